@@ -1,0 +1,42 @@
+# make run and make test do everything on a fresh Debian machine, installing what they need.
+SHELL := /bin/bash
+export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
+export CGO_ENABLED := 0
+FUZZTIME ?= 60s
+
+.PHONY: all setup build run test lint bench fuzz golden generate exhaustive clean
+
+all: build
+
+setup: ## install Go and libLLVM where they are missing
+	@.ci/setup
+
+build: setup ## bin/healc
+	@go build -trimpath -o bin/healc ./cmd/healc
+
+run: build ## the main job: nearest-mean classification of 1797 real digits
+	bin/healc run --time examples/digits.heal
+
+test: setup ## all tests
+	go test ./...
+
+lint: setup ## gofmt, vet, generated files
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	go vet ./...
+	go mod tidy -diff
+	@bash -n .ci/run .ci/setup
+
+golden: setup ## rewrite the golden files; read the diff before committing
+	go test ./... -update
+
+bench: build ## speed, with ratios against NumPy and numexpr (installs Debian's packages of them)
+	tests/bench/run.sh
+
+fuzz: setup ## every fuzz target for FUZZTIME, then random programs, shrinking what fails
+	tests/fuzz.sh $(FUZZTIME)
+
+exhaustive: setup ## all 2^32 inputs of every unary f32 function
+	HEAL_EXHAUSTIVE=1 go test -run Exhaustive -v -timeout 0 ./ir/scalar
+
+clean:
+	rm -rf bin .tools

@@ -1,0 +1,48 @@
+package llvm
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"healc/codegen"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir/kernel"
+)
+
+// Pipeline is the pass pipeline that kernels get. Vector code and unrolling are the generator's work, so
+// the loop vectorizer, the SLP vectorizer and the inliner's call-graph passes of default<O3> would only
+// cost time; what is left cleans up, hoists, and combines.
+const Pipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg,licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-idiom,loop-deletion),loop-unroll<O2>,sroa,gvn,instcombine,loop-mssa(licm),simplifycfg,dse,adce,instcombine),globaldce"
+
+// pipelineFor spells Pipeline for a version of LLVM: from 18 on, instcombine by itself insists on a
+// fixpoint after one round, and says so by stopping.
+func pipelineFor(version string) string {
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err == nil && n < 18 {
+		return Pipeline
+	}
+	return strings.ReplaceAll(Pipeline, "instcombine", "instcombine<no-verify-fixpoint>")
+}
+
+// Output is what Compile makes.
+type Output = libllvm.Output
+
+// Compile generates machine code, assembly or optimised LLVM IR for a kernel module.
+func Compile(km *kernel.Module, t codegen.Target, out Output) ([]byte, error) {
+	lib, err := libllvm.Open()
+	if err != nil {
+		return nil, err
+	}
+	text, err := Generate(km, Options{})
+	if err != nil {
+		return nil, err
+	}
+	code, err := lib.Compile(text, libllvm.Options{
+		Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out, Passes: pipelineFor(lib.Version()),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("BUG: libLLVM refuses generated code: %w", err)
+	}
+	return code, nil
+}

@@ -1,0 +1,169 @@
+package llvm
+
+import (
+	"math"
+
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir"
+	"healc/ir/kernel"
+)
+
+var negInf = math.Inf(-1)
+
+// maxLevels bounds how often chunk results are reduced again: 256 * 4096^4 elements and more.
+const maxLevels = 4
+
+// levels reduces [lo, hi) in pieces of size elements, each by piece, and the results by the first rule
+// of section 9, again and again until one is left. Level l holds the 128 lanes into which the results
+// of level l-1 go; after 4096 results its fold goes one level up.
+func (r *reduction) levels(lo, hi value.Value, size int64, piece func(lo, hi value.Value) value.Value) value.Value {
+	g := r.g
+	t := r.slotType()
+	depth := r.depth(size)
+	lanes := make([]value.Value, depth)
+	for l := range lanes {
+		lanes[l] = g.stack(t, kernel.NumLanes)
+		r.clear(lanes[l])
+	}
+	counts := make([]value.Value, depth)
+	for l := range counts {
+		counts[l] = ci(i64, 0)
+	}
+	counts = g.count(lo, hi, size, counts, func(p value.Value, state []value.Value) []value.Value {
+		end := r.minInt(g.cur.NewAdd(p, ci(i64, size)), hi)
+		return r.push(lanes, state, 0, piece(p, end))
+	})
+	// At the end each level holds a last, short chunk.
+	for l := 0; l+1 < depth; l++ {
+		more := g.cur.NewAnd(g.cur.NewICmp(enum.IPredSGT, counts[l], ci(i64, 0)), g.cur.NewICmp(enum.IPredSGT, r.above(counts, l), ci(i64, 0)))
+		yes, join := g.newBlock(), g.newBlock()
+		g.cur.NewCondBr(more, yes, join)
+		pre := g.cur
+		g.cur = yes
+		up := r.push(lanes, counts, l+1, g.cur.NewCall(r.foldFunc(), lanes[l]))
+		yesEnd := g.cur
+		yesEnd.NewBr(join)
+		g.cur = join
+		next := make([]value.Value, depth)
+		for i := range next {
+			next[i] = counts[i]
+			if i > l {
+				next[i] = join.NewPhi(lir.NewIncoming(counts[i], pre), lir.NewIncoming(up[i], yesEnd))
+			}
+		}
+		counts = next
+	}
+	// The result is the fold of the highest level that holds anything.
+	out := value.Value(g.cur.NewCall(r.foldFunc(), lanes[0]))
+	for l := 1; l < depth; l++ {
+		has := g.cur.NewICmp(enum.IPredSGT, counts[l], ci(i64, 0))
+		out = g.cur.NewSelect(has, g.cur.NewCall(r.foldFunc(), lanes[l]), out)
+	}
+	return out
+}
+
+// above is the number of results in the levels over l.
+func (r *reduction) above(counts []value.Value, l int) value.Value {
+	sum := value.Value(ci(i64, 0))
+	for _, c := range counts[l+1:] {
+		sum = r.g.plus(sum, c)
+	}
+	return sum
+}
+
+// push adds x to its lane of level l; a full chunk of 4096 results is folded into the next level.
+func (r *reduction) push(lanes, counts []value.Value, l int, x value.Value) []value.Value {
+	g := r.g
+	t := r.slotType()
+	at := g.cur.NewGetElementPtr(t, lanes[l], g.cur.NewAnd(counts[l], ci(i64, kernel.NumLanes-1)))
+	g.cur.NewStore(r.combine(g.cur.NewLoad(t, at), x, g.w), at)
+	next := append([]value.Value{}, counts...)
+	next[l] = g.cur.NewAdd(counts[l], ci(i64, 1))
+	if l+1 == len(lanes) {
+		return next
+	}
+	full := g.cur.NewICmp(enum.IPredEQ, next[l], ci(i64, kernel.Lanes.Chunk()))
+	pre, yes, join := g.cur, g.newBlock(), g.newBlock()
+	pre.NewCondBr(full, yes, join)
+	g.cur = yes
+	sum := g.cur.NewCall(r.foldFunc(), lanes[l])
+	r.clear(lanes[l])
+	up := r.push(lanes, next, l+1, sum)
+	up[l] = ci(i64, 0)
+	end := g.cur
+	end.NewBr(join)
+	g.cur = join
+	for i := l; i < len(next); i++ {
+		next[i] = join.NewPhi(lir.NewIncoming(next[i], pre), lir.NewIncoming(up[i], end))
+	}
+	return next
+}
+
+// clear gives every lane the identity.
+func (r *reduction) clear(lanes value.Value) {
+	g := r.g
+	id := r.identity(g.w)
+	g.count(ci(i64, 0), ci(i64, kernel.NumLanes), 1, nil, func(j value.Value, _ []value.Value) []value.Value {
+		g.cur.NewStore(id, g.cur.NewGetElementPtr(r.slotType(), lanes, j))
+		return nil
+	})
+}
+
+// depth is the number of levels that r.n elements in pieces of size can need.
+func (r *reduction) depth(size int64) int {
+	n, known := constantInt(r.n)
+	if !known {
+		return maxLevels
+	}
+	levels := 1
+	for pieces := (n + size - 1) / size; pieces > kernel.Lanes.Chunk() && levels < maxLevels; levels++ {
+		pieces = (pieces + kernel.Lanes.Chunk() - 1) / kernel.Lanes.Chunk()
+	}
+	return levels
+}
+
+// argument finds the position of the first maximum (minimum); the first NaN beats every number.
+func (r *reduction) argument(lo, hi value.Value) value.Value {
+	g := r.g
+	out := g.count(lo, hi, 1, []value.Value{r.identityArg(), ci(i64, -1)}, func(p value.Value, state []value.Value) []value.Value {
+		x := r.at(p)
+		best, at := state[0], state[1]
+		better := r.better(x, best)
+		better = g.cur.NewOr(better, g.cur.NewICmp(enum.IPredSLT, at, ci(i64, 0)))
+		return []value.Value{g.cur.NewSelect(better, x, best), g.cur.NewSelect(better, p, at)}
+	})
+	return out[1]
+}
+
+func (r *reduction) identityArg() value.Value { return fromBits(regType(r.d), 0) }
+
+// better reports whether x comes before best: strictly beyond it, or a NaN where best is none.
+func (r *reduction) better(x, best value.Value) value.Value {
+	g := r.g
+	isMax := r.s.Kind == ir.ReduceArgMax
+	d := r.d
+	if d.IsFloat() {
+		p := enum.FPredOLT
+		if isMax {
+			p = enum.FPredOGT
+		}
+		xNaN := g.cur.NewFCmp(enum.FPredUNO, x, x)
+		bestOK := g.cur.NewFCmp(enum.FPredORD, best, best)
+		return g.cur.NewOr(g.cur.NewFCmp(p, x, best), g.cur.NewAnd(xNaN, bestOK))
+	}
+	var p enum.IPred
+	switch {
+	case isMax && d.IsSigned():
+		p = enum.IPredSGT
+	case isMax:
+		p = enum.IPredUGT
+	case d.IsSigned():
+		p = enum.IPredSLT
+	default:
+		p = enum.IPredULT
+	}
+	return g.cur.NewICmp(p, x, best)
+}

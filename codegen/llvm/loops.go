@@ -1,0 +1,288 @@
+package llvm
+
+import (
+	"fmt"
+
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/runtime/abi"
+)
+
+// kernelLoops writes the loops over the parallel axes; the outermost runs from begin to end.
+func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
+	if len(k.Axes) == 0 {
+		g.block(k.Body)
+		return
+	}
+	var nest func(i int)
+	nest = func(i int) {
+		a := k.Axes[i]
+		lo, hi := value.Value(ci(i64, a.Begin)), value.Value(nil)
+		if i == 0 {
+			lo, hi = begin, end
+		} else {
+			hi = g.extent(a.Extent)
+		}
+		if i < len(k.Axes)-1 {
+			g.count(lo, hi, 1, nil, func(v value.Value, _ []value.Value) []value.Value {
+				g.env[a.Var] = val{v: v}
+				nest(i + 1)
+				return nil
+			})
+			return
+		}
+		g.parallel(a.Var, lo, hi, k.Body)
+	}
+	nest(0)
+}
+
+// parallel runs body for independent iterations of v in [lo, hi): vectors first, then single ones.
+func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, body *kernel.Block) {
+	one := func(x value.Value, _ []value.Value) []value.Value {
+		g.env[v] = val{v: x}
+		g.block(body)
+		return nil
+	}
+	sh, ok := canVectorise(g.types, v, body)
+	if g.w != 0 || !ok || sh.long {
+		g.count(lo, hi, 1, nil, one)
+		return
+	}
+	w := sh.width()
+	for {
+		if n, isConst := constantInt(hi); !isConst || n >= int64(w) || w <= 4 {
+			lo = g.vectorLoop(v, lo, hi, w, body)
+		}
+		// What is left over gets narrower vectors before it gets single steps, where a step is long.
+		if !sh.loops || w <= 4 {
+			break
+		}
+		w /= 4
+	}
+	g.count(lo, hi, 1, nil, one)
+}
+
+// vectorLoop runs whole vectors of w iterations and returns where it stopped.
+func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) value.Value {
+	// The number of whole vectors, times w.
+	full := g.cur.NewMul(g.cur.NewSDiv(g.cur.NewSub(hi, lo), ci(i64, int64(w))), ci(i64, int64(w)))
+	stop := g.cur.NewAdd(lo, full)
+	g.w = w
+	g.count(lo, stop, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
+		g.env[v] = val{v: x, iota: true}
+		g.block(body)
+		return nil
+	})
+	g.w = 0
+	return stop
+}
+
+// count emits `for i = lo; i < hi; i += step`, carrying state, and returns the state at the end. The
+// body may leave the current block.
+func (g *gen) count(lo, hi value.Value, step int64, init []value.Value, body func(i value.Value, state []value.Value) []value.Value) []value.Value {
+	if x, ok := constantInt(lo); ok {
+		if y, ok := constantInt(hi); ok && x >= y {
+			return init
+		}
+	}
+	pre, head, inner, exit := g.cur, g.newBlock(), g.newBlock(), g.newBlock()
+	pre.NewBr(head)
+	i := head.NewPhi(lir.NewIncoming(lo, pre))
+	phis := make([]*lir.InstPhi, len(init))
+	state := make([]value.Value, len(init))
+	for j, x := range init {
+		phis[j] = head.NewPhi(lir.NewIncoming(x, pre))
+		state[j] = phis[j]
+	}
+	head.NewCondBr(head.NewICmp(enum.IPredSLT, i, hi), inner, exit)
+	g.cur = inner
+	next := body(i, state)
+	i.Incs = append(i.Incs, lir.NewIncoming(g.cur.NewAdd(i, ci(i64, step)), g.cur))
+	for j, x := range next {
+		phis[j].Incs = append(phis[j].Incs, lir.NewIncoming(x, g.cur))
+	}
+	g.cur.NewBr(head)
+	g.cur = exit
+	return state
+}
+
+// block translates statements in order.
+func (g *gen) block(b *kernel.Block) {
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *kernel.Let:
+			g.let(s)
+		case *kernel.DimValue:
+			g.set(s.ID, g.dim(s.Dim), false)
+		case *kernel.Load:
+			g.load(s)
+		case *kernel.Store:
+			g.store(s)
+		case *kernel.Loop:
+			g.loop(s)
+		case *kernel.Reduce:
+			g.reduce(s)
+		case *kernel.If:
+			g.cond(s)
+		case *kernel.Call:
+			g.scalarCall(s)
+		default:
+			panic(fmt.Sprintf("BUG: no translation of %T", s))
+		}
+	}
+}
+
+func (g *gen) loop(s *kernel.Loop) {
+	lo, hi := value.Value(ci(i64, s.Axis.Begin)), g.extent(s.Axis.Extent)
+	if s.Parallel {
+		g.parallel(s.Axis.Var, lo, hi, s.Body)
+		return
+	}
+	init := make([]value.Value, len(s.Init))
+	for i, r := range s.Init {
+		init[i] = g.spread(g.env[r])
+	}
+	out := g.count(lo, hi, 1, init, func(x value.Value, state []value.Value) []value.Value {
+		g.env[s.Axis.Var] = val{v: x}
+		for i, r := range s.Vars {
+			g.set(r, state[i], g.w != 0)
+		}
+		g.block(s.Body)
+		next := make([]value.Value, len(s.Next))
+		for i, r := range s.Next {
+			next[i] = g.spread(g.env[r])
+		}
+		return next
+	})
+	for i, r := range s.IDs {
+		g.set(r, out[i], g.w != 0)
+	}
+}
+
+// cond translates an If. Where the condition differs between the iterations of the vectorised axis both
+// arms are pure and are computed.
+func (g *gen) cond(s *kernel.If) {
+	c := g.env[s.Cond]
+	if c.wide {
+		g.block(s.Then)
+		g.block(s.Else)
+		for i, id := range s.IDs {
+			g.set(id, g.cur.NewSelect(c.v, g.spread(g.env[s.ThenVals[i]]), g.spread(g.env[s.ElseVals[i]])), true)
+		}
+		return
+	}
+	yes, no, join := g.newBlock(), g.newBlock(), g.newBlock()
+	g.cur.NewCondBr(c.v, yes, no)
+	arm := func(blk *lir.Block, b *kernel.Block, vals []kernel.Ref) ([]val, *lir.Block) {
+		g.cur = blk
+		g.block(b)
+		out := make([]val, len(vals))
+		for i, r := range vals {
+			out[i] = g.env[r]
+		}
+		return out, g.cur
+	}
+	a, aEnd := arm(yes, s.Then, s.ThenVals)
+	b, bEnd := arm(no, s.Else, s.ElseVals)
+	wide := make([]bool, len(s.IDs))
+	values := func(end *lir.Block, vs []val) []value.Value {
+		g.cur = end
+		out := make([]value.Value, len(vs))
+		for i, v := range vs {
+			wide[i] = a[i].wide || a[i].iota || b[i].wide || b[i].iota
+			if wide[i] {
+				out[i] = g.spread(v)
+			} else {
+				out[i] = v.v
+			}
+		}
+		g.cur.NewBr(join)
+		return out
+	}
+	av, bv := values(aEnd, a), values(bEnd, b)
+	g.cur = join
+	for i, id := range s.IDs {
+		g.set(id, join.NewPhi(lir.NewIncoming(av[i], aEnd), lir.NewIncoming(bv[i], bEnd)), wide[i])
+	}
+}
+
+// Scalar functions take their arguments, the dims, the error record and the depth of calls, and return
+// their result, or a struct of several. A caller leaves at once when the callee has reported an error.
+
+func (m *module) declareFunc(f *kernel.Func) {
+	var ps []*lir.Param
+	for i, t := range f.Params {
+		ps = append(ps, lir.NewParam(fmt.Sprintf("p%d", i), regType(t)))
+	}
+	ps = append(ps, lir.NewParam("dims", int64Ptr), lir.NewParam("err", int64Ptr), lir.NewParam("depth", i64))
+	ret := make([]lt.Type, len(f.Results))
+	for i, t := range f.Results {
+		ret[i] = regType(t)
+	}
+	var rt lt.Type = lt.NewStruct(ret...)
+	if len(ret) == 1 {
+		rt = ret[0]
+	}
+	fn := m.m.NewFunc("fn."+f.Name, rt, ps...)
+	fn.Linkage = enum.LinkageInternal
+	functionAttrs(fn)
+	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline)
+	m.funcs[f.Name] = fn
+}
+
+func (m *module) defineFunc(f *kernel.Func) {
+	fn := m.funcs[f.Name]
+	g := m.newGen(fn, f.Types)
+	n := len(f.Params)
+	for i := range f.Params {
+		g.env[i] = val{v: fn.Params[i]}
+	}
+	g.dims, g.errp, g.depth = fn.Params[n], fn.Params[n+1], fn.Params[n+2]
+	g.fail = func() { g.cur.NewRet(constant.NewZeroInitializer(fn.Sig.RetType)) }
+	ok, deep := g.newBlock(), g.newBlock()
+	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, g.depth, ci(i64, abi.MaxCallDepth)), ok, deep)
+	g.cur = deep
+	g.report(f.Site, nil)
+	g.cur = ok
+	g.block(f.Body)
+	if len(f.Results) == 1 {
+		g.cur.NewRet(g.env[f.Vals[0]].v)
+	} else {
+		var agg value.Value = constant.NewUndef(fn.Sig.RetType)
+		for i, r := range f.Vals {
+			agg = g.cur.NewInsertValue(agg, g.env[r].v, uint64(i))
+		}
+		g.cur.NewRet(agg)
+	}
+	g.close()
+}
+
+func (g *gen) scalarCall(s *kernel.Call) {
+	var args []value.Value
+	for _, r := range s.Args {
+		args = append(args, g.uniform(r))
+	}
+	args = append(args, g.dims, g.errp, g.cur.NewAdd(g.depth, ci(i64, 1)))
+	out := g.cur.NewCall(g.funcs[s.Func], args...)
+	failed := g.cur.NewICmp(enum.IPredNE, g.cur.NewLoad(i64, g.errp), ci(i64, 0))
+	bad, good := g.newBlock(), g.newBlock()
+	g.cur.NewCondBr(failed, bad, good)
+	g.cur = bad
+	g.fail()
+	g.cur = good
+	if len(s.IDs) == 1 {
+		g.set(s.IDs[0], out, false)
+		return
+	}
+	for i, id := range s.IDs {
+		if id != scalar.None {
+			g.set(id, g.cur.NewExtractValue(out, uint64(i)), false)
+		}
+	}
+}

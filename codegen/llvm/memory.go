@@ -1,0 +1,194 @@
+package llvm
+
+import (
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/lang/types"
+)
+
+// place is where the elements of an access lie: base + i*step for iteration i of the vectorised axis,
+// or index[i] when index is set. step is nil when all iterations read the same element.
+type place struct {
+	base  value.Value
+	step  value.Value
+	index value.Value // a vector of i64
+}
+
+func (g *gen) place(a kernel.Access) place {
+	base := g.dim(a.Offset)
+	var step, index value.Value
+	for _, t := range a.Terms {
+		coef, v := g.dim(t.Coef), g.env[t.Var]
+		switch {
+		case v.wide:
+			index = g.plus(index, g.times(g.splat(coef), v.v))
+		case v.iota:
+			base = g.plus(base, g.times(coef, v.v))
+			step = g.plus(step, coef)
+		default:
+			base = g.plus(base, g.times(coef, v.v))
+		}
+	}
+	if index != nil {
+		index = g.cur.NewAdd(index, g.splat(base))
+		if step != nil {
+			index = g.cur.NewAdd(index, g.cur.NewMul(g.splat(step), iotaConst(g.w, 1)))
+		}
+		return place{base: base, index: index}
+	}
+	if n, ok := constantInt(step); step != nil && ok && n == 0 {
+		step = nil
+	}
+	return place{base: base, step: step}
+}
+
+// plus adds, without an instruction where one side is nil or the constant 0.
+func (g *gen) plus(x, y value.Value) value.Value {
+	if n, ok := constantInt(x); x == nil || ok && n == 0 {
+		return y
+	}
+	n, ok := constantInt(y)
+	if ok && n == 0 {
+		return x
+	}
+	if m, both := constantInt(x); ok && both {
+		return ci(i64, m+n)
+	}
+	return g.cur.NewAdd(x, y)
+}
+
+// times multiplies, without an instruction where one side is the constant 1 or 0.
+func (g *gen) times(x, y value.Value) value.Value {
+	m, okx := constantInt(x)
+	n, oky := constantInt(y)
+	switch {
+	case okx && oky:
+		return ci(i64, m*n)
+	case okx && m == 1:
+		return y
+	case oky && n == 1:
+		return x
+	case okx && m == 0 || oky && n == 0:
+		return ci(i64, 0)
+	}
+	return g.cur.NewMul(x, y)
+}
+
+func (g *gen) addr(param int, at value.Value) value.Value {
+	return g.cur.NewGetElementPtr(memType(g.params[param].DType), g.bufs[param], at)
+}
+
+func (g *gen) align(d types.DType) lir.Align { return lir.Align(d.Bytes()) }
+
+// fromMem turns what memory holds into a register value; toMem is its inverse.
+func (g *gen) fromMem(d types.DType, w int, x value.Value) value.Value {
+	switch d {
+	case types.Bool:
+		return g.cur.NewICmp(enum.IPredNE, x, g.k(ci(i8, 0), w))
+	case types.F16:
+		return g.fromHalf(x, w)
+	case types.BF16:
+		return g.fromBF16(x, w)
+	}
+	return x
+}
+
+func (g *gen) toMem(d types.DType, w int, x value.Value) value.Value {
+	switch d {
+	case types.Bool:
+		return g.cur.NewZExt(x, vec(i8, w))
+	case types.F16:
+		return g.toHalf(x, w)
+	case types.BF16:
+		return g.toBF16(x, w)
+	}
+	return x
+}
+
+func (g *gen) loadScalar(param int, at value.Value) value.Value {
+	d := g.params[param].DType
+	l := g.cur.NewLoad(memType(d), g.addr(param, at))
+	l.Align = g.align(d)
+	return l
+}
+
+// load reads one element for each iteration: one load when all read the same, a vector load when they
+// are neighbours, else one load an iteration.
+func (g *gen) load(s *kernel.Load) {
+	d := g.params[s.Param].DType
+	p := g.place(s.At)
+	if p.step == nil && p.index == nil {
+		g.set(s.ID, g.fromMem(d, 0, g.loadScalar(s.Param, p.base)), false)
+		return
+	}
+	mt := memType(d)
+	vt := vec(mt, g.w)
+	var x value.Value
+	switch step, ok := constantInt(p.step); {
+	case p.index == nil && ok && (step == 1 || step == -1):
+		at := p.base
+		if step < 0 {
+			at = g.plus(at, ci(i64, int64(1-g.w)))
+		}
+		l := g.cur.NewLoad(vt, g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)))
+		l.Align = g.align(d)
+		x = l
+		if step < 0 {
+			x = g.cur.NewShuffleVector(x, constant.NewUndef(vt), reverseMask(g.w))
+		}
+	default:
+		x = constant.NewUndef(vt)
+		for i := 0; i < g.w; i++ {
+			x = g.cur.NewInsertElement(x, g.loadScalar(s.Param, g.lane(p, i)), ci(i32, int64(i)))
+		}
+	}
+	g.set(s.ID, g.fromMem(d, g.w, x), true)
+}
+
+// lane is the element number of iteration i.
+func (g *gen) lane(p place, i int) value.Value {
+	if p.index != nil {
+		return g.cur.NewExtractElement(p.index, ci(i32, int64(i)))
+	}
+	return g.plus(p.base, g.times(p.step, ci(i64, int64(i))))
+}
+
+func reverseMask(w int) value.Value {
+	elems := make([]constant.Constant, w)
+	for i := range elems {
+		elems[i] = ci(i32, int64(w-1-i))
+	}
+	return constant.NewVector(nil, elems...)
+}
+
+func (g *gen) store(s *kernel.Store) {
+	d := g.params[s.Param].DType
+	p := g.place(s.At)
+	scalarStore := func(x, at value.Value) {
+		st := g.cur.NewStore(x, g.addr(s.Param, at))
+		st.Align = g.align(d)
+	}
+	if p.step == nil && p.index == nil {
+		v := g.env[s.Val]
+		if v.wide || v.iota {
+			panic("BUG: the iterations of a vectorised axis store to one element")
+		}
+		scalarStore(g.toMem(d, 0, v.v), p.base)
+		return
+	}
+	x := g.toMem(d, g.w, g.spread(g.env[s.Val]))
+	if step, ok := constantInt(p.step); p.index == nil && ok && step == 1 {
+		vt := vec(memType(d), g.w)
+		st := g.cur.NewStore(x, g.cur.NewBitCast(g.addr(s.Param, p.base), lt.NewPointer(vt)))
+		st.Align = g.align(d)
+		return
+	}
+	for i := 0; i < g.w; i++ {
+		scalarStore(g.cur.NewExtractElement(x, ci(i32, int64(i))), g.lane(p, i))
+	}
+}

@@ -1,0 +1,238 @@
+package llvm
+
+import (
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Note [Which axis is vectorised]
+//
+// Three places can become vector code:
+//
+//   - the innermost parallel axis, when neighbouring outputs take the same path (no check, branch or call
+//     that differs between them). Sequential loops and column sums inside it then carry vectors.
+//   - the innermost axis of a Reduce, when the parallel axis is not vectorised: the 128 lanes of
+//     section 9 are vectors, whatever the width of the machine.
+//   - an inner Parallel loop.
+//
+// A kernel whose body holds a long reduction along the axis that is contiguous in memory is vectorised
+// there; one whose reduction runs across rows (column sums, matrix products) over the outputs.
+// The width is 16 elements of up to 4 bytes, or 8 of 8: one AVX-512 register, two of AVX2. Bodies that
+// carry state through a sequential loop use four times that, so that four independent chains hide the
+// latency of an add or an fma; short element-wise bodies use twice.
+
+// unrolled is the longest reduction that is written out as a tree when the outputs are vectorised.
+const unrolled = 16
+
+// shape is what decides about vector code for one block.
+type shape struct {
+	instrs   int  // scalar instructions, those of inner loops once
+	maxBytes int  // of the widest type computed with
+	loops    bool // a sequential loop or a reduction across rows is inside
+	long     bool // a reduction is inside that is better vectorised itself
+}
+
+func (s *shape) add(o shape) {
+	s.instrs += o.instrs
+	s.maxBytes = max(s.maxBytes, o.maxBytes)
+	s.loops = s.loops || o.loops
+	s.long = s.long || o.long
+}
+
+// width is the number of iterations that one vector holds.
+func (s shape) width() int {
+	w := 16
+	if s.maxBytes > 4 {
+		w = 8
+	}
+	switch {
+	case s.loops && s.instrs <= 12:
+		return 4 * w
+	case s.instrs <= 12:
+		return 2 * w
+	}
+	return w
+}
+
+// analysis decides whether a block can run for several iterations of an axis at once.
+type analysis struct {
+	types []types.DType
+	wide  map[kernel.Ref]bool // differs between the iterations
+}
+
+// canVectorise reports whether body can be vectorised over v.
+func canVectorise(ts []types.DType, v kernel.Ref, body *kernel.Block) (shape, bool) {
+	a := &analysis{ts, map[kernel.Ref]bool{v: true}}
+	return a.block(body)
+}
+
+func (a *analysis) any(refs ...kernel.Ref) bool {
+	for _, r := range refs {
+		if r != scalar.None && a.wide[r] {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *analysis) mark(wide bool, refs ...kernel.Ref) {
+	for _, r := range refs {
+		if r != scalar.None {
+			a.wide[r] = wide
+		}
+	}
+}
+
+func (a *analysis) access(at kernel.Access) bool {
+	for _, t := range at.Terms {
+		if a.wide[t.Var] && !t.Coef.IsConst(0) {
+			return true
+		}
+	}
+	return false
+}
+
+func (a *analysis) block(b *kernel.Block) (shape, bool) {
+	var sum shape
+	for _, s := range b.Stmts {
+		one, ok := a.stmt(s)
+		if !ok {
+			return sum, false
+		}
+		sum.add(one)
+	}
+	return sum, true
+}
+
+func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
+	switch s := s.(type) {
+	case *kernel.Let:
+		wide := a.any(s.In.Args[:]...)
+		if s.In.Op == scalar.Check {
+			return shape{instrs: 1}, !wide
+		}
+		if s.In.Op == scalar.Const {
+			return shape{}, true
+		}
+		a.mark(wide, s.ID)
+		sh := shape{instrs: 1}
+		if wide && s.In.Type != types.I64 || s.In.Type == types.F64 {
+			sh.maxBytes = s.In.Type.Bytes()
+		}
+		return sh, true
+	case *kernel.DimValue:
+		return shape{}, true
+	case *kernel.Load:
+		a.mark(a.access(s.At), s.ID)
+		return shape{instrs: 1, maxBytes: a.types[s.ID].Bytes()}, true
+	case *kernel.Store:
+		return shape{instrs: 1, maxBytes: a.types[s.Val].Bytes()}, a.access(s.At)
+	case *kernel.Loop:
+		a.mark(true, s.Vars...)
+		a.mark(true, s.IDs...)
+		sh, ok := a.block(s.Body)
+		sh.loops = sh.loops || !s.Parallel
+		return sh, ok
+	case *kernel.Reduce:
+		sh, ok := a.block(s.Body)
+		if a.any(s.Chunk) || s.Kind == ir.ReduceArgMax || s.Kind == ir.ReduceArgMin {
+			ok = false
+		}
+		a.mark(true, s.ID)
+		if n, isConst := reduceCount(s); !isConst || n > unrolled || s.Chunk != scalar.None {
+			if readsAlong(s) {
+				sh.long = true
+			}
+			sh.loops = true
+		} else {
+			sh.instrs *= int(n)
+		}
+		return sh, ok
+	case *kernel.If:
+		if a.any(s.Cond) {
+			if !pure(s.Then) || !pure(s.Else) {
+				return shape{}, false
+			}
+		}
+		x, ok1 := a.block(s.Then)
+		y, ok2 := a.block(s.Else)
+		x.add(y)
+		a.mark(a.any(s.Cond) || a.any(s.ThenVals...) || a.any(s.ElseVals...), s.IDs...)
+		return x, ok1 && ok2
+	case *kernel.Call:
+		return shape{instrs: 20}, !a.any(s.Args...)
+	}
+	return shape{}, false
+}
+
+// pure reports whether a block may run although its result is not wanted: arithmetic alone.
+func pure(b *kernel.Block) bool {
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *kernel.DimValue:
+		case *kernel.Let:
+			if s.In.Op == scalar.Check {
+				return false
+			}
+		case *kernel.If:
+			if !pure(s.Then) || !pure(s.Else) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// reduceCount is the number of elements of a reduction when it is known.
+func reduceCount(r *kernel.Reduce) (int64, bool) {
+	n := int64(1)
+	for _, a := range r.Axes {
+		c, ok := a.Extent.Dim.Const()
+		if !ok {
+			return 0, false
+		}
+		if a.Extent.Div > 1 {
+			c = (c + a.Extent.Div - 1) / a.Extent.Div
+		}
+		n *= max(c-a.Begin, 0)
+	}
+	return n, true
+}
+
+// readsAlong reports whether the body of r reads neighbouring elements along its last axis, so that it
+// is better vectorised itself than over the outputs around it.
+func readsAlong(r *kernel.Reduce) bool {
+	if r.Order == kernel.Columns || len(r.Axes) == 0 {
+		return false
+	}
+	v := r.Axes[len(r.Axes)-1].Var
+	found := false
+	walkLoads(r.Body, func(l *kernel.Load) {
+		for _, t := range l.At.Terms {
+			if t.Var == v && t.Coef.IsConst(1) {
+				found = true
+			}
+		}
+	})
+	return found
+}
+
+func walkLoads(b *kernel.Block, f func(*kernel.Load)) {
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *kernel.Load:
+			f(s)
+		case *kernel.Loop:
+			walkLoads(s.Body, f)
+		case *kernel.Reduce:
+			walkLoads(s.Body, f)
+		case *kernel.If:
+			walkLoads(s.Then, f)
+			walkLoads(s.Else, f)
+		}
+	}
+}

@@ -1,0 +1,340 @@
+package llvm
+
+import (
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// let translates one scalar instruction. It is wide when an operand is.
+func (g *gen) let(s *kernel.Let) {
+	in := s.In
+	if in.Op == scalar.Check {
+		g.check(s)
+		return
+	}
+	if in.Op == scalar.Const {
+		g.set(s.ID, g.constant(in.Type, in.Imm), false)
+		return
+	}
+	wide := false
+	for _, a := range in.Args {
+		if a != scalar.None {
+			wide = wide || g.env[a].wide || g.env[a].iota
+		}
+	}
+	// Adding a uniform number to the loop variable keeps it a base with consecutive lanes.
+	if wide && in.Type == types.I64 && (in.Op == scalar.Add || in.Op == scalar.Sub) {
+		x, y := g.env[in.Args[0]], g.env[in.Args[1]]
+		switch {
+		case x.iota && !y.iota && !y.wide:
+			if in.Op == scalar.Add {
+				g.env[s.ID] = val{v: g.cur.NewAdd(x.v, y.v), iota: true}
+			} else {
+				g.env[s.ID] = val{v: g.cur.NewSub(x.v, y.v), iota: true}
+			}
+			return
+		case y.iota && !x.iota && !x.wide && in.Op == scalar.Add:
+			g.env[s.ID] = val{v: g.cur.NewAdd(x.v, y.v), iota: true}
+			return
+		}
+	}
+	args := make([]value.Value, 0, 3)
+	var from types.DType
+	for i, a := range in.Args {
+		if a == scalar.None {
+			continue
+		}
+		if i == 0 {
+			from = g.types[a]
+		}
+		if wide {
+			args = append(args, g.spread(g.env[a]))
+		} else {
+			args = append(args, g.env[a].v)
+		}
+	}
+	w := 0
+	if wide {
+		w = g.w
+	}
+	g.set(s.ID, g.instr(in.Op, in.Type, from, w, args), wide)
+}
+
+// constant returns a scalar constant in a register.
+func (g *gen) constant(d types.DType, bits uint64) constant.Constant {
+	switch d {
+	case types.F16:
+		return fromBits(lt.Float, scalar.FloatBits(types.F32, float64(scalar.F16Value(uint16(bits)))))
+	case types.BF16:
+		return fromBits(lt.Float, scalar.FloatBits(types.F32, float64(scalar.BF16Value(uint16(bits)))))
+	}
+	return fromBits(regType(d), bits)
+}
+
+// num returns the constant n of register type d in a vector of w (0: scalar).
+func (g *gen) num(d types.DType, n int64, w int) value.Value {
+	return g.k(fromBits(regType(d), scalar.IntBits(regDType(d), n)), w)
+}
+
+// k returns constant c in a vector of w, which is 0 or g.w.
+func (g *gen) k(c constant.Constant, w int) value.Value {
+	if w == 0 {
+		return c
+	}
+	if w == g.w {
+		return g.splat(c)
+	}
+	return splatConst(c, w)
+}
+
+// regDType is the type in which values of type d are computed.
+func regDType(d types.DType) types.DType {
+	if d == types.F16 || d == types.BF16 {
+		return types.F32
+	}
+	return d
+}
+
+// instr emits one instruction on values of width w. t is the type of the result, from that of the first operand.
+func (g *gen) instr(op scalar.Op, t, from types.DType, w int, x []value.Value) value.Value {
+	b := g.cur
+	isFloat, signed := from.IsFloat(), from.IsSigned()
+	round := func(v value.Value) value.Value { return g.roundStorage(t, v, w) }
+	switch op {
+	case scalar.Add:
+		if isFloat {
+			return round(b.NewFAdd(x[0], x[1]))
+		}
+		return b.NewAdd(x[0], x[1])
+	case scalar.Sub:
+		if isFloat {
+			return round(b.NewFSub(x[0], x[1]))
+		}
+		return b.NewSub(x[0], x[1])
+	case scalar.Mul:
+		if isFloat {
+			return round(b.NewFMul(x[0], x[1]))
+		}
+		return b.NewMul(x[0], x[1])
+	case scalar.Div:
+		if isFloat {
+			return round(b.NewFDiv(x[0], x[1]))
+		}
+		return g.intDiv(t, w, x[0], x[1], false)
+	case scalar.Rem:
+		if isFloat {
+			return round(b.NewFRem(x[0], x[1]))
+		}
+		return g.intDiv(t, w, x[0], x[1], true)
+	case scalar.Neg:
+		if isFloat {
+			return b.NewFNeg(x[0])
+		}
+		return b.NewSub(g.num(t, 0, w), x[0])
+	case scalar.Abs:
+		switch {
+		case isFloat:
+			return g.call("llvm.fabs", x[0].Type(), x[0])
+		case signed:
+			return b.NewSelect(b.NewICmp(enum.IPredSLT, x[0], g.num(t, 0, w)), b.NewSub(g.num(t, 0, w), x[0]), x[0])
+		}
+		return x[0]
+	case scalar.Min, scalar.Max:
+		return g.minMax(op, from, w, x[0], x[1])
+	case scalar.Fma:
+		return round(g.call("llvm.fma", x[0].Type(), x[0], x[1], x[2]))
+	case scalar.Sqrt:
+		return round(g.call("llvm.sqrt", x[0].Type(), x[0]))
+	case scalar.Floor:
+		return g.call("llvm.floor", x[0].Type(), x[0])
+	case scalar.Ceil:
+		return g.call("llvm.ceil", x[0].Type(), x[0])
+	case scalar.Trunc:
+		return g.call("llvm.trunc", x[0].Type(), x[0])
+	case scalar.Round:
+		return g.call("llvm.roundeven", x[0].Type(), x[0])
+	case scalar.CopySign:
+		return g.call("llvm.copysign", x[0].Type(), x[0], x[1])
+	case scalar.MulHi:
+		return g.mulHi(t, w, x[0], x[1])
+	case scalar.And:
+		return b.NewAnd(x[0], x[1])
+	case scalar.Or:
+		return b.NewOr(x[0], x[1])
+	case scalar.Xor:
+		return b.NewXor(x[0], x[1])
+	case scalar.Not:
+		return b.NewXor(x[0], g.num(t, -1, w))
+	case scalar.Shl, scalar.Shr:
+		if t == types.Bool { // the count is taken modulo 1
+			return x[0]
+		}
+		n := b.NewAnd(x[1], g.num(t, int64(t.Bits()-1), w))
+		switch {
+		case op == scalar.Shl:
+			return b.NewShl(x[0], n)
+		case signed:
+			return b.NewAShr(x[0], n)
+		}
+		return b.NewLShr(x[0], n)
+	case scalar.Clz:
+		rt := x[0].Type()
+		f := g.intrinsic("llvm.ctlz."+typeSuffix(rt), rt, rt, i1)
+		return b.NewCall(f, x[0], constant.False)
+	case scalar.Popcnt:
+		return g.call("llvm.ctpop", x[0].Type(), x[0])
+	case scalar.Eq, scalar.Ne, scalar.Lt, scalar.Le:
+		return g.compare(op, from, x[0], x[1])
+	case scalar.Select:
+		return b.NewSelect(x[0], x[1], x[2])
+	case scalar.Cast:
+		return g.cast(t, from, w, x[0])
+	case scalar.Bitcast:
+		return g.bitcast(t, from, w, x[0])
+	}
+	panic("BUG: no translation of scalar instruction " + op.String())
+}
+
+func (g *gen) compare(op scalar.Op, d types.DType, x, y value.Value) value.Value {
+	if d.IsFloat() {
+		p := map[scalar.Op]enum.FPred{scalar.Eq: enum.FPredOEQ, scalar.Ne: enum.FPredUNE, scalar.Lt: enum.FPredOLT, scalar.Le: enum.FPredOLE}[op]
+		return g.cur.NewFCmp(p, x, y)
+	}
+	var p enum.IPred
+	switch {
+	case op == scalar.Eq:
+		p = enum.IPredEQ
+	case op == scalar.Ne:
+		p = enum.IPredNE
+	case op == scalar.Lt && d.IsSigned():
+		p = enum.IPredSLT
+	case op == scalar.Lt:
+		p = enum.IPredULT
+	case d.IsSigned():
+		p = enum.IPredSLE
+	default:
+		p = enum.IPredULE
+	}
+	return g.cur.NewICmp(p, x, y)
+}
+
+// intDiv is total: x / 0 and x % 0 are 0, min / -1 is min, min % -1 is 0. LLVM's own division has
+// undefined behaviour there, so the divisor is replaced first.
+func (g *gen) intDiv(t types.DType, w int, x, y value.Value, rem bool) value.Value {
+	b := g.cur
+	zero, one := g.num(t, 0, w), g.num(t, 1, w)
+	if c, ok := constantInt(y); ok && c != 0 && c != -1 {
+		return g.rawDiv(t, x, y, rem)
+	}
+	isZero := b.NewICmp(enum.IPredEQ, y, zero)
+	bad := value.Value(isZero)
+	if t.IsSigned() {
+		low := g.num(t, -1<<(t.Bits()-1), w)
+		over := b.NewAnd(b.NewICmp(enum.IPredEQ, x, low), b.NewICmp(enum.IPredEQ, y, g.num(t, -1, w)))
+		bad = b.NewOr(isZero, over)
+	}
+	safe := b.NewSelect(bad, one, y)
+	q := g.rawDiv(t, x, safe, rem)
+	if rem {
+		return q // x % 1 is 0 in both cases
+	}
+	return b.NewSelect(isZero, zero, q) // min / 1 is min
+}
+
+func (g *gen) rawDiv(t types.DType, x, y value.Value, rem bool) value.Value {
+	switch {
+	case rem && t.IsSigned():
+		return g.cur.NewSRem(x, y)
+	case rem:
+		return g.cur.NewURem(x, y)
+	case t.IsSigned():
+		return g.cur.NewSDiv(x, y)
+	}
+	return g.cur.NewUDiv(x, y)
+}
+
+func constantInt(v value.Value) (int64, bool) {
+	if c, ok := v.(*constant.Int); ok && c.X.IsInt64() {
+		return c.X.Int64(), true
+	}
+	return 0, false
+}
+
+// minMax: floats give NaN if either is NaN, and order -0 below +0. When neither is less than the other
+// and none is NaN they are equal, and for equal values `and` of the bits picks +0 for max, `or` -0 for min.
+func (g *gen) minMax(op scalar.Op, d types.DType, w int, x, y value.Value) value.Value {
+	b := g.cur
+	if d == types.Bool {
+		if op == scalar.Max {
+			return b.NewOr(x, y)
+		}
+		return b.NewAnd(x, y)
+	}
+	if !d.IsFloat() {
+		p := enum.IPredSLT
+		if !d.IsSigned() {
+			p = enum.IPredULT
+		}
+		if op == scalar.Max {
+			return b.NewSelect(b.NewICmp(p, x, y), y, x)
+		}
+		return b.NewSelect(b.NewICmp(p, y, x), y, x)
+	}
+	if op == scalar.Max {
+		return g.call("llvm.maximum", x.Type(), x, y)
+	}
+	return g.call("llvm.minimum", x.Type(), x, y)
+}
+
+// mulHi computes in the double width.
+func (g *gen) mulHi(t types.DType, w int, x, y value.Value) value.Value {
+	b, bits := g.cur, t.Bits()
+	double := vec(intType(2*bits), w)
+	ext := func(v value.Value) value.Value {
+		if t.IsSigned() {
+			return b.NewSExt(v, double)
+		}
+		return b.NewZExt(v, double)
+	}
+	count := g.k(ci(intType(2*bits), int64(bits)), w)
+	return b.NewTrunc(b.NewLShr(b.NewMul(ext(x), ext(y)), count), x.Type())
+}
+
+// check branches to a cold block that writes the error and leaves. Checks are never wide: a kernel
+// whose check differs along an axis is not vectorised along it.
+func (g *gen) check(s *kernel.Let) {
+	ok := g.uniform(s.In.Args[0])
+	if c, isConst := ok.(*constant.Int); isConst && c.X.Sign() != 0 {
+		return
+	}
+	bad, good := g.newBlock(), g.newBlock()
+	g.cur.NewCondBr(ok, good, bad)
+	g.cur = bad
+	info := []value.Value{}
+	for _, a := range s.In.Args[1:] {
+		if a != scalar.None {
+			v := g.uniform(a)
+			if !v.Type().Equal(i64) {
+				v = g.cast(types.I64, g.types[a], 0, v)
+			}
+			info = append(info, v)
+		}
+	}
+	g.report(s.Site, info)
+	g.cur = good
+}
+
+// report writes the error record and ends the function in the current block.
+func (g *gen) report(site int, info []value.Value) {
+	g.cur.NewStore(ci(i64, int64(site)+1), g.errp)
+	for i, v := range info {
+		g.cur.NewStore(v, g.cur.NewGetElementPtr(i64, g.errp, ci(i64, int64(i)+1)))
+	}
+	g.fail()
+}

@@ -1,0 +1,110 @@
+package llvm
+
+import (
+	"fmt"
+
+	"github.com/llir/llvm/ir/constant"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/lang/types"
+)
+
+var (
+	i1  = lt.I1
+	i8  = lt.I8
+	i32 = lt.I32
+	i64 = lt.I64
+)
+
+// regType is the type of a scalar in a register. f16 and bf16 are carried as the f32 of the same
+// value; bool is i1.
+func regType(d types.DType) lt.Type {
+	switch d {
+	case types.Bool:
+		return lt.I1
+	case types.F16, types.BF16, types.F32:
+		return lt.Float
+	case types.F64:
+		return lt.Double
+	}
+	return intType(d.Bits())
+}
+
+// memType is the type of an element in memory.
+func memType(d types.DType) lt.Type {
+	switch d {
+	case types.Bool:
+		return lt.I8
+	case types.F16, types.BF16:
+		return lt.I16
+	}
+	return regType(d)
+}
+
+func intType(bits int) *lt.IntType {
+	switch bits {
+	case 1:
+		return lt.I1
+	case 8:
+		return lt.I8
+	case 16:
+		return lt.I16
+	case 32:
+		return lt.I32
+	case 64:
+		return lt.I64
+	case 128:
+		return lt.I128
+	}
+	return lt.NewInt(uint64(bits))
+}
+
+// vec returns t, or a vector of w of it.
+func vec(t lt.Type, w int) lt.Type {
+	if w == 0 {
+		return t
+	}
+	return lt.NewVector(uint64(w), t)
+}
+
+func ci(t *lt.IntType, n int64) constant.Constant { return constant.NewInt(t, n) }
+
+// fromBits returns the constant of register type t with the given bits. Floats go through their
+// integer, so that NaN, -0 and every last bit survive the text.
+func fromBits(t lt.Type, bits uint64) constant.Constant {
+	switch t := t.(type) {
+	case *lt.IntType:
+		if t.BitSize == 1 {
+			return constant.NewBool(bits&1 == 1)
+		}
+		return constant.NewInt(t, int64(bits)<<(64-t.BitSize)>>(64-t.BitSize))
+	case *lt.FloatType:
+		if t.Kind == lt.FloatKindFloat {
+			return constant.NewBitCast(constant.NewInt(lt.I32, int64(int32(bits))), t)
+		}
+		return constant.NewBitCast(constant.NewInt(lt.I64, int64(bits)), t)
+	}
+	panic(fmt.Sprintf("BUG: constant of type %v", t))
+}
+
+// splatConst returns c in every one of w elements; c itself when w is 0.
+func splatConst(c constant.Constant, w int) constant.Constant {
+	if w == 0 {
+		return c
+	}
+	elems := make([]constant.Constant, w)
+	for i := range elems {
+		elems[i] = c
+	}
+	return constant.NewVector(nil, elems...)
+}
+
+// iotaConst returns <start, start+step, ...> of w i64.
+func iotaConst(w int, step int64) value.Value {
+	elems := make([]constant.Constant, w)
+	for i := range elems {
+		elems[i] = ci(i64, int64(i)*step)
+	}
+	return constant.NewVector(nil, elems...)
+}

@@ -1,0 +1,182 @@
+package kernel
+
+import (
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// Ref names a scalar in a kernel: Kernel.Types[r] is its type. Every Ref has one definition, and is
+// visible after it in its block and in the blocks below.
+type Ref = scalar.Ref
+
+// Module is the code of one program: its kernels and the scalar functions they call.
+type Module struct {
+	Name    string
+	Dims    []string // free shape parameters, in the order of the kernel argument `dims`
+	Funcs   []*Func
+	Kernels []*Kernel
+	Sites   []abi.Site
+	Plan    *abi.Program // how the kernels are launched; not part of the text form's kernels section
+}
+
+// Kernel is one loop nest. The parallel Axes, outermost first, span its iteration space; iterations are
+// independent and may run in any order and on any thread. Axis 0 is the one that the runtime splits.
+type Kernel struct {
+	Name   string
+	Params []Param
+	Axes   []Axis
+	Types  []types.DType // of every Ref
+	Body   *Block
+	Notes  []string // what was fused into it, for `healc explain`
+}
+
+// Func is a scalar function that recurses. Its parameters are Refs 0 to len(Params)-1. A call that is
+// deeper than abi.MaxCallDepth fails with scalar.CheckRecursion at Site.
+type Func struct {
+	Name    string
+	Params  []types.DType
+	Results []types.DType
+	Types   []types.DType
+	Body    *Block
+	Vals    []Ref
+	Site    int
+}
+
+// Param is a buffer of the kernel.
+type Param struct {
+	Name  string
+	DType types.DType
+	Out   bool // written; an output is never read, an input never written
+	Shape []abi.Extent
+	Elems []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major
+}
+
+// Axis is a loop variable, an I64, from Begin up to Extent.
+type Axis struct {
+	Var    Ref
+	Begin  int64
+	Extent abi.Extent
+}
+
+// Block is a list of statements in order.
+type Block struct{ Stmts []Stmt }
+
+// Stmt is a statement of a kernel body.
+type Stmt interface{ stmt() }
+
+// Let computes a scalar. Check (which has no value, ID None) carries its Site.
+type Let struct {
+	ID   Ref
+	In   scalar.Instr
+	Site int // for Check: index into Module.Sites
+}
+
+// DimValue is the value of a dim as an I64.
+type DimValue struct {
+	ID  Ref
+	Dim types.Dim
+}
+
+// Load reads one element.
+type Load struct {
+	ID    Ref
+	Param int
+	At    Access
+}
+
+// Store writes one element.
+type Store struct {
+	Param int
+	At    Access
+	Val   Ref
+}
+
+// Access is the place of an element: Offset + sum(Coef * Var), in elements from the buffer's element 0.
+// A Var is any I64: a loop variable, or a computed index that was checked.
+type Access struct {
+	Offset types.Dim
+	Terms  []Term
+}
+
+// Term is one summand of an Access.
+type Term struct {
+	Coef types.Dim
+	Var  Ref
+}
+
+// Loop runs Body for each value of its axis, in order unless Parallel. State is carried from one
+// iteration to the next: it starts as Init, is visible in Body as Vars, becomes Next, and is visible
+// after the loop as IDs. A Parallel loop has no state; its iterations are independent.
+type Loop struct {
+	Axis     Axis
+	Parallel bool
+	Init     []Ref
+	Vars     []Ref
+	Body     *Block
+	Next     []Ref
+	IDs      []Ref
+}
+
+// Reduce combines Val over the axes. Order is the order of language.md section 9.
+type Reduce struct {
+	ID    Ref
+	Kind  ir.ReduceKind
+	Type  types.DType // of Val; of ID too, except for ArgMax and ArgMin, whose ID is an I64 position
+	Order Order
+	Axes  []Axis // outermost first; elements are numbered in row-major order of these
+	Body  *Block
+	Val   Ref
+	// Chunk, when it is not None, restricts the reduction to elements [Chunk*Order.Chunk(),
+	// (Chunk+1)*Order.Chunk()): one partial result, which a second kernel reduces by Lanes.
+	Chunk Ref
+}
+
+// Order is the order in which a reduction combines.
+type Order uint8
+
+// The orders. Any: the same bits whatever the order (integers, max, min, and, or, first position).
+const (
+	Any     Order = iota
+	Lanes         // the last axis is reduced: chunks of 4096, 128 lanes, folded in halves
+	Columns       // it is not: chunks of 256 in one lane; their results by Lanes
+)
+
+// Chunk is the number of elements of one chunk.
+func (o Order) Chunk() int64 {
+	if o == Columns {
+		return 256
+	}
+	return 4096
+}
+
+// NumLanes is the number of lanes of the order Lanes.
+const NumLanes = 128
+
+func (o Order) String() string { return [...]string{"any", "lanes", "columns"}[o] }
+
+// If evaluates one arm. IDs take the values of the arm that ran.
+type If struct {
+	Cond       Ref
+	Then, Else *Block
+	ThenVals   []Ref
+	ElseVals   []Ref
+	IDs        []Ref
+}
+
+// Call calls a scalar function of the module.
+type Call struct {
+	IDs  []Ref
+	Func string
+	Args []Ref
+}
+
+func (*Let) stmt()      {}
+func (*DimValue) stmt() {}
+func (*Load) stmt()     {}
+func (*Store) stmt()    {}
+func (*Loop) stmt()     {}
+func (*Reduce) stmt()   {}
+func (*If) stmt()       {}
+func (*Call) stmt()     {}

@@ -1,0 +1,90 @@
+package diag
+
+import (
+	"sort"
+	"strings"
+)
+
+// Code names a kind of error, such as E0203. A code keeps its meaning forever; codes.go lists them.
+type Code string
+
+// Severity tells errors, which stop the program, from warnings, which do not.
+type Severity uint8
+
+// The severities.
+const (
+	Error Severity = iota
+	Warning
+)
+
+// Label is a place with a short text under its marks.
+type Label struct {
+	Span Span
+	Text string
+}
+
+// Diagnostic is one message to the user. Render turns it into text, JSON marshals it.
+type Diagnostic struct {
+	Code     Code
+	Severity Severity
+	Message  string   // one lower-case clause, actual shapes and dtypes in it
+	Primary  Label    // where
+	Related  []Label  // other places that matter
+	Notes    []string // lines shown after "= "; aligned shapes come here, one line each
+	Help     string   // how to fix it, or ""
+}
+
+// List is the diagnostics of one run. As an error it prints all of them without colour.
+type List struct{ Items []*Diagnostic }
+
+// Add appends d.
+func (l *List) Add(d *Diagnostic) { l.Items = append(l.Items, d) }
+
+// HasErrors reports whether any item is an error.
+func (l *List) HasErrors() bool {
+	for _, d := range l.Items {
+		if d.Severity == Error {
+			return true
+		}
+	}
+	return false
+}
+
+// Err returns l as an error when it holds an error, else nil.
+func (l *List) Err() error {
+	if l == nil || !l.HasErrors() {
+		return nil
+	}
+	return l
+}
+
+// Sort orders the items by file and position and drops exact repeats.
+func (l *List) Sort() {
+	sort.SliceStable(l.Items, func(i, j int) bool {
+		a, b := l.Items[i].Primary.Span, l.Items[j].Primary.Span
+		an, bn := a.Pos().File, b.Pos().File
+		if an != bn {
+			return an < bn
+		}
+		return a.Start < b.Start
+	})
+	var out []*Diagnostic
+	for _, d := range l.Items {
+		if n := len(out); n > 0 && out[n-1].Code == d.Code && out[n-1].Primary.Span == d.Primary.Span && out[n-1].Message == d.Message {
+			continue
+		}
+		out = append(out, d)
+	}
+	l.Items = out
+}
+
+func (l *List) Error() string {
+	var b strings.Builder
+	for i, d := range l.Items {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(Render(d, false))
+	}
+	return b.String()
+}

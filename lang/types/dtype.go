@@ -1,0 +1,76 @@
+package types
+
+import "fmt"
+
+// DType is the type of one element.
+type DType uint8
+
+// The element types. Invalid silences follow-up errors; String is only ever a scalar.
+const (
+	Invalid DType = iota
+	Bool
+	I8
+	I16
+	I32
+	I64
+	U8
+	U16
+	U32
+	U64
+	F16
+	BF16
+	F32
+	F64
+	String
+)
+
+// DTypes lists every element type that can stand in a tensor, in table order.
+var DTypes = []DType{Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64}
+
+var dtypeNames = [...]string{"invalid", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "string"}
+
+var dtypeBytes = [...]int{0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 0}
+
+// String returns the name that programs use.
+func (d DType) String() string {
+	if int(d) < len(dtypeNames) {
+		return dtypeNames[d]
+	}
+	return fmt.Sprintf("dtype(%d)", uint8(d))
+}
+
+// ParseDType returns the element type that name names.
+func ParseDType(name string) (DType, bool) {
+	for i, n := range dtypeNames {
+		if n == name && i != 0 {
+			return DType(i), true
+		}
+	}
+	return Invalid, false
+}
+
+// Bytes is the size of one element in memory; 0 for Invalid and String.
+func (d DType) Bytes() int { return dtypeBytes[d] }
+
+// Bits is the number of value bits: 1 for Bool, else 8*Bytes.
+func (d DType) Bits() int {
+	if d == Bool {
+		return 1
+	}
+	return 8 * d.Bytes()
+}
+
+// IsFloat reports f16, bf16, f32 and f64.
+func (d DType) IsFloat() bool { return d >= F16 && d <= F64 }
+
+// IsSigned reports i8 to i64.
+func (d DType) IsSigned() bool { return d >= I8 && d <= I64 }
+
+// IsUnsigned reports u8 to u64.
+func (d DType) IsUnsigned() bool { return d >= U8 && d <= U64 }
+
+// IsInt reports the signed and unsigned integers.
+func (d DType) IsInt() bool { return d >= I8 && d <= U64 }
+
+// IsNumber reports integers and floats.
+func (d DType) IsNumber() bool { return d >= I8 && d <= F64 }

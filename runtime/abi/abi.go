@@ -1,0 +1,47 @@
+// Package abi is the contract between generated code and the runtime: how a kernel is called, what it
+// reports, and the description of a compiled program (plan.go). It imports only lang/types.
+package abi
+
+import "healc/lang/types"
+
+// A kernel is a C function
+//
+//	void k(void **bufs, const int64_t *dims, int64_t begin, int64_t end, Error *err)
+//
+// bufs holds the address of element 0 of each kernel parameter, in order; dims the values of the
+// program's free shape parameters, in order (none when the program was specialised); [begin, end) is the
+// part of the outermost parallel axis to do (0 and 1 for a kernel without parallel axes). Kernels are
+// reentrant, allocate nothing and touch nothing else. A kernel that finds a failing check fills in *err,
+// when its Site is still 0, and returns at once.
+
+// Error is what a kernel reports; the layout is fixed (32 bytes).
+type Error struct {
+	Site int64    // 1 + index into Program.Sites, 0 for none
+	Info [2]int64 // the details of the check: the index and the bound
+	_    int64
+}
+
+// ErrorBytes is the size of Error.
+const ErrorBytes = 32
+
+// MaxCallDepth bounds the recursion of scalar functions, on every backend.
+const MaxCallDepth = 10000
+
+// ParallelGrain is the number of scalar operations below which a piece of a kernel is not worth a thread.
+const ParallelGrain = 1 << 16
+
+// Site is a place that can fail while the program runs.
+type Site struct {
+	Kind string // "divide by zero", ...: the name of the scalar.CheckKind
+	File string
+	Line int
+	Col  int
+	Text string // the source line
+	Op   string // the operation, for the message
+}
+
+// Extent is a symbolic extent: ceil(Dim / Div); Div 0 or 1 is the plain dim.
+type Extent struct {
+	Dim types.Dim
+	Div int64
+}

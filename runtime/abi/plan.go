@@ -1,0 +1,106 @@
+package abi
+
+import "healc/lang/types"
+
+// Program is a compiled function as the runtime runs it: buffers, kernels by name, and the steps to
+// take. bufferize makes it, the runtime walks it. It can be written to disk (encoding/gob) as it is.
+type Program struct {
+	Name  string
+	Dims  []string // free shape parameters; empty when the program is specialised
+	Sites []Site
+	Funcs []*Function // Funcs[0] is the entry; the others are called by Call steps
+}
+
+// Function is one activation: its buffers live in one arena that is allocated once per call.
+type Function struct {
+	Name    string
+	Buffers []Buffer
+	Params  []int  // buffers of the parameters, in order
+	Results []View // what it returns
+	Steps   []Step
+}
+
+// BufferKind tells where a buffer lives.
+type BufferKind uint8
+
+// The kinds of buffer.
+const (
+	Input  BufferKind = iota // belongs to the caller; strides as declared
+	Output                   // a fresh tensor that the caller gets
+	Temp                     // in the arena
+	Data                     // constant bytes of the program
+)
+
+// Buffer is memory for one tensor. Extents may be symbolic; the runtime evaluates them once per call.
+type Buffer struct {
+	Kind    BufferKind
+	DType   types.DType
+	Shape   []Extent
+	Strides []types.Dim // in elements, for Input when it is not row-major; nil means row-major
+	Bytes   []byte      // Data: row-major elements
+	Str     string      // for strings, which only Host steps see
+	// First and Last are the steps (counted in pre-order) between which a Temp is alive. The runtime
+	// gives buffers whose lives do not meet the same place in the arena.
+	First, Last int
+}
+
+// View is a tensor in a buffer: element i is at Offset + sum(i[k] * Strides[k]), in elements.
+type View struct {
+	Buffer  int
+	Shape   []types.Dim
+	Offset  types.Dim
+	Strides []types.Dim
+}
+
+// Step is one action. Exactly one of the pointers is set.
+type Step struct {
+	Launch *Launch
+	Host   *HostCall
+	If     *If
+	Call   *Call
+	Copy   *Copy
+	Fail   *Fail
+}
+
+// Launch runs a kernel over its outermost parallel axis.
+type Launch struct {
+	Kernel string
+	Args   []int  // buffers, in the order of the kernel's parameters
+	Outer  Extent // of the outermost parallel axis; 1 when there is none
+	Work   int64  // scalar operations per index of the outer axis, an estimate for the thread pool (0: unknown)
+}
+
+// HostCall does input or output: Name is the operation in the table ("print", "load_npy", ...).
+type HostCall struct {
+	Name  string
+	Args  []View
+	Out   []int // buffers that receive results
+	Attrs map[string]string
+	Site  int // for the position of errors
+}
+
+// If runs one of two lists of steps; Cond is a bool scalar.
+type If struct {
+	Cond       int
+	Then, Else []Step
+}
+
+// Call runs Funcs[Func] with fresh buffers; results are copied into Out.
+type Call struct {
+	Func int
+	Args []View
+	Out  []int
+	Site int
+}
+
+// Copy copies elements, of any strides, into a whole buffer.
+type Copy struct {
+	From View
+	To   int
+}
+
+// Fail stops the program with a message.
+type Fail struct {
+	Site    int
+	Message string
+}
