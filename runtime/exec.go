@@ -1,0 +1,375 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"healc/runtime/abi"
+	"healc/runtime/objload"
+)
+
+// Executable is a compiled program that is ready to run: its plan, its machine code in memory, and its
+// constant data. It may be called by several goroutines at once.
+type Executable struct {
+	plan  *abi.Program
+	image *objload.Image
+	fns   map[string]uintptr
+	data  []*Storage // constant buffers of all functions
+
+	mu   sync.Mutex
+	last *binding // of the most recent dims; the only one when the program has none
+}
+
+// System is the world outside, as programs see it.
+type System interface {
+	Print(text string) error
+	LoadNpy(path string) (*Tensor, error)
+	SaveNpy(path string, t *Tensor) error
+}
+
+// Env is what a call runs in.
+type Env struct {
+	Ctx    context.Context // checked between kernels; nil for none
+	System System          // nil: standard output and the file system
+	Pool   *Pool           // nil: one thread
+}
+
+// RuntimeError is a failure of the program that runs: an index, a division, a fold of nothing, input or output.
+type RuntimeError struct {
+	Site    abi.Site
+	Message string
+	Err     error // what caused it, for input and output
+}
+
+func (e *RuntimeError) Error() string {
+	if e.Site.Line == 0 {
+		return e.Message
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", e.Site.File, e.Site.Line, e.Site.Col, e.Message)
+}
+
+// Unwrap returns the cause.
+func (e *RuntimeError) Unwrap() error { return e.Err }
+
+// Load makes a program ready to run. object is the ELF object with its kernels, nil when it has none.
+func Load(plan *abi.Program, object []byte) (*Executable, error) {
+	x := &Executable{plan: plan, fns: map[string]uintptr{}}
+	if object != nil {
+		img, err := objload.Load(object, objload.Options{})
+		if err != nil {
+			return nil, err
+		}
+		x.image = img
+	}
+	for _, f := range plan.Funcs {
+		if err := x.prepare(f, f.Steps); err != nil {
+			x.Close()
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// prepare finds the kernels that steps launch.
+func (x *Executable) prepare(f *abi.Function, steps []abi.Step) error {
+	for _, s := range steps {
+		switch {
+		case s.Launch != nil:
+			name := s.Launch.Kernel
+			var addr uintptr
+			if x.image != nil {
+				addr, _ = x.image.Symbol(name)
+			}
+			if addr == 0 {
+				return fmt.Errorf("the compiled code has no kernel %q", name)
+			}
+			x.fns[name] = addr
+		case s.If != nil:
+			if err := x.prepare(f, s.If.Then); err != nil {
+				return err
+			}
+			if err := x.prepare(f, s.If.Else); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Plan is the plan that the executable runs.
+func (x *Executable) Plan() *abi.Program { return x.plan }
+
+// Close frees the machine code. No call may be running.
+func (x *Executable) Close() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.image != nil {
+		x.image.Close()
+		x.image = nil
+	}
+	if x.last != nil {
+		x.last.release()
+		x.last = nil
+	}
+	for _, s := range x.data {
+		s.Release()
+	}
+	x.data = nil
+}
+
+// Call runs the entry with the given arguments. dims are the values of the program's free shape
+// parameters, in order. Arguments must have the dtype, extents and strides that the plan declares. The
+// results belong to the caller. A failure of the program is a *RuntimeError.
+func (x *Executable) Call(env Env, dims []int64, args ...*Tensor) ([]*Tensor, error) {
+	if env.System == nil {
+		env.System = OS{}
+	}
+	b, err := x.bind(dims)
+	if err != nil {
+		return nil, err
+	}
+	return b.funcs[0].run(&run{x: x, env: env, b: b}, args, 0)
+}
+
+// bind evaluates all extents for the given dims.
+func (x *Executable) bind(dims []int64) (*binding, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.last != nil && equalInts(x.last.dims, dims) {
+		return x.last, nil
+	}
+	b, err := newBinding(x, dims)
+	if err != nil {
+		return nil, err
+	}
+	// An older binding may still be in use by a call; the collector frees its idle frames.
+	x.last = b
+	return b, nil
+}
+
+func equalInts(a, b []int64) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// run is one call of a program.
+type run struct {
+	x   *Executable
+	env Env
+	b   *binding
+}
+
+// run executes one activation of a function.
+func (f *boundFunc) run(r *run, args []*Tensor, depth int) ([]*Tensor, error) {
+	if err := f.check(args); err != nil {
+		return nil, err
+	}
+	fr, err := f.frame()
+	if err != nil {
+		return nil, err
+	}
+	defer f.recycle(fr)
+	for i, t := range args {
+		id := f.def.Params[i]
+		fr.ptrs[id] = t.Ptr()
+		fr.tensors[id] = t
+	}
+	if err := fr.outputs(); err != nil {
+		return nil, err
+	}
+	if err := r.steps(fr, f.steps, depth); err != nil {
+		return nil, err
+	}
+	if f.simple { // every result is a whole Output of its own
+		out := make([]*Tensor, len(f.def.Results))
+		for i, v := range f.def.Results {
+			out[i] = fr.tensors[v.Buffer]
+			fr.tensors[v.Buffer] = nil
+		}
+		return out, nil
+	}
+	return fr.results()
+}
+
+// steps runs a list of steps in order.
+func (r *run) steps(fr *frame, steps []boundStep, depth int) error {
+	for i := range steps {
+		s := &steps[i]
+		if r.env.Ctx != nil {
+			if err := r.env.Ctx.Err(); err != nil {
+				return err
+			}
+		}
+		var err error
+		switch {
+		case s.fn != 0:
+			err = r.launch(fr, s)
+		case s.def.Host != nil:
+			err = r.host(fr, s.def.Host)
+		case s.def.If != nil:
+			arm := s.els
+			if *(*byte)(fr.ptrs[s.def.If.Cond]) != 0 {
+				arm = s.then
+			}
+			err = r.steps(fr, arm, depth)
+		case s.def.Call != nil:
+			err = r.call(fr, s.def.Call, depth)
+		case s.def.Copy != nil:
+			err = r.copy(fr, s.def.Copy)
+		case s.def.Fail != nil:
+			err = &RuntimeError{Site: r.site(s.def.Fail.Site), Message: s.def.Fail.Message}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) site(i int) abi.Site {
+	if i < 0 || i >= len(r.x.plan.Sites) {
+		return abi.Site{}
+	}
+	return r.x.plan.Sites[i]
+}
+
+// launch runs one kernel over its outermost axis, on the threads that pay.
+func (r *run) launch(fr *frame, s *boundStep) error {
+	bufs := fr.argSpace(len(s.def.Launch.Args))
+	for i, b := range s.def.Launch.Args {
+		bufs[i] = fr.ptrs[b]
+	}
+	var first *unsafe.Pointer
+	if len(bufs) > 0 {
+		first = &bufs[0]
+	}
+	dims := r.b.dimsPtr()
+	pool := r.env.Pool
+	if pool == nil || pool.Threads() <= 1 || s.outer <= s.grain {
+		fr.err = abi.Error{}
+		objload.CallKernel(s.fn, first, dims, 0, s.outer, &fr.err)
+		if fr.err.Site != 0 {
+			return r.failure(&fr.err)
+		}
+		return nil
+	}
+	var mu sync.Mutex
+	var worst abi.Error
+	at := int64(-1)
+	err := pool.Run(s.outer, s.grain, func(begin, end int64) {
+		var e abi.Error
+		objload.CallKernel(s.fn, first, dims, begin, end, &e)
+		if e.Site != 0 {
+			mu.Lock()
+			if at < 0 || begin < at { // the failure that one thread would have met first
+				at, worst = begin, e
+			}
+			mu.Unlock()
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if at >= 0 {
+		return r.failure(&worst)
+	}
+	return nil
+}
+
+func (r *run) failure(e *abi.Error) error {
+	s := r.site(int(e.Site - 1))
+	return &RuntimeError{Site: s, Message: abi.Message(s, e.Info)}
+}
+
+// call runs another function of the plan and copies its results.
+func (r *run) call(fr *frame, c *abi.Call, depth int) error {
+	if depth >= abi.MaxCallDepth {
+		s := r.site(c.Site)
+		s.Kind = abi.KindRecursion
+		return &RuntimeError{Site: s, Message: abi.Message(s, [2]int64{})}
+	}
+	args := make([]*Tensor, len(c.Args))
+	defer func() {
+		for _, t := range args {
+			t.Close()
+		}
+	}()
+	for i, v := range c.Args {
+		t, err := fr.view(&v)
+		if err != nil {
+			return err
+		}
+		if args[i], err = t.Contiguous(); err != nil {
+			return err
+		}
+		t.Close()
+	}
+	out, err := r.b.funcs[c.Func].run(r, args, depth+1)
+	if err != nil {
+		return err
+	}
+	for i, t := range out {
+		if err := fr.fill(c.Out[i], t); err != nil {
+			return err
+		}
+		t.Close()
+	}
+	return nil
+}
+
+func (r *run) copy(fr *frame, c *abi.Copy) error {
+	from, err := fr.view(&c.From)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return fr.fill(c.To, from)
+}
+
+// check compares the arguments with the declared inputs.
+func (f *boundFunc) check(args []*Tensor) error {
+	if len(args) != len(f.def.Params) {
+		return fmt.Errorf("%s takes %d arguments, not %d", f.def.Name, len(f.def.Params), len(args))
+	}
+	for i, t := range args {
+		b := f.def.Params[i]
+		want := &f.bufs[b]
+		if t == nil {
+			return fmt.Errorf("argument %d of %s is nil", i, f.def.Name)
+		}
+		if err := t.Err(); err != nil {
+			return fmt.Errorf("argument %d of %s: %w", i, f.def.Name, err)
+		}
+		if t.DType != want.dtype || !equalInts(t.Shape, want.shape) {
+			return fmt.Errorf("argument %d of %s is %s; the code was compiled for %s%v", i, f.def.Name, t, want.dtype, want.shape)
+		}
+		if !sameStrides(t.Shape, t.Strides, want.strides) {
+			return fmt.Errorf("argument %d of %s has strides %v; the code was compiled for %v", i, f.def.Name, t.Strides, want.strides)
+		}
+	}
+	return nil
+}
+
+// sameStrides compares strides where they matter: not on axes of extent 1, nor of empty tensors.
+func sameStrides(shape, a, b []int64) bool {
+	for _, n := range shape {
+		if n == 0 {
+			return true
+		}
+	}
+	for i, n := range shape {
+		if n > 1 && a[i] != b[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,257 @@
+package runtime
+
+import (
+	"fmt"
+	"math/bits"
+	"sort"
+	"sync"
+	"unsafe"
+
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// binding is a plan with all extents evaluated and every buffer placed.
+type binding struct {
+	dims  []int64
+	funcs []*boundFunc
+}
+
+// dimsPtr is what kernels get as `dims`.
+func (b *binding) dimsPtr() *int64 {
+	if len(b.dims) == 0 {
+		return nil
+	}
+	return &b.dims[0]
+}
+
+func (b *binding) release() {
+	for _, f := range b.funcs {
+		f.mu.Lock()
+		for _, fr := range f.idle {
+			fr.release()
+		}
+		f.idle = nil
+		f.mu.Unlock()
+	}
+}
+
+// boundFunc is a function of a plan with its extents evaluated.
+type boundFunc struct {
+	def    *abi.Function
+	bind   map[string]int64
+	bufs   []boundBuffer
+	arena  int64 // bytes
+	steps  []boundStep
+	data   []unsafe.Pointer // of Data buffers, by buffer
+	simple bool             // the results are whole outputs, each its own
+
+	mu   sync.Mutex
+	idle []*frame
+}
+
+type boundBuffer struct {
+	kind    abi.BufferKind
+	dtype   types.DType
+	shape   []int64
+	strides []int64 // of inputs
+	bytes   int64
+	offset  int64 // in the arena, for Temp
+}
+
+type boundStep struct {
+	def       *abi.Step
+	fn        uintptr
+	outer     int64
+	grain     int64
+	then, els []boundStep
+}
+
+func newBinding(x *Executable, dims []int64) (*binding, error) {
+	if len(dims) != len(x.plan.Dims) {
+		return nil, fmt.Errorf("%s has %d shape parameters, not %d", x.plan.Name, len(x.plan.Dims), len(dims))
+	}
+	bind := map[string]int64{}
+	for i, name := range x.plan.Dims {
+		bind[name] = dims[i]
+	}
+	b := &binding{dims: append([]int64(nil), dims...)}
+	for _, def := range x.plan.Funcs {
+		f := &boundFunc{def: def, bind: bind, data: make([]unsafe.Pointer, len(def.Buffers))}
+		for i := range def.Buffers {
+			bb, err := f.bindBuffer(&def.Buffers[i])
+			if err != nil {
+				return nil, err
+			}
+			if bb.kind == abi.Data && bb.dtype != types.String {
+				s, err := NewStorage(max(bb.bytes, 1))
+				if err != nil {
+					return nil, err
+				}
+				copy(unsafe.Slice((*byte)(s.Ptr()), bb.bytes), def.Buffers[i].Bytes)
+				x.data = append(x.data, s)
+				f.data[i] = s.Ptr()
+			}
+			f.bufs = append(f.bufs, bb)
+		}
+		if err := f.place(); err != nil {
+			return nil, err
+		}
+		var err error
+		if f.steps, err = f.bindSteps(x, def.Steps); err != nil {
+			return nil, err
+		}
+		f.simple = f.wholeOutputs()
+		b.funcs = append(b.funcs, f)
+	}
+	return b, nil
+}
+
+func (f *boundFunc) extent(e abi.Extent) (int64, error) {
+	n, err := e.Dim.Eval(f.bind)
+	if err != nil {
+		return 0, err
+	}
+	if e.Div > 1 {
+		n = (n + e.Div - 1) / e.Div
+	}
+	if n < 0 || n > types.MaxExtent*types.MaxExtent {
+		return 0, fmt.Errorf("the extent %s of %s is %d", e.Dim, f.def.Name, n)
+	}
+	return n, nil
+}
+
+func (f *boundFunc) dimsOf(ds []types.Dim) ([]int64, error) {
+	out := make([]int64, len(ds))
+	for i, d := range ds {
+		n, err := d.Eval(f.bind)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+func (f *boundFunc) bindBuffer(b *abi.Buffer) (boundBuffer, error) {
+	out := boundBuffer{kind: b.Kind, dtype: b.DType}
+	n := int64(1)
+	for _, e := range b.Shape {
+		x, err := f.extent(e)
+		if err != nil {
+			return out, err
+		}
+		out.shape = append(out.shape, x)
+		hi, lo := bits.Mul64(uint64(n), uint64(x))
+		if hi != 0 || lo >= 1<<60 {
+			return out, &OutOfMemoryError{Bytes: 1<<63 - 1}
+		}
+		n = int64(lo)
+	}
+	out.bytes = n * int64(b.DType.Bytes())
+	var err error
+	if b.Strides != nil {
+		out.strides, err = f.dimsOf(b.Strides)
+	} else {
+		out.strides = rowMajor(out.shape)
+	}
+	return out, err
+}
+
+// place gives every Temp its offset in the arena: largest first, each at the lowest place where it meets no
+// buffer that is alive at the same time (first fit by decreasing size).
+func (f *boundFunc) place() error {
+	var ids []int
+	for i := range f.bufs {
+		if f.bufs[i].kind == abi.Temp {
+			ids = append(ids, i)
+		}
+	}
+	sort.SliceStable(ids, func(a, b int) bool { return f.bufs[ids[a]].bytes > f.bufs[ids[b]].bytes })
+	var placed []int
+	for _, id := range ids {
+		b, d := &f.bufs[id], &f.def.Buffers[id]
+		size := (b.bytes + Alignment - 1) &^ (Alignment - 1)
+		var busy []int
+		for _, p := range placed {
+			o := &f.def.Buffers[p]
+			if o.First <= d.Last && d.First <= o.Last {
+				busy = append(busy, p)
+			}
+		}
+		sort.Slice(busy, func(i, j int) bool { return f.bufs[busy[i]].offset < f.bufs[busy[j]].offset })
+		at := int64(0)
+		for _, p := range busy {
+			if f.bufs[p].offset >= at+size {
+				break
+			}
+			at = max(at, (f.bufs[p].offset+f.bufs[p].bytes+Alignment-1)&^(Alignment-1))
+		}
+		b.offset = at
+		placed = append(placed, id)
+		if at > 1<<62-size {
+			return &OutOfMemoryError{Bytes: 1<<63 - 1}
+		}
+		f.arena = max(f.arena, at+size)
+	}
+	return nil
+}
+
+// maxPieces bounds how finely a kernel is cut for the pool, so that its cost stays far below the work.
+const maxPieces = 1 << 10
+
+func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, error) {
+	out := make([]boundStep, len(steps))
+	for i := range steps {
+		s := &steps[i]
+		out[i].def = s
+		switch {
+		case s.Launch != nil:
+			n, err := f.extent(s.Launch.Outer)
+			if err != nil {
+				return nil, err
+			}
+			out[i].fn, out[i].outer = x.fns[s.Launch.Kernel], n
+			work := max(s.Launch.Work, 1)
+			out[i].grain = max(abi.ParallelGrain/work, n/maxPieces, 1)
+		case s.If != nil:
+			var err error
+			if out[i].then, err = f.bindSteps(x, s.If.Then); err != nil {
+				return nil, err
+			}
+			if out[i].els, err = f.bindSteps(x, s.If.Else); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// wholeOutputs reports whether every result is a whole Output buffer, no two the same.
+func (f *boundFunc) wholeOutputs() bool {
+	seen := map[int]bool{}
+	for i := range f.def.Results {
+		v := &f.def.Results[i]
+		if f.bufs[v.Buffer].kind != abi.Output || seen[v.Buffer] || !f.whole(v) {
+			return false
+		}
+		seen[v.Buffer] = true
+	}
+	return true
+}
+
+// whole reports whether a view is its buffer, element by element.
+func (f *boundFunc) whole(v *abi.View) bool {
+	b := &f.bufs[v.Buffer]
+	shape, err1 := f.dimsOf(v.Shape)
+	strides, err2 := f.dimsOf(v.Strides)
+	off, err3 := v.Offset.Eval(f.bind)
+	return err1 == nil && err2 == nil && err3 == nil && off == 0 && equalInts(shape, b.shape) && sameStrides(shape, strides, rowMajor(b.shape))
+}
+
+// rowMajor returns the strides of a dense tensor.
+func rowMajor(shape []int64) []int64 {
+	strides := make([]int64, len(shape))
+	setRowMajor(strides, shape)
+	return strides
+}

@@ -1,0 +1,136 @@
+package runtime
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// OS is the System of a plain process: standard output and the file system.
+type OS struct{ Out io.Writer } // Out is standard output when nil
+
+// Print writes text.
+func (o OS) Print(text string) error {
+	w := o.Out
+	if w == nil {
+		w = os.Stdout
+	}
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// LoadNpy reads a .npy file.
+func (OS) LoadNpy(path string) (*Tensor, error) { return ReadNpyFile(path) }
+
+// SaveNpy writes a .npy file.
+func (OS) SaveNpy(path string, t *Tensor) error { return WriteNpyFile(path, t) }
+
+// hostOps are the operations that do input or output, by their name in the operation table.
+var hostOps = map[string]func(r *run, fr *frame, h *abi.HostCall) error{
+	"print":     hostPrint,
+	"print_str": hostPrintOne,
+	"print_i32": hostPrintOne,
+	"print_i64": hostPrintOne,
+	"print_f32": hostPrintOne,
+	"print_f64": hostPrintOne,
+	"load_npy":  hostLoad,
+	"save_npy":  hostSave,
+}
+
+func (r *run) host(fr *frame, h *abi.HostCall) error {
+	op := hostOps[h.Name]
+	if op == nil {
+		return fmt.Errorf("BUG: the runtime does not know the operation %s", h.Name)
+	}
+	if err := op(r, fr, h); err != nil {
+		if _, ok := err.(*RuntimeError); ok {
+			return err
+		}
+		return &RuntimeError{Site: r.site(h.Site), Message: h.Name + ": " + err.Error(), Err: err}
+	}
+	return nil
+}
+
+func (fr *frame) isString(v *abi.View) bool { return fr.f.bufs[v.Buffer].dtype == types.String }
+
+func hostPrint(r *run, fr *frame, h *abi.HostCall) error {
+	if fr.isString(&h.Args[0]) {
+		return r.env.System.Print(fr.strs[h.Args[0].Buffer] + "\n")
+	}
+	t, err := fr.view(&h.Args[0])
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	var b strings.Builder
+	if err := Format(&b, t); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	return r.env.System.Print(b.String())
+}
+
+// hostPrintOne prints one scalar in its fixed form and passes it on.
+func hostPrintOne(r *run, fr *frame, h *abi.HostCall) error {
+	if fr.isString(&h.Args[0]) {
+		s := fr.strs[h.Args[0].Buffer]
+		if len(h.Out) > 0 && h.Out[0] >= 0 {
+			fr.strs[h.Out[0]] = s
+		}
+		return r.env.System.Print(s)
+	}
+	t, err := fr.view(&h.Args[0])
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	if err := r.env.System.Print(printedScalar(t.DType, t.Bits()[0]) + "\n"); err != nil {
+		return err
+	}
+	if len(h.Out) > 0 && h.Out[0] >= 0 {
+		return fr.fill(h.Out[0], t)
+	}
+	return nil
+}
+
+func hostLoad(r *run, fr *frame, h *abi.HostCall) error {
+	path := fr.strs[h.Args[0].Buffer]
+	t, err := r.env.System.LoadNpy(path)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	b := &fr.f.bufs[h.Out[0]]
+	if t.DType != b.dtype || !equalInts(t.Shape, b.shape) {
+		return fmt.Errorf("%s holds %s, not %s", path, types.Of(t.DType, t.Shape...), types.Of(b.dtype, b.shape...))
+	}
+	return fr.fill(h.Out[0], t)
+}
+
+func hostSave(r *run, fr *frame, h *abi.HostCall) error {
+	t, err := fr.view(&h.Args[1])
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return r.env.System.SaveNpy(fr.strs[h.Args[0].Buffer], t)
+}
+
+// printedScalar is the text of print_i32 and its kin.
+func printedScalar(d types.DType, bits uint64) string {
+	switch d {
+	case types.F32:
+		return types.FormatCut(float64(math.Float32frombits(uint32(bits))))
+	case types.F64:
+		return types.FormatCut(math.Float64frombits(bits))
+	case types.I32:
+		return strconv.FormatInt(int64(int32(bits)), 10)
+	}
+	return strconv.FormatInt(int64(bits), 10)
+}

@@ -1,0 +1,42 @@
+//go:build !linux || !(amd64 || arm64)
+
+package objload
+
+import (
+	"debug/elf"
+	"errors"
+	"runtime"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"healc/runtime/abi"
+)
+
+// hostMachine matches no object, so Load refuses all of them on this system.
+const hostMachine = elf.EM_NONE
+
+var errHost = errors.New("unsupported: machine code runs on linux/amd64 and linux/arm64, not on " + runtime.GOOS + "/" + runtime.GOARCH)
+
+func pageSize() uint64 { return maxAlign }
+
+func mapMemory(int) ([]byte, uint64, error) { return nil, 0, errHost }
+
+func unmapMemory([]byte) error { return errHost }
+
+func (l *layout) protect() error { return errHost }
+
+// MaxArgs is the largest number of arguments of Call.
+const MaxArgs = 6
+
+// Call calls the C function at fn. On this system nothing can be loaded; other C functions can be called.
+func Call(fn uintptr, args ...uintptr) uintptr {
+	result, _, _ := purego.SyscallN(fn, args...)
+	return result
+}
+
+// CallKernel calls the kernel at fn with the arguments that package abi describes.
+func CallKernel(fn uintptr, bufs *unsafe.Pointer, dims *int64, begin, end int64, err *abi.Error) {
+	purego.SyscallN(fn, uintptr(unsafe.Pointer(bufs)), uintptr(unsafe.Pointer(dims)), uintptr(begin), uintptr(end), uintptr(unsafe.Pointer(err)))
+	runtime.KeepAlive(bufs)
+}

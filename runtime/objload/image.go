@@ -1,0 +1,87 @@
+package objload
+
+import "sync"
+
+// Options says how to load.
+type Options struct {
+	// Resolve finds a symbol that the object does not define. nil means Libraries.
+	Resolve func(name string) (uintptr, error)
+}
+
+// Image is a loaded object. The addresses it gives out are valid until Close.
+type Image struct {
+	symbols map[string]uintptr
+	size    int
+
+	mu  sync.Mutex
+	mem []byte // nil after Close
+}
+
+// Load maps obj and makes it ready to be called: text can be executed and not written, read-only data
+// only be read. It does not keep obj. The error is an *Error, or of the system when there is no memory.
+func Load(obj []byte, o Options) (*Image, error) {
+	parsed, err := parse(obj)
+	if err != nil {
+		return nil, err
+	}
+	if parsed.machine != hostMachine {
+		return nil, errorf("it is for %v, this machine is %v", parsed.machine, hostMachine)
+	}
+	l, err := newLayout(parsed, pageSize())
+	if err != nil {
+		return nil, err
+	}
+	resolve := o.Resolve
+	if resolve == nil {
+		resolve = Libraries
+	}
+	mem, base, err := mapMemory(int(l.size))
+	if err != nil {
+		return nil, err
+	}
+	if err = l.link(mem, base, resolve); err == nil {
+		err = l.protect()
+	}
+	if err != nil {
+		// The memory is ours and whole, so unmapping cannot fail.
+		_ = unmapMemory(mem)
+		return nil, err
+	}
+	return &Image{symbols: l.exports(), size: len(mem), mem: mem}, nil
+}
+
+// exports are the symbols that others may see, by name. Of equal names the first counts.
+func (l *layout) exports() map[string]uintptr {
+	m := map[string]uintptr{}
+	for i := range l.symbols {
+		s := &l.symbols[i]
+		if s.local || s.place != inSection {
+			continue
+		}
+		if _, twice := m[string(s.name)]; !twice {
+			m[string(s.name)] = uintptr(l.address(uint32(i)))
+		}
+	}
+	return m
+}
+
+// Symbol is the address of a global function or variable of the object.
+func (img *Image) Symbol(name string) (uintptr, bool) {
+	addr, ok := img.symbols[name]
+	return addr, ok
+}
+
+// SizeBytes is the memory that the image occupies.
+func (img *Image) SizeBytes() int { return img.size }
+
+// Close unmaps the image. No function of it may be running or be called later. Closing twice does nothing.
+func (img *Image) Close() error {
+	img.mu.Lock()
+	defer img.mu.Unlock()
+	if img.mem == nil {
+		return nil
+	}
+	mem := img.mem
+	img.mem = nil
+	return unmapMemory(mem)
+}

@@ -1,0 +1,239 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	goruntime "runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func newPool(t testing.TB, threads int) *Pool {
+	t.Helper()
+	p, err := NewPool(threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	return p
+}
+
+// pieces runs a loop and returns its pieces in order.
+func pieces(t *testing.T, p *Pool, n, grain int64) [][2]int64 {
+	t.Helper()
+	var mu sync.Mutex
+	var out [][2]int64
+	err := p.Run(n, grain, func(begin, end int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		out = append(out, [2]int64{begin, end})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.SortFunc(out, func(a, b [2]int64) int { return int(a[0] - b[0]) })
+	return out
+}
+
+func TestPoolCoversEveryIndexOnce(t *testing.T) {
+	for _, threads := range []int{1, 2, 3, 8} {
+		p := newPool(t, threads)
+		for _, n := range []int64{0, 1, 2, 7, 8, 9, 100, 1000, 12345} {
+			for _, grain := range []int64{0, 1, 3, 64, 1 << 40} {
+				got := pieces(t, p, n, grain)
+				at := int64(0)
+				for _, piece := range got {
+					if piece[0] != at || piece[1] <= piece[0] || piece[0]%max(grain, 1) != 0 {
+						t.Fatalf("%d threads, n %d, grain %d: pieces %v", threads, n, grain, got)
+					}
+					at = piece[1]
+				}
+				if at != n || len(got) > threads*piecesPerThread || threads == 1 && len(got) > 1 {
+					t.Fatalf("%d threads, n %d, grain %d: pieces %v", threads, n, grain, got)
+				}
+				if again := pieces(t, p, n, grain); !slices.Equal(got, again) {
+					t.Fatalf("%d threads, n %d, grain %d: first %v, then %v", threads, n, grain, got, again)
+				}
+			}
+		}
+	}
+	var none *Pool
+	if got := pieces(t, none, 10, 1); len(got) != 1 || none.Threads() != 1 {
+		t.Errorf("the nil pool: %v", got)
+	}
+	none.Close()
+}
+
+func TestPoolUsesThreads(t *testing.T) {
+	// Four pieces that all wait for each other finish only on as many threads.
+	p := newPool(t, 4)
+	var wg sync.WaitGroup
+	wg.Add(4)
+	if err := p.Run(4, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPoolOfOneStartsNothing(t *testing.T) {
+	before := goruntime.NumGoroutine()
+	p := newPool(t, 1)
+	sum := 0 // without a lock: all on this goroutine
+	if err := p.Run(1000, 1, func(begin, end int64) { sum += int(end - begin) }); err != nil || sum != 1000 {
+		t.Errorf("%d, %v", sum, err)
+	}
+	q := newPool(t, 8)
+	if q.Threads() != 8 || goruntime.NumGoroutine() > before {
+		t.Errorf("%d goroutines, before %d", goruntime.NumGoroutine(), before)
+	}
+}
+
+func TestPoolNestedAndConcurrent(t *testing.T) {
+	p := newPool(t, 3)
+	var total atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for range 50 {
+				err := p.Run(5, 1, func(b, e int64) {
+					if err := p.Run(7, 1, func(b, e int64) {
+						if err := p.Run(3, 1, func(b, e int64) { total.Add(e - b) }); err != nil {
+							t.Error(err)
+						}
+					}); err != nil {
+						t.Error(err)
+					}
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	// The pieces of the outer loops are single indices, or the inner count would be off.
+	if want := int64(4 * 50 * 5 * 7 * 3); total.Load() != want {
+		t.Errorf("%d, want %d", total.Load(), want)
+	}
+}
+
+func TestPoolPanics(t *testing.T) {
+	cause := errors.New("cause")
+	for _, threads := range []int{1, 2, 5} {
+		p := newPool(t, threads)
+		var ran atomic.Int64
+		err := p.Run(5, 1, func(begin, end int64) {
+			ran.Add(end - begin)
+			if end > 2 {
+				panic(fmt.Errorf("piece %d: %w", begin, cause))
+			}
+		})
+		var e *PanicError
+		if !errors.As(err, &e) || !errors.Is(err, cause) || !strings.Contains(string(e.Stack), "TestPoolPanics") {
+			t.Fatalf("%d threads: %v", threads, err)
+		}
+		if want := "panic: piece 2: cause"; threads > 1 && err.Error() != want {
+			t.Errorf("%d threads: %v, want %s", threads, err, want)
+		}
+		if ran.Load() != 5 {
+			t.Errorf("%d threads: %d indices ran", threads, ran.Load())
+		}
+		if got := pieces(t, p, 3, 1); len(got) == 0 {
+			t.Errorf("%d threads: the pool does not run after a panic", threads)
+		}
+	}
+}
+
+func TestPoolClose(t *testing.T) {
+	before := goruntime.NumGoroutine()
+	p := newPool(t, 4)
+	pieces(t, p, 100, 1)
+	p.Close()
+	p.Close()
+	waitFor(t, "the workers to end", func() bool { return goruntime.NumGoroutine() <= before })
+	if got := pieces(t, p, 100, 1); got[len(got)-1][1] != 100 {
+		t.Errorf("after Close: %v", got)
+	}
+	func() {
+		q, err := NewPool(3) // and forgets it
+		if err != nil {
+			t.Fatal(err)
+		}
+		pieces(t, q, 100, 1)
+	}()
+	waitFor(t, "a forgotten pool to end", func() bool { goruntime.GC(); return goruntime.NumGoroutine() <= before })
+}
+
+func waitFor(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for start := time.Now(); !done(); time.Sleep(time.Millisecond) {
+		if time.Since(start) > 10*time.Second {
+			t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
+
+// TestPoolWakes lets the workers fall asleep between runs whose pieces need all of them.
+func TestPoolWakes(t *testing.T) {
+	p := newPool(t, 2)
+	for i := range 200 {
+		var wg sync.WaitGroup
+		wg.Add(2)
+		if err := p.Run(2, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
+			t.Fatal(err)
+		}
+		if i%4 == 0 {
+			time.Sleep(3 * workerSpin)
+		}
+	}
+}
+
+func TestThreadsFromEnvironment(t *testing.T) {
+	t.Setenv(ThreadsEnv, "3")
+	if p := newPool(t, 0); p.Threads() != 3 {
+		t.Errorf("%d threads", p.Threads())
+	}
+	if p := newPool(t, 2); p.Threads() != 2 {
+		t.Errorf("%d threads", p.Threads())
+	}
+	for _, bad := range []string{"0", "-1", "many", "1025", "99999999999999999999"} {
+		t.Setenv(ThreadsEnv, bad)
+		if _, err := NewPool(0); err == nil || err.Error() != fmt.Sprintf("HEAL_THREADS=%q is not a number of threads from 1 to 1024", bad) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	t.Setenv(ThreadsEnv, "")
+	if p := newPool(t, 0); p.Threads() != goruntime.GOMAXPROCS(0) {
+		t.Errorf("%d threads", p.Threads())
+	}
+	if _, err := NewPool(-1); err == nil {
+		t.Error("a pool of -1 threads")
+	}
+}
+
+// BenchmarkPoolRegion measures what a parallel region costs beyond its work: two pieces of about a
+// microsecond each, on two threads.
+func BenchmarkPoolRegion(b *testing.B) {
+	work := func(begin, end int64) {
+		for start := time.Now(); time.Since(start) < time.Microsecond; {
+		}
+	}
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprint(threads), func(b *testing.B) {
+			p := newPool(b, threads)
+			for b.Loop() {
+				if threads == 1 {
+					work(0, 1)
+					work(1, 2)
+				} else if err := p.Run(2, 1, work); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

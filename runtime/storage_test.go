@@ -1,0 +1,275 @@
+package runtime
+
+import (
+	"errors"
+	goruntime "runtime"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"healc/lang/types"
+)
+
+func TestStorageSizes(t *testing.T) {
+	noLeaks(t)
+	for _, n := range []int64{0, 1, 63, 64, 65, 128, 4095, 65536, 65537, 1 << 20, 1<<22 + 1} {
+		s, err := NewStorage(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Bytes() < n || s.Bytes() > max(64, 2*n) || uintptr(s.Ptr())%Alignment != 0 {
+			t.Errorf("%d bytes: got %d at %p", n, s.Bytes(), s.Ptr())
+		}
+		clear((&Tensor{DType: types.U8, Shape: []int64{n}, storage: s}).raw()) // all of it can be written
+		s.Release()
+	}
+}
+
+func TestStorageIsReused(t *testing.T) {
+	noLeaks(t)
+	for _, n := range []int64{100, 1 << 20} {
+		a, err := NewStorage(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := a.Ptr()
+		a.Release()
+		b, err := NewStorage(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Ptr() != p {
+			t.Errorf("%d bytes were not reused", n)
+		}
+		b.Release()
+	}
+	mapped := mappedBytes.Load()
+	ReleaseUnused()
+	if mappedBytes.Load() > mapped-1<<20 {
+		t.Errorf("%d bytes are mapped, before it was %d", mappedBytes.Load(), mapped)
+	}
+	if memory.keptBytes != 0 || len(memory.kept) != 0 {
+		t.Errorf("%d bytes kept in %d blocks", memory.keptBytes, len(memory.kept))
+	}
+}
+
+func TestKeptMemoryIsBounded(t *testing.T) {
+	noLeaks(t)
+	var all []*Storage
+	for i := 0; i < maxKeptBlocks+10; i++ {
+		s, err := NewStorage(int64(maxSmall + 1 + i*pageBytes))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	for _, s := range all {
+		s.Release()
+	}
+	if len(memory.kept) > maxKeptBlocks || memory.keptBytes > maxKept {
+		t.Errorf("%d bytes kept in %d blocks", memory.keptBytes, len(memory.kept))
+	}
+	ReleaseUnused()
+}
+
+func TestOutOfMemory(t *testing.T) {
+	noLeaks(t)
+	for _, shape := range [][]int64{{1 << 30, 1 << 20}, {1 << 30, 1 << 29}, {1 << 20, 1 << 22}} {
+		x, err := New(types.F32, shape...)
+		var oom *OutOfMemoryError
+		if !errors.As(err, &oom) {
+			x.Close()
+			t.Fatalf("New(%v): %v", shape, err)
+		}
+		if oom.Bytes != 4*product(shape) {
+			t.Errorf("%v: asked for %d", shape, oom.Bytes)
+		}
+		if !strings.HasPrefix(err.Error(), typeName(types.F32, shape)+": out of memory: asked for ") {
+			t.Errorf("message %q", err)
+		}
+	}
+	if _, err := NewStorage(-1); err == nil {
+		t.Error("a negative size")
+	}
+}
+
+// TestManyUntouched asks for memory piece by piece: pages that nobody touched yet count too.
+func TestManyUntouched(t *testing.T) {
+	noLeaks(t)
+	_, total := availableMemory()
+	if total == maxInt64 {
+		t.Logf("this system does not tell its memory")
+		return
+	}
+	piece := total / 8
+	var all []*Storage
+	var err error
+	for len(all) < 16 && err == nil {
+		var s *Storage
+		if s, err = NewStorage(piece); err == nil {
+			all = append(all, s)
+		}
+	}
+	for _, s := range all {
+		s.Release()
+	}
+	var oom *OutOfMemoryError
+	if !errors.As(err, &oom) {
+		t.Errorf("16 pieces of %d bytes fit into %d", piece, total)
+	}
+}
+
+func TestAddressLimit(t *testing.T) {
+	var old syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_AS, &old); err != nil {
+		t.Fatal(err)
+	}
+	limit := old
+	limit.Cur = 64 << 30 // far above what the test process itself maps
+	if old.Max < limit.Cur {
+		limit.Cur = old.Max
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &limit); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Setrlimit(syscall.RLIMIT_AS, &old)
+	got, ok := addressLimit()
+	if !ok || got != int64(limit.Cur) {
+		t.Errorf("limit %d, %v", got, ok)
+	}
+	if available, _ := availableMemory(); available >= got {
+		t.Errorf("%d bytes are available under a limit of %d", available, got)
+	}
+}
+
+// TestForgottenTensor leaves tensors to the garbage collector.
+func TestForgottenTensor(t *testing.T) {
+	before := LiveBytes()
+	func() {
+		for range 10 {
+			x := FromSlice([]float32{1, 2, 3})
+			v, err := x.Reshape(3, 1)
+			if err != nil || v.Elems() != 3 {
+				t.Fatal(err)
+			}
+			y, err := New(types.F32, 1<<20)
+			if err != nil || y.Elems() != 1<<20 {
+				t.Fatal(err)
+			}
+		}
+	}()
+	for i := 0; LiveBytes() != before; i++ {
+		if i == 1000 {
+			t.Fatalf("%d bytes were not released", LiveBytes()-before)
+		}
+		goruntime.GC()
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// TestSlicePins checks that memory with a Go slice on it is not reclaimed behind the slice's back.
+func TestSlicePins(t *testing.T) {
+	before := LiveBytes()
+	s, storageOf := func() ([]float32, *Storage) {
+		x := FromSlice(make([]float32, 1000))
+		s, err := Slice[float32](x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s, x.Storage()
+	}()
+	b := storageOf.block
+	storageOf = nil
+	for range 5 {
+		goruntime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	if LiveBytes() == before {
+		t.Fatal("the memory under a slice was reclaimed")
+	}
+	s[999] = 1
+	// Undo the leak that this test is about.
+	b.pinned.Store(false)
+	reclaim(b)
+	if LiveBytes() != before {
+		t.Errorf("%d bytes are left", LiveBytes()-before)
+	}
+}
+
+func TestStorageConcurrent(t *testing.T) {
+	noLeaks(t)
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for i := range 500 {
+				n := int64(1) << (i % 18)
+				x, err := New(types.U8, n)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				x.store(n-1, uint64(g))
+				v, err := x.View()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				x.Close()
+				if v.load(n-1) != uint64(g) {
+					t.Errorf("memory of %d bytes is shared", n)
+				}
+				v.Close()
+			}
+		}()
+	}
+	wg.Wait()
+}
+
+func TestReleaseTooOften(t *testing.T) {
+	for name, f := range map[string]func(*Storage){"Release": (*Storage).Release, "Retain": (*Storage).Retain} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s of a released storage went unnoticed", name)
+				}
+			}()
+			s := WrapStorage(nil, 0, nil, nil)
+			s.Release()
+			f(s)
+		}()
+	}
+}
+
+func BenchmarkNewClose(b *testing.B) {
+	for b.Loop() {
+		x, err := New(types.F32, 16)
+		if err != nil {
+			b.Fatal(err)
+		}
+		x.Close()
+	}
+}
+
+func TestOutOfMemoryText(t *testing.T) {
+	for _, c := range []struct {
+		err  OutOfMemoryError
+		want string
+	}{
+		{OutOfMemoryError{Bytes: 4096}, "out of memory: asked for 4096 bytes"},
+		{OutOfMemoryError{Bytes: 3 << 20, Available: 20 << 10}, "out of memory: asked for 3072.0 KiB, available are 20.0 KiB"},
+		{OutOfMemoryError{Bytes: 12 << 30, Available: 300 << 20}, "out of memory: asked for 12.0 GiB, available are 300.0 MiB"},
+		{OutOfMemoryError{Bytes: 1 << 20, Err: syscall.ENOMEM}, "out of memory: asked for 1024.0 KiB: cannot allocate memory"},
+		{OutOfMemoryError{Bytes: maxInt64}, "out of memory: a tensor of 2^63 bytes or more"},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+	if !errors.Is(&OutOfMemoryError{Bytes: 1, Err: syscall.ENOMEM}, syscall.ENOMEM) {
+		t.Error("the system's error is not unwrapped")
+	}
+}

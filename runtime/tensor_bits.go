@@ -1,0 +1,144 @@
+package runtime
+
+import (
+	"fmt"
+	goruntime "runtime"
+	"unsafe"
+
+	"healc/lang/types"
+)
+
+// The bits of an element, where this file passes them around, are its memory read as an unsigned integer
+// of its size: a negative i8 is not sign-extended, a bool is 0 or 1, a float is its IEEE pattern.
+
+// FromBits returns a row-major tensor with the given element bits; what does not fit the element's size is
+// cut off, and a bool is 1 for any odd number.
+func FromBits(dtype types.DType, shape []int64, bits []uint64) (*Tensor, error) {
+	if _, err := checkShape(dtype, shape); err != nil {
+		return nil, fmt.Errorf("FromBits: %w", err)
+	}
+	if n := product(shape); n != int64(len(bits)) {
+		return nil, fmt.Errorf("FromBits: %d elements do not fill shape %s of %d", len(bits), shapeName(shape), n)
+	}
+	t, err := New(dtype, shape...)
+	if err != nil {
+		return nil, err
+	}
+	for i, b := range bits {
+		t.store(int64(i), b)
+	}
+	return t, nil
+}
+
+// Bits returns the bits of all elements in row-major order, nil when t cannot be used.
+func (t *Tensor) Bits() []uint64 {
+	if t.Err() != nil {
+		return nil
+	}
+	out := make([]uint64, 0, t.Elems())
+	for at := range t.positions() {
+		out = append(out, t.load(at))
+	}
+	return out
+}
+
+// At returns the bits of one element. Indices count from 0; one is needed per axis.
+func (t *Tensor) At(index ...int64) (uint64, error) {
+	at, err := t.position(index)
+	if err != nil {
+		return 0, err
+	}
+	return t.load(at), nil
+}
+
+// SetBits writes the bits of one element, in every tensor that shares it.
+func (t *Tensor) SetBits(bits uint64, index ...int64) error {
+	at, err := t.position(index)
+	if err != nil {
+		return err
+	}
+	t.store(at, bits)
+	return nil
+}
+
+// position returns where an element lies, in elements from Ptr.
+func (t *Tensor) position(index []int64) (int64, error) {
+	if err := t.Err(); err != nil {
+		return 0, err
+	}
+	if len(index) != len(t.Shape) {
+		return 0, fmt.Errorf("index %s has %d numbers, %v has rank %d", shapeName(index), len(index), t, len(t.Shape))
+	}
+	at := int64(0)
+	for axis, i := range index {
+		if i < 0 || i >= t.Shape[axis] {
+			return 0, fmt.Errorf("index %d is out of range for axis %d of %v", i, axis, t)
+		}
+		at += i * t.Strides[axis]
+	}
+	return at, nil
+}
+
+// positions yields where the elements lie, in elements from Ptr, in row-major order.
+func (t *Tensor) positions() func(yield func(int64) bool) {
+	return func(yield func(int64) bool) {
+		if t.Elems() == 0 {
+			return
+		}
+		rank := len(t.Shape)
+		index := make([]int64, rank)
+		for at := int64(0); ; {
+			if !yield(at) {
+				return
+			}
+			axis := rank - 1
+			for ; axis >= 0; axis-- {
+				index[axis]++
+				at += t.Strides[axis]
+				if index[axis] < t.Shape[axis] {
+					break
+				}
+				at -= index[axis] * t.Strides[axis]
+				index[axis] = 0
+			}
+			if axis < 0 {
+				return
+			}
+		}
+	}
+}
+
+// load reads the element at elements from Ptr, without a check.
+func (t *Tensor) load(at int64) (bits uint64) {
+	p := unsafe.Add(t.Ptr(), at*int64(t.DType.Bytes()))
+	switch t.DType.Bytes() {
+	case 1:
+		bits = uint64(*(*uint8)(p))
+	case 2:
+		bits = uint64(*(*uint16)(p))
+	case 4:
+		bits = uint64(*(*uint32)(p))
+	default:
+		bits = *(*uint64)(p)
+	}
+	goruntime.KeepAlive(t)
+	return bits
+}
+
+// store writes the element at elements from Ptr, without a check.
+func (t *Tensor) store(at int64, bits uint64) {
+	p := unsafe.Add(t.Ptr(), at*int64(t.DType.Bytes()))
+	switch {
+	case t.DType == types.Bool:
+		*(*uint8)(p) = uint8(bits & 1)
+	case t.DType.Bytes() == 1:
+		*(*uint8)(p) = uint8(bits)
+	case t.DType.Bytes() == 2:
+		*(*uint16)(p) = uint16(bits)
+	case t.DType.Bytes() == 4:
+		*(*uint32)(p) = uint32(bits)
+	default:
+		*(*uint64)(p) = bits
+	}
+	goruntime.KeepAlive(t)
+}
