@@ -38,10 +38,10 @@ const (
 type Options struct {
 	Triple   string // "" for the host's
 	CPU      string // "" for the host's processor, or a plain one when Triple is another architecture
-	Features string // such as "+avx2,-avx512f"; "" for the host's when CPU is "" too, else those of CPU
+	Features string // changes to the features of CPU or of the host, such as "+avx2,-prefer-256-bit"
 
 	OptLevel int    // 0 to 3, for the pass pipeline and for instruction selection
-	Passes   string // a pipeline in the syntax of `opt -passes`; "" for "default<O2>" and so on by OptLevel
+	Passes   string // a pipeline in the syntax of `opt -passes`; "" for "default<O3>" and so on by OptLevel
 
 	Emit          Output
 	Reloc         Reloc

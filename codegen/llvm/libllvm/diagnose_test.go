@@ -3,6 +3,7 @@ package libllvm
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -68,6 +69,9 @@ func TestCompileErrorText(t *testing.T) {
 // TestNoLeak compiles many modules, good and bad, and watches the process's memory.
 func TestNoLeak(t *testing.T) {
 	lib := mustOpen(t)
+	// Every thread has a pool of its own in the C library.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	round := func() {
 		mustCompile(t, lib, addKernel, Options{OptLevel: 1})
 		if _, err := lib.Compile(addKernel+"junk", Options{}); err == nil {
@@ -86,8 +90,9 @@ func TestNoLeak(t *testing.T) {
 	for range rounds {
 		round()
 	}
-	// A leaked context with its module takes some 100 KB.
-	if growth := residentBytes(t) - before; growth > int64(rounds)*20<<10 {
+	// The pools still grow by some 8 KB a round (40 KB under the race detector); a context that is not
+	// disposed of costs 67 KB, a target machine 530 KB.
+	if growth := residentBytes(t) - before; growth > int64(rounds)*50<<10 {
 		t.Errorf("memory grew by %d KB over %d modules", growth>>10, rounds)
 	}
 	n := 0
