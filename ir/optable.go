@@ -30,6 +30,11 @@ type OpDef struct {
 	// Region types are read from the regions' parameters and yields.
 	Infer func(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tensor, error)
 
+	// Doomed gives the rule error of a use that fails whenever it is evaluated, by its literal extents: an
+	// index into an empty axis. The checker reports it. Later stages, where shape parameters are bound,
+	// leave it to run time, when an `if` may keep it from being evaluated. nil where nothing is doomed.
+	Doomed func(args []types.Tensor, attrs Attrs) error
+
 	// Scalar is the meaning of a Pointwise operation: the scalar program for one element. The
 	// interpreter runs it, kernels inline it. x are the operands' elements at the same index.
 	Scalar func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref
@@ -49,7 +54,11 @@ type OpDef struct {
 	NoGrad string
 
 	Constraints []Constraint // C1, C2, ...: named by rule errors and by tests
-	Example     string       // `expr == expr` in the language, executed by the tests and printed in the manual
+
+	// Example is `expr == expr` in the language, executed by the tests and printed in the manual. Decls are
+	// the declarations that it needs; empty for most.
+	Example string
+	Decls   string
 }
 
 // Variadic stands for any number of operands or regions.
@@ -134,16 +143,19 @@ type Pull interface {
 	Extent(d types.Dim) scalar.Ref
 	// If evaluates only the arm that is taken.
 	If(cond scalar.Ref, t types.DType, then, els func() scalar.Ref) scalar.Ref
-	// Reduce combines body over the index space, in the order that section 9 gives to kind.
+	// Reduce combines body over the index space, in the order that section 9 gives to kind. An empty space
+	// gives ReduceKind.Identity; where there is none, a Check before has stopped the program.
 	Reduce(op *Op, kind ReduceKind, t types.DType, lastAxis bool, extents []types.Dim, body func(at []scalar.Ref) scalar.Ref) scalar.Ref
 	// Loop folds strictly in row-major order. begin skips that many leading elements of the flattened space.
+	// It gives init when nothing is left.
 	Loop(extents []types.Dim, begin int64, init []scalar.Ref, body func(at, state []scalar.Ref) []scalar.Ref) []scalar.Ref
 	// Call calls a scalar function of the module (one that recurses, so that it could not be inlined) and
 	// gives its result number `result`.
 	Call(op *Op, callee string, args []scalar.Ref, result int) scalar.Ref
 }
 
-// ReduceKind is what a reduction combines with.
+// ReduceKind is what a reduction combines with. Every reduction starts with its first element; see Note
+// [Order of reductions]. Positions compare elements by <, so that -0 and +0 tie, and the first one wins.
 type ReduceKind uint8
 
 // The reductions whose order is not strictly left to right. Sums and products of floats have the fixed

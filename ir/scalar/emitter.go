@@ -146,21 +146,8 @@ func (e Emitter) Check(kind CheckKind, ok Ref, details ...Ref) {
 	e.Sink.Emit(in)
 }
 
-// IntBits returns the bits of n as a t: wrapped for integers, rounded for floats, n != 0 for bool.
-func IntBits(t types.DType, n int64) uint64 {
-	switch {
-	case t == types.Bool:
-		if n != 0 {
-			return 1
-		}
-		return 0
-	case t.IsFloat():
-		return FloatBits(t, float64(n))
-	case t.Bits() == 64:
-		return uint64(n)
-	}
-	return uint64(n) & (1<<t.Bits() - 1)
-}
+// IntBits returns the bits of n as a t: wrapped for integers, rounded once for floats, n != 0 for bool.
+func IntBits(t types.DType, n int64) uint64 { return EvalInstr(Cast, t, types.I64, uint64(n)) }
 
 // FloatBits returns the bits of x rounded to the float type t.
 func FloatBits(t types.DType, x float64) uint64 {
@@ -170,9 +157,9 @@ func FloatBits(t types.DType, x float64) uint64 {
 	case types.F32:
 		return uint64(math.Float32bits(float32(x)))
 	case types.F16:
-		return uint64(F16Bits(float32(x)))
+		return uint64(F16Bits(OddF32(x)))
 	case types.BF16:
-		return uint64(BF16Bits(float32(x)))
+		return uint64(BF16Bits(OddF32(x)))
 	}
 	panic("BUG: FloatBits of " + t.String())
 }

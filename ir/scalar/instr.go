@@ -1,6 +1,10 @@
 package scalar
 
-import "healc/lang/types"
+import (
+	"fmt"
+
+	"healc/lang/types"
+)
 
 // Op is the code of a scalar instruction.
 type Op uint8
@@ -23,7 +27,7 @@ const (
 	Abs // integers wrap: |min| is min. floats: clears the sign bit
 	Min // floats: NaN if either is NaN, -0 < +0. unsigned and signed integers, bool
 	Max
-	Fma  // floats: x*y + z rounded once
+	Fma  // floats: x*y + z rounded once; f16 and bf16: the Fma of f32, rounded once more
 	Sqrt // floats
 	Floor
 	Ceil
@@ -67,7 +71,7 @@ const (
 	CheckNegativeExponent
 	CheckIndex // operands of the Check: ok, then the index and the bound as i64, for the message
 	CheckRecursion
-	CheckUser
+	CheckEmpty // a fold of nothing that has no identity
 )
 
 // Ref names the result of an instruction: its position in the list that holds it.
@@ -110,7 +114,12 @@ var infos = [numOps]Info{
 // Info returns the name and the number of operands. A Check has up to three.
 func (op Op) Info() Info { return infos[op] }
 
-func (op Op) String() string { return infos[op].Name }
+func (op Op) String() string {
+	if op >= numOps {
+		return fmt.Sprintf("op(%d)", uint8(op))
+	}
+	return infos[op].Name
+}
 
 // ParseOp returns the instruction called name.
 func ParseOp(name string) (Op, bool) {

@@ -1,0 +1,249 @@
+package interp
+
+import (
+	"errors"
+	"fmt"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// Run evaluates the function called entry on args. Its shape parameters are bound from the arguments'
+// shapes. The error is a *RuntimeError, except for arguments that do not fit the function. The arrays
+// must not be changed afterwards: results may share their elements.
+func Run(m *ir.Module, entry string, args []*ir.Array, sys ir.System) ([]*ir.Array, error) {
+	f := m.Func(entry)
+	if f == nil {
+		return nil, fmt.Errorf("there is no function %s", entry)
+	}
+	shapes := make([][]int64, len(args))
+	for i, a := range args {
+		shapes[i] = a.Shape
+	}
+	dims, err := ir.BindDims(f, shapes)
+	if err != nil {
+		return nil, err
+	}
+	return RunDims(m, entry, dims, args, sys)
+}
+
+// RunDims is Run with the shape parameters given, for a function whose arguments do not determine them.
+func RunDims(m *ir.Module, entry string, dims map[string]int64, args []*ir.Array, sys ir.System) ([]*ir.Array, error) {
+	f := m.Func(entry)
+	if f == nil {
+		return nil, fmt.Errorf("there is no function %s", entry)
+	}
+	values := make([]int64, len(f.Dims))
+	for i, name := range f.Dims {
+		v, ok := dims[name]
+		if !ok {
+			return nil, fmt.Errorf("the shape parameter %s of %s has no value", name, entry)
+		}
+		values[i] = v
+	}
+	if err := fits(f, dims, args); err != nil {
+		return nil, err
+	}
+	mc := &machine{module: m, system: sys, codes: map[string]*code{}, limit: memoryLimit()}
+	for _, a := range args {
+		mc.live += 8 * a.Len()
+	}
+	return mc.call(f, values, args)
+}
+
+// fits checks the arguments against the parameters.
+func fits(f *ir.Func, dims map[string]int64, args []*ir.Array) error {
+	if len(args) != len(f.Params()) {
+		return fmt.Errorf("%s takes %d arguments, not %d", f.Name, len(f.Params()), len(args))
+	}
+	bind := map[string]types.Dim{}
+	for name, v := range dims {
+		bind[name] = types.Lit(v)
+	}
+	for i, p := range f.Params() {
+		want, err := p.Type.Shape.Subst(bind)
+		if err != nil {
+			return err
+		}
+		got := args[i].Type()
+		if got.Elem != p.Type.Elem || !got.Shape.Equal(want) {
+			return fmt.Errorf("parameter %s of %s is %s, but the argument is %s", p.Name, f.Name, types.Tensor{Elem: p.Type.Elem, Shape: want}, got)
+		}
+		if n := int64(1); got.Elem != types.String {
+			for _, s := range args[i].Shape {
+				n *= s
+			}
+			if n != args[i].Len() {
+				return fmt.Errorf("the argument for %s has %d elements, its shape %d", p.Name, args[i].Len(), n)
+			}
+		}
+	}
+	return nil
+}
+
+// machine is the state of one run.
+type machine struct {
+	module *ir.Module
+	system ir.System
+	codes  map[string]*code
+	depth  int   // how many recursive functions are active, the entry not counted
+	limit  int64 // bytes that arrays may take together
+	live   int64 // bytes that they take
+}
+
+// frame is one activation of a function. It is what operations see as their EvalContext.
+type frame struct {
+	*machine
+	values []*ir.Array // by slot
+	step   *step       // the one that is evaluated
+}
+
+// call evaluates f.
+func (m *machine) call(f *ir.Func, dims []int64, args []*ir.Array) ([]*ir.Array, error) {
+	c, err := m.prepare(f, dims)
+	if err != nil {
+		return nil, err
+	}
+	fr := &frame{machine: m, values: make([]*ir.Array, c.slots)}
+	return fr.block(c.body, args)
+}
+
+// block evaluates b. The frame does not hold on to what it defines.
+func (f *frame) block(b *block, args []*ir.Array) ([]*ir.Array, error) {
+	for i, p := range b.params {
+		f.values[p] = args[i]
+	}
+	for i := range b.steps {
+		if err := f.run(&b.steps[i]); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]*ir.Array, len(b.yields))
+	for i, y := range b.yields {
+		out[i] = f.values[y]
+	}
+	for _, s := range b.own {
+		f.release(s)
+	}
+	return out, nil
+}
+
+// release forgets the value in slot s.
+func (f *frame) release(s int) {
+	if a := f.values[s]; a != nil {
+		f.live -= 8 * a.Len()
+		f.values[s] = nil
+	}
+}
+
+// run evaluates one operation.
+func (f *frame) run(s *step) error {
+	if f.live+s.bytes > f.limit {
+		return outOfMemory(s.op.Span, ir.ArgTypes(s.op.Results)...)
+	}
+	args := make([]*ir.Array, len(s.args))
+	for i, a := range s.args {
+		args[i] = f.values[a]
+	}
+	results, err := f.eval(s, args)
+	if err != nil {
+		var already *RuntimeError
+		if errors.As(err, &already) {
+			return err
+		}
+		return &RuntimeError{Span: s.op.Span, Message: err.Error()}
+	}
+	for i, r := range s.results {
+		f.values[r] = results[i]
+		f.live += 8 * results[i].Len()
+	}
+	for _, d := range s.dead {
+		f.release(d)
+	}
+	return nil
+}
+
+func (f *frame) eval(s *step, args []*ir.Array) ([]*ir.Array, error) {
+	switch {
+	case s.program != nil:
+		return f.pointwise(s, args)
+	case s.expand != nil:
+		return f.block(s.expand, nil)
+	}
+	outer := f.step
+	f.step = s
+	defer func() { f.step = outer }()
+	return s.op.Def.Eval(f, s.op, args)
+}
+
+// pointwise runs the scalar program of an operation over all elements.
+func (f *frame) pointwise(s *step, args []*ir.Array) ([]*ir.Array, error) {
+	out := ir.NewArray(s.op.Type().Elem, args[0].Shape...)
+	columns := make([][]uint64, len(args))
+	for i, a := range args {
+		columns[i] = a.Bits
+	}
+	if err := s.program.Run(columns, [][]uint64{out.Bits}, len(out.Bits)); err != nil {
+		details := make([]int64, len(err.Details))
+		for i, d := range err.Details {
+			details[i] = int64(d)
+		}
+		return nil, f.Fail(s.op, err.Kind, details...)
+	}
+	return []*ir.Array{out}, nil
+}
+
+// Dim implements ir.EvalContext. Code has literal extents only.
+func (f *frame) Dim(d types.Dim) int64 {
+	n, ok := d.Const()
+	if !ok {
+		panic("BUG: the extent " + d.String() + " is not bound")
+	}
+	return n
+}
+
+// Region implements ir.EvalContext.
+func (f *frame) Region(op *ir.Op, r int, args ...*ir.Array) ([]*ir.Array, error) {
+	if f.step == nil || f.step.op != op {
+		panic("BUG: an operation evaluates a region of another")
+	}
+	b := f.step.regions[r]
+	for _, a := range args {
+		f.live += 8 * a.Len()
+	}
+	return f.block(b, args)
+}
+
+// Call implements ir.EvalContext.
+func (f *frame) Call(op *ir.Op, callee string, dims []int64, args []*ir.Array) ([]*ir.Array, error) {
+	g := f.module.Func(callee)
+	if g == nil {
+		return nil, fmt.Errorf("there is no function %s", callee)
+	}
+	c, err := f.prepare(g, dims)
+	if err != nil {
+		return nil, err
+	}
+	if c.recursive {
+		if f.depth >= abi.MaxCallDepth {
+			return nil, f.Fail(op, scalar.CheckRecursion)
+		}
+		f.depth++
+		defer func() { f.depth-- }()
+	}
+	for _, a := range args {
+		f.live += 8 * a.Len()
+	}
+	inner := &frame{machine: f.machine, values: make([]*ir.Array, c.slots)}
+	return inner.block(c.body, args)
+}
+
+// Fail implements ir.EvalContext.
+func (f *frame) Fail(op *ir.Op, kind scalar.CheckKind, details ...int64) error {
+	return &RuntimeError{Span: op.Span, Kind: kind, Message: message(kind, op, details)}
+}
+
+// System implements ir.EvalContext.
+func (f *frame) System() ir.System { return f.system }

@@ -1,0 +1,257 @@
+package interp
+
+import (
+	"fmt"
+	"strings"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// code is a function prepared for evaluation under one binding of its shape parameters: every extent is a
+// literal, and every value has a slot.
+type code struct {
+	name      string
+	body      *block
+	slots     int
+	recursive bool // it can call itself, perhaps through others
+}
+
+// block is a prepared ir.Block.
+type block struct {
+	params []int
+	steps  []step
+	yields []int
+	own    []int // every slot that the block defines
+}
+
+// step is a prepared operation.
+type step struct {
+	op      *ir.Op
+	args    []int
+	results []int
+	bytes   int64           // that its results take
+	dead    []int           // slots that nothing reads after this step
+	regions []*block        // parallel to op.Regions
+	program *scalar.Program // of a pointwise operation
+	expand  *block          // of an operation that is defined by simpler ones
+}
+
+// prepare returns the code of f with its shape parameters bound to dims.
+func (m *machine) prepare(f *ir.Func, dims []int64) (*code, error) {
+	key := fmt.Sprint(f.Name, dims)
+	if c := m.codes[key]; c != nil {
+		return c, nil
+	}
+	f, err := instantiate(f, dims)
+	if err != nil {
+		return nil, err
+	}
+	p := &preparer{m: m, slot: map[*ir.Value]int{}}
+	c := &code{name: f.Name, recursive: m.recursive(f.Name)}
+	if c.body, err = p.block(f.Body); err != nil {
+		return nil, err
+	}
+	c.slots = len(p.slot)
+	m.codes[key] = c
+	return c, nil
+}
+
+// instantiate replaces the shape parameters by their values and applies every type rule again: what could
+// not be seen with symbolic extents, such as a slice that leaves its axis, shows here.
+func instantiate(f *ir.Func, dims []int64) (*ir.Func, error) {
+	if len(dims) != len(f.Dims) {
+		return nil, &RuntimeError{Span: f.Span, Message: fmt.Sprintf("%s has %d shape parameters, not %d", f.Name, len(f.Dims), len(dims))}
+	}
+	if len(dims) == 0 {
+		return f, nil
+	}
+	cloner := ir.NewCloner()
+	cloner.Dims = map[string]types.Dim{}
+	var with []string
+	for i, name := range f.Dims {
+		cloner.Dims[name] = types.Lit(dims[i])
+		with = append(with, fmt.Sprintf("%s = %d", name, dims[i]))
+	}
+	where := " (with " + strings.Join(with, ", ") + ")"
+	g, err := cloner.Func(f)
+	if err != nil {
+		return nil, &RuntimeError{Span: f.Span, Message: err.Error() + where}
+	}
+	for _, p := range g.Params() {
+		if err := ir.CheckExtents(p.Type); err != nil {
+			return nil, &RuntimeError{Span: p.Span, Message: err.Error() + where}
+		}
+	}
+	return g, recheck(g.Body, where)
+}
+
+func recheck(b *ir.Block, where string) error {
+	for _, op := range b.Ops {
+		for _, r := range op.Regions {
+			if err := recheck(r, where); err != nil {
+				return err
+			}
+		}
+		ts, err := op.Def.Infer(ir.ArgTypes(op.Args), op.Attrs, op.Regions)
+		if err != nil {
+			return &RuntimeError{Span: op.Span, Message: err.Error() + where}
+		}
+		for i, t := range ts {
+			if !types.Equal(t, op.Results[i].Type) {
+				return &RuntimeError{Span: op.Span, Message: fmt.Sprintf("%s gives %s and not %s%s", op.Def.Name, t, op.Results[i].Type, where)}
+			}
+		}
+	}
+	return nil
+}
+
+// recursive reports whether calls lead from the function called name back to it.
+func (m *machine) recursive(name string) bool {
+	seen := map[string]bool{}
+	var reaches func(from string) bool
+	reaches = func(from string) bool {
+		f := m.module.Func(from)
+		if f == nil || seen[from] {
+			return false
+		}
+		seen[from] = true
+		found := false
+		ir.Walk(f.Body, func(op *ir.Op) {
+			if op.Def == ir.OpCall && !found {
+				callee := op.Str("callee")
+				found = callee == name || reaches(callee)
+			}
+		})
+		return found
+	}
+	return reaches(name)
+}
+
+type preparer struct {
+	m    *machine
+	slot map[*ir.Value]int
+}
+
+func (p *preparer) define(b *block, v *ir.Value) int {
+	s := len(p.slot)
+	p.slot[v] = s
+	b.own = append(b.own, s)
+	return s
+}
+
+func (p *preparer) use(vs []*ir.Value, at diag.Span) ([]int, error) {
+	slots := make([]int, len(vs))
+	for i, v := range vs {
+		s, ok := p.slot[v]
+		if !ok {
+			return nil, &RuntimeError{Span: at, Message: "the module uses a value that is not visible here; it was not verified"}
+		}
+		slots[i] = s
+	}
+	return slots, nil
+}
+
+func (p *preparer) block(b *ir.Block) (*block, error) {
+	out := &block{}
+	for _, v := range b.Params {
+		out.params = append(out.params, p.define(out, v))
+	}
+	for _, op := range b.Ops {
+		s, err := p.step(out, op)
+		if err != nil {
+			return nil, err
+		}
+		out.steps = append(out.steps, s)
+	}
+	var err error
+	if out.yields, err = p.use(b.Yields, diag.Span{}); err != nil {
+		return nil, err
+	}
+	out.findDead()
+	return out, nil
+}
+
+func (p *preparer) step(b *block, op *ir.Op) (step, error) {
+	s := step{op: op}
+	var err error
+	if s.args, err = p.use(op.Args, op.Span); err != nil {
+		return s, err
+	}
+	for _, r := range op.Regions {
+		prepared, err := p.block(r)
+		if err != nil {
+			return s, err
+		}
+		s.regions = append(s.regions, prepared)
+	}
+	switch {
+	case op.Def.Expand != nil:
+		body := &ir.Block{}
+		body.Yields = op.Def.Expand(&ir.Builder{Block: body, Span: op.Span}, op)
+		if s.expand, err = p.block(body); err != nil {
+			return s, err
+		}
+	case op.Def.Scalar != nil:
+		s.program = pointwise(op)
+	}
+	for _, v := range op.Results {
+		n, ok := bytes(v.Type)
+		if !ok {
+			return s, outOfMemory(op.Span, v.Type)
+		}
+		s.bytes += n
+		s.results = append(s.results, p.define(b, v))
+	}
+	return s, nil
+}
+
+// pointwise records the scalar program of a pointwise operation.
+func pointwise(op *ir.Op) *scalar.Program {
+	params := make([]types.DType, len(op.Args))
+	for i, a := range op.Args {
+		params[i] = a.Type.Elem
+	}
+	r, x := scalar.NewRecorder(params...)
+	r.Func.Results = []scalar.Ref{op.Def.Scalar(scalar.Emitter{Sink: r}, op, x)}
+	return scalar.Compile(&r.Func)
+}
+
+// findDead puts every slot of b on the dead list of the last step that reads it, itself or in a region.
+func (b *block) findDead() {
+	last := map[int]int{}
+	for i, s := range b.steps {
+		for _, r := range s.results {
+			last[r] = i
+		}
+		s.reads(func(slot int) { last[slot] = i })
+	}
+	for _, y := range b.yields {
+		delete(last, y)
+	}
+	for _, slot := range b.own {
+		if i, ok := last[slot]; ok {
+			b.steps[i].dead = append(b.steps[i].dead, slot)
+		}
+	}
+}
+
+func (s step) reads(visit func(slot int)) {
+	for _, a := range s.args {
+		visit(a)
+	}
+	inner := s.regions
+	if s.expand != nil {
+		inner = append(inner[:len(inner):len(inner)], s.expand)
+	}
+	for _, r := range inner {
+		for _, t := range r.steps {
+			t.reads(visit)
+		}
+		for _, y := range r.yields {
+			visit(y)
+		}
+	}
+}

@@ -1,0 +1,225 @@
+package keval
+
+import (
+	"fmt"
+
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// A Failure is a run-time error of the program, such as an index out of range.
+type Failure struct {
+	Site    abi.Site
+	Info    [2]int64
+	Message string // of a Fail step
+}
+
+func (f *Failure) Error() string {
+	if f.Message != "" {
+		return f.Message
+	}
+	return fmt.Sprintf("%s in %s at line %d: %d, %d", f.Site.Kind, f.Site.Op, f.Site.Line, f.Info[0], f.Info[1])
+}
+
+// run is one execution of a program.
+type run struct {
+	m       *kernel.Module
+	dims    map[string]int64
+	sys     ir.System
+	kernels map[string]*kernel.Kernel
+	funcs   map[string]*kernel.Func
+	depth   int
+}
+
+// activation is one call of a function of the plan.
+type activation struct {
+	r    *run
+	fn   *abi.Function
+	mem  []*memory
+	step int // the number of the current step, in pre-order
+}
+
+// Run executes the plan of m. dims are its free shape parameters. The error is a *Failure when the program
+// fails; any other is a bug in the plan or in a kernel.
+func Run(m *kernel.Module, dims map[string]int64, args []*ir.Array, sys ir.System) (out []*ir.Array, err error) {
+	r := &run{m: m, dims: dims, sys: sys, kernels: map[string]*kernel.Kernel{}, funcs: map[string]*kernel.Func{}}
+	for _, k := range m.Kernels {
+		r.kernels[k.Name] = k
+	}
+	for _, f := range m.Funcs {
+		r.funcs[f.Name] = f
+	}
+	defer func() {
+		switch p := recover().(type) {
+		case nil:
+		case bug:
+			out, err = nil, fmt.Errorf("keval: %s", p.msg)
+		case *Failure:
+			out, err = nil, p
+		default:
+			panic(p)
+		}
+	}()
+	return r.call(m.Plan.Funcs[0], args), nil
+}
+
+func (r *run) call(fn *abi.Function, args []*ir.Array) []*ir.Array {
+	r.depth++
+	defer func() { r.depth-- }()
+	f := &activation{r: r, fn: fn, mem: make([]*memory, len(fn.Buffers))}
+	for i := range fn.Buffers {
+		f.mem[i] = r.allocate(&fn.Buffers[i])
+	}
+	for i, p := range fn.Params {
+		f.mem[p].fill(args[i])
+	}
+	f.steps(fn.Steps)
+	var out []*ir.Array
+	for _, v := range fn.Results {
+		if fn.Buffers[v.Buffer].Kind == abi.Temp {
+			fail("a result lies in the arena")
+		}
+		out = append(out, f.array(v))
+	}
+	return out
+}
+
+func (f *activation) steps(steps []abi.Step) {
+	for i := range steps {
+		f.check()
+		f.one(&steps[i])
+	}
+}
+
+// check forgets what lies in the arena and is not alive.
+func (f *activation) check() {
+	for i := range f.fn.Buffers {
+		if b := &f.fn.Buffers[i]; b.Kind == abi.Temp && (f.step < b.First || f.step > b.Last) {
+			f.mem[i].forget()
+		}
+	}
+}
+
+// write notes that the current step writes a buffer.
+func (f *activation) write(buffer int) {
+	switch b := &f.fn.Buffers[buffer]; {
+	case b.Kind == abi.Input || b.Kind == abi.Data:
+		fail("a step writes an input or a constant")
+	case b.Kind == abi.Temp && (f.step < b.First || f.step > b.Last):
+		fail("a step writes a buffer that is not alive")
+	}
+}
+
+// skip counts the steps that are not taken.
+func (f *activation) skip(steps []abi.Step) {
+	for _, s := range steps {
+		f.step++
+		if s.If != nil {
+			f.skip(s.If.Then)
+			f.skip(s.If.Else)
+		}
+	}
+}
+
+func (f *activation) one(s *abi.Step) {
+	r := f.r
+	switch {
+	case s.Launch != nil:
+		k := r.kernels[s.Launch.Kernel]
+		if k == nil {
+			fail("there is no kernel %s", s.Launch.Kernel)
+		}
+		if len(s.Launch.Args) != len(k.Params) {
+			fail("kernel %s has %d parameters, and is launched with %d buffers", k.Name, len(k.Params), len(s.Launch.Args))
+		}
+		e := &exec{r: r, types: k.Types, fresh: map[place]bool{}}
+		for i, b := range s.Launch.Args {
+			if k.Params[i].Out {
+				f.write(b)
+			}
+			e.bufs = append(e.bufs, f.mem[b])
+		}
+		e.kernel(k, r.extent(s.Launch.Outer))
+		f.step++
+	case s.Host != nil:
+		f.host(s.Host)
+		f.step++
+	case s.Copy != nil:
+		f.write(s.Copy.To)
+		f.mem[s.Copy.To].fill(f.array(s.Copy.From))
+		f.step++
+	case s.Call != nil:
+		if r.depth >= abi.MaxCallDepth {
+			panic(&Failure{Site: r.m.Sites[s.Call.Site]})
+		}
+		var args []*ir.Array
+		for _, v := range s.Call.Args {
+			args = append(args, f.array(v))
+		}
+		for i, a := range r.call(r.m.Plan.Funcs[s.Call.Func], args) {
+			f.write(s.Call.Out[i])
+			f.mem[s.Call.Out[i]].fill(a)
+		}
+		f.step++
+	case s.Fail != nil:
+		panic(&Failure{Site: r.m.Sites[s.Fail.Site], Message: s.Fail.Message})
+	case s.If != nil:
+		cond := f.mem[s.If.Cond].get(0)
+		f.step++
+		if cond != 0 {
+			f.steps(s.If.Then)
+			f.skip(s.If.Else)
+		} else {
+			f.skip(s.If.Then)
+			f.steps(s.If.Else)
+		}
+	default:
+		fail("an empty step")
+	}
+}
+
+// host does input or output by the reference meaning of the operation.
+func (f *activation) host(h *abi.HostCall) {
+	var args []*ir.Array
+	for _, v := range h.Args {
+		args = append(args, f.array(v))
+	}
+	if h.Name == ir.OpLoadNpy.Name {
+		a, err := f.r.sys.LoadNpy(args[0].Str)
+		if err == nil && a.DType.String() != h.Attrs["dtype"] {
+			err = fmt.Errorf("%s: the elements are %s, not %s", args[0].Str, a.DType, h.Attrs["dtype"])
+		}
+		if err != nil {
+			panic(&Failure{Site: f.r.m.Sites[h.Site], Message: err.Error()})
+		}
+		f.write(h.Out[0])
+		f.mem[h.Out[0]].fill(a)
+		return
+	}
+	if len(h.Out) > 0 {
+		fail("%s has results", h.Name)
+	}
+	if _, err := ir.Lookup(h.Name).Eval(outside{f.r.sys}, &ir.Op{Def: ir.Lookup(h.Name)}, args); err != nil {
+		panic(&Failure{Site: f.r.m.Sites[h.Site], Message: err.Error()})
+	}
+}
+
+// outside is the context of operations that only do input and output.
+type outside struct{ sys ir.System }
+
+func (o outside) System() ir.System { return o.sys }
+func (o outside) Dim(types.Dim) int64 {
+	panic(bug{"an operation for output reads a dim"})
+}
+func (o outside) Region(*ir.Op, int, ...*ir.Array) ([]*ir.Array, error) {
+	panic(bug{"an operation for output has a region"})
+}
+func (o outside) Call(*ir.Op, string, []int64, []*ir.Array) ([]*ir.Array, error) {
+	panic(bug{"an operation for output calls a function"})
+}
+func (o outside) Fail(*ir.Op, scalar.CheckKind, ...int64) error {
+	panic(bug{"an operation for output checks an index"})
+}

@@ -1,0 +1,264 @@
+package kernel
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/diag"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// good holds every construct of the text form, as Print writes it.
+const good = `kernels "every construct"[M, N]
+
+site 0 "divide_by_zero" at "f.heal":3:5 op "div" text "let x = a / b"
+site 1 "recursion" at "":0:0 op "call" text "\"quoted\""
+
+func @fact(%0: i32, %1: f64) -> (i32, f64) site 1 {
+  %2: i32 = const 1
+  %3: bool = le %0, %2
+  %4: i32, %5: f64 = if %3 {
+    yield %2, %1
+  } else {
+    %6: i32 = sub %0, %2
+    %7: i32, %8: f64 = call @fact %6, %1
+    %9: i32 = mul %0, %7
+    yield %9, %8
+  }
+  return %4, %5
+}
+
+func @"odd name"(%0: bool) -> () {
+  return
+}
+
+kernel @rows(in x: f32[M, N], out y: f32[M]) over %0 in 0..M {
+  note "reduce_sum %2"
+  note "sqrt"
+  %1: f32 = reduce sum lanes %2 in 0..N {
+    %3: f32 = load x[N*%0 + %2]
+    %4: f32 = mul %3, %3
+    yield %4
+  }
+  %5: f32 = sqrt %1
+  store y[%0], %5
+}
+
+kernel @parts(in x: f64[M*N], out y: f64[ceildiv(M*N, 4096)]) over %0 in 0..ceildiv(M*N, 4096) {
+  %1: f64 = reduce prod lanes %2 in 0..M, %3 in 0..N chunk %0 {
+    %4: f64 = load x[N*%2 + %3]
+    yield %4
+  }
+  store y[%0], %1
+}
+
+kernel @all(in a.1: i64[M+1, 2] strides [3, -1], in s: f32[], out o: i64[4, N], out p: bool[]) {
+  %0: i64 = dim M*N-3
+  %1: i64 = const 0
+  %2: f32 = const nan
+  %3: f32 = load s[0]
+  parallel %4 in 0..4 {
+    %5: i64, %6: f32 = loop %7 in 1..N carry %8: i64 = %1, %9: f32 = %2 {
+      %10: i64 = load a.1[3*%7 + -1*%4 + (M+1)*%8 + (M-1)]
+      %11: i64 = add %8, %10
+      %12: bool = ne %11, %1
+      check divide_by_zero %12 site 0
+      check index %12, %11, %0 site 1
+      if %12 {
+        store o[N*%4 + %7], %11
+      } else {
+      }
+      next %11, %9
+    }
+    loop %13 in 0..N {
+      store o[%13 + 6], %5
+    }
+  }
+  %14: i64 = reduce argmax any %15 in 0..N {
+    %16: i64 = load a.1[%15 + 7]
+    yield %16
+  }
+  %17: bool = lt %14, %0
+  store p[0], %17
+}
+`
+
+func parseGood(t testing.TB, text string) *Module {
+	t.Helper()
+	m, list := Parse(diag.NewFile("test.kernels", text))
+	if list.HasErrors() {
+		t.Fatal(list.Error())
+	}
+	return m
+}
+
+func TestPrintParse(t *testing.T) {
+	m := parseGood(t, good)
+	if err := Verify(m); err != nil {
+		t.Fatal(err)
+	}
+	if got := m.String(); got != good {
+		t.Errorf("printing what was parsed gives other text:\n%s", got)
+	}
+}
+
+func TestParseErrors(t *testing.T) {
+	k := func(body string) string {
+		return "kernels \"m\"\nkernel @k(in x: f32[4], out y: f32[4]) {\n" + body + "\n}\n"
+	}
+	for _, c := range []struct{ text, want string }{
+		{"", "expected `kernels`"},
+		{"kernels \"m\" site 1", "expected site 0"},
+		{"kernels \"m\" frob", "expected `site`, `func` or `kernel`"},
+		{k("store y[0], %1"), "%1 is not defined here"},
+		{k("%1: f32 = load z[0]"), `there is no buffer "z"`},
+		{k("%1: f32 = frob %1"), `there is no statement "frob"`},
+		{k("%1: f32 = const 1.0\n%1: f32 = const 2.0"), "%1 is already defined"},
+		{k("store y[%0 + ], %1"), "%0 is not defined here"},
+		{k("%1: f32, %2: f32 = load x[0]"), "load has 1 results"},
+		{k("%1: f32 = reduce sum sideways %2 in 0..4 {"), "there is no reduction"},
+		{k("%1: f32 = reduce sum lanes %2 in 0..4 {\n}"), "yields one value"},
+		{k("%1: i64 = loop %2 in 0..4 { next %2 }\nstore y[%2], %1"), "%2 is not defined here"},
+		{k("check frob %1 site 0"), `there is no check "frob"`},
+		{k("yield %1"), `there is no statement "yield"`},
+	} {
+		_, list := Parse(diag.NewFile("test.kernels", c.text))
+		if !list.HasErrors() || !strings.Contains(list.Error(), c.want) {
+			t.Errorf("no %q in the errors of:\n%s\n%s", c.want, c.text, list.Error())
+		}
+	}
+}
+
+// Every property that Verify lists has a kernel that breaks it, and the error is shown under its line.
+func TestVerify(t *testing.T) {
+	const head = "kernels \"m\"[N]\nsite 0 \"index\" at \"\":0:0 op \"\" text \"\"\nfunc @g(%0: i32) -> (f32) {\n  %1: f32 = const 1.0\n  return %1\n}\n"
+	k := func(body string) string {
+		return head + "kernel @k(in x: f32[4], in n: i32[4], out y: f32[4]) over %0 in 0..N {\n" + body + "\n}\n"
+	}
+	for _, c := range []struct{ name, text, want string }{
+		{"functions twice", head + "func @g() -> () {\n return\n}", "function @g is defined twice"},
+		{"kernels twice", k("") + "kernel @k() {\n}", "kernel @k is defined twice"},
+		{"buffer twice", "kernels \"m\"\nkernel @k(in x: f32[], in x: f32[]) {\n}", "is there twice"},
+		{"strides", "kernels \"m\"\nkernel @k(in x: f32[2] strides [1, 2]) {\n}", "2 strides for 1 axes"},
+		{"shape parameter", "kernels \"m\"\nkernel @k(in x: f32[K]) {\n}", "K is no shape parameter"},
+		{"operand types", k("%1: f32 = load x[%0]\n%2: i32 = load n[%0]\n%3: f32 = add %1, %2"), "operand"},
+		{"result type", k("%1: f32 = load x[%0]\n%2: f64 = neg %1"), "neg"},
+		{"loaded type", k("%1: f64 = load x[%0]"), "the result is f64, not f32"},
+		{"dim type", k("%1: i32 = dim N"), "the result is i32, not i64"},
+		{"access variable", k("%1: i32 = load n[%0]\n%2: f32 = load x[%1]"), "the variable of an access is i32"},
+		{"stored type", k("%1: i32 = load n[%0]\nstore y[%0], %1"), "the stored value is i32, not f32"},
+		{"output read", k("%1: f32 = load y[%0]"), "output y is read"},
+		{"input written", k("%1: f32 = load x[%0]\nstore x[%0], %1"), "input x is written"},
+		{"carried type", k("%1: f32 = load x[0]\n%2: i64 = loop %3 in 0..4 carry %4: i64 = %1 {\nnext %4\n}"), "the result is i64, not f32"},
+		{"next missing", k("%1: f32 = load x[0]\n%2: f32 = loop %3 in 0..4 carry %4: f32 = %1 {\n}"), "the next values are []"},
+		{"results missing", k("%1: f32 = load x[0]\nloop %3 in 0..4 carry %4: f32 = %1 {\nnext %4\n}"), "0 values are defined, of 1"},
+		{"parallel state", k("%1: f32 = load x[0]\n%2: f32 = parallel %3 in 0..4 carry %4: f32 = %1 {\nnext %4\n}"), "a parallel loop carries values"},
+		{"condition", k("%1: f32 = load x[0]\nif %1 {\n} else {\n}"), "the condition is f32, not bool"},
+		{"arms", k("%1: bool = const true\n%2: f32 = load x[0]\n%3: f32 = if %1 {\nyield %2\n} else {\n}"), "one arm gives [f32], the other []"},
+		{"order", k("%1: f32 = reduce sum any %2 in 0..4 {\n%3: f32 = load x[%2]\nyield %3\n}"), "the order any does not fit a sum of f32"},
+		{"order of integers", k("%1: i32 = reduce sum lanes %2 in 0..4 {\n%3: i32 = load n[%2]\nyield %3\n}"), "does not fit"},
+		{"reduction type", k("%1: f32 = reduce and any %2 in 0..4 {\n%3: f32 = load x[%2]\nyield %3\n}"), "there is no reduction and of f32"},
+		{"position type", k("%1: f32 = reduce argmax any %2 in 0..4 {\n%3: f32 = load x[%2]\nyield %3\n}"), "the result is f32, not i64"},
+		{"chunk type", k("%4: f32 = load x[0]\n%1: f32 = reduce sum lanes %2 in 0..4 chunk %4 {\n%3: f32 = load x[%2]\nyield %3\n}"), "the chunk is f32"},
+		{"call arguments", k("%1: f32 = call @g %0"), "@g takes [i32], not [i64]"},
+		{"callee", k("%1: f32 = call @h"), "there is no function @h"},
+		{"function results", "kernels \"m\"\nfunc @g(%0: i32) -> (f32) {\n  return %0\n}", "returns [i32], not [f32]"},
+		{"site", k("%1: bool = const true\ncheck index %1, %0, %0 site 1"), "there is no site 1"},
+		{"negative begin", "kernels \"m\"\nkernel @k() over %0 in -1..4 {\n}", "begins at -1"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			err := Verify(parseGood(t, c.text))
+			var v *ir.VerifyError
+			if !errors.As(err, &v) || !strings.Contains(v.Text, "// ^ error: ") || !strings.Contains(v.Text, c.want) {
+				t.Errorf("no %q in: %v", c.want, err)
+			}
+		})
+	}
+}
+
+// What the text form cannot express is found as well.
+func TestVerifyBuilt(t *testing.T) {
+	lit := func(id Ref) *Let {
+		return &Let{ID: id, In: scalar.Instr{Op: scalar.Const, Type: types.I64, Args: [3]Ref{scalar.None, scalar.None, scalar.None}}}
+	}
+	build := func(stmts ...Stmt) *Module {
+		return &Module{Name: "m", Kernels: []*Kernel{{Name: "k", Types: []types.DType{types.I64, types.I64}, Body: &Block{Stmts: stmts}}}}
+	}
+	inner := &Block{Stmts: []Stmt{lit(0)}}
+	cond := &Let{ID: 0, In: scalar.Instr{Op: scalar.Eq, Type: types.Bool, Args: [3]Ref{1, 1, scalar.None}}}
+	for name, m := range map[string]*Module{
+		"defined twice":          build(lit(0), lit(0)),
+		"there is no value 7":    build(lit(7)),
+		"not defined here":       build(&Loop{Axis: Axis{Var: 1, Extent: abi.Extent{Dim: types.Lit(2)}}, Body: inner}, &Let{ID: 1, In: scalar.Instr{Op: scalar.Neg, Type: types.I64, Args: [3]Ref{0, scalar.None, scalar.None}}}),
+		"there is no buffer 0":   build(lit(0), &Store{Val: 0}),
+		"no parameters that are": build(&Let{ID: 0, In: scalar.Instr{Op: scalar.Param, Type: types.I64, Args: [3]Ref{scalar.None, scalar.None, scalar.None}}}),
+		"the result is i64, not": build(lit(1), cond),
+		"at least one axis":      build(lit(0), &Reduce{ID: 1, Kind: ir.ReduceMax, Type: types.I64, Body: &Block{}, Val: 0, Chunk: scalar.None}),
+	} {
+		if err := Verify(m); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("no %q in: %v", name, err)
+		}
+	}
+}
+
+func TestPrintPlan(t *testing.T) {
+	n := types.Param("N")
+	ext := []abi.Extent{{Dim: n}}
+	view := abi.View{Buffer: 2, Shape: []types.Dim{n}, Strides: []types.Dim{types.Lit(1)}}
+	m := &Module{Name: "m", Plan: &abi.Program{Name: "f", Funcs: []*abi.Function{{
+		Name: "f",
+		Buffers: []abi.Buffer{
+			{Kind: abi.Input, DType: types.F32, Shape: ext, Strides: []types.Dim{types.Lit(2)}},
+			{Kind: abi.Temp, DType: types.F32, Shape: ext, First: 0, Last: 1},
+			{Kind: abi.Output, DType: types.F32, Shape: ext},
+			{Kind: abi.Data, DType: types.String, Str: "out.npy"},
+		},
+		Params: []int{0},
+		Steps: []abi.Step{
+			{Launch: &abi.Launch{Kernel: "k0", Args: []int{0, 1}, Outer: abi.Extent{Dim: n, Div: 256}, Work: 3}},
+			{If: &abi.If{Cond: 1, Then: []abi.Step{{Copy: &abi.Copy{From: view, To: 2}}}, Else: []abi.Step{{Fail: &abi.Fail{Message: "no"}}}}},
+			{Host: &abi.HostCall{Name: "save_npy", Args: []abi.View{view}, Attrs: map[string]string{"b": "2", "a": "1"}}},
+			{Call: &abi.Call{Func: 0, Args: []abi.View{view}, Out: []int{2}}},
+		},
+		Results: []abi.View{view},
+	}}}}
+	text := m.String()
+	for _, want := range []string{
+		"// plan \"f\"\n", "//   buffer 0: input f32[N] strides [2]\n", "//   buffer 1: temp f32[N], alive 0..1\n",
+		"//   buffer 3: data string \"out.npy\"\n", "//   0: launch @k0(0, 1) over ceildiv(N, 256)", "//   1: if 1\n//     2: copy 2[N]:[1] -> 2\n",
+		"//   else\n//     3: fail \"no\", site 0\n", "//   4: host save_npy(2[N]:[1]) a=\"1\" b=\"2\"\n", "//   5: call function 0(2[N]:[1]) -> 2\n", "//   return 2[N]:[1]\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+	if got := parseGood(t, text); len(got.Kernels) != 0 {
+		t.Error("the plan is read as code")
+	}
+}
+
+// FuzzParse: the parser never panics, and a module that parses and verifies prints and parses as itself.
+func FuzzParse(f *testing.F) {
+	f.Add(good)
+	for _, k := range strings.Split(good, "\n\n")[1:] {
+		f.Add("kernels \"m\"[M, N]\n" + k)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		m, list := Parse(diag.NewFile("fuzz", text))
+		if list.HasErrors() || Verify(m) != nil {
+			return
+		}
+		once := m.String()
+		again := parseGood(t, once)
+		if err := Verify(again); err != nil {
+			t.Fatalf("%v\nfrom:\n%s", err, once)
+		}
+		if twice := again.String(); twice != once {
+			t.Fatalf("printed:\n%s\nand again:\n%s", once, twice)
+		}
+	})
+}

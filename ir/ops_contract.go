@@ -1,0 +1,74 @@
+package ir
+
+import (
+	"fmt"
+
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// OpMatmul multiplies matrices.
+var OpMatmul = define(&OpDef{
+	Name: "matmul", Class: Contract, Surface: "@", Arity: 2,
+	Summary: "Matrix product [B..., M, K] @ [B..., K, N]. Each float element is one chain of fma over k ascending, from +0; integers wrap.",
+	Infer: func(args []types.Tensor, _ Attrs, _ []*Block) ([]types.Tensor, error) {
+		a, b := args[0], args[1]
+		if err := requireSameDType("C1", "`@`", a, b); err != nil {
+			return nil, err
+		}
+		if err := requireIn("C1", "`@`", numbers, a); err != nil {
+			return nil, err
+		}
+		r := a.Rank()
+		if r < 2 || b.Rank() != r {
+			return nil, broken("C2", "`@` needs two operands of one rank, 2 or more, not %s and %s", a, b)
+		}
+		for i := 0; i < r-2; i++ {
+			if !a.Shape[i].Equal(b.Shape[i]) {
+				return nil, &types.RuleError{
+					Constraint: "C3", Msg: "batch axes of `@` differ", Shapes: []types.Shape{a.Shape, b.Shape}, Axis: r - i,
+					Why: fmt.Sprintf("%s and %s differ", a.Shape[i], b.Shape[i]),
+				}
+			}
+		}
+		if x, y := a.Shape[r-1], b.Shape[r-2]; !x.Equal(y) {
+			return nil, &types.RuleError{
+				Constraint: "C4", Msg: "inner extents of `@` differ", Shapes: []types.Shape{a.Shape, b.Shape}, Axis: 1,
+				Why:  fmt.Sprintf("the rows of the left have %s elements, the columns of the right %s", x, y),
+				Help: "transpose one of the operands if its axes are the other way round",
+			}
+		}
+		shape := append(types.Shape{}, a.Shape...)
+		shape[r-1] = b.Shape[r-1]
+		return []types.Tensor{{Elem: a.Elem, Shape: shape}}, nil
+	},
+	Eval: evalMatmul,
+	Element: func(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
+		a := op.Args[0].Type
+		r := a.Rank()
+		row, col := at[r-2], at[r-1]
+		batch := at[: r-2 : r-2]
+		zero := p.E().Int(a.Elem, 0)
+		sum := p.Loop([]types.Dim{a.Shape[r-1]}, 0, []scalar.Ref{zero}, func(k, acc []scalar.Ref) []scalar.Ref {
+			x := p.Arg(op, 0, append(batch, row, k[0]))
+			y := p.Arg(op, 1, append(batch, k[0], col))
+			return []scalar.Ref{multiplyAdd(p.E(), x, y, acc[0])}
+		})
+		return sum[0]
+	},
+	Constraints: []Constraint{
+		{"C1", "the operands share one element type, number"},
+		{"C2", "the operands share one rank, 2 or more"},
+		{"C3", "the batch extents agree"},
+		{"C4", "the last extent of the left is the last but one of the right"},
+	},
+	Example: "[[1, 2], [3, 4]] @ [[5, 6], [7, 8]] == [[19, 22], [43, 50]]",
+})
+
+// multiplyAdd is one step of a matrix product.
+func multiplyAdd(e scalar.Emitter, x, y, sum scalar.Ref) scalar.Ref {
+	if e.TypeOf(x).IsFloat() {
+		return e.Fma(x, y, sum)
+	}
+	return e.Add(e.Mul(x, y), sum)
+}

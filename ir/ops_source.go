@@ -1,0 +1,94 @@
+package ir
+
+import (
+	"math"
+
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// OpConst is a tensor that the compiler knows.
+var OpConst = define(&OpDef{
+	Name: "const", Class: Source, Traits: Cheap,
+	Summary: "The tensor, or the string, that is given as an attribute.",
+	Attrs:   []AttrDef{{Name: "value", Kind: AttrArray, Doc: "the elements"}},
+	Infer: func(_ []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
+		a := attrs[0].(*Array)
+		if a.DType == types.Invalid || a.DType > types.String {
+			return nil, broken("C1", "a constant has an element type")
+		}
+		n := int64(1)
+		for _, s := range a.Shape {
+			if s < 0 || s > types.MaxExtent {
+				return nil, CheckExtents(a.Type())
+			}
+			if s != 0 && n > math.MaxInt64/s {
+				return nil, broken("C1", "a constant of type %s cannot have that many elements", a.Type())
+			}
+			n *= s
+		}
+		if a.DType == types.String && len(a.Shape) > 0 {
+			return nil, broken("C1", "a string is a scalar")
+		}
+		if a.DType != types.String && n != a.Len() {
+			return nil, broken("C1", "a constant of type %s has %d elements, not %d", a.Type(), n, a.Len())
+		}
+		return []types.Tensor{a.Type()}, nil
+	},
+	Eval:        evalConst,
+	Element:     elementConst,
+	NoGrad:      "a constant depends on nothing",
+	Constraints: []Constraint{{"C1", "the value has as many elements as its shape says"}},
+	Example:     "[1, 2, 3] == [1, 2, 3]",
+})
+
+// OpDim is the value of a shape expression.
+var OpDim = define(&OpDef{
+	Name: "dim", Class: Source, Traits: Cheap,
+	Summary: "The value of a shape expression, an i32.",
+	Attrs:   []AttrDef{{Name: "dim", Kind: AttrDim, Doc: "the expression"}},
+	Infer: func(_ []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
+		if n, ok := attrs[0].(types.Dim).Const(); ok && n != int64(int32(n)) {
+			return nil, broken("C1", "the value %d of a shape expression does not fit i32", n)
+		}
+		return []types.Tensor{types.Scalar(types.I32)}, nil
+	},
+	Eval: evalDim,
+	Element: func(p Pull, op *Op, _ int, _ []scalar.Ref) scalar.Ref {
+		return p.E().Cast(types.I32, p.Extent(op.Dim("dim")))
+	},
+	NoGrad:      "an extent is an integer",
+	Constraints: []Constraint{{"C1", "the value fits i32"}},
+	Decls:       "fn length[N](x: f32[N]) -> i32 = N",
+	Example:     "length([1.0, 2.0, 3.0]) == 3",
+})
+
+// OpIota counts.
+var OpIota = define(&OpDef{
+	Name: "iota", Class: Source, Traits: Cheap, Surface: "..",
+	Summary: "The i32 vector start, start+1, ... of the given extent.",
+	Attrs: []AttrDef{
+		{Name: "start", Kind: AttrDim, Doc: "the first element"},
+		{Name: "extent", Kind: AttrDim, Doc: "how many elements"},
+	},
+	Infer: func(_ []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
+		start, extent := attrs[0].(types.Dim), attrs[1].(types.Dim)
+		lo, ok := start.Const()
+		n, known := extent.Const()
+		if ok && known && n > 0 && n <= types.MaxExtent && (lo < math.MinInt32 || lo > math.MaxInt32-(n-1)) {
+			return nil, broken("C1", "the range from %d of length %d does not fit i32", lo, n)
+		}
+		return []types.Tensor{{Elem: types.I32, Shape: types.Shape{extent}}}, nil
+	},
+	Eval: evalIota,
+	Element: func(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
+		e := p.E()
+		if op.Dim("start").IsConst(0) {
+			return e.Cast(types.I32, at[0])
+		}
+		return e.Cast(types.I32, e.Add(p.Extent(op.Dim("start")), at[0]))
+	},
+	NoGrad:      "integers have no gradient",
+	Constraints: []Constraint{{"C1", "every element fits i32"}},
+	Example:     "2..5 == [2, 3, 4]",
+})

@@ -1,0 +1,188 @@
+package scalar
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+
+	"healc/lang/types"
+)
+
+// unaryFunc is a function of one f32 with its reference in f64.
+//
+// The references are Go's math package, or expressions in it: their error is a few units of the last
+// place of a float64, below 2^-26 ulp of an f32, which is nothing beside the bounds tested here.
+type unaryFunc struct {
+	name string
+	emit func(Emitter, Ref) Ref
+	ref  func(float64) float64
+}
+
+var unaryFuncs = []unaryFunc{
+	{"exp", Exp, math.Exp},
+	{"exp2", Exp2, math.Exp2},
+	{"expm1", Expm1, math.Expm1},
+	{"log", Log, math.Log},
+	{"log2", Log2, math.Log2},
+	{"log10", Log10, math.Log10},
+	{"log1p", Log1p, math.Log1p},
+	{"sin", Sin, math.Sin},
+	{"cos", Cos, math.Cos},
+	{"tanh", Tanh, math.Tanh},
+	{"sigmoid", Sigmoid, refSigmoid},
+	{"sqrt", Emitter.Sqrt, math.Sqrt},
+	{"rsqrt", Rsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }},
+}
+
+func refSigmoid(x float64) float64 {
+	if x < 0 {
+		w := math.Exp(x)
+		return w / (1 + w)
+	}
+	return 1 / (1 + math.Exp(-x))
+}
+
+// record builds the Func of one expansion.
+func record(emit func(e Emitter, p []Ref) Ref, params ...types.DType) *Func {
+	r, refs := NewRecorder(params...)
+	r.Func.Results = []Ref{emit(Emitter{r}, refs)}
+	if err := Verify(&r.Func); err != nil {
+		panic(err)
+	}
+	return &r.Func
+}
+
+func compileUnary(f unaryFunc, t types.DType) *Program {
+	return Compile(record(func(e Emitter, p []Ref) Ref { return f.emit(e, p[0]) }, t))
+}
+
+// ulp32 returns how far got is from want, in units of the last place of an f32 at want. Where one is NaN
+// and the other is not, it is infinite. An infinite result counts as 2^128, the float that would follow.
+func ulp32(got float32, want float64) float64 {
+	return ulpDistance(float64(got), want, 24, -149, 0x1p128)
+}
+
+func ulpDistance(got, want float64, precision, least int, beyond float64) float64 {
+	if got == want || got != got && want != want {
+		return 0
+	}
+	if got != got || want != want {
+		return math.Inf(1)
+	}
+	got = min(max(got, -beyond), beyond)
+	want = min(max(want, -beyond), beyond)
+	if got == want {
+		return 0
+	}
+	_, exp := math.Frexp(want)
+	exp = min(exp, 128)
+	return math.Abs(got-want) / math.Ldexp(1, max(exp-precision, least))
+}
+
+// stat sums up the errors over some inputs. The nearest float is at most half an ulp off, so the distance
+// is only taken for the others.
+type stat struct {
+	inputs, wrong uint64 // wrong: not the float nearest to the reference
+	max           float64
+	worst         uint64
+}
+
+func (s *stat) add(bits uint64, got float32, want float64) {
+	s.inputs++
+	nearest := float32(want)
+	if got == nearest || got != got && nearest != nearest {
+		return
+	}
+	s.wrong++
+	if d := ulp32(got, want); d > s.max {
+		s.max, s.worst = d, bits
+	}
+}
+
+func (s *stat) merge(o stat) {
+	s.inputs += o.inputs
+	s.wrong += o.wrong
+	if o.max > s.max {
+		s.max, s.worst = o.max, o.worst
+	}
+}
+
+// measure evaluates f on the f32 inputs of next, which fills a block and returns how many it put there.
+func measure(f unaryFunc, next func(block []uint64) int) stat {
+	const n = 1 << 13
+	p := compileUnary(f, types.F32)
+	in, out := make([]uint64, n), make([]uint64, n)
+	var s stat
+	for {
+		m := next(in)
+		if m == 0 {
+			return s
+		}
+		if err := p.Run([][]uint64{in}, [][]uint64{out}, m); err != nil {
+			panic(err)
+		}
+		for i, b := range in[:m] {
+			x := math.Float32frombits(uint32(b))
+			s.add(b, math.Float32frombits(uint32(out[i])), f.ref(float64(x)))
+		}
+	}
+}
+
+// every returns the source of all f32 bits first, first+step, ... below limit.
+func every(first, limit, step uint64) func([]uint64) int {
+	return func(block []uint64) int {
+		i := 0
+		for ; i < len(block) && first < limit; i++ {
+			block[i] = first
+			first += step
+		}
+		return i
+	}
+}
+
+// listed returns the source of the given values.
+func listed(bits []uint64) func([]uint64) int {
+	return func(block []uint64) int {
+		n := copy(block, bits)
+		bits = bits[n:]
+		return n
+	}
+}
+
+// measureParallel runs measure on both halves of [0, 2^32) and more parts at once.
+func measureParallel(f unaryFunc, step uint64, workers int) stat {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var total stat
+	const parts = 64
+	queue := make(chan uint64, parts)
+	for i := range uint64(parts) {
+		queue <- i
+	}
+	close(queue)
+	for range workers {
+		wg.Go(func() {
+			for i := range queue {
+				s := measure(f, every(i<<26, (i+1)<<26, step))
+				mu.Lock()
+				total.merge(s)
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return total
+}
+
+func tableHead() string {
+	return fmt.Sprintf("| %-8s | %-8s | %-15s | %-24s | %s |\n|%s", "function", "max ulp", "worst input", "not correctly rounded", "inputs", strings.Repeat("---|", 5))
+}
+
+func (s stat) row(name string, worst string) string {
+	if s.wrong == 0 {
+		s.max, worst = 0.5, ""
+	}
+	return fmt.Sprintf("| %-8s | %-8.4f | %-15s | %-24s | %d |", name, s.max, worst,
+		fmt.Sprintf("%d (%.4f%%)", s.wrong, 100*float64(s.wrong)/float64(s.inputs)), s.inputs)
+}
