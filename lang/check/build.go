@@ -1,0 +1,215 @@
+package check
+
+import (
+	"fmt"
+	"math"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// This file builds nodes of the typed tree from typed operands.
+
+// apply is an operation on typed operands. A broken rule is reported at the given place.
+func (c *checker) apply(at diag.Span, op *ir.OpDef, attrs ir.A, args ...Expr) Expr {
+	return c.applyCode(diag.CodeRule, at, op, attrs, nil, args)
+}
+
+// applyCode is apply with lambdas, and with the code for a broken rule.
+func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir.A, lambdas []*Lambda, args []Expr) Expr {
+	ts := make([]types.Tensor, len(args))
+	for i, a := range args {
+		t, ok := a.Type().(types.Tensor)
+		if isBad(a) {
+			return bad(at)
+		}
+		if !ok {
+			c.errorf(code, a.Span(), "%s takes tensors, not %s", spelled(op), a.Type()).label("%s", a.Type())
+			return bad(at)
+		}
+		if t.Elem == types.String && op.Class != ir.Host {
+			return c.unsupported(a.Span(), spelled(op)+" on strings")
+		}
+		ts[i] = t
+	}
+	regions := make([]*ir.Block, len(lambdas))
+	for i, l := range lambdas {
+		if isBad(l.Body) {
+			return bad(at)
+		}
+		regions[i] = signatureOf(l)
+	}
+	out, err := op.Infer(ts, op.MakeAttrs(attrs), regions)
+	if err == nil && op.Doomed != nil {
+		err = op.Doomed(ts, op.MakeAttrs(attrs))
+	}
+	if err != nil {
+		r := c.rule(code, at, err)
+		if len(args) > 0 && r.d.Primary.Text == "" {
+			r.label("%s", typeList(args))
+		}
+		return bad(at)
+	}
+	if op.Traits.Has(ir.Effect) && !c.effect(at, spelled(op)) {
+		return bad(at)
+	}
+	node := &Apply{Info{Loc: at}, op, attrs, args, lambdas}
+	switch len(out) {
+	case 0:
+		node.T = types.Unit
+	case 1:
+		node.T = out[0]
+		if out[0].Rank() > maxRank && !c.extents(at, out[0]) {
+			return bad(at)
+		}
+	default:
+		panic("BUG: operation " + op.Name + " has several results")
+	}
+	if k := foldConstant(node); k != nil {
+		return k
+	}
+	return node
+}
+
+// signatureOf is a block with the parameters and yields of a lambda, for the type rules of operations.
+func signatureOf(l *Lambda) *ir.Block {
+	b := &ir.Block{}
+	for _, p := range l.Params {
+		if t, ok := p.T.(types.Tensor); ok {
+			b.Param(p.Name, t, p.Loc)
+		}
+	}
+	for _, t := range types.Flatten(l.Body.Type()) {
+		b.Yields = append(b.Yields, &ir.Value{Type: t})
+	}
+	return b
+}
+
+// typeList is "f32[3], i32".
+func typeList(args []Expr) string {
+	s := ""
+	for i, a := range args {
+		if i == 4 {
+			return s + ", ..."
+		}
+		if i > 0 {
+			s += ", "
+		}
+		s += a.Type().String()
+	}
+	return s
+}
+
+// spelled is the operation as programs write it.
+func spelled(op *ir.OpDef) string {
+	if op.Surface != "" {
+		return quote(op.Surface)
+	}
+	return op.Name
+}
+
+// maxFold bounds the elements of constants that are computed here.
+const maxFold = 4096
+
+// foldConstant computes a pointwise operation on constants, so that the values of `const` declarations
+// and the elements of array literals are data. It gives nil for everything else, and for what would
+// fail: that fails when, and only if, it is evaluated.
+func foldConstant(n *Apply) Expr {
+	if n.Op.Class != ir.Pointwise || n.Op.Scalar == nil || len(n.Args) == 0 {
+		return nil
+	}
+	t := n.T.(types.Tensor)
+	shape, ok := t.Shape.Ints()
+	if !ok {
+		return nil
+	}
+	ts := make([]types.DType, len(n.Args))
+	cols := make([][]uint64, len(n.Args))
+	for i, a := range n.Args {
+		k, ok := a.(*Const)
+		if !ok || len(k.Value.Bits) > maxFold {
+			return nil
+		}
+		ts[i], cols[i] = k.Value.DType, k.Value.Bits
+	}
+	rec, params := scalar.NewRecorder(ts...)
+	op := &ir.Op{Def: n.Op, Attrs: n.Op.MakeAttrs(n.Attrs), Span: n.Loc}
+	op.SetResults([]types.Tensor{t})
+	for _, a := range n.Args {
+		op.Args = append(op.Args, &ir.Value{Type: a.Type().(types.Tensor)})
+	}
+	rec.Func.Results = []scalar.Ref{n.Op.Scalar(scalar.Emitter{Sink: rec}, op, params)}
+	out := make([]uint64, len(cols[0]))
+	if err := scalar.Compile(&rec.Func).Run(cols, [][]uint64{out}, len(out)); err != nil {
+		return nil
+	}
+	return constArray(t.Elem, shape, out, n.Loc)
+}
+
+// dimValue is an extent as an i32.
+func (c *checker) dimValue(d types.Dim, at diag.Span) Expr {
+	n, ok := d.Const()
+	if !ok {
+		return c.apply(at, ir.OpDim, ir.A{"dim": d})
+	}
+	if n < math.MinInt32 || n > math.MaxInt32 {
+		c.errorf(diag.CodeExtent, at, "%d does not fit i32, the type of extents as values", n)
+		return bad(at)
+	}
+	return scalarConst(types.I32, scalar.IntBits(types.I32, n), at)
+}
+
+// broadcast expands x to a shape that it broadcasts to.
+func (c *checker) broadcast(x Expr, shape types.Shape) Expr {
+	if t, ok := x.Type().(types.Tensor); !ok || t.Shape.Equal(shape) {
+		return x
+	}
+	return c.apply(x.Span(), ir.OpBroadcast, ir.A{"shape": shape}, x)
+}
+
+// reshape gives x another shape with the same number of elements.
+func (c *checker) reshape(at diag.Span, x Expr, shape types.Shape) Expr {
+	t, ok := x.Type().(types.Tensor)
+	if ok && t.Shape.Equal(shape) && !isBad(x) {
+		return x
+	}
+	if k, ok := x.(*Const); ok && k.Value.DType != types.String {
+		n, err1 := t.Shape.Elems()
+		m, err2 := shape.Elems()
+		if ints, ok := shape.Ints(); ok && err1 == nil && err2 == nil && n.Equal(m) {
+			return constArray(k.Value.DType, ints, k.Value.Bits, at)
+		}
+	}
+	return c.applyCode(diag.CodeReshape, at, ir.OpReshape, ir.A{"shape": shape}, nil, []Expr{x})
+}
+
+// effect checks that the current declaration may do input and output; what names what does it.
+func (c *checker) effect(at diag.Span, what string) bool {
+	switch {
+	case c.cur.fn == nil:
+		c.errorf(diag.CodeNotConstant, at, "a constant cannot do input or output: %s is `@io`", what)
+		return false
+	case !c.cur.fn.fn.IO:
+		c.errorf(diag.CodeEffect, at, "%s is not marked `@io`, but calls %s, which is", quote(c.cur.name), what).
+			related(c.cur.fn.fn.Loc, "pure, because it is not marked").
+			help("write `@io fn %s`, or leave out the input or output", c.cur.name)
+		return false
+	case c.lambda > 0:
+		c.unsupported(at, "input or output inside a lambda")
+		return false
+	}
+	return true
+}
+
+// let binds e to a new name for the rest that body builds, unless e is cheap to repeat.
+func (c *checker) let(e Expr, body func(x Expr) Expr) Expr {
+	switch e.(type) {
+	case *Const, *Use:
+		return body(e)
+	}
+	l := &Local{Name: fmt.Sprintf("tmp%d", len(c.undo)), T: e.Type(), Loc: e.Span()}
+	rest := body(&Use{Info{l.T, e.Span()}, l})
+	return &Let{Info{rest.Type(), e.Span()}, l, e, rest}
+}

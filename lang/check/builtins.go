@@ -1,0 +1,300 @@
+package check
+
+import (
+	"strings"
+
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// builtin is a function of the language. Element-wise ones come from the table of operations.
+type builtin struct {
+	params   []string
+	required int    // how many of them have to be given
+	brackets string // what stands in brackets before the arguments, for the signature; "" for nothing
+	generic  bool   // takes arguments in brackets
+	variadic string // set when it takes any number of arguments: those, for the signature
+	build    func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr
+
+	op      *ir.OpDef // of an element-wise function
+	floats  bool      // of an element-wise function: takes floats alone
+	literal bool      // of an element-wise function: operands and result have one element type
+}
+
+func (b *builtin) signature(name string) string {
+	s := name
+	if b.brackets != "" {
+		s += "[" + b.brackets + "]"
+	}
+	if b.variadic != "" {
+		return s + "(" + b.variadic + ")"
+	}
+	params := append([]string{}, b.params...)
+	for i := b.required; i < len(params); i++ {
+		params[i] += " = ..."
+	}
+	return s + "(" + strings.Join(params, ", ") + ")"
+}
+
+// builtins are the functions of the language by name.
+var builtins = map[string]*builtin{}
+
+// laterFunctions are the functions of the language that this version does not have.
+var laterFunctions = map[string]bool{}
+
+func init() { // init: the functions below look names up in the table
+	for _, d := range ir.Ops() {
+		if d.Class == ir.Pointwise && isName(d.Surface) && d.Surface != "as" {
+			builtins[d.Surface] = elementwiseBuiltin(d)
+		}
+	}
+	for _, group := range []map[string]*builtin{reductionBuiltins(), shapeBuiltins(), hostBuiltins()} {
+		for name, b := range group {
+			if builtins[name] != nil {
+				panic("BUG: two functions are called " + name)
+			}
+			builtins[name] = b
+		}
+	}
+	for _, name := range strings.Fields(laterNames) {
+		if builtins[name] == nil {
+			laterFunctions[name] = true
+		}
+	}
+}
+
+// laterNames lists every function of the language; those without an entry are not supported yet.
+const laterNames = `
+abs sign neg exp exp2 expm1 log log2 log10 log1p sqrt rsqrt cbrt sin cos tan asin acos atan atan2 sinh cosh
+tanh erf floor ceil round trunc relu sigmoid silu gelu softplus pow max min clamp fma is_nan is_inf is_finite
+popcount clz shl shr band bor bxor bnot
+fold scan cumsum cumprod iterate iterate_until each map stack split flip roll pad repeat take_along_axis scatter_add
+iota one_hot like sort argsort assert assert_eq assert_close
+grad value_and_grad vjp jvp stop_gradient
+modsum modsub modmul modneg modpow modinv mod axis_modsum modmul_axis_sum ntt intt permute g_decomposition g_decomposition_full`
+
+func isName(s string) bool {
+	for _, r := range s {
+		if !isWord(r) {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// elementwiseBuiltin is the function of a pointwise operation.
+func elementwiseBuiltin(d *ir.OpDef) *builtin {
+	b := &builtin{op: d}
+	switch {
+	case d == ir.OpClamp:
+		b.params = []string{"x", "lo", "hi"}
+	case d == ir.OpSelect:
+		b.params = []string{"cond", "a", "b"}
+	case d.Arity == 1:
+		b.params = []string{"x"}
+	default:
+		b.params = []string{"a", "b", "c"}[:d.Arity]
+	}
+	b.required = len(b.params)
+	result := func(elem types.DType) (types.DType, bool) {
+		args := make([]types.Tensor, d.Arity)
+		for i := range args {
+			args[i] = types.Scalar(elem)
+		}
+		out, err := d.Infer(args, d.MakeAttrs(nil), nil)
+		if err != nil {
+			return types.Invalid, false
+		}
+		return out[0].Elem, true
+	}
+	_, ints := result(types.I32)
+	float, floats := result(types.F32)
+	b.floats = floats && !ints
+	b.literal = floats && float == types.F32
+	b.build = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+		if d == ir.OpSelect {
+			cond := c.expr(args[0], types.Scalar(types.Bool))
+			arms := c.together(args[1:], elemOf(want))
+			return c.where(e.Loc, cond, arms[0], arms[1])
+		}
+		hint := types.Invalid
+		if b.literal {
+			hint = elemOf(want)
+		}
+		if b.floats && !hint.IsFloat() {
+			hint = types.F32 // what literals become: sqrt(2) is sqrt(2.0)
+		}
+		return c.pointwise(e.Loc, d, c.together(args, hint))
+	}
+	return b
+}
+
+// takesLiteralType reports whether name is a function whose literals take their type from outside.
+func (c *checker) takesLiteralType(name string) bool {
+	b := builtins[name]
+	return b != nil && b.literal && c.funcs[name] == nil && !c.isValue(name)
+}
+
+// pointwise is an element-wise function of typed arguments, which broadcast.
+func (c *checker) pointwise(at diag.Span, op *ir.OpDef, args []Expr) Expr {
+	shape := types.Shape{}
+	for i, a := range args {
+		if isBad(a) {
+			return bad(at)
+		}
+		t, ok := a.Type().(types.Tensor)
+		if !ok {
+			c.errorf(diag.CodeOperands, a.Span(), "%s takes tensors or scalars, not %s", spelled(op), a.Type()).label("%s", a.Type())
+			return bad(at)
+		}
+		if first := elemOf(args[0].Type()); t.Elem != first && op != ir.OpSelect {
+			c.differ(a.Span(), spelled(op), args[0], a).label("%s", a.Type()).related(args[0].Span(), "%s", args[0].Type())
+			return bad(at)
+		}
+		next, err := types.Broadcast(shape, t.Shape)
+		if err != nil {
+			c.rule(diag.CodeNotBroadcastable, at, err).label("%s", typeList(args[:i+1]))
+			return bad(at)
+		}
+		shape = next
+	}
+	out := make([]Expr, len(args))
+	for i, a := range args {
+		out[i] = c.broadcast(a, shape)
+	}
+	return c.apply(at, op, nil, out...)
+}
+
+// where is `where(cond, a, b)`.
+func (c *checker) where(at diag.Span, cond, a, b Expr) Expr {
+	if isBad(cond) || isBad(a) || isBad(b) {
+		return bad(at)
+	}
+	if elemOf(cond.Type()) != types.Bool {
+		r := c.errorf(diag.CodeOperands, cond.Span(), "the condition of `where` is bool, not %s", cond.Type()).label("%s", cond.Type())
+		if elemOf(cond.Type()).IsNumber() {
+			r.help("compare it: `.!= 0`")
+		}
+		return bad(at)
+	}
+	if x, y := elemOf(a.Type()), elemOf(b.Type()); x != y && convertible(x) && convertible(y) {
+		c.differ(b.Span(), "`where`", a, b).label("%s", b.Type()).related(a.Span(), "%s", a.Type())
+		return bad(at)
+	}
+	return c.pointwise(at, ir.OpSelect, []Expr{cond, a, b})
+}
+
+// constInt is an integer that is known now.
+func (c *checker) constInt(e ast.Expr, what string) (int64, bool) {
+	d, p := c.tryDim(e, false)
+	if p == nil {
+		if n, ok := d.Const(); ok {
+			return n, true
+		}
+	} else if p.bad || p.code != diag.CodeShapeExpr {
+		c.dim(e) // reports it
+		return 0, false
+	}
+	c.errorf(diag.CodeNotConstant, e.Span(), "%s has to be an integer that is known when the program is compiled", what)
+	return 0, false
+}
+
+// constFlag is a bool that is known now; nil is false.
+func (c *checker) constFlag(e ast.Expr, what string) (bool, bool) {
+	if e == nil {
+		return false, true
+	}
+	x := c.expr(e, types.Scalar(types.Bool))
+	if k, ok := x.(*Const); ok && types.Equal(k.T, types.Scalar(types.Bool)) {
+		return k.Value.Bits[0] != 0, true
+	}
+	if !isBad(x) {
+		c.errorf(diag.CodeNotConstant, e.Span(), "%s has to be true or false", what)
+	}
+	return false, false
+}
+
+// axis is one axis of a tensor of the given rank, counted from the front.
+func (c *checker) axis(e ast.Expr, rank int) (int64, bool) {
+	n, ok := c.constInt(e, "an axis")
+	if !ok {
+		return 0, false
+	}
+	if n < -int64(rank) || n >= int64(rank) {
+		r := c.errorf(diag.CodeAxis, e.Span(), "axis %d is out of range for a tensor of rank %d", n, rank)
+		switch rank {
+		case 0:
+			r.help("a scalar has no axes")
+		case 1:
+			r.help("the only axis is 0, or -1")
+		default:
+			r.help("the axes are 0 to %d, or -%d to -1", rank-1, rank)
+		}
+		return 0, false
+	}
+	if n < 0 {
+		n += int64(rank)
+	}
+	return n, true
+}
+
+// axes is an axis or a tuple of axes, sorted; nil means all.
+func (c *checker) axes(e ast.Expr, rank int) ([]int64, bool) {
+	out := []int64{}
+	if e == nil {
+		for k := range rank {
+			out = append(out, int64(k))
+		}
+		return out, true
+	}
+	list := []ast.Expr{unparen(e)}
+	switch l := list[0].(type) {
+	case *ast.Tuple:
+		list = l.Elems
+	case *ast.Array:
+		list = l.Elems
+	}
+	seen := make([]bool, rank)
+	for _, x := range list {
+		n, ok := c.axis(x, rank)
+		if !ok {
+			return nil, false
+		}
+		if seen[n] {
+			c.errorf(diag.CodeAxis, x.Span(), "axis %d is named twice", n)
+			return nil, false
+		}
+		seen[n] = true
+	}
+	for k, s := range seen {
+		if s {
+			out = append(out, int64(k))
+		}
+	}
+	return out, true
+}
+
+// dimList is `[d1, d2]`, a list of shape expressions.
+func (c *checker) dimList(e ast.Expr) (types.Shape, []ast.Expr, bool) {
+	var elems []ast.Expr
+	switch l := unparen(e).(type) {
+	case *ast.Array:
+		elems = l.Elems
+	case *ast.Tuple:
+		elems = l.Elems
+	default:
+		c.errorf(diag.CodeShapeExpr, e.Span(), "a shape is a list of extents").help("write it as `[2, N]`")
+		return nil, nil, false
+	}
+	shape := types.Shape{}
+	for _, x := range elems {
+		d, ok := c.dim(x)
+		if !ok {
+			return nil, nil, false
+		}
+		shape = append(shape, d)
+	}
+	return shape, elems, true
+}

@@ -1,0 +1,458 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// call is `f[generics](args)`.
+func (c *checker) call(e *ast.Call, want types.Type) Expr {
+	switch f := e.Fun.(type) {
+	case *ast.Name:
+		return c.callName(e, f, want)
+	case *ast.Member:
+		return c.unsupported(f.Loc, "module `"+f.Module.Name+"`")
+	case *ast.BadExpr, nil:
+		c.cur.failed = true // the parser has reported it
+		return bad(e.Loc)
+	}
+	what := "this value"
+	if _, ok := unparen(e.Fun).(*ast.Lambda); ok {
+		what = "a lambda"
+	}
+	c.errorf(diag.CodeFunctionValue, e.Fun.Span(), "%s cannot be called", what).help("declare a function, or bind the value with `let`")
+	return bad(e.Loc)
+}
+
+func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
+	name := f.Name
+	if c.isValue(name) {
+		r := c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", quote(name))
+		if l := c.locals[name]; l != nil {
+			r.label("%s", l.T)
+			if t, ok := l.T.(types.Tensor); ok && t.Rank() > 0 {
+				r.help("index it with brackets: `%s[i]`", name)
+			}
+		}
+		return bad(e.Loc)
+	}
+	if callee := c.funcs[name]; callee != nil {
+		return c.callUser(e, callee)
+	}
+	if b := builtins[name]; b != nil {
+		if len(e.Generics) > 0 && !b.generic {
+			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no arguments in brackets", quote(name)).help("write `%s`", b.signature(name))
+			return bad(e.Loc)
+		}
+		args, ok := c.builtinArguments(e, name, b)
+		if !ok {
+			return bad(e.Loc)
+		}
+		return b.build(c, e, args, want)
+	}
+	if laterFunctions[name] {
+		return c.unsupported(e.Loc, "function `"+name+"`")
+	}
+	c.unknown(f.Loc, name)
+	return bad(e.Loc)
+}
+
+// builtinArguments brings the arguments of a function of the language into order.
+func (c *checker) builtinArguments(e *ast.Call, name string, b *builtin) ([]ast.Expr, bool) {
+	if b.variadic == "" {
+		return c.arguments(e.Loc, name, e.Args, b.params, b.required, b.signature(name))
+	}
+	var args []ast.Expr
+	for _, a := range e.Args {
+		if a.Name != nil {
+			c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name), quote(a.Name.Name)).note("%s", b.signature(name))
+			return nil, false
+		}
+		args = append(args, a.Value)
+	}
+	if len(args) < b.required {
+		c.errorf(diag.CodeArity, e.Loc, "%s takes at least %s, not %d", quote(name), plural(b.required, "argument"), len(args)).note("%s", b.signature(name))
+		return nil, false
+	}
+	return args, true
+}
+
+// arguments brings the arguments of a call into the order of the parameters; one that may be left out
+// and is, is nil. Only the first required have to be there.
+func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []string, required int, signature string) ([]ast.Expr, bool) {
+	out := make([]ast.Expr, len(params))
+	places := make([]diag.Span, len(params))
+	named := false
+	for i, a := range args {
+		if a.Name == nil {
+			if named {
+				c.errorf(diag.CodeArgName, a.Value.Span(), "an argument without a name stands after one with a name").help("write `%s`", signature)
+				return nil, false
+			}
+			if i >= len(params) {
+				c.errorf(diag.CodeArity, at, "%s takes %s, not %d", quote(name), plural(len(params), "argument"), len(args)).note("%s", signature)
+				return nil, false
+			}
+			out[i], places[i] = a.Value, a.Value.Span()
+			continue
+		}
+		named = true
+		k := -1
+		for j, p := range params {
+			if p == a.Name.Name {
+				k = j
+			}
+		}
+		if k < 0 {
+			r := c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name), quote(a.Name.Name)).note("%s", signature)
+			if near := nearest(a.Name.Name, append([]string{}, params...)); near != "" && !c.full() {
+				r.help("did you mean %s?", quote(near))
+			}
+			return nil, false
+		}
+		if out[k] != nil {
+			c.errorf(diag.CodeArgName, a.Name.Loc, "argument %s is given twice", quote(a.Name.Name)).related(places[k], "first given here")
+			return nil, false
+		}
+		out[k], places[k] = a.Value, a.Value.Span()
+	}
+	for i := 0; i < required; i++ {
+		if out[i] == nil {
+			c.errorf(diag.CodeArity, at, "%s takes %s, not %d", quote(name), atLeast(required, len(params)), len(args)).
+				label("%s is missing", quote(params[i])).note("%s", signature)
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+func atLeast(required, most int) string {
+	if required == most {
+		return plural(most, "argument")
+	}
+	return fmt.Sprintf("%d to %s", required, plural(most, "argument"))
+}
+
+// signatureText is the head of a function as it is declared.
+func signatureText(f *Func) string {
+	var b strings.Builder
+	b.WriteString("fn " + f.Name)
+	if len(f.Dims) > 0 {
+		b.WriteString("[" + strings.Join(f.Dims, ", ") + "]")
+	}
+	b.WriteString("(")
+	for i, p := range f.Params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(p.Name + ": " + p.T.String())
+	}
+	b.WriteString(")")
+	if !types.Equal(f.Result, types.Unit) {
+		b.WriteString(" -> " + f.Result.String())
+	}
+	return b.String()
+}
+
+// callUser is a call of a function of the file.
+func (c *checker) callUser(e *ast.Call, f *funcInfo) Expr {
+	params := make([]string, len(f.fn.Params))
+	for i, p := range f.fn.Params {
+		params[i] = p.Name
+	}
+	ordered, ok := c.arguments(e.Loc, f.fn.Name, e.Args, params, len(params), signatureText(f.fn))
+	if !ok {
+		return bad(e.Loc)
+	}
+	var dims types.Shape
+	if len(e.Generics) > 0 {
+		if len(e.Generics) != len(f.fn.Dims) {
+			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d", quote(f.fn.Name),
+				plural(len(f.fn.Dims), "extent"), len(e.Generics)).note("%s", signatureText(f.fn))
+			return bad(e.Loc)
+		}
+		for _, g := range e.Generics {
+			d, ok := c.dim(g)
+			if !ok {
+				return bad(e.Loc)
+			}
+			dims = append(dims, d)
+		}
+	}
+	args := make([]Expr, len(ordered))
+	for i, a := range ordered {
+		args[i] = c.expr(a, f.fn.Params[i].T)
+	}
+	return c.instantiate(e.Loc, f, dims, args)
+}
+
+// instantiate calls f with typed arguments. dims are the shape parameters given in the call, or nil.
+func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args []Expr) Expr {
+	fn := f.fn
+	if c.cur.fn == nil {
+		c.errorf(diag.CodeNotConstant, at, "a constant cannot call %s", quote(fn.Name)).
+			help("a constant is made of literals, other constants, operators and element-wise functions")
+		return bad(at)
+	}
+	c.cur.fn.calls = append(c.cur.fn.calls, callSite{f, at})
+	if fn.IO && !c.effect(at, quote(fn.Name)) {
+		return bad(at)
+	}
+	for _, a := range args {
+		if isBad(a) {
+			return bad(at)
+		}
+	}
+	u := &unifier{bind: map[string]types.Dim{}, from: map[string]int{}}
+	for i, d := range dims {
+		u.bind[fn.Dims[i]], u.from[fn.Dims[i]] = d, -1
+	}
+	for i, a := range args {
+		u.collect(fn.Params[i].T, a.Type(), i)
+	}
+	for i, p := range fn.Params {
+		if !c.fits(at, f, u, p, args, i) {
+			return bad(at)
+		}
+	}
+	call := &Call{Info{Loc: at}, fn, nil, args}
+	for _, name := range fn.Dims {
+		d, ok := u.bind[name]
+		if !ok {
+			c.unbound(at, fn, name)
+			return bad(at)
+		}
+		call.Dims = append(call.Dims, d)
+	}
+	result, err := types.Subst(fn.Result, u.bind)
+	if err != nil {
+		c.rule(diag.CodeExtent, at, err)
+		return bad(at)
+	}
+	if types.IsError(result) {
+		c.cur.failed = true // the callee's head has an error
+		return bad(at)
+	}
+	for _, t := range types.Flatten(result) {
+		if !c.extents(at, t) {
+			return bad(at)
+		}
+	}
+	call.T = result
+	return call
+}
+
+// unbound reports a shape parameter that no argument binds.
+func (c *checker) unbound(at diag.Span, fn *Func, name string) {
+	r := c.errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", quote(name), quote(fn.Name)).note("%s", signatureText(fn))
+	r.help("give it in the call: `%s[%s](...)`", fn.Name, strings.Join(fn.Dims, ", "))
+}
+
+// unifier finds the shape parameters of a call. An extent that is just a parameter binds it, at the first
+// place; every other extent is compared afterwards.
+type unifier struct {
+	bind map[string]types.Dim
+	from map[string]int // the argument that bound it; -1 for the brackets
+}
+
+func (u *unifier) collect(param, arg types.Type, i int) {
+	switch p := param.(type) {
+	case types.Tensor:
+		a, ok := arg.(types.Tensor)
+		if !ok || len(a.Shape) != len(p.Shape) {
+			return
+		}
+		for k, d := range p.Shape {
+			if name, ok := d.AsParam(); ok {
+				if _, bound := u.bind[name]; !bound {
+					u.bind[name], u.from[name] = a.Shape[k], i
+				}
+			}
+		}
+	case types.Tuple:
+		a, ok := arg.(types.Tuple)
+		if !ok || len(a.Elems) != len(p.Elems) {
+			return
+		}
+		for k := range p.Elems {
+			u.collect(p.Elems[k], a.Elems[k], i)
+		}
+	}
+}
+
+// fits compares argument i with the type of its parameter under the bindings.
+func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *Local, args []Expr, i int) bool {
+	want, err := types.Subst(p.T, u.bind)
+	if err != nil {
+		c.rule(diag.CodeExtent, at, err)
+		return false
+	}
+	got := args[i].Type()
+	if types.Equal(want, got) {
+		return true
+	}
+	for _, name := range f.fn.Dims { // reported as what it is, not as a wrong type
+		if _, ok := u.bind[name]; !ok && mentions(want, name) && sameKind(p.T, got) {
+			c.unbound(at, f.fn, name)
+			return false
+		}
+	}
+	w, ok1 := p.T.(types.Tensor)
+	g, ok2 := got.(types.Tensor)
+	if !ok1 || !ok2 || w.Elem != g.Elem || len(w.Shape) != len(g.Shape) {
+		r := c.mismatch(args[i].Span(), "argument "+quote(p.Name)+" of "+quote(f.fn.Name), want, got)
+		r.note("%s", signatureText(f.fn))
+		return false
+	}
+	solved := want.(types.Tensor)
+	for k, d := range w.Shape {
+		if solved.Shape[k].Equal(g.Shape[k]) {
+			continue
+		}
+		var r *report
+		if name, ok := d.AsParam(); ok {
+			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "shape parameter %s of %s is both %s and %s", quote(name), quote(f.fn.Name), solved.Shape[k], g.Shape[k])
+		} else {
+			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "argument %s of %s has extent %s where %s is needed", quote(p.Name), quote(f.fn.Name), g.Shape[k], solved.Shape[k])
+		}
+		r.label("%s", got)
+		told := map[int]bool{i: true}
+		for _, name := range d.Params() {
+			switch from := u.from[name]; {
+			case told[from]:
+			case from < 0:
+				r.note("%s is %s by the brackets of the call", name, u.bind[name])
+			default:
+				r.related(args[from].Span(), "%s: %s is %s", args[from].Type(), name, u.bind[name])
+				told[from] = true
+			}
+		}
+		r.d.Notes = append(r.d.Notes, alignShapes(&types.RuleError{
+			Shapes: []types.Shape{solved.Shape, g.Shape}, Axis: len(w.Shape) - k, Why: fmt.Sprintf("%s and %s differ", solved.Shape[k], g.Shape[k])})...)
+		r.note("%s", signatureText(f.fn))
+		return false
+	}
+	panic("BUG: two types differ and no extent does")
+}
+
+// mentions reports whether a type has the shape parameter in it.
+func mentions(t types.Type, name string) bool {
+	for _, x := range types.Flatten(t) {
+		for _, d := range x.Shape {
+			for _, p := range d.Params() {
+				if p == name {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// sameKind reports whether two types agree but for extents.
+func sameKind(a, b types.Type) bool {
+	x, y := types.Flatten(a), types.Flatten(b)
+	if len(x) != len(y) {
+		return false
+	}
+	for i := range x {
+		if x[i].Elem != y[i].Elem || x[i].Rank() != y[i].Rank() {
+			return false
+		}
+	}
+	return true
+}
+
+// pipe is `x |> f(y)`, which is f(x, y).
+func (c *checker) pipe(e *ast.Pipe, want types.Type) Expr {
+	call := &ast.Call{At: e.At}
+	switch f := e.F.(type) {
+	case *ast.Call:
+		call.Fun, call.Generics = f.Fun, f.Generics
+		call.Args = append([]ast.Arg{{Value: e.X}}, f.Args...)
+	case *ast.Name, *ast.Member:
+		call.Fun, call.Args = f, []ast.Arg{{Value: e.X}}
+	case nil, *ast.BadExpr:
+		c.cur.failed = true // the parser has reported it
+		return bad(e.Loc)
+	default:
+		c.errorf(diag.CodeFunctionValue, f.Span(), "the right of `|>` is a call").help("write `x |> f(y)` for `f(x, y)`")
+		return bad(e.Loc)
+	}
+	return c.call(call, want)
+}
+
+// function types what stands as the function of a fold or of `tabulate`: a lambda or a function's name,
+// applied to values of the given types. what names its place.
+func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what string) *Lambda {
+	c.lambda++
+	defer func() { c.lambda-- }()
+	out := &Lambda{Params: params}
+	uses := make([]Expr, len(params))
+	for i, p := range params {
+		uses[i] = &Use{Info{p.T, e.Span()}, p}
+	}
+	switch f := unparen(e).(type) {
+	case *ast.Lambda:
+		out.Body = bad(f.Loc)
+		if len(f.Params) != len(params) {
+			c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"), len(f.Params))
+			return out
+		}
+		mark := c.enter()
+		defer c.leave(mark)
+		for i, p := range f.Params {
+			n, ok := p.(*ast.NamePattern)
+			if !ok {
+				c.errorf(diag.CodePattern, p.Span(), "%s gives a scalar here, not a tuple", what)
+				return out
+			}
+			params[i].Name, params[i].Loc = n.Name, n.Loc
+			c.bind(params[i])
+		}
+		out.Body = c.expr(f.Body, want)
+		return out
+	case *ast.Name:
+		if callee := c.funcs[f.Name]; callee != nil && !c.isValue(f.Name) {
+			if len(callee.fn.Params) != len(params) {
+				c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"), len(callee.fn.Params)).
+					note("%s", signatureText(callee.fn))
+				out.Body = bad(f.Loc)
+				return out
+			}
+			out.Body = c.instantiate(f.Loc, callee, nil, uses)
+			return out
+		}
+		if b := builtins[f.Name]; b != nil && b.op != nil && !c.isValue(f.Name) {
+			if b.op.Arity != len(params) {
+				c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"), b.op.Arity)
+				out.Body = bad(f.Loc)
+				return out
+			}
+			out.Body = c.pointwise(f.Loc, b.op, uses)
+			return out
+		}
+		out.Body = bad(f.Loc)
+		switch {
+		case laterFunctions[f.Name]:
+			c.unsupported(f.Loc, "function `"+f.Name+"`")
+		case c.isValue(f.Name):
+			c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", quote(f.Name))
+		case c.isFunction(f.Name):
+			c.errorf(diag.CodeFunctionValue, f.Loc, "%s cannot stand here", quote(f.Name)).help("write a lambda: `|x| %s(x)`", f.Name)
+		default:
+			c.unknown(f.Loc, f.Name)
+		}
+		return out
+	case *ast.Member:
+		out.Body = c.unsupported(f.Loc, "module `"+f.Module.Name+"`")
+		return out
+	}
+	out.Body = bad(e.Span())
+	c.errorf(diag.CodeFunctionValue, e.Span(), "%s is a lambda or the name of a function", what)
+	return out
+}

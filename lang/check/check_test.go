@@ -1,0 +1,254 @@
+package check_test
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/check"
+	"healc/lang/diag"
+	"healc/lang/parser"
+	"healc/lang/types"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected typed trees")
+
+// TestTypes compares the typed trees of testdata/types with the files beside them.
+func TestTypes(t *testing.T) {
+	files, err := filepath.Glob("testdata/types/*.heal")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no test files", err)
+	}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".heal"), func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, errs := compile(t, string(text))
+			if len(errs.Items) > 0 {
+				t.Fatal(errs)
+			}
+			var got bytes.Buffer
+			if err := check.Dump(&got, p); err != nil {
+				t.Fatal(err)
+			}
+			golden := strings.TrimSuffix(name, ".heal") + ".types"
+			if *update {
+				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got.String() != string(want) {
+				t.Errorf("the typed tree of %s differs from %s; got\n%s", name, golden, firstDifference(got.String(), string(want)))
+			}
+		})
+	}
+}
+
+// firstDifference shows the first line that differs, with the line before it.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range g {
+		if i >= len(w) || g[i] != w[i] {
+			expected := "the end"
+			if i < len(w) {
+				expected = w[i]
+			}
+			return strings.Join(g[max(i-1, 0):i+1], "\n") + "\nwant " + expected
+		}
+	}
+	return "less than expected"
+}
+
+// TestRender fixes the text of errors with aligned shapes, bindings and hints.
+func TestRender(t *testing.T) {
+	tests := []struct{ source, want string }{
+		{"fn norm(x: f32[5, 2, 4, 1], mean: f32[3, 1, 1]) -> f32[5, 2, 4, 1] = {\n    let d = x .- mean;\n    d\n}\n", `
+error[E0203]: shapes do not broadcast
+  --> test.heal:2:13
+   |
+ 2 |     let d = x .- mean;
+   |             ^^^^^^^^^ f32[5, 2, 4, 1] .- f32[3, 1, 1]
+   |
+   = [5, 2, 4, 1]
+   =    [3, 1, 1]
+   =     ^ 2 and 3 differ, and neither is 1
+`},
+		{"fn f[M, N](a: f32[M, 2*N + 1],\n  b: f32[100, 1]) -> f32[M, 1] =\n    a .+ b\n", `
+error[E0203]: shapes do not broadcast
+  --> test.heal:3:5
+   |
+ 3 |     a .+ b
+   |     ^^^^^^ f32[M, 2*N+1] .+ f32[100, 1]
+   |
+   = [  M, 2*N+1]
+   = [100,     1]
+   =  ^^^ M and 100 differ, and neither is 1
+`},
+		{"fn dot[N](x: f32[N], y: f32[N]) -> f32 = +/(x * y)\nfn f(a: f32[3], b: f32[4]) -> f32 = dot(\n    a,\n    b)\n", `
+error[E0209]: shape parameter ` + "`N` of `dot`" + ` is both 3 and 4
+  --> test.heal:4:5
+   |
+ 4 |     b)
+   |     ^ f32[4]
+  ::: test.heal:3:5
+   |
+ 3 |     a,
+   |     ^ f32[3]: N is 3
+   |
+   = [3]
+   = [4]
+   =  ^ 3 and 4 differ
+   = fn dot[N](x: f32[N], y: f32[N]) -> f32
+`},
+		{"fn f(a: f32[2, 3], b: f32[3]) -> f32[2, 3] = a + b\n", `
+error[E0204]: ` + "`+`" + ` takes operands of one shape
+  --> test.heal:1:46
+   |
+ 1 | fn f(a: f32[2, 3], b: f32[3]) -> f32[2, 3] = a + b
+   |                                              ^^^^^ f32[2, 3] + f32[3]
+   |
+   = [2, 3]
+   =    [3]
+   =  ^ the ranks are 2 and 1
+   = help: write ` + "`.+`" + ` to broadcast
+`},
+	}
+	for _, test := range tests {
+		_, errs := compile(t, test.source)
+		if len(errs.Items) != 1 {
+			t.Errorf("%d errors for\n%s%v", len(errs.Items), test.source, errs)
+			continue
+		}
+		if got := diag.Render(errs.Items[0], false); got != strings.TrimPrefix(test.want, "\n") {
+			t.Errorf("got\n%s\nwant%s", got, test.want)
+		}
+	}
+}
+
+// TestHelp checks the hints that name the fix.
+func TestHelp(t *testing.T) {
+	tests := []struct{ source, want string }{
+		{"fn f(x: f32, n: i32) -> f32 = x * n", "write `n as f32`"},
+		{"fn f(x: f64, n: f32) -> f64 = (n + 1) * x", "write `(n + 1) as f64`"},
+		{"fn f(x: i32) -> f32 = x", "convert it: `x as f32`"},
+		{"fn f(value: f32) -> f32 = vaule", "did you mean `value`?"},
+		{"fn f(x: f32) -> f32 = sqtr(x)", "did you mean `sqrt`?"},
+		{"fn f[Rows](x: f32[Row]) -> i32 = 0", "did you mean `Rows`?"},
+		{"fn f(x: f32[K]) -> i32 = 0", "declare it: `fn f[K](...)`"},
+		{"fn f(x: f32) -> f32 { x; }", "leave out the last `;`: a block that ends in `;` has the value unit"},
+		{"fn f(x: f32[3]) -> f32 = x(0)", "index it with brackets: `x[i]`"},
+		{"fn f[N](x: i32[4]) -> i32 = 0\nfn g(x: i32[4]) -> i32 = f(x)", "give it in the call: `f[N](...)`"},
+		{"@kernal fn f(x: f32) -> f32 = x", "did you mean `@kernel`?"},
+		{"fn f(x: f32) -> f32 = print_f32(x)", "write `@io fn f`, or leave out the input or output"},
+		{"fn f(a: bool[2], b: bool[2]) -> bool[2] = a && b", "write `.&&` for element by element"},
+		{"fn f(a: f32[2, 3], b: f32[2, 3]) -> f32[2, 2] = a @ b", "the other axis of the right operand fits: write `@ transpose(...)`"},
+	}
+	for _, test := range tests {
+		_, errs := compile(t, test.source)
+		if len(errs.Items) == 0 || errs.Items[0].Help != test.want {
+			t.Errorf("%s\ngives %v\nwant help %s", test.source, errs, test.want)
+		}
+	}
+}
+
+// TestMainFunction runs the search for the function that a program starts with.
+func TestMainFunction(t *testing.T) {
+	tests := []struct{ source, want string }{
+		{"fn main() -> i32 = 0", ""},
+		{"fn main() -> u8 = 0", ""},
+		{"fn main() -> bool = true", ""},
+		{"fn main() { 1; }", ""},
+		{"fn f() -> i32 = 0", "there is no function `main` in test.heal"},
+		{"fn main(x: i32) -> i32 = x", "`main` takes no parameters"},
+		{"fn main() -> f32 = 0.0", "`main` returns an integer, bool or unit, not f32"},
+	}
+	for _, test := range tests {
+		p, errs := compile(t, test.source)
+		if errs.HasErrors() {
+			t.Fatal(errs)
+		}
+		f, d := p.Main()
+		switch {
+		case test.want == "" && (f == nil || d != nil && d.Message != ""):
+			t.Errorf("%s: %v", test.source, d)
+		case test.want != "" && (d == nil || d.Message != test.want || d.Code != diag.CodeMain):
+			t.Errorf("%s: got %v, want %s", test.source, d, test.want)
+		}
+	}
+}
+
+// TestFailedFunctions checks that a program keeps the functions without errors.
+func TestFailedFunctions(t *testing.T) {
+	p, errs := compile(t, "fn good(x: f32) -> f32 = x\nfn wrong(x: f32) -> i32 = x\nfn fine(x: f32) -> f32 = good(x)\n")
+	if len(errs.Items) != 1 || p.Func("good") == nil || p.Func("fine") == nil || p.Func("wrong") != nil {
+		t.Errorf("got %v and %v", p.Funcs, errs)
+	}
+}
+
+// TestCheckExpr types values of the command line.
+func TestCheckExpr(t *testing.T) {
+	n := types.Param("N")
+	tests := []struct {
+		text string
+		want types.Type
+		out  string // the value, or a part of the error
+		code diag.Code
+	}{
+		{"3", types.Scalar(types.F32), "f32 3.0", ""},
+		{"[1, 2.5]", types.Tensor{Elem: types.F64, Shape: types.Shape{n}}, "f64[2] [1.0, 2.5]", ""},
+		{"[[1, 2], [3, -4]]", types.Of(types.I8, 2, 2), "i8[2, 2] [1, 2, 3, -4]", ""},
+		{"1.0 / 4.0", nil, "f32 0.25", ""},
+		{"\"path\"", types.Scalar(types.String), "string \"path\"", ""},
+		{"2 * (3 + 4)", nil, "i32 14", ""},
+		{"[1, 2, 3]", types.Of(types.F32, 2), "the value has to be f32[2], not f32[3]", diag.CodeMismatch},
+		{"1", types.Of(types.F32, 2), "the value has to be f32[2], not f32", diag.CodeMismatch},
+		{"300", types.Scalar(types.U8), "300 does not fit u8", diag.CodeLiteral},
+		{"x + 1", types.Scalar(types.F32), "unknown name `x`", diag.CodeUnknownName},
+		{"0..3", nil, "the value is not a constant", diag.CodeNotConstant},
+		{"print_i32(1)", nil, "cannot do input or output", diag.CodeNotConstant},
+	}
+	for _, test := range tests {
+		src := diag.NewFile("--in x", "fn value() = "+test.text)
+		file, errs := parser.Parse(src)
+		if errs.HasErrors() {
+			t.Fatal(errs)
+		}
+		v, list := check.CheckExpr(src, file.Decls[0].(*ast.FuncDecl).Body, test.want)
+		if test.code != "" {
+			if v != nil || len(list.Items) != 1 || list.Items[0].Code != test.code || !strings.Contains(list.Items[0].Message, test.out) {
+				t.Errorf("%s: got %v, want %s %s", test.text, list, test.code, test.out)
+			}
+			continue
+		}
+		if list.HasErrors() || show(v) != test.out {
+			t.Errorf("%s: got %s %v, want %s", test.text, show(v), list, test.out)
+		}
+	}
+}
+
+// show prints an array as "type value".
+func show(a *ir.Array) string {
+	if a == nil {
+		return "nothing"
+	}
+	var b bytes.Buffer
+	p := &check.Program{Funcs: []*check.Func{{Name: "f", Result: types.Unit, Body: &check.Const{Info: check.Info{T: a.Type()}, Value: a}}}}
+	if err := check.Dump(&b, p); err != nil {
+		return err.Error()
+	}
+	text := strings.TrimSpace(strings.SplitN(b.String(), "\n", 2)[1])
+	i := strings.LastIndex(text, ": ")
+	return text[i+2:] + " " + text[:i]
+}

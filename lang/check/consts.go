@@ -1,0 +1,88 @@
+package check
+
+import (
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// constInfo is a `const` declaration. Its value is computed when it is first needed.
+type constInfo struct {
+	decl  *ast.ConstDecl
+	state constState
+	value *ir.Array // nil until done, and when it failed
+}
+
+type constState uint8
+
+const (
+	constNew constState = iota
+	constActive
+	constDone
+)
+
+// constant computes the value of k, once.
+func (c *checker) constant(k *constInfo) {
+	switch k.state {
+	case constDone:
+		return
+	case constActive:
+		c.errorf(diag.CodeConstCycle, k.decl.Name.Loc, "constant %s depends on itself", quote(k.decl.Name.Name))
+		return
+	}
+	k.state = constActive
+	// The declaration that uses k is put aside: none of its names are visible here.
+	cur, locals, lambda := c.cur, c.locals, c.lambda
+	c.cur, c.locals, c.lambda = &owner{name: k.decl.Name.Name}, map[string]*Local{}, 0
+	k.value = c.constValue(k.decl)
+	c.cur, c.locals, c.lambda = cur, locals, lambda
+	k.state = constDone
+}
+
+func (c *checker) constValue(d *ast.ConstDecl) *ir.Array {
+	t, _ := d.Type.(*ast.TensorType)
+	if t != nil && t.Elem.Name == "nat" && !t.Square {
+		n, ok := c.dim(d.Value)
+		if !ok {
+			return nil
+		}
+		v, _ := n.Const()
+		if v < 0 || v > types.MaxExtent {
+			c.errorf(diag.CodeExtent, d.Value.Span(), "constant %s is %d: a nat is at least 0 and at most %d", quote(d.Name.Name), v, int64(types.MaxExtent))
+			return nil
+		}
+		return &ir.Array{DType: types.I32, Bits: []uint64{uint64(v)}}
+	}
+	want := types.ErrorType
+	if d.Type != nil {
+		want = c.typeOf(d.Type)
+	} else {
+		c.cur.failed = true // the parser has reported it
+	}
+	x := c.expr(d.Value, want)
+	if isBad(x) || types.IsError(want) {
+		return nil
+	}
+	if !types.Equal(x.Type(), want) {
+		c.mismatch(x.Span(), "constant "+quote(d.Name.Name), want, x.Type())
+		return nil
+	}
+	v, ok := x.(*Const)
+	if !ok {
+		c.errorf(diag.CodeNotConstant, x.Span(), "the value of constant %s is not known when the program is compiled", quote(d.Name.Name)).
+			help("a constant is made of literals, other constants, operators and element-wise functions")
+		return nil
+	}
+	return v.Value
+}
+
+// intValue is the value of an integer constant.
+func intValue(a *ir.Array) (int64, bool) {
+	if !a.DType.IsInt() || len(a.Shape) > 0 {
+		return 0, false
+	}
+	n := scalar.EvalInstr(scalar.Cast, types.I64, a.DType, a.Bits[0])
+	return int64(n), a.DType != types.U64 || n < 1<<63
+}

@@ -1,0 +1,290 @@
+package check
+
+import (
+	"fmt"
+
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// binding is a let or a dropped value on the way to the value of a block.
+type binding struct {
+	local *Local // nil: dropped
+	value Expr
+}
+
+// wrap puts bindings around a body, the first outermost. It is a loop, because blocks are long.
+func wrap(bs []binding, body Expr) Expr {
+	for i := len(bs) - 1; i >= 0; i-- {
+		at := bs[i].value.Span().To(body.Span())
+		body = &Let{Info{body.Type(), at}, bs[i].local, bs[i].value, body}
+	}
+	return body
+}
+
+func unit(at diag.Span) Expr { return &Tuple{Info: Info{types.Unit, at}} }
+
+// block is `{ ...; value }`.
+func (c *checker) block(b *ast.Block, want types.Type) Expr {
+	if b == nil {
+		c.cur.failed = true
+		return bad(diag.Span{})
+	}
+	mark := c.enter()
+	defer c.leave(mark)
+	var bs []binding
+	for _, s := range b.Stmts {
+		if r, ok := s.(*ast.ReturnStmt); ok {
+			c.unsupported(r.Loc, "`return` here")
+			if r.Value != nil {
+				c.expr(r.Value, nil)
+			}
+			continue
+		}
+		bs = c.statement(bs, s)
+	}
+	if b.Value == nil {
+		return wrap(bs, unit(b.Loc))
+	}
+	return wrap(bs, c.expr(b.Value, want))
+}
+
+// statement types a statement that is no return and appends what it binds.
+func (c *checker) statement(bs []binding, s ast.Stmt) []binding {
+	switch s := s.(type) {
+	case *ast.LetStmt:
+		if s.Mut {
+			c.unsupported(s.Loc, "`let mut`")
+		}
+		return c.letBinding(bs, s.Pattern, s.Type, s.Value)
+	case *ast.ExprStmt:
+		return append(bs, binding{nil, c.expr(s.X, nil)})
+	case *ast.AssignStmt:
+		if n, ok := s.Target.(*ast.Name); ok && c.locals[n.Name] == nil {
+			c.name(n) // an unknown name, or no variable at all
+		}
+		if c.expr(s.Value, nil); !c.cur.failed { // the `let mut` has been reported, else it is
+			c.unsupported(s.Loc, "assignment")
+		}
+		return bs
+	}
+	c.cur.failed = true // the parser has reported it
+	return bs
+}
+
+// letBinding types a let and brings its names into scope.
+func (c *checker) letBinding(bs []binding, p ast.Pattern, t ast.TypeExpr, value ast.Expr) []binding {
+	var want types.Type
+	if t != nil {
+		want = c.typeOf(t)
+	}
+	x := c.expr(value, want)
+	got := x.Type()
+	if t != nil && !types.Equal(want, got) {
+		c.mismatch(x.Span(), "the value", want, got).related(t.Span(), "the declared type")
+	}
+	if t != nil {
+		got = want // also after an error: it is what the rest relies on
+	}
+	return c.pattern(bs, p, x, got)
+}
+
+// pattern binds the names of a pattern to a value of type t.
+func (c *checker) pattern(bs []binding, p ast.Pattern, x Expr, t types.Type) []binding {
+	switch p := p.(type) {
+	case *ast.NamePattern:
+		if p.Name == "_" {
+			return append(bs, binding{nil, x})
+		}
+		l := &Local{p.Name, t, p.Loc}
+		c.bind(l)
+		return append(bs, binding{l, x})
+	case *ast.TuplePattern:
+		tuple, ok := t.(types.Tuple)
+		if !types.IsError(t) && (!ok || len(tuple.Elems) != len(p.Elems)) {
+			c.errorf(diag.CodePattern, p.Loc, "a pattern of %d names takes a tuple of %d, not %s", len(p.Elems), len(p.Elems), t).
+				related(x.Span(), "%s", t)
+			t = types.ErrorType
+		}
+		whole := &Local{fmt.Sprintf("tuple%d", len(bs)), t, p.Loc}
+		bs = append(bs, binding{whole, x})
+		seen := map[string]diag.Span{}
+		for i, q := range p.Elems {
+			elem := types.ErrorType
+			if !types.IsError(t) {
+				elem = tuple.Elems[i]
+			}
+			if n, ok := q.(*ast.NamePattern); ok && n.Name != "_" {
+				if first, dup := seen[n.Name]; dup {
+					c.errorf(diag.CodeDuplicate, n.Loc, "name %s is bound twice in one pattern", quote(n.Name)).related(first, "first bound here")
+				}
+				seen[n.Name] = n.Loc
+			}
+			if isBad(x) || types.IsError(t) {
+				bs = c.pattern(bs, q, bad(p.Loc), elem)
+				continue
+			}
+			bs = c.pattern(bs, q, &Get{Info{elem, q.Span()}, &Use{Info{t, p.Loc}, whole}, i}, elem)
+		}
+		return bs
+	}
+	c.cur.failed = true // the parser has reported it
+	return append(bs, binding{nil, x})
+}
+
+// letIn is `let p = value in body`.
+func (c *checker) letIn(e *ast.Let, want types.Type) Expr {
+	mark := c.enter()
+	defer c.leave(mark)
+	bs := c.letBinding(nil, e.Pattern, e.Type, e.Value)
+	return wrap(bs, c.expr(e.Body, want))
+}
+
+func (c *checker) condition(e ast.Expr) Expr {
+	x := c.expr(e, types.Scalar(types.Bool))
+	if types.Equal(x.Type(), types.Scalar(types.Bool)) {
+		return x
+	}
+	r := c.errorf(diag.CodeMismatch, x.Span(), "a condition has to be bool, not %s", x.Type()).label("%s", x.Type())
+	if t, ok := x.Type().(types.Tensor); ok {
+		switch {
+		case t.Elem == types.Bool:
+			r.help("reduce it with `&&/` or `||/`, or choose element by element with `where(c, a, b)`")
+		case t.Elem.IsNumber() && t.IsScalar():
+			r.help("compare it: `!= 0`")
+		}
+	}
+	return bad(x.Span())
+}
+
+// ifExpr is `if c { a } else { b }`.
+func (c *checker) ifExpr(e *ast.If, want types.Type) Expr {
+	cond := c.condition(e.Cond)
+	if e.Else == nil {
+		then := c.block(e.Then, nil)
+		if !types.Equal(then.Type(), types.Unit) {
+			c.errorf(diag.CodeArms, resultSpan(e.Then), "an `if` without `else` has the value unit, but this arm has %s", then.Type()).
+				label("%s", then.Type()).help("end the arm with `;`, or add an `else`")
+			return bad(e.Loc)
+		}
+		return c.ifOf(e.Loc, cond, then, unit(e.Loc))
+	}
+	if e.Then != nil && !elemOf(want).IsNumber() {
+		if k := c.allLiterals(e.Then, e.Else); k != typed {
+			want = wantElem(defaultElem(k, types.Invalid))
+		}
+	}
+	var then, els Expr
+	if want == nil && e.Then != nil && c.literalKindOf(e.Then) != typed && c.literalKindOf(e.Else) == typed {
+		els = c.expr(e.Else, nil)
+		then = c.block(e.Then, els.Type())
+	} else {
+		then = c.block(e.Then, want)
+		w := want
+		if w == nil {
+			w = then.Type()
+		}
+		els = c.expr(e.Else, w)
+	}
+	if !types.Equal(then.Type(), els.Type()) {
+		thenAt := resultSpan(e.Then)
+		at := resultSpan(e.Else)
+		r := c.errorf(diag.CodeArms, at, "the arms of an `if` are of one type: %s and %s differ", then.Type(), els.Type()).
+			label("%s", els.Type()).related(thenAt, "%s", then.Type())
+		c.explainMismatch(r, at, then.Type(), els.Type())
+		return bad(e.Loc)
+	}
+	return c.ifOf(e.Loc, cond, then, els)
+}
+
+func (c *checker) ifOf(at diag.Span, cond, then, els Expr) Expr {
+	if isBad(cond) || isBad(then) || isBad(els) {
+		return bad(at)
+	}
+	return &If{Info{then.Type(), at}, cond, then, els}
+}
+
+// functionBlock is the body of a function that may leave it early: `return e;` as its last statement, and
+// in a statement `if c { ...; return e; }` of it, where the rest of the body becomes the other arm. A
+// return anywhere else is not supported.
+func (c *checker) functionBlock(b *ast.Block, result types.Type) Expr {
+	mark := c.enter()
+	defer c.leave(mark)
+	// Each level holds the bindings before a conditional return; the levels are put together from the
+	// last, in a loop, because there may be many.
+	type level struct {
+		bs   []binding
+		cond Expr
+		then Expr
+		at   diag.Span
+	}
+	var levels []level
+	var bs []binding
+	var value Expr
+	for i, s := range b.Stmts {
+		if r, ok := s.(*ast.ReturnStmt); ok {
+			value = c.returned(r, result)
+			if i+1 < len(b.Stmts) || b.Value != nil {
+				c.unsupported(r.Loc, "code after `return`")
+			}
+			break
+		}
+		if cond, arm := guard(s); arm != nil {
+			v := c.condition(cond)
+			levels = append(levels, level{bs, v, c.functionBlock(arm, result), s.Span()})
+			bs = nil
+			continue
+		}
+		bs = c.statement(bs, s)
+	}
+	switch {
+	case value != nil:
+	case b.Value != nil:
+		value = c.expr(b.Value, result)
+	default:
+		value = unit(b.Loc)
+	}
+	out := wrap(bs, value)
+	for i := len(levels) - 1; i >= 0; i-- {
+		l := levels[i]
+		if !types.Equal(out.Type(), l.then.Type()) {
+			if !types.Equal(out.Type(), result) {
+				return out // the caller reports that the body has the wrong type
+			}
+			return l.then
+		}
+		out = wrap(l.bs, c.ifOf(l.at, l.cond, l.then, out))
+	}
+	return out
+}
+
+// returned is the value of a return statement.
+func (c *checker) returned(r *ast.ReturnStmt, result types.Type) Expr {
+	if r.Value == nil {
+		return unit(r.Loc)
+	}
+	x := c.expr(r.Value, result)
+	if !types.Equal(x.Type(), result) {
+		e := c.errorf(diag.CodeResult, x.Span(), "%s returns %s, not %s", quote(c.cur.name), result, x.Type()).label("%s", x.Type())
+		c.explainMismatch(e, x.Span(), result, x.Type())
+		return bad(x.Span())
+	}
+	return x
+}
+
+// guard takes apart a statement `if c { ...; return e; }`; arm is nil for any other.
+func guard(s ast.Stmt) (cond ast.Expr, arm *ast.Block) {
+	x, ok := s.(*ast.ExprStmt)
+	if !ok {
+		return nil, nil
+	}
+	i, ok := x.X.(*ast.If)
+	if !ok || i.Else != nil || i.Then == nil || i.Then.Value != nil || len(i.Then.Stmts) == 0 {
+		return nil, nil
+	}
+	if _, ok := i.Then.Stmts[len(i.Then.Stmts)-1].(*ast.ReturnStmt); !ok {
+		return nil, nil
+	}
+	return i.Cond, i.Then
+}

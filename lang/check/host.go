@@ -1,0 +1,72 @@
+package check
+
+import (
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// hostBuiltins are the functions for input and output.
+func hostBuiltins() map[string]*builtin {
+	one := func(build buildFunc) *builtin {
+		return &builtin{params: []string{"x"}, required: 1, build: build}
+	}
+	number := func(op *ir.OpDef, d types.DType) *builtin {
+		return one(func(c *checker, e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+			x := c.scalarOf(args[0], d, "the argument of "+spelled(op))
+			return c.apply(e.Loc, op, nil, x)
+		})
+	}
+	return map[string]*builtin{
+		"print":     one((*checker).printCall),
+		"print_str": number(ir.OpPrintStr, types.String),
+		"print_i32": number(ir.OpPrintI32, types.I32),
+		"print_i64": number(ir.OpPrintI64, types.I64),
+		"print_f32": number(ir.OpPrintF32, types.F32),
+		"print_f64": number(ir.OpPrintF64, types.F64),
+		"load_npy": {
+			params: []string{"path"}, required: 1, generic: true, brackets: "type, d1, d2, ...",
+			build: (*checker).loadCall,
+		},
+		"save_npy": {params: []string{"path", "x"}, required: 2, build: (*checker).saveCall},
+	}
+}
+
+func (c *checker) printCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+	x := c.expr(args[0], nil)
+	if t, ok := x.Type().(types.Tuple); ok {
+		if len(t.Elems) > 0 {
+			return c.unsupported(x.Span(), "printing a tuple")
+		}
+		c.errorf(diag.CodeMismatch, x.Span(), "`print` shows a value, and this is unit").label("unit")
+		return bad(e.Loc)
+	}
+	return c.apply(e.Loc, ir.OpPrint, nil, x)
+}
+
+// loadCall is `load_npy[T, d1, d2](path)`.
+func (c *checker) loadCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+	t, ok := c.typeAndShape(e, "load_npy")
+	path := c.scalarOf(args[0], types.String, "the path")
+	if !ok {
+		return bad(e.Loc)
+	}
+	if t.Shape == nil {
+		t.Shape = types.Shape{}
+	}
+	return c.apply(e.Loc, ir.OpLoadNpy, ir.A{"dtype": t.Elem, "shape": t.Shape}, path)
+}
+
+func (c *checker) saveCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+	path := c.scalarOf(args[0], types.String, "the path")
+	x := c.expr(args[1], nil)
+	if isBad(path) || isBad(x) {
+		return bad(e.Loc)
+	}
+	if t, ok := x.Type().(types.Tensor); !ok || !convertible(t.Elem) {
+		c.errorf(diag.CodeMismatch, x.Span(), "`save_npy` writes a tensor or a scalar, not %s", x.Type()).label("%s", x.Type())
+		return bad(e.Loc)
+	}
+	return c.apply(e.Loc, ir.OpSaveNpy, nil, path, x)
+}

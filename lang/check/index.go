@@ -1,0 +1,425 @@
+package check
+
+import (
+	"fmt"
+
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// Note [Indexing]
+//
+// Each index of `a[...]` becomes one of the axisIndex kinds. What is known to be in range, whatever the
+// shape parameters are, becomes part of one `slice`, a view that cannot fail; a fixed position is a slice
+// of extent 1 whose axis a `reshape` drops. What is only known at run time becomes `dynamic_slice` and
+// `index`, which check. The order is slice, dynamic_slice, index, reshape; a gather comes last.
+
+// axisIndex is what an index does to its axis.
+type axisIndex struct {
+	at     diag.Span
+	whole  bool      // the axis stays as it is
+	start  types.Dim // of a slice that is in range
+	n      types.Dim // its extent
+	step   int64
+	drop   bool      // a fixed position: the slice has extent 1, and the axis goes
+	first  Expr      // set: the slice starts at this position at run time ...
+	length types.Dim // ... and covers so many elements, of which start, n and step then choose
+	pos    Expr      // set: a position at run time; the axis goes
+	gather Expr      // set: a tensor of positions
+}
+
+// index is `a[i, 1..3, ..]`.
+func (c *checker) index(e *ast.Index, want types.Type) Expr {
+	x := c.expr(e.X, wantElem(elemOf(want)))
+	t, ok := x.Type().(types.Tensor)
+	if isBad(x) {
+		for _, i := range e.Indices { // they have errors of their own
+			if _, isRange := i.(*ast.Range); !isRange {
+				c.expr(i, nil)
+			}
+		}
+		return bad(e.Loc)
+	}
+	if ok && t.Elem == types.String {
+		return c.unsupported(e.Loc, "indexing a string")
+	}
+	if !ok {
+		c.errorf(diag.CodeIndex, e.Loc, "%s cannot be indexed", x.Type()).label("%s", x.Type()).
+			help("take a tuple apart with a pattern: `let (a, b) = t;`")
+		return bad(e.Loc)
+	}
+	if len(e.Indices) > t.Rank() {
+		c.errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", plural2(len(e.Indices), "index", "indices"), t, axesText(t.Rank())).label("%s", t)
+		return bad(e.Loc)
+	}
+	list := make([]axisIndex, t.Rank())
+	for k := range list {
+		list[k] = axisIndex{whole: true, n: t.Shape[k], step: 1}
+	}
+	failed, gathers := false, 0
+	for k, i := range e.Indices {
+		var fine bool
+		list[k], fine = c.axisIndex(i, t.Shape[k], k)
+		failed = failed || !fine
+		if list[k].gather != nil {
+			if gathers++; gathers > 1 {
+				return c.unsupported(i.Span(), "a second tensor as index")
+			}
+		}
+	}
+	if failed {
+		return bad(e.Loc)
+	}
+	return c.buildIndex(e.Loc, x, t, list)
+}
+
+func plural2(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// axisIndex types the index of axis k, which has the given extent.
+func (c *checker) axisIndex(e ast.Expr, extent types.Dim, k int) (axisIndex, bool) {
+	if r, ok := unparen(e).(*ast.Range); ok {
+		return c.axisSlice(r, extent, k)
+	}
+	out := axisIndex{at: e.Span(), n: types.Lit(1), step: 1}
+	if d, p := c.tryDim(e, false); p == nil {
+		if n, ok := d.Const(); ok && n < 0 {
+			var err error
+			if d, err = extent.Add(d); err != nil {
+				c.rule(diag.CodeExtent, e.Span(), err)
+				return out, false
+			}
+		}
+		over, err := d.Sub(extent) // in range when this is negative
+		if err != nil {
+			c.rule(diag.CodeExtent, e.Span(), err)
+			return out, false
+		}
+		if alwaysNegative(d) || neverNegative(over) {
+			r := c.errorf(diag.CodeIndexRange, e.Span(), "index %s is out of range for axis %d with extent %s", e.Span().Text(), k, extent)
+			if n, ok := extent.Const(); ok && n > 0 {
+				r.help("the indices are 0 to %d, or -%d to -1 from the end", n-1, n)
+			}
+			return out, false
+		}
+		if neverNegative(d) && alwaysNegative(over) {
+			out.start, out.drop = d, true
+			return out, true
+		}
+		out.pos = c.dimValue(d, e.Span())
+		return out, !isBad(out.pos)
+	}
+	x := c.expr(e, types.Scalar(types.I32))
+	t, ok := x.Type().(types.Tensor)
+	switch {
+	case isBad(x):
+		return out, false
+	case ok && (t.Elem == types.I32 || t.Elem == types.I64):
+		if t.IsScalar() {
+			out.pos = x
+		} else {
+			out.gather = x
+		}
+		return out, true
+	}
+	r := c.errorf(diag.CodeIndex, e.Span(), "an index is an i32 or i64, not %s", x.Type()).label("%s", x.Type())
+	if ok && t.Elem.IsNumber() {
+		r.help("convert it: `%s`", castText(e.Span(), types.I32))
+	}
+	return out, false
+}
+
+// axisSlice is an index `lo..hi`, `lo..=hi`, `..`, any of them `by` a step. With a negative step it runs
+// from lo down to hi, exclusive, and a missing bound is the end on that side.
+func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, bool) {
+	out := axisIndex{at: r.Loc, n: extent, step: 1}
+	if r.Step != nil {
+		n, ok := c.constInt(r.Step, "the step of a slice")
+		if !ok {
+			return out, false
+		}
+		if n == 0 || n < -types.MaxExtent || n > types.MaxExtent {
+			c.errorf(diag.CodeIndexRange, r.Step.Span(), "the step of a slice cannot be %d", n)
+			return out, false
+		}
+		out.step = n
+	}
+	if r.Lo == nil && r.Hi == nil && out.step == 1 {
+		out.whole = true
+		return out, true
+	}
+	lo, hi, ok := c.sliceBounds(r, extent, out.step < 0)
+	if !ok {
+		return out, false
+	}
+	length, err := hi.Sub(lo) // lo to hi now covers the elements in ascending order
+	var over types.Dim
+	if err == nil {
+		over, err = hi.Sub(extent)
+	}
+	if err != nil {
+		c.rule(diag.CodeExtent, r.Loc, err)
+		return out, false
+	}
+	if hasSymbol(length) {
+		c.errorf(diag.CodeShapeExpr, r.Loc, "the length of this slice is not known before the program runs").
+			help("the bounds differ by a shape expression, such as `i..i + 4`")
+		return out, false
+	}
+	past, _ := over.Sub(types.Lit(1))
+	switch text := sliceText(r, lo, hi); {
+	case alwaysNegative(length):
+		c.errorf(diag.CodeIndexRange, r.Loc, "slice %s has a negative length", text)
+		return out, false
+	case alwaysNegative(lo), neverNegative(past):
+		c.errorf(diag.CodeIndexRange, r.Loc, "slice %s is out of range for axis %d with extent %s", text, k, extent)
+		return out, false
+	}
+	size := out.step
+	if size < 0 {
+		size = -size
+	}
+	n, ok := ceilDiv(length, size)
+	if !ok {
+		c.errorf(diag.CodeShapeExpr, r.Loc, "%s elements by %d is no extent: the division may leave a remainder", length, size).
+			help("let the parameter count the steps, such as an extent %d*N", size)
+		return out, false
+	}
+	out.n = n
+	room, _ := types.Dim{}.Sub(over)
+	if neverNegative(lo) && neverNegative(room) {
+		out.start = lo
+		if out.step < 0 {
+			out.start, err = hi.Sub(types.Lit(1))
+		}
+		return out, err == nil
+	}
+	out.length = length
+	if out.step < 0 {
+		out.start, err = length.Sub(types.Lit(1))
+	}
+	if hasSymbol(lo) {
+		if out.step < 0 {
+			c.unsupported(r.Loc, "a slice with a negative step from a position known at run time only")
+			return out, false
+		}
+		out.first = c.expr(r.Lo, types.Scalar(types.I32))
+		if !isIndex(out.first.Type()) {
+			if !isBad(out.first) {
+				c.errorf(diag.CodeIndex, r.Lo.Span(), "a slice starts at an i32 or i64, not %s", out.first.Type()).label("%s", out.first.Type())
+			}
+			return out, false
+		}
+	} else {
+		out.first = c.dimValue(lo, r.Loc)
+	}
+	return out, err == nil && !isBad(out.first)
+}
+
+func sliceText(r *ast.Range, lo, hi types.Dim) string {
+	if text := r.Loc.Text(); text != "" && len(text) < 40 {
+		return quote(text)
+	}
+	return fmt.Sprintf("`%s..%s`", lo, hi)
+}
+
+// sliceBounds gives the covered range in ascending order: the first position and the one after the last.
+func (c *checker) sliceBounds(r *ast.Range, extent types.Dim, down bool) (lo, hi types.Dim, ok bool) {
+	bound := func(e ast.Expr, missing types.Dim) (types.Dim, bool) {
+		if e == nil {
+			return missing, true
+		}
+		d, p := c.tryDim(e, true)
+		if p != nil {
+			if p.code == diag.CodeShapeExpr {
+				c.errorf(p.code, p.at, "%s", p.msg).
+					help("a bound is a shape expression, or one plus an i32 or i64 that `let` names: `let i = ...; a[i..i + 4]`")
+				return d, false
+			}
+			return c.dim(e)
+		}
+		if n, isConst := d.Const(); isConst && n < 0 {
+			d, err := extent.Add(d)
+			if err != nil {
+				c.rule(diag.CodeExtent, e.Span(), err)
+			}
+			return d, err == nil
+		}
+		return d, true
+	}
+	one := types.Lit(1)
+	var err error
+	if !down {
+		if lo, ok = bound(r.Lo, types.Dim{}); ok {
+			hi, ok = bound(r.Hi, extent)
+		}
+		if r.Inclusive && r.Hi != nil && ok {
+			hi, err = hi.Add(one)
+		}
+	} else {
+		var from, to types.Dim
+		end, _ := extent.Sub(one)
+		if from, ok = bound(r.Lo, end); ok && r.Hi != nil {
+			if to, ok = bound(r.Hi, types.Dim{}); ok && !r.Inclusive {
+				to, err = to.Add(one)
+			}
+		}
+		if ok && err == nil {
+			lo = to
+			hi, err = from.Add(one)
+		}
+	}
+	if err != nil {
+		c.rule(diag.CodeExtent, r.Loc, err)
+	}
+	return lo, hi, ok && err == nil
+}
+
+// ceilDiv is the extent of every size-th element of n; false when it is no polynomial.
+func ceilDiv(n types.Dim, size int64) (types.Dim, bool) {
+	if size == 1 {
+		return n, true
+	}
+	constant := int64(0)
+	for _, t := range n.Terms() {
+		if len(t.Vars) == 0 {
+			constant = t.Coef
+		}
+	}
+	rest, err := n.Sub(types.Lit(constant))
+	if err != nil {
+		return n, false
+	}
+	q, ok := rest.Div(types.Lit(size))
+	if !ok {
+		return n, false
+	}
+	up := constant / size // toward zero, which is up for a negative constant
+	if constant > 0 && constant%size != 0 {
+		up++
+	}
+	out, err := q.Add(types.Lit(up))
+	return out, err == nil
+}
+
+// buildIndex writes the operations; see Note [Indexing].
+func (c *checker) buildIndex(at diag.Span, x Expr, t types.Tensor, list []axisIndex) Expr {
+	var axes []int64
+	var firsts []Expr
+	sizes := types.Shape{}
+	for k, i := range list { // first the runs that start at run time: the slice then chooses inside
+		if i.first != nil {
+			axes, firsts, sizes = append(axes, int64(k)), append(firsts, i.first), append(sizes, i.length)
+		}
+	}
+	if len(axes) > 0 {
+		x = c.apply(at, ir.OpDynamicSlice, ir.A{"axes": axes, "sizes": sizes}, append([]Expr{x}, firsts...)...)
+	}
+	if x = c.staticSlice(at, x, list); isBad(x) {
+		return x
+	}
+	axes = nil
+	args := []Expr{x}
+	left := types.Shape{} // after the positions at run time
+	for k, i := range list {
+		if i.pos != nil {
+			axes, args = append(axes, int64(k)), append(args, i.pos)
+		}
+	}
+	if len(axes) > 0 {
+		x = c.apply(at, ir.OpIndex, ir.A{"axes": axes}, args...)
+	}
+	gather, axis := Expr(nil), 0
+	for k, i := range list {
+		switch {
+		case i.pos != nil || i.drop:
+			continue
+		case i.gather != nil:
+			gather, axis = i.gather, len(left)
+			left = append(left, t.Shape[k])
+		default:
+			left = append(left, i.n)
+		}
+	}
+	if !isBad(x) {
+		x = c.reshape(at, x, left)
+	}
+	if gather != nil && !isBad(x) {
+		return c.gather(at, x, gather, axis)
+	}
+	return x
+}
+
+// staticSlice applies what is known of all axes now, if it is more than taking them whole.
+func (c *checker) staticSlice(at diag.Span, x Expr, list []axisIndex) Expr {
+	t, ok := x.Type().(types.Tensor)
+	if !ok || isBad(x) {
+		return bad(at)
+	}
+	starts, shape := make(types.Shape, len(list)), make(types.Shape, len(list))
+	steps := make([]int64, len(list))
+	same := true
+	for k, i := range list {
+		starts[k], shape[k], steps[k] = i.start, i.n, i.step
+		if i.pos != nil || i.gather != nil || i.whole || i.first != nil && i.step == 1 {
+			starts[k], shape[k], steps[k] = types.Dim{}, t.Shape[k], 1
+			continue
+		}
+		same = same && i.step == 1 && i.n.Equal(t.Shape[k])
+	}
+	if same {
+		return x
+	}
+	return c.applyCode(diag.CodeIndexRange, at, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil, []Expr{x})
+}
+
+// gather picks the positions in idx along an axis: the axes of idx take its place. It is a tabulate over
+// them, of the operand with that axis in front.
+func (c *checker) gather(at diag.Span, x, idx Expr, axis int) Expr {
+	t := x.Type().(types.Tensor)
+	it := idx.Type().(types.Tensor)
+	front := []int64{int64(axis)}
+	for k := range t.Rank() {
+		if k != axis {
+			front = append(front, int64(k))
+		}
+	}
+	if axis != 0 {
+		x = c.apply(at, ir.OpPermute, ir.A{"perm": front}, x)
+	}
+	out := c.let(x, func(x Expr) Expr {
+		return c.let(idx, func(idx Expr) Expr {
+			f := &Lambda{}
+			args, axes := []Expr{idx}, []int64{}
+			for k := range it.Rank() {
+				p := &Local{fmt.Sprintf("i%d", k), types.Scalar(types.I32), at}
+				f.Params = append(f.Params, p)
+				args, axes = append(args, &Use{Info{p.T, at}, p}), append(axes, int64(k))
+			}
+			pos := c.apply(at, ir.OpIndex, ir.A{"axes": axes}, args...)
+			f.Body = c.apply(at, ir.OpIndex, ir.A{"axes": []int64{0}}, x, pos)
+			return c.applyCode(diag.CodeRule, at, ir.OpTabulate, ir.A{"shape": it.Shape}, []*Lambda{f}, nil)
+		})
+	})
+	if axis == 0 || isBad(out) {
+		return out
+	}
+	// Now [idx..., rest...]; the axes before the gathered one go back to the front.
+	var back []int64
+	for k := range axis {
+		back = append(back, int64(it.Rank()+k))
+	}
+	for k := range it.Rank() {
+		back = append(back, int64(k))
+	}
+	for k := axis; k < t.Rank()-1; k++ {
+		back = append(back, int64(it.Rank()+k))
+	}
+	return c.apply(at, ir.OpPermute, ir.A{"perm": back}, out)
+}

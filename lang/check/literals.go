@@ -1,0 +1,453 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// Note [Untyped literals]
+//
+// A literal without a suffix takes its type from its context, in both directions: in `2 * x` and in
+// `x * 2` it is of x's type. Typing goes top down with the type that is wanted (expr's want), and where
+// several operands share one type, literalKindOf finds those that consist of such literals alone. The others are
+// typed first, and what they turn out to be is wanted of the literals. When all are literals, the type
+// wanted from outside decides, and without one i32, or f32 if any of them is a float.
+
+// literalKind says whether an expression takes its element type from its context.
+type literalKind uint8
+
+const (
+	typed literalKind = iota // has a type of its own
+	intLiterals
+	floatLiterals // consists of literals, at least one a float
+)
+
+// literalKindOf classifies e. Results for compound expressions are kept, so that all questions together
+// take time linear in the tree.
+func (c *checker) literalKindOf(e ast.Expr) literalKind {
+	switch e := e.(type) {
+	case *ast.Lit:
+		switch {
+		case e.Suffix != "":
+		case e.Kind == ast.IntLit:
+			return intLiterals
+		case e.Kind == ast.FloatLit:
+			return floatLiterals
+		}
+		return typed
+	case *ast.Paren:
+		return c.literalKindOf(e.X)
+	case *ast.Unary:
+		if e.Op == "-" {
+			return c.literalKindOf(e.X)
+		}
+		return typed
+	case *ast.Block:
+		if e == nil || len(e.Stmts) > 0 || e.Value == nil {
+			return typed
+		}
+		return c.literalKindOf(e.Value)
+	case *ast.Binary, *ast.Array, *ast.If, *ast.Reduce, *ast.Call:
+	default:
+		return typed
+	}
+	if k, ok := c.kinds[e]; ok {
+		return k
+	}
+	k := typed
+	switch e := e.(type) {
+	case *ast.Binary:
+		if o, ok := operators[e.Op]; ok && o.class == arithmetic || e.Op == "@" {
+			k = c.allLiterals(e.X, e.Y)
+		}
+	case *ast.Array:
+		if k = c.allLiterals(e.Elems...); len(e.Elems) == 0 {
+			k = intLiterals
+		}
+	case *ast.If:
+		if e.Else != nil && e.Then != nil {
+			k = c.allLiterals(e.Then, e.Else)
+		}
+	case *ast.Reduce:
+		switch e.Op {
+		case "+", "-", "*", "/":
+			k = c.literalKindOf(e.X)
+		}
+	case *ast.Call:
+		if n, ok := e.Fun.(*ast.Name); ok && len(e.Args) > 0 && c.takesLiteralType(n.Name) {
+			args := make([]ast.Expr, len(e.Args))
+			for i, a := range e.Args {
+				args[i] = a.Value
+			}
+			k = c.allLiterals(args...)
+		}
+	}
+	c.kinds[e] = k
+	return k
+}
+
+// allLiterals is the kind of several expressions that share one type.
+func (c *checker) allLiterals(es ...ast.Expr) literalKind {
+	k := typed
+	for _, e := range es {
+		kind := c.literalKindOf(e)
+		if kind == typed {
+			return typed
+		}
+		k = max(k, kind)
+	}
+	return k
+}
+
+// defaultElem is the element type of literals of the given kind where want says nothing.
+func defaultElem(k literalKind, want types.DType) types.DType {
+	switch {
+	case want.IsFloat(), k == intLiterals && want.IsNumber():
+		return want
+	case k == floatLiterals:
+		return types.F32
+	}
+	return types.I32
+}
+
+// elemOf is the element type that want asks for, Invalid when it asks for none.
+func elemOf(want types.Type) types.DType {
+	if t, ok := want.(types.Tensor); ok {
+		return t.Elem
+	}
+	return types.Invalid
+}
+
+// wantElem asks for an element type and leaves the shape open.
+func wantElem(d types.DType) types.Type {
+	if d == types.Invalid {
+		return nil
+	}
+	return types.Scalar(d)
+}
+
+// together types operands that share one element type; see Note [Untyped literals].
+func (c *checker) together(es []ast.Expr, want types.DType) []Expr {
+	out := make([]Expr, len(es))
+	elem := types.Invalid
+	kind := typed
+	for i, e := range es {
+		if k := c.literalKindOf(e); k != typed {
+			kind = max(kind, k)
+			continue
+		}
+		hint := want
+		if elem != types.Invalid {
+			hint = elem
+		}
+		out[i] = c.expr(e, wantElem(hint))
+		if d := elemOf(out[i].Type()); elem == types.Invalid {
+			elem = d
+		}
+	}
+	if kind == typed {
+		return out
+	}
+	if elem == types.Invalid {
+		elem = defaultElem(kind, want)
+	}
+	for i, e := range es {
+		if out[i] == nil {
+			out[i] = c.expr(e, wantElem(elem))
+		}
+	}
+	return out
+}
+
+// literal types a literal; neg is set when a minus stands directly before it, and at covers both.
+func (c *checker) literal(e *ast.Lit, neg bool, want types.Type, at diag.Span) Expr {
+	switch e.Kind {
+	case ast.StringLit:
+		return &Const{Info{types.Scalar(types.String), at}, &ir.Array{DType: types.String, Str: e.Value}}
+	case ast.BoolLit:
+		bits := uint64(0)
+		if e.Value == "true" {
+			bits = 1
+		}
+		return scalarConst(types.Bool, bits, at)
+	}
+	elem, bits, ok := c.number(e, neg, elemOf(want), at)
+	if !ok {
+		return bad(at)
+	}
+	return scalarConst(elem, bits, at)
+}
+
+func scalarConst(d types.DType, bits uint64, at diag.Span) Expr {
+	return &Const{Info{types.Scalar(d), at}, &ir.Array{DType: d, Bits: []uint64{bits}}}
+}
+
+// number gives the type and the bits of a number or char literal.
+func (c *checker) number(e *ast.Lit, neg bool, want types.DType, at diag.Span) (types.DType, uint64, bool) {
+	kind, elem := intLiterals, types.Invalid
+	if e.Kind == ast.FloatLit {
+		kind = floatLiterals
+	}
+	switch {
+	case e.Suffix != "":
+		elem, _ = types.ParseDType(e.Suffix)
+		if !elem.IsNumber() {
+			c.errorf(diag.CodeUnknownType, at, "unknown suffix %s of a literal", quote(e.Suffix))
+			return elem, 0, false
+		}
+	case e.Kind == ast.CharLit:
+		elem = types.I32
+	default:
+		elem = defaultElem(kind, want)
+	}
+	if elem.IsFloat() {
+		bits, ok := floatBits(elem, e.Value, neg)
+		if !ok {
+			c.errorf(diag.CodeLiteral, at, "%s is too large for %s", at.Text(), elem)
+		}
+		return elem, bits, ok
+	}
+	n, err := parseInt(e.Value)
+	bits, fits := intBits(elem, n, neg)
+	if err == nil && fits {
+		return elem, bits, true
+	}
+	r := c.errorf(diag.CodeLiteral, at, "%s does not fit %s", at.Text(), elem)
+	lo, hi := intRange(elem)
+	r.label("%s holds %s to %s", elem, lo, hi)
+	if err == nil && e.Suffix == "" && !want.IsNumber() {
+		if _, ok := intBits(types.I64, n, neg); ok {
+			r.help("with no context a literal is i32: write `%s_i64`", at.Text())
+		}
+	}
+	return elem, 0, false
+}
+
+// parseInt reads the digits of an integer literal, decimal or 0x.
+func parseInt(s string) (uint64, error) {
+	if h, ok := strings.CutPrefix(strings.ToLower(s), "0x"); ok {
+		return strconv.ParseUint(h, 16, 64)
+	}
+	return strconv.ParseUint(s, 10, 64)
+}
+
+// intBits is the integer n, or -n, of type d, and whether it is one.
+func intBits(d types.DType, n uint64, neg bool) (uint64, bool) {
+	width := uint(d.Bits())
+	if d.IsUnsigned() {
+		return n, (!neg || n == 0) && (width == 64 || n < 1<<width)
+	}
+	limit := uint64(1) << (width - 1)
+	if neg {
+		if n > limit {
+			return 0, false
+		}
+		n = -n
+	} else if n >= limit {
+		return 0, false
+	}
+	if width < 64 {
+		n &= 1<<width - 1
+	}
+	return n, true
+}
+
+func intRange(d types.DType) (lo, hi string) {
+	if d.IsUnsigned() {
+		return "0", strconv.FormatUint(math.MaxUint64>>(64-d.Bits()), 10)
+	}
+	m := int64(math.MaxInt64) >> (64 - d.Bits())
+	return strconv.FormatInt(-m-1, 10), strconv.FormatInt(m, 10)
+}
+
+// floatBits rounds a literal once, to nearest even, to type d. It is false for one that is finite as
+// written and infinite in d.
+func floatBits(d types.DType, text string, neg bool) (uint64, bool) {
+	if n, err := parseInt(text); err == nil && strings.HasPrefix(strings.ToLower(text), "0x") {
+		text = strconv.FormatUint(n, 10) // as a hexadecimal float it would need an exponent
+	}
+	if neg {
+		text = "-" + text
+	}
+	switch d {
+	case types.F32:
+		x, err := strconv.ParseFloat(text, 32)
+		return scalar.FloatBits(d, x), err == nil
+	case types.F64:
+		x, err := strconv.ParseFloat(text, 64)
+		return scalar.FloatBits(d, x), err == nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, false
+	}
+	// Rounding to f64 first may land on a value halfway between two f16, from either side. A neighbour
+	// of x on the side of the written value then rounds as the written value does.
+	for _, y := range []float64{math.Nextafter(x, math.Inf(-1)), math.Nextafter(x, math.Inf(1))} {
+		if scalar.FloatBits(d, y) == scalar.FloatBits(d, x) {
+			continue
+		}
+		exact, ok := new(big.Rat).SetString(text)
+		rounded := new(big.Rat).SetFloat64(x)
+		if ok && rounded != nil && exact.Cmp(rounded) == new(big.Rat).SetFloat64(y).Cmp(rounded) {
+			x = y
+			break
+		}
+	}
+	bits := scalar.FloatBits(d, x)
+	return bits, !math.IsInf(scalar.FloatValue(d, bits), 0)
+}
+
+// array types an array literal. One whose elements are constants is one constant.
+func (c *checker) array(e *ast.Array, want types.Type) Expr {
+	if len(e.Elems) == 0 {
+		elem := elemOf(want)
+		if !convertible(elem) {
+			c.errorf(diag.CodeRagged, e.Loc, "the element type of `[]` is not known").help("give it: `let x: f32[0] = [];` or `zeros[f32, 0]()`")
+			return bad(e.Loc)
+		}
+		return constArray(elem, []int64{0}, nil, e.Loc)
+	}
+	elem := types.Invalid
+	switch k := c.literalKindOf(e); {
+	case k != typed:
+		elem = defaultElem(k, elemOf(want))
+	default:
+		elem = elemOf(want)
+	}
+	if out, done := c.numbers(e, elem); done {
+		return out
+	}
+	elems := c.together(e.Elems, elem)
+	return c.stackElems(e, elems)
+}
+
+// numbers types an array of literals and nested arrays of them without an expression for each. It is
+// not done when something else is among them.
+func (c *checker) numbers(e *ast.Array, elem types.DType) (Expr, bool) {
+	if c.literalKindOf(e) == typed || c.general[e] {
+		return nil, false
+	}
+	a := &ir.Array{DType: elem}
+	ok := true
+	var walk func(e *ast.Array, depth int) bool
+	walk = func(e *ast.Array, depth int) (plain bool) {
+		defer func() { c.general[e] = !plain }() // so that its rows are not tried again from every level
+		if depth >= maxRank {
+			return false
+		}
+		if depth == len(a.Shape) {
+			a.Shape = append(a.Shape, int64(len(e.Elems)))
+		} else if a.Shape[depth] != int64(len(e.Elems)) {
+			return false
+		}
+		for _, x := range e.Elems {
+			l, neg := asLiteral(x)
+			switch x := x.(type) {
+			case *ast.Array:
+				if depth+1 >= len(a.Shape) && len(a.Bits) > 0 || len(x.Elems) == 0 || !walk(x, depth+1) {
+					return false
+				}
+			default:
+				if l == nil || depth != len(a.Shape)-1 || l.Kind == ast.FloatLit && !elem.IsFloat() {
+					return false
+				}
+				_, bits, fits := c.number(l, neg, elem, x.Span())
+				ok = ok && fits
+				a.Bits = append(a.Bits, bits)
+			}
+		}
+		return true
+	}
+	if !walk(e, 0) {
+		return nil, false // ragged, or more than literals: the general way says what
+	}
+	if !ok {
+		return bad(e.Loc), true
+	}
+	if !c.extents(e.Loc, a.Type()) {
+		return bad(e.Loc), true
+	}
+	return &Const{Info{a.Type(), e.Loc}, a}, true
+}
+
+// asLiteral is e as a number literal, with whether a minus stands before it; nil when it is none.
+func asLiteral(e ast.Expr) (l *ast.Lit, neg bool) {
+	if u, ok := e.(*ast.Unary); ok && u.Op == "-" {
+		e, neg = u.X, true
+	}
+	l, ok := e.(*ast.Lit)
+	if !ok || l.Kind != ast.IntLit && l.Kind != ast.FloatLit {
+		return nil, false
+	}
+	return l, neg
+}
+
+// stackElems joins the elements of an array literal along a new first axis.
+func (c *checker) stackElems(e *ast.Array, elems []Expr) Expr {
+	for _, x := range elems {
+		if isBad(x) {
+			return bad(e.Loc)
+		}
+	}
+	first, ok := elems[0].Type().(types.Tensor)
+	if !ok || !convertible(first.Elem) {
+		what := "a tuple"
+		if ok {
+			what = "a " + first.Elem.String()
+		} else if types.Equal(elems[0].Type(), types.Unit) {
+			what = "unit"
+		}
+		c.errorf(diag.CodeRagged, elems[0].Span(), "an array holds numbers or bools, not %s", what).label("%s", elems[0].Type())
+		return bad(e.Loc)
+	}
+	constant := true
+	for _, x := range elems {
+		if !types.Equal(x.Type(), first) {
+			r := c.errorf(diag.CodeRagged, x.Span(), "the elements of an array are of one type: %s and %s differ", first, x.Type()).
+				label("%s", x.Type()).related(elems[0].Span(), "%s", first)
+			if t, ok := x.Type().(types.Tensor); ok && t.Elem == first.Elem && t.Rank() > 0 && first.Rank() > 0 {
+				r.d.Notes = append(r.d.Notes, fmt.Sprintf("a row of %s stands beside one of %s", first.Shape, t.Shape))
+			} else {
+				c.explainMismatch(r, x.Span(), first, x.Type())
+			}
+			return bad(e.Loc)
+		}
+		_, isConst := x.(*Const)
+		constant = constant && isConst
+	}
+	shape := append(types.Shape{types.Lit(1)}, first.Shape...)
+	if constant {
+		if !c.extents(e.Loc, types.Tensor{Elem: first.Elem, Shape: shape}) {
+			return bad(e.Loc)
+		}
+		dims, _ := first.Shape.Ints()
+		bits := make([]uint64, 0, len(elems))
+		for _, x := range elems {
+			bits = append(bits, x.(*Const).Value.Bits...)
+		}
+		return constArray(first.Elem, append([]int64{int64(len(elems))}, dims...), bits, e.Loc)
+	}
+	rows := make([]Expr, len(elems))
+	for i, x := range elems {
+		rows[i] = c.reshape(x.Span(), x, shape)
+	}
+	if len(rows) == 1 {
+		return rows[0]
+	}
+	return c.apply(e.Loc, ir.OpConcat, ir.A{"axis": int64(0)}, rows...)
+}
+
+func constArray(d types.DType, shape []int64, bits []uint64, at diag.Span) Expr {
+	a := &ir.Array{DType: d, Shape: shape, Bits: bits}
+	return &Const{Info{a.Type(), at}, a}
+}

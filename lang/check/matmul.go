@@ -1,0 +1,84 @@
+package check
+
+import (
+	"fmt"
+
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// matmul is `a @ b`. A vector on the left is a row, on the right a column, and that axis is dropped from
+// the result; leading axes broadcast.
+//
+//	[K] @ [K,N] gives [N]    [M,K] @ [K] gives [M]    [B,M,K] @ [K,N] gives [B,M,N]    [K] @ [K] gives a scalar
+func (c *checker) matmul(e *ast.Binary, want types.Type) Expr {
+	xs := c.together([]ast.Expr{e.X, e.Y}, elemOf(want))
+	x, y := xs[0], xs[1]
+	if isBad(x) || isBad(y) {
+		return bad(e.Loc)
+	}
+	a, ok1 := x.Type().(types.Tensor)
+	b, ok2 := y.Type().(types.Tensor)
+	operands := fmt.Sprintf("%s @ %s", x.Type(), y.Type())
+	if !ok1 || !ok2 || a.IsScalar() || b.IsScalar() {
+		r := c.errorf(diag.CodeMatmul, e.Loc, "`@` multiplies matrices and vectors, not %s and %s", x.Type(), y.Type()).label("%s", operands)
+		if ok1 && ok2 && a.Elem.IsNumber() && b.Elem.IsNumber() {
+			r.help("write `*` to multiply by a scalar")
+		}
+		return bad(e.Loc)
+	}
+	if a.Elem != b.Elem {
+		c.differ(e.Loc, "`@`", x, y).label("%s", operands)
+		return bad(e.Loc)
+	}
+	if !a.Elem.IsNumber() {
+		c.errorf(diag.CodeOperands, e.Loc, "`@` takes numbers, not %s", a.Elem).label("%s", operands)
+		return bad(e.Loc)
+	}
+	left, right := a.Shape, b.Shape
+	if a.Rank() == 1 {
+		left = types.Shape{types.Lit(1), a.Shape[0]}
+	}
+	if b.Rank() == 1 {
+		right = types.Shape{b.Shape[0], types.Lit(1)}
+	}
+	m, n := len(left), len(right)
+	if k, l := left[m-1], right[n-2]; !k.Equal(l) {
+		r := c.errorf(diag.CodeMatmul, e.Loc, "inner extents of `@` differ: %s and %s", k, l).label("%s", operands)
+		r.note("%s: the last extent is %s", a.Shape, k)
+		if b.Rank() == 1 {
+			r.note("%s: the only extent is %s", b.Shape, l)
+			return bad(e.Loc)
+		}
+		r.note("%s: the last but one is %s", b.Shape, l)
+		if right[n-1].Equal(k) && b.Rank() == 2 {
+			r.help("the other axis of the right operand fits: write `@ transpose(...)`")
+		}
+		return bad(e.Loc)
+	}
+	batch, err := types.Broadcast(left[:m-2], right[:n-2])
+	if err != nil {
+		c.rule(diag.CodeMatmul, e.Loc, err).label("%s", operands).note("these are the leading axes of the operands")
+		return bad(e.Loc)
+	}
+	x = c.reshape(x.Span(), x, left)
+	y = c.reshape(y.Span(), y, right)
+	x = c.broadcast(x, append(append(types.Shape{}, batch...), left[m-2:]...))
+	y = c.broadcast(y, append(append(types.Shape{}, batch...), right[n-2:]...))
+	out := c.applyCode(diag.CodeMatmul, e.Loc, ir.OpMatmul, nil, nil, []Expr{x, y})
+	t, ok := out.Type().(types.Tensor)
+	if !ok || isBad(out) {
+		return bad(e.Loc)
+	}
+	shape := append(types.Shape{}, t.Shape...)
+	if b.Rank() == 1 {
+		shape = shape[:len(shape)-1]
+	}
+	if a.Rank() == 1 {
+		row := len(batch)
+		shape = append(shape[:row:row], shape[row+1:]...)
+	}
+	return c.reshape(e.Loc, out, shape)
+}

@@ -1,0 +1,169 @@
+package check
+
+import (
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// shadowed is what a name meant before it was bound.
+type shadowed struct {
+	name string
+	old  *Local
+}
+
+// enter starts a scope; leave takes its result.
+func (c *checker) enter() int { return len(c.undo) }
+
+// leave ends the scopes that were entered since mark.
+func (c *checker) leave(mark int) {
+	for len(c.undo) > mark {
+		u := c.undo[len(c.undo)-1]
+		c.undo = c.undo[:len(c.undo)-1]
+		if u.old == nil {
+			delete(c.locals, u.name)
+		} else {
+			c.locals[u.name] = u.old
+		}
+	}
+}
+
+// bind makes a name visible until its scope is left.
+func (c *checker) bind(l *Local) {
+	if l.Name == "_" || l.Name == "" {
+		return
+	}
+	c.undo = append(c.undo, shadowed{l.Name, c.locals[l.Name]})
+	c.locals[l.Name] = l
+}
+
+// isDim reports whether name is a shape parameter in scope.
+func (c *checker) isDim(name string) bool {
+	return c.locals[name] == nil && c.cur.fn != nil && c.cur.fn.dims[name]
+}
+
+// isValue reports whether name stands for a value here.
+func (c *checker) isValue(name string) bool {
+	return c.locals[name] != nil || c.isDim(name) || c.consts[name] != nil
+}
+
+// name is a name used as a value.
+func (c *checker) name(e *ast.Name) Expr {
+	if l := c.locals[e.Name]; l != nil {
+		return &Use{Info{l.T, e.Loc}, l}
+	}
+	if c.isDim(e.Name) {
+		return c.dimValue(types.Param(e.Name), e.Loc)
+	}
+	if k := c.consts[e.Name]; k != nil {
+		c.constant(k)
+		if k.value == nil {
+			c.cur.failed = true
+			return bad(e.Loc)
+		}
+		return &Const{Info{k.value.Type(), e.Loc}, k.value}
+	}
+	if c.isFunction(e.Name) {
+		r := c.errorf(diag.CodeFunctionValue, e.Loc, "%s is a function, not a value", quote(e.Name))
+		r.help("call it: `%s(...)`", e.Name)
+		return bad(e.Loc)
+	}
+	return c.unknown(e.Loc, e.Name)
+}
+
+// isFunction reports whether name can be called.
+func (c *checker) isFunction(name string) bool {
+	return c.funcs[name] != nil || builtins[name] != nil || laterFunctions[name]
+}
+
+// unknown reports a name that is not declared, with the nearest one that is.
+func (c *checker) unknown(at diag.Span, name string) Expr {
+	if name == "" {
+		c.cur.failed = true
+		return bad(at) // the parser has reported it
+	}
+	if types.IsError(c.typeByName(name)) {
+		r := c.errorf(diag.CodeUnknownName, at, "unknown name %s", quote(name))
+		if c.full() {
+			return bad(at)
+		}
+		if near := nearest(name, c.visible()); near != "" {
+			r.help("did you mean %s?", quote(near))
+		}
+		return bad(at)
+	}
+	c.errorf(diag.CodeUnknownName, at, "%s is a type, not a value", quote(name)).help("`x as %s` converts", name)
+	return bad(at)
+}
+
+// typeByName is the scalar type of that name, or the error type.
+func (c *checker) typeByName(name string) types.Type {
+	if d, ok := types.ParseDType(name); ok {
+		return types.Scalar(d)
+	}
+	return types.ErrorType
+}
+
+// visible lists all names that can be used here, for suggestions.
+func (c *checker) visible() []string {
+	var out []string
+	for n := range c.locals {
+		out = append(out, n)
+	}
+	if c.cur.fn != nil {
+		out = append(out, c.cur.fn.fn.Dims...)
+	}
+	for n := range c.consts {
+		out = append(out, n)
+	}
+	for n := range c.funcs {
+		out = append(out, n)
+	}
+	for n := range builtins {
+		out = append(out, n)
+	}
+	return out
+}
+
+// nearest returns the candidate with the least edit distance to name, "" when none is close, as for
+// a name of one letter. Ties go to the first in alphabetical order.
+func nearest(name string, candidates []string) string {
+	if len(name) < 2 || len(name) > 64 {
+		return ""
+	}
+	best, limit := "", max(1, min(3, len(name)/3))
+	for _, k := range candidates {
+		if k == name || len(k) > len(name)+limit || len(k) < len(name)-limit {
+			continue
+		}
+		if d := editDistance(name, k); d < limit || d == limit && (best == "" || k < best) {
+			best, limit = k, d
+		}
+	}
+	return best
+}
+
+// editDistance counts the insertions, deletions, replacements and swaps of neighbours that turn a into b
+// (optimal string alignment).
+func editDistance(a, b string) int {
+	var rows [3][72]int // on the stack: b is at most 3 longer than a name of 64
+	before, prev, cur := rows[0][:len(b)+1], rows[1][:len(b)+1], rows[2][:len(b)+1]
+	for j := range prev {
+		prev[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		cur[0] = i
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			cur[j] = min(prev[j]+1, cur[j-1]+1, prev[j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				cur[j] = min(cur[j], before[j-2]+1)
+			}
+		}
+		before, prev, cur = prev, cur, before
+	}
+	return prev[len(b)]
+}

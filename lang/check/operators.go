@@ -1,0 +1,258 @@
+package check
+
+import (
+	"fmt"
+
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// operatorClass says what an operator does to element types.
+type operatorClass uint8
+
+const (
+	arithmetic operatorClass = iota // of one number type, gives it
+	comparison                      // of one type, gives bool
+	logical                         // of bool
+)
+
+// operator is an element-wise operator of two operands.
+type operator struct {
+	op     *ir.OpDef
+	class  operatorClass
+	dotted bool // broadcasts
+}
+
+var operators = map[string]operator{
+	"+": {ir.OpAdd, arithmetic, false}, ".+": {ir.OpAdd, arithmetic, true},
+	"-": {ir.OpSub, arithmetic, false}, ".-": {ir.OpSub, arithmetic, true},
+	"*": {ir.OpMul, arithmetic, false}, ".*": {ir.OpMul, arithmetic, true},
+	"/": {ir.OpDiv, arithmetic, false}, "./": {ir.OpDiv, arithmetic, true},
+	"%": {ir.OpRem, arithmetic, false}, ".%": {ir.OpRem, arithmetic, true},
+	".^": {ir.OpPow, arithmetic, true},
+	"==": {ir.OpEq, comparison, false}, ".==": {ir.OpEq, comparison, true},
+	"!=": {ir.OpNe, comparison, false}, ".!=": {ir.OpNe, comparison, true},
+	"<": {ir.OpLt, comparison, false}, ".<": {ir.OpLt, comparison, true},
+	"<=": {ir.OpLe, comparison, false}, ".<=": {ir.OpLe, comparison, true},
+	">": {ir.OpGt, comparison, false}, ".>": {ir.OpGt, comparison, true},
+	">=": {ir.OpGe, comparison, false}, ".>=": {ir.OpGe, comparison, true},
+	".&&": {ir.OpAnd, logical, true}, ".||": {ir.OpOr, logical, true},
+}
+
+func (c *checker) binary(e *ast.Binary, want types.Type) Expr {
+	switch e.Op {
+	case "&&", "||":
+		return c.shortCircuit(e)
+	case "@":
+		return c.matmul(e, want)
+	}
+	o, ok := operators[e.Op]
+	if !ok {
+		return c.unsupported(e.Loc, "operator `"+e.Op+"`")
+	}
+	if m, ok := e.X.(*ast.Member); ok && e.Op == "/" {
+		return c.unsupported(m.Loc, "module `"+m.Module.Name+"`")
+	}
+	hint := types.Invalid
+	switch o.class {
+	case arithmetic:
+		hint = elemOf(want)
+	case logical:
+		hint = types.Bool
+	}
+	xs := c.together([]ast.Expr{e.X, e.Y}, hint)
+	return c.elementwise(e.Loc, e.Op, o, xs[0], xs[1])
+}
+
+// elementwise is `x op y` with the broadcasts that the operator allows written out.
+func (c *checker) elementwise(at diag.Span, name string, o operator, x, y Expr) Expr {
+	if isBad(x) || isBad(y) {
+		return bad(at)
+	}
+	a, ok1 := x.Type().(types.Tensor)
+	b, ok2 := y.Type().(types.Tensor)
+	if ok1 && ok2 && (a.Elem == types.String || b.Elem == types.String) {
+		return c.unsupported(at, "`"+name+"` on strings")
+	}
+	operands := fmt.Sprintf("%s %s %s", x.Type(), name, y.Type())
+	if !ok1 || !ok2 {
+		c.errorf(diag.CodeOperands, at, "`%s` takes tensors or scalars, not %s and %s", name, x.Type(), y.Type()).label("%s", operands)
+		return bad(at)
+	}
+	if a.Elem != b.Elem {
+		c.differ(at, "`"+name+"`", x, y).label("%s", operands)
+		return bad(at)
+	}
+	if _, err := o.op.Infer([]types.Tensor{types.Scalar(a.Elem), types.Scalar(a.Elem)}, nil, nil); err != nil {
+		c.errorf(diag.CodeOperands, at, "`%s` takes %s, not %s", name, takes(o.class), a.Elem).label("%s", operands)
+		return bad(at)
+	}
+	shape, err := types.Broadcast(a.Shape, b.Shape)
+	switch {
+	case o.dotted:
+		if err != nil {
+			c.rule(diag.CodeNotBroadcastable, at, err).label("%s", operands)
+			return bad(at)
+		}
+	case a.IsScalar() || b.IsScalar() || a.Shape.Equal(b.Shape):
+	default:
+		c.plainShapes(at, name, operands, a.Shape, b.Shape, err)
+		return bad(at)
+	}
+	return c.apply(at, o.op, nil, c.broadcast(x, shape), c.broadcast(y, shape))
+}
+
+// plainShapes reports a plain operator between tensors of different shapes; broadcast is why the dotted
+// operator would not do either, nil when it would.
+func (c *checker) plainShapes(at diag.Span, name, operands string, a, b types.Shape, broadcast error) {
+	e := &types.RuleError{Shapes: []types.Shape{a, b}}
+	for i := 1; i <= max(len(a), len(b)) && e.Axis == 0; i++ {
+		switch {
+		case i > len(a) || i > len(b):
+			e.Axis, e.Why = i, fmt.Sprintf("the ranks are %d and %d", len(a), len(b))
+		case !a[len(a)-i].Equal(b[len(b)-i]):
+			e.Axis, e.Why = i, fmt.Sprintf("%s and %s differ", a[len(a)-i], b[len(b)-i])
+		}
+	}
+	if broken, ok := broadcast.(*types.RuleError); ok {
+		e = broken
+	}
+	r := c.errorf(diag.CodePlainShapes, at, "`%s` takes operands of one shape", name).label("%s", operands)
+	r.d.Notes = alignShapes(e)
+	if broadcast == nil {
+		if _, ok := operators["."+name]; ok {
+			r.help("write `.%s` to broadcast", name)
+		}
+	}
+}
+
+// differ reports operands of two element types.
+func (c *checker) differ(at diag.Span, what string, x, y Expr) *report {
+	a, b := elemOf(x.Type()), elemOf(y.Type())
+	r := c.errorf(diag.CodeOperands, at, "%s takes operands of one element type, not %s and %s", what, a, b)
+	if convertible(a) && convertible(b) {
+		switch { // toward the type that loses less
+		case a.IsFloat() && !b.IsFloat(), b == types.Bool, a.IsFloat() == b.IsFloat() && a.Bits() > b.Bits():
+			r.help("write `%s`", castText(y.Span(), a))
+		default:
+			r.help("write `%s`", castText(x.Span(), b))
+		}
+	}
+	return r
+}
+
+func takes(k operatorClass) string {
+	switch k {
+	case logical:
+		return "bools"
+	case comparison:
+		return "numbers"
+	}
+	return "numbers"
+}
+
+func (c *checker) unary(e *ast.Unary, want types.Type) Expr {
+	if l, ok := e.X.(*ast.Lit); ok && e.Op == "-" && (l.Kind == ast.IntLit || l.Kind == ast.FloatLit) {
+		return c.literal(l, true, want, e.Loc)
+	}
+	op, need := ir.OpNeg, "a number"
+	if e.Op == "!" {
+		op, need, want = ir.OpNot, "a bool", types.Scalar(types.Bool)
+	}
+	x := c.expr(e.X, want)
+	if isBad(x) {
+		return bad(e.Loc)
+	}
+	t, ok := x.Type().(types.Tensor)
+	if _, err := op.Infer([]types.Tensor{types.Scalar(t.Elem)}, nil, nil); !ok || err != nil {
+		c.errorf(diag.CodeOperands, e.Loc, "`%s` takes %s, not %s", e.Op, need, x.Type()).label("%s", x.Type())
+		return bad(e.Loc)
+	}
+	return c.apply(e.Loc, op, nil, x)
+}
+
+// shortCircuit is `x && y` or `x || y`: y is evaluated only when x does not decide.
+func (c *checker) shortCircuit(e *ast.Binary) Expr {
+	side := func(x ast.Expr) Expr {
+		v := c.expr(x, types.Scalar(types.Bool))
+		t, ok := v.Type().(types.Tensor)
+		switch {
+		case isBad(v) || types.Equal(t, types.Scalar(types.Bool)):
+			return v
+		case ok && t.Elem == types.Bool:
+			c.errorf(diag.CodeOperands, v.Span(), "`%s` takes scalars, not %s", e.Op, t).label("%s", t).
+				help("write `.%s` for element by element", e.Op)
+		default:
+			c.errorf(diag.CodeOperands, v.Span(), "`%s` takes bools, not %s", e.Op, v.Type()).label("%s", v.Type())
+		}
+		return bad(v.Span())
+	}
+	x, y := side(e.X), side(e.Y)
+	if isBad(x) || isBad(y) {
+		return bad(e.Loc)
+	}
+	out := &If{Info{types.Scalar(types.Bool), e.Loc}, x, y, scalarConst(types.Bool, 0, e.OpLoc)}
+	if e.Op == "||" {
+		out.Then, out.Else = scalarConst(types.Bool, 1, e.OpLoc), y
+	}
+	return out
+}
+
+// cast is `x as T`. A literal becomes a T without a detour over the default type, where it is one.
+func (c *checker) cast(e *ast.Cast) Expr {
+	to := types.Invalid
+	t, ok := e.Type.(*ast.TensorType)
+	if ok && t.Square && len(t.Dims) > 0 {
+		c.errorf(diag.CodeCast, t.Loc, "`as` takes an element type, without a shape").help("write `as %s`; `reshape` changes the shape", t.Elem.Name)
+		c.expr(e.X, nil)
+		return bad(e.Loc)
+	}
+	if ok {
+		to = elemOf(c.typeOf(t))
+	} else if e.Type != nil {
+		c.errorf(diag.CodeCast, e.Type.Span(), "`as` takes an element type")
+	}
+	var want types.Type
+	switch k := c.literalKindOf(e.X); {
+	case to.IsFloat() && k != typed, to == types.I64 && k == intLiterals:
+		want = types.Scalar(to)
+	case k == intLiterals:
+		if l, neg := asLiteral(unparen(e.X)); l != nil && to.IsInt() {
+			if n, err := parseInt(l.Value); err == nil {
+				if _, fits := intBits(to, n, neg); fits {
+					want = types.Scalar(to)
+				}
+			}
+		}
+	}
+	x := c.expr(e.X, want)
+	if isBad(x) || !convertible(to) {
+		if to == types.String {
+			c.errorf(diag.CodeCast, e.Loc, "%s cannot be converted to string", x.Type())
+		}
+		c.cur.failed = true
+		return bad(e.Loc)
+	}
+	from, ok := x.Type().(types.Tensor)
+	if !ok || !convertible(from.Elem) {
+		c.errorf(diag.CodeCast, e.Loc, "%s cannot be converted to %s", x.Type(), to).label("%s", x.Type())
+		return bad(e.Loc)
+	}
+	if from.Elem == to {
+		return x
+	}
+	return c.apply(e.Loc, ir.OpCast, ir.A{"to": to}, x)
+}
+
+// unparen strips parentheses.
+func unparen(e ast.Expr) ast.Expr {
+	for {
+		p, ok := e.(*ast.Paren)
+		if !ok {
+			return e
+		}
+		e = p.X
+	}
+}

@@ -1,0 +1,156 @@
+package check
+
+import (
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// prefixReductions are the operations of `+/` and so on.
+var prefixReductions = map[string]*ir.OpDef{
+	"+": ir.OpReduceSum, "-": ir.OpReduceSub, "*": ir.OpReduceProd, "/": ir.OpReduceDiv,
+	"&&": ir.OpReduceAnd, "||": ir.OpReduceOr,
+}
+
+// foldNames are the names whose fold without a start is a reduction of the table.
+var foldNames = map[string]*ir.OpDef{
+	"add": ir.OpReduceSum, "mul": ir.OpReduceProd, "max": ir.OpReduceMax, "min": ir.OpReduceMin,
+}
+
+// foldSteps are what these names fold with when there is a start.
+var foldSteps = map[string]*ir.OpDef{"add": ir.OpAdd, "mul": ir.OpMul, "max": ir.OpMax, "min": ir.OpMin}
+
+// reduce is a prefix reduction or a fold `f/v`.
+func (c *checker) reduce(e *ast.Reduce, want types.Type) Expr {
+	op := prefixReductions[e.Op]
+	if n, ok := e.Fun.(*ast.Name); ok && e.Init == nil && c.funcs[n.Name] == nil && !c.isValue(n.Name) {
+		op = foldNames[n.Name]
+	}
+	if op == nil && e.Fun == nil {
+		return c.unsupported(e.Loc, "reduction `"+e.Op+"/`")
+	}
+	if op == nil {
+		return c.fold(e, want)
+	}
+	hint := wantElem(elemOf(want))
+	if op == ir.OpReduceAnd || op == ir.OpReduceOr {
+		hint = types.Scalar(types.Bool)
+	}
+	x, t, ok := c.value(e.X, hint, "the operand of "+spelled(op))
+	if !ok {
+		return bad(e.Loc)
+	}
+	axes, ok := c.axes(e.Axis, t.Rank())
+	if !ok {
+		return bad(e.Loc)
+	}
+	return c.reduction(e.Loc, op, x, axes, e.Keep)
+}
+
+// reduction is a reduction of the table; that of a scalar is the scalar.
+func (c *checker) reduction(at diag.Span, op *ir.OpDef, x Expr, axes []int64, keep bool) Expr {
+	out := c.apply(at, op, ir.A{"axes": axes, "keep": keep}, x)
+	if t, ok := x.Type().(types.Tensor); ok && t.IsScalar() && !isBad(out) && op != ir.OpMean && op != ir.OpVar {
+		return x
+	}
+	return out
+}
+
+// fold is a strict left fold with a function, with or without a start.
+func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
+	var init Expr
+	es := []ast.Expr{e.X}
+	if e.Init != nil && c.literalKindOf(e.Init) == typed {
+		init = c.expr(e.Init, nil)
+	}
+	x, t, ok := c.value(es[0], wantElem(elemOf(want)), "the operand of a fold")
+	if e.Init != nil && init == nil {
+		init = c.expr(e.Init, wantElem(t.Elem))
+	}
+	if !ok || init != nil && isBad(init) {
+		return bad(e.Loc)
+	}
+	acc := types.Scalar(t.Elem)
+	args := []Expr{x}
+	attrs := ir.A{"keep": e.Keep}
+	if init != nil {
+		a, ok := init.Type().(types.Tensor)
+		if !ok || !a.IsScalar() || !convertible(a.Elem) {
+			r := c.errorf(diag.CodeMismatch, init.Span(), "the start of a fold is a scalar, not %s", init.Type()).label("%s", init.Type())
+			if t.IsScalar() {
+				r.help("`f/init/v` folds from init; to divide a fold, write `(f/v) / n`")
+			}
+			return bad(e.Loc)
+		}
+		acc, args, attrs["init"] = a, []Expr{init, x}, true
+	}
+	axes, ok := c.axes(e.Axis, t.Rank())
+	if !ok {
+		return bad(e.Loc)
+	}
+	attrs["axes"] = axes
+	params := []*Local{{"acc", acc, e.Fun.Span()}, {"x", types.Scalar(t.Elem), e.Fun.Span()}}
+	f := c.foldStep(e.Fun, params, acc)
+	if !types.Equal(f.Body.Type(), acc) {
+		c.mismatch(f.Body.Span(), "the value of a fold's function", acc, f.Body.Type())
+		return bad(e.Loc)
+	}
+	return c.applyCode(diag.CodeRule, e.Loc, ir.OpFold, attrs, []*Lambda{f}, args)
+}
+
+// foldStep is the function of a fold: also `add` and `mul`, which are no functions elsewhere.
+func (c *checker) foldStep(e ast.Expr, params []*Local, acc types.Type) *Lambda {
+	if n, ok := e.(*ast.Name); ok && foldSteps[n.Name] != nil && c.funcs[n.Name] == nil && !c.isValue(n.Name) {
+		uses := []Expr{&Use{Info{params[0].T, n.Loc}, params[0]}, &Use{Info{params[1].T, n.Loc}, params[1]}}
+		return &Lambda{params, c.pointwise(n.Loc, foldSteps[n.Name], uses)}
+	}
+	return c.function(e, params, acc, "the function of a fold")
+}
+
+// reductionBuiltins are the functions of the prelude over the reductions.
+func reductionBuiltins() map[string]*builtin {
+	params := []string{"x", "axis", "keep"}
+	reduction := func(op *ir.OpDef, hint types.DType) *builtin {
+		return &builtin{params: params, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+			w := hint
+			if d := elemOf(want); hint == types.Invalid || hint == types.F32 && d.IsFloat() {
+				w = d
+			}
+			x, t, ok := c.value(args[0], wantElem(w), "the operand of "+spelled(op))
+			keep, ok1 := c.constFlag(args[2], "`keep`")
+			if !ok || !ok1 {
+				return bad(e.Loc)
+			}
+			axes, ok := c.axes(args[1], t.Rank())
+			if !ok {
+				return bad(e.Loc)
+			}
+			return c.reduction(e.Loc, op, x, axes, keep)
+		}}
+	}
+	position := func(op *ir.OpDef) *builtin {
+		return &builtin{params: params, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+			x, t, ok := c.value(args[0], nil, "the operand of "+spelled(op))
+			keep, ok1 := c.constFlag(args[2], "`keep`")
+			if !ok || !ok1 {
+				return bad(e.Loc)
+			}
+			attrs := ir.A{"keep": keep}
+			if args[1] != nil {
+				axis, ok := c.axis(args[1], t.Rank())
+				if !ok {
+					return bad(e.Loc)
+				}
+				attrs["axis"] = axis
+			}
+			return c.apply(e.Loc, op, attrs, x)
+		}}
+	}
+	return map[string]*builtin{
+		"sum": reduction(ir.OpReduceSum, types.Invalid), "prod": reduction(ir.OpReduceProd, types.Invalid),
+		"mean": reduction(ir.OpMean, types.F32), "var": reduction(ir.OpVar, types.F32),
+		"any": reduction(ir.OpReduceOr, types.Bool), "all": reduction(ir.OpReduceAnd, types.Bool),
+		"argmax": position(ir.OpArgmax), "argmin": position(ir.OpArgmin),
+	}
+}

@@ -1,0 +1,380 @@
+package check
+
+import (
+	"fmt"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+type buildFunc = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr
+
+// shapeBuiltins are the functions that make tensors or move elements.
+func shapeBuiltins() map[string]*builtin {
+	fn := func(required int, build buildFunc, params ...string) *builtin {
+		return &builtin{params: params, required: required, build: build}
+	}
+	made := func(build buildFunc, params ...string) *builtin {
+		return &builtin{params: params, required: len(params), generic: true, brackets: "type, d1, d2, ...", build: build}
+	}
+	return map[string]*builtin{
+		"reshape":      fn(2, (*checker).reshapeCall, "x", "shape"),
+		"flatten":      fn(1, (*checker).flattenCall, "x"),
+		"transpose":    fn(1, (*checker).transposeCall, "x"),
+		"permute_axes": fn(2, (*checker).permuteCall, "x", "axes"),
+		"moveaxis":     fn(3, (*checker).moveaxisCall, "x", "from", "to"),
+		"expand":       fn(2, (*checker).expandCall, "x", "shape"),
+		"squeeze":      fn(1, (*checker).squeezeCall, "x", "axis"),
+		"unsqueeze":    fn(2, (*checker).unsqueezeCall, "x", "axis"),
+		"concat":       fn(1, (*checker).concatCall, "tensors", "axis"),
+		"tabulate":     {build: (*checker).tabulateCall, required: 2, variadic: "d1, d2, ..., |i1, i2, ...| e"},
+		"zeros":        made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 0) }),
+		"ones":         made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 1) }),
+		"full":         made((*checker).fullCall, "value"),
+		"eye":          made((*checker).eyeCall),
+	}
+}
+
+// operand types the first argument of a function on tensors.
+func (c *checker) operand(e ast.Expr, want types.Type, name string) (Expr, types.Tensor, bool) {
+	return c.value(e, wantElem(elemOf(want)), "the first argument of "+quote(name))
+}
+
+// reshapeCall is `reshape(x, [d...])`, where one extent may be -1.
+func (c *checker) reshapeCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "reshape")
+	shape, elems, ok1 := c.dimList(args[1])
+	if !ok || !ok1 {
+		return bad(e.Loc)
+	}
+	total, err := t.Shape.Elems()
+	if err != nil {
+		c.rule(diag.CodeExtent, e.Loc, err)
+		return bad(e.Loc)
+	}
+	free, known := -1, types.Lit(1)
+	for i, d := range shape {
+		if d.IsConst(-1) {
+			if free >= 0 {
+				c.errorf(diag.CodeReshape, elems[i].Span(), "two extents are -1").help("only one can be what the others leave over")
+				return bad(e.Loc)
+			}
+			free = i
+			continue
+		}
+		if known, err = known.Mul(d); err != nil {
+			c.rule(diag.CodeExtent, e.Loc, err)
+			return bad(e.Loc)
+		}
+	}
+	if free >= 0 {
+		d, ok := total.Div(known)
+		if !ok {
+			r := c.errorf(diag.CodeReshape, elems[free].Span(), "-1 has no value here: the %s elements do not divide by %s", total, known)
+			if known.IsConst(0) {
+				r.help("an extent of 0 leaves nothing to divide by: write the extent")
+			}
+			return bad(e.Loc)
+		}
+		shape[free] = d
+	}
+	return c.reshape(e.Loc, x, shape)
+}
+
+func (c *checker) flattenCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "flatten")
+	if !ok {
+		return bad(e.Loc)
+	}
+	n, err := t.Shape.Elems()
+	if err != nil {
+		c.rule(diag.CodeExtent, e.Loc, err)
+		return bad(e.Loc)
+	}
+	return c.reshape(e.Loc, x, types.Shape{n})
+}
+
+func (c *checker) transposeCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "transpose")
+	if !ok {
+		return bad(e.Loc)
+	}
+	perm := make([]int64, t.Rank())
+	for i := range perm {
+		perm[i] = int64(t.Rank() - 1 - i)
+	}
+	return c.permute(e, x, perm)
+}
+
+// permute reorders axes; leaving them in order is nothing.
+func (c *checker) permute(e ast.Expr, x Expr, perm []int64) Expr {
+	for i, p := range perm {
+		if int64(i) != p {
+			return c.apply(e.Span(), ir.OpPermute, ir.A{"perm": perm}, x)
+		}
+	}
+	return x
+}
+
+func (c *checker) permuteCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "permute_axes")
+	if !ok {
+		return bad(e.Loc)
+	}
+	list, isList := unparen(args[1]).(*ast.Array)
+	if !isList {
+		c.errorf(diag.CodeNotConstant, args[1].Span(), "the axes are a list, such as [1, 0]")
+		return bad(e.Loc)
+	}
+	perm := make([]int64, len(list.Elems))
+	seen := map[int64]bool{}
+	for i, a := range list.Elems {
+		n, ok := c.axis(a, t.Rank())
+		if !ok {
+			return bad(e.Loc)
+		}
+		if seen[n] {
+			c.errorf(diag.CodeAxis, a.Span(), "axis %d is named twice", n)
+			return bad(e.Loc)
+		}
+		seen[n], perm[i] = true, n
+	}
+	if len(perm) != t.Rank() {
+		c.errorf(diag.CodeAxis, list.Loc, "%s has %s, and %d are listed", t, axesText(t.Rank()), len(perm)).
+			help("list every axis once, in the new order")
+		return bad(e.Loc)
+	}
+	return c.permute(e, x, perm)
+}
+
+func axesText(n int) string {
+	if n == 1 {
+		return "1 axis"
+	}
+	return fmt.Sprintf("%d axes", n)
+}
+
+func (c *checker) moveaxisCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "moveaxis")
+	if !ok {
+		return bad(e.Loc)
+	}
+	from, ok := c.axis(args[1], t.Rank())
+	to, ok1 := c.axis(args[2], t.Rank())
+	if !ok || !ok1 {
+		return bad(e.Loc)
+	}
+	var perm []int64
+	for k := range int64(t.Rank()) {
+		if k != from {
+			perm = append(perm, k)
+		}
+	}
+	perm = append(perm[:to], append([]int64{from}, perm[to:]...)...)
+	return c.permute(e, x, perm)
+}
+
+func (c *checker) expandCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "expand")
+	shape, _, ok1 := c.dimList(args[1])
+	if !ok || !ok1 {
+		return bad(e.Loc)
+	}
+	if t.Shape.Equal(shape) {
+		return x
+	}
+	return c.applyCode(diag.CodeNotBroadcastable, e.Loc, ir.OpBroadcast, ir.A{"shape": shape}, nil, []Expr{x})
+}
+
+// squeezeCall drops axes of extent 1: the given ones, or all of them.
+func (c *checker) squeezeCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "squeeze")
+	if !ok {
+		return bad(e.Loc)
+	}
+	drop := make([]bool, t.Rank())
+	if args[1] == nil {
+		for i, d := range t.Shape {
+			drop[i] = d.IsConst(1)
+		}
+	} else {
+		axes, ok := c.axes(args[1], t.Rank())
+		if !ok {
+			return bad(e.Loc)
+		}
+		for _, a := range axes {
+			if !t.Shape[a].IsConst(1) {
+				c.errorf(diag.CodeAxis, args[1].Span(), "axis %d of %s has extent %s, and only an axis of extent 1 can be squeezed", a, t, t.Shape[a])
+				return bad(e.Loc)
+			}
+			drop[a] = true
+		}
+	}
+	shape := types.Shape{}
+	for i, d := range t.Shape {
+		if !drop[i] {
+			shape = append(shape, d)
+		}
+	}
+	return c.reshape(e.Loc, x, shape)
+}
+
+// unsqueezeCall inserts an axis of extent 1, which has the given number in the result.
+func (c *checker) unsqueezeCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "unsqueeze")
+	if !ok {
+		return bad(e.Loc)
+	}
+	axis, ok := c.axis(args[1], t.Rank()+1)
+	if !ok {
+		return bad(e.Loc)
+	}
+	return c.reshape(e.Loc, x, insertAxis(t.Shape, int(axis)))
+}
+
+func insertAxis(s types.Shape, axis int) types.Shape {
+	out := append(types.Shape{}, s[:axis]...)
+	return append(append(out, types.Lit(1)), s[axis:]...)
+}
+
+// concatCall is `concat((a, b), axis)`; the tensors are a tuple or a list, the axis is 0 if left out.
+func (c *checker) concatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	join := func(xs []Expr) Expr {
+		for _, x := range xs {
+			if isBad(x) {
+				return bad(e.Loc)
+			}
+		}
+		first, ok := xs[0].Type().(types.Tensor)
+		if !ok {
+			c.errorf(diag.CodeOperands, xs[0].Span(), "`concat` joins tensors, not %s", xs[0].Type()).label("%s", xs[0].Type())
+			return bad(e.Loc)
+		}
+		axis := int64(0)
+		if args[1] != nil {
+			if axis, ok = c.axis(args[1], first.Rank()); !ok {
+				return bad(e.Loc)
+			}
+		}
+		if first.IsScalar() && convertible(first.Elem) {
+			c.errorf(diag.CodeRule, xs[0].Span(), "`concat` joins tensors along an axis, and %s has none", first).help("`[a, b]` makes a tensor of scalars")
+			return bad(e.Loc)
+		}
+		if len(xs) == 1 {
+			return xs[0]
+		}
+		return c.apply(e.Loc, ir.OpConcat, ir.A{"axis": axis}, xs...)
+	}
+	var elems []ast.Expr
+	switch l := unparen(args[0]).(type) {
+	case *ast.Tuple:
+		elems = l.Elems
+	case *ast.Array:
+		elems = l.Elems
+	default:
+		x := c.expr(l, nil)
+		t, ok := x.Type().(types.Tuple)
+		if isBad(x) {
+			return bad(e.Loc)
+		}
+		if !ok || len(t.Elems) == 0 {
+			c.errorf(diag.CodeOperands, x.Span(), "`concat` takes a tuple of tensors, not %s", x.Type()).help("write `concat((a, b), axis)`")
+			return bad(e.Loc)
+		}
+		return c.let(x, func(x Expr) Expr {
+			xs := make([]Expr, len(t.Elems))
+			for i, u := range t.Elems {
+				xs[i] = &Get{Info{u, x.Span()}, x, i}
+			}
+			return join(xs)
+		})
+	}
+	if len(elems) == 0 {
+		c.errorf(diag.CodeRule, e.Loc, "`concat` needs at least one tensor")
+		return bad(e.Loc)
+	}
+	return join(c.together(elems, elemOf(want)))
+}
+
+// typeAndShape reads the brackets of `zeros[f32, M, N]()` and its like.
+func (c *checker) typeAndShape(e *ast.Call, name string) (types.Tensor, bool) {
+	if len(e.Generics) == 0 {
+		c.errorf(diag.CodeArity, e.Loc, "%s takes a type and a shape in brackets", quote(name)).help("write `%s`", builtins[name].signature(name))
+		return types.Tensor{}, false
+	}
+	id, ok := e.Generics[0].(*ast.Name)
+	if !ok {
+		c.errorf(diag.CodeUnknownType, e.Generics[0].Span(), "an element type has to stand here").help("write `%s`", builtins[name].signature(name))
+		return types.Tensor{}, false
+	}
+	elem, ok := c.elemType(ast.Ident{At: id.At, Name: id.Name})
+	if !ok || !convertible(elem) {
+		if !ok && id.Name != "unit" {
+			return types.Tensor{}, false
+		}
+		c.errorf(diag.CodeOperands, id.Loc, "a tensor holds numbers or bools, not %s", id.Name)
+		return types.Tensor{}, false
+	}
+	t := types.Tensor{Elem: elem}
+	for _, g := range e.Generics[1:] {
+		d, ok := c.dim(g)
+		if !ok {
+			return types.Tensor{}, false
+		}
+		t.Shape = append(t.Shape, d)
+	}
+	return t, c.extents(e.Loc, t)
+}
+
+// filled is a tensor of zeros or ones.
+func (c *checker) filled(e *ast.Call, n int64) Expr {
+	t, ok := c.typeAndShape(e, e.Fun.(*ast.Name).Name)
+	if !ok {
+		return bad(e.Loc)
+	}
+	return c.broadcast(numberConst(t.Elem, n, e), t.Shape)
+}
+
+// numberConst is the number n of any element type; a bool is n != 0.
+func numberConst(d types.DType, n int64, e ast.Expr) Expr {
+	bits := uint64(n)
+	switch {
+	case d.IsFloat():
+		bits = scalar.FloatBits(d, float64(n))
+	case d.IsInt():
+		bits = scalar.IntBits(d, n)
+	}
+	return scalarConst(d, bits, e.Span())
+}
+
+func (c *checker) fullCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+	t, ok := c.typeAndShape(e, "full")
+	if !ok {
+		return bad(e.Loc)
+	}
+	return c.broadcast(c.scalarOf(args[0], t.Elem, "the value"), t.Shape)
+}
+
+// eyeCall is `eye[f32, N]()`: ones where row and column agree.
+func (c *checker) eyeCall(e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
+	t, ok := c.typeAndShape(e, "eye")
+	if !ok {
+		return bad(e.Loc)
+	}
+	if t.Rank() != 1 {
+		c.errorf(diag.CodeArity, e.Loc, "`eye` takes a type and one extent in brackets").help("write `eye[%s, N]()`", t.Elem)
+		return bad(e.Loc)
+	}
+	n := t.Shape[0]
+	square := types.Shape{n, n}
+	column := c.apply(e.Loc, ir.OpIota, ir.A{"start": types.Lit(0), "extent": n})
+	row := c.reshape(e.Loc, column, types.Shape{n, types.Lit(1)})
+	same := c.apply(e.Loc, ir.OpEq, nil, c.broadcast(row, square), c.broadcast(column, square))
+	if t.Elem == types.Bool {
+		return same
+	}
+	return c.apply(e.Loc, ir.OpCast, ir.A{"to": t.Elem}, same)
+}

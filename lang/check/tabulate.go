@@ -1,0 +1,75 @@
+package check
+
+import (
+	"strconv"
+
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// tabulateCall is `tabulate(d1, ..., |i1, ...| e)`.
+func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	shape := types.Shape{}
+	ok := true
+	for _, a := range args[:len(args)-1] {
+		if _, isLambda := unparen(a).(*ast.Lambda); isLambda {
+			c.errorf(diag.CodeArity, a.Span(), "the function of `tabulate` is its last argument").help("write `tabulate(M, N, |i, j| ...)`")
+			return bad(e.Loc)
+		}
+		d, fine := c.dim(a)
+		ok = ok && fine
+		shape = append(shape, d)
+	}
+	if !ok || !c.extents(e.Loc, types.Tensor{Elem: types.Bool, Shape: shape}) {
+		return bad(e.Loc)
+	}
+	last := args[len(args)-1]
+	params := make([]*Local, len(shape))
+	for i := range params {
+		params[i] = &Local{"i" + strconv.Itoa(i), types.Scalar(types.I32), last.Span()}
+	}
+	f := c.function(last, params, wantElem(elemOf(want)), "the function of `tabulate`")
+	if isBad(f.Body) {
+		return bad(e.Loc)
+	}
+	t, isTensor := f.Body.Type().(types.Tensor)
+	switch {
+	case !isTensor && !types.Equal(f.Body.Type(), types.Unit):
+		return c.unsupported(f.Body.Span(), "a tuple as element of `tabulate`")
+	case !isTensor || !convertible(t.Elem):
+		c.errorf(diag.CodeMismatch, f.Body.Span(), "an element of `tabulate` has to be a tensor or a scalar, not %s", f.Body.Type()).label("%s", f.Body.Type())
+		return bad(e.Loc)
+	}
+	return c.applyCode(diag.CodeRule, e.Loc, ir.OpTabulate, ir.A{"shape": shape}, []*Lambda{f}, nil)
+}
+
+// rangeValue is `lo..hi` or `lo..=hi` as a tensor.
+func (c *checker) rangeValue(e *ast.Range) Expr {
+	if e.Step != nil {
+		return c.unsupported(e.Loc, "a range with `by` outside of an index")
+	}
+	if e.Lo == nil || e.Hi == nil {
+		c.errorf(diag.CodeShapeExpr, e.Loc, "a range without a bound stands only inside an index").help("write both bounds: `0..N`")
+		return bad(e.Loc)
+	}
+	lo, ok := c.dim(e.Lo)
+	hi, ok1 := c.dim(e.Hi)
+	if !ok || !ok1 {
+		return bad(e.Loc)
+	}
+	n, err := hi.Sub(lo)
+	if err == nil && e.Inclusive {
+		n, err = n.Add(types.Lit(1))
+	}
+	if err != nil {
+		c.rule(diag.CodeExtent, e.Loc, err)
+		return bad(e.Loc)
+	}
+	if alwaysNegative(n) {
+		c.errorf(diag.CodeExtent, e.Loc, "the range from %s to %s has a negative length", lo, hi).label("%s elements", n)
+		return bad(e.Loc)
+	}
+	return c.apply(e.Loc, ir.OpIota, ir.A{"start": lo, "extent": n})
+}

@@ -1,0 +1,122 @@
+package check
+
+import (
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// maxLeaves bounds the values in a tuple, nested ones included. Without a bound, a chain of lets that
+// each pair the last tuple with itself would make types of exponential size.
+const maxLeaves = 256
+
+// maxRank bounds the axes of a tensor. It is NumPy's bound.
+const maxRank = 64
+
+// typeOf is the type that a type expression names, or the error type.
+func (c *checker) typeOf(t ast.TypeExpr) types.Type {
+	switch t := t.(type) {
+	case *ast.TupleType:
+		elems := make([]types.Type, len(t.Elems))
+		for i, e := range t.Elems {
+			if elems[i] = c.typeOf(e); types.IsError(elems[i]) {
+				return types.ErrorType
+			}
+		}
+		return c.tupleType(t.Loc, elems)
+	case *ast.TensorType:
+		return c.tensorType(t)
+	}
+	c.cur.failed = true // the parser has reported it
+	return types.ErrorType
+}
+
+// tupleType is the tuple of elems, unless it has too many values.
+func (c *checker) tupleType(at diag.Span, elems []types.Type) types.Type {
+	n := 0
+	for _, e := range elems {
+		n += max(len(types.Flatten(e)), 1)
+	}
+	if n > maxLeaves {
+		c.errorf(diag.CodeTooBig, at, "a tuple of %d values is too large: %d is the most", n, maxLeaves)
+		return types.ErrorType
+	}
+	return types.Tuple{Elems: elems}
+}
+
+func (c *checker) tensorType(t *ast.TensorType) types.Type {
+	if t.Layout != nil && t.Layout.Name != "row_major" {
+		c.unsupported(t.Loc, "layout `"+t.Layout.Name+"`")
+		return types.ErrorType
+	}
+	if t.Place != nil && t.Place.Name != "host" {
+		c.unsupported(t.Loc, "place `"+t.Place.Name+"`")
+		return types.ErrorType
+	}
+	elem, ok := c.elemType(t.Elem)
+	if !ok {
+		if t.Elem.Name == "unit" && !t.Square {
+			return types.Unit
+		}
+		return types.ErrorType
+	}
+	out := types.Tensor{Elem: elem}
+	for _, d := range t.Dims {
+		n, ok := c.dim(d)
+		if !ok {
+			return types.ErrorType
+		}
+		out.Shape = append(out.Shape, n)
+	}
+	if elem == types.String && len(out.Shape) > 0 {
+		c.unsupported(t.Loc, "a tensor of strings")
+		return types.ErrorType
+	}
+	if !c.extents(t.Loc, out) {
+		return types.ErrorType
+	}
+	return out
+}
+
+// elemType is the element type of that name. It reports an unknown one; `unit` gives false without.
+func (c *checker) elemType(name ast.Ident) (types.DType, bool) {
+	if d, ok := types.ParseDType(name.Name); ok && d != types.Invalid {
+		return d, true
+	}
+	switch name.Name {
+	case "unit":
+		return types.Invalid, false
+	case "":
+		c.cur.failed = true // the parser has reported it
+		return types.Invalid, false
+	case "nat":
+		c.errorf(diag.CodeUnknownType, name.Loc, "`nat` is the kind of shape parameters, not of values").
+			help("a value is an `i32`; a shape parameter stands in brackets: `fn f[N](...)`")
+		return types.Invalid, false
+	}
+	r := c.errorf(diag.CodeUnknownType, name.Loc, "unknown type %s", quote(name.Name))
+	known := []string{"unit", "string"}
+	for _, d := range types.DTypes {
+		known = append(known, d.String())
+	}
+	if near := nearest(name.Name, known); near != "" && !c.full() {
+		r.help("did you mean %s?", quote(near))
+	} else {
+		r.help("element types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64")
+	}
+	return types.Invalid, false
+}
+
+// extents reports a tensor that has too many axes, or whose literal extents or size are out of range.
+func (c *checker) extents(at diag.Span, t types.Tensor) bool {
+	if t.Rank() > maxRank {
+		c.errorf(diag.CodeTooBig, at, "a tensor of %d axes: %d is the most", t.Rank(), maxRank)
+		return false
+	}
+	if err := ir.CheckExtents(t); err != nil {
+		c.rule(diag.CodeExtent, at, err)
+		return false
+	}
+	return true
+}

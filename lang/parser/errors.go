@@ -1,0 +1,211 @@
+package parser
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"healc/lang/diag"
+	"healc/lang/lexer"
+
+	"github.com/alecthomas/participle/v2"
+)
+
+// errReported is what custom productions return to participle after they reported an error.
+var errReported = errors.New("reported")
+
+// report adds an error and goes on. It returns the diagnostic for a help line.
+func (p *parser) report(code diag.Code, at diag.Span, format string, args ...any) *diag.Diagnostic {
+	d := &diag.Diagnostic{Code: code, Message: fmt.Sprintf(format, args...), Primary: diag.Label{Span: at}}
+	if !p.failed && len(p.diags.Items) < maxDiagnostics {
+		p.diags.Add(d)
+	}
+	return d
+}
+
+// fail is report, after which every token reads as the end until a statement or a declaration
+// recovers. So one slip gives one error, and no caller needs to look.
+func (p *parser) fail(code diag.Code, at diag.Span, format string, args ...any) *diag.Diagnostic {
+	d := p.report(code, at, format, args...)
+	p.setFailed()
+	return d
+}
+
+// setFailed lets every token read as the end. What did not parse starts and ends at the token that was
+// not wanted, so that the spans of the tree nest.
+func (p *parser) setFailed() {
+	if !p.failed && !p.cur.eof() {
+		p.end = max(p.end, p.cur.start)
+	}
+	p.failed = true
+}
+
+// stop is fail without recovery inside the declaration.
+func (p *parser) stop(code diag.Code, at diag.Span, format string, args ...any) *diag.Diagnostic {
+	d := p.fail(code, at, format, args...)
+	p.stopped = true
+	return d
+}
+
+// found describes the current token, for messages.
+func (p *parser) found() string {
+	t := p.tok()
+	switch {
+	case t.eof() && p.after == "":
+		return "the end of the file"
+	case t.eof():
+		return "`" + p.after + "`, which starts a declaration"
+	case len(t.text) > 40:
+		return "`" + strings.ToValidUTF8(t.text[:40], "") + "...`"
+	}
+	return "`" + t.text + "`"
+}
+
+// here returns the span of the current token, at the end that of the place after the last one.
+func (p *parser) here() diag.Span {
+	t := p.tok()
+	if t.eof() {
+		return diag.Span{File: p.file, Start: p.end, End: p.end}
+	}
+	return p.spanOf(t)
+}
+
+// unexpected fails at the current token, which is not what the grammar wants.
+func (p *parser) unexpected(want string) *diag.Diagnostic {
+	if p.failed {
+		return &diag.Diagnostic{}
+	}
+	t := p.tok()
+	if t.kind == lexer.Bad && !t.eof() { // the lexer reported it
+		p.setFailed()
+		return &diag.Diagnostic{}
+	}
+	help := p.hint(t)
+	d := p.fail(diag.CodeUnexpected, p.here(), "expected %s, found %s", want, p.found())
+	d.Help = help
+	return d
+}
+
+// grammarError reports an error of participle: the productions of grammar.go only, since custom
+// productions report their own.
+func (p *parser) grammarError(err error) {
+	if errors.Is(err, errReported) || p.failed {
+		p.failed = true
+		return
+	}
+	want := "something else"
+	var unexpected *participle.UnexpectedTokenError
+	if errors.As(err, &unexpected) {
+		_, list, _ := strings.Cut(unexpected.Message(), "(expected ")
+		want = firstOf(list)
+	}
+	if d, atEquals := p.unexpected(want), p.cur.text == "="; atEquals {
+		d.Help = "" // it is not about a comparison here
+	}
+}
+
+// firstOf describes the first thing that participle's grammar text asks for.
+func firstOf(grammar string) string {
+	grammar = strings.TrimLeft(grammar, "( ")
+	if rest, ok := strings.CutPrefix(grammar, `"`); ok {
+		if word, _, ok := strings.Cut(rest, `"`); ok {
+			return "`" + word + "`"
+		}
+	}
+	word := strings.Trim(grammar, "<>")
+	if i := strings.IndexAny(word, "> )*?|"); i >= 0 {
+		word = word[:i]
+	}
+	if name, ok := productionNames[word]; ok {
+		return name
+	}
+	return "a declaration"
+}
+
+// words of other languages that parse as names here, so that the error shows at the token after them.
+var foreignWords = map[string]string{
+	"for":      "there are no loop statements: see `tabulate`, `map`, `fold`, `scan` and `iterate`",
+	"while":    "there are no loop statements: see `iterate_until` and `iterate`",
+	"loop":     "there are no loop statements: see `iterate_until` and `iterate`",
+	"elif":     "write `else if`",
+	"elsif":    "write `else if`",
+	"elseif":   "write `else if`",
+	"and":      "write `&&`, or `.&&` on tensors",
+	"or":       "write `||`, or `.||` on tensors",
+	"not":      "write `!`",
+	"var":      "a variable is declared by `let x = e;`, or `let mut x = e;` if it changes",
+	"auto":     "a variable is declared by `let x = e;`",
+	"lambda":   "a lambda is written `|x| e`",
+	"switch":   "write `match e { 0 => a, _ => b }`",
+	"def":      "a function is declared by `fn name(x: f32) -> f32 = e`",
+	"func":     "a function is declared by `fn name(x: f32) -> f32 = e`",
+	"function": "a function is declared by `fn name(x: f32) -> f32 = e`",
+	"then":     "the arms of `if` stand in braces: `if c { a } else { b }`",
+	"xor":      "write `!=` on bools, `bxor(a, b)` on integers",
+}
+
+// hint returns a help line for an unexpected token t, knowing the one before, or "".
+func (p *parser) hint(t token) string {
+	if h := foreignWords[t.text]; h != "" {
+		return h
+	}
+	last := p.last.text
+	if h := foreignWords[last]; h != "" {
+		return h
+	}
+	next := p.peek(1).text
+	switch t.text {
+	case "=":
+		if last == ":" {
+			return "a variable is declared by `let x = e;`"
+		}
+		return "`==` compares; `=` stands in `let`, in assignments and before the value of a named argument"
+	case ":":
+		switch {
+		case next == "=":
+			return "a variable is declared by `let x = e;`"
+		case next == ":" || last == ":":
+			return "a name of a module is written `module.name`"
+		}
+	case "*":
+		if last == "*" {
+			return "the power operator is `.^`"
+		}
+	case "+":
+		if last == "+" {
+			return "there is no `++`: write `x += 1;` on a `let mut` variable"
+		}
+		return "there is no prefix `+`"
+	case "//":
+		return "comments start with `#`; `//` is the divide reduction, a prefix operator"
+	case "+/", "-/", "*/", "&&/", "||/":
+		return "a reduction is a prefix operator: `" + t.text + "(v)`"
+	case "=>", "->":
+		return "a lambda is written `|x| e`"
+	case "&":
+		return "`&mut` stands before the type of a parameter; the logical operator is `&&`, that on bits `band(a, b)`"
+	case "|":
+		return "the logical operator is `||`, that on bits `bor(a, b)`"
+	case "<", ">":
+		if last == t.text {
+			return "shifts are written `shl(a, n)` and `shr(a, n)`"
+		}
+	case ";":
+		if p.depth == 0 {
+			return "a declaration does not end with `;`"
+		}
+	case "mut":
+		return "a parameter that is changed is written `x: &mut f32[N]`, a variable `let mut x = e;`"
+	case "fn":
+		return "functions are not nested; a lambda is written `|x| e`"
+	case "let":
+		if p.depth == 0 {
+			return "a constant of the file is declared by `const N: nat = 1`"
+		}
+	case "..", "..=":
+		return "a range without both bounds stands only in an index"
+	case "@":
+		return "an attribute stands directly before a function"
+	}
+	return ""
+}
