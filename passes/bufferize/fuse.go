@@ -1,0 +1,198 @@
+package bufferize
+
+import (
+	"fmt"
+
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// An output is a buffer that a kernel writes, and how its element is computed.
+type output struct {
+	buffer int
+	elem   func(b *body, at []kernel.Ref) kernel.Ref
+}
+
+// A nest describes one kernel before its body is written.
+type nest struct {
+	block  *ir.Block                                              // whose values are computed
+	leaf   func(b *body, v *ir.Value, at []kernel.Ref) kernel.Ref // reads what is defined outside of block
+	shape  types.Shape                                            // the parallel axes
+	chunks *abi.Extent                                            // an axis of chunks around them, or nil
+	outs   []output
+	split  map[*ir.Op]*splitReduce
+	name   string
+}
+
+// emit writes the kernel of n and the step that launches it. A kernel without iterations is left out.
+func (fn *function) emit(n nest) {
+	for _, d := range n.shape {
+		if d.IsConst(0) {
+			return
+		}
+	}
+	b := newBody(fn.u)
+	b.fn, b.split = fn, n.split
+	b.leaf = func(v *ir.Value, at []kernel.Ref) kernel.Ref { return n.leaf(b, v, at) }
+	b.frame = b.enter(nil, n.block, nil)
+	var at []kernel.Ref
+	if n.chunks != nil {
+		at = append(at, b.axis(axisScope, 0, n.chunks.Dim, n.chunks.Div))
+	}
+	for _, d := range n.shape {
+		if d.IsConst(1) {
+			at = append(at, b.E().Int(types.I64, 0))
+			continue
+		}
+		at = append(at, b.axis(axisScope, 0, d, 1))
+	}
+	strides := rowMajor(n.shape)
+	if n.chunks != nil {
+		size := types.Lit(1)
+		if len(n.shape) > 0 {
+			size = mustMul(strides[0], n.shape[0])
+		}
+		strides = append([]types.Dim{size}, strides...)
+	}
+	for _, o := range n.outs {
+		b.store(o.buffer, strides, at, o.elem(b, at))
+	}
+	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Params: b.params, Notes: notes(n.block)}
+	assemble(k, b.stack)
+	buffers := tidy(k, b.buffers)
+	fn.u.out.Kernels = append(fn.u.out.Kernels, k)
+	l := &abi.Launch{Kernel: k.Name, Args: buffers, Outer: abi.Extent{Dim: types.Lit(1)}, Work: work(k)}
+	if len(k.Axes) > 0 {
+		l.Outer = k.Axes[0].Extent
+	}
+	fn.step(abi.Step{Launch: l})
+}
+
+// notes lists what went into a kernel, for `healc explain`.
+func notes(block *ir.Block) []string {
+	var out []string
+	for _, op := range block.Ops {
+		note := op.Def.Name
+		if op.Span.Valid() {
+			note += fmt.Sprintf(" (line %d)", op.Span.Pos().Line)
+		}
+		out = append(out, note)
+	}
+	return out
+}
+
+// assemble turns the scopes of the parallel axes into the nest of the kernel.
+//
+// Note [Parallel axes]: a kernel's axes span a perfect nest, so an axis is one of them only when nothing
+// but literals and reads of scalars is computed between it and the next. What depends on outer axes
+// alone, such as the mean of a row, stays there, and the inner axes become parallel loops in the body.
+func assemble(k *kernel.Kernel, scopes []*scope) {
+	n := len(scopes) - 1
+	root := scopes[0].block
+	for d := n; d > 0; d-- {
+		outer := scopes[d-1].block
+		outer.Stmts = append(outer.Stmts, &kernel.Loop{Axis: scopes[d].axis, Parallel: true, Body: scopes[d].block})
+	}
+	sweep(root)
+	k.Body = root
+	var prefix []kernel.Stmt
+	for d := 1; d <= n; d++ {
+		last := len(k.Body.Stmts) - 1
+		loop := k.Body.Stmts[last].(*kernel.Loop)
+		rest := k.Body.Stmts[:last]
+		if d == 1 && !light(rest) || d > 1 && len(rest) > 0 {
+			break
+		}
+		prefix = append(prefix, rest...)
+		k.Axes = append(k.Axes, loop.Axis)
+		k.Body = loop.Body
+	}
+	k.Body = &kernel.Block{Stmts: append(prefix, k.Body.Stmts...)}
+}
+
+// light reports that statements cost no more than a few instructions.
+func light(stmts []kernel.Stmt) bool {
+	for _, st := range stmts {
+		switch st.(type) {
+		case *kernel.Let, *kernel.DimValue, *kernel.Load:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func mustMul(x, y types.Dim) types.Dim {
+	p, err := x.Mul(y)
+	if err != nil {
+		panic("BUG: the size of a tensor overflows")
+	}
+	return p
+}
+
+// rowMajor gives the strides of a contiguous tensor.
+func rowMajor(s types.Shape) []types.Dim {
+	out := make([]types.Dim, len(s))
+	size := types.Lit(1)
+	for k := len(s) - 1; k >= 0; k-- {
+		out[k] = size
+		size = mustMul(size, s[k])
+	}
+	return out
+}
+
+// fuse lowers one fusion operation, or a single operation that stands alone.
+func (fn *function) fuse(op *ir.Op) {
+	block := &ir.Block{Ops: []*ir.Op{op}, Yields: op.Results}
+	leaf := func(b *body, v *ir.Value, at []kernel.Ref) kernel.Ref { return fn.read(b, v, at) }
+	if op.Def == ir.OpFusion {
+		block = op.Regions[0]
+		argOf := map[*ir.Value]*ir.Value{}
+		for i, p := range block.Params {
+			argOf[p] = op.Args[i]
+		}
+		leaf = func(b *body, v *ir.Value, at []kernel.Ref) kernel.Ref {
+			if a, ok := argOf[v]; ok {
+				v = a
+			}
+			return fn.read(b, v, at)
+		}
+	}
+	n := nest{block: block, leaf: leaf, name: fn.src.Name}
+	n.split = fn.splitReductions(n)
+	// One kernel for each shape among the results.
+	done := make([]bool, len(op.Results))
+	for i, r := range op.Results {
+		if done[i] {
+			continue
+		}
+		n.shape, n.outs = r.Type.Shape, nil
+		for j := i; j < len(op.Results); j++ {
+			s := op.Results[j]
+			if done[j] || !s.Type.Shape.Equal(r.Type.Shape) {
+				continue
+			}
+			done[j] = true
+			y := block.Yields[j]
+			n.outs = append(n.outs, output{fn.allocate(s), func(b *body, at []kernel.Ref) kernel.Ref { return b.pull(y, at) }})
+		}
+		fn.emit(n)
+	}
+}
+
+// materialise writes a value that is no view of a buffer into buffer.
+func (fn *function) materialise(v *ir.Value, buffer int) {
+	block := &ir.Block{}
+	if v.Def != nil {
+		block.Ops = []*ir.Op{v.Def}
+	}
+	fn.emit(nest{
+		block: block,
+		leaf:  func(b *body, v *ir.Value, at []kernel.Ref) kernel.Ref { return fn.read(b, v, at) },
+		shape: v.Type.Shape,
+		outs:  []output{{buffer, func(b *body, at []kernel.Ref) kernel.Ref { return b.pull(v, at) }}},
+		name:  fn.src.Name,
+	})
+}

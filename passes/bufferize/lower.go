@@ -1,0 +1,348 @@
+package bufferize
+
+import (
+	"fmt"
+	"strings"
+
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// Options of Lower.
+type Options struct {
+	// InputStrides are the strides of the entry's parameters, in elements; nil, for one or for all, is row-major.
+	InputStrides [][]int64
+}
+
+// Lower turns the function entry of m, and what it calls, into kernels and a plan. m is not changed. The
+// error is an *Error: a legal program that asks for something that cannot be lowered.
+func Lower(m *ir.Module, entry string, opts Options) (out *kernel.Module, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			f, ok := r.(failure)
+			if !ok {
+				panic(r)
+			}
+			out, err = nil, f.err
+		}
+	}()
+	f := m.Func(entry)
+	if f == nil {
+		return nil, fmt.Errorf("there is no function `%s`", entry)
+	}
+	u := &unit{
+		src: m, out: &kernel.Module{Name: m.Name, Dims: f.Dims},
+		sites: map[siteKey]int{}, scalars: map[string]bool{}, indexOf: map[string]int{},
+	}
+	u.out.Plan = &abi.Program{Name: entry, Dims: f.Dims}
+	u.function(f, entry, opts.InputStrides)
+	u.out.Plan.Sites = u.out.Sites
+	return u.out, nil
+}
+
+// function lowers f into the plan and returns its index there.
+func (u *unit) function(f *ir.Func, name string, strides [][]int64) int {
+	index := len(u.out.Plan.Funcs)
+	u.indexOf[name] = index
+	fn := &function{
+		u: u, src: f, plan: &abi.Function{Name: name},
+		views: map[*ir.Value]abi.View{}, target: map[*ir.Value]int{}, datas: map[*ir.Array]int{},
+	}
+	u.out.Plan.Funcs = append(u.out.Plan.Funcs, fn.plan)
+	fn.steps = &fn.plan.Steps
+	for i, p := range f.Params() {
+		b := abi.Buffer{Kind: abi.Input, DType: p.Type.Elem, Shape: extentsOf(p.Type.Shape)}
+		w := abi.View{Shape: p.Type.Shape, Strides: rowMajor(p.Type.Shape)}
+		if i < len(strides) && strides[i] != nil {
+			if len(strides[i]) != p.Type.Rank() {
+				panic(failure{&Error{p.Span, fmt.Sprintf("%d strides for parameter %s of type %s", len(strides[i]), p.Name, p.Type)}})
+			}
+			w.Strides = nil
+			for _, s := range strides[i] {
+				w.Strides = append(w.Strides, types.Lit(s))
+			}
+			b.Strides = w.Strides
+		}
+		w.Buffer = fn.buffer(b)
+		fn.views[p] = w
+		fn.plan.Params = append(fn.plan.Params, w.Buffer)
+	}
+	fn.reserve(f.Body.Yields, abi.Output, f.Body)
+	fn.block(f.Body)
+	for _, y := range f.Body.Yields {
+		fn.plan.Results = append(fn.plan.Results, fn.result(y))
+	}
+	lifetimes(fn.plan)
+	return index
+}
+
+// reserve chooses buffers of their own for values that block computes and hands on.
+func (fn *function) reserve(vs []*ir.Value, kind abi.BufferKind, block *ir.Block) {
+	mine := map[*ir.Op]bool{}
+	for _, op := range block.Ops {
+		mine[op] = true
+	}
+	for _, v := range vs {
+		if _, there := fn.target[v]; !there && v.Def != nil && mine[v.Def] && fillsBuffer(v.Def) {
+			fn.target[v] = fn.newBuffer(kind, v.Type)
+		}
+	}
+}
+
+// fillsBuffer reports that the results of op are written into buffers that the planner chooses.
+func fillsBuffer(op *ir.Op) bool {
+	switch {
+	case op.Def.Traits.Has(ir.View), op.Def.Class == ir.Source:
+		return false
+	case op.Def.Class == ir.Host:
+		return op.Def == ir.OpCall || !returnsOperand(op)
+	}
+	return true
+}
+
+// returnsOperand reports that a Host operation gives its last operand back: what prints a value does.
+func returnsOperand(op *ir.Op) bool {
+	if len(op.Results) != 1 || len(op.Args) == 0 || op.Def == ir.OpCall {
+		return false
+	}
+	return types.Equal(op.Args[len(op.Args)-1].Type, op.Type())
+}
+
+// result is the view that the function returns for v. Inputs and outputs are returned as they are seen;
+// what lies in the arena or in the program's data is copied into an output.
+func (fn *function) result(v *ir.Value) abi.View {
+	if w, ok := fn.view(v); ok {
+		if k := fn.plan.Buffers[w.Buffer].Kind; k == abi.Input || k == abi.Output || v.Type.Elem == types.String {
+			return w
+		}
+	}
+	i := fn.newBuffer(abi.Output, v.Type)
+	fn.copyInto(v, i)
+	return whole(i, v.Type.Shape)
+}
+
+// copyInto writes v into a buffer that was made for it.
+func (fn *function) copyInto(v *ir.Value, buffer int) {
+	for _, d := range v.Type.Shape {
+		if d.IsConst(0) {
+			return
+		}
+	}
+	if w, ok := fn.view(v); ok {
+		fn.step(abi.Step{Copy: &abi.Copy{From: w, To: buffer}})
+		return
+	}
+	fn.materialise(v, buffer)
+}
+
+// block lowers the operations of a block that stands outside of kernels.
+func (fn *function) block(block *ir.Block) {
+	for _, op := range block.Ops {
+		switch {
+		case op.Def.Class == ir.Source, op.Def.Traits.Has(ir.View):
+			// Read where it is wanted.
+		case op.Def == ir.OpIf && fn.onHost(op):
+			fn.hostIf(op)
+		case op.Def == ir.OpCall && fn.callsHost(op):
+			fn.call(op)
+		case op.Def.Class == ir.Host && op.Def != ir.OpCall:
+			fn.host(op)
+		default:
+			fn.fuse(op)
+		}
+	}
+}
+
+// onHost reports that an `if` outside of a fusion chooses between steps: it has effects, or contains what
+// cannot stand in a kernel.
+func (fn *function) onHost(op *ir.Op) bool {
+	if fn.u.src.HasEffect(op) || len(op.Results) == 0 || !allScalar(op.Results) {
+		return true
+	}
+	host := false
+	for _, r := range op.Regions {
+		ir.Walk(r, func(in *ir.Op) {
+			host = host || in.Def == ir.OpFusion || in.Def.Class == ir.Host && (in.Def != ir.OpCall || fn.callsHost(in))
+		})
+	}
+	return host
+}
+
+// callsHost reports that a call must be a step of the plan: it has effects or passes tensors.
+func (fn *function) callsHost(op *ir.Op) bool {
+	if fn.u.src.HasEffect(op) {
+		return true
+	}
+	for _, t := range append(ir.ArgTypes(op.Args), ir.ArgTypes(op.Results)...) {
+		if !t.IsScalar() {
+			return true
+		}
+	}
+	return false
+}
+
+func (fn *function) hostIf(op *ir.Op) {
+	cond := fn.buffered(op.Args[0])
+	if !fn.isWhole(cond) {
+		i := fn.newBuffer(abi.Temp, op.Args[0].Type)
+		fn.copyInto(op.Args[0], i)
+		cond.Buffer = i
+	}
+	st := &abi.If{Cond: cond.Buffer}
+	for _, r := range op.Results {
+		if r.Type.Elem == types.String {
+			panic(failure{&Error{op.Span, "a string that depends on an `if`"}})
+		}
+		fn.allocate(r)
+	}
+	fn.step(abi.Step{If: st})
+	outer := fn.steps
+	for k, arm := range op.Regions {
+		fn.steps = &st.Then
+		if k == 1 {
+			fn.steps = &st.Else
+		}
+		fn.arm(op, arm)
+	}
+	fn.steps = outer
+}
+
+// arm lowers one arm of an `if` so that its values end in the buffers of the results.
+func (fn *function) arm(op *ir.Op, arm *ir.Block) {
+	// Views of constants and of outer values are remembered for the whole function; those made of values
+	// of this arm cannot be used elsewhere.
+	mine := map[*ir.Op]bool{}
+	for _, in := range arm.Ops {
+		mine[in] = true
+	}
+	for i, y := range arm.Yields {
+		if _, there := fn.target[y]; !there && y.Def != nil && mine[y.Def] && fillsBuffer(y.Def) {
+			fn.target[y] = fn.views[op.Results[i]].Buffer
+		}
+	}
+	fn.block(arm)
+	for i, y := range arm.Yields {
+		to := fn.views[op.Results[i]].Buffer
+		if w, ok := fn.view(y); !ok || w.Buffer != to {
+			fn.copyInto(y, to)
+		}
+	}
+}
+
+// host lowers an operation for input or output.
+func (fn *function) host(op *ir.Op) {
+	h := &abi.HostCall{Name: op.Def.Name, Attrs: map[string]string{}, Site: fn.u.siteAt("host", siteKey{0, op.Span, op.Def.Name})}
+	for _, a := range op.Args {
+		h.Args = append(h.Args, fn.buffered(a))
+	}
+	for i, a := range op.Def.Attrs {
+		if op.Attrs[i] != nil {
+			h.Attrs[a.Name] = attrText(op.Attrs[i])
+		}
+	}
+	if returnsOperand(op) {
+		fn.views[op.Result()] = h.Args[len(h.Args)-1]
+	} else {
+		for _, r := range op.Results {
+			h.Out = append(h.Out, fn.allocate(r))
+		}
+	}
+	fn.step(abi.Step{Host: h})
+}
+
+// attrText is an attribute for the runtime: shapes are extents with commas between them.
+func attrText(v any) string {
+	switch v := v.(type) {
+	case types.Shape:
+		return strings.Trim(v.String(), "[]")
+	case fmt.Stringer:
+		return v.String()
+	}
+	return fmt.Sprint(v)
+}
+
+// call lowers a call of a function of the plan.
+func (fn *function) call(op *ir.Op) {
+	name := instance(op.Str("callee"), op.Dims("dims"))
+	index, ok := fn.u.indexOf[name]
+	if !ok {
+		f, err := fn.u.callee(op, op.Str("callee"), op.Dims("dims"))
+		if err != nil {
+			panic(failure{err})
+		}
+		index = fn.u.function(f, name, nil)
+	}
+	c := &abi.Call{Func: index, Site: fn.u.siteAt(scalar.CheckRecursion.String(), siteKey{scalar.CheckRecursion, op.Span, op.Str("callee")})}
+	for _, a := range op.Args {
+		w := fn.buffered(a)
+		if !fn.isWhole(w) && a.Type.Elem != types.String { // the callee's parameters are row-major
+			i := fn.newBuffer(abi.Temp, a.Type)
+			fn.copyInto(a, i)
+			w = whole(i, a.Type.Shape)
+		}
+		c.Args = append(c.Args, w)
+	}
+	for _, r := range op.Results {
+		if r.Type.Elem == types.String {
+			panic(failure{&Error{op.Span, "a string as the result of a recursive function"}})
+		}
+		c.Out = append(c.Out, fn.allocate(r))
+	}
+	fn.step(abi.Step{Call: c})
+}
+
+// lifetimes fills in First and Last of the arena's buffers; steps are numbered in pre-order.
+func lifetimes(f *abi.Function) {
+	seen := make([]bool, len(f.Buffers))
+	number := 0
+	touch := func(buffer int) {
+		b := &f.Buffers[buffer]
+		if b.Kind != abi.Temp {
+			return
+		}
+		if !seen[buffer] {
+			b.First, seen[buffer] = number, true
+		}
+		b.Last = number
+	}
+	views := func(vs []abi.View) {
+		for _, v := range vs {
+			touch(v.Buffer)
+		}
+	}
+	var walk func(steps []abi.Step)
+	walk = func(steps []abi.Step) {
+		for _, s := range steps {
+			switch {
+			case s.Launch != nil:
+				for _, b := range s.Launch.Args {
+					touch(b)
+				}
+			case s.Host != nil:
+				views(s.Host.Args)
+				for _, b := range s.Host.Out {
+					touch(b)
+				}
+			case s.Call != nil:
+				views(s.Call.Args)
+				for _, b := range s.Call.Out {
+					touch(b)
+				}
+			case s.Copy != nil:
+				touch(s.Copy.From.Buffer)
+				touch(s.Copy.To)
+			case s.If != nil:
+				touch(s.If.Cond)
+			}
+			number++
+			if s.If != nil {
+				walk(s.If.Then)
+				walk(s.If.Else)
+			}
+		}
+	}
+	walk(f.Steps)
+}

@@ -1,0 +1,237 @@
+package bufferize
+
+import (
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// A function is one function of the plan under construction: its buffers, and where each value is.
+type function struct {
+	u      *unit
+	src    *ir.Func
+	plan   *abi.Function
+	steps  *[]abi.Step // the list that is being written
+	views  map[*ir.Value]abi.View
+	target map[*ir.Value]int // buffers chosen for values before they are computed
+	datas  map[*ir.Array]int
+}
+
+func (fn *function) step(s abi.Step) { *fn.steps = append(*fn.steps, s) }
+
+func (fn *function) buffer(b abi.Buffer) int {
+	fn.plan.Buffers = append(fn.plan.Buffers, b)
+	return len(fn.plan.Buffers) - 1
+}
+
+func extentsOf(s types.Shape) []abi.Extent {
+	out := make([]abi.Extent, len(s))
+	for i, d := range s {
+		out[i] = abi.Extent{Dim: d}
+	}
+	return out
+}
+
+// whole is the view of a row-major buffer.
+func whole(buffer int, s types.Shape) abi.View {
+	return abi.View{Buffer: buffer, Shape: s, Strides: rowMajor(s)}
+}
+
+// allocate gives v its buffer: the one that was chosen for it, or a new one in the arena.
+func (fn *function) allocate(v *ir.Value) int {
+	i, ok := fn.target[v]
+	if !ok {
+		i = fn.newBuffer(abi.Temp, v.Type)
+	}
+	fn.views[v] = whole(i, v.Type.Shape)
+	return i
+}
+
+func (fn *function) newBuffer(kind abi.BufferKind, t types.Tensor) int {
+	return fn.buffer(abi.Buffer{Kind: kind, DType: t.Elem, Shape: extentsOf(t.Shape)})
+}
+
+// data is the buffer of a constant.
+func (fn *function) data(a *ir.Array) int {
+	if i, ok := fn.datas[a]; ok {
+		return i
+	}
+	b := abi.Buffer{Kind: abi.Data, DType: a.DType, Shape: extentsOf(a.Type().Shape), Str: a.Str}
+	if a.DType != types.String {
+		size := a.DType.Bytes()
+		b.Bytes = make([]byte, 0, size*len(a.Bits))
+		for _, bits := range a.Bits {
+			for k := 0; k < size; k++ { // little-endian, as on every target
+				b.Bytes = append(b.Bytes, byte(bits>>(8*k)))
+			}
+		}
+	}
+	fn.datas[a] = fn.buffer(b)
+	return fn.datas[a]
+}
+
+// view says where v is, when it is in a buffer, perhaps seen through views. Views that strides cannot
+// express, such as the reshape of a transpose, are in no buffer.
+func (fn *function) view(v *ir.Value) (abi.View, bool) {
+	if w, ok := fn.views[v]; ok {
+		return w, true
+	}
+	if v.Def == nil {
+		return abi.View{}, false
+	}
+	op := v.Def
+	var w abi.View
+	switch {
+	case op.Def == ir.OpConst:
+		w = whole(fn.data(op.Array("value")), v.Type.Shape)
+	case op.Def.Traits.Has(ir.View):
+		from, ok := fn.view(op.Args[0])
+		if !ok {
+			return from, false
+		}
+		if w, ok = viewThrough(op, from); !ok {
+			return w, false
+		}
+	default:
+		return w, false
+	}
+	fn.views[v] = w
+	return w, true
+}
+
+// viewThrough applies a view operation to a view.
+func viewThrough(op *ir.Op, from abi.View) (abi.View, bool) {
+	shape := op.Type().Shape
+	out := abi.View{Buffer: from.Buffer, Shape: shape, Offset: from.Offset, Strides: make([]types.Dim, len(shape))}
+	switch op.Def {
+	case ir.OpBroadcast:
+		skip := len(shape) - len(from.Shape)
+		for k := range from.Shape {
+			if from.Shape[k].Equal(shape[skip+k]) {
+				out.Strides[skip+k] = from.Strides[k]
+			}
+		}
+	case ir.OpPermute:
+		for k, a := range op.Ints("perm") {
+			out.Strides[k] = from.Strides[a]
+		}
+	case ir.OpSlice:
+		starts, steps := op.Dims("starts"), op.Ints("steps")
+		for k := range shape {
+			p, err := starts[k].Mul(from.Strides[k])
+			if err == nil {
+				out.Offset, err = out.Offset.Add(p)
+			}
+			if err == nil {
+				out.Strides[k], err = from.Strides[k].Mul(types.Lit(steps[k]))
+			}
+			if err != nil {
+				return out, false
+			}
+		}
+	case ir.OpReshape:
+		return reshapeView(from, out)
+	default:
+		return out, false
+	}
+	return out, true
+}
+
+// reshapeView finds the strides of a reshaped view. Axes that are contiguous with each other form runs;
+// every new axis must lie inside one run.
+func reshapeView(from, out abi.View) (abi.View, bool) {
+	for k, d := range from.Shape {
+		if d.IsConst(0) { // nothing is read
+			for k := range out.Strides {
+				out.Strides[k] = types.Lit(1)
+			}
+			return out, true
+		}
+		_ = k
+	}
+	type run struct{ size, stride types.Dim }
+	var runs []run // innermost first
+	for k := len(from.Shape) - 1; k >= 0; k-- {
+		if from.Shape[k].IsConst(1) {
+			continue
+		}
+		if n := len(runs); n > 0 {
+			last := &runs[n-1]
+			if p, err := last.size.Mul(last.stride); err == nil && p.Equal(from.Strides[k]) {
+				last.size = mustMul(last.size, from.Shape[k])
+				continue
+			}
+		}
+		runs = append(runs, run{from.Shape[k], from.Strides[k]})
+	}
+	for k := len(out.Shape) - 1; k >= 0; k-- {
+		d := out.Shape[k]
+		if d.IsConst(1) {
+			out.Strides[k] = types.Lit(1)
+			continue
+		}
+		for len(runs) > 0 && runs[0].size.IsConst(1) {
+			runs = runs[1:]
+		}
+		if len(runs) == 0 {
+			return out, false
+		}
+		q, ok := runs[0].size.Div(d)
+		if !ok {
+			return out, false
+		}
+		out.Strides[k] = runs[0].stride
+		runs[0] = run{q, mustMul(runs[0].stride, d)}
+	}
+	for _, r := range runs {
+		if !r.size.IsConst(1) {
+			return out, false
+		}
+	}
+	return out, true
+}
+
+// read is the element of a value that is defined outside of the kernel.
+func (fn *function) read(b *body, v *ir.Value, at []kernel.Ref) kernel.Ref {
+	op := v.Def
+	if op != nil && op.Def.Class == ir.Source {
+		return b.element(v, at)
+	}
+	if w, ok := fn.view(v); ok {
+		return b.load(w, v.Type.Elem, at)
+	}
+	if op == nil || !op.Def.Traits.Has(ir.View) {
+		panic("BUG: a kernel reads a value that is nowhere")
+	}
+	saved := b.op
+	r := b.element(v, at)
+	b.op = saved
+	return r
+}
+
+// buffered returns a view of v, which is copied into a buffer when there is none.
+func (fn *function) buffered(v *ir.Value) abi.View {
+	if w, ok := fn.view(v); ok {
+		return w
+	}
+	i := fn.newBuffer(abi.Temp, v.Type)
+	fn.materialise(v, i)
+	fn.views[v] = whole(i, v.Type.Shape)
+	return fn.views[v]
+}
+
+// isWhole reports that w is all of its buffer in row-major order.
+func (fn *function) isWhole(w abi.View) bool {
+	b := fn.plan.Buffers[w.Buffer]
+	if !w.Offset.IsConst(0) || b.Strides != nil || len(b.Shape) != len(w.Shape) {
+		return false
+	}
+	dense := rowMajor(w.Shape)
+	for k := range w.Shape {
+		if b.Shape[k].Div > 1 || !b.Shape[k].Dim.Equal(w.Shape[k]) || !w.Strides[k].Equal(dense[k]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,429 @@
+package bufferize
+
+import (
+	"fmt"
+	"sort"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// parts gives access to what a statement is made of: the scalars it reads and defines, the accesses to
+// buffers, the axes, and the blocks in it. Any function may be nil.
+type parts struct {
+	read   func(r *kernel.Ref)
+	define func(r *kernel.Ref)
+	access func(a *kernel.Access)
+	axis   func(a *kernel.Axis)
+	block  func(b *kernel.Block)
+}
+
+func (p parts) reads(refs ...*kernel.Ref) {
+	for _, r := range refs {
+		if p.read != nil && *r != scalar.None {
+			p.read(r)
+		}
+	}
+}
+
+func (p parts) readList(refs []kernel.Ref) {
+	for i := range refs {
+		p.reads(&refs[i])
+	}
+}
+
+func (p parts) defines(refs ...*kernel.Ref) {
+	for _, r := range refs {
+		if p.define != nil && *r != scalar.None {
+			p.define(r)
+		}
+	}
+}
+
+func (p parts) defineList(refs []kernel.Ref) {
+	for i := range refs {
+		p.defines(&refs[i])
+	}
+}
+
+func (p parts) at(a *kernel.Access) {
+	if p.access != nil {
+		p.access(a)
+	}
+	for i := range a.Terms {
+		p.reads(&a.Terms[i].Var)
+	}
+}
+
+func (p parts) loop(a *kernel.Axis) {
+	if p.axis != nil {
+		p.axis(a)
+	}
+	p.defines(&a.Var)
+}
+
+func (p parts) inner(bs ...*kernel.Block) {
+	for _, b := range bs {
+		if p.block != nil {
+			p.block(b)
+		}
+	}
+}
+
+// of visits the parts of one statement, in the order in which they come into being.
+func (p parts) of(st kernel.Stmt) {
+	switch st := st.(type) {
+	case *kernel.Let:
+		for i := range st.In.Args {
+			p.reads(&st.In.Args[i])
+		}
+		p.defines(&st.ID)
+	case *kernel.DimValue:
+		p.defines(&st.ID)
+	case *kernel.Load:
+		p.at(&st.At)
+		p.defines(&st.ID)
+	case *kernel.Store:
+		p.at(&st.At)
+		p.reads(&st.Val)
+	case *kernel.Loop:
+		p.readList(st.Init)
+		p.loop(&st.Axis)
+		p.defineList(st.Vars)
+		p.inner(st.Body)
+		p.readList(st.Next)
+		p.defineList(st.IDs)
+	case *kernel.Reduce:
+		p.reads(&st.Chunk)
+		for i := range st.Axes {
+			p.loop(&st.Axes[i])
+		}
+		p.inner(st.Body)
+		p.reads(&st.Val)
+		p.defines(&st.ID)
+	case *kernel.If:
+		p.reads(&st.Cond)
+		p.inner(st.Then)
+		p.readList(st.ThenVals)
+		p.inner(st.Else)
+		p.readList(st.ElseVals)
+		p.defineList(st.IDs)
+	case *kernel.Call:
+		p.readList(st.Args)
+		p.defineList(st.IDs)
+	default:
+		panic("BUG: unknown kernel statement")
+	}
+}
+
+// all visits the parts of a block and of the blocks in it, inner ones in their place.
+func (p parts) all(b *kernel.Block) {
+	p.block = p.all
+	for _, st := range b.Stmts {
+		p.of(st)
+	}
+}
+
+// sweep removes statements whose values nobody needs. Checks, calls and stores stay.
+func sweep(root *kernel.Block, also ...kernel.Ref) {
+	live := map[kernel.Ref]bool{}
+	mark := func(r *kernel.Ref) { live[*r] = true }
+	for _, r := range also {
+		live[r] = true
+	}
+	var run func(b *kernel.Block)
+	run = func(b *kernel.Block) {
+		kept := make([]kernel.Stmt, 0, len(b.Stmts))
+		for i := len(b.Stmts) - 1; i >= 0; i-- {
+			st := b.Stmts[i]
+			if !acts(st) {
+				needed := false
+				p := parts{define: func(r *kernel.Ref) { needed = needed || live[*r] }}
+				p.of(st)
+				if !needed {
+					continue
+				}
+			}
+			// Mark what it reads; blocks in it are swept after their results are marked.
+			parts{read: mark}.of(st)
+			parts{block: run}.of(st)
+			kept = append(kept, st)
+		}
+		for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
+			kept[i], kept[j] = kept[j], kept[i]
+		}
+		b.Stmts = kept
+	}
+	run(root)
+}
+
+// acts reports that a statement does something besides giving a value.
+func acts(st kernel.Stmt) bool {
+	switch st := st.(type) {
+	case *kernel.Store, *kernel.Call:
+		return true
+	case *kernel.Let:
+		return st.In.Op == scalar.Check
+	}
+	found := false
+	p := parts{block: func(b *kernel.Block) {
+		for _, in := range b.Stmts {
+			found = found || acts(in)
+		}
+	}}
+	p.of(st)
+	return found
+}
+
+// uses tells how a kernel uses its loop variables.
+type uses struct {
+	accesses []*kernel.Access
+	plain    map[kernel.Ref]bool // read otherwise than in an access
+}
+
+func usesOf(b *kernel.Block) *uses {
+	u := &uses{plain: map[kernel.Ref]bool{}}
+	inAccess := map[*kernel.Ref]bool{}
+	p := parts{
+		access: func(a *kernel.Access) {
+			u.accesses = append(u.accesses, a)
+			for i := range a.Terms {
+				inAccess[&a.Terms[i].Var] = true
+			}
+		},
+		read: func(r *kernel.Ref) {
+			if !inAccess[r] {
+				u.plain[*r] = true
+			}
+		},
+	}
+	p.all(b)
+	return u
+}
+
+func coefOf(a *kernel.Access, v kernel.Ref) types.Dim {
+	for _, t := range a.Terms {
+		if t.Var == v {
+			return t.Coef
+		}
+	}
+	return types.Dim{}
+}
+
+// merge makes one axis of two neighbours when every access moves by them as by one: its coefficient for
+// outer is that for inner times inner's extent. It reports whether it did; inner is then the whole.
+func (u *uses) merge(outer, inner *kernel.Axis) bool {
+	if outer.Begin != 0 || inner.Begin != 0 || outer.Extent.Div > 1 || inner.Extent.Div > 1 || u.plain[outer.Var] || u.plain[inner.Var] {
+		return false
+	}
+	n := inner.Extent.Dim
+	for _, a := range u.accesses {
+		want, err := coefOf(a, inner.Var).Mul(n)
+		if err != nil || !coefOf(a, outer.Var).Equal(want) {
+			return false
+		}
+	}
+	total, err := outer.Extent.Dim.Mul(n)
+	if err != nil {
+		return false
+	}
+	for _, a := range u.accesses {
+		terms := a.Terms[:0]
+		for _, t := range a.Terms {
+			if t.Var != outer.Var {
+				terms = append(terms, t)
+			}
+		}
+		a.Terms = terms
+	}
+	inner.Extent.Dim = total
+	return true
+}
+
+// mergeAxes merges neighbours among axes.
+func (u *uses) mergeAxes(axes []kernel.Axis) []kernel.Axis {
+	for i := len(axes) - 2; i >= 0; i-- {
+		if u.merge(&axes[i], &axes[i+1]) {
+			axes = append(axes[:i], axes[i+1:]...)
+		}
+	}
+	return axes
+}
+
+// mergeIn merges the axes of the reductions and of the parallel loops in b.
+func (u *uses) mergeIn(b *kernel.Block) {
+	for _, st := range b.Stmts {
+		parts{block: u.mergeIn}.of(st)
+		switch st := st.(type) {
+		case *kernel.Reduce:
+			st.Axes = u.mergeAxes(st.Axes)
+		case *kernel.Loop:
+			for st.Parallel && len(st.Body.Stmts) == 1 {
+				in, ok := st.Body.Stmts[0].(*kernel.Loop)
+				if !ok || !in.Parallel || !u.merge(&st.Axis, &in.Axis) {
+					break
+				}
+				*st = *in
+			}
+		}
+	}
+}
+
+// tidy finishes a kernel: neighbouring axes become one where they can, unused parameters go, and scalars
+// are numbered in the order of the text. It returns the buffers of the parameters that are left.
+func tidy(k *kernel.Kernel, buffers []int) []int {
+	u := usesOf(k.Body)
+	k.Axes = u.mergeAxes(k.Axes)
+	u.mergeIn(k.Body)
+	println(k.String())
+	number := numbering{old: k.Types, now: map[kernel.Ref]kernel.Ref{}}
+	for i := range k.Axes {
+		number.define(&k.Axes[i].Var)
+	}
+	number.block(k.Body)
+	k.Types = number.types
+	// Parameters.
+	used := make([]int, len(k.Params))
+	each := func(visit func(param *int)) {
+		var walk func(b *kernel.Block)
+		walk = func(b *kernel.Block) {
+			for _, st := range b.Stmts {
+				switch st := st.(type) {
+				case *kernel.Load:
+					visit(&st.Param)
+				case *kernel.Store:
+					visit(&st.Param)
+				}
+				parts{block: walk}.of(st)
+			}
+		}
+		walk(k.Body)
+	}
+	each(func(p *int) { used[*p] = 1 })
+	var params []kernel.Param
+	var left []int
+	for i, p := range k.Params {
+		if used[i] == 0 {
+			continue
+		}
+		used[i] = len(params)
+		params, left = append(params, p), append(left, buffers[i])
+	}
+	each(func(p *int) { *p = used[*p] })
+	k.Params = params
+	return left
+}
+
+func tidyFunc(f *kernel.Func) {
+	sweep(f.Body, f.Vals...)
+	u := usesOf(f.Body)
+	u.mergeIn(f.Body)
+	n := numbering{old: f.Types, now: map[kernel.Ref]kernel.Ref{}}
+	for i := range f.Params {
+		r := kernel.Ref(i)
+		n.define(&r)
+	}
+	n.block(f.Body)
+	for i := range f.Vals {
+		n.read(&f.Vals[i])
+	}
+	f.Types = n.types
+}
+
+// numbering gives scalars new numbers.
+type numbering struct {
+	old, types []types.DType
+	now        map[kernel.Ref]kernel.Ref
+}
+
+func (n *numbering) define(r *kernel.Ref) {
+	n.now[*r] = kernel.Ref(len(n.types))
+	n.types = append(n.types, n.old[*r])
+	*r = n.now[*r]
+}
+
+func (n *numbering) read(r *kernel.Ref) {
+	now, ok := n.now[*r]
+	if !ok {
+		panic(fmt.Sprintf("BUG: a kernel reads scalar %d before its definition", *r))
+	}
+	*r = now
+}
+
+func (n *numbering) block(b *kernel.Block) {
+	for _, st := range b.Stmts {
+		parts{read: n.read, define: n.define, block: n.block}.of(st)
+		var a *kernel.Access
+		switch st := st.(type) {
+		case *kernel.Load:
+			a = &st.At
+		case *kernel.Store:
+			a = &st.At
+		default:
+			continue
+		}
+		sort.Slice(a.Terms, func(i, j int) bool { return a.Terms[i].Var < a.Terms[j].Var })
+	}
+}
+
+// nominal stands for a shape parameter in estimates of work.
+const nominal = 1024
+
+func estimate(e abi.Extent) float64 {
+	n := 0.0
+	for _, t := range e.Dim.Terms() {
+		p := float64(t.Coef)
+		for range t.Vars {
+			p *= nominal
+		}
+		n += p
+	}
+	if e.Div > 1 {
+		n /= float64(e.Div)
+	}
+	return max(n, 1)
+}
+
+// work estimates the scalar operations for each index of the outermost axis.
+func work(k *kernel.Kernel) int64 {
+	n := workIn(k.Body)
+	for _, a := range k.Axes[min(1, len(k.Axes)):] {
+		n *= estimate(a.Extent)
+	}
+	return int64(min(n, 1e18))
+}
+
+// callWork is a guess at the work of a recursive function.
+const callWork = 10000
+
+func workIn(b *kernel.Block) float64 {
+	sum := 0.0
+	for _, st := range b.Stmts {
+		switch st := st.(type) {
+		case *kernel.Loop:
+			sum += estimate(st.Axis.Extent) * workIn(st.Body)
+		case *kernel.Reduce:
+			n := 1.0
+			for _, a := range st.Axes {
+				n *= estimate(a.Extent)
+			}
+			if st.Chunk != scalar.None {
+				n = min(n, float64(st.Order.Chunk()))
+			}
+			sum += n * (1 + workIn(st.Body))
+		case *kernel.If:
+			sum += 1 + max(workIn(st.Then), workIn(st.Else))
+		case *kernel.Call:
+			sum += callWork
+		case *kernel.Let:
+			if st.In.Op != scalar.Const {
+				sum++
+			}
+		default:
+			sum++
+		}
+	}
+	return sum
+}

@@ -1,0 +1,15 @@
+// Package fusion decides which values are written to memory, and gathers everything else into the kernels
+// that want it.
+//
+// In: an *ir.Module after inlining and canonicalisation, with literal or symbolic extents. Out: the same
+// module in which every computing operation is inside of a fusion operation; outside remain input and
+// output, calls that are steps of the plan, `if` over such steps, and constants and views that these want.
+//
+//	%0 = mul %a, %x                %0: f32[N] = fusion %a, %x, %b ^(%p0: f32[N], %p1: f32[N], %p2: f32[N]) {
+//	%1 = add %0, %b         →        %1 = mul %p0, %p1
+//	%2 = relu %1                     ... yields relu
+//
+// plan.go finds out which values are materialised, cost.go how often a value would be computed otherwise,
+// group.go joins materialised values into kernels, emit.go rewrites the block. The package never looks
+// at what an operation is beyond its entry in the table: a new operation fuses without a change here.
+package fusion

@@ -1,0 +1,160 @@
+package fusion
+
+import (
+	"fmt"
+	"sort"
+
+	"healc/ir"
+)
+
+// Fuse puts every computing operation of m into fusion operations. remark, which may be nil, gets one line
+// for each decision. It needs a verified module and gives one; the error is a broken one's.
+func Fuse(m *ir.Module, remark func(format string, args ...any)) error {
+	if remark == nil {
+		remark = func(string, ...any) {}
+	}
+	for _, f := range m.Funcs {
+		names := ir.Names(f)
+		if err := fuseBlock(m, f.Body, names, remark); err != nil {
+			return fmt.Errorf("fusing %s: %w", f.Name, err)
+		}
+	}
+	return nil
+}
+
+func fuseBlock(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remark func(string, ...any)) error {
+	p := newPlanner(m, block, names, remark)
+	p.plan()
+	groups, of := p.groups()
+	e := &emitter{p: p, of: of, done: map[*ir.Op]bool{}, now: map[*ir.Value]*ir.Value{}}
+	if err := e.emit(groups); err != nil {
+		return err
+	}
+	for _, op := range block.Ops {
+		if op.Def == ir.OpFusion {
+			continue
+		}
+		for _, r := range op.Regions { // only steps have regions now
+			if err := fuseBlock(m, r, names, remark); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// An emitter rewrites a block by the decisions of a planner.
+type emitter struct {
+	p    *planner
+	of   map[*ir.Op]*group
+	done map[*ir.Op]bool
+	made map[*group]bool
+	now  map[*ir.Value]*ir.Value // results of kernels, for the values they stand for
+	out  []*ir.Op
+}
+
+// emit writes the new operations: in the order of the block, but each after what it reads.
+func (e *emitter) emit(groups []*group) error {
+	p := e.p
+	e.made = map[*group]bool{}
+	units := make([]*ir.Op, 0, len(p.block.Ops))
+	for i, op := range p.block.Ops {
+		if p.mat[op] || p.host[i] || p.keep[op] {
+			units = append(units, op)
+		}
+	}
+	// What belongs before an effect comes before it, even when only a later kernel is written there.
+	sort.SliceStable(units, func(i, j int) bool { return p.epoch[p.index[units[i]]] < p.epoch[p.index[units[j]]] })
+	for _, op := range units {
+		if err := e.unit(op); err != nil {
+			return err
+		}
+	}
+	block := p.block
+	block.Ops = e.out
+	ir.Replace(block, e.now)
+	return nil
+}
+
+// unit writes one operation that stays, or the kernel that op belongs to.
+func (e *emitter) unit(op *ir.Op) error {
+	if e.done[op] {
+		return nil
+	}
+	e.done[op] = true
+	p := e.p
+	g := e.of[op]
+	if g == nil {
+		for _, v := range usedBy(op) {
+			if err := e.before(v); err != nil {
+				return err
+			}
+		}
+		e.out = append(e.out, op)
+		return nil
+	}
+	if e.made[g] {
+		return nil
+	}
+	e.made[g] = true
+	for _, r := range g.roots {
+		e.done[r] = true
+	}
+	var inside []*ir.Op
+	var reads []*ir.Value
+	p.cone(g.roots, func(v *ir.Value) { reads = append(reads, v) }, func(in *ir.Op) { inside = append(inside, in) })
+	for _, v := range reads {
+		if err := e.before(v); err != nil {
+			return err
+		}
+	}
+	return e.fusion(g, inside, reads)
+}
+
+// before writes what defines v, when that is in the block and not written yet.
+func (e *emitter) before(v *ir.Value) error {
+	if !e.p.mine(v) {
+		return nil
+	}
+	if op := v.Def; e.p.mat[op] || e.p.host[e.p.index[op]] || e.p.keep[op] {
+		return e.unit(op)
+	}
+	return nil
+}
+
+// fusion writes the kernel of g.
+func (e *emitter) fusion(g *group, inside []*ir.Op, reads []*ir.Value) error {
+	p := e.p
+	sort.Slice(inside, func(i, j int) bool { return p.index[inside[i]] < p.index[inside[j]] })
+	region := &ir.Block{}
+	c := ir.NewCloner()
+	for _, v := range reads {
+		c.Values[v] = region.Param(v.Name, v.Type, v.Span)
+	}
+	for _, op := range inside {
+		cp, err := c.Op(op)
+		if err != nil {
+			return err
+		}
+		region.Ops = append(region.Ops, cp)
+	}
+	var results []*ir.Value
+	for _, r := range g.roots {
+		results = append(results, r.Results...)
+	}
+	region.Yields = c.ValueList(results)
+	b := &ir.Builder{Block: &ir.Block{}, Span: g.roots[0].Span}
+	op := b.EmitOp(ir.OpFusion, nil, append([]*ir.Value{}, reads...), []*ir.Block{region})
+	for i, v := range results {
+		op.Results[i].Span = v.Span
+		e.now[v] = op.Results[i]
+	}
+	e.out = append(e.out, op)
+	for _, r := range g.roots[1:] {
+		p.remark("kernel of %s also writes %s", p.name(g.roots[0].Results[0]), p.name(r.Results[0]))
+	}
+	if n := len(inside) - len(g.roots); n > 0 {
+		p.remark("fused %d operations into %s", n, p.name(g.roots[0].Results[0]))
+	}
+	return nil
+}

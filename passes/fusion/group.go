@@ -1,0 +1,235 @@
+package fusion
+
+import (
+	"healc/ir"
+)
+
+// A group is a set of materialised operations that one kernel computes.
+type group struct {
+	roots []*ir.Op
+	epoch int
+	reads map[*ir.Value]bool // from memory; true: at the kernel's own index
+	order []*ir.Value
+	work  float64
+	heavy bool            // contains a matrix product
+	deps  map[*ir.Op]bool // materialised operations and steps whose results it reads
+}
+
+// maxRoots bounds the results of a kernel: each is a stream of stores.
+const maxRoots = 8
+
+// maxCandidates bounds how far back a kernel is looked for that a new result could join.
+const maxCandidates = 16
+
+// groups joins materialised operations into kernels.
+//
+// Note [Joining]: two results can share a kernel when they have one shape and no effect lies between them,
+// when each reads the other, if at all, at its own index, and when no other kernel must run between them.
+// They do share it when one reads the other, when both read the same tensor (several reductions of the same
+// rows, such as mean and variance), or when both are so small that the launch is what costs.
+func (p *planner) groups() ([]*group, map[*ir.Op]*group) {
+	var all []*group
+	of := map[*ir.Op]*group{}
+	for i, op := range p.block.Ops {
+		if !p.mat[op] {
+			continue
+		}
+		g := &group{
+			roots: []*ir.Op{op}, epoch: p.epoch[i], reads: map[*ir.Value]bool{}, deps: map[*ir.Op]bool{},
+			work: p.work[op], heavy: p.hasContract(op),
+		}
+		for _, v := range p.order[op] {
+			g.read(v, p.reads[op][v])
+			if p.mine(v) && !isFree(v.Def) {
+				g.deps[v.Def] = true
+			}
+		}
+		for _, v := range p.viewBases(g) {
+			g.deps[v.Def] = true
+		}
+		if h, why := p.join(all, of, g); h != nil {
+			p.remark("fused %s into %s: %s", p.name(op.Results[0]), p.name(h.roots[0].Results[0]), why)
+			h.merge(g)
+			g = h
+		} else {
+			all = append(all, g)
+		}
+		of[op] = g
+	}
+	return all, of
+}
+
+func (g *group) read(v *ir.Value, own bool) {
+	was, there := g.reads[v]
+	if !there {
+		g.order = append(g.order, v)
+		was = true
+	}
+	g.reads[v] = was && own
+}
+
+func (g *group) merge(h *group) {
+	g.roots = append(g.roots, h.roots...)
+	for _, v := range h.order {
+		g.read(v, h.reads[v])
+	}
+	for op := range h.deps {
+		g.deps[op] = true
+	}
+	g.work += h.work
+	g.heavy = g.heavy || h.heavy
+}
+
+// viewBases lists what lies under the views that a kernel reads from outside.
+func (p *planner) viewBases(g *group) []*ir.Value {
+	var out []*ir.Value
+	for _, v := range g.order {
+		for p.mine(v) && v.Def.Def.Traits.Has(ir.View) && !p.mat[v.Def] {
+			v = v.Def.Args[0]
+			if p.mine(v) && !isFree(v.Def) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// join finds an earlier kernel for g, and says why.
+func (p *planner) join(all []*group, of map[*ir.Op]*group, g *group) (*group, string) {
+	for k := len(all) - 1; k >= max(0, len(all)-maxCandidates); k-- {
+		h := all[k]
+		if h.epoch != g.epoch || len(h.roots) >= maxRoots || !h.roots[0].Results[0].Type.Shape.Equal(g.roots[0].Results[0].Type.Shape) {
+			continue
+		}
+		why := p.benefit(h, g)
+		if why == "" || !p.legal(h, g, of) {
+			continue
+		}
+		return h, why
+	}
+	return nil, ""
+}
+
+// benefit says what is gained by computing g in the kernel h.
+func (p *planner) benefit(h, g *group) string {
+	for _, v := range g.order {
+		if p.mine(v) && of(h, v.Def) {
+			return "it reads that value at the same index"
+		}
+	}
+	if h.heavy || g.heavy {
+		return ""
+	}
+	size := elems(g.roots[0].Results[0].Type.Shape)
+	for _, v := range g.order {
+		if _, both := h.reads[v]; both && elems(v.Type.Shape) > 1 && elems(v.Type.Shape) >= size {
+			return "both read " + p.name(v) + " over the same iteration space"
+		}
+	}
+	if h.work+g.work <= launchCost {
+		return "same iteration space, and both are small"
+	}
+	return ""
+}
+
+func of(g *group, op *ir.Op) bool {
+	for _, r := range g.roots {
+		if r == op {
+			return true
+		}
+	}
+	return false
+}
+
+// legal reports that g can be computed in the kernel h.
+func (p *planner) legal(h, g *group, of map[*ir.Op]*group) bool {
+	for _, r := range append(append([]*ir.Op{}, h.roots...), g.roots...) {
+		for _, v := range r.Results {
+			if !v.Type.Shape.Equal(h.roots[0].Results[0].Type.Shape) {
+				return false
+			}
+		}
+	}
+	inside := map[*ir.Op]bool{}
+	for _, r := range h.roots {
+		inside[r] = true
+	}
+	for _, v := range g.order {
+		if p.mine(v) && inside[v.Def] && !g.reads[v] {
+			return false
+		}
+	}
+	// Whatever else g waits for must not wait for h.
+	seen := map[*ir.Op]bool{}
+	var waits func(op *ir.Op) bool
+	waits = func(op *ir.Op) bool {
+		if seen[op] {
+			return false
+		}
+		seen[op] = true
+		if inside[op] {
+			return true
+		}
+		deps := map[*ir.Op]bool{}
+		if k := of[op]; k != nil {
+			deps = k.deps
+		} else {
+			for _, v := range usedBy(op) {
+				if p.mine(v) {
+					deps[v.Def] = true
+				}
+			}
+		}
+		for d := range deps {
+			if waits(d) {
+				return true
+			}
+		}
+		return false
+	}
+	for d := range g.deps {
+		if !inside[d] && waits(d) {
+			return false
+		}
+	}
+	return true
+}
+
+// hasContract reports a matrix product in the kernel of op.
+func (p *planner) hasContract(op *ir.Op) bool {
+	found := false
+	p.cone([]*ir.Op{op}, nil, func(in *ir.Op) { found = found || in.Def.Class == ir.Contract })
+	return found
+}
+
+// cone calls visit for every operation that a kernel with the given roots contains, once each, in no
+// particular order. outside is called for every value that it reads from memory.
+func (p *planner) cone(roots []*ir.Op, outside func(*ir.Value), visit func(*ir.Op)) {
+	inside, seen := map[*ir.Op]bool{}, map[*ir.Value]bool{}
+	for _, r := range roots {
+		inside[r] = true
+	}
+	var walk func(op *ir.Op)
+	walk = func(op *ir.Op) {
+		visit(op)
+		for _, v := range usedBy(op) {
+			if seen[v] {
+				continue
+			}
+			seen[v] = true
+			if !p.mine(v) || p.host[p.index[v.Def]] || p.mat[v.Def] && !inside[v.Def] {
+				if outside != nil {
+					outside(v)
+				}
+				continue
+			}
+			if !inside[v.Def] {
+				inside[v.Def] = true
+				walk(v.Def)
+			}
+		}
+	}
+	for _, r := range roots {
+		walk(r)
+	}
+}

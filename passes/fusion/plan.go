@@ -1,0 +1,370 @@
+package fusion
+
+import (
+	"fmt"
+
+	"healc/ir"
+)
+
+// A planner decides about one block that stands outside of kernels.
+type planner struct {
+	m      *ir.Module
+	block  *ir.Block
+	names  map[*ir.Value]string
+	remark func(format string, args ...any)
+
+	index map[*ir.Op]int  // position in the block
+	epoch []int           // number of effects before each operation
+	host  []bool          // stays outside of kernels
+	mat   map[*ir.Op]bool // results are written to memory
+	keep  map[*ir.Op]bool // constants and views that are wanted outside of kernels
+	work  map[*ir.Op]float64
+
+	visits [][]*visit                    // of each operation, by kernels that read its results
+	wanted [][]int                       // which result, parallel to visits
+	reads  map[*ir.Op]map[*ir.Value]bool // kernel root to what it reads from memory; true: at its own index
+	order  map[*ir.Op][]*ir.Value        // the same, in order of reading
+	trace  tracer
+}
+
+// mine reports that v is computed in the block, outside of regions.
+func (p *planner) mine(v *ir.Value) bool {
+	if v.Def == nil {
+		return false
+	}
+	_, ok := p.index[v.Def]
+	return ok
+}
+
+// isFree reports operations that cost nothing outside of kernels: constants and views.
+func isFree(op *ir.Op) bool { return op.Def == ir.OpConst || op.Def.Traits.Has(ir.View) }
+
+func newPlanner(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remark func(string, ...any)) *planner {
+	p := &planner{
+		m: m, block: block, names: names, remark: remark,
+		index: map[*ir.Op]int{}, mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
+		reads: map[*ir.Op]map[*ir.Value]bool{}, order: map[*ir.Op][]*ir.Value{},
+	}
+	n := len(block.Ops)
+	p.epoch, p.host = make([]int, n), make([]bool, n)
+	effects := 0
+	for i, op := range block.Ops {
+		p.index[op], p.epoch[i] = i, effects
+		p.host[i] = p.staysOutside(op)
+		if m.HasEffect(op) {
+			effects++
+		}
+	}
+	return p
+}
+
+// staysOutside reports operations that are steps of the plan.
+func (p *planner) staysOutside(op *ir.Op) bool {
+	switch {
+	case p.m.HasEffect(op), op.Def.Class == ir.Fused:
+		return true
+	case op.Def == ir.OpIf:
+		return !p.fitsKernel(op)
+	case op.Def.Class != ir.Host:
+		return false
+	}
+	for _, t := range append(ir.ArgTypes(op.Args), ir.ArgTypes(op.Results)...) {
+		if !t.IsScalar() {
+			return true
+		}
+	}
+	return false
+}
+
+// fitsKernel reports that an `if` can be evaluated for each element: its arms are scalar programs without
+// long loops or, when the results are tensors, short and without failures.
+func (p *planner) fitsKernel(op *ir.Op) bool {
+	if len(op.Results) == 0 {
+		return false
+	}
+	tensors := false
+	for _, r := range op.Results {
+		tensors = tensors || !r.Type.IsScalar()
+	}
+	fits := true
+	for _, r := range op.Regions {
+		fits = fits && (tensors || blockWork(r) <= smallWork)
+		ir.Walk(r, func(in *ir.Op) {
+			switch {
+			case tensors:
+				fits = fits && !in.MayFail() && (in.Def.Class <= ir.Source)
+			case in.Def == ir.OpCall:
+				for _, t := range append(ir.ArgTypes(in.Args), ir.ArgTypes(in.Results)...) {
+					fits = fits && t.IsScalar()
+				}
+			}
+			fits = fits && in.Def.Class != ir.Fused
+		})
+	}
+	return fits && (!tensors || len(op.Results) == 1)
+}
+
+// reads of an operation from its block: operands, and what its regions capture.
+func usedBy(op *ir.Op) []*ir.Value {
+	out := append([]*ir.Value{}, op.Args...)
+	for _, r := range op.Regions {
+		out = append(out, ir.Captures(r)...)
+	}
+	return out
+}
+
+// plan decides which operations are materialised.
+func (p *planner) plan() {
+	p.require()
+	p.decide(false)
+	p.decide(true)
+}
+
+// require marks what must be in memory whatever it costs: what the block yields, and what steps read.
+func (p *planner) require() {
+	var want []*ir.Value
+	for i, op := range p.block.Ops {
+		if p.host[i] {
+			want = append(want, usedBy(op)...)
+		}
+	}
+	want = append(want, p.block.Yields...)
+	var views []*ir.Value
+	for _, v := range want {
+		switch {
+		case !p.mine(v) || p.host[p.index[v.Def]]:
+		case isFree(v.Def):
+			views = append(views, v)
+		default:
+			p.mat[v.Def] = true
+		}
+	}
+	for _, v := range views {
+		base := v
+		for p.mine(base) && base.Def.Def.Traits.Has(ir.View) {
+			base = base.Def.Args[0]
+		}
+		if p.mine(base) && base.Def != nil && !isFree(base.Def) && !p.mat[base.Def] && !p.host[p.index[base.Def]] {
+			p.mat[v.Def] = true // the view itself is written, and its base is read through it
+			continue
+		}
+		for p.mine(v) && isFree(v.Def) && !p.mat[v.Def] {
+			p.keep[v.Def] = true
+			if v.Def.Def == ir.OpConst {
+				break
+			}
+			v = v.Def.Args[0]
+		}
+	}
+}
+
+// decide goes through the block backwards, so that the readers of a value are decided before it. The second
+// time the work behind a value is known better, because what was materialised is not counted.
+func (p *planner) decide(final bool) {
+	n := len(p.block.Ops)
+	p.visits, p.wanted = make([][]*visit, n), make([][]int, n)
+	p.trace = tracer{read: p.read}
+	must := map[*ir.Op]bool{}
+	for op := range p.mat {
+		must[op] = true
+	}
+	covered := make([]int, n) // the epoch in which all elements are evaluated, -1 for none
+	for i := range covered {
+		covered[i] = -1
+	}
+	work := p.backgroundWork()
+	chosen := map[*ir.Op]bool{}
+	for i := n - 1; i >= 0; i-- {
+		op := p.block.Ops[i]
+		if p.host[i] {
+			continue
+		}
+		why := ""
+		switch {
+		case p.mat[op] && !chosen[op]:
+		case op.MayFail() && covered[i] != p.epoch[i]:
+			why = "it can fail, and nothing reads all of it at once"
+		case !isFree(op) && op.Def.Class != ir.Source:
+			why = p.worthwhile(op, p.visits[i], work[op])
+		}
+		if why != "" {
+			p.mat[op], chosen[op] = true, true
+			if final {
+				p.remark("kept %s: %s", p.name(op.Results[0]), why)
+			}
+		}
+		if p.mat[op] {
+			for k, v := range p.visits[i] {
+				p.fromMemory(op.Results[p.wanted[i][k]], v)
+			}
+			covered[i] = p.epoch[i]
+			p.visits[i], p.wanted[i] = nil, nil
+			p.reads[op], p.order[op] = map[*ir.Value]bool{}, nil
+			for k, r := range op.Results {
+				p.visits[i], p.wanted[i] = append(p.visits[i], rootVisit(op, r)), append(p.wanted[i], k)
+			}
+		}
+		if len(p.visits[i]) == 0 {
+			continue
+		}
+		for k, a := range op.Args {
+			if covered[i] >= 0 && p.mine(a) && op.ReadsAll(k) {
+				if j := p.index[a.Def]; covered[j] < 0 || covered[i] < covered[j] {
+					covered[j] = covered[i]
+				}
+			}
+		}
+		for k, v := range p.visits[i] {
+			p.trace.operands(op, p.wanted[i][k], v, func(*ir.Value) int { return 0 })
+		}
+	}
+	if !final {
+		// The choices were made with rough estimates of work: make them again.
+		p.work = p.workGiven(p.mat)
+		for op := range chosen {
+			if !must[op] {
+				delete(p.mat, op)
+			}
+		}
+	}
+}
+
+// rootVisit is a value in a kernel of its own.
+func rootVisit(op *ir.Op, r *ir.Value) *visit {
+	v := &visit{root: op}
+	for k, d := range r.Type.Shape {
+		v.nest = append(v.nest, sizeOf(d))
+		v.at = append(v.at, place{k + 1, k})
+	}
+	return v
+}
+
+// read notes that a kernel reads x at some index.
+func (p *planner) read(x *ir.Value, at *visit) {
+	if !p.mine(x) || p.host[p.index[x.Def]] {
+		p.fromMemory(x, at)
+		return
+	}
+	i := p.index[x.Def]
+	for k, v := range p.visits[i] {
+		if p.wanted[i][k] == x.Index && sameVisit(v, at) {
+			return
+		}
+	}
+	p.visits[i], p.wanted[i] = append(p.visits[i], at), append(p.wanted[i], x.Index)
+}
+
+// fromMemory notes that a kernel reads x, which is materialised, or comes from outside of the block.
+func (p *planner) fromMemory(x *ir.Value, at *visit) {
+	reads := p.reads[at.root]
+	if reads == nil {
+		return
+	}
+	same := aligned(x, at)
+	if was, there := reads[x]; there {
+		reads[x] = was && same
+		return
+	}
+	reads[x] = same
+	p.order[at.root] = append(p.order[at.root], x)
+}
+
+// aligned reports that the kernel reads x at its own index.
+func aligned(x *ir.Value, at *visit) bool {
+	if !x.Type.Shape.Equal(at.root.Results[0].Type.Shape) {
+		return false
+	}
+	for k, d := range x.Type.Shape {
+		if !d.IsConst(1) && at.at[k].axis != k {
+			return false
+		}
+	}
+	return true
+}
+
+// worthwhile says why op should be materialised, "" when it should not (Note [Recompute or materialise]).
+func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
+	if len(visits) == 0 {
+		return ""
+	}
+	size, bytes := 0.0, 0.0
+	for _, r := range op.Results {
+		size = max(size, elems(r.Type.Shape))
+		bytes += bytesOf(r.Type)
+	}
+	total := 0.0
+	kernels := map[*ir.Op]bool{}
+	for _, v := range visits {
+		c := v.count()
+		total += c
+		kernels[v.root] = true
+		inner := elems(v.root.Results[0].Type.Shape)
+		serial := c < fewThreads && inner > c && (inner > smallWork/8 || work > smallWork)
+		if loops(op) && v.level() < len(v.root.Results[0].Type.Shape) && serial {
+			return "a kernel of its own can use all threads"
+		}
+	}
+	if total <= size*1.001 || size == 0 {
+		return ""
+	}
+	again := (total - size) * work / size
+	write := 2*bytes*byteCost + launchCost
+	if again <= write {
+		return ""
+	}
+	if len(kernels) > 1 {
+		return fmt.Sprintf("%d kernels want it, and computing it again costs more than memory", len(kernels))
+	}
+	return "it is wanted at more indices than it has, and computing it again costs more than memory"
+}
+
+// backgroundWork is the work that is known so far: all behind a value, the first time.
+func (p *planner) backgroundWork() map[*ir.Op]float64 {
+	if len(p.work) == 0 {
+		p.work = p.workGiven(p.mat)
+	}
+	return p.work
+}
+
+// maxBehind bounds the operations that are looked at for the work behind one value.
+const maxBehind = 100
+
+// workGiven sums, for every operation, the work of all that would be computed with it.
+func (p *planner) workGiven(mat map[*ir.Op]bool) map[*ir.Op]float64 {
+	own := make([]float64, len(p.block.Ops))
+	for i, op := range p.block.Ops {
+		if !p.host[i] {
+			own[i] = ownWork(op)
+		}
+	}
+	out := make(map[*ir.Op]float64, len(own))
+	for i, op := range p.block.Ops {
+		if p.host[i] {
+			continue
+		}
+		seen := map[*ir.Op]bool{op: true}
+		queue := []*ir.Op{op}
+		sum := own[i]
+		for len(queue) > 0 && len(seen) < maxBehind {
+			next := queue[0]
+			queue = queue[1:]
+			for _, a := range usedBy(next) {
+				if !p.mine(a) || seen[a.Def] || mat[a.Def] || p.host[p.index[a.Def]] {
+					continue
+				}
+				seen[a.Def] = true
+				queue = append(queue, a.Def)
+				sum += own[p.index[a.Def]]
+			}
+		}
+		out[op] = sum
+	}
+	return out
+}
+
+func (p *planner) name(v *ir.Value) string {
+	if n, ok := p.names[v]; ok {
+		return n
+	}
+	return v.Def.Def.Name
+}

@@ -1,0 +1,241 @@
+package passes
+
+import (
+	"fmt"
+
+	"healc/ir"
+	"healc/lang/types"
+)
+
+// Inline puts the body of the callee in the place of every call, unless the callee is recursive: it calls
+// itself, perhaps by way of others. With an entry, functions that it does not reach any more are removed.
+//
+// Requires: nothing. Establishes: only recursive functions are called; the shape parameters of a call are
+// substituted, and every type rule holds under them (else it is a *BindError).
+//
+//	func @twice[N](%x: f32[N]) -> f32[N] {
+//	  %0: f32[N] = add %x, %x
+//	  return %0
+//	}
+//	func @f(%y: f32[4]) -> f32[4] {
+//	  %0: f32[4] = call %y {callee = "twice", dims = [4], results = [f32[4]]}
+//	  return %0
+//	}
+//
+// becomes
+//
+//	func @f(%y: f32[4]) -> f32[4] {
+//	  %0: f32[4] = add %y, %y
+//	  return %0
+//	}
+func Inline(m *ir.Module, entry string, remark Remark) error {
+	in := &inliner{funcs: map[string]*ir.Func{}, recursive: map[string]bool{}, done: map[string]bool{}, remark: remark}
+	if entry != "" {
+		if m.Func(entry) == nil {
+			return &UnknownFuncError{Name: entry}
+		}
+		keepReachable(m, entry)
+	}
+	for _, f := range m.Funcs {
+		in.funcs[f.Name] = f
+	}
+	in.findRecursive(m)
+	for _, f := range m.Funcs {
+		if err := in.fn(f); err != nil {
+			return err
+		}
+	}
+	if entry != "" {
+		keepReachable(m, entry)
+	}
+	return nil
+}
+
+// An UnknownFuncError says that the program has no function of that name.
+type UnknownFuncError struct{ Name string }
+
+func (e *UnknownFuncError) Error() string { return fmt.Sprintf("there is no function %q", e.Name) }
+
+// maxInlinedOps bounds the size of one function after inlining: forty functions that each call the next
+// one twice would be 2^40 operations. A program that is written out by hand stays far below.
+const maxInlinedOps = 1 << 18
+
+// A TooLargeError says that a function with everything it calls is more code than the compiler takes.
+type TooLargeError struct{ Func string }
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("function %q, with the functions that it calls put in place, has more than %d operations", e.Func, maxInlinedOps)
+}
+
+type inliner struct {
+	funcs     map[string]*ir.Func
+	recursive map[string]bool
+	done      map[string]bool // functions whose calls are inlined
+	remark    Remark
+	f         *ir.Func
+	size      int // operations of f so far
+}
+
+// callees lists the functions that f calls.
+func callees(f *ir.Func) []string {
+	var out []string
+	ir.Walk(f.Body, func(op *ir.Op) {
+		if op.Def == ir.OpCall {
+			out = append(out, op.Str("callee"))
+		}
+	})
+	return out
+}
+
+// findRecursive marks every function on a cycle of the call graph: those in a strongly connected component
+// of several functions, or that call themselves. Source: Tarjan, "Depth-first search and linear graph
+// algorithms", 1972.
+func (in *inliner) findRecursive(m *ir.Module) {
+	index, low := map[string]int{}, map[string]int{}
+	onStack := map[string]bool{}
+	var stack []string
+	var visit func(name string)
+	visit = func(name string) {
+		index[name] = len(index) + 1
+		low[name] = index[name]
+		stack = append(stack, name)
+		onStack[name] = true
+		for _, c := range callees(in.funcs[name]) {
+			if c == name {
+				in.recursive[name] = true
+			}
+			if index[c] == 0 {
+				visit(c)
+				low[name] = min(low[name], low[c])
+			} else if onStack[c] {
+				low[name] = min(low[name], index[c])
+			}
+		}
+		if low[name] != index[name] {
+			return
+		}
+		for size := 1; ; size++ {
+			top := stack[len(stack)-1]
+			stack = stack[:len(stack)-1]
+			onStack[top] = false
+			if top != name || size > 1 {
+				in.recursive[top] = true
+			}
+			if top == name {
+				return
+			}
+		}
+	}
+	for _, f := range m.Funcs {
+		if index[f.Name] == 0 {
+			visit(f.Name)
+		}
+	}
+}
+
+// fn inlines the calls of f, after those of the functions that it calls.
+func (in *inliner) fn(f *ir.Func) error {
+	if in.done[f.Name] {
+		return nil
+	}
+	in.done[f.Name] = true
+	for _, c := range callees(f) {
+		if !in.recursive[c] {
+			if err := in.fn(in.funcs[c]); err != nil {
+				return err
+			}
+		}
+	}
+	in.f, in.size = f, 0
+	with := map[*ir.Value]*ir.Value{}
+	if err := in.block(f.Body, with); err != nil {
+		return err
+	}
+	ir.Replace(f.Body, with)
+	return nil
+}
+
+func (in *inliner) block(b *ir.Block, with map[*ir.Value]*ir.Value) error {
+	ops := b.Ops
+	b.Ops = make([]*ir.Op, 0, len(ops))
+	for _, op := range ops {
+		if op.Def == ir.OpCall && !in.recursive[op.Str("callee")] {
+			if err := in.call(b, op, with); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, r := range op.Regions {
+			if err := in.block(r, with); err != nil {
+				return err
+			}
+		}
+		b.Ops = append(b.Ops, op)
+		if in.size++; in.size > maxInlinedOps {
+			return &TooLargeError{in.f.Name}
+		}
+	}
+	return nil
+}
+
+// call appends the body of the callee to b and lets its yields stand for the results of op. Operands of
+// op that are results of calls themselves are replaced with everything else at the end.
+func (in *inliner) call(b *ir.Block, op *ir.Op, with map[*ir.Value]*ir.Value) error {
+	callee := in.funcs[op.Str("callee")]
+	if in.size += countOps(callee.Body); in.size > maxInlinedOps {
+		return &TooLargeError{in.f.Name}
+	}
+	c := ir.NewCloner()
+	c.Dims = map[string]types.Dim{}
+	for i, d := range callee.Dims {
+		c.Dims[d] = op.Dims("dims")[i]
+	}
+	for i, p := range callee.Params() {
+		c.Values[p] = op.Args[i]
+	}
+	begin := len(b.Ops)
+	if err := c.Append(b, callee.Body); err != nil {
+		return &BindError{Func: callee.Name, Bind: c.Dims, Span: op.Span, Message: err.Error()}
+	}
+	if len(c.Dims) > 0 {
+		for _, cp := range b.Ops[begin:] {
+			if err := reinfer(cp, callee.Name, c.Dims); err != nil {
+				return err
+			}
+		}
+	}
+	for i, y := range callee.Body.Yields {
+		with[op.Results[i]] = c.Value(y)
+	}
+	in.remark("inlined %s into %s", ir.FormatSym(callee.Name), ir.FormatSym(in.f.Name))
+	return nil
+}
+
+func countOps(b *ir.Block) int {
+	n := 0
+	ir.Walk(b, func(*ir.Op) { n++ })
+	return n
+}
+
+// keepReachable removes the functions that the entry does not call, itself or by way of others.
+func keepReachable(m *ir.Module, entry string) {
+	reached := map[string]bool{entry: true}
+	work := []string{entry}
+	for len(work) > 0 {
+		f := m.Func(work[0])
+		work = work[1:]
+		for _, c := range callees(f) {
+			if !reached[c] {
+				reached[c] = true
+				work = append(work, c)
+			}
+		}
+	}
+	kept := m.Funcs[:0]
+	for _, f := range m.Funcs {
+		if reached[f.Name] {
+			kept = append(kept, f)
+		}
+	}
+	m.Funcs = kept
+}

@@ -1,0 +1,101 @@
+package passes
+
+import (
+	"strings"
+
+	"healc/ir"
+	"healc/passes/fusion"
+)
+
+// All lists every pass that `healc opt` can name. Those of them that need to know the entry work on all
+// functions here.
+func All() []Pass {
+	return []Pass{inlinePass(""), expandPass, canonicalizePass, csePass, dcePass, fusePass}
+}
+
+// Standard is the pipeline of the compiler. With an entry, only what it reaches is kept, and its shape
+// parameters get the values in bind; bind may leave some of them out, which then stay symbolic.
+func Standard(entry string, bind map[string]int64) []Pass {
+	list := []Pass{inlinePass(entry)}
+	if entry != "" {
+		list = append(list, specializePass(entry, bind))
+	}
+	return append(list, expandPass, canonicalizePass, csePass, dcePass, fusePass)
+}
+
+// order documents why one pass precedes another; TestPassOrder checks it against every pipeline.
+var order = []struct{ before, after, why string }{
+	{"inline", "specialize", "after inlining, shape parameters of one function are all there are to bind"},
+	{"inline", "expand", "a function is expanded once for each call, so that the spans and shapes of the call are known"},
+	{"specialize", "expand", "the expansion of a mean by a known count is a constant"},
+	{"specialize", "canonicalize", "indices and views are proven in range by literal extents"},
+	{"expand", "canonicalize", "expansions make broadcasts and constants that canonicalize merges"},
+	{"canonicalize", "cse", "operands in canonical order make equal operations equal"},
+	{"cse", "dce", "merged operations leave dead ones behind"},
+	{"canonicalize", "dce", "rewritten operations leave dead ones behind"},
+	{"expand", "fuse", "what is expanded has no lowering of its own"},
+	{"inline", "fuse", "kernels do not reach across calls"},
+	{"canonicalize", "fuse", "fusion sees one view where there were several, and no constant that is computed"},
+	{"cse", "fuse", "a value with two definitions would be computed by two kernels"},
+	{"dce", "fuse", "dead operations have no consumer to fuse with and would become kernels"},
+}
+
+// ParsePipeline reads a list of passes such as "canonicalize,cse". Passes may be repeated.
+func ParsePipeline(list string) ([]Pass, error) {
+	all := All()
+	var out []Pass
+	for _, name := range strings.Split(list, ",") {
+		name = strings.TrimSpace(name)
+		found := false
+		for _, p := range all {
+			if p.Name == name {
+				out, found = append(out, p), true
+			}
+		}
+		if !found {
+			names := make([]string, len(all))
+			for i, p := range all {
+				names[i] = p.Name
+			}
+			return nil, &UnknownPassError{name, "does not exist; there are " + strings.Join(names, ", ")}
+		}
+	}
+	return out, nil
+}
+
+func inlinePass(entry string) Pass {
+	return Pass{
+		Name: "inline", Doc: "puts the bodies of functions in the place of their calls, except for recursive ones", Required: true,
+		Run: func(m *ir.Module, remark Remark) error { return Inline(m, entry, remark) },
+	}
+}
+
+func specializePass(entry string, bind map[string]int64) Pass {
+	return Pass{
+		Name: "specialize", Doc: "gives shape parameters of the entry their values", Required: true,
+		Run: func(m *ir.Module, remark Remark) error { return Specialize(m, entry, bind) },
+	}
+}
+
+var (
+	expandPass = Pass{
+		Name: "expand", Doc: "rewrites operations such as mean into simpler ones", Required: true,
+		Run: func(m *ir.Module, remark Remark) error { return Expand(m, remark) },
+	}
+	canonicalizePass = Pass{
+		Name: "canonicalize", Doc: "merges views, folds constants and applies algebra that keeps every bit",
+		Run: func(m *ir.Module, remark Remark) error { return Canonicalize(m, remark) },
+	}
+	csePass = Pass{
+		Name: "cse", Doc: "computes equal operations once",
+		Run: func(m *ir.Module, remark Remark) error { return CSE(m, remark) },
+	}
+	dcePass = Pass{
+		Name: "dce", Doc: "removes operations without effect whose results are not used",
+		Run: func(m *ir.Module, remark Remark) error { return DCE(m, remark) },
+	}
+	fusePass = Pass{
+		Name: "fuse", Doc: "gathers operations into fusion operations, each of which becomes one kernel", Required: true,
+		Run: func(m *ir.Module, remark Remark) error { return fusion.Fuse(m, remark) },
+	}
+)
