@@ -1,0 +1,128 @@
+package heal
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"healc/codegen"
+	"healc/codegen/llvm"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/passes"
+	"healc/passes/bufferize"
+	"healc/runtime"
+	"healc/runtime/abi"
+)
+
+// Debug says what to show of the passes and where the time goes.
+type Debug struct {
+	Passes *passes.Options // nil: nothing is shown, and modules are not verified between passes
+	Timer  *Timer          // nil: not measured
+}
+
+// Timer collects how long each stage took.
+type Timer struct {
+	Names []string
+	Times []time.Duration
+}
+
+// Stage starts a stage; the returned function ends it. It works on a nil Timer.
+func (t *Timer) Stage(name string) func() {
+	if t == nil {
+		return func() {}
+	}
+	start := time.Now()
+	return func() {
+		t.Names, t.Times = append(t.Names, name), append(t.Times, time.Since(start))
+	}
+}
+
+// Print writes one line a stage.
+func (t *Timer) Print(w io.Writer) {
+	for i, n := range t.Names {
+		fmt.Fprintf(w, "%-10s %8.3f ms\n", n, float64(t.Times[i].Nanoseconds())/1e6)
+	}
+}
+
+// Fused is the module of one entry after all passes on tensor IR: every computation is in a kernel.
+// bind gives values to shape parameters; those it leaves out stay symbolic.
+func (m *Module) Fused(entry string, bind map[string]int64) (*ir.Module, error) {
+	code := m.ir.Clone()
+	opts := passes.Options{}
+	if m.opts.Debug.Passes != nil {
+		opts = *m.opts.Debug.Passes
+	}
+	if err := passes.Run(code, passes.Standard(entry, bind), opts); err != nil {
+		return nil, err
+	}
+	return code, nil
+}
+
+// Kernels lowers an entry to kernels and the plan that runs them. strides are those of the arguments, in
+// elements; nil means that all are row-major.
+func (m *Module) Kernels(entry string, bind map[string]int64, strides [][]int64) (*kernel.Module, error) {
+	done := m.opts.Debug.Timer.Stage("passes")
+	code, err := m.Fused(entry, bind)
+	done()
+	if err != nil {
+		return nil, err
+	}
+	defer m.opts.Debug.Timer.Stage("bufferize")()
+	return bufferize.Lower(code, entry, bufferize.Options{InputStrides: strides})
+}
+
+// Artifact compiles kernels to machine code, or takes it from the cache.
+func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
+	if len(km.Kernels) == 0 {
+		return &codegen.Artifact{Plan: km.Plan}, nil
+	}
+	key := ""
+	if m.opts.Cache != nil {
+		defer m.opts.Debug.Timer.Stage("codegen")()
+		var text strings.Builder
+		if err := kernel.Print(&text, km); err != nil {
+			return nil, err
+		}
+		t := m.opts.Target
+		key = cacheKey(buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features, text.String())
+		if art := m.opts.Cache.load(key); art != nil {
+			return art, nil
+		}
+	} else {
+		defer m.opts.Debug.Timer.Stage("codegen")()
+	}
+	obj, err := llvm.Compile(km, m.opts.Target, libllvm.Object)
+	if err != nil {
+		return nil, err
+	}
+	art := &codegen.Artifact{Plan: km.Plan, Object: obj}
+	m.opts.Cache.store(key, art)
+	return art, nil
+}
+
+// build makes machine code of an entry for arguments of these shapes and strides.
+func (m *Module) build(entry string, bind map[string]int64, args []*runtime.Tensor) (*runtime.Executable, error) {
+	var strides [][]int64
+	for _, t := range args {
+		strides = append(strides, t.Strides)
+	}
+	km, err := m.Kernels(entry, bind, strides)
+	if err != nil {
+		var b *passes.BindError
+		if errors.As(err, &b) {
+			p := b.Span.Pos()
+			return nil, &runtime.RuntimeError{Site: abi.Site{File: p.File, Line: p.Line, Col: p.Col, Text: b.Span.File.Line(p.Line)}, Message: b.Message}
+		}
+		return nil, err
+	}
+	art, err := m.Artifact(km)
+	if err != nil {
+		return nil, err
+	}
+	defer m.opts.Debug.Timer.Stage("load")()
+	return runtime.Load(art.Plan, art.Object)
+}

@@ -1,0 +1,189 @@
+package heal
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+
+	"healc/codegen"
+	"healc/runtime/abi"
+)
+
+// Cache keeps compiled programs on disk, so that a process that runs a known program never opens libLLVM.
+// Entries are written whole or not at all, are checked when they are read, and the oldest go when the
+// cache is larger than Limit. Several processes may share one.
+type Cache struct {
+	Dir   string
+	Limit int64 // bytes; 0 is 256 MiB
+}
+
+// DefaultCache is HEAL_CACHE, or the folder heal in the user's cache folder. HEAL_CACHE=off is no cache;
+// it is nil then, and when there is no such folder.
+func DefaultCache() *Cache {
+	dir := os.Getenv("HEAL_CACHE")
+	if dir == "off" {
+		return nil
+	}
+	if dir == "" {
+		base, err := os.UserCacheDir()
+		if err != nil {
+			return nil
+		}
+		dir = filepath.Join(base, "heal")
+	}
+	return &Cache{Dir: dir}
+}
+
+const cacheMagic = "heal0001"
+
+// key hashes everything that the code depends on.
+func cacheKey(parts ...string) string {
+	h := sha256.New()
+	for _, p := range parts {
+		var n [8]byte
+		binary.LittleEndian.PutUint64(n[:], uint64(len(p)))
+		h.Write(n[:])
+		h.Write([]byte(p))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (c *Cache) path(key string) string { return filepath.Join(c.Dir, key[:2], key[2:]+".heal") }
+
+// load returns the program stored under key, or nil. A damaged entry is removed.
+func (c *Cache) load(key string) *codegen.Artifact {
+	if c == nil {
+		return nil
+	}
+	raw, err := os.ReadFile(c.path(key))
+	if err != nil {
+		return nil
+	}
+	art, err := decodeEntry(raw)
+	if err != nil {
+		os.Remove(c.path(key))
+		return nil
+	}
+	return art
+}
+
+// decodeEntry reads magic, checksum of the rest, length of the plan, plan, object.
+func decodeEntry(raw []byte) (*codegen.Artifact, error) {
+	const head = len(cacheMagic) + sha256.Size + 8
+	if len(raw) < head || string(raw[:len(cacheMagic)]) != cacheMagic {
+		return nil, fmt.Errorf("not a cache entry")
+	}
+	body := raw[len(cacheMagic)+sha256.Size:]
+	if sum := sha256.Sum256(body); string(sum[:]) != string(raw[len(cacheMagic):len(cacheMagic)+sha256.Size]) {
+		return nil, fmt.Errorf("wrong checksum")
+	}
+	n := binary.LittleEndian.Uint64(body)
+	if n > uint64(len(body)-8) {
+		return nil, fmt.Errorf("truncated")
+	}
+	art := &codegen.Artifact{Plan: &abi.Program{}}
+	if err := json.Unmarshal(body[8:8+n], art.Plan); err != nil {
+		return nil, err
+	}
+	if obj := body[8+n:]; len(obj) > 0 {
+		art.Object = obj
+	}
+	return art, nil
+}
+
+// store keeps a program. Failing to is no error: the program was compiled and runs.
+func (c *Cache) store(key string, art *codegen.Artifact) {
+	if c == nil {
+		return
+	}
+	plan, err := json.Marshal(art.Plan)
+	if err != nil {
+		return
+	}
+	body := binary.LittleEndian.AppendUint64(nil, uint64(len(plan)))
+	body = append(append(body, plan...), art.Object...)
+	sum := sha256.Sum256(body)
+	raw := append(append([]byte(cacheMagic), sum[:]...), body...)
+	path := c.path(key)
+	if os.MkdirAll(filepath.Dir(path), 0o755) != nil {
+		return
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), "new-*")
+	if err != nil {
+		return
+	}
+	_, err = tmp.Write(raw)
+	if cerr := tmp.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(tmp.Name(), path)
+	}
+	if err != nil {
+		os.Remove(tmp.Name())
+		return
+	}
+	c.trim()
+}
+
+// Entry is one program in the cache.
+type Entry struct {
+	Path  string
+	Bytes int64
+	Used  int64 // nanoseconds since 1970
+}
+
+// Entries lists the cache, oldest first.
+func (c *Cache) Entries() []Entry {
+	var out []Entry
+	if c == nil {
+		return nil
+	}
+	dirs, _ := os.ReadDir(c.Dir)
+	for _, d := range dirs {
+		files, _ := os.ReadDir(filepath.Join(c.Dir, d.Name()))
+		for _, f := range files {
+			if info, err := f.Info(); err == nil && filepath.Ext(f.Name()) == ".heal" {
+				out = append(out, Entry{filepath.Join(c.Dir, d.Name(), f.Name()), info.Size(), info.ModTime().UnixNano()})
+			}
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i].Used < out[j].Used })
+	return out
+}
+
+// trim removes the oldest entries until the cache is within its limit.
+func (c *Cache) trim() {
+	limit := c.Limit
+	if limit == 0 {
+		limit = 256 << 20
+	}
+	all := c.Entries()
+	sum := int64(0)
+	for _, e := range all {
+		sum += e.Bytes
+	}
+	for _, e := range all {
+		if sum <= limit {
+			return
+		}
+		if os.Remove(e.Path) == nil {
+			sum -= e.Bytes
+		}
+	}
+}
+
+// VerifyEntry checks that the file of an entry is whole; the error says what is wrong with it.
+func VerifyEntry(path string) error {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	_, err = decodeEntry(raw)
+	return err
+}

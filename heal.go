@@ -1,0 +1,349 @@
+package heal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"healc/codegen"
+	"healc/ir"
+	"healc/ir/interp"
+	"healc/lang/check"
+	"healc/lang/diag"
+	"healc/lang/irgen"
+	"healc/lang/parser"
+	"healc/lang/types"
+	"healc/runtime"
+)
+
+// The backends.
+const (
+	CPU    = "cpu"    // machine code, made by libLLVM
+	Interp = "interp" // the reference interpreter: slow, needs nothing
+)
+
+// Options say how programs are compiled and run. The zero value runs on the CPU, on all its cores.
+type Options struct {
+	Backend string         // CPU or Interp; "" is CPU
+	Threads int            // 0: HEAL_THREADS, else GOMAXPROCS
+	Target  codegen.Target // the zero value is this machine
+	System  runtime.System // input and output; nil is standard output and the file system
+	Cache   *Cache         // compiled code on disk; nil for none
+	Debug   Debug          // what to show of the passes
+}
+
+// Module is a compiled source: its functions are typed, and become machine code when they are called.
+type Module struct {
+	opts Options
+	prog *check.Program
+	ir   *ir.Module
+	pool *runtime.Pool
+
+	mu    sync.Mutex
+	funcs map[string]*Func
+}
+
+// Compile parses and checks a source. The error is a *diag.List.
+func Compile(src string, opts Options) (*Module, error) {
+	return CompileFile(diag.NewFile("<source>", src), opts)
+}
+
+// CompileFile is Compile for a file with a name.
+func CompileFile(file *diag.File, opts Options) (*Module, error) {
+	prog, err := Check(file)
+	if err != nil {
+		return nil, err
+	}
+	m, err := CompileIR(irgen.Generate(prog), opts)
+	if err != nil {
+		return nil, err
+	}
+	m.prog = prog
+	return m, nil
+}
+
+// Check parses and type-checks a file. The error is a *diag.List.
+func Check(file *diag.File) (*check.Program, error) {
+	tree, list := parser.Parse(file)
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	prog, list := check.Check(tree)
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	return prog, nil
+}
+
+// CompileIR is Compile for a verified module of tensor IR, such as one read by ir.Parse.
+func CompileIR(code *ir.Module, opts Options) (*Module, error) {
+	switch opts.Backend {
+	case "":
+		opts.Backend = CPU
+	case CPU, Interp:
+	case "gpu":
+		return nil, &codegen.Unsupported{What: "the backend gpu", Target: "this version", Why: "code for GPUs is not written yet; use --backend cpu"}
+	default:
+		return nil, fmt.Errorf("unknown backend %q: there are cpu and interp", opts.Backend)
+	}
+	if opts.System == nil {
+		opts.System = runtime.OS{}
+	}
+	m := &Module{opts: opts, ir: code, funcs: map[string]*Func{}}
+	if opts.Backend == CPU && opts.Threads != 1 {
+		pool, err := runtime.NewPool(opts.Threads)
+		if err != nil {
+			return nil, err
+		}
+		m.pool = pool
+	}
+	return m, nil
+}
+
+// Close frees the module's machine code and ends its threads. No call may be running.
+func (m *Module) Close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, f := range m.funcs {
+		f.close()
+	}
+	if m.pool != nil {
+		m.pool.Close()
+	}
+}
+
+// Program is the typed program; nil for a module that was made from IR.
+func (m *Module) Program() *check.Program { return m.prog }
+
+// IR is the tensor IR before any pass.
+func (m *Module) IR() *ir.Module { return m.ir }
+
+// Names lists the functions, sorted.
+func (m *Module) Names() []string {
+	var out []string
+	for _, f := range m.ir.Funcs {
+		out = append(out, f.Name)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Func returns the function called name, public or not.
+func (m *Module) Func(name string) (*Func, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if f := m.funcs[name]; f != nil {
+		return f, nil
+	}
+	code := m.ir.Func(name)
+	if code == nil {
+		return nil, fmt.Errorf("there is no function %q; there are %s", name, strings.Join(m.Names(), ", "))
+	}
+	f := &Func{m: m, name: name, ir: code}
+	m.funcs[name] = f
+	return f, nil
+}
+
+// Func is a function of a module. Each combination of shapes and strides that it is called with becomes
+// machine code of its own, once.
+type Func struct {
+	m    *Module
+	name string
+	ir   *ir.Func
+
+	last  atomic.Pointer[compiled]
+	mu    sync.Mutex
+	codes []*compiled
+}
+
+// compiled is a function for one set of shapes and strides.
+type compiled struct {
+	shapes  [][]int64
+	strides [][]int64
+	exec    *runtime.Executable
+}
+
+// IR is the function before any pass; its Params have the names and types of the parameters.
+func (f *Func) IR() *ir.Func { return f.ir }
+
+// Signature is the function's type as source.
+func (f *Func) Signature() string {
+	var b strings.Builder
+	b.WriteString(f.name)
+	if len(f.ir.Dims) > 0 {
+		b.WriteString("[" + strings.Join(f.ir.Dims, ", ") + "]")
+	}
+	b.WriteString("(")
+	for i, p := range f.ir.Params() {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(p.Name + ": " + p.Type.String())
+	}
+	results := types.Tuple{}
+	for _, r := range f.ir.Results {
+		results.Elems = append(results.Elems, r)
+	}
+	var t types.Type = results
+	if len(results.Elems) == 1 {
+		t = results.Elems[0]
+	}
+	b.WriteString(") -> " + t.String())
+	return b.String()
+}
+
+// Call runs a function that has one tensor as its result. Shape parameters are bound from the arguments.
+// A failure of the program is a *runtime.RuntimeError.
+func (f *Func) Call(ctx context.Context, args ...*runtime.Tensor) (*runtime.Tensor, error) {
+	out, err := f.CallAll(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	if len(out) != 1 {
+		for _, t := range out {
+			t.Close()
+		}
+		return nil, fmt.Errorf("%s has %d results; use CallAll", f.name, len(out))
+	}
+	return out[0], nil
+}
+
+// CallAll runs a function and returns all its results, tuples flattened from left to right.
+func (f *Func) CallAll(ctx context.Context, args ...*runtime.Tensor) ([]*runtime.Tensor, error) {
+	if f.m.opts.Backend == Interp {
+		return f.interpret(ctx, args)
+	}
+	c := f.last.Load()
+	if c == nil || !c.fits(args) {
+		var err error
+		if c, err = f.find(args); err != nil {
+			return nil, err
+		}
+	}
+	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool}
+	return c.exec.Call(env, nil, args...)
+}
+
+// fits reports whether the code was made for arguments of these shapes and strides.
+func (c *compiled) fits(args []*runtime.Tensor) bool {
+	if len(args) != len(c.shapes) {
+		return false
+	}
+	for i, t := range args {
+		if t == nil || len(t.Shape) != len(c.shapes[i]) {
+			return false
+		}
+		for k, n := range c.shapes[i] {
+			if t.Shape[k] != n || t.Strides[k] != c.strides[i][k] && n > 1 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// find returns the code for the arguments, compiling it when this is the first such call.
+func (f *Func) find(args []*runtime.Tensor) (*compiled, error) {
+	bind, err := f.bind(args)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.codes {
+		if c.fits(args) {
+			f.last.Store(c)
+			return c, nil
+		}
+	}
+	c := &compiled{}
+	for _, t := range args {
+		c.shapes = append(c.shapes, append([]int64(nil), t.Shape...))
+		c.strides = append(c.strides, append([]int64(nil), t.Strides...))
+	}
+	if c.exec, err = f.m.build(f.name, bind, args); err != nil {
+		return nil, err
+	}
+	f.codes = append(f.codes, c)
+	f.last.Store(c)
+	return c, nil
+}
+
+func (f *Func) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.codes {
+		c.exec.Close()
+	}
+	f.codes = nil
+	f.last.Store(nil)
+}
+
+// ArgumentError says which argument does not fit the function.
+type ArgumentError struct {
+	Func, Message string
+}
+
+func (e *ArgumentError) Error() string { return e.Func + ": " + e.Message }
+
+// bind checks the arguments and returns the values of the shape parameters.
+func (f *Func) bind(args []*runtime.Tensor) (map[string]int64, error) {
+	fail := func(format string, a ...any) error {
+		return &ArgumentError{f.Signature(), fmt.Sprintf(format, a...)}
+	}
+	params := f.ir.Params()
+	if len(args) != len(params) {
+		return nil, fail("%d arguments are needed, %d were given", len(params), len(args))
+	}
+	shapes := make([][]int64, len(args))
+	for i, t := range args {
+		if t == nil {
+			return nil, fail("argument `%s` is nil", params[i].Name)
+		}
+		if err := t.Err(); err != nil {
+			return nil, fail("argument `%s`: %v", params[i].Name, err)
+		}
+		if t.DType != params[i].Type.Elem {
+			return nil, fail("argument `%s` is %s; its elements must be %s", params[i].Name, types.Of(t.DType, t.Shape...), params[i].Type.Elem)
+		}
+		shapes[i] = t.Shape
+	}
+	bind, err := ir.BindDims(f.ir, shapes)
+	if err != nil {
+		return nil, fail("%v", err)
+	}
+	return bind, nil
+}
+
+// interpret runs the function on the reference interpreter.
+func (f *Func) interpret(ctx context.Context, args []*runtime.Tensor) ([]*runtime.Tensor, error) {
+	if _, err := f.bind(args); err != nil {
+		return nil, err
+	}
+	if ctx != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	in := make([]*ir.Array, len(args))
+	for i, t := range args {
+		in[i] = toArray(t)
+	}
+	out, err := interp.Run(f.m.ir, f.name, in, interpSystem{f.m.opts.System})
+	if err != nil {
+		var e *interp.RuntimeError
+		if errors.As(err, &e) {
+			return nil, &runtime.RuntimeError{Site: siteOf(e), Message: e.Message, Err: errors.Unwrap(e)}
+		}
+		return nil, err
+	}
+	res := make([]*runtime.Tensor, len(out))
+	for i, a := range out {
+		if res[i], err = runtime.FromBits(a.DType, a.Shape, a.Bits); err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}

@@ -1,0 +1,61 @@
+package heal
+
+import (
+	"strings"
+
+	"healc/ir"
+	"healc/ir/interp"
+	"healc/lang/types"
+	"healc/runtime"
+	"healc/runtime/abi"
+)
+
+// interpSystem lets the interpreter use the runtime's input and output.
+type interpSystem struct{ sys runtime.System }
+
+func (s interpSystem) Print(text string) error { return s.sys.Print(text) }
+
+func (s interpSystem) Format(a *ir.Array) string {
+	if a.DType == types.String {
+		return a.Str
+	}
+	t, err := runtime.FromBits(a.DType, a.Shape, a.Bits)
+	if err != nil {
+		return err.Error()
+	}
+	defer t.Close()
+	var b strings.Builder
+	if err := runtime.Format(&b, t); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}
+
+func (s interpSystem) LoadNpy(path string) (*ir.Array, error) {
+	t, err := s.sys.LoadNpy(path)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	return toArray(t), nil
+}
+
+func (s interpSystem) SaveNpy(path string, a *ir.Array) error {
+	t, err := runtime.FromBits(a.DType, a.Shape, a.Bits)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return s.sys.SaveNpy(path, t)
+}
+
+// toArray copies a tensor for the interpreter.
+func toArray(t *runtime.Tensor) *ir.Array {
+	return &ir.Array{DType: t.DType, Shape: append([]int64{}, t.Shape...), Bits: t.Bits()}
+}
+
+// siteOf is the place of an interpreter's error in the form that the runtime reports.
+func siteOf(e *interp.RuntimeError) abi.Site {
+	p := e.Span.Pos()
+	return abi.Site{File: p.File, Line: p.Line, Col: p.Col, Text: e.Span.File.Line(p.Line)}
+}
