@@ -1,0 +1,125 @@
+package random
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/runtime"
+)
+
+// data draws the elements of an input: mostly ordinary numbers, some that are hard.
+func (g *Gen) data(t types.Tensor) *ir.Array {
+	shape := make([]int64, len(t.Shape))
+	for i, d := range t.Shape {
+		shape[i] = g.size(d)
+	}
+	a := ir.NewArray(t.Elem, shape...)
+	hard := g.r.IntN(4) == 0
+	for i := range a.Bits {
+		a.Bits[i] = g.element(t.Elem, hard)
+	}
+	return a
+}
+
+func (g *Gen) element(d types.DType, hard bool) uint64 {
+	r := g.r
+	switch {
+	case d == types.Bool:
+		return uint64(r.IntN(2))
+	case d.IsInt():
+		if hard && r.IntN(3) == 0 {
+			edge := []uint64{0, 1, ^uint64(0), 1 << (d.Bits() - 1), 1<<(d.Bits()-1) - 1}
+			return edge[r.IntN(len(edge))] & mask(d)
+		}
+		if hard {
+			return r.Uint64() & mask(d)
+		}
+		return scalar.IntBits(d, int64(r.IntN(12))+int64(1)-int64(r.IntN(2))*4)
+	}
+	if hard {
+		switch r.IntN(6) {
+		case 0:
+			special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 0.5, 5e-324, 1e-40, 65504, 3.4e38, 1e300}
+			return scalar.FloatBits(d, special[r.IntN(len(special))])
+		case 1: // any bits
+			return r.Uint64() & mask(d)
+		}
+	}
+	return scalar.FloatBits(d, (r.Float64()*2-1)*math.Exp2(float64(r.IntN(8)-3)))
+}
+
+func mask(d types.DType) uint64 {
+	if d.Bits() == 64 {
+		return ^uint64(0)
+	}
+	return 1<<d.Bits() - 1
+}
+
+// Strided returns a tensor with the elements of a in a layout drawn from seed: row-major, any order of
+// axes, with gaps, reversed, or in the middle of something larger.
+func Strided(a *ir.Array, seed uint64) (*runtime.Tensor, error) {
+	r := rand.New(rand.NewPCG(seed, 7))
+	if r.IntN(2) == 0 || len(a.Shape) == 0 {
+		return runtime.FromBits(a.DType, a.Shape, a.Bits)
+	}
+	rank := len(a.Shape)
+	perm := r.Perm(rank) // memory axis k is axis perm[k]
+	step := make([]int64, rank)
+	before := make([]int64, rank)
+	big := make([]int64, rank)
+	for k, axis := range perm {
+		step[axis] = int64(1 + r.IntN(2))
+		if r.IntN(4) == 0 {
+			step[axis] = -step[axis]
+		}
+		before[axis] = int64(r.IntN(2))
+		n := a.Shape[axis]
+		size := int64(0)
+		if n > 0 {
+			size = (n-1)*max(step[axis], -step[axis]) + 1
+		}
+		big[k] = size + before[axis] + int64(r.IntN(2))
+	}
+	base, err := runtime.Zeros(a.DType, big...)
+	if err != nil {
+		return nil, err
+	}
+	inverse := make([]int, rank)
+	for k, axis := range perm {
+		inverse[axis] = k
+	}
+	t, err := base.Permute(inverse...)
+	base.Close()
+	if err != nil {
+		return nil, err
+	}
+	ranges := make([]runtime.Range, rank)
+	for axis := range ranges {
+		n, s := a.Shape[axis], step[axis]
+		start := before[axis]
+		if n == 0 {
+			ranges[axis] = runtime.Range{Start: 0, Stop: 0, Step: 1}
+			continue
+		}
+		if s > 0 {
+			ranges[axis] = runtime.Range{Start: start, Stop: start + (n-1)*s + 1, Step: s}
+		} else {
+			last := start - 1
+			ranges[axis] = runtime.Range{Start: start + (n-1)*-s, Stop: last, Step: s}
+		}
+	}
+	v, err := t.Slice(ranges...)
+	t.Close()
+	if err != nil {
+		return nil, err
+	}
+	src, err := runtime.FromBits(a.DType, a.Shape, a.Bits)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	return v, src.CopyTo(v)
+}

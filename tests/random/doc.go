@@ -1,0 +1,6 @@
+// Package random makes random well-typed programs of tensor IR from the operation table, with inputs for
+// them, runs them on two backends, and shrinks what differs. It is test code.
+//
+// Pointwise operations are drawn from the table without knowing any of them; every other operation has
+// a maker in makers.go, and a test fails when one is missing.
+package random

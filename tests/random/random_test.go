@@ -1,0 +1,117 @@
+package random
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"healc/ir"
+)
+
+var (
+	first = flag.Uint64("random.seed", 0, "the first seed; 0 is a new one every day")
+	count = flag.Int("random.n", 2400, "how many programs")
+)
+
+// TestRandomPrograms compares the interpreter with the CPU, bit for bit, on random programs. HEAL_RANDOM
+// gives a number of programs, or a time such as 10m.
+func TestRandomPrograms(t *testing.T) {
+	n, until := *count, time.Time{}
+	if testing.Short() {
+		n = 300
+	}
+	if env := os.Getenv("HEAL_RANDOM"); env != "" {
+		if d, err := time.ParseDuration(env); err == nil {
+			until, n = time.Now().Add(d), 1<<30
+		} else if n, err = strconv.Atoi(env); err != nil {
+			t.Fatalf("HEAL_RANDOM=%s is neither a number nor a time", env)
+		}
+	}
+	seed := *first
+	if seed == 0 {
+		seed = uint64(time.Now().Unix()/86400) << 20
+	}
+	var (
+		mu              sync.Mutex
+		wg              sync.WaitGroup
+		used            = map[string]int{}
+		ran, bad, stops int
+		next            = make(chan uint64)
+	)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for s := range next {
+				mine := map[string]int{}
+				p := New(s, mine)
+				msg := check(t, p, int(s%3)+1)
+				mu.Lock()
+				ran++
+				for k, v := range mine {
+					used[k] += v
+				}
+				if msg == stopped {
+					stops++
+				} else if msg != "" {
+					if bad++; bad <= 5 {
+						mu.Unlock()
+						small := Shrink(p, func(q *Program) bool { m := check(t, q, 1); return m != "" && m != stopped })
+						mu.Lock()
+						t.Errorf("program %d: %s\nrun it with: go test ./tests/random -random.seed=%d -random.n=1\n%s\nsmallest: %s", s, msg, s, check(t, small, 1), small)
+					}
+				}
+				mu.Unlock()
+			}
+		}()
+	}
+	for i := 0; i < n && (until.IsZero() || time.Now().Before(until)); i++ {
+		mu.Lock()
+		enough := bad >= 20
+		mu.Unlock()
+		if enough {
+			break
+		}
+		next <- seed + uint64(i)
+	}
+	close(next)
+	wg.Wait()
+	t.Logf("%d random programs from seed %d: %d differ, %d stop with a run-time error on both backends", ran, seed, bad, stops)
+	if n >= 2000 && bad == 0 {
+		for _, d := range ir.Ops() {
+			if Skipped[d.Name] == "" && used[d.Name] < 5 {
+				t.Errorf("operation %s was drawn %d times in %d programs; give it a maker in makers.go", d.Name, used[d.Name], ran)
+			}
+		}
+	}
+	if ran > 0 && stops > ran/3 {
+		t.Errorf("%d of %d programs stop with a run-time error: the generator draws too few that run", stops, ran)
+	}
+}
+
+const stopped = "both stopped"
+
+func check(t *testing.T, p *Program, threads int) string {
+	if err := ir.Verify(p.IR); err != nil {
+		return "the generator made an invalid program: " + err.Error()
+	}
+	return Check(p, threads)
+}
+
+// TestSameSeedSameProgram: a seed in a report must give the program that failed.
+func TestSameSeedSameProgram(t *testing.T) {
+	for s := range uint64(20) {
+		a, b := New(s, map[string]int{}), New(s, map[string]int{})
+		if a.String() != b.String() {
+			t.Fatalf("seed %d gives two programs", s)
+		}
+	}
+	if fmt.Sprint(New(1, map[string]int{})) == fmt.Sprint(New(2, map[string]int{})) {
+		t.Fatal("two seeds give one program")
+	}
+}

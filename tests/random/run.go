@@ -1,0 +1,127 @@
+package random
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime/debug"
+
+	"healc"
+	"healc/ir"
+	"healc/lang/types"
+	"healc/runtime"
+)
+
+// Outcome is what a program did on one backend.
+type Outcome struct {
+	Results []*ir.Array
+	Failed  string // the message of a run-time error, "" when it ran to its end
+}
+
+// Run runs a program on a backend. Inputs of the CPU have layouts drawn from the seed. The error is a
+// failure of the compiler, never of the program.
+func Run(p *Program, opts heal.Options) (out *Outcome, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	m, err := heal.CompileIR(p.IR, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	f, err := m.Func("f")
+	if err != nil {
+		return nil, err
+	}
+	var args []*runtime.Tensor
+	defer func() {
+		for _, t := range args {
+			t.Close()
+		}
+	}()
+	for i, a := range p.Input {
+		var t *runtime.Tensor
+		if opts.Backend == heal.Interp {
+			t, err = runtime.FromBits(a.DType, a.Shape, a.Bits)
+		} else {
+			t, err = Strided(a, p.Seed+uint64(i))
+		}
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, t)
+	}
+	res, err := f.CallAll(context.Background(), args...)
+	var failed *runtime.RuntimeError
+	if errors.As(err, &failed) {
+		return &Outcome{Failed: failed.Message}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	out = &Outcome{}
+	for _, t := range res {
+		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
+		t.Close()
+	}
+	return out, nil
+}
+
+// Diff says how two outcomes differ, "" when they are the same bits; any NaN equals any NaN. When more
+// than one operation fails, which of them is reported is not fixed, so messages are not compared.
+func Diff(want, got *Outcome) string {
+	if (want.Failed == "") != (got.Failed == "") {
+		return fmt.Sprintf("failure %q against %q", want.Failed, got.Failed)
+	}
+	if want.Failed != "" {
+		return ""
+	}
+	if len(want.Results) != len(got.Results) {
+		return fmt.Sprintf("%d results against %d", len(want.Results), len(got.Results))
+	}
+	for i, a := range want.Results {
+		b := got.Results[i]
+		if !types.Equal(a.Type(), b.Type()) {
+			return fmt.Sprintf("result %d is %s against %s", i, a.Type(), b.Type())
+		}
+		for k := range a.Bits {
+			if a.Bits[k] != b.Bits[k] && !(isNaN(a.DType, a.Bits[k]) && isNaN(b.DType, b.Bits[k])) {
+				return fmt.Sprintf("result %d (%s), element %d: %#x against %#x", i, a.Type(), k, a.Bits[k], b.Bits[k])
+			}
+		}
+	}
+	return ""
+}
+
+func isNaN(d types.DType, b uint64) bool {
+	switch d {
+	case types.F64:
+		return math.IsNaN(math.Float64frombits(b))
+	case types.F32:
+		return b&0x7fffffff > 0x7f800000
+	case types.F16:
+		return b&0x7fff > 0x7c00
+	case types.BF16:
+		return b&0x7fff > 0x7f80
+	}
+	return false
+}
+
+// Check runs p on the interpreter and on the CPU and says how they differ, "" when they agree.
+func Check(p *Program, threads int) string {
+	want, err := Run(p, heal.Options{Backend: heal.Interp})
+	if err != nil {
+		return "interpreter: " + err.Error()
+	}
+	got, err := Run(p, heal.Options{Backend: heal.CPU, Threads: threads})
+	if err != nil {
+		return "cpu: " + err.Error()
+	}
+	if d := Diff(want, got); d != "" {
+		return "interpreter and cpu differ: " + d
+	}
+	return ""
+}
