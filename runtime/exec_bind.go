@@ -171,7 +171,7 @@ func (f *boundFunc) place() error {
 	var placed []int
 	for _, id := range ids {
 		b, d := &f.bufs[id], &f.def.Buffers[id]
-		size := (b.bytes + Alignment - 1) &^ (Alignment - 1)
+		size := max(b.bytes+Alignment-1, Alignment) &^ (Alignment - 1) // an empty tensor has an address too
 		var busy []int
 		for _, p := range placed {
 			o := &f.def.Buffers[p]
@@ -213,7 +213,8 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 			}
 			out[i].fn, out[i].outer = x.fns[s.Launch.Kernel], n
 			work := max(s.Launch.Work, 1)
-			out[i].grain = max(abi.ParallelGrain/work, n/maxPieces, 1)
+			grain, align := max(abi.ParallelGrain/work, n/maxPieces, 1), max(s.Launch.Align, 1)
+			out[i].grain = (grain + align - 1) / align * align
 		case s.If != nil:
 			var err error
 			if out[i].then, err = f.bindSteps(x, s.If.Then); err != nil {

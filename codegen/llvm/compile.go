@@ -8,12 +8,13 @@ import (
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
 	"healc/ir/kernel"
+	"healc/runtime/abi"
 )
 
 // Pipeline is the pass pipeline that kernels get. Vector code and unrolling are the generator's work, so
 // the loop vectorizer, the SLP vectorizer and the inliner's call-graph passes of default<O3> would only
 // cost time; what is left cleans up, hoists, and combines.
-const Pipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg,licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-idiom,loop-deletion),loop-unroll<O2>,sroa,gvn,instcombine,loop-mssa(licm),simplifycfg,dse,adce,instcombine),globaldce"
+const Pipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg,licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-idiom,loop-deletion),sroa,gvn,instcombine,loop-mssa(licm),simplifycfg,dse,adce,instcombine),globaldce"
 
 // pipelineFor spells Pipeline for a version of LLVM: from 18 on, instcombine by itself insists on a
 // fixpoint after one round, and says so by stopping.
@@ -38,6 +39,7 @@ func Compile(km *kernel.Module, t codegen.Target, out Output) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	alignParts(km)
 	code, err := lib.Compile(text, libllvm.Options{
 		Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out, Passes: pipelineFor(lib.Version()),
 	})
@@ -45,4 +47,33 @@ func Compile(km *kernel.Module, t codegen.Target, out Output) ([]byte, error) {
 		return nil, fmt.Errorf("BUG: libLLVM refuses generated code: %w", err)
 	}
 	return code, nil
+}
+
+// alignParts tells the plan at which multiples the outermost axis of each kernel is best cut.
+func alignParts(km *kernel.Module) {
+	if km.Plan == nil {
+		return
+	}
+	width := map[string]int64{}
+	for _, k := range km.Kernels {
+		if len(k.Axes) == 1 {
+			g := &gen{types: k.Types}
+			width[k.Name] = int64(g.vectorWidth(k.Axes[0].Var, k.Body))
+		}
+	}
+	var visit func(steps []abi.Step)
+	visit = func(steps []abi.Step) {
+		for _, s := range steps {
+			if s.Launch != nil {
+				s.Launch.Align = width[s.Launch.Kernel]
+			}
+			if s.If != nil {
+				visit(s.If.Then)
+				visit(s.If.Else)
+			}
+		}
+	}
+	for _, f := range km.Plan.Funcs {
+		visit(f.Steps)
+	}
 }

@@ -16,6 +16,16 @@ var negInf = math.Inf(-1)
 // maxLevels bounds how often chunk results are reduced again: 256 * 4096^4 elements and more.
 const maxLevels = 4
 
+// level is the lanes into which the results of one level below go.
+type level struct {
+	mem value.Value
+	n   int64 // lanes; those that are never reached are absent
+}
+
+func (r *reduction) fold(l level) value.Value {
+	return r.g.cur.NewCall(r.foldFunc(l.n), l.mem)
+}
+
 // levels reduces [lo, hi) in pieces of size elements, each by piece, and the results by the first rule
 // of section 9, again and again until one is left. Level l holds the 128 lanes into which the results
 // of level l-1 go; after 4096 results its fold goes one level up.
@@ -23,9 +33,13 @@ func (r *reduction) levels(lo, hi value.Value, size int64, piece func(lo, hi val
 	g := r.g
 	t := r.slotType()
 	depth := r.depth(size)
-	lanes := make([]value.Value, depth)
+	lanes := make([]level, depth)
 	for l := range lanes {
-		lanes[l] = g.stack(t, kernel.NumLanes)
+		lanes[l].n = kernel.NumLanes
+		if n, known := constantInt(r.n); known && depth == 1 { // fewer pieces than lanes
+			lanes[l].n = min(lanes[l].n, (n+size-1)/size)
+		}
+		lanes[l].mem = g.stack(t, int(lanes[l].n))
 		r.clear(lanes[l])
 	}
 	counts := make([]value.Value, depth)
@@ -43,7 +57,7 @@ func (r *reduction) levels(lo, hi value.Value, size int64, piece func(lo, hi val
 		g.cur.NewCondBr(more, yes, join)
 		pre := g.cur
 		g.cur = yes
-		up := r.push(lanes, counts, l+1, g.cur.NewCall(r.foldFunc(), lanes[l]))
+		up := r.push(lanes, counts, l+1, r.fold(lanes[l]))
 		yesEnd := g.cur
 		yesEnd.NewBr(join)
 		g.cur = join
@@ -57,10 +71,10 @@ func (r *reduction) levels(lo, hi value.Value, size int64, piece func(lo, hi val
 		counts = next
 	}
 	// The result is the fold of the highest level that holds anything.
-	out := value.Value(g.cur.NewCall(r.foldFunc(), lanes[0]))
+	out := r.fold(lanes[0])
 	for l := 1; l < depth; l++ {
 		has := g.cur.NewICmp(enum.IPredSGT, counts[l], ci(i64, 0))
-		out = g.cur.NewSelect(has, g.cur.NewCall(r.foldFunc(), lanes[l]), out)
+		out = g.cur.NewSelect(has, r.fold(lanes[l]), out)
 	}
 	return out
 }
@@ -75,10 +89,10 @@ func (r *reduction) above(counts []value.Value, l int) value.Value {
 }
 
 // push adds x to its lane of level l; a full chunk of 4096 results is folded into the next level.
-func (r *reduction) push(lanes, counts []value.Value, l int, x value.Value) []value.Value {
+func (r *reduction) push(lanes []level, counts []value.Value, l int, x value.Value) []value.Value {
 	g := r.g
 	t := r.slotType()
-	at := g.cur.NewGetElementPtr(t, lanes[l], g.cur.NewAnd(counts[l], ci(i64, kernel.NumLanes-1)))
+	at := g.cur.NewGetElementPtr(t, lanes[l].mem, g.cur.NewAnd(counts[l], ci(i64, kernel.NumLanes-1)))
 	g.cur.NewStore(r.combine(g.cur.NewLoad(t, at), x, g.w), at)
 	next := append([]value.Value{}, counts...)
 	next[l] = g.cur.NewAdd(counts[l], ci(i64, 1))
@@ -89,7 +103,7 @@ func (r *reduction) push(lanes, counts []value.Value, l int, x value.Value) []va
 	pre, yes, join := g.cur, g.newBlock(), g.newBlock()
 	pre.NewCondBr(full, yes, join)
 	g.cur = yes
-	sum := g.cur.NewCall(r.foldFunc(), lanes[l])
+	sum := r.fold(lanes[l])
 	r.clear(lanes[l])
 	up := r.push(lanes, next, l+1, sum)
 	up[l] = ci(i64, 0)
@@ -103,11 +117,11 @@ func (r *reduction) push(lanes, counts []value.Value, l int, x value.Value) []va
 }
 
 // clear gives every lane the identity.
-func (r *reduction) clear(lanes value.Value) {
+func (r *reduction) clear(lanes level) {
 	g := r.g
 	id := r.identity(g.w)
-	g.count(ci(i64, 0), ci(i64, kernel.NumLanes), 1, nil, func(j value.Value, _ []value.Value) []value.Value {
-		g.cur.NewStore(id, g.cur.NewGetElementPtr(r.slotType(), lanes, j))
+	g.count(ci(i64, 0), ci(i64, lanes.n), 1, nil, func(j value.Value, _ []value.Value) []value.Value {
+		g.cur.NewStore(id, g.cur.NewGetElementPtr(r.slotType(), lanes.mem, j))
 		return nil
 	})
 }

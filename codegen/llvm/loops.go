@@ -37,50 +37,74 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 			})
 			return
 		}
-		g.parallel(a.Var, lo, hi, k.Body)
+		g.parallel(a.Var, lo, hi, i == 0, k.Body)
 	}
 	nest(0)
 }
 
-// parallel runs body for independent iterations of v in [lo, hi): vectors first, then single ones.
-func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, body *kernel.Block) {
+// parallel runs body for independent iterations of v in [lo, hi): in vectors where they fit, else one
+// by one. split says that the range is a part that the runtime chose, so that its length is not known.
+func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kernel.Block) {
 	one := func(x value.Value, _ []value.Value) []value.Value {
 		g.env[v] = val{v: x}
 		g.block(body)
 		return nil
 	}
-	sh, ok := canVectorise(g.types, v, body)
-	if g.w != 0 || !ok || sh.long {
+	w := g.vectorWidth(v, body)
+	if w == 0 {
 		g.count(lo, hi, 1, nil, one)
 		return
 	}
-	w := sh.width()
-	for {
-		if n, isConst := constantInt(hi); !isConst || n >= int64(w) || w <= 4 {
-			lo = g.vectorLoop(v, lo, hi, w, body)
+	if n, known := constantInt(hi); known && !split {
+		for ; int64(w) > n && w > 4; w /= 2 {
 		}
-		// What is left over gets narrower vectors before it gets single steps, where a step is long.
-		if !sh.loops || w <= 4 {
-			break
+		if n >= int64(w) {
+			g.vectorLoop(v, lo, hi, w, body)
+		} else {
+			g.count(lo, hi, 1, nil, one)
 		}
-		w /= 4
+		return
 	}
+	vectors, single, done := g.newBlock(), g.newBlock(), g.newBlock()
+	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSGE, g.cur.NewSub(hi, lo), ci(i64, int64(w))), vectors, single)
+	g.cur = vectors
+	g.vectorLoop(v, lo, hi, w, body)
+	g.cur.NewBr(done)
+	g.cur = single
 	g.count(lo, hi, 1, nil, one)
+	g.cur.NewBr(done)
+	g.cur = done
 }
 
-// vectorLoop runs whole vectors of w iterations and returns where it stopped.
-func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) value.Value {
-	// The number of whole vectors, times w.
-	full := g.cur.NewMul(g.cur.NewSDiv(g.cur.NewSub(hi, lo), ci(i64, int64(w))), ci(i64, int64(w)))
-	stop := g.cur.NewAdd(lo, full)
+// vectorWidth is the number of iterations of v that one vector holds, 0 when body is not vectorised over it.
+func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
+	if g.w != 0 {
+		return 0
+	}
+	sh, ok := canVectorise(g.types, v, body)
+	if !ok || sh.long {
+		return 0
+	}
+	return sh.width()
+}
+
+// vectorLoop runs at least w iterations as vectors of w. The last vector ends at hi and may repeat some
+// of the one before it: iterations are independent and never read what the kernel writes.
+func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
+	last := g.plus(hi, ci(i64, int64(-w)))
+	n, known := constantInt(hi)
+	m, fromZero := constantInt(lo)
+	exact := known && fromZero && (n-m)%int64(w) == 0
 	g.w = w
-	g.count(lo, stop, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
+	g.count(lo, hi, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
+		if !exact {
+			x = g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, x, last), x, last)
+		}
 		g.env[v] = val{v: x, iota: true}
 		g.block(body)
 		return nil
 	})
 	g.w = 0
-	return stop
 }
 
 // count emits `for i = lo; i < hi; i += step`, carrying state, and returns the state at the end. The
@@ -141,7 +165,7 @@ func (g *gen) block(b *kernel.Block) {
 func (g *gen) loop(s *kernel.Loop) {
 	lo, hi := value.Value(ci(i64, s.Axis.Begin)), g.extent(s.Axis.Extent)
 	if s.Parallel {
-		g.parallel(s.Axis.Var, lo, hi, s.Body)
+		g.parallel(s.Axis.Var, lo, hi, false, s.Body)
 		return
 	}
 	init := make([]value.Value, len(s.Init))

@@ -21,7 +21,10 @@ import (
 // there; one whose reduction runs across rows (column sums, matrix products) over the outputs.
 // The width is 16 elements of up to 4 bytes, or 8 of 8: one AVX-512 register, two of AVX2. Bodies that
 // carry state through a sequential loop use four times that, so that four independent chains hide the
-// latency of an add or an fma; short element-wise bodies use twice.
+// latency of an add or an fma; column sums sixteen times, a KiB of each row at once (measured on Sapphire
+// Rapids, f32[4096, 4096]: 5.4 ms with 256 bytes); short element-wise bodies use twice.
+//
+// What does not fill a vector is done by a last vector that overlaps the one before.
 
 // unrolled is the longest reduction that is written out as a tree when the outputs are vectorised.
 const unrolled = 16
@@ -31,6 +34,7 @@ type shape struct {
 	instrs   int  // scalar instructions, those of inner loops once
 	maxBytes int  // of the widest type computed with
 	loops    bool // a sequential loop or a reduction across rows is inside
+	columns  bool // a long reduction across rows is inside
 	long     bool // a reduction is inside that is better vectorised itself
 }
 
@@ -38,6 +42,7 @@ func (s *shape) add(o shape) {
 	s.instrs += o.instrs
 	s.maxBytes = max(s.maxBytes, o.maxBytes)
 	s.loops = s.loops || o.loops
+	s.columns = s.columns || o.columns
 	s.long = s.long || o.long
 }
 
@@ -48,6 +53,8 @@ func (s shape) width() int {
 		w = 8
 	}
 	switch {
+	case s.columns && s.instrs <= 4:
+		return 16 * w // a whole KiB of each row: the prefetchers like long pieces
 	case s.loops && s.instrs <= 12:
 		return 4 * w
 	case s.instrs <= 12:
@@ -145,7 +152,7 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 			if readsAlong(s) {
 				sh.long = true
 			}
-			sh.loops = true
+			sh.loops, sh.columns = true, true
 		} else {
 			sh.instrs *= int(n)
 		}

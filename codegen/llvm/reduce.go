@@ -1,6 +1,8 @@
 package llvm
 
 import (
+	"fmt"
+
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
@@ -158,9 +160,9 @@ func (r *reduction) vectorAt(p value.Value, w int) value.Value {
 	return v
 }
 
-// vectorWidth returns how many elements along the last axis can be evaluated at once, 0 for one by one.
+// alongWidth returns how many elements along the last axis can be evaluated at once, 0 for one by one.
 // A vector never crosses the end of a row.
-func (r *reduction) vectorWidth() (int, shape) {
+func (r *reduction) alongWidth() (int, shape) {
 	g := r.g
 	if g.w != 0 || len(r.s.Axes) == 0 {
 		return 0, shape{}
@@ -210,7 +212,7 @@ func (r *reduction) tree(n int64) value.Value {
 // anyOrder combines with as many accumulators as keep the adders busy; the bits do not depend on it.
 func (r *reduction) anyOrder(lo, hi value.Value) value.Value {
 	g := r.g
-	w, sh := r.vectorWidth()
+	w, sh := r.alongWidth()
 	acc := r.identity(g.w)
 	if w > 0 {
 		groups := 4
@@ -292,7 +294,7 @@ func (r *reduction) columns(lo, hi value.Value) value.Value {
 // chunk reduces at most 4096 elements in 128 lanes.
 func (r *reduction) chunk(lo, hi value.Value) value.Value {
 	g := r.g
-	w, sh := r.vectorWidth()
+	w, sh := r.alongWidth()
 	if w == 0 {
 		return r.chunkByLanes(lo, hi)
 	}
@@ -415,14 +417,14 @@ func (r *reduction) chunkByLanes(lo, hi value.Value) value.Value {
 		g.cur.NewStore(r.combine(g.cur.NewLoad(t, at), x, w), at)
 		return nil
 	})
-	return g.cur.NewCall(r.foldFunc(), mem)
+	return g.cur.NewCall(r.foldFunc(kernel.NumLanes), mem)
 }
 
-// foldFunc returns the function that folds 128 lanes in memory.
-func (r *reduction) foldFunc() *lir.Func {
+// foldFunc returns the function that folds lanes in memory; those from `lanes` on are absent.
+func (r *reduction) foldFunc(lanes int64) *lir.Func {
 	g := r.g
 	t, w := r.slotType(), g.w
-	name := "fold." + r.s.Kind.String() + "." + r.d.String() + "." + typeSuffix(t)
+	name := fmt.Sprintf("fold%d.%s.%s.%s", lanes, r.s.Kind, r.d, typeSuffix(t))
 	if f := g.funcs[name]; f != nil {
 		return f
 	}
@@ -436,7 +438,7 @@ func (r *reduction) foldFunc() *lir.Func {
 	h.w = w
 	s := &reduction{g: h, s: r.s, d: r.d}
 	for n := int64(kernel.NumLanes / 2); n >= 1; n /= 2 {
-		h.count(ci(i64, 0), ci(i64, n), 1, nil, func(j value.Value, _ []value.Value) []value.Value {
+		h.count(ci(i64, 0), ci(i64, min(n, lanes-n)), 1, nil, func(j value.Value, _ []value.Value) []value.Value {
 			at := h.cur.NewGetElementPtr(t, p, j)
 			far := h.cur.NewGetElementPtr(t, at, ci(i64, n))
 			h.cur.NewStore(s.combine(h.cur.NewLoad(t, at), h.cur.NewLoad(t, far), w), at)

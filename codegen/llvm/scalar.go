@@ -266,8 +266,9 @@ func constantInt(v value.Value) (int64, bool) {
 	return 0, false
 }
 
-// minMax: floats give NaN if either is NaN, and order -0 below +0. When neither is less than the other
-// and none is NaN they are equal, and for equal values `and` of the bits picks +0 for max, `or` -0 for min.
+// minMax: floats give NaN if either is NaN, and order -0 below +0. y is taken when it is beyond x, when it
+// is a NaN, and when both are equal but x has the wrong sign for a zero; a NaN in x stays by itself.
+// (LLVM's own maximum cannot be selected for x86 before version 17.)
 func (g *gen) minMax(op scalar.Op, d types.DType, w int, x, y value.Value) value.Value {
 	b := g.cur
 	if d == types.Bool {
@@ -286,10 +287,17 @@ func (g *gen) minMax(op scalar.Op, d types.DType, w int, x, y value.Value) value
 		}
 		return b.NewSelect(b.NewICmp(p, y, x), y, x)
 	}
-	if op == scalar.Max {
-		return g.call("llvm.maximum", x.Type(), x, y)
+	low, high, negative := x, y, x
+	if op == scalar.Min {
+		low, high, negative = y, x, y
 	}
-	return g.call("llvm.minimum", x.Type(), x, y)
+	it := regDType(d)
+	bits := b.NewBitCast(negative, vec(intType(it.Bits()), w))
+	sign := b.NewICmp(enum.IPredSLT, bits, g.k(ci(intType(it.Bits()), 0), w))
+	beyond := b.NewFCmp(enum.FPredOLT, low, high)
+	zero := b.NewAnd(b.NewFCmp(enum.FPredOEQ, x, y), sign)
+	take := b.NewOr(b.NewOr(beyond, zero), b.NewFCmp(enum.FPredUNO, y, y))
+	return b.NewSelect(take, y, x)
 }
 
 // mulHi computes in the double width.

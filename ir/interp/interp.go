@@ -228,7 +228,8 @@ func (f *frame) Call(op *ir.Op, callee string, dims []int64, args []*ir.Array) (
 	}
 	if c.recursive {
 		if f.depth >= abi.MaxCallDepth {
-			return nil, f.Fail(op, scalar.CheckRecursion)
+			// the place is the function, not the call: machine code counts where a function begins
+			return nil, &RuntimeError{Span: g.Span, Kind: scalar.CheckRecursion, Message: message(scalar.CheckRecursion, op, nil)}
 		}
 		f.depth++
 		defer func() { f.depth-- }()

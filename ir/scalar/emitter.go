@@ -147,7 +147,12 @@ func (e Emitter) Check(kind CheckKind, ok Ref, details ...Ref) {
 }
 
 // IntBits returns the bits of n as a t: wrapped for integers, rounded once for floats, n != 0 for bool.
-func IntBits(t types.DType, n int64) uint64 { return EvalInstr(Cast, t, types.I64, uint64(n)) }
+func IntBits(t types.DType, n int64) uint64 {
+	if t.IsInt() {
+		return uint64(n) & (1<<(t.Bits()-1)<<1 - 1)
+	}
+	return EvalInstr(Cast, t, types.I64, uint64(n))
+}
 
 // FloatBits returns the bits of x rounded to the float type t.
 func FloatBits(t types.DType, x float64) uint64 {

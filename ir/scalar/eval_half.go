@@ -4,8 +4,8 @@ import "healc/lang/types"
 
 // halfKernel returns the kernel of op on f16 or bf16, or nil: the operands become f32, which is exact,
 // the f32 operation runs, and its result is rounded once more to t. So every operation rounds as one
-// in f32 and then as one to t. For add, sub, mul, div and sqrt on f16 and bf16 that equals a single
-// rounding, because 24 >= 2*11+2 bits; Fma is the f32 Fma rounded to t, on every back end. (Source:
+// in f32 and then as one to t. For add, sub, mul, div and sqrt that equals a single rounding where
+// the result is normal, because 24 >= 2*11+2 bits; Fma is the f32 Fma rounded to t, on every back end. (Source:
 // Figueroa, "When is double rounding innocuous?", 1995.)
 func halfKernel(op Op, t types.DType) kernel {
 	switch op {

@@ -27,8 +27,9 @@ var (
 
 // sinCos32 works in f64: f32 has too few bits for an argument reduction that leaves 1 ulp.
 //
-// |x|/(2 pi) is taken modulo 1 chunk by chunk. Every product and every whole part removed is exact. The rest in turns is n/2 + f with |f| <= 1/4, and the sine of f turns is
-// odd in f and changes its sign with every half turn. The cosine starts a quarter turn further.
+// |x|/(2 pi) is taken modulo 1 chunk by chunk; every product and every whole part removed is exact. The rest in
+// turns is n/2 + f with |f| <= 1/4. The sine of f turns is odd in f and changes its sign with every half turn,
+// and the cosine starts a quarter turn further.
 func sinCos32(e Emitter, x Ref, cosine bool) Ref {
 	t := types.F64
 	ax := e.Abs(e.Cast(t, x))

@@ -67,6 +67,7 @@ type Launch struct {
 	Kernel string
 	Args   []int  // buffers, in the order of the kernel's parameters
 	Outer  Extent // of the outermost parallel axis; 1 when there is none
+	Align  int64  // parts of the axis should start at multiples of this: the vector width; 0 is 1
 	Work   int64  // scalar operations per index of the outer axis, an estimate for the thread pool (0: unknown)
 }
 

@@ -16,6 +16,7 @@ import (
 var (
 	first = flag.Uint64("random.seed", 0, "the first seed; 0 is a new one every day")
 	count = flag.Int("random.n", 2400, "how many programs")
+	cpu   = flag.String("random.cpu", "", "the processor to make code for, in LLVM's words; every fourth program is made for a plain one when this is empty")
 )
 
 // TestRandomPrograms compares the interpreter with the CPU, bit for bit, on random programs. HEAL_RANDOM
@@ -56,12 +57,12 @@ func TestRandomPrograms(t *testing.T) {
 				for k, v := range mine {
 					used[k] += v
 				}
-				if msg == stopped {
+				if msg == Stopped {
 					stops++
 				} else if msg != "" {
 					if bad++; bad <= 5 {
 						mu.Unlock()
-						small := Shrink(p, func(q *Program) bool { m := check(t, q, 1); return m != "" && m != stopped })
+						small := Shrink(p, func(q *Program) bool { m := check(t, q, 1); return m != "" && m != Stopped })
 						mu.Lock()
 						t.Errorf("program %d: %s\nrun it with: go test ./tests/random -random.seed=%d -random.n=1\n%s\nsmallest: %s", s, msg, s, check(t, small, 1), small)
 					}
@@ -94,13 +95,15 @@ func TestRandomPrograms(t *testing.T) {
 	}
 }
 
-const stopped = "both stopped"
-
 func check(t *testing.T, p *Program, threads int) string {
 	if err := ir.Verify(p.IR); err != nil {
 		return "the generator made an invalid program: " + err.Error()
 	}
-	return Check(p, threads)
+	target := *cpu
+	if target == "" && p.Seed%4 == 0 && runtime.GOARCH == "amd64" {
+		target = []string{"x86-64", "x86-64-v3"}[p.Seed/4%2] // without and with AVX2
+	}
+	return Check(p, threads, target)
 }
 
 // TestSameSeedSameProgram: a seed in a report must give the program that failed.

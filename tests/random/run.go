@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"healc"
+	"healc/codegen"
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
@@ -110,18 +111,25 @@ func isNaN(d types.DType, b uint64) bool {
 	return false
 }
 
-// Check runs p on the interpreter and on the CPU and says how they differ, "" when they agree.
-func Check(p *Program, threads int) string {
+// Stopped is what Check says of a program that stops with a run-time error on both backends.
+const Stopped = "both stopped"
+
+// Check runs p on the interpreter and on a CPU, "" for this machine's, and says how they differ; "" when
+// they agree.
+func Check(p *Program, threads int, cpu string) string {
 	want, err := Run(p, heal.Options{Backend: heal.Interp})
 	if err != nil {
 		return "interpreter: " + err.Error()
 	}
-	got, err := Run(p, heal.Options{Backend: heal.CPU, Threads: threads})
+	got, err := Run(p, heal.Options{Backend: heal.CPU, Threads: threads, Target: codegen.Target{CPU: cpu}})
 	if err != nil {
 		return "cpu: " + err.Error()
 	}
 	if d := Diff(want, got); d != "" {
 		return "interpreter and cpu differ: " + d
+	}
+	if want.Failed != "" {
+		return Stopped
 	}
 	return ""
 }
