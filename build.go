@@ -115,7 +115,7 @@ func (m *Module) build(entry string, bind map[string]int64, args []*runtime.Tens
 		var b *passes.BindError
 		if errors.As(err, &b) {
 			p := b.Span.Pos()
-			return nil, &runtime.RuntimeError{Site: abi.Site{File: p.File, Line: p.Line, Col: p.Col, Text: b.Span.File.Line(p.Line)}, Message: b.Message}
+			return nil, &runtime.RuntimeError{Site: abi.Site{File: p.File, Line: p.Line, Col: p.Col, Text: b.Span.File.Line(p.Line)}, Message: b.Error()}
 		}
 		return nil, err
 	}

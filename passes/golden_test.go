@@ -42,14 +42,23 @@ func TestGolden(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no archives: %v", err)
 	}
+	var remarks string
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(strings.TrimPrefix(file, "testdata/"), ".txtar"), func(t *testing.T) {
-			golden(t, file)
+			remarks += golden(t, file)
 		})
+	}
+	for def, list := range rules {
+		for _, r := range list {
+			if !strings.Contains(remarks, ": "+r.name+"\n") {
+				t.Errorf("no archive shows the rule %q, which %s has", r.name, def.Name)
+			}
+		}
 	}
 }
 
-func golden(t *testing.T, file string) {
+// golden checks one archive and returns all remarks.
+func golden(t *testing.T, file string) string {
 	ar, err := txtar.ParseFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -110,6 +119,7 @@ func golden(t *testing.T, file string) {
 			sameMeaning(t, rng, in, out, f.Name, dims)
 		}
 	}
+	return remarks.String()
 }
 
 // sameMeaning interprets one function of both modules on the same random arguments.

@@ -58,7 +58,7 @@ func (e *UnknownFuncError) Error() string { return fmt.Sprintf("there is no func
 
 // maxInlinedOps bounds the size of one function after inlining: forty functions that each call the next
 // one twice would be 2^40 operations. A program that is written out by hand stays far below.
-const maxInlinedOps = 1 << 18
+const maxInlinedOps = 1 << 17
 
 // A TooLargeError says that a function with everything it calls is more code than the compiler takes.
 type TooLargeError struct{ Func string }

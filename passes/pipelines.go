@@ -7,8 +7,8 @@ import (
 	"healc/passes/fusion"
 )
 
-// All lists every pass that `healc opt` can name. Those of them that need to know the entry work on all
-// functions here.
+// All lists every pass that `healc opt` can name. Inline works on all functions here, as no entry is known;
+// specialize, which needs one and the values to bind, is in Standard only.
 func All() []Pass {
 	return []Pass{inlinePass(""), expandPass, canonicalizePass, csePass, dcePass, fusePass}
 }

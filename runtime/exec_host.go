@@ -52,7 +52,7 @@ func (r *run) host(fr *frame, h *abi.HostCall) error {
 		if _, ok := err.(*RuntimeError); ok {
 			return err
 		}
-		return &RuntimeError{Site: r.site(h.Site), Message: h.Name + ": " + err.Error(), Err: err}
+		return &RuntimeError{Site: r.site(h.Site), Message: err.Error(), Err: err}
 	}
 	return nil
 }

@@ -209,7 +209,9 @@ type Cast struct {
 	Type TypeExpr
 }
 
-// Call is `f[generics](args)`. Fun is a Name, a Member or a Lambda in parentheses.
+// Call is `f[generics](args)`. Fun is a Name, a Member, a Lambda, which was in parentheses, or any other
+// expression, as in `grad(f)(x)`. Generics stand only after a Name or a Member: `a[i](x)` with these on
+// the left is always a Call with Generics.
 type Call struct {
 	At
 	Fun      Expr
@@ -231,10 +233,14 @@ type Index struct {
 }
 
 // Reduce is a prefix reduction: `+/(v)`, `+/[axis=1, keep](v)`, `max/v`, `f/init/v`, `(|a, x| e)/v`.
+//
+// The parser tells `max/v` from a division: a name that is not bound as a value (parameter, shape
+// parameter, let, lambda parameter, match pattern, const of the file) directly before `/` is a Fun.
+// A Member before `/` is always a division. See the package comment of lang/parser.
 type Reduce struct {
 	At
 	Op   string // "+", "-", "*", "/", "&&", "||", or "" when Fun is set
-	Fun  Expr   // a Name, a Member or a Lambda
+	Fun  Expr   // a Name or a Lambda
 	Init Expr   // or nil
 	Axis Expr   // an integer expression or a Tuple of them, or nil
 	Keep bool

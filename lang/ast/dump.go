@@ -21,8 +21,49 @@ func Dump(n Node) string {
 	return b.String()
 }
 
-// Equal reports whether the trees are the same, spans and comments aside.
-func Equal(a, b Node) bool { return Dump(a) == Dump(b) }
+// Equal reports whether the trees are the same, spans and comments aside: whether Dump prints the same.
+func Equal(a, b Node) bool { return equal(reflect.ValueOf(a), reflect.ValueOf(b)) }
+
+func equal(a, b reflect.Value) bool {
+	for a.Kind() == reflect.Pointer || a.Kind() == reflect.Interface {
+		if a.Kind() != b.Kind() || a.IsNil() || b.IsNil() {
+			return a.Kind() == b.Kind() && a.IsNil() && b.IsNil()
+		}
+		a, b = a.Elem(), b.Elem()
+	}
+	if a.Type() != b.Type() {
+		return false
+	}
+	switch a.Kind() {
+	case reflect.Struct:
+		for i := range a.NumField() {
+			if !silent(a.Type().Field(i).Name) && !equal(a.Field(i), b.Field(i)) {
+				return false
+			}
+		}
+		return true
+	case reflect.Slice:
+		if a.Len() != b.Len() {
+			return false
+		}
+		for i := range a.Len() {
+			if !equal(a.Index(i), b.Index(i)) {
+				return false
+			}
+		}
+		return true
+	}
+	return a.Equal(b)
+}
+
+// silent reports whether the field holds places or comments.
+func silent(field string) bool {
+	switch field {
+	case "At", "Source", "Comments", "OpLoc":
+		return true
+	}
+	return false
+}
 
 var kindNames = [...]string{"Int", "Float", "Bool", "Char", "String"}
 
@@ -44,7 +85,7 @@ func dump(b *strings.Builder, indent, label string, v reflect.Value) {
 	var children []int
 	for i := range t.NumField() {
 		f, x := t.Field(i), v.Field(i)
-		if f.Name == "At" || f.Name == "Source" || f.Name == "Comments" || f.Name == "OpLoc" {
+		if silent(f.Name) {
 			continue
 		}
 		if x.Kind() == reflect.Pointer && !x.IsNil() && x.Type().Elem() == identType {

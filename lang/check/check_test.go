@@ -252,3 +252,12 @@ func show(a *ir.Array) string {
 	i := strings.LastIndex(text, ": ")
 	return text[i+2:] + " " + text[:i]
 }
+
+// TestOperationExamples types the example of every operation of the table.
+func TestOperationExamples(t *testing.T) {
+	for _, x := range ir.Examples() {
+		if p, errs := compile(t, x.Program()); len(errs.Items) > 0 || p.Func("example") == nil {
+			t.Errorf("%s: %s\n%v", x.Op.Name, x.Expr, errs)
+		}
+	}
+}

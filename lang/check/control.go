@@ -248,11 +248,8 @@ func (c *checker) functionBlock(b *ast.Block, result types.Type) Expr {
 	out := wrap(bs, value)
 	for i := len(levels) - 1; i >= 0; i-- {
 		l := levels[i]
-		if !types.Equal(out.Type(), l.then.Type()) {
-			if !types.Equal(out.Type(), result) {
-				return out // the caller reports that the body has the wrong type
-			}
-			return l.then
+		if !types.Equal(out.Type(), result) {
+			return out // the caller reports that the body has the wrong type
 		}
 		out = wrap(l.bs, c.ifOf(l.at, l.cond, l.then, out))
 	}
@@ -262,6 +259,10 @@ func (c *checker) functionBlock(b *ast.Block, result types.Type) Expr {
 // returned is the value of a return statement.
 func (c *checker) returned(r *ast.ReturnStmt, result types.Type) Expr {
 	if r.Value == nil {
+		if !types.Equal(result, types.Unit) {
+			c.errorf(diag.CodeResult, r.Loc, "%s returns %s, and this `return` has no value", quote(c.cur.name), result)
+			return bad(r.Loc)
+		}
 		return unit(r.Loc)
 	}
 	x := c.expr(r.Value, result)

@@ -2,4 +2,18 @@
 // (tree.go) or diagnostics. In the typed tree every decision is made: literals have their type,
 // broadcasts are explicit, operators and prelude functions are operations of the table. lang/irgen
 // then only writes it down.
+//
+// In: an *ast.File, also one that the parser repaired. Out: a *Program and the diagnostics E02xx (types and
+// shapes), E03xx (names and effects) and E05xx (what is not supported). A generic function is typed once,
+// with its shape parameters symbolic; each call binds them.
+//
+// Where things are: check.go walks the declarations; expr.go dispatches on expressions; literals.go has
+// the rules for literals without a suffix; operators.go, matmul.go, index.go, tabulate.go, reductions.go,
+// shapes.go, host.go and control.go type one family of expressions each; calls.go binds arguments and
+// shape parameters; builtins.go lists the functions of the language, the element-wise ones straight from
+// the table of operations; dims.go evaluates shape expressions; build.go makes nodes, asks the table for
+// their types and computes constants; report.go makes diagnostics.
+//
+// Every subtree is typed once, so the time is linear in the source. The package never executes a program,
+// and never changes the syntax tree.
 package check

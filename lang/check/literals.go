@@ -290,17 +290,15 @@ func floatBits(d types.DType, text string, neg bool) (uint64, bool) {
 	if err != nil {
 		return 0, false
 	}
-	// Rounding to f64 first may land on a value halfway between two f16, from either side. A neighbour
-	// of x on the side of the written value then rounds as the written value does.
-	for _, y := range []float64{math.Nextafter(x, math.Inf(-1)), math.Nextafter(x, math.Inf(1))} {
-		if scalar.FloatBits(d, y) == scalar.FloatBits(d, x) {
-			continue
-		}
+	// Rounding to f64 first may land exactly between two values of d and then round to the wrong one. So
+	// x is rounded to odd instead: of the two f64 around the written value the one whose last bit is 1,
+	// which is never such a middle. Below 1e-50 both types have only 0.
+	if math.Abs(x) > 1e-50 {
 		exact, ok := new(big.Rat).SetString(text)
-		rounded := new(big.Rat).SetFloat64(x)
-		if ok && rounded != nil && exact.Cmp(rounded) == new(big.Rat).SetFloat64(y).Cmp(rounded) {
-			x = y
-			break
+		if ok && math.Float64bits(x)&1 == 0 {
+			if s := exact.Cmp(new(big.Rat).SetFloat64(x)); s != 0 {
+				x = math.Nextafter(x, math.Inf(s))
+			}
 		}
 	}
 	bits := scalar.FloatBits(d, x)

@@ -93,31 +93,44 @@ func (w *weaver) funcDecl(d *ast.FuncDecl) {
 	w.body(d.Body)
 }
 
-// body prints what follows `=` or `=>`: in the next line where it does not fit, unless it is of a form
-// that breaks better inside.
+// body prints what follows `=` or `=>`: in the next line where it fits only there. What fits in
+// neither breaks inside if it is of a form that does so well, else before and inside.
 func (w *weaver) body(x ast.Expr) {
-	if hugs(x) {
+	switch {
+	case isStatementLike(x):
 		w.space()
 		w.expr(x)
-		return
+	case breaksInside(x) && !w.commentsAhead():
+		w.emit(opBody)
+		w.last = ""
+		w.expr(x)
+		w.emit(opBodyEnd)
+	default:
+		w.begin()
+		w.indent()
+		w.line(opLine)
+		w.chain(x, false)
+		w.emit(opDedent)
+		w.end()
 	}
-	w.begin()
-	w.indent()
-	w.line(opLine)
-	w.chain(x, false)
-	w.emit(opDedent)
-	w.end()
 }
 
-// hugs reports whether x breaks better inside than before it.
-func hugs(x ast.Expr) bool {
+// isStatementLike reports whether x always starts on the line of its `=`.
+func isStatementLike(x ast.Expr) bool {
+	switch x.(type) {
+	case *ast.Block, *ast.If, *ast.Match, *ast.Lambda:
+		return true
+	}
+	return false
+}
+
+// breaksInside reports whether x has brackets around most of it.
+func breaksInside(x ast.Expr) bool {
 	switch x := x.(type) {
-	case *ast.Block, *ast.If, *ast.Match, *ast.Array, *ast.Tuple, *ast.Call, *ast.Lambda:
+	case *ast.Array, *ast.Tuple, *ast.Call, *ast.Paren:
 		return true
 	case *ast.Reduce:
-		return hugs(x.X)
-	case *ast.Paren:
-		return true
+		return breaksInside(x.X)
 	}
 	return false
 }

@@ -82,3 +82,18 @@ func TestErrors(t *testing.T) {
 		t.Errorf("a file that does not parse gave %q and %v", text, list.Items)
 	}
 }
+
+// TestLarge formats the deepest and longest expressions that parse, and a long file.
+func TestLarge(t *testing.T) {
+	rep := strings.Repeat
+	for name, text := range map[string]string{
+		"deep":    "fn f() = " + rep("(", 900) + "1" + rep(")", 900),
+		"blocks":  "fn f() = " + rep("{ a; ", 450) + "1" + rep("}", 450),
+		"chain":   "fn f() = 1" + rep(" + a_name * 2", 4900),
+		"else if": "fn f() = " + rep("if a {1} else ", 4900) + "{1}",
+		"array":   "fn f() = [" + rep("1.5, ", 50000) + "]",
+		"file":    rep("fn f(x: f32) -> f32 = x + 1.0 # one\n\n", 5000),
+	} {
+		t.Run(name, func(t *testing.T) { formatted(t, text) })
+	}
+}

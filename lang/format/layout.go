@@ -23,6 +23,8 @@ const (
 	opBlank          // a new line and an empty one before it; breaks all groups around it
 	opBegin          // starts a group
 	opEnd
+	opBody // starts a group after a blank; in the next line, indented, if it fits only there
+	opBodyEnd
 	opIndent
 	opDedent
 )
@@ -37,7 +39,7 @@ type measures struct {
 	flat []int // columns of the pieces before each, when nothing is broken
 	hard []int // new lines that are certain before each
 	tail []int // columns from each to the next place where a line may break
-	end  []int // of each group, its end
+	end  []int // of each group and body, its end
 }
 
 func measure(ops []op) measures {
@@ -56,7 +58,10 @@ func measure(ops []op) measures {
 			m.hard[i+1]++
 		case opBegin:
 			open = append(open, i)
-		case opEnd:
+		case opBody:
+			m.flat[i+1]++
+			open = append(open, i)
+		case opEnd, opBodyEnd:
 			m.end[open[len(open)-1]] = i
 			open = open[:len(open)-1]
 		}
@@ -68,7 +73,7 @@ func measure(ops []op) measures {
 			if m.tail[i] = utf8.RuneCountInString(line); !more {
 				m.tail[i] += m.tail[i+1]
 			}
-		case opLine, opSoft, opFill, opHard, opBlank:
+		case opLine, opSoft, opFill, opHard, opBlank, opBody:
 			m.tail[i] = 0
 		default:
 			m.tail[i] = m.tail[i+1]
@@ -84,6 +89,7 @@ func render(ops []op) string {
 	column, indent := 0, 0
 	blank := false        // a blank that stands only if something follows on the line
 	flat := []bool{false} // whether the groups around stand on one line
+	var moved []bool      // whether the bodies around stand in the next line
 	newline := func(lines string) {
 		if b.Len() > 0 {
 			b.WriteString(lines)
@@ -144,6 +150,21 @@ func render(ops []op) string {
 			}
 			fits := m.hard[e] == m.hard[i] && column+m.flat[e]-m.flat[i]+m.tail[e] <= lineWidth
 			flat = append(flat, !broken || fits)
+		case opBody:
+			e := m.end[i]
+			width := m.flat[e] - m.flat[i+1] + m.tail[e]
+			next := broken && m.hard[e] == m.hard[i] && column+1+width > lineWidth && (indent+1)*indentWidth+width <= lineWidth
+			if moved = append(moved, next); next {
+				indent++
+				newline("\n")
+			} else {
+				text(" ")
+			}
+		case opBodyEnd:
+			if moved[len(moved)-1] {
+				indent--
+			}
+			moved = moved[:len(moved)-1]
 		case opEnd:
 			flat = flat[:len(flat)-1]
 		case opIndent:

@@ -98,7 +98,7 @@ func TestBroken(t *testing.T) {
 	n := 0
 	for _, s := range seeds(t) {
 		check(t, s)
-		step := max(1, len(s)/60)
+		step := max(1, len(s)/30)
 		if testing.Short() {
 			step *= 5
 		}

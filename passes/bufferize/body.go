@@ -239,7 +239,7 @@ func (b *body) let(in scalar.Instr) kernel.Ref {
 	s := b.stack[d]
 	r := b.define(in.Type, s)
 	info := &b.refs[r]
-	info.in, info.let = in, true
+	info.in, info.let, info.risky = in, true, b.anyRisky(in.Args[:]...)
 	s.values[in] = r
 	b.add(s, &kernel.Let{ID: r, In: in}, in.Args[:]...)
 	b.infer(r, in)
@@ -264,11 +264,13 @@ func (b *body) check(in scalar.Instr) {
 	}
 	d := max(b.depthOf(in.Args[:]...), b.armDepth(), b.sureDepth())
 	if scalar.CheckKind(in.Imm) == scalar.CheckIndex && in.Args[1] != scalar.None {
-		b.refs[in.Args[1]].risky = true
+		b.markRisky(in.Args[1])
 	}
-	if _, there := lookup(b, d, func(s *scope) map[scalar.Instr]kernel.Ref { return s.values }, in); there {
-		b.checkDepth = max(b.checkDepth, d)
-		return
+	for i := d; i >= 0; i-- {
+		if _, there := b.stack[i].values[in]; there {
+			b.checkDepth = max(b.checkDepth, i)
+			return
+		}
 	}
 	s := b.stack[d]
 	s.values[in] = scalar.None
@@ -278,15 +280,22 @@ func (b *body) check(in scalar.Instr) {
 	b.add(s, &kernel.Let{ID: scalar.None, In: in, Site: b.unit.site(scalar.CheckKind(in.Imm), b.op)}, in.Args[:]...)
 }
 
-// isRisky reports that r was computed from an index whose check runs with the program.
-func (b *body) isRisky(r kernel.Ref) bool {
-	info := &b.refs[r]
-	if info.risky || !info.let || !b.types[r].IsInt() {
-		return info.risky
+// markRisky notes that the check of index r runs with the program, for r and all that is computed from it.
+func (b *body) markRisky(r kernel.Ref) {
+	if b.refs[r].risky {
+		return
 	}
-	for _, a := range info.in.Args {
-		if a != scalar.None && b.isRisky(a) {
-			info.risky = true
+	b.refs[r].risky = true
+	for i := int(r) + 1; i < len(b.refs); i++ { // operands are defined first
+		info := &b.refs[i]
+		info.risky = info.risky || info.let && b.anyRisky(info.in.Args[:]...)
+	}
+}
+
+// anyRisky reports that one of refs was computed from an index whose check runs with the program.
+func (b *body) anyRisky(refs ...kernel.Ref) bool {
+	for _, r := range refs {
+		if r != scalar.None && b.refs[r].risky {
 			return true
 		}
 	}
@@ -366,9 +375,8 @@ func (b *body) axis(kind scopeKind, begin int64, extent types.Dim, div int64) ke
 // load reads one element of a view.
 func (b *body) load(w abi.View, t types.DType, at []kernel.Ref) kernel.Ref {
 	p := b.param(w.Buffer, false)
-	risky := false
+	risky := b.anyRisky(at...)
 	for k, r := range at {
-		risky = risky || b.isRisky(r)
 		if c, ok := b.refs[r].form.constant(); ok { // a fixed index may be one of no elements
 			room, err := w.Shape[k].Sub(c)
 			if err == nil {

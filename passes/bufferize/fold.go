@@ -60,7 +60,7 @@ func (b *body) simplify(in scalar.Instr) (kernel.Ref, bool) {
 		return 0, false
 	}
 	if f, _, _ := b.arithmetic(in); f != nil {
-		return b.fromForm(f, b.isRisky(x) || b.isRisky(y))
+		return b.fromForm(f, b.anyRisky(x, y))
 	}
 	return 0, false
 }
@@ -119,7 +119,7 @@ func (b *body) simplifyCast(in scalar.Instr) (kernel.Ref, bool) {
 		}
 	}
 	if to == types.I64 && info.exact && info.form != nil {
-		return b.fromForm(info.form, b.isRisky(x))
+		return b.fromForm(info.form, b.anyRisky(x))
 	}
 	return 0, false
 }
@@ -127,7 +127,9 @@ func (b *body) simplifyCast(in scalar.Instr) (kernel.Ref, bool) {
 // fromForm finds a scalar whose form is just a variable or a constant.
 func (b *body) fromForm(f *form, risky bool) (kernel.Ref, bool) {
 	if v, ok := f.single(); ok {
-		b.refs[v].risky = b.refs[v].risky || risky
+		if risky {
+			b.markRisky(v)
+		}
 		return v, true
 	}
 	if c, ok := f.constant(); ok {
@@ -157,7 +159,9 @@ func (b *body) emitForm(f *form, risky bool) kernel.Ref {
 	if !f.off.IsConst(0) {
 		sum = e.Add(sum, b.Extent(f.off))
 	}
-	b.refs[sum].risky = b.refs[sum].risky || risky
+	if risky {
+		b.markRisky(sum)
+	}
 	return sum
 }
 
@@ -356,23 +360,16 @@ func (b *body) simplifyCompare(in scalar.Instr) (kernel.Ref, bool) {
 
 func (b *body) simplifyExtreme(in scalar.Instr) (kernel.Ref, bool) {
 	x, y := in.Args[0], in.Args[1]
-	if in.Op == scalar.Max {
-		x, y = y, x
-	}
+	small, large := scalar.None, scalar.None
 	if le, known := b.less(x, y, 1); known && le {
-		return in.Args[0:2][boolInt(in.Op == scalar.Max)], true
+		small, large = x, y
+	} else if le, known := b.less(y, x, 1); known && le {
+		small, large = y, x
 	}
-	if le, known := b.less(y, x, 1); known && le {
-		return in.Args[0:2][boolInt(in.Op == scalar.Min)], true
+	if in.Op == scalar.Max {
+		return large, large != scalar.None
 	}
-	return 0, false
-}
-
-func boolInt(x bool) int {
-	if x {
-		return 1
-	}
-	return 0
+	return small, small != scalar.None
 }
 
 // simplifyDivide divides an affine form by a dim: terms that the dim divides make up the quotient, when
@@ -397,7 +394,7 @@ func (b *body) simplifyDivide(in scalar.Instr) (kernel.Ref, bool) {
 			if in.Op == scalar.Rem {
 				f = rest
 			}
-			return b.E().Cast(in.Type, b.emitForm(f, b.isRisky(x))), true
+			return b.E().Cast(in.Type, b.emitForm(f, b.anyRisky(x))), true
 		}
 	}
 	if in.Type != types.I64 {

@@ -2,6 +2,7 @@ package bufferize
 
 import (
 	"fmt"
+	"slices"
 
 	"healc/ir"
 	"healc/ir/kernel"
@@ -18,8 +19,8 @@ func extentOf(d types.Dim, div int64) abi.Extent {
 }
 
 // place ends a compound statement that reads refs and whose blocks are the closed scopes: it goes to the
-// outermost scope where all that it reads is visible (Note [Placement]).
-func (b *body) place(refs []kernel.Ref, closed ...*scope) *scope {
+// outermost scope at depth least or below where all that it reads is visible (Note [Placement]).
+func (b *body) place(least int, refs []kernel.Ref, closed ...*scope) *scope {
 	limit := closed[0].depth
 	var needs depthSet
 	needs.addAll(b.depths(refs...), limit)
@@ -28,7 +29,7 @@ func (b *body) place(refs []kernel.Ref, closed ...*scope) *scope {
 		needs.addAll(s.needs, limit)
 		checks = checks || s.checks
 	}
-	d := max(needs.below(limit), b.armDepth())
+	d := max(least, needs.below(limit), b.armDepth())
 	if checks {
 		d = max(d, b.sureDepth())
 	}
@@ -103,13 +104,13 @@ func (b *body) ifMany(cond kernel.Ref, ts []types.DType, then, els func() []kern
 	if speculative(t.block) && speculative(f.block) && len(t.block.Stmts)+len(f.block.Stmts) <= selectLimit {
 		return b.selectArms(cond, t, f, thenVals, elseVals)
 	}
-	s := b.place(append(append([]kernel.Ref{cond}, thenVals...), elseVals...), t, f)
-	st := &kernel.If{Cond: cond, Then: t.block, Else: f.block, ThenVals: thenVals, ElseVals: elseVals}
+	s := b.place(0, append(append([]kernel.Ref{cond}, thenVals...), elseVals...), t, f)
+	st := &kernel.If{Cond: cond, Then: t.block, Else: f.block, ThenVals: slices.Clone(thenVals), ElseVals: slices.Clone(elseVals)}
 	for _, t := range ts {
 		st.IDs = append(st.IDs, b.define(t, s))
 	}
 	b.add(s, st)
-	return st.IDs
+	return slices.Clone(st.IDs)
 }
 
 // speculative reports that a block has only instructions that may run whether they are needed or not.
@@ -207,7 +208,11 @@ func (b *body) reduce(kind ir.ReduceKind, t types.DType, order kernel.Order, ext
 	st := &kernel.Reduce{Kind: kind, Type: t, Order: order, Val: val, Chunk: chunk}
 	inner := b.flatten(scopes, &st.Axes)
 	st.Body = inner.block
-	s := b.place([]kernel.Ref{val, chunk}, inner)
+	least := 0
+	if _, ok := kind.Identity(t); !ok && maybeEmpty(extents) {
+		least = b.guardDepth() // below the check that there are elements
+	}
+	s := b.place(least, []kernel.Ref{val, chunk}, inner)
 	if position {
 		t = types.I64
 	}
@@ -217,6 +222,16 @@ func (b *body) reduce(kind ir.ReduceKind, t types.DType, order kernel.Order, ext
 	}
 	b.add(s, st)
 	return st.ID
+}
+
+// maybeEmpty reports that one of the extents may be 0.
+func maybeEmpty(extents []types.Dim) bool {
+	for _, d := range extents {
+		if less, err := d.Sub(types.Lit(1)); err != nil || !nonNegative(less) {
+			return true
+		}
+	}
+	return false
 }
 
 // flatten closes the scopes of the axes of one reduction and joins their blocks: a reduction has a single
@@ -302,17 +317,17 @@ func (b *body) loop(extent types.Dim, begin int64, init []kernel.Ref, f func(i k
 		return init
 	}
 	i := b.axis(loopScope, begin, extent, 1)
-	st := &kernel.Loop{Axis: b.top().axis, Init: init}
+	st := &kernel.Loop{Axis: b.top().axis, Init: slices.Clone(init)}
 	for _, r := range init {
 		st.Vars = append(st.Vars, b.define(b.types[r], b.top()))
 	}
-	st.Next = f(i, st.Vars)
+	st.Next = slices.Clone(f(i, slices.Clone(st.Vars)))
 	in := b.close()
 	st.Body = in.block
-	s := b.place(append(append([]kernel.Ref{}, init...), st.Next...), in)
+	s := b.place(0, append(append([]kernel.Ref{}, init...), st.Next...), in)
 	for _, r := range init {
 		st.IDs = append(st.IDs, b.define(b.types[r], s))
 	}
 	b.add(s, st)
-	return st.IDs
+	return slices.Clone(st.IDs)
 }

@@ -275,7 +275,7 @@ func (fn *function) call(op *ir.Op) {
 		}
 		index = fn.u.function(f, name, nil)
 	}
-	c := &abi.Call{Func: index, Site: fn.u.siteAt(scalar.CheckRecursion.String(), siteKey{scalar.CheckRecursion, op.Span, op.Str("callee")})}
+	c := &abi.Call{Func: index, Site: fn.u.siteAt(scalar.CheckRecursion.String(), siteKey{scalar.CheckRecursion, fn.u.src.Func(op.Str("callee")).Span, op.Str("callee")})}
 	for _, a := range op.Args {
 		w := fn.buffered(a)
 		if !fn.isWhole(w) && a.Type.Elem != types.String { // the callee's parameters are row-major

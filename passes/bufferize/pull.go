@@ -2,6 +2,7 @@ package bufferize
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"healc/ir"
@@ -245,7 +246,7 @@ func (b *body) Call(op *ir.Op, callee string, args []kernel.Ref, result int) ker
 	name := b.unit.scalarFunc(op, callee)
 	d := max(b.depthOf(args...), b.armDepth(), b.sureDepth())
 	s := b.stack[d]
-	st := &kernel.Call{Func: name, Args: args}
+	st := &kernel.Call{Func: name, Args: slices.Clone(args)}
 	for _, r := range op.Results {
 		st.IDs = append(st.IDs, b.define(r.Type.Elem, s))
 	}

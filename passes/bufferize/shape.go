@@ -277,7 +277,6 @@ func tidy(k *kernel.Kernel, buffers []int) []int {
 	u := usesOf(k.Body)
 	k.Axes = u.mergeAxes(k.Axes)
 	u.mergeIn(k.Body)
-	println(k.String())
 	number := numbering{old: k.Types, now: map[kernel.Ref]kernel.Ref{}}
 	for i := range k.Axes {
 		number.define(&k.Axes[i].Var)

@@ -57,7 +57,7 @@ func (fn *function) splitReductions(n nest) map[*ir.Op]*splitReduce {
 	groups := map[string][]*splitReduce{}
 	var order []string
 	for _, op := range n.block.Ops {
-		if op.Def.Class != ir.Reduce || !simpleOperand(op.Args[0], n.block) {
+		if op.Def.Class != ir.Reduce || len(op.ReducedAxes()) == 0 || !simpleOperand(op.Args[0], n.block) {
 			continue
 		}
 		s := fn.probe(n, op)

@@ -36,17 +36,14 @@ func (p *planner) groups() ([]*group, map[*ir.Op]*group) {
 		}
 		g := &group{
 			roots: []*ir.Op{op}, epoch: p.epoch[i], reads: map[*ir.Value]bool{}, deps: map[*ir.Op]bool{},
-			work: p.work[op], heavy: p.hasContract(op),
+			work: p.work[op],
 		}
-		for _, v := range p.order[op] {
-			g.read(v, p.reads[op][v])
-			if p.mine(v) && !isFree(v.Def) {
+		p.cone(g.roots, func(v *ir.Value) {
+			g.read(v, p.reads[op][v]) // false for what only dead code of a region reads
+			if p.mine(v) {
 				g.deps[v.Def] = true
 			}
-		}
-		for _, v := range p.viewBases(g) {
-			g.deps[v.Def] = true
-		}
+		}, func(in *ir.Op) { g.heavy = g.heavy || in.Def.Class == ir.Contract })
 		if h, why := p.join(all, of, g); h != nil {
 			p.remark("fused %s into %s: %s", p.name(op.Results[0]), p.name(h.roots[0].Results[0]), why)
 			h.merge(g)
@@ -78,20 +75,6 @@ func (g *group) merge(h *group) {
 	}
 	g.work += h.work
 	g.heavy = g.heavy || h.heavy
-}
-
-// viewBases lists what lies under the views that a kernel reads from outside.
-func (p *planner) viewBases(g *group) []*ir.Value {
-	var out []*ir.Value
-	for _, v := range g.order {
-		for p.mine(v) && v.Def.Def.Traits.Has(ir.View) && !p.mat[v.Def] {
-			v = v.Def.Args[0]
-			if p.mine(v) && !isFree(v.Def) {
-				out = append(out, v)
-			}
-		}
-	}
-	return out
 }
 
 // join finds an earlier kernel for g, and says why.
@@ -193,13 +176,6 @@ func (p *planner) legal(h, g *group, of map[*ir.Op]*group) bool {
 		}
 	}
 	return true
-}
-
-// hasContract reports a matrix product in the kernel of op.
-func (p *planner) hasContract(op *ir.Op) bool {
-	found := false
-	p.cone([]*ir.Op{op}, nil, func(in *ir.Op) { found = found || in.Def.Class == ir.Contract })
-	return found
 }
 
 // cone calls visit for every operation that a kernel with the given roots contains, once each, in no

@@ -23,7 +23,6 @@ type planner struct {
 	visits [][]*visit                    // of each operation, by kernels that read its results
 	wanted [][]int                       // which result, parallel to visits
 	reads  map[*ir.Op]map[*ir.Value]bool // kernel root to what it reads from memory; true: at its own index
-	order  map[*ir.Op][]*ir.Value        // the same, in order of reading
 	trace  tracer
 }
 
@@ -43,7 +42,7 @@ func newPlanner(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remar
 	p := &planner{
 		m: m, block: block, names: names, remark: remark,
 		index: map[*ir.Op]int{}, mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
-		reads: map[*ir.Op]map[*ir.Value]bool{}, order: map[*ir.Op][]*ir.Value{},
+		reads: map[*ir.Op]map[*ir.Value]bool{},
 	}
 	n := len(block.Ops)
 	p.epoch, p.host = make([]int, n), make([]bool, n)
@@ -199,7 +198,7 @@ func (p *planner) decide(final bool) {
 			}
 			covered[i] = p.epoch[i]
 			p.visits[i], p.wanted[i] = nil, nil
-			p.reads[op], p.order[op] = map[*ir.Value]bool{}, nil
+			p.reads[op] = map[*ir.Value]bool{}
 			for k, r := range op.Results {
 				p.visits[i], p.wanted[i] = append(p.visits[i], rootVisit(op, r)), append(p.wanted[i], k)
 			}
@@ -260,13 +259,8 @@ func (p *planner) fromMemory(x *ir.Value, at *visit) {
 	if reads == nil {
 		return
 	}
-	same := aligned(x, at)
-	if was, there := reads[x]; there {
-		reads[x] = was && same
-		return
-	}
-	reads[x] = same
-	p.order[at.root] = append(p.order[at.root], x)
+	was, there := reads[x]
+	reads[x] = aligned(x, at) && (was || !there)
 }
 
 // aligned reports that the kernel reads x at its own index.

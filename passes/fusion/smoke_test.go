@@ -25,14 +25,16 @@ func TestSmoke(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Log(m)
-	k, err := bufferize.Lower(m, m.Funcs[0].Name, bufferize.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var b bytes.Buffer
-	kernel.Print(&b, k)
-	t.Log(b.String())
-	if err := kernel.Verify(k); err != nil {
-		t.Fatal(err)
+	for _, f := range m.Funcs {
+		k, err := bufferize.Lower(m, f.Name, bufferize.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		kernel.Print(&b, k)
+		t.Log(b.String())
+		if err := kernel.Verify(k); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

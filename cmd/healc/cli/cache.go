@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	heal "healc"
+	"healc/cmd/healc/driver"
+)
+
+func (a *app) cacheCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "cache",
+		Short: "Look after the cache of compiled code",
+		Long: "Compiled code is kept in the folder heal of the user's cache folder, or in HEAL_CACHE; HEAL_CACHE=off keeps none. The\n" +
+			"oldest programs go when there are more than 256 MiB.",
+		Args: a.noSuchCommand,
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	sub := func(name, short string, do func(*heal.Cache) error) {
+		c.AddCommand(&cobra.Command{Use: name, Short: short, Args: exactly(), RunE: func(*cobra.Command, []string) error {
+			cache := heal.DefaultCache()
+			if cache == nil {
+				return &driver.UsageError{Message: "there is no cache", Help: "HEAL_CACHE is off, or HOME is not set"}
+			}
+			return do(cache)
+		}})
+	}
+	sub("ls", "List the programs, oldest first", a.cacheList)
+	sub("rm", "Remove all programs", a.cacheRemove)
+	sub("verify", "Check every program, and remove those that are damaged", a.cacheVerify)
+	return c
+}
+
+func (a *app) cacheList(cache *heal.Cache) error {
+	sum := int64(0)
+	entries := cache.Entries()
+	for _, e := range entries {
+		sum += e.Bytes
+		fmt.Fprintf(a.out, "%s %9d %s\n", time.Unix(0, e.Used).Format("2006-01-02 15:04:05"), e.Bytes, cacheName(cache, e))
+	}
+	a.notef("%d programs, %d bytes in %s", len(entries), sum, cache.Dir)
+	return nil
+}
+
+func (a *app) cacheRemove(cache *heal.Cache) error {
+	entries := cache.Entries()
+	for _, e := range entries {
+		if err := os.Remove(e.Path); err != nil && !os.IsNotExist(err) {
+			return err
+		}
+	}
+	a.notef("removed %d programs from %s", len(entries), cache.Dir)
+	return nil
+}
+
+func (a *app) cacheVerify(cache *heal.Cache) error {
+	bad := 0
+	entries := cache.Entries()
+	for _, e := range entries {
+		if err := heal.VerifyEntry(e.Path); err != nil {
+			bad++
+			fmt.Fprintf(a.out, "damaged, removed: %s: %v\n", cacheName(cache, e), err)
+			if err := os.Remove(e.Path); err != nil && !os.IsNotExist(err) {
+				return err
+			}
+		}
+	}
+	a.notef("checked %d programs in %s, %d damaged", len(entries), cache.Dir, bad)
+	return nil
+}
+
+// cacheName is the path of an entry below the cache's folder.
+func cacheName(cache *heal.Cache, e heal.Entry) string {
+	if rel, err := filepath.Rel(cache.Dir, e.Path); err == nil {
+		return rel
+	}
+	return e.Path
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	heal "healc"
+	"healc/cmd/healc/driver"
+	"healc/lang/diag"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	asJSON := false
+	c := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Parse and type-check programs",
+		Long: "Parses and type-checks each FILE (- is standard input) and prints what is wrong with it. Prints nothing when all is\n" +
+			"well. With --json the diagnostics of all files are one JSON array on standard output.",
+		Args: atLeastOne("FILE"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			all := &diag.List{}
+			for _, name := range args {
+				file, err := a.source(name)
+				if err != nil {
+					return err
+				}
+				_, err = heal.Check(file)
+				var list *diag.List
+				if errors.As(err, &list) {
+					all.Items = append(all.Items, list.Items...)
+				} else if err != nil {
+					return err
+				}
+			}
+			if asJSON {
+				text, err := json.MarshalIndent(driver.JSONDiagnostics(all), "", "  ")
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(a.out, "%s\n", text)
+			} else {
+				a.diagnostics(all.Items)
+			}
+			if all.HasErrors() {
+				return exitCode(exitCompile)
+			}
+			return nil
+		},
+	}
+	c.Flags().BoolVar(&asJSON, "json", false, "print the diagnostics as JSON, for editors")
+	return c
+}

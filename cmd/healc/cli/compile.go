@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	heal "healc"
+	"healc/cmd/healc/driver"
+	"healc/codegen"
+)
+
+// compileFlags are the flags of `healc compile`.
+type compileFlags struct {
+	passFlags
+	output, emit, entry  string
+	target, cpu, gpuArch string
+	shape                []string
+}
+
+func (a *app) compileCommand() *cobra.Command {
+	var flags compileFlags
+	c := &cobra.Command{
+		Use:   "compile FILE --emit KIND",
+		Short: "Write down what a program becomes, from tokens to machine code",
+		Long: "Compiles the public functions of FILE (or main, or all of them; or the one of --entry) and writes what --emit names:\n\n" +
+			kindList() + "\n\nFunctions are compiled for any shape, except for the shape parameters given with --shape. HEAL_DUMP=fuse,cse or\n" +
+			"HEAL_DUMP=f:fuse prints the IR after passes, HEAL_DUMP=FOLDER writes it to files after every one. The passes are\n\n" + passList(),
+		Example: "  healc compile f.heal --emit kernels\n  healc compile f.heal --emit asm --shape N=1024 --cpu znver4 -o f.s\n  healc compile f.heal --print-after=fuse --remarks=fuse --time-passes",
+		Args:    exactly("FILE"),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.compile(args[0], &flags, c.Flags().Changed("gpu-arch"))
+		},
+	}
+	fs := c.Flags()
+	fs.StringVar(&flags.emit, "emit", "", "what to write: `KIND`")
+	fs.StringVarP(&flags.output, "output", "o", "", "the file to write, - for standard output (default: - for text, FILE.o for an object)")
+	fs.StringVar(&flags.entry, "entry", "", "the function to compile")
+	fs.StringVar(&flags.target, "target", "cpu", "cpu; gpu is not there yet")
+	fs.StringVar(&flags.cpu, "cpu", "", "LLVM's `NAME` of the processor to compile for, or generic (default: this machine's)")
+	fs.StringVar(&flags.gpuArch, "gpu-arch", "", "the GPU to compile for, sm_NN; not there yet")
+	fs.StringArrayVar(&flags.shape, "shape", nil, "`NAME=EXTENT`: compile for this value of a shape parameter")
+	flags.register(fs)
+	return c
+}
+
+func kindList() string {
+	var b strings.Builder
+	for _, k := range driver.Kinds() {
+		if k.Doc != "" {
+			fmt.Fprintf(&b, "  %-9s%s\n", k.Name, k.Doc)
+		}
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
+	switch {
+	case flags.target == "gpu" || gpuArch:
+		return driver.Unsupported("code for GPUs", "compile for --target cpu")
+	case flags.target != "cpu":
+		return &driver.UsageError{Message: "there is no target `" + flags.target + "`", Help: "the target is cpu"}
+	}
+	emit := flags.emit
+	if emit == "" && flags.stopAfter != "" {
+		emit = "ir"
+	}
+	var kind driver.Kind
+	switch {
+	case emit != "":
+		var err error
+		if kind, err = driver.FindKind(emit); err != nil {
+			return err
+		}
+	case !flags.any():
+		return driver.Unsupported("shared libraries, the default of `healc compile`", "say what to write: --emit kernels, asm, obj ...")
+	}
+	if flags.stopAfter != "" && emit != "ir" {
+		return &driver.UsageError{Message: "--stop-after leaves IR, so it goes with --emit ir", Help: "leave out --emit " + emit}
+	}
+	shape, err := driver.ParseShape(flags.shape)
+	if err != nil {
+		return err
+	}
+	file, err := a.source(path)
+	if err != nil {
+		return err
+	}
+	e := &driver.Emit{
+		File: file, Entry: flags.entry, Shape: shape,
+		Opts: heal.Options{
+			Target: codegen.Target{Kind: "cpu", CPU: flags.cpu},
+			Debug:  heal.Debug{Passes: flags.options(a.err)},
+		},
+		Loaded: func(m *heal.Module) { a.module = m },
+	}
+	if emit == "" {
+		return e.Passes()
+	}
+	output := flags.output
+	if output == "" {
+		output = "-"
+		if kind.Binary {
+			output = strings.TrimSuffix(filepath.Base(path), ".heal") + kind.Ext
+		}
+	}
+	if output == "-" {
+		return e.Write(kind, a.out)
+	}
+	// The file is written when all of it is there, so that an error leaves no half of it.
+	var text bytes.Buffer
+	if err := e.Write(kind, &text); err != nil {
+		return err
+	}
+	if err := os.WriteFile(output, text.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("cannot write the output: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	heal "healc"
+	"healc/cmd/healc/driver"
+	"healc/passes"
+)
+
+func (a *app) explainCommand() *cobra.Command {
+	var entry string
+	var shapes []string
+	c := &cobra.Command{
+		Use:   "explain FILE|CODE",
+		Short: "Show the kernels that a program becomes, or the page of an error code",
+		Long: "For a program: the kernels of its public functions (or main, or all; or the one of --entry), what was fused into each\n" +
+			"with its source lines, the bytes that it reads and writes, its operations, whether memory or arithmetic bounds it, and\n" +
+			"the buffers between kernels. For an error code such as E0203: what it means, with an example.",
+		Example: "  healc explain mlp.heal --entry layer --shape M=32\n  healc explain E0203",
+		Args:    exactly("FILE or an error code"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if driver.IsCode(args[0]) {
+				return driver.Page(a.out, args[0])
+			}
+			shape, err := driver.ParseShape(shapes)
+			if err != nil {
+				return err
+			}
+			file, err := a.source(args[0])
+			if err != nil {
+				return err
+			}
+			e := &driver.Emit{
+				File: file, Entry: entry, Shape: shape,
+				Opts:   heal.Options{Debug: heal.Debug{Passes: &passes.Options{VerifyEach: true, Dump: passes.DumpFromEnv(a.err), Out: a.err}}},
+				Loaded: func(m *heal.Module) { a.module = m },
+			}
+			return e.Explain(a.out)
+		},
+	}
+	c.Flags().StringVar(&entry, "entry", "", "the function to explain")
+	c.Flags().StringArrayVar(&shapes, "shape", nil, "`NAME=EXTENT`: the value of a shape parameter")
+	return c
+}

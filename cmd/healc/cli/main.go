@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	heal "healc"
+	"healc/cmd/healc/driver"
+	"healc/lang/diag"
+)
+
+// The exit codes. A program's own exit code is what its main returns, modulo 256.
+const (
+	exitOK      = int(driver.OK)
+	exitCompile = int(driver.CompileError) // the program does not compile
+	exitUsage   = int(driver.UsageFault)   // the command line is wrong
+	exitRuntime = int(driver.RuntimeFault) // the program failed while running
+	exitBug     = int(driver.BugFound)     // a bug in healc
+)
+
+// Main runs healc with the arguments of the process and returns the exit code.
+func Main() int {
+	out := newOutput(os.Stdout)
+	return run(os.Args[1:], &app{in: os.Stdin, out: out, err: os.Stderr, outTerminal: out.direct, errTerminal: isTerminal(os.Stderr)})
+}
+
+// app is one invocation of healc.
+type app struct {
+	in          io.Reader
+	out         *output
+	err         io.Writer
+	outTerminal bool
+	errTerminal bool
+	color       string // the flag --color
+
+	file   *diag.File   // the source that was read last, for the dump of a bug
+	module *heal.Module // what became of it
+	extra  []*cobra.Command
+}
+
+// exitCode is an error that has nothing to say: all that it means is the code.
+type exitCode int
+
+func (exitCode) Error() string { return "" }
+
+// run executes one command line. Whatever panics below it is a bug in healc.
+func run(args []string, a *app) (code int) {
+	defer func() {
+		if p := recover(); p != nil {
+			code = a.bug(driver.Recovered(p))
+		}
+		if err := a.out.flush(); err != nil && code == exitOK {
+			a.diagnostic(&diag.Diagnostic{Message: "cannot write to standard output: " + err.Error()})
+			code = exitRuntime
+		}
+	}()
+	root := a.root()
+	root.SetArgs(args)
+	return a.report(root.ExecuteContext(context.Background()))
+}
+
+// root is the command tree.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "healc",
+		Short:         "The compiler for Heal, a language of fused tensor kernels",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          a.noSuchCommand,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.SetOut(a.out)
+	root.SetErr(a.err)
+	root.SetIn(a.in)
+	root.PersistentFlags().StringVar(&a.color, "color", "auto", "colours in messages: auto, always or never")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		switch a.color {
+		case "auto", "always", "never":
+			return nil
+		}
+		bad := a.color
+		a.color = "auto"
+		return &driver.UsageError{Message: "--color " + bad + " is not auto, always or never"}
+	}
+	root.SetFlagErrorFunc(flagError)
+	root.AddCommand(a.runCommand(), a.compileCommand(), a.checkCommand(), a.testCommand(), a.explainCommand(), a.optCommand(),
+		a.fmtCommand(), a.doctorCommand(), a.cacheCommand(), a.versionCommand())
+	root.AddCommand(laterCommands()...)
+	root.AddCommand(a.extra...)
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+// noSuchCommand explains a first argument that is no command.
+func (a *app) noSuchCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	e := &driver.UsageError{Message: "`" + c.CommandPath() + "` has no command `" + args[0] + "`"}
+	var names []string
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			names = append(names, sub.Name())
+		}
+	}
+	if strings.HasSuffix(args[0], ".heal") && c == c.Root() {
+		e.Help = "did you mean `healc run " + strings.Join(args, " ") + "`?"
+	} else if near := driver.Nearest(args[0], names); near != "" {
+		e.Help = "did you mean `" + c.CommandPath() + " " + near + "`?"
+	} else {
+		e.Help = "the commands are " + strings.Join(names, ", ")
+	}
+	return e
+}
+
+var (
+	unknownFlag      = regexp.MustCompile(`^unknown flag: --(.*)$`)
+	unknownShorthand = regexp.MustCompile(`^unknown shorthand flag: '(.)' in (.*)$`)
+)
+
+// flagError words the errors of the flag parser, and offers the nearest flag for one that is not known.
+func flagError(c *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	e := &driver.UsageError{Message: err.Error(), Help: "`" + c.CommandPath() + " --help` lists the flags"}
+	if m := unknownFlag.FindStringSubmatch(err.Error()); m != nil {
+		e.Message = "`" + c.CommandPath() + "` has no flag --" + m[1]
+		var names []string
+		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+		if near := driver.Nearest(m[1], names); near != "" {
+			e.Help = "did you mean --" + near + "?"
+		}
+	} else if m := unknownShorthand.FindStringSubmatch(err.Error()); m != nil {
+		e.Message = "`" + c.CommandPath() + "` has no flag " + m[2]
+	}
+	return e
+}
+
+// exactly is a check of the number of arguments that says what is missing.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(names) == 0 && len(args) > 0:
+			return &driver.UsageError{Message: "`" + c.CommandPath() + "` takes no argument, but there is `" + args[0] + "`"}
+		case len(args) < len(names):
+			return &driver.UsageError{Message: "`" + c.CommandPath() + "` needs " + names[len(args)], Help: "usage: " + c.UseLine()}
+		case len(args) > len(names):
+			return &driver.UsageError{Message: "`" + c.CommandPath() + "` does not take a second argument, `" + args[len(names)] + "`", Help: "usage: " + c.UseLine()}
+		}
+		return nil
+	}
+}
+
+// atLeastOne requires one argument or more.
+func atLeastOne(name string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return &driver.UsageError{Message: "`" + c.CommandPath() + "` needs " + name, Help: "usage: " + c.UseLine()}
+		}
+		return nil
+	}
+}

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"healc/cmd/healc/driver"
+	"healc/lang/diag"
+)
+
+// report prints an error and returns the exit code that it means.
+func (a *app) report(err error) int {
+	var code exitCode
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	o := driver.Classify(err, a.file)
+	if o.Bug != nil {
+		return a.bug(o.Bug)
+	}
+	a.diagnostics(o.Diagnostics)
+	return int(o.Class)
+}
+
+// diagnostics prints a list and how many errors it has, when there are several.
+func (a *app) diagnostics(list []*diag.Diagnostic) {
+	failed := 0
+	for i, d := range list {
+		if i > 0 {
+			a.notef("")
+		}
+		a.diagnostic(d)
+		if d.Severity == diag.Error {
+			failed++
+		}
+	}
+	if failed > 1 {
+		a.notef("\n%d errors", failed)
+	}
+}
+
+// notef prints a line on standard error, after all that was printed before it on standard output.
+func (a *app) notef(format string, args ...any) {
+	_ = a.out.flush() // an error of standard output shows when the command ends
+	fmt.Fprintf(a.err, format+"\n", args...)
+}

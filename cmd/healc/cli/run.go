@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	heal "healc"
+	"healc/cmd/healc/driver"
+	"healc/passes"
+	"healc/runtime"
+)
+
+// runFlags are the flags of `healc run`, which test files also use in `# args`.
+type runFlags struct {
+	entry    string
+	in, out  []string
+	backend  string
+	threads  int
+	time     bool
+	safe     bool
+	fastMath bool
+}
+
+func (r *runFlags) register(fs *pflag.FlagSet) {
+	fs.StringVar(&r.entry, "entry", "", "the function to run instead of main; its result is printed")
+	fs.StringArrayVar(&r.in, "in", nil, "`NAME=VALUE`, an input: a literal, @file.npy, @file.npz:name, or f32[2,3]:rand(7), :randn(7), :zeros, :ones, :iota")
+	fs.StringArrayVar(&r.out, "out", nil, "`PATH` of a .npy file for the result; INDEX=PATH for one of several")
+	fs.StringVar(&r.backend, "backend", heal.CPU, "cpu or interp (the reference interpreter, which needs no libLLVM)")
+	fs.IntVar(&r.threads, "threads", 0, "number of threads (default HEAL_THREADS, else one a core)")
+	fs.BoolVar(&r.time, "time", false, "print the time of each stage to standard error")
+	fs.BoolVar(&r.safe, "safe", false, "check every access; programs are always checked, so this changes nothing")
+	fs.BoolVar(&r.fastMath, "fast-math", false, "give up exact results for speed; not there yet")
+}
+
+// check refuses what this version does not have.
+func (r *runFlags) check(fs *pflag.FlagSet) error {
+	if r.fastMath {
+		return driver.Unsupported("--fast-math", "leave it out: results are exact")
+	}
+	if fs.Changed("threads") && r.threads < 1 {
+		return &driver.UsageError{Message: fmt.Sprintf("--threads %d: at least 1 thread is needed", r.threads)}
+	}
+	return checkBackend(r.backend)
+}
+
+func checkBackend(name string) error {
+	switch name {
+	case heal.CPU, heal.Interp:
+		return nil
+	case "gpu":
+		return driver.Unsupported("the backend gpu", "use --backend cpu or --backend interp")
+	}
+	e := &driver.UsageError{Message: "there is no backend `" + name + "`", Help: "the backends are cpu and interp"}
+	if near := driver.Nearest(name, []string{heal.CPU, heal.Interp}); near != "" {
+		e.Help = "did you mean --backend " + near + "?"
+	}
+	return e
+}
+
+func (a *app) runCommand() *cobra.Command {
+	var flags runFlags
+	c := &cobra.Command{
+		Use:   "run FILE [flags]",
+		Short: "Compile a program in memory and run it",
+		Long: "Compiles FILE in memory and runs its main function, whose value modulo 256 is the exit code; with --entry, any\n" +
+			"function: its shape parameters are bound from the inputs, and its result is printed, or written with --out.\nFILE may be - for standard input.",
+		Example: "  healc run examples/digits.heal\n  healc run mlp.heal --entry layer --in x=@x.npy --in w='f32[784,128]:randn(1)' --out y.npy",
+		Args:    exactly("FILE"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := flags.check(c.Flags()); err != nil {
+				return err
+			}
+			return a.runProgram(c, args[0], &flags)
+		},
+	}
+	flags.register(c.Flags())
+	return c
+}
+
+func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
+	file, err := a.source(path)
+	if err != nil {
+		return err
+	}
+	if flags.threads == 0 {
+		if _, err := runtime.DefaultThreads(); err != nil {
+			return &driver.UsageError{Message: err.Error()}
+		}
+	}
+	job := &driver.Job{
+		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out,
+		Opts:   heal.Options{Backend: flags.backend, Threads: flags.threads, Cache: heal.DefaultCache()},
+		Loaded: func(m *heal.Module) { a.module = m },
+	}
+	if dump := passes.DumpFromEnv(a.err); dump != nil {
+		job.Opts.Debug.Passes = &passes.Options{VerifyEach: true, Dump: dump, Out: a.err}
+	}
+	var timer heal.Timer
+	if flags.time {
+		job.Opts.Debug.Timer = &timer
+	}
+	exit, err := job.Run(c.Context())
+	if flags.time {
+		if ferr := a.out.flush(); ferr != nil {
+			return errors.Join(err, ferr)
+		}
+		timer.Print(a.err)
+	}
+	if err == nil && exit != 0 {
+		return exitCode(exit)
+	}
+	return err
+}

@@ -1,0 +1,337 @@
+package driver
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	heal "healc"
+	"healc/codegen/llvm"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir/kernel"
+	"healc/lang/ast"
+	"healc/lang/check"
+	"healc/lang/diag"
+	"healc/lang/lexer"
+	"healc/lang/parser"
+	"healc/lang/types"
+)
+
+// Kind is something that `healc compile --emit` writes.
+type Kind struct {
+	Name   string
+	Doc    string
+	Ext    string // of the file's name, with the dot
+	Binary bool   // goes to a file by default
+	single bool   // of one entry at a time: the texts of two cannot stand in one file
+	later  bool   // not in this version
+	write  func(e *Emit, w io.Writer) error
+}
+
+// Kinds lists them in the order of the stages.
+func Kinds() []Kind {
+	return []Kind{
+		{Name: "tokens", Doc: "tokens of the lexer", Ext: ".tokens", write: (*Emit).tokens},
+		{Name: "ast", Doc: "syntax tree", Ext: ".ast", write: (*Emit).ast},
+		{Name: "types", Doc: "typed tree", Ext: ".types", write: (*Emit).types},
+		{Name: "ir", Doc: "tensor IR, before any pass; with --stop-after, after that pass", Ext: ".ir", write: (*Emit).ir},
+		{Name: "kernels", Doc: "kernels and the plan that runs them", Ext: ".kernels", write: (*Emit).kernels},
+		{Name: "dot", Doc: "graph of kernels and buffers, for Graphviz", Ext: ".dot", single: true, write: (*Emit).dot},
+		{Name: "llvm", Doc: "LLVM IR as it is generated", Ext: ".ll", single: true, write: (*Emit).llvm},
+		{Name: "asm", Doc: "assembly", Ext: ".s", single: true, write: func(e *Emit, w io.Writer) error { return e.code(w, libllvm.Assembly) }},
+		{Name: "obj", Doc: "relocatable object", Ext: ".o", Binary: true, single: true, write: func(e *Emit, w io.Writer) error { return e.code(w, libllvm.Object) }},
+		{Name: "so", later: true}, {Name: "header", later: true}, {Name: "go", later: true}, {Name: "python", later: true}, {Name: "ptx", later: true},
+	}
+}
+
+// kindNames lists what this version can emit.
+func kindNames() []string {
+	var out []string
+	for _, k := range Kinds() {
+		if !k.later {
+			out = append(out, k.Name)
+		}
+	}
+	return out
+}
+
+// FindKind returns the kind of a name.
+func FindKind(name string) (Kind, error) {
+	for _, k := range Kinds() {
+		if k.Name == name {
+			if k.later {
+				return k, Unsupported("--emit "+name, "this version emits "+strings.Join(kindNames(), ", "))
+			}
+			return k, nil
+		}
+	}
+	e := usagef("there is nothing called `%s` to emit", name)
+	if near := Nearest(name, kindNames()); near != "" {
+		e.Help = "did you mean --emit " + near + "?"
+	} else {
+		e.Help = "the kinds are " + strings.Join(kindNames(), ", ")
+	}
+	return Kind{}, e
+}
+
+// Emit writes down what a stage of the compiler makes of a file.
+type Emit struct {
+	File   *diag.File
+	Entry  string           // "" is all public functions; else main; else all functions
+	Shape  map[string]int64 // values of shape parameters; the others stay symbolic
+	Opts   heal.Options
+	Loaded func(*heal.Module)
+
+	module *heal.Module
+}
+
+// Write compiles the file as far as kind needs, and writes it to w.
+func (e *Emit) Write(kind Kind, w io.Writer) error { return kind.write(e, w) }
+
+// Passes runs the passes on every entry for what they show, and writes nothing.
+func (e *Emit) Passes() error {
+	return e.each(func(entry string, bind map[string]int64, _ bool) error {
+		_, err := e.module.Fused(entry, bind)
+		return err
+	})
+}
+
+func (e *Emit) tokens(w io.Writer) error {
+	tokens, _, diags := lexer.Tokens(e.File)
+	for _, t := range tokens {
+		p := t.Span(e.File).Pos()
+		if _, err := fmt.Fprintf(w, "%4d:%-3d %-8s%s\n", p.Line, p.Col, t.Kind, t.Text(e.File)); err != nil {
+			return err
+		}
+	}
+	return (&diag.List{Items: diags}).Err()
+}
+
+func (e *Emit) ast(w io.Writer) error {
+	tree, list := parser.Parse(e.File)
+	if err := list.Err(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, ast.Dump(tree))
+	return err
+}
+
+func (e *Emit) types(w io.Writer) error {
+	p, err := heal.Check(e.File)
+	if err != nil {
+		return err
+	}
+	return TypedTree(w, p)
+}
+
+func (e *Emit) ir(w io.Writer) error {
+	if p := e.Opts.Debug.Passes; p == nil || p.StopAfter == "" {
+		if err := e.load(); err != nil {
+			return err
+		}
+		_, err := io.WriteString(w, e.module.IR().String())
+		return err
+	}
+	return e.each(func(entry string, bind map[string]int64, several bool) error {
+		m, err := e.module.Fused(entry, bind)
+		if err != nil {
+			return err
+		}
+		return section(w, entry, m.String(), several)
+	})
+}
+
+func (e *Emit) kernels(w io.Writer) error {
+	return e.lowered(func(entry string, km *kernel.Module, several bool) error {
+		return section(w, entry, km.String(), several)
+	})
+}
+
+func (e *Emit) dot(w io.Writer) error {
+	return e.one(func(km *kernel.Module) error { return Dot(w, km) })
+}
+
+func (e *Emit) llvm(w io.Writer) error {
+	return e.one(func(km *kernel.Module) error {
+		text, err := llvm.Generate(km, llvm.Options{})
+		if err != nil {
+			return err
+		}
+		_, err = io.WriteString(w, text)
+		return err
+	})
+}
+
+func (e *Emit) code(w io.Writer, out llvm.Output) error {
+	return e.one(func(km *kernel.Module) error {
+		raw, err := llvm.Compile(km, e.Opts.Target, out)
+		if err != nil {
+			return err
+		}
+		_, err = w.Write(raw)
+		return err
+	})
+}
+
+// section writes the text of one entry, under its name when there are several.
+func section(w io.Writer, entry, text string, several bool) error {
+	head := ""
+	if several {
+		head = "// entry " + entry + "\n"
+		text += "\n"
+	}
+	_, err := io.WriteString(w, head+text)
+	return err
+}
+
+func (e *Emit) load() error {
+	if e.module != nil {
+		return nil
+	}
+	// Nothing runs: one thread, so that none is started.
+	e.Opts.Threads = 1
+	m, err := heal.CompileFile(e.File, e.Opts)
+	if err != nil {
+		return err
+	}
+	if e.Loaded != nil {
+		e.Loaded(m)
+	}
+	e.module = m
+	return nil
+}
+
+// each calls do for every entry.
+func (e *Emit) each(do func(entry string, bind map[string]int64, several bool) error) error {
+	if err := e.load(); err != nil {
+		return err
+	}
+	names, err := Entries(e.module.Program(), e.Entry)
+	if err != nil {
+		return err
+	}
+	if err := e.checkShape(names); err != nil {
+		return err
+	}
+	for _, n := range names {
+		if err := do(n, e.bindings(n), len(names) > 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *Emit) lowered(do func(entry string, km *kernel.Module, several bool) error) error {
+	return e.each(func(entry string, bind map[string]int64, several bool) error {
+		km, err := e.module.Kernels(entry, bind, nil)
+		if err != nil {
+			return err
+		}
+		return do(entry, km, several)
+	})
+}
+
+// one calls do for the only entry.
+func (e *Emit) one(do func(km *kernel.Module) error) error {
+	if err := e.load(); err != nil {
+		return err
+	}
+	names, err := Entries(e.module.Program(), e.Entry)
+	if err != nil {
+		return err
+	}
+	if len(names) != 1 {
+		return &UsageError{Message: fmt.Sprintf("%s has %d entries, and this is written for one at a time", e.File.Name, len(names)),
+			Help: "choose one with --entry: " + strings.Join(names, ", ")}
+	}
+	return e.lowered(func(_ string, km *kernel.Module, _ bool) error { return do(km) })
+}
+
+// Entries are the functions that `healc compile` and `healc explain` treat: the named one; else the public ones,
+// else main, else all.
+func Entries(p *check.Program, entry string) ([]string, error) {
+	if entry != "" {
+		return []string{entry}, HasFunc(p, entry)
+	}
+	var public, all []string
+	for _, f := range p.Funcs {
+		all = append(all, f.Name)
+		if f.Public {
+			public = append(public, f.Name)
+		}
+	}
+	switch {
+	case len(public) > 0:
+		return public, nil
+	case p.Func("main") != nil:
+		return []string{"main"}, nil
+	case len(all) == 0:
+		e := usagef("there is no function to compile")
+		if p.Source != nil {
+			e.Message = "there is no function in " + p.Source.Name
+		}
+		return nil, e
+	}
+	return all, nil
+}
+
+// bindings are the values of the shape parameters of one entry.
+func (e *Emit) bindings(entry string) map[string]int64 {
+	out := map[string]int64{}
+	for _, d := range e.module.IR().Func(entry).Dims {
+		if n, ok := e.Shape[d]; ok {
+			out[d] = n
+		}
+	}
+	return out
+}
+
+// checkShape requires that every name given with --shape is a shape parameter of an entry.
+func (e *Emit) checkShape(entries []string) error {
+	known := map[string]bool{}
+	for _, f := range entries {
+		for _, d := range e.module.IR().Func(f).Dims {
+			known[d] = true
+		}
+	}
+	names := make([]string, 0, len(e.Shape))
+	for n := range e.Shape {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	var have []string
+	for d := range known {
+		have = append(have, d)
+	}
+	sort.Strings(have)
+	for _, n := range names {
+		if known[n] {
+			continue
+		}
+		u := usagef("--shape %s=%d: there is no shape parameter `%s`", n, e.Shape[n], n)
+		if len(have) > 0 {
+			u.Help = "the shape parameters are " + strings.Join(have, ", ")
+		}
+		return u
+	}
+	return nil
+}
+
+// ParseShape reads the NAME=EXTENT of --shape.
+func ParseShape(list []string) (map[string]int64, error) {
+	out := map[string]int64{}
+	for _, s := range list {
+		name, text, ok := strings.Cut(s, "=")
+		var n int64
+		_, err := fmt.Sscanf(text+"\n", "%d\n", &n)
+		if !ok || name == "" || err != nil || n < 0 || n > types.MaxExtent {
+			return nil, usagef("--shape %s is not NAME=EXTENT, as in N=1024", s)
+		}
+		if _, twice := out[name]; twice {
+			return nil, usagef("--shape gives %s twice", name)
+		}
+		out[name] = n
+	}
+	return out, nil
+}

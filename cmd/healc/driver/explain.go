@@ -1,0 +1,391 @@
+package driver
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+
+	heal "healc"
+	"healc/ir/kernel"
+	"healc/lang/diag"
+	"healc/runtime/abi"
+)
+
+// balance is the number of scalar operations that a core does in the time in which it gets one byte from
+// memory: 8 f32 lanes, twice 3e9 times a second, over about 6e9 bytes a second. It is a round number
+// for today's processors, not measured on this one; kernels within a factor of two of it are called
+// balanced.
+const balance = 8.0
+
+// Explain writes the kernels of a program's entries: what was fused into each, with its source lines,
+// what it moves and computes, which of these bounds it, and the buffers between kernels. Kernels are
+// lowered as for `healc compile`, with symbolic shapes where Emit.Shape has no value.
+func (e *Emit) Explain(w io.Writer) error {
+	out := bufio.NewWriter(w)
+	first := true
+	err := e.lowered(func(entry string, km *kernel.Module, _ bool) error {
+		if !first {
+			fmt.Fprintln(out)
+		}
+		first = false
+		f, err := e.module.Func(entry)
+		if err != nil {
+			return err
+		}
+		x := &explanation{w: out, file: e.File, km: km, kernels: map[string]*kernel.Kernel{}}
+		x.program(f, e.Shape)
+		return nil
+	})
+	if ferr := out.Flush(); err == nil {
+		err = ferr
+	}
+	return err
+}
+
+type explanation struct {
+	w       *bufio.Writer
+	file    *diag.File
+	km      *kernel.Module
+	kernels map[string]*kernel.Kernel
+	names   []string // of the buffers of the function that is explained
+}
+
+func (x *explanation) line(format string, args ...any) {
+	fmt.Fprintln(x.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+}
+
+func (x *explanation) program(f *heal.Func, shape map[string]int64) {
+	for _, k := range x.km.Kernels {
+		x.kernels[k.Name] = k
+	}
+	x.line("%s", f.Signature())
+	var given []string
+	for _, d := range f.IR().Dims {
+		if n, ok := shape[d]; ok {
+			given = append(given, fmt.Sprintf("%s = %d", d, n))
+		}
+	}
+	if len(given) > 0 {
+		x.line("  for %s", strings.Join(given, ", "))
+	}
+	for i, fn := range x.km.Plan.Funcs {
+		var params []string
+		if i == 0 {
+			for _, p := range f.IR().Params() {
+				params = append(params, p.Name)
+			}
+		} else {
+			x.line("")
+			x.line("  function %s", fn.Name)
+		}
+		x.function(fn, params)
+	}
+}
+
+// function explains one function of the plan.
+func (x *explanation) function(f *abi.Function, params []string) {
+	x.name(f, params)
+	launches, temps := 0, 0
+	walkSteps(f.Steps, func(s *abi.Step) {
+		if s.Launch != nil {
+			launches++
+		}
+	})
+	for _, b := range f.Buffers {
+		if b.Kind == abi.Temp {
+			temps++
+		}
+	}
+	summary := fmt.Sprintf("  %s, ", count(launches, "kernel"))
+	if temps == 0 {
+		summary += "no temporary buffers"
+	} else {
+		summary += fmt.Sprintf("%s in an arena of %s", count(temps, "temporary buffer"), arena(f).inBytes())
+	}
+	x.line("%s", summary)
+	x.steps(f.Steps, "  ")
+}
+
+// name gives every buffer a name for people: the parameter's, result N, or a number.
+func (x *explanation) name(f *abi.Function, params []string) {
+	x.names = make([]string, len(f.Buffers))
+	for i := range f.Buffers {
+		switch b := &f.Buffers[i]; b.Kind {
+		case abi.Data:
+			x.names[i] = "constant " + bufferType(b)
+		case abi.Output:
+			x.names[i] = "output " + strconv.Itoa(i) + ": " + bufferType(b)
+		default:
+			x.names[i] = "buffer " + strconv.Itoa(i) + ": " + bufferType(b)
+		}
+	}
+	for i, b := range f.Params {
+		if i < len(params) {
+			x.names[b] = params[i] + ": " + bufferType(&f.Buffers[b])
+		}
+	}
+	for i := range f.Results {
+		b := &f.Buffers[f.Results[i].Buffer]
+		if b.Kind != abi.Output {
+			continue
+		}
+		name := "the result"
+		if len(f.Results) > 1 {
+			name = "result " + strconv.Itoa(i)
+		}
+		x.names[f.Results[i].Buffer] = name + ": " + bufferType(b)
+	}
+}
+
+func walkSteps(steps []abi.Step, visit func(*abi.Step)) {
+	for i := range steps {
+		visit(&steps[i])
+		if c := steps[i].If; c != nil {
+			walkSteps(c.Then, visit)
+			walkSteps(c.Else, visit)
+		}
+	}
+}
+
+func (x *explanation) steps(steps []abi.Step, indent string) {
+	for i := range steps {
+		switch s := &steps[i]; {
+		case s.Launch != nil:
+			x.line("")
+			x.launch(s.Launch, indent)
+		case s.Host != nil:
+			x.line("")
+			x.line("%s%s%s", indent, s.Host.Name, x.lineOf(s.Host.Site))
+		case s.Call != nil:
+			x.line("")
+			x.line("%scall of function %s", indent, x.km.Plan.Funcs[s.Call.Func].Name)
+		case s.Copy != nil:
+			x.line("")
+			x.line("%scopy of %s to %s", indent, x.names[s.Copy.From.Buffer], x.names[s.Copy.To])
+		case s.Fail != nil:
+			x.line("")
+			x.line("%sfail: %s%s", indent, s.Fail.Message, x.lineOf(s.Fail.Site))
+		case s.If != nil:
+			x.line("")
+			x.line("%sif %s", indent, x.names[s.If.Cond])
+			x.steps(s.If.Then, indent+"  ")
+			if len(s.If.Else) > 0 {
+				x.line("%selse", indent)
+				x.steps(s.If.Else, indent+"  ")
+			}
+		}
+	}
+}
+
+// lineOf is the place of a site.
+func (x *explanation) lineOf(site int) string {
+	if site < 0 || site >= len(x.km.Sites) || x.km.Sites[site].Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (line %d)", x.km.Sites[site].Line)
+}
+
+// launch explains one kernel.
+func (x *explanation) launch(l *abi.Launch, indent string) {
+	k := x.kernels[l.Kernel]
+	axes := make([]string, len(k.Axes))
+	for i, a := range k.Axes {
+		axes[i] = kernel.FormatExtent(a.Extent)
+	}
+	over := "once"
+	if len(axes) > 0 {
+		over = "over [" + strings.Join(axes, ", ") + "]"
+	}
+	x.line("%skernel %s, %s", indent, k.Name, over)
+	x.fused(k.Notes, indent+"  ")
+	c := measure(k)
+	var reads, writes []string
+	readBytes, writeBytes := cost{}, cost{}
+	for i, p := range k.Params {
+		if p.Out {
+			writes = append(writes, x.names[l.Args[i]])
+			writeBytes = writeBytes.plus(c.writes[i])
+		} else {
+			reads = append(reads, x.names[l.Args[i]])
+			readBytes = readBytes.plus(c.reads[i])
+		}
+	}
+	x.moved(indent, "reads", readBytes, reads)
+	x.moved(indent, "writes", writeBytes, writes)
+	x.bound(indent, c, readBytes.plus(writeBytes))
+}
+
+func (x *explanation) moved(indent, verb string, bytes cost, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	x.line("%s  %-11s%s: %s", indent, verb, bytes.inBytes(), strings.Join(names, ", "))
+}
+
+// bound says what limits the kernel, by the roofline model (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009).
+func (x *explanation) bound(indent string, c kernelCost, bytes cost) {
+	ops := c.ops.String()
+	for _, f := range c.calls {
+		ops += ", and those of `" + f + "`"
+	}
+	x.line("%s  %-11s%s", indent, "operations", ops)
+	if len(c.calls) > 0 || bytes.at() == 0 {
+		return
+	}
+	intensity := c.ops.at() / bytes.at()
+	limit := "balanced between memory and arithmetic"
+	switch {
+	case intensity < balance/2:
+		limit = "memory"
+	case intensity > balance*2:
+		limit = "arithmetic"
+	}
+	note := ""
+	if !c.ops.isNumber() || !bytes.isNumber() {
+		note = fmt.Sprintf(" (shape parameters at %d)", sample)
+	}
+	x.line("%s  %-11s%s; %s operations a byte%s", indent, "bound", limit, ratio(intensity), note)
+}
+
+// ratio prints a ratio with two digits after the point, three significant ones when it is large.
+func ratio(v float64) string {
+	if v >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}
+
+var noteLine = regexp.MustCompile(`^(.*) \(line (\d+)\)$`)
+
+// fused lists the operations of a kernel under the source lines that they come from, in order of execution.
+func (x *explanation) fused(notes []string, indent string) {
+	type group struct {
+		line int
+		ops  []string
+	}
+	var groups []*group
+	byLine := map[int]*group{}
+	for _, n := range notes {
+		line := 0
+		if m := noteLine.FindStringSubmatch(n); m != nil {
+			n = m[1]
+			line, _ = strconv.Atoi(m[2]) // the expression has digits there
+		}
+		g := byLine[line]
+		if g == nil {
+			g = &group{line: line}
+			byLine[line] = g
+			groups = append(groups, g)
+		}
+		g.ops = append(g.ops, n)
+	}
+	for _, g := range groups {
+		text := ""
+		if g.line > 0 {
+			text = cut(strings.TrimSpace(x.file.Line(g.line)), 80)
+		}
+		x.line("%s%-4s %s", indent, lineNumber(g.line), strings.Join(repeated(g.ops), ", "))
+		if text != "" {
+			x.line("%s     | %s", indent, text)
+		}
+	}
+}
+
+func lineNumber(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}
+
+// repeated writes neighbours that are the same as one with a count.
+func repeated(ops []string) []string {
+	var out []string
+	for i := 0; i < len(ops); {
+		n := 1
+		for i+n < len(ops) && ops[i+n] == ops[i] {
+			n++
+		}
+		if n > 1 {
+			out = append(out, fmt.Sprintf("%s (%d times)", ops[i], n))
+		} else {
+			out = append(out, ops[i])
+		}
+		i += n
+	}
+	return out
+}
+
+var errorCode = regexp.MustCompile(`^[Ee][0-9]{4}$`)
+
+// IsCode reports whether s looks like an error code.
+func IsCode(s string) bool { return errorCode.MatchString(s) }
+
+// Page writes the page of an error code, with what healc says about its example.
+func Page(w io.Writer, code string) error {
+	code = strings.ToUpper(code)
+	entry, ok := diag.Lookup(diag.Code(code))
+	if !ok {
+		var codes []string
+		for _, e := range diag.Entries() {
+			codes = append(codes, string(e.Code))
+		}
+		e := usagef("there is no error code %s", code)
+		if near := Nearest(code, codes); near != "" {
+			e.Help = "the nearest is " + near
+		}
+		return e
+	}
+	b := bufio.NewWriter(w)
+	fmt.Fprintf(b, "%s: %s\n\n", entry.Code, entry.Title)
+	for _, l := range wrap(entry.Text, 100) {
+		fmt.Fprintln(b, l)
+	}
+	if entry.Example != "" {
+		fmt.Fprintf(b, "\nWrong:\n\n%s", indented(entry.Example))
+		if _, err := heal.Check(diag.NewFile("example.heal", entry.Example)); err != nil {
+			fmt.Fprintf(b, "\n%s", indented(err.Error()))
+		}
+	}
+	if entry.Fixed != "" {
+		fmt.Fprintf(b, "\nRight:\n\n%s", indented(entry.Fixed))
+	}
+	if entry.Extern != "" {
+		fmt.Fprintf(b, "\nIt is given for %s.\n", entry.Extern)
+	}
+	return b.Flush()
+}
+
+func indented(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		if strings.TrimSpace(line) != "" {
+			b.WriteString("    ")
+		}
+		b.WriteString(line)
+	}
+	if !strings.HasSuffix(text, "\n") {
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// wrap breaks a paragraph into lines of at most width bytes, where words allow it.
+func wrap(text string, width int) []string {
+	var out []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len(line)+1+len(word) > width {
+			out = append(out, line)
+			line = ""
+		}
+		if line != "" {
+			line += " "
+		}
+		line += word
+	}
+	return append(out, line)
+}

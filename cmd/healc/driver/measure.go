@@ -1,0 +1,131 @@
+package driver
+
+import (
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/runtime/abi"
+)
+
+// kernelCost is what one launch of a kernel does.
+type kernelCost struct {
+	reads, writes []cost // bytes, for each parameter: zero for the other kind
+	ops           cost   // scalar operations; a fused multiply-add is two
+	calls         []string
+}
+
+// measure counts the work of a kernel. Each element of a buffer that is touched counts once, however
+// often it is read: it comes from a cache the other times. Arithmetic on indices counts as operations
+// where it is part of the kernel's body.
+func measure(k *kernel.Kernel) kernelCost {
+	m := &meter{k: k, out: kernelCost{ops: cost{}}, touched: make([]cost, len(k.Params))}
+	times := number(1)
+	for _, a := range k.Axes {
+		times = times.times(axisCost(a))
+	}
+	m.out.ops = m.block(k.Body, times)
+	for i, p := range k.Params {
+		whole := number(float64(p.DType.Bytes()))
+		for _, e := range p.Shape {
+			whole = whole.times(extentCost(e))
+		}
+		moved := cost{}
+		if m.touched[i] != nil {
+			moved = least(whole, m.touched[i].times(number(float64(p.DType.Bytes()))))
+		}
+		if p.Out {
+			m.out.reads, m.out.writes = append(m.out.reads, cost{}), append(m.out.writes, moved)
+		} else {
+			m.out.reads, m.out.writes = append(m.out.reads, moved), append(m.out.writes, cost{})
+		}
+	}
+	return m.out
+}
+
+func axisCost(a kernel.Axis) cost { return extentCost(a.Extent).plus(number(-float64(a.Begin))) }
+
+type meter struct {
+	k       *kernel.Kernel
+	out     kernelCost
+	touched []cost // accesses to each parameter
+}
+
+// block returns the operations of b when it runs so many times.
+func (m *meter) block(b *kernel.Block, times cost) cost {
+	ops := cost{}
+	for _, st := range b.Stmts {
+		switch st := st.(type) {
+		case *kernel.Let:
+			ops = ops.plus(times.times(number(weight(st.In.Op))))
+		case *kernel.Load:
+			m.touch(st.Param, times)
+		case *kernel.Store:
+			m.touch(st.Param, times)
+		case *kernel.Loop:
+			ops = ops.plus(m.block(st.Body, times.times(axisCost(st.Axis))))
+		case *kernel.Reduce:
+			n := number(1)
+			for _, a := range st.Axes {
+				n = n.times(axisCost(a))
+			}
+			if st.Chunk != scalar.None {
+				n = least(n, number(float64(st.Order.Chunk())))
+			}
+			n = times.times(n)
+			ops = ops.plus(n).plus(m.block(st.Body, n))
+		case *kernel.If:
+			ops = ops.plus(most(m.block(st.Then, times), m.block(st.Else, times)))
+		case *kernel.Call:
+			if indexOf(m.out.calls, st.Func) < 0 {
+				m.out.calls = append(m.out.calls, st.Func)
+			}
+		}
+	}
+	return ops
+}
+
+func (m *meter) touch(param int, times cost) {
+	if m.touched[param] == nil {
+		m.touched[param] = cost{}
+	}
+	m.touched[param] = m.touched[param].plus(times)
+}
+
+// weight is what an instruction counts.
+func weight(op scalar.Op) float64 {
+	switch op {
+	case scalar.Nop, scalar.Const, scalar.Param, scalar.Check, scalar.Bitcast:
+		return 0
+	case scalar.Fma:
+		return 2
+	}
+	return 1
+}
+
+// arena is the most that temporary buffers of f take at one time, in bytes. The runtime needs a little
+// more when buffers of different sizes leave gaps.
+func arena(f *abi.Function) cost {
+	peak := cost{}
+	for _, at := range f.Buffers {
+		if at.Kind != abi.Temp {
+			continue
+		}
+		live := cost{}
+		for i := range f.Buffers {
+			b := &f.Buffers[i]
+			if b.Kind == abi.Temp && b.First <= at.First && at.First <= b.Last {
+				live = live.plus(bufferCost(b))
+			}
+		}
+		peak = most(peak, live)
+	}
+	return peak
+}
+
+// bufferCost is the size of a buffer in bytes.
+func bufferCost(b *abi.Buffer) cost {
+	c := number(float64(b.DType.Bytes()))
+	for _, e := range b.Shape {
+		c = c.times(extentCost(e))
+	}
+	return c
+}

@@ -1,0 +1,129 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"strings"
+
+	heal "healc"
+	"healc/codegen"
+	"healc/codegen/llvm/libllvm"
+	"healc/lang/diag"
+	"healc/passes"
+	"healc/passes/bufferize"
+	"healc/runtime"
+)
+
+// Class says whose fault an error is. The values are healc's exit codes.
+type Class int
+
+// The classes.
+const (
+	OK           Class = iota
+	CompileError       // the program does not compile: it is wrong, or cannot be compiled here
+	UsageFault         // the command line is wrong
+	RuntimeFault       // the program failed while running
+	BugFound           // healc is wrong
+)
+
+// Bug is a defect of healc that showed.
+type Bug struct {
+	Cause string
+	Stack string // where it panicked, or ""
+	IR    string // the module, when the pass manager has it
+}
+
+// Outcome is what became of a command.
+type Outcome struct {
+	Class       Class
+	Diagnostics []*diag.Diagnostic // to show; none when Bug is set
+	Bug         *Bug
+}
+
+// Classify sorts an error of Run and Emit; file is the program's source, for places in it.
+func Classify(err error, file *diag.File) Outcome {
+	var (
+		list      *diag.List
+		usage     *UsageError
+		argument  *heal.ArgumentError
+		unknown   *passes.UnknownPassError
+		nofunc    *passes.UnknownFuncError
+		failure   *runtime.RuntimeError
+		panicked  *runtime.PanicError
+		bug       *passes.BugError
+		recovered *recoveredError
+	)
+	one := func(c Class, d *diag.Diagnostic) Outcome {
+		return Outcome{Class: c, Diagnostics: []*diag.Diagnostic{d}}
+	}
+	switch {
+	case err == nil:
+		return Outcome{}
+	case errors.As(err, &list):
+		return Outcome{Class: CompileError, Diagnostics: list.Items}
+	case errors.As(err, &usage):
+		return one(UsageFault, usage.Diagnostic())
+	case errors.As(err, &argument), errors.As(err, &unknown), errors.As(err, &nofunc):
+		return one(UsageFault, &diag.Diagnostic{Message: err.Error()})
+	case errors.As(err, &recovered):
+		return Outcome{Class: BugFound, Bug: &recovered.bug}
+	case errors.As(err, &bug):
+		return Outcome{Class: BugFound, Bug: &Bug{Cause: bug.Error(), Stack: bug.Stack, IR: bug.IR}}
+	case errors.As(err, &panicked), strings.HasPrefix(err.Error(), bugMark):
+		return Outcome{Class: BugFound, Bug: &Bug{Cause: strings.TrimPrefix(err.Error(), bugMark)}}
+	case errors.As(err, &failure):
+		return one(RuntimeFault, Failure(failure, file))
+	}
+	if d := uncompilable(err); d != nil {
+		return one(CompileError, d)
+	}
+	return one(RuntimeFault, &diag.Diagnostic{Message: err.Error()})
+}
+
+// uncompilable is the message for a legal program that cannot be compiled: by this version, or on this
+// machine. It is nil for every other error.
+func uncompilable(err error) *diag.Diagnostic {
+	var (
+		missing     *libllvm.MissingError
+		unsupported *codegen.Unsupported
+		lowering    *bufferize.Error
+		bind        *passes.BindError
+		tooLarge    *passes.TooLargeError
+	)
+	switch {
+	case errors.As(err, &missing):
+		return &diag.Diagnostic{Message: missing.Error(), Help: "programs also run without it, slowly: healc run --backend interp; `healc doctor` shows what is found"}
+	case errors.As(err, &unsupported):
+		return &diag.Diagnostic{Message: unsupported.Error()}
+	case errors.As(err, &lowering):
+		return &diag.Diagnostic{Code: diag.CodeUnsupported, Message: "unsupported: " + lowering.Msg, Primary: diag.Label{Span: lowering.Span}}
+	case errors.As(err, &bind):
+		return &diag.Diagnostic{Message: bind.Error(), Primary: diag.Label{Span: bind.Span}}
+	case errors.As(err, &tooLarge):
+		return &diag.Diagnostic{Code: diag.CodeTooBig, Message: tooLarge.Error()}
+	}
+	return nil
+}
+
+const bugMark = "BUG: "
+
+// recoveredError is a panic that became an error.
+type recoveredError struct{ bug Bug }
+
+func (e *recoveredError) Error() string { return bugMark + e.bug.Cause }
+
+// Recovered turns what recover returned into the report of a bug.
+func Recovered(p any) *Bug {
+	return &Bug{Cause: strings.TrimPrefix(fmt.Sprint(p), bugMark), Stack: string(debug.Stack())}
+}
+
+// Guard runs f; a panic becomes an error that Classify knows to be a bug.
+func Guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &recoveredError{*Recovered(p)}
+		}
+	}()
+	return f()
+}

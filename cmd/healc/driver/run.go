@@ -1,0 +1,384 @@
+package driver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	heal "healc"
+	"healc/ir"
+	"healc/lang/check"
+	"healc/lang/diag"
+	"healc/lang/types"
+	"healc/runtime"
+)
+
+// Job is one run of a program.
+type Job struct {
+	File   *diag.File
+	Entry  string   // "" is main, whose value becomes the exit code
+	Inputs []string // NAME=VALUE
+	Outs   []string // PATH or INDEX=PATH: results that go to .npy files
+	Dir    string   // where relative paths start; "" is the working folder
+	Out    io.Writer
+	Opts   heal.Options
+	// Loaded, when it is not nil, sees the module before it runs, for reports of bugs.
+	Loaded func(*heal.Module)
+}
+
+// Run compiles the program and runs it. exit is what main returned, modulo 256; 0 with an Entry. Errors
+// are a *diag.List, a *UsageError or *heal.ArgumentError, a *runtime.RuntimeError, and those of the
+// stages of the compiler.
+func (j *Job) Run(ctx context.Context) (exit int, err error) {
+	timer := j.Opts.Debug.Timer
+	j.Opts.System = system{dir: j.Dir, OS: runtime.OS{Out: j.Out}}
+	done := timer.Stage("front end")
+	m, err := heal.CompileFile(j.File, j.Opts)
+	done()
+	if err != nil {
+		return 0, err
+	}
+	defer m.Close()
+	if j.Loaded != nil {
+		j.Loaded(m)
+	}
+	entry, err := j.entry(m.Program())
+	if err != nil {
+		return 0, err
+	}
+	f, err := m.Func(entry)
+	if err != nil {
+		return 0, err
+	}
+	if err := printable(f.IR()); err != nil {
+		return 0, err
+	}
+	outs, err := j.outs(len(f.IR().Results))
+	if err != nil {
+		return 0, err
+	}
+	args, err := j.args(f)
+	defer closeAll(args)
+	if err != nil {
+		return 0, err
+	}
+	results, err := call(ctx, f, args, timer)
+	defer closeAll(results)
+	if err != nil {
+		return 0, explainArguments(err, f, args)
+	}
+	if j.Entry == "" {
+		if len(results) == 1 {
+			exit = int(uint8(results[0].Bits()[0]))
+		}
+		return exit, nil
+	}
+	return 0, j.write(results, outs)
+}
+
+// call runs f and books the time that is not compilation as "run".
+func call(ctx context.Context, f *heal.Func, args []*runtime.Tensor, timer *heal.Timer) ([]*runtime.Tensor, error) {
+	if timer == nil {
+		return f.CallAll(ctx, args...)
+	}
+	stages, start := len(timer.Times), time.Now()
+	results, err := f.CallAll(ctx, args...)
+	run := time.Since(start)
+	for _, t := range timer.Times[stages:] {
+		run -= t
+	}
+	timer.Names, timer.Times = append(timer.Names, "run"), append(timer.Times, run)
+	return results, err
+}
+
+// entry is the name of the function to run.
+func (j *Job) entry(p *check.Program) (string, error) {
+	if j.Entry == "" {
+		f, d := p.Main()
+		if d != nil {
+			if list := entries(p); list != "" {
+				d.Notes = append(d.Notes, "the functions here are "+list)
+			}
+			return "", &diag.List{Items: []*diag.Diagnostic{d}}
+		}
+		if len(j.Outs) > 0 {
+			return "", &UsageError{Message: "--out needs --entry", Help: "the value of `main` is the exit code; name the function whose results to write"}
+		}
+		return f.Name, nil
+	}
+	if err := HasFunc(p, j.Entry); err != nil {
+		return "", err
+	}
+	return j.Entry, nil
+}
+
+// HasFunc returns an error that offers the nearest name when p has no function of the name.
+func HasFunc(p *check.Program, name string) error {
+	if p.Func(name) != nil {
+		return nil
+	}
+	var names []string
+	for _, f := range p.Funcs {
+		names = append(names, f.Name)
+	}
+	e := usagef("there is no function `%s`", name)
+	if p.Source != nil {
+		e.Message += " in " + p.Source.Name
+	}
+	if near := Nearest(name, names); near != "" {
+		e.Help = fmt.Sprintf("did you mean `%s`?", near)
+	} else if list := entries(p); list != "" {
+		e.Help = "the functions are " + list
+	}
+	return e
+}
+
+// entries lists the first functions of a program for a message.
+func entries(p *check.Program) string {
+	const most = 10
+	var parts []string
+	for i, f := range p.Funcs {
+		if i == most {
+			parts = append(parts, fmt.Sprintf("%d more", len(p.Funcs)-most))
+			break
+		}
+		parts = append(parts, "`"+f.Name+"`")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// printable refuses results that are no tensors: text has no bits.
+func printable(f *ir.Func) error {
+	for _, r := range f.Results {
+		if r.Elem == types.String {
+			return Unsupported("a function that returns a string as the entry", "print the text in a `main`")
+		}
+	}
+	return nil
+}
+
+// outs reads the --out options: the path for each result, "" for one that is printed.
+func (j *Job) outs(results int) ([]string, error) {
+	paths := make([]string, results)
+	for _, o := range j.Outs {
+		index, path := 0, o
+		if before, after, ok := strings.Cut(o, "="); ok {
+			if n, err := strconv.Atoi(before); err == nil {
+				index, path = n, after
+				if n < 0 || n >= results {
+					return nil, usagef("--out %s: `%s` has %s", o, j.Entry, count(results, "result"))
+				}
+			}
+		} else if results != 1 {
+			e := usagef("--out %s: `%s` has %s", o, j.Entry, count(results, "result"))
+			if results > 1 {
+				e.Help = "choose one by number: --out 0=" + o
+			}
+			return nil, e
+		}
+		if path == "" {
+			return nil, usagef("--out %s: the path is missing", o)
+		}
+		if index >= results {
+			return nil, usagef("--out %s: `%s` has %s", o, j.Entry, count(results, "result"))
+		}
+		if paths[index] != "" {
+			return nil, usagef("--out names result %d twice", index)
+		}
+		paths[index] = path
+	}
+	return paths, nil
+}
+
+func count(n int, what string) string {
+	switch n {
+	case 0:
+		return "no " + what + "s"
+	case 1:
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+// args makes the arguments of f, in order, from the inputs.
+func (j *Job) args(f *heal.Func) (args []*runtime.Tensor, err error) {
+	params := f.IR().Params()
+	signature := "signature: " + f.Signature()
+	names := make([]string, len(params))
+	for i, p := range params {
+		names[i] = p.Name
+	}
+	given := map[string]string{}
+	for _, in := range j.Inputs {
+		name, text, ok := strings.Cut(in, "=")
+		name = strings.TrimSpace(name)
+		switch {
+		case !ok || name == "":
+			return nil, &UsageError{Message: "--in " + in + " is not NAME=VALUE", Notes: []string{signature}}
+		case indexOf(names, name) < 0:
+			e := &UsageError{Message: fmt.Sprintf("`%s` has no parameter `%s`", f.IR().Name, name), Notes: []string{signature}}
+			if near := Nearest(name, names); near != "" {
+				e.Help = fmt.Sprintf("did you mean `%s`?", near)
+			}
+			return nil, e
+		}
+		if _, twice := given[name]; twice {
+			return nil, &UsageError{Message: fmt.Sprintf("the input `%s` is given twice", name), Notes: []string{signature}}
+		}
+		given[name] = text
+	}
+	for _, p := range params {
+		text, ok := given[p.Name]
+		if !ok {
+			return args, &UsageError{
+				Message: fmt.Sprintf("the input `%s` is missing", p.Name), Notes: []string{signature},
+				Help: fmt.Sprintf("add --in %s=VALUE: a literal, @file.npy, @file.npz:name, or a generator such as %s", p.Name, example(p.Type)),
+			}
+		}
+		t, err := value(p, text, j.Dir)
+		if err != nil {
+			var usage *UsageError
+			if errors.As(err, &usage) {
+				usage.Notes = append(usage.Notes, signature)
+			}
+			return args, err
+		}
+		args = append(args, t)
+	}
+	return args, nil
+}
+
+// example is a generator for a type, with 4 for extents that are not literal.
+func example(t types.Tensor) string {
+	parts := make([]string, len(t.Shape))
+	for i, d := range t.Shape {
+		parts[i] = "4"
+		if n, ok := d.Const(); ok {
+			parts[i] = strconv.FormatInt(n, 10)
+		}
+	}
+	return t.Elem.String() + "[" + strings.Join(parts, ",") + "]:rand(1)"
+}
+
+func indexOf(list []string, s string) int {
+	for i, x := range list {
+		if x == s {
+			return i
+		}
+	}
+	return -1
+}
+
+// explainArguments adds what was given to an error about arguments that do not fit, so that both shapes
+// stand there.
+func explainArguments(err error, f *heal.Func, args []*runtime.Tensor) error {
+	var e *heal.ArgumentError
+	if !errors.As(err, &e) {
+		return err
+	}
+	given := make([]string, len(args))
+	help := ""
+	for i, a := range args {
+		p := f.IR().Params()[i]
+		given[i] = p.Name + ": " + types.Of(a.DType, a.Shape...).String()
+		if a.DType != p.Type.Elem && help == "" {
+			help = fmt.Sprintf("there is no implicit conversion; in NumPy, %s.astype(%q) converts", p.Name, numpyName(p.Type.Elem))
+		}
+	}
+	return &UsageError{
+		Message: "the inputs do not fit: " + e.Message,
+		Notes:   []string{"signature: " + f.Signature(), "given:     " + strings.Join(given, ", ")},
+		Help:    help,
+	}
+}
+
+func numpyName(d types.DType) string {
+	switch {
+	case d == types.Bool:
+		return "bool"
+	case d.IsFloat():
+		return "float" + strconv.Itoa(d.Bits())
+	case d.IsUnsigned():
+		return "uint" + strconv.Itoa(d.Bits())
+	}
+	return "int" + strconv.Itoa(d.Bits())
+}
+
+// write prints the results, or puts them into files.
+func (j *Job) write(results []*runtime.Tensor, outs []string) error {
+	for i, t := range results {
+		if outs[i] != "" {
+			if err := runtime.WriteNpyFile(inDir(j.Dir, outs[i]), t); err != nil {
+				return fmt.Errorf("cannot write result %d: %w", i, err)
+			}
+			continue
+		}
+		if err := runtime.Format(j.Out, t); err != nil {
+			return err
+		}
+		if _, err := io.WriteString(j.Out, "\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func closeAll(ts []*runtime.Tensor) {
+	for _, t := range ts {
+		t.Close()
+	}
+}
+
+// system is the operating system with relative paths of programs starting at dir.
+type system struct {
+	runtime.OS
+	dir string
+}
+
+func (s system) LoadNpy(path string) (*runtime.Tensor, error) {
+	return s.OS.LoadNpy(inDir(s.dir, path))
+}
+
+func (s system) SaveNpy(path string, t *runtime.Tensor) error {
+	return s.OS.SaveNpy(inDir(s.dir, path), t)
+}
+
+// Failure is the message for a failure of the running program, with the source line when it is in file.
+func Failure(e *runtime.RuntimeError, file *diag.File) *diag.Diagnostic {
+	d := &diag.Diagnostic{Message: e.Message}
+	if e.Site.Line == 0 {
+		return d
+	}
+	if file == nil || file.Name != e.Site.File {
+		// The program came from elsewhere, such as IR text that names its source.
+		file = diag.NewFile(e.Site.File, strings.Repeat("\n", e.Site.Line-1)+e.Site.Text+"\n")
+	}
+	d.Primary.Span = spanAt(file, e.Site.Line, e.Site.Col)
+	return d
+}
+
+// spanAt is the one code point at a line and column, both from 1.
+func spanAt(file *diag.File, line, col int) diag.Span {
+	start := 0
+	for ; line > 1; line-- {
+		i := strings.IndexByte(file.Text[start:], '\n')
+		if i < 0 {
+			break
+		}
+		start += i + 1
+	}
+	size := 0
+	for i, r := range file.Text[start:] {
+		if col--; col == 0 {
+			start += i
+			size = utf8.RuneLen(r)
+			break
+		}
+	}
+	return diag.Span{File: file, Start: start, End: start + max(size, 0)}
+}

@@ -1,0 +1,186 @@
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/check"
+	"healc/lang/diag"
+	"healc/lang/parser"
+	"healc/lang/types"
+	"healc/runtime"
+)
+
+// value makes the tensor that text stands for, as the input of a parameter: a literal of the language,
+// `@file.npy`, `@file.npz:name`, or a generator such as `f32[1024,1024]:rand(7)`. Relative paths start
+// at dir. Only literals take their type from the parameter.
+func value(p *ir.Value, text, dir string) (*runtime.Tensor, error) {
+	switch {
+	case p.Type.Elem == types.String:
+		return nil, Unsupported(fmt.Sprintf("an input for the string parameter `%s`", p.Name), "call it from a `main` that has the text in it")
+	case strings.HasPrefix(text, "@"):
+		return fileValue(p, text[1:], dir)
+	}
+	if m := generator.FindStringSubmatch(text); m != nil {
+		return generate(p, m)
+	}
+	return literal(p, text)
+}
+
+// fileValue reads a .npy file, or an array of an .npz file.
+func fileValue(p *ir.Value, path, dir string) (*runtime.Tensor, error) {
+	member := ""
+	archive := strings.HasSuffix(path, ".npz")
+	if i := strings.LastIndex(path, ".npz:"); i >= 0 {
+		archive, path, member = true, path[:i+len(".npz")], path[i+len(".npz:"):]
+	}
+	path = inDir(dir, path)
+	var t *runtime.Tensor
+	var err error
+	if archive {
+		t, err = readNpz(path, member)
+	} else {
+		t, err = runtime.ReadNpyFile(path)
+	}
+	var memory *runtime.OutOfMemoryError
+	switch {
+	case err == nil:
+		return t, nil
+	case errors.As(err, &memory):
+		return nil, fmt.Errorf("input `%s`: %w", p.Name, err)
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: there is no file %s", p.Name, path)}
+	}
+	return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %v", p.Name, err)}
+}
+
+// readNpz reads the named array; without a name, the only one.
+func readNpz(path, name string) (*runtime.Tensor, error) {
+	z, err := runtime.OpenNpz(path)
+	if err != nil {
+		return nil, err
+	}
+	defer z.Close()
+	if name == "" {
+		names := z.Names()
+		if len(names) != 1 {
+			return nil, fmt.Errorf("%s has %d arrays (%s); name one as in @%s:NAME", path, len(names), strings.Join(names, ", "), path)
+		}
+		name = names[0]
+	}
+	return z.Read(name)
+}
+
+func inDir(dir, path string) string {
+	if dir == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// generator is TYPE[EXTENTS]:NAME or TYPE[EXTENTS]:NAME(SEED).
+var generator = regexp.MustCompile(`^\s*([a-z]+[0-9]*)\s*(?:\[([^\]]*)\])?\s*:\s*([A-Za-z_]+)\s*(?:\(([^)]*)\))?\s*$`)
+
+// generators make tensors from a type and a seed; only the random ones take a seed.
+var generators = map[string]struct {
+	seeded bool
+	make   func(d types.DType, seed uint64, shape []int64) (*runtime.Tensor, error)
+}{
+	"rand": {true, func(d types.DType, seed uint64, s []int64) (*runtime.Tensor, error) {
+		return runtime.Rand(d, seed, s...)
+	}},
+	"randn": {true, func(d types.DType, seed uint64, s []int64) (*runtime.Tensor, error) {
+		return runtime.Randn(d, seed, s...)
+	}},
+	"zeros": {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) { return runtime.Zeros(d, s...) }},
+	"ones":  {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) { return runtime.Ones(d, s...) }},
+	"iota":  {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) { return runtime.Iota(d, s...) }},
+}
+
+const generatorHelp = "a generator is TYPE[EXTENTS]:NAME, as in f32[1024, 1024]:rand(7); the names are rand(SEED), randn(SEED), zeros, ones, iota"
+
+// generate runs a generator; m is the match of its text.
+func generate(p *ir.Value, m []string) (*runtime.Tensor, error) {
+	fail := func(format string, args ...any) (*runtime.Tensor, error) {
+		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: ", p.Name) + fmt.Sprintf(format, args...), Help: generatorHelp}
+	}
+	d, ok := types.ParseDType(m[1])
+	if !ok || d.Bytes() == 0 {
+		return fail("%q is no element type", m[1])
+	}
+	var shape []int64
+	if extents := strings.TrimSpace(m[2]); extents != "" {
+		for _, e := range strings.Split(extents, ",") {
+			n, err := strconv.ParseInt(strings.ReplaceAll(strings.TrimSpace(e), "_", ""), 10, 64)
+			if err != nil || n < 0 || n > types.MaxExtent {
+				return fail("%q is no extent from 0 to %d", strings.TrimSpace(e), types.MaxExtent)
+			}
+			shape = append(shape, n)
+		}
+	}
+	g, ok := generators[m[3]]
+	if !ok {
+		return fail("there is no generator %q", m[3])
+	}
+	seed := uint64(0)
+	if m[4] != "" {
+		var err error
+		if seed, err = strconv.ParseUint(strings.TrimSpace(m[4]), 10, 64); err != nil {
+			return fail("the seed %q is no number from 0 to 2^64-1", m[4])
+		}
+		if !g.seeded {
+			return fail("%s takes no seed", m[3])
+		}
+	}
+	// A type that does not fit is refused before memory is taken and filled.
+	if got := types.Of(d, shape...); got.Elem != p.Type.Elem || got.Rank() != p.Type.Rank() {
+		return nil, &UsageError{Message: fmt.Sprintf("input `%s` has to be %s, not %s", p.Name, p.Type, got)}
+	}
+	t, err := g.make(d, seed, shape)
+	var memory *runtime.OutOfMemoryError
+	if errors.As(err, &memory) {
+		return nil, fmt.Errorf("input `%s`: %w", p.Name, err)
+	}
+	if err != nil {
+		return fail("%v", err)
+	}
+	return t, nil
+}
+
+// literal reads a literal of the language: a number, bool or char, or an array of them. The text is
+// parsed as the body of a function, and nothing may follow it.
+func literal(p *ir.Value, text string) (*runtime.Tensor, error) {
+	fail := func(d *diag.Diagnostic) (*runtime.Tensor, error) {
+		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %s in %s", p.Name, d.Message, shorten(text)), Notes: d.Notes, Help: d.Help}
+	}
+	file := diag.NewFile("--in "+p.Name, "fn value() = "+text+"\n")
+	tree, list := parser.Parse(file)
+	if list.HasErrors() {
+		return fail(list.Items[0])
+	}
+	f, ok := tree.Decls[0].(*ast.FuncDecl)
+	if !ok || len(tree.Decls) != 1 {
+		return fail(&diag.Diagnostic{Message: "there is more than one value"})
+	}
+	array, list := check.CheckExpr(file, f.Body, p.Type)
+	if list.HasErrors() {
+		return fail(list.Items[0])
+	}
+	return runtime.FromBits(array.DType, array.Shape, array.Bits)
+}
+
+// shorten quotes text for a message, cut to a line's length.
+func shorten(text string) string {
+	const most = 60
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return strconv.Quote(text)
+}

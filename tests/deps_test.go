@@ -1,0 +1,184 @@
+// Package tests holds the tests that see the whole project: which package imports which, that the tables
+// of operations and of error codes are complete, and, in folders, golden files (golden), whole programs
+// (run), random programs (random), the command line (cli) and the benchmark (bench).
+package tests
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// module is the module path, and the import path of the root package.
+const module = "healc"
+
+// imports says which packages of the project each package may import outside of its tests; it is the
+// table of ARCHITECTURE.md. A name alone is that package, with "/..." the ones below it as well. "leaves"
+// are the packages of data that everything above them may use. The order is that of the pipeline: no
+// package stands below one that it is allowed to import, except where a helper package follows its user.
+var imports = []struct{ pkg, may string }{
+	{"lang/diag", ""},
+	{"lang/types", ""},
+	{"lang/ast", "lang/diag"},
+	{"lang/lexer", "lang/ast lang/diag"},
+	{"lang/parser", "lang/ast lang/diag lang/lexer"},
+	{"lang/format", "lang/ast lang/diag lang/lexer lang/parser"},
+	{"ir/scalar", "lang/types"},
+	{"ir/scan", "leaves"},
+	{"ir", "leaves ir/scalar ir/scan"},
+	{"lang/check", "leaves lang/ast ir ir/scalar"},
+	{"lang/irgen", "leaves lang/check ir ir/scalar"},
+	{"runtime/abi", "lang/types"},
+	{"ir/interp", "leaves ir ir/scalar runtime/abi"},
+	{"ir/kernel", "leaves ir ir/scalar ir/scan runtime/abi"},
+	{"ir/kernel/keval", "leaves ir ir/scalar ir/kernel runtime/abi"},
+	{"passes", "leaves ir ir/scalar ir/kernel passes/fusion passes/bufferize"},
+	{"passes/fusion", "leaves ir ir/scalar"},
+	{"passes/bufferize", "leaves ir ir/scalar ir/kernel runtime/abi"},
+	{"codegen", "ir/kernel runtime/abi"},
+	{"codegen/llvm/libllvm", ""},
+	{"codegen/llvm", "lang/types ir ir/scalar ir/kernel runtime/abi codegen codegen/llvm/libllvm"},
+	{"runtime/objload", "runtime/abi"},
+	{"runtime", "lang/types runtime/abi runtime/objload"},
+	{"", "lang/... ir/... passes/... codegen/... runtime/..."},
+	{"cmd/healc/...", "* cmd/healc/..."},
+	{"tests/...", "* tests/..."},
+}
+
+// groups are the names in the table that stand for several packages.
+var groups = map[string]string{
+	"leaves": "lang/diag lang/types",
+	"*":      ". lang/... ir/... passes/... codegen/... runtime/...",
+}
+
+// outside says which packages may use a module that is not the standard library.
+var outside = []struct{ dep, by string }{
+	{"github.com/alecthomas/participle/v2", "lang/lexer lang/parser"},
+	{"github.com/llir/llvm", "codegen/llvm"},
+	{"github.com/ebitengine/purego", "codegen/llvm/libllvm runtime/objload"},
+	{"github.com/spf13/cobra", "cmd/healc/..."},
+	{"github.com/spf13/pflag", "cmd/healc/..."},
+}
+
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	for _, file := range goFiles(t) {
+		pkg := path.Dir(filepath.ToSlash(file))
+		if pkg == "." {
+			pkg = ""
+		}
+		row := rule(pkg)
+		if row < 0 {
+			if !seen[pkg] {
+				t.Errorf("package %s is not in the table of imports: add it here and to ARCHITECTURE.md", pkg)
+			}
+			seen[pkg] = true
+			continue
+		}
+		seen[imports[row].pkg] = true
+		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", file), nil, parser.ImportsOnly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, spec := range f.Imports {
+			dep, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if why := refuse(pkg, imports[row].may, dep); why != "" {
+				t.Errorf("%s imports %s: %s", file, dep, why)
+			}
+		}
+	}
+	for _, r := range imports {
+		if !seen[r.pkg] {
+			t.Errorf("the table of imports lists %q, which has no Go file", r.pkg)
+		}
+	}
+}
+
+// goFiles lists the project's Go files without tests, relative to its root, whatever their build tags.
+func goFiles(t *testing.T) []string {
+	t.Helper()
+	var out []string
+	err := filepath.WalkDir("..", func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		switch {
+		case d.IsDir() && (name == "testdata" || strings.HasPrefix(name, ".") && name != ".."):
+			return filepath.SkipDir
+		case !d.IsDir() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):
+			rel, err := filepath.Rel("..", p)
+			if err != nil {
+				return err
+			}
+			out = append(out, rel)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(out) < 100 {
+		t.Fatalf("only %d Go files were found", len(out))
+	}
+	return out
+}
+
+// rule returns the row of the table for pkg, or -1.
+func rule(pkg string) int {
+	return slices.IndexFunc(imports, func(r struct{ pkg, may string }) bool { return r.pkg == pkg || under(pkg, r.pkg) })
+}
+
+// under reports whether pattern ends in "/..." and pkg is its folder or below it.
+func under(pkg, pattern string) bool {
+	root, ok := strings.CutSuffix(pattern, "/...")
+	return ok && (pkg == root || strings.HasPrefix(pkg, root+"/"))
+}
+
+// refuse says why a package with these rights may not import dep, or "".
+func refuse(pkg, may, dep string) string {
+	if dep == "C" {
+		return "the project is built without cgo"
+	}
+	if dep != module && !strings.HasPrefix(dep, module+"/") {
+		if first, _, _ := strings.Cut(dep, "/"); !strings.Contains(first, ".") {
+			return "" // the standard library
+		}
+		for _, o := range outside {
+			if dep == o.dep || strings.HasPrefix(dep, o.dep+"/") {
+				if matches(pkg, o.by) {
+					return ""
+				}
+				return "only these packages use " + o.dep + ": " + o.by
+			}
+		}
+		return "no package may use this module"
+	}
+	in := strings.TrimPrefix(strings.TrimPrefix(dep, module), "/")
+	if in == "" {
+		in = "."
+	}
+	if matches(in, may) {
+		return ""
+	}
+	return "it may import these alone: " + may
+}
+
+// matches reports whether pkg is in a list of packages, patterns and groups.
+func matches(pkg, list string) bool {
+	for _, p := range strings.Fields(list) {
+		if p == pkg || under(pkg, p) || groups[p] != "" && matches(pkg, groups[p]) {
+			return true
+		}
+	}
+	return false
+}
