@@ -34,6 +34,9 @@ type Options struct {
 	System  runtime.System // input and output; nil is standard output and the file system
 	Cache   *Cache         // compiled code on disk; nil for none
 	Debug   Debug          // what to show of the passes
+	Tests   bool           // compile the `test` blocks of the source too
+	Entry   string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
+	Imports check.Importer // finds what the source imports; nil is &Importer{}, the library and the disk
 }
 
 // Module is a compiled source: its functions are typed, and become machine code when they are called.
@@ -54,9 +57,15 @@ func Compile(src string, opts Options) (*Module, error) {
 
 // CompileFile is Compile for a file with a name.
 func CompileFile(file *diag.File, opts Options) (*Module, error) {
-	prog, err := Check(file)
+	prog, err := CheckWith(file, opts.Imports)
 	if err != nil {
 		return nil, err
+	}
+	if opts.Entry != "" && prog.Func(opts.Entry) == nil {
+		prog.Use(opts.Entry)
+	}
+	if !opts.Tests {
+		prog.Tests = nil
 	}
 	m, err := CompileIR(irgen.Generate(prog), opts)
 	if err != nil {
@@ -66,13 +75,19 @@ func CompileFile(file *diag.File, opts Options) (*Module, error) {
 	return m, nil
 }
 
-// Check parses and type-checks a file. The error is a *diag.List.
-func Check(file *diag.File) (*check.Program, error) {
+// Check parses and type-checks a file and what it imports. The error is a *diag.List.
+func Check(file *diag.File) (*check.Program, error) { return CheckWith(file, nil) }
+
+// CheckWith is Check with another way to find imports; nil is &Importer{}.
+func CheckWith(file *diag.File, imports check.Importer) (*check.Program, error) {
+	if imports == nil {
+		imports = &Importer{}
+	}
 	tree, list := parser.Parse(file)
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
-	prog, list := check.Check(tree)
+	prog, list := check.CheckWith(tree, imports)
 	if err := list.Err(); err != nil {
 		return nil, err
 	}

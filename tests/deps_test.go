@@ -46,7 +46,8 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/llvm", "lang/types ir ir/scalar ir/kernel runtime/abi codegen codegen/llvm/libllvm"},
 	{"runtime/objload", "runtime/abi"},
 	{"runtime", "lang/types runtime/abi runtime/objload"},
-	{"", "lang/... ir/... passes/... codegen/... runtime/..."},
+	{"stdlib", ""},
+	{"", "lang/... ir/... passes/... codegen/... runtime/... stdlib"},
 	{"cmd/healc/...", "* cmd/healc/..."},
 	{"tests/...", "* tests/..."},
 }
@@ -54,7 +55,7 @@ var imports = []struct{ pkg, may string }{
 // groups are the names in the table that stand for several packages.
 var groups = map[string]string{
 	"leaves": "lang/diag lang/types",
-	"*":      ". lang/... ir/... passes/... codegen/... runtime/...",
+	"*":      ". lang/... ir/... passes/... codegen/... runtime/... stdlib",
 }
 
 // outside says which packages may use a module that is not the standard library.

@@ -71,6 +71,9 @@ func alignParts(km *kernel.Module) {
 				visit(s.If.Then)
 				visit(s.If.Else)
 			}
+			if s.Loop != nil {
+				visit(s.Loop.Body)
+			}
 		}
 	}
 	for _, f := range km.Plan.Funcs {

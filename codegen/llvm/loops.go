@@ -78,7 +78,7 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 
 // vectorWidth is the number of iterations of v that one vector holds, 0 when body is not vectorised over it.
 func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
-	if g.w != 0 {
+	if g.w != 0 || g.worksInMemory() {
 		return 0
 	}
 	sh, ok := canVectorise(g.types, v, body)
@@ -86,6 +86,17 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 		return 0
 	}
 	return sh.width()
+}
+
+// worksInMemory reports that the kernel reads what it writes: the last vector of a vectorLoop must not
+// repeat an iteration then.
+func (g *gen) worksInMemory() bool {
+	for _, p := range g.params {
+		if p.Work {
+			return true
+		}
+	}
+	return false
 }
 
 // vectorLoop runs at least w iterations as vectors of w. The last vector ends at hi and may repeat some
@@ -150,6 +161,8 @@ func (g *gen) block(b *kernel.Block) {
 			g.store(s)
 		case *kernel.Loop:
 			g.loop(s)
+		case *kernel.Iterate:
+			g.iterate(s)
 		case *kernel.Reduce:
 			g.reduce(s)
 		case *kernel.If:

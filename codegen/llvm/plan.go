@@ -235,6 +235,8 @@ func walkLoads(b *kernel.Block, f func(*kernel.Load)) {
 			f(s)
 		case *kernel.Loop:
 			walkLoads(s.Body, f)
+		case *kernel.Iterate:
+			walkLoads(s.Body, f)
 		case *kernel.Reduce:
 			walkLoads(s.Body, f)
 		case *kernel.If:

@@ -85,6 +85,15 @@ kernel @all(in a.1: i64[M+1, 2] strides [3, -1], in s: f32[], out o: i64[4, N], 
   %17: bool = lt %14, %0
   store p[0], %17
 }
+
+kernel @count(in x: i64[N], work y: i64[M]) {
+  loop %0 in 0..N {
+    %1: i64 = load x[%0]
+    %2: i64 = load y[%1]
+    %3: i64 = add %2, %1
+    store y[%1], %3
+  }
+}
 `
 
 func parseGood(t testing.TB, text string) *Module {

@@ -102,6 +102,17 @@ var f64Cases = []f64Case{
 	{"tanh", Tanh, bigTanh, -20, 20, false},
 	{"sigmoid", Sigmoid, bigSigmoid, -744, 744, false},
 	{"rsqrt", Rsqrt, bigRsqrt, 0, math.MaxFloat64, true},
+	{"cbrt", Cbrt, bigCbrt, -math.MaxFloat64, math.MaxFloat64, true},
+	{"tan", Tan, bigTan, -math.MaxFloat64, math.MaxFloat64, true},
+	{"asin", Asin, bigAsin, -1, 1, true},
+	{"acos", Acos, bigAcos, -1, 1, true},
+	{"atan", Atan, bigAtan, -math.MaxFloat64, math.MaxFloat64, true},
+	{"sinh", Sinh, bigSinh, -710.47, 710.47, false},
+	{"cosh", Cosh, bigCosh, -710.47, 710.47, false},
+	{"erf", Erf, bigErf, -6, 6, false},
+	{"silu", Silu, bigSilu, -750, 800, false},
+	{"gelu", Gelu, bigGelu, -38.5, 40, false},
+	{"softplus", Softplus, bigSoftplus, -745, 800, false},
 }
 
 // hard64 has arguments that are known to be hard: multiples of pi/2 (the last is the f64 nearest to one of all,

@@ -418,7 +418,11 @@ func (b *body) store(buffer int, strides []types.Dim, at []kernel.Ref, val kerne
 	s := b.top()
 	acc := b.access(types.Dim{}, strides, at)
 	s.hasStore = true
-	b.add(s, &kernel.Store{Param: b.param(buffer, true), At: acc, Val: val}, val)
+	reads := []kernel.Ref{val}
+	for _, t := range acc.Terms {
+		reads = append(reads, t.Var)
+	}
+	b.add(s, &kernel.Store{Param: b.param(buffer, true), At: acc, Val: val}, reads...)
 }
 
 // access is off + sum(strides[k] * at[k]) over loop variables where that is possible.

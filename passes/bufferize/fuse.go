@@ -22,6 +22,7 @@ type nest struct {
 	shape  types.Shape                                            // the parallel axes
 	chunks *abi.Extent                                            // an axis of chunks around them, or nil
 	outs   []output
+	write  func(b *body, at []kernel.Ref) // stores what is no output: more than one element an iteration
 	split  map[*ir.Op]*splitReduce
 	name   string
 }
@@ -59,15 +60,12 @@ func (fn *function) emit(n nest) {
 	for _, o := range n.outs {
 		b.store(o.buffer, strides, at, o.elem(b, at))
 	}
+	if n.write != nil {
+		n.write(b, at)
+	}
 	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Params: b.params, Notes: notes(n.block)}
 	assemble(k, b.stack)
-	buffers := tidy(k, b.buffers)
-	fn.u.out.Kernels = append(fn.u.out.Kernels, k)
-	l := &abi.Launch{Kernel: k.Name, Args: buffers, Outer: abi.Extent{Dim: types.Lit(1)}, Work: work(k)}
-	if len(k.Axes) > 0 {
-		l.Outer = k.Axes[0].Extent
-	}
-	fn.step(abi.Step{Launch: l})
+	fn.launch(k, b)
 }
 
 // notes lists what went into a kernel, for `healc explain`.
@@ -145,7 +143,9 @@ func rowMajor(s types.Shape) []types.Dim {
 
 // fuse lowers one fusion operation, or a single operation that stands alone.
 func (fn *function) fuse(op *ir.Op) {
-	block := &ir.Block{Ops: []*ir.Op{op}, Yields: op.Results}
+	n := fn.nestOf(op)
+	block := n.block
+	if row@@ &ir.Block{Ops: []*ir.Op{op}, Yields: op.Results}
 	leaf := func(b *body, v *ir.Value, at []kernel.Ref) kernel.Ref { return fn.read(b, v, at) }
 	if op.Def == ir.OpFusion {
 		block = op.Regions[0]
@@ -161,9 +161,14 @@ func (fn *function) fuse(op *ir.Op) {
 		}
 	}
 	n := nest{block: block, leaf: leaf, name: fn.src.Name}
+	if row := rowOf(block); row != nil {
+		fn.emitRows(n, row, fn.allocate(op.Results[0]))
+		return
+	}
 	n.split = fn.splitReductions(n)
 	// One kernel for each shape among the results.
 	done := make([]bool, len(op.Results))
+	fn.scans(n, op, done)
 	for i, r := range op.Results {
 		if done[i] {
 			continue

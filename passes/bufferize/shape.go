@@ -95,6 +95,15 @@ func (p parts) of(st kernel.Stmt) {
 		p.inner(st.Body)
 		p.readList(st.Next)
 		p.defineList(st.IDs)
+	case *kernel.Iterate:
+		p.reads(&st.Count)
+		p.readList(st.Init)
+		p.defines(&st.Var)
+		p.defineList(st.Vars)
+		p.inner(st.Body)
+		p.readList(st.Next)
+		p.reads(&st.Until)
+		p.defineList(st.IDs)
 	case *kernel.Reduce:
 		p.reads(&st.Chunk)
 		for i := range st.Axes {
@@ -403,6 +412,8 @@ func workIn(b *kernel.Block) float64 {
 		switch st := st.(type) {
 		case *kernel.Loop:
 			sum += estimate(st.Axis.Extent) * workIn(st.Body)
+		case *kernel.Iterate:
+			sum += nominal * workIn(st.Body)
 		case *kernel.Reduce:
 			n := 1.0
 			for _, a := range st.Axes {

@@ -83,6 +83,8 @@ func ownWork(op *ir.Op) float64 {
 	case ir.Contract:
 		s := op.Args[0].Type.Shape
 		return out * 2 * sizeOf(s[len(s)-1])
+	case ir.Rows:
+		return rowsWork(op)
 	case ir.Source:
 		return 0
 	case ir.Host:
@@ -95,6 +97,10 @@ func ownWork(op *ir.Op) float64 {
 		switch op.Def {
 		case ir.OpFold:
 			return sum * elems(op.Args[len(op.Args)-1].Type.Shape)
+		case ir.OpScan:
+			return sum * out
+		case ir.OpIterate, ir.OpIterateUntil:
+			return sum * steps(op)
 		case ir.OpTabulate:
 			return sum * elems(op.Dims("shape"))
 		}
@@ -120,7 +126,7 @@ func loops(op *ir.Op) bool {
 	case ir.Reduce, ir.Contract, ir.Host:
 		return true
 	case ir.Scope:
-		if op.Def == ir.OpFold || op.Def == ir.OpIf {
+		if op.Def != ir.OpTabulate {
 			return true
 		}
 		for _, r := range op.Regions {
@@ -212,6 +218,9 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 		}
 		return
 	}
+	if t.indexed(op, v) {
+		return
+	}
 	switch op.Def {
 	case ir.OpBroadcast:
 		from, to := op.Args[0].Type.Shape, op.Type().Shape
@@ -278,6 +287,32 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 			levels[i] = v.at[i].level
 		}
 		t.region(op.Regions[0], 0, v.with(v.at[n:]), levels, level)
+	case ir.OpScan:
+		for i := range op.Args[:len(op.Args)-1] {
+			x(i, nil)
+		}
+		last := len(op.Args) - 1
+		in, k := t.loop(v, sizeOf(op.Results[0].Type.Shape[len(v.at)-1]))
+		t.read(op.Args[last], in.with(append(v.at[:len(v.at)-1:len(v.at)-1], k)))
+		levels := make([]int, len(op.Regions[0].Params))
+		for i := range levels {
+			levels[i] = len(in.nest)
+		}
+		for i := range op.Results {
+			t.region(op.Regions[0], i, in.with(nil), levels, level)
+		}
+	case ir.OpIterate, ir.OpIterateUntil:
+		for i, a := range op.Args {
+			x(i, make([]place, a.Type.Rank())) // at literal indices, once
+		}
+		in, _ := t.loop(v.with(nil), steps(op))
+		levels := make([]int, len(op.Regions[0].Params))
+		for i := range levels {
+			levels[i] = len(in.nest)
+		}
+		for i, y := range op.Regions[0].Yields {
+			t.region(op.Regions[0], i, in.with(make([]place, y.Type.Rank())), levels, level)
+		}
 	case ir.OpIf:
 		x(0, nil)
 		t.region(op.Regions[0], result, v, nil, level)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"healc/ir"
+	"healc/lang/types"
 )
 
 // A planner decides about one block that stands outside of kernels.
@@ -64,8 +65,12 @@ func (p *planner) staysOutside(op *ir.Op) bool {
 		return true
 	case op.Def == ir.OpIf:
 		return !p.fitsKernel(op)
+	case op.IsLoop():
+		return !loopFits(p.m, op)
 	case op.Def.Class != ir.Host:
 		return false
+	case op.Def != ir.OpCall:
+		return true // a string, which no kernel sees
 	}
 	for _, t := range append(ir.ArgTypes(op.Args), ir.ArgTypes(op.Results)...) {
 		if !t.IsScalar() {
@@ -83,6 +88,9 @@ func (p *planner) fitsKernel(op *ir.Op) bool {
 	}
 	tensors := false
 	for _, r := range op.Results {
+		if r.Type.Elem == types.String {
+			return false
+		}
 		tensors = tensors || !r.Type.IsScalar()
 	}
 	fits := true
@@ -90,6 +98,10 @@ func (p *planner) fitsKernel(op *ir.Op) bool {
 		fits = fits && (tensors || blockWork(r) <= smallWork)
 		ir.Walk(r, func(in *ir.Op) {
 			switch {
+			case in.Def.Class == ir.Host && in.Def != ir.OpCall:
+				fits = false
+			case in.IsLoop():
+				fits = fits && !tensors && loopFits(p.m, in)
 			case tensors:
 				fits = fits && !in.MayFail() && (in.Def.Class <= ir.Source)
 			case in.Def == ir.OpCall:
@@ -128,6 +140,11 @@ func (p *planner) require() {
 		}
 	}
 	want = append(want, p.block.Yields...)
+	for i, op := range p.block.Ops {
+		if op.Def.Class == ir.Rows && !p.host[i] {
+			want = append(want, op.Results...) // a kernel of its own
+		}
+	}
 	var views []*ir.Value
 	for _, v := range want {
 		switch {
@@ -181,6 +198,8 @@ func (p *planner) decide(final bool) {
 		why := ""
 		switch {
 		case p.mat[op] && !chosen[op]:
+		case op.Def == ir.OpScan:
+			why = "a scan stores each accumulator on its way"
 		case op.MayFail() && covered[i] != p.epoch[i]:
 			why = "it can fail, and nothing reads all of it at once"
 		case !isFree(op) && op.Def.Class != ir.Source:

@@ -62,6 +62,8 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 			m.touch(st.Param, times)
 		case *kernel.Loop:
 			ops = ops.plus(m.block(st.Body, times.times(axisCost(st.Axis))))
+		case *kernel.Iterate: // how often is not known: what one iteration takes
+			ops = ops.plus(m.block(st.Body, times))
 		case *kernel.Reduce:
 			n := number(1)
 			for _, a := range st.Axes {

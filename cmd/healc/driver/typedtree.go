@@ -99,6 +99,12 @@ func (t *typedTree) expr(depth int, e check.Expr) {
 	case *check.If:
 		t.line(depth, "if: %s", e.T)
 		t.exprs(depth+1, []check.Expr{e.Cond, e.Then, e.Else})
+	case *check.Assign:
+		t.line(depth, "assign %s: %s", e.Local.Name, e.Value.Type())
+		t.expr(depth+1, e.Value)
+	case *check.Return:
+		t.line(depth, "return: %s", e.Value.Type())
+		t.expr(depth+1, e.Value)
 	case *check.Tuple:
 		t.line(depth, "tuple: %s", e.T)
 		t.exprs(depth+1, e.Elems)
