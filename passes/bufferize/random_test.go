@@ -23,7 +23,8 @@ var (
 	programs = flag.Int("programs", 1500, "how many random programs")
 )
 
-// TestRandomPrograms compares kernels with the reference interpreter: fused and not, specialised and for any shape.
+// TestRandomPrograms compares kernels with the reference interpreter: fused and not, specialised
+// and for any shape, from row-major and from other inputs.
 func TestRandomPrograms(t *testing.T) {
 	n := *programs
 	if testing.Short() {
@@ -38,7 +39,11 @@ func TestRandomPrograms(t *testing.T) {
 			t.Fatalf("seed %d: the generator made a bad module: %v", s, err)
 		}
 		for _, fuse := range []bool{true, false} {
-			wrong, stopped := compare(m, args, dims, fuse)
+			var strides [][]int64
+			if !fuse && dims == nil {
+				strides = layouts(rng, args)
+			}
+			wrong, stopped := compare(m, args, dims, fuse, strides)
 			if wrong != nil {
 				t.Fatalf("seed %d, fuse %v: %v\n%s", s, fuse, wrong, m)
 			}
@@ -51,7 +56,7 @@ func TestRandomPrograms(t *testing.T) {
 }
 
 // compare runs m in both ways. stopped says that the program failed, as it should.
-func compare(m *ir.Module, args []*ir.Array, dims map[string]int64, fuse bool) (err error, stopped bool) {
+func compare(m *ir.Module, args []*ir.Array, dims map[string]int64, fuse bool, strides [][]int64) (err error, stopped bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
@@ -68,7 +73,7 @@ func compare(m *ir.Module, args []*ir.Array, dims map[string]int64, fuse bool) (
 			return err, false
 		}
 	}
-	k, err := bufferize.Lower(c, "f", bufferize.Options{})
+	k, err := bufferize.Lower(c, "f", bufferize.Options{InputStrides: strides})
 	if err != nil {
 		return err, false
 	}
@@ -100,6 +105,26 @@ func compare(m *ir.Module, args []*ir.Array, dims map[string]int64, fuse bool) (
 		}
 	}
 	return nil, false
+}
+
+// layouts invents strides: axes in another order, gaps between elements, and backwards.
+func layouts(rng *rand.Rand, args []*ir.Array) [][]int64 {
+	out := make([][]int64, len(args))
+	for i, a := range args {
+		if rng.Intn(3) == 0 {
+			continue
+		}
+		out[i] = make([]int64, len(a.Shape))
+		stride := int64(1 + rng.Intn(2))
+		for _, k := range rng.Perm(len(a.Shape)) {
+			out[i][k] = stride
+			if rng.Intn(4) == 0 {
+				out[i][k] = -stride
+			}
+			stride *= max(a.Shape[k], 1) + int64(rng.Intn(2))
+		}
+	}
+	return out
 }
 
 func difference(want, got *ir.Array) string {

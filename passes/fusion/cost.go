@@ -8,16 +8,17 @@ import (
 
 // Note [Recompute or materialise]: a value that several consumers want, or one consumer at more indices
 // than it has, can be computed anew each time or written to memory once. Cost is counted in scalar
-// operations. Writing costs the value's own computation plus byteCost for each byte that is written and
-// each that is read back, plus launchCost for the kernel. Computing anew costs the operations behind one
-// element (as far as they are not materialised themselves) times the number of evaluations. Evaluations
+// operations. Memory costs byteCost for each byte that moves: a written line is fetched first, so twice the
+// size for writing and once for each kernel that reads it back, plus launchCost for a kernel more. Computing
+// anew costs the operations behind one element (as far as they are not materialised themselves) times the
+// number of evaluations but one. Evaluations
 // are not the consumers' elements: a kernel computes what depends on its outer axes alone once for these
 // (Note [Placement] in passes/bufferize), so the mean of a row costs one row however often it is read.
 //
 // A reduction inside of a kernel with few outer indices is materialised whatever the cost says: in a kernel
 // of its own it can be cut into chunks for all threads.
 const (
-	byteCost    = 1.5     // operations that take as long as moving one byte to or from memory, vector code
+	byteCost    = 2.5     // operations in the time of one byte: 133 G lane-operations/s, 50 GB/s, one core of a Zen 5
 	launchCost  = 2000    // operations that take as long as launching a kernel
 	fewThreads  = 32      // fewer outer indices than this do not keep the threads busy
 	smallWork   = 1 << 15 // a computation up to this size may run on one thread
@@ -60,8 +61,21 @@ func opCount(op *ir.Op) float64 {
 	}
 	rec, refs := scalar.NewRecorder(params...)
 	op.Def.Scalar(scalar.Emitter{Sink: rec}, op, refs)
+	// Equal instructions are computed once.
 	n := 0.0
-	for _, in := range rec.Func.Instrs {
+	first := map[scalar.Instr]scalar.Ref{}
+	now := make([]scalar.Ref, len(rec.Func.Instrs))
+	for i, in := range rec.Func.Instrs {
+		for k, a := range in.Args {
+			if a != scalar.None {
+				in.Args[k] = now[a]
+			}
+		}
+		if r, ok := first[in]; ok {
+			now[i] = r
+			continue
+		}
+		first[in], now[i] = scalar.Ref(i), scalar.Ref(i)
 		if in.Op != scalar.Const && in.Op != scalar.Param {
 			n++
 		}
@@ -141,8 +155,10 @@ type place struct{ level, axis int }
 // A visit is one reading of a value by a kernel: the loops around it, and where each index comes from.
 type visit struct {
 	root *ir.Op
-	nest []float64 // extents of the loops, the axes of root first
+	nest []float64 // extents of the loops
+	axes int       // how many of them, from the outermost, are axes of the kernel
 	id   int       // of the nest: two reductions have different loops
+	keep int       // loops that code around here may depend on otherwise: by the parameters of a region
 	at   []place
 }
 
@@ -167,7 +183,7 @@ func (v *visit) level() int {
 func (v *visit) deepest() place { return place{v.level(), -1} }
 
 // with is v at other indices.
-func (v *visit) with(at []place) *visit { return &visit{v.root, v.nest, v.id, at} }
+func (v *visit) with(at []place) *visit { return &visit{v.root, v.nest, v.axes, v.id, v.keep, at} }
 
 // A tracer finds out how operations read their operands. visit is called for every value that is read.
 type tracer struct {
@@ -175,11 +191,13 @@ type tracer struct {
 	read  func(v *ir.Value, at *visit)
 }
 
-// loop puts v inside of another loop and returns the new nest and the index of the loop.
+// loop puts a loop where the element that v asks for is computed: inside of the loops that its index depends
+// on, and of no others. It returns the new nest and the index of the loop.
 func (t *tracer) loop(v *visit, extent float64) (*visit, place) {
 	t.nests++
-	nest := append(append(make([]float64, 0, len(v.nest)+1), v.nest...), extent)
-	return &visit{v.root, nest, t.nests, v.at}, place{len(nest), -1}
+	l := max(v.level(), v.keep)
+	nest := append(append(make([]float64, 0, l+1), v.nest[:l]...), extent)
+	return &visit{v.root, nest, min(v.axes, l), t.nests, v.keep, v.at}, place{l + 1, -1}
 }
 
 // operands reports how op, whose result is read at v, reads its operands. scalars gives the level at which a
@@ -398,9 +416,15 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, levels []int, outer fu
 		} else if _, ok := known[x]; ok {
 			return
 		}
-		t.read(x, at)
+		out := at.with(at.at)
+		out.keep = v.keep
+		t.read(x, out)
 	}
-	inner.read(b.Yields[yield], v)
+	first := v.with(v.at)
+	for _, l := range levels {
+		first.keep = max(first.keep, l)
+	}
+	inner.read(b.Yields[yield], first)
 	for i := len(b.Ops) - 1; i >= 0; i-- {
 		for k, w := range pending[i] {
 			inner.operands(b.Ops[i], results[i][k], w, level)
@@ -422,7 +446,4 @@ func sameVisit(a, b *visit) bool {
 }
 
 // sharedLoops reports that the loops that the visits depend on are axes of the kernel.
-func sharedLoops(a, b *visit) bool {
-	own := len(a.root.Results[0].Type.Shape)
-	return a.level() <= own && b.level() <= own
-}
+func sharedLoops(a, b *visit) bool { return a.level() <= a.axes && b.level() <= b.axes }

@@ -230,7 +230,7 @@ func (p *planner) decide(final bool) {
 
 // rootVisit is a value in a kernel of its own.
 func rootVisit(op *ir.Op, r *ir.Value) *visit {
-	v := &visit{root: op}
+	v := &visit{root: op, axes: r.Type.Rank()}
 	for k, d := range r.Type.Shape {
 		v.nest = append(v.nest, sizeOf(d))
 		v.at = append(v.at, place{k + 1, k})
@@ -302,7 +302,7 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 		return ""
 	}
 	again := (total - size) * work / size
-	write := 2*bytes*byteCost + launchCost
+	write := (2+float64(len(kernels)))*bytes*byteCost + launchCost
 	if again <= write {
 		return ""
 	}
