@@ -56,8 +56,12 @@ func (fn *function) emit(n nest) {
 		}
 		strides = append([]types.Dim{size}, strides...)
 	}
-	for _, o := range n.outs {
-		b.store(o.buffer, strides, at, o.elem(b, at))
+	vals := make([]kernel.Ref, len(n.outs))
+	for i, o := range n.outs {
+		vals[i] = o.elem(b, at)
+	}
+	for i, o := range n.outs { // all stores last, so that reductions stand next to each other
+		b.store(o.buffer, strides, at, vals[i])
 	}
 	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Params: b.params, Notes: notes(n.block)}
 	assemble(k, b.stack)
@@ -132,13 +136,18 @@ func mustMul(x, y types.Dim) types.Dim {
 	return p
 }
 
-// rowMajor gives the strides of a contiguous tensor.
+// rowMajor gives the strides of a contiguous tensor. Where they overflow the tensor is empty, and they do
+// not matter.
 func rowMajor(s types.Shape) []types.Dim {
 	out := make([]types.Dim, len(s))
 	size := types.Lit(1)
 	for k := len(s) - 1; k >= 0; k-- {
 		out[k] = size
-		size = mustMul(size, s[k])
+		p, err := size.Mul(s[k])
+		if err != nil {
+			return make([]types.Dim, len(s))
+		}
+		size = p
 	}
 	return out
 }

@@ -93,7 +93,7 @@ func golden(t *testing.T, file string) {
 	if args == nil {
 		return // too large for the evaluator; TestSplitReductions has such sizes
 	}
-	if wrong, _ := compare(plain, args, dims, true, nil); wrong != nil {
+	if wrong, _ := compare(plain, args, dims, fused, nil); wrong != nil {
 		t.Error(wrong)
 	}
 }

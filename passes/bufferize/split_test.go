@@ -45,7 +45,7 @@ func TestSplitReductions(t *testing.T) {
 			if len(k.Kernels) != 2 {
 				t.Errorf("%d kernels, not 2:\n%s", len(k.Kernels), k)
 			}
-			if wrong, _ := compare(m, g.args, nil, true, nil); wrong != nil {
+			if wrong, _ := compare(m, g.args, nil, fused, nil); wrong != nil {
 				t.Error(wrong)
 			}
 		})

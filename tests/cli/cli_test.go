@@ -25,13 +25,14 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE healc ...     runs a command and requires its exit code
 //	repeat FILE TEXT N       writes N copies of TEXT
+//	damage FOLDER            changes the last byte of every cached program in it
 //
 // and the condition [libllvm], that machine code can be made here.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:   ".",
 		Setup: func(e *testscript.Env) error { setEnv(e.Setenv, e.WorkDir); return nil },
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "repeat": repeat},
+		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "repeat": repeat, "damage": damage},
 		Condition: func(name string) (bool, error) {
 			_, err := libllvm.Open()
 			return name == "libllvm" && err == nil, nil
@@ -80,6 +81,23 @@ func repeat(ts *testscript.TestScript, neg bool, args []string) {
 	_, err = f.WriteString(strings.Repeat(text, n))
 	ts.Check(err)
 	ts.Check(f.Close())
+}
+
+func damage(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: damage FOLDER")
+	}
+	files, err := filepath.Glob(filepath.Join(ts.MkAbs(args[0]), "*", "*.heal"))
+	ts.Check(err)
+	if len(files) == 0 {
+		ts.Fatalf("there is nothing to damage")
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		ts.Check(err)
+		text[len(text)-1] ^= 1
+		ts.Check(os.WriteFile(f, text, 0o644))
+	}
 }
 
 // root is the root of the repository.
