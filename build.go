@@ -72,7 +72,27 @@ func (m *Module) Kernels(entry string, bind map[string]int64, strides [][]int64)
 		return nil, err
 	}
 	defer m.opts.Debug.Timer.Stage("bufferize")()
-	return bufferize.Lower(code, entry, bufferize.Options{InputStrides: strides})
+	km, err := bufferize.Lower(code, entry, bufferize.Options{InputStrides: strides})
+	if err != nil {
+		return nil, err
+	}
+	return km, m.dump(km)
+}
+
+// dump writes what the stages after the passes make to where HEAL_DUMP says.
+func (m *Module) dump(km *kernel.Module) error {
+	p := m.opts.Debug.Passes
+	if p == nil || p.Dump == nil {
+		return nil
+	}
+	if err := p.Dump.Write("bufferize", "kernels", km.String()); err != nil {
+		return err
+	}
+	text, err := llvm.Generate(km, llvm.Options{})
+	if err != nil {
+		return err
+	}
+	return p.Dump.Write("llvm", "ll", text)
 }
 
 // Artifact compiles kernels to machine code, or takes it from the cache.

@@ -117,6 +117,10 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 		f, err = createBeside(path)
 	}
 	if err != nil {
+		var at *os.PathError
+		if errors.As(err, &at) {
+			at.Path = path // the file that was asked for, not the one beside it
+		}
 		return err
 	}
 	defer func() {

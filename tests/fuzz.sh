@@ -16,7 +16,7 @@ while IFS=: read -r file line; do
 done < <(find . -name '*_test.go' -not -path './.*' -exec grep -HE '^func Fuzz[A-Za-z0-9_]*\(' {} + | sed 's|^\./||' | sort)
 
 echo "== random programs"
-HEAL_RANDOM=$time go test ./tests/random -run '^TestRandomPrograms$' -count 1 -timeout 0 -v || failed+=("./tests/random")
+HEAL_RANDOM=$time go test ./tests/random -run '^TestRandomPrograms$' -count 1 -timeout 0 -v -random.seed="$(date +%s%N)" || failed+=("./tests/random")
 
 if ((${#failed[@]})); then
 	printf 'FAILED: %s\n' "${failed[@]}"

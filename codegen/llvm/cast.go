@@ -14,6 +14,8 @@ func (g *gen) cast(t, from types.DType, w int, x value.Value) value.Value {
 	b := g.cur
 	to := vec(regType(t), w)
 	switch {
+	case t == from:
+		return x
 	case t == types.Bool:
 		if from.IsFloat() {
 			return b.NewFCmp(enum.FPredUNE, x, g.num(from, 0, w))

@@ -102,6 +102,10 @@ func (g *gen) worksInMemory() bool {
 // vectorLoop runs at least w iterations as vectors of w. The last vector ends at hi and may repeat some
 // of the one before it: iterations are independent and never read what the kernel writes.
 func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
+	if g.inPlace() {
+		g.vectorsAndRest(v, lo, hi, w, body)
+		return
+	}
 	last := g.plus(hi, ci(i64, int64(-w)))
 	n, known := constantInt(hi)
 	m, fromZero := constantInt(lo)
@@ -116,6 +120,34 @@ func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.B
 		return nil
 	})
 	g.w = 0
+}
+
+// inPlace reports that an output is an input, too: an iteration that is repeated would read what it wrote.
+func (g *gen) inPlace() bool {
+	for _, p := range g.params {
+		if p.InPlace {
+			return true
+		}
+	}
+	return false
+}
+
+// vectorsAndRest is vectorLoop for kernels that work in place: what does not fill a vector runs one by one.
+func (g *gen) vectorsAndRest(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
+	size := g.cur.NewSub(hi, lo)
+	end := g.cur.NewSub(hi, g.cur.NewSRem(size, ci(i64, int64(w))))
+	g.w = w
+	g.count(lo, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
+		g.env[v] = val{v: x, iota: true}
+		g.block(body)
+		return nil
+	})
+	g.w = 0
+	g.count(end, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
+		g.env[v] = val{v: x}
+		g.block(body)
+		return nil
+	})
 }
 
 // count emits `for i = lo; i < hi; i += step`, carrying state, and returns the state at the end. The

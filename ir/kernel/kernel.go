@@ -49,9 +49,12 @@ type Param struct {
 	Name  string
 	DType types.DType
 	Out   bool // written; an output is never read, an input never written
-	Work  bool // of an output: it is read, too, each element only by the iteration of the axes that writes it
-	Shape []abi.Extent
-	Elems []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major
+	// InPlace marks an output that is an input, too: each element is read only by the iteration that writes
+	// it, at the index where it then writes, and before.
+	InPlace bool
+	Work    bool // of an output: it is read, too, each element only by the iteration of the axes that writes it
+	Shape   []abi.Extent
+	Elems   []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major
 }
 
 // Axis is a loop variable, an I64, from Begin up to Extent.

@@ -124,7 +124,8 @@ func (p *parser) buffer() Param {
 	b := Param{Out: p.AcceptWord("out")}
 	if !b.Out {
 		b.Work = p.AcceptWord("work")
-		b.Out = b.Work
+		b.InPlace = !b.Work && p.AcceptWord("inplace")
+		b.Out = b.Work || b.InPlace
 	}
 	if !b.Out {
 		p.keyword("in")

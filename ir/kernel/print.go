@@ -175,6 +175,9 @@ func (p *printer) buffer(b Param) {
 	if b.Work {
 		dir = "work"
 	}
+	if b.InPlace {
+		dir = "inplace"
+	}
 	p.printf("%s %s: %s%s", dir, b.Name, b.DType, formatExtents(b.Shape))
 	if b.Elems != nil {
 		p.printf(" strides %s", types.Shape(b.Elems))

@@ -124,8 +124,11 @@ func (v *verifier) kernel(k *Kernel) {
 			v.note(k, "%q is no name of a buffer, or is there twice", b.Name)
 		}
 		names[b.Name] = true
-		if b.Work && !b.Out {
+		if (b.Work || b.InPlace) && !b.Out {
 			v.note(k, "buffer %s is work memory and no output", b.Name)
+		}
+		if b.Work && b.InPlace {
+			v.note(k, "buffer %s is both work memory and in place", b.Name)
 		}
 		if b.Elems != nil && len(b.Elems) != len(b.Shape) {
 			v.note(k, "buffer %s has %d strides for %d axes", b.Name, len(b.Elems), len(b.Shape))
@@ -259,7 +262,10 @@ func (v *verifier) stmt(s Stmt) {
 		v.define(s, s.ID, types.I64)
 	case *Load:
 		b, ok := v.buffer(s, s.Param, s.At)
-		if ok && b.Out && !b.Work {
+		if ok && b.InPlace {
+			v.inPlace(s)
+		}
+		if ok && b.Out && !b.Work && !b.InPlace {
 			v.note(s, "output %s is read", b.Name)
 		}
 		v.define(s, s.ID, b.DType)

@@ -123,7 +123,7 @@ var (
 		Title:   "assignment to something that cannot be assigned",
 		Text:    "The left of `=`, `+=` and the others is a `let mut` variable or `&mut` parameter, or an index of one.",
 		Example: "fn f(x: f32) -> f32 {\n    x + 1.0 = 2.0;\n    x\n}\n",
-		Fixed:   "fn f(x: f32) -> f32 {\n    let mut y = x + 1.0;\n    y = 2.0;\n    y\n}\n",
+		Fixed:   "fn f(x: f32) -> f32 {\n    let y = x + 1.0;\n    y * 2.0\n}\n",
 	})
 
 	// CodeLetForm: a let that is neither a statement nor has `in`.
@@ -150,7 +150,7 @@ var (
 		Title:   "attribute or `pub` before the wrong declaration",
 		Text:    "Attributes belong to functions; `pub` to functions and constants.",
 		Example: "pub import nn\n",
-		Fixed:   "import nn\n",
+		Fixed:   "pub const N: nat = 4\n",
 	})
 
 	// CodeReturnPlace: return used as an expression.

@@ -19,6 +19,7 @@ type scanner struct {
 	file     *diag.File
 	text     string
 	pos      int
+	lineEnd  int // of the line that restOfLine measured last; 0 before the first
 	tokens   []Token
 	comments []*ast.Comment
 	diags    []*diag.Diagnostic
@@ -129,6 +130,15 @@ func lineLength(s string) int {
 		return i
 	}
 	return len(s)
+}
+
+// restOfLine returns the text from the current position to the end of its line. The end is searched for once a
+// line: a file of one long line with many strings would else take quadratic time.
+func (s *scanner) restOfLine() string {
+	if s.lineEnd == 0 || s.lineEnd < s.pos {
+		s.lineEnd = s.pos + lineLength(s.text[s.pos:])
+	}
+	return s.text[s.pos:s.lineEnd]
 }
 
 func (s *scanner) comment(start int) {

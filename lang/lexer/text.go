@@ -12,7 +12,7 @@ import (
 // rest of the file.
 func (s *scanner) quoted() {
 	start := s.pos
-	line := s.text[start : start+lineLength(s.text[start:])]
+	line := s.restOfLine()
 	for i := 1; i < len(line); {
 		switch line[i] {
 		case '"':
@@ -37,7 +37,7 @@ func (s *scanner) quoted() {
 // char reads a char literal.
 func (s *scanner) char() {
 	start := s.pos
-	line := s.text[start : start+lineLength(s.text[start:])]
+	line := s.restOfLine()
 	count, i, bad := 0, 1, false
 	for i < len(line) && line[i] != '\'' {
 		if line[i] == '\\' {

@@ -1,13 +1,10 @@
 package bufferize
 
 import (
-	"fmt"
-
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
-	"healc/runtime/abi"
 )
 
 // A body is a kernel body, or a scalar function, under construction. It is the scalar.Sink that the op
@@ -70,18 +67,18 @@ const (
 
 // scope is a block under construction.
 type scope struct {
-	depth    int
-	kind     scopeKind
-	runs     bool // at least once for each run of the scope around it
-	block    *kernel.Block
-	values   map[scalar.Instr]kernel.Ref
-	loads    map[string]kernel.Ref
-	memo     map[string]pulledRef
-	needs    depthSet // the scopes outside that the block reads from
-	checks   bool     // the block has a check or a call
-	checked  bool     // the block itself has a check of an index
-	axis     kernel.Axis
-	hasStore bool
+	depth   int
+	kind    scopeKind
+	runs    bool // at least once for each run of the scope around it
+	block   *kernel.Block
+	values  map[scalar.Instr]kernel.Ref
+	loads   map[string]kernel.Ref
+	memo    map[string]pulledRef
+	needs   depthSet // the scopes outside that the block reads from
+	checks  bool     // the block has a check or a call
+	checked bool     // the block itself has a check of an index
+	guarded bool     // the block has a load that such a check guards
+	axis    kernel.Axis
 }
 
 func newBody(u *unit) *body {
@@ -263,8 +260,8 @@ func (b *body) check(in scalar.Instr) {
 		return
 	}
 	d := max(b.depthOf(in.Args[:]...), b.armDepth(), b.sureDepth())
-	if scalar.CheckKind(in.Imm) == scalar.CheckIndex && in.Args[1] != scalar.None {
-		b.markRisky(in.Args[1])
+	if scalar.CheckKind(in.Imm) == scalar.CheckIndex {
+		b.markCompared(in.Args[0])
 	}
 	for i := d; i >= 0; i-- {
 		if _, there := b.stack[i].values[in]; there {
@@ -278,6 +275,21 @@ func (b *body) check(in scalar.Instr) {
 	s.checked = s.checked || in.Imm == uint64(scalar.CheckIndex) || in.Imm == uint64(scalar.CheckEmpty)
 	b.checkDepth = max(b.checkDepth, d)
 	b.add(s, &kernel.Let{ID: scalar.None, In: in, Site: b.unit.site(scalar.CheckKind(in.Imm), b.op)}, in.Args[:]...)
+}
+
+// markCompared marks the indices that the condition of a check compares. Constants are no risk by this
+// check: load looks at them itself.
+func (b *body) markCompared(cond kernel.Ref) {
+	for _, r := range b.refs[cond].in.Args {
+		if r == scalar.None || !b.refs[cond].let {
+			continue
+		}
+		if b.types[r] == types.Bool {
+			b.markCompared(r)
+		} else if _, fixed := b.refs[r].form.constant(); !fixed {
+			b.markRisky(r)
+		}
+	}
 }
 
 // markRisky notes that the check of index r runs with the program, for r and all that is computed from it.
@@ -370,94 +382,4 @@ func (b *body) axis(kind scopeKind, begin int64, extent types.Dim, div int64) ke
 	}
 	s.axis = kernel.Axis{Var: r, Begin: begin, Extent: extentOf(extent, div)}
 	return r
-}
-
-// load reads one element of a view.
-func (b *body) load(w abi.View, t types.DType, at []kernel.Ref) kernel.Ref {
-	p := b.param(w.Buffer, false)
-	risky := b.anyRisky(at...)
-	for k, r := range at {
-		if c, ok := b.refs[r].form.constant(); ok { // a fixed index may be one of no elements
-			room, err := w.Shape[k].Sub(c)
-			if err == nil {
-				room, err = room.Sub(types.Lit(1))
-			}
-			risky = risky || err != nil || !nonNegative(room)
-		}
-	}
-	acc := b.access(w.Offset, w.Strides, at)
-	var vars []kernel.Ref
-	for _, t := range acc.Terms {
-		vars = append(vars, t.Var)
-	}
-	d := max(b.depthOf(vars...), b.armDepth())
-	if risky {
-		d = max(d, b.guardDepth())
-	}
-	key := fmt.Sprint(p, " ", accessKey(acc))
-	if r, ok := lookup(b, d, func(s *scope) map[string]kernel.Ref { return s.loads }, key); ok {
-		return r
-	}
-	s := b.stack[d]
-	r := b.define(t, s)
-	s.loads[key] = r
-	b.add(s, &kernel.Load{ID: r, Param: p, At: acc}, vars...)
-	return r
-}
-
-func accessKey(a kernel.Access) string {
-	key := a.Offset.String()
-	for _, t := range a.Terms {
-		key += fmt.Sprintf("|%s %d", t.Coef, t.Var)
-	}
-	return key
-}
-
-// store writes one element of a row-major output in the innermost scope.
-func (b *body) store(buffer int, strides []types.Dim, at []kernel.Ref, val kernel.Ref) {
-	s := b.top()
-	acc := b.access(types.Dim{}, strides, at)
-	s.hasStore = true
-	reads := []kernel.Ref{val}
-	for _, t := range acc.Terms {
-		reads = append(reads, t.Var)
-	}
-	b.add(s, &kernel.Store{Param: b.param(buffer, true), At: acc, Val: val}, reads...)
-}
-
-// access is off + sum(strides[k] * at[k]) over loop variables where that is possible.
-func (b *body) access(off types.Dim, strides []types.Dim, at []kernel.Ref) kernel.Access {
-	sum := constForm(off)
-	for k, r := range at {
-		f := b.refs[r].form
-		if f == nil {
-			f = varForm(r)
-		}
-		next := sum.plus(f, strides[k])
-		if next == nil { // the coefficients of the form overflow: take the scalar itself
-			if next = sum.plus(varForm(r), strides[k]); next == nil {
-				panic("BUG: the address of an element overflows")
-			}
-		}
-		sum = next
-	}
-	sum = b.recombine(sum)
-	return kernel.Access{Offset: sum.off, Terms: sum.terms}
-}
-
-// param is the kernel parameter for a buffer.
-func (b *body) param(buffer int, out bool) int {
-	if i, ok := b.paramOf[buffer]; ok {
-		if b.params[i].Out != out {
-			panic("BUG: a kernel reads and writes one buffer")
-		}
-		return i
-	}
-	buf := b.fn.plan.Buffers[buffer]
-	b.params = append(b.params, kernel.Param{
-		Name: fmt.Sprintf("b%d", buffer), DType: buf.DType, Out: out, Shape: buf.Shape, Elems: buf.Strides,
-	})
-	b.buffers = append(b.buffers, buffer)
-	b.paramOf[buffer] = len(b.params) - 1
-	return len(b.params) - 1
 }

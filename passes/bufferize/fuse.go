@@ -57,8 +57,12 @@ func (fn *function) emit(n nest) {
 		}
 		strides = append([]types.Dim{size}, strides...)
 	}
-	for _, o := range n.outs {
-		b.store(o.buffer, strides, at, o.elem(b, at))
+	vals := make([]kernel.Ref, len(n.outs))
+	for i, o := range n.outs {
+		vals[i] = o.elem(b, at)
+	}
+	for i, o := range n.outs { // all stores last, so that reductions stand next to each other
+		b.store(o.buffer, strides, at, vals[i])
 	}
 	if n.write != nil {
 		n.write(b, at)
@@ -130,22 +134,25 @@ func mustMul(x, y types.Dim) types.Dim {
 	return p
 }
 
-// rowMajor gives the strides of a contiguous tensor.
+// rowMajor gives the strides of a contiguous tensor. Where they overflow the tensor is empty, and they do
+// not matter.
 func rowMajor(s types.Shape) []types.Dim {
 	out := make([]types.Dim, len(s))
 	size := types.Lit(1)
 	for k := len(s) - 1; k >= 0; k-- {
 		out[k] = size
-		size = mustMul(size, s[k])
+		p, err := size.Mul(s[k])
+		if err != nil {
+			return make([]types.Dim, len(s))
+		}
+		size = p
 	}
 	return out
 }
 
-// fuse lowers one fusion operation, or a single operation that stands alone.
-func (fn *function) fuse(op *ir.Op) {
-	n := fn.nestOf(op)
-	block := n.block
-	if row@@ &ir.Block{Ops: []*ir.Op{op}, Yields: op.Results}
+// nestOf starts the kernels of one fusion operation, or of a single operation that stands alone.
+func (fn *function) nestOf(op *ir.Op) nest {
+	block := &ir.Block{Ops: []*ir.Op{op}, Yields: op.Results}
 	leaf := func(b *body, v *ir.Value, at []kernel.Ref) kernel.Ref { return fn.read(b, v, at) }
 	if op.Def == ir.OpFusion {
 		block = op.Regions[0]
@@ -160,7 +167,13 @@ func (fn *function) fuse(op *ir.Op) {
 			return fn.read(b, v, at)
 		}
 	}
-	n := nest{block: block, leaf: leaf, name: fn.src.Name}
+	return nest{block: block, leaf: leaf, name: fn.src.Name}
+}
+
+// fuse lowers one fusion operation, or a single operation that stands alone.
+func (fn *function) fuse(op *ir.Op) {
+	n := fn.nestOf(op)
+	block := n.block
 	if row := rowOf(block); row != nil {
 		fn.emitRows(n, row, fn.allocate(op.Results[0]))
 		return

@@ -286,6 +286,9 @@ func (fn *function) updateInPlace(op *ir.Op) bool {
 		return false
 	}
 	n := fn.nestOf(op)
+	if rowOf(n.block) != nil {
+		return false
+	}
 	up := n.block.Yields[0].Def
 	if up == nil || up.Def != ir.OpUpdate || up.Type().Shape.Equal(up.Dims("shape")) {
 		return false
@@ -341,7 +344,6 @@ func (fn *function) updateInPlace(op *ir.Op) bool {
 	// Not in place after all: what was made is forgotten, but for buffers that other values now have.
 	fn.u.out.Kernels = saved.Kernels
 	*fn.steps = (*fn.steps)[:steps]
-	delete(fn.views, r)
 	for v, w := range fn.views {
 		if w.Buffer >= buffers {
 			delete(fn.views, v)

@@ -24,17 +24,20 @@ func (b *body) place(least int, refs []kernel.Ref, closed ...*scope) *scope {
 	limit := closed[0].depth
 	var needs depthSet
 	needs.addAll(b.depths(refs...), limit)
-	checks := false
+	checks, guarded := false, false
 	for _, s := range closed {
 		needs.addAll(s.needs, limit)
-		checks = checks || s.checks
+		checks, guarded = checks || s.checks, guarded || s.guarded
 	}
 	d := max(least, needs.below(limit), b.armDepth())
+	if guarded {
+		d = max(d, b.guardDepth())
+	}
 	if checks {
 		d = max(d, b.sureDepth())
 	}
 	t := b.stack[d]
-	t.checks = t.checks || checks
+	t.checks, t.guarded = t.checks || checks, t.guarded || guarded
 	if b.checkDepth >= limit {
 		b.checkDepth = d
 	}
@@ -50,8 +53,20 @@ func (b *body) If(cond kernel.Ref, t types.DType, then, els func() kernel.Ref) k
 	return b.ifMany(cond, []types.DType{t}, one(then), one(els))[0]
 }
 
-// ifScalars writes an `if` whose results are all scalars as one statement.
+// ifScalars writes an `if` whose results are all scalars as one statement, and gives one of them.
 func (b *body) ifScalars(op *ir.Op, result int) kernel.Ref {
+	f := b.frame
+	ids := b.ifOnce(op)
+	for i, r := range op.Results {
+		if i != result {
+			b.remember(fmt.Sprintf("%p %d", r, f.id), ids[i])
+		}
+	}
+	return ids[result]
+}
+
+// ifOnce writes an `if` whose results, perhaps none, are all scalars.
+func (b *body) ifOnce(op *ir.Op) []kernel.Ref {
 	cond := b.pull(op.Args[0], nil)
 	f := b.frame
 	arm := func(r int) func() []kernel.Ref {
@@ -71,13 +86,7 @@ func (b *body) ifScalars(op *ir.Op, result int) kernel.Ref {
 	for _, r := range op.Results {
 		ts = append(ts, r.Type.Elem)
 	}
-	ids := b.ifMany(cond, ts, arm(0), arm(1))
-	for i, r := range op.Results {
-		if i != result {
-			b.remember(fmt.Sprintf("%p %d", r, f.id), ids[i])
-		}
-	}
-	return ids[result]
+	return b.ifMany(cond, ts, arm(0), arm(1))
 }
 
 // selectLimit is the number of instructions up to which both arms of an `if` are computed: a branch costs
@@ -244,7 +253,7 @@ func (b *body) flatten(scopes []*scope, axes *[]kernel.Axis) *scope {
 	for _, s := range scopes {
 		*axes = append(*axes, s.axis)
 		all.block.Stmts = append(all.block.Stmts, s.block.Stmts...)
-		all.checks = all.checks || s.checks
+		all.checks, all.guarded = all.checks || s.checks, all.guarded || s.guarded
 		all.needs.addAll(s.needs, all.depth)
 	}
 	return all

@@ -2,6 +2,7 @@ package bufferize
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"healc/ir"
@@ -231,8 +232,9 @@ func (fn *function) hostIf(op *ir.Op) {
 
 // arm lowers one arm of an `if` so that its values end in the buffers of the results.
 func (fn *function) arm(op *ir.Op, arm *ir.Block) {
-	// Views of constants and of outer values are remembered for the whole function; those made of values
-	// of this arm cannot be used elsewhere.
+	// What is written here, even for a value from outside, is not there when the other arm runs.
+	before := maps.Clone(fn.views)
+	defer func() { fn.views = before }()
 	mine := map[*ir.Op]bool{}
 	for _, in := range arm.Ops {
 		mine[in] = true

@@ -228,6 +228,9 @@ func (b *body) force(block *ir.Block) {
 		if full == nil {
 			full = ir.FullyRead(block)
 		}
+		if len(op.Results) == 0 { // an `if` that is left for what its arms check
+			b.ifOnce(op)
+		}
 		for _, r := range op.Results {
 			switch {
 			case r.Type.IsScalar():

@@ -7,7 +7,6 @@ import (
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
-	"healc/runtime/abi"
 )
 
 // parts gives access to what a statement is made of: the scalars it reads and defines, the accesses to
@@ -186,100 +185,6 @@ func acts(st kernel.Stmt) bool {
 	return found
 }
 
-// uses tells how a kernel uses its loop variables.
-type uses struct {
-	accesses []*kernel.Access
-	plain    map[kernel.Ref]bool // read otherwise than in an access
-}
-
-func usesOf(b *kernel.Block) *uses {
-	u := &uses{plain: map[kernel.Ref]bool{}}
-	inAccess := map[*kernel.Ref]bool{}
-	p := parts{
-		access: func(a *kernel.Access) {
-			u.accesses = append(u.accesses, a)
-			for i := range a.Terms {
-				inAccess[&a.Terms[i].Var] = true
-			}
-		},
-		read: func(r *kernel.Ref) {
-			if !inAccess[r] {
-				u.plain[*r] = true
-			}
-		},
-	}
-	p.all(b)
-	return u
-}
-
-func coefOf(a *kernel.Access, v kernel.Ref) types.Dim {
-	for _, t := range a.Terms {
-		if t.Var == v {
-			return t.Coef
-		}
-	}
-	return types.Dim{}
-}
-
-// merge makes one axis of two neighbours when every access moves by them as by one: its coefficient for
-// outer is that for inner times inner's extent. It reports whether it did; inner is then the whole.
-func (u *uses) merge(outer, inner *kernel.Axis) bool {
-	if outer.Begin != 0 || inner.Begin != 0 || outer.Extent.Div > 1 || inner.Extent.Div > 1 || u.plain[outer.Var] || u.plain[inner.Var] {
-		return false
-	}
-	n := inner.Extent.Dim
-	for _, a := range u.accesses {
-		want, err := coefOf(a, inner.Var).Mul(n)
-		if err != nil || !coefOf(a, outer.Var).Equal(want) {
-			return false
-		}
-	}
-	total, err := outer.Extent.Dim.Mul(n)
-	if err != nil {
-		return false
-	}
-	for _, a := range u.accesses {
-		terms := a.Terms[:0]
-		for _, t := range a.Terms {
-			if t.Var != outer.Var {
-				terms = append(terms, t)
-			}
-		}
-		a.Terms = terms
-	}
-	inner.Extent.Dim = total
-	return true
-}
-
-// mergeAxes merges neighbours among axes.
-func (u *uses) mergeAxes(axes []kernel.Axis) []kernel.Axis {
-	for i := len(axes) - 2; i >= 0; i-- {
-		if u.merge(&axes[i], &axes[i+1]) {
-			axes = append(axes[:i], axes[i+1:]...)
-		}
-	}
-	return axes
-}
-
-// mergeIn merges the axes of the reductions and of the parallel loops in b.
-func (u *uses) mergeIn(b *kernel.Block) {
-	for _, st := range b.Stmts {
-		parts{block: u.mergeIn}.of(st)
-		switch st := st.(type) {
-		case *kernel.Reduce:
-			st.Axes = u.mergeAxes(st.Axes)
-		case *kernel.Loop:
-			for st.Parallel && len(st.Body.Stmts) == 1 {
-				in, ok := st.Body.Stmts[0].(*kernel.Loop)
-				if !ok || !in.Parallel || !u.merge(&st.Axis, &in.Axis) {
-					break
-				}
-				*st = *in
-			}
-		}
-	}
-}
-
 // tidy finishes a kernel: neighbouring axes become one where they can, unused parameters go, and scalars
 // are numbered in the order of the text. It returns the buffers of the parameters that are left.
 func tidy(k *kernel.Kernel, buffers []int) []int {
@@ -374,66 +279,4 @@ func (n *numbering) block(b *kernel.Block) {
 		}
 		sort.Slice(a.Terms, func(i, j int) bool { return a.Terms[i].Var < a.Terms[j].Var })
 	}
-}
-
-// nominal stands for a shape parameter in estimates of work.
-const nominal = 1024
-
-func estimate(e abi.Extent) float64 {
-	n := 0.0
-	for _, t := range e.Dim.Terms() {
-		p := float64(t.Coef)
-		for range t.Vars {
-			p *= nominal
-		}
-		n += p
-	}
-	if e.Div > 1 {
-		n /= float64(e.Div)
-	}
-	return max(n, 1)
-}
-
-// work estimates the scalar operations for each index of the outermost axis.
-func work(k *kernel.Kernel) int64 {
-	n := workIn(k.Body)
-	for _, a := range k.Axes[min(1, len(k.Axes)):] {
-		n *= estimate(a.Extent)
-	}
-	return int64(min(n, 1e18))
-}
-
-// callWork is a guess at the work of a recursive function.
-const callWork = 10000
-
-func workIn(b *kernel.Block) float64 {
-	sum := 0.0
-	for _, st := range b.Stmts {
-		switch st := st.(type) {
-		case *kernel.Loop:
-			sum += estimate(st.Axis.Extent) * workIn(st.Body)
-		case *kernel.Iterate:
-			sum += nominal * workIn(st.Body)
-		case *kernel.Reduce:
-			n := 1.0
-			for _, a := range st.Axes {
-				n *= estimate(a.Extent)
-			}
-			if st.Chunk != scalar.None {
-				n = min(n, float64(st.Order.Chunk()))
-			}
-			sum += n * (1 + workIn(st.Body))
-		case *kernel.If:
-			sum += 1 + max(workIn(st.Then), workIn(st.Else))
-		case *kernel.Call:
-			sum += callWork
-		case *kernel.Let:
-			if st.In.Op != scalar.Const {
-				sum++
-			}
-		default:
-			sum++
-		}
-	}
-	return sum
 }

@@ -130,10 +130,11 @@ func (fn *function) probe(n nest, op *ir.Op) *splitReduce {
 		}
 		s.count = p
 	}
-	s.size = types.Lit(1)
-	for _, d := range op.Type().Shape {
-		s.size = mustMul(s.size, d)
+	size, err := op.Type().Shape.Elems()
+	if err != nil {
+		return nil
 	}
+	s.size = size
 	return s
 }
 

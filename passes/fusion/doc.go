@@ -9,7 +9,8 @@
 //	%1 = add %0, %b         →        %1 = mul %p0, %p1
 //	%2 = relu %1                     ... yields relu
 //
-// plan.go finds out which values are materialised, cost.go how often a value would be computed otherwise,
-// group.go joins materialised values into kernels, emit.go rewrites the block. The package never looks
-// at what an operation is beyond its entry in the table: a new operation fuses without a change here.
+// plan.go finds out which values are materialised, trace.go how often a value would be computed otherwise,
+// cost.go what that costs; group.go joins materialised values into kernels, fuse.go rewrites the block and
+// explain.go describes it. A new operation fuses without a change here: what may move is in the table
+// (traits, Op.ReadsAll). trace.go knows how views read, and assumes the worst of what it does not know.
 package fusion

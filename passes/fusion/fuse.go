@@ -153,8 +153,19 @@ func (e *emitter) fusion(g *group, inside []*ir.Op, reads []*ir.Value) error {
 	for _, r := range g.roots[1:] {
 		p.remark("kernel of %s also writes %s", p.name(g.roots[0].Results[0]), p.name(r.Results[0]))
 	}
-	if n := len(inside) - len(g.roots); n > 0 {
-		p.remark("fused %d operations into %s", n, p.name(g.roots[0].Results[0]))
+	roots := map[*ir.Op]bool{}
+	for _, r := range g.roots {
+		roots[r] = true
+	}
+	for _, op := range inside {
+		if roots[op] || isFree(op) || op.Def.Class == ir.Source {
+			continue
+		}
+		why := "its elements are computed where they are read"
+		if op.Results[0].Type.Shape.Equal(results[0].Type.Shape) {
+			why = "same iteration space"
+		}
+		p.remark("fused %s into %s: %s", p.name(op.Results[0]), p.name(results[0]), why)
 	}
 	return nil
 }

@@ -117,6 +117,9 @@ func (p *planner) fitsKernel(op *ir.Op) bool {
 
 // reads of an operation from its block: operands, and what its regions capture.
 func usedBy(op *ir.Op) []*ir.Value {
+	if len(op.Regions) == 0 {
+		return op.Args
+	}
 	out := append([]*ir.Value{}, op.Args...)
 	for _, r := range op.Regions {
 		out = append(out, ir.Captures(r)...)
@@ -179,7 +182,7 @@ func (p *planner) require() {
 func (p *planner) decide(final bool) {
 	n := len(p.block.Ops)
 	p.visits, p.wanted = make([][]*visit, n), make([][]int, n)
-	p.trace = tracer{read: p.read}
+	p.trace = tracer{ids: map[*ir.Op]uint64{}, read: p.read}
 	must := map[*ir.Op]bool{}
 	for op := range p.mat {
 		must[op] = true
@@ -249,10 +252,10 @@ func (p *planner) decide(final bool) {
 
 // rootVisit is a value in a kernel of its own.
 func rootVisit(op *ir.Op, r *ir.Value) *visit {
-	v := &visit{root: op}
+	v := &visit{root: op, axes: r.Type.Rank()}
 	for k, d := range r.Type.Shape {
 		v.nest = append(v.nest, sizeOf(d))
-		v.at = append(v.at, place{k + 1, k})
+		v.at = append(v.at, place{level: k + 1, axis: k})
 	}
 	return v
 }
@@ -321,7 +324,7 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 		return ""
 	}
 	again := (total - size) * work / size
-	write := 2*bytes*byteCost + launchCost
+	write := (2+float64(len(kernels)))*bytes*byteCost + launchCost
 	if again <= write {
 		return ""
 	}

@@ -83,7 +83,7 @@ func TestRandomPrograms(t *testing.T) {
 	close(next)
 	wg.Wait()
 	t.Logf("%d random programs from seed %d: %d differ, %d stop with a run-time error on both backends", ran, seed, bad, stops)
-	if n >= 2000 && bad == 0 {
+	if ran >= 2000 && bad == 0 {
 		for _, d := range ir.Ops() {
 			if Skipped[d.Name] == "" && used[d.Name] < 5 {
 				t.Errorf("operation %s was drawn %d times in %d programs; give it a maker in makers.go", d.Name, used[d.Name], ran)

@@ -55,7 +55,7 @@ var configs = []struct {
 
 func TestPrograms(t *testing.T) {
 	paths, err := filepath.Glob("*.txtar")
-	if err != nil || len(paths) < 4 {
+	if err != nil || len(paths) < 40 {
 		t.Fatalf("%d programs: %v", len(paths), err)
 	}
 	for _, path := range paths {

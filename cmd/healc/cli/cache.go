@@ -43,7 +43,7 @@ func (a *app) cacheList(cache *heal.Cache) error {
 		sum += e.Bytes
 		fmt.Fprintf(a.out, "%s %9d %s\n", time.Unix(0, e.Used).Format("2006-01-02 15:04:05"), e.Bytes, cacheName(cache, e))
 	}
-	a.notef("%d programs, %d bytes in %s", len(entries), sum, cache.Dir)
+	a.notef("%s, %d bytes in %s", driver.Count(len(entries), "program"), sum, cache.Dir)
 	return nil
 }
 
@@ -54,7 +54,7 @@ func (a *app) cacheRemove(cache *heal.Cache) error {
 			return err
 		}
 	}
-	a.notef("removed %d programs from %s", len(entries), cache.Dir)
+	a.notef("removed %s from %s", driver.Count(len(entries), "program"), cache.Dir)
 	return nil
 }
 
@@ -70,7 +70,7 @@ func (a *app) cacheVerify(cache *heal.Cache) error {
 			}
 		}
 	}
-	a.notef("checked %d programs in %s, %d damaged", len(entries), cache.Dir, bad)
+	a.notef("checked %s in %s, %d damaged", driver.Count(len(entries), "program"), cache.Dir, bad)
 	return nil
 }
 

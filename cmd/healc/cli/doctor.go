@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	heal "healc"
+	"healc/cmd/healc/driver"
 	"healc/codegen/llvm/libllvm"
 	healrt "healc/runtime"
 )
@@ -48,10 +49,8 @@ func (a *app) doctor() error {
 	line("memory", "%s", memory())
 	if cache := heal.DefaultCache(); cache == nil {
 		line("cache", "none")
-	} else if n := len(cache.Entries()); n == 1 {
-		line("cache", "%s, 1 program", cache.Dir)
 	} else {
-		line("cache", "%s, %d programs", cache.Dir, n)
+		line("cache", "%s, %s", cache.Dir, driver.Count(len(cache.Entries()), "program"))
 	}
 	line("GPU", "unsupported in this version")
 	if err != nil {

@@ -28,7 +28,7 @@ const (
 // Main runs healc with the arguments of the process and returns the exit code.
 func Main() int {
 	out := newOutput(os.Stdout)
-	return run(os.Args[1:], &app{in: os.Stdin, out: out, err: os.Stderr, outTerminal: out.direct, errTerminal: isTerminal(os.Stderr)})
+	return run(os.Args[1:], &app{in: os.Stdin, out: out, err: os.Stderr, errTerminal: isTerminal(os.Stderr)})
 }
 
 // app is one invocation of healc.
@@ -36,7 +36,6 @@ type app struct {
 	in          io.Reader
 	out         *output
 	err         io.Writer
-	outTerminal bool
 	errTerminal bool
 	color       string // the flag --color
 

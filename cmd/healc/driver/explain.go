@@ -99,11 +99,11 @@ func (x *explanation) function(f *abi.Function, params []string) {
 			temps++
 		}
 	}
-	summary := fmt.Sprintf("  %s, ", count(launches, "kernel"))
+	summary := fmt.Sprintf("  %s, ", Count(launches, "kernel"))
 	if temps == 0 {
 		summary += "no temporary buffers"
 	} else {
-		summary += fmt.Sprintf("%s in an arena of %s", count(temps, "temporary buffer"), arena(f).inBytes())
+		summary += fmt.Sprintf("%s in an arena of %s", Count(temps, "temporary buffer"), arena(f).inBytes())
 	}
 	x.line("%s", summary)
 	x.steps(f.Steps, "  ")

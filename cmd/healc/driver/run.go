@@ -179,11 +179,11 @@ func (j *Job) outs(results int) ([]string, error) {
 			if n, err := strconv.Atoi(before); err == nil {
 				index, path = n, after
 				if n < 0 || n >= results {
-					return nil, usagef("--out %s: `%s` has %s", o, j.Entry, count(results, "result"))
+					return nil, usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
 				}
 			}
 		} else if results != 1 {
-			e := usagef("--out %s: `%s` has %s", o, j.Entry, count(results, "result"))
+			e := usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
 			if results > 1 {
 				e.Help = "choose one by number: --out 0=" + o
 			}
@@ -193,7 +193,7 @@ func (j *Job) outs(results int) ([]string, error) {
 			return nil, usagef("--out %s: the path is missing", o)
 		}
 		if index >= results {
-			return nil, usagef("--out %s: `%s` has %s", o, j.Entry, count(results, "result"))
+			return nil, usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
 		}
 		if paths[index] != "" {
 			return nil, usagef("--out names result %d twice", index)
@@ -203,7 +203,8 @@ func (j *Job) outs(results int) ([]string, error) {
 	return paths, nil
 }
 
-func count(n int, what string) string {
+// Count is a number of things as text: no kernels, 1 kernel, 2 kernels.
+func Count(n int, what string) string {
 	switch n {
 	case 0:
 		return "no " + what + "s"

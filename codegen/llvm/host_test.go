@@ -1,0 +1,5 @@
+package llvm
+
+import "runtime"
+
+const codegenHostIsNotX86 = runtime.GOARCH != "amd64"

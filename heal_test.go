@@ -1,0 +1,255 @@
+package heal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"healc/lang/diag"
+	"healc/runtime"
+)
+
+const chain = "fn f[N](a: f32[N], x: f32[N], b: f32[N]) -> f32[N] = relu(a .* x .+ b)"
+
+func function(t testing.TB, src, name string, opts Options) *Func {
+	t.Helper()
+	m, err := Compile(src, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(m.Close)
+	f, err := m.Func(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestCall(t *testing.T) {
+	for _, backend := range []string{CPU, Interp} {
+		f := function(t, chain, "f", Options{Backend: backend})
+		a, x, b := runtime.FromSlice([]float32{1, 2, 3}), runtime.FromSlice([]float32{1, -1, 2}), runtime.FromSlice([]float32{0.5, 0.5, 0.5})
+		y, err := f.Call(context.Background(), a, x, b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := runtime.Slice[float32](y)
+		if err != nil || len(v) != 3 || v[0] != 1.5 || v[1] != 0 || v[2] != 6.5 {
+			t.Errorf("%s: %v, %v", backend, v, err)
+		}
+		for _, z := range []*runtime.Tensor{a, x, b, y} {
+			z.Close()
+		}
+	}
+}
+
+func TestCompileErrorIsAList(t *testing.T) {
+	_, err := Compile("fn f(x: f32[3], y: f32[4]) -> f32[3] = x + y", Options{})
+	var list *diag.List
+	if !errors.As(err, &list) || len(list.Items) != 1 || list.Items[0].Code != "E0204" {
+		t.Fatalf("%T: %v", err, err)
+	}
+}
+
+func TestArgumentsAreChecked(t *testing.T) {
+	f := function(t, chain, "f", Options{})
+	three, four := runtime.FromSlice([]float32{1, 2, 3}), runtime.FromSlice([]float32{1, 2, 3, 4})
+	ints, square := runtime.FromSlice([]int32{1, 2, 3}), runtime.FromSlice([]float32{1, 2, 3, 4}, 2, 2)
+	closed := runtime.FromSlice([]float32{1})
+	closed.Close()
+	for _, c := range []struct {
+		args []*runtime.Tensor
+		want string
+	}{
+		{[]*runtime.Tensor{three, three}, "3 arguments"},
+		{[]*runtime.Tensor{three, three, nil}, "`b` is nil"},
+		{[]*runtime.Tensor{three, ints, three}, "`x`"},
+		{[]*runtime.Tensor{three, four, three}, "N"},
+		{[]*runtime.Tensor{square, square, square}, "rank"},
+		{[]*runtime.Tensor{closed, closed, closed}, "closed"},
+	} {
+		_, err := f.CallAll(context.Background(), c.args...)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want one with %q", err, c.want)
+		}
+	}
+}
+
+func TestUnknownNames(t *testing.T) {
+	if _, err := Compile(chain, Options{Backend: "tpu"}); err == nil || !strings.Contains(err.Error(), "tpu") {
+		t.Errorf("backend: %v", err)
+	}
+	m, err := Compile(chain, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if _, err := m.Func("g"); err == nil || !strings.Contains(err.Error(), "f") {
+		t.Errorf("function: %v", err)
+	}
+}
+
+func TestRuntimeErrorHasItsPlace(t *testing.T) {
+	for _, backend := range []string{CPU, Interp} {
+		f := function(t, "fn f(a: i32[3],\n     i: i32) -> i32 =\n  a[i]", "f", Options{Backend: backend})
+		_, err := f.Call(context.Background(), runtime.FromSlice([]int32{1, 2, 3}), runtime.Scalar(int32(-1)))
+		var failed *runtime.RuntimeError
+		if !errors.As(err, &failed) || failed.Site.Line != 3 || failed.Message != "index -1 is out of range for an axis of extent 3" {
+			t.Errorf("%s: %#v", backend, err)
+		}
+	}
+}
+
+// TestConcurrentCalls: one function, many goroutines, several shapes.
+func TestConcurrentCalls(t *testing.T) {
+	f := function(t, "fn f[N](x: f32[N]) -> f32 = +/(x .* x)", "f", Options{})
+	var wg sync.WaitGroup
+	for g := range 8 {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			n := 100 * (g%3 + 1)
+			x := runtime.FromSlice(make([]float32, n))
+			v, _ := runtime.Slice[float32](x)
+			for i := range v {
+				v[i] = 2
+			}
+			for range 50 {
+				y, err := f.Call(context.Background(), x)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if s, _ := runtime.Slice[float32](y); s[0] != float32(4*n) {
+					t.Errorf("sum is %v, want %d", s[0], 4*n)
+				}
+				y.Close()
+			}
+			x.Close()
+		}()
+	}
+	wg.Wait()
+}
+
+func TestCallsLeakNothing(t *testing.T) {
+	f := function(t, "fn f[N](x: f32[N]) -> (f32[N], f32) = (x .* 2.0, mean(x))", "f", Options{Threads: 1})
+	x := runtime.FromSlice(make([]float32, 1000))
+	defer x.Close()
+	call := func() {
+		out, err := f.CallAll(context.Background(), x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, y := range out {
+			y.Close()
+		}
+	}
+	call()
+	before := runtime.LiveBytes()
+	for range 100 {
+		call()
+	}
+	if after := runtime.LiveBytes(); after != before {
+		t.Errorf("%d bytes after 100 calls, %d before", after, before)
+	}
+}
+
+func TestCancelledContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for _, backend := range []string{CPU, Interp} {
+		f := function(t, chain, "f", Options{Backend: backend})
+		x := runtime.FromSlice([]float32{1})
+		if _, err := f.Call(ctx, x, x, x); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", backend, err)
+		}
+		x.Close()
+	}
+}
+
+func TestCacheSurvivesDamage(t *testing.T) {
+	cache := &Cache{Dir: t.TempDir()}
+	run := func() {
+		t.Helper()
+		f := function(t, chain, "f", Options{Cache: cache})
+		x := runtime.FromSlice([]float32{3, -3})
+		defer x.Close()
+		y, err := f.Call(context.Background(), x, x, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer y.Close()
+		if v, _ := runtime.Slice[float32](y); v[0] != 12 || v[1] != 6 {
+			t.Fatalf("%v", v)
+		}
+	}
+	run()
+	entries := cache.Entries()
+	if len(entries) != 1 {
+		t.Fatalf("%d entries after one program", len(entries))
+	}
+	run()
+	if n := len(cache.Entries()); n != 1 {
+		t.Fatalf("%d entries after the same program again", n)
+	}
+	whole, err := os.ReadFile(entries[0].Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, damaged := range [][]byte{nil, whole[:10], whole[:len(whole)-1], append([]byte{}, whole...)} {
+		if len(damaged) == len(whole) {
+			damaged[len(damaged)/2] ^= 1
+		}
+		if err := os.WriteFile(entries[0].Path, damaged, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		run()
+		if now, _ := os.ReadFile(entries[0].Path); string(now) != string(whole) {
+			t.Errorf("a damaged entry of %d bytes was not replaced", len(damaged))
+		}
+	}
+}
+
+func TestCacheIsBounded(t *testing.T) {
+	cache := &Cache{Dir: t.TempDir(), Limit: 20000}
+	for i := range 12 {
+		src := strings.Replace(chain, "x .+ b", "x .+ b .+ "+strings.Repeat("1.0 .+ ", i)+"2.0", 1)
+		f := function(t, src, "f", Options{Cache: cache})
+		x := runtime.FromSlice([]float32{3, -3})
+		if _, err := f.Call(context.Background(), x, x, x); err != nil {
+			t.Fatal(err)
+		}
+		x.Close()
+	}
+	sum := int64(0)
+	for _, e := range cache.Entries() {
+		sum += e.Bytes
+	}
+	if sum > cache.Limit || sum == 0 {
+		t.Errorf("%d bytes in the cache, the limit is %d", sum, cache.Limit)
+	}
+	left, _ := filepath.Glob(filepath.Join(cache.Dir, "*", "new-*"))
+	if len(left) != 0 {
+		t.Errorf("temporary files are left: %v", left)
+	}
+}
+
+// BenchmarkCall is a warm call on a small tensor.
+func BenchmarkCall(b *testing.B) {
+	f := function(b, chain, "f", Options{})
+	x := runtime.FromSlice(make([]float32, 16))
+	defer x.Close()
+	ctx := context.Background()
+	b.ReportAllocs()
+	for b.Loop() {
+		y, err := f.Call(ctx, x, x, x)
+		if err != nil {
+			b.Fatal(err)
+		}
+		y.Close()
+	}
+}

@@ -1,0 +1,218 @@
+package cli_test
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	heal "healc"
+	"healc/codegen/llvm/libllvm"
+	"healc/lang/diag"
+)
+
+// block is a piece of a document between fences.
+type block struct {
+	line int // of the opening fence
+	lang string
+	text string
+}
+
+func blocks(t *testing.T, name string) []block {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root(t), name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []block
+	open := false
+	for i, line := range strings.SplitAfter(string(text), "\n") {
+		lang, fence := strings.CutPrefix(strings.TrimRight(line, "\n"), "```")
+		switch {
+		case fence && open:
+			open = false
+		case fence:
+			open = true
+			out = append(out, block{line: i + 1, lang: lang})
+		case open:
+			out[len(out)-1].text += line
+		}
+	}
+	return out
+}
+
+// TestDocuments runs every block of the documents for users: sessions at a terminal (console), programs
+// (heal), commands of the Makefile (sh) and Go code (go).
+func TestDocuments(t *testing.T) {
+	for _, name := range []string{"README.md", "docs/cli.md", "docs/language.md"} {
+		t.Run(name, func(t *testing.T) {
+			var sessions []block
+			for _, b := range blocks(t, name) {
+				switch b.lang {
+				case "console":
+					sessions = append(sessions, b)
+				case "heal":
+					checkProgram(t, name, b)
+				case "sh":
+					checkTargets(t, name, b)
+				case "go":
+					checkGo(t, name, b)
+				default:
+					t.Errorf("%s:%d: a block of %q is run by no test", name, b.line, b.lang)
+				}
+			}
+			if len(sessions) > 0 {
+				runSessions(t, name, sessions)
+			}
+		})
+	}
+}
+
+// checkProgram requires a program to be right, or to have the error that its first line names.
+func checkProgram(t *testing.T, name string, b block) {
+	_, err := heal.Check(diag.NewFile(name, b.text))
+	want, wrong := strings.CutPrefix(strings.SplitN(b.text, "\n", 2)[0], "# error ")
+	var list *diag.List
+	switch {
+	case !wrong && err != nil:
+		t.Errorf("%s:%d: %v", name, b.line, err)
+	case wrong && (!errors.As(err, &list) || string(list.Items[0].Code) != want):
+		t.Errorf("%s:%d: the error is %v, not %s", name, b.line, err, want)
+	}
+}
+
+// TestFunctionLists: the lists of functions in the manual are what the checker knows, and those that it says
+// are not there give the error E0501.
+func TestFunctionLists(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root(t), "docs", "language.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	for _, section := range strings.Split(string(text), "\n## ")[1:] {
+		here, later, _ := strings.Cut(section, "**Not in this version:**")
+		for i, part := range []string{here, later} {
+			for _, list := range regexp.MustCompile("`([a-z0-9_]+( *\\s[a-z0-9_]+){4,})`").FindAllStringSubmatch(part, -1) {
+				for _, name := range strings.Fields(list[1]) {
+					if !strings.HasPrefix(section, "5.") && !strings.HasPrefix(section, "6.") && !strings.HasPrefix(section, "7.") {
+						continue
+					}
+					checked++
+					_, err := heal.Check(diag.NewFile("f.heal", "@io fn f() = "+name+"()\n"))
+					var diags *diag.List
+					if !errors.As(err, &diags) {
+						t.Errorf("%s() compiles: what does the test prove?", name)
+						continue
+					}
+					code := diags.Items[0].Code
+					if code == diag.CodeUnknownName || (code == diag.CodeUnsupported) != (i == 1) {
+						t.Errorf("section %.20s: %s gives %s", section, name, diags.Items[0].Message)
+					}
+				}
+			}
+		}
+	}
+	if checked < 70 {
+		t.Errorf("only %d names were found in the lists", checked)
+	}
+}
+
+// checkTargets requires the Makefile to have the targets.
+func checkTargets(t *testing.T, name string, b block) {
+	makefile, err := os.ReadFile(filepath.Join(root(t), "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.text) {
+		words := strings.Fields(line)
+		if len(words) < 2 || words[0] != "make" || !strings.Contains(string(makefile), "\n"+words[1]+":") {
+			t.Errorf("%s:%d: not a target of the Makefile: %s", name, b.line, line)
+		}
+	}
+}
+
+// checkGo requires the code to stand in api_test.go, which is compiled and run.
+func checkGo(t *testing.T, name string, b block) {
+	source, err := os.ReadFile("api_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	code := regexp.MustCompile(`(?m)^`).ReplaceAllString(strings.TrimRight(b.text, "\n"), "\t")
+	if !strings.Contains(string(source), code) {
+		t.Errorf("%s:%d: the Go code is not in tests/cli/api_test.go", name, b.line)
+	}
+}
+
+// runSessions runs the sessions of a document one after the other in a copy of the examples. After `$ command` come
+// its output and, when it is not 0, `[exit code N]`; `...` stands for any text.
+func runSessions(t *testing.T, name string, sessions []block) {
+	if _, err := libllvm.Open(); err != nil {
+		t.Skip("the sessions generate code: ", err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(root(t), "examples"))); err != nil {
+		t.Fatal(err)
+	}
+	env := os.Environ()
+	setEnv(func(k, v string) { env = append(env, k+"="+v) }, dir)
+	for _, b := range sessions {
+		for _, c := range commands(b.text) {
+			cmd := exec.Command("bash", "-c", c.line)
+			cmd.Dir, cmd.Env = dir, env
+			var out bytes.Buffer
+			cmd.Stdout, cmd.Stderr = &out, &out
+			err := cmd.Run()
+			got := out.String()
+			var exit *exec.ExitError
+			if errors.As(err, &exit) {
+				got = strings.TrimRight(got, "\n") + "\n[exit code " + exit.ProcessState.String()[len("exit status "):] + "]\n"
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			if !matches(c.output, got) {
+				t.Errorf("%s:%d: %s\nprints\n%s\nand not\n%s", name, b.line, c.line, got, c.output)
+			}
+		}
+	}
+}
+
+// command is a line of a session with what it prints.
+type command struct{ line, output string }
+
+func commands(text string) []command {
+	var out []command
+	for line := range strings.Lines(text) {
+		if c, ok := strings.CutPrefix(line, "$ "); ok {
+			out = append(out, command{line: strings.TrimRight(c, "\n")})
+		} else if len(out) > 0 {
+			out[len(out)-1].output += line
+		}
+	}
+	return out
+}
+
+// matches compares an output with a pattern in which `...` stands for any text.
+func matches(pattern, text string) bool {
+	parts := strings.Split(pattern, "...")
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	return regexp.MustCompile(`(?s)^` + strings.Join(parts, ".*") + `$`).MatchString(text)
+}
+
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		pattern, text string
+		want          bool
+	}{
+		{"a\n", "a\n", true}, {"a\n", "a\nb\n", false}, {"a...c\n", "abc\n", true}, {"a...\n", "a\nb\n", true}, {"...", "", true}, {"a.c", "abc", false},
+	} {
+		if matches(c.pattern, c.text) != c.want {
+			t.Errorf("%q matches %q: %v", c.pattern, c.text, !c.want)
+		}
+	}
+}
