@@ -38,6 +38,8 @@ func (o *Op) ReadsAll(i int) bool {
 			}
 		}
 		return true
+	case OpUpdate: // of the first operand, what is replaced is not read
+		return i > 0 && (len(o.Ints("axes")) == 0 || nonEmpty(o.Type().Shape)) && (i == 1 || nonEmpty(o.Dims("shape")))
 	case OpIndex, OpDynamicSlice:
 		return i > 0 && nonEmpty(o.Type().Shape)
 	case OpFold:

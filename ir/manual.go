@@ -68,6 +68,13 @@ func WriteManual(w io.Writer) error {
 	return b.Flush()
 }
 
+// Manual is the operation's part of the manual.
+func (d *OpDef) Manual() string {
+	var b strings.Builder
+	d.writeManual(&b)
+	return strings.TrimSpace(b.String())
+}
+
 func (d *OpDef) writeManual(w io.Writer) {
 	fmt.Fprintf(w, "\n### %s\n\n%s\n\n", d.Name, d.Summary)
 	if d.Surface != "" {

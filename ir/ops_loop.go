@@ -244,6 +244,11 @@ func elementScan(p Pull, op *Op, result int, at []scalar.Ref) scalar.Ref {
 func ScanStart(p Pull, op *Op, row []scalar.Ref) (acc []scalar.Ref, skipped int64) {
 	x := len(op.Args) - 1
 	if !op.Flag("init") {
+		shape, e := op.Args[x].Type.Shape, p.E()
+		if d := shape[len(shape)-1]; !provablyPositive(d) {
+			// It holds where there is an element to compute, and keeps the first one from being read where not.
+			e.Check(scalar.CheckEmpty, e.Lt(e.Int(types.I64, 0), p.Extent(d)))
+		}
 		first := append(append([]scalar.Ref{}, row...), p.E().Int(types.I64, 0))
 		return []scalar.Ref{p.Arg(op, x, first)}, 1
 	}

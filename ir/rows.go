@@ -146,12 +146,20 @@ func rowsScatterAdd(p RowPull, op *Op, at []scalar.Ref) {
 		p.Write(ResultRow, i, p.Arg(op, 0, moved(at, axis, i)))
 		return nil
 	})
-	p.Each(idx.Shape[axis], nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
-		from := moved(at, axis, i)
-		to, _ := checkedPosition(p, op, 1, from, x.Shape[axis])
-		p.Write(ResultRow, to, p.E().Add(p.Read(ResultRow, to), p.Arg(op, 2, from)))
-		return nil
-	})
+	add := func() {
+		p.Each(idx.Shape[axis], nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+			from := moved(at, axis, i)
+			to, _ := checkedPosition(p, op, 1, from, x.Shape[axis])
+			p.Write(ResultRow, to, p.E().Add(p.Read(ResultRow, to), p.Arg(op, 2, from)))
+			return nil
+		})
+	}
+	if provablyPositive(x.Shape[axis]) {
+		add()
+		return
+	}
+	// A result without elements has no position that could be wrong.
+	p.When(p.E().Lt(p.E().Int(types.I64, 0), p.Extent(x.Shape[axis])), add)
 }
 
 // elementScatterAdd goes through all additions along the axis and takes those that are for this element.

@@ -57,7 +57,7 @@ func alignParts(km *kernel.Module) {
 	width := map[string]int64{}
 	for _, k := range km.Kernels {
 		if len(k.Axes) == 1 {
-			g := &gen{types: k.Types}
+			g := &gen{types: k.Types, params: k.Params}
 			width[k.Name] = int64(g.vectorWidth(k.Axes[0].Var, k.Body))
 		}
 	}

@@ -78,25 +78,15 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 
 // vectorWidth is the number of iterations of v that one vector holds, 0 when body is not vectorised over it.
 func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
-	if g.w != 0 || g.worksInMemory() {
+	if g.w != 0 {
 		return 0
 	}
-	sh, ok := canVectorise(g.types, v, body)
-	if !ok || sh.long {
+	a := &analysis{g.types, map[kernel.Ref]bool{v: true}}
+	sh, ok := a.block(body)
+	if !ok || sh.long || !a.stridedWork(g.params, v, body) {
 		return 0
 	}
 	return sh.width()
-}
-
-// worksInMemory reports that the kernel reads what it writes: the last vector of a vectorLoop must not
-// repeat an iteration then.
-func (g *gen) worksInMemory() bool {
-	for _, p := range g.params {
-		if p.Work {
-			return true
-		}
-	}
-	return false
 }
 
 // vectorLoop runs at least w iterations as vectors of w. The last vector ends at hi and may repeat some
@@ -122,10 +112,10 @@ func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.B
 	g.w = 0
 }
 
-// inPlace reports that an output is an input, too: an iteration that is repeated would read what it wrote.
+// inPlace reports that the kernel reads an output: an iteration that is repeated would read what it wrote.
 func (g *gen) inPlace() bool {
 	for _, p := range g.params {
-		if p.InPlace {
+		if p.InPlace || p.Work {
 			return true
 		}
 	}

@@ -20,6 +20,7 @@ import (
 //   - loop variables, dims and the variables of accesses are i64; begins are not negative;
 //   - loads and stores name a buffer of the kernel, of the type of the value; an output that is no work
 //     memory is never read, an input never written, and strides are as many as the extents;
+//   - a buffer in place is written once, and read before that at the same place only;
 //   - a loop carries as many values, of the same types, from Init through Vars and Next to IDs; a
 //     parallel loop carries none;
 //   - an iterate carries values in the same way, its count is i64, and what ends it a bool of its body;
@@ -61,7 +62,9 @@ type verifier struct {
 	count   int
 	owner   any // the kernel or function at hand
 	types   []types.DType
-	defined []bool // of every Ref: has it a definition
+	defined []bool         // of every Ref: has it a definition
+	reads   map[int]string // of every parameter that is in place: where it is read
+	written map[int]bool   // those that are in place and have been written
 	visible []bool
 	params  []Param
 }
@@ -87,6 +90,7 @@ func (v *verifier) note(at any, format string, args ...any) {
 
 func (v *verifier) start(owner any, ts []types.DType, params []Param) {
 	v.owner, v.types, v.params = owner, ts, params
+	v.reads, v.written = map[int]string{}, map[int]bool{}
 	v.defined, v.visible = make([]bool, len(ts)), make([]bool, len(ts))
 	for r, t := range ts {
 		if !t.IsNumber() && t != types.Bool {
@@ -253,6 +257,29 @@ func results(s Stmt) []Ref {
 	return nil
 }
 
+// inPlaceRead checks a load from a buffer that the kernel works on in place.
+func (v *verifier) inPlaceRead(s Stmt, param int, at Access) {
+	key := fmt.Sprint(at)
+	if v.written[param] {
+		v.note(s, "buffer %s is read after it was written in place", v.params[param].Name)
+	}
+	if old, there := v.reads[param]; there && old != key {
+		v.note(s, "buffer %s is in place and read at two places", v.params[param].Name)
+	}
+	v.reads[param] = key
+}
+
+// inPlaceWrite checks a store to such a buffer.
+func (v *verifier) inPlaceWrite(s Stmt, param int, at Access) {
+	if v.written[param] {
+		v.note(s, "buffer %s is in place and written twice", v.params[param].Name)
+	}
+	v.written[param] = true
+	if old, there := v.reads[param]; there && old != fmt.Sprint(at) {
+		v.note(s, "buffer %s is in place and written elsewhere than it is read", v.params[param].Name)
+	}
+}
+
 func (v *verifier) stmt(s Stmt) {
 	switch s := s.(type) {
 	case *Let:
@@ -263,7 +290,7 @@ func (v *verifier) stmt(s Stmt) {
 	case *Load:
 		b, ok := v.buffer(s, s.Param, s.At)
 		if ok && b.InPlace {
-			v.inPlace(s)
+			v.inPlaceRead(s, s.Param, s.At)
 		}
 		if ok && b.Out && !b.Work && !b.InPlace {
 			v.note(s, "output %s is read", b.Name)
@@ -273,6 +300,9 @@ func (v *verifier) stmt(s Stmt) {
 		b, ok := v.buffer(s, s.Param, s.At)
 		if ok && !b.Out {
 			v.note(s, "input %s is written", b.Name)
+		}
+		if ok && b.InPlace {
+			v.inPlaceWrite(s, s.Param, s.At)
 		}
 		if ok {
 			v.want(s, s.Val, b.DType, "the stored value")

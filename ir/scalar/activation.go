@@ -34,7 +34,8 @@ func silu64(e Emitter, x Ref) Ref {
 	minusQ := e.Neg(q)
 	rest := e.Add(e.Fma(minusQ, den, num), e.Fma(minusQ, denLo, numLo))
 	r := scaleTwice(e, formatF64, e.Fma(rest, inv, q), e.Select(negative, i, e.Bits(u, 2*1023)))
-	return e.Select(e.Lt(e.Float(t, 40), x), x, r) // w is nothing beside 1
+	// Zeros keep their sign; above 40, w is nothing beside 1.
+	return e.Select(e.Or(e.Eq(x, e.Float(t, 0)), e.Lt(e.Float(t, 40), x)), x, r)
 }
 
 // Softplus returns log(1 + e^x) without overflow or cancellation; Softplus(-inf) = 0, Softplus(inf) = inf.

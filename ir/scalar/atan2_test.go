@@ -71,10 +71,7 @@ func points(n int, t types.DType) [][2]float64 {
 }
 
 func TestAtan2F64(t *testing.T) {
-	n := 20000
-	if testing.Short() {
-		n = 1000
-	}
+	n := sampleSize(1000, 20000, 200000)
 	fn := Compile(record(func(e Emitter, p []Ref) Ref { return Atan2(e, p[0], p[1]) }, types.F64, types.F64))
 	var s stat
 	var worst [2]float64
@@ -94,10 +91,7 @@ func TestAtan2F64(t *testing.T) {
 
 // TestAtan2F32 takes Go's atan2 as the reference, on more pairs than big numbers allow.
 func TestAtan2F32(t *testing.T) {
-	n := 1 << 20
-	if testing.Short() {
-		n = 1 << 15
-	}
+	n := sampleSize(1<<15, 1<<20, 1<<24)
 	fn := Compile(record(func(e Emitter, p []Ref) Ref { return Atan2(e, p[0], p[1]) }, types.F32, types.F32))
 	pairs := points(n, types.F32)
 	in := [][]uint64{make([]uint64, len(pairs)), make([]uint64, len(pairs))}

@@ -70,9 +70,10 @@ func gelu64(e Emitter, x Ref) Ref {
 	t, u := types.F64, types.U64
 	zero, one := e.Float(t, 0), e.Float(t, 1)
 	negative := e.Lt(x, zero)
-	y := atLeast(e, x, -40)                    // the result is 0 from -38.6 on
-	v := atMost(e, e.Abs(y), 40)               //
-	v = e.Select(negative, v, atMost(e, v, 9)) // 1 - N is nothing beside 1 from 8.3 on
+	// The result is 0 below -38.6, and x above 8.3, where 1 - N is nothing beside 1.
+	y := atLeast(e, x, -40)
+	v := e.Abs(y)
+	v = e.Select(negative, v, atMost(e, v, 9))
 	square, squareLo := twoProd(e, v, v)
 	half := e.Float(t, 0.5)
 	p, pl, k := normalTail64(e, v, e.Mul(square, half), e.Mul(squareLo, half))
@@ -84,7 +85,7 @@ func gelu64(e Emitter, x Ref) Ref {
 	g, gl := twoProd(e, y, n)
 	i = e.Select(negative, e.Add(i, e.Bits(u, 2*1023)), e.Bits(u, 2*1023))
 	r := scaleTwice(e, formatF64, e.Add(g, e.Fma(y, nl, gl)), i)
-	return e.Select(e.Lt(e.Float(t, 9), x), x, r)
+	return e.Select(e.Or(e.Eq(x, zero), e.Lt(e.Float(t, 9), x)), x, r) // zeros keep their sign
 }
 
 // normalTail64 returns N(-v) = 2^n (p + pl) for 0 <= v <= 38.8, with h + hl = v^2/2, as a sum of two floats that is good to about half

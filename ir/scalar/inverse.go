@@ -113,7 +113,7 @@ func atanBy(e Emitter, x Ref, c *atanConsts) Ref {
 	ax := atMost(e, e.Abs(x), c.most)
 	swap := e.Lt(one, ax)
 	n, q, lo := atanOfQuotient(e, c, e.Select(swap, one, ax), e.Select(swap, ax, one))
-	return e.CopySign(angleOf(e, c, swap, n, q, lo), x)
+	return e.CopySign(angleOf(e, c, swap, None, n, q, lo), x)
 }
 
 // atanOfQuotient returns atan(mn/mx) as n pi/4 + q + lo, with n 0 or 1 and |q| <= tan(pi/8), for 0 <= mn <= mx: above tan(pi/8),
@@ -136,16 +136,17 @@ func atanOfQuotient(e Emitter, c *atanConsts, mn, mx Ref) (n, q, lo Ref) {
 	return e.Select(upper, one, zero), q, lo
 }
 
-// angleOf returns n pi/4 + q + lo, or where swap holds, pi/2 less that.
-func angleOf(e Emitter, c *atanConsts, swap, n, q, lo Ref) Ref {
+// angleOf returns the angle n pi/4 + q + lo; where swap holds, pi/2 less that; and where left holds, pi less that. left may be
+// None.
+func angleOf(e Emitter, c *atanConsts, swap, left, n, q, lo Ref) Ref {
 	t := c.float
 	n = e.Select(swap, e.Sub(e.Float(t, 2), n), n)
-	q, lo = e.Select(swap, e.Neg(q), q), e.Select(swap, e.Neg(lo), lo)
-	return sumAngle(e, c, n, q, lo)
-}
-
-func sumAngle(e Emitter, c *atanConsts, n, q, lo Ref) Ref {
-	t := c.float
+	flip := swap
+	if left != None {
+		n = e.Select(left, e.Sub(e.Float(t, 4), n), n)
+		flip = e.Ne(swap, left)
+	}
+	q, lo = e.Select(flip, e.Neg(q), q), e.Select(flip, e.Neg(lo), lo)
 	hi, err := fastTwoSum(e, e.Mul(n, e.Float(t, c.quarterPi)), q)
 	return e.Add(hi, e.Add(err, e.Fma(n, e.Float(t, c.quarterPiLo), lo)))
 }
@@ -205,10 +206,6 @@ func atan2Long(e Emitter, y, x Ref) Ref {
 	mn = e.Select(infinite, e.Select(e.Eq(mn, inf), one, zero), e.Mul(mn, scale))
 	mx = e.Select(e.Or(infinite, e.Eq(mx, zero)), one, e.Mul(mx, scale))
 	n, q, lo := atanOfQuotient(e, c, mn, mx)
-	n = e.Select(swap, e.Sub(e.Float(t, 2), n), n)
 	left := e.Lt(e.CopySign(one, x), zero)
-	n = e.Select(left, e.Sub(e.Float(t, 4), n), n)
-	flip := e.Ne(swap, left)
-	q, lo = e.Select(flip, e.Neg(q), q), e.Select(flip, e.Neg(lo), lo)
-	return e.CopySign(sumAngle(e, c, n, q, lo), y)
+	return e.CopySign(angleOf(e, c, swap, left, n, q, lo), y)
 }

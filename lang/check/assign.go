@@ -37,6 +37,9 @@ func (c *checker) assign(bs []binding, s *ast.AssignStmt) []binding {
 	if isBad(v) {
 		return bs
 	}
+	if p.index != nil { // before the rest of the variable is read: computing it may change that
+		v, bs = c.once(bs, v)
+	}
 	if v = p.write(v); isBad(v) {
 		return bs
 	}

@@ -90,6 +90,8 @@ func elementwiseBuiltin(d *ir.OpDef) *builtin {
 	switch {
 	case d == ir.OpClamp:
 		b.params = []string{"x", "lo", "hi"}
+	case d == ir.OpAtan2:
+		b.params = []string{"y", "x"}
 	case d == ir.OpSelect:
 		b.params = []string{"cond", "a", "b"}
 	case d.Arity == 1:

@@ -35,16 +35,21 @@ func (c *checker) block(b *ast.Block, want types.Type) Expr {
 	defer c.leave(mark)
 	var bs []binding
 	for _, s := range b.Stmts {
-		if leaves(bs) {
+		if diverges(bs) {
 			return c.left(bs, s)
 		}
 		bs = c.statement(bs, s)
 	}
-	if leaves(bs) {
+	if diverges(bs) {
 		if b.Value == nil {
 			return c.left(bs, nil)
 		}
 		return c.left(bs, b.Value)
+	}
+	if n := len(b.Stmts); b.Value == nil && n > 0 {
+		if _, ok := b.Stmts[n-1].(*ast.ReturnStmt); ok {
+			return bad(b.Loc) // its value has an error
+		}
 	}
 	if b.Value == nil {
 		return wrap(bs, unit(b.Loc))
@@ -151,7 +156,7 @@ func (c *checker) letIn(e *ast.Let, want types.Type) Expr {
 	mark := c.enter()
 	defer c.leave(mark)
 	bs := c.letBinding(nil, e.Pattern, e.Type, e.Value)
-	if leaves(bs) {
+	if diverges(bs) {
 		return c.left(bs, e.Body)
 	}
 	return wrap(bs, c.expr(e.Body, want))

@@ -76,8 +76,8 @@ func (c *checker) returnStmt(r *ast.ReturnStmt) Expr {
 	return bad(r.Loc)
 }
 
-// leaves reports that the last binding never gives a value.
-func leaves(bs []binding) bool {
+// diverges reports that the last binding never gives a value.
+func diverges(bs []binding) bool {
 	return len(bs) > 0 && bs[len(bs)-1].value.Type() == types.Never
 }
 
@@ -86,6 +86,7 @@ func (c *checker) left(bs []binding, rest ast.Node) Expr {
 	last := bs[len(bs)-1].value
 	if rest != nil {
 		c.errorf(diag.CodeUnreachable, rest.Span(), "this is never reached").related(last.Span(), "leaves the function")
+		return bad(rest.Span())
 	}
 	return wrap(bs[:len(bs)-1], last)
 }

@@ -91,7 +91,7 @@ func (c *checker) instance(f *funcInfo, ts []types.DType) *funcInfo {
 		decl: f.decl, pos: f.pos, mod: f.mod, template: f, types: map[string]types.DType{},
 		fn: &Func{
 			Name: f.fn.Name + "." + key, Shown: f.fn.shown() + "[" + strings.Join(names, ", ") + "]",
-			Public: f.fn.Public, Loc: f.fn.Loc, Decl: f.decl,
+			Loc: f.fn.Loc, Decl: f.decl, // not public: from outside it is named with its types
 		},
 	}
 	for i, p := range f.tparams {
@@ -178,16 +178,20 @@ func (c *checker) trials(f *funcInfo) {
 type typeBinding struct {
 	f    *funcInfo
 	bind map[string]types.DType
+	hint bool // collect what a place asks for, which binds only what the bound allows
 }
 
-func (b *typeBinding) isParam(name string) bool {
+// boundOf is the bound of a type parameter, "" for every other name.
+func (b *typeBinding) boundOf(name string) string {
 	for _, p := range b.f.tparams {
 		if p.name == name {
-			return true
+			return p.bound
 		}
 	}
-	return false
+	return ""
 }
+
+func (b *typeBinding) isParam(name string) bool { return b.boundOf(name) != "" }
 
 // collect binds the type parameters that t mentions where a value of type got stands.
 func (b *typeBinding) collect(t ast.TypeExpr, got types.Type) {
@@ -197,7 +201,7 @@ func (b *typeBinding) collect(t ast.TypeExpr, got types.Type) {
 		if !ok || !b.isParam(t.Elem.Name) || !convertible(g.Elem) {
 			return
 		}
-		if _, bound := b.bind[t.Elem.Name]; !bound {
+		if _, bound := b.bind[t.Elem.Name]; !bound && (!b.hint || inBound(b.boundOf(t.Elem.Name), g.Elem)) {
 			b.bind[t.Elem.Name] = g.Elem
 		}
 	case *ast.TupleType:
@@ -234,10 +238,8 @@ func (b *typeBinding) want(t ast.TypeExpr) types.Type {
 
 // literalDefault is the type that a literal gives a type parameter that nothing else binds.
 func (b *typeBinding) literalDefault(name string, k literalKind) types.DType {
-	for _, p := range b.f.tparams {
-		if p.name == name && p.bound == "float" {
-			return types.F32
-		}
+	if b.boundOf(name) == "float" {
+		return types.F32
 	}
 	return defaultElem(k, types.Invalid)
 }
@@ -265,7 +267,9 @@ func (c *checker) callGeneric(e *ast.Call, f *funcInfo, ordered []ast.Expr, want
 		}
 	}
 	if len(b.bind) < len(f.tparams) && f.decl.Result != nil && want != nil {
+		b.hint = true
 		b.collect(f.decl.Result, want)
+		b.hint = false
 	}
 	kinds := map[string]literalKind{} // of the literals that stand for an unbound parameter, the widest
 	for i, a := range ordered {

@@ -127,8 +127,11 @@ func (c *checker) axisIndex(e ast.Expr, extent types.Dim, k int) (axisIndex, boo
 		return out, true
 	}
 	r := c.errorf(diag.CodeIndex, e.Span(), "an index is an i32 or i64, not %s", x.Type()).label("%s", x.Type())
-	if ok && t.Elem.IsNumber() {
+	switch {
+	case ok && t.Elem.IsNumber():
 		r.help("convert it: `%s`", castText(e.Span(), types.I32))
+	case ok && t.Elem == types.Bool && t.Rank() > 0:
+		r.help("how many elements a mask leaves is not known before the program runs: `where(mask, x, 0)` keeps the shape")
 	}
 	return out, false
 }

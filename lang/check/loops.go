@@ -122,8 +122,8 @@ func (c *checker) untilCall(e *ast.Call, args []ast.Expr, want types.Type) Expr 
 	return c.loop(e.Loc, ir.OpIterateUntil, nil, []Expr{n, init}, f, t)
 }
 
-// startAndTensor types the start and the tensor of a fold or scan. The literals of a start take the element
-// type of the tensor.
+// startAndTensor types the start and the tensor of a fold or scan. Literals as the start take the type that
+// is wanted of the result, and where none is, the element type of the tensor.
 func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string) (init, x Expr, t types.Tensor, ok bool) {
 	if c.literalKindOf(start) == typed {
 		if init, ok = c.state(start, want, "the start of "+what); !ok {
@@ -134,7 +134,11 @@ func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string
 		return x, x, t, false
 	}
 	if init == nil {
-		init, ok = c.state(start, wantElem(t.Elem), "the start of "+what)
+		hint := t.Elem
+		if d := elemOf(want); d.IsNumber() {
+			hint = d
+		}
+		init, ok = c.state(start, wantElem(hint), "the start of "+what)
 	}
 	return init, x, t, ok
 }

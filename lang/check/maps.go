@@ -19,10 +19,10 @@ func mapBuiltins() map[string]*builtin {
 	}
 }
 
-// scanCall is `scan(init, |acc, x| e, v)`, along the last axis. The accumulator is a scalar or a tuple of
-// scalars; the result holds one tensor for each.
+// scanCall is `scan(init, |acc, x| e, v)`, along the last axis. The result holds one tensor for each value of
+// the accumulator, whose own axes come last. Where all of these are scalars it is the operation of that name.
 func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
-	init, x, t, ok := c.startAndTensor(args[0], args[2], nil, "`scan`")
+	init, x, t, ok := c.startAndTensor(args[0], args[2], shaped(want, nil), "`scan`")
 	if !ok {
 		return bad(e.Loc)
 	}
@@ -32,10 +32,9 @@ func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	}
 	acc := init.Type()
 	parts := types.Flatten(acc)
+	scalars := true
 	for _, p := range parts {
-		if !p.IsScalar() {
-			return c.unsupported(init.Span(), "a scan whose accumulator is a tensor")
-		}
+		scalars = scalars && p.IsScalar()
 	}
 	if len(parts) == 0 {
 		c.errorf(diag.CodeMismatch, init.Span(), "the start of `scan` has no values").label("%s", acc)
@@ -45,6 +44,9 @@ func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	f := c.foldStep(args[1], params, acc)
 	if !c.sameState(f.Body, acc, "the value of a scan's function") {
 		return bad(e.Loc)
+	}
+	if !scalars {
+		return c.scanTensors(e.Loc, f, init, x, t)
 	}
 	return c.loop(e.Loc, ir.OpScan, ir.A{"init": true}, []Expr{init, x}, f, shaped(acc, t.Shape))
 }

@@ -253,8 +253,11 @@ func (c *checker) memberValue(e *ast.Member) Expr {
 	f, k := c.member(e)
 	switch {
 	case f != nil:
-		c.errorf(diag.CodeFunctionValue, e.Loc, "`%s.%s` is a function, not a value", e.Module.Name, e.Name.Name).
-			help("call it: `%s.%s(...)`", e.Module.Name, e.Name.Name)
+		name := e.Module.Name + "." + e.Name.Name
+		r := c.errorf(diag.CodeFunctionValue, e.Loc, "%s is a function, not a value", quote(name))
+		if r.help("call it: `%s(...)`", name); len(f.decl.Params) == 2 {
+			r.help("call it: `%s(...)`; a fold with it is written `(|a, b| %s(a, b))/v`", name, name)
+		}
 		return bad(e.Loc)
 	case k == nil:
 		return bad(e.Loc)

@@ -75,7 +75,10 @@ func (c *checker) elementwise(at diag.Span, name string, o operator, x, y Expr) 
 	}
 	operands := fmt.Sprintf("%s %s %s", x.Type(), name, y.Type())
 	if !ok1 || !ok2 {
-		c.errorf(diag.CodeOperands, at, "`%s` takes tensors or scalars, not %s and %s", name, x.Type(), y.Type()).label("%s", operands)
+		r := c.errorf(diag.CodeOperands, at, "`%s` takes tensors or scalars, not %s and %s", name, x.Type(), y.Type()).label("%s", operands)
+		if name == "-" && types.Equal(x.Type(), types.Unit) {
+			r.help("if the `-` starts a new expression, end the statement before it with `;`")
+		}
 		return bad(at)
 	}
 	if a.Elem != b.Elem {
@@ -176,7 +179,7 @@ func (c *checker) shortCircuit(e *ast.Binary) Expr {
 		v := c.expr(x, types.Scalar(types.Bool))
 		t, ok := v.Type().(types.Tensor)
 		switch {
-		case isBad(v) || types.Equal(t, types.Scalar(types.Bool)):
+		case isBad(v) || types.Equal(v.Type(), types.Scalar(types.Bool)):
 			return v
 		case ok && t.Elem == types.Bool:
 			c.errorf(diag.CodeOperands, v.Span(), "`%s` takes scalars, not %s", e.Op, t).label("%s", t).

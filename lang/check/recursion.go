@@ -76,7 +76,7 @@ func (c *checker) component(fs []*funcInfo) {
 		for _, s := range f.calls {
 			if member[s.callee] {
 				f.fn.Recursive = true
-				c.recursive(f, s.at)
+				c.guarded(f, func() { c.recursive(f, s.at) })
 				break
 			}
 		}
@@ -116,7 +116,7 @@ func (c *checker) recursive(f *funcInfo, at diag.Span) {
 	if why == "" || types.IsError(f.fn.Result) {
 		return
 	}
-	c.errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only", quote(f.fn.shown()), why).
+	c.errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only", quote(f.ownerName()), why).
 		related(place, "recursion is on pure functions of scalars")
 	f.failed = true
 }

@@ -91,9 +91,12 @@ func (b *body) param(buffer int, out bool) int {
 	}
 	buf := b.fn.plan.Buffers[buffer]
 	b.params = append(b.params, kernel.Param{
-		Name: fmt.Sprintf("b%d", buffer), DType: buf.DType, Out: out, Shape: buf.Shape, Elems: buf.Strides,
+		Name: bufferName(buffer), DType: buf.DType, Out: out, Shape: buf.Shape, Elems: buf.Strides,
 	})
 	b.buffers = append(b.buffers, buffer)
 	b.paramOf[buffer] = len(b.params) - 1
 	return len(b.params) - 1
 }
+
+// bufferName is how kernels call a buffer of the plan.
+func bufferName(buffer int) string { return fmt.Sprintf("b%d", buffer) }

@@ -11,7 +11,7 @@ import (
 
 // Note [In place]
 //
-// A result may take the buffer of an operand that nothing reads afterwards. It happens in three ways, each
+// A result may take the buffer of an operand that nothing reads afterwards. It happens in four ways, each
 // decided on the finished kernel:
 //
 //   - The kernel reads the operand only at the index that it writes, before it writes there: both are one
@@ -20,20 +20,22 @@ import (
 //     the operand is: the kernel writes there at once.
 //   - The result is an `update` of the operand, smaller than it: a kernel over the replaced elements alone
 //     writes them.
+//   - The kernel works on rows of the result that it first copies from the operand, as scatter_add does, and
+//     reads the operand nowhere else: the copy is left out (reuseRows).
 //
 // An operand's buffer is free when its value was computed by the block in which the result is, or is a
 // `&mut` parameter, and no later operation of that block, nor what it yields, uses the value or a view
 // of it. Values of outer blocks are left alone: a loop reads them again.
 
-// uses says how long values are needed.
-type uses struct {
+// valueUses says how long values are needed.
+type valueUses struct {
 	last  map[*ir.Value]int // the position of the last operation that uses it, in the block that defines it
 	block map[*ir.Value]*ir.Block
 }
 
 // usesOfValues walks f. A use of a view is a use of what it looks at.
-func usesOfValues(f *ir.Func) *uses {
-	u := &uses{last: map[*ir.Value]int{}, block: map[*ir.Value]*ir.Block{}}
+func usesOfValues(f *ir.Func) *valueUses {
+	u := &valueUses{last: map[*ir.Value]int{}, block: map[*ir.Value]*ir.Block{}}
 	position := map[*ir.Block]int{} // of the blocks that are open
 	use := func(v *ir.Value) {
 		v = viewed(v)
@@ -115,7 +117,7 @@ func (fn *function) fuseInPlace(op *ir.Op) {
 func (fn *function) reuse(op *ir.Op, l *abi.Launch, later []abi.Step) {
 	k := fn.kernel(l.Kernel)
 	for o := 0; o < len(k.Params); o++ {
-		if !k.Params[o].Out || k.Params[o].Work || k.Params[o].InPlace {
+		if !k.Params[o].Out || k.Params[o].InPlace {
 			continue
 		}
 		for _, r := range op.Results {
@@ -124,7 +126,7 @@ func (fn *function) reuse(op *ir.Op, l *abi.Launch, later []abi.Step) {
 			if !ok || chosen || w.Buffer != l.Args[o] || fn.plan.Buffers[w.Buffer].Kind != abi.Temp {
 				continue
 			}
-			if fn.take(op, r, l, k, o, later) {
+			if k.Params[o].Work && fn.reuseRows(r, l, k, o, later) || !k.Params[o].Work && fn.take(op, r, l, k, o, later) {
 				o = -1 // the parameters have moved
 			}
 			break

@@ -71,7 +71,7 @@ func (b *body) loopElement(op *ir.Op, result int, at []kernel.Ref) kernel.Ref {
 			if v.Index == 0 {
 				return b.E().Cast(types.I32, i)
 			}
-			return b.choose(v.Type.Shape, at, state[first[v.Index-1]:])
+			return b.choose(v.Type, at, state[first[v.Index-1]:])
 		}
 		b.force(region)
 		var next []kernel.Ref
@@ -93,7 +93,7 @@ func (b *body) loopElement(op *ir.Op, result int, at []kernel.Ref) kernel.Ref {
 		})
 	}
 	b.op = op
-	return b.choose(op.Results[result].Type.Shape, at, out[first[result]:])
+	return b.choose(op.Results[result].Type, at, out[first[result]:])
 }
 
 // eachFixed visits the elements of a small tensor in row-major order, with literal indices.
@@ -118,16 +118,19 @@ func (b *body) eachFixed(s types.Shape, visit func(at []kernel.Ref)) {
 }
 
 // choose finds the element at an index among all elements of a small tensor.
-func (b *body) choose(s types.Shape, at, elems []kernel.Ref) kernel.Ref {
+func (b *body) choose(t types.Tensor, at, elems []kernel.Ref) kernel.Ref {
 	if len(at) == 0 {
 		return elems[0]
 	}
 	e := b.E()
 	flat, size := e.Int(types.I64, 0), int64(1)
-	sizes, _ := s.Ints()
+	sizes, _ := t.Shape.Ints()
 	for k, i := range at {
 		flat = e.Add(e.Mul(flat, e.Int(types.I64, sizes[k])), i)
 		size *= sizes[k]
+	}
+	if size == 0 { // code that never runs
+		return e.Bits(t.Elem, 0)
 	}
 	var pick func(lo, hi int64) kernel.Ref
 	pick = func(lo, hi int64) kernel.Ref {

@@ -87,6 +87,9 @@ func (u *unit) function(f *ir.Func, name string, strides [][]int64) int {
 		fn.plan.Results = append(fn.plan.Results, fn.result(y))
 	}
 	fn.finish(updates)
+	for _, k := range f.Updates {
+		fn.plan.Updates = append(fn.plan.Updates, fn.plan.Params[k])
+	}
 	lifetimes(fn.plan)
 	return index
 }

@@ -17,7 +17,7 @@ type function struct {
 	target map[*ir.Value]int // buffers chosen for values before they are computed
 	datas  map[*ir.Array]int
 
-	uses    *uses
+	uses    *valueUses
 	held    map[int]holder // of buffers that a result may take; see Note [In place]
 	current *ir.Block      // the block that is lowered, and the position in it
 	at      int

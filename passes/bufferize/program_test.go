@@ -298,6 +298,10 @@ func (g *generator) pointwise(s *scopeOf, x *ir.Value) {
 // move adds an operation that moves elements.
 func (g *generator) move(s *scopeOf, x *ir.Value) {
 	rank := x.Type.Rank()
+	if g.Intn(4) == 0 {
+		g.byPosition(s, x)
+		return
+	}
 	switch g.Intn(8) {
 	case 0:
 		to := append(g.shape(g.Intn(2)), x.Type.Shape...)

@@ -1,10 +1,6 @@
 package fusion
 
-import (
-	"math"
-
-	"healc/ir"
-)
+import "healc/ir"
 
 // This file says how the operations whose positions are data, and those that compute rows, read their
 // operands.
@@ -15,10 +11,7 @@ func (t *tracer) indexed(op *ir.Op, v *visit) bool {
 	switch op.Def {
 	case ir.OpGather:
 		n := op.Args[1].Type.Rank()
-		looked := place{0, -1} // where a position is known
-		for _, p := range v.at[:n] {
-			looked.level = max(looked.level, p.level)
-		}
+		looked := v.with(v.at[:n]).deepest(t.id(op)) // where a position is known
 		for i := range op.Args[1:] {
 			x(1+i, v.at[:n:n])
 		}
@@ -30,7 +23,7 @@ func (t *tracer) indexed(op *ir.Op, v *visit) bool {
 		rest := n
 		for k := range op.Args[0].Type.Shape {
 			if listed[int64(k)] {
-				at = append(at, looked)
+				at = append(at, looked.through(uint64(k)))
 				continue
 			}
 			at = append(at, v.at[rest])
@@ -40,7 +33,7 @@ func (t *tracer) indexed(op *ir.Op, v *visit) bool {
 	case ir.OpTakeAlongAxis:
 		x(1, v.at)
 		at := append([]place{}, v.at...)
-		at[op.Int("axis")] = v.deepest()
+		at[op.Int("axis")] = v.deepest(t.id(op))
 		x(0, at)
 	case ir.OpSort, ir.OpArgsort:
 		t.read(op.Args[0], t.row(op, 0, v))
@@ -71,14 +64,18 @@ func (t *tracer) row(op *ir.Op, i int, v *visit) *visit {
 	nest[axis] = extent
 	at := append([]place{}, v.at...)
 	at[axis].axis = -1
-	return &visit{v.root, nest, t.nests, at}
+	at[axis] = at[axis].through(t.id(op), uint64(i))
+	return &visit{v.root, nest, v.axes, t.nests, v.keep, at}
 }
 
-// rowsWork estimates the scalar operations of op for all its rows: a merge sort, or one addition after another.
+// rowsWork estimates the scalar operations of op where it has no kernel of its own: its Element rule goes
+// through the whole row for each element, and for each of those again when it sorts. As a kernel it is
+// materialised whatever its work is.
 func rowsWork(op *ir.Op) float64 {
 	n := elems(op.Type().Shape)
 	if op.Def == ir.OpScatterAdd {
-		return n + 2*elems(op.Args[1].Type.Shape)
+		return n * (1 + 4*sizeOf(op.Args[1].Type.Shape[op.Int("axis")]))
 	}
-	return n * 10 * math.Log2(2+sizeOf(op.Type().Shape[op.Int("axis")]))
+	row := sizeOf(op.Type().Shape[op.Int("axis")])
+	return n * row * (1 + 6*row)
 }

@@ -99,9 +99,9 @@ func (p *planner) join(all []*group, of map[*ir.Op]*group, g *group) (*group, st
 	return nil, ""
 }
 
-// stores reports that the kernel of g stores elements in a loop of its own: nothing can join a scan, because
-// it has no iteration of its own for each element.
-func (g *group) stores() bool { return g.roots[0].Def == ir.OpScan }
+// stores reports that the kernel of g stores elements in a loop of its own: nothing can join a scan, nor an
+// update that may happen in place, because it has no iteration of its own for each element.
+func (g *group) stores() bool { return g.roots[0].Def == ir.OpScan || replacesFew(g.roots[0]) }
 
 // benefit says what is gained by computing g in the kernel h.
 func (p *planner) benefit(h, g *group) string {

@@ -169,6 +169,19 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 			at[k] = place{level: max(at[k].level, start.level), axis: -1}.through(at[k].tag, start.tag)
 		}
 		x(0, at)
+	case ir.OpUpdate:
+		x(0, v.at)
+		at := append([]place{}, v.at...)
+		for k, d := range op.Dims("shape") {
+			if !d.Equal(op.Type().Shape[k]) || op.Ints("steps")[k] != 1 {
+				at[k].axis = -1
+				at[k] = at[k].through(id, 1)
+			}
+		}
+		x(1, at)
+		for i := range op.Args[2:] {
+			x(i+2, nil)
+		}
 	case ir.OpConcat:
 		axis := op.Int("axis")
 		for i := range op.Args {
@@ -198,8 +211,13 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 			x(i, nil)
 		}
 		last := len(op.Args) - 1
-		in, k := t.loop(v, sizeOf(op.Results[0].Type.Shape[len(v.at)-1]))
-		t.read(op.Args[last], in.with(append(v.at[:len(v.at)-1:len(v.at)-1], k)))
+		in := v
+		if v.root != op { // inside of another kernel it folds up to each element anew
+			var k place
+			in, k = t.loop(v, sizeOf(op.Results[0].Type.Shape[len(v.at)-1]))
+			in = in.with(append(v.at[:len(v.at)-1:len(v.at)-1], k))
+		}
+		t.read(op.Args[last], in)
 		levels := make([]int, len(op.Regions[0].Params))
 		for i := range levels {
 			levels[i] = len(in.nest)
@@ -209,7 +227,7 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 		}
 	case ir.OpIterate, ir.OpIterateUntil:
 		for i, a := range op.Args {
-			x(i, make([]place, a.Type.Rank())) // at literal indices, once
+			x(i, fixed(a.Type.Rank()))
 		}
 		in, _ := t.loop(v.with(nil), steps(op))
 		levels := make([]int, len(op.Regions[0].Params))
@@ -217,7 +235,7 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 			levels[i] = len(in.nest)
 		}
 		for i, y := range op.Regions[0].Yields {
-			t.region(op.Regions[0], i, in.with(make([]place, y.Type.Rank())), levels, level)
+			t.region(op.Regions[0], i, in.with(fixed(y.Type.Rank())), levels, level)
 		}
 	case ir.OpIf:
 		x(0, nil)
@@ -232,6 +250,15 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 			x(i, at)
 		}
 	}
+}
+
+// fixed is a literal index: those that a loop reads its start and its next state at.
+func fixed(rank int) []place {
+	at := make([]place, rank)
+	for k := range at {
+		at[k].axis = -1
+	}
+	return at
 }
 
 // reduced reports the reading of the operand of a reduction. The loops of one reduction have one body, so

@@ -17,6 +17,7 @@ type Function struct {
 	Buffers []Buffer
 	Params  []int  // buffers of the parameters, in order
 	Results []View // what it returns
+	Updates []int  // buffers of parameters that it changes, which are `&mut`
 	Steps   []Step
 }
 

@@ -54,8 +54,8 @@ func makeLoop(g *Gen, d *ir.OpDef) bool {
 		if v == nil {
 			return false
 		}
-		if g.deep > 0 && !v.Type.IsScalar() { // a large state inside of a kernel is not supported
-			return false
+		if _, fixed := v.Type.Shape.Ints(); g.deep > 0 && (!fixed || g.elems(v.Type.Shape) > ir.MaxSmallState/4) {
+			return false // a large state inside of a kernel is not supported
 		}
 		args, params = append(args, v), append(params, v.Type)
 	}

@@ -152,7 +152,8 @@ func (g *graph) launch(l *abi.Launch, indent string) {
 	for i, b := range l.Args {
 		if k.Params[i].Out {
 			out = append(out, b)
-		} else {
+		}
+		if !k.Params[i].Out || k.Params[i].InPlace {
 			in = append(in, b)
 		}
 	}

@@ -147,6 +147,9 @@ func walkSteps(steps []abi.Step, visit func(*abi.Step)) {
 			walkSteps(c.Then, visit)
 			walkSteps(c.Else, visit)
 		}
+		if l := steps[i].Loop; l != nil {
+			walkSteps(l.Body, visit)
+		}
 	}
 }
 
@@ -229,7 +232,8 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 		if p.Out {
 			writes = append(writes, x.names[l.Args[i]])
 			writeBytes = writeBytes.plus(c.writes[i])
-		} else {
+		}
+		if !p.Out || p.InPlace && len(c.reads[i]) > 0 {
 			reads = append(reads, x.names[l.Args[i]])
 			readBytes = readBytes.plus(c.reads[i])
 		}

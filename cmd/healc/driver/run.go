@@ -69,9 +69,12 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 		return 0, err
 	}
 	results, err := call(ctx, f, args, timer)
-	defer closeAll(results)
+	defer func() { closeAll(results) }()
 	if err != nil {
 		return 0, explainArguments(err, f, args)
+	}
+	if results, err = withUpdates(f, args, results); err != nil {
+		return 0, err
 	}
 	if j.Entry == "" {
 		if len(results) == 1 {
@@ -80,6 +83,18 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 		return exit, nil
 	}
 	return 0, j.write(results, outs)
+}
+
+// withUpdates adds to the results what the arguments of `&mut` parameters now hold.
+func withUpdates(f *heal.Func, args, results []*runtime.Tensor) ([]*runtime.Tensor, error) {
+	for _, k := range f.IR().Updates {
+		t, err := args[k].View()
+		if err != nil {
+			return results, err
+		}
+		results = append(results, t)
+	}
+	return results, nil
 }
 
 // call runs f and books the time that is not compilation as "run".

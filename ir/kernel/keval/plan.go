@@ -2,6 +2,7 @@ package keval
 
 import (
 	"fmt"
+	"slices"
 
 	"healc/ir"
 	"healc/ir/kernel"
@@ -42,7 +43,7 @@ type activation struct {
 	step int // the number of the current step, in pre-order
 }
 
-// Run executes the plan of m. dims are its free shape parameters. The error is a *Failure when the program
+// Run executes the plan of m and gives its results, and after them what its `&mut` parameters then hold. dims are its free shape parameters. The error is a *Failure when the program
 // fails; any other is a bug in the plan or in a kernel.
 func Run(m *kernel.Module, dims map[string]int64, args []*ir.Array, sys ir.System) (out []*ir.Array, err error) {
 	r := &run{m: m, dims: dims, sys: sys, kernels: map[string]*kernel.Kernel{}, funcs: map[string]*kernel.Func{}}
@@ -84,6 +85,22 @@ func (r *run) call(fn *abi.Function, args []*ir.Array) []*ir.Array {
 		}
 		out = append(out, f.array(v))
 	}
+	for _, b := range fn.Updates {
+		t := &fn.Buffers[b]
+		v := abi.View{Buffer: b, Strides: make([]types.Dim, len(t.Shape))}
+		for _, e := range t.Shape {
+			v.Shape = append(v.Shape, e.Dim)
+		}
+		size := types.Lit(1)
+		for k := len(t.Shape) - 1; k >= 0; k-- {
+			v.Strides[k] = size
+			if t.Strides != nil {
+				v.Strides[k] = t.Strides[k]
+			}
+			size = types.Lit(r.dim(size) * r.dim(v.Shape[k]))
+		}
+		out = append(out, f.array(v))
+	}
 	return out
 }
 
@@ -106,7 +123,7 @@ func (f *activation) check() {
 // write notes that the current step writes a buffer.
 func (f *activation) write(buffer int) {
 	switch b := &f.fn.Buffers[buffer]; {
-	case b.Kind == abi.Input || b.Kind == abi.Data:
+	case b.Kind == abi.Input && !slices.Contains(f.fn.Updates, buffer) || b.Kind == abi.Data:
 		fail("a step writes an input or a constant")
 	case b.Kind == abi.Temp && (f.step < b.First || f.step > b.Last):
 		fail("a step writes a buffer that is not alive")
