@@ -45,6 +45,7 @@ type checker struct {
 	locals map[string]*Local // the names in scope
 	undo   []shadowed        // how to leave scopes again
 	lambda int               // how many lambdas we are in
+	idle   int               // how many index spaces without elements we are in: nothing there is evaluated
 
 	kinds   map[ast.Expr]literalKind // memo of literalKindOf
 	general map[*ast.Array]bool      // array literals that hold more than numbers

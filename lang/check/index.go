@@ -402,8 +402,10 @@ func (c *checker) gather(at diag.Span, x, idx Expr, axis int) Expr {
 				f.Params = append(f.Params, p)
 				args, axes = append(args, &Use{Info{p.T, at}, p}), append(axes, int64(k))
 			}
-			pos := c.apply(at, ir.OpIndex, ir.A{"axes": axes}, args...)
-			f.Body = c.apply(at, ir.OpIndex, ir.A{"axes": []int64{0}}, x, pos)
+			c.overSpace(it.Shape, func() {
+				pos := c.apply(at, ir.OpIndex, ir.A{"axes": axes}, args...)
+				f.Body = c.apply(at, ir.OpIndex, ir.A{"axes": []int64{0}}, x, pos)
+			})
 			return c.applyCode(diag.CodeRule, at, ir.OpTabulate, ir.A{"shape": it.Shape}, []*Lambda{f}, nil)
 		})
 	})
