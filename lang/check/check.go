@@ -185,7 +185,7 @@ func (c *checker) attributes(f *funcInfo) {
 			continue
 		default:
 			r := c.errorf(diag.CodeUnknownAttr, a.Loc, "unknown attribute `@%s`", name)
-			if near := nearest(name, []string{"io", "kernel", "grad"}); near != "" {
+			if near := diag.Nearest(name, []string{"io", "kernel", "grad"}); near != "" {
 				r.help("did you mean `@%s`?", near)
 			} else {
 				r.help("the attributes are `@io` and `@kernel`")
