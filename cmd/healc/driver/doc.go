@@ -5,6 +5,7 @@ package driver
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"healc/lang/diag"
@@ -41,4 +42,10 @@ func Unsupported(what, instead string) *UsageError {
 }
 
 // Nearest returns the one of names that name is most likely a slip of, or "".
-func Nearest(name string, names []string) string { return diag.Nearest(strings.ToLower(name), names) }
+func Nearest(name string, names []string) string {
+	name = strings.ToLower(name)
+	if slices.Contains(names, name) {
+		return name
+	}
+	return diag.Nearest(name, names)
+}
