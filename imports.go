@@ -84,7 +84,7 @@ func (im *Importer) missing(name string) error {
 			have = append(have, strings.TrimSuffix(f.Name(), ".heal"))
 		}
 	}
-	if near := check.Nearest(strings.TrimSuffix(filepath.Base(name), ".heal"), have); near != "" {
+	if near := diag.Nearest(strings.TrimSuffix(filepath.Base(name), ".heal"), have); near != "" {
 		e.Help = fmt.Sprintf("did you mean %s?", filepath.Join(filepath.Dir(name), near+".heal"))
 	}
 	return e
@@ -105,7 +105,7 @@ func importLibrary(name string) (*check.Imported, error) {
 	text, ok := stdlib.Source(name)
 	if !ok {
 		e := &check.ImportError{Message: fmt.Sprintf("the standard library has no module `%s`", name)}
-		if near := check.Nearest(name, stdlib.Names()); near != "" {
+		if near := diag.Nearest(name, stdlib.Names()); near != "" {
 			e.Help = fmt.Sprintf("did you mean `%s`?", near)
 		} else {
 			e.Help = "its modules are " + strings.Join(stdlib.Names(), ", ") + "; a file is imported as `import \"./" + name + "\"`"

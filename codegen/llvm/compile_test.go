@@ -115,7 +115,7 @@ kernel @sum(in x: f32[%d], out y: f32[]) {
 }
 
 func TestRowAndColumnSums(t *testing.T) {
-	for _, s := range [][2]int{{3, 5}, {7, 300}, {300, 37}, {1000, 130}, {66000, 3}, {2, 5000}} {
+	for _, s := range [][2]int{{3, 5}, {7, 300}, {300, 37}, {1000, 130}, {66000, 3}, {2, 5000}, {8, 64}, {257, 1000}, {1030, 2100}, {33000, 70}, {1050000, 3}} {
 		m, n := s[0], s[1]
 		text := fmt.Sprintf(`kernels "t"
 kernel @rows(in x: f32[%[1]d, %[2]d], out y: f32[%[1]d]) over %%0 in 0..%[1]d {

@@ -50,7 +50,18 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 		g.block(body)
 		return nil
 	}
+	narrow := false
+	if c := g.columnStrip(v, body); c != nil {
+		// Whole vectors in strips, what is left over as below.
+		whole := g.cur.NewMul(g.cur.NewSDiv(g.cur.NewSub(hi, lo), ci(i64, int64(c.w))), ci(i64, int64(c.w)))
+		stop := g.cur.NewAdd(lo, whole)
+		c.run(lo, stop)
+		lo, split, narrow = stop, true, true
+	}
 	w := g.vectorWidth(v, body)
+	if narrow {
+		w = min(w, 16)
+	}
 	if w == 0 {
 		g.count(lo, hi, 1, nil, one)
 		return

@@ -21,8 +21,8 @@ import (
 // there; one whose reduction runs across rows (column sums, matrix products) over the outputs.
 // The width is 16 elements of up to 4 bytes, or 8 of 8: one AVX-512 register, two of AVX2. Bodies that
 // carry state through a sequential loop use four times that, so that four independent chains hide the
-// latency of an add or an fma; column sums sixteen times, a KiB of each row at once (measured on Sapphire
-// Rapids, f32[4096, 4096]: 5.4 ms with 256 bytes); short element-wise bodies use twice.
+// latency of an add or an fma; column sums go by strips instead, see
+// Note [Reductions across rows]; short element-wise bodies use twice.
 //
 // What does not fill a vector is done by a last vector that overlaps the one before.
 
@@ -53,8 +53,6 @@ func (s shape) width() int {
 		w = 8
 	}
 	switch {
-	case s.columns && s.instrs <= 4:
-		return 16 * w // a whole KiB of each row: the prefetchers like long pieces
 	case s.loops && s.instrs <= 12:
 		return 4 * w
 	case s.instrs <= 12:

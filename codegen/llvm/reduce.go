@@ -31,8 +31,7 @@ type reduction struct {
 	dims []value.Value
 }
 
-// reduce translates a Reduce.
-func (g *gen) reduce(s *kernel.Reduce) {
+func newReduction(g *gen, s *kernel.Reduce) *reduction {
 	r := &reduction{g: g, s: s, d: s.Type}
 	r.n = ci(i64, 1)
 	for _, a := range s.Axes {
@@ -40,12 +39,24 @@ func (g *gen) reduce(s *kernel.Reduce) {
 		r.dims = append(r.dims, e)
 		r.n = g.times(r.n, e)
 	}
-	lo, hi := value.Value(ci(i64, 0)), r.n
-	if s.Chunk != scalar.None {
-		size := ci(i64, s.Order.Chunk())
-		lo = g.cur.NewMul(g.uniform(s.Chunk), size)
-		hi = r.minInt(g.cur.NewAdd(lo, size), r.n)
+	return r
+}
+
+// bounds is the range of elements to reduce: all, or those of a chunk.
+func (r *reduction) bounds() (lo, hi value.Value) {
+	g := r.g
+	if r.s.Chunk == scalar.None {
+		return ci(i64, 0), r.n
 	}
+	size := ci(i64, r.s.Order.Chunk())
+	lo = g.cur.NewMul(g.uniform(r.s.Chunk), size)
+	return lo, r.minInt(g.cur.NewAdd(lo, size), r.n)
+}
+
+// reduce translates a Reduce.
+func (g *gen) reduce(s *kernel.Reduce) {
+	r := newReduction(g, s)
+	lo, hi := r.bounds()
 	if s.Kind == ir.ReduceArgMax || s.Kind == ir.ReduceArgMin {
 		g.set(s.ID, r.argument(lo, hi), false)
 		return

@@ -42,7 +42,7 @@ func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir
 		regions[i] = signatureOf(l)
 	}
 	out, err := op.Infer(ts, op.MakeAttrs(attrs), regions)
-	if err == nil && op.Doomed != nil {
+	if err == nil && op.Doomed != nil && c.idle == 0 {
 		err = op.Doomed(ts, op.MakeAttrs(attrs))
 	}
 	if err != nil {

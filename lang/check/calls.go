@@ -117,7 +117,7 @@ func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 		}
 		if k < 0 {
 			r := c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name), quote(a.Name.Name)).note("%s", signature)
-			if near := nearest(a.Name.Name, append([]string{}, params...)); near != "" && !c.full() {
+			if near := diag.Nearest(a.Name.Name, append([]string{}, params...)); near != "" && !c.full() {
 				r.help("did you mean %s?", quote(near))
 			}
 			return nil, false

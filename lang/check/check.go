@@ -167,6 +167,7 @@ type checker struct {
 	lambda  int               // how many lambdas we are in
 	ordered int               // how many of these, from the outside, are functions of loops, whose calls have an order
 	flow    flow              // the variables of what is being checked, and what happens to them
+	idle    int               // how many index spaces without elements we are in: nothing there is evaluated
 
 	kinds   map[ast.Expr]literalKind // memo of literalKindOf
 	general map[*ast.Array]bool      // array literals that hold more than numbers
@@ -330,7 +331,7 @@ func (c *checker) attributes(f *funcInfo, report bool) {
 			continue
 		default:
 			r := c.errorf(diag.CodeUnknownAttr, a.Loc, "unknown attribute `@%s`", name)
-			if near := nearest(name, []string{"io", "kernel", "grad"}); near != "" {
+			if near := diag.Nearest(name, []string{"io", "kernel", "grad"}); near != "" {
 				r.help("did you mean `@%s`?", near)
 			} else {
 				r.help("the attributes are `@io` and `@kernel`")

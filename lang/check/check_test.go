@@ -85,6 +85,18 @@ error[E0203]: shapes do not broadcast
    =    [3, 1, 1]
    =     ^ 2 and 3 differ, and neither is 1
 `},
+		{"fn center[M, N](x: f32[M, N]) -> f32[M, N] = {\n    let mean = mean(x, axis = 1);\n    x .- mean\n}\n", `
+error[E0203]: shapes do not broadcast
+  --> test.heal:3:5
+   |
+ 3 |     x .- mean
+   |     ^^^^^^^^^ f32[M, N] .- f32[M]
+   |
+   = [M, N]
+   =    [M]
+   =     ^ N and M differ, and neither is 1
+   = help: ` + "`unsqueeze(mean, 1)` has the shape [M, 1] and broadcasts; so does a reduction with `keep`" + `
+`},
 		{"fn f[M, N](a: f32[M, 2*N + 1],\n  b: f32[100, 1]) -> f32[M, 1] =\n    a .+ b\n", `
 error[E0203]: shapes do not broadcast
   --> test.heal:3:5

@@ -118,7 +118,7 @@ func (c *checker) tryDimName(e *ast.Name, locals bool) (types.Dim, *dimProblem) 
 	if c.full() {
 		return types.Dim{}, p
 	}
-	if near := nearest(e.Name, c.visible()); near != "" {
+	if near := diag.Nearest(e.Name, c.visible()); near != "" {
 		p.help = fmt.Sprintf("did you mean %s?", quote(near))
 	} else if c.cur.fn != nil {
 		p.help = fmt.Sprintf("declare it: `fn %s[%s](...)`", c.cur.name, strings.Join(append(append([]string{}, c.cur.fn.fn.Dims...), e.Name), ", "))

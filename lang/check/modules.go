@@ -187,7 +187,7 @@ func (c *checker) importedModule(id ast.Ident) *module {
 	for n := range c.mod.imports {
 		names = append(names, n)
 	}
-	if near := nearest(id.Name, names); near != "" {
+	if near := diag.Nearest(id.Name, names); near != "" {
 		r.help("did you mean %s?", quote(near))
 	} else {
 		r.help("write `import %s` at the top of the file", id.Name)
@@ -212,7 +212,7 @@ func (c *checker) member(e *ast.Member) (*funcInfo, *constInfo) {
 	default:
 		r := c.errorf(diag.CodeUnknownName, e.Name.Loc, "module %s has no %s", quote(e.Module.Name), quote(e.Name.Name))
 		names := m.exports()
-		if near := nearest(e.Name.Name, names); near != "" {
+		if near := diag.Nearest(e.Name.Name, names); near != "" {
 			r.help("did you mean `%s.%s`?", e.Module.Name, near)
 		} else if len(names) > 0 && len(names) <= 20 {
 			r.help("it has %s", strings.Join(names, ", "))

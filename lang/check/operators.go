@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"strings"
 
 	"healc/ir"
 	"healc/lang/ast"
@@ -93,7 +94,10 @@ func (c *checker) elementwise(at diag.Span, name string, o operator, x, y Expr) 
 	switch {
 	case o.dotted:
 		if err != nil {
-			c.rule(diag.CodeNotBroadcastable, at, err).label("%s", operands)
+			r := c.rule(diag.CodeNotBroadcastable, at, err).label("%s", operands)
+			if !lineUp(r, x, a.Shape, b.Shape) {
+				lineUp(r, y, b.Shape, a.Shape)
+			}
 			return bad(at)
 		}
 	case a.IsScalar() || b.IsScalar() || a.Shape.Equal(b.Shape):
@@ -102,6 +106,27 @@ func (c *checker) elementwise(at diag.Span, name string, o operator, x, y Expr) 
 		return bad(at)
 	}
 	return c.apply(at, o.op, nil, c.broadcast(x, shape), c.broadcast(y, shape))
+}
+
+// lineUp suggests an axis of extent 1 in x, as after a reduction that dropped one, where that makes the
+// shapes broadcast.
+func lineUp(r *report, x Expr, short, long types.Shape) bool {
+	if len(short) == 0 || len(short) >= len(long) {
+		return false
+	}
+	for axis := len(short); axis >= 0; axis-- {
+		shape := append(append(append(types.Shape{}, short[:axis]...), types.Lit(1)), short[axis:]...)
+		if _, err := types.Broadcast(shape, long); err != nil {
+			continue
+		}
+		name := x.Span().Text()
+		if len(name) > 30 || strings.ContainsAny(name, "\n") {
+			name = "x"
+		}
+		r.help("`unsqueeze(%s, %d)` has the shape %s and broadcasts; so does a reduction with `keep`", name, axis, shape)
+		return true
+	}
+	return false
 }
 
 // plainShapes reports a plain operator between tensors of different shapes; broadcast is why the dotted

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strconv"
 
 	"healc/ir"
@@ -30,7 +31,8 @@ func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) Ex
 	for i := range params {
 		params[i] = &Local{"i" + strconv.Itoa(i), types.Scalar(types.I32), last.Span()}
 	}
-	f := c.function(last, params, wantElem(elemOf(want)), "the function of `tabulate`")
+	var f *Lambda
+	c.overSpace(shape, func() { f = c.function(last, params, wantElem(elemOf(want)), "the function of `tabulate`") })
 	if isBad(f.Body) {
 		return bad(e.Loc)
 	}
@@ -43,6 +45,17 @@ func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) Ex
 		return bad(e.Loc)
 	}
 	return c.applyCode(diag.CodeRule, e.Loc, ir.OpTabulate, ir.A{"shape": shape}, []*Lambda{f}, nil)
+}
+
+// overSpace checks what is evaluated once for each index of a shape.
+func (c *checker) overSpace(shape types.Shape, body func()) {
+	if !slices.ContainsFunc(shape, func(d types.Dim) bool { return d.IsConst(0) }) {
+		body()
+		return
+	}
+	c.idle++
+	body()
+	c.idle--
 }
 
 // rangeValue is `lo..hi` or `lo..=hi` as a tensor.

@@ -103,7 +103,7 @@ func (c *checker) elemType(name ast.Ident) (types.DType, bool) {
 	for _, d := range types.DTypes {
 		known = append(known, d.String())
 	}
-	if near := nearest(name.Name, known); near != "" && !c.full() {
+	if near := diag.Nearest(name.Name, known); near != "" && !c.full() {
 		r.help("did you mean %s?", quote(near))
 	} else {
 		r.help("element types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64")

@@ -55,6 +55,7 @@ func bench(rounds int, python, healc, out, only string) error {
 		}
 	}
 	progress("")
+	report.Load += " before, " + load() + " after"
 	report.print(os.Stdout)
 	if out == "" {
 		return nil

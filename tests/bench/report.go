@@ -33,13 +33,14 @@ type report struct {
 	Go       string `json:"go"`
 	Versions string `json:"peers"`
 	Rounds   int    `json:"rounds"`
+	Load     string `json:"load"`
 	Rows     []row  `json:"rows"`
 }
 
 func newReport(rounds int, versions string) *report {
 	r := &report{
 		Time: time.Now().UTC().Format(time.RFC3339), CPU: cpuName(), Cores: runtime.NumCPU(),
-		Go: runtime.Version(), Versions: versions, Rounds: rounds, Commit: "unknown",
+		Go: runtime.Version(), Versions: versions, Rounds: rounds, Commit: "unknown", Load: load(),
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
@@ -62,6 +63,17 @@ func cpuName() string {
 	return runtime.GOARCH
 }
 
+// load is the machine's load average over a minute, which the benchmark itself raises to 1 or 2. A larger one
+// means that the numbers are those of a busy machine.
+func load() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "unknown"
+	}
+	one, _, _ := strings.Cut(string(text), " ")
+	return one
+}
+
 // add takes the times of a contender; bytes is what one run moves at least, 0 where that says nothing.
 func (r *report) add(name, contender string, threads int, times []time.Duration, bytes int64) {
 	slices.Sort(times)
@@ -76,7 +88,8 @@ func (r *report) add(name, contender string, threads int, times []time.Duration,
 // print writes the table. The last columns say how many times as long each contender takes as healc with
 // one thread and with two: above 1, healc is faster.
 func (r *report) print(w io.Writer) {
-	fmt.Fprintf(w, "%s, %d cores; %s; %s\nmedian of %d rounds, contenders in turns\n\n", r.CPU, r.Cores, r.Go, r.Versions, r.Rounds)
+	fmt.Fprintf(w, "%s, %d cores; %s; %s\n", r.CPU, r.Cores, r.Go, r.Versions)
+	fmt.Fprintf(w, "median of %d rounds, contenders in turns; load average %s\n\n", r.Rounds, r.Load)
 	fmt.Fprintln(w, "| case | contender | threads | median | middle half | GB/s | against healc, 1 thread | 2 threads |")
 	fmt.Fprintln(w, "|---|---|---:|---:|---:|---:|---:|---:|")
 	for _, x := range r.Rows {

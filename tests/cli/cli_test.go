@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,6 +16,8 @@ import (
 	"healc/cmd/healc/cli"
 	"healc/codegen/llvm/libllvm"
 )
+
+var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
 // TestMain lets the test binary be healc: scripts start it under that name.
 func TestMain(m *testing.M) {
@@ -30,9 +33,10 @@ func TestMain(m *testing.M) {
 // and the condition [libllvm], that machine code can be made here.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:   ".",
-		Setup: func(e *testscript.Env) error { setEnv(e.Setenv, e.WorkDir); return nil },
-		Cmds:  map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "repeat": repeat, "damage": damage},
+		Dir:           ".",
+		UpdateScripts: *update,
+		Setup:         func(e *testscript.Env) error { setEnv(e.Setenv, e.WorkDir); return nil },
+		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "repeat": repeat, "damage": damage},
 		Condition: func(name string) (bool, error) {
 			_, err := libllvm.Open()
 			return name == "libllvm" && err == nil, nil

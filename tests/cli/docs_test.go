@@ -203,7 +203,7 @@ func checkGo(t *testing.T, name string, b block) {
 // its output and, when it is not 0, `[exit code N]`; `...` stands for any text.
 func runSessions(t *testing.T, name string, sessions []block) {
 	if _, err := libllvm.Open(); err != nil {
-		t.Skip("the sessions generate code: ", err)
+		t.Fatal(err)
 	}
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "examples"), os.DirFS(filepath.Join(root(t), "examples"))); err != nil {

@@ -504,3 +504,69 @@ def fixed_point():
     angles = [(i - 3) * 500000000 / 2**30 for i in range(7)]
     yield np.array([int((round(math.cos(a) * 2**30) + 64) / 128) for a in angles])
     yield np.array([int((round(math.sin(a) * 2**30) + 64) / 128) for a in angles])
+
+
+def loop_states():
+    n = 96
+    i, j = np.indices((n, n))
+    a = ((i * 7 + j * 3) % 11).astype(np.float32)
+    half = np.float32(0.5)
+    t = a
+    for _ in range(3):
+        t = t.T + np.roll(t, 1, 0)
+    yield t[:3, :4]
+    p = q = a
+    for _ in range(4):
+        p, q = q.T, p + 1
+    yield p[:3, :4]
+    yield q[:3, :4]
+    r = a
+    for _ in range(3):
+        b = r.copy()
+        b[1:3] = r[:2]
+        b[:, 0] = r[0]
+        b[0] += b[:, 0].copy()
+        r = b
+    yield r[:4, :4]
+    s = a
+    for _ in range(2):
+        b = s.copy()
+        b[:-1] += s[1:]
+        b[:, 1:] = b[:, 1:] * b[:, :-1]
+        s = b
+    yield s[:4, :4]
+    u, v = a, a.ravel()
+    for _ in range(3):
+        u, v = v.reshape(n, n) * half, u.T.ravel()
+    yield u[:2, :4]
+    yield v[:6]
+    w, x = a, a[0]
+    for _ in range(3):
+        w = w.copy()
+        w[1] = x
+        x = w[0] + w[1]
+    yield w[:3, :4]
+    yield x[:5]
+    y = z = a
+    for _ in range(3):
+        m, k = y.copy(), y.copy()
+        m[0, 0] += 1
+        k[0, 1] += z[0, 0]
+        y, z = m, k
+    yield y[:2, :4]
+    yield z[:2, :4]
+    m = a.copy()
+    for k in range(n):
+        m[k] = m[(k + 1) % n] + m[k]
+    yield m[90:, :4]
+    sums = a[0] + np.cumsum(a[:5], axis=0)
+    yield sums[:, :4]
+    yield np.cumsum(range(5))
+    value = a[3, 3]
+    while value >= 0.1:
+        value *= half
+    yield value
+    yield value * half
+    yield True
+    yield a[1:].sum() + n
+    yield a.sum()

@@ -21,7 +21,7 @@
 //
 // Every call runs on the interpreter, and then has to give the same bits on the CPU with one, two and three
 // threads, and with arguments that are views with odd strides. The expectations were computed by hand or with NumPy
-// (expect.py), never with healc.
+// (expect.py, random_programs.py), never with healc.
 package run
 
 import (

@@ -5,6 +5,7 @@ package driver
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"healc/lang/diag"
@@ -42,36 +43,9 @@ func Unsupported(what, instead string) *UsageError {
 
 // Nearest returns the one of names that name is most likely a slip of, or "".
 func Nearest(name string, names []string) string {
-	best, bestAt := "", min(max(1, len(name)/3)+1, len(name))
-	for _, n := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < bestAt {
-			best, bestAt = n, d
-		}
+	name = strings.ToLower(name)
+	if slices.Contains(names, name) {
+		return name
 	}
-	return best
-}
-
-// distance is the number of insertions, deletions, substitutions and swaps of neighbours that make b of
-// a, each byte being touched once (the restricted form of Damerau and Levenshtein's distance).
-func distance(a, b string) int {
-	row := func() []int { return make([]int, len(b)+1) }
-	before, last, cur := row(), row(), row()
-	for j := range last {
-		last[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		cur[0] = i
-		for j := 1; j <= len(b); j++ {
-			cost := 1
-			if a[i-1] == b[j-1] {
-				cost = 0
-			}
-			cur[j] = min(last[j]+1, cur[j-1]+1, last[j-1]+cost)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				cur[j] = min(cur[j], before[j-2]+1)
-			}
-		}
-		before, last, cur = last, cur, before
-	}
-	return last[len(b)]
+	return diag.Nearest(name, names)
 }

@@ -122,7 +122,7 @@ func (e *Emit) types(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return TypedTree(w, p)
+	return check.Dump(w, p)
 }
 
 func (e *Emit) ir(w io.Writer) error {
