@@ -238,7 +238,7 @@ func runSessions(t *testing.T, name string, sessions []block) {
 	}
 }
 
-// command is a line of a session with what it prints.
+// command is a line of a session, with those after `>` that continue it, and what it prints.
 type command struct{ line, output string }
 
 func commands(text string) []command {
@@ -246,6 +246,8 @@ func commands(text string) []command {
 	for line := range strings.Lines(text) {
 		if c, ok := strings.CutPrefix(line, "$ "); ok {
 			out = append(out, command{line: strings.TrimRight(c, "\n")})
+		} else if c, ok := strings.CutPrefix(line, ">"); ok && len(out) > 0 && out[len(out)-1].output == "" {
+			out[len(out)-1].line += "\n" + strings.TrimRight(strings.TrimPrefix(c, " "), "\n")
 		} else if len(out) > 0 {
 			out[len(out)-1].output += line
 		}

@@ -24,9 +24,9 @@ func (a *app) replCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "repl",
 		Short: "Start an interactive session",
-		Long: "Reads expressions and prints their values; `let`, `fn`, `const` and `import` are kept. An input goes on while a bracket is\n" +
-			"open. `:help` lists the commands of a session. On a terminal the arrow keys edit and recall lines, Ctrl-C drops one,\n" +
-			"Ctrl-D ends the session; elsewhere inputs are read line by line. No error ends a session.",
+		Long: "Reads expressions and prints their values; `let`, `fn`, `const` and `import` are kept. An input goes on while a\n" +
+			"bracket is open. `:help` lists the commands of a session. On a terminal the arrow keys edit and recall lines, Ctrl-C\n" +
+			"drops one, Ctrl-D ends the session; elsewhere inputs are read line by line. No error ends a session.",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
 			if backend == "" {
@@ -39,7 +39,7 @@ func (a *app) replCommand() *cobra.Command {
 			if err := checkBackend(backend); err != nil {
 				return err
 			}
-			s := &repl.Session{Opts: heal.Options{Backend: backend, Threads: threads}, Out: a.out}
+			s := newSession(backend, threads, a.out)
 			defer s.Close()
 			lines, end := a.lines()
 			defer end()
@@ -49,6 +49,10 @@ func (a *app) replCommand() *cobra.Command {
 	c.Flags().StringVar(&backend, "backend", "", "where inputs run: cpu or interp; cpu if libLLVM is there")
 	c.Flags().IntVar(&threads, "threads", 0, "number of threads; HEAL_THREADS, else all cores")
 	return c
+}
+
+func newSession(backend string, threads int, out io.Writer) *repl.Session {
+	return &repl.Session{Opts: heal.Options{Backend: backend, Threads: threads}, Out: out}
 }
 
 // errInterrupt is what a lineReader returns when the user drops the line.

@@ -157,7 +157,11 @@ func (s *Session) own(src *source, gen *diag.File, err error) error {
 	}
 	list := &diag.List{}
 	for _, d := range o.Diagnostics {
-		list.Add(src.own(gen, d))
+		d = src.own(gen, d)
+		if strings.Contains(d.Help, entryName) { // a shape parameter of what no user has declared
+			d.Help = "declare it: `const NAME: nat = ...`"
+		}
+		list.Add(d)
 	}
 	return list
 }
