@@ -130,6 +130,9 @@ func (m *Module) build(entry string, bind map[string]int64, args []*runtime.Tens
 	for _, t := range args {
 		strides = append(strides, t.Strides)
 	}
+	if err := m.checkKernel(entry, bind); err != nil {
+		return nil, err
+	}
 	km, err := m.Kernels(entry, bind, strides)
 	if err != nil {
 		var b *passes.BindError

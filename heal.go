@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
@@ -34,6 +35,9 @@ type Options struct {
 	System  runtime.System // input and output; nil is standard output and the file system
 	Cache   *Cache         // compiled code on disk; nil for none
 	Debug   Debug          // what to show of the passes
+	Tests   bool           // compile the `test` blocks of the source too
+	Entry   string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
+	Imports check.Importer // finds what the source imports; nil is &Importer{}, the library and the disk
 }
 
 // Module is a compiled source: its functions are typed, and become machine code when they are called.
@@ -54,25 +58,41 @@ func Compile(src string, opts Options) (*Module, error) {
 
 // CompileFile is Compile for a file with a name.
 func CompileFile(file *diag.File, opts Options) (*Module, error) {
-	prog, err := Check(file)
+	prog, err := CheckWith(file, opts.Imports)
 	if err != nil {
 		return nil, err
+	}
+	if opts.Entry != "" && prog.Func(opts.Entry) == nil {
+		prog.Use(opts.Entry)
+	}
+	if !opts.Tests {
+		prog.Tests = nil
 	}
 	m, err := CompileIR(irgen.Generate(prog), opts)
 	if err != nil {
 		return nil, err
 	}
 	m.prog = prog
+	if err := m.checkKernels(); err != nil {
+		m.Close()
+		return nil, err
+	}
 	return m, nil
 }
 
-// Check parses and type-checks a file. The error is a *diag.List.
-func Check(file *diag.File) (*check.Program, error) {
+// Check parses and type-checks a file and what it imports. The error is a *diag.List.
+func Check(file *diag.File) (*check.Program, error) { return CheckWith(file, nil) }
+
+// CheckWith is Check with another way to find imports; nil is &Importer{}.
+func CheckWith(file *diag.File, imports check.Importer) (*check.Program, error) {
+	if imports == nil {
+		imports = &Importer{}
+	}
 	tree, list := parser.Parse(file)
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
-	prog, list := check.Check(tree)
+	prog, list := check.CheckWith(tree, imports)
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
@@ -132,7 +152,8 @@ func (m *Module) Names() []string {
 	return out
 }
 
-// Func returns the function called name, public or not.
+// Func returns the function called name, public or not. An instance of a function with type parameters is
+// called as `norm[f32]`; one that the source does not use itself has to be asked for by Options.Entry.
 func (m *Module) Func(name string) (*Func, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -140,6 +161,11 @@ func (m *Module) Func(name string) (*Func, error) {
 		return f, nil
 	}
 	code := m.ir.Func(name)
+	if code == nil && m.prog != nil {
+		if f := m.prog.Func(name); f != nil { // an instance, named as messages show it
+			code, name = m.ir.Func(f.Name), f.Name
+		}
+	}
 	if code == nil {
 		return nil, fmt.Errorf("there is no function %q; there are %s", name, strings.Join(m.Names(), ", "))
 	}
@@ -182,10 +208,14 @@ func (f *Func) Signature() string {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(p.Name + ": " + p.Type.String())
+		b.WriteString(p.Name + ": ")
+		if slices.Contains(f.ir.Updates, int64(i)) {
+			b.WriteString("&mut ")
+		}
+		b.WriteString(p.Type.String())
 	}
 	results := types.Tuple{}
-	for _, r := range f.ir.Results {
+	for _, r := range f.ir.Results[:len(f.ir.Results)-len(f.ir.Updates)] {
 		results.Elems = append(results.Elems, r)
 	}
 	var t types.Type = results
@@ -212,7 +242,8 @@ func (f *Func) Call(ctx context.Context, args ...*runtime.Tensor) (*runtime.Tens
 	return out[0], nil
 }
 
-// CallAll runs a function and returns all its results, tuples flattened from left to right.
+// CallAll runs a function and returns all its results, tuples flattened from left to right. The arguments
+// of `&mut` parameters are written in place; after an error their contents are undefined.
 func (f *Func) CallAll(ctx context.Context, args ...*runtime.Tensor) ([]*runtime.Tensor, error) {
 	if f.m.opts.Backend == Interp {
 		return f.interpret(ctx, args)
@@ -221,6 +252,11 @@ func (f *Func) CallAll(ctx context.Context, args ...*runtime.Tensor) ([]*runtime
 	if c == nil || !c.fits(args) {
 		var err error
 		if c, err = f.find(args); err != nil {
+			return nil, err
+		}
+	}
+	if len(f.ir.Updates) > 0 {
+		if err := f.updatable(args); err != nil {
 			return nil, err
 		}
 	}
@@ -299,6 +335,11 @@ func (f *Func) bind(args []*runtime.Tensor) (map[string]int64, error) {
 	if len(args) != len(params) {
 		return nil, fail("%d arguments are needed, %d were given", len(params), len(args))
 	}
+	for _, r := range f.ir.Results {
+		if r.Elem == types.String {
+			return nil, fail("a result is a string, which is no tensor: unsupported from outside of the program")
+		}
+	}
 	shapes := make([][]int64, len(args))
 	for i, t := range args {
 		if t == nil {
@@ -321,7 +362,14 @@ func (f *Func) bind(args []*runtime.Tensor) (map[string]int64, error) {
 
 // interpret runs the function on the reference interpreter.
 func (f *Func) interpret(ctx context.Context, args []*runtime.Tensor) ([]*runtime.Tensor, error) {
-	if _, err := f.bind(args); err != nil {
+	bind, err := f.bind(args)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.m.checkKernel(f.name, bind); err != nil {
+		return nil, err
+	}
+	if err := f.updatable(args); err != nil {
 		return nil, err
 	}
 	if ctx != nil && ctx.Err() != nil {
@@ -337,6 +385,9 @@ func (f *Func) interpret(ctx context.Context, args []*runtime.Tensor) ([]*runtim
 		if errors.As(err, &e) {
 			return nil, &runtime.RuntimeError{Site: siteOf(e), Message: e.Message, Err: errors.Unwrap(e)}
 		}
+		return nil, err
+	}
+	if out, err = f.update(args, out); err != nil {
 		return nil, err
 	}
 	res := make([]*runtime.Tensor, len(out))

@@ -14,8 +14,14 @@ func (o *Op) ReadsAll(i int) bool {
 		return provablyPositive(o.Args[1-i].Type.Shape[r-2+1-i]) // b's columns for a, a's rows for b
 	}
 	switch o.Def {
-	case OpReshape, OpPermute, OpConcat:
+	case OpReshape, OpPermute, OpConcat, OpSort, OpArgsort:
 		return true
+	case OpGather:
+		return i > 0 && nonEmpty(restOf(o.Args[0].Type.Shape, o.Ints("axes")))
+	case OpTakeAlongAxis:
+		return i == 1
+	case OpScatterAdd:
+		return i == 0 || provablyPositive(o.Type().Shape[o.Int("axis")])
 	case OpBroadcast:
 		to := o.Type().Shape
 		for k, d := range to {
@@ -32,11 +38,15 @@ func (o *Op) ReadsAll(i int) bool {
 			}
 		}
 		return true
+	case OpUpdate: // of the first operand, what is replaced is not read
+		return i > 0 && (len(o.Ints("axes")) == 0 || nonEmpty(o.Type().Shape)) && (i == 1 || nonEmpty(o.Dims("shape")))
 	case OpIndex, OpDynamicSlice:
 		return i > 0 && nonEmpty(o.Type().Shape)
 	case OpFold:
 		return i == len(o.Args)-1 || nonEmpty(o.Type().Shape)
-	case OpIf:
+	case OpScan:
+		return i == len(o.Args)-1 || nonEmpty(o.Type().Shape)
+	case OpIf, OpIterate, OpIterateUntil:
 		for _, r := range o.Results {
 			if nonEmpty(r.Type.Shape) {
 				return true

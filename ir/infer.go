@@ -168,6 +168,7 @@ type dtypeSet struct {
 var (
 	numbers  = dtypeSet{"number", types.DType.IsNumber}
 	floats   = dtypeSet{"float", types.DType.IsFloat}
+	integers = dtypeSet{"integer", types.DType.IsInt}
 	bools    = dtypeSet{"bool", func(d types.DType) bool { return d == types.Bool }}
 	elements = dtypeSet{"number or bool", func(d types.DType) bool { return d == types.Bool || d.IsNumber() }}
 	indices  = dtypeSet{"i32 or i64", func(d types.DType) bool { return d == types.I32 || d == types.I64 }}

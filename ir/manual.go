@@ -42,10 +42,11 @@ func (x Example) Program() string {
 var classTitles = [...]string{
 	Pointwise: "Element by element", Reindex: "Moving elements", Source: "Sources", Reduce: "Reductions",
 	Contract: "Products", Scope: "Functions and control", Host: "Calls, input and output", Fused: "Made by the compiler",
+	Rows: "Rows in memory",
 }
 
 func (c Class) String() string {
-	return [...]string{"pointwise", "reindex", "source", "reduce", "contract", "scope", "host", "fused"}[c]
+	return [...]string{"pointwise", "reindex", "source", "reduce", "contract", "scope", "host", "fused", "rows"}[c]
 }
 
 // WriteManual writes the table as a page of Markdown.
@@ -65,6 +66,13 @@ func WriteManual(w io.Writer) error {
 		}
 	}
 	return b.Flush()
+}
+
+// Manual is the operation's part of the manual.
+func (d *OpDef) Manual() string {
+	var b strings.Builder
+	d.writeManual(&b)
+	return strings.TrimSpace(b.String())
 }
 
 func (d *OpDef) writeManual(w io.Writer) {

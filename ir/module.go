@@ -27,6 +27,7 @@ type Func struct {
 	Dims    []string
 	Body    *Block // its Params are the parameters, its Yields the results
 	Results []types.Tensor
+	Updates []int64 // parameters that the caller sees changed: the last results are their new values, in this order
 	Public  bool
 	IO      bool
 	Span    diag.Span

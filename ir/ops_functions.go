@@ -18,11 +18,46 @@ var (
 		Example: "exp([0.0, 1.0]) == [1.0, 2.7182817]",
 	}, floats, like)
 
+	OpExp2 = pointwise(OpDef{
+		Name: "exp2", Surface: "exp2", Arity: 1,
+		Summary: "2 to the power x, exact for whole x.",
+		Scalar:  unary(scalar.Exp2),
+		Example: "exp2([3.0, -1.0]) == [8.0, 0.5]",
+	}, floats, like)
+
+	OpExpm1 = pointwise(OpDef{
+		Name: "expm1", Surface: "expm1", Arity: 1,
+		Summary: "e to the power x less 1, accurate near 0.",
+		Scalar:  unary(scalar.Expm1),
+		Example: "expm1([0.0, 1e-10]) == [0.0, 1e-10]",
+	}, floats, like)
+
 	OpLog = pointwise(OpDef{
 		Name: "log", Surface: "log", Arity: 1,
 		Summary: "Natural logarithm; NaN below 0, -inf at 0.",
 		Scalar:  unary(scalar.Log),
 		Example: "log([1.0, 4.0]) == [0.0, 1.3862944]",
+	}, floats, like)
+
+	OpLog2 = pointwise(OpDef{
+		Name: "log2", Surface: "log2", Arity: 1,
+		Summary: "Logarithm to base 2, exact for powers of 2; NaN below 0, -inf at 0.",
+		Scalar:  unary(scalar.Log2),
+		Example: "log2([8.0, 0.25]) == [3.0, -2.0]",
+	}, floats, like)
+
+	OpLog10 = pointwise(OpDef{
+		Name: "log10", Surface: "log10", Arity: 1,
+		Summary: "Logarithm to base 10; NaN below 0, -inf at 0.",
+		Scalar:  unary(scalar.Log10),
+		Example: "log10([1000.0, 1.0]) == [3.0, 0.0]",
+	}, floats, like)
+
+	OpLog1p = pointwise(OpDef{
+		Name: "log1p", Surface: "log1p", Arity: 1,
+		Summary: "Natural logarithm of 1 + x, accurate near 0; NaN below -1, -inf at -1.",
+		Scalar:  unary(scalar.Log1p),
+		Example: "log1p([0.0, 1e-10]) == [0.0, 1e-10]",
 	}, floats, like)
 
 	OpSqrt = pointwise(OpDef{
@@ -39,6 +74,13 @@ var (
 		Example: "rsqrt([4.0, 0.25]) == [0.5, 2.0]",
 	}, floats, like)
 
+	OpCbrt = pointwise(OpDef{
+		Name: "cbrt", Surface: "cbrt", Arity: 1,
+		Summary: "Cube root, of negative x too.",
+		Scalar:  unary(scalar.Cbrt),
+		Example: "cbrt([8.0, -27.0]) == [2.0, -3.0]",
+	}, floats, like)
+
 	OpTanh = pointwise(OpDef{
 		Name: "tanh", Surface: "tanh", Arity: 1,
 		Summary: "Hyperbolic tangent.",
@@ -53,6 +95,34 @@ var (
 		Example: "sigmoid([0.0, 50.0]) == [0.5, 1.0]",
 	}, floats, like)
 
+	OpSilu = pointwise(OpDef{
+		Name: "silu", Surface: "silu", Arity: 1,
+		Summary: "x * sigmoid(x), also called swish; -0 at -inf.",
+		Scalar:  unary(scalar.Silu),
+		Example: "silu([0.0, 50.0]) == [0.0, 50.0]",
+	}, floats, like)
+
+	OpGelu = pointwise(OpDef{
+		Name: "gelu", Surface: "gelu", Arity: 1,
+		Summary: "x * (1 + erf(x / sqrt(2))) / 2: the exact form, not the approximation by tanh; -0 at -inf.",
+		Scalar:  unary(scalar.Gelu),
+		Example: "gelu([0.0, 50.0]) == [0.0, 50.0]",
+	}, floats, like)
+
+	OpSoftplus = pointwise(OpDef{
+		Name: "softplus", Surface: "softplus", Arity: 1,
+		Summary: "log(1 + exp(x)), without overflow.",
+		Scalar:  unary(scalar.Softplus),
+		Example: "softplus([-200.0, 200.0]) == [0.0, 200.0]",
+	}, floats, like)
+
+	OpErf = pointwise(OpDef{
+		Name: "erf", Surface: "erf", Arity: 1,
+		Summary: "The error function, 2/sqrt(pi) times the integral of exp(-s*s) from 0 to x.",
+		Scalar:  unary(scalar.Erf),
+		Example: "erf([0.0, 9.0]) == [0.0, 1.0]",
+	}, floats, like)
+
 	OpSin = pointwise(OpDef{
 		Name: "sin", Surface: "sin", Arity: 1,
 		Summary: "Sine of an angle in radians, exact range reduction for every magnitude.",
@@ -65,6 +135,55 @@ var (
 		Summary: "Cosine of an angle in radians, exact range reduction for every magnitude.",
 		Scalar:  unary(scalar.Cos),
 		Example: "cos(0.0) == 1.0",
+	}, floats, like)
+
+	OpTan = pointwise(OpDef{
+		Name: "tan", Surface: "tan", Arity: 1,
+		Summary: "Tangent of an angle in radians, exact range reduction for every magnitude.",
+		Scalar:  unary(scalar.Tan),
+		Example: "tan([0.0, -0.0]) == [0.0, -0.0]",
+	}, floats, like)
+
+	OpAsin = pointwise(OpDef{
+		Name: "asin", Surface: "asin", Arity: 1,
+		Summary: "The angle from -pi/2 to pi/2 whose sine is x; NaN beyond -1 and 1.",
+		Scalar:  unary(scalar.Asin),
+		Example: "asin([0.0, 1.0]) == [0.0, 1.5707964]",
+	}, floats, like)
+
+	OpAcos = pointwise(OpDef{
+		Name: "acos", Surface: "acos", Arity: 1,
+		Summary: "The angle from 0 to pi whose cosine is x; NaN beyond -1 and 1.",
+		Scalar:  unary(scalar.Acos),
+		Example: "acos([1.0, 0.0]) == [0.0, 1.5707964]",
+	}, floats, like)
+
+	OpAtan = pointwise(OpDef{
+		Name: "atan", Surface: "atan", Arity: 1,
+		Summary: "The angle from -pi/2 to pi/2 whose tangent is x.",
+		Scalar:  unary(scalar.Atan),
+		Example: "atan([0.0, 1e30]) == [0.0, 1.5707964]",
+	}, floats, like)
+
+	OpAtan2 = pointwise(OpDef{
+		Name: "atan2", Surface: "atan2", Arity: 2,
+		Summary: "The angle from -pi to pi of the point (x, y), given y first; the sign is that of y, also of a zero.",
+		Scalar:  binary(scalar.Atan2),
+		Example: "atan2([0.0, 1.0], [-1.0, 0.0]) == [3.1415927, 1.5707964]",
+	}, floats, like)
+
+	OpSinh = pointwise(OpDef{
+		Name: "sinh", Surface: "sinh", Arity: 1,
+		Summary: "Hyperbolic sine.",
+		Scalar:  unary(scalar.Sinh),
+		Example: "sinh([0.0, -0.0]) == [0.0, -0.0]",
+	}, floats, like)
+
+	OpCosh = pointwise(OpDef{
+		Name: "cosh", Surface: "cosh", Arity: 1,
+		Summary: "Hyperbolic cosine.",
+		Scalar:  unary(scalar.Cosh),
+		Example: "cosh(0.0) == 1.0",
 	}, floats, like)
 
 	OpRelu = pointwise(OpDef{

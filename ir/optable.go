@@ -46,6 +46,10 @@ type OpDef struct {
 	// I64 Ref an axis): the lowering of every operation that can stand in a kernel and is not Pointwise.
 	Element func(p Pull, op *Op, result int, at []scalar.Ref) scalar.Ref
 
+	// Rows writes a kernel that computes one row of the result at a time, in memory: along the attribute `axis`,
+	// at the given index of the other axes. Operations of the class Rows have it beside Element.
+	Rows func(p RowPull, op *Op, at []scalar.Ref)
+
 	// Expand rewrites the operation into simpler ones, before fusion; operations that have it need
 	// neither Scalar, Eval nor Element.
 	Expand func(b *Builder, op *Op) []*Value
@@ -101,9 +105,10 @@ const (
 	Source                 // no operands: const, iota, dim
 	Reduce                 // combines elements along axes; ReducedAxes lists them
 	Contract               // matrix products
-	Scope                  // has regions that are evaluated per element or once: tabulate, fold, if
+	Scope                  // has regions that are evaluated per element, per step or once: tabulate, fold, iterate, if
 	Host                   // runs between kernels: input, output, calls that are not inlined
 	Fused                  // the fusion operation
+	Rows                   // whole rows at once, in memory: sort, scatter_add; see Note [Rows]
 )
 
 // EvalContext is what Eval may ask of the interpreter.
@@ -149,6 +154,10 @@ type Pull interface {
 	// Loop folds strictly in row-major order. begin skips that many leading elements of the flattened space.
 	// It gives init when nothing is left.
 	Loop(extents []types.Dim, begin int64, init []scalar.Ref, body func(at, state []scalar.Ref) []scalar.Ref) []scalar.Ref
+	// Iterate computes a state again and again: n times (an integer; below 1 is none), or until body's second
+	// value, a bool, is true after a step; body gives scalar.None for a loop that only counts. i is the number
+	// of the step, an I64.
+	Iterate(n scalar.Ref, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) (next []scalar.Ref, stop scalar.Ref)) []scalar.Ref
 	// Call calls a scalar function of the module (one that recurses, so that it could not be inlined) and
 	// gives its result number `result`.
 	Call(op *Op, callee string, args []scalar.Ref, result int) scalar.Ref
@@ -188,6 +197,8 @@ func define(d *OpDef) *OpDef {
 		panic("BUG: pointwise operation " + d.Name + " has no scalar program")
 	case d.Class != Pointwise && d.Expand == nil && d.Eval == nil && d.Class != Fused:
 		panic("BUG: operation " + d.Name + " has no reference meaning")
+	case (d.Class == Rows) != (d.Rows != nil):
+		panic("BUG: operation " + d.Name + " has a Rows rule or the class, and not both")
 	}
 	d.Infer = guarded(d)
 	table[d.Name] = d

@@ -63,6 +63,11 @@ func (p *parser) fn() *Func {
 	} else {
 		f.Results = []types.Tensor{p.Type()}
 	}
+	if p.AcceptWord("updates") {
+		for _, v := range p.operands() {
+			f.Updates = append(f.Updates, int64(v.Index))
+		}
+	}
 	p.block(f.Body, "return")
 	leave()
 	return f

@@ -20,7 +20,7 @@ import (
 //
 //	module = "module" string { func }
 //	func   = [ "pub" ] [ "io" ] "func" sym [ "[" name { "," name } "]" ] "(" [ param { "," param } ] ")"
-//	         "->" ( type | "(" [ types ] ")" ) "{" { op } "return" [ values ] "}"
+//	         "->" ( type | "(" [ types ] ")" ) [ "updates" values ] "{" { op } "return" [ values ] "}"
 //	op     = [ param { "," param } "=" ] name [ values ] [ "{" attr { "," attr } "}" ] { region }
 //	region = "^" "(" [ param { "," param } ] ")" "{" { op } "yield" [ values ] "}"
 //	param  = value ":" type
@@ -120,6 +120,18 @@ func (p *printer) fn(f *Func) {
 		p.printf("%s", f.Results[0])
 	} else {
 		p.printf("(%s)", joinTypes(f.Results))
+	}
+	for i, k := range f.Updates {
+		if i == 0 {
+			p.printf(" updates ")
+		} else {
+			p.printf(", ")
+		}
+		if k < 0 || k >= int64(len(f.Body.Params)) {
+			p.printf("?")
+			continue
+		}
+		p.printf("%s", p.names[f.Body.Params[k]])
 	}
 	p.printf(" {%s\n", p.loc(f.Span))
 	p.notes(f, "  ")

@@ -90,6 +90,14 @@ func (v *verifier) fn(f *Func) {
 	for _, t := range f.Results {
 		v.typ(f, t)
 	}
+	updated := map[int64]bool{}
+	for i, k := range f.Updates {
+		at := len(f.Results) - len(f.Updates) + i
+		if k < 0 || k >= int64(len(f.Body.Params)) || updated[k] || at < 0 || !types.Equal(f.Body.Params[k].Type, f.Results[at]) {
+			v.note(f.Body, "parameter %d cannot be updated by result %d", k, at)
+		}
+		updated[k] = true
+	}
 	if got := ArgTypes(f.Body.Yields); !sameTypes(got, f.Results) {
 		v.note(f.Body, "returns (%s), the function has (%s)", joinTypes(got), joinTypes(f.Results))
 	}

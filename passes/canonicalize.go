@@ -23,7 +23,7 @@ import (
 //
 //	return %x
 //
-// The rules are in canonicalize_views.go, canonicalize_algebra.go and fold.go.
+// The rules are in canonicalize_views.go, canonicalize_algebra.go, canonicalize_loops.go and fold.go.
 func Canonicalize(m *ir.Module, remark Remark) error {
 	for _, f := range m.Funcs {
 		c := &canonicalizer{with: map[*ir.Value]*ir.Value{}, remark: remark}
@@ -46,6 +46,7 @@ var rules = map[*ir.OpDef][]rule{}
 func init() { // init: rules emit operations, which are rewritten by rules, so that initializers were a cycle
 	addViewRules()
 	addAlgebraRules()
+	addLoopRules()
 	addFoldRules()
 }
 

@@ -21,6 +21,7 @@ func addViewRules() {
 	addRule("constant start in range is a slice", constantStart, ir.OpDynamicSlice)
 	addRule("concat of one, of empty operands, or of a concat", flattenConcat, ir.OpConcat)
 	addRule("body does not depend on the index", invariantTabulate, ir.OpTabulate)
+	addRule("tabulate of a tensor at its own index", ownIndexTabulate, ir.OpTabulate)
 	addRule("condition is constant", constantIf, ir.OpIf)
 	for _, d := range ir.Ops() {
 		if d.Class == ir.Reduce && d != ir.OpArgmax && d != ir.OpArgmin && d.Expand == nil {

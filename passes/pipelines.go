@@ -10,7 +10,7 @@ import (
 // All lists every pass that `healc opt` can name. Inline works on all functions here, as no entry is known;
 // specialize, which needs one and the values to bind, is in Standard only.
 func All() []Pass {
-	return []Pass{inlinePass(""), expandPass, canonicalizePass, csePass, dcePass, fusePass}
+	return []Pass{inlinePass(""), expandPass, batchPass, canonicalizePass, csePass, hoistPass, stringsPass, dcePass, fusePass}
 }
 
 // Standard is the pipeline of the compiler. With an entry, only what it reaches is kept, and its shape
@@ -20,7 +20,7 @@ func Standard(entry string, bind map[string]int64) []Pass {
 	if entry != "" {
 		list = append(list, specializePass(entry, bind))
 	}
-	return append(list, expandPass, canonicalizePass, csePass, dcePass, fusePass)
+	return append(list, expandPass, batchPass, canonicalizePass, csePass, hoistPass, stringsPass, dcePass, fusePass)
 }
 
 // order documents why one pass precedes another; TestPassOrder checks it against every pipeline.
@@ -32,7 +32,14 @@ var order = []struct{ before, after, why string }{
 	{"expand", "canonicalize", "expansions make broadcasts and constants that canonicalize merges"},
 	{"canonicalize", "cse", "operands in canonical order make equal operations equal"},
 	{"cse", "dce", "merged operations leave dead ones behind"},
+	{"canonicalize", "hoist", "an index that is in range cannot fail, and may leave the loop"},
+	{"inline", "strings", "a function that is called in a lambda may hold operations on strings"},
+	{"strings", "fuse", "no kernel computes with strings"},
+	{"hoist", "fuse", "a kernel of a step of a loop would compute it again and again"},
 	{"canonicalize", "dce", "rewritten operations leave dead ones behind"},
+	{"inline", "batch", "a function that is called for each index is in the tabulate then"},
+	{"batch", "canonicalize", "what is left of a tabulate may not depend on the index any more"},
+	{"batch", "dce", "copies of regions hold operations that nothing uses"},
 	{"expand", "fuse", "what is expanded has no lowering of its own"},
 	{"inline", "fuse", "kernels do not reach across calls"},
 	{"canonicalize", "fuse", "fusion sees one view where there were several, and no constant that is computed"},
@@ -82,6 +89,10 @@ var (
 		Name: "expand", Doc: "rewrites operations such as mean into simpler ones", Required: true,
 		Run: func(m *ir.Module, remark Remark) error { return Expand(m, remark) },
 	}
+	batchPass = Pass{
+		Name: "batch", Doc: "takes sorting and its like out of tabulate, so that one kernel computes all rows",
+		Run: func(m *ir.Module, remark Remark) error { return Batch(m, remark) },
+	}
 	canonicalizePass = Pass{
 		Name: "canonicalize", Doc: "merges views, folds constants and applies algebra that keeps every bit",
 		Run: func(m *ir.Module, remark Remark) error { return Canonicalize(m, remark) },
@@ -89,6 +100,14 @@ var (
 	csePass = Pass{
 		Name: "cse", Doc: "computes equal operations once",
 		Run: func(m *ir.Module, remark Remark) error { return CSE(m, remark) },
+	}
+	hoistPass = Pass{
+		Name: "hoist", Doc: "computes what no step of a loop changes before the loop",
+		Run: func(m *ir.Module, remark Remark) error { return Hoist(m, remark) },
+	}
+	stringsPass = Pass{
+		Name: "strings", Doc: "takes operations on strings out of lambdas", Required: true,
+		Run: func(m *ir.Module, remark Remark) error { return HoistStrings(m, remark) },
 	}
 	dcePass = Pass{
 		Name: "dce", Doc: "removes operations without effect whose results are not used",

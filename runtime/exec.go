@@ -86,6 +86,10 @@ func (x *Executable) prepare(f *abi.Function, steps []abi.Step) error {
 				return fmt.Errorf("the compiled code has no kernel %q", name)
 			}
 			x.fns[name] = addr
+		case s.Loop != nil:
+			if err := x.prepare(f, s.Loop.Body); err != nil {
+				return err
+			}
 		case s.If != nil:
 			if err := x.prepare(f, s.If.Then); err != nil {
 				return err
@@ -221,6 +225,8 @@ func (r *run) steps(fr *frame, steps []boundStep, depth int) error {
 				arm = s.then
 			}
 			err = r.steps(fr, arm, depth)
+		case s.def.Loop != nil:
+			err = r.loop(fr, s, depth)
 		case s.def.Call != nil:
 			err = r.call(fr, s.def.Call, depth)
 		case s.def.Copy != nil:
@@ -327,6 +333,10 @@ func (r *run) call(fr *frame, c *abi.Call, depth int) error {
 }
 
 func (r *run) copy(fr *frame, c *abi.Copy) error {
+	if fr.isString(&c.From) {
+		fr.strs[c.To] = fr.strs[c.From.Buffer]
+		return nil
+	}
 	from, err := fr.view(&c.From)
 	if err != nil {
 		return err

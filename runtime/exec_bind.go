@@ -64,7 +64,7 @@ type boundStep struct {
 	fn        uintptr
 	outer     int64
 	grain     int64
-	then, els []boundStep
+	then, els []boundStep // arms of an if; the body of a loop is the first
 }
 
 func newBinding(x *Executable, dims []int64) (*binding, error) {
@@ -215,6 +215,11 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 			work := max(s.Launch.Work, 1)
 			grain, align := max(abi.ParallelGrain/work, n/maxPieces, 1), max(s.Launch.Align, 1)
 			out[i].grain = (grain + align - 1) / align * align
+		case s.Loop != nil:
+			var err error
+			if out[i].then, err = f.bindSteps(x, s.Loop.Body); err != nil {
+				return nil, err
+			}
 		case s.If != nil:
 			var err error
 			if out[i].then, err = f.bindSteps(x, s.If.Then); err != nil {

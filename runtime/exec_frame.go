@@ -146,7 +146,7 @@ func (fr *frame) fill(buf int, t *Tensor) error {
 	v := abi.View{Buffer: buf}
 	for i, n := range b.shape {
 		v.Shape = append(v.Shape, types.Lit(n))
-		v.Strides = append(v.Strides, types.Lit(rowMajor(b.shape)[i]))
+		v.Strides = append(v.Strides, types.Lit(b.strides[i]))
 	}
 	dst, err := fr.view(&v)
 	if err != nil {

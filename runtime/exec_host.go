@@ -41,6 +41,12 @@ var hostOps = map[string]func(r *run, fr *frame, h *abi.HostCall) error{
 	"print_f64": hostPrintOne,
 	"load_npy":  hostLoad,
 	"save_npy":  hostSave,
+
+	"assert":     hostAssert,
+	"str_len":    hostStrLen,
+	"str_concat": hostStrConcat,
+	"str_eq":     hostStrCompare(func(a, b string) bool { return a == b }),
+	"str_lt":     hostStrCompare(func(a, b string) bool { return a < b }),
 }
 
 func (r *run) host(fr *frame, h *abi.HostCall) error {

@@ -53,7 +53,7 @@ func (t *Tensor) CopyTo(dst *Tensor) error {
 			return fmt.Errorf("copy: axis %d of the destination %v is expanded, so its elements share memory", axis, dst)
 		}
 	}
-	if t.overlaps(dst) {
+	if t.Overlaps(dst) {
 		tmp, err := t.Clone()
 		if err != nil {
 			return err
@@ -65,8 +65,8 @@ func (t *Tensor) CopyTo(dst *Tensor) error {
 	return nil
 }
 
-// overlaps reports whether the address ranges of two tensors meet. (Storages may wrap the same memory.)
-func (t *Tensor) overlaps(o *Tensor) bool {
+// Overlaps reports whether the address ranges of two tensors meet. (Storages may wrap the same memory.)
+func (t *Tensor) Overlaps(o *Tensor) bool {
 	if t.Elems() == 0 || o.Elems() == 0 {
 		return false
 	}

@@ -58,7 +58,7 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 				return nil
 			}
 			c.s, c.before, c.after = st, body.Stmts[:i], body.Stmts[i+1:]
-		case *kernel.Loop, *kernel.If, *kernel.Call:
+		case *kernel.Loop, *kernel.Iterate, *kernel.If, *kernel.Call:
 			return nil
 		}
 	}

@@ -57,7 +57,7 @@ func alignParts(km *kernel.Module) {
 	width := map[string]int64{}
 	for _, k := range km.Kernels {
 		if len(k.Axes) == 1 {
-			g := &gen{types: k.Types}
+			g := &gen{types: k.Types, params: k.Params}
 			width[k.Name] = int64(g.vectorWidth(k.Axes[0].Var, k.Body))
 			if c := g.columnStrip(k.Axes[0].Var, k.Body); c != nil {
 				width[k.Name] = int64(c.w)
@@ -73,6 +73,9 @@ func alignParts(km *kernel.Module) {
 			if s.If != nil {
 				visit(s.If.Then)
 				visit(s.If.Else)
+			}
+			if s.Loop != nil {
+				visit(s.Loop.Body)
 			}
 		}
 	}

@@ -92,8 +92,9 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 	if g.w != 0 {
 		return 0
 	}
-	sh, ok := canVectorise(g.types, v, body)
-	if !ok || sh.long {
+	a := &analysis{g.types, map[kernel.Ref]bool{v: true}}
+	sh, ok := a.block(body)
+	if !ok || sh.long || !a.stridedWork(g.params, v, body) {
 		return 0
 	}
 	return sh.width()
@@ -102,6 +103,10 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 // vectorLoop runs at least w iterations as vectors of w. The last vector ends at hi and may repeat some
 // of the one before it: iterations are independent and never read what the kernel writes.
 func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
+	if g.inPlace() {
+		g.vectorsAndRest(v, lo, hi, w, body)
+		return
+	}
 	last := g.plus(hi, ci(i64, int64(-w)))
 	n, known := constantInt(hi)
 	m, fromZero := constantInt(lo)
@@ -116,6 +121,34 @@ func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.B
 		return nil
 	})
 	g.w = 0
+}
+
+// inPlace reports that the kernel reads an output: an iteration that is repeated would read what it wrote.
+func (g *gen) inPlace() bool {
+	for _, p := range g.params {
+		if p.InPlace || p.Work {
+			return true
+		}
+	}
+	return false
+}
+
+// vectorsAndRest is vectorLoop for kernels that work in place: what does not fill a vector runs one by one.
+func (g *gen) vectorsAndRest(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
+	size := g.cur.NewSub(hi, lo)
+	end := g.cur.NewSub(hi, g.cur.NewSRem(size, ci(i64, int64(w))))
+	g.w = w
+	g.count(lo, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
+		g.env[v] = val{v: x, iota: true}
+		g.block(body)
+		return nil
+	})
+	g.w = 0
+	g.count(end, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
+		g.env[v] = val{v: x}
+		g.block(body)
+		return nil
+	})
 }
 
 // count emits `for i = lo; i < hi; i += step`, carrying state, and returns the state at the end. The
@@ -161,6 +194,8 @@ func (g *gen) block(b *kernel.Block) {
 			g.store(s)
 		case *kernel.Loop:
 			g.loop(s)
+		case *kernel.Iterate:
+			g.iterate(s)
 		case *kernel.Reduce:
 			g.reduce(s)
 		case *kernel.If:

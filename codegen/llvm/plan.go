@@ -140,6 +140,15 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 		sh, ok := a.block(s.Body)
 		sh.loops = sh.loops || !s.Parallel
 		return sh, ok
+	case *kernel.Iterate:
+		if a.any(s.Count) {
+			return shape{}, false
+		}
+		a.mark(true, s.Vars...)
+		a.mark(true, s.IDs...)
+		sh, ok := a.block(s.Body)
+		sh.instrs += len(s.Vars) // the values of iterations that have ended are kept
+		return sh, ok && (s.Until == scalar.None || !stores(s.Body))
 	case *kernel.Reduce:
 		sh, ok := a.block(s.Body)
 		if a.any(s.Chunk) || s.Kind == ir.ReduceArgMax || s.Kind == ir.ReduceArgMin {
@@ -172,6 +181,39 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 	return shape{}, false
 }
 
+// stridedWork reports that the places in work memory move with the vectorised axis v by strides alone. Where they
+// depend on data, as in a sort, each iteration goes its own way and vectors gain nothing.
+func (a *analysis) stridedWork(params []kernel.Param, v kernel.Ref, body *kernel.Block) bool {
+	strided := func(param int, at kernel.Access) bool {
+		if !params[param].Work {
+			return true
+		}
+		for _, t := range at.Terms {
+			if t.Var != v && a.wide[t.Var] {
+				return false
+			}
+		}
+		return true
+	}
+	for _, st := range body.Stmts {
+		ok := true
+		switch st := st.(type) {
+		case *kernel.Load:
+			ok = strided(st.Param, st.At)
+		case *kernel.Store:
+			ok = strided(st.Param, st.At)
+		case *kernel.Loop:
+			ok = a.stridedWork(params, v, st.Body)
+		case *kernel.If:
+			ok = a.stridedWork(params, v, st.Then) && a.stridedWork(params, v, st.Else)
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
 // pure reports whether a block may run although its result is not wanted: arithmetic alone.
 func pure(b *kernel.Block) bool {
 	for _, s := range b.Stmts {
@@ -190,6 +232,29 @@ func pure(b *kernel.Block) bool {
 		}
 	}
 	return true
+}
+
+// stores reports whether a block writes to memory.
+func stores(b *kernel.Block) bool {
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *kernel.Store:
+			return true
+		case *kernel.Loop:
+			if stores(s.Body) {
+				return true
+			}
+		case *kernel.Iterate:
+			if stores(s.Body) {
+				return true
+			}
+		case *kernel.If:
+			if stores(s.Then) || stores(s.Else) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // reduceCount is the number of elements of a reduction when it is known.
@@ -232,6 +297,8 @@ func walkLoads(b *kernel.Block, f func(*kernel.Load)) {
 		case *kernel.Load:
 			f(s)
 		case *kernel.Loop:
+			walkLoads(s.Body, f)
+		case *kernel.Iterate:
 			walkLoads(s.Body, f)
 		case *kernel.Reduce:
 			walkLoads(s.Body, f)

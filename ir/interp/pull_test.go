@@ -209,6 +209,23 @@ func (p *puller) Loop(extents []types.Dim, begin int64, init []scalar.Ref, body 
 	return state
 }
 
+func (p *puller) Iterate(n scalar.Ref, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) ([]scalar.Ref, scalar.Ref)) []scalar.Ref {
+	state := init
+	for i := int64(0); i < signExtended(p.types[n], p.bits[n]); i++ {
+		next, stop := body(p.constant(types.I64, uint64(i)), state)
+		state = next
+		if stop != scalar.None && p.bits[stop] != 0 {
+			break
+		}
+	}
+	return state
+}
+
+func signExtended(t types.DType, bits uint64) int64 {
+	shift := 64 - t.Bits()
+	return int64(bits<<shift) >> shift
+}
+
 func (p *puller) Call(op *ir.Op, callee string, args []scalar.Ref, result int) scalar.Ref {
 	p.t.Fatalf("calls are not pulled here: %s", callee)
 	return scalar.None

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"math/rand"
+	"slices"
 
 	"healc/ir"
 	"healc/ir/scalar"
@@ -262,6 +263,28 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 			args = append(args, g.position(g.sum(x.Shape[a], 1-size)))
 		}
 		return ir.A{"axes": axes, "sizes": sizes}, args, nil
+	},
+	"update": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		x := g.tensor(g.dtype())
+		axes := g.axes(x.Rank())
+		starts, sizes, shape := make(types.Shape, x.Rank()), types.Shape{}, make(types.Shape, x.Rank())
+		steps := make([]int64, x.Rank())
+		var firsts []*ir.Value
+		for k := range shape {
+			steps[k] = 1
+			run := g.value(x.Shape[k])
+			if slices.Contains(axes, int64(k)) {
+				n := int64(g.Intn(int(run) + 1))
+				firsts = append(firsts, g.position(g.sum(x.Shape[k], 1-n)))
+				sizes, run = append(sizes, types.Lit(n)), n
+			}
+			shape[k] = types.Lit(run)
+			if run > 2 && g.Intn(2) == 0 { // every other element, backwards
+				starts[k], steps[k], shape[k] = types.Lit(run-1), -2, types.Lit((run+1)/2)
+			}
+		}
+		args := []*ir.Value{g.param(x), g.param(types.Tensor{Elem: x.Elem, Shape: shape})}
+		return ir.A{"axes": axes, "sizes": sizes, "starts": starts, "steps": steps, "shape": shape}, append(args, firsts...), nil
 	},
 	"concat": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		x := types.Tensor{Elem: g.dtype(), Shape: g.shape(1 + g.Intn(3))}

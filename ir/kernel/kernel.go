@@ -49,8 +49,12 @@ type Param struct {
 	Name  string
 	DType types.DType
 	Out   bool // written; an output is never read, an input never written
-	Shape []abi.Extent
-	Elems []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major
+	// InPlace marks an output that is an input, too: each element is read only by the iteration that writes
+	// it, at the index where it then writes, and before.
+	InPlace bool
+	Work    bool // of an output: it is read, too, each element only by the iteration of the axes that writes it
+	Shape   []abi.Extent
+	Elems   []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major
 }
 
 // Axis is a loop variable, an I64, from Begin up to Extent.
@@ -119,6 +123,20 @@ type Loop struct {
 	IDs      []Ref
 }
 
+// Iterate runs Body Count times, in order, with Var counting from 0; a Count below 1 is none. State is carried
+// as in a Loop. When Until is not None, a bool of Body, the loop ends after the iteration in which it is
+// true; what that iteration computed is the state at the end.
+type Iterate struct {
+	Var   Ref // an I64
+	Count Ref // an I64
+	Init  []Ref
+	Vars  []Ref
+	Body  *Block
+	Next  []Ref
+	Until Ref
+	IDs   []Ref
+}
+
 // Reduce combines Val over the axes. Order is the order of language.md section 9.
 type Reduce struct {
 	ID    Ref
@@ -177,6 +195,7 @@ func (*DimValue) stmt() {}
 func (*Load) stmt()     {}
 func (*Store) stmt()    {}
 func (*Loop) stmt()     {}
+func (*Iterate) stmt()  {}
 func (*Reduce) stmt()   {}
 func (*If) stmt()       {}
 func (*Call) stmt()     {}

@@ -123,6 +123,11 @@ func (p *parser) kernel() *Kernel {
 func (p *parser) buffer() Param {
 	b := Param{Out: p.AcceptWord("out")}
 	if !b.Out {
+		b.Work = p.AcceptWord("work")
+		b.InPlace = !b.Work && p.AcceptWord("inplace")
+		b.Out = b.Work || b.InPlace
+	}
+	if !b.Out {
 		p.keyword("in")
 	}
 	b.Name = p.Word("the name of a buffer")
@@ -233,11 +238,7 @@ func (p *parser) block(word string) (*Block, []Ref) {
 }
 
 func (p *parser) stmts(word string) (*Block, []Ref) {
-	if p.depth++; p.depth > maxNesting {
-		p.Fail("blocks are nested more than %d deep", maxNesting)
-	}
-	b := &Block{}
-	var mine []string
+	b, mine := p.open()
 	var vals []Ref
 	for !p.Accept("}") {
 		if word != "" && p.AcceptWord(word) {
@@ -245,9 +246,9 @@ func (p *parser) stmts(word string) (*Block, []Ref) {
 			p.Expect("}")
 			break
 		}
-		b.Stmts = append(b.Stmts, p.stmt(&mine))
+		b.Stmts = append(b.Stmts, p.stmt(mine))
 	}
-	p.hide(mine)
+	p.hide(*mine)
 	p.depth--
 	return b, vals
 }
@@ -310,6 +311,8 @@ func (p *parser) body(word string, at int, ids []Ref) (s Stmt, want int) {
 		return s, 0
 	case "loop", "parallel":
 		return p.loop(word == "parallel", ids), -1
+	case "iterate":
+		return p.iterate(ids), -1
 	case "reduce":
 		return p.reduce(first), 1
 	case "if":
@@ -371,22 +374,71 @@ func (p *parser) loop(parallel bool, ids []Ref) *Loop {
 	l := &Loop{Parallel: parallel, IDs: ids}
 	var mine []string
 	l.Axis = p.axis(&mine)
-	if p.AcceptWord("carry") {
-		for {
-			name, at := p.Value()
-			p.Expect(":")
-			t := p.DType()
-			p.Expect("=")
-			l.Init = append(l.Init, p.ref())
-			l.Vars = append(l.Vars, p.add(name, at, t, &mine))
-			if !p.Accept(",") {
-				break
-			}
-		}
-	}
+	l.Init, l.Vars = p.carry(&mine)
 	l.Body, l.Next = p.block("next")
 	p.hide(mine)
 	return l
+}
+
+// carry reads the values that a loop carries, if there are any.
+func (p *parser) carry(mine *[]string) (init, vars []Ref) {
+	if !p.AcceptWord("carry") {
+		return nil, nil
+	}
+	for {
+		name, at := p.Value()
+		p.Expect(":")
+		t := p.DType()
+		p.Expect("=")
+		init = append(init, p.ref())
+		vars = append(vars, p.add(name, at, t, mine))
+		if !p.Accept(",") {
+			return init, vars
+		}
+	}
+}
+
+func (p *parser) iterate(ids []Ref) *Iterate {
+	l := &Iterate{Until: scalar.None, IDs: ids}
+	var mine []string
+	name, at := p.Value()
+	p.keyword("upto")
+	l.Count = p.ref()
+	l.Var = p.add(name, at, types.I64, &mine)
+	l.Init, l.Vars = p.carry(&mine)
+	l.Body, l.Next, l.Until = p.loopBody()
+	p.hide(mine)
+	return l
+}
+
+// loopBody reads the statements of an Iterate, and what stands after them.
+func (p *parser) loopBody() (b *Block, next []Ref, until Ref) {
+	p.Expect("{")
+	until = scalar.None
+	b, mine := p.open()
+	for !p.Accept("}") {
+		switch {
+		case until == scalar.None && next == nil && p.AcceptWord("next"):
+			next = p.refs()
+		case until == scalar.None && p.AcceptWord("until"):
+			until = p.ref()
+		case next != nil || until != scalar.None:
+			p.Fail("expected `}`")
+		default:
+			b.Stmts = append(b.Stmts, p.stmt(mine))
+		}
+	}
+	p.hide(*mine)
+	p.depth--
+	return b, next, until
+}
+
+// open begins a block.
+func (p *parser) open() (*Block, *[]string) {
+	if p.depth++; p.depth > maxNesting {
+		p.Fail("blocks are nested more than %d deep", maxNesting)
+	}
+	return &Block{}, new([]string)
 }
 
 func (p *parser) reduce(id Ref) *Reduce {

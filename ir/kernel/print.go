@@ -33,6 +33,8 @@ import (
 //	       | "store" name access "," ref
 //	       | [ vals "=" ] ( "loop" | "parallel" ) axis [ "carry" val "=" ref { "," val "=" ref } ]
 //	         "{" { stmt } [ "next" refs ] "}"
+//	       | [ vals "=" ] "iterate" ref "upto" ref [ "carry" val "=" ref { "," val "=" ref } ]
+//	         "{" { stmt } [ "next" refs ] [ "until" ref ] "}"
 //	       | val "=" "reduce" kind order axes [ "chunk" ref ] "{" { stmt } "yield" ref "}"
 //	       | [ vals "=" ] "if" ref "{" { stmt } [ "yield" refs ] "}" "else" "{" { stmt } [ "yield" refs ] "}"
 //	       | [ vals "=" ] "call" sym [ refs ]
@@ -170,6 +172,12 @@ func (p *printer) buffer(b Param) {
 	if b.Out {
 		dir = "out"
 	}
+	if b.Work {
+		dir = "work"
+	}
+	if b.InPlace {
+		dir = "inplace"
+	}
 	p.printf("%s %s: %s%s", dir, b.Name, b.DType, formatExtents(b.Shape))
 	if b.Elems != nil {
 		p.printf(" strides %s", types.Shape(b.Elems))
@@ -286,16 +294,25 @@ func (p *printer) stmt(s Stmt, indent string) {
 		}
 		p.printf("%s ", word)
 		p.axes([]Axis{s.Axis})
-		for i, v := range s.Vars {
-			sep := ", "
-			if i == 0 {
-				sep = " carry "
-			}
-			p.printf("%s%s: %s = %s", sep, p.number(v), p.typeOf(v), at(init, i))
-		}
+		p.carry(s.Vars, init)
 		p.printf(" {\n")
 		p.block(s.Body, inner)
 		p.end("next", s.Next, inner, false)
+		p.printf("%s}\n", indent)
+	case *Iterate:
+		init, count := make([]string, len(s.Init)), p.ref(s.Count)
+		for i, r := range s.Init {
+			init[i] = p.ref(r)
+		}
+		p.defineEq(s.IDs)
+		p.printf("iterate %s upto %s", p.number(s.Var), count)
+		p.carry(s.Vars, init)
+		p.printf(" {\n")
+		p.block(s.Body, inner)
+		p.end("next", s.Next, inner, false)
+		if s.Until != scalar.None {
+			p.end("until", []Ref{s.Until}, inner, true)
+		}
 		p.printf("%s}\n", indent)
 	case *Reduce:
 		p.defineEq([]Ref{s.ID})
@@ -324,6 +341,17 @@ func (p *printer) stmt(s Stmt, indent string) {
 		p.printf("%s\n", strings.TrimRight("call "+ir.FormatSym(s.Func)+" "+args, " "))
 	default:
 		panic(fmt.Sprintf("BUG: statement %T", s))
+	}
+}
+
+// carry prints the values that a loop carries, with what they start as.
+func (p *printer) carry(vars []Ref, init []string) {
+	for i, v := range vars {
+		sep := ", "
+		if i == 0 {
+			sep = " carry "
+		}
+		p.printf("%s%s: %s = %s", sep, p.number(v), p.typeOf(v), at(init, i))
 	}
 }
 

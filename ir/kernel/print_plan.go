@@ -84,6 +84,8 @@ func (pp *planPrinter) steps(steps []abi.Step, indent string) {
 			pp.steps(s.If.Then, indent+"  ")
 			pp.line(indent + "else")
 			pp.steps(s.If.Else, indent+"  ")
+		case s.Loop != nil:
+			pp.loop(s.Loop, head, indent)
 		case s.Call != nil:
 			pp.line(head + fmt.Sprintf("call function %d(%s)%s", s.Call.Func, formatViews(s.Call.Args), formatOut(s.Call.Out)))
 		case s.Copy != nil:
@@ -93,6 +95,22 @@ func (pp *planPrinter) steps(steps []abi.Step, indent string) {
 		default:
 			pp.line(head + "nothing")
 		}
+	}
+}
+
+// loop prints a loop: `loop 3, index 4, until 5`, its steps, and `swap 1 and 2`.
+func (pp *planPrinter) loop(l *abi.Loop, head, indent string) {
+	text := head + "loop " + strconv.Itoa(l.Count)
+	if l.Index >= 0 {
+		text += ", index " + strconv.Itoa(l.Index)
+	}
+	if l.Until >= 0 {
+		text += ", until " + strconv.Itoa(l.Until)
+	}
+	pp.line(text)
+	pp.steps(l.Body, indent+"  ")
+	for _, s := range l.Swap {
+		pp.line(fmt.Sprintf("%s  swap %d and %d", indent, s[0], s[1]))
 	}
 }
 

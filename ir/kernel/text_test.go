@@ -85,6 +85,42 @@ kernel @all(in a.1: i64[M+1, 2] strides [3, -1], in s: f32[], out o: i64[4, N], 
   %17: bool = lt %14, %0
   store p[0], %17
 }
+
+kernel @collatz(in x: i64[], in n: i64[], out y: i64[], out z: i64[]) {
+  %0: i64 = load x[0]
+  %1: i64 = load n[0]
+  %2: i64 = const 1
+  %3: i64 = iterate %4 upto %1 carry %5: i64 = %0 {
+    %6: i64 = add %5, %4
+    %7: bool = eq %6, %2
+    next %6
+    until %7
+  }
+  iterate %8 upto %3 {
+    store y[0], %8
+    %9: bool = eq %8, %2
+    until %9
+  }
+  iterate %10 upto %1 {
+    store z[0], %10
+  }
+}
+
+kernel @count(in x: i64[N], work y: i64[M]) {
+  loop %0 in 0..N {
+    %1: i64 = load x[%0]
+    %2: i64 = load y[%1]
+    %3: i64 = add %2, %1
+    store y[%1], %3
+  }
+}
+
+kernel @bump(in x: f32[N], inplace y: f32[N]) over %0 in 0..N {
+  %1: f32 = load y[%0]
+  %2: f32 = load x[0]
+  %3: f32 = add %1, %2
+  store y[%0], %3
+}
 `
 
 func parseGood(t testing.TB, text string) *Module {
@@ -139,6 +175,9 @@ func TestVerify(t *testing.T) {
 	k := func(body string) string {
 		return head + "kernel @k(in x: f32[4], in n: i32[4], out y: f32[4]) over %0 in 0..N {\n" + body + "\n}\n"
 	}
+	place := func(body string) string {
+		return "kernels \"m\"\nkernel @k(inplace x: f32[4]) over %0 in 0..4 {\n" + body + "\n}\n"
+	}
 	for _, c := range []struct{ name, text, want string }{
 		{"functions twice", head + "func @g() -> () {\n return\n}", "function @g is defined twice"},
 		{"kernels twice", k("") + "kernel @k() {\n}", "kernel @k is defined twice"},
@@ -151,11 +190,19 @@ func TestVerify(t *testing.T) {
 		{"dim type", k("%1: i32 = dim N"), "the result is i32, not i64"},
 		{"access variable", k("%1: i32 = load n[%0]\n%2: f32 = load x[%1]"), "the variable of an access is i32"},
 		{"stored type", k("%1: i32 = load n[%0]\nstore y[%0], %1"), "the stored value is i32, not f32"},
+		{"in place, read elsewhere", place("%1: f32 = load x[0]\nstore x[%0], %1"), "written elsewhere than it is read"},
+		{"in place, read twice", place("%1: f32 = load x[%0]\n%2: f32 = load x[0]\nstore x[%0], %1"), "read at two places"},
+		{"in place, read late", place("%1: f32 = const 1.0\nstore x[%0], %1\n%2: f32 = load x[%0]"), "read after it was written"},
+		{"in place, written twice", place("%1: f32 = const 1.0\nstore x[%0], %1\nstore x[%0], %1"), "written twice"},
 		{"output read", k("%1: f32 = load y[%0]"), "output y is read"},
 		{"input written", k("%1: f32 = load x[%0]\nstore x[%0], %1"), "input x is written"},
 		{"carried type", k("%1: f32 = load x[0]\n%2: i64 = loop %3 in 0..4 carry %4: i64 = %1 {\nnext %4\n}"), "the result is i64, not f32"},
 		{"next missing", k("%1: f32 = load x[0]\n%2: f32 = loop %3 in 0..4 carry %4: f32 = %1 {\n}"), "the next values are []"},
 		{"results missing", k("%1: f32 = load x[0]\nloop %3 in 0..4 carry %4: f32 = %1 {\nnext %4\n}"), "0 values are defined, of 1"},
+		{"steps that are no i64", k("%1: f32 = load x[0]\niterate %2 upto %1 {\n}"), "the count is f32, not i64"},
+		{"a step that is stored", k("%1: i64 = const 3\niterate %2 upto %1 {\nstore y[0], %2\n}"), "the stored value is i64, not f32"},
+		{"iterated type", k("%1: i64 = const 3\n%2: f32 = load x[0]\n%3: f32 = iterate %4 upto %1 carry %5: f32 = %2 {\nnext %4\n}"), "the next values are [i64]"},
+		{"end that is no bool", k("%1: i64 = const 3\niterate %2 upto %1 {\nuntil %2\n}"), "what ends the loop is i64, not bool"},
 		{"parallel state", k("%1: f32 = load x[0]\n%2: f32 = parallel %3 in 0..4 carry %4: f32 = %1 {\nnext %4\n}"), "a parallel loop carries values"},
 		{"condition", k("%1: f32 = load x[0]\nif %1 {\n} else {\n}"), "the condition is f32, not bool"},
 		{"arms", k("%1: bool = const true\n%2: f32 = load x[0]\n%3: f32 = if %1 {\nyield %2\n} else {\n}"), "one arm gives [f32], the other []"},

@@ -18,10 +18,12 @@ import (
 //   - every Ref has one definition and a type, and is used after it, in its block or in one below it;
 //   - instructions have the operands and types of ir/scalar, and none is a Param;
 //   - loop variables, dims and the variables of accesses are i64; begins are not negative;
-//   - loads and stores name a buffer of the kernel, of the type of the value; an output is never read, an
-//     input never written, and strides are as many as the extents;
+//   - loads and stores name a buffer of the kernel, of the type of the value; an output that is no work
+//     memory is never read, an input never written, and strides are as many as the extents;
+//   - a buffer in place is written once, and read before that at the same place only;
 //   - a loop carries as many values, of the same types, from Init through Vars and Next to IDs; a
 //     parallel loop carries none;
+//   - an iterate carries values in the same way, its count is i64, and what ends it a bool of its body;
 //   - an if gives the same values in both arms, of the types of its IDs, and its condition is a bool;
 //   - a reduction has axes, combines a value of its Type (and, or: bool; the others: a number) that is
 //     defined in its body, gives that type (argmax, argmin: i64), and has an order that fits: Lanes or
@@ -60,7 +62,9 @@ type verifier struct {
 	count   int
 	owner   any // the kernel or function at hand
 	types   []types.DType
-	defined []bool // of every Ref: has it a definition
+	defined []bool         // of every Ref: has it a definition
+	reads   map[int]string // of every parameter that is in place: where it is read
+	written map[int]bool   // those that are in place and have been written
 	visible []bool
 	params  []Param
 }
@@ -86,6 +90,7 @@ func (v *verifier) note(at any, format string, args ...any) {
 
 func (v *verifier) start(owner any, ts []types.DType, params []Param) {
 	v.owner, v.types, v.params = owner, ts, params
+	v.reads, v.written = map[int]string{}, map[int]bool{}
 	v.defined, v.visible = make([]bool, len(ts)), make([]bool, len(ts))
 	for r, t := range ts {
 		if !t.IsNumber() && t != types.Bool {
@@ -123,6 +128,12 @@ func (v *verifier) kernel(k *Kernel) {
 			v.note(k, "%q is no name of a buffer, or is there twice", b.Name)
 		}
 		names[b.Name] = true
+		if (b.Work || b.InPlace) && !b.Out {
+			v.note(k, "buffer %s is work memory and no output", b.Name)
+		}
+		if b.Work && b.InPlace {
+			v.note(k, "buffer %s is both work memory and in place", b.Name)
+		}
 		if b.Elems != nil && len(b.Elems) != len(b.Shape) {
 			v.note(k, "buffer %s has %d strides for %d axes", b.Name, len(b.Elems), len(b.Shape))
 		}
@@ -234,6 +245,8 @@ func results(s Stmt) []Ref {
 		return []Ref{s.ID}
 	case *Loop:
 		return s.IDs
+	case *Iterate:
+		return s.IDs
 	case *Reduce:
 		return []Ref{s.ID}
 	case *If:
@@ -242,6 +255,29 @@ func results(s Stmt) []Ref {
 		return s.IDs
 	}
 	return nil
+}
+
+// inPlaceRead checks a load from a buffer that the kernel works on in place.
+func (v *verifier) inPlaceRead(s Stmt, param int, at Access) {
+	key := fmt.Sprint(at)
+	if v.written[param] {
+		v.note(s, "buffer %s is read after it was written in place", v.params[param].Name)
+	}
+	if old, there := v.reads[param]; there && old != key {
+		v.note(s, "buffer %s is in place and read at two places", v.params[param].Name)
+	}
+	v.reads[param] = key
+}
+
+// inPlaceWrite checks a store to such a buffer.
+func (v *verifier) inPlaceWrite(s Stmt, param int, at Access) {
+	if v.written[param] {
+		v.note(s, "buffer %s is in place and written twice", v.params[param].Name)
+	}
+	v.written[param] = true
+	if old, there := v.reads[param]; there && old != fmt.Sprint(at) {
+		v.note(s, "buffer %s is in place and written elsewhere than it is read", v.params[param].Name)
+	}
 }
 
 func (v *verifier) stmt(s Stmt) {
@@ -253,7 +289,10 @@ func (v *verifier) stmt(s Stmt) {
 		v.define(s, s.ID, types.I64)
 	case *Load:
 		b, ok := v.buffer(s, s.Param, s.At)
-		if ok && b.Out {
+		if ok && b.InPlace {
+			v.inPlaceRead(s, s.Param, s.At)
+		}
+		if ok && b.Out && !b.Work && !b.InPlace {
 			v.note(s, "output %s is read", b.Name)
 		}
 		v.define(s, s.ID, b.DType)
@@ -262,11 +301,16 @@ func (v *verifier) stmt(s Stmt) {
 		if ok && !b.Out {
 			v.note(s, "input %s is written", b.Name)
 		}
+		if ok && b.InPlace {
+			v.inPlaceWrite(s, s.Param, s.At)
+		}
 		if ok {
 			v.want(s, s.Val, b.DType, "the stored value")
 		}
 	case *Loop:
 		v.loop(s)
+	case *Iterate:
+		v.iterate(s)
 	case *Reduce:
 		v.reduce(s)
 	case *If:
@@ -338,6 +382,35 @@ func (v *verifier) loop(s *Loop) {
 		v.hide(r)
 	}
 	v.hide(s.Axis.Var)
+	v.defineAll(s, s.IDs, init)
+}
+
+func (v *verifier) iterate(s *Iterate) {
+	v.want(s, s.Count, types.I64, "the count")
+	init := []types.DType{}
+	for _, r := range s.Init {
+		init = append(init, v.use(s, r))
+	}
+	v.define(s, s.Var, types.I64)
+	v.defineAll(s, s.Vars, init)
+	ends := s.Next
+	if s.Until != scalar.None {
+		ends = append(append([]Ref{}, ends...), s.Until)
+	}
+	next := v.body(s.Body, s, ends)
+	if s.Until != scalar.None {
+		if t := next[len(next)-1]; t != types.Bool && t != types.Invalid {
+			v.note(s, "what ends the loop is %s, not bool", t)
+		}
+		next = next[:len(next)-1]
+	}
+	if !sameDTypes(next, init) {
+		v.note(s, "carries %v and the next values are %v", init, next)
+	}
+	for _, r := range s.Vars {
+		v.hide(r)
+	}
+	v.hide(s.Var)
 	v.defineAll(s, s.IDs, init)
 }
 

@@ -79,6 +79,17 @@ func TestExhaustive(t *testing.T) {
 	}
 }
 
+// sampleSize chooses the number of random inputs: with -short, without, and with HEAL_EXHAUSTIVE.
+func sampleSize(short, usual, exhaustive int) int {
+	switch {
+	case os.Getenv("HEAL_EXHAUSTIVE") != "":
+		return exhaustive
+	case testing.Short():
+		return short
+	}
+	return usual
+}
+
 // f64Case is a function of one f64 with its reference and its range of interest: |x| <= most, and the
 // results neither 0 nor infinite.
 type f64Case struct {
@@ -102,6 +113,17 @@ var f64Cases = []f64Case{
 	{"tanh", Tanh, bigTanh, -20, 20, false},
 	{"sigmoid", Sigmoid, bigSigmoid, -744, 744, false},
 	{"rsqrt", Rsqrt, bigRsqrt, 0, math.MaxFloat64, true},
+	{"cbrt", Cbrt, bigCbrt, -math.MaxFloat64, math.MaxFloat64, true},
+	{"tan", Tan, bigTan, -math.MaxFloat64, math.MaxFloat64, true},
+	{"asin", Asin, bigAsin, -1, 1, true},
+	{"acos", Acos, bigAcos, -1, 1, true},
+	{"atan", Atan, bigAtan, -math.MaxFloat64, math.MaxFloat64, true},
+	{"sinh", Sinh, bigSinh, -710.47, 710.47, false},
+	{"cosh", Cosh, bigCosh, -710.47, 710.47, false},
+	{"erf", Erf, bigErf, -6, 6, false},
+	{"silu", Silu, bigSilu, -750, 800, false},
+	{"gelu", Gelu, bigGelu, -38.5, 40, false},
+	{"softplus", Softplus, bigSoftplus, -745, 800, false},
 }
 
 // hard64 has arguments that are known to be hard: multiples of pi/2 (the last is the f64 nearest to one of all,
@@ -112,7 +134,8 @@ func hard64() []float64 {
 		xs = append(xs, k*math.Pi/2, k*math.Ln2/2, k*math.Pi/4)
 	}
 	for d := -8.0; d <= 8; d++ {
-		xs = append(xs, 1+d*0x1p-52, 0.6+d*0x1p-53, math.Sqrt2/2+d*0x1p-53, math.Sqrt2+d*0x1p-52, math.Pi/4+d*0x1p-53, 20+d*0x1p-48)
+		xs = append(xs, 1+d*0x1p-52, 0.6+d*0x1p-53, math.Sqrt2/2+d*0x1p-53, math.Sqrt2+d*0x1p-52, math.Pi/4+d*0x1p-53, 20+d*0x1p-48,
+			0.5+d*0x1p-53, tanOfEighthPi+d*0x1p-54, 1/tanOfEighthPi+d*0x1p-51, 1-d*0x1p-53, 5.8636+d*0x1p-50, 9+d*0x1p-49)
 	}
 	for e := -1074; e < 1024; e += 7 {
 		xs = append(xs, math.Ldexp(1, e), math.Ldexp(1.999, e))
@@ -125,10 +148,7 @@ func hard64() []float64 {
 }
 
 func TestF64(t *testing.T) {
-	n := 2000
-	if testing.Short() {
-		n = 400
-	}
+	n := sampleSize(400, 2000, 50000)
 	t.Log("\n" + tableHead())
 	for _, c := range f64Cases {
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -206,10 +226,7 @@ func powPairs(n int, t types.DType) [][2]float64 {
 }
 
 func TestPowF64(t *testing.T) {
-	n := 12000
-	if testing.Short() {
-		n = 1000
-	}
+	n := sampleSize(1000, 12000, 200000)
 	fn := Compile(record(func(e Emitter, p []Ref) Ref { return Pow(e, p[0], p[1]) }, types.F64, types.F64))
 	var s stat
 	var worst [2]float64
@@ -229,10 +246,7 @@ func TestPowF64(t *testing.T) {
 
 // TestPowF32 takes Go's pow as the reference on most, which is good to a few units in the last place of a float64.
 func TestPowF32(t *testing.T) {
-	n := 1 << 20
-	if testing.Short() {
-		n = 1 << 15
-	}
+	n := sampleSize(1<<15, 1<<20, 1<<24)
 	fn := Compile(record(func(e Emitter, p []Ref) Ref { return Pow(e, p[0], p[1]) }, types.F32, types.F32))
 	pairs := powPairs(n, types.F32)
 	in := [][]uint64{make([]uint64, len(pairs)), make([]uint64, len(pairs))}

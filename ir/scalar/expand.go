@@ -92,3 +92,10 @@ func fastTwoSum(e Emitter, x, y Ref) (hi, lo Ref) {
 	hi = e.Add(x, y)
 	return hi, e.Sub(y, e.Sub(hi, x))
 }
+
+// twoSum is fastTwoSum for any x and y (Knuth).
+func twoSum(e Emitter, x, y Ref) (hi, lo Ref) {
+	hi = e.Add(x, y)
+	z := e.Sub(hi, x)
+	return hi, e.Add(e.Sub(x, e.Sub(hi, z)), e.Sub(y, z))
+}

@@ -61,17 +61,31 @@ func tanh64(e Emitter, x Ref) Ref {
 	return e.CopySign(e.Select(e.Lt(ax, e.Float(t, 0.6)), small, large), x)
 }
 
-// sigmoid32 works in f64, where the quotient costs no accuracy: f32 would need a correction of both the
-// sum and the quotient, which takes as many instructions as f64 takes lanes.
+// sigmoid32 is t = 1/(1+F) below 0 and 1-t above, with F = e^|x|. In f32 throughout: the reduction of exp32 gives F = 2^n (1+s), so that
+// 1+F = 2^n (1 + s + 2^-n). Keeping the sum in brackets as two floats, and correcting its inverse by a Newton step,
+// leaves little more than the error of s and one rounding.
 func sigmoid32(e Emitter, x Ref) Ref {
-	t := types.F64
+	t, u := types.F32, types.U32
 	one := e.Float(t, 1)
-	y := e.Cast(t, x)
-	// Below -104 the result is 0. As the inverse of an infinity it is so without a slow rounding to f32.
-	y = e.Select(e.Lt(y, e.Float(t, -104)), e.Float(t, -709.8), y)
-	y = atMost(e, y, 110) // beyond, the result is 1
-	p, scale := expMinus64(e, y)
-	return e.Cast(types.F32, e.Div(one, e.Fma(p, scale, one)))
+	ax := e.Abs(x)
+	// Below -104 the result is 0, by a product with 0 and not by a slow rounding: h is 0 for n = 159.
+	ax = e.Select(e.Lt(e.Float(t, 104), ax), e.Float(t, 110.2), ax)
+	magic := e.Float(t, 0x1.8p23+159)
+	k := e.Fma(ax, e.Float(t, -log2OfE), magic)
+	minusN := e.Sub(k, magic)
+	r := e.Fma(minusN, e.Float(t, expF32.ln2), ax)
+	r = e.Fma(minusN, e.Float(t, expF32.ln2lo), r)
+	s := e.Fma(e.Mul(r, r), poly(e, r, expF32.q...), r)
+	h := e.Bitcast(t, e.Shl(e.Bitcast(u, k), e.Bits(u, 23))) // 2^(32-n): a normal number for all n up to 150
+	const unscale = 0x1p-32
+	p, pl := fastTwoSum(e, one, s)
+	d, dl := fastTwoSum(e, p, e.Mul(h, e.Float(t, unscale)))
+	dl = e.Add(dl, pl)
+	inv := e.Div(one, d)
+	minusInv := e.Neg(inv)
+	rest := e.Fma(minusInv, dl, e.Fma(minusInv, d, one))
+	w := e.Mul(e.Mul(e.Fma(inv, rest, inv), h), e.Float(t, unscale))
+	return e.Select(e.Lt(x, e.Float(t, 0)), w, e.Sub(one, w))
 }
 
 // sigmoid64 is 1/(1+w) or w/(1+w) with w = e^-|x|, so that small results keep their relative accuracy. The

@@ -33,23 +33,11 @@ var (
 func sinCos32(e Emitter, x Ref, cosine bool) Ref {
 	t := types.F64
 	ax := e.Abs(e.Cast(t, x))
-	low := e.Lt(ax, e.Float(t, 0x1p77))
-	var u [4]Ref
-	for i := range u {
-		u[i] = e.Mul(ax, e.Select(low, e.Float(t, turnsLow[i]), e.Float(t, turnsHigh[i])))
-		if i < 3 {
-			u[i] = e.Sub(u[i], e.Round(u[i]))
-		}
-	}
-	turns := e.Add(u[0], u[1])
+	shift := 0.0
 	if cosine {
-		turns = e.Add(turns, e.Float(t, 0.25))
+		shift = 0.25
 	}
-	magic := e.Float(t, 0x1.8p52)
-	k := e.Fma(e.Add(turns, u[2]), e.Float(t, 2), magic)
-	n := e.Sub(k, magic)
-	// Half turns go before the small chunks come: where the sum cancels, every step is exact.
-	f := e.Add(e.Add(e.Fma(n, e.Float(t, -0.5), turns), u[2]), u[3])
+	k, f := turns32(e, ax, 2, shift)
 	// sin(2 pi f)/f on |f| <= 0.2502: 2^-35.4.
 	q := poly(e, e.Mul(f, f), 0x1.921fb5441deedp+2, -0x1.4abbce4ef05bdp+5, 0x1.466bbfb6c30d1p+6, -0x1.32d10fcb497d3p+6, 0x1.500f9ff06af3bp+5, -0x1.cc2ad64f40921p+3)
 	v := e.Bitcast(types.U32, e.Cast(types.F32, e.Mul(f, q)))
@@ -60,6 +48,36 @@ func sinCos32(e Emitter, x Ref, cosine bool) Ref {
 	return e.Bitcast(types.F32, e.Xor(v, sign))
 }
 
+// turns32 returns ax/(2 pi) + shift modulo 1 as n/parts + f with |f| <= 1/(2 parts), for the f64 ax >= 0 that is an f32; n
+// stands in the low bits of k.
+func turns32(e Emitter, ax Ref, parts, shift float64) (k, f Ref) {
+	t := types.F64
+	low := e.Lt(ax, e.Float(t, 0x1p77))
+	var u [4]Ref
+	for i := range u {
+		u[i] = e.Mul(ax, e.Select(low, e.Float(t, turnsLow[i]), e.Float(t, turnsHigh[i])))
+		if i < 3 {
+			u[i] = e.Sub(u[i], e.Round(u[i]))
+		}
+	}
+	turns := e.Add(u[0], u[1])
+	if shift != 0 {
+		turns = e.Add(turns, e.Float(t, shift))
+	}
+	magic := e.Float(t, 0x1.8p52)
+	k = e.Fma(e.Add(turns, u[2]), e.Float(t, parts), magic)
+	n := e.Sub(k, magic)
+	// Whole parts go before the small chunks come: where the sum cancels, every step is exact.
+	f = e.Add(e.Add(e.Fma(n, e.Float(t, -1/parts), turns), u[2]), u[3])
+	return k, f
+}
+
+// Polynomials of sinCos64: sin r = r + r z S(z) and cos r = 1 - z/2 + z^2 C(z) on |r| <= pi/4, good to 2^-57.9 and 2^-64.2.
+var (
+	sinPoly64 = []float64{-0x1.5555555555548p-3, 0x1.111111110f730p-7, -0x1.a01a019be91d0p-13, 0x1.71de3555230acp-19, -0x1.ae5e4b7a2bc6dp-26, 0x1.5d8b51f187cb1p-33}
+	cosPoly64 = []float64{0x1.555555555554cp-5, -0x1.6c16c16c1521ep-10, 0x1.a01a019cbf36bp-16, -0x1.27e4f8128b6c7p-22, 0x1.1ee9f12eb0becp-29, -0x1.8fb11b5c45092p-37}
+)
+
 // sinCos64 reduces |x| to r + rl with |r| <= pi/4 and a quadrant, and evaluates the sine or the cosine there.
 func sinCos64(e Emitter, x Ref, cosine bool) Ref {
 	t, u := types.F64, types.U64
@@ -69,14 +87,12 @@ func sinCos64(e Emitter, x Ref, cosine bool) Ref {
 		quadrant = e.Add(quadrant, e.Bits(u, 1)) // cos x = sin(x + pi/2)
 	}
 	z := e.Mul(r, r)
-	// sin r = r + r z S(z) on |r| <= pi/4: 2^-57.9.
-	sPoly := poly(e, z, -0x1.5555555555548p-3, 0x1.111111110f730p-7, -0x1.a01a019be91d0p-13, 0x1.71de3555230acp-19, -0x1.ae5e4b7a2bc6dp-26, 0x1.5d8b51f187cb1p-33)
+	sPoly := poly(e, z, sinPoly64...)
 	half := e.Mul(z, e.Float(t, 0.5))
 	one := e.Float(t, 1)
 	w := e.Sub(one, half)
 	sin := e.Add(r, e.Fma(e.Mul(r, z), sPoly, e.Mul(rl, w)))
-	// cos r = 1 - z/2 + z^2 C(z): 2^-64.2.
-	cPoly := poly(e, z, 0x1.555555555554cp-5, -0x1.6c16c16c1521ep-10, 0x1.a01a019cbf36bp-16, -0x1.27e4f8128b6c7p-22, 0x1.1ee9f12eb0becp-29, -0x1.8fb11b5c45092p-37)
+	cPoly := poly(e, z, cosPoly64...)
 	c := e.Fma(e.Mul(z, z), cPoly, e.Neg(e.Mul(r, rl)))
 	cos := e.Add(w, e.Add(e.Sub(e.Sub(one, w), half), c))
 	// In quadrants 1 and 3 the sine of x is a cosine of r, which does not see the sign of r.

@@ -33,6 +33,45 @@ var unaryFuncs = []unaryFunc{
 	{"sigmoid", Sigmoid, refSigmoid},
 	{"sqrt", Emitter.Sqrt, math.Sqrt},
 	{"rsqrt", Rsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }},
+	{"cbrt", Cbrt, math.Cbrt},
+	{"tan", Tan, math.Tan},
+	{"asin", Asin, refAsin},
+	{"acos", Acos, refAcos},
+	{"atan", Atan, math.Atan},
+	{"sinh", Sinh, math.Sinh},
+	{"cosh", Cosh, math.Cosh},
+	{"erf", Erf, math.Erf},
+	{"silu", Silu, refSilu},
+	{"gelu", Gelu, refGelu},
+	{"softplus", Softplus, refSoftplus},
+}
+
+// refAsin and refAcos avoid the cancellation near 1 that Go's have.
+func refAsin(x float64) float64 {
+	return math.Atan2(x, math.Sqrt((1-x)*(1+x)))
+}
+
+func refAcos(x float64) float64 {
+	return 2 * math.Atan2(math.Sqrt(1-x), math.Sqrt(1+x))
+}
+
+func refSilu(x float64) float64 {
+	if x < -1000 {
+		return math.Copysign(0, -1)
+	}
+	return x * refSigmoid(x)
+}
+
+// refGelu is good to 2^-45 relative: the rounded argument of erfc, whose relative error grows with its square.
+func refGelu(x float64) float64 {
+	if x < -1000 {
+		return math.Copysign(0, -1)
+	}
+	return x * 0.5 * math.Erfc(-x/math.Sqrt2)
+}
+
+func refSoftplus(x float64) float64 {
+	return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
 }
 
 func refSigmoid(x float64) float64 {

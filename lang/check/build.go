@@ -77,7 +77,7 @@ func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir
 func signatureOf(l *Lambda) *ir.Block {
 	b := &ir.Block{}
 	for _, p := range l.Params {
-		if t, ok := p.T.(types.Tensor); ok {
+		for _, t := range types.Flatten(p.T) {
 			b.Param(p.Name, t, p.Loc)
 		}
 	}
@@ -196,7 +196,7 @@ func (c *checker) effect(at diag.Span, what string) bool {
 			related(c.cur.fn.fn.Loc, "pure, because it is not marked").
 			help("write `@io fn %s`, or leave out the input or output", c.cur.name)
 		return false
-	case c.lambda > 0:
+	case c.lambda > c.ordered:
 		c.unsupported(at, "input or output inside a lambda")
 		return false
 	}
@@ -205,9 +205,13 @@ func (c *checker) effect(at diag.Span, what string) bool {
 
 // let binds e to a new name for the rest that body builds, unless e is cheap to repeat.
 func (c *checker) let(e Expr, body func(x Expr) Expr) Expr {
-	switch e.(type) {
-	case *Const, *Use:
+	switch e := e.(type) {
+	case *Const:
 		return body(e)
+	case *Use:
+		if c.flow.vars[e.Local] == nil { // a variable may change meanwhile
+			return body(e)
+		}
 	}
 	l := &Local{Name: fmt.Sprintf("tmp%d", len(c.undo)), T: e.Type(), Loc: e.Span()}
 	rest := body(&Use{Info{l.T, e.Span()}, l})

@@ -50,7 +50,7 @@ func init() { // init: the functions below look names up in the table
 			builtins[d.Surface] = elementwiseBuiltin(d)
 		}
 	}
-	for _, group := range []map[string]*builtin{reductionBuiltins(), shapeBuiltins(), hostBuiltins()} {
+	for _, group := range []map[string]*builtin{reductionBuiltins(), shapeBuiltins(), movementBuiltins(), hostBuiltins(), assertBuiltins(), stringBuiltins(), loopBuiltins(), mapBuiltins()} {
 		for name, b := range group {
 			if builtins[name] != nil {
 				panic("BUG: two functions are called " + name)
@@ -90,6 +90,8 @@ func elementwiseBuiltin(d *ir.OpDef) *builtin {
 	switch {
 	case d == ir.OpClamp:
 		b.params = []string{"x", "lo", "hi"}
+	case d == ir.OpAtan2:
+		b.params = []string{"y", "x"}
 	case d == ir.OpSelect:
 		b.params = []string{"cond", "a", "b"}
 	case d.Arity == 1:

@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"healc/lang/ast"
@@ -15,7 +16,14 @@ func (c *checker) call(e *ast.Call, want types.Type) Expr {
 	case *ast.Name:
 		return c.callName(e, f, want)
 	case *ast.Member:
-		return c.unsupported(f.Loc, "module `"+f.Module.Name+"`")
+		callee, k := c.member(f)
+		switch {
+		case callee != nil:
+			return c.callUser(e, callee, want)
+		case k != nil:
+			c.errorf(diag.CodeFunctionValue, f.Loc, "`%s.%s` is a constant, not a function", f.Module.Name, f.Name.Name)
+		}
+		return bad(e.Loc)
 	case *ast.BadExpr, nil:
 		c.cur.failed = true // the parser has reported it
 		return bad(e.Loc)
@@ -41,7 +49,7 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 		return bad(e.Loc)
 	}
 	if callee := c.funcs[name]; callee != nil {
-		return c.callUser(e, callee)
+		return c.callUser(e, callee, want)
 	}
 	if b := builtins[name]; b != nil {
 		if len(e.Generics) > 0 && !b.generic {
@@ -140,16 +148,17 @@ func atLeast(required, most int) string {
 // signatureText is the head of a function as it is declared.
 func signatureText(f *Func) string {
 	var b strings.Builder
-	b.WriteString("fn " + f.Name)
-	if len(f.Dims) > 0 {
-		b.WriteString("[" + strings.Join(f.Dims, ", ") + "]")
-	}
+	b.WriteString("fn " + withDims(f))
 	b.WriteString("(")
 	for i, p := range f.Params {
 		if i > 0 {
 			b.WriteString(", ")
 		}
-		b.WriteString(p.Name + ": " + p.T.String())
+		b.WriteString(p.Name + ": ")
+		if slices.Contains(f.Muts, i) {
+			b.WriteString("&mut ")
+		}
+		b.WriteString(p.T.String())
 	}
 	b.WriteString(")")
 	if !types.Equal(f.Result, types.Unit) {
@@ -158,20 +167,44 @@ func signatureText(f *Func) string {
 	return b.String()
 }
 
-// callUser is a call of a function of the file.
-func (c *checker) callUser(e *ast.Call, f *funcInfo) Expr {
-	params := make([]string, len(f.fn.Params))
-	for i, p := range f.fn.Params {
-		params[i] = p.Name
+// withDims is a function's name with its type arguments and shape parameters in brackets.
+func withDims(f *Func) string {
+	name, types, instance := strings.Cut(strings.TrimSuffix(f.shown(), "]"), "[")
+	dims := f.Dims
+	if instance {
+		dims = append([]string{types}, dims...)
 	}
-	ordered, ok := c.arguments(e.Loc, f.fn.Name, e.Args, params, len(params), signatureText(f.fn))
+	if len(dims) == 0 {
+		return name
+	}
+	return name + "[" + strings.Join(dims, ", ") + "]"
+}
+
+// signature is the head of a function for messages.
+func (f *funcInfo) signature() string {
+	if f.generic() {
+		return templateText(f)
+	}
+	return signatureText(f.fn)
+}
+
+// callUser is a call of a function of this file or of a module.
+func (c *checker) callUser(e *ast.Call, f *funcInfo, want types.Type) Expr {
+	params := make([]string, len(f.decl.Params))
+	for i, p := range f.decl.Params {
+		params[i] = p.Name.Name
+	}
+	ordered, ok := c.arguments(e.Loc, f.fn.shown(), e.Args, params, len(params), f.signature())
 	if !ok {
 		return bad(e.Loc)
+	}
+	if f.generic() {
+		return c.callGeneric(e, f, ordered, want)
 	}
 	var dims types.Shape
 	if len(e.Generics) > 0 {
 		if len(e.Generics) != len(f.fn.Dims) {
-			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d", quote(f.fn.Name),
+			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d", quote(f.fn.shown()),
 				plural(len(f.fn.Dims), "extent"), len(e.Generics)).note("%s", signatureText(f.fn))
 			return bad(e.Loc)
 		}
@@ -192,14 +225,20 @@ func (c *checker) callUser(e *ast.Call, f *funcInfo) Expr {
 
 // instantiate calls f with typed arguments. dims are the shape parameters given in the call, or nil.
 func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args []Expr) Expr {
+	if f.generic() {
+		if f = c.generalInstance(at, f, args); f == nil {
+			return bad(at)
+		}
+	}
 	fn := f.fn
 	if c.cur.fn == nil {
-		c.errorf(diag.CodeNotConstant, at, "a constant cannot call %s", quote(fn.Name)).
+		c.errorf(diag.CodeNotConstant, at, "a constant cannot call %s", quote(fn.shown())).
 			help("a constant is made of literals, other constants, operators and element-wise functions")
 		return bad(at)
 	}
+	c.need(f)
 	c.cur.fn.calls = append(c.cur.fn.calls, callSite{f, at})
-	if fn.IO && !c.effect(at, quote(fn.Name)) {
+	if fn.IO && !c.effect(at, quote(fn.shown())) {
 		return bad(at)
 	}
 	for _, a := range args {
@@ -219,7 +258,11 @@ func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args 
 			return bad(at)
 		}
 	}
-	call := &Call{Info{Loc: at}, fn, nil, args}
+	muts, ok := c.mutArguments(at, fn, args)
+	if !ok {
+		return bad(at)
+	}
+	call := &Call{Info: Info{Loc: at}, Fn: fn, Args: args, Muts: muts}
 	for _, name := range fn.Dims {
 		d, ok := u.bind[name]
 		if !ok {
@@ -248,8 +291,8 @@ func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args 
 
 // unbound reports a shape parameter that no argument binds.
 func (c *checker) unbound(at diag.Span, fn *Func, name string) {
-	r := c.errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", quote(name), quote(fn.Name)).note("%s", signatureText(fn))
-	r.help("give it in the call: `%s[%s](...)`", fn.Name, strings.Join(fn.Dims, ", "))
+	r := c.errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", quote(name), quote(fn.shown())).note("%s", signatureText(fn))
+	r.help("give it in the call: `%s(...)`", withDims(fn))
 }
 
 // unifier finds the shape parameters of a call. An extent that is just a parameter binds it, at the first
@@ -304,7 +347,7 @@ func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *Local, args []E
 	w, ok1 := p.T.(types.Tensor)
 	g, ok2 := got.(types.Tensor)
 	if !ok1 || !ok2 || w.Elem != g.Elem || len(w.Shape) != len(g.Shape) {
-		r := c.mismatch(args[i].Span(), "argument "+quote(p.Name)+" of "+quote(f.fn.Name), want, got)
+		r := c.mismatch(args[i].Span(), "argument "+quote(p.Name)+" of "+quote(f.fn.shown()), want, got)
 		r.note("%s", signatureText(f.fn))
 		return false
 	}
@@ -315,9 +358,9 @@ func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *Local, args []E
 		}
 		var r *report
 		if name, ok := d.AsParam(); ok {
-			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "shape parameter %s of %s is both %s and %s", quote(name), quote(f.fn.Name), solved.Shape[k], g.Shape[k])
+			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "shape parameter %s of %s is both %s and %s", quote(name), quote(f.fn.shown()), solved.Shape[k], g.Shape[k])
 		} else {
-			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "argument %s of %s has extent %s where %s is needed", quote(p.Name), quote(f.fn.Name), g.Shape[k], solved.Shape[k])
+			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "argument %s of %s has extent %s where %s is needed", quote(p.Name), quote(f.fn.shown()), g.Shape[k], solved.Shape[k])
 		}
 		r.label("%s", got)
 		told := map[int]bool{i: true}
@@ -405,26 +448,24 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 		}
 		mark := c.enter()
 		defer c.leave(mark)
+		var bs []binding // of the names in patterns
 		for i, p := range f.Params {
-			n, ok := p.(*ast.NamePattern)
-			if !ok {
-				c.errorf(diag.CodePattern, p.Span(), "%s gives a scalar here, not a tuple", what)
+			if n, ok := p.(*ast.NamePattern); ok {
+				params[i].Name, params[i].Loc = n.Name, n.Loc
+				c.bind(params[i])
+				continue
+			}
+			if _, ok := params[i].T.(types.Tuple); !ok {
+				c.errorf(diag.CodePattern, p.Span(), "%s gets %s here, not a tuple", what, params[i].T)
 				return out
 			}
-			params[i].Name, params[i].Loc = n.Name, n.Loc
-			c.bind(params[i])
+			bs = c.pattern(bs, p, &Use{Info{params[i].T, p.Span()}, params[i]}, params[i].T)
 		}
-		out.Body = c.expr(f.Body, want)
+		out.Body = wrap(bs, c.expr(f.Body, want))
 		return out
 	case *ast.Name:
 		if callee := c.funcs[f.Name]; callee != nil && !c.isValue(f.Name) {
-			if len(callee.fn.Params) != len(params) {
-				c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"), len(callee.fn.Params)).
-					note("%s", signatureText(callee.fn))
-				out.Body = bad(f.Loc)
-				return out
-			}
-			out.Body = c.instantiate(f.Loc, callee, nil, uses)
+			out.Body = c.named(f.Loc, callee, uses, what)
 			return out
 		}
 		if b := builtins[f.Name]; b != nil && b.op != nil && !c.isValue(f.Name) {
@@ -449,10 +490,26 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 		}
 		return out
 	case *ast.Member:
-		out.Body = c.unsupported(f.Loc, "module `"+f.Module.Name+"`")
+		out.Body = bad(f.Loc)
+		switch callee, k := c.member(f); {
+		case callee != nil:
+			out.Body = c.named(f.Loc, callee, uses, what)
+		case k != nil:
+			c.errorf(diag.CodeFunctionValue, f.Loc, "`%s.%s` is a constant, not a function", f.Module.Name, f.Name.Name)
+		}
 		return out
 	}
 	out.Body = bad(e.Span())
 	c.errorf(diag.CodeFunctionValue, e.Span(), "%s is a lambda or the name of a function", what)
 	return out
+}
+
+// named applies a function whose name stands where a lambda can.
+func (c *checker) named(at diag.Span, f *funcInfo, uses []Expr, what string) Expr {
+	if len(f.decl.Params) != len(uses) {
+		c.errorf(diag.CodeArity, at, "%s takes %s, not %d", what, plural(len(uses), "parameter"), len(f.decl.Params)).
+			note("%s", f.signature())
+		return bad(at)
+	}
+	return c.instantiate(at, f, nil, uses)
 }

@@ -6,46 +6,168 @@ import (
 	"healc/lang/types"
 )
 
-// Check types a file. The program has the functions without errors; the list has all diagnostics, sorted,
-// and is never nil. Any tree is fine as input, also one that the parser repaired.
-func Check(file *ast.File) (*Program, *diag.List) {
+// Check types a file that imports nothing. The program has the functions without errors; the list has all
+// diagnostics, sorted, and is never nil. Any tree is fine as input, also one that the parser repaired.
+func Check(file *ast.File) (*Program, *diag.List) { return CheckWith(file, nil) }
+
+// CheckWith is Check for a file whose imports importer finds. The diagnostics are those of all files; the
+// program has what the functions of the file use of others.
+func CheckWith(file *ast.File, importer Importer) (*Program, *diag.List) {
 	c := newChecker(file.Source)
-	c.declare(file)
-	for _, f := range c.order {
-		c.signature(f)
+	c.importer = importer
+	root := newModule(file)
+	if file.Source != nil {
+		root.key = file.Source.Name
 	}
-	for _, k := range c.constOrder {
-		c.constant(k)
+	c.modules = []*module{root}
+	c.enterModule(root)
+	c.imports(root)
+	for _, m := range c.modules {
+		c.enterModule(m)
+		c.declare(m)
 	}
-	for _, f := range c.order {
-		c.body(f)
-	}
-	c.recursion()
-	p := &Program{Source: file.Source}
-	for _, f := range c.order {
-		if !f.failed {
-			p.Funcs = append(p.Funcs, f.fn)
+	for _, m := range c.modules {
+		c.enterModule(m)
+		for _, f := range m.order {
+			if f.generic() {
+				c.attributes(f, true)
+				f.failed = f.failed || c.cur.failed
+			} else {
+				c.signature(f)
+			}
+		}
+		for _, t := range m.tests {
+			c.order = append(c.order, t.f)
 		}
 	}
+	for _, m := range c.modules {
+		c.enterModule(m)
+		for _, d := range m.tree.Decls {
+			if d, ok := d.(*ast.ConstDecl); ok && !m.library {
+				c.constant(c.constOf[d])
+			}
+		}
+		for _, f := range m.order {
+			switch {
+			case m.library && m != root:
+			case f.generic():
+				c.trials(f)
+			default:
+				c.need(f)
+			}
+		}
+	}
+	for _, t := range root.tests {
+		c.need(t.f)
+	}
+	for i := 0; i < len(c.queue); i++ { // grows: bodies need more functions
+		f := c.queue[i]
+		c.guarded(f, func() { c.inModule(f.mod, func() { c.body(f) }) })
+	}
+	c.enterModule(root)
+	c.recursion()
 	c.list.Sort()
-	return p, c.list
+	return c.program(), c.list
+}
+
+// need asks for the body of f to be typed.
+func (c *checker) need(f *funcInfo) {
+	if !f.needed && !f.generic() {
+		f.needed = true
+		c.queue = append(c.queue, f)
+	}
+}
+
+// program is what the functions of the file and its tests reach: those of the file in source order, then
+// the others, by module, place and instance.
+func (c *checker) program() *Program {
+	root := c.modules[0]
+	p := &Program{Source: root.tree.Source}
+	seen := map[*funcInfo]bool{}
+	var work []*funcInfo
+	reach := func(f *funcInfo) {
+		if !seen[f] && !f.failed {
+			seen[f] = true
+			work = append(work, f)
+		}
+	}
+	for _, f := range root.order {
+		if !f.generic() {
+			reach(f)
+		}
+	}
+	for _, t := range root.tests {
+		reach(t.f)
+	}
+	for i := 0; i < len(work); i++ {
+		for _, s := range work[i].calls {
+			reach(s.callee)
+		}
+	}
+	for _, m := range c.modules {
+		for _, f := range m.order {
+			if seen[f] {
+				p.Funcs = append(p.Funcs, f.fn)
+			}
+		}
+		for _, f := range c.order {
+			if f.mod == m && f.template != nil && seen[f] {
+				p.Funcs = append(p.Funcs, f.fn)
+			}
+		}
+	}
+	for _, t := range root.tests {
+		if seen[t.f] {
+			p.Tests = append(p.Tests, &Test{t.name, t.f.fn})
+		}
+	}
+	for _, f := range c.order {
+		if f.mod == root && f.template != nil && !f.failed {
+			p.Instances = append(p.Instances, c.reached(f))
+		}
+	}
+	return p
+}
+
+// reached is an instance with all functions that it calls, itself first.
+func (c *checker) reached(f *funcInfo) *Instance {
+	out := &Instance{Fn: f.fn}
+	seen := map[*funcInfo]bool{f: true}
+	work := []*funcInfo{f}
+	for i := 0; i < len(work); i++ {
+		out.Needs = append(out.Needs, work[i].fn)
+		for _, s := range work[i].calls {
+			if !seen[s.callee] {
+				seen[s.callee] = true
+				work = append(work, s.callee)
+			}
+		}
+	}
+	return out
 }
 
 // checker is the state of one run.
 type checker struct {
-	source *diag.File
-	list   *diag.List
+	source   *diag.File
+	list     *diag.List
+	importer Importer
 
-	funcs      map[string]*funcInfo
-	order      []*funcInfo // in source order
-	consts     map[string]*constInfo
-	constOrder []*constInfo
+	modules []*module         // all files, the one that is compiled first
+	chain   []*ast.ImportDecl // the imports that are being read, one in the other
+	mod     *module           // the file that we are in; funcs and consts are its
+	funcs   map[string]*funcInfo
+	consts  map[string]*constInfo
+	constOf map[*ast.ConstDecl]*constInfo
+	order   []*funcInfo // all functions and instances, of all files
+	queue   []*funcInfo // those whose bodies are needed, in the order in which they are typed
 
-	cur    *owner            // what is being checked
-	locals map[string]*Local // the names in scope
-	undo   []shadowed        // how to leave scopes again
-	lambda int               // how many lambdas we are in
-	idle   int               // how many index spaces without elements we are in: nothing there is evaluated
+	cur     *owner            // what is being checked
+	locals  map[string]*Local // the names in scope
+	undo    []shadowed        // how to leave scopes again
+	lambda  int               // how many lambdas we are in
+	ordered int               // how many of these, from the outside, are functions of loops, whose calls have an order
+	flow    flow              // the variables of what is being checked, and what happens to them
+	idle    int               // how many index spaces without elements we are in: nothing there is evaluated
 
 	kinds   map[ast.Expr]literalKind // memo of literalKindOf
 	general map[*ast.Array]bool      // array literals that hold more than numbers
@@ -59,14 +181,22 @@ type owner struct {
 	failed bool
 }
 
-// funcInfo is a declared function.
+// funcInfo is a declared function, an instance of one, or a test.
 type funcInfo struct {
 	fn     *Func
 	decl   *ast.FuncDecl
+	mod    *module
 	pos    int // in the order of the source
 	dims   map[string]bool
 	calls  []callSite // in order, for effects and recursion
+	needed bool       // its body is typed, or waits for it
 	failed bool
+
+	tparams   []typeParam            // of a template
+	instances map[string]*funcInfo   // of a template
+	told      bool                   // of a template: an instance that failed has been reported
+	template  *funcInfo              // of an instance
+	types     map[string]types.DType // of an instance: the values of the type parameters
 }
 
 type callSite struct {
@@ -75,17 +205,19 @@ type callSite struct {
 }
 
 func newChecker(source *diag.File) *checker {
-	return &checker{
-		source: source, list: &diag.List{},
-		funcs: map[string]*funcInfo{}, consts: map[string]*constInfo{},
+	c := &checker{
+		source: source, list: &diag.List{}, constOf: map[*ast.ConstDecl]*constInfo{},
 		cur: &owner{}, locals: map[string]*Local{},
 		kinds: map[ast.Expr]literalKind{}, general: map[*ast.Array]bool{}, symbols: map[*Local]string{},
 	}
+	c.enterModule(newModule(&ast.File{Source: source}))
+	return c
 }
 
-// declare collects the names of the file and reports declarations that cannot be.
-func (c *checker) declare(file *ast.File) {
+// declare collects the names of a file and reports declarations that cannot be.
+func (c *checker) declare(m *module) {
 	places := map[string]diag.Span{}
+	tests := map[string]diag.Span{}
 	unique := func(id ast.Ident) bool {
 		if id.Name == "" {
 			return false // the parser has reported it
@@ -98,26 +230,33 @@ func (c *checker) declare(file *ast.File) {
 		places[id.Name] = id.Loc
 		return true
 	}
-	for _, d := range file.Decls {
+	for _, d := range m.tree.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			f := &funcInfo{decl: d, pos: len(c.order), fn: &Func{Name: d.Name.Name, Public: d.Pub, Loc: d.Name.Loc, Decl: d}}
+			f := &funcInfo{decl: d, pos: len(m.order), mod: m, tparams: typeParams(d), instances: map[string]*funcInfo{},
+				fn: &Func{Name: m.link + d.Name.Name, Public: d.Pub && m == c.modules[0], Loc: d.Name.Loc, Decl: d}}
+			if m.link != "" {
+				f.fn.Shown = m.name + "." + d.Name.Name
+			}
 			if !unique(d.Name) {
 				f.failed = true
 			} else {
-				c.funcs[d.Name.Name] = f
+				m.funcs[d.Name.Name] = f
 			}
-			c.order = append(c.order, f)
+			m.order = append(m.order, f)
+			if !f.generic() {
+				c.order = append(c.order, f)
+			}
 		case *ast.ConstDecl:
-			k := &constInfo{decl: d}
+			k := &constInfo{decl: d, mod: m}
 			if unique(d.Name) {
-				c.consts[d.Name.Name] = k
+				m.consts[d.Name.Name] = k
 			}
-			c.constOrder = append(c.constOrder, k)
-		case *ast.ImportDecl:
-			c.unsupported(d.Loc, "import")
+			c.constOf[d] = k
 		case *ast.TestDecl:
-			c.unsupported(d.Loc, "a `test` block")
+			if m == c.modules[0] {
+				c.declareTest(m, d, tests)
+			}
 		}
 	}
 }
@@ -127,7 +266,7 @@ func (c *checker) signature(f *funcInfo) {
 	d := f.decl
 	failed := f.failed
 	c.cur = &owner{name: d.Name.Name, fn: f}
-	c.attributes(f)
+	c.attributes(f, f.template == nil)
 	f.dims = map[string]bool{}
 	places := map[string]diag.Span{}
 	unique := func(id ast.Ident, what string) {
@@ -139,10 +278,7 @@ func (c *checker) signature(f *funcInfo) {
 	for _, g := range d.Dims {
 		unique(g.Name, "parameter")
 		if g.Bound != nil && g.Bound.Name != "nat" {
-			switch g.Bound.Name {
-			case "num", "int", "float", "any":
-				c.unsupported(g.Loc, "a type parameter")
-			default:
+			if bounds[g.Bound.Name] == nil {
 				c.errorf(diag.CodeUnknownType, g.Bound.Loc, "unknown bound %s", quote(g.Bound.Name)).
 					help("a shape parameter is `%s` or `%s: nat`; a type parameter has the bound num, int, float or any", g.Name.Name, g.Name.Name)
 			}
@@ -151,12 +287,16 @@ func (c *checker) signature(f *funcInfo) {
 		f.dims[g.Name.Name] = true
 		f.fn.Dims = append(f.fn.Dims, g.Name.Name)
 	}
-	for _, p := range d.Params {
+	for i, p := range d.Params {
 		unique(p.Name, "parameter")
+		t := c.typeOf(p.Type)
 		if p.Mut {
-			c.unsupported(p.Loc, "a `&mut` parameter")
+			if x, ok := t.(types.Tensor); !ok || !convertible(x.Elem) && !types.IsError(t) {
+				c.errorf(diag.CodeMismatch, p.Loc, "a `&mut` parameter is a tensor, not %s", t)
+			}
+			f.fn.Muts = append(f.fn.Muts, i)
 		}
-		f.fn.Params = append(f.fn.Params, &Local{Name: p.Name.Name, T: c.typeOf(p.Type), Loc: p.Name.Loc})
+		f.fn.Params = append(f.fn.Params, &Local{Name: p.Name.Name, T: t, Loc: p.Name.Loc})
 	}
 	f.fn.Result = types.Unit
 	if d.Result != nil {
@@ -165,8 +305,14 @@ func (c *checker) signature(f *funcInfo) {
 	f.failed = failed || c.cur.failed
 }
 
-// attributes reads what stands before `fn`.
-func (c *checker) attributes(f *funcInfo) {
+// attributes reads what stands before `fn`. Those of a template are reported once, and count for its
+// instances.
+func (c *checker) attributes(f *funcInfo, report bool) {
+	if !report {
+		f.fn.IO, f.fn.Kernel, f.failed = f.template.fn.IO, f.template.fn.Kernel, f.template.failed
+		return
+	}
+	c.cur = &owner{name: f.decl.Name.Name, fn: f}
 	seen := map[string]diag.Span{}
 	for _, a := range f.decl.Attrs {
 		name := a.Name.Name
@@ -200,21 +346,22 @@ func (c *checker) attributes(f *funcInfo) {
 
 // body types the body of a function.
 func (c *checker) body(f *funcInfo) {
-	c.cur = &owner{name: f.fn.Name, fn: f, failed: f.failed}
+	c.cur = &owner{name: f.ownerName(), fn: f, failed: f.failed}
+	outer := c.flow
+	c.flow = flow{}
 	mark := c.enter()
 	for _, p := range f.fn.Params {
 		c.bind(p)
 	}
-	var body Expr
-	if b, ok := f.decl.Body.(*ast.Block); ok && b != nil {
-		body = c.functionBlock(b, f.fn.Result)
-	} else {
-		body = c.expr(f.decl.Body, f.fn.Result)
+	for _, i := range f.fn.Muts {
+		c.variable(f.fn.Params[i], true)
 	}
+	body := c.expr(f.decl.Body, f.fn.Result)
 	c.leave(mark)
-	if !types.Equal(body.Type(), f.fn.Result) {
+	c.flow = outer
+	if body.Type() != types.Never && !types.Equal(body.Type(), f.fn.Result) {
 		at := resultSpan(f.decl.Body)
-		r := c.errorf(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(f.fn.Name), f.fn.Result, body.Type()).
+		r := c.errorf(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(f.fn.shown()), f.fn.Result, body.Type()).
 			label("%s", body.Type())
 		if f.decl.Result != nil {
 			r.related(f.decl.Result.Span(), "the declared type")
@@ -229,6 +376,9 @@ func (c *checker) body(f *funcInfo) {
 	f.fn.Body = body
 	f.failed = c.cur.failed
 }
+
+// ownerName is the function as its own messages name it: without its module.
+func (f *funcInfo) ownerName() string { return f.decl.Name.Name }
 
 // resultSpan is the part of a body that gives its value: the mark of a long block covers only that.
 func resultSpan(e ast.Expr) diag.Span {

@@ -11,6 +11,7 @@ import (
 // constInfo is a `const` declaration. Its value is computed when it is first needed.
 type constInfo struct {
 	decl  *ast.ConstDecl
+	mod   *module
 	state constState
 	value *ir.Array // nil until done, and when it failed
 }
@@ -33,11 +34,10 @@ func (c *checker) constant(k *constInfo) {
 		return
 	}
 	k.state = constActive
-	// The declaration that uses k is put aside: none of its names are visible here.
-	cur, locals, lambda := c.cur, c.locals, c.lambda
-	c.cur, c.locals, c.lambda = &owner{name: k.decl.Name.Name}, map[string]*Local{}, 0
-	k.value = c.constValue(k.decl)
-	c.cur, c.locals, c.lambda = cur, locals, lambda
+	c.inModule(k.mod, func() {
+		c.cur = &owner{name: k.decl.Name.Name}
+		k.value = c.constValue(k.decl)
+	})
 	k.state = constDone
 }
 

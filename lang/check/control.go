@@ -35,14 +35,21 @@ func (c *checker) block(b *ast.Block, want types.Type) Expr {
 	defer c.leave(mark)
 	var bs []binding
 	for _, s := range b.Stmts {
-		if r, ok := s.(*ast.ReturnStmt); ok {
-			c.unsupported(r.Loc, "`return` here")
-			if r.Value != nil {
-				c.expr(r.Value, nil)
-			}
-			continue
+		if diverges(bs) {
+			return c.left(bs, s)
 		}
 		bs = c.statement(bs, s)
+	}
+	if diverges(bs) {
+		if b.Value == nil {
+			return c.left(bs, nil)
+		}
+		return c.left(bs, b.Value)
+	}
+	if n := len(b.Stmts); b.Value == nil && n > 0 {
+		if _, ok := b.Stmts[n-1].(*ast.ReturnStmt); ok {
+			return bad(b.Loc) // its value has an error
+		}
 	}
 	if b.Value == nil {
 		return wrap(bs, unit(b.Loc))
@@ -50,24 +57,21 @@ func (c *checker) block(b *ast.Block, want types.Type) Expr {
 	return wrap(bs, c.expr(b.Value, want))
 }
 
-// statement types a statement that is no return and appends what it binds.
+// statement types a statement and appends what it binds.
 func (c *checker) statement(bs []binding, s ast.Stmt) []binding {
 	switch s := s.(type) {
 	case *ast.LetStmt:
+		bs = c.letBinding(bs, s.Pattern, s.Type, s.Value)
 		if s.Mut {
-			c.unsupported(s.Loc, "`let mut`")
+			c.variables(s.Pattern)
 		}
-		return c.letBinding(bs, s.Pattern, s.Type, s.Value)
+		return bs
+	case *ast.ReturnStmt:
+		return append(bs, binding{nil, c.returnStmt(s)})
 	case *ast.ExprStmt:
 		return append(bs, binding{nil, c.expr(s.X, nil)})
 	case *ast.AssignStmt:
-		if n, ok := s.Target.(*ast.Name); ok && c.locals[n.Name] == nil {
-			c.name(n) // an unknown name, or no variable at all
-		}
-		if c.expr(s.Value, nil); !c.cur.failed { // the `let mut` has been reported, else it is
-			c.unsupported(s.Loc, "assignment")
-		}
-		return bs
+		return c.assign(bs, s)
 	}
 	c.cur.failed = true // the parser has reported it
 	return bs
@@ -88,6 +92,20 @@ func (c *checker) letBinding(bs []binding, p ast.Pattern, t ast.TypeExpr, value 
 		got = want // also after an error: it is what the rest relies on
 	}
 	return c.pattern(bs, p, x, got)
+}
+
+// variables lets the names of a pattern be assigned.
+func (c *checker) variables(p ast.Pattern) {
+	switch p := p.(type) {
+	case *ast.NamePattern:
+		if l := c.locals[p.Name]; l != nil && p.Name != "_" {
+			c.variable(l, false)
+		}
+	case *ast.TuplePattern:
+		for _, q := range p.Elems {
+			c.variables(q)
+		}
+	}
 }
 
 // pattern binds the names of a pattern to a value of type t.
@@ -138,6 +156,9 @@ func (c *checker) letIn(e *ast.Let, want types.Type) Expr {
 	mark := c.enter()
 	defer c.leave(mark)
 	bs := c.letBinding(nil, e.Pattern, e.Type, e.Value)
+	if diverges(bs) {
+		return c.left(bs, e.Body)
+	}
 	return wrap(bs, c.expr(e.Body, want))
 }
 
@@ -161,14 +182,15 @@ func (c *checker) condition(e ast.Expr) Expr {
 // ifExpr is `if c { a } else { b }`.
 func (c *checker) ifExpr(e *ast.If, want types.Type) Expr {
 	cond := c.condition(e.Cond)
+	mark := c.mark()
 	if e.Else == nil {
 		then := c.block(e.Then, nil)
-		if !types.Equal(then.Type(), types.Unit) {
+		if then.Type() != types.Never && !types.Equal(then.Type(), types.Unit) {
 			c.errorf(diag.CodeArms, resultSpan(e.Then), "an `if` without `else` has the value unit, but this arm has %s", then.Type()).
 				label("%s", then.Type()).help("end the arm with `;`, or add an `else`")
 			return bad(e.Loc)
 		}
-		return c.ifOf(e.Loc, cond, then, unit(e.Loc))
+		return c.ifOf(e.Loc, cond, then, unit(e.Loc), mark)
 	}
 	if e.Then != nil && !elemOf(want).IsNumber() {
 		if k := c.allLiterals(e.Then, e.Else); k != typed {
@@ -182,12 +204,12 @@ func (c *checker) ifExpr(e *ast.If, want types.Type) Expr {
 	} else {
 		then = c.block(e.Then, want)
 		w := want
-		if w == nil {
+		if w == nil && then.Type() != types.Never {
 			w = then.Type()
 		}
 		els = c.expr(e.Else, w)
 	}
-	if !types.Equal(then.Type(), els.Type()) {
+	if then.Type() != types.Never && els.Type() != types.Never && !types.Equal(then.Type(), els.Type()) {
 		thenAt := resultSpan(e.Then)
 		at := resultSpan(e.Else)
 		r := c.errorf(diag.CodeArms, at, "the arms of an `if` are of one type: %s and %s differ", then.Type(), els.Type()).
@@ -195,65 +217,17 @@ func (c *checker) ifExpr(e *ast.If, want types.Type) Expr {
 		c.explainMismatch(r, at, then.Type(), els.Type())
 		return bad(e.Loc)
 	}
-	return c.ifOf(e.Loc, cond, then, els)
+	return c.ifOf(e.Loc, cond, then, els, mark)
 }
 
-func (c *checker) ifOf(at diag.Span, cond, then, els Expr) Expr {
+// ifOf is an `if` whose arms were checked since the mark.
+func (c *checker) ifOf(at diag.Span, cond, then, els Expr, m flowMark) Expr {
 	if isBad(cond) || isBad(then) || isBad(els) {
 		return bad(at)
 	}
-	return &If{Info{then.Type(), at}, cond, then, els}
-}
-
-// functionBlock is the body of a function that may leave it early: `return e;` as its last statement, and
-// in a statement `if c { ...; return e; }` of it, where the rest of the body becomes the other arm. A
-// return anywhere else is not supported.
-func (c *checker) functionBlock(b *ast.Block, result types.Type) Expr {
-	mark := c.enter()
-	defer c.leave(mark)
-	// Each level holds the bindings before a conditional return; the levels are put together from the
-	// last, in a loop, because there may be many.
-	type level struct {
-		bs   []binding
-		cond Expr
-		then Expr
-		at   diag.Span
-	}
-	var levels []level
-	var bs []binding
-	var value Expr
-	for i, s := range b.Stmts {
-		if r, ok := s.(*ast.ReturnStmt); ok {
-			value = c.returned(r, result)
-			if i+1 < len(b.Stmts) || b.Value != nil {
-				c.unsupported(r.Loc, "code after `return`")
-			}
-			break
-		}
-		if cond, arm := guard(s); arm != nil {
-			v := c.condition(cond)
-			levels = append(levels, level{bs, v, c.functionBlock(arm, result), s.Span()})
-			bs = nil
-			continue
-		}
-		bs = c.statement(bs, s)
-	}
-	switch {
-	case value != nil:
-	case b.Value != nil:
-		value = c.expr(b.Value, result)
-	default:
-		value = unit(b.Loc)
-	}
-	out := wrap(bs, value)
-	for i := len(levels) - 1; i >= 0; i-- {
-		l := levels[i]
-		if !types.Equal(out.Type(), result) {
-			return out // the caller reports that the body has the wrong type
-		}
-		out = wrap(l.bs, c.ifOf(l.at, l.cond, l.then, out))
-	}
-	return out
+	e := &If{Info: Info{armsType(then.Type(), els.Type()), at}, Cond: cond, Then: then, Else: els}
+	c.chooses(e, m)
+	return e
 }
 
 // returned is the value of a return statement.
@@ -272,20 +246,4 @@ func (c *checker) returned(r *ast.ReturnStmt, result types.Type) Expr {
 		return bad(x.Span())
 	}
 	return x
-}
-
-// guard takes apart a statement `if c { ...; return e; }`; arm is nil for any other.
-func guard(s ast.Stmt) (cond ast.Expr, arm *ast.Block) {
-	x, ok := s.(*ast.ExprStmt)
-	if !ok {
-		return nil, nil
-	}
-	i, ok := x.X.(*ast.If)
-	if !ok || i.Else != nil || i.Then == nil || i.Then.Value != nil || len(i.Then.Stmts) == 0 {
-		return nil, nil
-	}
-	if _, ok := i.Then.Stmts[len(i.Then.Stmts)-1].(*ast.ReturnStmt); !ok {
-		return nil, nil
-	}
-	return i.Cond, i.Then
 }

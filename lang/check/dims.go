@@ -61,6 +61,8 @@ func (c *checker) tryDim(e ast.Expr, locals bool) (types.Dim, *dimProblem) {
 		}
 	case *ast.Name:
 		return c.tryDimName(e, locals)
+	case *ast.Member:
+		return c.tryDimMember(e)
 	case *ast.Unary:
 		if e.Op == "-" {
 			x, p := c.tryDim(e.X, locals)
@@ -106,16 +108,7 @@ func (c *checker) tryDimName(e *ast.Name, locals bool) (types.Dim, *dimProblem) 
 	case c.isDim(e.Name):
 		return types.Param(e.Name), nil
 	case c.consts[e.Name] != nil:
-		k := c.consts[e.Name]
-		c.constant(k)
-		if k.value == nil {
-			return types.Dim{}, &dimProblem{bad: true}
-		}
-		n, ok := intValue(k.value)
-		if !ok {
-			return problem("constant %s is %s, not an integer", quote(e.Name), k.value.Type())
-		}
-		return types.Lit(n), nil
+		return c.tryDimConst(c.consts[e.Name], e.Name, e.Loc)
 	case e.Name == "":
 		return types.Dim{}, &dimProblem{bad: true}
 	case c.isFunction(e.Name):

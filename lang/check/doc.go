@@ -14,6 +14,10 @@
 // the table of operations; dims.go evaluates shape expressions; build.go makes nodes, asks the table for
 // their types and computes constants; report.go makes diagnostics.
 //
-// Every subtree is typed once, so the time is linear in the source. The package never executes a program,
+// modules.go resolves imports and the names of other files, generics.go makes instances of functions with
+// type parameters, testblocks.go and asserts.go are for tests, strings.go has the operations on strings.
+// The checker reads no files: an Importer finds what is imported.
+//
+// Every subtree is typed once for each instance that it belongs to, so the time is linear in the source. The package never executes a program,
 // and never changes the syntax tree.
 package check

@@ -105,6 +105,12 @@ func (d *dumper) expr(depth int, e Expr) {
 		d.expr(depth+1, e.Then)
 		d.line(depth, "else")
 		d.expr(depth+1, e.Else)
+	case *Assign:
+		d.line(depth, "assign %s: %s", e.Local.Name, e.Value.Type())
+		d.expr(depth+1, e.Value)
+	case *Return:
+		d.line(depth, "return: %s", e.Value.Type())
+		d.expr(depth+1, e.Value)
 	case *Tuple:
 		if len(e.Elems) == 0 {
 			d.line(depth, "()")

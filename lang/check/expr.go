@@ -48,9 +48,9 @@ func (c *checker) expr(e ast.Expr, want types.Type) Expr {
 			help("a lambda is an argument of `tabulate` or the function of a fold: `(|a, x| a + x)/v`")
 		return bad(e.Loc)
 	case *ast.Match:
-		return c.unsupported(e.Loc, "`match`")
+		return c.match(e, want)
 	case *ast.Member:
-		return c.unsupported(e.Loc, "module `"+e.Module.Name+"`")
+		return c.memberValue(e)
 	case nil:
 		c.cur.failed = true // the parser has reported it
 		return bad(diag.Span{})
@@ -69,6 +69,10 @@ func (c *checker) tuple(e *ast.Tuple, want types.Type) Expr {
 			w = wants.Elems[i]
 		}
 		x := c.expr(x, w)
+		if x.Type() == types.Never {
+			c.errorf(diag.CodeUnreachable, e.Loc, "this tuple is never made").related(x.Span(), "leaves the function")
+			x = bad(x.Span())
+		}
 		out.Elems = append(out.Elems, x)
 		elems[i] = x.Type()
 	}

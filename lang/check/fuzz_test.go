@@ -64,9 +64,19 @@ func FuzzCheck(f *testing.F) {
 			t.Error(err)
 		}
 		for _, f := range file.Decls {
-			if f, ok := f.(*ast.FuncDecl); ok && p.Func(f.Name.Name) == nil {
+			if f, ok := f.(*ast.FuncDecl); ok && !generic(f) && p.Func(f.Name.Name) == nil {
 				t.Errorf("function %s is missing, and there is no error", f.Name.Name)
 			}
 		}
 	})
+}
+
+// generic reports a function with a type parameter, which is only ever compiled as an instance.
+func generic(f *ast.FuncDecl) bool {
+	for _, g := range f.Dims {
+		if g.Bound != nil && g.Bound.Name != "nat" {
+			return true
+		}
+	}
+	return false
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"healc/ir"
+	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -58,16 +59,11 @@ func (c *checker) index(e *ast.Index, want types.Type) Expr {
 	for k := range list {
 		list[k] = axisIndex{whole: true, n: t.Shape[k], step: 1}
 	}
-	failed, gathers := false, 0
+	failed := false
 	for k, i := range e.Indices {
 		var fine bool
 		list[k], fine = c.axisIndex(i, t.Shape[k], k)
 		failed = failed || !fine
-		if list[k].gather != nil {
-			if gathers++; gathers > 1 {
-				return c.unsupported(i.Span(), "a second tensor as index")
-			}
-		}
 	}
 	if failed {
 		return bad(e.Loc)
@@ -124,13 +120,18 @@ func (c *checker) axisIndex(e ast.Expr, extent types.Dim, k int) (axisIndex, boo
 		if t.IsScalar() {
 			out.pos = x
 		} else {
-			out.gather = x
+			var fine bool
+			out.gather, fine = c.literalPositions(e, x, extent, k)
+			return out, fine
 		}
 		return out, true
 	}
 	r := c.errorf(diag.CodeIndex, e.Span(), "an index is an i32 or i64, not %s", x.Type()).label("%s", x.Type())
-	if ok && t.Elem.IsNumber() {
+	switch {
+	case ok && t.Elem.IsNumber():
 		r.help("convert it: `%s`", castText(e.Span(), types.I32))
+	case ok && t.Elem == types.Bool && t.Rank() > 0:
+		r.help("how many elements a mask leaves is not known before the program runs: `where(mask, x, 0)` keeps the shape")
 	}
 	return out, false
 }
@@ -205,16 +206,22 @@ func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, b
 		out.start, err = length.Sub(types.Lit(1))
 	}
 	if hasSymbol(lo) {
-		if out.step < 0 {
-			c.unsupported(r.Loc, "a slice with a negative step from a position known at run time only")
-			return out, false
+		low, add := r.Lo, int64(0)
+		if out.step < 0 { // the lowest position is the last one
+			if low = r.Hi; !r.Inclusive {
+				add = 1
+			}
 		}
-		out.first = c.expr(r.Lo, types.Scalar(types.I32))
+		out.first = c.expr(low, types.Scalar(types.I32))
 		if !isIndex(out.first.Type()) {
 			if !isBad(out.first) {
-				c.errorf(diag.CodeIndex, r.Lo.Span(), "a slice starts at an i32 or i64, not %s", out.first.Type()).label("%s", out.first.Type())
+				c.errorf(diag.CodeIndex, low.Span(), "a bound of a slice is an i32 or i64, not %s", out.first.Type()).label("%s", out.first.Type())
 			}
 			return out, false
+		}
+		if add != 0 {
+			d := elemOf(out.first.Type())
+			out.first = c.apply(low.Span(), ir.OpAdd, nil, out.first, scalarConst(d, scalar.IntBits(d, add), low.Span()))
 		}
 	} else {
 		out.first = c.dimValue(lo, r.Loc)
@@ -335,13 +342,14 @@ func (c *checker) buildIndex(at diag.Span, x Expr, t types.Tensor, list []axisIn
 	if len(axes) > 0 {
 		x = c.apply(at, ir.OpIndex, ir.A{"axes": axes}, args...)
 	}
-	gather, axis := Expr(nil), 0
+	var gathers []Expr
+	var gathered []int64
 	for k, i := range list {
 		switch {
 		case i.pos != nil || i.drop:
 			continue
 		case i.gather != nil:
-			gather, axis = i.gather, len(left)
+			gathers, gathered = append(gathers, i.gather), append(gathered, int64(len(left)))
 			left = append(left, t.Shape[k])
 		default:
 			left = append(left, i.n)
@@ -350,8 +358,8 @@ func (c *checker) buildIndex(at diag.Span, x Expr, t types.Tensor, list []axisIn
 	if !isBad(x) {
 		x = c.reshape(at, x, left)
 	}
-	if gather != nil && !isBad(x) {
-		return c.gather(at, x, gather, axis)
+	if len(gathers) > 0 && !isBad(x) {
+		return c.gather(at, x, gathers, gathered)
 	}
 	return x
 }
@@ -377,51 +385,4 @@ func (c *checker) staticSlice(at diag.Span, x Expr, list []axisIndex) Expr {
 		return x
 	}
 	return c.applyCode(diag.CodeIndexRange, at, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil, []Expr{x})
-}
-
-// gather picks the positions in idx along an axis: the axes of idx take its place. It is a tabulate over
-// them, of the operand with that axis in front.
-func (c *checker) gather(at diag.Span, x, idx Expr, axis int) Expr {
-	t := x.Type().(types.Tensor)
-	it := idx.Type().(types.Tensor)
-	front := []int64{int64(axis)}
-	for k := range t.Rank() {
-		if k != axis {
-			front = append(front, int64(k))
-		}
-	}
-	if axis != 0 {
-		x = c.apply(at, ir.OpPermute, ir.A{"perm": front}, x)
-	}
-	out := c.let(x, func(x Expr) Expr {
-		return c.let(idx, func(idx Expr) Expr {
-			f := &Lambda{}
-			args, axes := []Expr{idx}, []int64{}
-			for k := range it.Rank() {
-				p := &Local{fmt.Sprintf("i%d", k), types.Scalar(types.I32), at}
-				f.Params = append(f.Params, p)
-				args, axes = append(args, &Use{Info{p.T, at}, p}), append(axes, int64(k))
-			}
-			c.overSpace(it.Shape, func() {
-				pos := c.apply(at, ir.OpIndex, ir.A{"axes": axes}, args...)
-				f.Body = c.apply(at, ir.OpIndex, ir.A{"axes": []int64{0}}, x, pos)
-			})
-			return c.applyCode(diag.CodeRule, at, ir.OpTabulate, ir.A{"shape": it.Shape}, []*Lambda{f}, nil)
-		})
-	})
-	if axis == 0 || isBad(out) {
-		return out
-	}
-	// Now [idx..., rest...]; the axes before the gathered one go back to the front.
-	var back []int64
-	for k := range axis {
-		back = append(back, int64(it.Rank()+k))
-	}
-	for k := range it.Rank() {
-		back = append(back, int64(k))
-	}
-	for k := axis; k < t.Rank()-1; k++ {
-		back = append(back, int64(it.Rank()+k))
-	}
-	return c.apply(at, ir.OpPermute, ir.A{"perm": back}, out)
 }

@@ -56,7 +56,7 @@ func (c *checker) literalKindOf(e ast.Expr) literalKind {
 			return typed
 		}
 		return c.literalKindOf(e.Value)
-	case *ast.Binary, *ast.Array, *ast.If, *ast.Reduce, *ast.Call:
+	case *ast.Binary, *ast.Array, *ast.If, *ast.Match, *ast.Reduce, *ast.Call:
 	default:
 		return typed
 	}
@@ -76,6 +76,10 @@ func (c *checker) literalKindOf(e ast.Expr) literalKind {
 	case *ast.If:
 		if e.Else != nil && e.Then != nil {
 			k = c.allLiterals(e.Then, e.Else)
+		}
+	case *ast.Match:
+		if len(e.Arms) > 0 {
+			k = c.allLiterals(armBodies(e)...)
 		}
 	case *ast.Reduce:
 		switch e.Op {

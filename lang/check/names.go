@@ -56,12 +56,7 @@ func (c *checker) name(e *ast.Name) Expr {
 		return c.dimValue(types.Param(e.Name), e.Loc)
 	}
 	if k := c.consts[e.Name]; k != nil {
-		c.constant(k)
-		if k.value == nil {
-			c.cur.failed = true
-			return bad(e.Loc)
-		}
-		return &Const{Info{k.value.Type(), e.Loc}, k.value}
+		return c.constantUse(k, e.Loc)
 	}
 	if c.isFunction(e.Name) {
 		r := c.errorf(diag.CodeFunctionValue, e.Loc, "%s is a function, not a value", quote(e.Name))
@@ -98,10 +93,22 @@ func (c *checker) unknown(at diag.Span, name string) Expr {
 
 // typeByName is the scalar type of that name, or the error type.
 func (c *checker) typeByName(name string) types.Type {
+	if d, ok := c.typeParameter(name); ok {
+		return types.Scalar(d)
+	}
 	if d, ok := types.ParseDType(name); ok {
 		return types.Scalar(d)
 	}
 	return types.ErrorType
+}
+
+// typeParameter is the value of a type parameter of the function that is checked.
+func (c *checker) typeParameter(name string) (types.DType, bool) {
+	if c.cur.fn == nil {
+		return types.Invalid, false
+	}
+	d, ok := c.cur.fn.types[name]
+	return d, ok
 }
 
 // visible lists all names that can be used here, for suggestions.

@@ -50,11 +50,8 @@ func (c *checker) binary(e *ast.Binary, want types.Type) Expr {
 		return c.matmul(e, want)
 	}
 	o, ok := operators[e.Op]
-	if !ok {
+	if !ok && e.Op != "++" {
 		return c.unsupported(e.Loc, "operator `"+e.Op+"`")
-	}
-	if m, ok := e.X.(*ast.Member); ok && e.Op == "/" {
-		return c.unsupported(m.Loc, "module `"+m.Module.Name+"`")
 	}
 	hint := types.Invalid
 	switch o.class {
@@ -74,12 +71,15 @@ func (c *checker) elementwise(at diag.Span, name string, o operator, x, y Expr) 
 	}
 	a, ok1 := x.Type().(types.Tensor)
 	b, ok2 := y.Type().(types.Tensor)
-	if ok1 && ok2 && (a.Elem == types.String || b.Elem == types.String) {
-		return c.unsupported(at, "`"+name+"` on strings")
+	if ok1 && ok2 && (a.Elem == types.String || b.Elem == types.String || name == "++") {
+		return c.stringBinary(at, name, x, y)
 	}
 	operands := fmt.Sprintf("%s %s %s", x.Type(), name, y.Type())
 	if !ok1 || !ok2 {
-		c.errorf(diag.CodeOperands, at, "`%s` takes tensors or scalars, not %s and %s", name, x.Type(), y.Type()).label("%s", operands)
+		r := c.errorf(diag.CodeOperands, at, "`%s` takes tensors or scalars, not %s and %s", name, x.Type(), y.Type()).label("%s", operands)
+		if name == "-" && types.Equal(x.Type(), types.Unit) {
+			r.help("if the `-` starts a new expression, end the statement before it with `;`")
+		}
 		return bad(at)
 	}
 	if a.Elem != b.Elem {
@@ -204,7 +204,7 @@ func (c *checker) shortCircuit(e *ast.Binary) Expr {
 		v := c.expr(x, types.Scalar(types.Bool))
 		t, ok := v.Type().(types.Tensor)
 		switch {
-		case isBad(v) || types.Equal(t, types.Scalar(types.Bool)):
+		case isBad(v) || types.Equal(v.Type(), types.Scalar(types.Bool)):
 			return v
 		case ok && t.Elem == types.Bool:
 			c.errorf(diag.CodeOperands, v.Span(), "`%s` takes scalars, not %s", e.Op, t).label("%s", t).
@@ -214,15 +214,13 @@ func (c *checker) shortCircuit(e *ast.Binary) Expr {
 		}
 		return bad(v.Span())
 	}
-	x, y := side(e.X), side(e.Y)
-	if isBad(x) || isBad(y) {
-		return bad(e.Loc)
-	}
-	out := &If{Info{types.Scalar(types.Bool), e.Loc}, x, y, scalarConst(types.Bool, 0, e.OpLoc)}
+	x := side(e.X)
+	mark := c.mark()
+	y := side(e.Y)
 	if e.Op == "||" {
-		out.Then, out.Else = scalarConst(types.Bool, 1, e.OpLoc), y
+		return c.ifOf(e.Loc, x, scalarConst(types.Bool, 1, e.OpLoc), y, mark)
 	}
-	return out
+	return c.ifOf(e.Loc, x, y, scalarConst(types.Bool, 0, e.OpLoc), mark)
 }
 
 // cast is `x as T`. A literal becomes a T without a detour over the default type, where it is one.

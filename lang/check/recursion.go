@@ -76,7 +76,7 @@ func (c *checker) component(fs []*funcInfo) {
 		for _, s := range f.calls {
 			if member[s.callee] {
 				f.fn.Recursive = true
-				c.recursive(f, s.at)
+				c.guarded(f, func() { c.recursive(f, s.at) })
 				break
 			}
 		}
@@ -85,12 +85,14 @@ func (c *checker) component(fs []*funcInfo) {
 
 // recursive checks a function that calls itself at the given place.
 func (c *checker) recursive(f *funcInfo, at diag.Span) {
-	c.cur = &owner{name: f.fn.Name, fn: f}
+	c.cur = &owner{name: f.ownerName(), fn: f}
 	why := ""
 	var place diag.Span
 	switch results := types.Flatten(f.fn.Result); {
 	case f.fn.IO:
 		why, place = "it is marked `@io`", f.fn.Loc
+	case len(f.fn.Muts) > 0:
+		why, place = "it has a `&mut` parameter", f.fn.Loc
 	case len(f.fn.Dims) > 0:
 		why, place = "it has shape parameters", f.fn.Loc
 	case len(results) == 0:
@@ -114,7 +116,7 @@ func (c *checker) recursive(f *funcInfo, at diag.Span) {
 	if why == "" || types.IsError(f.fn.Result) {
 		return
 	}
-	c.errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only", quote(f.fn.Name), why).
+	c.errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only", quote(f.ownerName()), why).
 		related(place, "recursion is on pure functions of scalars")
 	f.failed = true
 }

@@ -242,22 +242,10 @@ func insertAxis(s types.Shape, axis int) types.Shape {
 
 // concatCall is `concat((a, b), axis)`; the tensors are a tuple or a list, the axis is 0 if left out.
 func (c *checker) concatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
-	join := func(xs []Expr) Expr {
-		for _, x := range xs {
-			if isBad(x) {
-				return bad(e.Loc)
-			}
-		}
-		first, ok := xs[0].Type().(types.Tensor)
+	return c.joined(e, args[0], want, "concat", func(xs []Expr, first types.Tensor) Expr {
+		axis, ok := c.axisOr(args[1], first.Rank(), 0)
 		if !ok {
-			c.errorf(diag.CodeOperands, xs[0].Span(), "`concat` joins tensors, not %s", xs[0].Type()).label("%s", xs[0].Type())
 			return bad(e.Loc)
-		}
-		axis := int64(0)
-		if args[1] != nil {
-			if axis, ok = c.axis(args[1], first.Rank()); !ok {
-				return bad(e.Loc)
-			}
 		}
 		if first.IsScalar() && convertible(first.Elem) {
 			c.errorf(diag.CodeRule, xs[0].Span(), "`concat` joins tensors along an axis, and %s has none", first).help("`[a, b]` makes a tensor of scalars")
@@ -267,9 +255,34 @@ func (c *checker) concatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 			return xs[0]
 		}
 		return c.apply(e.Loc, ir.OpConcat, ir.A{"axis": axis}, xs...)
+	})
+}
+
+// axisOr is an axis, and missing when e is left out.
+func (c *checker) axisOr(e ast.Expr, rank int, missing int64) (int64, bool) {
+	if e == nil {
+		return missing, true
+	}
+	return c.axis(e, rank)
+}
+
+// joined types the tuple or list of tensors that a function takes, at least one, and gives them to join.
+func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string, join func(xs []Expr, first types.Tensor) Expr) Expr {
+	check := func(xs []Expr) Expr {
+		for _, x := range xs {
+			if isBad(x) {
+				return bad(e.Loc)
+			}
+		}
+		first, ok := xs[0].Type().(types.Tensor)
+		if !ok {
+			c.errorf(diag.CodeOperands, xs[0].Span(), "%s joins tensors, not %s", quote(name), xs[0].Type()).label("%s", xs[0].Type())
+			return bad(e.Loc)
+		}
+		return join(xs, first)
 	}
 	var elems []ast.Expr
-	switch l := unparen(args[0]).(type) {
+	switch l := unparen(arg).(type) {
 	case *ast.Tuple:
 		elems = l.Elems
 	case *ast.Array:
@@ -281,7 +294,7 @@ func (c *checker) concatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 			return bad(e.Loc)
 		}
 		if !ok || len(t.Elems) == 0 {
-			c.errorf(diag.CodeOperands, x.Span(), "`concat` takes a tuple of tensors, not %s", x.Type()).help("write `concat((a, b), axis)`")
+			c.errorf(diag.CodeOperands, x.Span(), "%s takes a tuple of tensors, not %s", quote(name), x.Type()).help("write `%s((a, b), axis)`", name)
 			return bad(e.Loc)
 		}
 		return c.let(x, func(x Expr) Expr {
@@ -289,14 +302,14 @@ func (c *checker) concatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 			for i, u := range t.Elems {
 				xs[i] = &Get{Info{u, x.Span()}, x, i}
 			}
-			return join(xs)
+			return check(xs)
 		})
 	}
 	if len(elems) == 0 {
-		c.errorf(diag.CodeRule, e.Loc, "`concat` needs at least one tensor")
+		c.errorf(diag.CodeRule, e.Loc, "%s needs at least one tensor", quote(name))
 		return bad(e.Loc)
 	}
-	return join(c.together(elems, elemOf(want)))
+	return check(c.together(elems, elemOf(want)))
 }
 
 // typeAndShape reads the brackets of `zeros[f32, M, N]()` and its like.

@@ -9,14 +9,50 @@ import (
 
 // Program is a checked file.
 type Program struct {
-	Source *diag.File
-	Funcs  []*Func // in source order, without those that failed
+	Source    *diag.File
+	Funcs     []*Func     // those of the file in source order, without those that failed; then those of other files, and instances, that they use
+	Tests     []*Test     // the `test` blocks of the file, in source order
+	Instances []*Instance // of the file's functions with type parameters: one for each type that they can be used with
 }
 
-// Func returns the function called name, or nil.
+// Test is a `test` block: a function with effects that takes and returns nothing.
+type Test struct {
+	Name string
+	Fn   *Func
+}
+
+// Instance is a function with a type for each of its type parameters, and with the functions that it
+// needs, itself first.
+type Instance struct {
+	Fn    *Func
+	Needs []*Func
+}
+
+// Use adds the instance that is written name, as `norm[f32]`, to the functions of the program.
+func (p *Program) Use(name string) *Func {
+	for _, i := range p.Instances {
+		if i.Fn.Shown != name {
+			continue
+		}
+		have := map[*Func]bool{}
+		for _, f := range p.Funcs {
+			have[f] = true
+		}
+		for _, f := range i.Needs {
+			if !have[f] {
+				p.Funcs = append(p.Funcs, f)
+			}
+		}
+		return i.Fn
+	}
+	return nil
+}
+
+// Func returns the function called name, or nil. An instance that the program uses is also called as
+// messages show it, `norm[f32]`.
 func (p *Program) Func(name string) *Func {
 	for _, f := range p.Funcs {
-		if f.Name == name {
+		if f.Name == name || f.Shown == name {
 			return f
 		}
 	}
@@ -25,9 +61,11 @@ func (p *Program) Func(name string) *Func {
 
 // Func is a function, typed once with its shape parameters symbolic.
 type Func struct {
-	Name      string
+	Name      string   // in the IR: `f`, `f.f32` for an instance, `nn.f` for one of a module
+	Shown     string   // in messages: `f[f32]` for an instance; "" when it is Name
 	Dims      []string // shape parameters, in order
 	Params    []*Local
+	Muts      []int // the `&mut` parameters, by position: the caller sees the value that each has in the end
 	Result    types.Type
 	Body      Expr
 	Public    bool
@@ -38,7 +76,16 @@ type Func struct {
 	Decl      *ast.FuncDecl
 }
 
-// Local is a parameter or a let-bound name. It never changes its value.
+// shown is the function's name in messages.
+func (f *Func) shown() string {
+	if f.Shown != "" {
+		return f.Shown
+	}
+	return f.Name
+}
+
+// Local is a parameter or a let-bound name. Its value changes only by Assign, and by a call that gets it
+// for a `&mut` parameter.
 type Local struct {
 	Name string
 	T    types.Type
@@ -97,12 +144,29 @@ type Call struct {
 	Fn   *Func
 	Dims types.Shape // one extent for each of Fn.Dims
 	Args []Expr
+	Muts []*Local // what the call changes, one for each `&mut` parameter
 }
 
-// If evaluates one arm; both have the type of the whole.
+// If evaluates one arm. Both have the type of the whole, or types.Never when they leave the function.
 type If struct {
 	Info
 	Cond, Then, Else Expr
+	Assigns          []*Local // declared outside of the arms and changed in one
+	Returns          bool     // an arm may leave the function
+}
+
+// Assign evaluates Value, which then is the value of Local. Its own type is unit.
+type Assign struct {
+	Info
+	Local *Local
+	Value Expr
+}
+
+// Return leaves the function with a value. Its type is types.Never. It stands where the value of the
+// function or of an arm of an If stands, and never inside of a lambda.
+type Return struct {
+	Info
+	Value Expr
 }
 
 // Let evaluates Value, binds it, and then evaluates Body. Local is nil when the value is dropped

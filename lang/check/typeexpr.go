@@ -81,6 +81,9 @@ func (c *checker) tensorType(t *ast.TensorType) types.Type {
 
 // elemType is the element type of that name. It reports an unknown one; `unit` gives false without.
 func (c *checker) elemType(name ast.Ident) (types.DType, bool) {
+	if d, ok := c.typeParameter(name.Name); ok {
+		return d, true
+	}
 	if d, ok := types.ParseDType(name.Name); ok && d != types.Invalid {
 		return d, true
 	}

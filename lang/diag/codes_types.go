@@ -56,7 +56,7 @@ var CodeResult = define(Entry{
 // CodeArms: the arms of an if have different types.
 var CodeArms = define(Entry{
 	Code:  "E0206",
-	Title: "the arms of an `if` have different types",
+	Title: "the arms of an `if` or a `match` have different types",
 	Text: "An `if` is a value, so both arms have one type. Without `else` the value is `unit`, and so must the arm's be: " +
 		"end it with `;` or add an `else`.",
 	Example: "fn f(c: bool) -> i32 = if c { 1 } else { true }\n",

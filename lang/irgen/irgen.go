@@ -9,7 +9,7 @@ import (
 	"healc/lang/types"
 )
 
-// Generate returns the module of p. Tuples become several values, unit none; every operation has the
+// Generate returns the module of p; its tests are functions like the others. Tuples become several values, unit none; every operation has the
 // span of the expression it comes from. The work is linear in the size of p, and a chain of lets (a
 // block) of any length needs no stack.
 func Generate(p *check.Program) *ir.Module {
@@ -20,16 +20,23 @@ func Generate(p *check.Program) *ir.Module {
 	for _, f := range p.Funcs {
 		m.Funcs = append(m.Funcs, function(f))
 	}
+	for _, t := range p.Tests {
+		m.Funcs = append(m.Funcs, function(t.Fn))
+	}
 	return m
 }
 
-// generator writes one function. Every check.Local is bound once in it, so one table serves all scopes.
+// generator writes one function. Every check.Local is bound in one scope of it, so one table serves all; what
+// a `let mut` name stands for changes as code is written, in the order of evaluation.
 type generator struct {
-	env map[*check.Local][]*ir.Value
+	fn     *check.Func
+	env    map[*check.Local][]*ir.Value
+	b      *ir.Block // where code is written
+	region *region   // the innermost region that is being written
 }
 
 func function(f *check.Func) *ir.Func {
-	g := &generator{env: map[*check.Local][]*ir.Value{}}
+	g := &generator{fn: f, env: map[*check.Local][]*ir.Value{}}
 	out := &ir.Func{
 		Name: f.Name, Dims: f.Dims, Body: &ir.Block{},
 		Results: types.Flatten(f.Result), Public: f.Public, IO: f.IO, Span: f.Loc,
@@ -37,7 +44,11 @@ func function(f *check.Func) *ir.Func {
 	for _, p := range f.Params {
 		g.params(out.Body, p)
 	}
-	g.yields(out.Body, f.Body)
+	for _, i := range f.Muts {
+		out.Results = append(out.Results, types.Flatten(f.Params[i].T)...)
+		out.Updates = append(out.Updates, int64(i))
+	}
+	g.write(out.Body, &region{}, func() []*ir.Value { return g.leaving(f.Body) })
 	return out
 }
 
@@ -55,21 +66,15 @@ func (g *generator) params(b *ir.Block, local *check.Local) {
 	g.env[local] = vals
 }
 
-// yields writes the body of a block. The list is copied: passes change it in place, and the values of a
-// local are a list that others use too.
-func (g *generator) yields(b *ir.Block, body check.Expr) {
-	b.Yields = append([]*ir.Value(nil), g.expr(b, body)...)
-}
-
-// expr writes e at the end of b and returns its values. Lets are a loop and not a recursion: a block of
-// 10,000 statements is a chain of 10,000 of them.
-func (g *generator) expr(b *ir.Block, e check.Expr) []*ir.Value {
+// expr writes e and returns its values. Lets are a loop and not a recursion: a block of 10,000 statements is
+// a chain of 10,000 of them. An expression of type never gives what the function returns.
+func (g *generator) expr(e check.Expr) []*ir.Value {
 	for {
 		let, ok := e.(*check.Let)
 		if !ok {
 			break
 		}
-		vals := g.expr(b, let.Value)
+		vals := g.expr(let.Value)
 		if let.Local != nil {
 			g.env[let.Local] = vals
 		}
@@ -77,53 +82,53 @@ func (g *generator) expr(b *ir.Block, e check.Expr) []*ir.Value {
 	}
 	switch e := e.(type) {
 	case *check.Const:
-		return emit(b, e.Span(), ir.OpConst, ir.A{"value": e.Value}, nil, nil)
+		return g.emit(e.Span(), ir.OpConst, ir.A{"value": e.Value}, nil, nil)
 	case *check.Use:
 		vals, ok := g.env[e.Local]
 		if !ok {
 			panic(fmt.Sprintf("BUG: %s is used at %s and not bound", e.Local.Name, e.Span().Pos()))
 		}
 		return vals
+	case *check.Assign:
+		g.env[e.Local] = g.expr(e.Value)
+		return nil
+	case *check.Return:
+		return g.leaving(e.Value)
 	case *check.Apply:
-		return g.apply(b, e)
+		return g.apply(e)
 	case *check.Call:
-		attrs := ir.A{"callee": e.Fn.Name, "dims": e.Dims, "results": types.Flatten(e.Type())}
-		return emit(b, e.Span(), ir.OpCall, attrs, g.exprs(b, e.Args), nil)
+		return g.call(e)
 	case *check.If:
-		cond := g.exprs(b, []check.Expr{e.Cond})
-		arms := []*ir.Block{{}, {}}
-		g.yields(arms[0], e.Then)
-		g.yields(arms[1], e.Else)
-		return emit(b, e.Span(), ir.OpIf, nil, cond, arms)
+		return g.choose(e)
 	case *check.Tuple:
-		return g.exprs(b, e.Elems)
+		return g.exprs(e.Elems)
 	case *check.Get:
-		return g.get(b, e)
+		return g.get(e)
 	}
 	panic(fmt.Sprintf("BUG: typed tree holds a %T", e))
 }
 
 // exprs writes a list of expressions from left to right and returns all their values in a row.
-func (g *generator) exprs(b *ir.Block, es []check.Expr) []*ir.Value {
+func (g *generator) exprs(es []check.Expr) []*ir.Value {
 	out := make([]*ir.Value, 0, len(es))
 	for _, e := range es {
-		out = append(out, g.expr(b, e)...)
+		out = append(out, g.expr(e)...)
 	}
 	return out
 }
 
 // apply writes an operation of the table; each lambda becomes a region.
-func (g *generator) apply(b *ir.Block, e *check.Apply) []*ir.Value {
-	args := g.exprs(b, e.Args)
+func (g *generator) apply(e *check.Apply) []*ir.Value {
+	args := g.exprs(e.Args)
 	regions := make([]*ir.Block, len(e.Lambdas))
 	for i, l := range e.Lambdas {
 		regions[i] = &ir.Block{}
 		for _, p := range l.Params {
 			g.params(regions[i], p)
 		}
-		g.yields(regions[i], l.Body)
+		g.write(regions[i], &region{}, func() []*ir.Value { return g.expr(l.Body) })
 	}
-	vals := emit(b, e.Span(), e.Op, e.Attrs, args, regions)
+	vals := g.emit(e.Span(), e.Op, e.Attrs, args, regions)
 	want := types.Flatten(e.Type())
 	for i := range want {
 		if len(vals) != len(want) || !types.Equal(vals[i].Type, want[i]) {
@@ -133,9 +138,26 @@ func (g *generator) apply(b *ir.Block, e *check.Apply) []*ir.Value {
 	return vals
 }
 
+// call writes a call. The callee gives the values of its `&mut` parameters after its own results.
+func (g *generator) call(e *check.Call) []*ir.Value {
+	results := types.Flatten(e.Type())
+	n := len(results)
+	for _, l := range e.Muts {
+		results = append(results, types.Flatten(l.T)...)
+	}
+	attrs := ir.A{"callee": e.Fn.Name, "dims": e.Dims, "results": results}
+	vals := g.emit(e.Span(), ir.OpCall, attrs, g.exprs(e.Args), nil)
+	rest := vals[n:]
+	for _, l := range e.Muts {
+		k := len(types.Flatten(l.T))
+		g.env[l], rest = rest[:k:k], rest[k:]
+	}
+	return vals[:n:n]
+}
+
 // get selects the values of one element of a tuple.
-func (g *generator) get(b *ir.Block, e *check.Get) []*ir.Value {
-	vals := g.expr(b, e.X)
+func (g *generator) get(e *check.Get) []*ir.Value {
+	vals := g.expr(e.X)
 	elems := e.X.Type().(types.Tuple).Elems
 	begin := 0
 	for _, t := range elems[:e.Index] {
@@ -144,7 +166,7 @@ func (g *generator) get(b *ir.Block, e *check.Get) []*ir.Value {
 	return vals[begin : begin+len(types.Flatten(elems[e.Index]))]
 }
 
-func emit(b *ir.Block, at diag.Span, d *ir.OpDef, attrs ir.A, args []*ir.Value, regions []*ir.Block) []*ir.Value {
-	eb := ir.Builder{Block: b, Span: at}
+func (g *generator) emit(at diag.Span, d *ir.OpDef, attrs ir.A, args []*ir.Value, regions []*ir.Block) []*ir.Value {
+	eb := ir.Builder{Block: g.b, Span: at}
 	return eb.EmitOp(d, attrs, args, regions).Results
 }

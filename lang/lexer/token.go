@@ -56,7 +56,7 @@ var isKeyword = func() map[string]bool {
 // reduction such as `+/` is one token.
 var Operators = strings.Fields(`
 	( ) [ ] { } , ; : . .. ..= -> => | |> & @ ! =
-	+ - * / % .+ .- .* ./ .% .^
+	+ - * / % .+ .- .* ./ .% .^ ++
 	== != < <= > >= .== .!= .< .<= .> .>= && || .&& .||
 	+= -= *= /= .+= .-= .*= ./=
 	+/ -/ */ // &&/ ||/

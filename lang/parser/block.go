@@ -117,7 +117,11 @@ func isAssign(op string) bool {
 // assignment parses the rest of `target op value;`.
 func (p *parser) assignment(b *ast.Block, target ast.Expr, start int) {
 	base := target
-	if i, ok := base.(*ast.Index); ok {
+	for {
+		i, ok := base.(*ast.Index)
+		if !ok {
+			break
+		}
 		base = i.X
 	}
 	if _, ok := base.(*ast.Name); !ok {

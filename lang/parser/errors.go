@@ -153,6 +153,9 @@ func (p *parser) hint(t token) string {
 	if h := foreignWords[last]; h != "" {
 		return h
 	}
+	if last == "++" {
+		return "`++` joins strings; to count, write `x += 1;` on a `let mut` variable"
+	}
 	next := p.peek(1).text
 	switch t.text {
 	case "=":
@@ -172,9 +175,6 @@ func (p *parser) hint(t token) string {
 			return "the power operator is `.^`"
 		}
 	case "+":
-		if last == "+" {
-			return "there is no `++`: write `x += 1;` on a `let mut` variable"
-		}
 		return "there is no prefix `+`"
 	case "//":
 		return "comments start with `#`; `//` is the divide reduction, a prefix operator"

@@ -21,7 +21,7 @@ const (
 
 var binaryPrec = func() map[string]int {
 	m := map[string]int{"|>": precPipe, "||": precOr, ".||": precOr, "&&": precAnd, ".&&": precAnd,
-		"..": precRange, "..=": precRange, "@": precMatmul}
+		"..": precRange, "..=": precRange, "@": precMatmul, "++": precSum}
 	for prec, ops := range map[int][]string{
 		precCompare: {"==", "!=", "<", "<=", ">", ">="},
 		precSum:     {"+", "-"},

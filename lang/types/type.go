@@ -20,6 +20,14 @@ type Tensor struct {
 // Tuple is several values in order; the empty tuple is unit.
 type Tuple struct{ Elems []Type }
 
+// Never is the type of an expression that gives no value, because it always leaves the function.
+var Never Type = never{}
+
+type never struct{}
+
+func (never) String() string { return "never" }
+func (never) isType()        {}
+
 func (Tensor) isType() {}
 func (Tuple) isType()  {}
 
@@ -135,6 +143,8 @@ func Equal(a, b Type) bool {
 		return true
 	}
 	switch a := a.(type) {
+	case never:
+		return b == Never
 	case Tensor:
 		b, ok := b.(Tensor)
 		return ok && a.Elem == b.Elem && a.Shape.Equal(b.Shape)

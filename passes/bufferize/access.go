@@ -54,7 +54,11 @@ func accessKey(a kernel.Access) string {
 func (b *body) store(buffer int, strides []types.Dim, at []kernel.Ref, val kernel.Ref) {
 	s := b.top()
 	acc := b.access(types.Dim{}, strides, at)
-	b.add(s, &kernel.Store{Param: b.param(buffer, true), At: acc, Val: val}, val)
+	reads := []kernel.Ref{val}
+	for _, t := range acc.Terms {
+		reads = append(reads, t.Var)
+	}
+	b.add(s, &kernel.Store{Param: b.param(buffer, true), At: acc, Val: val}, reads...)
 }
 
 // access is off + sum(strides[k] * at[k]) over loop variables where that is possible.
@@ -87,9 +91,12 @@ func (b *body) param(buffer int, out bool) int {
 	}
 	buf := b.fn.plan.Buffers[buffer]
 	b.params = append(b.params, kernel.Param{
-		Name: fmt.Sprintf("b%d", buffer), DType: buf.DType, Out: out, Shape: buf.Shape, Elems: buf.Strides,
+		Name: bufferName(buffer), DType: buf.DType, Out: out, Shape: buf.Shape, Elems: buf.Strides,
 	})
 	b.buffers = append(b.buffers, buffer)
 	b.paramOf[buffer] = len(b.params) - 1
 	return len(b.params) - 1
 }
+
+// bufferName is how kernels call a buffer of the plan.
+func bufferName(buffer int) string { return fmt.Sprintf("b%d", buffer) }

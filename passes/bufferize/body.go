@@ -222,8 +222,19 @@ func (b *body) Emit(in scalar.Instr) kernel.Ref {
 	return b.let(in)
 }
 
+// maxScalars bounds the scalars of one kernel. Updates inside of a region, where nothing is put into memory,
+// can ask for the elements before them exponentially often.
+const maxScalars = 1 << 18
+
 // let adds an instruction, or finds the one that is there.
 func (b *body) let(in scalar.Instr) kernel.Ref {
+	if len(b.types) > maxScalars {
+		e := &Error{Msg: "this computation is too large for one kernel: it may assign too many elements of one tensor"}
+		if b.op != nil {
+			e.Span = b.op.Span
+		}
+		panic(failure{e})
+	}
 	d := b.depthOf(in.Args[:]...)
 	if in.Op != scalar.Const {
 		d = max(d, b.armDepth())

@@ -22,6 +22,7 @@ type nest struct {
 	shape  types.Shape                                            // the parallel axes
 	chunks *abi.Extent                                            // an axis of chunks around them, or nil
 	outs   []output
+	write  func(b *body, at []kernel.Ref) // stores what is no output: more than one element an iteration
 	split  map[*ir.Op]*splitReduce
 	name   string
 }
@@ -63,15 +64,12 @@ func (fn *function) emit(n nest) {
 	for i, o := range n.outs { // all stores last, so that reductions stand next to each other
 		b.store(o.buffer, strides, at, vals[i])
 	}
+	if n.write != nil {
+		n.write(b, at)
+	}
 	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Params: b.params, Notes: notes(n.block)}
 	assemble(k, b.stack)
-	buffers := tidy(k, b.buffers)
-	fn.u.out.Kernels = append(fn.u.out.Kernels, k)
-	l := &abi.Launch{Kernel: k.Name, Args: buffers, Outer: abi.Extent{Dim: types.Lit(1)}, Work: work(k)}
-	if len(k.Axes) > 0 {
-		l.Outer = k.Axes[0].Extent
-	}
-	fn.step(abi.Step{Launch: l})
+	fn.launch(k, b)
 }
 
 // notes lists what went into a kernel, for `healc explain`.
@@ -152,8 +150,8 @@ func rowMajor(s types.Shape) []types.Dim {
 	return out
 }
 
-// fuse lowers one fusion operation, or a single operation that stands alone.
-func (fn *function) fuse(op *ir.Op) {
+// nestOf starts the kernels of one fusion operation, or of a single operation that stands alone.
+func (fn *function) nestOf(op *ir.Op) nest {
 	block := &ir.Block{Ops: []*ir.Op{op}, Yields: op.Results}
 	leaf := func(b *body, v *ir.Value, at []kernel.Ref) kernel.Ref { return fn.read(b, v, at) }
 	if op.Def == ir.OpFusion {
@@ -169,10 +167,21 @@ func (fn *function) fuse(op *ir.Op) {
 			return fn.read(b, v, at)
 		}
 	}
-	n := nest{block: block, leaf: leaf, name: fn.src.Name}
+	return nest{block: block, leaf: leaf, name: fn.src.Name}
+}
+
+// fuse lowers one fusion operation, or a single operation that stands alone.
+func (fn *function) fuse(op *ir.Op) {
+	n := fn.nestOf(op)
+	block := n.block
+	if row := rowOf(block); row != nil {
+		fn.emitRows(n, row, fn.allocate(op.Results[0]))
+		return
+	}
 	n.split = fn.splitReductions(n)
 	// One kernel for each shape among the results.
 	done := make([]bool, len(op.Results))
+	fn.scans(n, op, done)
 	for i, r := range op.Results {
 		if done[i] {
 			continue

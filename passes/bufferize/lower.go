@@ -51,6 +51,7 @@ func (u *unit) function(f *ir.Func, name string, strides [][]int64) int {
 	fn := &function{
 		u: u, src: f, plan: &abi.Function{Name: name},
 		views: map[*ir.Value]abi.View{}, target: map[*ir.Value]int{}, datas: map[*ir.Array]int{},
+		uses: usesOfValues(f), held: map[int]holder{}, updates: map[*ir.Value]int{},
 	}
 	u.out.Plan.Funcs = append(u.out.Plan.Funcs, fn.plan)
 	fn.steps = &fn.plan.Steps
@@ -71,10 +72,23 @@ func (u *unit) function(f *ir.Func, name string, strides [][]int64) int {
 		fn.views[p] = w
 		fn.plan.Params = append(fn.plan.Params, w.Buffer)
 	}
-	fn.reserve(f.Body.Yields, abi.Output, f.Body)
+	results := f.Body.Yields[:len(f.Body.Yields)-len(f.Updates)]
+	updates := f.Body.Yields[len(results):]
+	fn.reserve(results, abi.Output, f.Body)
+	for i, y := range updates {
+		p := f.Params()[f.Updates[i]]
+		if _, more := fn.updates[y]; !more && viewed(y) == y {
+			fn.updates[y] = fn.plan.Params[p.Index]
+		}
+		fn.holds(p, fn.plan.Params[p.Index])
+	}
 	fn.block(f.Body)
-	for _, y := range f.Body.Yields {
+	for _, y := range results {
 		fn.plan.Results = append(fn.plan.Results, fn.result(y))
+	}
+	fn.finish(updates)
+	for _, k := range f.Updates {
+		fn.plan.Updates = append(fn.plan.Updates, fn.plan.Params[k])
 	}
 	lifetimes(fn.plan)
 	return index
@@ -96,7 +110,7 @@ func (fn *function) reserve(vs []*ir.Value, kind abi.BufferKind, block *ir.Block
 // fillsBuffer reports that the results of op are written into buffers that the planner chooses.
 func fillsBuffer(op *ir.Op) bool {
 	switch {
-	case op.Def.Traits.Has(ir.View), op.Def.Class == ir.Source:
+	case op.Def.Traits.Has(ir.View), op.Def.Class == ir.Source, op.IsLoop():
 		return false
 	case op.Def.Class == ir.Host:
 		return op.Def == ir.OpCall || !returnsOperand(op)
@@ -106,7 +120,7 @@ func fillsBuffer(op *ir.Op) bool {
 
 // returnsOperand reports that a Host operation gives its last operand back: what prints a value does.
 func returnsOperand(op *ir.Op) bool {
-	if len(op.Results) != 1 || len(op.Args) == 0 || op.Def == ir.OpCall {
+	if len(op.Results) != 1 || len(op.Args) == 0 || !op.Def.Traits.Has(ir.Effect) {
 		return false
 	}
 	return types.Equal(op.Args[len(op.Args)-1].Type, op.Type())
@@ -116,7 +130,9 @@ func returnsOperand(op *ir.Op) bool {
 // what lies in the arena or in the program's data is copied into an output.
 func (fn *function) result(v *ir.Value) abi.View {
 	if w, ok := fn.view(v); ok {
-		if k := fn.plan.Buffers[w.Buffer].Kind; k == abi.Input || k == abi.Output || v.Type.Elem == types.String {
+		k := fn.plan.Buffers[w.Buffer].Kind
+		_, changes := fn.held[w.Buffer]
+		if k == abi.Input && !changes || k == abi.Output || v.Type.Elem == types.String {
 			return w
 		}
 	}
@@ -141,18 +157,24 @@ func (fn *function) copyInto(v *ir.Value, buffer int) {
 
 // block lowers the operations of a block that stands outside of kernels.
 func (fn *function) block(block *ir.Block) {
-	for _, op := range block.Ops {
+	outer, at := fn.current, fn.at
+	defer func() { fn.current, fn.at = outer, at }()
+	fn.current = block
+	for i, op := range block.Ops {
+		fn.at = i
 		switch {
 		case op.Def.Class == ir.Source, op.Def.Traits.Has(ir.View):
 			// Read where it is wanted.
 		case op.Def == ir.OpIf && fn.onHost(op):
 			fn.hostIf(op)
+		case op.IsLoop():
+			fn.hostLoop(op)
 		case op.Def == ir.OpCall && fn.callsHost(op):
 			fn.call(op)
 		case op.Def.Class == ir.Host && op.Def != ir.OpCall:
 			fn.host(op)
 		default:
-			fn.fuse(op)
+			fn.fuseInPlace(op)
 		}
 	}
 }
@@ -164,9 +186,12 @@ func (fn *function) onHost(op *ir.Op) bool {
 		return true
 	}
 	host := false
+	for _, r := range op.Results {
+		host = host || r.Type.Elem == types.String
+	}
 	for _, r := range op.Regions {
 		ir.Walk(r, func(in *ir.Op) {
-			host = host || in.Def == ir.OpFusion || in.Def.Class == ir.Host && (in.Def != ir.OpCall || fn.callsHost(in))
+			host = host || in.Def == ir.OpFusion || in.IsLoop() && !in.SmallState() || in.Def.Class == ir.Host && (in.Def != ir.OpCall || fn.callsHost(in))
 		})
 	}
 	return host
@@ -194,9 +219,6 @@ func (fn *function) hostIf(op *ir.Op) {
 	}
 	st := &abi.If{Cond: cond.Buffer}
 	for _, r := range op.Results {
-		if r.Type.Elem == types.String {
-			panic(failure{&Error{op.Span, "a string that depends on an `if`"}})
-		}
 		fn.allocate(r)
 	}
 	fn.step(abi.Step{If: st})
@@ -294,57 +316,4 @@ func (fn *function) call(op *ir.Op) {
 		c.Out = append(c.Out, fn.allocate(r))
 	}
 	fn.step(abi.Step{Call: c})
-}
-
-// lifetimes fills in First and Last of the arena's buffers; steps are numbered in pre-order.
-func lifetimes(f *abi.Function) {
-	seen := make([]bool, len(f.Buffers))
-	number := 0
-	touch := func(buffer int) {
-		b := &f.Buffers[buffer]
-		if b.Kind != abi.Temp {
-			return
-		}
-		if !seen[buffer] {
-			b.First, seen[buffer] = number, true
-		}
-		b.Last = number
-	}
-	views := func(vs []abi.View) {
-		for _, v := range vs {
-			touch(v.Buffer)
-		}
-	}
-	var walk func(steps []abi.Step)
-	walk = func(steps []abi.Step) {
-		for _, s := range steps {
-			switch {
-			case s.Launch != nil:
-				for _, b := range s.Launch.Args {
-					touch(b)
-				}
-			case s.Host != nil:
-				views(s.Host.Args)
-				for _, b := range s.Host.Out {
-					touch(b)
-				}
-			case s.Call != nil:
-				views(s.Call.Args)
-				for _, b := range s.Call.Out {
-					touch(b)
-				}
-			case s.Copy != nil:
-				touch(s.Copy.From.Buffer)
-				touch(s.Copy.To)
-			case s.If != nil:
-				touch(s.If.Cond)
-			}
-			number++
-			if s.If != nil {
-				walk(s.If.Then)
-				walk(s.If.Else)
-			}
-		}
-	}
-	walk(f.Steps)
 }

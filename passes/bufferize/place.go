@@ -16,6 +16,12 @@ type function struct {
 	views  map[*ir.Value]abi.View
 	target map[*ir.Value]int // buffers chosen for values before they are computed
 	datas  map[*ir.Array]int
+
+	uses    *valueUses
+	held    map[int]holder // of buffers that a result may take; see Note [In place]
+	current *ir.Block      // the block that is lowered, and the position in it
+	at      int
+	updates map[*ir.Value]int // the parameters' buffers that values are the new contents of
 }
 
 func (fn *function) step(s abi.Step) { *fn.steps = append(*fn.steps, s) }

@@ -48,6 +48,7 @@ func program(rng *rand.Rand, symbolic bool, size int) (*ir.Module, []*ir.Array, 
 		v := s.vals[len(s.vals)-1-g.Intn(min(len(s.vals), 5))]
 		g.f.Body.Yields = append(g.f.Body.Yields, v)
 	}
+	g.updates(s)
 	g.f.Results = ir.ArgTypes(g.f.Body.Yields)
 	return &ir.Module{Name: "random", Funcs: []*ir.Func{g.f, triangle()}}, g.args, g.dims
 }
@@ -298,7 +299,11 @@ func (g *generator) pointwise(s *scopeOf, x *ir.Value) {
 // move adds an operation that moves elements.
 func (g *generator) move(s *scopeOf, x *ir.Value) {
 	rank := x.Type.Rank()
-	switch g.Intn(8) {
+	if g.Intn(4) == 0 {
+		g.byPosition(s, x)
+		return
+	}
+	switch g.Intn(9) {
 	case 0:
 		to := append(g.shape(g.Intn(2)), x.Type.Shape...)
 		for i, d := range to {
@@ -384,6 +389,44 @@ func (g *generator) move(s *scopeOf, x *ir.Value) {
 		g.try(s, ir.OpConcat, ir.A{"axis": int64(axis)}, args)
 	case 7:
 		g.try(s, ir.OpIota, ir.A{"start": types.Lit(int64(g.Intn(5) - 2)), "extent": g.extent()}, nil)
+	case 8:
+		g.update(s, x)
+	}
+}
+
+// update replaces a part of x, most often of a late value: those are the ones that are changed in place.
+func (g *generator) update(s *scopeOf, x *ir.Value) {
+	rank := x.Type.Rank()
+	axes, sizes := []int64{}, types.Shape{}
+	starts, shape, steps := make(types.Shape, rank), make(types.Shape, rank), make([]int64, rank)
+	var firsts []*ir.Value
+	for k, d := range x.Type.Shape {
+		steps[k], shape[k] = 1, d
+		n, literal := d.Const()
+		switch {
+		case g.Intn(2) == 0:
+			axes, sizes = append(axes, int64(k)), append(sizes, types.Lit(1))
+			firsts = append(firsts, g.position(s, d))
+			shape[k] = types.Lit(1)
+		case g.Intn(3) == 0 && (!literal || n > 0):
+			starts[k], steps[k] = minus1(d), -1
+		case literal && n > 1:
+			starts[k], shape[k] = types.Lit(1), types.Lit(n-1)
+		}
+	}
+	v := g.as(s, g.shaped(s, shape), x.Type.Elem)
+	attrs := ir.A{"axes": axes, "sizes": sizes, "starts": starts, "steps": steps, "shape": shape}
+	g.try(s, ir.OpUpdate, attrs, append([]*ir.Value{x, v}, firsts...))
+}
+
+// updates lets the program change some of its parameters to values of their types.
+func (g *generator) updates(s *scopeOf) {
+	for i, p := range g.f.Body.Params {
+		v := g.any(s, func(v *ir.Value) bool { return types.Equal(v.Type, p.Type) })
+		if v != nil && g.Intn(4) == 0 {
+			g.f.Updates = append(g.f.Updates, int64(i))
+			g.f.Body.Yields = append(g.f.Body.Yields, v)
+		}
 	}
 }
 

@@ -17,7 +17,8 @@ type frame struct {
 	parent *frame
 	block  *ir.Block
 	args   []kernel.Ref
-	fusion *ir.Op // the fusion operation whose region it is, in a scalar function; its parameters are its operands
+	state  func(v *ir.Value, at []kernel.Ref) kernel.Ref // gives the parameters, of a step of a loop; else args does
+	fusion *ir.Op                                        // the fusion operation whose region it is, in a scalar function; its parameters are its operands
 	inner  map[string]*frame
 }
 
@@ -102,6 +103,9 @@ func (b *body) pull(v *ir.Value, at []kernel.Ref) kernel.Ref {
 			b.frame = saved
 			return r
 		}
+		if f.state != nil {
+			return f.state(v, at)
+		}
 		return f.args[v.Index]
 	}
 	key := fmt.Sprintf("%p %d%s", v, f.id, refsKey(at))
@@ -133,6 +137,8 @@ func (b *body) element(v *ir.Value, at []kernel.Ref) kernel.Ref {
 		return b.constant(op, at)
 	case op.Def == ir.OpIf && allScalar(op.Results):
 		return b.ifScalars(op, v.Index)
+	case op.IsLoop():
+		return b.loopElement(op, v.Index, at)
 	case op.Def == ir.OpFusion:
 		b.frame = b.enter(b.frame, op.Regions[0], []kernel.Ref{})
 		b.frame.fusion = op
@@ -144,6 +150,8 @@ func (b *body) element(v *ir.Value, at []kernel.Ref) kernel.Ref {
 		}
 		b.op = op
 		return op.Def.Scalar(b.E(), op, args)
+	case op.Def.Element == nil && op.Def.Class == ir.Host:
+		panic(failure{&Error{op.Span, "an operation on strings that depends on the parameters of a lambda"}})
 	case op.Def.Element == nil:
 		panic("BUG: " + op.Def.Name + " cannot stand in a kernel")
 	}

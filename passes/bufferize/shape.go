@@ -94,6 +94,15 @@ func (p parts) of(st kernel.Stmt) {
 		p.inner(st.Body)
 		p.readList(st.Next)
 		p.defineList(st.IDs)
+	case *kernel.Iterate:
+		p.reads(&st.Count)
+		p.readList(st.Init)
+		p.defines(&st.Var)
+		p.defineList(st.Vars)
+		p.inner(st.Body)
+		p.readList(st.Next)
+		p.reads(&st.Until)
+		p.defineList(st.IDs)
 	case *kernel.Reduce:
 		p.reads(&st.Chunk)
 		for i := range st.Axes {

@@ -42,6 +42,8 @@ func workIn(b *kernel.Block) float64 {
 		switch st := st.(type) {
 		case *kernel.Loop:
 			sum += estimate(st.Axis.Extent) * workIn(st.Body)
+		case *kernel.Iterate:
+			sum += nominal * workIn(st.Body)
 		case *kernel.Reduce:
 			n := 1.0
 			for _, a := range st.Axes {

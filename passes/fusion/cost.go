@@ -97,6 +97,8 @@ func ownWork(op *ir.Op) float64 {
 	case ir.Contract:
 		s := op.Args[0].Type.Shape
 		return out * 2 * sizeOf(s[len(s)-1])
+	case ir.Rows:
+		return rowsWork(op)
 	case ir.Source:
 		return 0
 	case ir.Host:
@@ -109,6 +111,10 @@ func ownWork(op *ir.Op) float64 {
 		switch op.Def {
 		case ir.OpFold:
 			return sum * elems(op.Args[len(op.Args)-1].Type.Shape)
+		case ir.OpScan:
+			return sum * out
+		case ir.OpIterate, ir.OpIterateUntil:
+			return sum * steps(op)
 		case ir.OpTabulate:
 			return sum * elems(op.Dims("shape"))
 		}
@@ -134,7 +140,7 @@ func loops(op *ir.Op) bool {
 	case ir.Reduce, ir.Contract, ir.Host:
 		return true
 	case ir.Scope:
-		if op.Def == ir.OpFold || op.Def == ir.OpIf {
+		if op.Def != ir.OpTabulate {
 			return true
 		}
 		for _, r := range op.Regions {

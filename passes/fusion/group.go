@@ -79,9 +79,15 @@ func (g *group) merge(h *group) {
 
 // join finds an earlier kernel for g, and says why.
 func (p *planner) join(all []*group, of map[*ir.Op]*group, g *group) (*group, string) {
+	if g.stores() {
+		return nil, ""
+	}
+	if g.roots[0].Def.Class == ir.Rows {
+		return nil, "" // its kernel computes rows and nothing beside
+	}
 	for k := len(all) - 1; k >= max(0, len(all)-maxCandidates); k-- {
 		h := all[k]
-		if h.epoch != g.epoch || len(h.roots) >= maxRoots || !h.roots[0].Results[0].Type.Shape.Equal(g.roots[0].Results[0].Type.Shape) {
+		if h.stores() || h.epoch != g.epoch || h.roots[0].Def.Class == ir.Rows || len(h.roots) >= maxRoots || !h.roots[0].Results[0].Type.Shape.Equal(g.roots[0].Results[0].Type.Shape) {
 			continue
 		}
 		why := p.benefit(h, g)
@@ -92,6 +98,10 @@ func (p *planner) join(all []*group, of map[*ir.Op]*group, g *group) (*group, st
 	}
 	return nil, ""
 }
+
+// stores reports that the kernel of g stores elements in a loop of its own: nothing can join a scan, nor an
+// update that may happen in place, because it has no iteration of its own for each element.
+func (g *group) stores() bool { return g.roots[0].Def == ir.OpScan || replacesFew(g.roots[0]) }
 
 // benefit says what is gained by computing g in the kernel h.
 func (p *planner) benefit(h, g *group) string {

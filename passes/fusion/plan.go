@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"healc/ir"
+	"healc/lang/types"
 )
 
 // A planner decides about one block that stands outside of kernels.
@@ -64,8 +65,12 @@ func (p *planner) staysOutside(op *ir.Op) bool {
 		return true
 	case op.Def == ir.OpIf:
 		return !p.fitsKernel(op)
+	case op.IsLoop():
+		return !loopFits(p.m, op)
 	case op.Def.Class != ir.Host:
 		return false
+	case op.Def != ir.OpCall:
+		return true // a string, which no kernel sees
 	}
 	for _, t := range append(ir.ArgTypes(op.Args), ir.ArgTypes(op.Results)...) {
 		if !t.IsScalar() {
@@ -75,6 +80,9 @@ func (p *planner) staysOutside(op *ir.Op) bool {
 	return false
 }
 
+// maxUpdates is how many updates may follow each other where no tensor can be put into memory.
+const maxUpdates = 2
+
 // fitsKernel reports that an `if` can be evaluated for each element: its arms are scalar programs without
 // long loops or, when the results are tensors, short and without failures.
 func (p *planner) fitsKernel(op *ir.Op) bool {
@@ -83,13 +91,23 @@ func (p *planner) fitsKernel(op *ir.Op) bool {
 	}
 	tensors := false
 	for _, r := range op.Results {
+		if r.Type.Elem == types.String {
+			return false
+		}
 		tensors = tensors || !r.Type.IsScalar()
 	}
-	fits := true
+	fits, updates := true, 0
 	for _, r := range op.Regions {
 		fits = fits && (tensors || blockWork(r) <= smallWork)
 		ir.Walk(r, func(in *ir.Op) {
 			switch {
+			case in.Def.Class == ir.Host && in.Def != ir.OpCall:
+				fits = false
+			case in.Def == ir.OpUpdate: // each one asks again for all before it: see what is in memory
+				updates++
+				fits = fits && updates <= maxUpdates
+			case in.IsLoop():
+				fits = fits && !tensors && loopFits(p.m, in)
 			case tensors:
 				fits = fits && !in.MayFail() && (in.Def.Class <= ir.Source)
 			case in.Def == ir.OpCall:
@@ -131,6 +149,11 @@ func (p *planner) require() {
 		}
 	}
 	want = append(want, p.block.Yields...)
+	for i, op := range p.block.Ops {
+		if op.Def.Class == ir.Rows && !p.host[i] {
+			want = append(want, op.Results...) // a kernel of its own
+		}
+	}
 	var views []*ir.Value
 	for _, v := range want {
 		switch {
@@ -184,8 +207,14 @@ func (p *planner) decide(final bool) {
 		why := ""
 		switch {
 		case p.mat[op] && !chosen[op]:
+		case p.changesMemory(op):
+			why = "where nothing else needs the tensor it changes, it writes only what it replaces"
+		case op.Def == ir.OpScan:
+			why = "a scan stores each accumulator on its way"
 		case op.MayFail() && covered[i] != p.epoch[i]:
 			why = "it can fail, and nothing reads all of it at once"
+		case scanned(op, p.visits[i]):
+			why = "a scan reads one element after another, and this has work for vectors"
 		case !isFree(op) && op.Def.Class != ir.Source:
 			why = p.worthwhile(op, p.visits[i], work[op])
 		}
@@ -229,6 +258,40 @@ func (p *planner) decide(final bool) {
 			}
 		}
 	}
+}
+
+// manyElems is the size from which writing a few elements in place beats writing all of them.
+const manyElems = 256
+
+// replacesFew reports an update that replaces a small part of a large tensor.
+func replacesFew(op *ir.Op) bool {
+	if op.Def != ir.OpUpdate {
+		return false
+	}
+	n := elems(op.Type().Shape)
+	return n >= manyElems && elems(op.Dims("shape"))*8 <= n
+}
+
+// changesMemory reports such an update of a tensor that is in memory, or of one that it changes there.
+func (p *planner) changesMemory(op *ir.Op) bool {
+	if !replacesFew(op) {
+		return false
+	}
+	x := op.Args[0]
+	return !p.mine(x) || p.host[p.index[x.Def]] || replacesFew(x.Def)
+}
+
+// scanned reports that a scan wants op, which is more than a few instructions for each element.
+func scanned(op *ir.Op, visits []*visit) bool {
+	if op.Def.Class == ir.Reindex || op.Def.Class == ir.Source || op.Def.Traits.Has(ir.Cheap) || op.Results[0].Type.IsScalar() {
+		return false
+	}
+	for _, v := range visits {
+		if v.root.Def == ir.OpScan {
+			return true
+		}
+	}
+	return false
 }
 
 // rootVisit is a value in a kernel of its own.

@@ -116,6 +116,9 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 		}
 		return
 	}
+	if t.indexed(op, v) {
+		return
+	}
 	switch op.Def {
 	case ir.OpBroadcast:
 		from, to := op.Args[0].Type.Shape, op.Type().Shape
@@ -166,6 +169,19 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 			at[k] = place{level: max(at[k].level, start.level), axis: -1}.through(at[k].tag, start.tag)
 		}
 		x(0, at)
+	case ir.OpUpdate:
+		x(0, v.at)
+		at := append([]place{}, v.at...)
+		for k, d := range op.Dims("shape") {
+			if !d.Equal(op.Type().Shape[k]) || op.Ints("steps")[k] != 1 {
+				at[k].axis = -1
+				at[k] = at[k].through(id, 1)
+			}
+		}
+		x(1, at)
+		for i := range op.Args[2:] {
+			x(i+2, nil)
+		}
 	case ir.OpConcat:
 		axis := op.Int("axis")
 		for i := range op.Args {
@@ -190,6 +206,37 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 			levels[i] = v.at[i].level
 		}
 		t.region(op.Regions[0], 0, v.with(v.at[n:]), levels, level)
+	case ir.OpScan:
+		for i := range op.Args[:len(op.Args)-1] {
+			x(i, nil)
+		}
+		last := len(op.Args) - 1
+		in := v
+		if v.root != op { // inside of another kernel it folds up to each element anew
+			var k place
+			in, k = t.loop(v, sizeOf(op.Results[0].Type.Shape[len(v.at)-1]))
+			in = in.with(append(v.at[:len(v.at)-1:len(v.at)-1], k))
+		}
+		t.read(op.Args[last], in)
+		levels := make([]int, len(op.Regions[0].Params))
+		for i := range levels {
+			levels[i] = len(in.nest)
+		}
+		for i := range op.Results {
+			t.region(op.Regions[0], i, in.with(nil), levels, level)
+		}
+	case ir.OpIterate, ir.OpIterateUntil:
+		for i, a := range op.Args {
+			x(i, fixed(a.Type.Rank()))
+		}
+		in, _ := t.loop(v.with(nil), steps(op))
+		levels := make([]int, len(op.Regions[0].Params))
+		for i := range levels {
+			levels[i] = len(in.nest)
+		}
+		for i, y := range op.Regions[0].Yields {
+			t.region(op.Regions[0], i, in.with(fixed(y.Type.Rank())), levels, level)
+		}
 	case ir.OpIf:
 		x(0, nil)
 		t.region(op.Regions[0], result, v, nil, level)
@@ -203,6 +250,15 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 			x(i, at)
 		}
 	}
+}
+
+// fixed is a literal index: those that a loop reads its start and its next state at.
+func fixed(rank int) []place {
+	at := make([]place, rank)
+	for k := range at {
+		at[k].axis = -1
+	}
+	return at
 }
 
 // reduced reports the reading of the operand of a reduction. The loops of one reduction have one body, so

@@ -17,6 +17,7 @@ type Function struct {
 	Buffers []Buffer
 	Params  []int  // buffers of the parameters, in order
 	Results []View // what it returns
+	Updates []int  // buffers of parameters that it changes, which are `&mut`
 	Steps   []Step
 }
 
@@ -60,6 +61,7 @@ type Step struct {
 	Call   *Call
 	Copy   *Copy
 	Fail   *Fail
+	Loop   *Loop
 }
 
 // Launch runs a kernel over its outermost parallel axis.
@@ -84,6 +86,19 @@ type HostCall struct {
 type If struct {
 	Cond       int
 	Then, Else []Step
+}
+
+// Loop runs Body again and again: as often as the i32 in buffer Count says, which is read once (below 1 is
+// none), or until the bool in buffer Until is true after a run. Before each run its number is written to
+// buffer Index, an i32. Index and Until are -1 when there is none. After each run the buffers of every pair
+// in Swap, which are temporaries of one type, change places in memory: the state that the run wrote is the
+// one that the next run reads.
+type Loop struct {
+	Count int
+	Index int
+	Until int
+	Body  []Step
+	Swap  [][2]int
 }
 
 // Call runs Funcs[Func] with fresh buffers; results are copied into Out.

@@ -51,6 +51,7 @@ func New(seed uint64, used map[string]int) *Program {
 		g.op()
 	}
 	g.results()
+	g.updates()
 	for _, v := range g.f.Params() {
 		p.Input = append(p.Input, g.data(v.Type))
 	}

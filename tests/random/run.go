@@ -68,6 +68,10 @@ func Run(p *Program, opts heal.Options) (out *Outcome, err error) {
 		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
 		t.Close()
 	}
+	for _, k := range p.IR.Func("f").Updates {
+		t := args[k]
+		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
+	}
 	return out, nil
 }
 

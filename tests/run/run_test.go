@@ -14,6 +14,8 @@
 // world has; everything else is compared bit for bit, any NaN being equal to any NaN. `!` expects a run-time
 // error: its position in main.heal, and a part of its message.
 //
+// The results of a function with `&mut` parameters are followed by what their arguments then hold.
+//
 // `want/stdout` is what all calls print. `file NAME` is a .npy file that the program can read, and
 // `want/file NAME` one that it has written, both as a tensor.
 //
@@ -221,6 +223,9 @@ func (c *call) run(m *heal.Module, strided bool) (outcome, error) {
 	for _, t := range res {
 		o.results = append(o.results, toArray(t))
 		t.Close()
+	}
+	for _, k := range f.IR().Updates {
+		o.results = append(o.results, toArray(args[k]))
 	}
 	return o, nil
 }

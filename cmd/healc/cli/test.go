@@ -27,9 +27,9 @@ func (a *app) testCommand() *cobra.Command {
 	var flags testFlags
 	c := &cobra.Command{
 		Use:   "test [PATH...]",
-		Short: "Run test files",
-		Long: "Runs the .heal files among PATH (files and folders; the working folder when there is none) whose head comment says\n" +
-			"what to expect, on each backend, in parallel:\n\n" +
+		Short: "Run test files and test blocks",
+		Long: "Runs the .heal files among PATH (files and folders; the working folder when there is none) that have `test` blocks,\n" +
+			"each block as a test of its own, and those whose head comment says what to expect, on each backend, in parallel:\n\n" +
 			"  # expect exit 42                   # expect error E0203\n" +
 			"  # expect stdout \"1\\n2\\n\"           # expect compile-error \"text\"\n" +
 			"  # args --entry f --in x=@x.npy     # expect runtime-error \"text\"\n" +
@@ -39,7 +39,7 @@ func (a *app) testCommand() *cobra.Command {
 	}
 	fs := c.Flags()
 	fs.StringSliceVar(&flags.backends, "backend", []string{heal.Interp, heal.CPU}, "the backends to run on")
-	fs.StringVar(&flags.run, "run", "", "run only files whose path matches this `REGEX`")
+	fs.StringVar(&flags.run, "run", "", "run only files whose path, and test blocks whose name, matches this `REGEX`")
 	fs.BoolVar(&flags.json, "json", false, "print the results as JSON")
 	fs.BoolVarP(&flags.verbose, "verbose", "v", false, "print the tests that pass, too")
 	fs.IntVarP(&flags.workers, "parallel", "j", runtime.GOMAXPROCS(0), "how many tests run at one time")
@@ -147,6 +147,9 @@ func (a *app) printTests(results []driver.Result, flags *testFlags, elapsed time
 			continue
 		}
 		name := r.Name
+		if r.Test != "" {
+			name += ": " + r.Test
+		}
 		if r.Backend != "" {
 			name += " (" + r.Backend + ")"
 		}

@@ -33,7 +33,5 @@ func laterCommands() []*cobra.Command {
 	}
 	return []*cobra.Command{
 		later("bench", "Measure a program", "`healc run --time` shows the time of each stage"),
-		later("doc", "The manual", "docs/language.md is the manual; `healc explain CODE` has the pages of the error codes"),
-		later("repl", "An interactive session", "`healc run - --entry F` reads a program from standard input"),
 	}
 }

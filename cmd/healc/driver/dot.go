@@ -119,6 +119,13 @@ func (g *graph) steps(steps []abi.Step, indent string) {
 			g.box(indent, "shape=box, style=rounded", "copy", []int{s.Copy.From.Buffer}, []int{s.Copy.To})
 		case s.Fail != nil:
 			g.box(indent, "shape=octagon", "fail: "+s.Fail.Message, nil, nil)
+		case s.Loop != nil:
+			g.box(indent, "shape=diamond", "loop", []int{s.Loop.Count}, nil)
+			g.line("%ssubgraph cluster_f%d_s%d {", indent, g.fn, g.next)
+			g.line("%s  label=%q;", indent, "again and again")
+			g.next++
+			g.steps(s.Loop.Body, indent+"  ")
+			g.line("%s}", indent)
 		case s.If != nil:
 			g.box(indent, "shape=diamond", "if", []int{s.If.Cond}, nil)
 			number := g.next
@@ -145,7 +152,8 @@ func (g *graph) launch(l *abi.Launch, indent string) {
 	for i, b := range l.Args {
 		if k.Params[i].Out {
 			out = append(out, b)
-		} else {
+		}
+		if !k.Params[i].Out || k.Params[i].InPlace {
 			in = append(in, b)
 		}
 	}

@@ -191,6 +191,7 @@ func (e *Emit) load() error {
 	}
 	// Nothing runs: one thread, so that none is started.
 	e.Opts.Threads = 1
+	e.Opts.Entry = e.Entry
 	m, err := heal.CompileFile(e.File, e.Opts)
 	if err != nil {
 		return err
@@ -252,11 +253,16 @@ func (e *Emit) one(do func(km *kernel.Module) error) error {
 // else main, else all.
 func Entries(p *check.Program, entry string) ([]string, error) {
 	if entry != "" {
-		return []string{entry}, HasFunc(p, entry)
+		if err := HasFunc(p, entry); err != nil {
+			return nil, err
+		}
+		return []string{p.Func(entry).Name}, nil
 	}
 	var public, all []string
 	for _, f := range p.Funcs {
-		all = append(all, f.Name)
+		if f.Shown == "" { // neither an instance nor of a module
+			all = append(all, f.Name)
+		}
 		if f.Public {
 			public = append(public, f.Name)
 		}
@@ -270,6 +276,10 @@ func Entries(p *check.Program, entry string) ([]string, error) {
 		e := usagef("there is no function to compile")
 		if p.Source != nil {
 			e.Message = "there is no function in " + p.Source.Name
+		}
+		if len(p.Instances) > 0 {
+			e.Message += " without type parameters"
+			e.Help = fmt.Sprintf("name one with its types, as in --entry '%s'", p.Instances[0].Fn.Shown)
 		}
 		return nil, e
 	}

@@ -147,6 +147,9 @@ func walkSteps(steps []abi.Step, visit func(*abi.Step)) {
 			walkSteps(c.Then, visit)
 			walkSteps(c.Else, visit)
 		}
+		if l := steps[i].Loop; l != nil {
+			walkSteps(l.Body, visit)
+		}
 	}
 }
 
@@ -168,6 +171,9 @@ func (x *explanation) steps(steps []abi.Step, indent string) {
 		case s.Fail != nil:
 			x.line("")
 			x.line("%sfail: %s%s", indent, s.Fail.Message, x.lineOf(s.Fail.Site))
+		case s.Loop != nil:
+			x.line("")
+			x.loop(s.Loop, indent)
 		case s.If != nil:
 			x.line("")
 			x.line("%sif %s", indent, x.names[s.If.Cond])
@@ -177,6 +183,24 @@ func (x *explanation) steps(steps []abi.Step, indent string) {
 				x.steps(s.If.Else, indent+"  ")
 			}
 		}
+	}
+}
+
+// loop explains a loop over kernels.
+func (x *explanation) loop(l *abi.Loop, indent string) {
+	text := "loop, as often as " + x.names[l.Count] + " says"
+	if l.Until >= 0 {
+		text += ", or until " + x.names[l.Until]
+	}
+	x.line("%s%s", indent, text)
+	x.steps(l.Body, indent+"  ")
+	if len(l.Swap) > 0 {
+		x.line("")
+		pairs := make([]string, len(l.Swap))
+		for i, s := range l.Swap {
+			pairs[i] = x.names[s[0]] + " and " + x.names[s[1]]
+		}
+		x.line("%s  then %s change places, without a copy", indent, strings.Join(pairs, ", "))
 	}
 }
 
@@ -208,7 +232,8 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 		if p.Out {
 			writes = append(writes, x.names[l.Args[i]])
 			writeBytes = writeBytes.plus(c.writes[i])
-		} else {
+		}
+		if !p.Out || p.InPlace && len(c.reads[i]) > 0 {
 			reads = append(reads, x.names[l.Args[i]])
 			readBytes = readBytes.plus(c.reads[i])
 		}

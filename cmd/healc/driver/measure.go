@@ -17,7 +17,7 @@ type kernelCost struct {
 // often it is read: it comes from a cache the other times. Arithmetic on indices counts as operations
 // where it is part of the kernel's body.
 func measure(k *kernel.Kernel) kernelCost {
-	m := &meter{k: k, out: kernelCost{ops: cost{}}, touched: make([]cost, len(k.Params))}
+	m := &meter{k: k, out: kernelCost{ops: cost{}}, touched: make([]cost, len(k.Params)), both: make([]bool, len(k.Params))}
 	times := number(1)
 	for _, a := range k.Axes {
 		times = times.times(axisCost(a))
@@ -32,9 +32,15 @@ func measure(k *kernel.Kernel) kernelCost {
 		if m.touched[i] != nil {
 			moved = least(whole, m.touched[i].times(number(float64(p.DType.Bytes()))))
 		}
-		if p.Out {
+		switch {
+		case p.Out && p.InPlace && m.both[i]: // as many reads as writes
+			if half := m.touched[i].times(number(float64(p.DType.Bytes()) / 2)); m.touched[i] != nil {
+				moved = least(whole, half)
+			}
+			m.out.reads, m.out.writes = append(m.out.reads, moved), append(m.out.writes, moved)
+		case p.Out:
 			m.out.reads, m.out.writes = append(m.out.reads, cost{}), append(m.out.writes, moved)
-		} else {
+		default:
 			m.out.reads, m.out.writes = append(m.out.reads, moved), append(m.out.writes, cost{})
 		}
 	}
@@ -47,6 +53,7 @@ type meter struct {
 	k       *kernel.Kernel
 	out     kernelCost
 	touched []cost // accesses to each parameter
+	both    []bool // which are read
 }
 
 // block returns the operations of b when it runs so many times.
@@ -57,11 +64,14 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 		case *kernel.Let:
 			ops = ops.plus(times.times(number(weight(st.In.Op))))
 		case *kernel.Load:
+			m.both[st.Param] = true
 			m.touch(st.Param, times)
 		case *kernel.Store:
 			m.touch(st.Param, times)
 		case *kernel.Loop:
 			ops = ops.plus(m.block(st.Body, times.times(axisCost(st.Axis))))
+		case *kernel.Iterate: // how often is not known: what one iteration takes
+			ops = ops.plus(m.block(st.Body, times))
 		case *kernel.Reduce:
 			n := number(1)
 			for _, a := range st.Axes {

@@ -38,6 +38,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	timer := j.Opts.Debug.Timer
 	j.Opts.System = system{dir: j.Dir, OS: runtime.OS{Out: j.Out}}
 	done := timer.Stage("front end")
+	j.Opts.Entry = j.Entry
 	m, err := heal.CompileFile(j.File, j.Opts)
 	done()
 	if err != nil {
@@ -51,7 +52,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	f, err := m.Func(entry)
+	f, err := m.Func(m.Program().Func(entry).Name)
 	if err != nil {
 		return 0, err
 	}
@@ -68,9 +69,12 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 		return 0, err
 	}
 	results, err := call(ctx, f, args, timer)
-	defer closeAll(results)
+	defer func() { closeAll(results) }()
 	if err != nil {
 		return 0, explainArguments(err, f, args)
+	}
+	if results, err = withUpdates(f, args, results); err != nil {
+		return 0, err
 	}
 	if j.Entry == "" {
 		if len(results) == 1 {
@@ -79,6 +83,18 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 		return exit, nil
 	}
 	return 0, j.write(results, outs)
+}
+
+// withUpdates adds to the results what the arguments of `&mut` parameters now hold.
+func withUpdates(f *heal.Func, args, results []*runtime.Tensor) ([]*runtime.Tensor, error) {
+	for _, k := range f.IR().Updates {
+		t, err := args[k].View()
+		if err != nil {
+			return results, err
+		}
+		results = append(results, t)
+	}
+	return results, nil
 }
 
 // call runs f and books the time that is not compilation as "run".
@@ -126,6 +142,11 @@ func HasFunc(p *check.Program, name string) error {
 	for _, f := range p.Funcs {
 		names = append(names, f.Name)
 	}
+	for _, i := range p.Instances {
+		if i.Fn.Decl.Name.Name == name {
+			return &UsageError{Message: fmt.Sprintf("`%s` has type parameters", name), Help: fmt.Sprintf("name the types too, as in --entry '%s'", i.Fn.Shown)}
+		}
+	}
 	e := usagef("there is no function `%s`", name)
 	if p.Source != nil {
 		e.Message += " in " + p.Source.Name
@@ -147,7 +168,9 @@ func entries(p *check.Program) string {
 			parts = append(parts, fmt.Sprintf("%d more", len(p.Funcs)-most))
 			break
 		}
-		parts = append(parts, "`"+f.Name+"`")
+		if f.Shown == "" { // neither of a module nor an instance
+			parts = append(parts, "`"+f.Name+"`")
+		}
 	}
 	return strings.Join(parts, ", ")
 }
@@ -351,7 +374,8 @@ func (s system) SaveNpy(path string, t *runtime.Tensor) error {
 
 // Failure is the message for a failure of the running program, with the source line when it is in file.
 func Failure(e *runtime.RuntimeError, file *diag.File) *diag.Diagnostic {
-	d := &diag.Diagnostic{Message: e.Message}
+	lines := strings.Split(e.Message, "\n") // an assertion shows its values below what it says
+	d := &diag.Diagnostic{Message: lines[0], Notes: lines[1:]}
 	if e.Site.Line == 0 {
 		return d
 	}

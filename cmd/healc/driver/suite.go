@@ -23,7 +23,7 @@ import (
 // Suite runs test files.
 type Suite struct {
 	Backends []string
-	Run      *regexp.Regexp // only files whose path matches; nil is all
+	Run      *regexp.Regexp // only files whose path matches, and test blocks whose name does; nil is all
 	Workers  int
 	Cache    *heal.Cache
 	// Args applies the words of `# args` to a job, as flags of `healc run`.
@@ -39,9 +39,10 @@ const (
 	Skipped = "skipped"
 )
 
-// Result is what became of one file on one backend.
+// Result is what became of one file, or of one test block of it, on one backend.
 type Result struct {
-	Name    string  `json:"name"` // the path as it was given or found
+	Name    string  `json:"name"`           // the path as it was given or found
+	Test    string  `json:"test,omitempty"` // the name of the test block
 	Backend string  `json:"backend,omitempty"`
 	Result  string  `json:"result"`
 	Seconds float64 `json:"seconds"`
@@ -55,6 +56,9 @@ type testFile struct {
 	file *diag.File
 	want *expectation
 	bad  error // the directives cannot be read
+	runs bool  // has directives, and is to be run as a program
+
+	blocks map[string]bool // the test blocks that are to be run
 }
 
 // Test runs the tests among paths, which are files and folders. The results are in the order of the paths,
@@ -96,7 +100,7 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 	var out []*testFile
 	seen := map[string]bool{}
 	add := func(path string, named bool) error {
-		if seen[path] || s.Run != nil && !s.Run.MatchString(path) {
+		if seen[path] {
 			return nil
 		}
 		seen[path] = true
@@ -106,10 +110,18 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 		}
 		t := &testFile{path: path, file: diag.NewFile(path, string(text))}
 		t.want, t.bad = expectations(t.file)
+		matches := s.Run == nil || s.Run.MatchString(path)
+		blocks := testBlocks(t.file)
+		t.runs, t.blocks = t.want.lines > 0 && matches, map[string]bool{}
+		for _, b := range blocks {
+			if matches || s.Run.MatchString(b) {
+				t.blocks[b] = true
+			}
+		}
 		switch {
-		case t.want.lines > 0 || hasTests(t.file):
+		case t.runs || len(t.blocks) > 0:
 			out = append(out, t)
-		case named:
+		case named && t.want.lines == 0 && len(blocks) == 0:
 			return &UsageError{Message: path + " has no tests", Help: "a test file starts with a comment such as `# expect exit 0`; see docs/cli.md"}
 		}
 		return nil
@@ -145,25 +157,38 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 	return out, nil
 }
 
-// hasTests reports whether the file has a test block.
-func hasTests(file *diag.File) bool {
+// testBlocks lists the names of the file's test blocks.
+func testBlocks(file *diag.File) []string {
 	if !strings.Contains(file.Text, "test") {
-		return false
+		return nil
 	}
 	tree, _ := parser.Parse(file)
+	var out []string
 	for _, d := range tree.Decls {
-		if _, ok := d.(*ast.TestDecl); ok {
-			return true
+		if t, ok := d.(*ast.TestDecl); ok {
+			out = append(out, t.Name)
 		}
 	}
-	return false
+	return out
 }
 
-// test runs one file on its backends, and requires the same output of all of them.
+// test runs one file: as a program, if its head says what to expect, and its test blocks.
 func (s *Suite) test(ctx context.Context, t *testFile) []Result {
 	if t.bad != nil {
 		return []Result{{Name: t.path, Result: Failed, Message: t.path + ": " + t.bad.Error()}}
 	}
+	var out []Result
+	if t.runs {
+		out = s.program(ctx, t)
+	}
+	if len(t.blocks) > 0 {
+		out = append(out, s.runBlocks(ctx, t)...)
+	}
+	return out
+}
+
+// program runs a file on its backends, and requires the same output of all of them.
+func (s *Suite) program(ctx context.Context, t *testFile) []Result {
 	var out []Result
 	first := ""
 	for _, b := range s.Backends {

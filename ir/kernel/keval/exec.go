@@ -16,11 +16,12 @@ type place struct {
 
 // exec is the execution of a kernel, or of a scalar function.
 type exec struct {
-	r     *run
-	bufs  []*memory
-	types []types.DType
-	vals  []uint64
-	fresh map[place]bool // what this kernel has written
+	r      *run
+	bufs   []*memory
+	params []kernel.Param
+	types  []types.DType
+	vals   []uint64
+	fresh  map[place]bool // what this kernel has written
 }
 
 // kernel runs all iterations: the later half of the outermost axis first, because they are independent.
@@ -87,7 +88,7 @@ func (e *exec) stmt(st kernel.Stmt) {
 		e.vals[st.ID] = e.bufs[st.Param].get(e.offset(st.At))
 	case *kernel.Store:
 		o := e.offset(st.At)
-		if at := (place{st.Param, o}); e.fresh[at] {
+		if at := (place{st.Param, o}); e.fresh[at] && !e.params[st.Param].Work {
 			fail("element %d is written twice", o)
 		} else {
 			e.fresh[at] = true
@@ -100,6 +101,8 @@ func (e *exec) stmt(st kernel.Stmt) {
 			e.copy(st.Vars, st.Next)
 		})
 		e.copy(st.IDs, st.Vars)
+	case *kernel.Iterate:
+		e.iterate(st)
 	case *kernel.Reduce:
 		e.vals[st.ID] = e.reduce(st)
 	case *kernel.If:
@@ -114,6 +117,20 @@ func (e *exec) stmt(st kernel.Stmt) {
 	default:
 		fail("unknown statement %T", st)
 	}
+}
+
+func (e *exec) iterate(st *kernel.Iterate) {
+	n := int64(e.vals[st.Count])
+	e.copy(st.Vars, st.Init)
+	for i := int64(0); i < n; i++ {
+		e.vals[st.Var] = uint64(i)
+		e.block(st.Body)
+		e.copy(st.Vars, st.Next)
+		if st.Until != scalar.None && e.vals[st.Until] != 0 {
+			break
+		}
+	}
+	e.copy(st.IDs, st.Vars)
 }
 
 func (e *exec) let(st *kernel.Let) {

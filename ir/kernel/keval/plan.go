@@ -2,6 +2,7 @@ package keval
 
 import (
 	"fmt"
+	"slices"
 
 	"healc/ir"
 	"healc/ir/kernel"
@@ -42,7 +43,7 @@ type activation struct {
 	step int // the number of the current step, in pre-order
 }
 
-// Run executes the plan of m. dims are its free shape parameters. The error is a *Failure when the program
+// Run executes the plan of m and gives its results, and after them what its `&mut` parameters then hold. dims are its free shape parameters. The error is a *Failure when the program
 // fails; any other is a bug in the plan or in a kernel.
 func Run(m *kernel.Module, dims map[string]int64, args []*ir.Array, sys ir.System) (out []*ir.Array, err error) {
 	r := &run{m: m, dims: dims, sys: sys, kernels: map[string]*kernel.Kernel{}, funcs: map[string]*kernel.Func{}}
@@ -84,6 +85,22 @@ func (r *run) call(fn *abi.Function, args []*ir.Array) []*ir.Array {
 		}
 		out = append(out, f.array(v))
 	}
+	for _, b := range fn.Updates {
+		t := &fn.Buffers[b]
+		v := abi.View{Buffer: b, Strides: make([]types.Dim, len(t.Shape))}
+		for _, e := range t.Shape {
+			v.Shape = append(v.Shape, e.Dim)
+		}
+		size := types.Lit(1)
+		for k := len(t.Shape) - 1; k >= 0; k-- {
+			v.Strides[k] = size
+			if t.Strides != nil {
+				v.Strides[k] = t.Strides[k]
+			}
+			size = types.Lit(r.dim(size) * r.dim(v.Shape[k]))
+		}
+		out = append(out, f.array(v))
+	}
 	return out
 }
 
@@ -106,7 +123,7 @@ func (f *activation) check() {
 // write notes that the current step writes a buffer.
 func (f *activation) write(buffer int) {
 	switch b := &f.fn.Buffers[buffer]; {
-	case b.Kind == abi.Input || b.Kind == abi.Data:
+	case b.Kind == abi.Input && !slices.Contains(f.fn.Updates, buffer) || b.Kind == abi.Data:
 		fail("a step writes an input or a constant")
 	case b.Kind == abi.Temp && (f.step < b.First || f.step > b.Last):
 		fail("a step writes a buffer that is not alive")
@@ -121,7 +138,32 @@ func (f *activation) skip(steps []abi.Step) {
 			f.skip(s.If.Then)
 			f.skip(s.If.Else)
 		}
+		if s.Loop != nil {
+			f.skip(s.Loop.Body)
+		}
 	}
+}
+
+// loop runs the body of a loop; the steps in it have the same numbers every time.
+func (f *activation) loop(l *abi.Loop) {
+	count := int64(int32(f.mem[l.Count].get(0)))
+	f.step++
+	begin := f.step
+	for i := int64(0); i < count; i++ {
+		f.step = begin
+		if l.Index >= 0 {
+			f.mem[l.Index].set(0, uint64(uint32(i)))
+		}
+		f.steps(l.Body)
+		for _, s := range l.Swap {
+			f.mem[s[0]], f.mem[s[1]] = f.mem[s[1]], f.mem[s[0]]
+		}
+		if l.Until >= 0 && f.mem[l.Until].get(0) != 0 {
+			break
+		}
+	}
+	f.step = begin
+	f.skip(l.Body)
 }
 
 func (f *activation) one(s *abi.Step) {
@@ -135,7 +177,7 @@ func (f *activation) one(s *abi.Step) {
 		if len(s.Launch.Args) != len(k.Params) {
 			fail("kernel %s has %d parameters, and is launched with %d buffers", k.Name, len(k.Params), len(s.Launch.Args))
 		}
-		e := &exec{r: r, types: k.Types, fresh: map[place]bool{}}
+		e := &exec{r: r, types: k.Types, params: k.Params, fresh: map[place]bool{}}
 		for i, b := range s.Launch.Args {
 			if k.Params[i].Out {
 				f.write(b)
@@ -166,6 +208,8 @@ func (f *activation) one(s *abi.Step) {
 		f.step++
 	case s.Fail != nil:
 		panic(&Failure{Site: r.m.Sites[s.Fail.Site], Message: s.Fail.Message})
+	case s.Loop != nil:
+		f.loop(s.Loop)
 	case s.If != nil:
 		cond := f.mem[s.If.Cond].get(0)
 		f.step++
@@ -199,27 +243,36 @@ func (f *activation) host(h *abi.HostCall) {
 		f.mem[h.Out[0]].fill(a)
 		return
 	}
-	if len(h.Out) > 0 {
-		fail("%s has results", h.Name)
+	def, attrs := ir.Lookup(h.Name), ir.A{}
+	for _, a := range def.Attrs {
+		if a.Kind != ir.AttrStr {
+			fail("%s has an attribute that is no text", h.Name)
+		}
+		attrs[a.Name] = h.Attrs[a.Name]
 	}
-	if _, err := ir.Lookup(h.Name).Eval(outside{f.r.sys}, &ir.Op{Def: ir.Lookup(h.Name)}, args); err != nil {
+	out, err := def.Eval(outside{f.r.sys}, &ir.Op{Def: def, Attrs: def.MakeAttrs(attrs)}, args)
+	if err != nil {
 		panic(&Failure{Site: f.r.m.Sites[h.Site], Message: err.Error()})
+	}
+	for i, b := range h.Out {
+		f.write(b)
+		f.mem[b].fill(out[i])
 	}
 }
 
-// outside is the context of operations that only do input and output.
+// outside is the context of the operations of the host.
 type outside struct{ sys ir.System }
 
 func (o outside) System() ir.System { return o.sys }
 func (o outside) Dim(types.Dim) int64 {
-	panic(bug{"an operation for output reads a dim"})
+	panic(bug{"an operation of the host reads a dim"})
 }
 func (o outside) Region(*ir.Op, int, ...*ir.Array) ([]*ir.Array, error) {
-	panic(bug{"an operation for output has a region"})
+	panic(bug{"an operation of the host has a region"})
 }
 func (o outside) Call(*ir.Op, string, []int64, []*ir.Array) ([]*ir.Array, error) {
-	panic(bug{"an operation for output calls a function"})
+	panic(bug{"an operation of the host calls a function"})
 }
 func (o outside) Fail(*ir.Op, scalar.CheckKind, ...int64) error {
-	panic(bug{"an operation for output checks an index"})
+	panic(bug{"an operation of the host checks an index"})
 }

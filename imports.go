@@ -1,0 +1,123 @@
+package heal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"healc/lang/ast"
+	"healc/lang/check"
+	"healc/lang/diag"
+	"healc/lang/parser"
+	"healc/stdlib"
+)
+
+// Importer finds what programs import. `import nn` is a module of the standard library, which is part of
+// healc: no file on disk can stand in for it. `import "./layers"` is the file layers.heal in the folder of
+// the importing file. Nothing else is looked at: no search path, no environment.
+type Importer struct {
+	// Read returns the text of a file; nil is the file system, and a path that does not exist gives
+	// an error that is fs.ErrNotExist.
+	Read func(path string) ([]byte, error)
+}
+
+// libraryFolder starts the names of the library's files in messages.
+const libraryFolder = "<stdlib>/"
+
+// maxImport is the largest file that is read; the lexer counts bytes in 31 bits.
+const maxImport = 256 << 20
+
+// Import implements check.Importer.
+func (im *Importer) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported, error) {
+	if !d.Quoted {
+		return importLibrary(d.Path)
+	}
+	switch {
+	case !strings.HasPrefix(d.Path, "./") && !strings.HasPrefix(d.Path, "../"):
+		e := &check.ImportError{Message: fmt.Sprintf("the path %q does not start with `./` or `../`", d.Path)}
+		if e.Help = fmt.Sprintf("write `import \"./%s\"`", strings.TrimPrefix(d.Path, "/")); !strings.ContainsAny(d.Path, "/.") {
+			if _, ok := stdlib.Source(d.Path); ok {
+				e.Help = fmt.Sprintf("a module of the library stands without quotes: `import %s`", d.Path)
+			}
+		}
+		return nil, e
+	case from == nil || strings.HasPrefix(from.Name, "<"):
+		return nil, &check.ImportError{Message: "this source is no file, so nothing is relative to it", Help: "put it into a file, or import modules of the library only"}
+	}
+	name := filepath.Join(filepath.Dir(from.Name), filepath.FromSlash(d.Path))
+	if filepath.Ext(name) != ".heal" {
+		name += ".heal"
+	}
+	read := im.Read
+	if read == nil {
+		read = readSource
+	}
+	text, err := read(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, im.missing(name)
+	case err != nil:
+		var p *fs.PathError
+		if errors.As(err, &p) {
+			err = p.Err
+		}
+		return nil, &check.ImportError{Message: fmt.Sprintf("cannot read %s: %v", name, err)}
+	}
+	out := parseImport(name, string(text))
+	out.Key, out.Name = name, strings.TrimSuffix(filepath.Base(name), ".heal")
+	return out, nil
+}
+
+// missing says that there is no file, and which one beside it is meant.
+func (im *Importer) missing(name string) error {
+	e := &check.ImportError{Message: "there is no file " + name}
+	if im.Read != nil {
+		return e
+	}
+	entries, _ := os.ReadDir(filepath.Dir(name))
+	var have []string
+	for _, f := range entries {
+		if filepath.Ext(f.Name()) == ".heal" {
+			have = append(have, strings.TrimSuffix(f.Name(), ".heal"))
+		}
+	}
+	if near := diag.Nearest(strings.TrimSuffix(filepath.Base(name), ".heal"), have); near != "" {
+		e.Help = fmt.Sprintf("did you mean %s?", filepath.Join(filepath.Dir(name), near+".heal"))
+	}
+	return e
+}
+
+func readSource(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxImport {
+		return nil, fmt.Errorf("it is larger than %d MiB", maxImport>>20)
+	}
+	return os.ReadFile(path)
+}
+
+func importLibrary(name string) (*check.Imported, error) {
+	text, ok := stdlib.Source(name)
+	if !ok {
+		e := &check.ImportError{Message: fmt.Sprintf("the standard library has no module `%s`", name)}
+		if near := diag.Nearest(name, stdlib.Names()); near != "" {
+			e.Help = fmt.Sprintf("did you mean `%s`?", near)
+		} else {
+			e.Help = "its modules are " + strings.Join(stdlib.Names(), ", ") + "; a file is imported as `import \"./" + name + "\"`"
+		}
+		return nil, e
+	}
+	out := parseImport(libraryFolder+name+".heal", text)
+	out.Key, out.Name, out.Library = libraryFolder+name, name, true
+	return out, nil
+}
+
+func parseImport(name, text string) *check.Imported {
+	tree, list := parser.Parse(diag.NewFile(name, text))
+	return &check.Imported{Tree: tree, Errors: list}
+}

@@ -1,0 +1,274 @@
+package heal_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"healc"
+	"healc/lang/diag"
+	"healc/runtime"
+)
+
+// memory is an importer of files that are in memory; it counts what is read.
+func memory(files map[string]string, read *[]string) *heal.Importer {
+	return &heal.Importer{Read: func(path string) ([]byte, error) {
+		if read != nil {
+			*read = append(*read, path)
+		}
+		text, ok := files[path]
+		if !ok {
+			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+		}
+		return []byte(text), nil
+	}}
+}
+
+// evaluate compiles files["main.heal"] and prints the value of its function f.
+func evaluate(t *testing.T, files map[string]string, backend string) string {
+	t.Helper()
+	m, err := heal.CompileFile(diag.NewFile("main.heal", files["main.heal"]), heal.Options{Backend: backend, Imports: memory(files, nil)})
+	if err != nil {
+		return err.Error()
+	}
+	defer m.Close()
+	f, err := m.Func("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := f.Call(context.Background())
+	if err != nil {
+		return err.Error()
+	}
+	defer out.Close()
+	var b strings.Builder
+	if err := runtime.Format(&b, out); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestImports runs programs of several files, on both backends.
+func TestImports(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		want  string
+	}{
+		{"a function", map[string]string{
+			"main.heal": "import \"./lib\"\nfn f() -> i32 = lib.twice(21)\n",
+			"lib.heal":  "pub fn twice(x: i32) -> i32 = x + x\n",
+		}, "42"},
+		{"an alias, a folder, and private functions behind a public one", map[string]string{
+			"main.heal":  "import \"./a/lib\" as l\nfn hidden() -> i32 = 1\nfn f() -> i32 = l.go(hidden())\n",
+			"a/lib.heal": "pub fn go(x: i32) -> i32 = hidden(x) * 10\nfn hidden(x: i32) -> i32 = x + 1\n",
+		}, "20"},
+		{"two files of one name", map[string]string{
+			"main.heal": "import \"./a/l\" as a\nimport \"./b/l\" as b\nfn f() -> i32 = a.v() + b.v()\n",
+			"a/l.heal":  "pub fn v() -> i32 = 1\n",
+			"b/l.heal":  "pub fn v() -> i32 = 2\n",
+		}, "3"},
+		{"one file imported twice is one module", map[string]string{
+			"main.heal": "import \"./a\"\nimport \"./b\"\nfn f() -> i32 = a.v() + b.v()\n",
+			"a.heal":    "import \"./c\"\npub fn v() -> i32 = c.w[2]()\n",
+			"b.heal":    "import \"./sub/../c\"\npub fn v() -> i32 = c.w[3]()\n",
+			"c.heal":    "pub fn w[N]() -> i32 = N\n",
+		}, "5"},
+		{"constants, also in shapes", map[string]string{
+			"main.heal": "import \"./c\"\nfn f() -> f32[c.N + 1] = full[f32, c.N + 1](c.X)\n",
+			"c.heal":    "pub const N: nat = BASE * 2\nconst BASE: nat = 1\npub const X: f32 = 1.5\n",
+		}, "[1.5 1.5 1.5]"},
+		{"generic functions, and functions as arguments", map[string]string{
+			"main.heal": "import \"./g\"\nfn f() -> f64 = g.twice(1.25_f64) + (tabulate(3, g.number) as f64)[2] + g.apply[f64]()\n",
+			"g.heal":    "pub fn twice[T: num](x: T) -> T = add2(x, x)\nfn add2[T: num](x: T, y: T) -> T = x + y\npub fn number(i: i32) -> i32 = i\npub fn apply[T: float]() -> T = 0.5\n",
+		}, "5.0"},
+		{"a pipe into a module", map[string]string{
+			"main.heal": "import math\nfn f() -> i32 = 12 |> math.gcd(18)\n",
+		}, "6"},
+		{"the same bits as a local function", map[string]string{
+			"main.heal": "import nn\nfn local(x: f32[2, 3]) -> f32[2, 3] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, keep](e) }\n" +
+				"fn f() -> bool = { let x = [[0.1, 0.2, 0.7], [3.0, -1.0, 0.25]]; all(nn.softmax(x) .== local(x)) }\n",
+		}, "true"},
+	} {
+		for _, backend := range []string{heal.Interp, heal.CPU} {
+			if got := evaluate(t, c.files, backend); got != c.want {
+				t.Errorf("%s on %s: %s, want %s", c.name, backend, got, c.want)
+			}
+		}
+	}
+}
+
+// TestImportErrors requires an error with the code and the text, in the right file, and nothing else.
+func TestImportErrors(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		files map[string]string
+		code  diag.Code
+		place string
+		text  string // of the rendered error
+	}{
+		{"no such module", map[string]string{"main.heal": "import linalgg\nfn f() -> i32 = linalgg.g()\n"},
+			diag.CodeImport, "main.heal:1:1", "did you mean `linalg`?"},
+		{"no such file", map[string]string{"main.heal": "import \"./nosuch\"\n"}, diag.CodeImport, "main.heal:1:1", "there is no file nosuch.heal"},
+		{"a library module in quotes", map[string]string{"main.heal": "import \"nn\"\n"}, diag.CodeImport, "main.heal:1:1", "`import nn`"},
+		{"no path from the root", map[string]string{"main.heal": "import \"/etc/x\"\n"}, diag.CodeImport, "main.heal:1:1", "does not start with"},
+		{"a cycle", map[string]string{
+			"main.heal": "import \"./a\"\n", "a.heal": "import \"./b\"\n", "b.heal": "import \"./a\"\n",
+		}, diag.CodeImportCycle, "b.heal:1:1", "a.heal imports itself"},
+		{"a file that imports itself", map[string]string{"main.heal": "import \"./main\"\n"}, diag.CodeImportCycle, "main.heal:1:1", "main.heal imports itself"},
+		{"a private function", map[string]string{
+			"main.heal": "import \"./l\"\nfn f() -> i32 = l.g()\n", "l.heal": "fn g() -> i32 = 1\n",
+		}, diag.CodePrivate, "main.heal:2:19", "declared here without `pub`"},
+		{"a private constant in a shape", map[string]string{
+			"main.heal": "import \"./l\"\nfn f(x: f32[l.N]) -> i32 = 1\n", "l.heal": "const N: nat = 1\n",
+		}, diag.CodePrivate, "main.heal:2:15", "constant `N` of module `l` is private"},
+		{"a missing name", map[string]string{"main.heal": "import nn\nfn f(x: f32[2, 2]) -> f32[2, 2] = nn.softmx(x)\n"},
+			diag.CodeUnknownName, "main.heal:2:38", "did you mean `nn.softmax`?"},
+		{"a module that is not imported", map[string]string{"main.heal": "fn f(x: f32[2, 2]) -> f32[2, 2] = nn.softmax(x)\n"},
+			diag.CodeUnknownName, "main.heal:1:35", "write `import nn`"},
+		{"one name twice", map[string]string{"main.heal": "import nn\nimport math as nn\n"}, diag.CodeDuplicate, "main.heal:2:16", "imported twice"},
+		{"a syntax error there", map[string]string{"main.heal": "import \"./l\"\n", "l.heal": "pub fn g() -> i32 = \n"},
+			diag.CodeUnexpected, "l.heal:1:20", "expected"},
+		{"a type error there", map[string]string{"main.heal": "import \"./l\"\n", "l.heal": "\npub fn g(x: i32) -> f32 = x\n"},
+			diag.CodeResult, "l.heal:2:27", "`l.g` returns f32, but its body is i32"},
+		{"a wrong argument", map[string]string{"main.heal": "import nn\nfn f(x: i32[2, 2]) -> i32[2, 2] = nn.softmax(x)\n"},
+			diag.CodeBound, "main.heal:2:35", "fn nn.softmax[T: float, M, N](x: T[M, N]) -> T[M, N]"},
+		{"a function as a value", map[string]string{"main.heal": "import nn\nfn f() -> i32 = nn.softmax\n"}, diag.CodeFunctionValue, "main.heal:2:17", "call it"},
+		{"an effect across files", map[string]string{
+			"main.heal": "import \"./l\"\nfn f() -> i32 = l.g()\n", "l.heal": "@io pub fn g() -> i32 = print_i32(1)\n",
+		}, diag.CodeEffect, "main.heal:2:17", "`l.g`"},
+	} {
+		_, err := heal.CheckWith(diag.NewFile("main.heal", c.files["main.heal"]), memory(c.files, nil))
+		var list *diag.List
+		if !errors.As(err, &list) {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if len(list.Items) != 1 {
+			t.Errorf("%s: %d errors:\n%v", c.name, len(list.Items), list)
+		}
+		d := list.Items[0]
+		if d.Code != c.code || d.Primary.Span.Pos().String() != c.place || !strings.Contains(diag.Render(d, false), c.text) {
+			t.Errorf("%s: want %s at %s with %q, got\n%s", c.name, c.code, c.place, c.text, diag.Render(d, false))
+		}
+	}
+}
+
+// TestImportsAreHermetic: what a program means depends on its text and on the files that it names alone.
+// A library module never comes from the disk, a text that is no file imports none, and a program that
+// imports nothing reads nothing.
+func TestImportsAreHermetic(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for name, text := range map[string]string{"nn.heal": "pub fn softmax(x: i32) -> i32 = 7\n", "lib.heal": "pub fn g() -> i32 = 7\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := heal.Check(diag.NewFile("main.heal", "import nn\nfn f(x: i32) -> i32 = nn.softmax(x)\n")); err == nil {
+		t.Error("a file of the working folder stands in for a module of the library")
+	}
+	if _, err := heal.Compile("import \"./lib\"\nfn f() -> i32 = lib.g()\n", heal.Options{Backend: heal.Interp}); err == nil {
+		t.Error("a text that is no file imports a file of the working folder")
+	}
+	var read []string
+	files := map[string]string{"p/main.heal": "import nn\nimport \"./a\"\nfn f() -> i32 = a.v()\n", "p/a.heal": "pub fn v() -> i32 = 1\n"}
+	for range 2 {
+		if _, err := heal.CheckWith(diag.NewFile("p/main.heal", files["p/main.heal"]), memory(files, &read)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, want := fmt.Sprint(read), "[p/a.heal p/a.heal]"; got != want {
+		t.Errorf("the files that are read are %s, want %s", got, want)
+	}
+}
+
+// TestSameNamesEveryTime: instances are named by their types, and their order is that of the source.
+func TestSameNamesEveryTime(t *testing.T) {
+	src := "import math\nfn id[A: any, B: num](a: A, b: B) -> B = b\n" +
+		"fn f() -> f64 = id(true, math.square(2.0_f64)) + id(1_u8, 1.0)\nfn g() -> i32 = id(1.0, 2)\n"
+	names := func() string {
+		m, err := heal.Compile(src, heal.Options{Backend: heal.Interp})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		var out []string
+		for _, f := range m.IR().Funcs {
+			out = append(out, f.Name)
+		}
+		return strings.Join(out, " ")
+	}
+	first := names()
+	if want := "f g id.bool.f64 id.u8.f64 id.f32.i32 math.square.f64"; first != want {
+		t.Errorf("the functions are %s, want %s", first, want)
+	}
+	for range 5 {
+		if again := names(); again != first {
+			t.Fatalf("once %s, then %s", first, again)
+		}
+	}
+}
+
+// TestKernelAttribute checks what `@kernel` promises, for shapes that are written and for those of a call.
+func TestKernelAttribute(t *testing.T) {
+	for _, c := range []struct{ src, want string }{
+		{"@kernel fn f(x: f32[64]) -> f32[64] = exp(x) * 2.0\n", ""},
+		{"import nn\n@kernel fn f(x: f32[4096, 1024]) -> f32[4096, 1024] = nn.softmax(x)\n", ""}, // the library costs nothing
+		{"import nn\n@kernel fn f(x: f32[512, 768], s: f32[768], b: f32[768]) -> f32[512, 768] = nn.layer_norm(x, s, b, 1e-5)\n", ""},
+		{"import nn\n@kernel fn f(x: f64[512, 768], s: f64[768]) -> f64[512, 768] = nn.rms_norm(x, s, 1e-5)\n", ""},
+		{"@kernel fn f(x: f32[64, 64]) -> f32[64] = { let y = x @ x; y @ +/[axis=0](y) }\n", "it becomes 3 kernels"},
+		{"@kernel @io fn f(x: f32[64]) -> f32[64] = { print(1); exp(x) }\n", "other steps beside it"},
+		{"@kernel fn f(x: f32[64]) -> f32[32] = x[0..32]\n", "a view of its operands"},
+	} {
+		_, err := heal.Compile(c.src, heal.Options{Backend: heal.Interp})
+		if c.want == "" && err != nil {
+			t.Errorf("%s%v", c.src, err)
+		}
+		var list *diag.List
+		if c.want != "" && (!errors.As(err, &list) || list.Items[0].Code != diag.CodeKernel || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%swant %q, got %v", c.src, c.want, err)
+		}
+	}
+	for _, backend := range []string{heal.Interp, heal.CPU} {
+		m, err := heal.Compile("@kernel fn f[N](x: f32[N, N]) -> f32[N] = { let y = x @ x; y @ +/[axis=0](y) }\n", heal.Options{Backend: backend})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := m.Func("f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := runtime.FromSlice(make([]float32, 32*32), 32, 32)
+		if _, err := f.Call(context.Background(), x); err == nil || !strings.Contains(err.Error(), "E0503") {
+			t.Errorf("on %s: %v", backend, err)
+		}
+		x.Close()
+		m.Close()
+	}
+}
+
+// TestStringResults: text has no form outside of the program, and the error says so.
+func TestStringResults(t *testing.T) {
+	for _, backend := range []string{heal.Interp, heal.CPU} {
+		m, err := heal.Compile("fn f(n: i32) -> string = if n > 0 { \"a\" } else { \"b\" }\n", heal.Options{Backend: backend})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := m.Func("f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := runtime.FromSlice([]int32{1})
+		if _, err := f.CallAll(context.Background(), n); err == nil || !strings.Contains(err.Error(), "a result is a string") {
+			t.Errorf("on %s: %v", backend, err)
+		}
+		n.Close()
+		m.Close()
+	}
+}

@@ -1,0 +1,230 @@
+package ir
+
+import (
+	"fmt"
+
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// OpUpdate is `x[...] = v`: the tensor with some of its elements replaced.
+//
+// The replaced elements are those that a dynamic_slice of x (axes, sizes and the positions) followed by a
+// slice of it (starts, steps, shape) would read: on axis k they stand at first + starts[k] + i * steps[k]
+// for i below shape[k], where first is the axis's position, or 0 where it has none.
+var OpUpdate = define(&OpDef{
+	Name: "update", Class: Reindex, Arity: Variadic, Traits: MayFail | Cheap,
+	Fails:   func(op *Op) bool { return len(op.Ints("axes")) > 0 },
+	Summary: "The first operand with the elements of a slice replaced by those of the second; a run that leaves its axis stops the program.",
+	Attrs: []AttrDef{
+		{Name: "axes", Kind: AttrInts, Optional: true, Doc: "the axes whose run starts at a position, one for each, ascending"},
+		{Name: "sizes", Kind: AttrDims, Optional: true, Doc: "the length of the run in each of these axes"},
+		{Name: "starts", Kind: AttrDims, Doc: "the first index of each axis, in its run where it has one"},
+		{Name: "steps", Kind: AttrInts, Doc: "the distance of neighbours, negative to walk backwards"},
+		{Name: "shape", Kind: AttrDims, Doc: "the shape of the second operand"},
+	},
+	Infer: inferUpdate,
+	Doomed: func(args []types.Tensor, attrs Attrs) error {
+		axes, _ := attrs[0].([]int64)
+		for _, d := range attrs[4].(types.Shape) {
+			if !provablyPositive(d) {
+				return nil // nothing is replaced: no position is looked at
+			}
+		}
+		for _, a := range axes {
+			if x := args[0]; x.Shape[a].IsConst(0) {
+				return &types.RuleError{
+					Constraint: "C5", Msg: "index into an empty axis", Shapes: []types.Shape{x.Shape}, Axis: x.Rank() - int(a),
+					Why: "no index is in range",
+				}
+			}
+		}
+		return nil
+	},
+	Eval:    evalUpdate,
+	Element: elementUpdate,
+	Constraints: []Constraint{
+		{"C1", "both operands hold numbers or bools, of one type"},
+		{"C2", "start, step and extent are given for each axis, no step is 0, and the second operand has these extents"},
+		{"C3", "no element lies outside the operand, or outside the run of its axis"},
+		{"C4", "there is one i32 or i64 scalar and one size for each listed axis; the axes are ascending, and no run exceeds its axis"},
+		{"C5", "no listed axis is empty, unless nothing is replaced"},
+	},
+	Example: "{ let mut x = [1, 2, 3, 4]; x[1..3] = [8, 9]; x } == [1, 8, 9, 4]",
+})
+
+// runShape is the shape of x with the runs of an update cut out of it.
+func runShape(x types.Shape, axes []int64, sizes types.Shape) types.Shape {
+	out := append(types.Shape{}, x...)
+	for i, a := range axes {
+		out[a] = sizes[i]
+	}
+	return out
+}
+
+func inferUpdate(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
+	axes, _ := attrs[0].([]int64)
+	sizes, _ := attrs[1].(types.Shape)
+	starts, steps, shape := attrs[2].(types.Shape), attrs[3].([]int64), attrs[4].(types.Shape)
+	if len(args) < 2 {
+		return nil, broken("C1", "an update takes two tensors, not %d", len(args))
+	}
+	x, v := args[0], args[1]
+	if err := requireIn("C1", "an update", elements, x); err != nil {
+		return nil, err
+	}
+	if err := requireSameDType("C1", "an update", x, v); err != nil {
+		return nil, err
+	}
+	if err := requirePositions(append([]types.Tensor{x}, args[2:]...), axes, "an update"); err != nil {
+		return nil, renamed(err, "C4")
+	}
+	if len(sizes) != len(axes) {
+		return nil, broken("C4", "%d sizes are given for %d axes", len(sizes), len(axes))
+	}
+	for i, a := range axes {
+		if over, err := sizes[i].Sub(x.Shape[a]); err == nil && !sizes[i].IsConst(1) { // one position: see Doomed
+			if n, ok := over.Const(); ok && n > 0 {
+				return nil, &types.RuleError{
+					Constraint: "C4", Msg: "slice is longer than its axis", Shapes: []types.Shape{x.Shape}, Axis: x.Rank() - int(a),
+					Why: fmt.Sprintf("%s elements of an axis of extent %s", sizes[i], x.Shape[a]),
+				}
+			}
+		}
+	}
+	run := types.Tensor{Elem: x.Elem, Shape: runShape(x.Shape, axes, sizes)}
+	if _, err := inferSlice([]types.Tensor{run}, Attrs{starts, steps, shape}, nil); err != nil {
+		return nil, err
+	}
+	if !v.Shape.Equal(shape) {
+		return nil, broken("C2", "an update of %s elements is given %s", shape, v)
+	}
+	return []types.Tensor{x}, nil
+}
+
+// renamed is a rule error of another operation under the name that the constraint has here.
+func renamed(err error, constraint string) error {
+	if e, ok := err.(*types.RuleError); ok {
+		c := *e
+		c.Constraint = constraint
+		return &c
+	}
+	return err
+}
+
+func evalUpdate(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
+	x, v := args[0], args[1]
+	axes := op.Ints("axes")
+	sizes, starts, steps := extents(c, op.Dims("sizes")), extents(c, op.Dims("starts")), op.Ints("steps")
+	out := &Array{DType: x.DType, Shape: x.Shape, Bits: append([]uint64{}, x.Bits...)}
+	if len(v.Bits) == 0 || len(x.Bits) == 0 { // as in a kernel: without elements no position is looked at
+		return one(out)
+	}
+	strides, offset := rowMajor(x.Shape), int64(0)
+	for i, a := range axes {
+		first, n := signed(args[2+i]), x.Shape[a]
+		if first < 0 || first > n-sizes[i] {
+			outside := first // the first index that is not in the axis
+			if first >= 0 && first < n {
+				outside = n
+			}
+			return nil, c.Fail(op, scalar.CheckIndex, outside, n)
+		}
+		offset += first * strides[a]
+	}
+	for k := range strides {
+		offset += starts[k] * strides[k]
+		strides[k] *= steps[k]
+	}
+	index := make([]int64, len(v.Shape))
+	for _, bits := range v.Bits {
+		at := offset
+		for k, i := range index {
+			at += i * strides[k]
+		}
+		out.Bits[at] = bits
+		for k := len(index) - 1; k >= 0; k-- {
+			if index[k]++; index[k] < v.Shape[k] {
+				break
+			}
+			index[k] = 0
+		}
+	}
+	return one(out)
+}
+
+// UpdateFirsts checks the positions of an update, and gives the index on each axis at which its run starts,
+// scalar.None where it starts at 0. The checks belong to the elements that are replaced: with none of
+// them, nothing is checked.
+func UpdateFirsts(p Pull, op *Op) []scalar.Ref {
+	e := p.E()
+	x, axes, sizes := op.Args[0].Type, op.Ints("axes"), op.Dims("sizes")
+	out := make([]scalar.Ref, x.Rank())
+	for k := range out {
+		out[k] = scalar.None
+	}
+	zero := e.Int(types.I64, 0)
+	for i, a := range axes {
+		first := e.Cast(types.I64, p.Arg(op, 2+i, nil))
+		bound := p.Extent(x.Shape[a])
+		inside := e.And(e.Le(zero, first), e.Le(first, e.Sub(bound, p.Extent(sizes[i]))))
+		firstInside := e.And(e.Le(zero, first), e.Lt(first, bound))
+		e.Check(scalar.CheckIndex, inside, e.Select(firstInside, bound, first), bound)
+		out[a] = first
+	}
+	return out
+}
+
+// elementUpdate asks whether the index is one of the replaced ones.
+func elementUpdate(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
+	e := p.E()
+	x, starts, steps, shape := op.Args[0].Type, op.Dims("starts"), op.Ints("steps"), op.Dims("shape")
+	for _, d := range shape {
+		if d.IsConst(0) {
+			return p.Arg(op, 0, at)
+		}
+	}
+	firsts := UpdateFirsts(p, op)
+	zero := e.Int(types.I64, 0)
+	in := scalar.None
+	also := func(c scalar.Ref) {
+		if in == scalar.None {
+			in = c
+		} else {
+			in = e.And(in, c)
+		}
+	}
+	from := make([]scalar.Ref, len(at))
+	for k := range at {
+		from[k] = at[k]
+		if firsts[k] == scalar.None && steps[k] == 1 && starts[k].IsConst(0) && shape[k].Equal(x.Shape[k]) {
+			continue
+		}
+		if firsts[k] != scalar.None {
+			from[k] = e.Sub(from[k], firsts[k])
+		}
+		if !starts[k].IsConst(0) {
+			from[k] = e.Sub(from[k], p.Extent(starts[k]))
+		}
+		if shape[k].IsConst(1) {
+			also(e.Eq(from[k], zero))
+			from[k] = zero
+			continue
+		}
+		if steps[k] < 0 {
+			from[k] = e.Sub(zero, from[k])
+		}
+		also(e.Le(zero, from[k]))
+		if size := max(steps[k], -steps[k]); size != 1 {
+			by := e.Int(types.I64, size)
+			also(e.Eq(e.Rem(from[k], by), zero))
+			from[k] = e.Div(from[k], by)
+		}
+		also(e.Lt(from[k], p.Extent(shape[k])))
+	}
+	replaced := func() scalar.Ref { return p.Arg(op, 1, from) }
+	if in == scalar.None {
+		return replaced()
+	}
+	return p.If(in, op.Type().Elem, replaced, func() scalar.Ref { return p.Arg(op, 0, at) })
+}

@@ -1,0 +1,179 @@
+package ir
+
+import (
+	"math/bits"
+
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Note [Rows]
+//
+// Sorting a row, or adding into positions of it, makes all elements of the row at once, in memory. Such an
+// operation has, beside its Element rule, a Rows rule: the code that computes one row of its result along
+// the axis of its attribute `axis`. It becomes a kernel of its own, parallel over the other axes, and what
+// its operands are computed from is pulled into it. The Element rule, which computes an element alone and
+// therefore slowly, stands in where there is no memory: inside of a tabulate, say.
+
+// A Memory is a run of elements that a row has for itself.
+type Memory int
+
+// ResultRow is the memory of the row's result.
+const ResultRow Memory = 0
+
+// RowPull is the Pull of a Rows rule. What it writes runs in the order in which it is written.
+type RowPull interface {
+	Pull
+	// Work is fresh memory of n elements, or of 2*n when twice is set. Its elements are written before they are read.
+	Work(t types.DType, n types.Dim, twice bool) Memory
+	// Read gives an element; Write sets one. The index is an I64 in range.
+	Read(m Memory, i scalar.Ref) scalar.Ref
+	Write(m Memory, i, value scalar.Ref)
+	// Each runs body for i from 0 up to n and carries a state.
+	Each(n types.Dim, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) []scalar.Ref) []scalar.Ref
+	// When runs body if cond is true.
+	When(cond scalar.Ref, body func())
+}
+
+// before reports whether a row sorts x strictly before y: NaN comes last, false before true, and zeros are
+// equal.
+func before(e scalar.Emitter, x, y scalar.Ref) scalar.Ref {
+	switch t := e.TypeOf(x); {
+	case t == types.Bool:
+		return e.And(e.Not(x), y)
+	case t.IsFloat():
+		return e.Or(e.Lt(x, y), e.And(e.Eq(x, x), e.Ne(y, y)))
+	}
+	return e.Lt(x, y)
+}
+
+// rowsSort is a merge sort from the bottom up: pass number k merges neighbouring sorted runs of 2^k elements
+// from one half of the work memory into the other. Each step takes the head of one of the two runs, without
+// a branch; the right one only when it is strictly before the left, so the sort is stable. For argsort the
+// positions move along with the elements.
+func rowsSort(positions bool) func(p RowPull, op *Op, at []scalar.Ref) {
+	return func(p RowPull, op *Op, at []scalar.Ref) {
+		x, axis := op.Args[0].Type, op.Int("axis")
+		e, n := p.E(), x.Shape[axis]
+		int64s := func(v int64) scalar.Ref { return e.Int(types.I64, v) }
+		vals := p.Work(x.Elem, n, true)
+		pos := vals
+		if positions {
+			pos = p.Work(types.I32, n, true)
+		}
+		p.Each(n, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+			p.Write(vals, i, p.Arg(op, 0, moved(at, axis, i)))
+			if positions {
+				p.Write(pos, i, e.Cast(types.I32, i))
+			}
+			return nil
+		})
+		size := p.Extent(n)
+		last := e.Sub(size, int64s(1))
+		// src is where the half that is read begins; the other begins at size - src.
+		merge := func(width, src scalar.Ref) {
+			double := e.Add(width, width)
+			mask := e.Sub(double, int64s(1))
+			p.Each(n, []scalar.Ref{int64s(0), int64s(0)}, func(k scalar.Ref, heads []scalar.Ref) []scalar.Ref {
+				begin := e.Sub(k, e.And(k, mask))
+				mid := e.Min(e.Add(begin, width), size)
+				end := e.Min(e.Add(begin, double), size)
+				fresh := e.Eq(k, begin)
+				i, j := e.Select(fresh, begin, heads[0]), e.Select(fresh, mid, heads[1])
+				// A run that is used up has no head: what is read for it is any element.
+				left, right := e.Add(src, e.Min(i, last)), e.Add(src, e.Min(j, last))
+				x, y := p.Read(vals, left), p.Read(vals, right)
+				takeRight := e.Or(e.Le(mid, i), e.And(e.Lt(j, end), before(e, y, x)))
+				to := e.Add(e.Sub(size, src), k)
+				p.Write(vals, to, e.Select(takeRight, y, x))
+				if positions {
+					p.Write(pos, to, p.Read(pos, e.Select(takeRight, right, left)))
+				}
+				step := e.Cast(types.I64, takeRight)
+				return []scalar.Ref{e.Add(i, e.Sub(int64s(1), step)), e.Add(j, step)}
+			})
+		}
+		passes, literal := int64(31), false // an extent is below 2^31
+		if c, ok := n.Const(); ok {
+			passes, literal = int64(bits.Len64(uint64(max(c-1, 0)))), true
+		}
+		state := p.Each(types.Lit(passes), []scalar.Ref{int64s(1), int64s(0)}, func(_ scalar.Ref, state []scalar.Ref) []scalar.Ref {
+			width, src := state[0], state[1]
+			other := e.Sub(size, src)
+			if literal {
+				merge(width, src)
+				return []scalar.Ref{e.Add(width, width), other}
+			}
+			more := e.Lt(width, size)
+			p.When(more, func() { merge(width, src) })
+			return []scalar.Ref{e.Select(more, e.Add(width, width), width), e.Select(more, other, src)}
+		})
+		p.Each(n, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+			p.Write(ResultRow, i, p.Read(pos, e.Add(state[1], i)))
+			return nil
+		})
+	}
+}
+
+// elementSort is the element of rank at[axis]: of all elements, the one before which that many others come.
+func elementSort(positions bool) func(p Pull, op *Op, result int, at []scalar.Ref) scalar.Ref {
+	return func(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
+		x, axis := op.Args[0].Type, op.Int("axis")
+		t := op.Type().Elem
+		n := []types.Dim{x.Shape[axis]}
+		return p.Loop(n, 0, []scalar.Ref{p.E().Int(t, 0)}, func(i, found []scalar.Ref) []scalar.Ref {
+			mine := p.Arg(op, 0, moved(at, axis, i[0]))
+			rank := p.Loop(n, 0, []scalar.Ref{p.E().Int(types.I64, 0)}, func(j, sum []scalar.Ref) []scalar.Ref {
+				other := p.Arg(op, 0, moved(at, axis, j[0]))
+				e := p.E()
+				first := e.Or(before(e, other, mine), e.And(e.Lt(j[0], i[0]), e.Not(before(e, mine, other))))
+				return []scalar.Ref{e.Add(sum[0], e.Cast(types.I64, first))}
+			})[0]
+			e := p.E()
+			value := mine
+			if positions {
+				value = e.Cast(types.I32, i[0])
+			}
+			return []scalar.Ref{e.Select(e.Eq(rank, at[axis]), value, found[0])}
+		})[0]
+	}
+}
+
+// rowsScatterAdd copies the row of the first operand and adds to it one by one.
+func rowsScatterAdd(p RowPull, op *Op, at []scalar.Ref) {
+	x, idx, axis := op.Args[0].Type, op.Args[1].Type, op.Int("axis")
+	p.Each(x.Shape[axis], nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+		p.Write(ResultRow, i, p.Arg(op, 0, moved(at, axis, i)))
+		return nil
+	})
+	add := func() {
+		p.Each(idx.Shape[axis], nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+			from := moved(at, axis, i)
+			to, _ := checkedPosition(p, op, 1, from, x.Shape[axis])
+			p.Write(ResultRow, to, p.E().Add(p.Read(ResultRow, to), p.Arg(op, 2, from)))
+			return nil
+		})
+	}
+	if provablyPositive(x.Shape[axis]) {
+		add()
+		return
+	}
+	// A result without elements has no position that could be wrong.
+	p.When(p.E().Lt(p.E().Int(types.I64, 0), p.Extent(x.Shape[axis])), add)
+}
+
+// elementScatterAdd goes through all additions along the axis and takes those that are for this element.
+func elementScatterAdd(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
+	x, idx, axis := op.Args[0].Type, op.Args[1].Type, op.Int("axis")
+	start := p.Arg(op, 0, at)
+	return p.Loop([]types.Dim{idx.Shape[axis]}, 0, []scalar.Ref{start}, func(i, sum []scalar.Ref) []scalar.Ref {
+		from := moved(at, axis, i[0])
+		to, ok := checkedPosition(p, op, 1, from, x.Shape[axis])
+		if !ok {
+			return sum
+		}
+		e := p.E()
+		added := e.Add(sum[0], p.Arg(op, 2, from))
+		return []scalar.Ref{p.E().Select(p.E().Eq(to, at[axis]), added, sum[0])}
+	})[0]
+}

@@ -1,0 +1,110 @@
+package heal
+
+import (
+	"fmt"
+	"strings"
+
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/lang/diag"
+	"healc/passes"
+	"healc/passes/bufferize"
+)
+
+// Note [Functions marked @kernel]
+//
+// `@kernel` promises that a function becomes exactly one kernel. What fusion does depends on the extents, so
+// the promise is checked where these are known: for a function without shape parameters when the source
+// is compiled, for any other when it is compiled for the shapes of a call. On the interpreter there are no
+// kernels, but the promise is checked all the same, so that a program does not pass there and fail elsewhere.
+
+// checkKernels checks the functions without shape parameters that are marked @kernel.
+func (m *Module) checkKernels() error {
+	list := &diag.List{}
+	for _, f := range m.prog.Funcs {
+		if f.Kernel && len(f.Dims) == 0 {
+			d, err := m.kernelPromise(f.Name, nil)
+			if err != nil {
+				return err
+			}
+			if d != nil {
+				list.Add(d)
+			}
+		}
+	}
+	list.Sort()
+	return list.Err()
+}
+
+// checkKernel is checkKernels for one function and its shapes.
+func (m *Module) checkKernel(entry string, bind map[string]int64) error {
+	if m.prog == nil {
+		return nil
+	}
+	f := m.prog.Func(entry)
+	if f == nil || !f.Kernel || len(f.Dims) == 0 {
+		return nil
+	}
+	d, err := m.kernelPromise(entry, bind)
+	if err != nil || d == nil {
+		return nil // what is wrong with the shapes, the call itself reports
+	}
+	return (&diag.List{Items: []*diag.Diagnostic{d}}).Err()
+}
+
+// kernelPromise says why a function does not become exactly one kernel; nil when it does.
+func (m *Module) kernelPromise(entry string, bind map[string]int64) (*diag.Diagnostic, error) {
+	quiet := &Module{ir: m.ir, prog: m.prog} // without the dumps and remarks that the user asked for
+	var remarks strings.Builder
+	quiet.opts.Debug.Passes = &passes.Options{Remarks: []string{"fuse"}, Out: &remarks}
+	fused, err := quiet.Fused(entry, bind)
+	if err != nil {
+		return nil, err
+	}
+	km, err := bufferize.Lower(fused, entry, bufferize.Options{})
+	if err != nil {
+		return nil, err
+	}
+	if steps := km.Plan.Funcs[0].Steps; len(km.Kernels) == 1 && len(steps) == 1 && steps[0].Launch != nil {
+		return nil, nil
+	}
+	f := m.prog.Func(entry)
+	d := &diag.Diagnostic{
+		Code:    diag.CodeKernel,
+		Message: fmt.Sprintf("`%s` is marked `@kernel`, but %s", f.Decl.Name.Name, outcome(km)),
+		Primary: diag.Label{Span: f.Loc},
+		Help:    "leave out `@kernel`, or compute what is kept in a function of its own; `healc explain` shows the kernels",
+	}
+	if len(km.Kernels) > 1 {
+		n := 0
+		for _, op := range fused.Func(entry).Body.Ops {
+			if op.Def.Class == ir.Fused {
+				n++
+				d.Related = append(d.Related, diag.Label{Span: op.Span, Text: fmt.Sprintf("kernel %d", n)})
+			}
+		}
+	}
+	for line := range strings.Lines(remarks.String()) {
+		if _, why, ok := strings.Cut(line, "kept "); ok {
+			_, why, _ = strings.Cut(why, ": ")
+			if why = "a value is kept in memory: " + strings.TrimSpace(why); len(d.Notes) == 0 || d.Notes[len(d.Notes)-1] != why {
+				d.Notes = append(d.Notes, why)
+			}
+		}
+	}
+	return d, nil
+}
+
+// outcome is what a function became, for a message.
+func outcome(km *kernel.Module) string {
+	switch n := len(km.Kernels); {
+	case n == 0 && len(km.Plan.Funcs[0].Steps) == 0:
+		return "it computes nothing: what it returns is a view of its operands"
+	case n == 0:
+		return "it becomes no kernel"
+	case n == 1:
+		return "it becomes one kernel and other steps beside it, such as input, output or copies"
+	default:
+		return fmt.Sprintf("it becomes %d kernels", n)
+	}
+}

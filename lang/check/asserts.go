@@ -1,0 +1,157 @@
+package check
+
+import (
+	"strings"
+
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// assertBuiltins are the functions that stop the program when something does not hold. They have an
+// effect, so they stand in tests and in functions that are marked `@io`.
+func assertBuiltins() map[string]*builtin {
+	return map[string]*builtin{
+		"assert":       {params: []string{"cond"}, required: 1, build: (*checker).assertCall},
+		"assert_eq":    {params: []string{"a", "b"}, required: 2, build: (*checker).assertEqCall},
+		"assert_close": {params: []string{"a", "b", "rtol", "atol"}, required: 2, build: (*checker).assertCloseCall},
+	}
+}
+
+func (c *checker) assertCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+	x := c.condition(args[0])
+	return c.apply(e.Loc, ir.OpAssert, ir.A{"what": assertText(e)}, x)
+}
+
+// assertText is an assertion as it is written, for its message.
+func assertText(e *ast.Call) string {
+	text := strings.Join(strings.Fields(e.Loc.Text()), " ")
+	if r := []rune(text); len(r) > 80 {
+		text = string(r[:77]) + "..."
+	}
+	return quote(text)
+}
+
+// assertEqCall is `assert_eq(a, b)`: the same type, and the same values. NaN is equal to NaN, -0 to 0.
+func (c *checker) assertEqCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+	x, y, ok := c.compared(e, args)
+	if !ok {
+		return bad(e.Loc)
+	}
+	return c.let(x, func(x Expr) Expr {
+		return c.let(y, func(y Expr) Expr { return c.eachLeaf(e, x, y, c.assertEq) })
+	})
+}
+
+// compared types the two values of an assertion, which are of one type; literals take that of the other.
+func (c *checker) compared(e *ast.Call, args []ast.Expr) (x, y Expr, ok bool) {
+	if c.literalKindOf(args[0]) != typed && c.literalKindOf(args[1]) == typed {
+		y = c.expr(args[1], nil)
+		x = c.expr(args[0], y.Type())
+	} else {
+		x = c.expr(args[0], nil)
+		y = c.expr(args[1], x.Type())
+	}
+	if isBad(x) || isBad(y) {
+		return nil, nil, false
+	}
+	if !types.Equal(x.Type(), y.Type()) {
+		r := c.errorf(diag.CodeOperands, e.Loc, "an assertion compares two values of one type, not %s and %s", x.Type(), y.Type()).
+			label("%s and %s", x.Type(), y.Type())
+		c.explainMismatch(r, args[1].Span(), x.Type(), y.Type())
+		return nil, nil, false
+	}
+	return x, y, true
+}
+
+// eachLeaf asserts something of every tensor in two values of one type.
+func (c *checker) eachLeaf(e *ast.Call, x, y Expr, assert func(e *ast.Call, x, y Expr) Expr) Expr {
+	t, ok := x.Type().(types.Tuple)
+	if !ok {
+		return assert(e, x, y)
+	}
+	var bs []binding
+	for i, elem := range t.Elems {
+		at := Info{elem, e.Loc}
+		bs = append(bs, binding{nil, c.eachLeaf(e, &Get{at, x, i}, &Get{at, y, i}, assert)})
+	}
+	return wrap(bs, unit(e.Loc))
+}
+
+// assertEq compares two tensors or strings of one type.
+func (c *checker) assertEq(e *ast.Call, x, y Expr) Expr {
+	return c.asserted(e, c.same(e, x, y), x, y)
+}
+
+func (c *checker) asserted(e *ast.Call, cond, x, y Expr) Expr {
+	if !types.Equal(cond.Type(), types.Scalar(types.Bool)) {
+		cond = c.apply(e.Loc, ir.OpReduceAnd, ir.A{"axes": allAxes(cond.Type()), "keep": false}, cond)
+	}
+	return c.apply(e.Loc, ir.OpAssert, ir.A{"what": assertText(e)}, cond, x, y)
+}
+
+func allAxes(t types.Type) []int64 {
+	axes := []int64{}
+	for i := range t.(types.Tensor).Shape {
+		axes = append(axes, int64(i))
+	}
+	return axes
+}
+
+// same is whether the elements are equal, one by one; NaN is equal to NaN.
+func (c *checker) same(e *ast.Call, x, y Expr) Expr {
+	elem := elemOf(x.Type())
+	if elem == types.String {
+		return c.apply(e.Loc, ir.OpStrEq, nil, x, y)
+	}
+	eq := c.apply(e.Loc, ir.OpEq, nil, x, y)
+	if !elem.IsFloat() {
+		return eq
+	}
+	nan := c.apply(e.Loc, ir.OpAnd, nil, c.apply(e.Loc, ir.OpIsNan, nil, x), c.apply(e.Loc, ir.OpIsNan, nil, y))
+	return c.apply(e.Loc, ir.OpOr, nil, eq, nan)
+}
+
+// assertCloseCall is `assert_close(a, b, rtol = 1e-5, atol = 1e-6)`: |a - b| <= atol + rtol*|b| for every
+// element, computed in f64. Equal infinities are close, and so is NaN to NaN.
+func (c *checker) assertCloseCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+	x, y, ok := c.compared(e, args)
+	tolerance := func(arg ast.Expr, value float64, what string) Expr {
+		if arg == nil {
+			return floatConst(value, e.Loc)
+		}
+		t := c.scalarOf(arg, types.F64, what)
+		ok = ok && !isBad(t)
+		return t
+	}
+	rtol := tolerance(args[2], 1e-5, "`rtol`")
+	atol := tolerance(args[3], 1e-6, "`atol`")
+	if !ok {
+		return bad(e.Loc)
+	}
+	for _, t := range types.Flatten(x.Type()) {
+		if !t.Elem.IsNumber() {
+			c.errorf(diag.CodeOperands, e.Loc, "`assert_close` compares numbers, not %s", t).help("`assert_eq` compares every type")
+			return bad(e.Loc)
+		}
+	}
+	near := func(e *ast.Call, x, y Expr) Expr {
+		shape := x.Type().(types.Tensor).Shape
+		ap := func(op *ir.OpDef, args ...Expr) Expr { return c.apply(e.Loc, op, nil, args...) }
+		wide := func(x Expr) Expr {
+			if elemOf(x.Type()) == types.F64 {
+				return x
+			}
+			return c.apply(e.Loc, ir.OpCast, ir.A{"to": types.F64}, x)
+		}
+		a, b := wide(x), wide(y)
+		limit := ap(ir.OpAdd, c.broadcast(atol, shape), ap(ir.OpMul, c.broadcast(rtol, shape), ap(ir.OpAbs, b)))
+		close := ap(ir.OpLe, ap(ir.OpAbs, ap(ir.OpSub, a, b)), limit)
+		finite := ap(ir.OpIsFinite, b) // else the limit is infinite and everything is close to it
+		return c.asserted(e, ap(ir.OpOr, c.same(e, x, y), ap(ir.OpAnd, close, finite)), x, y)
+	}
+	return c.let(x, func(x Expr) Expr {
+		return c.let(y, func(y Expr) Expr { return c.eachLeaf(e, x, y, near) })
+	})
+}

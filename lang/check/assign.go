@@ -1,0 +1,337 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// assign is `x = e;`, `x .+= e;`, `x[i, 2..4] = e;` and so on.
+func (c *checker) assign(bs []binding, s *ast.AssignStmt) []binding {
+	root := assignRoot(s.Target)
+	if root == nil {
+		c.cur.failed = true // the parser has reported it
+		c.expr(s.Value, nil)
+		return bs
+	}
+	l := c.assigned(root)
+	if l == nil {
+		c.expr(s.Value, nil) // it has errors of its own
+		return bs
+	}
+	p, bs, ok := c.place(bs, s.Target, l)
+	if !ok {
+		c.expr(s.Value, nil)
+		return bs
+	}
+	var v Expr
+	if op := strings.TrimSuffix(s.Op, "="); op == "" {
+		v = c.plainAssign(s, p, l)
+	} else {
+		v = c.updated(s, op, p)
+	}
+	if isBad(v) {
+		return bs
+	}
+	if p.index != nil { // before the rest of the variable is read: computing it may change that
+		v, bs = c.once(bs, v)
+	}
+	if v = p.write(v); isBad(v) {
+		return bs
+	}
+	return append(bs, binding{nil, c.change(s.Loc, l, v)})
+}
+
+// change gives a variable a value.
+func (c *checker) change(at diag.Span, l *Local, v Expr) Expr {
+	c.flow.changed = append(c.flow.changed, l)
+	return &Assign{Info{types.Unit, at}, l, v}
+}
+
+// assignRoot is the name in `x`, `x[i]`, `x[i][j]`, nil when there is none.
+func assignRoot(e ast.Expr) *ast.Name {
+	for {
+		switch t := e.(type) {
+		case *ast.Name:
+			return t
+		case *ast.Index:
+			e = t.X
+		default:
+			return nil
+		}
+	}
+}
+
+// assigned is the variable called like n; it reports why there is none.
+func (c *checker) assigned(n *ast.Name) *Local {
+	l := c.locals[n.Name]
+	switch {
+	case l != nil:
+		if c.assignable(n.Loc, l) {
+			return l
+		}
+	case c.isDim(n.Name):
+		c.errorf(diag.CodeImmutable, n.Loc, "%s is a shape parameter and cannot be assigned", quote(n.Name))
+	case c.consts[n.Name] != nil:
+		c.errorf(diag.CodeImmutable, n.Loc, "%s is a constant and cannot be assigned", quote(n.Name))
+	default:
+		c.name(n)
+	}
+	return nil
+}
+
+// assignable reports whether the current place may change l; if not, it says why.
+func (c *checker) assignable(at diag.Span, l *Local) bool {
+	v := c.flow.vars[l]
+	switch {
+	case types.IsError(l.T):
+		c.cur.failed = true // its declaration has an error
+		return false
+	case v == nil:
+		r := c.errorf(diag.CodeImmutable, at, "%s cannot be assigned: it is not `mut`", quote(l.Name)).related(l.Loc, "declared here")
+		if c.isParam(l) {
+			r.help("copy it, `let mut %s = %s;`, or let the caller see the change: `%s: &mut %s`", l.Name, l.Name, l.Name, l.T)
+		} else {
+			r.help("declare it with `let mut %s`", l.Name)
+		}
+		return false
+	case v.lambda < c.lambda:
+		c.errorf(diag.CodeCapture, at, "a lambda cannot change %s, which is declared outside of it", quote(l.Name)).
+			related(l.Loc, "declared here").help("what a loop changes is its state; `tabulate` gives a tensor at once")
+		return false
+	}
+	return true
+}
+
+func (c *checker) isParam(l *Local) bool {
+	if c.cur.fn == nil {
+		return false
+	}
+	for _, p := range c.cur.fn.fn.Params {
+		if p == l {
+			return true
+		}
+	}
+	return false
+}
+
+// place is what an assignment changes: a variable, or a part of one.
+type place struct {
+	t     types.Type
+	read  func() Expr       // its value now
+	write func(v Expr) Expr // the value of the whole variable after the place has the value v
+	index *ast.Index        // nil for the variable itself
+}
+
+// place types the target of an assignment. Positions that are known at run time are evaluated once, into bs.
+func (c *checker) place(bs []binding, target ast.Expr, l *Local) (place, []binding, bool) {
+	e, ok := unparen(target).(*ast.Index)
+	if !ok {
+		at := target.Span()
+		return place{
+			t:     l.T,
+			read:  func() Expr { return &Use{Info{l.T, at}, l} },
+			write: func(v Expr) Expr { return v },
+		}, bs, true
+	}
+	outer, bs, ok := c.place(bs, e.X, l)
+	if !ok {
+		return place{}, bs, false
+	}
+	t, ok := outer.t.(types.Tensor)
+	switch {
+	case !ok || t.Elem == types.String:
+		c.errorf(diag.CodeIndex, e.Loc, "%s cannot be indexed", outer.t).label("%s", outer.t)
+		return place{}, bs, false
+	case len(e.Indices) > t.Rank():
+		c.errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", plural2(len(e.Indices), "index", "indices"), t, axesText(t.Rank())).label("%s", t)
+		return place{}, bs, false
+	}
+	list := make([]axisIndex, t.Rank())
+	part := types.Tensor{Elem: t.Elem, Shape: types.Shape{}}
+	for k := range list {
+		list[k] = axisIndex{whole: true, n: t.Shape[k], step: 1}
+		if k < len(e.Indices) {
+			var fine bool
+			if list[k], fine = c.axisIndex(e.Indices[k], t.Shape[k], k); !fine {
+				return place{}, bs, false
+			}
+			if list[k].gather != nil {
+				c.unsupported(e.Indices[k].Span(), "an assignment to the elements that a tensor chooses")
+				return place{}, bs, false
+			}
+			list[k].pos, bs = c.once(bs, list[k].pos)
+			list[k].first, bs = c.once(bs, list[k].first)
+		}
+		if list[k].pos == nil && !list[k].drop {
+			part.Shape = append(part.Shape, list[k].n)
+		}
+	}
+	return place{
+		t:     part,
+		read:  func() Expr { return c.buildIndex(e.Loc, outer.read(), t, list) },
+		write: func(v Expr) Expr { return outer.write(c.update(e.Loc, outer.read(), v, list)) },
+		index: e,
+	}, bs, true
+}
+
+// once binds e to a name, unless it is cheap to repeat or nil.
+func (c *checker) once(bs []binding, e Expr) (Expr, []binding) {
+	switch e.(type) {
+	case nil, *Const:
+		return e, bs
+	}
+	l := &Local{Name: fmt.Sprintf("at%d", len(bs)), T: e.Type(), Loc: e.Span()}
+	return &Use{Info{l.T, e.Span()}, l}, append(bs, binding{l, e})
+}
+
+// plainAssign is the value of `x = e`: of the type of x, or for a part of x what broadcasts to that part.
+func (c *checker) plainAssign(s *ast.AssignStmt, p place, l *Local) Expr {
+	if p.index == nil {
+		v := c.expr(s.Value, l.T)
+		if !types.Equal(l.T, v.Type()) {
+			c.mismatch(v.Span(), "the value of "+quote(l.Name), l.T, v.Type()).related(l.Loc, "declared here")
+			return bad(s.Loc)
+		}
+		return v
+	}
+	t := p.t.(types.Tensor)
+	v := c.expr(s.Value, wantElem(t.Elem))
+	got, ok := v.Type().(types.Tensor)
+	switch {
+	case isBad(v):
+		return v
+	case !ok || got.Elem != t.Elem:
+		c.mismatch(v.Span(), "the value", t, v.Type())
+		return bad(s.Loc)
+	}
+	if !c.keepsShape(s, t, got) {
+		return bad(s.Loc)
+	}
+	return c.broadcast(v, t.Shape)
+}
+
+// updated is the value of `x op= e`.
+func (c *checker) updated(s *ast.AssignStmt, name string, p place) Expr {
+	o, ok := operators[name]
+	if !ok {
+		return c.unsupported(s.Loc, "assignment `"+s.Op+"`")
+	}
+	at := s.Target.Span().To(s.Value.Span())
+	x := p.read()
+	y := c.expr(s.Value, wantElem(elemOf(p.t)))
+	if isBad(x) || isBad(y) {
+		return bad(at)
+	}
+	v := c.elementwise(at, name, o, x, y)
+	t, ok1 := p.t.(types.Tensor)
+	got, ok2 := v.Type().(types.Tensor)
+	if isBad(v) {
+		return v
+	}
+	if !ok1 || !ok2 {
+		panic("BUG: an operator gives no tensor")
+	}
+	if !t.Shape.Equal(got.Shape) {
+		c.keepsShape(s, t, y.Type().(types.Tensor))
+		return bad(at)
+	}
+	return v
+}
+
+// keepsShape reports whether a value of type got broadcasts to the target's shape as it is.
+func (c *checker) keepsShape(s *ast.AssignStmt, target, got types.Tensor) bool {
+	shape, err := types.Broadcast(target.Shape, got.Shape)
+	if err == nil && shape.Equal(target.Shape) {
+		return true
+	}
+	broken, ok := err.(*types.RuleError)
+	if !ok {
+		broken = &types.RuleError{Shapes: []types.Shape{target.Shape, got.Shape}}
+		for i := 1; i <= len(got.Shape) && broken.Axis == 0; i++ {
+			switch {
+			case i > len(target.Shape):
+				broken.Axis, broken.Why = i, fmt.Sprintf("the target has %s", axesText(len(target.Shape)))
+			case !shape[len(shape)-i].Equal(target.Shape[len(target.Shape)-i]):
+				broken.Axis, broken.Why = i, "the target does not expand"
+			}
+		}
+	}
+	at := s.Target.Span().To(s.Value.Span())
+	r := c.errorf(diag.CodeInPlace, at, "`%s` cannot change the shape of its target from %s to that of %s", s.Op, target, got).
+		label("%s %s %s", target, s.Op, got)
+	r.d.Notes = alignShapes(broken)
+	return false
+}
+
+// update is x with the part that list chooses replaced by v, which has the shape of that part.
+func (c *checker) update(at diag.Span, x, v Expr, list []axisIndex) Expr {
+	if isBad(x) || isBad(v) {
+		return bad(at)
+	}
+	t := x.Type().(types.Tensor)
+	var axes []int64
+	var firsts []Expr
+	starts, sizes, shape := make(types.Shape, len(list)), types.Shape{}, make(types.Shape, len(list))
+	steps := make([]int64, len(list))
+	for k, i := range list {
+		starts[k], shape[k], steps[k] = i.start, i.n, i.step
+		switch {
+		case i.whole:
+			starts[k], shape[k], steps[k] = types.Dim{}, t.Shape[k], 1
+		case i.pos != nil:
+			axes, firsts, sizes = append(axes, int64(k)), append(firsts, i.pos), append(sizes, types.Lit(1))
+			starts[k], shape[k], steps[k] = types.Dim{}, types.Lit(1), 1
+		case i.first != nil:
+			axes, firsts, sizes = append(axes, int64(k)), append(firsts, i.first), append(sizes, i.length)
+		case i.drop:
+			shape[k], steps[k] = types.Lit(1), 1
+		}
+	}
+	v = c.reshape(at, v, shape)
+	all := len(axes) == 0
+	for k := range list {
+		all = all && starts[k].IsConst(0) && steps[k] == 1 && shape[k].Equal(t.Shape[k])
+	}
+	if all {
+		return v
+	}
+	attrs := ir.A{"axes": axes, "sizes": sizes, "starts": starts, "steps": steps, "shape": shape}
+	return c.applyCode(diag.CodeIndexRange, at, ir.OpUpdate, attrs, nil, append([]Expr{x, v}, firsts...))
+}
+
+// mutArguments checks the arguments of a call that its callee changes, and gives their variables.
+func (c *checker) mutArguments(at diag.Span, fn *Func, args []Expr) ([]*Local, bool) {
+	var out []*Local
+	for _, i := range fn.Muts {
+		use, ok := args[i].(*Use)
+		if !ok {
+			c.errorf(diag.CodeMutArgument, args[i].Span(), "argument %s of %s is `&mut`: it takes a variable, not a value", quote(fn.Params[i].Name), quote(fn.Name)).
+				help("name the value with `let mut` before")
+			return nil, false
+		}
+		if c.flow.vars[use.Local] == nil && !types.IsError(use.T) {
+			r := c.errorf(diag.CodeMutArgument, use.Loc, "argument %s of %s is `&mut`, and %s is not `mut`", quote(fn.Params[i].Name), quote(fn.Name), quote(use.Local.Name)).
+				related(use.Local.Loc, "declared here")
+			r.help("declare it with `let mut %s`", use.Local.Name)
+			return nil, false
+		}
+		if !c.assignable(use.Loc, use.Local) {
+			return nil, false
+		}
+		for _, l := range out {
+			if l == use.Local {
+				c.errorf(diag.CodeMutArgument, use.Loc, "%s stands for two `&mut` parameters of %s", quote(l.Name), quote(fn.Name)).
+					help("copy it: `let mut copy = %s;`", l.Name)
+				return nil, false
+			}
+		}
+		out = append(out, use.Local)
+	}
+	c.flow.changed = append(c.flow.changed, out...)
+	return out, true
+}

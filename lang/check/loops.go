@@ -1,0 +1,226 @@
+package check
+
+import (
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// loopBuiltins are the functions that call a function again and again.
+func loopBuiltins() map[string]*builtin {
+	return map[string]*builtin{
+		"iterate":       {params: []string{"n", "init", "step"}, required: 3, build: (*checker).iterateCall},
+		"iterate_until": {params: []string{"init", "step", "done", "max"}, required: 4, build: (*checker).untilCall},
+		"fold":          {params: []string{"init", "f", "v"}, required: 3, build: (*checker).foldCall},
+		"each":          {params: []string{"v", "f"}, required: 2, build: (*checker).eachCall},
+	}
+}
+
+// state types the start of a loop: any value without strings.
+func (c *checker) state(e ast.Expr, want types.Type, what string) (Expr, bool) {
+	x := c.expr(e, want)
+	return x, c.isState(x, what)
+}
+
+func (c *checker) isState(x Expr, what string) bool {
+	if isBad(x) {
+		return false
+	}
+	for _, t := range types.Flatten(x.Type()) {
+		if t.Elem == types.String {
+			c.unsupported(x.Span(), "a string in "+what)
+			return false
+		}
+	}
+	return true
+}
+
+// loopFunction types the function of a loop. Its calls have an order, so it may do input and output where
+// the loop itself may.
+func (c *checker) loopFunction(e ast.Expr, params []*Local, want types.Type, what string) *Lambda {
+	if c.lambda == c.ordered {
+		c.ordered++
+		defer func() { c.ordered-- }()
+	}
+	return c.function(e, params, want, what)
+}
+
+// sameState checks that a step gives the type that it takes.
+func (c *checker) sameState(body Expr, want types.Type, what string) bool {
+	if isBad(body) {
+		return false
+	}
+	if !types.Equal(body.Type(), want) {
+		c.mismatch(body.Span(), what, want, body.Type())
+		return false
+	}
+	return true
+}
+
+// loop is an operation that carries a state, of type t, whose parts are the operands after the first.
+func (c *checker) loop(at diag.Span, op *ir.OpDef, attrs ir.A, args []Expr, f *Lambda, t types.Type) Expr {
+	var ts []types.Tensor
+	for _, a := range args {
+		if isBad(a) {
+			return bad(at)
+		}
+		ts = append(ts, types.Flatten(a.Type())...)
+	}
+	if isBad(f.Body) {
+		return bad(at)
+	}
+	if _, err := op.Infer(ts, op.MakeAttrs(attrs), []*ir.Block{signatureOf(f)}); err != nil {
+		c.rule(diag.CodeRule, at, err)
+		return bad(at)
+	}
+	return &Apply{Info: Info{t, at}, Op: op, Attrs: attrs, Args: args, Lambdas: []*Lambda{f}}
+}
+
+// counter is the parameter for the number of a step; programs do not see it.
+func counter(at diag.Span) *Local { return &Local{Name: "step", T: types.Scalar(types.I32), Loc: at} }
+
+// iterateCall is `iterate(n, init, |s| e)`.
+func (c *checker) iterateCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	n := c.scalarOf(args[0], types.I32, "the number of steps")
+	init, ok := c.state(args[1], want, "the state of `iterate`")
+	if !ok || isBad(n) {
+		return bad(e.Loc)
+	}
+	t := init.Type()
+	s := &Local{Name: "state", T: t, Loc: args[2].Span()}
+	f := c.loopFunction(args[2], []*Local{s}, t, "the step of `iterate`")
+	if !c.sameState(f.Body, t, "the value of the step of `iterate`") {
+		return bad(e.Loc)
+	}
+	f.Params = []*Local{counter(args[2].Span()), s}
+	return c.loop(e.Loc, ir.OpIterate, nil, []Expr{n, init}, f, t)
+}
+
+// untilCall is `iterate_until(init, |s| step, |s| done, max)`. The operation has one function, which makes
+// the next state and says whether it is the last.
+func (c *checker) untilCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	init, ok := c.state(args[0], want, "the state of `iterate_until`")
+	n := c.scalarOf(args[3], types.I32, "the greatest number of steps")
+	if !ok || isBad(n) {
+		return bad(e.Loc)
+	}
+	t := init.Type()
+	s := &Local{Name: "state", T: t, Loc: args[1].Span()}
+	f := c.loopFunction(args[1], []*Local{s}, t, "the step of `iterate_until`")
+	next := &Local{Name: "next", T: t, Loc: args[2].Span()}
+	g := c.loopFunction(args[2], []*Local{next}, types.Scalar(types.Bool), "the condition of `iterate_until`")
+	if !c.sameState(f.Body, t, "the value of the step of `iterate_until`") ||
+		!c.sameState(g.Body, types.Scalar(types.Bool), "the value of the condition of `iterate_until`") {
+		return bad(e.Loc)
+	}
+	at := g.Body.Span()
+	both := types.Tuple{Elems: []types.Type{t, types.Scalar(types.Bool)}}
+	pair := &Tuple{Info: Info{both, at}, Elems: []Expr{&Use{Info{t, at}, next}, g.Body}}
+	f.Body = &Let{Info: Info{both, f.Body.Span()}, Local: next, Value: f.Body, Body: pair}
+	f.Params = []*Local{counter(args[1].Span()), s}
+	return c.loop(e.Loc, ir.OpIterateUntil, nil, []Expr{n, init}, f, t)
+}
+
+// startAndTensor types the start and the tensor of a fold or scan. Literals as the start take the type that
+// is wanted of the result, and where none is, the element type of the tensor.
+func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string) (init, x Expr, t types.Tensor, ok bool) {
+	if c.literalKindOf(start) == typed {
+		if init, ok = c.state(start, want, "the start of "+what); !ok {
+			return init, init, t, false
+		}
+	}
+	if x, t, ok = c.value(v, nil, "the operand of "+what); !ok {
+		return x, x, t, false
+	}
+	if init == nil {
+		hint := t.Elem
+		if d := elemOf(want); d.IsNumber() {
+			hint = d
+		}
+		init, ok = c.state(start, wantElem(hint), "the start of "+what)
+	}
+	return init, x, t, ok
+}
+
+// foldCall is `fold(init, |acc, x| e, v)` over all elements. A fold over a scalar is the operation of that
+// name; over any other state it is a loop that reads one element in each step.
+func (c *checker) foldCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	init, x, t, ok := c.startAndTensor(args[0], args[2], want, "`fold`")
+	if !ok {
+		return bad(e.Loc)
+	}
+	acc := init.Type()
+	params := []*Local{{Name: "acc", T: acc, Loc: args[1].Span()}, {Name: "x", T: types.Scalar(t.Elem), Loc: args[1].Span()}}
+	scalar, isTensor := acc.(types.Tensor)
+	var f *Lambda
+	if isTensor && scalar.IsScalar() {
+		if f = c.foldStep(args[1], params, acc); !c.sameState(f.Body, acc, "the value of a fold's function") {
+			return bad(e.Loc)
+		}
+		axes, _ := c.axes(nil, t.Rank())
+		return c.applyCode(diag.CodeRule, e.Loc, ir.OpFold, ir.A{"axes": axes, "init": true}, []*Lambda{f}, []Expr{init, x})
+	}
+	if f = c.loopFunction(args[1], params, acc, "the function of a fold"); !c.sameState(f.Body, acc, "the value of a fold's function") {
+		return bad(e.Loc)
+	}
+	return c.overElements(e.Loc, x, t, func(flat, n Expr) Expr {
+		i := counter(e.Loc)
+		f.Body = &Let{Info: Info{acc, f.Body.Span()}, Local: params[1], Value: element(flat, i, args[2].Span()), Body: f.Body}
+		f.Params = []*Local{i, params[0]}
+		return c.loop(e.Loc, ir.OpIterate, nil, []Expr{n, init}, f, acc)
+	})
+}
+
+// overElements gives body the elements of x in row-major order, as a vector, and their number.
+func (c *checker) overElements(at diag.Span, x Expr, t types.Tensor, body func(flat, n Expr) Expr) Expr {
+	n, err := t.Shape.Elems()
+	if err != nil {
+		c.rule(diag.CodeExtent, at, err)
+		return bad(at)
+	}
+	flat := c.reshape(x.Span(), x, types.Shape{n})
+	count := c.dimValue(n, at)
+	if isBad(flat) || isBad(count) {
+		return bad(at)
+	}
+	return c.let(flat, func(flat Expr) Expr { return body(flat, count) })
+}
+
+// element reads the element of a vector at a number of a step, which is in range.
+func element(flat Expr, i *Local, at diag.Span) Expr {
+	t := types.Scalar(elemOf(flat.Type()))
+	return &Apply{Info: Info{t, at}, Op: ir.OpIndex, Attrs: ir.A{"axes": []int64{0}}, Args: []Expr{flat, &Use{Info{i.T, at}, i}}}
+}
+
+// eachCall is `each(v, f)`: f of every element, in order. What f gives is dropped.
+func (c *checker) eachCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+	x, t, ok := c.value(args[0], nil, "the operand of `each`")
+	if !ok {
+		return bad(e.Loc)
+	}
+	elem := &Local{Name: "x", T: types.Scalar(t.Elem), Loc: args[1].Span()}
+	f := c.loopFunction(c.asLambda(args[1]), []*Local{elem}, nil, "the function of `each`")
+	if isBad(f.Body) {
+		return bad(e.Loc)
+	}
+	return c.overElements(e.Loc, x, t, func(flat, n Expr) Expr {
+		i, at := counter(e.Loc), f.Body.Span()
+		dropped := &Let{Info: Info{types.Unit, at}, Value: f.Body, Body: unit(at)}
+		f.Body = &Let{Info: Info{types.Unit, at}, Local: elem, Value: element(flat, i, args[0].Span()), Body: dropped}
+		f.Params = []*Local{i}
+		return c.loop(e.Loc, ir.OpIterate, nil, []Expr{n}, f, types.Unit)
+	})
+}
+
+// asLambda turns the name of a function of the language that is not element-wise, such as `print`, into a
+// lambda that calls it with one argument.
+func (c *checker) asLambda(e ast.Expr) ast.Expr {
+	n, ok := unparen(e).(*ast.Name)
+	if !ok || c.isValue(n.Name) || c.funcs[n.Name] != nil || builtins[n.Name] == nil || builtins[n.Name].op != nil {
+		return e
+	}
+	const param = "x"
+	call := &ast.Call{At: n.At, Fun: n, Args: []ast.Arg{{Value: &ast.Name{At: n.At, Name: param}}}}
+	return &ast.Lambda{At: n.At, Params: []ast.Pattern{&ast.NamePattern{At: n.At, Name: param}}, Body: call}
+}

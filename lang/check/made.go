@@ -1,0 +1,93 @@
+package check
+
+import (
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// This file types the functions that make tensors by counting.
+
+// elemArgument is the element type in the brackets of a call, want's when there are none, and then missing.
+func (c *checker) elemArgument(e *ast.Call, want types.Type, missing types.DType) (types.DType, bool) {
+	if len(e.Generics) == 0 {
+		if d := elemOf(want); convertible(d) {
+			return d, true
+		}
+		return missing, true
+	}
+	if len(e.Generics) > 1 {
+		name := e.Fun.(*ast.Name).Name
+		c.errorf(diag.CodeArity, e.Generics[1].Span(), "%s takes only a type in brackets", quote(name)).help("write `%s`", builtins[name].signature(name))
+		return missing, false
+	}
+	t, ok := c.typeAndShape(e, e.Fun.(*ast.Name).Name)
+	return t.Elem, ok
+}
+
+// iotaCall is `iota(n)` or `iota[f32](n)`: 0, 1, ..., n-1, of type i32 unless the brackets say another.
+func (c *checker) iotaCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+	elem, ok := c.elemArgument(e, nil, types.I32)
+	n, ok1 := c.dim(args[0])
+	if !ok || !ok1 {
+		return bad(e.Loc)
+	}
+	if elem == types.Bool {
+		c.errorf(diag.CodeOperands, e.Generics[0].Span(), "`iota` counts in numbers, not bool")
+		return bad(e.Loc)
+	}
+	out := c.applyCode(diag.CodeExtent, e.Loc, ir.OpIota, ir.A{"start": types.Dim{}, "extent": n}, nil, nil)
+	if elem == types.I32 || isBad(out) {
+		return out
+	}
+	return c.apply(e.Loc, ir.OpCast, ir.A{"to": elem}, out)
+}
+
+// oneHotCall is `one_hot(idx, n)`: a new last axis of extent n that is 1 at the position and 0 elsewhere, and
+// 0 everywhere for a position out of range. The elements are f32 unless the context or the brackets say
+// another type.
+func (c *checker) oneHotCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	elem, ok := c.elemArgument(e, want, types.F32)
+	idx, t, ok1 := c.value(args[0], types.Scalar(types.I32), "the positions of `one_hot`")
+	n, ok2 := c.dim(args[1])
+	if !ok || !ok1 || !ok2 {
+		return bad(e.Loc)
+	}
+	if t.Elem != types.I32 && t.Elem != types.I64 {
+		c.errorf(diag.CodeOperands, idx.Span(), "a position is an i32 or i64, not %s", t).label("%s", t).help("convert it: `%s`", castText(idx.Span(), types.I32))
+		return bad(e.Loc)
+	}
+	shape := append(append(types.Shape{}, t.Shape...), n)
+	if !c.extents(e.Loc, types.Tensor{Elem: elem, Shape: shape}) {
+		return bad(e.Loc)
+	}
+	at := c.apply(e.Loc, ir.OpIota, ir.A{"start": types.Dim{}, "extent": n})
+	if t.Elem != types.I32 && !isBad(at) {
+		at = c.apply(e.Loc, ir.OpCast, ir.A{"to": t.Elem}, at)
+	}
+	idx = c.broadcast(c.reshape(e.Loc, idx, insertAxis(t.Shape, t.Rank())), shape)
+	same := c.apply(e.Loc, ir.OpEq, nil, idx, c.broadcast(at, shape))
+	if elem == types.Bool {
+		return same
+	}
+	return c.apply(e.Loc, ir.OpCast, ir.A{"to": elem}, same)
+}
+
+// likeCall is `like(x, value)`: the type of x, every element value.
+func (c *checker) likeCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "like")
+	if !ok {
+		return bad(e.Loc)
+	}
+	value := c.scalarOf(args[1], t.Elem, "the value")
+	if isBad(value) {
+		return bad(e.Loc)
+	}
+	out := c.broadcast(value, t.Shape)
+	switch x.(type) {
+	case *Use, *Const:
+		return out
+	}
+	return &Let{Info{out.Type(), e.Loc}, nil, x, out} // evaluated for what it does
+}

@@ -1,0 +1,202 @@
+package check
+
+import (
+	"strconv"
+
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// mapBuiltins are the functions that give a tensor by a function of elements: `map`, and the scans.
+func mapBuiltins() map[string]*builtin {
+	return map[string]*builtin{
+		"map":     {required: 2, variadic: "f, a, ...", build: (*checker).mapCall},
+		"scan":    {params: []string{"init", "f", "v"}, required: 3, build: (*checker).scanCall},
+		"cumsum":  cumulative(ir.OpAdd),
+		"cumprod": cumulative(ir.OpMul),
+	}
+}
+
+// scanCall is `scan(init, |acc, x| e, v)`, along the last axis. The result holds one tensor for each value of
+// the accumulator, whose own axes come last. Where all of these are scalars it is the operation of that name.
+func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	init, x, t, ok := c.startAndTensor(args[0], args[2], shaped(want, nil), "`scan`")
+	if !ok {
+		return bad(e.Loc)
+	}
+	if t.IsScalar() {
+		c.errorf(diag.CodeAxis, x.Span(), "`scan` goes along the last axis, and a scalar has none").label("%s", t)
+		return bad(e.Loc)
+	}
+	acc := init.Type()
+	parts := types.Flatten(acc)
+	scalars := true
+	for _, p := range parts {
+		scalars = scalars && p.IsScalar()
+	}
+	if len(parts) == 0 {
+		c.errorf(diag.CodeMismatch, init.Span(), "the start of `scan` has no values").label("%s", acc)
+		return bad(e.Loc)
+	}
+	params := []*Local{{Name: "acc", T: acc, Loc: args[1].Span()}, {Name: "x", T: types.Scalar(t.Elem), Loc: args[1].Span()}}
+	f := c.foldStep(args[1], params, acc)
+	if !c.sameState(f.Body, acc, "the value of a scan's function") {
+		return bad(e.Loc)
+	}
+	if !scalars {
+		return c.scanTensors(e.Loc, f, init, x, t)
+	}
+	return c.loop(e.Loc, ir.OpScan, ir.A{"init": true}, []Expr{init, x}, f, shaped(acc, t.Shape))
+}
+
+// shaped is t with every scalar in it a tensor of the given shape.
+func shaped(t types.Type, shape types.Shape) types.Type {
+	switch t := t.(type) {
+	case types.Tensor:
+		return types.Tensor{Elem: t.Elem, Shape: shape}
+	case types.Tuple:
+		out := types.Tuple{}
+		for _, e := range t.Elems {
+			out.Elems = append(out.Elems, shaped(e, shape))
+		}
+		return out
+	}
+	return t
+}
+
+// cumulative is `cumsum(x, axis = -1)` or `cumprod`: a scan without a start, along any axis.
+func cumulative(op *ir.OpDef) *builtin {
+	return &builtin{params: []string{"x", "axis"}, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+		name := e.Fun.(*ast.Name).Name
+		x, t, ok := c.value(args[0], wantElem(elemOf(want)), "the operand of "+quote(name))
+		if !ok {
+			return bad(e.Loc)
+		}
+		rank := t.Rank()
+		if rank == 0 {
+			c.errorf(diag.CodeAxis, x.Span(), "%s goes along an axis, and a scalar has none", quote(name)).label("%s", t)
+			return bad(e.Loc)
+		}
+		axis := int64(rank - 1)
+		if args[1] != nil {
+			if axis, ok = c.axis(args[1], rank); !ok {
+				return bad(e.Loc)
+			}
+		}
+		// The axis goes to the end and back.
+		perm, back := make([]int64, 0, rank), make([]int64, rank)
+		for k := range rank {
+			if int64(k) != axis {
+				perm = append(perm, int64(k))
+			}
+		}
+		perm = append(perm, axis)
+		for i, k := range perm {
+			back[k] = int64(i)
+		}
+		moved := axis != int64(rank-1)
+		if moved {
+			x = c.apply(e.Loc, ir.OpPermute, ir.A{"perm": perm}, x)
+		}
+		params := []*Local{{Name: "acc", T: types.Scalar(t.Elem), Loc: e.Loc}, {Name: "x", T: types.Scalar(t.Elem), Loc: e.Loc}}
+		uses := []Expr{&Use{Info{params[0].T, e.Loc}, params[0]}, &Use{Info{params[1].T, e.Loc}, params[1]}}
+		step := c.pointwise(e.Loc, op, uses)
+		if isBad(x) || isBad(step) {
+			return bad(e.Loc)
+		}
+		out := c.loop(e.Loc, ir.OpScan, nil, []Expr{x}, &Lambda{Params: params, Body: step}, x.Type())
+		if moved && !isBad(out) {
+			return c.apply(e.Loc, ir.OpPermute, ir.A{"perm": back}, out)
+		}
+		return out
+	}}
+}
+
+// mapCall is `map(|x, y| e, a, b)`: a tensor made element by element from tensors that broadcast. Where the
+// function gives a tuple, so does map.
+func (c *checker) mapCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	shape := types.Shape{}
+	var xs []Expr
+	var params []*Local
+	for _, a := range args[1:] {
+		x, t, ok := c.value(a, nil, "an operand of `map`")
+		if !ok {
+			return bad(e.Loc)
+		}
+		next, err := types.Broadcast(shape, t.Shape)
+		xs = append(xs, x)
+		if err != nil {
+			c.rule(diag.CodeNotBroadcastable, e.Loc, err).label("%s", typeList(xs))
+			return bad(e.Loc)
+		}
+		shape = next
+		params = append(params, &Local{Name: "x" + strconv.Itoa(len(xs)), T: types.Scalar(t.Elem), Loc: args[0].Span()})
+	}
+	f := c.function(args[0], params, wantElem(elemOf(want)), "the function of `map`")
+	if isBad(f.Body) {
+		return bad(e.Loc)
+	}
+	for i, x := range xs {
+		if xs[i] = c.broadcast(x, shape); isBad(xs[i]) {
+			return bad(e.Loc)
+		}
+	}
+	return c.letAll(xs, func(xs []Expr) Expr { return c.mapOver(e.Loc, f, params, xs, shape) })
+}
+
+// letAll binds every expression to a name, so that it is evaluated once, for the rest that body builds.
+func (c *checker) letAll(xs []Expr, body func(xs []Expr) Expr) Expr {
+	if len(xs) == 0 {
+		return body(nil)
+	}
+	return c.let(xs[0], func(x Expr) Expr {
+		return c.letAll(xs[1:], func(rest []Expr) Expr { return body(append([]Expr{x}, rest...)) })
+	})
+}
+
+// mapOver tabulates f, whose parameters are the elements of xs at the index.
+func (c *checker) mapOver(at diag.Span, f *Lambda, params []*Local, xs []Expr, shape types.Shape) Expr {
+	axes, index, uses := make([]int64, len(shape)), make([]*Local, len(shape)), make([]Expr, len(shape))
+	for k := range shape {
+		axes[k] = int64(k)
+		index[k] = &Local{Name: "i" + strconv.Itoa(k), T: types.Scalar(types.I32), Loc: at}
+		uses[k] = &Use{Info{index[k].T, at}, index[k]}
+	}
+	// of is the tensor of one value of the function.
+	of := func(value Expr) Expr {
+		body := value
+		for i := len(xs) - 1; i >= 0; i-- {
+			elem := xs[i]
+			if len(shape) > 0 {
+				elem = &Apply{Info: Info{params[i].T, xs[i].Span()}, Op: ir.OpIndex, Attrs: ir.A{"axes": axes}, Args: append([]Expr{xs[i]}, uses...)}
+			}
+			body = &Let{Info: Info{value.Type(), at}, Local: params[i], Value: elem, Body: body}
+		}
+		if len(shape) == 0 {
+			return body
+		}
+		t, ok := value.Type().(types.Tensor)
+		if !ok || !convertible(t.Elem) {
+			c.errorf(diag.CodeMismatch, f.Body.Span(), "an element of `map` has to be a tensor or a scalar, not %s", value.Type()).label("%s", value.Type())
+			return bad(at)
+		}
+		return c.applyCode(diag.CodeRule, at, ir.OpTabulate, ir.A{"shape": shape}, []*Lambda{{Params: index, Body: body}}, nil)
+	}
+	tuple, ok := f.Body.Type().(types.Tuple)
+	if !ok || len(tuple.Elems) == 0 || len(shape) == 0 {
+		return of(f.Body)
+	}
+	out := &Tuple{Info: Info{Loc: at}}
+	var ts []types.Type
+	for i, t := range tuple.Elems {
+		x := of(&Get{Info{t, f.Body.Span()}, f.Body, i})
+		if isBad(x) {
+			return bad(at)
+		}
+		out.Elems, ts = append(out.Elems, x), append(ts, x.Type())
+	}
+	out.T = types.Tuple{Elems: ts}
+	return out
+}

@@ -1,0 +1,233 @@
+package check
+
+import (
+	"fmt"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// Note [Match]
+//
+// A match is a chain of Ifs over its value, which is evaluated once. An arm without guard whose pattern is
+// a name or `_`, or a literal when no other value is left, ends the chain.
+
+// matchArm is one arm on the way to the chain.
+type matchArm struct {
+	name *Local // bound to the value, around the guard, the arm and those after it
+	cond Expr   // nil: always taken
+	body Expr
+	at   diag.Span
+	mark flowMark
+}
+
+// match is `match e { pattern if guard => value, ... }`.
+func (c *checker) match(e *ast.Match, want types.Type) Expr {
+	x := c.expr(e.X, nil)
+	if x.Type() == types.Never {
+		c.errorf(diag.CodeUnreachable, e.Loc, "this `match` is never reached").related(x.Span(), "leaves the function")
+		return bad(e.Loc)
+	}
+	value := &Local{"matched", x.Type(), x.Span()}
+	cover := &coverage{t: x.Type(), literals: map[uint64]diag.Span{}}
+	if !elemOf(want).IsNumber() && len(e.Arms) > 0 {
+		if k := c.allLiterals(armBodies(e)...); k != typed {
+			want = wantElem(defaultElem(k, types.Invalid))
+		}
+	}
+	var arms []matchArm
+	var literals []int // arms of literals, which take the type of the others
+	failed := isBad(x)
+	var result types.Type
+	var first diag.Span
+	agree := func(body Expr, a *ast.Arm) bool {
+		t := body.Type()
+		switch {
+		case isBad(body):
+			return false
+		case result == nil || result == types.Never:
+			result, first = t, resultSpan(a.Body)
+		case t != types.Never && !types.Equal(result, t):
+			at := resultSpan(a.Body)
+			r := c.errorf(diag.CodeArms, at, "the arms of a `match` are of one type: %s and %s differ", result, t).
+				label("%s", t).related(first, "%s", result)
+			c.explainMismatch(r, at, result, t)
+			return false
+		}
+		return true
+	}
+	for _, a := range e.Arms {
+		scope := c.enter()
+		arm, ok := c.matchPattern(a, value, cover)
+		if a.Guard != nil {
+			guard := c.condition(a.Guard)
+			switch {
+			case isBad(guard):
+				ok = false
+			case arm.cond == nil:
+				arm.cond = guard
+			default:
+				both := &If{Info: Info{types.Scalar(types.Bool), guard.Span()}, Cond: arm.cond, Then: guard,
+					Else: scalarConst(types.Bool, 0, guard.Span())}
+				c.chooses(both, arm.mark)
+				arm.cond = both
+			}
+			arm.mark = c.mark()
+		}
+		if want == nil && c.literalKindOf(a.Body) != typed {
+			literals, arms = append(literals, len(arms)), append(arms, arm)
+			failed = failed || !ok
+			c.leave(scope)
+			continue
+		}
+		w := want
+		if w == nil && result != nil && result != types.Never {
+			w = result
+		}
+		arm.body = c.expr(a.Body, w)
+		c.leave(scope)
+		failed = failed || !ok
+		failed = !agree(arm.body, a) || failed
+		arms = append(arms, arm)
+	}
+	for _, i := range literals {
+		w := result
+		if w == types.Never {
+			w = nil
+		}
+		arms[i].body = c.expr(e.Arms[i].Body, w)
+		failed = !agree(arms[i].body, e.Arms[i]) || failed
+	}
+	if !isBad(x) && !cover.complete() {
+		failed = true
+		head := diag.Span{File: e.Loc.File, Start: e.Loc.Start, End: e.X.Span().End}
+		c.errorf(diag.CodeCoverage, head, "this `match` does not cover %s of %s", cover.missing(), x.Type()).label("%s", x.Type()).
+			help("add an arm `_ => ...` for all that is left")
+	}
+	if failed {
+		c.cur.failed = true
+		return bad(e.Loc)
+	}
+	var out Expr
+	for i := len(arms) - 1; i >= 0; i-- {
+		a := arms[i]
+		if out == nil {
+			out = a.body // what the arms before leave over
+		} else {
+			choice := &If{Info: Info{armsType(a.body.Type(), out.Type()), a.at}, Cond: a.cond, Then: a.body, Else: out}
+			c.chooses(choice, a.mark)
+			out = choice
+		}
+		if a.name != nil {
+			out = &Let{Info{out.Type(), a.at}, a.name, &Use{Info{value.T, a.name.Loc}, value}, out}
+		}
+	}
+	return &Let{Info{out.Type(), e.Loc}, value, x, out}
+}
+
+func armBodies(e *ast.Match) []ast.Expr {
+	out := make([]ast.Expr, len(e.Arms))
+	for i, a := range e.Arms {
+		out[i] = a.Body
+	}
+	return out
+}
+
+// matchPattern types the pattern of an arm, and binds its name.
+func (c *checker) matchPattern(a *ast.Arm, value *Local, cover *coverage) (matchArm, bool) {
+	arm := matchArm{at: a.Loc}
+	use := func(at diag.Span) Expr { return &Use{Info{value.T, at}, value} }
+	at := diag.Span{}
+	if a.Pattern != nil {
+		at = a.Pattern.Span()
+	}
+	if types.IsError(value.T) { // its names are bound, so that the arm can be checked
+		if n, ok := a.Pattern.(*ast.Name); ok {
+			c.bind(&Local{n.Name, value.T, n.Loc})
+		}
+		return arm, false
+	}
+	if cover.complete() {
+		c.errorf(diag.CodeUnreachable, at, "this arm is never taken: those before it cover %s", value.T)
+		return arm, false
+	}
+	switch p := a.Pattern.(type) {
+	case *ast.Name:
+		if p.Name != "_" {
+			arm.name = &Local{p.Name, value.T, p.Loc}
+			c.bind(arm.name)
+		}
+		cover.all = cover.all || a.Guard == nil
+		arm.mark = c.mark()
+		return arm, true
+	case *ast.Lit, *ast.Unary:
+		t, ok := value.T.(types.Tensor)
+		if !ok || !t.IsScalar() || t.Elem != types.Bool && !t.Elem.IsInt() {
+			r := c.errorf(diag.CodePattern, at, "a pattern of a literal takes an integer, a char or a bool, not %s", value.T)
+			r.related(value.Loc, "%s", value.T)
+			if ok && t.Elem.IsFloat() {
+				r.help("compare in a guard: `v if v < 0.5 => ...`")
+			}
+			return arm, false
+		}
+		k, ok := c.scalarOf(p, t.Elem, "this pattern").(*Const)
+		if !ok {
+			return arm, false
+		}
+		bits := k.Value.Bits[0]
+		if before, dup := cover.literals[bits]; dup {
+			c.errorf(diag.CodeUnreachable, at, "this arm is never taken").related(before, "%s is covered here", scalar.FormatBits(t.Elem, bits))
+			return arm, false
+		}
+		if a.Guard == nil {
+			cover.literals[bits] = at
+		}
+		if !cover.complete() || a.Guard != nil {
+			arm.cond = c.apply(at, ir.OpEq, nil, use(at), k)
+		}
+		arm.mark = c.mark()
+		return arm, true
+	}
+	c.cur.failed = true // the parser has reported it
+	return arm, false
+}
+
+// coverage is what the arms of a match without guards cover.
+type coverage struct {
+	t        types.Type
+	all      bool
+	literals map[uint64]diag.Span
+}
+
+// complete reports that no value is left.
+func (k *coverage) complete() bool {
+	if k.all {
+		return true
+	}
+	t, ok := k.t.(types.Tensor)
+	switch {
+	case !ok:
+		return false
+	case t.Elem == types.Bool:
+		return len(k.literals) == 2
+	case t.Elem.IsInt() && t.Elem.Bits() <= 16:
+		return len(k.literals) == 1<<t.Elem.Bits()
+	}
+	return false
+}
+
+// missing is an example of what is left.
+func (k *coverage) missing() string {
+	t, ok := k.t.(types.Tensor)
+	if !ok || !t.IsScalar() || t.Elem != types.Bool && !t.Elem.IsInt() {
+		return "every value"
+	}
+	for n := uint64(0); ; n++ { // there are more values than literals
+		if _, covered := k.literals[n]; !covered {
+			return fmt.Sprintf("the value %s", scalar.FormatBits(t.Elem, n))
+		}
+	}
+}

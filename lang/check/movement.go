@@ -1,0 +1,352 @@
+package check
+
+import (
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// movementBuiltins are the functions that put elements elsewhere. Most are views and concatenations of what
+// is there already; sort, argsort, take_along_axis and scatter_add are operations of the table.
+func movementBuiltins() map[string]*builtin {
+	fn := func(required int, build buildFunc, params ...string) *builtin {
+		return &builtin{params: params, required: required, build: build}
+	}
+	typed := func(required int, build buildFunc, params ...string) *builtin {
+		return &builtin{params: params, required: required, generic: true, brackets: "type", build: build}
+	}
+	return map[string]*builtin{
+		"stack":           fn(1, (*checker).stackCall, "tensors", "axis"),
+		"split":           fn(2, (*checker).splitCall, "x", "parts", "axis"),
+		"flip":            fn(1, (*checker).flipCall, "x", "axis"),
+		"roll":            fn(2, (*checker).rollCall, "x", "shift", "axis"),
+		"pad":             fn(4, (*checker).padCall, "x", "axis", "before", "after", "value"),
+		"repeat":          fn(2, (*checker).repeatCall, "x", "n", "axis"),
+		"take_along_axis": fn(2, (*checker).takeAlongCall, "x", "idx", "axis"),
+		"scatter_add":     fn(3, (*checker).scatterAddCall, "x", "idx", "v", "axis"),
+		"sort":            fn(1, sortCall(ir.OpSort), "x", "axis"),
+		"argsort":         fn(1, sortCall(ir.OpArgsort), "x", "axis"),
+		"iota":            typed(1, (*checker).iotaCall, "n"),
+		"one_hot":         typed(2, (*checker).oneHotCall, "idx", "n"),
+		"like":            fn(2, (*checker).likeCall, "x", "value"),
+	}
+}
+
+// stackCall is `stack((a, b), axis = 0)`: tensors of one type side by side along a new axis.
+func (c *checker) stackCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	return c.joined(e, args[0], want, "stack", func(xs []Expr, first types.Tensor) Expr {
+		axis, ok := c.axisOr(args[1], first.Rank()+1, 0)
+		if !ok {
+			return bad(e.Loc)
+		}
+		for i, x := range xs {
+			if !types.Equal(x.Type(), first) {
+				r := c.errorf(diag.CodeRule, x.Span(), "`stack` joins tensors of one type: %s and %s differ", first, x.Type()).
+					label("%s", x.Type()).related(xs[0].Span(), "%s", first)
+				c.explainMismatch(r, x.Span(), first, x.Type())
+				return bad(e.Loc)
+			}
+			xs[i] = c.reshape(x.Span(), x, insertAxis(first.Shape, int(axis)))
+		}
+		if len(xs) == 1 {
+			return xs[0]
+		}
+		return c.apply(e.Loc, ir.OpConcat, ir.A{"axis": axis}, xs...)
+	})
+}
+
+// splitCall is `split(x, n, axis = 0)`, a tuple of n equal parts, or `split(x, [d1, d2], axis = 0)`, parts of
+// these extents.
+func (c *checker) splitCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	hint := types.Type(nil)
+	if t, ok := want.(types.Tuple); ok && len(t.Elems) > 0 {
+		hint = wantElem(elemOf(t.Elems[0]))
+	}
+	x, t, ok := c.operand(args[0], hint, "split")
+	if !ok {
+		return bad(e.Loc)
+	}
+	axis, ok := c.axisOr(args[2], t.Rank(), 0)
+	if !ok || t.IsScalar() {
+		if ok {
+			c.errorf(diag.CodeAxis, x.Span(), "`split` cuts an axis, and %s has none", t)
+		}
+		return bad(e.Loc)
+	}
+	sizes, ok := c.splitSizes(args[1], t.Shape[axis])
+	if !ok {
+		return bad(e.Loc)
+	}
+	return c.let(x, func(x Expr) Expr {
+		parts := &Tuple{Info: Info{Loc: e.Loc}}
+		var ts []types.Type
+		begin := types.Dim{}
+		for _, n := range sizes {
+			part := c.sliceAxis(e.Loc, x, int(axis), begin, n, 1)
+			if isBad(part) {
+				return part
+			}
+			parts.Elems, ts = append(parts.Elems, part), append(ts, part.Type())
+			begin, _ = begin.Add(n) // at most the extent
+		}
+		parts.T = types.Tuple{Elems: ts}
+		return parts
+	})
+}
+
+// maxParts bounds what `split` gives: a tuple is written out element by element.
+const maxParts = 256
+
+// splitSizes are the extents of the parts of an axis.
+func (c *checker) splitSizes(e ast.Expr, extent types.Dim) (types.Shape, bool) {
+	switch unparen(e).(type) {
+	case *ast.Array, *ast.Tuple:
+		sizes, _, ok := c.dimList(e)
+		if !ok {
+			return nil, false
+		}
+		sum := types.Dim{}
+		for _, n := range sizes {
+			var err error
+			if sum, err = sum.Add(n); err != nil {
+				c.rule(diag.CodeExtent, e.Span(), err)
+				return nil, false
+			}
+			if alwaysNegative(n) {
+				c.errorf(diag.CodeExtent, e.Span(), "a part cannot have the extent %s", n)
+				return nil, false
+			}
+		}
+		if len(sizes) < 2 || len(sizes) > maxParts {
+			c.errorf(diag.CodeRule, e.Span(), "`split` gives 2 to %d parts, not %d", maxParts, len(sizes))
+			return nil, false
+		}
+		if !sum.Equal(extent) {
+			c.errorf(diag.CodeRule, e.Span(), "the parts have %s elements together, and the axis has %s", sum, extent)
+			return nil, false
+		}
+		return sizes, true
+	}
+	n, ok := c.constInt(e, "the number of parts")
+	if !ok {
+		return nil, false
+	}
+	if n < 2 || n > maxParts {
+		c.errorf(diag.CodeRule, e.Span(), "`split` gives 2 to %d parts, not %d", maxParts, n)
+		return nil, false
+	}
+	size, ok := extent.Div(types.Lit(n))
+	if !ok {
+		c.errorf(diag.CodeRule, e.Span(), "an axis of extent %s has no %d equal parts", extent, n).help("list the extents: `split(x, [d1, d2], axis)`")
+		return nil, false
+	}
+	sizes := make(types.Shape, n)
+	for i := range sizes {
+		sizes[i] = size
+	}
+	return sizes, true
+}
+
+// sliceAxis takes n elements from begin on, along one axis of x.
+func (c *checker) sliceAxis(at diag.Span, x Expr, axis int, begin, n types.Dim, step int64) Expr {
+	shape := append(types.Shape{}, x.Type().(types.Tensor).Shape...)
+	starts, steps := make(types.Shape, len(shape)), make([]int64, len(shape))
+	for k := range steps {
+		steps[k] = 1
+	}
+	if step == 1 && n.Equal(shape[axis]) {
+		return x
+	}
+	starts[axis], steps[axis], shape[axis] = begin, step, n
+	return c.applyCode(diag.CodeIndexRange, at, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil, []Expr{x})
+}
+
+// flipCall is `flip(x, axis)`: the given axes backwards, all of them when none is given.
+func (c *checker) flipCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "flip")
+	if !ok {
+		return bad(e.Loc)
+	}
+	axes, ok := c.axes(args[1], t.Rank())
+	if !ok {
+		return bad(e.Loc)
+	}
+	for _, a := range axes {
+		last, err := t.Shape[a].Sub(types.Lit(1))
+		if err != nil {
+			c.rule(diag.CodeExtent, e.Loc, err)
+			return bad(e.Loc)
+		}
+		if t.Shape[a].IsConst(0) || t.Shape[a].IsConst(1) {
+			continue
+		}
+		if x = c.sliceAxis(e.Loc, x, int(a), last, t.Shape[a], -1); isBad(x) {
+			return x
+		}
+	}
+	return x
+}
+
+// rollCall is `roll(x, shift, axis)`: element i moves to i + shift, and what leaves the axis enters at its
+// other end. Without an axis the tensor is rolled as if it were flat.
+func (c *checker) rollCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "roll")
+	if !ok {
+		return bad(e.Loc)
+	}
+	shape, axis := t.Shape, int64(0)
+	if args[2] == nil {
+		n, err := t.Shape.Elems()
+		if err != nil {
+			c.rule(diag.CodeExtent, e.Loc, err)
+			return bad(e.Loc)
+		}
+		x = c.reshape(e.Loc, x, types.Shape{n})
+	} else if axis, ok = c.axis(args[2], t.Rank()); !ok {
+		return bad(e.Loc)
+	}
+	if isBad(x) {
+		return x
+	}
+	n := x.Type().(types.Tensor).Shape[axis]
+	size, literal := n.Const()
+	d, p := c.tryDim(args[1], false)
+	by, known := d.Const()
+	if literal && size == 0 {
+		return c.reshape(e.Loc, x, shape)
+	}
+	if p != nil || !known || !literal {
+		return c.rollBy(e, x, axis, args[1], shape)
+	}
+	by = (by%size + size) % size
+	if by == 0 {
+		return c.reshape(e.Loc, x, shape)
+	}
+	return c.let(x, func(x Expr) Expr {
+		tail := c.sliceAxis(e.Loc, x, int(axis), types.Lit(size-by), types.Lit(by), 1)
+		head := c.sliceAxis(e.Loc, x, int(axis), types.Dim{}, types.Lit(size-by), 1)
+		return c.reshape(e.Loc, c.apply(e.Loc, ir.OpConcat, ir.A{"axis": axis}, tail, head), shape)
+	})
+}
+
+// rollBy rolls by a shift, or along an extent, that is only known when the program runs: position i of the
+// result is taken from ((i - shift) mod n + n) mod n, in i64.
+func (c *checker) rollBy(e *ast.Call, x Expr, axis int64, shift ast.Expr, shape types.Shape) Expr {
+	s := c.expr(shift, types.Scalar(types.I32))
+	if !isIndex(s.Type()) {
+		if !isBad(s) {
+			c.errorf(diag.CodeMismatch, shift.Span(), "the shift of `roll` is an i32 or i64, not %s", s.Type()).label("%s", s.Type())
+		}
+		return bad(e.Loc)
+	}
+	n := x.Type().(types.Tensor).Shape[axis]
+	long := func(x Expr) Expr {
+		if elemOf(x.Type()) == types.I64 {
+			return x
+		}
+		return c.apply(e.Loc, ir.OpCast, ir.A{"to": types.I64}, x)
+	}
+	op := func(op *ir.OpDef, x, y Expr) Expr { return c.apply(e.Loc, op, nil, x, c.broadcast(y, types.Shape{n})) }
+	at := c.apply(e.Loc, ir.OpIota, ir.A{"start": types.Dim{}, "extent": n})
+	// An empty axis has no positions; dividing by at least 1 keeps the remainder from failing for nothing.
+	one := scalarConst(types.I64, 1, e.Loc)
+	return c.let(c.apply(e.Loc, ir.OpMax, nil, long(c.dimValue(n, e.Loc)), one), func(size Expr) Expr {
+		at = op(ir.OpRem, op(ir.OpSub, long(at), c.apply(e.Loc, ir.OpRem, nil, long(s), size)), size)
+		at = op(ir.OpRem, op(ir.OpAdd, at, size), size)
+		if isBad(at) {
+			return at
+		}
+		return c.reshape(e.Loc, c.gather(e.Loc, x, []Expr{at}, []int64{axis}), shape)
+	})
+}
+
+// padCall is `pad(x, axis, before, after, value = 0)`: more elements, all of them value, at both ends.
+func (c *checker) padCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "pad")
+	if !ok {
+		return bad(e.Loc)
+	}
+	axis, ok := c.axis(args[1], t.Rank())
+	if !ok {
+		return bad(e.Loc)
+	}
+	value := numberConst(t.Elem, 0, e)
+	if args[4] != nil {
+		if value = c.scalarOf(args[4], t.Elem, "the value"); isBad(value) {
+			return bad(e.Loc)
+		}
+	}
+	var sides [2]types.Dim
+	for i := range sides {
+		d, ok := c.dim(args[2+i])
+		if !ok {
+			return bad(e.Loc)
+		}
+		if alwaysNegative(d) {
+			c.errorf(diag.CodeExtent, args[2+i].Span(), "`pad` cannot add %s elements", d)
+			return bad(e.Loc)
+		}
+		sides[i] = d
+	}
+	return c.let(value, func(value Expr) Expr {
+		fill := func(n types.Dim) Expr {
+			shape := append(types.Shape{}, t.Shape...)
+			shape[axis] = n
+			return c.broadcast(value, shape)
+		}
+		var parts []Expr
+		if !sides[0].IsConst(0) {
+			parts = append(parts, fill(sides[0]))
+		}
+		parts = append(parts, x)
+		if !sides[1].IsConst(0) {
+			parts = append(parts, fill(sides[1]))
+		}
+		if len(parts) == 1 {
+			return x
+		}
+		return c.apply(e.Loc, ir.OpConcat, ir.A{"axis": axis}, parts...)
+	})
+}
+
+// repeatCall is `repeat(x, n, axis)`: every element n times in a row. Without an axis the tensor is flat.
+func (c *checker) repeatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "repeat")
+	n, ok1 := c.dim(args[1])
+	if !ok || !ok1 {
+		return bad(e.Loc)
+	}
+	if alwaysNegative(n) {
+		c.errorf(diag.CodeExtent, args[1].Span(), "an element cannot stand %s times", n)
+		return bad(e.Loc)
+	}
+	shape, axis := t.Shape, int64(0)
+	if args[2] == nil {
+		elems, err := t.Shape.Elems()
+		if err != nil {
+			c.rule(diag.CodeExtent, e.Loc, err)
+			return bad(e.Loc)
+		}
+		shape = types.Shape{elems}
+	} else if axis, ok = c.axis(args[2], t.Rank()); !ok {
+		return bad(e.Loc)
+	}
+	total, err := shape[axis].Mul(n)
+	if err != nil {
+		c.rule(diag.CodeExtent, e.Loc, err)
+		return bad(e.Loc)
+	}
+	column := insertAxis(shape, int(axis)+1)
+	wide := append(types.Shape{}, column...)
+	wide[axis+1] = n
+	result := append(types.Shape{}, shape...)
+	result[axis] = total
+	if !c.extents(e.Loc, types.Tensor{Elem: t.Elem, Shape: result}) {
+		return bad(e.Loc)
+	}
+	if x = c.reshape(e.Loc, x, column); isBad(x) {
+		return x
+	}
+	return c.reshape(e.Loc, c.broadcast(x, wide), result)
+}

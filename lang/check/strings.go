@@ -1,0 +1,83 @@
+package check
+
+import (
+	"math"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// stringBuiltins are the functions of strings.
+func stringBuiltins() map[string]*builtin {
+	return map[string]*builtin{
+		"len": {params: []string{"s"}, required: 1, build: (*checker).lenCall},
+	}
+}
+
+// lenCall is `len(s)`, the bytes of a string.
+func (c *checker) lenCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+	x := c.expr(args[0], nil)
+	if isBad(x) {
+		return bad(e.Loc)
+	}
+	if t, ok := x.Type().(types.Tensor); !ok || t.Elem != types.String {
+		r := c.errorf(diag.CodeOperands, x.Span(), "`len` takes a string, not %s", x.Type()).label("%s", x.Type())
+		if ok && t.Rank() > 0 {
+			r.help("the extents of a tensor are part of its type: here the first is `%s`", t.Shape[0])
+		}
+		return bad(e.Loc)
+	}
+	if k, ok := x.(*Const); ok {
+		return scalarConst(types.I32, uint64(min(len(k.Value.Str), math.MaxInt32)), e.Loc)
+	}
+	return c.apply(e.Loc, ir.OpStrLen, nil, x)
+}
+
+// stringBinary is an operator between strings: `++` and the comparisons.
+func (c *checker) stringBinary(at diag.Span, op string, x, y Expr) Expr {
+	for _, s := range []Expr{x, y} {
+		if elemOf(s.Type()) != types.String {
+			r := c.errorf(diag.CodeOperands, at, "`%s` on a string takes two strings, not %s and %s", op, x.Type(), y.Type()).
+				label("%s %s %s", x.Type(), op, y.Type())
+			if op == "++" && elemOf(x.Type()) != types.String && elemOf(y.Type()) != types.String {
+				r.help("`concat((a, b), axis)` joins tensors")
+			}
+			return bad(at)
+		}
+	}
+	not := func(e Expr) Expr { return c.apply(at, ir.OpNot, nil, e) }
+	switch op {
+	case "++":
+		a, ok1 := x.(*Const)
+		b, ok2 := y.(*Const)
+		if ok1 && ok2 {
+			return &Const{Info{types.Scalar(types.String), at}, &ir.Array{DType: types.String, Str: a.Value.Str + b.Value.Str}}
+		}
+		return c.apply(at, ir.OpStrConcat, nil, x, y)
+	case "==":
+		return c.apply(at, ir.OpStrEq, nil, x, y)
+	case "!=":
+		return not(c.apply(at, ir.OpStrEq, nil, x, y))
+	case "<":
+		return c.apply(at, ir.OpStrLt, nil, x, y)
+	case ">":
+		return c.apply(at, ir.OpStrLt, nil, y, x)
+	case "<=":
+		return not(c.apply(at, ir.OpStrLt, nil, y, x))
+	case ">=":
+		return not(c.apply(at, ir.OpStrLt, nil, x, y))
+	}
+	r := c.errorf(diag.CodeOperands, at, "`%s` does not take strings", op).label("%s %s %s", x.Type(), op, y.Type())
+	if r.help("strings have `++`, `len` and the comparisons"); op == "+" {
+		r.help("`++` joins strings")
+	}
+	return bad(at)
+}
+
+// floatConst is an f64 constant.
+func floatConst(x float64, at diag.Span) Expr {
+	return scalarConst(types.F64, scalar.FloatBits(types.F64, x), at)
+}

@@ -1,0 +1,62 @@
+package diag
+
+// The codes of variables, `match` and `return`. The checker gives all of them.
+
+// CodeInPlace: an assignment would change the shape of its target.
+var CodeInPlace = define(Entry{
+	Code:  "E0225",
+	Title: "an assignment would change the shape of its target",
+	Text: "`x .+= e` and `x[i] = e` keep the shape of what they change: `e` may broadcast to it, but not the other way round. " +
+		"A result of another shape needs a variable of its own.",
+	Example: "fn f(y: f32[2, 3]) -> f32[3] = {\n    let mut x = [1.0, 2.0, 3.0];\n    x .+= y;\n    x\n}\n",
+	Fixed:   "fn f(y: f32[2, 3]) -> f32[2, 3] = {\n    let x = [1.0, 2.0, 3.0];\n    x .+ y\n}\n",
+})
+
+// CodeCoverage: a match has no arm for some values.
+var CodeCoverage = define(Entry{
+	Code:  "E0226",
+	Title: "a `match` has no arm for some values",
+	Text: "Every value of the type has to reach an arm. An arm with a guard (`n if n > 3`) may be passed over, so it covers nothing. " +
+		"The pattern `_`, or a name, covers all that is left.",
+	Example: "fn f(n: i32) -> i32 = match n { 0 => 10, 1 => 20 }\n",
+	Fixed:   "fn f(n: i32) -> i32 = match n { 0 => 10, 1 => 20, _ => 0 }\n",
+})
+
+// CodeImmutable: an assignment to a name that was not declared with mut.
+var CodeImmutable = define(Entry{
+	Code:  "E0313",
+	Title: "a name that is not `mut` is assigned",
+	Text: "`let x = e;` gives a value a name for good. A variable is declared with `let mut`; a parameter whose changes the caller " +
+		"sees has the type `&mut T`.",
+	Example: "fn f(n: i32) -> i32 = {\n    let x = n;\n    x += 1;\n    x\n}\n",
+	Fixed:   "fn f(n: i32) -> i32 = {\n    let mut x = n;\n    x += 1;\n    x\n}\n",
+})
+
+// CodeCapture: a lambda changes a variable from outside of it.
+var CodeCapture = define(Entry{
+	Code:  "E0314",
+	Title: "a lambda changes a variable from outside of it, or returns",
+	Text: "The function of `tabulate`, of a fold or of a loop is evaluated in any order, or many times at once, so it changes only " +
+		"variables of its own and leaves nothing but itself. What a loop changes is its state.",
+	Example: "fn f() -> i32[4] = {\n    let mut n = 0;\n    tabulate(4, |i| { n += i; n })\n}\n",
+	Fixed:   "fn f() -> i32[4] = tabulate(4, |i| { let mut n = 0; n += i; n })\n",
+})
+
+// CodeUnreachable: code that never runs.
+var CodeUnreachable = define(Entry{
+	Code:    "E0315",
+	Title:   "code is never reached",
+	Text:    "After a `return` nothing of its block runs; an arm of a `match` is never taken when those before it cover its pattern.",
+	Example: "fn f(n: i32) -> i32 = {\n    return n;\n    n + 1\n}\n",
+	Fixed:   "fn f(n: i32) -> i32 = {\n    if n > 3 { return n; }\n    n + 1\n}\n",
+})
+
+// CodeMutArgument: the argument of a &mut parameter is no variable.
+var CodeMutArgument = define(Entry{
+	Code:  "E0316",
+	Title: "the argument of a `&mut` parameter is no variable",
+	Text: "A `&mut` parameter is changed, so its argument is the name of a `let mut` or of another `&mut` parameter, each given once " +
+		"in a call.",
+	Example: "fn bump(x: &mut f32[3]) = { x += 1.0; }\n\nfn f(y: f32[3]) -> f32[3] = {\n    bump(y);\n    y\n}\n",
+	Fixed:   "fn bump(x: &mut f32[3]) = { x += 1.0; }\n\nfn f(y: f32[3]) -> f32[3] = {\n    let mut z = y;\n    bump(z);\n    z\n}\n",
+})

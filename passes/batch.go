@@ -1,0 +1,245 @@
+package passes
+
+import (
+	"slices"
+
+	"healc/ir"
+	"healc/lang/types"
+)
+
+// Batch takes operations that compute whole rows in memory (ir.Rows) out of the region of a tabulate. Inside
+// of it each element would be computed alone, which is slow; outside one kernel computes the rows of
+// all indices.
+//
+// Requires: nothing. Establishes: no tabulate has such an operation directly in its region, unless the
+// rows of all indices would be too large for a tensor, or a failure would come or go (failsAlike).
+//
+//	%0: f32[M, N] = tabulate {shape = [M]} ^(%i: i32) {
+//	  %1: f32[N] = index %x, %i {axes = [0]}
+//	  %2: f32[N] = sort %1 {axis = 0}
+//	  yield %2
+//	}
+//
+// becomes
+//
+//	%0: f32[M, N] = tabulate {shape = [M]} ^(%i: i32) {
+//	  %1: f32[N] = index %x, %i {axes = [0]}
+//	  yield %1
+//	}
+//	%2: f32[M, N] = sort %0 {axis = 1}
+//	%3: f32[M, N] = tabulate {shape = [M]} ^(%i: i32) {
+//	  %4: f32[N] = index %2, %i {axes = [0]}
+//	  yield %4
+//	}
+//
+// of which canonicalize leaves %2.
+func Batch(m *ir.Module, remark Remark) error {
+	for _, f := range m.Funcs {
+		if err := batchBlock(f.Body, remark); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func batchBlock(b *ir.Block, remark Remark) error {
+	var out []*ir.Op
+	for _, op := range b.Ops {
+		for _, r := range op.Regions { // inner ones first: what comes out of them may come out of this one
+			if err := batchBlock(r, remark); err != nil {
+				return err
+			}
+		}
+		if op.Def == ir.OpTabulate && len(op.Dims("shape")) > 0 {
+			before, err := batchTabulate(op, remark)
+			if err != nil {
+				return err
+			}
+			out = append(out, before...)
+		}
+		out = append(out, op)
+	}
+	b.Ops = out
+	return nil
+}
+
+// batchTabulate replaces the operations of the class Rows in the region of a tabulate by reads of what the
+// operations that it returns compute. Those go before it.
+func batchTabulate(op *ir.Op, remark Remark) ([]*ir.Op, error) {
+	region := op.Regions[0]
+	outside := &ir.Block{}
+	var kept []*ir.Op
+	with := map[*ir.Value]*ir.Value{}
+	copied := 0 // so many of the kept ones are evaluated outside, at every index
+	for _, in := range region.Ops {
+		ir.Replace(&ir.Block{Ops: []*ir.Op{in}}, with)
+		if in.Def.Class != ir.Rows || !fitsBatch(op.Dims("shape"), in) || !failsAlike(region, kept, in) {
+			kept = append(kept, in)
+			continue
+		}
+		invariant := !in.MayFail()
+		for _, a := range in.Args {
+			invariant = invariant && !definedIn(region, kept, a)
+		}
+		if invariant {
+			outside.Ops = append(outside.Ops, in)
+			remark("moved %s out of a tabulate", in.Def.Name)
+			continue
+		}
+		b := &ir.Builder{Block: outside, Span: in.Span}
+		args := make([]*ir.Value, len(in.Args))
+		for i, a := range in.Args {
+			var err error
+			var all bool
+			if args[i], all, err = batchOperand(b, op, kept, a); err != nil {
+				return nil, err
+			}
+			if all {
+				copied = len(kept)
+			}
+		}
+		axes := make([]int64, len(region.Params))
+		for i := range axes {
+			axes[i] = int64(i)
+		}
+		rows := b.Emit(in.Def, ir.A{"axis": in.Int("axis") + int64(len(axes))}, args...)
+		here := &ir.Block{}
+		at := append([]*ir.Value{rows}, region.Params...)
+		with[in.Result()] = (&ir.Builder{Block: here, Span: in.Span}).Emit(ir.OpIndex, ir.A{"axes": axes}, at...)
+		kept = append(kept, here.Ops...)
+		remark("took %s out of a tabulate", in.Def.Name)
+	}
+	if len(outside.Ops) == 0 {
+		return nil, nil
+	}
+	region.Ops = kept
+	ir.Replace(region, with)
+	dropCopied(region, copied)
+	return outside.Ops, nil
+}
+
+// fitsBatch reports that the operands and the result of op can have the axes of shape in front.
+func fitsBatch(shape types.Shape, op *ir.Op) bool {
+	for _, t := range append(ir.ArgTypes(op.Args), op.Type()) {
+		t.Shape = append(append(types.Shape{}, shape...), t.Shape...)
+		if ir.CheckExtents(t) != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// failsAlike reports that op, and the operations before it in the region, fail outside when they do inside.
+// A tabulate without elements evaluates nothing, so what is evaluated for an operand, or for op, must be empty
+// just when the tabulate is.
+func failsAlike(region *ir.Block, before []*ir.Op, op *ir.Op) bool {
+	when := emptyWhen(region.Yields[0].Type.Shape)
+	if op.MayFail() && !slices.Equal(emptyWhen(op.Type().Shape), when) {
+		return false
+	}
+	for _, b := range before {
+		if !b.MayFail() {
+			continue
+		}
+		for _, a := range op.Args {
+			if !slices.Equal(emptyWhen(a.Type.Shape), when) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// emptyWhen lists the extents of which any may be 0.
+func emptyWhen(s types.Shape) []string {
+	var out []string
+	for _, d := range s {
+		positive := false
+		for _, t := range d.Terms() {
+			if len(t.Vars) == 0 {
+				positive = t.Coef > 0
+			}
+		}
+		for _, t := range d.Terms() {
+			positive = positive && t.Coef > 0
+		}
+		if !positive {
+			out = append(out, d.String())
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// dropCopied removes those of the first n operations of a region that nothing in it uses any more. They may be
+// some that can fail, because their copies do so outside.
+func dropCopied(region *ir.Block, n int) {
+	used := map[*ir.Value]bool{}
+	use := func(b *ir.Block) {
+		for _, op := range b.Ops {
+			for _, a := range op.Args {
+				used[a] = true
+			}
+		}
+		for _, y := range b.Yields {
+			used[y] = true
+		}
+	}
+	for _, y := range region.Yields {
+		used[y] = true
+	}
+	var out []*ir.Op
+	for i := len(region.Ops) - 1; i >= 0; i-- {
+		op := region.Ops[i]
+		wanted := i >= n
+		for _, r := range op.Results {
+			wanted = wanted || used[r]
+		}
+		if wanted {
+			ir.WalkBlocks(&ir.Block{Ops: []*ir.Op{op}}, use)
+			out = append(out, op)
+		}
+	}
+	slices.Reverse(out)
+	region.Ops = out
+}
+
+// definedIn reports that v is a parameter of the region, or a result of one of ops, which are in it.
+func definedIn(region *ir.Block, ops []*ir.Op, v *ir.Value) bool {
+	return slices.Contains(region.Params, v) || v.Def != nil && slices.Contains(ops, v.Def)
+}
+
+// batchOperand is a at every index of the tabulate: repeated when it comes from outside of the region, else
+// another tabulate, of the operations that are before its use. It reports which of the two.
+func batchOperand(b *ir.Builder, tabulate *ir.Op, before []*ir.Op, a *ir.Value) (v *ir.Value, inRegion bool, err error) {
+	shape := tabulate.Dims("shape")
+	if !definedIn(tabulate.Regions[0], before, a) {
+		return b.Emit(ir.OpBroadcast, ir.A{"shape": append(append(types.Shape{}, shape...), a.Type.Shape...)}, a), false, nil
+	}
+	c := ir.NewCloner()
+	copied, err := c.Block(&ir.Block{Params: tabulate.Regions[0].Params, Ops: before, Yields: []*ir.Value{a}})
+	if err != nil {
+		return nil, false, err
+	}
+	op := b.EmitOp(ir.OpTabulate, ir.A{"shape": shape}, nil, []*ir.Block{copied})
+	return op.Result(), true, nil
+}
+
+// ownIndexTabulate: each element is that of a tensor at its own index.
+func ownIndexTabulate(_ *canonicalizer, op *ir.Op) []*ir.Value {
+	region := op.Regions[0]
+	if len(region.Ops) != 1 || region.Ops[0].Def != ir.OpIndex || region.Yields[0] != region.Ops[0].Result() {
+		return nil
+	}
+	in := region.Ops[0]
+	x := in.Args[0]
+	if !types.Equal(x.Type, op.Type()) || !slices.Equal(in.Args[1:], region.Params) {
+		return nil
+	}
+	for i, a := range in.Ints("axes") {
+		if a != int64(i) {
+			return nil
+		}
+	}
+	return one(x)
+}

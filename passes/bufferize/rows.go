@@ -1,0 +1,236 @@
+package bufferize
+
+import (
+	"fmt"
+	"slices"
+
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// This file lowers operations that compute a row at a time in memory; see Note [Rows] in package ir. Their
+// kernel is parallel over the other axes. What it writes is ordered: unlike the rest of a body, which is
+// moved outwards as far as its operands allow (Note [Placement]), a read or write of a row's memory stays in
+// the loop and in the place where the rule asked for it, and so does a loop that has one inside.
+
+// rowOf returns the operation of a nest that a Rows rule computes alone, nil when there is none.
+func rowOf(block *ir.Block) *ir.Op {
+	if len(block.Yields) != 1 {
+		return nil
+	}
+	if op := block.Yields[0].Def; op != nil && op.Def.Rows != nil && slices.Contains(block.Ops, op) {
+		return op
+	}
+	return nil
+}
+
+// emitRows writes the kernel of op, the last operation of the nest, and the step that launches it.
+func (fn *function) emitRows(n nest, op *ir.Op, result int) {
+	shape, axis := op.Type().Shape, int(op.Int("axis"))
+	for _, d := range shape {
+		if d.IsConst(0) {
+			return
+		}
+	}
+	b := newBody(fn.u)
+	b.fn = fn
+	b.leaf = func(v *ir.Value, at []kernel.Ref) kernel.Ref { return n.leaf(b, v, at) }
+	b.frame = b.enter(nil, n.block, nil)
+	b.op = op
+	r := &rowBody{body: b}
+	at := make([]kernel.Ref, len(shape))
+	var rows types.Shape // the parallel axes
+	var index []kernel.Ref
+	for k, d := range shape {
+		switch {
+		case k == axis:
+			at[k] = scalar.None
+		case d.IsConst(1):
+			at[k] = b.E().Int(types.I64, 0)
+		default:
+			at[k] = b.axis(axisScope, 0, d, 1)
+			rows, index = append(rows, d), append(index, at[k])
+		}
+	}
+	r.rows, r.index = rows, index
+	strides := rowMajor(shape)
+	out := &rowMemory{buffer: result, step: strides[axis]}
+	for k := range shape {
+		if k != axis && !shape[k].IsConst(1) {
+			out.strides = append(out.strides, strides[k])
+		}
+	}
+	r.memory = []*rowMemory{out}
+	op.Def.Rows(r, op, at)
+	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Params: b.params, Notes: notes(n.block)}
+	assemble(k, b.stack)
+	fn.launch(k, b)
+}
+
+// launch finishes a kernel and appends the step that runs it.
+func (fn *function) launch(k *kernel.Kernel, b *body) {
+	buffers := tidy(k, b.buffers)
+	fn.u.out.Kernels = append(fn.u.out.Kernels, k)
+	l := &abi.Launch{Kernel: k.Name, Args: buffers, Outer: abi.Extent{Dim: types.Lit(1)}, Work: work(k)}
+	if len(k.Axes) > 0 {
+		l.Outer = k.Axes[0].Extent
+	}
+	fn.step(abi.Step{Launch: l})
+}
+
+// rowMemory is where a Memory of the current row lies: a part of a buffer.
+type rowMemory struct {
+	buffer  int
+	strides []types.Dim // along the parallel axes
+	step    types.Dim   // between neighbours in the row
+}
+
+// rowBody is the ir.RowPull of a kernel.
+type rowBody struct {
+	*body
+	rows   types.Shape
+	index  []kernel.Ref
+	memory []*rowMemory
+}
+
+// Work implements ir.RowPull: every row has its own part of a buffer in the arena, so that rows can be
+// computed side by side.
+func (r *rowBody) Work(t types.DType, n types.Dim, twice bool) ir.Memory {
+	if twice {
+		n = mustMul(n, types.Lit(2))
+	}
+	shape := append(append(types.Shape{}, r.rows...), n)
+	strides := rowMajor(shape)
+	r.memory = append(r.memory, &rowMemory{
+		buffer:  r.fn.buffer(abi.Buffer{Kind: abi.Temp, DType: t, Shape: extentsOf(shape)}),
+		strides: strides[:len(r.rows)], step: types.Lit(1),
+	})
+	return ir.Memory(len(r.memory) - 1)
+}
+
+// address is the place of element i of a row's memory.
+func (r *rowBody) address(m ir.Memory, i kernel.Ref) (*rowMemory, kernel.Access, []kernel.Ref) {
+	w := r.memory[m]
+	acc := r.access(types.Dim{}, append(slices.Clone(w.strides), w.step), append(slices.Clone(r.index), i))
+	var vars []kernel.Ref
+	for _, t := range acc.Terms {
+		vars = append(vars, t.Var)
+	}
+	return w, acc, vars
+}
+
+// Read implements ir.RowPull. The load is not shared with others: a store may lie between them.
+func (r *rowBody) Read(m ir.Memory, i kernel.Ref) kernel.Ref {
+	w, acc, vars := r.address(m, i)
+	p := r.param(w.buffer, true)
+	r.params[p].Work = true
+	s := r.top()
+	id := r.define(r.params[p].DType, s)
+	r.add(s, &kernel.Load{ID: id, Param: p, At: acc}, vars...)
+	return id
+}
+
+// Write implements ir.RowPull.
+func (r *rowBody) Write(m ir.Memory, i, value kernel.Ref) {
+	w, acc, vars := r.address(m, i)
+	r.add(r.top(), &kernel.Store{Param: r.param(w.buffer, true), At: acc, Val: value}, append(vars, value)...)
+}
+
+// Each implements ir.RowPull.
+func (r *rowBody) Each(n types.Dim, init []kernel.Ref, f func(i kernel.Ref, state []kernel.Ref) []kernel.Ref) []kernel.Ref {
+	if n.IsConst(0) {
+		return init
+	}
+	b := r.body
+	i := b.axis(loopScope, 0, n, 1)
+	st := &kernel.Loop{Axis: b.top().axis, Init: slices.Clone(init)}
+	for _, x := range init {
+		st.Vars = append(st.Vars, b.define(b.types[x], b.top()))
+	}
+	st.Next = slices.Clone(f(i, slices.Clone(st.Vars)))
+	in := b.close()
+	st.Body = in.block
+	s := r.here(append(slices.Clone(init), st.Next...), in)
+	for _, x := range init {
+		st.IDs = append(st.IDs, b.define(b.types[x], s))
+	}
+	b.add(s, st)
+	return slices.Clone(st.IDs)
+}
+
+// When implements ir.RowPull.
+func (r *rowBody) When(cond kernel.Ref, f func()) {
+	b := r.body
+	b.open(armScope, true)
+	f()
+	in := b.close()
+	s := r.here([]kernel.Ref{cond}, in)
+	b.add(s, &kernel.If{Cond: cond, Then: in.block, Else: &kernel.Block{}})
+}
+
+// here ends a compound statement that reads refs in the innermost scope.
+func (r *rowBody) here(refs []kernel.Ref, closed *scope) *scope {
+	return r.body.place(len(r.stack)-1, refs, closed)
+}
+
+// reuseRows lets output o of a kernel, which is r and is worked on in memory, have the buffer of an operand that
+// nothing reads afterwards and that the kernel only copies into it: what is left is the work on the rows. It is
+// a part of Note [In place].
+func (fn *function) reuseRows(r *ir.Value, l *abi.Launch, k *kernel.Kernel, o int, later []abi.Step) bool {
+	for i, in := range k.Params {
+		buffer := l.Args[i]
+		if in.Out || !fn.free(buffer) || !fn.dense(buffer, r) || mentioned(later, buffer) {
+			continue
+		}
+		p, must := fn.updates[r]
+		if must && p != buffer || !must && fn.plan.Buffers[buffer].Kind == abi.Input {
+			continue // r has to end elsewhere, or the caller would see it
+		}
+		block, at := copyLoop(k, i, o)
+		if block == nil {
+			continue
+		}
+		block.Stmts = slices.Delete(block.Stmts, at, at+1)
+		old := l.Args[o]
+		l.Args[o], k.Params[o].Name = buffer, in.Name
+		merge(k, l, o, i)
+		if i < o {
+			o--
+		}
+		k.Params[o].InPlace = false
+		l.Work = work(k)
+		fn.moved(r, old, buffer)
+		return true
+	}
+	return false
+}
+
+// copyLoop finds the loop that does nothing but store each element of parameter i in the same place of output o.
+// The block is nil when there is none, or when parameter i is read elsewhere, too.
+func copyLoop(k *kernel.Kernel, i, o int) (block *kernel.Block, at int) {
+	loads := 0
+	var walk func(b *kernel.Block)
+	walk = func(b *kernel.Block) {
+		for n, st := range b.Stmts {
+			if l, ok := st.(*kernel.Load); ok && l.Param == i {
+				loads++
+			}
+			if loop, ok := st.(*kernel.Loop); ok && len(loop.IDs) == 0 && len(loop.Body.Stmts) == 2 {
+				from, ok1 := loop.Body.Stmts[0].(*kernel.Load)
+				to, ok2 := loop.Body.Stmts[1].(*kernel.Store)
+				if ok1 && ok2 && from.Param == i && to.Param == o && to.Val == from.ID && accessKey(from.At) == accessKey(to.At) {
+					block, at = b, n
+				}
+			}
+			parts{block: walk}.of(st)
+		}
+	}
+	walk(k.Body)
+	if loads != 1 {
+		return nil, 0
+	}
+	return block, at
+}

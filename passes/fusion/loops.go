@@ -1,0 +1,119 @@
+package fusion
+
+import "healc/ir"
+
+// Note [Loops in kernels]: a loop whose state is few scalars is one kernel, unless a step of it has work for
+// many threads. Work is counted in elements that the kernel would compute for one step: values of one
+// element once each, what the yields want of tensors for each element anew, because a kernel holds no
+// tensors (see package bufferize). Above stepWork the loop is a step of the plan, with kernels in it.
+
+// stepWork is the work of a step above which a loop runs kernels. A launch takes as long as launchCost.
+const stepWork = 1 << 15
+
+// loopFits reports that a loop can stand in a kernel, and should.
+func loopFits(m *ir.Module, op *ir.Op) bool {
+	if !op.SmallState() || len(op.Results) == 0 || m.HasEffect(op) {
+		return false
+	}
+	return regionWork(op.Regions[0]) <= stepWork
+}
+
+// regionWork estimates the work of evaluating a region in a kernel.
+func regionWork(b *ir.Block) float64 {
+	w := &stepMeter{block: map[*ir.Op]bool{}}
+	for _, op := range b.Ops {
+		w.block[op] = true
+	}
+	sum := 0.0
+	for _, op := range b.Ops { // a scalar is computed once
+		if len(op.Results) > 0 && op.Results[0].Type.IsScalar() || op.IsLoop() {
+			sum += w.own(op)
+		}
+	}
+	for _, y := range b.Yields {
+		sum += elems(y.Type.Shape) * w.element(y)
+	}
+	return sum
+}
+
+// A stepMeter estimates the cost of pulling single elements out of one region.
+type stepMeter struct{ block map[*ir.Op]bool }
+
+// tooMuch stands for what a kernel cannot do, and bounds the sums.
+const tooMuch = 1e18
+
+// element is the work behind one element of v.
+func (w *stepMeter) element(v *ir.Value) float64 {
+	if v.Def == nil || !w.block[v.Def] || v.Type.IsScalar() || v.Def.IsLoop() {
+		return 1
+	}
+	return min(w.own(v.Def), tooMuch)
+}
+
+// own is the work of one element of op, with the elements that it reads of its region.
+func (w *stepMeter) own(op *ir.Op) float64 {
+	operands := 0.0
+	seen := map[*ir.Value]bool{}
+	for _, a := range op.Args {
+		if !seen[a] {
+			operands += w.element(a)
+		}
+		seen[a] = true
+	}
+	out := 1.0
+	if len(op.Results) > 0 {
+		out = max(elems(op.Results[0].Type.Shape), 1)
+	}
+	regions := 0.0
+	for _, r := range op.Regions {
+		regions += regionWork(r) / max(regionElems(r), 1)
+	}
+	switch op.Def.Class {
+	case ir.Pointwise, ir.Source, ir.Reindex:
+		return 1 + operands
+	case ir.Reduce:
+		return 1 + operands*elems(op.Args[0].Type.Shape)/out
+	case ir.Contract:
+		s := op.Args[0].Type.Shape
+		return 1 + operands*sizeOf(s[len(s)-1])
+	case ir.Host:
+		for _, t := range append(ir.ArgTypes(op.Args), ir.ArgTypes(op.Results)...) {
+			if !t.IsScalar() {
+				return tooMuch
+			}
+		}
+		return 1 + operands
+	case ir.Scope:
+		switch {
+		case op.IsLoop() && !op.SmallState():
+			return tooMuch
+		case op.Def == ir.OpFold:
+			return 1 + (operands+regions)*elems(op.Args[len(op.Args)-1].Type.Shape)/out
+		case op.Def == ir.OpScan:
+			s := op.Args[len(op.Args)-1].Type.Shape
+			return 1 + (operands+regions)*sizeOf(s[len(s)-1])
+		}
+		return 1 + operands + regions
+	}
+	return tooMuch
+}
+
+// regionElems counts the elements that a region yields.
+func regionElems(b *ir.Block) float64 {
+	n := 0.0
+	for _, y := range b.Yields {
+		n += elems(y.Type.Shape)
+	}
+	return n
+}
+
+// assumedSteps stands for the number of steps of a loop, where it is not a constant.
+const assumedSteps = 100
+
+// steps estimates how often the region of a loop is evaluated.
+func steps(op *ir.Op) float64 {
+	if d := op.Args[0].Def; d != nil && d.Def == ir.OpConst {
+		return float64(max(int32(d.Array("value").Bits[0]), 1))
+	}
+	return assumedSteps
+}

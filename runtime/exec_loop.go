@@ -1,0 +1,23 @@
+package runtime
+
+// loop runs the body of a loop step. The state of one run becomes that of the next by swapping the addresses
+// of buffers; lifetimes keep either place free for as long as the loop and its readers need the other.
+func (r *run) loop(fr *frame, s *boundStep, depth int) error {
+	l := s.def.Loop
+	count := *(*int32)(fr.ptrs[l.Count])
+	for i := int32(0); i < count; i++ {
+		if l.Index >= 0 {
+			*(*int32)(fr.ptrs[l.Index]) = i
+		}
+		if err := r.steps(fr, s.then, depth); err != nil {
+			return err
+		}
+		for _, p := range l.Swap {
+			fr.ptrs[p[0]], fr.ptrs[p[1]] = fr.ptrs[p[1]], fr.ptrs[p[0]]
+		}
+		if l.Until >= 0 && *(*byte)(fr.ptrs[l.Until]) != 0 {
+			break
+		}
+	}
+	return nil
+}

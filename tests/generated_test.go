@@ -1,0 +1,72 @@
+package tests
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"healc/cmd/healc/driver"
+	"healc/lang/diag"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated pages and lists")
+
+// TestPages compares docs/errors with the table of codes. With -update it writes the pages, and removes those
+// that nothing stands behind any more.
+func TestPages(t *testing.T) {
+	pages := map[string]string{"README.md": driver.ErrorIndex()}
+	for _, e := range diag.Entries() {
+		pages[string(e.Code)+".md"] = driver.ErrorMarkdown(e)
+		if !strings.Contains(pages["README.md"], "["+string(e.Code)+"]") {
+			t.Errorf("%s is in no block of the index: add it to errorBlocks", e.Code)
+		}
+	}
+	folder := filepath.Join("..", "docs", "errors")
+	if *update {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range pages {
+		path := filepath.Join(folder, name)
+		if *update {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("docs/errors/%s is not what its source says (%v): run go test ./tests -run Pages -update", name, err)
+		}
+	}
+	have, err := filepath.Glob(filepath.Join(folder, "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range have {
+		if _, ok := pages[filepath.Base(path)]; ok {
+			continue
+		}
+		if *update {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		t.Errorf("%s is generated from nothing", path)
+	}
+}
+
+// TestManual: the manual has something about every keyword, operator, type, function, operation, module and
+// name of a module.
+func TestManual(t *testing.T) {
+	for _, name := range manualNames() {
+		var b strings.Builder
+		if err := driver.Manual(&b, name); err != nil {
+			t.Errorf("healc doc %s: %v", name, err)
+		} else if strings.TrimSpace(b.String()) == "" {
+			t.Errorf("healc doc %s prints nothing", name)
+		}
+	}
+}

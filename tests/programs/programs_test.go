@@ -1,0 +1,114 @@
+// Package programs runs real programs, from the game of life to SHA-256, on every backend.
+//
+// The comment at the head of a program says what it does and, in `# expect` lines, what it has to print. The
+// expectations were computed by expect.py, a second version of each program in Python with NumPy, and never with
+// healc. Where the two add floats in different orders, a program prints rounded multiples of them (`round(x * 1e6)`)
+// that do not depend on it; everything else is exact.
+package programs
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	heal "healc"
+	"healc/cmd/healc/driver"
+)
+
+// TestPrograms runs every program on the interpreter, and on the CPU with one thread and with two. All have to
+// print what the head says, to the last digit. With -short it is every third program, and not with one thread.
+func TestPrograms(t *testing.T) {
+	paths, err := filepath.Glob("*.heal")
+	if err != nil || len(paths) < 50 {
+		t.Fatalf("%d programs: %v", len(paths), err)
+	}
+	if testing.Short() {
+		third := paths[:0]
+		for i, p := range paths {
+			if i%3 == 0 {
+				third = append(third, p)
+			}
+		}
+		paths = third
+	}
+	cache := &heal.Cache{Dir: t.TempDir()}
+	run := func(name string, threads int, backends ...string) {
+		s := &driver.Suite{Backends: backends, Workers: 2, Cache: cache, Args: arguments(threads)}
+		results, err := s.Test(context.Background(), paths)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(results) != len(paths)*len(backends) {
+			t.Errorf("%s: %d results of %d programs on %d backends", name, len(results), len(paths), len(backends))
+		}
+		for _, r := range results {
+			if r.Result != driver.Passed {
+				t.Errorf("%s: %s on %s: %s: %s", name, r.Name, r.Backend, r.Result, r.Message)
+			}
+		}
+	}
+	run("two threads", 2, heal.Interp, heal.CPU)
+	if !testing.Short() {
+		run("one thread", 1, heal.CPU)
+	}
+}
+
+// arguments reads the words of `# args`, of which these programs use two, and sets the number of threads.
+func arguments(threads int) func(words []string, job *driver.Job) error {
+	return func(words []string, job *driver.Job) error {
+		fs := flag.NewFlagSet("args", flag.ContinueOnError)
+		fs.SetOutput(io.Discard)
+		fs.StringVar(&job.Entry, "entry", "", "the function to run")
+		fs.Func("in", "an input", func(v string) error { job.Inputs = append(job.Inputs, v); return nil })
+		if err := fs.Parse(words); err != nil {
+			return err
+		}
+		if fs.NArg() > 0 {
+			return fmt.Errorf("`%s` is no flag", fs.Arg(0))
+		}
+		job.Opts.Threads = threads
+		return nil
+	}
+}
+
+// TestEveryProgramSaysWhat requires of every program a title, its output, and a reference in expect.py that
+// computed it.
+func TestEveryProgramSaysWhat(t *testing.T) {
+	paths, err := filepath.Glob("*.heal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	references := ""
+	scripts, err := filepath.Glob("*.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range scripts {
+		text, err := os.ReadFile(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		references += string(text)
+	}
+	for _, p := range paths {
+		text, err := os.ReadFile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.TrimSuffix(p, ".heal")
+		if !strings.HasPrefix(string(text), "# ") || strings.HasPrefix(string(text), "# expect") {
+			t.Errorf("%s does not start with what it does", p)
+		}
+		if !strings.Contains(string(text), "\n# expect stdout \"") {
+			t.Errorf("%s does not say what it prints", p)
+		}
+		if !strings.Contains(references, "\ndef "+name+"(") {
+			t.Errorf("no function %s of a Python script computes what %s prints", name, p)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package heal_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	heal "healc"
+	"healc/runtime"
+)
+
+// TestUpdates calls functions with `&mut` parameters: the arguments are changed where they are.
+func TestUpdates(t *testing.T) {
+	const source = "fn add(x: &mut f32[2, 3], y: f32[2, 3]) -> f32 = { x .+= y; x[0, 0] }\n"
+	for _, backend := range []string{heal.Interp, heal.CPU} {
+		m, err := heal.Compile(source, heal.Options{Backend: backend})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := m.Func("add")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := f.Signature(); !strings.Contains(got, "x: &mut f32[2, 3]") {
+			t.Errorf("the signature is %s", got)
+		}
+		y := runtime.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+		// The rows of x are every other row of something larger, whose other elements stay.
+		all := runtime.FromSlice(make([]float32, 12), 4, 3)
+		x, err := all.Slice(runtime.Range{Start: 0, Stop: 4, Step: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for call := 1; call <= 2; call++ {
+			first, err := f.Call(context.Background(), x, y)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v, _ := runtime.Slice[float32](first); v[0] != float32(call) {
+				t.Errorf("%s: call %d gives %v", backend, call, v)
+			}
+			first.Close()
+		}
+		got, err := runtime.Slice[float32](all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []float32{2, 4, 6, 0, 0, 0, 8, 10, 12, 0, 0, 0} {
+			if got[i] != want {
+				t.Errorf("%s: element %d is %v, want %v", backend, i, got[i], want)
+			}
+		}
+		// Memory that is shared would make the result depend on the order of writes.
+		row := runtime.FromSlice([]float32{1, 2, 3}, 3)
+		wide, err := row.Expand(2, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			x, y *runtime.Tensor
+			want string
+		}{{x, x, "shares memory with argument `y`"}, {wide, y, "axis 0 are one place"}} {
+			_, err := f.Call(context.Background(), c.x, c.y)
+			var bad *heal.ArgumentError
+			if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: the error is %v, want %q", backend, err, c.want)
+			}
+		}
+		for _, x := range []*runtime.Tensor{x, y, all, row, wide} {
+			x.Close()
+		}
+		m.Close()
+	}
+}
