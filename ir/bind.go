@@ -21,8 +21,12 @@ func BindDims(f *Func, shapes [][]int64) (map[string]int64, error) {
 				b.name(i), p.Type, p.Type.Rank(), len(shapes[i]), shapes[i])
 		}
 	}
-	// Plain parameters first, so that messages speak of them and not of a solved equation.
-	for _, solve := range []bool{false, true} {
+	// Plain parameters first, so that messages speak of them and not of a solved equation. Then every round
+	// may leave an extent with one unknown that had two.
+	for known, solve := -1, false; known < len(b.values); solve = true {
+		if solve {
+			known = len(b.values)
+		}
 		for i, p := range params {
 			for k, d := range p.Type.Shape {
 				if _, plain := d.AsParam(); plain || solve {

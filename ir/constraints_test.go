@@ -167,6 +167,8 @@ var negatives = []negative{
 	{"fusion_C1", tys("f32"), nil, regions(region([]string{"f64"}, nil)), "is f64, its operand f32"},
 
 	{"call_C1", nil, A{"callee": "", "results": []types.Tensor{}}, nil, "names a function"},
+	{"print_C1", tys("i32", "f32"), nil, nil, "shows 1 value here, not 2"},
+	{"print_C1", tys("i32", "f32"), A{"form": "(%, (%, %))"}, nil, "shows 3 values here, not 2"},
 	{"print_str_C1", tys("i32"), nil, nil, "needs a string, not i32"},
 	{"print_i32_C1", tys("i64"), nil, nil, "needs an i32, not i64"},
 	{"print_i64_C1", tys("i32"), nil, nil, "needs an i64, not i32"},

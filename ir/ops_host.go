@@ -43,14 +43,29 @@ var OpCall = define(&OpDef{
 var (
 	// OpPrint shows any value.
 	OpPrint = define(&OpDef{
-		Name: "print", Class: Host, Surface: "print", Arity: 1, Traits: Effect,
-		Summary: "Prints a value and a newline: tensors the way NumPy does, floats in the shortest form that reads back.",
-		Infer:   func(_ []types.Tensor, _ Attrs, _ []*Block) ([]types.Tensor, error) { return nil, nil },
-		Eval: func(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
-			return nil, c.System().Print(c.System().Format(args[0]) + "\n")
+		Name: "print", Class: Host, Surface: "print", Arity: Variadic, Traits: Effect,
+		Summary: "Prints a value and a newline: tensors the way NumPy does, floats in the shortest form that reads back, tuples in parentheses.",
+		Attrs: []AttrDef{
+			{Name: "form", Kind: AttrStr, Optional: true, Doc: "of a tuple, its text with a % for each operand; without it there is one operand"},
 		},
-		NoGrad:  "printing has no value",
-		Example: "{ print([1.0, 2.0]); 1 } == 1",
+		Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
+			form, _ := attrs[0].(string)
+			if n := types.TupleSlots(form); n != len(args) {
+				return nil, broken("C1", "`print` shows %s here, not %d", count(n, "value"), len(args))
+			}
+			return nil, nil
+		},
+		Eval: func(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
+			shown := make([]string, len(args))
+			for i, a := range args {
+				shown[i] = c.System().Format(a)
+			}
+			form, _ := op.Attrs[0].(string)
+			return nil, c.System().Print(types.TupleText(form, shown) + "\n")
+		},
+		NoGrad:      "printing has no value",
+		Constraints: []Constraint{{"C1", "there is an operand for each % of the form, one without a form"}},
+		Example:     "{ print([1.0, 2.0]); print((1, 2.5)); 1 } == 1",
 	})
 
 	// OpPrintStr writes a string.

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"strconv"
-	"strings"
 
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -65,21 +64,16 @@ func (r *run) host(fr *frame, h *abi.HostCall) error {
 
 func (fr *frame) isString(v *abi.View) bool { return fr.f.bufs[v.Buffer].dtype == types.String }
 
+// hostPrint prints a value, or several in the form of their tuple.
 func hostPrint(r *run, fr *frame, h *abi.HostCall) error {
-	if fr.isString(&h.Args[0]) {
-		return r.env.System.Print(fr.strs[h.Args[0].Buffer] + "\n")
+	shown := make([]string, len(h.Args))
+	for i := range h.Args {
+		var err error
+		if shown[i], err = fr.text(&h.Args[i]); err != nil {
+			return err
+		}
 	}
-	t, err := fr.view(&h.Args[0])
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	var b strings.Builder
-	if err := Format(&b, t); err != nil {
-		return err
-	}
-	b.WriteByte('\n')
-	return r.env.System.Print(b.String())
+	return r.env.System.Print(types.TupleText(h.Attrs["form"], shown) + "\n")
 }
 
 // hostPrintOne prints one scalar in its fixed form and passes it on.

@@ -200,6 +200,7 @@ func (c *checker) effect(at diag.Span, what string) bool {
 		c.unsupported(at, "input or output inside a lambda")
 		return false
 	}
+	c.cur.effects++
 	return true
 }
 

@@ -253,6 +253,7 @@ func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args 
 	for i, a := range args {
 		u.collect(fn.Params[i].T, a.Type(), i)
 	}
+	u.solve(fn.Params, args)
 	for i, p := range fn.Params {
 		if !c.fits(at, f, u, p, args, i) {
 			return bad(at)
@@ -296,7 +297,7 @@ func (c *checker) unbound(at diag.Span, fn *Func, name string) {
 }
 
 // unifier finds the shape parameters of a call. An extent that is just a parameter binds it, at the first
-// place; every other extent is compared afterwards.
+// place; what is left is solved for (Note [Solving extents]). Every other extent is compared afterwards.
 type unifier struct {
 	bind map[string]types.Dim
 	from map[string]int // the argument that bound it; -1 for the brackets
@@ -340,7 +341,9 @@ func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *Local, args []E
 	}
 	for _, name := range f.fn.Dims { // reported as what it is, not as a wrong type
 		if _, ok := u.bind[name]; !ok && mentions(want, name) && sameKind(p.T, got) {
-			c.unbound(at, f.fn, name)
+			if !c.unsolved(f.fn, u, args, i, name) {
+				c.unbound(at, f.fn, name)
+			}
 			return false
 		}
 	}

@@ -176,9 +176,10 @@ type checker struct {
 
 // owner is the declaration to which errors, calls and effects belong.
 type owner struct {
-	name   string
-	fn     *funcInfo // nil in a constant
-	failed bool
+	name    string
+	fn      *funcInfo // nil in a constant
+	failed  bool
+	effects int // how many places that do input or output have been typed
 }
 
 // funcInfo is a declared function, an instance of one, or a test.

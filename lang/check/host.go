@@ -33,14 +33,15 @@ func hostBuiltins() map[string]*builtin {
 	}
 }
 
+// printCall is `print(x)`. The values of a tuple are the operands of one operation, so that nothing comes
+// between them.
 func (c *checker) printCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 	x := c.expr(args[0], nil)
-	if t, ok := x.Type().(types.Tuple); ok {
-		if len(t.Elems) > 0 {
-			return c.unsupported(x.Span(), "printing a tuple")
+	if t, ok := x.Type().(types.Tuple); ok && !isBad(x) {
+		if !c.effect(e.Loc, spelled(ir.OpPrint)) {
+			return bad(e.Loc)
 		}
-		c.errorf(diag.CodeMismatch, x.Span(), "`print` shows a value, and this is unit").label("unit")
-		return bad(e.Loc)
+		return &Apply{Info: Info{types.Unit, e.Loc}, Op: ir.OpPrint, Attrs: ir.A{"form": types.TupleForm(t)}, Args: []Expr{x}}
 	}
 	return c.apply(e.Loc, ir.OpPrint, nil, x)
 }

@@ -39,11 +39,18 @@ func (c *checker) isState(x Expr, what string) bool {
 // loopFunction types the function of a loop. Its calls have an order, so it may do input and output where
 // the loop itself may.
 func (c *checker) loopFunction(e ast.Expr, params []*Local, want types.Type, what string) *Lambda {
-	if c.lambda == c.ordered {
-		c.ordered++
-		defer func() { c.ordered-- }()
-	}
+	defer c.orderedCalls()()
 	return c.function(e, params, want, what)
+}
+
+// orderedCalls says that the calls of the function that is typed next have an order, until what it returns
+// is called.
+func (c *checker) orderedCalls() func() {
+	if c.lambda != c.ordered {
+		return func() {}
+	}
+	c.ordered++
+	return func() { c.ordered-- }
 }
 
 // sameState checks that a step gives the type that it takes.
@@ -143,8 +150,8 @@ func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string
 	return init, x, t, ok
 }
 
-// foldCall is `fold(init, |acc, x| e, v)` over all elements. A fold over a scalar is the operation of that
-// name; over any other state it is a loop that reads one element in each step.
+// foldCall is `fold(init, |acc, x| e, v)` over all elements. A fold over a scalar without input and output is
+// the operation of that name; every other one is a loop that reads one element in each step.
 func (c *checker) foldCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	init, x, t, ok := c.startAndTensor(args[0], args[2], want, "`fold`")
 	if !ok {
@@ -153,16 +160,16 @@ func (c *checker) foldCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	acc := init.Type()
 	params := []*Local{{Name: "acc", T: acc, Loc: args[1].Span()}, {Name: "x", T: types.Scalar(t.Elem), Loc: args[1].Span()}}
 	scalar, isTensor := acc.(types.Tensor)
-	var f *Lambda
-	if isTensor && scalar.IsScalar() {
-		if f = c.foldStep(args[1], params, acc); !c.sameState(f.Body, acc, "the value of a fold's function") {
-			return bad(e.Loc)
-		}
+	effects := c.cur.effects
+	leave := c.orderedCalls()
+	f := c.foldStep(args[1], params, acc)
+	leave()
+	if !c.sameState(f.Body, acc, "the value of a fold's function") {
+		return bad(e.Loc)
+	}
+	if isTensor && scalar.IsScalar() && c.cur.effects == effects {
 		axes, _ := c.axes(nil, t.Rank())
 		return c.applyCode(diag.CodeRule, e.Loc, ir.OpFold, ir.A{"axes": axes, "init": true}, []*Lambda{f}, []Expr{init, x})
-	}
-	if f = c.loopFunction(args[1], params, acc, "the function of a fold"); !c.sameState(f.Body, acc, "the value of a fold's function") {
-		return bad(e.Loc)
 	}
 	return c.overElements(e.Loc, x, t, func(flat, n Expr) Expr {
 		i := counter(e.Loc)

@@ -89,13 +89,11 @@ func (c *checker) recursive(f *funcInfo, at diag.Span) {
 	why := ""
 	var place diag.Span
 	switch results := types.Flatten(f.fn.Result); {
-	case f.fn.IO:
-		why, place = "it is marked `@io`", f.fn.Loc
 	case len(f.fn.Muts) > 0:
 		why, place = "it has a `&mut` parameter", f.fn.Loc
 	case len(f.fn.Dims) > 0:
 		why, place = "it has shape parameters", f.fn.Loc
-	case len(results) == 0:
+	case len(results) == 0 && !f.fn.IO:
 		why, place = "it returns no value", f.fn.Loc
 	default:
 		for _, t := range results {
@@ -117,7 +115,7 @@ func (c *checker) recursive(f *funcInfo, at diag.Span) {
 		return
 	}
 	c.errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only", quote(f.ownerName()), why).
-		related(place, "recursion is on pure functions of scalars")
+		related(place, "recursion is on functions of scalars")
 	f.failed = true
 }
 

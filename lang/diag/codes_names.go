@@ -52,8 +52,8 @@ var CodeEffect = define(Entry{
 var CodeRecursion = define(Entry{
 	Code:  "E0306",
 	Title: "recursion is on scalars only",
-	Text: "A function that calls itself, perhaps through others, is pure, has no shape parameters, takes scalars and returns " +
-		"a scalar or a tuple of scalars.",
+	Text: "A function that calls itself, perhaps through others, has no shape parameters, takes scalars and returns " +
+		"a scalar or a tuple of scalars, or nothing if it is marked `@io`.",
 	Example: "fn f(x: f32[2]) -> f32[2] = if x[0] > 1.0 { f(x * 0.5) } else { x }\n",
 	Fixed:   "fn f(x: f32) -> f32 = if x > 1.0 { f(x * 0.5) } else { x }\n",
 })

@@ -86,8 +86,8 @@ var CodeRagged = define(Entry{
 var CodeShapeParam = define(Entry{
 	Code:  "E0209",
 	Title: "the arguments of a call disagree about an extent",
-	Text: "A shape parameter is bound by the first argument in whose type it stands alone. Every other extent of the " +
-		"parameters' types then has to be what the arguments have.",
+	Text: "A shape parameter is bound by the first argument in whose type it stands alone, or by an extent such as " +
+		"`2*N + 1` that has one solution. Every other extent of the parameters' types then has to be what the arguments have.",
 	Example: "fn dot[N](x: f32[N], y: f32[N]) -> f32 = +/(x * y)\n\nfn f(a: f32[3], b: f32[4]) -> f32 = dot(a, b)\n",
 	Fixed:   "fn dot[N](x: f32[N], y: f32[N]) -> f32 = +/(x * y)\n\nfn f(a: f32[4], b: f32[4]) -> f32 = dot(a, b)\n",
 })
@@ -96,8 +96,8 @@ var CodeShapeParam = define(Entry{
 var CodeUnboundParam = define(Entry{
 	Code:  "E0210",
 	Title: "nothing says what a shape parameter is",
-	Text: "A shape parameter is bound by an argument in whose type it stands alone, as in `f32[N]`. Where there is " +
-		"none, give it in the call: `f[8](...)`.",
+	Text: "A shape parameter is bound by an argument in whose type it stands alone, as in `f32[N]`, or in an extent that " +
+		"has one solution, as in `f32[2*N + 1]`. Where there is none, give it in the call: `f[8](...)`.",
 	Example: "fn ones_of[N]() -> f32[N] = ones[f32, N]()\n\nfn f() -> f32[8] = ones_of()\n",
 	Fixed:   "fn ones_of[N]() -> f32[N] = ones[f32, N]()\n\nfn f() -> f32[8] = ones_of[8]()\n",
 })

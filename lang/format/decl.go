@@ -46,8 +46,14 @@ func (w *weaver) pub(pub bool) {
 	}
 }
 
+// funcDecl prints a function, its attributes before `pub` wherever that stands among them.
 func (w *weaver) funcDecl(d *ast.FuncDecl) {
+	moved := false
 	for _, a := range d.Attrs {
+		if w.source() == "pub" {
+			w.skip()
+			moved = true
+		}
 		w.tok("@")
 		w.tok(a.Name.Name)
 		if w.source() == "(" {
@@ -55,7 +61,12 @@ func (w *weaver) funcDecl(d *ast.FuncDecl) {
 		}
 		w.space()
 	}
-	w.pub(d.Pub)
+	if moved {
+		w.text("pub")
+		w.space()
+	} else {
+		w.pub(d.Pub)
+	}
 	w.word("fn")
 	w.tok(d.Name.Name)
 	if w.source() == "[" {

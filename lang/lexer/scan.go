@@ -219,7 +219,7 @@ func (s *scanner) stray() {
 }
 
 // markAttributes gives the `@` of attributes their kind: directly before a name, perhaps with
-// arguments, then more attributes or the function. A run of them starts a line, or stands after a
+// arguments, then more attributes or the function, `pub` before or among them. A run of them starts a line, or stands after a
 // blank on the line of its function; so the product in
 //
 //	fn f(a: f32[2, 2], b: f32[2, 2]) -> f32[2, 2] = a@b
@@ -227,7 +227,7 @@ func (s *scanner) stray() {
 //
 // is no attribute of g.
 func (s *scanner) markAttributes() {
-	function := map[int]int{} // an `@` that may be an attribute to the `fn` or `pub` after its run
+	function := map[int]int{} // an `@` that may be an attribute to the `fn` after its run
 	closer := s.argumentEnds()
 	for i := len(s.tokens) - 2; i >= 0; i-- { // backwards, so that each is decided once
 		if !s.attributeName(i) {
@@ -237,7 +237,10 @@ func (s *scanner) markAttributes() {
 		if end, ok := closer[next]; ok {
 			next = end + 1
 		}
-		if s.is(next, "fn") || s.is(next, "pub") && s.is(next+1, "fn") {
+		if s.is(next, "pub") {
+			next++
+		}
+		if s.is(next, "fn") {
 			function[i] = next
 		} else if f, ok := function[next]; ok {
 			function[i] = f

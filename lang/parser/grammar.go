@@ -1,6 +1,8 @@
 package parser
 
 import (
+	"slices"
+
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/lexer"
@@ -15,6 +17,7 @@ import (
 type declSyntax struct {
 	Attrs  []*attrSyntax `parser:"@@*"`
 	Pub    plexer.Token  `parser:"@'pub'?"`
+	After  []*attrSyntax `parser:"@@*"` // attributes may stand on both sides of pub
 	Func   *funcSyntax   `parser:"( 'fn' @@"`
 	Const  *constSyntax  `parser:"| 'const' @@"`
 	Import *importSyntax `parser:"| 'import' @@"`
@@ -186,7 +189,7 @@ func (p *parser) buildFunc(s *declSyntax, at ast.At) ast.Decl {
 	if f.Block != nil {
 		d.Body = f.Block
 	}
-	for _, a := range s.Attrs {
+	for _, a := range slices.Concat(s.Attrs, s.After) {
 		attr := &ast.Attr{Name: p.identOf(&a.Name)}
 		attr.Loc = diag.Span{File: p.file, Start: a.Pos.Offset, End: attr.Name.Loc.End}
 		if a.End.Value != "" {

@@ -88,7 +88,8 @@ var parsers = sync.Pool{New: func() any {
 func (p *parser) declEnd(start int) int {
 	i := start
 	switch t := p.tokens[i]; {
-	case t.Kind == lexer.Attr: // the lexer saw that a function follows
+	case t.Kind == lexer.Attr || t.Text(p.file) == "pub" && i+1 < len(p.tokens) && p.tokens[i+1].Kind == lexer.Attr:
+		// the lexer saw that a function follows
 		for p.tokens[i].Text(p.file) != "fn" {
 			i++
 		}
