@@ -112,6 +112,7 @@ type placer struct {
 	fn     *Func
 	locals map[*Local][]types.Place
 	told   map[diag.Span]bool // what was reported, perhaps in another instance
+	again  bool               // in the second look at the body of a loop
 }
 
 func (p *placer) function() {
@@ -235,11 +236,22 @@ func (p *placer) apply(e *Apply) []types.Place {
 	for _, x := range e.Args {
 		meet(e.Loc, p.expr(x))
 	}
-	for _, l := range e.Lambdas {
-		for _, x := range l.Params {
-			p.locals[x] = placesOf(x.T, at)
+	start := at
+	bodies := func() {
+		for _, l := range e.Lambdas {
+			for _, x := range l.Params {
+				p.locals[x] = placesOf(x.T, at)
+			}
+			meet(l.Body.Span(), p.expr(l.Body))
 		}
-		meet(l.Body.Span(), p.expr(l.Body))
+	}
+	bodies()
+	if start == anywhere && at != anywhere && !p.again {
+		// The state of a loop starts anywhere, and is in a place after the first step. Bodies in the bodies have had
+		// their second look, so a third is spared: else the looks would double with each level.
+		p.again = true
+		bodies()
+		p.again = false
 	}
 	if e.Op.Class == ir.Host && at == anywhere {
 		at = types.OnHost // what was read from a file
