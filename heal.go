@@ -170,6 +170,16 @@ func (m *Module) Func(name string) (*Func, error) {
 		return nil, fmt.Errorf("there is no function %q; there are %s", name, strings.Join(m.Names(), ", "))
 	}
 	f := &Func{m: m, name: name, ir: code}
+	if m.prog != nil {
+		for _, t := range m.prog.Tests {
+			if t.Fn.Name == name {
+				f.memory = memoryOf(t.Fn)
+			}
+		}
+		if typed := m.prog.Func(name); typed != nil {
+			f.memory = memoryOf(typed)
+		}
+	}
 	m.funcs[name] = f
 	return f, nil
 }
@@ -180,6 +190,8 @@ type Func struct {
 	m    *Module
 	name string
 	ir   *ir.Func
+
+	memory *memory // nil when layouts and places are the usual ones
 
 	last  atomic.Pointer[compiled]
 	mu    sync.Mutex
@@ -212,10 +224,17 @@ func (f *Func) Signature() string {
 		if slices.Contains(f.ir.Updates, int64(i)) {
 			b.WriteString("&mut ")
 		}
-		b.WriteString(p.Type.String())
+		t := p.Type
+		if f.memory != nil {
+			t = f.memory.params[i]
+		}
+		b.WriteString(t.String())
 	}
 	results := types.Tuple{}
-	for _, r := range f.ir.Results[:len(f.ir.Results)-len(f.ir.Updates)] {
+	for i, r := range f.ir.Results[:len(f.ir.Results)-len(f.ir.Updates)] {
+		if f.memory != nil {
+			r = f.memory.results[i]
+		}
 		results.Elems = append(results.Elems, r)
 	}
 	var t types.Type = results
@@ -245,6 +264,21 @@ func (f *Func) Call(ctx context.Context, args ...*runtime.Tensor) (*runtime.Tens
 // CallAll runs a function and returns all its results, tuples flattened from left to right. The arguments
 // of `&mut` parameters are written in place; after an error their contents are undefined.
 func (f *Func) CallAll(ctx context.Context, args ...*runtime.Tensor) ([]*runtime.Tensor, error) {
+	if f.memory == nil {
+		return f.callAll(ctx, args)
+	}
+	if err := f.accepts(args); err != nil {
+		return nil, err
+	}
+	out, err := f.callAll(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	return f.arrange(out)
+}
+
+// callAll is CallAll where layouts do not matter.
+func (f *Func) callAll(ctx context.Context, args []*runtime.Tensor) ([]*runtime.Tensor, error) {
 	if f.m.opts.Backend == Interp {
 		return f.interpret(ctx, args)
 	}

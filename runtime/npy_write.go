@@ -69,7 +69,7 @@ func WriteNpy(w io.Writer, t *Tensor) error {
 	if err := t.Err(); err != nil {
 		return err
 	}
-	fortran := t.isFortran() && !t.IsContiguous()
+	fortran := t.IsColumnMajor() && !t.IsContiguous()
 	head, err := npyPreamble(t.DType, fortran, t.Shape)
 	if err != nil {
 		return fmt.Errorf("write %v: %w", t, err)

@@ -125,8 +125,9 @@ func (t *Tensor) IsContiguous() bool {
 	return true
 }
 
-// isFortran reports column-major order without gaps.
-func (t *Tensor) isFortran() bool {
+// IsColumnMajor reports whether the elements lie in column-major order without gaps, as IsContiguous does
+// for row-major order.
+func (t *Tensor) IsColumnMajor() bool {
 	want := int64(1)
 	for i := range t.Shape {
 		if t.Shape[i] != 1 && t.Strides[i] != want {

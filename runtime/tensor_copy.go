@@ -23,6 +23,22 @@ func (t *Tensor) Contiguous() (*Tensor, error) {
 	return t.Clone()
 }
 
+// ColumnMajor returns t's elements in column-major order without gaps: a view of t when they lie so already,
+// else a copy.
+func (t *Tensor) ColumnMajor() (*Tensor, error) {
+	rev, err := t.Transpose()
+	if err != nil {
+		return nil, err
+	}
+	defer rev.Close()
+	dense, err := rev.Contiguous()
+	if err != nil {
+		return nil, err
+	}
+	defer dense.Close()
+	return dense.Transpose()
+}
+
 // Clone returns a row-major copy.
 func (t *Tensor) Clone() (*Tensor, error) {
 	if err := t.Err(); err != nil {

@@ -505,3 +505,30 @@ func TestBitsCutToSize(t *testing.T) {
 		t.Error("too few bits")
 	}
 }
+
+func TestColumnMajor(t *testing.T) {
+	rows, err := FromSlice([]int32{1, 2, 3, 4, 5, 6}).Reshape(2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	cols, err := rows.ColumnMajor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cols.Close()
+	if rows.IsColumnMajor() || !cols.IsColumnMajor() || cols.IsContiguous() || rows.Overlaps(cols) {
+		t.Errorf("strides %d become %d", rows.Strides, cols.Strides)
+	}
+	if !slices.Equal(cols.Shape, rows.Shape) || !slices.Equal(cols.Bits(), rows.Bits()) {
+		t.Errorf("%d of shape %d become %d of shape %d", rows.Bits(), rows.Shape, cols.Bits(), cols.Shape)
+	}
+	again, err := cols.ColumnMajor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if !again.Overlaps(cols) {
+		t.Error("a column-major tensor is copied")
+	}
+}

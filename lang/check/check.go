@@ -66,6 +66,7 @@ func CheckWith(file *ast.File, importer Importer) (*Program, *diag.List) {
 	}
 	c.enterModule(root)
 	c.recursion()
+	c.places()
 	c.list.Sort()
 	return c.program(), c.list
 }
@@ -167,6 +168,7 @@ type checker struct {
 	lambda  int               // how many lambdas we are in
 	ordered int               // how many of these, from the outside, are functions of loops, whose calls have an order
 	flow    flow              // the variables of what is being checked, and what happens to them
+	placed  bool              // the source names a place that is not the host
 	idle    int               // how many index spaces without elements we are in: nothing there is evaluated
 
 	kinds   map[ast.Expr]literalKind // memo of literalKindOf
@@ -290,18 +292,20 @@ func (c *checker) signature(f *funcInfo) {
 	}
 	for i, p := range d.Params {
 		unique(p.Name, "parameter")
-		t := c.typeOf(p.Type)
+		declared := c.typeOf(p.Type)
+		t := types.Bare(declared)
 		if p.Mut {
 			if x, ok := t.(types.Tensor); !ok || !convertible(x.Elem) && !types.IsError(t) {
 				c.errorf(diag.CodeMismatch, p.Loc, "a `&mut` parameter is a tensor, not %s", t)
 			}
 			f.fn.Muts = append(f.fn.Muts, i)
 		}
-		f.fn.Params = append(f.fn.Params, &Local{Name: p.Name.Name, T: t, Loc: p.Name.Loc})
+		f.fn.Params = append(f.fn.Params, &Local{Name: p.Name.Name, T: t, Loc: p.Name.Loc, Declared: declared})
 	}
-	f.fn.Result = types.Unit
+	f.fn.Result, f.fn.Declared = types.Unit, types.Unit
 	if d.Result != nil {
-		f.fn.Result = c.typeOf(d.Result)
+		f.fn.Declared = c.typeOf(d.Result)
+		f.fn.Result = types.Bare(f.fn.Declared)
 	}
 	f.failed = failed || c.cur.failed
 }

@@ -58,6 +58,11 @@ func (c *checker) constValue(d *ast.ConstDecl) *ir.Array {
 	want := types.ErrorType
 	if d.Type != nil {
 		want = c.typeOf(d.Type)
+		if bare := types.Bare(want); !types.Equal(want, bare) {
+			c.errorf(diag.CodePlace, d.Type.Span(), "a constant has no layout and no place: it is wherever it is needed").label("%s", want).
+				help("write `%s`", bare)
+			return nil
+		}
 	} else {
 		c.cur.failed = true // the parser has reported it
 	}

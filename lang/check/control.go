@@ -79,9 +79,10 @@ func (c *checker) statement(bs []binding, s ast.Stmt) []binding {
 
 // letBinding types a let and brings its names into scope.
 func (c *checker) letBinding(bs []binding, p ast.Pattern, t ast.TypeExpr, value ast.Expr) []binding {
-	var want types.Type
+	var want, declared types.Type
 	if t != nil {
-		want = c.typeOf(t)
+		declared = c.typeOf(t)
+		want = types.Bare(declared)
 	}
 	x := c.expr(value, want)
 	got := x.Type()
@@ -91,7 +92,12 @@ func (c *checker) letBinding(bs []binding, p ast.Pattern, t ast.TypeExpr, value 
 	if t != nil {
 		got = want // also after an error: it is what the rest relies on
 	}
-	return c.pattern(bs, p, x, got)
+	first := len(bs)
+	bs = c.pattern(bs, p, x, got)
+	if len(bs) > first && bs[first].local != nil {
+		bs[first].local.Declared = declared
+	}
+	return bs
 }
 
 // variables lets the names of a pattern be assigned.
@@ -115,7 +121,7 @@ func (c *checker) pattern(bs []binding, p ast.Pattern, x Expr, t types.Type) []b
 		if p.Name == "_" {
 			return append(bs, binding{nil, x})
 		}
-		l := &Local{p.Name, t, p.Loc}
+		l := &Local{Name: p.Name, T: t, Loc: p.Loc}
 		c.bind(l)
 		return append(bs, binding{l, x})
 	case *ast.TuplePattern:
@@ -125,7 +131,7 @@ func (c *checker) pattern(bs []binding, p ast.Pattern, x Expr, t types.Type) []b
 				related(x.Span(), "%s", t)
 			t = types.ErrorType
 		}
-		whole := &Local{fmt.Sprintf("tuple%d", len(bs)), t, p.Loc}
+		whole := &Local{Name: fmt.Sprintf("tuple%d", len(bs)), T: t, Loc: p.Loc}
 		bs = append(bs, binding{whole, x})
 		seen := map[string]diag.Span{}
 		for i, q := range p.Elems {

@@ -111,6 +111,9 @@ func (d *dumper) expr(depth int, e Expr) {
 	case *Return:
 		d.line(depth, "return: %s", e.Value.Type())
 		d.expr(depth+1, e.Value)
+	case *Move:
+		d.line(depth, "move to %s: %s", e.To, e.T)
+		d.expr(depth+1, e.X)
 	case *Tuple:
 		if len(e.Elems) == 0 {
 			d.line(depth, "()")

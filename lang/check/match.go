@@ -31,7 +31,7 @@ func (c *checker) match(e *ast.Match, want types.Type) Expr {
 		c.errorf(diag.CodeUnreachable, e.Loc, "this `match` is never reached").related(x.Span(), "leaves the function")
 		return bad(e.Loc)
 	}
-	value := &Local{"matched", x.Type(), x.Span()}
+	value := &Local{Name: "matched", T: x.Type(), Loc: x.Span()}
 	cover := &coverage{t: x.Type(), literals: map[uint64]diag.Span{}}
 	if !elemOf(want).IsNumber() && len(e.Arms) > 0 {
 		if k := c.allLiterals(armBodies(e)...); k != typed {
@@ -146,7 +146,7 @@ func (c *checker) matchPattern(a *ast.Arm, value *Local, cover *coverage) (match
 	}
 	if types.IsError(value.T) { // its names are bound, so that the arm can be checked
 		if n, ok := a.Pattern.(*ast.Name); ok {
-			c.bind(&Local{n.Name, value.T, n.Loc})
+			c.bind(&Local{Name: n.Name, T: value.T, Loc: n.Loc})
 		}
 		return arm, false
 	}
@@ -157,7 +157,7 @@ func (c *checker) matchPattern(a *ast.Arm, value *Local, cover *coverage) (match
 	switch p := a.Pattern.(type) {
 	case *ast.Name:
 		if p.Name != "_" {
-			arm.name = &Local{p.Name, value.T, p.Loc}
+			arm.name = &Local{Name: p.Name, T: value.T, Loc: p.Loc}
 			c.bind(arm.name)
 		}
 		cover.all = cover.all || a.Guard == nil

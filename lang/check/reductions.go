@@ -90,7 +90,7 @@ func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
 		return bad(e.Loc)
 	}
 	attrs["axes"] = axes
-	params := []*Local{{"acc", acc, e.Fun.Span()}, {"x", types.Scalar(t.Elem), e.Fun.Span()}}
+	params := []*Local{{Name: "acc", T: acc, Loc: e.Fun.Span()}, {Name: "x", T: types.Scalar(t.Elem), Loc: e.Fun.Span()}}
 	f := c.foldStep(e.Fun, params, acc)
 	if !types.Equal(f.Body.Type(), acc) {
 		c.mismatch(f.Body.Span(), "the value of a fold's function", acc, f.Body.Type())

@@ -29,7 +29,7 @@ func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) Ex
 	last := args[len(args)-1]
 	params := make([]*Local, len(shape))
 	for i := range params {
-		params[i] = &Local{"i" + strconv.Itoa(i), types.Scalar(types.I32), last.Span()}
+		params[i] = &Local{Name: "i" + strconv.Itoa(i), T: types.Scalar(types.I32), Loc: last.Span()}
 	}
 	var f *Lambda
 	c.overSpace(shape, func() { f = c.function(last, params, wantElem(elemOf(want)), "the function of `tabulate`") })

@@ -28,7 +28,7 @@ func (c *checker) declareTest(m *module, d *ast.TestDecl, places map[string]diag
 		decl.Body = &ast.BadExpr{At: d.At}
 	}
 	f := &funcInfo{decl: decl, pos: len(m.order) + len(m.tests), mod: m, fn: &Func{
-		Name: fmt.Sprintf("%stest.%d", m.link, len(m.tests)+1), Shown: id.Name, IO: true, Result: types.Unit, Loc: at, Decl: decl,
+		Name: fmt.Sprintf("%stest.%d", m.link, len(m.tests)+1), Shown: id.Name, IO: true, Result: types.Unit, Declared: types.Unit, Loc: at, Decl: decl,
 	}}
 	m.tests = append(m.tests, &testInfo{d.Name, f})
 }

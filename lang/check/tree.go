@@ -67,6 +67,8 @@ type Func struct {
 	Params    []*Local
 	Muts      []int // the `&mut` parameters, by position: the caller sees the value that each has in the end
 	Result    types.Type
+	Declared  types.Type // the result's type as written, with layouts and places
+	Off       *Placed    // what it needs that is not on the host, itself or through a call; nil for nothing
 	Body      Expr
 	Public    bool
 	IO        bool
@@ -87,9 +89,10 @@ func (f *Func) shown() string {
 // Local is a parameter or a let-bound name. Its value changes only by Assign, and by a call that gets it
 // for a `&mut` parameter.
 type Local struct {
-	Name string
-	T    types.Type
-	Loc  diag.Span
+	Name     string
+	T        types.Type
+	Loc      diag.Span
+	Declared types.Type // as written, with layouts and places; nil for a name without a type
 }
 
 // Expr is a typed expression.
@@ -176,6 +179,19 @@ type Let struct {
 	Local *Local
 	Value Expr
 	Body  Expr
+}
+
+// Move is X, a tensor, copied to a place. Its type says no place, as no type of the tree does.
+type Move struct {
+	Info
+	X  Expr
+	To types.Place
+}
+
+// Placed is where a program first names a place other than the host.
+type Placed struct {
+	Place types.Place
+	Loc   diag.Span
 }
 
 // Tuple makes a tuple; without elements it is unit.

@@ -14,7 +14,7 @@ const maxLeaves = 256
 // maxRank bounds the axes of a tensor. It is NumPy's bound.
 const maxRank = 64
 
-// typeOf is the type that a type expression names, or the error type.
+// typeOf is the type that a type expression names, with its layout and place, or the error type.
 func (c *checker) typeOf(t ast.TypeExpr) types.Type {
 	switch t := t.(type) {
 	case *ast.TupleType:
@@ -46,12 +46,8 @@ func (c *checker) tupleType(at diag.Span, elems []types.Type) types.Type {
 }
 
 func (c *checker) tensorType(t *ast.TensorType) types.Type {
-	if t.Layout != nil && t.Layout.Name != "row_major" {
-		c.unsupported(t.Loc, "layout `"+t.Layout.Name+"`")
-		return types.ErrorType
-	}
-	if t.Place != nil && t.Place.Name != "host" {
-		c.unsupported(t.Loc, "place `"+t.Place.Name+"`")
+	layout, place, ok := c.memory(t)
+	if !ok {
 		return types.ErrorType
 	}
 	elem, ok := c.elemType(t.Elem)
@@ -61,7 +57,7 @@ func (c *checker) tensorType(t *ast.TensorType) types.Type {
 		}
 		return types.ErrorType
 	}
-	out := types.Tensor{Elem: elem}
+	out := types.Tensor{Elem: elem, Layout: layout, Place: place}
 	for _, d := range t.Dims {
 		n, ok := c.dim(d)
 		if !ok {

@@ -22,6 +22,16 @@ var CodeCoverage = define(Entry{
 	Fixed:   "fn f(n: i32) -> i32 = match n { 0 => 10, 1 => 20, _ => 0 }\n",
 })
 
+// CodePlace: tensors that are in different places meet.
+var CodePlace = define(Entry{
+	Code:  "E0227",
+	Title: "a place does not fit",
+	Text: "The operands of an operation are all on the host, all on a device or all in unified memory; nothing is copied unasked. " +
+		"`to_device(x)`, `to_host(x)` and `to_unified(x)` copy. A scalar and a constant have no place.",
+	Example: "fn f(x: f32[3] on device, y: f32[3]) -> f32[3] on device = x + y\n",
+	Fixed:   "fn f(x: f32[3] on device, y: f32[3]) -> f32[3] on device = x + to_device(y)\n",
+})
+
 // CodeImmutable: an assignment to a name that was not declared with mut.
 var CodeImmutable = define(Entry{
 	Code:  "E0313",

@@ -7,8 +7,8 @@ var CodeUnsupported = define(Entry{
 	Code:    "E0501",
 	Title:   "a construct is not supported yet",
 	Text:    "The construct is part of the language, but this version of healc does not compile it. The message names it.",
-	Example: "fn f(x: f32[3, 4] in col_major) -> f32 = x[0, 0]\n",
-	Fixed:   "fn f(x: f32[3, 4]) -> f32 = x[0, 0]\n",
+	Example: "fn f(names: string[3]) -> i32 = 0\n",
+	Fixed:   "fn f(name: string) -> i32 = len(name)\n",
 })
 
 // CodeTooBig: an expression is legal but larger than the compiler handles.

@@ -100,6 +100,8 @@ func (g *generator) expr(e check.Expr) []*ir.Value {
 		return g.call(e)
 	case *check.If:
 		return g.choose(e)
+	case *check.Move:
+		return g.expr(e.X)
 	case *check.Tuple:
 		return g.exprs(e.Elems)
 	case *check.Get:

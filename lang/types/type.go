@@ -11,10 +11,13 @@ type Type interface {
 // Shape lists the extents of a tensor, outermost axis first.
 type Shape []Dim
 
-// Tensor is an element type and a shape: f32[M,N]. A scalar is a tensor of rank 0.
+// Tensor is an element type and a shape: f32[M,N]. A scalar is a tensor of rank 0. Only declared types say
+// a layout and a place that are not the default; see Bare.
 type Tensor struct {
-	Elem  DType
-	Shape Shape
+	Elem   DType
+	Shape  Shape
+	Layout Layout `json:",omitempty"`
+	Place  Place  `json:",omitempty"`
 }
 
 // Tuple is several values in order; the empty tuple is unit.
@@ -55,12 +58,19 @@ func (t Tensor) Rank() int { return len(t.Shape) }
 // IsScalar reports rank 0.
 func (t Tensor) IsScalar() bool { return len(t.Shape) == 0 }
 
-// String prints source form, blanks left out: f32[M,N], and f32 for a scalar.
+// String prints source form: f32[M, N], f32 for a scalar, f32[N] in col_major on device.
 func (t Tensor) String() string {
-	if len(t.Shape) == 0 {
-		return t.Elem.String()
+	s := t.Elem.String()
+	if len(t.Shape) > 0 {
+		s += t.Shape.String()
 	}
-	return t.Elem.String() + t.Shape.String()
+	if t.Layout != RowMajor {
+		s += " in " + t.Layout.String()
+	}
+	if t.Place != OnHost {
+		s += " on " + t.Place.String()
+	}
+	return s
 }
 
 // String prints [M, N].
@@ -147,7 +157,7 @@ func Equal(a, b Type) bool {
 		return b == Never
 	case Tensor:
 		b, ok := b.(Tensor)
-		return ok && a.Elem == b.Elem && a.Shape.Equal(b.Shape)
+		return ok && a.Elem == b.Elem && a.Layout == b.Layout && a.Place == b.Place && a.Shape.Equal(b.Shape)
 	case Tuple:
 		b, ok := b.(Tuple)
 		if !ok || len(a.Elems) != len(b.Elems) {
@@ -174,7 +184,8 @@ func Subst(t Type, bind map[string]Dim) (Type, error) {
 	switch t := t.(type) {
 	case Tensor:
 		s, err := t.Shape.Subst(bind)
-		return Tensor{t.Elem, s}, err
+		t.Shape = s
+		return t, err
 	case Tuple:
 		out := Tuple{make([]Type, len(t.Elems))}
 		for i, e := range t.Elems {

@@ -256,7 +256,7 @@ func (j *Job) args(f *heal.Func) (args []*runtime.Tensor, err error) {
 		}
 		given[name] = text
 	}
-	for _, p := range params {
+	for i, p := range params {
 		text, ok := given[p.Name]
 		if !ok {
 			return args, &UsageError{
@@ -271,6 +271,14 @@ func (j *Job) args(f *heal.Func) (args []*runtime.Tensor, err error) {
 				usage.Notes = append(usage.Notes, signature)
 			}
 			return args, err
+		}
+		if f.Layout(i) == types.ColMajor {
+			ordered, err := t.ColumnMajor()
+			t.Close()
+			if err != nil {
+				return args, err
+			}
+			t = ordered
 		}
 		args = append(args, t)
 	}

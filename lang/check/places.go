@@ -1,0 +1,387 @@
+package check
+
+import (
+	"strings"
+
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// Note [Places]
+//
+// Only declared types say where a tensor is: parameters, results and annotated lets. The types in the tree
+// say nothing of it, so that no operation has to know places. When a source names a place other than the
+// host, a pass over the typed bodies finds the place of every value and compares. A literal, and what is made
+// of scalars alone, is anywhere: it takes the place of what it meets. Calls rely on what the callee declares.
+
+// anywhere is the place of scalars, and of tensors that are in no memory yet.
+const anywhere = types.Place(255)
+
+// memory is the layout and place that a type expression says.
+func (c *checker) memory(t *ast.TensorType) (types.Layout, types.Place, bool) {
+	layout, place, ok := types.RowMajor, types.OnHost, true
+	if t.Layout != nil {
+		if layout, ok = types.ParseLayout(t.Layout.Name); !ok {
+			c.unknownMemory("layout", *t.Layout, types.LayoutNames())
+			return layout, place, false
+		}
+	}
+	if t.Place != nil {
+		if place, ok = types.ParsePlace(t.Place.Name); !ok {
+			c.unknownMemory("place", *t.Place, types.PlaceNames())
+			return layout, place, false
+		}
+	}
+	if place != types.OnHost {
+		if len(t.Dims) == 0 {
+			c.errorf(diag.CodePlace, t.Loc, "a scalar has no place: it is passed by value").help("leave out `on %s`", place)
+			return layout, place, false
+		}
+		c.placed = true
+	}
+	return layout, place, true
+}
+
+func (c *checker) unknownMemory(what string, id ast.Ident, known []string) {
+	if id.Name == "" {
+		c.cur.failed = true // the parser has reported it
+		return
+	}
+	r := c.errorf(diag.CodeUnknownType, id.Loc, "unknown %s %s", what, quote(id.Name))
+	if near := diag.Nearest(id.Name, known); near != "" {
+		r.help("did you mean %s?", quote(near))
+	} else {
+		r.help("the %ss are %s", what, strings.Join(known, ", "))
+	}
+}
+
+// placeBuiltins are the functions that copy between places.
+func placeBuiltins() map[string]*builtin {
+	to := func(place types.Place) *builtin {
+		return &builtin{params: []string{"x"}, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+			x := c.expr(args[0], want)
+			if isBad(x) {
+				return bad(e.Loc)
+			}
+			if t, ok := x.Type().(types.Tensor); !ok || t.IsScalar() {
+				c.errorf(diag.CodePlace, x.Span(), "`to_%s` takes a tensor, not %s", place, x.Type()).label("%s", x.Type()).
+					help("a scalar has no place: it goes with tensors of every place")
+				return bad(e.Loc)
+			}
+			c.placed = c.placed || place != types.OnHost
+			return &Move{Info{x.Type(), e.Loc}, x, place}
+		}}
+	}
+	return map[string]*builtin{"to_host": to(types.OnHost), "to_device": to(types.OnDevice), "to_unified": to(types.OnUnified)}
+}
+
+// places checks the places of all values, and finds the functions that need another place than the host.
+func (c *checker) places() {
+	if !c.placed || len(c.list.Items) > 0 {
+		return
+	}
+	told := map[diag.Span]bool{}
+	var typed []*funcInfo
+	for _, f := range c.order {
+		if f.fn.Body == nil || f.failed {
+			continue
+		}
+		c.cur = &owner{name: f.ownerName(), fn: f}
+		p := &placer{c: c, fn: f.fn, locals: map[*Local][]types.Place{}, told: told}
+		p.function()
+		f.failed = c.cur.failed
+		typed = append(typed, f)
+	}
+	for changed := true; changed; { // until the callers of callers know, too
+		changed = false
+		for _, f := range typed {
+			for _, s := range f.calls {
+				if f.fn.Off == nil && s.callee.fn.Off != nil {
+					f.fn.Off, changed = s.callee.fn.Off, true
+				}
+			}
+		}
+	}
+}
+
+// placer finds the places of the values of a function: of each, one for every tensor that it flattens to.
+type placer struct {
+	c      *checker
+	fn     *Func
+	locals map[*Local][]types.Place
+	told   map[diag.Span]bool // what was reported, perhaps in another instance
+	again  bool               // in the second look at the body of a loop
+}
+
+func (p *placer) function() {
+	for _, l := range p.fn.Params {
+		p.locals[l] = p.declared(l.Declared, l.Loc)
+	}
+	at := p.fn.Loc
+	if p.fn.Decl.Result != nil {
+		at = p.fn.Decl.Result.Span()
+	}
+	want := p.declared(p.fn.Declared, at)
+	got := p.expr(p.fn.Body)
+	if p.fn.Body.Type() != types.Never {
+		p.result(resultSpan(p.fn.Decl.Body), want, got)
+	}
+}
+
+// result compares what the function returns with what it declares.
+func (p *placer) result(at diag.Span, want, got []types.Place) {
+	if fits(want, got) {
+		return
+	}
+	have := placedType(p.fn.Result, got)
+	if r := p.report(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(p.fn.shown()), placedType(p.fn.Result, want), have); r != nil {
+		r.label("%s", have)
+		if p.fn.Decl.Result != nil {
+			r.related(p.fn.Decl.Result.Span(), "the declared type")
+		}
+		helpMove(r, at, want, got)
+	}
+}
+
+// declared is the places that a declared type says.
+func (p *placer) declared(t types.Type, at diag.Span) []types.Place {
+	for _, x := range types.Flatten(t) {
+		if x.Place != types.OnHost {
+			p.uses(x.Place, at)
+		}
+	}
+	return placesDeclared(t)
+}
+
+func (p *placer) uses(place types.Place, at diag.Span) {
+	if p.fn.Off == nil {
+		p.fn.Off = &Placed{place, at}
+	}
+}
+
+// expr is the places of the value of e; nothing for types.Never.
+func (p *placer) expr(e Expr) []types.Place {
+	for { // a block is a chain of lets
+		let, ok := e.(*Let)
+		if !ok {
+			break
+		}
+		got := p.expr(let.Value)
+		if l := let.Local; l != nil {
+			if l.Declared != nil {
+				want := p.declared(l.Declared, l.Loc)
+				p.compare(let.Value.Span(), "the value", l.T, want, got)
+				got = want
+			}
+			p.locals[l] = got
+		}
+		e = let.Body
+	}
+	switch e := e.(type) {
+	case *Use:
+		if places, ok := p.locals[e.Local]; ok {
+			return places
+		}
+	case *Apply:
+		return p.apply(e)
+	case *Call:
+		return p.call(e)
+	case *If:
+		p.expr(e.Cond)
+		then, els := p.expr(e.Then), p.expr(e.Else)
+		switch {
+		case e.Then.Type() == types.Never:
+			return els
+		case e.Else.Type() == types.Never:
+			return then
+		}
+		return p.join(e.Else.Span(), "the arms are", then, els)
+	case *Assign:
+		p.locals[e.Local] = p.join(e.Value.Span(), "the variable and its new value are", p.locals[e.Local], p.expr(e.Value))
+	case *Return:
+		p.result(e.Value.Span(), placesDeclared(p.fn.Declared), p.expr(e.Value))
+	case *Move:
+		p.expr(e.X)
+		if e.To != types.OnHost {
+			p.uses(e.To, e.Loc)
+		}
+		return []types.Place{e.To}
+	case *Tuple:
+		var out []types.Place
+		for _, x := range e.Elems {
+			out = append(out, p.expr(x)...)
+		}
+		return out
+	case *Get:
+		places, begin := p.expr(e.X), 0
+		elems := e.X.Type().(types.Tuple).Elems
+		for _, t := range elems[:e.Index] {
+			begin += len(types.Flatten(t))
+		}
+		return places[begin : begin+len(types.Flatten(elems[e.Index]))]
+	}
+	return nowhere(e.Type())
+}
+
+// apply is the places of the results of an operation: all tensors that it has to do with are in one.
+func (p *placer) apply(e *Apply) []types.Place {
+	at := anywhere
+	meet := func(x diag.Span, places []types.Place) {
+		for _, q := range places {
+			at = p.join(x, "the operands are", []types.Place{at}, []types.Place{q})[0]
+		}
+	}
+	for _, x := range e.Args {
+		meet(e.Loc, p.expr(x))
+	}
+	start := at
+	bodies := func() {
+		for _, l := range e.Lambdas {
+			for _, x := range l.Params {
+				p.locals[x] = placesOf(x.T, at)
+			}
+			meet(l.Body.Span(), p.expr(l.Body))
+		}
+	}
+	bodies()
+	if start == anywhere && at != anywhere && !p.again {
+		// The state of a loop starts anywhere, and is in a place after the first step. Bodies in the bodies have had
+		// their second look, so a third is spared: else the looks would double with each level.
+		p.again = true
+		bodies()
+		p.again = false
+	}
+	if e.Op.Class == ir.Host && at == anywhere {
+		at = types.OnHost // what was read from a file
+	}
+	return placesOf(e.T, at)
+}
+
+func (p *placer) call(e *Call) []types.Place {
+	muts := e.Muts
+	for i, x := range e.Args {
+		l := e.Fn.Params[i]
+		want := placesDeclared(l.Declared)
+		p.compare(x.Span(), "argument "+quote(l.Name)+" of "+quote(e.Fn.shown()), x.Type(), want, p.expr(x))
+		for _, k := range e.Fn.Muts {
+			if k == i {
+				p.locals[muts[0]], muts = want, muts[1:]
+			}
+		}
+	}
+	return placesDeclared(e.Fn.Declared)
+}
+
+// compare reports a value that is elsewhere than it has to be.
+func (p *placer) compare(at diag.Span, what string, t types.Type, want, got []types.Place) {
+	if fits(want, got) {
+		return
+	}
+	have := placedType(t, got)
+	if r := p.report(diag.CodeMismatch, at, "%s has to be %s, not %s", what, placedType(t, want), have); r != nil {
+		helpMove(r.label("%s", have), at, want, got)
+	}
+}
+
+// join is the places of what is one value or the other; it reports values that are in different places.
+func (p *placer) join(at diag.Span, what string, a, b []types.Place) []types.Place {
+	out := make([]types.Place, len(a))
+	for i := range a {
+		switch {
+		case a[i] == anywhere:
+			out[i] = b[i]
+		case b[i] == anywhere || a[i] == b[i]:
+			out[i] = a[i]
+		default:
+			out[i] = a[i]
+			if r := p.report(diag.CodePlace, at, "%s in different places: on %s and on %s", what, a[i], b[i]); r != nil {
+				r.help("`to_%s(x)` and `to_%s(x)` copy a tensor there", a[i], b[i])
+			}
+		}
+	}
+	return out
+}
+
+// report is an error at a span, nil when one was reported there.
+func (p *placer) report(code diag.Code, at diag.Span, format string, args ...any) *report {
+	if p.told[at] {
+		p.c.cur.failed = true
+		return nil
+	}
+	p.told[at] = true
+	return p.c.errorf(code, at, format, args...)
+}
+
+// helpMove says which function copies a value to where it is needed, when one does.
+func helpMove(r *report, at diag.Span, want, got []types.Place) {
+	if len(want) != 1 {
+		r.help("`to_host(x)`, `to_device(x)` and `to_unified(x)` copy a tensor")
+		return
+	}
+	text := at.Text()
+	if text == "" || len(text) > 30 || strings.ContainsAny(text, "\n") {
+		text = "x"
+	}
+	r.help("copy it: `to_%s(%s)`", want[0], text)
+}
+
+func fits(want, got []types.Place) bool {
+	for i := range want {
+		if want[i] != got[i] && want[i] != anywhere && got[i] != anywhere {
+			return false
+		}
+	}
+	return true
+}
+
+// nowhere is the places of a value of type t that is in no memory yet.
+func nowhere(t types.Type) []types.Place { return placesOf(t, anywhere) }
+
+// placesOf is place for each tensor of t, and anywhere for its scalars.
+func placesOf(t types.Type, place types.Place) []types.Place {
+	flat := types.Flatten(t)
+	out := make([]types.Place, len(flat))
+	for i, x := range flat {
+		out[i] = place
+		if x.IsScalar() {
+			out[i] = anywhere
+		}
+	}
+	return out
+}
+
+// placesDeclared is the places that a declared type says.
+func placesDeclared(t types.Type) []types.Place {
+	out := nowhere(t)
+	for i, x := range types.Flatten(t) {
+		if !x.IsScalar() {
+			out[i] = x.Place
+		}
+	}
+	return out
+}
+
+// placedType is t with places, for messages.
+func placedType(t types.Type, places []types.Place) types.Type {
+	var set func(t types.Type) types.Type
+	set = func(t types.Type) types.Type {
+		switch t := t.(type) {
+		case types.Tensor:
+			if places[0] != anywhere {
+				t.Place = places[0]
+			}
+			places = places[1:]
+			return t
+		case types.Tuple:
+			out := types.Tuple{}
+			for _, e := range t.Elems {
+				out.Elems = append(out.Elems, set(e))
+			}
+			return out
+		}
+		return t
+	}
+	return set(t)
+}

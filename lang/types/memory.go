@@ -1,0 +1,76 @@
+package types
+
+// Layout is how a tensor from outside of the program lies in memory. The zero value is row-major.
+type Layout uint8
+
+// The layouts.
+const (
+	RowMajor Layout = iota // the default; of a parameter, any strides are taken
+	ColMajor               // the first axis is the fastest, without gaps
+	Strided                // any strides
+)
+
+var layoutNames = [...]string{"row_major", "col_major", "strided"}
+
+// String is the layout's name in source.
+func (l Layout) String() string { return layoutNames[l] }
+
+// ParseLayout is the layout of that name.
+func ParseLayout(name string) (Layout, bool) {
+	for i, n := range layoutNames {
+		if n == name {
+			return Layout(i), true
+		}
+	}
+	return RowMajor, false
+}
+
+// LayoutNames lists the names of the layouts.
+func LayoutNames() []string { return append([]string(nil), layoutNames[:]...) }
+
+// Place is the memory that holds a tensor. The zero value is the host's.
+type Place uint8
+
+// The places.
+const (
+	OnHost    Place = iota // the memory of the processor
+	OnDevice               // the memory of a GPU
+	OnUnified              // memory that both reach
+)
+
+var placeNames = [...]string{"host", "device", "unified"}
+
+// String is the place's name in source.
+func (p Place) String() string { return placeNames[p] }
+
+// ParsePlace is the place of that name.
+func ParsePlace(name string) (Place, bool) {
+	for i, n := range placeNames {
+		if n == name {
+			return Place(i), true
+		}
+	}
+	return OnHost, false
+}
+
+// PlaceNames lists the names of the places.
+func PlaceNames() []string { return append([]string(nil), placeNames[:]...) }
+
+// Bare is t in the default layout and place, which is what tensors inside of the IR have.
+func Bare(t Type) Type {
+	switch t := t.(type) {
+	case Tensor:
+		t.Layout, t.Place = RowMajor, OnHost
+		return t
+	case Tuple:
+		if len(t.Elems) == 0 {
+			return t
+		}
+		out := Tuple{make([]Type, len(t.Elems))}
+		for i, e := range t.Elems {
+			out.Elems[i] = Bare(e)
+		}
+		return out
+	}
+	return t
+}
