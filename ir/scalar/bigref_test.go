@@ -157,33 +157,34 @@ func bigRsqrt(x *big.Float) *big.Float { return bigOp().Quo(bigInt(1), bigOp().S
 func bigPow(x, y *big.Float) *big.Float { return bigExp(bigOp().Mul(y, bigLog(x))) }
 
 // ulp64 returns how far got is from want, in units of the last place of an f64 at want; see ulp32.
-func ulp64(got float64, want *big.Float) float64 {
+func ulp64(got float64, want *big.Float) float64 { return ulpBig(got, want, 53, -1074, 1024) }
+
+// ulpBig is ulpDistance for an exact value: precision bits, the least exponent of a unit, and the exponent
+// of the float that would follow the largest.
+func ulpBig(got float64, want *big.Float, precision, least, top int) float64 {
 	if got != got {
 		return math.Inf(1)
 	}
-	limit := new(big.Float).SetMantExp(big.NewFloat(1), 1024)
-	g := bigOp()
-	if math.IsInf(got, 0) {
-		g.Set(limit)
-		if got < 0 {
-			g.Neg(g)
+	limit := new(big.Float).SetMantExp(big.NewFloat(1), top)
+	clamped := func(x *big.Float) *big.Float {
+		if new(big.Float).Abs(x).Cmp(limit) <= 0 {
+			return x
 		}
-	} else {
-		g.SetFloat64(got)
-	}
-	w := bigOp().Set(want)
-	if new(big.Float).Abs(w).Cmp(limit) > 0 {
-		if w.Sign() < 0 {
-			limit.Neg(limit)
+		if x.Sign() < 0 {
+			return new(big.Float).Neg(limit)
 		}
-		w = limit
+		return limit
 	}
-	exp := w.MantExp(nil)
-	if w.Sign() == 0 {
-		exp = -2000
+	g, w := clamped(bigOp().SetInf(got < 0)), clamped(want)
+	if !math.IsInf(got, 0) {
+		g = clamped(bigNew(got))
+	}
+	exp := -2000
+	if w.Sign() != 0 {
+		exp = w.MantExp(nil)
 	}
 	d := bigOp().Sub(g, w)
-	ulp := max(min(exp, 1024)-53, -1074)
+	ulp := max(min(exp, top)-precision, least)
 	v, _ := d.SetMantExp(d, -ulp).Float64()
 	return math.Abs(v)
 }
