@@ -9,6 +9,7 @@ import (
 
 	"healc/cmd/healc/driver"
 	"healc/lang/diag"
+	"healc/stdlib"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated pages and lists")
@@ -55,6 +56,31 @@ func TestPages(t *testing.T) {
 			continue
 		}
 		t.Errorf("%s is generated from nothing", path)
+	}
+}
+
+// TestLibraryPages compares docs/library.md with the comments of the library, and wants one at the head of every
+// module and above every public declaration.
+func TestLibraryPages(t *testing.T) {
+	for _, name := range stdlib.Names() {
+		l, _ := driver.LookupLibrary(name)
+		if l.Doc == "" || len(l.Entries) == 0 {
+			t.Errorf("module %s has no comment at its head, or nothing public", name)
+		}
+		for _, e := range l.Entries {
+			if e.Doc == "" {
+				t.Errorf("%s.%s has no comment above it", name, e.Name)
+			}
+		}
+	}
+	path, want := filepath.Join("..", "docs", "library.md"), driver.LibraryMarkdown()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("docs/library.md is not what the library says (%v): run go test ./tests -run Pages -update", err)
 	}
 }
 
