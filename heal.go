@@ -282,6 +282,16 @@ func (f *Func) callAll(ctx context.Context, args []*runtime.Tensor) ([]*runtime.
 	if f.m.opts.Backend == Interp {
 		return f.interpret(ctx, args)
 	}
+	c, err := f.code(args)
+	if err != nil {
+		return nil, err
+	}
+	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool}
+	return c.exec.Call(env, nil, args...)
+}
+
+// code returns the machine code for the arguments, which are fit to be written where the function does so.
+func (f *Func) code(args []*runtime.Tensor) (*compiled, error) {
 	c := f.last.Load()
 	if c == nil || !c.fits(args) {
 		var err error
@@ -294,8 +304,7 @@ func (f *Func) callAll(ctx context.Context, args []*runtime.Tensor) ([]*runtime.
 			return nil, err
 		}
 	}
-	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool}
-	return c.exec.Call(env, nil, args...)
+	return c, nil
 }
 
 // fits reports whether the code was made for arguments of these shapes and strides.

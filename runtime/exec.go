@@ -182,11 +182,7 @@ func (f *boundFunc) run(r *run, args []*Tensor, depth int) ([]*Tensor, error) {
 		return nil, err
 	}
 	defer f.recycle(fr)
-	for i, t := range args {
-		id := f.def.Params[i]
-		fr.ptrs[id] = t.Ptr()
-		fr.tensors[id] = t
-	}
+	fr.takeArgs(args)
 	if err := fr.outputs(); err != nil {
 		return nil, err
 	}
@@ -230,7 +226,7 @@ func (r *run) steps(fr *frame, steps []boundStep, depth int) error {
 		case s.def.Call != nil:
 			err = r.call(fr, s.def.Call, depth)
 		case s.def.Copy != nil:
-			err = r.copy(fr, s.def.Copy)
+			err = r.copy(fr, s)
 		case s.def.Fail != nil:
 			err = &RuntimeError{Site: r.site(s.def.Fail.Site), Message: s.def.Fail.Message}
 		}
@@ -332,7 +328,13 @@ func (r *run) call(fr *frame, c *abi.Call, depth int) error {
 	return nil
 }
 
-func (r *run) copy(fr *frame, c *abi.Copy) error {
+func (r *run) copy(fr *frame, s *boundStep) error {
+	c := s.def.Copy
+	if s.copyBytes >= 0 {
+		from := unsafe.Slice((*byte)(unsafe.Add(fr.ptrs[c.From.Buffer], s.copyFrom)), s.copyBytes)
+		copy(unsafe.Slice((*byte)(fr.ptrs[c.To]), s.copyBytes), from)
+		return nil
+	}
 	if fr.isString(&c.From) {
 		fr.strs[c.To] = fr.strs[c.From.Buffer]
 		return nil

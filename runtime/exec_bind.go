@@ -65,6 +65,8 @@ type boundStep struct {
 	outer     int64
 	grain     int64
 	then, els []boundStep // arms of an if; the body of a loop is the first
+	copyFrom  int64       // of a Copy: the first byte in its buffer
+	copyBytes int64       // how many, when they are one piece; else -1
 }
 
 func newBinding(x *Executable, dims []int64) (*binding, error) {
@@ -215,6 +217,8 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 			work := max(s.Launch.Work, 1)
 			grain, align := max(abi.ParallelGrain/work, n/maxPieces, 1), max(s.Launch.Align, 1)
 			out[i].grain = (grain + align - 1) / align * align
+		case s.Copy != nil:
+			out[i].copyFrom, out[i].copyBytes = f.piece(s.Copy)
 		case s.Loop != nil:
 			var err error
 			if out[i].then, err = f.bindSteps(x, s.Loop.Body); err != nil {
@@ -231,6 +235,19 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 		}
 	}
 	return out, nil
+}
+
+// piece returns where the bytes lie that a Copy moves, when they are one piece of memory; else bytes is -1.
+func (f *boundFunc) piece(c *abi.Copy) (from, bytes int64) {
+	b := &f.bufs[c.To]
+	shape, err1 := f.dimsOf(c.From.Shape)
+	strides, err2 := f.dimsOf(c.From.Strides)
+	off, err3 := c.From.Offset.Eval(f.bind)
+	if b.dtype == types.String || err1 != nil || err2 != nil || err3 != nil ||
+		!sameStrides(shape, strides, rowMajor(shape)) || !sameStrides(b.shape, b.strides, rowMajor(b.shape)) { // a `&mut` argument may have any
+		return 0, -1
+	}
+	return off * int64(b.dtype.Bytes()), b.bytes
 }
 
 // wholeOutputs reports whether every result is a whole Output buffer, no two the same.

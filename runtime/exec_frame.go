@@ -17,6 +17,7 @@ type frame struct {
 	arena   *Storage
 	args    []unsafe.Pointer
 	err     abi.Error
+	run     run // of a CallInto
 }
 
 // maxIdle bounds the frames that a function keeps.
@@ -81,11 +82,11 @@ func (fr *frame) release() {
 	}
 }
 
-// outputs allocates the results.
+// outputs allocates the results, but those that the caller has a place for.
 func (fr *frame) outputs() error {
 	for i := range fr.f.bufs {
 		b := &fr.f.bufs[i]
-		if b.kind != abi.Output || b.dtype == types.String {
+		if b.kind != abi.Output || b.dtype == types.String || fr.tensors[i] != nil {
 			continue
 		}
 		t, err := New(b.dtype, b.shape...)

@@ -1,0 +1,137 @@
+package heal
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"healc/lang/types"
+	"healc/runtime"
+)
+
+// TestCallIntoAllocatesNothing: a second call with places for the results leaves Go's heap alone, and takes no
+// memory for tensors either.
+func TestCallIntoAllocatesNothing(t *testing.T) {
+	for _, c := range []struct {
+		name, src string
+		shapes    [][]int64
+	}{
+		{"chain", chain, [][]int64{{100}, {100}, {100}}},
+		{"two results", "fn f[N](x: f32[N]) -> (f32[N], f32) = (exp(x), +/(x))", [][]int64{{3000}}},
+		{"intermediates", "fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let s = sort(x); s ./ (+/[axis=0](s)) }", [][]int64{{20, 30}}},
+		{"host loop", "fn f[N](x: f32[N]) -> f32[N] = iterate(3, x, |s| sort(s) .* 0.5)", [][]int64{{2000}}},
+	} {
+		f := function(t, c.src, "f", Options{Threads: 1})
+		var args []*runtime.Tensor
+		for i, s := range c.shapes {
+			x, err := runtime.Rand(types.F32, uint64(i+1), s...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer x.Close()
+			args = append(args, x)
+		}
+		ctx := context.Background()
+		want, err := f.CallAll(ctx, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []*runtime.Tensor
+		for _, w := range want {
+			o, err := runtime.New(w.DType, w.Shape...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer o.Close()
+			defer w.Close()
+			out = append(out, o)
+		}
+		live := runtime.LiveBytes()
+		n := testing.AllocsPerRun(100, func() {
+			if err := f.CallInto(ctx, out, args...); err != nil {
+				t.Fatal(err)
+			}
+		})
+		if n != 0 {
+			t.Errorf("%s: %v allocations a call", c.name, n)
+		}
+		if l := runtime.LiveBytes(); l != live {
+			t.Errorf("%s: %d bytes of tensors before, %d after", c.name, live, l)
+		}
+		for i, w := range want {
+			if !slices.Equal(w.Bits(), out[i].Bits()) {
+				t.Errorf("%s: result %d differs from that of a plain call", c.name, i)
+			}
+		}
+	}
+}
+
+// TestCallIntoAnywhere writes into views, over arguments, and where it must refuse.
+func TestCallIntoAnywhere(t *testing.T) {
+	ctx := context.Background()
+	for _, backend := range []string{CPU, Interp} {
+		f := function(t, "fn f[N](x: f32[N]) -> f32[N] = flip(x, 0) .+ x", "f", Options{Backend: backend})
+		fresh := func() *runtime.Tensor {
+			v := make([]float32, 100)
+			for i := range v {
+				v[i] = float32(i * i)
+			}
+			x := runtime.FromSlice(v)
+			t.Cleanup(x.Close)
+			return x
+		}
+		x := fresh()
+		want, err := f.Call(ctx, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer want.Close()
+		check := func(what string, out *runtime.Tensor) {
+			t.Helper()
+			if !slices.Equal(out.Bits(), want.Bits()) {
+				t.Errorf("%s, %s: wrong elements", backend, what)
+			}
+		}
+		if err := f.CallInto(ctx, []*runtime.Tensor{x}, x); err != nil {
+			t.Fatal(err)
+		}
+		check("over the argument", x)
+		wide, err := runtime.New(types.F32, 201)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer wide.Close()
+		for name, r := range map[string]runtime.Range{
+			"forwards": {Start: 1, Stop: 201, Step: 2}, "backwards": {Start: 200, Stop: 0, Step: -2}, "dense": {Start: 1, Stop: 101},
+		} {
+			view, err := wide.Slice(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer view.Close()
+			if err := f.CallInto(ctx, []*runtime.Tensor{view}, fresh()); err != nil {
+				t.Fatal(err)
+			}
+			check(name, view)
+		}
+		short, err := runtime.New(types.F32, 99)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer short.Close()
+		for _, out := range [][]*runtime.Tensor{{}, {short}, {nil}} {
+			if err := f.CallInto(ctx, out, fresh()); err == nil {
+				t.Errorf("%s: results into %v", backend, out)
+			}
+		}
+	}
+	f := function(t, "fn f[N](x: f32[N]) -> (f32[N], f32[N]) = (x, x .+ x)", "f", Options{})
+	x := runtime.FromSlice(make([]float32, 8))
+	y := runtime.FromSlice(make([]float32, 8))
+	defer x.Close()
+	defer y.Close()
+	if err := f.CallInto(ctx, []*runtime.Tensor{y, y}, x); err == nil || !strings.Contains(err.Error(), "share memory") {
+		t.Errorf("two results in one place: %v", err)
+	}
+}
