@@ -10,7 +10,7 @@ import (
 // All lists every pass that `healc opt` can name. Inline works on all functions here, as no entry is known;
 // specialize, which needs one and the values to bind, is in Standard only.
 func All() []Pass {
-	return []Pass{inlinePass(""), expandPass, batchPass, canonicalizePass, csePass, hoistPass, stringsPass, dcePass, fusePass}
+	return []Pass{inlinePass(""), expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass, hoistPass, dcePass, fusePass}
 }
 
 // Standard is the pipeline of the compiler. With an entry, only what it reaches is kept, and its shape
@@ -20,7 +20,7 @@ func Standard(entry string, bind map[string]int64) []Pass {
 	if entry != "" {
 		list = append(list, specializePass(entry, bind))
 	}
-	return append(list, expandPass, batchPass, canonicalizePass, csePass, hoistPass, stringsPass, dcePass, fusePass)
+	return append(list, expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass, hoistPass, dcePass, fusePass)
 }
 
 // order documents why one pass precedes another; TestPassOrder checks it against every pipeline.
@@ -38,6 +38,12 @@ var order = []struct{ before, after, why string }{
 	{"hoist", "fuse", "a kernel of a step of a loop would compute it again and again"},
 	{"canonicalize", "dce", "rewritten operations leave dead ones behind"},
 	{"inline", "batch", "a function that is called for each index is in the tabulate then"},
+	{"inline", "sequence", "a function that is called for each index is in the tabulate then"},
+	{"specialize", "sequence", "literal extents say which states are small"},
+	{"strings", "sequence", "an operation on strings that is computed before needs no loop"},
+	{"batch", "sequence", "an operation on rows is one kernel for all indices, not one for each step"},
+	{"sequence", "canonicalize", "the loop reads and writes its result by views that merge with those of the program"},
+	{"sequence", "fuse", "a kernel cannot hold what the loop has in its steps"},
 	{"batch", "canonicalize", "what is left of a tabulate may not depend on the index any more"},
 	{"batch", "dce", "copies of regions hold operations that nothing uses"},
 	{"expand", "fuse", "what is expanded has no lowering of its own"},
@@ -92,6 +98,10 @@ var (
 	batchPass = Pass{
 		Name: "batch", Doc: "takes sorting and its like out of tabulate, so that one kernel computes all rows",
 		Run: func(m *ir.Module, remark Remark) error { return Batch(m, remark) },
+	}
+	sequencePass = Pass{
+		Name: "sequence", Doc: "makes loops of tabulates, folds and scans whose functions cannot be part of a kernel", Required: true,
+		Run: func(m *ir.Module, remark Remark) error { return Sequence(m, remark) },
 	}
 	canonicalizePass = Pass{
 		Name: "canonicalize", Doc: "merges views, folds constants and applies algebra that keeps every bit",

@@ -197,18 +197,9 @@ func (fn *function) onHost(op *ir.Op) bool {
 	return host
 }
 
-// callsHost reports that a call must be a step of the plan: it has effects or passes tensors.
-func (fn *function) callsHost(op *ir.Op) bool {
-	if fn.u.src.HasEffect(op) {
-		return true
-	}
-	for _, t := range append(ir.ArgTypes(op.Args), ir.ArgTypes(op.Results)...) {
-		if !t.IsScalar() {
-			return true
-		}
-	}
-	return false
-}
+// callsHost reports that a call must be a step of the plan: it has effects, passes tensors, or what it calls
+// has steps.
+func (fn *function) callsHost(op *ir.Op) bool { return fn.u.src.NeedsSteps(op) }
 
 func (fn *function) hostIf(op *ir.Op) {
 	cond := fn.buffered(op.Args[0])

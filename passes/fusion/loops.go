@@ -15,8 +15,13 @@ const stepWork = 1 << 13
 
 // loopFits reports that a loop can stand in a kernel, and should.
 func loopFits(m *ir.Module, op *ir.Op) bool {
-	if !op.SmallState() || len(op.Results) == 0 || m.HasEffect(op) {
+	if len(op.Results) == 0 || m.NeedsSteps(op) {
 		return false
+	}
+	for _, r := range op.Results {
+		if elems(r.Type.Shape) == 0 && op.MayFail() {
+			return false // a kernel without elements takes no steps, and a step may stop the program
+		}
 	}
 	return regionWork(op.Regions[0]) <= stepWork
 }

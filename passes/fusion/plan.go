@@ -72,12 +72,7 @@ func (p *planner) staysOutside(op *ir.Op) bool {
 	case op.Def != ir.OpCall:
 		return true // a string, which no kernel sees
 	}
-	for _, t := range append(ir.ArgTypes(op.Args), ir.ArgTypes(op.Results)...) {
-		if !t.IsScalar() {
-			return true
-		}
-	}
-	return false
+	return p.m.NeedsSteps(op)
 }
 
 // maxUpdates is how many updates may follow each other where no tensor can be put into memory.
@@ -111,9 +106,7 @@ func (p *planner) fitsKernel(op *ir.Op) bool {
 			case tensors:
 				fits = fits && !in.MayFail() && (in.Def.Class <= ir.Source)
 			case in.Def == ir.OpCall:
-				for _, t := range append(ir.ArgTypes(in.Args), ir.ArgTypes(in.Results)...) {
-					fits = fits && t.IsScalar()
-				}
+				fits = fits && !p.m.NeedsSteps(in)
 			}
 			fits = fits && in.Def.Class != ir.Fused
 		})

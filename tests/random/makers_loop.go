@@ -46,6 +46,7 @@ func makeLoop(g *Gen, d *ir.OpDef) bool {
 	args := []*ir.Value{g.count()}
 	params := []types.Tensor{types.Scalar(types.I32)}
 	scalars := g.r.IntN(2) == 0
+	large := g.r.IntN(4) == 0
 	for range 1 + g.r.IntN(3) {
 		v := g.pickIf(func(v *ir.Value) bool { return g.elems(v.Type.Shape) <= 300 && (!scalars || v.Type.IsScalar()) })
 		if v == nil {
@@ -54,8 +55,8 @@ func makeLoop(g *Gen, d *ir.OpDef) bool {
 		if v == nil {
 			return false
 		}
-		if _, fixed := v.Type.Shape.Ints(); g.deep > 0 && (!fixed || g.elems(v.Type.Shape) > ir.MaxSmallState/4) {
-			return false // a large state inside of a kernel is not supported
+		if _, fixed := v.Type.Shape.Ints(); g.deep > 0 && (!fixed || g.elems(v.Type.Shape) > ir.MaxSmallState/4) && !large {
+			return false // a small state keeps the function around it in a kernel
 		}
 		args, params = append(args, v), append(params, v.Type)
 	}
