@@ -1,17 +1,12 @@
 package llvm
 
 import (
-	"math"
-
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
 
-	"healc/ir"
 	"healc/ir/kernel"
 )
-
-var negInf = math.Inf(-1)
 
 // maxLevels bounds how often chunk results are reduced again: 256 * 4096^4 elements and more.
 const maxLevels = 4
@@ -137,47 +132,4 @@ func (r *reduction) depth(size int64) int {
 		pieces = (pieces + kernel.Lanes.Chunk() - 1) / kernel.Lanes.Chunk()
 	}
 	return levels
-}
-
-// argument finds the position of the first maximum (minimum); the first NaN beats every number.
-func (r *reduction) argument(lo, hi value.Value) value.Value {
-	g := r.g
-	out := g.count(lo, hi, 1, []value.Value{r.identityArg(), ci(i64, -1)}, func(p value.Value, state []value.Value) []value.Value {
-		x := r.at(p)
-		best, at := state[0], state[1]
-		better := r.better(x, best)
-		better = g.cur.NewOr(better, g.cur.NewICmp(enum.IPredSLT, at, ci(i64, 0)))
-		return []value.Value{g.cur.NewSelect(better, x, best), g.cur.NewSelect(better, p, at)}
-	})
-	return out[1]
-}
-
-func (r *reduction) identityArg() value.Value { return fromBits(regType(r.d), 0) }
-
-// better reports whether x comes before best: strictly beyond it, or a NaN where best is none.
-func (r *reduction) better(x, best value.Value) value.Value {
-	g := r.g
-	isMax := r.s.Kind == ir.ReduceArgMax
-	d := r.d
-	if d.IsFloat() {
-		p := enum.FPredOLT
-		if isMax {
-			p = enum.FPredOGT
-		}
-		xNaN := g.cur.NewFCmp(enum.FPredUNO, x, x)
-		bestOK := g.cur.NewFCmp(enum.FPredORD, best, best)
-		return g.cur.NewOr(g.cur.NewFCmp(p, x, best), g.cur.NewAnd(xNaN, bestOK))
-	}
-	var p enum.IPred
-	switch {
-	case isMax && d.IsSigned():
-		p = enum.IPredSGT
-	case isMax:
-		p = enum.IPredUGT
-	case d.IsSigned():
-		p = enum.IPredSLT
-	default:
-		p = enum.IPredULT
-	}
-	return g.cur.NewICmp(p, x, best)
 }

@@ -111,7 +111,7 @@ func (r *reduction) identityConst() constant.Constant {
 	case ir.ReduceMax:
 		switch {
 		case rd.IsFloat():
-			return fromBits(t, scalar.FloatBits(rd, negInf))
+			return fromBits(t, floatLimit(rd, true))
 		case rd.IsSigned():
 			return fromBits(t, 1<<(rd.Bits()-1))
 		}
@@ -119,7 +119,7 @@ func (r *reduction) identityConst() constant.Constant {
 	default: // ReduceMin
 		switch {
 		case rd.IsFloat():
-			return fromBits(t, scalar.FloatBits(rd, -negInf))
+			return fromBits(t, floatLimit(rd, false))
 		case rd.IsSigned():
 			return fromBits(t, 1<<(rd.Bits()-1)-1)
 		}
@@ -220,16 +220,22 @@ func (r *reduction) tree(n int64) value.Value {
 	return acc
 }
 
-// anyOrder combines with as many accumulators as keep the adders busy; the bits do not depend on it.
+// anyOrder combines in an order that suits the machine; the bits do not depend on it.
 func (r *reduction) anyOrder(lo, hi value.Value) value.Value {
-	g := r.g
 	w, sh := r.alongWidth()
+	if w > 0 && r.putsOff() {
+		return r.whenLong(lo, hi, w, func() value.Value { return r.extreme(lo, hi, w, groupsFor(sh)) },
+			func() value.Value { return r.combineAll(lo, hi, 0, sh) })
+	}
+	return r.combineAll(lo, hi, w, sh)
+}
+
+// combineAll combines pairs in vectors of w, with as many accumulators as keep the adders busy.
+func (r *reduction) combineAll(lo, hi value.Value, w int, sh shape) value.Value {
+	g := r.g
 	acc := r.identity(g.w)
 	if w > 0 {
-		groups := 4
-		if sh.instrs > 24 {
-			groups = 1
-		}
+		groups := groupsFor(sh)
 		step := int64(w * groups)
 		g.w = w
 		init := make([]value.Value, groups)

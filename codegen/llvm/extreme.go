@@ -1,0 +1,375 @@
+package llvm
+
+import (
+	"math"
+
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Note [Extremes in vectors]
+//
+// The maximum of floats has two rules that one instruction does not know: a NaN wins, and -0 is below +0.
+// Taken for each pair they cost eight instructions. Over many elements they can be put off: the loop keeps
+// the largest number by `x > best ? x : best`, which is one instruction and passes NaNs by, a bit for each
+// lane that saw a NaN (one comparison asks two vectors), and the conjunction of all sign bits. At the end a
+// NaN seen is the result, and where the largest number is a zero, it is -0 exactly when no sign bit was clear. For
+// the minimum it is the other way round: +0 when no sign bit was set.
+//
+// The position of the maximum is kept in the same pass, as the begin of the vector in which each lane found
+// its best; the lanes whose best is the maximum give the first position. A NaN that was seen is looked for at the end.
+// (argmax of f32[2^24], one thread of a Sapphire Rapids, November 2026: one by one 58 ms; the
+// maximum of blocks of 4096 and then a search in each 3.3 ms, because memory rests during the search; so 2.5 ms.)
+//
+// Doing an element twice changes no extreme, so what does not fill a vector is done by one that overlaps the
+// vector before it.
+
+// argumentBlock is the number of elements whose positions are kept in 32 bits.
+const argumentBlock = 1 << 20
+
+// floatLimit gives the bits of the lowest value of d, -inf, or of the highest.
+func floatLimit(d types.DType, lowest bool) uint64 {
+	if lowest {
+		return scalar.FloatBits(d, math.Inf(-1))
+	}
+	return scalar.FloatBits(d, math.Inf(1))
+}
+
+func (r *reduction) isMax() bool { return r.s.Kind == ir.ReduceMax || r.s.Kind == ir.ReduceArgMax }
+
+// putsOff reports that Note [Extremes in vectors] applies to r: extremes of floats.
+func (r *reduction) putsOff() bool {
+	return r.d.IsFloat() && (r.s.Kind == ir.ReduceMax || r.s.Kind == ir.ReduceMin)
+}
+
+// whenLong chooses between long, for ranges of at least w elements, and short.
+func (r *reduction) whenLong(lo, hi value.Value, w int, long, short func() value.Value) value.Value {
+	g := r.g
+	a, ok1 := constantInt(lo)
+	b, ok2 := constantInt(hi)
+	if ok1 && ok2 {
+		if b-a >= int64(w) {
+			return long()
+		}
+		return short()
+	}
+	yes, no, join := g.newBlock(), g.newBlock(), g.newBlock()
+	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSGE, g.cur.NewSub(hi, lo), ci(i64, int64(w))), yes, no)
+	g.cur = yes
+	x := long()
+	xEnd := g.cur
+	xEnd.NewBr(join)
+	g.cur = no
+	y := short()
+	yEnd := g.cur
+	yEnd.NewBr(join)
+	g.cur = join
+	return join.NewPhi(lir.NewIncoming(x, xEnd), lir.NewIncoming(y, yEnd))
+}
+
+// beyond is the larger (smaller) of numbers; best when x is a NaN.
+func (r *reduction) beyond(x, best value.Value) value.Value {
+	return r.g.cur.NewSelect(r.strictly(x, best), x, best)
+}
+
+// overlapped runs body over [lo, hi), at least w elements, in steps of groups vectors and then of one. The
+// last vector ends at hi.
+func (r *reduction) overlapped(lo, hi value.Value, w, groups int, state []value.Value, body func(at []value.Value, state []value.Value) []value.Value) []value.Value {
+	g := r.g
+	step := int64(w * groups)
+	stop := lo
+	if groups > 1 {
+		stop = g.plus(lo, g.whole(g.minus(hi, lo), step))
+		state = g.count(lo, stop, step, state, func(p value.Value, state []value.Value) []value.Value {
+			at := make([]value.Value, groups)
+			for i := range at {
+				at[i] = g.plus(p, ci(i64, int64(i*w)))
+			}
+			return body(at, state)
+		})
+	}
+	last := g.minus(hi, ci(i64, int64(w)))
+	return g.count(stop, hi, int64(w), state, func(p value.Value, state []value.Value) []value.Value {
+		return body([]value.Value{r.minInt(p, last)}, state)
+	})
+}
+
+// whole is n rounded down to a multiple of step, a power of two.
+func (g *gen) whole(n value.Value, step int64) value.Value {
+	if c, ok := constantInt(n); ok {
+		return ci(i64, c&-step)
+	}
+	return g.cur.NewAnd(n, ci(i64, -step))
+}
+
+func (g *gen) minus(x, y value.Value) value.Value {
+	if n, ok := constantInt(y); ok {
+		return g.plus(x, ci(i64, -n))
+	}
+	return g.cur.NewSub(x, y)
+}
+
+// extreme is the maximum (minimum) of the floats [lo, hi), at least w. It is any NaN when there is one.
+func (r *reduction) extreme(lo, hi value.Value, w, groups int) value.Value {
+	g := r.g
+	t := regType(r.d)
+	bits := intType(regDType(r.d).Bits())
+	mask := lt.NewInt(uint64(w))
+	start := fromBits(t, floatLimit(regDType(r.d), r.isMax()))
+	neutral := int64(0)
+	if r.isMax() {
+		neutral = -1
+	}
+	// The state: a best number for each group, the lanes that saw a NaN, the signs.
+	state := make([]value.Value, groups, groups+2)
+	for i := range state {
+		state[i] = splatConst(start, w)
+	}
+	state = append(state, constant.NewInt(mask, 0), splatConst(ci(bits, neutral), w))
+	state = r.overlapped(lo, hi, w, groups, state, func(at, state []value.Value) []value.Value {
+		next := append([]value.Value{}, state...)
+		xs := make([]value.Value, len(at))
+		for i, p := range at {
+			xs[i] = r.vectorAt(p, w)
+			next[i] = r.beyond(xs[i], state[i])
+		}
+		next[groups] = g.cur.NewOr(state[groups], g.cur.NewBitCast(r.unordered(xs), mask))
+		for _, x := range xs {
+			next[groups+1] = r.joinSigns(next[groups+1], g.cur.NewBitCast(x, vec(bits, w)))
+		}
+		return next
+	})
+	best, sign := state[0], state[groups+1]
+	for _, x := range state[1:groups] {
+		best = r.beyond(x, best)
+	}
+	for n := w; n > 1; n /= 2 {
+		best = r.beyond(r.half(best, n, n/2), r.half(best, n, 0))
+		sign = r.joinSigns(r.half(sign, n, n/2), r.half(sign, n, 0))
+	}
+	out := value.Value(g.cur.NewExtractElement(best, ci(i32, 0)))
+	top := g.cur.NewAnd(g.cur.NewExtractElement(sign, ci(i32, 0)), fromBits(bits, 1<<(bits.BitSize-1)))
+	zero := g.cur.NewFCmp(enum.FPredOEQ, out, fromBits(t, 0))
+	out = g.cur.NewSelect(zero, g.cur.NewBitCast(top, t), out)
+	seen := g.cur.NewICmp(enum.IPredNE, state[groups], constant.NewInt(mask, 0))
+	return g.cur.NewSelect(seen, fromBits(t, scalar.FloatBits(regDType(r.d), math.NaN())), out)
+}
+
+func (r *reduction) joinSigns(x, y value.Value) value.Value {
+	if r.isMax() {
+		return r.g.cur.NewAnd(x, y)
+	}
+	return r.g.cur.NewOr(x, y)
+}
+
+// argument finds the position of the first maximum (minimum); the first NaN beats every number.
+func (r *reduction) argument(lo, hi value.Value) value.Value {
+	w, sh := r.alongWidth()
+	slow := func() value.Value { return r.argumentByOne(lo, hi) }
+	if w == 0 {
+		return slow()
+	}
+	return r.whenLong(lo, hi, w, func() value.Value { return r.argumentByBlocks(lo, hi, w, groupsFor(sh)) }, slow)
+}
+
+// argumentByBlocks takes blocks whose positions fit an i32.
+func (r *reduction) argumentByBlocks(lo, hi value.Value, w, groups int) value.Value {
+	g := r.g
+	last := g.minus(hi, ci(i64, int64(w)))
+	out := g.count(lo, hi, argumentBlock, []value.Value{r.identityArg(), ci(i64, -1)}, func(p value.Value, state []value.Value) []value.Value {
+		end := r.minInt(g.cur.NewAdd(p, ci(i64, argumentBlock)), hi)
+		p = r.minInt(p, last) // what it repeats is never strictly better
+		x, found := r.argumentInBlock(p, end, last, w, groups)
+		better := g.cur.NewOr(r.better(x, state[0]), g.cur.NewICmp(enum.IPredSLT, state[1], ci(i64, 0)))
+		return []value.Value{g.cur.NewSelect(better, x, state[0]), g.cur.NewSelect(better, found, state[1])}
+	})
+	return out[1]
+}
+
+// argumentInBlock gives the first extreme of [lo, hi), at least w elements, and its position.
+func (r *reduction) argumentInBlock(lo, hi, last value.Value, w, groups int) (x, at value.Value) {
+	g := r.g
+	s := *r.s
+	s.Kind = ir.ReduceMin
+	if r.isMax() {
+		s.Kind = ir.ReduceMax
+	}
+	worst := (&reduction{g: g, s: &s, d: r.d}).identity(w)
+	mask := lt.NewInt(uint64(w))
+	// The state: for each group the best of each lane, and where the vector began in which it was; the NaNs.
+	var state []value.Value
+	for range groups {
+		state = append(state, worst, splatConst(ci(i32, 0), w))
+	}
+	state = append(state, constant.NewInt(mask, 0))
+	nan := 2 * groups
+	state = r.overlapped(lo, hi, w, groups, state, func(at, state []value.Value) []value.Value {
+		next := append([]value.Value{}, state...)
+		g.w = w
+		begin := g.splat(g.cur.NewTrunc(g.cur.NewSub(at[0], lo), i32))
+		g.w = 0
+		xs := make([]value.Value, len(at))
+		for i, p := range at {
+			xs[i] = r.vectorAt(p, w)
+			better := r.strictly(xs[i], state[2*i])
+			next[2*i] = g.cur.NewSelect(better, xs[i], state[2*i])
+			next[2*i+1] = g.cur.NewSelect(better, begin, state[2*i+1])
+		}
+		if r.d.IsFloat() {
+			next[nan] = g.cur.NewOr(state[nan], g.cur.NewBitCast(r.unordered(xs), mask))
+		}
+		return next
+	})
+	best := state[0]
+	for i := 1; i < groups; i++ {
+		best = r.beyond(state[2*i], best)
+	}
+	for n := w; n > 1; n /= 2 {
+		x, y := r.half(best, n, 0), r.half(best, n, n/2)
+		best = r.beyond(y, x)
+	}
+	x = g.cur.NewExtractElement(best, ci(i32, 0))
+	g.w = w
+	all := g.splat(x)
+	g.w = 0
+	// Of the lanes that have it the first position. Where no element was better than the worst there is, all
+	// are equal, and the positions are still 0.
+	var first value.Value
+	for i := 0; i < groups; i++ {
+		lanes := make([]constant.Constant, w)
+		for k := range lanes {
+			lanes[k] = ci(i32, int64(i*w+k))
+		}
+		pos := value.Value(g.cur.NewAdd(state[2*i+1], constant.NewVector(nil, lanes...)))
+		pos = g.cur.NewSelect(r.equal(state[2*i], all), pos, splatConst(ci(i32, math.MaxInt32), w))
+		if first != nil {
+			pos = g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, pos, first), pos, first)
+		}
+		first = pos
+	}
+	for n := w; n > 1; n /= 2 {
+		x, y := r.half(first, n, 0), r.half(first, n, n/2)
+		first = g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, y, x), y, x)
+	}
+	at = g.cur.NewAdd(lo, g.cur.NewZExt(g.cur.NewExtractElement(first, ci(i32, 0)), i64))
+	if !r.d.IsFloat() {
+		return x, at
+	}
+	pre, yes, join := g.cur, g.newBlock(), g.newBlock()
+	pre.NewCondBr(g.cur.NewICmp(enum.IPredNE, state[nan], constant.NewInt(mask, 0)), yes, join)
+	g.cur = yes
+	found := r.findNaN(lo, last, w)
+	yes = g.cur
+	yes.NewBr(join)
+	g.cur = join
+	isNaN := fromBits(regType(r.d), scalar.FloatBits(regDType(r.d), math.NaN()))
+	return join.NewPhi(lir.NewIncoming(x, pre), lir.NewIncoming(isNaN, yes)), join.NewPhi(lir.NewIncoming(at, pre), lir.NewIncoming(found, yes))
+}
+
+// strictly reports whether x is beyond best; a NaN never is.
+func (r *reduction) strictly(x, best value.Value) value.Value {
+	if !r.d.IsFloat() {
+		return r.g.cur.NewICmp(r.betterInt(), x, best)
+	}
+	if r.isMax() {
+		return r.g.cur.NewFCmp(enum.FPredOGT, x, best)
+	}
+	return r.g.cur.NewFCmp(enum.FPredOLT, x, best)
+}
+
+func (r *reduction) equal(x, y value.Value) value.Value {
+	if r.d.IsFloat() {
+		return r.g.cur.NewFCmp(enum.FPredOEQ, x, y)
+	}
+	return r.g.cur.NewICmp(enum.IPredEQ, x, y)
+}
+
+// unordered says for each lane whether one of xs is a NaN; one comparison asks two of them.
+func (r *reduction) unordered(xs []value.Value) value.Value {
+	var nans value.Value
+	for i := 0; i < len(xs); i += 2 {
+		n := value.Value(r.g.cur.NewFCmp(enum.FPredUNO, xs[i], xs[min(i+1, len(xs)-1)]))
+		if nans != nil {
+			n = r.g.cur.NewOr(nans, n)
+		}
+		nans = n
+	}
+	return nans
+}
+
+// findNaN is the position of the first NaN from p on. There is one; no vector begins after last.
+func (r *reduction) findNaN(p, last value.Value, w int) value.Value {
+	g := r.g
+	mask := lt.NewInt(uint64(w))
+	pre, head, exit := g.cur, g.newBlock(), g.newBlock()
+	pre.NewBr(head)
+	i := head.NewPhi(lir.NewIncoming(p, pre))
+	g.cur = head
+	at := r.minInt(i, last)
+	v := r.vectorAt(at, w)
+	bits := g.cur.NewBitCast(g.cur.NewFCmp(enum.FPredUNO, v, v), mask)
+	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredNE, bits, constant.NewInt(mask, 0)), exit, head)
+	i.Incs = append(i.Incs, lir.NewIncoming(g.cur.NewAdd(i, ci(i64, int64(w))), g.cur))
+	g.cur = exit
+	first := g.cur.NewCall(g.intrinsic("llvm.cttz."+typeSuffix(mask), mask, mask, i1), bits, constant.True)
+	return g.cur.NewAdd(at, g.cur.NewZExt(first, i64))
+}
+
+// groupsFor is how many vectors of an extreme are under way at once.
+func groupsFor(sh shape) int {
+	if sh.instrs > 24 {
+		return 1
+	}
+	return 4
+}
+
+// argumentByOne is argument one by one, for bodies that cannot be vectorised along the reduced axis.
+func (r *reduction) argumentByOne(lo, hi value.Value) value.Value {
+	g := r.g
+	out := g.count(lo, hi, 1, []value.Value{r.identityArg(), ci(i64, -1)}, func(p value.Value, state []value.Value) []value.Value {
+		x := r.at(p)
+		best, at := state[0], state[1]
+		better := r.better(x, best)
+		better = g.cur.NewOr(better, g.cur.NewICmp(enum.IPredSLT, at, ci(i64, 0)))
+		return []value.Value{g.cur.NewSelect(better, x, best), g.cur.NewSelect(better, p, at)}
+	})
+	return out[1]
+}
+
+func (r *reduction) identityArg() value.Value { return fromBits(regType(r.d), 0) }
+
+// better reports whether x comes before best: strictly beyond it, or a NaN where best is none.
+func (r *reduction) better(x, best value.Value) value.Value {
+	g := r.g
+	d := r.d
+	if d.IsFloat() {
+		p := enum.FPredOLT
+		if r.isMax() {
+			p = enum.FPredOGT
+		}
+		xNaN := g.cur.NewFCmp(enum.FPredUNO, x, x)
+		bestOK := g.cur.NewFCmp(enum.FPredORD, best, best)
+		return g.cur.NewOr(g.cur.NewFCmp(p, x, best), g.cur.NewAnd(xNaN, bestOK))
+	}
+	return g.cur.NewICmp(r.betterInt(), x, best)
+}
+
+func (r *reduction) betterInt() enum.IPred {
+	signed := r.d.IsSigned()
+	switch {
+	case r.isMax() && signed:
+		return enum.IPredSGT
+	case r.isMax():
+		return enum.IPredUGT
+	case signed:
+		return enum.IPredSLT
+	}
+	return enum.IPredULT
+}
