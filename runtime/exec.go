@@ -134,6 +134,8 @@ func (x *Executable) Call(env Env, dims []int64, args ...*Tensor) ([]*Tensor, er
 	if err != nil {
 		return nil, err
 	}
+	env.Pool.enter()
+	defer env.Pool.leave()
 	return b.funcs[0].run(&run{x: x, env: env, b: b}, args, 0)
 }
 
@@ -255,34 +257,13 @@ func (r *run) launch(fr *frame, s *boundStep) error {
 		first = &bufs[0]
 	}
 	dims := r.b.dimsPtr()
-	pool := r.env.Pool
-	if pool == nil || pool.Threads() <= 1 || s.outer <= s.grain {
-		fr.err = abi.Error{}
-		objload.CallKernel(s.fn, first, dims, 0, s.outer, &fr.err)
-		if fr.err.Site != 0 {
-			return r.failure(&fr.err)
-		}
-		return nil
+	if r.env.Pool.Threads() > 1 && s.outer/2 >= s.grain {
+		return r.region(fr, s, first, dims)
 	}
-	var mu sync.Mutex
-	var worst abi.Error
-	at := int64(-1)
-	err := pool.Run(s.outer, s.grain, func(begin, end int64) {
-		var e abi.Error
-		objload.CallKernel(s.fn, first, dims, begin, end, &e)
-		if e.Site != 0 {
-			mu.Lock()
-			if at < 0 || begin < at { // the failure that one thread would have met first
-				at, worst = begin, e
-			}
-			mu.Unlock()
-		}
-	})
-	if err != nil {
-		return err
-	}
-	if at >= 0 {
-		return r.failure(&worst)
+	fr.err = abi.Error{}
+	objload.CallKernel(s.fn, first, dims, 0, s.outer, &fr.err)
+	if fr.err.Site != 0 {
+		return r.failure(&fr.err)
 	}
 	return nil
 }

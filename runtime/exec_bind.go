@@ -63,7 +63,8 @@ type boundStep struct {
 	def       *abi.Step
 	fn        uintptr
 	outer     int64
-	grain     int64
+	grain     int64 // fewest indices worth a thread
+	align     int64
 	then, els []boundStep // arms of an if; the body of a loop is the first
 	copyFrom  int64       // of a Copy: the first byte in its buffer
 	copyBytes int64       // how many, when they are one piece; else -1
@@ -199,9 +200,6 @@ func (f *boundFunc) place() error {
 	return nil
 }
 
-// maxPieces bounds how finely a kernel is cut for the pool, so that its cost stays far below the work.
-const maxPieces = 1 << 10
-
 func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, error) {
 	out := make([]boundStep, len(steps))
 	for i := range steps {
@@ -214,9 +212,7 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 				return nil, err
 			}
 			out[i].fn, out[i].outer = x.fns[s.Launch.Kernel], n
-			work := max(s.Launch.Work, 1)
-			grain, align := max(abi.ParallelGrain/work, n/maxPieces, 1), max(s.Launch.Align, 1)
-			out[i].grain = (grain + align - 1) / align * align
+			out[i].grain, out[i].align = s.Launch.Grain(), max(s.Launch.Align, 1)
 		case s.Copy != nil:
 			out[i].copyFrom, out[i].copyBytes = f.piece(s.Copy)
 		case s.Loop != nil:

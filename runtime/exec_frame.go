@@ -18,6 +18,7 @@ type frame struct {
 	args    []unsafe.Pointer
 	err     abi.Error
 	run     run // of a CallInto
+	region  region
 }
 
 // maxIdle bounds the frames that a function keeps.

@@ -18,6 +18,8 @@ func (x *Executable) CallInto(env Env, dims []int64, out []*Tensor, args ...*Ten
 	if err != nil {
 		return err
 	}
+	env.Pool.enter()
+	defer env.Pool.leave()
 	return b.funcs[0].runInto(x, env, b, out, args)
 }
 

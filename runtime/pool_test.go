@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"math"
 	goruntime "runtime"
 	"slices"
 	"strings"
@@ -23,11 +24,11 @@ func newPool(t testing.TB, threads int) *Pool {
 }
 
 // pieces runs a loop and returns its pieces in order.
-func pieces(t *testing.T, p *Pool, n, grain int64) [][2]int64 {
+func pieces(t *testing.T, p *Pool, n, grain, align int64) [][2]int64 {
 	t.Helper()
 	var mu sync.Mutex
 	var out [][2]int64
-	err := p.Run(n, grain, func(begin, end int64) {
+	err := p.Run(n, grain, align, func(begin, end int64) {
 		mu.Lock()
 		defer mu.Unlock()
 		out = append(out, [2]int64{begin, end})
@@ -44,25 +45,28 @@ func TestPoolCoversEveryIndexOnce(t *testing.T) {
 		p := newPool(t, threads)
 		for _, n := range []int64{0, 1, 2, 7, 8, 9, 100, 1000, 12345} {
 			for _, grain := range []int64{0, 1, 3, 64, 1 << 40} {
-				got := pieces(t, p, n, grain)
-				at := int64(0)
-				for _, piece := range got {
-					if piece[0] != at || piece[1] <= piece[0] || piece[0]%max(grain, 1) != 0 {
-						t.Fatalf("%d threads, n %d, grain %d: pieces %v", threads, n, grain, got)
+				for _, align := range []int64{0, 1, 16, 100, math.MaxInt64} {
+					got := pieces(t, p, n, grain, align)
+					at := int64(0)
+					for _, piece := range got {
+						small := len(got) > 1 && piece[1]-piece[0] < grain && piece[1] < n
+						if piece[0] != at || piece[1] <= piece[0] || piece[0]%max(align, 1) != 0 || small {
+							t.Fatalf("%d threads, n %d, grain %d, align %d: pieces %v", threads, n, grain, align, got)
+						}
+						at = piece[1]
 					}
-					at = piece[1]
-				}
-				if at != n || len(got) > threads*piecesPerThread || threads == 1 && len(got) > 1 {
-					t.Fatalf("%d threads, n %d, grain %d: pieces %v", threads, n, grain, got)
-				}
-				if again := pieces(t, p, n, grain); !slices.Equal(got, again) {
-					t.Fatalf("%d threads, n %d, grain %d: first %v, then %v", threads, n, grain, got, again)
+					if at != n || len(got) > threads*maxPartPieces || threads == 1 && len(got) > 1 {
+						t.Fatalf("%d threads, n %d, grain %d, align %d: pieces %v", threads, n, grain, align, got)
+					}
+					if again := pieces(t, p, n, grain, align); !slices.Equal(got, again) {
+						t.Fatalf("%d threads, n %d, grain %d, align %d: first %v, then %v", threads, n, grain, align, got, again)
+					}
 				}
 			}
 		}
 	}
 	var none *Pool
-	if got := pieces(t, none, 10, 1); len(got) != 1 || none.Threads() != 1 {
+	if got := pieces(t, none, 10, 1, 1); len(got) != 1 || none.Threads() != 1 {
 		t.Errorf("the nil pool: %v", got)
 	}
 	none.Close()
@@ -73,7 +77,7 @@ func TestPoolUsesThreads(t *testing.T) {
 	p := newPool(t, 4)
 	var wg sync.WaitGroup
 	wg.Add(4)
-	if err := p.Run(4, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
+	if err := p.Run(4, 1, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -82,7 +86,7 @@ func TestPoolOfOneStartsNothing(t *testing.T) {
 	before := goruntime.NumGoroutine()
 	p := newPool(t, 1)
 	sum := 0 // without a lock: all on this goroutine
-	if err := p.Run(1000, 1, func(begin, end int64) { sum += int(end - begin) }); err != nil || sum != 1000 {
+	if err := p.Run(1000, 1, 1, func(begin, end int64) { sum += int(end - begin) }); err != nil || sum != 1000 {
 		t.Errorf("%d, %v", sum, err)
 	}
 	q := newPool(t, 8)
@@ -100,13 +104,17 @@ func TestPoolNestedAndConcurrent(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			for range 50 {
-				err := p.Run(5, 1, func(b, e int64) {
-					if err := p.Run(7, 1, func(b, e int64) {
-						if err := p.Run(3, 1, func(b, e int64) { total.Add(e - b) }); err != nil {
+				err := p.Run(5, 1, 1, func(b, outer int64) {
+					for ; b < outer; b++ {
+						if err := p.Run(7, 1, 1, func(b, inner int64) {
+							for ; b < inner; b++ {
+								if err := p.Run(3, 1, 1, func(b, e int64) { total.Add(e - b) }); err != nil {
+									t.Error(err)
+								}
+							}
+						}); err != nil {
 							t.Error(err)
 						}
-					}); err != nil {
-						t.Error(err)
 					}
 				})
 				if err != nil {
@@ -116,7 +124,6 @@ func TestPoolNestedAndConcurrent(t *testing.T) {
 		}()
 	}
 	wg.Wait()
-	// The pieces of the outer loops are single indices, or the inner count would be off.
 	if want := int64(4 * 50 * 5 * 7 * 3); total.Load() != want {
 		t.Errorf("%d, want %d", total.Load(), want)
 	}
@@ -127,7 +134,7 @@ func TestPoolPanics(t *testing.T) {
 	for _, threads := range []int{1, 2, 5} {
 		p := newPool(t, threads)
 		var ran atomic.Int64
-		err := p.Run(5, 1, func(begin, end int64) {
+		err := p.Run(5, 1, 1, func(begin, end int64) {
 			ran.Add(end - begin)
 			if end > 2 {
 				panic(fmt.Errorf("piece %d: %w", begin, cause))
@@ -143,7 +150,7 @@ func TestPoolPanics(t *testing.T) {
 		if ran.Load() != 5 {
 			t.Errorf("%d threads: %d indices ran", threads, ran.Load())
 		}
-		if got := pieces(t, p, 3, 1); len(got) == 0 {
+		if got := pieces(t, p, 3, 1, 1); len(got) == 0 {
 			t.Errorf("%d threads: the pool does not run after a panic", threads)
 		}
 	}
@@ -152,11 +159,11 @@ func TestPoolPanics(t *testing.T) {
 func TestPoolClose(t *testing.T) {
 	before := goruntime.NumGoroutine()
 	p := newPool(t, 4)
-	pieces(t, p, 100, 1)
+	pieces(t, p, 100, 1, 1)
 	p.Close()
 	p.Close()
 	waitFor(t, "the workers to end", func() bool { return goruntime.NumGoroutine() <= before })
-	if got := pieces(t, p, 100, 1); got[len(got)-1][1] != 100 {
+	if got := pieces(t, p, 100, 1, 1); got[len(got)-1][1] != 100 {
 		t.Errorf("after Close: %v", got)
 	}
 	func() {
@@ -164,7 +171,7 @@ func TestPoolClose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		pieces(t, q, 100, 1)
+		pieces(t, q, 100, 1, 1)
 	}()
 	waitFor(t, "a forgotten pool to end", func() bool { goruntime.GC(); return goruntime.NumGoroutine() <= before })
 }
@@ -184,7 +191,7 @@ func TestPoolWakes(t *testing.T) {
 	for i := range 200 {
 		var wg sync.WaitGroup
 		wg.Add(2)
-		if err := p.Run(2, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
+		if err := p.Run(2, 1, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
 			t.Fatal(err)
 		}
 		if i%4 == 0 {
@@ -216,24 +223,117 @@ func TestThreadsFromEnvironment(t *testing.T) {
 	}
 }
 
-// BenchmarkPoolRegion measures what a parallel region costs beyond its work: two pieces of about a
-// microsecond each, on two threads.
-func BenchmarkPoolRegion(b *testing.B) {
-	work := func(begin, end int64) {
-		for start := time.Now(); time.Since(start) < time.Microsecond; {
+// TestPoolPartsOfThreads runs pieces that all wait for each other's part: each thread gets one of its own, and the
+// same one every time.
+func TestPoolPartsOfThreads(t *testing.T) {
+	p := newPool(t, 3)
+	for range 20 {
+		var mu sync.Mutex
+		var wg sync.WaitGroup
+		wg.Add(3)
+		begins := map[int64]bool{}
+		err := p.Run(300, 1, 1, func(begin, end int64) {
+			if begin%100 != 0 {
+				return
+			}
+			mu.Lock()
+			begins[begin] = true
+			mu.Unlock()
+			wg.Done()
+			wg.Wait() // on the first pieces of the other two parts, which other threads have
+		})
+		if err != nil || len(begins) != 3 {
+			t.Fatalf("%v, %v", begins, err)
 		}
 	}
-	for _, threads := range []int{1, 2} {
-		b.Run(fmt.Sprint(threads), func(b *testing.B) {
-			p := newPool(b, threads)
+}
+
+// TestPoolCallsShareThreads fills a pool of 2 with two calls, which then have no thread to spare.
+func TestPoolCallsShareThreads(t *testing.T) {
+	p := newPool(t, 2)
+	p.enter()
+	p.enter()
+	sum := 0 // without a lock: all on this goroutine
+	if err := p.Run(1000, 1, 1, func(begin, end int64) { sum += int(end - begin) }); err != nil || sum != 1000 {
+		t.Errorf("%d, %v", sum, err)
+	}
+	p.leave()
+	var wg sync.WaitGroup
+	wg.Add(2)
+	if err := p.Run(2, 1, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
+		t.Error(err)
+	}
+	p.leave()
+	if n := p.lease.team.calls.Load(); n != 0 {
+		t.Errorf("%d calls are left", n)
+	}
+}
+
+// TestPoolsShareOneTeam starts several pools, whose threads are those of the largest.
+func TestPoolsShareOneTeam(t *testing.T) {
+	before := goruntime.NumGoroutine()
+	var pools []*Pool
+	for _, threads := range []int{2, 5, 3, 5} {
+		p := newPool(t, threads)
+		pieces(t, p, 1000, 1, 1)
+		pools = append(pools, p)
+	}
+	if n := goruntime.NumGoroutine(); n > before+4 {
+		t.Errorf("%d goroutines, before %d", n, before)
+	}
+	for _, p := range pools[1:] {
+		p.Close()
+	}
+	var wg sync.WaitGroup
+	wg.Add(2)
+	if err := pools[0].Run(2, 1, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil { // still has its thread
+		t.Error(err)
+	}
+}
+
+func TestPoolRunDoesNotAllocate(t *testing.T) {
+	p := newPool(t, 2)
+	var total atomic.Int64
+	f := func(begin, end int64) { total.Add(end - begin) }
+	if n := testing.AllocsPerRun(1000, func() { _ = p.Run(1000, 1, 1, f) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func busy(d time.Duration) {
+	for start := time.Now(); time.Since(start) < d; {
+	}
+}
+
+// BenchmarkPoolRegion measures a region of two pieces of about two microseconds each on two threads, and reports
+// what it takes beyond the half of the work: with workers that still poll from the region before, and with
+// workers that have gone to sleep. On a machine that is busy with other things the figures are those of the
+// system's scheduler.
+func BenchmarkPoolRegion(b *testing.B) {
+	const piece = 2 * time.Microsecond
+	work := func(begin, end int64) {
+		for ; begin < end; begin++ {
+			busy(piece)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		pause time.Duration
+	}{{"awake", 0}, {"asleep", 4 * workerSpin}} {
+		b.Run(c.name, func(b *testing.B) {
+			p := newPool(b, 2)
+			var times []time.Duration
 			for b.Loop() {
-				if threads == 1 {
-					work(0, 1)
-					work(1, 2)
-				} else if err := p.Run(2, 1, work); err != nil {
+				busy(c.pause)
+				start := time.Now()
+				if err := p.Run(2, 1, 1, work); err != nil {
 					b.Fatal(err)
 				}
+				times = append(times, time.Since(start))
 			}
+			slices.Sort(times)
+			b.ReportMetric(float64(times[len(times)/10]-piece), "ns-beyond-work-p10")
+			b.ReportMetric(float64(times[len(times)/2]-piece), "ns-beyond-work")
 		})
 	}
 }

@@ -73,7 +73,7 @@ func (pp *planPrinter) steps(steps []abi.Step, indent string) {
 			l := s.Launch
 			text := fmt.Sprintf("launch @%s(%s) over %s", l.Kernel, joinInts(l.Args), FormatExtent(l.Outer))
 			if l.Work > 0 {
-				text += fmt.Sprintf(", %d operations per index", l.Work)
+				text += fmt.Sprintf(", %d operations and %d bytes per index", l.Work, l.Bytes)
 			}
 			pp.line(head + text)
 		case s.Host != nil:

@@ -74,7 +74,7 @@ func (fn *function) emitRows(n nest, op *ir.Op, result int) {
 func (fn *function) launch(k *kernel.Kernel, b *body) {
 	buffers := tidy(k, b.buffers)
 	fn.u.out.Kernels = append(fn.u.out.Kernels, k)
-	l := &abi.Launch{Kernel: k.Name, Args: buffers, Outer: abi.Extent{Dim: types.Lit(1)}, Work: work(k)}
+	l := &abi.Launch{Kernel: k.Name, Args: buffers, Outer: abi.Extent{Dim: types.Lit(1)}, Work: work(k), Bytes: traffic(k)}
 	if len(k.Axes) > 0 {
 		l.Outer = k.Axes[0].Extent
 	}
@@ -201,7 +201,7 @@ func (fn *function) reuseRows(r *ir.Value, l *abi.Launch, k *kernel.Kernel, o in
 			o--
 		}
 		k.Params[o].InPlace = false
-		l.Work = work(k)
+		l.Work, l.Bytes = work(k), traffic(k)
 		fn.moved(r, old, buffer)
 		return true
 	}

@@ -27,9 +27,6 @@ const ErrorBytes = 32
 // MaxCallDepth bounds the recursion of scalar functions, on every backend.
 const MaxCallDepth = 10000
 
-// ParallelGrain is the number of scalar operations below which a piece of a kernel is not worth a thread.
-const ParallelGrain = 1 << 16
-
 // Site is a place that can fail while the program runs.
 type Site struct {
 	Kind string // "divide by zero", ...: the name of the scalar.CheckKind

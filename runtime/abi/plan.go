@@ -70,7 +70,8 @@ type Launch struct {
 	Args   []int  // buffers, in the order of the kernel's parameters
 	Outer  Extent // of the outermost parallel axis; 1 when there is none
 	Align  int64  // parts of the axis should start at multiples of this: the vector width; 0 is 1
-	Work   int64  // scalar operations per index of the outer axis, an estimate for the thread pool (0: unknown)
+	Work   int64  // scalar operations for each index of the outer axis, an estimate (0: unknown)
+	Bytes  int64  // of elements that each index of the outer axis touches, an estimate (0: unknown)
 }
 
 // HostCall does input or output: Name is the operation in the table ("print", "load_npy", ...).

@@ -241,6 +241,23 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 	x.moved(indent, "reads", readBytes, reads)
 	x.moved(indent, "writes", writeBytes, writes)
 	x.bound(indent, c, readBytes.plus(writeBytes))
+	if len(k.Axes) > 0 {
+		x.split(indent, axes[0], l)
+	}
+}
+
+// split says from where on the kernel runs on several threads.
+func (x *explanation) split(indent, axis string, l *abi.Launch) {
+	grain, each := l.Grain(), float64(l.IndexTime())/1e3
+	text := fmt.Sprintf("split when %s is %d or more", axis, 2*grain)
+	if n, ok := l.Outer.Dim.Const(); ok {
+		if n = (n + max(l.Outer.Div, 1) - 1) / max(l.Outer.Div, 1); n/2 >= grain {
+			text = fmt.Sprintf("split into pieces of %d indices or more", grain)
+		} else {
+			text = fmt.Sprintf("not split, which would pay from %d indices on", 2*grain)
+		}
+	}
+	x.line("%s  %-11s%s; about %s ns an index", indent, "threads", text, strconv.FormatFloat(each, 'g', 3, 64))
 }
 
 func (x *explanation) moved(indent, verb string, bytes cost, names []string) {
