@@ -71,6 +71,9 @@ func (im *Importer) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported,
 	return out, nil
 }
 
+// Modules implements check.Importer: the modules of the standard library.
+func (im *Importer) Modules() []string { return stdlib.Names() }
+
 // missing says that there is no file, and which one beside it is meant.
 func (im *Importer) missing(name string) error {
 	e := &check.ImportError{Message: "there is no file " + name}

@@ -3,6 +3,7 @@ package ir
 import (
 	"errors"
 
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
@@ -29,7 +30,14 @@ var OpAssert = define(&OpDef{
 		for _, a := range args[1:] {
 			shown = append(shown, c.System().Format(a))
 		}
-		return nil, errors.New(types.AssertMessage(op.Str("what"), shown))
+		difference := ""
+		if len(args) == 3 {
+			x, y := args[1], args[2]
+			value := func(bits uint64) float64 { return scalar.FloatValue(x.DType, bits) }
+			show := func(bits uint64) string { return c.System().Format(&Array{DType: x.DType, Bits: []uint64{bits}}) }
+			difference = types.Difference(x.DType, x.Shape, x.Bits, y.Bits, value, show)
+		}
+		return nil, errors.New(types.AssertMessage(op.Str("what"), shown, difference))
 	},
 	NoGrad: "an assertion has no value",
 	Constraints: []Constraint{

@@ -28,7 +28,42 @@ func hostAssert(r *run, fr *frame, h *abi.HostCall) error {
 		}
 		shown = append(shown, text)
 	}
-	return errors.New(types.AssertMessage(h.Attrs["what"], shown))
+	difference := ""
+	if len(h.Args) == 3 && !fr.isString(&h.Args[1]) {
+		if difference, err = fr.difference(&h.Args[1], &h.Args[2]); err != nil {
+			return err
+		}
+	}
+	return errors.New(types.AssertMessage(h.Attrs["what"], shown, difference))
+}
+
+// difference tells where two tensors of one type differ.
+func (fr *frame) difference(a, b *abi.View) (string, error) {
+	x, err := fr.view(a)
+	if err != nil {
+		return "", err
+	}
+	defer x.Close()
+	y, err := fr.view(b)
+	if err != nil {
+		return "", err
+	}
+	defer y.Close()
+	elem := x.DType
+	value := func(bits uint64) float64 { return floatValue(elem, bits) }
+	show := func(bits uint64) string {
+		t, err := FromBits(elem, nil, []uint64{bits})
+		if err != nil {
+			return err.Error()
+		}
+		defer t.Close()
+		var s strings.Builder
+		if err := Format(&s, t); err != nil {
+			return err.Error()
+		}
+		return s.String()
+	}
+	return types.Difference(elem, x.Shape, x.Bits(), y.Bits(), value, show), nil
 }
 
 // text is a value as `print` shows it, without the newline.

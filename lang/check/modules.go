@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"sort"
 	"strings"
 
@@ -17,6 +18,8 @@ type Importer interface {
 	// Import finds what decl, in the file from, names. The error says why there is none, as one clause;
 	// an *ImportError has more to say.
 	Import(from *diag.File, decl *ast.ImportDecl) (*Imported, error)
+	// Modules lists what can be imported by name alone, for suggestions.
+	Modules() []string
 }
 
 // Imported is a file that an Importer found.
@@ -168,8 +171,9 @@ func (c *checker) importCycle(d *ast.ImportDecl, m *module) {
 	r.help("move what both files need into a third")
 }
 
-// importedModule is the module that a name stands for, reporting when there is none.
-func (c *checker) importedModule(id ast.Ident) *module {
+// importedModule is the module that e takes a member of, reporting when there is none.
+func (c *checker) importedModule(e *ast.Member) *module {
+	id := e.Module
 	m, known := c.mod.imports[id.Name]
 	if m != nil {
 		return m
@@ -179,25 +183,49 @@ func (c *checker) importedModule(id ast.Ident) *module {
 		return nil // reported where it is imported, or by the parser
 	}
 	if l := c.locals[id.Name]; l != nil {
-		c.errorf(diag.CodeUnknownName, id.Loc, "%s is a value, and values have no members", quote(id.Name)).label("%s", l.T)
+		r := c.errorf(diag.CodeUnknownName, id.Loc, "%s is a value, and values have no members", quote(id.Name)).label("%s", l.T)
+		switch name := e.Name.Name; {
+		case c.isFunction(name):
+			r.help("a function stands before its arguments: `%s(%s)`", name, id.Name)
+		case name == "T":
+			r.help("write `transpose(%s)`", id.Name)
+		case name == "shape":
+			r.help("extents are part of the type: `fn f[N](x: f32[N])` binds `N`, which is a value, too")
+		}
 		return nil
 	}
-	r := c.errorf(diag.CodeUnknownName, id.Loc, "there is no module %s here", quote(id.Name))
-	var names []string
-	for n := range c.mod.imports {
-		names = append(names, n)
-	}
-	if near := diag.Nearest(id.Name, names); near != "" {
-		r.help("did you mean %s?", quote(near))
-	} else {
-		r.help("write `import %s` at the top of the file", id.Name)
-	}
+	c.errorf(diag.CodeUnknownName, id.Loc, "there is no module %s here", quote(id.Name)).help("%s", c.moduleHelp(id.Name, e.Name.Name))
 	return nil
+}
+
+// moduleHelp is the advice for `module.member` when the file imports no such module.
+func (c *checker) moduleHelp(name, member string) string {
+	var imported, library []string
+	for n := range c.mod.imports {
+		imported = append(imported, n)
+	}
+	if c.importer != nil {
+		library = c.importer.Modules()
+	}
+	if near := diag.Nearest(name, imported); near != "" {
+		return "did you mean " + quote(near) + "?"
+	}
+	switch near := diag.Nearest(name, library); {
+	case slices.Contains(library, name):
+		return fmt.Sprintf("write `import %s` at the top of the file", name)
+	case builtins[member] != nil:
+		return fmt.Sprintf("%s is a function of the language: write `%s(...)`", quote(member), member)
+	case near != "":
+		return fmt.Sprintf("did you mean %s? Write `import %s` at the top of the file", quote(near), near)
+	case len(library) > 0:
+		return "the modules of the library are " + strings.Join(library, ", ")
+	}
+	return fmt.Sprintf("write `import \"./%s\"` at the top of the file, if it is a file beside this one", name)
 }
 
 // member resolves `m.name` to a function or a constant of m; both are nil when it has been reported.
 func (c *checker) member(e *ast.Member) (*funcInfo, *constInfo) {
-	m := c.importedModule(e.Module)
+	m := c.importedModule(e)
 	if m == nil || e.Name.Name == "" {
 		c.cur.failed = true
 		return nil, nil
@@ -214,6 +242,8 @@ func (c *checker) member(e *ast.Member) (*funcInfo, *constInfo) {
 		names := m.exports()
 		if near := diag.Nearest(e.Name.Name, names); near != "" {
 			r.help("did you mean `%s.%s`?", e.Module.Name, near)
+		} else if builtins[e.Name.Name] != nil {
+			r.help("it is a function of the language: write `%s(...)`", e.Name.Name)
 		} else if len(names) > 0 && len(names) <= 20 {
 			r.help("it has %s", strings.Join(names, ", "))
 		}

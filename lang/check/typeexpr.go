@@ -1,6 +1,8 @@
 package check
 
 import (
+	"fmt"
+
 	"healc/ir"
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -99,7 +101,13 @@ func (c *checker) elemType(name ast.Ident) (types.DType, bool) {
 	for _, d := range types.DTypes {
 		known = append(known, d.String())
 	}
-	if near := diag.Nearest(name.Name, known); near != "" && !c.full() {
+	if t := foreignTypes[name.Name]; t != "" {
+		h := fmt.Sprintf("write `%s`", t)
+		if _, bound := bounds[name.Name]; bound {
+			h += fmt.Sprintf("; a parameter for every such type is declared by `fn f[T: %s](x: T)`", name.Name)
+		}
+		r.help("%s", h)
+	} else if near := diag.Nearest(name.Name, known); near != "" && !c.full() {
 		r.help("did you mean %s?", quote(near))
 	} else {
 		r.help("element types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64")

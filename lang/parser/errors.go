@@ -99,8 +99,14 @@ func (p *parser) grammarError(err error) {
 		_, list, _ := strings.Cut(unexpected.Message(), "(expected ")
 		want = firstOf(list)
 	}
-	if d, atEquals := p.unexpected(want), p.cur.text == "="; atEquals {
-		d.Help = "" // it is not about a comparison here
+	name, at := p.last.text, p.cur.text
+	switch d := p.unexpected(want); {
+	case want == "`:`" && at == "=":
+		d.Help = fmt.Sprintf("a type stands after the name: `%s: nat =`", name)
+	case want == "`:`" && (at == ")" || at == ","):
+		d.Help = fmt.Sprintf("a type stands after the name: `%s: f32`", name)
+	case at == "=" || at == "->":
+		d.Help = "" // it is about neither a comparison nor a lambda here
 	}
 }
 
@@ -144,6 +150,9 @@ var foreignWords = map[string]string{
 	"xor":      "write `!=` on bools, `bxor(a, b)` on integers",
 }
 
+// startsNumber reports whether the text of a token begins with a digit.
+func startsNumber(text string) bool { return text != "" && text[0] >= '0' && text[0] <= '9' }
+
 // hint returns a help line for an unexpected token t, knowing the one before, or "".
 func (p *parser) hint(t token) string {
 	if h := foreignWords[t.text]; h != "" {
@@ -165,6 +174,8 @@ func (p *parser) hint(t token) string {
 		return "`==` compares; `=` stands in `let`, in assignments and before the value of a named argument"
 	case ":":
 		switch {
+		case last == "[" || last == "," || next == "]" || next == "," || startsNumber(last) && startsNumber(next):
+			return "a slice is written `1..3`, a whole axis `..`"
 		case next == "=":
 			return "a variable is declared by `let x = e;`"
 		case next == ":" || last == ":":

@@ -142,7 +142,14 @@ func HasFunc(p *check.Program, name string) error {
 	for _, f := range p.Funcs {
 		names = append(names, f.Name)
 	}
+	base, _, bracketed := strings.Cut(name, "[")
 	for _, i := range p.Instances {
+		if bracketed && i.Fn.Decl.Name.Name == base {
+			return &UsageError{
+				Message: fmt.Sprintf("there is no function `%s` in %s", name, p.Source.Name),
+				Help:    fmt.Sprintf("only types stand in the brackets of an entry, as in '%s'; the inputs bind the extents", i.Fn.Shown),
+			}
+		}
 		if i.Fn.Decl.Name.Name == name {
 			return &UsageError{Message: fmt.Sprintf("`%s` has type parameters", name), Help: fmt.Sprintf("name the types too, as in --entry '%s'", i.Fn.Shown)}
 		}
