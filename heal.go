@@ -29,15 +29,16 @@ const (
 
 // Options say how programs are compiled and run. The zero value runs on the CPU, on all its cores.
 type Options struct {
-	Backend string         // CPU or Interp; "" is CPU
-	Threads int            // 0: HEAL_THREADS, else GOMAXPROCS
-	Target  codegen.Target // the zero value is this machine
-	System  runtime.System // input and output; nil is standard output and the file system
-	Cache   *Cache         // compiled code on disk; nil for none
-	Debug   Debug          // what to show of the passes
-	Tests   bool           // compile the `test` blocks of the source too
-	Entry   string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
-	Imports check.Importer // finds what the source imports; nil is &Importer{}, the library and the disk
+	Backend  string         // CPU or Interp; "" is CPU
+	Threads  int            // 0: HEAL_THREADS, else GOMAXPROCS
+	Target   codegen.Target // the zero value is this machine
+	System   runtime.System // input and output; nil is standard output and the file system
+	Cache    *Cache         // compiled code on disk; nil for none
+	Debug    Debug          // what to show of the passes
+	Tests    bool           // compile the `test` blocks of the source too
+	SplitAll bool           // run every kernel on all threads, however small: for tests
+	Entry    string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
+	Imports  check.Importer // finds what the source imports; nil is &Importer{}, the library and the disk
 }
 
 // Module is a compiled source: its functions are typed, and become machine code when they are called.
@@ -118,6 +119,9 @@ func CompileIR(code *ir.Module, opts Options) (*Module, error) {
 		pool, err := runtime.NewPool(opts.Threads)
 		if err != nil {
 			return nil, err
+		}
+		if opts.SplitAll {
+			pool.SplitAll()
 		}
 		m.pool = pool
 	}

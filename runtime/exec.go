@@ -257,7 +257,7 @@ func (r *run) launch(fr *frame, s *boundStep) error {
 		first = &bufs[0]
 	}
 	dims := r.b.dimsPtr()
-	if r.env.Pool.Threads() > 1 && s.outer/2 >= s.grain {
+	if p := r.env.Pool; p.Threads() > 1 && s.outer/2 >= p.grain(s) {
 		return r.region(fr, s, first, dims)
 	}
 	fr.err = abi.Error{}

@@ -13,6 +13,7 @@ import (
 type Pool struct {
 	threads int
 	lease   *lease // nil for one thread
+	all     bool   // kernels are split however small they are
 }
 
 // ThreadsEnv is the environment variable that sets the default number of threads.
@@ -67,6 +68,22 @@ func (p *Pool) Close() {
 	if p != nil && p.lease != nil {
 		p.lease.end()
 	}
+}
+
+// SplitAll makes the pool split every kernel, however small, instead of where it pays. Tests use it, so that the
+// kernels of small programs meet every cut. It comes before the first call.
+func (p *Pool) SplitAll() {
+	if p != nil {
+		p.all = true
+	}
+}
+
+// grain is the fewest indices of a kernel that are worth a thread.
+func (p *Pool) grain(s *boundStep) int64 {
+	if p.all {
+		return 1
+	}
+	return s.grain
 }
 
 // enter counts a call of a program that may use the pool, until leave. Calls that run at the same time have a
