@@ -105,7 +105,8 @@ func functionAttrs(f *lir.Func) {
 // and the C entry point of runtime/abi, which takes the argument array apart.
 func (m *module) defineKernel(k *kernel.Kernel) {
 	var ps []*lir.Param
-	for i, p := range k.Params {
+	buffers := k.Params[:k.Buffers()]
+	for i, p := range buffers {
 		lp := lir.NewParam(fmt.Sprintf("b%d", i), lt.NewPointer(memType(p.DType)))
 		lp.Attrs = append(lp.Attrs, enum.ParamAttrNoAlias, enum.ParamAttrNoCapture)
 		if !p.Out {
@@ -124,8 +125,12 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	body.FuncAttrs = append(body.FuncAttrs, enum.FuncAttrAlwaysInline)
 	g := m.newGen(body, k.Types)
 	g.params = k.Params
-	for i := range k.Params {
+	for i := range buffers {
 		g.bufs = append(g.bufs, body.Params[i])
+	}
+	for _, p := range k.Params[len(buffers):] {
+		n, _ := p.Shape[0].Dim.Const()
+		g.bufs = append(g.bufs, g.stack(memType(p.DType), int(n)))
 	}
 	g.dims, g.errp = dims, errp
 	g.depth = ci(i64, 0)
@@ -141,7 +146,7 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	functionAttrs(fn)
 	blk := fn.NewBlock("entry")
 	var args []value.Value
-	for i, p := range k.Params {
+	for i, p := range buffers {
 		raw := blk.NewLoad(voidPtr, blk.NewGetElementPtr(voidPtr, bufs, ci(i64, int64(i))))
 		args = append(args, blk.NewBitCast(raw, lt.NewPointer(memType(p.DType))))
 	}

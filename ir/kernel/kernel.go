@@ -53,8 +53,20 @@ type Param struct {
 	// it, at the index where it then writes, and before.
 	InPlace bool
 	Work    bool // of an output: it is read, too, each element only by the iteration of the axes that writes it
-	Shape   []abi.Extent
-	Elems   []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major
+	// Local is memory of the kernel itself, for which no buffer is passed: each iteration of the axes writes an
+	// element before it reads it. It is an output in Out, and stands behind all other parameters.
+	Local bool
+	Shape []abi.Extent
+	Elems []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major
+}
+
+// Buffers is the number of parameters for which a buffer is passed: all but local ones.
+func (k *Kernel) Buffers() int {
+	n := len(k.Params)
+	for n > 0 && k.Params[n-1].Local {
+		n--
+	}
+	return n
 }
 
 // Axis is a loop variable, an I64, from Begin up to Extent.

@@ -178,6 +178,9 @@ func (p *printer) buffer(b Param) {
 	if b.InPlace {
 		dir = "inplace"
 	}
+	if b.Local {
+		dir = "local"
+	}
 	p.printf("%s %s: %s%s", dir, b.Name, b.DType, formatExtents(b.Shape))
 	if b.Elems != nil {
 		p.printf(" strides %s", types.Shape(b.Elems))

@@ -9,6 +9,7 @@ import (
 	"healc/ir/scalar"
 	"healc/ir/scan"
 	"healc/lang/types"
+	"healc/runtime/abi"
 )
 
 // Verify checks everything that the back ends rely on:
@@ -123,7 +124,13 @@ func (v *verifier) kernel(k *Kernel) {
 	}
 	v.kernels[k.Name] = true
 	names := map[string]bool{}
-	for _, b := range k.Params {
+	for i, b := range k.Params {
+		if b.Local && (!b.Out || b.Work || b.InPlace || b.Elems != nil || !isLiteral(b.Shape)) {
+			v.note(k, "buffer %s is local, and something else or of no fixed length", b.Name)
+		}
+		if i > 0 && k.Params[i-1].Local && !b.Local {
+			v.note(k, "buffer %s stands behind a local one", b.Name)
+		}
 		if !scan.IsWord(b.Name) || names[b.Name] {
 			v.note(k, "%q is no name of a buffer, or is there twice", b.Name)
 		}
@@ -146,6 +153,15 @@ func (v *verifier) kernel(k *Kernel) {
 	}
 	v.axes(k, k.Axes)
 	v.body(k.Body, k)
+}
+
+// isLiteral reports that a shape is one literal extent.
+func isLiteral(shape []abi.Extent) bool {
+	if len(shape) != 1 || shape[0].Div > 1 {
+		return false
+	}
+	n, ok := shape[0].Dim.Const()
+	return ok && n > 0
 }
 
 // define marks r as defined and visible, and checks its type unless want is Invalid.
@@ -292,7 +308,7 @@ func (v *verifier) stmt(s Stmt) {
 		if ok && b.InPlace {
 			v.inPlaceRead(s, s.Param, s.At)
 		}
-		if ok && b.Out && !b.Work && !b.InPlace {
+		if ok && b.Out && !b.Work && !b.InPlace && !b.Local {
 			v.note(s, "output %s is read", b.Name)
 		}
 		v.define(s, s.ID, b.DType)

@@ -40,6 +40,9 @@ func Lower(m *ir.Module, entry string, opts Options) (out *kernel.Module, err er
 	}
 	u.out.Plan = &abi.Program{Name: entry, Dims: f.Dims}
 	u.function(f, entry, opts.InputStrides)
+	for _, k := range u.out.Kernels {
+		keepRows(k)
+	}
 	u.out.Plan.Sites = u.out.Sites
 	return u.out, nil
 }

@@ -191,12 +191,7 @@ func tidy(k *kernel.Kernel, buffers []int) []int {
 	u := usesOf(k.Body)
 	k.Axes = u.mergeAxes(k.Axes)
 	u.mergeIn(k.Body)
-	number := numbering{old: k.Types, now: map[kernel.Ref]kernel.Ref{}}
-	for i := range k.Axes {
-		number.define(&k.Axes[i].Var)
-	}
-	number.block(k.Body)
-	k.Types = number.types
+	renumber(k)
 	// Parameters.
 	used := make([]int, len(k.Params))
 	each := func(visit func(param *int)) {
@@ -227,6 +222,16 @@ func tidy(k *kernel.Kernel, buffers []int) []int {
 	each(func(p *int) { *p = used[*p] })
 	k.Params = params
 	return left
+}
+
+// renumber numbers the scalars of a kernel in the order of its text.
+func renumber(k *kernel.Kernel) {
+	number := numbering{old: k.Types, now: map[kernel.Ref]kernel.Ref{}}
+	for i := range k.Axes {
+		number.define(&k.Axes[i].Var)
+	}
+	number.block(k.Body)
+	k.Types = number.types
 }
 
 func tidyFunc(f *kernel.Func) {

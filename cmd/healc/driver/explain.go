@@ -228,7 +228,7 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 	c := measure(k)
 	var reads, writes []string
 	readBytes, writeBytes := cost{}, cost{}
-	for i, p := range k.Params {
+	for i, p := range k.Params[:k.Buffers()] {
 		if p.Out {
 			writes = append(writes, x.names[l.Args[i]])
 			writeBytes = writeBytes.plus(c.writes[i])

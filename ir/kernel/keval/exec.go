@@ -27,8 +27,14 @@ type exec struct {
 // kernel runs all iterations: the later half of the outermost axis first, because they are independent.
 func (e *exec) kernel(k *kernel.Kernel, outer int64) {
 	e.vals = make([]uint64, len(k.Types))
-	if len(k.Axes) == 0 {
+	iteration := func() {
+		for _, m := range e.bufs[k.Buffers():] {
+			m.forget()
+		}
 		e.block(k.Body)
+	}
+	if len(k.Axes) == 0 {
+		iteration()
 		return
 	}
 	if n := e.r.extent(k.Axes[0].Extent); n != outer {
@@ -38,7 +44,7 @@ func (e *exec) kernel(k *kernel.Kernel, outer int64) {
 	for _, part := range [][2]int64{{half, outer}, {0, half}} {
 		for i := part[0]; i < part[1]; i++ {
 			e.vals[k.Axes[0].Var] = uint64(i)
-			e.axes(k.Axes[1:], func() { e.block(k.Body) })
+			e.axes(k.Axes[1:], iteration)
 		}
 	}
 }
@@ -88,7 +94,7 @@ func (e *exec) stmt(st kernel.Stmt) {
 		e.vals[st.ID] = e.bufs[st.Param].get(e.offset(st.At))
 	case *kernel.Store:
 		o := e.offset(st.At)
-		if at := (place{st.Param, o}); e.fresh[at] && !e.params[st.Param].Work {
+		if at := (place{st.Param, o}); e.fresh[at] && !e.params[st.Param].Work && !e.params[st.Param].Local {
 			fail("element %d is written twice", o)
 		} else {
 			e.fresh[at] = true

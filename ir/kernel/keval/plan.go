@@ -174,8 +174,8 @@ func (f *activation) one(s *abi.Step) {
 		if k == nil {
 			fail("there is no kernel %s", s.Launch.Kernel)
 		}
-		if len(s.Launch.Args) != len(k.Params) {
-			fail("kernel %s has %d parameters, and is launched with %d buffers", k.Name, len(k.Params), len(s.Launch.Args))
+		if len(s.Launch.Args) != k.Buffers() {
+			fail("kernel %s has %d parameters, and is launched with %d buffers", k.Name, k.Buffers(), len(s.Launch.Args))
 		}
 		e := &exec{r: r, types: k.Types, params: k.Params, fresh: map[place]bool{}}
 		for i, b := range s.Launch.Args {
@@ -183,6 +183,9 @@ func (f *activation) one(s *abi.Step) {
 				f.write(b)
 			}
 			e.bufs = append(e.bufs, f.mem[b])
+		}
+		for _, p := range k.Params[k.Buffers():] {
+			e.bufs = append(e.bufs, r.allocate(&abi.Buffer{Kind: abi.Temp, DType: p.DType, Shape: p.Shape}))
 		}
 		e.kernel(k, r.extent(s.Launch.Outer))
 		f.step++
