@@ -45,8 +45,8 @@ func TestF32Sample(t *testing.T) {
 	}
 	t.Log("\n" + tableHead())
 	for _, f := range unaryFuncs {
-		s := measure(f, listed(specials32()))
-		s.merge(measureParallel(f, step, runtime.GOMAXPROCS(0)))
+		s := measure(f, listed(specials32()), nil)
+		s.merge(measureParallel(f, step, runtime.GOMAXPROCS(0), false))
 		x := math.Float32frombits(uint32(s.worst))
 		t.Log(s.row(f.name, fmt.Sprint(x)))
 		if s.max > 1 {
@@ -56,7 +56,8 @@ func TestF32Sample(t *testing.T) {
 }
 
 // TestExhaustive takes all 2^32 inputs of every function with HEAL_EXHAUSTIVE=1, every 17th with 17, and so on. It
-// runs for some minutes, so only on demand; a single function is TestExhaustive/name.
+// runs for some minutes, so only on demand; a single function is TestExhaustive/name. Machine code computes the
+// function, and the evaluator has to give the same bits for a sixteenth of the inputs.
 func TestExhaustive(t *testing.T) {
 	value := os.Getenv("HEAL_EXHAUSTIVE")
 	if value == "" {
@@ -69,7 +70,7 @@ func TestExhaustive(t *testing.T) {
 	fmt.Println(tableHead())
 	for _, f := range unaryFuncs {
 		t.Run(f.name, func(t *testing.T) {
-			s := measureParallel(f, step, runtime.GOMAXPROCS(0))
+			s := measureParallel(f, step, runtime.GOMAXPROCS(0), true)
 			x := math.Float32frombits(uint32(s.worst))
 			fmt.Println(s.row(f.name, fmt.Sprint(x)))
 			again, off := rejudge(f, s.far)

@@ -177,23 +177,50 @@ func (s *stat) merge(o stat) {
 	s.far = append(s.far, o.far...)
 }
 
-// measure evaluates f on the f32 inputs of next, which fills a block and returns how many it put there.
-func measure(f unaryFunc, next func(block []uint64) int) stat {
-	const n = 1 << 13
+// machineCode makes code of the f32 operation of a name that computes n elements in one call. native_test.go, which may
+// import the whole compiler, sets it.
+var machineCode func(name string, n int) (func(in, out []float32) error, error)
+
+// blockSize is how many inputs measure takes at once, and checked says which blocks of machine code are compared with
+// the evaluator: the first and every 16th.
+const (
+	blockSize = 1 << 14
+	checked   = 16
+)
+
+// measure evaluates f on the f32 inputs of next, which fills a block and returns how many it put there. With code it is
+// that which computes, at a tenth of the time, and the evaluator on every 16th block.
+func measure(f unaryFunc, next func(block []uint64) int, code func(in, out []float32) error) stat {
 	p := compileUnary(f, types.F32)
-	in, out := make([]uint64, n), make([]uint64, n)
+	in, out := make([]uint64, blockSize), make([]uint64, blockSize)
+	x, y := make([]float32, blockSize), make([]float32, blockSize)
 	var s stat
-	for {
+	for block := 0; ; block++ {
 		m := next(in)
 		if m == 0 {
 			return s
 		}
-		if err := p.Run([][]uint64{in}, [][]uint64{out}, m); err != nil {
-			panic(err)
+		for i, b := range in[:m] {
+			x[i] = math.Float32frombits(uint32(b))
+		}
+		if code != nil {
+			if err := code(x, y); err != nil {
+				panic(err)
+			}
+		}
+		if code == nil || block%checked == 0 {
+			if err := p.Run([][]uint64{in}, [][]uint64{out}, m); err != nil {
+				panic(err)
+			}
+			for i, b := range out[:m] {
+				if code != nil && !sameBits(types.F32, b, uint64(math.Float32bits(y[i]))) {
+					panic(fmt.Sprintf("%s(%v) is %v in machine code, and %s", f.name, x[i], y[i], FormatBits(types.F32, b)))
+				}
+				y[i] = math.Float32frombits(uint32(b))
+			}
 		}
 		for i, b := range in[:m] {
-			x := math.Float32frombits(uint32(b))
-			s.add(b, math.Float32frombits(uint32(out[i])), f.ref(float64(x)))
+			s.add(b, y[i], f.ref(float64(x[i])))
 		}
 	}
 }
@@ -219,8 +246,15 @@ func listed(bits []uint64) func([]uint64) int {
 	}
 }
 
-// measureParallel runs measure on both halves of [0, 2^32) and more parts at once.
-func measureParallel(f unaryFunc, step uint64, workers int) stat {
+// measureParallel runs measure on the 64 parts of [0, 2^32), several at once, with machine code if native.
+func measureParallel(f unaryFunc, step uint64, workers int, native bool) stat {
+	var code func(in, out []float32) error
+	if native {
+		var err error
+		if code, err = machineCode(f.name, blockSize); err != nil {
+			panic(err)
+		}
+	}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var total stat
@@ -233,7 +267,7 @@ func measureParallel(f unaryFunc, step uint64, workers int) stat {
 	for range workers {
 		wg.Go(func() {
 			for i := range queue {
-				s := measure(f, every(i<<26, (i+1)<<26, step))
+				s := measure(f, every(i<<26, (i+1)<<26, step), code)
 				mu.Lock()
 				total.merge(s)
 				mu.Unlock()
