@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Source is a random function `fn NAME(p: i32, q: i32) -> i32` that assigns variables and elements of a
-// tensor in blocks, arms and expressions, and returns from anywhere. Eval says what it gives, computed
-// by executing the statements one after the other.
+// Source is a random function `fn NAME(p: i32, q: i32) -> i32`, with functions that it calls. It assigns variables,
+// elements and slices of tensors in blocks, arms and expressions, calls generic functions and ones that change their
+// parameters, runs loops in loops with states of scalars, tensors and tuples, gathers, matches, joins strings, and
+// returns from anywhere. Eval says what it gives, computed by executing the statements one after the other.
 type Source struct {
 	Text string
 	Eval func(p, q int32) int32
@@ -16,9 +17,10 @@ type Source struct {
 
 // NewSource returns the function of a seed.
 func NewSource(name string, seed uint64) *Source {
-	g := &sourceGen{r: rand.New(rand.NewPCG(seed, 0x5eed))}
+	g := &sourceGen{r: rand.New(rand.NewPCG(seed, 0x5eed)), name: name}
 	vars := []string{"p", "q"}
 	var b strings.Builder
+	b.WriteString(g.helpers())
 	fmt.Fprintf(&b, "fn %s(p: i32, q: i32) -> i32 = {\n", name)
 	var init []evalExpr
 	for i := range 3 {
@@ -28,8 +30,8 @@ func NewSource(name string, seed uint64) *Source {
 		fmt.Fprintf(&b, "    let mut %s = %s;\n", v, e.text)
 		vars = append(vars, v)
 	}
-	b.WriteString("    let mut w = [p, q, 3, -4];\n")
-	g.vars = vars
+	b.WriteString("    let mut w = [p, q, 3, -4];\n    let mut u = [[q, 5, p, -6], [1, p, q, 2], [7, -8, 9, p]];\n")
+	g.vars, g.vecs = vars, []string{"w"}
 	body := g.block(2, true)
 	b.WriteString(body.text)
 	last := evalExpr(func(*machine) int32 { return 0 })
@@ -44,7 +46,8 @@ func NewSource(name string, seed uint64) *Source {
 		for i, f := range init {
 			m.vars[fmt.Sprintf("v%d", i)] = f(m)
 		}
-		m.w = [4]int32{p, q, 3, -4}
+		m.vecs = map[string]vector{"w": {p, q, 3, -4}}
+		m.u = [3]vector{{q, 5, p, -6}, {1, p, q, 2}, {7, -8, 9, p}}
 		defer func() {
 			if r, ok := recover().(returned); ok {
 				out = int32(r)
@@ -58,7 +61,18 @@ func NewSource(name string, seed uint64) *Source {
 // machine is the state of an execution.
 type machine struct {
 	vars map[string]int32
-	w    [4]int32
+	vecs map[string]vector // w, and the vectors that are parameters of lambdas
+	u    [3]vector
+}
+
+// vector is a value of type i32[4].
+type vector [4]int32
+
+// set changes one element of w.
+func (m *machine) set(k, x int32) {
+	w := m.vecs["w"]
+	w[k] = x
+	m.vecs["w"] = w
 }
 
 // returned is the panic that a `return` is.
@@ -79,8 +93,13 @@ type sourceStmt struct {
 
 type sourceGen struct {
 	r    *rand.Rand
-	vars []string // p, q and the variables
+	name string
+	vars []string // p, q and the variables; none while these are declared
+	vecs []string // w and the vectors around the place
 	hold int      // above 0: no statements in expressions
+	deep int      // lambdas around the place
+	next int      // numbers names
+	help helperFuncs
 }
 
 func (g *sourceGen) variable() string { return g.vars[2+g.r.IntN(len(g.vars)-2)] }
@@ -95,7 +114,7 @@ func (g *sourceGen) expr(vars []string, depth int) sourceExpr {
 		case 1:
 			if g.vars != nil {
 				k := g.r.IntN(4)
-				return sourceExpr{fmt.Sprintf("w[%d]", k), func(m *machine) int32 { return m.w[k] }}
+				return sourceExpr{fmt.Sprintf("w[%d]", k), func(m *machine) int32 { return m.vecs["w"][k] }}
 			}
 		}
 		v := vars[g.r.IntN(len(vars))]
@@ -107,6 +126,9 @@ func (g *sourceGen) expr(vars []string, depth int) sourceExpr {
 		if !s.leaves {
 			return sourceExpr{"{\n" + s.text + "    " + x.text + "\n}", func(m *machine) int32 { s.run(m); return x.eval(m) }}
 		}
+	}
+	if g.vars != nil && g.r.IntN(3) == 0 {
+		return g.compound(vars, depth)
 	}
 	y := g.expr(vars, depth-1)
 	switch g.r.IntN(5) {
@@ -129,8 +151,11 @@ func (g *sourceGen) expr(vars []string, depth int) sourceExpr {
 // cond is a random condition; 1 is true.
 func (g *sourceGen) cond(vars []string) sourceExpr {
 	g.hold++
+	defer func() { g.hold-- }()
+	if g.vars != nil && g.deep == 0 && g.r.IntN(8) == 0 {
+		return g.textCond(vars)
+	}
 	x, y := g.expr(vars, 1), g.expr(vars, 0)
-	g.hold--
 	less := func(m *machine) int32 {
 		a := x.eval(m)
 		if a < y.eval(m) {
@@ -177,9 +202,12 @@ func (g *sourceGen) block(depth int, top bool) sourceStmt {
 }
 
 func (g *sourceGen) stmt(depth int) sourceStmt {
-	kind := g.r.IntN(6)
+	kind := g.r.IntN(9)
 	if depth == 0 {
-		kind = g.r.IntN(3)
+		kind = g.r.IntN(4)
+		if kind == 3 {
+			kind = 6
+		}
 	}
 	switch kind {
 	case 0, 1:
@@ -194,9 +222,11 @@ func (g *sourceGen) stmt(depth int) sourceStmt {
 		at := func(m *machine) int32 { return (i.eval(m)%4 + 4) % 4 }
 		text := fmt.Sprintf("    w[(%s %% 4 + 4) %% 4]", i.text)
 		if g.r.IntN(2) == 0 {
-			return sourceStmt{text: text + " = " + e.text + ";\n", run: func(m *machine) { k := at(m); m.w[k] = e.eval(m) }}
+			return sourceStmt{text: text + " = " + e.text + ";\n", run: func(m *machine) { k := at(m); m.set(k, e.eval(m)) }}
 		}
-		return sourceStmt{text: text + " -= " + e.text + ";\n", run: func(m *machine) { k := at(m); a := m.w[k]; m.w[k] = a - e.eval(m) }}
+		return sourceStmt{text: text + " -= " + e.text + ";\n", run: func(m *machine) { k := at(m); a := m.vecs["w"][k]; m.set(k, a-e.eval(m)) }}
+	case 6, 7, 8:
+		return g.tensorStmt(min(depth, 1))
 	case 3:
 		x := g.expr(g.vars, 1)
 		arms := []sourceStmt{g.block(depth-1, true), g.block(depth-1, true), g.block(depth-1, true)}

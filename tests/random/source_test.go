@@ -2,6 +2,7 @@ package random
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,46 +11,78 @@ import (
 	"healc/runtime"
 )
 
-// TestSources runs random functions that assign, match and return, on both backends, and compares them with the
-// execution of their statements.
+var (
+	sources     = flag.Int("random.sources", 400, "how many random functions in the source language")
+	sourceFirst = flag.Uint64("random.source", 0, "the seed of the first of them")
+)
+
+// TestSources runs random functions of the source language on the interpreter, and a part of them on the CPU, and
+// compares them with the execution of their statements.
 func TestSources(t *testing.T) {
-	n, compiled := 400, 40
+	const batch = 20
+	n := *sources
 	if testing.Short() {
-		n, compiled = 100, 8
+		n = min(n, 100)
 	}
-	var text strings.Builder
-	sources := make([]*Source, n)
-	for i := range sources {
-		sources[i] = NewSource(fmt.Sprintf("f%d", i), uint64(i))
-		text.WriteString(sources[i].Text)
+	words := map[string]int{}
+	for first := 0; first < n; first += batch {
+		var text strings.Builder
+		var list []*Source
+		for i := first; i < min(n, first+batch); i++ {
+			s := NewSource(fmt.Sprintf("f%d", i-first), *sourceFirst+uint64(i))
+			list = append(list, s)
+			text.WriteString(s.Text)
+			for _, w := range sourceWords {
+				words[w] += strings.Count(s.Text, w)
+			}
+		}
+		runSources(t, heal.Interp, text.String(), list, *sourceFirst+uint64(first))
+		if first/batch%4 == 0 {
+			runSources(t, heal.CPU, text.String(), list, *sourceFirst+uint64(first))
+		}
 	}
-	for _, b := range []struct {
-		name  string
-		count int
-	}{{heal.Interp, n}, {heal.CPU, compiled}} {
-		m, err := heal.Compile(text.String(), heal.Options{Backend: b.name, Threads: 1})
+	for w, count := range words {
+		if n >= 100 && count < 5 {
+			t.Errorf("%d functions have %q %d times", n, w, count)
+		}
+	}
+}
+
+// sourceWords have to be in some of the functions.
+var sourceWords = []string{
+	"iterate(", "iterate_until(", "fold(", "scan(", "map(", "tabulate(", "where(", "scatter_add(", "sort(", "concat(", "flatten(u[[",
+	"match ", "return ", " ++ ", "len(", " by -", "let mut c", "&mut ", "[T: int, N]", "(|", "false",
+}
+
+func runSources(t *testing.T, backend, text string, list []*Source, seed uint64) {
+	t.Helper()
+	m, err := heal.Compile(text, heal.Options{Backend: backend, Threads: 1})
+	if err != nil {
+		for i, s := range list {
+			if _, err := heal.Compile(s.Text, heal.Options{Backend: backend, Threads: 1}); err != nil {
+				t.Fatalf("%s, -random.source=%d: %v\n%s", backend, seed+uint64(i), err, s.Text)
+			}
+		}
+		t.Fatalf("%s, seeds %d to %d: %v", backend, seed, seed+uint64(len(list)), err)
+	}
+	defer m.Close()
+	for i, s := range list {
+		f, err := m.Func(fmt.Sprintf("f%d", i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, s := range sources[:b.count] {
-			f, err := m.Func(fmt.Sprintf("f%d", i))
+		for _, in := range [][2]int32{{0, 0}, {1, -1}, {3, 2}, {-5, 7}, {100, 4}} {
+			p, q := runtime.Scalar(in[0]), runtime.Scalar(in[1])
+			out, err := f.Call(context.Background(), p, q)
 			if err != nil {
-				t.Fatal(err)
+				t.Fatalf("%s: -random.source=%d, f(%v): %v\n%s", backend, seed+uint64(i), in, err, s.Text)
 			}
-			for _, in := range [][2]int32{{0, 0}, {1, -1}, {3, 2}, {-5, 7}, {100, 4}} {
-				p, q := runtime.Scalar(in[0]), runtime.Scalar(in[1])
-				out, err := f.Call(context.Background(), p, q)
-				if err != nil {
-					t.Fatalf("%s: f%d(%v): %v\n%s", b.name, i, in, err, s.Text)
-				}
-				if got, want := int32(out.Bits()[0]), s.Eval(in[0], in[1]); got != want {
-					t.Fatalf("%s: f%d(%v) = %d, want %d\n%s", b.name, i, in, got, want, s.Text)
-				}
-				for _, x := range []*runtime.Tensor{p, q, out} {
-					x.Close()
-				}
+			if got, want := int32(out.Bits()[0]), s.Eval(in[0], in[1]); got != want {
+				t.Fatalf("%s: -random.source=%d, f(%v) = %d, want %d\n%s", backend, seed+uint64(i), in, got, want, s.Text)
+			}
+			for _, x := range []*runtime.Tensor{p, q, out} {
+				x.Close()
 			}
 		}
-		m.Close()
 	}
 }
