@@ -57,7 +57,7 @@ func TestF32Sample(t *testing.T) {
 
 // TestExhaustive takes all 2^32 inputs of every function with HEAL_EXHAUSTIVE=1, every 17th with 17, and so on. It
 // runs for some minutes, so only on demand; a single function is TestExhaustive/name. Machine code computes the
-// function, and the evaluator has to give the same bits for a sixteenth of the inputs.
+// function, and the evaluator has to give the same bits for one in 64 of the inputs.
 func TestExhaustive(t *testing.T) {
 	value := os.Getenv("HEAL_EXHAUSTIVE")
 	if value == "" {

@@ -11,7 +11,7 @@ import (
 // Program is a random function with inputs for it.
 type Program struct {
 	Seed  uint64
-	IR    *ir.Module // one function, "f"
+	IR    *ir.Module // the function "f", and those that it calls
 	Bind  map[string]int64
 	Input []*ir.Array
 }
@@ -19,6 +19,7 @@ type Program struct {
 // Gen builds one program.
 type Gen struct {
 	r    *rand.Rand
+	m    *ir.Module // nil in a function that another one calls
 	f    *ir.Func
 	b    *ir.Builder
 	vals []*ir.Value
@@ -39,14 +40,9 @@ func New(seed uint64, used map[string]int) *Program {
 		g.f.Dims = append(g.f.Dims, name)
 		g.bind[name] = g.extent()
 	}
-	p := &Program{Seed: seed, IR: &ir.Module{Name: "random", Funcs: []*ir.Func{g.f}}, Bind: g.bind}
-	// Shape parameters are bound by a parameter that has each as a bare extent.
-	for _, name := range g.f.Dims {
-		g.param(types.Tensor{Elem: g.dtype(), Shape: types.Shape{types.Param(name)}})
-	}
-	for range 1 + g.r.IntN(3) {
-		g.param(types.Tensor{Elem: g.dtype(), Shape: g.shape()})
-	}
+	g.m = &ir.Module{Name: "random", Funcs: []*ir.Func{g.f}}
+	p := &Program{Seed: seed, IR: g.m, Bind: g.bind}
+	g.params()
 	for range 2 + g.r.IntN(9) {
 		g.op()
 	}
@@ -56,6 +52,16 @@ func New(seed uint64, used map[string]int) *Program {
 		p.Input = append(p.Input, g.data(v.Type))
 	}
 	return p
+}
+
+// params begins the function with some parameters. Shape parameters are bound by one that has each as a bare extent.
+func (g *Gen) params() {
+	for _, name := range g.f.Dims {
+		g.param(types.Tensor{Elem: g.dtype(), Shape: types.Shape{types.Param(name)}})
+	}
+	for range 1 + g.r.IntN(3) {
+		g.param(types.Tensor{Elem: g.dtype(), Shape: g.shape()})
+	}
 }
 
 func (g *Gen) param(t types.Tensor) {

@@ -73,9 +73,24 @@ func makeLoop(g *Gen, d *ir.OpDef) bool {
 			}
 			out = append(out, g.as(v, p.Type))
 		}
+		twin := func(t types.Tensor) *ir.Value { // one of the values that the loop yields already
+			for _, v := range out {
+				if types.Equal(v.Type, t) {
+					return v
+				}
+			}
+			return nil
+		}
+		for i, p := range in[1:] {
+			if v := twin(p.Type); v != nil && g.r.IntN(4) == 0 {
+				out[i] = v
+			}
+		}
 		if d == ir.OpIterateUntil {
 			stop := g.scalarOf(types.Bool)
-			if g.r.IntN(2) == 0 || stop == nil {
+			if v := twin(types.Scalar(types.Bool)); v != nil && g.r.IntN(2) == 0 {
+				stop = v // a part of the state is the condition
+			} else if g.r.IntN(2) == 0 || stop == nil {
 				third := g.b.Emit(ir.OpConst, ir.A{"value": clampTo(types.I32, 2)})
 				stop = g.b.Emit(ir.OpGe, nil, in[0], third)
 			}
