@@ -382,18 +382,13 @@ func (f *Func) bind(args []*runtime.Tensor) (map[string]int64, error) {
 	if len(args) != len(params) {
 		return nil, fail("%d arguments are needed, %d were given", len(params), len(args))
 	}
-	for _, r := range f.ir.Results {
-		if r.Elem == types.String {
-			return nil, fail("a result is a string, which is no tensor: unsupported from outside of the program")
-		}
-	}
 	shapes := make([][]int64, len(args))
 	for i, t := range args {
 		if t == nil {
 			return nil, fail("argument `%s` is nil", params[i].Name)
 		}
-		if err := t.Err(); err != nil {
-			return nil, fail("argument `%s`: %v", params[i].Name, err)
+		if _, isText := t.Text(); !isText && t.Err() != nil {
+			return nil, fail("argument `%s`: %v", params[i].Name, t.Err())
 		}
 		if t.DType != params[i].Type.Elem {
 			return nil, fail("argument `%s` is %s; its elements must be %s", params[i].Name, types.Of(t.DType, t.Shape...), params[i].Type.Elem)
@@ -439,7 +434,7 @@ func (f *Func) interpret(ctx context.Context, args []*runtime.Tensor) ([]*runtim
 	}
 	res := make([]*runtime.Tensor, len(out))
 	for i, a := range out {
-		if res[i], err = runtime.FromBits(a.DType, a.Shape, a.Bits); err != nil {
+		if res[i], err = fromArray(a); err != nil {
 			return nil, err
 		}
 	}

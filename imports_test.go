@@ -12,6 +12,7 @@ import (
 
 	"healc"
 	"healc/lang/diag"
+	"healc/lang/types"
 	"healc/runtime"
 )
 
@@ -261,10 +262,10 @@ func TestKernelAttribute(t *testing.T) {
 	}
 }
 
-// TestStringResults: text has no form outside of the program, and the error says so.
-func TestStringResults(t *testing.T) {
+// TestStrings: strings are arguments and results of functions.
+func TestStrings(t *testing.T) {
 	for _, backend := range []string{heal.Interp, heal.CPU} {
-		m, err := heal.Compile("fn f(n: i32) -> string = if n > 0 { \"a\" } else { \"b\" }\n", heal.Options{Backend: backend})
+		m, err := heal.Compile("fn f(s: string, n: i32) -> (i32, string) = (len(s), iterate(n, s, |s| s ++ \"!\"))\n", heal.Options{Backend: backend})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,11 +273,24 @@ func TestStringResults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := runtime.FromSlice([]int32{1})
-		if _, err := f.CallAll(context.Background(), n); err == nil || !strings.Contains(err.Error(), "a result is a string") {
-			t.Errorf("on %s: %v", backend, err)
+		for n, want := range []string{"ab", "ab!", "ab!!"} {
+			count, err := runtime.FromBits(types.I32, nil, []uint64{uint64(n)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := f.CallAll(context.Background(), runtime.Text("ab"), count)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s, ok := out[1].Text(); !ok || s != want || out[0].Bits()[0] != 2 {
+				t.Errorf("on %s: %v, %q, %v", backend, out[0].Bits(), s, ok)
+			}
+			if _, err := f.CallAll(context.Background(), count, count); err == nil || !strings.Contains(err.Error(), "must be string") {
+				t.Errorf("on %s: %v", backend, err)
+			}
+			out[0].Close()
+			count.Close()
 		}
-		n.Close()
 		m.Close()
 	}
 }

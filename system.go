@@ -16,10 +16,7 @@ type interpSystem struct{ sys runtime.System }
 func (s interpSystem) Print(text string) error { return s.sys.Print(text) }
 
 func (s interpSystem) Format(a *ir.Array) string {
-	if a.DType == types.String {
-		return a.Str
-	}
-	t, err := runtime.FromBits(a.DType, a.Shape, a.Bits)
+	t, err := fromArray(a)
 	if err != nil {
 		return err.Error()
 	}
@@ -49,9 +46,20 @@ func (s interpSystem) SaveNpy(path string, a *ir.Array) error {
 	return s.sys.SaveNpy(path, t)
 }
 
-// toArray copies a tensor for the interpreter.
+// toArray copies a tensor, or a string, for the interpreter.
 func toArray(t *runtime.Tensor) *ir.Array {
+	if s, ok := t.Text(); ok {
+		return &ir.Array{DType: types.String, Str: s}
+	}
 	return &ir.Array{DType: t.DType, Shape: append([]int64{}, t.Shape...), Bits: t.Bits()}
+}
+
+// fromArray is the opposite of toArray.
+func fromArray(a *ir.Array) (*runtime.Tensor, error) {
+	if a.DType == types.String {
+		return runtime.Text(a.Str), nil
+	}
+	return runtime.FromBits(a.DType, a.Shape, a.Bits)
 }
 
 // siteOf is the place of an interpreter's error in the form that the runtime reports.

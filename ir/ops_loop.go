@@ -25,7 +25,7 @@ var OpIterate = define(&OpDef{
 	Eval:    evalIterate,
 	Element: elementIterate,
 	Constraints: []Constraint{
-		{"C1", "the first operand, the number of steps, is an i32 scalar; the others, the start, hold numbers or bools"},
+		{"C1", "the first operand, the number of steps, is an i32 scalar; the others, the start, hold numbers or bools, or are strings"},
 		{"C2", "the region takes the number of the step, an i32, and the state, of the types of the start"},
 		{"C3", "the region yields the next state, of the types of the start"},
 	},
@@ -42,7 +42,7 @@ var OpIterateUntil = define(&OpDef{
 	Eval:    evalIterate,
 	Element: elementIterate,
 	Constraints: []Constraint{
-		{"C1", "the first operand, the greatest number of steps, is an i32 scalar; the others, the start, hold numbers or bools"},
+		{"C1", "the first operand, the greatest number of steps, is an i32 scalar; the others, the start, hold numbers or bools, or are strings"},
 		{"C2", "the region takes the number of the step, an i32, and the state, of the types of the start"},
 		{"C3", "the region yields the next state, of the types of the start, and a bool that ends the loop"},
 	},
@@ -56,6 +56,9 @@ func inferLoop(name string, args []types.Tensor, body *Block, extra int) ([]type
 	}
 	state := args[1:]
 	for _, t := range state {
+		if t.Elem == types.String && t.IsScalar() {
+			continue
+		}
 		if err := requireIn("C1", "the state of `"+name+"`", elements, t); err != nil {
 			return nil, err
 		}

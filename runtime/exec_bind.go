@@ -251,7 +251,7 @@ func (f *boundFunc) wholeOutputs() bool {
 	seen := map[int]bool{}
 	for i := range f.def.Results {
 		v := &f.def.Results[i]
-		if f.bufs[v.Buffer].kind != abi.Output || seen[v.Buffer] || !f.whole(v) {
+		if f.bufs[v.Buffer].kind != abi.Output || f.bufs[v.Buffer].dtype == types.String || seen[v.Buffer] || !f.whole(v) {
 			return false
 		}
 		seen[v.Buffer] = true

@@ -107,9 +107,12 @@ func (fr *frame) argSpace(n int) []unsafe.Pointer {
 	return fr.args[:n]
 }
 
-// view returns a tensor on a buffer; it shares the memory.
+// view returns a tensor on a buffer; it shares the memory. A string is copied.
 func (fr *frame) view(v *abi.View) (*Tensor, error) {
 	f := fr.f
+	if fr.isString(v) {
+		return Text(fr.strs[v.Buffer]), nil
+	}
 	shape, err := f.dimsOf(v.Shape)
 	if err != nil {
 		return nil, err
@@ -144,6 +147,10 @@ func (fr *frame) view(v *abi.View) (*Tensor, error) {
 
 // fill copies t into a whole buffer.
 func (fr *frame) fill(buf int, t *Tensor) error {
+	if s, ok := t.Text(); ok {
+		fr.strs[buf] = s
+		return nil
+	}
 	b := &fr.f.bufs[buf]
 	v := abi.View{Buffer: buf}
 	for i, n := range b.shape {
@@ -164,7 +171,7 @@ func (fr *frame) results() ([]*Tensor, error) {
 	for i := range fr.f.def.Results {
 		v := &fr.f.def.Results[i]
 		t, err := fr.view(v)
-		if err == nil && fr.tensors[v.Buffer] == nil { // of the arena or constant data, which outlive nothing
+		if err == nil && fr.tensors[v.Buffer] == nil && !fr.isString(v) { // of the arena or constant data, which outlive nothing
 			var c *Tensor
 			c, err = t.Clone()
 			t.Close()

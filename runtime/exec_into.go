@@ -119,6 +119,10 @@ func overlapsAny(t *Tensor, others []*Tensor) bool {
 func (fr *frame) takeArgs(args []*Tensor) {
 	for i, t := range args {
 		id := fr.f.def.Params[i]
+		if t.text != nil {
+			fr.strs[id] = *t.text
+			continue
+		}
 		fr.ptrs[id] = t.Ptr()
 		fr.tensors[id] = t
 	}

@@ -14,6 +14,7 @@ func (r *run) loop(fr *frame, s *boundStep, depth int) error {
 		}
 		for _, p := range l.Swap {
 			fr.ptrs[p[0]], fr.ptrs[p[1]] = fr.ptrs[p[1]], fr.ptrs[p[0]]
+			fr.strs[p[0]], fr.strs[p[1]] = fr.strs[p[1]], fr.strs[p[0]]
 		}
 		if l.Until >= 0 && *(*byte)(fr.ptrs[l.Until]) != 0 {
 			break

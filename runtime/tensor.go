@@ -23,6 +23,7 @@ type Tensor struct {
 	Offset  int64   // of element [0, ..., 0], in elements
 
 	storage *Storage
+	text    *string            // of a string (Text), which has no storage
 	err     error              // why there is no storage: what failed, or ErrClosed
 	inline  [2 * fewAxes]int64 // backs Shape and Strides of a tensor of few axes
 }
@@ -60,6 +61,8 @@ func (t *Tensor) Err() error {
 		return errors.New("tensor is nil")
 	case t.err != nil:
 		return t.err
+	case t.text != nil:
+		return errText
 	case t.storage == nil:
 		return errors.New("tensor has no storage; use New, FromSlice or ReadNpy")
 	}

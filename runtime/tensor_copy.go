@@ -41,6 +41,9 @@ func (t *Tensor) ColumnMajor() (*Tensor, error) {
 
 // Clone returns a row-major copy.
 func (t *Tensor) Clone() (*Tensor, error) {
+	if s, ok := t.Text(); ok {
+		return Text(s), nil
+	}
 	if err := t.Err(); err != nil {
 		return nil, err
 	}

@@ -13,6 +13,9 @@ import (
 
 // View returns another tensor on the same memory, with the same elements.
 func (t *Tensor) View() (*Tensor, error) {
+	if s, ok := t.Text(); ok {
+		return Text(s), nil
+	}
 	if err := t.Err(); err != nil {
 		return nil, err
 	}

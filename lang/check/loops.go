@@ -17,23 +17,10 @@ func loopBuiltins() map[string]*builtin {
 	}
 }
 
-// state types the start of a loop: any value without strings.
-func (c *checker) state(e ast.Expr, want types.Type, what string) (Expr, bool) {
+// state types the start of a loop: any value.
+func (c *checker) state(e ast.Expr, want types.Type) (Expr, bool) {
 	x := c.expr(e, want)
-	return x, c.isState(x, what)
-}
-
-func (c *checker) isState(x Expr, what string) bool {
-	if isBad(x) {
-		return false
-	}
-	for _, t := range types.Flatten(x.Type()) {
-		if t.Elem == types.String {
-			c.unsupported(x.Span(), "a string in "+what)
-			return false
-		}
-	}
-	return true
+	return x, !isBad(x)
 }
 
 // loopFunction types the function of a loop. Its calls have an order, so it may do input and output where
@@ -90,7 +77,7 @@ func counter(at diag.Span) *Local { return &Local{Name: "step", T: types.Scalar(
 // iterateCall is `iterate(n, init, |s| e)`.
 func (c *checker) iterateCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	n := c.scalarOf(args[0], types.I32, "the number of steps")
-	init, ok := c.state(args[1], want, "the state of `iterate`")
+	init, ok := c.state(args[1], want)
 	if !ok || isBad(n) {
 		return bad(e.Loc)
 	}
@@ -107,7 +94,7 @@ func (c *checker) iterateCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 // untilCall is `iterate_until(init, |s| step, |s| done, max)`. The operation has one function, which makes
 // the next state and says whether it is the last.
 func (c *checker) untilCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
-	init, ok := c.state(args[0], want, "the state of `iterate_until`")
+	init, ok := c.state(args[0], want)
 	n := c.scalarOf(args[3], types.I32, "the greatest number of steps")
 	if !ok || isBad(n) {
 		return bad(e.Loc)
@@ -133,7 +120,7 @@ func (c *checker) untilCall(e *ast.Call, args []ast.Expr, want types.Type) Expr 
 // is wanted of the result, and where none is, the element type of the tensor.
 func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string) (init, x Expr, t types.Tensor, ok bool) {
 	if c.literalKindOf(start) == typed {
-		if init, ok = c.state(start, want, "the start of "+what); !ok {
+		if init, ok = c.state(start, want); !ok {
 			return init, init, t, false
 		}
 	}
@@ -145,7 +132,7 @@ func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string
 		if d := elemOf(want); d.IsNumber() {
 			hint = d
 		}
-		init, ok = c.state(start, wantElem(hint), "the start of "+what)
+		init, ok = c.state(start, wantElem(hint))
 	}
 	return init, x, t, ok
 }
@@ -157,25 +144,30 @@ func (c *checker) foldCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	if !ok {
 		return bad(e.Loc)
 	}
+	return c.foldAll(e.Loc, args[1], init, x, t)
+}
+
+// foldAll is the fold of step, from init, over all elements of x.
+func (c *checker) foldAll(at diag.Span, step ast.Expr, init, x Expr, t types.Tensor) Expr {
 	acc := init.Type()
-	params := []*Local{{Name: "acc", T: acc, Loc: args[1].Span()}, {Name: "x", T: types.Scalar(t.Elem), Loc: args[1].Span()}}
+	params := []*Local{{Name: "acc", T: acc, Loc: step.Span()}, {Name: "x", T: types.Scalar(t.Elem), Loc: step.Span()}}
 	scalar, isTensor := acc.(types.Tensor)
 	effects := c.cur.effects
 	leave := c.orderedCalls()
-	f := c.foldStep(args[1], params, acc)
+	f := c.foldStep(step, params, acc)
 	leave()
 	if !c.sameState(f.Body, acc, "the value of a fold's function") {
-		return bad(e.Loc)
+		return bad(at)
 	}
-	if isTensor && scalar.IsScalar() && c.cur.effects == effects {
+	if isTensor && scalar.IsScalar() && scalar.Elem != types.String && c.cur.effects == effects {
 		axes, _ := c.axes(nil, t.Rank())
-		return c.applyCode(diag.CodeRule, e.Loc, ir.OpFold, ir.A{"axes": axes, "init": true}, []*Lambda{f}, []Expr{init, x})
+		return c.applyCode(diag.CodeRule, at, ir.OpFold, ir.A{"axes": axes, "init": true}, []*Lambda{f}, []Expr{init, x})
 	}
-	return c.overElements(e.Loc, x, t, func(flat, n Expr) Expr {
-		i := counter(e.Loc)
-		f.Body = &Let{Info: Info{acc, f.Body.Span()}, Local: params[1], Value: element(flat, i, args[2].Span()), Body: f.Body}
+	return c.overElements(at, x, t, func(flat, n Expr) Expr {
+		i := counter(at)
+		f.Body = &Let{Info: Info{acc, f.Body.Span()}, Local: params[1], Value: element(flat, i, x.Span()), Body: f.Body}
 		f.Params = []*Local{i, params[0]}
-		return c.loop(e.Loc, ir.OpIterate, nil, []Expr{n, init}, f, acc)
+		return c.loop(at, ir.OpIterate, nil, []Expr{n, init}, f, acc)
 	})
 }
 

@@ -35,6 +35,11 @@ func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	scalars := true
 	for _, p := range parts {
 		scalars = scalars && p.IsScalar()
+		if p.Elem == types.String {
+			c.errorf(diag.CodeMismatch, init.Span(), "`scan` keeps what it carries in tensors, and a string is no element").label("%s", acc).
+				help("`fold` carries any value")
+			return bad(e.Loc)
+		}
 	}
 	if len(parts) == 0 {
 		c.errorf(diag.CodeMismatch, init.Span(), "the start of `scan` has no values").label("%s", acc)

@@ -71,20 +71,16 @@ func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
 	if !ok || init != nil && isBad(init) {
 		return bad(e.Loc)
 	}
-	acc := types.Scalar(t.Elem)
-	args := []Expr{x}
-	attrs := ir.A{"keep": e.Keep}
-	if init != nil {
-		a, ok := init.Type().(types.Tensor)
-		if !ok || !a.IsScalar() || !convertible(a.Elem) {
-			r := c.errorf(diag.CodeMismatch, init.Span(), "the start of a fold is a scalar, not %s", init.Type()).label("%s", init.Type())
-			if t.IsScalar() {
-				r.help("`f/init/v` folds from init; to divide a fold, write `(f/v) / n`")
-			}
+	if init != nil { // there are no axes then, the state is any value, and the function may do input and output
+		if a, ok := init.Type().(types.Tensor); t.IsScalar() && (!ok || !a.IsScalar()) {
+			c.errorf(diag.CodeMismatch, e.X.Span(), "a fold from %s goes over a tensor, not %s", init.Type(), t).label("%s", t).
+				help("`f/init/v` folds from init; to divide a fold, write `(f/v) / n`")
 			return bad(e.Loc)
 		}
-		acc, args, attrs["init"] = a, []Expr{init, x}, true
+		return c.foldAll(e.Loc, e.Fun, init, x, t)
 	}
+	acc := types.Scalar(t.Elem)
+	attrs := ir.A{"keep": e.Keep}
 	axes, ok := c.axes(e.Axis, t.Rank())
 	if !ok {
 		return bad(e.Loc)
@@ -96,7 +92,7 @@ func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
 		c.mismatch(f.Body.Span(), "the value of a fold's function", acc, f.Body.Type())
 		return bad(e.Loc)
 	}
-	return c.applyCode(diag.CodeRule, e.Loc, ir.OpFold, attrs, []*Lambda{f}, args)
+	return c.applyCode(diag.CodeRule, e.Loc, ir.OpFold, attrs, []*Lambda{f}, []Expr{x})
 }
 
 // foldStep is the function of a fold: also `add` and `mul`, which are no functions elsewhere.

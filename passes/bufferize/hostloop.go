@@ -18,9 +18,6 @@ func (fn *function) hostLoop(op *ir.Op) {
 	st := &abi.Loop{Count: count, Index: -1, Until: -1}
 	now, next := make([]abi.View, len(op.Results)), make([]int, len(op.Results))
 	for k, a := range op.Args[1:] {
-		if a.Type.Elem == types.String {
-			panic(failure{&Error{op.Span, "a string in the state of a loop"}})
-		}
 		next[k] = -1
 		now[k] = whole(fn.newBuffer(abi.Temp, a.Type), a.Type.Shape)
 		fn.copyInto(a, now[k].Buffer)
@@ -49,7 +46,7 @@ func (fn *function) hostLoop(op *ir.Op) {
 	for k := range op.Results {
 		y := region.Yields[k]
 		_, chosen := fn.target[y]
-		if _, other := fn.updates[y]; y.Def != nil && mine[y.Def] && fillsBuffer(y.Def) && viewed(y) == y && !chosen && !other {
+		if _, other := fn.updates[y]; y.Type.Elem != types.String && y.Def != nil && mine[y.Def] && fillsBuffer(y.Def) && viewed(y) == y && !chosen && !other {
 			inPlace[k] = true
 			fn.updates[y] = now[k].Buffer
 			fn.holds(region.Params[k+1], now[k].Buffer)

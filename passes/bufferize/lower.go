@@ -304,9 +304,6 @@ func (fn *function) call(op *ir.Op) {
 		c.Args = append(c.Args, w)
 	}
 	for _, r := range op.Results {
-		if r.Type.Elem == types.String {
-			panic(failure{&Error{op.Span, "a string as the result of a recursive function"}})
-		}
 		c.Out = append(c.Out, fn.allocate(r))
 	}
 	fn.step(abi.Step{Call: c})

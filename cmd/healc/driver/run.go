@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	heal "healc"
-	"healc/ir"
 	"healc/lang/check"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -54,9 +53,6 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	}
 	f, err := m.Func(m.Program().Func(entry).Name)
 	if err != nil {
-		return 0, err
-	}
-	if err := printable(f.IR()); err != nil {
 		return 0, err
 	}
 	outs, err := j.outs(len(f.IR().Results))
@@ -180,16 +176,6 @@ func entries(p *check.Program) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// printable refuses results that are no tensors: text has no bits.
-func printable(f *ir.Func) error {
-	for _, r := range f.Results {
-		if r.Elem == types.String {
-			return Unsupported("a function that returns a string as the entry", "print the text in a `main`")
-		}
-	}
-	return nil
 }
 
 // outs reads the --out options: the path for each result, "" for one that is printed.

@@ -24,7 +24,7 @@ import (
 func value(p *ir.Value, text, dir string) (*runtime.Tensor, error) {
 	switch {
 	case p.Type.Elem == types.String:
-		return nil, Unsupported(fmt.Sprintf("an input for the string parameter `%s`", p.Name), "call it from a `main` that has the text in it")
+		return literal(p, text)
 	case strings.HasPrefix(text, "@"):
 		return fileValue(p, text[1:], dir)
 	}
@@ -158,7 +158,11 @@ func generate(p *ir.Value, m []string) (*runtime.Tensor, error) {
 // parsed as the body of a function, and nothing may follow it.
 func literal(p *ir.Value, text string) (*runtime.Tensor, error) {
 	fail := func(d *diag.Diagnostic) (*runtime.Tensor, error) {
-		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %s in %s", p.Name, d.Message, shorten(text)), Notes: d.Notes, Help: d.Help}
+		help := d.Help
+		if p.Type.Elem == types.String && !strings.HasPrefix(strings.TrimSpace(text), `"`) {
+			help = fmt.Sprintf("a string stands in quotes: --in '%s=\"...\"'", p.Name)
+		}
+		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %s in %s", p.Name, d.Message, shorten(text)), Notes: d.Notes, Help: help}
 	}
 	file := diag.NewFile("--in "+p.Name, "fn value() = "+text+"\n")
 	tree, list := parser.Parse(file)
@@ -172,6 +176,9 @@ func literal(p *ir.Value, text string) (*runtime.Tensor, error) {
 	array, list := check.CheckExpr(file, f.Body, p.Type)
 	if list.HasErrors() {
 		return fail(list.Items[0])
+	}
+	if array.DType == types.String {
+		return runtime.Text(array.Str), nil
 	}
 	return runtime.FromBits(array.DType, array.Shape, array.Bits)
 }

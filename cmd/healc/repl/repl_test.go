@@ -60,6 +60,8 @@ func TestEval(t *testing.T) {
 		{[]string{"let mut x = 1", "x += 1; x * 10", "x"}, "20\n2\n"},
 		{[]string{"let mut s = \"a\"", "s = s ++ \"b\"", "s", "len(s)"}, "ab\n2\n"},
 		{[]string{"let s = \"x\\\"\\\\\\t\\u{1F600}\"", "len(s)", "s"}, "8\nx\"\\\t\U0001F600\n"},
+		{[]string{"let t = (\"a\", 2)", "t", "let (a, b) = t", "a ++ \"b\""}, "a\n2\nab\n"},
+		{[]string{"let mut t = (\"a\", [1])", "t = (\"b\", [2])", "t"}, "b\n[2]\n"},
 		{[]string{"let x = print_i32(3)", "x", "x"}, "3\n3\n3\n"}, // the effect happens once
 		{[]string{"print(1)", "()"}, "1\n"},
 		{[]string{"let u = ()", "u"}, ""},

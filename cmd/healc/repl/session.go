@@ -1,7 +1,6 @@
 package repl
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -28,10 +27,6 @@ const (
 	valueName = "__value"
 )
 
-// textMark stands before each text that the program hands back through its output: a private code point
-// of Unicode, so that no text of a user has it by chance.
-const textMark = "\U000F8EA1"
-
 // Session is the state of an interactive session. Close frees it.
 type Session struct {
 	Opts heal.Options // how inputs are compiled and run
@@ -48,16 +43,13 @@ type decl struct {
 	begin, end int
 }
 
-// variable is a `let` that is kept: its value, or the text of a string.
+// variable is a `let` that is kept.
 type variable struct {
 	name   string
 	t      types.Type
 	mut    bool
 	values []*runtime.Tensor // tuples flattened
-	text   string            // of a string: the literal
 }
-
-func (v *variable) isText() bool { return types.Equal(v.t, types.Scalar(types.String)) }
 
 // Close frees the variables.
 func (s *Session) Close() {
@@ -183,19 +175,15 @@ func (s *Session) program(in *statements, value types.Type, keep []*variable) *s
 	writeDecls(src, s.decls)
 	var params []string
 	for _, v := range s.vars {
-		if !v.isText() {
-			params = append(params, v.name+": "+v.t.String())
-		}
+		params = append(params, v.name+": "+v.t.String())
 	}
 	src.add("@io fn " + entryName + "(" + strings.Join(params, ", ") + ")")
 	var results, tail []string
-	if value != nil && len(types.Flatten(value)) > 0 && !isText(value) {
+	if value != nil && len(types.Flatten(value)) > 0 {
 		results, tail = append(results, value.String()), append(tail, valueName)
 	}
 	for _, v := range keep {
-		if !v.isText() {
-			results, tail = append(results, v.t.String()), append(tail, v.name)
-		}
+		results, tail = append(results, v.t.String()), append(tail, v.name)
 	}
 	switch len(results) {
 	case 0:
@@ -206,10 +194,7 @@ func (s *Session) program(in *statements, value types.Type, keep []*variable) *s
 	}
 	src.add(" = {\n")
 	for _, v := range s.vars {
-		switch {
-		case v.isText():
-			src.add("let " + mutWord(v.mut) + v.name + " = " + v.text + ";\n")
-		case v.mut:
+		if v.mut {
 			src.add("let mut " + v.name + " = " + v.name + ";\n")
 		}
 	}
@@ -224,14 +209,6 @@ func (s *Session) program(in *statements, value types.Type, keep []*variable) *s
 		src.quote(text, 0, len(text.Text))
 	}
 	src.add("\n")
-	if value != nil && isText(value) {
-		src.add("print_str(" + valueName + "); print_str(\"\\n\");\n")
-	}
-	for _, v := range keep {
-		if v.isText() {
-			src.add("print_str(\"" + textMark + "\"); print_str(" + v.name + ");\n")
-		}
-	}
 	if len(tail) > 0 {
 		src.add("(" + strings.Join(tail, ", ") + ")\n")
 	}
@@ -245,8 +222,6 @@ func mutWord(mut bool) string {
 	}
 	return ""
 }
-
-func isText(t types.Type) bool { return types.Equal(t, types.Scalar(types.String)) }
 
 // types checks an input and returns the type of its value, nil when it has none, and of the names that it
 // declares.
@@ -278,15 +253,9 @@ func (s *Session) run(ctx context.Context, in *statements) error {
 	if err != nil {
 		return err
 	}
-	if value != nil && !isText(value) && hasText(value) {
-		return unsupported(in, "showing a tuple with a string in it")
-	}
 	var keep []*variable
 	for _, name := range in.names() {
 		v := &variable{name: name, t: names[name], mut: in.mutable(name)}
-		if !v.isText() && hasText(v.t) {
-			return unsupported(in, "keeping a tuple with a string in it")
-		}
 		keep = append(keep, v)
 	}
 	declared := len(keep)
@@ -297,11 +266,11 @@ func (s *Session) run(ctx context.Context, in *statements) error {
 		}
 	}
 	src := s.program(in, value, keep)
-	results, texts, err := s.execute(ctx, src, keep)
+	results, err := s.execute(ctx, src)
 	if err != nil {
 		return err
 	}
-	if value != nil && !isText(value) {
+	if value != nil {
 		n := len(types.Flatten(value))
 		shown := results[:n]
 		results = results[n:]
@@ -314,12 +283,8 @@ func (s *Session) run(ctx context.Context, in *statements) error {
 		}
 	}
 	for _, v := range keep {
-		if v.isText() {
-			v.text, texts = quoteText(texts[0]), texts[1:]
-		} else {
-			n := len(types.Flatten(v.t))
-			v.values, results = results[:n:n], results[n:]
-		}
+		n := len(types.Flatten(v.t))
+		v.values, results = results[:n:n], results[n:]
 		s.set(v)
 	}
 	return nil
@@ -338,38 +303,29 @@ func (s *Session) set(v *variable) {
 	s.vars = append(s.vars, v)
 }
 
-// execute runs the program of an input. texts are the strings among keep.
-func (s *Session) execute(ctx context.Context, src *source, keep []*variable) (results []*runtime.Tensor, texts []string, err error) {
+// execute runs the program of an input and gives its results.
+func (s *Session) execute(ctx context.Context, src *source) ([]*runtime.Tensor, error) {
 	gen := src.file()
 	opts := s.Opts
-	out := s.Out
-	var collected bytes.Buffer
-	if slices.ContainsFunc(keep, (*variable).isText) {
-		out = &collected
-	}
-	opts.System = runtime.OS{Out: out}
+	opts.System = runtime.OS{Out: s.Out}
 	m, err := heal.CompileFile(gen, opts)
 	if err != nil {
-		return nil, nil, s.own(src, gen, err)
+		return nil, s.own(src, gen, err)
 	}
 	defer m.Close()
 	f, err := m.Func(entryName)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	var args []*runtime.Tensor
 	for _, v := range s.vars {
 		args = append(args, v.values...)
 	}
-	results, err = f.CallAll(ctx, args...)
-	parts := strings.Split(collected.String(), textMark)
-	if _, werr := io.WriteString(s.Out, parts[0]); err == nil {
-		err = werr
-	}
+	results, err := f.CallAll(ctx, args...)
 	if err == nil {
 		results, err = unaliased(results)
 	}
-	return results, parts[1:], s.own(src, gen, err)
+	return results, s.own(src, gen, err)
 }
 
 // unaliased gives every result memory of its own: a program may hand back its argument.
@@ -384,37 +340,6 @@ func unaliased(results []*runtime.Tensor) ([]*runtime.Tensor, error) {
 		results[i] = c
 	}
 	return results, nil
-}
-
-func hasText(t types.Type) bool {
-	return slices.ContainsFunc(types.Flatten(t), func(l types.Tensor) bool { return l.Elem == types.String })
-}
-
-func unsupported(in *statements, what string) error {
-	at := diag.Span{File: in.text, End: len(in.text.Text)}
-	return &diag.List{Items: []*diag.Diagnostic{{
-		Code: diag.CodeUnsupported, Message: what + " is not supported in a session", Primary: diag.Label{Span: at},
-		Help: "take it apart: `let (a, b) = ...`",
-	}}}
-}
-
-// quoteText is a string as a literal of the language.
-func quoteText(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r < ' ' || r == 0x7f:
-			fmt.Fprintf(&b, `\u{%X}`, r)
-		default:
-			b.WriteRune(r)
-		}
-	}
-	b.WriteByte('"')
-	return b.String()
 }
 
 func closeAll(ts []*runtime.Tensor) {
