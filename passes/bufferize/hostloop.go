@@ -48,7 +48,7 @@ func (fn *function) hostLoop(op *ir.Op) {
 		_, chosen := fn.target[y]
 		if _, other := fn.updates[y]; y.Type.Elem != types.String && y.Def != nil && mine[y.Def] && fillsBuffer(y.Def) && viewed(y) == y && !chosen && !other {
 			inPlace[k] = true
-			fn.updates[y] = now[k].Buffer
+			fn.endsIn(y, now[k].Buffer)
 			fn.holds(region.Params[k+1], now[k].Buffer)
 			continue
 		}

@@ -143,6 +143,38 @@ func (fn *function) kernel(name string) *kernel.Kernel {
 	panic("BUG: a step launches kernel " + name + ", which does not exist")
 }
 
+// endsIn notes that y, the last value of a variable, has to end in buffer p, and so do the values before it
+// that y changes in a part only: each `x[i] = e` of several then writes that part of p alone.
+func (fn *function) endsIn(y *ir.Value, p int) {
+	block := fn.uses.block[y]
+	for y != nil && y.Def != nil && fn.uses.block[y] == block && viewed(y) == y {
+		if _, more := fn.updates[y]; more {
+			return
+		}
+		fn.updates[y] = p
+		y = updatedBy(y)
+	}
+}
+
+// updatedBy is the value that y is an `update` of, or nil.
+func updatedBy(y *ir.Value) *ir.Value {
+	op := y.Def
+	if op.Def == ir.OpUpdate {
+		return op.Args[0]
+	}
+	if op.Def != ir.OpFusion || len(op.Results) != 1 {
+		return nil
+	}
+	up := op.Regions[0].Yields[0].Def
+	if up == nil || up.Def != ir.OpUpdate {
+		return nil
+	}
+	if at := slices.Index(op.Regions[0].Params, up.Args[0]); at >= 0 {
+		return op.Args[at]
+	}
+	return nil
+}
+
 // take lets output o, which is r, have the buffer of a parameter that is free.
 func (fn *function) take(op *ir.Op, r *ir.Value, l *abi.Launch, k *kernel.Kernel, o int, later []abi.Step) bool {
 	old := l.Args[o]

@@ -81,7 +81,7 @@ func (u *unit) function(f *ir.Func, name string, strides [][]int64) int {
 	for i, y := range updates {
 		p := f.Params()[f.Updates[i]]
 		if _, more := fn.updates[y]; !more && viewed(y) == y {
-			fn.updates[y] = fn.plan.Params[p.Index]
+			fn.endsIn(y, fn.plan.Params[p.Index])
 		}
 		fn.holds(p, fn.plan.Params[p.Index])
 	}
