@@ -7,6 +7,7 @@ import (
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/metadata"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
@@ -44,6 +45,7 @@ type module struct {
 	m          *lir.Module
 	intrinsics map[string]*lir.Func
 	funcs      map[string]*lir.Func // scalar functions and helpers by name
+	hint       *metadata.Tuple      // what `!nontemporal` refers to; nil when nothing does
 }
 
 // val is a scalar of the kernel in LLVM: one value, or one for each iteration of the vectorised axis.
@@ -68,6 +70,10 @@ type gen struct {
 	depth  value.Value   // of scalar calls
 	fail   func()        // ends the function after an error was written
 	w      int           // width of the vectorised axis, 0 in scalar code
+	outer  int64         // extent of the outermost axis, 0 when it is not known
+
+	streamed map[*kernel.Store]bool // stores that go past the caches in the code being generated
+	fence    bool                   // the function has such stores
 
 	dimCache   map[string]value.Value
 	splatCache map[string]value.Value
@@ -136,6 +142,9 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	g.depth = ci(i64, 0)
 	g.fail = func() { g.cur.NewRet(nil) }
 	g.kernelLoops(k, begin, end)
+	if g.fence {
+		g.cur.NewFence(enum.AtomicOrderingSequentiallyConsistent)
+	}
 	g.cur.NewRet(nil)
 	g.close()
 

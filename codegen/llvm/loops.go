@@ -26,6 +26,9 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 		lo, hi := value.Value(ci(i64, a.Begin)), value.Value(nil)
 		if i == 0 {
 			lo, hi = begin, end
+			if n, known := a.Extent.Dim.Const(); known {
+				g.outer = (n + max(a.Extent.Div, 1) - 1) / max(a.Extent.Div, 1)
+			}
 		} else {
 			hi = g.extent(a.Extent)
 		}
@@ -66,6 +69,9 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 		g.count(lo, hi, 1, nil, one)
 		return
 	}
+	for split && g.outer > 0 && int64(w) > g.outer && w > 4 {
+		w /= 2
+	}
 	if n, known := constantInt(hi); known && !split {
 		for ; int64(w) > n && w > 4; w /= 2 {
 		}
@@ -94,7 +100,7 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 	}
 	a := &analysis{g.types, map[kernel.Ref]bool{v: true}}
 	sh, ok := a.block(body)
-	if !ok || sh.long || !a.stridedWork(g.params, v, body) {
+	if !ok || sh.long || !a.stridedWork(g.params, v, body) || g.innerIsBetter(v, body) {
 		return 0
 	}
 	return sh.width()
@@ -105,6 +111,10 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
 	if g.inPlace() {
 		g.vectorsAndRest(v, lo, hi, w, body)
+		return
+	}
+	if stores := g.streams(v, body); len(stores) > 0 && !g.shorter(lo, hi, minStreamed*w) {
+		g.streamLoop(v, lo, hi, w, stores, body)
 		return
 	}
 	last := g.plus(hi, ci(i64, int64(-w)))
@@ -121,6 +131,13 @@ func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.B
 		return nil
 	})
 	g.w = 0
+}
+
+// shorter reports that [lo, hi) is known to have fewer than n elements.
+func (g *gen) shorter(lo, hi value.Value, n int) bool {
+	a, ok1 := constantInt(lo)
+	b, ok2 := constantInt(hi)
+	return ok1 && ok2 && b-a < int64(n)
 }
 
 // inPlace reports that the kernel reads an output: an iteration that is repeated would read what it wrote.

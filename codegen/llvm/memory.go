@@ -118,7 +118,7 @@ func (g *gen) loadScalar(param int, at value.Value) value.Value {
 }
 
 // load reads one element for each iteration: one load when all read the same, a vector load when they
-// are neighbours, else one load an iteration.
+// are neighbours, vectors and shuffles when they are a few elements apart, else one load an iteration.
 func (g *gen) load(s *kernel.Load) {
 	d := g.params[s.Param].DType
 	p := g.place(s.At)
@@ -141,6 +141,8 @@ func (g *gen) load(s *kernel.Load) {
 		if step < 0 {
 			x = g.cur.NewShuffleVector(x, constant.NewUndef(vt), reverseMask(g.w))
 		}
+	case p.index == nil && ok && step >= -maxShuffled && step <= maxShuffled && g.w >= 4:
+		x = g.shuffled(s.Param, d, p.base, step)
 	default:
 		x = constant.NewUndef(vt)
 		for i := 0; i < g.w; i++ {
@@ -182,10 +184,18 @@ func (g *gen) store(s *kernel.Store) {
 		return
 	}
 	x := g.toMem(d, g.w, g.spread(g.env[s.Val]))
-	if step, ok := constantInt(p.step); p.index == nil && ok && step == 1 {
+	if step, ok := constantInt(p.step); p.index == nil && ok && (step == 1 || step == -1) {
 		vt := vec(memType(d), g.w)
-		st := g.cur.NewStore(x, g.cur.NewBitCast(g.addr(s.Param, p.base), lt.NewPointer(vt)))
+		at := p.base
+		if step < 0 {
+			at = g.plus(at, ci(i64, int64(1-g.w)))
+			x = g.cur.NewShuffleVector(x, constant.NewUndef(vt), reverseMask(g.w))
+		}
+		st := g.cur.NewStore(x, g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)))
 		st.Align = g.align(d)
+		if g.streamed[s] {
+			g.nonTemporal(st, g.w*d.Bytes())
+		}
 		return
 	}
 	for i := 0; i < g.w; i++ {

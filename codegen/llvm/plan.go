@@ -19,7 +19,9 @@ import (
 //
 // A kernel whose body holds a long reduction along the axis that is contiguous in memory is vectorised
 // there; one whose reduction runs across rows (column sums, matrix products) over the outputs.
-// The width is 16 elements of up to 4 bytes, or 8 of 8: one AVX-512 register, two of AVX2. Bodies that
+// Where a kernel could be vectorised over an axis and over an inner loop, it is the one along which more of the
+// accesses are to neighbours.
+// The width is as many elements of the widest type as one AVX-512 register holds, or two of AVX2. Bodies that
 // carry state through a sequential loop use four times that, so that four independent chains hide the
 // latency of an add or an fma; column sums go by strips instead, see
 // Note [Reductions across rows]; short element-wise bodies use twice.
@@ -48,13 +50,12 @@ func (s *shape) add(o shape) {
 
 // width is the number of iterations that one vector holds.
 func (s shape) width() int {
-	w := 16
-	if s.maxBytes > 4 {
-		w = 8
-	}
+	w := 64 / max(s.maxBytes, 1)
 	switch {
 	case s.loops && s.instrs <= 12:
-		return 4 * w
+		return 4 * min(w, 16)
+	case s.loops:
+		return min(w, 16)
 	case s.instrs <= 12:
 		return 2 * w
 	}
@@ -123,17 +124,20 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 		}
 		a.mark(wide, s.ID)
 		sh := shape{instrs: 1}
-		if wide && s.In.Type != types.I64 || s.In.Type == types.F64 {
-			sh.maxBytes = s.In.Type.Bytes()
+		switch {
+		case wide && s.In.Type == types.I64: // an index, which most kernels have and few compute much with
+			sh.maxBytes = 4
+		case wide || s.In.Type == types.F64:
+			sh.maxBytes = regDType(s.In.Type).Bytes()
 		}
 		return sh, true
 	case *kernel.DimValue:
 		return shape{}, true
 	case *kernel.Load:
 		a.mark(a.access(s.At), s.ID)
-		return shape{instrs: 1, maxBytes: a.types[s.ID].Bytes()}, true
+		return shape{instrs: 1, maxBytes: regDType(a.types[s.ID]).Bytes()}, true
 	case *kernel.Store:
-		return shape{instrs: 1, maxBytes: a.types[s.Val].Bytes()}, a.access(s.At)
+		return shape{instrs: 1, maxBytes: regDType(a.types[s.Val]).Bytes()}, a.access(s.At)
 	case *kernel.Loop:
 		a.mark(true, s.Vars...)
 		a.mark(true, s.IDs...)

@@ -53,6 +53,7 @@ type Param struct {
 	// it, at the index where it then writes, and before.
 	InPlace bool
 	Work    bool // of an output: it is read, too, each element only by the iteration of the axes that writes it
+	Stream  bool // of an output that is not read: it is large, so what is written need not stay in a cache
 	// Local is memory of the kernel itself, for which no buffer is passed: each iteration of the axes writes an
 	// element before it reads it. It is an output in Out, and stands behind all other parameters.
 	Local bool

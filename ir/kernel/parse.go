@@ -122,6 +122,7 @@ func (p *parser) kernel() *Kernel {
 
 func (p *parser) buffer() Param {
 	b := Param{Out: p.AcceptWord("out")}
+	b.Stream = b.Out && p.AcceptWord("stream")
 	if !b.Out {
 		b.Work = p.AcceptWord("work")
 		b.InPlace = !b.Work && p.AcceptWord("inplace")

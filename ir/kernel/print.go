@@ -172,6 +172,9 @@ func (p *printer) buffer(b Param) {
 	if b.Out {
 		dir = "out"
 	}
+	if b.Stream {
+		dir = "out stream"
+	}
 	if b.Work {
 		dir = "work"
 	}

@@ -141,6 +141,9 @@ func (v *verifier) kernel(k *Kernel) {
 		if b.Work && b.InPlace {
 			v.note(k, "buffer %s is both work memory and in place", b.Name)
 		}
+		if b.Stream && (!b.Out || b.Work || b.InPlace || b.Local) {
+			v.note(k, "buffer %s is streamed and no plain output", b.Name)
+		}
 		if b.Elems != nil && len(b.Elems) != len(b.Shape) {
 			v.note(k, "buffer %s has %d strides for %d axes", b.Name, len(b.Elems), len(b.Shape))
 		}

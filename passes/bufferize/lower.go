@@ -44,6 +44,7 @@ func Lower(m *ir.Module, entry string, opts Options) (out *kernel.Module, err er
 		keepRows(k)
 	}
 	u.out.Plan.Sites = u.out.Sites
+	markStreams(u.out)
 	return u.out, nil
 }
 

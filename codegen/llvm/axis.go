@@ -1,0 +1,72 @@
+package llvm
+
+import (
+	"healc/ir/kernel"
+)
+
+// minInner is the extent below which an inner parallel loop is too short for vectors of its own.
+const minInner = 8
+
+// innerIsBetter reports that the parallel loops inside of body should be vectorised rather than v around them:
+// because they go through memory by neighbours where v does so less. A matrix with a row vector and a
+// column vector is the example; what is loaded once a row stands outside of the inner loop, and vectors over the rows
+// would take every element of the matrix on its own.
+func (g *gen) innerIsBetter(v kernel.Ref, body *kernel.Block) bool {
+	better := false
+	for _, s := range body.Stmts {
+		l, ok := s.(*kernel.Loop)
+		if !ok || !l.Parallel {
+			continue
+		}
+		if n, known := l.Axis.Extent.Dim.Const(); known && n-l.Axis.Begin < minInner {
+			return false
+		}
+		if _, ok := canVectorise(g.types, l.Axis.Var, l.Body); !ok {
+			return false
+		}
+		over := &analysis{g.types, map[kernel.Ref]bool{v: true}}
+		over.block(body)
+		inner := &analysis{g.types, map[kernel.Ref]bool{l.Axis.Var: true}}
+		inner.block(l.Body)
+		if inner.scattered(l.Body, l.Axis.Var) >= over.scattered(l.Body, v) {
+			return false
+		}
+		better = true
+	}
+	return better
+}
+
+// scattered counts the accesses in b that go neither to neighbours nor to one element as v counts up.
+func (a *analysis) scattered(b *kernel.Block, v kernel.Ref) int {
+	n := 0
+	at := func(x kernel.Access) {
+		for _, t := range x.Terms {
+			if a.wide[t.Var] && !t.Coef.IsConst(0) && !(t.Var == v && (t.Coef.IsConst(1) || t.Coef.IsConst(-1))) {
+				n++
+				return
+			}
+		}
+	}
+	var walk func(b *kernel.Block)
+	walk = func(b *kernel.Block) {
+		for _, s := range b.Stmts {
+			switch s := s.(type) {
+			case *kernel.Load:
+				at(s.At)
+			case *kernel.Store:
+				at(s.At)
+			case *kernel.Loop:
+				walk(s.Body)
+			case *kernel.Iterate:
+				walk(s.Body)
+			case *kernel.Reduce:
+				walk(s.Body)
+			case *kernel.If:
+				walk(s.Then)
+				walk(s.Else)
+			}
+		}
+	}
+	walk(b)
+	return n
+}

@@ -1,0 +1,152 @@
+package llvm
+
+import (
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/metadata"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+)
+
+// Note [Streaming stores]
+//
+// A plain store first reads the cache line that it writes. Where the result is larger than the caches that is a
+// third of the traffic of a chain with one input, and what is written drives out what could stay. A
+// non-temporal store writes whole lines past the caches. The plan marks the outputs for which it pays
+// (kernel.Param.Stream).
+//
+// The stores need addresses that are multiples of a line, and views, rows and parts of an axis begin anywhere. So
+// a vectorised loop over [lo, hi) with marked stores becomes
+//
+//	first = the first index from lo on whose element begins a line, in every marked output
+//	for x = first; x + w <= hi; x += w   body with streaming stores
+//	for x in the vector at lo, if lo < first, and the one that ends at hi, if anything is left   body with plain stores
+//
+// where the second loop runs over everything when it is short or no index begins a line in all outputs. The two
+// vectors at the ends overlap the first loop; what they write there is the same again.
+// Streaming stores are not ordered with others, so a kernel that has one ends with a fence, before the thread
+// tells anybody that it is done.
+
+const (
+	lineBytes = 64
+	// A row of fewer vectors is not worth looking for its lines.
+	minStreamed = 8
+)
+
+// streams returns the stores of body that go past the caches when body is vectorised over v: those directly in
+// it, to neighbouring elements, at places that are known before the loop.
+func (g *gen) streams(v kernel.Ref, body *kernel.Block) []*kernel.Store {
+	var out []*kernel.Store
+	inside := map[kernel.Ref]bool{}
+	for _, s := range body.Stmts {
+		define(inside, s)
+	}
+	for _, s := range body.Stmts {
+		st, ok := s.(*kernel.Store)
+		if !ok || !g.params[st.Param].Stream {
+			continue
+		}
+		next := false
+		for _, t := range st.At.Terms {
+			next = next || t.Var == v && t.Coef.IsConst(1)
+			ok = ok && !inside[t.Var] && (t.Var != v || t.Coef.IsConst(1))
+		}
+		if ok && next {
+			out = append(out, st)
+		}
+	}
+	return out
+}
+
+// define notes the values that a statement defines for those after it.
+func define(set map[kernel.Ref]bool, s kernel.Stmt) {
+	switch s := s.(type) {
+	case *kernel.Let:
+		set[s.ID] = true
+	case *kernel.DimValue:
+		set[s.ID] = true
+	case *kernel.Load:
+		set[s.ID] = true
+	case *kernel.Reduce:
+		set[s.ID] = true
+	case *kernel.Loop:
+		note(set, s.IDs)
+	case *kernel.Iterate:
+		note(set, s.IDs)
+	case *kernel.If:
+		note(set, s.IDs)
+	case *kernel.Call:
+		note(set, s.IDs)
+	}
+}
+
+func note(set map[kernel.Ref]bool, ids []kernel.Ref) {
+	for _, r := range ids {
+		set[r] = true
+	}
+}
+
+// streamLoop runs at least w iterations as vectors of w, with streaming stores where whole lines are written.
+func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kernel.Store, body *kernel.Block) {
+	g.fence = true
+	g.env[v] = val{v: lo}
+	size := g.cur.NewSub(hi, lo)
+	fits := value.Value(g.cur.NewICmp(enum.IPredSGE, size, ci(i64, int64(minStreamed*w))))
+	var skip value.Value
+	for _, st := range stores {
+		bytes := int64(g.params[st.Param].DType.Bytes())
+		at := g.cur.NewPtrToInt(g.addr(st.Param, g.place(st.At).base), i64)
+		if skip == nil { // elements up to the next line of the first output
+			skip = g.cur.NewUDiv(g.cur.NewAnd(g.cur.NewSub(ci(i64, 0), at), ci(i64, lineBytes-1)), ci(i64, bytes))
+		}
+		begin := g.cur.NewAdd(at, g.times(skip, ci(i64, bytes)))
+		aligned := g.cur.NewICmp(enum.IPredEQ, g.cur.NewAnd(begin, ci(i64, lineBytes-1)), ci(i64, 0))
+		fits = g.cur.NewAnd(fits, aligned)
+	}
+	first := g.cur.NewSelect(fits, g.cur.NewAdd(lo, skip), hi)
+	left := g.cur.NewSub(hi, first)
+	end := g.cur.NewAdd(first, g.cur.NewSub(left, g.cur.NewSRem(left, ci(i64, int64(w)))))
+	last := g.plus(hi, ci(i64, int64(-w)))
+
+	g.w = w
+	g.streamed = map[*kernel.Store]bool{}
+	for _, st := range stores {
+		g.streamed[st] = true
+	}
+	g.count(first, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
+		g.env[v] = val{v: x, iota: true}
+		g.block(body)
+		return nil
+	})
+	g.streamed = nil
+
+	// The rest: the ends, or everything.
+	head := g.cur.NewAnd(fits, g.cur.NewICmp(enum.IPredSGT, first, lo))
+	tail := g.cur.NewICmp(enum.IPredSLT, end, hi)
+	begin := g.cur.NewSelect(fits, g.cur.NewSelect(head, lo, g.cur.NewSelect(tail, last, hi)), lo)
+	stop := g.cur.NewSelect(fits, g.cur.NewSelect(tail, hi, g.cur.NewSelect(head, g.cur.NewAdd(lo, ci(i64, 1)), hi)), hi)
+	step := g.cur.NewSelect(fits, g.cur.NewSub(last, lo), ci(i64, int64(w)))
+	pre, test, inner, exit := g.cur, g.newBlock(), g.newBlock(), g.newBlock()
+	pre.NewBr(test)
+	i := test.NewPhi(lir.NewIncoming(begin, pre))
+	test.NewCondBr(test.NewICmp(enum.IPredSLT, i, stop), inner, exit)
+	g.cur = inner
+	x := g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, i, last), i, last)
+	g.env[v] = val{v: x, iota: true}
+	g.block(body)
+	i.Incs = append(i.Incs, lir.NewIncoming(g.cur.NewAdd(i, step), g.cur))
+	g.cur.NewBr(test)
+	g.cur = exit
+	g.w = 0
+}
+
+// nonTemporal marks a store of a vector of type t, in memory at a multiple of a line.
+func (g *gen) nonTemporal(st *lir.InstStore, bytes int) {
+	st.Align = lir.Align(min(bytes&-bytes, lineBytes))
+	if g.hint == nil {
+		g.hint = &metadata.Tuple{Fields: []metadata.Field{ci(i32, 1)}}
+		g.m.MetadataDefs = append(g.m.MetadataDefs, g.hint)
+	}
+	st.Metadata = append(st.Metadata, &metadata.Attachment{Name: "nontemporal", Node: g.hint})
+}

@@ -1,0 +1,122 @@
+package llvm
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"healc/codegen"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir/kernel"
+	"healc/lang/diag"
+)
+
+// TestStreamedStores writes outputs past the caches: from every offset to a line, in parts that begin anywhere, of
+// all lengths around vectors, with two outputs of different types, and leaves what is around them alone.
+func TestStreamedStores(t *testing.T) {
+	const rows, cols, most = 3, 700, 700
+	run := load(t, fmt.Sprintf(`kernels "t"
+kernel @one(in x: f32[%[2]d], out stream y: f32[%[2]d]) over %%0 in 0..%[2]d {
+  %%1: f32 = load x[%%0]
+  %%2: f32 = add %%1, %%1
+  store y[%%0], %%2
+}
+kernel @two(in x: f32[%[2]d], out stream y: f32[%[2]d], out stream z: i8[%[2]d]) over %%0 in 0..%[2]d {
+  %%1: f32 = load x[%%0]
+  %%2: f32 = add %%1, %%1
+  store y[%%0], %%2
+  %%3: i8 = cast %%1
+  store z[%%0], %%3
+}
+kernel @rows(in x: f32[%[1]d, %[2]d], in b: f32[%[1]d], out stream y: f32[%[1]d, %[2]d]) over %%0 in 0..%[1]d {
+  %%1: f32 = load b[%%0]
+  parallel %%2 in 0..%[2]d {
+    %%3: f32 = load x[%[2]d*%%0 + %%2]
+    %%4: f32 = add %%3, %%1
+    store y[%[2]d*%%0 + %%2], %%4
+  }
+}`, rows, cols))
+	const guard = 64
+	x := make([]float32, rows*cols)
+	for i := range x {
+		x[i] = float32(i%100) + 0.5
+	}
+	y, z := make([]float32, rows*cols+3*guard), make([]int8, cols+3*guard)
+	for offset := range guard / 2 {
+		for _, begin := range []int{0, 1, 37} {
+			for _, n := range []int{0, 1, 15, 31, 32, 33, 64, 255, 256, 257, 300, 511, 513, most - begin} {
+				end := begin + n
+				clean := func() {
+					clear(y)
+					clear(z)
+				}
+				check := func(what string) {
+					t.Helper()
+					for i := range y {
+						want := float32(0)
+						if k := i - guard - offset; k >= begin && k < end {
+							want = 2 * x[k]
+						}
+						if y[i] != want {
+							t.Fatalf("%s: offset %d, [%d, %d): element %d is %v, want %v", what, offset, begin, end, i-guard-offset, y[i], want)
+						}
+					}
+				}
+				clean()
+				run("one", int64(begin), int64(end), ptr(x), ptr(y[guard+offset:]))
+				check("one output")
+				clean()
+				run("two", int64(begin), int64(end), ptr(x), ptr(y[guard+offset:]), unsafe.Pointer(&z[guard+offset*3%17]))
+				check("two outputs")
+				for i := range z {
+					want := int8(0)
+					if k := i - guard - offset*3%17; k >= begin && k < end {
+						want = int8(x[k])
+					}
+					if z[i] != want {
+						t.Fatalf("two outputs: the second, [%d, %d): element %d is %d, want %d", begin, end, i-guard, z[i], want)
+					}
+				}
+			}
+		}
+		clear(y)
+		b := []float32{1, 10, 100}
+		run("rows", 0, rows, ptr(x), ptr(b), ptr(y[guard+offset:]))
+		for i := range y {
+			want := float32(0)
+			if k := i - guard - offset; k >= 0 && k < rows*cols {
+				want = x[k] + b[k/cols]
+			}
+			if math.Float32bits(y[i]) != math.Float32bits(want) {
+				t.Fatalf("rows at offset %d: element %d is %v, want %v", offset, i-guard-offset, y[i], want)
+			}
+		}
+	}
+}
+
+// TestStreamedAssembly: the stores are what they are meant to be on every level of x86-64, whole registers, and a
+// fence ends the kernel.
+func TestStreamedAssembly(t *testing.T) {
+	m, errs := kernel.Parse(diag.NewFile("t.kernels", `kernels "t"
+kernel @k(in x: f32[1000000], out stream y: f32[1000000]) over %0 in 0..1000000 {
+  %1: f32 = load x[%0]
+  %2: f32 = add %1, %1
+  store y[%0], %2
+}`))
+	if errs.Err() != nil {
+		t.Fatal(errs)
+	}
+	for cpu, want := range map[string]string{"x86-64": "movntps\t%xmm", "x86-64-v3": "vmovntps\t%ymm", "x86-64-v4": "vmovntps\t%zmm"} {
+		asm, err := Compile(m, codegen.Target{Kind: "cpu", Triple: "x86_64-linux-gnu", CPU: cpu}, libllvm.Assembly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range []string{want, "mfence"} {
+			if !strings.Contains(string(asm), w) {
+				t.Errorf("%s: no %q in\n%s", cpu, w, asm)
+			}
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package llvm
+
+import (
+	"github.com/llir/llvm/ir/constant"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/lang/types"
+)
+
+// maxShuffled is the largest stride that is read by whole vectors and shuffles. One of s reads s times what it
+// needs, all of it in lines that are read anyway while a line has more than one of the elements.
+const maxShuffled = 4
+
+// shuffled loads the elements base, base+step, ... of param for 1 < |step| <= maxShuffled: |step| vectors of
+// neighbours, of which shuffles pick. Nothing is read before the first element or behind the last: the last
+// vector ends there and overlaps the one before.
+func (g *gen) shuffled(param int, d types.DType, base value.Value, step int64) value.Value {
+	vt := vec(memType(d), g.w)
+	w, s := int64(g.w), step
+	at := base
+	if s < 0 {
+		s = -s
+		at = g.plus(base, ci(i64, step*(w-1)))
+	}
+	// Element i of the result, in order of addresses, is at s*i: in vector i*s/w at first, in the last one from
+	// where that begins.
+	lastAt := s*(w-1) + 1 - w
+	var out value.Value
+	have := map[int64]bool{}
+	for c := range s {
+		from := c * w
+		if c == s-1 {
+			from = lastAt
+		}
+		l := g.cur.NewLoad(vt, g.cur.NewBitCast(g.addr(param, g.plus(at, ci(i64, from))), lt.NewPointer(vt)))
+		l.Align = g.align(d)
+		if out == nil {
+			out = l
+			// The first vector is picked from together with the second.
+			continue
+		}
+		mask := make([]constant.Constant, w)
+		for i := range w {
+			k := i // position in the result by addresses
+			if step < 0 {
+				k = w - 1 - i
+			}
+			e := s * k
+			switch {
+			case c == 1 && e < w: // of the first vector
+				mask[i] = ci(i32, e)
+				have[i] = true
+			case have[i]:
+				mask[i] = ci(i32, i)
+			case e >= from && e < from+w:
+				mask[i] = ci(i32, w+e-from)
+				have[i] = true
+			default: // of a later one
+				mask[i] = constant.NewUndef(i32)
+			}
+		}
+		out = g.cur.NewShuffleVector(out, l, constant.NewVector(nil, mask...))
+	}
+	return out
+}
