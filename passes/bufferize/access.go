@@ -52,7 +52,11 @@ func accessKey(a kernel.Access) string {
 
 // store writes one element of a row-major output in the innermost scope.
 func (b *body) store(buffer int, strides []types.Dim, at []kernel.Ref, val kernel.Ref) {
-	s := b.top()
+	b.storeIn(b.top(), buffer, strides, at, val)
+}
+
+// storeIn is store in scope s, which is open.
+func (b *body) storeIn(s *scope, buffer int, strides []types.Dim, at []kernel.Ref, val kernel.Ref) {
 	acc := b.access(types.Dim{}, strides, at)
 	reads := []kernel.Ref{val}
 	for _, t := range acc.Terms {

@@ -13,6 +13,7 @@ import (
 type output struct {
 	buffer int
 	elem   func(b *body, at []kernel.Ref) kernel.Ref
+	rank   int // it has the first axes of the nest only: an element for each row, say
 }
 
 // A nest describes one kernel before its body is written.
@@ -42,27 +43,35 @@ func (fn *function) emit(n nest) {
 	if n.chunks != nil {
 		at = append(at, b.axis(axisScope, 0, n.chunks.Dim, n.chunks.Div))
 	}
-	for _, d := range n.shape {
+	vals, in := make([]kernel.Ref, len(n.outs)), make([]*scope, len(n.outs))
+	elements := func(rank int) {
+		for i, o := range n.outs {
+			if o.rank == rank {
+				vals[i], in[i] = o.elem(b, at), b.top()
+			}
+		}
+	}
+	elements(0)
+	for k, d := range n.shape {
 		if d.IsConst(1) {
 			at = append(at, b.E().Int(types.I64, 0))
-			continue
+		} else {
+			at = append(at, b.axis(axisScope, 0, d, 1))
 		}
-		at = append(at, b.axis(axisScope, 0, d, 1))
-	}
-	strides := rowMajor(n.shape)
-	if n.chunks != nil {
-		size := types.Lit(1)
-		if len(n.shape) > 0 {
-			size = mustMul(strides[0], n.shape[0])
-		}
-		strides = append([]types.Dim{size}, strides...)
-	}
-	vals := make([]kernel.Ref, len(n.outs))
-	for i, o := range n.outs {
-		vals[i] = o.elem(b, at)
+		elements(k + 1)
 	}
 	for i, o := range n.outs { // all stores last, so that reductions stand next to each other
-		b.store(o.buffer, strides, at, vals[i])
+		shape := n.shape[:o.rank]
+		strides := rowMajor(shape)
+		index := at[:len(at)-len(n.shape)+o.rank]
+		if n.chunks != nil {
+			size := types.Lit(1)
+			if len(shape) > 0 {
+				size = mustMul(strides[0], shape[0])
+			}
+			strides = append([]types.Dim{size}, strides...)
+		}
+		b.storeIn(in[i], o.buffer, strides, index, vals[i])
 	}
 	if n.write != nil {
 		n.write(b, at)
@@ -179,7 +188,7 @@ func (fn *function) fuse(op *ir.Op) {
 		return
 	}
 	n.split = fn.splitReductions(n)
-	// One kernel for each shape among the results.
+	// One kernel for each shape among the results, which also writes those that have its first axes only.
 	done := make([]bool, len(op.Results))
 	fn.scans(n, op, done)
 	for i, r := range op.Results {
@@ -188,13 +197,19 @@ func (fn *function) fuse(op *ir.Op) {
 		}
 		n.shape, n.outs = r.Type.Shape, nil
 		for j := i; j < len(op.Results); j++ {
+			if s := op.Results[j].Type.Shape; !done[j] && r.Type.Rank() > 0 && len(s) > len(n.shape) && s[:len(n.shape)].Equal(n.shape) {
+				n.shape = s
+			}
+		}
+		for j := i; j < len(op.Results); j++ {
 			s := op.Results[j]
-			if done[j] || !s.Type.Shape.Equal(r.Type.Shape) {
+			rank := s.Type.Rank()
+			if done[j] || rank > len(n.shape) || rank == 0 && len(n.shape) > 0 || !s.Type.Shape.Equal(n.shape[:rank]) {
 				continue
 			}
 			done[j] = true
 			y := block.Yields[j]
-			n.outs = append(n.outs, output{fn.allocate(s), func(b *body, at []kernel.Ref) kernel.Ref { return b.pull(y, at) }})
+			n.outs = append(n.outs, output{fn.allocate(s), func(b *body, at []kernel.Ref) kernel.Ref { return b.pull(y, at) }, rank})
 		}
 		fn.emit(n)
 	}
@@ -210,7 +225,7 @@ func (fn *function) materialise(v *ir.Value, buffer int) {
 		block: block,
 		leaf:  func(b *body, v *ir.Value, at []kernel.Ref) kernel.Ref { return fn.read(b, v, at) },
 		shape: v.Type.Shape,
-		outs:  []output{{buffer, func(b *body, at []kernel.Ref) kernel.Ref { return b.pull(v, at) }}},
+		outs:  []output{{buffer, func(b *body, at []kernel.Ref) kernel.Ref { return b.pull(v, at) }, v.Type.Rank()}},
 		name:  fn.src.Name,
 	})
 }

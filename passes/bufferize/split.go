@@ -187,7 +187,7 @@ func (fn *function) partialKernel(n nest, group []*splitReduce) {
 			s.chunk = at[0]
 			b.pull(s.op.Result(), at[1:])
 			return s.result
-		}})
+		}, len(n.shape)})
 	}
 	fn.emit(n)
 	for _, s := range group {

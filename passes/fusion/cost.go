@@ -11,7 +11,7 @@ import (
 // operations. Memory costs byteCost for each byte that moves: a written line is fetched first, so twice the
 // size for writing and once for each kernel that reads it back, plus launchCost for a kernel more. Computing
 // anew costs the operations behind one element (as far as they are not materialised themselves) times the
-// number of evaluations but one. Evaluations are not the consumers' elements: a kernel computes what depends
+// number of evaluations but one; one on indices costs nothing, because reading it back would be one, too. Evaluations are not the consumers' elements: a kernel computes what depends
 // on its outer axes alone once for these (Note [Placement] in passes/bufferize), so the mean of a row costs
 // one row however often it is read.
 //

@@ -49,7 +49,10 @@ func explain(op *ir.Op, names map[*ir.Value]string) Kernel {
 	}
 	for i, r := range op.Results {
 		if i == 0 {
-			k.Name, k.Space = names[r], r.Type.Shape
+			k.Name = names[r]
+		}
+		if r.Type.Rank() >= len(k.Space) {
+			k.Space = r.Type.Shape
 		}
 		k.Written = sum(k.Written, product(count(r.Type.Shape), types.Lit(int64(r.Type.Elem.Bytes()))))
 	}

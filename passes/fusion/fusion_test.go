@@ -104,6 +104,22 @@ func @f(%x: f32[64, 64]) -> (f32[64], f32[64, 64], f32[64]) {
   return %0, %3, %5
 }`, 3, "", ""},
 		{"sums over growing distances do not double the code", doubling(20), 5, "", ""},
+		{"a value for each row shares the kernel of the rows", `
+func @f(%x: f32[640, 1000]) -> (f32[640, 1000], f32[640]) {
+  %0: f32[640] = reduce_sum %x {axes = [1]}
+  %1: f32[640, 1] = reshape %0 {shape = [640, 1]}
+  %2: f32[640, 1000] = broadcast %1 {shape = [640, 1000]}
+  %3: f32[640, 1000] = div %x, %2
+  return %3, %0
+}`, 1, "", "fused %3 into %0: it reads that value in the same row"},
+		{"few rows do not, because their elements keep the threads busy", `
+func @f(%x: f32[4, 100000]) -> (f32[4, 100000], f32[4]) {
+  %0: f32[4] = reduce_sum %x {axes = [1]}
+  %1: f32[4, 1] = reshape %0 {shape = [4, 1]}
+  %2: f32[4, 100000] = broadcast %1 {shape = [4, 100000]}
+  %3: f32[4, 100000] = div %x, %2
+  return %3, %0
+}`, 2, "", ""},
 		{"small scalars share a kernel", `
 func @f(%x: f32, %y: f32) -> (f32, f32) {
   %0: f32 = add %x, %y

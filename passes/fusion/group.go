@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"healc/ir"
+	"healc/lang/types"
 )
 
 // A group is a set of materialised operations that one kernel computes.
@@ -12,6 +13,7 @@ type group struct {
 	order []*ir.Value
 	work  float64
 	heavy bool            // contains a matrix product
+	shape types.Shape     // the longest of the results
 	deps  map[*ir.Op]bool // materialised operations and steps whose results it reads
 }
 
@@ -27,6 +29,10 @@ const maxCandidates = 16
 // when each reads the other, if at all, at its own index, and when no other kernel must run between them.
 // They do share it when one reads the other, when both read the same tensor (several reductions of the same
 // rows, such as mean and variance), or when both are so small that the launch is what costs.
+//
+// A result for each row, such as the logarithm of its sum, can share the kernel of one that has every element
+// of the rows: its shape is the beginning of the other's. They do when one reads the other at that index and there are rows enough
+// for all threads; the kernel is parallel over the rows.
 func (p *planner) groups() ([]*group, map[*ir.Op]*group) {
 	var all []*group
 	of := map[*ir.Op]*group{}
@@ -36,7 +42,7 @@ func (p *planner) groups() ([]*group, map[*ir.Op]*group) {
 		}
 		g := &group{
 			roots: []*ir.Op{op}, epoch: p.epoch[i], reads: map[*ir.Value]bool{}, deps: map[*ir.Op]bool{},
-			work: p.work[op],
+			work: p.work[op], shape: op.Results[0].Type.Shape,
 		}
 		p.cone(g.roots, func(v *ir.Value) {
 			g.read(v, p.reads[op][v]) // false for what only dead code of a region reads
@@ -73,6 +79,9 @@ func (g *group) merge(h *group) {
 	for op := range h.deps {
 		g.deps[op] = true
 	}
+	if len(h.shape) > len(g.shape) {
+		g.shape = h.shape
+	}
 	g.work += h.work
 	g.heavy = g.heavy || h.heavy
 }
@@ -87,10 +96,16 @@ func (p *planner) join(all []*group, of map[*ir.Op]*group, g *group) (*group, st
 	}
 	for k := len(all) - 1; k >= max(0, len(all)-maxCandidates); k-- {
 		h := all[k]
-		if h.stores() || h.epoch != g.epoch || h.roots[0].Def.Class == ir.Rows || len(h.roots) >= maxRoots || !h.roots[0].Results[0].Type.Shape.Equal(g.roots[0].Results[0].Type.Shape) {
+		if h.stores() || h.epoch != g.epoch || h.roots[0].Def.Class == ir.Rows || len(h.roots) >= maxRoots {
 			continue
 		}
-		why := p.benefit(h, g)
+		why := ""
+		switch {
+		case h.shape.Equal(g.shape) && h.even():
+			why = p.benefit(h, g)
+		case rowsOf(h.shape, g.shape):
+			why = p.rowBenefit(h, g)
+		}
 		if why == "" || !p.legal(h, g, of) {
 			continue
 		}
@@ -102,6 +117,35 @@ func (p *planner) join(all []*group, of map[*ir.Op]*group, g *group) (*group, st
 // stores reports that the kernel of g stores elements in a loop of its own: nothing can join a scan, nor an
 // update that may happen in place, because it has no iteration of its own for each element.
 func (g *group) stores() bool { return g.roots[0].Def == ir.OpScan || replacesFew(g.roots[0]) }
+
+// even reports that all results of g have one shape.
+func (g *group) even() bool {
+	for _, r := range g.roots {
+		if !r.Results[0].Type.Shape.Equal(g.shape) {
+			return false
+		}
+	}
+	return true
+}
+
+// rowsOf reports that one shape is the other, or a beginning of it that has elements enough for all threads.
+func rowsOf(x, y types.Shape) bool {
+	n := min(len(x), len(y))
+	return x[:n].Equal(y[:n]) && (len(x) == len(y) || n > 0 && elems(x[:n]) >= fewThreads)
+}
+
+// rowBenefit says what is gained by computing rows and what belongs to each of them in one kernel.
+func (p *planner) rowBenefit(h, g *group) string {
+	if h.heavy || g.heavy {
+		return ""
+	}
+	for _, v := range g.order {
+		if p.mine(v) && of(h, v.Def) {
+			return "it reads that value in the same row"
+		}
+	}
+	return ""
+}
 
 // benefit says what is gained by computing g in the kernel h.
 func (p *planner) benefit(h, g *group) string {
@@ -138,7 +182,7 @@ func of(g *group, op *ir.Op) bool {
 func (p *planner) legal(h, g *group, of map[*ir.Op]*group) bool {
 	for _, r := range append(append([]*ir.Op{}, h.roots...), g.roots...) {
 		for _, v := range r.Results {
-			if !v.Type.Shape.Equal(h.roots[0].Results[0].Type.Shape) {
+			if !rowsOf(v.Type.Shape, h.shape) || !rowsOf(v.Type.Shape, g.shape) {
 				return false
 			}
 		}

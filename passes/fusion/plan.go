@@ -371,13 +371,14 @@ func (p *planner) fromMemory(x *ir.Value, at *visit) {
 	reads[x] = aligned(x, at) && (was || !there)
 }
 
-// aligned reports that the kernel reads x at its own index.
+// aligned reports that the kernel reads x at its own index, or what belongs to a row at the index of the row.
 func aligned(x *ir.Value, at *visit) bool {
-	if !x.Type.Shape.Equal(at.root.Results[0].Type.Shape) {
+	own := at.root.Results[0].Type.Shape
+	if n := min(len(own), x.Type.Rank()); n == 0 && x.Type.Rank() != len(own) || !x.Type.Shape[:n].Equal(own[:n]) {
 		return false
 	}
 	for k, d := range x.Type.Shape {
-		if !d.IsConst(1) && at.at[k].axis != k {
+		if !d.IsConst(1) && (k >= len(own) || at.at[k].axis != k) {
 			return false
 		}
 	}
@@ -409,6 +410,9 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 	if total <= size*1.001 || size == 0 {
 		return ""
 	}
+	if work <= size && readsNothing(op) {
+		return "" // one operation an element: reading it back is one, too
+	}
 	again := (total - size) * work / size
 	write := (2+float64(len(kernels)))*bytes*byteCost + launchCost
 	if again <= write {
@@ -418,6 +422,16 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 		return fmt.Sprintf("%d kernels want it, and computing it again costs more than memory", len(kernels))
 	}
 	return "it is wanted at more indices than it has, and computing it again costs more than memory"
+}
+
+// readsNothing reports that op is computed from what is no memory: from indices, say.
+func readsNothing(op *ir.Op) bool {
+	for _, a := range op.Args {
+		if a.Def == nil || a.Def.Def.Class != ir.Source || a.Def.Def == ir.OpConst {
+			return false
+		}
+	}
+	return len(op.Args) > 0
 }
 
 // backgroundWork is the work that is known so far: all behind a value, the first time.
