@@ -48,9 +48,16 @@ func (b *body) Iterate(n kernel.Ref, init []kernel.Ref, f func(i kernel.Ref, sta
 	return slices.Clone(ids)
 }
 
-// loopElement is an element of a result of a loop in a kernel. The state is taken apart into scalars, one
-// for each element of a small tensor; all results are computed together, and remembered.
+// loopElement is an element of a result of a loop in a kernel.
 func (b *body) loopElement(op *ir.Op, result int, at []kernel.Ref) kernel.Ref {
+	out, first := b.loopOnce(op)
+	return b.choose(op.Results[result].Type, at, out[first[result]:])
+}
+
+// loopOnce writes a loop, perhaps one without results that is left for what its steps check. The state is taken
+// apart into scalars, one for each element of a small tensor, and first[k] is where those of result k begin. All
+// results are computed together, and remembered.
+func (b *body) loopOnce(op *ir.Op) (out []kernel.Ref, first []int) {
 	if !op.SmallState() {
 		panic(failure{&Error{op.Span, fmt.Sprintf("a loop inside of an element-wise computation, with a state of more than %d elements", ir.MaxSmallState)}})
 	}
@@ -58,13 +65,13 @@ func (b *body) loopElement(op *ir.Op, result int, at []kernel.Ref) kernel.Ref {
 	n := b.pull(op.Args[0], nil)
 	b.op = op
 	var init []kernel.Ref
-	first := make([]int, len(op.Results)) // of the elements of each result among all
+	first = make([]int, len(op.Results))
 	for k, a := range op.Args[1:] {
 		first[k] = len(init)
 		b.eachFixed(a.Type.Shape, func(at []kernel.Ref) { init = append(init, b.pull(a, at)) })
 	}
 	region := op.Regions[0]
-	out := b.Iterate(n, init, func(i kernel.Ref, state []kernel.Ref) ([]kernel.Ref, kernel.Ref) {
+	out = b.Iterate(n, init, func(i kernel.Ref, state []kernel.Ref) ([]kernel.Ref, kernel.Ref) {
 		defer func() { b.frame = outer }()
 		b.frame = b.enter(outer, region, append([]kernel.Ref{i}, state...))
 		b.frame.state = func(v *ir.Value, at []kernel.Ref) kernel.Ref {
@@ -93,7 +100,7 @@ func (b *body) loopElement(op *ir.Op, result int, at []kernel.Ref) kernel.Ref {
 		})
 	}
 	b.op = op
-	return b.choose(op.Results[result].Type, at, out[first[result]:])
+	return out, first
 }
 
 // eachFixed visits the elements of a small tensor in row-major order, with literal indices.

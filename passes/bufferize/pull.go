@@ -230,7 +230,11 @@ func (b *body) force(block *ir.Block) {
 		if full == nil {
 			full = ir.FullyRead(block)
 		}
-		if len(op.Results) == 0 { // an `if` that is left for what its arms check
+		switch { // what is left for what its regions check
+		case len(op.Results) > 0:
+		case op.IsLoop():
+			b.loopOnce(op)
+		default:
 			b.ifOnce(op)
 		}
 		for _, r := range op.Results {
