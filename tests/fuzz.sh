@@ -17,6 +17,7 @@ done < <(find . -name '*_test.go' -not -path './.*' -exec grep -HE '^func Fuzz[A
 
 echo "== random programs"
 HEAL_RANDOM=$time go test ./tests/random -run '^TestRandomPrograms$' -count 1 -timeout 0 -v -random.seed="$(date +%s%N)" || failed+=("./tests/random")
+go test ./tests/random -run '^TestSources$' -count 1 -timeout 0 -v -random.source="$(date +%s)" || failed+=("./tests/random sources")
 
 if ((${#failed[@]})); then
 	printf 'FAILED: %s\n' "${failed[@]}"

@@ -3,4 +3,7 @@
 //
 // Pointwise operations are drawn from the table without knowing any of them; every other operation has
 // a maker in makers.go, and a test fails when one is missing.
+//
+// Source is a random function in the language itself: statements, loops, matches, generic functions, slices. What it
+// gives is known without healc.
 package random
