@@ -12,6 +12,7 @@ import (
 	"healc/codegen/llvm/libllvm"
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/lang/types"
 	"healc/passes"
 	"healc/passes/bufferize"
 	"healc/runtime"
@@ -65,18 +66,25 @@ func (m *Module) Fused(entry string, bind map[string]int64) (*ir.Module, error) 
 // Kernels lowers an entry to kernels and the plan that runs them. strides are those of the arguments, in
 // elements; nil means that all are row-major.
 func (m *Module) Kernels(entry string, bind map[string]int64, strides [][]int64) (*kernel.Module, error) {
+	_, km, err := m.kernels(entry, bind, bufferize.ConstantStrides(strides))
+	return km, err
+}
+
+// kernels is Kernels for strides that may be shape parameters of their own. It also returns the function as the
+// passes left it, whose types have the values of bind.
+func (m *Module) kernels(entry string, bind map[string]int64, strides [][]types.Dim) (*ir.Func, *kernel.Module, error) {
 	done := m.opts.Debug.Timer.Stage("passes")
 	code, err := m.Fused(entry, bind)
 	done()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer m.opts.Debug.Timer.Stage("bufferize")()
 	km, err := bufferize.Lower(code, entry, bufferize.Options{InputStrides: strides})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return km, m.dump(km)
+	return code.Func(entry), km, m.dump(km)
 }
 
 // dump writes what the stages after the passes make to where HEAL_DUMP says.

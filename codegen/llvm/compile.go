@@ -31,11 +31,16 @@ type Output = libllvm.Output
 
 // Compile generates machine code, assembly or optimised LLVM IR for a kernel module.
 func Compile(km *kernel.Module, t codegen.Target, out Output) ([]byte, error) {
+	return CompileWith(km, t, out, Options{})
+}
+
+// CompileWith is Compile with options for the generator.
+func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) ([]byte, error) {
 	lib, err := libllvm.Open()
 	if err != nil {
 		return nil, err
 	}
-	text, err := Generate(km, Options{})
+	text, err := Generate(km, opts)
 	if err != nil {
 		return nil, err
 	}

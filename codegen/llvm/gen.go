@@ -20,11 +20,12 @@ import (
 // Options choose how code is generated.
 type Options struct {
 	Triple string // written into the module; "" leaves it out
+	Prefix string // put before the names of the kernels, so that several modules can be linked together
 }
 
 // Generate returns the LLVM IR text of a kernel module. The same module gives the same text.
 func Generate(km *kernel.Module, opts Options) (string, error) {
-	m := &module{km: km, m: lir.NewModule(), intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{}}
+	m := &module{km: km, m: lir.NewModule(), prefix: opts.Prefix, intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{}}
 	m.m.SourceFilename = km.Name
 	m.m.TargetTriple = opts.Triple
 	for _, f := range km.Funcs {
@@ -43,6 +44,7 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 type module struct {
 	km         *kernel.Module
 	m          *lir.Module
+	prefix     string
 	intrinsics map[string]*lir.Func
 	funcs      map[string]*lir.Func // scalar functions and helpers by name
 	hint       *metadata.Tuple      // what `!nontemporal` refers to; nil when nothing does
@@ -151,7 +153,7 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	pp := lt.NewPointer(voidPtr)
 	bufs := lir.NewParam("bufs", pp)
 	d, b, e, er := lir.NewParam("dims", int64Ptr), lir.NewParam("begin", i64), lir.NewParam("end", i64), lir.NewParam("err", int64Ptr)
-	fn := m.m.NewFunc(k.Name, lt.Void, bufs, d, b, e, er)
+	fn := m.m.NewFunc(m.prefix+k.Name, lt.Void, bufs, d, b, e, er)
 	functionAttrs(fn)
 	blk := fn.NewBlock("entry")
 	var args []value.Value

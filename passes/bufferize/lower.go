@@ -3,6 +3,7 @@ package bufferize
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"healc/ir"
@@ -15,7 +16,8 @@ import (
 // Options of Lower.
 type Options struct {
 	// InputStrides are the strides of the entry's parameters, in elements; nil, for one or for all, is row-major.
-	InputStrides [][]int64
+	// They may be shape parameters of their own, which are added to the function's in the order in which they come.
+	InputStrides [][]types.Dim
 }
 
 // Lower turns the function entry of m, and what it calls, into kernels and a plan. m is not changed. The
@@ -35,10 +37,10 @@ func Lower(m *ir.Module, entry string, opts Options) (out *kernel.Module, err er
 		return nil, fmt.Errorf("there is no function `%s`", entry)
 	}
 	u := &unit{
-		src: m, out: &kernel.Module{Name: m.Name, Dims: f.Dims},
+		src: m, out: &kernel.Module{Name: m.Name, Dims: withStrides(f.Dims, opts.InputStrides)},
 		sites: map[siteKey]int{}, scalars: map[string]bool{}, indexOf: map[string]int{},
 	}
-	u.out.Plan = &abi.Program{Name: entry, Dims: f.Dims}
+	u.out.Plan = &abi.Program{Name: entry, Dims: u.out.Dims}
 	u.function(f, entry, opts.InputStrides)
 	for _, k := range u.out.Kernels {
 		keepRows(k)
@@ -48,8 +50,38 @@ func Lower(m *ir.Module, entry string, opts Options) (out *kernel.Module, err er
 	return u.out, nil
 }
 
+// withStrides adds the parameters of strides to those of a function.
+func withStrides(dims []string, strides [][]types.Dim) []string {
+	out := slices.Clone(dims)
+	for _, list := range strides {
+		for _, d := range list {
+			for _, name := range d.Params() {
+				if !slices.Contains(out, name) {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// ConstantStrides are strides that are known.
+func ConstantStrides(strides [][]int64) [][]types.Dim {
+	out := make([][]types.Dim, len(strides))
+	for i, list := range strides {
+		if list == nil {
+			continue
+		}
+		out[i] = make([]types.Dim, len(list))
+		for k, n := range list {
+			out[i][k] = types.Lit(n)
+		}
+	}
+	return out
+}
+
 // function lowers f into the plan and returns its index there.
-func (u *unit) function(f *ir.Func, name string, strides [][]int64) int {
+func (u *unit) function(f *ir.Func, name string, strides [][]types.Dim) int {
 	index := len(u.out.Plan.Funcs)
 	u.indexOf[name] = index
 	fn := &function{
@@ -66,10 +98,7 @@ func (u *unit) function(f *ir.Func, name string, strides [][]int64) int {
 			if len(strides[i]) != p.Type.Rank() {
 				panic(failure{&Error{p.Span, fmt.Sprintf("%d strides for parameter %s of type %s", len(strides[i]), p.Name, p.Type)}})
 			}
-			w.Strides = nil
-			for _, s := range strides[i] {
-				w.Strides = append(w.Strides, types.Lit(s))
-			}
+			w.Strides = strides[i]
 			b.Strides = w.Strides
 		}
 		w.Buffer = fn.buffer(b)

@@ -1,6 +1,9 @@
 package abi
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The kinds of Site: the names of scalar.CheckKind.
 const (
@@ -15,17 +18,28 @@ const (
 // an index, the index and the bound. The interpreter and the runtime share it, so that every backend
 // says the same.
 func Message(s Site, info [2]int64) string {
+	format, details := MessageFormat(s)
+	args := make([]any, details)
+	for i := range args {
+		args[i] = info[i]
+	}
+	return fmt.Sprintf(format, args...)
+}
+
+// MessageFormat is the format of Message, whose verbs are %d and %%, and the number of details that it shows.
+func MessageFormat(s Site) (format string, details int) {
+	escape := func(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 	switch s.Kind {
 	case KindDivideByZero:
-		return "integer division by zero"
+		return "integer division by zero", 0
 	case KindNegativeExponent:
-		return "an integer cannot be raised to a negative power"
+		return "an integer cannot be raised to a negative power", 0
 	case KindIndex:
-		return fmt.Sprintf("index %d is out of range for an axis of extent %d", info[0], info[1])
+		return "index %d is out of range for an axis of extent %d", 2
 	case KindRecursion:
-		return fmt.Sprintf("calls are nested more than %d deep", MaxCallDepth)
+		return fmt.Sprintf("calls are nested more than %d deep", MaxCallDepth), 0
 	case KindEmpty:
-		return fmt.Sprintf("%s of no elements has no value", s.Op)
+		return escape(s.Op) + " of no elements has no value", 0
 	}
-	return "a check failed: " + s.Kind
+	return "a check failed: " + escape(s.Kind), 0
 }

@@ -12,6 +12,7 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/codegen"
+	"healc/codegen/llvm/aot"
 )
 
 // compileFlags are the flags of `healc compile`.
@@ -25,23 +26,24 @@ type compileFlags struct {
 func (a *app) compileCommand() *cobra.Command {
 	var flags compileFlags
 	c := &cobra.Command{
-		Use:   "compile FILE --emit KIND",
-		Short: "Write down what a program becomes, from tokens to machine code",
-		Long: "Compiles the public functions of FILE (or main, or all of them; or the one of --entry) and writes what --emit names:\n\n" +
+		Use:   "compile FILE",
+		Short: "Make a shared library, or write down what a program becomes",
+		Long: "Compiles the public functions of FILE (or main, or all of them; or the one of --entry) and writes what --emit names,\n" +
+			"one kind or several with commas between them. Without it, it makes a shared library and its C header: --emit so,header.\n\n" +
 			kindList() + "\n\nFunctions are compiled for any shape, except for the shape parameters given with --shape. HEAL_DUMP=fuse,cse or\n" +
 			"HEAL_DUMP=f:fuse prints the IR after passes, HEAL_DUMP=FOLDER writes it to files after every one. The passes are\n\n" + passList(),
-		Example: "  healc compile f.heal --emit kernels\n  healc compile f.heal --emit asm --shape N=1024 --cpu znver4 -o f.s\n  healc compile f.heal --print-after=fuse --remarks=fuse --time-passes",
+		Example: "  healc compile f.heal                            # f.so and f.h\n  healc compile f.heal --emit kernels\n  healc compile f.heal --emit asm --shape N=1024 --cpu znver4 -o f.s\n  healc compile f.heal --print-after=fuse --remarks=fuse --time-passes",
 		Args:    exactly("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.compile(args[0], &flags, c.Flags().Changed("gpu-arch"))
 		},
 	}
 	fs := c.Flags()
-	fs.StringVar(&flags.emit, "emit", "", "what to write: `KIND`")
-	fs.StringVarP(&flags.output, "output", "o", "", "the file to write, - for standard output (default: - for text, FILE.o for an object)")
+	fs.StringVar(&flags.emit, "emit", "", "what to write: `KIND`, or several (default: so,header)")
+	fs.StringVarP(&flags.output, "output", "o", "", "the file to write, - for standard output (default: - for text, else FILE with the ending of its kind)")
 	fs.StringVar(&flags.entry, "entry", "", "the function to compile")
 	fs.StringVar(&flags.target, "target", "cpu", "cpu; gpu is not there yet")
-	fs.StringVar(&flags.cpu, "cpu", "", "LLVM's `NAME` of the processor to compile for, or generic (default: this machine's)")
+	fs.StringVar(&flags.cpu, "cpu", "", "LLVM's `NAME` of the processor to compile for, or generic (default: this machine's; for a library, all levels of x86-64)")
 	fs.StringVar(&flags.gpuArch, "gpu-arch", "", "the GPU to compile for, sm_NN; not there yet")
 	fs.StringArrayVar(&flags.shape, "shape", nil, "`NAME=EXTENT`: compile for this value of a shape parameter")
 	flags.register(fs)
@@ -69,15 +71,18 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	if emit == "" && flags.stopAfter != "" {
 		emit = "ir"
 	}
-	var kind driver.Kind
-	switch {
-	case emit != "":
-		var err error
-		if kind, err = driver.FindKind(emit); err != nil {
-			return err
+	if emit == "" && !flags.any() {
+		emit = "so,header"
+	}
+	var kinds []driver.Kind
+	if emit != "" {
+		for name := range strings.SplitSeq(emit, ",") {
+			kind, err := driver.FindKind(name)
+			if err != nil {
+				return err
+			}
+			kinds = append(kinds, kind)
 		}
-	case !flags.any():
-		return driver.Unsupported("shared libraries, the default of `healc compile`", "say what to write: --emit kernels, asm, obj ...")
 	}
 	if flags.stopAfter != "" && emit != "ir" {
 		return &driver.UsageError{Message: "--stop-after leaves IR, so it goes with --emit ir", Help: "leave out --emit " + emit}
@@ -101,13 +106,32 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	if emit == "" {
 		return e.Passes()
 	}
-	output := flags.output
-	if output == "" {
-		output = "-"
-		if kind.Binary {
-			output = strings.TrimSuffix(filepath.Base(path), ".heal") + kind.Ext
+	stem, ext := flags.output, filepath.Ext(flags.output)
+	if stem == "" || stem == "-" {
+		stem, ext = strings.TrimSuffix(filepath.Base(path), ".heal"), ""
+	}
+	stem = strings.TrimSuffix(stem, ext)
+	e.Prefix = strings.TrimPrefix(aot.Identifier(filepath.Base(stem)), "lib")
+	e.SoName = filepath.Base(stem) + ".so"
+	for _, kind := range kinds {
+		output := flags.output
+		switch {
+		case output == "" && !kind.Binary && !kind.File:
+			output = "-"
+		case output == "" || len(kinds) > 1 && output != "-":
+			output = stem + kind.Ext
+		case kind.Name == "so":
+			e.SoName = filepath.Base(output)
+		}
+		if err := a.emit(e, kind, output); err != nil {
+			return err
 		}
 	}
+	return nil
+}
+
+// emit writes one kind to a file, or to standard output when that is called -.
+func (a *app) emit(e *driver.Emit, kind driver.Kind, output string) error {
 	if output == "-" {
 		return e.Write(kind, a.out)
 	}

@@ -8,6 +8,7 @@ import (
 
 	heal "healc"
 	"healc/codegen/llvm"
+	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
 	"healc/ir/kernel"
 	"healc/lang/ast"
@@ -23,7 +24,8 @@ type Kind struct {
 	Name   string
 	Doc    string
 	Ext    string // of the file's name, with the dot
-	Binary bool   // goes to a file by default
+	Binary bool   // is no text, and goes to a file by default
+	File   bool   // goes to a file by default
 	single bool   // of one entry at a time: the texts of two cannot stand in one file
 	later  bool   // not in this version
 	write  func(e *Emit, w io.Writer) error
@@ -41,7 +43,9 @@ func Kinds() []Kind {
 		{Name: "llvm", Doc: "LLVM IR as it is generated", Ext: ".ll", single: true, write: (*Emit).llvm},
 		{Name: "asm", Doc: "assembly", Ext: ".s", single: true, write: func(e *Emit, w io.Writer) error { return e.code(w, libllvm.Assembly) }},
 		{Name: "obj", Doc: "relocatable object", Ext: ".o", Binary: true, single: true, write: func(e *Emit, w io.Writer) error { return e.code(w, libllvm.Object) }},
-		{Name: "so", later: true}, {Name: "header", later: true}, {Name: "go", later: true}, {Name: "python", later: true}, {Name: "ptx", later: true},
+		{Name: "so", Doc: "shared library with a C interface", Ext: ".so", Binary: true, write: (*Emit).so},
+		{Name: "header", Doc: "C header of the shared library", Ext: ".h", File: true, write: (*Emit).header},
+		{Name: "go", later: true}, {Name: "python", later: true}, {Name: "ptx", later: true},
 	}
 }
 
@@ -82,8 +86,11 @@ type Emit struct {
 	Shape  map[string]int64 // values of shape parameters; the others stay symbolic
 	Opts   heal.Options
 	Loaded func(*heal.Module)
+	Prefix string // of the names in a shared library
+	SoName string // by which programs find the shared library
 
 	module *heal.Module
+	lib    *aot.Library
 }
 
 // Write compiles the file as far as kind needs, and writes it to w.

@@ -8,6 +8,7 @@ import (
 
 	heal "healc"
 	"healc/codegen"
+	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
 	"healc/lang/diag"
 	"healc/passes"
@@ -90,12 +91,15 @@ func uncompilable(err error) *diag.Diagnostic {
 		lowering    *bufferize.Error
 		bind        *passes.BindError
 		tooLarge    *passes.TooLargeError
+		link        *aot.LinkError
 	)
 	switch {
 	case errors.As(err, &missing):
 		return &diag.Diagnostic{Message: missing.Error(), Help: "programs also run without it, slowly: healc run --backend interp; `healc doctor` shows what is found"}
 	case errors.As(err, &unsupported):
-		return &diag.Diagnostic{Message: unsupported.Error()}
+		return &diag.Diagnostic{Code: diag.CodeUnsupported, Message: unsupported.Error()}
+	case errors.As(err, &link):
+		return &diag.Diagnostic{Message: link.Error(), Help: link.Help}
 	case errors.As(err, &lowering):
 		return &diag.Diagnostic{Code: diag.CodeUnsupported, Message: "unsupported: " + lowering.Msg, Primary: diag.Label{Span: lowering.Span}}
 	case errors.As(err, &bind):

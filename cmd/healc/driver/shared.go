@@ -1,0 +1,55 @@
+package driver
+
+import (
+	"io"
+
+	"healc/codegen/llvm/aot"
+)
+
+// library prepares the entries for the kinds that belong to a shared library, once for all of them.
+func (e *Emit) library() (*aot.Library, error) {
+	if e.lib != nil {
+		return e.lib, nil
+	}
+	if err := e.load(); err != nil {
+		return nil, err
+	}
+	names, err := Entries(e.module.Program(), e.Entry)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.checkShape(names); err != nil {
+		return nil, err
+	}
+	e.lib, err = e.module.Library(e.Prefix, names, e.bindings)
+	return e.lib, err
+}
+
+func (e *Emit) so(w io.Writer) error {
+	l, err := e.library()
+	if err != nil {
+		return err
+	}
+	if _, err := aot.FindLinker(); err != nil { // before the work
+		return err
+	}
+	objects, err := aot.Objects(l)
+	if err != nil {
+		return err
+	}
+	raw, err := aot.Link(objects, l.Prefix, e.SoName)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(raw)
+	return err
+}
+
+func (e *Emit) header(w io.Writer) error {
+	l, err := e.library()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, aot.Header(l))
+	return err
+}

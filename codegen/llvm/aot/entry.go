@@ -1,0 +1,155 @@
+package aot
+
+import (
+	"fmt"
+	"strings"
+
+	"healc/ir/kernel"
+	"healc/lang/types"
+)
+
+// base is what the names of a variant's functions begin with.
+func base(e *Entry, variant int) string { return fmt.Sprintf("heal.%s.%d", e.Name, variant) }
+
+// entry writes what belongs to one entry: its plans, the tables of kernels, and its two C functions.
+func (w *writer) entry(e *Entry) {
+	for v, km := range e.variants() {
+		w.kernelTables(e, v, km)
+		w.plan(base(e, v), km)
+	}
+	w.direct(e)
+	w.checked(e)
+}
+
+// kernelTables writes one table of kernels for each level, and the table of these.
+func (w *writer) kernelTables(e *Entry, variant int, km *kernel.Module) {
+	var levels []string
+	for i := range w.levels {
+		var kernels []string
+		for _, k := range km.Kernels {
+			name := symbol(e, variant, i) + k.Name
+			fmt.Fprintf(&w.b, "declare hidden void @%q(ptr, ptr, i64, i64, ptr)\n", name)
+			kernels = append(kernels, fmt.Sprintf("ptr @%q", name))
+		}
+		table := fmt.Sprintf("@%s.kernels.%d", base(e, variant), i)
+		fmt.Fprintf(&w.b, "%s = internal constant [%d x ptr] [%s]\n", table, len(kernels), strings.Join(kernels, ", "))
+		levels = append(levels, "ptr "+table)
+	}
+	fmt.Fprintf(&w.b, "@%s.kernels = internal constant [%d x ptr] [%s]\n", base(e, variant), len(levels), strings.Join(levels, ", "))
+}
+
+// callPlan calls the plan of a variant and returns the name of its code.
+func (w *writer) callPlan(f *emitter, e *Entry, variant int, dims, in, out string) string {
+	level := "0"
+	if len(w.levels) > 1 {
+		level = f.v("sext i32 %s to i64", f.v("load i32, ptr @heal.level, align 4"))
+	}
+	slot := f.v("getelementptr [%d x ptr], ptr @%s.kernels, i64 0, i64 %s", len(w.levels), base(e, variant), level)
+	kernels := f.v("load ptr, ptr %s, align 8", slot)
+	return f.v("call i32 @%s.0(ptr %s, ptr %s, ptr %s, ptr %s, i64 0)", base(e, variant), dims, in, out, kernels)
+}
+
+// byValue reports that a parameter is a C scalar.
+func (p Param) byValue() bool { return p.Type.Rank() == 0 && !p.Update }
+
+// memType is the LLVM type of an element, of a C argument too.
+func memType(d types.DType) string {
+	switch d {
+	case types.F32:
+		return "float"
+	case types.F64:
+		return "double"
+	}
+	return fmt.Sprintf("i%d", 8*d.Bytes())
+}
+
+// direct writes the C function that takes extents and addresses of row-major tensors.
+func (w *writer) direct(e *Entry) {
+	f := newEmitter()
+	var sig []string
+	for i, d := range e.Dims {
+		sig = append(sig, fmt.Sprintf("i64 %%d%d", i))
+		f.dims[d] = fmt.Sprintf("%%d%d", i)
+	}
+	in, out, dims := f.array(len(e.Params)), f.array(len(e.Results)), f.array(len(e.Dims))
+	for i, d := range e.Dims {
+		f.unless(f.v("icmp ugt i64 %%d%d, %d", i, types.MaxExtent), func() {
+			w.refuse(f, fmt.Sprintf("%s: the extent %s is %%lld", e.Name, d), fmt.Sprintf("%%d%d", i))
+		})
+		f.storeWord(dims, i, f.dims[d])
+	}
+	var places []place
+	for i, p := range e.Params {
+		if p.byValue() {
+			sig = append(sig, fmt.Sprintf("%s %%a%d", memType(p.Type.Elem), i))
+			slot := f.alloca(memType(p.Type.Elem), 8)
+			f.do("store %s %%a%d, ptr %s, align 8", memType(p.Type.Elem), i, slot)
+			f.storePtr(in, i, slot)
+			continue
+		}
+		addr := fmt.Sprintf("%%a%d", i)
+		sig = append(sig, "ptr "+addr)
+		f.storePtr(in, i, addr)
+		places = append(places, f.dense(p.Name, p.Type, addr, p.Update))
+	}
+	for i, r := range e.Results {
+		addr := fmt.Sprintf("%%r%d", i)
+		sig = append(sig, "ptr "+addr)
+		f.storePtr(out, i, addr)
+		places = append(places, f.dense(resultName(e, i), r, addr, true))
+	}
+	w.apart(f, e, places)
+	f.do("ret i32 %s", w.callPlan(f, e, 0, dims, in, out))
+	fmt.Fprintf(&w.b, "define i32 @%s(%s) {\n%s%s}\n", Symbol(w.prefix, e.Name), strings.Join(sig, ", "), f.head.String(), f.body.String())
+}
+
+// refuse leaves a C function because an argument does not fit.
+func (w *writer) refuse(f *emitter, format string, values ...string) {
+	args := ""
+	for _, v := range values {
+		args += ", i64 " + v
+	}
+	f.v("call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s%s)", w.text(format), args)
+	f.do("ret i32 %d", CodeArgument)
+}
+
+// place is the memory of an argument: the addresses [low, high), which are values of type i64.
+type place struct {
+	name      string
+	low, high string
+	written   bool
+}
+
+// dense is the place of a row-major tensor.
+func (f *emitter) dense(name string, t types.Tensor, addr string, written bool) place {
+	bytes := fmt.Sprint(t.Elem.Bytes())
+	for _, d := range t.Shape {
+		bytes = f.v("mul i64 %s, %s", bytes, f.dim(d))
+	}
+	low := f.v("ptrtoint ptr %s to i64", addr)
+	return place{name: name, low: low, high: f.v("add i64 %s, %s", low, bytes), written: written}
+}
+
+// apart checks that what the function writes is not part of another argument: kernels read and write in any order.
+func (w *writer) apart(f *emitter, e *Entry, places []place) {
+	for i, a := range places {
+		for k, b := range places {
+			if !a.written || k == i || b.written && k < i {
+				continue
+			}
+			x := f.v("icmp slt i64 %s, %s", a.low, b.high)
+			y := f.v("icmp slt i64 %s, %s", b.low, a.high)
+			f.unless(f.v("and i1 %s, %s", x, y), func() {
+				w.refuse(f, fmt.Sprintf("%s: %s is written and shares memory with %s", e.Name, a.name, b.name))
+			})
+		}
+	}
+}
+
+// resultName is the name of a result in messages and in the header.
+func resultName(e *Entry, i int) string {
+	if len(e.Results) == 1 {
+		return "result"
+	}
+	return fmt.Sprintf("result%d", i)
+}

@@ -1,0 +1,243 @@
+// Package aot makes shared libraries: the kernels of compiled functions, the code that runs their plans, a pool of
+// threads and a C interface, all as LLVM IR, linked by the system's linker. A library needs libc alone.
+//
+// In: kernel modules with their plans (bufferize). Out: an ELF shared object, and the C header and the Python
+// module that go with it. The package runs nothing, and it never looks at an operation.
+//
+// The way through the package: library.go compiles kernels for each level of the processor and puts everything
+// together; plan.go turns an abi.Program into a function, steps.go its steps; entry.go writes the two C functions
+// of each entry, bind.go what they do with shapes; header.go and python.go describe them; link.go calls the linker.
+// runtime.ll and threads.ll are the part that is the same in all libraries.
+package aot
+
+import (
+	_ "embed"
+	"fmt"
+	"strings"
+
+	"healc/codegen"
+	"healc/codegen/llvm"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir/kernel"
+	"healc/lang/types"
+)
+
+// Library is what a shared library is made of.
+type Library struct {
+	Prefix  string // of the names of C functions: PREFIX_NAME
+	Entries []*Entry
+	Target  codegen.Target // its CPU is that of all kernels; "" means every level of Levels
+
+	// SplitAll runs every kernel on all threads, however small: for tests.
+	SplitAll bool
+}
+
+// Entry is one function of the program.
+type Entry struct {
+	Name      string // as the program has it
+	Signature string // as source, for comments
+	Dims      []string
+	Params    []Param // tuples flattened
+	Results   []types.Tensor
+	// Packed has the code for row-major arguments. Strided has it for any strides: its Dims are followed by the
+	// strides of every parameter, in order. It is nil when no parameter has an axis.
+	Packed, Strided *kernel.Module
+}
+
+// Param is a parameter of an entry.
+type Param struct {
+	Name   string
+	Type   types.Tensor
+	Update bool // &mut: the function writes it
+}
+
+// StrideName is the name of the shape parameter that stands for a stride of a parameter.
+func StrideName(param, axis int) string { return fmt.Sprintf("p%d.stride%d", param, axis) }
+
+// Level is a kind of processor that a library has code for.
+type Level struct{ Name, CPU string }
+
+// Levels are those of x86-64, in the order of heal.level in cpu_x86_64.ll.
+var Levels = []Level{{"x86-64", "x86-64"}, {"avx2", "x86-64-v3"}, {"avx512", "x86-64-v4"}}
+
+//go:embed runtime.ll
+var runtimeText string
+
+//go:embed threads.ll
+var threadsText string
+
+//go:embed cpu_x86_64.ll
+var x86Text string
+
+//go:embed cpu_other.ll
+var otherText string
+
+// levels are those that the library gets: one when a processor is named or there is only one kind.
+func (l *Library) levels(x86 bool) []Level {
+	if l.Target.CPU != "" || !x86 {
+		return []Level{{Name: l.Target.CPU, CPU: l.Target.CPU}}
+	}
+	return Levels
+}
+
+// Objects compiles a library into relocatable objects, which Link makes a shared library of. The entries are
+// Supported.
+func Objects(l *Library) ([][]byte, error) {
+	lib, err := libllvm.Open()
+	if err != nil {
+		return nil, err
+	}
+	triple := l.Target.Triple
+	if triple == "" {
+		triple = lib.HostTriple()
+	}
+	x86 := strings.HasPrefix(triple, "x86_64") || strings.HasPrefix(triple, "amd64")
+	levels := l.levels(x86)
+	var objects [][]byte
+	w := &writer{levels: levels, prefix: l.Prefix, x86: x86, splitAll: l.SplitAll}
+	for _, e := range l.Entries {
+		for v, km := range e.variants() {
+			if len(km.Kernels) == 0 {
+				continue
+			}
+			for i, level := range levels {
+				t := l.Target
+				t.CPU = level.CPU
+				obj, err := llvm.CompileWith(km, t, libllvm.Object, llvm.Options{Prefix: symbol(e, v, i)})
+				if err != nil {
+					return nil, err
+				}
+				objects = append(objects, obj)
+			}
+		}
+	}
+	text := w.module(l)
+	host := libllvm.Options{Triple: l.Target.Triple, CPU: plainCPU(x86), OptLevel: 2, Emit: libllvm.Object}
+	obj, err := lib.Compile(text, host)
+	if err != nil {
+		return nil, fmt.Errorf("BUG: libLLVM refuses the code around the kernels: %w", err)
+	}
+	return append(objects, obj), nil
+}
+
+func plainCPU(x86 bool) string {
+	if x86 {
+		return "x86-64"
+	}
+	return "generic"
+}
+
+// variants are the kernel modules of an entry: for packed arguments, and for any.
+func (e *Entry) variants() []*kernel.Module {
+	if e.Strided == nil {
+		return []*kernel.Module{e.Packed}
+	}
+	return []*kernel.Module{e.Packed, e.Strided}
+}
+
+// symbol is what the names of the kernels of a variant and level begin with.
+func symbol(e *Entry, variant, level int) string {
+	return fmt.Sprintf("heal.%s.%d.%d.", e.Name, variant, level)
+}
+
+// writer collects the text of the module around the kernels.
+type writer struct {
+	b        strings.Builder
+	levels   []Level
+	prefix   string
+	x86      bool
+	splitAll bool
+	texts    map[string]string // constants by their initialiser
+}
+
+func (w *writer) module(l *Library) string {
+	w.texts = map[string]string{}
+	w.b.WriteString(runtimeText)
+	w.b.WriteString(threadsText)
+	if w.x86 {
+		w.b.WriteString(x86Text)
+	} else {
+		w.b.WriteString(otherText)
+	}
+	w.b.WriteString("\n!0 = !{!\"branch_weights\", i32 1, i32 2000}\n")
+	w.processor()
+	for _, e := range l.Entries {
+		w.entry(e)
+	}
+	return w.b.String()
+}
+
+// data is the name of a constant with these bytes; equal ones are one.
+func (w *writer) data(raw []byte) string {
+	typ, value := bytesConstant(raw)
+	return w.global(typ, value)
+}
+
+// text is the name of a constant C string.
+func (w *writer) text(s string) string {
+	typ, value := constant(s)
+	return w.global(typ, value)
+}
+
+func (w *writer) global(typ, value string) string {
+	if name, ok := w.texts[value]; ok {
+		return name
+	}
+	name := fmt.Sprintf("@heal.data.%d", len(w.texts))
+	w.texts[value] = name
+	fmt.Fprintf(&w.b, "%s = internal constant %s %s, align 64\n", name, typ, value)
+	return name
+}
+
+// processor writes heal_cpu and heal_use_cpu, which tell and choose the level.
+func (w *writer) processor() {
+	e := newEmitter()
+	var names strings.Builder
+	for i, l := range w.levels {
+		name := l.Name
+		if name == "" {
+			name = "native"
+		}
+		if i > 0 {
+			names.WriteString(", ")
+		}
+		names.WriteString("ptr " + w.text(name))
+	}
+	fmt.Fprintf(&w.b, "@heal.level.names = internal constant [%d x ptr] [%s]\n", len(w.levels), names.String())
+	e.do("%%level = load i32, ptr @heal.level, align 4")
+	if len(w.levels) == 1 {
+		e.do("%%i = sext i32 0 to i64")
+	} else {
+		e.do("%%i = sext i32 %%level to i64")
+	}
+	e.do("%%p = getelementptr [%d x ptr], ptr @heal.level.names, i64 0, i64 %%i", len(w.levels))
+	e.do("%%s = load ptr, ptr %%p, align 8")
+	e.do("ret ptr %%s")
+	fmt.Fprintf(&w.b, "define ptr @heal_cpu() {\n%s}\n", e.body.String())
+
+	e = newEmitter()
+	fail := e.label()
+	for i := range w.levels {
+		next := e.label()
+		yes := e.label()
+		p := e.v("getelementptr [%d x ptr], ptr @heal.level.names, i64 0, i64 %d", len(w.levels), i)
+		s := e.v("load ptr, ptr %s, align 8", p)
+		r := e.v("call i32 @strcmp(ptr %%name, ptr %s)", s)
+		e.branch(e.v("icmp eq i32 %s, 0", r), yes, next)
+		e.at(yes)
+		if len(w.levels) > 1 {
+			best := e.v("load i32, ptr @heal.best, align 4")
+			set := e.label()
+			e.branch(e.v("icmp sge i32 %s, %d", best, i), set, fail)
+			e.at(set)
+			e.do("store i32 %d, ptr @heal.level, align 4", i)
+		}
+		e.do("ret i32 0")
+		e.at(next)
+	}
+	e.jump(fail)
+	e.at(fail)
+	e.do("%%n = call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, ptr %%name)", w.text("no code for the processor %s in this library, or this is not one"))
+	e.do("ret i32 %d", CodeArgument)
+	fmt.Fprintf(&w.b, "define i32 @heal_use_cpu(ptr %%name) {\n%s}\n", e.body.String())
+}

@@ -1,0 +1,192 @@
+package aot
+
+import (
+	"fmt"
+
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// fail leaves the function with a code, which is a value or a number.
+func (p *planFunc) fail(code string) {
+	p.do("store i32 %s, ptr %s, align 4", code, p.code)
+	p.jump(p.leave)
+}
+
+// failSite leaves with the failure of a site; the details are values.
+func (p *planFunc) failSite(site, a, b string) {
+	p.fail(p.v("call i32 @%s.fail(i64 %s, i64 %s, i64 %s)", p.base, site, a, b))
+}
+
+// ptr is the address of a buffer now.
+func (p *planFunc) ptr(buffer int) string {
+	return p.v("load ptr, ptr %s, align 8", p.ptrs[buffer])
+}
+
+func (p *planFunc) steps(steps []abi.Step) {
+	for i := range steps {
+		s := &steps[i]
+		switch {
+		case s.Launch != nil:
+			p.launch(s.Launch)
+		case s.If != nil:
+			p.choose(s.If)
+		case s.Loop != nil:
+			p.loop(s.Loop)
+		case s.Call != nil:
+			p.call(s.Call)
+		case s.Copy != nil:
+			p.copyView(&s.Copy.From, p.ptr(s.Copy.To), p.def.Buffers[s.Copy.To].Strides)
+		case s.Host != nil:
+			p.assert(s.Host)
+		case s.Fail != nil:
+			p.failMessage(s.Fail.Site, s.Fail.Message, CodeFailed)
+		}
+	}
+}
+
+// launch runs a kernel: on several threads when each then has as much to do as the plan says is worth one.
+func (p *planFunc) launch(l *abi.Launch) {
+	args := p.array(len(l.Args))
+	for i, b := range l.Args {
+		p.storePtr(args, i, p.ptr(b))
+	}
+	fn := p.loadPtr("%kernels", p.kernels[l.Kernel])
+	outer := p.extent(l.Outer)
+	grain, align := l.Grain(), max(l.Align, 1)
+	if p.w.splitAll {
+		grain = 1
+	}
+	grain = (grain + align - 1) / align * align
+	direct, several, after := p.label(), p.label(), p.label()
+	one := func() {
+		p.do("call void %s(ptr %s, ptr %%dims, i64 0, i64 %s, ptr %s)", fn, args, outer, p.err)
+	}
+	if n, known := l.Outer.Dim.Const(); known && n/max(l.Outer.Div, 1)/2+1 < grain {
+		one()
+	} else {
+		p.branch(p.v("icmp slt i64 %s, %d", outer, 2*grain), direct, several)
+		p.at(direct)
+		one()
+		p.jump(after)
+		p.at(several)
+		p.do("call void @heal.launch(ptr %s, ptr %s, ptr %%dims, i64 %s, i64 %d, ptr %s)", fn, args, outer, grain, p.err)
+		p.jump(after)
+		p.at(after)
+	}
+	site := p.loadWord(p.err, 0)
+	p.unless(p.v("icmp ne i64 %s, 0", site), func() {
+		p.failSite(site, p.loadWord(p.err, 1), p.loadWord(p.err, 2))
+	})
+}
+
+func (p *planFunc) choose(s *abi.If) {
+	then, els, after := p.label(), p.label(), p.label()
+	cond := p.v("load i8, ptr %s, align 1", p.ptr(s.Cond))
+	p.branch(p.v("icmp ne i8 %s, 0", cond), then, els)
+	p.at(then)
+	p.steps(s.Then)
+	p.jump(after)
+	p.at(els)
+	p.steps(s.Else)
+	p.jump(after)
+	p.at(after)
+}
+
+// loop runs steps; the states change places by changing the addresses of their buffers.
+func (p *planFunc) loop(l *abi.Loop) {
+	counter := p.alloca("i32", 4)
+	head, body, after := p.label(), p.label(), p.label()
+	count := p.v("load i32, ptr %s, align 4", p.ptr(l.Count))
+	p.do("store i32 0, ptr %s, align 4", counter)
+	p.jump(head)
+	p.at(head)
+	i := p.v("load i32, ptr %s, align 4", counter)
+	p.branch(p.v("icmp slt i32 %s, %s", i, count), body, after)
+	p.at(body)
+	if l.Index >= 0 {
+		p.do("store i32 %s, ptr %s, align 4", i, p.ptr(l.Index))
+	}
+	p.steps(l.Body)
+	for _, s := range l.Swap {
+		a, b := p.ptr(s[0]), p.ptr(s[1])
+		p.do("store ptr %s, ptr %s, align 8", b, p.ptrs[s[0]])
+		p.do("store ptr %s, ptr %s, align 8", a, p.ptrs[s[1]])
+	}
+	p.do("store i32 %s, ptr %s, align 4", p.v("add i32 %s, 1", i), counter)
+	if l.Until >= 0 {
+		done := p.v("load i8, ptr %s, align 1", p.ptr(l.Until))
+		p.branch(p.v("icmp ne i8 %s, 0", done), after, head)
+	} else {
+		p.jump(head)
+	}
+	p.at(after)
+}
+
+// call runs another function of the plan. Its arguments are row-major: bufferize copies those that are not.
+func (p *planFunc) call(c *abi.Call) {
+	p.unless(p.v("icmp sge i64 %%depth, %d", abi.MaxCallDepth), func() {
+		s := p.km.Plan.Sites[c.Site]
+		s.Kind = abi.KindRecursion
+		p.failMessage(c.Site, abi.Message(s, [2]int64{}), CodeRecursion)
+	})
+	in, out := p.array(len(c.Args)), p.array(len(c.Out))
+	for i := range c.Args {
+		p.storePtr(in, i, p.address(&c.Args[i]))
+	}
+	for i, b := range c.Out {
+		p.storePtr(out, i, p.ptr(b))
+	}
+	depth := p.v("add i64 %%depth, 1")
+	code := p.v("call i32 @%s.%d(ptr %%dims, ptr %s, ptr %s, ptr %%kernels, i64 %s)", p.base, c.Func, in, out, depth)
+	p.unless(p.v("icmp ne i32 %s, 0", code), func() { p.fail(code) })
+}
+
+// address is that of the first element of a view.
+func (p *planFunc) address(v *abi.View) string {
+	base := p.ptr(v.Buffer)
+	if v.Offset.IsConst(0) {
+		return base
+	}
+	size := p.def.Buffers[v.Buffer].DType.Bytes()
+	return p.v("getelementptr [%d x i8], ptr %s, i64 %s", size, base, p.dim(v.Offset))
+}
+
+// copyView copies a view to memory with the given strides; nil is row-major.
+func (p *planFunc) copyView(v *abi.View, to string, strides []types.Dim) {
+	n := len(v.Shape)
+	shape, from, target := p.array(n), p.array(n), p.array(n)
+	stride := "1"
+	for k := n - 1; k >= 0; k-- {
+		x := p.dim(v.Shape[k])
+		p.storeWord(shape, k, x)
+		p.storeWord(from, k, p.dim(v.Strides[k]))
+		if strides != nil {
+			p.storeWord(target, k, p.dim(strides[k]))
+			continue
+		}
+		p.storeWord(target, k, stride)
+		stride = p.v("mul i64 %s, %s", stride, x)
+	}
+	size := p.def.Buffers[v.Buffer].DType.Bytes()
+	p.do("call void @heal.copy(ptr %s, ptr %s, ptr %s, ptr %s, ptr %s, i64 %d, i64 %d)", to, target, p.address(v), from, shape, n, size)
+}
+
+// assert is the Host operation of that name. Unlike the runtime's message, a library's has no values.
+func (p *planFunc) assert(h *abi.HostCall) {
+	holds := p.v("load i8, ptr %s, align 1", p.address(&h.Args[0]))
+	p.unless(p.v("icmp eq i8 %s, 0", holds), func() {
+		p.failMessage(h.Site, types.AssertMessage(h.Attrs["what"], nil, ""), CodeAssert)
+	})
+}
+
+// failMessage leaves with a message of its own.
+func (p *planFunc) failMessage(site int, message string, code int) {
+	if site >= 0 && site < len(p.km.Plan.Sites) {
+		if s := p.km.Plan.Sites[site]; s.Line != 0 {
+			message = fmt.Sprintf("%s:%d:%d: %s", s.File, s.Line, s.Col, message)
+		}
+	}
+	p.v("call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, ptr %s)", p.w.text("%s"), p.w.text(message))
+	p.fail(fmt.Sprint(code))
+}

@@ -1,0 +1,76 @@
+package heal
+
+import (
+	"fmt"
+	"slices"
+
+	"healc/codegen"
+	"healc/codegen/llvm/aot"
+	"healc/ir"
+	"healc/lang/types"
+)
+
+// Library prepares entries for a shared library whose C functions are called prefix_NAME; aot.Objects and aot.Link
+// make it. bind gives the values of an entry's shape parameters; those it leaves out stay free.
+func (m *Module) Library(prefix string, entries []string, bind func(entry string) map[string]int64) (*aot.Library, error) {
+	l := &aot.Library{Prefix: prefix, Target: m.opts.Target}
+	for _, name := range entries {
+		e, err := m.libraryEntry(name, bind(name))
+		if err != nil {
+			return nil, err
+		}
+		l.Entries = append(l.Entries, e)
+	}
+	return l, nil
+}
+
+func (m *Module) libraryEntry(name string, bind map[string]int64) (*aot.Entry, error) {
+	f, err := m.Func(name)
+	if err != nil {
+		return nil, err
+	}
+	refuse := func(why string) error {
+		return &codegen.Unsupported{What: fmt.Sprintf("the function `%s`", name), Target: "a library", Why: why}
+	}
+	if f.memory != nil {
+		if f.memory.off != nil {
+			return nil, f.memory.off
+		}
+		return nil, refuse("layouts other than row_major in its type; pass any strides to the function for tensors instead")
+	}
+	for _, t := range append(ir.ArgTypes(f.ir.Params()), f.ir.Results...) {
+		if t.Elem == types.String {
+			return nil, refuse("a string in its type, and strings do not leave the program")
+		}
+	}
+	strides := make([][]types.Dim, len(f.ir.Params()))
+	strided := false
+	for i, p := range f.ir.Params() {
+		strides[i] = []types.Dim{}
+		for k := range p.Type.Shape {
+			strides[i] = append(strides[i], types.Param(aot.StrideName(i, k)))
+			strided = true
+		}
+	}
+	e := &aot.Entry{Name: f.ir.Name, Signature: f.Signature()}
+	code, km, err := m.kernels(f.ir.Name, bind, nil)
+	if err != nil {
+		return nil, err
+	}
+	e.Packed = km
+	if strided {
+		if _, e.Strided, err = m.kernels(f.ir.Name, bind, strides); err != nil {
+			return nil, err
+		}
+	}
+	e.Dims = code.Dims
+	for i, p := range code.Params() {
+		name := p.Name
+		if name == "" {
+			name = fmt.Sprintf("x%d", i)
+		}
+		e.Params = append(e.Params, aot.Param{Name: name, Type: p.Type, Update: slices.Contains(code.Updates, int64(i))})
+	}
+	e.Results = code.Results[:len(code.Results)-len(code.Updates)]
+	return e, e.Supported()
+}

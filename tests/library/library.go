@@ -1,0 +1,236 @@
+// Package library makes shared libraries of programs and calls them, as a C program would: for tests that compare
+// them with the interpreter.
+package library
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+
+	"healc/codegen/llvm/aot"
+	"healc/ir"
+	"healc/lang/types"
+	"healc/runtime"
+	"healc/runtime/objload"
+	"healc/tests/random"
+)
+
+// Lib is an open library. It is never closed, except by Close.
+type Lib struct {
+	prefix string
+	handle uintptr
+}
+
+var count atomic.Int64
+
+// Build links the objects of l in dir and opens the library.
+func Build(dir string, l *aot.Library) (*Lib, error) {
+	objects, err := aot.Objects(l)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("lib%d.so", count.Add(1))
+	raw, err := aot.Link(objects, l.Prefix, name)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		return nil, err
+	}
+	return Open(path, l.Prefix)
+}
+
+// Open opens a library whose functions are called prefix_NAME.
+func Open(path, prefix string) (*Lib, error) {
+	h, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return nil, err
+	}
+	return &Lib{prefix, h}, nil
+}
+
+// Close unloads the library.
+func (l *Lib) Close() error { return purego.Dlclose(l.handle) }
+
+// Symbol is the address of a function of the library.
+func (l *Lib) Symbol(name string) (uintptr, error) { return purego.Dlsym(l.handle, name) }
+
+// Do calls a function with integer or pointer arguments.
+func (l *Lib) Do(name string, args ...uintptr) (int32, error) {
+	fn, err := l.Symbol(name)
+	if err != nil {
+		return 0, err
+	}
+	return int32(objload.Call(fn, args...)), nil
+}
+
+// UseCPU chooses the code for a kind of processor; false when this machine or the library lacks it.
+func (l *Lib) UseCPU(name string) (bool, error) {
+	text := append([]byte(name), 0)
+	c := outside(len(text))
+	defer c.free()
+	copy(c.bytes(), text)
+	code, err := l.Do("heal_use_cpu", c.addr())
+	return code == 0, err
+}
+
+// LastError is the message of the last failure.
+func (l *Lib) LastError() string {
+	fn, err := l.Symbol("heal_last_error")
+	if err != nil {
+		return err.Error()
+	}
+	addr := objload.Call(fn)
+	p := *(**byte)(unsafe.Pointer(&addr)) // C memory, which the collector does not move
+	n := 0
+	for *(*byte)(unsafe.Add(unsafe.Pointer(p), n)) != 0 {
+		n++
+	}
+	return string(unsafe.Slice(p, n))
+}
+
+// Failure is what a function of a library reported.
+type Failure struct {
+	Code    int32
+	Message string
+}
+
+func (e *Failure) Error() string { return fmt.Sprintf("code %d: %s", e.Code, e.Message) }
+
+// memory is outside of Go's, so that C may be given its address.
+type memory struct{ t *runtime.Tensor }
+
+func outside(bytes int) memory {
+	t, err := runtime.Zeros(types.I8, int64(max(bytes, 1)))
+	if err != nil {
+		panic(err)
+	}
+	return memory{t}
+}
+
+func (m memory) addr() uintptr { return uintptr(m.t.Ptr()) }
+func (m memory) bytes() []byte { return unsafe.Slice((*byte)(m.t.Ptr()), m.t.Elems()) }
+func (m memory) free()         { m.t.Close() }
+
+// words are 64-bit values in C memory.
+type words struct {
+	memory
+	at int
+}
+
+func (w *words) add(values ...uint64) uintptr {
+	addr := w.addr() + uintptr(8*w.at)
+	for _, v := range values {
+		*(*uint64)(unsafe.Add(w.t.Ptr(), 8*w.at)) = v
+		w.at++
+	}
+	return addr
+}
+
+// Call calls the function of an entry by way of tensors. results are where the results go; their strides may be any.
+func (l *Lib) Call(e *aot.Entry, args, results []*runtime.Tensor) error {
+	w := &words{memory: outside(8 * 64 * (len(args) + len(results) + 1))}
+	defer w.free()
+	list := func(ts []*runtime.Tensor) uintptr {
+		var flat []uint64
+		for _, t := range ts {
+			shape, strides := uint64(0), uint64(0)
+			if t.Rank() > 0 {
+				var s, st []uint64
+				for k := range t.Shape {
+					s, st = append(s, uint64(t.Shape[k])), append(st, uint64(t.Strides[k]))
+				}
+				shape, strides = uint64(w.add(s...)), uint64(w.add(st...))
+			}
+			flat = append(flat, uint64(uintptr(t.Ptr())), shape, strides)
+		}
+		return w.add(flat...)
+	}
+	a, r := list(args), list(results)
+	code, err := l.Do(aot.Symbol(l.prefix, e.Name)+"_tensors", a, r)
+	if err != nil {
+		return err
+	}
+	if code != 0 {
+		return &Failure{code, l.LastError()}
+	}
+	return nil
+}
+
+// ResultShapes are the extents of an entry's results for given arguments.
+func ResultShapes(f *ir.Func, e *aot.Entry, args []*runtime.Tensor) ([][]int64, error) {
+	shapes := make([][]int64, len(args))
+	for i, t := range args {
+		shapes[i] = t.Shape
+	}
+	bind, err := ir.BindDims(f, shapes)
+	if err != nil {
+		return nil, err
+	}
+	var out [][]int64
+	for _, r := range e.Results {
+		s := make([]int64, len(r.Shape))
+		for k, d := range r.Shape {
+			if s[k], err = d.Eval(bind); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, s)
+	}
+	return out, nil
+}
+
+// Run calls the function f of an entry with arguments and results whose layouts are drawn from the seed. The outcome
+// is what random.Run says of the same function. The error is a failure of the compiler, never of the program.
+func (l *Lib) Run(f *ir.Func, e *aot.Entry, input []*ir.Array, seed uint64) (*random.Outcome, error) {
+	var args, results []*runtime.Tensor
+	defer func() {
+		for _, t := range append(args, results...) {
+			t.Close()
+		}
+	}()
+	for i, a := range input {
+		t, err := random.Strided(a, seed+uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, t)
+	}
+	shapes, err := ResultShapes(f, e, args)
+	if err != nil {
+		return nil, err
+	}
+	r := rand.New(rand.NewPCG(seed, 3))
+	for i, s := range shapes {
+		t, err := random.Strided(ir.NewArray(e.Results[i].Elem, s...), r.Uint64())
+		if err != nil {
+			return nil, err
+		}
+		results = append(results, t)
+	}
+	var failed *Failure
+	if err := l.Call(e, args, results); errors.As(err, &failed) {
+		if failed.Message == "" || failed.Code == aot.CodeArgument {
+			return nil, failed
+		}
+		return &random.Outcome{Failed: failed.Message}, nil
+	} else if err != nil {
+		return nil, err
+	}
+	out := &random.Outcome{}
+	for _, k := range f.Updates {
+		results = append(results, args[k])
+		args[k] = nil
+	}
+	for _, t := range results {
+		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
+	}
+	return out, nil
+}
