@@ -292,6 +292,12 @@ func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args 
 
 // unbound reports a shape parameter that no argument binds.
 func (c *checker) unbound(at diag.Span, fn *Func, name string) {
+	for _, p := range fn.Params {
+		if types.IsError(p.T) {
+			c.cur.failed = true // the head has an error, which may be why
+			return
+		}
+	}
 	r := c.errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", quote(name), quote(fn.shown())).note("%s", signatureText(fn))
 	r.help("give it in the call: `%s(...)`", withDims(fn))
 }
