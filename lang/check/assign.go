@@ -153,6 +153,7 @@ func (c *checker) place(bs []binding, target ast.Expr, l *Local) (place, []bindi
 	}
 	list := make([]axisIndex, t.Rank())
 	part := types.Tensor{Elem: t.Elem, Shape: types.Shape{}}
+	chooses := false
 	for k := range list {
 		list[k] = axisIndex{whole: true, n: t.Shape[k], step: 1}
 		if k < len(e.Indices) {
@@ -160,16 +161,23 @@ func (c *checker) place(bs []binding, target ast.Expr, l *Local) (place, []bindi
 			if list[k], fine = c.axisIndex(e.Indices[k], t.Shape[k], k); !fine {
 				return place{}, bs, false
 			}
-			if list[k].gather != nil {
-				c.unsupported(e.Indices[k].Span(), "an assignment to the elements that a tensor chooses")
-				return place{}, bs, false
-			}
+			chooses = chooses || list[k].gather != nil
+			list[k].gather, bs = c.once(bs, list[k].gather)
 			list[k].pos, bs = c.once(bs, list[k].pos)
 			list[k].first, bs = c.once(bs, list[k].first)
 		}
 		if list[k].pos == nil && !list[k].drop {
 			part.Shape = append(part.Shape, list[k].n)
 		}
+	}
+	if chooses {
+		part, positions, ok := c.scatteredPart(e.Loc, t, list)
+		return place{
+			t:     part,
+			read:  func() Expr { return c.buildIndex(e.Loc, outer.read(), t, list) },
+			write: func(v Expr) Expr { return outer.write(c.scatter(e.Loc, outer.read(), v, list, positions)) },
+			index: e,
+		}, bs, ok
 	}
 	return place{
 		t:     part,

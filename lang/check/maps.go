@@ -182,26 +182,10 @@ func (c *checker) mapOver(at diag.Span, f *Lambda, params []*Local, xs []Expr, s
 		if len(shape) == 0 {
 			return body
 		}
-		t, ok := value.Type().(types.Tensor)
-		if !ok || !convertible(t.Elem) {
-			c.errorf(diag.CodeMismatch, f.Body.Span(), "an element of `map` has to be a tensor or a scalar, not %s", value.Type()).label("%s", value.Type())
-			return bad(at)
-		}
 		return c.applyCode(diag.CodeRule, at, ir.OpTabulate, ir.A{"shape": shape}, []*Lambda{{Params: index, Body: body}}, nil)
 	}
-	tuple, ok := f.Body.Type().(types.Tuple)
-	if !ok || len(tuple.Elems) == 0 || len(shape) == 0 {
+	if len(shape) == 0 {
 		return of(f.Body)
 	}
-	out := &Tuple{Info: Info{Loc: at}}
-	var ts []types.Type
-	for i, t := range tuple.Elems {
-		x := of(&Get{Info{t, f.Body.Span()}, f.Body, i})
-		if isBad(x) {
-			return bad(at)
-		}
-		out.Elems, ts = append(out.Elems, x), append(ts, x.Type())
-	}
-	out.T = types.Tuple{Elems: ts}
-	return out
+	return c.byElement(at, f.Body, "`map`", of)
 }

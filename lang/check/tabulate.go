@@ -36,15 +36,36 @@ func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) Ex
 	if isBad(f.Body) {
 		return bad(e.Loc)
 	}
-	t, isTensor := f.Body.Type().(types.Tensor)
-	switch {
-	case !isTensor && !types.Equal(f.Body.Type(), types.Unit):
-		return c.unsupported(f.Body.Span(), "a tuple as element of `tabulate`")
-	case !isTensor || !convertible(t.Elem):
-		c.errorf(diag.CodeMismatch, f.Body.Span(), "an element of `tabulate` has to be a tensor or a scalar, not %s", f.Body.Type()).label("%s", f.Body.Type())
-		return bad(e.Loc)
+	return c.byElement(e.Loc, f.Body, "`tabulate`", func(value Expr) Expr {
+		return c.applyCode(diag.CodeRule, e.Loc, ir.OpTabulate, ir.A{"shape": shape}, []*Lambda{{Params: params, Body: value}}, nil)
+	})
+}
+
+// byElement makes a tensor, by tensor, of each value in body, which is evaluated for each element of what: a
+// tuple gives a tuple of tensors.
+func (c *checker) byElement(at diag.Span, body Expr, what string, tensor func(value Expr) Expr) Expr {
+	if isBad(body) {
+		return bad(at)
 	}
-	return c.applyCode(diag.CodeRule, e.Loc, ir.OpTabulate, ir.A{"shape": shape}, []*Lambda{f}, nil)
+	tuple, ok := body.Type().(types.Tuple)
+	if !ok || len(tuple.Elems) == 0 {
+		if t, ok := body.Type().(types.Tensor); !ok || !convertible(t.Elem) {
+			c.errorf(diag.CodeMismatch, body.Span(), "an element of %s has to be a tensor or a scalar, not %s", what, body.Type()).label("%s", body.Type())
+			return bad(at)
+		}
+		return tensor(body)
+	}
+	out := &Tuple{Info: Info{Loc: at}}
+	var ts []types.Type
+	for i, t := range tuple.Elems {
+		x := c.byElement(at, &Get{Info{t, body.Span()}, body, i}, what, tensor)
+		if isBad(x) {
+			return bad(at)
+		}
+		out.Elems, ts = append(out.Elems, x), append(ts, x.Type())
+	}
+	out.T = types.Tuple{Elems: ts}
+	return out
 }
 
 // overSpace checks what is evaluated once for each index of a shape.
@@ -61,7 +82,15 @@ func (c *checker) overSpace(shape types.Shape, body func()) {
 // rangeValue is `lo..hi` or `lo..=hi` as a tensor.
 func (c *checker) rangeValue(e *ast.Range) Expr {
 	if e.Step != nil {
-		return c.unsupported(e.Loc, "a range with `by` outside of an index")
+		r := c.errorf(diag.CodeShapeExpr, e.Loc, "a range with `by` stands only inside an index")
+		if e.Lo != nil && e.Hi != nil {
+			lo, hi, dots := e.Lo.Span().Text(), e.Hi.Span().Text(), ".."
+			if e.Inclusive {
+				dots = "..="
+			}
+			r.help("count all of them and take some: `(%s%s%s)[.. by %s]`", lo, dots, hi, e.Step.Span().Text())
+		}
+		return bad(e.Loc)
 	}
 	if e.Lo == nil || e.Hi == nil {
 		c.errorf(diag.CodeShapeExpr, e.Loc, "a range without a bound stands only inside an index").help("write both bounds: `0..N`")

@@ -168,8 +168,11 @@ func (p *parser) hint(t token) string {
 	next := p.peek(1).text
 	switch t.text {
 	case "=":
-		if last == ":" {
+		switch last {
+		case ":":
 			return "a variable is declared by `let x = e;`"
+		case "%", ".%", ".^", "&&", "||", ".&&", ".||", "@":
+			return "there is no `" + last + "=`: write `x = x " + last + " e`"
 		}
 		return "`==` compares; `=` stands in `let`, in assignments and before the value of a named argument"
 	case ":":
@@ -181,6 +184,8 @@ func (p *parser) hint(t token) string {
 		case next == ":" || last == ":":
 			return "a name of a module is written `module.name`"
 		}
+	case "by":
+		return "a range with `by` stands only inside an index: `(0..n)[.. by 2]` takes every second number"
 	case "*":
 		if last == "*" {
 			return "the power operator is `.^`"

@@ -177,7 +177,7 @@ func bySentence() (map[string][]string, error) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && slices.Contains([]string{"parts", "pending"}, d.Name()) {
+		if d.IsDir() && slices.Contains([]string{"parts"}, d.Name()) {
 			return filepath.SkipDir
 		}
 		if filepath.Ext(path) != ".heal" {

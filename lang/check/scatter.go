@@ -1,0 +1,82 @@
+package check
+
+import (
+	"healc/ir"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// scattered is what the tensors of positions in an index choose together.
+type scattered struct {
+	shape types.Shape // the positions, broadcast
+	first int         // where these axes stand in the part that is chosen
+}
+
+// scatteredPart types the part of t that an index with tensors of positions chooses: the type that reading
+// it has.
+func (c *checker) scatteredPart(at diag.Span, t types.Tensor, list []axisIndex) (types.Tensor, scattered, bool) {
+	s := scattered{shape: types.Shape{}}
+	rest := types.Shape{}
+	var axes []int // of the positions, among those that the other indices leave
+	var idx []Expr
+	for _, i := range list {
+		switch {
+		case i.gather != nil:
+			axes, idx = append(axes, len(rest)+len(axes)), append(idx, i.gather)
+			next, err := types.Broadcast(s.shape, i.gather.Type().(types.Tensor).Shape)
+			if err != nil {
+				c.rule(diag.CodeNotBroadcastable, at, err).label("%s", typeList(idx))
+				return t, s, false
+			}
+			s.shape = next
+		case i.pos == nil && !i.drop:
+			rest = append(rest, i.n)
+		}
+	}
+	if axes[len(axes)-1]-axes[0] == len(axes)-1 {
+		s.first = axes[0]
+	}
+	part := append(append(append(types.Shape{}, rest[:s.first]...), s.shape...), rest[s.first:]...)
+	return types.Tensor{Elem: t.Elem, Shape: part}, s, true
+}
+
+// scatter is x with the elements that list chooses replaced by v, which has the type of scatteredPart: one
+// position after the other in row-major order, so that the last one of equal positions wins.
+func (c *checker) scatter(at diag.Span, x, v Expr, list []axisIndex, s scattered) Expr {
+	n, err := s.shape.Elems()
+	if err != nil {
+		c.rule(diag.CodeExtent, at, err)
+		return bad(at)
+	}
+	count := c.dimValue(n, at)
+	if isBad(x) || isBad(v) || isBad(count) {
+		return bad(at)
+	}
+	shape := v.Type().(types.Tensor).Shape
+	before, after := shape[:s.first], shape[s.first+len(s.shape):]
+	flat := []Expr{c.reshape(at, v, append(append(append(types.Shape{}, before...), n), after...))}
+	for _, i := range list {
+		if i.gather != nil {
+			flat = append(flat, c.reshape(at, c.broadcast(i.gather, s.shape), types.Shape{n}))
+		}
+	}
+	for _, f := range flat {
+		if isBad(f) {
+			return bad(at)
+		}
+	}
+	return c.letAll(append(flat, x), func(in []Expr) Expr {
+		k, state := counter(at), &Local{Name: "state", T: x.Type(), Loc: at}
+		step, next := append([]axisIndex{}, list...), 1
+		for a := range step {
+			if step[a].gather != nil {
+				step[a].gather, step[a].pos = nil, element(in[next], k, at)
+				next++
+			}
+		}
+		one := types.Tensor{Elem: elemOf(v.Type()), Shape: append(append(types.Shape{}, before...), after...)}
+		value := &Apply{Info: Info{one, at}, Op: ir.OpIndex, Attrs: ir.A{"axes": []int64{int64(s.first)}}, Args: []Expr{in[0], &Use{Info{k.T, at}, k}}}
+		body := c.update(at, &Use{Info{state.T, at}, state}, value, step)
+		return c.loop(at, ir.OpIterate, nil, []Expr{count, in[next]}, &Lambda{Params: []*Local{k, state}, Body: body}, x.Type())
+	})
+}
