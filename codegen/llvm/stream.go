@@ -26,7 +26,7 @@ import (
 // where the second loop runs over everything when it is short or no index begins a line in all outputs. The two
 // vectors at the ends overlap the first loop; what they write there is the same again.
 // Streaming stores are not ordered with others, so a kernel that has one ends with a fence, before the thread
-// tells anybody that it is done.
+// tells anybody that it is done. Where sizes depend on shape parameters, the kernel looks at them, too.
 
 const (
 	lineBytes = 64
@@ -103,6 +103,9 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 		begin := g.cur.NewAdd(at, g.times(skip, ci(i64, bytes)))
 		aligned := g.cur.NewICmp(enum.IPredEQ, g.cur.NewAnd(begin, ci(i64, lineBytes-1)), ci(i64, 0))
 		fits = g.cur.NewAnd(fits, aligned)
+		if big := g.pays(st.Param); big != nil {
+			fits = g.cur.NewAnd(fits, big)
+		}
 	}
 	first := g.cur.NewSelect(fits, g.cur.NewAdd(lo, skip), hi)
 	left := g.cur.NewSub(hi, first)
@@ -139,6 +142,30 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 	g.cur.NewBr(test)
 	g.cur = exit
 	g.w = 0
+}
+
+// pays compares the sizes of the buffers with what streaming is for; nil when they are known, for then the plan has.
+func (g *gen) pays(output int) value.Value {
+	sum, known := value.Value(ci(i64, 0)), true
+	var bytes value.Value
+	for i, p := range g.params {
+		n := value.Value(ci(i64, int64(p.DType.Bytes())))
+		for _, e := range p.Shape {
+			d := g.extent(e)
+			_, c := constantInt(d)
+			known = known && c
+			n = g.times(n, d)
+		}
+		if i == output {
+			bytes = n
+		}
+		sum = g.plus(sum, n)
+	}
+	if known {
+		return nil
+	}
+	big := g.cur.NewICmp(enum.IPredSGE, sum, ci(i64, kernel.StreamTraffic))
+	return g.cur.NewAnd(big, g.cur.NewICmp(enum.IPredSGE, bytes, ci(i64, kernel.StreamOutput)))
 }
 
 // nonTemporal marks a store of a vector of type t, in memory at a multiple of a line.

@@ -11,6 +11,8 @@ import (
 	"healc/codegen/llvm/libllvm"
 	"healc/ir/kernel"
 	"healc/lang/diag"
+	"healc/runtime/abi"
+	"healc/runtime/objload"
 )
 
 // TestStreamedStores writes outputs past the caches: from every offset to a line, in parts that begin anywhere, of
@@ -116,6 +118,46 @@ kernel @k(in x: f32[1000000], out stream y: f32[1000000]) over %0 in 0..1000000 
 		for _, w := range []string{want, "mfence"} {
 			if !strings.Contains(string(asm), w) {
 				t.Errorf("%s: no %q in\n%s", cpu, w, asm)
+			}
+		}
+	}
+}
+
+// TestStreamedSymbolic runs a kernel whose sizes are known when it runs, below and above those that stream.
+func TestStreamedSymbolic(t *testing.T) {
+	m, errs := kernel.Parse(diag.NewFile("t.kernels", `kernels "t"[N]
+kernel @k(in x: f32[N], out stream y: f32[N]) over %0 in 0..N {
+  %1: f32 = load x[%0]
+  %2: f32 = add %1, %1
+  store y[%0], %2
+}`))
+	if errs.Err() != nil {
+		t.Fatal(errs)
+	}
+	obj, err := Compile(m, codegen.Target{Kind: "cpu"}, libllvm.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := objload.Load(obj, objload.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer img.Close()
+	fn, _ := img.Symbol("k")
+	for _, n := range []int64{5, 100, kernel.StreamTraffic/8 - 1, kernel.StreamTraffic/8 + 3} {
+		x, y := make([]float32, n+1), make([]float32, n+2)
+		for i := range x {
+			x[i] = float32(i)
+		}
+		var e abi.Error
+		bufs := []unsafe.Pointer{ptr(x[1:]), ptr(y[1:])}
+		objload.CallKernel(fn, &bufs[0], &n, 0, n, &e)
+		if y[0] != 0 || y[n+1] != 0 {
+			t.Errorf("%d elements: written outside", n)
+		}
+		for i := range n {
+			if y[i+1] != 2*x[i+1] {
+				t.Fatalf("%d elements: element %d is %v, want %v", n, i, y[i+1], 2*x[i+1])
 			}
 		}
 	}

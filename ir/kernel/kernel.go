@@ -53,13 +53,23 @@ type Param struct {
 	// it, at the index where it then writes, and before.
 	InPlace bool
 	Work    bool // of an output: it is read, too, each element only by the iteration of the axes that writes it
-	Stream  bool // of an output that is not read: it is large, so what is written need not stay in a cache
+	Stream  bool // of an output that is not read: where it is large, what is written need not stay in a cache
 	// Local is memory of the kernel itself, for which no buffer is passed: each iteration of the axes writes an
 	// element before it reads it. It is an output in Out, and stands behind all other parameters.
 	Local bool
 	Shape []abi.Extent
 	Elems []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major
 }
+
+// An output that is marked Stream is written past the caches when it would not be found there: the kernel's
+// buffers, which pass through the caches while it runs, are larger than what a core can call its own, and the output
+// is no small part of them. On a Xeon with 2 MiB of second-level cache and a share of a large third level, copying f32
+// arrays with streaming stores takes 1.04 of the time of plain ones at 8 MiB each, 0.9 at 16 MiB and 0.5 to 0.7 from
+// 32 MiB on.
+const (
+	StreamTraffic = 32 << 20 // bytes of all buffers of the kernel
+	StreamOutput  = 4 << 20  // bytes of the output
+)
 
 // Buffers is the number of parameters for which a buffer is passed: all but local ones.
 func (k *Kernel) Buffers() int {

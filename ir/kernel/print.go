@@ -22,7 +22,7 @@ import (
 //	site   = "site" int string "at" string ":" int ":" int "op" string "text" string
 //	func   = "func" sym "(" [ vals ] ")" "->" "(" [ types ] ")" [ "site" int ] "{" { stmt } "return" [ refs ] "}"
 //	kernel = "kernel" sym "(" [ buffer { "," buffer } ] ")" [ "over" axes ] "{" { "note" string } { stmt } "}"
-//	buffer = ( "in" | "out" ) name ":" dtype "[" [ extent { "," extent } ] "]" [ "strides" "[" [ dims ] "]" ]
+//	buffer = ( "in" | "out" [ "stream" ] ) name ":" dtype "[" [ extent { "," extent } ] "]" [ "strides" "[" [ dims ] "]" ]
 //	axes   = axis { "," axis }
 //	axis   = ref "in" int ".." extent
 //	extent = dim | "ceildiv" "(" dim "," int ")"

@@ -5,31 +5,22 @@ import (
 	"healc/lang/types"
 )
 
-// An output is streamed past the caches when it would not be found there: the kernel's buffers, which pass through
-// the caches while it runs, are larger than what a core can call its own, and the output is no small part of them.
-// On a Xeon with 2 MiB of second-level cache and a share of a large third level, copying f32 arrays with
-// streaming stores takes 1.04 of the time of plain ones at 8 MiB each, 0.9 at 16 MiB and 0.5 to 0.7 from 32 MiB on.
-const (
-	streamTraffic = 32 << 20 // bytes of all buffers of the kernel
-	streamOutput  = 4 << 20  // bytes of the output
-)
-
-// markStreams sets Param.Stream where it pays. Sizes that depend on shape parameters are not known, and such
-// outputs stay as they are.
+// markStreams sets Param.Stream where it may pay: for the outputs whose size, and the size of all of the kernel's
+// buffers, is large enough or depends on shape parameters. The kernel compares the latter when it runs.
 func markStreams(m *kernel.Module) {
 	for _, k := range m.Kernels {
-		sum := int64(0)
+		sum, symbolic := int64(0), false
 		for i := range k.Params {
-			n, _ := bytesOf(&k.Params[i])
-			sum = min(sum+n, 1<<62)
+			n, known := bytesOf(&k.Params[i])
+			sum, symbolic = min(sum+n, 1<<62), symbolic || !known
 		}
-		if sum < streamTraffic {
+		if sum < kernel.StreamTraffic && !symbolic {
 			continue
 		}
 		for i := range k.Params {
 			p := &k.Params[i]
 			n, known := bytesOf(p)
-			p.Stream = known && n >= streamOutput && p.Out && !p.Work && !p.InPlace && !p.Local
+			p.Stream = (n >= kernel.StreamOutput || !known) && p.Out && !p.Work && !p.InPlace && !p.Local
 		}
 	}
 }
