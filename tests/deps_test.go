@@ -50,8 +50,9 @@ var imports = []struct{ pkg, may string }{
 	{"stdlib", ""},
 	{"docs", ""},
 	{"", "lang/... ir/... passes/... codegen/... runtime/... stdlib"},
+	{"cmd/healc/measure", "codegen/llvm/libllvm runtime/..."},
 	{"cmd/healc/...", "* cmd/healc/..."},
-	{"tests/...", "* tests/..."},
+	{"tests/...", "* cmd/healc/measure tests/..."},
 }
 
 // groups are the names in the table that stand for several packages.

@@ -89,9 +89,8 @@ func (a *app) root() *cobra.Command {
 		return &driver.UsageError{Message: "--color " + bad + " is not auto, always or never"}
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.runCommand(), a.compileCommand(), a.checkCommand(), a.testCommand(), a.explainCommand(), a.optCommand(),
+	root.AddCommand(a.runCommand(), a.compileCommand(), a.checkCommand(), a.testCommand(), a.benchCommand(), a.explainCommand(), a.optCommand(),
 		a.fmtCommand(), a.docCommand(), a.replCommand(), a.doctorCommand(), a.cacheCommand(), a.versionCommand())
-	root.AddCommand(laterCommands()...)
 	root.AddCommand(a.extra...)
 	root.InitDefaultCompletionCmd()
 	return root

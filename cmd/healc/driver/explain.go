@@ -225,7 +225,7 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 	}
 	x.line("%skernel %s, %s", indent, k.Name, over)
 	x.fused(k.Notes, indent+"  ")
-	c := measure(k)
+	c := measureKernel(k)
 	var reads, writes []string
 	readBytes, writeBytes := cost{}, cost{}
 	for i, p := range k.Params[:k.Buffers()] {

@@ -77,7 +77,7 @@ func TestMeasure(t *testing.T) {
 			t.Errorf("%s: %d kernels\n%s", c.source, len(km.Kernels), km)
 			continue
 		}
-		got := measure(km.Kernels[0])
+		got := measureKernel(km.Kernels[0])
 		reads, writes := cost{}, cost{}
 		for i := range got.reads {
 			reads, writes = reads.plus(got.reads[i]), writes.plus(got.writes[i])

@@ -13,10 +13,10 @@ type kernelCost struct {
 	calls         []string
 }
 
-// measure counts the work of a kernel. Each element of a buffer that is touched counts once, however
+// measureKernel counts the work of a kernel. Each element of a buffer that is touched counts once, however
 // often it is read: it comes from a cache the other times. Arithmetic on indices counts as operations
 // where it is part of the kernel's body.
-func measure(k *kernel.Kernel) kernelCost {
+func measureKernel(k *kernel.Kernel) kernelCost {
 	m := &meter{k: k, out: kernelCost{ops: cost{}}, touched: make([]cost, len(k.Params)), both: make([]bool, len(k.Params))}
 	times := number(1)
 	for _, a := range k.Axes {

@@ -1,0 +1,97 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	heal "healc"
+	"healc/cmd/healc/driver"
+)
+
+type benchFlags struct {
+	entry   string
+	in      []string
+	threads []int
+	time    time.Duration
+	json    string
+	compare string
+}
+
+func (a *app) benchCommand() *cobra.Command {
+	var flags benchFlags
+	c := &cobra.Command{
+		Use:   "bench FILE [flags]",
+		Short: "Measure a function: time, GB/s and GFLOP/s against the limits of this machine",
+		Long: "Compiles FILE and runs its main function, or the one of --entry, again and again: after a warm-up, samples on each\n" +
+			"number of threads in turns with this machine's limits, which move the same bytes or do as many operations. Output of the\n" +
+			"program is dropped. With --compare, the differences from an earlier --json that are significant. FILE may itself be such\n" +
+			"a result, which is then shown again.",
+		Example: "  healc bench f.heal --entry f --in x='f32[16777216]:rand(1)' --json old.json\n  healc bench f.heal --entry f --in x='f32[16777216]:rand(1)' --compare old.json\n  healc bench new.json --compare old.json",
+		Args:    exactly("FILE"),
+		RunE:    func(c *cobra.Command, args []string) error { return a.bench(c, args[0], &flags) },
+	}
+	fs := c.Flags()
+	fs.StringVar(&flags.entry, "entry", "", "the function to measure instead of main")
+	fs.StringArrayVar(&flags.in, "in", nil, "`NAME=VALUE`, an input, as for `healc run`")
+	fs.IntSliceVar(&flags.threads, "threads", nil, "the numbers of threads to measure (default 1 and HEAL_THREADS, else one a core)")
+	fs.DurationVar(&flags.time, "time", 2*time.Second, "how long to measure for each number of threads")
+	fs.StringVar(&flags.json, "json", "", "write the results, every sample among them, to this `FILE`")
+	fs.StringVar(&flags.compare, "compare", "", "a `FILE` that --json wrote: say what has changed since")
+	return c
+}
+
+func (a *app) bench(c *cobra.Command, path string, flags *benchFlags) error {
+	for _, n := range flags.threads {
+		if n < 1 {
+			return &driver.UsageError{Message: fmt.Sprintf("--threads %d: at least 1 thread is needed", n)}
+		}
+	}
+	if flags.time <= 0 {
+		return &driver.UsageError{Message: fmt.Sprintf("--time %v is no time to measure for", flags.time)}
+	}
+	var old, report *driver.BenchReport
+	var err error
+	if flags.compare != "" {
+		if old, err = driver.ReadBench(flags.compare); err != nil {
+			return err
+		}
+	}
+	if strings.HasSuffix(path, ".json") {
+		report, err = driver.ReadBench(path)
+	} else {
+		report, err = a.measure(c, path, flags)
+	}
+	if err != nil {
+		return err
+	}
+	if flags.json != "" {
+		if err := report.Write(flags.json); err != nil {
+			return err
+		}
+	}
+	return report.Print(a.out, old)
+}
+
+// measure runs a program's benchmark.
+func (a *app) measure(c *cobra.Command, path string, flags *benchFlags) (*driver.BenchReport, error) {
+	file, err := a.source(path)
+	if err != nil {
+		return nil, err
+	}
+	b := &driver.Bench{
+		Job: &driver.Job{
+			File: file, Entry: flags.entry, Inputs: flags.in,
+			Opts:   heal.Options{Cache: heal.DefaultCache()},
+			Loaded: func(m *heal.Module) { a.module = m },
+		},
+		Threads: flags.threads, Budget: flags.time,
+	}
+	if a.errTerminal {
+		b.Progress = func(done float64) { fmt.Fprintf(a.err, "%smeasuring %3.0f%%", clearLine, 100*done) }
+		defer fmt.Fprint(a.err, clearLine)
+	}
+	return b.Run(c.Context())
+}
