@@ -166,7 +166,7 @@ var (
 	}, floats, like)
 
 	OpAtan2 = pointwise(OpDef{
-		Name: "atan2", Surface: "atan2", Arity: 2,
+		Name: "atan2", Surface: "atan2", Arity: 2, Operands: []string{"y", "x"},
 		Summary: "The angle from -pi to pi of the point (x, y), given y first; the sign is that of y, also of a zero.",
 		Scalar:  binary(scalar.Atan2),
 		Example: "atan2([0.0, 1.0], [-1.0, 0.0]) == [3.1415927, 1.5707964]",
@@ -229,7 +229,7 @@ var (
 	}, numbers, like)
 
 	OpClamp = pointwise(OpDef{
-		Name: "clamp", Surface: "clamp", Arity: 3, Traits: Cheap,
+		Name: "clamp", Surface: "clamp", Arity: 3, Operands: []string{"x", "lo", "hi"}, Traits: Cheap,
 		Summary: "min(max(x, lo), hi).",
 		Scalar:  ternary(scalar.Clamp),
 		Example: "clamp([-1, 5, 9], [0, 0, 0], [7, 7, 7]) == [0, 5, 7]",

@@ -188,7 +188,7 @@ var (
 
 // OpSelect chooses element by element; both operands are evaluated.
 var OpSelect = define(&OpDef{
-	Name: "select", Class: Pointwise, Surface: "where", Arity: 3, Traits: Cheap,
+	Name: "select", Class: Pointwise, Surface: "where", Arity: 3, Traits: Cheap, Operands: []string{"cond", "a", "b"},
 	Summary: "The second operand where the first is true, else the third.",
 	Infer: func(args []types.Tensor, _ Attrs, _ []*Block) ([]types.Tensor, error) {
 		if err := requireIn("C1", "the condition of `where`", bools, args[0]); err != nil {

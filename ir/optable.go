@@ -26,6 +26,9 @@ type OpDef struct {
 	// when it has no spelling of its own. The checker finds pointwise functions by it.
 	Surface string
 
+	// Operands are the names that programs give to the operands of a function; nil for x, or a, b, c.
+	Operands []string
+
 	// Infer gives the result types. A broken rule is a *types.RuleError with the constraint's name.
 	// Region types are read from the regions' parameters and yields.
 	Infer func(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tensor, error)
@@ -51,7 +54,7 @@ type OpDef struct {
 	Rows func(p RowPull, op *Op, at []scalar.Ref)
 
 	// Expand rewrites the operation into simpler ones, before fusion; operations that have it need
-	// neither Scalar, Eval nor Element.
+	// neither Scalar, Eval nor Element. It gives nil while an extent that decides the program is symbolic.
 	Expand func(b *Builder, op *Op) []*Value
 
 	// NoGrad says why there is no gradient; the autodiff issue adds VJP rules beside it.

@@ -73,7 +73,7 @@ func batchTabulate(op *ir.Op, remark Remark) ([]*ir.Op, error) {
 	copied := 0 // so many of the kept ones are evaluated outside, at every index
 	for _, in := range region.Ops {
 		ir.Replace(&ir.Block{Ops: []*ir.Op{in}}, with)
-		if in.Def.Class != ir.Rows || !fitsBatch(op.Dims("shape"), in) || !failsAlike(region, kept, in) {
+		if in.Def.Class != ir.Rows || !fitsBatch(op, in) || !failsAlike(region, kept, in) {
 			kept = append(kept, in)
 			continue
 		}
@@ -102,7 +102,7 @@ func batchTabulate(op *ir.Op, remark Remark) ([]*ir.Op, error) {
 		for i := range axes {
 			axes[i] = int64(i)
 		}
-		rows := b.Emit(in.Def, ir.A{"axis": in.Int("axis") + int64(len(axes))}, args...)
+		rows := b.Emit(in.Def, batchAttrs(op, in), args...)
 		here := &ir.Block{}
 		at := append([]*ir.Value{rows}, region.Params...)
 		with[in.Result()] = (&ir.Builder{Block: here, Span: in.Span}).Emit(ir.OpIndex, ir.A{"axes": axes}, at...)
@@ -118,8 +118,27 @@ func batchTabulate(op *ir.Op, remark Remark) ([]*ir.Op, error) {
 	return outside.Ops, nil
 }
 
-// fitsBatch reports that the operands and the result of op can have the axes of shape in front.
-func fitsBatch(shape types.Shape, op *ir.Op) bool {
+// batchAttrs are the attributes of in behind the axes of the tabulate op.
+func batchAttrs(op, in *ir.Op) ir.A {
+	named := ir.A{}
+	for i, a := range in.Def.Attrs {
+		named[a.Name] = in.Attrs[i]
+	}
+	named["axis"] = in.Int("axis") + int64(len(op.Dims("shape")))
+	return named
+}
+
+// fitsBatch reports that the operands and the result of op can have the axes of shape in front, and that the operation
+// takes such operands: tables of a transform have none.
+func fitsBatch(tabulate *ir.Op, op *ir.Op) bool {
+	shape := tabulate.Dims("shape")
+	batched := make([]types.Tensor, len(op.Args))
+	for i, a := range op.Args {
+		batched[i] = types.Tensor{Elem: a.Type.Elem, Shape: append(append(types.Shape{}, shape...), a.Type.Shape...)}
+	}
+	if _, err := op.Def.Infer(batched, op.Def.MakeAttrs(batchAttrs(tabulate, op)), nil); err != nil {
+		return false
+	}
 	for _, t := range append(ir.ArgTypes(op.Args), op.Type()) {
 		t.Shape = append(append(types.Shape{}, shape...), t.Shape...)
 		if ir.CheckExtents(t) != nil {

@@ -4,7 +4,8 @@ import "healc/ir"
 
 // Expand replaces operations that the table defines by simpler ones, such as mean and var.
 //
-// Requires: nothing. Establishes: no operation with an OpDef.Expand is left.
+// Requires: nothing. Establishes: no operation with an OpDef.Expand is left, except for one whose expansion depends on
+// an extent that is symbolic; lowering reports that.
 //
 //	%0: f32 = mean %x {axes = [0]}
 //
@@ -35,6 +36,11 @@ func expandBlock(b *ir.Block, with map[*ir.Value]*ir.Value, remark Remark) {
 		}
 		sub := &ir.Block{}
 		vals := op.Def.Expand(&ir.Builder{Block: sub, Span: op.Span}, op)
+		if vals == nil {
+			remark("left %s, whose program depends on an unknown extent", op.Def.Name)
+			out = append(out, op)
+			return
+		}
 		remark("expanded %s into %d operations", op.Def.Name, len(sub.Ops))
 		for i, r := range op.Results {
 			with[r] = vals[i]

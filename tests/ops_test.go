@@ -34,7 +34,7 @@ func TestExamples(t *testing.T) {
 // whose condition is not known before the program runs, so that the operation itself is what runs.
 func TestExampleOperands(t *testing.T) {
 	for _, x := range ir.Examples() {
-		if x.Op.Class != ir.Pointwise || x.Op.Decls != "" {
+		if x.Op.Class != ir.Pointwise || x.Op.Decls != "" || x.Op.Surface == "" { // no program can spell the last
 			continue
 		}
 		t.Run(x.Op.Name, func(t *testing.T) {

@@ -69,7 +69,11 @@ func (p *puller) value(v *ir.Value, at []scalar.Ref) scalar.Ref {
 	if len(at) != v.Type.Rank() {
 		p.t.Fatalf("%d indices for %s", len(at), v.Type)
 	}
-	if a := p.given[v]; a != nil {
+	a := p.given[v]
+	if v.Def != nil && v.Def.Def == ir.OpConst { // bufferize reads a constant tensor as data
+		a = v.Def.Array("value")
+	}
+	if a != nil {
 		flat := int64(0)
 		for k, r := range at {
 			i := int64(p.bits[r])

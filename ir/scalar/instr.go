@@ -71,7 +71,10 @@ const (
 	CheckNegativeExponent
 	CheckIndex // operands of the Check: ok, then the index and the bound as i64, for the message
 	CheckRecursion
-	CheckEmpty // a fold of nothing that has no identity
+	CheckEmpty      // a fold of nothing that has no identity
+	CheckModulus    // a modulus that is not positive; detail: the modulus
+	CheckNoInverse  // details: the number and the modulus, which share a factor
+	CheckPowerOfTwo // a transform of a length that is no power of two; detail: the length
 )
 
 // Ref names the result of an instruction: its position in the list that holds it.

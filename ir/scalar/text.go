@@ -29,7 +29,7 @@ import (
 
 var checkNames = [...]string{
 	CheckDivideByZero: "divide_by_zero", CheckNegativeExponent: "negative_exponent", CheckIndex: "index",
-	CheckRecursion: "recursion", CheckEmpty: "empty",
+	CheckRecursion: "recursion", CheckEmpty: "empty", CheckModulus: "modulus", CheckNoInverse: "no_inverse", CheckPowerOfTwo: "power_of_two",
 }
 
 // String returns the name of the kind in texts.

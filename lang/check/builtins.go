@@ -50,7 +50,7 @@ func init() { // init: the functions below look names up in the table
 			builtins[d.Surface] = elementwiseBuiltin(d)
 		}
 	}
-	for _, group := range []map[string]*builtin{reductionBuiltins(), shapeBuiltins(), movementBuiltins(), hostBuiltins(), assertBuiltins(), stringBuiltins(), loopBuiltins(), mapBuiltins(), placeBuiltins()} {
+	for _, group := range []map[string]*builtin{reductionBuiltins(), shapeBuiltins(), movementBuiltins(), hostBuiltins(), assertBuiltins(), stringBuiltins(), loopBuiltins(), mapBuiltins(), placeBuiltins(), modularBuiltins()} {
 		for name, b := range group {
 			if builtins[name] != nil {
 				panic("BUG: two functions are called " + name)
@@ -88,12 +88,8 @@ func isName(s string) bool {
 func elementwiseBuiltin(d *ir.OpDef) *builtin {
 	b := &builtin{op: d}
 	switch {
-	case d == ir.OpClamp:
-		b.params = []string{"x", "lo", "hi"}
-	case d == ir.OpAtan2:
-		b.params = []string{"y", "x"}
-	case d == ir.OpSelect:
-		b.params = []string{"cond", "a", "b"}
+	case d.Operands != nil:
+		b.params = d.Operands
 	case d.Arity == 1:
 		b.params = []string{"x"}
 	default:

@@ -152,6 +152,8 @@ func (b *body) element(v *ir.Value, at []kernel.Ref) kernel.Ref {
 		return op.Def.Scalar(b.E(), op, args)
 	case op.Def.Element == nil && op.Def.Class == ir.Host:
 		panic(failure{&Error{op.Span, "an operation on strings that depends on the parameters of a lambda"}})
+	case op.Def.Element == nil && op.Def.Expand != nil:
+		panic(failure{&Error{op.Span, "`" + op.Def.Spelling() + "` over an extent that is not known when the program is compiled"}})
 	case op.Def.Element == nil:
 		panic("BUG: " + op.Def.Name + " cannot stand in a kernel")
 	}

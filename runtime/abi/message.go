@@ -12,6 +12,9 @@ const (
 	KindIndex            = "index"
 	KindRecursion        = "recursion"
 	KindEmpty            = "empty"
+	KindModulus          = "modulus"
+	KindNoInverse        = "no_inverse"
+	KindPowerOfTwo       = "power_of_two"
 )
 
 // Message is what a failing check says, without its position. info holds the details of the check: for
@@ -40,6 +43,12 @@ func MessageFormat(s Site) (format string, details int) {
 		return fmt.Sprintf("calls are nested more than %d deep", MaxCallDepth), 0
 	case KindEmpty:
 		return escape(s.Op) + " of no elements has no value", 0
+	case KindModulus:
+		return "%d is no modulus: a modulus is at least 1", 1
+	case KindNoInverse:
+		return "%d has no inverse modulo %d: they share a factor", 2
+	case KindPowerOfTwo:
+		return "`" + escape(s.Op) + "` needs a power of two, and the axis has %d elements", 1
 	}
 	return "a check failed: " + escape(s.Kind), 0
 }

@@ -1,0 +1,109 @@
+package ir
+
+import (
+	"healc/lang/types"
+)
+
+// Note [Number theoretic transform]
+//
+// For a prime p with p = 1 modulo 2m and a primitive root psi of order 2m, the negacyclic transform of a[0..m) is
+//
+//	A[i] = sum over j of a[j] * psi^((2i + 1) j)  modulo p,
+//
+// so that a product of polynomials modulo x^m + 1 is a product of transforms, element by element. `ntt` makes it with
+// the butterflies of Cooley and Tukey from the table twiddles[i] = psi^bitrev(i), in the order that needs no other
+// table (Longa and Naehrig 2016, algorithm 1): natural order in, bit-reversed order out. `intt` undoes it with those of
+// Gentleman and Sande (algorithm 2) from the inverse powers. Both are defined by their butterflies, hence for any
+// table and any modulus.
+//
+// Stage s of the forward transform has h = 2^s groups of 2t elements, t = m/2h: with S = twiddles[h + i] for group i,
+// the elements x and y at distance t become x + S*y and x - S*y. Unfolded, element q of the result is the sum of all
+// a[j] with a factor, which for each stage whose bit t is set in j is S of the group of q, negative if the bit is
+// set in q, too. The inverse goes through the stages backwards: x and y become x + y and (x - y)*S.
+
+// OpNtt is the forward transform.
+var OpNtt = define(&OpDef{
+	Name: "ntt", Class: Rows, Surface: "ntt", Arity: 4, Traits: MayFail,
+	Summary: "The negacyclic number theoretic transform modulo p along an axis, from the powers of a root in bit-reversed order; the result, in " +
+		"bit-reversed order, is gathered by the positions of the last operand, unless that is skipped.",
+	Attrs: []AttrDef{
+		{Name: "axis", Kind: AttrInt, Doc: "the transformed axis: the last, or the third from the end"},
+		{Name: "skip_perm", Kind: AttrFlag, Optional: true, Doc: "whether the result stays in bit-reversed order"},
+	},
+	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
+		return inferNtt("`ntt`", args[0], args[1], args[2], nil, args[3], attrs[0].(int64))
+	},
+	Eval: evalNtt, Element: elementNtt, Rows: rowsNtt,
+	NoGrad: noResidueGrad, Constraints: nttConstraints,
+	Example: "ntt([[[[1]], [[2]], [[3]], [[4]]]], [17], [[1, 4, 2, 8]], [0, 1, 2, 3]) == [[[[15]], [[11]], [[13]], [[16]]]]",
+})
+
+// OpIntt is the inverse transform.
+var OpIntt = define(&OpDef{
+	Name: "intt", Class: Rows, Surface: "intt", Arity: 5, Traits: MayFail,
+	Summary: "The inverse of `ntt`, from the inverse powers and the inverse of the length: element i of the operand goes to position perm[i], where elements that " +
+		"meet add up, and from that, in bit-reversed order, the transform gives natural order.",
+	Attrs: []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the transformed axis: the last, or the third from the end"}},
+	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
+		return inferNtt("`intt`", args[0], args[1], args[2], &args[3], args[4], attrs[0].(int64))
+	},
+	Eval: evalIntt, Element: elementIntt, Rows: rowsIntt,
+	NoGrad: noResidueGrad, Constraints: nttConstraints,
+	Example: "intt([[[[15]], [[11]], [[13]], [[16]]]], [17], [[1, 13, 9, 15]], [13], [0, 1, 2, 3]) == [[[[1]], [[2]], [[3]], [[4]]]]",
+})
+
+var nttConstraints = []Constraint{
+	{"C1", "the elements, moduli and tables share one element type, i32 or i64"},
+	{"C2", "the axis is the last, and the channels are before it, or the third from the end, and the channels are last"},
+	{"C3", "there is one modulus for each channel"},
+	{"C4", "the tables have one row for each channel and one column for each element of the axis"},
+	{"C5", "the positions are i32 or i64, one for each element of the axis"},
+	{"C6", "the axis has a power of two elements"},
+}
+
+// channelAxis is the axis of the channels, one for each modulus, of a tensor whose given axis is transformed.
+func channelAxis(rank int, axis int64) int {
+	if axis == int64(rank-1) {
+		return rank - 2
+	}
+	return rank - 1
+}
+
+func inferNtt(what string, x, p, table types.Tensor, inverse *types.Tensor, perm types.Tensor, axis int64) ([]types.Tensor, error) {
+	numbers := []types.Tensor{x, table}
+	if inverse != nil {
+		numbers = append(numbers, *inverse)
+	}
+	if err := requireModulus("C1", what, p, numbers...); err != nil {
+		return nil, err
+	}
+	r := x.Rank()
+	if !(r >= 2 && axis == int64(r-1) || r >= 3 && axis == int64(r-3)) {
+		return nil, broken("C2", "%s transforms the third axis from the end of [..., m, r, k], or the last of [..., k, m], and not axis %d of %s", what, axis, x)
+	}
+	m, k := x.Shape[axis], x.Shape[channelAxis(r, axis)]
+	for _, v := range []*types.Tensor{&p, inverse} {
+		if v == nil {
+			continue
+		}
+		if v.Rank() != 1 {
+			return nil, broken("C3", "%s takes one number for each of the %s channels, not %s", what, k, *v)
+		}
+		if err := sameShape("C3", "there is one modulus for each channel", types.Shape{k}, v.Shape); err != nil {
+			return nil, err
+		}
+	}
+	if err := sameShape("C4", "the table has a row for each channel and a column for each element", types.Shape{k, m}, table.Shape); err != nil {
+		return nil, err
+	}
+	if err := requireIn("C5", "a position", indices, perm); err != nil {
+		return nil, err
+	}
+	if err := sameShape("C5", "there is one position for each element", types.Shape{m}, perm.Shape); err != nil {
+		return nil, err
+	}
+	if n, ok := m.Const(); ok && n&(n-1) != 0 {
+		return nil, broken("C6", "%s needs a power of two, and the axis has %d elements", what, n)
+	}
+	return []types.Tensor{x}, nil
+}

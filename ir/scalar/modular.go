@@ -1,0 +1,129 @@
+package scalar
+
+import "healc/lang/types"
+
+// Note [Reduction by a reciprocal]
+//
+// Everything modulo p is made of one step: the remainder of a double word by p, without a division. With the
+// width w of the type (32 or 64 bits), d = p * 2^s has its highest bit set and
+//
+//	v = floor((2^2w - 1) / d) - 2^w
+//
+// is computed once for a modulus. Then u1*2^w + u0 mod d, for u1 < d, is two products and two corrections
+// (Möller and Granlund, "Improved division by invariant integers", 2011, algorithm 4), and the remainder by p
+// of x is that by d of x * 2^s, shifted back. It holds for every p from 1 to 2^(w-1) - 1, so that a residue
+// leaves the highest bit free: sums of two residues do not overflow.
+
+// Modulus is a positive modulus of type I32 or I64 with what depends on it alone. Residues are of the
+// unsigned type of the same width.
+type Modulus struct {
+	e          Emitter
+	signed     types.DType
+	word       types.DType // unsigned
+	p, d, v    Ref         // of type word
+	shift, rsh Ref         // s, and w - s
+}
+
+// NewModulus prepares p, an I32 or I64 in [1, 2^(w-1)). Any other p gives residues without meaning, and no trap.
+func NewModulus(e Emitter, p Ref) Modulus {
+	m := Modulus{e: e, signed: e.TypeOf(p), word: types.U64}
+	if m.signed == types.I32 {
+		m.word = types.U32
+	}
+	m.p = e.Bitcast(m.word, p)
+	m.shift = e.Clz(m.p)
+	m.rsh = e.Sub(m.num(int64(m.word.Bits())), m.shift)
+	m.d = e.Shl(m.p, m.shift)
+	m.v = m.reciprocal()
+	return m
+}
+
+func (m Modulus) num(n int64) Ref { return m.e.Int(m.word, n) }
+
+// reciprocal is v = floor((2^2w - 1) / d) - 2^w, that is the quotient of the double word (2^w - 1 - d, 2^w - 1)
+// by d. For 64 bits it is a division with two digits of 32 bits (Knuth, volume 2, 4.3.1, algorithm D).
+func (m Modulus) reciprocal() Ref {
+	e := m.e
+	if m.word == types.U32 {
+		wide := e.Div(e.Int(types.U64, -1), e.Cast(types.U64, m.d))
+		return e.Cast(types.U32, wide)
+	}
+	half := m.num(32)
+	low := e.Bits(types.U64, 1<<32-1)
+	dh, dl := e.Shr(m.d, half), e.And(m.d, low)
+	digit := func(rest, next Ref) Ref { // of (rest, next) by d, where rest < d and next is a digit
+		q := e.Div(rest, dh)
+		r := e.Sub(rest, e.Mul(q, dh))
+		for range 2 {
+			// Too large while q is no digit, or q*dl > (r, next); r that is no digit ends it.
+			large := e.Or(e.Lt(low, q), e.Lt(e.Or(e.Shl(r, half), next), e.Mul(q, dl)))
+			large = e.And(large, e.Le(r, low))
+			q = e.Select(large, e.Sub(q, m.num(1)), q)
+			r = e.Select(large, e.Add(r, dh), r)
+		}
+		return q
+	}
+	rest := e.Not(m.d)
+	q1 := digit(rest, low)
+	rest = e.Sub(e.Or(e.Shl(rest, half), low), e.Mul(q1, m.d))
+	return e.Or(e.Shl(q1, half), digit(rest, low))
+}
+
+// reduce is the remainder by p of the double word (hi, lo) that is x * 2^s, where hi < d.
+func (m Modulus) reduce(hi, lo Ref) Ref {
+	e := m.e
+	q0 := e.Add(e.Mul(m.v, hi), lo)
+	carry := e.Cast(m.word, e.Lt(q0, lo))
+	q1 := e.Add(e.Add(e.Add(e.MulHi(m.v, hi), hi), carry), m.num(1))
+	r := e.Sub(lo, e.Mul(q1, m.d))
+	r = e.Select(e.Lt(q0, r), e.Add(r, m.d), r)
+	r = e.Select(e.Lt(r, m.d), r, e.Sub(r, m.d))
+	return e.Shr(r, m.shift)
+}
+
+// Residue is x mod p in [0, p), for any x of the signed type.
+func (m Modulus) Residue(x Ref) Ref {
+	e := m.e
+	size := e.Bitcast(m.word, e.Abs(x)) // the least integer is its own absolute value, 2^(w-1) when unsigned
+	r := m.reduce(e.Shr(size, m.rsh), e.Shl(size, m.shift))
+	negative := e.And(e.Lt(x, e.Int(m.signed, 0)), e.Ne(r, m.num(0)))
+	return e.Select(negative, e.Sub(m.p, r), r)
+}
+
+// Word is x mod p for any x of the unsigned type.
+func (m Modulus) Word(x Ref) Ref {
+	return m.reduce(m.e.Shr(x, m.rsh), m.e.Shl(x, m.shift))
+}
+
+// Number is a residue in the signed type, and FromNumber the residue that it was.
+func (m Modulus) Number(r Ref) Ref     { return m.e.Bitcast(m.signed, r) }
+func (m Modulus) FromNumber(x Ref) Ref { return m.e.Bitcast(m.word, x) }
+
+// One is the residue of 1, which is 0 for the modulus 1.
+func (m Modulus) One() Ref { return m.e.Cast(m.word, m.e.Ne(m.p, m.num(1))) }
+
+// Add is the sum of two residues.
+func (m Modulus) Add(a, b Ref) Ref {
+	e := m.e
+	sum := e.Add(a, b)
+	return e.Select(e.Lt(sum, m.p), sum, e.Sub(sum, m.p))
+}
+
+// Sub is the difference of two residues.
+func (m Modulus) Sub(a, b Ref) Ref {
+	e := m.e
+	d := e.Sub(a, b)
+	return e.Select(e.Lt(a, b), e.Add(d, m.p), d)
+}
+
+// Neg is the residue that a has to be added to for 0.
+func (m Modulus) Neg(a Ref) Ref {
+	return m.e.Select(m.e.Eq(a, m.num(0)), a, m.e.Sub(m.p, a))
+}
+
+// Mul is the product of two residues: a * 2^s is below d, so the double word of (a * 2^s) * b is below p*d.
+func (m Modulus) Mul(a, b Ref) Ref {
+	e := m.e
+	up := e.Shl(a, m.shift)
+	return m.reduce(e.MulHi(up, b), e.Mul(up, b))
+}

@@ -1,0 +1,57 @@
+package scalar
+
+import (
+	"math/big"
+	"math/rand"
+	"testing"
+
+	"healc/lang/types"
+)
+
+// TestModulus compares every operation of Modulus with math/big, for moduli and operands at the ends of their ranges
+// and between.
+func TestModulus(t *testing.T) {
+	rng := rand.New(rand.NewSource(1))
+	for _, dt := range []types.DType{types.I32, types.I64} {
+		w := uint(dt.Bits())
+		limit := int64(1)<<(w-2) - 1 + int64(1)<<(w-2)
+		rec, x := NewRecorder(dt, dt, dt)
+		e := Emitter{rec}
+		m := NewModulus(e, x[2])
+		a, b := m.Residue(x[0]), m.Residue(x[1])
+		for _, r := range []Ref{a, m.Add(a, b), m.Sub(a, b), m.Neg(a), m.Mul(a, b), m.One(), m.Word(e.Bitcast(m.word, x[0]))} {
+			rec.Func.Results = append(rec.Func.Results, m.Number(r))
+		}
+		prog := Compile(&rec.Func)
+		moduli := []int64{1, 2, 3, 4, 5, 7, 8, 255, 256, 257, 65535, 65536, 65537, limit, limit - 1, limit/2 + 1, limit / 2, limit/2 + 2, 1<<(w/2) - 1, 1 << (w / 2), 1<<(w/2) + 1}
+		for range 300 {
+			moduli = append(moduli, 1+rng.Int63n(limit), 1+rng.Int63n(limit)>>uint(rng.Intn(int(w-1))))
+		}
+		for _, p := range moduli {
+			p = max(p, 1)
+			values := []int64{0, 1, -1, p, -p, p - 1, 1 - p, limit, -limit, -limit - 1, p + 1, limit / p * p, limit/p*p - 1}
+			for range 8 {
+				values = append(values, int64(rng.Uint64())>>(64-w), rng.Int63n(p))
+			}
+			for _, av := range values {
+				bv := values[rng.Intn(len(values))]
+				if w == 32 {
+					av, bv = int64(int32(av)), int64(int32(bv))
+				}
+				got, err := prog.RunOne(IntBits(dt, av), IntBits(dt, bv), IntBits(dt, p))
+				if err != nil {
+					t.Fatal(err)
+				}
+				A, B, P := big.NewInt(av), big.NewInt(bv), big.NewInt(p)
+				U := new(big.Int).SetUint64(IntBits(dt, av))
+				one := big.NewInt(1)
+				want := []*big.Int{A, new(big.Int).Add(A, B), new(big.Int).Sub(A, B), new(big.Int).Neg(A), new(big.Int).Mul(A, B), one, U}
+				for i, x := range want {
+					if r := new(big.Int).Mod(x, P); r.Uint64() != got[i] {
+						t.Fatalf("%s, result %d: a = %d, b = %d, p = %d gives %d, not %d", dt, i, av, bv, p, got[i], r)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,307 @@
+package check
+
+import (
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// modularBuiltins are the functions of language.md section 7 that are not element-wise. The others are, with the
+// modulus as an operand that broadcasts: one number, or one for each position of the last axis.
+func modularBuiltins() map[string]*builtin {
+	fn := func(required int, build buildFunc, params ...string) *builtin {
+		return &builtin{params: params, required: required, build: build}
+	}
+	return map[string]*builtin{
+		"axis_modsum":          fn(3, (*checker).axisModSumCall, "a", "p", "axis"),
+		"modmul_axis_sum":      fn(4, (*checker).modMulAxisSumCall, "a", "b", "p", "axis", "acc", "perm", "mode", "perm_axis"),
+		"ntt":                  fn(4, nttCall(ir.OpNtt), "a", "p", "twiddles", "perm", "axis", "skip_perm"),
+		"intt":                 fn(5, nttCall(ir.OpIntt), "a", "p", "inv_twiddles", "m_inv", "perm", "axis"),
+		"permute":              fn(4, (*checker).permuteRowsCall, "a", "perms", "elementwise_axis", "perm_axis"),
+		"g_decomposition":      fn(3, (*checker).digitsCall, "a", "power", "base_bits"),
+		"g_decomposition_full": fn(4, (*checker).digitsFullCall, "a", "q", "power", "base_bits"),
+	}
+}
+
+// tensorOf reports whether x is a tensor or a scalar of numbers.
+func (c *checker) tensorOf(x Expr, what string) (types.Tensor, bool) {
+	t, ok := x.Type().(types.Tensor)
+	if isBad(x) {
+		return t, false
+	}
+	if !ok || !t.Elem.IsNumber() {
+		c.errorf(diag.CodeOperands, x.Span(), "%s is a tensor of numbers, not %s", what, x.Type()).label("%s", x.Type())
+		return t, false
+	}
+	return t, true
+}
+
+// axisModSumCall is `axis_modsum(a, p, axis)`.
+func (c *checker) axisModSumCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	xs := c.together(args[:2], elemOf(want))
+	t, ok := c.tensorOf(xs[0], "the operand of `axis_modsum`")
+	if !ok || isBad(xs[1]) {
+		return bad(e.Loc)
+	}
+	axis, ok := c.axis(args[2], t.Rank())
+	if !ok {
+		return bad(e.Loc)
+	}
+	return c.applyCode(diag.CodeRule, e.Loc, ir.OpAxisModSum, ir.A{"axis": axis}, nil, xs)
+}
+
+// modMulAxisSumCall is `modmul_axis_sum(a, b, p, axis, acc, perm, mode, perm_axis)`: factors that broadcast, whose
+// products are summed along an axis. With a permutation of another axis, b is read at perm[n] (gather), or what
+// belongs to index n is added to the result at perm[n] (scatter).
+func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	numbers := args[:3:3]
+	if args[4] != nil {
+		numbers = append(numbers, args[4])
+	}
+	xs := c.together(numbers, elemOf(want))
+	a, b, p := xs[0], xs[1], xs[2]
+	at, ok := c.tensorOf(a, "a factor of `modmul_axis_sum`")
+	bt, ok1 := c.tensorOf(b, "a factor of `modmul_axis_sum`")
+	for _, x := range xs[2:] {
+		ok = ok && !isBad(x)
+	}
+	if !ok || !ok1 {
+		return bad(e.Loc)
+	}
+	rank := max(at.Rank(), bt.Rank())
+	axis, ok := c.axis(args[3], rank)
+	if !ok {
+		return bad(e.Loc)
+	}
+	m, ok := c.modPermutation(e, args, axis, rank)
+	if !ok {
+		return bad(e.Loc)
+	}
+	if m.perm != nil && !m.scatter {
+		k := m.axis - int64(rank-bt.Rank())
+		if k < 0 {
+			c.errorf(diag.CodeAxis, args[5].Span(), "`perm` reads b along axis %d, which %s does not have", m.axis, bt).label("%s", m.perm.Type())
+			return bad(e.Loc)
+		}
+		if b = c.gather(e.Loc, b, []Expr{m.perm}, []int64{k}); isBad(b) {
+			return b
+		}
+		bt = b.Type().(types.Tensor)
+	}
+	shape, err := types.Broadcast(at.Shape, bt.Shape)
+	if err != nil {
+		c.rule(diag.CodeNotBroadcastable, e.Loc, err).label("%s", typeList([]Expr{a, b}))
+		return bad(e.Loc)
+	}
+	return c.let(p, func(p Expr) Expr {
+		sum := c.applyCode(diag.CodeRule, e.Loc, ir.OpModMulAxisSum, ir.A{"axis": axis}, nil, []Expr{c.broadcast(a, shape), c.broadcast(b, shape), p})
+		if isBad(sum) {
+			return sum
+		}
+		t := sum.Type().(types.Tensor)
+		var acc Expr
+		if len(xs) == 4 {
+			acc = xs[3]
+			if got, ok := acc.Type().(types.Tensor); !ok || !got.Shape.Equal(t.Shape) {
+				c.errorf(diag.CodeMismatch, acc.Span(), "`acc` has the shape of the sum, %s, not %s", t, acc.Type()).label("%s", acc.Type())
+				return bad(e.Loc)
+			}
+		}
+		if m.scatter {
+			if acc == nil {
+				acc = c.broadcast(numberConst(t.Elem, 0, e), t.Shape)
+			}
+			k := m.axis
+			if k > axis {
+				k--
+			}
+			column := make(types.Shape, t.Rank())
+			for i := range column {
+				column[i] = types.Lit(1)
+			}
+			column[k] = m.perm.Type().(types.Tensor).Shape[0]
+			if !column[k].Equal(t.Shape[k]) {
+				c.errorf(diag.CodeRule, args[5].Span(), "there is one position for each of the %s elements of axis %d, not %s", t.Shape[k], m.axis, column[k]).label("%s", m.perm.Type())
+				return bad(e.Loc)
+			}
+			idx := c.broadcast(c.reshape(args[5].Span(), m.perm, column), t.Shape)
+			return c.applyCode(diag.CodeRule, e.Loc, ir.OpModScatterAdd, ir.A{"axis": k}, nil, []Expr{acc, idx, sum, p})
+		}
+		if acc != nil {
+			return c.pointwise(e.Loc, ir.OpModSum, []Expr{acc, sum, p})
+		}
+		return sum
+	})
+}
+
+// modPermutation are the arguments of modmul_axis_sum that say how an axis is permuted.
+type modPermutation struct {
+	perm    Expr // nil for none
+	scatter bool
+	axis    int64
+}
+
+func (c *checker) modPermutation(e *ast.Call, args []ast.Expr, axis int64, rank int) (modPermutation, bool) {
+	var m modPermutation
+	perm, mode, permAxis := args[5], args[6], args[7]
+	if perm == nil {
+		for _, x := range []ast.Expr{mode, permAxis} {
+			if x != nil {
+				c.errorf(diag.CodeRule, x.Span(), "there is no `perm` that this could belong to")
+				return m, false
+			}
+		}
+		return m, true
+	}
+	switch name, _ := mode.(*ast.Name); {
+	case mode == nil:
+		c.errorf(diag.CodeRule, perm.Span(), "`perm` needs a mode").help("`mode = gather` reads b at perm[n], `mode = scatter` adds to the result at perm[n]")
+		return m, false
+	case name != nil && name.Name == "scatter":
+		m.scatter = true
+	case name == nil || name.Name != "gather":
+		c.errorf(diag.CodeRule, mode.Span(), "the mode of a permutation is `gather` or `scatter`")
+		return m, false
+	}
+	m.axis = axis - 1
+	if axis == 0 {
+		m.axis = 1
+	}
+	ok := true
+	if permAxis != nil {
+		m.axis, ok = c.axis(permAxis, rank)
+	}
+	if !ok || m.axis == axis || m.axis >= int64(rank) {
+		if ok {
+			c.errorf(diag.CodeAxis, perm.Span(), "the permuted axis is another one than the sum's, axis %d", axis)
+		}
+		return m, false
+	}
+	x, t, ok := c.value(perm, nil, "the permutation")
+	if !ok {
+		return m, false
+	}
+	if t.Rank() != 1 || t.Elem != types.I32 && t.Elem != types.I64 {
+		c.errorf(diag.CodeMismatch, x.Span(), "a permutation is a tensor of i32 or i64 of rank 1, not %s", t).label("%s", t)
+		return m, false
+	}
+	m.perm = x
+	return m, true
+}
+
+// nttCall is `ntt(a, p, twiddles, perm, axis = -3, skip_perm = false)` or `intt(a, p, inv_twiddles, m_inv, perm, axis = -3)`.
+// Narrower integers widen to the type of the moduli.
+func nttCall(op *ir.OpDef) buildFunc {
+	return func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+		n := op.Arity - 1 // operands that are numbers; the last one is positions
+		rest := c.together(args[1:n], elemOf(want))
+		p, ok := c.tensorOf(rest[0], "the moduli of `"+op.Surface+"`")
+		for _, x := range rest {
+			ok = ok && !isBad(x)
+		}
+		if !ok {
+			return bad(e.Loc)
+		}
+		x, t, ok := c.value(args[0], wantElem(p.Elem), "the operand of `"+op.Surface+"`")
+		if !ok {
+			return bad(e.Loc)
+		}
+		if t.Elem != p.Elem && t.Elem.IsSigned() && t.Elem.IsInt() && t.Elem.Bits() < p.Elem.Bits() {
+			x = c.apply(e.Loc, ir.OpCast, ir.A{"to": p.Elem}, x)
+		}
+		axis, ok := c.axisOr(args[n+1], t.Rank(), int64(t.Rank()-3))
+		if ok && axis < 0 {
+			c.errorf(diag.CodeAxis, x.Span(), "`%s` transforms the third axis from the end, and %s has %d", op.Surface, t, t.Rank()).
+				label("%s", t).help("`axis = -1` transforms the last axis of [..., k, m]")
+			ok = false
+		}
+		if !ok {
+			return bad(e.Loc)
+		}
+		attrs := ir.A{"axis": axis}
+		if op == ir.OpNtt {
+			skip, ok := c.constFlag(args[n+2], "skip_perm")
+			if !ok {
+				return bad(e.Loc)
+			}
+			attrs["skip_perm"] = skip
+		}
+		perm := c.expr(args[n], nil)
+		if isBad(perm) {
+			return perm
+		}
+		// One number stands for all channels.
+		if channels := t.Shape; t.Rank() >= 2 {
+			k := channels[t.Rank()-1]
+			if axis == int64(t.Rank()-1) {
+				k = channels[t.Rank()-2]
+			}
+			for _, i := range []int{0, 2} {
+				if i < len(rest) && len(rest[i].Type().(types.Tensor).Shape) == 0 {
+					rest[i] = c.broadcast(rest[i], types.Shape{k})
+				}
+			}
+		}
+		return c.applyCode(diag.CodeRule, e.Loc, op, attrs, nil, append(append([]Expr{x}, rest...), perm))
+	}
+}
+
+// permuteRowsCall is `permute(a, perms, elementwise_axis, perm_axis)`: index e of one axis has its own permutation of
+// another, perms[e].
+func (c *checker) permuteRowsCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, t, ok := c.operand(args[0], want, "permute")
+	perms, pt, ok1 := c.value(args[1], nil, "the permutations")
+	if !ok || !ok1 {
+		return bad(e.Loc)
+	}
+	along, ok := c.axis(args[2], t.Rank())
+	axis, ok1 := c.axis(args[3], t.Rank())
+	if !ok || !ok1 {
+		return bad(e.Loc)
+	}
+	if along == axis {
+		c.errorf(diag.CodeAxis, args[3].Span(), "`permute` permutes another axis than the one whose elements each have a permutation")
+		return bad(e.Loc)
+	}
+	if pt.Rank() != 2 || !pt.Shape[0].Equal(t.Shape[along]) || pt.Elem != types.I32 && pt.Elem != types.I64 {
+		c.errorf(diag.CodeMismatch, perms.Span(), "the permutations are an i32[%s, m] or i64[%s, m], one for each element of axis %d, not %s", t.Shape[along], t.Shape[along], along, pt).label("%s", pt)
+		return bad(e.Loc)
+	}
+	if along > axis {
+		perms = c.apply(e.Loc, ir.OpPermute, ir.A{"perm": []int64{1, 0}}, perms)
+	}
+	column := make(types.Shape, t.Rank())
+	for k := range column {
+		column[k] = types.Lit(1)
+	}
+	shape := append(types.Shape{}, t.Shape...)
+	column[along], column[axis], shape[axis] = pt.Shape[0], pt.Shape[1], pt.Shape[1]
+	idx := c.broadcast(c.reshape(e.Loc, perms, column), shape)
+	if isBad(idx) {
+		return idx
+	}
+	return c.applyCode(diag.CodeIndexRange, e.Loc, ir.OpTakeAlongAxis, ir.A{"axis": axis}, nil, []Expr{x, idx})
+}
+
+// digitsCall is `g_decomposition(a, power, base_bits)`.
+func (c *checker) digitsCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x, _, ok := c.operand(args[0], want, "g_decomposition")
+	power, ok1 := c.constInt(args[1], "the number of digits")
+	bits, ok2 := c.constInt(args[2], "the number of bits of a digit")
+	if !ok || !ok1 || !ok2 {
+		return bad(e.Loc)
+	}
+	return c.applyCode(diag.CodeRule, e.Loc, ir.OpDigits, ir.A{"power": power, "base_bits": bits}, nil, []Expr{x})
+}
+
+// digitsFullCall is `g_decomposition_full(a, q, power, base_bits)`.
+func (c *checker) digitsFullCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	xs := c.together(args[:2], elemOf(want))
+	power, ok1 := c.constInt(args[2], "the number of digits")
+	bits, ok2 := c.constInt(args[3], "the number of bits of a digit")
+	if isBad(xs[0]) || isBad(xs[1]) || !ok1 || !ok2 {
+		return bad(e.Loc)
+	}
+	return c.applyCode(diag.CodeRule, e.Loc, ir.OpDigitsFull, ir.A{"power": power, "base_bits": bits}, nil, xs)
+}
