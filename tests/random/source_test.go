@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -36,9 +37,13 @@ func TestSources(t *testing.T) {
 				words[w] += strings.Count(s.Text, w)
 			}
 		}
-		runSources(t, heal.Interp, text.String(), list, *sourceFirst+uint64(first))
-		if first/batch%4 == 0 {
-			runSources(t, heal.CPU, text.String(), list, *sourceFirst+uint64(first))
+		runSources(t, heal.Options{Backend: heal.Interp, Threads: 1}, text.String(), list, *sourceFirst+uint64(first))
+		if k := first / batch; k%4 == 0 {
+			opts := heal.Options{Backend: heal.CPU, Threads: 1}
+			if goruntime.GOARCH == "amd64" {
+				opts.Target.CPU = []string{"", "x86-64", "x86-64-v3"}[k/4%3] // this machine's, without and with AVX2
+			}
+			runSources(t, opts, text.String(), list, *sourceFirst+uint64(first))
 		}
 	}
 	for w, count := range words {
@@ -54,12 +59,13 @@ var sourceWords = []string{
 	"match ", "return ", " ++ ", "len(", " by -", "let mut c", "&mut ", "[T: int, N]", "(|", "false",
 }
 
-func runSources(t *testing.T, backend, text string, list []*Source, seed uint64) {
+func runSources(t *testing.T, opts heal.Options, text string, list []*Source, seed uint64) {
 	t.Helper()
-	m, err := heal.Compile(text, heal.Options{Backend: backend, Threads: 1})
+	backend := strings.TrimSpace(opts.Backend + " " + opts.Target.CPU)
+	m, err := heal.Compile(text, opts)
 	if err != nil {
 		for i, s := range list {
-			if _, err := heal.Compile(s.Text, heal.Options{Backend: backend, Threads: 1}); err != nil {
+			if _, err := heal.Compile(s.Text, opts); err != nil {
 				t.Fatalf("%s, -random.source=%d: %v\n%s", backend, seed+uint64(i), err, s.Text)
 			}
 		}
