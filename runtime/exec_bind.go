@@ -211,6 +211,9 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 			if err != nil {
 				return nil, err
 			}
+			if s.Launch.Tasks > 0 {
+				n = s.Launch.Tasks
+			}
 			out[i].fn, out[i].outer = x.fns[s.Launch.Kernel], n
 			out[i].grain, out[i].align = s.Launch.Grain(), max(s.Launch.Align, 1)
 		case s.Copy != nil:

@@ -8,7 +8,6 @@ import (
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
 	"healc/ir/kernel"
-	"healc/runtime/abi"
 )
 
 // Pipeline is the pass pipeline that kernels get. Vector code and unrolling are the generator's work, so
@@ -40,11 +39,11 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 	if err != nil {
 		return nil, err
 	}
+	opts.Machine = machineOf(lib, t)
 	text, err := Generate(km, opts)
 	if err != nil {
 		return nil, err
 	}
-	alignParts(km)
 	code, err := lib.Compile(text, libllvm.Options{
 		Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out, Passes: pipelineFor(lib.Version()),
 	})
@@ -52,39 +51,4 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 		return nil, fmt.Errorf("BUG: libLLVM refuses generated code: %w", err)
 	}
 	return code, nil
-}
-
-// alignParts tells the plan at which multiples the outermost axis of each kernel is best cut.
-func alignParts(km *kernel.Module) {
-	if km.Plan == nil {
-		return
-	}
-	width := map[string]int64{}
-	for _, k := range km.Kernels {
-		if len(k.Axes) == 1 {
-			g := &gen{types: k.Types, params: k.Params}
-			width[k.Name] = int64(g.vectorWidth(k.Axes[0].Var, k.Body))
-			if c := g.columnStrip(k.Axes[0].Var, k.Body); c != nil {
-				width[k.Name] = int64(c.w)
-			}
-		}
-	}
-	var visit func(steps []abi.Step)
-	visit = func(steps []abi.Step) {
-		for _, s := range steps {
-			if s.Launch != nil {
-				s.Launch.Align = width[s.Launch.Kernel]
-			}
-			if s.If != nil {
-				visit(s.If.Then)
-				visit(s.If.Else)
-			}
-			if s.Loop != nil {
-				visit(s.Loop.Body)
-			}
-		}
-	}
-	for _, f := range km.Plan.Funcs {
-		visit(f.Steps)
-	}
 }

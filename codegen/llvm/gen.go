@@ -19,13 +19,17 @@ import (
 
 // Options choose how code is generated.
 type Options struct {
-	Triple string // written into the module; "" leaves it out
-	Prefix string // put before the names of the kernels, so that several modules can be linked together
+	Triple  string  // written into the module; "" leaves it out
+	Prefix  string  // put before the names of the kernels, so that several modules can be linked together
+	Machine Machine // for which the code is shaped
 }
 
-// Generate returns the LLVM IR text of a kernel module. The same module gives the same text.
+// Generate returns the LLVM IR text of a kernel module. The same module gives the same text. It tells the
+// plan's launches how the kernels are best cut.
 func Generate(km *kernel.Module, opts Options) (string, error) {
-	m := &module{km: km, m: lir.NewModule(), prefix: opts.Prefix, intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{}}
+	m := &module{km: km, m: lir.NewModule(), prefix: opts.Prefix, intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{},
+		machine: opts.Machine.withDefaults(), contractions: map[string]*contraction{}}
+	m.schedule()
 	m.m.SourceFilename = km.Name
 	m.m.TargetTriple = opts.Triple
 	for _, f := range km.Funcs {
@@ -48,6 +52,9 @@ type module struct {
 	intrinsics map[string]*lir.Func
 	funcs      map[string]*lir.Func // scalar functions and helpers by name
 	hint       *metadata.Tuple      // what `!nontemporal` refers to; nil when nothing does
+
+	machine      Machine
+	contractions map[string]*contraction // kernels that are matrix products
 }
 
 // val is a scalar of the kernel in LLVM: one value, or one for each iteration of the vectorised axis.
@@ -143,7 +150,11 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	g.dims, g.errp = dims, errp
 	g.depth = ci(i64, 0)
 	g.fail = func() { g.cur.NewRet(nil) }
-	g.kernelLoops(k, begin, end)
+	if c := m.contractions[k.Name]; c != nil {
+		g.contract(c, begin, end)
+	} else {
+		g.kernelLoops(k, begin, end)
+	}
 	if g.fence {
 		g.cur.NewFence(enum.AtomicOrderingSequentiallyConsistent)
 	}

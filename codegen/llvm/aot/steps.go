@@ -52,7 +52,11 @@ func (p *planFunc) launch(l *abi.Launch) {
 		p.storePtr(args, i, p.ptr(b))
 	}
 	fn := p.loadPtr("%kernels", p.kernels[l.Kernel])
-	outer := p.extent(l.Outer)
+	axis := l.Outer
+	if l.Tasks > 0 {
+		axis = abi.Extent{Dim: types.Lit(l.Tasks)}
+	}
+	outer := p.extent(axis)
 	grain, align := l.Grain(), max(l.Align, 1)
 	if p.w.splitAll {
 		grain = 1
@@ -62,7 +66,7 @@ func (p *planFunc) launch(l *abi.Launch) {
 	one := func() {
 		p.do("call void %s(ptr %s, ptr %%dims, i64 0, i64 %s, ptr %s)", fn, args, outer, p.err)
 	}
-	if n, known := l.Outer.Dim.Const(); known && n/max(l.Outer.Div, 1)/2+1 < grain {
+	if n, known := axis.Dim.Const(); known && n/max(axis.Div, 1)/2+1 < grain {
 		one()
 	} else {
 		p.branch(p.v("icmp slt i64 %s, %d", outer, 2*grain), direct, several)

@@ -1,0 +1,257 @@
+package llvm
+
+import (
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+)
+
+// contractGen writes the code of a contraction.
+type contractGen struct {
+	*gen
+	*contraction
+	xs, ys  value.Value // copies of x and y
+	tileMem value.Value // of the epilogue
+}
+
+// contract writes the units [begin, end) of a contraction.
+func (g *gen) contract(c *contraction, begin, end value.Value) {
+	parts, _ := c.k.Axes[0].Extent.Dim.Const()
+	if c.planned {
+		parts = c.tasks()
+	}
+	scale := func(x value.Value) value.Value {
+		if c.units() == parts {
+			return x
+		}
+		return g.cur.NewSDiv(g.cur.NewMul(x, ci(i64, parts)), ci(i64, c.units()))
+	}
+	begin, end = scale(begin), scale(end)
+	if !c.planned {
+		g.kernelLoops(c.k, begin, end)
+		return
+	}
+	g.contractTasks(c, begin, end)
+}
+
+// contractTasks writes the tasks [begin, end). Tasks that follow each other have other rows of the same columns,
+// so that y is copied once for as many of them as one call does.
+func (g *gen) contractTasks(c *contraction, begin, end value.Value) {
+	cg := &contractGen{gen: g, contraction: c}
+	reg := regType(c.acc)
+	if c.packX {
+		n := int64(c.rows) * c.far
+		if c.xAcross {
+			n = c.piece * c.far
+		}
+		cg.xs = g.stack(reg, int(n))
+	}
+	if c.packY {
+		cg.ys = g.stack(reg, int(c.blockCols*c.piece))
+	}
+	chunks, m := c.rowChunks(), ci(i64, c.m)
+	none := g.newBlock()
+	some := g.newBlock() // a part of units may have no task
+	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, begin, end), some, none)
+	defer func() { g.cur.NewBr(none); g.cur = none }()
+	g.cur = some
+	if chunks == 1 {
+		g.count(begin, end, 1, nil, func(t value.Value, _ []value.Value) []value.Value {
+			cg.columns(t, ci(i64, 0), m)
+			return nil
+		})
+		return
+	}
+	n := ci(i64, chunks)
+	last := g.cur.NewSub(end, ci(i64, 1))
+	lastBlock := g.cur.NewSDiv(last, n)
+	g.count(g.cur.NewSDiv(begin, n), g.cur.NewAdd(lastBlock, ci(i64, 1)), 1, nil, func(t value.Value, _ []value.Value) []value.Value {
+		first := g.cur.NewMul(t, n)
+		from := cg.maxInt(g.cur.NewSub(begin, first), ci(i64, 0))
+		to := cg.minInt(g.cur.NewSub(end, first), n)
+		cg.columns(t, g.cur.NewMul(from, ci(i64, c.chunk)), cg.minInt(g.cur.NewMul(to, ci(i64, c.chunk)), m))
+		return nil
+	})
+}
+
+func (c *contractGen) minInt(x, y value.Value) value.Value {
+	return c.cur.NewSelect(c.cur.NewICmp(enum.IPredSLT, x, y), x, y)
+}
+
+func (c *contractGen) maxInt(x, y value.Value) value.Value {
+	return c.cur.NewSelect(c.cur.NewICmp(enum.IPredSGT, x, y), x, y)
+}
+
+// columns computes rows [r0, r1) of block number t of columns; blocks are numbered through the batch.
+func (c *contractGen) columns(t, r0, r1 value.Value) {
+	b := c.cur
+	blocks := ci(i64, c.columnBlocks())
+	at := value.Value(ci(i64, 0))
+	rest := t
+	if c.columnBlocks() > 1 {
+		at = b.NewMul(b.NewSRem(t, blocks), ci(i64, c.blockCols))
+		rest = b.NewSDiv(t, blocks)
+	}
+	for i := len(c.batches) - 1; i >= 0; i-- {
+		e, _ := c.batches[i].Extent.Dim.Const()
+		c.env[c.batches[i].Var] = val{v: rest}
+		if i > 0 {
+			c.env[c.batches[i].Var] = val{v: b.NewSRem(rest, ci(i64, e))}
+			rest = b.NewSDiv(rest, ci(i64, e))
+		}
+	}
+	c.prologue(0)
+	// Whole panels, and the one at the right edge that is not.
+	p := panels{at: at, whole: ci(i64, c.n/c.panel), edge: c.n % c.panel}
+	if c.columnBlocks() > 1 {
+		left := b.NewSub(ci(i64, c.n), at)
+		p.whole = b.NewSDiv(c.minInt(left, ci(i64, c.blockCols)), ci(i64, c.panel))
+		p.isLast = b.NewICmp(enum.IPredSLE, left, ci(i64, c.blockCols))
+	}
+	pieces := (c.kk + c.piece - 1) / c.piece
+	c.count(ci(i64, 0), ci(i64, pieces), 1, nil, func(i value.Value, _ []value.Value) []value.Value {
+		k := chain{at: ci(i64, 0), n: ci(i64, c.kk)}
+		if pieces > 1 {
+			k.at = c.cur.NewMul(i, ci(i64, c.piece))
+			k.n = ci(i64, c.piece)
+			if c.kk%c.piece != 0 {
+				k.n = c.minInt(k.n, c.cur.NewSub(ci(i64, c.kk), k.at))
+			}
+			k.first = c.cur.NewICmp(enum.IPredEQ, i, ci(i64, 0))
+			k.last = c.cur.NewICmp(enum.IPredEQ, i, ci(i64, pieces-1))
+		}
+		if c.packY {
+			c.copyY(p, k)
+		}
+		c.allRows(p, k, r0, r1)
+		return nil
+	})
+}
+
+// panels are the columns of a block.
+type panels struct {
+	at     value.Value // the first column
+	whole  value.Value // number of whole panels
+	edge   int64       // columns of the panel at the right edge of the result, 0 for none
+	isLast value.Value // the block has that edge; nil when all blocks have
+}
+
+// chain is a piece of the chains over k.
+type chain struct {
+	at, n       value.Value
+	first, last value.Value // nil when there is but one
+}
+
+// ifEdge runs f when the block has the panel at the edge.
+func (c *contractGen) ifEdge(p panels, f func()) {
+	if p.edge > 0 {
+		c.when(p.isLast, f)
+	}
+}
+
+// when runs f under a condition; nil is true.
+func (c *contractGen) when(cond value.Value, f func()) {
+	if cond == nil {
+		f()
+		return
+	}
+	yes, done := c.newBlock(), c.newBlock()
+	c.cur.NewCondBr(cond, yes, done)
+	c.cur = yes
+	f()
+	c.cur.NewBr(done)
+	c.cur = done
+}
+
+// allRows computes the tiles of rows [r0, r1). r0 is a multiple of the height of a tile.
+func (c *contractGen) allRows(p panels, k chain, r0, r1 value.Value) {
+	h := int64(c.rows)
+	rest := c.m % h
+	stop := r1
+	if rest != 0 {
+		stop = c.cur.NewSub(r1, c.cur.NewSRem(r1, ci(i64, h)))
+	}
+	c.count(r0, stop, h, nil, func(i value.Value, _ []value.Value) []value.Value {
+		c.rowTile(p, k, i, int(h))
+		return nil
+	})
+	if rest != 0 {
+		c.when(c.cur.NewICmp(enum.IPredSLT, stop, r1), func() { c.rowTile(p, k, stop, int(rest)) })
+	}
+}
+
+// rowTile computes the tiles of h rows from row i on.
+func (c *contractGen) rowTile(p panels, k chain, i value.Value, h int) {
+	if c.packX {
+		c.copyX(k, i, h)
+	}
+	c.count(ci(i64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
+		c.tile(k, i, h, p.at, n, c.panel)
+		return nil
+	})
+	c.ifEdge(p, func() { c.tile(k, i, h, p.at, p.whole, p.edge) })
+}
+
+// prologue computes the scalars before the loop that depend on axis `of` alone, 0 for those that are the same
+// for all elements of the result.
+func (c *contractGen) prologue(of dep) {
+	c.some(c.before, func(r kernel.Ref) bool { return c.deps[r] == of })
+}
+
+// some translates those of stmts whose result is wanted.
+func (c *contractGen) some(stmts []kernel.Stmt, want func(r kernel.Ref) bool) {
+	out := &kernel.Block{}
+	for _, st := range stmts {
+		r := kernel.Ref(scalar.None)
+		switch st := st.(type) {
+		case *kernel.Let:
+			r = st.ID
+		case *kernel.Load:
+			r = st.ID
+		case *kernel.DimValue:
+			r = st.ID
+		}
+		if want(r) {
+			out.Stmts = append(out.Stmts, st)
+		}
+	}
+	c.block(out)
+}
+
+// span covers [0, n) in vectors of w, then smaller ones; width 0 is a scalar.
+func (c *contractGen) span(n value.Value, w int, body func(at value.Value, width int)) {
+	known, isConst := constantInt(n)
+	if isConst && known <= int64(2*w) {
+		at := int64(0)
+		for ; w > 1; w /= 2 {
+			for ; at+int64(w) <= known; at += int64(w) {
+				body(ci(i64, at), w)
+			}
+		}
+		if at < known {
+			body(ci(i64, at), 0)
+		}
+		return
+	}
+	var full value.Value
+	if isConst {
+		full = ci(i64, known/int64(w)*int64(w))
+	} else {
+		full = c.cur.NewAnd(n, ci(i64, int64(-w)))
+	}
+	c.count(ci(i64, 0), full, int64(w), nil, func(at value.Value, _ []value.Value) []value.Value {
+		body(at, w)
+		return nil
+	})
+	if isConst {
+		at := known / int64(w) * int64(w)
+		c.span(ci(i64, known-at), w/2, func(x value.Value, width int) { body(c.plus(x, ci(i64, at)), width) })
+		return
+	}
+	c.count(full, n, 1, nil, func(at value.Value, _ []value.Value) []value.Value {
+		body(at, 0)
+		return nil
+	})
+}

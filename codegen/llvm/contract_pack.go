@@ -1,0 +1,175 @@
+package llvm
+
+import (
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+)
+
+// axis binds a loop variable: to at, and for vectors to the elements from there on.
+func (c *contractGen) axis(v kernel.Ref, at value.Value, width int) {
+	c.env[v] = val{v: at, iota: width > 0}
+}
+
+// element computes an operand for the axes as they are bound; width is that of a vector, 0 for a scalar.
+func (c *contractGen) element(o operand, width int) value.Value {
+	c.w = width
+	c.block(&kernel.Block{Stmts: o.stmts})
+	v := c.env[o.val].v
+	if width > 0 {
+		v = c.spread(c.env[o.val])
+	}
+	c.w = 0
+	return v
+}
+
+// put stores a vector or a scalar into a copy.
+func (c *contractGen) put(x, mem, at value.Value) {
+	p := value.Value(c.cur.NewGetElementPtr(regType(c.acc), mem, at))
+	if _, ok := x.Type().(*lt.VectorType); ok {
+		p = c.cur.NewBitCast(p, lt.NewPointer(x.Type()))
+	}
+	st := c.cur.NewStore(x, p)
+	st.Align = lir.Align(regDType(c.acc).Bytes())
+}
+
+// copyX copies h rows of x from row i on.
+func (c *contractGen) copyX(k chain, i value.Value, h int) {
+	kv := c.chains.Axis.Var
+	if c.xAcross {
+		c.count(ci(i64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+			c.env[kv] = val{v: c.plus(k.at, kk)}
+			c.span(ci(i64, int64(h)), c.lanes, func(r value.Value, width int) {
+				c.axis(c.row.Var, c.plus(i, r), width)
+				c.w = width
+				c.prologue(onRow)
+				c.put(c.element(c.x, width), c.xs, c.plus(c.times(kk, ci(i64, c.far)), r))
+			})
+			return nil
+		})
+		return
+	}
+	c.count(ci(i64, 0), ci(i64, int64(h)), 1, nil, func(r value.Value, _ []value.Value) []value.Value {
+		if c.row != nil {
+			c.env[c.row.Var] = val{v: c.plus(i, r)}
+		}
+		c.prologue(onRow)
+		c.span(k.n, c.lanes, func(kk value.Value, width int) {
+			c.axis(kv, c.plus(k.at, kk), width)
+			c.put(c.element(c.x, width), c.xs, c.plus(c.times(r, ci(i64, c.far)), kk))
+		})
+		return nil
+	})
+}
+
+// copyY copies a block of y: for each panel, row after row of its columns.
+func (c *contractGen) copyY(p panels, k chain) {
+	if c.yAlong {
+		c.count(ci(i64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
+			c.turnPanel(p, k, n, c.panel)
+			return nil
+		})
+		c.ifEdge(p, func() { c.turnPanel(p, k, p.whole, p.edge) })
+		return
+	}
+	c.count(ci(i64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+		c.count(ci(i64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
+			c.copyRow(p, k, kk, n, 0, c.panel)
+			return nil
+		})
+		c.ifEdge(p, func() { c.copyRow(p, k, kk, p.whole, 0, p.edge) })
+		return nil
+	})
+}
+
+// panelAt is where row kk of panel n lies in the copy.
+func (c *contractGen) panelAt(n, kk value.Value) value.Value {
+	return c.plus(c.times(n, ci(i64, c.panel*c.piece)), c.times(kk, ci(i64, c.panel)))
+}
+
+// copyRow copies the elements [from, to) of row kk of panel n. The rest of the last vector becomes 0: it is
+// computed with, and what lies there by chance could be slow.
+func (c *contractGen) copyRow(p panels, k chain, kk, n value.Value, from, to int64) {
+	w := int64(c.lanes)
+	c.env[c.chains.Axis.Var] = val{v: c.plus(k.at, kk)}
+	at := c.panelAt(n, kk)
+	col := c.plus(p.at, c.times(n, ci(i64, c.panel)))
+	if to%w != 0 && from <= to/w*w {
+		zero := constant.NewZeroInitializer(vec(regType(c.acc), int(w)))
+		c.put(zero, c.ys, c.plus(at, ci(i64, to/w*w)))
+	}
+	c.span(ci(i64, to-from), int(w), func(j value.Value, width int) {
+		j = c.plus(j, ci(i64, from))
+		c.axis(c.col.Var, c.plus(col, j), width)
+		c.w = width
+		c.prologue(onCol)
+		c.put(c.element(c.y, width), c.ys, c.plus(at, j))
+	})
+}
+
+// turnPanel copies panel n of an operand that lies in memory along k: squares are read along k and turned over
+// in registers.
+func (c *contractGen) turnPanel(p panels, k chain, n value.Value, cols int64) {
+	w := int64(c.lanes)
+	squares := c.cur.NewAnd(k.n, ci(i64, -w))
+	col := c.plus(p.at, c.times(n, ci(i64, c.panel)))
+	whole := cols / w * w
+	if whole > 0 {
+		c.count(ci(i64, 0), ci(i64, whole), w, nil, func(j value.Value, _ []value.Value) []value.Value {
+			c.count(ci(i64, 0), squares, w, nil, func(kk value.Value, _ []value.Value) []value.Value {
+				rows := make([]value.Value, w)
+				for i := range rows {
+					c.env[c.col.Var] = val{v: c.plus(c.plus(col, j), ci(i64, int64(i)))}
+					c.prologue(onCol)
+					c.axis(c.chains.Axis.Var, c.plus(k.at, kk), int(w))
+					rows[i] = c.element(c.y, int(w))
+				}
+				for i, x := range c.turn(rows) {
+					c.put(x, c.ys, c.plus(c.panelAt(n, c.plus(kk, ci(i64, int64(i)))), j))
+				}
+				return nil
+			})
+			return nil
+		})
+	}
+	// What is left: the columns beside the squares, and the rows below.
+	c.count(ci(i64, 0), squares, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+		if whole < cols {
+			c.copyRow(p, k, kk, n, whole, cols)
+		}
+		return nil
+	})
+	c.count(squares, k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+		c.copyRow(p, k, kk, n, 0, cols)
+		return nil
+	})
+}
+
+// turn transposes a square of vectors: in each round the distance of the vectors that exchange halves of their
+// elements doubles.
+func (c *contractGen) turn(rows []value.Value) []value.Value {
+	w := len(rows)
+	for d := 1; d < w; d *= 2 {
+		next := make([]value.Value, w)
+		for i := range rows {
+			if i&d != 0 {
+				continue
+			}
+			low, high := make([]constant.Constant, w), make([]constant.Constant, w)
+			for e := range w {
+				if e&d == 0 {
+					low[e], high[e] = ci(i32, int64(e)), ci(i32, int64(e+d))
+				} else {
+					low[e], high[e] = ci(i32, int64(w+e-d)), ci(i32, int64(w+e))
+				}
+			}
+			next[i] = c.cur.NewShuffleVector(rows[i], rows[i+d], constant.NewVector(nil, low...))
+			next[i+d] = c.cur.NewShuffleVector(rows[i], rows[i+d], constant.NewVector(nil, high...))
+		}
+		rows = next
+	}
+	return rows
+}

@@ -1,0 +1,188 @@
+package llvm
+
+import (
+	"healc/ir/kernel"
+	"healc/lang/types"
+)
+
+// contractPlan is how a contraction is cut up; see Note [Matrix products].
+type contractPlan struct {
+	planned    bool  // false: this machine runs the plain loop
+	lanes      int   // elements of a vector
+	rows, vecs int   // the tile in registers: rows by vectors
+	panel      int64 // columns of a panel: vecs*w
+	blockCols  int64 // columns of a task, whole panels
+	chunk      int64 // rows of a task, whole tiles
+	piece      int64 // of k
+	packX      bool
+	packY      bool
+	xAcross    bool // rows of x are copied with the rows side by side, as they lie in memory
+	yAlong     bool // y lies in memory along k: it is transposed while it is copied
+	plainStore bool // the epilogue is one store of the sum
+	carry      *kernel.Store
+	far        int64 // elements between rows of the copy of x; between steps of k when they lie across
+}
+
+const (
+	maxPiece = 2048 // bytes of a chain between two visits of the sums in memory
+	maxStack = 512 << 10
+	rowChunk = 128 // rows that are worth a task of their own
+	unitCols = 128 // columns of a unit
+)
+
+// plan decides how c is computed on a machine; false when the plain loop is as good.
+func (c *contraction) plan(mach Machine) bool {
+	reg := regDType(c.acc)
+	size := int64(reg.Bytes())
+	if reg.IsFloat() && mach.NoFMA {
+		return false // every fma is a call
+	}
+	c.lanes = mach.VectorBits / 8 / int(size)
+	vectors := (c.n + int64(c.lanes) - 1) / int64(c.lanes)
+	c.vecs = 2
+	if vectors == 1 {
+		c.vecs = 1
+	}
+	// Beside the sums, a register for a broadcast element and two rows of y: LLVM reads the next one early.
+	most := (mach.Registers - 1 - 2*c.vecs) / c.vecs
+	if mach.Registers < 32 {
+		most = (mach.Registers - 1 - c.vecs) / c.vecs
+	}
+	if c.vecs == 1 {
+		most = min(most, 24) // reads of x are the bound then
+	}
+	if c.m == 1 {
+		return c.planVector(mach)
+	}
+	c.rows = bestRows(c.m, most, c.kk)
+	c.panel = int64(c.vecs * c.lanes)
+
+	along, across, okX := c.strides(c.x, c.rowVar())
+	direct := okX && memType(c.k.Params[c.x.load.Param].DType).Equal(regType(c.acc))
+	reuse := (c.n + c.panel - 1) / c.panel
+	c.xAcross = okX && along != 1 && across == 1
+	c.packX = !direct || reuse >= 4 && c.kk*size >= 512 && (along != 1 || across*size%1024 == 0)
+
+	along, across, okY := c.strides(c.y, c.col.Var)
+	direct = okY && across == 1 && memType(c.k.Params[c.y.load.Param].DType).Equal(regType(c.acc))
+	c.yAlong = okY && across != 1 && along == 1
+	c.packY = !direct || c.kk*c.n*size > 64<<10 && c.m > 2*int64(c.rows)
+
+	c.plainStore, c.carry = c.stores()
+	c.piece = c.kk
+	if limit := maxPiece / size; c.carry != nil && c.kk > limit*3/2 {
+		n := (c.kk + limit - 1) / limit
+		c.piece = ((c.kk+n-1)/n + 3) / 4 * 4
+	}
+	whole := (c.n + c.panel - 1) / c.panel * c.panel
+	most64 := whole
+	if c.packY {
+		most64 = int64(min(maxStack, mach.L2/4)) / (c.piece * size) / c.panel * c.panel
+	} else if c.m*c.n*c.kk > 1<<18 {
+		most64 = 8 * c.panel
+	}
+	if most64 < c.panel {
+		most64 = c.panel
+	}
+	blocks := (whole + most64 - 1) / most64
+	c.blockCols = ((whole+blocks-1)/blocks + c.panel - 1) / c.panel * c.panel
+	if c.packY && c.blockCols*c.piece*size > maxStack || c.packX && int64(c.rows)*c.piece*size > maxStack/2 {
+		return false // chains too long for the stack, of sums that cannot wait in the result
+	}
+	tile := int64(c.rows)
+	c.chunk = (rowChunk + tile - 1) / tile * tile
+	if c.m < c.chunk*3/2 {
+		c.chunk = (c.m + tile - 1) / tile * tile
+	}
+	c.far = (c.piece*size+63)/64*64/size + 64/size // rows that follow each other are not 4096 bytes apart
+	if c.xAcross {
+		c.far = (tile + 15) / 16 * 16
+	}
+	return true
+}
+
+// planVector is plan for one row.
+func (c *contraction) planVector(mach Machine) bool { return false }
+
+func (c *contraction) rowVar() kernel.Ref {
+	if c.row == nil {
+		return -2
+	}
+	return c.row.Var
+}
+
+// bestRows is the height of tiles that wastes least on m rows: a tile of r rows takes r steps, one of few
+// rows 4 because an fma takes as long, and each a start.
+func bestRows(m int64, most int, k int64) int {
+	best, cost := 1, 0.0
+	for r := most; r >= max(1, most*2/3); r-- {
+		h := min(int64(r), m)
+		t := float64(m/h) * (float64(max(h, 4)) + 0.2 + 20/float64(k))
+		if rest := m % h; rest > 0 {
+			t += float64(max(rest, 4)) + 0.2 + 20/float64(k)
+		}
+		if cost == 0 || t < cost {
+			best, cost = int(h), t
+		}
+	}
+	return best
+}
+
+// stores looks at the epilogue: plain when it is one store of the sum, carry a store to whose place the
+// unfinished sums can go.
+func (c *contraction) stores() (plain bool, carry *kernel.Store) {
+	n := 0
+	for _, st := range c.after {
+		if s, ok := st.(*kernel.Store); ok {
+			n++
+			carry = s
+		}
+	}
+	if n != 1 {
+		return false, nil
+	}
+	p := c.k.Params[carry.Param]
+	unit, ok := c.coef(carry.At, c.col.Var)
+	if !ok || unit != 1 || p.DType != regDType(c.acc) || p.DType != c.acc || p.InPlace || p.DType == types.Bool {
+		return false, nil
+	}
+	for _, t := range carry.At.Terms { // an index that is computed
+		axis := t.Var == c.col.Var || t.Var == c.rowVar()
+		for _, a := range c.batches {
+			axis = axis || t.Var == a.Var
+		}
+		if !axis {
+			return false, nil
+		}
+	}
+	return len(c.after) == 1 && carry.Val == c.chains.IDs[0], carry
+}
+
+// columnBlocks and rowChunks count the tasks of one product.
+func (c *contraction) columnBlocks() int64 { return (c.n + c.blockCols - 1) / c.blockCols }
+func (c *contraction) rowChunks() int64    { return (c.m + c.chunk - 1) / c.chunk }
+
+func (c *contraction) batch() int64 {
+	n := int64(1)
+	for _, a := range c.batches {
+		e, _ := a.Extent.Dim.Const()
+		n *= e
+	}
+	return n
+}
+
+// tasks is the number of independent parts.
+func (c *contraction) tasks() int64 { return c.batch() * c.columnBlocks() * c.rowChunks() }
+
+// units is what the threads share out: about as many as there are tasks, but whatever the machine is, because a
+// library has one plan and code for several. Unit u of U has the tasks from u*T/U up to (u+1)*T/U.
+func (c *contraction) units() int64 {
+	return min(c.batch(), 1<<20) * min((c.n+unitCols-1)/unitCols, 1<<10) * min((c.m+rowChunk-1)/rowChunk, 1<<10)
+}
+
+// unitWork is the work of a unit in scalar operations as the thread pool counts them (30 ps each, see
+// runtime/abi): a step of a chain takes 10 ps for each 4 bytes with AVX-512.
+func (c *contraction) unitWork() int64 {
+	steps := float64(c.batch()) * float64(c.m) * float64(c.n) * float64(c.kk)
+	return int64(max(min(steps*float64(regDType(c.acc).Bytes())/12/float64(c.units()), 1e15), 1))
+}

@@ -1,0 +1,80 @@
+package llvm
+
+import (
+	lir "github.com/llir/llvm/ir"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+)
+
+// finish stores the sums, where their chains have ended after the epilogue.
+func (t *tileGen) finish(k chain, sums []value.Value) {
+	switch {
+	case t.plainStore:
+		t.storeSums(k, sums)
+	case k.last == nil:
+		t.epilogue(sums)
+	default:
+		yes, no, done := t.newBlock(), t.newBlock(), t.newBlock()
+		t.cur.NewCondBr(k.last, yes, no)
+		t.cur = no
+		t.storeSums(k, sums)
+		t.cur.NewBr(done)
+		t.cur = yes
+		t.epilogue(sums)
+		t.cur.NewBr(done)
+		t.cur = done
+	}
+}
+
+// storeSums writes the sums themselves into the result.
+func (t *tileGen) storeSums(k chain, sums []value.Value) {
+	p := t.address(t.carry.Param, t.carry.At, k)
+	for r := range t.h {
+		for v := range t.vecs {
+			t.storeVector(sums[r*t.vecs+v], t.offset(p, int64(r)*t.carryStride()), v)
+		}
+	}
+}
+
+// epilogue runs what follows the loop for every element of the tile. The sums go through memory, so that its
+// code, which can be long, stands there once for all rows, and reads no element beyond the edge.
+func (t *tileGen) epilogue(sums []value.Value) {
+	w := t.lanes
+	reg, vt := regType(t.acc), t.vectorType()
+	mem := t.scratch()
+	far := int64(t.vecs * w)
+	for i, s := range sums {
+		st := t.cur.NewStore(s, t.cur.NewBitCast(t.cur.NewGetElementPtr(reg, mem, ci(i64, int64(i*w))), lt.NewPointer(vt)))
+		st.Align = lir.Align(regDType(t.acc).Bytes() * w)
+	}
+	t.count(ci(i64, 0), ci(i64, int64(t.h)), 1, nil, func(r value.Value, _ []value.Value) []value.Value {
+		if t.row != nil {
+			t.env[t.row.Var] = val{v: t.plus(t.i, r)}
+		}
+		t.span(ci(i64, t.cols), w, func(j value.Value, width int) {
+			t.w = width
+			t.axis(t.col.Var, t.plus(t.j, j), width)
+			t.some(t.before, func(x kernel.Ref) bool { return t.deps[x] != 0 })
+			p := value.Value(t.cur.NewGetElementPtr(reg, mem, t.plus(t.times(r, ci(i64, far)), j)))
+			if width > 0 {
+				p = t.cur.NewBitCast(p, lt.NewPointer(vec(reg, width)))
+			}
+			l := t.cur.NewLoad(vec(reg, width), p)
+			l.Align = lir.Align(regDType(t.acc).Bytes())
+			t.set(t.chains.IDs[0], l, width > 0)
+			t.block(&kernel.Block{Stmts: t.after})
+			t.w = 0
+		})
+		return nil
+	})
+}
+
+// scratch is memory for the sums of one tile.
+func (t *tileGen) scratch() value.Value {
+	if t.tileMem == nil {
+		t.tileMem = t.stack(regType(t.acc), t.rows*t.contraction.vecs*t.lanes)
+	}
+	return t.tileMem
+}

@@ -1,0 +1,234 @@
+package llvm
+
+import (
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+)
+
+// steps is how many steps of the chains stand in the body of the loop; chains of up to straight steps have none.
+const (
+	steps    = 4
+	straight = 16
+)
+
+// tile computes h rows from row i on of the first cols columns of panel n.
+func (c *contractGen) tile(k chain, i value.Value, h int, first, n value.Value, cols int64) {
+	w := c.lanes
+	t := &tileGen{contractGen: c, i: i, j: c.plus(first, c.times(n, ci(i64, c.panel))), h: h, vecs: (int(cols) + w - 1) / w, cols: cols}
+	if rest := int(cols) % w; rest != 0 {
+		mask := make([]constant.Constant, w)
+		for e := range mask {
+			mask[e] = constant.NewBool(e < rest)
+		}
+		t.mask = constant.NewVector(nil, mask...)
+	}
+	t.x, t.y = c.source(c.x, c.packX, c.xs, ci(i64, 0), k), c.source(c.y, c.packY, c.ys, c.times(n, ci(i64, c.panel*c.piece)), k)
+	if c.packX {
+		t.x.along, t.x.across = 1, c.far
+		if c.xAcross {
+			t.x.along, t.x.across = c.far, 1
+		}
+	} else {
+		t.x.base = t.address(c.x.load.Param, c.x.load.At, k)
+		t.x.along, t.x.across, _ = c.strides(c.x, c.rowVar())
+	}
+	if c.packY {
+		t.y.along = c.panel
+	} else {
+		t.y.base = t.address(c.y.load.Param, c.y.load.At, k)
+		t.y.along, _, _ = c.strides(c.y, c.col.Var)
+	}
+	sums := t.start(k)
+	c.w = w
+	sums = t.chain(k, sums)
+	c.w = 0
+	t.finish(k, sums)
+}
+
+// tileGen writes one tile: sums of h rows by vecs vectors in registers.
+type tileGen struct {
+	*contractGen
+	i, j    value.Value // the first row and column
+	h, vecs int
+	cols    int64
+	mask    value.Value // of the last vector, nil when it is whole
+	x, y    source
+}
+
+// source says where elements of an operand lie.
+type source struct {
+	base          value.Value
+	along, across int64
+	aligned       bool
+}
+
+func (c *contractGen) source(o operand, packed bool, mem, at value.Value, k chain) source {
+	if !packed {
+		return source{}
+	}
+	return source{base: c.cur.NewGetElementPtr(regType(c.acc), mem, at), aligned: true}
+}
+
+// address is the place of the tile's first element in a parameter, at the start of the piece of k.
+func (t *tileGen) address(param int, at kernel.Access, k chain) value.Value {
+	if t.row != nil {
+		t.env[t.row.Var] = val{v: t.i}
+	}
+	t.env[t.col.Var] = val{v: t.j}
+	t.env[t.chains.Axis.Var] = val{v: k.at}
+	return t.addr(param, t.place(at).base)
+}
+
+// offset is base + n elements, as one addition of a constant.
+func (t *tileGen) offset(base value.Value, n int64) value.Value {
+	if n == 0 {
+		return base
+	}
+	return t.cur.NewGetElementPtr(regType(t.acc), base, ci(i64, n))
+}
+
+func (t *tileGen) vectorType() *lt.VectorType {
+	return lt.NewVector(uint64(t.lanes), regType(t.acc))
+}
+
+// loadVector reads vector number v of a row; the last may be short.
+func (t *tileGen) loadVector(p value.Value, v int, padded bool) value.Value {
+	vt := t.vectorType()
+	p = t.cur.NewBitCast(t.offset(p, int64(v*t.lanes)), lt.NewPointer(vt))
+	size := regDType(t.acc).Bytes()
+	if t.mask != nil && v == t.vecs-1 && !padded {
+		f := t.intrinsic("llvm.masked.load."+typeSuffix(vt)+".p0"+typeSuffix(vt), vt, p.Type(), i32, t.mask.Type(), vt)
+		return t.cur.NewCall(f, p, ci(i32, int64(size)), t.mask, constant.NewZeroInitializer(vt))
+	}
+	l := t.cur.NewLoad(vt, p)
+	l.Align = lir.Align(size)
+	if padded {
+		l.Align = lir.Align(size * t.lanes)
+	}
+	return l
+}
+
+func (t *tileGen) storeVector(x, p value.Value, v int) {
+	vt := t.vectorType()
+	p = t.cur.NewBitCast(t.offset(p, int64(v*t.lanes)), lt.NewPointer(vt))
+	size := regDType(t.acc).Bytes()
+	if t.mask != nil && v == t.vecs-1 {
+		f := t.intrinsic("llvm.masked.store."+typeSuffix(vt)+".p0"+typeSuffix(vt), lt.Void, vt, p.Type(), i32, t.mask.Type())
+		t.cur.NewCall(f, x, p, ci(i32, int64(size)), t.mask)
+		return
+	}
+	st := t.cur.NewStore(x, p)
+	st.Align = lir.Align(size)
+}
+
+// start gives the sums: 0, or what the piece of k before left in the result.
+func (t *tileGen) start(k chain) []value.Value {
+	zero := constant.NewZeroInitializer(t.vectorType())
+	sums := make([]value.Value, t.h*t.vecs)
+	for i := range sums {
+		sums[i] = zero
+	}
+	if k.first == nil {
+		return sums
+	}
+	pre, later, join := t.cur, t.newBlock(), t.newBlock()
+	pre.NewCondBr(k.first, join, later)
+	t.cur = later
+	p := t.address(t.carry.Param, t.carry.At, k)
+	read := make([]value.Value, len(sums))
+	for r := range t.h {
+		for v := range t.vecs {
+			read[r*t.vecs+v] = t.loadVector(t.offset(p, int64(r)*t.carryStride()), v, false)
+		}
+	}
+	end := t.cur
+	end.NewBr(join)
+	t.cur = join
+	for i := range sums {
+		sums[i] = join.NewPhi(lir.NewIncoming(zero, pre), lir.NewIncoming(read[i], end))
+	}
+	return sums
+}
+
+// carryStride is the distance between rows of the result.
+func (t *tileGen) carryStride() int64 {
+	n, _ := t.coef(t.carry.At, t.rowVar())
+	return n
+}
+
+// chain runs the piece of the chains.
+func (t *tileGen) chain(k chain, sums []value.Value) []value.Value {
+	n, known := constantInt(k.n)
+	if known && n <= straight {
+		for kk := range n {
+			sums = t.step(ci(i64, 0), kk, sums)
+		}
+		return sums
+	}
+	full := t.minusRest(k.n)
+	sums = t.count(ci(i64, 0), full, steps, sums, func(kk value.Value, s []value.Value) []value.Value {
+		for u := range int64(steps) {
+			s = t.step(kk, u, s)
+		}
+		return s
+	})
+	if known {
+		for u := range n % steps {
+			sums = t.step(full, u, sums)
+		}
+		return sums
+	}
+	return t.count(full, k.n, 1, sums, func(kk value.Value, s []value.Value) []value.Value { return t.step(kk, 0, s) })
+}
+
+func (t *tileGen) minusRest(n value.Value) value.Value {
+	if x, ok := constantInt(n); ok {
+		return ci(i64, x/steps*steps)
+	}
+	return t.cur.NewAnd(n, ci(i64, -steps))
+}
+
+// step is one step of all chains of the tile, number kk + u.
+func (t *tileGen) step(kk value.Value, u int64, sums []value.Value) []value.Value {
+	reg := regType(t.acc)
+	at := func(s source) value.Value {
+		p := s.base
+		if n, ok := constantInt(kk); !ok || n != 0 {
+			p = t.cur.NewGetElementPtr(reg, p, t.times(kk, ci(i64, s.along)))
+		}
+		return t.offset(p, u*s.along)
+	}
+	y := at(t.y)
+	ys := make([]value.Value, t.vecs)
+	for v := range ys {
+		ys[v] = t.loadVector(y, v, t.y.aligned)
+	}
+	x := at(t.x)
+	next := make([]value.Value, len(sums))
+	for r := range t.h {
+		l := t.cur.NewLoad(reg, t.offset(x, int64(r)*t.x.across))
+		l.Align = lir.Align(regDType(t.acc).Bytes())
+		xr := t.splat(l)
+		for v := range t.vecs {
+			next[r*t.vecs+v] = t.mulAdd(xr, ys[v], sums[r*t.vecs+v])
+		}
+	}
+	return next
+}
+
+// mulAdd is one step of a chain.
+func (t *tileGen) mulAdd(x, y, sum value.Value) value.Value {
+	if t.swap {
+		x, y = y, x
+	}
+	w := t.lanes
+	if t.fma.In.Op == scalar.Fma {
+		return t.instr(scalar.Fma, t.acc, t.acc, w, []value.Value{x, y, sum})
+	}
+	return t.instr(scalar.Add, t.acc, t.acc, w, []value.Value{t.instr(scalar.Mul, t.acc, t.acc, w, []value.Value{x, y}), sum})
+}

@@ -1,0 +1,103 @@
+package llvm
+
+import (
+	"os"
+	"strconv"
+	"strings"
+
+	"healc/codegen"
+	"healc/codegen/llvm/libllvm"
+)
+
+// Machine is what the shape of generated code depends on. It never changes a result. The zero Machine is a
+// processor with AVX-512.
+type Machine struct {
+	VectorBits int  // of a register; 0 is 512
+	Registers  int  // vector registers; 0 is 32
+	NoFMA      bool // a fused multiply-add is a call
+	L1, L2     int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
+}
+
+func (m Machine) withDefaults() Machine {
+	set := func(x *int, n int) {
+		if *x == 0 {
+			*x = n
+		}
+	}
+	set(&m.VectorBits, 512)
+	set(&m.Registers, 32)
+	set(&m.L1, 32<<10)
+	set(&m.L2, 512<<10)
+	return m
+}
+
+// Processors by the first letters of LLVM's names, the longest that fits counts. What is not here is taken
+// for the baseline of its architecture.
+var (
+	avx512 = []string{"x86-64-v4", "skylake-avx512", "skx", "cascadelake", "cooperlake", "cannonlake", "icelake", "tigerlake",
+		"rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "znver4", "znver5", "knl", "knm"}
+	avx2 = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake", "raptorlake",
+		"meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest", "gracemont", "grandridge", "clearwaterforest"}
+)
+
+// machineOf describes a target. Cache sizes are those of this machine when the target is, too.
+func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
+	triple, cpu, features := t.Triple, t.CPU, t.Features
+	if triple == "" {
+		triple = lib.HostTriple()
+	}
+	m := Machine{}
+	if cpu == "" {
+		var host string
+		cpu, host = lib.HostCPU()
+		features = host + "," + features
+		m.L1, m.L2 = cacheSize(1), cacheSize(2)
+	}
+	if !strings.HasPrefix(triple, "x86_64") {
+		m.VectorBits, m.Registers = 128, 32
+		return m.withDefaults()
+	}
+	fits := func(names []string) (longest int) {
+		for _, n := range names {
+			if strings.HasPrefix(cpu, n) {
+				longest = max(longest, len(n))
+			}
+		}
+		return longest
+	}
+	wide, half := fits(avx512), fits(avx2)
+	has := map[string]bool{"avx512f": wide > half, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
+	for _, f := range strings.Split(features, ",") {
+		if f = strings.TrimSpace(f); f != "" {
+			has[f[1:]] = f[0] == '+'
+		}
+	}
+	switch {
+	case has["avx512f"]:
+		m.VectorBits, m.Registers = 512, 32
+	case has["avx2"]:
+		m.VectorBits, m.Registers = 256, 16
+	default:
+		m.VectorBits, m.Registers = 128, 16
+	}
+	m.NoFMA = !has["fma"] && !has["avx512f"]
+	return m.withDefaults()
+}
+
+// cacheSize asks Linux for the size of a data cache of the first processor; 0 when it does not say.
+func cacheSize(level int) int {
+	for i := range 8 {
+		dir := "/sys/devices/system/cpu/cpu0/cache/index" + strconv.Itoa(i) + "/"
+		word := func(name string) string {
+			raw, _ := os.ReadFile(dir + name)
+			return strings.TrimSpace(string(raw))
+		}
+		if word("level") != strconv.Itoa(level) || word("type") == "Instruction" {
+			continue
+		}
+		if n, err := strconv.Atoi(strings.TrimSuffix(word("size"), "K")); err == nil {
+			return n << 10
+		}
+	}
+	return 0
+}

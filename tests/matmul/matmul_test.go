@@ -1,0 +1,192 @@
+// Package matmul compares matrix products of compiled code with the interpreter, bit for bit: every form of
+// product, shapes around the edges of tiles, vectors, panels and pieces, views, processors and threads.
+package matmul
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"healc"
+	"healc/codegen"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/runtime"
+	"healc/tests/random"
+)
+
+// form is a way to write a product of [m, k] by [k, n]. T stands for the element type.
+type form struct {
+	name, src string
+	args      func(m, k, n int64) [][]int64
+	of        string // the types it is tried with; "" for all
+}
+
+func plain(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k, n}} }
+
+var forms = []form{
+	{"plain", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = a @ b`, plain, ""},
+	{"right transposed", `fn f[M, K, N](a: T[M, K], b: T[N, K]) -> T[M, N] = a @ transpose(b)`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {n, k}} }, ""},
+	{"left transposed", `fn f[M, K, N](a: T[K, M], b: T[K, N]) -> T[M, N] = transpose(a) @ b`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{k, m}, {k, n}} }, ""},
+	{"both transposed", `fn f[M, K, N](a: T[K, M], b: T[N, K]) -> T[M, N] = transpose(a) @ transpose(b)`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{k, m}, {n, k}} }, ""},
+	{"vector on the right", `fn f[M, K](a: T[M, K], b: T[K]) -> T[M] = a @ b`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k}} }, ""},
+	{"vector on the left", `fn f[K, N](a: T[K], b: T[K, N]) -> T[N] = a @ b`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{k}, {k, n}} }, ""},
+	{"vector on the left of a transpose", `fn f[K, N](a: T[K], b: T[N, K]) -> T[N] = a @ transpose(b)`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{k}, {n, k}} }, ""},
+	{"batch", `fn f[B, M, K, N](a: T[B, M, K], b: T[B, K, N]) -> T[B, M, N] = a @ b`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{3, m, k}, {3, k, n}} }, ""},
+	{"one matrix for a batch", `fn f[B, M, K, N](a: T[B, M, K], b: T[K, N]) -> T[B, M, N] = a @ b`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{3, m, k}, {k, n}} }, ""},
+	{"epilogue", `fn f[M, K, N](a: T[M, K], b: T[K, N], c: T[N], d: T[M, N]) -> T[M, N] = max(a @ b .+ c, d) .* d`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k, n}, {n}, {m, n}} }, ""},
+	{"scaled rows", `fn f[M, K, N](a: T[M, K], b: T[K, N], c: T[M]) -> T[M, N] = (a .* reshape(c, [M, 1])) @ b`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k, n}, {m}} }, ""},
+	{"wider", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> i32[M, N] = (a as i32) @ (b as i32)`, plain, "i8 i16 u8"},
+	{"wider float", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> f32[M, N] = (a as f32) @ (b as f32)`, plain, "f16 bf16 i8"},
+	{"rounded", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> bf16[M, N] = (a @ b) as bf16`, plain, "f32"},
+	{"two products", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = (a .* 2) @ b .+ a @ (b .* 3)`, plain, "i32"},
+	{"sum of rows", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M] = +/[axis=1](a @ b)`, plain, "f32"},
+}
+
+var elems = map[string]types.DType{
+	"f32": types.F32, "f64": types.F64, "i32": types.I32, "i64": types.I64, "f16": types.F16, "bf16": types.BF16,
+	"i8": types.I8, "i16": types.I16, "u8": types.U8, "u32": types.U32,
+}
+
+// common are the types that every form is tried with.
+var common = []string{"f32", "f64", "i32", "i64", "f16", "bf16", "i8", "u32"}
+
+var sizes = [][3]int64{
+	{1, 1, 1}, {2, 3, 5}, {1, 40, 33}, {5, 33, 101}, {13, 4, 16}, {14, 16, 17}, {26, 17, 31}, {27, 33, 32}, {12, 1, 33},
+	{16, 16, 16}, {53, 300, 65}, {130, 100, 100}, {29, 5, 300}, {3, 2000, 40}, {140, 1030, 70}, {64, 64, 64},
+	{31, 0, 7}, {0, 5, 6}, {7, 6, 0}, {300, 20, 3}, {25, 7, 10}, {270, 129, 48},
+}
+
+// processors are the targets that this machine can run.
+func processors(t *testing.T) []string {
+	lib, err := libllvm.Open()
+	if err != nil {
+		t.Skip(err)
+	}
+	_, features := lib.HostCPU()
+	has := func(f string) bool { return strings.Contains(","+features+",", ",+"+f+",") }
+	out := []string{"", "generic"}
+	if has("avx2") && has("fma") && has("bmi2") {
+		out = append(out, "x86-64-v3")
+	}
+	if has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq") && has("avx512cd") {
+		out = append(out, "x86-64-v4")
+	}
+	return out
+}
+
+func TestProducts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	cpus := processors(t)
+	threads := []int{1, 2, 3, 7}
+	every := 1
+	if testing.Short() {
+		every = 37
+	}
+	n := 0
+	for _, f := range forms {
+		for _, elem := range common {
+			if f.of != "" {
+				break
+			}
+			n = f.try(t, rng, elem, cpus, threads, every, n)
+		}
+		for _, elem := range strings.Fields(f.of) {
+			n = f.try(t, rng, elem, cpus, threads, every, n)
+		}
+	}
+}
+
+// try runs one form on one type for every size, or each so many of them; processors and threads go round.
+func (f form) try(t *testing.T, rng *rand.Rand, elem string, cpus []string, threads []int, every, n int) int {
+	for _, s := range sizes {
+		n++
+		if n%every != 0 {
+			continue
+		}
+		if elem == "f16" && s[0]*s[1]*s[2] > 1<<18 {
+			continue // slow in the interpreter
+		}
+		cpu, th := cpus[n/every%len(cpus)], threads[n/every/len(cpus)%len(threads)]
+		name := fmt.Sprintf("%s of %s %v on %q with %d threads", f.name, elem, s, cpu, th)
+		src := strings.ReplaceAll(f.src, "T[", elem+"[")
+		var args []*runtime.Tensor
+		for _, shape := range f.args(s[0], s[1], s[2]) {
+			args = append(args, tensor(t, rng, elems[elem], shape))
+		}
+		want := call(t, name, src, heal.Options{Backend: heal.Interp, Threads: 1}, args)
+		got := call(t, name, src, heal.Options{Threads: th, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
+		for i := range want {
+			if got[i] != want[i] {
+				t.Errorf("%s: element %d is %#x, want %#x", name, i, got[i], want[i])
+				break
+			}
+		}
+		for _, a := range args {
+			a.Close()
+		}
+	}
+	return n
+}
+
+func call(t *testing.T, name, src string, opts heal.Options, args []*runtime.Tensor) []uint64 {
+	t.Helper()
+	m, err := heal.Compile(src, opts)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	defer m.Close()
+	f, err := m.Func("f")
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	y, err := f.Call(context.Background(), args...)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	defer y.Close()
+	return y.Bits()
+}
+
+// tensor makes a tensor of random numbers whose products and sums round: whole, or a view with gaps, other
+// orders of axes and an offset.
+func tensor(t *testing.T, rng *rand.Rand, elem types.DType, shape []int64) *runtime.Tensor {
+	t.Helper()
+	a := &ir.Array{DType: elem, Shape: shape, Bits: []uint64{}}
+	size := int64(1)
+	for _, n := range shape {
+		size *= n
+	}
+	for range size {
+		if elem.IsFloat() {
+			a.Bits = append(a.Bits, scalar.FloatBits(elem, rng.NormFloat64()))
+		} else {
+			a.Bits = append(a.Bits, rng.Uint64()>>(64-elem.Bits()))
+		}
+	}
+	var x *runtime.Tensor
+	var err error
+	if rng.IntN(2) == 0 {
+		x, err = random.Strided(a, rng.Uint64())
+	} else {
+		x, err = runtime.FromBits(elem, shape, a.Bits)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
