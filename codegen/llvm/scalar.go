@@ -44,6 +44,9 @@ func (g *gen) let(s *kernel.Let) {
 			return
 		}
 	}
+	if g.divideByOne(s) {
+		return
+	}
 	args := make([]value.Value, 0, 3)
 	var from types.DType
 	for i, a := range in.Args {
