@@ -139,7 +139,7 @@ func (c *checker) mapCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 		shape = next
 		params = append(params, &Local{Name: "x" + strconv.Itoa(len(xs)), T: types.Scalar(t.Elem), Loc: args[0].Span()})
 	}
-	f := c.function(args[0], params, wantElem(elemOf(want)), "the function of `map`")
+	f := c.elementFunction(args[0], params, want, "the function of `map`")
 	if isBad(f.Body) {
 		return bad(e.Loc)
 	}

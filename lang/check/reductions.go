@@ -101,7 +101,7 @@ func (c *checker) foldStep(e ast.Expr, params []*Local, acc types.Type) *Lambda 
 		uses := []Expr{&Use{Info{params[0].T, n.Loc}, params[0]}, &Use{Info{params[1].T, n.Loc}, params[1]}}
 		return &Lambda{params, c.pointwise(n.Loc, foldSteps[n.Name], uses)}
 	}
-	return c.function(e, params, acc, "the function of a fold")
+	return c.loopFunction(e, params, acc, "the function of a fold")
 }
 
 // reductionBuiltins are the functions of the prelude over the reductions.

@@ -32,13 +32,27 @@ func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) Ex
 		params[i] = &Local{Name: "i" + strconv.Itoa(i), T: types.Scalar(types.I32), Loc: last.Span()}
 	}
 	var f *Lambda
-	c.overSpace(shape, func() { f = c.function(last, params, wantElem(elemOf(want)), "the function of `tabulate`") })
+	c.overSpace(shape, func() { f = c.elementFunction(last, params, want, "the function of `tabulate`") })
 	if isBad(f.Body) {
 		return bad(e.Loc)
 	}
 	return c.byElement(e.Loc, f.Body, "`tabulate`", func(value Expr) Expr {
 		return c.applyCode(diag.CodeRule, e.Loc, ir.OpTabulate, ir.A{"shape": shape}, []*Lambda{{Params: params, Body: value}}, nil)
 	})
+}
+
+// elementFunction types the function that gives the elements of a tensor, in row-major order where it does input or
+// output. A tuple of tensors is made one after the other, which would do that again for each.
+func (c *checker) elementFunction(e ast.Expr, params []*Local, want types.Type, what string) *Lambda {
+	var before int
+	if c.cur != nil {
+		before = c.cur.effects
+	}
+	f := c.loopFunction(e, params, wantElem(elemOf(want)), what)
+	if t, ok := f.Body.Type().(types.Tuple); ok && len(t.Elems) > 0 && c.cur != nil && c.cur.effects > before {
+		f.Body = c.unsupported(e.Span(), "input or output in "+what+" that gives a tuple")
+	}
+	return f
 }
 
 // byElement makes a tensor, by tensor, of each value in body, which is evaluated for each element of what: a
