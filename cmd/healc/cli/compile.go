@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -106,28 +107,48 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	if emit == "" {
 		return e.Passes()
 	}
-	stem, ext := flags.output, filepath.Ext(flags.output)
-	if stem == "" || stem == "-" {
-		stem, ext = strings.TrimSuffix(filepath.Base(path), ".heal"), ""
-	}
-	stem = strings.TrimSuffix(stem, ext)
-	e.Prefix = strings.TrimPrefix(aot.Identifier(filepath.Base(stem)), "lib")
-	e.SoName = filepath.Base(stem) + ".so"
-	for _, kind := range kinds {
-		output := flags.output
-		switch {
-		case output == "" && !kind.Binary && !kind.File:
-			output = "-"
-		case output == "" || len(kinds) > 1 && output != "-":
-			output = stem + kind.Ext
-		case kind.Name == "so":
-			e.SoName = filepath.Base(output)
-		}
-		if err := a.emit(e, kind, output); err != nil {
+	outputs, soName, prefix := outputNames(flags.output, path, kinds)
+	e.SoName, e.Prefix = soName, prefix
+	for i, kind := range kinds {
+		if err := a.emit(e, kind, outputs[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// outputNames are the files that kinds are written to, - for standard output, and the name of the shared library
+// and of its functions.
+func outputNames(output, source string, kinds []driver.Kind) (files []string, soName, prefix string) {
+	stem := strings.TrimSuffix(filepath.Base(source), ".heal")
+	if output != "" && output != "-" {
+		stem = strings.TrimSuffix(output, filepath.Ext(output))
+	}
+	folder, base := filepath.Split(stem)
+	module := strings.TrimPrefix(base, "lib")
+	so := stem + ".so"
+	if slices.ContainsFunc(kinds, func(k driver.Kind) bool { return k.Name == "python" }) {
+		so = folder + "lib" + module + ".so" // of f.py and f.so, `import f` would take the library for the module
+	}
+	soName, prefix = filepath.Base(so), aot.Identifier(module)
+	for _, k := range kinds {
+		file := stem + k.Ext
+		switch {
+		case output == "-" || output == "" && !k.Binary && !k.File:
+			file = "-"
+		case output != "" && len(kinds) == 1:
+			file = output
+			if k.Name == "so" {
+				soName = filepath.Base(output)
+			}
+		case k.Name == "so":
+			file = so
+		case k.Name == "python":
+			file = folder + module + k.Ext
+		}
+		files = append(files, file)
+	}
+	return files, soName, prefix
 }
 
 // emit writes one kind to a file, or to standard output when that is called -.

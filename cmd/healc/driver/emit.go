@@ -45,7 +45,8 @@ func Kinds() []Kind {
 		{Name: "obj", Doc: "relocatable object", Ext: ".o", Binary: true, single: true, write: func(e *Emit, w io.Writer) error { return e.code(w, libllvm.Object) }},
 		{Name: "so", Doc: "shared library with a C interface", Ext: ".so", Binary: true, write: (*Emit).so},
 		{Name: "header", Doc: "C header of the shared library", Ext: ".h", File: true, write: (*Emit).header},
-		{Name: "go", later: true}, {Name: "python", later: true}, {Name: "ptx", later: true},
+		{Name: "python", Doc: "Python module for the shared library, on NumPy arrays", Ext: ".py", File: true, write: (*Emit).python},
+		{Name: "go", later: true}, {Name: "ptx", later: true},
 	}
 }
 

@@ -53,3 +53,12 @@ func (e *Emit) header(w io.Writer) error {
 	_, err = io.WriteString(w, aot.Header(l))
 	return err
 }
+
+func (e *Emit) python(w io.Writer) error {
+	l, err := e.library()
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, aot.Python(l, e.SoName))
+	return err
+}
