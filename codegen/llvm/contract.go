@@ -112,27 +112,35 @@ func contractionOf(k *kernel.Kernel) *contraction {
 	if sh, ok := canVectorise(k.Types, c.col.Var, k.Body); !ok || sh.long {
 		return nil
 	}
-	// The rows are the axis before the columns, unless only the columns' operand knows it.
+	// The rows are the axis before the columns, unless both operands know that one: then it is of a batch.
 	first, second := c.fma.In.Args[0], c.fma.In.Args[1]
-	if n > 1 {
-		row := k.Axes[n-2]
-		c.row, c.batches = &row, k.Axes[:n-2]
-		c.deps[row.Var] = onRow
-		c.m, _ = extent(row)
-	}
 	c.deps[c.chains.Axis.Var] = onK
-	c.depend(c.before)
-	c.depend(c.chains.Body.Stmts)
-	a, b := c.deps[first], c.deps[second]
-	switch {
-	case a&onCol == 0 && b&onRow == 0:
-	case b&onCol == 0 && a&onRow == 0:
-		first, second, c.swap = second, first, true
-	default:
-		return nil
+	for _, rows := range []int{1, 0} {
+		if n <= rows {
+			continue
+		}
+		c.row, c.m, c.batches = nil, 1, k.Axes[:n-1-rows]
+		if rows == 1 {
+			c.row = &k.Axes[n-2]
+			c.m, _ = extent(*c.row)
+			c.deps[c.row.Var] = onRow
+		} else if n > 1 {
+			delete(c.deps, k.Axes[n-2].Var)
+		}
+		c.depend(c.before)
+		c.depend(c.chains.Body.Stmts)
+		a, b := c.deps[first], c.deps[second]
+		switch {
+		case a&onCol == 0 && b&onRow == 0:
+		case b&onCol == 0 && a&onRow == 0:
+			first, second, c.swap = second, first, true
+		default:
+			continue
+		}
+		c.x, c.y = c.operand(first), c.operand(second)
+		return c
 	}
-	c.x, c.y = c.operand(first), c.operand(second)
-	return c
+	return nil
 }
 
 // plainStmts reports that statements compute scalars and nothing else.

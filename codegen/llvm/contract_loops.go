@@ -12,7 +12,7 @@ import (
 type contractGen struct {
 	*gen
 	*contraction
-	xs, ys  value.Value // copies of x and y
+	xs, ys  value.Value // copies of x and y; xs the sums when y is streamed
 	tileMem value.Value // of the epilogue
 }
 
@@ -41,6 +41,9 @@ func (g *gen) contract(c *contraction, begin, end value.Value) {
 func (g *gen) contractTasks(c *contraction, begin, end value.Value) {
 	cg := &contractGen{gen: g, contraction: c}
 	reg := regType(c.acc)
+	if c.byRows {
+		cg.xs = g.stack(reg, int(c.blockCols))
+	}
 	if c.packX {
 		n := int64(c.rows) * c.far
 		if c.xAcross {
@@ -103,6 +106,14 @@ func (c *contractGen) columns(t, r0, r1 value.Value) {
 		}
 	}
 	c.prologue(0)
+	if c.byRows {
+		n := value.Value(ci(i64, c.blockCols))
+		if c.n%c.blockCols != 0 {
+			n = c.minInt(n, c.cur.NewSub(ci(i64, c.n), at))
+		}
+		c.stream(at, n)
+		return
+	}
 	// Whole panels, and the one at the right edge that is not.
 	p := panels{at: at, whole: ci(i64, c.n/c.panel), edge: c.n % c.panel}
 	if c.columnBlocks() > 1 {

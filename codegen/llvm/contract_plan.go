@@ -17,6 +17,8 @@ type contractPlan struct {
 	packX      bool
 	packY      bool
 	xAcross    bool // rows of x are copied with the rows side by side, as they lie in memory
+	byRows     bool // y is read row after row for many columns
+	turned     bool // y is not copied, but turned over in the registers of the tile
 	yAlong     bool // y lies in memory along k: it is transposed while it is copied
 	plainStore bool // the epilogue is one store of the sum
 	carry      *kernel.Store
@@ -52,19 +54,19 @@ func (c *contraction) plan(mach Machine) bool {
 		most = min(most, 24) // reads of x are the bound then
 	}
 	if c.m == 1 {
-		return c.planVector(mach)
+		return c.planVector(mach, vectors)
 	}
 	c.rows = bestRows(c.m, most, c.kk)
 	c.panel = int64(c.vecs * c.lanes)
 
 	along, across, okX := c.strides(c.x, c.rowVar())
-	direct := okX && memType(c.k.Params[c.x.load.Param].DType).Equal(regType(c.acc))
+	direct := okX && c.inMemory(c.x)
 	reuse := (c.n + c.panel - 1) / c.panel
 	c.xAcross = okX && along != 1 && across == 1
 	c.packX = !direct || reuse >= 4 && c.kk*size >= 512 && (along != 1 || across*size%1024 == 0)
 
 	along, across, okY := c.strides(c.y, c.col.Var)
-	direct = okY && across == 1 && memType(c.k.Params[c.y.load.Param].DType).Equal(regType(c.acc))
+	direct = okY && across == 1 && c.inMemory(c.y)
 	c.yAlong = okY && across != 1 && along == 1
 	c.packY = !direct || c.kk*c.n*size > 64<<10 && c.m > 2*int64(c.rows)
 
@@ -101,8 +103,39 @@ func (c *contraction) plan(mach Machine) bool {
 	return true
 }
 
-// planVector is plan for one row.
-func (c *contraction) planVector(mach Machine) bool { return false }
+// planVector is plan for one row, where y is read once and bounds the time: it is not copied. Where its rows lie
+// across k, they are streamed; along k, squares are turned over in registers.
+func (c *contraction) planVector(mach Machine, vectors int64) bool {
+	size := int64(regDType(c.acc).Bytes())
+	along, across, ok := c.strides(c.y, c.col.Var)
+	c.rows, c.piece, c.chunk = 1, c.kk, 1
+	switch {
+	case ok && across == 1:
+		c.byRows = true
+		c.blockCols = min(stripBytes/size, c.n)
+		return true
+	case ok && along == 1 && c.kk >= int64(c.lanes):
+		c.turned = true
+		c.vecs = 1
+	default:
+		return false
+	}
+	c.panel = int64(c.vecs * c.lanes)
+	c.blockCols = c.panel
+	_, _, ok = c.strides(c.x, c.rowVar())
+	c.packX = !ok || !c.inMemory(c.x)
+	c.far = c.kk
+	if c.packX && c.kk*size > maxStack/2 {
+		return false
+	}
+	c.plainStore, c.carry = c.stores()
+	return true
+}
+
+// inMemory reports that an operand is one read of elements that are computed with as they are.
+func (c *contraction) inMemory(o operand) bool {
+	return o.load != nil && memType(c.k.Params[o.load.Param].DType).Equal(regType(c.acc))
+}
 
 func (c *contraction) rowVar() kernel.Ref {
 	if c.row == nil {

@@ -37,16 +37,21 @@ func (c *contractGen) tile(k chain, i value.Value, h int, first, n value.Value, 
 		t.x.base = t.address(c.x.load.Param, c.x.load.At, k)
 		t.x.along, t.x.across, _ = c.strides(c.x, c.rowVar())
 	}
-	if c.packY {
+	switch {
+	case c.packY:
 		t.y.along = c.panel
-	} else {
+	case !c.turned:
 		t.y.base = t.address(c.y.load.Param, c.y.load.At, k)
 		t.y.along, _, _ = c.strides(c.y, c.col.Var)
 	}
 	sums := t.start(k)
-	c.w = w
-	sums = t.chain(k, sums)
-	c.w = 0
+	if c.turned {
+		sums = t.turnedChain(k, sums)
+	} else {
+		c.w = w
+		sums = t.chain(k, sums)
+		c.w = 0
+	}
 	t.finish(k, sums)
 }
 
@@ -222,11 +227,11 @@ func (t *tileGen) step(kk value.Value, u int64, sums []value.Value) []value.Valu
 }
 
 // mulAdd is one step of a chain.
-func (t *tileGen) mulAdd(x, y, sum value.Value) value.Value {
+func (t *contractGen) mulAdd(x, y, sum value.Value) value.Value {
 	if t.swap {
 		x, y = y, x
 	}
-	w := t.lanes
+	w := t.w
 	if t.fma.In.Op == scalar.Fma {
 		return t.instr(scalar.Fma, t.acc, t.acc, w, []value.Value{x, y, sum})
 	}

@@ -1,0 +1,144 @@
+package llvm
+
+import (
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+)
+
+// turnedChain is chain for one row and a y that lies in memory along k, as in a matrix times a vector: the elements
+// of y that one step needs are far from each other. Squares, as many steps as a vector has elements for as many
+// columns, are read along k and turned over in registers.
+func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
+	w := int64(t.lanes)
+	squares := t.cur.NewAnd(k.n, ci(i64, -w))
+	sums = t.count(ci(i64, 0), squares, w, sums, func(kk value.Value, s []value.Value) []value.Value {
+		next := make([]value.Value, len(s))
+		for v := range s {
+			rows := make([]value.Value, w)
+			for e := range rows {
+				if !t.inside(v, e) { // beyond the edge: any number will do
+					rows[e] = rows[e-1]
+					continue
+				}
+				t.bindColumn(v, e)
+				t.axis(t.chains.Axis.Var, t.plus(k.at, kk), int(w))
+				rows[e] = t.element(t.contraction.y, int(w))
+			}
+			sum := s[v]
+			t.w = int(w)
+			for u, y := range t.turn(rows) {
+				sum = t.mulAdd(t.broadcastX(kk, int64(u)), y, sum)
+			}
+			t.w = 0
+			next[v] = sum
+		}
+		return next
+	})
+	return t.count(squares, k.n, 1, sums, func(kk value.Value, s []value.Value) []value.Value {
+		next := make([]value.Value, len(s))
+		for v := range s {
+			y := value.Value(constant.NewZeroInitializer(t.vectorType()))
+			for e := range int(w) {
+				if t.inside(v, e) {
+					t.bindColumn(v, e)
+					t.axis(t.chains.Axis.Var, t.plus(k.at, kk), 0)
+					y = t.cur.NewInsertElement(y, t.element(t.contraction.y, 0), ci(i32, int64(e)))
+				}
+			}
+			t.w = int(w)
+			next[v] = t.mulAdd(t.broadcastX(kk, 0), y, s[v])
+			t.w = 0
+		}
+		return next
+	})
+}
+
+// inside reports that column e of vector v is one of the tile's.
+func (t *tileGen) inside(v, e int) bool { return int64(v*t.lanes+e) < t.cols }
+
+func (t *tileGen) bindColumn(v, e int) {
+	t.env[t.col.Var] = val{v: t.plus(t.j, ci(i64, int64(v*t.lanes+e)))}
+	t.prologue(onCol)
+}
+
+// broadcastX is the element of x for step kk + u of the only row, in every element of a vector.
+func (t *tileGen) broadcastX(kk value.Value, u int64) value.Value {
+	reg := regType(t.acc)
+	p := t.cur.NewGetElementPtr(reg, t.x.base, t.times(kk, ci(i64, t.x.along)))
+	l := t.cur.NewLoad(reg, t.offset(p, u*t.x.along))
+	l.Align = lir.Align(regDType(t.acc).Bytes())
+	return t.splat(l)
+}
+
+// streamRows is how many rows of y are added to the sums at once, so that these are read and written the less.
+const streamRows = 8
+
+// stream computes the n columns from column at of one row: y is read as it lies in memory, row after row, as in
+// a vector times a matrix. The sums are in memory that stays in the first-level cache (Note [Reductions across rows]).
+func (c *contractGen) stream(at, n value.Value) {
+	reg := regType(c.acc)
+	cells := func(j value.Value, width int) value.Value {
+		p := value.Value(c.cur.NewGetElementPtr(reg, c.xs, j))
+		if width > 0 {
+			p = c.cur.NewBitCast(p, lt.NewPointer(vec(reg, width)))
+		}
+		return p
+	}
+	load := func(j value.Value, width int) value.Value {
+		l := c.cur.NewLoad(vec(reg, width), cells(j, width))
+		l.Align = lir.Align(regDType(c.acc).Bytes())
+		return l
+	}
+	kv := c.chains.Axis.Var
+	add := func(kk value.Value, rows int64, first bool) {
+		xs := make([]value.Value, rows)
+		for u := range xs {
+			c.env[kv] = val{v: c.plus(kk, ci(i64, int64(u)))}
+			xs[u] = c.element(c.x, 0)
+		}
+		c.span(n, 2*c.lanes, func(j value.Value, width int) {
+			c.w = width
+			c.axis(c.col.Var, c.plus(at, j), width)
+			c.prologue(onCol)
+			var sum value.Value = constant.NewZeroInitializer(vec(reg, width))
+			if width == 0 {
+				sum = fromBits(reg, 0)
+			}
+			if !first {
+				sum = load(j, width)
+			}
+			for u, x := range xs {
+				c.env[kv] = val{v: c.plus(kk, ci(i64, int64(u)))}
+				y := c.element(c.y, width)
+				c.w = width
+				sum = c.mulAdd(c.splat(x), y, sum)
+			}
+			st := c.cur.NewStore(sum, cells(j, width))
+			st.Align = lir.Align(regDType(c.acc).Bytes())
+			c.w = 0
+		})
+	}
+	head := c.kk % streamRows
+	if head == 0 {
+		head = min(c.kk, streamRows)
+	}
+	add(ci(i64, 0), head, true)
+	if head < c.kk {
+		c.count(ci(i64, head), ci(i64, c.kk), streamRows, nil, func(kk value.Value, _ []value.Value) []value.Value {
+			add(kk, streamRows, false)
+			return nil
+		})
+	}
+	c.span(n, c.lanes, func(j value.Value, width int) {
+		c.w = width
+		c.axis(c.col.Var, c.plus(at, j), width)
+		c.some(c.before, func(x kernel.Ref) bool { return c.deps[x] != 0 })
+		c.set(c.chains.IDs[0], load(j, width), width > 0)
+		c.block(&kernel.Block{Stmts: c.after})
+		c.w = 0
+	})
+}
