@@ -79,26 +79,29 @@ func (r *reduction) beyond(x, best value.Value) value.Value {
 	return r.g.cur.NewSelect(r.strictly(x, best), x, best)
 }
 
-// overlapped runs body over [lo, hi), at least w elements, in steps of groups vectors and then of one. The
+// overlapped runs body over [lo, hi), at least w elements, first n = groups vectors at a time and then one. The
 // last vector ends at hi.
-func (r *reduction) overlapped(lo, hi value.Value, w, groups int, state []value.Value, body func(at []value.Value, state []value.Value) []value.Value) []value.Value {
+func (r *reduction) overlapped(lo, hi value.Value, w, groups int, state []value.Value, body func(p value.Value, n int, state []value.Value) []value.Value) []value.Value {
 	g := r.g
 	step := int64(w * groups)
 	stop := lo
 	if groups > 1 {
 		stop = g.plus(lo, g.whole(g.minus(hi, lo), step))
-		state = g.count(lo, stop, step, state, func(p value.Value, state []value.Value) []value.Value {
-			at := make([]value.Value, groups)
-			for i := range at {
-				at[i] = g.plus(p, ci(i64, int64(i*w)))
-			}
-			return body(at, state)
-		})
+		state = g.count(lo, stop, step, state, func(p value.Value, state []value.Value) []value.Value { return body(p, groups, state) })
 	}
 	last := g.minus(hi, ci(i64, int64(w)))
 	return g.count(stop, hi, int64(w), state, func(p value.Value, state []value.Value) []value.Value {
-		return body([]value.Value{r.minInt(p, last)}, state)
+		return body(r.minInt(p, last), 1, state)
 	})
+}
+
+// vectorsAt evaluates the body for n neighbouring vectors of w.
+func (r *reduction) vectorsAt(p value.Value, n, w int) []value.Value {
+	xs := make([]value.Value, n)
+	for i := range xs {
+		xs[i] = r.vectorAt(r.g.plus(p, ci(i64, int64(i*w))), w)
+	}
+	return xs
 }
 
 // whole is n rounded down to a multiple of step, a power of two.
@@ -118,34 +121,43 @@ func (g *gen) minus(x, y value.Value) value.Value {
 
 // extreme is the maximum (minimum) of the floats [lo, hi), at least w. It is any NaN when there is one.
 func (r *reduction) extreme(lo, hi value.Value, w, groups int) value.Value {
-	g := r.g
-	t := regType(r.d)
-	bits := intType(regDType(r.d).Bits())
-	mask := lt.NewInt(uint64(w))
-	start := fromBits(t, floatLimit(regDType(r.d), r.isMax()))
+	state := r.overlapped(lo, hi, w, groups, r.extremeInit(w, groups), func(p value.Value, n int, state []value.Value) []value.Value {
+		return r.extremeStep(r.vectorsAt(p, n, w), state, w, groups)
+	})
+	return r.extremeDone(state, w, groups)
+}
+
+// extremeInit is the state of extreme: a best number for each group, the lanes that saw a NaN, the signs.
+func (r *reduction) extremeInit(w, groups int) []value.Value {
+	state := make([]value.Value, groups, groups+2)
+	for i := range state {
+		state[i] = splatConst(fromBits(regType(r.d), floatLimit(regDType(r.d), r.isMax())), w)
+	}
 	neutral := int64(0)
 	if r.isMax() {
 		neutral = -1
 	}
-	// The state: a best number for each group, the lanes that saw a NaN, the signs.
-	state := make([]value.Value, groups, groups+2)
-	for i := range state {
-		state[i] = splatConst(start, w)
+	return append(state, constant.NewInt(lt.NewInt(uint64(w)), 0), splatConst(ci(r.bitsType(), neutral), w))
+}
+
+func (r *reduction) bitsType() *lt.IntType { return intType(regDType(r.d).Bits()) }
+
+// extremeStep takes vectors in; the groups take turns.
+func (r *reduction) extremeStep(xs, state []value.Value, w, groups int) []value.Value {
+	g := r.g
+	next := append([]value.Value{}, state...)
+	for i, x := range xs {
+		next[i%groups] = r.beyond(x, next[i%groups])
+		next[groups+1] = r.joinSigns(next[groups+1], g.cur.NewBitCast(x, vec(r.bitsType(), w)))
 	}
-	state = append(state, constant.NewInt(mask, 0), splatConst(ci(bits, neutral), w))
-	state = r.overlapped(lo, hi, w, groups, state, func(at, state []value.Value) []value.Value {
-		next := append([]value.Value{}, state...)
-		xs := make([]value.Value, len(at))
-		for i, p := range at {
-			xs[i] = r.vectorAt(p, w)
-			next[i] = r.beyond(xs[i], state[i])
-		}
-		next[groups] = g.cur.NewOr(state[groups], g.cur.NewBitCast(r.unordered(xs), mask))
-		for _, x := range xs {
-			next[groups+1] = r.joinSigns(next[groups+1], g.cur.NewBitCast(x, vec(bits, w)))
-		}
-		return next
-	})
+	next[groups] = g.cur.NewOr(state[groups], g.cur.NewBitCast(r.unordered(xs), lt.NewInt(uint64(w))))
+	return next
+}
+
+// extremeDone is the result of a state.
+func (r *reduction) extremeDone(state []value.Value, w, groups int) value.Value {
+	g := r.g
+	t, bits := regType(r.d), r.bitsType()
 	best, sign := state[0], state[groups+1]
 	for _, x := range state[1:groups] {
 		best = r.beyond(x, best)
@@ -158,7 +170,7 @@ func (r *reduction) extreme(lo, hi value.Value, w, groups int) value.Value {
 	top := g.cur.NewAnd(g.cur.NewExtractElement(sign, ci(i32, 0)), fromBits(bits, 1<<(bits.BitSize-1)))
 	zero := g.cur.NewFCmp(enum.FPredOEQ, out, fromBits(t, 0))
 	out = g.cur.NewSelect(zero, g.cur.NewBitCast(top, t), out)
-	seen := g.cur.NewICmp(enum.IPredNE, state[groups], constant.NewInt(mask, 0))
+	seen := g.cur.NewICmp(enum.IPredNE, state[groups], constant.NewInt(lt.NewInt(uint64(w)), 0))
 	return g.cur.NewSelect(seen, fromBits(t, scalar.FloatBits(regDType(r.d), math.NaN())), out)
 }
 
@@ -195,38 +207,51 @@ func (r *reduction) argumentByBlocks(lo, hi value.Value, w, groups int) value.Va
 
 // argumentInBlock gives the first extreme of [lo, hi), at least w elements, and its position.
 func (r *reduction) argumentInBlock(lo, hi, last value.Value, w, groups int) (x, at value.Value) {
-	g := r.g
+	state := r.overlapped(lo, hi, w, groups, r.argumentInit(w, groups), func(p value.Value, n int, state []value.Value) []value.Value {
+		return r.argumentStep(r.g.cur.NewSub(p, lo), r.vectorsAt(p, n, w), state, w, groups)
+	})
+	return r.argumentDone(state, lo, last, w, groups)
+}
+
+// argumentInit is the state of argumentInBlock: for each group the best of each lane, and where the vector began in
+// which it was, less the place of the group; the lanes that saw a NaN.
+func (r *reduction) argumentInit(w, groups int) []value.Value {
 	s := *r.s
 	s.Kind = ir.ReduceMin
 	if r.isMax() {
 		s.Kind = ir.ReduceMax
 	}
-	worst := (&reduction{g: g, s: &s, d: r.d}).identity(w)
-	mask := lt.NewInt(uint64(w))
-	// The state: for each group the best of each lane, and where the vector began in which it was; the NaNs.
+	worst := splatConst((&reduction{g: r.g, s: &s, d: r.d}).identityConst(), w)
 	var state []value.Value
 	for range groups {
 		state = append(state, worst, splatConst(ci(i32, 0), w))
 	}
-	state = append(state, constant.NewInt(mask, 0))
-	nan := 2 * groups
-	state = r.overlapped(lo, hi, w, groups, state, func(at, state []value.Value) []value.Value {
-		next := append([]value.Value{}, state...)
+	return append(state, constant.NewInt(lt.NewInt(uint64(w)), 0))
+}
+
+// argumentStep takes vectors in that begin at offset, in elements from the beginning of the block.
+func (r *reduction) argumentStep(offset value.Value, xs, state []value.Value, w, groups int) []value.Value {
+	g := r.g
+	next := append([]value.Value{}, state...)
+	for i, x := range xs {
 		g.w = w
-		begin := g.splat(g.cur.NewTrunc(g.cur.NewSub(at[0], lo), i32))
+		begin := g.splat(g.cur.NewTrunc(g.plus(offset, ci(i64, int64(i/groups*groups*w))), i32))
 		g.w = 0
-		xs := make([]value.Value, len(at))
-		for i, p := range at {
-			xs[i] = r.vectorAt(p, w)
-			better := r.strictly(xs[i], state[2*i])
-			next[2*i] = g.cur.NewSelect(better, xs[i], state[2*i])
-			next[2*i+1] = g.cur.NewSelect(better, begin, state[2*i+1])
-		}
-		if r.d.IsFloat() {
-			next[nan] = g.cur.NewOr(state[nan], g.cur.NewBitCast(r.unordered(xs), mask))
-		}
-		return next
-	})
+		best, at := 2*(i%groups), 2*(i%groups)+1
+		better := r.strictly(x, next[best])
+		next[best] = g.cur.NewSelect(better, x, next[best])
+		next[at] = g.cur.NewSelect(better, begin, next[at])
+	}
+	if nan := 2 * groups; r.d.IsFloat() {
+		next[nan] = g.cur.NewOr(state[nan], g.cur.NewBitCast(r.unordered(xs), lt.NewInt(uint64(w))))
+	}
+	return next
+}
+
+// argumentDone is the extreme of a state and its position; no vector may begin after last.
+func (r *reduction) argumentDone(state []value.Value, lo, last value.Value, w, groups int) (x, at value.Value) {
+	g := r.g
+	mask, nan := lt.NewInt(uint64(w)), 2*groups
 	best := state[0]
 	for i := 1; i < groups; i++ {
 		best = r.beyond(state[2*i], best)
@@ -258,7 +283,7 @@ func (r *reduction) argumentInBlock(lo, hi, last value.Value, w, groups int) (x,
 		x, y := r.half(first, n, 0), r.half(first, n, n/2)
 		first = g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, y, x), y, x)
 	}
-	at = g.cur.NewAdd(lo, g.cur.NewZExt(g.cur.NewExtractElement(first, ci(i32, 0)), i64))
+	at = g.cur.NewAdd(lo, g.cur.NewSExt(g.cur.NewExtractElement(first, ci(i32, 0)), i64))
 	if !r.d.IsFloat() {
 		return x, at
 	}

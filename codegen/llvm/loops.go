@@ -199,7 +199,11 @@ func (g *gen) count(lo, hi value.Value, step int64, init []value.Value, body fun
 
 // block translates statements in order.
 func (g *gen) block(b *kernel.Block) {
-	for _, s := range b.Stmts {
+	done := map[kernel.Stmt]bool{}
+	for i, s := range b.Stmts {
+		if done[s] {
+			continue
+		}
 		switch s := s.(type) {
 		case *kernel.Let:
 			g.let(s)
@@ -214,7 +218,9 @@ func (g *gen) block(b *kernel.Block) {
 		case *kernel.Iterate:
 			g.iterate(s)
 		case *kernel.Reduce:
-			g.reduce(s)
+			for _, r := range g.joint(s, b.Stmts[i+1:]) {
+				done[r] = true
+			}
 		case *kernel.If:
 			g.cond(s)
 		case *kernel.Call:

@@ -336,7 +336,13 @@ func (r *reduction) chunk(lo, hi value.Value) value.Value {
 	} else {
 		accs = r.rolled(lo, stop, init, w)
 	}
-	// The elements after the last whole row of lanes: lane j takes one more while there is one.
+	return r.chunkDone(accs, stop, hi, w)
+}
+
+// chunkDone takes the elements after the last whole row of lanes into 128 lanes, and folds them.
+func (r *reduction) chunkDone(accs []value.Value, stop, hi value.Value, w int) value.Value {
+	g := r.g
+	// Lane j takes one more while there is one.
 	mem := r.spill(accs, w)
 	g.count(stop, hi, 1, nil, func(p value.Value, _ []value.Value) []value.Value {
 		at := g.cur.NewGetElementPtr(r.slotType(), mem, g.cur.NewSub(p, stop))
