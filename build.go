@@ -109,6 +109,7 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 		return &codegen.Artifact{Plan: km.Plan}, nil
 	}
 	key := ""
+	opts := llvm.Options{Quick: m.opts.Once && llvm.Brief(km)}
 	if m.opts.Cache != nil {
 		defer m.opts.Debug.Timer.Stage("codegen")()
 		var text strings.Builder
@@ -116,14 +117,18 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 			return nil, err
 		}
 		t := m.opts.Target
-		key = cacheKey(buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features, text.String())
+		tier := "full"
+		if opts.Quick {
+			tier = "quick"
+		}
+		key = cacheKey(buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features, tier, text.String())
 		if art := m.opts.Cache.load(key); art != nil {
 			return art, nil
 		}
 	} else {
 		defer m.opts.Debug.Timer.Stage("codegen")()
 	}
-	obj, err := llvm.Compile(km, m.opts.Target, libllvm.Object)
+	obj, err := llvm.CompileWith(km, m.opts.Target, libllvm.Object, opts)
 	if err != nil {
 		return nil, err
 	}

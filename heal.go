@@ -36,6 +36,7 @@ type Options struct {
 	Cache    *Cache         // compiled code on disk; nil for none
 	Debug    Debug          // what to show of the passes
 	Tests    bool           // compile the `test` blocks of the source too
+	Once     bool           // every function is called once, so that code that runs briefly is better compiled quickly
 	SplitAll bool           // run every kernel on all threads, however small: for tests
 	Entry    string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
 	Imports  check.Importer // finds what the source imports; nil is &Importer{}, the library and the disk

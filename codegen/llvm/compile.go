@@ -44,9 +44,11 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 	if err != nil {
 		return nil, err
 	}
-	code, err := lib.Compile(text, libllvm.Options{
-		Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out, Passes: pipelineFor(lib.Version()),
-	})
+	o := libllvm.Options{Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out, Passes: pipelineFor(lib.Version())}
+	if opts.Quick {
+		o.OptLevel, o.Passes = 0, QuickPipeline
+	}
+	code, err := lib.Compile(text, o)
 	if err != nil {
 		return nil, fmt.Errorf("BUG: libLLVM refuses generated code: %w", err)
 	}

@@ -19,6 +19,7 @@ import (
 
 // Options choose how code is generated.
 type Options struct {
+	Quick   bool    // compile in a third of the time, to code that may be several times slower: see Brief
 	Triple  string  // written into the module; "" leaves it out
 	Prefix  string  // put before the names of the kernels, so that several modules can be linked together
 	Machine Machine // for which the code is shaped

@@ -78,7 +78,7 @@ func program(t *testing.T, path string) {
 		if testing.Short() && c.name != "interp" && c.name != "strided" {
 			continue
 		}
-		opts := heal.Options{Backend: c.backend, Threads: c.threads, SplitAll: true, Cache: cache}
+		opts := heal.Options{Backend: c.backend, Threads: c.threads, SplitAll: true, Once: c.threads == 3 || c.strided, Cache: cache}
 		before := runtime.LiveBytes()
 		got, sys, err := p.run(opts, c.strided)
 		if err != nil {

@@ -52,7 +52,7 @@ func (a *app) replCommand() *cobra.Command {
 }
 
 func newSession(backend string, threads int, out io.Writer) *repl.Session {
-	return &repl.Session{Opts: heal.Options{Backend: backend, Threads: threads}, Out: out}
+	return &repl.Session{Opts: heal.Options{Backend: backend, Threads: threads, Once: true}, Out: out}
 }
 
 // errInterrupt is what a lineReader returns when the user drops the line.

@@ -92,7 +92,7 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
 	}
 	job := &driver.Job{
 		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out,
-		Opts:   heal.Options{Backend: flags.backend, Threads: flags.threads, Cache: heal.DefaultCache()},
+		Opts:   heal.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: heal.DefaultCache()},
 		Loaded: func(m *heal.Module) { a.module = m },
 	}
 	if dump := passes.DumpFromEnv(a.err); dump != nil {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	heal "healc"
+	"healc/codegen/llvm/libllvm"
 	"healc/lang/check"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -35,6 +36,9 @@ type Job struct {
 // stages of the compiler.
 func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	timer := j.Opts.Debug.Timer
+	if j.Opts.Backend == heal.CPU && j.Opts.Cache == nil {
+		go libllvm.Open() // while the front end works: it takes longer, and is needed for sure
+	}
 	j.Opts.System = system{dir: j.Dir, OS: runtime.OS{Out: j.Out}}
 	done := timer.Stage("front end")
 	j.Opts.Entry = j.Entry

@@ -219,7 +219,7 @@ func (s *Suite) once(ctx context.Context, t *testFile, backend string) (stdout, 
 	var text bytes.Buffer
 	job := &Job{
 		File: t.file, Dir: filepath.Dir(t.path), Out: &text,
-		Opts: heal.Options{Backend: backend, Threads: 1, Cache: s.Cache},
+		Opts: heal.Options{Backend: backend, Threads: 1, Once: true, Cache: s.Cache},
 	}
 	if err := s.Args(t.want.args, job); err != nil {
 		return "", "# args: " + err.Error(), nil

@@ -29,7 +29,7 @@ func (s *Suite) runBlocks(ctx context.Context, t *testFile) []Result {
 		var m *heal.Module
 		err := Guard(func() (err error) {
 			m, err = heal.CompileFile(t.file, heal.Options{
-				Backend: b, Threads: 1, Cache: s.Cache, Tests: true,
+				Backend: b, Threads: 1, Once: true, Cache: s.Cache, Tests: true,
 				System: system{dir: filepath.Dir(t.path), OS: runtime.OS{Out: &text}},
 			})
 			return err

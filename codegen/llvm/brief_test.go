@@ -1,0 +1,54 @@
+package llvm
+
+import (
+	"testing"
+
+	"healc/ir/kernel"
+	"healc/lang/diag"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+func TestBrief(t *testing.T) {
+	const add = "kernels \"k\"\n\nkernel @k0(in b0: f32[4], out b1: f32[4]) over %0 in 0..4 {\n  %1: f32 = load b0[%0]\n  store b1[%0], %1\n}\n"
+	km, list := kernel.Parse(diag.NewFile("k", add))
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	lit := func(n int64) abi.Extent { return abi.Extent{Dim: types.Lit(n)} }
+	launch := func(n, work int64) abi.Step {
+		return abi.Step{Launch: &abi.Launch{Kernel: "k0", Outer: lit(n), Work: work}}
+	}
+	for _, c := range []struct {
+		name  string
+		steps []abi.Step
+		brief bool
+	}{
+		{"nothing", nil, true},
+		{"small", []abi.Step{launch(4, 10)}, true},
+		{"long", []abi.Step{launch(1<<24, 10)}, false},
+		{"much for each index", []abi.Step{launch(4, 1<<40)}, false},
+		{"very long", []abi.Step{launch(1<<60, 1<<60)}, false},
+		{"many", make([]abi.Step, 3000), false},
+		{"a loop", []abi.Step{{Loop: &abi.Loop{Body: []abi.Step{launch(4, 10)}}}}, false},
+		{"a call", []abi.Step{{Call: &abi.Call{}}}, false},
+		{"branches", []abi.Step{{If: &abi.If{Then: []abi.Step{launch(4, 10)}, Else: []abi.Step{launch(5, 10)}}}}, true},
+		{"a long branch", []abi.Step{{If: &abi.If{Else: []abi.Step{launch(1<<24, 10)}}}}, false},
+		{"any shape", []abi.Step{{Launch: &abi.Launch{Kernel: "k0", Outer: abi.Extent{Dim: types.Param("N")}, Work: 1}}}, false},
+	} {
+		if c.name == "many" {
+			for i := range c.steps {
+				c.steps[i] = launch(100, 10)
+			}
+		}
+		km.Plan = &abi.Program{Funcs: []*abi.Function{{Steps: c.steps}}}
+		if got := Brief(km); got != c.brief {
+			t.Errorf("%s: brief is %v", c.name, got)
+		}
+	}
+	km.Plan = &abi.Program{Funcs: []*abi.Function{{}}}
+	km.Kernels[0].Body.Stmts = append(km.Kernels[0].Body.Stmts, &kernel.If{Then: &kernel.Block{}, Else: &kernel.Block{Stmts: []kernel.Stmt{&kernel.Iterate{Body: &kernel.Block{}}}}})
+	if Brief(km) {
+		t.Error("a loop until something holds is brief")
+	}
+}
