@@ -82,6 +82,7 @@ type gen struct {
 	w      int           // width of the vectorised axis, 0 in scalar code
 	outer  int64         // extent of the outermost axis, 0 when it is not known
 
+	ahead    map[*kernel.Load]int64 // loads that ask for the next row
 	streamed map[*kernel.Store]bool // stores that go past the caches in the code being generated
 	fence    bool                   // the function has such stores
 
@@ -141,6 +142,7 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	body.FuncAttrs = append(body.FuncAttrs, enum.FuncAttrAlwaysInline)
 	g := m.newGen(body, k.Types)
 	g.params = k.Params
+	g.ahead = nextRows(k)
 	for i := range buffers {
 		g.bufs = append(g.bufs, body.Params[i])
 	}

@@ -137,6 +137,9 @@ func (g *gen) load(s *kernel.Load) {
 		}
 		l := g.cur.NewLoad(vt, g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)))
 		l.Align = g.align(d)
+		if far := g.ahead[s]; far != 0 && step > 0 {
+			g.askFor(s.Param, g.plus(at, ci(i64, far)), g.w)
+		}
 		x = l
 		if step < 0 {
 			x = g.cur.NewShuffleVector(x, constant.NewUndef(vt), reverseMask(g.w))
