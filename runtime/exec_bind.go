@@ -71,21 +71,18 @@ type boundStep struct {
 }
 
 func newBinding(x *Executable, dims []int64) (*binding, error) {
-	if len(dims) != len(x.plan.Dims) {
-		return nil, fmt.Errorf("%s has %d shape parameters, not %d", x.plan.Name, len(x.plan.Dims), len(dims))
-	}
-	bind := map[string]int64{}
-	for i, name := range x.plan.Dims {
-		bind[name] = dims[i]
+	bind, err := bindDims(x.plan, dims)
+	if err != nil {
+		return nil, err
 	}
 	b := &binding{dims: append([]int64(nil), dims...)}
 	for _, def := range x.plan.Funcs {
-		f := &boundFunc{def: def, bind: bind, data: make([]unsafe.Pointer, len(def.Buffers))}
-		for i := range def.Buffers {
-			bb, err := f.bindBuffer(&def.Buffers[i])
-			if err != nil {
-				return nil, err
-			}
+		f, err := bindBuffers(def, bind)
+		if err != nil {
+			return nil, err
+		}
+		f.data = make([]unsafe.Pointer, len(def.Buffers))
+		for i, bb := range f.bufs {
 			if bb.kind == abi.Data && bb.dtype != types.String {
 				s, err := NewStorage(max(bb.bytes, 1))
 				if err != nil {
@@ -95,12 +92,7 @@ func newBinding(x *Executable, dims []int64) (*binding, error) {
 				x.data = append(x.data, s)
 				f.data[i] = s.Ptr()
 			}
-			f.bufs = append(f.bufs, bb)
 		}
-		if err := f.place(); err != nil {
-			return nil, err
-		}
-		var err error
 		if f.steps, err = f.bindSteps(x, def.Steps); err != nil {
 			return nil, err
 		}

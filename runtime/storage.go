@@ -45,7 +45,7 @@ func NewStorage(bytes int64) (*Storage, error) {
 		return nil, err
 	}
 	s.refs.Store(1)
-	liveBytes.Add(s.bytes)
+	notePeak(liveBytes.Add(s.bytes))
 	return s, nil
 }
 
@@ -124,3 +124,21 @@ var liveBytes atomic.Int64
 // LiveBytes is the memory of all storages that hold a reference, in bytes, rounded up to size classes:
 // what a test compares before and after to find a tensor that nobody closed.
 func LiveBytes() int64 { return liveBytes.Load() }
+
+var peakBytes atomic.Int64
+
+// notePeak remembers the most that live memory has been.
+func notePeak(live int64) {
+	for {
+		peak := peakBytes.Load()
+		if live <= peak || peakBytes.CompareAndSwap(peak, live) {
+			return
+		}
+	}
+}
+
+// PeakBytes is the largest that LiveBytes has been since the start or the last ResetPeak.
+func PeakBytes() int64 { return peakBytes.Load() }
+
+// ResetPeak sets PeakBytes to LiveBytes.
+func ResetPeak() { peakBytes.Store(liveBytes.Load()) }

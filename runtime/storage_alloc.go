@@ -18,10 +18,25 @@ const (
 	wrappedClass = -2
 
 	pageBytes     = 4096
-	maxKept       = 256 << 20 // bytes of freed large blocks
+	minKept       = 256 << 20 // bytes of freed large blocks, on a machine of up to 2 GiB
+	mostKept      = 2 << 30   // on one of 16 GiB and more
 	maxKeptBlocks = 32
-	hugeBytes     = 4 << 20 // mappings from this size on ask for huge pages
+	hugeBytes     = 2 << 20 // of a huge page; mappings from this size on begin at one and ask for them
 )
+
+// maxKept is the most that freed large blocks may hold: an eighth of the machine's memory, within bounds.
+var maxKept = sync.OnceValue(func() int64 {
+	_, total := availableMemory()
+	return min(max(total/8, minKept), mostKept)
+})
+
+// allocated is the size of the block that a request gets.
+func allocated(bytes int64) int64 {
+	if bytes > maxSmall {
+		return (bytes + pageBytes - 1) &^ (pageBytes - 1)
+	}
+	return minBlock << classOf(bytes)
+}
 
 // allocator hands out blocks; the zero value is ready.
 type allocator struct {
@@ -89,7 +104,7 @@ func (a *allocator) getLarge(bytes int64) (*Storage, error) {
 	if bytes > maxInt64-pageBytes {
 		return nil, errTooManyBytes
 	}
-	size := (bytes + pageBytes - 1) &^ (pageBytes - 1)
+	size := allocated(bytes)
 	if s := a.takeKept(size); s != nil {
 		return s, nil
 	}
@@ -103,15 +118,22 @@ func (a *allocator) getLarge(bytes int64) (*Storage, error) {
 		err.(*OutOfMemoryError).Bytes = bytes
 		return nil, err
 	}
-	mapped, err := mapPages(size)
+	room := size
+	if size >= hugeBytes {
+		room += hugeBytes // to begin at a huge page; what is left over is never touched
+	}
+	mapped, err := mapPages(room)
 	if err != nil {
 		return nil, &OutOfMemoryError{Bytes: bytes, Err: err}
 	}
+	at := unsafe.Pointer(&mapped[0])
 	if size >= hugeBytes {
-		adviseHuge(mapped)
+		skip := -uintptr(at) & (hugeBytes - 1)
+		adviseHuge(mapped[skip : int64(skip)+size])
+		at = unsafe.Add(at, skip)
 	}
 	mappedBytes.Add(size)
-	return adopt(block{ptr: unsafe.Pointer(&mapped[0]), bytes: size, class: largeClass, mapped: mapped}), nil
+	return adopt(block{ptr: at, bytes: size, class: largeClass, mapped: mapped}), nil
 }
 
 // takeKept returns the best fitting kept block that wastes at most a quarter, or nil.
@@ -147,7 +169,7 @@ func (a *allocator) put(s *Storage) {
 		a.mu.Unlock()
 		return
 	}
-	if s.bytes > maxKept/2 {
+	if s.bytes > maxKept()/2 {
 		unmap(s)
 		return
 	}
@@ -155,7 +177,7 @@ func (a *allocator) put(s *Storage) {
 	a.kept = append(a.kept, s)
 	a.keptBytes += s.bytes
 	a.mu.Unlock()
-	a.trim(maxKept)
+	a.trim(maxKept())
 }
 
 // trim unmaps the oldest kept blocks until they hold at most limit bytes.

@@ -11,6 +11,7 @@ import (
 	heal "healc"
 	"healc/ir/kernel"
 	"healc/lang/diag"
+	"healc/runtime"
 	"healc/runtime/abi"
 )
 
@@ -99,13 +100,25 @@ func (x *explanation) function(f *abi.Function, params []string) {
 			temps++
 		}
 	}
+	memory, known := runtime.Memory{}, false
+	if len(x.km.Plan.Dims) == 0 && f == x.km.Plan.Funcs[0] {
+		m, err := runtime.MemoryOf(x.km.Plan, nil)
+		memory, known = m, err == nil
+	}
 	summary := fmt.Sprintf("  %s, ", Count(launches, "kernel"))
 	if temps == 0 {
 		summary += "no temporary buffers"
 	} else {
-		summary += fmt.Sprintf("%s in an arena of %s", Count(temps, "temporary buffer"), arena(f).inBytes())
+		size := arena(f)
+		if known {
+			size = number(float64(memory.Arena))
+		}
+		summary += fmt.Sprintf("%s in an arena of %s", Count(temps, "temporary buffer"), size.inBytes())
 	}
 	x.line("%s", summary)
+	if known {
+		x.line("  memory: %s at the peak, beside the inputs", number(float64(memory.Total())).inBytes())
+	}
 	x.steps(f.Steps, "  ")
 }
 
@@ -230,7 +243,11 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 	readBytes, writeBytes := cost{}, cost{}
 	for i, p := range k.Params[:k.Buffers()] {
 		if p.Out {
-			writes = append(writes, x.names[l.Args[i]])
+			name := x.names[l.Args[i]]
+			if p.Stream && c.writes[i].isNumber() { // else the kernel decides when it runs
+				name += ", past the caches"
+			}
+			writes = append(writes, name)
 			writeBytes = writeBytes.plus(c.writes[i])
 		}
 		if !p.Out || p.InPlace && len(c.reads[i]) > 0 {

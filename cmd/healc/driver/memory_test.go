@@ -1,0 +1,82 @@
+package driver
+
+import (
+	"bytes"
+	"context"
+	"regexp"
+	"strconv"
+	"testing"
+
+	heal "healc"
+	"healc/lang/diag"
+	"healc/runtime"
+)
+
+var peakLine = regexp.MustCompile(`memory: (\d+) bytes`)
+
+// TestPeakIsWhatRuns: the bytes that `healc explain` names before the program runs are those that the runtime has
+// handed out when it has run, first in one piece for a chain, then with buffers between kernels, loops, arms,
+// several results and constants.
+func TestPeakIsWhatRuns(t *testing.T) {
+	runtime.ReleaseUnused()
+	for _, c := range []struct {
+		name, source string
+		args         []string
+	}{
+		{"chain", "fn f(x: f32[100]) -> f32[100] = exp(x) .* 2.0", []string{"f32[100]:rand(1)"}},
+		{"large", "fn f(x: f32[1000, 700]) -> f32[1000, 700] = exp(x) .* 2.0", []string{"f32[1000,700]:rand(1)"}},
+		{"between kernels", "fn f(x: f32[300, 200]) -> f32[300, 200] = { let s = sort(x); let c = +/[axis=0](s); sort(s ./ c) .- c }", []string{"f32[300,200]:rand(1)"}},
+		{"two results", "fn f(x: f32[5000]) -> (f32[5000], f32, i32[5000]) = (sort(x), +/(x), argsort(x))", []string{"f32[5000]:rand(1)"}},
+		{"constant", "fn f(i: i32) -> f32 = [1.0, 4.0, 9.0, 16.0, 25.0][i]", []string{"2"}},
+		{"loop", "fn f(x: f32[400, 50]) -> f32[400, 50] = iterate(3, x, |s| sort(s .* 0.5))", []string{"f32[400,50]:rand(1)"}},
+		{"arms", "fn f(x: f32[400, 50], c: bool) -> f32[400, 50] = if c { sort(x) .- sort(-x) } else { x }", []string{"f32[400,50]:rand(1)", "true"}},
+		{"matmul", "fn f(a: f32[300, 200], b: f32[200, 100]) -> f32[300, 100] = relu(a @ b) @ (transpose(b) @ b)", []string{"f32[300,200]:rand(1)", "f32[200,100]:rand(2)"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			file := diag.NewFile("f.heal", c.source)
+			e := &Emit{File: file, Entry: "f"}
+			var text bytes.Buffer
+			if err := e.Explain(&text); err != nil {
+				t.Fatal(err)
+			}
+			found := peakLine.FindStringSubmatch(text.String())
+			if found == nil {
+				t.Fatalf("no peak in\n%s", text.String())
+			}
+			want, err := strconv.ParseInt(found[1], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m, err := heal.CompileFile(file, heal.Options{Threads: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			f, err := m.Func("f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var args []*runtime.Tensor
+			for i, a := range c.args {
+				x, err := value(f.IR().Params()[i], a, "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer x.Close()
+				args = append(args, x)
+			}
+			before := runtime.LiveBytes()
+			runtime.ResetPeak()
+			out, err := f.CallAll(context.Background(), args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := runtime.PeakBytes() - before; got != want {
+				t.Errorf("the call took %d bytes, and explain says %d:\n%s", got, want, text.String())
+			}
+			for _, x := range out {
+				x.Close()
+			}
+		})
+	}
+}
