@@ -312,7 +312,7 @@ func (m *module) schedule() {
 			continue
 		}
 		if len(k.Axes) == 1 {
-			g := &gen{types: k.Types, params: k.Params}
+			g := &gen{module: m, types: k.Types, params: k.Params}
 			width[k.Name] = int64(g.vectorWidth(k.Axes[0].Var, k.Body))
 			if c := g.columnStrip(k.Axes[0].Var, k.Body); c != nil {
 				width[k.Name] = int64(c.w)

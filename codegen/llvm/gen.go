@@ -73,6 +73,7 @@ type gen struct {
 	cur    *lir.Block
 	types  []types.DType
 	env    []val
+	lets   map[kernel.Ref]*scalar.Instr // what computes a scalar, of those generated so far
 	params []kernel.Param
 	bufs   []value.Value // addresses of element 0
 	dims   value.Value   // i64*
@@ -85,13 +86,14 @@ type gen struct {
 	ahead    map[*kernel.Load]int64 // loads that ask for the next row
 	streamed map[*kernel.Store]bool // stores that go past the caches in the code being generated
 	fence    bool                   // the function has such stores
+	fetched  map[*kernel.Load]bool  // loads that fetch ahead in the code being generated, see Note [Prefetch]
 
 	dimCache   map[string]value.Value
 	splatCache map[string]value.Value
 }
 
 func (m *module) newGen(fn *lir.Func, ts []types.DType) *gen {
-	g := &gen{module: m, fn: fn, types: ts, env: make([]val, len(ts)),
+	g := &gen{module: m, fn: fn, types: ts, env: make([]val, len(ts)), lets: map[kernel.Ref]*scalar.Instr{},
 		dimCache: map[string]value.Value{}, splatCache: map[string]value.Value{}}
 	g.entry = fn.NewBlock("entry")
 	g.cur = fn.NewBlock("")

@@ -103,7 +103,11 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 	if !ok || sh.long || !a.stridedWork(g.params, v, body) || g.innerIsBetter(v, body) {
 		return 0
 	}
-	return sh.width()
+	w := sh.width()
+	if !sh.loops && g.machine.VectorBits <= 128 {
+		w /= 2 // two or four registers, of 16 on most
+	}
+	return w
 }
 
 // vectorLoop runs at least w iterations as vectors of w. The last vector ends at hi and may repeat some
@@ -154,13 +158,13 @@ func (g *gen) inPlace() bool {
 func (g *gen) vectorsAndRest(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
 	size := g.cur.NewSub(hi, lo)
 	end := g.cur.NewSub(hi, g.cur.NewSRem(size, ci(i64, int64(w))))
-	g.w = w
+	g.w, g.fetched = w, loadsOf(body)
 	g.count(lo, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
 		g.env[v] = val{v: x, iota: true}
 		g.block(body)
 		return nil
 	})
-	g.w = 0
+	g.w, g.fetched = 0, nil
 	g.count(end, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
 		g.env[v] = val{v: x}
 		g.block(body)

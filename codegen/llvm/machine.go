@@ -15,6 +15,7 @@ type Machine struct {
 	VectorBits int  // of a register; 0 is 512
 	Registers  int  // vector registers; 0 is 32
 	NoFMA      bool // a fused multiply-add is a call
+	Scale      bool // there is vscalef
 	L1, L2     int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
 }
 
@@ -80,6 +81,7 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 	default:
 		m.VectorBits, m.Registers = 128, 16
 	}
+	m.Scale = has["avx512f"]
 	m.NoFMA = !has["fma"] && !has["avx512f"]
 	return m.withDefaults()
 }

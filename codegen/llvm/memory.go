@@ -141,6 +141,9 @@ func (g *gen) load(s *kernel.Load) {
 			g.askFor(s.Param, g.plus(at, ci(i64, far)), g.w)
 		}
 		x = l
+		if g.fetched[s] {
+			g.prefetch(s.Param, at, step)
+		}
 		if step < 0 {
 			x = g.cur.NewShuffleVector(x, constant.NewUndef(vt), reverseMask(g.w))
 		}

@@ -18,6 +18,7 @@ func (g *gen) let(s *kernel.Let) {
 		g.check(s)
 		return
 	}
+	g.lets[s.ID] = &s.In
 	if in.Op == scalar.Const {
 		g.set(s.ID, g.constant(in.Type, in.Imm), false)
 		return
@@ -65,6 +66,12 @@ func (g *gen) let(s *kernel.Let) {
 	w := 0
 	if wide {
 		w = g.w
+	}
+	if wide {
+		if x := g.scaled(in); x != nil {
+			g.set(s.ID, x, true)
+			return
+		}
 	}
 	g.set(s.ID, g.instr(in.Op, in.Type, from, w, args), wide)
 }
@@ -120,7 +127,7 @@ func (g *gen) instr(op scalar.Op, t, from types.DType, w int, x []value.Value) v
 			return round(b.NewFSub(x[0], x[1]))
 		}
 		return b.NewSub(x[0], x[1])
-	case scalar.Mul:
+	case scalar.Mul, scalar.MulExact:
 		if isFloat {
 			return round(b.NewFMul(x[0], x[1]))
 		}

@@ -117,12 +117,13 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 	for _, st := range stores {
 		g.streamed[st] = true
 	}
+	g.fetched = loadsOf(body)
 	g.count(first, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
 		g.env[v] = val{v: x, iota: true}
 		g.block(body)
 		return nil
 	})
-	g.streamed = nil
+	g.streamed, g.fetched = nil, nil
 
 	// The rest: the ends, or everything.
 	head := g.cur.NewAnd(fits, g.cur.NewICmp(enum.IPredSGT, first, lo))

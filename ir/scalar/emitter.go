@@ -102,6 +102,7 @@ func (e Emitter) Trunc(x Ref) Ref       { return e.arith(Trunc, x) }
 func (e Emitter) Round(x Ref) Ref       { return e.arith(Round, x) }
 func (e Emitter) CopySign(x, y Ref) Ref { return e.arith(CopySign, x, y) }
 func (e Emitter) MulHi(x, y Ref) Ref    { return e.arith(MulHi, x, y) }
+func (e Emitter) MulExact(x, y Ref) Ref { return e.arith(MulExact, x, y) }
 func (e Emitter) And(x, y Ref) Ref      { return e.arith(And, x, y) }
 func (e Emitter) Or(x, y Ref) Ref       { return e.arith(Or, x, y) }
 func (e Emitter) Xor(x, y Ref) Ref      { return e.arith(Xor, x, y) }

@@ -22,12 +22,7 @@ var f32Kernels = [numOps]kernel{
 			d[i] = st32(ld32(x[i]) - ld32(y[i]))
 		}
 	},
-	Mul: func(d, x, y, _ []uint64) {
-		x, y = x[:len(d)], y[:len(d)]
-		for i := range d {
-			d[i] = st32(ld32(x[i]) * ld32(y[i]))
-		}
-	},
+	Mul: mulF32, MulExact: mulF32,
 	Div: func(d, x, y, _ []uint64) {
 		x, y = x[:len(d)], y[:len(d)]
 		for i := range d {
@@ -161,4 +156,11 @@ func addOdd(x, y float64) float64 {
 		return math.Float64frombits(b + 1)
 	}
 	return math.Float64frombits(b - 1)
+}
+
+func mulF32(d, x, y, _ []uint64) {
+	x, y = x[:len(d)], y[:len(d)]
+	for i := range d {
+		d[i] = st32(ld32(x[i]) * ld32(y[i]))
+	}
 }

@@ -16,12 +16,7 @@ var f64Kernels = [numOps]kernel{
 			d[i] = math.Float64bits(math.Float64frombits(x[i]) - math.Float64frombits(y[i]))
 		}
 	},
-	Mul: func(d, x, y, _ []uint64) {
-		x, y = x[:len(d)], y[:len(d)]
-		for i := range d {
-			d[i] = math.Float64bits(math.Float64frombits(x[i]) * math.Float64frombits(y[i]))
-		}
-	},
+	Mul: mulF64, MulExact: mulF64,
 	Div: func(d, x, y, _ []uint64) {
 		x, y = x[:len(d)], y[:len(d)]
 		for i := range d {
@@ -124,4 +119,11 @@ var f64Kernels = [numOps]kernel{
 			d[i] = b2u(math.Float64frombits(x[i]) <= math.Float64frombits(y[i]))
 		}
 	},
+}
+
+func mulF64(d, x, y, _ []uint64) {
+	x, y = x[:len(d)], y[:len(d)]
+	for i := range d {
+		d[i] = math.Float64bits(math.Float64frombits(x[i]) * math.Float64frombits(y[i]))
+	}
 }

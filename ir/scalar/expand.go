@@ -77,7 +77,7 @@ func scaleTwice(e Emitter, f floatFormat, p, i Ref) Ref {
 	half := e.Shr(i, e.Bits(f.bits, 1))
 	s1 := e.Bitcast(f.float, e.Shl(half, width))
 	s2 := e.Bitcast(f.float, e.Shl(e.Sub(i, half), width))
-	return e.Mul(e.Mul(p, s1), s2)
+	return e.Mul(e.MulExact(p, s1), s2)
 }
 
 // twoProd returns x*y as a sum of the rounded product and its exact error.

@@ -100,7 +100,7 @@ func plainInt(op Op, t types.DType, x, y uint64) uint64 {
 		r.Add(a, b)
 	case Sub:
 		r.Sub(a, b)
-	case Mul:
+	case Mul, MulExact:
 		r.Mul(a, b)
 	case Div:
 		if b.Sign() != 0 {
@@ -161,7 +161,7 @@ func plainFloat(op Op, t types.DType, xb, yb, zb uint64) uint64 {
 		r = x + y
 	case Sub:
 		r = x - y
-	case Mul:
+	case Mul, MulExact:
 		r = x * y
 	case Div:
 		r = x / y

@@ -119,7 +119,7 @@ func accepts(op Op, t types.DType) bool {
 	switch op {
 	case Add, Sub, Mul, Div, Rem, Neg, Abs:
 		return t.IsNumber()
-	case Fma, Sqrt, Floor, Ceil, Trunc, Round, CopySign:
+	case Fma, Sqrt, Floor, Ceil, Trunc, Round, CopySign, MulExact:
 		return t.IsFloat()
 	case MulHi:
 		return t.IsInt()

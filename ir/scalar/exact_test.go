@@ -1,0 +1,73 @@
+package scalar
+
+import (
+	"math"
+	"testing"
+
+	"healc/lang/types"
+)
+
+// TestMulExactIsExact holds the expansions to the promise of their MulExact instructions: no product of one rounds, on
+// arguments of every exponent and sign, dense where exponentials end, and the special ones.
+func TestMulExactIsExact(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		f    func(Emitter, Ref) Ref
+	}{{"exp", Exp}, {"exp2", Exp2}, {"silu", Silu}, {"gelu", Gelu}, {"softplus", Softplus}, {"sinh", Sinh}, {"cosh", Cosh}, {"erf", Erf}, {"sigmoid", Sigmoid}} {
+		for _, d := range []types.DType{types.F32, types.F64} {
+			fn := record(func(e Emitter, p []Ref) Ref { return c.f(e, p[0]) }, d)
+			products := 0
+			for _, x := range exactArgs(d) {
+				vals := make([]uint64, len(fn.Instrs))
+				for i, in := range fn.Instrs {
+					var args []uint64
+					from := in.Type
+					for k, a := range in.Args {
+						if a != None {
+							args = append(args, vals[a])
+							if k == 0 {
+								from = fn.Instrs[a].Type
+							}
+						}
+					}
+					switch in.Op {
+					case Param:
+						vals[i] = x
+						continue
+					case Const:
+						vals[i] = in.Imm
+						continue
+					}
+					vals[i] = EvalInstr(in.Op, in.Type, from, args...)
+					if in.Op != MulExact {
+						continue
+					}
+					products++
+					minus := EvalInstr(Neg, in.Type, in.Type, vals[i])
+					rest := EvalInstr(Fma, in.Type, in.Type, args[0], args[1], minus)
+					if r := plainValue(in.Type, rest); r != 0 && !math.IsNaN(r) {
+						t.Fatalf("%s of %s %s: the product of %s and %s is off by %v", c.name, d, FormatBits(d, x), FormatBits(in.Type, args[0]), FormatBits(in.Type, args[1]), r)
+					}
+				}
+			}
+			if (c.name == "exp" || c.name == "exp2") && products == 0 {
+				t.Errorf("%s of %s has no exact product", c.name, d)
+			}
+		}
+	}
+}
+
+// exactArgs is what the promise is tested on.
+func exactArgs(d types.DType) []uint64 {
+	out := edges(d)
+	for x := -1500.0; x < 1500; x += 1.37 {
+		out = append(out, FloatBits(d, x))
+	}
+	for x := -150.0; x < 150; x += 0.0917 {
+		out = append(out, FloatBits(d, x))
+	}
+	for e := -150; e < 150; e++ {
+		out = append(out, FloatBits(d, math.Ldexp(1.37, e)), FloatBits(d, math.Ldexp(-1.83, e)))
+	}
+	return out
+}
