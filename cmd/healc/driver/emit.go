@@ -46,7 +46,8 @@ func Kinds() []Kind {
 		{Name: "so", Doc: "shared library with a C interface", Ext: ".so", Binary: true, write: (*Emit).so},
 		{Name: "header", Doc: "C header of the shared library", Ext: ".h", File: true, write: (*Emit).header},
 		{Name: "python", Doc: "Python module for the shared library, on NumPy arrays", Ext: ".py", File: true, write: (*Emit).python},
-		{Name: "go", later: true}, {Name: "ptx", later: true},
+		{Name: "go", Doc: "Go package with the machine code in it, for programs that import healc/runtime", Ext: ".go", File: true, write: (*Emit).golang},
+		{Name: "ptx", later: true},
 	}
 }
 

@@ -62,3 +62,16 @@ func (e *Emit) python(w io.Writer) error {
 	_, err = io.WriteString(w, aot.Python(l, e.SoName))
 	return err
 }
+
+func (e *Emit) golang(w io.Writer) error {
+	l, err := e.library()
+	if err != nil {
+		return err
+	}
+	text, err := aot.Go(l)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(text)
+	return err
+}

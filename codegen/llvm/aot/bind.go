@@ -141,38 +141,9 @@ func (w *writer) solve(f *emitter, e *Entry, o *operand, k int, d types.Dim) {
 	f.dims[name] = value
 }
 
-// unknown splits d into coef * name + rest, when name is its only parameter that is not known.
+// unknown is types.Unknown with the names that have values.
 func unknown(d types.Dim, known map[string]string) (name string, coef, rest types.Dim, ok bool) {
-	for _, t := range d.Terms() {
-		product, free := types.Lit(t.Coef), 0
-		for _, v := range t.Vars {
-			if _, has := known[v]; has {
-				product = mustDim(product.Mul(types.Param(v)))
-				continue
-			}
-			if name != "" && name != v {
-				return "", coef, rest, false
-			}
-			name = v
-			free++
-		}
-		switch free {
-		case 0:
-			rest = mustDim(rest.Add(product))
-		case 1:
-			coef = mustDim(coef.Add(product))
-		default:
-			return "", coef, rest, false
-		}
-	}
-	return name, coef, rest, name != "" && !coef.IsConst(0)
-}
-
-func mustDim(d types.Dim, err error) types.Dim {
-	if err != nil {
-		panic("BUG: " + err.Error())
-	}
-	return d
+	return types.Unknown(d, func(v string) bool { _, has := known[v]; return has })
 }
 
 // undetermined is the first shape parameter of an entry that no shape determines, "" when there is none.

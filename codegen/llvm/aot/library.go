@@ -7,6 +7,7 @@
 // The way through the package: library.go compiles kernels for each level of the processor and puts everything
 // together; plan.go turns an abi.Program into a function, steps.go its steps; entry.go writes the two C functions
 // of each entry, bind.go what they do with shapes; header.go and python.go describe them; link.go calls the linker.
+// golang.go makes a Go package instead, whose plans the package runtime walks.
 // runtime.ll and threads.ll are the part that is the same in all libraries.
 package aot
 
@@ -91,7 +92,7 @@ func Objects(l *Library) ([][]byte, error) {
 	if triple == "" {
 		triple = lib.HostTriple()
 	}
-	x86 := strings.HasPrefix(triple, "x86_64") || strings.HasPrefix(triple, "amd64")
+	x86 := isX86(triple)
 	levels := l.levels(x86)
 	var objects [][]byte
 	w := &writer{levels: levels, prefix: l.Prefix, x86: x86, splitAll: l.SplitAll}
@@ -118,6 +119,10 @@ func Objects(l *Library) ([][]byte, error) {
 		return nil, fmt.Errorf("BUG: libLLVM refuses the code around the kernels: %w", err)
 	}
 	return append(objects, obj), nil
+}
+
+func isX86(triple string) bool {
+	return strings.HasPrefix(triple, "x86_64") || strings.HasPrefix(triple, "amd64")
 }
 
 func plainCPU(x86 bool) string {

@@ -1,0 +1,38 @@
+package runtime
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// levelFlags are the flags, as Linux names them, that a processor of a level has beside those of the level before.
+var levelFlags = map[string][]string{
+	"avx2":   {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm"},
+	"avx512": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
+}
+
+// processorHas reports whether code for a level of processors runs here. Levels without flags are everywhere.
+func processorHas(level string) bool {
+	for _, f := range levelFlags[level] {
+		if !slices.Contains(processorFlags(), f) {
+			return false
+		}
+	}
+	return true
+}
+
+// processorFlags are those that the system lets programs use.
+var processorFlags = sync.OnceValue(func() []string {
+	text, err := os.ReadFile("/proc/cpuinfo")
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(text)) {
+		if name, flags, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "flags" {
+			return strings.Fields(flags)
+		}
+	}
+	return nil
+})

@@ -1,0 +1,104 @@
+package library
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	heal "healc"
+	"healc/codegen/llvm/aot"
+	"healc/lang/diag"
+)
+
+// goModule is a module beside this one that has the package `every` made of testdata/every.heal.
+func goModule(t *testing.T, main string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/every.heal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := heal.CompileFile(diag.NewFile("every.heal", string(text)), heal.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	var names []string
+	for _, f := range m.Program().Funcs {
+		if f.Public {
+			names = append(names, f.Name)
+		}
+	}
+	l, err := m.Library("every", names, func(string) map[string]int64 { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if testing.Short() {
+		l.Target.CPU = plain
+	}
+	code, err := aot.Go(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := strings.Replace(string(mod), "module healc", "module use", 1) + "\nrequire healc v0.0.0\n\nreplace healc => " + root + "\n"
+	dir := t.TempDir()
+	for name, data := range map[string]string{"go.mod": own, "go.sum": string(sum), "main.go": main, "every/every.go": string(code)} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func goCommand(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	c := exec.Command("go", args...)
+	c.Dir = dir
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "CGO_ENABLED=0")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// TestGoPackage builds a program with a compiled package, and runs it where libLLVM is hidden.
+func TestGoPackage(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command")
+	}
+	main, err := os.ReadFile("testdata/use_every.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := goModule(t, string(main))
+	for line := range strings.Lines(goCommand(t, dir, "list", "-deps", "./every")) {
+		if pkg := strings.TrimSpace(line); strings.HasPrefix(pkg, "healc") && !strings.HasPrefix(pkg, "healc/runtime") && pkg != "healc/lang/types" {
+			t.Errorf("the package depends on %s", pkg)
+		}
+	}
+	goCommand(t, dir, "build", "-o", "use", ".")
+	run := exec.Command("./use")
+	run.Dir = dir
+	run.Env = append(os.Environ(), "HEAL_LIBLLVM=/nowhere")
+	if out, err := run.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
