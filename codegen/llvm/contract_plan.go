@@ -41,14 +41,12 @@ func (c *contraction) plan(mach Machine) bool {
 	}
 	c.lanes = mach.VectorBits / 8 / int(size)
 	vectors := (c.n + int64(c.lanes) - 1) / int64(c.lanes)
-	c.vecs = 2
-	if vectors == 1 {
-		c.vecs = 1
-	}
-	// Beside the sums, a register for a broadcast element and two rows of y: LLVM reads the next one early.
-	most := (mach.Registers - 1 - 2*c.vecs) / c.vecs
-	if mach.Registers < 32 {
-		most = (mach.Registers - 1 - c.vecs) / c.vecs
+	c.vecs = tileVectors(vectors, mach)
+	// Beside the sums, a register for a broadcast element and one row of y; two when there is room, because LLVM
+	// reads the next one early.
+	most := (mach.Registers - 1 - c.vecs) / c.vecs
+	if c.vecs == 2 && mach.Registers >= 32 {
+		most--
 	}
 	if c.vecs == 1 {
 		most = min(most, 24) // reads of x are the bound then
@@ -101,6 +99,24 @@ func (c *contraction) plan(mach Machine) bool {
 		c.far = (tile + 15) / 16 * 16
 	}
 	return true
+}
+
+// tileVectors is the width of tiles: the wider they are, the fewer reads there are for a multiply-add. A panel of
+// one vector at the edge would leave the units waiting for its few chains.
+func tileVectors(vectors int64, mach Machine) int {
+	widest := int64(2)
+	if mach.Registers >= 32 {
+		widest = 4
+	}
+	if vectors >= 3*widest {
+		return int(widest)
+	}
+	for v := min(vectors, widest); v > 2; v-- {
+		if vectors%v != 1 {
+			return int(v)
+		}
+	}
+	return int(min(vectors, 2))
 }
 
 // planVector is plan for one row, where y is read once and bounds the time: it is not copied. Where its rows lie

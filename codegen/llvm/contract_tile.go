@@ -11,9 +11,11 @@ import (
 )
 
 // steps is how many steps of the chains stand in the body of the loop; chains of up to straight steps have none.
+// Those of farChain steps and more take long enough to ask for what comes next.
 const (
 	steps    = 4
 	straight = 16
+	farChain = 128 // steps in whose time a line comes from far
 )
 
 // tile computes h rows from row i on of the first cols columns of panel n.
@@ -44,6 +46,8 @@ func (c *contractGen) tile(k chain, i value.Value, h int, first, n value.Value, 
 		t.y.base = t.address(c.y.load.Param, c.y.load.At, k)
 		t.y.along, _, _ = c.strides(c.y, c.col.Var)
 	}
+	t.prefetchResult(k)
+	t.prefetchRows(k, n)
 	sums := t.start(k)
 	if c.turned {
 		sums = t.turnedChain(k, sums)
@@ -63,6 +67,10 @@ type tileGen struct {
 	cols    int64
 	mask    value.Value // of the last vector, nil when it is whole
 	x, y    source
+	// The first of two rows of x that the next tile copies, nil when they are not asked for.
+	ahead     value.Value
+	aheadType lt.Type
+	aheadRow  int64
 }
 
 // source says where elements of an operand lie.
@@ -177,6 +185,11 @@ func (t *tileGen) chain(k chain, sums []value.Value) []value.Value {
 	}
 	full := t.minusRest(k.n)
 	sums = t.count(ci(i64, 0), full, steps, sums, func(kk value.Value, s []value.Value) []value.Value {
+		if t.ahead != nil {
+			p := t.cur.NewGetElementPtr(t.aheadType, t.ahead, kk)
+			t.prefetch(p, 0)
+			t.prefetch(t.cur.NewGetElementPtr(t.aheadType, p, ci(i64, t.aheadRow)), 0)
+		}
 		for u := range int64(steps) {
 			s = t.step(kk, u, s)
 		}
