@@ -18,12 +18,13 @@ import (
 // where x and y are any element-wise programs of what they read (the prologue: a cast, a scale, a transposed
 // read) and the epilogue any of the result. Such a kernel is recognised here and scheduled anew:
 //
-//	for each task: a block of columns, some rows          (what threads share out: Launch.Tasks)
+//	for each task: a block of columns, some rows          (what threads share out, see units)
 //	  for each piece of k                                 (sums wait in the result between pieces)
 //	    copy the block of y into panels on the stack      (stays in the second-level cache)
-//	    for each tile of rows
-//	      copy the rows of x to the stack                 (stays in the first-level cache)
-//	      for each panel: the tile in registers
+//	    for each chunk of rows
+//	      copy the rows of x to the stack                 (stays there, too)
+//	      for each panel                                  (stays in the first-level cache)
+//	        for each tile of rows: the tile in registers
 //
 // Every element is still one chain over k ascending from 0, so the bits are those of the plain loop. Copies
 // are made only where reading in place would be slower, see plan.

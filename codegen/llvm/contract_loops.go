@@ -45,9 +45,9 @@ func (g *gen) contractTasks(c *contraction, begin, end value.Value) {
 		cg.xs = g.stack(reg, int(c.blockCols))
 	}
 	if c.packX {
-		n := int64(c.rows) * c.far
+		n := c.chunk * c.far
 		if c.xAcross {
-			n = c.piece * c.far
+			n = c.chunk / int64(c.rows) * c.piece * c.far
 		}
 		cg.xs = g.stack(reg, int(n))
 	}
@@ -176,33 +176,52 @@ func (c *contractGen) when(cond value.Value, f func()) {
 	c.cur = done
 }
 
-// allRows computes the tiles of rows [r0, r1). r0 is a multiple of the height of a tile.
+// allRows computes rows [r0, r1), in chunks of which x is copied. r0 is a multiple of the height of a tile.
 func (c *contractGen) allRows(p panels, k chain, r0, r1 value.Value) {
+	c.count(r0, r1, c.chunk, nil, func(from value.Value, _ []value.Value) []value.Value {
+		to := c.minInt(c.plus(from, ci(i64, c.chunk)), r1)
+		if c.packX {
+			c.eachTile(from, to, func(i value.Value, h int) { c.copyX(k, i, c.copyAt(i, from), h) })
+		}
+		panel := func(n value.Value, cols int64) {
+			c.eachTile(from, to, func(i value.Value, h int) { c.tile(k, i, c.copyAt(i, from), h, p.at, n, cols) })
+		}
+		c.count(ci(i64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
+			panel(n, c.panel)
+			return nil
+		})
+		c.ifEdge(p, func() { panel(p.whole, p.edge) })
+		return nil
+	})
+}
+
+// eachTile runs f for the tiles of rows [from, to): whole ones, and the one at the lower edge of the result.
+func (c *contractGen) eachTile(from, to value.Value, f func(i value.Value, h int)) {
 	h := int64(c.rows)
 	rest := c.m % h
-	stop := r1
+	stop := to
 	if rest != 0 {
-		stop = c.cur.NewSub(r1, c.cur.NewSRem(r1, ci(i64, h)))
+		stop = c.cur.NewSub(to, c.cur.NewSRem(to, ci(i64, h)))
 	}
-	c.count(r0, stop, h, nil, func(i value.Value, _ []value.Value) []value.Value {
-		c.rowTile(p, k, i, int(h))
+	c.count(from, stop, h, nil, func(i value.Value, _ []value.Value) []value.Value {
+		f(i, int(h))
 		return nil
 	})
 	if rest != 0 {
-		c.when(c.cur.NewICmp(enum.IPredSLT, stop, r1), func() { c.rowTile(p, k, stop, int(rest)) })
+		c.when(c.cur.NewICmp(enum.IPredSLT, stop, to), func() { f(stop, int(rest)) })
 	}
 }
 
-// rowTile computes the tiles of h rows from row i on.
-func (c *contractGen) rowTile(p panels, k chain, i value.Value, h int) {
-	if c.packX {
-		c.copyX(k, i, h)
-	}
-	c.count(ci(i64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
-		c.tile(k, i, h, p.at, n, c.panel)
+// copyAt is where the copy of the tile from row i on lies.
+func (c *contractGen) copyAt(i, from value.Value) value.Value {
+	if !c.packX {
 		return nil
-	})
-	c.ifEdge(p, func() { c.tile(k, i, h, p.at, p.whole, p.edge) })
+	}
+	at := c.cur.NewSub(i, from)
+	if c.xAcross { // a tile has far elements for each step
+		return c.times(c.cur.NewSDiv(at, ci(i64, int64(c.rows))), ci(i64, c.piece*c.far))
+	}
+	return c.times(at, ci(i64, c.far))
 }
 
 // prologue computes the scalars before the loop that depend on axis `of` alone, 0 for those that are the same

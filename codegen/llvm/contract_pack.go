@@ -36,8 +36,8 @@ func (c *contractGen) put(x, mem, at value.Value) {
 	st.Align = lir.Align(regDType(c.acc).Bytes())
 }
 
-// copyX copies h rows of x from row i on.
-func (c *contractGen) copyX(k chain, i value.Value, h int) {
+// copyX copies h rows of x from row i on to place at.
+func (c *contractGen) copyX(k chain, i, at value.Value, h int) {
 	kv := c.chains.Axis.Var
 	if c.xAcross {
 		c.count(ci(i64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
@@ -46,7 +46,7 @@ func (c *contractGen) copyX(k chain, i value.Value, h int) {
 				c.axis(c.row.Var, c.plus(i, r), width)
 				c.w = width
 				c.prologue(onRow)
-				c.put(c.element(c.x, width), c.xs, c.plus(c.times(kk, ci(i64, c.far)), r))
+				c.put(c.element(c.x, width), c.xs, c.plus(at, c.plus(c.times(kk, ci(i64, c.far)), r)))
 			})
 			return nil
 		})
@@ -59,7 +59,7 @@ func (c *contractGen) copyX(k chain, i value.Value, h int) {
 		c.prologue(onRow)
 		c.span(k.n, c.lanes, func(kk value.Value, width int) {
 			c.axis(kv, c.plus(k.at, kk), width)
-			c.put(c.element(c.x, width), c.xs, c.plus(c.times(r, ci(i64, c.far)), kk))
+			c.put(c.element(c.x, width), c.xs, c.plus(at, c.plus(c.times(r, ci(i64, c.far)), kk)))
 		})
 		return nil
 	})

@@ -26,10 +26,10 @@ type contractPlan struct {
 }
 
 const (
-	maxPiece = 2048 // bytes of a chain between two visits of the sums in memory
 	maxStack = 512 << 10
-	rowChunk = 128 // rows that are worth a task of their own
-	unitCols = 128 // columns of a unit
+	copyRows = 64  // rows of x that are copied at a time
+	unitRows = 128 // rows and columns of a unit
+	unitCols = 128
 )
 
 // plan decides how c is computed on a machine; false when the plain loop is as good.
@@ -70,7 +70,8 @@ func (c *contraction) plan(mach Machine) bool {
 
 	c.plainStore, c.carry = c.stores()
 	c.piece = c.kk
-	if limit := maxPiece / size; c.carry != nil && c.kk > limit*3/2 {
+	limit := int64(mach.L1) * 2 / 3 / (c.panel * size) // a panel stays in the first-level cache
+	if c.carry != nil && c.kk > limit*3/2 {
 		n := (c.kk + limit - 1) / limit
 		c.piece = ((c.kk+n-1)/n + 3) / 4 * 4
 	}
@@ -86,17 +87,26 @@ func (c *contraction) plan(mach Machine) bool {
 	}
 	blocks := (whole + most64 - 1) / most64
 	c.blockCols = ((whole+blocks-1)/blocks + c.panel - 1) / c.panel * c.panel
-	if c.packY && c.blockCols*c.piece*size > maxStack || c.packX && int64(c.rows)*c.piece*size > maxStack/2 {
-		return false // chains too long for the stack, of sums that cannot wait in the result
-	}
 	tile := int64(c.rows)
-	c.chunk = (rowChunk + tile - 1) / tile * tile
-	if c.m < c.chunk*3/2 {
-		c.chunk = (c.m + tile - 1) / tile * tile
-	}
-	c.far = (c.piece*size+63)/64*64/size + 64/size // rows that follow each other are not 4096 bytes apart
 	if c.xAcross {
 		c.far = (tile + 15) / 16 * 16
+	} else {
+		c.far = (c.piece*size+63)/64*64/size + 64/size // rows that follow each other are not 4096 bytes apart
+	}
+	most64 = (copyRows + tile - 1) / tile
+	tileBytes := tile * c.far * size
+	if c.xAcross {
+		tileBytes = c.piece * c.far * size
+	}
+	if c.packX {
+		most64 = min(most64, maxStack/2/tileBytes)
+	}
+	if c.packY && c.blockCols*c.piece*size > maxStack || most64 == 0 {
+		return false // chains too long for the stack, of sums that cannot wait in the result
+	}
+	c.chunk = most64 * tile
+	if c.m < c.chunk*3/2 && !c.packX {
+		c.chunk = (c.m + tile - 1) / tile * tile
 	}
 	return true
 }
@@ -226,7 +236,7 @@ func (c *contraction) tasks() int64 { return c.batch() * c.columnBlocks() * c.ro
 // units is what the threads share out: about as many as there are tasks, but whatever the machine is, because a
 // library has one plan and code for several. Unit u of U has the tasks from u*T/U up to (u+1)*T/U.
 func (c *contraction) units() int64 {
-	return min(c.batch(), 1<<20) * min((c.n+unitCols-1)/unitCols, 1<<10) * min((c.m+rowChunk-1)/rowChunk, 1<<10)
+	return min(c.batch(), 1<<20) * min((c.n+unitCols-1)/unitCols, 1<<10) * min((c.m+unitRows-1)/unitRows, 1<<10)
 }
 
 // unitWork is the work of a unit in scalar operations as the thread pool counts them (30 ps each, see

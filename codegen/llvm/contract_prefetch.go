@@ -11,15 +11,14 @@ func (t *tileGen) prefetch(p value.Value, write int64) {
 	t.cur.NewCall(f, t.cur.NewBitCast(p, voidPtr), ci(i32, write), ci(i32, 3), ci(i32, 1))
 }
 
-// prefetchResult asks for the lines of the result that the tile will write, and those that the next tile to the
-// right starts from, while the chains run.
+// prefetchResult asks for the lines of the result that the tile will write, or those that the next tile below starts from, while the chains run.
 func (t *tileGen) prefetchResult(k chain) {
 	if t.carry == nil || t.kk < farChain {
 		return
 	}
 	p := t.address(t.carry.Param, t.carry.At, k)
 	if k.first != nil {
-		p = t.offset(p, t.panel)
+		p = t.offset(p, int64(t.h)*t.carryStride())
 	}
 	for r := range t.h {
 		for v := range t.vecs {
@@ -28,7 +27,7 @@ func (t *tileGen) prefetchResult(k chain) {
 	}
 }
 
-// prefetchRows prepares step to ask for some of the rows of x that the next tile copies: two for each panel.
+// prefetchRows prepares step to ask for some of the rows of x that are copied next: two for each panel.
 func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	along, across, ok := t.strides(t.contraction.x, t.rowVar())
 	if !ok || along != 1 || t.kk < farChain || t.cols != t.panel || t.h != t.rows {
@@ -37,6 +36,6 @@ func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	p := t.address(t.contraction.x.load.Param, t.contraction.x.load.At, k)
 	elem := memType(t.params[t.contraction.x.load.Param].DType)
 	row := t.cur.NewMul(n, ci(i64, 2*across))
-	t.ahead = t.cur.NewGetElementPtr(elem, p, t.plus(row, ci(i64, int64(t.h)*across)))
+	t.ahead = t.cur.NewGetElementPtr(elem, p, t.plus(row, ci(i64, t.chunk*across)))
 	t.aheadType, t.aheadRow = elem, across
 }

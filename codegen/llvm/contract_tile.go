@@ -18,8 +18,8 @@ const (
 	farChain = 128 // steps in whose time a line comes from far
 )
 
-// tile computes h rows from row i on of the first cols columns of panel n.
-func (c *contractGen) tile(k chain, i value.Value, h int, first, n value.Value, cols int64) {
+// tile computes h rows from row i on, whose copy lies at copied, of the first cols columns of panel n.
+func (c *contractGen) tile(k chain, i, copied value.Value, h int, first, n value.Value, cols int64) {
 	w := c.lanes
 	t := &tileGen{contractGen: c, i: i, j: c.plus(first, c.times(n, ci(i64, c.panel))), h: h, vecs: (int(cols) + w - 1) / w, cols: cols}
 	if rest := int(cols) % w; rest != 0 {
@@ -29,7 +29,7 @@ func (c *contractGen) tile(k chain, i value.Value, h int, first, n value.Value, 
 		}
 		t.mask = constant.NewVector(nil, mask...)
 	}
-	t.x, t.y = c.source(c.x, c.packX, c.xs, ci(i64, 0), k), c.source(c.y, c.packY, c.ys, c.times(n, ci(i64, c.panel*c.piece)), k)
+	t.x, t.y = c.source(c.x, c.packX, c.xs, copied, k), c.source(c.y, c.packY, c.ys, c.times(n, ci(i64, c.panel*c.piece)), k)
 	if c.packX {
 		t.x.along, t.x.across = 1, c.far
 		if c.xAcross {
