@@ -254,54 +254,6 @@ func (p *planner) decide(final bool) {
 	}
 }
 
-// setAside marks what an update in place takes from the tensor that it changes, or from one before it in a
-// chain of such updates: computed in the kernel of the update, it would need the old elements while they are
-// overwritten, so that all of them would have to be copied. It is no larger than what is replaced. Rows that
-// change places are the example: `let t = x[a]; x[a] = x[b]; x[b] = t;`
-func (p *planner) setAside() {
-	first := map[*ir.Value]*ir.Value{} // the tensor that a chain of updates begins with
-	for i, op := range p.block.Ops {
-		if p.host[i] || !p.changesMemory(op) {
-			continue
-		}
-		x := op.Args[0]
-		root := first[x]
-		if root == nil {
-			root = x
-			first[x] = x
-		}
-		first[op.Result()] = root
-		for _, v := range op.Args[1:] {
-			if p.mine(v) && !p.host[p.index[v.Def]] && p.readsChain(v, root, first) {
-				p.mat[v.Def] = true
-			}
-		}
-	}
-}
-
-// maxSeen bounds a search through what a value is computed from.
-const maxSeen = 1000
-
-// readsChain reports whether computing v reads the tensor root, or an update of it, outside of what is in
-// memory already. It says so too when v is computed from very much.
-func (p *planner) readsChain(v, root *ir.Value, first map[*ir.Value]*ir.Value) bool {
-	seen := map[*ir.Value]bool{}
-	todo := []*ir.Value{v}
-	for len(todo) > 0 {
-		v := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
-		switch {
-		case seen[v]:
-		case first[v] == root || len(seen) >= maxSeen:
-			return true
-		case p.mine(v) && !p.host[p.index[v.Def]] && !p.mat[v.Def]:
-			todo = append(todo, usedBy(v.Def)...)
-		}
-		seen[v] = true
-	}
-	return false
-}
-
 // manyElems is the size from which writing a few elements in place beats writing all of them.
 const manyElems = 256
 
