@@ -161,7 +161,7 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 		g.kernelLoops(k, begin, end)
 	}
 	if g.fence {
-		g.cur.NewFence(enum.AtomicOrderingSequentiallyConsistent)
+		g.drain()
 	}
 	g.cur.NewRet(nil)
 	g.close()
