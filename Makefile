@@ -29,7 +29,7 @@ lint: setup ## gofmt, vet, generated files
 golden: setup ## rewrite the golden files; read the diff before committing
 	go test $$(grep -rl --include=*_test.go 'Bool("update"' . | xargs -n1 dirname | sort -u) -update
 
-bench: build ## speed, with ratios against NumPy and numexpr (installs Debian's packages of them)
+bench: build ## speed beside the limits of the machine, NumPy and numexpr (installs Debian's packages of them)
 	tests/bench/run.sh
 
 fuzz: setup ## every fuzz target for FUZZTIME, then random programs, shrinking what fails

@@ -1,66 +1,94 @@
-// Command bench measures healc beside NumPy and numexpr in one run: kernels on large tensors, the cost of
-// a small call, and whole processes. `make bench` runs it.
+// Command bench measures healc beside the limits of this machine and beside NumPy, numexpr and what else the Python at
+// hand has, in one run: the rows of docs/performance.md, a chart over sizes, the cost of a small call, and whole
+// processes. `make bench` runs it.
 //
-// Contenders take turns, one execution each, round after round, so that a change of the machine's clock or
-// load meets all of them; what is shown are medians. Before anything is timed, all contenders of a case
-// have to agree on its result. No time is asserted: the table and the file of -json are for people.
+// Contenders take turns, one sample each, round after round, so that a change of the machine's clock or load
+// meets all of them; what is shown are medians. Before anything is timed, all contenders of a row have to agree on its
+// result. No time is asserted: the table and the files of -json and -svg are for people.
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
-	"strings"
+	"regexp"
+	"time"
+
+	"healc/cmd/healc/measure"
 )
 
 func main() {
-	rounds := flag.Int("rounds", 15, "how often each contender runs")
-	python := flag.String("python", "/usr/bin/python3", "a Python with numpy and numexpr")
+	budget := flag.Duration("time", 500*time.Millisecond, "how long to measure each contender of a row")
+	python := flag.String("python", "/usr/bin/python3", "a Python with numpy and numexpr; \"\" for none")
 	healc := flag.String("healc", "bin/healc", "the program whose processes are timed")
 	out := flag.String("json", "", "where to write the results")
-	only := flag.String("run", "", "only cases whose name has this")
+	svg := flag.String("svg", "", "where to draw times over sizes")
+	doc := flag.String("doc", "", "a Markdown file whose results, between the two comments, are replaced")
+	only := flag.String("run", "", "only rows whose name matches this regular expression; sizes, call and process are names, too")
 	flag.Parse()
-	if err := bench(*rounds, *python, *healc, *out, *only); err != nil {
+	if err := run(*budget, *python, *healc, *out, *svg, *doc, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func bench(rounds int, python, healc, out, only string) error {
-	peer, err := startPeer(python)
+func run(budget time.Duration, python, healc, out, svg, doc, only string) error {
+	match, err := regexp.Compile(only)
 	if err != nil {
 		return err
 	}
-	defer peer.close()
-	report := newReport(rounds, peer.versions)
-	for _, c := range cases {
-		if !strings.Contains(c.name, only) {
-			continue
-		}
-		progress("%s ...", c.name)
-		if err := c.measure(peer, rounds, report); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-	}
-	if strings.Contains(smallCall, only) {
-		progress("%s ...", smallCall)
-		if err := measureCalls(peer, rounds, report); err != nil {
+	b := &bench{threads: []int{1, 2}, budget: budget, report: &report{Host: measure.ThisHost(), Command: os.Args, Peers: "none"}}
+	if python != "" {
+		if b.peer, err = startPeer(python); err != nil {
 			return err
 		}
+		defer b.peer.close()
+		b.report.Peers = b.peer.versions
 	}
-	if strings.Contains(processes, only) {
-		progress("%s ...", processes)
-		if err := measureProcesses(healc, max(rounds, 10), report); err != nil {
-			return err
+	if b.machine, err = measure.NewMachine(); err != nil {
+		return err
+	}
+	defer b.machine.Close()
+	if b.report.Limits, err = b.machine.Figures(context.Background(), b.threads, budget); err != nil {
+		return err
+	}
+	step := func(name string, do func() error) error {
+		if !match.MatchString(name) {
+			return nil
 		}
-	}
-	progress("")
-	report.Load += " before, " + load() + " after"
-	report.print(os.Stdout)
-	if out == "" {
+		progress("%s ...", name)
+		if err := do(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
 		return nil
 	}
-	return report.write(out)
+	for _, r := range rows {
+		if err := step(r.name, func() error { return b.row(r) }); err != nil {
+			return err
+		}
+	}
+	if err := step("sizes", func() error { return b.sizes(svg) }); err != nil {
+		return err
+	}
+	if err := step(smallCall, b.calls); err != nil {
+		return err
+	}
+	if err := step(processes, func() error { return b.processes(healc) }); err != nil {
+		return err
+	}
+	progress("")
+	b.report.Host.Load += " before, " + measure.Load() + " after"
+	b.report.print(os.Stdout)
+	if out != "" {
+		if err := b.report.write(out); err != nil {
+			return err
+		}
+	}
+	if doc == "" {
+		return nil
+	}
+	return b.report.publish(doc)
 }
 
 // progress shows what is measured, on a terminal.

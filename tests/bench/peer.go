@@ -14,7 +14,8 @@ import (
 //go:embed peer.py
 var peerSource string
 
-// peer is a Python process that runs NumPy and numexpr when it is asked to: one line of JSON asks, one answers.
+// peer is a Python process that runs NumPy, numexpr and whatever else it has when it is asked to: one line of JSON
+// asks, one answers.
 type peer struct {
 	cmd      *exec.Cmd
 	in       io.WriteCloser
@@ -73,16 +74,16 @@ func (p *peer) ask(req map[string]any, res any) error {
 	return json.Unmarshal(answer.OK, res)
 }
 
-// open loads the input of a case and returns who can compute it there.
-func (p *peer) open(name, input string, scalars []float32) (runs []peerRun, err error) {
-	err = p.ask(map[string]any{"do": "open", "case": name, "input": input, "scalars": scalars}, &runs)
+// open loads the inputs of a row and returns who can compute it there; nobody for a row that it does not know.
+func (p *peer) open(name string, inputs []string) (runs []peerRun, err error) {
+	err = p.ask(map[string]any{"do": "open", "row": name, "inputs": inputs}, &runs)
 	return runs, err
 }
 
-// check compares the .npy file with the result of every contender of the peer.
-func (p *peer) check(path string, rel float64) error {
+// check compares the .npy files with the results of every contender of the peer.
+func (p *peer) check(paths []string, rel float64) error {
 	var worst float64
-	if err := p.ask(map[string]any{"do": "check", "path": path}, &worst); err != nil {
+	if err := p.ask(map[string]any{"do": "check", "paths": paths}, &worst); err != nil {
 		return err
 	}
 	if !(worst <= rel) {
@@ -91,10 +92,10 @@ func (p *peer) check(path string, rel float64) error {
 	return nil
 }
 
-// once times one execution, measured in the peer.
-func (p *peer) once(run peerRun) (time.Duration, error) {
+// time is how long n executions take, measured in the peer.
+func (p *peer) time(run peerRun, n int) (time.Duration, error) {
 	var seconds float64
-	err := p.ask(map[string]any{"do": "time", "name": run.Name, "threads": run.Threads}, &seconds)
+	err := p.ask(map[string]any{"do": "time", "name": run.Name, "threads": run.Threads, "n": n}, &seconds)
 	return time.Duration(seconds * 1e9), err
 }
 

@@ -1,89 +1,365 @@
-"""The other side of the benchmark: NumPy and numexpr, one execution at a time, on request.
+"""The other side of the benchmark: NumPy, and numexpr, torch and numba where they are installed, one row at a time.
 
-Reads one JSON object a line and answers {"ok": value} or {"error": text}. A name with "out" writes into an
-array that exists already, as healc's pool of memory lets it; without, each execution makes a new array, as
-expressions are usually written.
+Reads one JSON object a line and answers {"ok": value} or {"error": text}. Results go to arrays that exist already
+where a library can do that, as healc's do; where it cannot, each execution makes a new one.
 """
 import json
 import sys
 import time
 
-import numexpr as ne
 import numpy as np
+
+try:
+    import numexpr as ne
+except ImportError:
+    ne = None
+try:
+    import torch
+except ImportError:
+    torch = None
+try:
+    import numba
+except ImportError:
+    numba = None
+
+F = np.float32
+K = F(1.5957691216057308)
+
+
+def numexpr_of(expr, names, out=None):
+    """numexpr on one and on two threads; nobody when it is not installed."""
+    if ne is None:
+        return {}
+    run = lambda: ne.evaluate(expr, names, out=out)
+    return {("numexpr", 1): run, ("numexpr", 2): run}
+
+
+def torch_of(f, *arrays):
+    """torch, which shares the memory of the arrays, on one and on two threads."""
+    if torch is None:
+        return {}
+    tensors = [torch.from_numpy(a) for a in arrays]
+    run = lambda: f(torch, *tensors)
+    return {("torch", 1): run, ("torch", 2): run}
+
+
+def numba_of(f, *arrays):
+    """numba's parallel loops on one and on two threads, compiled here."""
+    if numba is None:
+        return {}
+    g = numba.njit(parallel=True, fastmath=True)(f)
+    g(*arrays)
+    return {("numba", 1): lambda: g(*arrays), ("numba", 2): lambda: g(*arrays)}
 
 
 def chain(x, a, b, c, d):
-    a, b, c, d = map(np.float32, (a, b, c, d))
+    if a.ndim:  # a and c are rows, b and d columns
+        b, d = b[:, None], d[:, None]
     out = np.empty_like(x)
-    zero = np.float32(0)
-    # numexpr 2.8 has no maximum, and where() costs it a branch an element, twice the time of this: t + |t| is
-    # 2 relu(t), and half of c makes up for it without any rounding.
-    expr = "((a * x + b) + abs(a * x + b)) * half_c + d"
-    names = {"x": x, "a": a, "b": b, "half_c": c / np.float32(2), "d": d}
 
-    def in_place():
+    def run():
         np.multiply(x, a, out=out)
         np.add(out, b, out=out)
-        np.maximum(out, zero, out=out)
+        np.maximum(out, F(0), out=out)
         np.multiply(out, c, out=out)
-        np.add(out, d, out=out)
+        return np.add(out, d, out=out)
+
+    runs = {("numpy", 1): run}
+    if a.ndim == 0:
+        # numexpr 2.8 has no maximum, and where() costs it a branch an element, twice the time of this: t + |t| is
+        # 2 relu(t), and half of c makes up for it without any rounding.
+        runs.update(numexpr_of("((a * x + b) + abs(a * x + b)) * h + d", {"x": x, "a": a, "b": b, "h": c * F(0.5), "d": d}, np.empty_like(x)))
+    return runs
+
+
+def gelu(x):
+    out, t = np.empty_like(x), np.empty_like(x)
+
+    def run():
+        np.multiply(x, x, out=t)
+        np.multiply(t, x, out=t)
+        np.multiply(t, F(0.044715), out=t)
+        np.add(t, x, out=t)
+        np.multiply(t, -K, out=t)
+        np.exp(t, out=t)
+        np.add(t, F(1), out=t)
+        return np.divide(x, t, out=out)
+
+    runs = {("numpy", 1): run}
+    runs.update(numexpr_of("x / (one + exp(k * (x + c * x * x * x)))", {"x": x, "one": F(1), "k": -K, "c": F(0.044715)}, np.empty_like(x)))
+    runs.update(torch_of(lambda t, v: t.nn.functional.gelu(v, approximate="tanh"), x))
+    return runs
+
+
+def unary(name):
+    def row(x):
+        out = np.empty_like(x)
+        f = getattr(np, name)
+        runs = {("numpy", 1): lambda: f(x, out=out)}
+        runs.update(numexpr_of(name + "(x)", {"x": x}, np.empty_like(x)))
+        if torch is not None:
+            y = torch.empty_like(torch.from_numpy(x))
+            runs.update(torch_of(lambda t, v: getattr(t, name)(v, out=y), x))
+        return runs
+
+    return row
+
+
+def sigmoid(x):
+    out = np.empty_like(x)
+
+    def run():
+        np.negative(x, out=out)
+        np.exp(out, out=out)
+        np.add(out, F(1), out=out)
+        return np.reciprocal(out, out=out)
+
+    runs = {("numpy", 1): run}
+    runs.update(numexpr_of("one / (one + exp(-x))", {"x": x, "one": F(1)}, np.empty_like(x)))
+    runs.update(torch_of(lambda t, v: t.sigmoid(v), x))
+    return runs
+
+
+def both(numpy_run, torch_run):
+    """A row that NumPy and torch can do; each gets the arrays."""
+
+    def row(*arrays):
+        runs = {("numpy", 1): lambda: numpy_run(*arrays)}
+        runs.update(torch_of(torch_run, *arrays))
+        return runs
+
+    return row
+
+
+def dot(x, y):
+    # Not np.dot: with Debian's reference BLAS it adds one after another, and is off by 2% here.
+    t = np.empty_like(x)
+
+    def run():
+        np.multiply(x, y, out=t)
+        return np.sum(t)
+
+    runs = {("numpy", 1): run}
+    runs.update(torch_of(lambda th, a, b: th.dot(a, b), x, y))
+    return runs
+
+
+def sqdist(x, y):
+    t = np.empty_like(x)
+
+    def run():
+        np.subtract(x, y, out=t)
+        np.multiply(t, t, out=t)
+        return np.sum(t)
+
+    runs = {("numpy", 1): run}
+    runs.update(torch_of(lambda th, a, b: th.sum((a - b) * (a - b)), x, y))
+    return runs
+
+
+def softmax(x):
+    out = np.empty_like(x)
+
+    def run():
+        np.subtract(x, x.max(axis=1, keepdims=True), out=out)
+        np.exp(out, out=out)
+        return np.divide(out, out.sum(axis=1, keepdims=True), out=out)
+
+    runs = {("numpy", 1): run}
+    runs.update(torch_of(lambda t, v: t.softmax(v, 1), x))
+    return runs
+
+
+def layernorm(x, scale, shift):
+    def run():
+        d = x - x.mean(axis=1, keepdims=True)
+        d *= 1 / np.sqrt(np.mean(d * d, axis=1, keepdims=True) + F(1e-5))
+        d *= scale
+        d += shift
+        return d
+
+    runs = {("numpy", 1): run}
+    runs.update(torch_of(lambda t, v, g, b: t.nn.functional.layer_norm(v, (v.shape[1],), g, b, 1e-5), x, scale, shift))
+    return runs
+
+
+def xent(x, labels):
+    at = np.arange(x.shape[0])
+
+    def run():
+        m = x.max(axis=1, keepdims=True)
+        e = np.exp(x - m)
+        z = e.sum(axis=1, keepdims=True)
+        loss = np.mean(np.log(z[:, 0]) + m[:, 0] - x[at, labels])
+        e /= z
+        e[at, labels] -= 1
+        e /= x.shape[0]
+        return e, loss
+
+    return {("numpy", 1): run}
+
+
+def slow_blas():
+    """Whether NumPy's products are those of the reference BLAS, which takes seconds for large ones."""
+    a = np.ones((256, 256), np.float64)
+    a @ a
+    start = time.perf_counter()
+    a @ a
+    return time.perf_counter() - start > 4e-3
+
+
+def matmul(a, b):
+    runs = {}
+    if a.size * b.shape[-1] > 2e9 and slow_blas():
+        return torch_of(lambda t, x, y: x @ y, a, b)
+    if a.dtype == np.int32:
+        return {("numpy", 1): lambda: a @ b}
+    out = np.empty((a.shape[0],) + b.shape[1:], a.dtype)
+    runs[("numpy", 1)] = lambda: np.matmul(a, b, out=out)  # the BLAS that it was built with, on as many threads as that takes
+    runs.update(torch_of(lambda t, x, y: x @ y, a, b))
+    return runs
+
+
+def transpose(x):
+    out = np.empty((x.shape[1], x.shape[0]), x.dtype)
+
+    def run():
+        np.copyto(out, x.T)
         return out
 
-    return {
-        ("numpy", 1): lambda: np.maximum(a * x + b, zero) * c + d,
-        ("numpy out", 1): in_place,
-        ("numexpr", 1): lambda: ne.evaluate(expr, names),
-        ("numexpr out", 1): lambda: ne.evaluate(expr, names, out=out),
-        ("numexpr", 2): lambda: ne.evaluate(expr, names),
-        ("numexpr out", 2): lambda: ne.evaluate(expr, names, out=out),
-    }
+    runs = {("numpy", 1): run}
+    runs.update(torch_of(lambda t, v: v.t().contiguous(), x))
+    return runs
 
 
-CASES = {
-    "chain": chain,
+def stride_add(x):
+    out = np.empty((x.shape[0] // 2, x.shape[1] // 2), x.dtype)
+    return {("numpy", 1): lambda: np.add(x[0::2, 0::2], x[1::2, 1::2], out=out)}
+
+
+def gather(table, index):
+    out = np.empty((index.shape[0], table.shape[1]), table.dtype)
+    runs = {("numpy", 1): lambda: np.take(table, index, axis=0, out=out, mode="clip")}
+    runs.update(torch_of(lambda t, v, i: v.index_select(0, i), table, index))
+    return runs
+
+
+def mlp(x, labels, w0, b0, w1, b1, w2, b2):
+    at = np.arange(x.shape[0])
+
+    def run():
+        h0 = np.maximum(x @ w0 + b0, 0)
+        h1 = np.maximum(h0 @ w1 + b1, 0)
+        y = h1 @ w2 + b2
+        m = y.max(axis=1, keepdims=True)
+        e = np.exp(y - m)
+        z = e.sum(axis=1, keepdims=True)
+        loss = np.mean(np.log(z[:, 0]) + m[:, 0] - y[at, labels])
+        g2 = e / z
+        g2[at, labels] -= 1
+        g2 /= F(x.shape[0])
+        g1 = (g2 @ w2.T) * (h1 > 0)
+        g0 = (g1 @ w1.T) * (h0 > 0)
+        return x.T @ g0, g0.sum(0), h0.T @ g1, g1.sum(0), h1.T @ g2, g2.sum(0), loss
+
+    return {("numpy", 1): run}
+
+
+def numba_sum(x):
+    s = F(0)
+    for i in (numba.prange if numba else range)(x.size):
+        s += x[i]
+    return s
+
+
+def total(x):
     # no numexpr: its sum of float32 is off by up to 1e-4 here, for it adds one after another
-    "sum": lambda x: {("numpy", 1): lambda: np.sum(x)},
-    "sum2d": lambda x: {("numpy", 1): lambda: np.sum(x)},
-    "rows": lambda x: {("numpy", 1): lambda: np.sum(x, axis=1)},
-    "columns": lambda x: {("numpy", 1): lambda: np.sum(x, axis=0)},
+    runs = both(np.sum, lambda t, v: t.sum(v))(x)
+    runs.update(numba_of(numba_sum, x))
+    return runs
+
+
+ROWS = {
+    "E1": chain,
+    "E2": chain,
+    "E3": gelu,
+    "E4_exp": unary("exp"),
+    "E4_tanh": unary("tanh"),
+    "E4_log": unary("log"),
+    "E4_sigmoid": sigmoid,
+    "R1_sum": total,
+    "R2_dot": dot,
+    "R3_rowsum": both(lambda x: np.sum(x, axis=1), lambda t, x: t.sum(x, 1)),
+    "R3_colsum": both(lambda x: np.sum(x, axis=0), lambda t, x: t.sum(x, 0)),
+    "R4_meanvar": both(lambda x: (np.mean(x), np.var(x)), lambda t, x: t.var_mean(x, unbiased=False)[::-1]),
+    "R5_argmax": both(np.argmax, lambda t, x: t.argmax(x)),
+    "R6_sqdist": sqdist,
+    "S1_softmax": softmax,
+    "S2_layernorm": layernorm,
+    "S3_xent": xent,
+    "M2_gemv_4096x1024": matmul,
+    "T1_transpose": transpose,
+    "T2_stride_add": stride_add,
+    "G1_gather": gather,
+    "A1_mlp_fwd_bwd": mlp,
 }
+
+
+def set_threads(n):
+    if ne is not None:
+        ne.set_num_threads(n)
+    if torch is not None:
+        torch.set_num_threads(n)
+    if numba is not None:
+        numba.set_num_threads(min(n, numba.config.NUMBA_NUM_THREADS))
 
 
 class Peer:
     def versions(self, _):
-        return "Python %s, NumPy %s, numexpr %s" % (sys.version.split()[0], np.__version__, ne.__version__)
+        found = ["Python " + sys.version.split()[0], "NumPy " + np.__version__]
+        for name, lib in ("numexpr", ne), ("torch", torch), ("numba", numba):
+            if lib is not None:
+                found.append(name + " " + lib.__version__)
+        return ", ".join(found)
 
     def open(self, req):
-        self.runs = CASES[req["case"]](np.load(req["input"]), *(req["scalars"] or []))
+        name = req["row"]
+        row = matmul if name.startswith("M1_") else ROWS.get(name)
+        self.runs = row(*(np.load(f) for f in req["inputs"])) if row else {}
         return [{"name": n, "threads": t} for n, t in self.runs]
 
     def check(self, req):
-        got = np.load(req["path"]).astype(np.float64)
+        got = [np.load(f).astype(np.float64) for f in req["paths"]]
         worst = 0.0
         for (_, threads), run in self.runs.items():
-            ne.set_num_threads(threads)
-            want = np.asarray(run(), np.float64)
-            if want.shape != got.shape:
-                raise ValueError("the shapes are %s and %s" % (want.shape, got.shape))
-            worst = max(worst, float(np.max(np.abs(want - got)) / np.max(np.abs(want))))
+            set_threads(threads)
+            want = run()
+            want = want if isinstance(want, tuple) else (want,)
+            if len(want) != len(got):
+                raise ValueError("there are %d results and %d" % (len(want), len(got)))
+            for w, g in zip(want, got):
+                w = np.asarray(w, np.float64)
+                if w.shape != g.shape:
+                    raise ValueError("the shapes are %s and %s" % (w.shape, g.shape))
+                worst = max(worst, float(np.max(np.abs(w - g)) / max(np.max(np.abs(w)), 1e-30)))
         return worst
 
     def time(self, req):
-        ne.set_num_threads(req["threads"])
+        set_threads(req["threads"])
         run = self.runs[(req["name"], req["threads"])]
         start = time.perf_counter()
-        run()
+        for _ in range(req["n"]):
+            run()
         return time.perf_counter() - start
 
     def small(self, req):
-        """Nanoseconds of x * 2 + 1 on 16 floats, the best of several rows of calls."""
+        """Seconds of so many x * 2 + 1 on 16 floats."""
         x = np.arange(16, dtype=np.float32)
         two, one = np.float32(2), np.float32(1)
-        n = req["calls"]
         start = time.perf_counter()
-        for _ in range(n):
+        for _ in range(req["calls"]):
             x * two + one
-        return (time.perf_counter() - start) / n
+        return time.perf_counter() - start
 
 
 peer = Peer()

@@ -5,117 +5,107 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
-	"runtime/debug"
-	"slices"
 	"strings"
-	"time"
+
+	"healc/cmd/healc/measure"
 )
 
-// row is the result of one contender in one case; times are in seconds.
-type row struct {
-	Case      string  `json:"case"`
+// line is the result of one contender in one row; times are in seconds.
+type line struct {
+	Row       string  `json:"row"`
 	Contender string  `json:"contender"`
 	Threads   int     `json:"threads,omitempty"`
 	Median    float64 `json:"median_s"`
 	Low       float64 `json:"p25_s"`
 	High      float64 `json:"p75_s"`
 	Runs      int     `json:"runs"`
-	GBs       float64 `json:"gb_per_s,omitempty"`
+	Bytes     float64 `json:"bytes,omitempty"`
+	Ops       float64 `json:"operations,omitempty"`
 }
 
-// report collects the rows of a run.
+// report collects the lines of a run.
 type report struct {
-	Time     string `json:"time"`
-	Commit   string `json:"commit"`
-	CPU      string `json:"cpu"`
-	Cores    int    `json:"cores"`
-	Go       string `json:"go"`
-	Versions string `json:"peers"`
-	Rounds   int    `json:"rounds"`
-	Load     string `json:"load"`
-	Rows     []row  `json:"rows"`
+	Host    measure.Host      `json:"host"`
+	Command []string          `json:"command"`
+	Peers   string            `json:"peers"`
+	Limits  []measure.Figures `json:"limits"`
+	Rows    []line            `json:"rows"`
+	Sizes   []series          `json:"sizes,omitempty"`
 }
 
-func newReport(rounds int, versions string) *report {
-	r := &report{
-		Time: time.Now().UTC().Format(time.RFC3339), CPU: cpuName(), Cores: runtime.NumCPU(),
-		Go: runtime.Version(), Versions: versions, Rounds: rounds, Commit: "unknown", Load: load(),
-	}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, s := range info.Settings {
-			if s.Key == "vcs.revision" {
-				r.Commit = s.Value
-			}
+// add books the samples of a contender; bytes and ops are those that no contender can avoid, 0 where they say nothing.
+func (r *report) add(row, contender string, threads int, s measure.Samples, bytes, ops float64) {
+	r.Rows = append(r.Rows, line{
+		Row: row, Contender: contender, Threads: threads, Runs: len(s), Bytes: bytes, Ops: ops,
+		Median: s.Median(), Low: s.Quantile(0.25), High: s.Quantile(0.75),
+	})
+}
+
+// find returns the median of a contender, 0 for none.
+func (r *report) find(row, contender string, threads int) float64 {
+	for _, x := range r.Rows {
+		if x.Row == row && x.Contender == contender && x.Threads == threads {
+			return x.Median
 		}
 	}
-	return r
+	return 0
 }
 
-// cpuName is the processor as Linux names it.
-func cpuName() string {
-	text, _ := os.ReadFile("/proc/cpuinfo") // elsewhere there is none, and the architecture has to do
-	for _, line := range strings.Split(string(text), "\n") {
-		if name, ok := strings.CutPrefix(line, "model name"); ok {
-			return strings.TrimLeft(name, " \t:")
-		}
-	}
-	return runtime.GOARCH
-}
-
-// load is the machine's load average over a minute, which the benchmark itself raises to 1 or 2. A larger one
-// means that the numbers are those of a busy machine.
-func load() string {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
-	}
-	one, _, _ := strings.Cut(string(text), " ")
-	return one
-}
-
-// add takes the times of a contender; bytes is what one run moves at least, 0 where that says nothing.
-func (r *report) add(name, contender string, threads int, times []time.Duration, bytes int64) {
-	slices.Sort(times)
-	at := func(q float64) float64 { return times[int(q*float64(len(times)-1)+0.5)].Seconds() }
-	w := row{Case: name, Contender: contender, Threads: threads, Median: at(0.5), Low: at(0.25), High: at(0.75), Runs: len(times)}
-	if bytes > 0 {
-		w.GBs = float64(bytes) / w.Median / 1e9
-	}
-	r.Rows = append(r.Rows, w)
-}
-
-// print writes the table. The last columns say how many times as long each contender takes as healc with
-// one thread and with two: above 1, healc is faster.
+// print writes the table. `of the limit` is the time of the limit on as many threads over that of the contender:
+// 1 is as fast as the machine. `healc's time` is that of healc on as many threads over the contender's: below 1,
+// healc is faster.
 func (r *report) print(w io.Writer) {
-	fmt.Fprintf(w, "%s, %d cores; %s; %s\n", r.CPU, r.Cores, r.Go, r.Versions)
-	fmt.Fprintf(w, "median of %d rounds, contenders in turns; load average %s\n\n", r.Rounds, r.Load)
-	fmt.Fprintln(w, "| case | contender | threads | median | middle half | GB/s | against healc, 1 thread | 2 threads |")
+	fmt.Fprintf(w, "%s, %d cores; %s; commit %.12s; peers: %s; load average %s\n\n", r.Host.CPU, r.Host.Cores, r.Host.Go, r.Host.Commit, r.Peers, r.Host.Load)
+	for _, m := range r.Limits {
+		fmt.Fprintf(w, "%s: reads %.1f GB/s, copies %.1f GB/s; multiplies and adds %.1f G f32/s, %.1f G f64/s, %.1f G i32/s\n\n",
+			threadCount(m.Threads), m.Read, m.Copy, m.F32, m.F64, m.I32)
+	}
+	fmt.Fprintln(w, "| row | contender | threads | median | middle half | rate | of the limit | healc's time |")
 	fmt.Fprintln(w, "|---|---|---:|---:|---:|---:|---:|---:|")
 	for _, x := range r.Rows {
-		threads, gbs := "", ""
+		threads, rate, of, ours := "", "", "", ""
 		if x.Threads > 0 {
 			threads = fmt.Sprint(x.Threads)
 		}
-		if x.GBs > 0 {
-			gbs = fmt.Sprintf("%.1f", x.GBs)
+		switch {
+		case x.Ops > 0:
+			rate = fmt.Sprintf("%.1f Gop/s", x.Ops/x.Median/1e9)
+		case x.Bytes > 0:
+			rate = fmt.Sprintf("%.1f GB/s", x.Bytes/x.Median/1e9)
 		}
-		fmt.Fprintf(w, "| %s | %s | %s | %s | %s to %s | %s | %s | %s |\n", x.Case, x.Contender, threads,
-			duration(x.Median), duration(x.Low), duration(x.High), gbs, r.against(x, 1), r.against(x, 2))
+		if l := r.find(x.Row, "limit", x.Threads); l > 0 && x.Contender != "limit" {
+			of = fmt.Sprintf("%.2f", l/x.Median)
+		}
+		if h := r.find(x.Row, "healc", x.Threads); h > 0 && x.Contender != "healc" && x.Contender != "limit" {
+			ours = fmt.Sprintf("%.2f", h/x.Median)
+		}
+		fmt.Fprintf(w, "| %s | %s | %s | %s | %s to %s | %s | %s | %s |\n", x.Row, x.Contender, threads,
+			duration(x.Median), duration(x.Low), duration(x.High), rate, of, ours)
 	}
 }
 
-// against is the time of x over that of healc in the same case.
-func (r *report) against(x row, threads int) string {
-	if x.Contender == "healc" {
-		return ""
+// The comments in a document between which results stand.
+const (
+	docBegin = "<!-- results: make bench -->\n"
+	docEnd   = "<!-- end of results -->\n"
+)
+
+// publish replaces the results in a document.
+func (r *report) publish(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
 	}
-	for _, h := range r.Rows {
-		if h.Case == x.Case && h.Contender == "healc" && h.Threads == threads {
-			return fmt.Sprintf("%.2f", x.Median/h.Median)
-		}
+	head, rest, ok := strings.Cut(string(text), docBegin)
+	_, tail, ok2 := strings.Cut(rest, docEnd)
+	if !ok || !ok2 {
+		return fmt.Errorf("%s has no place for the results, between %q and %q", path, docBegin, docEnd)
 	}
-	return ""
+	var b strings.Builder
+	b.WriteString(head + docBegin + "Measured " + r.Host.Time + " by `" + strings.Join(r.Command, " ") + "`:\n\n")
+	r.print(&b)
+	b.WriteString(docEnd + tail)
+	return os.WriteFile(path, []byte(b.String()), 0o644)
 }
 
 func duration(s float64) string {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# tests/bench/run.sh [flags of tests/bench]: speed of healc beside NumPy and numexpr, all in one run.
+# tests/bench/run.sh [flags of tests/bench]: speed of healc beside the machine's limits, NumPy and numexpr, all in one run.
 # Installs Debian's python3-numpy and python3-numexpr when they are missing: only the benchmark uses them.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -13,5 +13,5 @@ if ! "$python" -c 'import numpy, numexpr' 2>/dev/null; then
 fi
 export CGO_ENABLED=0
 go build -trimpath -o bin/healc ./cmd/healc
-go build -trimpath -o bin/bench ./tests/bench
-exec bin/bench -python "$python" -healc bin/healc -json tests/bench/last.json "$@"
+go build -trimpath -buildvcs=true -o bin/bench ./tests/bench
+exec bin/bench -python "$python" -healc bin/healc -json tests/bench/last.json -svg docs/sizes.svg "$@"

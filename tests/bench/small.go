@@ -8,9 +8,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"healc"
+	"healc/cmd/healc/measure"
 	"healc/runtime"
 )
 
@@ -20,9 +22,8 @@ const (
 	processes = "process"
 )
 
-// measureCalls times warm calls on 16 elements, where nothing but the way into the machine code counts.
-func measureCalls(p *peer, rounds int, r *report) error {
-	const calls = 20000
+// calls times warm calls on 16 elements, where nothing but the way into the machine code counts.
+func (b *bench) calls() error {
 	m, err := heal.Compile("fn f[N](x: f32[N]) -> f32[N] = x .* 2.0 .+ 1.0\n", heal.Options{})
 	if err != nil {
 		return err
@@ -48,27 +49,26 @@ func measureCalls(p *peer, rounds int, r *report) error {
 			return fmt.Errorf("element %d is %v", i, got)
 		}
 	}
-	y.Close()
-	var ours, theirs []time.Duration
-	for range rounds {
-		start := time.Now()
-		for range calls {
+	defer y.Close()
+	out := []*runtime.Tensor{y}
+	race := []contender{
+		{Contender: measure.Contender{Name: "healc", Threads: 1, Time: measure.Repeat(func() error {
 			y, err := f.Call(ctx, x)
-			if err != nil {
-				return err
+			if err == nil {
+				y.Close()
 			}
-			y.Close()
-		}
-		ours = append(ours, time.Since(start)/calls)
-		var seconds float64
-		if err := p.ask(map[string]any{"do": "small", "calls": calls}, &seconds); err != nil {
 			return err
-		}
-		theirs = append(theirs, time.Duration(seconds*1e9))
+		})}},
+		{Contender: measure.Contender{Name: "healc, result given", Threads: 1, Time: measure.Repeat(func() error { return f.CallInto(ctx, out, x) })}},
 	}
-	r.add(smallCall, "healc", 1, ours, 0)
-	r.add(smallCall, "numpy", 1, theirs, 0)
-	return nil
+	if b.peer != nil {
+		race = append(race, contender{Contender: measure.Contender{Name: "numpy", Threads: 1, Time: func(n int) (time.Duration, error) {
+			var seconds float64
+			err := b.peer.ask(map[string]any{"do": "small", "calls": n}, &seconds)
+			return time.Duration(seconds * 1e9), err
+		}}})
+	}
+	return b.race(smallCall, race, 0, 0)
 }
 
 // tenLines is what a small program looks like: two functions, a reduction, output.
@@ -84,8 +84,22 @@ fn spread[M, N](x: f32[M, N]) -> f32[N] = sqrt(mean(center(x) .* center(x), axis
 }
 `
 
-// measureProcesses times whole processes: starting, compiling and running the ten lines.
-func measureProcesses(healc string, rounds int, r *report) error {
+// hundred is a program of a hundred kernels that each take optimised code.
+func hundred() string {
+	var b strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&b, "fn f%d(x: f32[100000]) -> f32[100000] = x .* %d.5 .+ x .* %d.25 .+ x\n", i, i+1, i+2)
+	}
+	b.WriteString("@io fn main() -> i32 = {\n    let x = tabulate(100000, |i| i as f32);\n")
+	for i := range 100 {
+		fmt.Fprintf(&b, "    print(max/(f%d(x)));\n", i)
+	}
+	b.WriteString("    0\n}\n")
+	return b.String()
+}
+
+// processes times whole processes: starting, compiling and running the ten lines, and a hundred kernels.
+func (b *bench) processes(healc string) error {
 	dir, err := os.MkdirTemp("", "heal-bench-")
 	if err != nil {
 		return err
@@ -93,6 +107,10 @@ func measureProcesses(healc string, rounds int, r *report) error {
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "ten.heal")
 	if err := os.WriteFile(file, []byte(tenLines), 0o644); err != nil {
+		return err
+	}
+	many := filepath.Join(dir, "hundred.heal")
+	if err := os.WriteFile(many, []byte(hundred()), 0o644); err != nil {
 		return err
 	}
 	run := func(cache string, args ...string) (time.Duration, []byte, error) {
@@ -114,31 +132,34 @@ func measureProcesses(healc string, rounds int, r *report) error {
 	if _, _, err := run(warm, "run", file); err != nil { // fills the cache
 		return err
 	}
-	ways := []struct {
+	fresh := 0
+	empty := func() string { fresh++; return filepath.Join(dir, fmt.Sprint("cold", fresh)) }
+	var race []contender
+	for _, w := range []struct {
 		name  string
-		cache func(round int) string
+		cache func() string
 		args  []string
+		want  []byte
 	}{
-		{"healc version", func(int) string { return "off" }, []string{"version"}},
-		{"healc run, no cache", func(int) string { return "off" }, []string{"run", file}},
-		{"healc run, empty cache", func(i int) string { return filepath.Join(dir, fmt.Sprint("cold", i)) }, []string{"run", file}},
-		{"healc run, cached", func(int) string { return warm }, []string{"run", file}},
-	}
-	times := make([][]time.Duration, len(ways))
-	for round := range rounds {
-		for i, w := range ways {
-			d, out, err := run(w.cache(round), w.args...)
-			if err != nil {
-				return err
+		{"healc version", func() string { return "off" }, []string{"version"}, nil},
+		{"healc run, no cache", func() string { return "off" }, []string{"run", file}, want},
+		{"healc run, empty cache", empty, []string{"run", file}, want},
+		{"healc run, cached", func() string { return warm }, []string{"run", file}, want},
+		{"healc run, 100 kernels, no cache", func() string { return "off" }, []string{"run", many}, nil},
+	} {
+		race = append(race, contender{Contender: measure.Contender{Name: w.name, Time: func(n int) (sum time.Duration, err error) {
+			for range n {
+				d, out, err := run(w.cache(), w.args...)
+				if err != nil {
+					return 0, err
+				}
+				if w.want != nil && !bytes.Equal(out, w.want) {
+					return 0, fmt.Errorf("%s printed\n%s\nand the interpreter\n%s", w.name, out, w.want)
+				}
+				sum += d
 			}
-			if w.args[0] == "run" && !bytes.Equal(out, want) {
-				return fmt.Errorf("%s printed\n%s\nand the interpreter\n%s", w.name, out, want)
-			}
-			times[i] = append(times[i], d)
-		}
+			return sum, nil
+		}}})
 	}
-	for i, w := range ways {
-		r.add(processes, w.name, 0, times[i], 0)
-	}
-	return nil
+	return b.race(processes, race, 0, 0)
 }

@@ -243,8 +243,9 @@ func (m *Machine) pool(threads int) (*runtime.Pool, error) {
 	return p, err
 }
 
-// kernel is one of the kernels, ready to run.
-func (m *Machine) kernel(name string, n int64, dims [2]int64, threads int) (func() error, error) {
+// kernel is one of the kernels, ready to run n indices of which grain are worth a thread, as package abi has it for
+// generated code.
+func (m *Machine) kernel(name string, n, grain int64, dims [2]int64, threads int) (func() error, error) {
 	fn, ok := m.image.Symbol(name)
 	if !ok {
 		return nil, fmt.Errorf("BUG: the limits have no kernel %s", name)
@@ -258,8 +259,6 @@ func (m *Machine) kernel(name string, n int64, dims [2]int64, threads int) (func
 		var e abi.Error
 		objload.CallKernel(fn, &bufs[0], &dims[0], begin, end, &e)
 	}
-	// A region that is too small to pay is not split here either.
-	const grain = 8
 	return func() error {
 		for i, s := range m.memory { // which a larger Move may have replaced
 			if s != nil {
@@ -274,6 +273,7 @@ func (m *Machine) kernel(name string, n int64, dims [2]int64, threads int) (func
 // plain stores and the one with non-temporal stores.
 func (m *Machine) Move(read, write int64, threads int) (plain, stream func() error, err error) {
 	const block = 16 << 10
+	const grain = 5 // blocks of 0.6 microseconds
 	n := max(max(read, write)/block, 1)
 	round := func(bytes int64) int64 { return (bytes/n + lineBlock/2) / lineBlock * lineBlock }
 	dims := [2]int64{round(read), round(write)}
@@ -291,10 +291,10 @@ func (m *Machine) Move(read, write int64, threads int) (plain, stream func() err
 		}
 		m.memory[i] = s
 	}
-	if plain, err = m.kernel("move", n, dims, threads); err != nil {
+	if plain, err = m.kernel("move", n, grain, dims, threads); err != nil {
 		return nil, nil, err
 	}
-	stream, err = m.kernel("stream", n, dims, threads)
+	stream, err = m.kernel("stream", n, grain, dims, threads)
 	return plain, stream, err
 }
 
@@ -303,5 +303,6 @@ func (m *Machine) Move(read, write int64, threads int) (plain, stream func() err
 func (m *Machine) Compute(k Arithmetic, ops float64, threads int) (func() error, error) {
 	each := float64(2 * chains * m.lanes(k))
 	n := max(int64(ops/each+0.5), 1)
-	return m.kernel("madd_"+string(k), n, [2]int64{}, threads)
+	const grain = 1300 // six cycles each
+	return m.kernel("madd_"+string(k), n, grain, [2]int64{}, threads)
 }

@@ -1,0 +1,147 @@
+package main
+
+import (
+	_ "embed"
+	"fmt"
+	"math"
+
+	"healc/cmd/healc/measure"
+	"healc/lang/types"
+	"healc/runtime"
+)
+
+// rowsSource has the program of every row as a function of fixed shapes.
+//
+//go:embed peers/rows.heal
+var rowsSource string
+
+// row is a program that is measured beside the limit of the machine, and beside those peers that have it.
+type row struct {
+	name  string
+	entry string // in rowsSource
+	args  []input
+	read  int64              // bytes that cannot be avoided, 0 for those of the arguments
+	ops   float64            // arithmetic that cannot be avoided; 0 where memory is the limit anyway
+	kind  measure.Arithmetic // of ops
+	rel   float64            // how far from the peers' results ours may be, relative to the largest element
+}
+
+// input is an argument: uniform random numbers from 0 to 1, less shift; or for integers from 0 to below `below`.
+type input struct {
+	dtype types.DType
+	shape []int64
+	shift float64
+	below int64
+	value float64 // of a scalar
+}
+
+func f32(shape ...int64) input { return input{dtype: types.F32, shape: shape, shift: 0.5} }
+func f64(shape ...int64) input { return input{dtype: types.F64, shape: shape, shift: 0.5} }
+func positive(shape ...int64) input {
+	return input{dtype: types.F32, shape: shape, shift: -0.01}
+}
+func scalar(v float64) input { return input{dtype: types.F32, value: v} }
+func ints(d types.DType, below int64, shape ...int64) input {
+	return input{dtype: d, shape: shape, below: below}
+}
+
+const (
+	big   = 1 << 24
+	small = 1 << 14
+)
+
+// rows are those of the table of docs/performance.md. Peers round differently and add up in other orders: sums of
+// 2^24 numbers in f32 differ by some 1e-7 of what is added up, exp and its like by a few units in the last place.
+var rows = []row{
+	{name: "E1", entry: "e1", args: []input{f32(big), scalar(1.5), scalar(-0.75), scalar(2.25), scalar(0.125)}, rel: 1e-6},
+	{name: "E2", entry: "e2", args: []input{f32(4096, 4096), f32(4096), f32(4096), f32(4096), f32(4096)}, rel: 1e-6},
+	{name: "E3", entry: "e3", args: []input{f32(big)}, rel: 1e-5},
+	{name: "E4_exp", entry: "e4_exp", args: []input{f32(big)}, rel: 1e-6},
+	{name: "E4_tanh", entry: "e4_tanh", args: []input{f32(big)}, rel: 1e-6},
+	{name: "E4_sigmoid", entry: "e4_sigmoid", args: []input{f32(big)}, rel: 1e-6},
+	{name: "E4_log", entry: "e4_log", args: []input{positive(big)}, rel: 1e-6},
+	{name: "E1_16k", entry: "e1_16k", args: []input{f32(small), scalar(1.5), scalar(-0.75), scalar(2.25), scalar(0.125)}, rel: 1e-6},
+	{name: "E3_16k", entry: "e3_16k", args: []input{f32(small)}, rel: 1e-5},
+	{name: "E4_exp_16k", entry: "e4_exp_16k", args: []input{f32(small)}, rel: 1e-6},
+	{name: "E4_tanh_16k", entry: "e4_tanh_16k", args: []input{f32(small)}, rel: 1e-6},
+	{name: "E4_log_16k", entry: "e4_log_16k", args: []input{positive(small)}, rel: 1e-6},
+	{name: "R1_sum", entry: "r1", args: []input{positive(big)}, rel: 1e-5},
+	{name: "R2_dot", entry: "r2", args: []input{positive(big), positive(big)}, rel: 1e-5},
+	{name: "R3_rowsum", entry: "r3_rows", args: []input{positive(4096, 4096)}, rel: 1e-5},
+	{name: "R3_colsum", entry: "r3_columns", args: []input{positive(4096, 4096)}, rel: 1e-5},
+	{name: "R4_meanvar", entry: "r4", args: []input{f32(big)}, rel: 1e-4},
+	{name: "R5_argmax", entry: "r5", args: []input{f32(big)}},
+	{name: "R6_sqdist", entry: "r6", args: []input{f32(big), f32(big)}, rel: 1e-5},
+	{name: "S1_softmax", entry: "s1", args: []input{f32(4096, 1024)}, rel: 1e-5},
+	{name: "S2_layernorm", entry: "s2", args: []input{f32(4096, 1024), f32(1024), f32(1024)}, rel: 1e-4},
+	{name: "S3_xent", entry: "s3", args: []input{f32(4096, 1024), ints(types.I64, 1024, 4096)}, rel: 1e-5},
+	matmul("M1_16", "m1_16", types.F32, 16, 16, 16),
+	matmul("M1_64", "m1_64", types.F32, 64, 64, 64),
+	matmul("M1_256", "m1_256", types.F32, 256, 256, 256),
+	matmul("M1_1024", "m1_1024", types.F32, 1024, 1024, 1024),
+	matmul("M1_2048", "m1_2048", types.F32, 2048, 2048, 2048),
+	matmul("M1_1024x64x1024", "m1_1024x64x1024", types.F32, 1024, 64, 1024),
+	matmul("M1_f64_1024", "m1_f64_1024", types.F64, 1024, 1024, 1024),
+	matmul("M1_i32_256", "m1_i32_256", types.I32, 256, 256, 256),
+	{name: "M2_gemv_4096x1024", entry: "m2", args: []input{f32(4096, 1024), f32(1024)}, ops: 2 * 4096 * 1024, kind: measure.F32, rel: 1e-4},
+	{name: "T1_transpose", entry: "t1", args: []input{f32(4096, 4096)}},
+	{name: "T2_stride_add", entry: "t2", args: []input{f32(4096, 4096)}, rel: 1e-6},
+	{name: "G1_gather", entry: "g1", args: []input{f32(65536, 256), ints(types.I64, 65536, 32768)}, read: 32768*256*4 + 32768*8},
+	{name: "A1_mlp_fwd_bwd", entry: "a1", args: []input{f32(256, 784), ints(types.I64, 10, 256), f32(784, 512), f32(512), f32(512, 512), f32(512), f32(512, 10), f32(10)},
+		ops: 2 * 256 * (2*784*512 + 3*512*512 + 3*512*10), kind: measure.F32, rel: 1e-3},
+}
+
+func matmul(name, entry string, d types.DType, m, k, n int64) row {
+	r := row{name: name, entry: entry, ops: 2 * float64(m) * float64(k) * float64(n), rel: 1e-4}
+	switch d {
+	case types.F32:
+		r.kind, r.args = measure.F32, []input{f32(m, k), f32(k, n)}
+	case types.F64:
+		r.kind, r.args, r.rel = measure.F64, []input{f64(m, k), f64(k, n)}, 1e-12
+	default:
+		r.kind, r.args, r.rel = measure.I32, []input{ints(d, 1000, m, k), ints(d, 1000, k, n)}, 0
+	}
+	return r
+}
+
+// make makes the argument.
+func (in input) make(seed uint64) (*runtime.Tensor, error) {
+	if in.shape == nil {
+		return runtime.Scalar(float32(in.value)), nil
+	}
+	from := in.dtype
+	if in.dtype.IsInt() {
+		from = types.F32
+	}
+	t, err := runtime.Rand(from, seed, in.shape...)
+	if err != nil {
+		return nil, err
+	}
+	switch in.dtype {
+	case types.F32:
+		return t, shift(t, float32(in.shift))
+	case types.F64:
+		return t, shift(t, in.shift)
+	}
+	defer t.Close()
+	u, err := runtime.Slice[float32](t)
+	if err != nil {
+		return nil, err
+	}
+	whole := make([]uint64, len(u))
+	for i, x := range u {
+		whole[i] = uint64(min(int64(math.Floor(float64(x)*float64(in.below))), in.below-1))
+	}
+	return runtime.FromBits(in.dtype, in.shape, whole)
+}
+
+func shift[T float32 | float64](t *runtime.Tensor, by T) error {
+	data, err := runtime.Slice[T](t)
+	if err != nil {
+		return fmt.Errorf("an input of the benchmark: %w", err)
+	}
+	for i := range data {
+		data[i] -= by
+	}
+	return nil
+}
