@@ -24,9 +24,9 @@ func (g *gen) innerIsBetter(v kernel.Ref, body *kernel.Block) bool {
 		if _, ok := canVectorise(g.types, l.Axis.Var, l.Body); !ok {
 			return false
 		}
-		over := &analysis{g.types, map[kernel.Ref]bool{v: true}}
+		over := &analysis{types: g.types, wide: map[kernel.Ref]bool{v: true}}
 		over.block(body)
-		inner := &analysis{g.types, map[kernel.Ref]bool{l.Axis.Var: true}}
+		inner := &analysis{types: g.types, wide: map[kernel.Ref]bool{l.Axis.Var: true}}
 		inner.block(l.Body)
 		if inner.scattered(l.Body, l.Axis.Var) >= over.scattered(l.Body, v) {
 			return false

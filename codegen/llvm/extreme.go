@@ -349,7 +349,7 @@ func (r *reduction) findNaN(p, last value.Value, w int) value.Value {
 
 // groupsFor is how many vectors of an extreme are under way at once.
 func groupsFor(sh shape) int {
-	if sh.instrs > 24 {
+	if sh.instrs >= longBody {
 		return 1
 	}
 	return 4

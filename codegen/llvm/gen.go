@@ -83,6 +83,7 @@ type gen struct {
 	w      int           // width of the vectorised axis, 0 in scalar code
 	outer  int64         // extent of the outermost axis, 0 when it is not known
 
+	oneByOne func()                 // writes the iterations of the current vector one by one, for the check that fails
 	ahead    map[*kernel.Load]int64 // loads that ask for the next row
 	streamed map[*kernel.Store]bool // stores that go past the caches in the code being generated
 	fence    bool                   // the function has such stores

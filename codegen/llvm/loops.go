@@ -98,7 +98,7 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 	if g.w != 0 {
 		return 0
 	}
-	a := &analysis{g.types, map[kernel.Ref]bool{v: true}}
+	a := &analysis{types: g.types, wide: map[kernel.Ref]bool{v: true}}
 	sh, ok := a.block(body)
 	if !ok || sh.long || !a.stridedWork(g.params, v, body) || g.innerIsBetter(v, body) {
 		return 0

@@ -31,6 +31,10 @@ import (
 // unrolled is the longest reduction that is written out as a tree when the outputs are vectorised.
 const unrolled = 16
 
+// longBody is the number of instructions from which the body of a reduction stands in the code once, and not once
+// for every group of lanes.
+const longBody = 25
+
 // shape is what decides about vector code for one block.
 type shape struct {
 	instrs   int  // scalar instructions, those of inner loops once
@@ -66,11 +70,13 @@ func (s shape) width() int {
 type analysis struct {
 	types []types.DType
 	wide  map[kernel.Ref]bool // differs between the iterations
+	// checks says that a check may differ between them, see Note [Checks in vectors].
+	checks bool
 }
 
 // canVectorise reports whether body can be vectorised over v.
 func canVectorise(ts []types.DType, v kernel.Ref, body *kernel.Block) (shape, bool) {
-	a := &analysis{ts, map[kernel.Ref]bool{v: true}}
+	a := &analysis{types: ts, wide: map[kernel.Ref]bool{v: true}}
 	return a.block(body)
 }
 
@@ -117,6 +123,9 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 	case *kernel.Let:
 		wide := a.any(s.In.Args[:]...)
 		if s.In.Op == scalar.Check {
+			if wide && a.checks {
+				return shape{instrs: longBody}, true
+			}
 			return shape{instrs: 1}, !wide
 		}
 		if s.In.Op == scalar.Const {

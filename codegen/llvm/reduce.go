@@ -165,7 +165,15 @@ func (r *reduction) vectorAt(p value.Value, w int) value.Value {
 		}
 		g.env[a.Var] = val{v: g.plus(x, ci(i64, a.Begin)), iota: i == len(r.s.Axes)-1}
 	}
+	outer := g.oneByOne
+	g.oneByOne = func() {
+		g.count(ci(i64, 0), ci(i64, int64(w)), 1, nil, func(i value.Value, _ []value.Value) []value.Value {
+			r.at(g.cur.NewAdd(p, i))
+			return nil
+		})
+	}
 	g.block(r.s.Body)
+	g.oneByOne = outer
 	v := g.spread(g.env[r.s.Val])
 	g.w = 0
 	return v
@@ -179,7 +187,8 @@ func (r *reduction) alongWidth() (int, shape) {
 		return 0, shape{}
 	}
 	last := r.s.Axes[len(r.s.Axes)-1]
-	sh, ok := canVectorise(g.types, last.Var, r.s.Body)
+	a := &analysis{types: g.types, wide: map[kernel.Ref]bool{last.Var: true}, checks: true}
+	sh, ok := a.block(r.s.Body)
 	if !ok || sh.long {
 		return 0, sh
 	}
@@ -325,7 +334,7 @@ func (r *reduction) chunk(lo, hi value.Value) value.Value {
 	full := g.cur.NewAnd(g.cur.NewSub(hi, lo), ci(i64, -kernel.NumLanes))
 	stop := g.cur.NewAdd(lo, full)
 	var accs []value.Value
-	if sh.instrs <= 24 {
+	if sh.instrs < longBody {
 		accs = g.count(lo, stop, kernel.NumLanes, init, func(p value.Value, state []value.Value) []value.Value {
 			next := make([]value.Value, groups)
 			for i := range next {

@@ -1,6 +1,8 @@
 package llvm
 
 import (
+	"slices"
+
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
@@ -327,6 +329,10 @@ func (g *gen) mulHi(t types.DType, w int, x, y value.Value) value.Value {
 // check branches to a cold block that writes the error and leaves. Checks are never wide: a kernel
 // whose check differs along an axis is not vectorised along it.
 func (g *gen) check(s *kernel.Let) {
+	if c := g.env[s.In.Args[0]]; c.wide {
+		g.checkAll(c.v)
+		return
+	}
 	ok := g.uniform(s.In.Args[0])
 	if c, isConst := ok.(*constant.Int); isConst && c.X.Sign() != 0 {
 		return
@@ -345,6 +351,26 @@ func (g *gen) check(s *kernel.Let) {
 		}
 	}
 	g.report(s.Site, info)
+	g.cur = good
+}
+
+// checkAll translates a check that differs between the iterations of the vectorised axis.
+//
+// Note [Checks in vectors]: which failure a program reports is part of its meaning, the first one in the order of
+// the iterations and of the checks in each. So a vector asks only whether all of its iterations pass. Where one
+// does not, the iterations of the vector are done again one by one, and report it. They have no effects.
+func (g *gen) checkAll(ok value.Value) {
+	mask := lt.NewInt(uint64(g.w))
+	all := g.cur.NewICmp(enum.IPredEQ, g.cur.NewBitCast(ok, mask), constant.NewInt(mask, -1))
+	bad, good := g.newBlock(), g.newBlock()
+	g.cur.NewCondBr(all, good, bad)
+	g.cur = bad
+	env, w := slices.Clone(g.env), g.w
+	g.w = 0
+	g.oneByOne()
+	g.fail() // not reached: one of them failed
+	g.w = w
+	copy(g.env, env)
 	g.cur = good
 }
 
