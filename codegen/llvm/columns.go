@@ -174,7 +174,10 @@ func (c *strip) run(lo, hi value.Value) {
 func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	g := c.g
 	c.each(n, func(j value.Value) { c.store(c.r.identity(c.w), sums, j) })
+	ahead := g.ahead
+	defer func() { g.ahead = ahead }()
 	add := func(row value.Value, rows int64) {
+		g.ahead = c.nextRows(rows)
 		c.each(n, func(j value.Value) {
 			column(j)
 			g.block(&kernel.Block{Stmts: c.before})
@@ -189,4 +192,16 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	stop := g.cur.NewAdd(p, full)
 	g.count(p, stop, stripRows, nil, func(row value.Value, _ []value.Value) []value.Value { add(row, stripRows); return nil })
 	g.count(stop, end, 1, nil, func(row value.Value, _ []value.Value) []value.Value { add(row, 1); return nil })
+}
+
+// nextRows lets the loads of so many rows ask for the same columns of the rows after them: in each row the processor's own
+// fetching would begin anew.
+func (c *strip) nextRows(rows int64) map[*kernel.Load]int64 {
+	out := map[*kernel.Load]int64{}
+	walkLoads(c.s.Body, func(l *kernel.Load) {
+		if far, ok := rowDistance(l.At, c.s.Axes[0].Var, c.v); ok && rows == stripRows {
+			out[l] = far * rows
+		}
+	})
+	return out
 }

@@ -331,8 +331,7 @@ func (r *reduction) chunk(lo, hi value.Value) value.Value {
 		init[i] = r.identity(w)
 	}
 	g.w = 0
-	full := g.cur.NewAnd(g.cur.NewSub(hi, lo), ci(i64, -kernel.NumLanes))
-	stop := g.cur.NewAdd(lo, full)
+	stop := g.plus(lo, g.whole(g.minus(hi, lo), kernel.NumLanes))
 	var accs []value.Value
 	if sh.instrs < longBody {
 		accs = g.count(lo, stop, kernel.NumLanes, init, func(p value.Value, state []value.Value) []value.Value {
@@ -351,6 +350,14 @@ func (r *reduction) chunk(lo, hi value.Value) value.Value {
 // chunkDone takes the elements after the last whole row of lanes into 128 lanes, and folds them.
 func (r *reduction) chunkDone(accs []value.Value, stop, hi value.Value, w int) value.Value {
 	g := r.g
+	x, ok1 := constantInt(stop)
+	y, ok2 := constantInt(hi)
+	if ok1 && ok2 && x == y {
+		return r.foldVectors(accs, w)
+	}
+	pre, more, join := g.cur, g.newBlock(), g.newBlock()
+	pre.NewCondBr(g.cur.NewICmp(enum.IPredSLT, stop, hi), more, join)
+	g.cur = more
 	// Lane j takes one more while there is one.
 	mem := r.spill(accs, w)
 	g.count(stop, hi, 1, nil, func(p value.Value, _ []value.Value) []value.Value {
@@ -359,7 +366,14 @@ func (r *reduction) chunkDone(accs []value.Value, stop, hi value.Value, w int) v
 		g.cur.NewStore(r.combine(old, r.at(p), 0), at)
 		return nil
 	})
-	return r.foldVectors(r.reload(mem, w), w)
+	all := r.reload(mem, w)
+	moreEnd := g.cur
+	moreEnd.NewBr(join)
+	g.cur = join
+	for i := range all {
+		all[i] = join.NewPhi(lir.NewIncoming(accs[i], pre), lir.NewIncoming(all[i], moreEnd))
+	}
+	return r.foldVectors(all, w)
 }
 
 // rolled is the main loop of chunk for long bodies: the groups of lanes take turns in a loop of their
