@@ -34,19 +34,22 @@ import (
 
 // contraction is a kernel of that form.
 type contraction struct {
-	k        *kernel.Kernel
-	batches  []kernel.Axis // of a batch
-	row      *kernel.Axis  // nil: the product of a vector with a matrix
-	col      kernel.Axis
-	chains   *kernel.Loop
-	before   []kernel.Stmt // of the loop, and after it
-	after    []kernel.Stmt
-	fma      *kernel.Let // the last step; for integers mul and add
-	x, y     operand     // y differs between columns, x between rows
-	swap     bool        // y is the first factor
-	acc      types.DType
-	deps     map[kernel.Ref]dep
-	m, n, kk int64 // rows, columns, length of the chains
+	k       *kernel.Kernel
+	batches []kernel.Axis // of a batch
+	row     *kernel.Axis  // nil: the product of a vector with a matrix
+	col     kernel.Axis
+	chains  *kernel.Loop
+	before  []kernel.Stmt // of the loop, and after it
+	after   []kernel.Stmt
+	fma     *kernel.Let // the last step; for integers mul and add
+	x, y    operand     // y differs between columns, x between rows
+	swap    bool        // y is the first factor
+	acc     types.DType
+	deps    map[kernel.Ref]dep
+	// Rows, columns, length of the chains. Where these follow from shape parameters (free) they are guesses, and
+	// the code reads the values when it runs.
+	free     bool
+	m, n, kk int64
 	contractPlan
 }
 
@@ -80,7 +83,10 @@ func contractionOf(k *kernel.Kernel) *contraction {
 	c := &contraction{k: k, deps: map[kernel.Ref]dep{}}
 	extent := func(a kernel.Axis) (int64, bool) {
 		e, ok := a.Extent.Dim.Const()
-		return e, ok && a.Begin == 0 && a.Extent.Div <= 1 && e > 0
+		if !ok {
+			c.free, e = true, nominalExtent
+		}
+		return e, a.Begin == 0 && a.Extent.Div <= 1 && e > 0
 	}
 	for _, a := range k.Axes {
 		if _, ok := extent(a); !ok {
@@ -309,8 +315,11 @@ func (m *module) schedule() {
 	for _, k := range m.km.Kernels {
 		if c := contractionOf(k); c != nil && launched[k.Name] {
 			c.planned = c.plan(m.machine)
-			m.contractions[k.Name] = c
-			continue
+			if c.planned || !c.free {
+				m.contractions[k.Name] = c
+				width[k.Name] = c.chunk
+				continue
+			}
 		}
 		if len(k.Axes) == 1 {
 			g := &gen{module: m, types: k.Types, params: k.Params}
@@ -321,7 +330,7 @@ func (m *module) schedule() {
 		}
 	}
 	visitLaunches(plan, func(l *abi.Launch) {
-		if c := m.contractions[l.Kernel]; c != nil {
+		if c := m.contractions[l.Kernel]; c != nil && !c.free {
 			l.Tasks, l.Work, l.Bytes, l.Align = c.units(), c.unitWork(), 0, 1
 			return
 		}

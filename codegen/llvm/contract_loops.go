@@ -18,6 +18,10 @@ type contractGen struct {
 
 // contract writes the units [begin, end) of a contraction.
 func (g *gen) contract(c *contraction, begin, end value.Value) {
+	if c.free {
+		g.contractFree(c, begin, end)
+		return
+	}
 	parts, _ := c.k.Axes[0].Extent.Dim.Const()
 	if c.planned {
 		parts = c.tasks()
@@ -36,9 +40,8 @@ func (g *gen) contract(c *contraction, begin, end value.Value) {
 	g.contractTasks(c, begin, end)
 }
 
-// contractTasks writes the tasks [begin, end). Tasks that follow each other have other rows of the same columns,
-// so that y is copied once for as many of them as one call does.
-func (g *gen) contractTasks(c *contraction, begin, end value.Value) {
+// newContract reserves the memory of the copies.
+func (g *gen) newContract(c *contraction) *contractGen {
 	cg := &contractGen{gen: g, contraction: c}
 	reg := regType(c.acc)
 	if c.byRows {
@@ -54,6 +57,46 @@ func (g *gen) contractTasks(c *contraction, begin, end value.Value) {
 	if c.packY {
 		cg.ys = g.stack(reg, int(c.blockCols*c.piece))
 	}
+	return cg
+}
+
+// contractFree writes the part [begin, end) of the outermost axis of a contraction of any shape.
+func (g *gen) contractFree(c *contraction, begin, end value.Value) {
+	cg := g.newContract(c)
+	var nest func(i int)
+	nest = func(i int) {
+		lo, hi := value.Value(ci(i64, 0)), value.Value(nil)
+		if i == 0 {
+			lo, hi = begin, end
+		} else {
+			hi = g.extent(c.k.Axes[i].Extent)
+		}
+		if i < len(c.batches) {
+			g.count(lo, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
+				g.env[c.batches[i].Var] = val{v: x}
+				nest(i + 1)
+				return nil
+			})
+			return
+		}
+		n := g.extent(c.col.Extent)
+		g.count(ci(i64, 0), n, c.blockCols, nil, func(at value.Value, _ []value.Value) []value.Value {
+			cg.prologue(0)
+			left := cg.minInt(g.cur.NewSub(n, at), ci(i64, c.blockCols))
+			p := panels{at: at, whole: g.cur.NewSDiv(left, ci(i64, c.panel)), edge: c.panel}
+			p.some = g.cur.NewSub(left, g.cur.NewMul(p.whole, ci(i64, c.panel)))
+			p.isLast = g.cur.NewICmp(enum.IPredSGT, p.some, ci(i64, 0))
+			cg.pieces(p, lo, hi)
+			return nil
+		})
+	}
+	nest(0)
+}
+
+// contractTasks writes the tasks [begin, end). Tasks that follow each other have other rows of the same columns,
+// so that y is copied once for as many of them as one call does.
+func (g *gen) contractTasks(c *contraction, begin, end value.Value) {
+	cg := g.newContract(c)
 	chunks, m := c.rowChunks(), ci(i64, c.m)
 	none := g.newBlock()
 	some := g.newBlock() // a part of units may have no task
@@ -121,17 +164,27 @@ func (c *contractGen) columns(t, r0, r1 value.Value) {
 		p.whole = b.NewSDiv(c.minInt(left, ci(i64, c.blockCols)), ci(i64, c.panel))
 		p.isLast = b.NewICmp(enum.IPredSLE, left, ci(i64, c.blockCols))
 	}
-	pieces := (c.kk + c.piece - 1) / c.piece
-	c.count(ci(i64, 0), ci(i64, pieces), 1, nil, func(i value.Value, _ []value.Value) []value.Value {
-		k := chain{at: ci(i64, 0), n: ci(i64, c.kk)}
-		if pieces > 1 {
+	c.pieces(p, r0, r1)
+}
+
+// pieces runs the chains of rows [r0, r1) piece by piece.
+func (c *contractGen) pieces(p panels, r0, r1 value.Value) {
+	kk := c.extent(c.chains.Axis.Extent)
+	n := value.Value(ci(i64, (c.kk+c.piece-1)/c.piece))
+	known, fixed := constantInt(kk)
+	if !fixed { // of no steps there is one piece, too: it gives the zeros
+		n = c.maxInt(c.cur.NewSDiv(c.cur.NewAdd(kk, ci(i64, c.piece-1)), ci(i64, c.piece)), ci(i64, 1))
+	}
+	c.count(ci(i64, 0), n, 1, nil, func(i value.Value, _ []value.Value) []value.Value {
+		k := chain{at: ci(i64, 0), n: kk}
+		if !fixed || known > c.piece {
 			k.at = c.cur.NewMul(i, ci(i64, c.piece))
 			k.n = ci(i64, c.piece)
-			if c.kk%c.piece != 0 {
-				k.n = c.minInt(k.n, c.cur.NewSub(ci(i64, c.kk), k.at))
+			if !fixed || known%c.piece != 0 {
+				k.n = c.minInt(k.n, c.cur.NewSub(kk, k.at))
 			}
 			k.first = c.cur.NewICmp(enum.IPredEQ, i, ci(i64, 0))
-			k.last = c.cur.NewICmp(enum.IPredEQ, i, ci(i64, pieces-1))
+			k.last = c.cur.NewICmp(enum.IPredEQ, i, c.cur.NewSub(n, ci(i64, 1)))
 		}
 		if c.packY {
 			c.copyY(p, k)
@@ -147,6 +200,7 @@ type panels struct {
 	whole  value.Value // number of whole panels
 	edge   int64       // columns of the panel at the right edge of the result, 0 for none
 	isLast value.Value // the block has that edge; nil when all blocks have
+	some   value.Value // columns of that panel that there are; nil for edge
 }
 
 // chain is a piece of the chains over k.
@@ -183,14 +237,14 @@ func (c *contractGen) allRows(p panels, k chain, r0, r1 value.Value) {
 		if c.packX {
 			c.eachTile(from, to, func(i value.Value, h int) { c.copyX(k, i, c.copyAt(i, from), h) })
 		}
-		panel := func(n value.Value, cols int64) {
-			c.eachTile(from, to, func(i value.Value, h int) { c.tile(k, i, c.copyAt(i, from), h, p.at, n, cols) })
+		panel := func(n value.Value, cols int64, some value.Value) {
+			c.eachTile(from, to, func(i value.Value, h int) { c.tile(k, i, c.copyAt(i, from), h, p.at, n, cols, some) })
 		}
 		c.count(ci(i64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
-			panel(n, c.panel)
+			panel(n, c.panel, nil)
 			return nil
 		})
-		c.ifEdge(p, func() { panel(p.whole, p.edge) })
+		c.ifEdge(p, func() { panel(p.whole, p.edge, p.some) })
 		return nil
 	})
 }
@@ -198,6 +252,12 @@ func (c *contractGen) allRows(p panels, k chain, r0, r1 value.Value) {
 // eachTile runs f for the tiles of rows [from, to): whole ones, and the one at the lower edge of the result.
 func (c *contractGen) eachTile(from, to value.Value, f func(i value.Value, h int)) {
 	h := int64(c.rows)
+	if c.free { // rows that fill no tile are computed one by one
+		stop := c.cur.NewSub(to, c.cur.NewSRem(c.cur.NewSub(to, from), ci(i64, h)))
+		c.count(from, stop, h, nil, func(i value.Value, _ []value.Value) []value.Value { f(i, int(h)); return nil })
+		c.count(stop, to, 1, nil, func(i value.Value, _ []value.Value) []value.Value { f(i, 1); return nil })
+		return
+	}
 	rest := c.m % h
 	stop := to
 	if rest != 0 {
@@ -219,7 +279,8 @@ func (c *contractGen) copyAt(i, from value.Value) value.Value {
 	}
 	at := c.cur.NewSub(i, from)
 	if c.xAcross { // a tile has far elements for each step
-		return c.times(c.cur.NewSDiv(at, ci(i64, int64(c.rows))), ci(i64, c.piece*c.far))
+		h := ci(i64, int64(c.rows))
+		return c.plus(c.times(c.cur.NewSDiv(at, h), ci(i64, c.piece*c.far)), c.cur.NewSRem(at, h))
 	}
 	return c.times(at, ci(i64, c.far))
 }

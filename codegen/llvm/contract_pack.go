@@ -72,7 +72,16 @@ func (c *contractGen) copyY(p panels, k chain) {
 			c.turnPanel(p, k, n, c.panel)
 			return nil
 		})
-		c.ifEdge(p, func() { c.turnPanel(p, k, p.whole, p.edge) })
+		c.ifEdge(p, func() {
+			if p.some == nil {
+				c.turnPanel(p, k, p.whole, p.edge)
+				return
+			}
+			c.count(ci(i64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+				c.copySome(p, k, kk)
+				return nil
+			})
+		})
 		return
 	}
 	c.count(ci(i64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
@@ -80,7 +89,13 @@ func (c *contractGen) copyY(p panels, k chain) {
 			c.copyRow(p, k, kk, n, 0, c.panel)
 			return nil
 		})
-		c.ifEdge(p, func() { c.copyRow(p, k, kk, p.whole, 0, p.edge) })
+		c.ifEdge(p, func() {
+			if p.some == nil {
+				c.copyRow(p, k, kk, p.whole, 0, p.edge)
+				return
+			}
+			c.copySome(p, k, kk)
+		})
 		return nil
 	})
 }
@@ -103,6 +118,23 @@ func (c *contractGen) copyRow(p panels, k chain, kk, n value.Value, from, to int
 	}
 	c.span(ci(i64, to-from), int(w), func(j value.Value, width int) {
 		j = c.plus(j, ci(i64, from))
+		c.axis(c.col.Var, c.plus(col, j), width)
+		c.w = width
+		c.prologue(onCol)
+		c.put(c.element(c.y, width), c.ys, c.plus(at, j))
+	})
+}
+
+// copySome copies row kk of the panel at the edge, of which p.some columns are there, and zeros for the others.
+func (c *contractGen) copySome(p panels, k chain, kk value.Value) {
+	w := c.lanes
+	c.env[c.chains.Axis.Var] = val{v: c.plus(k.at, kk)}
+	at := c.panelAt(p.whole, kk)
+	for v := range c.vecs {
+		c.put(constant.NewZeroInitializer(vec(regType(c.acc), w)), c.ys, c.plus(at, ci(i64, int64(v*w))))
+	}
+	col := c.plus(p.at, c.times(p.whole, ci(i64, c.panel)))
+	c.span(p.some, w, func(j value.Value, width int) {
 		c.axis(c.col.Var, c.plus(col, j), width)
 		c.w = width
 		c.prologue(onCol)

@@ -26,6 +26,8 @@ type contractPlan struct {
 }
 
 const (
+	nominalExtent = 1024 // for an extent that is not known
+
 	maxStack = 512 << 10
 	copyRows = 64  // rows of x that are copied at a time
 	unitRows = 128 // rows and columns of a unit
@@ -51,6 +53,9 @@ func (c *contraction) plan(mach Machine) bool {
 	if c.vecs == 1 {
 		most = min(most, 24) // reads of x are the bound then
 	}
+	if c.m == 1 && c.free {
+		return false
+	}
 	if c.m == 1 {
 		return c.planVector(mach, vectors)
 	}
@@ -66,12 +71,24 @@ func (c *contraction) plan(mach Machine) bool {
 	along, across, okY := c.strides(c.y, c.col.Var)
 	direct = okY && across == 1 && c.inMemory(c.y)
 	c.yAlong = okY && across != 1 && along == 1
+	if c.free { // the strides are not known, so that copies are what the tile can read
+		c.packX, direct = true, false
+		c.xAcross = c.nextAlong(c.x, c.rowVar()) && !c.nextAlong(c.x, c.chains.Axis.Var)
+		c.yAlong = c.nextAlong(c.y, c.chains.Axis.Var) && !c.nextAlong(c.y, c.col.Var)
+	}
 	c.packY = !direct || c.kk*c.n*size > 64<<10 && c.m > 2*int64(c.rows)
 
 	c.plainStore, c.carry = c.stores()
 	c.piece = c.kk
 	limit := int64(mach.L1) * 2 / 3 / (c.panel * size) // a panel stays in the first-level cache
-	if c.carry != nil && c.kk > limit*3/2 {
+	if c.free {
+		if c.carry == nil && !c.fixed(c.chains.Axis) {
+			return false // a chain of any length has to wait in the result
+		}
+		if c.carry != nil {
+			c.piece = limit / 4 * 4
+		}
+	} else if c.carry != nil && c.kk > limit*3/2 {
 		n := (c.kk + limit - 1) / limit
 		c.piece = ((c.kk+n-1)/n + 3) / 4 * 4
 	}
@@ -105,7 +122,7 @@ func (c *contraction) plan(mach Machine) bool {
 		return false // chains too long for the stack, of sums that cannot wait in the result
 	}
 	c.chunk = most64 * tile
-	if c.m < c.chunk*3/2 && !c.packX {
+	if c.m < c.chunk*3/2 && !c.packX && !c.free {
 		c.chunk = (c.m + tile - 1) / tile * tile
 	}
 	return true
@@ -168,6 +185,21 @@ func (c *contraction) rowVar() kernel.Ref {
 		return -2
 	}
 	return c.row.Var
+}
+
+// nextAlong reports that neighbours along v are neighbours in memory.
+func (c *contraction) nextAlong(o operand, v kernel.Ref) bool {
+	if o.load == nil {
+		return false
+	}
+	n, ok := c.coef(o.load.At, v)
+	return ok && n == 1
+}
+
+// fixed reports that the extent of an axis is known.
+func (c *contraction) fixed(a kernel.Axis) bool {
+	_, ok := a.Extent.Dim.Const()
+	return ok
 }
 
 // bestRows is the height of tiles that wastes least on m rows: a tile of r rows takes r steps, one of few

@@ -18,11 +18,11 @@ func (t *tileGen) prefetchResult(k chain) {
 	}
 	p := t.address(t.carry.Param, t.carry.At, k)
 	if k.first != nil {
-		p = t.offset(p, int64(t.h)*t.carryStride())
+		p = t.carryRow(p, t.h)
 	}
 	for r := range t.h {
 		for v := range t.vecs {
-			t.prefetch(t.offset(p, int64(r)*t.carryStride()+int64(v*t.lanes)), 1)
+			t.prefetch(t.offset(t.carryRow(p, r), int64(v*t.lanes)), 1)
 		}
 	}
 }

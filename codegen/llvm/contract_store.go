@@ -33,7 +33,7 @@ func (t *tileGen) storeSums(k chain, sums []value.Value) {
 	p := t.address(t.carry.Param, t.carry.At, k)
 	for r := range t.h {
 		for v := range t.vecs {
-			t.storeVector(sums[r*t.vecs+v], t.offset(p, int64(r)*t.carryStride()), v)
+			t.storeVector(sums[r*t.vecs+v], t.carryRow(p, r), v)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (t *tileGen) epilogue(sums []value.Value) {
 		if t.row != nil {
 			t.env[t.row.Var] = val{v: t.plus(t.i, r)}
 		}
-		t.span(ci(i64, t.cols), w, func(j value.Value, width int) {
+		t.span(t.columnsThere(), w, func(j value.Value, width int) {
 			t.w = width
 			t.axis(t.col.Var, t.plus(t.j, j), width)
 			t.some(t.before, func(x kernel.Ref) bool { return t.deps[x] != 0 })
@@ -69,6 +69,14 @@ func (t *tileGen) epilogue(sums []value.Value) {
 		})
 		return nil
 	})
+}
+
+// columnsThere is the number of columns of the tile.
+func (t *tileGen) columnsThere() value.Value {
+	if t.there != nil {
+		return t.there
+	}
+	return ci(i64, t.cols)
 }
 
 // scratch is memory for the sums of one tile.

@@ -3,6 +3,7 @@ package llvm
 import (
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
@@ -18,16 +19,26 @@ const (
 	farChain = 128 // steps in whose time a line comes from far
 )
 
-// tile computes h rows from row i on, whose copy lies at copied, of the first cols columns of panel n.
-func (c *contractGen) tile(k chain, i, copied value.Value, h int, first, n value.Value, cols int64) {
+// tile computes h rows from row i on, whose copy lies at copied, of the first cols columns of panel n;
+// some, when it is not nil, is how many of those there are.
+func (c *contractGen) tile(k chain, i, copied value.Value, h int, first, n value.Value, cols int64, some value.Value) {
 	w := c.lanes
 	t := &tileGen{contractGen: c, i: i, j: c.plus(first, c.times(n, ci(i64, c.panel))), h: h, vecs: (int(cols) + w - 1) / w, cols: cols}
+	t.masks, t.there = make([]value.Value, t.vecs), some
 	if rest := int(cols) % w; rest != 0 {
 		mask := make([]constant.Constant, w)
 		for e := range mask {
 			mask[e] = constant.NewBool(e < rest)
 		}
-		t.mask = constant.NewVector(nil, mask...)
+		t.masks[t.vecs-1] = constant.NewVector(nil, mask...)
+	}
+	if some != nil {
+		for v := range t.masks {
+			c.w = w
+			first := c.cur.NewAdd(iotaConst(w, 1), c.splat(ci(i64, int64(v*w))))
+			t.masks[v] = c.cur.NewICmp(enum.IPredSLT, first, c.splat(some))
+			c.w = 0
+		}
 	}
 	t.x, t.y = c.source(c.x, c.packX, c.xs, copied, k), c.source(c.y, c.packY, c.ys, c.times(n, ci(i64, c.panel*c.piece)), k)
 	if c.packX {
@@ -65,7 +76,8 @@ type tileGen struct {
 	i, j    value.Value // the first row and column
 	h, vecs int
 	cols    int64
-	mask    value.Value // of the last vector, nil when it is whole
+	there   value.Value   // columns that there are, nil for cols
+	masks   []value.Value // of the vectors, nil for whole ones
 	x, y    source
 	// The first of two rows of x that the next tile copies, nil when they are not asked for.
 	ahead     value.Value
@@ -114,9 +126,9 @@ func (t *tileGen) loadVector(p value.Value, v int, padded bool) value.Value {
 	vt := t.vectorType()
 	p = t.cur.NewBitCast(t.offset(p, int64(v*t.lanes)), lt.NewPointer(vt))
 	size := regDType(t.acc).Bytes()
-	if t.mask != nil && v == t.vecs-1 && !padded {
-		f := t.intrinsic("llvm.masked.load."+typeSuffix(vt)+".p0"+typeSuffix(vt), vt, p.Type(), i32, t.mask.Type(), vt)
-		return t.cur.NewCall(f, p, ci(i32, int64(size)), t.mask, constant.NewZeroInitializer(vt))
+	if mask := t.masks[v]; mask != nil && !padded {
+		f := t.intrinsic("llvm.masked.load."+typeSuffix(vt)+".p0"+typeSuffix(vt), vt, p.Type(), i32, mask.Type(), vt)
+		return t.cur.NewCall(f, p, ci(i32, int64(size)), mask, constant.NewZeroInitializer(vt))
 	}
 	l := t.cur.NewLoad(vt, p)
 	l.Align = lir.Align(size)
@@ -130,9 +142,9 @@ func (t *tileGen) storeVector(x, p value.Value, v int) {
 	vt := t.vectorType()
 	p = t.cur.NewBitCast(t.offset(p, int64(v*t.lanes)), lt.NewPointer(vt))
 	size := regDType(t.acc).Bytes()
-	if t.mask != nil && v == t.vecs-1 {
-		f := t.intrinsic("llvm.masked.store."+typeSuffix(vt)+".p0"+typeSuffix(vt), lt.Void, vt, p.Type(), i32, t.mask.Type())
-		t.cur.NewCall(f, x, p, ci(i32, int64(size)), t.mask)
+	if mask := t.masks[v]; mask != nil {
+		f := t.intrinsic("llvm.masked.store."+typeSuffix(vt)+".p0"+typeSuffix(vt), lt.Void, vt, p.Type(), i32, mask.Type())
+		t.cur.NewCall(f, x, p, ci(i32, int64(size)), mask)
 		return
 	}
 	st := t.cur.NewStore(x, p)
@@ -156,7 +168,7 @@ func (t *tileGen) start(k chain) []value.Value {
 	read := make([]value.Value, len(sums))
 	for r := range t.h {
 		for v := range t.vecs {
-			read[r*t.vecs+v] = t.loadVector(t.offset(p, int64(r)*t.carryStride()), v, false)
+			read[r*t.vecs+v] = t.loadVector(t.carryRow(p, r), v, false)
 		}
 	}
 	end := t.cur
@@ -168,10 +180,18 @@ func (t *tileGen) start(k chain) []value.Value {
 	return sums
 }
 
-// carryStride is the distance between rows of the result.
-func (t *tileGen) carryStride() int64 {
-	n, _ := t.coef(t.carry.At, t.rowVar())
-	return n
+// carryRow is p moved down r rows of the result.
+func (t *tileGen) carryRow(p value.Value, r int) value.Value {
+	stride := value.Value(ci(i64, 0))
+	for _, a := range t.carry.At.Terms {
+		if a.Var == t.rowVar() {
+			stride = t.plus(stride, t.dim(a.Coef))
+		}
+	}
+	if n, ok := constantInt(stride); ok {
+		return t.offset(p, int64(r)*n)
+	}
+	return t.cur.NewGetElementPtr(regType(t.acc), p, t.times(stride, ci(i64, int64(r))))
 }
 
 // chain runs the piece of the chains.

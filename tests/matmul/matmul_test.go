@@ -57,7 +57,7 @@ var forms = []form{
 	{"sum of rows", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M] = +/[axis=1](a @ b)`, plain, "f32"},
 }
 
-var elems = map[string]types.DType{
+var dtypes = map[string]types.DType{
 	"f32": types.F32, "f64": types.F64, "i32": types.I32, "i64": types.I64, "f16": types.F16, "bf16": types.BF16,
 	"i8": types.I8, "i16": types.I16, "u8": types.U8, "u32": types.U32,
 }
@@ -126,7 +126,7 @@ func (f form) try(t *testing.T, rng *rand.Rand, elem string, cpus []string, thre
 		src := strings.ReplaceAll(f.src, "T[", elem+"[")
 		var args []*runtime.Tensor
 		for _, shape := range f.args(s[0], s[1], s[2]) {
-			args = append(args, tensor(t, rng, elems[elem], shape))
+			args = append(args, tensor(t, rng, dtypes[elem], shape))
 		}
 		want := call(t, name, src, heal.Options{Backend: heal.Interp, Threads: 1}, args)
 		got := call(t, name, src, heal.Options{Threads: th, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
