@@ -78,6 +78,7 @@ const (
 	CheckModulus    // a modulus that is not positive; detail: the modulus
 	CheckNoInverse  // details: the number and the modulus, which share a factor
 	CheckPowerOfTwo // a transform of a length that is no power of two; detail: the length
+	CheckNttModulus // details: a number and a length m, where the number is no prime that is 1 modulo 2m
 )
 
 // Ref names the result of an instruction: its position in the list that holds it.

@@ -15,6 +15,7 @@ const (
 	KindModulus          = "modulus"
 	KindNoInverse        = "no_inverse"
 	KindPowerOfTwo       = "power_of_two"
+	KindNttModulus       = "ntt_modulus"
 )
 
 // Message is what a failing check says, without its position. info holds the details of the check: for
@@ -49,6 +50,8 @@ func MessageFormat(s Site) (format string, details int) {
 		return "%d has no inverse modulo %d: they share a factor", 2
 	case KindPowerOfTwo:
 		return "`" + escape(s.Op) + "` needs a power of two, and the axis has %d elements", 1
+	case KindNttModulus:
+		return "%d is no prime p with p = 1 modulo 2m for the length m = %d", 2
 	}
 	return "a check failed: " + escape(s.Kind), 0
 }
