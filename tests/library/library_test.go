@@ -287,6 +287,36 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
+// TestLinkers: the same program linked by every linker that is there gives the same result.
+func TestLinkers(t *testing.T) {
+	found := 0
+	for _, name := range []string{"ld", "ld.lld", "ld.gold"} {
+		if _, err := exec.LookPath(name); err != nil {
+			continue
+		}
+		found++
+		t.Setenv(aot.LinkerEnv, name)
+		_, lib, entries := source(t, parallelSource, "total")
+		x := newTensor(t, func(int) float32 { return 0 }, many)
+		y, err := runtime.Zeros(x.DType)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := lib.Call(entries["total"], []*runtime.Tensor{x}, []*runtime.Tensor{y}); err != nil || y.Bits()[0] != 0 {
+			t.Errorf("%s: %v, %v", name, y.Bits(), err)
+		}
+		y.Close()
+	}
+	if found == 0 {
+		t.Error("there is no linker")
+	}
+	t.Setenv(aot.LinkerEnv, "no-such-linker")
+	var missing *aot.LinkError
+	if _, err := aot.FindLinker(); !errors.As(err, &missing) || missing.Help == "" {
+		t.Errorf("no linker: %v", err)
+	}
+}
+
 // TestExample compiles and runs the C program of examples/library.
 func TestExample(t *testing.T) {
 	cc, err := exec.LookPath("cc")
