@@ -120,6 +120,17 @@ func @f(%x: f32[4, 100000]) -> (f32[4, 100000], f32[4]) {
   %3: f32[4, 100000] = div %x, %2
   return %3, %0
 }`, 2, "", ""},
+		{"a tabulate reads the value of its row by its own index", `
+func @f(%x: f32[640, 1000]) -> (f32[640, 1000], f32[640]) {
+  %0: f32[640] = reduce_sum %x {axes = [1]}
+  %1: f32[640, 1000] = tabulate {shape = [640, 1000]} ^(%i: i32, %j: i32) {
+    %2: f32 = index %x, %i, %j {axes = [0, 1]}
+    %3: f32 = index %0, %i {axes = [0]}
+    %4: f32 = sub %2, %3
+    yield %4
+  }
+  return %1, %0
+}`, 1, "", "fused %1 into %0: it reads that value in the same row"},
 		{"small scalars share a kernel", `
 func @f(%x: f32, %y: f32) -> (f32, f32) {
   %0: f32 = add %x, %y

@@ -65,6 +65,7 @@ func (v *visit) with(at []place) *visit { return &visit{v.root, v.nest, v.axes, 
 type tracer struct {
 	nests int
 	ids   map[*ir.Op]uint64
+	axes  map[*ir.Value]int // the axis of the kernel that a parameter of a tabulate equals
 	read  func(v *ir.Value, at *visit)
 }
 
@@ -92,7 +93,11 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 	x := func(i int, at []place) { t.read(op.Args[i], v.with(at)) }
 	scalarAt := func(i int) place {
 		x(i, nil)
-		return place{level: level(op.Args[i]), axis: -1}.through(id, uint64(i))
+		axis := -1
+		if k, ok := t.axes[op.Args[i]]; ok {
+			axis = k
+		}
+		return place{level: level(op.Args[i]), axis: axis}.through(id, uint64(i))
 	}
 	switch op.Def.Class {
 	case ir.Pointwise:
@@ -204,6 +209,10 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 		levels := make([]int, n)
 		for i := range levels {
 			levels[i] = v.at[i].level
+			if t.axes == nil {
+				t.axes = map[*ir.Value]int{}
+			}
+			t.axes[op.Regions[0].Params[i]] = v.at[i].axis
 		}
 		t.region(op.Regions[0], 0, v.with(v.at[n:]), levels, level)
 	case ir.OpScan:
@@ -352,7 +361,7 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, levels []int, outer fu
 	// Operations of the region wait until all their readers are known.
 	pending := make([][]*visit, len(b.Ops))
 	results := make([][]int, len(b.Ops))
-	inner := &tracer{nests: t.nests, ids: t.ids}
+	inner := &tracer{nests: t.nests, ids: t.ids, axes: t.axes}
 	inner.read = func(x *ir.Value, at *visit) {
 		if x.Def != nil {
 			if i, ok := mine[x.Def]; ok {
