@@ -85,6 +85,7 @@ type gen struct {
 
 	oneByOne func()                 // writes the iterations of the current vector one by one, for the check that fails
 	ahead    map[*kernel.Load]int64 // loads that ask for the next row
+	mask     value.Value            // of the lanes that load and store; nil when all do, see Note [Short vectors]
 	streamed map[*kernel.Store]bool // stores that go past the caches in the code being generated
 	fence    bool                   // the function has such stores
 	fetched  map[*kernel.Load]bool  // loads that fetch ahead in the code being generated, see Note [Prefetch]

@@ -88,7 +88,7 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 	g.vectorLoop(v, lo, hi, w, body)
 	g.cur.NewBr(done)
 	g.cur = single
-	g.count(lo, hi, 1, nil, one)
+	g.short(v, lo, hi, w, body)
 	g.cur.NewBr(done)
 	g.cur = done
 }
@@ -154,7 +154,7 @@ func (g *gen) inPlace() bool {
 	return false
 }
 
-// vectorsAndRest is vectorLoop for kernels that work in place: what does not fill a vector runs one by one.
+// vectorsAndRest is vectorLoop for kernels that work in place: no iteration runs twice.
 func (g *gen) vectorsAndRest(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
 	size := g.cur.NewSub(hi, lo)
 	end := g.cur.NewSub(hi, g.cur.NewSRem(size, ci(i64, int64(w))))
@@ -165,11 +165,7 @@ func (g *gen) vectorsAndRest(v kernel.Ref, lo, hi value.Value, w int, body *kern
 		return nil
 	})
 	g.w, g.fetched = 0, nil
-	g.count(end, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
-		g.env[v] = val{v: x}
-		g.block(body)
-		return nil
-	})
+	g.short(v, end, hi, w, body)
 }
 
 // count emits `for i = lo; i < hi; i += step`, carrying state, and returns the state at the end. The

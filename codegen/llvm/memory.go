@@ -135,13 +135,10 @@ func (g *gen) load(s *kernel.Load) {
 		if step < 0 {
 			at = g.plus(at, ci(i64, int64(1-g.w)))
 		}
-		l := g.cur.NewLoad(vt, g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)))
-		l.Align = g.align(d)
+		x = g.loadVector(vt.(*lt.VectorType), g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)), g.align(d))
 		if far := g.ahead[s]; far != 0 && step > 0 {
 			g.askFor(s.Param, g.plus(at, ci(i64, far)), g.w)
-		}
-		x = l
-		if g.fetched[s] {
+		} else if g.fetched[s] {
 			g.prefetch(s.Param, at, step)
 		}
 		if step < 0 {
@@ -197,7 +194,12 @@ func (g *gen) store(s *kernel.Store) {
 			at = g.plus(at, ci(i64, int64(1-g.w)))
 			x = g.cur.NewShuffleVector(x, constant.NewUndef(vt), reverseMask(g.w))
 		}
-		st := g.cur.NewStore(x, g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)))
+		p := g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt))
+		if g.mask != nil {
+			g.storeMasked(x, p, g.align(d))
+			return
+		}
+		st := g.cur.NewStore(x, p)
 		st.Align = g.align(d)
 		if g.streamed[s] {
 			g.nonTemporal(st, g.w*d.Bytes())

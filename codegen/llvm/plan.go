@@ -26,7 +26,7 @@ import (
 // latency of an add or an fma; column sums go by strips instead, see
 // Note [Reductions across rows]; short element-wise bodies use twice.
 //
-// What does not fill a vector is done by a last vector that overlaps the one before.
+// What does not fill a vector is done by a last vector that overlaps the one before; see Note [Short vectors] for the rest.
 
 // unrolled is the longest reduction that is written out as a tree when the outputs are vectorised.
 const unrolled = 16

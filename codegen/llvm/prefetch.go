@@ -1,7 +1,6 @@
 package llvm
 
 import (
-	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
@@ -32,12 +31,7 @@ func (g *gen) prefetch(param int, at value.Value, step int64) {
 		return
 	}
 	bytes := int64(g.params[param].DType.Bytes())
-	f := g.intrinsic("llvm.prefetch.p0i8", lt.Void, voidPtr, i32, i32, i32)
-	const read, keep, data = 0, 3, 1
-	for line := int64(0); line < int64(g.w)*bytes; line += lineBytes {
-		to := g.addr(param, g.plus(at, ci(i64, step*(fetchAhead+line)/bytes)))
-		g.cur.NewCall(f, g.cur.NewBitCast(to, voidPtr), ci(i32, read), ci(i32, keep), ci(i32, data))
-	}
+	g.askFor(param, g.plus(at, ci(i64, step*fetchAhead/bytes)), g.w)
 }
 
 // loadsOf is the loads of a loop that stand in its body itself. Those of loops inside go another way.
