@@ -18,50 +18,53 @@ func TestCallIntoAllocatesNothing(t *testing.T) {
 		shapes    [][]int64
 	}{
 		{"chain", chain, [][]int64{{100}, {100}, {100}}},
+		{"large", "fn f[N](x: f32[N]) -> f32[N] = exp(x)", [][]int64{{1 << 18}}},
 		{"two results", "fn f[N](x: f32[N]) -> (f32[N], f32) = (exp(x), +/(x))", [][]int64{{3000}}},
 		{"intermediates", "fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let s = sort(x); s ./ (+/[axis=0](s)) }", [][]int64{{20, 30}}},
 		{"host loop", "fn f[N](x: f32[N]) -> f32[N] = iterate(3, x, |s| sort(s) .* 0.5)", [][]int64{{2000}}},
 	} {
-		f := function(t, c.src, "f", Options{Threads: 1})
-		var args []*runtime.Tensor
-		for i, s := range c.shapes {
-			x, err := runtime.Rand(types.F32, uint64(i+1), s...)
+		for _, threads := range []int{1, 2} {
+			f := function(t, c.src, "f", Options{Threads: threads})
+			var args []*runtime.Tensor
+			for i, s := range c.shapes {
+				x, err := runtime.Rand(types.F32, uint64(i+1), s...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer x.Close()
+				args = append(args, x)
+			}
+			ctx := context.Background()
+			want, err := f.CallAll(ctx, args...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			defer x.Close()
-			args = append(args, x)
-		}
-		ctx := context.Background()
-		want, err := f.CallAll(ctx, args...)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var out []*runtime.Tensor
-		for _, w := range want {
-			o, err := runtime.New(w.DType, w.Shape...)
-			if err != nil {
-				t.Fatal(err)
+			var out []*runtime.Tensor
+			for _, w := range want {
+				o, err := runtime.New(w.DType, w.Shape...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer o.Close()
+				defer w.Close()
+				out = append(out, o)
 			}
-			defer o.Close()
-			defer w.Close()
-			out = append(out, o)
-		}
-		live := runtime.LiveBytes()
-		n := testing.AllocsPerRun(100, func() {
-			if err := f.CallInto(ctx, out, args...); err != nil {
-				t.Fatal(err)
+			live := runtime.LiveBytes()
+			n := testing.AllocsPerRun(100, func() {
+				if err := f.CallInto(ctx, out, args...); err != nil {
+					t.Fatal(err)
+				}
+			})
+			if n != 0 {
+				t.Errorf("%s on %d threads: %v allocations a call", c.name, threads, n)
 			}
-		})
-		if n != 0 {
-			t.Errorf("%s: %v allocations a call", c.name, n)
-		}
-		if l := runtime.LiveBytes(); l != live {
-			t.Errorf("%s: %d bytes of tensors before, %d after", c.name, live, l)
-		}
-		for i, w := range want {
-			if !slices.Equal(w.Bits(), out[i].Bits()) {
-				t.Errorf("%s: result %d differs from that of a plain call", c.name, i)
+			if l := runtime.LiveBytes(); l != live {
+				t.Errorf("%s: %d bytes of tensors before, %d after", c.name, live, l)
+			}
+			for i, w := range want {
+				if !slices.Equal(w.Bits(), out[i].Bits()) {
+					t.Errorf("%s on %d threads: result %d differs from that of a plain call", c.name, threads, i)
+				}
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	heal "healc"
@@ -78,5 +79,25 @@ func TestPeakIsWhatRuns(t *testing.T) {
 				x.Close()
 			}
 		})
+	}
+}
+
+// TestStreamedIsExplained: explain says which results go past the caches: large ones, and none that is read.
+func TestStreamedIsExplained(t *testing.T) {
+	for source, want := range map[string]bool{
+		"fn f(x: f32[8000000]) -> f32[8000000] = x .* 2.0":       true,
+		"fn f(x: f32[8000]) -> f32[8000] = x .* 2.0":             false,
+		"fn f(x: &mut f32[8000000]) = { x .+= 1.0; }":            false,
+		"fn f(x: f32[8000000]) -> f32 = +/(x .* 2.0)":            false,
+		"fn f(x: f32[8000000]) -> f32[8000] = x[0..8000] .* 2.0": false,
+	} {
+		e := &Emit{File: diag.NewFile("f.heal", source), Entry: "f"}
+		var text bytes.Buffer
+		if err := e.Explain(&text); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(text.String(), "past the caches"); got != want {
+			t.Errorf("%s: past the caches: %v\n%s", source, got, text.String())
+		}
 	}
 }
