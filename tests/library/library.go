@@ -82,8 +82,11 @@ func (l *Lib) UseCPU(name string) (bool, error) {
 }
 
 // LastError is the message of the last failure.
-func (l *Lib) LastError() string {
-	fn, err := l.Symbol("heal_last_error")
+func (l *Lib) LastError() string { return l.text("heal_last_error") }
+
+// text is the string that a function without arguments returns.
+func (l *Lib) text(name string) string {
+	fn, err := l.Symbol(name)
 	if err != nil {
 		return err.Error()
 	}

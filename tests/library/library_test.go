@@ -289,7 +289,7 @@ func TestSameBytes(t *testing.T) {
 
 // TestLinkers: the same program linked by every linker that is there gives the same result.
 func TestLinkers(t *testing.T) {
-	found := 0
+	found, cpus := 0, map[string]bool{}
 	for _, name := range []string{"ld", "ld.lld", "ld.gold"} {
 		if _, err := exec.LookPath(name); err != nil {
 			continue
@@ -297,6 +297,7 @@ func TestLinkers(t *testing.T) {
 		found++
 		t.Setenv(aot.LinkerEnv, name)
 		_, lib, entries := source(t, parallelSource, "total")
+		cpus[loadedCPU(t, parallelSource, "wave")] = true
 		x := newTensor(t, func(int) float32 { return 0 }, many)
 		y, err := runtime.Zeros(x.DType)
 		if err != nil {
@@ -310,11 +311,34 @@ func TestLinkers(t *testing.T) {
 	if found == 0 {
 		t.Error("there is no linker")
 	}
+	if len(cpus) != 1 {
+		t.Errorf("libraries by different linkers choose different processors: %v", cpus)
+	}
 	t.Setenv(aot.LinkerEnv, "no-such-linker")
 	var missing *aot.LinkError
 	if _, err := aot.FindLinker(); !errors.As(err, &missing) || missing.Help == "" {
 		t.Errorf("no linker: %v", err)
 	}
+}
+
+// loadedCPU is the level that a library with all levels chooses when it is loaded.
+func loadedCPU(t *testing.T, src, name string) string {
+	t.Helper()
+	m, err := heal.CompileFile(diag.NewFile("t.heal", src), heal.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	l, err := m.Library("t", []string{name}, func(string) map[string]int64 { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib, err := Build(t.TempDir(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lib.Close()
+	return lib.text("heal_cpu")
 }
 
 // TestExample compiles and runs the C program of examples/library.

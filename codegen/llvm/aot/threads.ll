@@ -288,7 +288,6 @@ out:
   call void @heal_release_memory()
   ret void
 }
-@llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @heal.end, ptr null }]
 
 ; Runs a kernel over [0, n) in pieces that begin at multiples of grain.
 define internal void @heal.launch(ptr %fn, ptr %bufs, ptr %dims, i64 %n, i64 %grain, ptr %err) noinline {
@@ -414,4 +413,9 @@ define internal void @heal.begin() {
   call void @heal.detect()
   ret void
 }
-@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @heal.begin, ptr null }]
+
+; Called when the library is loaded and unloaded. LLVM's own lists of constructors become .ctors by way of its C
+; interface, which lld drops without a word.
+@heal.at.load = internal global ptr @heal.begin, section ".init_array", align 8
+@heal.at.unload = internal global ptr @heal.end, section ".fini_array", align 8
+@llvm.used = appending global [2 x ptr] [ptr @heal.at.load, ptr @heal.at.unload], section "llvm.metadata"
