@@ -97,6 +97,8 @@ func (m *Machine) text() string {
 	var b strings.Builder
 	b.WriteString(moveSource("move", ""))
 	b.WriteString(moveSource("stream", ", !nontemporal !0"))
+	b.WriteString(copySource("copy", ""))
+	b.WriteString(copySource("copystream", ", !nontemporal !0"))
 	for _, k := range []Arithmetic{F32, F64, I32} {
 		b.WriteString(m.arithmeticSource(k))
 	}
@@ -172,6 +174,32 @@ exit:
   ret void
 }
 `, name, keeps.String(), phis.String(), loads.String(), xors.String(), last.String(), stores.String())
+}
+
+// copySource is moveSource where as much is read as is written: each vector is stored as it was read.
+func copySource(name, hint string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, `define void @%s(ptr %%bufs, ptr %%dims, i64 %%begin, i64 %%end, ptr %%err) #0 {
+entry:
+  %%src = load ptr, ptr %%bufs
+  %%pdst = getelementptr ptr, ptr %%bufs, i64 1
+  %%dst = load ptr, ptr %%pdst
+  %%n = load i64, ptr %%dims
+  %%from = mul i64 %%begin, %%n
+  %%to = mul i64 %%end, %%n
+  %%any = icmp slt i64 %%from, %%to
+  br i1 %%any, label %%loop, label %%exit
+loop:
+  %%i = phi i64 [ %%from, %%entry ], [ %%i1, %%loop ]
+  %%ra = getelementptr i8, ptr %%src, i64 %%i
+  %%wa = getelementptr i8, ptr %%dst, i64 %%i
+`, name)
+	for i := range 4 {
+		fmt.Fprintf(&b, "  %%pa%d = getelementptr i8, ptr %%ra, i64 %d\n  %%v%d = load <16 x i32>, ptr %%pa%d, align 64\n", i, 64*i, i, i)
+		fmt.Fprintf(&b, "  %%pb%d = getelementptr i8, ptr %%wa, i64 %d\n  store <16 x i32> %%v%d, ptr %%pb%d, align 64%s\n", i, 64*i, i, i, hint)
+	}
+	b.WriteString("  %i1 = add i64 %i, 256\n  %more = icmp slt i64 %i1, %to\n  br i1 %more, label %loop, label %exit\nexit:\n  fence seq_cst\n  ret void\n}\n")
+	return b.String()
 }
 
 // lanes is how many numbers of a kind a vector register of this machine holds.
@@ -291,10 +319,14 @@ func (m *Machine) Move(read, write int64, threads int) (plain, stream func() err
 		}
 		m.memory[i] = s
 	}
-	if plain, err = m.kernel("move", n, grain, dims, threads); err != nil {
+	plainName, streamName := "move", "stream"
+	if dims[0] == dims[1] {
+		plainName, streamName = "copy", "copystream"
+	}
+	if plain, err = m.kernel(plainName, n, grain, dims, threads); err != nil {
 		return nil, nil, err
 	}
-	stream, err = m.kernel("stream", n, grain, dims, threads)
+	stream, err = m.kernel(streamName, n, grain, dims, threads)
 	return plain, stream, err
 }
 
