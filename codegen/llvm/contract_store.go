@@ -53,7 +53,7 @@ func (t *tileGen) epilogue(sums []value.Value) {
 		if t.row != nil {
 			t.env[t.row.Var] = val{v: t.plus(t.i, r)}
 		}
-		t.span(t.columnsThere(), w, func(j value.Value, width int) {
+		t.acrossTile(func(j value.Value, width int) {
 			t.w = width
 			t.axis(t.col.Var, t.plus(t.j, j), width)
 			t.some(t.before, func(x kernel.Ref) bool { return t.deps[x] != 0 })
@@ -67,6 +67,23 @@ func (t *tileGen) epilogue(sums []value.Value) {
 			t.block(&kernel.Block{Stmts: t.after})
 			t.w = 0
 		})
+		return nil
+	})
+}
+
+// acrossTile covers the columns of the tile in vectors. Where they end within one, it overlaps the one before: long
+// epilogues stand in the code once. A kernel in place would read there what it wrote.
+func (t *tileGen) acrossTile(body func(at value.Value, width int)) {
+	w := int64(t.lanes)
+	if t.there != nil || t.cols < w || t.cols%w != 0 && t.inPlace() {
+		t.span(t.columnsThere(), t.lanes, body)
+		return
+	}
+	t.count(ci(i64, 0), ci(i64, t.cols), w, nil, func(j value.Value, _ []value.Value) []value.Value {
+		if t.cols%w != 0 {
+			j = t.minInt(j, ci(i64, t.cols-w))
+		}
+		body(j, t.lanes)
 		return nil
 	})
 }
