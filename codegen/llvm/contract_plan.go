@@ -44,6 +44,14 @@ func (c *contraction) plan(mach Machine) bool {
 	c.lanes = mach.VectorBits / 8 / int(size)
 	vectors := (c.n + int64(c.lanes) - 1) / int64(c.lanes)
 	c.vecs = tileVectors(vectors, mach)
+	c.plainStore, c.carry = c.stores()
+	long := c.kk * size
+	if c.carry != nil {
+		long = 0
+	}
+	for c.vecs > 1 && long*int64(c.vecs*c.lanes) > maxStack { // whole chains have to fit the copies
+		c.vecs--
+	}
 	// Beside the sums, a register for a broadcast element and one row of y; two when there is room, because LLVM
 	// reads the next one early.
 	most := (mach.Registers - 1 - c.vecs) / c.vecs
@@ -52,6 +60,9 @@ func (c *contraction) plan(mach Machine) bool {
 	}
 	if c.vecs == 1 {
 		most = min(most, 24) // reads of x are the bound then
+	}
+	if long > 0 {
+		most = max(min(most, int(maxStack/2/(long+128))), 1)
 	}
 	if c.m == 1 && c.free {
 		return false
@@ -78,7 +89,6 @@ func (c *contraction) plan(mach Machine) bool {
 	}
 	c.packY = !direct || c.kk*c.n*size > 64<<10 && c.m > 2*int64(c.rows)
 
-	c.plainStore, c.carry = c.stores()
 	c.piece = c.kk
 	limit := int64(mach.L1) * 2 / 3 / (c.panel * size) // a panel stays in the first-level cache
 	if c.free {
@@ -105,8 +115,10 @@ func (c *contraction) plan(mach Machine) bool {
 	blocks := (whole + most64 - 1) / most64
 	c.blockCols = ((whole+blocks-1)/blocks + c.panel - 1) / c.panel * c.panel
 	tile := int64(c.rows)
+	across16 := (tile + 15) / 16 * 16
+	c.xAcross = c.xAcross && c.piece*across16*size <= maxStack/2
 	if c.xAcross {
-		c.far = (tile + 15) / 16 * 16
+		c.far = across16
 	} else {
 		c.far = (c.piece*size+63)/64*64/size + 64/size // rows that follow each other are not 4096 bytes apart
 	}
@@ -171,7 +183,6 @@ func (c *contraction) planVector(mach Machine, vectors int64) bool {
 	if c.packX && c.kk*size > maxStack/2 {
 		return false
 	}
-	c.plainStore, c.carry = c.stores()
 	return true
 }
 
