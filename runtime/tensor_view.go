@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"healc/lang/types"
@@ -318,4 +319,50 @@ func (t *Tensor) Index(axis int, i int64) (*Tensor, error) {
 		v.Offset += i * t.Strides[axis]
 	}
 	return v, nil
+}
+
+// Strided returns a view with any strides, of elements of t's memory: element [i0, i1, ...] lies at offset +
+// i0*strides[0] + i1*strides[1] + ... elements from t's storage, as in the fields of a Tensor. No element may lie
+// outside of the storage.
+func (t *Tensor) Strided(offset int64, shape, strides []int64) (*Tensor, error) {
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	if len(shape) != len(strides) {
+		return nil, fmt.Errorf("strided: %d strides for shape %s of rank %d", len(strides), shapeName(shape), len(shape))
+	}
+	if _, err := checkShape(t.DType, shape); err != nil {
+		return nil, fmt.Errorf("strided: %w", err)
+	}
+	if slices.Contains(shape, 0) {
+		offset = t.Offset // no element is there, and the address must not leave the storage
+	} else if err := within(t.storage.Bytes()/int64(t.DType.Bytes()), offset, shape, strides); err != nil {
+		return nil, fmt.Errorf("strided: shape %s, %w", shapeName(shape), err)
+	}
+	v := t.view(len(shape))
+	v.Offset = offset
+	copy(v.Shape, shape)
+	copy(v.Strides, strides)
+	return v, nil
+}
+
+// within checks that no element of a view, which is not empty, lies outside of room elements.
+func within(room, offset int64, shape, strides []int64) error {
+	lo, hi := offset, offset
+	ok := offset >= 0 && offset < room
+	for i := 0; i < len(shape) && ok; i++ {
+		over, reach := bits.Mul64(uint64(max(strides[i], -strides[i])), uint64(shape[i]-1))
+		if over != 0 || reach >= uint64(room) { // also for the stride -2^63, whose magnitude is its own bits
+			ok = false
+		} else if strides[i] < 0 {
+			lo -= int64(reach)
+		} else {
+			hi += int64(reach)
+		}
+		ok = ok && lo >= 0 && hi < room
+	}
+	if !ok {
+		return fmt.Errorf("strides %s and first element %d leave the memory of %d elements", shapeName(strides), offset, room)
+	}
+	return nil
 }

@@ -47,9 +47,11 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/llvm", "lang/types ir ir/scalar ir/kernel runtime/abi codegen codegen/llvm/libllvm"},
 	{"runtime/objload", "runtime/abi"},
 	{"runtime", "lang/types runtime/abi runtime/objload"},
+	{"transcript", "lang/types runtime"},
+	{"transcript/lower", "leaves ir ir/scalar runtime transcript"},
 	{"stdlib", ""},
 	{"docs", ""},
-	{"", "lang/... ir/... passes/... codegen/... runtime/... stdlib"},
+	{"", "lang/... ir/... passes/... codegen/... runtime/... transcript transcript/lower stdlib"},
 	{"cmd/healc/measure", "codegen/llvm/libllvm runtime/..."},
 	{"cmd/healc/...", "* cmd/healc/..."},
 	{"tests/...", "* cmd/healc/measure tests/..."},
@@ -58,7 +60,7 @@ var imports = []struct{ pkg, may string }{
 // groups are the names in the table that stand for several packages.
 var groups = map[string]string{
 	"leaves": "lang/diag lang/types",
-	"*":      ". lang/... ir/... passes/... codegen/... runtime/... stdlib docs",
+	"*":      ". lang/... ir/... passes/... codegen/... runtime/... transcript transcript/lower stdlib docs",
 }
 
 // outside says which packages may use a module that is not the standard library.

@@ -90,7 +90,7 @@ func (a *app) root() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(a.runCommand(), a.compileCommand(), a.checkCommand(), a.testCommand(), a.benchCommand(), a.explainCommand(), a.optCommand(),
-		a.fmtCommand(), a.docCommand(), a.replCommand(), a.doctorCommand(), a.cacheCommand(), a.versionCommand())
+		a.fmtCommand(), a.docCommand(), a.replCommand(), a.transcriptCommand(), a.doctorCommand(), a.cacheCommand(), a.versionCommand())
 	root.AddCommand(a.extra...)
 	root.InitDefaultCompletionCmd()
 	return root

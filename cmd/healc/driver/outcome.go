@@ -14,6 +14,7 @@ import (
 	"healc/passes"
 	"healc/passes/bufferize"
 	"healc/runtime"
+	"healc/transcript"
 )
 
 // Class says whose fault an error is. The values are healc's exit codes.
@@ -54,6 +55,7 @@ func Classify(err error, file *diag.File) Outcome {
 		panicked  *runtime.PanicError
 		bug       *passes.BugError
 		recovered *recoveredError
+		recorded  *transcript.Error
 	)
 	one := func(c Class, d *diag.Diagnostic) Outcome {
 		return Outcome{Class: c, Diagnostics: []*diag.Diagnostic{d}}
@@ -73,6 +75,10 @@ func Classify(err error, file *diag.File) Outcome {
 		return Outcome{Class: BugFound, Bug: &Bug{Cause: bug.Error(), Stack: bug.Stack, IR: bug.IR}}
 	case errors.As(err, &panicked), strings.HasPrefix(err.Error(), bugMark):
 		return Outcome{Class: BugFound, Bug: &Bug{Cause: strings.TrimPrefix(err.Error(), bugMark)}}
+	case errors.As(err, &recorded) && errors.As(err, &failure):
+		return one(RuntimeFault, &diag.Diagnostic{Message: recorded.Error()})
+	case errors.As(err, &recorded):
+		return one(CompileError, &diag.Diagnostic{Message: recorded.Error()})
 	case errors.As(err, &failure):
 		return one(RuntimeFault, Failure(failure, file))
 	}

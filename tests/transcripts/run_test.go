@@ -1,0 +1,207 @@
+package transcripts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	heal "healc"
+	"healc/runtime"
+	"healc/transcript"
+)
+
+// how is one way to run a transcript.
+type how struct {
+	backend string
+	noFuse  bool
+	threads int
+}
+
+func (h how) String() string {
+	return fmt.Sprintf("%s noFuse=%v threads=%d", h.backend, h.noFuse, h.threads)
+}
+
+var ways = []how{{heal.Interp, false, 1}, {heal.Interp, true, 1}, {heal.CPU, false, 1}, {heal.CPU, false, 3}, {heal.CPU, true, 2}}
+
+// execute runs a file; the caller gets the outputs as numbers.
+func execute(data []byte, h how, verify bool) (outputs [][]int64, err error) {
+	t, err := transcript.Read("t.json", data)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	x, err := heal.CompileTranscript(t, heal.TranscriptOptions{Options: heal.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1}, NoFuse: h.noFuse})
+	if err != nil {
+		return nil, err
+	}
+	defer x.Close()
+	res, err := x.Run(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	defer res.Close()
+	if verify {
+		err = x.Verify(res)
+	}
+	for _, o := range res.Outputs {
+		outputs = append(outputs, numbers(o.Tensor))
+	}
+	return outputs, err
+}
+
+func numbers(t *runtime.Tensor) []int64 {
+	out := []int64{}
+	for _, b := range t.Bits() {
+		unused := 64 - t.DType.Bits()
+		out = append(out, int64(b<<unused)>>unused)
+	}
+	return out
+}
+
+// check runs a transcript in every way and compares its outputs.
+func check(t *testing.T, r *record, want ...[]int64) {
+	t.Helper()
+	for _, h := range ways {
+		got, err := execute(r.json(), h, false)
+		if err != nil {
+			t.Fatalf("%s: %v", h, err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s:\n got %v\nwant %v", h, got, want)
+		}
+	}
+}
+
+// refuse wants an error with the text.
+func refuse(t *testing.T, r *record, want string) {
+	t.Helper()
+	for _, h := range []how{{heal.Interp, false, 1}, {heal.CPU, true, 1}} {
+		_, err := execute(r.json(), h, false)
+		var e *transcript.Error
+		if err == nil || !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v (%T), want %q", h, err, err, want)
+		}
+	}
+}
+
+// begin makes a transcript with host tensors of i64: names a, b, ... in order.
+func begin(tensors ...[]int64) *record {
+	r := &record{}
+	for i, elems := range tensors {
+		r.put(string(rune('a'+i)), []int64{int64(len(elems))}, elems)
+	}
+	return r
+}
+
+// put sends an i64 tensor to the device.
+func (r *record) put(name any, shape []int64, elems []int64) {
+	r.op("host_to_device", dev(name, "int64"), host("int64", shape, false, elems))
+}
+
+// get brings a tensor to the host, where any value is expected.
+func (r *record) get(name any) {
+	r.op("device_to_host", host("int64", []int64{1}, false, []int64{0}), dev(name, "int64"), none())
+}
+
+// call is an operation on tensors of i64 and integers; the last tensor is the result, under its own name.
+func (r *record) call(name string, args ...any) {
+	var list []obj
+	out := none()
+	for _, a := range args {
+		switch a := a.(type) {
+		case string:
+			list = append(list, dev(a, "int64"))
+			out = list[len(list)-1]
+		case obj:
+			list = append(list, a)
+		default:
+			list = append(list, integer(a))
+		}
+	}
+	r.op(name, out, list...)
+}
+
+// into is call with a name for the result.
+func (r *record) into(out, name string, args ...any) {
+	r.call(name, args...)
+	pair := r.entries[len(r.entries)-1].([]any)
+	pair[1].(obj)["out"] = dev(out, "int64")
+}
+
+func TestModular(t *testing.T) {
+	r := begin([]int64{5, -1, 3}, []int64{6, 3, 1 << 62}, []int64{7, 11, 1<<62 + 1}, []int64{0, 0, 0})
+	r.call("_modmul_ttt", "a", "b", "c", "d")
+	r.get("d")
+	r.call("_modmul_ttc", "a", "b", 7, "d")
+	r.get("d")
+	r.call("_modmul_tct", "a", 2, "c", "d")
+	r.get("d")
+	r.call("_modmul_tcc", "a", -1, 7, "d")
+	r.get("d")
+	r.call("_modsum_ttt", "a", "b", "c", "d")
+	r.get("d")
+	r.call("_modsum_tcc", "a", 10, 7, "a")
+	r.get("a")
+	r.call("_modneg_tt", "b", "c", "b")
+	r.get("b")
+	r.call("_modneg_tc", "a", 7, "d")
+	r.get("d")
+	check(t, r, []int64{2, 8, 1<<62 - 2}, []int64{2, 4, 5}, []int64{3, 9, 6}, []int64{2, 1, 4},
+		[]int64{4, 2, 2}, []int64{1, 2, 6}, []int64{1, 8, 1}, []int64{6, 5, 1})
+}
+
+func TestRemainderTruncates(t *testing.T) {
+	r := begin([]int64{7, -7, 8}, []int64{4, 4, -3}, []int64{0, 0, 0})
+	r.call("_mod_tt", "a", "b", "c")
+	r.get("c")
+	r.call("_mod_tc", "a", 4, "c")
+	r.get("c")
+	r.call("_mod_ct", -9, "b", "c")
+	r.get("c")
+	check(t, r, []int64{3, -3, 2}, []int64{3, -3, 0}, []int64{-1, -1, 0})
+	r = begin([]int64{1}, []int64{4, 4}, []int64{0, 0})
+	r.call("_mod_tt", "a", "b", "c")
+	refuse(t, r, "entry 3 (_mod_tt): `a` is of shape [1], and the output of [2]")
+}
+
+func TestWritesShowInViews(t *testing.T) {
+	r := &record{}
+	r.put("x", []int64{2, 3}, []int64{1, 2, 3, 4, 5, 6})
+	r.into("rows", "moveaxis", "x", 0, 1)
+	r.into("col", "get_slice", "x", shape(ellipsis(), 1))
+	r.into("back", "get_slice", "rows", shape(cut(nil, nil, -2)))
+	r.call("set_const_val", "col", 9)
+	r.get("x")
+	r.get("rows")
+	r.call("_modsum_tcc", "back", 10, 100, "back")
+	r.get("x")
+	r.free("x")
+	r.get("back")
+	check(t, r, []int64{1, 9, 3, 4, 9, 6}, []int64{1, 4, 9, 9, 3, 6}, []int64{11, 9, 13, 14, 9, 16}, []int64{13, 16, 11, 14})
+}
+
+func TestNames(t *testing.T) {
+	r := begin([]int64{1})
+	r.free("a")
+	r.get("a")
+	refuse(t, r, "entry 2 (device_to_host): tensor %a was freed by entry 1")
+	r = begin([]int64{1})
+	r.free("z")
+	refuse(t, r, "entry 1: there is no tensor %z")
+	r = begin([]int64{1})
+	r.free("a")
+	r.free("a")
+	refuse(t, r, "entry 2: tensor %a was freed by entry 1")
+	// A name of digits and an integer are two names; a name may be bound again.
+	r = &record{}
+	r.put(6, []int64{1}, []int64{1})
+	r.put("6", []int64{1}, []int64{2})
+	r.get(6)
+	r.put(6, []int64{2}, []int64{3, 4})
+	r.get(6)
+	r.get("6")
+	check(t, r, []int64{1}, []int64{3, 4}, []int64{2})
+}

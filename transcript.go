@@ -1,0 +1,361 @@
+package heal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"healc/ir"
+	"healc/lang/types"
+	"healc/runtime"
+	"healc/transcript"
+	"healc/transcript/lower"
+)
+
+// Transcript is an execution transcript that is ready to run: a program that another compiler recorded, operation by
+// operation (docs/transcripts.md), which is fused and compiled like any other.
+type Transcript struct {
+	prog  *lower.Program
+	mod   *Module
+	funcs []*Func // of each step; nil where nothing is left of it
+	last  []int   // the step that uses a value last
+	path  string
+}
+
+// TranscriptOptions say how a transcript is compiled.
+type TranscriptOptions struct {
+	Options
+	NoFuse bool // compile every operation for itself, instead of the segments
+}
+
+// CompileTranscript checks a transcript and makes it ready to run; machine code is made by the first Run. The
+// transcript has to stay open as long as the result is used. A mistake in it is a *transcript.Error.
+func CompileTranscript(t *transcript.Transcript, opts TranscriptOptions) (*Transcript, error) {
+	done := opts.Debug.Timer.Stage("lower")
+	prog, err := lower.Lower(t, lower.Options{PerOp: opts.NoFuse})
+	done()
+	if err != nil {
+		return nil, err
+	}
+	if opts.Backend == Interp {
+		if err := checkInterpretable(t.Path, prog); err != nil {
+			return nil, err
+		}
+	}
+	mod, err := CompileIR(prog.Module, opts.Options)
+	if err != nil {
+		return nil, err
+	}
+	x := &Transcript{prog: prog, mod: mod, path: t.Path, last: make([]int, prog.Slots)}
+	// Steps with the same text are the same code. A segment keeps its own, since run-time errors have their places in it.
+	known := map[string]*Func{}
+	for i, s := range prog.Steps {
+		var f *Func
+		if s.Func != "" {
+			text := ""
+			if opts.NoFuse {
+				text = bodyText(prog.Module.Func(s.Func))
+			}
+			if f = known[text]; f == nil || text == "" {
+				if f, err = mod.Func(s.Func); err != nil {
+					mod.Close()
+					return nil, err
+				}
+				known[text] = f
+			}
+		}
+		x.funcs = append(x.funcs, f)
+		for _, v := range slices.Concat(s.Args, s.Results) {
+			x.last[v] = i
+		}
+	}
+	for _, o := range prog.Outputs {
+		x.last[o.Value] = len(prog.Steps)
+	}
+	return x, nil
+}
+
+// bodyText is what tells functions apart, without their names.
+func bodyText(f *ir.Func) string {
+	m := &ir.Module{Funcs: []*ir.Func{{Name: "f", Body: f.Body, Results: f.Results}}}
+	return m.String()
+}
+
+// mostInterpreted is the most elements of a tensor that the interpreter takes on: it has 8 bytes for each, and does
+// not look whether the memory is there.
+const mostInterpreted = 1 << 28
+
+func checkInterpretable(path string, p *lower.Program) error {
+	for _, f := range p.Module.Funcs {
+		for _, op := range f.Body.Ops {
+			for _, r := range op.Results {
+				if n := elems(r.Type); n > mostInterpreted {
+					return &transcript.Error{Path: path, Entry: op.Span.Pos().Line - 1, Msg: fmt.Sprintf("a tensor of type %s is too large for the interpreter", r.Type)}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// elems is the number of elements of a type with literal extents, at most mostInterpreted+1.
+func elems(t types.Tensor) int64 {
+	n := int64(1)
+	shape, _ := t.Shape.Ints()
+	if slices.Contains(shape, 0) {
+		return 0
+	}
+	for _, e := range shape {
+		if n *= e; n > mostInterpreted {
+			return mostInterpreted + 1
+		}
+	}
+	return n
+}
+
+// Close frees the machine code.
+func (x *Transcript) Close() { x.mod.Close() }
+
+// IR is the transcript as tensor IR, before any pass.
+func (x *Transcript) IR() *ir.Module { return x.prog.Module }
+
+// TranscriptResult is what a run gave.
+type TranscriptResult struct {
+	Outputs []TranscriptOutput
+	Steps   []TranscriptStep
+}
+
+// TranscriptOutput is what one device_to_host gave. The tensor belongs to the result.
+type TranscriptOutput struct {
+	Entry    int // the index of the operation
+	Name     transcript.Name
+	Tensor   *runtime.Tensor
+	Expected *runtime.Tensor // what was recorded, or nil; it belongs to the transcript
+}
+
+// TranscriptStep is how long a part of a transcript took: a segment, what stands between two, or with NoFuse an operation.
+type TranscriptStep struct {
+	Segment     string // the path of the segment, "" outside of all
+	First, Last int    // the entries of its first and last operation
+	Ops         int
+	Compile     time.Duration // 0 when the code was there
+	Run         time.Duration
+}
+
+// Close frees the tensors.
+func (r *TranscriptResult) Close() {
+	for _, o := range r.Outputs {
+		o.Tensor.Close()
+	}
+}
+
+// Run executes the transcript. An operation that fails, because a modulus is not positive or a position out of
+// range, is a *transcript.Error around a *runtime.RuntimeError.
+func (x *Transcript) Run(ctx context.Context) (*TranscriptResult, error) {
+	slots := make([]*runtime.Tensor, x.prog.Slots)
+	own := len(x.prog.Inputs)
+	copy(slots, x.prog.Inputs)
+	defer func() {
+		for _, t := range slots[own:] {
+			t.Close()
+		}
+	}()
+	res := &TranscriptResult{}
+	for i, s := range x.prog.Steps {
+		out := TranscriptStep{Segment: s.Segment, First: s.First, Last: s.Last, Ops: s.Ops}
+		if f := x.funcs[i]; f != nil {
+			args := make([]*runtime.Tensor, len(s.Args))
+			for k, v := range s.Args {
+				args[k] = slots[v]
+			}
+			var err error
+			start := time.Now()
+			if x.mod.opts.Backend != Interp {
+				if _, err = f.code(args); err != nil {
+					return nil, x.failure(s, err)
+				}
+				out.Compile = time.Since(start)
+			}
+			start = time.Now()
+			results, err := f.CallAll(ctx, args...)
+			if err != nil {
+				return nil, x.failure(s, err)
+			}
+			out.Run = time.Since(start)
+			for k, v := range s.Results {
+				slots[v] = results[k]
+			}
+		}
+		for _, v := range slices.Concat(s.Args, s.Results) {
+			if v >= own && x.last[v] == i {
+				slots[v].Close()
+			}
+		}
+		res.Steps = append(res.Steps, out)
+	}
+	for _, o := range x.prog.Outputs {
+		t, err := slots[o.Value].View()
+		if o.Strides != nil {
+			t.Close()
+			t, err = slots[o.Value].Strided(o.Offset, o.Shape, o.Strides)
+		}
+		if err != nil {
+			res.Close()
+			return nil, &transcript.Error{Path: x.path, Entry: o.Entry, Op: "device_to_host", Msg: err.Error(), Err: err}
+		}
+		res.Outputs = append(res.Outputs, TranscriptOutput{o.Entry, o.Name, t, o.Expected})
+	}
+	return res, nil
+}
+
+// failure gives an error of a step the entry that it comes from.
+func (x *Transcript) failure(s lower.Step, err error) error {
+	var run *runtime.RuntimeError
+	if !errors.As(err, &run) {
+		return err
+	}
+	e := &transcript.Error{Path: x.path, Entry: -1, Msg: run.Message, Err: err}
+	switch {
+	case s.Ops == 1:
+		e.Entry = s.First
+	case run.Site.Line > 0:
+		e.Entry = run.Site.Line - 1
+	}
+	if e.Entry >= 0 {
+		e.Op, _, _ = strings.Cut(strings.TrimSpace(afterName(x.prog.File.Line(e.Entry+1))), "(")
+	}
+	return e
+}
+
+// afterName drops the name and type of the result from a line of the listing.
+func afterName(line string) string {
+	if _, rest, ok := strings.Cut(line, " = "); ok {
+		return rest
+	}
+	return line
+}
+
+// A MismatchError is an output that is not what the transcript recorded.
+type MismatchError struct {
+	Path  string
+	Entry int     // the index of the device_to_host
+	Index []int64 // of the first element that differs, in row-major order; nil when the types differ
+	Got   string
+	Want  string
+}
+
+func (e *MismatchError) Error() string {
+	place := ""
+	if e.Path != "" {
+		place = e.Path + ": "
+	}
+	place += fmt.Sprintf("entry %d (device_to_host): ", e.Entry)
+	if e.Index == nil {
+		return place + fmt.Sprintf("the result is %s, and %s was recorded", e.Got, e.Want)
+	}
+	return place + fmt.Sprintf("element %s is %s, and %s was recorded", strings.ReplaceAll(fmt.Sprint(e.Index), " ", ", "), e.Got, e.Want)
+}
+
+// Verify compares the outputs with what the transcript recorded, bit for bit, or as numbers where the types of
+// integers differ. The first difference is a
+// *MismatchError; an output without a recorded value is an error, too, since it cannot be verified.
+func (x *Transcript) Verify(r *TranscriptResult) error {
+	for _, o := range r.Outputs {
+		fail := &MismatchError{Path: x.path, Entry: o.Entry}
+		if o.Expected == nil {
+			return &transcript.Error{Path: x.path, Entry: o.Entry, Op: "device_to_host", Msg: "no value was recorded that the result could be compared with"}
+		}
+		got, want, ok := comparison(o.Tensor, o.Expected)
+		if !ok {
+			fail.Got, fail.Want = o.Tensor.String(), o.Expected.String()
+			return fail
+		}
+		for i := range got {
+			if got[i] == want[i] {
+				continue
+			}
+			fail.Index = make([]int64, len(o.Tensor.Shape))
+			rest := int64(i)
+			for k := len(fail.Index) - 1; k >= 0; k-- {
+				fail.Index[k], rest = rest%o.Tensor.Shape[k], rest/o.Tensor.Shape[k]
+			}
+			fail.Got, fail.Want = element(o.Tensor, fail.Index), element(o.Expected, fail.Index)
+			return fail
+		}
+	}
+	return nil
+}
+
+// comparison gives the elements of two tensors of one shape as words that are equal where the elements are: bits of
+// one type, or numbers of two types of integers.
+func comparison(a, b *runtime.Tensor) (x, y []uint64, ok bool) {
+	if !slices.Equal(a.Shape, b.Shape) {
+		return nil, nil, false
+	}
+	x, y = a.Bits(), b.Bits()
+	if a.DType == b.DType {
+		return x, y, true
+	}
+	for t, words := range map[*runtime.Tensor][]uint64{a: x, b: y} {
+		if !t.DType.IsInt() || t.DType == types.U64 { // a large u64 has the bits of a negative i64
+			return nil, nil, false
+		}
+		if t.DType.IsSigned() {
+			for i, w := range words {
+				unused := 64 - t.DType.Bits()
+				words[i] = uint64(int64(w<<unused) >> unused)
+			}
+		}
+	}
+	return x, y, true
+}
+
+// element prints one element.
+func element(t *runtime.Tensor, index []int64) string {
+	v, err := t.View()
+	for range index {
+		if err != nil {
+			return err.Error()
+		}
+		row := v
+		v, err = row.Index(0, index[0])
+		row.Close()
+		index = index[1:]
+	}
+	if err != nil {
+		return err.Error()
+	}
+	defer v.Close()
+	var b strings.Builder
+	if err := runtime.Format(&b, v); err != nil {
+		return err.Error()
+	}
+	return b.String()
+}
+
+// PrintTimes writes a table: for each segment, or part between two, how long its compilation and its execution took.
+func (r *TranscriptResult) PrintTimes(w io.Writer) error {
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(tw, "entries\toperations\tcompile ms\trun ms\t  segment")
+	var sum TranscriptStep
+	line := func(entries string, s TranscriptStep, name string) {
+		fmt.Fprintf(tw, "%s\t%d\t%.3f\t%.3f\t  %s\n", entries, s.Ops, ms(s.Compile), ms(s.Run), name)
+	}
+	for _, s := range r.Steps {
+		name := s.Segment
+		if name == "" {
+			name = "(none)"
+		}
+		line(fmt.Sprintf("%d-%d", s.First, s.Last), s, name)
+		sum.Ops, sum.Compile, sum.Run = sum.Ops+s.Ops, sum.Compile+s.Compile, sum.Run+s.Run
+	}
+	line("all", sum, "")
+	return tw.Flush()
+}
+
+func ms(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1e6 }
