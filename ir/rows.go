@@ -33,7 +33,32 @@ type RowPull interface {
 	Each(n types.Dim, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) []scalar.Ref) []scalar.Ref
 	// When runs body if cond is true.
 	When(cond scalar.Ref, body func())
+	// Fill sets the first n elements of m. value gives element i; it may read that element of m and no other.
+	Fill(m Memory, n types.Dim, value func(i scalar.Ref) scalar.Ref)
+	// Adjacent reports that the elements of m lie next to each other.
+	Adjacent(m Memory) bool
+	// Operand is the memory of a line of operand i of op, to be read; at gives the index of element i of the line. It
+	// reports false when the operand is computed, or its elements do not lie next to each other.
+	Operand(op *Op, i int, at func(i scalar.Ref) []scalar.Ref) (Memory, bool)
+	// Transform runs the stages of a number theoretic transform in place.
+	Transform(t Transform)
 }
+
+// Transform is a number theoretic transform of residues modulo P, from a table of factors below P. All are of type
+// I64, and their memory holds neighbours next to each other; 0 < P < TransformLimit.
+type Transform struct {
+	Data, Table Memory
+	Size        int64 // a power of two, from MinTransform on
+	Inverse     bool
+	P           scalar.Ref
+	Scale       scalar.Ref // of the inverse: what the result is multiplied by, below P
+}
+
+// The limits of Transform: what kernels need for whole vectors, and for sums that are not reduced at once.
+const (
+	MinTransform   = 64
+	TransformLimit = 1 << 60
+)
 
 // before reports whether a row sorts x strictly before y: NaN comes last, false before true, and zeros are
 // equal.

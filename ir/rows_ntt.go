@@ -62,42 +62,157 @@ func (r nttRow) position(n int, i scalar.Ref) scalar.Ref {
 	return pos
 }
 
-// transform runs the stages in memory: shift is log2 of t in the first, and step what is added to it from one to the
-// next. butterfly gives the new elements at a distance of t.
-func (r nttRow) transform(p RowPull, line Memory, shift, step scalar.Ref, butterfly func(x, y, s scalar.Ref) (scalar.Ref, scalar.Ref)) {
-	e := p.E()
-	stages, exact := r.stages()
-	p.Each(stages, []scalar.Ref{shift}, func(_ scalar.Ref, state []scalar.Ref) []scalar.Ref {
-		log := state[0]
-		run := func() {
-			t := e.Shl(r.int(1), log)
-			pairs, exact := r.half()
-			h := e.Shr(p.Extent(r.length), e.Add(log, r.int(1)))
-			p.Each(pairs, nil, func(n scalar.Ref, _ []scalar.Ref) []scalar.Ref {
-				pair := func() {
-					group := e.Shr(n, log)
-					lo := e.Add(e.Shl(group, e.Add(log, r.int(1))), e.And(n, e.Sub(t, r.int(1))))
-					hi := e.Add(lo, t)
-					word := func(i scalar.Ref) scalar.Ref { return r.mod.FromNumber(p.Read(line, i)) }
-					x, y := butterfly(word(lo), word(hi), r.twiddle(e.Add(h, group)))
-					p.Write(line, lo, r.mod.Number(x))
-					p.Write(line, hi, r.mod.Number(y))
-				}
-				if exact {
-					pair()
-				} else {
-					p.When(e.Lt(e.Add(n, n), p.Extent(r.length)), pair)
-				}
-				return nil
-			})
+// nttLine is the memory in which a row is transformed. Where the stages are a Transform its elements are of type I64,
+// which holds the residues of an I32, too.
+type nttLine struct {
+	nttRow
+	p     RowPull
+	mem   Memory
+	word  types.DType
+	whole bool // the stages are a Transform
+}
+
+// line is the memory for a row: that of the result, if it may be and is fit for it.
+func (r nttRow) line(p RowPull, inResult bool) nttLine {
+	m, known := r.length.Const()
+	l := nttLine{nttRow: r, p: p, mem: ResultRow, word: r.op.Type().Elem, whole: known && m >= MinTransform}
+	if l.whole {
+		inResult = inResult && l.word == types.I64 && p.Adjacent(ResultRow)
+		l.word = types.I64
+	}
+	if !inResult {
+		l.mem = p.Work(l.word, r.length, false)
+	}
+	return l
+}
+
+// get is element i, a residue; put sets it.
+func (l nttLine) get(i scalar.Ref) scalar.Ref {
+	return l.mod.FromNumber(l.e.Cast(l.op.Type().Elem, l.p.Read(l.mem, i)))
+}
+
+func (l nttLine) put(i, x scalar.Ref) {
+	l.p.Write(l.mem, i, l.e.Cast(l.word, l.mod.Number(x)))
+}
+
+// fill sets every element to a number of the operation's type, modulo p. That all are residues already is what is
+// looked at first, after they have been copied.
+func (l nttLine) fill(number func(i scalar.Ref) scalar.Ref) {
+	p, e := l.p, l.p.E()
+	p.Fill(l.mem, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(l.word, number(i)) })
+	residues := p.Reduce(l.op, ReduceAnd, types.Bool, true, []types.Dim{l.length}, func(i []scalar.Ref) scalar.Ref {
+		return l.isResidue(e.Cast(l.op.Type().Elem, p.Read(l.mem, i[0])))
+	})
+	p.When(e.Not(residues), func() {
+		p.Fill(l.mem, l.length, func(i scalar.Ref) scalar.Ref {
+			x := l.mod.Residue(e.Cast(l.op.Type().Elem, p.Read(l.mem, i)))
+			return e.Cast(l.word, l.mod.Number(x))
+		})
+	})
+}
+
+// isResidue reports that a number is in [0, p).
+func (r nttRow) isResidue(x scalar.Ref) scalar.Ref {
+	return r.e.Lt(r.mod.FromNumber(x), r.mod.P())
+}
+
+// result stores the elements of the row's result, if they are not in its memory.
+func (l nttLine) result(from func(i scalar.Ref) scalar.Ref) {
+	l.p.Fill(ResultRow, l.length, func(i scalar.Ref) scalar.Ref {
+		return l.e.Cast(l.op.Type().Elem, l.p.Read(l.mem, from(i)))
+	})
+}
+
+// straight reports that operand n is the permutation that changes nothing.
+func (l nttLine) straight(n int) scalar.Ref {
+	return l.p.Reduce(l.op, ReduceAnd, types.Bool, true, []types.Dim{l.length}, func(i []scalar.Ref) scalar.Ref {
+		return l.e.Eq(l.e.Cast(types.I64, l.p.Arg(l.op, n, i)), i[0])
+	})
+}
+
+// stages runs all stages, and multiplies the result by scale unless that is None. The Transform needs a modulus below
+// its limit, and a table of residues; what has none takes the stages one by one.
+func (l nttLine) stages(inverse bool, scale scalar.Ref) {
+	if !l.whole {
+		l.each(inverse, scale)
+		return
+	}
+	p, e := l.p, l.e
+	m, _ := l.length.Const()
+	number := func(i scalar.Ref) scalar.Ref { return p.Arg(l.op, 2, []scalar.Ref{l.channel, i}) }
+	fit := p.Reduce(l.op, ReduceAnd, types.Bool, true, []types.Dim{l.length}, func(i []scalar.Ref) scalar.Ref {
+		return l.isResidue(number(i[0]))
+	})
+	modulus := e.Cast(types.I64, l.mod.Number(l.mod.P()))
+	fit = e.And(fit, e.Lt(modulus, e.Int(types.I64, TransformLimit)))
+	p.When(fit, func() {
+		table, ok := p.Operand(l.op, 2, func(i scalar.Ref) []scalar.Ref { return []scalar.Ref{l.channel, i} })
+		if !ok || l.op.Type().Elem != types.I64 {
+			table = p.Work(types.I64, l.length, false)
+			p.Fill(table, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(types.I64, number(i)) })
 		}
+		t := Transform{Data: l.mem, Table: table, Size: m, Inverse: inverse, P: modulus, Scale: scalar.None}
+		if inverse {
+			t.Scale = e.Cast(types.I64, l.mod.Number(scale))
+		}
+		p.Transform(t)
+	})
+	p.When(e.Not(fit), func() { l.each(inverse, scale) })
+}
+
+// each runs the stages one by one in memory.
+func (l nttLine) each(inverse bool, scale scalar.Ref) {
+	p, e := l.p, l.e
+	stages, exact := l.nttRow.stages()
+	shift, step := e.Sub(l.logLength(), l.int(1)), l.int(-1)
+	if inverse {
+		shift, step = l.int(0), l.int(1)
+	}
+	p.Each(stages, []scalar.Ref{shift}, func(_ scalar.Ref, state []scalar.Ref) []scalar.Ref {
+		log := state[0] // of the distance between the elements of a pair
 		if exact {
-			run()
+			l.stage(log, inverse)
 		} else {
-			inside := e.And(e.Le(r.int(0), log), e.Lt(e.Shl(r.int(1), log), p.Extent(r.length)))
-			p.When(inside, run)
+			inside := e.And(e.Le(l.int(0), log), e.Lt(e.Shl(l.int(1), log), p.Extent(l.length)))
+			p.When(inside, func() { l.stage(log, inverse) })
 		}
 		return []scalar.Ref{e.Add(log, step)}
+	})
+	if scale != scalar.None {
+		p.Each(l.length, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+			l.put(i, l.mod.Mul(l.get(i), scale))
+			return nil
+		})
+	}
+}
+
+// stage makes all pairs at the distance 2^log.
+func (l nttLine) stage(log scalar.Ref, inverse bool) {
+	p, e := l.p, l.e
+	t := e.Shl(l.int(1), log)
+	pairs, exact := l.half()
+	h := e.Shr(p.Extent(l.length), e.Add(log, l.int(1)))
+	p.Each(pairs, nil, func(n scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+		pair := func() {
+			group := e.Shr(n, log)
+			lo := e.Add(e.Shl(group, e.Add(log, l.int(1))), e.And(n, e.Sub(t, l.int(1))))
+			hi := e.Add(lo, t)
+			x, y, s := l.get(lo), l.get(hi), l.twiddle(e.Add(h, group))
+			if inverse {
+				x, y = l.mod.Add(x, y), l.mod.Mul(l.mod.Sub(x, y), s)
+			} else {
+				y = l.mod.Mul(y, s)
+				x, y = l.mod.Add(x, y), l.mod.Sub(x, y)
+			}
+			l.put(lo, x)
+			l.put(hi, y)
+		}
+		if exact {
+			pair()
+		} else {
+			p.When(e.Lt(e.Add(n, n), p.Extent(l.length)), pair)
+		}
+		return nil
 	})
 }
 
@@ -109,49 +224,42 @@ func (r nttRow) logLength() scalar.Ref {
 func rowsNtt(p RowPull, op *Op, at []scalar.Ref) {
 	axis := op.Int("axis")
 	r := newNttRow(p, op, at)
-	line := ResultRow
-	if !op.Flag("skip_perm") {
-		line = p.Work(op.Type().Elem, r.length, false)
+	l := r.line(p, op.Flag("skip_perm"))
+	l.fill(func(i scalar.Ref) scalar.Ref { return p.Arg(op, 0, moved(at, axis, i)) })
+	l.stages(false, scalar.None)
+	same := func(i scalar.Ref) scalar.Ref { return i }
+	switch {
+	case op.Flag("skip_perm") && l.mem == ResultRow:
+	case op.Flag("skip_perm"):
+		l.result(same)
+	default:
+		straight := l.straight(3)
+		p.When(straight, func() { l.result(same) })
+		p.When(l.e.Not(straight), func() {
+			l.result(func(i scalar.Ref) scalar.Ref { return l.position(3, i) })
+		})
 	}
-	p.Each(r.length, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
-		p.Write(line, i, r.mod.Number(r.mod.Residue(p.Arg(op, 0, moved(at, axis, i)))))
-		return nil
-	})
-	r.transform(p, line, r.e.Sub(r.logLength(), r.int(1)), r.int(-1), func(x, y, s scalar.Ref) (scalar.Ref, scalar.Ref) {
-		y = r.mod.Mul(y, s)
-		return r.mod.Add(x, y), r.mod.Sub(x, y)
-	})
-	if op.Flag("skip_perm") {
-		return
-	}
-	p.Each(r.length, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
-		p.Write(ResultRow, i, p.Read(line, r.position(3, i)))
-		return nil
-	})
 }
 
 func rowsIntt(p RowPull, op *Op, at []scalar.Ref) {
 	axis := op.Int("axis")
-	r := newNttRow(p, op, at)
-	zero := r.e.Int(op.Type().Elem, 0)
-	p.Each(r.length, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
-		p.Write(ResultRow, i, zero)
-		return nil
+	l := newNttRow(p, op, at).line(p, true)
+	number := func(i scalar.Ref) scalar.Ref { return p.Arg(op, 0, moved(at, axis, i)) }
+	straight := l.straight(4)
+	p.When(straight, func() { l.fill(number) })
+	p.When(l.e.Not(straight), func() {
+		zero := l.e.Int(l.word, 0)
+		p.Fill(l.mem, l.length, func(scalar.Ref) scalar.Ref { return zero })
+		p.Each(l.length, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+			to := l.position(4, i)
+			l.put(to, l.mod.Add(l.get(to), l.mod.Residue(number(i))))
+			return nil
+		})
 	})
-	p.Each(r.length, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
-		to := r.position(4, i)
-		sum := r.mod.Add(r.mod.FromNumber(p.Read(ResultRow, to)), r.mod.Residue(p.Arg(op, 0, moved(at, axis, i))))
-		p.Write(ResultRow, to, r.mod.Number(sum))
-		return nil
-	})
-	r.transform(p, ResultRow, r.int(0), r.int(1), func(x, y, s scalar.Ref) (scalar.Ref, scalar.Ref) {
-		return r.mod.Add(x, y), r.mod.Mul(r.mod.Sub(x, y), s)
-	})
-	scale := r.mod.Residue(p.Arg(op, 3, []scalar.Ref{r.channel}))
-	p.Each(r.length, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
-		p.Write(ResultRow, i, r.mod.Number(r.mod.Mul(r.mod.FromNumber(p.Read(ResultRow, i)), scale)))
-		return nil
-	})
+	l.stages(true, l.mod.Residue(p.Arg(op, 3, []scalar.Ref{l.channel})))
+	if l.mem != ResultRow {
+		l.result(func(i scalar.Ref) scalar.Ref { return i })
+	}
 }
 
 // unfolded is the sum of all elements of the operand with their factors: factor gives that of element j of

@@ -7,6 +7,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -110,6 +111,11 @@ func TestImports(t *testing.T) {
 	}
 }
 
+func isFile(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
 // goFiles lists the project's Go files without tests, relative to its root, whatever their build tags.
 func goFiles(t *testing.T) []string {
 	t.Helper()
@@ -120,6 +126,8 @@ func goFiles(t *testing.T) []string {
 		}
 		name := d.Name()
 		switch {
+		case d.IsDir() && p != ".." && isFile(filepath.Join(p, "go.mod")): // a module of its own
+			return filepath.SkipDir
 		case d.IsDir() && (name == "testdata" || strings.HasPrefix(name, ".") && name != ".."):
 			return filepath.SkipDir
 		case !d.IsDir() && strings.HasSuffix(name, ".go") && !strings.HasSuffix(name, "_test.go"):

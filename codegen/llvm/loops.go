@@ -225,6 +225,8 @@ func (g *gen) block(b *kernel.Block) {
 			g.cond(s)
 		case *kernel.Call:
 			g.scalarCall(s)
+		case *kernel.Transform:
+			g.transform(s)
 		default:
 			panic(fmt.Sprintf("BUG: no translation of %T", s))
 		}

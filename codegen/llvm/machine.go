@@ -16,6 +16,7 @@ type Machine struct {
 	Registers  int  // vector registers; 0 is 32
 	NoFMA      bool // a fused multiply-add is a call
 	Scale      bool // there is vscalef
+	IFMA       bool // 512-bit vectors have multiply-adds of 52-bit integers
 	L1, L2     int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
 }
 
@@ -37,7 +38,8 @@ func (m Machine) withDefaults() Machine {
 var (
 	avx512 = []string{"x86-64-v4", "skylake-avx512", "skx", "cascadelake", "cooperlake", "cannonlake", "icelake", "tigerlake",
 		"rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "znver4", "znver5", "knl", "knm"}
-	avx2 = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake", "raptorlake",
+	avx512ifma = []string{"cannonlake", "icelake", "tigerlake", "rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "znver4", "znver5"}
+	avx2       = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake", "raptorlake",
 		"meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest", "gracemont", "grandridge", "clearwaterforest"}
 )
 
@@ -66,8 +68,8 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 		}
 		return longest
 	}
-	wide, half := fits(avx512), fits(avx2)
-	has := map[string]bool{"avx512f": wide > half, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
+	wide, half, integer := fits(avx512), fits(avx2), fits(avx512ifma)
+	has := map[string]bool{"avx512f": wide > half, "avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
 	for _, f := range strings.Split(features, ",") {
 		if f = strings.TrimSpace(f); f != "" {
 			has[f[1:]] = f[0] == '+'
@@ -83,6 +85,7 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 	}
 	m.Scale = has["avx512f"]
 	m.NoFMA = !has["fma"] && !has["avx512f"]
+	m.IFMA = has["avx512f"] && has["avx512ifma"]
 	return m.withDefaults()
 }
 

@@ -323,6 +323,8 @@ func (p *parser) body(word string, at int, ids []Ref) (s Stmt, want int) {
 		p.keyword("else")
 		i.Else, i.ElseVals = p.block("yield")
 		return i, -1
+	case "transform":
+		return p.transform(), 0
 	case "call":
 		return &Call{IDs: ids, Func: p.Sym(), Args: p.refs()}, -1
 	}
@@ -411,6 +413,24 @@ func (p *parser) iterate(ids []Ref) *Iterate {
 	l.Body, l.Next, l.Until = p.loopBody()
 	p.hide(mine)
 	return l
+}
+
+func (p *parser) transform() *Transform {
+	t := &Transform{Scale: scalar.None, Inverse: p.AcceptWord("inverse")}
+	t.Size = p.Integer()
+	for i, word := range []string{"of", "by", "with"} {
+		p.keyword(word)
+		l := t.Lines()[i]
+		l.Param = p.param()
+		l.At = p.access()
+	}
+	p.keyword("modulo")
+	t.P = p.ref()
+	if t.Inverse {
+		p.keyword("scale")
+		t.Scale = p.ref()
+	}
+	return t
 }
 
 // loopBody reads the statements of an Iterate, and what stands after them.

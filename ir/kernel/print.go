@@ -320,6 +320,17 @@ func (p *printer) stmt(s Stmt, indent string) {
 			p.end("until", []Ref{s.Until}, inner, true)
 		}
 		p.printf("%s}\n", indent)
+	case *Transform:
+		word := "transform"
+		if s.Inverse {
+			word += " inverse"
+		}
+		p.printf("%s %d of %s%s by %s%s with %s%s modulo %s", word, s.Size, p.param(s.Data.Param), p.access(s.Data.At),
+			p.param(s.Table.Param), p.access(s.Table.At), p.param(s.Spare.Param), p.access(s.Spare.At), p.ref(s.P))
+		if s.Inverse {
+			p.printf(" scale %s", p.ref(s.Scale))
+		}
+		p.printf("\n")
 	case *Reduce:
 		p.defineEq([]Ref{s.ID})
 		p.printf("reduce %s %s ", s.Kind, s.Order)

@@ -30,6 +30,7 @@ import (
 //     defined in its body, gives that type (argmax, argmin: i64), and has an order that fits: Lanes or
 //     Columns for sums and products of floats, Any for others; a chunk is i64;
 //   - calls name a function of the module and have its types; functions end with their results;
+//   - a transform works on i64: work memory, a table that it reads, and a modulus; its size is a power of two;
 //   - sites are in range; shape parameters are those of the module.
 //
 // It collects all errors; the result is a *ir.VerifyError that shows each under its line.
@@ -342,6 +343,8 @@ func (v *verifier) stmt(s Stmt) {
 		}
 	case *Call:
 		v.call(s)
+	case *Transform:
+		v.transform(s)
 	default:
 		panic(fmt.Sprintf("BUG: statement %T", s))
 	}
@@ -477,6 +480,31 @@ func (v *verifier) call(s *Call) {
 		v.note(s, "%s takes %v, not %v", ir.FormatSym(f.Name), f.Params, args)
 	}
 	v.defineAll(s, s.IDs, f.Results)
+}
+
+func (v *verifier) transform(s *Transform) {
+	for _, l := range s.Lines() {
+		b, ok := v.buffer(s, l.Param, l.At)
+		switch {
+		case !ok:
+		case b.DType != types.I64:
+			v.note(s, "buffer %s is %s, not i64", b.Name, b.DType)
+		case l != &s.Table && !b.Work:
+			v.note(s, "buffer %s is no work memory", b.Name)
+		case b.Out && !b.Work:
+			v.note(s, "output %s is read", b.Name)
+		}
+	}
+	if s.Size < MinTransform || s.Size&(s.Size-1) != 0 {
+		v.note(s, "there is no transform of %d elements", s.Size)
+	}
+	v.want(s, s.P, types.I64, "the modulus")
+	if (s.Scale != scalar.None) != s.Inverse {
+		v.note(s, "only an inverse transform is scaled")
+	}
+	if s.Inverse {
+		v.want(s, s.Scale, types.I64, "the scale")
+	}
 }
 
 // defineAll defines values of the given types.

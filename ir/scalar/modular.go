@@ -38,6 +38,11 @@ func NewModulus(e Emitter, p Ref) Modulus {
 	return m
 }
 
+// P is the modulus itself, as an unsigned number; Reciprocal is v, and Shift s.
+func (m Modulus) P() Ref          { return m.p }
+func (m Modulus) Reciprocal() Ref { return m.v }
+func (m Modulus) Shift() Ref      { return m.shift }
+
 func (m Modulus) num(n int64) Ref { return m.e.Int(m.word, n) }
 
 // reciprocal is v = floor((2^2w - 1) / d) - 2^w, that is the quotient of the double word (2^w - 1 - d, 2^w - 1)

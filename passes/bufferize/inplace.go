@@ -267,6 +267,10 @@ func readsBeforeWriting(k *kernel.Kernel, i, o int) bool {
 			case *kernel.Loop:
 				repeats = again || !st.Parallel
 			case *kernel.If:
+			case *kernel.Transform:
+				for _, l := range st.Lines() {
+					ok = ok && l.Param != i && l.Param != o
+				}
 			default:
 				repeats = true
 			}
@@ -303,6 +307,10 @@ func merge(k *kernel.Kernel, l *abi.Launch, i, o int) {
 				move(&st.Param)
 			case *kernel.Store:
 				move(&st.Param)
+			case *kernel.Transform:
+				for _, l := range st.Lines() {
+					move(&l.Param)
+				}
 			}
 			parts{block: walk}.of(st)
 		}

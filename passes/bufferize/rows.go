@@ -86,6 +86,7 @@ type rowMemory struct {
 	buffer  int
 	strides []types.Dim // along the parallel axes
 	step    types.Dim   // between neighbours in the row
+	operand *kernel.Line
 }
 
 // rowBody is the ir.RowPull of a kernel.
@@ -171,6 +172,72 @@ func (r *rowBody) When(cond kernel.Ref, f func()) {
 	b.add(s, &kernel.If{Cond: cond, Then: in.block, Else: &kernel.Block{}})
 }
 
+// Fill implements ir.RowPull.
+func (r *rowBody) Fill(m ir.Memory, n types.Dim, value func(i kernel.Ref) kernel.Ref) {
+	if n.IsConst(0) {
+		return
+	}
+	i := r.axis(loopScope, 0, n, 1)
+	r.Write(m, i, value(i))
+	in := r.close()
+	r.add(r.here(nil, in), &kernel.Loop{Axis: in.axis, Parallel: true, Body: in.block})
+}
+
+// Adjacent implements ir.RowPull.
+func (r *rowBody) Adjacent(m ir.Memory) bool { return r.memory[m].step.IsConst(1) }
+
+// Operand implements ir.RowPull. It pulls an element in a loop that is thrown away, and looks at what that became.
+func (r *rowBody) Operand(op *ir.Op, n int, at func(i kernel.Ref) []kernel.Ref) (ir.Memory, bool) {
+	i := r.axis(loopScope, 0, types.Lit(ir.MinTransform), 1)
+	x := r.Arg(op, n, at(i))
+	var line *kernel.Line
+	for _, st := range r.close().block.Stmts {
+		if l, ok := st.(*kernel.Load); ok && l.ID == x {
+			line = &kernel.Line{Param: l.Param, At: kernel.Access{Offset: l.At.Offset}}
+			steps := false
+			for _, t := range l.At.Terms {
+				switch {
+				case t.Var != i:
+					line.At.Terms = append(line.At.Terms, t)
+				case t.Coef.IsConst(1):
+					steps = true
+				default:
+					return 0, false
+				}
+			}
+			if !steps {
+				return 0, false
+			}
+		}
+	}
+	if line == nil {
+		return 0, false
+	}
+	r.memory = append(r.memory, &rowMemory{operand: line})
+	return ir.Memory(len(r.memory) - 1), true
+}
+
+// Transform implements ir.RowPull.
+func (r *rowBody) Transform(t ir.Transform) {
+	spare := r.Work(types.I64, types.Lit(t.Size/2), false)
+	st := &kernel.Transform{Size: t.Size, Inverse: t.Inverse, P: t.P, Scale: t.Scale}
+	reads := []kernel.Ref{t.P, t.Scale}
+	for i, m := range []ir.Memory{t.Data, t.Table, spare} {
+		to := st.Lines()[i]
+		if line := r.memory[m].operand; line != nil {
+			*to = kernel.Line{Param: line.Param, At: kernel.Access{Offset: line.At.Offset, Terms: slices.Clone(line.At.Terms)}}
+		} else {
+			w, acc, _ := r.address(m, r.E().Int(types.I64, 0))
+			*to = kernel.Line{Param: r.param(w.buffer, true), At: acc}
+			r.params[to.Param].Work = true
+		}
+		for _, term := range to.At.Terms {
+			reads = append(reads, term.Var)
+		}
+	}
+	r.add(r.top(), st, reads...)
+}
+
 // here ends a compound statement that reads refs in the innermost scope.
 func (r *rowBody) here(refs []kernel.Ref, closed *scope) *scope {
 	return r.body.place(len(r.stack)-1, refs, closed)
@@ -216,6 +283,9 @@ func copyLoop(k *kernel.Kernel, i, o int) (block *kernel.Block, at int) {
 	walk = func(b *kernel.Block) {
 		for n, st := range b.Stmts {
 			if l, ok := st.(*kernel.Load); ok && l.Param == i {
+				loads++
+			}
+			if t, ok := st.(*kernel.Transform); ok && t.Table.Param == i {
 				loads++
 			}
 			if loop, ok := st.(*kernel.Loop); ok && len(loop.IDs) == 0 && len(loop.Body.Stmts) == 2 {

@@ -121,6 +121,11 @@ func (p parts) of(st kernel.Stmt) {
 	case *kernel.Call:
 		p.readList(st.Args)
 		p.defineList(st.IDs)
+	case *kernel.Transform:
+		for _, l := range st.Lines() {
+			p.at(&l.At)
+		}
+		p.reads(&st.P, &st.Scale)
 	default:
 		panic("BUG: unknown kernel statement")
 	}
@@ -170,7 +175,7 @@ func sweep(root *kernel.Block, also ...kernel.Ref) {
 // acts reports that a statement does something besides giving a value.
 func acts(st kernel.Stmt) bool {
 	switch st := st.(type) {
-	case *kernel.Store, *kernel.Call:
+	case *kernel.Store, *kernel.Call, *kernel.Transform:
 		return true
 	case *kernel.Let:
 		return st.In.Op == scalar.Check
@@ -203,6 +208,10 @@ func tidy(k *kernel.Kernel, buffers []int) []int {
 					visit(&st.Param)
 				case *kernel.Store:
 					visit(&st.Param)
+				case *kernel.Transform:
+					for _, l := range st.Lines() {
+						visit(&l.Param)
+					}
 				}
 				parts{block: walk}.of(st)
 			}
@@ -273,15 +282,8 @@ func (n *numbering) read(r *kernel.Ref) {
 func (n *numbering) block(b *kernel.Block) {
 	for _, st := range b.Stmts {
 		parts{read: n.read, define: n.define, block: n.block}.of(st)
-		var a *kernel.Access
-		switch st := st.(type) {
-		case *kernel.Load:
-			a = &st.At
-		case *kernel.Store:
-			a = &st.At
-		default:
-			continue
-		}
-		sort.Slice(a.Terms, func(i, j int) bool { return a.Terms[i].Var < a.Terms[j].Var })
+		parts{access: func(a *kernel.Access) {
+			sort.Slice(a.Terms, func(i, j int) bool { return a.Terms[i].Var < a.Terms[j].Var })
+		}}.of(st)
 	}
 }

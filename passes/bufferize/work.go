@@ -1,6 +1,8 @@
 package bufferize
 
 import (
+	"math/bits"
+
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/runtime/abi"
@@ -57,6 +59,8 @@ func workIn(b *kernel.Block) float64 {
 			sum += 1 + max(workIn(st.Then), workIn(st.Else))
 		case *kernel.Call:
 			sum += callWork
+		case *kernel.Transform: // half a butterfly, of 8 operations, for each element and stage
+			sum += 4 * float64(st.Size) * float64(bits.Len64(uint64(st.Size))-1)
 		case *kernel.Let:
 			if st.In.Op != scalar.Const {
 				sum++

@@ -1,6 +1,8 @@
 package driver
 
 import (
+	"math"
+
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/runtime/abi"
@@ -84,6 +86,8 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 			ops = ops.plus(n).plus(m.block(st.Body, n))
 		case *kernel.If:
 			ops = ops.plus(most(m.block(st.Then, times), m.block(st.Else, times)))
+		case *kernel.Transform: // half a butterfly, of 8 operations, for each element and stage
+			ops = ops.plus(times.times(number(4 * float64(st.Size) * math.Log2(float64(st.Size)))))
 		case *kernel.Call:
 			if indexOf(m.out.calls, st.Func) < 0 {
 				m.out.calls = append(m.out.calls, st.Func)

@@ -120,6 +120,8 @@ func (e *exec) stmt(st kernel.Stmt) {
 		e.copy(st.IDs, vals)
 	case *kernel.Call:
 		e.call(st)
+	case *kernel.Transform:
+		e.transform(st)
 	default:
 		fail("unknown statement %T", st)
 	}
