@@ -1,0 +1,120 @@
+package llvm
+
+import (
+	"testing"
+
+	"healc/ir/kernel"
+	"healc/lang/diag"
+)
+
+// TestContractions says which kernels are scheduled as matrix products, and how: a form that is no longer found
+// still gives the right result, many times slower.
+func TestContractions(t *testing.T) {
+	const product = `kernel @k(in a: f32[64, 96], in b: f32[96, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  %2: f32 = const 0.0
+  %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
+    %6: f32 = load a[96*%0 + %4]
+    %7: f32 = load b[80*%4 + %1]
+    %8: f32 = fma %6, %7, %5
+    next %8
+  }
+  store c[80*%0 + %1], %3
+}`
+	cases := []struct {
+		name, text string
+		found      bool
+		is         func(c *contraction) bool
+	}{
+		{"both operands in place", product, true, func(c *contraction) bool { return !c.packX && !c.packY && c.plainStore }},
+		{"a transposed right operand is turned while it is copied", `kernel @k(in a: f32[64, 96], in b: f32[80, 96], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  %2: f32 = const 0.0
+  %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
+    %6: f32 = load a[96*%0 + %4]
+    %7: f32 = load b[96*%1 + %4]
+    %8: f32 = fma %6, %7, %5
+    next %8
+  }
+  store c[80*%0 + %1], %3
+}`, true, func(c *contraction) bool { return c.packY && c.yAlong }},
+		{"a long chain waits in the result", `kernel @k(in a: f32[64, 4096], in b: f32[4096, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  %2: f32 = const 0.0
+  %3: f32 = loop %4 in 0..4096 carry %5: f32 = %2 {
+    %6: f32 = load a[4096*%0 + %4]
+    %7: f32 = load b[80*%4 + %1]
+    %8: f32 = fma %6, %7, %5
+    next %8
+  }
+  %9: f32 = neg %3
+  store c[80*%0 + %1], %9
+}`, true, func(c *contraction) bool { return !c.plainStore && c.carry != nil && c.piece < c.kk }},
+		{"casts stand between the memory and the product", `kernel @k(in a: i8[64, 96], in b: i8[96, 80], out c: i32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  %2: i32 = const 0
+  %3: i32 = loop %4 in 0..96 carry %5: i32 = %2 {
+    %6: i8 = load a[96*%0 + %4]
+    %7: i32 = cast %6
+    %8: i8 = load b[80*%4 + %1]
+    %9: i32 = cast %8
+    %10: i32 = mul %7, %9
+    %11: i32 = add %10, %5
+    next %11
+  }
+  store c[80*%0 + %1], %3
+}`, true, func(c *contraction) bool { return c.packX && c.packY }},
+		{"a matrix times a vector", `kernel @k(in a: f32[64, 96], in b: f32[96], out c: f32[64]) over %0 in 0..64 {
+  %1: f32 = const 0.0
+  %2: f32 = loop %3 in 0..96 carry %4: f32 = %1 {
+    %5: f32 = load a[96*%0 + %3]
+    %6: f32 = load b[%3]
+    %7: f32 = fma %5, %6, %4
+    next %7
+  }
+  store c[%0], %2
+}`, true, func(c *contraction) bool { return c.turned && c.swap }},
+		{"a batch of vectors times matrices", `kernel @k(in a: f32[3, 96], in b: f32[3, 96, 80], out c: f32[3, 80]) over %0 in 0..3, %1 in 0..80 {
+  %2: f32 = const 0.0
+  %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
+    %6: f32 = load a[96*%0 + %4]
+    %7: f32 = load b[7680*%0 + 80*%4 + %1]
+    %8: f32 = fma %6, %7, %5
+    next %8
+  }
+  store c[80*%0 + %1], %3
+}`, true, func(c *contraction) bool { return c.byRows && len(c.batches) == 1 }},
+		{"a factor of both axes is no product", `kernel @k(in a: f32[64, 80, 96], in b: f32[96, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  %2: f32 = const 0.0
+  %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
+    %6: f32 = load a[7680*%0 + 96*%1 + %4]
+    %7: f32 = load b[80*%4 + %1]
+    %8: f32 = fma %6, %7, %5
+    next %8
+  }
+  store c[80*%0 + %1], %3
+}`, false, nil},
+		{"a chain that starts elsewhere is none", `kernel @k(in a: f32[64, 96], in b: f32[96, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  %2: f32 = const 1.0
+  %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
+    %6: f32 = load a[96*%0 + %4]
+    %7: f32 = load b[80*%4 + %1]
+    %8: f32 = fma %6, %7, %5
+    next %8
+  }
+  store c[80*%0 + %1], %3
+}`, false, nil},
+	}
+	machines := []Machine{{}, {VectorBits: 256, Registers: 16}}
+	for _, c := range cases {
+		m, errs := kernel.Parse(diag.NewFile("test.kernels", "kernels \"t\"\n"+c.text))
+		if errs.Err() != nil {
+			t.Fatalf("%s: %v", c.name, errs)
+		}
+		for _, mach := range machines {
+			got := contractionOf(m.Kernels[0])
+			if (got != nil) != c.found {
+				t.Fatalf("%s: found is %v", c.name, got != nil)
+			}
+			if got != nil && (!got.plan(mach.withDefaults()) || !c.is(got)) {
+				t.Errorf("%s, vectors of %d bits: planned as %+v", c.name, mach.withDefaults().VectorBits, got.contractPlan)
+			}
+		}
+	}
+}
