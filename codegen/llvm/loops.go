@@ -125,7 +125,7 @@ func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.B
 	n, known := constantInt(hi)
 	m, fromZero := constantInt(lo)
 	exact := known && fromZero && (n-m)%int64(w) == 0
-	g.w = w
+	g.w, g.fetched = w, g.largeLoads(body)
 	g.count(lo, hi, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
 		if !exact {
 			x = g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, x, last), x, last)
@@ -134,7 +134,7 @@ func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.B
 		g.block(body)
 		return nil
 	})
-	g.w = 0
+	g.w, g.fetched = 0, nil
 }
 
 // shorter reports that [lo, hi) is known to have fewer than n elements.

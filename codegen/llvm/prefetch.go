@@ -45,6 +45,17 @@ func loadsOf(body *kernel.Block) map[*kernel.Load]bool {
 	return out
 }
 
+// largeLoads is those of loadsOf that are known to read a large buffer.
+func (g *gen) largeLoads(body *kernel.Block) map[*kernel.Load]bool {
+	out := loadsOf(body)
+	for l := range out {
+		if n, known := g.sizeOf(l.Param); !known || n < largeInput {
+			delete(out, l)
+		}
+	}
+	return out
+}
+
 // sizeOf is the size of a buffer in bytes, when it is known.
 func (g *gen) sizeOf(param int) (int64, bool) {
 	p := g.params[param]
