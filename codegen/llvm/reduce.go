@@ -360,12 +360,16 @@ func (r *reduction) chunkDone(accs []value.Value, stop, hi value.Value, w int) v
 	g.cur = more
 	// Lane j takes one more while there is one.
 	mem := r.spill(accs, w)
-	g.count(stop, hi, 1, nil, func(p value.Value, _ []value.Value) []value.Value {
-		at := g.cur.NewGetElementPtr(r.slotType(), mem, g.cur.NewSub(p, stop))
-		old := g.cur.NewLoad(r.slotType(), at)
-		g.cur.NewStore(r.combine(old, r.at(p), 0), at)
-		return nil
-	})
+	if g.maskable(r.s.Axes[len(r.s.Axes)-1].Var, r.s.Body) {
+		r.maskedRest(mem, stop, hi, w)
+	} else {
+		g.count(stop, hi, 1, nil, func(p value.Value, _ []value.Value) []value.Value {
+			at := g.cur.NewGetElementPtr(r.slotType(), mem, g.cur.NewSub(p, stop))
+			old := g.cur.NewLoad(r.slotType(), at)
+			g.cur.NewStore(r.combine(old, r.at(p), 0), at)
+			return nil
+		})
+	}
 	all := r.reload(mem, w)
 	moreEnd := g.cur
 	moreEnd.NewBr(join)
