@@ -47,7 +47,7 @@ func (g *gen) let(s *kernel.Let) {
 			return
 		}
 	}
-	if g.divideByOne(s) {
+	if g.divideByOne(s) || g.isLane(s) {
 		return
 	}
 	args := make([]value.Value, 0, 3)
@@ -352,6 +352,35 @@ func (g *gen) check(s *kernel.Let) {
 	}
 	g.report(s.Site, info)
 	g.cur = good
+}
+
+// isLane translates the question which iteration of a vector is number n, as one-hot rows ask it: in 32 bits, since a
+// vector has few, instead of by comparing 64-bit indices, which take two registers and more.
+func (g *gen) isLane(s *kernel.Let) bool {
+	in := s.In
+	if g.w == 0 || in.Op != scalar.Eq && in.Op != scalar.Ne || g.types[in.Args[0]] != types.I64 {
+		return false
+	}
+	x, n := g.env[in.Args[0]], g.env[in.Args[1]]
+	if n.iota {
+		x, n = n, x
+	}
+	if !x.iota || n.iota || n.wide {
+		return false
+	}
+	from := g.cur.NewSub(n.v, x.v)
+	inside := g.cur.NewICmp(enum.IPredULT, from, ci(i64, int64(g.w)))
+	lane := g.splat(g.cur.NewSelect(inside, g.cur.NewTrunc(from, i32), ci(i32, -1)))
+	lanes := make([]constant.Constant, g.w)
+	for i := range lanes {
+		lanes[i] = ci(i32, int64(i))
+	}
+	p := enum.IPredEQ
+	if in.Op == scalar.Ne {
+		p = enum.IPredNE
+	}
+	g.set(s.ID, g.cur.NewICmp(p, constant.NewVector(nil, lanes...), lane), true)
+	return true
 }
 
 // checkAll translates a check that differs between the iterations of the vectorised axis.
