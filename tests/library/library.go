@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	goruntime "runtime"
 	"sync/atomic"
 	"unsafe"
 
@@ -139,6 +140,8 @@ func (w *words) add(values ...uint64) uintptr {
 
 // Call calls the function of an entry by way of tensors. results are where the results go; their strides may be any.
 func (l *Lib) Call(e *aot.Entry, args, results []*runtime.Tensor) error {
+	goruntime.LockOSThread() // the message of a failure belongs to the thread that called
+	defer goruntime.UnlockOSThread()
 	w := &words{memory: outside(8 * 64 * (len(args) + len(results) + 1))}
 	defer w.free()
 	list := func(ts []*runtime.Tensor) uintptr {

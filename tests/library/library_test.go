@@ -171,6 +171,8 @@ func TestThreads(t *testing.T) {
 
 // TestDirect calls a function by its extents and addresses.
 func TestDirect(t *testing.T) {
+	goruntime.LockOSThread() // LastError is of the calling thread
+	defer goruntime.UnlockOSThread()
 	_, lib, _ := source(t, `pub fn axpy[N](a: f32, x: f32[N], y: f32[N]) -> f32[N] = a * x .+ y`, "axpy")
 	fn, err := lib.Symbol("t_axpy")
 	if err != nil {
