@@ -321,6 +321,12 @@ func (m *module) schedule() {
 				continue
 			}
 		}
+		if t := m.turnedOf(k); t != nil {
+			if t.across == 0 {
+				width[k.Name] = t.rows
+			}
+			continue
+		}
 		if len(k.Axes) == 1 {
 			g := &gen{module: m, types: k.Types, params: k.Params}
 			width[k.Name] = int64(g.vectorWidth(k.Axes[0].Var, k.Body))

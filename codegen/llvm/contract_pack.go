@@ -179,29 +179,3 @@ func (c *contractGen) turnPanel(p panels, k chain, n value.Value, cols int64) {
 		return nil
 	})
 }
-
-// turn transposes a square of vectors: in each round the distance of the vectors that exchange halves of their
-// elements doubles.
-func (c *contractGen) turn(rows []value.Value) []value.Value {
-	w := len(rows)
-	for d := 1; d < w; d *= 2 {
-		next := make([]value.Value, w)
-		for i := range rows {
-			if i&d != 0 {
-				continue
-			}
-			low, high := make([]constant.Constant, w), make([]constant.Constant, w)
-			for e := range w {
-				if e&d == 0 {
-					low[e], high[e] = ci(i32, int64(e)), ci(i32, int64(e+d))
-				} else {
-					low[e], high[e] = ci(i32, int64(w+e-d)), ci(i32, int64(w+e))
-				}
-			}
-			next[i] = c.cur.NewShuffleVector(rows[i], rows[i+d], constant.NewVector(nil, low...))
-			next[i+d] = c.cur.NewShuffleVector(rows[i], rows[i+d], constant.NewVector(nil, high...))
-		}
-		rows = next
-	}
-	return rows
-}

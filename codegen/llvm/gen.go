@@ -88,6 +88,7 @@ type gen struct {
 	mask     value.Value            // of the lanes that load and store; nil when all do, see Note [Short vectors]
 	streamed map[*kernel.Store]bool // stores that go past the caches in the code being generated
 	fence    bool                   // the function has such stores
+	tiled    bool                   // the loops go by tiles that fetch for themselves
 	fetched  map[*kernel.Load]bool  // loads that fetch ahead in the code being generated, see Note [Prefetch]
 
 	dimCache   map[string]value.Value
@@ -159,6 +160,8 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	g.fail = func() { g.cur.NewRet(nil) }
 	if c := m.contractions[k.Name]; c != nil {
 		g.contract(c, begin, end)
+	} else if t := m.turnedOf(k); t != nil {
+		g.turnLoops(t, begin, end)
 	} else {
 		g.kernelLoops(k, begin, end)
 	}

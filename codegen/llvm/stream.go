@@ -117,7 +117,9 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 	for _, st := range stores {
 		g.streamed[st] = true
 	}
-	g.fetched = loadsOf(body)
+	if !g.tiled {
+		g.fetched = loadsOf(body)
+	}
 	g.count(first, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
 		g.env[v] = val{v: x, iota: true}
 		g.block(body)

@@ -1,0 +1,179 @@
+package llvm
+
+import (
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Note [Turned operands]
+//
+// An element-wise kernel that reads an operand along another axis than the one along which it writes, such as
+// transpose(x) .* 2.0 .+ y, has no good order of plain loops: along one axis every load is a line of its own, along the
+// other one every store. So it goes by tiles of those two axes, `across`, along which the operand lies in memory, and
+// `last`, along which the output does:
+//
+//	for each strip of `last`                     (256 columns of f32)
+//	  for each piece of `across`                 (32 rows of f32: two lines of each row of the operand)
+//	    copy the operand's tile to the stack, turned over, by squares in registers
+//	    ask for the operand's next tile
+//	    for each row of the tile
+//	      the body, in vectors over the strip, with the operand read from the stack
+//
+// So a line of the operand is read once and whole, rows of the output are written in pieces that are long enough to
+// go past the caches (Note [Streaming stores]), and the body is any that the generator knows. Strips are outermost, so
+// that a page of the operand stays in the TLB until the tiles below each other have gone through it. Lines of many
+// pages at once are beyond the processor's own prefetcher; the code asks for them.
+//
+// The tile is copied by squares of the width of a vector. Where the tile ends, the last square overlaps the one before;
+// what is smaller than a square goes element by element.
+
+// turned is a kernel of that form.
+type turned struct {
+	axes   []kernel.Axis  // all parallel ones, outermost first
+	across int            // its place in axes; `last` is the last of axes
+	before []kernel.Stmt  // what stands before the loop over `last`, when that is no axis of the kernel
+	body   []kernel.Stmt  // of the loop over `last`
+	loads  []*kernel.Load // of the operands that are turned
+	rows   int64          // of a tile, iterations of `across`
+	cols   int64          // and of `last`
+}
+
+const (
+	tileRowBytes = 128     // of a tile along `across`, as the operand lies in memory
+	tileColBytes = 1 << 10 // and along `last`
+)
+
+// turnedOf recognises such a kernel; it returns nil for any other.
+func (m *module) turnedOf(k *kernel.Kernel) *turned {
+	for _, p := range k.Params {
+		if p.InPlace || p.Work || p.Local {
+			return nil
+		}
+	}
+	t := &turned{axes: k.Axes, body: k.Body.Stmts}
+	if n := len(t.body) - 1; n >= 0 {
+		if l, ok := t.body[n].(*kernel.Loop); ok && l.Parallel {
+			t.axes = append(t.axes[:len(t.axes):len(t.axes)], l.Axis)
+			t.before, t.body = t.body[:n], l.Body.Stmts
+		}
+	}
+	if len(t.axes) < 2 || !movable(t.before) || !movable(t.body) {
+		return nil
+	}
+	last := t.axes[len(t.axes)-1].Var
+	if !alongStores(t.body, last) || len(t.before) > 0 && stores(&kernel.Block{Stmts: t.before}) {
+		return nil
+	}
+	t.across = -1
+	for _, s := range t.body {
+		l, ok := s.(*kernel.Load)
+		if !ok {
+			continue
+		}
+		if i := t.turnedAxis(l.At, last); i >= 0 && (t.across < 0 || i == t.across) {
+			t.across = i
+			t.loads = append(t.loads, l)
+		}
+	}
+	if t.across < 0 {
+		return nil
+	}
+	widest, narrowest := 1, 8
+	for _, l := range t.loads {
+		b := k.Params[l.Param].DType.Bytes()
+		widest, narrowest = max(widest, b), min(narrowest, b)
+	}
+	t.rows, t.cols = int64(tileRowBytes/narrowest), int64(tileColBytes/widest)
+	return t
+}
+
+// movable reports that the iterations of statements may run in any order and in vectors: no check, whose first failure
+// the order decides, no call and no loop.
+func movable(ss []kernel.Stmt) bool {
+	for _, s := range ss {
+		switch s := s.(type) {
+		case *kernel.DimValue, *kernel.Load, *kernel.Store:
+		case *kernel.Let:
+			if s.In.Op == scalar.Check {
+				return false
+			}
+		case *kernel.If:
+			if !movable(s.Then.Stmts) || !movable(s.Else.Stmts) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// alongStores reports that there are stores, and that all of them go to neighbours as v counts up.
+func alongStores(ss []kernel.Stmt, v kernel.Ref) bool {
+	found := false
+	for _, s := range ss {
+		st, ok := s.(*kernel.Store)
+		if !ok {
+			continue
+		}
+		along := false
+		for _, t := range st.At.Terms {
+			along = along || t.Var == v && t.Coef.IsConst(1)
+		}
+		if !along {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// turnedAxis is the axis other than last along which an access goes to neighbours, while it goes far along last; -1
+// when there is none, or when the place depends on data.
+func (t *turned) turnedAxis(at kernel.Access, last kernel.Ref) int {
+	across, far := -1, false
+	for _, term := range at.Terms {
+		axis := -1
+		for i, a := range t.axes {
+			if a.Var == term.Var {
+				axis = i
+			}
+		}
+		n, known := term.Coef.Const()
+		switch {
+		case axis < 0:
+			return -1
+		case term.Var == last:
+			far = !known || n > maxShuffled || n < -maxShuffled
+		case known && (n == 1 || n == -1):
+			across = axis
+		}
+	}
+	if !far || across < 0 || short(t.axes[across]) || short(t.axes[len(t.axes)-1]) {
+		return -1
+	}
+	return across
+}
+
+// short reports that an axis is known to have fewer elements than the smallest square.
+func short(a kernel.Axis) bool {
+	n, known := a.Extent.Dim.Const()
+	return known && n/max(a.Extent.Div, 1)-a.Begin < 4
+}
+
+// square is the side of the squares in which elements are turned over.
+func (m Machine) square(d types.DType) int {
+	switch d.Bytes() {
+	case 1:
+		return 16
+	case 2:
+		if m.VectorBits >= 256 {
+			return 16
+		}
+		return 8
+	case 4:
+		return m.VectorBits / 32
+	}
+	return m.VectorBits / 64
+}

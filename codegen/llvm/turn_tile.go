@@ -1,0 +1,215 @@
+package llvm
+
+import (
+	"slices"
+
+	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/lang/types"
+)
+
+// turnLoops writes the loops of a kernel that turns operands over; the outermost axis runs from begin to end.
+func (g *gen) turnLoops(t *turned, begin, end value.Value) {
+	lo, hi := make([]value.Value, len(t.axes)), make([]value.Value, len(t.axes))
+	for i, a := range t.axes {
+		lo[i], hi[i] = ci(i64, a.Begin), g.extent(a.Extent)
+	}
+	lo[0], hi[0] = begin, end
+	tiles := g.stageLoads(t)
+	last := len(t.axes) - 1
+	var nest func(i int)
+	nest = func(i int) {
+		switch {
+		case i == t.across:
+			nest(i + 1)
+		case i < last:
+			g.count(lo[i], hi[i], 1, nil, func(v value.Value, _ []value.Value) []value.Value {
+				g.env[t.axes[i].Var] = val{v: v}
+				nest(i + 1)
+				return nil
+			})
+		default:
+			g.count(lo[last], hi[last], t.cols, nil, func(j value.Value, _ []value.Value) []value.Value {
+				g.count(lo[t.across], hi[t.across], t.rows, nil, func(r value.Value, _ []value.Value) []value.Value {
+					tiles.tile(r, g.least(g.plus(r, ci(i64, t.rows)), hi[t.across]), j, g.least(g.plus(j, ci(i64, t.cols)), hi[last]))
+					return nil
+				})
+				return nil
+			})
+		}
+	}
+	nest(0)
+}
+
+// least is the smaller one of two indices.
+func (g *gen) least(x, y value.Value) value.Value {
+	a, ok1 := constantInt(x)
+	b, ok2 := constantInt(y)
+	if ok1 && ok2 {
+		return ci(i64, min(a, b))
+	}
+	return g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, x, y), x, y)
+}
+
+// turnGen writes the code of one tile.
+type turnGen struct {
+	*gen
+	*turned
+	stages []stage
+	body   *kernel.Block // that reads the turned operands from their stages
+}
+
+// stage is the memory on the stack for the tile of one operand: a parameter of the generator's own.
+type stage struct {
+	load  *kernel.Load
+	param int
+	mem   value.Value
+	pitch int64 // elements from a row of the tile to the next
+}
+
+// stageLoads makes memory for the turned operands and a body that reads them there.
+func (g *gen) stageLoads(t *turned) *turnGen {
+	tg := &turnGen{gen: g, turned: t, body: &kernel.Block{Stmts: slices.Clone(t.body)}}
+	g.params = slices.Clip(g.params)
+	last := len(t.axes) - 1
+	for _, l := range t.loads {
+		d := g.params[l.Param].DType
+		// A line more than the row, so that the lines of a column lie in different sets of the first-level cache.
+		s := stage{load: l, param: len(g.params), pitch: t.cols + int64(lineBytes/d.Bytes())}
+		s.mem = g.stack(memType(d), int(s.pitch*t.rows))
+		g.params = append(g.params, kernel.Param{Name: "turned", DType: d})
+		g.bufs = append(g.bufs, s.mem)
+		tg.stages = append(tg.stages, s)
+		at := kernel.Access{Terms: []kernel.Term{
+			{Coef: types.Lit(s.pitch), Var: t.axes[t.across].Var},
+			{Coef: types.Lit(1), Var: t.axes[last].Var},
+		}}
+		tg.body.Stmts[slices.Index(tg.body.Stmts, kernel.Stmt(l))] = &kernel.Load{ID: l.ID, Param: s.param, At: at}
+	}
+	return tg
+}
+
+// tile writes the code for the iterations [r, rEnd) of the axis across and [j, jEnd) of the last one.
+func (t *turnGen) tile(r, rEnd, j, jEnd value.Value) {
+	for _, s := range t.stages {
+		t.fill(s, r, rEnd, j, jEnd)
+		t.askForNext(s, rEnd, j, jEnd)
+		// The body counts from the beginning of the axes.
+		begin := t.cur.NewSub(ci(i64, 0), t.plus(t.times(r, ci(i64, s.pitch)), j))
+		t.bufs[s.param] = t.cur.NewGetElementPtr(memType(t.params[s.param].DType), s.mem, begin)
+	}
+	last := t.axes[len(t.axes)-1].Var
+	t.tiled = true
+	t.count(r, rEnd, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
+		t.env[t.axes[t.across].Var] = val{v: x}
+		t.block(&kernel.Block{Stmts: t.before})
+		t.parallel(last, j, jEnd, false, t.body)
+		return nil
+	})
+	t.tiled = false
+}
+
+// askForNext fetches the operand's tile after the one that ends at rEnd, unless all of the operand stays in a cache.
+// Behind the end of the operand a prefetch does no harm.
+func (t *turnGen) askForNext(s stage, rEnd, j, jEnd value.Value) {
+	if n, known := t.sizeOf(s.load.Param); known && n < largeInput {
+		return
+	}
+	first := rEnd
+	if t.backwards(s) {
+		first = t.plus(rEnd, ci(i64, t.rows-1))
+	}
+	t.count(j, jEnd, 1, nil, func(jj value.Value, _ []value.Value) []value.Value {
+		t.askFor(s.load.Param, t.sourceAt(s, first, jj), int(t.rows))
+		return nil
+	})
+}
+
+// backwards reports that the operand is read downwards along the axis across.
+func (t *turnGen) backwards(s stage) bool {
+	for _, term := range s.load.At.Terms {
+		if term.Var == t.axes[t.across].Var {
+			return term.Coef.IsConst(-1)
+		}
+	}
+	return false
+}
+
+// fill copies the tile of an operand to its stage.
+func (t *turnGen) fill(s stage, r, rEnd, j, jEnd value.Value) {
+	w := int64(t.machine.square(t.params[s.param].DType))
+	square, single, done := t.newBlock(), t.newBlock(), t.newBlock()
+	rows, cols := t.cur.NewSub(rEnd, r), t.cur.NewSub(jEnd, j)
+	enough := t.cur.NewAnd(t.cur.NewICmp(enum.IPredSGE, rows, ci(i64, w)), t.cur.NewICmp(enum.IPredSGE, cols, ci(i64, w)))
+	t.cur.NewCondBr(enough, square, single)
+	t.cur = square
+	t.count(j, jEnd, w, nil, func(jj value.Value, _ []value.Value) []value.Value {
+		jj = t.least(jj, t.plus(jEnd, ci(i64, -w)))
+		t.count(r, rEnd, w, nil, func(rr value.Value, _ []value.Value) []value.Value {
+			rr = t.least(rr, t.plus(rEnd, ci(i64, -w)))
+			t.turnSquare(s, rr, jj, r, j, int(w))
+			return nil
+		})
+		return nil
+	})
+	t.cur.NewBr(done)
+	t.cur = single
+	t.count(r, rEnd, 1, nil, func(rr value.Value, _ []value.Value) []value.Value {
+		t.count(j, jEnd, 1, nil, func(jj value.Value, _ []value.Value) []value.Value {
+			x := t.loadScalar(s.load.Param, t.sourceAt(s, rr, jj))
+			st := t.cur.NewStore(x, t.stageAddr(s, t.stageAt(s, rr, jj, r, j)))
+			st.Align = t.align(t.params[s.param].DType)
+			return nil
+		})
+		return nil
+	})
+	t.cur.NewBr(done)
+	t.cur = done
+}
+
+// sourceAt is the place of an element of the operand.
+func (t *turnGen) sourceAt(s stage, r, j value.Value) value.Value {
+	t.env[t.axes[t.across].Var] = val{v: r}
+	t.env[t.axes[len(t.axes)-1].Var] = val{v: j}
+	return t.place(s.load.At).base
+}
+
+// stageAt is the place of that element in the stage of the tile that begins at (r0, j0).
+func (t *turnGen) stageAt(s stage, r, j, r0, j0 value.Value) value.Value {
+	return t.plus(t.times(t.cur.NewSub(r, r0), ci(i64, s.pitch)), t.cur.NewSub(j, j0))
+}
+
+// stageAddr is the address of a place in a stage.
+func (t *turnGen) stageAddr(s stage, at value.Value) value.Value {
+	return t.cur.NewGetElementPtr(memType(t.params[s.param].DType), s.mem, at)
+}
+
+// turnSquare turns over the square of w iterations from (r, j) on.
+func (t *turnGen) turnSquare(s stage, r, j, r0, j0 value.Value, w int) {
+	d := t.params[s.param].DType
+	mt := memType(d)
+	vt := vec(mt, w)
+	first := r
+	if t.backwards(s) {
+		first = t.plus(r, ci(i64, int64(w-1)))
+	}
+	rows := make([]value.Value, w)
+	for i := range rows {
+		at := t.addr(s.load.Param, t.sourceAt(s, first, t.plus(j, ci(i64, int64(i)))))
+		l := t.cur.NewLoad(vt, t.cur.NewBitCast(at, lt.NewPointer(vt)))
+		l.Align = t.align(d)
+		rows[i] = l
+	}
+	at := t.stageAt(s, r, j, r0, j0)
+	for i, x := range t.turn(rows) {
+		if t.backwards(s) {
+			i = w - 1 - i
+		}
+		p := t.stageAddr(s, t.plus(at, ci(i64, int64(i)*s.pitch)))
+		st := t.cur.NewStore(x, t.cur.NewBitCast(p, lt.NewPointer(vt)))
+		st.Align = t.align(d)
+	}
+}
