@@ -88,7 +88,7 @@ func bodyText(f *ir.Func) string {
 
 // mostInterpreted is the most elements of a tensor that the interpreter takes on: it has 8 bytes for each, and does
 // not look whether the memory is there.
-const mostInterpreted = 1 << 28
+const mostInterpreted = 1 << 26
 
 func checkInterpretable(path string, p *lower.Program) error {
 	for _, f := range p.Module.Funcs {

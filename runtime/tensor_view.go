@@ -321,9 +321,9 @@ func (t *Tensor) Index(axis int, i int64) (*Tensor, error) {
 	return v, nil
 }
 
-// Strided returns a view with any strides, of elements of t's memory: element [i0, i1, ...] lies at offset +
-// i0*strides[0] + i1*strides[1] + ... elements from t's storage, as in the fields of a Tensor. No element may lie
-// outside of the storage.
+// Strided returns a view with any strides: element [i0, i1, ...] lies at offset + i0*strides[0] + i1*strides[1] + ...
+// elements from the start of t's storage, as in the fields of a Tensor. No element may lie before the first element of t in
+// memory, or behind the last.
 func (t *Tensor) Strided(offset int64, shape, strides []int64) (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -336,7 +336,7 @@ func (t *Tensor) Strided(offset int64, shape, strides []int64) (*Tensor, error) 
 	}
 	if slices.Contains(shape, 0) {
 		offset = t.Offset // no element is there, and the address must not leave the storage
-	} else if err := within(t.storage.Bytes()/int64(t.DType.Bytes()), offset, shape, strides); err != nil {
+	} else if err := t.covers(offset, shape, strides); err != nil {
 		return nil, fmt.Errorf("strided: shape %s, %w", shapeName(shape), err)
 	}
 	v := t.view(len(shape))
@@ -346,23 +346,34 @@ func (t *Tensor) Strided(offset int64, shape, strides []int64) (*Tensor, error) 
 	return v, nil
 }
 
-// within checks that no element of a view, which is not empty, lies outside of room elements.
-func within(room, offset int64, shape, strides []int64) error {
+// covers checks that no element of a view, which is not empty, lies outside of t.
+func (t *Tensor) covers(offset int64, shape, strides []int64) error {
+	first, last := t.Offset, t.Offset-1 // of t, none when it is empty
+	if t.Elems() > 0 {
+		last++
+		for i, d := range t.Shape {
+			if reach := (d - 1) * t.Strides[i]; reach < 0 {
+				first += reach
+			} else {
+				last += reach
+			}
+		}
+	}
 	lo, hi := offset, offset
-	ok := offset >= 0 && offset < room
+	ok := offset >= first && offset <= last
 	for i := 0; i < len(shape) && ok; i++ {
 		over, reach := bits.Mul64(uint64(max(strides[i], -strides[i])), uint64(shape[i]-1))
-		if over != 0 || reach >= uint64(room) { // also for the stride -2^63, whose magnitude is its own bits
+		if over != 0 || reach > uint64(last-first) { // also for the stride -2^63, whose magnitude is its own bits
 			ok = false
 		} else if strides[i] < 0 {
 			lo -= int64(reach)
 		} else {
 			hi += int64(reach)
 		}
-		ok = ok && lo >= 0 && hi < room
+		ok = ok && lo >= first && hi <= last
 	}
 	if !ok {
-		return fmt.Errorf("strides %s and first element %d leave the memory of %d elements", shapeName(strides), offset, room)
+		return fmt.Errorf("strides %s and first element %d leave the elements from %d to %d of %v", shapeName(strides), offset, first, last, t)
 	}
 	return nil
 }

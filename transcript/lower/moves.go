@@ -170,7 +170,7 @@ func getSlice(_ *lowerer, c *call) {
 	v := a.sliced(s)
 	for i := rank - 1; i >= 0; i-- {
 		if drop[i] {
-			v = v.reshaped(slices.Delete(slices.Clone(v.shape), i, i+1), slices.Delete(slices.Clone(v.strides), i, i+1))
+			v = v.squeezed(i)
 		}
 	}
 	c.result(v)
@@ -234,7 +234,7 @@ func flatten(_ *lowerer, c *call) {
 	}
 	shape := append(slices.Clone(a.shape[:min(start, len(a.shape))]), n)
 	shape = append(shape, a.shape[min(end+1, len(a.shape)):]...)
-	c.result(a.reshaped(shape, rowMajor(shape)))
+	c.result(a.reshaped(shape))
 }
 
 func squeeze(_ *lowerer, c *call) {
@@ -243,7 +243,7 @@ func squeeze(_ *lowerer, c *call) {
 	if a.shape[axis] != 1 {
 		fail("axis %d of shape %s is of extent %d, not 1", axis, list(a.shape), a.shape[axis])
 	}
-	c.result(a.reshaped(slices.Delete(slices.Clone(a.shape), axis, axis+1), slices.Delete(slices.Clone(a.strides), axis, axis+1)))
+	c.result(a.squeezed(axis))
 }
 
 func unsqueeze(_ *lowerer, c *call) {
@@ -252,7 +252,7 @@ func unsqueeze(_ *lowerer, c *call) {
 	if len(a.shape) == maxRank {
 		fail("a tensor has at most %d axes", maxRank)
 	}
-	c.result(a.reshaped(slices.Insert(slices.Clone(a.shape), axis, 1), slices.Insert(slices.Clone(a.strides), axis, 1)))
+	c.result(a.unsqueezed(axis))
 }
 
 // reshaped is a view of a contiguous tensor, and a copy of any other.
@@ -286,5 +286,5 @@ func reshaped(l *lowerer, c *call) {
 	if !a.contiguous() {
 		a = fresh(l.version(l.read(a)))
 	}
-	c.result(a.reshaped(shape, rowMajor(shape)))
+	c.result(a.reshaped(shape))
 }

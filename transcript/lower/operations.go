@@ -97,7 +97,7 @@ func deviceToHost(l *lowerer, c *call) {
 	switch w := v.st.now; {
 	case w.input >= 0:
 		o.from, o.Offset, o.Shape, o.Strides = w, v.offset, v.shape, v.strides
-	case len(v.links) == 0 && w.fill == nil:
+	case len(v.links) == 0 && w.fill == nil && same(v.inner, v.shape):
 		o.from = w
 	default:
 		o.from = l.version(l.read(v))
@@ -120,7 +120,7 @@ func setConstVal(l *lowerer, c *call) {
 		}
 	}
 	bits := c.bits("v", out.st.elem)
-	if len(out.links) == 0 {
+	if len(out.links) == 0 && same(out.inner, out.shape) {
 		out.st.now = filled(out.st.elem, out.shape, bits)
 		c.result(out)
 		return

@@ -25,11 +25,13 @@ type version struct {
 	value *ir.Value
 }
 
-// view is a tensor: the elements of a storage at places that its chain of links finds. shape, strides and offset (in
-// elements of the storage) say the same, for the questions whether it is contiguous and what it overlaps.
+// view is a tensor: the elements of a storage at places that its chain of links finds, with axes of extent 1 then
+// repeated. shape, strides and offset (in elements of the storage) say the same, for the questions whether it is
+// contiguous and what it overlaps.
 type view struct {
 	st             *storage
 	links          []link
+	inner          []int64 // the shape behind the links: 1 where an axis is repeated, else as shape
 	shape, strides []int64
 	offset         int64
 }
@@ -77,58 +79,78 @@ func (s slice) replace(l *lowerer, x, v *ir.Value) *ir.Value {
 	return l.emit(ir.OpUpdate, s.attrs(), x, v)
 }
 
-// repeat expands axes of extent 1. Nothing can be written through it.
-type repeat struct{ shape []int64 }
-
-func (r repeat) apply(l *lowerer, x *ir.Value) *ir.Value { return l.broadcast(x, r.shape) }
-
-func (r repeat) replace(*lowerer, *ir.Value, *ir.Value) *ir.Value {
-	panic("BUG: a write through an expanded axis")
-}
-
 // whole is the view of all of a storage.
-func (st *storage) whole() *view { return &view{st: st, shape: st.shape, strides: st.strides} }
-
-// add returns the view behind another link.
-func (v *view) add(k link, offset int64, shape, strides []int64) *view {
-	return &view{st: v.st, links: append(slices.Clone(v.links), k), shape: shape, strides: strides, offset: offset}
+func (st *storage) whole() *view {
+	return &view{st: st, inner: st.shape, shape: st.shape, strides: st.strides}
 }
 
-// reshaped views the elements, in row-major order, with other axes: of a contiguous tensor, or one whose axes of
-// extent 1 change.
-func (v *view) reshaped(shape, strides []int64) *view {
-	if slices.Equal(shape, v.shape) {
-		return &view{st: v.st, links: v.links, shape: shape, strides: strides, offset: v.offset}
+// behind returns the view behind another link; nil stands for none.
+func (v *view) behind(k link, inner, shape, strides []int64, offset int64) *view {
+	w := &view{st: v.st, links: v.links, inner: inner, shape: shape, strides: strides, offset: offset}
+	if k != nil {
+		w.links = append(slices.Clone(v.links), k)
 	}
-	return v.add(reshape{v.shape, shape}, v.offset, shape, strides)
+	return w
+}
+
+// reshaped views the elements of a contiguous tensor, in row-major order, with other axes.
+func (v *view) reshaped(shape []int64) *view {
+	if slices.Equal(shape, v.shape) {
+		return v
+	}
+	if slices.Contains(shape, 0) { // no element that could be shared
+		return fresh(filled(v.st.elem, shape, 0))
+	}
+	return v.behind(reshape{v.inner, shape}, shape, shape, rowMajor(shape), v.offset)
+}
+
+// squeezed drops an axis of extent 1.
+func (v *view) squeezed(axis int) *view {
+	drop := func(s []int64) []int64 { return slices.Delete(slices.Clone(s), axis, axis+1) }
+	return v.behind(reshape{v.inner, drop(v.inner)}, drop(v.inner), drop(v.shape), drop(v.strides), v.offset)
+}
+
+// unsqueezed adds an axis of extent 1.
+func (v *view) unsqueezed(axis int) *view {
+	add := func(s []int64) []int64 { return slices.Insert(slices.Clone(s), axis, 1) }
+	return v.behind(reshape{v.inner, add(v.inner)}, add(v.inner), add(v.shape), add(v.strides), v.offset)
 }
 
 func (v *view) permuted(perm []int64) *view {
-	shape, strides := make([]int64, len(perm)), make([]int64, len(perm))
 	identity := true
 	for i, a := range perm {
-		shape[i], strides[i] = v.shape[a], v.strides[a]
 		identity = identity && int64(i) == a
 	}
 	if identity {
 		return v
 	}
-	return v.add(permute{perm}, v.offset, shape, strides)
+	order := func(s []int64) []int64 {
+		out := make([]int64, len(perm))
+		for i, a := range perm {
+			out[i] = s[a]
+		}
+		return out
+	}
+	return v.behind(permute{perm}, order(v.inner), order(v.shape), order(v.strides), v.offset)
 }
 
 func (v *view) sliced(s slice) *view {
 	strides, offset, all := make([]int64, len(s.shape)), v.offset, true
+	k := slice{slices.Clone(s.starts), slices.Clone(s.steps), slices.Clone(s.shape)}
 	for i, n := range s.shape {
 		strides[i] = v.strides[i] * s.steps[i]
 		if n > 0 {
 			offset += s.starts[i] * v.strides[i]
 		}
-		all = all && n == v.shape[i] && (s.steps[i] == 1 || n <= 1)
+		if v.inner[i] != v.shape[i] { // repeated: which of the equal elements are taken does not matter
+			k.starts[i], k.steps[i], k.shape[i] = 0, 1, 1
+		}
+		all = all && k.shape[i] == v.inner[i] && (k.steps[i] == 1 || k.shape[i] <= 1)
 	}
 	if all {
-		return v
+		return v.behind(nil, k.shape, s.shape, strides, offset)
 	}
-	return v.add(s, offset, s.shape, strides)
+	return v.behind(k, k.shape, s.shape, strides, offset)
 }
 
 // repeated expands axis, of extent 1, to n elements at one place.
@@ -138,7 +160,7 @@ func (v *view) repeated(axis int, n int64) *view {
 		return v
 	}
 	shape[axis], strides[axis] = n, 0
-	return v.add(repeat{shape}, v.offset, shape, strides)
+	return v.behind(nil, v.inner, shape, strides, v.offset)
 }
 
 // contiguous reports whether the elements lie in row-major order without gaps.
@@ -216,11 +238,14 @@ func (l *lowerer) read(v *view) *ir.Value {
 	for _, k := range v.links {
 		x = k.apply(l, x)
 	}
-	return x
+	return l.broadcast(x, v.shape)
 }
 
-// write replaces the elements of a view.
+// write replaces the elements of a view that is writable.
 func (l *lowerer) write(v *view, x *ir.Value) {
+	if slices.Contains(v.shape, 0) {
+		return
+	}
 	for i := len(v.links) - 1; i >= 0; i-- {
 		before := l.load(v.st.now)
 		for _, k := range v.links[:i] {
