@@ -142,7 +142,9 @@ func (r *reduction) strand(lo, hi value.Value, w int) *strand {
 	last := g.minus(hi, ci(i64, int64(w)))
 	const groups = jointGroups
 	// The elements from stop on in vectors, of which the last overlaps the one before it. The first may begin
-	// before lo in the last chunk: then it repeats some of the chunk before, whose result is no worse.
+	// before lo in the last chunk: then it repeats some of the chunk before, whose result is no worse. Where there are
+	// fewer elements than a vector in all, which can be when their number is not known, they are taken one by one.
+	whole := func(long, short func() value.Value) value.Value { return r.whenLong(ci(i64, 0), r.n, w, long, short) }
 	rest := func(state []value.Value, stop value.Value, body func(p value.Value, state []value.Value) []value.Value) []value.Value {
 		return g.count(stop, hi, int64(w), state, func(p value.Value, state []value.Value) []value.Value {
 			return body(r.minInt(p, last), state)
@@ -169,11 +171,13 @@ func (r *reduction) strand(lo, hi value.Value, w int) *strand {
 			return r.turn(turned, -(k % groups), 2)
 		}
 		return &strand{r, r.argumentInit(w, groups), step, func(state []value.Value, stop value.Value) value.Value {
-			state = rest(state, stop, func(p value.Value, state []value.Value) []value.Value {
-				return r.argumentStep(g.minus(p, lo), r.vectorsAt(p, 1, w), state, w, groups)
-			})
-			_, at := r.argumentDone(state, lo, last, w, groups)
-			return at
+			return whole(func() value.Value {
+				state := rest(state, stop, func(p value.Value, state []value.Value) []value.Value {
+					return r.argumentStep(g.minus(p, lo), r.vectorsAt(p, 1, w), state, w, groups)
+				})
+				_, at := r.argumentDone(state, lo, last, w, groups)
+				return at
+			}, func() value.Value { return r.argumentByOne(lo, hi) })
 		}}
 	case r.putsOff():
 		step := func(_ value.Value, k int, xs, state []value.Value) []value.Value {
@@ -181,10 +185,12 @@ func (r *reduction) strand(lo, hi value.Value, w int) *strand {
 			return r.turn(r.extremeStep(xs, turned, w, groups), -(k % groups), 1)
 		}
 		return &strand{r, r.extremeInit(w, groups), step, func(state []value.Value, stop value.Value) value.Value {
-			state = rest(state, stop, func(p value.Value, state []value.Value) []value.Value {
-				return r.extremeStep(r.vectorsAt(p, 1, w), state, w, groups)
-			})
-			return r.extremeDone(state, w, groups)
+			return whole(func() value.Value {
+				state := rest(state, stop, func(p value.Value, state []value.Value) []value.Value {
+					return r.extremeStep(r.vectorsAt(p, 1, w), state, w, groups)
+				})
+				return r.extremeDone(state, w, groups)
+			}, func() value.Value { return r.combineAll(lo, hi, 0, shape{}) })
 		}}
 	}
 	init := make([]value.Value, groups)

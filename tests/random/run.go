@@ -20,7 +20,7 @@ type Outcome struct {
 	Failed  string // the message of a run-time error, "" when it ran to its end
 }
 
-// Run runs a program on a backend. Inputs of the CPU have layouts drawn from the seed. The error is a
+// Run runs a program on a backend. Inputs have layouts drawn from the seed. The error is a
 // failure of the compiler, never of the program.
 func Run(p *Program, opts heal.Options) (out *Outcome, err error) {
 	defer func() {
@@ -33,7 +33,13 @@ func Run(p *Program, opts heal.Options) (out *Outcome, err error) {
 		return nil, err
 	}
 	defer m.Close()
-	f, err := m.Func("f")
+	return Call(m, "f", p.Input, p.Seed)
+}
+
+// Call calls a function of m. The layouts of the arguments are drawn from the seed. The results are those of
+// the function and its updated arguments. The error is a failure of the compiler, never of the program.
+func Call(m *heal.Module, name string, input []*ir.Array, seed uint64) (*Outcome, error) {
+	f, err := m.Func(name)
 	if err != nil {
 		return nil, err
 	}
@@ -43,13 +49,8 @@ func Run(p *Program, opts heal.Options) (out *Outcome, err error) {
 			t.Close()
 		}
 	}()
-	for i, a := range p.Input {
-		var t *runtime.Tensor
-		if opts.Backend == heal.Interp {
-			t, err = runtime.FromBits(a.DType, a.Shape, a.Bits)
-		} else {
-			t, err = Strided(a, p.Seed+uint64(i))
-		}
+	for i, a := range input {
+		t, err := Strided(a, seed+uint64(i))
 		if err != nil {
 			return nil, err
 		}
@@ -63,12 +64,12 @@ func Run(p *Program, opts heal.Options) (out *Outcome, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out = &Outcome{}
+	out := &Outcome{}
 	for _, t := range res {
 		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
 		t.Close()
 	}
-	for _, k := range p.IR.Func("f").Updates {
+	for _, k := range f.IR().Updates {
 		t := args[k]
 		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
 	}

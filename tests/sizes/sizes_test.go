@@ -1,0 +1,268 @@
+// Package sizes runs one program of each kind of kernel at all small sizes and around the boundaries of the generated
+// code (vectors, lanes, tiles, chunks), compiled for each size and for any size, for several processors and numbers of
+// threads, on arguments that are whole, strided, reversed or begin anywhere, and compares the bits with the interpreter's.
+package sizes
+
+import (
+	_ "embed"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"healc"
+	"healc/codegen"
+	"healc/codegen/llvm/aot"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/tests/library"
+	"healc/tests/random"
+)
+
+//go:embed sizes.heal
+var source string
+
+// boundaries are sizes beyond 300 where generated code changes.
+var boundaries = []int64{383, 384, 385, 511, 512, 513, 767, 1000, 1023, 1024, 1025, 2047, 2049, 4095, 4096, 4097, 8191, 8192, 8193, 9000}
+
+// sizes are 0 to 300, every one or each so many, with the neighbours of the multiples of 128, and boundaries.
+func sizes(every int) []int64 {
+	var out []int64
+	for n := range 301 {
+		if n%every == 0 || n < 2 || (n+1)%128 <= 2 {
+			out = append(out, int64(n))
+		}
+	}
+	for i, n := range boundaries {
+		if every < 20 || i%4 == 0 || n%4096 <= 1 {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// small is what M stands for beside N.
+func small(n, round int64) int64 {
+	if n > 300 {
+		return 1 + (n+round)%3
+	}
+	return []int64{1, 2, 3, 4, 5, 7, 8, 13, 16, 17, 24, 33}[(n*7+round)%12]
+}
+
+var threads = []int{1, 2, 3, 7}
+
+// TestAnySize compiles every program once, for any size and strides, as libraries have them. With -short it is a third of
+// them, another one every day.
+func TestAnySize(t *testing.T) {
+	m := compile(t, heal.Options{Threads: 1})
+	defer m.Close()
+	names, every := m.Names(), 1
+	if testing.Short() {
+		var some []string
+		for i, name := range names {
+			if (int64(i)+time.Now().Unix()/86400)%3 == 0 {
+				some = append(some, name)
+			}
+		}
+		names, every = some, 23
+	}
+	anySize(t, m, names, sizes(every))
+}
+
+// TestFewElements has fewer elements than a vector in what is cut into chunks.
+func TestFewElements(t *testing.T) {
+	m := compile(t, heal.Options{Threads: 1})
+	defer m.Close()
+	var few []int64
+	for n := range int64(40) {
+		few = append(few, n)
+	}
+	anySize(t, m, []string{"position", "total_f64"}, few)
+}
+
+func anySize(t *testing.T, m *heal.Module, names []string, sizes []int64) {
+	l, err := m.Library("t", names, func(string) map[string]int64 { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.SplitAll = true
+	lib, err := library.Build(t.TempDir(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lib.Close()
+	interp := compile(t, heal.Options{Backend: heal.Interp})
+	for i, e := range l.Entries {
+		f := m.IR().Func(e.Name)
+		for _, n := range sizes {
+			seed := uint64(n)<<8 + uint64(i)
+			input := arguments(f, n, small(n, int64(i)), seed)
+			want := run(t, interp, e.Name, input, seed)
+			for k, level := range aot.Levels {
+				if ok, err := lib.UseCPU(level.Name); err != nil {
+					t.Fatal(err)
+				} else if !ok {
+					continue
+				}
+				for j, th := range threads {
+					if _, err := lib.Do("heal_set_threads", uintptr(th)); err != nil {
+						t.Fatal(err)
+					}
+					got, err := lib.Run(f, e, input, seed+uint64(j+4*k))
+					if err != nil {
+						t.Fatalf("%s, N = %d: %v", e.Name, n, err)
+					}
+					if d := random.Diff(want, got); d != "" {
+						t.Errorf("%s, N = %d, %s, %d threads, seed %d: %s", e.Name, n, level.Name, th, seed, d)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestEachSize compiles every program for each size, strides and processor.
+func TestEachSize(t *testing.T) {
+	interp := compile(t, heal.Options{Backend: heal.Interp})
+	every := 11
+	if testing.Short() {
+		every = 97
+	}
+	for i, name := range interp.Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cpus := processors(t)
+			for k, n := range sizes(every) {
+				if (testing.Short() || name == "transform") && (i+k)%4 > 0 {
+					continue // transforms take long to compile
+				}
+				seed := uint64(n)<<8 + uint64(i) + 1<<32
+				input := arguments(interp.IR().Func(name), n, small(n, int64(i+k)), seed)
+				want := run(t, interp, name, input, seed)
+				cpu, th := cpus[(i+k)%len(cpus)], threads[(i+k/len(cpus))%len(threads)]
+				m := compile(t, heal.Options{Threads: th, SplitAll: true, Once: (i+k)%5 == 0, Target: codegen.Target{Kind: "cpu", CPU: cpu}})
+				got := run(t, m, name, input, seed)
+				if d := random.Diff(want, got); d != "" {
+					t.Errorf("N = %d, processor %q, %d threads, seed %d: %s", n, cpu, th, seed, d)
+				}
+				m.Close()
+			}
+		})
+	}
+}
+
+// processors are the targets that this machine can run.
+func processors(t *testing.T) []string {
+	lib, err := libllvm.Open()
+	if err != nil {
+		t.Skip(err)
+	}
+	_, features := lib.HostCPU()
+	out := []string{""}
+	for _, p := range []struct{ name, needs string }{
+		{"x86-64", "sse2"}, {"x86-64-v3", "avx2 fma bmi2"}, {"x86-64-v4", "avx512f avx512bw avx512vl avx512dq avx512cd"},
+	} {
+		ok := true
+		for _, f := range strings.Fields(p.needs) {
+			ok = ok && strings.Contains(","+features+",", ",+"+f+",")
+		}
+		if ok {
+			out = append(out, p.name)
+		}
+	}
+	return out
+}
+
+func compile(t *testing.T, o heal.Options) *heal.Module {
+	t.Helper()
+	m, err := heal.Compile(source, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// run calls a function of m on arguments whose layouts are drawn from the seed.
+func run(t *testing.T, m *heal.Module, name string, input []*ir.Array, seed uint64) *random.Outcome {
+	t.Helper()
+	out, err := random.Call(m, name, input, seed)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return out
+}
+
+// arguments are random, fit for the names of the parameters.
+func arguments(f *ir.Func, n, m int64, seed uint64) []*ir.Array {
+	r := rand.New(rand.NewPCG(seed, 5))
+	bind := map[string]int64{"N": n, "M": m}
+	var p []int64 // the moduli, which stand in the last axis or hold for all
+	for range 3 {
+		p = append(p, prime(r, 20+r.IntN(39)))
+	}
+	var out []*ir.Array
+	for _, param := range f.Params() {
+		a := &ir.Array{DType: param.Type.Elem, Shape: []int64{}, Bits: []uint64{}}
+		size := int64(1)
+		for _, d := range param.Type.Shape {
+			k, err := d.Eval(bind)
+			if err != nil {
+				panic(err)
+			}
+			a.Shape = append(a.Shape, k)
+			size *= k
+		}
+		kind := r.IntN(4)
+		for i := range size {
+			switch param.Name {
+			case "p":
+				a.Bits = append(a.Bits, uint64(p[i]))
+				if a.DType == types.I32 {
+					a.Bits[i] = uint64(prime(r, 20+r.IntN(11)))
+				}
+			case "at":
+				a.Bits = append(a.Bits, uint64(r.Int64N(m)))
+			case "perm":
+				a.Bits = append(a.Bits, uint64(i*37%size)) // 37 and a power of two have no common factor
+			case "w":
+				a.Bits = append(a.Bits, uint64(r.Int64N(p[i/64])))
+			default:
+				a.Bits = append(a.Bits, element(r, a.DType, kind))
+			}
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// element is any number: kind 0 has special ones among them, kind 1 many ties and zeros.
+func element(r *rand.Rand, d types.DType, kind int) uint64 {
+	if !d.IsFloat() {
+		if kind == 1 {
+			return scalar.IntBits(d, int64(r.IntN(3)))
+		}
+		return r.Uint64() >> (64 - d.Bits())
+	}
+	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1, 1e-40, 3e38}
+	switch {
+	case kind == 0 && r.IntN(40) == 0:
+		return scalar.FloatBits(d, special[r.IntN(len(special))])
+	case kind == 1:
+		return scalar.FloatBits(d, special[3+r.IntN(4)])
+	}
+	return scalar.FloatBits(d, r.NormFloat64()*3)
+}
+
+// prime is one that is 1 modulo 128, of the given bits.
+func prime(r *rand.Rand, bits int) int64 {
+	for {
+		p := r.Int64N(1<<(bits-8))<<7 + 1<<(bits-1) + 1
+		if big.NewInt(p).ProbablyPrime(10) {
+			return p
+		}
+	}
+}
