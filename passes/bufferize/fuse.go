@@ -97,7 +97,7 @@ func notes(block *ir.Block) []string {
 // assemble turns the scopes of the parallel axes into the nest of the kernel.
 //
 // Note [Parallel axes]: a kernel's axes span a perfect nest, so an axis is one of them only when nothing
-// but literals and reads of scalars is computed between it and the next. What depends on outer axes
+// but literals and reads of scalars is computed between it and the next; in a matrix product, reads of rows as well. What depends on outer axes
 // alone, such as the mean of a row, stays there, and the inner axes become parallel loops in the body.
 func assemble(k *kernel.Kernel, scopes []*scope) {
 	n := len(scopes) - 1
@@ -113,7 +113,7 @@ func assemble(k *kernel.Kernel, scopes []*scope) {
 		last := len(k.Body.Stmts) - 1
 		loop := k.Body.Stmts[last].(*kernel.Loop)
 		rest := k.Body.Stmts[:last]
-		if d == 1 && !light(rest) || d > 1 && len(rest) > 0 {
+		if !light(rest) || d > 1 && len(rest) > 0 && !product(scopes[n].block) {
 			break
 		}
 		prefix = append(prefix, rest...)
@@ -121,6 +121,18 @@ func assemble(k *kernel.Kernel, scopes []*scope) {
 		k.Body = loop.Body
 	}
 	k.Body = &kernel.Block{Stmts: append(prefix, k.Body.Stmts...)}
+}
+
+// product reports that the elements of the innermost axis are each a chain of sums, as those of a matrix product are. What is
+// read once for each row, such as a bias along the rows, is then read for each element, so that the axes stay a perfect
+// nest: only that is scheduled in tiles, and those read it once again.
+func product(inner *kernel.Block) bool {
+	for _, st := range inner.Stmts {
+		if l, ok := st.(*kernel.Loop); ok && !l.Parallel && len(l.Init) == 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // light reports that statements cost no more than a few instructions.

@@ -1,6 +1,8 @@
 package fusion
 
 import (
+	"strconv"
+
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -49,6 +51,26 @@ func elems(s types.Shape) float64 {
 }
 
 func bytesOf(t types.Tensor) float64 { return elems(t.Shape) * float64(t.Elem.Bytes()) }
+
+// storeCost is what writing the results of op costs, and reading them in so many kernels.
+func storeCost(op *ir.Op, kernels int) float64 {
+	bytes := 0.0
+	for _, r := range op.Results {
+		bytes += bytesOf(r.Type)
+	}
+	return (2+float64(kernels))*bytes*byteCost + launchCost
+}
+
+// figure prints a cost, in three digits: it is an estimate.
+func figure(cost float64) string {
+	for _, unit := range []string{"", "k", "M", "G"} {
+		if cost < 999.5 {
+			return strconv.FormatFloat(cost, 'g', 3, 64) + unit
+		}
+		cost /= 1000
+	}
+	return strconv.FormatFloat(cost, 'g', 3, 64) + "T"
+}
 
 // opCount is the number of scalar instructions of a pointwise operation.
 func opCount(op *ir.Op) float64 {

@@ -13,6 +13,8 @@ type group struct {
 	order []*ir.Value
 	work  float64
 	heavy bool            // contains a matrix product
+	tiles bool            // one that is made in tiles when it is the only loop (Note [Products stand alone])
+	loops bool            // contains loops
 	shape types.Shape     // the longest of the results
 	deps  map[*ir.Op]bool // materialised operations and steps whose results it reads
 }
@@ -49,7 +51,11 @@ func (p *planner) groups() ([]*group, map[*ir.Op]*group) {
 			if p.mine(v) {
 				g.deps[v.Def] = true
 			}
-		}, func(in *ir.Op) { g.heavy = g.heavy || in.Def.Class == ir.Contract })
+		}, func(in *ir.Op) {
+			g.heavy = g.heavy || in.Def.Class == ir.Contract
+			g.tiles = g.tiles || tileLoss(in) > 0
+			g.loops = g.loops || loops(in)
+		})
 		if h, why := p.join(all, of, g); h != nil {
 			p.remark("fused %s into %s: %s", p.name(op.Results[0]), p.name(h.roots[0].Results[0]), why)
 			h.merge(g)
@@ -83,7 +89,7 @@ func (g *group) merge(h *group) {
 		g.shape = h.shape
 	}
 	g.work += h.work
-	g.heavy = g.heavy || h.heavy
+	g.heavy, g.tiles, g.loops = g.heavy || h.heavy, g.tiles || h.tiles, g.loops || h.loops
 }
 
 // join finds an earlier kernel for g, and says why.
@@ -97,6 +103,9 @@ func (p *planner) join(all []*group, of map[*ir.Op]*group, g *group) (*group, st
 	for k := len(all) - 1; k >= max(0, len(all)-maxCandidates); k-- {
 		h := all[k]
 		if h.stores() || h.epoch != g.epoch || h.roots[0].Def.Class == ir.Rows || len(h.roots) >= maxRoots {
+			continue
+		}
+		if h.tiles && g.loops || g.tiles && h.loops {
 			continue
 		}
 		why := ""

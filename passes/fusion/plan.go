@@ -25,6 +25,8 @@ type planner struct {
 	wanted [][]int                       // which result, parallel to visits
 	reads  map[*ir.Op]map[*ir.Value]bool // kernel root to what it reads from memory; true: at its own index
 	trace  tracer
+
+	product map[*ir.Op]*ir.Op // kernel root to the matrix product that it is (Note [Products stand alone])
 }
 
 // mine reports that v is computed in the block, outside of regions.
@@ -43,7 +45,7 @@ func newPlanner(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remar
 	p := &planner{
 		m: m, block: block, names: names, remark: remark,
 		index: map[*ir.Op]int{}, mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
-		reads: map[*ir.Op]map[*ir.Value]bool{},
+		reads: map[*ir.Op]map[*ir.Value]bool{}, product: map[*ir.Op]*ir.Op{},
 	}
 	n := len(block.Ops)
 	p.epoch, p.host = make([]int, n), make([]bool, n)
@@ -210,7 +212,9 @@ func (p *planner) decide(final bool) {
 		case scanned(op, p.visits[i]):
 			why = "a scan reads one element after another, and this has work for vectors"
 		case !isFree(op) && op.Def.Class != ir.Source:
-			why = p.worthwhile(op, p.visits[i], work[op])
+			if why = p.standsAlone(op, p.visits[i]); why == "" {
+				why = p.worthwhile(op, p.visits[i], work[op])
+			}
 		}
 		if why != "" {
 			p.mat[op], chosen[op] = true, true
@@ -231,6 +235,9 @@ func (p *planner) decide(final bool) {
 		}
 		if len(p.visits[i]) == 0 {
 			continue
+		}
+		if tileLoss(op) > 0 && p.tiled(op, p.visits[i]) {
+			p.product[p.visits[i][0].root] = op
 		}
 		for k, a := range op.Args {
 			if covered[i] >= 0 && p.mine(a) && op.ReadsAll(k) {
@@ -342,10 +349,9 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 	if len(visits) == 0 {
 		return ""
 	}
-	size, bytes := 0.0, 0.0
+	size := 0.0
 	for _, r := range op.Results {
 		size = max(size, elems(r.Type.Shape))
-		bytes += bytesOf(r.Type)
 	}
 	total := 0.0
 	kernels := map[*ir.Op]bool{}
@@ -366,14 +372,15 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 		return "" // one operation an element: reading it back is one, too
 	}
 	again := (total - size) * work / size
-	write := (2+float64(len(kernels)))*bytes*byteCost + launchCost
-	if again <= write {
+	store := storeCost(op, len(kernels))
+	if again <= store {
 		return ""
 	}
+	who := "it is wanted at more indices than it has"
 	if len(kernels) > 1 {
-		return fmt.Sprintf("%d kernels want it, and computing it again costs more than memory", len(kernels))
+		who = fmt.Sprintf("%d kernels want it", len(kernels))
 	}
-	return "it is wanted at more indices than it has, and computing it again costs more than memory"
+	return fmt.Sprintf("%s; computing it again takes %s operations, storing it as long as %s", who, figure(again), figure(store))
 }
 
 // readsNothing reports that op is computed from what is no memory: from indices, say.
