@@ -3,6 +3,9 @@ package heal
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"healc/runtime"
 )
@@ -10,12 +13,16 @@ import (
 // CallInto is CallAll with the results written into out, one tensor a result, of its type and shape. Where a
 // tensor is contiguous and shares no memory with an argument the machine code writes it directly, and a second call
 // with the same shapes allocates nothing; otherwise the result is computed aside and copied, so that every tensor
-// is right, a strided view or an argument itself too. After an error the contents of out are undefined.
+// is right, a strided view or an argument itself too. An argument that shares memory with a result must not be smaller than
+// it, as where broadcasting enlarges the argument: that is an error. After an error the contents of out are undefined.
 func (f *Func) CallInto(ctx context.Context, out []*runtime.Tensor, args ...*runtime.Tensor) error {
 	if f.memory != nil {
 		if err := f.accepts(args); err != nil {
 			return err
 		}
+	}
+	if err := f.enlarged(out, args); err != nil {
+		return err
 	}
 	if f.m.opts.Backend == Interp {
 		return f.interpretInto(ctx, out, args)
@@ -45,3 +52,37 @@ func (f *Func) interpretInto(ctx context.Context, out, args []*runtime.Tensor) e
 	}
 	return err
 }
+
+// enlarged refuses an argument that shares memory with a result to whose shape it broadcasts, other than its own:
+// elements of it would be written, on a device that computes in place, before they are read for the last time.
+func (f *Func) enlarged(out, args []*runtime.Tensor) error {
+	for i, x := range args {
+		for k, y := range out {
+			if x.Err() != nil || y.Err() != nil || !x.Overlaps(y) || slices.Equal(x.Shape, y.Shape) || !broadcasts(x.Shape, y.Shape) {
+				continue
+			}
+			name := strconv.Itoa(i)
+			if p := f.ir.Params(); i < len(p) {
+				name = p[i].Name
+			}
+			return fmt.Errorf("%s: argument `%s` of shape %s shares memory with result %d of shape %s, to which broadcasting enlarges it", f.name, name, extentList(x.Shape), k, extentList(y.Shape))
+		}
+	}
+	return nil
+}
+
+// broadcasts reports whether every extent of from, aligned from the last, is that of to, or 1.
+func broadcasts(from, to []int64) bool {
+	if len(from) > len(to) {
+		return false
+	}
+	for i, n := range from {
+		if n != 1 && n != to[len(to)-len(from)+i] {
+			return false
+		}
+	}
+	return true
+}
+
+// extentList prints [2, 3].
+func extentList(shape []int64) string { return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ") }

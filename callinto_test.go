@@ -138,3 +138,43 @@ func TestCallIntoAnywhere(t *testing.T) {
 		t.Errorf("two results in one place: %v", err)
 	}
 }
+
+// TestCallIntoArguments: a result may be an argument unless broadcasting enlarges that argument.
+func TestCallIntoArguments(t *testing.T) {
+	ctx := context.Background()
+	for _, backend := range []string{CPU, Interp} {
+		g := function(t, "fn g(x: i32[1, 4], y: i32[3, 4]) -> i32[3, 4] = x .+ y", "g", Options{Backend: backend})
+		y := runtime.FromSlice([]int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 3, 4)
+		defer y.Close()
+		row, err := y.Slice(runtime.Range{Start: 1, Stop: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer row.Close()
+		err = g.CallInto(ctx, []*runtime.Tensor{y}, row, y)
+		if want := "g: argument `x` of shape [1, 4] shares memory with result 0 of shape [3, 4], to which broadcasting enlarges it"; err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", backend, err, want)
+		}
+		other := runtime.FromSlice([]int32{10, 20, 30, 40}, 1, 4)
+		defer other.Close()
+		if err := g.CallInto(ctx, []*runtime.Tensor{y}, other, y); err != nil {
+			t.Errorf("%s: %v", backend, err)
+		}
+		if want := []uint64{11, 22, 33, 44, 15, 26, 37, 48, 19, 30, 41, 52}; !slices.Equal(y.Bits(), want) {
+			t.Errorf("%s: %v, want %v", backend, y.Bits(), want)
+		}
+		// A result that is smaller than the argument whose memory it has: everything is read before it is written.
+		h := function(t, "fn h[M, N](x: i32[M, N]) -> i32[N] = +/[axis=0](x)", "h", Options{Backend: backend})
+		first, err := y.Index(0, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer first.Close()
+		if err := h.CallInto(ctx, []*runtime.Tensor{first}, y); err != nil {
+			t.Errorf("%s: %v", backend, err)
+		}
+		if want := []uint64{45, 78, 111, 144}; !slices.Equal(first.Bits(), want) {
+			t.Errorf("%s: %v, want %v", backend, first.Bits(), want)
+		}
+	}
+}

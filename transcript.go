@@ -258,7 +258,7 @@ func (e *MismatchError) Error() string {
 	if e.Index == nil {
 		return place + fmt.Sprintf("the result is %s, and %s was recorded", e.Got, e.Want)
 	}
-	return place + fmt.Sprintf("element %s is %s, and %s was recorded", strings.ReplaceAll(fmt.Sprint(e.Index), " ", ", "), e.Got, e.Want)
+	return place + fmt.Sprintf("element %s is %s, and %s was recorded", extentList(e.Index), e.Got, e.Want)
 }
 
 // Verify compares the outputs with what the transcript recorded, bit for bit, or as numbers where the types of

@@ -110,7 +110,8 @@ func (t *Tensor) span() (lo, hi uintptr) {
 }
 
 // Reshape returns the elements, in row-major order, with another shape of as many elements; one extent may be
-// -1, and follows from the others. The result is a view where strides can express it, else a copy.
+// -1, and follows from the others. The result is a view of a contiguous tensor, and a copy of any other, so that whether
+// memory is shared does not depend on the wanted shape.
 func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -119,27 +120,54 @@ func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reshape: %w", err)
 	}
-	strides := make([]int64, len(want))
 	src := t
-	if !reshapeStrides(strides, want, t.Shape, t.Strides) {
+	if !t.IsContiguous() {
 		if src, err = t.Clone(); err != nil {
 			return nil, err
 		}
 		defer src.Close()
-		setRowMajor(strides, want)
 	}
-	v := src.view(len(want))
-	copy(v.Shape, want)
-	copy(v.Strides, strides)
-	return v, nil
+	return src.reshaped(want), nil
 }
 
-// Flatten returns the elements with one axis, as Reshape(-1).
-func (t *Tensor) Flatten() (*Tensor, error) {
+// reshaped is a view of a contiguous tensor with another shape of as many elements.
+func (t *Tensor) reshaped(shape []int64) *Tensor {
+	v := t.view(len(shape))
+	copy(v.Shape, shape)
+	setRowMajor(v.Strides, v.Shape)
+	return v
+}
+
+// Flatten makes one axis of the axes from start to end, both included; 0 and -1 are all of them. It is a view. The tensor
+// has to be contiguous: Reshape copies where Flatten is an error.
+//
+//	[2,3,4] flattened from 1 to 2 is [2,12]
+func (t *Tensor) Flatten(start, end int) (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
 	}
-	return t.Reshape(t.Elems())
+	old := t.Shape
+	if len(old) == 0 { // a scalar flattens to one element
+		old = []int64{1}
+	}
+	start, err := checkAxis("flatten", start, old)
+	if err != nil {
+		return nil, err
+	}
+	if end, err = checkAxis("flatten", end, old); err != nil {
+		return nil, err
+	}
+	if start > end {
+		return nil, fmt.Errorf("flatten: the axes from %d to %d of shape %s are none", start, end, shapeName(t.Shape))
+	}
+	if !t.IsContiguous() {
+		return nil, fmt.Errorf("flatten: %v with strides %s is not contiguous; Reshape and Contiguous copy", t, shapeName(t.Strides))
+	}
+	want := slices.Concat(old[:start], []int64{product(old[start : end+1])}, old[end+1:])
+	if _, err := checkShape(t.DType, want); err != nil {
+		return nil, fmt.Errorf("flatten: %w", err)
+	}
+	return t.reshaped(want), nil
 }
 
 // inferShape replaces the -1 of a wanted shape and checks the number of elements.
@@ -162,55 +190,6 @@ func (t *Tensor) inferShape(shape []int64) ([]int64, error) {
 	}
 	_, err := checkShape(t.DType, want)
 	return want, err
-}
-
-// reshapeStrides finds strides with which shape, of as many elements, views memory that oldShape views with old
-// strides, and reports whether there are any. The axes of both shapes are matched in groups of equal products;
-// within a group the old axes must be evenly spaced, as one axis would be.
-func reshapeStrides(strides, shape, oldShape, old []int64) bool {
-	if product(shape) == 0 {
-		setRowMajor(strides, shape)
-		return true
-	}
-	i, j := 0, 0 // first axis of the group: old, new
-	for i < len(oldShape) && j < len(shape) {
-		iEnd, jEnd := i+1, j+1
-		a, b := oldShape[i], shape[j]
-		for a != b {
-			if a < b {
-				a *= oldShape[iEnd]
-				iEnd++
-			} else {
-				b *= shape[jEnd]
-				jEnd++
-			}
-		}
-		stride := int64(0) // of the group's innermost old axis that moves
-		count := int64(1)  // old elements below the axis at hand
-		for k := iEnd - 1; k >= i; k-- {
-			switch {
-			case oldShape[k] == 1:
-				continue
-			case count == 1:
-				stride = old[k]
-			case old[k] != stride*count:
-				return false
-			}
-			count *= oldShape[k]
-		}
-		if count == 1 {
-			stride = 1
-		}
-		for k := jEnd - 1; k >= j; k-- {
-			strides[k] = stride
-			stride *= shape[k]
-		}
-		i, j = iEnd, jEnd
-	}
-	for ; j < len(shape); j++ { // only axes of extent 1 are left
-		strides[j] = 1
-	}
-	return true
 }
 
 // copyElements copies between tensors of one type and shape that do not overlap.

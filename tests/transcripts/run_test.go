@@ -205,3 +205,35 @@ func TestNames(t *testing.T) {
 	r.get("6")
 	check(t, r, []int64{1}, []int64{3, 4}, []int64{2})
 }
+
+// TestStridesSurvive: a tensor in Fortran order, and a view of it, come back with their strides.
+func TestStridesSurvive(t *testing.T) {
+	r := &record{}
+	r.op("host_to_device", dev("x", "int64"), host("int64", []int64{2, 3}, true, []int64{1, 2, 3, 4, 5, 6}))
+	r.into("v", "get_slice", "x", shape(cut(nil, nil, nil), cut(nil, nil, -2)))
+	r.into("y", "moveaxis", "x", 0, 1)
+	r.get("x")
+	r.get("v")
+	r.get("y")
+	check(t, r, []int64{1, 2, 3, 4, 5, 6}, []int64{3, 1, 6, 4}, []int64{1, 4, 2, 5, 3, 6})
+	tr, err := transcript.Read("t.json", r.json())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	x, err := heal.CompileTranscript(tr, heal.TranscriptOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	res, err := x.Run(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Close()
+	for i, want := range [][]int64{{1, 2}, {1, -4}, {2, 1}} {
+		if got := res.Outputs[i].Tensor.Strides; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: strides %v, want %v", res.Outputs[i].Name, got, want)
+		}
+	}
+}
