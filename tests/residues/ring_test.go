@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	heal "healc"
 	"healc/lang/types"
 )
 
@@ -292,4 +293,30 @@ func testGadget(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m
 		}
 	}
 	prog.check(r, "gadget", turn, cpu, []tensor{part, key, {types.I32, nil, []int64{bits}}, all}, want)
+}
+
+// TestRingKernels: a gadget product is one program without a pass over the digits: a kernel for the shifts, one number for
+// each digit, the transforms, which take the digits from the residues themselves, and the sums. A switch of the modulus
+// transforms in both directions, inverts one number for each prime, and has one more pass, over the result.
+func TestRingKernels(t *testing.T) {
+	m, err := heal.Compile(`import ring
+
+fn gadget(a: i64[1, 3, 4096], key: i64[3, 4, 2, 3, 4096], plan: (i64[3], i64[3, 4096], i64[3, 4096], i64[3])) -> i64[1, 2, 3, 4096] =
+    ring.gadget_product(a, key, 13, plan)
+fn switch(a: i64[2, 3, 4096], plan: (i64[3], i64[3, 4096], i64[3, 4096], i64[3])) -> i64[2, 2, 4096] =
+    ring.mod_switch_values(a, plan)
+`, heal.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	for name, most := range map[string]int{"gadget": 3, "switch": 4} {
+		km, err := m.Kernels(name, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := len(km.Kernels); n == 0 || n > most {
+			t.Errorf("%s has %d kernels, want at most %d", name, n, most)
+		}
+	}
 }
