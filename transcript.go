@@ -143,6 +143,7 @@ type TranscriptStep struct {
 	Segment     string // the path of the segment, "" outside of all
 	First, Last int    // the entries of its first and last operation
 	Ops         int
+	Op          string        // the name of the operation when it is only one
 	Compile     time.Duration // 0 when the code was there
 	Run         time.Duration
 }
@@ -168,6 +169,9 @@ func (x *Transcript) Run(ctx context.Context) (*TranscriptResult, error) {
 	res := &TranscriptResult{}
 	for i, s := range x.prog.Steps {
 		out := TranscriptStep{Segment: s.Segment, First: s.First, Last: s.Last, Ops: s.Ops}
+		if s.Ops == 1 {
+			out.Op = x.opName(s.First)
+		}
 		if f := x.funcs[i]; f != nil {
 			args := make([]*runtime.Tensor, len(s.Args))
 			for k, v := range s.Args {
@@ -227,17 +231,19 @@ func (x *Transcript) failure(s lower.Step, err error) error {
 		e.Entry = run.Site.Line - 1
 	}
 	if e.Entry >= 0 {
-		e.Op, _, _ = strings.Cut(strings.TrimSpace(afterName(x.prog.File.Line(e.Entry+1))), "(")
+		e.Op = x.opName(e.Entry)
 	}
 	return e
 }
 
-// afterName drops the name and type of the result from a line of the listing.
-func afterName(line string) string {
-	if _, rest, ok := strings.Cut(line, " = "); ok {
-		return rest
+// opName is the name of the operation of an entry, from its line of the listing.
+func (x *Transcript) opName(entry int) string {
+	line := x.prog.File.Line(entry + 1)
+	if _, rest, ok := strings.Cut(line, " = "); ok { // behind the name and type of the result
+		line = rest
 	}
-	return line
+	name, _, _ := strings.Cut(line, "(")
+	return name
 }
 
 // A MismatchError is an output that is not what the transcript recorded.
@@ -350,6 +356,9 @@ func (r *TranscriptResult) PrintTimes(w io.Writer) error {
 		name := s.Segment
 		if name == "" {
 			name = "(none)"
+		}
+		if s.Op != "" {
+			name += ": " + s.Op
 		}
 		line(fmt.Sprintf("%d-%d", s.First, s.Last), s, name)
 		sum.Ops, sum.Compile, sum.Run = sum.Ops+s.Ops, sum.Compile+s.Compile, sum.Run+s.Run
