@@ -40,18 +40,19 @@ type RowPull interface {
 	// Operand is the memory of a line of operand i of op, to be read; at gives the index of element i of the line. It
 	// reports false when the operand is computed, or its elements do not lie next to each other.
 	Operand(op *Op, i int, at func(i scalar.Ref) []scalar.Ref) (Memory, bool)
-	// Transform runs the stages of a number theoretic transform in place.
-	Transform(t Transform)
+	// Transform runs the stages of a number theoretic transform, and gives a bool: false if the modulus is not below
+	// TransformLimit, or elements of the source or the table are no residues. Then the data has no meaning.
+	Transform(t Transform) scalar.Ref
 }
 
 // Transform is a number theoretic transform of residues modulo P, from a table of factors below P. All are of type
-// I64, and their memory holds neighbours next to each other; 0 < P < TransformLimit.
+// I64, and their memory holds neighbours next to each other. The source may be the memory of the result.
 type Transform struct {
-	Data, Table Memory
-	Size        int64 // a power of two, from MinTransform on
-	Inverse     bool
-	P           scalar.Ref
-	Scale       scalar.Ref // of the inverse: what the result is multiplied by, below P
+	Data, Source, Table Memory
+	Size                int64 // a power of two, from MinTransform on
+	Inverse             bool
+	P                   scalar.Ref
+	Scale               scalar.Ref // of the inverse: what the result is multiplied by, below P
 }
 
 // The limits of Transform: what kernels need for whole vectors, and for sums that are not reduced at once.

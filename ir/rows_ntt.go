@@ -95,25 +95,11 @@ func (l nttLine) put(i, x scalar.Ref) {
 	l.p.Write(l.mem, i, l.e.Cast(l.word, l.mod.Number(x)))
 }
 
-// fill sets every element to a number of the operation's type, modulo p. That all are residues already is what is
-// looked at first, after they have been copied.
+// fill sets every element to a number of the operation's type, modulo p.
 func (l nttLine) fill(number func(i scalar.Ref) scalar.Ref) {
-	p, e := l.p, l.p.E()
-	p.Fill(l.mem, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(l.word, number(i)) })
-	residues := p.Reduce(l.op, ReduceAnd, types.Bool, true, []types.Dim{l.length}, func(i []scalar.Ref) scalar.Ref {
-		return l.isResidue(e.Cast(l.op.Type().Elem, p.Read(l.mem, i[0])))
+	l.p.Fill(l.mem, l.length, func(i scalar.Ref) scalar.Ref {
+		return l.e.Cast(l.word, l.mod.Number(l.mod.Residue(number(i))))
 	})
-	p.When(e.Not(residues), func() {
-		p.Fill(l.mem, l.length, func(i scalar.Ref) scalar.Ref {
-			x := l.mod.Residue(e.Cast(l.op.Type().Elem, p.Read(l.mem, i)))
-			return e.Cast(l.word, l.mod.Number(x))
-		})
-	})
-}
-
-// isResidue reports that a number is in [0, p).
-func (r nttRow) isResidue(x scalar.Ref) scalar.Ref {
-	return r.e.Lt(r.mod.FromNumber(x), r.mod.P())
 }
 
 // result stores the elements of the row's result, if they are not in its memory.
@@ -130,34 +116,45 @@ func (l nttLine) straight(n int) scalar.Ref {
 	})
 }
 
-// stages runs all stages, and multiplies the result by scale unless that is None. The Transform needs a modulus below
-// its limit, and a table of residues; what has none takes the stages one by one.
-func (l nttLine) stages(inverse bool, scale scalar.Ref) {
+// run transforms the operand, whose elements number gives, and multiplies the result by scale unless that is None.
+// Where the stages are a Transform, it finds out whether the elements and the table are residues; if not, and
+// for a modulus that is too large for it, the elements are reduced and the stages run one by one.
+func (l nttLine) run(at []scalar.Ref, inverse bool, scale scalar.Ref) {
+	p, e := l.p, l.e
+	axis := l.op.Int("axis")
+	number := func(i scalar.Ref) scalar.Ref { return p.Arg(l.op, 0, moved(at, axis, i)) }
 	if !l.whole {
+		l.fill(number)
 		l.each(inverse, scale)
 		return
 	}
+	source, direct := p.Operand(l.op, 0, func(i scalar.Ref) []scalar.Ref { return moved(at, axis, i) })
+	if !direct || l.op.Type().Elem != types.I64 {
+		source = l.mem
+		p.Fill(l.mem, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(l.word, number(i)) })
+	}
+	p.When(e.Not(l.transform(source, inverse, scale)), func() {
+		l.fill(number)
+		l.each(inverse, scale)
+	})
+}
+
+// transform is the Transform of a line.
+func (l nttLine) transform(source Memory, inverse bool, scale scalar.Ref) scalar.Ref {
 	p, e := l.p, l.e
 	m, _ := l.length.Const()
-	number := func(i scalar.Ref) scalar.Ref { return p.Arg(l.op, 2, []scalar.Ref{l.channel, i}) }
-	fit := p.Reduce(l.op, ReduceAnd, types.Bool, true, []types.Dim{l.length}, func(i []scalar.Ref) scalar.Ref {
-		return l.isResidue(number(i[0]))
-	})
-	modulus := e.Cast(types.I64, l.mod.Number(l.mod.P()))
-	fit = e.And(fit, e.Lt(modulus, e.Int(types.I64, TransformLimit)))
-	p.When(fit, func() {
-		table, ok := p.Operand(l.op, 2, func(i scalar.Ref) []scalar.Ref { return []scalar.Ref{l.channel, i} })
-		if !ok || l.op.Type().Elem != types.I64 {
-			table = p.Work(types.I64, l.length, false)
-			p.Fill(table, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(types.I64, number(i)) })
-		}
-		t := Transform{Data: l.mem, Table: table, Size: m, Inverse: inverse, P: modulus, Scale: scalar.None}
-		if inverse {
-			t.Scale = e.Cast(types.I64, l.mod.Number(scale))
-		}
-		p.Transform(t)
-	})
-	p.When(e.Not(fit), func() { l.each(inverse, scale) })
+	factor := func(i scalar.Ref) []scalar.Ref { return []scalar.Ref{l.channel, i} }
+	table, ok := p.Operand(l.op, 2, factor)
+	if !ok || l.op.Type().Elem != types.I64 {
+		table = p.Work(types.I64, l.length, false)
+		p.Fill(table, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(types.I64, p.Arg(l.op, 2, factor(i))) })
+	}
+	t := Transform{Data: l.mem, Source: source, Table: table, Size: m, Inverse: inverse, Scale: scalar.None,
+		P: e.Cast(types.I64, l.mod.Number(l.mod.P()))}
+	if inverse {
+		t.Scale = e.Cast(types.I64, l.mod.Number(scale))
+	}
+	return p.Transform(t)
 }
 
 // each runs the stages one by one in memory.
@@ -222,11 +219,8 @@ func (r nttRow) logLength() scalar.Ref {
 }
 
 func rowsNtt(p RowPull, op *Op, at []scalar.Ref) {
-	axis := op.Int("axis")
-	r := newNttRow(p, op, at)
-	l := r.line(p, op.Flag("skip_perm"))
-	l.fill(func(i scalar.Ref) scalar.Ref { return p.Arg(op, 0, moved(at, axis, i)) })
-	l.stages(false, scalar.None)
+	l := newNttRow(p, op, at).line(p, op.Flag("skip_perm"))
+	l.run(at, false, scalar.None)
 	same := func(i scalar.Ref) scalar.Ref { return i }
 	switch {
 	case op.Flag("skip_perm") && l.mem == ResultRow:
@@ -242,21 +236,30 @@ func rowsNtt(p RowPull, op *Op, at []scalar.Ref) {
 }
 
 func rowsIntt(p RowPull, op *Op, at []scalar.Ref) {
-	axis := op.Int("axis")
 	l := newNttRow(p, op, at).line(p, true)
-	number := func(i scalar.Ref) scalar.Ref { return p.Arg(op, 0, moved(at, axis, i)) }
+	scale := l.mod.Residue(p.Arg(op, 3, []scalar.Ref{l.channel}))
 	straight := l.straight(4)
-	p.When(straight, func() { l.fill(number) })
+	p.When(straight, func() { l.run(at, true, scale) })
 	p.When(l.e.Not(straight), func() {
-		zero := l.e.Int(l.word, 0)
-		p.Fill(l.mem, l.length, func(scalar.Ref) scalar.Ref { return zero })
-		p.Each(l.length, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
-			to := l.position(4, i)
-			l.put(to, l.mod.Add(l.get(to), l.mod.Residue(number(i))))
-			return nil
+		scatter := func() {
+			zero := l.e.Int(l.word, 0)
+			p.Fill(l.mem, l.length, func(scalar.Ref) scalar.Ref { return zero })
+			p.Each(l.length, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+				to := l.position(4, i)
+				l.put(to, l.mod.Add(l.get(to), l.mod.Residue(p.Arg(op, 0, moved(at, op.Int("axis"), i)))))
+				return nil
+			})
+		}
+		scatter()
+		if !l.whole {
+			l.each(true, scale)
+			return
+		}
+		p.When(l.e.Not(l.transform(l.mem, true, scale)), func() {
+			scatter()
+			l.each(true, scale)
 		})
 	})
-	l.stages(true, l.mod.Residue(p.Arg(op, 3, []scalar.Ref{l.channel})))
 	if l.mem != ResultRow {
 		l.result(func(i scalar.Ref) scalar.Ref { return i })
 	}

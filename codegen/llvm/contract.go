@@ -329,8 +329,9 @@ func (m *module) schedule() {
 		}
 		if len(k.Axes) == 1 {
 			g := &gen{module: m, types: k.Types, params: k.Params}
-			width[k.Name] = int64(g.vectorWidth(k.Axes[0].Var, k.Body))
-			if c := g.columnStrip(k.Axes[0].Var, k.Body); c != nil {
+			_, body := invariant(k)
+			width[k.Name] = int64(g.vectorWidth(k.Axes[0].Var, body))
+			if c := g.columnStrip(k.Axes[0].Var, body); c != nil {
 				width[k.Name] = int64(c.w)
 			}
 		}

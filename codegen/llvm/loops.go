@@ -20,6 +20,14 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 		g.block(k.Body)
 		return
 	}
+	before, body := invariant(k)
+	if readsOrChecks(before) { // only where there are iterations
+		some, none := g.newBlock(), g.newBlock()
+		g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, begin, end), some, none)
+		none.NewRet(nil)
+		g.cur = some
+	}
+	g.block(&kernel.Block{Stmts: before})
 	var nest func(i int)
 	nest = func(i int) {
 		a := k.Axes[i]
@@ -40,7 +48,7 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 			})
 			return
 		}
-		g.parallel(a.Var, lo, hi, i == 0, k.Body)
+		g.parallel(a.Var, lo, hi, i == 0, body)
 	}
 	nest(0)
 }
@@ -260,10 +268,41 @@ func (g *gen) loop(s *kernel.Loop) {
 	}
 }
 
+// rare is the number of statements from which the first arm is branched around when no iteration of a vector takes it.
+const rare = 16
+
+// rareArm computes the second arm, and the first one for all iterations of a vector if one of them takes it.
+func (g *gen) rareArm(s *kernel.If, c value.Value) {
+	g.block(s.Else)
+	some := g.cur.NewCall(g.intrinsic("llvm.vector.reduce.or."+typeSuffix(c.Type()), i1, c.Type()), c)
+	pre, yes, join := g.cur, g.newBlock(), g.newBlock()
+	usual := make([]value.Value, len(s.IDs))
+	for i, r := range s.ElseVals {
+		usual[i] = g.spread(g.env[r])
+	}
+	pre.NewCondBr(some, yes, join)
+	g.cur = yes
+	g.block(s.Then)
+	chosen := make([]value.Value, len(s.IDs))
+	for i, r := range s.ThenVals {
+		chosen[i] = g.cur.NewSelect(c, g.spread(g.env[r]), usual[i])
+	}
+	end := g.cur
+	end.NewBr(join)
+	g.cur = join
+	for i, id := range s.IDs {
+		g.set(id, join.NewPhi(lir.NewIncoming(usual[i], pre), lir.NewIncoming(chosen[i], end)), true)
+	}
+}
+
 // cond translates an If. Where the condition differs between the iterations of the vectorised axis both
 // arms are pure and are computed.
 func (g *gen) cond(s *kernel.If) {
 	c := g.env[s.Cond]
+	if c.wide && len(s.Then.Stmts) >= rare {
+		g.rareArm(s, c.v)
+		return
+	}
 	if c.wide {
 		g.block(s.Then)
 		g.block(s.Else)

@@ -58,23 +58,22 @@ func (g *gen) transform(s *kernel.Transform) {
 	}
 	args = append(args, p, scale)
 	done := g.newBlock()
+	var results []*lir.Incoming
 	for _, k := range nttKinds {
 		if k.ifma && !g.machine.IFMA {
 			continue
 		}
 		f := g.nttFunc(k, s.Size, s.Inverse)
-		if k.limit == kernel.TransformLimit {
-			g.cur.NewCall(f, args...)
-			g.cur.NewBr(done)
-			break
-		}
 		yes, no := g.newBlock(), g.newBlock()
 		g.cur.NewCondBr(g.cur.NewICmp(enum.IPredULT, p, ci(i64, k.limit)), yes, no)
-		yes.NewCall(f, args...)
+		results = append(results, lir.NewIncoming(yes.NewCall(f, args...), yes))
 		yes.NewBr(done)
 		g.cur = no
 	}
+	results = append(results, lir.NewIncoming(constant.False, g.cur))
+	g.cur.NewBr(done)
 	g.cur = done
+	g.set(s.ID, done.NewPhi(results...), false)
 }
 
 // nttFunc is the function for a kind of modulus, made once.
@@ -87,24 +86,25 @@ func (m *module) nttFunc(k nttKind, size int64, inverse bool) *lir.Func {
 		return f
 	}
 	var ps []*lir.Param
-	for _, n := range []string{"data", "table", "spare"} {
+	for _, n := range []string{"data", "source", "table", "spare"} {
 		p := lir.NewParam(n, int64Ptr)
-		p.Attrs = append(p.Attrs, enum.ParamAttrNoAlias, enum.ParamAttrNoCapture)
+		p.Attrs = append(p.Attrs, enum.ParamAttrNoCapture)
 		ps = append(ps, p)
 	}
-	ps[1].Attrs = append(ps[1].Attrs, enum.ParamAttrReadOnly)
+	ps[2].Attrs = append(ps[2].Attrs, enum.ParamAttrNoAlias, enum.ParamAttrReadOnly)
+	ps[3].Attrs = append(ps[3].Attrs, enum.ParamAttrNoAlias)
 	ps = append(ps, lir.NewParam("p", i64), lir.NewParam("scale", i64))
-	fn := m.m.NewFunc(name, lt.Void, ps...)
+	fn := m.m.NewFunc(name, i1, ps...)
 	fn.Linkage = enum.LinkageInternal
 	functionAttrs(fn)
 	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline)
 	m.funcs[name] = fn
 	g := m.newGen(fn, nil)
 	n := &ntt{gen: g, nttKind: k, size: size, inverse: inverse, w: max(m.machine.VectorBits/64, 2),
-		data: ps[0], table: ps[1], spare: ps[2]}
-	n.constants(ps[3], ps[4])
+		data: ps[0], source: ps[1], table: ps[2], spare: ps[3]}
+	n.constants(ps[4], ps[5])
 	n.run()
-	g.cur.NewRet(nil)
+	g.cur.NewRet(n.fit(ps[4]))
 	g.close()
 	return fn
 }
@@ -113,10 +113,11 @@ func (m *module) nttFunc(k nttKind, size int64, inverse bool) *lir.Func {
 type ntt struct {
 	*gen
 	nttKind
-	size               int64
-	inverse            bool
-	w                  int
-	data, table, spare value.Value
+	size                       int64
+	inverse                    bool
+	w                          int
+	data, source, table, spare value.Value
+	largest                    value.Value // where the largest number seen in each place of a vector is kept
 
 	multiple map[int]value.Value // m -> m*p
 	minus    map[int]value.Value // m -> -m*p
@@ -152,6 +153,8 @@ func (n *ntt) constants(p, scale value.Value) {
 		n.neg = n.splat(n.cur.NewSub(ci(i64, 1<<52), p))
 	}
 	n.v, n.shift = n.splat(v), n.splat(shift)
+	n.largest = n.stack(n.vector(), 1)
+	n.cur.NewStore(n.num(0), n.largest)
 	n.multiple, n.minus = map[int]value.Value{}, map[int]value.Value{}
 	for m := 1; m < n.grow; m *= 2 {
 		x := n.cur.NewMul(p, ci(i64, int64(m)))
@@ -248,9 +251,29 @@ func (n *ntt) parts(passes [][2]int, outer int, blocks int64, f func(lo, hi func
 // quotients fills the spare memory for the first count factors.
 func (n *ntt) quotients(count int64) {
 	n.count(ci(i64, 0), ci(i64, count), int64(n.w), nil, func(i value.Value, _ []value.Value) []value.Value {
-		n.store(n.spare, i, n.withQuotient(n.load(n.table, i)).q)
+		n.store(n.spare, i, n.withQuotient(n.seen(n.load(n.table, i))).q)
 		return nil
 	})
+}
+
+// seen notes the numbers of a vector, which have to be residues.
+func (n *ntt) seen(x value.Value) value.Value {
+	n.cur.NewStore(n.call("llvm.umax", x.Type(), n.cur.NewLoad(n.vector(), n.largest), x), n.largest)
+	return x
+}
+
+// fit reports that all numbers that were seen are below p.
+func (n *ntt) fit(p value.Value) value.Value {
+	f := n.intrinsic("llvm.vector.reduce.umax."+typeSuffix(n.vector()), i64, n.vector())
+	return n.cur.NewICmp(enum.IPredULT, n.cur.NewCall(f, n.cur.NewLoad(n.vector(), n.largest)), p)
+}
+
+// read is the vector at a place of the data, or of the source in the first pass.
+func (n *ntt) read(at value.Value, first bool) value.Value {
+	if first {
+		return n.seen(n.load(n.source, at))
+	}
+	return n.load(n.data, at)
 }
 
 func (n *ntt) address(base, at value.Value) value.Value {
@@ -294,7 +317,7 @@ func (n *ntt) pass(s, r, bound int, lo, hi value.Value) {
 			x := make([]value.Value, 1<<r)
 			at := func(m int) value.Value { return n.plus(n.plus(base, j), ci(i64, int64(m)*step)) }
 			for m := range x {
-				x[m] = n.load(n.data, at(m))
+				x[m] = n.read(at(m), s == 0 && !n.inverse)
 			}
 			n.stages(x, factors, bound, s == 0)
 			for m := range x {

@@ -22,7 +22,7 @@ func (n *ntt) blocks(bound int, lo, hi value.Value) {
 		base := n.times(b, ci(i64, size))
 		x := make([]value.Value, 8)
 		for m := range x {
-			x[m] = n.load(n.data, n.plus(base, ci(i64, int64(m*n.w))))
+			x[m] = n.read(n.plus(base, ci(i64, int64(m*n.w))), n.inverse || count == 1)
 		}
 		last := count == 1
 		if n.inverse {
@@ -101,7 +101,7 @@ func (n *ntt) within(x []value.Value, first value.Value, bound int) int {
 		start := n.times(first, ci(i64, int64(4*n.w/t)))
 		var f []factor
 		for v := range 4 / t {
-			f = append(f, n.withQuotient(n.load(n.table, n.plus(start, ci(i64, int64(v*n.w))))))
+			f = append(f, n.withQuotient(n.seen(n.load(n.table, n.plus(start, ci(i64, int64(v*n.w)))))))
 		}
 		for m := 0; m < len(x); m += 2 {
 			at := m / 2 * (n.w / t)

@@ -175,6 +175,8 @@ func (g *gen) instr(op scalar.Op, t, from types.DType, w int, x []value.Value) v
 		return g.call("llvm.copysign", x[0].Type(), x[0], x[1])
 	case scalar.MulHi:
 		return g.mulHi(t, w, x[0], x[1])
+	case scalar.Mul52Lo, scalar.Mul52Hi:
+		return g.mul52(op == scalar.Mul52Hi, w, x[0], x[1], x[2])
 	case scalar.And:
 		return b.NewAnd(x[0], x[1])
 	case scalar.Or:
@@ -312,9 +314,17 @@ func (g *gen) minMax(op scalar.Op, d types.DType, w int, x, y value.Value) value
 	return b.NewSelect(take, y, x)
 }
 
-// mulHi computes in the double width.
+// mulHi computes in the double width; of vectors of u64, from four products of halves.
 func (g *gen) mulHi(t types.DType, w int, x, y value.Value) value.Value {
 	b, bits := g.cur, t.Bits()
+	if t == types.U64 && w > 0 {
+		half, low := g.num(t, 32, w), g.num(t, 1<<32-1, w)
+		xh, yh := b.NewLShr(x, half), b.NewLShr(y, half)
+		xl, yl := b.NewAnd(x, low), b.NewAnd(y, low)
+		mid := b.NewAdd(b.NewMul(xh, yl), b.NewLShr(b.NewMul(xl, yl), half)) // below 2^64, as is the next
+		other := b.NewAdd(b.NewMul(xl, yh), b.NewAnd(mid, low))
+		return b.NewAdd(b.NewAdd(b.NewMul(xh, yh), b.NewLShr(mid, half)), b.NewLShr(other, half))
+	}
 	double := vec(intType(2*bits), w)
 	ext := func(v value.Value) value.Value {
 		if t.IsSigned() {
@@ -324,6 +334,57 @@ func (g *gen) mulHi(t types.DType, w int, x, y value.Value) value.Value {
 	}
 	count := g.k(ci(intType(2*bits), int64(bits)), w)
 	return b.NewTrunc(b.NewLShr(b.NewMul(ext(x), ext(y)), count), x.Type())
+}
+
+// mul52 is z plus the lower or upper half of a product of 52 bits.
+func (g *gen) mul52(upper bool, w int, x, y, z value.Value) value.Value {
+	b := g.cur
+	const lanes = 8 // of 512 bits
+	if g.machine.IFMA && w%lanes == 0 && w > 0 {
+		name := "llvm.x86.avx512.vpmadd52l.uq.512"
+		if upper {
+			name = "llvm.x86.avx512.vpmadd52h.uq.512"
+		}
+		t := vec(i64, lanes)
+		f := g.intrinsic(name, t, t, t, t)
+		return g.byLanes(lanes, w, func(v []value.Value) value.Value { return b.NewCall(f, v[2], v[0], v[1]) }, x, y, z)
+	}
+	low := g.num(types.U64, 1<<52-1, w)
+	if !upper {
+		return b.NewAdd(z, b.NewAnd(b.NewMul(x, y), low))
+	}
+	return b.NewAdd(z, g.mulHi(types.U64, w, b.NewShl(x, g.num(types.U64, 12, w)), b.NewAnd(y, low)))
+}
+
+// byLanes applies f, which takes vectors of n elements, to parts of vectors of w, a multiple of n.
+func (g *gen) byLanes(n, w int, f func(v []value.Value) value.Value, x ...value.Value) value.Value {
+	if n == w {
+		return f(x)
+	}
+	slice := func(v value.Value, at, n int) value.Value {
+		c := make([]constant.Constant, n)
+		for i := range c {
+			c[i] = ci(i32, int64(at+i))
+		}
+		return g.cur.NewShuffleVector(v, constant.NewUndef(v.Type()), constant.NewVector(nil, c...))
+	}
+	var join func(at, size int) value.Value
+	join = func(at, size int) value.Value {
+		if size == n {
+			part := make([]value.Value, len(x))
+			for i := range x {
+				part[i] = slice(x[i], at, n)
+			}
+			return f(part)
+		}
+		a, b := join(at, size/2), join(at+size/2, size/2)
+		c := make([]constant.Constant, size)
+		for i := range c {
+			c[i] = ci(i32, int64(i))
+		}
+		return g.cur.NewShuffleVector(a, b, constant.NewVector(nil, c...))
+	}
+	return join(0, w)
 }
 
 // check branches to a cold block that writes the error and leaves. Checks are never wide: a kernel

@@ -78,6 +78,8 @@ func define(set map[kernel.Ref]bool, s kernel.Stmt) {
 		note(set, s.IDs)
 	case *kernel.Call:
 		note(set, s.IDs)
+	case *kernel.Transform:
+		set[s.ID] = true
 	}
 }
 

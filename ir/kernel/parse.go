@@ -324,7 +324,7 @@ func (p *parser) body(word string, at int, ids []Ref) (s Stmt, want int) {
 		i.Else, i.ElseVals = p.block("yield")
 		return i, -1
 	case "transform":
-		return p.transform(), 0
+		return p.transform(first), 1
 	case "call":
 		return &Call{IDs: ids, Func: p.Sym(), Args: p.refs()}, -1
 	}
@@ -415,10 +415,10 @@ func (p *parser) iterate(ids []Ref) *Iterate {
 	return l
 }
 
-func (p *parser) transform() *Transform {
-	t := &Transform{Scale: scalar.None, Inverse: p.AcceptWord("inverse")}
+func (p *parser) transform(id Ref) *Transform {
+	t := &Transform{ID: id, Scale: scalar.None, Inverse: p.AcceptWord("inverse")}
 	t.Size = p.Integer()
-	for i, word := range []string{"of", "by", "with"} {
+	for i, word := range []string{"to", "of", "by", "with"} {
 		p.keyword(word)
 		l := t.Lines()[i]
 		l.Param = p.param()

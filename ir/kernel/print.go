@@ -325,12 +325,16 @@ func (p *printer) stmt(s Stmt, indent string) {
 		if s.Inverse {
 			word += " inverse"
 		}
-		p.printf("%s %d of %s%s by %s%s with %s%s modulo %s", word, s.Size, p.param(s.Data.Param), p.access(s.Data.At),
-			p.param(s.Table.Param), p.access(s.Table.At), p.param(s.Spare.Param), p.access(s.Spare.At), p.ref(s.P))
-		if s.Inverse {
-			p.printf(" scale %s", p.ref(s.Scale))
+		line := fmt.Sprintf("%s %d", word, s.Size)
+		for i, l := range s.Lines() {
+			line += fmt.Sprintf(" %s %s%s", []string{"to", "of", "by", "with"}[i], p.param(l.Param), p.access(l.At))
 		}
-		p.printf("\n")
+		line += " modulo " + p.ref(s.P)
+		if s.Inverse {
+			line += " scale " + p.ref(s.Scale)
+		}
+		p.defineEq([]Ref{s.ID})
+		p.printf("%s\n", line)
 	case *Reduce:
 		p.defineEq([]Ref{s.ID})
 		p.printf("reduce %s %s ", s.Kind, s.Order)

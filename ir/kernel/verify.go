@@ -273,6 +273,8 @@ func results(s Stmt) []Ref {
 		return s.IDs
 	case *Call:
 		return s.IDs
+	case *Transform:
+		return []Ref{s.ID}
 	}
 	return nil
 }
@@ -489,7 +491,7 @@ func (v *verifier) transform(s *Transform) {
 		case !ok:
 		case b.DType != types.I64:
 			v.note(s, "buffer %s is %s, not i64", b.Name, b.DType)
-		case l != &s.Table && !b.Work:
+		case l != &s.Table && l != &s.Source && !b.Work:
 			v.note(s, "buffer %s is no work memory", b.Name)
 		case b.Out && !b.Work:
 			v.note(s, "output %s is read", b.Name)
@@ -505,6 +507,7 @@ func (v *verifier) transform(s *Transform) {
 	if s.Inverse {
 		v.want(s, s.Scale, types.I64, "the scale")
 	}
+	v.define(s, s.ID, types.Bool)
 }
 
 // defineAll defines values of the given types.

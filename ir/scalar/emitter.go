@@ -18,6 +18,21 @@ type Sink interface {
 // the wrong type are a bug in the op table and panic.
 type Emitter struct{ Sink }
 
+// A Chooser is a Sink that can branch.
+type Chooser interface {
+	If(cond Ref, t types.DType, then, els func() Ref) Ref
+}
+
+// Choose is what then gives where cond holds, and els elsewhere. A Sink that can branch computes only what is needed;
+// another one computes both, so neither may check anything.
+func (e Emitter) Choose(cond Ref, t types.DType, then, els func() Ref) Ref {
+	if c, ok := e.Sink.(Chooser); ok {
+		return c.If(cond, t, then, els)
+	}
+	x := then()
+	return e.Select(cond, x, els())
+}
+
 // Recorder is the Sink that builds a Func.
 type Recorder struct{ Func Func }
 
@@ -101,22 +116,26 @@ func (e Emitter) Ceil(x Ref) Ref        { return e.arith(Ceil, x) }
 func (e Emitter) Trunc(x Ref) Ref       { return e.arith(Trunc, x) }
 func (e Emitter) Round(x Ref) Ref       { return e.arith(Round, x) }
 func (e Emitter) CopySign(x, y Ref) Ref { return e.arith(CopySign, x, y) }
-func (e Emitter) MulHi(x, y Ref) Ref    { return e.arith(MulHi, x, y) }
-func (e Emitter) MulExact(x, y Ref) Ref { return e.arith(MulExact, x, y) }
-func (e Emitter) And(x, y Ref) Ref      { return e.arith(And, x, y) }
-func (e Emitter) Or(x, y Ref) Ref       { return e.arith(Or, x, y) }
-func (e Emitter) Xor(x, y Ref) Ref      { return e.arith(Xor, x, y) }
-func (e Emitter) Not(x Ref) Ref         { return e.arith(Not, x) }
-func (e Emitter) Shl(x, y Ref) Ref      { return e.arith(Shl, x, y) }
-func (e Emitter) Shr(x, y Ref) Ref      { return e.arith(Shr, x, y) }
-func (e Emitter) Clz(x Ref) Ref         { return e.arith(Clz, x) }
-func (e Emitter) Popcnt(x Ref) Ref      { return e.arith(Popcnt, x) }
-func (e Emitter) Eq(x, y Ref) Ref       { return e.compare(Eq, x, y) }
-func (e Emitter) Ne(x, y Ref) Ref       { return e.compare(Ne, x, y) }
-func (e Emitter) Lt(x, y Ref) Ref       { return e.compare(Lt, x, y) }
-func (e Emitter) Le(x, y Ref) Ref       { return e.compare(Le, x, y) }
-func (e Emitter) Gt(x, y Ref) Ref       { return e.compare(Lt, y, x) }
-func (e Emitter) Ge(x, y Ref) Ref       { return e.compare(Le, y, x) }
+
+// Mul52Lo is z plus the lower half of the product of the lower 52 bits of x and y; Mul52Hi is z plus the upper one.
+func (e Emitter) Mul52Lo(x, y, z Ref) Ref { return e.arith(Mul52Lo, x, y, z) }
+func (e Emitter) Mul52Hi(x, y, z Ref) Ref { return e.arith(Mul52Hi, x, y, z) }
+func (e Emitter) MulHi(x, y Ref) Ref      { return e.arith(MulHi, x, y) }
+func (e Emitter) MulExact(x, y Ref) Ref   { return e.arith(MulExact, x, y) }
+func (e Emitter) And(x, y Ref) Ref        { return e.arith(And, x, y) }
+func (e Emitter) Or(x, y Ref) Ref         { return e.arith(Or, x, y) }
+func (e Emitter) Xor(x, y Ref) Ref        { return e.arith(Xor, x, y) }
+func (e Emitter) Not(x Ref) Ref           { return e.arith(Not, x) }
+func (e Emitter) Shl(x, y Ref) Ref        { return e.arith(Shl, x, y) }
+func (e Emitter) Shr(x, y Ref) Ref        { return e.arith(Shr, x, y) }
+func (e Emitter) Clz(x Ref) Ref           { return e.arith(Clz, x) }
+func (e Emitter) Popcnt(x Ref) Ref        { return e.arith(Popcnt, x) }
+func (e Emitter) Eq(x, y Ref) Ref         { return e.compare(Eq, x, y) }
+func (e Emitter) Ne(x, y Ref) Ref         { return e.compare(Ne, x, y) }
+func (e Emitter) Lt(x, y Ref) Ref         { return e.compare(Lt, x, y) }
+func (e Emitter) Le(x, y Ref) Ref         { return e.compare(Le, x, y) }
+func (e Emitter) Gt(x, y Ref) Ref         { return e.compare(Lt, y, x) }
+func (e Emitter) Ge(x, y Ref) Ref         { return e.compare(Le, y, x) }
 
 // Select returns yes where cond is true, else no.
 func (e Emitter) Select(cond, yes, no Ref) Ref {

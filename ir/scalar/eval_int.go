@@ -250,6 +250,19 @@ func unsignedKernel(op Op, width uint, mask uint64) kernel {
 				d[i] = max(x[i], y[i])
 			}
 		}
+	case Mul52Lo:
+		return func(d, x, y, z []uint64) {
+			for i := range d {
+				d[i] = z[i] + x[i]*y[i]&low52
+			}
+		}
+	case Mul52Hi:
+		return func(d, x, y, z []uint64) {
+			for i := range d {
+				hi, _ := bits.Mul64(x[i]<<12, y[i]&low52)
+				d[i] = z[i] + hi
+			}
+		}
 	case MulHi:
 		if width == 64 {
 			return func(d, x, y, _ []uint64) {
@@ -289,3 +302,5 @@ func unsignedKernel(op Op, width uint, mask uint64) kernel {
 	}
 	return nil
 }
+
+const low52 = 1<<52 - 1

@@ -46,7 +46,7 @@ func TestInstructions(t *testing.T) {
 				if d.IsFloat() {
 					want = plainFloat(op, d, x, y, z)
 				} else {
-					want = plainInt(op, d, x, y)
+					want = plainInt(op, d, x, y, z)
 				}
 				if got := out[0][i]; !sameBits(result, got, want) {
 					t.Errorf("%s %s(%s, %s, %s) = %s, want %s", op, d, FormatBits(d, x), FormatBits(d, y), FormatBits(d, z), FormatBits(result, got), FormatBits(result, want))

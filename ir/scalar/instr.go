@@ -39,6 +39,10 @@ const (
 	// gets there. It computes what Mul does; a back end may use the promise, as in x*2^a*2^b, which is x*2^(a+b) then.
 	MulExact
 
+	// Of u64: z plus the lower or the upper half of the product of the lower 52 bits of x and y, which has 104 bits.
+	Mul52Lo
+	Mul52Hi
+
 	// Bits: integers and bool.
 	And
 	Or
@@ -113,6 +117,7 @@ var infos = [numOps]Info{
 	Add: {"add", 2}, Sub: {"sub", 2}, Mul: {"mul", 2}, Div: {"div", 2}, Rem: {"rem", 2}, Neg: {"neg", 1}, Abs: {"abs", 1},
 	Min: {"min", 2}, Max: {"max", 2}, Fma: {"fma", 3}, Sqrt: {"sqrt", 1}, Floor: {"floor", 1}, Ceil: {"ceil", 1},
 	Trunc: {"trunc", 1}, Round: {"round", 1}, CopySign: {"copysign", 2}, MulHi: {"mulhi", 2}, MulExact: {"mul_exact", 2},
+	Mul52Lo: {"mul52lo", 3}, Mul52Hi: {"mul52hi", 3},
 	And: {"and", 2}, Or: {"or", 2}, Xor: {"xor", 2}, Not: {"not", 1}, Shl: {"shl", 2}, Shr: {"shr", 2}, Clz: {"clz", 1}, Popcnt: {"popcnt", 1},
 	Eq: {"eq", 2}, Ne: {"ne", 2}, Lt: {"lt", 2}, Le: {"le", 2},
 	Select: {"select", 3}, Cast: {"cast", 1}, Bitcast: {"bitcast", 1}, Check: {"check", 3},

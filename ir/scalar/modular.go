@@ -86,8 +86,37 @@ func (m Modulus) reduce(hi, lo Ref) Ref {
 	return e.Shr(r, m.shift)
 }
 
-// Residue is x mod p in [0, p), for any x of the signed type.
+// Residue is x mod p in [0, p), for any x of the signed type. Where a branch is possible, one that is in [0, p) costs a
+// comparison.
 func (m Modulus) Residue(x Ref) Ref {
+	e := m.e
+	word := e.Bitcast(m.word, x)
+	return e.Choose(e.Le(m.p, word), m.word, func() Ref { return m.remainder(x) }, func() Ref { return word })
+}
+
+// Of gives f of the residues of operands of the signed type. Where a branch is possible one comparison of the largest finds
+// out whether they are in [0, p) already.
+func (m Modulus) Of(f func(x []Ref) Ref, x ...Ref) Ref {
+	e := m.e
+	words := make([]Ref, len(x))
+	for i := range x {
+		words[i] = e.Bitcast(m.word, x[i])
+	}
+	largest := words[0]
+	for _, w := range words[1:] {
+		largest = e.Max(largest, w)
+	}
+	return e.Choose(e.Le(m.p, largest), m.word, func() Ref {
+		residues := make([]Ref, len(x))
+		for i := range x {
+			residues[i] = m.remainder(x[i])
+		}
+		return f(residues)
+	}, func() Ref { return f(words) })
+}
+
+// remainder is Residue without a look at x.
+func (m Modulus) remainder(x Ref) Ref {
 	e := m.e
 	size := e.Bitcast(m.word, e.Abs(x)) // the least integer is its own absolute value, 2^(w-1) when unsigned
 	r := m.reduce(e.Shr(size, m.rsh), e.Shl(size, m.shift))
@@ -128,6 +157,56 @@ func (m Modulus) Neg(a Ref) Ref {
 
 // Mul is the product of two residues: a * 2^s is below d, so the double word of (a * 2^s) * b is below p*d.
 func (m Modulus) Mul(a, b Ref) Ref {
+	if m.word != types.U64 {
+		return m.mul(a, b)
+	}
+	e := m.e
+	below := func(bits uint) Ref { return e.Lt(m.p, m.num(1<<bits)) }
+	return e.Choose(below(50), m.word, func() Ref { return m.mul52(a, b) }, func() Ref {
+		return e.Choose(below(60), m.word, func() Ref { return m.mul60(a, b) }, func() Ref { return m.mul(a, b) })
+	})
+}
+
+// mul60 is Mul for p below 2^60, which leaves room for a quotient that is a little too small. near misses the upper word
+// of a product by less than 3, so that the quotient of a*b by p misses by less than 3 * (1 + 1), for the first
+// product, and 1 and 3 for the reciprocal and the second one: what is left of a*b is below 10p.
+func (m Modulus) mul60(a, b Ref) Ref {
+	e := m.e
+	h := m.near(e.Shl(a, m.shift), b)
+	q := e.Add(h, m.near(m.v, h))
+	rest := e.Sub(e.Mul(a, b), e.Mul(q, m.p))
+	for n := int64(3); n >= 0; n-- {
+		rest = e.Min(rest, e.Sub(rest, e.Shl(m.p, m.num(n)))) // wraps where it is below
+	}
+	return rest
+}
+
+// near is the upper word of x*y without what comes from the product of the lower halves and the lower halves of the two
+// products in the middle.
+func (m Modulus) near(x, y Ref) Ref {
+	e := m.e
+	half, low := m.num(32), m.num(1<<32-1)
+	xh, yh, xl, yl := e.Shr(x, half), e.Shr(y, half), e.And(x, low), e.And(y, low)
+	return e.Add(e.Mul(xh, yh), e.Add(e.Shr(e.Mul(xh, yl), half), e.Shr(e.Mul(xl, yh), half)))
+}
+
+// mul52 is Mul for p below 2^50, with the digits of 52 bits that AVX-512 IFMA multiplies. With u = a * 2^(52 - bits of p)
+// and v' the reciprocal of p in that place, the upper half h of u*b has h + floor(h*v' / 2^52) less than four below
+// a*b / p: two for the lower half of u*b, one for the reciprocal and one for the second product. So what is left of a*b
+// is below 4p < 2^52, and the lower 52 bits have all of it.
+func (m Modulus) mul52(a, b Ref) Ref {
+	e := m.e
+	zero, twelve := m.num(0), m.num(12)
+	up := e.Shl(a, e.Sub(m.shift, twelve))
+	h := e.Mul52Hi(up, b, zero)
+	q := e.Mul52Hi(h, e.Shr(m.v, twelve), h)
+	rest := e.Mul52Lo(q, e.Sub(m.num(1<<52), m.p), e.Mul52Lo(a, b, zero)) // modulo 2^52
+	rest = e.And(rest, m.num(1<<52-1))
+	rest = e.Min(rest, e.Sub(rest, e.Add(m.p, m.p))) // wraps where it is below
+	return e.Min(rest, e.Sub(rest, m.p))
+}
+
+func (m Modulus) mul(a, b Ref) Ref {
 	e := m.e
 	up := e.Shl(a, m.shift)
 	return m.reduce(e.MulHi(up, b), e.Mul(up, b))

@@ -55,3 +55,19 @@ func TestModulus(t *testing.T) {
 		}
 	}
 }
+
+// TestMul52 compares the products of 52 bits with math/big.
+func TestMul52(t *testing.T) {
+	r := rand.New(rand.NewSource(52))
+	low := big.NewInt(1<<52 - 1)
+	for range 10000 {
+		x, y, z := r.Uint64()>>r.Intn(60), r.Uint64()>>r.Intn(60), r.Uint64()>>r.Intn(60)
+		product := new(big.Int).SetUint64(x & (1<<52 - 1))
+		product.Mul(product, new(big.Int).SetUint64(y&(1<<52-1)))
+		for op, part := range map[Op]*big.Int{Mul52Lo: new(big.Int).And(product, low), Mul52Hi: new(big.Int).Rsh(product, 52)} {
+			if got := EvalInstr(op, types.U64, types.U64, x, y, z); got != z+part.Uint64() {
+				t.Fatalf("%s of %#x, %#x and %#x is %#x, want %#x", op, x, y, z, got, z+part.Uint64())
+			}
+		}
+	}
+}

@@ -85,7 +85,7 @@ func wrap(t types.DType, v *big.Int) uint64 {
 }
 
 // plainInt is an operation on integers or bool by its definition.
-func plainInt(op Op, t types.DType, x, y uint64) uint64 {
+func plainInt(op Op, t types.DType, x, y, z uint64) uint64 {
 	a, b := bigInteger(t, x), bigInteger(t, y)
 	r := new(big.Int)
 	count := uint(y & uint64(t.Bits()-1))
@@ -118,6 +118,15 @@ func plainInt(op Op, t types.DType, x, y uint64) uint64 {
 		return pick(a.Cmp(b) <= 0)
 	case Max:
 		return pick(a.Cmp(b) >= 0)
+	case Mul52Lo, Mul52Hi:
+		low := big.NewInt(1<<52 - 1)
+		r.Mul(new(big.Int).And(a, low), new(big.Int).And(b, low))
+		if op == Mul52Hi {
+			r.Rsh(r, 52)
+		} else {
+			r.And(r, low)
+		}
+		r.Add(r, bigInteger(t, z))
 	case MulHi:
 		r.Rsh(r.Mul(a, b), uint(t.Bits()))
 	case And:

@@ -121,6 +121,8 @@ func accepts(op Op, t types.DType) bool {
 		return t.IsNumber()
 	case Fma, Sqrt, Floor, Ceil, Trunc, Round, CopySign, MulExact:
 		return t.IsFloat()
+	case Mul52Lo, Mul52Hi:
+		return t == types.U64
 	case MulHi:
 		return t.IsInt()
 	case And, Or, Xor, Not, Shl, Shr, Clz, Popcnt:

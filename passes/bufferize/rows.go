@@ -218,11 +218,11 @@ func (r *rowBody) Operand(op *ir.Op, n int, at func(i kernel.Ref) []kernel.Ref) 
 }
 
 // Transform implements ir.RowPull.
-func (r *rowBody) Transform(t ir.Transform) {
+func (r *rowBody) Transform(t ir.Transform) kernel.Ref {
 	spare := r.Work(types.I64, types.Lit(t.Size/2), false)
 	st := &kernel.Transform{Size: t.Size, Inverse: t.Inverse, P: t.P, Scale: t.Scale}
 	reads := []kernel.Ref{t.P, t.Scale}
-	for i, m := range []ir.Memory{t.Data, t.Table, spare} {
+	for i, m := range []ir.Memory{t.Data, t.Source, t.Table, spare} {
 		to := st.Lines()[i]
 		if line := r.memory[m].operand; line != nil {
 			*to = kernel.Line{Param: line.Param, At: kernel.Access{Offset: line.At.Offset, Terms: slices.Clone(line.At.Terms)}}
@@ -235,7 +235,9 @@ func (r *rowBody) Transform(t ir.Transform) {
 			reads = append(reads, term.Var)
 		}
 	}
+	st.ID = r.define(types.Bool, r.top())
 	r.add(r.top(), st, reads...)
+	return st.ID
 }
 
 // here ends a compound statement that reads refs in the innermost scope.
@@ -285,7 +287,7 @@ func copyLoop(k *kernel.Kernel, i, o int) (block *kernel.Block, at int) {
 			if l, ok := st.(*kernel.Load); ok && l.Param == i {
 				loads++
 			}
-			if t, ok := st.(*kernel.Transform); ok && t.Table.Param == i {
+			if t, ok := st.(*kernel.Transform); ok && (t.Table.Param == i || t.Source.Param == i) {
 				loads++
 			}
 			if loop, ok := st.(*kernel.Loop); ok && len(loop.IDs) == 0 && len(loop.Body.Stmts) == 2 {

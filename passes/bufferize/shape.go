@@ -126,6 +126,7 @@ func (p parts) of(st kernel.Stmt) {
 			p.at(&l.At)
 		}
 		p.reads(&st.P, &st.Scale)
+		p.defines(&st.ID)
 	default:
 		panic("BUG: unknown kernel statement")
 	}

@@ -9,22 +9,31 @@ import (
 // transform runs one stage after the other, and holds a kernel to what the statement asks for.
 func (e *exec) transform(st *kernel.Transform) {
 	p := e.vals[st.P]
-	if p == 0 || p >= kernel.TransformLimit {
-		fail("a transform modulo %d", p)
-	}
-	residue := func(x uint64) uint64 {
-		if x >= p {
-			fail("%d is no residue modulo %d", x, p)
-		}
-		return x
+	if int64(p) <= 0 {
+		fail("a transform modulo %d", int64(p))
 	}
 	mul := func(x, y uint64) uint64 {
 		hi, lo := bits.Mul64(x, y)
 		return bits.Rem64(hi, lo, p)
 	}
 	data, at := e.bufs[st.Data.Param], e.offset(st.Data.At)
+	source, origin := e.bufs[st.Source.Param], e.offset(st.Source.At)
 	table, from := e.bufs[st.Table.Param], e.offset(st.Table.At)
-	get := func(i int64) uint64 { return residue(data.get(at + i)) }
+	fit := p < kernel.TransformLimit
+	for i := range st.Size {
+		x := source.get(origin + i)
+		fit = fit && x < p && table.get(from+i) < p
+		data.set(at+i, x)
+	}
+	e.vals[st.ID] = 0
+	if !fit {
+		for i := range st.Size {
+			data.set(at+i, 1<<63-1) // which nobody may look at
+		}
+		return
+	}
+	e.vals[st.ID] = 1
+	get := func(i int64) uint64 { return data.get(at + i) }
 	for h := int64(1); h < st.Size; h *= 2 {
 		stage := h
 		if st.Inverse {
@@ -32,7 +41,7 @@ func (e *exec) transform(st *kernel.Transform) {
 		}
 		t := st.Size / (2 * stage)
 		for i := range stage {
-			w := residue(table.get(from + stage + i))
+			w := table.get(from + stage + i)
 			for j := 2 * i * t; j < 2*i*t+t; j++ {
 				x, y := get(j), get(j+t)
 				if st.Inverse {
@@ -47,7 +56,10 @@ func (e *exec) transform(st *kernel.Transform) {
 		}
 	}
 	if st.Inverse {
-		scale := residue(e.vals[st.Scale])
+		scale := e.vals[st.Scale]
+		if scale >= p {
+			fail("the scale %d is no residue modulo %d", scale, p)
+		}
 		for i := range st.Size {
 			data.set(at+i, mul(get(i), scale))
 		}

@@ -1,0 +1,90 @@
+package llvm
+
+import (
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+)
+
+// invariant splits the body of a kernel into what is the same in every iteration of the axes, to be computed once before
+// them, and the rest. LLVM would move most of it itself, but no division past a check: the reciprocal of a
+// modulus, say. A check is moved when none before it stays, and a read when no check before it stays, so that the
+// error is that of the body as it was. Nothing is moved when an inner axis may have no elements.
+func invariant(k *kernel.Kernel) (before []kernel.Stmt, body *kernel.Block) {
+	varies := map[kernel.Ref]bool{}
+	for i, a := range k.Axes {
+		varies[a.Var] = true
+		if n, ok := a.Extent.Dim.Const(); i > 0 && (!ok || n <= a.Begin) {
+			return nil, k.Body
+		}
+	}
+	body = &kernel.Block{}
+	checked := false // a check stays
+	for _, st := range k.Body.Stmts {
+		same := false
+		switch st := st.(type) {
+		case *kernel.Let:
+			same = true
+			for _, a := range st.In.Args {
+				same = same && (a == scalar.None || !varies[a])
+			}
+			if st.In.Op == scalar.Check {
+				same = same && !checked
+				checked = checked || !same
+			} else {
+				varies[st.ID] = !same
+			}
+		case *kernel.DimValue:
+			same = true
+		case *kernel.Load:
+			same = !checked && !k.Params[st.Param].Out
+			for _, t := range st.At.Terms {
+				same = same && !varies[t.Var]
+			}
+			varies[st.ID] = !same
+		case *kernel.Reduce:
+			same = !checked && plainStmts(st.Body.Stmts) && st.Chunk == scalar.None
+			for _, in := range st.Body.Stmts {
+				switch in := in.(type) {
+				case *kernel.Let:
+					for _, a := range in.In.Args {
+						same = same && (a == scalar.None || !varies[a])
+					}
+				case *kernel.Load:
+					same = same && !k.Params[in.Param].Out
+					for _, t := range in.At.Terms {
+						same = same && !varies[t.Var]
+					}
+				}
+			}
+			varies[st.ID] = !same
+		default:
+			checked = true // it may have one inside
+			set := map[kernel.Ref]bool{}
+			define(set, st)
+			for r := range set {
+				varies[r] = true
+			}
+		}
+		if same {
+			before = append(before, st)
+		} else {
+			body.Stmts = append(body.Stmts, st)
+		}
+	}
+	return before, body
+}
+
+// readsOrChecks reports that statements do more than compute.
+func readsOrChecks(stmts []kernel.Stmt) bool {
+	for _, st := range stmts {
+		switch st := st.(type) {
+		case *kernel.Load, *kernel.Reduce:
+			return true
+		case *kernel.Let:
+			if st.In.Op == scalar.Check {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,193 @@
+package modular
+
+import (
+	"fmt"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"healc/lang/types"
+)
+
+// function is an element-wise function of residues with its meaning on integers of any size.
+type function struct {
+	name string
+	two  bool // it has two operands beside the modulus
+	of   func(a, b, p *big.Int) *big.Int
+}
+
+var functions = []function{
+	{"modsum", true, func(a, b, p *big.Int) *big.Int { return new(big.Int).Add(a, b) }},
+	{"modsub", true, func(a, b, p *big.Int) *big.Int { return new(big.Int).Sub(a, b) }},
+	{"modmul", true, func(a, b, p *big.Int) *big.Int { return new(big.Int).Mul(a, b) }},
+	{"modneg", false, func(a, b, p *big.Int) *big.Int { return new(big.Int).Neg(a) }},
+	{"mod", false, func(a, b, p *big.Int) *big.Int { return a }},
+}
+
+// operand is any number of the type, most of them residues, some at the edges.
+func operand(r *rand.Rand, p int64, elem types.DType, wild bool) int64 {
+	low := int64(-1) << (elem.Bits() - 1)
+	switch r.IntN(12) {
+	case 0:
+		return []int64{0, 1, p - 1, p / 2, p/2 + 1}[r.IntN(5)]
+	case 1, 2:
+		if wild {
+			return []int64{p, -1, -p, low, -(low + 1), low + p, int64(r.Uint64()) >> (64 - elem.Bits())}[r.IntN(7)]
+		}
+	}
+	return r.Int64N(p)
+}
+
+// moduli are those at which the arithmetic changes, and random ones around them.
+func modulus(r *rand.Rand, elem types.DType) int64 {
+	top := elem.Bits() - 1
+	edges := []int{1, 2, 16, 20, 30, 31}
+	if elem == types.I64 {
+		edges = append(edges, 32, 33, 48, 49, 50, 51, 52, 59, 60, 61, 62, 63)
+	}
+	b := edges[r.IntN(len(edges))]
+	p := uint64(1) << b
+	switch r.IntN(4) {
+	case 0:
+		p--
+	case 1:
+		p++
+	case 2:
+		p -= r.Uint64N(p/2 + 1)
+	}
+	if p >= 1<<top {
+		p = 1<<top - 1
+	}
+	return max(int64(p), 1)
+}
+
+// TestPointwise compares every function with math/big: element types, forms of operands, processors, threads, and
+// lengths around those of vectors.
+func TestPointwise(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 1))
+	cpus := processors(t)
+	step := 1
+	if testing.Short() {
+		step = 5
+	}
+	for i := 0; i < 240; i += step {
+		f := functions[i%len(functions)]
+		elem := []types.DType{types.I64, types.I64, types.I32}[r.IntN(3)]
+		n := []int64{0, 1, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 257, 300, 1000}[r.IntN(15)]
+		k := int64(0) // channels, if the moduli are a tensor
+		if r.IntN(3) == 0 {
+			k = []int64{1, 2, 3, 4, 5, 8, 17}[r.IntN(7)]
+		}
+		form := r.IntN(4) // a scalar for a or b, or both tensors
+		shape, count := fmt.Sprintf("[%d]", n), n
+		dims := []int64{n}
+		p := []int64{modulus(r, elem)}
+		pShape, pDims := "", []int64{}
+		if k > 0 {
+			shape, count, dims = fmt.Sprintf("[%d, %d]", n, k), n*k, []int64{n, k}
+			pShape, pDims = fmt.Sprintf("[%d]", k), []int64{k}
+			for int64(len(p)) < k {
+				p = append(p, modulus(r, elem))
+			}
+		}
+		wild := r.IntN(2) == 0
+		at := func(i int64) int64 { return p[i%int64(len(p))] }
+		make := func(scalar bool) ([]int64, string, []int64) {
+			if scalar {
+				return []int64{operand(r, p[0], elem, true)}, "", []int64{}
+			}
+			x := []int64{}
+			for i := range count {
+				x = append(x, operand(r, at(i), elem, wild))
+			}
+			return x, shape, dims
+		}
+		a, aShape, aDims := make(form == 0)
+		b, bShape, bDims := make(form == 1 && f.two)
+		if form == 0 && !f.two {
+			a, aShape, aDims = make(false)
+		}
+		T := elem.String()
+		src := fmt.Sprintf("fn f(a: %[1]s%[2]s, p: %[1]s%[4]s) -> %[1]s%[5]s = %[6]s(a, p)", T, aShape, bShape, pShape, shape, f.name)
+		if f.two {
+			src = fmt.Sprintf("fn f(a: %[1]s%[2]s, b: %[1]s%[3]s, p: %[1]s%[4]s) -> %[1]s%[5]s = %[6]s(a, b, p)", T, aShape, bShape, pShape, shape, f.name)
+		}
+		want := []int64{}
+		for i := range count {
+			x, y := a[i%int64(len(a))], b[min(i, int64(len(b))-1)]
+			bp := big.NewInt(at(i))
+			want = append(want, new(big.Int).Mod(f.of(big.NewInt(x), big.NewInt(y), bp), bp).Int64())
+		}
+		var view *rand.Rand
+		if r.IntN(2) == 0 {
+			view = r
+		}
+		cpu, th := cpus[i/step%len(cpus)], threads[i/step/len(cpus)%len(threads)]
+		fn := compile(t, src, cpu, th)
+		ta, tp := tensor(t, elem, aDims, a, view), tensor(t, elem, pDims, p, view)
+		var got []int64
+		if f.two {
+			got = call(t, fn, ta, tensor(t, elem, bDims, b, view), tp)
+		} else {
+			got = call(t, fn, ta, tp)
+		}
+		same(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, src, p, cpu), got, want)
+	}
+}
+
+// TestSums compares sums along axes with math/big.
+func TestSums(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 2))
+	cpus := processors(t)
+	step := 1
+	if testing.Short() {
+		step = 4
+	}
+	for i := 0; i < 64; i += step {
+		elem := []types.DType{types.I64, types.I64, types.I32}[r.IntN(3)]
+		l, m, k := 1+r.Int64N(3), []int64{1, 2, 9, 64, 300}[r.IntN(5)], []int64{1, 2, 4, 7, 16, 33}[r.IntN(6)]
+		p := []int64{}
+		for range k {
+			p = append(p, modulus(r, elem))
+		}
+		axis := int64(r.IntN(2))
+		dims := []int64{l, m, k}
+		var a, b []int64
+		for j := range l * m * k {
+			a, b = append(a, operand(r, p[j%k], elem, i%2 == 0)), append(b, operand(r, p[j%k], elem, i%2 == 0))
+		}
+		product := r.IntN(2) == 0
+		outer := []int64{m, l}[axis]
+		T := elem.String()
+		src := fmt.Sprintf("fn f(a: %[1]s[%[2]d, %[3]d, %[4]d], b: %[1]s[%[2]d, %[3]d, %[4]d], p: %[1]s[%[4]d]) -> %[1]s[%[5]d, %[4]d] = ", T, l, m, k, outer)
+		if product {
+			src += fmt.Sprintf("modmul_axis_sum(a, b, p, %d)", axis)
+		} else {
+			src += fmt.Sprintf("axis_modsum(a, p, %d)", axis)
+		}
+		sums := make([]*big.Int, outer*k)
+		for j := range sums {
+			sums[j] = new(big.Int)
+		}
+		for x := range l {
+			for y := range m {
+				for c := range k {
+					j := (x*m+y)*k + c
+					to := []int64{y, x}[axis]*k + c
+					v := big.NewInt(a[j])
+					if product {
+						v.Mul(v, big.NewInt(b[j]))
+					}
+					sums[to].Add(sums[to], v)
+				}
+			}
+		}
+		want := []int64{}
+		for j, s := range sums {
+			want = append(want, s.Mod(s, big.NewInt(p[int64(j)%k])).Int64())
+		}
+		cpu, th := cpus[i/step%len(cpus)], threads[i/step/len(cpus)%len(threads)]
+		got := call(t, compile(t, src, cpu, th), tensor(t, elem, dims, a, nil), tensor(t, elem, dims, b, nil), tensor(t, elem, []int64{k}, p, nil))
+		same(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, src, p, cpu), got, want)
+	}
+}
