@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"healc/ir"
@@ -51,16 +52,27 @@ type emitter struct {
 	made map[*group]bool
 	now  map[*ir.Value]*ir.Value // results of kernels, for the values they stand for
 	out  []*ir.Op
+
+	groups []*group
+	wanted map[*ir.Value]bool // by what is no kernel
 }
 
 // emit writes the new operations: in the order of the block, but each after what it reads.
 func (e *emitter) emit(groups []*group) error {
 	p := e.p
-	e.made = map[*group]bool{}
+	e.made, e.groups, e.wanted = map[*group]bool{}, groups, map[*ir.Value]bool{}
+	for _, v := range p.block.Yields {
+		e.wanted[v] = true
+	}
 	units := make([]*ir.Op, 0, len(p.block.Ops))
 	for i, op := range p.block.Ops {
 		if p.mat[op] || p.host[i] || p.keep[op] {
 			units = append(units, op)
+		}
+		if p.host[i] || p.keep[op] {
+			for _, v := range usedBy(op) {
+				e.wanted[v] = true
+			}
 		}
 	}
 	// What belongs before an effect comes before it, even when only a later kernel is written there.
@@ -122,6 +134,26 @@ func (e *emitter) before(v *ir.Value) error {
 	return nil
 }
 
+// results lists what the kernel of g writes: what anything outside reads. Of an operation with several results, such as a
+// loop with a state, others may stay in the kernel, and so may a value that another result reads at the same index, such
+// as the mean of a row beside its variance. What can stop the program is written, so that all of it is computed.
+func (e *emitter) results(g *group) []*ir.Value {
+	outside := func(v *ir.Value) bool {
+		return e.wanted[v] || slices.ContainsFunc(e.groups, func(o *group) bool { _, reads := o.reads[v]; return o != g && reads })
+	}
+	var out []*ir.Value
+	for _, r := range g.roots {
+		all := !slices.ContainsFunc(r.Results, func(v *ir.Value) bool { _, reads := g.reads[v]; return reads || outside(v) })
+		e.p.cone([]*ir.Op{r}, nil, func(in *ir.Op) { all = all || in.MayFail() })
+		for _, v := range r.Results {
+			if all || outside(v) {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
 // fusion writes the kernel of g.
 func (e *emitter) fusion(g *group, inside []*ir.Op, reads []*ir.Value) error {
 	p := e.p
@@ -138,10 +170,7 @@ func (e *emitter) fusion(g *group, inside []*ir.Op, reads []*ir.Value) error {
 		}
 		region.Ops = append(region.Ops, cp)
 	}
-	var results []*ir.Value
-	for _, r := range g.roots {
-		results = append(results, r.Results...)
-	}
+	results := e.results(g)
 	region.Yields = c.ValueList(results)
 	b := &ir.Builder{Block: &ir.Block{}, Span: g.roots[0].Span}
 	op := b.EmitOp(ir.OpFusion, nil, append([]*ir.Value{}, reads...), []*ir.Block{region})
