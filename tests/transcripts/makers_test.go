@@ -301,11 +301,11 @@ func (g *generator) productSum() {
 	g.result("modmul_axis_sum", out, args...)
 }
 
-// primes are 1 modulo 32.
+// primes are 1 modulo 32; for longer transforms, some of them are.
 var primes = []int64{97, 193, 257, 7681, 12289, 1004535809, 2013265921}
 
 func (g *generator) transform() {
-	m := int64(1) << g.IntN(5)
+	m := int64(1) << g.IntN(5+g.IntN(6)/5*3)
 	k := 1 + g.Int64N(3)
 	tile := g.IntN(3) == 0
 	if tile {
@@ -326,6 +326,9 @@ func (g *generator) transform() {
 	roots := make([]int64, k)
 	for c := range k {
 		p := primes[g.IntN(len(primes))]
+		for (p-1)%(2*m) != 0 {
+			p = primes[g.IntN(len(primes))]
+		}
 		q.set(p, c)
 		roots[c] = root(p, 2*m)
 		for i := range m {

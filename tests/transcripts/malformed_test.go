@@ -180,7 +180,7 @@ func TestClaims(t *testing.T) {
 	r.into("y", "get_slice", "x", shape(cut(0, 2, 1), 5))
 	r.call("_modsum_tcc", "y", 3, 100, "y")
 	r.get("y")
-	for _, h := range []how{{heal.Interp, false, 1}, {heal.CPU, false, 1}} {
+	for _, h := range []how{{heal.Interp, false, 1, ""}, {heal.CPU, false, 1, ""}} {
 		// What remains of it may be computed or refused, but not tried.
 		if got, err := execute(r.json(), h, false); err != nil && !strings.Contains(err.Error(), "memory") && !strings.Contains(err.Error(), "too large") {
 			t.Errorf("%s: %v, %v", h, got, err)

@@ -30,9 +30,9 @@ func TestRandom(t *testing.T) {
 	for i := range uint64(n) {
 		seed := *randomSeed + i
 		g := generate(seed)
-		todo := []how{{heal.Interp, seed%8 == 1, 1}}
+		todo := []how{{heal.Interp, seed%8 == 1, 1, ""}}
 		if i%*randomCPU == 0 {
-			todo = append(todo, how{heal.CPU, i/(*randomCPU)%4 == 0, []int{1, 2, 3, 7}[i/(*randomCPU)/4%4]})
+			todo = append(todo, how{heal.CPU, i/(*randomCPU)%4 == 0, []int{1, 2, 3, 7}[i/(*randomCPU)/4%4], []string{"", "x86-64", "x86-64-v3"}[i/(*randomCPU)%3]})
 		}
 		for _, h := range todo {
 			got, err := execute(g.json(), h, true)
@@ -81,11 +81,14 @@ func generate(seed uint64) *generator {
 
 func (g *generator) some() string { return []string{"int64", "int64", "int32"}[g.IntN(3)] }
 
-// shape is a random one of few elements.
+// shape is a random one, of few elements most of the time.
 func (g *generator) shape() []int64 {
 	s := make([]int64, g.IntN(4))
 	for i := range s {
 		s[i] = []int64{1, 1, 2, 3, 4, 5, 0}[g.IntN(6+g.IntN(20)/19)]
+	}
+	if len(s) > 0 && g.IntN(6) == 0 { // around the lengths of vectors and pieces
+		s[g.IntN(len(s))] = g.Int64N(300)
 	}
 	return s
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/codegen"
 	"healc/runtime"
 	"healc/transcript"
 )
@@ -18,13 +19,14 @@ type how struct {
 	backend string
 	noFuse  bool
 	threads int
+	cpu     string // the processor that code is made for; "" is this one
 }
 
 func (h how) String() string {
 	return fmt.Sprintf("%s noFuse=%v threads=%d", h.backend, h.noFuse, h.threads)
 }
 
-var ways = []how{{heal.Interp, false, 1}, {heal.Interp, true, 1}, {heal.CPU, false, 1}, {heal.CPU, false, 3}, {heal.CPU, true, 2}}
+var ways = []how{{heal.Interp, false, 1, ""}, {heal.Interp, true, 1, ""}, {heal.CPU, false, 1, ""}, {heal.CPU, false, 3, ""}, {heal.CPU, true, 2, ""}}
 
 // execute runs a file; the caller gets the outputs as numbers.
 func execute(data []byte, h how, verify bool) (outputs [][]int64, err error) {
@@ -33,7 +35,9 @@ func execute(data []byte, h how, verify bool) (outputs [][]int64, err error) {
 		return nil, err
 	}
 	defer t.Close()
-	x, err := heal.CompileTranscript(t, heal.TranscriptOptions{Options: heal.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1}, NoFuse: h.noFuse})
+	x, err := heal.CompileTranscript(t, heal.TranscriptOptions{
+		Options: heal.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1, Target: codegen.Target{CPU: h.cpu}}, NoFuse: h.noFuse,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +82,7 @@ func check(t *testing.T, r *record, want ...[]int64) {
 // refuse wants an error with the text.
 func refuse(t *testing.T, r *record, want string) {
 	t.Helper()
-	for _, h := range []how{{heal.Interp, false, 1}, {heal.CPU, true, 1}} {
+	for _, h := range []how{{heal.Interp, false, 1, ""}, {heal.CPU, true, 1, ""}} {
 		_, err := execute(r.json(), h, false)
 		var e *transcript.Error
 		if err == nil || !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
