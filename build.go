@@ -1,9 +1,11 @@
 package heal
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,10 +44,42 @@ func (t *Timer) Stage(name string) func() {
 	}
 }
 
+// part is what the names of the stages of code generation begin with.
+const part = "llvm "
+
+// Sum is the time of the stages from number n on. Those of code generation belong to another stage, and do not count.
+func (t *Timer) Sum(n int) time.Duration {
+	sum := time.Duration(0)
+	for i, name := range t.Names[n:] {
+		if !strings.HasPrefix(name, part) {
+			sum += t.Times[n+i]
+		}
+	}
+	return sum
+}
+
+// Took adds to the time of a stage of code generation, which may happen several times.
+func (t *Timer) Took(stage string, d time.Duration) {
+	name := part + stage
+	if i := slices.Index(t.Names, name); i >= 0 {
+		t.Times[i] += d
+		return
+	}
+	t.Names, t.Times = append(t.Names, name), append(t.Times, d)
+}
+
+// took is Took for the generator; nil for a nil Timer.
+func (t *Timer) took() func(string, time.Duration) {
+	if t == nil {
+		return nil
+	}
+	return t.Took
+}
+
 // Print writes one line a stage.
 func (t *Timer) Print(w io.Writer) {
 	for i, n := range t.Names {
-		fmt.Fprintf(w, "%-10s %8.3f ms\n", n, float64(t.Times[i].Nanoseconds())/1e6)
+		fmt.Fprintf(w, "%-13s %8.3f ms\n", n, float64(t.Times[i].Nanoseconds())/1e6)
 	}
 }
 
@@ -109,11 +143,15 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 		return &codegen.Artifact{Plan: km.Plan}, nil
 	}
 	key := ""
-	opts := llvm.Options{Quick: m.opts.Once && llvm.Brief(km)}
+	opts := llvm.Options{Quick: m.opts.Once && llvm.Brief(km), Took: m.opts.Debug.Timer.took()}
 	if m.opts.Cache != nil {
 		defer m.opts.Debug.Timer.Stage("codegen")()
 		var text strings.Builder
 		if err := kernel.Print(&text, km); err != nil {
+			return nil, err
+		}
+		plan, err := json.Marshal(km.Plan) // it is kept, too, and its text form is for people
+		if err != nil {
 			return nil, err
 		}
 		t := m.opts.Target
@@ -121,7 +159,7 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 		if opts.Quick {
 			tier = "quick"
 		}
-		key = cacheKey(buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features, tier, text.String())
+		key = cacheKey(buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features, tier, text.String(), string(plan))
 		if art := m.opts.Cache.load(key); art != nil {
 			return art, nil
 		}

@@ -9,14 +9,16 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"time"
 
 	"healc/codegen"
 	"healc/runtime/abi"
 )
 
 // Cache keeps compiled programs on disk, so that a process that runs a known program never opens libLLVM.
-// Entries are written whole or not at all, are checked when they are read, and the oldest go when the
-// cache is larger than Limit. Several processes may share one.
+// Entries are written whole or not at all, are checked when they are read, and those that were not used for the
+// longest time go when the cache is larger than Limit; it is looked at after some of the stores only, so that a store does
+// not take longer the more there is. Several processes may share one.
 type Cache struct {
 	Dir   string
 	Limit int64 // bytes; 0 is 256 MiB
@@ -68,6 +70,11 @@ func (c *Cache) load(key string) *codegen.Artifact {
 	if err != nil {
 		os.Remove(c.path(key))
 		return nil
+	}
+	// What is used stays. Knowing that to the hour is enough, and mostly writes nothing.
+	if st, err := os.Stat(c.path(key)); err == nil && time.Since(st.ModTime()) > time.Hour {
+		now := time.Now()
+		_ = os.Chtimes(c.path(key), now, now) // a cache that cannot be written can be read
 	}
 	return art
 }
@@ -128,7 +135,17 @@ func (c *Cache) store(key string, art *codegen.Artifact) {
 		os.Remove(tmp.Name())
 		return
 	}
-	c.trim()
+	limit := c.limit()
+	if int64(len(raw)) > limit/64 || key[len(key)-1] == '0' {
+		c.trim(limit)
+	}
+}
+
+func (c *Cache) limit() int64 {
+	if c.Limit == 0 {
+		return 256 << 20
+	}
+	return c.Limit
 }
 
 // Entry is one program in the cache.
@@ -157,11 +174,14 @@ func (c *Cache) Entries() []Entry {
 	return out
 }
 
-// trim removes the oldest entries until the cache is within its limit.
-func (c *Cache) trim() {
-	limit := c.Limit
-	if limit == 0 {
-		limit = 256 << 20
+// trim removes the oldest entries until the cache is within its limit, and what processes left that were killed
+// while they wrote.
+func (c *Cache) trim(limit int64) {
+	half, _ := filepath.Glob(filepath.Join(c.Dir, "??", "new-*"))
+	for _, path := range half {
+		if st, err := os.Stat(path); err == nil && time.Since(st.ModTime()) > time.Hour {
+			os.Remove(path)
+		}
 	}
 	all := c.Entries()
 	sum := int64(0)

@@ -13,7 +13,7 @@ import (
 // Library prepares entries for a shared library whose C functions are called prefix_NAME; aot.Objects and aot.Link
 // make it. bind gives the values of an entry's shape parameters; those it leaves out stay free.
 func (m *Module) Library(prefix string, entries []string, bind func(entry string) map[string]int64) (*aot.Library, error) {
-	l := &aot.Library{Prefix: prefix, Target: m.opts.Target}
+	l := &aot.Library{Prefix: prefix, Target: m.opts.Target, Took: m.opts.Debug.Timer.took()}
 	for _, name := range entries {
 		e, err := m.libraryEntry(name, bind(name))
 		if err != nil {

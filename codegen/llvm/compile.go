@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
@@ -40,11 +41,15 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 		return nil, err
 	}
 	opts.Machine = machineOf(lib, t)
+	start := time.Now()
 	text, err := Generate(km, opts)
 	if err != nil {
 		return nil, err
 	}
-	o := libllvm.Options{Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out, Passes: pipelineFor(lib.Version())}
+	if opts.Took != nil {
+		opts.Took("generate", time.Since(start))
+	}
+	o := libllvm.Options{Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out, Passes: pipelineFor(lib.Version()), Took: opts.Took}
 	if opts.Quick {
 		o.OptLevel, o.Passes = 0, QuickPipeline
 	}

@@ -3,6 +3,7 @@ package llvm
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
@@ -23,6 +24,8 @@ type Options struct {
 	Triple  string  // written into the module; "" leaves it out
 	Prefix  string  // put before the names of the kernels, so that several modules can be linked together
 	Machine Machine // for which the code is shaped
+
+	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
 }
 
 // Generate returns the LLVM IR text of a kernel module. The same module gives the same text. It tells the

@@ -16,8 +16,8 @@ func (a *app) cacheCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
 		Short: "Look after the cache of compiled code",
-		Long: "Compiled code is kept in the folder heal of the user's cache folder, or in HEAL_CACHE; HEAL_CACHE=off keeps none. The\n" +
-			"oldest programs go when there are more than 256 MiB.",
+		Long: "Compiled code is kept in the folder heal of the user's cache folder, or in HEAL_CACHE; HEAL_CACHE=off keeps none. What\n" +
+			"was not used for the longest time goes when there are more than 256 MiB.",
 		Args: a.noSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -107,6 +107,10 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	if emit == "" {
 		return e.Passes()
 	}
+	if flags.time {
+		e.Opts.Debug.Timer = &heal.Timer{}
+		defer e.Opts.Debug.Timer.Print(a.err)
+	}
 	outputs, soName, prefix := outputNames(flags.output, path, kinds)
 	e.SoName, e.Prefix = soName, prefix
 	for i, kind := range kinds {

@@ -31,7 +31,7 @@ func (p *passFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&p.stopAfter, "stop-after", "", "run no pass after this one, and emit the IR")
 	fs.StringSliceVar(&p.disable, "disable-pass", nil, "leave these `PASSES` out")
 	fs.BoolVar(&p.verify, "verify-each", true, "verify the IR after each pass")
-	fs.BoolVar(&p.time, "time-passes", false, "print the time of each pass to standard error")
+	fs.BoolVar(&p.time, "time-passes", false, "print the time of each pass, and of the stages of code generation, to standard error")
 	fs.StringSliceVar(&p.remarks, "remarks", nil, "print the decisions of these `PASSES` (all: of every one) to standard error")
 }
 

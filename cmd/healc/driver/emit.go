@@ -174,7 +174,11 @@ func (e *Emit) llvm(w io.Writer) error {
 
 func (e *Emit) code(w io.Writer, out llvm.Output) error {
 	return e.one(func(km *kernel.Module) error {
-		raw, err := llvm.Compile(km, e.Opts.Target, out)
+		opts := llvm.Options{}
+		if t := e.Opts.Debug.Timer; t != nil {
+			opts.Took = t.Took
+		}
+		raw, err := llvm.CompileWith(km, e.Opts.Target, out, opts)
 		if err != nil {
 			return err
 		}

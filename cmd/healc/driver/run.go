@@ -104,10 +104,7 @@ func call(ctx context.Context, f *heal.Func, args []*runtime.Tensor, timer *heal
 	}
 	stages, start := len(timer.Times), time.Now()
 	results, err := f.CallAll(ctx, args...)
-	run := time.Since(start)
-	for _, t := range timer.Times[stages:] {
-		run -= t
-	}
+	run := time.Since(start) - timer.Sum(stages)
 	timer.Names, timer.Times = append(timer.Names, "run"), append(timer.Times, run)
 	return results, err
 }

@@ -29,12 +29,21 @@ func (w *writer) checked(e *Entry) {
 	for i, r := range e.Results {
 		ops = append(ops, &operand{name: resultName(e, i), typ: r, written: true})
 	}
+	if len(e.Params) > 0 {
+		w.there(f, "%args", e.Name+": there are no arguments")
+	}
+	if len(e.Results) > 0 {
+		w.there(f, "%results", e.Name+": there are no results")
+	}
 	for i, o := range ops {
 		from, at := "%args", i
 		if !o.param {
 			from, at = "%results", i-len(e.Params)
 		}
 		o.data, o.shape, o.strides = f.loadPtr(from, 3*at), f.loadPtr(from, 3*at+1), f.loadPtr(from, 3*at+2)
+		if len(o.typ.Shape) > 0 {
+			w.there(f, o.shape, fmt.Sprintf("%s: %s has no shape", e.Name, o.name))
+		}
 	}
 	w.bind(f, e, ops)
 	for _, o := range ops {
@@ -88,6 +97,11 @@ func (w *writer) checked(e *Entry) {
 	finish(result)
 	f.do("ret i32 %s", result)
 	fmt.Fprintf(&w.b, "define i32 @%s_tensors(ptr %%args, ptr %%results) {\n%s%s}\n", Symbol(w.prefix, e.Name), f.head.String(), f.body.String())
+}
+
+// there refuses an address that is NULL.
+func (w *writer) there(f *emitter, addr, message string) {
+	f.unless(f.v("icmp eq ptr %s, null", addr), func() { w.refuse(f, message) })
 }
 
 // bind finds the values of the shape parameters from the shapes of arguments and results, as ir.BindDims does, and

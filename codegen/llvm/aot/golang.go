@@ -77,7 +77,7 @@ func makeBundle(l *Library) (*abi.Bundle, error) {
 			}
 			t := l.Target
 			t.CPU = level.CPU
-			obj, err := llvm.Compile(km, t, libllvm.Object)
+			obj, err := llvm.CompileWith(km, t, libllvm.Object, llvm.Options{Took: l.Took})
 			if err != nil {
 				return code, err
 			}

@@ -15,6 +15,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+	"time"
 
 	"healc/codegen"
 	"healc/codegen/llvm"
@@ -31,6 +32,8 @@ type Library struct {
 
 	// SplitAll runs every kernel on all threads, however small: for tests.
 	SplitAll bool
+
+	Took func(stage string, d time.Duration) // is told how long the stages of code generation took; nil for nobody
 }
 
 // Entry is one function of the program.
@@ -104,7 +107,7 @@ func Objects(l *Library) ([][]byte, error) {
 			for i, level := range levels {
 				t := l.Target
 				t.CPU = level.CPU
-				obj, err := llvm.CompileWith(km, t, libllvm.Object, llvm.Options{Prefix: symbol(e, v, i)})
+				obj, err := llvm.CompileWith(km, t, libllvm.Object, llvm.Options{Prefix: symbol(e, v, i), Took: l.Took})
 				if err != nil {
 					return nil, err
 				}
@@ -113,7 +116,7 @@ func Objects(l *Library) ([][]byte, error) {
 		}
 	}
 	text := w.module(l)
-	host := libllvm.Options{Triple: l.Target.Triple, CPU: plainCPU(x86), OptLevel: 2, Emit: libllvm.Object}
+	host := libllvm.Options{Triple: l.Target.Triple, CPU: plainCPU(x86), OptLevel: 2, Emit: libllvm.Object, Took: l.Took}
 	obj, err := lib.Compile(text, host)
 	if err != nil {
 		return nil, fmt.Errorf("BUG: libLLVM refuses the code around the kernels: %w", err)
@@ -221,6 +224,7 @@ func (w *writer) processor() {
 	fmt.Fprintf(&w.b, "define ptr @heal_cpu() {\n%s}\n", e.body.String())
 
 	e = newEmitter()
+	w.there(e, "%name", "there is no name of a processor")
 	fail := e.label()
 	for i := range w.levels {
 		next := e.label()

@@ -3,6 +3,7 @@ package libllvm
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unsafe"
 )
 
@@ -48,6 +49,8 @@ type Options struct {
 	CodeModel     CodeModel
 	DisableVerify bool // skip LLVM's verifier, which costs a few percent; invalid IR then crashes
 	VerboseAsm    bool // comments in assembly
+
+	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
 }
 
 // Compile parses ir, optimises it and generates code. The module gets the triple and the data layout
@@ -136,8 +139,12 @@ func (c *compilation) run(ir string) (out []byte, err error) {
 		{Emit, func() error { out, err = c.emit(); return err }},
 	} {
 		c.stage = step.stage
+		start := time.Now()
 		if err := step.do(); err != nil {
 			return nil, err
+		}
+		if c.options.Took != nil {
+			c.options.Took(string(c.stage), time.Since(start))
 		}
 		// Some passes report an error to the context and go on.
 		if len(d.errors) > 0 {
