@@ -31,6 +31,7 @@ golden: setup ## rewrite the golden files; read the diff before committing
 
 bench: build ## speed beside the limits of the machine, NumPy and numexpr (installs Debian's packages of them)
 	tests/bench/run.sh
+	cd bench && go run .
 
 fuzz: setup ## every fuzz target for FUZZTIME, then random programs, shrinking what fails
 	tests/fuzz.sh $(FUZZTIME)
