@@ -323,7 +323,7 @@ func (m *module) schedule() {
 		}
 		if t := m.turnedOf(k); t != nil {
 			if t.across == 0 {
-				width[k.Name] = t.rows
+				width[k.Name] = t.part
 			}
 			continue
 		}

@@ -125,7 +125,7 @@ func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.B
 		g.vectorsAndRest(v, lo, hi, w, body)
 		return
 	}
-	if stores := g.streams(v, body); len(stores) > 0 && !g.shorter(lo, hi, minStreamed*w) {
+	if stores := g.streams(v, body); len(stores) > 0 && !g.shorter(lo, hi, g.leastStreamed()*w) {
 		g.streamLoop(v, lo, hi, w, stores, body)
 		return
 	}

@@ -34,6 +34,14 @@ const (
 	minStreamed = 8
 )
 
+// leastStreamed is the number of vectors from which a row goes past the caches.
+func (g *gen) leastStreamed() int {
+	if g.tiled {
+		return 2
+	}
+	return minStreamed
+}
+
 // streams returns the stores of body that go past the caches when body is vectorised over v: those directly in
 // it, to neighbouring elements, at places that are known before the loop.
 func (g *gen) streams(v kernel.Ref, body *kernel.Block) []*kernel.Store {
@@ -94,7 +102,7 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 	g.fence = true
 	g.env[v] = val{v: lo}
 	size := g.cur.NewSub(hi, lo)
-	fits := value.Value(g.cur.NewICmp(enum.IPredSGE, size, ci(i64, int64(minStreamed*w))))
+	fits := value.Value(g.cur.NewICmp(enum.IPredSGE, size, ci(i64, int64(g.leastStreamed()*w))))
 	var skip value.Value
 	for _, st := range stores {
 		bytes := int64(g.params[st.Param].DType.Bytes())

@@ -89,14 +89,34 @@ func (g *gen) stageLoads(t *turned) *turnGen {
 		}}
 		tg.body.Stmts[slices.Index(tg.body.Stmts, kernel.Stmt(l))] = &kernel.Load{ID: l.ID, Param: s.param, At: at}
 	}
+	for _, st := range tg.body.Stmts {
+		if l, ok := st.(*kernel.Load); ok && l.Param < tg.stages[0].param {
+			tg.askForRows(l)
+		}
+	}
 	return tg
+}
+
+// rowsAhead is how many rows of a tile ahead operands that are not turned are fetched: their pieces of a row are too short for
+// the processor's own prefetcher.
+const rowsAhead = 8
+
+// askForRows makes a load of such an operand ask for a row further on.
+func (t *turnGen) askForRows(l *kernel.Load) {
+	if n, known := t.sizeOf(l.Param); known && n < largeInput {
+		return
+	}
+	for _, term := range l.At.Terms {
+		if n, known := term.Coef.Const(); known && term.Var == t.axes[t.across].Var {
+			t.ahead[l] = rowsAhead * n
+		}
+	}
 }
 
 // tile writes the code for the iterations [r, rEnd) of the axis across and [j, jEnd) of the last one.
 func (t *turnGen) tile(r, rEnd, j, jEnd value.Value) {
 	for _, s := range t.stages {
 		t.fill(s, r, rEnd, j, jEnd)
-		t.askForNext(s, rEnd, j, jEnd)
 		// The body counts from the beginning of the axes.
 		begin := t.cur.NewSub(ci(i64, 0), t.plus(t.times(r, ci(i64, s.pitch)), j))
 		t.bufs[s.param] = t.cur.NewGetElementPtr(memType(t.params[s.param].DType), s.mem, begin)
@@ -110,22 +130,6 @@ func (t *turnGen) tile(r, rEnd, j, jEnd value.Value) {
 		return nil
 	})
 	t.tiled = false
-}
-
-// askForNext fetches the operand's tile after the one that ends at rEnd, unless all of the operand stays in a cache.
-// Behind the end of the operand a prefetch does no harm.
-func (t *turnGen) askForNext(s stage, rEnd, j, jEnd value.Value) {
-	if n, known := t.sizeOf(s.load.Param); known && n < largeInput {
-		return
-	}
-	first := rEnd
-	if t.backwards(s) {
-		first = t.plus(rEnd, ci(i64, t.rows-1))
-	}
-	t.count(j, jEnd, 1, nil, func(jj value.Value, _ []value.Value) []value.Value {
-		t.askFor(s.load.Param, t.sourceAt(s, first, jj), int(t.rows))
-		return nil
-	})
 }
 
 // backwards reports that the operand is read downwards along the axis across.
@@ -196,12 +200,17 @@ func (t *turnGen) turnSquare(s stage, r, j, r0, j0 value.Value, w int) {
 	if t.backwards(s) {
 		first = t.plus(r, ci(i64, int64(w-1)))
 	}
+	n, known := t.sizeOf(s.load.Param)
+	ask := !known || n >= largeInput
 	rows := make([]value.Value, w)
 	for i := range rows {
 		at := t.addr(s.load.Param, t.sourceAt(s, first, t.plus(j, ci(i64, int64(i)))))
 		l := t.cur.NewLoad(vt, t.cur.NewBitCast(at, lt.NewPointer(vt)))
 		l.Align = t.align(d)
 		rows[i] = l
+		if ask {
+			t.askFor(s.load.Param, t.sourceAt(s, first, t.plus(j, ci(i64, int64(i+w)))), 1)
+		}
 	}
 	at := t.stageAt(s, r, j, r0, j0)
 	for i, x := range t.turn(rows) {

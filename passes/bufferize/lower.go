@@ -165,13 +165,44 @@ func (fn *function) result(v *ir.Value) abi.View {
 	if w, ok := fn.view(v); ok {
 		k := fn.plan.Buffers[w.Buffer].Kind
 		_, changes := fn.held[w.Buffer]
-		if k == abi.Input && !changes || k == abi.Output || v.Type.Elem == types.String {
+		if (k == abi.Input && !changes || k == abi.Output || v.Type.Elem == types.String) && !fn.turnedOver(w, v.Type.Elem) {
 			return w
 		}
 	}
 	i := fn.newBuffer(abi.Output, v.Type)
 	fn.copyInto(v, i)
 	return whole(i, v.Type.Shape)
+}
+
+// turnedOver reports that a view goes to neighbours along another axis than its last one, as that of a transpose does.
+//
+// Who gave memory for a result gets it in row-major order. The runtime copies a slice to there as fast as memory allows, but
+// not a transpose, which takes vector code (Note [Turned operands] in codegen/llvm). So functions return no such view: a
+// kernel writes it. Slices and reshapes stay views, and so do arguments that came with their
+// elements in another order.
+func (fn *function) turnedOver(w abi.View, d types.DType) bool {
+	if own := fn.plan.Buffers[w.Buffer].Strides; d == types.String || len(own) > 0 && !near(own[len(own)-1]) {
+		return false
+	}
+	last := len(w.Shape) - 1
+	for last >= 0 && w.Shape[last].IsConst(1) {
+		last--
+	}
+	if last < 1 || near(w.Strides[last]) {
+		return false
+	}
+	for k := range last {
+		if !w.Shape[k].IsConst(1) && near(w.Strides[k]) && !w.Strides[k].IsConst(0) {
+			return true
+		}
+	}
+	return false
+}
+
+// near reports that a stride is 1, -1 or 0.
+func near(stride types.Dim) bool {
+	n, known := stride.Const()
+	return known && n >= -1 && n <= 1
 }
 
 // copyInto writes v into a buffer that was made for it.
@@ -181,7 +212,7 @@ func (fn *function) copyInto(v *ir.Value, buffer int) {
 			return
 		}
 	}
-	if w, ok := fn.view(v); ok {
+	if w, ok := fn.view(v); ok && (!fn.turnedOver(w, v.Type.Elem) || fn.plan.Buffers[buffer].Strides != nil) {
 		fn.step(abi.Step{Copy: &abi.Copy{From: w, To: buffer}})
 		return
 	}
