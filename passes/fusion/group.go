@@ -65,7 +65,7 @@ func (p *planner) groups() ([]*group, map[*ir.Op]*group) {
 		}
 		of[op] = g
 	}
-	return all, of
+	return p.bridge(all, of), of
 }
 
 func (g *group) read(v *ir.Value, own bool) {
@@ -101,26 +101,52 @@ func (p *planner) join(all []*group, of map[*ir.Op]*group, g *group) (*group, st
 		return nil, "" // its kernel computes rows and nothing beside
 	}
 	for k := len(all) - 1; k >= max(0, len(all)-maxCandidates); k-- {
-		h := all[k]
-		if h.stores() || h.epoch != g.epoch || h.roots[0].Def.Class == ir.Rows || len(h.roots) >= maxRoots {
-			continue
+		if why := p.gain(all[k], g); why != "" && p.legal(all[k], g, of) {
+			return all[k], why
 		}
-		if h.tiles && g.loops || g.tiles && h.loops {
-			continue
-		}
-		why := ""
-		switch {
-		case h.shape.Equal(g.shape) && h.even():
-			why = p.benefit(h, g)
-		case rowsOf(h.shape, g.shape):
-			why = p.rowBenefit(h, g)
-		}
-		if why == "" || !p.legal(h, g, of) {
-			continue
-		}
-		return h, why
 	}
 	return nil, ""
+}
+
+// gain says why g should be computed in the kernel h, "" when it should not, by what the two are.
+func (p *planner) gain(h, g *group) string {
+	switch {
+	case h.stores() || h.epoch != g.epoch || h.roots[0].Def.Class == ir.Rows || len(h.roots)+len(g.roots) > maxRoots:
+		return ""
+	case h.tiles && g.loops || g.tiles && h.loops:
+		return ""
+	case h.shape.Equal(g.shape) && h.even() && g.even():
+		return p.benefit(h, g)
+	case rowsOf(h.shape, g.shape):
+		return p.rowBenefit(h, g)
+	}
+	return ""
+}
+
+// bridge joins kernels that have something in common since another one joined: the sum of x and the sum of y, when that of
+// x*y reads both.
+func (p *planner) bridge(all []*group, of map[*ir.Op]*group) []*group {
+	for j := len(all) - 1; j > 0; j-- {
+		g := all[j]
+		if len(g.roots) == 1 || g.stores() || g.roots[0].Def.Class == ir.Rows {
+			continue
+		}
+		for i := j - 1; i >= max(0, j-maxCandidates); i-- {
+			h := all[i]
+			why := p.gain(h, g)
+			if why == "" || !p.legal(h, g, of) || !p.legal(g, h, of) {
+				continue
+			}
+			p.remark("fused %s into %s: %s", p.name(g.roots[0].Results[0]), p.name(h.roots[0].Results[0]), why)
+			h.merge(g)
+			for _, r := range g.roots {
+				of[r] = h
+			}
+			all = append(all[:j], all[j+1:]...)
+			break
+		}
+	}
+	return all
 }
 
 // stores reports that the kernel of g stores elements in a loop of its own: nothing can join a scan, nor an
