@@ -98,6 +98,9 @@ func CheckWith(file *diag.File, imports check.Importer) (*check.Program, error) 
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
+	if err := checkGradients(prog); err != nil {
+		return nil, err
+	}
 	return prog, nil
 }
 

@@ -163,6 +163,13 @@ var negatives = []negative{
 	{"if_C2", tys("bool"), nil, regions(region(nil, []string{"f32"}), region(nil, []string{"i32"})), "give f32 and i32"},
 	{"if_C2", tys("bool"), nil, regions(region(nil, []string{"f32"}), region(nil, nil)), "give 1 value and no value"},
 	{"if_C2", tys("bool"), nil, regions(region([]string{"f32"}, nil), region(nil, nil)), "no parameters"},
+	{"vjp_C1", tys("f32"), A{"wrt": i(0)}, regions(region([]string{"f32"}, []string{"f32"})), "takes 2 operands here, not 1"},
+	{"vjp_C1", tys("f32", "f64"), A{"wrt": i(0)}, regions(region([]string{"f32"}, []string{"f32"})), "operand 1 of `vjp` is f64, not f32"},
+	{"vjp_C1", tys("f32", "f32"), A{"wrt": i(0), "starts": i(1)}, regions(region([]string{"f32"}, []string{"f32"})), "starts [1] of 1 gradients"},
+	{"vjp_C2", tys("f32", "f32"), A{"wrt": i(1)}, regions(region([]string{"f32"}, []string{"f32"})), "the parameters [1] of 1"},
+	{"vjp_C2", tys("i32", "f32"), A{"wrt": i(0)}, regions(region([]string{"i32"}, []string{"f32"})), "by floats, not i32"},
+	{"jvp_C1", tys("f32"), A{"wrt": i(0)}, regions(region([]string{"f32"}, []string{"f32"})), "takes 2 operands here, not 1"},
+	{"jvp_C2", tys("i32", "i32"), A{"wrt": i(0)}, regions(region([]string{"i32"}, []string{"f32"})), "by floats, not i32"},
 	{"fusion_C1", tys("f32"), nil, regions(region(nil, nil)), "1 operand has no parameter"},
 	{"fusion_C1", tys("f32"), nil, regions(region([]string{"f64"}, nil)), "is f64, its operand f32"},
 

@@ -57,7 +57,11 @@ type OpDef struct {
 	// neither Scalar, Eval nor Element. It gives nil while an extent that decides the program is symbolic.
 	Expand func(b *Builder, op *Op) []*Value
 
-	// NoGrad says why there is no gradient; the autodiff issue adds VJP rules beside it.
+	// VJP is the rule of reverse mode: from the cotangents of the results, nil where one has none, it adds the
+	// cotangents of the operands to the tape. Operations that Expand defines need none. See Note [Gradients].
+	VJP func(t *Tape, op *Op, cts []*Value)
+
+	// NoGrad says why there is no gradient: every operation has a VJP, an Expand or this.
 	NoGrad string
 
 	Constraints []Constraint // C1, C2, ...: named by rule errors and by tests

@@ -49,6 +49,9 @@ func (m *machine) prepare(f *ir.Func, dims []int64) (*code, error) {
 	if err != nil {
 		return nil, err
 	}
+	if f, err = m.closed(f); err != nil {
+		return nil, err
+	}
 	p := &preparer{m: m, slot: map[*ir.Value]int{}}
 	c := &code{name: f.Name, recursive: m.recursive(f.Name)}
 	if c.body, err = p.block(f.Body); err != nil {
@@ -57,6 +60,44 @@ func (m *machine) prepare(f *ir.Func, dims []int64) (*code, error) {
 	c.slots = len(p.slot)
 	m.codes[key] = c
 	return c, nil
+}
+
+// closed puts the bodies of functions in the place of their calls where f differentiates: a derivative is that of
+// everything that is called.
+func (m *machine) closed(f *ir.Func) (*ir.Func, error) {
+	calls := false
+	inDerivatives(f.Body, func(b *ir.Block) {
+		ir.Walk(b, func(op *ir.Op) { calls = calls || op.Def == ir.OpCall })
+	})
+	if !calls {
+		return f, nil
+	}
+	f, err := ir.NewCloner().Func(f)
+	if err != nil {
+		return nil, &RuntimeError{Span: f.Span, Message: err.Error()}
+	}
+	inDerivatives(f.Body, func(b *ir.Block) {
+		if e := m.module.InlineRegionCalls(b); e != nil && err == nil {
+			err = &RuntimeError{Span: f.Span, Message: e.Error()}
+		}
+		if err == nil {
+			err = recheck(b, "")
+		}
+	})
+	return f, err
+}
+
+// inDerivatives visits the functions that b differentiates, those inside of others left out.
+func inDerivatives(b *ir.Block, visit func(b *ir.Block)) {
+	for _, op := range b.Ops {
+		for _, r := range op.Regions {
+			if op.Def == ir.OpVjp || op.Def == ir.OpJvp {
+				visit(r)
+			} else {
+				inDerivatives(r, visit)
+			}
+		}
+	}
 }
 
 // instantiate replaces the shape parameters by their values and applies every type rule again: what could

@@ -50,7 +50,7 @@ func init() { // init: the functions below look names up in the table
 			builtins[d.Surface] = elementwiseBuiltin(d)
 		}
 	}
-	for _, group := range []map[string]*builtin{reductionBuiltins(), shapeBuiltins(), movementBuiltins(), hostBuiltins(), assertBuiltins(), stringBuiltins(), loopBuiltins(), mapBuiltins(), placeBuiltins(), modularBuiltins()} {
+	for _, group := range []map[string]*builtin{reductionBuiltins(), shapeBuiltins(), movementBuiltins(), hostBuiltins(), assertBuiltins(), stringBuiltins(), loopBuiltins(), mapBuiltins(), placeBuiltins(), modularBuiltins(), gradBuiltins()} {
 		for name, b := range group {
 			if builtins[name] != nil {
 				panic("BUG: two functions are called " + name)

@@ -15,6 +15,13 @@ func (c *checker) call(e *ast.Call, want types.Type) Expr {
 	switch f := e.Fun.(type) {
 	case *ast.Name:
 		return c.callName(e, f, want)
+	case *ast.Call, *ast.Paren:
+		if d, ok := c.derivative(f); d != nil || !ok {
+			if !ok {
+				return bad(e.Loc)
+			}
+			return c.callDerivative(e, d)
+		}
 	case *ast.Member:
 		callee, k := c.member(f)
 		switch {
@@ -498,6 +505,16 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 			c.unknown(f.Loc, f.Name)
 		}
 		return out
+	case *ast.Call:
+		d, ok := c.derivative(f)
+		if d != nil {
+			out.Body = c.derive(f.Loc, d, len(uses), func(i int, _ types.Type) Expr { return uses[i] })
+			return out
+		}
+		if !ok {
+			out.Body = bad(f.Loc)
+			return out
+		}
 	case *ast.Member:
 		out.Body = bad(f.Loc)
 		switch callee, k := c.member(f); {

@@ -83,7 +83,7 @@ func (c *checker) need(f *funcInfo) {
 // the others, by module, place and instance.
 func (c *checker) program() *Program {
 	root := c.modules[0]
-	p := &Program{Source: root.tree.Source}
+	p := &Program{Source: root.tree.Source, Gradients: c.gradients}
 	seen := map[*funcInfo]bool{}
 	var work []*funcInfo
 	reach := func(f *funcInfo) {
@@ -170,6 +170,8 @@ type checker struct {
 	flow    flow              // the variables of what is being checked, and what happens to them
 	placed  bool              // the source names a place that is not the host
 	idle    int               // how many index spaces without elements we are in: nothing there is evaluated
+
+	gradients bool // something is differentiated
 
 	kinds   map[ast.Expr]literalKind // memo of literalKindOf
 	general map[*ast.Array]bool      // array literals that hold more than numbers
@@ -332,14 +334,13 @@ func (c *checker) attributes(f *funcInfo, report bool) {
 		case "kernel":
 			f.fn.Kernel = true
 		case "grad":
-			c.unsupported(a.Loc, "attribute `@grad`")
-			continue
+			continue // body reads it
 		default:
 			r := c.errorf(diag.CodeUnknownAttr, a.Loc, "unknown attribute `@%s`", name)
 			if near := diag.Nearest(name, []string{"io", "kernel", "grad"}); near != "" {
 				r.help("did you mean `@%s`?", near)
 			} else {
-				r.help("the attributes are `@io` and `@kernel`")
+				r.help("the attributes are `@io`, `@kernel` and `@grad`")
 			}
 			continue
 		}
@@ -361,7 +362,7 @@ func (c *checker) body(f *funcInfo) {
 	for _, i := range f.fn.Muts {
 		c.variable(f.fn.Params[i], true)
 	}
-	body := c.expr(f.decl.Body, f.fn.Result)
+	body := c.bodyValue(f)
 	c.leave(mark)
 	c.flow = outer
 	if body.Type() != types.Never && !types.Equal(body.Type(), f.fn.Result) {

@@ -12,6 +12,7 @@ type Program struct {
 	Source    *diag.File
 	Funcs     []*Func     // those of the file in source order, without those that failed; then those of other files, and instances, that they use
 	Tests     []*Test     // the `test` blocks of the file, in source order
+	Gradients bool        // a function is differentiated somewhere: whether it can be shows in its operations
 	Instances []*Instance // of the file's functions with type parameters: one for each type that they can be used with
 }
 

@@ -11,7 +11,7 @@ var Skipped = map[string]string{
 	"print_i64": "has an effect on the world", "print_f32": "has an effect on the world", "print_f64": "has an effect on the world",
 	"assert": "stops the program", "str_len": "works on strings", "str_concat": "works on strings", "str_eq": "works on strings",
 	"str_lt": "works on strings", "load_npy": "reads a file", "save_npy": "writes a file", "fusion": "is made by a pass",
-	"natural": "is a part of modpow", "coprime": "is a part of modinv", "mulhi": "is a part of g_decomposition_full",
+	"jvp": "is made of vjp", "natural": "is a part of modpow", "coprime": "is a part of modinv", "mulhi": "is a part of g_decomposition_full",
 }
 
 type maker func(g *Gen, d *ir.OpDef) bool

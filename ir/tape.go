@@ -1,0 +1,316 @@
+package ir
+
+import (
+	"healc/ir/scalar"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// Tape is a function that is being differentiated backwards. VJP rules write the operations of the derivative with
+// it. Contributions to the gradient of a value are added in the order in which the rules give them, from the last use
+// of the value to the first: that order is part of the language, as that of every sum.
+type Tape struct {
+	b          *Builder          // the operations of the function, and behind them those of its derivative
+	varied     map[*Value]bool   // floats that depend on what is differentiated
+	broken     map[*Value]*Op    // integers that depend on it, by the operation that made integers of floats
+	cotangents map[*Value]*Value // the gradients so far
+	with       map[*Value]*Value // values that are replaced in the end
+}
+
+// A GradientError says why a function has no derivative, or none that this version finds.
+type GradientError struct {
+	Span        diag.Span // where the path breaks
+	Message     string    // one lower-case clause
+	Back        diag.Span // where its value becomes a float again; zero when nothing is broken
+	Unsupported bool      // it has one
+}
+
+func (e *GradientError) Error() string { return e.Message }
+
+func newTape(at diag.Span) *Tape {
+	return &Tape{
+		b: &Builder{Block: &Block{}, Span: at}, varied: map[*Value]bool{}, broken: map[*Value]*Op{},
+		cotangents: map[*Value]*Value{}, with: map[*Value]*Value{},
+	}
+}
+
+// flatten replaces the operations of b, not those of its regions, that are defined by simpler ones and have no rule
+// of their own. It gives false when an extent that decides one of these is symbolic.
+func flatten(b *Block) bool {
+	with := map[*Value]*Value{}
+	ok := true
+	var out []*Op
+	var add func(op *Op)
+	add = func(op *Op) {
+		if op.Def.Expand == nil || op.Def.VJP != nil || op.Def.NoGrad != "" {
+			out = append(out, op)
+			return
+		}
+		sub := &Block{}
+		vals := op.Def.Expand(&Builder{Block: sub, Span: op.Span}, op)
+		if vals == nil {
+			ok = false
+			return
+		}
+		for i, r := range op.Results {
+			with[r] = vals[i]
+		}
+		for _, s := range sub.Ops {
+			add(s)
+		}
+	}
+	for _, op := range b.Ops {
+		add(op)
+	}
+	b.Ops = out
+	if ok {
+		Replace(b, with)
+	}
+	return ok
+}
+
+// inputs are the values that op reads: its operands, and what its regions capture.
+func inputs(op *Op) []*Value {
+	out := op.Args
+	for _, r := range op.Regions {
+		out = append(out[:len(out):len(out)], Captures(r)...)
+	}
+	return out
+}
+
+// forward finds what depends on the values that are differentiated.
+func (t *Tape) forward() {
+	for _, op := range t.b.Block.Ops {
+		varied := false
+		var cut *Op
+		for _, v := range inputs(op) {
+			varied = varied || t.varied[v]
+			if t.broken[v] != nil {
+				cut = t.broken[v]
+			}
+		}
+		for _, r := range op.Results {
+			switch {
+			case r.Type.Elem.IsFloat() && op.Def.NoGrad == "":
+				t.varied[r] = varied || cut != nil && op.Def == OpCast
+			case r.Type.Elem.IsInt() && cut != nil:
+				t.broken[r] = cut
+			case r.Type.Elem.IsInt() && varied && op.Def == OpCast:
+				t.broken[r] = op
+			}
+		}
+	}
+}
+
+// backward walks the function from its end.
+func (t *Tape) backward() {
+	ops := t.b.Block.Ops
+	for k := len(ops) - 1; k >= 0; k-- {
+		op := ops[k]
+		cts := make([]*Value, len(op.Results))
+		some := false
+		for i, r := range op.Results {
+			if t.varied[r] {
+				cts[i] = t.cotangents[r]
+				some = some || cts[i] != nil
+			}
+		}
+		if !some {
+			continue
+		}
+		t.b.Span = op.Span
+		if op.Def.VJP == nil {
+			panic("BUG: operation " + op.Def.Name + " has no rule for its gradient")
+		}
+		op.Def.VJP(t, op, cts)
+	}
+}
+
+// Needs reports whether the gradient of v is wanted: rules need not compute others.
+func (t *Tape) Needs(v *Value) bool { return t.varied[v] }
+
+// Add adds g to the gradient of v.
+func (t *Tape) Add(v, g *Value) {
+	if !t.varied[v] {
+		return
+	}
+	if old := t.cotangents[v]; old != nil {
+		g = t.b.Emit(OpAdd, nil, old, g)
+	}
+	t.cotangents[v] = g
+}
+
+// AddInto is Add for a gradient that is zero almost everywhere: into gives the sum of it and another tensor.
+func (t *Tape) AddInto(v *Value, into func(sum *Value) *Value) {
+	if !t.varied[v] {
+		return
+	}
+	sum := t.cotangents[v]
+	if sum == nil {
+		sum = t.Zeros(v.Type)
+	}
+	t.cotangents[v] = into(sum)
+}
+
+// Emit writes an operation with one result.
+func (t *Tape) Emit(d *OpDef, attrs A, args ...*Value) *Value { return t.b.Emit(d, attrs, args...) }
+
+// Zeros is a tensor of zeros.
+func (t *Tape) Zeros(of types.Tensor) *Value { return emitZeros(t.b, of) }
+
+func emitZeros(b *Builder, of types.Tensor) *Value { return emitFill(b, of, 0) }
+
+// emitFill is a tensor whose elements are all x.
+func emitFill(b *Builder, of types.Tensor, x float64) *Value {
+	a := NewArray(of.Elem)
+	switch {
+	case of.Elem.IsFloat():
+		a.Bits[0] = scalar.FloatBits(of.Elem, x)
+	default:
+		a.Bits[0] = scalar.IntBits(of.Elem, int64(x))
+	}
+	v := b.Emit(OpConst, A{"value": a})
+	if of.IsScalar() {
+		return v
+	}
+	return b.Emit(OpBroadcast, A{"shape": of.Shape}, v)
+}
+
+// Fill is a tensor like v whose elements are all x.
+func (t *Tape) Fill(v *Value, x float64) *Value { return emitFill(t.b, v.Type, x) }
+
+// Arithmetic of tensors of one type.
+func (t *Tape) add(x, y *Value) *Value            { return t.Emit(OpAdd, nil, x, y) }
+func (t *Tape) sub(x, y *Value) *Value            { return t.Emit(OpSub, nil, x, y) }
+func (t *Tape) mul(x, y *Value) *Value            { return t.Emit(OpMul, nil, x, y) }
+func (t *Tape) div(x, y *Value) *Value            { return t.Emit(OpDiv, nil, x, y) }
+func (t *Tape) neg(x *Value) *Value               { return t.Emit(OpNeg, nil, x) }
+func (t *Tape) scale(x *Value, by float64) *Value { return t.mul(x, t.Fill(x, by)) }
+
+// where is x where c holds, else y.
+func (t *Tape) where(c, x, y *Value) *Value { return t.Emit(OpSelect, nil, c, x, y) }
+
+// InlineRegionCalls puts the bodies of functions in the place of their calls in b and below it, but those that
+// recurse: what is differentiated has to be seen as a whole.
+func (m *Module) InlineRegionCalls(b *Block) error {
+	with := map[*Value]*Value{}
+	if err := m.inlineCalls(b, with); err != nil {
+		return err
+	}
+	Replace(b, with)
+	return nil
+}
+
+func (m *Module) inlineCalls(b *Block, with map[*Value]*Value) error {
+	ops := b.Ops
+	b.Ops = make([]*Op, 0, len(ops))
+	for _, op := range ops {
+		for _, r := range op.Regions {
+			if err := m.inlineCalls(r, with); err != nil {
+				return err
+			}
+		}
+		if op.Def != OpCall || m.recursive(op.Str("callee")) {
+			b.Ops = append(b.Ops, op)
+			continue
+		}
+		callee := m.Func(op.Str("callee"))
+		c := NewCloner()
+		c.Dims = map[string]types.Dim{}
+		for i, d := range callee.Dims {
+			c.Dims[d] = op.Dims("dims")[i]
+		}
+		for i, p := range callee.Params() {
+			c.Values[p] = op.Args[i]
+		}
+		sub := &Block{}
+		if err := c.Append(sub, callee.Body); err != nil {
+			return err
+		}
+		if err := m.inlineCalls(sub, with); err != nil {
+			return err
+		}
+		b.Ops = append(b.Ops, sub.Ops...)
+		for i, y := range callee.Body.Yields {
+			with[op.Results[i]] = c.Value(y)
+		}
+	}
+	return nil
+}
+
+// recursive reports whether calls lead from the function called name back to it.
+func (m *Module) recursive(name string) bool {
+	seen := map[string]bool{}
+	var reaches func(from string) bool
+	reaches = func(from string) bool {
+		f := m.Func(from)
+		if f == nil || seen[from] {
+			return false
+		}
+		seen[from] = true
+		found := false
+		Walk(f.Body, func(op *Op) {
+			if op.Def == OpCall && !found {
+				found = op.Str("callee") == name || reaches(op.Str("callee"))
+			}
+		})
+		return found
+	}
+	return reaches(name)
+}
+
+// CheckGradients tries every derivative of the module and lists why some cannot be taken.
+func CheckGradients(m *Module) []*GradientError {
+	var out []*GradientError
+	for _, f := range m.Funcs {
+		out = append(out, m.tryGradients(f.Body)...)
+	}
+	return out
+}
+
+// tryGradients expands the derivatives in b, a copy of each; those inside of others are part of these.
+func (m *Module) tryGradients(b *Block) (out []*GradientError) {
+	for _, op := range b.Ops {
+		if op.Def != OpVjp && op.Def != OpJvp {
+			for _, r := range op.Regions {
+				out = append(out, m.tryGradients(r)...)
+			}
+			continue
+		}
+		if e := m.tryGradient(op); e != nil {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+func (m *Module) tryGradient(op *Op) (failed *GradientError) {
+	defer func() {
+		if e := recover(); e != nil {
+			ge, ok := e.(*GradientError)
+			if !ok {
+				panic(e)
+			}
+			failed = ge
+		}
+	}()
+	cp, err := NewCloner().Op(op)
+	if err == nil {
+		err = m.InlineRegionCalls(cp.Regions[0])
+	}
+	if err != nil {
+		return nil // the extents of the functions overflow together: the call itself is refused
+	}
+	// Regions of what is written hold derivatives themselves.
+	var all func(b *Block)
+	all = func(b *Block) {
+		flatten(b)
+		for _, o := range b.Ops {
+			for _, r := range o.Regions {
+				all(r)
+			}
+		}
+	}
+	all(&Block{Ops: []*Op{cp}})
+	return nil
+}

@@ -1,0 +1,213 @@
+package ir
+
+import (
+	"healc/lang/types"
+)
+
+// Note [Gradients of loops]: the derivative of a loop walks its steps backwards. It carries the cotangents of the
+// floats of the state, and the sums of the gradients of what the step captures. Each step of it needs the state
+// before the step that it undoes. Where the number of steps is known when the program is compiled, the loop itself
+// keeps these states, those parts of them that the derivative reads, in a tensor with one more axis. Where it is not,
+// they are computed again from the start for each step: slower, with no memory.
+
+func init() { // init: see rule
+	rule(OpIterate, loopRule)
+	rule(OpIterateUntil, loopRule)
+}
+
+// tripCount is the greatest number of steps of a loop as an extent, where that is known.
+func tripCount(n *Value) (types.Dim, bool) {
+	switch {
+	case n.Def == nil:
+	case n.Def.Def == OpConst:
+		return types.Lit(max(0, signed(n.Def.Array("value")))), true
+	case n.Def.Def == OpDim:
+		return n.Def.Dim("dim"), true
+	}
+	return types.Dim{}, false
+}
+
+// loopRule is the rule of iterate and iterate_until.
+func loopRule(t *Tape, op *Op, cts []*Value) {
+	body, inits := op.Regions[0], op.Args[1:]
+	caps := t.variedCaptures(body)
+	var floats []int
+	var by []int64 // their parameters
+	for k, v := range inits {
+		if v.Type.Elem.IsFloat() {
+			floats, by = append(floats, k), append(by, int64(k+1))
+		}
+	}
+	i32 := types.Scalar(types.I32)
+
+	// One step back.
+	back := &Block{}
+	j := back.Param("", i32, op.Span)
+	var carried []*Value
+	for _, k := range floats {
+		carried = append(carried, back.Param("", inits[k].Type, op.Span))
+	}
+	var sums []*Value
+	for _, v := range caps {
+		sums = append(sums, back.Param("", v.Type, op.Span))
+	}
+	b := &Builder{Block: &Block{}, Span: op.Span}
+	steps := &Value{Type: i32} // stands for the number of steps
+	i := b.Emit(OpSub, nil, b.Emit(OpSub, nil, steps, emitFill(b, i32, 1)), j)
+	head := b.Block.Ops
+	b.Block = &Block{}
+	state := make([]*Value, len(inits)) // stand for the state before the step
+	for k, v := range inits {
+		state[k] = &Value{Type: v.Type}
+	}
+	if op.Stops() { // the bool that ends the loop takes no cotangent
+		body = &Block{Params: body.Params, Ops: body.Ops, Yields: body.Yields[:len(inits)]}
+	}
+	if sums == nil {
+		sums = []*Value{}
+	}
+	back.Yields = closureVjp(b, body, append([]*Value{i}, state...), by, caps, carried, sums)
+	b.Block.Yields = back.Yields
+	if !flatten(b.Block) {
+		panic(&GradientError{Span: op.Span, Message: "the gradient of a loop over what depends on an unknown extent", Unsupported: true})
+	}
+	prune(b.Block)
+	uses := Uses(b.Block)
+	var needed []int
+	for k, s := range state {
+		if len(uses[s]) > 0 {
+			needed = append(needed, k)
+		}
+	}
+
+	count, reads, histories := t.keepStates(op, needed)
+	with := map[*Value]*Value{steps: count}
+	pre := &Builder{Block: &Block{}, Span: op.Span}
+	switch {
+	case len(needed) == 0:
+	case reads:
+		for n, k := range needed {
+			with[state[k]] = pre.Emit(OpIndex, A{"axes": []int64{0}}, histories[n], i)
+		}
+	default:
+		again, err := NewCloner().Block(body)
+		if err != nil {
+			panic("BUG: copying without substitution: " + err.Error())
+		}
+		o := pre.EmitOp(OpIterate, nil, append([]*Value{i}, inits...), []*Block{again})
+		for _, k := range needed {
+			with[state[k]] = o.Results[k]
+		}
+	}
+	back.Ops = append(append(append(back.Ops, head...), pre.Block.Ops...), b.Block.Ops...)
+	back.Yields = b.Block.Yields
+	Replace(back, with)
+
+	args := append([]*Value{count}, t.cotangentsOf(t.b, inits, cts)...)
+	for _, v := range caps {
+		if sum := t.cotangents[v]; sum != nil {
+			args = append(args, sum)
+		} else {
+			args = append(args, t.Zeros(v.Type))
+		}
+	}
+	out := t.b.EmitOp(OpIterate, nil, args, []*Block{back}).Results
+	for n, v := range caps {
+		t.cotangents[v] = out[len(floats)+n]
+	}
+	for n, k := range floats { // a value may be captured and be the start as well
+		t.Add(inits[k], out[n])
+	}
+}
+
+// keepStates puts a loop that keeps the needed parts of its states in the place of op, where it can. It gives the
+// number of steps that the loop makes, and whether there are histories.
+func (t *Tape) keepStates(op *Op, needed []int) (count *Value, reads bool, histories []*Value) {
+	extent, known := tripCount(op.Args[0])
+	count = op.Args[0]
+	if !op.Stops() && (!known || len(needed) == 0) {
+		return count, false, nil
+	}
+	inits := op.Args[1:]
+	i32 := types.Scalar(types.I32)
+	b := &Builder{Block: &Block{}, Span: op.Span}
+	step, err := NewCloner().Block(op.Regions[0])
+	if err != nil {
+		panic("BUG: copying without substitution: " + err.Error())
+	}
+	in := &Builder{Block: step, Span: op.Span}
+	args := append([]*Value{}, op.Args...)
+	yields := append([]*Value{}, step.Yields[:len(inits)]...)
+	i := step.Params[0]
+	if op.Stops() { // one more value of the state counts the steps
+		args = append(args, emitZeros(b, i32))
+		step.Param("", i32, op.Span)
+		yields = append(yields, in.Emit(OpAdd, nil, i, emitFill(in, i32, 1)))
+	}
+	first := len(yields)
+	if known {
+		for _, k := range needed {
+			s := inits[k].Type
+			row := append(types.Shape{types.Lit(1)}, s.Shape...)
+			all := types.Tensor{Elem: s.Elem, Shape: append(types.Shape{extent}, s.Shape...)}
+			args = append(args, emitZeros(b, all))
+			h := step.Param("", all, op.Span)
+			v := in.Emit(OpReshape, A{"shape": row}, step.Params[1+k])
+			r := len(row)
+			yields = append(yields, in.Emit(OpUpdate, A{"axes": []int64{0}, "sizes": lits(1, 1), "starts": lits(r, 0), "steps": ones(r), "shape": row}, h, v, i))
+		}
+	}
+	if op.Stops() {
+		yields = append(yields, step.Yields[len(inits)])
+	}
+	step.Yields = yields
+	out := b.EmitOp(op.Def, nil, args, []*Block{step}).Results
+	t.splice(op, b.Block.Ops, out[:len(inits)])
+	if op.Stops() {
+		count = out[len(inits)]
+	}
+	return count, known, out[first:]
+}
+
+// splice puts operations in the place of op, and values in the place of its results.
+func (t *Tape) splice(op *Op, ops []*Op, results []*Value) {
+	list := t.b.Block.Ops
+	for k, o := range list {
+		if o == op {
+			t.b.Block.Ops = append(append(append([]*Op{}, list[:k]...), ops...), list[k+1:]...)
+			for i, r := range op.Results {
+				t.with[r] = results[i]
+			}
+			return
+		}
+	}
+	panic("BUG: an operation is not on the tape")
+}
+
+// prune removes the operations of b whose results nothing uses. What could fail among them has run before, in the
+// loop itself.
+func prune(b *Block) {
+	used := map[*Value]bool{}
+	for _, y := range b.Yields {
+		used[y] = true
+	}
+	kept := make([]*Op, 0, len(b.Ops))
+	for k := len(b.Ops) - 1; k >= 0; k-- {
+		op := b.Ops[k]
+		live := op.Def.Traits.Has(Effect)
+		for _, r := range op.Results {
+			live = live || used[r]
+		}
+		if !live {
+			continue
+		}
+		for _, v := range inputs(op) {
+			used[v] = true
+		}
+		kept = append(kept, op)
+	}
+	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
+		kept[i], kept[j] = kept[j], kept[i]
+	}
+	b.Ops = kept
+}

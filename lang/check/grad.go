@@ -1,0 +1,343 @@
+package check
+
+import (
+	"strconv"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// Note [Derivatives]: `grad(f)`, `value_and_grad(f)`, `vjp(f)` and `jvp(f)` are functions, and functions are no values:
+// they stand where they are called, or where a lambda can. The function that is differentiated becomes the lambda of
+// an operation `vjp` or `jvp`, typed by the arguments. What the lambda sees around it is constant.
+
+// gradBuiltins are the functions that differentiate.
+func gradBuiltins() map[string]*builtin {
+	out := map[string]*builtin{}
+	for _, name := range []string{"grad", "value_and_grad", "vjp", "jvp"} {
+		out[name] = &builtin{params: []string{"f", "wrt"}, required: 1, build: func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
+			c.errorf(diag.CodeFunctionValue, e.Loc, "`%s(f)` is a function, and not a value", name).help("call it: `%s(f)(x)`", name)
+			return bad(e.Loc)
+		}}
+	}
+	return out
+}
+
+// derivative is `grad(f, wrt = (w, b))` and its like.
+type derivative struct {
+	kind string
+	f    ast.Expr
+	wrt  []*ast.Name // nil for every float parameter
+	at   diag.Span
+}
+
+// derivative reads e as a function that differentiates another; nil when it is something else. An error in its
+// arguments is reported, and ok is false.
+func (c *checker) derivative(e ast.Expr) (d *derivative, ok bool) {
+	call, isCall := unparen(e).(*ast.Call)
+	if !isCall {
+		return nil, true
+	}
+	name, isName := call.Fun.(*ast.Name)
+	if !isName || gradKinds[name.Name] == 0 || c.isValue(name.Name) || c.funcs[name.Name] != nil {
+		return nil, true
+	}
+	b := builtins[name.Name]
+	args, ok := c.builtinArguments(call, name.Name, b)
+	if !ok {
+		return nil, false
+	}
+	d = &derivative{kind: name.Name, f: args[0], at: call.Loc}
+	if args[1] == nil {
+		return d, true
+	}
+	list := []ast.Expr{unparen(args[1])}
+	if t, isTuple := list[0].(*ast.Tuple); isTuple {
+		list = t.Elems
+	}
+	for _, x := range list {
+		n, isName := unparen(x).(*ast.Name)
+		if !isName {
+			c.errorf(diag.CodeWrt, x.Span(), "`wrt` lists names of parameters").help("write `wrt = w` or `wrt = (w, b)`")
+			return nil, false
+		}
+		d.wrt = append(d.wrt, n)
+	}
+	return d, true
+}
+
+// gradKinds are the forms of a derivative.
+var gradKinds = map[string]int{"grad": 1, "value_and_grad": 2, "vjp": 3, "jvp": 4}
+
+// parameters are the names of f's parameters; nil where they are not known before it is typed.
+func (c *checker) parameters(f ast.Expr) []string {
+	switch f := unparen(f).(type) {
+	case *ast.Lambda:
+		names := make([]string, len(f.Params))
+		for i, p := range f.Params {
+			if n, ok := p.(*ast.NamePattern); ok {
+				names[i] = n.Name
+			}
+		}
+		return names
+	case *ast.Name:
+		if callee := c.funcs[f.Name]; callee != nil && !c.isValue(f.Name) {
+			return declared(callee)
+		}
+	case *ast.Member:
+		if m := c.mod.imports[f.Module.Name]; m != nil && m.funcs[f.Name.Name] != nil {
+			return declared(m.funcs[f.Name.Name])
+		}
+	case *ast.Call:
+		if n, ok := f.Fun.(*ast.Name); ok && (n.Name == "grad" || n.Name == "value_and_grad") && len(f.Args) > 0 {
+			return c.parameters(f.Args[0].Value)
+		}
+	}
+	return nil
+}
+
+func declared(f *funcInfo) []string {
+	names := make([]string, len(f.decl.Params))
+	for i, p := range f.decl.Params {
+		names[i] = p.Name.Name
+	}
+	return names
+}
+
+// wanted is the type that the context of argument i asks for, nil for none.
+func (c *checker) wanted(f ast.Expr, i int) types.Type {
+	switch f := unparen(f).(type) {
+	case *ast.Name:
+		if callee := c.funcs[f.Name]; callee != nil && !c.isValue(f.Name) && !callee.generic() && i < len(callee.fn.Params) {
+			return callee.fn.Params[i].T
+		}
+	case *ast.Call:
+		if n, ok := f.Fun.(*ast.Name); ok && gradKinds[n.Name] != 0 && len(f.Args) > 0 {
+			return c.wanted(f.Args[0].Value, i)
+		}
+	}
+	return nil
+}
+
+// callDerivative is `grad(f)(args)`.
+func (c *checker) callDerivative(e *ast.Call, d *derivative) Expr {
+	for _, a := range e.Args {
+		if a.Name != nil {
+			c.errorf(diag.CodeArgName, a.Name.Loc, "the arguments of `%s(f)` have no names", d.kind)
+			return bad(e.Loc)
+		}
+	}
+	return c.derive(e.Loc, d, len(e.Args), func(i int, want types.Type) Expr { return c.expr(e.Args[i].Value, want) })
+}
+
+// bodyValue types the body of a function; `@grad(w) fn g(w: T) -> T = e` is `fn g(w: T) -> T = grad(|w| e, wrt = w)(w)`.
+func (c *checker) bodyValue(f *funcInfo) Expr {
+	var attr *ast.Attr
+	for _, a := range f.decl.Attrs {
+		if a.Name.Name == "grad" {
+			attr = a
+		}
+	}
+	if attr == nil {
+		return c.expr(f.decl.Body, f.fn.Result)
+	}
+	if len(f.fn.Muts) > 0 {
+		return c.unsupported(attr.Loc, "attribute `@grad` of a function with a `&mut` parameter")
+	}
+	at := ast.At{Loc: f.decl.Body.Span()}
+	lambda := &ast.Lambda{At: at, Body: f.decl.Body}
+	call := &ast.Call{At: at}
+	for _, p := range f.decl.Params {
+		lambda.Params = append(lambda.Params, &ast.NamePattern{At: ast.At{Loc: p.Name.Loc}, Name: p.Name.Name})
+		call.Args = append(call.Args, ast.Arg{Value: &ast.Name{At: at, Name: p.Name.Name}})
+	}
+	d := &derivative{kind: "grad", f: lambda, at: attr.Loc}
+	for _, x := range attr.Args {
+		n, ok := unparen(x).(*ast.Name)
+		if !ok {
+			c.errorf(diag.CodeWrt, x.Span(), "`@grad` lists names of parameters").help("write `@grad(w)` or `@grad(w, b)`")
+			return bad(at.Loc)
+		}
+		d.wrt = append(d.wrt, n)
+	}
+	return c.callDerivative(call, d)
+}
+
+// derive types a derivative with count arguments, which arg types one after another.
+func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int, want types.Type) Expr) Expr {
+	n := count // the parameters of the function itself
+	names := c.parameters(d.f)
+	switch {
+	case names != nil:
+		n = len(names)
+	case d.kind == "vjp":
+		n = count - 1
+	case d.kind == "jvp" && d.wrt != nil:
+		n = count - len(d.wrt)
+	case d.kind == "jvp":
+		n = count / 2
+	}
+	if n < 0 || n > count {
+		c.errorf(diag.CodeArity, at, "`%s(f)` takes %s, not %d", d.kind, plural(max(n, 0), "argument"), count)
+		return bad(at)
+	}
+	args := make([]Expr, n)
+	params := make([]*Local, n)
+	for i := range args {
+		if args[i] = arg(i, c.wanted(d.f, i)); isBad(args[i]) {
+			return bad(at)
+		}
+		params[i] = &Local{Name: "x" + strconv.Itoa(i), T: args[i].Type(), Loc: d.f.Span()}
+	}
+	by, ok := c.wrt(at, d, params, names)
+	if !ok {
+		return bad(at)
+	}
+	extra := map[string]int{"vjp": 1, "jvp": len(by)}[d.kind]
+	if count != n+extra {
+		c.errorf(diag.CodeArity, at, "`%s(f)` takes %s here, not %d", d.kind, plural(n+extra, "argument"), count).
+			note("%s", map[string]string{
+				"vjp": "the arguments of f, then the cotangent of its result", "jvp": "the arguments of f, then a direction for each that is differentiated",
+			}[d.kind])
+		return bad(at)
+	}
+	f := c.function(d.f, params, nil, "the function of `"+d.kind+"`")
+	if isBad(f.Body) {
+		return bad(at)
+	}
+	result := f.Body.Type()
+	if !c.differentiable(d, f.Body) {
+		return bad(at)
+	}
+	c.gradients = true
+	var wrt []int64
+	of := types.Tuple{}
+	for i, first := 0, 0; i < n; i++ {
+		leaves := len(types.Flatten(params[i].T))
+		for _, k := range by {
+			if k == i {
+				of.Elems = append(of.Elems, params[i].T)
+				for j := range leaves {
+					wrt = append(wrt, int64(first+j))
+				}
+			}
+		}
+		first += leaves
+	}
+	op, rest := ir.OpVjp, types.Type(of)
+	switch d.kind {
+	case "vjp":
+		args = append(args, arg(n, result))
+		if got := args[n].Type(); isBad(args[n]) {
+			return bad(at)
+		} else if !types.Equal(got, result) {
+			c.mismatch(args[n].Span(), "the cotangent", result, got)
+			return bad(at)
+		}
+	case "jvp":
+		op, rest = ir.OpJvp, result
+		for k, i := range by {
+			x := arg(n+k, params[i].T)
+			if isBad(x) {
+				return bad(at)
+			}
+			if !types.Equal(x.Type(), params[i].T) {
+				c.mismatch(x.Span(), "a direction", params[i].T, x.Type())
+				return bad(at)
+			}
+			args = append(args, x)
+		}
+	default:
+		one := ir.NewArray(result.(types.Tensor).Elem)
+		one.Bits[0] = scalar.IntBits(one.DType, 1)
+		args = append(args, &Const{Info{result, at}, one})
+	}
+	both := types.Tuple{Elems: []types.Type{result, rest}}
+	whole := &Apply{Info: Info{both, at}, Op: op, Attrs: ir.A{"wrt": wrt}, Args: args, Lambdas: []*Lambda{f}}
+	return c.let(whole, func(x Expr) Expr {
+		var grads Expr = &Get{Info{rest, at}, x, 1}
+		if d.kind != "jvp" && len(by) == 1 {
+			grads = &Get{Info{of.Elems[0], at}, grads, 0}
+		}
+		if d.kind != "value_and_grad" {
+			return grads
+		}
+		return &Tuple{Info{types.Tuple{Elems: []types.Type{result, grads.Type()}}, at}, []Expr{&Get{Info{result, at}, x, 0}, grads}}
+	})
+}
+
+// wrt are the parameters that are differentiated, ascending.
+func (c *checker) wrt(at diag.Span, d *derivative, params []*Local, names []string) ([]int, bool) {
+	var by []int
+	if d.wrt == nil {
+		for i, p := range params {
+			if allFloats(p.T) {
+				by = append(by, i)
+			}
+		}
+		if len(by) == 0 {
+			c.errorf(diag.CodeWrt, at, "`%s` differentiates by floats, and the function has no float parameter", d.kind)
+		}
+		return by, len(by) > 0
+	}
+	last := -1
+	for _, w := range d.wrt {
+		k := -1
+		for i, name := range names {
+			if name == w.Name {
+				k = i
+			}
+		}
+		switch {
+		case k < 0:
+			r := c.errorf(diag.CodeWrt, w.Loc, "the function has no parameter %s", quote(w.Name))
+			if near := diag.Nearest(w.Name, append([]string{}, names...)); near != "" && !c.full() {
+				r.help("did you mean %s?", quote(near))
+			}
+			return nil, false
+		case k <= last:
+			c.errorf(diag.CodeWrt, w.Loc, "`wrt` lists parameters in their order, each once")
+			return nil, false
+		case !allFloats(params[k].T):
+			c.errorf(diag.CodeWrt, w.Loc, "parameter %s is %s, and only floats have derivatives", quote(w.Name), params[k].T).
+				help("convert it before: `x as f32`")
+			return nil, false
+		}
+		by, last = append(by, k), k
+	}
+	return by, true
+}
+
+// differentiable checks the result of a function that is differentiated.
+func (c *checker) differentiable(d *derivative, body Expr) bool {
+	t := body.Type()
+	if d.kind == "vjp" || d.kind == "jvp" {
+		if !allFloats(t) {
+			c.errorf(diag.CodeNotScalar, body.Span(), "`%s` needs a function of floats, not %s", d.kind, t).label("%s", t)
+			return false
+		}
+		return true
+	}
+	if x, ok := t.(types.Tensor); ok && x.IsScalar() && x.Elem.IsFloat() {
+		return true
+	}
+	r := c.errorf(diag.CodeNotScalar, body.Span(), "`%s` needs a function that gives one float, not %s", d.kind, t).label("%s", t)
+	if x, ok := t.(types.Tensor); ok && x.Elem.IsFloat() {
+		r.help("sum it, or use `vjp`, which takes a weight for each element")
+	}
+	return false
+}
+
+// allFloats reports that a type holds values, and all of them are floats.
+func allFloats(t types.Type) bool {
+	leaves := types.Flatten(t)
+	for _, x := range leaves {
+		if !x.Elem.IsFloat() {
+			return false
+		}
+	}
+	return len(leaves) > 0
+}

@@ -1,0 +1,2 @@
+// Package gradients compares derivatives with central differences, and forward mode with reverse mode.
+package gradients
