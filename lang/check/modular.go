@@ -52,8 +52,8 @@ func (c *checker) axisModSumCall(e *ast.Call, args []ast.Expr, want types.Type) 
 }
 
 // modMulAxisSumCall is `modmul_axis_sum(a, b, p, axis, acc, perm, mode, perm_axis)`: factors that broadcast, whose
-// products are summed along an axis. With a permutation of another axis, b is read at perm[n] (gather), or what
-// belongs to index n is added to the result at perm[n] (scatter).
+// products are summed along an axis. With a permutation of another axis, b is read at perm[n], and with `scatter` what
+// that gives for index n is added to the result at perm[n], too.
 func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	numbers := args[:3:3]
 	if args[4] != nil {
@@ -78,8 +78,10 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 	if !ok {
 		return bad(e.Loc)
 	}
-	if m.perm != nil && !m.scatter {
-		k := m.axis - int64(rank-bt.Rank())
+	k := m.axis - int64(rank-bt.Rank())
+	// What repeats along the axis is the same at every position of a scatter.
+	repeats := m.scatter && (k < 0 || bt.Shape[k].IsConst(1))
+	if m.perm != nil && !repeats {
 		if k < 0 {
 			c.errorf(diag.CodeAxis, args[5].Span(), "`perm` reads b along axis %d, which %s does not have", m.axis, bt).label("%s", m.perm.Type())
 			return bad(e.Loc)
@@ -156,7 +158,7 @@ func (c *checker) modPermutation(e *ast.Call, args []ast.Expr, axis int64, rank 
 	}
 	switch name, _ := mode.(*ast.Name); {
 	case mode == nil:
-		c.errorf(diag.CodeRule, perm.Span(), "`perm` needs a mode").help("`mode = gather` reads b at perm[n], `mode = scatter` adds to the result at perm[n]")
+		c.errorf(diag.CodeRule, perm.Span(), "`perm` needs a mode").help("`mode = gather` reads b at perm[n], `mode = scatter` adds to the result there, too")
 		return m, false
 	case name != nil && name.Name == "scatter":
 		m.scatter = true

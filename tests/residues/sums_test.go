@@ -102,26 +102,27 @@ func testSums(t *testing.T, dt types.DType) {
 					turn++
 					cpu := (turn+s)%9 == 0 && (!testing.Short() || turn%4 == 0)
 					args := []tensor{a, b, d, acc, p, perm}
-					prog.check(r, name("gather"), turn+turn/9, cpu, args, sumAlong(dt, shape, axis, p, acc, func(i []int64) *big.Int {
+					permuted := func(i []int64) *big.Int {
 						from := slices.Clone(i)
 						from[along] = perm.v[i[along]]
 						return product(a.at(i...), b.at(from...))
-					}))
-					prog.check(r, name("scatter"), turn+turn/9, cpu, args, scattered(dt, shape, axis, along, p, acc, perm, a, b))
+					}
+					prog.check(r, name("gather"), turn+turn/9, cpu, args, sumAlong(dt, shape, axis, p, acc, permuted))
+					prog.check(r, name("scatter"), turn+turn/9, cpu, args, scattered(dt, axis, along, p, acc, perm, sumAlong(dt, shape, axis, p, tensor{}, permuted)))
 				}
 			}
 		}
 	}
 }
 
-// scattered is modmul_axis_sum with mode = scatter: the sum that belongs to index n of an axis is added at perm[n]. Where
-// that is the axis of the moduli, the sum is one modulo p[n], and the result one modulo p[perm[n]].
-func scattered(dt types.DType, shape []int64, axis, along int, p, acc, perm, a, b tensor) tensor {
+// scattered is modmul_axis_sum with mode = scatter: the sum that belongs to index n of an axis, with the second factor
+// read at perm[n], is added at perm[n]. Where that is the axis of the moduli, the sum is one modulo p[n], and the result
+// one modulo p[perm[n]].
+func scattered(dt types.DType, axis, along int, p, acc, perm, sums tensor) tensor {
 	total := make([]*big.Int, len(acc.v))
 	for i, v := range acc.v {
 		total[i] = big.NewInt(v)
 	}
-	sums := sumAlong(dt, shape, axis, p, tensor{}, func(i []int64) *big.Int { return product(a.at(i...), b.at(i...)) })
 	if along > axis {
 		along--
 	}
