@@ -162,18 +162,6 @@ func indexRules() {
 // gatherRule adds the cotangents at their positions, with the listed axes as one.
 func gatherRule(t *Tape, op *Op, cts []*Value) {
 	x, axes := op.Args[0], op.Ints("axes")
-	perm := append([]int64{}, axes...)
-	for k := range x.Type.Shape {
-		if !hasAxis(axes, k) {
-			perm = append(perm, int64(k))
-		}
-	}
-	listed := types.Shape{}
-	for _, a := range axes {
-		listed = append(listed, x.Type.Shape[a])
-	}
-	rest := restOf(x.Type.Shape, axes)
-	rows, n, width := elems(listed), elems(op.Args[1].Type.Shape), elems(rest)
 	var at *Value
 	for k, p := range op.Args[1:] {
 		p = t.Emit(OpCast, A{"to": types.I64}, p)
@@ -181,15 +169,10 @@ func gatherRule(t *Tape, op *Op, cts []*Value) {
 			at = p
 			continue
 		}
-		extent := t.Emit(OpCast, A{"to": types.I64}, t.Emit(OpDim, A{"dim": listed[k]}))
+		extent := t.Emit(OpCast, A{"to": types.I64}, t.Emit(OpDim, A{"dim": x.Type.Shape[axes[k]]}))
 		at = t.add(t.mul(at, t.broadcast(extent, p.Type.Shape)), p)
 	}
-	at = t.broadcast(t.reshape(at, types.Shape{n, types.Lit(1)}), types.Shape{n, width})
-	t.AddInto(x, func(sum *Value) *Value {
-		moved := t.permute(sum, perm)
-		flat := t.Emit(OpScatterAdd, A{"axis": int64(0)}, t.reshape(moved, types.Shape{rows, width}), at, t.reshape(cts[0], types.Shape{n, width}))
-		return t.permute(t.reshape(flat, moved.Type.Shape), inverse(perm))
-	})
+	t.scatter(x, axes, at, cts[0])
 }
 
 func elems(s types.Shape) types.Dim {

@@ -17,7 +17,6 @@ func init() { // init: see rule
 		}
 	})
 	later(OpCall, "a function that recurses")
-	later(OpTabulate, "`tabulate` and `map`")
 	later(OpFold, "a fold with a function")
 	later(OpScan, "`scan`, `cumsum` and `cumprod`")
 	OpFusion.NoGrad = "it is made when derivatives are taken already"
