@@ -17,8 +17,6 @@ func init() { // init: see rule
 		}
 	})
 	later(OpCall, "a function that recurses")
-	later(OpFold, "a fold with a function")
-	later(OpScan, "`scan`, `cumsum` and `cumprod`")
 	OpFusion.NoGrad = "it is made when derivatives are taken already"
 	for _, d := range []*OpDef{OpPrintF32, OpPrintF64} {
 		d.NoGrad = ""

@@ -228,6 +228,8 @@ var expressions = []struct {
 	{"tabulate(4, 3, |i, j| x[j, i] * y[i])", []int64{4, 3}}, {"tabulate(3, |i| x[i] * y[i])", []int64{3, 4}},
 	{"tabulate(5, |i| sum(x) * y[0] * (i as f64))", []int64{5}}, {"tabulate(2, |i| sum(x @ y) * y[i])", []int64{2}},
 	{"tabulate(3, |i| tabulate(4, |j| x[i, j] * y[3 - j]))", []int64{3, 4}}, {"tabulate(3, |i| if i == 1 { y[i] } else { x[i, 0] * y[1] })", []int64{3}},
+	{"(|a, b| a * sin(b) + b)/(x)", []int64{}}, {"fold(y[0], |a, b| a * cos(b) + y[1], x)", []int64{}}, {"cumsum(y)", []int64{4}}, {"cumprod(flatten(x))", []int64{12}},
+	{"scan(y[2], |a, b| a * 0.5 + b * b * y[3], y)", []int64{4}},
 	{"iterate(5, y, |s| sin(s) + y)", []int64{4}}, {"iterate(argmax(y) + 1, y, |s| sin(s) * x[0])", []int64{4}},
 	{"iterate(0, y, |s| s * s)", []int64{4}}, {"{ let (a, b) = iterate(3, (x, y), |(a, b)| (a .* b, a[0] + b)); a .+ b }", []int64{3, 4}},
 	{"iterate_until(y, |s| s * 1.5, |s| sum(s * s) > 20.0, 30)", []int64{4}},
