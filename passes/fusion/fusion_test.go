@@ -59,7 +59,7 @@ func @f(%x: f32[1000, 1000]) -> (f32[1000, 1000], f32[1000]) {
   %2: f32[1000, 1000] = permute %1 {perm = [1, 0]}
   %3: f32[1000] = reduce_sum %1 {axes = [0]}
   return %2, %3
-}`, 3, "", "kept %1: 2 kernels want it; computing it again takes 72M operations, storing it as long as 40M"},
+}`, 3, "", "kept %1 (tanh, line 5): 2 kernels want it; computing it again takes 72M operations, storing it as long as 40M"},
 		{"a cheap value that two kernels want is computed twice", `
 func @f(%x: f32[1000, 1000]) -> (f32[1000, 1000], f32[1000]) {
   %0: f32[1000, 1000] = neg %x
@@ -72,14 +72,14 @@ func @f(%x: f32[200, 200], %y: f32[200, 200]) -> f32[200, 200] {
   %0: f32[200, 200] = exp %x
   %1: f32[200, 200] = matmul %0, %y
   return %1
-}`, 2, "", "kept %0: it is wanted at more indices than it has; computing it again takes 183M operations, storing it as long as 1.2M"},
+}`, 2, "", "kept %0 (exp, line 4): it is wanted at more indices than it has; computing it again takes 183M operations, storing it as long as 1.2M"},
 		{"a full reduction that is broadcast back gets all threads", `
 func @f(%x: f32[100000]) -> f32[100000] {
   %0: f32 = reduce_max %x {axes = [0]}
   %1: f32[100000] = broadcast %0 {shape = [100000]}
   %2: f32[100000] = sub %x, %1
   return %2
-}`, 2, "", "kept %0: a kernel of its own can use all threads"},
+}`, 2, "", "kept %0 (reduce_max, line 4): a kernel of its own can use all threads"},
 		{"the same in the small is one kernel", `
 func @f(%x: f32[16]) -> f32[16] {
   %0: f32 = reduce_max %x {axes = [0]}
@@ -173,7 +173,7 @@ io func @f(%x: i32[8], %y: i32[8]) -> i32[8] {
   print %x
   %1: i32[8] = neg %0
   return %1
-}`, 2, "print", "kept %0: it can fail, and nothing reads all of it at once"},
+}`, 2, "print", "kept %0 (div, line 4): it can fail, and nothing reads all of it at once"},
 		{"a division that is read in full fuses", `
 func @f(%x: i32[8], %y: i32[8]) -> i32 {
   %0: i32[8] = div %x, %y

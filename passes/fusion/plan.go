@@ -219,7 +219,7 @@ func (p *planner) decide(final bool) {
 		if why != "" {
 			p.mat[op], chosen[op] = true, true
 			if final {
-				p.remark("kept %s: %s", p.name(op.Results[0]), why)
+				p.remark("kept %s (%s): %s", p.name(op.Results[0]), whence(op), why)
 			}
 		}
 		if p.mat[op] {
@@ -435,6 +435,14 @@ func (p *planner) workGiven(mat map[*ir.Op]bool) map[*ir.Op]float64 {
 		out[op] = sum
 	}
 	return out
+}
+
+// whence is the operation and its line, for people.
+func whence(op *ir.Op) string {
+	if !op.Span.Valid() {
+		return op.Def.Name
+	}
+	return fmt.Sprintf("%s, line %d", op.Def.Name, op.Span.Pos().Line)
 }
 
 func (p *planner) name(v *ir.Value) string {

@@ -11,6 +11,7 @@ import (
 	heal "healc"
 	"healc/ir/kernel"
 	"healc/lang/diag"
+	"healc/passes"
 	"healc/runtime"
 	"healc/runtime/abi"
 )
@@ -27,6 +28,13 @@ const balance = 8.0
 func (e *Emit) Explain(w io.Writer) error {
 	out := bufio.NewWriter(w)
 	first := true
+	var remarks strings.Builder
+	show := passes.Options{}
+	if p := e.Opts.Debug.Passes; p != nil {
+		show = *p
+	}
+	show.Remarks, show.Out = []string{"fuse"}, &remarks
+	e.Opts.Debug.Passes = &show
 	err := e.lowered(func(entry string, km *kernel.Module, _ bool) error {
 		if !first {
 			fmt.Fprintln(out)
@@ -38,6 +46,8 @@ func (e *Emit) Explain(w io.Writer) error {
 		}
 		x := &explanation{w: out, file: e.File, km: km, kernels: map[string]*kernel.Kernel{}}
 		x.program(f, e.Shape)
+		x.kept(remarks.String())
+		remarks.Reset()
 		return nil
 	})
 	if ferr := out.Flush(); err == nil {
@@ -83,6 +93,23 @@ func (x *explanation) program(f *heal.Func, shape map[string]int64) {
 			x.line("  function %s", fn.Name)
 		}
 		x.function(fn, params)
+	}
+}
+
+// keptRemark is what fusion says of a value that is in memory between kernels: its operation and line, and the costs
+// that were compared.
+var keptRemark = regexp.MustCompile(`(?m)^remark: fuse: kept \S+ \((.*?)\): (.*)$`)
+
+// kept says why values are in memory between kernels.
+func (x *explanation) kept(remarks string) {
+	found := keptRemark.FindAllStringSubmatch(remarks, -1)
+	if len(found) == 0 {
+		return
+	}
+	x.line("")
+	x.line("  kept in memory")
+	for _, m := range found {
+		x.line("    %s: %s", m[1], m[2])
 	}
 }
 
