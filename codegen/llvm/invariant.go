@@ -42,7 +42,8 @@ func invariant(k *kernel.Kernel) (before []kernel.Stmt, body *kernel.Block) {
 			}
 			varies[st.ID] = !same
 		case *kernel.Reduce:
-			same = !checked && plainStmts(st.Body.Stmts) && st.Chunk == scalar.None
+			// What it reduces may be computed outside of it.
+			same = !checked && plainStmts(st.Body.Stmts) && st.Chunk == scalar.None && !varies[st.Val]
 			for _, in := range st.Body.Stmts {
 				switch in := in.(type) {
 				case *kernel.Let:
