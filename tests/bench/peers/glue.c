@@ -98,3 +98,60 @@ void k_A1(const float *x, const int64_t *labels, const float *w0, const float *b
           const float *b2, float *dw0, float *db0, float *dw1, float *db1, float *dw2, float *db2, float *loss) {
   must(rows_a1(x, labels, w0, b0, w1, b1, w2, b2, dw0, db0, dw1, db1, dw2, db2, loss));
 }
+
+#define N22 (1u << 22)
+#define N13 (1u << 13)
+
+void k_H1(const int64_t *a, const int64_t *b, int64_t *o, size_t n, long long p) {
+  must(n == N22 ? rows_h1(a, b, p, o) : n == N13 ? rows_h1_8k(a, b, p, o) : HEAL_ARGUMENT);
+}
+void k_H1_rep(long r, const int64_t *a, const int64_t *b, int64_t *o, size_t n, long long p) {
+  while (r-- > 0) k_H1(a, b, o, n, p);
+}
+void k_H1s(const int64_t *a, const int64_t *b, int64_t *o, size_t n, long long p) {
+  must(n == N22 ? rows_h1_sum(a, b, p, o) : HEAL_ARGUMENT);
+}
+void k_H2(const int32_t *a, const int32_t *b, int32_t *o, size_t n, int p) {
+  must(n == N22 ? rows_h2(a, b, p, o) : HEAL_ARGUMENT);
+}
+void k_H3(const int64_t *a, const int64_t *p, int64_t *o, size_t s, size_t m, size_t k) {
+  must(s == 64 && m == 4096 && k == 4 ? rows_h3(a, p, o) : HEAL_ARGUMENT);
+}
+void k_H5(const int64_t *a, int64_t *o, size_t n, int bits, int power) {
+  must(n == 1u << 20 && bits == 15 && power == 4 ? rows_h5(a, o) : HEAL_ARGUMENT);
+}
+
+/* The tables of the last length and modulus. */
+static struct {
+  int64_t n, p, inverse;
+  int64_t *forward_table, *inverse_table;
+} plan;
+
+static void prepare(int64_t n, int64_t p) {
+  if (plan.n == n && plan.p == p) return;
+  plan.forward_table = realloc(plan.forward_table, n * sizeof(int64_t));
+  plan.inverse_table = realloc(plan.inverse_table, n * sizeof(int64_t));
+  if (!plan.forward_table || !plan.inverse_table) abort();
+  must(rows_h4_plan(n, p, plan.forward_table, plan.inverse_table, &plan.inverse));
+  plan.n = n, plan.p = p;
+}
+void k_H4fwd(const int64_t *a, int64_t *o, long long n, long long p, long long batch) {
+  prepare(n, p);
+  const int64_t *t = plan.forward_table;
+  must(batch != 8      ? HEAL_ARGUMENT
+       : n == 4096  ? rows_h4_forward_4096(a, p, t, o)
+       : n == 8192  ? rows_h4_forward_8192(a, p, t, o)
+       : n == 32768 ? rows_h4_forward_32768(a, p, t, o)
+       : n == 65536 ? rows_h4_forward_65536(a, p, t, o)
+                    : HEAL_ARGUMENT);
+}
+void k_H4inv(const int64_t *a, int64_t *o, long long n, long long p, long long batch) {
+  prepare(n, p);
+  const int64_t *t = plan.inverse_table;
+  must(batch != 8      ? HEAL_ARGUMENT
+       : n == 4096  ? rows_h4_inverse_4096(a, p, t, plan.inverse, o)
+       : n == 8192  ? rows_h4_inverse_8192(a, p, t, plan.inverse, o)
+       : n == 32768 ? rows_h4_inverse_32768(a, p, t, plan.inverse, o)
+       : n == 65536 ? rows_h4_inverse_65536(a, p, t, plan.inverse, o)
+                    : HEAL_ARGUMENT);
+}

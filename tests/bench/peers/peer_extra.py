@@ -27,4 +27,13 @@ def register(E, PEERS):
                 return d[:-1] + [d[-1][:1]]
             return g
 
+        def H4fwd(s, c):
+            return s.call("k_H4fwd", P(c.a), P(c.o), E.LL(c.n), E.LL(c.p), E.LL(c.batch))
+
+        def H4inv(s, c):
+            return s.call("k_H4inv", P(c.a), P(c.o), E.LL(c.n), E.LL(c.p), E.LL(c.batch))
+
+        def tr(s, c, direction, a, o):
+            s.fn("k_H4" + direction)(P(a), P(o), E.LL(c.n), E.LL(c.p), E.LL(c.batch))
+
     PEERS["healc"] = Healc
