@@ -11,7 +11,7 @@ import (
 type Target struct {
 	Kind     string // "cpu" or "gpu"
 	Triple   string // "" is the host
-	CPU      string // "" is the host, "generic" the baseline
+	CPU      string // "" is the host, "generic" the baseline; for a gpu the least processor, such as "sm_70"
 	Features string // LLVM feature string; "" follows CPU
 }
 
@@ -19,6 +19,7 @@ type Target struct {
 type Artifact struct {
 	Plan   *abi.Program
 	Object []byte // a relocatable ELF object that exports every kernel of the plan; nil when there is none
+	PTX    []byte // the text that has the entries of Plan.Device; nil when there is none
 }
 
 // Unsupported says that a legal program asks for something this target does not do.

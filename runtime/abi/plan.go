@@ -9,6 +9,8 @@ type Program struct {
 	Dims  []string // free shape parameters; empty when the program is specialised
 	Sites []Site
 	Funcs []*Function // Funcs[0] is the entry; the others are called by Call steps
+
+	Device *Device // how the kernels are launched on a device; nil in a program for the CPU
 }
 
 // Function is one activation: its buffers live in one arena that is allocated once per call.
