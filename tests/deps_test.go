@@ -45,6 +45,7 @@ var imports = []struct{ pkg, may string }{
 	{"codegen", "ir/kernel runtime/abi"},
 	{"codegen/llvm/libllvm", ""},
 	{"codegen/llvm/aot", "lang/types ir/kernel runtime/abi codegen codegen/llvm codegen/llvm/libllvm"},
+	{"codegen/gpu", "lang/types ir ir/scalar ir/kernel runtime/abi codegen codegen/llvm codegen/llvm/libllvm"},
 	{"codegen/llvm", "lang/types ir ir/scalar ir/kernel runtime/abi codegen codegen/llvm/libllvm"},
 	{"runtime/objload", "runtime/abi"},
 	{"runtime", "lang/types runtime/abi runtime/objload"},
@@ -67,7 +68,7 @@ var groups = map[string]string{
 // outside says which packages may use a module that is not the standard library.
 var outside = []struct{ dep, by string }{
 	{"github.com/alecthomas/participle/v2", "lang/lexer lang/parser"},
-	{"github.com/llir/llvm", "codegen/llvm"},
+	{"github.com/llir/llvm", "codegen/llvm codegen/gpu"},
 	{"github.com/ebitengine/purego", "codegen/llvm/libllvm runtime/objload tests/library"},
 	{"github.com/spf13/cobra", "cmd/healc/..."},
 	{"github.com/spf13/pflag", "cmd/healc/..."},

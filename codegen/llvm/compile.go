@@ -18,12 +18,14 @@ const Pipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,inst
 
 // pipelineFor spells Pipeline for a version of LLVM: from 18 on, instcombine by itself insists on a
 // fixpoint after one round, and says so by stopping.
-func pipelineFor(version string) string {
+func pipelineFor(version string) string { return spell(Pipeline, version) }
+
+func spell(pipeline, version string) string {
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err == nil && n < 18 {
-		return Pipeline
+		return pipeline
 	}
-	return strings.ReplaceAll(Pipeline, "instcombine", "instcombine<no-verify-fixpoint>")
+	return strings.ReplaceAll(pipeline, "instcombine", "instcombine<no-verify-fixpoint>")
 }
 
 // Output is what Compile makes.

@@ -103,7 +103,7 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 
 // vectorWidth is the number of iterations of v that one vector holds, 0 when body is not vectorised over it.
 func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
-	if g.w != 0 {
+	if g.w != 0 || g.machine.Device {
 		return 0
 	}
 	a := &analysis{types: g.types, wide: map[kernel.Ref]bool{v: true}}
@@ -179,6 +179,11 @@ func (g *gen) vectorsAndRest(v kernel.Ref, lo, hi value.Value, w int, body *kern
 // count emits `for i = lo; i < hi; i += step`, carrying state, and returns the state at the end. The
 // body may leave the current block.
 func (g *gen) count(lo, hi value.Value, step int64, init []value.Value, body func(i value.Value, state []value.Value) []value.Value) []value.Value {
+	return g.countBy(lo, hi, ci(i64, step), init, body)
+}
+
+// countBy is count for a step that need not be known.
+func (g *gen) countBy(lo, hi, step value.Value, init []value.Value, body func(i value.Value, state []value.Value) []value.Value) []value.Value {
 	if x, ok := constantInt(lo); ok {
 		if y, ok := constantInt(hi); ok && x >= y {
 			return init
@@ -196,7 +201,7 @@ func (g *gen) count(lo, hi value.Value, step int64, init []value.Value, body fun
 	head.NewCondBr(head.NewICmp(enum.IPredSLT, i, hi), inner, exit)
 	g.cur = inner
 	next := body(i, state)
-	i.Incs = append(i.Incs, lir.NewIncoming(g.cur.NewAdd(i, ci(i64, step)), g.cur))
+	i.Incs = append(i.Incs, lir.NewIncoming(g.cur.NewAdd(i, step), g.cur))
 	for j, x := range next {
 		phis[j].Incs = append(phis[j].Incs, lir.NewIncoming(x, g.cur))
 	}

@@ -16,6 +16,7 @@ type Machine struct {
 	Registers  int  // vector registers; 0 is 32
 	NoFMA      bool // a fused multiply-add is a call
 	Scale      bool // there is vscalef
+	Device     bool // a thread of a GPU: one iteration at a time, see DeviceModule
 	IFMA       bool // 512-bit vectors have multiply-adds of 52-bit integers
 	L1, L2     int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
 }

@@ -47,6 +47,10 @@ var nttKinds = []nttKind{
 
 // transform calls the function for a transform.
 func (g *gen) transform(s *kernel.Transform) {
+	if g.machine.Device { // the kernel takes the stages one by one then
+		g.set(s.ID, constant.False, false)
+		return
+	}
 	var args []value.Value
 	for _, l := range s.Lines() {
 		args = append(args, g.addr(l.Param, g.place(l.At).base))

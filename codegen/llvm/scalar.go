@@ -140,6 +140,9 @@ func (g *gen) instr(op scalar.Op, t, from types.DType, w int, x []value.Value) v
 		}
 		return g.intDiv(t, w, x[0], x[1], false)
 	case scalar.Rem:
+		if isFloat && g.machine.Device {
+			return round(b.NewCall(g.remainder(regDType(t)), x[0], x[1]))
+		}
 		if isFloat {
 			return round(b.NewFRem(x[0], x[1]))
 		}

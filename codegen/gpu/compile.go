@@ -1,0 +1,95 @@
+package gpu
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"healc/codegen"
+	"healc/codegen/llvm"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir/kernel"
+	"healc/runtime/abi"
+)
+
+// Triple is the target of LLVM.
+const Triple = "nvptx64-nvidia-cuda"
+
+// Architectures are the processors that code is made for, from the least one, and the first major version of LLVM that
+// knows each. Code for one runs on all later ones.
+var Architectures = []struct {
+	Name string
+	LLVM int
+}{{"sm_70", 15}, {"sm_72", 15}, {"sm_75", 15}, {"sm_80", 15}, {"sm_86", 15}, {"sm_87", 16}, {"sm_89", 16}, {"sm_90", 16}}
+
+// DefaultArch is the processor for which code is made when none is named.
+const DefaultArch = "sm_70"
+
+// Compile makes PTX (libllvm.Assembly) or optimised LLVM IR of a kernel module, and fills in km.Plan.Device. The processor
+// is t.CPU. The error is a *codegen.Unsupported when the program asks for something that is not done on devices.
+func Compile(km *kernel.Module, t codegen.Target, out libllvm.Output) ([]byte, error) {
+	lib, err := libllvm.Open()
+	if err != nil {
+		return nil, err
+	}
+	arch, err := architecture(t.CPU, lib.Version())
+	if err != nil {
+		return nil, err
+	}
+	if !lib.HasTarget(Triple) {
+		return nil, fmt.Errorf("libLLVM %s (%s) was built without the target NVPTX: install another one, or name it in HEAL_LIBLLVM", lib.Version(), lib.Path())
+	}
+	text, device, err := Generate(km)
+	if err != nil {
+		return nil, err
+	}
+	device.Arch = arch
+	code, err := lib.Compile(text, libllvm.Options{Triple: Triple, CPU: arch, Features: t.Features, OptLevel: 3, Emit: out,
+		Passes: llvm.DevicePipeline(lib.Version())})
+	if err != nil {
+		return nil, fmt.Errorf("BUG: libLLVM refuses generated code: %w", err)
+	}
+	km.Plan.Device = device
+	return code, nil
+}
+
+// architecture checks the name of a processor; "" is the default.
+func architecture(name, version string) (string, error) {
+	if name == "" {
+		name = DefaultArch
+	}
+	i := slices.IndexFunc(Architectures, func(a struct {
+		Name string
+		LLVM int
+	}) bool {
+		return a.Name == name
+	})
+	if i < 0 {
+		var names []string
+		for _, a := range Architectures {
+			names = append(names, a.Name)
+		}
+		return "", fmt.Errorf("unknown processor %q: code for devices is made for %s", name, strings.Join(names, ", "))
+	}
+	major, _, _ := strings.Cut(version, ".")
+	if n, err := strconv.Atoi(major); err == nil && n < Architectures[i].LLVM {
+		return "", fmt.Errorf("libLLVM %s does not know %s, which needs version %d: code for %s runs on it, too", version, name, Architectures[i].LLVM, DefaultArch)
+	}
+	return name, nil
+}
+
+// Generate returns the LLVM IR text of a kernel module, and how its kernels are launched; Arch is left to the
+// caller. The same module gives the same text.
+func Generate(km *kernel.Module) (string, *abi.Device, error) {
+	m := &module{km: km, code: llvm.NewDeviceModule(km, Triple), fails: len(km.Sites) > 0, device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
+	for _, k := range km.Kernels {
+		if err := m.kernel(k); err != nil {
+			return "", nil, err
+		}
+	}
+	if len(km.Funcs) > 0 {
+		m.device.Stack = recursionStack
+	}
+	return m.code.String(), m.device, nil
+}

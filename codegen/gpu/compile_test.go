@@ -1,0 +1,79 @@
+package gpu
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"healc/codegen"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir/kernel"
+	"healc/lang/diag"
+	"healc/runtime/abi"
+)
+
+// parse reads kernel text and gives it a plan that has nothing but dims.
+func parse(t testing.TB, text string) *kernel.Module {
+	t.Helper()
+	m, errs := kernel.Parse(diag.NewFile("test.kernels", text))
+	if errs.Err() != nil {
+		t.Fatal(errs)
+	}
+	if m.Plan == nil {
+		m.Plan = &abi.Program{Name: m.Name, Dims: m.Dims, Sites: m.Sites}
+	}
+	return m
+}
+
+func compile(t testing.TB, m *kernel.Module, arch string) string {
+	t.Helper()
+	ptx, err := Compile(m, codegen.Target{Kind: "gpu", CPU: arch}, libllvm.Assembly)
+	if err != nil {
+		text, _, _ := Generate(m)
+		t.Fatalf("%v\n%s", err, text)
+	}
+	return string(ptx)
+}
+
+const addKernel = `kernels "t"
+kernel @add(in x: f32[8, 9], in y: f32[8, 9], out z: f32[8, 9]) over %0 in 0..8, %1 in 0..9 {
+  %2: f32 = load x[9*%0 + %1]
+  %3: f32 = load y[9*%0 + %1]
+  %4: f32 = add %2, %3
+  store z[9*%0 + %1], %4
+}`
+
+// TestVersions: every processor, with the lowest version of PTX that it needs.
+func TestVersions(t *testing.T) {
+	for arch, version := range map[string]string{"sm_70": "6.0", "sm_72": "6.1", "sm_75": "6.3", "sm_80": "7.0", "sm_86": "7.1", "sm_87": "7.4", "sm_89": "7.8", "sm_90": "7.8"} {
+		ptx := compile(t, parse(t, addKernel), arch)
+		for _, want := range []string{".version " + version + "\n", ".target " + arch + "\n", ".visible .entry add(", "add.rn.f32"} {
+			if !strings.Contains(ptx, want) {
+				t.Errorf("%s: no %q in\n%s", arch, want, ptx)
+			}
+		}
+	}
+	for _, bad := range []string{"sm_60", "znver3", "sm_7"} {
+		_, err := Compile(parse(t, addKernel), codegen.Target{Kind: "gpu", CPU: bad}, libllvm.Assembly)
+		if err == nil || !strings.Contains(err.Error(), bad) || !strings.Contains(err.Error(), "sm_70, sm_72") {
+			t.Errorf("%s: error %v", bad, err)
+		}
+	}
+	if _, err := architecture("sm_90", "15"); err == nil || !strings.Contains(err.Error(), "needs version 16") {
+		t.Errorf("sm_90 with LLVM 15: error %v", err)
+	}
+}
+
+// TestManyParameters: an entry has room for 510 buffers.
+func TestManyParameters(t *testing.T) {
+	var ps, body strings.Builder
+	for i := range 511 {
+		fmt.Fprintf(&ps, "out y%d: f32[4], ", i)
+		fmt.Fprintf(&body, "  store y%d[%%0], %%1\n", i)
+	}
+	m := parse(t, fmt.Sprintf("kernels \"t\"\nkernel @f(%s) over %%0 in 0..4 {\n  %%1: f32 = const 1.0\n%s}", strings.TrimSuffix(ps.String(), ", "), body.String()))
+	_, err := Compile(m, codegen.Target{Kind: "gpu"}, libllvm.Assembly)
+	if _, ok := err.(*codegen.Unsupported); !ok {
+		t.Errorf("511 outputs: %v", err)
+	}
+}

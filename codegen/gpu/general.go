@@ -1,0 +1,127 @@
+package gpu
+
+import (
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// The general form, which is right for every kernel: a thread does an iteration of the parallel axes, literally as
+// the kernel says, and goes on with the one that is as many further as the grid has threads. Neighbouring threads do neighbouring
+// iterations, so that accesses along the last axis are coalesced.
+
+// generalThreads is the size of a block.
+const generalThreads = 256
+
+// general writes the entry of the general form.
+func (m *module) general(k *kernel.Kernel) abi.DeviceKernel {
+	t := m.entry(k, "", generalThreads)
+	t.localRows()
+	count := t.iterations()
+	first := t.globalThread()
+	step := t.Block().NewMul(t.wide(t.register("nctaid.x")), ci(i64, generalThreads))
+	t.Count(first, count, step, nil, func(i value.Value, _ []value.Value) []value.Value {
+		t.at(i)
+		t.failAt(i)
+		t.Statements(k.Body)
+		return nil
+	})
+	t.Finish()
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items(k), PerBlock: generalThreads, Threads: generalThreads}}}
+}
+
+// report writes the entry that does the iteration again that failed, if one did: see Note [Failures on devices].
+func (m *module) report(k *kernel.Kernel) abi.DeviceLaunch {
+	const warp = 32
+	t := m.entry(k, "report", warp)
+	t.localRows()
+	rank := t.Block().NewLoad(i64, t.word(rankWord))
+	failed := t.Block().NewICmp(enum.IPredNE, rank, ci(i64, 0))
+	alone := t.Block().NewICmp(enum.IPredEQ, t.globalThread(), ci(i64, 0))
+	t.leaveUnless(t.Block().NewAnd(failed, alone))
+	t.at(t.Block().NewXor(rank, ci(i64, -1)))
+	t.Fail(t.Err, func() { t.Block().NewRet(nil) })
+	t.Statements(k.Body)
+	t.Finish()
+	return abi.DeviceLaunch{Entry: t.name, PerBlock: 1, Threads: warp}
+}
+
+// items are the iterations of k's parallel axes, for a launch.
+func items(k *kernel.Kernel) []abi.Extent {
+	var out []abi.Extent
+	for _, a := range k.Axes {
+		e := a.Extent
+		if n, ok := e.Dim.Const(); ok && e.Div > 1 {
+			e = abi.Extent{Dim: types.Lit((n + e.Div - 1) / e.Div)}
+		}
+		if d, err := e.Dim.Sub(types.Lit(a.Begin)); err == nil && e.Div <= 1 {
+			e.Dim = d
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// iterations is the number of iterations of the parallel axes.
+func (t *thread) iterations() value.Value {
+	n := value.Value(ci(i64, 1))
+	for _, a := range t.k.Axes {
+		n = t.Times(n, t.length(a))
+	}
+	return n
+}
+
+// length is the number of values of an axis; it may be negative when there are none.
+func (t *thread) length(a kernel.Axis) value.Value {
+	return t.Plus(t.Extent(a.Extent), ci(i64, -a.Begin))
+}
+
+// globalThread is the number of this thread in the grid.
+func (t *thread) globalThread() value.Value {
+	before := t.Block().NewMul(t.wide(t.register("ctaid.x")), t.wide(t.register("ntid.x")))
+	return t.Block().NewAdd(before, t.wide(t.register("tid.x")))
+}
+
+// at gives the parallel axes their values in iteration i.
+func (t *thread) at(i value.Value) { t.axesAt(t.k.Axes, i) }
+
+// axesAt gives axes their values at number i of their row-major order.
+func (t *thread) axesAt(axes []kernel.Axis, i value.Value) {
+	for n := len(axes) - 1; n >= 0; n-- {
+		a, x := axes[n], i
+		if n > 0 {
+			x, i = t.divide(i, t.length(a))
+		}
+		t.Define(a.Var, t.Plus(x, ci(i64, a.Begin)))
+	}
+}
+
+// divide splits a number that is not negative by a positive one.
+func (t *thread) divide(i, n value.Value) (rem, quotient value.Value) {
+	if c, ok := n.(*constant.Int); ok && c.X.IsInt64() && c.X.Int64() == 1 {
+		return ci(i64, 0), i
+	}
+	quotient = t.Block().NewUDiv(i, n)
+	return t.Block().NewSub(i, t.Block().NewMul(quotient, n)), quotient
+}
+
+// failAt says what a failing check of iteration i does: it leaves the number, and the thread ends.
+func (t *thread) failAt(i value.Value) {
+	t.Fail(nil, func() {
+		number := t.Block().NewXor(i, ci(i64, -1))
+		t.Block().NewAtomicRMW(enum.AtomicOpUMax, t.word(rankWord), number, enum.AtomicOrderingMonotonic)
+		t.Block().NewRet(nil)
+	})
+}
+
+// localRows gives the kernel's own memory its place: in the memory of each thread.
+func (t *thread) localRows() {
+	for i := t.k.Buffers(); i < len(t.k.Params); i++ {
+		n, _ := t.k.Params[i].Shape[0].Dim.Const()
+		t.Local(i, n)
+	}
+}

@@ -1,0 +1,143 @@
+package gpu
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/codegen"
+	"healc/codegen/llvm"
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/runtime/abi"
+)
+
+// Note [Failures on devices]: which failure a program reports is part of its meaning: the first one in the order of the
+// iterations. Threads find theirs in any order, so a thread whose check fails leaves the number of its iteration in the
+// program's abi.Error, in the fourth word, where the smallest number stays, and ends. (The word is the complement of the
+// number, whose maximum is kept, so that 0 is none.) A last launch then does that one iteration again, in one thread, and
+// writes down the check that fails there. The site is filled in by that launch alone, so the kernels after it, which look at the
+// site when they begin, see the failure, and the other blocks of the kernel that fails do not.
+
+// rankWord is the word of abi.Error that has the number of the first iteration that failed.
+const rankWord = 3
+
+// recursionStack is the stack that a thread gets for scalar functions: the most that a device can have. It is not
+// enough for abi.MaxCallDepth calls of any function, see docs/gpu.md.
+const recursionStack = 512<<10 - 1024
+
+// maxParams is how many words of parameters an entry can have: 4 KB of them.
+const maxParams = 4096 / 8
+
+// module is a program on its way to a device.
+type module struct {
+	km     *kernel.Module
+	code   *llvm.DeviceModule
+	device *abi.Device
+	fails  bool // there are checks in the program
+}
+
+var (
+	i1  = lt.I1
+	i8  = lt.I8
+	i32 = lt.I32
+	i64 = lt.I64
+)
+
+func ci(t *lt.IntType, n int64) constant.Constant { return constant.NewInt(t, n) }
+
+// kernel writes the entries of k.
+func (m *module) kernel(k *kernel.Kernel) error {
+	if n := k.Buffers() + len(m.km.Dims) + 2; n > maxParams {
+		return &codegen.Unsupported{What: fmt.Sprintf("kernel %s with %d parameters", k.Name, n), Target: "gpu",
+			Why: fmt.Sprintf("an entry has at most %d; a program in smaller functions has smaller kernels", maxParams)}
+	}
+	dk := m.general(k)
+	if checks(k.Body) {
+		dk.Launches = append(dk.Launches, m.report(k))
+	}
+	m.device.Kernels[k.Name] = dk
+	return nil
+}
+
+// checks reports whether b can fail.
+func checks(b *kernel.Block) bool {
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *kernel.Let:
+			if s.In.Op == scalar.Check {
+				return true
+			}
+		case *kernel.Loop:
+			if checks(s.Body) {
+				return true
+			}
+		case *kernel.Iterate:
+			if checks(s.Body) {
+				return true
+			}
+		case *kernel.Reduce:
+			if checks(s.Body) {
+				return true
+			}
+		case *kernel.If:
+			if checks(s.Then) || checks(s.Else) {
+				return true
+			}
+		case *kernel.Call:
+			return true // at least that it is too deep
+		}
+	}
+	return false
+}
+
+// entryName is a name for PTX, in which points are not allowed and dollars are.
+func entryName(k *kernel.Kernel, part string) string {
+	name := k.Name
+	if part != "" {
+		name += "." + part
+	}
+	return strings.ReplaceAll(name, ".", "$")
+}
+
+// entry begins an entry of k, which does nothing when the program has failed.
+func (m *module) entry(k *kernel.Kernel, part string, threads int) *thread {
+	name := entryName(k, part)
+	t := &thread{Thread: m.code.Entry(name, k, threads), k: k, name: name, size: threads}
+	if m.fails {
+		site := t.Block().NewLoad(i64, t.Err)
+		t.leaveUnless(t.Block().NewICmp(enum.IPredEQ, site, ci(i64, 0)))
+	}
+	return t
+}
+
+// thread is the code of one thread of an entry of k.
+type thread struct {
+	*llvm.Thread
+	k    *kernel.Kernel
+	name string
+	size int // threads of a block
+}
+
+// leaveUnless ends the thread where ok is false.
+func (t *thread) leaveUnless(ok value.Value) {
+	go_, leave := t.NewBlock(), t.NewBlock()
+	t.Block().NewCondBr(ok, go_, leave)
+	leave.NewRet(nil)
+	t.SetBlock(go_)
+}
+
+// register reads a special register, such as tid.x.
+func (t *thread) register(name string) value.Value {
+	return t.Block().NewCall(t.Intrinsic("llvm.nvvm.read.ptx.sreg."+name, i32))
+}
+
+// wide is a number that is not negative as an i64.
+func (t *thread) wide(x value.Value) value.Value { return t.Block().NewZExt(x, i64) }
+
+// word is the address of a word of the program's abi.Error.
+func (t *thread) word(n int64) value.Value { return t.Block().NewGetElementPtr(i64, t.Err, ci(i64, n)) }

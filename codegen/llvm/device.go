@@ -1,0 +1,212 @@
+package llvm
+
+import (
+	"fmt"
+
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/metadata"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// Note [Code for devices]: package gpu decides what each thread of a kernel does, and in which order threads meet; what
+// the statements of kernel IR compute is translated here, by the same code as for processors, one iteration at a time. So a
+// scalar instruction, a loop and the order of a reduction have one translation.
+
+// DeviceModule is the LLVM module of a program for a device.
+type DeviceModule struct{ m *module }
+
+// NewDeviceModule begins a module, with the scalar functions of the program.
+func NewDeviceModule(km *kernel.Module, triple string) *DeviceModule {
+	m := &module{km: km, m: lir.NewModule(), intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{},
+		machine: Machine{Device: true, VectorBits: 128}.withDefaults()}
+	m.m.SourceFilename = km.Name
+	m.m.TargetTriple = triple
+	m.m.DataLayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64" // so that what has no alignment of its own gets the natural one
+	for _, f := range km.Funcs {
+		m.declareFunc(f)
+	}
+	for _, f := range km.Funcs {
+		m.defineFunc(f)
+	}
+	return &DeviceModule{m}
+}
+
+// String is the module as text.
+func (d *DeviceModule) String() string { return d.m.m.String() }
+
+// Shared reserves memory that the threads of a block share: n elements of type t, aligned to 16 bytes. It returns the
+// address of the first.
+func (d *DeviceModule) Shared(name string, t lt.Type, n int64) value.Value {
+	at := lt.NewArray(uint64(n), t)
+	v := d.m.m.NewGlobalDef(name, constant.NewUndef(at))
+	v.AddrSpace, v.Typ.AddrSpace = 3, 3
+	v.Linkage = enum.LinkageInternal
+	v.Align = 16
+	inside := constant.NewGetElementPtr(at, v, ci(i64, 0), ci(i64, 0))
+	return constant.NewAddrSpaceCast(inside, lt.NewPointer(t))
+}
+
+// Thread is the code of one thread of an entry. All values of kernel IR are scalars in it.
+type Thread struct {
+	g       *gen
+	Scratch value.Value // i8*: the kernel's scratch memory
+	Err     value.Value // i64*: the words of the program's abi.Error
+	err     value.Value // of this thread alone, for calls of scalar functions
+}
+
+// Entry begins an entry for k, with the parameters that runtime/abi says. A block has so many threads.
+func (d *DeviceModule) Entry(name string, k *kernel.Kernel, threads int) *Thread {
+	m := d.m
+	var ps []*lir.Param
+	buffers := k.Params[:k.Buffers()]
+	for i, p := range buffers {
+		lp := lir.NewParam(fmt.Sprintf("b%d", i), lt.NewPointer(memType(p.DType)))
+		lp.Attrs = append(lp.Attrs, enum.ParamAttrNoAlias)
+		if !p.Out {
+			lp.Attrs = append(lp.Attrs, enum.ParamAttrReadOnly)
+		}
+		ps = append(ps, lp)
+	}
+	for i := range m.km.Dims {
+		ps = append(ps, lir.NewParam(fmt.Sprintf("d%d", i), i64))
+	}
+	scratch, errp := lir.NewParam("scratch", voidPtr), lir.NewParam("err", int64Ptr)
+	fn := m.m.NewFunc(name, lt.Void, append(ps, scratch, errp)...)
+	fn.CallingConv = enum.CallingConvPTXKernel
+	functionAttrs(fn)
+	m.annotate(fn, "maxntidx", threads)
+	g := m.newGen(fn, k.Types)
+	g.params = k.Params
+	for i := range buffers {
+		g.bufs = append(g.bufs, fn.Params[i])
+	}
+	for i, name := range m.km.Dims {
+		g.dimCache["$"+name] = fn.Params[len(buffers)+i]
+	}
+	t := &Thread{g: g, Scratch: scratch, Err: errp}
+	t.err = g.stack(i64, abi.ErrorBytes/8)
+	g.entry.NewStore(ci(i64, 0), t.err)
+	if len(m.km.Funcs) > 0 { // which take the dims as a processor's kernel does
+		g.dims = g.stack(i64, max(len(m.km.Dims), 1))
+		for i := range m.km.Dims {
+			g.entry.NewStore(fn.Params[len(buffers)+i], g.entry.NewGetElementPtr(i64, g.dims, ci(i64, int64(i))))
+		}
+	}
+	g.depth = ci(i64, 0)
+	return t
+}
+
+// annotate tells the back end about an entry.
+func (m *module) annotate(fn *lir.Func, key string, n int) {
+	const name = "nvvm.annotations"
+	if m.m.NamedMetadataDefs == nil {
+		m.m.NamedMetadataDefs = map[string]*metadata.NamedDef{}
+	}
+	def := m.m.NamedMetadataDefs[name]
+	if def == nil {
+		def = &metadata.NamedDef{Name: name}
+		m.m.NamedMetadataDefs[name] = def
+	}
+	tuple := &metadata.Tuple{MetadataID: metadata.MetadataID(len(m.m.MetadataDefs)), Fields: []metadata.Field{
+		fn, &metadata.String{Value: key}, ci(i32, int64(n))}}
+	m.m.MetadataDefs = append(m.m.MetadataDefs, tuple)
+	def.Nodes = append(def.Nodes, tuple)
+}
+
+// Finish ends the function.
+func (t *Thread) Finish() {
+	t.g.cur.NewRet(nil)
+	t.g.close()
+}
+
+// Fail says what a check that fails does: f ends the code of the current block. Before it, the site and the details
+// are written to `report`, three words; nil is nowhere.
+func (t *Thread) Fail(report value.Value, f func()) {
+	t.g.fail = f
+	t.g.errp = report
+	if report == nil {
+		t.g.errp = t.err
+	}
+}
+
+// Local gives the parameter, which is memory of the kernel itself, an address: of so many elements for each thread.
+func (t *Thread) Local(param int, n int64) {
+	for len(t.g.bufs) <= param {
+		t.g.bufs = append(t.g.bufs, nil)
+	}
+	t.g.bufs[param] = t.g.stack(memType(t.g.params[param].DType), int(n))
+}
+
+// Block is the current block, at whose end instructions are added.
+func (t *Thread) Block() *lir.Block { return t.g.cur }
+
+// SetBlock makes b the current block.
+func (t *Thread) SetBlock(b *lir.Block) { t.g.cur = b }
+
+// NewBlock adds a block.
+func (t *Thread) NewBlock() *lir.Block { return t.g.newBlock() }
+
+// Intrinsic declares an intrinsic function by its whole name.
+func (t *Thread) Intrinsic(name string, ret lt.Type, args ...lt.Type) value.Value {
+	return t.g.intrinsic(name, ret, args...)
+}
+
+// Value is the scalar r.
+func (t *Thread) Value(r kernel.Ref) value.Value { return t.g.uniform(r) }
+
+// Define makes v the scalar r.
+func (t *Thread) Define(r kernel.Ref, v value.Value) { t.g.set(r, v, false) }
+
+// Dim is the value of d.
+func (t *Thread) Dim(d types.Dim) value.Value { return t.g.dim(d) }
+
+// Extent is the value of e.
+func (t *Thread) Extent(e abi.Extent) value.Value { return t.g.extent(e) }
+
+// Statements translates b.
+func (t *Thread) Statements(b *kernel.Block) { t.g.block(b) }
+
+// Count writes `for i = lo; i < hi; i += step`, in which state is carried, and returns the state at its end.
+func (t *Thread) Count(lo, hi, step value.Value, state []value.Value, body func(i value.Value, state []value.Value) []value.Value) []value.Value {
+	return t.g.countBy(lo, hi, step, state, body)
+}
+
+// Combine is what a reduction of kind makes of two values of type d.
+func (t *Thread) Combine(kind ir.ReduceKind, d types.DType, x, y value.Value) value.Value {
+	r := &reduction{g: t.g, s: &kernel.Reduce{Kind: kind}, d: d}
+	return r.combine(x, y, 0)
+}
+
+// Identity is where a reduction of kind starts: see Note [Identities].
+func Identity(kind ir.ReduceKind, d types.DType) value.Value {
+	r := &reduction{s: &kernel.Reduce{Kind: kind}, d: d}
+	return r.identityConst()
+}
+
+// Plus, Minus and Times are i64 arithmetic that folds constants.
+func (t *Thread) Plus(x, y value.Value) value.Value  { return t.g.plus(x, y) }
+func (t *Thread) Minus(x, y value.Value) value.Value { return t.g.minus(x, y) }
+func (t *Thread) Times(x, y value.Value) value.Value { return t.g.times(x, y) }
+
+// RegisterType is the LLVM type of a value of type d.
+func RegisterType(d types.DType) lt.Type { return regType(d) }
+
+// MemoryType is the LLVM type of an element in memory.
+func MemoryType(d types.DType) lt.Type { return memType(d) }
+
+// Stores reports whether b writes to memory.
+func Stores(b *kernel.Block) bool { return stores(b) }
+
+// DevicePipeline is the pass pipeline for a DeviceModule, in the spelling of a version of LLVM.
+func DevicePipeline(version string) string { return spell(devicePipeline, version) }
+
+// devicePipeline is Pipeline without what makes calls of memset and memcpy out of loops.
+const devicePipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg,licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-deletion),sroa,gvn,instcombine,loop-mssa(licm),simplifycfg,dse,adce,instcombine),globaldce"
