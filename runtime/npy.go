@@ -98,11 +98,7 @@ func readNpy(r io.Reader, path string, size int64) (*Tensor, error) {
 		swapBytes(data, h.dtype.Bytes())
 	}
 	if h.dtype == types.Bool {
-		for i, b := range data { // a bool that is neither 0 nor 1 would be neither true nor false
-			if b > 1 {
-				data[i] = 1
-			}
-		}
+		normalizeBools(data)
 	}
 	if h.fortran {
 		setColumnMajor(t.Strides, t.Shape)
@@ -124,6 +120,15 @@ func setColumnMajor(strides, shape []int64) {
 	for i, d := range shape {
 		strides[i] = n
 		n *= max(d, 1)
+	}
+}
+
+// normalizeBools makes 1 of what is not 0: a bool that is neither would be neither true nor false.
+func normalizeBools(data []byte) {
+	for i, b := range data {
+		if b > 1 {
+			data[i] = 1
+		}
 	}
 }
 

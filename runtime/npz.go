@@ -136,15 +136,15 @@ func quoted(names []string) string {
 	return b.String()
 }
 
-// NpzEntry is an array with its name in an archive.
-type NpzEntry struct {
+// NamedTensor is a tensor with its name in a file of several.
+type NamedTensor struct {
 	Name   string
 	Tensor *Tensor
 }
 
 // WriteNpz writes an archive of the entries, in their order; compress chooses deflate over plain storage. The same
 // entries give the same bytes.
-func WriteNpz(w io.Writer, compress bool, entries ...NpzEntry) error {
+func WriteNpz(w io.Writer, compress bool, entries ...NamedTensor) error {
 	seen := map[string]bool{}
 	z := zip.NewWriter(w)
 	for _, e := range entries {
@@ -169,6 +169,6 @@ func WriteNpz(w io.Writer, compress bool, entries ...NpzEntry) error {
 }
 
 // WriteNpzFile writes an archive to a file, which is replaced as a whole or stays as it was.
-func WriteNpzFile(path string, compress bool, entries ...NpzEntry) error {
+func WriteNpzFile(path string, compress bool, entries ...NamedTensor) error {
 	return writeFile(path, func(w io.Writer) error { return WriteNpz(w, compress, entries...) })
 }

@@ -49,7 +49,7 @@ func TestNpzRoundTrip(t *testing.T) {
 	a, b := iota32(t, 2, 3), must(t)(FromSlice([]bool{true, false}), nil)
 	for _, compress := range []bool{false, true} {
 		path := filepath.Join(t.TempDir(), "a.npz")
-		if err := WriteNpzFile(path, compress, NpzEntry{"b", b}, NpzEntry{"a.npy", a}); err != nil {
+		if err := WriteNpzFile(path, compress, NamedTensor{"b", b}, NamedTensor{"a.npy", a}); err != nil {
 			t.Fatal(err)
 		}
 		z := openNpz(t, path)
@@ -60,7 +60,7 @@ func TestNpzRoundTrip(t *testing.T) {
 		wantTensor(t, must(t)(z.Read("b")), []int64{2}, 1, 0)
 	}
 	var out bytes.Buffer
-	for _, entries := range [][]NpzEntry{{{"a", a}, {"a.npy", a}}, {{"", a}}} {
+	for _, entries := range [][]NamedTensor{{{"a", a}, {"a.npy", a}}, {{"", a}}} {
 		if err := WriteNpz(&out, false, entries...); err == nil {
 			t.Errorf("wrote names %q", entries[0].Name)
 		}
