@@ -11,10 +11,10 @@ import (
 )
 
 // CallInto is CallAll with the results written into out, one tensor a result, of its type and shape. Where a
-// tensor is contiguous and shares no memory with an argument the machine code writes it directly, and a second call
-// with the same shapes allocates nothing; otherwise the result is computed aside and copied, so that every tensor
-// is right, a strided view or an argument itself too. A result that is an argument or a view of one, as of
-// `flip(x, 0)`, is copied, and that allocates a little in every call. An argument that shares memory with a result must not be smaller than
+// tensor is contiguous and shares no memory with an argument the machine code writes it directly; otherwise the result is
+// computed aside and copied, so that every tensor is right, a strided view or an argument itself too. A second call with the
+// same shapes allocates nothing on Go's heap, but for what prints, concatenates strings, or reads and writes files.
+// An argument that shares memory with a result must not be smaller than
 // it, as where broadcasting enlarges the argument: that is an error. After an error the contents of out are undefined.
 func (f *Func) CallInto(ctx context.Context, out []*runtime.Tensor, args ...*runtime.Tensor) error {
 	if f.memory != nil {

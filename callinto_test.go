@@ -2,6 +2,7 @@ package heal
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -175,6 +176,64 @@ func TestCallIntoArguments(t *testing.T) {
 		}
 		if want := []uint64{45, 78, 111, 144}; !slices.Equal(first.Bits(), want) {
 			t.Errorf("%s: %v, want %v", backend, first.Bits(), want)
+		}
+	}
+}
+
+// TestCallIntoOverArguments: results that are views of arguments, into those very arguments and into strided tensors, without
+// an allocation.
+func TestCallIntoOverArguments(t *testing.T) {
+	ctx := context.Background()
+	for _, backend := range []string{CPU, Interp} {
+		f := function(t, "fn f[N](x: i32[N], y: i32[N]) -> (i32[N], i32[N], i32[N]) = (y, flip(x, 0), x .+ y)", "f", Options{Backend: backend})
+		memory := runtime.FromSlice(make([]int32, 18), 2, 9)
+		defer memory.Close()
+		place := func(r ...runtime.Range) *runtime.Tensor {
+			v, err := memory.Slice(r...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer v.Close()
+			v, err = v.Reshape(-1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(v.Close)
+			return v
+		}
+		x, y := place(runtime.Range{Start: 0, Stop: 1}), place(runtime.Range{Start: 1, Stop: 2})
+		wide := runtime.FromSlice(make([]int32, 27), 9, 3)
+		defer wide.Close()
+		column, err := wide.Index(1, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer column.Close()
+		for i := range int64(9) {
+			if err := errors.Join(x.SetBits(uint64(i), i), y.SetBits(uint64(10*i), i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		out := []*runtime.Tensor{x, y, column}
+		if err := f.CallInto(ctx, out, x, y); err != nil {
+			t.Fatal(err)
+		}
+		for i := range int64(9) {
+			for k, want := range []int64{10 * i, 8 - i, 11 * i} {
+				if got, err := out[k].At(i); err != nil || got != uint64(want) {
+					t.Errorf("%s: result %d, element %d is %d, not %d (%v)", backend, k, i, got, want, err)
+				}
+			}
+		}
+		if backend == Interp {
+			continue
+		}
+		if n := testing.AllocsPerRun(100, func() {
+			if err := f.CallInto(ctx, out, x, y); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("%v allocations a call", n)
 		}
 	}
 }

@@ -136,7 +136,7 @@ func (x *Executable) Call(env Env, dims []int64, args ...*Tensor) ([]*Tensor, er
 	}
 	env.Pool.enter()
 	defer env.Pool.leave()
-	return b.funcs[0].run(&run{x: x, env: env, b: b}, args, 0)
+	return b.funcs[0].run(&run{x: x, env: env, b: b}, args)
 }
 
 // bind evaluates all extents for the given dims.
@@ -174,8 +174,8 @@ type run struct {
 	b   *binding
 }
 
-// run executes one activation of a function.
-func (f *boundFunc) run(r *run, args []*Tensor, depth int) ([]*Tensor, error) {
+// run executes a function that the outside calls.
+func (f *boundFunc) run(r *run, args []*Tensor) ([]*Tensor, error) {
 	if err := f.check(args); err != nil {
 		return nil, err
 	}
@@ -188,14 +188,14 @@ func (f *boundFunc) run(r *run, args []*Tensor, depth int) ([]*Tensor, error) {
 	if err := fr.outputs(); err != nil {
 		return nil, err
 	}
-	if err := r.steps(fr, f.steps, depth); err != nil {
+	if err := r.steps(fr, f.steps, 0); err != nil {
 		return nil, err
 	}
 	if f.simple { // every result is a whole Output of its own
-		out := make([]*Tensor, len(f.def.Results))
-		for i, v := range f.def.Results {
-			out[i] = fr.tensors[v.Buffer]
-			fr.tensors[v.Buffer] = nil
+		out := make([]*Tensor, len(f.results))
+		for i := range f.results {
+			b := f.results[i].buf
+			out[i], fr.tensors[b] = fr.tensors[b], nil
 		}
 		return out, nil
 	}
@@ -216,7 +216,7 @@ func (r *run) steps(fr *frame, steps []boundStep, depth int) error {
 		case s.fn != 0:
 			err = r.launch(fr, s)
 		case s.def.Host != nil:
-			err = r.host(fr, s.def.Host)
+			err = r.host(fr, s)
 		case s.def.If != nil:
 			arm := s.els
 			if *(*byte)(fr.ptrs[s.def.If.Cond]) != 0 {
@@ -226,7 +226,7 @@ func (r *run) steps(fr *frame, steps []boundStep, depth int) error {
 		case s.def.Loop != nil:
 			err = r.loop(fr, s, depth)
 		case s.def.Call != nil:
-			err = r.call(fr, s.def.Call, depth)
+			err = r.call(fr, s, depth)
 		case s.def.Copy != nil:
 			err = r.copy(fr, s)
 		case s.def.Fail != nil:
@@ -271,65 +271,6 @@ func (r *run) launch(fr *frame, s *boundStep) error {
 func (r *run) failure(e *abi.Error) error {
 	s := r.site(int(e.Site - 1))
 	return &RuntimeError{Site: s, Message: abi.Message(s, e.Info)}
-}
-
-// call runs another function of the plan and copies its results.
-func (r *run) call(fr *frame, c *abi.Call, depth int) error {
-	if depth >= abi.MaxCallDepth {
-		s := r.site(c.Site)
-		s.Kind = abi.KindRecursion
-		return &RuntimeError{Site: s, Message: abi.Message(s, [2]int64{})}
-	}
-	args := make([]*Tensor, len(c.Args))
-	defer func() {
-		for _, t := range args {
-			t.Close()
-		}
-	}()
-	for i, v := range c.Args {
-		t, err := fr.view(&v)
-		if err != nil {
-			return err
-		}
-		if fr.isString(&v) {
-			args[i] = t
-			continue
-		}
-		if args[i], err = t.Contiguous(); err != nil {
-			return err
-		}
-		t.Close()
-	}
-	out, err := r.b.funcs[c.Func].run(r, args, depth+1)
-	if err != nil {
-		return err
-	}
-	for i, t := range out {
-		if err := fr.fill(c.Out[i], t); err != nil {
-			return err
-		}
-		t.Close()
-	}
-	return nil
-}
-
-func (r *run) copy(fr *frame, s *boundStep) error {
-	c := s.def.Copy
-	if s.copyBytes >= 0 {
-		from := unsafe.Slice((*byte)(unsafe.Add(fr.ptrs[c.From.Buffer], s.copyFrom)), s.copyBytes)
-		copy(unsafe.Slice((*byte)(fr.ptrs[c.To]), s.copyBytes), from)
-		return nil
-	}
-	if fr.isString(&c.From) {
-		fr.strs[c.To] = fr.strs[c.From.Buffer]
-		return nil
-	}
-	from, err := fr.view(&c.From)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	return fr.fill(c.To, from)
 }
 
 // check compares the arguments with the declared inputs.

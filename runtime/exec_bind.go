@@ -31,23 +31,25 @@ func (b *binding) release() {
 		for _, fr := range f.idle {
 			fr.release()
 		}
-		f.idle = nil
+		f.idle, f.bare = nil, nil
 		f.mu.Unlock()
 	}
 }
 
 // boundFunc is a function of a plan with its extents evaluated.
 type boundFunc struct {
-	def    *abi.Function
-	bind   map[string]int64
-	bufs   []boundBuffer
-	arena  int64 // bytes
-	steps  []boundStep
-	data   []unsafe.Pointer // of Data buffers, by buffer
-	simple bool             // the results are whole outputs, each its own
+	def     *abi.Function
+	bind    map[string]int64
+	bufs    []boundBuffer
+	arena   int64 // bytes
+	steps   []boundStep
+	data    []unsafe.Pointer // of Data buffers, by buffer
+	results []boundView
+	simple  bool // the results are whole outputs, each its own
 
 	mu   sync.Mutex
-	idle []*frame
+	idle []*frame // with their arenas
+	bare []*frame // without
 }
 
 type boundBuffer struct {
@@ -66,8 +68,7 @@ type boundStep struct {
 	grain     int64 // fewest indices worth a thread
 	align     int64
 	then, els []boundStep // arms of an if; the body of a loop is the first
-	copyFrom  int64       // of a Copy: the first byte in its buffer
-	copyBytes int64       // how many, when they are one piece; else -1
+	views     []boundView // what a Copy, a Call or a HostCall reads
 }
 
 func newBinding(x *Executable, dims []int64) (*binding, error) {
@@ -94,6 +95,9 @@ func newBinding(x *Executable, dims []int64) (*binding, error) {
 			}
 		}
 		if f.steps, err = f.bindSteps(x, def.Steps); err != nil {
+			return nil, err
+		}
+		if f.results, err = f.bindViews(def.Results); err != nil {
 			return nil, err
 		}
 		f.simple = f.wholeOutputs()
@@ -197,6 +201,7 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 	for i := range steps {
 		s := &steps[i]
 		out[i].def = s
+		var err error
 		switch {
 		case s.Launch != nil:
 			n, err := f.extent(s.Launch.Outer)
@@ -209,14 +214,22 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 			out[i].fn, out[i].outer = x.fns[s.Launch.Kernel], n
 			out[i].grain, out[i].align = s.Launch.Grain(), max(s.Launch.Align, 1)
 		case s.Copy != nil:
-			out[i].copyFrom, out[i].copyBytes = f.piece(s.Copy)
+			if out[i].views, err = f.bindViews([]abi.View{s.Copy.From}); err != nil {
+				return nil, err
+			}
+		case s.Call != nil:
+			if out[i].views, err = f.bindViews(s.Call.Args); err != nil {
+				return nil, err
+			}
+		case s.Host != nil:
+			if out[i].views, err = f.bindViews(s.Host.Args); err != nil {
+				return nil, err
+			}
 		case s.Loop != nil:
-			var err error
 			if out[i].then, err = f.bindSteps(x, s.Loop.Body); err != nil {
 				return nil, err
 			}
 		case s.If != nil:
-			var err error
 			if out[i].then, err = f.bindSteps(x, s.If.Then); err != nil {
 				return nil, err
 			}
@@ -228,39 +241,17 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 	return out, nil
 }
 
-// piece returns where the bytes lie that a Copy moves, when they are one piece of memory; else bytes is -1.
-func (f *boundFunc) piece(c *abi.Copy) (from, bytes int64) {
-	b := &f.bufs[c.To]
-	shape, err1 := f.dimsOf(c.From.Shape)
-	strides, err2 := f.dimsOf(c.From.Strides)
-	off, err3 := c.From.Offset.Eval(f.bind)
-	if b.dtype == types.String || err1 != nil || err2 != nil || err3 != nil ||
-		!sameStrides(shape, strides, rowMajor(shape)) || !sameStrides(b.shape, b.strides, rowMajor(b.shape)) { // a `&mut` argument may have any
-		return 0, -1
-	}
-	return off * int64(b.dtype.Bytes()), b.bytes
-}
-
 // wholeOutputs reports whether every result is a whole Output buffer, no two the same.
 func (f *boundFunc) wholeOutputs() bool {
 	seen := map[int]bool{}
-	for i := range f.def.Results {
-		v := &f.def.Results[i]
-		if f.bufs[v.Buffer].kind != abi.Output || f.bufs[v.Buffer].dtype == types.String || seen[v.Buffer] || !f.whole(v) {
+	for i := range f.results {
+		v := &f.results[i]
+		if b := &f.bufs[v.buf]; b.kind != abi.Output || b.dtype == types.String || seen[v.buf] || !v.whole {
 			return false
 		}
-		seen[v.Buffer] = true
+		seen[v.buf] = true
 	}
 	return true
-}
-
-// whole reports whether a view is its buffer, element by element.
-func (f *boundFunc) whole(v *abi.View) bool {
-	b := &f.bufs[v.Buffer]
-	shape, err1 := f.dimsOf(v.Shape)
-	strides, err2 := f.dimsOf(v.Strides)
-	off, err3 := v.Offset.Eval(f.bind)
-	return err1 == nil && err2 == nil && err3 == nil && off == 0 && equalInts(shape, b.shape) && sameStrides(shape, strides, rowMajor(b.shape))
 }
 
 // rowMajor returns the strides of a dense tensor.

@@ -1,7 +1,7 @@
 package runtime
 
 import (
-	"fmt"
+	goruntime "runtime"
 	"unsafe"
 
 	"healc/lang/types"
@@ -15,65 +15,92 @@ type frame struct {
 	tensors []*Tensor        // of inputs (borrowed) and outputs (owned until they are handed out)
 	strs    []string         // of string buffers
 	arena   *Storage
+	owned   []*Storage // of this activation: outputs that nobody gave a place for, arguments that had to be copied
 	args    []unsafe.Pointer
+	from    []elements // of the results of a CallInto
 	err     abi.Error
 	run     run // of a CallInto
 	region  region
 }
 
-// maxIdle bounds the frames that a function keeps.
-const maxIdle = 4
+// Idle frames that a function keeps: some with their arenas, as several calls at once need them, and many without, as
+// a deep recursion does, of which each is about as large as its list of buffers.
+const (
+	maxIdle = 4
+	maxBare = 1024
+)
 
 func (f *boundFunc) frame() (*frame, error) {
-	f.mu.Lock()
-	if n := len(f.idle); n > 0 {
-		fr := f.idle[n-1]
-		f.idle = f.idle[:n-1]
-		f.mu.Unlock()
+	fr := f.takeIdle()
+	if fr == nil {
+		n := len(f.bufs)
+		fr = &frame{f: f, ptrs: make([]unsafe.Pointer, n), tensors: make([]*Tensor, n), strs: make([]string, n)}
+		for i := range f.bufs {
+			switch b := &f.bufs[i]; {
+			case b.dtype == types.String:
+				fr.strs[i] = f.def.Buffers[i].Str
+			case b.kind == abi.Data:
+				fr.ptrs[i] = f.data[i]
+			}
+		}
+	}
+	if f.arena == 0 || fr.arena != nil {
 		return fr, nil
 	}
-	f.mu.Unlock()
-	n := len(f.bufs)
-	fr := &frame{f: f, ptrs: make([]unsafe.Pointer, n), tensors: make([]*Tensor, n), strs: make([]string, n)}
-	if f.arena > 0 {
-		s, err := NewStorage(f.arena)
-		if err != nil {
-			return nil, err
-		}
-		fr.arena = s
+	var err error
+	if fr.arena, err = NewStorage(f.arena); err != nil {
+		return nil, err
 	}
 	for i := range f.bufs {
-		switch b := &f.bufs[i]; {
-		case b.dtype == types.String:
-			fr.strs[i] = f.def.Buffers[i].Str
-		case b.kind == abi.Temp:
+		if b := &f.bufs[i]; b.kind == abi.Temp && b.dtype != types.String {
 			fr.ptrs[i] = unsafe.Add(fr.arena.Ptr(), b.offset)
-		case b.kind == abi.Data:
-			fr.ptrs[i] = f.data[i]
 		}
 	}
 	return fr, nil
 }
 
-// recycle ends an activation: outputs that were not handed out are closed.
-func (f *boundFunc) recycle(fr *frame) {
-	for i := range fr.tensors {
-		if fr.tensors[i] != nil {
-			if f.bufs[i].kind == abi.Output {
-				fr.tensors[i].Close()
-			}
-			fr.tensors[i] = nil
+// takeIdle returns a frame of an activation that ended, nil when there is none.
+func (f *boundFunc) takeIdle() *frame {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, list := range []*[]*frame{&f.idle, &f.bare} {
+		if n := len(*list); n > 0 {
+			fr := (*list)[n-1]
+			*list = (*list)[:n-1]
+			return fr
 		}
 	}
+	return nil
+}
+
+// recycle ends an activation: outputs that were not handed out are closed, and the memory of the caller forgotten.
+func (f *boundFunc) recycle(fr *frame) {
+	for i := range f.bufs {
+		if k := f.bufs[i].kind; k == abi.Input || k == abi.Output {
+			if fr.tensors[i] != nil && k == abi.Output {
+				fr.tensors[i].Close()
+			}
+			fr.tensors[i], fr.ptrs[i] = nil, nil
+		}
+	}
+	for i, s := range fr.owned {
+		s.Release()
+		fr.owned[i] = nil
+	}
+	fr.owned, fr.run = fr.owned[:0], run{}
 	f.mu.Lock()
 	if len(f.idle) < maxIdle {
 		f.idle = append(f.idle, fr)
-		fr = nil
+		f.mu.Unlock()
+		return
 	}
 	f.mu.Unlock()
-	if fr != nil {
-		fr.release()
+	fr.release()
+	f.mu.Lock()
+	if len(f.bare) < maxBare {
+		f.bare = append(f.bare, fr)
 	}
+	f.mu.Unlock()
 }
 
 func (fr *frame) release() {
@@ -83,11 +110,11 @@ func (fr *frame) release() {
 	}
 }
 
-// outputs allocates the results, but those that the caller has a place for.
+// outputs allocates tensors for the results.
 func (fr *frame) outputs() error {
 	for i := range fr.f.bufs {
 		b := &fr.f.bufs[i]
-		if b.kind != abi.Output || b.dtype == types.String || fr.tensors[i] != nil {
+		if b.kind != abi.Output || b.dtype == types.String {
 			continue
 		}
 		t, err := New(b.dtype, b.shape...)
@@ -99,6 +126,36 @@ func (fr *frame) outputs() error {
 	return nil
 }
 
+// room gives memory for the time of the activation to the outputs for which the caller has no place.
+func (fr *frame) room() error {
+	for i := range fr.f.bufs {
+		b := &fr.f.bufs[i]
+		if b.kind != abi.Output || b.dtype == types.String || fr.ptrs[i] != nil {
+			continue
+		}
+		s, err := NewStorage(max(b.bytes, 1))
+		if err != nil {
+			return err
+		}
+		fr.owned = append(fr.owned, s)
+		fr.ptrs[i] = s.Ptr()
+	}
+	return nil
+}
+
+// takeArgs gives the frame the caller's arguments.
+func (fr *frame) takeArgs(args []*Tensor) {
+	for i, t := range args {
+		id := fr.f.def.Params[i]
+		if t.text != nil {
+			fr.strs[id] = *t.text
+			continue
+		}
+		fr.ptrs[id] = t.Ptr()
+		fr.tensors[id] = t
+	}
+}
+
 // argSpace returns room for n kernel arguments, used by one launch at a time.
 func (fr *frame) argSpace(n int) []unsafe.Pointer {
 	if cap(fr.args) < n {
@@ -107,71 +164,20 @@ func (fr *frame) argSpace(n int) []unsafe.Pointer {
 	return fr.args[:n]
 }
 
-// view returns a tensor on a buffer; it shares the memory. A string is copied.
-func (fr *frame) view(v *abi.View) (*Tensor, error) {
-	f := fr.f
-	if fr.isString(v) {
-		return Text(fr.strs[v.Buffer]), nil
-	}
-	shape, err := f.dimsOf(v.Shape)
-	if err != nil {
-		return nil, err
-	}
-	strides, err := f.dimsOf(v.Strides)
-	if err != nil {
-		return nil, err
-	}
-	off, err := v.Offset.Eval(f.bind)
-	if err != nil {
-		return nil, err
-	}
-	b := &f.bufs[v.Buffer]
-	if base := fr.tensors[v.Buffer]; base != nil {
-		t, err := base.View()
-		if err != nil {
-			return nil, err
-		}
-		t.Shape, t.Strides, t.Offset = shape, strides, base.Offset+off
-		return t, nil
-	}
-	if fr.ptrs[v.Buffer] == nil {
-		return nil, fmt.Errorf("BUG: buffer %d of %s has no memory", v.Buffer, f.def.Name)
-	}
-	t, err := FromStorage(WrapStorage(fr.ptrs[v.Buffer], max(b.bytes, 1), fr, nil), b.dtype, b.shape...)
-	if err != nil {
-		return nil, err
-	}
-	t.Shape, t.Strides, t.Offset = shape, strides, off
-	return t, nil
-}
-
 // fill copies t into a whole buffer.
 func (fr *frame) fill(buf int, t *Tensor) error {
-	if s, ok := t.Text(); ok {
-		fr.strs[buf] = s
-		return nil
-	}
-	b := &fr.f.bufs[buf]
-	v := abi.View{Buffer: buf}
-	for i, n := range b.shape {
-		v.Shape = append(v.Shape, types.Lit(n))
-		v.Strides = append(v.Strides, types.Lit(b.strides[i]))
-	}
-	dst, err := fr.view(&v)
-	if err != nil {
-		return err
-	}
-	defer dst.Close()
-	return t.CopyTo(dst)
+	err := moveElements(fr.buffer(buf), t.elements())
+	goruntime.KeepAlive(t)
+	return err
 }
 
 // results builds the tensors that the function returns; each holds its memory on its own.
 func (fr *frame) results() ([]*Tensor, error) {
-	out := make([]*Tensor, 0, len(fr.f.def.Results))
-	for i := range fr.f.def.Results {
-		v := &fr.f.def.Results[i]
+	out := make([]*Tensor, 0, len(fr.f.results))
+	for i := range fr.f.results {
+		v := &fr.f.results[i]
 		t, err := fr.view(v)
-		if err == nil && fr.tensors[v.Buffer] == nil && !fr.isString(v) { // of the arena or constant data, which outlive nothing
+		if err == nil && fr.tensors[v.buf] == nil && !fr.isString(v) { // of the arena or constant data, which outlive nothing
 			var c *Tensor
 			c, err = t.Clone()
 			t.Close()

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"healc/lang/types"
-	"healc/runtime/abi"
 )
 
 // OS is the System of a plain process: standard output and the file system.
@@ -31,7 +30,7 @@ func (OS) LoadNpy(path string) (*Tensor, error) { return ReadNpyFile(path) }
 func (OS) SaveNpy(path string, t *Tensor) error { return WriteNpyFile(path, t) }
 
 // hostOps are the operations that do input or output, by their name in the operation table.
-var hostOps = map[string]func(r *run, fr *frame, h *abi.HostCall) error{
+var hostOps = map[string]func(r *run, fr *frame, s *boundStep) error{
 	"print":     hostPrint,
 	"print_str": hostPrintOne,
 	"print_i32": hostPrintOne,
@@ -48,12 +47,13 @@ var hostOps = map[string]func(r *run, fr *frame, h *abi.HostCall) error{
 	"str_lt":     hostStrCompare(func(a, b string) bool { return a < b }),
 }
 
-func (r *run) host(fr *frame, h *abi.HostCall) error {
+func (r *run) host(fr *frame, s *boundStep) error {
+	h := s.def.Host
 	op := hostOps[h.Name]
 	if op == nil {
 		return fmt.Errorf("BUG: the runtime does not know the operation %s", h.Name)
 	}
-	if err := op(r, fr, h); err != nil {
+	if err := op(r, fr, s); err != nil {
 		if _, ok := err.(*RuntimeError); ok {
 			return err
 		}
@@ -62,64 +62,59 @@ func (r *run) host(fr *frame, h *abi.HostCall) error {
 	return nil
 }
 
-func (fr *frame) isString(v *abi.View) bool { return fr.f.bufs[v.Buffer].dtype == types.String }
-
 // hostPrint prints a value, or several in the form of their tuple.
-func hostPrint(r *run, fr *frame, h *abi.HostCall) error {
-	shown := make([]string, len(h.Args))
-	for i := range h.Args {
+func hostPrint(r *run, fr *frame, s *boundStep) error {
+	shown := make([]string, len(s.views))
+	for i := range s.views {
 		var err error
-		if shown[i], err = fr.text(&h.Args[i]); err != nil {
+		if shown[i], err = fr.text(&s.views[i]); err != nil {
 			return err
 		}
 	}
-	return r.env.System.Print(types.TupleText(h.Attrs["form"], shown) + "\n")
+	return r.env.System.Print(types.TupleText(s.def.Host.Attrs["form"], shown) + "\n")
 }
 
 // hostPrintOne prints one scalar in its fixed form and passes it on.
-func hostPrintOne(r *run, fr *frame, h *abi.HostCall) error {
-	if fr.isString(&h.Args[0]) {
-		s := fr.strs[h.Args[0].Buffer]
-		if len(h.Out) > 0 && h.Out[0] >= 0 {
-			fr.strs[h.Out[0]] = s
+func hostPrintOne(r *run, fr *frame, s *boundStep) error {
+	v, out := &s.views[0], s.def.Host.Out
+	passed := len(out) > 0 && out[0] >= 0
+	if fr.isString(v) {
+		if passed {
+			fr.strs[out[0]] = fr.strs[v.buf]
 		}
-		return r.env.System.Print(s)
+		return r.env.System.Print(fr.strs[v.buf])
 	}
-	t, err := fr.view(&h.Args[0])
-	if err != nil {
+	d := fr.f.bufs[v.buf].dtype
+	if err := r.env.System.Print(printedScalar(d, loadBits(fr.scalar(v), d.Bytes())) + "\n"); err != nil {
 		return err
 	}
-	defer t.Close()
-	if err := r.env.System.Print(printedScalar(t.DType, t.Bits()[0]) + "\n"); err != nil {
-		return err
-	}
-	if len(h.Out) > 0 && h.Out[0] >= 0 {
-		return fr.fill(h.Out[0], t)
+	if passed {
+		return moveElements(fr.buffer(out[0]), fr.elements(v))
 	}
 	return nil
 }
 
-func hostLoad(r *run, fr *frame, h *abi.HostCall) error {
-	path := fr.strs[h.Args[0].Buffer]
+func hostLoad(r *run, fr *frame, s *boundStep) error {
+	path, out := fr.strs[s.views[0].buf], s.def.Host.Out[0]
 	t, err := r.env.System.LoadNpy(path)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	b := &fr.f.bufs[h.Out[0]]
+	b := &fr.f.bufs[out]
 	if t.DType != b.dtype || !equalInts(t.Shape, b.shape) {
 		return fmt.Errorf("%s holds %s, not %s", path, types.Of(t.DType, t.Shape...), types.Of(b.dtype, b.shape...))
 	}
-	return fr.fill(h.Out[0], t)
+	return fr.fill(out, t)
 }
 
-func hostSave(r *run, fr *frame, h *abi.HostCall) error {
-	t, err := fr.view(&h.Args[1])
+func hostSave(r *run, fr *frame, s *boundStep) error {
+	t, err := fr.view(&s.views[1])
 	if err != nil {
 		return err
 	}
 	defer t.Close()
-	return r.env.System.SaveNpy(fr.strs[h.Args[0].Buffer], t)
+	return r.env.System.SaveNpy(fr.strs[s.views[0].buf], t)
 }
 
 // printedScalar is the text of print_i32 and its kin.

@@ -2,14 +2,18 @@ package runtime
 
 import (
 	"fmt"
+	goruntime "runtime"
+
+	"healc/runtime/abi"
 )
 
 // CallInto is Call with the results written into out, one tensor a result, of its type and shape. A tensor
-// that is contiguous and shares no memory with an argument is written by the kernels directly; for any other
-// the result is computed aside and copied. After an error the contents of out are undefined.
+// that is contiguous and shares no memory with an argument is written by the kernels directly; for any other, and for
+// results that are views of arguments or constants, elements are copied at the end. After an error the contents of out
+// are undefined.
 //
-// A second CallInto of the same executable allocates no memory, neither Go's nor for tensors, as long as all of
-// out is written directly and the plan has no steps but kernels, ifs and loops.
+// A second CallInto with the same dims allocates nothing on Go's heap, but for what the host does (texts, files) and
+// tensors of more than 8 axes that are copied. Memory for tensors comes from what the first call gave back.
 func (x *Executable) CallInto(env Env, dims []int64, out []*Tensor, args ...*Tensor) error {
 	if env.System == nil {
 		env.System = OS{}
@@ -28,19 +32,6 @@ func (f *boundFunc) runInto(x *Executable, env Env, b *binding, out, args []*Ten
 	if err := f.checkOut(out); err != nil {
 		return err
 	}
-	if !f.simple {
-		results, err := f.run(&run{x: x, env: env, b: b}, args, 0)
-		if err != nil {
-			return err
-		}
-		for i, t := range results {
-			if e := t.CopyTo(out[i]); e != nil && err == nil {
-				err = e
-			}
-			t.Close()
-		}
-		return err
-	}
 	if err := f.check(args); err != nil {
 		return err
 	}
@@ -49,27 +40,48 @@ func (f *boundFunc) runInto(x *Executable, env Env, b *binding, out, args []*Ten
 		return err
 	}
 	defer f.recycle(fr)
+	defer goruntime.KeepAlive(out)
+	defer goruntime.KeepAlive(args)
 	fr.takeArgs(args)
-	defer fr.giveBack(out)
-	for i := range f.def.Results {
-		if out[i].IsContiguous() && !overlapsAny(out[i], args) {
-			fr.lend(f.def.Results[i].Buffer, out[i])
+	for i := range f.results {
+		if v := &f.results[i]; fr.takes(v) && out[i].IsContiguous() && !out[i].elements().overlapsAny(args) {
+			fr.ptrs[v.buf] = out[i].Ptr()
 		}
 	}
-	if err := fr.outputs(); err != nil {
+	if err := fr.room(); err != nil {
 		return err
 	}
 	fr.run = run{x: x, env: env, b: b}
 	if err := fr.run.steps(fr, f.steps, 0); err != nil {
 		return err
 	}
-	for i := range f.def.Results {
-		if t := fr.tensors[f.def.Results[i].Buffer]; t != out[i] {
-			if err := t.CopyTo(out[i]); err != nil {
+	return fr.deliver(out)
+}
+
+// deliver copies the results that do not lie in their places yet. Those that are views of an argument are copied away
+// first when one of the places is that argument.
+func (fr *frame) deliver(out []*Tensor) error {
+	from := fr.from[:0]
+	for i := range fr.f.results {
+		v := &fr.f.results[i]
+		e := fr.elements(v)
+		if fr.f.bufs[v.buf].kind == abi.Input && !e.same(out[i].elements()) && e.overlapsAny(out) {
+			aside, memory, err := e.aside(v.dense)
+			if err != nil {
 				return err
 			}
+			e = aside
+			fr.owned = append(fr.owned, memory)
 		}
+		from = append(from, e)
 	}
+	for i, e := range from {
+		if to := out[i].elements(); !e.same(to) {
+			copyElements(to, e)
+		}
+		from[i] = elements{}
+	}
+	fr.from = from
 	return nil
 }
 
@@ -82,14 +94,8 @@ func (f *boundFunc) checkOut(out []*Tensor) error {
 		if err := t.Err(); err != nil {
 			return fmt.Errorf("the tensor for result %d of %s: %w", i, f.def.Name, err)
 		}
-		v := &f.def.Results[i]
-		b := &f.bufs[v.Buffer]
-		fits := t.DType == b.dtype && len(t.Shape) == len(v.Shape)
-		for k := 0; fits && k < len(v.Shape); k++ {
-			n, err := v.Shape[k].Eval(f.bind)
-			fits = err == nil && n == t.Shape[k]
-		}
-		if !fits {
+		v := &f.results[i]
+		if t.DType != f.bufs[v.buf].dtype || !equalInts(t.Shape, v.shape) {
 			return fmt.Errorf("the tensor for result %d of %s is %s, which is not the result's type", i, f.def.Name, t)
 		}
 		for axis, s := range t.Strides {
@@ -106,39 +112,16 @@ func (f *boundFunc) checkOut(out []*Tensor) error {
 	return nil
 }
 
-func overlapsAny(t *Tensor, others []*Tensor) bool {
+// same reports whether the two are one tensor.
+func (e elements) same(o elements) bool {
+	return e.ptr == o.ptr && equalInts(e.shape, o.shape) && sameStrides(e.shape, e.strides, o.strides)
+}
+
+func (e elements) overlapsAny(others []*Tensor) bool {
 	for _, o := range others {
-		if t.Overlaps(o) {
+		if e.overlaps(o.elements()) {
 			return true
 		}
 	}
 	return false
-}
-
-// takeArgs gives the frame the caller's arguments.
-func (fr *frame) takeArgs(args []*Tensor) {
-	for i, t := range args {
-		id := fr.f.def.Params[i]
-		if t.text != nil {
-			fr.strs[id] = *t.text
-			continue
-		}
-		fr.ptrs[id] = t.Ptr()
-		fr.tensors[id] = t
-	}
-}
-
-// lend makes a tensor of the caller the memory of an output.
-func (fr *frame) lend(buf int, t *Tensor) {
-	fr.tensors[buf], fr.ptrs[buf] = t, t.Ptr()
-}
-
-// giveBack forgets the tensors that were lent, so that the end of the activation does not close them.
-func (fr *frame) giveBack(out []*Tensor) {
-	for i := range fr.f.def.Results {
-		if b := fr.f.def.Results[i].Buffer; fr.tensors[b] == out[i] {
-			fr.tensors[b] = nil
-		}
-	}
-	fr.run = run{}
 }

@@ -6,39 +6,33 @@ import (
 	"strings"
 
 	"healc/lang/types"
-	"healc/runtime/abi"
 )
 
 // hostAssert stops the program when its first operand is false, and shows the others.
-func hostAssert(r *run, fr *frame, h *abi.HostCall) error {
-	cond, err := fr.view(&h.Args[0])
-	if err != nil {
-		return err
-	}
-	holds := cond.Bits()[0] != 0
-	cond.Close()
-	if holds {
+func hostAssert(_ *run, fr *frame, s *boundStep) error {
+	if *(*byte)(fr.scalar(&s.views[0])) != 0 {
 		return nil
 	}
 	var shown []string
-	for i := range h.Args[1:] {
-		text, err := fr.text(&h.Args[i+1])
+	for i := range s.views[1:] {
+		text, err := fr.text(&s.views[i+1])
 		if err != nil {
 			return err
 		}
 		shown = append(shown, text)
 	}
 	difference := ""
-	if len(h.Args) == 3 && !fr.isString(&h.Args[1]) {
-		if difference, err = fr.difference(&h.Args[1], &h.Args[2]); err != nil {
+	if len(s.views) == 3 && !fr.isString(&s.views[1]) {
+		var err error
+		if difference, err = fr.difference(&s.views[1], &s.views[2]); err != nil {
 			return err
 		}
 	}
-	return errors.New(types.AssertMessage(h.Attrs["what"], shown, difference))
+	return errors.New(types.AssertMessage(s.def.Host.Attrs["what"], shown, difference))
 }
 
 // difference tells where two tensors of one type differ.
-func (fr *frame) difference(a, b *abi.View) (string, error) {
+func (fr *frame) difference(a, b *boundView) (string, error) {
 	x, err := fr.view(a)
 	if err != nil {
 		return "", err
@@ -67,9 +61,9 @@ func (fr *frame) difference(a, b *abi.View) (string, error) {
 }
 
 // text is a value as `print` shows it, without the newline.
-func (fr *frame) text(v *abi.View) (string, error) {
+func (fr *frame) text(v *boundView) (string, error) {
 	if fr.isString(v) {
-		return fr.strs[v.Buffer], nil
+		return fr.strs[v.buf], nil
 	}
 	t, err := fr.view(v)
 	if err != nil {
@@ -81,32 +75,27 @@ func (fr *frame) text(v *abi.View) (string, error) {
 	return b.String(), err
 }
 
-// put writes a scalar result.
-func (fr *frame) put(buf int, d types.DType, bits uint64) error {
-	t, err := FromBits(d, nil, []uint64{bits})
-	if err != nil {
-		return err
-	}
-	defer t.Close()
-	return fr.fill(buf, t)
+func hostStrLen(_ *run, fr *frame, s *boundStep) error {
+	*(*int32)(fr.ptrs[s.def.Host.Out[0]]) = int32(min(len(fr.operand(s, 0)), math.MaxInt32))
+	return nil
 }
 
-func hostStrLen(_ *run, fr *frame, h *abi.HostCall) error {
-	return fr.put(h.Out[0], types.I32, uint64(min(len(fr.strs[h.Args[0].Buffer]), math.MaxInt32)))
-}
-
-func hostStrConcat(_ *run, fr *frame, h *abi.HostCall) error {
-	fr.strs[h.Out[0]] = fr.strs[h.Args[0].Buffer] + fr.strs[h.Args[1].Buffer]
+func hostStrConcat(_ *run, fr *frame, s *boundStep) error {
+	fr.strs[s.def.Host.Out[0]] = fr.operand(s, 0) + fr.operand(s, 1)
 	return nil
 }
 
 // hostStrCompare is a comparison of two strings.
-func hostStrCompare(holds func(a, b string) bool) func(*run, *frame, *abi.HostCall) error {
-	return func(_ *run, fr *frame, h *abi.HostCall) error {
-		bits := uint64(0)
-		if holds(fr.strs[h.Args[0].Buffer], fr.strs[h.Args[1].Buffer]) {
-			bits = 1
+func hostStrCompare(holds func(a, b string) bool) func(*run, *frame, *boundStep) error {
+	return func(_ *run, fr *frame, s *boundStep) error {
+		to := (*byte)(fr.ptrs[s.def.Host.Out[0]])
+		*to = 0
+		if holds(fr.operand(s, 0), fr.operand(s, 1)) {
+			*to = 1
 		}
-		return fr.put(h.Out[0], types.Bool, bits)
+		return nil
 	}
 }
+
+// operand is operand i of a step, a string.
+func (fr *frame) operand(s *boundStep, i int) string { return fr.strs[s.views[i].buf] }

@@ -117,16 +117,7 @@ func (t *Tensor) String() string {
 
 // IsContiguous reports whether the elements lie in row-major order without gaps. Axes of extent 1 do not
 // matter, and an empty tensor is contiguous.
-func (t *Tensor) IsContiguous() bool {
-	want := int64(1)
-	for i := len(t.Shape) - 1; i >= 0; i-- {
-		if t.Shape[i] != 1 && t.Strides[i] != want {
-			return t.Elems() == 0
-		}
-		want *= t.Shape[i]
-	}
-	return true
-}
+func (t *Tensor) IsContiguous() bool { return t.elements().rowMajor() }
 
 // IsColumnMajor reports whether the elements lie in column-major order without gaps, as IsContiguous does
 // for row-major order.

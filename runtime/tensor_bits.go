@@ -109,20 +109,24 @@ func (t *Tensor) positions() func(yield func(int64) bool) {
 }
 
 // load reads the element at elements from Ptr, without a check.
-func (t *Tensor) load(at int64) (bits uint64) {
-	p := unsafe.Add(t.Ptr(), at*int64(t.DType.Bytes()))
-	switch t.DType.Bytes() {
-	case 1:
-		bits = uint64(*(*uint8)(p))
-	case 2:
-		bits = uint64(*(*uint16)(p))
-	case 4:
-		bits = uint64(*(*uint32)(p))
-	default:
-		bits = *(*uint64)(p)
-	}
+func (t *Tensor) load(at int64) uint64 {
+	size := t.DType.Bytes()
+	bits := loadBits(unsafe.Add(t.Ptr(), at*int64(size)), size)
 	goruntime.KeepAlive(t)
 	return bits
+}
+
+// loadBits reads the bits of an element of so many bytes.
+func loadBits(p unsafe.Pointer, size int) uint64 {
+	switch size {
+	case 1:
+		return uint64(*(*uint8)(p))
+	case 2:
+		return uint64(*(*uint16)(p))
+	case 4:
+		return uint64(*(*uint32)(p))
+	}
+	return *(*uint64)(p)
 }
 
 // store writes the element at elements from Ptr, without a check.

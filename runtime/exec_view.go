@@ -1,0 +1,104 @@
+package runtime
+
+import (
+	"fmt"
+	"unsafe"
+
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// boundView is a view of a buffer with its extents evaluated.
+type boundView struct {
+	buf     int
+	shape   []int64
+	strides []int64 // in elements, as offset
+	offset  int64
+	dense   []int64 // strides of a row-major copy
+	whole   bool    // it is its buffer, element by element
+}
+
+func (f *boundFunc) bindView(v *abi.View) (boundView, error) {
+	out := boundView{buf: v.Buffer}
+	var err error
+	if out.shape, err = f.dimsOf(v.Shape); err != nil {
+		return out, err
+	}
+	if out.strides, err = f.dimsOf(v.Strides); err != nil {
+		return out, err
+	}
+	if out.offset, err = v.Offset.Eval(f.bind); err != nil {
+		return out, err
+	}
+	out.dense = rowMajor(out.shape)
+	b := &f.bufs[v.Buffer]
+	out.whole = out.offset == 0 && equalInts(out.shape, b.shape) && sameStrides(out.shape, out.strides, b.strides)
+	return out, nil
+}
+
+func (f *boundFunc) bindViews(vs []abi.View) ([]boundView, error) {
+	out := make([]boundView, len(vs))
+	for i := range vs {
+		var err error
+		if out[i], err = f.bindView(&vs[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// elements are what a view shows in the memory of a frame.
+func (fr *frame) elements(v *boundView) elements {
+	size := int64(fr.f.bufs[v.buf].dtype.Bytes())
+	return elements{unsafe.Add(fr.ptrs[v.buf], v.offset*size), size, v.shape, v.strides}
+}
+
+// buffer is a whole buffer of a frame.
+func (fr *frame) buffer(i int) elements {
+	b := &fr.f.bufs[i]
+	return elements{fr.ptrs[i], int64(b.dtype.Bytes()), b.shape, b.strides}
+}
+
+// scalar is where the one element of a view lies.
+func (fr *frame) scalar(v *boundView) unsafe.Pointer {
+	return unsafe.Add(fr.ptrs[v.buf], v.offset*int64(fr.f.bufs[v.buf].dtype.Bytes()))
+}
+
+func (fr *frame) isString(v *boundView) bool { return fr.f.bufs[v.buf].dtype == types.String }
+
+// view returns a tensor on a buffer; it shares the memory. A string is copied.
+func (fr *frame) view(v *boundView) (*Tensor, error) {
+	if fr.isString(v) {
+		return Text(fr.strs[v.buf]), nil
+	}
+	b := &fr.f.bufs[v.buf]
+	base := fr.tensors[v.buf]
+	if base == nil {
+		if fr.ptrs[v.buf] == nil {
+			return nil, fmt.Errorf("BUG: buffer %d of %s has no memory", v.buf, fr.f.def.Name)
+		}
+		var err error
+		if base, err = FromStorage(WrapStorage(fr.ptrs[v.buf], max(b.bytes, 1), fr, nil), b.dtype, b.shape...); err != nil {
+			return nil, err
+		}
+		defer base.Close()
+	}
+	if err := base.Err(); err != nil {
+		return nil, err
+	}
+	t := base.view(len(v.shape))
+	copy(t.Shape, v.shape)
+	copy(t.Strides, v.strides)
+	t.Offset += v.offset
+	return t, nil
+}
+
+// copy runs a Copy step.
+func (r *run) copy(fr *frame, s *boundStep) error {
+	to := s.def.Copy.To
+	if fr.isString(&s.views[0]) {
+		fr.strs[to] = fr.strs[s.views[0].buf]
+		return nil
+	}
+	return moveElements(fr.buffer(to), fr.elements(&s.views[0]))
+}
