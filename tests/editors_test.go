@@ -51,7 +51,7 @@ func typeNames() []string {
 func wordLists() map[string][]string {
 	constants := []string{"true", "false"}
 	declare := strings.Fields("fn const let mut pub import test")
-	lists := map[string][]string{"constants": constants, "declarations": declare, "types": typeNames(), "bounds": {"any", "float", "int", "nat", "num"}}
+	lists := map[string][]string{"constants": constants, "declarations": declare, "types": typeNames(), "bounds": {"any", "float", "int", "nat", "num", "tuple"}}
 	for _, k := range lexer.Keywords {
 		if !slices.Contains(constants, k) && !slices.Contains(declare, k) {
 			lists["control"] = append(lists["control"], k)

@@ -59,11 +59,12 @@ type FuncDecl struct {
 	Equals bool     // written `= expr`
 }
 
-// GenericParam is `N`, `N: nat` or `T: num`; Bound is nil when left out.
+// GenericParam is `N`, `N: nat`, `T: num` or `P: tuple[T]`; Bound and Of, the name in the brackets, are nil when left out.
 type GenericParam struct {
 	At
 	Name  Ident
 	Bound *Ident
+	Of    *Ident
 }
 
 // Param is `name: type` or `name: &mut type`.

@@ -174,10 +174,15 @@ func signatureText(f *Func) string {
 	return b.String()
 }
 
-// withDims is a function's name with its type arguments and shape parameters in brackets.
+// withDims is a function's name with its type arguments and shape parameters in brackets, without those that tuples bring.
 func withDims(f *Func) string {
 	name, types, instance := strings.Cut(strings.TrimSuffix(f.shown(), "]"), "[")
-	dims := f.Dims
+	var dims []string
+	for _, d := range f.Dims {
+		if !strings.Contains(d, ".") {
+			dims = append(dims, d)
+		}
+	}
 	if instance {
 		dims = append([]string{types}, dims...)
 	}

@@ -132,7 +132,7 @@ func (c *checker) program() *Program {
 
 // reached is an instance with all functions that it calls, itself first.
 func (c *checker) reached(f *funcInfo) *Instance {
-	out := &Instance{Fn: f.fn}
+	out := &Instance{Fn: f.fn, Tuples: len(f.tupleTypes) > 0}
 	seen := map[*funcInfo]bool{f: true}
 	work := []*funcInfo{f}
 	for i := 0; i < len(work); i++ {
@@ -197,11 +197,13 @@ type funcInfo struct {
 	needed bool       // its body is typed, or waits for it
 	failed bool
 
-	tparams   []typeParam            // of a template
-	instances map[string]*funcInfo   // of a template
-	told      bool                   // of a template: an instance that failed has been reported
-	template  *funcInfo              // of an instance
-	types     map[string]types.DType // of an instance: the values of the type parameters
+	tparams    []typeParam            // of a template
+	instances  map[string]*funcInfo   // of a template
+	tuples     []tupleParam           // of a template: its parameters for tuples
+	told       bool                   // of a template: an instance that failed has been reported
+	template   *funcInfo              // of an instance
+	types      map[string]types.DType // of an instance: the values of the type parameters
+	tupleTypes map[string]types.Type  // and of the parameters for tuples
 }
 
 type callSite struct {
@@ -238,7 +240,7 @@ func (c *checker) declare(m *module) {
 	for _, d := range m.tree.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			f := &funcInfo{decl: d, pos: len(m.order), mod: m, tparams: typeParams(d), instances: map[string]*funcInfo{},
+			f := &funcInfo{decl: d, pos: len(m.order), mod: m, tparams: typeParams(d), tuples: tupleParams(d), instances: map[string]*funcInfo{},
 				fn: &Func{Name: m.link + d.Name.Name, Public: d.Pub && m == c.modules[0], Loc: d.Name.Loc, Decl: d}}
 			if m.link != "" {
 				f.fn.Shown = m.name + "." + d.Name.Name
@@ -283,14 +285,25 @@ func (c *checker) signature(f *funcInfo) {
 	for _, g := range d.Dims {
 		unique(g.Name, "parameter")
 		if g.Bound != nil && g.Bound.Name != "nat" {
-			if bounds[g.Bound.Name] == nil {
+			if bounds[g.Bound.Name] == nil && g.Bound.Name != tupleBound {
 				c.errorf(diag.CodeUnknownType, g.Bound.Loc, "unknown bound %s", quote(g.Bound.Name)).
-					help("a shape parameter is `%s` or `%s: nat`; a type parameter has the bound num, int, float or any", g.Name.Name, g.Name.Name)
+					help("a shape parameter is `%s` or `%s: nat`; a type parameter has the bound num, int, float, any or tuple[T]", g.Name.Name, g.Name.Name)
+				continue
 			}
+			c.bracketsOfBound(f, g)
 			continue
 		}
 		f.dims[g.Name.Name] = true
 		f.fn.Dims = append(f.fn.Dims, g.Name.Name)
+	}
+	if f.template != nil {
+		for _, p := range f.template.tuples {
+			for _, t := range types.Flatten(f.tupleTypes[p.name]) {
+				for _, d := range t.Shape {
+					f.fn.Dims = append(f.fn.Dims, d.String())
+				}
+			}
+		}
 	}
 	for i, p := range d.Params {
 		unique(p.Name, "parameter")

@@ -90,15 +90,21 @@ func (c *checker) tuple(e *ast.Tuple, want types.Type) Expr {
 // value types an expression that has to be a tensor of numbers or bools; what names its place.
 func (c *checker) value(e ast.Expr, want types.Type, what string) (Expr, types.Tensor, bool) {
 	x := c.expr(e, want)
+	t, ok := c.tensorValue(x, what)
+	return x, t, ok
+}
+
+// tensorValue is the type of what has to be a tensor of numbers or bools.
+func (c *checker) tensorValue(x Expr, what string) (types.Tensor, bool) {
 	t, ok := x.Type().(types.Tensor)
 	if isBad(x) {
-		return x, t, false
+		return t, false
 	}
 	if !ok || !convertible(t.Elem) {
 		c.errorf(diag.CodeMismatch, x.Span(), "%s has to be a tensor or a scalar, not %s", what, x.Type()).label("%s", x.Type())
-		return x, t, false
+		return t, false
 	}
-	return x, t, true
+	return t, true
 }
 
 // scalarOf types an expression that has to be a scalar of type d.

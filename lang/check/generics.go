@@ -2,6 +2,7 @@ package check
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"healc/lang/ast"
@@ -75,20 +76,23 @@ func typeParams(d *ast.FuncDecl) []typeParam {
 }
 
 // generic reports that f is a template.
-func (f *funcInfo) generic() bool { return len(f.tparams) > 0 }
+func (f *funcInfo) generic() bool { return len(f.tparams)+len(f.tuples) > 0 }
 
-// instance is the function f with these types for its type parameters.
-func (c *checker) instance(f *funcInfo, ts []types.DType) *funcInfo {
-	names := make([]string, len(ts))
-	for i, t := range ts {
-		names[i] = t.String()
+// instance is the function f with these types for its type parameters and its parameters for tuples.
+func (c *checker) instance(f *funcInfo, ts []types.DType, ps []types.Type) *funcInfo {
+	var names, keys []string
+	for _, t := range ts {
+		names, keys = append(names, t.String()), append(keys, t.String())
 	}
-	key := strings.Join(names, ".")
+	for i, p := range f.tuples {
+		names, keys = append(names, tupleShape(p.name, ps[i]).String()), append(keys, tupleKey(ps[i]))
+	}
+	key := strings.Join(keys, ".")
 	if g := f.instances[key]; g != nil {
 		return g
 	}
 	g := &funcInfo{
-		decl: f.decl, pos: f.pos, mod: f.mod, template: f, types: map[string]types.DType{},
+		decl: f.decl, pos: f.pos, mod: f.mod, template: f, types: map[string]types.DType{}, tupleTypes: map[string]types.Type{},
 		fn: &Func{
 			Name: f.fn.Name + "." + key, Shown: f.fn.shown() + "[" + strings.Join(names, ", ") + "]",
 			Loc: f.fn.Loc, Decl: f.decl, // not public: from outside it is named with its types
@@ -96,6 +100,9 @@ func (c *checker) instance(f *funcInfo, ts []types.DType) *funcInfo {
 	}
 	for i, p := range f.tparams {
 		g.types[p.name] = ts[i]
+	}
+	for i, p := range f.tuples {
+		g.tupleTypes[p.name] = tupleShape(p.name, ps[i])
 	}
 	f.instances[key] = g // before its signature, which does not call it but may ask for constants
 	c.guarded(g, func() { c.inModule(g.mod, func() { c.signature(g) }) })
@@ -123,6 +130,9 @@ func (c *checker) guarded(g *funcInfo, check func()) {
 	for _, p := range g.template.tparams {
 		parts = append(parts, p.name+" = "+g.types[p.name].String())
 	}
+	for _, p := range g.template.tuples {
+		parts = append(parts, p.name+" = "+g.tupleTypes[p.name].String())
+	}
 	for _, d := range found.Items {
 		d.Notes = append(d.Notes, "for "+strings.Join(parts, ", "))
 		if len(c.list.Items) < maxErrors {
@@ -147,7 +157,11 @@ func (c *checker) trials(f *funcInfo) {
 		for i, k := range choice {
 			ts[i] = bounds[f.tparams[i].bound][k]
 		}
-		c.need(c.instance(f, ts))
+		if len(f.tuples) > 0 {
+			c.tupleTrials(f, ts)
+			return
+		}
+		c.need(c.instance(f, ts, nil))
 	}
 	if total > maxTrials {
 		for i, p := range f.tparams {
@@ -176,9 +190,14 @@ func (c *checker) trials(f *funcInfo) {
 
 // typeBinding finds the type arguments of one call.
 type typeBinding struct {
-	f    *funcInfo
-	bind map[string]types.DType
-	hint bool // collect what a place asks for, which binds only what the bound allows
+	f      *funcInfo
+	bind   map[string]types.DType
+	tuples map[string]types.Type // the arguments that bind parameters for tuples
+	hint   bool                  // collect what a place asks for, which binds only what the bound allows
+}
+
+func newBinding(f *funcInfo) *typeBinding {
+	return &typeBinding{f: f, bind: map[string]types.DType{}, tuples: map[string]types.Type{}}
 }
 
 // boundOf is the bound of a type parameter, "" for every other name.
@@ -197,6 +216,10 @@ func (b *typeBinding) isParam(name string) bool { return b.boundOf(name) != "" }
 func (b *typeBinding) collect(t ast.TypeExpr, got types.Type) {
 	switch t := t.(type) {
 	case *ast.TensorType:
+		if p, ok := b.f.tupleParam(t.Elem.Name); ok {
+			b.collectTuple(p, got)
+			return
+		}
 		g, ok := got.(types.Tensor)
 		if !ok || !b.isParam(t.Elem.Name) || !convertible(g.Elem) {
 			return
@@ -220,6 +243,9 @@ func (b *typeBinding) collect(t ast.TypeExpr, got types.Type) {
 func (b *typeBinding) want(t ast.TypeExpr) types.Type {
 	switch t := t.(type) {
 	case *ast.TensorType:
+		if p, ok := b.f.tupleParam(t.Elem.Name); ok {
+			return b.wantTuple(p)
+		}
 		if d, ok := b.bind[t.Elem.Name]; ok {
 			return wantElem(d)
 		}
@@ -246,7 +272,7 @@ func (b *typeBinding) literalDefault(name string, k literalKind) types.DType {
 
 // callGeneric is a call of a template. ordered are the arguments in the order of the parameters.
 func (c *checker) callGeneric(e *ast.Call, f *funcInfo, ordered []ast.Expr, want types.Type) Expr {
-	b := &typeBinding{f: f, bind: map[string]types.DType{}}
+	b := newBinding(f)
 	var dims types.Shape
 	if len(e.Generics) > 0 {
 		var ok bool
@@ -273,8 +299,14 @@ func (c *checker) callGeneric(e *ast.Call, f *funcInfo, ordered []ast.Expr, want
 	}
 	kinds := map[string]literalKind{} // of the literals that stand for an unbound parameter, the widest
 	for i, a := range ordered {
-		if t, ok := params[i].Type.(*ast.TensorType); ok && args[i] == nil && b.isParam(t.Elem.Name) {
-			kinds[t.Elem.Name] = max(kinds[t.Elem.Name], c.literalKindOf(a))
+		if t, ok := params[i].Type.(*ast.TensorType); ok && args[i] == nil {
+			name := t.Elem.Name
+			if p, ok := f.tupleParam(name); ok {
+				name = p.of
+			}
+			if b.isParam(name) {
+				kinds[name] = max(kinds[name], c.literalKindOf(a))
+			}
 		}
 	}
 	for name, k := range kinds {
@@ -285,7 +317,11 @@ func (c *checker) callGeneric(e *ast.Call, f *funcInfo, ordered []ast.Expr, want
 	for i, a := range ordered {
 		if args[i] == nil {
 			args[i] = c.expr(a, b.want(params[i].Type))
+			b.collect(params[i].Type, args[i].Type())
 		}
+	}
+	if slices.ContainsFunc(args, isBad) {
+		return bad(e.Loc)
 	}
 	g := c.bound(e.Loc, f, b)
 	if g == nil {
@@ -320,7 +356,11 @@ func (c *checker) bound(at diag.Span, f *funcInfo, b *typeBinding) *funcInfo {
 		}
 		ts[i] = d
 	}
-	g := c.instance(f, ts)
+	ps, ok := c.boundTuples(at, f, b)
+	if !ok {
+		return nil
+	}
+	g := c.instance(f, ts, ps)
 	if g.failed {
 		c.cur.failed = true
 	}
@@ -330,7 +370,7 @@ func (c *checker) bound(at diag.Span, f *funcInfo, b *typeBinding) *funcInfo {
 // generalInstance is the instance of f for arguments of these types, as where a function's name stands
 // for a lambda.
 func (c *checker) generalInstance(at diag.Span, f *funcInfo, args []Expr) *funcInfo {
-	b := &typeBinding{f: f, bind: map[string]types.DType{}}
+	b := newBinding(f)
 	for i, a := range args {
 		if i < len(f.decl.Params) {
 			b.collect(f.decl.Params[i].Type, a.Type())
@@ -342,6 +382,11 @@ func (c *checker) generalInstance(at diag.Span, f *funcInfo, args []Expr) *funcI
 // explicitGenerics reads the brackets of a call of a template: types and extents, in the order of the
 // declaration.
 func (c *checker) explicitGenerics(e *ast.Call, f *funcInfo, b *typeBinding) (types.Shape, bool) {
+	if len(f.tuples) > 0 {
+		c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no brackets: an argument says what type %s is", quote(f.fn.shown()),
+			quote(f.tuples[0].name)).note("%s", templateText(f))
+		return nil, false
+	}
 	if len(e.Generics) != len(f.decl.Dims) {
 		c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d", quote(f.fn.shown()),
 			plural(len(f.decl.Dims), "argument"), len(e.Generics)).note("%s", templateText(f))
@@ -392,6 +437,9 @@ func templateText(f *funcInfo) string {
 		s := g.Name.Name
 		if g.Bound != nil && g.Bound.Name != "nat" {
 			s += ": " + g.Bound.Name
+		}
+		if g.Of != nil {
+			s += "[" + g.Of.Name + "]"
 		}
 		dims = append(dims, s)
 	}

@@ -119,36 +119,53 @@ func cumulative(op *ir.OpDef) *builtin {
 	}}
 }
 
-// mapCall is `map(|x, y| e, a, b)`: a tensor made element by element from tensors that broadcast. Where the
-// function gives a tuple, so does map.
+// mapCall is `map(|x, y| e, a, b)`: a tensor made element by element from tensors that broadcast, or a tuple of such.
+// Where the function gives a tuple, so does map.
 func (c *checker) mapCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	var xs []Expr
+	over := (*checker).mapTensors
+	for _, a := range args[1:] {
+		x := c.expr(a, nil)
+		if isBad(x) {
+			return bad(e.Loc)
+		}
+		if _, ok := x.Type().(types.Tuple); ok {
+			over = (*checker).mapTuples
+		}
+		xs = append(xs, x)
+	}
+	return over(c, e.Loc, args[0], xs, want)
+}
+
+// mapTensors is `map(f, a, b)` over tensors.
+func (c *checker) mapTensors(at diag.Span, fun ast.Expr, operands []Expr, want types.Type) Expr {
 	shape := types.Shape{}
 	var xs []Expr
 	var params []*Local
-	for _, a := range args[1:] {
-		x, t, ok := c.value(a, nil, "an operand of `map`")
+	for _, x := range operands {
+		t, ok := c.tensorValue(x, "an operand of `map`")
 		if !ok {
-			return bad(e.Loc)
+			return bad(at)
 		}
 		next, err := types.Broadcast(shape, t.Shape)
 		xs = append(xs, x)
 		if err != nil {
-			c.rule(diag.CodeNotBroadcastable, e.Loc, err).label("%s", typeList(xs))
-			return bad(e.Loc)
+			c.rule(diag.CodeNotBroadcastable, at, err).label("%s", typeList(xs))
+			return bad(at)
 		}
 		shape = next
-		params = append(params, &Local{Name: "x" + strconv.Itoa(len(xs)), T: types.Scalar(t.Elem), Loc: args[0].Span()})
+		params = append(params, &Local{Name: "x" + strconv.Itoa(len(xs)), T: types.Scalar(t.Elem), Loc: fun.Span()})
 	}
-	f := c.elementFunction(args[0], params, want, "the function of `map`")
+	f := c.elementFunction(fun, params, want, "the function of `map`")
 	if isBad(f.Body) {
-		return bad(e.Loc)
+		return bad(at)
 	}
 	for i, x := range xs {
 		if xs[i] = c.broadcast(x, shape); isBad(xs[i]) {
-			return bad(e.Loc)
+			return bad(at)
 		}
 	}
-	return c.letAll(xs, func(xs []Expr) Expr { return c.mapOver(e.Loc, f, params, xs, shape) })
+	return c.letAll(xs, func(xs []Expr) Expr { return c.mapOver(at, f, params, xs, shape) })
 }
 
 // letAll binds every expression to a name, so that it is evaluated once, for the rest that body builds.

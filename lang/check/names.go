@@ -128,6 +128,15 @@ func (c *checker) typeParameter(name string) (types.DType, bool) {
 	return d, ok
 }
 
+// tupleParameter is the value of a parameter for tuples of the function that is checked.
+func (c *checker) tupleParameter(name string) (types.Type, bool) {
+	if c.cur.fn == nil {
+		return nil, false
+	}
+	t, ok := c.cur.fn.tupleTypes[name]
+	return t, ok
+}
+
 // visible lists all names that can be used here, for suggestions.
 func (c *checker) visible() []string {
 	var out []string

@@ -79,6 +79,8 @@ func (c *checker) elementwise(at diag.Span, name string, o operator, x, y Expr) 
 		r := c.errorf(diag.CodeOperands, at, "`%s` takes tensors or scalars, not %s and %s", name, x.Type(), y.Type()).label("%s", operands)
 		if name == "-" && types.Equal(x.Type(), types.Unit) {
 			r.help("if the `-` starts a new expression, end the statement before it with `;`")
+		} else if len(types.Flatten(x.Type())) > 1 && len(types.Flatten(y.Type())) > 1 {
+			r.help("`map(|x, y| x %s y, a, b)` goes over the tensors of two tuples", name)
 		}
 		return bad(at)
 	}
@@ -233,6 +235,10 @@ func (c *checker) cast(e *ast.Cast) Expr {
 		return bad(e.Loc)
 	}
 	if ok {
+		if _, tuple := c.tupleParameter(t.Elem.Name); tuple {
+			c.elemType(t.Elem) // reports it
+			return bad(e.Loc)
+		}
 		to = elemOf(c.typeOf(t))
 	} else if e.Type != nil {
 		c.errorf(diag.CodeCast, e.Type.Span(), "`as` takes an element type")

@@ -37,15 +37,23 @@ func (c *checker) reduce(e *ast.Reduce, want types.Type) Expr {
 	if op == ir.OpReduceAnd || op == ir.OpReduceOr {
 		hint = types.Scalar(types.Bool)
 	}
-	x, t, ok := c.value(e.X, hint, "the operand of "+spelled(op))
-	if !ok {
-		return bad(e.Loc)
+	return c.reduceAlong(e.Loc, op, c.expr(e.X, hint), e.Axis, e.Keep)
+}
+
+// reduceAlong is a reduction of a value along axes as they are written; nil stands for all of them.
+func (c *checker) reduceAlong(at diag.Span, op *ir.OpDef, x Expr, along ast.Expr, keep bool) Expr {
+	if _, ok := x.Type().(types.Tuple); ok {
+		return c.reduceTuple(at, op, x, along, keep)
 	}
-	axes, ok := c.axes(e.Axis, t.Rank())
+	t, ok := c.tensorValue(x, "the operand of "+spelled(op))
 	if !ok {
-		return bad(e.Loc)
+		return bad(at)
 	}
-	return c.reduction(e.Loc, op, x, axes, e.Keep)
+	axes, ok := c.axes(along, t.Rank())
+	if !ok {
+		return bad(at)
+	}
+	return c.reduction(at, op, x, axes, keep)
 }
 
 // reduction is a reduction of the table; that of a scalar is the scalar.
@@ -113,16 +121,12 @@ func reductionBuiltins() map[string]*builtin {
 			if d := elemOf(want); hint == types.Invalid || hint == types.F32 && d.IsFloat() {
 				w = d
 			}
-			x, t, ok := c.value(args[0], wantElem(w), "the operand of "+spelled(op))
-			keep, ok1 := c.constFlag(args[2], "`keep`")
-			if !ok || !ok1 {
-				return bad(e.Loc)
-			}
-			axes, ok := c.axes(args[1], t.Rank())
+			x := c.expr(args[0], wantElem(w))
+			keep, ok := c.constFlag(args[2], "`keep`")
 			if !ok {
 				return bad(e.Loc)
 			}
-			return c.reduction(e.Loc, op, x, axes, keep)
+			return c.reduceAlong(e.Loc, op, x, args[1], keep)
 		}}
 	}
 	position := func(op *ir.OpDef) *builtin {

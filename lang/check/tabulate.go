@@ -48,7 +48,7 @@ func (c *checker) elementFunction(e ast.Expr, params []*Local, want types.Type, 
 	if c.cur != nil {
 		before = c.cur.effects
 	}
-	f := c.loopFunction(e, params, wantElem(elemOf(want)), what)
+	f := c.loopFunction(e, params, bare(want), what)
 	if t, ok := f.Body.Type().(types.Tuple); ok && len(t.Elems) > 0 && c.cur != nil && c.cur.effects > before {
 		f.Body = c.unsupported(e.Span(), "input or output in "+what+" that gives a tuple")
 	}

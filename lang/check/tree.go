@@ -25,14 +25,15 @@ type Test struct {
 // Instance is a function with a type for each of its type parameters, and with the functions that it
 // needs, itself first.
 type Instance struct {
-	Fn    *Func
-	Needs []*Func
+	Fn     *Func
+	Needs  []*Func
+	Tuples bool // it has parameters for tuples: it is called by functions, and is no entry
 }
 
 // Use adds the instance that is written name, as `norm[f32]`, to the functions of the program.
 func (p *Program) Use(name string) *Func {
 	for _, i := range p.Instances {
-		if i.Fn.Shown != name {
+		if i.Fn.Shown != name || i.Tuples {
 			continue
 		}
 		have := map[*Func]bool{}

@@ -32,7 +32,7 @@ var CodeBound = define(Entry{
 	Code:  "E0312",
 	Title: "a type is outside the bound of a type parameter",
 	Text: "The bound of a type parameter says which element types it stands for: `int` the integers, `float` f16, bf16, f32 " +
-		"and f64, `num` both, `any` bool too.",
+		"and f64, `num` both, `any` bool too. `tuple[T]` stands for a tensor of T or a tuple of such.",
 	Example: "fn half[T: float](x: T) -> T = x * 0.5\n\nfn f(n: i32) -> i32 = half(n)\n",
 	Fixed:   "fn half[T: float](x: T) -> T = x * 0.5\n\nfn f(n: f32) -> f32 = half(n)\n",
 })

@@ -77,6 +77,11 @@ func (w *weaver) funcDecl(d *ast.FuncDecl) {
 				w.space()
 				w.tok(bound.Name)
 			}
+			if of := d.Dims[i].Of; of != nil {
+				w.tok("[")
+				w.tok(of.Name)
+				w.tok("]")
+			}
 		})
 	}
 	w.list("(", ")", len(d.Params), func(i int) {

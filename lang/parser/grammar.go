@@ -48,7 +48,8 @@ type funcSyntax struct {
 
 type genericSyntax struct {
 	Name  binder       `parser:"@@"`
-	Bound plexer.Token `parser:"( ':' @Ident )?"`
+	Bound plexer.Token `parser:"( ':' @Ident"`
+	Of    plexer.Token `parser:"  ( '[' @Ident ']' )? )?"`
 	Comma bool         `parser:"@','?"`
 }
 
@@ -208,6 +209,12 @@ func (p *parser) buildFunc(s *declSyntax, at ast.At) ast.Decl {
 			bound := p.identOf(&g.Bound)
 			node.Bound = &bound
 			node.Loc = node.Loc.To(bound.Loc)
+		}
+		if g.Of.Value != "" {
+			of := p.identOf(&g.Of)
+			node.Of = &of
+			node.Loc = node.Loc.To(of.Loc)
+			node.Loc.End++ // the bracket
 		}
 		d.Dims = append(d.Dims, node)
 		p.needComma(g.Comma, node.Loc, i+1 < len(f.Dims), "]")

@@ -292,7 +292,12 @@ func Entries(p *check.Program, entry string) ([]string, error) {
 		}
 		if len(p.Instances) > 0 {
 			e.Message += " without type parameters"
-			e.Help = fmt.Sprintf("name one with its types, as in --entry '%s'", p.Instances[0].Fn.Shown)
+		}
+		for _, i := range p.Instances {
+			if !i.Tuples {
+				e.Help = fmt.Sprintf("name one with its types, as in --entry '%s'", i.Fn.Shown)
+				break
+			}
 		}
 		return nil, e
 	}

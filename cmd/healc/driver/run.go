@@ -141,6 +141,12 @@ func HasFunc(p *check.Program, name string) error {
 	}
 	base, _, bracketed := strings.Cut(name, "[")
 	for _, i := range p.Instances {
+		if i.Tuples && i.Fn.Decl.Name.Name == base {
+			return &UsageError{
+				Message: fmt.Sprintf("`%s` has a parameter that stands for tuples, and is no entry", base),
+				Help:    "call it from a function whose parameters have types",
+			}
+		}
 		if bracketed && i.Fn.Decl.Name.Name == base {
 			return &UsageError{
 				Message: fmt.Sprintf("there is no function `%s` in %s", name, p.Source.Name),

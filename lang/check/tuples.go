@@ -1,0 +1,199 @@
+package check
+
+import (
+	"healc/ir"
+	"healc/lang/ast"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// This file types what goes over the tensors of a tuple: `map`, and the reductions of all of its elements.
+
+// mapTuples is `map(f, a, b)` where an operand is a tuple: f is mapped over the tensors that stand in the same place
+// of every tuple, and a tensor among the operands goes with each. The result is built like the tuples; where f gives a
+// tuple, it is a tuple of such.
+func (c *checker) mapTuples(at diag.Span, f ast.Expr, xs []Expr, want types.Type) Expr {
+	var like Expr
+	for _, x := range xs {
+		if _, ok := x.Type().(types.Tuple); !ok {
+			continue
+		}
+		if like == nil {
+			like = x
+		} else if !sameTuple(like.Type(), x.Type()) {
+			c.errorf(diag.CodeMismatch, x.Span(), "`map` goes over tuples that are built alike, and here are %s and %s", like.Type(), x.Type()).
+				label("%s", x.Type()).related(like.Span(), "%s", like.Type())
+			return bad(at)
+		}
+	}
+	if len(types.Flatten(like.Type())) == 0 {
+		c.errorf(diag.CodeMismatch, like.Span(), "`map` goes over tensors, and this tuple has none").label("%s", like.Type())
+		return bad(at)
+	}
+	return c.letAll(xs, func(xs []Expr) Expr {
+		var parts []Expr
+		if !c.mapParts(at, f, like.Type(), xs, want, &parts) {
+			return bad(at)
+		}
+		for _, p := range parts[1:] {
+			if !sameTuple(p.Type(), parts[0].Type()) {
+				c.errorf(diag.CodeMismatch, f.Span(), "the function of `map` gives one kind of value for every tensor of a tuple, and here %s and %s", parts[0].Type(), p.Type())
+				return bad(at)
+			}
+		}
+		return c.letAll(parts, func(parts []Expr) Expr { return c.tupleOf(at, like.Type(), parts) })
+	})
+}
+
+// mapParts maps f over the tensors of xs in the places that like has, in order.
+func (c *checker) mapParts(at diag.Span, f ast.Expr, like types.Type, xs []Expr, want types.Type, parts *[]Expr) bool {
+	t, ok := like.(types.Tuple)
+	if !ok {
+		x := c.mapTensors(at, f, xs, want)
+		*parts = append(*parts, x)
+		return !isBad(x)
+	}
+	for i, e := range t.Elems {
+		inner := make([]Expr, len(xs))
+		for k, x := range xs {
+			inner[k] = part(x, i)
+		}
+		if !c.mapParts(at, f, e, inner, wantedPart(want, t, i), parts) {
+			return false
+		}
+	}
+	return true
+}
+
+// part is element i of a tuple, and anything else as it is.
+func part(x Expr, i int) Expr {
+	if t, ok := x.Type().(types.Tuple); ok {
+		return &Get{Info{t.Elems[i], x.Span()}, x, i}
+	}
+	return x
+}
+
+// wantedPart is what a place that asks for want asks of part i of a map over tuples like t: for a value like t its part,
+// for a tuple of such the tuple of their parts.
+func wantedPart(want types.Type, t types.Tuple, i int) types.Type {
+	w, ok := want.(types.Tuple)
+	if !ok {
+		return want
+	}
+	if sameTuple(w, t) {
+		return w.Elems[i]
+	}
+	out := types.Tuple{}
+	for _, e := range w.Elems {
+		if e == nil || !sameTuple(e, t) {
+			return nil
+		}
+		out.Elems = append(out.Elems, e.(types.Tuple).Elems[i])
+	}
+	return out
+}
+
+// sameTuple reports that two types are tuples that are built alike, or neither is a tuple.
+func sameTuple(a, b types.Type) bool {
+	x, ok1 := a.(types.Tuple)
+	y, ok2 := b.(types.Tuple)
+	if !ok1 || !ok2 {
+		return ok1 == ok2
+	}
+	if len(x.Elems) != len(y.Elems) {
+		return false
+	}
+	for i := range x.Elems {
+		if !sameTuple(x.Elems[i], y.Elems[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// tupleOf builds what like is of parts, one for each of its tensors, in order. Where the parts are tuples, it gives a
+// tuple of what it builds of the first of each, of the second of each and so on.
+func (c *checker) tupleOf(at diag.Span, like types.Type, parts []Expr) Expr {
+	if t, ok := parts[0].Type().(types.Tuple); ok {
+		out := make([]Expr, len(t.Elems))
+		for i := range t.Elems {
+			column := make([]Expr, len(parts))
+			for k, p := range parts {
+				column[k] = part(p, i)
+			}
+			out[i] = c.tupleOf(at, like, column)
+		}
+		return c.makeTuple(at, out)
+	}
+	next := 0
+	var build func(t types.Type) Expr
+	build = func(t types.Type) Expr {
+		tuple, ok := t.(types.Tuple)
+		if !ok {
+			next++
+			return parts[next-1]
+		}
+		out := make([]Expr, len(tuple.Elems))
+		for i, e := range tuple.Elems {
+			out[i] = build(e)
+		}
+		return c.makeTuple(at, out)
+	}
+	return build(like)
+}
+
+// makeTuple is the tuple of typed values.
+func (c *checker) makeTuple(at diag.Span, xs []Expr) Expr {
+	elems := make([]types.Type, len(xs))
+	for i, x := range xs {
+		if elems[i] = x.Type(); isBad(x) {
+			return bad(at)
+		}
+	}
+	t := c.tupleType(at, elems)
+	if types.IsError(t) {
+		return bad(at)
+	}
+	return &Tuple{Info{t, at}, xs}
+}
+
+// tupleReductions are the reductions that a tuple has, with what joins the values of its tensors.
+var tupleReductions = map[*ir.OpDef]*ir.OpDef{
+	ir.OpReduceSum: ir.OpAdd, ir.OpReduceProd: ir.OpMul, ir.OpReduceMax: ir.OpMax, ir.OpReduceMin: ir.OpMin,
+	ir.OpReduceAnd: ir.OpAnd, ir.OpReduceOr: ir.OpOr,
+}
+
+// reduceTuple is the reduction of all elements of a tuple: each tensor is reduced, and the values are joined from the
+// first to the last.
+func (c *checker) reduceTuple(at diag.Span, op *ir.OpDef, x Expr, axes ast.Expr, keep bool) Expr {
+	join := tupleReductions[op]
+	leaves := len(types.Flatten(x.Type()))
+	switch {
+	case join == nil || leaves == 0:
+		c.errorf(diag.CodeMismatch, x.Span(), "the operand of %s has to be a tensor or a scalar, not %s", spelled(op), x.Type()).label("%s", x.Type())
+		return bad(at)
+	case axes != nil || keep:
+		c.errorf(diag.CodeAxis, at, "%s of a tuple goes over all elements of its tensors, and along no axis", spelled(op)).label("%s", x.Type())
+		return bad(at)
+	}
+	return c.let(x, func(x Expr) Expr {
+		var out Expr
+		var walk func(x Expr)
+		walk = func(x Expr) {
+			if t, ok := x.Type().(types.Tuple); ok {
+				for i := range t.Elems {
+					walk(part(x, i))
+				}
+				return
+			}
+			value := c.reduceAlong(at, op, x, nil, false)
+			if out == nil {
+				out = value
+			} else {
+				out = c.pointwise(at, join, []Expr{out, value})
+			}
+		}
+		walk(x)
+		return out
+	})
+}
