@@ -13,7 +13,7 @@ import (
 type Pool struct {
 	threads int
 	lease   *lease // nil for one thread
-	all     bool   // kernels are split however small they are
+	all     bool   // kernels are split however small they are, and wake every thread
 }
 
 // ThreadsEnv is the environment variable that sets the default number of threads.
@@ -70,8 +70,8 @@ func (p *Pool) Close() {
 	}
 }
 
-// SplitAll makes the pool split every kernel, however small, instead of where it pays. Tests use it, so that the
-// kernels of small programs meet every cut. It comes before the first call.
+// SplitAll makes the pool split every kernel, however small, instead of where it pays, and wake all threads for it. Tests
+// use it, so that the kernels of small programs meet every cut. It comes before the first call.
 func (p *Pool) SplitAll() {
 	if p != nil {
 		p.all = true
@@ -116,7 +116,7 @@ func (e *PanicError) Unwrap() error {
 }
 
 // Run calls f for pieces [begin, end) that make up [0, n), each index once, on up to Threads threads. grain is the
-// least number of indices worth a call of its own, so that fewer than two of it are one piece; every begin is a
+// least number of indices worth a call of its own, some abi.RegionTime, so that fewer than two of it are one piece; every begin is a
 // multiple of align. The cuts follow from n, grain, align and the number of threads alone, and mostly the same
 // thread gets the same part, see Note [Parts]. Which thread runs which piece is open, though, and so is the order.
 // A panic of f comes back as a *PanicError, that of the first piece where there are several; the other pieces are
@@ -132,12 +132,12 @@ func (p *Pool) Run(n, grain, align int64, f func(begin, end int64)) error {
 	}
 	t := p.lease.team
 	j := newJob(n, align, units, least, p.threads, f)
-	if helpers := p.threads - int(max(t.calls.Load(), 1)); helpers > 0 {
-		t.offer(j, min(helpers, len(j.parts)-1))
-	}
+	helpers := min(p.threads-int(max(t.calls.Load(), 1)), len(j.parts)-1)
+	t.post(j, helpers, p.all || units/least >= int64(wakeTime/regionTime))
 	j.work(0)
 	t.retract(j)
 	j.wait(t)
+	t.settle(j)
 	err := j.failure()
 	j.drop()
 	goruntime.KeepAlive(p)

@@ -4,6 +4,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Note [Parts]
@@ -28,6 +29,12 @@ type job struct {
 	holders atomic.Int64  // who may still look at the job: the caller, and workers that have it
 	waiting atomic.Bool   // the caller sleeps on done
 	done    chan struct{} // one token for the caller that waits
+
+	// Of the caller, about threads that sleep, see Note [Waking].
+	team   *team
+	absent int           // how many of them the job could use
+	start  time.Time     // of the job, if there are any
+	debt   time.Duration // what they have missed before
 
 	mu       sync.Mutex
 	panicked int64 // 1 + the first index of the first piece that panicked
@@ -92,7 +99,7 @@ func half(n int64) int64 { return n - n/2 }
 // drop gives up one hold on the job.
 func (j *job) drop() {
 	if j.holders.Add(-1) == 0 {
-		j.f = nil
+		j.f, j.team = nil, nil
 		jobs.Put(j)
 	}
 }
@@ -107,6 +114,9 @@ func (j *job) work(own int) {
 				break
 			}
 			j.run(p, k)
+			if own == 0 && j.absent > 0 {
+				j.team.summon(j)
+			}
 		}
 	}
 }

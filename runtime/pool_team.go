@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"healc/runtime/abi"
 )
 
 // Note [One team]
@@ -24,6 +26,24 @@ import (
 const (
 	callerSpin = 50 * time.Microsecond
 	workerSpin = 50 * time.Microsecond
+)
+
+// Note [Waking]
+//
+// To wake a thread that sleeps is a call of the system, and on a virtual machine, where an idle processor has been given back to
+// the host, a long one: 14 microseconds on a Zen 3 (two virtual cores, November 2026), during which the caller computes
+// nothing, and the thread comes as late. A small region on two threads, one of which sleeps, would take longer than on one.
+//
+// So the caller starts with its own part, and threads that poll take the others. Those that sleep are left alone while
+// they have missed little: wakeTime is the length of a region that gains from them. They are woken at once for a kernel
+// that takes as long by its estimate, for others when the caller has been at it for so long and pieces are left, or when it has
+// been at several of them, each shortly after the one before, for so long: those that follow will find them polling. What
+// is lost is at most about as much again as waking costs, as with skis that one rents until their price is paid.
+
+// wakeTime is how much work is worth waking a thread for, regionTime is abi.RegionTime.
+const (
+	wakeTime   = 30 * time.Microsecond
+	regionTime = abi.RegionTime * time.Nanosecond / 1000
 )
 
 // shared is the team of all pools that are open.
@@ -70,7 +90,12 @@ type team struct {
 	grow    sync.Mutex
 	crowded atomic.Bool // there are more threads than processors: whoever polls keeps another from its work
 	closed  atomic.Bool
+
+	missed  atomic.Int64 // nanoseconds of regions, close together, without the threads that slept
+	settled atomic.Int64 // when the last such region ended, since epoch
 }
+
+var epoch = time.Now()
 
 // worker is a thread with a letter box for one job. An offer is only ever help: the caller of Run does all the
 // pieces that nobody fetches, so a worker may come late or not at all.
@@ -104,20 +129,79 @@ func (t *team) atLeast(n int) []*worker {
 	return ws
 }
 
-// offer puts j into the boxes of n workers, those whose parts come first where they are free.
-func (t *team) offer(j *job, n int) {
-	for _, w := range t.atLeast(n) {
-		if n == 0 {
+// post offers j to n workers, but at first, unless wake is set, only to those that are awake.
+func (t *team) post(j *job, n int, wake bool) {
+	j.absent = 0
+	if n <= 0 {
+		return
+	}
+	if !wake {
+		if j.absent = t.offer(j, n, false); j.absent == 0 {
 			return
 		}
-		j.holders.Add(1)
-		if w.box.CompareAndSwap(nil, j) {
-			w.rouse()
-			n--
-		} else {
-			j.holders.Add(-1) // the caller's hold remains
+		j.team, j.start, j.debt = t, time.Now(), time.Duration(t.missed.Load())
+		if t.crowded.Load() || j.start.Sub(epoch)-time.Duration(t.settled.Load()) > workerSpin {
+			j.debt = 0 // who had been woken would sleep again
+		}
+		if n, wake = j.absent, j.debt >= wakeTime; !wake {
+			return
 		}
 	}
+	t.wake(j, n)
+}
+
+// summon wakes the absent workers for j when they have missed enough.
+func (t *team) summon(j *job) {
+	if j.debt+time.Since(j.start) >= wakeTime {
+		t.wake(j, j.absent)
+	}
+}
+
+func (t *team) wake(j *job, n int) {
+	t.offer(j, n, true)
+	t.missed.Store(0)
+	j.absent = 0
+}
+
+// settle notes what the absent workers have missed of j, which has ended.
+func (t *team) settle(j *job) {
+	if j.absent == 0 {
+		return
+	}
+	now := time.Now()
+	t.missed.Store(int64(j.debt + now.Sub(j.start)))
+	t.settled.Store(int64(now.Sub(epoch)))
+}
+
+// offer puts j into the boxes of n workers that are awake, or with wake of those that are not and of others, starting some
+// when there are too few. It returns how many it did not find.
+func (t *team) offer(j *job, n int, wake bool) int {
+	ws := *t.workers.Load()
+	if wake {
+		ws = t.atLeast(n)
+		for _, w := range ws { // the others may have it already
+			if n > 0 && w.asleep.Load() && w.take(j) {
+				n--
+			}
+		}
+	}
+	for _, w := range ws {
+		if n > 0 && (wake || !w.asleep.Load()) && w.take(j) {
+			n--
+		}
+	}
+	return n
+}
+
+// take gives the worker a job, if it has none.
+func (w *worker) take(j *job) bool {
+	j.holders.Add(1)
+	if !w.box.CompareAndSwap(nil, j) {
+		j.holders.Add(-1) // the caller's hold remains
+		return false
+	}
+	w.rouse()
+	return true
 }
 
 // retract takes j out of the boxes where it still lies, so that a worker that comes late finds the next job.

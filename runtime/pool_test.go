@@ -23,6 +23,13 @@ func newPool(t testing.TB, threads int) *Pool {
 	return p
 }
 
+// eager is a pool whose threads come to every region.
+func eager(t testing.TB, threads int) *Pool {
+	p := newPool(t, threads)
+	p.SplitAll()
+	return p
+}
+
 // pieces runs a loop and returns its pieces in order.
 func pieces(t *testing.T, p *Pool, n, grain, align int64) [][2]int64 {
 	t.Helper()
@@ -74,7 +81,7 @@ func TestPoolCoversEveryIndexOnce(t *testing.T) {
 
 func TestPoolUsesThreads(t *testing.T) {
 	// Four pieces that all wait for each other finish only on as many threads.
-	p := newPool(t, 4)
+	p := eager(t, 4)
 	var wg sync.WaitGroup
 	wg.Add(4)
 	if err := p.Run(4, 1, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
@@ -96,7 +103,7 @@ func TestPoolOfOneStartsNothing(t *testing.T) {
 }
 
 func TestPoolNestedAndConcurrent(t *testing.T) {
-	p := newPool(t, 3)
+	p := eager(t, 3)
 	var total atomic.Int64
 	var wg sync.WaitGroup
 	for range 4 {
@@ -187,7 +194,7 @@ func waitFor(t *testing.T, what string, done func() bool) {
 
 // TestPoolWakes lets the workers fall asleep between runs whose pieces need all of them.
 func TestPoolWakes(t *testing.T) {
-	p := newPool(t, 2)
+	p := eager(t, 2)
 	for i := range 200 {
 		var wg sync.WaitGroup
 		wg.Add(2)
@@ -198,6 +205,54 @@ func TestPoolWakes(t *testing.T) {
 			time.Sleep(3 * workerSpin)
 		}
 	}
+}
+
+// TestPoolSummons: a region that was thought to be small wakes its threads when it turns out to be long.
+func TestPoolSummons(t *testing.T) {
+	p := newPool(t, 2)
+	for range 20 {
+		time.Sleep(3 * workerSpin)
+		other := make(chan struct{})
+		err := p.Run(8, 1, 1, func(begin, end int64) {
+			switch begin {
+			case 0:
+				busy(2 * wakeTime)
+			case 2:
+				<-other // of the caller's part: the worker has to come
+			case 4:
+				close(other)
+			}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestPoolWakesForMany: small regions wake no thread, unless there are many of them close together.
+func TestPoolWakesForMany(t *testing.T) {
+	p := newPool(t, 2)
+	team := p.lease.team
+	started := func() int { return len(*team.workers.Load()) }
+	small := func(int64, int64) { busy(time.Microsecond) }
+	for range 100 {
+		time.Sleep(3 * workerSpin)
+		before, start := started(), time.Now()
+		if err := p.Run(2, 1, 1, small); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(start); took < wakeTime && started() > before {
+			t.Errorf("a thread for a region of %v, far from others", took)
+		}
+	}
+	waitFor(t, "a thread", func() bool {
+		for range 100 {
+			if err := p.Run(2, 1, 1, small); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return started() > 0
+	})
 }
 
 func TestThreadsFromEnvironment(t *testing.T) {
@@ -226,7 +281,7 @@ func TestThreadsFromEnvironment(t *testing.T) {
 // TestPoolPartsOfThreads runs pieces that all wait for each other's part: each thread gets one of its own, and the
 // same one every time.
 func TestPoolPartsOfThreads(t *testing.T) {
-	p := newPool(t, 3)
+	p := eager(t, 3)
 	for range 20 {
 		var mu sync.Mutex
 		var wg sync.WaitGroup
@@ -250,7 +305,7 @@ func TestPoolPartsOfThreads(t *testing.T) {
 
 // TestPoolCallsShareThreads fills a pool of 2 with two calls, which then have no thread to spare.
 func TestPoolCallsShareThreads(t *testing.T) {
-	p := newPool(t, 2)
+	p := eager(t, 2)
 	p.enter()
 	p.enter()
 	sum := 0 // without a lock: all on this goroutine
@@ -274,7 +329,7 @@ func TestPoolsShareOneTeam(t *testing.T) {
 	before := goruntime.NumGoroutine()
 	var pools []*Pool
 	for _, threads := range []int{2, 5, 3, 5} {
-		p := newPool(t, threads)
+		p := eager(t, threads)
 		pieces(t, p, 1000, 1, 1)
 		pools = append(pools, p)
 	}
@@ -307,7 +362,7 @@ func busy(d time.Duration) {
 
 // BenchmarkPoolRegion measures a region of two pieces of about two microseconds each on two threads, and reports
 // what it takes beyond the half of the work: with workers that still poll from the region before, and with
-// workers that have gone to sleep. On a machine that is busy with other things the figures are those of the
+// workers that have gone to sleep, which are left alone, so that the other half is beyond, too. On a machine that is busy with other things the figures are those of the
 // system's scheduler.
 func BenchmarkPoolRegion(b *testing.B) {
 	const piece = 2 * time.Microsecond

@@ -8,7 +8,7 @@ package abi
 // by it, which gives the grain. The figures are round ones for processors of the 2020s in vector code and the
 // second-level cache, so that a kernel is split rather late: one thread of a Xeon at 2.6 GHz does 20 to 80 operations
 // and reads 10 to 60 bytes a nanosecond. BenchmarkPoolRegion of package runtime measures the region: 0.3 to 1
-// microsecond when the other thread still polls for work, 13 when it sleeps.
+// microsecond, when the other thread still polls for work or is left asleep. (Note [Waking] in package runtime.)
 
 // The figures of the estimate, in picoseconds.
 const (
