@@ -58,6 +58,7 @@ type operand struct {
 	val   kernel.Ref
 	stmts []kernel.Stmt // what computes it in the loop
 	load  *kernel.Load  // when that is all
+	main  *kernel.Load  // the read that decides in which order it is best read: load, or the first that moves with both axes
 }
 
 // dep tells what a scalar depends on.
@@ -105,7 +106,7 @@ func contractionOf(k *kernel.Kernel) *contraction {
 			c.chains, c.before, c.after = l, k.Body.Stmts[:i], k.Body.Stmts[i+1:]
 		}
 	}
-	if c.chains == nil || !plainStmts(c.before) || !plainStmts(c.chains.Body.Stmts) {
+	if c.chains == nil || !plainStmts(c.chains.Body.Stmts) {
 		return nil
 	}
 	var ok bool
@@ -136,6 +137,9 @@ func contractionOf(k *kernel.Kernel) *contraction {
 		}
 		c.depend(c.before)
 		c.depend(c.chains.Body.Stmts)
+		if !c.plainBefore() {
+			continue
+		}
 		a, b := c.deps[first], c.deps[second]
 		switch {
 		case a&onCol == 0 && b&onRow == 0:
@@ -150,6 +154,30 @@ func contractionOf(k *kernel.Kernel) *contraction {
 	return nil
 }
 
+// Computed is an operand of a matrix product that is computed while it is packed: once for each index of all axes of the
+// kernel but Other, and of Along.
+type Computed struct {
+	Stmts []kernel.Stmt
+	Other *kernel.Axis // nil when the operand differs along all axes
+	Along kernel.Axis
+}
+
+// ComputedOperands returns the operands of a matrix product that are not read as they are; none for any other kernel.
+func ComputedOperands(k *kernel.Kernel) []Computed {
+	c := contractionOf(k)
+	if c == nil {
+		return nil
+	}
+	var out []Computed
+	if c.x.load == nil {
+		out = append(out, Computed{c.x.stmts, &c.col, c.chains.Axis})
+	}
+	if c.y.load == nil {
+		out = append(out, Computed{c.y.stmts, c.row, c.chains.Axis})
+	}
+	return out
+}
+
 // plainStmts reports that statements compute scalars and nothing else.
 func plainStmts(stmts []kernel.Stmt) bool {
 	for _, st := range stmts {
@@ -160,6 +188,19 @@ func plainStmts(stmts []kernel.Stmt) bool {
 				return false
 			}
 		default:
+			return false
+		}
+	}
+	return true
+}
+
+// plainBefore reports that what stands before the chains computes scalars. It may have checks of what is the same for
+// all elements, such as the index of a matrix in a batch.
+func (c *contraction) plainBefore() bool {
+	for i, st := range c.before {
+		let, ok := st.(*kernel.Let)
+		check := ok && let.In.Op == scalar.Check
+		if check && c.depOf(st) != 0 || !check && !plainStmts(c.before[i:i+1]) {
 			return false
 		}
 	}
@@ -221,22 +262,32 @@ func (c *contraction) lastStep() bool {
 // depend computes what scalars depend on.
 func (c *contraction) depend(stmts []kernel.Stmt) {
 	for _, st := range stmts {
-		var d dep
 		switch st := st.(type) {
 		case *kernel.Let:
-			for _, a := range st.In.Args {
-				if a != scalar.None {
-					d |= c.deps[a]
-				}
+			if st.In.Op != scalar.Check {
+				c.deps[st.ID] = c.depOf(st)
 			}
-			c.deps[st.ID] = d
 		case *kernel.Load:
-			for _, t := range st.At.Terms {
-				d |= c.deps[t.Var]
-			}
-			c.deps[st.ID] = d
+			c.deps[st.ID] = c.depOf(st)
 		}
 	}
+}
+
+// depOf is what a statement depends on.
+func (c *contraction) depOf(st kernel.Stmt) (d dep) {
+	switch st := st.(type) {
+	case *kernel.Let:
+		for _, a := range st.In.Args {
+			if a != scalar.None {
+				d |= c.deps[a]
+			}
+		}
+	case *kernel.Load:
+		for _, t := range st.At.Terms {
+			d |= c.deps[t.Var]
+		}
+	}
+	return d
 }
 
 // operand gathers what computes val in the loop.
@@ -264,6 +315,11 @@ func (c *contraction) operand(val kernel.Ref) operand {
 			continue
 		}
 		o.stmts = append([]kernel.Stmt{stmts[i]}, o.stmts...)
+		if l, ok := stmts[i].(*kernel.Load); ok {
+			if d := c.deps[l.ID]; o.main == nil || d&onK != 0 && d != onK {
+				o.main = l
+			}
+		}
 	}
 	if len(o.stmts) == 1 {
 		o.load, _ = o.stmts[0].(*kernel.Load)
@@ -271,8 +327,7 @@ func (c *contraction) operand(val kernel.Ref) operand {
 	return o
 }
 
-// coef is the distance in memory between neighbours along v. It is known when the operand is one read whose
-// index moves with the axes alone.
+// coef is the distance in memory between neighbours along v, when it is known.
 func (c *contraction) coef(at kernel.Access, v kernel.Ref) (int64, bool) {
 	sum := int64(0)
 	for _, t := range at.Terms {
@@ -288,18 +343,19 @@ func (c *contraction) coef(at kernel.Access, v kernel.Ref) (int64, bool) {
 	return sum, true
 }
 
-// strides are the distances of an operand along k and along the axis v, which is rows or columns.
+// strides are the distances, along k and along the axis v, which is rows or columns, of an operand or of what it is computed
+// from.
 func (c *contraction) strides(o operand, v kernel.Ref) (along, across int64, ok bool) {
-	if o.load == nil {
+	if o.main == nil {
 		return 0, 0, false
 	}
-	for _, t := range o.load.At.Terms {
+	for _, t := range o.main.At.Terms {
 		if c.deps[t.Var] != 0 && t.Var != v && t.Var != c.chains.Axis.Var {
 			return 0, 0, false // an index that is computed
 		}
 	}
-	along, ok1 := c.coef(o.load.At, c.chains.Axis.Var)
-	across, ok2 := c.coef(o.load.At, v)
+	along, ok1 := c.coef(o.main.At, c.chains.Axis.Var)
+	across, ok2 := c.coef(o.main.At, v)
 	return along, across, ok1 && ok2
 }
 

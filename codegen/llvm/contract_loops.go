@@ -5,7 +5,6 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
-	"healc/ir/scalar"
 )
 
 // contractGen writes the code of a contraction.
@@ -288,23 +287,14 @@ func (c *contractGen) copyAt(i, from value.Value) value.Value {
 // prologue computes the scalars before the loop that depend on axis `of` alone, 0 for those that are the same
 // for all elements of the result.
 func (c *contractGen) prologue(of dep) {
-	c.some(c.before, func(r kernel.Ref) bool { return c.deps[r] == of })
+	c.some(c.before, func(d dep) bool { return d == of })
 }
 
-// some translates those of stmts whose result is wanted.
-func (c *contractGen) some(stmts []kernel.Stmt, want func(r kernel.Ref) bool) {
+// some translates those of stmts that depend on what is wanted.
+func (c *contractGen) some(stmts []kernel.Stmt, want func(d dep) bool) {
 	out := &kernel.Block{}
 	for _, st := range stmts {
-		r := kernel.Ref(scalar.None)
-		switch st := st.(type) {
-		case *kernel.Let:
-			r = st.ID
-		case *kernel.Load:
-			r = st.ID
-		case *kernel.DimValue:
-			r = st.ID
-		}
-		if want(r) {
+		if want(c.depOf(st)) {
 			out.Stmts = append(out.Stmts, st)
 		}
 	}

@@ -32,6 +32,9 @@ const (
 	copyRows = 64  // rows of x that are copied at a time
 	unitRows = 128 // rows and columns of a unit
 	unitCols = 128
+
+	// Columns for which a left operand that is computed is packed once; see packedCols in passes/fusion.
+	computedCols = 384
 )
 
 // plan decides how c is computed on a machine; false when the plain loop is as good.
@@ -75,6 +78,7 @@ func (c *contraction) plan(mach Machine) bool {
 
 	along, across, okX := c.strides(c.x, c.rowVar())
 	direct := okX && c.inMemory(c.x)
+	computed := c.x.load == nil
 	reuse := (c.n + c.panel - 1) / c.panel
 	c.xAcross = okX && along != 1 && across == 1
 	c.packX = !direct || reuse >= 4 && c.kk*size >= 512 && (along != 1 || across*size%1024 == 0)
@@ -105,9 +109,16 @@ func (c *contraction) plan(mach Machine) bool {
 	whole := (c.n + c.panel - 1) / c.panel * c.panel
 	most64 := whole
 	if c.packY {
-		most64 = int64(min(maxStack, mach.L2/4)) / (c.piece * size) / c.panel * c.panel
+		block := int64(min(maxStack, mach.L2/4))
+		if computed {
+			block = maxStack
+		}
+		most64 = block / (c.piece * size) / c.panel * c.panel
 	} else if c.m*c.n*c.kk > 1<<18 {
 		most64 = 8 * c.panel
+		if computed {
+			most64 = max(most64, computedCols/c.panel*c.panel)
+		}
 	}
 	if most64 < c.panel {
 		most64 = c.panel
@@ -200,10 +211,10 @@ func (c *contraction) rowVar() kernel.Ref {
 
 // nextAlong reports that neighbours along v are neighbours in memory.
 func (c *contraction) nextAlong(o operand, v kernel.Ref) bool {
-	if o.load == nil {
+	if o.main == nil {
 		return false
 	}
-	n, ok := c.coef(o.load.At, v)
+	n, ok := c.coef(o.main.At, v)
 	return ok && n == 1
 }
 

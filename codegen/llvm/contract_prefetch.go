@@ -33,8 +33,8 @@ func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	if !ok || along != 1 || t.kk < farChain || t.cols != t.panel || t.h != t.rows {
 		return
 	}
-	p := t.address(t.contraction.x.load.Param, t.contraction.x.load.At, k)
-	elem := memType(t.params[t.contraction.x.load.Param].DType)
+	p := t.address(t.contraction.x.main.Param, t.contraction.x.main.At, k)
+	elem := memType(t.params[t.contraction.x.main.Param].DType)
 	row := t.cur.NewMul(n, ci(i64, 2*across))
 	t.ahead = t.cur.NewGetElementPtr(elem, p, t.plus(row, ci(i64, t.chunk*across)))
 	t.aheadType, t.aheadRow = elem, across

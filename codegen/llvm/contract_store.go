@@ -56,7 +56,7 @@ func (t *tileGen) epilogue(sums []value.Value) {
 		t.acrossTile(func(j value.Value, width int) {
 			t.w = width
 			t.axis(t.col.Var, t.plus(t.j, j), width)
-			t.some(t.before, func(x kernel.Ref) bool { return t.deps[x] != 0 })
+			t.some(t.before, func(d dep) bool { return d != 0 })
 			p := value.Value(t.cur.NewGetElementPtr(reg, mem, t.plus(t.times(r, ci(i64, far)), j)))
 			if width > 0 {
 				p = t.cur.NewBitCast(p, lt.NewPointer(vec(reg, width)))

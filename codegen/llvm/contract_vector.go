@@ -136,7 +136,7 @@ func (c *contractGen) stream(at, n value.Value) {
 	c.span(n, c.lanes, func(j value.Value, width int) {
 		c.w = width
 		c.axis(c.col.Var, c.plus(at, j), width)
-		c.some(c.before, func(x kernel.Ref) bool { return c.deps[x] != 0 })
+		c.some(c.before, func(d dep) bool { return d != 0 })
 		c.set(c.chains.IDs[0], load(j, width), width > 0)
 		c.block(&kernel.Block{Stmts: c.after})
 		c.w = 0

@@ -67,12 +67,33 @@ func @f(%x: f32[1000, 1000]) -> (f32[1000, 1000], f32[1000]) {
   %2: f32[1000] = reduce_sum %0 {axes = [0]}
   return %1, %2
 }`, 2, "", ""},
-		{"the operand of a product is not computed for every result", `
+		{"the operand of a product is computed while it is packed", `
 func @f(%x: f32[200, 200], %y: f32[200, 200]) -> f32[200, 200] {
   %0: f32[200, 200] = exp %x
   %1: f32[200, 200] = matmul %0, %y
   return %1
-}`, 2, "", "kept %0 (exp, line 4): it is wanted at more indices than it has; computing it again takes 183M operations, storing it as long as 1.2M"},
+}`, 1, "", "fused %0 into %1: same iteration space"},
+		{"what is long is not computed for every block of columns", `
+func @f(%x: f32[200, 200], %y: f32[200, 2000]) -> f32[200, 2000] {
+  %0: f32[200, 200] = exp %x
+  %1: f32[200, 2000] = matmul %0, %y
+  return %1
+}`, 2, "", "kept %0 (exp, line 4): it is wanted at more indices than it has; computing it again takes"},
+		{"what is no straight-line code is not packed", `
+func @f(%x: f32[200, 100], %y: f32[200, 200]) -> f32[200, 200] {
+  %0: f32[200, 200] = concat %x, %x {axis = 1}
+  %1: f32[200, 200] = matmul %0, %y
+  return %1
+}`, 2, "", "kept %0 (concat, line 4): the product %1 packs what straight-line code computes"},
+		{"nor is what a reduction of each row is part of", `
+func @f(%x: f32[200, 200], %y: f32[200, 200]) -> f32[200, 200] {
+  %0: f32[200] = reduce_max %x {axes = [1]}
+  %1: f32[200, 1] = reshape %0 {shape = [200, 1]}
+  %2: f32[200, 200] = broadcast %1 {shape = [200, 200]}
+  %3: f32[200, 200] = sub %x, %2
+  %4: f32[200, 200] = matmul %3, %y
+  return %4
+}`, 2, "", "kept %0 (reduce_max, line 4): the product %4 packs what straight-line code computes"},
 		{"a full reduction that is broadcast back gets all threads", `
 func @f(%x: f32[100000]) -> f32[100000] {
   %0: f32 = reduce_max %x {axes = [0]}

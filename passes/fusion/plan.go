@@ -184,7 +184,7 @@ func (p *planner) require() {
 func (p *planner) decide(final bool) {
 	n := len(p.block.Ops)
 	p.visits, p.wanted = make([][]*visit, n), make([][]int, n)
-	p.trace = tracer{ids: map[*ir.Op]uint64{}, read: p.read}
+	p.trace = tracer{ids: map[*ir.Op]uint64{}, read: p.read, tiled: func(op *ir.Op, v *visit) bool { return p.product[v.root] == op }}
 	must := map[*ir.Op]bool{}
 	for op := range p.mat {
 		must[op] = true

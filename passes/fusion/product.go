@@ -2,6 +2,8 @@ package fusion
 
 import (
 	"fmt"
+	"math"
+	"slices"
 
 	"healc/ir"
 )
@@ -12,6 +14,66 @@ import (
 // product's elements one by one. That costs tileGain times as long, which is nearly always more than memory for the
 // result: of f32[300, 400] @ f32[400, 500] the sums of the rows took 16.8 ms in one kernel, and 0.9 in two; silu(x @ w) *
 // (x @ v) 19.5 ms and 1.8 (one thread of a Sapphire Rapids, November 2026).
+
+// Note [Operands of products]: what computes an operand of such a product, a cast or a scale, is taken into its kernel, where the
+// operands are packed (copied to memory of the thread in the order in which tiles read them): each element is computed when it
+// is packed, and not for every use. The left operand is packed again for each block of columns, the right one by
+// each thread for each of the few pieces that its rows are cut in. So the costs of Note [Recompute or materialise] are
+// those of few evaluations, and a cast is read from where it is, while a tanh before a wide product is written to memory. The blocks
+// depend on the machine, and a plan serves several: packedCols and rightPieces are round numbers. Only straight-line
+// code is packed. A product with a vector packs nothing: it uses each element of the matrix once.
+const (
+	packedCols  = 384 // columns for which the left operand is packed once
+	rightPieces = 4   // times that the right one is packed, by all threads
+	pieceRows   = 128 // fewer rows are no piece of their own
+)
+
+// leftPackings and rightPackings are how often each element of an operand of product is computed.
+func leftPackings(product *ir.Op) float64 { return math.Ceil(lastExtent(product, 1) / packedCols) }
+func rightPackings(product *ir.Op) float64 {
+	return min(math.Ceil(lastExtent(product, 2)/pieceRows), rightPieces)
+}
+
+// lastExtent is the extent of the axis of the result that is the i-th from the end.
+func lastExtent(product *ir.Op, i int) float64 {
+	s := product.Type().Shape
+	return sizeOf(s[len(s)-i])
+}
+
+// withVector reports that one operand of a product is a row or a column.
+func withVector(product *ir.Op) bool {
+	return lastExtent(product, 1) == 1 || lastExtent(product, 2) == 1
+}
+
+// packed makes v the reading of an operand of a product in tiles, which is packed so many times for all the elements
+// of the other operand, which differ along the axis at other.
+func (v *visit) packed(product *ir.Op, other place, times float64) {
+	v.pack = true
+	if other.level > 0 && !withVector(product) {
+		v.nest = slices.Clone(v.nest)
+		v.nest[other.level-1] = times
+	}
+}
+
+// straight reports that an element of op is made by straight-line code that cannot fail, in a product of these operands.
+func straight(op, product *ir.Op) bool {
+	switch {
+	case op.Def.Class == ir.Source, op.Def.Traits.Has(ir.View):
+		return true
+	case op.Def.Class == ir.Pointwise:
+		return !op.MayFail()
+	case op.Def == ir.OpIndex, op.Def == ir.OpDynamicSlice: // checked once, if there are elements
+		for _, a := range append(ir.ArgTypes(product.Args), op.Type()) {
+			for _, d := range a.Shape {
+				if n, ok := d.Const(); !ok || n == 0 {
+					return false
+				}
+			}
+		}
+		return true
+	}
+	return false
+}
 
 // tileGain is by how much tiles are faster than plain loops.
 const tileGain = 8
@@ -32,7 +94,7 @@ func tileLoss(op *ir.Op) float64 {
 // standsAlone says why op has to be in memory so that a matrix product is the only loop of its kernel: op itself, or the
 // one that its reader already has. It says "" when that costs more than it gains.
 func (p *planner) standsAlone(op *ir.Op, visits []*visit) string {
-	if len(visits) == 0 || !loops(op) {
+	if len(visits) == 0 {
 		return ""
 	}
 	kernels := map[*ir.Op]bool{}
@@ -43,8 +105,14 @@ func (p *planner) standsAlone(op *ir.Op, visits []*visit) string {
 	if loss := tileLoss(op); loss > store && !p.tiled(op, visits) {
 		return fmt.Sprintf("as a product in tiles it saves %s operations, and storing it costs as much as %s", figure(loss), figure(store))
 	}
+	for _, v := range visits {
+		if other := p.product[v.root]; other != nil && v.pack && !straight(op, other) && tileLoss(other) > store {
+			return fmt.Sprintf("the product %s packs what straight-line code computes: that saves %s operations, and storing this costs as much as %s",
+				p.name(other.Results[0]), figure(tileLoss(other)), figure(store))
+		}
+	}
 	for root := range kernels {
-		if other := p.product[root]; other != nil && other != op && tileLoss(other) > store {
+		if other := p.product[root]; other != nil && other != op && loops(op) && tileLoss(other) > store {
 			return fmt.Sprintf("the product %s is made in tiles when no other loop is in its kernel: that saves %s operations, and storing this costs as much as %s",
 				p.name(other.Results[0]), figure(tileLoss(other)), figure(store))
 		}

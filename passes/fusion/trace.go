@@ -29,6 +29,7 @@ type visit struct {
 	axes int       // how many of them, from the outermost, are axes of the kernel
 	id   int       // of the nest: two reductions have different loops
 	keep int       // loops that code around here may depend on otherwise: by the parameters of a region
+	pack bool      // it makes an operand of a matrix product that is made in tiles (Note [Operands of products])
 	at   []place
 }
 
@@ -59,13 +60,18 @@ func (v *visit) deepest(op uint64) place {
 }
 
 // with is v at other indices.
-func (v *visit) with(at []place) *visit { return &visit{v.root, v.nest, v.axes, v.id, v.keep, at} }
+func (v *visit) with(at []place) *visit {
+	w := *v
+	w.at = at
+	return &w
+}
 
 // A tracer finds out how operations read their operands. visit is called for every value that is read.
 type tracer struct {
 	nests int
 	ids   map[*ir.Op]uint64
 	axes  map[*ir.Value]int // the axis of the kernel that a parameter of a tabulate equals
+	tiled func(product *ir.Op, v *visit) bool
 	read  func(v *ir.Value, at *visit)
 }
 
@@ -83,7 +89,7 @@ func (t *tracer) loop(v *visit, extent float64) (*visit, place) {
 	t.nests++
 	l := max(v.level(), v.keep)
 	nest := append(append(make([]float64, 0, l+1), v.nest[:l]...), extent)
-	return &visit{v.root, nest, min(v.axes, l), t.nests, v.keep, v.at}, place{level: l + 1, axis: -1}
+	return &visit{v.root, nest, min(v.axes, l), t.nests, v.keep, v.pack, v.at}, place{level: l + 1, axis: -1}
 }
 
 // operands reports how op, whose result is read at v, reads its operands. scalars gives the level at which a
@@ -112,8 +118,13 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 		r := len(v.at)
 		in, k := t.loop(v, sizeOf(op.Args[0].Type.Shape[r-1]))
 		batch := v.at[: r-2 : r-2]
-		t.read(op.Args[0], in.with(append(batch, v.at[r-2], k)))
-		t.read(op.Args[1], in.with(append(batch, k, v.at[r-1])))
+		left, right := in.with(append(batch, v.at[r-2], k)), in.with(append(batch, k, v.at[r-1]))
+		if t.tiled != nil && t.tiled(op, v) {
+			left.packed(op, v.at[r-1], leftPackings(op))
+			right.packed(op, v.at[r-2], rightPackings(op))
+		}
+		t.read(op.Args[0], left)
+		t.read(op.Args[1], right)
 		return
 	case ir.Host:
 		for i := range op.Args {
@@ -361,7 +372,7 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, levels []int, outer fu
 	// Operations of the region wait until all their readers are known.
 	pending := make([][]*visit, len(b.Ops))
 	results := make([][]int, len(b.Ops))
-	inner := &tracer{nests: t.nests, ids: t.ids, axes: t.axes}
+	inner := &tracer{nests: t.nests, ids: t.ids, axes: t.axes} // a product in there is made of plain loops
 	inner.read = func(x *ir.Value, at *visit) {
 		if x.Def != nil {
 			if i, ok := mine[x.Def]; ok {
@@ -394,7 +405,7 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, levels []int, outer fu
 }
 
 func sameVisit(a, b *visit) bool {
-	if a.root != b.root || a.id != b.id && a.level() > 0 && !sharedLoops(a, b) || len(a.at) != len(b.at) {
+	if a.root != b.root || a.pack != b.pack || a.id != b.id && a.level() > 0 && !sharedLoops(a, b) || len(a.at) != len(b.at) {
 		return false
 	}
 	for k := range a.at {

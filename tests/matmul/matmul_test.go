@@ -4,6 +4,7 @@ package matmul
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -50,11 +51,50 @@ var forms = []form{
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k, n}, {n}, {m, n}} }, ""},
 	{"scaled rows", `fn f[M, K, N](a: T[M, K], b: T[K, N], c: T[M]) -> T[M, N] = (a .* reshape(c, [M, 1])) @ b`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k, n}, {m}} }, ""},
+	{"scaled on both sides", `fn f[M, K, N](a: T[M, K], b: T[N, K], c: T[K], d: T[N]) -> T[M, N] = (a .* c .+ 1) @ transpose(b .* reshape(d, [N, 1]))`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {n, k}, {k}, {n}} }, "f32 i64 bf16"},
+	{"both transposed and computed", `fn f[M, K, N](a: T[K, M], b: T[N, K]) -> T[M, N] = transpose(a .* a) @ transpose(b .* 3)`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{k, m}, {n, k}} }, "f32 i64 bf16"},
+	{"sums of operands in other orders", `fn f[M, K, N](a: T[M, K], b: T[K, M], c: T[K, N], d: T[N, K]) -> T[M, N] = (a .+ transpose(b)) @ (c .- transpose(d))`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k, m}, {k, n}, {n, k}} }, "f32 i64 bf16"},
+	{"computed matrix by vector", `fn f[M, K](a: T[M, K], b: T[K], c: T[K]) -> T[M] = (a .* b) @ c`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k}, {k}} }, "f32 i64 bf16"},
+	{"vector by computed matrix", `fn f[K, N](a: T[K], b: T[K, N], c: T[N]) -> T[N] = (a .* a) @ (b .- c)`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{k}, {k, n}, {n}} }, "f32 i64 bf16"},
+	{"computed batch", `fn f[B, M, K, N](a: T[B, M, K], b: T[B, K, N], c: T[B]) -> T[B, M, N] = (a .* reshape(c, [B, 1, 1])) @ (b .* 2)`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{3, m, k}, {3, k, n}, {3}} }, "f32 i64 bf16"},
+	{"matrices of a batch", `fn f[B, M, K, N](a: T[B, M, K], b: T[B, K, N]) -> T[M, N] = a[B - 1] @ (b[0] .* 2)`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{3, m, k}, {3, k, n}} }, "f32 i64 bf16"},
+	{"gathered", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = a[tabulate(M, |i| M - 1 - i)] @ b`, plain, "f32 i64 bf16"},
+	{"epilogue of computed operands", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = max((a .* 2) @ (b .* 3), 0)`, plain, "f32 i64 bf16"},
 	{"wider", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> i32[M, N] = (a as i32) @ (b as i32)`, plain, "i8 i16 u8"},
 	{"wider float", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> f32[M, N] = (a as f32) @ (b as f32)`, plain, "f16 bf16 i8"},
+	{"wider and scaled", `fn f[M, K, N](a: T[M, K], b: T[N, K], s: f32[K]) -> bf16[M, N] = (((a as f32) .* s) @ transpose(b as f32)) as bf16`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {n, k}, {k}} }, "f16 bf16 i8"},
+	{"wider matrix by vector", `fn f[M, K](a: T[M, K], b: T[K]) -> f32[M] = (a as f32) @ (b as f32)`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k}} }, "f16 bf16 i8"},
+	{"vector by wider matrix", `fn f[K, N](a: T[K], b: T[K, N]) -> i32[N] = (a as i32) @ (b as i32)`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{k}, {k, n}} }, "i8 i16 u8"},
+	{"activation of an operand", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = exp(a) @ relu(b)`, plain, "f32 f64"},
 	{"rounded", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> bf16[M, N] = (a @ b) as bf16`, plain, "f32"},
 	{"two products", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = (a .* 2) @ b .+ a @ (b .* 3)`, plain, "i32"},
 	{"sum of rows", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M] = +/[axis=1](a @ b)`, plain, "f32"},
+}
+
+// only restricts the tests to one form.
+var only = flag.String("form", "", "the only form to try")
+
+func chosen(t *testing.T) []form {
+	if *only == "" {
+		return forms
+	}
+	for _, f := range forms {
+		if f.name == *only {
+			return []form{f}
+		}
+	}
+	t.Fatalf("there is no form %q", *only)
+	return nil
 }
 
 var dtypes = map[string]types.DType{
@@ -98,7 +138,7 @@ func TestProducts(t *testing.T) {
 		every = 37
 	}
 	n := 0
-	for _, f := range forms {
+	for _, f := range chosen(t) {
 		for _, elem := range common {
 			if f.of != "" {
 				break

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	heal "healc"
+	"healc/codegen/llvm"
 	"healc/ir/kernel"
 	"healc/lang/diag"
 	"healc/passes"
@@ -284,6 +286,7 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 	}
 	x.moved(indent, "reads", readBytes, reads)
 	x.moved(indent, "writes", writeBytes, writes)
+	x.packs(indent, k, l)
 	x.bound(indent, c, readBytes.plus(writeBytes))
 	if len(k.Axes) > 0 {
 		x.split(indent, axes[0], l)
@@ -302,6 +305,23 @@ func (x *explanation) split(indent, axis string, l *abi.Launch) {
 		}
 	}
 	x.line("%s  %-11s%s; about %s ns an index", indent, "threads", text, strconv.FormatFloat(each, 'g', 3, 64))
+}
+
+// packs says which operands of a matrix product are computed while they are packed, by what they are computed from.
+func (x *explanation) packs(indent string, k *kernel.Kernel, l *abi.Launch) {
+	for _, o := range llvm.ComputedOperands(k) {
+		var from []string
+		for _, st := range o.Stmts {
+			if load, ok := st.(*kernel.Load); ok {
+				if name := x.names[l.Args[load.Param]]; !slices.Contains(from, name) {
+					from = append(from, name)
+				}
+			}
+		}
+		if len(from) > 0 {
+			x.line("%s  %-11swhat is computed from %s", indent, "packs", strings.Join(from, ", "))
+		}
+	}
 }
 
 func (x *explanation) moved(indent, verb string, bytes cost, names []string) {

@@ -3,6 +3,7 @@ package driver
 import (
 	"math"
 
+	"healc/codegen/llvm"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/runtime/abi"
@@ -24,6 +25,7 @@ func measureKernel(k *kernel.Kernel) kernelCost {
 	for _, a := range k.Axes {
 		times = times.times(axisCost(a))
 	}
+	m.operands()
 	m.out.ops = m.block(k.Body, times)
 	for i, p := range k.Params {
 		whole := number(float64(p.DType.Bytes()))
@@ -54,8 +56,25 @@ func axisCost(a kernel.Axis) cost { return extentCost(a.Extent).plus(number(-flo
 type meter struct {
 	k       *kernel.Kernel
 	out     kernelCost
-	touched []cost // accesses to each parameter
-	both    []bool // which are read
+	touched []cost               // accesses to each parameter
+	both    []bool               // which are read
+	packed  map[kernel.Stmt]cost // how often the operands of a matrix product are computed
+}
+
+// operands finds what computes the operands of a matrix product, and how often.
+func (m *meter) operands() {
+	m.packed = map[kernel.Stmt]cost{}
+	for _, o := range llvm.ComputedOperands(m.k) {
+		n := axisCost(o.Along)
+		for _, a := range m.k.Axes {
+			if o.Other == nil || a.Var != o.Other.Var {
+				n = n.times(axisCost(a))
+			}
+		}
+		for _, st := range o.Stmts {
+			m.packed[st] = n
+		}
+	}
 }
 
 // block returns the operations of b when it runs so many times.
@@ -64,7 +83,11 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 	for _, st := range b.Stmts {
 		switch st := st.(type) {
 		case *kernel.Let:
-			ops = ops.plus(times.times(number(weight(st.In.Op))))
+			n, apart := m.packed[st]
+			if !apart {
+				n = times
+			}
+			ops = ops.plus(n.times(number(weight(st.In.Op))))
 		case *kernel.Load:
 			m.both[st.Param] = true
 			m.touch(st.Param, times)
