@@ -94,6 +94,9 @@ type gen struct {
 	tiled    bool                   // the loops go by tiles that fetch for themselves
 	fetched  map[*kernel.Load]bool  // loads that fetch ahead in the code being generated, see Note [Prefetch]
 
+	phase  *period                  // of the kernel being generated, see Note [Short last axes]
+	agreed map[kernel.Ref]agreement // conditions that depend on its last axis alone
+
 	dimCache   map[string]value.Value
 	splatCache map[string]value.Value
 }
@@ -148,7 +151,11 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	body.Linkage = enum.LinkageInternal
 	functionAttrs(body)
 	body.FuncAttrs = append(body.FuncAttrs, enum.FuncAttrAlwaysInline)
-	g := m.newGen(body, k.Types)
+	p, ts := periodOf(k), k.Types
+	if p != nil {
+		ts = p.k.Types
+	}
+	g := m.newGen(body, ts)
 	g.params = k.Params
 	g.ahead = nextRows(k)
 	for i := range buffers {
@@ -165,6 +172,8 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 		g.contract(c, begin, end)
 	} else if t := m.turnedOf(k); t != nil {
 		g.turnLoops(t, begin, end)
+	} else if p != nil {
+		g.periodLoops(p, begin, end)
 	} else {
 		g.kernelLoops(k, begin, end)
 	}

@@ -304,6 +304,10 @@ func (g *gen) rareArm(s *kernel.If, c value.Value) {
 // arms are pure and are computed.
 func (g *gen) cond(s *kernel.If) {
 	c := g.env[s.Cond]
+	if of, ok := g.agreed[s.Cond]; ok && c.wide {
+		g.agreedArms(s, c.v, of)
+		return
+	}
 	if c.wide && len(s.Then.Stmts) >= rare {
 		g.rareArm(s, c.v)
 		return

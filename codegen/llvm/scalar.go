@@ -25,6 +25,9 @@ func (g *gen) let(s *kernel.Let) {
 		g.set(s.ID, g.constant(in.Type, in.Imm), false)
 		return
 	}
+	if g.phaseOf(s) {
+		return
+	}
 	wide := false
 	for _, a := range in.Args {
 		if a != scalar.None {

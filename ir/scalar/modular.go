@@ -157,14 +157,25 @@ func (m Modulus) Neg(a Ref) Ref {
 
 // Mul is the product of two residues: a * 2^s is below d, so the double word of (a * 2^s) * b is below p*d.
 func (m Modulus) Mul(a, b Ref) Ref {
-	if m.word != types.U64 {
-		return m.mul(a, b)
-	}
 	e := m.e
 	below := func(bits uint) Ref { return e.Lt(m.p, m.num(1<<bits)) }
+	if m.word != types.U64 {
+		return e.Choose(below(30), m.word, func() Ref { return m.mul30(a, b) }, func() Ref { return m.mul(a, b) })
+	}
 	return e.Choose(below(50), m.word, func() Ref { return m.mul52(a, b) }, func() Ref {
 		return e.Choose(below(60), m.word, func() Ref { return m.mul60(a, b) }, func() Ref { return m.mul(a, b) })
 	})
+}
+
+// mul30 is Mul for words of 32 bits and p below 2^30: the quotient is as in mul52, what is left of a*b is below 4p, and the
+// lower word has all of it.
+func (m Modulus) mul30(a, b Ref) Ref {
+	e := m.e
+	h := e.MulHi(e.Shl(a, m.shift), b)
+	q := e.Add(h, e.MulHi(m.v, h))
+	rest := e.Sub(e.Mul(a, b), e.Mul(q, m.p))
+	rest = e.Min(rest, e.Sub(rest, e.Add(m.p, m.p))) // wraps where it is below
+	return e.Min(rest, e.Sub(rest, m.p))
 }
 
 // mul60 is Mul for p below 2^60, which leaves room for a quotient that is a little too small. near misses the upper word

@@ -81,7 +81,7 @@ func TestFewElements(t *testing.T) {
 	for n := range int64(40) {
 		few = append(few, n)
 	}
-	anySize(t, m, []string{"position", "total_f64"}, few)
+	anySize(t, m, []string{"position", "total_f64", "channel_sums", "short_rows", "short_sums"}, few)
 }
 
 func anySize(t *testing.T, m *heal.Module, names []string, sizes []int64) {

@@ -1,0 +1,459 @@
+package llvm
+
+import (
+	"slices"
+
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// Note [Short last axes]
+//
+// Lattice cryptography keeps one modulus for each position of a short last axis: i64[reps, n, 4] modulo i64[4]. Vectors along
+// four elements are no vectors, and the reciprocal of a modulus is a hundred times the work of a product by it. So the
+// last two axes are made one, c = i*4 + j, along which memory is contiguous. What depends on j alone (the moduli,
+// what is computed of them, and the checks of them) is computed before the loops, for each j once, into rows on the stack that
+// go on from the beginning for one more vector: the values for the elements from c on are then those from c modulo 4
+// on, neighbours as any others.
+//
+// A branch on such a value, as between ways to multiply by the size of the modulus, is no branch within a vector where
+// all j agree: an arm that none of them takes is jumped over.
+
+const (
+	maxPeriod  = 128 // elements of the last axis
+	periodTail = 128 // elements that a vector has at most
+	periodWork = 24  // instructions for each j from which an axis that would make vectors of its own is taken, too
+)
+
+// period is a kernel whose last two axes are one.
+type period struct {
+	k      *kernel.Kernel // after the change; Axes end with the joined one
+	n      int64          // elements of the last axis before it
+	scaled bool           // the joined axis is the one that the runtime splits
+	j      kernel.Ref     // the last axis
+	before []kernel.Stmt  // the same for all elements
+	rows   []kernel.Stmt  // the same for all with the same j
+	kept   []keptRow
+	phase  kernel.Ref // c modulo n
+}
+
+// keptRow is a value of the statements in rows that the rest reads, by way of a parameter that is memory on the stack.
+type keptRow struct {
+	ref   kernel.Ref
+	param int
+}
+
+// periodOf returns nil for a kernel without a short last axis, or whose memory does not lie so.
+func periodOf(k *kernel.Kernel) *period {
+	last := len(k.Axes) - 1
+	if last < 1 {
+		return nil
+	}
+	n, ok := k.Axes[last].Extent.Dim.Const()
+	if !ok || n < 2 || n > maxPeriod {
+		return nil
+	}
+	for i, a := range k.Axes {
+		size, known := a.Extent.Dim.Const()
+		if a.Begin != 0 || a.Extent.Div > 1 || i > 0 && (!known || size < 1) {
+			return nil
+		}
+	}
+	for _, p := range k.Params {
+		if p.Local || p.Work {
+			return nil
+		}
+	}
+	p := &period{n: n, scaled: last == 1, j: k.Axes[last].Var}
+	ts := slices.Clone(k.Types)
+	newRef := func(t types.DType) kernel.Ref {
+		ts = append(ts, t)
+		return kernel.Ref(len(ts) - 1)
+	}
+	outer := k.Axes[last-1]
+	joined, err := outer.Extent.Dim.Mul(types.Lit(n))
+	if err != nil {
+		return nil
+	}
+	c := newRef(types.I64)
+	split := &periodSplit{p: p, types: k.Types, params: k.Params, i: outer.Var, c: c, of: map[kernel.Ref]dependence{p.j: ofLast, outer.Var: ofOthers}}
+	for _, a := range k.Axes[:last-1] {
+		split.of[a.Var] = ofOthers
+	}
+	rest, ok := split.block(k.Body, false)
+	if !ok || !split.pays() {
+		return nil
+	}
+	p.k = &kernel.Kernel{Name: k.Name, Params: slices.Clone(k.Params), Notes: k.Notes,
+		Axes: append(slices.Clone(k.Axes[:last-1]), kernel.Axis{Var: c, Extent: abi.Extent{Dim: joined}})}
+	size := newRef(types.I64)
+	p.phase = newRef(types.I64)
+	head := []kernel.Stmt{
+		&kernel.Let{ID: size, In: scalar.Instr{Op: scalar.Const, Type: types.I64, Args: noArgs, Imm: uint64(n)}, Site: -1},
+		&kernel.Let{ID: p.phase, In: scalar.Instr{Op: scalar.Rem, Type: types.I64, Args: twoArgs(c, size)}, Site: -1},
+	}
+	for _, st := range append(slices.Clone(p.before), p.rows...) {
+		if let, ok := st.(*kernel.Let); ok && let.In.Op == scalar.Const {
+			head = append(head, let)
+		}
+	}
+	for _, r := range split.read(rest) {
+		p.kept = append(p.kept, keptRow{r, len(p.k.Params)})
+		head = append(head, &kernel.Load{ID: r, Param: len(p.k.Params), At: kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: p.phase}}}})
+		p.k.Params = append(p.k.Params, kernel.Param{Name: "row", DType: regDType(k.Types[r]), Local: true,
+			Shape: []abi.Extent{{Dim: types.Lit(n + periodTail)}}})
+	}
+	p.k.Types = ts
+	p.k.Body = &kernel.Block{Stmts: append(head, rest.Stmts...)}
+	return p
+}
+
+var noArgs = [3]kernel.Ref{scalar.None, scalar.None, scalar.None}
+
+func twoArgs(x, y kernel.Ref) [3]kernel.Ref { return [3]kernel.Ref{x, y, scalar.None} }
+
+// dependence says with which axes a value changes.
+type dependence uint8
+
+const (
+	ofNone   dependence = iota
+	ofLast              // with j
+	ofOthers            // with others
+)
+
+// periodSplit takes the statements of a body apart.
+type periodSplit struct {
+	p       *period
+	types   []types.DType
+	params  []kernel.Param
+	i, c    kernel.Ref
+	of      map[kernel.Ref]dependence // of what was defined; refs of loops inside are ofOthers
+	checked bool                      // a check stays where it is
+	rowFail bool                      // a check went into the rows
+	work    int                       // instructions of the rows
+	divides bool
+}
+
+func (s *periodSplit) args(refs ...kernel.Ref) dependence {
+	d := ofNone
+	for _, r := range refs {
+		if r != scalar.None {
+			d = max(d, s.of[r])
+		}
+	}
+	return d
+}
+
+// take moves a statement before the loops.
+func (s *periodSplit) take(st kernel.Stmt, d dependence) {
+	if d == ofNone && !s.rowFail {
+		s.p.before = append(s.p.before, st)
+	} else {
+		s.p.rows = append(s.p.rows, st)
+	}
+}
+
+// access gives the place after the two axes became one; ok is false when it cannot be said with the new one.
+func (s *periodSplit) access(at kernel.Access) (out kernel.Access, d dependence, ok bool) {
+	var outer, last types.Dim
+	out.Offset = at.Offset
+	var rest []kernel.Term
+	for _, t := range at.Terms {
+		switch {
+		case t.Var == s.i && outer.IsConst(0):
+			outer = t.Coef
+		case t.Var == s.p.j && last.IsConst(0):
+			last = t.Coef
+		case t.Var == s.i || t.Var == s.p.j:
+			return at, ofOthers, false
+		default:
+			rest = append(rest, t)
+			d = max(d, s.of[t.Var])
+		}
+	}
+	switch {
+	case outer.IsConst(0) && last.IsConst(0):
+		out.Terms = rest
+		return out, d, true
+	case outer.IsConst(0):
+		return at, max(d, ofLast), d != ofOthers // j is no value any more where it would have to be read again
+	}
+	whole, err := last.Mul(types.Lit(s.p.n))
+	if err != nil || !whole.Equal(outer) {
+		return at, ofOthers, false
+	}
+	out.Terms = append(rest, kernel.Term{Coef: last, Var: s.c})
+	return out, ofOthers, true
+}
+
+// block moves what it can of b before the loops and returns the rest, with the new axis. Within an arm only what can neither
+// fail nor read may go.
+func (s *periodSplit) block(b *kernel.Block, arm bool) (*kernel.Block, bool) {
+	out := &kernel.Block{}
+	for _, st := range b.Stmts {
+		next, ok := s.stmt(st, arm)
+		if !ok {
+			return nil, false
+		}
+		if next != nil {
+			out.Stmts = append(out.Stmts, next)
+		}
+	}
+	return out, true
+}
+
+func (s *periodSplit) set(d dependence, refs ...kernel.Ref) {
+	for _, r := range refs {
+		if r != scalar.None {
+			s.of[r] = d
+		}
+	}
+}
+
+func (s *periodSplit) stmt(st kernel.Stmt, arm bool) (rest kernel.Stmt, ok bool) {
+	switch st := st.(type) {
+	case *kernel.Let:
+		d := s.args(st.In.Args[:]...)
+		switch {
+		case st.In.Op == scalar.Check:
+			if d == ofOthers || arm || s.checked {
+				s.checked = true
+				return st, s.plain(st.In.Args[:]...)
+			}
+			s.take(st, d)
+			s.rowFail = s.rowFail || d == ofLast
+			return nil, true
+		case d == ofOthers || arm && (st.In.Op == scalar.Div || st.In.Op == scalar.Rem):
+			s.set(ofOthers, st.ID)
+			return st, s.plain(st.In.Args[:]...)
+		}
+		if d == ofLast {
+			s.work++
+			s.divides = s.divides || st.In.Op == scalar.Div
+		}
+		s.set(d, st.ID)
+		s.take(st, d)
+		return nil, true
+	case *kernel.DimValue:
+		s.take(st, ofNone)
+		return nil, true
+	case *kernel.Load:
+		at, d, ok := s.access(st.At)
+		if !ok {
+			return nil, false
+		}
+		if d != ofOthers && !arm && !s.checked && !s.params[st.Param].Out {
+			s.set(d, st.ID)
+			s.take(st, d)
+			return nil, true
+		}
+		s.set(ofOthers, st.ID)
+		return &kernel.Load{ID: st.ID, Param: st.Param, At: at}, d != ofLast
+	case *kernel.Store:
+		at, d, ok := s.access(st.At)
+		return &kernel.Store{Param: st.Param, At: at, Val: st.Val}, ok && d == ofOthers
+	case *kernel.Loop:
+		if st.Parallel {
+			return nil, false
+		}
+		return s.loop(st, arm)
+	case *kernel.Reduce:
+		return s.reduce(st, arm)
+	case *kernel.If:
+		then, ok1 := s.block(st.Then, true)
+		other, ok2 := s.block(st.Else, true)
+		s.set(ofOthers, st.IDs...)
+		return &kernel.If{Cond: st.Cond, Then: then, Else: other, ThenVals: st.ThenVals, ElseVals: st.ElseVals, IDs: st.IDs}, ok1 && ok2
+	}
+	return nil, false // calls and loops of unknown length
+}
+
+// plain reports that the axes themselves are not among the operands: they are no values any more.
+func (s *periodSplit) plain(refs ...kernel.Ref) bool {
+	return !slices.Contains(refs, s.i) && !slices.Contains(refs, s.p.j)
+}
+
+// nonEmpty says that a loop runs, so that what stands in it may be computed before it.
+func nonEmpty(axes ...kernel.Axis) bool {
+	for _, a := range axes {
+		if n, ok := a.Extent.Dim.Const(); !ok || n <= a.Begin {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *periodSplit) loop(st *kernel.Loop, arm bool) (kernel.Stmt, bool) {
+	s.set(ofOthers, append([]kernel.Ref{st.Axis.Var}, st.Vars...)...)
+	body, ok := s.block(st.Body, arm || !nonEmpty(st.Axis))
+	s.set(ofOthers, st.IDs...)
+	l := *st
+	l.Body = body
+	return &l, ok && s.plain(st.Init...) && s.plain(st.Next...)
+}
+
+func (s *periodSplit) reduce(st *kernel.Reduce, arm bool) (kernel.Stmt, bool) {
+	if st.Chunk != scalar.None {
+		return nil, false
+	}
+	for _, a := range st.Axes {
+		s.set(ofOthers, a.Var)
+	}
+	body, ok := s.block(st.Body, arm || !nonEmpty(st.Axes...))
+	s.set(ofOthers, st.ID)
+	r := *st
+	r.Body = body
+	return &r, ok && s.of[st.Val] == ofOthers // else the reduction is of j alone, and there are none
+}
+
+// pays reports that vectors along the last axis, or one element after the other, would be worse.
+func (s *periodSplit) pays() bool {
+	return s.p.n < 2*minInner && len(s.p.rows) > 0 || s.divides || s.work >= periodWork
+}
+
+// read lists the values of the rows that the statements of b read.
+func (s *periodSplit) read(b *kernel.Block) []kernel.Ref {
+	rows := map[kernel.Ref]bool{}
+	for _, st := range s.p.rows {
+		if let, ok := st.(*kernel.Let); !ok || let.In.Op != scalar.Const {
+			define(rows, st)
+		}
+	}
+	delete(rows, scalar.None)
+	var out []kernel.Ref
+	use := func(refs ...kernel.Ref) {
+		for _, r := range refs {
+			if rows[r] {
+				out = append(out, r)
+				delete(rows, r)
+			}
+		}
+	}
+	var walk func(b *kernel.Block)
+	walk = func(b *kernel.Block) {
+		for _, st := range b.Stmts {
+			switch st := st.(type) {
+			case *kernel.Let:
+				use(st.In.Args[:]...)
+			case *kernel.Load:
+				for _, t := range st.At.Terms {
+					use(t.Var)
+				}
+			case *kernel.Store:
+				use(st.Val)
+				for _, t := range st.At.Terms {
+					use(t.Var)
+				}
+			case *kernel.Loop:
+				use(st.Init...)
+				walk(st.Body)
+				use(st.Next...)
+			case *kernel.Reduce:
+				walk(st.Body)
+				use(st.Val)
+			case *kernel.If:
+				use(st.Cond)
+				walk(st.Then)
+				walk(st.Else)
+				use(st.ThenVals...)
+				use(st.ElseVals...)
+			}
+		}
+	}
+	walk(b)
+	return out
+}
+
+// agreement says of a condition that depends on j alone whether any j has it, and whether all do.
+type agreement struct{ any, all value.Value }
+
+// periodLoops writes the rows, and then the loops.
+func (g *gen) periodLoops(p *period, begin, end value.Value) {
+	g.params, g.ahead, g.phase = p.k.Params, nextRows(p.k), p
+	some, none := g.newBlock(), g.newBlock()
+	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, begin, end), some, none)
+	none.NewRet(nil)
+	g.cur = some
+	g.block(&kernel.Block{Stmts: p.before})
+	var state []value.Value
+	for _, r := range p.kept {
+		g.bufs = append(g.bufs, g.stack(memType(g.params[r.param].DType), int(p.n+periodTail)))
+		if p.k.Types[r.ref] == types.Bool {
+			state = append(state, ci(i1, 0), ci(i1, 1))
+		}
+	}
+	state = g.count(ci(i64, 0), ci(i64, p.n), 1, state, func(j value.Value, state []value.Value) []value.Value {
+		g.env[p.j] = val{v: j}
+		g.block(&kernel.Block{Stmts: p.rows})
+		var next []value.Value
+		for _, r := range p.kept {
+			x := g.env[r.ref].v
+			if p.k.Types[r.ref] == types.Bool {
+				at := len(next)
+				next = append(next, g.cur.NewOr(state[at], x), g.cur.NewAnd(state[at+1], x))
+			}
+			g.cur.NewStore(g.toMem(g.params[r.param].DType, 0, x), g.addr(r.param, j))
+		}
+		return next
+	})
+	g.count(ci(i64, p.n), ci(i64, p.n+periodTail), 1, nil, func(j value.Value, _ []value.Value) []value.Value {
+		for _, r := range p.kept {
+			g.cur.NewStore(g.loadScalar(r.param, g.cur.NewSub(j, ci(i64, p.n))), g.addr(r.param, j))
+		}
+		return nil
+	})
+	g.agreed = map[kernel.Ref]agreement{}
+	for _, r := range p.kept {
+		if p.k.Types[r.ref] == types.Bool {
+			g.agreed[r.ref] = agreement{state[0], state[1]}
+			state = state[2:]
+		}
+	}
+	if p.scaled {
+		begin, end = g.cur.NewMul(begin, ci(i64, p.n)), g.cur.NewMul(end, ci(i64, p.n))
+	}
+	g.kernelLoops(p.k, begin, end)
+}
+
+// phaseOf computes c modulo n for the first element of a vector; the rows go on for the others.
+func (g *gen) phaseOf(s *kernel.Let) bool {
+	if g.phase == nil || s.ID != g.phase.phase {
+		return false
+	}
+	c := g.env[s.In.Args[0]]
+	g.env[s.ID] = val{v: g.cur.NewURem(c.v, ci(i64, g.phase.n)), iota: c.iota}
+	return true
+}
+
+// agreedArms computes the arms that some j takes.
+func (g *gen) agreedArms(s *kernel.If, c value.Value, of agreement) {
+	arm := func(taken value.Value, b *kernel.Block, vals []kernel.Ref) []value.Value {
+		pre, yes, join := g.cur, g.newBlock(), g.newBlock()
+		pre.NewCondBr(taken, yes, join)
+		g.cur = yes
+		g.block(b)
+		out := make([]value.Value, len(vals))
+		for i, r := range vals {
+			out[i] = g.spread(g.env[r])
+		}
+		end := g.cur
+		end.NewBr(join)
+		g.cur = join
+		for i, x := range out {
+			out[i] = join.NewPhi(lir.NewIncoming(constant.NewZeroInitializer(x.Type()), pre), lir.NewIncoming(x, end))
+		}
+		return out
+	}
+	yes := arm(of.any, s.Then, s.ThenVals)
+	no := arm(g.cur.NewXor(of.all, ci(i1, 1)), s.Else, s.ElseVals)
+	for i, id := range s.IDs {
+		g.set(id, g.cur.NewSelect(c, yes[i], no[i]), true)
+	}
+}
