@@ -144,6 +144,9 @@ func (m *Module) Close() {
 	}
 }
 
+// Options are those that the module was compiled with.
+func (m *Module) Options() Options { return m.opts }
+
 // Program is the typed program; nil for a module that was made from IR.
 func (m *Module) Program() *check.Program { return m.prog }
 

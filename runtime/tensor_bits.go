@@ -61,6 +61,22 @@ func (t *Tensor) SetBits(bits uint64, index ...int64) error {
 	return nil
 }
 
+// Clear sets every element to zero.
+func (t *Tensor) Clear() error {
+	if err := t.Err(); err != nil {
+		return err
+	}
+	if t.IsContiguous() {
+		clear(t.raw())
+		goruntime.KeepAlive(t)
+		return nil
+	}
+	for at := range t.positions() {
+		t.store(at, 0)
+	}
+	return nil
+}
+
 // position returns where an element lies, in elements from Ptr.
 func (t *Tensor) position(index []int64) (int64, error) {
 	if err := t.Err(); err != nil {

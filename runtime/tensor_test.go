@@ -501,3 +501,22 @@ func TestColumnMajor(t *testing.T) {
 		t.Error("a column-major tensor is copied")
 	}
 }
+
+func TestClear(t *testing.T) {
+	noLeaks(t)
+	x := iota32(t, 2, 4)
+	row := must(t)(x.Index(0, 1))
+	odd := must(t)(x.Slice(Range{Start: 0, Stop: 2, Step: 1}, Range{Start: 1, Stop: 4, Step: 2}))
+	if err := odd.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	wantTensor(t, must(t)(x.View()), []int64{2, 4}, 0, 0, 2, 0, 4, 0, 6, 0)
+	if err := row.Clear(); err != nil {
+		t.Fatal(err)
+	}
+	wantTensor(t, must(t)(x.View()), []int64{2, 4}, 0, 0, 2, 0, 0, 0, 0, 0)
+	row.Close()
+	if err := row.Clear(); err != ErrClosed {
+		t.Errorf("a closed tensor: %v", err)
+	}
+}

@@ -54,6 +54,7 @@ var imports = []struct{ pkg, may string }{
 	{"stdlib", ""},
 	{"docs", ""},
 	{"", "lang/... ir/... passes/... codegen/... runtime/... transcript transcript/lower stdlib"},
+	{"nn", ". ir ir/scalar lang/types runtime"},
 	{"cmd/healc/measure", "codegen/llvm/libllvm runtime/..."},
 	{"cmd/healc/...", "* cmd/healc/..."},
 	{"tests/...", "* cmd/healc/measure tests/..."},

@@ -2,11 +2,13 @@ package cli_test
 
 import (
 	"context"
+	"math"
 	"slices"
 	"testing"
 
 	heal "healc"
 	"healc/codegen/llvm/libllvm"
+	"healc/nn"
 	"healc/runtime"
 )
 
@@ -16,6 +18,9 @@ func TestReadmeCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := readmeCode(t); err != nil {
+		t.Fatal(err)
+	}
+	if err := readmeTraining(t); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -38,6 +43,46 @@ func readmeCode(t *testing.T) error {
 	v, err := runtime.Slice[float32](y)
 	if err == nil && !slices.Equal(v, []float32{2, 4, 6}) {
 		t.Errorf("twice 1, 2, 3 is %v", v)
+	}
+	return err
+}
+
+// readmeTraining fits the line 2x + 1.
+func readmeTraining(t *testing.T) error {
+	ctx := context.Background()
+	prog, err := heal.Compile("fn line[N](slope: f32, shift: f32, x: f32[N]) -> f32[N] = slope .* x .+ shift\n"+
+		"fn loss[N](slope: f32, shift: f32, x: f32[N], y: f32[N]) -> f32 = { let d = line(slope, shift, x) - y; mean(d * d) }\n", heal.Options{})
+	if err != nil {
+		return err
+	}
+	defer prog.Close()
+	zero, x, y := runtime.Scalar[float32](0), runtime.FromSlice([]float32{0, 1, 2, 3}), runtime.FromSlice([]float32{1, 3, 5, 7})
+	model, err := nn.New(prog, "loss", map[string]*runtime.Tensor{"slope": zero, "shift": zero})
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	opt, err := nn.NewSGD(model, nn.SGD{Rate: 0.1, Momentum: 0.5})
+	if err != nil {
+		return err
+	}
+	defer opt.Close()
+	for range 40 {
+		model.ZeroGrad()
+		if _, err := model.Loss(x, y).Backward(ctx); err != nil {
+			return err
+		}
+		if err := opt.Step(ctx); err != nil {
+			return err
+		}
+	}
+	line, err := model.Forward(ctx, "line", x)
+	if err != nil {
+		return err
+	}
+	v, err := runtime.Slice[float32](line[0])
+	if err == nil && (math.Abs(float64(v[3]-7)) > 0.05 || len(v) != 4) {
+		t.Errorf("the line through 1, 3, 5, 7 is %v", v)
 	}
 	return err
 }
