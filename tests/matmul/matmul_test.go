@@ -69,7 +69,7 @@ var forms = []form{
 	{"epilogue of computed operands", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = max((a .* 2) @ (b .* 3), 0)`, plain, "f32 i64 bf16"},
 	{"wider", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> i32[M, N] = (a as i32) @ (b as i32)`, plain, "i8 i16 u8"},
 	{"wider float", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> f32[M, N] = (a as f32) @ (b as f32)`, plain, "f16 bf16 i8"},
-	{"wider and scaled", `fn f[M, K, N](a: T[M, K], b: T[N, K], s: f32[K]) -> bf16[M, N] = (((a as f32) .* s) @ transpose(b as f32)) as bf16`,
+	{"wider and scaled", `fn f[M, K, N](a: T[M, K], b: T[N, K], s: T[K]) -> bf16[M, N] = (((a as f32) .* (s as f32)) @ transpose(b as f32)) as bf16`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {n, k}, {k}} }, "f16 bf16 i8"},
 	{"wider matrix by vector", `fn f[M, K](a: T[M, K], b: T[K]) -> f32[M] = (a as f32) @ (b as f32)`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k}} }, "f16 bf16 i8"},
