@@ -47,6 +47,7 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/llvm/aot", "lang/types ir/kernel runtime/abi codegen codegen/llvm codegen/llvm/libllvm"},
 	{"codegen/gpu", "lang/types ir ir/scalar ir/kernel runtime/abi codegen codegen/llvm codegen/llvm/libllvm"},
 	{"codegen/llvm", "lang/types ir ir/scalar ir/kernel runtime/abi codegen codegen/llvm/libllvm"},
+	{"codegen/gpu/ptxsim", ""},
 	{"runtime/objload", "runtime/abi"},
 	{"runtime", "lang/types runtime/abi runtime/objload"},
 	{"transcript", "lang/types runtime"},

@@ -1,0 +1,227 @@
+package ptxsim
+
+import (
+	"fmt"
+	"sort"
+	"sync"
+)
+
+// region is a piece of memory with an address of its own: an allocation, a global or constant variable, a shared
+// variable. What lies between regions belongs to nobody.
+type region struct {
+	base     uint64
+	data     []byte
+	written  []uint64 // a bit for each byte; nil: all of it was written
+	readOnly bool
+	name     string
+	races    shadow
+	mu       sync.Mutex // while several blocks run at a time
+}
+
+// gap is what is left free around an allocation, so that an index that is too large or negative hits nothing.
+const gap = 1 << 12
+
+// Alloc reserves memory, aligned to 256 bytes as the driver does it. It is not initialised. Alloc(0) is an address that must
+// not be accessed.
+func (d *Device) Alloc(bytes int64) (uint64, error) {
+	if bytes < 0 {
+		return 0, fmt.Errorf("ptxsim: %d bytes cannot be allocated", bytes)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.used+bytes > d.opts.Bytes {
+		return 0, fmt.Errorf("ptxsim: out of memory: %d bytes wanted, %d of %d in use", bytes, d.used, d.opts.Bytes)
+	}
+	r := d.place(int(bytes), 256)
+	r.name = "allocation"
+	r.written = make([]uint64, (bytes+63)/64)
+	d.used += bytes
+	return r.base, nil
+}
+
+// place makes a region at the next free address, which is never used again.
+func (d *Device) place(size, align int) *region {
+	base := (d.top + uint64(align) - 1) &^ (uint64(align) - 1)
+	d.top = base + uint64(size) + gap
+	r := &region{base: base, data: make([]byte, size)}
+	d.regions = append(d.regions, r)
+	return r
+}
+
+// Free gives memory back. Accesses to it from then on are faults.
+func (d *Device) Free(addr uint64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	i := search(d.regions, addr)
+	if i < 0 || d.regions[i].base != addr || d.regions[i].name != "allocation" {
+		return fmt.Errorf("ptxsim: %#x is not the address of an allocation", addr)
+	}
+	r := d.regions[i]
+	d.used -= int64(len(r.data))
+	d.regions = append(d.regions[:i], d.regions[i+1:]...)
+	d.freed = append(d.freed, span{r.base, uint64(len(r.data))})
+	if len(d.freed) > maxFreed {
+		d.freed = append([]span(nil), d.freed[len(d.freed)-maxFreed/2:]...)
+	}
+	return nil
+}
+
+// maxFreed is how many freed allocations are remembered for messages.
+const maxFreed = 1 << 16
+
+// span is a range of addresses.
+type span struct{ base, size uint64 }
+
+// search is the index of the region with the largest base up to addr, or -1. Regions are sorted by their addresses because
+// these only grow.
+func search(regions []*region, addr uint64) int {
+	return sort.Search(len(regions), func(i int) bool { return regions[i].base > addr }) - 1
+}
+
+// host is the memory [addr, addr+n), which has to be in one allocation.
+func (d *Device) host(what string, addr uint64, n int64) (*region, int, error) {
+	i := search(d.regions, addr)
+	if i < 0 || addr-d.regions[i].base+uint64(n) > uint64(len(d.regions[i].data)) {
+		return nil, 0, fmt.Errorf("ptxsim: %s of %d bytes at %#x: %s", what, n, addr, d.explain(addr))
+	}
+	return d.regions[i], int(addr - d.regions[i].base), nil
+}
+
+// explain says what is at an address, for messages.
+func (d *Device) explain(addr uint64) string {
+	for _, s := range d.freed {
+		if addr-s.base < max(s.size, 1) {
+			return fmt.Sprintf("it is %d bytes into an allocation of %d bytes that was freed", addr-s.base, s.size)
+		}
+	}
+	return nearest(d.regions, addr)
+}
+
+// nearest says where an address lies relative to the regions around it.
+func nearest(regions []*region, addr uint64) string {
+	i := search(regions, addr)
+	if i >= 0 {
+		r := regions[i]
+		if off := addr - r.base; off < uint64(len(r.data))+gap/2 || i+1 == len(regions) {
+			return fmt.Sprintf("it is at byte %d of %s, which has %d bytes at %#x", off, r.name, len(r.data), r.base)
+		}
+	}
+	if i+1 < len(regions) {
+		r := regions[i+1]
+		return fmt.Sprintf("it is %d bytes before %s, which has %d bytes at %#x", r.base-addr, r.name, len(r.data), r.base)
+	}
+	return "there is nothing"
+}
+
+// Write copies from the host. The bytes must lie in one allocation.
+func (d *Device) Write(addr uint64, b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r, off, err := d.host("a copy to the device", addr, int64(len(b)))
+	if err != nil {
+		return err
+	}
+	copy(r.data[off:], b)
+	r.filled(off, len(b))
+	return nil
+}
+
+// Read copies to the host. The bytes must lie in one allocation; whether they were ever written is not checked.
+func (d *Device) Read(addr uint64, b []byte) error {
+	if len(b) == 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r, off, err := d.host("a copy from the device", addr, int64(len(b)))
+	if err != nil {
+		return err
+	}
+	copy(b, r.data[off:])
+	return nil
+}
+
+// Copy copies n bytes from one place on the device to another, with what of them was not written yet. The two must not overlap.
+func (d *Device) Copy(dst, src uint64, n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, so, err := d.host("a copy on the device from", src, n)
+	if err != nil {
+		return err
+	}
+	t, to, err := d.host("a copy on the device to", dst, n)
+	if err != nil {
+		return err
+	}
+	copy(t.data[to:to+int(n)], s.data[so:])
+	for i := range int(n) {
+		if t.written != nil {
+			if s.isWritten(so+i, 1) {
+				t.wrote(to+i, 1)
+			} else {
+				t.written[(to+i)/64] &^= 1 << ((to + i) % 64)
+			}
+		}
+	}
+	return nil
+}
+
+// Memset sets n bytes.
+func (d *Device) Memset(addr uint64, value byte, n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r, off, err := d.host("a memset", addr, n)
+	if err != nil {
+		return err
+	}
+	b := r.data[off : off+int(n)]
+	for i := range b {
+		b[i] = value
+	}
+	r.filled(off, int(n))
+	return nil
+}
+
+// wrote notes that n bytes from off on have a value.
+func (r *region) wrote(off, n int) {
+	if r.written == nil {
+		return
+	}
+	for n > 0 {
+		i := off % 64
+		k := min(n, 64-i)
+		r.written[off/64] |= mask(k) << i
+		off, n = off+k, n-k
+	}
+}
+
+// filled is wrote for what the host does, and forgets about single bytes when all of them have values.
+func (r *region) filled(off, n int) {
+	if n == len(r.data) {
+		r.written = nil
+	}
+	r.wrote(off, n)
+}
+
+// isWritten says whether n bytes, at most 64, have values.
+func (r *region) isWritten(off, n int) bool {
+	if r.written == nil {
+		return true
+	}
+	i := off % 64
+	if i+n <= 64 {
+		m := mask(n) << i
+		return r.written[off/64]&m == m
+	}
+	k := 64 - i
+	return r.isWritten(off, k) && r.isWritten(off+k, n-k)
+}

@@ -1,0 +1,107 @@
+package ptxsim
+
+import (
+	"encoding/binary"
+	"fmt"
+	"sync"
+)
+
+// Options are the limits of a device and what it checks. The zero value has the limits of a small device and all checks.
+type Options struct {
+	Bytes        int64 // of memory; default 4 GiB
+	SharedBytes  int   // of shared memory a block; default 227 KiB, as on sm_90
+	StackBytes   int   // of local memory a thread; default 64 KiB
+	Instructions int64 // that the threads of one launch execute, all together; default 1e11
+	Workers      int   // how many blocks run at a time; default 1
+
+	NoRaces bool // do not look for races
+}
+
+// Device is memory and what runs kernels on it. Its methods may be called from several goroutines; launches take turns.
+type Device struct {
+	opts Options
+
+	mu      sync.Mutex
+	top     uint64
+	used    int64
+	regions []*region // global and constant memory, by address
+	freed   []span
+	modules map[*Module]*instance
+	runs    uint32 // blocks that ran so far: their numbers in shadow cells
+	workers []*worker
+}
+
+// The address space: global and constant memory begins at globalBase, and the windows of shared and local memory in
+// generic addresses lie below. In its own state space shared memory begins at sharedBase and local memory at 0.
+const (
+	globalBase   = 0x7f00_0000_0000
+	sharedBase   = 0x400
+	sharedWindow = 0x0100_0000_0000
+	localWindow  = 0x0200_0000_0000
+	windowSize   = 1 << 32
+)
+
+// NewDevice makes a device without any allocation.
+func NewDevice(opts Options) *Device {
+	if opts.Bytes == 0 {
+		opts.Bytes = 4 << 30
+	}
+	if opts.SharedBytes == 0 {
+		opts.SharedBytes = 227 << 10
+	}
+	if opts.StackBytes == 0 {
+		opts.StackBytes = 64 << 10
+	}
+	if opts.Instructions == 0 {
+		opts.Instructions = 1e11
+	}
+	opts.Workers = max(opts.Workers, 1)
+	return &Device{opts: opts, top: globalBase, modules: map[*Module]*instance{}}
+}
+
+// instance is a module on a device: its global and constant variables have addresses.
+type instance struct {
+	addr map[*variable]uint64
+}
+
+// load makes the instance of a module.
+func (d *Device) load(m *Module) *instance {
+	if in := d.modules[m]; in != nil {
+		return in
+	}
+	in := &instance{addr: map[*variable]uint64{}}
+	regions := map[string]*region{}
+	for _, v := range m.vars {
+		if v.space != global && v.space != constant {
+			continue
+		}
+		r := d.place(v.size, max(v.align, 256))
+		r.name, r.readOnly = fmt.Sprintf("%s variable %s", v.space, v.name), v.space == constant
+		copy(r.data, v.init) // without a value: zero, as the ISA says
+		in.addr[v] = r.base
+		regions[v.name] = r
+	}
+	for _, v := range m.vars {
+		for _, ref := range v.refs {
+			binary.LittleEndian.PutUint64(regions[v.name].data[ref.offset:], regions[ref.name].base+uint64(ref.add))
+		}
+	}
+	d.modules[m] = in
+	return in
+}
+
+// Unload forgets a module and frees its variables.
+func (d *Device) Unload(m *Module) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	in := d.modules[m]
+	if in == nil {
+		return
+	}
+	for _, addr := range in.addr {
+		i := search(d.regions, addr)
+		d.regions = append(d.regions[:i], d.regions[i+1:]...)
+	}
+	delete(d.modules, m)
+	d.workers = nil
+}

@@ -1,0 +1,200 @@
+package ptxsim
+
+// comparison takes the comparison of setp and set.
+func (c *compiler) comparison() string {
+	op := c.mod("eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
+	if op == "" {
+		c.errorf("%s needs a comparison", c.in.op)
+	}
+	return op
+}
+
+// relation is which of less, equal, greater and unordered a comparison accepts.
+type relation struct{ less, equal, greater, unordered bool }
+
+var relations = map[string]relation{
+	"eq": {equal: true}, "ne": {less: true, greater: true},
+	"lt": {less: true}, "le": {less: true, equal: true}, "gt": {greater: true}, "ge": {greater: true, equal: true},
+	"equ": {equal: true, unordered: true}, "neu": {less: true, greater: true, unordered: true},
+	"ltu": {less: true, unordered: true}, "leu": {less: true, equal: true, unordered: true},
+	"gtu": {greater: true, unordered: true}, "geu": {greater: true, equal: true, unordered: true},
+	"num": {less: true, equal: true, greater: true}, "nan": {unordered: true},
+	"lo": {less: true}, "ls": {less: true, equal: true}, "hi": {greater: true}, "hs": {greater: true, equal: true},
+}
+
+// comparer is the test of a comparison of values of type t.
+func (c *compiler) comparer(op string, t dtype) func(x, y uint64) bool {
+	r := relations[op]
+	unsigned := len(op) == 2 && (op == "lo" || op == "ls" || op == "hi" || op == "hs")
+	if t.float() {
+		if unsigned {
+			c.errorf("%s.%s compares integers", c.in.op, op)
+		}
+		if t == f32 {
+			return func(x, y uint64) bool {
+				a, b := f32of(x), f32of(y)
+				return a < b && r.less || a == b && r.equal || a > b && r.greater || (a != a || b != b) && r.unordered
+			}
+		}
+		return func(x, y uint64) bool {
+			a, b := t.value(x), t.value(y)
+			return a < b && r.less || a == b && r.equal || a > b && r.greater || (a != a || b != b) && r.unordered
+		}
+	}
+	switch {
+	case r.unordered || op == "num":
+		c.errorf("%s.%s compares floats", c.in.op, op)
+	case t.untyped() && op != "eq" && op != "ne":
+		c.errorf("%s.%s needs a type with an order", c.in.op, op)
+	case unsigned && t.signed():
+		c.errorf("%s.%s compares unsigned values", c.in.op, op)
+	}
+	switch op {
+	case "eq":
+		return func(x, y uint64) bool { return x == y }
+	case "ne":
+		return func(x, y uint64) bool { return x != y }
+	}
+	if t.signed() {
+		shift := 64 - t.bits()
+		return func(x, y uint64) bool {
+			a, b := int64(x<<shift), int64(y<<shift)
+			return a < b && r.less || a == b && r.equal || a > b && r.greater
+		}
+	}
+	return func(x, y uint64) bool { return x < y && r.less || x == y && r.equal || x > y && r.greater }
+}
+
+var comparables = []dtype{b16, b32, b64, u16, u32, u64, s16, s32, s64, f16, bf16, f32, f64}
+
+// setp sets a predicate, and its complement, to a comparison that may be combined with a third predicate.
+func (c *compiler) setp() {
+	op := c.comparison()
+	join := c.mod("and", "or", "xor")
+	c.noFlush()
+	t := c.dtype(comparables...)
+	n := 3
+	if join != "" {
+		n = 4
+	}
+	c.operands(n)
+	p, q := c.in.args[0], operand{kind: argAny}
+	if p.kind == argPair {
+		p, q = p.list[0], p.list[1]
+	}
+	a, b := c.src(1, t), c.src(2, t)
+	test := c.comparer(op, t)
+	var z int32
+	var nz bool
+	if join != "" {
+		z, nz = c.predicate(c.in.args[3])
+	}
+	d, e := c.predicateDest(p), c.predicateDest(q)
+	compare := compareStep(a, b, test)
+	if join == "" && e < 0 {
+		c.o.run = func(w *warp, m uint32) { w.setPred(d, compare(w, m), m) }
+		return
+	}
+	c.o.run = func(w *warp, m uint32) {
+		x := compare(w, m)
+		y := ^x
+		if join != "" {
+			k := w.pred(z, nz)
+			x, y = combine(join, x, k), combine(join, y, k)
+		}
+		w.setPred(d, x, m)
+		w.setPred(e, y, m)
+	}
+}
+
+func combine(op string, x, y uint32) uint32 {
+	switch op {
+	case "and":
+		return x & y
+	case "or":
+		return x | y
+	}
+	return x ^ y
+}
+
+// compareStep is the lanes of m where a test holds.
+func compareStep(a, b int32, test func(x, y uint64) bool) func(w *warp, m uint32) uint32 {
+	return func(w *warp, m uint32) uint32 {
+		A, B, p := &w.vals[a], &w.vals[b], uint32(0)
+		for ; m != 0; m &= m - 1 {
+			i := lane(m)
+			if test(A[i], B[i]) {
+				p |= 1 << i
+			}
+		}
+		return p
+	}
+}
+
+// set sets a register to a comparison: all ones, or 1.0 for a float.
+func (c *compiler) set() {
+	op := c.comparison()
+	join := c.mod("and", "or", "xor")
+	c.noFlush()
+	dt := c.dtype(u32, s32, f32)
+	t := c.dtype(comparables...)
+	n := 3
+	if join != "" {
+		n = 4
+	}
+	c.operands(n)
+	d, a, b := c.dst(0, dt), c.src(1, t), c.src(2, t)
+	compare := compareStep(a, b, c.comparer(op, t))
+	var z int32
+	var nz bool
+	if join != "" {
+		z, nz = c.predicate(c.in.args[3])
+	}
+	yes := mask(32)
+	if dt == f32 {
+		yes = uint64(f32bits(1))
+	}
+	c.o.run = func(w *warp, m uint32) {
+		x := compare(w, m)
+		if join != "" {
+			x = combine(join, x, w.pred(z, nz))
+		}
+		D := &w.vals[d]
+		each(m, func(i int) { D[i] = yes & -uint64(x>>i&1) })
+	}
+}
+
+// selp selects by a predicate.
+func (c *compiler) selp() {
+	t := c.dtype(append(comparables, f16x2)...)
+	c.operands(4)
+	d, a, b := c.dst(0, t), c.src(1, t), c.src(2, t)
+	p, np := c.predicate(c.in.args[3])
+	c.o.selects, c.o.sel, c.o.selp, c.o.selNot = true, [2]int32{a, b}, p, np
+	c.o.run = func(w *warp, m uint32) {
+		D, A, B, k := &w.vals[d], &w.vals[a], &w.vals[b], w.pred(p, np)
+		for ; m != 0; m &= m - 1 {
+			i := lane(m)
+			if k>>i&1 != 0 {
+				D[i] = A[i]
+			} else {
+				D[i] = B[i]
+			}
+		}
+	}
+}
+
+// slct selects by the sign of a value: -0 and NaN are no positive numbers, but -0 >= 0 holds.
+func (c *compiler) slct() {
+	c.noFlush()
+	t := c.dtype(comparables...)
+	kt := c.dtype(s32, f32)
+	c.operands(4)
+	d, a, b, k := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, kt)
+	c.o.run = ter(d, a, b, k, func(x, y, z uint64) uint64 {
+		if kt == s32 && int32(z) >= 0 || kt == f32 && f32of(z) >= 0 {
+			return x
+		}
+		return y
+	})
+}

@@ -1,0 +1,393 @@
+package ptxsim
+
+import "math/bits"
+
+var integers = []dtype{u16, u32, u64, s16, s32, s64}
+
+// isFloat says whether the last modifier is a float type: add, mul and their like are two instructions by one name.
+func (c *compiler) isFloat() bool {
+	if len(c.mods) == 0 {
+		return false
+	}
+	switch c.mods[len(c.mods)-1] {
+	case "f16", "f16x2", "bf16", "bf16x2", "f32", "f64":
+		return true
+	}
+	return false
+}
+
+// add is add and sub.
+func (c *compiler) add() {
+	if c.isFloat() {
+		c.addFloat()
+		return
+	}
+	if len(c.mods) > 0 && c.mods[0] == "cc" {
+		c.carry()
+		return
+	}
+	sat := c.has("sat")
+	t := c.dtype(append(integers, b32, b64)...) // LLVM writes add.b64, too
+	if sat {
+		c.saturated(t)
+		return
+	}
+	m := mask(t.bits())
+	if c.in.op == "sub" {
+		c.binary(t, func(x, y uint64) uint64 { return (x - y) & m })
+		return
+	}
+	c.binary(t, func(x, y uint64) uint64 { return (x + y) & m })
+	c.fastAdd(t)
+}
+
+// saturated is add.sat.s32 and sub.sat.s32.
+func (c *compiler) saturated(t dtype) {
+	if t != s32 {
+		c.errorf("%s.sat has type .s32", c.in.op)
+	}
+	minus := c.in.op == "sub"
+	c.binary(t, func(x, y uint64) uint64 {
+		a, b := int64(int32(x)), int64(int32(y))
+		if minus {
+			b = -b
+		}
+		return uint64(uint32(min(max(a+b, -1<<31), 1<<31-1)))
+	})
+}
+
+// carry is add.cc, addc, sub.cc and subc. The carry flag of a subtraction is its borrow.
+func (c *compiler) carry() {
+	with := c.in.op == "addc" || c.in.op == "subc"
+	sets := c.has("cc")
+	t := c.dtype(u32, s32, u64, s64, b32, b64)
+	c.operands(3)
+	d, a, b := c.dst(0, t), c.src(1, t), c.src(2, t)
+	minus := c.in.op == "sub" || c.in.op == "subc"
+	shift := 64 - t.bits()
+	c.o.run = func(w *warp, m uint32) {
+		D, A, B := &w.vals[d], &w.vals[a], &w.vals[b]
+		in, out := w.frame.carry, uint32(0)
+		for x := m; x != 0; x &= x - 1 {
+			i := lane(x)
+			var k uint64
+			if with {
+				k = uint64(in >> i & 1)
+			}
+			// The values stand in the upper bits, so that carries come out of bit 63; ones below carry a carry in.
+			var s, o uint64
+			if minus {
+				s, o = bits.Sub64(A[i]<<shift, B[i]<<shift, 0)
+				var o2 uint64
+				s, o2 = bits.Sub64(s, k<<shift, 0)
+				o |= o2
+			} else {
+				s, o = bits.Add64(A[i]<<shift, B[i]<<shift, 0)
+				var o2 uint64
+				s, o2 = bits.Add64(s, k<<shift, 0)
+				o |= o2
+			}
+			D[i] = s >> shift
+			out |= uint32(o) << i
+		}
+		if sets {
+			w.frame.carry = in&^m | out
+		}
+	}
+}
+
+// mulHigh is the upper half of a product of values of type t.
+func mulHigh(t dtype, x, y uint64) uint64 {
+	if t.bits() < 64 {
+		return t.extend(x) * t.extend(y) >> t.bits() & mask(t.bits())
+	}
+	hi, _ := bits.Mul64(x, y)
+	if t == s64 {
+		// of signed values: less what the signs contribute as if they were positive
+		hi -= uint64(int64(x)>>63)&y + uint64(int64(y)>>63)&x
+	}
+	return hi
+}
+
+// wide is the type of twice the width.
+func wide(t dtype) dtype {
+	switch t {
+	case u16:
+		return u32
+	case s16:
+		return s32
+	case u32:
+		return u64
+	}
+	return s64
+}
+
+func (c *compiler) mul() {
+	if c.isFloat() {
+		c.mulFloat()
+		return
+	}
+	part := c.mod("lo", "hi", "wide")
+	switch part {
+	case "lo":
+		t := c.dtype(append(integers, b32, b64, b16)...)
+		m := mask(t.bits())
+		c.binary(t, func(x, y uint64) uint64 { return x * y & m })
+		c.fastMul(t)
+	case "hi":
+		t := c.dtype(integers...)
+		c.binary(t, func(x, y uint64) uint64 { return mulHigh(t, x, y) })
+	case "wide":
+		t := c.dtype(u16, s16, u32, s32)
+		c.operands(3)
+		d, a, b := c.dst(0, wide(t)), c.src(1, t), c.src(2, t)
+		m := mask(2 * t.bits())
+		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return t.extend(x) * t.extend(y) & m })
+		c.fastWide(t, d, a, b)
+	default:
+		c.errorf("mul of integers is .lo, .hi or .wide")
+	}
+}
+
+// mad is mad and madc, with or without .cc, of integers; mad of floats is fma.
+func (c *compiler) mad() {
+	if c.isFloat() {
+		c.fma()
+		return
+	}
+	part := c.mod("lo", "hi", "wide")
+	sat := part == "hi" && c.has("sat")
+	sets := c.has("cc")
+	switch {
+	case part == "":
+		c.errorf("%s of integers is .lo, .hi or .wide", c.in.op)
+	case part == "wide":
+		if c.in.op == "madc" || sets {
+			c.errorf("%s.wide has no carry", c.in.op)
+		}
+		t := c.dtype(u16, s16, u32, s32)
+		c.operands(4)
+		d, x, y, z := c.dst(0, wide(t)), c.src(1, t), c.src(2, t), c.src(3, wide(t))
+		m := mask(2 * t.bits())
+		c.o.run = ter(d, x, y, z, func(x, y, z uint64) uint64 { return (t.extend(x)*t.extend(y) + z) & m })
+		return
+	}
+	t := c.dtype(integers...)
+	product := func(x, y uint64) uint64 { return x * y & mask(t.bits()) }
+	if part == "hi" {
+		product = func(x, y uint64) uint64 { return mulHigh(t, x, y) }
+	}
+	m := mask(t.bits())
+	if c.in.op == "mad" && !sets {
+		if sat {
+			if t != s32 {
+				c.errorf("mad.hi.sat has type .s32")
+			}
+			c.ternary(t, func(x, y, z uint64) uint64 {
+				v := int64(int32(product(x, y))) + int64(int32(z))
+				return uint64(uint32(min(max(v, -1<<31), 1<<31-1)))
+			})
+			return
+		}
+		if part == "lo" {
+			c.ternary(t, func(x, y, z uint64) uint64 { return (x*y + z) & m })
+			return
+		}
+		c.ternary(t, func(x, y, z uint64) uint64 { return (product(x, y) + z) & m })
+		return
+	}
+	if t.bits() == 16 {
+		c.errorf("%s with a carry has 32 or 64 bits", c.in.op)
+	}
+	c.operands(4)
+	d, x, y, z := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, t)
+	with := c.in.op == "madc"
+	shift := 64 - t.bits()
+	c.o.run = func(w *warp, m uint32) {
+		D, X, Y, Z := &w.vals[d], &w.vals[x], &w.vals[y], &w.vals[z]
+		in, out := w.frame.carry, uint32(0)
+		for r := m; r != 0; r &= r - 1 {
+			i := lane(r)
+			s, o := bits.Add64(product(X[i], Y[i])<<shift, Z[i]<<shift, 0)
+			if with {
+				var o2 uint64
+				s, o2 = bits.Add64(s, uint64(in>>i&1)<<shift, 0)
+				o |= o2
+			}
+			D[i] = s >> shift
+			out |= uint32(o) << i
+		}
+		if sets {
+			w.frame.carry = in&^m | out
+		}
+	}
+}
+
+// mul24 is mul24 and mad24: products of the low 24 bits.
+func (c *compiler) mul24() {
+	part := c.mod("lo", "hi")
+	if part == "" {
+		c.errorf("%s is .lo or .hi", c.in.op)
+	}
+	t := c.dtype(u32, s32)
+	product := func(x, y uint64) uint64 {
+		x, y = x&(1<<24-1), y&(1<<24-1)
+		if t == s32 {
+			x, y = uint64(int64(x<<40)>>40), uint64(int64(y<<40)>>40)
+		}
+		p := x * y
+		if part == "hi" {
+			p >>= 16 // bits 47 to 16
+		}
+		return p & mask(32)
+	}
+	if c.in.op == "mul24" {
+		c.binary(t, product)
+		return
+	}
+	c.ternary(t, func(x, y, z uint64) uint64 { return (product(x, y) + z) & mask(32) })
+}
+
+// divide stops when a divisor is zero and gives the quotient and remainder of two values.
+func divide(t dtype, x, y uint64) (q, r uint64) {
+	if !t.signed() {
+		return x / y, x % y
+	}
+	a, b := int64(t.extend(x)), int64(t.extend(y))
+	if b == -1 { // the smallest number wraps
+		return uint64(-a) & mask(t.bits()), 0
+	}
+	return uint64(a/b) & mask(t.bits()), uint64(a%b) & mask(t.bits())
+}
+
+func (c *compiler) div() {
+	if c.isFloat() {
+		c.divFloat()
+		return
+	}
+	c.quotient(func(q, r uint64) uint64 { return q })
+}
+
+func (c *compiler) rem() { c.quotient(func(q, r uint64) uint64 { return r }) }
+
+func (c *compiler) quotient(pick func(q, r uint64) uint64) {
+	t := c.dtype(integers...)
+	c.operands(3)
+	d, a, b := c.dst(0, t), c.src(1, t), c.src(2, t)
+	c.o.run = func(w *warp, m uint32) {
+		D, A, B := &w.vals[d], &w.vals[a], &w.vals[b]
+		for ; m != 0; m &= m - 1 {
+			i := lane(m)
+			if B[i] == 0 {
+				w.fault(DivisionByZero, i, "%d divided by 0 has no value in PTX", int64(t.extend(A[i])))
+			}
+			D[i] = pick(divide(t, A[i], B[i]))
+		}
+	}
+}
+
+// sad is c + |a - b|.
+func (c *compiler) sad() {
+	t := c.dtype(integers...)
+	m := mask(t.bits())
+	c.ternary(t, func(x, y, z uint64) uint64 {
+		if less(t, x, y) {
+			x, y = y, x
+		}
+		return (z + x - y) & m
+	})
+}
+
+// less compares two integers of type t.
+func less(t dtype, x, y uint64) bool {
+	if t.signed() {
+		return int64(t.extend(x)) < int64(t.extend(y))
+	}
+	return x < y
+}
+
+// minMax is min and max of integers and of floats.
+func (c *compiler) minMax() {
+	if c.isFloat() {
+		c.minMaxFloat()
+		return
+	}
+	relu := c.has("relu")
+	t := c.dtype(integers...)
+	if relu && t != s32 {
+		c.errorf("%s.relu has type .s32", c.in.op)
+	}
+	isMin := c.in.op == "min"
+	c.binary(t, func(x, y uint64) uint64 {
+		if less(t, y, x) == isMin {
+			x = y
+		}
+		if relu && int32(x) < 0 {
+			return 0
+		}
+		return x
+	})
+}
+
+func (c *compiler) abs() {
+	if c.isFloat() {
+		c.signBit(func(v, sign uint64) uint64 { return v &^ sign })
+		return
+	}
+	t := c.dtype(s16, s32, s64)
+	c.unary(t, func(x uint64) uint64 {
+		if int64(t.extend(x)) < 0 {
+			x = -x
+		}
+		return x & mask(t.bits())
+	})
+}
+
+func (c *compiler) neg() {
+	if c.isFloat() {
+		c.signBit(func(v, sign uint64) uint64 { return v ^ sign })
+		return
+	}
+	t := c.dtype(s16, s32, s64)
+	m := mask(t.bits())
+	c.unary(t, func(x uint64) uint64 { return -x & m })
+}
+
+// dp is dp4a and dp2a: products of bytes, added.
+func (c *compiler) dp() {
+	part := ""
+	if c.in.op == "dp2a" {
+		if part = c.mod("lo", "hi"); part == "" {
+			c.errorf("dp2a is .lo or .hi")
+		}
+	}
+	at, bt := c.dtype(u32, s32), c.dtype(u32, s32)
+	c.operands(4)
+	d, a, b, z := c.dst(0, u32), c.src(1, at), c.src(2, bt), c.src(3, u32)
+	part8 := func(t dtype, v uint64, i int) uint64 {
+		if t == s32 {
+			return s8.extend(v >> (8 * i))
+		}
+		return u8.extend(v >> (8 * i))
+	}
+	c.o.run = ter(d, a, b, z, func(x, y, z uint64) uint64 {
+		if c2 := part; c2 == "" {
+			for i := range 4 {
+				z += part8(at, x, i) * part8(bt, y, i)
+			}
+			return z & mask(32)
+		}
+		for i := range 2 {
+			h := u16.extend(x >> (16 * i))
+			if at == s32 {
+				h = s16.extend(x >> (16 * i))
+			}
+			k := i
+			if part == "hi" {
+				k += 2
+			}
+			z += h * part8(bt, y, k)
+		}
+		return z & mask(32)
+	})
+}

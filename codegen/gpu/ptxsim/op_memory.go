@@ -1,0 +1,265 @@
+package ptxsim
+
+// memory takes the modifiers that ld and st share, up to the type.
+func (c *compiler) memory() (a access, vector int) {
+	for {
+		switch {
+		case c.mod("volatile", "relaxed", "acquire", "release", "mmio") != "":
+			a.atomic = true
+		case c.mod("weak", "cta", "gpu", "sys", "cluster", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "uniform",
+			"L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
+			"L2::64B", "L2::128B", "L2::256B") != "":
+		case c.has("nc"):
+			a.cached = true
+		case c.mod("shared::cta") != "":
+			a.space = shared
+		default:
+			s, ok := spaces[firstOf(c.mods)]
+			if !ok {
+				vector = 1
+				switch c.mod("v2", "v4") {
+				case "v2":
+					vector = 2
+				case "v4":
+					vector = 4
+				}
+				return a, vector
+			}
+			a.space = s
+			c.mods = c.mods[1:]
+		}
+	}
+}
+
+func firstOf(s []string) string {
+	if len(s) == 0 {
+		return ""
+	}
+	return s[0]
+}
+
+var memoryTypes = []dtype{b8, b16, b32, b64, u8, u16, u32, u64, s8, s16, s32, s64, f16, bf16, f32, f64, f16x2, bf16x2}
+
+// address is the slot and offset of a memory operand.
+func (c *compiler) address(x operand) (slot int32, add uint64) {
+	if x.kind != argMemory {
+		c.errorf("%s needs an address in brackets", c.in.op)
+	}
+	switch {
+	case x.name == "":
+		return c.constant(uint64(x.add)), 0
+	case x.v != nil:
+		return c.symbol(operand{name: x.name, v: x.v, add: x.add}, u64), 0
+	}
+	t, ok := c.f.register(x.name)
+	if !ok {
+		c.errorf("%s is not declared", x.name)
+	}
+	if t != b64 && t != u64 && t != s64 && t != b32 && t != u32 && t != s32 {
+		c.errorf("%s is a .%s and no address", x.name, t)
+	}
+	return c.source(operand{kind: argReg, name: x.name}, t, false), uint64(x.add)
+}
+
+// values are the slots of what is loaded or stored; -1 for _.
+func (c *compiler) values(x operand, t dtype, vector int, slot func(a operand, t dtype, wide bool) int32) []int32 {
+	list := []operand{x}
+	if x.kind == argVector {
+		list = x.list
+	}
+	if len(list) != vector {
+		c.errorf("%s has %s, and %d are named", c.in.op, plural(vector, "element"), len(list))
+	}
+	var slots []int32
+	for _, e := range list {
+		if e.kind == argAny {
+			slots = append(slots, -1)
+			continue
+		}
+		slots = append(slots, slot(e, untypedOf(t), true))
+	}
+	return slots
+}
+
+// untypedOf is the type of the bits of t: a load or store takes a register of any type that is large enough.
+func untypedOf(t dtype) dtype {
+	switch t.bits() {
+	case 8:
+		return b8
+	case 16:
+		return b16
+	case 32:
+		return b32
+	}
+	return b64
+}
+
+func (c *compiler) ld() {
+	a, vector := c.memory()
+	t := c.dtype(memoryTypes...)
+	c.operands(2)
+	dst := c.values(c.in.args[0], t, vector, c.dest)
+	masks := make([]uint64, len(dst))
+	list := c.in.args[0].list
+	if vector == 1 {
+		list = c.in.args[:1]
+	}
+	for i, d := range dst {
+		if d >= 0 {
+			masks[i] = mask(c.width(list[i]))
+		}
+	}
+	if a.space == param {
+		c.loadParam(t, dst, masks)
+		return
+	}
+	if a.cached && a.space != global {
+		c.errorf("ld.nc is of .global memory")
+	}
+	c.o.effect, c.o.loads = true, true
+	a.read, a.bytes = true, vector*t.bytes()
+	p, add := c.address(c.in.args[1])
+	n, signed := t.bytes(), t.signed()
+	c.o.run = func(w *warp, m uint32) {
+		P := &w.vals[p]
+		var addrs lanes // the destination may be the address
+		addrs = *P
+		var r *region
+		for ; m != 0; m &= m - 1 {
+			i := lane(m)
+			var off int
+			r, off = w.find(&a, addrs[i]+add, i, r)
+			w.lock(r)
+			w.check(&a, r, off, i)
+			for j, d := range dst {
+				if d < 0 {
+					continue
+				}
+				v := load(r.data[off+j*n:], n)
+				if signed {
+					v = t.extend(v) & masks[j]
+				}
+				w.vals[d][i] = v
+			}
+			w.unlock()
+		}
+	}
+}
+
+func (c *compiler) st() {
+	a, vector := c.memory()
+	t := c.dtype(memoryTypes...)
+	c.operands(2)
+	src := c.values(c.in.args[1], t, vector, c.source)
+	if a.space == param {
+		c.storeParam(t, src)
+		return
+	}
+	if a.space == constant || a.cached {
+		c.errorf("st to .const memory")
+	}
+	c.o.effect = true
+	a.write, a.bytes = true, vector*t.bytes()
+	p, add := c.address(c.in.args[0])
+	n := t.bytes()
+	c.o.run = func(w *warp, m uint32) {
+		P := &w.vals[p]
+		var r *region
+		for ; m != 0; m &= m - 1 {
+			i := lane(m)
+			var off int
+			r, off = w.find(&a, P[i]+add, i, r)
+			w.lock(r)
+			w.check(&a, r, off, i)
+			for j, s := range src {
+				if s >= 0 {
+					store(r.data[off+j*n:], n, w.vals[s][i])
+				}
+			}
+			w.unlock()
+		}
+	}
+}
+
+// lock keeps other workers away from a region of global memory until unlock.
+func (w *warp) lock(r *region) {
+	if w.block.parallel && r.base >= globalBase && !r.readOnly {
+		r.mu.Lock()
+		w.block.worker.locked = r
+	}
+}
+
+func (w *warp) unlock() {
+	if r := w.block.worker.locked; r != nil {
+		w.block.worker.locked = nil
+		r.mu.Unlock()
+	}
+}
+
+// parameter is the variable of an address in .param space, checked to hold n bytes there.
+func (c *compiler) parameter(x operand, n int) (v *variable, offset int) {
+	if x.kind != argMemory || x.v == nil || x.v.space != param {
+		c.errorf("%s.param needs the name of a parameter", c.in.op)
+	}
+	if x.add < 0 || int(x.add)+n > x.v.size {
+		c.errorf("%d bytes at byte %d of %s, which has %d", n, x.add, x.name, x.v.size)
+	}
+	if int(x.add)%n != 0 {
+		c.errorf("an access of %d bytes at byte %d of %s", n, x.add, x.name)
+	}
+	return x.v, x.v.offset + int(x.add)
+}
+
+func (c *compiler) loadParam(t dtype, dst []int32, masks []uint64) {
+	n := t.bytes()
+	v, off := c.parameter(c.in.args[1], n*len(dst))
+	f := c.f
+	c.o.run = func(w *warp, m uint32) {
+		area := w.frame.area
+		stride := f.areaBytes
+		if v.launch {
+			area, stride = w.block.params, 0
+		}
+		each(m, func(i int) {
+			for j, d := range dst {
+				if d >= 0 {
+					x := load(area[i*stride+off+j*n:], n)
+					w.vals[d][i] = t.extend(x) & masks[j]
+				}
+			}
+		})
+	}
+}
+
+func (c *compiler) storeParam(t dtype, src []int32) {
+	n := t.bytes()
+	v, off := c.parameter(c.in.args[0], n*len(src))
+	if v.launch {
+		c.errorf("st to a parameter of a kernel")
+	}
+	c.o.effect = true
+	f := c.f
+	c.o.run = func(w *warp, m uint32) {
+		each(m, func(i int) {
+			for j, s := range src {
+				if s >= 0 {
+					store(w.frame.area[i*f.areaBytes+off+j*n:], n, w.vals[s][i])
+				}
+			}
+		})
+	}
+}
+
+// prefetch has no effect that can be seen.
+func (c *compiler) prefetch() {
+	c.mods = nil
+	c.o.run = func(*warp, uint32) {}
+}
+
+// fence orders accesses of one thread, which are in order here.
+func (c *compiler) fence() {
+	for c.mod("sc", "acq_rel", "acquire", "release", "cta", "gpu", "gl", "sys", "cluster") != "" {
+	}
+	c.operands(0)
+	c.o.run = func(*warp, uint32) {}
+}

@@ -1,0 +1,248 @@
+package ptxsim
+
+import "math/bits"
+
+// sync makes the instruction wait for the lanes that its member mask names.
+func (c *compiler) sync(mask operand) int32 {
+	c.o.kind, c.o.effect = opSync, true
+	c.o.members = c.source(mask, b32, false)
+	return c.o.members
+}
+
+// member stops if a lane is not in its own member mask.
+func (w *warp) member(members int32, m uint32) {
+	M := &w.vals[members]
+	each(m, func(i int) {
+		if M[i]>>i&1 == 0 {
+			w.fault(WarpDivergence, i, "lane %d is not in its member mask %#x", i, M[i])
+		}
+	})
+}
+
+// shfl exchanges values between lanes.
+func (c *compiler) shfl() {
+	if !c.has("sync") {
+		c.errorf("shfl without .sync does not exist from sm_70 on")
+	}
+	mode := c.mod("up", "down", "bfly", "idx")
+	if mode == "" {
+		c.errorf("shfl is .up, .down, .bfly or .idx")
+	}
+	c.dtype(b32)
+	c.operands(5)
+	to, p := c.in.args[0], int32(-1)
+	if to.kind == argPair {
+		p = c.predicateDest(to.list[1])
+		to = to.list[0]
+	}
+	d, a, b, k := c.dest(to, b32, false), c.src(1, b32), c.src(2, b32), c.src(3, b32)
+	members := c.sync(c.in.args[4])
+	c.o.run = func(w *warp, m uint32) {
+		w.member(members, m)
+		A, B, C := w.vals[a], w.vals[b], w.vals[k]
+		D, valid := &w.vals[d], uint32(0)
+		each(m, func(i int) {
+			lane, bval, cval, seg := uint64(i), B[i]&31, C[i]&31, C[i]>>8&31
+			most := lane&seg | cval&^seg
+			var j uint64
+			var ok bool
+			switch mode {
+			case "up":
+				j = lane - bval
+				ok = int64(j) >= int64(most)
+			case "down":
+				j = lane + bval
+				ok = j <= most
+			case "bfly":
+				j = lane ^ bval
+				ok = j <= most
+			default:
+				j = lane&seg | bval&^seg
+				ok = j <= most
+			}
+			if ok {
+				valid |= 1 << i
+			} else {
+				j = lane
+			}
+			if m>>j&1 == 0 {
+				w.fault(WarpDivergence, i, "shfl.sync reads lane %d, which does not take part (lanes %#x do)", j, m)
+			}
+			D[i] = A[j]
+		})
+		w.setPred(p, valid, m)
+	}
+}
+
+// vote combines a predicate of all lanes.
+func (c *compiler) vote() {
+	if !c.has("sync") {
+		c.errorf("vote without .sync does not exist from sm_70 on")
+	}
+	mode := c.mod("all", "any", "uni", "ballot")
+	if mode == "" {
+		c.errorf("vote is .all, .any, .uni or .ballot")
+	}
+	if mode == "ballot" {
+		c.dtype(b32)
+	} else {
+		c.dtype(pred)
+	}
+	c.operands(3)
+	a, na := c.predicate(c.in.args[1])
+	members := c.sync(c.in.args[2])
+	d, p := int32(-1), int32(-1)
+	if mode == "ballot" {
+		d = c.dst(0, b32)
+	} else {
+		p = c.predicateDest(c.in.args[0])
+	}
+	c.o.run = func(w *warp, m uint32) {
+		w.member(members, m)
+		x := w.pred(a, na)
+		M := w.vals[members]
+		var result uint32
+		each(m, func(i int) {
+			g := uint32(M[i]) & m
+			holds := false
+			switch mode {
+			case "ballot":
+				w.vals[d][i] = uint64(x & g)
+			case "all":
+				holds = x&g == g
+			case "any":
+				holds = x&g != 0
+			case "uni":
+				holds = x&g == g || x&g == 0
+			}
+			if holds {
+				result |= 1 << i
+			}
+		})
+		w.setPred(p, result, m)
+	}
+}
+
+// match finds the lanes with the same value.
+func (c *compiler) match() {
+	mode := c.mod("any", "all")
+	if mode == "" || !c.has("sync") {
+		c.errorf("match is .any.sync or .all.sync")
+	}
+	t := c.dtype(b32, b64)
+	c.operands(3)
+	to, p := c.in.args[0], int32(-1)
+	if to.kind == argPair {
+		if mode == "any" {
+			c.errorf("match.any has one destination")
+		}
+		p = c.predicateDest(to.list[1])
+		to = to.list[0]
+	}
+	d, a := c.dest(to, b32, false), c.src(1, t)
+	members := c.sync(c.in.args[2])
+	c.o.run = func(w *warp, m uint32) {
+		w.member(members, m)
+		A, M := w.vals[a], w.vals[members]
+		var all uint32
+		each(m, func(i int) {
+			g := uint32(M[i]) & m
+			var same uint32
+			each(g, func(j int) {
+				if A[j] == A[i] {
+					same |= 1 << j
+				}
+			})
+			if mode == "all" {
+				if same == g {
+					all |= 1 << i
+				} else {
+					same = 0
+				}
+			}
+			w.vals[d][i] = uint64(same)
+		})
+		w.setPred(p, all, m)
+	}
+}
+
+// redux reduces integers over lanes.
+func (c *compiler) redux() {
+	if !c.has("sync") {
+		c.errorf("redux needs .sync")
+	}
+	op := c.mod("add", "min", "max", "and", "or", "xor")
+	var t dtype
+	switch op {
+	case "add", "min", "max":
+		t = c.dtype(u32, s32)
+	case "and", "or", "xor":
+		t = c.dtype(b32)
+	default:
+		c.errorf("redux needs an operation")
+	}
+	c.operands(3)
+	d, a := c.dst(0, t), c.src(1, t)
+	members := c.sync(c.in.args[2])
+	c.o.run = func(w *warp, m uint32) {
+		w.member(members, m)
+		A, M := w.vals[a], w.vals[members]
+		each(m, func(i int) {
+			g := uint32(M[i]) & m
+			v := A[lane(g)]
+			for g &= g - 1; g != 0; g &= g - 1 {
+				x := A[lane(g)]
+				switch op {
+				case "add":
+					v = (v + x) & mask(32)
+				case "min", "max":
+					if less(t, x, v) == (op == "min") {
+						v = x
+					}
+				case "and":
+					v &= x
+				case "or":
+					v |= x
+				case "xor":
+					v ^= x
+				}
+			}
+			w.vals[d][i] = v
+		})
+	}
+}
+
+// activemask is the lanes that run together at this moment.
+func (c *compiler) activemask() {
+	c.dtype(b32)
+	c.operands(1)
+	d := c.dst(0, b32)
+	c.o.run = func(w *warp, m uint32) {
+		each(m, func(i int) { w.vals[d][i] = uint64(m) })
+	}
+}
+
+// elect chooses one lane: the first.
+func (c *compiler) elect() {
+	if !c.has("sync") {
+		c.errorf("elect needs .sync")
+	}
+	c.operands(2)
+	if c.in.args[0].kind != argPair {
+		c.errorf("elect has two destinations")
+	}
+	to := c.in.args[0].list
+	p, d := c.predicateDest(to[1]), int32(-1)
+	if to[0].kind != argAny {
+		d = c.dest(to[0], b32, false)
+	}
+	members := c.sync(c.in.args[1])
+	c.o.run = func(w *warp, m uint32) {
+		w.member(members, m)
+		first := bits.TrailingZeros32(m)
+		if d >= 0 {
+			each(m, func(i int) { w.vals[d][i] = uint64(first) })
+		}
+		w.setPred(p, 1<<first, m)
+	}
+}
