@@ -24,15 +24,7 @@ func checkGradients(p *check.Program) error {
 // gradientErrors says which derivatives of a module cannot be taken, as a *diag.List; nil for none.
 func gradientErrors(m *ir.Module) error {
 	list := &diag.List{}
-	for _, e := range ir.CheckGradients(m) {
-		d := &diag.Diagnostic{Code: diag.CodeIntegerPath, Message: e.Message, Primary: diag.Label{Span: e.Span}}
-		if e.Unsupported {
-			d.Code, d.Message = diag.CodeUnsupported, e.Message+" is not supported yet"
-		} else {
-			d.Primary.Text = "here it becomes an integer"
-			d.Related = []diag.Label{{Span: e.Back, Text: "here it is a float again"}}
-			d.Help = "`stop_gradient(x)` says that a value is meant as a constant; `floor`, `round` and `trunc` stay with floats"
-		}
+	for _, d := range ir.CheckGradients(m) {
 		list.Add(d)
 	}
 	list.Sort()

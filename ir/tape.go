@@ -17,15 +17,28 @@ type Tape struct {
 	with       map[*Value]*Value // values that are replaced in the end
 }
 
-// A GradientError says why a function has no derivative, or none that this version finds.
-type GradientError struct {
-	Span        diag.Span // where the path breaks
-	Message     string    // one lower-case clause
-	Back        diag.Span // where its value becomes a float again; zero when nothing is broken
-	Unsupported bool      // it has one
+// A GradientError says why a function has no derivative, or none that this version finds. Rules panic with it.
+type GradientError struct{ Diagnostic *diag.Diagnostic }
+
+func (e *GradientError) Error() string { return e.Diagnostic.Message }
+
+// noGradient stops the derivation of a function.
+func noGradient(d diag.Diagnostic) { panic(&GradientError{&d}) }
+
+// brokenPath stops it where cut makes integers of what is differentiated and back makes floats of these.
+func brokenPath(cut, back *Op) {
+	noGradient(diag.Diagnostic{
+		Code: diag.CodeIntegerPath, Primary: diag.Label{Span: cut.Span, Text: "here it becomes an integer"},
+		Message: "the path of the gradient breaks: integers have no derivative",
+		Related: []diag.Label{{Span: back.Span, Text: "here it is a float again"}},
+		Help:    "`stop_gradient(x)` says that a value is meant as a constant; `floor`, `round` and `trunc` stay with floats",
+	})
 }
 
-func (e *GradientError) Error() string { return e.Message }
+// unsupportedGradient stops the derivation where this version has no rule.
+func unsupportedGradient(at diag.Span, what string) {
+	noGradient(diag.Diagnostic{Code: diag.CodeUnsupported, Primary: diag.Label{Span: at}, Message: "the gradient of " + what + " is not supported yet"})
+}
 
 func newTape(at diag.Span) *Tape {
 	return &Tape{
@@ -260,8 +273,8 @@ func (m *Module) recursive(name string) bool {
 }
 
 // CheckGradients tries every derivative of the module and lists why some cannot be taken.
-func CheckGradients(m *Module) []*GradientError {
-	var out []*GradientError
+func CheckGradients(m *Module) []*diag.Diagnostic {
+	var out []*diag.Diagnostic
 	for _, f := range m.Funcs {
 		out = append(out, m.tryGradients(f.Body)...)
 	}
@@ -269,7 +282,7 @@ func CheckGradients(m *Module) []*GradientError {
 }
 
 // tryGradients expands the derivatives in b, a copy of each; those inside of others are part of these.
-func (m *Module) tryGradients(b *Block) (out []*GradientError) {
+func (m *Module) tryGradients(b *Block) (out []*diag.Diagnostic) {
 	for _, op := range b.Ops {
 		if op.Def != OpVjp && op.Def != OpJvp {
 			for _, r := range op.Regions {
@@ -278,7 +291,7 @@ func (m *Module) tryGradients(b *Block) (out []*GradientError) {
 			continue
 		}
 		if e := m.tryGradient(op); e != nil {
-			out = append(out, e)
+			out = append(out, e.Diagnostic)
 		}
 	}
 	return out

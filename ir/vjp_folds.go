@@ -20,7 +20,7 @@ func elementLoopRule(t *Tape, op *Op, cts []*Value, what string) {
 	scan, init := op.Def == OpScan, op.Flag("init")
 	for _, r := range op.Results {
 		if r.Type.Rank() > 1 || !scan && elems(r.Type.Shape).String() != "1" {
-			panic(&GradientError{Span: op.Span, Message: "the gradient of " + what, Unsupported: true})
+			unsupportedGradient(op.Span, what)
 		}
 	}
 	i32 := types.Scalar(types.I32)

@@ -69,7 +69,7 @@ func loopRule(t *Tape, op *Op, cts []*Value) {
 	back.Yields = closureVjp(b, body, append([]*Value{i}, state...), by, caps, carried, sums)
 	b.Block.Yields = back.Yields
 	if !flatten(b.Block) {
-		panic(&GradientError{Span: op.Span, Message: "the gradient of a loop over what depends on an unknown extent", Unsupported: true})
+		unsupportedGradient(op.Span, "a loop over what depends on an unknown extent")
 	}
 	prune(b.Block)
 	uses := Uses(b.Block)

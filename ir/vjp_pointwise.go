@@ -119,7 +119,7 @@ func arithmeticRules() {
 	rule(OpCast, func(t *Tape, op *Op, cts []*Value) {
 		x := op.Args[0]
 		if cut := t.broken[x]; cut != nil {
-			panic(&GradientError{Span: cut.Span, Back: op.Span, Message: "the path of the gradient breaks: integers have no derivative"})
+			brokenPath(cut, op)
 		}
 		t.Add(x, t.Emit(OpCast, A{"to": x.Type.Elem}, cts[0]))
 	})

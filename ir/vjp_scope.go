@@ -1,5 +1,7 @@
 package ir
 
+import "healc/lang/diag"
+
 // The derivatives of operations with regions. A region is a function of its parameters and of what it captures: its
 // derivative is a `vjp` of it, which stands in a region of the derivative.
 
@@ -16,19 +18,18 @@ func init() { // init: see rule
 			t.Add(caps[i], g)
 		}
 	})
-	later(OpCall, "a function that recurses")
+	rule(OpCall, func(_ *Tape, op *Op, _ []*Value) { // all others have been inlined
+		noGradient(diag.Diagnostic{
+			Code: diag.CodeRecursiveGradient, Primary: diag.Label{Span: op.Span},
+			Message: "`" + op.Str("callee") + "` calls itself, and a function that recurses has no derivative here",
+			Help:    "write the recursion as `iterate`, `iterate_until` or a fold, or give its derivative with `custom_vjp`",
+		})
+	})
 	OpFusion.NoGrad = "it is made when derivatives are taken already"
 	for _, d := range []*OpDef{OpPrintF32, OpPrintF64} {
 		d.NoGrad = ""
 		unaryRule(d, func(_ *Tape, _, _, ct *Value) *Value { return ct })
 	}
-}
-
-// later is the rule of an operation whose derivative this version does not take.
-func later(d *OpDef, what string) {
-	rule(d, func(_ *Tape, op *Op, _ []*Value) {
-		panic(&GradientError{Span: op.Span, Message: "the gradient of " + what, Unsupported: true})
-	})
 }
 
 // variedCaptures lists what the regions capture and what is differentiated.

@@ -20,7 +20,7 @@ func tabulateRule(t *Tape, op *Op, cts []*Value) {
 		panic("BUG: copying without substitution: " + err.Error())
 	}
 	if !flatten(body) {
-		panic(&GradientError{Span: op.Span, Message: "the gradient of a tabulate over what depends on an unknown extent", Unsupported: true})
+		unsupportedGradient(op.Span, "a tabulate over what depends on an unknown extent")
 	}
 	captured := map[*Value]bool{}
 	for _, v := range caps {

@@ -10,7 +10,7 @@ import (
 // All lists every pass that `healc opt` can name. Inline works on all functions here, as no entry is known;
 // specialize, which needs one and the values to bind, is in Standard only.
 func All() []Pass {
-	return []Pass{inlinePass(""), expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass, hoistPass, dcePass, fusePass}
+	return []Pass{inlinePass(""), expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass, hoistPass, barriersPass, dcePass, fusePass}
 }
 
 // Standard is the pipeline of the compiler. With an entry, only what it reaches is kept, and its shape
@@ -20,7 +20,7 @@ func Standard(entry string, bind map[string]int64) []Pass {
 	if entry != "" {
 		list = append(list, specializePass(entry, bind))
 	}
-	return append(list, expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass, hoistPass, dcePass, fusePass)
+	return append(list, expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass, hoistPass, barriersPass, dcePass, fusePass)
 }
 
 // order documents why one pass precedes another; TestPassOrder checks it against every pipeline.
@@ -33,6 +33,8 @@ var order = []struct{ before, after, why string }{
 	{"canonicalize", "cse", "operands in canonical order make equal operations equal"},
 	{"cse", "dce", "merged operations leave dead ones behind"},
 	{"canonicalize", "hoist", "an index that is in range cannot fail, and may leave the loop"},
+	{"cse", "barriers", "a barrier keeps what a checkpoint computes again from being merged with the first time"},
+	{"barriers", "fuse", "a barrier has served its purpose, and would keep a view from being one"},
 	{"inline", "strings", "a function that is called in a lambda may hold operations on strings"},
 	{"strings", "fuse", "no kernel computes with strings"},
 	{"hoist", "fuse", "a kernel of a step of a loop would compute it again and again"},
@@ -114,6 +116,10 @@ var (
 	hoistPass = Pass{
 		Name: "hoist", Doc: "computes what no step of a loop changes before the loop",
 		Run: func(m *ir.Module, remark Remark) error { return Hoist(m, remark) },
+	}
+	barriersPass = Pass{
+		Name: "barriers", Doc: "removes what kept equal values from being computed once", Required: true,
+		Run: func(m *ir.Module, remark Remark) error { return Barriers(m, remark) },
 	}
 	stringsPass = Pass{
 		Name: "strings", Doc: "takes operations on strings out of lambdas", Required: true,

@@ -28,7 +28,30 @@ func (g *gen) derivative(forward bool) (ir.A, []*ir.Value, []*ir.Block) {
 	return ir.A{"wrt": wrt}, args, []*ir.Block{body}
 }
 
+// ruled is a function of an integer and a float with a rule of its own, or one that is computed again.
+func (g *gen) ruled(custom bool) (ir.A, []*ir.Value, []*ir.Block) {
+	t := types.Tensor{Elem: []types.DType{types.F32, types.F64}[g.Intn(2)], Shape: g.shape(g.Intn(3))}
+	n := types.Tensor{Elem: types.I32, Shape: t.Shape}
+	f, rule := &ir.Block{}, &ir.Block{}
+	block := func(b *ir.Block, params ...types.Tensor) {
+		for _, p := range params {
+			b.Param("", p, diag.Span{})
+		}
+		in := &ir.Builder{Block: b}
+		b.Yields = []*ir.Value{in.Emit(ir.OpMul, nil, b.Params[len(params)-1], in.Emit(ir.OpCast, ir.A{"to": t.Elem}, b.Params[0]))}
+	}
+	block(f, n, t)
+	block(rule, n, t, t)
+	if !custom {
+		f.Yields = append(f.Yields, f.Params[0])
+		return nil, []*ir.Value{g.param(n), g.param(t)}, []*ir.Block{f}
+	}
+	return nil, []*ir.Value{g.param(n), g.param(t)}, []*ir.Block{f, rule}
+}
+
 func init() {
+	generators["custom_vjp"] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) { return g.ruled(true) }
+	generators["checkpoint"] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) { return g.ruled(false) }
 	generators["vjp"] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) { return g.derivative(false) }
 	generators["jvp"] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) { return g.derivative(true) }
 }

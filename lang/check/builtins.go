@@ -72,7 +72,7 @@ tanh erf floor ceil round trunc relu sigmoid silu gelu softplus pow max min clam
 popcount clz shl shr band bor bxor bnot
 fold scan cumsum cumprod iterate iterate_until each map stack split flip roll pad repeat take_along_axis scatter_add
 iota one_hot like sort argsort assert assert_eq assert_close
-grad value_and_grad vjp jvp stop_gradient
+grad value_and_grad vjp jvp custom_vjp checkpoint stop_gradient
 modsum modsub modmul modneg modpow modinv mod axis_modsum modmul_axis_sum ntt intt permute g_decomposition g_decomposition_full`
 
 func isName(s string) bool {

@@ -12,13 +12,18 @@ import (
 
 // Note [Derivatives]: `grad(f)`, `value_and_grad(f)`, `vjp(f)` and `jvp(f)` are functions, and functions are no values:
 // they stand where they are called, or where a lambda can. The function that is differentiated becomes the lambda of
-// an operation `vjp` or `jvp`, typed by the arguments. What the lambda sees around it is constant.
+// an operation `vjp` or `jvp`, typed by the arguments. What the lambda sees around it is constant. `custom_vjp(f, rule)`
+// and `checkpoint(f)` are functions of functions, too (gradrules.go).
 
-// gradBuiltins are the functions that differentiate.
+// gradBuiltins are the functions that differentiate, and those that say how.
 func gradBuiltins() map[string]*builtin {
 	out := map[string]*builtin{}
-	for _, name := range []string{"grad", "value_and_grad", "vjp", "jvp"} {
-		out[name] = &builtin{params: []string{"f", "wrt"}, required: 1, build: func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
+	for name, params := range gradParams {
+		required := len(params)
+		if params[required-1] == "wrt" {
+			required--
+		}
+		out[name] = &builtin{params: params, required: required, build: func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
 			c.errorf(diag.CodeFunctionValue, e.Loc, "`%s(f)` is a function, and not a value", name).help("call it: `%s(f)(x)`", name)
 			return bad(e.Loc)
 		}}
@@ -26,11 +31,18 @@ func gradBuiltins() map[string]*builtin {
 	return out
 }
 
+// gradParams are the forms of a derivative, and what each takes.
+var gradParams = map[string][]string{
+	"grad": {"f", "wrt"}, "value_and_grad": {"f", "wrt"}, "vjp": {"f", "wrt"}, "jvp": {"f", "wrt"},
+	"custom_vjp": {"f", "rule"}, "checkpoint": {"f"},
+}
+
 // derivative is `grad(f, wrt = (w, b))` and its like.
 type derivative struct {
 	kind string
 	f    ast.Expr
 	wrt  []*ast.Name // nil for every float parameter
+	rule ast.Expr    // of custom_vjp
 	at   diag.Span
 }
 
@@ -42,7 +54,7 @@ func (c *checker) derivative(e ast.Expr) (d *derivative, ok bool) {
 		return nil, true
 	}
 	name, isName := call.Fun.(*ast.Name)
-	if !isName || gradKinds[name.Name] == 0 || c.isValue(name.Name) || c.funcs[name.Name] != nil {
+	if !isName || gradParams[name.Name] == nil || c.isValue(name.Name) || c.funcs[name.Name] != nil {
 		return nil, true
 	}
 	b := builtins[name.Name]
@@ -51,7 +63,11 @@ func (c *checker) derivative(e ast.Expr) (d *derivative, ok bool) {
 		return nil, false
 	}
 	d = &derivative{kind: name.Name, f: args[0], at: call.Loc}
-	if args[1] == nil {
+	switch {
+	case d.kind == "custom_vjp":
+		d.rule = args[1]
+		return d, true
+	case len(args) == 1 || args[1] == nil:
 		return d, true
 	}
 	list := []ast.Expr{unparen(args[1])}
@@ -68,9 +84,6 @@ func (c *checker) derivative(e ast.Expr) (d *derivative, ok bool) {
 	}
 	return d, true
 }
-
-// gradKinds are the forms of a derivative.
-var gradKinds = map[string]int{"grad": 1, "value_and_grad": 2, "vjp": 3, "jvp": 4}
 
 // parameters are the names of f's parameters; nil where they are not known before it is typed.
 func (c *checker) parameters(f ast.Expr) []string {
@@ -92,7 +105,8 @@ func (c *checker) parameters(f ast.Expr) []string {
 			return declared(m.funcs[f.Name.Name])
 		}
 	case *ast.Call:
-		if n, ok := f.Fun.(*ast.Name); ok && (n.Name == "grad" || n.Name == "value_and_grad") && len(f.Args) > 0 {
+		// The other two take more than f does.
+		if n, ok := f.Fun.(*ast.Name); ok && gradParams[n.Name] != nil && n.Name != "vjp" && n.Name != "jvp" && len(f.Args) > 0 {
 			return c.parameters(f.Args[0].Value)
 		}
 	}
@@ -115,7 +129,7 @@ func (c *checker) wanted(f ast.Expr, i int) types.Type {
 			return callee.fn.Params[i].T
 		}
 	case *ast.Call:
-		if n, ok := f.Fun.(*ast.Name); ok && gradKinds[n.Name] != 0 && len(f.Args) > 0 {
+		if n, ok := f.Fun.(*ast.Name); ok && gradParams[n.Name] != nil && len(f.Args) > 0 {
 			return c.wanted(f.Args[0].Value, i)
 		}
 	}
@@ -191,6 +205,9 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 			return bad(at)
 		}
 		params[i] = &Local{Name: "x" + strconv.Itoa(i), T: args[i].Type(), Loc: d.f.Span()}
+	}
+	if d.kind == "checkpoint" || d.rule != nil {
+		return c.ruled(at, d, args, params, count)
 	}
 	by, ok := c.wrt(at, d, params, names)
 	if !ok {

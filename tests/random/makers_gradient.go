@@ -5,7 +5,52 @@ import (
 	"healc/lang/types"
 )
 
-func init() { makers["vjp"] = makeGradient }
+func init() {
+	makers["vjp"], makers["checkpoint"], makers["custom_vjp"] = makeGradient, makeRule, makeRule
+}
+
+// makeRule makes a function with a rule of its own: one that is computed again, or one with a derivative that is drawn,
+// which is a sum of products of the cotangents.
+func makeRule(g *Gen, d *ir.OpDef) bool {
+	if g.deep > 2 {
+		return false
+	}
+	var args []*ir.Value
+	var params []types.Tensor
+	for range 1 + g.r.IntN(2) {
+		v := g.pickIf(func(v *ir.Value) bool { return v.Type.Elem.IsFloat() && g.elems(v.Type.Shape) <= 300 })
+		if v == nil {
+			return false
+		}
+		args, params = append(args, v), append(params, v.Type)
+	}
+	f := g.stateful(params, func(in []*ir.Value) []*ir.Value {
+		for range 1 + g.r.IntN(3) {
+			g.op()
+		}
+		p := in[g.r.IntN(len(in))]
+		v := g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(p.Type.Shape) })
+		return []*ir.Value{g.b.Emit([]*ir.OpDef{ir.OpAdd, ir.OpMul}[g.r.IntN(2)], nil, p, g.as(v, p.Type))}
+	})
+	if f == nil {
+		return false
+	}
+	if d == ir.OpCheckpoint {
+		return g.emit(d, nil, []*ir.Block{f}, args...)
+	}
+	yield := f.Yields[0].Type
+	rule := g.stateful(append(params[:len(params):len(params)], yield), func(in []*ir.Value) []*ir.Value {
+		out := make([]*ir.Value, len(params))
+		for i, t := range params {
+			out[i] = g.b.Emit(ir.OpMul, nil, in[i], in[i])
+			if t.Shape.Equal(yield.Shape) {
+				out[i] = g.b.Emit(ir.OpMul, nil, out[i], g.as(in[len(params)], t))
+			}
+		}
+		return out
+	})
+	return rule != nil && g.emit(d, nil, []*ir.Block{f, rule}, args...)
+}
 
 // makeGradient differentiates a function of one to three floats whose body is drawn like any other, reverse mode or
 // forward mode. A body without a derivative is given up.

@@ -1,0 +1,83 @@
+package check
+
+import (
+	"healc/ir"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// This file types the functions that say how another is differentiated: `custom_vjp(f, rule)` and `checkpoint(f)`. They
+// mean f, and are called as it is.
+
+// ruled types the call of such a function; args has an argument for each of the parameters.
+func (c *checker) ruled(at diag.Span, d *derivative, args []Expr, params []*Local, count int) Expr {
+	if count != len(args) {
+		c.errorf(diag.CodeArity, at, "`%s(f)` takes the %s of f, not %d", d.kind, plural(len(args), "argument"), count)
+		return bad(at)
+	}
+	f := c.function(d.f, params, nil, "the function of `"+d.kind+"`")
+	if isBad(f.Body) {
+		return bad(at)
+	}
+	result := f.Body.Type()
+	op, lambdas := ir.OpCheckpoint, []*Lambda{f}
+	if d.rule != nil {
+		rule := c.gradientRule(at, d, f, params)
+		if rule == nil {
+			return bad(at)
+		}
+		op, lambdas = ir.OpCustomVjp, append(lambdas, rule)
+	}
+	return &Apply{Info: Info{result, at}, Op: op, Args: args, Lambdas: lambdas}
+}
+
+// gradientRule types the rule of `custom_vjp`: from the arguments of f and a weight for its result to what `vjp(f)` gives.
+func (c *checker) gradientRule(at diag.Span, d *derivative, f *Lambda, params []*Local) *Lambda {
+	result := f.Body.Type()
+	if !allFloats(result) {
+		c.errorf(diag.CodeGradientRule, f.Body.Span(), "`custom_vjp` needs a function of floats, not %s", result).label("%s", result)
+		return nil
+	}
+	var of []types.Type
+	given := make([]*Local, 0, len(params)+1)
+	for _, p := range params {
+		switch {
+		case allFloats(p.T):
+			of = append(of, p.T)
+		case holdsFloats(p.T):
+			c.errorf(diag.CodeGradientRule, p.Loc, "a parameter of the function of `custom_vjp` is %s: floats and something else", p.T).
+				help("pass the floats as a parameter of their own")
+			return nil
+		}
+		given = append(given, &Local{Name: p.Name, T: p.T, Loc: d.rule.Span()})
+	}
+	if len(of) == 0 {
+		c.errorf(diag.CodeWrt, at, "`custom_vjp` gives derivatives by floats, and the function has no float parameter")
+		return nil
+	}
+	given = append(given, &Local{Name: "c", T: result, Loc: d.rule.Span()})
+	want := types.Type(types.Tuple{Elems: of})
+	if len(of) == 1 {
+		want = of[0]
+	}
+	rule := c.function(d.rule, given, want, "the rule of `custom_vjp`")
+	if isBad(rule.Body) {
+		return nil
+	}
+	if got := rule.Body.Type(); !types.Equal(got, want) {
+		c.errorf(diag.CodeGradientRule, rule.Body.Span(), "the rule of `custom_vjp` gives %s, not %s", got, want).label("%s", got).
+			note("the derivative by every float parameter, weighted with the last parameter, %s", result)
+		return nil
+	}
+	return rule
+}
+
+// holdsFloats reports that some of the values of a type are floats.
+func holdsFloats(t types.Type) bool {
+	for _, x := range types.Flatten(t) {
+		if x.Elem.IsFloat() {
+			return true
+		}
+	}
+	return false
+}

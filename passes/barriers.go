@@ -1,0 +1,38 @@
+package passes
+
+import "healc/ir"
+
+// Barriers removes what kept equal values apart: the operations behind a barrier have been kept from being merged with
+// those before it, and are compiled like any others.
+//
+// Requires: that nothing merges equal operations afterwards. Establishes: no operation `barrier` is left.
+//
+//	%0: f32[N] = exp %x
+//	%1: f32[N] = barrier %x
+//	%2: f32[N] = exp %1
+//
+// becomes
+//
+//	%0: f32[N] = exp %x
+//	%1: f32[N] = exp %x
+func Barriers(m *ir.Module, remark Remark) error {
+	for _, f := range m.Funcs {
+		with := map[*ir.Value]*ir.Value{}
+		ir.WalkBlocks(f.Body, func(b *ir.Block) {
+			kept := b.Ops[:0]
+			for _, op := range b.Ops {
+				if op.Def == ir.OpBarrier {
+					with[op.Result()] = op.Args[0]
+					continue
+				}
+				kept = append(kept, op)
+			}
+			b.Ops = kept
+		})
+		ir.Replace(f.Body, with)
+		if len(with) > 0 {
+			remark("removed %d barriers of %s", len(with), ir.FormatSym(f.Name))
+		}
+	}
+	return nil
+}
