@@ -19,11 +19,16 @@ import (
 //
 // A reduction inside of a kernel with few outer indices is materialised whatever the cost says: in a kernel
 // of its own it can be cut into chunks for all threads.
+//
+// Note [One after another]: so is a long reduction whose result another long one with few outer indices needs for each element, as
+// the variance of a vector needs its mean, and the two share no kernel: there one would follow the other on one thread,
+// while the chunks of each can be computed on all.
 const (
 	byteCost    = 2.5     // operations in the time of one byte: 133 G lane-operations/s, 50 GB/s, one core of a Zen 5
 	launchCost  = 2000    // operations that take as long as launching a kernel
 	fewThreads  = 32      // fewer outer indices than this do not keep the threads busy
 	smallWork   = 1 << 15 // a computation up to this size may run on one thread
+	longLoop    = 1 << 17 // from here on a reduction is cut into chunks: splitMinimum in passes/bufferize
 	nominalSize = 1024    // stands for a shape parameter
 	callCost    = 10000   // a recursive call
 )

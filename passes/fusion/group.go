@@ -115,12 +115,26 @@ func (p *planner) gain(h, g *group) string {
 		return ""
 	case h.tiles && g.loops || g.tiles && h.loops:
 		return ""
+	case p.oneAfterAnother(h, g) || p.oneAfterAnother(g, h):
+		return ""
 	case h.shape.Equal(g.shape) && h.even() && g.even():
 		return p.benefit(h, g)
 	case rowsOf(h.shape, g.shape):
 		return p.rowBenefit(h, g)
 	}
 	return ""
+}
+
+// oneAfterAnother reports that g needs a result of h in a long loop (Note [One after another]).
+func (p *planner) oneAfterAnother(h, g *group) bool {
+	for _, r := range g.roots {
+		for v := range p.within[r] {
+			if p.mine(v) && of(h, v.Def) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // bridge joins kernels that have something in common since another one joined: the sum of x and the sum of y, when that of

@@ -24,6 +24,7 @@ type planner struct {
 	visits [][]*visit                    // of each operation, by kernels that read its results
 	wanted [][]int                       // which result, parallel to visits
 	reads  map[*ir.Op]map[*ir.Value]bool // kernel root to what it reads from memory; true: at its own index
+	within map[*ir.Op]map[*ir.Value]bool // kernel root to what it reads in long loops (Note [One after another])
 	trace  tracer
 
 	product map[*ir.Op]*ir.Op // kernel root to the matrix product that it is (Note [Products stand alone])
@@ -45,7 +46,7 @@ func newPlanner(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remar
 	p := &planner{
 		m: m, block: block, names: names, remark: remark,
 		index: map[*ir.Op]int{}, mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
-		reads: map[*ir.Op]map[*ir.Value]bool{}, product: map[*ir.Op]*ir.Op{},
+		reads: map[*ir.Op]map[*ir.Value]bool{}, within: map[*ir.Op]map[*ir.Value]bool{}, product: map[*ir.Op]*ir.Op{},
 	}
 	n := len(block.Ops)
 	p.epoch, p.host = make([]int, n), make([]bool, n)
@@ -228,7 +229,7 @@ func (p *planner) decide(final bool) {
 			}
 			covered[i] = p.epoch[i]
 			p.visits[i], p.wanted[i] = nil, nil
-			p.reads[op] = map[*ir.Value]bool{}
+			p.reads[op], p.within[op] = map[*ir.Value]bool{}, map[*ir.Value]bool{}
 			for k, r := range op.Results {
 				p.visits[i], p.wanted[i] = append(p.visits[i], rootVisit(op, r)), append(p.wanted[i], k)
 			}
@@ -328,6 +329,9 @@ func (p *planner) fromMemory(x *ir.Value, at *visit) {
 	}
 	was, there := reads[x]
 	reads[x] = aligned(x, at) && (was || !there)
+	if at.inLongLoop() {
+		p.within[at.root][x] = true
+	}
 }
 
 // aligned reports that the kernel reads x at its own index, or what belongs to a row at the index of the row.
@@ -363,6 +367,9 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 		serial := c < fewThreads && inner > c && (inner > smallWork/8 || work > smallWork)
 		if loops(op) && v.level() < len(v.root.Results[0].Type.Shape) && serial {
 			return "a kernel of its own can use all threads"
+		}
+		if op.Def.Class == ir.Reduce && work >= longLoop && v.inLongLoop() {
+			return "a long reduction needs it, and either can use all threads in a kernel of its own"
 		}
 	}
 	if total <= size*1.001 || size == 0 {

@@ -50,6 +50,16 @@ func (v *visit) level() int {
 	return l
 }
 
+// inLongLoop reports that the element is the same for all of a long loop that runs a few times only.
+func (v *visit) inLongLoop() bool {
+	count := v.count()
+	inner := 1.0
+	for _, e := range v.nest[max(v.level(), v.axes):] {
+		inner *= e
+	}
+	return count < fewThreads && inner > 1 && count*inner >= longLoop
+}
+
 // deepest is an index that is known only where all of at are.
 func (v *visit) deepest(op uint64) place {
 	p := place{level: v.level(), axis: -1}

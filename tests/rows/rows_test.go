@@ -64,6 +64,24 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// TestLong runs the functions over so many elements that reductions are cut into chunks for all threads.
+func TestLong(t *testing.T) {
+	interp := compile(t, heal.Options{Backend: heal.Interp})
+	for i, name := range interp.Names() {
+		for j, dims := range []map[string]int64{{"M": 1, "N": 33*4096 + 1}, {"M": 2, "N": 70001}, {"M": 45001, "N": 3}} {
+			chained := name == "standardise" || name == "soft_vector" || name == "third_moment"
+			if name == "middle" || testing.Short() && !chained && (i+j)%7 != 0 {
+				continue
+			}
+			c := configs[(i+j)%len(configs)]
+			m := compile(t, heal.Options{Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu}})
+			if msg := compare(interp, m, name, dims, uint64(i), c.strided); msg != "" {
+				t.Errorf("%s, %v, %+v: %s", name, dims, c, msg)
+			}
+		}
+	}
+}
+
 func compile(t *testing.T, o heal.Options) *heal.Module {
 	t.Helper()
 	m, err := heal.Compile(source, o)
