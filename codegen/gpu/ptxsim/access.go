@@ -16,7 +16,7 @@ type access struct {
 // last is the region that the lane before it accessed.
 func (w *warp) find(a *access, addr uint64, lane int, last *region) (*region, int) {
 	n := uint64(a.bytes)
-	if last != nil {
+	if last != nil && !last.races.private {
 		if off := addr - last.base; off < uint64(len(last.data)) && off+n <= uint64(len(last.data)) && addr%n == 0 && a.space != generic {
 			return last, int(off)
 		}

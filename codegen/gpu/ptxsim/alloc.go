@@ -160,14 +160,16 @@ func (d *Device) Copy(dst, src uint64, n int64) error {
 		return err
 	}
 	copy(t.data[to:to+int(n)], s.data[so:])
+	t.wrote(to, int(n))
 	for i := range int(n) {
-		if t.written != nil {
-			if s.isWritten(so+i, 1) {
-				t.wrote(to+i, 1)
-			} else {
-				t.written[(to+i)/64] &^= 1 << ((to + i) % 64)
-			}
+		if s.isWritten(so+i, 1) {
+			continue
 		}
+		if t.written == nil {
+			t.written = make([]uint64, (len(t.data)+63)/64)
+			t.wrote(0, len(t.data))
+		}
+		t.written[(to+i)/64] &^= 1 << ((to + i) % 64)
 	}
 	return nil
 }

@@ -21,14 +21,15 @@ type Options struct {
 type Device struct {
 	opts Options
 
-	mu      sync.Mutex
-	top     uint64
-	used    int64
-	regions []*region // global and constant memory, by address
-	freed   []span
-	modules map[*Module]*instance
-	runs    uint32 // blocks that ran so far: their numbers in shadow cells
-	workers []*worker
+	mu       sync.Mutex
+	top      uint64
+	used     int64
+	regions  []*region // global and constant memory, by address
+	freed    []span
+	modules  map[*Module]*instance
+	runs     uint32 // blocks that ran so far: their numbers in shadow cells
+	workers  []*worker
+	executed int64 // instructions of the last launch
 }
 
 // The address space: global and constant memory begins at globalBase, and the windows of shared and local memory in

@@ -57,7 +57,9 @@ func (d *Device) Launch(m *Module, entry string, grid, size [3]int, shared int, 
 	for len(d.workers) < d.opts.Workers {
 		d.workers = append(d.workers, &worker{dev: d, frames: map[*function][]*frame{}})
 	}
-	return k.run(d.workers[:min(d.opts.Workers, blocks)], int64(blocks))
+	err = k.run(d.workers[:min(d.opts.Workers, blocks)], int64(blocks))
+	d.executed = d.opts.Instructions - k.left.Load()
+	return err
 }
 
 // launch is a grid that runs.
@@ -98,6 +100,7 @@ func (k *launch) work(wk *worker, blocks int64) {
 	b.prepare()
 	var i int64
 	defer func() {
+		k.left.Add(-wk.count)
 		if wk.locked != nil {
 			wk.locked.mu.Unlock()
 			wk.locked = nil
@@ -247,4 +250,11 @@ func (b *block) prepare() {
 			base: sharedBase + s.base, data: make([]byte, s.size), written: make([]uint64, (s.size+63)/64), name: b.layout.names[i],
 		})
 	}
+}
+
+// Executed is how many instructions the threads of the last launch executed, all together.
+func (d *Device) Executed() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.executed
 }

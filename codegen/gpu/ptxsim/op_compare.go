@@ -72,7 +72,7 @@ func (c *compiler) setp() {
 	op := c.comparison()
 	join := c.mod("and", "or", "xor")
 	c.noFlush()
-	t := c.dtype(comparables...)
+	t := c.dtype(append(comparables, f16x2, bf16x2)...)
 	n := 3
 	if join != "" {
 		n = 4
@@ -83,13 +83,28 @@ func (c *compiler) setp() {
 		p, q = p.list[0], p.list[1]
 	}
 	a, b := c.src(1, t), c.src(2, t)
-	test := c.comparer(op, t)
+	test := c.comparer(op, element(t))
 	var z int32
 	var nz bool
 	if join != "" {
 		z, nz = c.predicate(c.in.args[3])
 	}
 	d, e := c.predicateDest(p), c.predicateDest(q)
+	if element(t) != t {
+		// p for the lower halves, q for the upper ones
+		lower := compareStep(a, b, func(x, y uint64) bool { return test(x&0xffff, y&0xffff) })
+		upper := compareStep(a, b, func(x, y uint64) bool { return test(x>>16, y>>16) })
+		c.o.run = func(w *warp, m uint32) {
+			x, y := lower(w, m), upper(w, m)
+			if join != "" {
+				k := w.pred(z, nz)
+				x, y = combine(join, x, k), combine(join, y, k)
+			}
+			w.setPred(d, x, m)
+			w.setPred(e, y, m)
+		}
+		return
+	}
 	compare := compareStep(a, b, test)
 	if join == "" && e < 0 {
 		c.o.run = func(w *warp, m uint32) { w.setPred(d, compare(w, m), m) }

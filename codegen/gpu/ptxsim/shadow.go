@@ -187,20 +187,16 @@ func several(old, new stamp) stamp {
 
 // race stops with what is known of the two accesses.
 func (w *warp) race(r *region, off, n, lane int, does, did string, s stamp) {
-	other := ""
+	other, why := "", "no barrier is between them"
 	switch {
-	case s.run() != w.block.run:
-		other = "a thread of another block"
+	case s.run() != w.block.run || s.several() == severalRuns:
+		other, why = "another block", "blocks are not ordered"
 	case s.several() >= severalWarps:
-		other = "several threads of other warps"
+		other = "more than one warp"
 	case s.several() == severalLanes:
-		other = fmt.Sprintf("several threads of warp %d", s.warp())
+		other = fmt.Sprintf("warp %d", s.warp())
 	default:
 		other = fmt.Sprintf("thread %v", w.block.threadID(s.thread()))
-	}
-	why := "no barrier is between them"
-	if s.run() != w.block.run {
-		why = "blocks are not ordered"
 	}
 	w.fault(Race, lane, "this thread %s %d bytes at byte %d of %s that %s %s, and %s", does, n, off, r.name, other, did, why)
 }

@@ -1,0 +1,272 @@
+package ptxsim
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// kernel is a module with one entry f(p, q), whose parameters are addresses of 1024 bytes each, p with values and q without.
+// Registers of all kinds and shared memory s of 512 bytes are declared.
+func kernel(body string) string {
+	return header + `
+.shared .align 16 .b8 s[512];
+.const .align 4 .b8 k[16] = {1, 0, 0, 0, 2, 0, 0, 0};
+.global .align 4 .b8 g[16];
+.visible .entry f(.param .u64 p, .param .u64 q) {
+	.reg .b16 %h<9>; .reg .b32 %r<19>; .reg .f32 %f<9>; .reg .b64 %rd<19>; .reg .pred %p<9>;
+	.local .align 8 .b8 l[16];
+	ld.param.u64 %rd1, [p];
+	ld.param.u64 %rd2, [q];
+	mov.u32 %r1, %tid.x;
+	mul.wide.u32 %rd3, %r1, 4;
+	add.s64 %rd4, %rd1, %rd3;
+	add.s64 %rd5, %rd2, %rd3;
+	mov.u64 %rd6, s;
+	add.s64 %rd7, %rd6, %rd3;
+	mov.u32 %r2, %ctaid.x;
+` + body + `
+	ret;
+}
+`
+}
+
+// runKernel launches such a kernel with blocks of threads.
+func runKernel(t *testing.T, body string, blocks, threads int) (*Device, error) {
+	t.Helper()
+	d := NewDevice(Options{Instructions: 1e7})
+	values := make([]uint32, 256)
+	for i := range values {
+		values[i] = uint32(i)
+	}
+	p, q := upload(t, d, values), alloc(t, d, 1024)
+	return d, d.Launch(parse(t, kernel(body)), "f", dim(blocks), dim(threads), 0, words(p, q))
+}
+
+// Each case has a rule broken at the line with the comment "// here", or is right.
+func TestFaults(t *testing.T) {
+	cases := []struct {
+		name            string
+		kind            Kind
+		blocks, threads int
+		body            string
+		detail          string
+	}{
+		{"past the end", OutOfBounds, 2, 256, "ld.global.u32 %r3, [%rd4+1024]; // here", "byte 1024 of allocation, which has 1024 bytes"},
+		{"before the start", OutOfBounds, 1, 32, "ld.global.u32 %r3, [%rd4+-4]; // here", "4 bytes before allocation"},
+		{"last element of a vector", OutOfBounds, 1, 32, "ld.global.v4.u32 {%r3,%r4,%r5,%r6}, [%rd1+1024]; // here", "16 bytes"},
+		{"null", OutOfBounds, 1, 1, "mov.u64 %rd9, 0; st.global.u32 [%rd9], %r1; // here", "address 0x0"},
+		{"shared", OutOfBounds, 1, 129, "st.shared.u32 [%rd7], %r1; // here", "byte 512 of shared variable s"},
+		{"shared, generic", OutOfBounds, 1, 129, "cvta.shared.u64 %rd8, %rd7; st.u32 [%rd8], %r1; // here", "byte 512 of shared variable s"},
+		{"local", OutOfBounds, 1, 1, "mov.u64 %rd8, l; st.local.u32 [%rd8+16], %r1; // here", "byte 16 of 16"},
+		{"constant", OutOfBounds, 1, 1, "mov.u64 %rd8, k; ld.const.u32 %r3, [%rd8+16]; // here", "const variable k"},
+		{"write to a constant", ReadOnly, 1, 1, "mov.u64 %rd8, k; st.u32 [%rd8], %r1; // here", "const variable k"},
+		{"misaligned word", Misaligned, 1, 1, "ld.global.u32 %r3, [%rd4+2]; // here", "multiple of 4"},
+		{"misaligned vector", Misaligned, 1, 32, "ld.global.v4.u32 {%r3,%r4,%r5,%r6}, [%rd4]; // here", "multiple of 16"},
+		{"unwritten global", Uninitialised, 1, 32, "ld.global.u32 %r3, [%rd5]; // here", "never written"},
+		{"unwritten half", Uninitialised, 1, 1, "st.global.u16 [%rd5], 1; ld.global.u32 %r3, [%rd5]; // here", "byte 2 was never"},
+		{"unwritten shared", Uninitialised, 1, 32, "ld.shared.u32 %r3, [%rd7]; // here", "never written"},
+		{"shared of the block before", Uninitialised, 2, 1, "setp.ne.u32 %p1, %r2, 0; @%p1 bra a; st.shared.u32 [%rd7], 1; a: ld.shared.u32 %r3, [%rd7]; // here", "never written"},
+		{"unwritten local", Uninitialised, 1, 1, "mov.u64 %rd8, l; ld.local.u32 %r3, [%rd8]; // here", "never written"},
+		{"unwritten address", Uninitialised, 1, 1, "ld.global.u32 %r3, [%rd18]; // here", "register"},
+		{"unwritten value", Uninitialised, 1, 1, "add.s32 %r3, %r18, 1; st.global.u32 [%rd5], %r3; // here", "register"},
+		{"unwritten predicate", Uninitialised, 1, 1, "@%p8 bra a; // here\na:", "register"},
+		{"written in some lanes", Uninitialised, 1, 32, "setp.lt.u32 %p1, %r1, 7; @%p1 mov.u32 %r3, 1; st.global.u32 [%rd5], %r3; // here", "register"},
+		{"unwritten and not used", "", 1, 32, "add.s32 %r3, %r18, 1; setp.lt.u32 %p1, %r1, 32; selp.b32 %r4, %r1, %r3, %p1; st.global.u32 [%rd5], %r4;", ""},
+		{"division", DivisionByZero, 1, 2, "div.s32 %r3, 5, %r1; // here", "5 divided by 0"},
+		{"remainder", DivisionByZero, 1, 2, "rem.u32 %r3, 5, %r1; // here", ""},
+		{"trap", Trap, 1, 64, "setp.ne.u32 %p1, %r1, 40; @%p1 bra a; trap; // here\na:", ""},
+		{"endless loop", InstructionLimit, 1, 32, "a: add.s32 %r3, %r1, 1; // here\nbra a;", ""},
+
+		{"race on shared, write and write", Race, 1, 64, "st.shared.u32 [%rd6], %r1; // here", "writes 4 bytes at byte 0 of shared variable s that thread [0 0 0] writes"},
+		{"race on shared, write and read", Race, 1, 64, "st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; bar.sync 0; st.shared.u32 [%rd7], 7; ld.shared.u32 %r4, [%rd8]; // here", "reads"},
+		{"race on shared, read and write", Race, 1, 64, "st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; bar.sync 0; ld.shared.u32 %r4, [%rd8]; st.shared.u32 [%rd7], 7; // here", "reads"},
+		{"race in a warp", Race, 1, 32, "st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 1; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; ld.shared.u32 %r4, [%rd8]; // here", "no barrier"},
+		{"a warp with its barrier", "", 1, 32, "st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 1; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; bar.warp.sync -1; ld.shared.u32 %r4, [%rd8]; bar.warp.sync -1; st.shared.u32 [%rd7], 3;", ""},
+		{"a warp barrier for two warps", Race, 1, 64, "st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; bar.warp.sync -1; setp.lt.u32 %p1, %r1, 32; @%p1 bra a; ld.shared.u32 %r4, [%rd8]; // here\na:", "no barrier"},
+		{"half a warp with its barrier", Race, 1, 32, "st.shared.u32 [%rd7], %r1; setp.lt.u32 %p1, %r1, 16; @%p1 bra a; bra b; a: bar.warp.sync 0xffff; b: xor.b32 %r3, %r1, 16; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; ld.shared.u32 %r4, [%rd8]; // here", "no barrier"},
+		{"within half a warp", "", 1, 32, "st.shared.u32 [%rd7], %r1; setp.lt.u32 %p1, %r1, 16; @!%p1 bra b; bar.warp.sync 0xffff; xor.b32 %r3, %r1, 8; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; ld.shared.u32 %r4, [%rd8]; b:", ""},
+		{"shuffles are no barriers", Race, 1, 32, "st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 1; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; shfl.sync.bfly.b32 %r5, %r1, 1, 31, -1; ld.shared.u32 %r4, [%rd8]; // here", "no barrier"},
+		{"race of bytes", "", 1, 64, "cvt.u64.u32 %rd8, %r1; add.s64 %rd8, %rd8, %rd6; st.shared.u8 [%rd8], 1;", ""},
+		{"race of a byte with a word", Race, 1, 64, "setp.ge.u32 %p1, %r1, 32; @%p1 bra a; st.shared.u32 [%rd7], %r1; bra b; a: st.shared.u8 [%rd6+5], 1; // here\nb:", "thread [1 0 0]"},
+		{"race on global between threads", Race, 1, 64, "st.global.u32 [%rd2], %r1; // here", "thread [0 0 0]"},
+		{"race on global between blocks", Race, 2, 1, "st.global.u32 [%rd2], %r1; // here", "another block writes, and blocks are not ordered"},
+		{"read of what another block writes", Race, 2, 1, "ld.global.u32 %r3, [%rd1]; setp.eq.u32 %p1, %r2, 0; @%p1 bra a; st.global.u32 [%rd1], %r3; // here\na:", "another block"},
+		{"a barrier is not for blocks", Race, 2, 32, "st.global.u32 [%rd5], %r1; // here\nbar.sync 0;", "another block"},
+		{"atomics do not race", "", 2, 64, "setp.ne.u32 %p1, %r1, 0; atom.global.add.u32 %r3, [%rd1], 1; red.global.max.u32 [%rd1+4], 5; @%p1 bra a; st.shared.u32 [%rd6], 0; a: bar.sync 0; atom.shared.exch.b32 %r4, [%rd6], 1;", ""},
+		{"an atomic and a plain read", Race, 2, 64, "red.global.add.u32 [%rd1], 1; bar.sync 0; ld.global.u32 %r3, [%rd1]; // here", "another block"},
+		{"an atomic and a volatile read", "", 2, 64, "red.global.add.u32 [%rd1], 1; bar.sync 0; ld.volatile.global.u32 %r3, [%rd1];", ""},
+		{"nc of what is written", Race, 1, 32, "st.global.u32 [%rd4], 1; ld.global.nc.u32 %r3, [%rd4]; // here", "ld.global.nc"},
+
+		{"barrier of some warps", BarrierDivergence, 1, 64, "setp.lt.u32 %p1, %r1, 32; @%p1 bra a; bar.sync 1; a: bar.sync 0; // here", "never come"},
+		{"barrier of some lanes", BarrierDivergence, 1, 32, "setp.lt.u32 %p1, %r1, 16; @%p1 bra a; bra b; a: bar.sync 0; // here\nb: bar.sync 0;", "never come"},
+		{"barrier after an exit", "", 1, 64, "setp.lt.u32 %p1, %r1, 40; @%p1 bra a; exit; a: bar.sync 0;", ""},
+		{"one barrier at two lines", BarrierDivergence, 1, 64, "setp.lt.u32 %p1, %r1, 32; @%p1 bra a; bar.sync 0; // here\nbra b; a: bar.sync 0; b:", "warp 0 at line"},
+		{"two parts of a block", "", 1, 128, "st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; shr.u32 %r4, %r1, 6; add.s32 %r4, %r4, 1; bar.sync %r4, 64; ld.shared.u32 %r5, [%rd8];", ""},
+		{"two parts of a block, across", Race, 1, 128, "st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 64; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; shr.u32 %r4, %r1, 6; add.s32 %r4, %r4, 1; bar.sync %r4, 64; ld.shared.u32 %r5, [%rd8]; // here", "no barrier"},
+		{"producer and consumer", "", 1, 64, "setp.lt.u32 %p1, %r1, 32; @%p1 bra a; st.shared.u32 [%rd7], %r1; bar.arrive 1, 64; bra b; a: bar.sync 1, 64; ld.shared.u32 %r3, [%rd7+128]; b:", ""},
+		{"consumer that does not wait", Uninitialised, 1, 64, "setp.lt.u32 %p1, %r1, 32; @%p1 bra a; st.shared.u32 [%rd7], %r1; bar.arrive 1, 64; bra b; a: ld.shared.u32 %r3, [%rd7+128]; // here\nbar.sync 1, 64; b:", ""},
+		{"shuffle of some lanes", WarpDivergence, 1, 32, "setp.lt.u32 %p1, %r1, 16; @%p1 bra a; bra b; a: shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1; // here\nb: bar.warp.sync -1;", "never come"},
+		{"shuffle in half a warp", "", 1, 32, "setp.lt.u32 %p1, %r1, 16; @%p1 bra a; bra b; a: shfl.sync.bfly.b32 %r3, %r1, 1, 31, 0xffff; b:", ""},
+		{"shuffle from a lane that is not there", WarpDivergence, 1, 32, "setp.lt.u32 %p1, %r1, 16; @%p1 bra a; bra b; a: shfl.sync.bfly.b32 %r3, %r1, 16, 31, 0xffff; // here\nb:", "reads lane 16"},
+		{"shuffle of a lane that is not in the mask", WarpDivergence, 1, 32, "shfl.sync.bfly.b32 %r3, %r1, 1, 31, 0xfffe; // here", "lane 0 is not in its member mask"},
+		{"shuffle after some exit", WarpDivergence, 1, 20, "shfl.sync.down.b32 %r3, %r1, 1, 31, -1; // here", "reads lane 20"},
+		{"shuffle without a join", "", 1, 32, "setp.lt.u32 %p1, %r1, 16; @%p1 bra c; setp.eq.u32 %p2, %r1, 31; @%p2 bra b; bra c; b: ret; c: vote.sync.ballot.b32 %r3, %p1, -1; setp.eq.u32 %p3, %r3, 0xffff; @%p3 bra d; trap; d:", ""},
+		{"vote of some lanes", WarpDivergence, 1, 32, "setp.lt.u32 %p1, %r1, 16; @%p1 bra b; vote.sync.ballot.b32 %r3, %p1, -1; // here\nb: bar.warp.sync -1;", ""},
+		{"a branch table", Undefined, 1, 3, "t: .branchtargets a, b; brx.idx %r1, t; // here\na: b:", "index 2 into 2"},
+	}
+	for _, k := range cases {
+		t.Run(k.name, func(t *testing.T) {
+			_, err := runKernel(t, k.body, k.blocks, k.threads)
+			if k.kind == "" {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			f := wantFault(t, err, k.kind)
+			if !strings.Contains(f.Detail, k.detail) {
+				t.Errorf("the detail %q has no %q", f.Detail, k.detail)
+			}
+			text := kernel(k.body)
+			line := 1 + strings.Count(text[:strings.Index(text, "// here")], "\n")
+			if f.Line != line {
+				t.Errorf("the fault is at line %d, not %d:\n%v", f.Line, line, f)
+			}
+			for _, part := range []string{"test.ptx:" + fmt.Sprint(line), "in f, block"} {
+				if !strings.Contains(f.Error(), part) {
+					t.Errorf("no %q in %s", part, f.Error())
+				}
+			}
+		})
+	}
+}
+
+// Local memory of one lane is not that of another one.
+func TestLocalMemory(t *testing.T) {
+	d, err := runKernel(t, `
+	mov.u64 %rd8, l;
+	st.local.u32 [%rd8+4], %r1;
+	mul.lo.s32 %r4, %r1, 3;
+	st.local.u32 [%rd8+8], %r4;
+	cvta.local.u64 %rd9, %rd8;
+	ld.u32 %r5, [%rd9+4];
+	ld.local.u32 %r6, [%rd8+8];
+	add.s32 %r5, %r5, %r6;
+	st.global.u32 [%rd4], %r5;`, 1, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range download(t, d, globalBase, 100) {
+		if got != uint32(4*i) {
+			t.Errorf("%d: %d", i, got)
+		}
+	}
+}
+
+func TestUseAfterFree(t *testing.T) {
+	m := parse(t, kernel("st.global.u32 [%rd5], %r1;"))
+	d := NewDevice(Options{})
+	p, q := alloc(t, d, 1024), alloc(t, d, 1024)
+	if err := d.Launch(m, "f", dim(1), dim(32), 0, words(p, q)); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Free(q); err != nil {
+		t.Fatal(err)
+	}
+	f := wantFault(t, d.Launch(m, "f", dim(1), dim(32), 0, words(p, q)), UseAfterFree)
+	if !strings.Contains(f.Detail, "1024 bytes that was freed") {
+		t.Error(f.Detail)
+	}
+	if err := d.Free(q); err == nil {
+		t.Error("freed twice")
+	}
+	if err := d.Write(q, []byte{1}); err == nil || !strings.Contains(err.Error(), "freed") {
+		t.Errorf("a write to freed memory: %v", err)
+	}
+	// the device is usable after faults
+	if err := d.Launch(m, "f", dim(1), dim(32), 0, words(p, p)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Launches are ordered: what one writes the next may read and write.
+func TestLaunchesAreOrdered(t *testing.T) {
+	m := parse(t, kernel("ld.global.u32 %r3, [%rd1]; setp.ne.u32 %p1, %r1, 0; @%p1 bra a; setp.ne.u32 %p1, %r2, 0; @%p1 bra a; st.global.u32 [%rd2], %r3; a:"))
+	d := NewDevice(Options{})
+	p, q := upload(t, d, []uint32{7}), alloc(t, d, 4)
+	for range 3 {
+		for _, params := range [][]byte{words(p, q), words(q, p)} {
+			if err := d.Launch(m, "f", dim(4), dim(64), 0, params); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestLaunchErrors(t *testing.T) {
+	m := parse(t, header+".extern .shared .align 16 .b8 s[];\n.visible .entry f(.param .u32 a, .param .u64 b) .reqntid 32 { .reg .b64 %r; mov.u64 %r, s; ret; }\n")
+	d := NewDevice(Options{SharedBytes: 1000})
+	p := make([]byte, 16)
+	for _, k := range []struct {
+		entry       string
+		grid, block [3]int
+		shared      int
+		params      []byte
+		want        string
+	}{
+		{"g", dim(1), dim(32), 0, p, "no kernel g"},
+		{"f", dim(0), dim(32), 0, p, "grid of [0 1 1]"},
+		{"f", [3]int{1, 1 << 16, 1}, dim(32), 0, p, "between 1 and 65535"},
+		{"f", dim(1), dim(2048), 0, p, "not possible"},
+		{"f", dim(1), [3]int{32, 32, 2}, 0, p, "2048 threads"},
+		{"f", dim(1), [3]int{1, 1, 65}, 0, p, "not possible"},
+		{"f", dim(1), dim(64), 0, p, "compiled for"},
+		{"f", dim(1), dim(32), 0, p[:12], "12 bytes of parameters: the kernel has 16"},
+		{"f", dim(1), dim(32), 1001, p, "1001 bytes of shared memory: a block has 1000"},
+		{"f", dim(1), dim(32), -1, p, "-1 bytes"},
+	} {
+		err := d.Launch(m, k.entry, k.grid, k.block, k.shared, k.params)
+		if err == nil || !strings.Contains(err.Error(), k.want) {
+			t.Errorf("%v: no %q", err, k.want)
+		}
+	}
+	if err := d.Launch(m, "f", dim(1), dim(32), 1000, p); err != nil {
+		t.Error(err)
+	}
+	if n := m.ParamBytes("g"); n != -1 {
+		t.Errorf("no entry has %d bytes of parameters", n)
+	}
+}
+
+func TestMemoryErrors(t *testing.T) {
+	d := NewDevice(Options{Bytes: 1000})
+	a := alloc(t, d, 600)
+	if _, err := d.Alloc(401); err == nil || !strings.Contains(err.Error(), "out of memory: 401 bytes wanted, 600 of 1000") {
+		t.Error(err)
+	}
+	if _, err := d.Alloc(-1); err == nil {
+		t.Error("an allocation of -1 bytes")
+	}
+	b := alloc(t, d, 400)
+	empty := alloc(t, d, 0)
+	for _, err := range []error{
+		d.Write(a+599, []byte{1, 2}), d.Read(b-1, []byte{1}), d.Memset(b, 1, 401), d.Copy(a, b, 401), d.Copy(b, a, 401), d.Free(a + 1), d.Write(empty, []byte{1}),
+	} {
+		if err == nil {
+			t.Error("an access out of bounds")
+		}
+	}
+	for _, err := range []error{d.Write(a+599, []byte{1}), d.Memset(b+399, 3, 1), d.Copy(a, b, 400), d.Write(empty, nil), d.Free(empty), d.Free(a)} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	// the bytes of a copy that were not written are not written in the copy
+	c, e := alloc(t, d, 8), alloc(t, d, 8)
+	d.Memset(c, 1, 4)
+	d.Memset(e, 1, 8)
+	d.Copy(e, c, 8)
+	m := parse(t, kernel("ld.global.u32 %r3, [%rd1]; ld.global.u32 %r3, [%rd1+4]; // here"))
+	wantFault(t, d.Launch(m, "f", dim(1), dim(1), 0, words(e, e)), Uninitialised)
+}
