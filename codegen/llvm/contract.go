@@ -19,7 +19,7 @@ import (
 // read) and the epilogue any of the result. Such a kernel is recognised here and scheduled anew:
 //
 //	for each task: a block of columns, some rows          (what threads share out, see units)
-//	  for each piece of k                                 (sums wait in the result between pieces)
+//	  for each piece of k                                 (sums wait in the result between pieces; see apart)
 //	    copy the block of y into panels on the stack      (stays in the second-level cache)
 //	    for each chunk of rows
 //	      copy the rows of x to the stack                 (stays there, too)
@@ -30,7 +30,7 @@ import (
 // are made only where reading in place would be slower, see plan.
 //
 // contract.go recognises, contract_plan.go decides, contract_loops.go has the loops, contract_pack.go the
-// copies, contract_tile.go the tile in registers, contract_store.go what becomes of the result.
+// copies, contract_pairs.go narrow integers, contract_tile.go the tile in registers, contract_store.go what becomes of the result.
 
 // contraction is a kernel of that form.
 type contraction struct {

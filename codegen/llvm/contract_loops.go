@@ -13,6 +13,7 @@ type contractGen struct {
 	*contraction
 	xs, ys  value.Value // copies of x and y; xs the sums when y is streamed
 	tileMem value.Value // of the epilogue
+	waiting value.Value // unfinished sums of a chunk of rows, block by block, when these wait apart
 }
 
 // contract writes the units [begin, end) of a contraction.
@@ -56,6 +57,9 @@ func (g *gen) newContract(c *contraction) *contractGen {
 	if c.packY {
 		cg.ys = g.stack(reg, int(c.blockCols*c.piece))
 	}
+	if c.apart {
+		cg.waiting = g.stack(reg, int(c.chunk*c.blockCols))
+	}
 	return cg
 }
 
@@ -85,7 +89,7 @@ func (g *gen) contractFree(c *contraction, begin, end value.Value) {
 			p := panels{at: at, whole: g.cur.NewSDiv(left, ci(i64, c.panel)), edge: c.panel}
 			p.some = g.cur.NewSub(left, g.cur.NewMul(p.whole, ci(i64, c.panel)))
 			p.isLast = g.cur.NewICmp(enum.IPredSGT, p.some, ci(i64, 0))
-			cg.pieces(p, lo, hi)
+			cg.rowsAndPieces(p, lo, hi)
 			return nil
 		})
 	}
@@ -163,13 +167,29 @@ func (c *contractGen) columns(t, r0, r1 value.Value) {
 		p.whole = b.NewSDiv(c.minInt(left, ci(i64, c.blockCols)), ci(i64, c.panel))
 		p.isLast = b.NewICmp(enum.IPredSLE, left, ci(i64, c.blockCols))
 	}
-	c.pieces(p, r0, r1)
+	c.rowsAndPieces(p, r0, r1)
+}
+
+// rowsAndPieces computes rows [r0, r1) of a block: piece by piece of the chains for all rows, or, when unfinished sums wait
+// in memory for a chunk of rows, for one chunk after the other.
+func (c *contractGen) rowsAndPieces(p panels, r0, r1 value.Value) {
+	if !c.apart {
+		c.pieces(p, r0, r1)
+		return
+	}
+	c.count(r0, r1, c.chunk, nil, func(from value.Value, _ []value.Value) []value.Value {
+		c.pieces(p, from, c.minInt(c.plus(from, ci(i64, c.chunk)), r1))
+		return nil
+	})
 }
 
 // pieces runs the chains of rows [r0, r1) piece by piece.
 func (c *contractGen) pieces(p panels, r0, r1 value.Value) {
 	kk := c.extent(c.chains.Axis.Extent)
-	n := value.Value(ci(i64, (c.kk+c.piece-1)/c.piece))
+	if c.pairs {
+		kk = c.half(c.plus(kk, ci(i64, 1)))
+	}
+	n := value.Value(ci(i64, (c.steps+c.piece-1)/c.piece))
 	known, fixed := constantInt(kk)
 	if !fixed { // of no steps there is one piece, too: it gives the zeros
 		n = c.maxInt(c.cur.NewSDiv(c.cur.NewAdd(kk, ci(i64, c.piece-1)), ci(i64, c.piece)), ci(i64, 1))
@@ -202,7 +222,7 @@ type panels struct {
 	some   value.Value // columns of that panel that there are; nil for edge
 }
 
-// chain is a piece of the chains over k.
+// chain is a piece of the chains over k, in steps.
 type chain struct {
 	at, n       value.Value
 	first, last value.Value // nil when there is but one
@@ -237,7 +257,7 @@ func (c *contractGen) allRows(p panels, k chain, r0, r1 value.Value) {
 			c.eachTile(from, to, func(i value.Value, h int) { c.copyX(k, i, c.copyAt(i, from), h) })
 		}
 		panel := func(n value.Value, cols int64, some value.Value) {
-			c.eachTile(from, to, func(i value.Value, h int) { c.tile(k, i, c.copyAt(i, from), h, p.at, n, cols, some) })
+			c.eachTile(from, to, func(i value.Value, h int) { c.tile(k, i, from, h, p.at, n, cols, some) })
 		}
 		c.count(ci(i64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
 			panel(n, c.panel, nil)

@@ -38,15 +38,13 @@ func (c *contractGen) put(x, mem, at value.Value) {
 
 // copyX copies h rows of x from row i on to place at.
 func (c *contractGen) copyX(k chain, i, at value.Value, h int) {
-	kv := c.chains.Axis.Var
 	if c.xAcross {
 		c.count(ci(i64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
-			c.env[kv] = val{v: c.plus(k.at, kk)}
 			c.span(ci(i64, int64(h)), c.lanes, func(r value.Value, width int) {
 				c.axis(c.row.Var, c.plus(i, r), width)
 				c.w = width
 				c.prologue(onRow)
-				c.put(c.element(c.x, width), c.xs, c.plus(at, c.plus(c.times(kk, ci(i64, c.far)), r)))
+				c.put(c.packed(c.x, c.plus(k.at, kk), width), c.xs, c.plus(at, c.plus(c.times(kk, ci(i64, c.far)), r)))
 			})
 			return nil
 		})
@@ -57,9 +55,14 @@ func (c *contractGen) copyX(k chain, i, at value.Value, h int) {
 			c.env[c.row.Var] = val{v: c.plus(i, r)}
 		}
 		c.prologue(onRow)
-		c.span(k.n, c.lanes, func(kk value.Value, width int) {
-			c.axis(kv, c.plus(k.at, kk), width)
-			c.put(c.element(c.x, width), c.xs, c.plus(at, c.plus(c.times(r, ci(i64, c.far)), kk)))
+		to := c.plus(at, c.times(r, ci(i64, c.far)))
+		whole := c.wholeSteps(k)
+		c.span(whole, c.lanes, func(kk value.Value, width int) {
+			c.put(c.packedAlong(c.x, c.plus(k.at, kk), width), c.xs, c.plus(to, kk))
+		})
+		c.count(whole, k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+			c.put(c.packed(c.x, c.plus(k.at, kk), 0), c.xs, c.plus(to, kk))
+			return nil
 		})
 		return nil
 	})
@@ -109,7 +112,6 @@ func (c *contractGen) panelAt(n, kk value.Value) value.Value {
 // computed with, and what lies there by chance could be slow.
 func (c *contractGen) copyRow(p panels, k chain, kk, n value.Value, from, to int64) {
 	w := int64(c.lanes)
-	c.env[c.chains.Axis.Var] = val{v: c.plus(k.at, kk)}
 	at := c.panelAt(n, kk)
 	col := c.plus(p.at, c.times(n, ci(i64, c.panel)))
 	if to%w != 0 && from <= to/w*w {
@@ -121,14 +123,13 @@ func (c *contractGen) copyRow(p panels, k chain, kk, n value.Value, from, to int
 		c.axis(c.col.Var, c.plus(col, j), width)
 		c.w = width
 		c.prologue(onCol)
-		c.put(c.element(c.y, width), c.ys, c.plus(at, j))
+		c.put(c.packed(c.y, c.plus(k.at, kk), width), c.ys, c.plus(at, j))
 	})
 }
 
 // copySome copies row kk of the panel at the edge, of which p.some columns are there, and zeros for the others.
 func (c *contractGen) copySome(p panels, k chain, kk value.Value) {
 	w := c.lanes
-	c.env[c.chains.Axis.Var] = val{v: c.plus(k.at, kk)}
 	at := c.panelAt(p.whole, kk)
 	for v := range c.vecs {
 		c.put(constant.NewZeroInitializer(vec(regType(c.acc), w)), c.ys, c.plus(at, ci(i64, int64(v*w))))
@@ -138,7 +139,7 @@ func (c *contractGen) copySome(p panels, k chain, kk value.Value) {
 		c.axis(c.col.Var, c.plus(col, j), width)
 		c.w = width
 		c.prologue(onCol)
-		c.put(c.element(c.y, width), c.ys, c.plus(at, j))
+		c.put(c.packed(c.y, c.plus(k.at, kk), width), c.ys, c.plus(at, j))
 	})
 }
 
@@ -146,7 +147,7 @@ func (c *contractGen) copySome(p panels, k chain, kk value.Value) {
 // in registers.
 func (c *contractGen) turnPanel(p panels, k chain, n value.Value, cols int64) {
 	w := int64(c.lanes)
-	squares := c.cur.NewAnd(k.n, ci(i64, -w))
+	squares := c.cur.NewAnd(c.wholeSteps(k), ci(i64, -w))
 	col := c.plus(p.at, c.times(n, ci(i64, c.panel)))
 	whole := cols / w * w
 	if whole > 0 {
@@ -156,8 +157,7 @@ func (c *contractGen) turnPanel(p panels, k chain, n value.Value, cols int64) {
 				for i := range rows {
 					c.env[c.col.Var] = val{v: c.plus(c.plus(col, j), ci(i64, int64(i)))}
 					c.prologue(onCol)
-					c.axis(c.chains.Axis.Var, c.plus(k.at, kk), int(w))
-					rows[i] = c.element(c.y, int(w))
+					rows[i] = c.packedAlong(c.y, c.plus(k.at, kk), int(w))
 				}
 				for i, x := range c.turn(rows) {
 					c.put(x, c.ys, c.plus(c.panelAt(n, c.plus(kk, ci(i64, int64(i)))), j))

@@ -2,12 +2,15 @@ package llvm
 
 import (
 	"healc/ir/kernel"
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
 // contractPlan is how a contraction is cut up; see Note [Matrix products].
 type contractPlan struct {
 	planned    bool  // false: this machine runs the plain loop
+	pairs      bool  // a step takes two elements of the chains (Note [Pairs])
+	steps      int64 // of a chain
 	lanes      int   // elements of a vector
 	rows, vecs int   // the tile in registers: rows by vectors
 	panel      int64 // columns of a panel: vecs*w
@@ -22,6 +25,7 @@ type contractPlan struct {
 	yAlong     bool // y lies in memory along k: it is transposed while it is copied
 	plainStore bool // the epilogue is one store of the sum
 	carry      *kernel.Store
+	apart      bool  // unfinished sums wait in memory of the thread, because the result has no place for them
 	far        int64 // elements between rows of the copy of x; between steps of k when they lie across
 }
 
@@ -48,13 +52,6 @@ func (c *contraction) plan(mach Machine) bool {
 	vectors := (c.n + int64(c.lanes) - 1) / int64(c.lanes)
 	c.vecs = tileVectors(vectors, mach)
 	c.plainStore, c.carry = c.stores()
-	long := c.kk * size
-	if c.carry != nil {
-		long = 0
-	}
-	for c.vecs > 1 && long*int64(c.vecs*c.lanes) > maxStack { // whole chains have to fit the copies
-		c.vecs--
-	}
 	// Beside the sums, a register for a broadcast element and one row of y; two when there is room, because LLVM
 	// reads the next one early.
 	most := (mach.Registers - 1 - c.vecs) / c.vecs
@@ -64,16 +61,17 @@ func (c *contraction) plan(mach Machine) bool {
 	if c.vecs == 1 {
 		most = min(most, 24) // reads of x are the bound then
 	}
-	if long > 0 {
-		most = max(min(most, int(maxStack/2/(long+128))), 1)
-	}
 	if c.m == 1 && c.free {
 		return false
 	}
+	c.steps = c.kk
 	if c.m == 1 {
 		return c.planVector(mach, vectors)
 	}
-	c.rows = bestRows(c.m, most, c.kk)
+	if c.pairs = mach.PairSums && c.narrow(c.x) && c.narrow(c.y); c.pairs {
+		c.steps = (c.kk + 1) / 2
+	}
+	c.rows = bestRows(c.m, most, c.steps)
 	c.panel = int64(c.vecs * c.lanes)
 
 	along, across, okX := c.strides(c.x, c.rowVar())
@@ -81,7 +79,7 @@ func (c *contraction) plan(mach Machine) bool {
 	computed := c.x.load == nil
 	reuse := (c.n + c.panel - 1) / c.panel
 	c.xAcross = okX && along != 1 && across == 1
-	c.packX = !direct || reuse >= 4 && c.kk*size >= 512 && (along != 1 || across*size%1024 == 0)
+	c.packX = !direct || c.pairs || reuse >= 4 && c.kk*size >= 512 && (along != 1 || across*size%1024 == 0)
 
 	along, across, okY := c.strides(c.y, c.col.Var)
 	direct = okY && across == 1 && c.inMemory(c.y)
@@ -91,21 +89,17 @@ func (c *contraction) plan(mach Machine) bool {
 		c.xAcross = c.nextAlong(c.x, c.rowVar()) && !c.nextAlong(c.x, c.chains.Axis.Var)
 		c.yAlong = c.nextAlong(c.y, c.chains.Axis.Var) && !c.nextAlong(c.y, c.col.Var)
 	}
-	c.packY = !direct || c.kk*c.n*size > 64<<10 && c.m > 2*int64(c.rows)
+	c.packY = !direct || c.pairs || c.kk*c.n*size > 64<<10 && c.m > 2*int64(c.rows)
 
-	c.piece = c.kk
+	c.piece = c.steps
 	limit := int64(mach.L1) * 2 / 3 / (c.panel * size) // a panel stays in the first-level cache
 	if c.free {
-		if c.carry == nil && !c.fixed(c.chains.Axis) {
-			return false // a chain of any length has to wait in the result
-		}
-		if c.carry != nil {
-			c.piece = limit / 4 * 4
-		}
-	} else if c.carry != nil && c.kk > limit*3/2 {
-		n := (c.kk + limit - 1) / limit
-		c.piece = ((c.kk+n-1)/n + 3) / 4 * 4
+		c.piece = limit / 4 * 4
+	} else if c.steps > limit*3/2 {
+		n := (c.steps + limit - 1) / limit
+		c.piece = ((c.steps+n-1)/n + 3) / 4 * 4
 	}
+	c.apart = c.carry == nil && (c.piece < c.steps || !c.fixed(c.chains.Axis))
 	whole := (c.n + c.panel - 1) / c.panel * c.panel
 	most64 := whole
 	if c.packY {
@@ -134,6 +128,9 @@ func (c *contraction) plan(mach Machine) bool {
 		c.far = (c.piece*size+63)/64*64/size + 64/size // rows that follow each other are not 4096 bytes apart
 	}
 	most64 = (copyRows + tile - 1) / tile
+	if c.apart { // the right operand is copied again for every chunk
+		most64 = min(2*most64, max(maxStack/2/(c.blockCols*size)/tile, 1))
+	}
 	tileBytes := tile * c.far * size
 	if c.xAcross {
 		tileBytes = c.piece * c.far * size
@@ -141,11 +138,8 @@ func (c *contraction) plan(mach Machine) bool {
 	if c.packX {
 		most64 = min(most64, maxStack/2/tileBytes)
 	}
-	if c.packY && c.blockCols*c.piece*size > maxStack || most64 == 0 {
-		return false // chains too long for the stack, of sums that cannot wait in the result
-	}
 	c.chunk = most64 * tile
-	if c.m < c.chunk*3/2 && !c.packX && !c.free {
+	if c.m < c.chunk*3/2 && !c.packX && !c.free && !c.apart {
 		c.chunk = (c.m + tile - 1) / tile * tile
 	}
 	return true
@@ -195,6 +189,23 @@ func (c *contraction) planVector(mach Machine, vectors int64) bool {
 		return false
 	}
 	return true
+}
+
+// narrow reports that an operand is cast from integers that fit 16 bits with a sign.
+func (c *contraction) narrow(o operand) bool {
+	if c.acc != types.I32 && c.acc != types.U32 {
+		return false
+	}
+	for _, st := range o.stmts {
+		if l, ok := st.(*kernel.Let); ok && l.ID == o.val {
+			switch from := c.k.Types[l.In.Args[0]]; {
+			case l.In.Op != scalar.Cast:
+			case from == types.I8, from == types.U8, from == types.I16, from == types.Bool:
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // inMemory reports that an operand is one read of elements that are computed with as they are.

@@ -28,9 +28,9 @@ func (t *tileGen) finish(k chain, sums []value.Value) {
 	}
 }
 
-// storeSums writes the sums themselves into the result.
+// storeSums writes the sums themselves to where they wait, which is the result of a product that nothing follows.
 func (t *tileGen) storeSums(k chain, sums []value.Value) {
-	p := t.address(t.carry.Param, t.carry.At, k)
+	p := t.carryAt(k)
 	for r := range t.h {
 		for v := range t.vecs {
 			t.storeVector(sums[r*t.vecs+v], t.carryRow(p, r), v)

@@ -19,10 +19,11 @@ const (
 	farChain = 128 // steps in whose time a line comes from far
 )
 
-// tile computes h rows from row i on, whose copy lies at copied, of the first cols columns of panel n;
+// tile computes h rows from row i on, of a chunk that begins at row from, of the first cols columns of panel n;
 // some, when it is not nil, is how many of those there are.
-func (c *contractGen) tile(k chain, i, copied value.Value, h int, first, n value.Value, cols int64, some value.Value) {
+func (c *contractGen) tile(k chain, i, from value.Value, h int, first, n value.Value, cols int64, some value.Value) {
 	w := c.lanes
+	copied := c.copyAt(i, from)
 	t := &tileGen{contractGen: c, i: i, j: c.plus(first, c.times(n, ci(i64, c.panel))), h: h, vecs: (int(cols) + w - 1) / w, cols: cols}
 	t.masks, t.there = make([]value.Value, t.vecs), some
 	if rest := int(cols) % w; rest != 0 {
@@ -57,6 +58,10 @@ func (c *contractGen) tile(k chain, i, copied value.Value, h int, first, n value
 		t.y.base = t.address(c.y.load.Param, c.y.load.At, k)
 		t.y.along, _, _ = c.strides(c.y, c.col.Var)
 	}
+	if c.apart {
+		row := c.times(c.cur.NewSub(i, from), ci(i64, c.blockCols))
+		t.wait = c.cur.NewGetElementPtr(regType(c.acc), c.waiting, c.plus(row, c.times(n, ci(i64, c.panel))))
+	}
 	t.prefetchResult(k)
 	t.prefetchRows(k, n)
 	sums := t.start(k)
@@ -79,6 +84,7 @@ type tileGen struct {
 	there   value.Value   // columns that there are, nil for cols
 	masks   []value.Value // of the vectors, nil for whole ones
 	x, y    source
+	wait    value.Value // where the unfinished sums of the tile are when they wait apart
 	// The first of two rows of x that the next tile copies, nil when they are not asked for.
 	ahead     value.Value
 	aheadType lt.Type
@@ -164,7 +170,7 @@ func (t *tileGen) start(k chain) []value.Value {
 	pre, later, join := t.cur, t.newBlock(), t.newBlock()
 	pre.NewCondBr(k.first, join, later)
 	t.cur = later
-	p := t.address(t.carry.Param, t.carry.At, k)
+	p := t.carryAt(k)
 	read := make([]value.Value, len(sums))
 	for r := range t.h {
 		for v := range t.vecs {
@@ -180,8 +186,19 @@ func (t *tileGen) start(k chain) []value.Value {
 	return sums
 }
 
-// carryRow is p moved down r rows of the result.
+// carryAt is where the unfinished sums of the tile wait.
+func (t *tileGen) carryAt(k chain) value.Value {
+	if t.apart {
+		return t.wait
+	}
+	return t.address(t.carry.Param, t.carry.At, k)
+}
+
+// carryRow is p moved down r rows of where they wait.
 func (t *tileGen) carryRow(p value.Value, r int) value.Value {
+	if t.apart {
+		return t.offset(p, int64(r)*t.blockCols)
+	}
 	stride := value.Value(ci(i64, 0))
 	for _, a := range t.carry.At.Terms {
 		if a.Var == t.rowVar() {
@@ -265,6 +282,9 @@ func (t *contractGen) mulAdd(x, y, sum value.Value) value.Value {
 		x, y = y, x
 	}
 	w := t.w
+	if t.pairs {
+		return t.cur.NewAdd(t.pairSum(x, y), sum)
+	}
 	if t.fma.In.Op == scalar.Fma {
 		return t.instr(scalar.Fma, t.acc, t.acc, w, []value.Value{x, y, sum})
 	}

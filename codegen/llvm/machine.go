@@ -18,6 +18,7 @@ type Machine struct {
 	Scale      bool // there is vscalef
 	Device     bool // a thread of a GPU: one iteration at a time, see DeviceModule
 	IFMA       bool // 512-bit vectors have multiply-adds of 52-bit integers
+	PairSums   bool // x86: products of 16-bit integers are summed in pairs
 	L1, L2     int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
 }
 
@@ -70,7 +71,7 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 		return longest
 	}
 	wide, half, integer := fits(avx512), fits(avx2), fits(avx512ifma)
-	has := map[string]bool{"avx512f": wide > half, "avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
+	has := map[string]bool{"avx512f": wide > half, "avx512bw": wide > half && !strings.HasPrefix(cpu, "kn"), "avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
 	for _, f := range strings.Split(features, ",") {
 		if f = strings.TrimSpace(f); f != "" {
 			has[f[1:]] = f[0] == '+'
@@ -87,6 +88,7 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 	m.Scale = has["avx512f"]
 	m.NoFMA = !has["fma"] && !has["avx512f"]
 	m.IFMA = has["avx512f"] && has["avx512ifma"]
+	m.PairSums = !has["avx512f"] || has["avx512bw"]
 	return m.withDefaults()
 }
 

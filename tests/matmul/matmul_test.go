@@ -68,6 +68,11 @@ var forms = []form{
 	{"gathered", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = a[tabulate(M, |i| M - 1 - i)] @ b`, plain, "f32 i64 bf16"},
 	{"epilogue of computed operands", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = max((a .* 2) @ (b .* 3), 0)`, plain, "f32 i64 bf16"},
 	{"wider", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> i32[M, N] = (a as i32) @ (b as i32)`, plain, "i8 i16 u8"},
+	{"wider and transposed", `fn f[M, K, N](a: T[K, M], b: T[N, K]) -> i32[M, N] = transpose(a as i32) @ transpose((b .* 3) as i32) .- 7`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{k, m}, {n, k}} }, "i8 i16 u8"},
+	{"wider by bits", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> f32[M, N] = (((a .> 1) as i32) @ (b as i32)) as f32`, plain, "i8 u8"},
+	{"wider batch", `fn f[B, M, K, N](a: T[B, M, K], b: T[K, N]) -> u32[B, M, N] = (a as u32) @ (b as u32)`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{3, m, k}, {k, n}} }, "i8"},
 	{"wider float", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> f32[M, N] = (a as f32) @ (b as f32)`, plain, "f16 bf16 i8"},
 	{"wider and scaled", `fn f[M, K, N](a: T[M, K], b: T[N, K], s: T[K]) -> bf16[M, N] = (((a as f32) .* (s as f32)) @ transpose(b as f32)) as bf16`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {n, k}, {k}} }, "f16 bf16 i8"},
@@ -181,6 +186,33 @@ func (f form) try(t *testing.T, rng *rand.Rand, elem string, cpus []string, thre
 		}
 	}
 	return n
+}
+
+// TestSmallest: the sum of two products of -32768 is the only one that does not fit 32 bits (Note [Pairs] in codegen/llvm).
+func TestSmallest(t *testing.T) {
+	const m, k, n = 9, 6, 19
+	fill := func(shape []int64) *runtime.Tensor {
+		bits := make([]uint64, shape[0]*shape[1])
+		for i := range bits {
+			bits[i] = 0x8000
+		}
+		x, err := runtime.FromBits(types.I16, shape, bits)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	a, b := fill([]int64{m, k}), fill([]int64{k, n})
+	defer a.Close()
+	defer b.Close()
+	for _, cpu := range processors(t) {
+		src := `fn f[M, K, N](a: i16[M, K], b: i16[K, N]) -> i32[M, N] = (a as i32) @ (b as i32)`
+		for i, got := range call(t, cpu, src, heal.Options{Target: codegen.Target{Kind: "cpu", CPU: cpu}}, []*runtime.Tensor{a, b}) {
+			if want := uint64(k << 30 & 0xffffffff); got != want {
+				t.Fatalf("%q: element %d is %#x, want %#x", cpu, i, got, want)
+			}
+		}
+	}
 }
 
 func call(t *testing.T, name, src string, opts heal.Options, args []*runtime.Tensor) []uint64 {
