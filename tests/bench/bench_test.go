@@ -118,9 +118,36 @@ func TestRunWithoutPeers(t *testing.T) {
 	}
 }
 
+// TestTrainWithoutPeers runs the steps of the small network: one function, and package nn, with the same bits.
+func TestTrainWithoutPeers(t *testing.T) {
+	machine, err := measure.NewMachine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer machine.Close()
+	b := &bench{machine: machine, threads: []int{1, 2}, report: &report{}}
+	n := networks[1]
+	if err := b.train(n); err != nil {
+		t.Fatal(err)
+	}
+	for _, threads := range b.threads {
+		for _, c := range []string{"healc", "healc, from Go", "limit"} {
+			if b.report.find(n.name, c, threads) <= 0 {
+				t.Errorf("%s with %d threads: %+v", c, threads, b.report.Rows)
+			}
+		}
+	}
+	if b.report.find(n.name+compileSuffix, "healc", 0) <= 0 {
+		t.Errorf("no time of the first step: %+v", b.report.Rows)
+	}
+}
+
 func TestHardest(t *testing.T) {
 	plain, stream, compute := measure.Samples{3, 3}, measure.Samples{2, 2}, measure.Samples{5}
 	if got := hardest([]measure.Samples{plain, stream}); got.Median() != 2 {
+		t.Errorf("%v", got)
+	}
+	if got := hardest([]measure.Samples{compute}); got.Median() != 5 {
 		t.Errorf("%v", got)
 	}
 	if got := hardest([]measure.Samples{plain, stream, compute}); got.Median() != 5 {

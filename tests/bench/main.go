@@ -68,6 +68,11 @@ func run(budget time.Duration, python, healc, out, svg, doc, only string) error 
 			return err
 		}
 	}
+	for _, n := range networks {
+		if err := step(n.name, func() error { return b.train(n) }); err != nil {
+			return err
+		}
+	}
 	if err := step("sizes", func() error { return b.sizes(svg) }); err != nil {
 		return err
 	}

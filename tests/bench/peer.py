@@ -265,6 +265,68 @@ def mlp(x, labels, w0, b0, w1, b1, w2, b2):
     return {("numpy", 1): run}
 
 
+class Trainer:
+    """Steps of gradient descent on dense layers, from the same parameters whenever it is reset."""
+
+    def __init__(self, loss, x, labels, rate, params):
+        self.loss, self.x, self.labels, self.rate, self.start = loss, torch.from_numpy(x), torch.from_numpy(labels).long(), float(rate), params
+        self.reset()
+
+    def reset(self):
+        self.params = [torch.from_numpy(p.copy()).requires_grad_() for p in self.start]
+        try:
+            self.optimizer = torch.optim.SGD(self.params, lr=self.rate, fused=True)
+        except (TypeError, RuntimeError):  # before version 2.4
+            self.optimizer = torch.optim.SGD(self.params, lr=self.rate)
+
+    def __call__(self):
+        self.optimizer.zero_grad()
+        value = self.loss(self.x, self.labels, *self.params)
+        value.backward()
+        self.optimizer.step()
+        return value
+
+    def results(self):
+        value = self()
+        return tuple(p.detach().numpy() for p in self.params) + (value.item(),)
+
+
+def mlp_loss(x, labels, *params):
+    for i in range(0, len(params), 2):
+        x = torch.addmm(params[i + 1], x, params[i])
+        if i + 2 < len(params):
+            x = torch.relu(x)
+    return torch.nn.functional.cross_entropy(x, labels)
+
+
+FIRST = {}  # seconds of the first step of each contender of the row, with the compilation
+
+
+def train(*arrays):
+    """A training step with autograd as it is, and compiled where torch has a compiler that works here."""
+    params, (x, labels, rate) = arrays[:-3], arrays[-3:]
+    FIRST.clear()
+    if torch is None:
+        return {}
+    losses = {"torch": mlp_loss}
+    if hasattr(torch, "compile"):
+        losses["torch, compiled"] = torch.compile(mlp_loss, dynamic=False)
+    runs = {}
+    for name, loss in losses.items():
+        for threads in 1, 2:
+            set_threads(threads)
+            run = Trainer(loss, x, labels, rate, params)
+            start = time.perf_counter()
+            try:
+                run()
+            except Exception as e:  # no C++ compiler, for one
+                print("bench: %s: %s" % (name, str(e).splitlines()[0]), file=sys.stderr)
+                break
+            FIRST.setdefault(name, time.perf_counter() - start)
+            runs[name, threads] = run
+    return runs
+
+
 def numba_sum(x):
     s = F(0)
     for i in (numba.prange if numba else range)(x.size):
@@ -302,6 +364,7 @@ ROWS = {
     "T2_stride_add": stride_add,
     "G1_gather": gather,
     "A1_mlp_fwd_bwd": mlp,
+    "train": train,
 }
 
 
@@ -333,7 +396,12 @@ class Peer:
         worst = 0.0
         for (_, threads), run in self.runs.items():
             set_threads(threads)
-            want = run()
+            if isinstance(run, Trainer):
+                run.reset()
+                want = run.results()
+                run.reset()
+            else:
+                want = run()
             want = want if isinstance(want, tuple) else (want,)
             if len(want) != len(got):
                 raise ValueError("there are %d results and %d" % (len(want), len(got)))
@@ -351,6 +419,9 @@ class Peer:
         for _ in range(req["n"]):
             run()
         return time.perf_counter() - start
+
+    def first(self, _):
+        return FIRST
 
     def small(self, req):
         """Seconds of so many x * 2 + 1 on 16 floats."""
