@@ -1,11 +1,13 @@
 
-; ---- Threads. A kernel is cut into pieces of its outermost axis, which threads fetch from a counter. What a piece
-; computes does not depend on who runs it. The pool serves one region at a time: a region that finds it busy, from
-; another thread or from within a task, runs on its own thread.
+; ---- Threads. A kernel is cut into pieces of its outermost axis. What a piece computes does not depend on who runs it.
+; Each thread has a part of them, the same one for the same extent and number of threads, so that it reads again what it
+; wrote: the caller the first, worker i the one after i others. Who is done takes pieces from the ends of the others'. The
+; pool serves one region at a time: a region that finds it busy, from another thread or from within a task, runs on its
+; own thread.
 
-; What a region is about: kernel, its arguments and dims, where its failure goes, extent, piece, pieces, next piece,
-; begin of the piece whose failure is kept (-1: none), a lock for it.
-%heal.job = type { ptr, ptr, ptr, ptr, i64, i64, i64, i64, i64, i32 }
+; What a region is about: kernel, its arguments and dims, where its failure goes, extent, piece, parts, begin of the piece
+; whose failure is kept (-1: none), a lock for it; of each part the pieces that are left, [low 32 bits, high 32 bits).
+%heal.job = type { ptr, ptr, ptr, ptr, i64, i64, i64, i64, i32, [256 x i64] }
 
 @heal.threads = internal global i32 0
 @heal.hook = internal global ptr null
@@ -83,14 +85,14 @@ entry:
   %fine = icmp eq i64 %site, 0
   br i1 %fine, label %out, label %lock
 lock:
-  %lp = getelementptr %heal.job, ptr %job, i64 0, i32 9
+  %lp = getelementptr %heal.job, ptr %job, i64 0, i32 8
   br label %try
 try:
   %was = atomicrmw xchg ptr %lp, i32 1 acquire
   %free = icmp eq i32 %was, 0
   br i1 %free, label %held, label %try
 held:
-  %ap = getelementptr %heal.job, ptr %job, i64 0, i32 8
+  %ap = getelementptr %heal.job, ptr %job, i64 0, i32 7
   %at = load i64, ptr %ap, align 8
   %first = icmp slt i64 %at, 0
   %before = icmp slt i64 %begin, %at
@@ -109,29 +111,76 @@ out:
   ret void
 }
 
-define internal void @heal.work(ptr %job) {
+; Runs a piece that is left, of the thread's own part the first, of another's the last; false when there is none.
+define internal i1 @heal.step(ptr %job, i64 %own) {
 entry:
+  %pp = getelementptr %heal.job, ptr %job, i64 0, i32 6
+  %parts = load i64, ptr %pp, align 8
+  br label %look
+look:
+  %i = phi i64 [ 0, %entry ], [ %i1, %next ]
+  %sum = add i64 %own, %i
+  %q = urem i64 %sum, %parts
+  %slot = getelementptr %heal.job, ptr %job, i64 0, i32 9, i64 %q
+  %first = icmp eq i64 %i, 0
+  %was0 = load atomic i64, ptr %slot monotonic, align 8
+  br label %try
+try:
+  %was = phi i64 [ %was0, %look ], [ %seen, %take ]
+  %low = and i64 %was, 4294967295
+  %high = lshr i64 %was, 32
+  %some = icmp ult i64 %low, %high
+  br i1 %some, label %take, label %next
+take:
+  %front = add i64 %was, 1
+  %back = sub i64 %was, 4294967296
+  %left = select i1 %first, i64 %front, i64 %back
+  %pair = cmpxchg ptr %slot, i64 %was, i64 %left seq_cst seq_cst
+  %seen = extractvalue { i64, i1 } %pair, 0
+  %mine = extractvalue { i64, i1 } %pair, 1
+  br i1 %mine, label %run, label %try
+run:
+  %last = sub i64 %high, 1
+  %k = select i1 %first, i64 %low, i64 %last
   %np = getelementptr %heal.job, ptr %job, i64 0, i32 4
   %n = load i64, ptr %np, align 8
-  %pp = getelementptr %heal.job, ptr %job, i64 0, i32 5
-  %piece = load i64, ptr %pp, align 8
-  %cp = getelementptr %heal.job, ptr %job, i64 0, i32 6
-  %pieces = load i64, ptr %cp, align 8
-  %next = getelementptr %heal.job, ptr %job, i64 0, i32 7
-  br label %fetch
-fetch:
-  %i = atomicrmw add ptr %next, i64 1 monotonic
-  %over = icmp sge i64 %i, %pieces
-  br i1 %over, label %out, label %run
-run:
-  %begin = mul i64 %i, %piece
+  %lp = getelementptr %heal.job, ptr %job, i64 0, i32 5
+  %piece = load i64, ptr %lp, align 8
+  %begin = mul i64 %k, %piece
   %rest = sub i64 %n, %begin
   %len = call i64 @llvm.smin.i64(i64 %rest, i64 %piece)
   %end = add i64 %begin, %len
   call void @heal.part(ptr %job, i64 %begin, i64 %end)
+  ret i1 true
+next:
+  %i1 = add i64 %i, 1
+  %more = icmp ult i64 %i1, %parts
+  br i1 %more, label %look, label %none
+none:
+  ret i1 false
+}
+
+define internal void @heal.work(ptr %job, i64 %own) {
+entry:
   br label %fetch
+fetch:
+  %more = call i1 @heal.step(ptr %job, i64 %own)
+  br i1 %more, label %fetch, label %out
 out:
   ret void
+}
+
+; Nanoseconds since some time ago.
+define internal i64 @heal.clock() {
+entry:
+  %t = alloca [2 x i64], align 8
+  %r = call i32 @clock_gettime(i32 1, ptr %t)
+  %s = load i64, ptr %t, align 8
+  %np = getelementptr [2 x i64], ptr %t, i64 0, i64 1
+  %n = load i64, ptr %np, align 8
+  %whole = mul i64 %s, 1000000000
+  %sum = add i64 %whole, %n
+  ret i64 %sum
 }
 
 ; The pool. A region is posted by writing it to current, opening it and raising the generation. A worker counts
@@ -150,11 +199,17 @@ out:
 @heal.mutex = internal global [64 x i8] zeroinitializer, align 16
 @heal.cond = internal global [64 x i8] zeroinitializer, align 16
 @heal.workers = internal global [256 x i64] zeroinitializer, align 8
+; What workers that sleep have missed, see heal.launch: nanoseconds of regions close together, and when the last one ended.
+@heal.missed = internal global i64 0
+@heal.settled = internal global i64 0
 
 ; The spins below are about 20 to 50 microseconds: to sleep and be woken takes longer than most pieces.
+; arg is the generation to begin after, times 256, and the number of the worker's part.
 define internal ptr @heal.worker(ptr %arg) {
 entry:
-  %start = ptrtoint ptr %arg to i64
+  %both = ptrtoint ptr %arg to i64
+  %own = and i64 %both, 255
+  %start = lshr i64 %both, 8
   br label %idle
 idle:
   %seen = phi i64 [ %start, %entry ], [ %now, %leave ]
@@ -206,7 +261,7 @@ ticket:
   br i1 %admitted, label %help, label %leave
 help:
   %job = load ptr, ptr @heal.current, align 8
-  call void @heal.work(ptr %job)
+  call void @heal.work(ptr %job, i64 %own)
   br label %leave
 leave:
   %a2 = atomicrmw sub ptr @heal.active, i32 1 seq_cst
@@ -224,7 +279,7 @@ entry:
   call void @llvm.memset.p0.i64(ptr %all, i8 -1, i64 128, i1 false)
   %m = call i32 @pthread_sigmask(i32 2, ptr %all, ptr %old)
   %g = load atomic i64, ptr @heal.generation seq_cst, align 8
-  %arg = inttoptr i64 %g to ptr
+  %g8 = shl i64 %g, 8
   br label %loop
 loop:
   %have = load i32, ptr @heal.started, align 4
@@ -233,6 +288,9 @@ loop:
 one:
   %at = sext i32 %have to i64
   %slot = getelementptr [256 x i64], ptr @heal.workers, i64 0, i64 %at
+  %own = add i64 %at, 1
+  %both = or i64 %g8, %own
+  %arg = inttoptr i64 %both to ptr
   %r = call i32 @pthread_create(ptr %slot, ptr null, ptr @heal.worker, ptr %arg)
   %ok = icmp eq i32 %r, 0
   br i1 %ok, label %count, label %done
@@ -289,7 +347,11 @@ out:
   ret void
 }
 
-; Runs a kernel over [0, n) in pieces that begin at multiples of grain.
+; Runs a kernel over [0, n) in pieces that begin at multiples of grain, of which each takes 3 microseconds or more.
+;
+; To wake a worker that sleeps keeps the caller for as long as 14 microseconds (virtual machine, Zen 3, November 2026), so it
+; happens only for what gains from it, 30 microseconds of work: at once for 10 grains, else when the caller has been at it
+; for so long, or at this one and at others that ended less than 50 microseconds before the next.
 define internal void @heal.launch(ptr %fn, ptr %bufs, ptr %dims, i64 %n, i64 %grain, ptr %err) noinline {
 entry:
   %job = alloca %heal.job, align 8
@@ -303,11 +365,9 @@ entry:
   %j4 = getelementptr %heal.job, ptr %job, i64 0, i32 4
   store i64 %n, ptr %j4, align 8
   %j7 = getelementptr %heal.job, ptr %job, i64 0, i32 7
-  store i64 0, ptr %j7, align 8
+  store i64 -1, ptr %j7, align 8
   %j8 = getelementptr %heal.job, ptr %job, i64 0, i32 8
-  store i64 -1, ptr %j8, align 8
-  %j9 = getelementptr %heal.job, ptr %job, i64 0, i32 9
-  store i32 0, ptr %j9, align 8
+  store i32 0, ptr %j8, align 8
   %hook = load atomic ptr, ptr @heal.hook seq_cst, align 8
   %own = icmp eq ptr %hook, null
   br i1 %own, label %pool, label %host
@@ -347,8 +407,23 @@ cut:
   %piece = mul i64 %per, %grain
   %j5 = getelementptr %heal.job, ptr %job, i64 0, i32 5
   store i64 %piece, ptr %j5, align 8
+  %parts = call i64 @llvm.smin.i64(i64 %t64, i64 %pieces)
   %j6 = getelementptr %heal.job, ptr %job, i64 0, i32 6
-  store i64 %pieces, ptr %j6, align 8
+  store i64 %parts, ptr %j6, align 8
+  br label %deal
+deal:
+  %q = phi i64 [ 0, %cut ], [ %q1, %deal ]
+  %low = phi i64 [ 0, %cut ], [ %high, %deal ]
+  %q1 = add i64 %q, 1
+  %all = mul i64 %q1, %pieces
+  %high = udiv i64 %all, %parts
+  %top = shl i64 %high, 32
+  %left = or i64 %top, %low
+  %slot = getelementptr %heal.job, ptr %job, i64 0, i32 9, i64 %q
+  store atomic i64 %left, ptr %slot monotonic, align 8
+  %dealt = icmp eq i64 %q1, %parts
+  br i1 %dealt, label %dealer, label %deal
+dealer:
   %helpers32 = sub i32 %threads, 1
   %have = load i32, ptr @heal.started, align 4
   %short = icmp slt i32 %have, %helpers32
@@ -366,8 +441,34 @@ post:
   %gen = atomicrmw add ptr @heal.generation, i64 1 seq_cst
   %asleep = load atomic i32, ptr @heal.sleepers seq_cst, align 4
   %some = icmp sgt i32 %asleep, 0
-  br i1 %some, label %wake, label %mywork
+  br i1 %some, label %weigh, label %mywork
+weigh:
+  %large = icmp sge i64 %g0, 9
+  br i1 %large, label %wake, label %small
+small:
+  %start = call i64 @heal.clock()
+  %ended = load i64, ptr @heal.settled, align 8
+  %gap = sub i64 %start, %ended
+  %close = icmp sle i64 %gap, 50000
+  %before = load i64, ptr @heal.missed, align 8
+  %debt = select i1 %close, i64 %before, i64 0
+  %overdue = icmp sge i64 %debt, 30000
+  br i1 %overdue, label %wake, label %try
+try:
+  %more = call i1 @heal.step(ptr %job, i64 0)
+  %here = call i64 @heal.clock()
+  %took = sub i64 %here, %start
+  %missed = add i64 %debt, %took
+  br i1 %more, label %late, label %settle
+late:
+  %toolong = icmp sge i64 %missed, 30000
+  br i1 %toolong, label %wake, label %try
+settle:
+  store i64 %missed, ptr @heal.missed, align 8
+  store i64 %here, ptr @heal.settled, align 8
+  br label %close.region
 wake:
+  store i64 0, ptr @heal.missed, align 8
   %asleep64 = sext i32 %asleep to i64
   %rouse = call i64 @llvm.smin.i64(i64 %asleep64, i64 %tickets)
   %m1 = call i32 @pthread_mutex_lock(ptr @heal.mutex)
@@ -382,11 +483,13 @@ signalled:
   %m2 = call i32 @pthread_mutex_unlock(ptr @heal.mutex)
   br label %mywork
 mywork:
-  call void @heal.work(ptr %job)
+  call void @heal.work(ptr %job, i64 0)
+  br label %close.region
+close.region:
   store atomic i32 0, ptr @heal.open seq_cst, align 4
   br label %finish
 finish:
-  %w = phi i32 [ 0, %mywork ], [ %w1, %linger ], [ 0, %yield ]
+  %w = phi i32 [ 0, %close.region ], [ %w1, %linger ], [ 0, %yield ]
   %active = load atomic i32, ptr @heal.active seq_cst, align 4
   %quiet = icmp eq i32 %active, 0
   br i1 %quiet, label %release, label %linger
