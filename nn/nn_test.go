@@ -132,7 +132,7 @@ func TestClassicLosses(t *testing.T) {
 import nn
 
 fn mse[M, N](a: f32[M, N], b: f32[M, N]) -> f32 = nn.mse(a, b)
-fn entropy[M, N](scores: f32[M, N], classes: i32[M]) -> f32 = nn.cross_entropy(scores, classes)
+fn entropy[M, N](scores: f32[M, N], classes: i32[M]) -> f32 = nn.softmax_cross_entropy(scores, classes)
 fn sigmoid1(x: f32) -> f32 = sigmoid(x)
 fn row[M, N](a: f32[M, N], b: f32[N]) -> f32 = sum(a .* b)
 `
@@ -183,7 +183,7 @@ fn scores[B, I, H, O](w1: f32[I, H], b1: f32[H], out: (f32[H, O], f32[O]), x: f3
 }
 
 fn loss[B, I, H, O](w1: f32[I, H], b1: f32[H], out: (f32[H, O], f32[O]), x: f32[B, I], y: i32[B]) -> f32 =
-    nn.cross_entropy(scores(w1, b1, out, x), y)
+    nn.softmax_cross_entropy(scores(w1, b1, out, x), y)
 `
 
 // random is a uniform tensor around 0.
