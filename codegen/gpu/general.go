@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
 
@@ -27,7 +26,7 @@ func (m *module) general(k *kernel.Kernel) abi.DeviceKernel {
 	t.Count(first, count, step, nil, func(i value.Value, _ []value.Value) []value.Value {
 		t.at(i)
 		t.failAt(i)
-		t.Statements(k.Body)
+		t.Statements(nil, k.Body.Stmts...)
 		return nil
 	})
 	t.Finish()
@@ -45,7 +44,7 @@ func (m *module) report(k *kernel.Kernel) abi.DeviceLaunch {
 	t.leaveUnless(t.Block().NewAnd(failed, alone))
 	t.at(t.Block().NewXor(rank, ci(i64, -1)))
 	t.Fail(t.Err, func() { t.Block().NewRet(nil) })
-	t.Statements(k.Body)
+	t.Statements(nil, k.Body.Stmts...)
 	t.Finish()
 	return abi.DeviceLaunch{Entry: t.name, PerBlock: 1, Threads: warp}
 }
@@ -75,9 +74,16 @@ func (t *thread) iterations() value.Value {
 	return n
 }
 
-// length is the number of values of an axis; it may be negative when there are none.
+// length is the number of values of an axis.
 func (t *thread) length(a kernel.Axis) value.Value {
-	return t.Plus(t.Extent(a.Extent), ci(i64, -a.Begin))
+	n := t.Plus(t.Extent(a.Extent), ci(i64, -a.Begin))
+	if c, known := constantInt(n); known {
+		return ci(i64, max(c, 0))
+	}
+	if a.Begin > 0 {
+		return t.Block().NewSelect(t.Block().NewICmp(enum.IPredSLT, n, ci(i64, 0)), ci(i64, 0), n)
+	}
+	return n
 }
 
 // globalThread is the number of this thread in the grid.
@@ -87,23 +93,40 @@ func (t *thread) globalThread() value.Value {
 }
 
 // at gives the parallel axes their values in iteration i.
-func (t *thread) at(i value.Value) { t.axesAt(t.k.Axes, i) }
+func (t *thread) at(i value.Value) {
+	t.splits = true
+	t.axesAt(t.k.Axes, i)
+	t.splits = false
+}
 
-// axesAt gives axes their values at number i of their row-major order.
-func (t *thread) axesAt(axes []kernel.Axis, i value.Value) {
+// axesAt gives axes their values at number i of their row-major order, and returns that of the last one.
+func (t *thread) axesAt(axes []kernel.Axis, i value.Value) (last value.Value) {
 	for n := len(axes) - 1; n >= 0; n-- {
 		a, x := axes[n], i
 		if n > 0 {
 			x, i = t.divide(i, t.length(a))
 		}
-		t.Define(a.Var, t.Plus(x, ci(i64, a.Begin)))
+		x = t.Plus(x, ci(i64, a.Begin))
+		t.Define(a.Var, x)
+		if last == nil {
+			last = x
+		}
 	}
+	return last
 }
 
-// divide splits a number that is not negative by a positive one.
+// divide splits a number that is not negative by a positive one. Of the kernel's iterations, where they are few enough, it is done
+// in 32 bits, which takes a third of the instructions.
 func (t *thread) divide(i, n value.Value) (rem, quotient value.Value) {
-	if c, ok := n.(*constant.Int); ok && c.X.IsInt64() && c.X.Int64() == 1 {
+	c, known := constantInt(n)
+	if known && c == 1 {
 		return ci(i64, 0), i
+	}
+	if all, few := count(t.k.Axes); known && few && all < 1<<31 && c < 1<<31 && t.splits {
+		short := t.Block().NewTrunc(i, i32)
+		q := t.Block().NewUDiv(short, ci(i32, c))
+		r := t.Block().NewSub(short, t.Block().NewMul(q, ci(i32, c)))
+		return t.wide(r), t.wide(q)
 	}
 	quotient = t.Block().NewUDiv(i, n)
 	return t.Block().NewSub(i, t.Block().NewMul(quotient, n)), quotient
@@ -111,17 +134,23 @@ func (t *thread) divide(i, n value.Value) (rem, quotient value.Value) {
 
 // failAt says what a failing check of iteration i does: it leaves the number, and the thread ends.
 func (t *thread) failAt(i value.Value) {
+	t.iteration = i
 	t.Fail(nil, func() {
-		number := t.Block().NewXor(i, ci(i64, -1))
-		t.Block().NewAtomicRMW(enum.AtomicOpUMax, t.word(rankWord), number, enum.AtomicOrderingMonotonic)
+		t.noteFailure()
 		t.Block().NewRet(nil)
 	})
+}
+
+// noteFailure leaves the number of the iteration, if it is the first that failed.
+func (t *thread) noteFailure() {
+	number := t.Block().NewXor(t.iteration, ci(i64, -1))
+	t.Block().NewAtomicRMW(enum.AtomicOpUMax, t.word(rankWord), number, enum.AtomicOrderingMonotonic)
 }
 
 // localRows gives the kernel's own memory its place: in the memory of each thread.
 func (t *thread) localRows() {
 	for i := t.k.Buffers(); i < len(t.k.Params); i++ {
 		n, _ := t.k.Params[i].Shape[0].Dim.Const()
-		t.Local(i, n)
+		t.Place(i, t.Stack(t.k.Params[i].DType, n))
 	}
 }

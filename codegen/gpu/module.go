@@ -56,7 +56,14 @@ func (m *module) kernel(k *kernel.Kernel) error {
 		return &codegen.Unsupported{What: fmt.Sprintf("kernel %s with %d parameters", k.Name, n), Target: "gpu",
 			Why: fmt.Sprintf("an entry has at most %d; a program in smaller functions has smaller kernels", maxParams)}
 	}
-	dk := m.general(k)
+	var dk abi.DeviceKernel
+	if p := planFlat(k); p != nil {
+		dk = m.flat(k, p)
+	} else if p := planTeam(k); p != nil {
+		dk = m.teams(k, p)
+	} else {
+		dk = m.general(k)
+	}
 	if checks(k.Body) {
 		dk.Launches = append(dk.Launches, m.report(k))
 	}
@@ -121,6 +128,9 @@ type thread struct {
 	k    *kernel.Kernel
 	name string
 	size int // threads of a block
+
+	iteration value.Value // the number of what is done
+	splits    bool        // numbers that are divided are less than the kernel's iterations
 }
 
 // leaveUnless ends the thread where ok is false.

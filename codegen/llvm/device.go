@@ -12,6 +12,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -69,7 +70,7 @@ func (d *DeviceModule) Entry(name string, k *kernel.Kernel, threads int) *Thread
 	buffers := k.Params[:k.Buffers()]
 	for i, p := range buffers {
 		lp := lir.NewParam(fmt.Sprintf("b%d", i), lt.NewPointer(memType(p.DType)))
-		lp.Attrs = append(lp.Attrs, enum.ParamAttrNoAlias)
+		lp.Attrs = append(lp.Attrs, enum.ParamAttrNoAlias, lir.Align(abi.DeviceAlign))
 		if !p.Out {
 			lp.Attrs = append(lp.Attrs, enum.ParamAttrReadOnly)
 		}
@@ -137,12 +138,15 @@ func (t *Thread) Fail(report value.Value, f func()) {
 	}
 }
 
-// Local gives the parameter, which is memory of the kernel itself, an address: of so many elements for each thread.
-func (t *Thread) Local(param int, n int64) {
+// Stack is the address of memory of this thread alone: n elements as a buffer of type d has them.
+func (t *Thread) Stack(d types.DType, n int64) value.Value { return t.g.stack(memType(d), int(n)) }
+
+// Place gives a parameter, which is memory of the kernel itself, its address.
+func (t *Thread) Place(param int, address value.Value) {
 	for len(t.g.bufs) <= param {
 		t.g.bufs = append(t.g.bufs, nil)
 	}
-	t.g.bufs[param] = t.g.stack(memType(t.g.params[param].DType), int(n))
+	t.g.bufs[param] = address
 }
 
 // Block is the current block, at whose end instructions are added.
@@ -171,8 +175,51 @@ func (t *Thread) Dim(d types.Dim) value.Value { return t.g.dim(d) }
 // Extent is the value of e.
 func (t *Thread) Extent(e abi.Extent) value.Value { return t.g.extent(e) }
 
-// Statements translates b.
-func (t *Thread) Statements(b *kernel.Block) { t.g.block(b) }
+// Statements translates statements in order. First f, when it is not nil, may translate each of them, those inside of others
+// too, in another way; it says whether it did.
+func (t *Thread) Statements(f func(kernel.Stmt) bool, stmts ...kernel.Stmt) {
+	outer := t.g.statement
+	t.g.statement = f
+	t.g.block(&kernel.Block{Stmts: stmts})
+	t.g.statement = outer
+}
+
+// Vector translates b for w iterations of v at once, which begin at a multiple of w, and returns the values of result, if that is
+// not None. CanVectorise says where it may be used.
+func (t *Thread) Vector(w int, v kernel.Ref, from value.Value, b *kernel.Block, result kernel.Ref) []value.Value {
+	g := t.g
+	outer := g.statement
+	g.statement, g.w = nil, w
+	g.env[v] = val{v: from, iota: true}
+	g.block(b)
+	var out []value.Value
+	if result != scalar.None {
+		x := g.spread(g.env[result])
+		for i := range w {
+			out = append(out, g.cur.NewExtractElement(x, ci(i32, int64(i))))
+		}
+	}
+	g.statement, g.w = outer, 0
+	return out
+}
+
+// CanVectorise reports whether b can be done for several iterations of v at once: all take the same path, and no check, call or
+// loop is in it. instrs is the number of its instructions, and size the bytes of the widest type.
+func CanVectorise(k *kernel.Kernel, v kernel.Ref, b *kernel.Block) (instrs, size int, ok bool) {
+	sh, ok := canVectorise(k.Types, v, b)
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *kernel.Let:
+			ok = ok && s.In.Op != scalar.Check
+		case *kernel.DimValue, *kernel.Load, *kernel.Store:
+		case *kernel.If:
+			ok = ok && pure(s.Then) && pure(s.Else)
+		default:
+			ok = false
+		}
+	}
+	return sh.instrs, sh.maxBytes, ok
+}
 
 // Count writes `for i = lo; i < hi; i += step`, in which state is carried, and returns the state at its end.
 func (t *Thread) Count(lo, hi, step value.Value, state []value.Value, body func(i value.Value, state []value.Value) []value.Value) []value.Value {
@@ -183,6 +230,13 @@ func (t *Thread) Count(lo, hi, step value.Value, state []value.Value, body func(
 func (t *Thread) Combine(kind ir.ReduceKind, d types.DType, x, y value.Value) value.Value {
 	r := &reduction{g: t.g, s: &kernel.Reduce{Kind: kind}, d: d}
 	return r.combine(x, y, 0)
+}
+
+// Better says that x is the extreme that argmax or argmin looks for when it stands behind best: it is beyond it, or the first
+// NaN.
+func (t *Thread) Better(kind ir.ReduceKind, d types.DType, x, best value.Value) value.Value {
+	r := &reduction{g: t.g, s: &kernel.Reduce{Kind: kind}, d: d}
+	return r.better(x, best)
 }
 
 // Identity is where a reduction of kind starts: see Note [Identities].

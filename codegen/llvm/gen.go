@@ -97,6 +97,9 @@ type gen struct {
 	phase  *period                  // of the kernel being generated, see Note [Short last axes]
 	agreed map[kernel.Ref]agreement // conditions that depend on its last axis alone
 
+	// statement, when it is not nil, may translate a statement in another way; it says whether it did.
+	statement func(kernel.Stmt) bool
+
 	dimCache   map[string]value.Value
 	splatCache map[string]value.Value
 }

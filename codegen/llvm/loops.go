@@ -214,7 +214,7 @@ func (g *gen) countBy(lo, hi, step value.Value, init []value.Value, body func(i 
 func (g *gen) block(b *kernel.Block) {
 	done := map[kernel.Stmt]bool{}
 	for i, s := range b.Stmts {
-		if done[s] {
+		if done[s] || g.statement != nil && g.statement(s) {
 			continue
 		}
 		switch s := s.(type) {

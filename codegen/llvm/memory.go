@@ -9,6 +9,7 @@ import (
 
 	"healc/ir/kernel"
 	"healc/lang/types"
+	"healc/runtime/abi"
 )
 
 // place is where the elements of an access lie: base + i*step for iteration i of the vectorised axis,
@@ -85,6 +86,24 @@ func (g *gen) addr(param int, at value.Value) value.Value {
 
 func (g *gen) align(d types.DType) lir.Align { return lir.Align(d.Bytes()) }
 
+// alignOf is the alignment of a vector at a. Devices want to know it; processors do not mind.
+func (g *gen) alignOf(d types.DType, a kernel.Access) lir.Align {
+	whole := func(n types.Dim) bool {
+		c, ok := n.Const()
+		return ok && c%int64(g.w) == 0
+	}
+	if !g.machine.Device || !whole(a.Offset) {
+		return g.align(d)
+	}
+	for _, t := range a.Terms {
+		// A vector of iterations begins at a multiple of its width there.
+		if !g.env[t.Var].iota && !whole(t.Coef) {
+			return g.align(d)
+		}
+	}
+	return lir.Align(min(g.w*d.Bytes(), abi.DeviceAlign))
+}
+
 // fromMem turns what memory holds into a register value; toMem is its inverse.
 func (g *gen) fromMem(d types.DType, w int, x value.Value) value.Value {
 	switch d {
@@ -135,7 +154,7 @@ func (g *gen) load(s *kernel.Load) {
 		if step < 0 {
 			at = g.plus(at, ci(i64, int64(1-g.w)))
 		}
-		x = g.loadVector(vt.(*lt.VectorType), g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)), g.align(d))
+		x = g.loadVector(vt.(*lt.VectorType), g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)), g.alignOf(d, s.At))
 		if far := g.ahead[s]; far != 0 && step > 0 {
 			g.askFor(s.Param, g.plus(at, ci(i64, far)), g.w)
 		} else if g.fetched[s] {
@@ -144,7 +163,7 @@ func (g *gen) load(s *kernel.Load) {
 		if step < 0 {
 			x = g.cur.NewShuffleVector(x, constant.NewUndef(vt), reverseMask(g.w))
 		}
-	case p.index == nil && ok && step >= -maxShuffled && step <= maxShuffled && g.w >= 4:
+	case p.index == nil && ok && !g.machine.Device && step >= -maxShuffled && step <= maxShuffled && g.w >= 4:
 		x = g.shuffled(s.Param, d, p.base, step)
 	default:
 		x = constant.NewUndef(vt)
@@ -200,7 +219,7 @@ func (g *gen) store(s *kernel.Store) {
 			return
 		}
 		st := g.cur.NewStore(x, p)
-		st.Align = g.align(d)
+		st.Align = g.alignOf(d, s.At)
 		if g.streamed[s] {
 			g.nonTemporal(st, g.w*d.Bytes())
 		}

@@ -1,6 +1,7 @@
 package llvm
 
 import (
+	"math"
 	"slices"
 
 	"github.com/llir/llvm/ir/constant"
@@ -144,7 +145,8 @@ func (g *gen) instr(op scalar.Op, t, from types.DType, w int, x []value.Value) v
 		return g.intDiv(t, w, x[0], x[1], false)
 	case scalar.Rem:
 		if isFloat && g.machine.Device {
-			return round(b.NewCall(g.remainder(regDType(t)), x[0], x[1]))
+			f := g.remainder(regDType(t))
+			return round(g.oneAtATime(w, x, func(x []value.Value) value.Value { return b.NewCall(f, x...) }))
 		}
 		if isFloat {
 			return round(b.NewFRem(x[0], x[1]))
@@ -307,6 +309,15 @@ func (g *gen) minMax(op scalar.Op, d types.DType, w int, x, y value.Value) value
 		}
 		return b.NewSelect(b.NewICmp(p, y, x), y, x)
 	}
+	if g.machine.Device {
+		// One instruction there orders the zeros, too, but passes NaNs by.
+		name := "llvm.maxnum"
+		if op == scalar.Min {
+			name = "llvm.minnum"
+		}
+		nan := fromBits(regType(d), scalar.FloatBits(regDType(d), math.NaN()))
+		return b.NewSelect(b.NewFCmp(enum.FPredUNO, x, y), g.k(nan, w), g.call(name, x.Type(), x, y))
+	}
 	low, high, negative := x, y, x
 	if op == scalar.Min {
 		low, high, negative = y, x, y
@@ -323,7 +334,7 @@ func (g *gen) minMax(op scalar.Op, d types.DType, w int, x, y value.Value) value
 // mulHi computes in the double width; of vectors of u64, from four products of halves.
 func (g *gen) mulHi(t types.DType, w int, x, y value.Value) value.Value {
 	b, bits := g.cur, t.Bits()
-	if t == types.U64 && w > 0 {
+	if t == types.U64 && w > 0 && !g.machine.Device {
 		half, low := g.num(t, 32, w), g.num(t, 1<<32-1, w)
 		xh, yh := b.NewLShr(x, half), b.NewLShr(y, half)
 		xl, yl := b.NewAnd(x, low), b.NewAnd(y, low)
@@ -360,6 +371,26 @@ func (g *gen) mul52(upper bool, w int, x, y, z value.Value) value.Value {
 		return b.NewAdd(z, b.NewAnd(b.NewMul(x, y), low))
 	}
 	return b.NewAdd(z, g.mulHi(types.U64, w, b.NewShl(x, g.num(types.U64, 12, w)), b.NewAnd(y, low)))
+}
+
+// oneAtATime applies f to the elements of vectors of w, or to scalars when w is 0.
+func (g *gen) oneAtATime(w int, x []value.Value, f func(x []value.Value) value.Value) value.Value {
+	if w == 0 {
+		return f(x)
+	}
+	var out value.Value
+	for i := range w {
+		one := make([]value.Value, len(x))
+		for k, v := range x {
+			one[k] = g.cur.NewExtractElement(v, ci(i32, int64(i)))
+		}
+		y := f(one)
+		if out == nil {
+			out = constant.NewUndef(vec(y.Type(), w))
+		}
+		out = g.cur.NewInsertElement(out, y, ci(i32, int64(i)))
+	}
+	return out
 }
 
 // byLanes applies f, which takes vectors of n elements, to parts of vectors of w, a multiple of n.

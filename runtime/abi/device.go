@@ -7,7 +7,8 @@ import "math"
 //
 // The parameters of every entry are 64-bit words, in this order: the address of element 0 of each buffer of Launch.Args, the
 // values of Program.Dims, the address of the kernel's scratch memory (0 when it has none), and the address of an Error in
-// device memory. The Error is zeros when a program begins, and is read when it has ended: a kernel that finds it
+// device memory. Addresses of buffers are multiples of DeviceAlign, so an argument that is a part of a tensor may have to be
+// copied. The Error is zeros when a program begins, and is read when it has ended: a kernel that finds it
 // filled in does nothing, so whatever was launched after a failure is harmless.
 type Device struct {
 	Arch    string // the least processor that the text is for, such as "sm_70"
@@ -35,6 +36,9 @@ type DeviceLaunch struct {
 	Threads  int   // of a block
 	Shared   int64 // dynamic shared memory, in bytes
 }
+
+// DeviceAlign is the alignment of element 0 of every buffer, in bytes: that of the widest access.
+const DeviceAlign = 16
 
 // MaxBlocks is the most that a grid can have.
 const MaxBlocks = math.MaxInt32

@@ -1,0 +1,199 @@
+package gpu
+
+import (
+	"github.com/llir/llvm/ir/value"
+
+	"healc/codegen/llvm"
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// Note [Element-wise kernels]: a kernel that computes each element by itself, with no loop and no check, is done in pieces
+// of neighbours along the last axis, as many as 16 bytes hold of the widest buffer: a thread loads and stores each piece
+// at once. Before that, axes whose elements follow each other in all buffers are made one axis, so that most such kernels go through memory
+// from one end to the other without a division.
+
+// flatPlan is how an element-wise kernel is done.
+type flatPlan struct {
+	k     *kernel.Kernel // with its axes joined
+	width int            // neighbours of the last axis that a thread does at a time
+}
+
+// maxPieceInstrs bounds the instructions for one piece, by which registers are bounded.
+const maxPieceInstrs = 400
+
+// planFlat decides whether k is element-wise; nil is no.
+func planFlat(k *kernel.Kernel) *flatPlan {
+	if len(k.Axes) == 0 || k.Buffers() < len(k.Params) {
+		return nil
+	}
+	last := k.Axes[len(k.Axes)-1]
+	instrs, _, ok := llvm.CanVectorise(k, last.Var, k.Body)
+	if !ok {
+		return nil
+	}
+	p := &flatPlan{k: joinAxes(k)}
+	bytes := 1
+	for _, b := range k.Params {
+		bytes = max(bytes, b.DType.Bytes())
+	}
+	last = p.k.Axes[len(p.k.Axes)-1]
+	n, known := count(p.k.Axes[len(p.k.Axes)-1:])
+	for p.width = abi.DeviceAlign / bytes; p.width > 1; p.width /= 2 {
+		whole := len(p.k.Axes) == 1 || known && n%int64(p.width) == 0
+		if whole && last.Begin%int64(p.width) == 0 && p.width*instrs <= maxPieceInstrs {
+			break
+		}
+	}
+	return p
+}
+
+// flat writes the entry of an element-wise kernel.
+func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
+	t := m.entry(p.k, "", generalThreads)
+	axes, w := p.k.Axes, int64(p.width)
+	last := axes[len(axes)-1]
+	length := t.length(last)
+	pieces := length // of the last axis
+	if w > 1 {
+		pieces = t.quotient(length, w)
+	}
+	all := pieces
+	for _, a := range axes[:len(axes)-1] {
+		all = t.Times(all, t.length(a))
+	}
+	first := t.globalThread()
+	step := t.Block().NewMul(t.wide(t.register("nctaid.x")), ci(i64, generalThreads))
+	t.Count(first, all, step, nil, func(i value.Value, _ []value.Value) []value.Value {
+		x := i
+		if len(axes) > 1 {
+			var outer value.Value
+			t.splits = true
+			x, outer = t.divide(i, pieces)
+			t.axesAt(axes[:len(axes)-1], outer)
+			t.splits = false
+		}
+		x = t.Plus(t.Times(x, ci(i64, w)), ci(i64, last.Begin))
+		if w > 1 {
+			t.Vector(p.width, last.Var, x, p.k.Body, scalar.None)
+			return nil
+		}
+		t.Define(last.Var, x)
+		t.Statements(nil, p.k.Body.Stmts...)
+		return nil
+	})
+	if n, known := constantInt(length); w > 1 && !(known && n%w == 0) {
+		done := t.Plus(t.Times(pieces, ci(i64, w)), ci(i64, last.Begin))
+		end := t.Plus(length, ci(i64, last.Begin))
+		// There are more threads than elements left in every grid.
+		t.Count(t.Plus(done, first), end, ci(i64, generalThreads), nil, func(x value.Value, _ []value.Value) []value.Value {
+			t.Define(last.Var, x)
+			t.Statements(nil, p.k.Body.Stmts...)
+			return nil
+		})
+	}
+	t.Finish()
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items(k), PerBlock: generalThreads * w, Threads: generalThreads}}}
+}
+
+// quotient is n / d for a positive d.
+func (t *thread) quotient(n value.Value, d int64) value.Value {
+	if c, ok := constantInt(n); ok {
+		return ci(i64, c/d)
+	}
+	return t.Block().NewSDiv(n, ci(i64, d))
+}
+
+// joinAxes makes one axis of neighbouring ones where nothing asks for the single ones, and each buffer has the elements
+// of the second one after the other as the first one counts up. The order of the iterations stays.
+func joinAxes(k *kernel.Kernel) *kernel.Kernel {
+	for i := len(k.Axes) - 2; i >= 0; i-- {
+		if joined := joinPair(k, i); joined != nil {
+			k = joined
+		}
+	}
+	return k
+}
+
+// joinPair makes one axis of axes i and i+1, or returns nil.
+func joinPair(k *kernel.Kernel, i int) *kernel.Kernel {
+	a, b := k.Axes[i], k.Axes[i+1]
+	if a.Begin != 0 || b.Begin != 0 || a.Extent.Div > 1 || b.Extent.Div > 1 {
+		return nil
+	}
+	extent, err := a.Extent.Dim.Mul(b.Extent.Dim)
+	if err != nil {
+		return nil
+	}
+	ok := true
+	join := func(at kernel.Access) kernel.Access {
+		out := kernel.Access{Offset: at.Offset}
+		outer, inner := types.Lit(0), types.Lit(0)
+		for _, t := range at.Terms {
+			switch sum, err := types.Lit(0), error(nil); t.Var {
+			case a.Var:
+				sum, err = outer.Add(t.Coef)
+				outer, ok = sum, ok && err == nil
+			case b.Var:
+				sum, err = inner.Add(t.Coef)
+				inner, ok = sum, ok && err == nil
+			default:
+				out.Terms = append(out.Terms, t)
+			}
+		}
+		far, err := inner.Mul(b.Extent.Dim)
+		ok = ok && err == nil && far.Equal(outer)
+		if !inner.IsConst(0) {
+			out.Terms = append(out.Terms, kernel.Term{Coef: inner, Var: b.Var})
+		}
+		return out
+	}
+	single := func(refs ...kernel.Ref) {
+		for _, r := range refs {
+			ok = ok && r != a.Var && r != b.Var
+		}
+	}
+	var block func(b *kernel.Block) *kernel.Block
+	block = func(b *kernel.Block) *kernel.Block {
+		out := &kernel.Block{}
+		for _, s := range b.Stmts {
+			switch s := s.(type) {
+			case *kernel.Load:
+				c := *s
+				c.At = join(s.At)
+				out.Stmts = append(out.Stmts, &c)
+				continue
+			case *kernel.Store:
+				c := *s
+				c.At = join(s.At)
+				single(s.Val)
+				out.Stmts = append(out.Stmts, &c)
+				continue
+			case *kernel.Let:
+				single(s.In.Args[:]...)
+			case *kernel.DimValue:
+			case *kernel.If:
+				c := *s
+				single(s.ThenVals...)
+				single(s.ElseVals...)
+				c.Then, c.Else = block(s.Then), block(s.Else)
+				out.Stmts = append(out.Stmts, &c)
+				continue
+			default:
+				ok = false
+			}
+			out.Stmts = append(out.Stmts, s)
+		}
+		return out
+	}
+	c := *k
+	c.Body = block(k.Body)
+	if !ok {
+		return nil
+	}
+	c.Axes = append(append([]kernel.Axis{}, k.Axes[:i]...), kernel.Axis{Var: b.Var, Extent: abi.Extent{Dim: extent}})
+	c.Axes = append(c.Axes, k.Axes[i+2:]...)
+	return &c
+}
