@@ -35,18 +35,15 @@ func (m *module) general(k *kernel.Kernel) abi.DeviceKernel {
 
 // report writes the entry that does the iteration again that failed, if one did: see Note [Failures on devices].
 func (m *module) report(k *kernel.Kernel) abi.DeviceLaunch {
-	const warp = 32
-	t := m.entry(k, "report", warp)
+	t := m.entry(k, "report", 1)
 	t.localRows()
 	rank := t.Block().NewLoad(i64, t.word(rankWord))
-	failed := t.Block().NewICmp(enum.IPredNE, rank, ci(i64, 0))
-	alone := t.Block().NewICmp(enum.IPredEQ, t.globalThread(), ci(i64, 0))
-	t.leaveUnless(t.Block().NewAnd(failed, alone))
+	t.leaveUnless(t.Block().NewICmp(enum.IPredNE, rank, ci(i64, 0)))
 	t.at(t.Block().NewXor(rank, ci(i64, -1)))
 	t.Fail(t.Err, func() { t.Block().NewRet(nil) })
 	t.Statements(nil, k.Body.Stmts...)
 	t.Finish()
-	return abi.DeviceLaunch{Entry: t.name, PerBlock: 1, Threads: warp}
+	return abi.DeviceLaunch{Entry: t.name, PerBlock: 1, Threads: 1}
 }
 
 // items are the iterations of k's parallel axes, for a launch.

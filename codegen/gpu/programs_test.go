@@ -1,0 +1,121 @@
+package gpu_test
+
+import (
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"testing"
+
+	"healc"
+	"healc/codegen/gpu"
+	"healc/ir"
+	"healc/passes"
+	"healc/passes/bufferize"
+	"healc/tests/random"
+)
+
+// programs are functions of every kind of kernel, with the sizes at which each changes its form.
+var programs = []struct {
+	name, source string
+	sizes        [][]int64 // of the shape parameters, in order
+}{
+	{"chain", `fn f[N](a: f32[N], b: f32[N]) -> f32[N] = relu(a * b + a)`, [][]int64{{0}, {1}, {3}, {4}, {1000}, {1027}}},
+	{"softmax", `fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, keep](e) }`,
+		[][]int64{{1, 1}, {3, 5}, {3, 100}, {5, 128}, {5, 1024}, {3, 1025}, {2, 4096}, {2, 5000}, {0, 5}}},
+	{"rowsum", `fn f[M, N](x: f32[M, N]) -> f32[M] = +/[axis=1](x)`, [][]int64{{3, 0}, {3, 1}, {7, 127}, {7, 129}, {2, 4097}, {1, 20000}, {300, 17}}},
+	{"colsum", `fn f[M, N](x: f32[M, N]) -> f32[N] = +/[axis=0](x)`, [][]int64{{3, 5}, {300, 7}, {1000, 130}, {40000, 1}}},
+	{"total", `fn f[N](x: f32[N]) -> f32 = +/(x)`, [][]int64{{0}, {1}, {200}, {5000}, {140000}}},
+	{"argmax", `fn f[M, N](x: f32[M, N]) -> (i32[M], i32[N]) = (argmax(x, axis = 1), argmax(x, axis = 0))`, [][]int64{{3, 5}, {4, 1000}, {2, 5000}}},
+	{"matmul", `fn f[M, K, N](a: f32[M, K], b: f32[K, N], c: f32[N]) -> f32[M, N] = relu((a @ b) .+ c)`, [][]int64{{1, 1, 1}, {3, 5, 7}, {64, 64, 64}, {65, 33, 70}, {130, 20, 129}}},
+	{"transpose", `fn f[M, N](a: f32[M, N]) -> f32[N, M] = transpose(a) * 2.0`, [][]int64{{1, 1}, {3, 5}, {64, 64}, {33, 100}}},
+	{"gather", `fn f[N, M](a: f32[N], i: i32[M]) -> f32[M] = a[i]`, [][]int64{{100, 10}, {200, 1000}}},
+	{"cumsum", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = cumsum(a)`, [][]int64{{3, 5}, {2, 300}}},
+	{"sort", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = sort(a)`, [][]int64{{3, 5}, {2, 100}}},
+}
+
+// TestPrograms compiles functions for literal extents and for any, and compares with the literal execution.
+func TestPrograms(t *testing.T) {
+	for _, p := range programs {
+		t.Run(p.name, func(t *testing.T) {
+			m, err := heal.Compile(p.source, heal.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			fn := m.IR().Func("f")
+			for _, size := range p.sizes {
+				dims := map[string]int64{}
+				for i, name := range fn.Dims {
+					dims[name] = size[i]
+				}
+				r := rand.New(rand.NewPCG(1, uint64(size[0])))
+				var args []*ir.Array
+				for _, v := range fn.Body.Params {
+					ty := v.Type
+					var shape []int64
+					for _, d := range ty.Shape {
+						n, err := d.Eval(dims)
+						if err != nil {
+							t.Fatal(err)
+						}
+						shape = append(shape, n)
+					}
+					args = append(args, draw(r, ty.Elem, shape...))
+				}
+				for _, bind := range []map[string]int64{dims, nil} {
+					km, err := m.Kernels("f", bind, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					free := dims
+					if bind != nil {
+						free = nil
+					}
+					if err := agree(m.IR(), km, "sm_80", dims, free, args); err != nil {
+						t.Errorf("%v, compiled for these extents: %v: %v", size, bind != nil, err)
+					}
+				}
+			}
+		})
+	}
+}
+
+var (
+	seeds = flag.Int("seeds", 60, "random programs that TestRandomPrograms runs")
+	seed  = flag.Uint64("seed", 1, "the first of them")
+)
+
+// TestRandomPrograms compares programs of all operations.
+func TestRandomPrograms(t *testing.T) {
+	compared := 0
+	for i := range uint64(*seeds) {
+		p := random.New(*seed+i, map[string]int{})
+		pipeline, free := passes.Standard("", nil), p.Bind
+		if i%2 == 0 {
+			pipeline, free = passes.Standard("f", p.Bind), nil
+		}
+		c := p.IR.Clone()
+		if passes.Run(c, pipeline, passes.Options{}) != nil {
+			continue // shapes that the caller must not bind
+		}
+		km, err := bufferize.Lower(c, "f", bufferize.Options{})
+		if err != nil {
+			t.Fatalf("seed %d: %v", p.Seed, err)
+		}
+		if len(km.Kernels) == 0 {
+			continue
+		}
+		arch := gpu.Architectures[i%uint64(len(gpu.Architectures))].Name
+		err = agree(p.IR, km, arch, p.Bind, free, p.Input)
+		if errors.Is(err, errSkipped) {
+			continue
+		}
+		compared++
+		if err != nil {
+			t.Errorf("seed %d, %s: %v\n%s\n%s", p.Seed, arch, err, p.IR, km)
+		}
+	}
+	if compared < *seeds/3 {
+		t.Errorf("only %d of %d programs were compared", compared, *seeds)
+	}
+}
