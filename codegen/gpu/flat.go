@@ -30,7 +30,7 @@ func planFlat(k *kernel.Kernel) *flatPlan {
 		return nil
 	}
 	last := k.Axes[len(k.Axes)-1]
-	instrs, _, ok := llvm.CanVectorise(k, last.Var, k.Body)
+	instrs, ok := llvm.CanVectorise(k, last.Var, k.Body.Stmts)
 	if !ok {
 		return nil
 	}
@@ -77,7 +77,7 @@ func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
 		}
 		x = t.Plus(t.Times(x, ci(i64, w)), ci(i64, last.Begin))
 		if w > 1 {
-			t.Vector(p.width, last.Var, x, p.k.Body, scalar.None)
+			t.Vector(p.width, last.Var, x, nil, p.k.Body.Stmts, scalar.None)
 			return nil
 		}
 		t.Define(last.Var, x)

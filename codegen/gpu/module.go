@@ -59,6 +59,8 @@ func (m *module) kernel(k *kernel.Kernel) error {
 	var dk abi.DeviceKernel
 	if p := planFlat(k); p != nil {
 		dk = m.flat(k, p)
+	} else if p := planProduct(k); p != nil {
+		dk = m.products(k, p)
 	} else if p := planTeam(k); p != nil {
 		dk = m.teams(k, p)
 	} else {

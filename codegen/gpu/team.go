@@ -263,7 +263,7 @@ func (t *team) parallel(s *kernel.Loop) {
 		from := t.Plus(lo, t.Times(t.wide(t.member), ci(i64, teamVector)))
 		stop := t.Plus(lo, t.whole(t.Minus(hi, lo), teamVector))
 		t.Count(from, stop, ci(i64, int64(t.plan.size*teamVector)), nil, func(v value.Value, _ []value.Value) []value.Value {
-			t.Vector(teamVector, s.Axis.Var, v, s.Body, scalar.None)
+			t.Vector(teamVector, s.Axis.Var, v, nil, s.Body.Stmts, scalar.None)
 			return nil
 		})
 		lo = stop

@@ -106,7 +106,7 @@ func (t *team) foldingOf(s *kernel.Reduce) folding {
 			f.several = func(p value.Value) [][]value.Value {
 				last := t.axesAt(s.Axes, p)
 				var out [][]value.Value
-				for _, x := range t.Vector(teamVector, s.Axes[len(s.Axes)-1].Var, last, s.Body, s.Val) {
+				for _, x := range t.Vector(teamVector, s.Axes[len(s.Axes)-1].Var, last, nil, s.Body.Stmts, s.Val) {
 					out = append(out, []value.Value{x})
 				}
 				return out
@@ -142,7 +142,7 @@ func (t *team) vectors(axes []kernel.Axis, body *kernel.Block) bool {
 	if last.Begin%teamVector != 0 || len(axes) > 1 && (!known || n%teamVector != 0) {
 		return false
 	}
-	_, _, ok := llvm.CanVectorise(t.k, last.Var, body)
+	_, ok := llvm.CanVectorise(t.k, last.Var, body.Stmts)
 	return ok
 }
 

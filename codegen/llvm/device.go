@@ -184,14 +184,21 @@ func (t *Thread) Statements(f func(kernel.Stmt) bool, stmts ...kernel.Stmt) {
 	t.g.statement = outer
 }
 
-// Vector translates b for w iterations of v at once, which begin at a multiple of w, and returns the values of result, if that is
-// not None. CanVectorise says where it may be used.
-func (t *Thread) Vector(w int, v kernel.Ref, from value.Value, b *kernel.Block, result kernel.Ref) []value.Value {
+// Vector translates stmts for w iterations of v at once, which begin at a multiple of w, and returns the values of result, if
+// that is not None. CanVectorise says where it may be used. The scalars in given have a value for each iteration.
+func (t *Thread) Vector(w int, v kernel.Ref, from value.Value, given map[kernel.Ref][]value.Value, stmts []kernel.Stmt, result kernel.Ref) []value.Value {
 	g := t.g
 	outer := g.statement
 	g.statement, g.w = nil, w
 	g.env[v] = val{v: from, iota: true}
-	g.block(b)
+	for r, values := range given {
+		var x value.Value = constant.NewUndef(vec(values[0].Type(), w))
+		for i, y := range values {
+			x = g.cur.NewInsertElement(x, y, ci(i32, int64(i)))
+		}
+		g.env[r] = val{v: x, wide: true}
+	}
+	g.block(&kernel.Block{Stmts: stmts})
 	var out []value.Value
 	if result != scalar.None {
 		x := g.spread(g.env[result])
@@ -203,11 +210,13 @@ func (t *Thread) Vector(w int, v kernel.Ref, from value.Value, b *kernel.Block, 
 	return out
 }
 
-// CanVectorise reports whether b can be done for several iterations of v at once: all take the same path, and no check, call or
-// loop is in it. instrs is the number of its instructions, and size the bytes of the widest type.
-func CanVectorise(k *kernel.Kernel, v kernel.Ref, b *kernel.Block) (instrs, size int, ok bool) {
-	sh, ok := canVectorise(k.Types, v, b)
-	for _, s := range b.Stmts {
+// CanVectorise reports whether stmts can be done for several iterations of v at once: all take the same path, and no check,
+// call or loop is among them. The scalars in given differ between the iterations, too. instrs is the number of instructions.
+func CanVectorise(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, given ...kernel.Ref) (instrs int, ok bool) {
+	a := &analysis{types: k.Types, wide: map[kernel.Ref]bool{v: true}}
+	a.mark(true, given...)
+	sh, ok := a.block(&kernel.Block{Stmts: stmts})
+	for _, s := range stmts {
 		switch s := s.(type) {
 		case *kernel.Let:
 			ok = ok && s.In.Op != scalar.Check
@@ -218,7 +227,7 @@ func CanVectorise(k *kernel.Kernel, v kernel.Ref, b *kernel.Block) (instrs, size
 			ok = false
 		}
 	}
-	return sh.instrs, sh.maxBytes, ok
+	return sh.instrs, ok
 }
 
 // Count writes `for i = lo; i < hi; i += step`, in which state is carried, and returns the state at its end.
@@ -249,6 +258,49 @@ func Identity(kind ir.ReduceKind, d types.DType) value.Value {
 func (t *Thread) Plus(x, y value.Value) value.Value  { return t.g.plus(x, y) }
 func (t *Thread) Minus(x, y value.Value) value.Value { return t.g.minus(x, y) }
 func (t *Thread) Times(x, y value.Value) value.Value { return t.g.times(x, y) }
+
+// Product is a kernel that is a matrix product, as Note [Matrix products] says: X differs between rows, Y between columns.
+type Product struct {
+	Batches []kernel.Axis
+	Row     *kernel.Axis // nil: the product of a vector with a matrix
+	Col     kernel.Axis
+	Loop    *kernel.Loop // over k
+	Before  []kernel.Stmt
+	After   []kernel.Stmt
+	X, Y    Factor
+	Step    []kernel.Stmt // from the factors and Loop.Vars to Loop.Next
+	Uniform bool          // what stands before the loop is the same for all rows and columns
+}
+
+// Factor is an operand of a product: Stmts, in the loop, compute Val. Main is the read that moves with both axes, nil when none
+// does.
+type Factor struct {
+	Val   kernel.Ref
+	Stmts []kernel.Stmt
+	Main  *kernel.Load
+}
+
+// ProductOf recognises a matrix product; it is nil for any other kernel.
+func ProductOf(k *kernel.Kernel) *Product {
+	c := contractionOf(k)
+	if c == nil {
+		return nil
+	}
+	factor := func(o operand) Factor { return Factor{Val: o.val, Stmts: o.stmts, Main: o.main} }
+	p := &Product{Batches: c.batches, Row: c.row, Col: c.col, Loop: c.chains, Before: c.before, After: c.after,
+		X: factor(c.x), Y: factor(c.y), Step: []kernel.Stmt{c.fma}, Uniform: true}
+	if last := c.chains.Next[0]; last != c.fma.ID {
+		for _, st := range c.chains.Body.Stmts {
+			if l, ok := st.(*kernel.Let); ok && l.ID == last {
+				p.Step = append(p.Step, l)
+			}
+		}
+	}
+	for _, st := range c.before {
+		p.Uniform = p.Uniform && c.depOf(st) == 0
+	}
+	return p
+}
 
 // RegisterType is the LLVM type of a value of type d.
 func RegisterType(d types.DType) lt.Type { return regType(d) }
