@@ -1,0 +1,221 @@
+package cudatest
+
+import (
+	"fmt"
+	"sync"
+	"syscall"
+
+	"github.com/ebitengine/purego"
+
+	"healc/runtime/device"
+)
+
+// Library is a libcuda. The fields are set before it is opened.
+type Library struct {
+	Version int32 // as cuDriverGetVersion tells; 0 is 12040
+	Devices []device.Device
+	Missing map[string]bool // functions that the library lacks
+
+	mu      sync.Mutex
+	fail    map[string][]int32 // results of the next calls, by function
+	calls   map[string]int
+	current map[int]uintptr // context by thread
+	next    uintptr
+	objects map[uintptr]any // contexts, streams, events, modules, ... by handle
+	host    map[*byte][]byte
+	limits  map[uintptr]uintptr
+	shared  map[string]uintptr // cuFuncSetAttribute, by entry
+	symbols map[string]uintptr
+}
+
+// The objects behind handles.
+type (
+	context struct{ dev device.Device }
+	stream  struct {
+		dev       device.Device
+		work      device.Stream
+		queue     []func() error
+		capturing []func() error
+		captures  bool
+	}
+	event struct {
+		stream *stream
+		at     device.Event // when it was reached
+	}
+	graph    struct{ work []func() error }
+	function struct {
+		fn     device.Function
+		module device.Module
+		name   string
+	}
+)
+
+// The codes that the library returns by itself.
+const (
+	ok              = 0
+	invalidValue    = 1
+	outOfMemory     = 2
+	notInitialized  = 3
+	noDevice        = 100
+	invalidDevice   = 101
+	invalidContext  = 201
+	invalidPTX      = 218
+	invalidHandle   = 400
+	notFound        = 500
+	launchFailed    = 719
+	captureUnjoined = 900
+)
+
+// Fail makes the next calls of a function return these codes, one after the other, and do nothing.
+func (l *Library) Fail(name string, codes ...int32) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.init()
+	l.fail[name] = append(l.fail[name], codes...)
+}
+
+// Calls is how often a function was called.
+func (l *Library) Calls(name string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.calls[name]
+}
+
+// Limit is what cuCtxSetLimit was told, 0 when it was not called.
+func (l *Library) Limit(limit uintptr) uintptr {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.limits[limit]
+}
+
+// Shared is the dynamic shared memory that an entry was allowed.
+func (l *Library) Shared(entry string) uintptr {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.shared[entry]
+}
+
+// Alive counts the objects that were created and not yet destroyed: everything but contexts and functions.
+func (l *Library) Alive() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := len(l.host)
+	for _, o := range l.objects {
+		switch o.(type) {
+		case *context, *function:
+		default:
+			n++
+		}
+	}
+	return n
+}
+
+func (l *Library) init() {
+	if l.calls != nil {
+		return
+	}
+	l.fail, l.calls, l.current = map[string][]int32{}, map[string]int{}, map[int]uintptr{}
+	l.objects, l.host, l.limits, l.shared = map[uintptr]any{}, map[*byte][]byte{}, map[uintptr]uintptr{}, map[string]uintptr{}
+	l.next = 0x1000
+	l.symbols = map[string]uintptr{}
+	if l.Version == 0 {
+		l.Version = 12040
+	}
+}
+
+// Symbol is the address of a function, as dlsym gives it.
+func (l *Library) Symbol(name string) (uintptr, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.init()
+	f, known := l.functions()[name]
+	if !known || l.Missing[name] {
+		return 0, fmt.Errorf("undefined symbol: %s", name)
+	}
+	if l.symbols[name] == 0 {
+		l.symbols[name] = purego.NewCallback(f)
+	}
+	return l.symbols[name], nil
+}
+
+// begin is the start of every call; do it is told to go on with. It unlocks with end.
+func (l *Library) begin(name string) (code int32, failed bool) {
+	l.mu.Lock()
+	l.calls[name]++
+	if codes := l.fail[name]; len(codes) > 0 {
+		l.fail[name] = codes[1:]
+		return codes[0], true
+	}
+	return ok, false
+}
+
+// plain runs a call that needs no context.
+func (l *Library) plain(name string, call func() int32) uintptr {
+	code, failed := l.begin(name)
+	defer l.mu.Unlock()
+	if !failed {
+		code = call()
+	}
+	return uintptr(code)
+}
+
+// in runs a call that needs a context.
+func (l *Library) in(name string, call func(c *context) int32) uintptr {
+	return l.plain(name, func() int32 {
+		c, _ := l.objects[l.current[syscall.Gettid()]].(*context)
+		if c == nil {
+			return invalidContext
+		}
+		return call(c)
+	})
+}
+
+// add gives an object a handle.
+func (l *Library) add(o any) uintptr {
+	l.next += 8
+	l.objects[l.next] = o
+	return l.next
+}
+
+// object is what a handle stands for.
+func object[T any](l *Library, handle uintptr) (T, bool) {
+	o, ok := l.objects[handle].(T)
+	return o, ok
+}
+
+// put queues work on a stream, or adds it to the graph that it captures.
+func (s *stream) put(work func() error) int32 {
+	if s.captures {
+		s.capturing = append(s.capturing, work)
+		return ok
+	}
+	s.queue = append(s.queue, work)
+	return ok
+}
+
+// drain does what is queued.
+func (s *stream) drain() int32 {
+	for len(s.queue) > 0 {
+		work := s.queue[0]
+		s.queue = s.queue[1:]
+		if err := work(); err != nil {
+			return launchFailed
+		}
+	}
+	if err := s.work.Sync(); err != nil {
+		return launchFailed
+	}
+	return ok
+}
+
+// drainAll does what is queued anywhere, as calls do that wait for the device.
+func (l *Library) drainAll() int32 {
+	for _, o := range l.objects {
+		if s, is := o.(*stream); is {
+			if code := s.drain(); code != ok {
+				return code
+			}
+		}
+	}
+	return ok
+}

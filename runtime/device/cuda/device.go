@@ -1,0 +1,125 @@
+package cuda
+
+import (
+	goruntime "runtime"
+	"sync"
+	"unsafe"
+
+	"healc/runtime/device"
+)
+
+// dev is a device with its primary context, which other libraries in the process use as well.
+type dev struct {
+	*api
+	info device.Info
+	ctx  uintptr
+
+	mu    sync.Mutex
+	lost  error // the first error after which the context is of no use
+	stack int64
+}
+
+// do calls the driver with the context of the device, which belongs to a thread of the system.
+func (v *dev) do(f *function, call func() result) error {
+	v.mu.Lock()
+	lost := v.lost
+	v.mu.Unlock()
+	if lost != nil {
+		return lost
+	}
+	goruntime.LockOSThread()
+	defer goruntime.UnlockOSThread()
+	if r := v.CtxSetCurrent.call(v.ctx); r != success {
+		return v.note(r.failure(v.CtxSetCurrent.name, v.info.Name))
+	}
+	if r := call(); r != success {
+		return v.note(r.failure(f.name, v.info.Name))
+	}
+	return nil
+}
+
+// note remembers an error after which nothing works any more.
+func (v *dev) note(err error) error {
+	if e, ok := err.(*device.Error); ok && e.Lost {
+		v.mu.Lock()
+		if v.lost == nil {
+			v.lost = err
+		}
+		v.mu.Unlock()
+	}
+	return err
+}
+
+func (v *dev) Info() device.Info { return v.info }
+
+func (v *dev) Alloc(bytes int64) (device.Ptr, error) {
+	var p device.Ptr
+	var r result
+	err := v.do(&v.MemAlloc_v2, func() result {
+		r = v.MemAlloc_v2.call(uintptr(unsafe.Pointer(&p)), uintptr(max(bytes, 1)))
+		return r
+	})
+	if r == outOfMemory {
+		free, ferr := v.Available()
+		if ferr != nil {
+			free = -1
+		}
+		return 0, &device.OutOfMemoryError{Device: v.info.Name, Bytes: bytes, Available: free}
+	}
+	return p, err
+}
+
+func (v *dev) Free(p device.Ptr) error {
+	return v.do(&v.MemFree_v2, func() result { return v.MemFree_v2.call(uintptr(p)) })
+}
+
+func (v *dev) AllocHost(bytes int64) ([]byte, error) {
+	var p unsafe.Pointer // memory of the driver, which is not in Go's heap
+	bytes = max(bytes, 1)
+	err := v.do(&v.MemHostAlloc, func() result {
+		return v.MemHostAlloc.call(uintptr(unsafe.Pointer(&p)), uintptr(bytes), hostPortable)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return unsafe.Slice((*byte)(p), bytes), nil
+}
+
+func (v *dev) FreeHost(b []byte) error {
+	return v.do(&v.MemFreeHost, func() result { return v.MemFreeHost.call(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) })
+}
+
+func (v *dev) Available() (int64, error) {
+	var free, total uintptr
+	err := v.do(&v.MemGetInfo_v2, func() result {
+		return v.MemGetInfo_v2.call(uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total)))
+	})
+	return int64(free), err
+}
+
+func (v *dev) SetStack(bytes int64) error {
+	v.mu.Lock()
+	enough := bytes <= v.stack
+	v.mu.Unlock()
+	if enough {
+		return nil
+	}
+	if err := v.do(&v.CtxSetLimit, func() result { return v.CtxSetLimit.call(limitStack, uintptr(bytes)) }); err != nil {
+		return err
+	}
+	v.mu.Lock()
+	v.stack = max(v.stack, bytes)
+	v.mu.Unlock()
+	return nil
+}
+
+func (v *dev) NewStream() (device.Stream, error) {
+	s := &stream{dev: v}
+	err := v.do(&v.StreamCreate, func() result {
+		return v.StreamCreate.call(uintptr(unsafe.Pointer(&s.handle)), streamNonBlocking)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
