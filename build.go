@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"healc/codegen"
+	"healc/codegen/gpu"
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/libllvm"
 	"healc/ir"
@@ -130,6 +131,13 @@ func (m *Module) dump(km *kernel.Module) error {
 	if err := p.Dump.Write("bufferize", "kernels", km.String()); err != nil {
 		return err
 	}
+	if m.onDevice() {
+		text, _, err := gpu.Generate(km)
+		if err != nil {
+			return err
+		}
+		return p.Dump.Write("nvptx", "ll", text)
+	}
 	text, err := llvm.Generate(km, llvm.Options{})
 	if err != nil {
 		return err
@@ -137,11 +145,12 @@ func (m *Module) dump(km *kernel.Module) error {
 	return p.Dump.Write("llvm", "ll", text)
 }
 
-// Artifact compiles kernels to machine code, or takes it from the cache.
+// Artifact compiles kernels to machine code, or to PTX for a device, or takes it from the cache.
 func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 	if len(km.Kernels) == 0 {
 		return &codegen.Artifact{Plan: km.Plan}, nil
 	}
+	t := m.target()
 	key := ""
 	opts := llvm.Options{Quick: m.opts.Once && llvm.Brief(km), Took: m.opts.Debug.Timer.took()}
 	if m.opts.Cache != nil {
@@ -154,7 +163,6 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 		if err != nil {
 			return nil, err
 		}
-		t := m.opts.Target
 		tier := "full"
 		if opts.Quick {
 			tier = "quick"
@@ -166,11 +174,16 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 	} else {
 		defer m.opts.Debug.Timer.Stage("codegen")()
 	}
-	obj, err := llvm.CompileWith(km, m.opts.Target, libllvm.Object, opts)
+	art := &codegen.Artifact{Plan: km.Plan}
+	var err error
+	if t.Kind == GPU {
+		art.PTX, err = gpu.Compile(km, t, libllvm.Assembly)
+	} else {
+		art.Object, err = llvm.CompileWith(km, t, libllvm.Object, opts)
+	}
 	if err != nil {
 		return nil, err
 	}
-	art := &codegen.Artifact{Plan: km.Plan, Object: obj}
 	m.opts.Cache.store(key, art)
 	return art, nil
 }
@@ -198,5 +211,8 @@ func (m *Module) build(entry string, bind map[string]int64, args []*runtime.Tens
 		return nil, err
 	}
 	defer m.opts.Debug.Timer.Stage("load")()
+	if m.onDevice() {
+		return runtime.LoadOn(m.opts.Device, art.Plan, art.PTX)
+	}
 	return runtime.Load(art.Plan, art.Object)
 }

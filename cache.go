@@ -79,7 +79,7 @@ func (c *Cache) load(key string) *codegen.Artifact {
 	return art
 }
 
-// decodeEntry reads magic, checksum of the rest, length of the plan, plan, object.
+// decodeEntry reads magic, checksum of the rest, length of the plan, plan, and the object or, for a plan on a device, the PTX.
 func decodeEntry(raw []byte) (*codegen.Artifact, error) {
 	const head = len(cacheMagic) + sha256.Size + 8
 	if len(raw) < head || string(raw[:len(cacheMagic)]) != cacheMagic {
@@ -97,8 +97,12 @@ func decodeEntry(raw []byte) (*codegen.Artifact, error) {
 	if err := json.Unmarshal(body[8:8+n], art.Plan); err != nil {
 		return nil, err
 	}
-	if obj := body[8+n:]; len(obj) > 0 {
-		art.Object = obj
+	switch code := body[8+n:]; {
+	case len(code) == 0:
+	case art.Plan.Device != nil:
+		art.PTX = code
+	default:
+		art.Object = code
 	}
 	return art, nil
 }
@@ -113,7 +117,7 @@ func (c *Cache) store(key string, art *codegen.Artifact) {
 		return
 	}
 	body := binary.LittleEndian.AppendUint64(nil, uint64(len(plan)))
-	body = append(append(body, plan...), art.Object...)
+	body = append(append(append(body, plan...), art.Object...), art.PTX...)
 	sum := sha256.Sum256(body)
 	raw := append(append([]byte(cacheMagic), sum[:]...), body...)
 	path := c.path(key)

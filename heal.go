@@ -25,21 +25,27 @@ import (
 const (
 	CPU    = "cpu"    // machine code, made by libLLVM
 	Interp = "interp" // the reference interpreter: slow, needs nothing
+	GPU    = "gpu"    // a device of NVIDIA, by PTX that libLLVM makes
+	PTXSim = "ptxsim" // the same PTX, executed on the CPU with every access checked: slow
 )
+
+// Backends lists them.
+var Backends = []string{CPU, GPU, PTXSim, Interp}
 
 // Options say how programs are compiled and run. The zero value runs on the CPU, on all its cores.
 type Options struct {
-	Backend  string         // CPU or Interp; "" is CPU
-	Threads  int            // 0: HEAL_THREADS, else GOMAXPROCS
-	Target   codegen.Target // the zero value is this machine
-	System   runtime.System // input and output; nil is standard output and the file system
-	Cache    *Cache         // compiled code on disk; nil for none
-	Debug    Debug          // what to show of the passes
-	Tests    bool           // compile the `test` blocks of the source too
-	Once     bool           // every function is called once, so that code that runs briefly is better compiled quickly
-	SplitAll bool           // run every kernel on all threads, however small: for tests
-	Entry    string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
-	Imports  check.Importer // finds what the source imports; nil is &Importer{}, the library and the disk
+	Backend  string          // CPU, GPU, PTXSim or Interp; "" is CPU
+	Device   *runtime.Device // of GPU and PTXSim; nil is OpenDevice(Backend, 0)
+	Threads  int             // 0: HEAL_THREADS, else GOMAXPROCS
+	Target   codegen.Target  // the zero value is this machine
+	System   runtime.System  // input and output; nil is standard output and the file system
+	Cache    *Cache          // compiled code on disk; nil for none
+	Debug    Debug           // what to show of the passes
+	Tests    bool            // compile the `test` blocks of the source too
+	Once     bool            // every function is called once, so that code that runs briefly is better compiled quickly
+	SplitAll bool            // run every kernel on all threads, however small: for tests
+	Entry    string          // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
+	Imports  check.Importer  // finds what the source imports; nil is &Importer{}, the library and the disk
 }
 
 // Module is a compiled source: its functions are typed, and become machine code when they are called.
@@ -110,10 +116,16 @@ func CompileIR(code *ir.Module, opts Options) (*Module, error) {
 	case "":
 		opts.Backend = CPU
 	case CPU, Interp:
-	case "gpu":
-		return nil, &codegen.Unsupported{What: "the backend gpu", Target: "this version", Why: "code for GPUs is not written yet; use --backend cpu"}
+	case GPU, PTXSim:
+		if opts.Device == nil {
+			d, err := OpenDevice(opts.Backend, 0)
+			if err != nil {
+				return nil, err
+			}
+			opts.Device = d
+		}
 	default:
-		return nil, fmt.Errorf("unknown backend %q: there are cpu and interp", opts.Backend)
+		return nil, fmt.Errorf("unknown backend %q: there are %s", opts.Backend, strings.Join(Backends, ", "))
 	}
 	if opts.System == nil {
 		opts.System = runtime.OS{}

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"healc/runtime/abi"
+	"healc/runtime/device"
 	"healc/runtime/objload"
 )
 
@@ -17,6 +18,10 @@ type Executable struct {
 	image *objload.Image
 	fns   map[string]uintptr
 	data  []*Storage // constant buffers of all functions
+
+	dev     *Device // nil: it runs on the host
+	module  device.Module
+	entries map[string]device.Function
 
 	mu   sync.Mutex
 	last *binding // of the most recent dims; the only one when the program has none
@@ -34,6 +39,9 @@ type Env struct {
 	Ctx    context.Context // checked between kernels; nil for none
 	System System          // nil: standard output and the file system
 	Pool   *Pool           // nil: one thread
+	// OnDevice says which results stay on the device of the executable, by number; the others, all when it is nil, are
+	// copied to the host.
+	OnDevice []bool
 }
 
 // RuntimeError is a failure of the program that runs: an index, a division, a fold of nothing, input or output.
@@ -121,10 +129,15 @@ func (x *Executable) Close() {
 		s.Release()
 	}
 	x.data = nil
+	if x.module != nil {
+		_ = x.module.Close() // a device that is lost does not unload it, and it is gone with the device
+		x.module = nil
+	}
 }
 
 // Call runs the entry with the given arguments. dims are the values of the program's free shape
-// parameters, in order. Arguments must have the dtype, extents and strides that the plan declares. The
+// parameters, in order. Arguments must have the dtype, extents and strides that the plan declares; those of an
+// executable on a device may be on the host or on that device. The
 // results belong to the caller. A failure of the program is a *RuntimeError.
 func (x *Executable) Call(env Env, dims []int64, args ...*Tensor) ([]*Tensor, error) {
 	if env.System == nil {
@@ -133,6 +146,9 @@ func (x *Executable) Call(env Env, dims []int64, args ...*Tensor) ([]*Tensor, er
 	b, err := x.bind(dims)
 	if err != nil {
 		return nil, err
+	}
+	if x.dev != nil {
+		return x.callOn(env, b, args)
 	}
 	env.Pool.enter()
 	defer env.Pool.leave()

@@ -9,6 +9,7 @@ import (
 
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/device"
 )
 
 // binding is a plan with all extents evaluated and every buffer placed.
@@ -31,7 +32,10 @@ func (b *binding) release() {
 		for _, fr := range f.idle {
 			fr.release()
 		}
-		f.idle, f.bare = nil, nil
+		for _, fr := range f.idleOn {
+			fr.release()
+		}
+		f.idle, f.bare, f.idleOn = nil, nil, nil
 		f.mu.Unlock()
 	}
 }
@@ -46,6 +50,11 @@ type boundFunc struct {
 	data    []unsafe.Pointer // of Data buffers, by buffer
 	results []boundView
 	simple  bool // the results are whole outputs, each its own
+
+	dev     *Device        // nil: the host
+	dataOn  []device.Ptr   // of Data buffers on the device, by buffer
+	scratch int64          // the most scratch memory that a kernel needs on the device
+	idleOn  []*deviceFrame // with their memory
 
 	mu   sync.Mutex
 	idle []*frame // with their arenas
@@ -69,6 +78,9 @@ type boundStep struct {
 	align     int64
 	then, els []boundStep // arms of an if; the body of a loop is the first
 	views     []boundView // what a Copy, a Call or a HostCall reads
+
+	launches []boundLaunch // of a kernel on a device
+	aside    *hostStep     // a HostCall on a device
 }
 
 func newBinding(x *Executable, dims []int64) (*binding, error) {
@@ -82,17 +94,9 @@ func newBinding(x *Executable, dims []int64) (*binding, error) {
 		if err != nil {
 			return nil, err
 		}
-		f.data = make([]unsafe.Pointer, len(def.Buffers))
-		for i, bb := range f.bufs {
-			if bb.kind == abi.Data && bb.dtype != types.String {
-				s, err := NewStorage(max(bb.bytes, 1))
-				if err != nil {
-					return nil, err
-				}
-				copy(unsafe.Slice((*byte)(s.Ptr()), bb.bytes), def.Buffers[i].Bytes)
-				x.data = append(x.data, s)
-				f.data[i] = s.Ptr()
-			}
+		f.dev = x.dev
+		if err := f.constants(x); err != nil {
+			return nil, err
 		}
 		if f.steps, err = f.bindSteps(x, def.Steps); err != nil {
 			return nil, err
@@ -104,6 +108,27 @@ func newBinding(x *Executable, dims []int64) (*binding, error) {
 		b.funcs = append(b.funcs, f)
 	}
 	return b, nil
+}
+
+// constants gives constant data memory, on the host or the device.
+func (f *boundFunc) constants(x *Executable) error {
+	if x.dev != nil {
+		return f.constantsOn(x)
+	}
+	f.data = make([]unsafe.Pointer, len(f.bufs))
+	for i, b := range f.bufs {
+		if b.kind != abi.Data || b.dtype == types.String {
+			continue
+		}
+		s, err := NewStorage(max(b.bytes, 1))
+		if err != nil {
+			return err
+		}
+		copy(unsafe.Slice((*byte)(s.Ptr()), b.bytes), f.def.Buffers[i].Bytes)
+		x.data = append(x.data, s)
+		f.data[i] = s.Ptr()
+	}
+	return nil
 }
 
 func (f *boundFunc) extent(e abi.Extent) (int64, error) {
@@ -203,6 +228,10 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 		out[i].def = s
 		var err error
 		switch {
+		case s.Launch != nil && x.dev != nil:
+			if err := f.bindKernel(x, &out[i]); err != nil {
+				return nil, err
+			}
 		case s.Launch != nil:
 			n, err := f.extent(s.Launch.Outer)
 			if err != nil {
@@ -224,6 +253,9 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 		case s.Host != nil:
 			if out[i].views, err = f.bindViews(s.Host.Args); err != nil {
 				return nil, err
+			}
+			if x.dev != nil {
+				out[i].aside = f.hostStep(&out[i])
 			}
 		case s.Loop != nil:
 			if out[i].then, err = f.bindSteps(x, s.Loop.Body); err != nil {

@@ -22,6 +22,9 @@ func (x *Executable) CallInto(env Env, dims []int64, out []*Tensor, args ...*Ten
 	if err != nil {
 		return err
 	}
+	if x.dev != nil {
+		return x.callIntoOn(env, b, out, args)
+	}
 	env.Pool.enter()
 	defer env.Pool.leave()
 	return b.funcs[0].runInto(x, env, b, out, args)

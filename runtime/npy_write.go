@@ -66,7 +66,7 @@ func npyPreamble(dtype types.DType, fortran bool, shape []int64) ([]byte, error)
 // WriteNpy writes t in the .npy format, version 1: in Fortran order when its memory is, in C order otherwise. A bf16
 // tensor is an error.
 func WriteNpy(w io.Writer, t *Tensor) error {
-	if err := t.Err(); err != nil {
+	if err := t.hostErr(); err != nil {
 		return err
 	}
 	fortran := t.IsColumnMajor() && !t.IsContiguous()

@@ -31,7 +31,7 @@ func Format(w io.Writer, t *Tensor) error {
 		_, err := io.WriteString(w, s)
 		return err
 	}
-	if err := t.Err(); err != nil {
+	if err := t.hostErr(); err != nil {
 		return err
 	}
 	var text string

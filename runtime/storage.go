@@ -4,6 +4,8 @@ import (
 	goruntime "runtime"
 	"sync/atomic"
 	"unsafe"
+
+	"healc/runtime/device"
 )
 
 // Alignment is the alignment in bytes of memory that this package allocates: a cache line, and a
@@ -22,6 +24,9 @@ type Storage struct {
 
 	owner   any    // wrapped memory: keeps it reachable
 	release func() // wrapped memory: ends the loan
+
+	dev  *Device    // of memory on a device, which has no ptr
+	addr device.Ptr // its address there
 }
 
 // block is a piece of memory of the allocator: all that the safety net may know of a Storage, which must
@@ -29,7 +34,7 @@ type Storage struct {
 type block struct {
 	ptr    unsafe.Pointer
 	bytes  int64        // usable, at least what was asked for
-	class  int          // size class, or largeClass or wrappedClass
+	class  int          // size class, or largeClass, wrappedClass or deviceClass
 	mapped []byte       // largeClass: the mapping
 	pinned *atomic.Bool // the address escaped to Go code, so only an explicit Release may free
 }
@@ -58,7 +63,7 @@ func WrapStorage(ptr unsafe.Pointer, bytes int64, owner any, release func()) *St
 	return s
 }
 
-// Ptr is the address of the first byte.
+// Ptr is the address of the first byte; nil for memory on a device.
 func (s *Storage) Ptr() unsafe.Pointer { return s.ptr }
 
 // Bytes is the usable size.
@@ -78,6 +83,11 @@ func (s *Storage) Release() {
 		return
 	case n < 0:
 		panic("BUG: runtime: Release of a released storage")
+	}
+	if s.class == deviceClass {
+		s.cleanup.Stop()
+		s.dev.free(s.addr)
+		return
 	}
 	if s.class == wrappedClass {
 		release := s.release

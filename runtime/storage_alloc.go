@@ -16,6 +16,7 @@ const (
 	chunkBytes   = 1 << 20
 	largeClass   = -1
 	wrappedClass = -2
+	deviceClass  = -3
 
 	pageBytes     = 4096
 	minKept       = 256 << 20 // bytes of freed large blocks, on a machine of up to 2 GiB

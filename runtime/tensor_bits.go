@@ -30,9 +30,9 @@ func FromBits(dtype types.DType, shape []int64, bits []uint64) (*Tensor, error) 
 	return t, nil
 }
 
-// Bits returns the bits of all elements in row-major order, nil when t cannot be used.
+// Bits returns the bits of all elements in row-major order, nil when t cannot be used or is on a device.
 func (t *Tensor) Bits() []uint64 {
-	if t.Err() != nil {
+	if t.hostErr() != nil {
 		return nil
 	}
 	out := make([]uint64, 0, t.Elems())
@@ -79,7 +79,7 @@ func (t *Tensor) Clear() error {
 
 // position returns where an element lies, in elements from Ptr.
 func (t *Tensor) position(index []int64) (int64, error) {
-	if err := t.Err(); err != nil {
+	if err := t.hostErr(); err != nil {
 		return 0, err
 	}
 	if len(index) != len(t.Shape) {

@@ -46,6 +46,9 @@ func (t *Tensor) Clone() (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
 	}
+	if t.storage.dev != nil {
+		return t.cloneOn()
+	}
 	out, err := New(t.DType, t.Shape...)
 	if err != nil {
 		return nil, err
@@ -72,6 +75,9 @@ func (t *Tensor) CopyTo(dst *Tensor) error {
 			return fmt.Errorf("copy: axis %d of the destination %v is expanded, so its elements share memory", axis, dst)
 		}
 	}
+	if t.storage.dev != nil || dst.storage.dev != nil {
+		return copyAcross(dst, t)
+	}
 	err := moveElements(dst.elements(), t.elements())
 	goruntime.KeepAlive(dst)
 	goruntime.KeepAlive(t)
@@ -79,7 +85,12 @@ func (t *Tensor) CopyTo(dst *Tensor) error {
 }
 
 // Overlaps reports whether the address ranges of two tensors meet. (Storages may wrap the same memory.)
-func (t *Tensor) Overlaps(o *Tensor) bool { return t.elements().overlaps(o.elements()) }
+func (t *Tensor) Overlaps(o *Tensor) bool {
+	if t.Device() != nil && t.Device() == o.Device() {
+		return t.remote().overlaps(o.remote())
+	}
+	return t.Device() == o.Device() && t.elements().overlaps(o.elements())
+}
 
 // Reshape returns the elements, in row-major order, with another shape of as many elements; one extent may be
 // -1, and follows from the others. The result is a view of a contiguous tensor, and a copy of any other, so that whether

@@ -133,7 +133,7 @@ func Scalar[T Elem](v T) *Tensor {
 // show in the tensor and in its views. The slice is valid until the memory is released by Close. Since the garbage
 // collector does not see such a slice, it no longer releases the memory of this tensor: Close must.
 func Slice[T Elem](t *Tensor) ([]T, error) {
-	if err := t.Err(); err != nil {
+	if err := t.hostErr(); err != nil {
 		return nil, err
 	}
 	want := DTypeOf[T]()
@@ -148,5 +148,5 @@ func Slice[T Elem](t *Tensor) ([]T, error) {
 	return unsafe.Slice((*T)(t.Ptr()), t.Elems()), nil
 }
 
-// raw is the memory of a contiguous tensor as bytes.
+// raw is the memory of a contiguous tensor of the host as bytes.
 func (t *Tensor) raw() []byte { return unsafe.Slice((*byte)(t.Ptr()), t.Bytes()) }

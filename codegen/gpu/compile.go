@@ -66,17 +66,42 @@ func architecture(name, version string) (string, error) {
 		return a.Name == name
 	})
 	if i < 0 {
-		var names []string
-		for _, a := range Architectures {
-			names = append(names, a.Name)
-		}
-		return "", fmt.Errorf("unknown processor %q: code for devices is made for %s", name, strings.Join(names, ", "))
+		return "", fmt.Errorf("unknown processor %q: code for devices is made for %s", name, strings.Join(Names(), ", "))
 	}
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err == nil && n < Architectures[i].LLVM {
 		return "", fmt.Errorf("libLLVM %s does not know %s, which needs version %d: code for %s runs on it, too", version, name, Architectures[i].LLVM, DefaultArch)
 	}
 	return name, nil
+}
+
+// Names are those of Architectures.
+func Names() []string {
+	var out []string
+	for _, a := range Architectures {
+		out = append(out, a.Name)
+	}
+	return out
+}
+
+// Known reports whether code is made for the processor of a name.
+func Known(name string) bool { return slices.Contains(Names(), name) }
+
+// ArchFor is the newest processor that code is made for, by this libLLVM, among those whose code a device of the compute
+// capability major.minor runs; "" when it runs none.
+func ArchFor(major, minor int) string {
+	known := 0
+	if lib, err := libllvm.Open(); err == nil {
+		first, _, _ := strings.Cut(lib.Version(), ".")
+		known, _ = strconv.Atoi(first)
+	}
+	best := ""
+	for _, a := range Architectures {
+		if n, err := strconv.Atoi(strings.TrimPrefix(a.Name, "sm_")); err == nil && n <= 10*major+minor && (a.LLVM <= known || known == 0) {
+			best = a.Name
+		}
+	}
+	return best
 }
 
 // Generate returns the LLVM IR text of a kernel module, and how its kernels are launched; Arch is left to the

@@ -13,6 +13,7 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/codegen"
+	"healc/codegen/gpu"
 	"healc/codegen/llvm/aot"
 )
 
@@ -43,12 +44,31 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.StringVar(&flags.emit, "emit", "", "what to write: `KIND`, or several (default: so,header)")
 	fs.StringVarP(&flags.output, "output", "o", "", "the file to write, - for standard output (default: - for text, else FILE with the ending of its kind)")
 	fs.StringVar(&flags.entry, "entry", "", "the function to compile")
-	fs.StringVar(&flags.target, "target", "cpu", "cpu; gpu is not there yet")
+	fs.StringVar(&flags.target, "target", "cpu", "cpu, or gpu (a device of NVIDIA), for --emit ptx and --emit llvm")
 	fs.StringVar(&flags.cpu, "cpu", "", "LLVM's `NAME` of the processor to compile for, or generic (default: this machine's; for a library, all levels of x86-64)")
-	fs.StringVar(&flags.gpuArch, "gpu-arch", "", "the GPU to compile for, sm_NN; not there yet")
+	fs.StringVar(&flags.gpuArch, "gpu-arch", "", "the least GPU to compile for, `sm_NN` (default "+gpu.DefaultArch+"): newer ones run the code, too")
 	fs.StringArrayVar(&flags.shape, "shape", nil, "`NAME=EXTENT`: compile for this value of a shape parameter")
 	flags.register(fs)
 	return c
+}
+
+// machine is what to compile for. PTX is for a GPU in any case.
+func (f *compileFlags) machine(emit string, gpuArch bool) (codegen.Target, error) {
+	onGPU := f.target == heal.GPU || emit == "ptx"
+	switch {
+	case f.target != heal.CPU && f.target != heal.GPU:
+		return codegen.Target{}, &driver.UsageError{Message: "there is no target `" + f.target + "`", Help: "the targets are cpu and gpu"}
+	case !onGPU && gpuArch:
+		return codegen.Target{}, &driver.UsageError{Message: "--gpu-arch is for code for GPUs", Help: "add --target gpu, or --emit ptx"}
+	case !onGPU:
+		return codegen.Target{Kind: heal.CPU, CPU: f.cpu}, nil
+	case f.cpu != "":
+		return codegen.Target{}, &driver.UsageError{Message: "--cpu is for processors, not for GPUs", Help: "use --gpu-arch sm_NN"}
+	case gpuArch && !gpu.Known(f.gpuArch):
+		e := &driver.UsageError{Message: "there is no GPU `" + f.gpuArch + "`", Help: "code is made for " + strings.Join(gpu.Names(), ", ")}
+		return codegen.Target{}, e
+	}
+	return codegen.Target{Kind: heal.GPU, CPU: f.gpuArch}, nil
 }
 
 func kindList() string {
@@ -62,13 +82,14 @@ func kindList() string {
 }
 
 func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
-	switch {
-	case flags.target == "gpu" || gpuArch:
-		return driver.Unsupported("code for GPUs", "compile for --target cpu")
-	case flags.target != "cpu":
-		return &driver.UsageError{Message: "there is no target `" + flags.target + "`", Help: "the target is cpu"}
-	}
 	emit := flags.emit
+	target, err := flags.machine(emit, gpuArch)
+	if err != nil {
+		return err
+	}
+	if emit == "" && target.Kind == heal.GPU {
+		emit = "ptx"
+	}
 	if emit == "" && flags.stopAfter != "" {
 		emit = "ir"
 	}
@@ -81,6 +102,9 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 			kind, err := driver.FindKind(name)
 			if err != nil {
 				return err
+			}
+			if kind.Host && target.Kind == heal.GPU {
+				return &driver.UsageError{Message: "there is no --emit " + name + " for GPUs: their code is PTX, which the driver compiles when it runs", Help: "use --emit ptx"}
 			}
 			kinds = append(kinds, kind)
 		}
@@ -99,7 +123,7 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	e := &driver.Emit{
 		File: file, Entry: flags.entry, Shape: shape,
 		Opts: heal.Options{
-			Target: codegen.Target{Kind: "cpu", CPU: flags.cpu},
+			Target: target,
 			Debug:  heal.Debug{Passes: flags.options(a.err)},
 		},
 		Loaded: func(m *heal.Module) { a.module = m },

@@ -11,15 +11,17 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/codegen/gpu"
 	"healc/codegen/llvm/libllvm"
 	healrt "healc/runtime"
+	"healc/runtime/device"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Show what healc finds on this machine, and what is missing",
-		Long: "Shows the libLLVM that is found, the processor, memory, threads and the cache, and how to install what is missing.\n" +
+		Long: "Shows the libLLVM that is found, the processor, memory, threads, the cache, the GPUs and their driver, and how to install what is\nmissing. " +
 			"The exit code is 3 when programs cannot be compiled for the processor.",
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return a.doctor() },
@@ -52,12 +54,31 @@ func (a *app) doctor() error {
 	} else {
 		line("cache", "%s, %s", cache.Dir, driver.Count(len(cache.Entries()), "program"))
 	}
-	line("GPU", "unsupported in this version")
+	gpus(line)
 	if err != nil {
 		line("", "without libLLVM programs run slowly, with --backend interp")
 		return exitCode(exitRuntime)
 	}
 	return nil
+}
+
+// gpus shows the driver of NVIDIA and its devices, or why there are none.
+func gpus(line func(what, format string, args ...any)) {
+	version, devices, err := heal.Devices(heal.GPU)
+	if err != nil {
+		line("GPU", "%s", strings.TrimPrefix(err.Error(), "no GPU: "))
+		line("", "programs for GPUs run, slowly, with --backend ptxsim")
+		return
+	}
+	for i, d := range devices {
+		text := fmt.Sprintf("%d: %s, %s, compute capability %d.%d, %d multiprocessors, %s", i, d.Name, device.FormatBytes(d.Memory), d.Major, d.Minor, d.Processors, version)
+		if arch := gpu.ArchFor(d.Major, d.Minor); arch == "" {
+			text += "; too old: code is made for " + gpu.DefaultArch + " and newer"
+		} else {
+			text += ", code for " + arch
+		}
+		line("GPU", "%s", text)
+	}
 }
 
 // vectorFeatures picks the features that say how wide and how fast vector code is.

@@ -46,7 +46,7 @@ func (a *app) replCommand() *cobra.Command {
 			return a.session(c.Context(), s, lines)
 		},
 	}
-	c.Flags().StringVar(&backend, "backend", "", "where inputs run: cpu or interp; cpu if libLLVM is there")
+	c.Flags().StringVar(&backend, "backend", "", "where inputs run: cpu, gpu, ptxsim or interp; cpu if libLLVM is there")
 	c.Flags().IntVar(&threads, "threads", 0, "number of threads; HEAL_THREADS, else all cores")
 	return c
 }

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -28,7 +30,7 @@ func (r *runFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&r.entry, "entry", "", "the function to run instead of main; its result is printed")
 	fs.StringArrayVar(&r.in, "in", nil, "`NAME=VALUE`, an input: a literal, @file.npy, @file.npz:name, or f32[2,3]:rand(7), :randn(7), :zeros, :ones, :iota")
 	fs.StringArrayVar(&r.out, "out", nil, "`PATH` of a .npy file for the result; INDEX=PATH for one of several")
-	fs.StringVar(&r.backend, "backend", heal.CPU, "cpu or interp (the reference interpreter, which needs no libLLVM)")
+	fs.StringVar(&r.backend, "backend", heal.CPU, "cpu, gpu (a device of NVIDIA), ptxsim (the code for it, executed on the CPU with every access checked) or interp (the reference interpreter, which needs no libLLVM)")
 	fs.IntVar(&r.threads, "threads", 0, "number of threads (default HEAL_THREADS, else one a core)")
 	fs.BoolVar(&r.time, "time", false, "print the time of each stage to standard error")
 	fs.BoolVar(&r.safe, "safe", false, "check every access; programs are always checked, so this changes nothing")
@@ -47,14 +49,11 @@ func (r *runFlags) check(fs *pflag.FlagSet) error {
 }
 
 func checkBackend(name string) error {
-	switch name {
-	case heal.CPU, heal.Interp:
+	if slices.Contains(heal.Backends, name) {
 		return nil
-	case "gpu":
-		return driver.Unsupported("the backend gpu", "use --backend cpu or --backend interp")
 	}
-	e := &driver.UsageError{Message: "there is no backend `" + name + "`", Help: "the backends are cpu and interp"}
-	if near := driver.Nearest(name, []string{heal.CPU, heal.Interp}); near != "" {
+	e := &driver.UsageError{Message: "there is no backend `" + name + "`", Help: "the backends are " + strings.Join(heal.Backends, ", ")}
+	if near := driver.Nearest(name, heal.Backends); near != "" {
 		e.Help = "did you mean --backend " + near + "?"
 	}
 	return e

@@ -3,6 +3,8 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -46,7 +48,7 @@ func (a *app) transcriptRunCommand() *cobra.Command {
 	}
 	fs := c.Flags()
 	fs.BoolVar(&flags.verify, "verify", false, "compare what goes to the host with what the transcript recorded; the first difference is an error")
-	fs.StringVar(&flags.device, "device", heal.CPU, "cpu, or interp (the reference interpreter, which needs no libLLVM)")
+	fs.StringVar(&flags.device, "device", heal.CPU, "cpu, gpu, ptxsim (code for a GPU, executed on the CPU) or interp (the reference interpreter, which needs no libLLVM)")
 	fs.BoolVar(&flags.time, "time", false, "print how long each segment took to standard error")
 	fs.BoolVar(&flags.noFuse, "no-fuse", false, "compile and run every operation for itself")
 	fs.IntVar(&flags.threads, "threads", 0, "number of threads (default HEAL_THREADS, else one a core)")
@@ -82,12 +84,8 @@ func readTranscript(path string) (*transcript.Transcript, error) {
 }
 
 func (a *app) runTranscript(c *cobra.Command, path string, flags *transcriptFlags) error {
-	switch flags.device {
-	case heal.CPU, heal.Interp:
-	case "gpu":
-		return driver.Unsupported("the device gpu", "use --device cpu")
-	default:
-		return &driver.UsageError{Message: "there is no device `" + flags.device + "`", Help: "the devices are cpu and interp"}
+	if !slices.Contains(heal.Backends, flags.device) {
+		return &driver.UsageError{Message: "there is no device `" + flags.device + "`", Help: "the devices are " + strings.Join(heal.Backends, ", ")}
 	}
 	if c.Flags().Changed("threads") && flags.threads < 1 {
 		return &driver.UsageError{Message: fmt.Sprintf("--threads %d: at least 1 thread is needed", flags.threads)}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	heal "healc"
 	"healc/lang/diag"
 	"healc/lang/lexer"
 )
@@ -21,6 +22,11 @@ type expectation struct {
 	args     []string
 	backends []string // nil: all
 	lines    int      // how many directives there are
+}
+
+// runsOn reports whether the file is for a backend. What is for the GPU is for its simulator.
+func (x *expectation) runsOn(backend string) bool {
+	return x.backends == nil || slices.Contains(x.backends, backend) || backend == heal.PTXSim && slices.Contains(x.backends, heal.GPU)
 }
 
 // mustNotCompile reports that a compile error is expected.
@@ -84,7 +90,7 @@ func (x *expectation) read(word, rest string) string {
 	case "backend":
 		x.backends = strings.Fields(rest)
 		for _, b := range x.backends {
-			if !slices.Contains([]string{"cpu", "gpu", "interp"}, b) {
+			if !slices.Contains(heal.Backends, b) {
 				return fmt.Sprintf("there is no backend %q", b)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	heal "healc"
+	"healc/codegen/gpu"
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
@@ -27,7 +28,7 @@ type Kind struct {
 	Binary bool   // is no text, and goes to a file by default
 	File   bool   // goes to a file by default
 	single bool   // of one entry at a time: the texts of two cannot stand in one file
-	later  bool   // not in this version
+	Host   bool   // is of machine code for processors, which there is none of for GPUs
 	write  func(e *Emit, w io.Writer) error
 }
 
@@ -41,23 +42,21 @@ func Kinds() []Kind {
 		{Name: "kernels", Doc: "kernels and the plan that runs them", Ext: ".kernels", write: (*Emit).kernels},
 		{Name: "dot", Doc: "graph of kernels and buffers, for Graphviz", Ext: ".dot", single: true, write: (*Emit).dot},
 		{Name: "llvm", Doc: "LLVM IR as it is generated", Ext: ".ll", single: true, write: (*Emit).llvm},
-		{Name: "asm", Doc: "assembly", Ext: ".s", single: true, write: func(e *Emit, w io.Writer) error { return e.code(w, libllvm.Assembly) }},
-		{Name: "obj", Doc: "relocatable object", Ext: ".o", Binary: true, single: true, write: func(e *Emit, w io.Writer) error { return e.code(w, libllvm.Object) }},
-		{Name: "so", Doc: "shared library with a C interface", Ext: ".so", Binary: true, write: (*Emit).so},
-		{Name: "header", Doc: "C header of the shared library", Ext: ".h", File: true, write: (*Emit).header},
-		{Name: "python", Doc: "Python module for the shared library, on NumPy arrays", Ext: ".py", File: true, write: (*Emit).python},
-		{Name: "go", Doc: "Go package with the machine code in it, for programs that import healc/runtime", Ext: ".go", File: true, write: (*Emit).golang},
-		{Name: "ptx", later: true},
+		{Name: "asm", Host: true, Doc: "assembly", Ext: ".s", single: true, write: func(e *Emit, w io.Writer) error { return e.code(w, libllvm.Assembly) }},
+		{Name: "obj", Host: true, Doc: "relocatable object", Ext: ".o", Binary: true, single: true, write: func(e *Emit, w io.Writer) error { return e.code(w, libllvm.Object) }},
+		{Name: "so", Host: true, Doc: "shared library with a C interface", Ext: ".so", Binary: true, write: (*Emit).so},
+		{Name: "header", Host: true, Doc: "C header of the shared library", Ext: ".h", File: true, write: (*Emit).header},
+		{Name: "python", Host: true, Doc: "Python module for the shared library, on NumPy arrays", Ext: ".py", File: true, write: (*Emit).python},
+		{Name: "go", Host: true, Doc: "Go package with the machine code in it, for programs that import healc/runtime", Ext: ".go", File: true, write: (*Emit).golang},
+		{Name: "ptx", Doc: "assembly for GPUs of NVIDIA, with how its kernels are launched", Ext: ".ptx", single: true, write: (*Emit).ptx},
 	}
 }
 
-// kindNames lists what this version can emit.
+// kindNames lists their names.
 func kindNames() []string {
 	var out []string
 	for _, k := range Kinds() {
-		if !k.later {
-			out = append(out, k.Name)
-		}
+		out = append(out, k.Name)
 	}
 	return out
 }
@@ -66,9 +65,6 @@ func kindNames() []string {
 func FindKind(name string) (Kind, error) {
 	for _, k := range Kinds() {
 		if k.Name == name {
-			if k.later {
-				return k, Unsupported("--emit "+name, "this version emits "+strings.Join(kindNames(), ", "))
-			}
 			return k, nil
 		}
 	}
@@ -163,11 +159,33 @@ func (e *Emit) dot(w io.Writer) error {
 
 func (e *Emit) llvm(w io.Writer) error {
 	return e.one(func(km *kernel.Module) error {
+		if e.Opts.Target.Kind == heal.GPU {
+			text, _, err := gpu.Generate(km)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(w, text)
+			return err
+		}
 		text, err := llvm.Generate(km, llvm.Options{})
 		if err != nil {
 			return err
 		}
 		_, err = io.WriteString(w, text)
+		return err
+	})
+}
+
+func (e *Emit) ptx(w io.Writer) error {
+	return e.one(func(km *kernel.Module) error {
+		text, err := gpu.Compile(km, e.Opts.Target, libllvm.Assembly)
+		if err != nil {
+			return err
+		}
+		if err := launches(w, km); err != nil {
+			return err
+		}
+		_, err = w.Write(text)
 		return err
 	})
 }

@@ -192,7 +192,7 @@ func (s *Suite) program(ctx context.Context, t *testFile) []Result {
 	var out []Result
 	first := ""
 	for _, b := range s.Backends {
-		if t.want.backends != nil && !slices.Contains(t.want.backends, b) {
+		if !t.want.runsOn(b) {
 			continue
 		}
 		start := time.Now()

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +20,7 @@ func (s *Suite) runBlocks(ctx context.Context, t *testFile) []Result {
 	var out []Result
 	printed := map[string]string{} // what each block printed on the first backend
 	for _, b := range s.Backends {
-		if t.want.backends != nil && !slices.Contains(t.want.backends, b) {
+		if !t.want.runsOn(b) {
 			continue
 		}
 		start := time.Now()

@@ -65,28 +65,11 @@ type instance struct {
 	addr map[*variable]uint64
 }
 
-// SetStack changes how many bytes of local memory a thread has; every call takes at least 16 of them.
-func (d *Device) SetStack(bytes int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.opts.StackBytes = bytes
-}
-
 // load makes the instance of a module.
-func (d *Device) load(m *Module) (*instance, error) {
+func (d *Device) load(m *Module) *instance {
 	if in := d.modules[m]; in != nil {
-		return in, nil
+		return in
 	}
-	size := int64(0)
-	for _, v := range m.vars {
-		if v.space != shared {
-			size += int64(v.size)
-		}
-	}
-	if d.used+size > d.opts.Bytes {
-		return nil, fmt.Errorf("out of memory: the variables of module %s have %d bytes, and %d of %d are in use", m.Name, size, d.used, d.opts.Bytes)
-	}
-	d.used += size
 	in := &instance{addr: map[*variable]uint64{}}
 	regions := map[string]*region{}
 	for _, v := range m.vars {
@@ -105,7 +88,7 @@ func (d *Device) load(m *Module) (*instance, error) {
 		}
 	}
 	d.modules[m] = in
-	return in, nil
+	return in
 }
 
 // Unload forgets a module and frees its variables.
@@ -118,7 +101,6 @@ func (d *Device) Unload(m *Module) {
 	}
 	for _, addr := range in.addr {
 		i := search(d.regions, addr)
-		d.used -= int64(len(d.regions[i].data))
 		d.regions = append(d.regions[:i], d.regions[i+1:]...)
 	}
 	delete(d.modules, m)

@@ -1,0 +1,95 @@
+package runtime
+
+import (
+	"sync"
+
+	"healc/runtime/device"
+)
+
+// Device is a GPU, or the simulator of one, that has memory for tensors and runs programs. It may be used by several
+// goroutines at once.
+type Device struct {
+	dev  device.Device
+	pool *device.Pool
+
+	mu      sync.Mutex
+	copying map[int64]device.Function // the kernel that copies elements of so many bytes
+	streams []*queue                  // that are idle
+}
+
+// NewDevice makes a device of a driver usable. All that has to do with one device goes through one Device.
+func NewDevice(dev device.Device) *Device {
+	return &Device{dev: dev, pool: device.NewPool(dev), copying: map[int64]device.Function{}}
+}
+
+// Info describes the device.
+func (d *Device) Info() device.Info { return d.dev.Info() }
+
+// LiveBytes is the memory of the device that tensors and programs hold, in bytes.
+func (d *Device) LiveBytes() int64 { return d.pool.Live() }
+
+// ReleaseUnused gives the memory of closed tensors, which is kept for the next ones, back to the device.
+func (d *Device) ReleaseUnused() error { return d.pool.Trim() }
+
+// queue is a stream with what copies between it and the host.
+type queue struct {
+	device.Stream
+	transfer *device.Transfer
+	small    []byte // pinned, for what is read while a program runs
+}
+
+// smallBytes is the size of the memory for what a program reads as it runs: conditions, and the error.
+const smallBytes = 4 << 10
+
+// maxStreams bounds the streams that a device keeps.
+const maxStreams = 16
+
+// queue returns a stream that nobody uses.
+func (d *Device) queue() (*queue, error) {
+	d.mu.Lock()
+	if n := len(d.streams); n > 0 {
+		q := d.streams[n-1]
+		d.streams = d.streams[:n-1]
+		d.mu.Unlock()
+		return q, nil
+	}
+	d.mu.Unlock()
+	s, err := d.dev.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	small, err := d.dev.AllocHost(smallBytes)
+	if err != nil {
+		_ = s.Close() // the error that is returned tells more
+		return nil, err
+	}
+	return &queue{Stream: s, transfer: device.NewTransfer(d.dev, s), small: small}, nil
+}
+
+// giveBack takes a stream back, on which nothing runs any more.
+func (d *Device) giveBack(q *queue) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.streams) < maxStreams {
+		d.streams = append(d.streams, q)
+		return
+	}
+	// It is of no use any more; what does not go back to the driver now goes back with the process.
+	_ = q.transfer.Close()
+	_ = d.dev.FreeHost(q.small)
+	_ = q.Close()
+}
+
+// with runs f with a stream, and waits until what it starts is done.
+func (d *Device) with(f func(q *queue) error) error {
+	q, err := d.queue()
+	if err != nil {
+		return err
+	}
+	defer d.giveBack(q)
+	if err := f(q); err != nil {
+		_ = q.Sync() // before anything that is in use is freed; the first error counts
+		return err
+	}
+	return q.Sync()
+}

@@ -1,0 +1,398 @@
+package runtime
+
+import (
+	"encoding/binary"
+	"fmt"
+	goruntime "runtime"
+
+	"healc/lang/types"
+	"healc/runtime/abi"
+	"healc/runtime/device"
+)
+
+// Note [Programs on a device]
+//
+// A plan runs on a device as it runs on the host: the same buffers, steps and places in the arena (exec_bind.go), with
+// addresses of the device in place of pointers. All that a call starts is put on one stream, in order, and the host waits
+// for it only where it has to know something: the condition of an if, the number of runs of a loop or whether it is over, a
+// value that is printed or goes to a file, the results. Kernels report a failing check in a cell of memory, and do nothing when
+// something is in it; it is read wherever the host waits, so that nothing is printed that comes after a failure.
+//
+// Arguments that are on the host are copied to the device first, results that are wanted there are copied back
+// at the end; between the two only values cross that host steps use. Memory is given back when a call has ended, and a call
+// ends when the device is done with it: no other stream can meet memory that is in use.
+
+// LoadOn makes a program ready to run on a device. ptx has the entries of plan.Device; it may be nil for a plan without
+// kernels.
+func LoadOn(d *Device, plan *abi.Program, ptx []byte) (*Executable, error) {
+	x := &Executable{plan: plan, fns: map[string]uintptr{}, dev: d}
+	if plan.Device == nil || len(ptx) == 0 {
+		return x, x.needsNoKernel()
+	}
+	if err := d.dev.SetStack(plan.Device.Stack); err != nil {
+		return nil, err
+	}
+	m, err := d.dev.Load(plan.Name, ptx)
+	if err != nil {
+		return nil, err
+	}
+	x.module, x.entries = m, map[string]device.Function{}
+	for _, k := range plan.Device.Kernels {
+		for _, l := range k.Launches {
+			f, err := m.Function(l.Entry, l.Shared)
+			if err != nil {
+				x.Close()
+				return nil, err
+			}
+			x.entries[l.Entry] = f
+		}
+	}
+	return x, nil
+}
+
+// needsNoKernel is an error when the plan launches a kernel, for which there is no code.
+func (x *Executable) needsNoKernel() error {
+	for _, f := range x.plan.Funcs {
+		if err := x.prepare(f, f.Steps); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Device is the device that the executable runs on, nil for the host.
+func (x *Executable) Device() *Device { return x.dev }
+
+// boundLaunch is one launch of a kernel with its extents evaluated.
+type boundLaunch struct {
+	fn      device.Function
+	blocks  int64
+	threads int
+	shared  int64
+}
+
+// bindKernel evaluates the launches of a kernel.
+func (f *boundFunc) bindKernel(x *Executable, s *boundStep) (err error) {
+	k, ok := x.plan.Device.Kernels[s.def.Launch.Kernel]
+	if !ok {
+		return fmt.Errorf("the compiled code has no kernel %q", s.def.Launch.Kernel)
+	}
+	extent := func(e abi.Extent) int64 {
+		n, xerr := f.extent(e)
+		if xerr != nil && err == nil {
+			err = xerr
+		}
+		return n
+	}
+	for i := range k.Launches {
+		l := &k.Launches[i]
+		if blocks := l.Blocks(extent); blocks > 0 {
+			s.launches = append(s.launches, boundLaunch{x.entries[l.Entry], blocks, l.Threads, l.Shared})
+		}
+	}
+	f.scratch = max(f.scratch, k.ScratchBytes(extent))
+	return err
+}
+
+// constantsOn copies constant data to the device.
+func (f *boundFunc) constantsOn(x *Executable) error {
+	f.dataOn = make([]device.Ptr, len(f.bufs))
+	return x.dev.with(func(q *queue) error {
+		for i, b := range f.bufs {
+			if b.kind != abi.Data || b.dtype == types.String {
+				continue
+			}
+			s, err := NewStorageOn(x.dev, b.bytes)
+			if err != nil {
+				return err
+			}
+			x.data = append(x.data, s)
+			f.dataOn[i] = s.addr
+			if err := q.transfer.Upload(s.addr, f.def.Buffers[i].Bytes[:b.bytes]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// deviceRun is one call of a program on a device.
+type deviceRun struct {
+	run
+	d         *Device
+	q         *queue
+	cell      device.Ptr // of its abi.Error
+	unsettled bool       // kernels were started since the cell was read
+}
+
+// callOn is Call on a device.
+func (x *Executable) callOn(env Env, b *binding, args []*Tensor) (out []*Tensor, err error) {
+	f := b.funcs[0]
+	if err := f.check(args); err != nil {
+		return nil, err
+	}
+	q, err := x.dev.queue()
+	if err != nil {
+		return nil, err
+	}
+	defer x.dev.giveBack(q)
+	fr, err := f.frameOn()
+	if err != nil {
+		return nil, err
+	}
+	defer f.recycleOn(fr)
+	cell, err := NewStorageOn(x.dev, abi.ErrorBytes)
+	if err != nil {
+		return nil, err
+	}
+	defer cell.Release()
+	r := &deviceRun{run: run{x: x, env: env, b: b}, d: x.dev, q: q, cell: cell.addr}
+	defer func() {
+		if err != nil {
+			_ = q.Sync() // what was started may still use the memory that goes back; the first error counts
+		}
+	}()
+	if err := q.Fill(cell.addr, 0, abi.ErrorBytes/4); err != nil {
+		return nil, err
+	}
+	if err := fr.takeArgs(r, args); err != nil {
+		return nil, err
+	}
+	if err := fr.outputs(); err != nil {
+		return nil, err
+	}
+	if err := r.steps(fr, f.steps, 0); err != nil {
+		return nil, err
+	}
+	if err := r.settle(); err != nil {
+		return nil, err
+	}
+	if err := fr.update(r); err != nil {
+		return nil, err
+	}
+	out, err = fr.results(r)
+	if err == nil {
+		err = q.Sync() // the results that stay may still be on their way
+	}
+	goruntime.KeepAlive(args)
+	return out, err
+}
+
+// callIntoOn is CallInto on a device: the results are computed aside and copied there or to the host.
+func (x *Executable) callIntoOn(env Env, b *binding, out, args []*Tensor) error {
+	if err := b.funcs[0].checkOut(out); err != nil {
+		return err
+	}
+	env.OnDevice = make([]bool, len(out))
+	for i, t := range out {
+		env.OnDevice[i] = t.Device() == x.dev
+	}
+	results, err := x.callOn(env, b, args)
+	for i, t := range results {
+		if err == nil {
+			err = t.CopyTo(out[i])
+		}
+		t.Close()
+	}
+	return err
+}
+
+// steps runs a list of steps in order.
+func (r *deviceRun) steps(fr *deviceFrame, steps []boundStep, depth int) error {
+	for i := range steps {
+		s := &steps[i]
+		if r.env.Ctx != nil {
+			if err := r.env.Ctx.Err(); err != nil {
+				return err
+			}
+		}
+		var err error
+		switch {
+		case s.def.Launch != nil:
+			err = r.launch(fr, s)
+		case s.def.Copy != nil:
+			err = r.copy(fr, s)
+		case s.def.Host != nil:
+			err = r.host(fr, s)
+		case s.def.If != nil:
+			err = r.choose(fr, s, depth)
+		case s.def.Loop != nil:
+			err = r.loop(fr, s, depth)
+		case s.def.Call != nil:
+			err = r.call(fr, s, depth)
+		case s.def.Fail != nil:
+			if err = r.settle(); err == nil {
+				err = &RuntimeError{Site: r.site(s.def.Fail.Site), Message: s.def.Fail.Message}
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// launch starts a kernel.
+func (r *deviceRun) launch(fr *deviceFrame, s *boundStep) error {
+	w := fr.words[:0]
+	for _, b := range s.def.Launch.Args {
+		w = append(w, uint64(fr.addrs[b]))
+	}
+	for _, d := range r.b.dims {
+		w = append(w, uint64(d))
+	}
+	w = append(w, uint64(fr.scratch), uint64(r.cell))
+	fr.words = w
+	for i := range s.launches {
+		l := &s.launches[i]
+		if err := r.q.Launch(l.fn, l.blocks, l.threads, l.shared, w); err != nil {
+			return err
+		}
+		r.unsettled = true
+	}
+	return nil
+}
+
+// settle waits for the device, if anything was started since it was waited for, and reports what kernels found wrong.
+func (r *deviceRun) settle() error {
+	if !r.unsettled {
+		return nil
+	}
+	_, err := r.read(0, 0)
+	return err
+}
+
+// read waits for the device, reports what kernels found wrong, and returns n bytes at an address. They are there until the
+// next read.
+func (r *deviceRun) read(at device.Ptr, n int) ([]byte, error) {
+	small := r.q.small
+	if err := r.q.Download(small[:abi.ErrorBytes], r.cell); err != nil {
+		return nil, err
+	}
+	value := small[abi.ErrorBytes : abi.ErrorBytes+n]
+	if err := r.q.Download(value, at); err != nil {
+		return nil, err
+	}
+	if err := r.q.Sync(); err != nil {
+		return nil, err
+	}
+	r.unsettled = false
+	word := func(i int) int64 { return int64(binary.LittleEndian.Uint64(small[8*i:])) }
+	if site := word(0); site != 0 {
+		return nil, r.failure(&abi.Error{Site: site, Info: [2]int64{word(1), word(2)}})
+	}
+	return value, nil
+}
+
+// value is the first n bytes of a buffer, which the host has to know.
+func (r *deviceRun) value(fr *deviceFrame, buf, n int) ([]byte, error) {
+	if fr.f.bufs[buf].kind == abi.Data {
+		return fr.f.def.Buffers[buf].Bytes[:n], nil
+	}
+	return r.read(fr.addrs[buf], n)
+}
+
+// choose runs an If step.
+func (r *deviceRun) choose(fr *deviceFrame, s *boundStep, depth int) error {
+	cond, err := r.value(fr, s.def.If.Cond, 1)
+	if err != nil {
+		return err
+	}
+	arm := s.els
+	if cond[0] != 0 {
+		arm = s.then
+	}
+	return r.steps(fr, arm, depth)
+}
+
+// loop runs a Loop step.
+func (r *deviceRun) loop(fr *deviceFrame, s *boundStep, depth int) error {
+	l := s.def.Loop
+	raw, err := r.value(fr, l.Count, 4)
+	if err != nil {
+		return err
+	}
+	count := int32(binary.LittleEndian.Uint32(raw))
+	for i := int32(0); i < count; i++ {
+		if l.Index >= 0 {
+			if err := r.q.Fill(fr.addrs[l.Index], uint32(i), 1); err != nil {
+				return err
+			}
+		}
+		if err := r.steps(fr, s.then, depth); err != nil {
+			return err
+		}
+		for _, p := range l.Swap {
+			fr.addrs[p[0]], fr.addrs[p[1]] = fr.addrs[p[1]], fr.addrs[p[0]]
+			fr.strs[p[0]], fr.strs[p[1]] = fr.strs[p[1]], fr.strs[p[0]]
+		}
+		if l.Until < 0 {
+			continue
+		}
+		over, err := r.value(fr, l.Until, 1)
+		if err != nil {
+			return err
+		}
+		if over[0] != 0 {
+			break
+		}
+	}
+	return nil
+}
+
+// copy runs a Copy step.
+func (r *deviceRun) copy(fr *deviceFrame, s *boundStep) error {
+	from, to := &s.views[0], s.def.Copy.To
+	if fr.isString(from) {
+		fr.strs[to] = fr.strs[from.buf]
+		return nil
+	}
+	return r.d.moveRemote(r.q, fr.buffer(to), fr.remote(from))
+}
+
+// call runs another function of the plan and copies its results. It waits for the device, since the callee's memory goes back
+// when it has returned.
+func (r *deviceRun) call(fr *deviceFrame, s *boundStep, depth int) (err error) {
+	c := s.def.Call
+	if depth >= abi.MaxCallDepth {
+		if err := r.settle(); err != nil {
+			return err
+		}
+		site := r.site(c.Site)
+		site.Kind = abi.KindRecursion
+		return &RuntimeError{Site: site, Message: abi.Message(site, [2]int64{})}
+	}
+	f := r.b.funcs[c.Func]
+	callee, err := f.frameOn()
+	if err != nil {
+		return err
+	}
+	defer f.recycleOn(callee)
+	defer func() {
+		if serr := r.q.Sync(); err == nil {
+			err = serr
+		}
+	}()
+	for i := range s.views {
+		if err := callee.pass(r, f.def.Params[i], fr, &s.views[i]); err != nil {
+			return err
+		}
+	}
+	if err := callee.outputs(); err != nil {
+		return err
+	}
+	if err := r.steps(callee, f.steps, depth+1); err != nil {
+		return err
+	}
+	for i := range f.results {
+		v, to := &f.results[i], c.Out[i]
+		if callee.isString(v) {
+			fr.strs[to] = callee.strs[v.buf]
+			continue
+		}
+		if err := r.d.moveRemote(r.q, fr.buffer(to), callee.remote(v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package runtime
+
+import (
+	"fmt"
+
+	"healc/lang/types"
+	"healc/runtime/abi"
+	"healc/runtime/device"
+)
+
+// deviceFrame is the memory of one activation on a device, as frame is on the host. Idle frames are kept with their
+// memory, except where accesses are checked, which works best on fresh memory.
+type deviceFrame struct {
+	f       *boundFunc
+	addrs   []device.Ptr // address of each buffer
+	strs    []string     // of string buffers
+	tensors []*Tensor    // of inputs (borrowed) and outputs, on the device
+	hosts   []*Tensor    // of inputs that the caller has on the host
+	memory  []*Storage   // of temporaries and kernels
+	scratch device.Ptr   // of kernels, which run one after the other; 0 when none needs any
+
+	uploads []*Tensor // copies of arguments
+	asides  []*Storage
+	words   []uint64 // parameters of a launch
+}
+
+// frameOn returns the memory for an activation on the function's device.
+func (f *boundFunc) frameOn() (*deviceFrame, error) {
+	f.mu.Lock()
+	if n := len(f.idleOn); n > 0 {
+		fr := f.idleOn[n-1]
+		f.idleOn = f.idleOn[:n-1]
+		f.mu.Unlock()
+		return fr, nil
+	}
+	f.mu.Unlock()
+	n := len(f.bufs)
+	fr := &deviceFrame{f: f, addrs: make([]device.Ptr, n), strs: make([]string, n), tensors: make([]*Tensor, n), hosts: make([]*Tensor, n)}
+	if err := fr.allocate(); err != nil {
+		fr.release()
+		return nil, err
+	}
+	return fr, nil
+}
+
+// allocate gives the temporaries memory: one arena, or where accesses are checked a piece for each.
+func (fr *deviceFrame) allocate() error {
+	f := fr.f
+	get := func(bytes int64) (device.Ptr, error) {
+		s, err := NewStorageOn(f.dev, bytes)
+		if err != nil {
+			return 0, err
+		}
+		fr.memory = append(fr.memory, s)
+		return s.addr, nil
+	}
+	var arena device.Ptr
+	var err error
+	separate := f.dev.Info().Checked
+	if f.arena > 0 && !separate {
+		if arena, err = get(f.arena); err != nil {
+			return err
+		}
+	}
+	for i := range f.bufs {
+		switch b := &f.bufs[i]; {
+		case b.dtype == types.String:
+			fr.strs[i] = f.def.Buffers[i].Str
+		case b.kind == abi.Data:
+			fr.addrs[i] = f.dataOn[i]
+		case b.kind == abi.Temp && separate:
+			if fr.addrs[i], err = get(b.bytes); err != nil {
+				return err
+			}
+		case b.kind == abi.Temp:
+			fr.addrs[i] = arena + device.Ptr(b.offset)
+		}
+	}
+	if f.scratch > 0 {
+		fr.scratch, err = get(f.scratch)
+	}
+	return err
+}
+
+// recycleOn ends an activation, with which the device is done: what the caller did not get goes back.
+func (f *boundFunc) recycleOn(fr *deviceFrame) {
+	for i, t := range fr.tensors {
+		if t != nil && f.bufs[i].kind == abi.Output {
+			t.Close()
+		}
+	}
+	for _, t := range fr.uploads {
+		t.Close()
+	}
+	for _, s := range fr.asides {
+		s.Release()
+	}
+	clear(fr.tensors)
+	clear(fr.hosts)
+	clear(fr.uploads)
+	clear(fr.asides)
+	fr.uploads, fr.asides = fr.uploads[:0], fr.asides[:0]
+	if !f.dev.Info().Checked {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if len(f.idleOn) < maxIdle {
+			f.idleOn = append(f.idleOn, fr)
+			return
+		}
+	}
+	fr.release()
+}
+
+func (fr *deviceFrame) release() {
+	for _, s := range fr.memory {
+		s.Release()
+	}
+	fr.memory = nil
+}
+
+// takeArgs gives the frame the caller's arguments; those on the host are copied.
+func (fr *deviceFrame) takeArgs(r *deviceRun, args []*Tensor) error {
+	for i, t := range args {
+		id := fr.f.def.Params[i]
+		if t.text != nil {
+			fr.strs[id] = *t.text
+			continue
+		}
+		switch t.Device() {
+		case r.d:
+		case nil:
+			up, err := r.d.upload(r.q, t)
+			if err != nil {
+				return err
+			}
+			fr.uploads = append(fr.uploads, up)
+			fr.hosts[id], t = t, up
+		default:
+			return fmt.Errorf("argument %d of %s is on another device than the program", i, fr.f.def.Name)
+		}
+		at, err := fr.align(r, t.remote())
+		if err != nil {
+			return err
+		}
+		fr.addrs[id], fr.tensors[id] = at.at, t
+	}
+	return nil
+}
+
+// align is a place from which kernels can read: from itself, or a copy of it.
+func (fr *deviceFrame) align(r *deviceRun, from remote) (remote, error) {
+	to, memory, err := r.d.aligned(r.q, from)
+	if memory != nil {
+		fr.asides = append(fr.asides, memory)
+	}
+	return to, err
+}
+
+// pass makes a view of the caller's memory a parameter, which lies as the plan declares.
+func (fr *deviceFrame) pass(r *deviceRun, param int, caller *deviceFrame, v *boundView) error {
+	if caller.isString(v) {
+		fr.strs[param] = caller.strs[v.buf]
+		return nil
+	}
+	from, b := caller.remote(v), &fr.f.bufs[param]
+	if !sameStrides(v.shape, v.strides, b.strides) {
+		s, err := NewStorageOn(r.d, b.bytes)
+		if err != nil {
+			return err
+		}
+		fr.asides = append(fr.asides, s)
+		dense := remote{s.addr, from.size, b.shape, b.strides}
+		if err := r.d.copyRemote(r.q, dense, from); err != nil {
+			return err
+		}
+		from = dense
+	}
+	from, err := fr.align(r, from)
+	fr.addrs[param] = from.at
+	return err
+}
+
+// outputs allocates the results.
+func (fr *deviceFrame) outputs() error {
+	for i := range fr.f.bufs {
+		b := &fr.f.bufs[i]
+		if b.kind != abi.Output || b.dtype == types.String {
+			continue
+		}
+		t, err := NewOn(fr.f.dev, b.dtype, b.shape...)
+		if err != nil {
+			return err
+		}
+		fr.tensors[i], fr.addrs[i] = t, t.DeviceAddr()
+	}
+	return nil
+}
+
+func (fr *deviceFrame) isString(v *boundView) bool { return fr.f.bufs[v.buf].dtype == types.String }
+
+// remote is what a view shows in the memory of the device.
+func (fr *deviceFrame) remote(v *boundView) remote {
+	size := int64(fr.f.bufs[v.buf].dtype.Bytes())
+	return remote{fr.addrs[v.buf] + device.Ptr(v.offset*size), size, v.shape, v.strides}
+}
+
+// buffer is a whole buffer.
+func (fr *deviceFrame) buffer(i int) remote {
+	b := &fr.f.bufs[i]
+	return remote{fr.addrs[i], int64(b.dtype.Bytes()), b.shape, b.strides}
+}
+
+// update writes what became of `&mut` arguments of which the program had a copy.
+func (fr *deviceFrame) update(r *deviceRun) error {
+	for _, id := range fr.f.def.Updates {
+		host, at := fr.hosts[id], fr.buffer(id)
+		if host == nil {
+			if to := fr.tensors[id].remote(); to.at != at.at {
+				if err := r.d.copyRemote(r.q, to, at); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		t, err := r.d.fetch(r.q, host.DType, at)
+		if err != nil {
+			return err
+		}
+		err = t.CopyTo(host)
+		t.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// results builds the tensors that the program returns, on the host or on the device; each holds its memory on its own.
+func (fr *deviceFrame) results(r *deviceRun) (out []*Tensor, err error) {
+	for i := range fr.f.results {
+		t, err := fr.result(r, &fr.f.results[i], i < len(r.env.OnDevice) && r.env.OnDevice[i])
+		if err != nil {
+			for _, t := range out {
+				t.Close()
+			}
+			return nil, err
+		}
+		out = append(out, t)
+	}
+	return out, nil
+}
+
+func (fr *deviceFrame) result(r *deviceRun, v *boundView, stays bool) (*Tensor, error) {
+	dtype := fr.f.bufs[v.buf].dtype
+	switch {
+	case fr.isString(v):
+		return Text(fr.strs[v.buf]), nil
+	case !stays && fr.hosts[v.buf] != nil: // an argument, or a view of one
+		return viewOf(fr.hosts[v.buf], v)
+	case !stays:
+		return r.d.fetch(r.q, dtype, fr.remote(v))
+	case fr.tensors[v.buf] != nil:
+		return viewOf(fr.tensors[v.buf], v)
+	}
+	// Of the arena or constant data, which outlive nothing.
+	t, err := NewOn(r.d, dtype, v.shape...)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.d.copyRemote(r.q, t.remote(), fr.remote(v)); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// viewOf is a view on the memory of a tensor that is a whole buffer.
+func viewOf(base *Tensor, v *boundView) (*Tensor, error) {
+	if err := base.Err(); err != nil {
+		return nil, err
+	}
+	t := base.view(len(v.shape))
+	copy(t.Shape, v.shape)
+	copy(t.Strides, v.strides)
+	t.Offset += v.offset
+	return t, nil
+}

@@ -1,0 +1,201 @@
+package runtime
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"healc/lang/types"
+	"healc/runtime/device"
+)
+
+// ErrOnDevice is the error of every read or write of elements by the host when they are in the memory of a device.
+var ErrOnDevice = errors.New("the tensor is in the memory of a device, which the host cannot read; ToHost copies it")
+
+// Device is the device that the elements are on, nil for the host.
+func (t *Tensor) Device() *Device {
+	if t == nil || t.storage == nil {
+		return nil
+	}
+	return t.storage.dev
+}
+
+// hostErr is Err for what needs the elements on the host.
+func (t *Tensor) hostErr() error {
+	if err := t.Err(); err != nil {
+		return err
+	}
+	if t.storage.dev != nil {
+		return ErrOnDevice
+	}
+	return nil
+}
+
+// DeviceAddr is the address of element [0, ..., 0] in the memory of the tensor's device; 0 when it is on none.
+func (t *Tensor) DeviceAddr() device.Ptr {
+	if t.Device() == nil {
+		return 0
+	}
+	return t.storage.addr + device.Ptr(t.Offset*int64(t.DType.Bytes()))
+}
+
+// NewOn is New in the memory of a device.
+func NewOn(d *Device, dtype types.DType, shape ...int64) (*Tensor, error) {
+	bytes, err := checkShape(dtype, shape)
+	if err != nil {
+		return nil, err
+	}
+	s, err := NewStorageOn(d, bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", typeName(dtype, shape), err)
+	}
+	t := newView(s, dtype, len(shape))
+	copy(t.Shape, shape)
+	setRowMajor(t.Strides, t.Shape)
+	return t, nil
+}
+
+// ToDevice copies the elements to a device, into a row-major tensor. A tensor that is there already gives a view of it, as
+// Contiguous does.
+func (t *Tensor) ToDevice(d *Device) (*Tensor, error) {
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	switch t.storage.dev {
+	case d:
+		return t.Contiguous()
+	case nil:
+	default: // from one device to another, by way of the host
+		h, err := t.ToHost()
+		if err != nil {
+			return nil, err
+		}
+		defer h.Close()
+		return h.ToDevice(d)
+	}
+	c, err := t.Contiguous()
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	out, err := NewOn(d, t.DType, t.Shape...)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.with(func(q *queue) error { return q.transfer.Upload(out.DeviceAddr(), c.raw()) }); err != nil {
+		out.Close()
+		return nil, err
+	}
+	return out, nil
+}
+
+// ToHost copies the elements from a device to the host, into a row-major tensor. A tensor that is on the host gives a view of
+// it.
+func (t *Tensor) ToHost() (*Tensor, error) {
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	d := t.storage.dev
+	if d == nil {
+		return t.View()
+	}
+	var out *Tensor
+	err := d.with(func(q *queue) (err error) {
+		out, err = d.fetch(q, t.DType, t.remote())
+		return err
+	})
+	return out, err
+}
+
+// fetch copies elements of the device to the host, into a row-major tensor.
+func (d *Device) fetch(q *queue, dtype types.DType, from remote) (*Tensor, error) {
+	out, err := New(dtype, from.shape...)
+	if err != nil || out.Elems() == 0 {
+		return out, err
+	}
+	if !from.layout().rowMajor() {
+		dense, err := NewStorageOn(d, out.Bytes())
+		if err != nil {
+			out.Close()
+			return nil, err
+		}
+		defer dense.Release()
+		to := remote{dense.addr, from.size, out.Shape, out.Strides}
+		if err := d.copyRemote(q, to, from); err != nil {
+			out.Close()
+			return nil, err
+		}
+		from = to
+	}
+	if err := q.transfer.Download(out.raw(), from.at); err != nil {
+		out.Close()
+		return nil, err
+	}
+	return out, nil
+}
+
+// upload copies a tensor of the host to memory of its own on the device, with the strides that it has: the range of memory
+// that its elements are in is copied as it is. Its first element is aligned to deviceAlign.
+func (d *Device) upload(q *queue, t *Tensor) (*Tensor, error) {
+	if t.Elems() == 0 {
+		return NewOn(d, t.DType, t.Shape...)
+	}
+	lo, hi := t.elements().span()
+	before := int64(uintptr(t.Ptr()) - lo)
+	pad := alignPad(before)
+	s, err := NewStorageOn(d, pad+int64(hi-lo))
+	if err != nil {
+		return nil, err
+	}
+	v := newView(s, t.DType, len(t.Shape))
+	copy(v.Shape, t.Shape)
+	copy(v.Strides, t.Strides)
+	v.Offset = (pad + before) / int64(t.DType.Bytes())
+	if err := q.transfer.Upload(s.addr+device.Ptr(pad), unsafe.Slice((*byte)(unsafe.Add(t.Ptr(), -before)), int64(hi-lo))); err != nil {
+		v.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
+// deviceAlign is what the address of every buffer of a kernel is a multiple of: the widest access to memory.
+const deviceAlign = 16
+
+// alignPad is how many bytes to leave free so that what lies some bytes behind them is aligned.
+func alignPad(before int64) int64 { return -before & (deviceAlign - 1) }
+
+// copyAcross is CopyTo where one of the tensors, or both, are on a device.
+func copyAcross(dst, src *Tensor) error {
+	from, to := src.storage.dev, dst.storage.dev
+	switch {
+	case from == to:
+		return to.with(func(q *queue) error { return to.moveRemote(q, dst.remote(), src.remote()) })
+	case to == nil:
+		h, err := src.ToHost()
+		if err != nil {
+			return err
+		}
+		defer h.Close()
+		return h.CopyTo(dst)
+	}
+	x, err := src.ToDevice(to)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	return to.with(func(q *queue) error { return to.copyRemote(q, dst.remote(), x.remote()) })
+}
+
+// cloneOn is Clone of a tensor on a device.
+func (t *Tensor) cloneOn() (*Tensor, error) {
+	d := t.storage.dev
+	out, err := NewOn(d, t.DType, t.Shape...)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.with(func(q *queue) error { return d.copyRemote(q, out.remote(), t.remote()) }); err != nil {
+		out.Close()
+		return nil, err
+	}
+	return out, nil
+}
