@@ -46,10 +46,11 @@ const (
 
 // teamPlan says how a kernel is done by teams.
 type teamPlan struct {
-	size   int           // threads of a team
-	shared int64         // bytes of a team's memory of the kernel itself
-	loose  map[int]bool  // parameters that are written and read
-	parts  []kernel.Stmt // reductions and parallel loops that the team shares
+	size      int           // threads of a team
+	shared    int64         // bytes of a team's memory of the kernel itself
+	transform int64         // elements of shared memory for transforms
+	loose     map[int]bool  // parameters that are written and read
+	parts     []kernel.Stmt // reductions, parallel loops and transforms that the team shares
 }
 
 // planTeam decides whether k is done by teams; nil is no.
@@ -83,6 +84,12 @@ func planTeam(k *kernel.Kernel) *teamPlan {
 				p.parts = append(p.parts, s)
 				n, known := count([]kernel.Axis{s.Axis})
 				note(n, known, reads(s.Body, s.Axis.Var))
+			case *kernel.Transform:
+				if transforms(s) {
+					p.parts = append(p.parts, s)
+					note(s.Size, true, true)
+					p.transform = max(p.transform, min(s.Size, sharedTransform))
+				}
 			case *kernel.Iterate:
 				walk(s.Body)
 			case *kernel.If:
@@ -109,7 +116,8 @@ func planTeam(k *kernel.Kernel) *teamPlan {
 		}
 	}
 	p.size = blockSize
-	if longest <= warpElements && p.shared*(blockSize/warpSize) <= sharedLimit {
+	p.shared += 8 * p.transform
+	if p.transform == 0 && longest <= warpElements && p.shared*(blockSize/warpSize) <= sharedLimit {
 		p.size = warpSize
 	}
 	if p.shared > sharedLimit {
@@ -177,6 +185,7 @@ type team struct {
 	first  value.Value // whether it is number 0
 	slots  value.Value // i64*: shared memory in which a block folds, nil for warps
 	failed value.Value // i1*: a check of this thread failed in what the team shares
+	row    value.Value // i64*: shared memory for a transform
 }
 
 // teams writes the entry of a kernel that is done by teams.
@@ -190,6 +199,9 @@ func (m *module) teams(k *kernel.Kernel, p *teamPlan) abi.DeviceKernel {
 		t.number = t.wide(t.Block().NewLShr(tid, ci(i32, 5)))
 	} else {
 		t.slots = m.code.Shared(t.name+".slots", i64, slotBytes/8)
+	}
+	if p.transform > 0 {
+		t.row = m.code.Shared(t.name+".transform", i64, p.transform)
 	}
 	t.first = t.Block().NewICmp(enum.IPredEQ, t.member, ci(i32, 0))
 	t.failed = t.Stack(types.Bool, 1)
@@ -235,6 +247,12 @@ func (t *team) statement(s kernel.Stmt) bool {
 		}
 		t.together(s.Body, func() { t.parallel(s) })
 		t.meetAfter(s)
+		return true
+	case *kernel.Transform:
+		if !shared {
+			break
+		}
+		t.transform(s)
 		return true
 	case *kernel.Store:
 		yes, done := t.NewBlock(), t.NewBlock()

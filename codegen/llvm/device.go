@@ -149,6 +149,11 @@ func (t *Thread) Place(param int, address value.Value) {
 	t.g.bufs[param] = address
 }
 
+// Address is where an access begins.
+func (t *Thread) Address(param int, at kernel.Access) value.Value {
+	return t.g.addr(param, t.g.place(at).base)
+}
+
 // Block is the current block, at whose end instructions are added.
 func (t *Thread) Block() *lir.Block { return t.g.cur }
 
@@ -315,4 +320,4 @@ func Stores(b *kernel.Block) bool { return stores(b) }
 func DevicePipeline(version string) string { return spell(devicePipeline, version) }
 
 // devicePipeline is Pipeline without what makes calls of memset and memcpy out of loops.
-const devicePipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg,licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-deletion),sroa,gvn,instcombine,loop-mssa(licm),simplifycfg,dse,adce,instcombine),globaldce"
+const devicePipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg,licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-deletion),sroa,gvn,instcombine,loop-mssa(licm),simplifycfg,dse,adce,loop-unroll,instcombine),globaldce"

@@ -63,7 +63,7 @@ func (g *gen) reduce(s *kernel.Reduce) {
 	}
 	var out value.Value
 	switch n, known := constantInt(r.n); {
-	case known && n <= unrolled && s.Chunk == scalar.None:
+	case known && n <= g.unrolled() && s.Chunk == scalar.None:
 		out = r.tree(n)
 	case s.Order == kernel.Any:
 		out = r.anyOrder(lo, hi)
@@ -86,6 +86,14 @@ func (g *gen) reduce(s *kernel.Reduce) {
 
 func (r *reduction) minInt(x, y value.Value) value.Value {
 	return r.g.cur.NewSelect(r.g.cur.NewICmp(enum.IPredSLT, x, y), x, y)
+}
+
+// unrolled is the longest reduction that is written out. A thread of a device has more registers, and its own memory is far.
+func (g *gen) unrolled() int64 {
+	if g.machine.Device {
+		return 4 * unrolled
+	}
+	return unrolled
 }
 
 // identity of the combination, in a vector of w.
