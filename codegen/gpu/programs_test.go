@@ -14,11 +14,14 @@ import (
 	"healc/tests/random"
 )
 
-// programs are functions of every kind of kernel, with the sizes at which each changes its form.
-var programs = []struct {
+// programCase is a function with sizes for it.
+type programCase struct {
 	name, source string
 	sizes        [][]int64 // of the shape parameters, in order
-}{
+}
+
+// programs are functions of every kind of kernel, with the sizes at which each changes its form.
+var programs = []programCase{
 	{"chain", `fn f[N](a: f32[N], b: f32[N]) -> f32[N] = relu(a * b + a)`, [][]int64{{0}, {1}, {3}, {4}, {1000}, {1027}}},
 	{"softmax", `fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, keep](e) }`,
 		[][]int64{{1, 1}, {3, 5}, {3, 100}, {5, 128}, {5, 1024}, {3, 1025}, {2, 4096}, {2, 5000}, {0, 5}}},
