@@ -228,6 +228,9 @@ type compiled struct {
 	exec    *runtime.Executable
 }
 
+// Module is where the function is compiled: that of the source, or for a gradient one with the gradient beside it.
+func (f *Func) Module() *Module { return f.m }
+
 // IR is the function before any pass; its Params have the names and types of the parameters.
 func (f *Func) IR() *ir.Func { return f.ir }
 

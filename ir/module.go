@@ -21,6 +21,17 @@ func (m *Module) Func(name string) *Func {
 	return nil
 }
 
+// Home is the file that the module is named after, when functions of it stand there: lines of other files are named with
+// these. It is empty for a module with a name of its own.
+func (m *Module) Home() string {
+	for _, f := range m.Funcs {
+		if f.Span.Valid() && f.Span.File.Name == m.Name {
+			return m.Name
+		}
+	}
+	return ""
+}
+
 // Func is one function. Dims are its shape parameters; they may stand in any type of the body.
 type Func struct {
 	Name    string

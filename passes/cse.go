@@ -26,8 +26,7 @@ import (
 //	%1: f32[N] = add %0, %0
 func CSE(m *ir.Module, remark Remark) error {
 	for _, f := range m.Funcs {
-		c := &merger{m: m, with: map[*ir.Value]*ir.Value{}, known: map[string]*ir.Op{}, ids: map[*ir.Value]uint64{},
-			arrays: map[uint64][]*ir.Array{}, seed: maphash.MakeSeed()}
+		c := newMerger(m)
 		c.block(f.Body)
 		if c.merged > 0 {
 			remark("merged %d operations of %s", c.merged, ir.FormatSym(f.Name))
@@ -44,6 +43,11 @@ type merger struct {
 	arrays map[uint64][]*ir.Array // constants by the hash of their elements
 	seed   maphash.Seed
 	merged int
+}
+
+func newMerger(m *ir.Module) *merger {
+	return &merger{m: m, with: map[*ir.Value]*ir.Value{}, known: map[string]*ir.Op{}, ids: map[*ir.Value]uint64{},
+		arrays: map[uint64][]*ir.Array{}, seed: maphash.MakeSeed()}
 }
 
 func (c *merger) resolve(vs []*ir.Value) {

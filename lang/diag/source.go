@@ -70,6 +70,15 @@ type Span struct {
 // Pos returns where the span starts.
 func (s Span) Pos() Pos { return s.File.Pos(s.Start) }
 
+// Line is the line that the span starts in, for people who look at the file called home: "line 3", or "FILE:3" in another.
+func (s Span) Line(home string) string {
+	p := s.Pos()
+	if home == "" || p.File == home {
+		return fmt.Sprintf("line %d", p.Line)
+	}
+	return fmt.Sprintf("%s:%d", p.File, p.Line)
+}
+
 // Valid reports whether the span names a place.
 func (s Span) Valid() bool { return s.File != nil }
 

@@ -76,18 +76,18 @@ func (fn *function) emit(n nest) {
 	if n.write != nil {
 		n.write(b, at)
 	}
-	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Params: b.params, Notes: notes(n.block)}
+	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Params: b.params, Notes: notes(n.block, fn.u.src.Home())}
 	assemble(k, b.stack)
 	fn.launch(k, b)
 }
 
-// notes lists what went into a kernel, for `healc explain`.
-func notes(block *ir.Block) []string {
+// notes lists what went into a kernel, for `healc explain`: the operation, and its line in the file called home, or in another.
+func notes(block *ir.Block, home string) []string {
 	var out []string
 	for _, op := range block.Ops {
 		note := op.Def.Name
 		if op.Span.Valid() {
-			note += fmt.Sprintf(" (line %d)", op.Span.Pos().Line)
+			note += " (" + op.Span.Line(home) + ")"
 		}
 		out = append(out, note)
 	}

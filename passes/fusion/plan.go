@@ -220,7 +220,7 @@ func (p *planner) decide(final bool) {
 		if why != "" {
 			p.mat[op], chosen[op] = true, true
 			if final {
-				p.remark("kept %s (%s): %s", p.name(op.Results[0]), whence(op), why)
+				p.remark("kept %s (%s): %s", p.name(op.Results[0]), p.whence(op), why)
 			}
 		}
 		if p.mat[op] {
@@ -445,11 +445,11 @@ func (p *planner) workGiven(mat map[*ir.Op]bool) map[*ir.Op]float64 {
 }
 
 // whence is the operation and its line, for people.
-func whence(op *ir.Op) string {
+func (p *planner) whence(op *ir.Op) string {
 	if !op.Span.Valid() {
 		return op.Def.Name
 	}
-	return fmt.Sprintf("%s, line %d", op.Def.Name, op.Span.Pos().Line)
+	return op.Def.Name + ", " + op.Span.Line(p.m.Home())
 }
 
 func (p *planner) name(v *ir.Value) string {

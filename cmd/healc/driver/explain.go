@@ -28,15 +28,9 @@ const balance = 8.0
 // what it moves and computes, which of these bounds it, and the buffers between kernels. Kernels are
 // lowered as for `healc compile`, with symbolic shapes where Emit.Shape has no value.
 func (e *Emit) Explain(w io.Writer) error {
-	out := bufio.NewWriter(w)
 	first := true
-	var remarks strings.Builder
-	show := passes.Options{}
-	if p := e.Opts.Debug.Passes; p != nil {
-		show = *p
-	}
-	show.Remarks, show.Out = []string{"fuse"}, &remarks
-	e.Opts.Debug.Passes = &show
+	remarks := e.hearFusion()
+	out := bufio.NewWriter(w)
 	err := e.lowered(func(entry string, km *kernel.Module, _ bool) error {
 		if !first {
 			fmt.Fprintln(out)
@@ -46,7 +40,7 @@ func (e *Emit) Explain(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		x := &explanation{w: out, file: e.File, km: km, kernels: map[string]*kernel.Kernel{}}
+		x := e.explanation(out, km)
 		x.program(f, e.Shape)
 		x.kept(remarks.String())
 		remarks.Reset()
@@ -58,12 +52,37 @@ func (e *Emit) Explain(w io.Writer) error {
 	return err
 }
 
+// hearFusion collects what fusion says of the entries that are lowered from now on.
+func (e *Emit) hearFusion() *strings.Builder {
+	var remarks strings.Builder
+	show := passes.Options{}
+	if p := e.Opts.Debug.Passes; p != nil {
+		show = *p
+	}
+	show.Remarks, show.Out = []string{"fuse"}, &remarks
+	e.Opts.Debug.Passes = &show
+	return &remarks
+}
+
+func (e *Emit) explanation(w *bufio.Writer, km *kernel.Module) *explanation {
+	x := &explanation{w: w, home: e.File.Name, files: map[string]*diag.File{}, km: km, kernels: map[string]*kernel.Kernel{}}
+	for _, f := range e.module.Program().Funcs {
+		x.files[f.Loc.File.Name] = f.Loc.File
+	}
+	for _, k := range km.Kernels {
+		x.kernels[k.Name] = k
+	}
+	return x
+}
+
 type explanation struct {
 	w       *bufio.Writer
-	file    *diag.File
+	home    string                // the file that is explained
+	files   map[string]*diag.File // those that its functions stand in, by name
 	km      *kernel.Module
 	kernels map[string]*kernel.Kernel
-	names   []string // of the buffers of the function that is explained
+	names   []string              // of the buffers of the function that is explained
+	phases  map[*abi.Launch]phase // of the kernels of a derivative; nil for any other function
 }
 
 func (x *explanation) line(format string, args ...any) {
@@ -71,9 +90,6 @@ func (x *explanation) line(format string, args ...any) {
 }
 
 func (x *explanation) program(f *heal.Func, shape map[string]int64) {
-	for _, k := range x.km.Kernels {
-		x.kernels[k.Name] = k
-	}
 	x.line("%s", f.Signature())
 	var given []string
 	for _, d := range f.IR().Dims {
@@ -265,7 +281,7 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 	if len(axes) > 0 {
 		over = "over [" + strings.Join(axes, ", ") + "]"
 	}
-	x.line("%skernel %s, %s", indent, k.Name, over)
+	x.line("%skernel %s, %s%s", indent, k.Name, over, x.phases[l])
 	x.fused(k.Notes, indent+"  ")
 	c := measureKernel(k)
 	var reads, writes []string
@@ -362,65 +378,4 @@ func ratio(v float64) string {
 		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
 	return strconv.FormatFloat(v, 'f', 2, 64)
-}
-
-var noteLine = regexp.MustCompile(`^(.*) \(line (\d+)\)$`)
-
-// fused lists the operations of a kernel under the source lines that they come from, in order of execution.
-func (x *explanation) fused(notes []string, indent string) {
-	type group struct {
-		line int
-		ops  []string
-	}
-	var groups []*group
-	byLine := map[int]*group{}
-	for _, n := range notes {
-		line := 0
-		if m := noteLine.FindStringSubmatch(n); m != nil {
-			n = m[1]
-			line, _ = strconv.Atoi(m[2]) // the expression has digits there
-		}
-		g := byLine[line]
-		if g == nil {
-			g = &group{line: line}
-			byLine[line] = g
-			groups = append(groups, g)
-		}
-		g.ops = append(g.ops, n)
-	}
-	for _, g := range groups {
-		text := ""
-		if g.line > 0 {
-			text = cut(strings.TrimSpace(x.file.Line(g.line)), 80)
-		}
-		x.line("%s%-4s %s", indent, lineNumber(g.line), strings.Join(repeated(g.ops), ", "))
-		if text != "" {
-			x.line("%s     | %s", indent, text)
-		}
-	}
-}
-
-func lineNumber(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return strconv.Itoa(n)
-}
-
-// repeated writes neighbours that are the same as one with a count.
-func repeated(ops []string) []string {
-	var out []string
-	for i := 0; i < len(ops); {
-		n := 1
-		for i+n < len(ops) && ops[i+n] == ops[i] {
-			n++
-		}
-		if n > 1 {
-			out = append(out, fmt.Sprintf("%s (%d times)", ops[i], n))
-		} else {
-			out = append(out, ops[i])
-		}
-		i += n
-	}
-	return out
 }

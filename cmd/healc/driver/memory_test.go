@@ -3,6 +3,7 @@ package driver
 import (
 	"bytes"
 	"context"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -17,27 +18,36 @@ var peakLine = regexp.MustCompile(`memory: (\d+) bytes`)
 
 // TestPeakIsWhatRuns: the bytes that `healc explain` names before the program runs are those that the runtime has
 // handed out when it has run, first in one piece for a chain, then with buffers between kernels, loops, arms,
-// several results and constants.
+// several results and constants; and for gradients.
 func TestPeakIsWhatRuns(t *testing.T) {
 	runtime.ReleaseUnused()
 	for _, c := range []struct {
 		name, source string
 		args         []string
+		grad         bool
 	}{
-		{"chain", "fn f(x: f32[100]) -> f32[100] = exp(x) .* 2.0", []string{"f32[100]:rand(1)"}},
-		{"large", "fn f(x: f32[1000, 700]) -> f32[1000, 700] = exp(x) .* 2.0", []string{"f32[1000,700]:rand(1)"}},
-		{"between kernels", "fn f(x: f32[300, 200]) -> f32[300, 200] = { let s = sort(x); let c = +/[axis=0](s); sort(s ./ c) .- c }", []string{"f32[300,200]:rand(1)"}},
-		{"two results", "fn f(x: f32[5000]) -> (f32[5000], f32, i32[5000]) = (sort(x), +/(x), argsort(x))", []string{"f32[5000]:rand(1)"}},
-		{"constant", "fn f(i: i32) -> f32 = [1.0, 4.0, 9.0, 16.0, 25.0][i]", []string{"2"}},
-		{"loop", "fn f(x: f32[400, 50]) -> f32[400, 50] = iterate(3, x, |s| sort(s .* 0.5))", []string{"f32[400,50]:rand(1)"}},
-		{"arms", "fn f(x: f32[400, 50], c: bool) -> f32[400, 50] = if c { sort(x) .- sort(-x) } else { x }", []string{"f32[400,50]:rand(1)", "true"}},
-		{"matmul", "fn f(a: f32[300, 200], b: f32[200, 100]) -> f32[300, 100] = relu(a @ b) @ (transpose(b) @ b)", []string{"f32[300,200]:rand(1)", "f32[200,100]:rand(2)"}},
+		{name: "chain", source: "fn f(x: f32[100]) -> f32[100] = exp(x) .* 2.0", args: []string{"f32[100]:rand(1)"}},
+		{name: "large", source: "fn f(x: f32[1000, 700]) -> f32[1000, 700] = exp(x) .* 2.0", args: []string{"f32[1000,700]:rand(1)"}},
+		{name: "between kernels", source: "fn f(x: f32[300, 200]) -> f32[300, 200] = { let s = sort(x); let c = +/[axis=0](s); sort(s ./ c) .- c }", args: []string{"f32[300,200]:rand(1)"}},
+		{name: "two results", source: "fn f(x: f32[5000]) -> (f32[5000], f32, i32[5000]) = (sort(x), +/(x), argsort(x))", args: []string{"f32[5000]:rand(1)"}},
+		{name: "constant", source: "fn f(i: i32) -> f32 = [1.0, 4.0, 9.0, 16.0, 25.0][i]", args: []string{"2"}},
+		{name: "loop", source: "fn f(x: f32[400, 50]) -> f32[400, 50] = iterate(3, x, |s| sort(s .* 0.5))", args: []string{"f32[400,50]:rand(1)"}},
+		{name: "arms", source: "fn f(x: f32[400, 50], c: bool) -> f32[400, 50] = if c { sort(x) .- sort(-x) } else { x }", args: []string{"f32[400,50]:rand(1)", "true"}},
+		{name: "matmul", source: "fn f(a: f32[300, 200], b: f32[200, 100]) -> f32[300, 100] = relu(a @ b) @ (transpose(b) @ b)", args: []string{"f32[300,200]:rand(1)", "f32[200,100]:rand(2)"}},
+		{"gradient of a chain", "fn f(x: f32[5000]) -> f32 = mean(exp(x) .* tanh(x))", []string{"f32[5000]:rand(1)"}, true},
+		{"gradient of a network", "fn f(w: f32[64, 128], v: f32[128, 10], x: f32[32, 64]) -> f32 = mean(exp(relu(x @ w) @ v))", []string{"f32[64,128]:randn(1)", "f32[128,10]:randn(2)", "f32[32,64]:rand(3)"}, true},
+		{"gradient of a loop", "fn f(x: f32[400, 50]) -> f32 = mean(iterate(5, x, |s| tanh(s .* 0.5)))", []string{"f32[400,50]:rand(1)"}, true},
+		{"gradient of a sort", "fn f(x: f32[300, 200]) -> f32 = mean(sort(x) .* x)", []string{"f32[300,200]:rand(1)"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := diag.NewFile("f.heal", c.source)
 			e := &Emit{File: file, Entry: "f"}
 			var text bytes.Buffer
-			if err := e.Explain(&text); err != nil {
+			explain := e.Explain
+			if c.grad {
+				explain = func(w io.Writer) error { return e.ExplainGradient(w, "f", nil) }
+			}
+			if err := explain(&text); err != nil {
 				t.Fatal(err)
 			}
 			found := peakLine.FindStringSubmatch(text.String())
@@ -54,6 +64,9 @@ func TestPeakIsWhatRuns(t *testing.T) {
 			}
 			defer m.Close()
 			f, err := m.Func("f")
+			if err == nil && c.grad {
+				f, err = m.Gradient("f")
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
