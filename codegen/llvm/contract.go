@@ -46,6 +46,9 @@ type contraction struct {
 	swap    bool        // y is the first factor
 	acc     types.DType
 	deps    map[kernel.Ref]dep
+
+	rowChecks bool // before has checks that differ between rows
+
 	// Rows, columns, length of the chains. Where these follow from shape parameters (free) they are guesses, and
 	// the code reads the values when it runs.
 	free     bool
@@ -195,12 +198,18 @@ func plainStmts(stmts []kernel.Stmt) bool {
 }
 
 // plainBefore reports that what stands before the chains computes scalars. It may have checks of what is the same for
-// all elements, such as the index of a matrix in a batch.
+// all elements, such as the index of a matrix in a batch, or for all elements of a row, such as its position in a table. What
+// such a check guards is in the copies, which are made row by row, or in the epilogue.
 func (c *contraction) plainBefore() bool {
+	c.rowChecks = false
 	for i, st := range c.before {
-		let, ok := st.(*kernel.Let)
-		check := ok && let.In.Op == scalar.Check
-		if check && c.depOf(st) != 0 || !check && !plainStmts(c.before[i:i+1]) {
+		if let, ok := st.(*kernel.Let); ok && let.In.Op == scalar.Check {
+			d := c.depOf(st)
+			if d&^onRow != 0 {
+				return false
+			}
+			c.rowChecks = c.rowChecks || d != 0
+		} else if !plainStmts(c.before[i : i+1]) {
 			return false
 		}
 	}

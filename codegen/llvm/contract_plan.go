@@ -89,6 +89,7 @@ func (c *contraction) plan(mach Machine) bool {
 		c.xAcross = c.nextAlong(c.x, c.rowVar()) && !c.nextAlong(c.x, c.chains.Axis.Var)
 		c.yAlong = c.nextAlong(c.y, c.chains.Axis.Var) && !c.nextAlong(c.y, c.col.Var)
 	}
+	c.xAcross = c.xAcross && !c.rowChecks
 	c.packY = !direct || c.pairs || c.kk*c.n*size > 64<<10 && c.m > 2*int64(c.rows)
 
 	c.piece = c.steps

@@ -65,7 +65,7 @@ func (t *tracer) row(op *ir.Op, i int, v *visit) *visit {
 	at := append([]place{}, v.at...)
 	at[axis].axis = -1
 	at[axis] = at[axis].through(t.id(op), uint64(i))
-	return &visit{v.root, nest, v.axes, t.nests, v.keep, v.pack, at}
+	return &visit{v.root, nest, v.axes, t.nests, v.keep, v.pack, v.some, at}
 }
 
 // rowsWork estimates the scalar operations of op where it has no kernel of its own: its Element rule goes

@@ -60,24 +60,33 @@ func (v *visit) packed(product *ir.Op, other place, times float64) {
 	}
 }
 
-// straight reports that an element of op is made by straight-line code that cannot fail, in a product of these operands.
-func straight(op, product *ir.Op) bool {
+// straight reports that an element of op, which is read at v, is made by straight-line code, and cannot fail there, in a
+// product of these operands.
+func straight(op, product *ir.Op, v *visit) bool {
 	switch {
 	case op.Def.Class == ir.Source, op.Def.Traits.Has(ir.View):
 		return true
 	case op.Def.Class == ir.Pointwise:
 		return !op.MayFail()
-	case op.Def == ir.OpIndex, op.Def == ir.OpDynamicSlice: // checked once, if there are elements
-		for _, a := range append(ir.ArgTypes(product.Args), op.Type()) {
-			for _, d := range a.Shape {
-				if n, ok := d.Const(); !ok || n == 0 {
-					return false
-				}
-			}
-		}
-		return true
+	case op.Def == ir.OpIndex, op.Def == ir.OpDynamicSlice:
+		return hasElements(product) // so that they are checked before the product
+	case op.Def == ir.OpGather: // a check for each row of the left operand
+		at := v.with(v.at[:op.Args[1].Type.Rank()])
+		return hasElements(product) && at.level() < v.axes
 	}
 	return false
+}
+
+// hasElements reports that a product and its operands are known to have elements.
+func hasElements(product *ir.Op) bool {
+	for _, a := range product.Args {
+		for _, d := range a.Type.Shape {
+			if n, ok := d.Const(); !ok || n == 0 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // sharedWithReduction finds a value of some work that both the elements of op and a reduction that they need are computed from.
@@ -150,7 +159,7 @@ func (p *planner) standsAlone(op *ir.Op, visits []*visit) string {
 		return fmt.Sprintf("as a product in tiles it saves %s operations, and storing it costs as much as %s", figure(loss), figure(store))
 	}
 	for _, v := range visits {
-		if other := p.product[v.root]; other != nil && v.pack && !straight(op, other) && tileLoss(other) > store {
+		if other := p.product[v.root]; other != nil && v.pack && !straight(op, other, v) && tileLoss(other) > store {
 			return fmt.Sprintf("the product %s packs what straight-line code computes: that saves %s operations, and storing this costs as much as %s",
 				p.name(other.Results[0]), figure(tileLoss(other)), figure(store))
 		}
@@ -169,10 +178,23 @@ func (p *planner) standsAlone(op *ir.Op, visits []*visit) string {
 	return ""
 }
 
-// tiled reports that the product op is read by one kernel, element by element at the kernel's own indices, and that no other
-// product is in that one.
+// tiled reports that the product op is read by one kernel, element by element at the kernel's own indices and whatever these
+// are, and that no other product is in that one.
 func (p *planner) tiled(op *ir.Op, visits []*visit) bool {
 	v := visits[0]
+	if len(visits) != 1 || v.some || v.root.Def.Class == ir.Rows || v.count() != elems(v.root.Results[0].Type.Shape) {
+		return false
+	}
+	own := map[int]bool{} // axes of the kernel
+	for k, at := range v.at {
+		if op.Type().Shape[k].IsConst(1) {
+			continue
+		}
+		if at.level > v.axes || own[at.level] {
+			return false
+		}
+		own[at.level] = true
+	}
 	other := p.product[v.root]
-	return len(visits) == 1 && v.level() <= v.axes && v.count() == elems(v.root.Results[0].Type.Shape) && (other == nil || other == op)
+	return other == nil || other == op
 }

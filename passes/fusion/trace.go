@@ -30,7 +30,15 @@ type visit struct {
 	id   int       // of the nest: two reductions have different loops
 	keep int       // loops that code around here may depend on otherwise: by the parameters of a region
 	pack bool      // it makes an operand of a matrix product that is made in tiles (Note [Operands of products])
+	some bool      // it happens for some of the indices, in an arm of a branch
 	at   []place
+}
+
+// inArm is v in an arm of a branch.
+func (v *visit) inArm() *visit {
+	w := *v
+	w.some = true
+	return &w
 }
 
 // count is the number of times that the kernel computes the element.
@@ -99,7 +107,7 @@ func (t *tracer) loop(v *visit, extent float64) (*visit, place) {
 	t.nests++
 	l := max(v.level(), v.keep)
 	nest := append(append(make([]float64, 0, l+1), v.nest[:l]...), extent)
-	return &visit{v.root, nest, min(v.axes, l), t.nests, v.keep, v.pack, v.at}, place{level: l + 1, axis: -1}
+	return &visit{v.root, nest, min(v.axes, l), t.nests, v.keep, v.pack, v.some, v.at}, place{level: l + 1, axis: -1}
 }
 
 // operands reports how op, whose result is read at v, reads its operands. scalars gives the level at which a
@@ -196,6 +204,7 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 		}
 		x(0, at)
 	case ir.OpUpdate:
+		v = v.inArm()
 		x(0, v.at)
 		at := append([]place{}, v.at...)
 		for k, d := range op.Dims("shape") {
@@ -210,6 +219,7 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 		}
 	case ir.OpConcat:
 		axis := op.Int("axis")
+		v = v.inArm()
 		for i := range op.Args {
 			at := append([]place{}, v.at...)
 			at[axis].axis = -1
@@ -269,8 +279,8 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 		}
 	case ir.OpIf:
 		x(0, nil)
-		t.region(op.Regions[0], result, v, nil, level)
-		t.region(op.Regions[1], result, v, nil, level)
+		t.region(op.Regions[0], result, v.inArm(), nil, level)
+		t.region(op.Regions[1], result, v.inArm(), nil, level)
 	default:
 		for i, a := range op.Args { // an operation that is not known: any element, at any time
 			at := make([]place, a.Type.Rank())
@@ -415,7 +425,7 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, levels []int, outer fu
 }
 
 func sameVisit(a, b *visit) bool {
-	if a.root != b.root || a.pack != b.pack || a.id != b.id && a.level() > 0 && !sharedLoops(a, b) || len(a.at) != len(b.at) {
+	if a.root != b.root || a.pack != b.pack || a.some != b.some || a.id != b.id && a.level() > 0 && !sharedLoops(a, b) || len(a.at) != len(b.at) {
 		return false
 	}
 	for k := range a.at {

@@ -215,6 +215,59 @@ func TestSmallest(t *testing.T) {
 	}
 }
 
+// TestLookedUpRows: rows of the left operand are looked up, and checked, while they are packed.
+func TestLookedUpRows(t *testing.T) {
+	const src = `fn f[M, T](a: f32[T, 40], p: i32[M], b: f32[40, 100]) -> f32[M, 100] = a[p] @ b .+ unsqueeze(a[.., 3][p], 1)`
+	const n = 150
+	rng := rand.New(rand.NewPCG(5, 6))
+	for wrong := -50; wrong < n; wrong += 50 {
+		where := make([]uint64, n)
+		for i := range where {
+			where[i] = uint64(rng.IntN(30))
+			if wrong >= 0 && i >= wrong && i%3 == wrong%3 {
+				where[i] = uint64(30 + i)
+			}
+		}
+		p, err := runtime.FromBits(types.I32, []int64{n}, where)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args := []*runtime.Tensor{tensor(t, rng, types.F32, []int64{30, 40}), p, tensor(t, rng, types.F32, []int64{40, 100})}
+		result := func(opts heal.Options) string {
+			m, err := heal.Compile(src, opts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			f, err := m.Func("f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			y, err := f.Call(context.Background(), args...)
+			if err != nil {
+				return err.Error()
+			}
+			defer y.Close()
+			return fmt.Sprint(y.Bits())
+		}
+		want := result(heal.Options{Backend: heal.Interp, Threads: 1})
+		if failed := strings.Contains(want, "out of range"); failed != (wrong >= 0) {
+			t.Fatalf("with a wrong position at %d the interpreter gives %.100s", wrong, want)
+		}
+		for _, cpu := range processors(t) {
+			for _, threads := range []int{1, 2, 3} {
+				got := result(heal.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}})
+				if got != want {
+					t.Errorf("wrong position at %d, %q, %d threads: %.100s, want %.100s", wrong, cpu, threads, got, want)
+				}
+			}
+		}
+		for _, a := range args {
+			a.Close()
+		}
+	}
+}
+
 func call(t *testing.T, name, src string, opts heal.Options, args []*runtime.Tensor) []uint64 {
 	t.Helper()
 	m, err := heal.Compile(src, opts)
