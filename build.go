@@ -179,7 +179,7 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 	if t.Kind == GPU {
 		art.PTX, err = gpu.Compile(km, t, libllvm.Assembly)
 	} else {
-		art.Object, err = llvm.CompileWith(km, t, libllvm.Object, opts)
+		art.Objects, err = llvm.Objects(km, t, opts)
 	}
 	if err != nil {
 		return nil, err
@@ -214,5 +214,5 @@ func (m *Module) build(entry string, bind map[string]int64, args []*runtime.Tens
 	if m.onDevice() {
 		return runtime.LoadOn(m.opts.Device, art.Plan, art.PTX)
 	}
-	return runtime.Load(art.Plan, art.Object)
+	return runtime.Load(art.Plan, art.Objects...)
 }

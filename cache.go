@@ -41,7 +41,7 @@ func DefaultCache() *Cache {
 	return &Cache{Dir: dir}
 }
 
-const cacheMagic = "heal0001"
+const cacheMagic = "heal0002"
 
 // key hashes everything that the code depends on.
 func cacheKey(parts ...string) string {
@@ -79,32 +79,32 @@ func (c *Cache) load(key string) *codegen.Artifact {
 	return art
 }
 
-// decodeEntry reads magic, checksum of the rest, length of the plan, plan, and the object or, for a plan on a device, the PTX.
+// decodeEntry reads magic, checksum of the rest, and as the rest plan, PTX and objects, each behind its length.
 func decodeEntry(raw []byte) (*codegen.Artifact, error) {
-	const head = len(cacheMagic) + sha256.Size + 8
+	const head = len(cacheMagic) + sha256.Size
 	if len(raw) < head || string(raw[:len(cacheMagic)]) != cacheMagic {
 		return nil, fmt.Errorf("not a cache entry")
 	}
-	body := raw[len(cacheMagic)+sha256.Size:]
-	if sum := sha256.Sum256(body); string(sum[:]) != string(raw[len(cacheMagic):len(cacheMagic)+sha256.Size]) {
+	body := raw[head:]
+	if sum := sha256.Sum256(body); string(sum[:]) != string(raw[len(cacheMagic):head]) {
 		return nil, fmt.Errorf("wrong checksum")
 	}
-	n := binary.LittleEndian.Uint64(body)
-	if n > uint64(len(body)-8) {
+	var parts [][]byte
+	for len(body) > 0 {
+		if len(body) < 8 || binary.LittleEndian.Uint64(body) > uint64(len(body)-8) {
+			return nil, fmt.Errorf("truncated")
+		}
+		n := 8 + binary.LittleEndian.Uint64(body)
+		parts, body = append(parts, body[8:n]), body[n:]
+	}
+	if len(parts) < 2 {
 		return nil, fmt.Errorf("truncated")
 	}
-	art := &codegen.Artifact{Plan: &abi.Program{}}
-	if err := json.Unmarshal(body[8:8+n], art.Plan); err != nil {
-		return nil, err
+	art := &codegen.Artifact{Plan: &abi.Program{}, Objects: parts[2:]}
+	if len(parts[1]) > 0 {
+		art.PTX = parts[1]
 	}
-	switch code := body[8+n:]; {
-	case len(code) == 0:
-	case art.Plan.Device != nil:
-		art.PTX = code
-	default:
-		art.Object = code
-	}
-	return art, nil
+	return art, json.Unmarshal(parts[0], art.Plan)
 }
 
 // store keeps a program. Failing to is no error: the program was compiled and runs.
@@ -116,8 +116,10 @@ func (c *Cache) store(key string, art *codegen.Artifact) {
 	if err != nil {
 		return
 	}
-	body := binary.LittleEndian.AppendUint64(nil, uint64(len(plan)))
-	body = append(append(append(body, plan...), art.Object...), art.PTX...)
+	var body []byte
+	for _, part := range append([][]byte{plan, art.PTX}, art.Objects...) {
+		body = append(binary.LittleEndian.AppendUint64(body, uint64(len(part))), part...)
+	}
 	sum := sha256.Sum256(body)
 	raw := append(append([]byte(cacheMagic), sum[:]...), body...)
 	path := c.path(key)

@@ -14,7 +14,7 @@ import (
 // goes with the oldest entries.
 func TestCacheKeepsWhatIsUsed(t *testing.T) {
 	c := &Cache{Dir: t.TempDir(), Limit: 10_000}
-	art := &codegen.Artifact{Plan: &abi.Program{Name: "f"}, Object: make([]byte, 4000)}
+	art := &codegen.Artifact{Plan: &abi.Program{Name: "f"}, Objects: [][]byte{make([]byte, 4000)}}
 	first, second, third := cacheKey("1"), cacheKey("2"), cacheKey("3")
 	c.store(first, art)
 	c.store(second, art)

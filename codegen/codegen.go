@@ -17,9 +17,9 @@ type Target struct {
 
 // Artifact is a compiled program: machine code, and the plan that runs it. It needs the runtime alone.
 type Artifact struct {
-	Plan   *abi.Program
-	Object []byte // a relocatable ELF object that exports every kernel of the plan; nil when there is none
-	PTX    []byte // the text that has the entries of Plan.Device; nil when there is none
+	Plan    *abi.Program
+	Objects [][]byte // relocatable ELF objects, each of which exports some of the kernels of the plan
+	PTX     []byte   // the text that has the entries of Plan.Device; nil when there is none
 }
 
 // Unsupported says that a legal program asks for something this target does not do.

@@ -29,7 +29,7 @@ import (
 //	  return %0
 //	}
 func Inline(m *ir.Module, entry string, remark Remark) error {
-	in := &inliner{funcs: map[string]*ir.Func{}, recursive: map[string]bool{}, done: map[string]bool{}, remark: remark}
+	in := &inliner{funcs: map[string]*ir.Func{}, recursive: map[string]bool{}, remark: remark}
 	if entry != "" {
 		if m.Func(entry) == nil {
 			return &UnknownFuncError{Name: entry}
@@ -41,6 +41,9 @@ func Inline(m *ir.Module, entry string, remark Remark) error {
 	}
 	in.findRecursive(m)
 	for _, f := range m.Funcs {
+		if entry != "" && f.Name != entry && !in.recursive[f.Name] {
+			continue // nothing calls it in the end
+		}
 		if err := in.fn(f); err != nil {
 			return err
 		}
@@ -70,10 +73,9 @@ func (e *TooLargeError) Error() string {
 type inliner struct {
 	funcs     map[string]*ir.Func
 	recursive map[string]bool
-	done      map[string]bool // functions whose calls are inlined
 	remark    Remark
 	f         *ir.Func
-	size      int // operations of f so far
+	size      int // operations of f so far, and calls
 }
 
 // callees lists the functions that f calls.
@@ -133,32 +135,27 @@ func (in *inliner) findRecursive(m *ir.Module) {
 	}
 }
 
-// fn inlines the calls of f, after those of the functions that it calls.
+// fn inlines the calls of f. What is put in the place of a call is the callee as written, whose calls are inlined in
+// turn, so that every operation of the outcome is copied once, however long the chain of calls.
 func (in *inliner) fn(f *ir.Func) error {
-	if in.done[f.Name] {
-		return nil
-	}
-	in.done[f.Name] = true
-	for _, c := range callees(f) {
-		if !in.recursive[c] {
-			if err := in.fn(in.funcs[c]); err != nil {
-				return err
-			}
-		}
-	}
 	in.f, in.size = f, 0
 	with := map[*ir.Value]*ir.Value{}
-	if err := in.block(f.Body, with); err != nil {
+	ops := f.Body.Ops
+	f.Body.Ops = make([]*ir.Op, 0, len(ops))
+	if err := in.move(f.Body, ops, with); err != nil {
 		return err
 	}
 	ir.Replace(f.Body, with)
 	return nil
 }
 
-func (in *inliner) block(b *ir.Block, with map[*ir.Value]*ir.Value) error {
-	ops := b.Ops
-	b.Ops = make([]*ir.Op, 0, len(ops))
+// move appends operations to b, with the bodies of functions in the place of calls. with gets what stands for the results
+// of these.
+func (in *inliner) move(b *ir.Block, ops []*ir.Op, with map[*ir.Value]*ir.Value) error {
 	for _, op := range ops {
+		if in.size++; in.size > maxInlinedOps {
+			return &TooLargeError{in.f.Name}
+		}
 		if op.Def == ir.OpCall && !in.recursive[op.Str("callee")] {
 			if err := in.call(b, op, with); err != nil {
 				return err
@@ -166,14 +163,13 @@ func (in *inliner) block(b *ir.Block, with map[*ir.Value]*ir.Value) error {
 			continue
 		}
 		for _, r := range op.Regions {
-			if err := in.block(r, with); err != nil {
+			inside := r.Ops
+			r.Ops = make([]*ir.Op, 0, len(inside))
+			if err := in.move(r, inside, with); err != nil {
 				return err
 			}
 		}
 		b.Ops = append(b.Ops, op)
-		if in.size++; in.size > maxInlinedOps {
-			return &TooLargeError{in.f.Name}
-		}
 	}
 	return nil
 }
@@ -182,9 +178,6 @@ func (in *inliner) block(b *ir.Block, with map[*ir.Value]*ir.Value) error {
 // op that are results of calls themselves are replaced with everything else at the end.
 func (in *inliner) call(b *ir.Block, op *ir.Op, with map[*ir.Value]*ir.Value) error {
 	callee := in.funcs[op.Str("callee")]
-	if in.size += countOps(callee.Body); in.size > maxInlinedOps {
-		return &TooLargeError{in.f.Name}
-	}
 	c := ir.NewCloner()
 	c.Dims = map[string]types.Dim{}
 	for i, d := range callee.Dims {
@@ -193,12 +186,12 @@ func (in *inliner) call(b *ir.Block, op *ir.Op, with map[*ir.Value]*ir.Value) er
 	for i, p := range callee.Params() {
 		c.Values[p] = op.Args[i]
 	}
-	begin := len(b.Ops)
-	if err := c.Append(b, callee.Body); err != nil {
+	var body ir.Block
+	if err := c.Append(&body, callee.Body); err != nil {
 		return &BindError{Func: callee.Name, Bind: c.Dims, Span: op.Span, Message: err.Error()}
 	}
 	if len(c.Dims) > 0 {
-		for _, cp := range b.Ops[begin:] {
+		for _, cp := range body.Ops {
 			if err := reinfer(cp, callee.Name, c.Dims); err != nil {
 				return err
 			}
@@ -208,13 +201,7 @@ func (in *inliner) call(b *ir.Block, op *ir.Op, with map[*ir.Value]*ir.Value) er
 		with[op.Results[i]] = c.Value(y)
 	}
 	in.remark("inlined %s into %s", ir.FormatSym(callee.Name), ir.FormatSym(in.f.Name))
-	return nil
-}
-
-func countOps(b *ir.Block) int {
-	n := 0
-	ir.Walk(b, func(*ir.Op) { n++ })
-	return n
+	return in.move(b, body.Ops, with)
 }
 
 // keepReachable removes the functions that the entry does not call, itself or by way of others.

@@ -104,11 +104,11 @@ func (f *compiledFunc) code(dense bool) (*Executable, error) {
 		slot, code = &f.strided, f.def.Strided
 	}
 	if *slot == nil {
-		var object []byte
+		var objects [][]byte
 		if len(code.Objects) > 0 {
-			object = code.Objects[f.level]
+			objects = code.Objects[f.level : f.level+1]
 		}
-		x, err := Load(code.Plan, object)
+		x, err := Load(code.Plan, objects...)
 		if err != nil {
 			return nil, err
 		}

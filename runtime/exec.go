@@ -14,10 +14,10 @@ import (
 // Executable is a compiled program that is ready to run: its plan, its machine code in memory, and its
 // constant data. It may be called by several goroutines at once.
 type Executable struct {
-	plan  *abi.Program
-	image *objload.Image
-	fns   map[string]uintptr
-	data  []*Storage // constant buffers of all functions
+	plan   *abi.Program
+	images []*objload.Image
+	fns    map[string]uintptr
+	data   []*Storage // constant buffers of all functions
 
 	dev     *Device // nil: it runs on the host
 	module  device.Module
@@ -61,15 +61,16 @@ func (e *RuntimeError) Error() string {
 // Unwrap returns the cause.
 func (e *RuntimeError) Unwrap() error { return e.Err }
 
-// Load makes a program ready to run. object is the ELF object with its kernels, nil when it has none.
-func Load(plan *abi.Program, object []byte) (*Executable, error) {
+// Load makes a program ready to run. objects are the ELF objects with its kernels.
+func Load(plan *abi.Program, objects ...[]byte) (*Executable, error) {
 	x := &Executable{plan: plan, fns: map[string]uintptr{}}
-	if object != nil {
+	for _, object := range objects {
 		img, err := objload.Load(object, objload.Options{})
 		if err != nil {
+			x.Close()
 			return nil, err
 		}
-		x.image = img
+		x.images = append(x.images, img)
 	}
 	for _, f := range plan.Funcs {
 		if err := x.prepare(f, f.Steps); err != nil {
@@ -86,14 +87,14 @@ func (x *Executable) prepare(f *abi.Function, steps []abi.Step) error {
 		switch {
 		case s.Launch != nil:
 			name := s.Launch.Kernel
-			var addr uintptr
-			if x.image != nil {
-				addr, _ = x.image.Symbol(name)
+			for _, img := range x.images {
+				if addr, _ := img.Symbol(name); addr != 0 {
+					x.fns[name] = addr
+				}
 			}
-			if addr == 0 {
+			if x.fns[name] == 0 {
 				return fmt.Errorf("the compiled code has no kernel %q", name)
 			}
-			x.fns[name] = addr
 		case s.Loop != nil:
 			if err := x.prepare(f, s.Loop.Body); err != nil {
 				return err
@@ -117,10 +118,10 @@ func (x *Executable) Plan() *abi.Program { return x.plan }
 func (x *Executable) Close() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.image != nil {
-		x.image.Close()
-		x.image = nil
+	for _, img := range x.images {
+		img.Close()
 	}
+	x.images = nil
 	if x.last != nil {
 		x.last.release()
 		x.last = nil

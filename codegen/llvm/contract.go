@@ -376,8 +376,9 @@ func (m *module) schedule() {
 	}
 	launched := map[string]bool{}
 	visitLaunches(plan, func(l *abi.Launch) { launched[l.Kernel] = true })
-	width := map[string]int64{}
+	width := map[string]int64{} // of the kernels of this module: others may be in another one
 	for _, k := range m.km.Kernels {
+		width[k.Name] = 0
 		if c := contractionOf(k); c != nil && launched[k.Name] {
 			c.planned = c.plan(m.machine)
 			if c.planned || !c.free {
@@ -406,7 +407,9 @@ func (m *module) schedule() {
 			l.Tasks, l.Work, l.Bytes, l.Align = c.units(), c.unitWork(), 0, 1
 			return
 		}
-		l.Align = width[l.Kernel]
+		if w, here := width[l.Kernel]; here {
+			l.Align = w
+		}
 	})
 }
 

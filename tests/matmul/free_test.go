@@ -46,7 +46,7 @@ func (f form) anyShape(t *testing.T, rng *rand.Rand, elem, cpu string, threads i
 	if err != nil {
 		t.Fatalf("%s: %v", f.name, err)
 	}
-	x, err := runtime.Load(art.Plan, art.Object)
+	x, err := runtime.Load(art.Plan, art.Objects...)
 	if err != nil {
 		t.Fatalf("%s: %v", f.name, err)
 	}

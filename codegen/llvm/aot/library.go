@@ -97,23 +97,10 @@ func Objects(l *Library) ([][]byte, error) {
 	}
 	x86 := isX86(triple)
 	levels := l.levels(x86)
-	var objects [][]byte
 	w := &writer{levels: levels, prefix: l.Prefix, x86: x86, splitAll: l.SplitAll}
-	for _, e := range l.Entries {
-		for v, km := range e.variants() {
-			if len(km.Kernels) == 0 {
-				continue
-			}
-			for i, level := range levels {
-				t := l.Target
-				t.CPU = level.CPU
-				obj, err := llvm.CompileWith(km, t, libllvm.Object, llvm.Options{Prefix: symbol(e, v, i), Took: l.Took})
-				if err != nil {
-					return nil, err
-				}
-				objects = append(objects, obj)
-			}
-		}
+	objects, err := l.kernels(levels)
+	if err != nil {
+		return nil, err
 	}
 	text := w.module(l)
 	host := libllvm.Options{Triple: l.Target.Triple, CPU: plainCPU(x86), OptLevel: 2, Emit: libllvm.Object, Took: l.Took}
@@ -122,6 +109,47 @@ func Objects(l *Library) ([][]byte, error) {
 		return nil, fmt.Errorf("BUG: libLLVM refuses the code around the kernels: %w", err)
 	}
 	return append(objects, obj), nil
+}
+
+// kernels compiles the kernels of all entries, several of these at the same time. For the levels of one it happens one after the
+// other, because each writes into the plan how its kernels are cut.
+func (l *Library) kernels(levels []Level) ([][]byte, error) {
+	type variant struct {
+		entry   *Entry
+		number  int
+		km      *kernel.Module
+		objects [][]byte
+	}
+	var all []*variant
+	for _, e := range l.Entries {
+		for v, km := range e.variants() {
+			if len(km.Kernels) > 0 {
+				all = append(all, &variant{entry: e, number: v, km: km})
+			}
+		}
+	}
+	took := llvm.Locked(l.Took)
+	err := codegen.Parallel(len(all), func(i int) error {
+		v := all[i]
+		for k, level := range levels {
+			t := l.Target
+			t.CPU = level.CPU
+			obj, err := llvm.CompileWith(v.km, t, libllvm.Object, llvm.Options{Prefix: symbol(v.entry, v.number, k), Took: took})
+			if err != nil {
+				return err
+			}
+			v.objects = append(v.objects, obj)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	var objects [][]byte
+	for _, v := range all {
+		objects = append(objects, v.objects...)
+	}
+	return objects, nil
 }
 
 func isX86(triple string) bool {

@@ -1,0 +1,70 @@
+package llvm
+
+import (
+	goruntime "runtime"
+	"sync"
+	"time"
+
+	"healc/codegen"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir/kernel"
+)
+
+// Note [Several objects]
+//
+// The kernels of a program have nothing to do with each other, and a context of LLVM is used by one thread at a time,
+// so that kernels are compiled on all cores, some of them as one LLVM module each. A module costs little by itself, about
+// a third of a millisecond; cutting finer than one for each core lets the cores end together.
+
+// partsPerCore is how many modules a core gets on average.
+const partsPerCore = 3
+
+// Objects compiles a kernel module to one or several objects, each of which has some of the kernels. What Options.Took
+// is told adds up to the time of all threads.
+func Objects(km *kernel.Module, t codegen.Target, opts Options) ([][]byte, error) {
+	parts := cut(km, goruntime.GOMAXPROCS(0)*partsPerCore)
+	opts.Took = Locked(opts.Took)
+	objects := make([][]byte, len(parts))
+	err := codegen.Parallel(len(parts), func(i int) (err error) {
+		objects[i], err = CompileWith(parts[i], t, libllvm.Object, opts)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return objects, nil
+}
+
+// Locked is a function for Options.Took that several threads may call; nil for nil.
+func Locked(took func(stage string, d time.Duration)) func(stage string, d time.Duration) {
+	if took == nil {
+		return nil
+	}
+	var mu sync.Mutex
+	return func(stage string, d time.Duration) {
+		mu.Lock()
+		defer mu.Unlock()
+		took(stage, d)
+	}
+}
+
+// cut makes up to n modules of the kernels of one, with about as many values each, in the order of the kernels.
+func cut(km *kernel.Module, n int) []*kernel.Module {
+	total := 0
+	for _, k := range km.Kernels {
+		total += len(k.Types)
+	}
+	var parts []*kernel.Module
+	sum := 0
+	for i, k := range km.Kernels {
+		if i == 0 || sum*n >= total*len(parts) {
+			part := *km
+			part.Kernels = nil
+			parts = append(parts, &part)
+		}
+		last := parts[len(parts)-1]
+		last.Kernels = append(last.Kernels, k)
+		sum += len(k.Types)
+	}
+	return parts
+}
