@@ -8,12 +8,10 @@ import (
 	"strings"
 )
 
-// rule is the update of one kind of optimizer.
+// rule is the update of one kind of optimizer, by module optim of the library.
 type rule struct {
-	states  []string // what is kept for each element of a parameter, zero at first
-	scalars []string // what may change from step to step
-	source  string   // statements in Heal: from the value w and the gradient g to the value `next`, with new states
-	at      func(rate float64, step int64) []float64
+	states []string // what is kept for each element of a parameter, zero at first
+	source string   // statements in Heal: from the value w, the gradient g, the rate and the step's number to `next`, with new states
 }
 
 // SGD is gradient descent. With a Momentum m the step is along v, which becomes m v + g in each step. WeightDecay adds so
@@ -29,22 +27,19 @@ func NewSGD(m *Module, o SGD) (*Optimizer, error) {
 	if err := check(bound{"Momentum", o.Momentum, 1}, bound{"WeightDecay", o.WeightDecay, 0}); err != nil {
 		return nil, fmt.Errorf("SGD: %w", err)
 	}
-	r := rule{scalars: []string{"rate"}, at: func(rate float64, _ int64) []float64 { return []float64{rate} }}
-	if o.WeightDecay != 0 {
-		r.source += "let g = g .+ " + literal(o.WeightDecay) + " .* w;\n"
-	}
+	r := rule{source: "let next = optim.sgd(w, g, rate);\n"}
 	if o.Momentum != 0 {
-		r.states = []string{"velocity"}
-		r.source += "velocity = " + literal(o.Momentum) + " .* velocity .+ g;\nlet g = velocity;\n"
+		r = rule{[]string{"velocity"}, "let (next, v) = optim.momentum(w, g, velocity, rate, " + literal(o.Momentum) + ");\nvelocity = v;\n"}
 	}
-	r.source += "let next = w .- rate .* g;\n"
+	if o.WeightDecay != 0 {
+		r.source = "let g = g .+ " + literal(o.WeightDecay) + " .* w;\n" + r.source
+	}
 	return newOptimizer(m, o.Rate, r)
 }
 
 // Adam goes along the running mean of the gradients, divided by the root of that of their squares, both made up for their
-// start at zero (D. Kingma, J. Ba: Adam, 2015). Zeros stand for Betas 0.9 and 0.999 and for Epsilon 1e-8. WeightDecay
-// shrinks the values themselves, and is no part of the gradient (I. Loshchilov, F. Hutter: Decoupled weight decay
-// regularization, 2019): with it this is AdamW.
+// start at zero (Kingma and Ba, 2015). Zeros stand for Betas 0.9 and 0.999 and for Epsilon 1e-8. WeightDecay shrinks the
+// values themselves, and is no part of the gradient (Loshchilov and Hutter, 2019): with it this is AdamW.
 type Adam struct {
 	Rate        float64
 	Betas       [2]float64
@@ -62,29 +57,9 @@ func NewAdam(m *Module, o Adam) (*Optimizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Adam: %w", err)
 	}
-	r := rule{states: []string{"mean", "square"}, scalars: []string{"rate", "scale", "decay"}}
-	r.at = func(rate float64, step int64) []float64 {
-		return []float64{rate / (1 - power(o.Betas[0], step)), 1 / math.Sqrt(1-power(o.Betas[1], step)), rate * o.WeightDecay}
-	}
-	if o.WeightDecay != 0 {
-		r.source += "let w = w .- decay .* w;\n"
-	}
-	r.source += "mean = " + literal(o.Betas[0]) + " .* mean .+ " + literal(1-o.Betas[0]) + " .* g;\n" +
-		"square = " + literal(o.Betas[1]) + " .* square .+ " + literal(1-o.Betas[1]) + " .* (g .* g);\n" +
-		"let next = w .- rate .* mean ./ (sqrt(square) .* scale .+ " + literal(o.Epsilon) + ");\n"
-	return newOptimizer(m, o.Rate, r)
-}
-
-// power is x^n. Each product is rounded, so that it has the same bits on every machine.
-func power(x float64, n int64) float64 {
-	p := 1.0
-	for ; n > 0; n >>= 1 {
-		if n&1 != 0 {
-			p = float64(p * x)
-		}
-		x = float64(x * x)
-	}
-	return p
+	return newOptimizer(m, o.Rate, rule{[]string{"mean", "square"}, fmt.Sprintf(
+		"let (next, (a, b, _)) = optim.adam_with(w, g, (mean, square, step - 1), rate, %s, %s, %s, %s);\nmean = a;\nsquare = b;\n",
+		literal(o.Betas[0]), literal(o.Betas[1]), literal(o.Epsilon), literal(o.WeightDecay))})
 }
 
 // bound is a number that has to be at least 0, and below another where that is not 0.

@@ -12,8 +12,8 @@ import (
 	"healc/runtime"
 )
 
-// Optimizer changes the parameters of a module along their gradients. It computes in the type of a parameter, for f16 and
-// bf16 in f32.
+// Optimizer changes the parameters of a module along their gradients, as module optim of the library does in a program. It
+// computes in the type of a parameter, for f16 and bf16 in f32.
 type Optimizer struct {
 	Rate float64 // the learning rate of the steps to come
 
@@ -27,9 +27,10 @@ type Optimizer struct {
 
 // kind is the compiled rule for one type of parameters.
 type kind struct {
-	prog    *heal.Module
-	f       *heal.Func
-	scalars []*runtime.Tensor
+	prog *heal.Module
+	f    *heal.Func
+	rate *runtime.Tensor
+	step *runtime.Tensor // an i32
 }
 
 // update is the step of one parameter. The first two arguments are its value and its gradient; all tensors are vectors.
@@ -93,7 +94,7 @@ func (o *Optimizer) add(opts heal.Options, p *Parameter) error {
 			return err
 		}
 	}
-	u.args = append(u.args, k.scalars...)
+	u.args = append(u.args, k.rate, k.step)
 	o.updates = append(o.updates, u)
 	return nil
 }
@@ -102,26 +103,22 @@ func (o *Optimizer) add(opts heal.Options, p *Parameter) error {
 func (k *kind) compile(opts heal.Options, r rule, d types.DType) (err error) {
 	in := computeType(d)
 	var b strings.Builder
-	fmt.Fprintf(&b, "fn step[N](value: &mut %s[N], gradient: %s[N]", d, d)
+	fmt.Fprintf(&b, "import optim\n\nfn update[N](value: &mut %s[N], gradient: %s[N]", d, d)
 	for _, s := range r.states {
 		fmt.Fprintf(&b, ", %s: &mut %s[N]", s, in)
 	}
-	for _, s := range r.scalars {
-		fmt.Fprintf(&b, ", %s: %s", s, in)
+	fmt.Fprintf(&b, ", rate: %s, step: i32) = {\nlet w = value as %s;\nlet g = gradient as %s;\n%svalue = next as %s;\n}\n", in, in, in, r.source, d)
+	if k.rate, err = runtime.New(in); err != nil {
+		return err
 	}
-	fmt.Fprintf(&b, ") = {\nlet w = value as %s;\nlet g = gradient as %s;\n%svalue = next as %s;\n}\n", in, in, r.source, d)
-	for range r.scalars {
-		t, err := runtime.New(in)
-		if err != nil {
-			return err
-		}
-		k.scalars = append(k.scalars, t)
+	if k.step, err = runtime.New(types.I32); err != nil {
+		return err
 	}
 	opts = heal.Options{Backend: opts.Backend, Threads: opts.Threads, Target: opts.Target, Cache: opts.Cache, SplitAll: opts.SplitAll}
 	if k.prog, err = heal.Compile(b.String(), opts); err != nil {
 		return fmt.Errorf("the update of %s: %w", d, err)
 	}
-	k.f, err = k.prog.Func("step")
+	k.f, err = k.prog.Func("update")
 	return err
 }
 
@@ -135,15 +132,15 @@ func (o *Optimizer) Step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n++; int64(n) <= 0 {
-		return fmt.Errorf("step %d: the file that was loaded counts wrong", int64(n))
+	if n++; n > math.MaxInt32 {
+		return fmt.Errorf("step %d: there are at most %d", int64(n), math.MaxInt32)
 	}
-	values := o.rule.at(o.Rate, int64(n))
 	for _, k := range o.kinds {
-		for i, t := range k.scalars {
-			if err := t.SetBits(scalar.FloatBits(t.DType, values[i])); err != nil {
-				return err
-			}
+		if err := k.rate.SetBits(scalar.FloatBits(k.rate.DType, o.Rate)); err != nil {
+			return err
+		}
+		if err := k.step.SetBits(n); err != nil {
+			return err
 		}
 	}
 	for _, u := range o.updates {
@@ -175,9 +172,8 @@ func (o *Optimizer) Close() {
 		s.Tensor.Close()
 	}
 	for _, k := range o.kinds {
-		for _, t := range k.scalars {
-			t.Close()
-		}
+		k.rate.Close()
+		k.step.Close()
 		if k.prog != nil {
 			k.prog.Close()
 		}
