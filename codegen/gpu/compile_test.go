@@ -77,3 +77,34 @@ func TestManyParameters(t *testing.T) {
 		t.Errorf("511 outputs: %v", err)
 	}
 }
+
+// TestChecksInPlace: a kernel that overwrites what it reads before a check that can fail does its checks first.
+func TestChecksInPlace(t *testing.T) {
+	const text = `kernels "t"
+site 0 "index" at "f.heal":1:2 op "index" text "a[i]"
+kernel @k(inplace y: i64[4, 8], in x: i64[8]) over %%0 in 0..4 {
+  %%1: i64 = const 8
+  %%2: i64 = loop %%3 in 0..8 carry %%4: i64 = %%1 {
+    %%5: i64 = load y[8*%%0 + %%3]
+%s
+    next %%5
+  }
+}`
+	const store, check = "    store y[8*%0 + %3], %1\n", "    %6: bool = lt %5, %1\n    check index %6, %5, %1 site 0\n"
+	for _, body := range []string{check + store, store + check} {
+		m := parse(t, fmt.Sprintf(text, body))
+		compile(t, m, "")
+		var names []string
+		for _, l := range m.Plan.Device.Kernels["k"].Launches {
+			names = append(names, l.Entry)
+		}
+		if got := strings.Join(names, " "); got != "k$checks k$report k" {
+			t.Errorf("launches %s for\n%s", got, body)
+		}
+	}
+	m := parse(t, strings.ReplaceAll(fmt.Sprintf(text, check), "inplace y", "in y"))
+	compile(t, m, "")
+	if l := m.Plan.Device.Kernels["k"].Launches; len(l) != 2 || l[0].Entry != "k" {
+		t.Errorf("not in place: launches %v", l)
+	}
+}

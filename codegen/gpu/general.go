@@ -16,9 +16,22 @@ import (
 // generalThreads is the size of a block.
 const generalThreads = 256
 
-// general writes the entry of the general form.
+// general does k in the general form.
 func (m *module) general(k *kernel.Kernel) abi.DeviceKernel {
-	t := m.entry(k, "", generalThreads)
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{m.each(k, "", nil)}}
+}
+
+// checksAlone writes an entry that finds out whether k fails, and stores nothing.
+func (m *module) checksAlone(k *kernel.Kernel) abi.DeviceLaunch {
+	return m.each(k, "checks", func(s kernel.Stmt) bool {
+		st, ok := s.(*kernel.Store)
+		return ok && !k.Params[st.Param].Work && !k.Params[st.Param].Local
+	})
+}
+
+// each writes an entry that does an iteration in each thread. f may translate its statements in another way.
+func (m *module) each(k *kernel.Kernel, part string, f func(kernel.Stmt) bool) abi.DeviceLaunch {
+	t := m.entry(k, part, generalThreads)
 	t.localRows()
 	count := t.iterations()
 	first := t.globalThread()
@@ -26,11 +39,11 @@ func (m *module) general(k *kernel.Kernel) abi.DeviceKernel {
 	t.Count(first, count, step, nil, func(i value.Value, _ []value.Value) []value.Value {
 		t.at(i)
 		t.failAt(i)
-		t.Statements(nil, k.Body.Stmts...)
+		t.Statements(f, k.Body.Stmts...)
 		return nil
 	})
 	t.Finish()
-	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items(k), PerBlock: generalThreads, Threads: generalThreads}}}
+	return abi.DeviceLaunch{Entry: t.name, Items: items(k), PerBlock: generalThreads, Threads: generalThreads}
 }
 
 // report writes the entry that does the iteration again that failed, if one did: see Note [Failures on devices].

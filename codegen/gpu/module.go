@@ -23,6 +23,9 @@ import (
 // writes down the check that fails there. The site is filled in by that launch alone, so the kernels after it, which look at the
 // site when they begin, see the failure, and the other blocks of the kernel that fails do not.
 
+// A kernel that works in place cannot do an iteration again that has stored something before the check. So it is done twice:
+// first without its stores, for the checks alone.
+
 // rankWord is the word of abi.Error that has the number of the first iteration that failed.
 const rankWord = 3
 
@@ -57,7 +60,9 @@ func (m *module) kernel(k *kernel.Kernel) error {
 			Why: fmt.Sprintf("an entry has at most %d; a program in smaller functions has smaller kernels", maxParams)}
 	}
 	var dk abi.DeviceKernel
-	if p := planFlat(k); p != nil {
+	if p := planTurn(k); p != nil {
+		dk = m.turned(k, p)
+	} else if p := planFlat(k); p != nil {
 		dk = m.flat(k, p)
 	} else if p := planProduct(k); p != nil {
 		dk = m.products(k, p)
@@ -66,11 +71,50 @@ func (m *module) kernel(k *kernel.Kernel) error {
 	} else {
 		dk = m.general(k)
 	}
-	if checks(k.Body) {
+	switch fails := checks(k.Body); {
+	case fails && m.overwrites(k):
+		first := m.checksAlone(k)
+		dk.Launches = append([]abi.DeviceLaunch{first, m.report(k)}, dk.Launches...)
+	case fails:
 		dk.Launches = append(dk.Launches, m.report(k))
 	}
 	m.device.Kernels[k.Name] = dk
 	return nil
+}
+
+// overwrites reports whether k may have overwritten an input in the iteration in which a check fails.
+func (m *module) overwrites(k *kernel.Kernel) bool {
+	inPlace := map[int]bool{}
+	for i, p := range k.Params {
+		inPlace[i] = p.InPlace && !p.Work
+	}
+	stored, found := false, false
+	var walk func(stmts []kernel.Stmt)
+	again := func(b *kernel.Block) { // what a loop does comes before what it does next
+		walk(b.Stmts)
+		walk(b.Stmts)
+	}
+	walk = func(stmts []kernel.Stmt) {
+		for _, s := range stmts {
+			switch s := s.(type) {
+			case *kernel.Let, *kernel.Call:
+				found = found || stored && checks(&kernel.Block{Stmts: []kernel.Stmt{s}})
+			case *kernel.Store:
+				stored = stored || inPlace[s.Param]
+			case *kernel.Loop:
+				again(s.Body)
+			case *kernel.Iterate:
+				again(s.Body)
+			case *kernel.Reduce:
+				again(s.Body)
+			case *kernel.If:
+				walk(s.Then.Stmts)
+				walk(s.Else.Stmts)
+			}
+		}
+	}
+	walk(k.Body.Stmts)
+	return found
 }
 
 // checks reports whether b can fail.

@@ -355,6 +355,3 @@ func (t *product) store(acc []value.Value) {
 		})
 	}
 }
-
-// meet waits for all threads of the block.
-func (t *product) meet() { t.Block().NewCall(t.Intrinsic("llvm.nvvm.barrier0", lt.Void)) }

@@ -31,6 +31,8 @@ var programs = []programCase{
 	{"argmax", `fn f[M, N](x: f32[M, N]) -> (i32[M], i32[N]) = (argmax(x, axis = 1), argmax(x, axis = 0))`, [][]int64{{3, 5}, {4, 1000}, {2, 5000}}},
 	{"matmul", `fn f[M, K, N](a: f32[M, K], b: f32[K, N], c: f32[N]) -> f32[M, N] = relu((a @ b) .+ c)`, [][]int64{{1, 1, 1}, {3, 5, 7}, {64, 64, 64}, {65, 33, 70}, {130, 20, 129}}},
 	{"transpose", `fn f[M, N](a: f32[M, N]) -> f32[N, M] = transpose(a) * 2.0`, [][]int64{{1, 1}, {3, 5}, {64, 64}, {33, 100}}},
+	{"turned", `fn f[B, M, N](a: i32[B, M, N], b: f64[N, M], c: bool[N, M]) -> f64[B, N, M] = where(c, permute_axes(a, [0, 2, 1]) as f64 .+ b, b .* 2.0) .+ 0.5`, [][]int64{{2, 33, 40}, {1, 16, 64}, {0, 40, 40}}},
+	{"turned3", `fn f[A, B, C](a: f32[A, B, C]) -> (f32[C, B, A], bool[C, A, B]) = (transpose(a), permute_axes(a, [2, 0, 1]) .> 0.0)`, [][]int64{{33, 3, 40}, {20, 20, 20}}},
 	{"gather", `fn f[N, M](a: f32[N], i: i32[M]) -> f32[M] = a[i]`, [][]int64{{100, 10}, {200, 1000}}},
 	{"cumsum", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = cumsum(a)`, [][]int64{{3, 5}, {2, 300}}},
 	{"sort", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = sort(a)`, [][]int64{{3, 5}, {2, 100}}},

@@ -356,7 +356,7 @@ func (t *team) meet() {
 		t.Block().NewCall(t.Intrinsic("llvm.nvvm.bar.warp.sync", lt.Void, i32), ci(i32, -1))
 		return
 	}
-	t.Block().NewCall(t.Intrinsic("llvm.nvvm.barrier0", lt.Void))
+	t.thread.meet()
 }
 
 // anyone reports whether x holds for a thread of the team.
