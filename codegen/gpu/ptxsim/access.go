@@ -90,9 +90,6 @@ func (w *warp) check(a *access, r *region, off, lane int) {
 		}
 		return
 	}
-	if a.read && r.written != nil && !r.isWritten(off, a.bytes) {
-		w.uninitialised(a, r, off, lane)
-	}
 	if w.block.races && !r.readOnly {
 		first := w.first(r)
 		if a.cached {
@@ -105,6 +102,10 @@ func (w *warp) check(a *access, r *region, off, lane int) {
 		} else {
 			w.raceRead(r, off, a.bytes, lane, first, a.atomic)
 		}
+	}
+	// after the races: that nothing is there yet may be because of one
+	if a.read && r.written != nil && !r.isWritten(off, a.bytes) {
+		w.uninitialised(a, r, off, lane)
 	}
 	if a.write {
 		r.wrote(off, a.bytes)

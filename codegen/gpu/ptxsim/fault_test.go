@@ -113,6 +113,15 @@ func TestFaults(t *testing.T) {
 		{"shuffle after some exit", WarpDivergence, 1, 20, "shfl.sync.down.b32 %r3, %r1, 1, 31, -1; // here", "reads lane 20"},
 		{"shuffle without a join", "", 1, 32, "setp.lt.u32 %p1, %r1, 16; @%p1 bra c; setp.eq.u32 %p2, %r1, 31; @%p2 bra b; bra c; b: ret; c: vote.sync.ballot.b32 %r3, %p1, -1; setp.eq.u32 %p3, %r3, 0xffff; @%p3 bra d; trap; d:", ""},
 		{"vote of some lanes", WarpDivergence, 1, 32, "setp.lt.u32 %p1, %r1, 16; @%p1 bra b; vote.sync.ballot.b32 %r3, %p1, -1; // here\nb: bar.warp.sync -1;", ""},
+		{"cp.async without waiting", Race, 1, 32, "cp.async.ca.shared.global [%rd7], [%rd4], 4; cp.async.commit_group; ld.shared.u32 %r3, [%rd7]; // here", "a cp.async writes, and this thread did not wait"},
+		{"cp.async, the wrong group", Race, 1, 32, "cp.async.ca.shared.global [%rd7], [%rd4], 4; cp.async.commit_group; cp.async.wait_group 1; ld.shared.u32 %r3, [%rd7]; // here", "a cp.async writes"},
+		{"cp.async, not committed", Race, 1, 32, "cp.async.ca.shared.global [%rd7], [%rd4], 4; cp.async.wait_group 0; ld.shared.u32 %r3, [%rd7]; // here", "a cp.async writes"},
+		{"cp.async over what is read", Race, 1, 64, "st.shared.u32 [%rd7], 1; bar.sync 0; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; ld.shared.u32 %r3, [%rd8]; cp.async.ca.shared.global [%rd7], [%rd4], 4; // here", "reads"},
+		{"cp.async without a barrier", Race, 1, 64, "st.shared.u32 [%rd7], 1; bar.sync 0; cp.async.ca.shared.global [%rd7], [%rd4], 4; cp.async.wait_all; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; ld.shared.u32 %r3, [%rd8]; // here", "thread [0 0 0] reads, and no barrier"},
+		{"cp.async past the end", OutOfBounds, 1, 32, "cp.async.ca.shared.global [%rd7], [%rd4+1024], 4; // here", "byte 1024"},
+		{"cp.async of what was not written", Uninitialised, 1, 32, "cp.async.ca.shared.global [%rd7], [%rd5], 4; // here", "never written"},
+		{"cp.async, misaligned", Misaligned, 1, 32, "cp.async.cg.shared.global [%rd6], [%rd1+4], 16; // here", ""},
+		{"cp.async in two groups", "", 1, 32, "cp.async.ca.shared.global [%rd7], [%rd4], 4; cp.async.commit_group; cp.async.ca.shared.global [%rd7+256], [%rd4+128], 4; cp.async.commit_group; cp.async.wait_group 1; ld.shared.u32 %r3, [%rd7]; cp.async.wait_group 0; ld.shared.u32 %r3, [%rd7+256];", ""},
 		{"a branch table", Undefined, 1, 3, "t: .branchtargets a, b; brx.idx %r1, t; // here\na: b:", "index 2 into 2"},
 	}
 	for _, k := range cases {
@@ -160,6 +169,27 @@ func TestLocalMemory(t *testing.T) {
 	for i, got := range download(t, d, globalBase, 100) {
 		if got != uint32(4*i) {
 			t.Errorf("%d: %d", i, got)
+		}
+	}
+}
+
+// cp.async copies, fills up with zeros, and reads nothing for no bytes.
+func TestAsyncCopies(t *testing.T) {
+	d, err := runKernel(t, `
+	shl.b64 %rd8, %rd3, 2; add.s64 %rd9, %rd6, %rd8; add.s64 %rd10, %rd1, %rd8; add.s64 %rd11, %rd2, %rd8;
+	mov.u32 %r3, 12; setp.eq.u32 %p1, %r1, 1; @%p1 mov.u32 %r3, 0; @%p1 mov.u64 %rd10, 0; setp.gt.u32 %p1, %r1, 1; @%p1 mov.u32 %r3, 16;
+	cp.async.cg.shared.global [%rd9], [%rd10], 16, %r3;
+	cp.async.wait_all;
+	bar.sync 0;
+	ld.shared.v4.u32 {%r4, %r5, %r6, %r7}, [%rd9];
+	st.global.v4.u32 [%rd11], {%r4, %r5, %r6, %r7};`, 1, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []uint32{0, 1, 2, 0, 0, 0, 0, 0, 8, 9, 10, 11, 12, 13, 14, 15}
+	for i, got := range download(t, d, d.regions[1].base, 16) {
+		if got != want[i] {
+			t.Errorf("%d: %d, want %d", i, got, want[i])
 		}
 	}
 }

@@ -38,7 +38,6 @@ func (c *compiler) add() {
 		return
 	}
 	c.binary(t, func(x, y uint64) uint64 { return (x + y) & m })
-	c.fastAdd(t)
 }
 
 // saturated is add.sat.s32 and sub.sat.s32.
@@ -133,7 +132,6 @@ func (c *compiler) mul() {
 		t := c.dtype(append(integers, b32, b64, b16)...)
 		m := mask(t.bits())
 		c.binary(t, func(x, y uint64) uint64 { return x * y & m })
-		c.fastMul(t)
 	case "hi":
 		t := c.dtype(integers...)
 		c.binary(t, func(x, y uint64) uint64 { return mulHigh(t, x, y) })
@@ -143,7 +141,6 @@ func (c *compiler) mul() {
 		d, a, b := c.dst(0, wide(t)), c.src(1, t), c.src(2, t)
 		m := mask(2 * t.bits())
 		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return t.extend(x) * t.extend(y) & m })
-		c.fastWide(t, d, a, b)
 	default:
 		c.errorf("mul of integers is .lo, .hi or .wide")
 	}

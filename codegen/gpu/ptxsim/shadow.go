@@ -191,6 +191,8 @@ func (w *warp) race(r *region, off, n, lane int, does, did string, s stamp) {
 	switch {
 	case s.run() != w.block.run || s.several() == severalRuns:
 		other, why = "another block", "blocks are not ordered"
+	case s&(3<<29|maxClock) == notWaited:
+		other, why = "a cp.async", "this thread did not wait for it"
 	case s.several() >= severalWarps:
 		other = "more than one warp"
 	case s.several() == severalLanes:

@@ -19,12 +19,12 @@ type warp struct {
 	preds  []uint32
 	frame  *frame
 	local  [32]*region
-	clock  int               // see Note [Races]
-	known  *[32][32]int      // after a bar.warp.sync of some lanes: the clock of each lane that each one knows
-	status warpStatus        // after run
-	op     *op               // at work, for faults
-	at     *op               // the barrier where it waits
-	copies [32][]pendingCopy // cp.async, for each lane
+	clock  int          // see Note [Races]
+	known  *[32][32]int // after a bar.warp.sync of some lanes: the clock of each lane that each one knows
+	status warpStatus   // after run
+	op     *op          // at work, for faults
+	at     *op          // the barrier where it waits
+	copies [32]asyncCopies
 }
 
 // warpStatus is why a warp stopped running.
