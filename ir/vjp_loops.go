@@ -8,7 +8,7 @@ import (
 // floats of the state, and the sums of the gradients of what the step captures. Each step of it needs the state
 // before the step that it undoes. Where the number of steps is known when the program is compiled, the loop itself
 // keeps these states, those parts of them that the derivative reads, in a tensor with one more axis. Where it is not,
-// they are computed again from the start for each step: slower, with no memory.
+// it keeps some of them: Note [Sparse states].
 
 func init() { // init: see rule
 	rule(OpIterate, loopRule)
@@ -30,11 +30,19 @@ func tripCount(n *Value) (types.Dim, bool) {
 // loopRule is the rule of iterate and iterate_until.
 func loopRule(t *Tape, op *Op, cts []*Value) {
 	body, inits := op.Regions[0], op.Args[1:]
+	if n, known := tripCount(op.Args[0]); known && n.IsConst(0) {
+		for k, v := range inits {
+			if v.Type.Elem.IsFloat() && cts[k] != nil {
+				t.Add(v, cts[k])
+			}
+		}
+		return
+	}
 	caps := t.variedCaptures(body)
 	var floats []int
 	var by []int64 // their parameters
-	for k, v := range inits {
-		if v.Type.Elem.IsFloat() {
+	for k, varied := range t.variedStates(body, inits) {
+		if varied {
 			floats, by = append(floats, k), append(by, int64(k+1))
 		}
 	}
@@ -66,7 +74,11 @@ func loopRule(t *Tape, op *Op, cts []*Value) {
 	if sums == nil {
 		sums = []*Value{}
 	}
-	back.Yields = closureVjp(b, body, append([]*Value{i}, state...), by, caps, carried, sums)
+	cotangents := make([]*Value, len(inits))
+	for n, k := range floats {
+		cotangents[k] = carried[n]
+	}
+	back.Yields = closureVjp(b, body, append([]*Value{i}, state...), by, caps, t.cotangentsOf(b, inits, cotangents), sums)
 	b.Block.Yields = back.Yields
 	if !flatten(b.Block) {
 		unsupportedGradient(op.Span, "a loop over what depends on an unknown extent")
@@ -80,30 +92,45 @@ func loopRule(t *Tape, op *Op, cts []*Value) {
 		}
 	}
 
-	count, reads, histories := t.keepStates(op, needed)
-	with := map[*Value]*Value{steps: count}
-	pre := &Builder{Block: &Block{}, Span: op.Span}
-	switch {
-	case len(needed) == 0:
-	case reads:
-		for n, k := range needed {
-			with[state[k]] = pre.Emit(OpIndex, A{"axes": []int64{0}}, histories[n], i)
-		}
-	default:
-		again, err := NewCloner().Block(body)
-		if err != nil {
-			panic("BUG: copying without substitution: " + err.Error())
-		}
-		o := pre.EmitOp(OpIterate, nil, append([]*Value{i}, inits...), []*Block{again})
-		for _, k := range needed {
-			with[state[k]] = o.Results[k]
+	for _, k := range needed {
+		if state[k].Type.Elem == types.String {
+			unsupportedGradient(op.Span, "a loop whose floats depend on a string that changes")
 		}
 	}
+	with := map[*Value]*Value{}
+	pre := &Builder{Block: &Block{}, Span: op.Span}
+	var kept *sparseStates
+	count := op.Args[0]
+	switch extent, known := tripCount(count); {
+	case len(needed) == 0:
+		if op.Stops() {
+			count, _ = t.keepStates(op, nil, nil)
+		}
+	case known:
+		var all []*Value
+		count, all = t.keepStates(op, needed, func(*Builder, *Value) (*Value, types.Dim) { return nil, extent })
+		for n, k := range needed {
+			with[state[k]] = pre.Emit(OpIndex, A{"axes": []int64{0}}, all[n], i)
+		}
+	default:
+		kept = newSparseStates(op, needed)
+		count, kept.slots = t.keepStates(op, kept.parts, func(b *Builder, i *Value) (*Value, types.Dim) { return slotOf(b, i), types.Lit(stateSlots) })
+		kept.restore(pre, back, body, i, j)
+		for n, k := range kept.parts {
+			with[state[k]] = kept.states[n]
+		}
+	}
+	with[steps] = count
 	back.Ops = append(append(append(back.Ops, head...), pre.Block.Ops...), b.Block.Ops...)
 	back.Yields = b.Block.Yields
-	Replace(back, with)
-
-	args := append([]*Value{count}, t.cotangentsOf(t.b, inits, cts)...)
+	args := []*Value{count}
+	for _, k := range floats {
+		if cts[k] != nil {
+			args = append(args, cts[k])
+		} else {
+			args = append(args, t.Zeros(inits[k].Type))
+		}
+	}
 	for _, v := range caps {
 		if sum := t.cotangents[v]; sum != nil {
 			args = append(args, sum)
@@ -111,6 +138,10 @@ func loopRule(t *Tape, op *Op, cts []*Value) {
 			args = append(args, t.Zeros(v.Type))
 		}
 	}
+	if kept != nil {
+		back.Yields, args = append(back.Yields, kept.after...), append(args, kept.slots...)
+	}
+	Replace(back, with)
 	out := t.b.EmitOp(OpIterate, nil, args, []*Block{back}).Results
 	for n, v := range caps {
 		t.cotangents[v] = out[len(floats)+n]
@@ -120,14 +151,40 @@ func loopRule(t *Tape, op *Op, cts []*Value) {
 	}
 }
 
-// keepStates puts a loop that keeps the needed parts of its states in the place of op, where it can. It gives the
-// number of steps that the loop makes, and whether there are histories.
-func (t *Tape) keepStates(op *Op, needed []int) (count *Value, reads bool, histories []*Value) {
-	extent, known := tripCount(op.Args[0])
-	count = op.Args[0]
-	if !op.Stops() && (!known || len(needed) == 0) {
-		return count, false, nil
+// variedStates says which parts of the state of a loop depend on what is differentiated, at its start or after some step.
+func (t *Tape) variedStates(body *Block, inits []*Value) []bool {
+	out := make([]bool, len(inits))
+	varied := map[*Value]bool{}
+	for k, v := range inits {
+		out[k] = t.varied[v]
 	}
+	for changed := true; changed; {
+		changed = false
+		for k, is := range out {
+			varied[body.Params[1+k]] = is
+		}
+		for _, op := range body.Ops {
+			some := false
+			for _, v := range inputs(op) {
+				some = some || varied[v] || t.varied[v]
+			}
+			for _, r := range op.Results {
+				varied[r] = some && op.Def.NoGrad == "" && r.Type.Elem.IsFloat()
+			}
+		}
+		for k, y := range body.Yields[:len(inits)] {
+			if !out[k] && (varied[y] || t.varied[y]) {
+				out[k], changed = true, true
+			}
+		}
+	}
+	return out
+}
+
+// keepStates puts a loop in the place of op that keeps parts of the state before each step, each in a tensor with one more axis.
+// place gives the position in it for a step, nil for the number of the step, and the extent of the axis. It gives the
+// number of steps that the loop makes and these tensors.
+func (t *Tape) keepStates(op *Op, parts []int, place func(b *Builder, i *Value) (*Value, types.Dim)) (count *Value, kept []*Value) {
 	inits := op.Args[1:]
 	i32 := types.Scalar(types.I32)
 	b := &Builder{Block: &Block{}, Span: op.Span}
@@ -136,6 +193,7 @@ func (t *Tape) keepStates(op *Op, needed []int) (count *Value, reads bool, histo
 		panic("BUG: copying without substitution: " + err.Error())
 	}
 	in := &Builder{Block: step, Span: op.Span}
+	count = op.Args[0]
 	args := append([]*Value{}, op.Args...)
 	yields := append([]*Value{}, step.Yields[:len(inits)]...)
 	i := step.Params[0]
@@ -145,16 +203,15 @@ func (t *Tape) keepStates(op *Op, needed []int) (count *Value, reads bool, histo
 		yields = append(yields, in.Emit(OpAdd, nil, i, emitFill(in, i32, 1)))
 	}
 	first := len(yields)
-	if known {
-		for _, k := range needed {
-			s := inits[k].Type
-			row := append(types.Shape{types.Lit(1)}, s.Shape...)
-			all := types.Tensor{Elem: s.Elem, Shape: append(types.Shape{extent}, s.Shape...)}
-			args = append(args, emitZeros(b, all))
-			h := step.Param("", all, op.Span)
-			v := in.Emit(OpReshape, A{"shape": row}, step.Params[1+k])
-			r := len(row)
-			yields = append(yields, in.Emit(OpUpdate, A{"axes": []int64{0}, "sizes": lits(1, 1), "starts": lits(r, 0), "steps": ones(r), "shape": row}, h, v, i))
+	if len(parts) > 0 {
+		at, extent := place(in, i)
+		if at == nil {
+			at = i
+		}
+		for _, k := range parts {
+			all := emitZeros(b, withAxis(extent, inits[k].Type))
+			args = append(args, all)
+			yields = append(yields, putAt(in, step.Param("", all.Type, op.Span), step.Params[1+k], at))
 		}
 	}
 	if op.Stops() {
@@ -166,7 +223,20 @@ func (t *Tape) keepStates(op *Op, needed []int) (count *Value, reads bool, histo
 	if op.Stops() {
 		count = out[len(inits)]
 	}
-	return count, known, out[first:]
+	return count, out[first:]
+}
+
+// withAxis is a tensor of n values of type t.
+func withAxis(n types.Dim, t types.Tensor) types.Tensor {
+	return types.Tensor{Elem: t.Elem, Shape: append(types.Shape{n}, t.Shape...)}
+}
+
+// putAt replaces element at of the first axis of all.
+func putAt(b *Builder, all, v, at *Value) *Value {
+	row := append(types.Shape{types.Lit(1)}, v.Type.Shape...)
+	r := len(row)
+	attrs := A{"axes": []int64{0}, "sizes": lits(1, 1), "starts": lits(r, 0), "steps": ones(r), "shape": row}
+	return b.Emit(OpUpdate, attrs, all, b.Emit(OpReshape, A{"shape": row}, v), at)
 }
 
 // splice puts operations in the place of op, and values in the place of its results.

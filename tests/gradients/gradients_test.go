@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"strings"
 	"testing"
 
 	"healc/ir"
@@ -237,27 +238,113 @@ var expressions = []struct {
 	{"iterate(3, y, |s| iterate(2, s, |u| u * cos(u) + s))", []int64{4}},
 	{"iterate(4, y, |s| if s[0] > 0.3 { s * 0.5 } else { s * s })", []int64{4}},
 	{"{ let (i, p) = iterate(4, (0, 1.0_f64), |(i, p)| (i + 1, p * y[i])); p }", []int64{}},
+	{"prod(x, axis = 0)", []int64{4}},
+	{"-/[axis=(0, 1)](x)", []int64{}},
+	{"//(y)", []int64{}},
+	{"x @ reshape(y, [4, 1])", []int64{3, 1}},
+	{"reshape(x, [3, 2, 2]) @ reshape(y, [2, 2])", []int64{3, 2, 2}},
+	{"reshape(y, [1, 2, 2]) @ reshape(x, [3, 2, 2])", []int64{3, 2, 2}},
+	{"reshape(y, [2, 2]) @ x[0..2]", []int64{2, 4}},
+	{"tabulate(3, |i| iterate(2, x[i], |s| sin(s) + y))", []int64{3, 4}},
+	{"tabulate(3, |i| iterate(2, y[i], |s| grad(|a| sin(a) * a)(s)))", []int64{3}},
+	{"iterate(2, y, |s| tabulate(4, |i| grad(|a| sin(a) * s[i])(s[3 - i])))", []int64{4}},
+	{"grad(|z| sum(z * z * y))(y)", []int64{4}},
+	{"grad(|z| sum(grad(|u| sum(sin(u) * z))(z)))(y)", []int64{4}},
+	{"tabulate(2, |i| sum(map(|a, b| a * sin(b) + y[i], x, y)))", []int64{2}},
+	{"map(|a| iterate(3, a, |s| sin(s) * y[1]), x)", []int64{3, 4}},
+	{"map(|a| fold(a, |s, b| s * b, y), x)", []int64{3, 4}},
+	{"{ let mut z = x; z[0] = y; z[1, 2] += y[0]; z[.., 1] *= z[.., 2]; z }", []int64{3, 4}},
+	{"{ let mut s = 0.0_f64; let mut t = y; t += t * 2.0; s += sum(t); s }", []int64{}},
+	{"{ let mut z = zeros[f64, 3, 4](); z[1..3, ..] = x[0..2, ..]; z }", []int64{3, 4}},
+	{"sort(y)", []int64{4}},
+	{"sort(x, 0)", []int64{3, 4}},
+	{"y[argsort(y)]", []int64{4}},
+	{"take_along_axis(x, argsort(x, 1), 1)", []int64{3, 4}},
+	{"where(x .> y, x, expand(y, [3, 4]))", []int64{3, 4}},
+	{"if y[0] > 0.0 { iterate(2, y, |s| s * y) } else { tabulate(4, |i| y[3 - i]) }", []int64{4}},
+	{"match (argmax(y)) { 0 => y * 2.0, 1 => y * y, _ => iterate(2, y, |s| sin(s)) }", []int64{4}},
+	{"moveaxis(x, 0, 1)", []int64{4, 3}},
+	{"squeeze(reshape(y, [1, 4]), 0)", []int64{4}},
+	{"pad(x, 1, 1, 1, 0.0)", []int64{3, 6}},
+	{"repeat(x, 3, 1)", []int64{3, 12}},
+	{"fma(x, x, x)", []int64{3, 4}},
+	{"softplus(x) .+ gelu(x) .* silu(x)", []int64{3, 4}},
+	{"abs(x) .^ abs(y)", []int64{3, 4}},
+	{"(x .% 0.7)", []int64{3, 4}},
+	{"{ let (a, b) = iterate_until((x, y), |(a, b)| (a * 1.3, b + a[0]), |(a, b)| sum(a * a) > 30.0, 20); a .+ b }", []int64{3, 4}},
+	{"{ let (v, s) = fold((y, 1.0_f64), |(v, s), e| (v * cos(e), s + e * v[0]), x); v * s }", []int64{4}},
+	{"scan(y[0], |a, b| if b > 0.0 { a * b } else { a + b * y[1] }, x)", []int64{3, 4}},
+	{"scan(y[0], |a, b| iterate(2, a, |s| sin(s) + b), y)", []int64{4}},
+	{"checkpoint(|x, y| tanh(x .* y))(x, y)", []int64{3, 4}},
+	{"mean(x, axis = (0, 1))", []int64{}},
+	{"var(x, axis = 0)", []int64{4}},
+	{"stack((y, y * y), 1)", []int64{4, 2}},
+	{"{ let i = argmax(y); x[.., i] }", []int64{3}},
+	{"x[-1, ..]", []int64{4}},
+	{"x[0..3 by 2]", []int64{2, 4}},
+	{"x[[0, 2], ..]", []int64{2, 4}},
+	{"x[.., [[0, 1], [2, 2]]]", []int64{3, 2, 2}},
+	{"eye[f64, 4]() @ y", []int64{4}},
+	{"max(x, y[0]) .- min(x, y)", []int64{3, 4}},
+	{"clamp(x, y[0], y[0] + 1.0)", []int64{3, 4}},
+	{"sum(x) |> sin()", []int64{}},
+	{"-x .* sign(x)", []int64{3, 4}},
+	{"floor(x) .* x .+ round(y) .* y", []int64{3, 4}},
+	{"roll(x, -1, 0)", []int64{3, 4}},
+	{"flip(x, 0) .* x", []int64{3, 4}},
+	{"transpose(x) @ x @ y", []int64{4}},
 }
 
 // TestExpressions does the same for everything else, written in the language.
 func TestExpressions(t *testing.T) {
 	for _, e := range expressions {
 		t.Run(e.expr, func(t *testing.T) {
-			shape := "f64"
+			const params = "x: f64[3, 4], y: f64[4]"
+			out := tensorText(e.out)
+			first := fmt.Sprintf("fn f(%s) -> %s = %s\n", params, out, e.expr)
+			both(t, first, out, e.out)
+			if testing.Short() {
+				return
+			}
+			// The gradient of a weighted sum of the gradients of a weighted sum.
+			weights := "0.7"
 			if len(e.out) > 0 {
-				shape = fmt.Sprint("f64", shapeText(e.out))
+				weights = fmt.Sprintf("reshape(sin((0..%d) as f64 + 1.0), %s)", size(e.out), shapeText(e.out))
 			}
-			params := "x: f64[3, 4], y: f64[4]"
-			src := fmt.Sprintf("fn f(%s) -> %s = %s\n", params, shape, e.expr) +
-				fmt.Sprintf("fn back(%s, c: %s) -> (f64[3, 4], f64[4]) = vjp(f)(x, y, c)\n", params, shape) +
-				fmt.Sprintf("fn forth(%s, dx: f64[3, 4], dy: f64[4]) -> %s = jvp(f)(x, y, dx, dy)\n", params, shape)
-			f := &function{m: compile(t, src), shapes: [][]int64{{3, 4}, {4}}, out: e.out}
-			rng := rand.New(rand.NewSource(11))
-			for range 4 {
-				f.verify(t, rng, [][]float64{random(rng, 12, -2, 2), random(rng, 4, -2, 2)})
-			}
+			second := strings.Replace(first, "fn f(", "fn g(", 1) + "fn f(" + params + ") -> f64 = {\n" +
+				"    let (a, b) = vjp(g)(x, y, " + weights + ");\n" +
+				"    sum(a * reshape(cos((0..12) as f64), [3, 4])) + sum(b * cos((0..4) as f64))\n}\n"
+			both(t, second, "f64", []int64{})
 		})
 	}
+}
+
+// both adds the derivatives of f to a program and verifies them at some points.
+func both(t *testing.T, src, result string, out []int64) {
+	t.Helper()
+	const params = "x: f64[3, 4], y: f64[4]"
+	src += fmt.Sprintf("fn back(%s, c: %s) -> (f64[3, 4], f64[4]) = vjp(f)(x, y, c)\n", params, result) +
+		fmt.Sprintf("fn forth(%s, dx: f64[3, 4], dy: f64[4]) -> %s = jvp(f)(x, y, dx, dy)\n", params, result)
+	f := &function{m: compile(t, src), shapes: [][]int64{{3, 4}, {4}}, out: out}
+	rng := rand.New(rand.NewSource(11))
+	for range 3 {
+		f.verify(t, rng, [][]float64{random(rng, 12, -2, 2), random(rng, 4, -2, 2)})
+	}
+}
+
+func size(shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}
+
+func tensorText(s []int64) string {
+	if len(s) == 0 {
+		return "f64"
+	}
+	return "f64" + shapeText(s)
 }
 
 func shapeText(s []int64) string {
