@@ -82,6 +82,52 @@ func flatten(b *Block) bool {
 	return ok
 }
 
+// expandAll is flatten, for what cannot wait until the extents are known.
+func expandAll(b *Block, at diag.Span) {
+	if !flatten(b) {
+		unsupportedGradient(at, "a function of a lambda or loop that depends on an unknown extent")
+	}
+}
+
+// tidy expands what stands in b and in regions of it, and removes what nothing uses.
+func tidy(b *Block, at diag.Span) {
+	expandAll(b, at)
+	for _, op := range b.Ops {
+		for _, r := range op.Regions {
+			tidy(r, at)
+		}
+	}
+	prune(b)
+}
+
+// prune removes the operations of b whose results nothing uses. What could fail among them has run before, in the
+// loop itself.
+func prune(b *Block) {
+	used := map[*Value]bool{}
+	for _, y := range b.Yields {
+		used[y] = true
+	}
+	kept := make([]*Op, 0, len(b.Ops))
+	for k := len(b.Ops) - 1; k >= 0; k-- {
+		op := b.Ops[k]
+		live := op.Def.Traits.Has(Effect)
+		for _, r := range op.Results {
+			live = live || used[r]
+		}
+		if !live {
+			continue
+		}
+		for _, v := range inputs(op) {
+			used[v] = true
+		}
+		kept = append(kept, op)
+	}
+	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
+		kept[i], kept[j] = kept[j], kept[i]
+	}
+	b.Ops = kept
+}
+
 // inputs are the values that op reads: its operands, and what its regions capture.
 func inputs(op *Op) []*Value {
 	out := op.Args

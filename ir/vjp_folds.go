@@ -1,90 +1,280 @@
 package ir
 
-import "healc/lang/types"
+import (
+	"healc/lang/diag"
+	"healc/lang/types"
+)
 
-// The derivatives of folds and scans are those of the loop over elements that they stand for: over all elements of a
-// tensor for a fold, of a vector for a scan.
+// Note [Gradients of folds and scans]: a scan carries accumulators along a row. Its derivative is a scan again, from the
+// end of each row to its start: it carries the cotangents of the accumulators, reads the accumulators that the scan has
+// kept anyway, and keeps what reaches the accumulators after each element. From these the gradients by the elements
+// and by what the function captures follow for each element on its own, as those of a tabulate. A fold is the last
+// accumulator of a scan, whose accumulators the derivative computes first. So there is one kernel over all rows in each
+// direction, and no step is computed more than twice.
 
 func init() { // init: see rule
-	rule(OpFold, func(t *Tape, op *Op, cts []*Value) {
-		elementLoopRule(t, op, cts, "a fold along some axes with a function")
-	})
 	rule(OpScan, func(t *Tape, op *Op, cts []*Value) {
-		elementLoopRule(t, op, cts, "`scan`, `cumsum` and `cumprod` of more than one axis")
+		x := op.Args[len(op.Args)-1]
+		r := &recurrence{t: t, step: op.Regions[0], x: x, after: op.Results, at: op.Span}
+		if op.Flag("init") {
+			r.starts = op.Args[:len(op.Args)-1]
+		}
+		rows := append(append(types.Shape{}, x.Type.Shape[:x.Type.Rank()-1]...), types.Lit(1))
+		heads := make([]*Value, len(op.Results))
+		for k, y := range op.Results {
+			if y.Type.Elem.IsFloat() {
+				heads[k] = t.Zeros(types.Tensor{Elem: y.Type.Elem, Shape: rows})
+			}
+		}
+		r.gradients(cts, heads)
 	})
+	rule(OpFold, foldRule)
 }
 
-// elementLoopRule differentiates a block that computes the same as op with an iterate.
-func elementLoopRule(t *Tape, op *Op, cts []*Value, what string) {
+// foldRule moves the axes of a fold to the end, as one.
+func foldRule(t *Tape, op *Op, cts []*Value) {
 	x := op.Args[len(op.Args)-1]
-	scan, init := op.Def == OpScan, op.Flag("init")
-	for _, r := range op.Results {
-		if r.Type.Rank() > 1 || !scan && elems(r.Type.Shape).String() != "1" {
-			unsupportedGradient(op.Span, what)
+	perm, kept := []int64{}, types.Shape{}
+	reduced := types.Shape{}
+	for k, d := range x.Type.Shape {
+		if !hasAxis(op.Ints("axes"), k) {
+			perm, kept = append(perm, int64(k)), append(kept, d)
 		}
 	}
-	i32 := types.Scalar(types.I32)
-	n := elems(x.Type.Shape)
-	if n.IsConst(0) && !init {
-		return // a scan of nothing; a fold of nothing has failed
+	for _, a := range op.Ints("axes") {
+		perm, reduced = append(perm, a), append(reduced, x.Type.Shape[a])
 	}
-	b := &Builder{Block: &Block{}, Span: op.Span}
-	at := A{"axes": []int64{0}}
-	flat := b.Emit(OpReshape, A{"shape": types.Shape{n}}, x)
-	state := op.Args[:len(op.Args)-1]
-	skip := 0.0
-	if !init {
-		state, skip = []*Value{b.Emit(OpIndex, at, flat, emitZeros(b, i32))}, 1
-	}
-	k := len(state)
-	count := b.Emit(OpDim, A{"dim": n})
-	if c, ok := n.Const(); ok {
-		count = b.Emit(OpDim, A{"dim": types.Lit(c - int64(skip))})
-	} else if !init { // no extent is below 0: the loop keeps no states then
-		count = b.Emit(OpSub, nil, count, emitFill(b, i32, 1))
-	}
-	body, err := NewCloner().Block(op.Regions[0])
+	moved := t.permute(x, perm)
+	n := flatExtent(op.Span, reduced)
+	r := &recurrence{t: t, step: op.Regions[0], x: t.reshape(moved, append(append(types.Shape{}, kept...), n)), at: op.Span}
+	r.starts = op.Args[: len(op.Args)-1 : len(op.Args)-1]
+	step, err := NewCloner().Block(r.step)
 	if err != nil {
 		panic("BUG: copying without substitution: " + err.Error())
 	}
-	step := &Block{}
-	in := &Builder{Block: step, Span: op.Span}
-	i := in.Emit(OpAdd, nil, step.Param("", i32, op.Span), emitFill(in, i32, skip))
-	with := map[*Value]*Value{}
-	for j, s := range state {
-		with[body.Params[j]] = step.Param("", s.Type, op.Span)
+	init := len(r.starts) > 0
+	scan := t.b.EmitOp(OpScan, A{"init": init}, append(append([]*Value{}, r.starts...), r.x), []*Block{step})
+	if !init {
+		r.starts = nil
 	}
-	with[body.Params[k]] = in.Emit(OpIndex, at, flat, i)
-	step.Ops = append(step.Ops, body.Ops...)
-	step.Yields = append([]*Value{}, body.Yields...)
-	args := append([]*Value{count}, state...)
-	put := A{"axes": []int64{0}, "sizes": lits(1, 1), "starts": lits(1, 0), "steps": ones(1), "shape": lits(1, 1)}
-	if scan { // what is kept of each step
-		for j := range state {
-			all := emitZeros(b, op.Results[j].Type)
-			if !init {
-				all = b.Emit(OpUpdate, put, all, b.Emit(OpReshape, A{"shape": lits(1, 1)}, state[j]), emitZeros(b, i32))
+	r.after = scan.Results
+	t.varied[r.x] = t.varied[x]
+	shape := r.after[0].Type.Shape
+	head := t.reshape(cts[0], append(append(types.Shape{}, kept...), types.Lit(1)))
+	ct := t.where(t.lastOf(shape), t.broadcast(head, shape), t.Fill(r.after[0], 0))
+	r.gradients([]*Value{ct}, []*Value{head})
+	if g := t.cotangents[r.x]; g != nil && r.x != x {
+		t.Add(x, t.permute(t.reshape(g, moved.Type.Shape), inverse(perm)))
+	}
+}
+
+// flatExtent is the number of elements of a shape as one extent.
+func flatExtent(at diag.Span, s types.Shape) types.Dim {
+	n := elems(s)
+	if c, ok := n.Const(); ok && c > types.MaxExtent {
+		unsupportedGradient(at, "a fold or scan of "+n.String()+" elements")
+	}
+	return n
+}
+
+// A recurrence is what a scan computes along the last axis of x.
+type recurrence struct {
+	t      *Tape
+	step   *Block   // from accumulators and an element to accumulators
+	starts []*Value // nil where the first element of a row is the first accumulator
+	x      *Value
+	after  []*Value // the accumulators after each element, of the shape of x
+	at     diag.Span
+}
+
+// floats are the positions of the accumulators that have cotangents.
+func (r *recurrence) floats() []int64 {
+	var out []int64
+	for k, y := range r.after {
+		if y.Type.Elem.IsFloat() {
+			out = append(out, int64(k))
+		}
+	}
+	return out
+}
+
+// gradients adds the gradients of what the recurrence reads. cts are the cotangents of the accumulators after each element,
+// heads those of the accumulators before the first element of a row where there is none.
+func (r *recurrence) gradients(cts, heads []*Value) {
+	t, floats, last := r.t, r.floats(), r.x.Type.Rank()-1
+	n := r.x.Type.Shape[last]
+	var before []*Value // what reaches the accumulators before each element
+	if !n.IsConst(0) {
+		before = r.each(r.backwards(cts))
+	}
+	axes := make([]int64, last+1)
+	for i := range axes {
+		axes[i] = int64(i)
+	}
+	for i, k := range floats {
+		if len(r.starts) == 0 || !t.Needs(r.starts[k]) {
+			continue
+		}
+		first := heads[k]
+		if before != nil { // where a row may be empty, the head is what is left
+			starts := lits(last+1, 0)
+			starts[last] = n
+			all := t.Emit(OpConcat, A{"axis": int64(last)}, first, t.flip(before[i]))
+			first = t.Emit(OpSlice, A{"starts": starts, "steps": ones(last + 1), "shape": first.Type.Shape}, all)
+		}
+		t.Add(r.starts[k], t.Emit(OpReduceSum, A{"axes": axes}, first))
+	}
+}
+
+// backwards walks every row from its end, and gives the cotangents of the accumulators after each element, with all that
+// comes from later elements. A position below 0 is the last of its row, which no step follows.
+func (r *recurrence) backwards(cts []*Value) []*Value {
+	t, floats, shape := r.t, r.floats(), r.x.Type.Shape
+	i32 := types.Scalar(types.I32)
+	total := flatExtent(r.at, shape)
+	flat := func(v *Value) *Value { return t.reshape(v, types.Shape{total}) }
+	position := t.reshape(t.Emit(OpIota, A{"start": types.Dim{}, "extent": total}), shape)
+	minus := t.sub(t.Fill(position, -1), position)
+	positions := t.flip(t.where(t.lastOf(shape), minus, position))
+	walk := &Block{}
+	in := &Builder{Block: walk, Span: r.at}
+	var args, carried []*Value
+	for _, k := range floats {
+		e := types.Scalar(r.after[k].Type.Elem)
+		args = append(args, t.Zeros(e))
+		carried = append(carried, walk.Param("", e, r.at))
+	}
+	p := walk.Param("", i32, r.at)
+	last := in.Emit(OpLt, nil, p, emitFill(in, i32, 0))
+	p = in.Emit(OpSelect, nil, last, in.Emit(OpSub, nil, emitFill(in, i32, -1), p), p)
+	axis := A{"axes": []int64{0}}
+	end, step := &Builder{Block: &Block{}, Span: r.at}, &Builder{Block: &Block{}, Span: r.at}
+	state := make([]*Value, len(r.after))
+	for k, y := range r.after {
+		state[k] = step.Emit(OpIndex, axis, flat(y), p)
+	}
+	x := step.Emit(OpIndex, axis, flat(r.x), step.Emit(OpAdd, nil, p, emitFill(step, i32, 1)))
+	step.Block.Yields = closureVjp(step, r.step, append(state, x), floats, nil, carried, nil)
+	tidy(step.Block, r.at)
+	for _, v := range carried {
+		end.Block.Yields = append(end.Block.Yields, emitZeros(end, v.Type))
+	}
+	walk.Yields = append(walk.Yields, in.EmitOp(OpIf, nil, []*Value{last}, []*Block{end.Block, step.Block}).Results...)
+	for i, k := range floats {
+		if cts[k] != nil {
+			walk.Yields[i] = in.Emit(OpAdd, nil, walk.Yields[i], in.Emit(OpIndex, axis, flat(cts[k]), p))
+		}
+	}
+	out := t.b.EmitOp(OpScan, A{"init": true}, append(args, positions), []*Block{walk}).Results
+	reached := make([]*Value, len(out))
+	for i, v := range out {
+		reached[i] = t.flip(v)
+	}
+	return reached
+}
+
+// lastOf says which elements of a tensor are the last ones along its last axis.
+func (t *Tape) lastOf(shape types.Shape) *Value {
+	k := len(shape) - 1
+	one := emitFill(t.b, types.Scalar(types.I32), 1)
+	end := t.sub(t.Emit(OpDim, A{"dim": shape[k]}), one)
+	return t.Emit(OpEq, nil, t.along(shape, int64(k)), t.broadcast(end, shape))
+}
+
+// flip reverses the last axis.
+func (t *Tape) flip(v *Value) *Value {
+	shape := v.Type.Shape
+	last := len(shape) - 1
+	starts, steps := lits(len(shape), 0), ones(len(shape))
+	end, err := shape[last].Sub(types.Lit(1))
+	if err != nil {
+		panic("BUG: an extent overflows: " + err.Error())
+	}
+	starts[last], steps[last] = end, -1
+	return t.Emit(OpSlice, A{"starts": starts, "steps": steps, "shape": shape}, v)
+}
+
+// each adds the gradients by the elements and by what the step captures, from the cotangents of the accumulators after
+// each element, and gives those of the float accumulators before each: what the derivative of a tabulate gives that makes
+// each step from the accumulators that were kept.
+func (r *recurrence) each(reached []*Value) (before []*Value) {
+	t, floats := r.t, r.floats()
+	state := make([]*Value, len(r.after))
+	for k := range state {
+		state[k] = r.before(k)
+	}
+	var caps []*Value
+	for _, s := range r.starts {
+		if t.Needs(s) {
+			for _, k := range floats {
+				caps = append(caps, state[k])
 			}
-			args = append(args, all)
-			v := in.Emit(OpReshape, A{"shape": lits(1, 1)}, body.Yields[j])
-			step.Yields = append(step.Yields, in.Emit(OpUpdate, put, step.Param("", all.Type, op.Span), v, i))
+			break
 		}
 	}
-	Replace(step, with)
-	out := b.EmitOp(OpIterate, nil, args, []*Block{step}).Results
-	if scan {
-		out = out[k:]
+	own := len(caps)
+	if t.Needs(r.x) {
+		caps = append(caps, r.x)
 	}
-	for j, r := range op.Results {
-		y := out[j]
-		if !y.Type.Shape.Equal(r.Type.Shape) {
-			y = b.Emit(OpReshape, A{"shape": r.Type.Shape}, y)
+	for _, v := range t.variedCaptures(r.step) {
+		if v != r.x {
+			caps = append(caps, v)
 		}
-		b.Block.Yields = append(b.Block.Yields, y)
 	}
-	caps := t.variedCaptures(b.Block)
-	grads := closureVjp(t.b, b.Block, nil, nil, caps, t.cotangentsOf(t.b, op.Results, cts), nil)
-	for j, v := range caps {
-		t.Add(v, grads[j])
+	steps := &Builder{Block: &Block{}, Span: r.at}
+	for _, k := range floats {
+		shape := A{"shape": r.x.Type.Shape}
+		steps.Block.Yields = append(steps.Block.Yields, steps.EmitOp(OpTabulate, shape, nil, []*Block{r.one(state, k)}).Results[0])
 	}
+	out := &Builder{Block: &Block{}, Span: r.at}
+	out.Block.Yields = closureVjp(out, steps.Block, nil, nil, caps, reached, nil)
+	tidy(out.Block, r.at) // the steps themselves have been made before
+	t.b.Block.Ops = append(t.b.Block.Ops, out.Block.Ops...)
+	for i, v := range caps {
+		if i < own {
+			before = append(before, out.Block.Yields[i])
+		} else {
+			t.Add(v, out.Block.Yields[i])
+		}
+	}
+	return before
+}
+
+// before is the accumulator before each element. What stands before the first one where there are no starts is not read.
+func (r *recurrence) before(k int) *Value {
+	t, y := r.t, r.after[k]
+	last := y.Type.Rank() - 1
+	edge := append(append(types.Shape{}, y.Type.Shape[:last]...), types.Lit(1))
+	start := t.Zeros(types.Tensor{Elem: y.Type.Elem, Shape: edge})
+	if len(r.starts) > 0 {
+		start = t.broadcast(r.starts[k], edge)
+	}
+	all := t.Emit(OpConcat, A{"axis": int64(last)}, start, y)
+	return t.Emit(OpSlice, A{"starts": lits(last+1, 0), "steps": ones(last + 1), "shape": y.Type.Shape}, all)
+}
+
+// one is the function from an index of x to accumulator k after that element.
+func (r *recurrence) one(before []*Value, k int64) *Block {
+	body := &Block{}
+	b := &Builder{Block: body, Span: r.at}
+	axes := make([]int64, r.x.Type.Rank())
+	for i := range axes {
+		axes[i] = int64(i)
+		body.Param("", types.Scalar(types.I32), r.at)
+	}
+	read := func(v *Value) *Value { return b.Emit(OpIndex, A{"axes": axes}, append([]*Value{v}, body.Params...)...) }
+	var args []*Value
+	for _, v := range before {
+		args = append(args, read(v))
+	}
+	x := read(r.x)
+	if len(r.starts) > 0 {
+		body.Yields = []*Value{inlined(b, r.step, append(args, x))[k]}
+		return body
+	}
+	first := b.Emit(OpEq, nil, body.Params[len(axes)-1], emitFill(b, types.Scalar(types.I32), 0))
+	step := &Builder{Block: &Block{}, Span: r.at}
+	step.Block.Yields = inlined(step, r.step, append(args, x))
+	body.Yields = b.EmitOp(OpIf, nil, []*Value{first}, []*Block{{Yields: []*Value{x}}, step.Block}).Results
+	return body
 }

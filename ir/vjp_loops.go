@@ -80,10 +80,7 @@ func loopRule(t *Tape, op *Op, cts []*Value) {
 	}
 	back.Yields = closureVjp(b, body, append([]*Value{i}, state...), by, caps, t.cotangentsOf(b, inits, cotangents), sums)
 	b.Block.Yields = back.Yields
-	if !flatten(b.Block) {
-		unsupportedGradient(op.Span, "a loop over what depends on an unknown extent")
-	}
-	prune(b.Block)
+	tidy(b.Block, op.Span)
 	uses := Uses(b.Block)
 	var needed []int
 	for k, s := range state {
@@ -252,32 +249,4 @@ func (t *Tape) splice(op *Op, ops []*Op, results []*Value) {
 		}
 	}
 	panic("BUG: an operation is not on the tape")
-}
-
-// prune removes the operations of b whose results nothing uses. What could fail among them has run before, in the
-// loop itself.
-func prune(b *Block) {
-	used := map[*Value]bool{}
-	for _, y := range b.Yields {
-		used[y] = true
-	}
-	kept := make([]*Op, 0, len(b.Ops))
-	for k := len(b.Ops) - 1; k >= 0; k-- {
-		op := b.Ops[k]
-		live := op.Def.Traits.Has(Effect)
-		for _, r := range op.Results {
-			live = live || used[r]
-		}
-		if !live {
-			continue
-		}
-		for _, v := range inputs(op) {
-			used[v] = true
-		}
-		kept = append(kept, op)
-	}
-	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
-		kept[i], kept[j] = kept[j], kept[i]
-	}
-	b.Ops = kept
 }

@@ -19,9 +19,7 @@ func tabulateRule(t *Tape, op *Op, cts []*Value) {
 	if err != nil {
 		panic("BUG: copying without substitution: " + err.Error())
 	}
-	if !flatten(body) {
-		unsupportedGradient(op.Span, "a tabulate over what depends on an unknown extent")
-	}
+	expandAll(body, op.Span)
 	captured := map[*Value]bool{}
 	for _, v := range caps {
 		captured[v] = true
@@ -43,6 +41,7 @@ func tabulateRule(t *Tape, op *Op, cts []*Value) {
 			panic("BUG: copying without substitution: " + err.Error())
 		}
 		r.Yields = []*Value{value(&Builder{Block: r, Span: op.Span}, c, r.Params)}
+		tidy(r, op.Span)
 		return t.b.EmitOp(OpTabulate, A{"shape": shape}, nil, []*Block{r}).Results[0]
 	}
 	// The function of the index and of what is read, which captures the rest.
