@@ -1,13 +1,16 @@
 package ir
 
 import (
+	"slices"
+
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
 // Sums modulo p along an axis. No element is reduced on the way: an i64 is cut into a high and a low half of 32
 // bits, whose sums of fewer than 2^31 terms are exact in i64, and only the two sums meet the modulus; sums of i32
-// are exact in i64 as they are. What is left in the loop are plain additions, in any order.
+// are exact in i64 as they are. What is left in the loop are plain additions, in any order. Products of i64 that
+// modmul_axis_sum makes are added modulo p one by one instead.
 
 var attrSumAxis = AttrDef{Name: "axis", Kind: AttrInt, Doc: "the axis that is summed; not the last, which the moduli belong to"}
 
@@ -39,6 +42,9 @@ var OpModMulAxisSum = define(&OpDef{
 	},
 	Expand: func(b *Builder, op *Op) []*Value {
 		a, p := op.Args[0], op.Args[2]
+		if n, ok := a.Type.Shape[op.Int("axis")].Const(); ok && n > 0 && a.Type.Elem == types.I64 {
+			return []*Value{b.sumProducts(op, n)}
+		}
 		product := b.Emit(OpModMul, nil, a, op.Args[1], b.Emit(OpBroadcast, A{"shape": a.Type.Shape}, p))
 		return []*Value{b.Emit(OpAxisModSum, A{"axis": op.Int("axis")}, product, p)}
 	},
@@ -46,6 +52,27 @@ var OpModMulAxisSum = define(&OpDef{
 	Constraints: modSumConstraints,
 	Example:     "modmul_axis_sum([[5, 6], [4, 4]], [[1, 2], [2, 3]], [7, 11], 0) == [6, 2]",
 })
+
+// sumProducts adds n products modulo p, one after the other. Cutting each into halves would need it twice, and a product
+// costs more than a sum modulo p.
+func (b *Builder) sumProducts(op *Op, n int64) *Value {
+	axis := op.Int("axis")
+	return eachIndex(b, op.Type().Shape, func(b *Builder, at []*Value) *Value {
+		p := op.Args[2]
+		if !p.Type.IsScalar() {
+			p = b.Emit(OpIndex, A{"axes": []int64{0}}, p, at[len(at)-1])
+		}
+		axes := make([]int64, len(at)+1)
+		for k := range axes {
+			axes[k] = int64(k)
+		}
+		return b.loopTimes(n, b.number(types.I64, 0), func(b *Builder, i, sum *Value) *Value {
+			in := slices.Insert(slices.Clone(at), int(axis), i)
+			element := func(x *Value) *Value { return b.Emit(OpIndex, A{"axes": axes}, append([]*Value{x}, in...)...) }
+			return b.Emit(OpModSum, nil, sum, b.Emit(OpModMul, nil, element(op.Args[0]), element(op.Args[1]), p), p)
+		})
+	})
+}
 
 // OpModScatterAdd is scatter_add modulo p.
 var OpModScatterAdd = define(&OpDef{

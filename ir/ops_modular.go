@@ -161,19 +161,36 @@ func eachElement(b *Builder, op *Op, f func(b *Builder, x []*Value) *Value) *Val
 	if len(shape) == 0 {
 		return f(b, op.Args)
 	}
+	return eachIndex(b, shape, func(b *Builder, at []*Value) *Value {
+		axes := make([]int64, len(at))
+		for k := range axes {
+			axes[k] = int64(k)
+		}
+		x := make([]*Value, len(op.Args))
+		for i, a := range op.Args {
+			x[i] = b.Emit(OpIndex, A{"axes": axes}, append([]*Value{a}, at...)...)
+		}
+		return f(b, x)
+	})
+}
+
+// eachIndex is a tensor of rank 1 or more whose element at an index is f.
+func eachIndex(b *Builder, shape types.Shape, f func(b *Builder, at []*Value) *Value) *Value {
 	region := &Block{}
-	in := &Builder{Block: region, Span: b.Span}
-	axes := make([]int64, len(shape))
-	for k := range axes {
-		axes[k] = int64(k)
+	for range shape {
 		region.Param("", types.Scalar(types.I32), b.Span)
 	}
-	x := make([]*Value, len(op.Args))
-	for i, a := range op.Args {
-		x[i] = in.Emit(OpIndex, A{"axes": axes}, append([]*Value{a}, region.Params...)...)
-	}
-	region.Yields = []*Value{f(in, x)}
+	region.Yields = []*Value{f(&Builder{Block: region, Span: b.Span}, region.Params)}
 	return b.EmitOp(OpTabulate, A{"shape": shape}, nil, []*Block{region}).Results[0]
+}
+
+// loopTimes is a loop of n steps over one value.
+func (b *Builder) loopTimes(n int64, start *Value, step func(b *Builder, i, state *Value) *Value) *Value {
+	region := &Block{}
+	region.Param("", types.Scalar(types.I32), b.Span)
+	region.Param("", start.Type, b.Span)
+	region.Yields = []*Value{step(&Builder{Block: region, Span: b.Span}, region.Params[0], region.Params[1])}
+	return b.EmitOp(OpIterate, nil, []*Value{b.number(types.I32, n), start}, []*Block{region}).Results[0]
 }
 
 // loopUntil is a loop of at most n steps over a state; step gives the next state and whether it is the last.

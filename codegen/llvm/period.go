@@ -18,7 +18,7 @@ import (
 //
 // Lattice cryptography keeps one modulus for each position of a short last axis: i64[reps, n, 4] modulo i64[4]. Vectors along
 // four elements are no vectors, and the reciprocal of a modulus is a hundred times the work of a product by it. So the
-// last two axes are made one, c = i*4 + j, along which memory is contiguous. What depends on j alone (the moduli,
+// last two axes are made one, c = i*4 + j, where memory is contiguous along it. What depends on j alone (the moduli,
 // what is computed of them, and the checks of them) is computed before the loops, for each j once, into rows on the stack that
 // go on from the beginning for one more vector: the values for the elements from c on are then those from c modulo 4
 // on, neighbours as any others.
@@ -32,7 +32,7 @@ const (
 	periodWork = 24  // instructions for each j from which an axis that would make vectors of its own is taken, too
 )
 
-// period is a kernel whose last two axes are one.
+// period is a kernel with rows for its last axis, which may be one with the axis before.
 type period struct {
 	k      *kernel.Kernel // after the change; Axes end with the joined one
 	n      int64          // elements of the last axis before it
@@ -41,7 +41,7 @@ type period struct {
 	before []kernel.Stmt  // the same for all elements
 	rows   []kernel.Stmt  // the same for all with the same j
 	kept   []keptRow
-	phase  kernel.Ref // c modulo n
+	phase  kernel.Ref // c modulo n; None when the axes are as they were
 }
 
 // keptRow is a value of the statements in rows that the rest reads, by way of a parameter that is memory on the stack.
@@ -50,8 +50,16 @@ type keptRow struct {
 	param int
 }
 
-// periodOf returns nil for a kernel without a short last axis, or whose memory does not lie so.
+// periodOf returns nil for a kernel without a short last axis, or with nothing to gain from it.
 func periodOf(k *kernel.Kernel) *period {
+	if p := periodAs(k, true); p != nil {
+		return p
+	}
+	return periodAs(k, false)
+}
+
+// periodAs is periodOf with the last two axes joined, or as they are.
+func periodAs(k *kernel.Kernel, joined bool) *period {
 	last := len(k.Axes) - 1
 	if last < 1 {
 		return nil
@@ -71,33 +79,40 @@ func periodOf(k *kernel.Kernel) *period {
 			return nil
 		}
 	}
-	p := &period{n: n, scaled: last == 1, j: k.Axes[last].Var}
+	p := &period{n: n, scaled: joined && last == 1, j: k.Axes[last].Var, phase: scalar.None}
 	ts := slices.Clone(k.Types)
 	newRef := func(t types.DType) kernel.Ref {
 		ts = append(ts, t)
 		return kernel.Ref(len(ts) - 1)
 	}
 	outer := k.Axes[last-1]
-	joined, err := outer.Extent.Dim.Mul(types.Lit(n))
-	if err != nil {
-		return nil
-	}
-	c := newRef(types.I64)
-	split := &periodSplit{p: p, types: k.Types, params: k.Params, i: outer.Var, c: c, of: map[kernel.Ref]dependence{p.j: ofLast, outer.Var: ofOthers}}
-	for _, a := range k.Axes[:last-1] {
+	split := &periodSplit{p: p, params: k.Params, joined: joined, i: outer.Var, of: map[kernel.Ref]dependence{p.j: ofLast}}
+	for _, a := range k.Axes[:last] {
 		split.of[a.Var] = ofOthers
+	}
+	if joined {
+		split.c = newRef(types.I64)
 	}
 	rest, ok := split.block(k.Body, false)
 	if !ok || !split.pays() {
 		return nil
 	}
-	p.k = &kernel.Kernel{Name: k.Name, Params: slices.Clone(k.Params), Notes: k.Notes,
-		Axes: append(slices.Clone(k.Axes[:last-1]), kernel.Axis{Var: c, Extent: abi.Extent{Dim: joined}})}
-	size := newRef(types.I64)
-	p.phase = newRef(types.I64)
-	head := []kernel.Stmt{
-		&kernel.Let{ID: size, In: scalar.Instr{Op: scalar.Const, Type: types.I64, Args: noArgs, Imm: uint64(n)}, Site: -1},
-		&kernel.Let{ID: p.phase, In: scalar.Instr{Op: scalar.Rem, Type: types.I64, Args: twoArgs(c, size)}, Site: -1},
+	p.k = &kernel.Kernel{Name: k.Name, Params: slices.Clone(k.Params), Axes: k.Axes, Notes: k.Notes}
+	var head []kernel.Stmt
+	at := p.j
+	if joined {
+		extent, err := outer.Extent.Dim.Mul(types.Lit(n))
+		if err != nil {
+			return nil
+		}
+		p.k.Axes = append(slices.Clone(k.Axes[:last-1]), kernel.Axis{Var: split.c, Extent: abi.Extent{Dim: extent}})
+		size := newRef(types.I64)
+		p.phase = newRef(types.I64)
+		at = p.phase
+		head = []kernel.Stmt{
+			&kernel.Let{ID: size, In: scalar.Instr{Op: scalar.Const, Type: types.I64, Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}, Imm: uint64(n)}},
+			&kernel.Let{ID: p.phase, In: scalar.Instr{Op: scalar.Rem, Type: types.I64, Args: [3]kernel.Ref{split.c, size, scalar.None}}},
+		}
 	}
 	for _, st := range append(slices.Clone(p.before), p.rows...) {
 		if let, ok := st.(*kernel.Let); ok && let.In.Op == scalar.Const {
@@ -106,7 +121,7 @@ func periodOf(k *kernel.Kernel) *period {
 	}
 	for _, r := range split.read(rest) {
 		p.kept = append(p.kept, keptRow{r, len(p.k.Params)})
-		head = append(head, &kernel.Load{ID: r, Param: len(p.k.Params), At: kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: p.phase}}}})
+		head = append(head, &kernel.Load{ID: r, Param: len(p.k.Params), At: kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: at}}}})
 		p.k.Params = append(p.k.Params, kernel.Param{Name: "row", DType: regDType(k.Types[r]), Local: true,
 			Shape: []abi.Extent{{Dim: types.Lit(n + periodTail)}}})
 	}
@@ -114,10 +129,6 @@ func periodOf(k *kernel.Kernel) *period {
 	p.k.Body = &kernel.Block{Stmts: append(head, rest.Stmts...)}
 	return p
 }
-
-var noArgs = [3]kernel.Ref{scalar.None, scalar.None, scalar.None}
-
-func twoArgs(x, y kernel.Ref) [3]kernel.Ref { return [3]kernel.Ref{x, y, scalar.None} }
 
 // dependence says with which axes a value changes.
 type dependence uint8
@@ -131,8 +142,8 @@ const (
 // periodSplit takes the statements of a body apart.
 type periodSplit struct {
 	p       *period
-	types   []types.DType
 	params  []kernel.Param
+	joined  bool // i and j become c
 	i, c    kernel.Ref
 	of      map[kernel.Ref]dependence // of what was defined; refs of loops inside are ofOthers
 	checked bool                      // a check stays where it is
@@ -162,6 +173,12 @@ func (s *periodSplit) take(st kernel.Stmt, d dependence) {
 
 // access gives the place after the two axes became one; ok is false when it cannot be said with the new one.
 func (s *periodSplit) access(at kernel.Access) (out kernel.Access, d dependence, ok bool) {
+	if !s.joined {
+		for _, t := range at.Terms {
+			d = max(d, s.of[t.Var])
+		}
+		return at, d, true
+	}
 	var outer, last types.Dim
 	out.Offset = at.Offset
 	var rest []kernel.Term
@@ -255,7 +272,7 @@ func (s *periodSplit) stmt(st kernel.Stmt, arm bool) (rest kernel.Stmt, ok bool)
 			return nil, true
 		}
 		s.set(ofOthers, st.ID)
-		return &kernel.Load{ID: st.ID, Param: st.Param, At: at}, d != ofLast
+		return &kernel.Load{ID: st.ID, Param: st.Param, At: at}, d != ofLast || !s.joined
 	case *kernel.Store:
 		at, d, ok := s.access(st.At)
 		return &kernel.Store{Param: st.Param, At: at, Val: st.Val}, ok && d == ofOthers
@@ -275,9 +292,9 @@ func (s *periodSplit) stmt(st kernel.Stmt, arm bool) (rest kernel.Stmt, ok bool)
 	return nil, false // calls and loops of unknown length
 }
 
-// plain reports that the axes themselves are not among the operands: they are no values any more.
+// plain reports that the axes themselves are not among the operands: when joined they are no values any more.
 func (s *periodSplit) plain(refs ...kernel.Ref) bool {
-	return !slices.Contains(refs, s.i) && !slices.Contains(refs, s.p.j)
+	return !s.joined || !slices.Contains(refs, s.i) && !slices.Contains(refs, s.p.j)
 }
 
 // nonEmpty says that a loop runs, so that what stands in it may be computed before it.
@@ -315,7 +332,7 @@ func (s *periodSplit) reduce(st *kernel.Reduce, arm bool) (kernel.Stmt, bool) {
 
 // pays reports that vectors along the last axis, or one element after the other, would be worse.
 func (s *periodSplit) pays() bool {
-	return s.p.n < 2*minInner && len(s.p.rows) > 0 || s.divides || s.work >= periodWork
+	return s.joined && s.p.n < 2*minInner && len(s.p.rows) > 0 || s.divides || s.work >= periodWork
 }
 
 // read lists the values of the rows that the statements of b read.
@@ -424,7 +441,7 @@ func (g *gen) periodLoops(p *period, begin, end value.Value) {
 
 // phaseOf computes c modulo n for the first element of a vector; the rows go on for the others.
 func (g *gen) phaseOf(s *kernel.Let) bool {
-	if g.phase == nil || s.ID != g.phase.phase {
+	if g.phase == nil || s.ID != g.phase.phase || s.ID == scalar.None {
 		return false
 	}
 	c := g.env[s.In.Args[0]]

@@ -139,9 +139,6 @@ func (w *warp) growLocal(base, size int, m uint32) {
 		return
 	}
 	each(m, func(i int) {
-		if size > w.block.dev.opts.StackBytes {
-			w.fault(StackOverflow, i, "%d bytes of local memory are needed, and a thread has %d", size, w.block.dev.opts.StackBytes)
-		}
 		r := w.local[i]
 		if r == nil {
 			r = &region{name: "local memory"}

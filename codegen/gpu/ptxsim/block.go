@@ -94,7 +94,7 @@ func (b *block) execute() {
 
 // reset makes w a new warp.
 func (w *warp) reset(b *block, live uint32) {
-	*w = warp{block: b, index: w.index, live: live, local: w.local, ready: w.ready[:0], aside: w.aside[:0]}
+	*w = warp{block: b, op: &b.entry.code[0], index: w.index, live: live, local: w.local, ready: w.ready[:0], aside: w.aside[:0]}
 	for _, r := range w.local {
 		if r != nil {
 			r.data = r.data[:0]

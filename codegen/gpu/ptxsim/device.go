@@ -65,11 +65,28 @@ type instance struct {
 	addr map[*variable]uint64
 }
 
+// SetStack changes how many bytes of local memory a thread has; every call takes at least 16 of them.
+func (d *Device) SetStack(bytes int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.opts.StackBytes = bytes
+}
+
 // load makes the instance of a module.
-func (d *Device) load(m *Module) *instance {
+func (d *Device) load(m *Module) (*instance, error) {
 	if in := d.modules[m]; in != nil {
-		return in
+		return in, nil
 	}
+	size := int64(0)
+	for _, v := range m.vars {
+		if v.space != shared {
+			size += int64(v.size)
+		}
+	}
+	if d.used+size > d.opts.Bytes {
+		return nil, fmt.Errorf("out of memory: the variables of module %s have %d bytes, and %d of %d are in use", m.Name, size, d.used, d.opts.Bytes)
+	}
+	d.used += size
 	in := &instance{addr: map[*variable]uint64{}}
 	regions := map[string]*region{}
 	for _, v := range m.vars {
@@ -88,7 +105,7 @@ func (d *Device) load(m *Module) *instance {
 		}
 	}
 	d.modules[m] = in
-	return in
+	return in, nil
 }
 
 // Unload forgets a module and frees its variables.
@@ -101,6 +118,7 @@ func (d *Device) Unload(m *Module) {
 	}
 	for _, addr := range in.addr {
 		i := search(d.regions, addr)
+		d.used -= int64(len(d.regions[i].data))
 		d.regions = append(d.regions[:i], d.regions[i+1:]...)
 	}
 	delete(d.modules, m)

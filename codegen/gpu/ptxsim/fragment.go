@@ -41,7 +41,6 @@ type frame struct {
 	carry  uint32 // the carry flag
 	area   []byte // parameters, results and variables for calls: fn.areaBytes for each lane
 	local  int    // where the stack frame begins in the local memory of each lane
-	depth  int
 	caller *frame
 	call   *callOp // the call in caller
 
@@ -65,10 +64,9 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 			fr.defined, fr.pdefined = make([]uint32, f.nvals), make([]uint32, f.npreds)
 		}
 	}
-	fr.caller, fr.call, fr.local, fr.depth = caller, nil, 0, 0
+	fr.caller, fr.call, fr.local = caller, nil, 0
 	if caller != nil {
-		fr.local = alignUp(caller.local+caller.fn.localBytes, 16)
-		fr.depth = caller.depth + 1
+		fr.local = alignUp(caller.local+caller.fn.localBytes, 16) + 16 // what the hardware needs at least for a call
 	}
 	for i := range f.fixed {
 		x := &f.fixed[i]
@@ -86,6 +84,9 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 		if f.tracked {
 			fr.defined[x.slot] = ^uint32(0)
 		}
+	}
+	if size := fr.local + f.localBytes; size > w.block.dev.opts.StackBytes {
+		w.fault(StackOverflow, lane(m), "%d bytes of local memory are needed, and a thread has %d", size, w.block.dev.opts.StackBytes)
 	}
 	w.growLocal(fr.local, fr.local+f.localBytes, m)
 	return fr

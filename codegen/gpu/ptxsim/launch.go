@@ -42,6 +42,10 @@ func (d *Device) Launch(m *Module, entry string, grid, size [3]int, shared int, 
 	if err != nil {
 		return fmt.Errorf("ptxsim: launch of %s: %w", entry, err)
 	}
+	in, err := d.load(m)
+	if err != nil {
+		return fmt.Errorf("ptxsim: launch of %s: %w", entry, err)
+	}
 	blocks := grid[0] * grid[1] * grid[2]
 	if int64(d.runs)+int64(blocks) >= 1<<32-1 {
 		for _, r := range d.regions {
@@ -50,7 +54,7 @@ func (d *Device) Launch(m *Module, entry string, grid, size [3]int, shared int, 
 		d.runs, d.workers = 0, nil
 	}
 	k := &launch{
-		proto: block{dev: d, m: m, inst: d.load(m), entry: f, params: params, grid: grid, size: size, layout: l, firstRun: d.runs + 1, races: !d.opts.NoRaces},
+		proto: block{dev: d, m: m, inst: in, entry: f, params: params, grid: grid, size: size, layout: l, firstRun: d.runs + 1, races: !d.opts.NoRaces},
 	}
 	d.runs += uint32(blocks)
 	k.left.Store(d.opts.Instructions)

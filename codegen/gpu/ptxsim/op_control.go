@@ -108,15 +108,9 @@ func (c *compiler) pass(f *function, what string, names []operand, vars []*varia
 	return list
 }
 
-// maxDepth limits recursion of functions without local memory.
-const maxDepth = 1 << 14
-
 // call makes f the first instruction of the function that o calls.
 func (w *warp) call(f *fragment, o *op) {
 	caller, k := f.fr, o.call
-	if caller.depth >= maxDepth {
-		w.fault(StackOverflow, lane(f.mask), "calls are %d deep", caller.depth)
-	}
 	callee := w.enter(k.fn, caller, f.mask)
 	callee.call = k
 	copyArea(f.mask, k.args, caller, callee)

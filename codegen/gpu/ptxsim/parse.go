@@ -323,10 +323,8 @@ func (p *parser) initialValue(v *variable, t dtype, offset int) {
 	}
 	var raw [8]byte
 	binary.LittleEndian.PutUint64(raw[:], bits)
-	if v.init == nil {
-		v.init = make([]byte, v.size)
-	}
-	copy(v.init[offset:offset+t.bytes()], raw[:])
+	v.init = append(v.init, make([]byte, max(0, offset+t.bytes()-len(v.init)))...)
+	copy(v.init[offset:], raw[:t.bytes()])
 }
 
 // immediate reads a number: 12, -0x1F, 0f3F800000, 0d3FF0000000000000, 1.5.

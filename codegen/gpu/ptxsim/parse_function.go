@@ -47,8 +47,14 @@ func (p *parser) function(entry bool) {
 	}
 	p.expect("{")
 	p.body()
+	if f.areaBytes > maxArea {
+		p.fail(f.line, "%s has %d bytes of parameters, and %d are possible", f.name, f.areaBytes, maxArea)
+	}
 	p.f, p.scopes = nil, nil
 }
+
+// maxArea limits the parameters of a function together with its variables for calls. The hardware has 4 KiB for a kernel.
+const maxArea = 1 << 16
 
 // parameters reads (.param .b32 a, .param .b64 b).
 func (p *parser) parameters() []*variable {

@@ -322,12 +322,16 @@ next:
 func (w *warp) fault(kind Kind, lane int, format string, args ...any) {
 	in := w.op.in
 	m := w.block.m
+	fn := w.block.entry
+	if w.frame != nil {
+		fn = w.frame.fn
+	}
 	source := ""
 	if in.loc.line > 0 {
 		source = fmt.Sprintf("%s:%d:%d", m.files[in.loc.file], in.loc.line, in.loc.col)
 	}
 	panic(&Fault{
-		Kind: kind, Module: m.Name, Entry: w.block.entry.name, Func: w.frame.fn.name,
+		Kind: kind, Module: m.Name, Entry: w.block.entry.name, Func: fn.name,
 		Line: in.line, Text: m.line(in.line), Source: source,
 		Block: w.block.id, Thread: w.block.threadID(w.index*32 + lane), Detail: fmt.Sprintf(format, args...),
 	})
