@@ -42,10 +42,16 @@ type op struct {
 	puses, pdefs []int32 // slots of predicates
 	effect       bool    // the operands matter at once: see Note [Undefined registers]
 	loads        bool    // the results are defined whatever the operands are
-	selects      bool    // selp
-	sel          [2]int32
+	spread       propagation
+	counts       []uint64 // of each of uses, the bits that matter
+	operands     []int32  // spreadAnd, spreadOr: all, constants among them
+	moved        []int32  // spreadMoves: slots, constants among them
+	width        int      // spreadMoves: of moved
+	sel          [2]int32 // spreadSelect
 	selp         int32
 	selNot       bool
+	decides      int     // +1: an operand that is true decides what an instruction of predicates gives; -1: one that is false
+	negated      [2]bool // of puses, for decides
 
 	targets []int32
 	index   int32 // slot that selects one of targets
@@ -240,7 +246,7 @@ func (c *compiler) source(a operand, t dtype, wide bool) int32 {
 			return c.special(a.name, f)
 		}
 		s := c.register(a, t, wide)
-		c.o.uses = append(c.o.uses, s)
+		c.o.uses, c.o.counts = append(c.o.uses, s), append(c.o.counts, mask(t.bits()))
 		return s
 	case argInt:
 		if t.float() && t.bits() > 16 {

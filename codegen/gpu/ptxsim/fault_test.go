@@ -194,6 +194,54 @@ func TestAsyncCopies(t *testing.T) {
 	}
 }
 
+// Undefined bits go where the values go: %h8, %r18 and %rd18 are never written. What is stored has to be defined.
+func TestUndefinedBits(t *testing.T) {
+	for body, defined := range map[string]bool{
+		"mov.b32 %r3, {%h1, %h8}; and.b32 %r4, %r3, 15; st.global.u32 [%rd5], %r4;":                                             true,
+		"mov.b32 %r3, {%h1, %h8}; st.global.u32 [%rd5], %r3;":                                                                   false,
+		"mov.b32 %r3, {%h1, %h8}; st.global.u16 [%rd5], %r3;":                                                                   true,
+		"mov.b32 %r3, {%h8, %h1}; st.global.u16 [%rd5], %r3;":                                                                   false,
+		"mov.b32 %r3, {%h1, %h8}; mov.b32 {%h2, %h3}, %r3; st.global.u16 [%rd5], %h2;":                                          true,
+		"mov.b32 %r3, {%h1, %h8}; mov.b32 {%h2, %h3}, %r3; st.global.u16 [%rd5], %h3;":                                          false,
+		"mov.b32 %r3, {%h1, %h8}; shl.b32 %r4, %r3, 16; st.global.u32 [%rd5], %r4;":                                             true,
+		"mov.b32 %r3, {%h1, %h8}; shr.u32 %r4, %r3, 15; st.global.u32 [%rd5], %r4;":                                             false,
+		"mov.b32 %r3, {%h8, %h1}; shr.s32 %r4, %r3, 16; st.global.u32 [%rd5], %r4;":                                             true,
+		"mov.b32 %r3, {%h1, %h8}; or.b32 %r4, %r3, 0xffff0000; st.global.u32 [%rd5], %r4;":                                      true,
+		"mov.b32 %r3, {%h1, %h8}; or.b32 %r4, %r3, 0xfffe0000; st.global.u32 [%rd5], %r4;":                                      false,
+		"mov.b32 %r3, {%h1, %h8}; xor.b32 %r4, %r3, %r3; cvt.u16.u32 %h2, %r4; st.global.u16 [%rd5], %h2;":                      true,
+		"mov.b32 %r3, {%h1, %h8}; not.b32 %r4, %r3; cvt.u64.u32 %rd8, %r4; st.global.u64 [%rd5+256], %rd8;":                     false,
+		"mov.b32 %r3, {%h1, %h8}; add.s32 %r4, %r3, %r1; mul.lo.s32 %r4, %r4, 3; st.global.u16 [%rd5], %r4;":                    true,
+		"mov.b32 %r3, {%h8, %h1}; mad.lo.s32 %r4, %r3, 3, 1; shr.u32 %r4, %r4, 16; st.global.u16 [%rd5], %r4;":                  false,
+		"mov.b32 %r3, {%h1, %h8}; prmt.b32 %r4, %r3, %r1, 0x5410; st.global.u32 [%rd5], %r4;":                                   true,
+		"mov.b32 %r3, {%h1, %h8}; prmt.b32 %r4, %r3, %r1, 0x5420; st.global.u32 [%rd5], %r4;":                                   false,
+		"mov.b32 %r3, {%h1, %h8}; bfe.u32 %r4, %r3, 3, 13; st.global.u32 [%rd5], %r4;":                                          true,
+		"mov.b32 %r3, {%h1, %h8}; bfe.s32 %r4, %r3, 3, 14; st.global.u32 [%rd5], %r4;":                                          false,
+		"mov.b32 %r3, {%h1, %h8}; add.f16x2 %r4, %r3, %r3; st.global.u16 [%rd5], %r4;":                                          true,
+		"mov.b32 %r3, {%h8, %h1}; add.f16x2 %r4, %r3, %r3; st.global.u16 [%rd5], %r4;":                                          false,
+		"mov.b32 %r3, {%h1, %h8}; setp.lt.f16x2 %p1|%p2, %r3, %r3; @%p1 bra a; a: st.global.u32 [%rd5], %r1;":                   true,
+		"mov.b32 %r3, {%h1, %h8}; setp.lt.f16x2 %p1|%p2, %r3, %r3; @%p2 bra a; a: st.global.u32 [%rd5], %r1;":                   false,
+		"mov.b32 %r3, {%h1, %h8}; setp.eq.s32 %p1, %r3, 0; selp.b32 %r4, 1, 2, %p1; st.global.u32 [%rd5], %r4;":                 false,
+		"setp.eq.s32 %p1, %r18, 0; setp.eq.s32 %p2, %r1, 77; and.pred %p3, %p2, %p1; @%p3 bra a; a: st.global.u32 [%rd5], %r1;": true,
+		"setp.eq.s32 %p1, %r18, 0; setp.ne.s32 %p2, %r1, 77; and.pred %p3, %p2, %p1; @%p3 bra a; a: st.global.u32 [%rd5], %r1;": false,
+		"setp.eq.s32 %p1, %r18, 0; setp.eq.s32 %p2, %r1, 77; or.pred %p3, %p1, !%p2; @%p3 bra a; a: st.global.u32 [%rd5], %r1;": true,
+		"setp.eq.s32 %p1, %r18, 0; xor.pred %p3, %p1, %p1; @%p3 bra a; a: st.global.u32 [%rd5], %r1;":                           false,
+		"setp.lt.u32 %p1, %r1, 5; @%p1 mov.u32 %r18, 9; selp.b32 %r4, %r18, %r1, %p1; st.global.u32 [%rd5], %r4;":               true,
+		"mov.u32 %r4, %r18; mov.u32 %r4, 3; st.global.u32 [%rd5], %r4;":                                                         true,
+		"shl.b32 %r4, %r1, %r18; st.global.u32 [%rd5], %r4;":                                                                    false,
+		"cvt.s64.s32 %rd8, %r18; and.b64 %rd8, %rd8, 0; st.global.u64 [%rd5+256], %rd8;":                                        true,
+	} {
+		_, err := runKernel(t, "mov.b16 %h1, 5; shl.b32 %r17, %r1, 2; cvt.u64.u32 %rd17, %r17; add.s64 %rd5, %rd5, %rd17;"+body, 1, 32)
+		if defined && err != nil {
+			t.Errorf("%s\n%v", body, err)
+		}
+		if !defined {
+			if f := wantFault(t, err, Uninitialised); !strings.Contains(f.Detail, "register") {
+				t.Errorf("%s\n%v", body, f)
+			}
+		}
+	}
+}
+
 func TestUseAfterFree(t *testing.T) {
 	m := parse(t, kernel("st.global.u32 [%rd5], %r1;"))
 	d := NewDevice(Options{})

@@ -44,7 +44,7 @@ type frame struct {
 	caller *frame
 	call   *callOp // the call in caller
 
-	defined, pdefined []uint32 // lanes with a value, for each slot; see Note [Undefined registers]
+	undefined undefinedness // if fn.tracked
 }
 
 // enter makes a frame of f for the lanes of m.
@@ -54,15 +54,11 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 	if pool := wk.frames[f]; len(pool) > 0 {
 		fr = pool[len(pool)-1]
 		wk.frames[f] = pool[:len(pool)-1]
-		if f.tracked {
-			clear(fr.defined[:f.nregs()])
-			clear(fr.pdefined)
-		}
 	} else {
 		fr = &frame{fn: f, vals: make([]lanes, f.nvals), preds: make([]uint32, f.npreds), area: make([]byte, 32*f.areaBytes)}
-		if f.tracked {
-			fr.defined, fr.pdefined = make([]uint32, f.nvals), make([]uint32, f.npreds)
-		}
+	}
+	if f.tracked {
+		fr.undefined.start(f)
 	}
 	fr.caller, fr.call, fr.local = caller, nil, 0
 	if caller != nil {
@@ -80,9 +76,6 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 			fillLanes(v, uint64(fr.local+x.v.offset)+x.bits)
 		case fixedSpecial:
 			x.fill(w, v)
-		}
-		if f.tracked {
-			fr.defined[x.slot] = ^uint32(0)
 		}
 	}
 	if size := fr.local + f.localBytes; size > w.block.dev.opts.StackBytes {

@@ -12,6 +12,7 @@ func (c *compiler) logic() {
 		a, na := c.predicate(c.in.args[1])
 		b, nb := c.predicate(c.in.args[2])
 		op := c.in.op
+		c.o.decides, c.o.negated = map[string]int{"and": -1, "or": 1}[op], [2]bool{na, nb}
 		c.o.run = func(w *warp, m uint32) {
 			x, y := w.pred(a, na), w.pred(b, nb)
 			switch op {
@@ -27,13 +28,19 @@ func (c *compiler) logic() {
 		return
 	}
 	t := c.dtype(untyped...)
+	c.operands(3)
+	d, a, b := c.dst(0, t), c.src(1, t), c.src(2, t)
+	c.o.operands = []int32{a, b}
 	switch c.in.op {
 	case "and":
-		c.binary(t, func(x, y uint64) uint64 { return x & y })
+		c.o.spread = spreadAnd
+		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return x & y })
 	case "or":
-		c.binary(t, func(x, y uint64) uint64 { return x | y })
+		c.o.spread = spreadOr
+		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return x | y })
 	default:
-		c.binary(t, func(x, y uint64) uint64 { return x ^ y })
+		c.o.spread = spreadBitwise
+		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return x ^ y })
 	}
 }
 
@@ -53,6 +60,7 @@ func (c *compiler) not() {
 	}
 	m := mask(t.bits())
 	c.unary(t, func(x uint64) uint64 { return ^x & m })
+	c.o.spread = spreadBitwise
 }
 
 func boolean(b bool) uint64 {
@@ -71,6 +79,7 @@ func (c *compiler) lop3() {
 		c.errorf("lop3 needs a table from 0 to 255")
 	}
 	d, x, y, z := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, t)
+	c.o.spread = spreadBitwise
 	c.o.run = ter(d, x, y, z, func(x, y, z uint64) uint64 {
 		var r uint64
 		for i := range 8 {
@@ -99,6 +108,7 @@ func (c *compiler) shift() {
 	}
 	c.operands(3)
 	d, a, n := c.dst(0, t), c.src(1, t), c.src(2, u32)
+	c.moves(t, a)
 	m := mask(t.bits())
 	switch {
 	case c.in.op == "shl":
@@ -119,6 +129,7 @@ func (c *compiler) funnel() {
 	t := c.dtype(b32)
 	c.operands(4)
 	d, a, b, n := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, u32)
+	c.moves(t, a, b)
 	c.o.run = ter(d, a, b, n, func(x, y, n uint64) uint64 {
 		if mode == "clamp" {
 			n = min(n, 32)
@@ -138,6 +149,7 @@ func (c *compiler) bfe() {
 	t := c.dtype(u32, u64, s32, s64)
 	c.operands(4)
 	d, a, pos, n := c.dst(0, t), c.src(1, t), c.src(2, u32), c.src(3, u32)
+	c.moves(t, a)
 	width := uint64(t.bits())
 	c.o.run = ter(d, a, pos, n, func(x, pos, n uint64) uint64 {
 		pos, n = pos&255, n&255
@@ -162,6 +174,7 @@ func (c *compiler) bfi() {
 	t := c.dtype(b32, b64)
 	c.operands(5)
 	d, a, b, pos, n := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, u32), c.src(4, u32)
+	c.moves(t, a, b)
 	width := uint64(t.bits())
 	c.o.run = func(w *warp, m uint32) {
 		D, A, B, P, N := &w.vals[d], &w.vals[a], &w.vals[b], &w.vals[pos], &w.vals[n]
@@ -183,6 +196,7 @@ func (c *compiler) prmt() {
 	mode := c.mod("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
 	c.operands(4)
 	d, a, b, s := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, t)
+	c.moves(t, a, b)
 	c.o.run = ter(d, a, b, s, func(x, y, sel uint64) uint64 {
 		v := y<<32 | x
 		var r uint64

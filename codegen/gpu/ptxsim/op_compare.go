@@ -92,6 +92,9 @@ func (c *compiler) setp() {
 	d, e := c.predicateDest(p), c.predicateDest(q)
 	if element(t) != t {
 		// p for the lower halves, q for the upper ones
+		if d >= 0 && e >= 0 {
+			c.o.spread = spreadHalves
+		}
 		lower := compareStep(a, b, func(x, y uint64) bool { return test(x&0xffff, y&0xffff) })
 		upper := compareStep(a, b, func(x, y uint64) bool { return test(x>>16, y>>16) })
 		c.o.run = func(w *warp, m uint32) {
@@ -185,7 +188,7 @@ func (c *compiler) selp() {
 	c.operands(4)
 	d, a, b := c.dst(0, t), c.src(1, t), c.src(2, t)
 	p, np := c.predicate(c.in.args[3])
-	c.o.selects, c.o.sel, c.o.selp, c.o.selNot = true, [2]int32{a, b}, p, np
+	c.o.spread, c.o.sel, c.o.selp, c.o.selNot = spreadSelect, [2]int32{a, b}, p, np
 	c.o.run = func(w *warp, m uint32) {
 		D, A, B, k := &w.vals[d], &w.vals[a], &w.vals[b], w.pred(p, np)
 		for ; m != 0; m &= m - 1 {

@@ -28,6 +28,9 @@ func (c *compiler) cvt() {
 	d, a := c.dest(c.in.args[0], dt, true), c.source(c.in.args[1], at, true)
 	width := c.width(c.in.args[0])
 	f := c.conversion(dt, at, irnd, frnd, sat)
+	if at.integer() && dt.integer() && !sat {
+		c.moves(at, a)
+	}
 	if relu {
 		if !dt.float() && dt != tf32 || at != f32 {
 			c.errorf("cvt.relu is of f32 to a smaller float")

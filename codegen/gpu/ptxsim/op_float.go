@@ -67,7 +67,7 @@ func (c *compiler) arithmetic(n int, exact func(t dtype, r rounding) func(x, y, 
 		f = func(x, y, z uint64) uint64 { return saturate(e, g(x, y, z)) }
 	}
 	if e != t {
-		f = halves(f)
+		f, c.o.spread = halves(f), spreadHalves
 	}
 	switch n {
 	case 1:
@@ -192,7 +192,7 @@ func (c *compiler) fma() {
 		return v
 	}
 	if e != t {
-		f = halves(f)
+		f, c.o.spread = halves(f), spreadHalves
 	}
 	c.ternary(t, f)
 }
@@ -289,7 +289,7 @@ func (c *compiler) minMaxFloat() {
 		return v | s
 	}
 	if e != t {
-		f = halves(f)
+		f, c.o.spread = halves(f), spreadHalves
 	}
 	c.binary(t, func(x, y uint64) uint64 { return f(x, y, 0) })
 }

@@ -33,6 +33,7 @@ func (c *compiler) add() {
 		return
 	}
 	m := mask(t.bits())
+	c.o.spread = spreadUp
 	if c.in.op == "sub" {
 		c.binary(t, func(x, y uint64) uint64 { return (x - y) & m })
 		return
@@ -132,6 +133,7 @@ func (c *compiler) mul() {
 		t := c.dtype(append(integers, b32, b64, b16)...)
 		m := mask(t.bits())
 		c.binary(t, func(x, y uint64) uint64 { return x * y & m })
+		c.o.spread = spreadUp
 	case "hi":
 		t := c.dtype(integers...)
 		c.binary(t, func(x, y uint64) uint64 { return mulHigh(t, x, y) })
@@ -188,6 +190,7 @@ func (c *compiler) mad() {
 		}
 		if part == "lo" {
 			c.ternary(t, func(x, y, z uint64) uint64 { return (x*y + z) & m })
+			c.o.spread = spreadUp
 			return
 		}
 		c.ternary(t, func(x, y, z uint64) uint64 { return (product(x, y) + z) & m })

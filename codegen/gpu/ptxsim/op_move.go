@@ -31,6 +31,7 @@ func (c *compiler) mov() {
 
 func (c *compiler) moved(t dtype) {
 	d, a := c.dest(c.in.args[0], t, false), c.source(c.in.args[1], t, false)
+	c.moves(t, a)
 	c.o.run = func(w *warp, m uint32) {
 		D, A := &w.vals[d], &w.vals[a]
 		if m == ^uint32(0) {
@@ -67,6 +68,7 @@ func (c *compiler) pack(t dtype, a operand) {
 	for _, x := range a.list {
 		src = append(src, c.source(x, e, false))
 	}
+	c.moves(e, src...)
 	c.o.run = func(w *warp, m uint32) {
 		each(m, func(i int) {
 			var v uint64
@@ -89,6 +91,7 @@ func (c *compiler) unpack(t dtype, d operand) {
 			dst = append(dst, c.dest(x, e, false))
 		}
 	}
+	c.moves(t, a)
 	c.o.run = func(w *warp, m uint32) {
 		each(m, func(i int) {
 			v := w.vals[a][i] // a part may be the register itself

@@ -1,54 +1,253 @@
 package ptxsim
 
+import "math/bits"
+
 // Note [Undefined registers]
 //
-// Compilers leave registers without a value on ways where it does not matter, and may compute with them there. So reading
-// one is no fault: the result is undefined, too, lane by lane. It is a fault when an undefined value matters: as an address, as
-// what is stored, as the condition of a branch, as an operand of a shuffle, a barrier or an atomic. Only functions with a
-// way on which a register is read before it is written pay for that (function.tracked, found by flow.go).
+// Compilers leave registers, or halves of them, without a value on ways where it does not matter, and may compute with them there. So
+// reading one is no fault: the result is undefined, too, as far as it depends on it, bit by bit: `and` with a constant makes bits
+// defined, packing and shifting move them. It is a fault when an undefined bit matters: in an address, in what is stored, in the
+// condition of a branch, in an operand of a shuffle, a barrier or an atomic. Only functions with a way on which a register is read
+// before it is written pay for that (function.tracked, found by flow.go).
 
-// nregs is the number of slots that have to be cleared for a new frame; fixed slots are set again after that.
-func (f *function) nregs() int { return f.nvals }
+// undefinedness says which bits of the registers of a frame have no value.
+type undefinedness struct {
+	some  []uint32 // lanes of a slot with at least one such bit
+	whole []uint32 // lanes of a slot where all bits are such
+	bits  []lanes  // the bits, for lanes in some and not in whole
+	preds []uint32
+}
 
-// track passes definedness from the operands of o to its results.
+// propagation is how undefined bits of operands become undefined bits of results.
+type propagation uint8
+
+const (
+	spreadAll     propagation = iota // one bit makes the whole result undefined
+	spreadMoves                      // the instruction moves bits of some operands
+	spreadBitwise                    // each bit depends on the same bits of the operands
+	spreadAnd                        // as bitwise, but 0 and anything is 0
+	spreadOr                         // as bitwise, but 1 or anything is 1
+	spreadUp                         // a bit changes the bits above it: sums and products
+	spreadHalves                     // both halves are apart
+	spreadSelect                     // selp
+)
+
+// moves says that the instruction moves the bits of these operands of type t, as the others say.
+func (c *compiler) moves(t dtype, slots ...int32) {
+	c.o.spread, c.o.moved, c.o.width = spreadMoves, slots, t.bits()
+}
+
+// start makes all registers undefined and the slots that are no registers defined.
+func (u *undefinedness) start(f *function) {
+	if u.some == nil {
+		*u = undefinedness{make([]uint32, f.nvals), make([]uint32, f.nvals), make([]lanes, f.nvals), make([]uint32, f.npreds)}
+	}
+	for i := range u.some {
+		u.some[i], u.whole[i] = ^uint32(0), ^uint32(0)
+	}
+	for i := range u.preds {
+		u.preds[i] = ^uint32(0)
+	}
+	for i := range f.fixed {
+		u.some[f.fixed[i].slot] = 0
+	}
+}
+
+// of is the undefined bits of a slot in a lane.
+func (u *undefinedness) of(slot int32, i int) uint64 {
+	switch {
+	case u.some[slot]>>i&1 == 0:
+		return 0
+	case u.whole[slot]>>i&1 != 0:
+		return ^uint64(0)
+	}
+	return u.bits[slot][i]
+}
+
+// set sets them.
+func (u *undefinedness) set(slot int32, i int, b uint64) {
+	u.some[slot] &^= 1 << i
+	u.whole[slot] &^= 1 << i
+	if b != 0 {
+		u.some[slot] |= 1 << i
+		u.bits[slot][i] = b
+	}
+}
+
+// track passes undefined bits from the operands of o to its results, before o runs in the lanes of m.
 func (w *warp) track(o *op, m uint32) {
-	fr := w.frame
-	d := m
-	if o.selects {
-		p := w.pred(o.selp, o.selNot)
-		d &= fr.pdefined[o.selp]
-		d &= p&fr.defined[o.sel[0]] | ^p&fr.defined[o.sel[1]]
-	} else {
-		for _, u := range o.uses {
-			d &= fr.defined[u]
-		}
-		for _, u := range o.puses {
-			if o.guard < 0 || u != o.guard {
-				d &= fr.pdefined[u]
-			}
+	u := &w.frame.undefined
+	any := uint32(0)
+	for _, s := range o.uses {
+		any |= u.some[s]
+	}
+	for _, s := range o.puses {
+		if s != o.guard {
+			any |= u.preds[s]
 		}
 	}
-	if o.effect && d != m {
-		w.undefined(o, m&^d)
+	any &= m
+	// the common case: everything is defined
+	for _, d := range o.defs {
+		u.some[d] &^= m &^ any
+	}
+	for _, d := range o.pdefs {
+		u.preds[d] &^= m &^ any
+	}
+	if any == 0 {
+		return
+	}
+	if o.spread == spreadMoves {
+		w.trackMoves(o, any)
+		return
+	}
+	each(any, func(i int) { w.trackLane(o, i) })
+}
+
+// trackLane is track for a lane in which an operand has an undefined bit.
+func (w *warp) trackLane(o *op, i int) {
+	u := &w.frame.undefined
+	var all uint64 // of all operands, of the bits that count
+	for k, s := range o.uses {
+		all |= u.of(s, i) & o.counts[k]
+	}
+	p := false
+	for _, s := range o.puses {
+		if s != o.guard {
+			p = p || u.preds[s]>>i&1 != 0
+		}
+	}
+	if o.effect && (all != 0 || p) {
+		w.fault(Uninitialised, i, "an operand depends on a register that was never written")
 	}
 	if o.loads {
-		d = m
+		all, p = 0, false
 	}
-	for _, x := range o.defs {
-		fr.defined[x] = fr.defined[x]&^m | d
+	b := uint64(0)
+	switch {
+	case o.spread == spreadSelect:
+		switch holds := w.pred(o.selp, o.selNot)>>i&1 != 0; {
+		case u.preds[o.selp]>>i&1 != 0:
+			b = ^uint64(0)
+		case holds:
+			b = u.of(o.sel[0], i)
+		default:
+			b = u.of(o.sel[1], i)
+		}
+	case p:
+		b = ^uint64(0)
+		p = !w.predDecided(o, i)
+	case all == 0:
+	case o.spread == spreadBitwise:
+		b = all
+	case o.spread == spreadAnd, o.spread == spreadOr:
+		b = all
+		for _, s := range o.operands {
+			v := w.vals[s][i]
+			if o.spread == spreadOr {
+				v = ^v
+			}
+			b &= v | u.of(s, i) // a defined 0 decides
+		}
+	case o.spread == spreadUp:
+		b = -(uint64(1) << bits.TrailingZeros64(all))
+	case o.spread == spreadHalves:
+		if all&0xffff != 0 {
+			b |= 0xffff
+		}
+		if all>>16 != 0 {
+			b |= ^uint64(0xffff)
+		}
+	default:
+		b = ^uint64(0)
 	}
-	for _, x := range o.pdefs {
-		fr.pdefined[x] = fr.pdefined[x]&^m | d
+	for _, d := range o.defs {
+		u.set(d, i, b)
 	}
+	for k, d := range o.pdefs {
+		undefined := p || all != 0
+		if o.spread == spreadHalves && !p && len(o.pdefs) == 2 {
+			undefined = all>>(16*k)&0xffff != 0
+		}
+		u.preds[d] &^= 1 << i
+		if undefined {
+			u.preds[d] |= 1 << i
+		}
+	}
+}
+
+// predDecided says whether and.pred or or.pred of an undefined operand is decided by the other one.
+func (w *warp) predDecided(o *op, i int) bool {
+	u := &w.frame.undefined
+	if o.decides == 0 || len(o.puses) < 2 {
+		return false
+	}
+	for k, s := range o.puses[:2] {
+		v := w.pred(s, o.negated[k])>>i&1 != 0
+		if u.preds[s]>>i&1 == 0 && v == (o.decides > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// trackMoves executes an instruction that moves bits on the undefined bits themselves.
+func (w *warp) trackMoves(o *op, m uint32) {
+	u := &w.frame.undefined
+	for _, s := range o.uses {
+		if !contains(o.moved, s) && u.some[s]&m != 0 {
+			// where the bits go is undefined
+			each(u.some[s]&m, func(i int) {
+				for _, d := range o.defs {
+					u.set(d, i, ^uint64(0))
+				}
+			})
+			m &^= u.some[s]
+		}
+	}
+	saved := make([]lanes, 0, len(o.moved)+len(o.defs))
+	for _, s := range o.moved {
+		saved = append(saved, w.vals[s])
+	}
+	for _, d := range o.defs {
+		saved = append(saved, w.vals[d])
+	}
+	for k, s := range o.moved {
+		if contains(o.moved[:k], s) {
+			continue
+		}
+		width := mask(o.width)
+		each(m, func(i int) { w.vals[s][i] = u.of(s, i) & width })
+	}
+	o.run(w, m)
+	results := make([]lanes, len(o.defs))
+	for k, d := range o.defs {
+		results[k] = w.vals[d]
+	}
+	for k := len(saved) - 1; k >= 0; k-- {
+		if k < len(o.moved) {
+			w.vals[o.moved[k]] = saved[k]
+		} else {
+			w.vals[o.defs[k-len(o.moved)]] = saved[k]
+		}
+	}
+	for k, d := range o.defs {
+		each(m, func(i int) { u.set(d, i, results[k][i]) })
+	}
+}
+
+func contains(s []int32, x int32) bool {
+	for _, y := range s {
+		if x == y {
+			return true
+		}
+	}
+	return false
 }
 
 // trackGuard stops when the guard has no value.
 func (w *warp) trackGuard(o *op, m uint32) {
-	if d := w.frame.pdefined[o.guard]; m&^d != 0 {
-		w.undefined(o, m&^d)
+	if u := w.frame.undefined.preds[o.guard] & m; u != 0 {
+		w.fault(Uninitialised, lane(u), "the condition depends on a register that was never written")
 	}
-}
-
-func (w *warp) undefined(o *op, m uint32) {
-	w.fault(Uninitialised, lane(m), "an operand depends on a register that was never written")
 }
