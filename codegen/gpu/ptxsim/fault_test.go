@@ -73,8 +73,9 @@ func TestFaults(t *testing.T) {
 		{"unwritten predicate", Uninitialised, 1, 1, "@%p8 bra a; // here\na:", "register"},
 		{"written in some lanes", Uninitialised, 1, 32, "setp.lt.u32 %p1, %r1, 7; @%p1 mov.u32 %r3, 1; st.global.u32 [%rd5], %r3; // here", "register"},
 		{"unwritten and not used", "", 1, 32, "add.s32 %r3, %r18, 1; setp.lt.u32 %p1, %r1, 32; selp.b32 %r4, %r1, %r3, %p1; st.global.u32 [%rd5], %r4;", ""},
-		{"division", DivisionByZero, 1, 2, "div.s32 %r3, 5, %r1; // here", "5 divided by 0"},
-		{"remainder", DivisionByZero, 1, 2, "rem.u32 %r3, 5, %r1; // here", ""},
+		{"division", DivisionByZero, 1, 2, "div.s32 %r3, 5, %r1; st.global.u32 [%rd5], %r3; // here", "the division by zero at line"},
+		{"remainder", DivisionByZero, 1, 2, "rem.u32 %r3, 5, %r1; add.s32 %r4, %r3, 1; setp.eq.s32 %p1, %r4, 1; @%p1 bra a; // here\na:", "the condition depends"},
+		{"division in another lane", "", 1, 2, "div.s32 %r3, 5, %r1; setp.eq.s32 %p1, %r1, 0; selp.b32 %r4, 7, %r3, %p1; st.global.u32 [%rd5], %r4;", ""},
 		{"trap", Trap, 1, 64, "setp.ne.u32 %p1, %r1, 40; @%p1 bra a; trap; // here\na:", ""},
 		{"endless loop", InstructionLimit, 1, 32, "a: add.s32 %r3, %r1, 1; // here\nbra a;", ""},
 

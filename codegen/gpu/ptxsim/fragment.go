@@ -44,7 +44,9 @@ type frame struct {
 	caller *frame
 	call   *callOp // the call in caller
 
-	undefined undefinedness // if fn.tracked
+	tracking  bool // see Note [Undefined registers]
+	undefined undefinedness
+	divided   *instr // the first division by zero
 }
 
 // enter makes a frame of f for the lanes of m.
@@ -57,8 +59,8 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 	} else {
 		fr = &frame{fn: f, vals: make([]lanes, f.nvals), preds: make([]uint32, f.npreds), area: make([]byte, 32*f.areaBytes)}
 	}
-	if f.tracked {
-		fr.undefined.start(f)
+	if fr.tracking, fr.divided = f.tracked, nil; f.tracked {
+		fr.undefined.start(f, ^uint32(0))
 	}
 	fr.caller, fr.call, fr.local = caller, nil, 0
 	if caller != nil {

@@ -248,7 +248,7 @@ func (c *compiler) mul24() {
 	c.ternary(t, func(x, y, z uint64) uint64 { return (product(x, y) + z) & mask(32) })
 }
 
-// divide stops when a divisor is zero and gives the quotient and remainder of two values.
+// divide gives the quotient and remainder of two values; the divisor is not zero.
 func divide(t dtype, x, y uint64) (q, r uint64) {
 	if !t.signed() {
 		return x / y, x % y
@@ -275,13 +275,17 @@ func (c *compiler) quotient(pick func(q, r uint64) uint64) {
 	c.operands(3)
 	d, a, b := c.dst(0, t), c.src(1, t), c.src(2, t)
 	c.o.run = func(w *warp, m uint32) {
-		D, A, B := &w.vals[d], &w.vals[a], &w.vals[b]
+		D, A, B, zero := &w.vals[d], &w.vals[a], &w.vals[b], uint32(0)
 		for ; m != 0; m &= m - 1 {
 			i := lane(m)
 			if B[i] == 0 {
-				w.fault(DivisionByZero, i, "%d divided by 0 has no value in PTX", int64(t.extend(A[i])))
+				zero |= 1 << i
+				continue
 			}
 			D[i] = pick(divide(t, A[i], B[i]))
+		}
+		if zero != 0 {
+			w.undefine(d, zero)
 		}
 	}
 }

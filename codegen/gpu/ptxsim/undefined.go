@@ -7,8 +7,9 @@ import "math/bits"
 // Compilers leave registers, or halves of them, without a value on ways where it does not matter, and may compute with them there. So
 // reading one is no fault: the result is undefined, too, as far as it depends on it, bit by bit: `and` with a constant makes bits
 // defined, packing and shifting move them. It is a fault when an undefined bit matters: in an address, in what is stored, in the
-// condition of a branch, in an operand of a shuffle, a barrier or an atomic. Only functions with a way on which a register is read
-// before it is written pay for that (function.tracked, found by flow.go).
+// condition of a branch, in an operand of a shuffle, a barrier or an atomic. The same holds for what a division by zero gives, which
+// compilers may do before they look at the divisor. Only functions with a way on which a register is read before it is
+// written (function.tracked, found by flow.go) and frames in which a divisor was zero pay for that.
 
 // undefinedness says which bits of the registers of a frame have no value.
 type undefinedness struct {
@@ -37,19 +38,45 @@ func (c *compiler) moves(t dtype, slots ...int32) {
 	c.o.spread, c.o.moved, c.o.width = spreadMoves, slots, t.bits()
 }
 
-// start makes all registers undefined and the slots that are no registers defined.
-func (u *undefinedness) start(f *function) {
+// start makes the registers of lanes m undefined, and those of other lanes and the slots that are no registers defined.
+func (u *undefinedness) start(f *function, m uint32) {
 	if u.some == nil {
 		*u = undefinedness{make([]uint32, f.nvals), make([]uint32, f.nvals), make([]lanes, f.nvals), make([]uint32, f.npreds)}
 	}
 	for i := range u.some {
-		u.some[i], u.whole[i] = ^uint32(0), ^uint32(0)
+		u.some[i], u.whole[i] = m, m
 	}
 	for i := range u.preds {
-		u.preds[i] = ^uint32(0)
+		u.preds[i] = m
 	}
 	for i := range f.fixed {
 		u.some[f.fixed[i].slot] = 0
+	}
+}
+
+// undefine makes the result of a division by zero in some lanes undefined.
+func (w *warp) undefine(slot int32, m uint32) {
+	fr := w.frame
+	if !fr.tracking {
+		fr.tracking = true
+		fr.undefined.start(fr.fn, 0)
+	}
+	if fr.divided == nil {
+		fr.divided = w.op.in
+	}
+	fr.undefined.some[slot] |= m
+	fr.undefined.whole[slot] |= m
+}
+
+// useUndefined stops at a use of an undefined value that matters.
+func (w *warp) useUndefined(lane int, what string) {
+	switch fr := w.frame; {
+	case fr.divided == nil:
+		w.fault(Uninitialised, lane, "%s depends on a register that was never written", what)
+	case fr.fn.tracked:
+		w.fault(Uninitialised, lane, "%s depends on a register that was never written, or on the division by zero at line %d", what, fr.divided.line)
+	default:
+		w.fault(DivisionByZero, lane, "%s depends on the division by zero at line %d: %s", what, fr.divided.line, w.block.m.line(fr.divided.line))
 	}
 }
 
@@ -118,7 +145,7 @@ func (w *warp) trackLane(o *op, i int) {
 		}
 	}
 	if o.effect && (all != 0 || p) {
-		w.fault(Uninitialised, i, "an operand depends on a register that was never written")
+		w.useUndefined(i, "an operand")
 	}
 	if o.loads {
 		all, p = 0, false
@@ -248,6 +275,6 @@ func contains(s []int32, x int32) bool {
 // trackGuard stops when the guard has no value.
 func (w *warp) trackGuard(o *op, m uint32) {
 	if u := w.frame.undefined.preds[o.guard] & m; u != 0 {
-		w.fault(Uninitialised, lane(u), "the condition depends on a register that was never written")
+		w.useUndefined(lane(u), "the condition")
 	}
 }

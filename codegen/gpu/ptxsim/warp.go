@@ -205,7 +205,7 @@ func (w *warp) execute() {
 		wk.count += int64(bits.OnesCount32(m))
 		w.op = o
 		if o.guard >= 0 {
-			if w.frame.fn.tracked {
+			if w.frame.tracking {
 				w.trackGuard(o, m)
 			}
 			m &= w.pred(o.guard, o.not)
@@ -213,7 +213,7 @@ func (w *warp) execute() {
 		switch o.kind {
 		case opPlain:
 			if m != 0 {
-				if w.frame.fn.tracked {
+				if w.frame.tracking {
 					w.track(o, m)
 				}
 				o.run(w, m)
@@ -238,7 +238,7 @@ func (w *warp) execute() {
 
 // control executes what is neither plain nor a branch; its guard is none.
 func (w *warp) control(f *fragment, o *op) *fragment {
-	if w.frame.fn.tracked {
+	if w.frame.tracking {
 		w.track(o, f.mask)
 	}
 	switch o.kind {
