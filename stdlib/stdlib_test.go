@@ -10,9 +10,10 @@ import (
 	"healc/lang/format"
 	"healc/runtime"
 	"healc/stdlib"
+	"healc/tests/devices"
 )
 
-// TestModules runs the `test` blocks of every module on the interpreter and the CPU. Compiling a module as
+// TestModules runs the `test` blocks of every module on the interpreter, the CPU and, some of them, on a device. Compiling a module as
 // the file itself types its generic functions for every type of their bounds.
 func TestModules(t *testing.T) {
 	names := stdlib.Names()
@@ -25,8 +26,8 @@ func TestModules(t *testing.T) {
 			if !ok {
 				t.Fatal("listed, but not there")
 			}
-			for _, backend := range []string{heal.Interp, heal.CPU} {
-				if backend == heal.CPU && testing.Short() {
+			for _, backend := range []string{heal.Interp, heal.CPU, devices.Backend()} {
+				if backend == heal.CPU && testing.Short() || backend == devices.Backend() && !devices.Takes(1, 1) {
 					continue
 				}
 				m, err := heal.CompileFile(diag.NewFile(name+".heal", text), heal.Options{
@@ -38,7 +39,10 @@ func TestModules(t *testing.T) {
 				if len(m.Program().Tests) == 0 {
 					t.Error("there are no tests")
 				}
-				for _, test := range m.Program().Tests {
+				for i, test := range m.Program().Tests {
+					if backend == devices.Backend() && !devices.Takes(i, 6) {
+						continue
+					}
 					f, err := m.Func(test.Fn.Name)
 					if err == nil {
 						_, err = f.CallAll(context.Background())

@@ -18,6 +18,7 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/tests/devices"
 )
 
 var update = flag.Bool("update", false, "rewrite the lists of files in README.md")
@@ -63,6 +64,37 @@ func TestLanguage(t *testing.T) {
 	}
 	if len(files) < leastPrograms {
 		t.Errorf("%d programs ran, expected %d at least", len(files), leastPrograms)
+	}
+}
+
+// TestLanguageOnDevice runs programs on the interpreter and a device, a sample of them on the simulator.
+func TestLanguageOnDevice(t *testing.T) {
+	sections, err := filepath.Glob("s*_*")
+	if err != nil || len(sections) == 0 {
+		t.Fatalf("no sections: %v", err)
+	}
+	s := &driver.Suite{
+		Backends: []string{heal.Interp, devices.Backend()},
+		Workers:  runtime.GOMAXPROCS(0),
+		Cache:    &heal.Cache{Dir: t.TempDir()},
+		Args:     arguments,
+		Take:     func(i int) bool { return devices.Takes(i, 4) },
+	}
+	results, err := s.Test(context.Background(), sections)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, r := range results {
+		switch r.Result {
+		case driver.Failed:
+			t.Errorf("%s %s (%s): %s", r.Name, r.Test, r.Backend, r.Message)
+		case driver.Passed:
+			ran++
+		}
+	}
+	if devices.Takes(0, 1) && ran < leastPrograms/4 {
+		t.Errorf("%d programs ran", ran)
 	}
 }
 

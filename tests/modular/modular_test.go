@@ -15,6 +15,7 @@ import (
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/tests/devices"
 	"healc/tests/random"
 )
 
@@ -38,10 +39,22 @@ func processors(t *testing.T) []string {
 
 var threads = []int{1, 2, 3, 7}
 
-// compile compiles a source that has a function f.
+// taken is the processor that case number i is for: the given one, or the device.
+func taken(i int, cpu string) string {
+	if devices.Takes(i, 8) {
+		return devices.Backend()
+	}
+	return cpu
+}
+
+// compile compiles a source that has a function f for a processor, or the device.
 func compile(t *testing.T, src, cpu string, threads int) *heal.Func {
 	t.Helper()
-	m, err := heal.Compile(src, heal.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}})
+	opts := heal.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}
+	if cpu == devices.Backend() {
+		opts = heal.Options{Backend: cpu}
+	}
+	m, err := heal.Compile(src, opts)
 	if err != nil {
 		t.Fatalf("%s: %v", src, err)
 	}

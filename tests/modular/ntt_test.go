@@ -263,7 +263,7 @@ func TestTransformTables(t *testing.T) {
 		w := tensor(t, dtype, []int64{k, n}, small(numbers(r, k*n, p, n, wildTable)), view)
 		perms := tensor(t, types.I64, []int64{n}, perm, view)
 		scale := tensor(t, dtype, []int64{k}, small(numbers(r, k, p, 1, wildNumbers)), view)
-		cpu, th := cpus[i%len(cpus)], threads[i/len(cpus)%len(threads)]
+		cpu, th := taken(i, cpus[i%len(cpus)]), threads[i/len(cpus)%len(threads)]
 		for _, c := range []struct {
 			src  string
 			args []*runtime.Tensor

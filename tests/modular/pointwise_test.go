@@ -122,7 +122,7 @@ func TestPointwise(t *testing.T) {
 		if r.IntN(2) == 0 {
 			view = r
 		}
-		cpu, th := cpus[i/step%len(cpus)], threads[i/step/len(cpus)%len(threads)]
+		cpu, th := taken(i/step, cpus[i/step%len(cpus)]), threads[i/step/len(cpus)%len(threads)]
 		fn := compile(t, src, cpu, th)
 		ta, tp := tensor(t, elem, aDims, a, view), tensor(t, elem, pDims, p, view)
 		var got []int64
@@ -186,7 +186,7 @@ func TestSums(t *testing.T) {
 		for j, s := range sums {
 			want = append(want, s.Mod(s, big.NewInt(p[int64(j)%k])).Int64())
 		}
-		cpu, th := cpus[i/step%len(cpus)], threads[i/step/len(cpus)%len(threads)]
+		cpu, th := taken(i/step, cpus[i/step%len(cpus)]), threads[i/step/len(cpus)%len(threads)]
 		got := call(t, compile(t, src, cpu, th), tensor(t, elem, dims, a, nil), tensor(t, elem, dims, b, nil), tensor(t, elem, []int64{k}, p, nil))
 		same(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, src, p, cpu), got, want)
 	}

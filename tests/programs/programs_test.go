@@ -18,6 +18,7 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/tests/devices"
 )
 
 // TestPrograms runs every program on the interpreter, and on the CPU with one thread and with two. All have to
@@ -55,6 +56,26 @@ func TestPrograms(t *testing.T) {
 	run("two threads", 2, heal.Interp, heal.CPU)
 	if !testing.Short() {
 		run("one thread", 1, heal.CPU)
+	}
+}
+
+// TestProgramsOnDevice runs programs on a device, a sample of them on the simulator.
+func TestProgramsOnDevice(t *testing.T) {
+	s := &driver.Suite{
+		Backends: []string{devices.Backend()}, Workers: 2, Cache: &heal.Cache{Dir: t.TempDir()}, Args: arguments(1),
+		Take: func(i int) bool { return devices.Takes(i, 5) },
+	}
+	results, err := s.Test(context.Background(), []string{"."})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if devices.Takes(0, 1) && len(results) < 10 {
+		t.Errorf("%d programs ran", len(results))
+	}
+	for _, r := range results {
+		if r.Result != driver.Passed {
+			t.Errorf("%s on %s: %s: %s", r.Name, r.Backend, r.Result, r.Message)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/tests/devices"
 )
 
 // Outcome is what a program did on one backend.
@@ -119,8 +120,8 @@ func isNaN(d types.DType, b uint64) bool {
 // Stopped is what Check says of a program that stops with a run-time error on both backends.
 const Stopped = "both stopped"
 
-// Check runs p on the interpreter and on a CPU, "" for this machine's, and says how they differ; "" when
-// they agree.
+// Check runs p on the interpreter, on a CPU, "" for this machine's, and some programs on a device, and says how they differ; ""
+// when they agree.
 func Check(p *Program, threads int, cpu string) string {
 	want, err := Run(p, heal.Options{Backend: heal.Interp})
 	if err != nil {
@@ -133,8 +134,26 @@ func Check(p *Program, threads int, cpu string) string {
 	if d := Diff(want, got); d != "" {
 		return "interpreter and cpu differ: " + d
 	}
+	if devices.Takes(int(p.Seed), 16) {
+		if msg := checkDevice(p, want); msg != "" {
+			return msg
+		}
+	}
 	if want.Failed != "" {
 		return Stopped
+	}
+	return ""
+}
+
+// checkDevice runs p on a device, and says how it differs from what is wanted.
+func checkDevice(p *Program, want *Outcome) string {
+	backend := devices.Backend()
+	got, err := Run(p, heal.Options{Backend: backend})
+	if err != nil {
+		return backend + ": " + err.Error()
+	}
+	if d := Diff(want, got); d != "" {
+		return "interpreter and " + backend + " differ: " + d
 	}
 	return ""
 }

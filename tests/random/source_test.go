@@ -10,6 +10,7 @@ import (
 
 	"healc"
 	"healc/runtime"
+	"healc/tests/devices"
 )
 
 var (
@@ -44,6 +45,9 @@ func TestSources(t *testing.T) {
 				opts.Target.CPU = []string{"", "x86-64", "x86-64-v3"}[k/4%3] // this machine's, without and with AVX2
 			}
 			runSources(t, opts, text.String(), list, *sourceFirst+uint64(first))
+		}
+		if devices.Takes(first/batch, 20) {
+			runSources(t, heal.Options{Backend: devices.Backend()}, text.String(), list, *sourceFirst+uint64(first))
 		}
 	}
 	for w, count := range words {

@@ -16,6 +16,7 @@ import (
 	"healc/codegen"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/tests/devices"
 )
 
 // tensor is an operand or a result; the elements are in row-major order.
@@ -194,6 +195,9 @@ func (p *program) check(r *rand.Rand, name string, turn int, cpu bool, args []te
 	ways := []config{interps[turn%len(interps)]}
 	if cpu {
 		ways = append(ways, cpus[turn%len(cpus)])
+	}
+	if devices.Takes(turn, 16) {
+		ways = append(ways, config{devices.Backend(), "", 1, turn/16%2 == 1})
 	}
 	for _, c := range ways {
 		got, err := p.call(c, r, name, args)

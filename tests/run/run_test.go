@@ -36,6 +36,7 @@ import (
 	"healc/ir"
 	"healc/lang/diag"
 	"healc/runtime"
+	"healc/tests/devices"
 	"healc/tests/random"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -53,6 +54,8 @@ var configs = []struct {
 	{"cpu2", heal.CPU, 2, false},
 	{"cpu3", heal.CPU, 3, false},
 	{"strided", heal.CPU, 2, true},
+	{"device", devices.Backend(), 1, false},
+	{"device, strided", devices.Backend(), 1, true},
 }
 
 func TestPrograms(t *testing.T) {
@@ -60,14 +63,14 @@ func TestPrograms(t *testing.T) {
 	if err != nil || len(paths) < 40 {
 		t.Fatalf("%d programs: %v", len(paths), err)
 	}
-	for _, path := range paths {
-		t.Run(strings.TrimSuffix(path, ".txtar"), func(t *testing.T) { program(t, path) })
+	for i, path := range paths {
+		t.Run(strings.TrimSuffix(path, ".txtar"), func(t *testing.T) { program(t, path, i) })
 	}
 }
 
 // program runs one archive in every way: the interpreter against the expectations, all others against the
 // interpreter. They share a cache of compiled code, so that the machine code of one is what the next loads.
-func program(t *testing.T, path string) {
+func program(t *testing.T, path string, number int) {
 	p, err := readProgram(path)
 	if err != nil {
 		t.Fatal(err)
@@ -76,6 +79,9 @@ func program(t *testing.T, path string) {
 	var first []outcome
 	for i, c := range configs {
 		if testing.Short() && c.name != "interp" && c.name != "strided" {
+			continue
+		}
+		if c.backend == devices.Backend() && !devices.Takes(number+i, 10) {
 			continue
 		}
 		opts := heal.Options{Backend: c.backend, Threads: c.threads, SplitAll: true, Once: c.threads == 3 || c.strided, Cache: cache}

@@ -23,7 +23,8 @@ import (
 // Suite runs test files.
 type Suite struct {
 	Backends []string
-	Run      *regexp.Regexp // only files whose path matches, and test blocks whose name does; nil is all
+	Run      *regexp.Regexp   // only files whose path matches, and test blocks whose name does; nil is all
+	Take     func(i int) bool // only files whose number among those that are found it takes; nil is all
 	Workers  int
 	Cache    *heal.Cache
 	// Args applies the words of `# args` to a job, as flags of `healc run`.
@@ -64,9 +65,15 @@ type testFile struct {
 // Test runs the tests among paths, which are files and folders. The results are in the order of the paths,
 // then of the backends. The error is about the paths.
 func (s *Suite) Test(ctx context.Context, paths []string) ([]Result, error) {
-	files, err := s.find(paths)
+	found, err := s.find(paths)
 	if err != nil {
 		return nil, err
+	}
+	var files []*testFile
+	for i, f := range found {
+		if s.Take == nil || s.Take(i) {
+			files = append(files, f)
+		}
 	}
 	results := make([][]Result, len(files))
 	next := make(chan int)

@@ -1,0 +1,36 @@
+// Package devices says how the suites of tests run on a device, beside the interpreter and the CPU.
+//
+// By default that is the simulator, which is slow, so each suite takes a sample of its cases. With HEAL_TEST_DEVICE=ptxsim it
+// takes all of them (make test-ptx), and with HEAL_TEST_DEVICE=gpu they run on a GPU (make test-gpu).
+package devices
+
+import (
+	"os"
+	"testing"
+
+	heal "healc"
+	"healc/codegen/llvm/libllvm"
+)
+
+// Env is the environment variable that names the backend on which all cases run.
+const Env = "HEAL_TEST_DEVICE"
+
+// Backend is the backend of the device.
+func Backend() string {
+	if b := os.Getenv(Env); b != "" {
+		return b
+	}
+	return heal.PTXSim
+}
+
+// Takes reports whether case number i of a suite runs on the device: one of so many, all where Env is set, none with -short or
+// without libLLVM.
+func Takes(i, of int) bool {
+	if _, err := libllvm.Open(); err != nil {
+		return false
+	}
+	if os.Getenv(Env) != "" {
+		return true
+	}
+	return !testing.Short() && i%of == 0
+}
