@@ -22,6 +22,12 @@ func (f *Func) CallInto(ctx context.Context, out []*runtime.Tensor, args ...*run
 			return err
 		}
 	}
+	if err := f.inPlace("argument", args, f.Place); err != nil {
+		return err
+	}
+	if err := f.inPlace("result", out, f.resultPlace); err != nil {
+		return err
+	}
 	if err := f.enlarged(out, args); err != nil {
 		return err
 	}

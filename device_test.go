@@ -51,7 +51,7 @@ func onDevices(t *testing.T, src string, test func(t *testing.T, m *Module, out 
 				t.Fatal(err)
 			}
 			before := m.Device().LiveBytes()
-			test(t, m, &out)
+			t.Run("calls", func(t *testing.T) { test(t, m, &out) }) // with its cleanups
 			m.Close()
 			if after := m.Device().LiveBytes(); after != before {
 				t.Errorf("%d bytes of the device are not given back", after-before)
@@ -247,4 +247,157 @@ func TestNoDevice(t *testing.T) {
 	} else if b, _ := OpenDevice(PTXSim, 0); a != b {
 		t.Error("a device is opened twice")
 	}
+}
+
+// TestPlaces: what is declared on the device is there before and after a call, and nothing else is.
+func TestPlaces(t *testing.T) {
+	src := `
+pub fn twice[N](x: f32[N] on device) -> f32[N] on device = x * 2.0
+pub fn both[N](x: f32[N] on device, y: f32[N]) -> (f32[N], f32[N] on device, f32) = (y + to_host(x), flip(x, 0), +/(y))
+pub fn change[N](x: &mut f32[N] on device, by: f32) -> f32[N] on device = { x = x + by; x }
+pub fn turned[M, N](x: f32[M, N] in col_major on device) -> f32[M, N] in col_major on device = x + 1.0
+pub fn constant() -> f32[3] on device = [1.0, 2.0, 3.0]
+pub fn shared(x: f32[2] on unified) -> f32[2] = to_host(x)
+pub fn calls(x: f32[2]) -> f32[2] = shared(to_unified(x)) + to_host(twice(to_device(x)))
+`
+	onDevices(t, src, func(t *testing.T, m *Module, _ *strings.Builder) {
+		ctx, d := context.Background(), m.Device()
+		one := func(name string) *Func {
+			f, err := m.Func(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return f
+		}
+		x := runtime.FromSlice([]float32{1, 2, 3})
+		defer x.Close()
+		on, err := x.ToDevice(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer on.Close()
+		values := func(y *runtime.Tensor) []float32 {
+			h, err := y.ToHost()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer h.Close()
+			dense, err := h.Contiguous()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer dense.Close()
+			v, err := runtime.Slice[float32](dense)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return slices.Clone(v)
+		}
+		want := func(what string, y *runtime.Tensor, there bool, v ...float32) {
+			t.Helper()
+			if (y.Device() != nil) != there || !slices.Equal(values(y), v) {
+				t.Errorf("%s: %v, on the device: %t", what, values(y), y.Device() != nil)
+			}
+		}
+		y := callOne(t, m, "twice", on)
+		want("twice", y, true, 2, 4, 6)
+		want("twice of it", callOne(t, m, "twice", y), true, 4, 8, 12)
+		part, err := on.Slice(runtime.Range{Start: 1, Stop: 3, Step: 1}) // not aligned to what kernels read at once
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer part.Close()
+		want("twice of a part", callOne(t, m, "twice", part), true, 4, 6)
+
+		out, err := one("both").CallAll(ctx, on, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want("the sum", out[0], false, 2, 4, 6)
+		want("the flipped", out[1], true, 3, 2, 1)
+		want("the total", out[2], false, 6)
+		for _, r := range out {
+			r.Close()
+		}
+		want("constant", callOne(t, m, "constant"), true, 1, 2, 3)
+
+		by := runtime.Scalar(float32(10))
+		defer by.Close()
+		want("the changed one", callOne(t, m, "change", on, by), true, 11, 12, 13)
+		want("the argument", on, true, 11, 12, 13)
+		want("a changed part", callOne(t, m, "change", part, by), true, 22, 23)
+		want("all of it", on, true, 11, 22, 23)
+
+		grid := runtime.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+		defer grid.Close()
+		cols, err := grid.ColumnMajor()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cols.Close()
+		there, err := cols.ToDevice(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer there.Close()
+		if _, err := one("turned").Call(ctx, there); err == nil || !strings.Contains(err.Error(), "col_major") {
+			t.Errorf("a row-major argument: %v", err)
+		}
+		turned, err := there.ColumnMajor()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer turned.Close()
+		if r := callOne(t, m, "turned", turned); !r.IsColumnMajor() || r.IsContiguous() {
+			t.Errorf("the result has the strides %d", r.Strides)
+		} else {
+			want("turned", r, true, 2, 3, 4, 5, 6, 7)
+		}
+
+		// Places for results: where they are declared, and there only.
+		room, err := runtime.NewOn(d, x.DType, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer room.Close()
+		if err := one("twice").CallInto(ctx, []*runtime.Tensor{room}, on); err != nil {
+			t.Error(err)
+		}
+		want("into", room, true, 22, 44, 46)
+
+		var bad *ArgumentError
+		for name, err := range map[string]error{
+			"argument `x` is on the host, and is declared `on device`":            one("twice").CallInto(ctx, []*runtime.Tensor{room}, x),
+			"the tensor for result 0 is on the host, and is declared `on device`": one("twice").CallInto(ctx, []*runtime.Tensor{x}, on),
+			"argument `y` is on a device, and is declared to be on the host":      func() error { _, err := one("both").CallAll(ctx, on, on); return err }(),
+			"argument `by` is on a device, and is declared to be on the host; (*Tensor).T": func() error {
+				s, _ := by.ToDevice(d)
+				defer s.Close()
+				_, err := one("change").CallAll(ctx, on, s)
+				return err
+			}(),
+		} {
+			if !errors.As(err, &bad) || !strings.Contains(err.Error(), name) {
+				t.Errorf("want %q: %v", name, err)
+			}
+		}
+		two := runtime.FromSlice([]float32{1, 2})
+		defer two.Close()
+		for _, name := range []string{"shared", "calls"} {
+			if _, err := one(name).Call(ctx, two); err == nil || !strings.Contains(err.Error(), "`on unified` needs a GPU backend with unified memory") {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+
+		// The host does not read what is on a device.
+		cpu, err := Compile("pub fn f[N](x: f32[N]) -> f32[N] = x + 1.0", Options{Threads: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cpu.Close()
+		f, _ := cpu.Func("f")
+		if _, err := f.Call(ctx, on); !errors.As(err, &bad) || !strings.Contains(err.Error(), "the backend is cpu") {
+			t.Errorf("on the CPU: %v", err)
+		}
+	})
 }

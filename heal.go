@@ -196,11 +196,11 @@ func (m *Module) Func(name string) (*Func, error) {
 	if m.prog != nil {
 		for _, t := range m.prog.Tests {
 			if t.Fn.Name == name {
-				f.memory = memoryOf(t.Fn)
+				f.memory = memoryOf(t.Fn, m.onDevice())
 			}
 		}
 		if typed := m.prog.Func(name); typed != nil {
-			f.memory = memoryOf(typed)
+			f.memory = memoryOf(typed, m.onDevice())
 		}
 	}
 	m.funcs[name] = f
@@ -291,20 +291,23 @@ func (f *Func) Call(ctx context.Context, args ...*runtime.Tensor) (*runtime.Tens
 // of `&mut` parameters are written in place; after an error their contents are undefined.
 func (f *Func) CallAll(ctx context.Context, args ...*runtime.Tensor) ([]*runtime.Tensor, error) {
 	if f.memory == nil {
-		return f.callAll(ctx, args)
+		return f.callAll(ctx, args, nil)
 	}
 	if err := f.accepts(args); err != nil {
 		return nil, err
 	}
-	out, err := f.callAll(ctx, args)
+	out, err := f.callAll(ctx, args, f.memory.stay)
 	if err != nil {
 		return nil, err
 	}
 	return f.arrange(out)
 }
 
-// callAll is CallAll where layouts do not matter.
-func (f *Func) callAll(ctx context.Context, args []*runtime.Tensor) ([]*runtime.Tensor, error) {
+// callAll is CallAll where layouts do not matter. stay says which results stay on the device.
+func (f *Func) callAll(ctx context.Context, args []*runtime.Tensor, stay []bool) ([]*runtime.Tensor, error) {
+	if err := f.inPlace("argument", args, f.Place); err != nil {
+		return nil, err
+	}
 	if f.m.opts.Backend == Interp {
 		return f.interpret(ctx, args)
 	}
@@ -312,7 +315,7 @@ func (f *Func) callAll(ctx context.Context, args []*runtime.Tensor) ([]*runtime.
 	if err != nil {
 		return nil, err
 	}
-	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool}
+	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, OnDevice: stay}
 	return c.exec.Call(env, nil, args...)
 }
 

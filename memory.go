@@ -14,25 +14,38 @@ import (
 type memory struct {
 	params  []types.Tensor // as declared, flattened
 	results []types.Tensor
-	off     error // why the function cannot run: what it needs is not on the host
+	stay    []bool // which results stay on the device; nil for none
+	off     error  // why the function cannot run: what it needs is not there
 }
 
-// memoryOf is the memory of a function; nil when all is as usual.
-func memoryOf(f *check.Func) *memory {
+// memoryOf is the memory of a function; nil when all is as usual. device says that the backend has one.
+func memoryOf(f *check.Func, device bool) *memory {
 	m := &memory{results: types.Flatten(f.Declared)}
 	for _, p := range f.Params {
 		m.params = append(m.params, types.Flatten(p.Declared)...)
 	}
 	usual := f.Off == nil
-	if f.Off != nil {
+	if f.Off != nil && !(device && f.Off.Place == types.OnDevice) {
 		p := f.Off.Loc.Pos()
+		message := fmt.Sprintf("`on %s` needs a GPU backend; run it with --backend gpu", f.Off.Place)
+		if f.Off.Place == types.OnUnified {
+			message = "`on unified` needs a GPU backend with unified memory, which this version does not have; use `on device`"
+		}
 		m.off = &runtime.RuntimeError{
 			Site:    abi.Site{File: p.File, Line: p.Line, Col: p.Col, Text: f.Off.Loc.File.Line(p.Line)},
-			Message: fmt.Sprintf("`on %s` needs a GPU backend, which this version does not have", f.Off.Place),
+			Message: message,
 		}
 	}
 	for _, t := range append(m.params[:len(m.params):len(m.params)], m.results...) {
-		usual = usual && t.Layout == types.RowMajor
+		usual = usual && t.Layout == types.RowMajor && t.Place == types.OnHost
+	}
+	for i, t := range m.results {
+		if t.Place == types.OnDevice && !t.IsScalar() {
+			if m.stay == nil {
+				m.stay = make([]bool, len(m.results))
+			}
+			m.stay[i] = true
+		}
 	}
 	if usual {
 		return nil
@@ -46,6 +59,54 @@ func (f *Func) Layout(i int) types.Layout {
 		return types.RowMajor
 	}
 	return f.memory.params[i].Layout
+}
+
+// Place is the memory that parameter i is declared to be in, parameters of tuple types flattened.
+func (f *Func) Place(i int) types.Place {
+	if f.memory == nil || i >= len(f.memory.params) {
+		return types.OnHost
+	}
+	return f.memory.params[i].Place
+}
+
+// resultPlace is Place for result i.
+func (f *Func) resultPlace(i int) types.Place {
+	if f.memory == nil || i >= len(f.memory.results) {
+		return types.OnHost
+	}
+	return f.memory.results[i].Place
+}
+
+// inPlace checks that arguments, or the places for results, are in the memory that is declared. A module that was made of IR
+// declares none: its tensors may be on the host or on the module's device.
+func (f *Func) inPlace(what string, list []*runtime.Tensor, place func(i int) types.Place) error {
+	for i, t := range list {
+		if t == nil || t.Err() != nil {
+			continue // the call reports it
+		}
+		dev, want := t.Device(), f.m.opts.Device
+		onHost := f.m.prog != nil && (place(i) == types.OnHost || t.Rank() == 0)
+		switch {
+		case dev == nil && (f.m.prog == nil || onHost || t.Rank() == 0), dev != nil && dev == want && !onHost:
+		case dev != nil && want == nil:
+			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on a device, and the backend is %s; (*Tensor).ToHost copies it", f.named(what, i), f.m.opts.Backend)}
+		case dev != nil && onHost:
+			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on a device, and is declared to be on the host; (*Tensor).ToHost copies it", f.named(what, i))}
+		case dev != nil:
+			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on another device than the program; ToDevice(m.Device()) copies it", f.named(what, i))}
+		default:
+			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on the host, and is declared `on device`; ToDevice(m.Device()) copies it", f.named(what, i))}
+		}
+	}
+	return nil
+}
+
+// named is how messages call an argument or a result.
+func (f *Func) named(what string, i int) string {
+	if params := f.ir.Params(); what == "argument" && i < len(params) {
+		return "argument `" + params[i].Name + "`"
+	}
+	return fmt.Sprintf("the tensor for %s %d", what, i)
 }
 
 // accepts checks the layouts of the arguments. What else may be wrong with them, the call reports.

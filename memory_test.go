@@ -54,7 +54,7 @@ func TestLayouts(t *testing.T) {
 }
 
 // TestPlaces: what needs a device is refused when it is called, itself or through a call; the rest runs.
-func TestPlaces(t *testing.T) {
+func TestPlacesWithoutDevice(t *testing.T) {
 	const src = `fn on(x: f32[2] on device) -> f32[2] on device = x + x
 fn through(x: f32[2]) -> f32[2] = to_host(on(to_device(x)))
 fn caller(x: f32[2]) -> f32[2] = through(x)

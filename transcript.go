@@ -161,6 +161,20 @@ func (x *Transcript) Run(ctx context.Context) (*TranscriptResult, error) {
 	slots := make([]*runtime.Tensor, x.prog.Slots)
 	own := len(x.prog.Inputs)
 	copy(slots, x.prog.Inputs)
+	if d := x.mod.Device(); d != nil {
+		// What several steps use goes to the device once, and what is between steps stays there.
+		for i, t := range x.prog.Inputs {
+			if _, text := t.Text(); text {
+				continue
+			}
+			there, err := t.ToDevice(d)
+			if err != nil {
+				return nil, err
+			}
+			defer there.Close()
+			slots[i] = there
+		}
+	}
 	defer func() {
 		for _, t := range slots[own:] {
 			t.Close()
@@ -186,7 +200,7 @@ func (x *Transcript) Run(ctx context.Context) (*TranscriptResult, error) {
 				out.Compile = time.Since(start)
 			}
 			start = time.Now()
-			results, err := f.CallAll(ctx, args...)
+			results, err := f.callAll(ctx, args, x.stay(len(s.Results)))
 			if err != nil {
 				return nil, x.failure(s, err)
 			}
@@ -208,6 +222,11 @@ func (x *Transcript) Run(ctx context.Context) (*TranscriptResult, error) {
 			t.Close()
 			t, err = slots[o.Value].Strided(o.Offset, o.Shape, o.Strides)
 		}
+		if err == nil && t.Device() != nil {
+			there := t
+			t, err = there.ToHost()
+			there.Close()
+		}
 		if err != nil {
 			res.Close()
 			return nil, &transcript.Error{Path: x.path, Entry: o.Entry, Op: "device_to_host", Msg: err.Error(), Err: err}
@@ -215,6 +234,14 @@ func (x *Transcript) Run(ctx context.Context) (*TranscriptResult, error) {
 		res.Outputs = append(res.Outputs, TranscriptOutput{o.Entry, o.Name, t, o.Expected})
 	}
 	return res, nil
+}
+
+// stay says that n results stay on the device, if there is one.
+func (x *Transcript) stay(n int) []bool {
+	if x.mod.Device() == nil {
+		return nil
+	}
+	return slices.Repeat([]bool{true}, n)
 }
 
 // failure gives an error of a step the entry that it comes from.

@@ -304,6 +304,9 @@ func (f *boundFunc) check(args []*Tensor) error {
 		if err := t.Err(); err != nil && err != errText {
 			return fmt.Errorf("argument %d of %s: %w", i, f.def.Name, err)
 		}
+		if d := t.Device(); d != nil && d != f.dev {
+			return fmt.Errorf("argument %d of %s is on a device, and the program does not run there", i, f.def.Name)
+		}
 		if t.DType != want.dtype || !equalInts(t.Shape, want.shape) {
 			return fmt.Errorf("argument %d of %s is %s; the code was compiled for %s%v", i, f.def.Name, t, want.dtype, want.shape)
 		}

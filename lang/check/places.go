@@ -98,7 +98,7 @@ func (c *checker) places() {
 		changed = false
 		for _, f := range typed {
 			for _, s := range f.calls {
-				if f.fn.Off == nil && s.callee.fn.Off != nil {
+				if off := s.callee.fn.Off; off != nil && needsMore(f.fn.Off, off.Place) {
 					f.fn.Off, changed = s.callee.fn.Off, true
 				}
 			}
@@ -156,10 +156,13 @@ func (p *placer) declared(t types.Type, at diag.Span) []types.Place {
 }
 
 func (p *placer) uses(place types.Place, at diag.Span) {
-	if p.fn.Off == nil {
+	if needsMore(p.fn.Off, place) {
 		p.fn.Off = &Placed{place, at}
 	}
 }
+
+// needsMore reports whether a place asks more of a backend than what is known to be needed: unified memory more than a device.
+func needsMore(known *Placed, place types.Place) bool { return known == nil || known.Place < place }
 
 // expr is the places of the value of e; nothing for types.Never.
 func (p *placer) expr(e Expr) []types.Place {

@@ -70,7 +70,7 @@ type Func struct {
 	Muts      []int // the `&mut` parameters, by position: the caller sees the value that each has in the end
 	Result    types.Type
 	Declared  types.Type // the result's type as written, with layouts and places
-	Off       *Placed    // what it needs that is not on the host, itself or through a call; nil for nothing
+	Off       *Placed    // the most that it needs beside the host, itself or through a call; nil for nothing
 	Body      Expr
 	Public    bool
 	IO        bool

@@ -20,6 +20,9 @@ func TestReadmeCode(t *testing.T) {
 	if err := readmeCode(t); err != nil {
 		t.Fatal(err)
 	}
+	if err := gpuTensors(t); err != nil {
+		t.Error(err)
+	}
 	if err := readmeTraining(t); err != nil {
 		t.Fatal(err)
 	}
@@ -85,4 +88,37 @@ func readmeTraining(t *testing.T) error {
 		t.Errorf("the line through 1, 3, 5, 7 is %v", v)
 	}
 	return err
+}
+
+// gpuTensors keeps tensors on a device.
+func gpuTensors(t *testing.T) error {
+	ctx := context.Background()
+	m, err := heal.Compile("fn twice[N](x: f32[N] on device) -> f32[N] on device = x * 2.0", heal.Options{Backend: heal.PTXSim})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	f, err := m.Func("twice")
+	if err != nil {
+		return err
+	}
+	d := m.Device() // of a module with the backend gpu or ptxsim
+	x, err := runtime.FromSlice([]float32{1, 2, 3}).ToDevice(d)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	y, err := f.Call(ctx, x) // fn twice[N](x: f32[N] on device) -> f32[N] on device
+	if err != nil {
+		return err
+	}
+	defer y.Close()
+	back, err := y.ToHost()
+	if err != nil {
+		return err
+	}
+	if v, err := runtime.Slice[float32](back); err != nil || !slices.Equal(v, []float32{2, 4, 6}) {
+		t.Errorf("twice 1, 2, 3 is %v, %v", v, err)
+	}
+	return nil
 }

@@ -142,7 +142,7 @@ func (b *Bench) prepare(ctx context.Context, threads int) (_ *benchmark, err err
 			return nil, Unsupported("measuring a function that returns text", "measure the function that computes what the text shows")
 		}
 	}
-	if p.args, err = j.args(p.f); err != nil {
+	if p.args, err = j.args(p.m, p.f); err != nil {
 		return nil, err
 	}
 	p.saved = make([]*runtime.Tensor, len(p.args))

@@ -63,7 +63,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	args, err := j.args(f)
+	args, err := j.args(m, f)
 	defer closeAll(args)
 	if err != nil {
 		return 0, err
@@ -74,6 +74,9 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 		return 0, explainArguments(err, f, args)
 	}
 	if results, err = withUpdates(f, args, results); err != nil {
+		return 0, err
+	}
+	if err := toHost(results); err != nil {
 		return 0, err
 	}
 	if j.Entry == "" {
@@ -95,6 +98,22 @@ func withUpdates(f *heal.Func, args, results []*runtime.Tensor) ([]*runtime.Tens
 		results = append(results, t)
 	}
 	return results, nil
+}
+
+// toHost copies the results that are on a device.
+func toHost(results []*runtime.Tensor) error {
+	for i, t := range results {
+		if t.Device() == nil {
+			continue
+		}
+		h, err := t.ToHost()
+		if err != nil {
+			return err
+		}
+		t.Close()
+		results[i] = h
+	}
+	return nil
 }
 
 // call runs f and books the time that is not compilation as "run".
@@ -230,7 +249,7 @@ func Count(n int, what string) string {
 }
 
 // args makes the arguments of f, in order, from the inputs.
-func (j *Job) args(f *heal.Func) (args []*runtime.Tensor, err error) {
+func (j *Job) args(m *heal.Module, f *heal.Func) (args []*runtime.Tensor, err error) {
 	params := f.IR().Params()
 	signature := "signature: " + f.Signature()
 	names := make([]string, len(params))
@@ -271,6 +290,14 @@ func (j *Job) args(f *heal.Func) (args []*runtime.Tensor, err error) {
 				usage.Notes = append(usage.Notes, signature)
 			}
 			return args, err
+		}
+		if f.Place(i) == types.OnDevice && m.Device() != nil {
+			there, err := t.ToDevice(m.Device())
+			t.Close()
+			if err != nil {
+				return args, err
+			}
+			t = there
 		}
 		if f.Layout(i) == types.ColMajor {
 			ordered, err := t.ColumnMajor()
