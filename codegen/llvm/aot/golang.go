@@ -19,7 +19,7 @@ import (
 // Go is a Go package with a function for each entry, which carries the machine code with it and imports the package
 // runtime alone. Its name is the library's prefix.
 func Go(l *Library) ([]byte, error) {
-	bundle, err := makeBundle(l)
+	bundle, err := Bundle(l)
 	if err != nil {
 		return nil, err
 	}
@@ -50,8 +50,8 @@ func Go(l *Library) ([]byte, error) {
 	return format.Source([]byte(b.String()))
 }
 
-// makeBundle compiles the entries for every level.
-func makeBundle(l *Library) (*abi.Bundle, error) {
+// Bundle compiles the entries for every level.
+func Bundle(l *Library) (*abi.Bundle, error) {
 	lib, err := libllvm.Open()
 	if err != nil {
 		return nil, err
