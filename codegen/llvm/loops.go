@@ -56,6 +56,12 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 // parallel runs body for independent iterations of v in [lo, hi): in vectors where they fit, else one
 // by one. split says that the range is a part that the runtime chose, so that its length is not known.
 func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kernel.Block) {
+	if all := g.pieces(v, lo, hi, body); all != nil {
+		for _, p := range all {
+			g.parallel(v, p.lo, p.hi, split, p.body)
+		}
+		return
+	}
 	one := func(x value.Value, _ []value.Value) []value.Value {
 		g.env[v] = val{v: x}
 		g.block(body)
@@ -80,7 +86,9 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 	for split && g.outer > 0 && int64(w) > g.outer && w > 4 {
 		w /= 2
 	}
-	if n, known := constantInt(hi); known && !split {
+	first, fixed := constantInt(lo)
+	if n, known := constantInt(hi); known && fixed && !split {
+		n -= first
 		for ; int64(w) > n && w > 4; w /= 2 {
 		}
 		if n >= int64(w) {
@@ -304,6 +312,13 @@ func (g *gen) rareArm(s *kernel.If, c value.Value) {
 // arms are pure and are computed.
 func (g *gen) cond(s *kernel.If) {
 	c := g.env[s.Cond]
+	if arm, vals, known := g.taken(s); known {
+		g.block(arm)
+		for i, id := range s.IDs {
+			g.env[id] = g.env[vals[i]]
+		}
+		return
+	}
 	if of, ok := g.agreed[s.Cond]; ok && c.wide {
 		g.agreedArms(s, c.v, of)
 		return
