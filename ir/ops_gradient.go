@@ -151,7 +151,7 @@ func expandVjp(b *Builder, op *Op) []*Value {
 	}
 	yields := t.b.Block.Yields
 	args := op.Args[n:]
-	t.forward()
+	t.flow.block(t.b.Block)
 	for _, y := range yields {
 		if y.Type.Elem.IsFloat() {
 			t.Add(y, args[0])

@@ -10,9 +10,8 @@ import (
 // it. Contributions to the gradient of a value are added in the order in which the rules give them, from the last use
 // of the value to the first: that order is part of the language, as that of every sum.
 type Tape struct {
-	b          *Builder          // the operations of the function, and behind them those of its derivative
-	varied     map[*Value]bool   // floats that depend on what is differentiated
-	broken     map[*Value]*Op    // integers that depend on it, by the operation that made integers of floats
+	b *Builder // the operations of the function, and behind them those of its derivative
+	flow
 	cotangents map[*Value]*Value // the gradients so far
 	with       map[*Value]*Value // values that are replaced in the end
 }
@@ -42,7 +41,7 @@ func unsupportedGradient(at diag.Span, what string) {
 
 func newTape(at diag.Span) *Tape {
 	return &Tape{
-		b: &Builder{Block: &Block{}, Span: at}, varied: map[*Value]bool{}, broken: map[*Value]*Op{},
+		b: &Builder{Block: &Block{}, Span: at}, flow: newFlow(),
 		cotangents: map[*Value]*Value{}, with: map[*Value]*Value{},
 	}
 }
@@ -137,30 +136,6 @@ func inputs(op *Op) []*Value {
 	return out
 }
 
-// forward finds what depends on the values that are differentiated.
-func (t *Tape) forward() {
-	for _, op := range t.b.Block.Ops {
-		varied := false
-		var cut *Op
-		for _, v := range inputs(op) {
-			varied = varied || t.varied[v]
-			if t.broken[v] != nil {
-				cut = t.broken[v]
-			}
-		}
-		for _, r := range op.Results {
-			switch {
-			case r.Type.Elem.IsFloat() && op.Def.NoGrad == "":
-				t.varied[r] = varied || cut != nil && op.Def == OpCast
-			case r.Type.Elem.IsInt() && cut != nil:
-				t.broken[r] = cut
-			case r.Type.Elem.IsInt() && varied && op.Def == OpCast:
-				t.broken[r] = op
-			}
-		}
-	}
-}
-
 // backward walks the function from its end.
 func (t *Tape) backward() {
 	ops := t.b.Block.Ops
@@ -172,6 +147,9 @@ func (t *Tape) backward() {
 			if t.varied[r] {
 				cts[i] = t.cotangents[r]
 				some = some || cts[i] != nil
+			}
+			if j := t.joined[r]; j != nil && cts[i] != nil && len(op.Regions) > 0 {
+				brokenPath(j.cut, j.back)
 			}
 		}
 		if !some {

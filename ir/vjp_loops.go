@@ -41,8 +41,8 @@ func loopRule(t *Tape, op *Op, cts []*Value) {
 	caps := t.variedCaptures(body)
 	var floats []int
 	var by []int64 // their parameters
-	for k, varied := range t.variedStates(body, inits) {
-		if varied {
+	for k := range inits {
+		if t.varied[body.Params[1+k]] {
 			floats, by = append(floats, k), append(by, int64(k+1))
 		}
 	}
@@ -146,36 +146,6 @@ func loopRule(t *Tape, op *Op, cts []*Value) {
 	for n, k := range floats { // a value may be captured and be the start as well
 		t.Add(inits[k], out[n])
 	}
-}
-
-// variedStates says which parts of the state of a loop depend on what is differentiated, at its start or after some step.
-func (t *Tape) variedStates(body *Block, inits []*Value) []bool {
-	out := make([]bool, len(inits))
-	varied := map[*Value]bool{}
-	for k, v := range inits {
-		out[k] = t.varied[v]
-	}
-	for changed := true; changed; {
-		changed = false
-		for k, is := range out {
-			varied[body.Params[1+k]] = is
-		}
-		for _, op := range body.Ops {
-			some := false
-			for _, v := range inputs(op) {
-				some = some || varied[v] || t.varied[v]
-			}
-			for _, r := range op.Results {
-				varied[r] = some && op.Def.NoGrad == "" && r.Type.Elem.IsFloat()
-			}
-		}
-		for k, y := range body.Yields[:len(inits)] {
-			if !out[k] && (varied[y] || t.varied[y]) {
-				out[k], changed = true, true
-			}
-		}
-	}
-	return out
 }
 
 // keepStates puts a loop in the place of op that keeps parts of the state before each step, each in a tensor with one more axis.

@@ -197,7 +197,11 @@ func (c *checker) effect(at diag.Span, what string) bool {
 			help("write `@io fn %s`, or leave out the input or output", c.cur.name)
 		return false
 	case c.lambda > c.ordered:
-		c.unsupported(at, "input or output inside a lambda")
+		where := "inside a lambda"
+		if c.derives != "" {
+			where = "in the function of `" + c.derives + "`"
+		}
+		c.unsupported(at, "input or output "+where)
 		return false
 	}
 	c.cur.effects++

@@ -46,6 +46,9 @@ func (c *checker) call(e *ast.Call, want types.Type) Expr {
 func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 	name := f.Name
 	if c.isValue(name) {
+		if l := c.locals[name]; l != nil && types.IsError(l.T) {
+			return bad(e.Loc) // its value has been reported
+		}
 		r := c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", quote(name))
 		if l := c.locals[name]; l != nil {
 			r.label("%s", l.T)

@@ -166,6 +166,7 @@ type checker struct {
 	locals  map[string]*Local // the names in scope
 	undo    []shadowed        // how to leave scopes again
 	lambda  int               // how many lambdas we are in
+	derives string            // the derivative whose function we are in: `grad`; "" outside of all
 	ordered int               // how many of these, from the outside, are functions of loops, whose calls have an order
 	flow    flow              // the variables of what is being checked, and what happens to them
 	placed  bool              // the source names a place that is not the host

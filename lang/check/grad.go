@@ -1,7 +1,9 @@
 package check
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 
 	"healc/ir"
 	"healc/ir/scalar"
@@ -24,7 +26,12 @@ func gradBuiltins() map[string]*builtin {
 			required--
 		}
 		out[name] = &builtin{params: params, required: required, build: func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
-			c.errorf(diag.CodeFunctionValue, e.Loc, "`%s(f)` is a function, and not a value", name).help("call it: `%s(f)(x)`", name)
+			r := c.errorf(diag.CodeFunctionValue, e.Loc, "`%s(f)` is a function, and not a value", name)
+			if f, ok := unparen(e.Args[0].Value).(*ast.Call); ok && c.funcOf(f.Fun) != nil {
+				r.help("`%s` takes the function, and what it gives the arguments: `%s(f)(x)`, not `%s(f(x))`", name, name, name)
+			} else {
+				r.help("call it: `%s(f)(x)`", name)
+			}
 			return bad(e.Loc)
 		}}
 	}
@@ -74,6 +81,10 @@ func (c *checker) derivative(e ast.Expr) (d *derivative, ok bool) {
 	if t, isTuple := list[0].(*ast.Tuple); isTuple {
 		list = t.Elems
 	}
+	if len(list) == 0 {
+		c.errorf(diag.CodeWrt, args[1].Span(), "`wrt` lists no parameter").help("leave it out for all float parameters")
+		return nil, false
+	}
 	for _, x := range list {
 		n, isName := unparen(x).(*ast.Name)
 		if !isName {
@@ -96,18 +107,29 @@ func (c *checker) parameters(f ast.Expr) []string {
 			}
 		}
 		return names
-	case *ast.Name:
-		if callee := c.funcs[f.Name]; callee != nil && !c.isValue(f.Name) {
+	case *ast.Name, *ast.Member:
+		if callee := c.funcOf(f); callee != nil {
 			return declared(callee)
-		}
-	case *ast.Member:
-		if m := c.mod.imports[f.Module.Name]; m != nil && m.funcs[f.Name.Name] != nil {
-			return declared(m.funcs[f.Name.Name])
 		}
 	case *ast.Call:
 		// The other two take more than f does.
 		if n, ok := f.Fun.(*ast.Name); ok && gradParams[n.Name] != nil && n.Name != "vjp" && n.Name != "jvp" && len(f.Args) > 0 {
 			return c.parameters(f.Args[0].Value)
+		}
+	}
+	return nil
+}
+
+// funcOf is the function that a name stands for, nil for none.
+func (c *checker) funcOf(f ast.Expr) *funcInfo {
+	switch f := f.(type) {
+	case *ast.Name:
+		if !c.isValue(f.Name) {
+			return c.funcs[f.Name]
+		}
+	case *ast.Member:
+		if m := c.mod.imports[f.Module.Name]; m != nil {
+			return m.funcs[f.Name.Name]
 		}
 	}
 	return nil
@@ -124,8 +146,8 @@ func declared(f *funcInfo) []string {
 // wanted is the type that the context of argument i asks for, nil for none.
 func (c *checker) wanted(f ast.Expr, i int) types.Type {
 	switch f := unparen(f).(type) {
-	case *ast.Name:
-		if callee := c.funcs[f.Name]; callee != nil && !c.isValue(f.Name) && !callee.generic() && i < len(callee.fn.Params) {
+	case *ast.Name, *ast.Member:
+		if callee := c.funcOf(f); callee != nil && !callee.generic() && i < len(callee.fn.Params) {
 			return callee.fn.Params[i].T
 		}
 	case *ast.Call:
@@ -198,6 +220,10 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 		c.errorf(diag.CodeArity, at, "`%s(f)` takes %s, not %d", d.kind, plural(max(n, 0), "argument"), count)
 		return bad(at)
 	}
+	if f := c.funcOf(unparen(d.f)); f != nil && len(f.fn.Muts) > 0 {
+		return c.unsupported(d.f.Span(), fmt.Sprintf("`%s` of a function with a `&mut` parameter", d.kind))
+	}
+	defer func(outer string) { c.derives = outer }(c.derives)
 	args := make([]Expr, n)
 	params := make([]*Local, n)
 	for i := range args {
@@ -206,6 +232,7 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 		}
 		params[i] = &Local{Name: "x" + strconv.Itoa(i), T: args[i].Type(), Loc: d.f.Span()}
 	}
+	c.derives = d.kind
 	if d.kind == "checkpoint" || d.rule != nil {
 		return c.ruled(at, d, args, params, count)
 	}
@@ -215,10 +242,13 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 	}
 	extra := map[string]int{"vjp": 1, "jvp": len(by)}[d.kind]
 	if count != n+extra {
-		c.errorf(diag.CodeArity, at, "`%s(f)` takes %s here, not %d", d.kind, plural(n+extra, "argument"), count).
-			note("%s", map[string]string{
-				"vjp": "the arguments of f, then the cotangent of its result", "jvp": "the arguments of f, then a direction for each that is differentiated",
-			}[d.kind])
+		r := c.errorf(diag.CodeArity, at, "`%s(f)` takes %s here, not %d", d.kind, plural(n+extra, "argument"), count)
+		switch d.kind {
+		case "vjp":
+			r.note("the arguments of f, then the cotangent of its result")
+		case "jvp":
+			r.note("the arguments of f, then a direction for each that is differentiated")
+		}
 		return bad(at)
 	}
 	f := c.function(d.f, params, nil, "the function of `"+d.kind+"`")
@@ -296,7 +326,10 @@ func (c *checker) wrt(at diag.Span, d *derivative, params []*Local, names []stri
 			}
 		}
 		if len(by) == 0 {
-			c.errorf(diag.CodeWrt, at, "`%s` differentiates by floats, and the function has no float parameter", d.kind)
+			r := c.errorf(diag.CodeWrt, at, "`%s` differentiates by floats, and the function has no float parameter", d.kind)
+			if len(params) > 0 {
+				r.note("the arguments are %s", typesOf(params)).help("integers and bools have no derivative: make a float of the value before, `x as f32`")
+			}
 		}
 		return by, len(by) > 0
 	}
@@ -313,10 +346,13 @@ func (c *checker) wrt(at diag.Span, d *derivative, params []*Local, names []stri
 			r := c.errorf(diag.CodeWrt, w.Loc, "the function has no parameter %s", quote(w.Name))
 			if near := diag.Nearest(w.Name, append([]string{}, names...)); near != "" && !c.full() {
 				r.help("did you mean %s?", quote(near))
+			} else if names != nil {
+				r.note("its parameters are %s", strings.Join(names, ", "))
 			}
 			return nil, false
 		case k <= last:
-			c.errorf(diag.CodeWrt, w.Loc, "`wrt` lists parameters in their order, each once")
+			c.errorf(diag.CodeWrt, w.Loc, "`wrt` lists parameters in their order, each once").
+				note("the parameters are %s; the derivatives come in this order", strings.Join(names, ", "))
 			return nil, false
 		case !allFloats(params[k].T):
 			c.errorf(diag.CodeWrt, w.Loc, "parameter %s is %s, and only floats have derivatives", quote(w.Name), params[k].T).
@@ -357,4 +393,13 @@ func allFloats(t types.Type) bool {
 		}
 	}
 	return len(leaves) > 0
+}
+
+// typesOf names the types of parameters.
+func typesOf(params []*Local) string {
+	names := make([]string, len(params))
+	for i, p := range params {
+		names[i] = fmt.Sprint(p.T)
+	}
+	return strings.Join(names, ", ")
 }
