@@ -10,15 +10,17 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Element-wise kernels]: a kernel that computes each element by itself, with no loop and no check, is done in pieces
+// Note [Element-wise kernels]: a kernel that computes each element by itself, with no loop and no check but of what is the same for
+// all, is done in pieces
 // of neighbours along the last axis, as many as 16 bytes hold of the widest buffer: a thread loads and stores each piece
 // at once. Before that, axes whose elements follow each other in all buffers are made one axis, so that most such kernels go through memory
 // from one end to the other without a division.
 
 // flatPlan is how an element-wise kernel is done.
 type flatPlan struct {
-	k     *kernel.Kernel // with its axes joined
-	width int            // neighbours of the last axis that a thread does at a time
+	k      *kernel.Kernel // with its axes joined
+	before []kernel.Stmt  // what is the same for all elements
+	width  int            // neighbours of the last axis that a thread does at a time
 }
 
 // maxPieceInstrs bounds the instructions for one piece, by which registers are bounded.
@@ -30,11 +32,14 @@ func planFlat(k *kernel.Kernel) *flatPlan {
 		return nil
 	}
 	last := k.Axes[len(k.Axes)-1]
-	instrs, ok := llvm.CanVectorise(k, last.Var, k.Body.Stmts)
+	before, body := llvm.Invariant(k)
+	instrs, ok := llvm.CanVectorise(k, last.Var, body.Stmts)
 	if !ok {
 		return nil
 	}
-	p := &flatPlan{k: joinAxes(k)}
+	rest := *k
+	rest.Body = body
+	p := &flatPlan{k: joinAxes(&rest), before: before}
 	bytes := 1
 	for _, b := range k.Params {
 		bytes = max(bytes, b.DType.Bytes())
@@ -53,6 +58,8 @@ func planFlat(k *kernel.Kernel) *flatPlan {
 // flat writes the entry of an element-wise kernel.
 func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
 	t := m.entry(p.k, "", generalThreads)
+	t.failAt(ci(i64, 0)) // in every iteration, then
+	t.Statements(nil, p.before...)
 	axes, w := p.k.Axes, int64(p.width)
 	last := axes[len(axes)-1]
 	length := t.length(last)

@@ -66,6 +66,8 @@ func (m *module) kernel(k *kernel.Kernel) error {
 		dk = m.flat(k, p)
 	} else if p := planProduct(k); p != nil {
 		dk = m.products(k, p)
+	} else if kept := cacheRows(k); planTeam(k) != nil && planTeam(kept) != nil {
+		dk = m.teams(kept, planTeam(kept))
 	} else if p := planTeam(k); p != nil {
 		dk = m.teams(k, p)
 	} else {

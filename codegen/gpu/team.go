@@ -40,6 +40,8 @@ const (
 	slotBytes = 2 * 8 * blockSize
 	// fewElements is the least for which threads share the work of a loop.
 	fewElements = 16
+	// shortColumn is a reduction across rows that a thread does by itself: its neighbours read what is beside it.
+	shortColumn = 64
 	// manyIterations keep a device busy with a thread for each.
 	manyIterations = 1 << 16
 )
@@ -103,7 +105,7 @@ func planTeam(k *kernel.Kernel) *teamPlan {
 		return nil
 	}
 	iterations, known := count(k.Axes)
-	if !along && (!known || iterations >= manyIterations) {
+	if !along && (!known || iterations >= manyIterations || longest <= shortColumn && iterations >= blockSize) {
 		return nil
 	}
 	for i, param := range k.Params {

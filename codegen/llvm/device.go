@@ -313,6 +313,10 @@ func RegisterType(d types.DType) lt.Type { return regType(d) }
 // MemoryType is the LLVM type of an element in memory.
 func MemoryType(d types.DType) lt.Type { return memType(d) }
 
+// Invariant splits the body of k into what is the same in every iteration of the axes, which may be done once before them
+// where there are any, and the rest.
+func Invariant(k *kernel.Kernel) (before []kernel.Stmt, body *kernel.Block) { return invariant(k) }
+
 // Stores reports whether b writes to memory.
 func Stores(b *kernel.Block) bool { return stores(b) }
 

@@ -1,0 +1,162 @@
+package gpu_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"healc"
+	"healc/codegen"
+	"healc/codegen/gpu"
+	"healc/codegen/llvm/libllvm"
+	"healc/runtime/abi"
+)
+
+var update = flag.Bool("update", false, "rewrite want/facts and want/ptx")
+
+// goldenLLVM is the version whose PTX the archives have.
+const goldenLLVM = "19."
+
+// TestGolden compiles the standard kernels testdata/NAME.txtar for sm_80. The first line says what is shown; want/facts has the
+// launches and what is in each entry, want/ptx, where there is one, the text.
+func TestGolden(t *testing.T) {
+	lib, err := libllvm.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(lib.Version(), goldenLLVM) {
+		t.Skipf("the archives are of LLVM %s, this is %s", goldenLLVM, lib.Version())
+	}
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			archive := txtar.Parse(data)
+			text := map[string]string{}
+			for _, f := range archive.Files {
+				text[f.Name] = string(f.Data)
+			}
+			ptx, dev := standard(t, text["in.heal"], text["bind"], "sm_80")
+			got := map[string]string{"want/facts": facts(ptx, dev), "want/ptx": ptx}
+			for i, f := range archive.Files {
+				want, ok := got[f.Name]
+				switch {
+				case !ok || want == string(f.Data):
+				case *update:
+					archive.Files[i].Data = []byte(want)
+				default:
+					t.Errorf("%s of %s differs (go test ./codegen/gpu -run Golden -update):\n%s", f.Name, file, want)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// standard compiles the function f of a source for extents such as "M=3 N=4".
+func standard(t *testing.T, source, binding, arch string) (string, *abi.Device) {
+	t.Helper()
+	m, err := heal.Compile(source, heal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	bind := map[string]int64{}
+	for _, pair := range strings.Fields(binding) {
+		name, value, _ := strings.Cut(pair, "=")
+		if bind[name], err = strconv.ParseInt(value, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	km, err := m.Kernels("f", bind, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ptx, err := gpu.Compile(km, codegen.Target{Kind: "gpu", CPU: arch}, libllvm.Assembly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(ptx), km.Plan.Device
+}
+
+// counted are the instructions that facts counts.
+var counted = []struct{ name, pattern string }{
+	{"ld.global 16 bytes", `ld\.global(\.nc)?\.(v4\.[a-z]32|v2\.[a-z]64)`},
+	{"ld.global 8 bytes", `ld\.global(\.nc)?\.(v2\.[a-z]32|v4\.[a-z]16)`},
+	{"ld.global single", `ld\.global(\.nc)?\.[a-uw-z]\d`},
+	{"st.global 16 bytes", `st\.global\.(v4\.[a-z]32|v2\.[a-z]64)`},
+	{"st.global 8 bytes", `st\.global\.(v2\.[a-z]32|v4\.[a-z]16)`},
+	{"st.global single", `st\.global\.[a-uw-z]\d`},
+	{"ld.shared 16 bytes", `ld\.shared\.(v4\.[a-z]32|v2\.[a-z]64)`},
+	{"ld.shared single", `ld\.shared\.[a-uw-z]\d`},
+	{"local memory", `(ld|st)\.local`},
+	{"barriers", `bar(rier)?[.](sync|red)`},
+	{"shuffles", `shfl\.sync`},
+	{"fma", `fma\.rn`},
+	{"mul.hi", `mul\.hi`},
+	{"calls", `call\.uni`},
+}
+
+var (
+	entryStart = regexp.MustCompile(`\.entry ([\w$]+)\(`)
+	sharedSize = regexp.MustCompile(`\.shared [^;]*\[(\d+)\]`)
+)
+
+// facts are the launches of a program, and counts of instructions in each entry.
+func facts(ptx string, dev *abi.Device) string {
+	body := map[string]string{}
+	starts := entryStart.FindAllStringSubmatchIndex(ptx, -1)
+	for i, at := range starts {
+		end := len(ptx)
+		if i+1 < len(starts) {
+			end = starts[i+1][0]
+		}
+		body[ptx[at[2]:at[3]]] = ptx[at[0]:end]
+	}
+	literal := func(e abi.Extent) int64 {
+		n, _ := e.Dim.Const()
+		return (n + max(e.Div, 1) - 1) / max(e.Div, 1)
+	}
+	var out strings.Builder
+	for i, at := range starts {
+		name := ptx[starts[i][2]:at[3]]
+		for _, k := range dev.Kernels {
+			for _, l := range k.Launches {
+				if l.Entry == name {
+					fmt.Fprintf(&out, "%s: %d blocks of %d threads\n", name, l.Blocks(literal), l.Threads)
+				}
+			}
+		}
+		shared := 0
+		for _, m := range sharedSize.FindAllStringSubmatch(body[name], -1) {
+			n, _ := strconv.Atoi(m[1])
+			shared += n
+		}
+		if shared > 0 {
+			fmt.Fprintf(&out, "  %-20s %d bytes\n", "shared memory", shared)
+		}
+		for _, c := range counted {
+			if n := len(regexp.MustCompile(c.pattern).FindAllString(body[name], -1)); n > 0 {
+				fmt.Fprintf(&out, "  %-20s %d\n", c.name, n)
+			}
+		}
+	}
+	return out.String()
+}
