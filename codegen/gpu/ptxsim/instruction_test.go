@@ -248,6 +248,15 @@ func TestIntegers(t *testing.T) {
 		shift(fmt.Sprintf("shl.b%d", n), newInt().Lsh)
 		shift(fmt.Sprintf("shr.%s", ty), newInt().Rsh)
 	}
+	pairs := []dtype{b32, b32}
+	for name, f := range map[string]func(x, y uint16) uint16{
+		"add.u16x2": func(x, y uint16) uint16 { return x + y }, "min.u16x2": func(x, y uint16) uint16 { return min(x, y) }, "max.u16x2": func(x, y uint16) uint16 { return max(x, y) },
+		"min.s16x2": func(x, y uint16) uint16 { return uint16(min(int16(x), int16(y))) }, "max.s16x2.relu": func(x, y uint16) uint16 { return uint16(max(int16(x), int16(y), 0)) },
+	} {
+		check(t, name+" $0, $1, $2;", b32, pairs, func(x []uint64) uint64 {
+			return uint64(f(uint16(x[0]), uint16(x[1]))) | uint64(f(uint16(x[0]>>16), uint16(x[1]>>16)))<<16
+		})
+	}
 	saturating := func(x int64) uint64 { return uint64(uint32(max(min(x, math.MaxInt32), math.MinInt32))) }
 	check(t, "add.sat.s32 $0, $1, $2;", s32, []dtype{s32, s32}, func(x []uint64) uint64 { return saturating(int64(int32(x[0])) + int64(int32(x[1]))) })
 	check(t, "sub.sat.s32 $0, $1, $2;", s32, []dtype{s32, s32}, func(x []uint64) uint64 { return saturating(int64(int32(x[0])) - int64(int32(x[1]))) })

@@ -48,6 +48,10 @@ func element(t dtype) dtype {
 		return f16
 	case bf16x2:
 		return bf16
+	case u16x2:
+		return u16
+	case s16x2:
+		return s16
 	}
 	return t
 }

@@ -27,7 +27,16 @@ func (c *compiler) add() {
 		return
 	}
 	sat := c.has("sat")
-	t := c.dtype(append(integers, b32, b64)...) // LLVM writes add.b64, too
+	t := c.dtype(append(integers, b32, b64, u16x2, s16x2)...) // LLVM writes add.b64, too
+	if t == u16x2 || t == s16x2 {
+		if c.in.op == "sub" || sat {
+			c.errorf("%s.%s does not exist", c.in.op, t)
+		}
+		f := halves(func(x, y, _ uint64) uint64 { return (x + y) & 0xffff })
+		c.binary(t, func(x, y uint64) uint64 { return f(x, y, 0) })
+		c.o.spread = spreadHalves
+		return
+	}
 	if sat {
 		c.saturated(t)
 		return
@@ -317,20 +326,25 @@ func (c *compiler) minMax() {
 		return
 	}
 	relu := c.has("relu")
-	t := c.dtype(integers...)
-	if relu && t != s32 {
-		c.errorf("%s.relu has type .s32", c.in.op)
+	t := c.dtype(append(integers, u16x2, s16x2)...)
+	relu = relu || c.has("relu") // behind .s16x2
+	if relu && t != s32 && t != s16x2 {
+		c.errorf("%s.relu has type .s32 or .s16x2", c.in.op)
 	}
-	isMin := c.in.op == "min"
-	c.binary(t, func(x, y uint64) uint64 {
-		if less(t, y, x) == isMin {
+	isMin, e := c.in.op == "min", element(t)
+	f := func(x, y, _ uint64) uint64 {
+		if less(e, y, x) == isMin {
 			x = y
 		}
-		if relu && int32(x) < 0 {
+		if relu && int64(e.extend(x)) < 0 {
 			return 0
 		}
 		return x
-	})
+	}
+	if e != t {
+		f, c.o.spread = halves(f), spreadHalves
+	}
+	c.binary(t, func(x, y uint64) uint64 { return f(x, y, 0) })
 }
 
 func (c *compiler) abs() {

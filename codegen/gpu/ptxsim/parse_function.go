@@ -1,11 +1,18 @@
 package ptxsim
 
 import (
+	"fmt"
 	"strings"
 )
 
-// scope has the names that are declared between braces.
-type scope map[string]*variable
+// scope has the names that are declared between braces: variables, and the registers of inner braces, which get a
+// name of their own in the function.
+type scope struct {
+	vars map[string]*variable
+	regs map[string]string
+}
+
+func newScope() scope { return scope{map[string]*variable{}, map[string]string{}} }
 
 // function reads a declaration or definition after .entry or .func.
 func (p *parser) function(entry bool) {
@@ -41,9 +48,9 @@ func (p *parser) function(entry bool) {
 		v.launch = entry
 	}
 	p.f, p.loc = f, location{}
-	p.scopes = []scope{{}}
+	p.scopes = []scope{newScope()}
 	for _, v := range append(append([]*variable{}, f.params...), f.results...) {
-		p.scopes[0][v.name] = v
+		p.scopes[0].vars[v.name] = v
 	}
 	p.expect("{")
 	p.body()
@@ -109,7 +116,7 @@ func (p *parser) body() {
 			p.errorf("function %s does not end", p.f.name)
 		case p.accept("{"):
 			depth++
-			p.scopes = append(p.scopes, scope{})
+			p.scopes = append(p.scopes, newScope())
 		case p.accept("}"):
 			depth--
 			p.scopes = p.scopes[:len(p.scopes)-1]
@@ -151,11 +158,24 @@ func (p *parser) registers() {
 	p.advance()
 	for {
 		name := p.word()
-		if p.accept("<") {
+		inner := len(p.scopes) > 1
+		switch {
+		case p.accept("<"):
 			n := p.count(1 << 24)
 			p.expect(">")
-			p.f.ranges[name] = ranged{t, n}
-		} else {
+			if !inner {
+				p.f.ranges[name] = ranged{t, n}
+				break
+			}
+			if n > maxInner {
+				p.errorf("%d registers between inner braces are not supported", n)
+			}
+			for i := range n {
+				p.innerRegister(fmt.Sprint(name, i), t)
+			}
+		case inner:
+			p.innerRegister(name, t)
+		default:
 			if old, ok := p.f.regs[name]; ok && old != t {
 				p.errorf("register %s is declared with two types", name)
 			}
@@ -166,6 +186,16 @@ func (p *parser) registers() {
 		}
 	}
 	p.expect(";")
+}
+
+// maxInner limits the registers that one declaration between inner braces makes.
+const maxInner = 1 << 10
+
+// innerRegister declares a register that is known up to the closing brace.
+func (p *parser) innerRegister(name string, t dtype) {
+	own := fmt.Sprintf("%s@%d", name, len(p.f.regs))
+	p.f.regs[own] = t
+	p.scopes[len(p.scopes)-1].regs[name] = own
 }
 
 // localVariable reads a variable of a function. Shared, global and constant ones are memory of the module.
@@ -184,7 +214,7 @@ func (p *parser) localVariable() {
 	default:
 		p.m.vars = append(p.m.vars, v)
 	}
-	p.scopes[len(p.scopes)-1][v.name] = v
+	p.scopes[len(p.scopes)-1].vars[v.name] = v
 }
 
 // location reads .loc file line column and what may follow it for inlined functions.
@@ -240,7 +270,8 @@ func (p *parser) instruction() {
 	in := &instr{line: p.tok.line, loc: p.loc}
 	if p.accept("@") {
 		in.not = p.accept("!")
-		in.guard = &operand{kind: argReg, name: p.word()}
+		guard := p.named()
+		in.guard = &guard
 		in.line = p.tok.line
 	}
 	if p.tok.kind != tokWord || strings.HasPrefix(p.tok.text, ".") {
@@ -309,7 +340,15 @@ func (p *parser) operand1() operand {
 // named reads a register, a special register or a symbol.
 func (p *parser) named() operand {
 	a := operand{kind: argSymbol, name: p.word()}
-	if _, ok := p.register(a.name); ok {
+	for i := len(p.scopes) - 1; i > 0; i-- {
+		if own, ok := p.scopes[i].regs[a.name]; ok {
+			return operand{kind: argReg, name: own}
+		}
+	}
+	if a.name == "WARP_SZ" {
+		return operand{kind: argInt, bits: 32}
+	}
+	if _, ok := p.f.register(a.name); ok {
 		a.kind = argReg
 		return a
 	}
@@ -335,9 +374,7 @@ func (p *parser) memory() operand {
 	return a
 }
 
-// register is the type of a register of the function.
-func (p *parser) register(name string) (dtype, bool) { return p.f.register(name) }
-
+// register is the type of a register.
 func (f *function) register(name string) (dtype, bool) {
 	if t, ok := f.regs[name]; ok {
 		return t, true
@@ -360,7 +397,7 @@ func (f *function) register(name string) (dtype, bool) {
 // lookup finds a variable by its name: in the scopes, innermost first, then in the module.
 func (p *parser) lookup(name string) *variable {
 	for i := len(p.scopes) - 1; i >= 0; i-- {
-		if v := p.scopes[i][name]; v != nil {
+		if v := p.scopes[i].vars[name]; v != nil {
 			return v
 		}
 	}

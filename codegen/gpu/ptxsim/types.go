@@ -24,6 +24,8 @@ const (
 	f64
 	f16x2
 	bf16x2
+	u16x2
+	s16x2
 	tf32
 	pred
 )
@@ -32,7 +34,7 @@ const (
 var dtypes = map[string]dtype{
 	"b8": b8, "b16": b16, "b32": b32, "b64": b64, "b128": b128,
 	"u8": u8, "u16": u16, "u32": u32, "u64": u64, "s8": s8, "s16": s16, "s32": s32, "s64": s64,
-	"f16": f16, "bf16": bf16, "f32": f32, "f64": f64, "f16x2": f16x2, "bf16x2": bf16x2, "tf32": tf32, "pred": pred,
+	"f16": f16, "bf16": bf16, "f32": f32, "f64": f64, "f16x2": f16x2, "bf16x2": bf16x2, "u16x2": u16x2, "s16x2": s16x2, "tf32": tf32, "pred": pred,
 }
 
 func (t dtype) String() string {
@@ -51,7 +53,7 @@ func (t dtype) bits() int {
 		return 8
 	case b16, u16, s16, f16, bf16:
 		return 16
-	case b32, u32, s32, f32, f16x2, bf16x2, tf32:
+	case b32, u32, s32, f32, f16x2, bf16x2, u16x2, s16x2, tf32:
 		return 32
 	case b64, u64, s64, f64:
 		return 64

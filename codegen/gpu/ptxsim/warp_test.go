@@ -96,6 +96,7 @@ func TestVotes(t *testing.T) {
 		{odd + "barrier.cta.red.and.pred %p2, 2, %p1; selp.b32 %r9, 1, 0, %p2;", func(i, n int) uint32 { return 0 }},
 		{"mov.u32 %r3, %laneid; mov.u32 %r4, %lanemask_lt; popc.b32 %r4, %r4; sub.s32 %r9, %r3, %r4;", func(i, n int) uint32 { return 0 }},
 		{"mov.u32 %r3, %lanemask_ge; mov.u32 %r4, %lanemask_eq; mov.u32 %r5, %lanemask_gt; or.b32 %r4, %r4, %r5; xor.b32 %r9, %r3, %r4;", func(i, n int) uint32 { return 0 }},
+		{"mov.u32 %r9, 1; { .reg .b32 %r9; .reg .b64 t; mov.u32 %r9, WARP_SZ; cvt.u64.u32 t, %r9; { .reg .b32 t<2>; mov.u32 t1, %r9; mov.u32 %r3, t1; } } { .reg .b32 t; mov.u32 t, %r9; add.s32 %r9, t, %r3; }", func(i, n int) uint32 { return 33 }},
 		{"mov.u32 %r3, %warpid; mov.u32 %r4, %nwarpid; mad.lo.s32 %r9, %r4, 10, %r3;", func(i, n int) uint32 { return uint32(20 + i/32) }},
 		{"mov.u32 %r3, %ntid.x; mov.u32 %r4, %nctaid.y; mad.lo.s32 %r9, %r4, 1000, %r3;", func(i, n int) uint32 { return 1040 }},
 	} {
