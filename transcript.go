@@ -167,7 +167,7 @@ func (x *Transcript) Run(ctx context.Context) (*TranscriptResult, error) {
 			if _, text := t.Text(); text {
 				continue
 			}
-			there, err := t.ToDevice(d)
+			there, err := t.Mirror(d) // outputs may be views of its memory, by offset and strides
 			if err != nil {
 				return nil, err
 			}

@@ -89,6 +89,28 @@ func (t *Tensor) ToDevice(d *Device) (*Tensor, error) {
 	return out, nil
 }
 
+// Mirror copies all of the memory that t is a view of to a device: the result is the same view of the copy, with the offset and
+// the strides of t, which is on the host.
+func (t *Tensor) Mirror(d *Device) (*Tensor, error) {
+	if err := t.hostErr(); err != nil {
+		return nil, err
+	}
+	s, err := NewStorageOn(d, t.storage.bytes)
+	if err != nil {
+		return nil, err
+	}
+	v := newView(s, t.DType, len(t.Shape))
+	copy(v.Shape, t.Shape)
+	copy(v.Strides, t.Strides)
+	v.Offset = t.Offset
+	all := unsafe.Slice((*byte)(t.storage.ptr), t.storage.bytes)
+	if err := d.with(func(q *queue) error { return q.transfer.Upload(s.addr, all) }); err != nil {
+		v.Close()
+		return nil, err
+	}
+	return v, nil
+}
+
 // ToHost copies the elements from a device to the host, into a row-major tensor. A tensor that is on the host gives a view of
 // it.
 func (t *Tensor) ToHost() (*Tensor, error) {

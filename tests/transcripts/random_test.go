@@ -35,8 +35,8 @@ func TestRandom(t *testing.T) {
 		if i%*randomCPU == 0 {
 			todo = append(todo, how{heal.CPU, i/(*randomCPU)%4 == 0, []int{1, 2, 3, 7}[i/(*randomCPU)/4%4], []string{"", "x86-64", "x86-64-v3"}[i/(*randomCPU)%3]})
 		}
-		if devices.Takes(int(i), 50) {
-			todo = append(todo, how{devices.Backend(), i/50%2 == 1, 1, ""})
+		if devices.Takes(int(i), 125) {
+			todo = append(todo, how{devices.Backend(), i/125%2 == 1, 1, ""})
 		}
 		for _, h := range todo {
 			got, err := execute(g.json(), h, true)
