@@ -88,11 +88,14 @@ type gen struct {
 
 	oneByOne func()                 // writes the iterations of the current vector one by one, for the check that fails
 	ahead    map[*kernel.Load]int64 // loads that ask for the next row
-	mask     value.Value            // of the lanes that load and store; nil when all do, see Note [Short vectors]
-	streamed map[*kernel.Store]bool // stores that go past the caches in the code being generated
-	fence    bool                   // the function has such stores
-	tiled    bool                   // the loops go by tiles that fetch for themselves
-	fetched  map[*kernel.Load]bool  // loads that fetch ahead in the code being generated, see Note [Prefetch]
+	gathered map[*kernel.Loop][]gathered
+	asked    map[*kernel.Load]value.Value // loads of the current loop that ask for a gathered row, and how far it is
+	last     kernel.Axis                  // of the kernel
+	mask     value.Value                  // of the lanes that load and store; nil when all do, see Note [Short vectors]
+	streamed map[*kernel.Store]bool       // stores that go past the caches in the code being generated
+	fence    bool                         // the function has such stores
+	tiled    bool                         // the loops go by tiles that fetch for themselves
+	fetched  map[*kernel.Load]bool        // loads that fetch ahead in the code being generated, see Note [Prefetch]
 
 	phase  *period                  // of the kernel being generated, see Note [Short last axes]
 	agreed map[kernel.Ref]agreement // conditions that depend on its last axis alone
@@ -178,6 +181,9 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	} else if p != nil {
 		g.periodLoops(p, begin, end)
 	} else {
+		if len(k.Axes) > 0 {
+			g.gathered, g.last = g.gatheredRows(k), k.Axes[len(k.Axes)-1]
+		}
 		g.kernelLoops(k, begin, end)
 	}
 	if g.fence {

@@ -257,7 +257,11 @@ func (g *gen) block(b *kernel.Block) {
 func (g *gen) loop(s *kernel.Loop) {
 	lo, hi := value.Value(ci(i64, s.Axis.Begin)), g.extent(s.Axis.Extent)
 	if s.Parallel {
+		if rows := g.gathered[s]; rows != nil && g.w == 0 {
+			g.asked = g.askRows(rows)
+		}
 		g.parallel(s.Axis.Var, lo, hi, false, s.Body)
+		g.asked = nil
 		return
 	}
 	init := make([]value.Value, len(s.Init))

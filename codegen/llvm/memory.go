@@ -155,7 +155,9 @@ func (g *gen) load(s *kernel.Load) {
 			at = g.plus(at, ci(i64, int64(1-g.w)))
 		}
 		x = g.loadVector(vt.(*lt.VectorType), g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)), g.alignOf(d, s.At))
-		if far := g.ahead[s]; far != 0 && step > 0 {
+		if far := g.asked[s]; far != nil && step > 0 {
+			g.askFor(s.Param, g.plus(at, far), g.w)
+		} else if far := g.ahead[s]; far != 0 && step > 0 {
 			g.askFor(s.Param, g.plus(at, ci(i64, far)), g.w)
 		} else if g.fetched[s] {
 			g.prefetch(s.Param, at, step)

@@ -1,0 +1,108 @@
+package llvm
+
+import (
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Note [Gathered rows]
+//
+// A gather of rows reads one row after the other from places that stand in memory:
+//
+//	%3 = load at[i]; parallel j { y[i, j] = x[%3, j] }
+//
+// No processor fetches such rows ahead. So each row asks, a line at a time as it goes, for the one that comes some rows later:
+// fetchAhead bytes, as in Note [Prefetch]. The number of that row is read where another iteration reads it, and not
+// checked: a prefetch never faults.
+
+// maxRowsAhead bounds how far ahead short rows are asked for.
+const maxRowsAhead = 64
+
+// gathered is a load along rows, the number of which stands in memory.
+type gathered struct {
+	load   *kernel.Load
+	number *kernel.Load // reads it, from one place after the other along the axis
+	value  kernel.Ref   // of number, as an I64
+	size   int64        // elements of a row: what the number is multiplied by
+	ahead  int64        // rows
+}
+
+// gatheredRows finds the loads in a parallel loop of the body of k that go along gathered rows of a large buffer.
+func (g *gen) gatheredRows(k *kernel.Kernel) map[*kernel.Loop][]gathered {
+	if len(k.Axes) == 0 || g.machine.Device {
+		return nil
+	}
+	axis := k.Axes[len(k.Axes)-1].Var
+	numbers := map[kernel.Ref]*kernel.Load{}
+	out := map[*kernel.Loop][]gathered{}
+	for _, st := range k.Body.Stmts {
+		switch st := st.(type) {
+		case *kernel.Load:
+			d := k.Params[st.Param].DType
+			for _, t := range st.At.Terms {
+				if t.Var == axis && t.Coef.IsConst(1) && !k.Params[st.Param].Out && (d == types.I32 || d == types.I64) {
+					numbers[st.ID] = st
+				}
+			}
+		case *kernel.Let:
+			if n := numbers[st.In.Args[0]]; st.In.Op == scalar.Cast && st.In.Type == types.I64 && n != nil {
+				numbers[st.ID] = n
+			}
+		case *kernel.Loop:
+			if !st.Parallel {
+				continue
+			}
+			for _, in := range st.Body.Stmts {
+				if l, ok := in.(*kernel.Load); ok && !k.Params[l.Param].Out {
+					if r, ok := g.gatheredAlong(l, st.Axis.Var, numbers); ok {
+						out[st] = append(out[st], r)
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// gatheredAlong is one load of gatheredRows.
+func (g *gen) gatheredAlong(l *kernel.Load, along kernel.Ref, numbers map[kernel.Ref]*kernel.Load) (gathered, bool) {
+	out, next := gathered{load: l}, false
+	for _, t := range l.At.Terms {
+		c, known := t.Coef.Const()
+		switch n := numbers[t.Var]; {
+		case t.Var == along:
+			next = c == 1 && known
+		case n != nil && known && g.types[t.Var] == types.I64 && out.number == nil:
+			out.number, out.value, out.size = n, t.Var, c
+		default:
+			return out, false
+		}
+	}
+	bytes := out.size * int64(g.params[l.Param].DType.Bytes())
+	buffer, known := g.sizeOf(l.Param)
+	if !next || out.number == nil || bytes < 1 || bytes > aheadMost || known && buffer < largeInput {
+		return out, false
+	}
+	out.ahead = min(max(fetchAhead/bytes, 1), maxRowsAhead)
+	return out, true
+}
+
+// askRows computes how far the rows are that the loads of a loop ask for, for the row that is next to be read.
+func (g *gen) askRows(rows []gathered) map[*kernel.Load]value.Value {
+	out := map[*kernel.Load]value.Value{}
+	for _, r := range rows {
+		i := g.env[g.last.Var].v
+		more := g.cur.NewICmp(enum.IPredSLT, g.cur.NewAdd(i, ci(i64, r.ahead)), g.extent(g.last.Extent))
+		at := g.plus(g.place(r.number.At).base, g.cur.NewSelect(more, ci(i64, r.ahead), ci(i64, 0)))
+		number := g.loadScalar(r.number.Param, at)
+		if g.params[r.number.Param].DType == types.I32 {
+			number = g.cur.NewSExt(number, i64)
+		}
+		out[r.load] = g.cur.NewMul(g.cur.NewSub(number, g.env[r.value].v), ci(i64, r.size))
+	}
+	return out
+}
