@@ -107,7 +107,7 @@ func (w *warp) branch(f *fragment, o *op, taken uint32) *fragment {
 	case taken == f.mask:
 		f.pc = o.target
 		return w.meet(f)
-	case taken == 0:
+	case taken == 0 || o.target == f.pc+1:
 		f.pc++
 		return w.meet(f)
 	}
