@@ -87,7 +87,8 @@ func signatureOf(file *diag.File, d ast.Decl) string {
 			text = strings.TrimSpace(strings.TrimSuffix(text, "="))
 		}
 	}
-	return strings.Join(strings.Fields(text), " ")
+	line := strings.Join(strings.Fields(text), " ")
+	return strings.NewReplacer("( ", "(", ", )", ")").Replace(line) // a head of several lines has its parameters on their own
 }
 
 // SignatureText is the first declaration of a source without the body of a function, on one line.

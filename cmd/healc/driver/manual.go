@@ -50,7 +50,7 @@ var headingNumber = regexp.MustCompile(`^[0-9]+\. `)
 var topics = map[string]string{
 	"fn": "Declarations", "pub": "Declarations", "const": "Declarations", "return": "Declarations",
 	"@io": "Declarations", "@kernel": "Declarations", "import": "Modules", "test": "Tests",
-	"num": "Type parameters", "int": "Type parameters", "float": "Type parameters",
+	"num": "Type parameters", "int": "Type parameters", "float": "Type parameters", "tuple": "Type parameters",
 	"let": "Expressions", "in": "Expressions", "if": "Expressions", "else": "Expressions",
 	"mut": "Variables", "match": "match", "as": "Types", "unit": "Types", "string": "Types",
 	"true": "Lexical structure", "false": "Lexical structure",
