@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup build run test lint bench fuzz golden generate exhaustive clean
+.PHONY: all setup build run test lint bench fuzz golden generate exhaustive ptxas clean
 
 all: build
 
@@ -24,10 +24,14 @@ lint: setup ## gofmt, vet, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
 	go mod tidy -diff
-	@bash -n .ci/run .ci/setup
+	@bash -n .ci/run .ci/setup .ci/ptxas
 
 golden: setup ## rewrite the golden files; read the diff before committing
 	go test $$(grep -rl --include=*_test.go 'Bool("update"' . | xargs -n1 dirname | sort -u) -update
+
+ptxas: setup ## check generated PTX with NVIDIA's assembler, from a package that is unpacked and not installed
+	@.ci/ptxas
+	go test ./codegen/gpu -run Assembler -v -count=1
 
 bench: build ## speed beside the limits of the machine, NumPy and numexpr (installs Debian's packages of them)
 	tests/bench/run.sh

@@ -96,8 +96,8 @@ func (g *gen) alignOf(d types.DType, a kernel.Access) lir.Align {
 		return g.align(d)
 	}
 	for _, t := range a.Terms {
-		// A vector of iterations begins at a multiple of its width there.
-		if !g.env[t.Var].iota && !whole(t.Coef) {
+		// A vector of iterations begins at a multiple of its width there; backwards it ends at one.
+		if iota := g.env[t.Var].iota; iota && !t.Coef.IsConst(1) || !iota && !whole(t.Coef) {
 			return g.align(d)
 		}
 	}

@@ -1,0 +1,143 @@
+package gpu_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"healc/codegen"
+	"healc/codegen/gpu"
+	"healc/codegen/llvm/libllvm"
+	"healc/passes"
+	"healc/passes/bufferize"
+	"healc/tests/random"
+)
+
+// assembler is NVIDIA's ptxas, as `make ptxas` unpacks it; a test is skipped where there is none.
+func assembler(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{os.Getenv("HEAL_PTXAS"), "../../.tools/cuda/usr/bin/ptxas", "ptxas"} {
+		if path, err := exec.LookPath(name); name != "" && err == nil {
+			return path
+		}
+	}
+	t.Skip("skipped: no ptxas (make ptxas)")
+	return ""
+}
+
+var (
+	compiling = regexp.MustCompile(`Compiling entry function '([^']+)'`)
+	registers = regexp.MustCompile(`Used (\d+) registers`)
+	spills    = regexp.MustCompile(`(\d+) bytes spill stores`)
+)
+
+// assemble gives the registers and the bytes of spills of each entry, a line each.
+func assemble(t *testing.T, ptxas, ptx, arch string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "a.ptx")
+	if err := os.WriteFile(file, []byte(ptx), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(ptxas, "-arch="+arch, "-v", "-o", os.DevNull, file).CombinedOutput()
+	if err != nil {
+		t.Fatalf("ptxas: %v\n%s\n%s", err, out, ptx)
+	}
+	var lines []string
+	entry, spill := "", ""
+	for _, line := range strings.Split(string(out), "\n") {
+		if m := compiling.FindStringSubmatch(line); m != nil {
+			entry = m[1]
+		} else if m := spills.FindStringSubmatch(line); m != nil {
+			spill = m[1]
+		} else if m := registers.FindStringSubmatch(line); m != nil && entry != "" {
+			lines = append([]string{fmt.Sprintf("%s %s: %s registers, %s bytes of spills", arch, entry, m[1], spill)}, lines...)
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// TestAssembler: ptxas takes the standard kernels, and want/ptxas says how many registers they need.
+func TestAssembler(t *testing.T) {
+	ptxas := assembler(t)
+	lib, err := libllvm.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	version, err := exec.Command(ptxas, "--version").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := strings.HasPrefix(lib.Version(), goldenLLVM) && strings.Contains(string(version), "release 12.4")
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no archives: %v", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			data, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			archive := txtar.Parse(data)
+			text, at := map[string]string{}, -1
+			for i, f := range archive.Files {
+				text[f.Name] = string(f.Data)
+				if f.Name == "want/ptxas" {
+					at = i
+				}
+			}
+			got := ""
+			for _, arch := range []string{"sm_80", "sm_90"} {
+				ptx, _ := standard(t, text["in.heal"], text["bind"], arch)
+				got += assemble(t, ptxas, ptx, arch)
+			}
+			t.Logf("\n%s", got)
+			if !recorded || got == text["want/ptxas"] {
+				return
+			}
+			if !*update {
+				t.Fatalf("want/ptxas of %s differs (-update):\n%s", file, got)
+			}
+			if at < 0 {
+				archive.Files = append(archive.Files, txtar.File{Name: "want/ptxas"})
+				at = len(archive.Files) - 1
+			}
+			archive.Files[at].Data = []byte(got)
+			if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// TestAssemblerTakesRandomPrograms: ptxas takes whatever is generated.
+func TestAssemblerTakesRandomPrograms(t *testing.T) {
+	ptxas := assembler(t)
+	for i := range uint64(*seeds) {
+		p := random.New(*seed+i, map[string]int{})
+		pipeline := passes.Standard("", nil)
+		if i%2 == 0 {
+			pipeline = passes.Standard("f", p.Bind)
+		}
+		m := p.IR.Clone()
+		if passes.Run(m, pipeline, passes.Options{}) != nil {
+			continue // shapes that the caller must not bind
+		}
+		km, err := bufferize.Lower(m, "f", bufferize.Options{})
+		if err != nil || len(km.Kernels) == 0 {
+			continue
+		}
+		arch := gpu.Architectures[i%uint64(len(gpu.Architectures))].Name
+		ptx, err := gpu.Compile(km, codegen.Target{Kind: "gpu", CPU: arch}, libllvm.Assembly)
+		if err != nil {
+			t.Fatalf("seed %d: %v", p.Seed, err)
+		}
+		assemble(t, ptxas, string(ptx), arch)
+	}
+}
