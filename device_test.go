@@ -401,3 +401,77 @@ pub fn calls(x: f32[2]) -> f32[2] = shared(to_unified(x)) + to_host(twice(to_dev
 		}
 	})
 }
+
+// TestGraphs: many kernels in a row become a graph, in later calls and in loops, with the same results and errors.
+func TestGraphs(t *testing.T) {
+	if _, err := libllvm.Open(); err != nil {
+		t.Skip(err)
+	}
+	// Sorting makes a kernel of its own each time; the loop's state is too large for one kernel.
+	src := `
+pub fn chain(x: i32[100] on device) -> i32[100] on device = sort(flip(sort(flip(sort(x * 3 - 7), 0) * 5), 0) - 1)
+pub fn loop(x: i32[100] on device, n: i32) -> i32[100] on device = iterate(n, x, |y| sort(flip(sort(flip(sort(y * 3), 0) * 7), 0) - x))
+pub fn fails(x: i32[100] on device, i: i32) -> i32[100] on device = sort(flip(sort(tabulate(100, |k| x[k + i])), 0) - sort(x + 1))
+`
+	gpu, l := fakeGPU(t)
+	v := make([]int32, 100)
+	for i := range v {
+		v[i] = int32(i * 7919 % 101)
+	}
+	x, one := runtime.FromSlice(v), runtime.Scalar(int32(1))
+	ctx := context.Background()
+	for _, graphs := range []bool{false, true} {
+		gpu.UseGraphs(graphs)
+		before := l.Calls("cuGraphLaunch")
+		m, err := Compile(src, Options{Backend: GPU, Device: gpu})
+		if err != nil {
+			t.Fatal(err)
+		}
+		judge, err := Compile(strings.ReplaceAll(src, " on device", ""), Options{Backend: Interp})
+		if err != nil {
+			t.Fatal(err)
+		}
+		on, err := x.ToDevice(gpu)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for call := range 4 {
+			for name, n := range map[string][]*runtime.Tensor{"chain": nil, "loop": {runtime.Scalar(int32(5 + call))}} {
+				f, err := m.Func(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				y, err := f.Call(ctx, append([]*runtime.Tensor{on}, n...)...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				h, err := y.ToHost()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want := callOne(t, judge, name, append([]*runtime.Tensor{x}, n...)...); !slices.Equal(h.Bits(), want.Bits()) {
+					t.Errorf("%s, call %d, graphs %t: %v, want %v", name, call, graphs, h.Bits()[:5], want.Bits()[:5])
+				}
+				h.Close()
+				y.Close()
+			}
+			f, err := m.Func("fails")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var failed *runtime.RuntimeError
+			if _, err := f.Call(ctx, on, one); !errors.As(err, &failed) || failed.Site.Line != 4 {
+				t.Errorf("graphs %t: %v", graphs, err)
+			}
+		}
+		if n := l.Calls("cuGraphLaunch") - before; graphs != (n > 8) {
+			t.Errorf("with graphs %t, %d were started", graphs, n)
+		}
+		on.Close()
+		m.Close()
+		judge.Close()
+		if gpu.LiveBytes() != 0 {
+			t.Errorf("%d bytes of the device are not given back", gpu.LiveBytes())
+		}
+	}
+}

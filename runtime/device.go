@@ -12,6 +12,8 @@ type Device struct {
 	dev  device.Device
 	pool *device.Pool
 
+	noGraphs bool // start kernels one by one
+
 	mu      sync.Mutex
 	copying map[int64]device.Function // the kernel that copies elements of so many bytes
 	streams []*queue                  // that are idle
@@ -30,6 +32,10 @@ func (d *Device) LiveBytes() int64 { return d.pool.Live() }
 
 // ReleaseUnused gives the memory of closed tensors, which is kept for the next ones, back to the device.
 func (d *Device) ReleaseUnused() error { return d.pool.Trim() }
+
+// UseGraphs says whether kernels that follow each other are started together where that is possible, as they are by default.
+// It is called before programs run.
+func (d *Device) UseGraphs(on bool) { d.noGraphs = !on }
 
 // queue is a stream with what copies between it and the host.
 type queue struct {

@@ -51,10 +51,11 @@ type boundFunc struct {
 	results []boundView
 	simple  bool // the results are whole outputs, each its own
 
-	dev     *Device        // nil: the host
-	dataOn  []device.Ptr   // of Data buffers on the device, by buffer
-	scratch int64          // the most scratch memory that a kernel needs on the device
-	idleOn  []*deviceFrame // with their memory
+	dev      *Device        // nil: the host
+	dataOn   []device.Ptr   // of Data buffers on the device, by buffer
+	scratch  int64          // the most scratch memory that a kernel needs on the device
+	numbered int            // how many steps have a number
+	idleOn   []*deviceFrame // with their memory
 
 	mu   sync.Mutex
 	idle []*frame // with their arenas
@@ -80,6 +81,8 @@ type boundStep struct {
 	views     []boundView // what a Copy, a Call or a HostCall reads
 
 	launches []boundLaunch // of a kernel on a device
+	number   int           // of the step among those of the function, on a device
+	segment  int           // how many steps, from this one on, can be a graph (Note [Graphs])
 	aside    *hostStep     // a HostCall on a device
 }
 
@@ -269,6 +272,13 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 				return nil, err
 			}
 		}
+	}
+	if x.dev != nil {
+		for i := range out {
+			f.numbered++
+			out[i].number = f.numbered
+		}
+		f.segments(out)
 	}
 	return out, nil
 }

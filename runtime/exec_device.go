@@ -199,6 +199,7 @@ func (x *Executable) callIntoOn(env Env, b *binding, out, args []*Tensor) error 
 
 // steps runs a list of steps in order.
 func (r *deviceRun) steps(fr *deviceFrame, steps []boundStep, depth int) error {
+	done := 0 // steps of a segment that ran
 	for i := range steps {
 		s := &steps[i]
 		if r.env.Ctx != nil {
@@ -206,8 +207,14 @@ func (r *deviceRun) steps(fr *deviceFrame, steps []boundStep, depth int) error {
 				return err
 			}
 		}
+		if i < done {
+			continue
+		}
 		var err error
 		switch {
+		case s.segment > 0 && !r.d.noGraphs:
+			err = r.segment(fr, steps[i:i+s.segment])
+			done = i + s.segment
 		case s.def.Launch != nil:
 			err = r.launch(fr, s)
 		case s.def.Copy != nil:

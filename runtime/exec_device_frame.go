@@ -22,6 +22,7 @@ type deviceFrame struct {
 	uploads []*Tensor // copies of arguments
 	asides  []*Storage
 	words   []uint64 // parameters of a launch
+	graphs  graphs
 }
 
 // frameOn returns the memory for an activation on the function's device.
@@ -112,6 +113,7 @@ func (f *boundFunc) recycleOn(fr *deviceFrame) {
 }
 
 func (fr *deviceFrame) release() {
+	fr.graphs.close()
 	for _, s := range fr.memory {
 		s.Release()
 	}
