@@ -42,6 +42,14 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 	if err != nil {
 		return nil, err
 	}
+	if t.Triple != "" {
+		if !lib.HasTarget(t.Triple) {
+			return nil, &codegen.Unsupported{What: "code for " + t.Triple, Target: "this libLLVM", Why: "it was built without that target; HEAL_LIBLLVM names another libLLVM"}
+		}
+		if t.CPU == "" && !sameArch(t.Triple, lib.HostTriple()) {
+			t.CPU = "generic" // what this machine has says nothing
+		}
+	}
 	opts.Machine = machineOf(lib, t)
 	start := time.Now()
 	text, err := Generate(km, opts)
@@ -60,4 +68,11 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 		return nil, fmt.Errorf("BUG: libLLVM refuses generated code: %w", err)
 	}
 	return code, nil
+}
+
+// sameArch reports that two triples are of one architecture.
+func sameArch(a, b string) bool {
+	x, _, _ := strings.Cut(a, "-")
+	y, _, _ := strings.Cut(b, "-")
+	return x == y
 }

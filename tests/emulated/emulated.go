@@ -50,27 +50,47 @@ type Library struct {
 	from   *gob.Decoder
 }
 
-// Build compiles l for p and starts the emulator. The error is a *Missing when this machine lacks something.
-func Build(dir string, l *aot.Library, p Processor) (*Library, error) {
-	missing := func(what string) error { return &Missing{what, p.packages} }
-	qemu := ""
-	for _, name := range p.qemu {
-		if path, err := exec.LookPath(name); err == nil && qemu == "" {
-			qemu = path
-		}
-	}
-	if qemu == "" {
-		return nil, missing(p.qemu[0])
-	}
+// Usable says what this machine lacks to run programs for p, as a *Missing; nil when there is all.
+func (p Processor) Usable() error {
 	if libs, err := filepath.Glob(filepath.Join(p.system, "lib", "ld-linux-*")); err != nil || len(libs) == 0 {
-		return nil, missing("C library for " + p.Triple)
+		return &Missing{"C library for " + p.Triple, p.packages}
 	}
 	lib, err := libllvm.Open()
 	if err != nil {
-		return nil, missing("libLLVM")
+		return &Missing{"libLLVM", p.packages}
 	}
 	if !lib.HasTarget(p.Triple) {
-		return nil, missing("libLLVM for " + p.Triple)
+		return &Missing{"libLLVM for " + p.Triple, p.packages}
+	}
+	_, err = p.Command("")
+	return err
+}
+
+// Command runs a program for p in the emulator.
+func (p Processor) Command(program string, args ...string) (*exec.Cmd, error) {
+	for _, name := range p.qemu {
+		if qemu, err := exec.LookPath(name); err == nil {
+			return exec.Command(qemu, append([]string{"-L", p.system, program}, args...)...), nil
+		}
+	}
+	return nil, &Missing{p.qemu[0], p.packages}
+}
+
+// Go builds a program for p: command is `go build` or `go test -c`, and what it builds.
+func (p Processor) Go(output string, command ...string) error {
+	last := len(command) - 1
+	build := exec.Command("go", append(command[:last:last], "-o", output, command[last])...)
+	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+p.GOARCH, "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("go %v: %w: %s", command, err, out)
+	}
+	return nil
+}
+
+// Build compiles l for p and starts the emulator. The error is a *Missing when this machine lacks something.
+func Build(dir string, l *aot.Library, p Processor) (*Library, error) {
+	if err := p.Usable(); err != nil {
+		return nil, err
 	}
 	l.Target.Triple, l.Target.CPU = p.Triple, "generic"
 	bundle, err := aot.Bundle(l)
@@ -85,12 +105,14 @@ func Build(dir string, l *aot.Library, p Processor) (*Library, error) {
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		return nil, err
 	}
-	build := exec.Command("go", "build", "-o", program, "healc/tests/emulated/runner")
-	build.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+p.GOARCH, "CGO_ENABLED=0")
-	if out, err := build.CombinedOutput(); err != nil {
-		return nil, fmt.Errorf("go build: %w: %s", err, out)
+	if err := p.Go(program, "build", "healc/tests/emulated/runner"); err != nil {
+		return nil, err
 	}
-	e := &Library{bundle: bundle, cmd: exec.Command(qemu, "-L", p.system, program, path)}
+	cmd, err := p.Command(program, path)
+	if err != nil {
+		return nil, err
+	}
+	e := &Library{bundle: bundle, cmd: cmd}
 	e.cmd.Stderr = os.Stderr
 	in, err := e.cmd.StdinPipe()
 	if err != nil {

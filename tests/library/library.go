@@ -37,7 +37,7 @@ func Build(dir string, l *aot.Library) (*Lib, error) {
 		return nil, err
 	}
 	name := fmt.Sprintf("lib%d.so", count.Add(1))
-	raw, err := aot.Link(objects, l.Prefix, name)
+	raw, err := aot.Link(objects, l.Prefix, name, l.Target.Triple)
 	if err != nil {
 		return nil, err
 	}

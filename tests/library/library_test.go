@@ -278,7 +278,7 @@ func TestSameBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, err := aot.Link(objects, "t", "t.so")
+		raw, err := aot.Link(objects, "t", "t.so", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +318,7 @@ func TestLinkers(t *testing.T) {
 	}
 	t.Setenv(aot.LinkerEnv, "no-such-linker")
 	var missing *aot.LinkError
-	if _, err := aot.FindLinker(); !errors.As(err, &missing) || missing.Help == "" {
+	if _, err := aot.FindLinker(""); !errors.As(err, &missing) || missing.Help == "" {
 		t.Errorf("no linker: %v", err)
 	}
 }
@@ -366,7 +366,7 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := aot.Link(objects, "layernorm", "layernorm.so")
+	raw, err := aot.Link(objects, "layernorm", "layernorm.so", "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,7 +53,7 @@ func python(t *testing.T, heal_, name, script string) string {
 		t.Fatal(err)
 	}
 	file := "lib" + name + ".so"
-	raw, err := aot.Link(objects, name, file)
+	raw, err := aot.Link(objects, name, file, "")
 	if err != nil {
 		t.Fatal(err)
 	}

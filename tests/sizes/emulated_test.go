@@ -2,11 +2,17 @@ package sizes
 
 import (
 	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"healc"
+	"healc/codegen/llvm/aot"
 	"healc/tests/emulated"
+	"healc/tests/library"
 	"healc/tests/random"
 )
 
@@ -63,4 +69,71 @@ func TestAArch64(t *testing.T) {
 			}
 		}
 	}
+}
+
+var prebuilt = flag.String("prebuilt", "", "a shared library of all programs, for TestPrebuilt")
+
+// TestAArch64Library links a shared library for AArch64, without a C library of it, and runs this test there, under qemu.
+func TestAArch64Library(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds healc for AArch64")
+	}
+	m := compile(t, heal.Options{Threads: 1})
+	defer m.Close()
+	l, err := m.Library("t", m.Names(), func(string) map[string]int64 { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := emulated.AArch64.Usable(); err != nil {
+		t.Skip(err)
+	}
+	if _, err := aot.FindLinker(emulated.AArch64.Triple); err != nil {
+		t.Skip(err)
+	}
+	l.Target.Triple = emulated.AArch64.Triple
+	objects, err := aot.Objects(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := aot.Link(objects, "t", "t.so", l.Target.Triple)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	path := filepath.Join(dir, "t.so")
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := emulated.AArch64.Go(filepath.Join(dir, "test"), "test", "-c", "healc/tests/sizes"); err != nil {
+		t.Fatal(err)
+	}
+	cmd, err := emulated.AArch64.Command(filepath.Join(dir, "test"), "-test.run", "^TestPrebuilt$", "-test.v", "-prebuilt", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS: TestPrebuilt") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// TestPrebuilt runs a library that is there.
+func TestPrebuilt(t *testing.T) {
+	if *prebuilt == "" {
+		t.Skip("TestAArch64Library runs it in an emulator")
+	}
+	m := compile(t, heal.Options{Backend: heal.Interp})
+	defer m.Close()
+	l, err := m.Library("t", m.Names(), func(string) map[string]int64 { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib, err := library.Open(*prebuilt, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lib.Close()
+	if ok, err := lib.UseCPU("generic"); err != nil || !ok {
+		t.Fatalf("the library has no code for any processor of the kind: %v", err)
+	}
+	inLibrary(t, m, lib, l.Entries, []string{"generic"}, []int64{0, 1, 37, 130})
 }

@@ -95,15 +95,24 @@ func anySize(t *testing.T, m *heal.Module, names []string, sizes []int64) {
 		t.Fatal(err)
 	}
 	defer lib.Close()
+	var levels []string
+	for _, l := range aot.Levels {
+		levels = append(levels, l.Name)
+	}
+	inLibrary(t, m, lib, l.Entries, levels, sizes)
+}
+
+// inLibrary runs the functions of a library at each of its levels that this machine has.
+func inLibrary(t *testing.T, m *heal.Module, lib *library.Lib, entries []*aot.Entry, levels []string, sizes []int64) {
 	interp := compile(t, heal.Options{Backend: heal.Interp})
-	for i, e := range l.Entries {
+	for i, e := range entries {
 		f := m.IR().Func(e.Name)
 		for _, n := range sizes {
 			seed := uint64(n)<<8 + uint64(i)
 			input := arguments(f, n, small(n, int64(i)), seed)
 			want := run(t, interp, e.Name, input, seed)
-			for k, level := range aot.Levels {
-				if ok, err := lib.UseCPU(level.Name); err != nil {
+			for k, level := range levels {
+				if ok, err := lib.UseCPU(level); err != nil {
 					t.Fatal(err)
 				} else if !ok {
 					continue
@@ -117,7 +126,7 @@ func anySize(t *testing.T, m *heal.Module, names []string, sizes []int64) {
 						t.Fatalf("%s, N = %d: %v", e.Name, n, err)
 					}
 					if d := random.Diff(want, got); d != "" {
-						t.Errorf("%s, N = %d, %s, %d threads, seed %d: %s", e.Name, n, level.Name, th, seed, d)
+						t.Errorf("%s, N = %d, %s, %d threads, seed %d: %s", e.Name, n, level, th, seed, d)
 					}
 				}
 			}

@@ -44,7 +44,7 @@ func (a *app) compileCommand() *cobra.Command {
 	fs.StringVar(&flags.emit, "emit", "", "what to write: `KIND`, or several (default: so,header)")
 	fs.StringVarP(&flags.output, "output", "o", "", "the file to write, - for standard output (default: - for text, else FILE with the ending of its kind)")
 	fs.StringVar(&flags.entry, "entry", "", "the function to compile")
-	fs.StringVar(&flags.target, "target", "cpu", "cpu, or gpu (a device of NVIDIA), for --emit ptx and --emit llvm")
+	fs.StringVar(&flags.target, "target", "cpu", "cpu, x86_64-linux-gnu or aarch64-linux-gnu (another processor), or gpu (a device of NVIDIA), for --emit ptx and --emit llvm")
 	fs.StringVar(&flags.cpu, "cpu", "", "LLVM's `NAME` of the processor to compile for, or generic (default: this machine's; for a library, all levels of x86-64)")
 	fs.StringVar(&flags.gpuArch, "gpu-arch", "", "the least GPU to compile for, `sm_NN` (default "+gpu.DefaultArch+"): newer ones run the code, too")
 	fs.StringArrayVar(&flags.shape, "shape", nil, "`NAME=EXTENT`: compile for this value of a shape parameter")
@@ -52,12 +52,17 @@ func (a *app) compileCommand() *cobra.Command {
 	return c
 }
 
+// triples are the processors that can be compiled for, whatever this machine is.
+var triples = []string{"x86_64-linux-gnu", "aarch64-linux-gnu"}
+
 // machine is what to compile for. PTX is for a GPU in any case.
 func (f *compileFlags) machine(emit string, gpuArch bool) (codegen.Target, error) {
 	onGPU := f.target == heal.GPU || emit == "ptx"
 	switch {
+	case slices.Contains(triples, f.target) && !gpuArch && emit != "ptx":
+		return codegen.Target{Kind: heal.CPU, Triple: f.target, CPU: f.cpu}, nil
 	case f.target != heal.CPU && f.target != heal.GPU:
-		return codegen.Target{}, &driver.UsageError{Message: "there is no target `" + f.target + "`", Help: "the targets are cpu and gpu"}
+		return codegen.Target{}, &driver.UsageError{Message: "there is no target `" + f.target + "`", Help: "the targets are cpu, gpu, " + strings.Join(triples, " and ")}
 	case !onGPU && gpuArch:
 		return codegen.Target{}, &driver.UsageError{Message: "--gpu-arch is for code for GPUs", Help: "add --target gpu, or --emit ptx"}
 	case !onGPU:

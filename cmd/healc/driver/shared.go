@@ -30,14 +30,14 @@ func (e *Emit) so(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if _, err := aot.FindLinker(); err != nil { // before the work
+	if _, err := aot.FindLinker(l.Target.Triple); err != nil { // before the work
 		return err
 	}
 	objects, err := aot.Objects(l)
 	if err != nil {
 		return err
 	}
-	raw, err := aot.Link(objects, l.Prefix, e.SoName)
+	raw, err := aot.Link(objects, l.Prefix, e.SoName, l.Target.Triple)
 	if err != nil {
 		return err
 	}

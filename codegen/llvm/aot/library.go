@@ -78,6 +78,9 @@ var otherText string
 
 // levels are those that the library gets: one when a processor is named or there is only one kind.
 func (l *Library) levels(x86 bool) []Level {
+	if l.Target.CPU == "" && !x86 && foreign(l.Target.Triple) {
+		return []Level{{Name: "generic", CPU: "generic"}}
+	}
 	if l.Target.CPU != "" || !x86 {
 		return []Level{{Name: l.Target.CPU, CPU: l.Target.CPU}}
 	}

@@ -2,6 +2,7 @@ package aot
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,14 +16,22 @@ const LinkerEnv = "HEAL_LD"
 // linkers are tried in order. All understand the options of GNU ld.
 var linkers = []string{"ld", "ld.lld", "ld.gold", "ld.mold"}
 
+// crossLinkers are those for another processor than this machine's. lld and mold link for all.
+func crossLinkers(triple string) []string {
+	return []string{gnuName(triple) + "-ld", "ld.lld", "ld.mold"}
+}
+
 // LinkError says that there is no linker, or what it said.
 type LinkError struct{ Message, Help string }
 
 func (e *LinkError) Error() string { return e.Message }
 
-// FindLinker returns the path of the linker: that of HEAL_LD, else the first of ld and lld that is there.
-func FindLinker() (string, error) {
-	names := linkers
+// FindLinker returns the path of a linker for a target, "" being this machine: that of HEAL_LD, else the first that is there.
+func FindLinker(triple string) (string, error) {
+	names, packages := linkers, "binutils or lld"
+	if foreign(triple) {
+		names, packages = crossLinkers(triple), "lld or binutils-"+strings.ReplaceAll(gnuName(triple), "_", "-")
+	}
 	if v := os.Getenv(LinkerEnv); v != "" {
 		names = []string{v}
 	}
@@ -31,9 +40,13 @@ func FindLinker() (string, error) {
 			return path, nil
 		}
 	}
+	what := "a shared library"
+	if foreign(triple) {
+		what += " for " + triple
+	}
 	return "", &LinkError{
-		Message: "there is no linker to make a shared library with: none of " + strings.Join(names, ", ") + " is on the PATH",
-		Help:    "install one, such as Debian's package binutils or lld, or name it in " + LinkerEnv + "; --emit obj needs none",
+		Message: "there is no linker to make " + what + " with: none of " + strings.Join(names, ", ") + " is on the PATH",
+		Help:    "install one, such as Debian's package " + packages + ", or name it in " + LinkerEnv + "; --emit obj needs none",
 	}
 }
 
@@ -41,9 +54,10 @@ func FindLinker() (string, error) {
 var libraryFolders = []string{"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}
 
 // Link makes a shared library of objects. Only names that begin with heal_ or with prefix and an underscore can be
-// seen from outside. soname is the name that programs linked against it look for. The same objects give the same bytes.
-func Link(objects [][]byte, prefix, soname string) ([]byte, error) {
-	linker, err := FindLinker()
+// seen from outside. soname is the name that programs linked against it look for. triple is the target, "" for this machine.
+// The same objects give the same bytes.
+func Link(objects [][]byte, prefix, soname, triple string) ([]byte, error) {
+	linker, err := FindLinker(triple)
 	if err != nil {
 		return nil, err
 	}
@@ -55,30 +69,51 @@ func Link(objects [][]byte, prefix, soname string) ([]byte, error) {
 	exports := fmt.Sprintf("{ global: heal_*; %s_*; local: *; };\n", prefix)
 	args := []string{"-shared", "-o", "out.so", "-soname", soname, "--version-script", "exports",
 		"-Bsymbolic", "--no-undefined", "--as-needed", "--build-id=none", "--hash-style=gnu", "-O1", "--gc-sections", "-z", "noexecstack", "-z", "relro", "-z", "now", "-s"}
-	for _, f := range libraryFolders {
-		if _, err := os.Stat(f); err == nil {
-			args = append(args, "-L"+f)
-		}
-	}
 	if err := os.WriteFile(filepath.Join(dir, "exports"), []byte(exports), 0o600); err != nil {
 		return nil, err
 	}
+	var names []string
 	for i, o := range objects {
 		name := fmt.Sprintf("%d.o", i)
 		if err := os.WriteFile(filepath.Join(dir, name), o, 0o600); err != nil {
 			return nil, err
 		}
-		args = append(args, name)
+		names = append(names, name)
 	}
-	args = append(args, libraries()...)
+	if foreign(triple) {
+		stubs, err := stubLibraries(linker, dir, triple, objects)
+		var failed *LinkError
+		if errors.As(err, &failed) {
+			failed.Help = "ld of GNU links for one kind of processor; lld links for all: HEAL_LD=ld.lld"
+		}
+		if err != nil {
+			return nil, err
+		}
+		args = append(append(args, names...), stubs...)
+	} else {
+		for _, f := range libraryFolders {
+			if _, err := os.Stat(f); err == nil {
+				args = append(args, "-L"+f)
+			}
+		}
+		args = append(append(args, names...), libraries()...)
+	}
+	if err := runLinker(linker, dir, args); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(dir, "out.so"))
+}
+
+// runLinker runs the linker in a folder.
+func runLinker(linker, dir string, args []string) error {
 	cmd := exec.Command(linker, args...)
 	cmd.Dir = dir
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Run(); err != nil {
-		return nil, &LinkError{Message: fmt.Sprintf("%s failed: %v: %s", linker, err, strings.TrimSpace(said.String()))}
+		return &LinkError{Message: fmt.Sprintf("%s failed: %v: %s", linker, err, strings.TrimSpace(said.String()))}
 	}
-	return os.ReadFile(filepath.Join(dir, "out.so"))
+	return nil
 }
 
 // libraries are the arguments for what a library needs: the files that programs run with, not the ones for
