@@ -271,16 +271,24 @@ func (c *contraction) stores() (plain bool, carry *kernel.Store) {
 	if !ok || unit != 1 || p.DType != regDType(c.acc) || p.DType != c.acc || p.InPlace || p.DType == types.Bool {
 		return false, nil
 	}
-	for _, t := range carry.At.Terms { // an index that is computed
+	if !c.onAxes(carry.At) {
+		return false, nil
+	}
+	return len(c.after) == 1 && carry.Val == c.chains.IDs[0], carry
+}
+
+// onAxes reports that a place is told by the axes of the result alone, and by no index that is computed.
+func (c *contraction) onAxes(at kernel.Access) bool {
+	for _, t := range at.Terms {
 		axis := t.Var == c.col.Var || t.Var == c.rowVar()
 		for _, a := range c.batches {
 			axis = axis || t.Var == a.Var
 		}
 		if !axis {
-			return false, nil
+			return false
 		}
 	}
-	return len(c.after) == 1 && carry.Val == c.chains.IDs[0], carry
+	return true
 }
 
 // columnBlocks and rowChunks count the tasks of one product.

@@ -3,6 +3,8 @@ package llvm
 import (
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
 )
 
 // prefetch asks for a line of memory that is wanted soon. An address outside of the buffer does no harm.
@@ -13,7 +15,13 @@ func (t *tileGen) prefetch(p value.Value, write int64) {
 
 // prefetchResult asks for the lines of the result that the tile will write, or those that the next tile below starts from, while the chains run.
 func (t *tileGen) prefetchResult(k chain) {
-	if t.carry == nil || t.kk < farChain {
+	if t.kk < farChain {
+		return
+	}
+	for _, l := range t.readAtTile() {
+		t.prefetchRead(l, k)
+	}
+	if t.carry == nil {
 		return
 	}
 	p := t.address(t.carry.Param, t.carry.At, k)
@@ -23,6 +31,55 @@ func (t *tileGen) prefetchResult(k chain) {
 	for r := range t.h {
 		for v := range t.vecs {
 			t.prefetch(t.offset(t.carryRow(p, r), int64(v*t.lanes)), 1)
+		}
+	}
+}
+
+// readAtTile lists what the epilogue reads at the row and column of each element, such as weights that are updated in place or
+// a residual. Other threads, or other kernels, have it in their caches, and nothing asks for it in time where the rows of a tile
+// are far from each other.
+func (c *contraction) readAtTile() []*kernel.Load {
+	if c.row == nil {
+		return nil
+	}
+	var out []*kernel.Load
+	for _, list := range [][]kernel.Stmt{c.before, c.after} {
+		for _, st := range list {
+			l, ok := st.(*kernel.Load)
+			if !ok {
+				continue
+			}
+			if unit, ok := c.coef(l.At, c.col.Var); !ok || unit != 1 || !c.onAxes(l.At) {
+				continue
+			}
+			if far, ok := c.coef(l.At, c.row.Var); ok && far == 0 {
+				continue
+			}
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// prefetchRead asks for what a load of the epilogue reads for the tile.
+func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
+	param := t.params[l.Param]
+	elem, p := memType(param.DType), t.address(l.Param, l.At, k)
+	stride := value.Value(ci(i64, 0))
+	for _, a := range l.At.Terms {
+		if a.Var == t.row.Var {
+			stride = t.plus(stride, t.dim(a.Coef))
+		}
+	}
+	write := int64(0)
+	if param.InPlace {
+		write = 1
+	}
+	line := max(64/int64(param.DType.Bytes()), 1)
+	for r := range t.h {
+		row := t.cur.NewGetElementPtr(elem, p, t.times(stride, ci(i64, int64(r))))
+		for at := int64(0); at < t.cols; at += line {
+			t.prefetch(t.cur.NewGetElementPtr(elem, row, ci(i64, at)), write)
 		}
 	}
 }

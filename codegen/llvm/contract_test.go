@@ -47,6 +47,20 @@ func TestContractions(t *testing.T) {
   %9: f32 = neg %3
   store c[80*%0 + %1], %9
 }`, true, func(c *contraction) bool { return !c.plainStore && c.carry != nil && c.piece < c.kk }},
+		{"an update in place asks for what it changes, not for what all rows read", `kernel @k(in a: f32[64, 96], in b: f32[96, 80], in d: f32[80], inplace c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  %2: f32 = const 0.0
+  %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
+    %6: f32 = load a[96*%0 + %4]
+    %7: f32 = load b[80*%4 + %1]
+    %8: f32 = fma %6, %7, %5
+    next %8
+  }
+  %9: f32 = load d[%1]
+  %10: f32 = load c[80*%0 + %1]
+  %11: f32 = mul %3, %9
+  %12: f32 = sub %10, %11
+  store c[80*%0 + %1], %12
+}`, true, func(c *contraction) bool { return len(c.readAtTile()) == 1 && c.carry == nil }},
 		{"casts stand between the memory and the product", `kernel @k(in a: i8[64, 96], in b: i8[96, 80], out c: i32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: i32 = const 0
   %3: i32 = loop %4 in 0..96 carry %5: i32 = %2 {
