@@ -26,7 +26,7 @@ func tabulateRule(t *Tape, op *Op, cts []*Value) {
 	}
 	var reads []*Op // of elements of what is captured
 	for _, o := range body.Ops {
-		if o.Def == OpIndex && captured[o.Args[0]] {
+		if o.Def == OpIndex && len(o.Args) > 1 && captured[o.Args[0]] {
 			reads = append(reads, o)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 
 // derivative is one of a function of two floats of any shape, of which the first is captured too.
 func (g *gen) derivative(forward bool) (ir.A, []*ir.Value, []*ir.Block) {
-	t := types.Tensor{Elem: []types.DType{types.F32, types.F64}[g.Intn(2)], Shape: g.shape(g.Intn(3))}
+	t := types.Tensor{Elem: g.dtypeOf(types.F32, types.F64), Shape: g.shape(g.Intn(3))}
 	x, y := g.param(t), g.param(t)
 	body := &ir.Block{}
 	b := &ir.Builder{Block: body}
@@ -30,7 +30,7 @@ func (g *gen) derivative(forward bool) (ir.A, []*ir.Value, []*ir.Block) {
 
 // ruled is a function of an integer and a float with a rule of its own, or one that is computed again.
 func (g *gen) ruled(custom bool) (ir.A, []*ir.Value, []*ir.Block) {
-	t := types.Tensor{Elem: []types.DType{types.F32, types.F64}[g.Intn(2)], Shape: g.shape(g.Intn(3))}
+	t := types.Tensor{Elem: g.dtypeOf(types.F32, types.F64), Shape: g.shape(g.Intn(3))}
 	n := types.Tensor{Elem: types.I32, Shape: t.Shape}
 	f, rule := &ir.Block{}, &ir.Block{}
 	block := func(b *ir.Block, params ...types.Tensor) {

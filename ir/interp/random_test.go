@@ -25,6 +25,7 @@ type gen struct {
 	f    *ir.Func
 	b    *ir.Builder
 	args []*ir.Array
+	real *[2]float64 // set: all elements that may be of any type are f64, from this range
 }
 
 func newGen(rng *rand.Rand) *gen {
@@ -34,7 +35,14 @@ func newGen(rng *rand.Rand) *gen {
 	return g
 }
 
-func (g *gen) dtype() types.DType { return types.DTypes[g.Intn(len(types.DTypes))] }
+func (g *gen) dtype() types.DType { return g.dtypeOf(types.DTypes...) }
+
+func (g *gen) dtypeOf(ts ...types.DType) types.DType {
+	if g.real != nil {
+		return types.F64
+	}
+	return ts[g.Intn(len(ts))]
+}
 
 func (g *gen) extent() types.Dim {
 	switch g.Intn(8) {
@@ -71,6 +79,9 @@ func (g *gen) value(d types.Dim) int64 {
 func (g *gen) element(t types.DType) uint64 {
 	if t == types.Bool {
 		return uint64(g.Intn(2))
+	}
+	if g.real != nil && t == types.F64 {
+		return scalar.FloatBits(t, g.real[0]+(g.real[1]-g.real[0])*g.Float64())
 	}
 	switch g.Intn(6) {
 	case 0: // any bits
@@ -306,7 +317,8 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 	},
 	"tabulate": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		// Element [i, j, ...] is (i - 2*j + ...) + captured, whose axes follow.
-		captured := g.param(types.Tensor{Elem: types.I32, Shape: g.shape(g.Intn(2))})
+		elem := g.dtypeOf(types.I32)
+		captured := g.param(types.Tensor{Elem: elem, Shape: g.shape(g.Intn(2))})
 		shape := g.shape(g.Intn(3))
 		body := &ir.Block{}
 		b := &ir.Builder{Block: body}
@@ -314,7 +326,7 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		for k := range shape {
 			i := body.Param("", types.Scalar(types.I32), diag.Span{})
 			step := array(types.I32, []int64{}, int64(k*-3+1))
-			scaled := b.Emit(ir.OpMul, nil, i, b.Emit(ir.OpConst, ir.A{"value": step}))
+			scaled := b.Emit(ir.OpCast, ir.A{"to": elem}, b.Emit(ir.OpMul, nil, i, b.Emit(ir.OpConst, ir.A{"value": step})))
 			sum = b.Emit(ir.OpAdd, nil, sum, b.Emit(ir.OpBroadcast, ir.A{"shape": captured.Type.Shape}, scaled))
 		}
 		body.Yields = []*ir.Value{sum}
@@ -342,7 +354,7 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		return ir.A{"axes": g.axes(x.Rank()), "keep": g.Intn(2) == 0, "init": init}, args, []*ir.Block{body}
 	},
 	"if": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
-		x := g.tensor([]types.DType{types.I8, types.I64, types.F32}[g.Intn(3)])
+		x := g.tensor(g.dtypeOf(types.I8, types.I64, types.F32))
 		c, a, b := g.param(types.Scalar(types.Bool)), g.param(x), g.param(x)
 		// The arm that is not taken must not be evaluated: its division may fail.
 		then, els := &ir.Block{}, &ir.Block{}
