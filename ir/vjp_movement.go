@@ -188,6 +188,11 @@ func updateRules() {
 		x, v, positions := op.Args[0], op.Args[1], op.Args[2:]
 		axes, sizes := op.Ints("axes"), op.Dims("sizes")
 		attrs := A{"starts": op.Dims("starts"), "steps": op.Ints("steps"), "shape": op.Dims("shape")}
+		for _, a := range axes {
+			if x.Type.Shape[a].IsConst(0) {
+				return // no position is in range: the update stops the program
+			}
+		}
 		if t.Needs(v) {
 			g := cts[0]
 			if len(axes) > 0 {

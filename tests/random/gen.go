@@ -26,14 +26,20 @@ type Gen struct {
 	bind map[string]int64
 	used map[string]int // how often each operation was drawn, over many programs
 	deep int            // nesting of regions
+	real bool           // floats are f64
 }
 
 // maxElems bounds the elements of any value, so that a program takes milliseconds on the interpreter.
 const maxElems = 6000
 
 // New returns the program of a seed. used counts the operations that were drawn.
-func New(seed uint64, used map[string]int) *Program {
-	g := &Gen{r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: used, bind: map[string]int64{}}
+func New(seed uint64, used map[string]int) *Program { return newProgram(seed, used, false) }
+
+// NewReal is New for programs whose floats are f64, so that derivatives can be compared.
+func NewReal(seed uint64, used map[string]int) *Program { return newProgram(seed, used, true) }
+
+func newProgram(seed uint64, used map[string]int, real bool) *Program {
+	g := &Gen{real: real, r: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15)), used: used, bind: map[string]int64{}}
 	g.f = &ir.Func{Name: "f", Public: true, Body: &ir.Block{}}
 	g.b = &ir.Builder{Block: g.f.Body}
 	for _, name := range []string{"N", "M"}[:g.r.IntN(3)] {
@@ -80,6 +86,9 @@ func (g *Gen) results() {
 
 // storage types are drawn less often than the others.
 func (g *Gen) dtype() types.DType {
+	if g.real {
+		return []types.DType{types.F64, types.F64, types.F64, types.F64, types.I32, types.Bool}[g.r.IntN(6)]
+	}
 	switch g.r.IntN(10) {
 	case 0, 1, 2:
 		return types.F32

@@ -42,10 +42,16 @@ func makeRule(g *Gen, d *ir.OpDef) bool {
 	rule := g.stateful(append(params[:len(params):len(params)], yield), func(in []*ir.Value) []*ir.Value {
 		out := make([]*ir.Value, len(params))
 		for i, t := range params {
-			out[i] = g.b.Emit(ir.OpMul, nil, in[i], in[i])
-			if t.Shape.Equal(yield.Shape) {
-				out[i] = g.b.Emit(ir.OpMul, nil, out[i], g.as(in[len(params)], t))
+			c := in[len(params)] // the rule is linear in it
+			if !t.Shape.Equal(yield.Shape) {
+				axes := make([]int64, yield.Rank())
+				for k := range axes {
+					axes[k] = int64(k)
+				}
+				c = g.b.Emit(ir.OpReduceSum, ir.A{"axes": axes}, c)
+				c = g.b.Emit(ir.OpBroadcast, ir.A{"shape": t.Shape}, c)
 			}
+			out[i] = g.b.Emit(ir.OpMul, nil, g.b.Emit(ir.OpMul, nil, in[i], in[i]), g.as(c, t))
 		}
 		return out
 	})

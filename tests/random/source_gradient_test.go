@@ -1,0 +1,77 @@
+package random
+
+import (
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	heal "healc"
+	"healc/ir"
+	"healc/lang/types"
+)
+
+// TestGradientSources differentiates random functions in the source language: both modes agree, and the CPU gives the bits of
+// the interpreter.
+func TestGradientSources(t *testing.T) {
+	n := *sources
+	if testing.Short() {
+		n = min(n, 60)
+	}
+	compared := 0
+	for i := range n {
+		seed := *sourceFirst + uint64(i)
+		const params = "x: f64[3, 4], y: f64[4], k: i32"
+		text := NewGradientSource("f", seed) +
+			"fn back(" + params + ", c: f64[4]) -> (f64[3, 4], f64[4]) = vjp(f)(x, y, k, c)\n" +
+			"fn forth(" + params + ", dx: f64[3, 4], dy: f64[4]) -> f64[4] = jvp(f)(x, y, k, dx, dy)\n"
+		r := rand.New(rand.NewPCG(seed, 17))
+		x, y, k := numbers(r, ir.NewArray(types.F64, 3, 4), 1.5), numbers(r, ir.NewArray(types.F64, 4), 1.5), ir.NewArray(types.I32)
+		k.Bits[0] = uint64(r.IntN(4))
+		weight := numbers(r, y, 1)
+		directions := []*ir.Array{numbers(r, x, 1), numbers(r, y, 1)}
+		reversed := callBoth(t, text, "back", seed, x, y, k, weight)
+		forwarded := callBoth(t, text, "forth", seed, x, y, k, directions[0], directions[1])
+		reverse, size := weigh(directions, reversed)
+		forward, other := weigh([]*ir.Array{weight}, forwarded)
+		scale := math.Max(size, other)
+		if math.IsNaN(scale) || scale > 1e30 || scale == 0 {
+			continue
+		}
+		compared++
+		if !(math.Abs(reverse-forward) <= 1e-8*scale+1e-10) {
+			t.Errorf("-random.source=%d: reverse mode gives %v, forward mode %v\n%s", seed, reverse, forward, text)
+		}
+	}
+	if compared < n*3/4 {
+		t.Errorf("%d of %d functions have a derivative of numbers", compared, n)
+	}
+}
+
+// callBoth calls a function on the interpreter and, for every fourth program, on the CPU.
+func callBoth(t *testing.T, text, name string, seed uint64, args ...*ir.Array) []*ir.Array {
+	t.Helper()
+	var first *Outcome
+	for _, backend := range []string{heal.Interp, heal.CPU} {
+		if backend == heal.CPU && seed%4 != 0 {
+			continue
+		}
+		m, err := heal.Compile(text, heal.Options{Backend: backend, Threads: 1})
+		if err != nil {
+			t.Fatalf("-random.source=%d: %v\n%s", seed, err, text)
+		}
+		out, err := Call(m, name, args, seed)
+		m.Close()
+		if err != nil || out.Failed != "" {
+			t.Fatalf("-random.source=%d: %s of %s: %v %s\n%s", seed, name, backend, err, out.Failed, text)
+		}
+		if first == nil {
+			first = out
+			continue
+		}
+		if d := Diff(first, out); d != "" {
+			t.Errorf("-random.source=%d: %s: %s\n%s", seed, name, d, strings.TrimSpace(text))
+		}
+	}
+	return first.Results
+}
