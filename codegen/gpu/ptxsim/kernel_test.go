@@ -161,3 +161,53 @@ func TestRecursion(t *testing.T) {
 		t.Errorf("4! = %d", got)
 	}
 }
+
+// Variables of a module may hold addresses of each other, and go when it is unloaded.
+func TestModuleVariables(t *testing.T) {
+	m := parse(t, header+`
+.global .align 8 .u64 list[3] = {a, generic(b)+4, 7};
+.global .align 4 .b32 a = 11;
+.const .align 4 .b32 b[2] = {1, -22};
+.global .align 8 .f64 x = 0d3FF8000000000000;
+.visible .entry f(.param .u64 p) {
+	.reg .b64 %rd<9>; .reg .b32 %r<9>; .reg .f64 %d<3>; .reg .f32 %f<3>;
+	ld.param.u64 %rd1, [p];
+	mov.u64 %rd2, list;
+	ld.global.u64 %rd3, [%rd2]; ld.u32 %r1, [%rd3]; st.global.u32 [%rd1], %r1;
+	ld.global.u64 %rd3, [%rd2+8]; ld.u32 %r1, [%rd3]; st.global.u32 [%rd1+4], %r1;
+	ld.global.u64 %rd3, [list+16]; st.global.u32 [%rd1+8], %rd3;
+	ld.global.f64 %d1, [x]; cvt.rn.f32.f64 %f1, %d1; st.global.f32 [%rd1+12], %f1;
+	mov.u32 %r1, 12; st.global.u32 [a], %r1;
+	ret;
+}`)
+	d := NewDevice(Options{Bytes: 100})
+	p := alloc(t, d, 16)
+	want := []uint32{11, 1<<32 - 22, 7, math.Float32bits(1.5)}
+	for i := range 3 {
+		if err := d.Launch(m, "f", dim(1), dim(1), 0, words(p)); err != nil {
+			t.Fatal(err)
+		}
+		for k, got := range download(t, d, p, 4) {
+			if got != want[k] {
+				t.Errorf("launch %d: word %d is %#x, want %#x", i, k, got, want[k])
+			}
+		}
+		want[0] = 12 // what the launch before left
+		if i == 1 {
+			d.Unload(m)
+			want[0] = 11
+		}
+	}
+	large := parse(t, header+".global .b8 x[100];\n.visible .entry f() { ret; }")
+	if err := d.Launch(large, "f", dim(1), dim(1), 0, nil); err == nil || !strings.Contains(err.Error(), "out of memory: the variables of module test.ptx have 100 bytes") {
+		t.Error(err)
+	}
+}
+
+// Without the search for races everything else is still checked.
+func TestNoRaces(t *testing.T) {
+	m := parse(t, kernel("st.global.u32 [%rd2], 1; ld.global.u32 %r3, [%rd5+4]; // here"))
+	d := NewDevice(Options{NoRaces: true})
+	p := alloc(t, d, 1024)
+	wantFault(t, d.Launch(m, "f", dim(1), dim(2), 0, words(p, p)), Uninitialised)
+}
