@@ -237,3 +237,45 @@ func TestCallIntoOverArguments(t *testing.T) {
 		}
 	}
 }
+
+// TestShapesInTurn: calls of several shapes in turns find their code without a word to the heap, and an argument of a wrong
+// type is refused as the first time.
+func TestShapesInTurn(t *testing.T) {
+	f := function(t, chain, "f", Options{Threads: 1})
+	var args, outs [][]*runtime.Tensor
+	for _, n := range []int64{3, 100, 7} {
+		var list []*runtime.Tensor
+		for range 4 {
+			x, err := runtime.Ones(types.F32, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(x.Close)
+			list = append(list, x)
+		}
+		args, outs = append(args, list[:3]), append(outs, list[3:])
+	}
+	ctx := context.Background()
+	all := func() {
+		for i := range args {
+			if err := f.CallInto(ctx, outs[i], args[i]...); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	all()
+	if n := testing.AllocsPerRun(20, all); n != 0 {
+		t.Errorf("three calls allocate %v times", n)
+	}
+	wrong, err := runtime.Ones(types.F64, 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer wrong.Close()
+	for range 2 {
+		if _, err := f.Call(ctx, args[2][0], args[2][1], wrong); err == nil || !strings.Contains(err.Error(), "argument `b` is f64[7]; its elements must be f32") {
+			t.Errorf("a wrong type: %v", err)
+		}
+		all()
+	}
+}

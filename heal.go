@@ -223,6 +223,7 @@ type Func struct {
 
 // compiled is a function for one set of shapes and strides.
 type compiled struct {
+	dtypes  []types.DType
 	shapes  [][]int64
 	strides [][]int64
 	exec    *runtime.Executable
@@ -336,13 +337,13 @@ func (f *Func) code(args []*runtime.Tensor) (*compiled, error) {
 	return c, nil
 }
 
-// fits reports whether the code was made for arguments of these shapes and strides.
+// fits reports whether the code was made for arguments of these types, shapes and strides.
 func (c *compiled) fits(args []*runtime.Tensor) bool {
 	if len(args) != len(c.shapes) {
 		return false
 	}
 	for i, t := range args {
-		if t == nil || len(t.Shape) != len(c.shapes[i]) {
+		if t == nil || t.DType != c.dtypes[i] || len(t.Shape) != len(c.shapes[i]) {
 			return false
 		}
 		for k, n := range c.shapes[i] {
@@ -354,22 +355,24 @@ func (c *compiled) fits(args []*runtime.Tensor) bool {
 	return true
 }
 
-// find returns the code for the arguments, compiling it when this is the first such call.
+// find returns the code for the arguments, compiling it when this is the first such call. Calls that take turns with other
+// shapes allocate nothing here.
 func (f *Func) find(args []*runtime.Tensor) (*compiled, error) {
+	if c := f.known(args); c != nil {
+		return c, nil
+	}
 	bind, err := f.bind(args)
 	if err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, c := range f.codes {
-		if c.fits(args) {
-			f.last.Store(c)
-			return c, nil
-		}
+	if c := f.among(args); c != nil { // another call has compiled it meanwhile
+		return c, nil
 	}
 	c := &compiled{}
 	for _, t := range args {
+		c.dtypes = append(c.dtypes, t.DType)
 		c.shapes = append(c.shapes, append([]int64(nil), t.Shape...))
 		c.strides = append(c.strides, append([]int64(nil), t.Strides...))
 	}
@@ -379,6 +382,24 @@ func (f *Func) find(args []*runtime.Tensor) (*compiled, error) {
 	f.codes = append(f.codes, c)
 	f.last.Store(c)
 	return c, nil
+}
+
+// known is the code for arguments of these shapes and strides, nil where there is none yet.
+func (f *Func) known(args []*runtime.Tensor) *compiled {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.among(args)
+}
+
+// among is known for who holds the lock.
+func (f *Func) among(args []*runtime.Tensor) *compiled {
+	for _, c := range f.codes {
+		if c.fits(args) {
+			f.last.Store(c)
+			return c
+		}
+	}
+	return nil
 }
 
 func (f *Func) close() {
