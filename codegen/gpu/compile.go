@@ -17,11 +17,11 @@ import (
 const Triple = "nvptx64-nvidia-cuda"
 
 // Architectures are the processors that code is made for, from the least one, and the first major version of LLVM that
-// knows each. Code for one runs on all later ones.
+// makes right code for each (15 mixes up registers). Code for one runs on all later ones.
 var Architectures = []struct {
 	Name string
 	LLVM int
-}{{"sm_70", 15}, {"sm_72", 15}, {"sm_75", 15}, {"sm_80", 15}, {"sm_86", 15}, {"sm_87", 16}, {"sm_89", 16}, {"sm_90", 16}}
+}{{"sm_70", 16}, {"sm_72", 16}, {"sm_75", 16}, {"sm_80", 16}, {"sm_86", 16}, {"sm_87", 16}, {"sm_89", 16}, {"sm_90", 16}}
 
 // DefaultArch is the processor for which code is made when none is named.
 const DefaultArch = "sm_70"
@@ -70,7 +70,7 @@ func architecture(name, version string) (string, error) {
 	}
 	major, _, _ := strings.Cut(version, ".")
 	if n, err := strconv.Atoi(major); err == nil && n < Architectures[i].LLVM {
-		return "", fmt.Errorf("libLLVM %s does not know %s, which needs version %d: code for %s runs on it, too", version, name, Architectures[i].LLVM, DefaultArch)
+		return "", fmt.Errorf("code for %s needs libLLVM %d or later, and this is %s: install another one, or name it in HEAL_LIBLLVM", name, Architectures[i].LLVM, version)
 	}
 	return name, nil
 }

@@ -59,7 +59,7 @@ func TestVersions(t *testing.T) {
 			t.Errorf("%s: error %v", bad, err)
 		}
 	}
-	if _, err := architecture("sm_90", "15"); err == nil || !strings.Contains(err.Error(), "needs version 16") {
+	if _, err := architecture("sm_90", "15"); err == nil || !strings.Contains(err.Error(), "needs libLLVM 16") {
 		t.Errorf("sm_90 with LLVM 15: error %v", err)
 	}
 }

@@ -24,7 +24,8 @@ import (
 //   - the elements of a reduction, see Note [Reductions by teams];
 //   - the iterations of a parallel loop, neighbours by neighbours;
 //   - a store outside of loops, which is the first thread's;
-//   - memory of the kernel itself, such as a kept row, which lies in shared memory.
+//   - memory of the kernel itself, such as a kept row, which lies in shared memory, or, where that is too small, in scratch
+//     memory, with only so many blocks.
 //
 // Memory that is read and written is looked at by one statement at a time: behind each that does, the team meets. A team that
 // is done with an iteration goes on with the one that is as many further as there are teams.
@@ -38,6 +39,8 @@ const (
 	sharedLimit = 48<<10 - slotBytes
 	// slotBytes is the shared memory in which a team folds: a value and a position for every thread.
 	slotBytes = 2 * 8 * blockSize
+	// spilledBlocks is how many blocks there are when each has memory in scratch memory.
+	spilledBlocks = 512
 	// fewElements is the least for which threads share the work of a loop.
 	fewElements = 16
 	// shortColumn is a reduction across rows that a thread does by itself: its neighbours read what is beside it.
@@ -51,6 +54,7 @@ type teamPlan struct {
 	size      int           // threads of a team
 	shared    int64         // bytes of a team's memory of the kernel itself
 	transform int64         // elements of shared memory for transforms
+	spilled   bool          // the kernel's own memory is too much for shared memory, and lies in scratch memory
 	loose     map[int]bool  // parameters that are written and read
 	parts     []kernel.Stmt // reductions, parallel loops and transforms that the team shares
 }
@@ -110,8 +114,7 @@ func planTeam(k *kernel.Kernel) *teamPlan {
 	}
 	for i, param := range k.Params {
 		if param.Local {
-			n, _ := param.Shape[0].Dim.Const()
-			p.shared += (n*int64(param.DType.Bytes()) + 15) &^ 15
+			p.shared += rowBytes(param)
 		}
 		if param.Local || param.Work || param.InPlace {
 			p.loose[i] = true
@@ -122,9 +125,7 @@ func planTeam(k *kernel.Kernel) *teamPlan {
 	if p.transform == 0 && longest <= warpElements && p.shared*(blockSize/warpSize) <= sharedLimit {
 		p.size = warpSize
 	}
-	if p.shared > sharedLimit {
-		return nil
-	}
+	p.spilled = p.shared > sharedLimit
 	return p
 }
 
@@ -207,7 +208,17 @@ func (m *module) teams(k *kernel.Kernel, p *teamPlan) abi.DeviceKernel {
 	}
 	t.first = t.Block().NewICmp(enum.IPredEQ, t.member, ci(i32, 0))
 	t.failed = t.Stack(types.Bool, 1)
-	t.sharedRows(m, perBlock)
+	launch := abi.DeviceLaunch{Entry: t.name, Items: items(k), PerBlock: perBlock, Threads: blockSize}
+	var scratch []abi.Extent
+	if p.spilled {
+		launch.Items = []abi.Extent{{Dim: types.Lit(spilledBlocks)}}
+		if n, known := count(k.Axes); known {
+			launch.Items[0].Dim = types.Lit(min(n, spilledBlocks))
+		}
+		scratch = []abi.Extent{launch.Items[0], {Dim: types.Lit(t.spilledRows())}}
+	} else {
+		t.sharedRows(m, perBlock)
+	}
 	begin := t.Plus(t.Times(t.wide(t.register("ctaid.x")), ci(i64, perBlock)), t.number)
 	step := t.Times(t.wide(t.register("nctaid.x")), ci(i64, perBlock))
 	t.Count(begin, t.iterations(), step, nil, func(i value.Value, _ []value.Value) []value.Value {
@@ -218,7 +229,28 @@ func (m *module) teams(k *kernel.Kernel, p *teamPlan) abi.DeviceKernel {
 		return nil
 	})
 	t.Finish()
-	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items(k), PerBlock: perBlock, Threads: blockSize}}}
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{launch}, Scratch: scratch}
+}
+
+// spilledRows gives the kernel's own memory its place in scratch memory, and returns its size for each block.
+func (t *team) spilledRows() (bytes int64) {
+	for _, p := range t.k.Params[t.k.Buffers():] {
+		bytes += rowBytes(p)
+	}
+	base := t.Block().NewGetElementPtr(i8, t.Scratch, t.Times(t.wide(t.register("ctaid.x")), ci(i64, bytes)))
+	at := int64(0)
+	for i := t.k.Buffers(); i < len(t.k.Params); i++ {
+		mt := lt.NewPointer(llvm.MemoryType(t.k.Params[i].DType))
+		t.Place(i, t.Block().NewBitCast(t.Block().NewGetElementPtr(i8, base, ci(i64, at)), mt))
+		at += rowBytes(t.k.Params[i])
+	}
+	return bytes
+}
+
+// rowBytes is the size of the kernel's own memory, aligned to 16 bytes.
+func rowBytes(p kernel.Param) int64 {
+	n, _ := p.Shape[0].Dim.Const()
+	return (n*int64(p.DType.Bytes()) + 15) &^ 15
 }
 
 // sharedRows gives the kernel's own memory its place in shared memory, one for each team of the block.
