@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup build run test lint bench fuzz golden generate exhaustive ptxas clean
+.PHONY: all setup build run test test-ptx test-gpu lint bench bench-gpu fuzz golden generate exhaustive ptxas clean
 
 all: build
 
@@ -19,6 +19,16 @@ run: build ## the main job: nearest-mean classification of 1797 real digits
 
 test: setup ## all tests
 	go test ./...
+
+# What runs on a device, beside the interpreter and the CPU.
+DEVICE_TESTS = . ./stdlib ./tests/lang ./tests/programs ./tests/run ./tests/random ./tests/residues ./tests/modular ./tests/transcripts ./codegen/gpu/...
+
+test-ptx: setup ## every case of the suites on the PTX interpreter, of which make test takes a sample
+	HEAL_TEST_DEVICE=ptxsim go test -timeout 0 $(DEVICE_TESTS)
+
+test-gpu: build ## the same on a GPU
+	@if bin/healc doctor | grep -q '^GPU *[0-9]'; then HEAL_TEST_DEVICE=gpu go test -timeout 0 $(DEVICE_TESTS); \
+	else echo "skipped: no device"; bin/healc doctor | grep '^GPU'; fi
 
 lint: setup ## gofmt, vet, generated files
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -36,6 +46,9 @@ ptxas: setup ## check generated PTX with NVIDIA's assembler, from a package that
 bench: build ## speed beside the limits of the machine, NumPy and numexpr (installs Debian's packages of them)
 	tests/bench/run.sh
 	cd bench && go run .
+
+bench-gpu: setup ## speed on a GPU, beside copies within it, PyTorch and the CPU
+	go run ./tests/bench/gpu
 
 fuzz: setup ## every fuzz target for FUZZTIME, then random programs, shrinking what fails
 	tests/fuzz.sh $(FUZZTIME)

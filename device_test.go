@@ -3,6 +3,7 @@ package heal
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -42,7 +43,11 @@ func onDevices(t *testing.T, src string, test func(t *testing.T, m *Module, out 
 		t.Skip(err)
 	}
 	gpu, _ := fakeGPU(t)
-	for name, opts := range map[string]Options{"ptxsim": {Backend: PTXSim}, "driver": {Backend: GPU, Device: gpu}} {
+	ways := map[string]Options{"ptxsim": {Backend: PTXSim}, "driver": {Backend: GPU, Device: gpu}}
+	if os.Getenv("HEAL_TEST_DEVICE") == GPU {
+		ways["gpu"] = Options{Backend: GPU}
+	}
+	for name, opts := range ways {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
 			opts.System = runtime.OS{Out: &out}

@@ -40,7 +40,7 @@ func TestModules(t *testing.T) {
 					t.Error("there are no tests")
 				}
 				for i, test := range m.Program().Tests {
-					if backend == devices.Backend() && !devices.Takes(i, 6) {
+					if backend == devices.Backend() && !devices.Takes(i, 12) {
 						continue
 					}
 					f, err := m.Func(test.Fn.Name)

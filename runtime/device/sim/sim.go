@@ -22,7 +22,10 @@ type Driver struct {
 	dev  *dev
 }
 
-const defaultMemory = 4 << 30
+const (
+	defaultMemory = 4 << 30
+	defaultStack  = 64 << 10 // of the simulator, for each thread
+)
 
 // Version says what it is.
 func (d *Driver) Version() string { return "PTX simulator" }
@@ -56,6 +59,7 @@ type dev struct {
 
 	mu    sync.Mutex
 	used  int64
+	stack int64 // that was asked for
 	sizes map[device.Ptr]int64
 }
 
@@ -101,7 +105,15 @@ func (d *dev) Available() (int64, error) {
 	return d.memory - d.used, nil
 }
 
-func (d *dev) SetStack(int64) error { return nil }
+func (d *dev) SetStack(bytes int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if bytes > max(d.stack, defaultStack) {
+		d.stack = bytes
+		d.sim.SetStack(int(bytes))
+	}
+	return nil
+}
 
 func (d *dev) NewStream() (device.Stream, error) { return &stream{dev: d}, nil }
 
