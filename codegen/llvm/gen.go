@@ -176,6 +176,8 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	g.fail = func() { g.cur.NewRet(nil) }
 	if c := m.contractions[k.Name]; c != nil {
 		g.contract(c, begin, end)
+	} else if b := m.braidOf(k); b != nil {
+		g.braidLoops(b, begin, end)
 	} else if t := m.turnedOf(k); t != nil {
 		g.turnLoops(t, begin, end)
 	} else if p != nil {
