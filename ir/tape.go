@@ -21,6 +21,9 @@ type GradientError struct{ Diagnostic *diag.Diagnostic }
 
 func (e *GradientError) Error() string { return e.Diagnostic.Message }
 
+// Unwrap gives the *diag.List that reports it.
+func (e *GradientError) Unwrap() error { return &diag.List{Items: []*diag.Diagnostic{e.Diagnostic}} }
+
 // noGradient stops the derivation of a function.
 func noGradient(d diag.Diagnostic) { panic(&GradientError{&d}) }
 

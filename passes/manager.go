@@ -179,7 +179,10 @@ func (r *run) guarded(p Pass) (err error) {
 		}
 	}
 	defer func() {
-		if e := recover(); e != nil {
+		e := recover()
+		if failed, ok := e.(*ir.GradientError); ok { // of a module that no checker has seen
+			err = failed
+		} else if e != nil {
 			err = &BugError{Pass: p.Name, Cause: fmt.Sprint(e), IR: r.m.String(), Stack: string(debug.Stack())}
 		}
 	}()

@@ -1,12 +1,14 @@
 package interp
 
 import (
+	"errors"
 	"math"
 	"math/rand"
 	"testing"
 
 	"healc/ir"
 	"healc/ir/scalar"
+	"healc/lang/diag"
 	"healc/lang/types"
 )
 
@@ -178,4 +180,28 @@ func product(as, bs []*ir.Array) float64 {
 		k++
 	}
 	return sum
+}
+
+// TestBrokenDerivative: a derivative that cannot be taken, of a module that no checker has seen, is an error.
+func TestBrokenDerivative(t *testing.T) {
+	m, list := ir.Parse(diag.NewFile("in.ir", `module "m"
+
+func @f(%x: f32) -> f32 {
+  %0: f32 = const {value = f32 1.0}
+  %1: f32, %2: f32 = vjp %x, %0 {wrt = [0]} ^(%y: f32) {
+    %3: i32 = cast %y {to = i32}
+    %4: f32 = cast %3 {to = f32}
+    yield %4
+  }
+  return %2
+}
+`))
+	if list.HasErrors() {
+		t.Fatal(list)
+	}
+	_, err := Run(m, "f", []*ir.Array{ir.NewArray(types.F32)}, &MemSystem{})
+	var failed *ir.GradientError
+	if !errors.As(err, &failed) || failed.Diagnostic.Code != diag.CodeIntegerPath {
+		t.Errorf("%v", err)
+	}
 }

@@ -230,8 +230,10 @@ func (p *preparer) step(b *block, op *ir.Op) (step, error) {
 	}
 	switch {
 	case op.Def.Expand != nil:
-		body := &ir.Block{}
-		body.Yields = op.Def.Expand(&ir.Builder{Block: body, Span: op.Span}, op)
+		body, err := expanded(op)
+		if err != nil {
+			return s, err
+		}
 		if s.expand, err = p.block(body); err != nil {
 			return s, err
 		}
@@ -247,6 +249,21 @@ func (p *preparer) step(b *block, op *ir.Op) (step, error) {
 		s.results = append(s.results, p.define(b, v))
 	}
 	return s, nil
+}
+
+// expanded is what op is defined by. A derivative that cannot be taken, of a module that no checker has seen, is an error.
+func expanded(op *ir.Op) (body *ir.Block, err error) {
+	defer func() {
+		e := recover()
+		if failed, ok := e.(*ir.GradientError); ok {
+			err = failed
+		} else if e != nil {
+			panic(e)
+		}
+	}()
+	body = &ir.Block{}
+	body.Yields = op.Def.Expand(&ir.Builder{Block: body, Span: op.Span}, op)
+	return body, nil
 }
 
 // pointwise records the scalar program of a pointwise operation.
