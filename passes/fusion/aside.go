@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
@@ -94,16 +95,17 @@ func withoutUnits(s types.Shape) types.Shape {
 // readsReplaced reports that op reads the very elements that update replaces: `x[i]` beside `x[i] = v`.
 func readsReplaced(op, update *ir.Op) bool {
 	x := update.Args[0]
-	if len(op.Args) == 0 || op.Args[0] != x || !slices.Equal(op.Args[1:], update.Args[2:]) {
+	if len(op.Args) == 0 || op.Args[0] != x {
 		return false
 	}
 	axes, _ := update.Attr("axes").([]int64)
 	switch op.Def {
 	case ir.OpSlice:
-		return len(axes) == 0 && op.Dims("starts").Equal(update.Dims("starts")) && slices.Equal(op.Ints("steps"), update.Ints("steps")) &&
+		starts, ok := constantStarts(update, axes)
+		return ok && op.Dims("starts").Equal(starts) && slices.Equal(op.Ints("steps"), update.Ints("steps")) &&
 			op.Type().Shape.Equal(update.Dims("shape"))
 	case ir.OpIndex:
-		if !slices.Equal(op.Ints("axes"), axes) {
+		if !slices.Equal(op.Ints("axes"), axes) || !slices.Equal(op.Args[1:], update.Args[2:]) {
 			return false
 		}
 		whole := append(types.Shape{}, x.Type.Shape...)
@@ -118,4 +120,18 @@ func readsReplaced(op, update *ir.Op) bool {
 		return whole.Equal(update.Dims("shape"))
 	}
 	return false
+}
+
+// constantStarts are the first positions that an update replaces, when all are known.
+func constantStarts(update *ir.Op, axes []int64) (types.Shape, bool) {
+	starts := append(types.Shape{}, update.Dims("starts")...)
+	for i, a := range axes {
+		c := update.Args[2+i].Def
+		if c == nil || c.Def != ir.OpConst || !starts[a].IsConst(0) {
+			return nil, false
+		}
+		position := c.Array("value")
+		starts[a] = types.Lit(int64(scalar.EvalInstr(scalar.Cast, types.I64, position.DType, position.Bits[0])))
+	}
+	return starts, true
 }

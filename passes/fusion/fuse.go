@@ -16,15 +16,20 @@ func Fuse(m *ir.Module, remark func(format string, args ...any)) error {
 	}
 	for _, f := range m.Funcs {
 		names := ir.Names(f)
-		if err := fuseBlock(m, f.Body, names, remark); err != nil {
+		changed := map[*ir.Value]bool{}
+		for _, k := range f.Updates {
+			changed[f.Params()[k]] = true
+		}
+		if err := fuseBlock(m, f.Body, names, changed, remark); err != nil {
 			return fmt.Errorf("fusing %s: %w", f.Name, err)
 		}
 	}
 	return nil
 }
 
-func fuseBlock(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remark func(string, ...any)) error {
+func fuseBlock(m *ir.Module, block *ir.Block, names map[*ir.Value]string, changed map[*ir.Value]bool, remark func(string, ...any)) error {
 	p := newPlanner(m, block, names, remark)
+	p.changed = changed
 	p.plan()
 	groups, of := p.groups()
 	e := &emitter{p: p, of: of, done: map[*ir.Op]bool{}, now: map[*ir.Value]*ir.Value{}}
@@ -36,7 +41,7 @@ func fuseBlock(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remark
 			continue
 		}
 		for _, r := range op.Regions { // only steps have regions now
-			if err := fuseBlock(m, r, names, remark); err != nil {
+			if err := fuseBlock(m, r, names, nil, remark); err != nil {
 				return err
 			}
 		}

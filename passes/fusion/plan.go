@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"fmt"
+	"slices"
 
 	"healc/ir"
 	"healc/lang/types"
@@ -27,7 +28,8 @@ type planner struct {
 	within map[*ir.Op]map[*ir.Value]bool // kernel root to what it reads in long loops (Note [One after another])
 	trace  tracer
 
-	product map[*ir.Op]*ir.Op // kernel root to the matrix product that it is (Note [Products stand alone])
+	changed map[*ir.Value]bool // parameters that the function changes
+	product map[*ir.Op]*ir.Op  // kernel root to the matrix product that it is (Note [Products stand alone])
 }
 
 // mine reports that v is computed in the block, outside of regions.
@@ -185,7 +187,8 @@ func (p *planner) require() {
 func (p *planner) decide(final bool) {
 	n := len(p.block.Ops)
 	p.visits, p.wanted = make([][]*visit, n), make([][]int, n)
-	p.trace = tracer{ids: map[*ir.Op]uint64{}, read: p.read, tiled: func(op *ir.Op, v *visit) bool { return p.product[v.root] == op }}
+	p.trace = tracer{ids: map[*ir.Op]uint64{}, read: p.read, inPlace: p.inPlace,
+		tiled: func(op *ir.Op, v *visit) bool { return p.product[v.root] == op }}
 	must := map[*ir.Op]bool{}
 	for op := range p.mat {
 		must[op] = true
@@ -260,6 +263,26 @@ func (p *planner) decide(final bool) {
 			}
 		}
 	}
+}
+
+// inPlace reports that an update of few elements is sure to change its tensor where that is: a parameter that the function
+// changes, or what another such update made of it, which nothing reads afterwards.
+func (p *planner) inPlace(update *ir.Op) bool {
+	x := update.Args[0]
+	switch {
+	case !replacesFew(update):
+		return false
+	case x.Def == nil && p.changed[x]:
+	case x.Def != nil && p.mine(x) && x.Def.Def == ir.OpUpdate && p.inPlace(x.Def):
+	default:
+		return false
+	}
+	for _, op := range p.block.Ops[p.index[update]+1:] {
+		if slices.Contains(usedBy(op), x) {
+			return false
+		}
+	}
+	return !slices.Contains(p.block.Yields, x)
 }
 
 // manyElems is the size from which writing a few elements in place beats writing all of them.

@@ -178,11 +178,19 @@ func (p *planner) standsAlone(op *ir.Op, visits []*visit) string {
 	return ""
 }
 
+// iterations is the number of elements that the kernel of a materialised operation computes.
+func iterations(root *ir.Op) float64 {
+	if replacesFew(root) {
+		return elems(root.Dims("shape"))
+	}
+	return elems(root.Results[0].Type.Shape)
+}
+
 // tiled reports that the product op is read by one kernel, element by element at the kernel's own indices and whatever these
 // are, and that no other product is in that one.
 func (p *planner) tiled(op *ir.Op, visits []*visit) bool {
 	v := visits[0]
-	if len(visits) != 1 || v.some || v.root.Def.Class == ir.Rows || v.count() != elems(v.root.Results[0].Type.Shape) {
+	if len(visits) != 1 || v.some || v.root.Def.Class == ir.Rows || v.count() != iterations(v.root) {
 		return false
 	}
 	own := map[int]bool{} // axes of the kernel

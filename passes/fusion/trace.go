@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"hash/fnv"
+	"slices"
 
 	"healc/ir"
 )
@@ -89,8 +90,10 @@ type tracer struct {
 	nests int
 	ids   map[*ir.Op]uint64
 	axes  map[*ir.Value]int // the axis of the kernel that a parameter of a tabulate equals
-	tiled func(product *ir.Op, v *visit) bool
-	read  func(v *ir.Value, at *visit)
+	// They know what the planner decides; nil in regions.
+	tiled   func(product *ir.Op, v *visit) bool
+	inPlace func(update *ir.Op) bool
+	read    func(v *ir.Value, at *visit)
 }
 
 // id is a number of its own for each operation.
@@ -204,13 +207,19 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value)
 		}
 		x(0, at)
 	case ir.OpUpdate:
-		v = v.inArm()
 		x(0, v.at)
 		at := append([]place{}, v.at...)
 		for k, d := range op.Dims("shape") {
 			if !d.Equal(op.Type().Shape[k]) || op.Ints("steps")[k] != 1 {
 				at[k].axis = -1
 				at[k] = at[k].through(id, 1)
+			}
+		}
+		v = v.inArm()
+		if v.root == op && t.inPlace != nil && t.inPlace(op) { // its kernel is over what it replaces
+			v.some, v.nest = false, slices.Clone(v.nest)
+			for k, d := range op.Dims("shape") {
+				v.nest[k] = sizeOf(d)
 			}
 		}
 		x(1, at)
