@@ -71,14 +71,29 @@ func (m *Module) gradient(name string, wrt []string, add bool) (*Func, error) {
 		return nil, err
 	}
 	g := &Func{m: with, name: code.Name, ir: code}
-	if f.memory != nil {
-		g.memory = &memory{params: slices.Clone(f.memory.params), results: code.Results[:len(code.Results)-len(code.Updates)], off: f.memory.off}
-		for _, p := range code.Params()[len(f.memory.params):] {
-			g.memory.params = append(g.memory.params, p.Type)
-		}
-	}
+	g.memory = f.memory.ofGradient(code, by)
 	m.funcs[key] = g
 	return g, nil
+}
+
+// ofGradient is the memory of a derivative: each gradient is row-major, and where its parameter is.
+func (m *memory) ofGradient(code *ir.Func, by []int64) *memory {
+	if m == nil {
+		return nil
+	}
+	out := &memory{params: slices.Clone(m.params), off: m.off}
+	for i, t := range code.Results { // the value, then the gradients, which are results or what is updated
+		if i > 0 {
+			t.Place = m.params[by[i-1]].Place
+		}
+		if len(code.Updates) > 0 && i > 0 {
+			out.params = append(out.params, t)
+			continue
+		}
+		out.results = append(out.results, t)
+		out.stay = append(out.stay, t.Place == types.OnDevice && !t.IsScalar())
+	}
+	return out
 }
 
 // floatParams are the positions of the parameters of the names in wrt, ascending; of all floats for none.

@@ -164,3 +164,60 @@ fn change(x: &mut f32[3]) -> f32 = { x .*= 2.0; x[0] }
 		}
 	}
 }
+
+// TestGradientOnDevice: the gradient of a parameter that is on a device is there, too.
+func TestGradientOnDevice(t *testing.T) {
+	m, err := heal.Compile("fn f(w: f32[3] on device, x: f32[3]) -> f32 = sum(w * w * to_device(x))\n", heal.Options{Backend: heal.PTXSim})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	host := runtime.FromSlice([]float32{1, 2, 3})
+	x := runtime.FromSlice([]float32{10, 100, 1000})
+	w, err := host.ToDevice(m.Device())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, y := range []*runtime.Tensor{host, x, w} {
+		defer y.Close()
+	}
+	g, err := m.Gradient("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := g.CallAll(context.Background(), w, x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out[0].Device() != nil || out[1].Device() != m.Device() || out[2].Device() != nil {
+		t.Errorf("the value is on %v, the gradients on %v and %v", out[0].Device(), out[1].Device(), out[2].Device())
+	}
+	dw, err := out[1].ToHost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := floats(t, dw); !slices.Equal(got, []float32{20, 400, 6000}) {
+		t.Errorf("the gradient by w is %v", got)
+	}
+	if got := floats(t, out[2]); !slices.Equal(got, []float32{1, 4, 9}) {
+		t.Errorf("the gradient by x is %v", got)
+	}
+	add, err := m.AddGradient("f", "w")
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, err := add.Call(context.Background(), w, x, out[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum, err := out[1].ToHost()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := floats(t, sum); !slices.Equal(got, []float32{40, 800, 12000}) {
+		t.Errorf("the gradient by w, twice, is %v", got)
+	}
+	for _, y := range append(out[:2], value) {
+		y.Close()
+	}
+}

@@ -50,7 +50,7 @@ type Module struct {
 }
 
 // New makes a module of a loss, which is a function of prog that gives one float, and of the initial values of those of
-// its parameters that are trained, by name. The values are copied. A parameter of the loss that is a tuple has a name for
+// its parameters that are trained, by name. The values are copied, and stay on the host. A parameter of the loss that is a tuple has a name for
 // each of its tensors: `p.0`, `p.1` and so on. What the loss takes beside them are its inputs.
 //
 // The error is a *diag.List when the loss has no gradient. Close the module before prog.
@@ -114,6 +114,9 @@ func fits(v *runtime.Tensor, p *ir.Value, dims map[string]int64) error {
 	}
 	if err := v.Err(); err != nil {
 		return err
+	}
+	if v.Device() != nil {
+		return fmt.Errorf("is on a device, and parameters are on the host; (*Tensor).ToHost copies it")
 	}
 	is := types.Of(v.DType, v.Shape...)
 	if v.DType != p.Type.Elem || v.Rank() != p.Type.Rank() {

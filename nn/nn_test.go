@@ -93,7 +93,7 @@ func wantFloats(t *testing.T, what string, x *runtime.Tensor, want ...float64) {
 	}
 }
 
-var backends = []string{heal.CPU, heal.Interp}
+var backends = []string{heal.CPU, heal.Interp, heal.PTXSim}
 
 // TestBackwardAccumulates: x*y + x at (2, 3) has the gradients 4 and 2; each Backward adds them once more until ZeroGrad.
 func TestBackwardAccumulates(t *testing.T) {
@@ -241,8 +241,8 @@ func train(t *testing.T, m *nn.Module, opt *nn.Optimizer, steps int, inputs ...*
 	return losses
 }
 
-// TestTrainingConverges trains with each optimizer until every point is classified; threads change no bit, and the
-// interpreter has the same ones.
+// TestTrainingConverges trains with each optimizer until every point is classified; threads change no bit, and
+// devices and the interpreter have the same ones.
 func TestTrainingConverges(t *testing.T) {
 	const steps, first = 200, 3
 	for _, o := range optimizers {
@@ -252,7 +252,7 @@ func TestTrainingConverges(t *testing.T) {
 			defer x.Close()
 			defer y.Close()
 			var want []float64
-			for _, opts := range []heal.Options{{Threads: 1}, {Threads: 2, SplitAll: true}, {Threads: 3, SplitAll: true}, {Backend: heal.Interp}} {
+			for _, opts := range []heal.Options{{Threads: 1}, {Threads: 2, SplitAll: true}, {Threads: 3, SplitAll: true}, {Backend: heal.PTXSim}, {Backend: heal.Interp}} {
 				m := module(t, compile(t, net, opts), "loss", netValues(t))
 				opt, err := o.make(m)
 				if err != nil {
@@ -260,7 +260,7 @@ func TestTrainingConverges(t *testing.T) {
 				}
 				defer opt.Close()
 				n := steps
-				if opts.Backend == heal.Interp {
+				if opts.Backend != "" {
 					n = first
 				}
 				losses := train(t, m, opt, n, x, y)
@@ -369,6 +369,22 @@ func TestEmptyAndStrided(t *testing.T) {
 	wantGrad(t, m, "w", 2, 8, 4, 10, 6, 12)
 	wantGrad(t, m, "e")
 	wantFloats(t, "w", m.Parameter("w").Value, 0.5, 3.5, 1.5, 4.5, 2.5, 5.5)
+}
+
+// TestParametersAreOnTheHost: a device works on copies of them.
+func TestParametersAreOnTheHost(t *testing.T) {
+	leaks(t)
+	prog := compile(t, "fn f(w: f32[2]) -> f32 = sum(w * w)\n", heal.Options{Backend: heal.PTXSim})
+	w := tensor(t, []float32{1, 2})
+	defer w.Close()
+	there, err := w.ToDevice(prog.Device())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	if m, err := nn.New(prog, "f", map[string]*runtime.Tensor{"w": there}); err == nil || !strings.Contains(err.Error(), "the value of `w` is on a device") {
+		t.Errorf("a value on a device: %v, %v", m, err)
+	}
 }
 
 // TestStepsTakeNoMemory: after the first step of a shape no tensor is made.
