@@ -134,6 +134,7 @@ func elementIterate(p Pull, op *Op, result int, _ []scalar.Ref) scalar.Ref {
 // OpScan keeps every accumulator of a fold.
 var OpScan = define(&OpDef{
 	Name: "scan", Class: Scope, Surface: "scan", Arity: Variadic, Regions: 1,
+	Space:   func(op *Op) types.Shape { return op.Results[0].Type.Shape },
 	Summary: "The accumulators of the left folds along the last axis, one after each element; without a start the first element is the first of them.",
 	Attrs: []AttrDef{
 		{Name: "init", Kind: AttrFlag, Optional: true, Doc: "whether the operands before the last are the start"},

@@ -33,7 +33,7 @@ var OpNtt = define(&OpDef{
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		return inferNtt("`ntt`", args[0], args[1], args[2], nil, args[3], attrs[0].(int64))
 	},
-	Eval: evalNtt, Element: elementNtt, Rows: rowsNtt,
+	Eval: evalNtt, Element: elementNtt, Rows: rowsNtt, RowWork: rowAgain,
 	NoGrad: noResidueGrad, Constraints: nttConstraints,
 	Example: "ntt([[[[1]], [[2]], [[3]], [[4]]]], [17], [[1, 4, 2, 8]], [0, 1, 2, 3]) == [[[[15]], [[11]], [[13]], [[16]]]]",
 })
@@ -47,7 +47,7 @@ var OpIntt = define(&OpDef{
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		return inferNtt("`intt`", args[0], args[1], args[2], &args[3], args[4], attrs[0].(int64))
 	},
-	Eval: evalIntt, Element: elementIntt, Rows: rowsIntt,
+	Eval: evalIntt, Element: elementIntt, Rows: rowsIntt, RowWork: rowAgain,
 	NoGrad: noResidueGrad, Constraints: nttConstraints,
 	Example: "intt([[[[15]], [[11]], [[13]], [[16]]]], [17], [[1, 13, 9, 15]], [13], [0, 1, 2, 3]) == [[[[1]], [[2]], [[3]], [[4]]]]",
 })

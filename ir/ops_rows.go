@@ -14,7 +14,7 @@ var (
 		Summary: "The elements along an axis in ascending order, false before true and NaN last; equal ones, such as -0 and +0, keep their order.",
 		Attrs:   []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that is sorted"}},
 		Infer:   inferSort("`sort`", types.Invalid),
-		Eval:    evalSort(false), Element: elementSort(false), Rows: rowsSort(false),
+		Eval:    evalSort(false), Element: elementSort(false), Rows: rowsSort(false), RowWork: rowAgain,
 		Constraints: []Constraint{{"C1", "the operand holds numbers or bools"}, {"C2", "the axis exists"}},
 		Example:     "sort([3, 1, 2]) == [1, 2, 3]",
 	})
@@ -24,7 +24,7 @@ var (
 		Summary: "The i32 positions that sort an axis: take_along_axis(x, argsort(x, axis), axis) is sort(x, axis).",
 		Attrs:   []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that is sorted"}},
 		Infer:   inferSort("`argsort`", types.I32),
-		Eval:    evalSort(true), Element: elementSort(true), Rows: rowsSort(true),
+		Eval:    evalSort(true), Element: elementSort(true), Rows: rowsSort(true), RowWork: rowAgain,
 		NoGrad:      "a position is an integer",
 		Constraints: []Constraint{{"C1", "the operand holds numbers or bools"}, {"C2", "the axis exists"}},
 		Example:     "argsort([3, 1, 2]) == [1, 2, 0]",
@@ -38,6 +38,9 @@ var (
 		Infer:   inferScatterAdd,
 		Eval:    evalScatterAdd,
 		Element: elementScatterAdd, Rows: rowsScatterAdd,
+		RowWork: func(op *Op, size func(types.Dim) float64) float64 {
+			return 1 + 4*size(op.Args[1].Type.Shape[op.Int("axis")])
+		},
 		Constraints: []Constraint{
 			{"C1", "the first and the third operand share one element type, number"},
 			{"C2", "the axis exists"},
@@ -48,6 +51,12 @@ var (
 		Example: "scatter_add([0, 0, 0], [2, 0, 2], [1, 10, 100], 0) == [10, 0, 101]",
 	})
 )
+
+// rowAgain is the RowWork of an Element rule that goes through the whole row, and for each of its elements again.
+func rowAgain(op *Op, size func(types.Dim) float64) float64 {
+	row := size(op.Type().Shape[op.Int("axis")])
+	return row * (1 + 6*row)
+}
 
 func inferSort(what string, result types.DType) func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 	return func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {

@@ -8,6 +8,7 @@ import (
 // OpTabulate computes a tensor from its indices.
 var OpTabulate = define(&OpDef{
 	Name: "tabulate", Class: Scope, Surface: "tabulate", Regions: 1,
+	Space:   func(op *Op) types.Shape { return op.Dims("shape") },
 	Summary: "The tensor whose element at an index is the value of the region there; tensor values add their axes.",
 	Attrs:   []AttrDef{{Name: "shape", Kind: AttrDims, Doc: "the extents of the index axes"}},
 	Infer: func(_ []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tensor, error) {
@@ -46,6 +47,7 @@ var OpTabulate = define(&OpDef{
 // OpFold is a strict left fold.
 var OpFold = define(&OpDef{
 	Name: "fold", Class: Scope, Surface: "fold", Arity: Variadic, Regions: 1, Traits: MayFail,
+	Space: func(op *Op) types.Shape { return op.Args[len(op.Args)-1].Type.Shape },
 	Fails: func(op *Op) bool {
 		return !op.Flag("init") && foldsNothing(op.Args[0].Type, op.Ints("axes"))
 	},

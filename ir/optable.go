@@ -53,6 +53,14 @@ type OpDef struct {
 	// at the given index of the other axes. Operations of the class Rows have it beside Element.
 	Rows func(p RowPull, op *Op, at []scalar.Ref)
 
+	// RowWork estimates the scalar operations of an element of a Rows operation where it has no kernel of its own, by
+	// estimates of extents.
+	RowWork func(op *Op, size func(types.Dim) float64) float64
+
+	// Space is the index space of the region of a Scope operation, which is evaluated once for each index. nil where
+	// it is evaluated once, or as often as data say.
+	Space func(op *Op) types.Shape
+
 	// Expand rewrites the operation into simpler ones, before fusion; operations that have it need
 	// neither Scalar, Eval nor Element. It gives nil while an extent that decides the program is symbolic.
 	Expand func(b *Builder, op *Op) []*Value
@@ -204,8 +212,8 @@ func define(d *OpDef) *OpDef {
 		panic("BUG: pointwise operation " + d.Name + " has no scalar program")
 	case d.Class != Pointwise && d.Expand == nil && d.Eval == nil && d.Class != Fused:
 		panic("BUG: operation " + d.Name + " has no reference meaning")
-	case (d.Class == Rows) != (d.Rows != nil):
-		panic("BUG: operation " + d.Name + " has a Rows rule or the class, and not both")
+	case (d.Class == Rows) != (d.Rows != nil) || (d.Class == Rows) != (d.RowWork != nil):
+		panic("BUG: operation " + d.Name + " has a Rows rule, an estimate for it or the class, and not all of them")
 	}
 	d.Infer = guarded(d)
 	table[d.Name] = d

@@ -125,7 +125,7 @@ func ownWork(op *ir.Op) float64 {
 		s := op.Args[0].Type.Shape
 		return out * 2 * sizeOf(s[len(s)-1])
 	case ir.Rows:
-		return rowsWork(op)
+		return out * op.Def.RowWork(op, sizeOf) // a kernel of its own is materialised whatever its work is
 	case ir.Source:
 		return 0
 	case ir.Host:
@@ -135,15 +135,11 @@ func ownWork(op *ir.Op) float64 {
 		for _, r := range op.Regions {
 			sum += blockWork(r)
 		}
-		switch op.Def {
-		case ir.OpFold:
-			return sum * elems(op.Args[len(op.Args)-1].Type.Shape)
-		case ir.OpScan:
-			return sum * out
-		case ir.OpIterate, ir.OpIterateUntil:
+		switch {
+		case op.Def.Space != nil:
+			return sum * elems(op.Def.Space(op))
+		case op.IsLoop():
 			return sum * steps(op)
-		case ir.OpTabulate:
-			return sum * elems(op.Dims("shape"))
 		}
 		return sum
 	}

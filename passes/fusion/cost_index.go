@@ -67,15 +67,3 @@ func (t *tracer) row(op *ir.Op, i int, v *visit) *visit {
 	at[axis] = at[axis].through(t.id(op), uint64(i))
 	return &visit{v.root, nest, v.axes, t.nests, v.keep, v.pack, v.some, at}
 }
-
-// rowsWork estimates the scalar operations of op where it has no kernel of its own: its Element rule goes
-// through the whole row for each element, and for each of those again when it sorts. As a kernel it is
-// materialised whatever its work is.
-func rowsWork(op *ir.Op) float64 {
-	n := elems(op.Type().Shape)
-	if op.Def == ir.OpScatterAdd {
-		return n * (1 + 4*sizeOf(op.Args[1].Type.Shape[op.Int("axis")]))
-	}
-	row := sizeOf(op.Type().Shape[op.Int("axis")])
-	return n * row * (1 + 6*row)
-}
