@@ -103,6 +103,7 @@ func TestFaults(t *testing.T) {
 		{"barrier of some lanes", BarrierDivergence, 1, 32, "setp.lt.u32 %p1, %r1, 16; @%p1 bra a; bra b; a: bar.sync 0; // here\nb: bar.sync 0;", "never come"},
 		{"barrier after an exit", "", 1, 64, "setp.lt.u32 %p1, %r1, 40; @%p1 bra a; exit; a: bar.sync 0;", ""},
 		{"one barrier at two lines", BarrierDivergence, 1, 64, "setp.lt.u32 %p1, %r1, 32; @%p1 bra a; bar.sync 0; // here\nbra b; a: bar.sync 0; b:", "warp 0 at line"},
+		{"one barrier that is not aligned at two lines", "", 1, 64, "st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; setp.lt.u32 %p1, %r1, 32; @%p1 bra a; barrier.sync 0; bra b; a: barrier.cta.sync 0; b: ld.shared.u32 %r4, [%rd8];", ""},
 		{"two parts of a block", "", 1, 128, "st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 32; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; shr.u32 %r4, %r1, 6; add.s32 %r4, %r4, 1; bar.sync %r4, 64; ld.shared.u32 %r5, [%rd8];", ""},
 		{"two parts of a block, across", Race, 1, 128, "st.shared.u32 [%rd7], %r1; xor.b32 %r3, %r1, 64; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd6; shr.u32 %r4, %r1, 6; add.s32 %r4, %r4, 1; bar.sync %r4, 64; ld.shared.u32 %r5, [%rd8]; // here", "no barrier"},
 		{"producer and consumer", "", 1, 64, "setp.lt.u32 %p1, %r1, 32; @%p1 bra a; st.shared.u32 [%rd7], %r1; bar.arrive 1, 64; bra b; a: bar.sync 1, 64; ld.shared.u32 %r3, [%rd7+128]; b:", ""},

@@ -136,7 +136,9 @@ type barrierOp struct {
 	id     int32 // slot
 	count  int32 // slot, or -1: all threads
 	arrive bool  // does not wait
-	reduce func(warps []*warp)
+	// All threads of a block come to the same instruction. Otherwise warps may meet at several.
+	aligned bool
+	reduce  func(warps []*warp)
 }
 
 // bar is bar and barrier: of a block, of a warp, with or without a reduction of a predicate.
@@ -160,7 +162,7 @@ func (c *compiler) bar() {
 		}
 		d, args = args[0], args[1:]
 	}
-	c.has("aligned")
+	b.aligned = c.has("aligned") || c.in.op == "bar"
 	var p int32
 	var np bool
 	if mode == "red" {
@@ -248,7 +250,7 @@ func (b *block) arrive(w *warp) {
 		if s.threads != int(count) {
 			w.fault(BarrierDivergence, first, "barrier %d is used with %d threads here and with %d at line %d", id, count, s.threads, s.at.in.line)
 		}
-		if count == 0 && s.at != w.at {
+		if count == 0 && o.aligned && s.at != w.at {
 			w.fault(BarrierDivergence, first, "warp %d comes to barrier %d here, and warp %d at line %d: %s", w.index, id, s.arrived[0].index, s.at.in.line, b.m.line(s.at.in.line))
 		}
 	}
