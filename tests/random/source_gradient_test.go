@@ -14,9 +14,9 @@ import (
 // TestGradientSources differentiates random functions in the source language: both modes agree, and the CPU gives the bits of
 // the interpreter.
 func TestGradientSources(t *testing.T) {
-	n := *sources
+	n := *sources / 4 // each is compiled three times, and its derivatives are long
 	if testing.Short() {
-		n = min(n, 60)
+		n = min(n, 40)
 	}
 	compared := 0
 	for i := range n {
