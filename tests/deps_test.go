@@ -62,7 +62,7 @@ var imports = []struct{ pkg, may string }{
 	{"nn", ". ir ir/scalar lang/types runtime"},
 	{"cmd/healc/measure", "codegen/llvm/libllvm runtime/..."},
 	{"cmd/healc/...", "* cmd/healc/..."},
-	{"tests/...", "* cmd/healc/measure tests/..."},
+	{"tests/...", "* nn cmd/healc/measure tests/..."},
 }
 
 // groups are the names in the table that stand for several packages.
