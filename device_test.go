@@ -127,11 +127,28 @@ pub fn sums[N](x: f64[N]) -> (f64, f64) = (+/ x, max/ x)
 		if y := callOne(t, m, "flipped", ints); !slices.Equal(y.Bits(), []uint64{30, 20, 10}) || y.Device() != nil {
 			t.Errorf("flipped: %v", y.Bits())
 		}
+		many := make([]int32, 50000)
+		for i := range many {
+			many[i] = int32(i)
+		}
+		big := runtime.FromSlice(many, 50, 1000)
+		defer big.Close()
+		column, err := big.Index(1, 999) // few of the bytes that it is spread over
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer column.Close()
+		if y := callOne(t, m, "flipped", column); y.Elems() != 50 || y.Bits()[0] != 49999 || y.Bits()[49] != 999 {
+			t.Errorf("a flipped column: %v", y.Bits())
+		}
 		two, seven := runtime.Scalar(int32(2)), runtime.Scalar(int32(7))
 		defer two.Close()
 		defer seven.Close()
 		if y := callOne(t, m, "at", ints, two); y.Bits()[0] != 30 {
 			t.Errorf("at 2: %v", y.Bits())
+		}
+		if y := callOne(t, m, "at", column, two); y.Bits()[0] != 2999 {
+			t.Errorf("at 2 of the column: %v", y.Bits())
 		}
 		f, _ := m.Func("at")
 		_, err = f.Call(context.Background(), ints, seven)

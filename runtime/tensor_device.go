@@ -173,11 +173,50 @@ func (d *Device) upload(q *queue, t *Tensor) (*Tensor, error) {
 	copy(v.Shape, t.Shape)
 	copy(v.Strides, t.Strides)
 	v.Offset = (pad + before) / int64(t.DType.Bytes())
+	if t.sparse(int64(hi - lo)) {
+		if err := d.scatter(q, v, t); err != nil {
+			v.Close()
+			return nil, err
+		}
+		return v, nil
+	}
 	if err := q.transfer.Upload(s.addr+device.Ptr(pad), unsafe.Slice((*byte)(unsafe.Add(t.Ptr(), -before)), int64(hi-lo))); err != nil {
 		v.Close()
 		return nil, err
 	}
 	return v, nil
+}
+
+// sparse reports whether a tensor of the host has so few of the bytes that its elements are spread over that copying only these pays.
+func (t *Tensor) sparse(span int64) bool {
+	const least = 64 << 10
+	for i, n := range t.Shape {
+		if n > 1 && t.Strides[i] == 0 {
+			return false // elements that are one place in memory
+		}
+	}
+	return span > least+4*t.Bytes()
+}
+
+// scatter copies the elements of a tensor of the host to v, of the same strides, by way of dense memory on both sides.
+func (d *Device) scatter(q *queue, v, t *Tensor) error {
+	dense, err := t.Clone()
+	if err != nil {
+		return err
+	}
+	defer dense.Close()
+	there, err := NewOn(d, t.DType, t.Shape...)
+	if err != nil {
+		return err
+	}
+	defer there.Close()
+	if err := q.transfer.Upload(there.DeviceAddr(), dense.raw()); err != nil {
+		return err
+	}
+	if err := d.copyRemote(q, v.remote(), there.remote()); err != nil {
+		return err
+	}
+	return q.Sync()
 }
 
 // deviceAlign is what the address of every buffer of a kernel is a multiple of: the widest access to memory.

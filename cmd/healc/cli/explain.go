@@ -5,11 +5,12 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/codegen"
 	"healc/passes"
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	var entry, grad string
+	var entry, grad, target string
 	var shapes, wrt []string
 	c := &cobra.Command{
 		Use:   "explain FILE|CODE",
@@ -29,13 +30,16 @@ func (a *app) explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if target != heal.CPU && target != heal.GPU {
+				return &driver.UsageError{Message: "there is no target `" + target + "`", Help: "the targets are cpu and gpu"}
+			}
 			file, err := a.source(args[0])
 			if err != nil {
 				return err
 			}
 			e := &driver.Emit{
 				File: file, Entry: entry, Shape: shape,
-				Opts:   heal.Options{Debug: heal.Debug{Passes: &passes.Options{VerifyEach: true, Dump: passes.DumpFromEnv(a.err), Out: a.err}}},
+				Opts:   heal.Options{Target: codegen.Target{Kind: target}, Debug: heal.Debug{Passes: &passes.Options{VerifyEach: true, Dump: passes.DumpFromEnv(a.err), Out: a.err}}},
 				Loaded: func(m *heal.Module) { a.module = m },
 			}
 			switch {
@@ -50,6 +54,7 @@ func (a *app) explainCommand() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&entry, "entry", "", "the function to explain")
+	c.Flags().StringVar(&target, "target", heal.CPU, "cpu, or gpu: how the kernels are launched on a device")
 	c.Flags().StringVar(&grad, "grad", "", "the function whose gradient is explained")
 	c.Flags().StringSliceVar(&wrt, "wrt", nil, "the `PARAMETERS` of --grad, with commas between them; all floats when it is not given")
 	c.Flags().StringArrayVar(&shapes, "shape", nil, "`NAME=EXTENT`: the value of a shape parameter")

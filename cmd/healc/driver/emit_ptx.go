@@ -23,12 +23,8 @@ func launches(w io.Writer, km *kernel.Module) error {
 	slices.Sort(names)
 	for _, name := range names {
 		k := d.Kernels[name]
-		for _, l := range k.Launches {
-			fmt.Fprintf(&b, "// %s: %s threads a block, %s a block of %s", l.Entry, fmt.Sprint(l.Threads), Count(int(l.PerBlock), "item"), extents(l.Items))
-			if l.Shared > 0 {
-				fmt.Fprintf(&b, ", %d bytes of dynamic shared memory", l.Shared)
-			}
-			b.WriteString("\n")
+		for i := range k.Launches {
+			fmt.Fprintf(&b, "// %s\n", launchText(&k.Launches[i]))
 		}
 		if len(k.Scratch) > 0 {
 			fmt.Fprintf(&b, "// %s: scratch memory of %s bytes\n", name, extents(k.Scratch))
@@ -40,6 +36,15 @@ func launches(w io.Writer, km *kernel.Module) error {
 	b.WriteString("\n")
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// launchText says how an entry is launched.
+func launchText(l *abi.DeviceLaunch) string {
+	text := fmt.Sprintf("%s: %d threads a block, %s a block of %s", l.Entry, l.Threads, Count(int(l.PerBlock), "item"), extents(l.Items))
+	if l.Shared > 0 {
+		text += fmt.Sprintf(", %d bytes of dynamic shared memory", l.Shared)
+	}
+	return text
 }
 
 // extentNames lists the shape parameters of a plan.

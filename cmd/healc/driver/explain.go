@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	heal "healc"
+	"healc/codegen/gpu"
 	"healc/codegen/llvm"
 	"healc/ir/kernel"
 	"healc/lang/diag"
@@ -40,7 +41,10 @@ func (e *Emit) Explain(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		x := e.explanation(out, km)
+		x, err := e.explanation(out, km)
+		if err != nil {
+			return err
+		}
 		x.program(f, e.Shape)
 		x.kept(remarks.String())
 		remarks.Reset()
@@ -64,7 +68,7 @@ func (e *Emit) hearFusion() *strings.Builder {
 	return &remarks
 }
 
-func (e *Emit) explanation(w *bufio.Writer, km *kernel.Module) *explanation {
+func (e *Emit) explanation(w *bufio.Writer, km *kernel.Module) (*explanation, error) {
 	x := &explanation{w: w, home: e.File.Name, files: map[string]*diag.File{}, km: km, kernels: map[string]*kernel.Kernel{}}
 	for _, f := range e.module.Program().Funcs {
 		x.files[f.Loc.File.Name] = f.Loc.File
@@ -72,7 +76,13 @@ func (e *Emit) explanation(w *bufio.Writer, km *kernel.Module) *explanation {
 	for _, k := range km.Kernels {
 		x.kernels[k.Name] = k
 	}
-	return x
+	if e.Opts.Target.Kind == heal.GPU {
+		var err error
+		if _, x.device, err = gpu.Generate(km); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
 }
 
 type explanation struct {
@@ -83,6 +93,7 @@ type explanation struct {
 	kernels map[string]*kernel.Kernel
 	names   []string              // of the buffers of the function that is explained
 	phases  map[*abi.Launch]phase // of the kernels of a derivative; nil for any other function
+	device  *abi.Device           // how the kernels are launched on a GPU; nil when the program is for the CPU
 }
 
 func (x *explanation) line(format string, args ...any) {
@@ -302,9 +313,14 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 	}
 	x.moved(indent, "reads", readBytes, reads)
 	x.moved(indent, "writes", writeBytes, writes)
-	x.packs(indent, k, l)
+	if x.device == nil {
+		x.packs(indent, k, l)
+	}
 	x.bound(indent, c, readBytes.plus(writeBytes))
-	if len(k.Axes) > 0 {
+	switch {
+	case x.device != nil:
+		x.grids(indent, x.device.Kernels[l.Kernel])
+	case len(k.Axes) > 0:
 		x.split(indent, axes[0], l)
 	}
 }
@@ -321,6 +337,16 @@ func (x *explanation) split(indent, axis string, l *abi.Launch) {
 		}
 	}
 	x.line("%s  %-11s%s; about %s ns an index", indent, "threads", text, strconv.FormatFloat(each, 'g', 3, 64))
+}
+
+// grids says how a kernel is launched on a GPU.
+func (x *explanation) grids(indent string, k abi.DeviceKernel) {
+	for i := range k.Launches {
+		x.line("%s  %-11s%s", indent, "grid", launchText(&k.Launches[i]))
+	}
+	if len(k.Scratch) > 0 {
+		x.line("%s  %-11s%s bytes between its launches", indent, "scratch", extents(k.Scratch))
+	}
 }
 
 // packs says which operands of a matrix product are computed while they are packed, by what they are computed from.

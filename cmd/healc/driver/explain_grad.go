@@ -52,7 +52,10 @@ func (e *Emit) ExplainGradient(w io.Writer, of string, wrt []string) error {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	x := e.explanation(out, km)
+	x, err := e.explanation(out, km)
+	if err != nil {
+		return err
+	}
 	entry := km.Plan.Funcs[0]
 	flow := newDataflow(entry, x.kernels, entry.Results[0].Buffer)
 	x.phases = flow.launches
