@@ -273,7 +273,9 @@ func (t *team) statement(s kernel.Stmt) bool {
 			break
 		}
 		t.together(s.Body, func() { t.reduce(s) })
-		t.meetAfter(s)
+		if t.plan.size == warpSize { // a block has met when it folded
+			t.meetAfter(s)
+		}
 		return true
 	case *kernel.Loop:
 		if !shared {
