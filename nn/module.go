@@ -50,8 +50,8 @@ type Module struct {
 }
 
 // New makes a module of a loss, which is a function of prog that gives one float, and of the initial values of those of
-// its parameters that are trained, by name. The values are copied, and stay on the host. A parameter of the loss that is a tuple has a name for
-// each of its tensors: `p.0`, `p.1` and so on. What the loss takes beside them are its inputs.
+// its parameters that are trained, by name. The values are copied, and stay on the host. A parameter of the loss that is
+// a tuple has a name for each of its tensors: `p.0`, `p.1` and so on. What the loss takes beside them are its inputs.
 //
 // The error is a *diag.List when the loss has no gradient. Close the module before prog.
 func New(prog *heal.Module, loss string, values map[string]*runtime.Tensor) (*Module, error) {
