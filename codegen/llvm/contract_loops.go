@@ -163,9 +163,9 @@ func (c *contractGen) columns(t, r0, r1 value.Value) {
 	// Whole panels, and the one at the right edge that is not.
 	p := panels{at: at, whole: ci(i64, c.n/c.panel), edge: c.n % c.panel}
 	if c.columnBlocks() > 1 {
-		left := b.NewSub(ci(i64, c.n), at)
-		p.whole = b.NewSDiv(c.minInt(left, ci(i64, c.blockCols)), ci(i64, c.panel))
-		p.isLast = b.NewICmp(enum.IPredSLE, left, ci(i64, c.blockCols))
+		left := c.cur.NewSub(ci(i64, c.n), at) // the prologue may have checks, and end in another block
+		p.whole = c.cur.NewSDiv(c.minInt(left, ci(i64, c.blockCols)), ci(i64, c.panel))
+		p.isLast = c.cur.NewICmp(enum.IPredSLE, left, ci(i64, c.blockCols))
 	}
 	c.rowsAndPieces(p, r0, r1)
 }
