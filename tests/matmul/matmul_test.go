@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"healc"
 	"healc/codegen"
@@ -89,6 +90,11 @@ var forms = []form{
 // only restricts the tests to one form.
 var only = flag.String("form", "", "the only form to try")
 
+// every thins them out: all sizes of all forms take five minutes. Each day has others.
+var every = flag.Int("every", 3, "try one of so many sizes; 1 for all")
+
+func today() int { return int(time.Now().Unix() / 86400) }
+
 func chosen(t *testing.T) []form {
 	if *only == "" {
 		return forms
@@ -138,11 +144,11 @@ func TestProducts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	cpus := processors(t)
 	threads := []int{1, 2, 3, 7}
-	every := 1
+	every := *every
 	if testing.Short() {
 		every = 37
 	}
-	n := 0
+	n := today()
 	for _, f := range chosen(t) {
 		for _, elem := range common {
 			if f.of != "" {
