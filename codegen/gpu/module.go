@@ -70,6 +70,8 @@ func (m *module) kernel(k *kernel.Kernel) error {
 		dk = m.teams(kept, planTeam(kept))
 	} else if p := planTeam(k); p != nil {
 		dk = m.teams(k, p)
+	} else if p := planChains(k); p != nil {
+		dk = m.chains(k, p)
 	} else {
 		dk = m.general(k)
 	}

@@ -35,7 +35,14 @@ var programs = []programCase{
 	{"turned", `fn f[B, M, N](a: i32[B, M, N], b: f64[N, M], c: bool[N, M]) -> f64[B, N, M] = where(c, permute_axes(a, [0, 2, 1]) as f64 .+ b, b .* 2.0) .+ 0.5`, [][]int64{{2, 33, 40}, {1, 16, 64}, {0, 40, 40}}},
 	{"turned3", `fn f[A, B, C](a: f32[A, B, C]) -> (f32[C, B, A], bool[C, A, B]) = (transpose(a), permute_axes(a, [2, 0, 1]) .> 0.0)`, [][]int64{{33, 3, 40}, {20, 20, 20}}},
 	{"gather", `fn f[N, M](a: f32[N], i: i32[M]) -> f32[M] = a[i]`, [][]int64{{100, 10}, {200, 1000}}},
-	{"cumsum", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = cumsum(a)`, [][]int64{{3, 5}, {2, 300}}},
+	{"cumsum", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = cumsum(a)`, [][]int64{{3, 5}, {2, 300}, {70, 40}, {1, 1030}, {0, 40}, {1030, 33}, {16390, 17}}},
+	{"scans", `fn f[A, N, B](a: bool[A, N, B], x: f64[B, N]) -> (i32[A, B, N], f64[B, N]) =
+	(scan(0, |n, h| if h { n + 1 } else { 0 }, permute_axes(a, [0, 2, 1])), flip(scan(1.0, |p, v| p * 0.5 + v, flip(x, 1)), 1))`,
+		[][]int64{{2, 40, 3}, {3, 100, 50}, {300, 20, 9}}},
+	{"divided", `fn f[M, N](x: i32[M, N]) -> i32[M, N] = scan(1000000, |a, v| a / (v - 50), x)`, [][]int64{{3, 20}, {40, 70}}},
+	{"fold", `fn f[M, N](x: f32[M, N], y: f16[N, M]) -> (f32[M], f16[M]) = (-/[axis=1](x), -/[axis=1](transpose(y)))`,
+		[][]int64{{3, 50}, {130, 300}, {40, 1}}},
+	{"matvec", `fn f[M, K](a: f32[M, K], x: f32[K], b: f32[M]) -> f32[M] = relu(a @ x + b)`, [][]int64{{3, 16}, {100, 1025}, {2000, 33}, {5, 0}, {0, 40}, {16400, 16}}},
 	{"sort", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = sort(a)`, [][]int64{{3, 5}, {2, 100}}},
 }
 

@@ -340,8 +340,12 @@ func (t *team) together(body *kernel.Block, f func()) {
 		return
 	}
 	f()
-	failed := t.Block().NewICmp(enum.IPredNE, t.Block().NewLoad(i8, t.failed), ci(i8, 0))
-	t.leaveUnless(t.Block().NewXor(t.anyone(failed), constant.True))
+	t.leaveUnless(t.Block().NewXor(t.anyone(t.hasFailed()), constant.True))
+}
+
+// hasFailed reports whether a check of this thread failed in what the team shares.
+func (t *team) hasFailed() value.Value {
+	return t.Block().NewICmp(enum.IPredNE, t.Block().NewLoad(i8, t.failed), ci(i8, 0))
 }
 
 // guarded evaluates a piece of shared work: where a check of body fails, its values are those of instead.

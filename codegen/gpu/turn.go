@@ -171,10 +171,7 @@ func (m *module) turned(k *kernel.Kernel, p *turnPlan) abi.DeviceKernel {
 		for r, e := range elements(true) {
 			for i, x := range fetched[r] {
 				elem := storedType(x.Type())
-				if !elem.Equal(x.Type()) {
-					x = t.Block().NewZExt(x, elem)
-				}
-				t.Block().NewStore(x, t.Block().NewGetElementPtr(elem, memory[i], e.at))
+				t.Block().NewStore(t.toStored(x, elem), t.Block().NewGetElementPtr(elem, memory[i], e.at))
 			}
 		}
 		t.meet()
@@ -188,11 +185,8 @@ func (m *module) turned(k *kernel.Kernel, p *turnPlan) abi.DeviceKernel {
 					}
 					register := llvm.RegisterType(k.Types[l.ID])
 					elem := storedType(register)
-					x := value.Value(t.Block().NewLoad(elem, t.Block().NewGetElementPtr(elem, memory[i], e.at)))
-					if !elem.Equal(register) {
-						x = t.Block().NewICmp(enum.IPredNE, x, constant.NewZeroInitializer(elem))
-					}
-					t.Define(l.ID, x)
+					x := t.Block().NewLoad(elem, t.Block().NewGetElementPtr(elem, memory[i], e.at))
+					t.Define(l.ID, t.ofStored(x, register))
 					return true
 				}, k.Body.Stmts...)
 			})

@@ -154,6 +154,9 @@ func (t *Thread) Address(param int, at kernel.Access) value.Value {
 	return t.g.addr(param, t.g.place(at).base)
 }
 
+// Offset is the number of the element where an access begins.
+func (t *Thread) Offset(at kernel.Access) value.Value { return t.g.place(at).base }
+
 // Block is the current block, at whose end instructions are added.
 func (t *Thread) Block() *lir.Block { return t.g.cur }
 
