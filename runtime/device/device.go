@@ -80,6 +80,10 @@ type Stream interface {
 	// Capture runs record, which uses the stream; what it starts is not done, but becomes a graph. Uploads and
 	// downloads cannot be captured.
 	Capture(record func() error) (Graph, error)
+	// CaptureLoop is Capture for a graph that repeats its work: before each repetition the device looks at a condition, which is true
+	// when the graph starts. A kernel sets it, cudaGraphSetConditional in PTX, where handle says which one is meant. The error
+	// is ErrNoLoops where the driver or the device does not have such graphs; then record was not called.
+	CaptureLoop(record func(handle uint64) error) (Graph, error)
 	// LaunchGraph starts a graph that was captured on this device.
 	LaunchGraph(g Graph) error
 	Close() error

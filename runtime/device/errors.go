@@ -1,9 +1,13 @@
 package device
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
+
+// ErrNoLoops says that there are no graphs that repeat their work.
+var ErrNoLoops = errors.New("the driver has no conditional nodes of graphs, which came with CUDA 12.4")
 
 // MissingError says that there is no device to use, and what to do about it.
 type MissingError struct {

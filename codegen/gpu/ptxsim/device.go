@@ -30,6 +30,9 @@ type Device struct {
 	runs     uint32 // blocks that ran so far: their numbers in shadow cells
 	workers  []*worker
 	executed int64 // instructions of the last launch
+
+	conditionMu sync.Mutex        // taken by kernels, which run under mu
+	conditions  map[uint64]uint32 // of graphs that run, by handle
 }
 
 // The address space: global and constant memory begins at globalBase, and the windows of shared and local memory in
@@ -57,7 +60,7 @@ func NewDevice(opts Options) *Device {
 		opts.Instructions = 1e11
 	}
 	opts.Workers = max(opts.Workers, 1)
-	return &Device{opts: opts, top: globalBase, modules: map[*Module]*instance{}}
+	return &Device{opts: opts, top: globalBase, modules: map[*Module]*instance{}, conditions: map[uint64]uint32{}}
 }
 
 // instance is a module on a device: its global and constant variables have addresses.

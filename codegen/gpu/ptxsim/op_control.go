@@ -76,13 +76,38 @@ func (c *compiler) callFunction() {
 		c.errorf("indirect calls and calls of kernels are not supported")
 	}
 	if !f.body {
-		c.errorf("function %s has no body", f.name)
+		c.external(f, results, params)
+		return
 	}
 	k := &callOp{fn: f}
 	k.args = c.pass(f, "argument", params, f.params, true)
 	k.results = c.pass(f, "result", results, f.results, false)
 	c.o.kind, c.o.call = opCall, k
 	c.f.calls = append(c.f.calls, f)
+}
+
+// external is a call of a function that the driver has, and no module: there is one.
+func (c *compiler) external(f *function, results, params []operand) {
+	if f.name != setConditional {
+		c.errorf("function %s has no body", f.name)
+	}
+	if len(f.results) != 0 || len(f.params) != 2 || f.params[0].size != 8 || f.params[1].size != 4 {
+		c.errorf("%s has two parameters, .b64 and .b32", f.name)
+	}
+	layout(f.params)
+	k := c.pass(f, "argument", params, f.params, true)
+	c.pass(f, "result", results, f.results, false)
+	stride := c.f
+	c.o.effect = true
+	c.o.run = func(w *warp, m uint32) {
+		each(m, func(i int) {
+			area := w.frame.area[i*stride.areaBytes:]
+			handle, value := load(area[k[0].from:], 8), uint32(load(area[k[1].from:], 4))
+			if !w.block.dev.setCondition(handle, value) {
+				w.fault(Undefined, i, "%s: %#x is no condition of a graph that runs", setConditional, handle)
+			}
+		})
+	}
 }
 
 // pass pairs the variables of a call with those of the function.

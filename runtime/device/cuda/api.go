@@ -54,15 +54,36 @@ type api struct {
 	GraphExecDestroy          function // CUgraphExec
 }
 
+// loopAPI has the functions for graphs that repeat their work, which drivers have from CUDA 12.4 on.
+type loopAPI struct {
+	GraphCreate                  function // CUgraph *, unsigned flags
+	GraphConditionalHandleCreate function // CUgraphConditionalHandle *, CUgraph, CUcontext, unsigned initial value, unsigned flags
+	GraphAddNode_v2              function // CUgraphNode *, CUgraph, const CUgraphNode *after, const CUgraphEdgeData *, size_t n, CUgraphNodeParams *
+	StreamBeginCaptureToGraph    function // CUstream, CUgraph, const CUgraphNode *after, const CUgraphEdgeData *, size_t n, CUstreamCaptureMode
+}
+
+// nodeParams is a CUgraphNodeParams for a conditional node.
+type nodeParams struct {
+	kind     int32 // CUgraphNodeType
+	_        [3]int32
+	handle   uint64   // of the condition
+	form     int32    // CUgraphConditionalNodeType
+	size     uint32   // how many graphs there are in the node
+	bodies   *uintptr // CUgraph *: the driver's array of them, which it writes here
+	context  uintptr
+	_        [25]int64 // the union is 29 words
+	reserved int64
+}
+
 // function is a function of the driver.
 type function struct {
 	name string // as the library exports it
 	addr uintptr
 }
 
-// bind finds all functions. It names the first that is missing.
-func (a *api) bind(symbol func(name string) (uintptr, error)) error {
-	v := reflect.ValueOf(a).Elem()
+// bind finds all functions of an api or a loopAPI. It names the first that is missing.
+func bind(functions any, symbol func(name string) (uintptr, error)) error {
+	v := reflect.ValueOf(functions).Elem()
 	for i := range v.NumField() {
 		name := "cu" + v.Type().Field(i).Name
 		addr, err := symbol(name)
@@ -97,9 +118,12 @@ const (
 	hostPortable        = 1 // CU_MEMHOSTALLOC_PORTABLE
 	streamNonBlocking   = 1 // CU_STREAM_NON_BLOCKING: does not wait for the default stream
 	eventDefault        = 0
-	captureRelaxed      = 2 // CU_STREAM_CAPTURE_MODE_RELAXED: any thread may go on with it
-	functionMaxDynamic  = 8 // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-	jitInfoLog          = 3 // CU_JIT_INFO_LOG_BUFFER
+	captureRelaxed      = 2  // CU_STREAM_CAPTURE_MODE_RELAXED: any thread may go on with it
+	functionMaxDynamic  = 8  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+	nodeConditional     = 13 // CU_GRAPH_NODE_TYPE_CONDITIONAL
+	conditionWhile      = 1  // CU_GRAPH_COND_TYPE_WHILE
+	conditionAssign     = 1  // CU_GRAPH_COND_ASSIGN_DEFAULT: with the initial value at each launch
+	jitInfoLog          = 3  // CU_JIT_INFO_LOG_BUFFER
 	jitInfoLogBytes     = 4
 	jitErrorLog         = 5 // CU_JIT_ERROR_LOG_BUFFER
 	jitErrorLogBytes    = 6
@@ -111,6 +135,9 @@ const (
 
 // minVersion is the oldest CUDA version of a driver that has all of api: graphs are instantiated with flags.
 const minVersion = 11040
+
+// loopVersion is the oldest CUDA version with all of loopAPI.
+const loopVersion = 12040
 
 // versionName prints 12040 as 12.4.
 func versionName(v int32) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }

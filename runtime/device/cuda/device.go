@@ -11,8 +11,9 @@ import (
 // dev is a device with its primary context, which other libraries in the process use as well.
 type dev struct {
 	*api
-	info device.Info
-	ctx  uintptr
+	loops *loopAPI // nil where the driver is too old for it
+	info  device.Info
+	ctx   uintptr
 
 	mu    sync.Mutex
 	lost  error // the first error after which the context is of no use

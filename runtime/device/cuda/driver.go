@@ -15,6 +15,7 @@ import (
 // Driver is an open libcuda. It is a device.Driver.
 type Driver struct {
 	api
+	loops   *loopAPI // nil where the driver is too old for it
 	version int32
 
 	mu      sync.Mutex
@@ -73,10 +74,14 @@ func OpenSymbols(name string, symbol func(string) (uintptr, error)) (*Driver, er
 			Help: "install version 470 of the driver or a newer one",
 		}
 	}
-	if err := d.bind(symbol); err != nil {
+	if err := bind(&d.api, symbol); err != nil {
 		return nil, &device.MissingError{Why: fmt.Sprintf("the driver of NVIDIA (CUDA %s) cannot be used: %v", versionName(version), err), Help: helpUpdate}
 	}
 	d.version = version
+	var loops loopAPI
+	if version >= loopVersion && bind(&loops, symbol) == nil { // without it, loops are started step by step
+		d.loops = &loops
+	}
 	switch r := d.Init.call(0); r {
 	case success:
 	case noDevice, stubLibrary, driverMismatch, systemNotReady, compatUnsupported, deviceUnavailable, unknownResult:
@@ -169,7 +174,7 @@ func (d *Driver) Open(i int) (device.Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &dev{api: &d.api, info: info}
+	v := &dev{api: &d.api, loops: d.loops, info: info}
 	if err := d.DevicePrimaryCtxRetain.call(uintptr(unsafe.Pointer(&v.ctx)), uintptr(handle)).failure(d.DevicePrimaryCtxRetain.name, info.Name); err != nil {
 		return nil, err
 	}

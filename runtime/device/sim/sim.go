@@ -61,6 +61,8 @@ type dev struct {
 	used  int64
 	stack int64 // that was asked for
 	sizes map[device.Ptr]int64
+
+	handles uint64 // of conditions, so far
 }
 
 func (d *dev) Info() device.Info {
@@ -245,13 +247,49 @@ func (s *stream) Capture(record func() error) (device.Graph, error) {
 	return g, nil
 }
 
-func (s *stream) LaunchGraph(g device.Graph) error {
-	for _, work := range g.(*graph).work {
+func (s *stream) CaptureLoop(record func(handle uint64) error) (device.Graph, error) {
+	handle, while := s.dev.NewCondition()
+	body, err := s.Capture(func() error { return record(handle) })
+	if err != nil {
+		return nil, err
+	}
+	return &graph{[]func() error{func() error { return while(body.(*graph).run) }}}, nil
+}
+
+func (g *graph) run() error {
+	for _, work := range g.work {
 		if err := work(); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (s *stream) LaunchGraph(g device.Graph) error { return g.(*graph).run() }
+
+// maxRepetitions is more than any test needs: a loop that does not end is found.
+const maxRepetitions = 1 << 20
+
+// NewCondition makes a condition: a handle that kernels name it by, and what does a body as long as it is not 0; it is 1 at first.
+// Package cudatest makes the conditional nodes of the driver of it.
+func (d *dev) NewCondition() (handle uint64, while func(body func() error) error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.handles++
+	handle = 0xc0de0000 + d.handles
+	return handle, func(body func() error) error {
+		d.sim.BeginCondition(handle, 1)
+		defer d.sim.EndCondition(handle)
+		for n := 0; d.sim.Condition(handle) != 0; n++ {
+			if n == maxRepetitions {
+				return fmt.Errorf("BUG: a graph repeated its work %d times", n)
+			}
+			if err := body(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
 }
 
 // event is a time of this process.

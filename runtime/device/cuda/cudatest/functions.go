@@ -134,12 +134,12 @@ func (l *Library) functions() map[string]any {
 			})
 		},
 		"cuMemcpyHtoDAsync_v2": func(dst uint64, src *byte, bytes, stream uintptr) uintptr {
-			return l.queue("cuMemcpyHtoDAsync_v2", stream, func(s device.Stream) error {
+			return l.transfer("cuMemcpyHtoDAsync_v2", stream, func(s device.Stream) error {
 				return s.Upload(device.Ptr(dst), unsafe.Slice(src, bytes))
 			})
 		},
 		"cuMemcpyDtoHAsync_v2": func(dst *byte, src uint64, bytes, stream uintptr) uintptr {
-			return l.queue("cuMemcpyDtoHAsync_v2", stream, func(s device.Stream) error {
+			return l.transfer("cuMemcpyDtoHAsync_v2", stream, func(s device.Stream) error {
 				if err := s.Download(unsafe.Slice(dst, bytes), device.Ptr(src)); err != nil {
 					return err
 				}
@@ -231,54 +231,21 @@ func (l *Library) functions() map[string]any {
 				return ok
 			})
 		},
-		"cuModuleLoadDataEx":  l.moduleLoad,
-		"cuModuleUnload":      l.moduleUnload,
-		"cuModuleGetFunction": l.moduleFunction,
-		"cuFuncSetAttribute":  l.functionAttribute,
-		"cuLaunchKernel":      l.launchKernel,
-		"cuStreamBeginCapture_v2": func(handle uintptr, mode int32) uintptr {
-			return l.with("cuStreamBeginCapture_v2", handle, func(s *stream) int32 {
-				if s.captures || mode < 0 || mode > 2 {
-					return invalidValue
-				}
-				s.captures, s.capturing = true, nil
-				return ok
-			})
-		},
-		"cuStreamEndCapture": func(handle uintptr, p *uintptr) uintptr {
-			return l.with("cuStreamEndCapture", handle, func(s *stream) int32 {
-				if !s.captures {
-					return 903
-				}
-				s.captures = false
-				*p = l.add(&graph{s.capturing})
-				return ok
-			})
-		},
-		"cuGraphInstantiateWithFlags": func(p *uintptr, handle uintptr, flags uint64) uintptr {
-			return l.in("cuGraphInstantiateWithFlags", func(*context) int32 {
-				g, is := object[*graph](l, handle)
-				if !is || flags != 0 {
-					return invalidHandle
-				}
-				*p = l.add(&graph{g.work})
-				return ok
-			})
-		},
-		"cuGraphLaunch": func(handle, on uintptr) uintptr {
-			return l.with("cuGraphLaunch", on, func(s *stream) int32 {
-				g, is := object[*graph](l, handle)
-				if !is {
-					return invalidHandle
-				}
-				for _, work := range g.work {
-					s.put(work)
-				}
-				return ok
-			})
-		},
-		"cuGraphDestroy":     func(handle uintptr) uintptr { return l.destroyGraph("cuGraphDestroy", handle) },
-		"cuGraphExecDestroy": func(handle uintptr) uintptr { return l.destroyGraph("cuGraphExecDestroy", handle) },
+		"cuModuleLoadDataEx":             l.moduleLoad,
+		"cuModuleUnload":                 l.moduleUnload,
+		"cuModuleGetFunction":            l.moduleFunction,
+		"cuFuncSetAttribute":             l.functionAttribute,
+		"cuLaunchKernel":                 l.launchKernel,
+		"cuStreamBeginCapture_v2":        l.beginCapture,
+		"cuStreamBeginCaptureToGraph":    l.beginCaptureTo,
+		"cuStreamEndCapture":             l.endCapture,
+		"cuGraphCreate":                  l.graphCreate,
+		"cuGraphConditionalHandleCreate": l.conditionCreate,
+		"cuGraphAddNode_v2":              l.graphAddNode,
+		"cuGraphInstantiateWithFlags":    l.graphInstantiate,
+		"cuGraphLaunch":                  l.graphLaunch,
+		"cuGraphDestroy":                 func(handle uintptr) uintptr { return l.destroyGraph("cuGraphDestroy", handle, false) },
+		"cuGraphExecDestroy":             func(handle uintptr) uintptr { return l.destroyGraph("cuGraphExecDestroy", handle, true) },
 	}
 }
 
@@ -308,13 +275,13 @@ func (l *Library) queue(name string, handle uintptr, work func(s device.Stream) 
 	return l.with(name, handle, func(s *stream) int32 { return s.put(func() error { return work(s.work) }) })
 }
 
-func (l *Library) destroyGraph(name string, handle uintptr) uintptr {
-	return l.in(name, func(*context) int32 {
-		if _, is := object[*graph](l, handle); !is {
-			return invalidHandle
+// transfer is queue for what crosses between host and device, which cannot be in the body of a conditional node.
+func (l *Library) transfer(name string, handle uintptr, work func(s device.Stream) error) uintptr {
+	return l.with(name, handle, func(s *stream) int32 {
+		if s.captures && s.into != 0 {
+			return captureUnsupported
 		}
-		delete(l.objects, handle)
-		return ok
+		return s.put(func() error { return work(s.work) })
 	})
 }
 

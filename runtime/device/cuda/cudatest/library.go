@@ -26,6 +26,7 @@ type Library struct {
 	limits  map[uintptr]uintptr
 	shared  map[string]uintptr // cuFuncSetAttribute, by entry
 	symbols map[string]uintptr
+	arrays  [][]uintptr // that the library wrote the address of
 }
 
 // The objects behind handles.
@@ -37,12 +38,25 @@ type (
 		queue     []func() error
 		capturing []func() error
 		captures  bool
+		into      uintptr // the graph that the capture goes on with, 0 for a new one
 	}
 	event struct {
 		stream *stream
 		at     device.Event // when it was reached
 	}
-	graph    struct{ work []func() error }
+	graph struct {
+		work   []func() error
+		dev    device.Device
+		loops  []loop    // conditions that were made for nodes of it
+		bodies []uintptr // graphs of its nodes, which go with it
+		owned  bool      // by a node
+		exec   bool      // a CUgraphExec
+	}
+	loop struct {
+		handle uint64 // of its condition
+		while  func(body func() error) error
+		used   bool
+	}
 	function struct {
 		fn     device.Function
 		module device.Module
@@ -52,18 +66,21 @@ type (
 
 // The codes that the library returns by itself.
 const (
-	ok              = 0
-	invalidValue    = 1
-	outOfMemory     = 2
-	notInitialized  = 3
-	noDevice        = 100
-	invalidDevice   = 101
-	invalidContext  = 201
-	invalidPTX      = 218
-	invalidHandle   = 400
-	notFound        = 500
-	launchFailed    = 719
-	captureUnjoined = 900
+	ok                 = 0
+	invalidValue       = 1
+	outOfMemory        = 2
+	notInitialized     = 3
+	noDevice           = 100
+	invalidDevice      = 101
+	invalidContext     = 201
+	invalidPTX         = 218
+	invalidHandle      = 400
+	notFound           = 500
+	launchFailed       = 719
+	notSupported       = 801
+	captureUnjoined    = 900
+	captureUnsupported = 900
+	captureUnmatched   = 903
 )
 
 // Fail makes the next calls of a function return these codes, one after the other, and do nothing.
@@ -102,7 +119,7 @@ func (l *Library) Alive() int {
 	n := len(l.host)
 	for _, o := range l.objects {
 		switch o.(type) {
-		case *context, *function:
+		case *context, *function, *node:
 		default:
 			n++
 		}
