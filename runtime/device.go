@@ -15,6 +15,7 @@ type Device struct {
 	noGraphs bool // start kernels one by one
 
 	mu      sync.Mutex
+	looping *loopKernels              // what ends loops
 	copying map[int64]device.Function // the kernel that copies elements of so many bytes
 	streams []*queue                  // that are idle
 }

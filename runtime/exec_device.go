@@ -121,7 +121,7 @@ type deviceRun struct {
 	run
 	d         *Device
 	q         *queue
-	cell      device.Ptr // of its abi.Error
+	cell      device.Ptr // of its abi.Error, and of what loops count
 	unsettled bool       // kernels were started since the cell was read
 }
 
@@ -141,7 +141,7 @@ func (x *Executable) callOn(env Env, b *binding, args []*Tensor) (out []*Tensor,
 		return nil, err
 	}
 	defer f.recycleOn(fr)
-	cell, err := NewStorageOn(x.dev, abi.ErrorBytes)
+	cell, err := NewStorageOn(x.dev, cellBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +285,7 @@ func (r *deviceRun) read(at device.Ptr, n int) ([]byte, error) {
 	}
 	r.unsettled = false
 	word := func(i int) int64 { return int64(binary.LittleEndian.Uint64(small[8*i:])) }
-	if site := word(0); site != 0 {
+	if site := word(0); site != 0 && site != abi.Stopped {
 		return nil, r.failure(&abi.Error{Site: site, Info: [2]int64{word(1), word(2)}})
 	}
 	return value, nil
@@ -310,41 +310,6 @@ func (r *deviceRun) choose(fr *deviceFrame, s *boundStep, depth int) error {
 		arm = s.then
 	}
 	return r.steps(fr, arm, depth)
-}
-
-// loop runs a Loop step.
-func (r *deviceRun) loop(fr *deviceFrame, s *boundStep, depth int) error {
-	l := s.def.Loop
-	raw, err := r.value(fr, l.Count, 4)
-	if err != nil {
-		return err
-	}
-	count := int32(binary.LittleEndian.Uint32(raw))
-	for i := int32(0); i < count; i++ {
-		if l.Index >= 0 {
-			if err := r.q.Fill(fr.addrs[l.Index], uint32(i), 1); err != nil {
-				return err
-			}
-		}
-		if err := r.steps(fr, s.then, depth); err != nil {
-			return err
-		}
-		for _, p := range l.Swap {
-			fr.addrs[p[0]], fr.addrs[p[1]] = fr.addrs[p[1]], fr.addrs[p[0]]
-			fr.strs[p[0]], fr.strs[p[1]] = fr.strs[p[1]], fr.strs[p[0]]
-		}
-		if l.Until < 0 {
-			continue
-		}
-		over, err := r.value(fr, l.Until, 1)
-		if err != nil {
-			return err
-		}
-		if over[0] != 0 {
-			break
-		}
-	}
-	return nil
 }
 
 // copy runs a Copy step.

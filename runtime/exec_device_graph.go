@@ -74,16 +74,9 @@ func (r *deviceRun) segment(fr *deviceFrame, steps []boundStep) error {
 	}
 	made, seen := g.made[string(g.key)]
 	if made == nil && !seen {
-		if g.made == nil {
-			g.made = map[string]device.Graph{}
+		if err := g.note(r, nil); err != nil {
+			return err
 		}
-		if len(g.made) >= maxGraphs {
-			if err := r.q.Sync(); err != nil { // one of them may be running
-				return err
-			}
-			g.close()
-		}
-		g.made[string(g.key)] = nil
 		return r.plain(fr, steps)
 	}
 	if made == nil {
@@ -95,6 +88,21 @@ func (r *deviceRun) segment(fr *deviceFrame, steps []boundStep) error {
 	}
 	r.unsettled = true
 	return r.q.LaunchGraph(made)
+}
+
+// note keeps a graph, or nil for none yet, under the key.
+func (g *graphs) note(r *deviceRun, made device.Graph) error {
+	if g.made == nil {
+		g.made = map[string]device.Graph{}
+	}
+	if len(g.made) >= maxGraphs {
+		if err := r.q.Sync(); err != nil { // one of them may be running
+			return err
+		}
+		g.close()
+	}
+	g.made[string(g.key)] = made
+	return nil
 }
 
 // plain starts the steps of a segment one by one.

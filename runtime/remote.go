@@ -44,11 +44,16 @@ func (m remote) overlaps(o remote) bool {
 
 // copyRemote starts a copy between two places of the device, of one size and shape, that do not overlap.
 func (d *Device) copyRemote(s device.Stream, dst, src remote) error {
+	return d.copyUnless(s, dst, src, 0)
+}
+
+// copyUnless is copyRemote that does nothing where a word of the device is not 0.
+func (d *Device) copyUnless(s device.Stream, dst, src remote, word device.Ptr) error {
 	if product(src.shape) == 0 {
 		return nil
 	}
 	var room [fewCopyAxes]copyAxis
-	return d.copyStrided(s, dst.size, dst.at, src.at, copyLoops(room[:0], dst.layout(), src.layout()))
+	return d.copyStrided(s, dst.size, dst.at, src.at, copyLoops(room[:0], dst.layout(), src.layout()), word)
 }
 
 // moveRemote is copyRemote for places that may overlap: the result is as if src had been copied away first. It waits for

@@ -107,7 +107,11 @@ func ArchFor(major, minor int) string {
 // Generate returns the LLVM IR text of a kernel module, and how its kernels are launched; Arch is left to the
 // caller. The same module gives the same text.
 func Generate(km *kernel.Module) (string, *abi.Device, error) {
-	m := &module{km: km, code: llvm.NewDeviceModule(km, Triple), fails: len(km.Sites) > 0, device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
+	m := &module{km: km, code: llvm.NewDeviceModule(km, Triple), device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
+	for _, f := range km.Plan.Funcs {
+		m.device.Stops = m.device.Stops || stops(f.Steps)
+	}
+	m.looks = len(km.Sites) > 0 || m.device.Stops
 	for _, k := range km.Kernels {
 		if err := m.kernel(k); err != nil {
 			return "", nil, err
@@ -117,4 +121,14 @@ func Generate(km *kernel.Module) (string, *abi.Device, error) {
 		m.device.Stack = recursionStack
 	}
 	return m.code.String(), m.device, nil
+}
+
+// stops reports whether a loop among the steps ends when a kernel says so.
+func stops(steps []abi.Step) bool {
+	for _, s := range steps {
+		if s.Loop != nil && (s.Loop.Until >= 0 || stops(s.Loop.Body)) || s.If != nil && (stops(s.If.Then) || stops(s.If.Else)) {
+			return true
+		}
+	}
+	return false
 }

@@ -41,7 +41,7 @@ type module struct {
 	km     *kernel.Module
 	code   *llvm.DeviceModule
 	device *abi.Device
-	fails  bool // there are checks in the program
+	looks  bool // every entry looks whether the program has failed or a loop has ended
 }
 
 var (
@@ -161,11 +161,11 @@ func entryName(k *kernel.Kernel, part string) string {
 	return strings.ReplaceAll(name, ".", "$")
 }
 
-// entry begins an entry of k, which does nothing when the program has failed.
+// entry begins an entry of k, which does nothing when the program has failed or what it is in has ended (abi.Stopped).
 func (m *module) entry(k *kernel.Kernel, part string, threads int) *thread {
 	name := entryName(k, part)
 	t := &thread{Thread: m.code.Entry(name, k, threads), k: k, name: name, size: threads}
-	if m.fails {
+	if m.looks {
 		site := t.Block().NewLoad(i64, t.Err)
 		t.leaveUnless(t.Block().NewICmp(enum.IPredEQ, site, ci(i64, 0)))
 	}

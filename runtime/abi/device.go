@@ -15,7 +15,13 @@ type Device struct {
 	Kernels map[string]DeviceKernel
 	// Stack is how many bytes of stack a thread needs for calls of scalar functions; 0 is what every device has.
 	Stack int64
+	// Stops says that every kernel looks at the Error, also in a program without a check: then Stopped in its Site keeps
+	// what was launched too much from doing anything.
+	Stops bool
 }
+
+// Stopped in the Site of an Error is no failure: what follows is to do nothing, until it is taken away.
+const Stopped = -1
 
 // DeviceKernel is a kernel of the plan: its launches follow each other in order, on one stream.
 type DeviceKernel struct {
