@@ -187,7 +187,7 @@ func (p *planner) require() {
 func (p *planner) decide(final bool) {
 	n := len(p.block.Ops)
 	p.visits, p.wanted = make([][]*visit, n), make([][]int, n)
-	p.trace = tracer{ids: map[*ir.Op]uint64{}, read: p.read, inPlace: p.inPlace,
+	p.trace = tracer{ids: map[any]uint64{}, read: p.read, inPlace: p.inPlace,
 		tiled: func(op *ir.Op, v *visit) bool { return p.product[v.root] == op }}
 	must := map[*ir.Op]bool{}
 	for op := range p.mat {
@@ -251,7 +251,7 @@ func (p *planner) decide(final bool) {
 			}
 		}
 		for k, v := range p.visits[i] {
-			p.trace.operands(op, p.wanted[i][k], v, func(*ir.Value) int { return 0 })
+			p.trace.operands(op, p.wanted[i][k], v, p.outside)
 		}
 	}
 	if !final {
@@ -265,13 +265,19 @@ func (p *planner) decide(final bool) {
 	}
 }
 
+// outside is the place of a scalar of the block: known before the kernel starts.
+func (p *planner) outside(x *ir.Value) place {
+	return place{axis: -1}.through(p.trace.id(x))
+}
+
 // inPlace reports that an update of few elements is sure to change its tensor where that is: a parameter that the function
 // changes, or what another such update made of it, which nothing reads afterwards.
 func (p *planner) inPlace(update *ir.Op) bool {
+	if !replacesFew(update) {
+		return false
+	}
 	x := update.Args[0]
 	switch {
-	case !replacesFew(update):
-		return false
 	case x.Def == nil && p.changed[x]:
 	case x.Def != nil && p.mine(x) && x.Def.Def == ir.OpUpdate && p.inPlace(x.Def):
 	default:

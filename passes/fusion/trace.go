@@ -1,10 +1,8 @@
 package fusion
 
 import (
-	"hash/fnv"
-	"slices"
-
 	"healc/ir"
+	"healc/lang/types"
 )
 
 // A place says where an index of a value comes from, inside of a kernel.
@@ -88,20 +86,19 @@ func (v *visit) with(at []place) *visit {
 // A tracer finds out how operations read their operands. visit is called for every value that is read.
 type tracer struct {
 	nests int
-	ids   map[*ir.Op]uint64
-	axes  map[*ir.Value]int // the axis of the kernel that a parameter of a tabulate equals
+	ids   map[any]uint64 // of operations and values
 	// They know what the planner decides; nil in regions.
 	tiled   func(product *ir.Op, v *visit) bool
 	inPlace func(update *ir.Op) bool
 	read    func(v *ir.Value, at *visit)
 }
 
-// id is a number of its own for each operation.
-func (t *tracer) id(op *ir.Op) uint64 {
-	if _, ok := t.ids[op]; !ok {
-		t.ids[op] = uint64(len(t.ids)) + 1
+// id is a number of its own for each operation and value.
+func (t *tracer) id(x any) uint64 {
+	if _, ok := t.ids[x]; !ok {
+		t.ids[x] = uint64(len(t.ids)) + 1
 	}
-	return t.ids[op]
+	return t.ids[x]
 }
 
 // loop puts a loop where the element that v asks for is computed: inside of the loops that its index depends
@@ -113,191 +110,83 @@ func (t *tracer) loop(v *visit, extent float64) (*visit, place) {
 	return &visit{v.root, nest, min(v.axes, l), t.nests, v.keep, v.pack, v.some, v.at}, place{level: l + 1, axis: -1}
 }
 
-// operands reports how op, whose result is read at v, reads its operands. scalars gives the level at which a
-// scalar value of a region is known.
-func (t *tracer) operands(op *ir.Op, result int, v *visit, level func(*ir.Value) int) {
-	id := t.id(op)
-	x := func(i int, at []place) { t.read(op.Args[i], v.with(at)) }
-	scalarAt := func(i int) place {
-		x(i, nil)
-		axis := -1
-		if k, ok := t.axes[op.Args[i]]; ok {
-			axis = k
-		}
-		return place{level: level(op.Args[i]), axis: axis}.through(id, uint64(i))
-	}
+// operands reports how op, whose result is read at v, reads its operands. known says where a scalar value of a
+// region is known.
+func (t *tracer) operands(op *ir.Op, result int, v *visit, known func(*ir.Value) place) {
 	switch op.Def.Class {
+	case ir.Source: // they read nothing
 	case ir.Pointwise:
-		for i := range op.Args {
-			x(i, v.at)
+		for _, a := range op.Args {
+			t.read(a, v.with(v.at))
 		}
-		return
+	case ir.Host:
+		for _, a := range op.Args {
+			t.read(a, v.with(nil))
+		}
 	case ir.Reduce:
 		t.reduced(op, 0, v)
-		return
 	case ir.Contract:
-		r := len(v.at)
-		in, k := t.loop(v, sizeOf(op.Args[0].Type.Shape[r-1]))
-		batch := v.at[: r-2 : r-2]
-		left, right := in.with(append(batch, v.at[r-2], k)), in.with(append(batch, k, v.at[r-1]))
-		if t.tiled != nil && t.tiled(op, v) {
-			left.packed(op, v.at[r-1], leftPackings(op))
-			right.packed(op, v.at[r-2], rightPackings(op))
+		t.multiplied(op, v)
+	case ir.Rows:
+		t.rows(op, v)
+	default:
+		switch {
+		case op.IsLoop() || op.Def.Space != nil && len(op.Args) > 0:
+			t.carried(op, result, v, known)
+		case op.Def.Element != nil:
+			t.element(op, result, v, known)
+		default:
+			panic("BUG: fusion does not know how " + op.Def.Name + " reads its operands")
 		}
-		t.read(op.Args[0], left)
-		t.read(op.Args[1], right)
-		return
-	case ir.Host:
-		for i := range op.Args {
-			x(i, nil)
-		}
-		return
 	}
-	if t.indexed(op, v) {
-		return
+}
+
+// multiplied reports the reading of the operands of a matrix product.
+func (t *tracer) multiplied(op *ir.Op, v *visit) {
+	r := len(v.at)
+	in, k := t.loop(v, sizeOf(op.Args[0].Type.Shape[r-1]))
+	batch := v.at[: r-2 : r-2]
+	left, right := in.with(append(batch, v.at[r-2], k)), in.with(append(batch, k, v.at[r-1]))
+	if t.tiled != nil && t.tiled(op, v) {
+		left.packed(op, v.at[r-1], leftPackings(op))
+		right.packed(op, v.at[r-2], rightPackings(op))
 	}
-	switch op.Def {
-	case ir.OpBroadcast:
-		from, to := op.Args[0].Type.Shape, op.Type().Shape
-		at := make([]place, len(from))
-		for k := range from {
-			if j := k + len(to) - len(from); from[k].Equal(to[j]) {
-				at[k] = v.at[j]
-			}
+	t.read(op.Args[0], left)
+	t.read(op.Args[1], right)
+}
+
+// carried reports what an operation reads that goes through steps with a state: a fold, a scan, a loop.
+func (t *tracer) carried(op *ir.Op, result int, v *visit, known func(*ir.Value) place) {
+	in := v
+	last := len(op.Args) - 1
+	switch {
+	case op.IsLoop():
+		for _, a := range op.Args {
+			t.read(a, v.with(fixed(a.Type.Rank())))
 		}
-		x(0, at)
-	case ir.OpPermute:
-		at := make([]place, len(v.at))
-		for k, a := range op.Ints("perm") {
-			at[a] = v.at[k]
+		in, _ = t.loop(v.with(nil), steps(op))
+	case op.Def == ir.OpFold:
+		for _, a := range op.Args[:last] {
+			t.read(a, v.with(nil))
 		}
-		x(0, at)
-	case ir.OpReshape:
-		x(0, reshaped(op, id, v))
-	case ir.OpSlice:
-		at := append([]place{}, v.at...)
-		for k, d := range op.Args[0].Type.Shape {
-			if !d.Equal(op.Type().Shape[k]) || op.Ints("steps")[k] != 1 {
-				at[k].axis = -1
-			}
-			if start, step := op.Dims("starts")[k], op.Ints("steps")[k]; !start.IsConst(0) || step != 1 {
-				at[k] = at[k].through(hash(start.String()), uint64(step))
-			}
+		in = t.reduced(op, last, v)
+	default: // a scan
+		for _, a := range op.Args[:last] {
+			t.read(a, v.with(nil))
 		}
-		x(0, at)
-	case ir.OpIndex:
-		axes := op.Ints("axes")
-		var at []place
-		i, j := 0, 0
-		for k := range op.Args[0].Type.Shape {
-			if i < len(axes) && axes[i] == int64(k) {
-				i++
-				at = append(at, scalarAt(i))
-				continue
-			}
-			at = append(at, v.at[j])
-			j++
-		}
-		x(0, at)
-	case ir.OpDynamicSlice:
-		at := append([]place{}, v.at...)
-		for i, k := range op.Ints("axes") {
-			start := scalarAt(i + 1)
-			at[k] = place{level: max(at[k].level, start.level), axis: -1}.through(at[k].tag, start.tag)
-		}
-		x(0, at)
-	case ir.OpUpdate:
-		x(0, v.at)
-		at := append([]place{}, v.at...)
-		for k, d := range op.Dims("shape") {
-			if !d.Equal(op.Type().Shape[k]) || op.Ints("steps")[k] != 1 {
-				at[k].axis = -1
-				at[k] = at[k].through(id, 1)
-			}
-		}
-		v = v.inArm()
-		if v.root == op && t.inPlace != nil && t.inPlace(op) { // its kernel is over what it replaces
-			v.some, v.nest = false, slices.Clone(v.nest)
-			for k, d := range op.Dims("shape") {
-				v.nest[k] = sizeOf(d)
-			}
-		}
-		x(1, at)
-		for i := range op.Args[2:] {
-			x(i+2, nil)
-		}
-	case ir.OpConcat:
-		axis := op.Int("axis")
-		v = v.inArm()
-		for i := range op.Args {
-			at := append([]place{}, v.at...)
-			at[axis].axis = -1
-			if i > 0 {
-				at[axis] = at[axis].through(id, uint64(i))
-			}
-			x(i, at)
-		}
-	case ir.OpFold:
-		if len(op.Args) > 1 {
-			x(0, nil)
-		}
-		in := t.reduced(op, len(op.Args)-1, v)
-		l := len(in.nest)
-		t.region(op.Regions[0], 0, in.with(nil), []int{l, l}, level)
-	case ir.OpTabulate:
-		n := len(op.Regions[0].Params)
-		levels := make([]int, n)
-		for i := range levels {
-			levels[i] = v.at[i].level
-			if t.axes == nil {
-				t.axes = map[*ir.Value]int{}
-			}
-			t.axes[op.Regions[0].Params[i]] = v.at[i].axis
-		}
-		t.region(op.Regions[0], 0, v.with(v.at[n:]), levels, level)
-	case ir.OpScan:
-		for i := range op.Args[:len(op.Args)-1] {
-			x(i, nil)
-		}
-		last := len(op.Args) - 1
-		in := v
 		if v.root != op { // inside of another kernel it folds up to each element anew
 			var k place
 			in, k = t.loop(v, sizeOf(op.Results[0].Type.Shape[len(v.at)-1]))
 			in = in.with(append(v.at[:len(v.at)-1:len(v.at)-1], k))
 		}
 		t.read(op.Args[last], in)
-		levels := make([]int, len(op.Regions[0].Params))
-		for i := range levels {
-			levels[i] = len(in.nest)
-		}
-		for i := range op.Results {
-			t.region(op.Regions[0], i, in.with(nil), levels, level)
-		}
-	case ir.OpIterate, ir.OpIterateUntil:
-		for i, a := range op.Args {
-			x(i, fixed(a.Type.Rank()))
-		}
-		in, _ := t.loop(v.with(nil), steps(op))
-		levels := make([]int, len(op.Regions[0].Params))
-		for i := range levels {
-			levels[i] = len(in.nest)
-		}
-		for i, y := range op.Regions[0].Yields {
-			t.region(op.Regions[0], i, in.with(fixed(y.Type.Rank())), levels, level)
-		}
-	case ir.OpIf:
-		x(0, nil)
-		t.region(op.Regions[0], result, v.inArm(), nil, level)
-		t.region(op.Regions[1], result, v.inArm(), nil, level)
-	default:
-		for i, a := range op.Args { // an operation that is not known: any element, at any time
-			at := make([]place, a.Type.Rank())
-			for k := range at {
-				at[k] = v.deepest(id)
-			}
-			x(i, at)
-		}
+	}
+	params := fixed(len(op.Regions[0].Params))
+	for i := range params {
+		params[i] = place{level: len(in.nest), axis: -1}.through(t.id(op), uint64(i))
+	}
+	for i, y := range op.Regions[0].Yields {
+		t.region(op.Regions[0], i, in.with(fixed(y.Type.Rank())), params, known)
 	}
 }
 
@@ -340,45 +229,21 @@ func (t *tracer) reduced(op *ir.Op, arg int, v *visit) *visit {
 	return in
 }
 
-// reshaped follows axes through a reshape that only adds or removes axes of extent 1.
-func reshaped(op *ir.Op, id uint64, v *visit) []place {
-	from, to := op.Args[0].Type.Shape, op.Type().Shape
-	at := make([]place, len(from))
-	j := 0
-	for k, d := range from {
-		if d.IsConst(1) {
-			continue
-		}
-		for j < len(to) && to[j].IsConst(1) {
-			j++
-		}
-		if j == len(to) || !to[j].Equal(d) {
-			for k := range at {
-				at[k] = v.deepest(id)
-			}
-			return at
-		}
-		at[k] = v.at[j]
-		j++
-	}
-	return at
-}
-
-// region reports what a region reads from outside, for yield number yield at v. levels are those of the
+// region reports what a region reads from outside, for yield number yield at v. params are the places of the
 // region's parameters.
-func (t *tracer) region(b *ir.Block, yield int, v *visit, levels []int, outer func(*ir.Value) int) {
-	known := map[*ir.Value]int{}
+func (t *tracer) region(b *ir.Block, yield int, v *visit, params []place, outer func(*ir.Value) place) {
+	known := map[*ir.Value]place{}
 	for i, p := range b.Params {
-		known[p] = levels[i]
+		known[p] = params[i]
 	}
 	mine := map[*ir.Op]int{}
 	for i, op := range b.Ops {
 		mine[op] = i
 	}
-	var level func(x *ir.Value) int
-	level = func(x *ir.Value) int {
-		if l, ok := known[x]; ok {
-			return l
+	var inside func(x *ir.Value) place
+	inside = func(x *ir.Value) place {
+		if p, ok := known[x]; ok {
+			return p
 		}
 		if x.Def == nil {
 			return outer(x)
@@ -386,22 +251,22 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, levels []int, outer fu
 		if _, ok := mine[x.Def]; !ok {
 			return outer(x)
 		}
-		l := 0
+		p := place{axis: -1}.through(t.id(x))
 		for _, a := range x.Def.Args {
-			l = max(l, level(a))
+			p.level = max(p.level, inside(a).level)
 		}
 		for _, r := range x.Def.Regions {
 			for _, c := range ir.Captures(r) {
-				l = max(l, level(c))
+				p.level = max(p.level, inside(c).level)
 			}
 		}
-		known[x] = l
-		return l
+		known[x] = p
+		return p
 	}
 	// Operations of the region wait until all their readers are known.
 	pending := make([][]*visit, len(b.Ops))
 	results := make([][]int, len(b.Ops))
-	inner := &tracer{nests: t.nests, ids: t.ids, axes: t.axes} // a product in there is made of plain loops
+	inner := &tracer{nests: t.nests, ids: t.ids} // a product in there is made of plain loops
 	inner.read = func(x *ir.Value, at *visit) {
 		if x.Def != nil {
 			if i, ok := mine[x.Def]; ok {
@@ -421,13 +286,13 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, levels []int, outer fu
 		t.read(x, out)
 	}
 	first := v.with(v.at)
-	for _, l := range levels {
-		first.keep = max(first.keep, l)
+	for _, p := range params {
+		first.keep = max(first.keep, p.level)
 	}
 	inner.read(b.Yields[yield], first)
 	for i := len(b.Ops) - 1; i >= 0; i-- {
 		for k, w := range pending[i] {
-			inner.operands(b.Ops[i], results[i][k], w, level)
+			inner.operands(b.Ops[i], results[i][k], w, inside)
 		}
 	}
 	t.nests = inner.nests
@@ -448,8 +313,45 @@ func sameVisit(a, b *visit) bool {
 // sharedLoops reports that the loops that the visits depend on are axes of the kernel.
 func sharedLoops(a, b *visit) bool { return a.level() <= a.axes && b.level() <= b.axes }
 
-func hash(s string) uint64 {
-	h := fnv.New64a()
-	h.Write([]byte(s))
-	return h.Sum64()
+// rows reports the reading of operations that compute rows: they read each row along their axis from end to end, once
+// in a kernel of their own and in regions for each element. Operands without that axis (tables, moduli) are read at any
+// element, at any time.
+func (t *tracer) rows(op *ir.Op, v *visit) {
+	axis := op.Int("axis")
+	var along *visit // operands of one extent go along together
+	var extent types.Dim
+	for i, a := range op.Args {
+		if a.Type.Rank() != len(v.at) {
+			at := make([]place, a.Type.Rank())
+			for k := range at {
+				at[k] = v.deepest(t.id(op))
+			}
+			t.read(a, v.with(at))
+			continue
+		}
+		if d := a.Type.Shape[axis]; along == nil || !d.Equal(extent) {
+			along, extent = t.row(op, i, v), d
+		}
+		t.read(a, along)
+	}
+}
+
+// row is the reading of operand i, whose rows along the axis of op are read once from end to end, by the
+// kernel of op.
+func (t *tracer) row(op *ir.Op, i int, v *visit) *visit {
+	axis := op.Int("axis")
+	extent := sizeOf(op.Args[i].Type.Shape[axis])
+	if v.root != op { // in a region: each element goes through the whole row
+		in, loop := t.loop(v, extent)
+		at := append([]place{}, v.at...)
+		at[axis] = loop
+		return in.with(at)
+	}
+	t.nests++
+	nest := append([]float64{}, v.nest...)
+	nest[axis] = extent
+	at := append([]place{}, v.at...)
+	at[axis].axis = -1
+	at[axis] = at[axis].through(t.id(op), uint64(i))
+	return &visit{v.root, nest, v.axes, t.nests, v.keep, v.pack, v.some, at}
 }
