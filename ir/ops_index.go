@@ -9,6 +9,7 @@ import (
 // OpGather picks positions of some axes by tensors of positions.
 var OpGather = define(&OpDef{
 	Name: "gather", Class: Reindex, Arity: Variadic, Traits: MayFail | Cheap,
+	Reads: func(op *Op, i int) bool { return i > 0 && nonEmpty(restOf(op.Args[0].Type.Shape, op.Ints("axes"))) },
 	Summary: "Element [i..., j...] is the operand's at the positions [i...] of the tensors on the listed axes, and at j on the others; " +
 		"a position out of range stops the program.",
 	Attrs: []AttrDef{{Name: "axes", Kind: AttrInts, Doc: "one axis for each tensor of positions, ascending"}},
@@ -83,6 +84,7 @@ func noEmptyAxis(c string, x types.Tensor, axes []int64) error {
 // OpTakeAlongAxis picks by a position of its own for every element.
 var OpTakeAlongAxis = define(&OpDef{
 	Name: "take_along_axis", Class: Reindex, Surface: "take_along_axis", Arity: 2, Traits: MayFail | Cheap,
+	Reads: func(_ *Op, i int) bool { return i == 1 },
 	Summary: "The operand's elements at the given positions along one axis, and at the element's own index on the others; " +
 		"a position out of range stops the program.",
 	Attrs: []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that the positions count"}},

@@ -18,6 +18,7 @@ import (
 // OpIterate computes a state again and again.
 var OpIterate = define(&OpDef{
 	Name: "iterate", Class: Scope, Surface: "iterate", Arity: Variadic, Regions: 1,
+	Reads:   readsForAny,
 	Summary: "The state after so many steps; a count below 1 leaves the start as it is.",
 	Infer: func(args []types.Tensor, _ Attrs, regions []*Block) ([]types.Tensor, error) {
 		return inferLoop("iterate", args, regions[0], 0)
@@ -35,6 +36,7 @@ var OpIterate = define(&OpDef{
 // OpIterateUntil computes a state until a condition holds.
 var OpIterateUntil = define(&OpDef{
 	Name: "iterate_until", Class: Scope, Surface: "iterate_until", Arity: Variadic, Regions: 1,
+	Reads:   readsForAny,
 	Summary: "The state after the first step that makes the condition true, or after the greatest number of steps; the start is not tested.",
 	Infer: func(args []types.Tensor, _ Attrs, regions []*Block) ([]types.Tensor, error) {
 		return inferLoop("iterate_until", args, regions[0], 1)
@@ -134,6 +136,7 @@ func elementIterate(p Pull, op *Op, result int, _ []scalar.Ref) scalar.Ref {
 // OpScan keeps every accumulator of a fold.
 var OpScan = define(&OpDef{
 	Name: "scan", Class: Scope, Surface: "scan", Arity: Variadic, Regions: 1,
+	Reads:   readsLast,
 	Space:   func(op *Op) types.Shape { return op.Results[0].Type.Shape },
 	Summary: "The accumulators of the left folds along the last axis, one after each element; without a start the first element is the first of them.",
 	Attrs: []AttrDef{

@@ -9,6 +9,7 @@ import (
 // OpBroadcast repeats a tensor along new and unit axes.
 var OpBroadcast = define(&OpDef{
 	Name: "broadcast", Class: Reindex, Surface: "expand", Arity: 1, Traits: View | Cheap,
+	Reads:   readsBroadcast,
 	Summary: "The operand repeated along axes of extent 1 and along new leading axes.",
 	Attrs:   []AttrDef{{Name: "shape", Kind: AttrDims, Doc: "the shape of the result"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -44,6 +45,7 @@ var OpBroadcast = define(&OpDef{
 // OpReshape reads the same elements in row-major order with other axes.
 var OpReshape = define(&OpDef{
 	Name: "reshape", Class: Reindex, Surface: "reshape", Arity: 1, Traits: View | Cheap,
+	Reads:   readsAll,
 	Summary: "The same elements in row-major order, in another shape.",
 	Attrs:   []AttrDef{{Name: "shape", Kind: AttrDims, Doc: "the shape of the result"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -79,6 +81,7 @@ var OpReshape = define(&OpDef{
 // OpPermute reorders axes.
 var OpPermute = define(&OpDef{
 	Name: "permute", Class: Reindex, Surface: "permute_axes", Arity: 1, Traits: View | Cheap,
+	Reads:   readsAll,
 	Summary: "Axis k of the result is axis perm[k] of the operand.",
 	Attrs:   []AttrDef{{Name: "perm", Kind: AttrInts, Doc: "a permutation of the axes"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -112,6 +115,7 @@ var OpPermute = define(&OpDef{
 // OpSlice takes evenly spaced elements along every axis.
 var OpSlice = define(&OpDef{
 	Name: "slice", Class: Reindex, Arity: 1, Traits: View | Cheap,
+	Reads:   readsSlice,
 	Summary: "Element i of the result is, on axis k, element starts[k] + i * steps[k] of the operand.",
 	Attrs: []AttrDef{
 		{Name: "starts", Kind: AttrDims, Doc: "the first index of each axis"},
@@ -188,6 +192,7 @@ func outside(at, extent types.Dim) bool {
 // OpIndex picks one position of some axes, at run time.
 var OpIndex = define(&OpDef{
 	Name: "index", Class: Reindex, Arity: Variadic, Traits: MayFail | Cheap,
+	Reads:   readsPositions,
 	Summary: "The sub-tensor at the given positions of the listed axes, which are dropped; a position out of range stops the program.",
 	Attrs:   []AttrDef{{Name: "axes", Kind: AttrInts, Doc: "one axis for each position, ascending"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -235,6 +240,7 @@ var OpIndex = define(&OpDef{
 // OpDynamicSlice takes a run of known length that starts at a run-time position.
 var OpDynamicSlice = define(&OpDef{
 	Name: "dynamic_slice", Class: Reindex, Arity: Variadic, Traits: MayFail | Cheap,
+	Reads:   readsPositions,
 	Summary: "The elements from a run-time start, in each listed axis; a run that leaves the axis stops the program.",
 	Attrs: []AttrDef{
 		{Name: "axes", Kind: AttrInts, Doc: "one axis for each start, ascending"},
@@ -308,6 +314,7 @@ func hasAxis(axes []int64, k int) bool {
 // OpConcat joins tensors along an axis.
 var OpConcat = define(&OpDef{
 	Name: "concat", Class: Reindex, Surface: "concat", Arity: Variadic, Traits: Cheap,
+	Reads:   readsAll,
 	Summary: "The operands one after another along an axis.",
 	Attrs:   []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis along which they are joined"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {

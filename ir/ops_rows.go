@@ -11,6 +11,7 @@ import (
 var (
 	OpSort = define(&OpDef{
 		Name: "sort", Class: Rows, Surface: "sort", Arity: 1,
+		Reads:   readsAll,
 		Summary: "The elements along an axis in ascending order, false before true and NaN last; equal ones, such as -0 and +0, keep their order.",
 		Attrs:   []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that is sorted"}},
 		Infer:   inferSort("`sort`", types.Invalid),
@@ -21,6 +22,7 @@ var (
 
 	OpArgsort = define(&OpDef{
 		Name: "argsort", Class: Rows, Surface: "argsort", Arity: 1,
+		Reads:   readsAll,
 		Summary: "The i32 positions that sort an axis: take_along_axis(x, argsort(x, axis), axis) is sort(x, axis).",
 		Attrs:   []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that is sorted"}},
 		Infer:   inferSort("`argsort`", types.I32),
@@ -32,6 +34,7 @@ var (
 
 	OpScatterAdd = define(&OpDef{
 		Name: "scatter_add", Class: Rows, Surface: "scatter_add", Arity: 3, Traits: MayFail,
+		Reads: func(op *Op, i int) bool { return i == 0 || provablyPositive(op.Type().Shape[op.Int("axis")]) },
 		Summary: "The first operand with the elements of the third added at the positions of the second along an axis, in row-major order; " +
 			"a position out of range stops the program.",
 		Attrs:   []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that the positions count"}},

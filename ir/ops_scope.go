@@ -47,6 +47,7 @@ var OpTabulate = define(&OpDef{
 // OpFold is a strict left fold.
 var OpFold = define(&OpDef{
 	Name: "fold", Class: Scope, Surface: "fold", Arity: Variadic, Regions: 1, Traits: MayFail,
+	Reads: readsLast,
 	Space: func(op *Op) types.Shape { return op.Args[len(op.Args)-1].Type.Shape },
 	Fails: func(op *Op) bool {
 		return !op.Flag("init") && foldsNothing(op.Args[0].Type, op.Ints("axes"))
@@ -114,6 +115,7 @@ func inferFold(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tens
 // OpIf evaluates one of two regions.
 var OpIf = define(&OpDef{
 	Name: "if", Class: Scope, Surface: "if", Arity: 1, Regions: 2,
+	Reads:   readsForAny,
 	Summary: "The values of the first region if the condition is true, else of the second; the other is not evaluated.",
 	Infer: func(args []types.Tensor, _ Attrs, regions []*Block) ([]types.Tensor, error) {
 		if args[0].Elem != types.Bool || !args[0].IsScalar() {

@@ -14,6 +14,7 @@ import (
 // for i below shape[k], where first is the axis's position, or 0 where it has none.
 var OpUpdate = define(&OpDef{
 	Name: "update", Class: Reindex, Arity: Variadic, Traits: MayFail | Cheap,
+	Reads:   readsUpdate,
 	Fails:   func(op *Op) bool { return len(op.Ints("axes")) > 0 },
 	Summary: "The first operand with the elements of a slice replaced by those of the second; a run that leaves its axis stops the program.",
 	Attrs: []AttrDef{

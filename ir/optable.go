@@ -33,6 +33,10 @@ type OpDef struct {
 	// Region types are read from the regions' parameters and yields.
 	Infer func(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tensor, error)
 
+	// Reads says of operand i what Op.ReadsAll does; nil for what is true of the class: Pointwise, Reduce, Contract and Host
+	// read all, the others are not known to.
+	Reads func(op *Op, i int) bool
+
 	// Doomed gives the rule error of a use that fails whenever it is evaluated, by its literal extents: an
 	// index into an empty axis. The checker reports it. Later stages, where shape parameters are bound,
 	// leave it to run time, when an `if` may keep it from being evaluated. nil where nothing is doomed.
