@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"os"
+	goruntime "runtime"
 	"strings"
 	"sync"
 	"unsafe"
@@ -43,6 +44,8 @@ func Open() (*Driver, error) { return open() }
 
 // openLibrary opens a file, or a name for the dynamic linker.
 func openLibrary(name string) (*Driver, error) {
+	goruntime.LockOSThread() // the reason of a failure is kept for the thread
+	defer goruntime.UnlockOSThread()
 	dl, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		why := strings.TrimPrefix(err.Error(), name+": ")
@@ -141,11 +144,12 @@ func (d *Driver) describe(i int) (int32, device.Info, error) {
 		return 0, info, err
 	}
 	info.Memory = int64(bytes)
-	var shared int
+	var shared, managed, concurrent int
 	for _, a := range []struct {
 		attribute uintptr
 		to        *int
-	}{{attributeMajor, &info.Major}, {attributeMinor, &info.Minor}, {attributeProcessors, &info.Processors}, {attributeSharedOptin, &shared}} {
+	}{{attributeMajor, &info.Major}, {attributeMinor, &info.Minor}, {attributeProcessors, &info.Processors}, {attributeSharedOptin, &shared},
+		{attributeManaged, &managed}, {attributeConcurrent, &concurrent}} {
 		var v int32
 		if err := d.DeviceGetAttribute.call(uintptr(unsafe.Pointer(&v)), a.attribute, uintptr(handle)).failure(d.DeviceGetAttribute.name, info.Name); err != nil {
 			return 0, info, err
@@ -153,6 +157,7 @@ func (d *Driver) describe(i int) (int32, device.Info, error) {
 		*a.to = int(v)
 	}
 	info.Shared = int64(shared)
+	info.Managed = managed != 0 && concurrent != 0
 	return handle, info, nil
 }
 
