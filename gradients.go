@@ -91,7 +91,11 @@ func (m *memory) ofGradient(code *ir.Func, by []int64) *memory {
 			continue
 		}
 		out.results = append(out.results, t)
-		out.stay = append(out.stay, t.Place == types.OnDevice && !t.IsScalar())
+		place := t.Place
+		if t.IsScalar() {
+			place = types.OnHost
+		}
+		out.stay = append(out.stay, place)
 	}
 	return out
 }

@@ -194,13 +194,17 @@ func (m *Module) Func(name string) (*Func, error) {
 	}
 	f := &Func{m: m, name: name, ir: code}
 	if m.prog != nil {
+		var dev *runtime.Device
+		if m.onDevice() {
+			dev = m.opts.Device
+		}
 		for _, t := range m.prog.Tests {
 			if t.Fn.Name == name {
-				f.memory = memoryOf(t.Fn, m.onDevice())
+				f.memory = memoryOf(t.Fn, dev)
 			}
 		}
 		if typed := m.prog.Func(name); typed != nil {
-			f.memory = memoryOf(typed, m.onDevice())
+			f.memory = memoryOf(typed, dev)
 		}
 	}
 	m.funcs[name] = f
@@ -304,8 +308,8 @@ func (f *Func) CallAll(ctx context.Context, args ...*runtime.Tensor) ([]*runtime
 	return f.arrange(out)
 }
 
-// callAll is CallAll where layouts do not matter. stay says which results stay on the device.
-func (f *Func) callAll(ctx context.Context, args []*runtime.Tensor, stay []bool) ([]*runtime.Tensor, error) {
+// callAll is CallAll where layouts do not matter. stay says where the results stay.
+func (f *Func) callAll(ctx context.Context, args []*runtime.Tensor, stay []types.Place) ([]*runtime.Tensor, error) {
 	if err := f.inPlace("argument", args, f.Place); err != nil {
 		return nil, err
 	}
@@ -316,7 +320,7 @@ func (f *Func) callAll(ctx context.Context, args []*runtime.Tensor, stay []bool)
 	if err != nil {
 		return nil, err
 	}
-	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, OnDevice: stay}
+	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Places: stay}
 	return c.exec.Call(env, nil, args...)
 }
 

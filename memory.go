@@ -14,22 +14,22 @@ import (
 type memory struct {
 	params  []types.Tensor // as declared, flattened
 	results []types.Tensor
-	stay    []bool // which results stay on the device; nil for none
-	off     error  // why the function cannot run: what it needs is not there
+	stay    []types.Place // where each result stays; nil: all on the host
+	off     error         // why the function cannot run: what it needs is not there
 }
 
-// memoryOf is the memory of a function; nil when all is as usual. device says that the backend has one.
-func memoryOf(f *check.Func, device bool) *memory {
+// memoryOf is the memory of a function; nil when all is as usual. d is the device of the backend, if it has one.
+func memoryOf(f *check.Func, d *runtime.Device) *memory {
 	m := &memory{results: types.Flatten(f.Declared)}
 	for _, p := range f.Params {
 		m.params = append(m.params, types.Flatten(p.Declared)...)
 	}
 	usual := f.Off == nil
-	if f.Off != nil && !(device && f.Off.Place == types.OnDevice) {
+	if f.Off != nil && (d == nil || f.Off.Place == types.OnUnified && !d.Info().Managed) {
 		p := f.Off.Loc.Pos()
 		message := fmt.Sprintf("`on %s` needs a GPU backend; run it with --backend gpu", f.Off.Place)
-		if f.Off.Place == types.OnUnified {
-			message = "`on unified` needs a GPU backend with unified memory, which this version does not have; use `on device`"
+		if d != nil {
+			message = "`on unified`: " + (&runtime.NoUnifiedError{Device: d.Info().Name}).Error()
 		}
 		m.off = &runtime.RuntimeError{
 			Site:    abi.Site{File: p.File, Line: p.Line, Col: p.Col, Text: f.Off.Loc.File.Line(p.Line)},
@@ -40,11 +40,11 @@ func memoryOf(f *check.Func, device bool) *memory {
 		usual = usual && t.Layout == types.RowMajor && t.Place == types.OnHost
 	}
 	for i, t := range m.results {
-		if t.Place == types.OnDevice && !t.IsScalar() {
+		if t.Place != types.OnHost && !t.IsScalar() {
 			if m.stay == nil {
-				m.stay = make([]bool, len(m.results))
+				m.stay = make([]types.Place, len(m.results))
 			}
-			m.stay[i] = true
+			m.stay[i] = t.Place
 		}
 	}
 	if usual {
@@ -84,22 +84,29 @@ func (f *Func) inPlace(what string, list []*runtime.Tensor, place func(i int) ty
 		if t == nil || t.Err() != nil {
 			continue // the call reports it
 		}
-		dev, want := t.Device(), f.m.opts.Device
-		onHost := f.m.prog != nil && (place(i) == types.OnHost || t.Rank() == 0)
+		dev, mine := t.Device(), f.m.opts.Device
+		is, want := t.Place(), place(i)
+		if t.Rank() == 0 {
+			want = types.OnHost
+		}
 		switch {
-		case dev == nil && (f.m.prog == nil || onHost || t.Rank() == 0), dev != nil && dev == want && !onHost:
-		case dev != nil && want == nil:
+		case dev != nil && mine == nil:
 			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on a device, and the backend is %s; (*Tensor).ToHost copies it", f.named(what, i), f.m.opts.Backend)}
-		case dev != nil && onHost:
-			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on a device, and is declared to be on the host; (*Tensor).ToHost copies it", f.named(what, i))}
-		case dev != nil:
-			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on another device than the program; ToDevice(m.Device()) copies it", f.named(what, i))}
-		default:
-			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on the host, and is declared `on device`; ToDevice(m.Device()) copies it", f.named(what, i))}
+		case dev != nil && dev != mine && (f.m.prog == nil || want != types.OnHost):
+			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on another device than the program; %s", f.named(what, i), copies[want])}
+		case f.m.prog != nil && is != want:
+			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is %s, and is declared %s; %s", f.named(what, i), places[is], declared[want], copies[want])}
 		}
 	}
 	return nil
 }
+
+// What messages say about a place, and what copies a tensor there.
+var (
+	places   = map[types.Place]string{types.OnHost: "on the host", types.OnDevice: "on a device", types.OnUnified: "in unified memory"}
+	declared = map[types.Place]string{types.OnHost: "to be on the host", types.OnDevice: "`on device`", types.OnUnified: "`on unified`"}
+	copies   = map[types.Place]string{types.OnHost: "(*Tensor).ToHost copies it", types.OnDevice: "ToDevice(m.Device()) copies it", types.OnUnified: "ToUnified(m.Device()) copies it"}
+)
 
 // named is how messages call an argument or a result.
 func (f *Func) named(what string, i int) string {

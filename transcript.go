@@ -237,11 +237,11 @@ func (x *Transcript) Run(ctx context.Context) (*TranscriptResult, error) {
 }
 
 // stay says that n results stay on the device, if there is one.
-func (x *Transcript) stay(n int) []bool {
+func (x *Transcript) stay(n int) []types.Place {
 	if x.mod.Device() == nil {
 		return nil
 	}
-	return slices.Repeat([]bool{true}, n)
+	return slices.Repeat([]types.Place{types.OnDevice}, n)
 }
 
 // failure gives an error of a step the entry that it comes from.

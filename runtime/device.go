@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"healc/runtime/device"
 )
@@ -13,6 +14,8 @@ type Device struct {
 	pool *device.Pool
 
 	noGraphs bool // start kernels one by one
+
+	unified atomic.Int64 // bytes of unified memory
 
 	mu      sync.Mutex
 	looping *loopKernels              // what ends loops
@@ -29,7 +32,7 @@ func NewDevice(dev device.Device) *Device {
 func (d *Device) Info() device.Info { return d.dev.Info() }
 
 // LiveBytes is the memory of the device that tensors and programs hold, in bytes.
-func (d *Device) LiveBytes() int64 { return d.pool.Live() }
+func (d *Device) LiveBytes() int64 { return d.pool.Live() + d.unified.Load() }
 
 // ReleaseUnused gives the memory of closed tensors, which is kept for the next ones, back to the device.
 func (d *Device) ReleaseUnused() error { return d.pool.Trim() }

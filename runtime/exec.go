@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"healc/lang/types"
 	"healc/runtime/abi"
 	"healc/runtime/device"
 	"healc/runtime/objload"
@@ -39,9 +40,9 @@ type Env struct {
 	Ctx    context.Context // checked between kernels; nil for none
 	System System          // nil: standard output and the file system
 	Pool   *Pool           // nil: one thread
-	// OnDevice says which results stay on the device of the executable, by number; the others, all when it is nil, are
-	// copied to the host.
-	OnDevice []bool
+	// Places says where the results are wanted, by number: on the device of the executable, in unified memory of it, or, as all
+	// that it does not name, on the host.
+	Places []types.Place
 }
 
 // RuntimeError is a failure of the program that runs: an index, a division, a fold of nothing, input or output.

@@ -158,7 +158,7 @@ func (x *Executable) callOn(env Env, b *binding, args []*Tensor) (out []*Tensor,
 	if err := fr.takeArgs(r, args); err != nil {
 		return nil, err
 	}
-	if err := fr.outputs(); err != nil {
+	if err := fr.outputs(r.env.Places); err != nil {
 		return nil, err
 	}
 	if err := r.steps(fr, f.steps, 0); err != nil {
@@ -183,9 +183,11 @@ func (x *Executable) callIntoOn(env Env, b *binding, out, args []*Tensor) error 
 	if err := b.funcs[0].checkOut(out); err != nil {
 		return err
 	}
-	env.OnDevice = make([]bool, len(out))
+	env.Places = make([]types.Place, len(out))
 	for i, t := range out {
-		env.OnDevice[i] = t.Device() == x.dev
+		if t.Device() == x.dev {
+			env.Places[i] = t.Place()
+		}
 	}
 	results, err := x.callOn(env, b, args)
 	for i, t := range results {
@@ -350,7 +352,7 @@ func (r *deviceRun) call(fr *deviceFrame, s *boundStep, depth int) (err error) {
 			return err
 		}
 	}
-	if err := callee.outputs(); err != nil {
+	if err := callee.outputs(nil); err != nil {
 		return err
 	}
 	if err := r.steps(callee, f.steps, depth+1); err != nil {

@@ -182,14 +182,22 @@ func (fr *deviceFrame) pass(r *deviceRun, param int, caller *deviceFrame, v *bou
 	return err
 }
 
-// outputs allocates the results.
-func (fr *deviceFrame) outputs() error {
+// outputs allocates the results, in unified memory where they are wanted there.
+func (fr *deviceFrame) outputs(places []types.Place) error {
+	unified := func(buf int) types.Place {
+		for i, at := range places {
+			if at == types.OnUnified && fr.f.results[i].buf == buf {
+				return at
+			}
+		}
+		return types.OnDevice
+	}
 	for i := range fr.f.bufs {
 		b := &fr.f.bufs[i]
 		if b.kind != abi.Output || b.dtype == types.String {
 			continue
 		}
-		t, err := NewOn(fr.f.dev, b.dtype, b.shape...)
+		t, err := newAt(fr.f.dev, unified(i), b.dtype, b.shape)
 		if err != nil {
 			return err
 		}
@@ -240,7 +248,11 @@ func (fr *deviceFrame) update(r *deviceRun) error {
 // results builds the tensors that the program returns, on the host or on the device; each holds its memory on its own.
 func (fr *deviceFrame) results(r *deviceRun) (out []*Tensor, err error) {
 	for i := range fr.f.results {
-		t, err := fr.result(r, &fr.f.results[i], i < len(r.env.OnDevice) && r.env.OnDevice[i])
+		place := types.OnHost
+		if i < len(r.env.Places) {
+			place = r.env.Places[i]
+		}
+		t, err := fr.result(r, &fr.f.results[i], place)
 		if err != nil {
 			for _, t := range out {
 				t.Close()
@@ -252,20 +264,20 @@ func (fr *deviceFrame) results(r *deviceRun) (out []*Tensor, err error) {
 	return out, nil
 }
 
-func (fr *deviceFrame) result(r *deviceRun, v *boundView, stays bool) (*Tensor, error) {
+func (fr *deviceFrame) result(r *deviceRun, v *boundView, place types.Place) (*Tensor, error) {
 	dtype := fr.f.bufs[v.buf].dtype
 	switch {
 	case fr.isString(v):
 		return Text(fr.strs[v.buf]), nil
-	case !stays && fr.hosts[v.buf] != nil: // an argument, or a view of one
+	case place == types.OnHost && fr.hosts[v.buf] != nil: // an argument, or a view of one
 		return viewOf(fr.hosts[v.buf], v)
-	case !stays:
+	case place == types.OnHost:
 		return r.d.fetch(r.q, dtype, fr.remote(v))
-	case fr.tensors[v.buf] != nil:
+	case fr.tensors[v.buf] != nil && fr.tensors[v.buf].Place() == place:
 		return viewOf(fr.tensors[v.buf], v)
 	}
-	// Of the arena or constant data, which outlive nothing.
-	t, err := NewOn(r.d, dtype, v.shape...)
+	// Of the arena or constant data, which outlive nothing, or in another place.
+	t, err := newAt(r.d, place, dtype, v.shape)
 	if err != nil {
 		return nil, err
 	}

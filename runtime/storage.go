@@ -25,7 +25,7 @@ type Storage struct {
 	owner   any    // wrapped memory: keeps it reachable
 	release func() // wrapped memory: ends the loan
 
-	dev  *Device    // of memory on a device, which has no ptr
+	dev  *Device    // of memory on a device, which has a ptr only when it is unified
 	addr device.Ptr // its address there
 }
 
@@ -34,7 +34,7 @@ type Storage struct {
 type block struct {
 	ptr    unsafe.Pointer
 	bytes  int64        // usable, at least what was asked for
-	class  int          // size class, or largeClass, wrappedClass or deviceClass
+	class  int          // size class, or largeClass, wrappedClass, deviceClass or unifiedClass
 	mapped []byte       // largeClass: the mapping
 	pinned *atomic.Bool // the address escaped to Go code, so only an explicit Release may free
 }
@@ -63,7 +63,7 @@ func WrapStorage(ptr unsafe.Pointer, bytes int64, owner any, release func()) *St
 	return s
 }
 
-// Ptr is the address of the first byte; nil for memory on a device.
+// Ptr is the address of the first byte; nil for memory that only a device reaches.
 func (s *Storage) Ptr() unsafe.Pointer { return s.ptr }
 
 // Bytes is the usable size.
@@ -87,6 +87,12 @@ func (s *Storage) Release() {
 	if s.class == deviceClass {
 		s.cleanup.Stop()
 		s.dev.free(s.addr)
+		return
+	}
+	if s.class == unifiedClass {
+		s.cleanup.Stop()
+		s.ptr = nil
+		s.dev.freeUnified(s.addr, s.bytes)
 		return
 	}
 	if s.class == wrappedClass {

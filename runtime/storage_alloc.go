@@ -17,6 +17,7 @@ const (
 	largeClass   = -1
 	wrappedClass = -2
 	deviceClass  = -3
+	unifiedClass = -4
 
 	pageBytes     = 4096
 	minKept       = 256 << 20 // bytes of freed large blocks, on a machine of up to 2 GiB

@@ -47,7 +47,7 @@ func (t *Tensor) Clone() (*Tensor, error) {
 		return nil, err
 	}
 	if t.storage.dev != nil {
-		return t.cloneOn()
+		return t.cloneOn(t.Place())
 	}
 	out, err := New(t.DType, t.Shape...)
 	if err != nil {
@@ -75,7 +75,7 @@ func (t *Tensor) CopyTo(dst *Tensor) error {
 			return fmt.Errorf("copy: axis %d of the destination %v is expanded, so its elements share memory", axis, dst)
 		}
 	}
-	if t.storage.dev != nil || dst.storage.dev != nil {
+	if t.hostErr() != nil || dst.hostErr() != nil || t.Unified() && dst.Unified() {
 		return copyAcross(dst, t)
 	}
 	err := moveElements(dst.elements(), t.elements())

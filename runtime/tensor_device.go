@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	goruntime "runtime"
 	"unsafe"
 
 	"healc/lang/types"
@@ -20,12 +21,27 @@ func (t *Tensor) Device() *Device {
 	return t.storage.dev
 }
 
-// hostErr is Err for what needs the elements on the host.
+// Unified reports whether the elements are in memory that both the host and the tensor's device reach. The host may use them while
+// no program runs that uses them.
+func (t *Tensor) Unified() bool { return t.Device() != nil && t.storage.Unified() }
+
+// Place is the memory that the elements are in.
+func (t *Tensor) Place() types.Place {
+	switch {
+	case t.Device() == nil:
+		return types.OnHost
+	case t.Unified():
+		return types.OnUnified
+	}
+	return types.OnDevice
+}
+
+// hostErr is Err for what needs the elements where the host reaches them.
 func (t *Tensor) hostErr() error {
 	if err := t.Err(); err != nil {
 		return err
 	}
-	if t.storage.dev != nil {
+	if t.storage.dev != nil && !t.storage.Unified() {
 		return ErrOnDevice
 	}
 	return nil
@@ -41,11 +57,28 @@ func (t *Tensor) DeviceAddr() device.Ptr {
 
 // NewOn is New in the memory of a device.
 func NewOn(d *Device, dtype types.DType, shape ...int64) (*Tensor, error) {
+	return newOn(d, NewStorageOn, dtype, shape)
+}
+
+// NewUnified is NewOn in memory that the host reaches as well. The error is a *NoUnifiedError when the device has none.
+func NewUnified(d *Device, dtype types.DType, shape ...int64) (*Tensor, error) {
+	return newOn(d, NewUnifiedStorage, dtype, shape)
+}
+
+// newAt is NewOn or NewUnified.
+func newAt(d *Device, place types.Place, dtype types.DType, shape []int64) (*Tensor, error) {
+	if place == types.OnUnified {
+		return newOn(d, NewUnifiedStorage, dtype, shape)
+	}
+	return newOn(d, NewStorageOn, dtype, shape)
+}
+
+func newOn(d *Device, storage func(*Device, int64) (*Storage, error), dtype types.DType, shape []int64) (*Tensor, error) {
 	bytes, err := checkShape(dtype, shape)
 	if err != nil {
 		return nil, err
 	}
-	s, err := NewStorageOn(d, bytes)
+	s, err := storage(d, bytes)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", typeName(dtype, shape), err)
 	}
@@ -63,6 +96,9 @@ func (t *Tensor) ToDevice(d *Device) (*Tensor, error) {
 	}
 	switch t.storage.dev {
 	case d:
+		if t.Unified() {
+			return t.cloneOn(types.OnDevice)
+		}
 		return t.Contiguous()
 	case nil:
 	default: // from one device to another, by way of the host
@@ -86,6 +122,34 @@ func (t *Tensor) ToDevice(d *Device) (*Tensor, error) {
 		out.Close()
 		return nil, err
 	}
+	return out, nil
+}
+
+// ToUnified copies the elements to memory that a device and the host reach, into a row-major tensor. A tensor that is there already gives
+// a view of it, as Contiguous does. The error is a *NoUnifiedError when the device has no such memory.
+func (t *Tensor) ToUnified(d *Device) (*Tensor, error) {
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	switch {
+	case t.storage.dev == d && t.Unified():
+		return t.Contiguous()
+	case t.storage.dev == d:
+		return t.cloneOn(types.OnUnified)
+	case t.hostErr() != nil: // from one device to another, by way of the host
+		h, err := t.ToHost()
+		if err != nil {
+			return nil, err
+		}
+		defer h.Close()
+		return h.ToUnified(d)
+	}
+	out, err := NewUnified(d, t.DType, t.Shape...)
+	if err != nil {
+		return nil, err
+	}
+	copyElements(out.elements(), t.elements())
+	goruntime.KeepAlive(t)
 	return out, nil
 }
 
@@ -247,10 +311,10 @@ func copyAcross(dst, src *Tensor) error {
 	return to.with(func(q *queue) error { return to.copyRemote(q, dst.remote(), x.remote()) })
 }
 
-// cloneOn is Clone of a tensor on a device.
-func (t *Tensor) cloneOn() (*Tensor, error) {
+// cloneOn is Clone of a tensor on a device, to a place there.
+func (t *Tensor) cloneOn(place types.Place) (*Tensor, error) {
 	d := t.storage.dev
-	out, err := NewOn(d, t.DType, t.Shape...)
+	out, err := newAt(d, place, t.DType, t.Shape)
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,8 @@ type Info struct {
 	Minor      int
 	Processors int   // multiprocessors
 	Shared     int64 // the most shared memory of a block, in bytes
+	// Managed says that the device has memory that the host reaches as well, even while kernels run that use other memory.
+	Managed bool
 	// Checked says that every access to memory is checked against its allocation: what is to be found out there are
 	// accesses beyond a buffer, so buffers are to be allocations of their own, and fresh ones.
 	Checked bool
@@ -38,6 +40,9 @@ type Device interface {
 	// Alloc returns memory of at least 1 byte, aligned to 256 bytes, with unspecified contents.
 	Alloc(bytes int64) (Ptr, error)
 	Free(p Ptr) error
+	// AllocManaged is Alloc for memory that the host reaches as well, as b, while no kernel that uses it runs. It moves to where
+	// it is used. Info.Managed says whether there is any.
+	AllocManaged(bytes int64) (p Ptr, b []byte, err error)
 	// AllocHost returns pinned memory of the host, which is copied from and to at full speed.
 	AllocHost(bytes int64) ([]byte, error)
 	FreeHost(b []byte) error

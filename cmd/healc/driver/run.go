@@ -291,8 +291,12 @@ func (j *Job) args(m *heal.Module, f *heal.Func) (args []*runtime.Tensor, err er
 			}
 			return args, err
 		}
-		if f.Place(i) == types.OnDevice && m.Device() != nil {
-			there, err := t.ToDevice(m.Device())
+		if place := f.Place(i); place != types.OnHost && m.Device() != nil {
+			move := t.ToDevice
+			if place == types.OnUnified {
+				move = t.ToUnified
+			}
+			there, err := move(m.Device())
 			t.Close()
 			if err != nil {
 				return args, err

@@ -2,8 +2,10 @@ package ptxsim
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
+	"unsafe"
 )
 
 // region is a piece of memory with an address of its own: an allocation, a global or constant variable, a shared
@@ -39,6 +41,28 @@ func (d *Device) Alloc(bytes int64) (uint64, error) {
 	return r.base, nil
 }
 
+// AllocManaged is Alloc for memory that the host reaches as well, as b, at the same address. It is zero, and counts as
+// written, since nobody sees what the host writes.
+func (d *Device) AllocManaged(bytes int64) (addr uint64, b []byte, err error) {
+	if bytes < 0 {
+		return 0, nil, fmt.Errorf("ptxsim: %d bytes cannot be allocated", bytes)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.used+bytes > d.opts.Bytes {
+		return 0, nil, fmt.Errorf("ptxsim: out of memory: %d bytes wanted, %d of %d in use", bytes, d.used, d.opts.Bytes)
+	}
+	const align = 256
+	raw := make([]byte, bytes+align)
+	pad := -uint64(uintptr(unsafe.Pointer(&raw[0]))) % align
+	b = raw[pad : pad+uint64(bytes) : pad+uint64(bytes)]
+	r := &region{base: uint64(uintptr(unsafe.Pointer(&raw[0]))) + pad, data: b, name: "allocation"}
+	d.regions = slices.Insert(d.regions, search(d.regions, r.base)+1, r)
+	d.freed = slices.DeleteFunc(d.freed, func(s span) bool { return s.base < r.base+uint64(bytes) && r.base < s.base+s.size })
+	d.used += bytes
+	return r.base, b, nil
+}
+
 // place makes a region at the next free address, which is never used again.
 func (d *Device) place(size, align int) *region {
 	base := (d.top + uint64(align) - 1) &^ (uint64(align) - 1)
@@ -72,8 +96,8 @@ const maxFreed = 1 << 16
 // span is a range of addresses.
 type span struct{ base, size uint64 }
 
-// search is the index of the region with the largest base up to addr, or -1. Regions are sorted by their addresses because
-// these only grow.
+// search is the index of the region with the largest base up to addr, or -1. Regions are sorted by their addresses: those of
+// place only grow, and lie above those of Go, where managed memory is.
 func search(regions []*region, addr uint64) int {
 	return sort.Search(len(regions), func(i int) bool { return regions[i].base > addr }) - 1
 }

@@ -26,6 +26,7 @@ type api struct {
 
 	MemGetInfo_v2             function // size_t *free, size_t *total
 	MemAlloc_v2               function // CUdeviceptr *p, size_t bytes
+	MemAllocManaged           function // CUdeviceptr *p, size_t bytes, unsigned flags
 	MemFree_v2                function // CUdeviceptr
 	MemHostAlloc              function // void **p, size_t bytes, unsigned flags
 	MemFreeHost               function // void *
@@ -111,10 +112,13 @@ const (
 	attributeProcessors  = 16 // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
 	attributeMajor       = 75 // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 	attributeMinor       = 76
+	attributeManaged     = 83 // CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY
+	attributeConcurrent  = 89 // CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS: by the host, while kernels run
 	attributeSharedOptin = 97 // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 
 	limitStack = 0 // CU_LIMIT_STACK_SIZE
 
+	attachGlobal        = 1 // CU_MEM_ATTACH_GLOBAL
 	hostPortable        = 1 // CU_MEMHOSTALLOC_PORTABLE
 	streamNonBlocking   = 1 // CU_STREAM_NON_BLOCKING: does not wait for the default stream
 	eventDefault        = 0

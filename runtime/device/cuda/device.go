@@ -60,14 +60,33 @@ func (v *dev) Alloc(bytes int64) (device.Ptr, error) {
 		r = v.MemAlloc_v2.call(uintptr(unsafe.Pointer(&p)), uintptr(max(bytes, 1)))
 		return r
 	})
-	if r == outOfMemory {
-		free, ferr := v.Available()
-		if ferr != nil {
-			free = -1
-		}
-		return 0, &device.OutOfMemoryError{Device: v.info.Name, Bytes: bytes, Available: free}
+	return p, v.full(r, bytes, err)
+}
+
+func (v *dev) AllocManaged(bytes int64) (device.Ptr, []byte, error) {
+	var p unsafe.Pointer // one address for both, outside of Go's heap
+	var r result
+	bytes = max(bytes, 1)
+	err := v.do(&v.MemAllocManaged, func() result {
+		r = v.MemAllocManaged.call(uintptr(unsafe.Pointer(&p)), uintptr(bytes), attachGlobal)
+		return r
+	})
+	if err = v.full(r, bytes, err); err != nil {
+		return 0, nil, err
 	}
-	return p, err
+	return device.Ptr(uintptr(p)), unsafe.Slice((*byte)(p), bytes), nil
+}
+
+// full makes the error of an allocation one that says how much there is, when it failed for want of memory.
+func (v *dev) full(r result, bytes int64, err error) error {
+	if r != outOfMemory {
+		return err
+	}
+	free, ferr := v.Available()
+	if ferr != nil {
+		free = -1
+	}
+	return &device.OutOfMemoryError{Device: v.info.Name, Bytes: bytes, Available: free}
 }
 
 func (v *dev) Free(p device.Ptr) error {

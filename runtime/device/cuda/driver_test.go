@@ -158,6 +158,17 @@ func TestEverything(t *testing.T) {
 	check(t, before.Close())
 	check(t, after.Close())
 
+	// Managed memory: the host's bytes are the device's.
+	shared, both, err := v.AllocManaged(4 * n)
+	check(t, err)
+	copy(both, in)
+	check(t, s.Launch(f, (n+127)/128, 128, 0, []uint64{uint64(shared), uint64(shared), n}))
+	check(t, s.Sync())
+	if want := bytes.Repeat([]byte{0, 0, 0, 2}, n); !bytes.Equal(both, want) {
+		t.Errorf("managed memory: % x ..., want % x ...", both[:8], want[:8])
+	}
+	check(t, v.Free(shared))
+
 	// y = 2x, x = 2y in a graph: each launch of it makes x four times as large.
 	g, err := s.Capture(func() error {
 		if err := s.Launch(f, (n+127)/128, 128, 0, []uint64{uint64(y), uint64(x), n}); err != nil {
@@ -275,7 +286,14 @@ func TestErrors(t *testing.T) {
 	if _, err := v.Alloc(1 << 40); !errors.As(err, &full) || full.Bytes != 1<<40 || full.Available != 1<<30 {
 		t.Errorf("a TiB: %v", err)
 	}
+	if _, _, err := v.AllocManaged(1 << 40); !errors.As(err, &full) || full.Bytes != 1<<40 || full.Available != 1<<30 {
+		t.Errorf("a managed TiB: %v", err)
+	}
 	var e *device.Error
+	l.Fail("cuMemAllocManaged", 801)
+	if _, _, err := v.AllocManaged(8); !errors.As(err, &e) || e.Call != "cuMemAllocManaged" {
+		t.Errorf("no managed memory: %v", err)
+	}
 	if _, err := v.Load("bad.ptx", []byte(strings.Replace(twice, "shl.b64", "frobnicate", 1))); !errors.As(err, &e) ||
 		e.Name != "CUDA_ERROR_INVALID_PTX" || !strings.Contains(e.Log, "frobnicate") || !strings.Contains(e.Text, "bad.ptx") {
 		t.Errorf("wrong PTX: %v", err)

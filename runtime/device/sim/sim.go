@@ -16,7 +16,8 @@ import (
 
 // Driver has one simulated device. It is a device.Driver; the zero value is ready.
 type Driver struct {
-	Memory int64 // bytes of the device; 0 is 4 GiB
+	Memory    int64 // bytes of the device; 0 is 4 GiB
+	Unmanaged bool  // the device has no managed memory
 
 	once sync.Once
 	dev  *dev
@@ -36,7 +37,7 @@ func (d *Driver) device() *dev {
 		if memory == 0 {
 			memory = defaultMemory
 		}
-		d.dev = &dev{sim: ptxsim.NewDevice(ptxsim.Options{Bytes: memory, Workers: goruntime.GOMAXPROCS(0)}), memory: memory, sizes: map[device.Ptr]int64{}}
+		d.dev = &dev{sim: ptxsim.NewDevice(ptxsim.Options{Bytes: memory, Workers: goruntime.GOMAXPROCS(0)}), memory: memory, unmanaged: d.Unmanaged, sizes: map[device.Ptr]int64{}}
 	})
 	return d.dev
 }
@@ -57,6 +58,8 @@ type dev struct {
 	sim    *ptxsim.Device
 	memory int64
 
+	unmanaged bool
+
 	mu    sync.Mutex
 	used  int64
 	stack int64 // that was asked for
@@ -66,7 +69,7 @@ type dev struct {
 }
 
 func (d *dev) Info() device.Info {
-	return device.Info{Name: "PTX simulator", Memory: d.memory, Major: 9, Minor: 0, Processors: 1, Shared: 227 << 10, Checked: true}
+	return device.Info{Name: "PTX simulator", Memory: d.memory, Major: 9, Minor: 0, Processors: 1, Shared: 227 << 10, Managed: !d.unmanaged, Checked: true}
 }
 
 func (d *dev) Alloc(bytes int64) (device.Ptr, error) {
@@ -83,6 +86,22 @@ func (d *dev) Alloc(bytes int64) (device.Ptr, error) {
 	d.used += bytes
 	d.sizes[device.Ptr(at)] = bytes
 	return device.Ptr(at), nil
+}
+
+func (d *dev) AllocManaged(bytes int64) (device.Ptr, []byte, error) {
+	bytes = max(bytes, 1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if bytes > d.memory-d.used {
+		return 0, nil, &device.OutOfMemoryError{Device: d.Info().Name, Bytes: bytes, Available: d.memory - d.used}
+	}
+	at, b, err := d.sim.AllocManaged(bytes)
+	if err != nil {
+		return 0, nil, d.failed("AllocManaged", err)
+	}
+	d.used += bytes
+	d.sizes[device.Ptr(at)] = bytes
+	return device.Ptr(at), b, nil
 }
 
 func (d *dev) Free(p device.Ptr) error {

@@ -118,8 +118,12 @@ func timed(opts heal.Options, src string, operands []operand) (float64, error) {
 			return 0, err
 		}
 		args = append(args, t)
-		if f.Place(i) == types.OnDevice && m.Device() != nil {
-			there, err := t.ToDevice(m.Device())
+		if place := f.Place(i); place != types.OnHost && m.Device() != nil {
+			move := t.ToDevice
+			if place == types.OnUnified {
+				move = t.ToUnified
+			}
+			there, err := move(m.Device())
 			if err != nil {
 				return 0, err
 			}

@@ -49,7 +49,10 @@ func (l *Library) functions() map[string]any {
 		"cuDeviceGetAttribute": func(value *int32, attribute, dev int32) uintptr {
 			return l.about("cuDeviceGetAttribute", dev, func(d device.Device) int32 {
 				info := d.Info()
-				known := map[int32]int{75: info.Major, 76: info.Minor, 16: info.Processors, 97: int(info.Shared)}
+				known := map[int32]int{75: info.Major, 76: info.Minor, 16: info.Processors, 97: int(info.Shared), 83: 0, 89: 0}
+				if info.Managed {
+					known[83], known[89] = 1, 1
+				}
 				v, is := known[attribute]
 				if !is {
 					return invalidValue
@@ -97,6 +100,25 @@ func (l *Library) functions() map[string]any {
 				at, err := c.dev.Alloc(int64(bytes))
 				if err != nil {
 					return outOfMemory
+				}
+				*p = uint64(at)
+				return ok
+			})
+		},
+		"cuMemAllocManaged": func(p *uint64, bytes uintptr, flags uint32) uintptr {
+			return l.in("cuMemAllocManaged", func(c *context) int32 {
+				if bytes == 0 || flags != 1 {
+					return invalidValue
+				}
+				if !c.dev.Info().Managed {
+					return notSupported
+				}
+				at, b, err := c.dev.AllocManaged(int64(bytes))
+				if err != nil {
+					return outOfMemory
+				}
+				if uint64(at) != uint64(uintptr(unsafe.Pointer(&b[0]))) {
+					return invalidValue // the address is one for the host and the device
 				}
 				*p = uint64(at)
 				return ok
