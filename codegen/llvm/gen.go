@@ -94,6 +94,7 @@ type gen struct {
 	mask     value.Value                  // of the lanes that load and store; nil when all do, see Note [Short vectors]
 	streamed map[*kernel.Store]bool       // stores that go past the caches in the code being generated
 	fence    bool                         // the function has such stores
+	grouped  *rowGroup                    // whose rows are being generated, see Note [Rows together]
 	tiled    bool                         // the loops go by tiles that fetch for themselves
 	fetched  map[*kernel.Load]bool        // loads that fetch ahead in the code being generated, see Note [Prefetch]
 

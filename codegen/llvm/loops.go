@@ -28,6 +28,7 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 		g.cur = some
 	}
 	g.block(&kernel.Block{Stmts: before})
+	group := g.rowGroupOf(k, body)
 	var nest func(i int)
 	nest = func(i int) {
 		a := k.Axes[i]
@@ -40,15 +41,22 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 		} else {
 			hi = g.extent(a.Extent)
 		}
-		if i < len(k.Axes)-1 {
+		run := func(lo, hi value.Value) {
+			if i == len(k.Axes)-1 {
+				g.parallel(a.Var, lo, hi, i == 0, body)
+				return
+			}
 			g.count(lo, hi, 1, nil, func(v value.Value, _ []value.Value) []value.Value {
 				g.env[a.Var] = val{v: v}
 				nest(i + 1)
 				return nil
 			})
+		}
+		if group != nil && group.row == i {
+			g.groupLoop(group, a.Var, lo, hi, run)
 			return
 		}
-		g.parallel(a.Var, lo, hi, i == 0, body)
+		run(lo, hi)
 	}
 	nest(0)
 }
@@ -119,6 +127,9 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 	if !ok || sh.long || !a.stridedWork(g.params, v, body) || g.innerIsBetter(v, body) {
 		return 0
 	}
+	if g.grouped != nil {
+		return g.grouped.width
+	}
 	w := sh.width()
 	if !sh.loops && g.machine.VectorBits <= 128 {
 		w /= 2 // two or four registers, of 16 on most
@@ -141,7 +152,10 @@ func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.B
 	n, known := constantInt(hi)
 	m, fromZero := constantInt(lo)
 	exact := known && fromZero && (n-m)%int64(w) == 0
-	g.w, g.fetched = w, g.largeLoads(body)
+	g.w = w
+	if g.grouped == nil {
+		g.fetched = g.largeLoads(body)
+	}
 	g.count(lo, hi, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
 		if !exact {
 			x = g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, x, last), x, last)
@@ -174,7 +188,10 @@ func (g *gen) inPlace() bool {
 func (g *gen) vectorsAndRest(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
 	size := g.cur.NewSub(hi, lo)
 	end := g.cur.NewSub(hi, g.cur.NewSRem(size, ci(i64, int64(w))))
-	g.w, g.fetched = w, loadsOf(body)
+	g.w = w
+	if g.grouped == nil {
+		g.fetched = loadsOf(body)
+	}
 	g.count(lo, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
 		g.env[v] = val{v: x, iota: true}
 		g.block(body)

@@ -127,7 +127,7 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 	for _, st := range stores {
 		g.streamed[st] = true
 	}
-	if !g.tiled {
+	if !g.tiled && g.grouped == nil {
 		g.fetched = loadsOf(body)
 	}
 	g.count(first, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
