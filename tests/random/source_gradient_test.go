@@ -9,10 +9,11 @@ import (
 	heal "healc"
 	"healc/ir"
 	"healc/lang/types"
+	"healc/tests/devices"
 )
 
-// TestGradientSources differentiates random functions in the source language: both modes agree, and the CPU gives the bits of
-// the interpreter.
+// TestGradientSources differentiates random functions in the source language: both modes agree, and the CPU and the device give
+// the bits of the interpreter.
 func TestGradientSources(t *testing.T) {
 	n := *sources / 4 // each is compiled three times, and its derivatives are long
 	if testing.Short() {
@@ -30,8 +31,8 @@ func TestGradientSources(t *testing.T) {
 		k.Bits[0] = uint64(r.IntN(4))
 		weight := numbers(r, y, 1)
 		directions := []*ir.Array{numbers(r, x, 1), numbers(r, y, 1)}
-		reversed := callBoth(t, text, "back", seed, x, y, k, weight)
-		forwarded := callBoth(t, text, "forth", seed, x, y, k, directions[0], directions[1])
+		reversed := callAll(t, text, "back", seed, x, y, k, weight)
+		forwarded := callAll(t, text, "forth", seed, x, y, k, directions[0], directions[1])
 		reverse, size := weigh(directions, reversed)
 		forward, other := weigh([]*ir.Array{weight}, forwarded)
 		scale := math.Max(size, other)
@@ -48,12 +49,12 @@ func TestGradientSources(t *testing.T) {
 	}
 }
 
-// callBoth calls a function on the interpreter and, for every fourth program, on the CPU.
-func callBoth(t *testing.T, text, name string, seed uint64, args ...*ir.Array) []*ir.Array {
+// callAll calls a function on the interpreter, for every fourth program on the CPU, and for some on the device.
+func callAll(t *testing.T, text, name string, seed uint64, args ...*ir.Array) []*ir.Array {
 	t.Helper()
 	var first *Outcome
-	for _, backend := range []string{heal.Interp, heal.CPU} {
-		if backend == heal.CPU && seed%4 != 0 {
+	for _, backend := range []string{heal.Interp, heal.CPU, devices.Backend()} {
+		if backend == heal.CPU && seed%4 != 0 || backend == devices.Backend() && !devices.Takes(int(seed), 12) {
 			continue
 		}
 		m, err := heal.Compile(text, heal.Options{Backend: backend, Threads: 1})
