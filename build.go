@@ -115,7 +115,7 @@ func (m *Module) kernels(entry string, bind map[string]int64, strides [][]types.
 		return nil, nil, err
 	}
 	defer m.opts.Debug.Timer.Stage("bufferize")()
-	km, err := bufferize.Lower(code, entry, bufferize.Options{InputStrides: strides})
+	km, err := bufferize.Lower(code, entry, bufferize.Options{InputStrides: strides, Teams: m.onDevice() || m.opts.Target.Kind == GPU})
 	if err != nil {
 		return nil, nil, err
 	}

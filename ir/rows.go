@@ -31,6 +31,10 @@ type RowPull interface {
 	Write(m Memory, i, value scalar.Ref)
 	// Each runs body for i from 0 up to n and carries a state.
 	Each(n types.Dim, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) []scalar.Ref) []scalar.Ref
+	// Shared reports that threads share the work on one row, so that Apart is worth more work in all.
+	Shared() bool
+	// Apart runs body for i from 0 up to n/each, rounded up, in any order: what one writes no other reads or writes.
+	Apart(n types.Dim, each int64, body func(i scalar.Ref))
 	// When runs body if cond is true.
 	When(cond scalar.Ref, body func())
 	// Fill sets the first n elements of m. value gives element i; it may read that element of m and no other.
@@ -77,67 +81,62 @@ func before(e scalar.Emitter, x, y scalar.Ref) scalar.Ref {
 // from one half of the work memory into the other. Each step takes the head of one of the two runs, without
 // a branch; the right one only when it is strictly before the left, so the sort is stable. For argsort the
 // positions move along with the elements.
+//
+// Where threads share a row, each of them merges a few elements of every pass; Note [Shared merges] says how it finds the heads.
 func rowsSort(positions bool) func(p RowPull, op *Op, at []scalar.Ref) {
 	return func(p RowPull, op *Op, at []scalar.Ref) {
 		x, axis := op.Args[0].Type, op.Int("axis")
 		e, n := p.E(), x.Shape[axis]
 		int64s := func(v int64) scalar.Ref { return e.Int(types.I64, v) }
-		vals := p.Work(x.Elem, n, true)
-		pos := vals
+		m := &merger{p: p, e: e, n: n, positions: positions}
+		m.vals = p.Work(x.Elem, n, true)
+		m.pos = m.vals
 		if positions {
-			pos = p.Work(types.I32, n, true)
+			m.pos = p.Work(types.I32, n, true)
 		}
-		p.Each(n, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
-			p.Write(vals, i, p.Arg(op, 0, moved(at, axis, i)))
-			if positions {
-				p.Write(pos, i, e.Cast(types.I32, i))
+		each := mergePiece(n)
+		shared := p.Shared() && each > 0
+		all := func(body func(i scalar.Ref)) {
+			if shared {
+				p.Apart(n, 1, body)
+				return
 			}
-			return nil
+			p.Each(n, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref { body(i); return nil })
+		}
+		all(func(i scalar.Ref) {
+			p.Write(m.vals, i, p.Arg(op, 0, moved(at, axis, i)))
+			if positions {
+				p.Write(m.pos, i, e.Cast(types.I32, i))
+			}
 		})
 		size := p.Extent(n)
-		last := e.Sub(size, int64s(1))
-		// src is where the half that is read begins; the other begins at size - src.
-		merge := func(width, src scalar.Ref) {
-			double := e.Add(width, width)
-			mask := e.Sub(double, int64s(1))
+		m.size, m.last = size, e.Sub(size, int64s(1))
+		merge := func(pass, width, src scalar.Ref) {
+			r := m.runs(width, src)
+			if shared {
+				m.pieces(r, pass, each)
+				return
+			}
 			p.Each(n, []scalar.Ref{int64s(0), int64s(0)}, func(k scalar.Ref, heads []scalar.Ref) []scalar.Ref {
-				begin := e.Sub(k, e.And(k, mask))
-				mid := e.Min(e.Add(begin, width), size)
-				end := e.Min(e.Add(begin, double), size)
-				fresh := e.Eq(k, begin)
-				i, j := e.Select(fresh, begin, heads[0]), e.Select(fresh, mid, heads[1])
-				// A run that is used up has no head: what is read for it is any element.
-				left, right := e.Add(src, e.Min(i, last)), e.Add(src, e.Min(j, last))
-				x, y := p.Read(vals, left), p.Read(vals, right)
-				takeRight := e.Or(e.Le(mid, i), e.And(e.Lt(j, end), before(e, y, x)))
-				to := e.Add(e.Sub(size, src), k)
-				p.Write(vals, to, e.Select(takeRight, y, x))
-				if positions {
-					p.Write(pos, to, p.Read(pos, e.Select(takeRight, right, left)))
-				}
-				step := e.Cast(types.I64, takeRight)
-				return []scalar.Ref{e.Add(i, e.Sub(int64s(1), step)), e.Add(j, step)}
+				return m.step(r, k, heads, always)
 			})
 		}
 		passes, literal := int64(31), false // an extent is below 2^31
 		if c, ok := n.Const(); ok {
 			passes, literal = int64(bits.Len64(uint64(max(c-1, 0)))), true
 		}
-		state := p.Each(types.Lit(passes), []scalar.Ref{int64s(1), int64s(0)}, func(_ scalar.Ref, state []scalar.Ref) []scalar.Ref {
+		state := p.Each(types.Lit(passes), []scalar.Ref{int64s(1), int64s(0)}, func(pass scalar.Ref, state []scalar.Ref) []scalar.Ref {
 			width, src := state[0], state[1]
 			other := e.Sub(size, src)
 			if literal {
-				merge(width, src)
+				merge(pass, width, src)
 				return []scalar.Ref{e.Add(width, width), other}
 			}
 			more := e.Lt(width, size)
-			p.When(more, func() { merge(width, src) })
+			p.When(more, func() { merge(pass, width, src) })
 			return []scalar.Ref{e.Select(more, e.Add(width, width), width), e.Select(more, other, src)}
 		})
-		p.Each(n, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
-			p.Write(ResultRow, i, p.Read(pos, e.Add(state[1], i)))
-			return nil
-		})
+		all(func(i scalar.Ref) { p.Write(ResultRow, i, p.Read(m.pos, e.Add(state[1], i))) })
 	}
 }
 

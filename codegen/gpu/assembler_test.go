@@ -62,7 +62,7 @@ func assemble(t *testing.T, ptxas, ptx, arch string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// TestAssembler: ptxas takes the standard kernels, and want/ptxas says how many registers they need.
+// TestAssembler: ptxas takes the standard kernels, spills nothing, and want/ptxas says how many registers they need.
 func TestAssembler(t *testing.T) {
 	ptxas := assembler(t)
 	lib, err := libllvm.Open()
@@ -98,6 +98,11 @@ func TestAssembler(t *testing.T) {
 				got += assemble(t, ptxas, ptx, arch)
 			}
 			t.Logf("\n%s", got)
+			for line := range strings.Lines(got) {
+				if !strings.Contains(line, ", 0 bytes of spills") {
+					t.Errorf("registers are spilled: %s", line)
+				}
+			}
 			if !recorded || got == text["want/ptxas"] {
 				return
 			}
@@ -129,7 +134,7 @@ func TestAssemblerTakesRandomPrograms(t *testing.T) {
 		if passes.Run(m, pipeline, passes.Options{}) != nil {
 			continue // shapes that the caller must not bind
 		}
-		km, err := bufferize.Lower(m, "f", bufferize.Options{})
+		km, err := bufferize.Lower(m, "f", bufferize.Options{Teams: true})
 		if err != nil || len(km.Kernels) == 0 {
 			continue
 		}

@@ -73,7 +73,7 @@ func TestGolden(t *testing.T) {
 // standard compiles the function f of a source for extents such as "M=3 N=4".
 func standard(t *testing.T, source, binding, arch string) (string, *abi.Device) {
 	t.Helper()
-	m, err := heal.Compile(source, heal.Options{})
+	m, err := heal.Compile(source, heal.Options{Target: codegen.Target{Kind: "gpu"}})
 	if err != nil {
 		t.Fatal(err)
 	}

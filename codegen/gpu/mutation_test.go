@@ -65,6 +65,8 @@ var mutations = []struct {
 	{"matmul", []int64{65, 33, 70}, []mutation{noBarrier, someLanes, noStore, sharedBeside, laneForTid}},
 	{"turned", []int64{9, 70, 100}, []mutation{noBarrier, someWarps, noStore, laneForTid}},
 	{"cumsum", []int64{70, 40}, []mutation{noMeeting, noStore, lessEqual, laneForTid}},
+	{"sort", []int64{2, 100}, []mutation{noMeeting}},
+	{"sort", []int64{1, 1025}, []mutation{noBarrier, someWarps}},
 	{"matvec", []int64{16400, 16}, []mutation{noMeeting, noStore}},
 }
 
@@ -79,7 +81,7 @@ type broken struct {
 func newBroken(t *testing.T, program string, size []int64) *broken {
 	t.Helper()
 	i := slices.IndexFunc(programs, func(p programCase) bool { return p.name == program })
-	m, err := heal.Compile(programs[i].source, heal.Options{})
+	m, err := heal.Compile(programs[i].source, heal.Options{Target: codegen.Target{Kind: "gpu"}})
 	if err != nil {
 		t.Fatal(err)
 	}

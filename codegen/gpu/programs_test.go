@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"healc"
+	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/ir"
 	"healc/lang/types"
@@ -43,14 +44,16 @@ var programs = []programCase{
 	{"fold", `fn f[M, N](x: f32[M, N], y: f16[N, M]) -> (f32[M], f16[M]) = (-/[axis=1](x), -/[axis=1](transpose(y)))`,
 		[][]int64{{3, 50}, {130, 300}, {40, 1}}},
 	{"matvec", `fn f[M, K](a: f32[M, K], x: f32[K], b: f32[M]) -> f32[M] = relu(a @ x + b)`, [][]int64{{3, 16}, {100, 1025}, {2000, 33}, {5, 0}, {0, 40}, {16400, 16}}},
-	{"sort", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = sort(a)`, [][]int64{{3, 5}, {2, 100}}},
+	{"sort", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = sort(a)`, [][]int64{{3, 5}, {2, 100}, {3, 32}, {3, 33}, {2, 64}, {1, 1024}, {2, 1025}, {1, 5000}, {0, 70}, {5, 1}}},
+	{"argsort", `fn f[M, N](a: i8[M, N], b: bool[M, N], c: f64[N, M]) -> (i32[M, N], i32[M, N], i32[N, M], f64[N, M]) = (argsort(a, 1), argsort(b, 1), argsort(c, 0), sort(c, 0))`,
+		[][]int64{{3, 70}, {2, 300}, {40, 35}, {1, 3000}}},
 }
 
 // TestPrograms compiles functions for literal extents and for any, and compares with the literal execution.
 func TestPrograms(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
-			m, err := heal.Compile(p.source, heal.Options{})
+			m, err := heal.Compile(p.source, heal.Options{Target: codegen.Target{Kind: "gpu"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +165,7 @@ func TestRandomPrograms(t *testing.T) {
 		if passes.Run(c, pipeline, passes.Options{}) != nil {
 			continue // shapes that the caller must not bind
 		}
-		km, err := bufferize.Lower(c, "f", bufferize.Options{})
+		km, err := bufferize.Lower(c, "f", bufferize.Options{Teams: i%4 < 3})
 		if err != nil {
 			t.Fatalf("seed %d: %v", p.Seed, err)
 		}

@@ -208,6 +208,9 @@ func (m *module) teams(k *kernel.Kernel, p *teamPlan) abi.DeviceKernel {
 	}
 	t.first = t.Block().NewICmp(enum.IPredEQ, t.member, ci(i32, 0))
 	t.failed = t.Stack(types.Bool, 1)
+	if slices.ContainsFunc(k.Params, func(p kernel.Param) bool { return p.Work }) {
+		t.OneBlock() // its work is long: NVIDIA's assembler would rather spill registers than have fewer blocks
+	}
 	launch := abi.DeviceLaunch{Entry: t.name, Items: items(k), PerBlock: perBlock, Threads: blockSize}
 	var scratch []abi.Extent
 	if p.spilled {

@@ -128,6 +128,10 @@ func (t *Thread) Finish() {
 	t.g.close()
 }
 
+// OneBlock says that a multiprocessor need not have room for more than one block of the entry: then its values get all the
+// registers that they want, and none of them goes to memory.
+func (t *Thread) OneBlock() { t.g.annotate(t.g.fn, "minctasm", 1) }
+
 // Fail says what a check that fails does: f ends the code of the current block. Before it, the site and the details
 // are written to `report`, three words; nil is nowhere.
 func (t *Thread) Fail(report value.Value, f func()) {

@@ -18,6 +18,8 @@ type Options struct {
 	// InputStrides are the strides of the entry's parameters, in elements; nil, for one or for all, is row-major.
 	// They may be shape parameters of their own, which are added to the function's in the order in which they come.
 	InputStrides [][]types.Dim
+	// Teams says that threads share what one iteration of a kernel's axes does, as on devices.
+	Teams bool
 }
 
 // Lower turns the function entry of m, and what it calls, into kernels and a plan. m is not changed. The
@@ -38,7 +40,7 @@ func Lower(m *ir.Module, entry string, opts Options) (out *kernel.Module, err er
 	}
 	u := &unit{
 		src: m, out: &kernel.Module{Name: m.Name, Dims: withStrides(f.Dims, opts.InputStrides)},
-		sites: map[siteKey]int{}, scalars: map[string]bool{}, indexOf: map[string]int{},
+		teams: opts.Teams, sites: map[siteKey]int{}, scalars: map[string]bool{}, indexOf: map[string]int{},
 	}
 	u.out.Plan = &abi.Program{Name: entry, Dims: u.out.Dims}
 	u.function(f, entry, opts.InputStrides)

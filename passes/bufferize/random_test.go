@@ -97,7 +97,7 @@ func compare(m *ir.Module, args []*ir.Array, dims map[string]int64, way way, str
 			return err, false
 		}
 	}
-	k, err := bufferize.Lower(c, "f", bufferize.Options{InputStrides: bufferize.ConstantStrides(strides)})
+	k, err := bufferize.Lower(c, "f", bufferize.Options{InputStrides: bufferize.ConstantStrides(strides), Teams: way == fused})
 	if err != nil {
 		return err, false
 	}

@@ -162,6 +162,20 @@ func (r *rowBody) Each(n types.Dim, init []kernel.Ref, f func(i kernel.Ref, stat
 	return slices.Clone(st.IDs)
 }
 
+// Shared implements ir.RowPull.
+func (r *rowBody) Shared() bool { return r.unit.teams }
+
+// Apart implements ir.RowPull.
+func (r *rowBody) Apart(n types.Dim, each int64, f func(i kernel.Ref)) {
+	if n.IsConst(0) {
+		return
+	}
+	i := r.axis(loopScope, 0, n, each)
+	f(i)
+	in := r.close()
+	r.add(r.here(nil, in), &kernel.Loop{Axis: in.axis, Parallel: true, Body: in.block})
+}
+
 // When implements ir.RowPull.
 func (r *rowBody) When(cond kernel.Ref, f func()) {
 	b := r.body
@@ -174,13 +188,7 @@ func (r *rowBody) When(cond kernel.Ref, f func()) {
 
 // Fill implements ir.RowPull.
 func (r *rowBody) Fill(m ir.Memory, n types.Dim, value func(i kernel.Ref) kernel.Ref) {
-	if n.IsConst(0) {
-		return
-	}
-	i := r.axis(loopScope, 0, n, 1)
-	r.Write(m, i, value(i))
-	in := r.close()
-	r.add(r.here(nil, in), &kernel.Loop{Axis: in.axis, Parallel: true, Body: in.block})
+	r.Apart(n, 1, func(i kernel.Ref) { r.Write(m, i, value(i)) })
 }
 
 // Adjacent implements ir.RowPull.

@@ -15,6 +15,7 @@ import (
 // A unit is one program under construction.
 type unit struct {
 	src     *ir.Module
+	teams   bool // Options.Teams
 	out     *kernel.Module
 	sites   map[siteKey]int
 	scalars map[string]bool // scalar functions, by name
