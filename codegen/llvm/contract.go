@@ -18,7 +18,7 @@ import (
 // where x and y are any element-wise programs of what they read (the prologue: a cast, a scale, a transposed
 // read) and the epilogue any of the result. Such a kernel is recognised here and scheduled anew:
 //
-//	for each task: a block of columns, some rows          (what threads share out, see units)
+//	for each block of columns, for some rows              (what threads share out, see Note [Units of products])
 //	  for each piece of k                                 (sums wait in the result between pieces; see apart)
 //	    copy the block of y into panels on the stack      (stays in the second-level cache)
 //	    for each chunk of rows

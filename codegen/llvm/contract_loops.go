@@ -1,6 +1,7 @@
 package llvm
 
 import (
+	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
 
@@ -18,26 +19,21 @@ type contractGen struct {
 
 // contract writes the units [begin, end) of a contraction.
 func (g *gen) contract(c *contraction, begin, end value.Value) {
-	if c.free {
+	switch {
+	case c.free:
 		g.contractFree(c, begin, end)
-		return
-	}
-	parts, _ := c.k.Axes[0].Extent.Dim.Const()
-	if c.planned {
-		parts = c.tasks()
-	}
-	scale := func(x value.Value) value.Value {
-		if c.units() == parts {
-			return x
+	case c.planned:
+		g.contractUnits(c, begin, end)
+	default: // a part of units may be none of the axis
+		n, _ := c.k.Axes[0].Extent.Dim.Const()
+		scale := func(x value.Value) value.Value {
+			if c.units() == n {
+				return x
+			}
+			return g.cur.NewSDiv(g.cur.NewMul(x, ci(i64, n)), ci(i64, c.units()))
 		}
-		return g.cur.NewSDiv(g.cur.NewMul(x, ci(i64, parts)), ci(i64, c.units()))
+		g.kernelLoops(c.k, scale(begin), scale(end))
 	}
-	begin, end = scale(begin), scale(end)
-	if !c.planned {
-		g.kernelLoops(c.k, begin, end)
-		return
-	}
-	g.contractTasks(c, begin, end)
 }
 
 // newContract reserves the memory of the copies.
@@ -96,33 +92,78 @@ func (g *gen) contractFree(c *contraction, begin, end value.Value) {
 	nest(0)
 }
 
-// contractTasks writes the tasks [begin, end). Tasks that follow each other have other rows of the same columns,
-// so that y is copied once for as many of them as one call does.
-func (g *gen) contractTasks(c *contraction, begin, end value.Value) {
+// contractUnits writes the units [begin, end), see Note [Units of products]: in each step those that are left of a part of the
+// outer direction, or as many whole parts as there are.
+func (g *gen) contractUnits(c *contraction, begin, end value.Value) {
 	cg := g.newContract(c)
-	chunks, m := c.rowChunks(), ci(i64, c.m)
-	none := g.newBlock()
-	some := g.newBlock() // a part of units may have no task
-	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, begin, end), some, none)
-	defer func() { g.cur.NewBr(none); g.cur = none }()
-	g.cur = some
-	if chunks == 1 {
+	outer, inner, byRows := c.grid()
+	if outer*inner == 1 {
 		g.count(begin, end, 1, nil, func(t value.Value, _ []value.Value) []value.Value {
-			cg.columns(t, ci(i64, 0), m)
+			cg.matrix(t)
+			cg.part(ci(i64, 0), ci(i64, c.n), ci(i64, 0), ci(i64, c.m))
 			return nil
 		})
 		return
 	}
-	n := ci(i64, chunks)
-	last := g.cur.NewSub(end, ci(i64, 1))
-	lastBlock := g.cur.NewSDiv(last, n)
-	g.count(g.cur.NewSDiv(begin, n), g.cur.NewAdd(lastBlock, ci(i64, 1)), 1, nil, func(t value.Value, _ []value.Value) []value.Value {
-		first := g.cur.NewMul(t, n)
-		from := cg.maxInt(g.cur.NewSub(begin, first), ci(i64, 0))
-		to := cg.minInt(g.cur.NewSub(end, first), n)
-		cg.columns(t, g.cur.NewMul(from, ci(i64, c.chunk)), cg.minInt(g.cur.NewMul(to, ci(i64, c.chunk)), m))
-		return nil
-	})
+	head, body, done := g.newBlock(), g.newBlock(), g.newBlock()
+	from := g.cur
+	from.NewBr(head)
+	u := head.NewPhi(lir.NewIncoming(begin, from))
+	head.NewCondBr(head.NewICmp(enum.IPredSLT, u, end), body, done)
+	g.cur = body
+	rest := value.Value(u)
+	if c.batch() > 1 {
+		cg.matrix(g.cur.NewSDiv(u, ci(i64, outer*inner)))
+		rest = g.cur.NewSRem(u, ci(i64, outer*inner))
+	}
+	left := g.cur.NewSub(end, u)
+	var next value.Value
+	o0, o1 := rest, cg.minInt(g.cur.NewAdd(rest, left), ci(i64, outer))
+	i0, i1 := value.Value(ci(i64, 0)), value.Value(ci(i64, inner))
+	if next = g.cur.NewSub(o1, o0); inner > 1 {
+		n := ci(i64, inner)
+		o0, i0 = g.cur.NewSDiv(rest, n), g.cur.NewSRem(rest, n)
+		parts := cg.minInt(g.cur.NewSDiv(left, n), g.cur.NewSub(ci(i64, outer), o0))
+		some := cg.minInt(g.cur.NewSub(n, i0), left)
+		whole := g.cur.NewICmp(enum.IPredEQ, some, n)
+		o1 = g.cur.NewAdd(o0, g.cur.NewSelect(whole, parts, ci(i64, 1)))
+		i1 = g.cur.NewAdd(i0, some)
+		next = g.cur.NewSelect(whole, g.cur.NewMul(parts, n), some)
+	}
+	next = g.cur.NewAdd(u, next)
+	if byRows {
+		cg.part(cg.columnAt(i0, inner), cg.columnAt(i1, inner), cg.rowAt(o0, outer), cg.rowAt(o1, outer))
+	} else {
+		cg.part(cg.columnAt(o0, outer), cg.columnAt(o1, outer), cg.rowAt(i0, inner), cg.rowAt(i1, inner))
+	}
+	u.Incs = append(u.Incs, lir.NewIncoming(next, g.cur))
+	g.cur.NewBr(head)
+	g.cur = done
+}
+
+// columnAt is where part i of n parts of the columns begins, at a panel; rowAt the same of rows, at a tile.
+func (c *contractGen) columnAt(i value.Value, n int64) value.Value {
+	return c.boundary(i, n, c.n, c.granule())
+}
+
+func (c *contractGen) rowAt(i value.Value, n int64) value.Value {
+	return c.boundary(i, n, c.m, int64(c.rows))
+}
+
+func (c *contractGen) boundary(i value.Value, n, extent, unit int64) value.Value {
+	units := (extent + unit - 1) / unit
+	if x, ok := constantInt(i); ok {
+		return ci(i64, min(x*units/n*unit, extent))
+	}
+	at := i
+	if units != n {
+		at = c.cur.NewSDiv(c.cur.NewMul(i, ci(i64, units)), ci(i64, n))
+	}
+	at = c.cur.NewMul(at, ci(i64, unit))
+	if extent%unit == 0 {
+		return at
+	}
+	return c.minInt(at, ci(i64, extent))
 }
 
 func (c *contractGen) minInt(x, y value.Value) value.Value {
@@ -133,39 +174,61 @@ func (c *contractGen) maxInt(x, y value.Value) value.Value {
 	return c.cur.NewSelect(c.cur.NewICmp(enum.IPredSGT, x, y), x, y)
 }
 
-// columns computes rows [r0, r1) of block number t of columns; blocks are numbered through the batch.
-func (c *contractGen) columns(t, r0, r1 value.Value) {
-	b := c.cur
-	blocks := ci(i64, c.columnBlocks())
-	at := value.Value(ci(i64, 0))
-	rest := t
-	if c.columnBlocks() > 1 {
-		at = b.NewMul(b.NewSRem(t, blocks), ci(i64, c.blockCols))
-		rest = b.NewSDiv(t, blocks)
-	}
+// matrix binds the axes of the batch for matrix t.
+func (c *contractGen) matrix(t value.Value) {
 	for i := len(c.batches) - 1; i >= 0; i-- {
 		e, _ := c.batches[i].Extent.Dim.Const()
-		c.env[c.batches[i].Var] = val{v: rest}
+		c.env[c.batches[i].Var] = val{v: t}
 		if i > 0 {
-			c.env[c.batches[i].Var] = val{v: b.NewSRem(rest, ci(i64, e))}
-			rest = b.NewSDiv(rest, ci(i64, e))
+			c.env[c.batches[i].Var] = val{v: c.cur.NewSRem(t, ci(i64, e))}
+			t = c.cur.NewSDiv(t, ci(i64, e))
 		}
 	}
+}
+
+// part computes columns [c0, c1) of rows [r0, r1), block by block. The columns begin at a panel, the rows at a tile. It may be
+// none, when there are fewer panels or tiles than parts.
+func (c *contractGen) part(c0, c1, r0, r1 value.Value) {
+	var some value.Value
+	for _, x := range [][2]value.Value{{c0, c1}, {r0, r1}} {
+		_, known := constantInt(x[0])
+		if _, too := constantInt(x[1]); known && too {
+			continue
+		}
+		less := value.Value(c.cur.NewICmp(enum.IPredSLT, x[0], x[1]))
+		if some != nil {
+			less = c.cur.NewAnd(some, less)
+		}
+		some = less
+	}
+	c.when(some, func() {
+		first, known := constantInt(c0)
+		last, too := constantInt(c1)
+		if known && too && last-first <= c.blockCols {
+			c.columnBlock(c0, ci(i64, last-first), r0, r1)
+			return
+		}
+		c.count(c0, c1, c.blockCols, nil, func(at value.Value, _ []value.Value) []value.Value {
+			c.columnBlock(at, c.minInt(c.cur.NewSub(c1, at), ci(i64, c.blockCols)), r0, r1)
+			return nil
+		})
+	})
+}
+
+// columnBlock computes rows [r0, r1) of n columns from column at on.
+func (c *contractGen) columnBlock(at, n, r0, r1 value.Value) {
 	c.prologue(0)
 	if c.byRows {
-		n := value.Value(ci(i64, c.blockCols))
-		if c.n%c.blockCols != 0 {
-			n = c.minInt(n, c.cur.NewSub(ci(i64, c.n), at))
-		}
 		c.stream(at, n)
 		return
 	}
 	// Whole panels, and the one at the right edge that is not.
-	p := panels{at: at, whole: ci(i64, c.n/c.panel), edge: c.n % c.panel}
-	if c.columnBlocks() > 1 {
-		left := c.cur.NewSub(ci(i64, c.n), at) // the prologue may have checks, and end in another block
-		p.whole = c.cur.NewSDiv(c.minInt(left, ci(i64, c.blockCols)), ci(i64, c.panel))
-		p.isLast = c.cur.NewICmp(enum.IPredSLE, left, ci(i64, c.blockCols))
+	p := panels{at: at, edge: c.n % c.panel}
+	if cols, ok := constantInt(n); ok {
+		p.whole = ci(i64, cols/c.panel)
+	} else {
+		p.whole = c.cur.NewSDiv(n, ci(i64, c.panel))
+		p.isLast = c.cur.NewICmp(enum.IPredEQ, c.cur.NewAdd(at, n), ci(i64, c.n))
 	}
 	c.rowsAndPieces(p, r0, r1)
 }
@@ -177,10 +240,29 @@ func (c *contractGen) rowsAndPieces(p panels, r0, r1 value.Value) {
 		c.pieces(p, r0, r1)
 		return
 	}
-	c.count(r0, r1, c.chunk, nil, func(from value.Value, _ []value.Value) []value.Value {
-		c.pieces(p, from, c.minInt(c.plus(from, ci(i64, c.chunk)), r1))
+	step := c.evenChunk(r0, r1)
+	c.countBy(r0, r1, step, nil, func(from value.Value, _ []value.Value) []value.Value {
+		c.pieces(p, from, c.minInt(c.plus(from, step), r1))
 		return nil
 	})
+}
+
+// evenChunk is how many of the rows [r0, r1), of which there are some, wait at a time: as few chunks as possible, for each of which
+// the right operand is copied, and these of equal size.
+func (c *contractGen) evenChunk(r0, r1 value.Value) value.Value {
+	from, known := constantInt(r0)
+	to, too := constantInt(r1)
+	tile := int64(c.rows)
+	switch {
+	case c.free:
+		return ci(i64, c.chunk)
+	case known && too:
+		n := (to - from + c.chunk - 1) / c.chunk * tile
+		return ci(i64, (to-from+n-1)/n*tile)
+	}
+	b, rows := c.cur, c.cur.NewSub(r1, r0)
+	n := b.NewMul(b.NewSDiv(b.NewAdd(rows, ci(i64, c.chunk-1)), ci(i64, c.chunk)), ci(i64, tile))
+	return b.NewMul(b.NewSDiv(b.NewAdd(rows, b.NewSub(n, ci(i64, 1))), n), ci(i64, tile))
 }
 
 // pieces runs the chains of rows [r0, r1) piece by piece.

@@ -14,8 +14,8 @@ type contractPlan struct {
 	lanes      int   // elements of a vector
 	rows, vecs int   // the tile in registers: rows by vectors
 	panel      int64 // columns of a panel: vecs*w
-	blockCols  int64 // columns of a task, whole panels
-	chunk      int64 // rows of a task, whole tiles
+	blockCols  int64 // columns of a block, whole panels
+	chunk      int64 // rows that are copied, or wait, at a time; whole tiles
 	piece      int64 // of k
 	packX      bool
 	packY      bool
@@ -33,9 +33,7 @@ const (
 	nominalExtent = 1024 // for an extent that is not known
 
 	maxStack = 512 << 10
-	copyRows = 64  // rows of x that are copied at a time
-	unitRows = 128 // rows and columns of a unit
-	unitCols = 128
+	copyRows = 64 // rows of x that are copied at a time
 
 	// Columns for which a left operand that is computed is packed once; see packedCols in passes/fusion.
 	computedCols = 384
@@ -291,10 +289,6 @@ func (c *contraction) onAxes(at kernel.Access) bool {
 	return true
 }
 
-// columnBlocks and rowChunks count the tasks of one product.
-func (c *contraction) columnBlocks() int64 { return (c.n + c.blockCols - 1) / c.blockCols }
-func (c *contraction) rowChunks() int64    { return (c.m + c.chunk - 1) / c.chunk }
-
 func (c *contraction) batch() int64 {
 	n := int64(1)
 	for _, a := range c.batches {
@@ -304,13 +298,91 @@ func (c *contraction) batch() int64 {
 	return n
 }
 
-// tasks is the number of independent parts.
-func (c *contraction) tasks() int64 { return c.batch() * c.columnBlocks() * c.rowChunks() }
+// Note [Units of products]
+//
+// Threads share out units, of which a product has a grid: the columns cut into some parts and the rows into some. Unit u is
+// part u%inner of the one direction in part u/inner of the other, the outer one, and a call gets units that follow each
+// other. So it has a few whole parts of the outer direction, which are computed as one piece of the result, and at its
+// ends perhaps some units of one more each. One call for everything, on one thread, is as if there were no units.
+//
+// Two calls for parts of the columns each copy all rows of the left operand, if it is copied, and of the right one only what is theirs; two for
+// parts of the rows the other way round. So the outer direction is that of the operand whose copies would cost more, and its parts
+// are narrow, so that the inner one is cut only where they are too few for an even share. When both operands are copied, neither
+// should be cut into narrow strips: the parts are wider, and the inner direction is cut, too.
+//
+// The grid follows from the kernel alone, not from the machine, because a library has one plan and code for several. A
+// machine rounds to its panels and tiles.
+const (
+	unitRows  = 32
+	unitBytes = 256 // of columns
+	wideUnits = 4   // times as wide where both operands are copied
+	evenUnits = 16
+)
 
-// units is what the threads share out: about as many as there are tasks, but whatever the machine is, because a
-// library has one plan and code for several. Unit u of U has the tasks from u*T/U up to (u+1)*T/U.
+// grid is how many parts of the outer direction there are and how many of the inner in each of them; byRows when the outer one
+// is the rows.
+func (c *contraction) grid() (outer, inner int64, byRows bool) {
+	width := unitBytes / int64(regDType(c.acc).Bytes())
+	cols, rows := (c.n+width-1)/width, max(c.m/unitRows, 1)
+	x, y := c.copies()
+	wide := x && y
+	switch {
+	case cols == 1 || rows == 1:
+		byRows = cols == 1
+	case x != y:
+		byRows = x
+	default:
+		byRows = c.m > c.n || !x && cols < wideUnits
+	}
+	if outer, inner = cols, rows; byRows {
+		outer, inner = rows, cols
+		if inner > 1 {
+			inner = c.n / width
+		}
+	}
+	if wide {
+		unit := int64(wideUnits)
+		if byRows {
+			unit *= width / unitRows
+		}
+		outer = max((outer+unit/2)/unit, 1)
+	}
+	if outer > 4 {
+		outer = (outer + 3) / 4 * 4 // halves and quarters of equal size
+	}
+	outer = min(outer, 1<<10)
+	parts := int64(1)
+	for parts*2 <= inner && outer*parts*min(c.batch(), evenUnits) < evenUnits {
+		parts *= 2
+	}
+	return outer, parts, byRows
+}
+
+// copies tells whether the operands are copied, on most machines; see plan.
+func (c *contraction) copies() (x, y bool) {
+	if c.m == 1 {
+		return false, false
+	}
+	size := int64(regDType(c.acc).Bytes())
+	along, across, ok := c.strides(c.x, c.rowVar())
+	x = !ok || !c.inMemory(c.x) || c.n*size >= 4*unitBytes && c.kk*size >= 512 && (along != 1 || across*size%1024 == 0)
+	_, across, ok = c.strides(c.y, c.col.Var)
+	y = !ok || across != 1 || !c.inMemory(c.y) || c.kk*c.n*size > 64<<10
+	return x, y
+}
+
+// granule is what parts of the columns are multiples of.
+func (c *contraction) granule() int64 {
+	if c.byRows {
+		return unitBytes / int64(regDType(c.acc).Bytes())
+	}
+	return c.panel
+}
+
+// units is what the threads share out.
 func (c *contraction) units() int64 {
-	return min(c.batch(), 1<<20) * min((c.n+unitCols-1)/unitCols, 1<<10) * min((c.m+unitRows-1)/unitRows, 1<<10)
+	outer, inner, _ := c.grid()
+	return c.batch() * outer * inner
 }
 
 // unitWork is the work of a unit in scalar operations as the thread pool counts them (30 ps each, see

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -186,6 +187,49 @@ func (f form) try(t *testing.T, rng *rand.Rand, elem string, cpus []string, thre
 		}
 	}
 	return n
+}
+
+// TestShares: whoever computes which part of a product, the bits are those of one thread. These are large enough that parts are cut in both
+// directions (Note [Units of products] in codegen/llvm), with and without copies of the operands.
+func TestShares(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	shapes := [][3]int64{{150, 260, 330}, {330, 260, 150}, {96, 300, 520}, {520, 64, 97}, {37, 600, 700}, {700, 90, 37}, {256, 256, 256}}
+	names := map[string]bool{"plain": true, "right transposed": true, "left transposed": true, "batch": true, "epilogue": true,
+		"both transposed and computed": true, "matrices of a batch": true, "vector on the right": true, "vector on the left": true}
+	cpus := processors(t)
+	n := 0
+	for _, f := range chosen(t) {
+		if !names[f.name] {
+			continue
+		}
+		for _, elem := range []string{"f32", "i64"} {
+			if elem != "f32" && f.name != "plain" {
+				continue
+			}
+			src := strings.ReplaceAll(f.src, "T[", elem+"[")
+			for i, s := range shapes {
+				if testing.Short() && (i+n)%3 != 0 {
+					continue
+				}
+				var args []*runtime.Tensor
+				for _, shape := range f.args(s[0], s[1], s[2]) {
+					args = append(args, tensor(t, rng, dtypes[elem], shape))
+				}
+				target := codegen.Target{Kind: "cpu", CPU: cpus[(i+n)%len(cpus)]}
+				want := call(t, f.name, src, heal.Options{Threads: 1, Target: target}, args)
+				for _, threads := range []int{2, 7} {
+					got := call(t, f.name, src, heal.Options{Threads: threads, SplitAll: true, Target: target}, args)
+					if !slices.Equal(got, want) {
+						t.Errorf("%s of %s %v on %q with %d threads is not what one gives", f.name, elem, s, target.CPU, threads)
+					}
+				}
+				for _, a := range args {
+					a.Close()
+				}
+			}
+			n++
+		}
+	}
 }
 
 // TestSmallest: the sum of two products of -32768 is the only one that does not fit 32 bits (Note [Pairs] in codegen/llvm).
