@@ -74,7 +74,7 @@ func (p *planFunc) launch(l *abi.Launch) {
 		one()
 		p.jump(after)
 		p.at(several)
-		p.do("call void @heal.launch(ptr %s, ptr %s, ptr %%dims, i64 %s, i64 %d, ptr %s)", fn, args, outer, grain, p.err)
+		p.do("call void @heal.launch(ptr %s, ptr %s, ptr %%dims, i64 %s, i64 %d, i64 %d, ptr %s)", fn, args, outer, grain, align, p.err)
 		p.jump(after)
 		p.at(after)
 	}

@@ -1,13 +1,14 @@
 
 ; ---- Threads. A kernel is cut into pieces of its outermost axis. What a piece computes does not depend on who runs it.
 ; Each thread has a part of them, the same one for the same extent and number of threads, so that it reads again what it
-; wrote: the caller the first, worker i the one after i others. Who is done takes pieces from the ends of the others'. The
-; pool serves one region at a time: a region that finds it busy, from another thread or from within a task, runs on its
+; wrote: the caller the first, worker i the one after i others. Its pieces are the first half of it, then a quarter and so on,
+; so that who is done takes small ones from the ends of the others'. The pool serves one region at a time: a region that finds it busy, from another thread or from within a task, runs on its
 ; own thread.
 
-; What a region is about: kernel, its arguments and dims, where its failure goes, extent, piece, parts, begin of the piece
-; whose failure is kept (-1: none), a lock for it; of each part the pieces that are left, [low 32 bits, high 32 bits).
-%heal.job = type { ptr, ptr, ptr, ptr, i64, i64, i64, i64, i32, [256 x i64] }
+; What a region is about: kernel, its arguments and dims, where its failure goes, extent, indices of a unit, parts, begin of the
+; piece whose failure is kept (-1: none), a lock for it, units, the fewest units of a piece; of each part the pieces that are left, [low
+; 32 bits, high 32 bits).
+%heal.job = type { ptr, ptr, ptr, ptr, i64, i64, i64, i64, i32, i64, i64, [256 x i64] }
 
 @heal.threads = internal global i32 0
 @heal.hook = internal global ptr null
@@ -111,6 +112,56 @@ out:
   ret void
 }
 
+; i/n of the units, rounded down, without overflow.
+define internal i64 @heal.cut(i64 %units, i64 %i, i64 %n) {
+  %each = udiv i64 %units, %n
+  %rest = urem i64 %units, %n
+  %a = mul i64 %each, %i
+  %b = mul i64 %rest, %i
+  %c = udiv i64 %b, %n
+  %d = add i64 %a, %c
+  ret i64 %d
+}
+
+; The units of piece k of part q: half of what the pieces before it leave, or all if that is too little to be halved or if it is the
+; fourth. For k = -1 the first result is the number of pieces.
+define internal { i64, i64 } @heal.piece(ptr %job, i64 %parts, i64 %q, i64 %k) {
+entry:
+  %up = getelementptr %heal.job, ptr %job, i64 0, i32 9
+  %units = load i64, ptr %up, align 8
+  %lp = getelementptr %heal.job, ptr %job, i64 0, i32 10
+  %least = load i64, ptr %lp, align 8
+  %b0 = call i64 @heal.cut(i64 %units, i64 %q, i64 %parts)
+  %q1 = add i64 %q, 1
+  %end = call i64 @heal.cut(i64 %units, i64 %q1, i64 %parts)
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %entry ], [ %i1, %next ]
+  %begin = phi i64 [ %b0, %entry ], [ %middle, %next ]
+  %rest = sub i64 %end, %begin
+  %small = lshr i64 %rest, 1
+  %half = sub i64 %rest, %small
+  %middle = add i64 %begin, %half
+  %large = icmp uge i64 %small, %least
+  %early = icmp ult i64 %i, 3
+  %more = and i1 %large, %early
+  %stop = select i1 %more, i64 %middle, i64 %end
+  %i1 = add i64 %i, 1
+  %this = icmp eq i64 %i, %k
+  br i1 %this, label %give, label %look
+give:
+  %r0 = insertvalue { i64, i64 } undef, i64 %begin, 0
+  %r1 = insertvalue { i64, i64 } %r0, i64 %stop, 1
+  ret { i64, i64 } %r1
+look:
+  br i1 %more, label %next, label %count
+next:
+  br label %loop
+count:
+  %c = insertvalue { i64, i64 } undef, i64 %i1, 0
+  ret { i64, i64 } %c
+}
+
 ; Runs a piece that is left, of the thread's own part the first, of another's the last; false when there is none.
 define internal i1 @heal.step(ptr %job, i64 %own) {
 entry:
@@ -121,7 +172,7 @@ look:
   %i = phi i64 [ 0, %entry ], [ %i1, %next ]
   %sum = add i64 %own, %i
   %q = urem i64 %sum, %parts
-  %slot = getelementptr %heal.job, ptr %job, i64 0, i32 9, i64 %q
+  %slot = getelementptr %heal.job, ptr %job, i64 0, i32 11, i64 %q
   %first = icmp eq i64 %i, 0
   %was0 = load atomic i64, ptr %slot monotonic, align 8
   br label %try
@@ -142,14 +193,19 @@ take:
 run:
   %last = sub i64 %high, 1
   %k = select i1 %first, i64 %low, i64 %last
+  %range = call { i64, i64 } @heal.piece(ptr %job, i64 %parts, i64 %q, i64 %k)
+  %first.unit = extractvalue { i64, i64 } %range, 0
+  %end.unit = extractvalue { i64, i64 } %range, 1
   %np = getelementptr %heal.job, ptr %job, i64 0, i32 4
   %n = load i64, ptr %np, align 8
   %lp = getelementptr %heal.job, ptr %job, i64 0, i32 5
-  %piece = load i64, ptr %lp, align 8
-  %begin = mul i64 %k, %piece
-  %rest = sub i64 %n, %begin
-  %len = call i64 @llvm.smin.i64(i64 %rest, i64 %piece)
-  %end = add i64 %begin, %len
+  %unit = load i64, ptr %lp, align 8
+  %up = getelementptr %heal.job, ptr %job, i64 0, i32 9
+  %units = load i64, ptr %up, align 8
+  %begin = mul i64 %first.unit, %unit
+  %whole = mul i64 %end.unit, %unit
+  %at.end = icmp eq i64 %end.unit, %units
+  %end = select i1 %at.end, i64 %n, i64 %whole
   call void @heal.part(ptr %job, i64 %begin, i64 %end)
   ret i1 true
 next:
@@ -347,12 +403,13 @@ out:
   ret void
 }
 
-; Runs a kernel over [0, n) in pieces that begin at multiples of grain, of which each takes 3 microseconds or more.
+; Runs a kernel over [0, n), of 2 * grain or more, in pieces that begin at multiples of align and are not smaller than grain, which takes 3
+; microseconds; grain is a multiple of align.
 ;
 ; To wake a worker that sleeps keeps the caller for as long as 14 microseconds (virtual machine, Zen 3, November 2026), so it
 ; happens only for what gains from it, 30 microseconds of work: at once for 10 grains, else when the caller has been at it
 ; for so long, or at this one and at others that ended less than 50 microseconds before the next.
-define internal void @heal.launch(ptr %fn, ptr %bufs, ptr %dims, i64 %n, i64 %grain, ptr %err) noinline {
+define internal void @heal.launch(ptr %fn, ptr %bufs, ptr %dims, i64 %n, i64 %grain, i64 %align, ptr %err) noinline {
 entry:
   %job = alloca %heal.job, align 8
   store ptr %fn, ptr %job, align 8
@@ -397,29 +454,28 @@ claim:
   br i1 %got, label %cut, label %alone
 cut:
   %n1 = sub i64 %n, 1
-  %g0 = sdiv i64 %n1, %grain
+  %u0 = udiv i64 %n1, %align
+  %units = add i64 %u0, 1
+  %least = udiv i64 %grain, %align
+  %grains = udiv i64 %units, %least
   %t64 = sext i32 %threads to i64
-  %want = mul i64 %t64, 4
-  %p0 = sdiv i64 %g0, %want
-  %per = add i64 %p0, 1
-  %c0 = sdiv i64 %g0, %per
-  %pieces = add i64 %c0, 1
-  %piece = mul i64 %per, %grain
+  %parts = call i64 @llvm.smin.i64(i64 %t64, i64 %grains)
   %j5 = getelementptr %heal.job, ptr %job, i64 0, i32 5
-  store i64 %piece, ptr %j5, align 8
-  %parts = call i64 @llvm.smin.i64(i64 %t64, i64 %pieces)
+  store i64 %align, ptr %j5, align 8
   %j6 = getelementptr %heal.job, ptr %job, i64 0, i32 6
   store i64 %parts, ptr %j6, align 8
+  %j9 = getelementptr %heal.job, ptr %job, i64 0, i32 9
+  store i64 %units, ptr %j9, align 8
+  %j10 = getelementptr %heal.job, ptr %job, i64 0, i32 10
+  store i64 %least, ptr %j10, align 8
   br label %deal
 deal:
   %q = phi i64 [ 0, %cut ], [ %q1, %deal ]
-  %low = phi i64 [ 0, %cut ], [ %high, %deal ]
   %q1 = add i64 %q, 1
-  %all = mul i64 %q1, %pieces
-  %high = udiv i64 %all, %parts
-  %top = shl i64 %high, 32
-  %left = or i64 %top, %low
-  %slot = getelementptr %heal.job, ptr %job, i64 0, i32 9, i64 %q
+  %counted = call { i64, i64 } @heal.piece(ptr %job, i64 %parts, i64 %q, i64 -1)
+  %count = extractvalue { i64, i64 } %counted, 0
+  %left = shl i64 %count, 32
+  %slot = getelementptr %heal.job, ptr %job, i64 0, i32 11, i64 %q
   store atomic i64 %left, ptr %slot monotonic, align 8
   %dealt = icmp eq i64 %q1, %parts
   br i1 %dealt, label %dealer, label %deal
@@ -433,7 +489,7 @@ hire:
   br label %post
 post:
   %helpers = sext i32 %helpers32 to i64
-  %others = sub i64 %pieces, 1
+  %others = sub i64 %parts, 1
   %tickets = call i64 @llvm.smin.i64(i64 %helpers, i64 %others)
   store ptr %job, ptr @heal.current, align 8
   store atomic i64 %tickets, ptr @heal.tickets seq_cst, align 8
@@ -443,7 +499,7 @@ post:
   %some = icmp sgt i32 %asleep, 0
   br i1 %some, label %weigh, label %mywork
 weigh:
-  %large = icmp sge i64 %g0, 9
+  %large = icmp sge i64 %grains, 10
   br i1 %large, label %wake, label %small
 small:
   %start = call i64 @heal.clock()
