@@ -78,6 +78,10 @@ func (g *gen) let(s *kernel.Let) {
 			g.set(s.ID, x, true)
 			return
 		}
+		if x := g.raised(in); x != nil {
+			g.set(s.ID, x, true)
+			return
+		}
 	}
 	g.set(s.ID, g.instr(in.Op, in.Type, from, w, args), wide)
 }
@@ -169,6 +173,8 @@ func (g *gen) instr(op scalar.Op, t, from types.DType, w int, x []value.Value) v
 		return g.minMax(op, from, w, x[0], x[1])
 	case scalar.Fma:
 		return round(g.call("llvm.fma", x[0].Type(), x[0], x[1], x[2]))
+	case scalar.Flush:
+		return b.NewSelect(b.NewFCmp(enum.FPredOLT, x[0], x[1]), x[2], x[0])
 	case scalar.Sqrt:
 		return round(g.call("llvm.sqrt", x[0].Type(), x[0]))
 	case scalar.Floor:

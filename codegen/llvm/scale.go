@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
@@ -14,7 +15,7 @@ import (
 
 // scaled recognises the end of scaleTwice of ir/scalar: p*2^n as two products, the first of them exact, and n + 2*bias
 // in the low bits of k = magic + n. AVX-512 has an instruction for it that rounds once, too: vscalef. It saves five
-// of the 19 vector instructions of exp. The result is nil where the shape or the machine is another.
+// of the 18 vector instructions of exp. The result is nil where the shape or the machine is another.
 //
 //	half = shr bits(k), 1
 //	s1 = bitcast (shl half, mantissa);  s2 = bitcast (shl (sub bits(k), half), mantissa)
@@ -55,6 +56,24 @@ func (g *gen) scaled(in scalar.Instr) value.Value {
 	}
 	n := g.cur.NewFSub(g.spread(g.env[k]), g.splat(g.constant(in.Type, magic)))
 	return g.scalef(lanes, g.spread(g.env[first.Args[0]]), n)
+}
+
+// raised is a Flush where the machine has vscalef: raising to the lower bound, one instruction and not two, and no mask. What lies
+// between the bounds underflows then, which costs vscalef nothing, unlike a product. The result is nil elsewhere.
+func (g *gen) raised(in scalar.Instr) value.Value {
+	lanes := 16
+	if in.Type == types.F64 {
+		lanes = 8
+	}
+	if in.Op != scalar.Flush || in.Type != types.F32 && in.Type != types.F64 || g.w == 0 || g.w%lanes != 0 || !g.scales() {
+		return nil
+	}
+	lo, to := g.def(in.Args[1], scalar.Const), g.def(in.Args[2], scalar.Const)
+	if lo == nil || to == nil || scalar.EvalInstr(scalar.Lt, types.Bool, in.Type, to.Imm, lo.Imm) == 0 {
+		return nil
+	}
+	x, least := g.spread(g.env[in.Args[0]]), g.splat(g.constant(in.Type, to.Imm))
+	return g.cur.NewSelect(g.cur.NewFCmp(enum.FPredOLT, x, least), least, x)
 }
 
 // scalef applies vscalef to vectors of g.w, a register at a time.

@@ -122,6 +122,7 @@ func (e Emitter) Mul52Lo(x, y, z Ref) Ref { return e.arith(Mul52Lo, x, y, z) }
 func (e Emitter) Mul52Hi(x, y, z Ref) Ref { return e.arith(Mul52Hi, x, y, z) }
 func (e Emitter) MulHi(x, y Ref) Ref      { return e.arith(MulHi, x, y) }
 func (e Emitter) MulExact(x, y Ref) Ref   { return e.arith(MulExact, x, y) }
+func (e Emitter) Flush(x, y, z Ref) Ref   { return e.arith(Flush, x, y, z) }
 func (e Emitter) And(x, y Ref) Ref        { return e.arith(And, x, y) }
 func (e Emitter) Or(x, y Ref) Ref         { return e.arith(Or, x, y) }
 func (e Emitter) Xor(x, y Ref) Ref        { return e.arith(Xor, x, y) }

@@ -65,6 +65,16 @@ var f32Kernels = [numOps]kernel{
 			d[i] = st32(fma32(ld32(x[i]), ld32(y[i]), ld32(z[i])))
 		}
 	},
+	Flush: func(d, x, y, z []uint64) {
+		x, y, z = x[:len(d)], y[:len(d)], z[:len(d)]
+		for i := range d {
+			r := x[i]
+			if ld32(r) < ld32(y[i]) {
+				r = z[i]
+			}
+			d[i] = r
+		}
+	},
 	Sqrt: func(d, x, _, _ []uint64) {
 		x = x[:len(d)]
 		for i := range d {

@@ -59,6 +59,16 @@ var f64Kernels = [numOps]kernel{
 			d[i] = math.Float64bits(math.FMA(math.Float64frombits(x[i]), math.Float64frombits(y[i]), math.Float64frombits(z[i])))
 		}
 	},
+	Flush: func(d, x, y, z []uint64) {
+		x, y, z = x[:len(d)], y[:len(d)], z[:len(d)]
+		for i := range d {
+			r := x[i]
+			if math.Float64frombits(r) < math.Float64frombits(y[i]) {
+				r = z[i]
+			}
+			d[i] = r
+		}
+	},
 	Sqrt: func(d, x, _, _ []uint64) {
 		x = x[:len(d)]
 		for i := range d {

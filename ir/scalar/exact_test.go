@@ -71,3 +71,48 @@ func exactArgs(d types.DType) []uint64 {
 	}
 	return out
 }
+
+// TestFlushMayKeep holds the expansions to the promise of their Flush instructions: the same results whether what lies between
+// its bounds is replaced or kept, on arguments between them and around.
+func TestFlushMayKeep(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		f    func(Emitter, Ref) Ref
+	}{{"exp", Exp}, {"exp2", Exp2}} {
+		for _, d := range []types.DType{types.F32, types.F64} {
+			fn := record(func(e Emitter, p []Ref) Ref { return c.f(e, p[0]) }, d)
+			kept := *fn
+			kept.Instrs = append([]Instr{}, fn.Instrs...)
+			var lo, to float64
+			for i, in := range fn.Instrs {
+				if in.Op == Flush {
+					lo, to = plainValue(d, fn.Instrs[in.Args[1]].Imm), plainValue(d, fn.Instrs[in.Args[2]].Imm)
+					kept.Instrs[i].Args[1] = in.Args[2] // raises to the lower bound
+				}
+			}
+			if !(to < lo) {
+				t.Fatalf("%s of %s flushes nothing", c.name, d)
+			}
+			args := exactArgs(d)
+			for i := range 20000 {
+				args = append(args, FloatBits(d, lo+1+(to-lo-2)*float64(i)/20000))
+			}
+			x := lo
+			for range 20000 {
+				x = math.Nextafter(x, to)
+				if d == types.F32 {
+					x = float64(math.Nextafter32(float32(x), float32(to)))
+				}
+				args = append(args, FloatBits(d, x))
+			}
+			a, b := Compile(fn), Compile(&kept)
+			for _, x := range args {
+				want, _ := a.RunOne(x)
+				got, _ := b.RunOne(x)
+				if !sameBits(d, got[0], want[0]) {
+					t.Fatalf("%s of %s %s is %s, and %s when it is kept", c.name, d, FormatBits(d, x), FormatBits(d, want[0]), FormatBits(d, got[0]))
+				}
+			}
+		}
+	}
+}

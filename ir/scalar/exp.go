@@ -41,8 +41,8 @@ const log2OfE = 0x1.71547652b82fep+0
 func expBy(e Emitter, x Ref, c *expConsts) Ref {
 	t := c.float
 	// Far below, the result is made 0 by an exact product: rounding a tiny one takes most machines over a
-	// hundred cycles, and masks of -inf or -1e9 are common in what softmax is given.
-	x = e.Select(e.Lt(x, e.Float(t, c.lo)), e.Float(t, c.zero), x)
+	// hundred cycles, and masks of -inf or -1e9 are common in what softmax is given. (Rounding gives 0 from lo on, too.)
+	x = e.Flush(x, e.Float(t, c.lo), e.Float(t, c.zero))
 	x = atMost(e, x, c.hi)
 	magic := e.Float(t, c.magic)
 	k := e.Fma(x, e.Float(t, log2OfE), magic)
@@ -99,7 +99,7 @@ var exp2F64 = exp2Consts{
 
 func exp2By(e Emitter, x Ref, c *exp2Consts) Ref {
 	t := c.float
-	x = e.Select(e.Lt(x, e.Float(t, c.lo)), e.Float(t, c.zero), x)
+	x = e.Flush(x, e.Float(t, c.lo), e.Float(t, c.zero))
 	x = atMost(e, x, c.hi)
 	magic := e.Float(t, c.magic)
 	k := e.Add(x, magic)

@@ -38,6 +38,10 @@ const (
 	// MulExact is Mul for floats, with the promise of whoever emits it that the product is exact or NaN for every value that
 	// gets there. It computes what Mul does; a back end may use the promise, as in x*2^a*2^b, which is x*2^(a+b) then.
 	MulExact
+	// Flush is the third operand where the first is below the second, else the first. Whoever emits it promises, for operands
+	// that are constants with the third below the second, that the results of the program are the same with the first operand
+	// itself wherever that lies between the two: a back end may then give it, as it is or raised to the third operand.
+	Flush // floats
 
 	// Of u64: z plus the lower or the upper half of the product of the lower 52 bits of x and y, which has 104 bits.
 	Mul52Lo
@@ -116,7 +120,7 @@ var infos = [numOps]Info{
 	Nop: {"nop", 0}, Const: {"const", 0}, Param: {"param", 0},
 	Add: {"add", 2}, Sub: {"sub", 2}, Mul: {"mul", 2}, Div: {"div", 2}, Rem: {"rem", 2}, Neg: {"neg", 1}, Abs: {"abs", 1},
 	Min: {"min", 2}, Max: {"max", 2}, Fma: {"fma", 3}, Sqrt: {"sqrt", 1}, Floor: {"floor", 1}, Ceil: {"ceil", 1},
-	Trunc: {"trunc", 1}, Round: {"round", 1}, CopySign: {"copysign", 2}, MulHi: {"mulhi", 2}, MulExact: {"mul_exact", 2},
+	Trunc: {"trunc", 1}, Round: {"round", 1}, CopySign: {"copysign", 2}, MulHi: {"mulhi", 2}, MulExact: {"mul_exact", 2}, Flush: {"flush", 3},
 	Mul52Lo: {"mul52lo", 3}, Mul52Hi: {"mul52hi", 3},
 	And: {"and", 2}, Or: {"or", 2}, Xor: {"xor", 2}, Not: {"not", 1}, Shl: {"shl", 2}, Shr: {"shr", 2}, Clz: {"clz", 1}, Popcnt: {"popcnt", 1},
 	Eq: {"eq", 2}, Ne: {"ne", 2}, Lt: {"lt", 2}, Le: {"le", 2},

@@ -192,6 +192,11 @@ func plainFloat(op Op, t types.DType, xb, yb, zb uint64) uint64 {
 		if x != x || y != y {
 			r = math.NaN()
 		}
+	case Flush:
+		if x < y {
+			return zb
+		}
+		return xb
 	case Fma:
 		if t == types.F64 {
 			return math.Float64bits(math.FMA(x, y, z))

@@ -119,7 +119,7 @@ func accepts(op Op, t types.DType) bool {
 	switch op {
 	case Add, Sub, Mul, Div, Rem, Neg, Abs:
 		return t.IsNumber()
-	case Fma, Sqrt, Floor, Ceil, Trunc, Round, CopySign, MulExact:
+	case Fma, Sqrt, Floor, Ceil, Trunc, Round, CopySign, MulExact, Flush:
 		return t.IsFloat()
 	case Mul52Lo, Mul52Hi:
 		return t == types.U64
