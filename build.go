@@ -132,7 +132,7 @@ func (m *Module) dump(km *kernel.Module) error {
 		return err
 	}
 	if m.onDevice() {
-		text, _, err := gpu.Generate(km)
+		text, _, err := gpu.Generate(km, false)
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,7 @@ type Target struct {
 	Triple   string // "" is the host
 	CPU      string // "" is the host, "generic" the baseline; for a gpu the least processor, such as "sm_70"
 	Features string // LLVM feature string; "" follows CPU
+	NoLines  bool   // of code for a gpu: leave out which line of the source it is for
 }
 
 // Artifact is a compiled program: machine code, and the plan that runs it. It needs the runtime alone.

@@ -94,7 +94,7 @@ func TestAssembler(t *testing.T) {
 			}
 			got := ""
 			for _, arch := range []string{"sm_80", "sm_90"} {
-				ptx, _ := standard(t, text["in.heal"], text["bind"], arch)
+				ptx, _ := standard(t, text["in.heal"], text["bind"], arch, false)
 				got += assemble(t, ptxas, ptx, arch)
 			}
 			t.Logf("\n%s", got)

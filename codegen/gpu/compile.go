@@ -40,7 +40,7 @@ func Compile(km *kernel.Module, t codegen.Target, out libllvm.Output) ([]byte, e
 	if !lib.HasTarget(Triple) {
 		return nil, fmt.Errorf("libLLVM %s (%s) was built without the target NVPTX: install another one, or name it in HEAL_LIBLLVM", lib.Version(), lib.Path())
 	}
-	text, device, err := Generate(km)
+	text, device, err := Generate(km, !t.NoLines)
 	if err != nil {
 		return nil, err
 	}
@@ -105,9 +105,9 @@ func ArchFor(major, minor int) string {
 }
 
 // Generate returns the LLVM IR text of a kernel module, and how its kernels are launched; Arch is left to the
-// caller. The same module gives the same text.
-func Generate(km *kernel.Module) (string, *abi.Device, error) {
-	m := &module{km: km, code: llvm.NewDeviceModule(km, Triple), device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
+// caller. lines says that the code has the lines of the source. The same module gives the same text.
+func Generate(km *kernel.Module, lines bool) (string, *abi.Device, error) {
+	m := &module{km: km, code: llvm.NewDeviceModule(km, Triple, lines), device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
 	for _, f := range km.Plan.Funcs {
 		m.device.Stops = m.device.Stops || stops(f.Steps)
 	}

@@ -49,7 +49,7 @@ func TestGolden(t *testing.T) {
 			for _, f := range archive.Files {
 				text[f.Name] = string(f.Data)
 			}
-			ptx, dev := standard(t, text["in.heal"], text["bind"], "sm_80")
+			ptx, dev := standard(t, text["in.heal"], text["bind"], "sm_80", false)
 			got := map[string]string{"want/facts": facts(ptx, dev), "want/ptx": ptx}
 			for i, f := range archive.Files {
 				want, ok := got[f.Name]
@@ -70,8 +70,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// standard compiles the function f of a source for extents such as "M=3 N=4".
-func standard(t *testing.T, source, binding, arch string) (string, *abi.Device) {
+// standard compiles the function f of a source for extents such as "M=3 N=4", with the lines of the source or without.
+func standard(t *testing.T, source, binding, arch string, lines bool) (string, *abi.Device) {
 	t.Helper()
 	m, err := heal.Compile(source, heal.Options{Target: codegen.Target{Kind: "gpu"}})
 	if err != nil {
@@ -89,7 +89,7 @@ func standard(t *testing.T, source, binding, arch string) (string, *abi.Device) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ptx, err := gpu.Compile(km, codegen.Target{Kind: "gpu", CPU: arch}, libllvm.Assembly)
+	ptx, err := gpu.Compile(km, codegen.Target{Kind: "gpu", CPU: arch, NoLines: !lines}, libllvm.Assembly)
 	if err != nil {
 		t.Fatal(err)
 	}

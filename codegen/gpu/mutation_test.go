@@ -143,7 +143,7 @@ func (b *broken) run(t *testing.T, ptx string) (f *ptxsim.Fault, right bool) {
 // Broken kernels are found by the checks of the PTX interpreter, whatever they compute: generated PTX is changed in one
 // place, and stops with a fault unless the place does not matter.
 func TestMutations(t *testing.T) {
-	found := 0
+	found, located := 0, 0
 	for _, c := range mutations {
 		b := newBroken(t, c.program, c.size)
 		for _, mu := range c.list {
@@ -157,6 +157,9 @@ func TestMutations(t *testing.T) {
 					t.Errorf("%s%v, %s in line %d is not noticed: %s", c.program, c.size, mu.name, 1+strings.Count(b.ptx[:at[0]], "\n"), b.ptx[at[0]:at[1]])
 				case f != nil:
 					found++
+					if strings.HasPrefix(f.Source, "<source>:1:") {
+						located++
+					}
 					if slices.Contains(mu.kinds, f.Kind) {
 						expected++
 					}
@@ -167,7 +170,10 @@ func TestMutations(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d broken kernels were found", found)
+	t.Logf("%d broken kernels were found, %d with the line of the source", found, located)
+	if located < found*3/4 { // some instructions are for several lines
+		t.Errorf("%d of %d faults have the line of the source", located, found)
+	}
 	if found < 100 {
 		t.Errorf("only %d broken kernels", found)
 	}

@@ -24,9 +24,9 @@ import (
 // DeviceModule is the LLVM module of a program for a device.
 type DeviceModule struct{ m *module }
 
-// NewDeviceModule begins a module, with the scalar functions of the program.
-func NewDeviceModule(km *kernel.Module, triple string) *DeviceModule {
-	m := &module{km: km, m: lir.NewModule(), intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{},
+// NewDeviceModule begins a module, with the scalar functions of the program. lines says that the code has the lines of the source.
+func NewDeviceModule(km *kernel.Module, triple string, lines bool) *DeviceModule {
+	m := &module{km: km, lined: lines, m: lir.NewModule(), intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{},
 		machine: Machine{Device: true, VectorBits: 128}.withDefaults()}
 	m.m.SourceFilename = km.Name
 	m.m.TargetTriple = triple
@@ -85,6 +85,9 @@ func (d *DeviceModule) Entry(name string, k *kernel.Kernel, threads int) *Thread
 	functionAttrs(fn)
 	m.annotate(fn, "maxntidx", threads)
 	g := m.newGen(fn, k.Types)
+	if m.lined {
+		g.lined = m.functionLines(fn, k.Source)
+	}
 	g.params = k.Params
 	for i := range buffers {
 		g.bufs = append(g.bufs, fn.Params[i])
@@ -107,19 +110,10 @@ func (d *DeviceModule) Entry(name string, k *kernel.Kernel, threads int) *Thread
 
 // annotate tells the back end about an entry.
 func (m *module) annotate(fn *lir.Func, key string, n int) {
-	const name = "nvvm.annotations"
-	if m.m.NamedMetadataDefs == nil {
-		m.m.NamedMetadataDefs = map[string]*metadata.NamedDef{}
-	}
-	def := m.m.NamedMetadataDefs[name]
-	if def == nil {
-		def = &metadata.NamedDef{Name: name}
-		m.m.NamedMetadataDefs[name] = def
-	}
 	tuple := &metadata.Tuple{MetadataID: metadata.MetadataID(len(m.m.MetadataDefs)), Fields: []metadata.Field{
 		fn, &metadata.String{Value: key}, ci(i32, int64(n))}}
 	m.m.MetadataDefs = append(m.m.MetadataDefs, tuple)
-	def.Nodes = append(def.Nodes, tuple)
+	m.named("nvvm.annotations", tuple)
 }
 
 // Finish ends the function.

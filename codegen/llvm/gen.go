@@ -55,6 +55,8 @@ type module struct {
 	prefix     string
 	intrinsics map[string]*lir.Func
 	funcs      map[string]*lir.Func // scalar functions and helpers by name
+	lines      *lines               // nil when no function has lines
+	lined      bool                 // functions have lines, where they are known
 	hint       *metadata.Tuple      // what `!nontemporal` refers to; nil when nothing does
 
 	machine      Machine
@@ -101,6 +103,8 @@ type gen struct {
 	phase  *period                  // of the kernel being generated, see Note [Short last axes]
 	agreed map[kernel.Ref]agreement // conditions that depend on its last axis alone
 
+	lined *functionLines // nil when the function has no lines
+
 	// statement, when it is not nil, may translate a statement in another way; it says whether it did.
 	statement func(kernel.Stmt) bool
 
@@ -117,7 +121,12 @@ func (m *module) newGen(fn *lir.Func, ts []types.DType) *gen {
 }
 
 // close ends the entry block.
-func (g *gen) close() { g.entry.NewBr(g.fn.Blocks[1]) }
+func (g *gen) close() {
+	g.entry.NewBr(g.fn.Blocks[1])
+	if g.lined != nil {
+		g.stamp()
+	}
+}
 
 // block starts a new block and makes it the current one, after the current one has branched somewhere.
 func (g *gen) newBlock() *lir.Block { return g.fn.NewBlock("") }

@@ -238,7 +238,16 @@ func (g *gen) countBy(lo, hi, step value.Value, init []value.Value, body func(i 
 // block translates statements in order.
 func (g *gen) block(b *kernel.Block) {
 	done := map[kernel.Stmt]bool{}
+	if g.lined != nil {
+		defer func(outer spot) {
+			g.stamp()
+			g.lined.now = outer
+		}(g.lined.now)
+	}
 	for i, s := range b.Stmts {
+		if g.lined != nil {
+			g.atStatement(s)
+		}
 		if done[s] || g.statement != nil && g.statement(s) {
 			continue
 		}
@@ -418,6 +427,9 @@ func (m *module) declareFunc(f *kernel.Func) {
 func (m *module) defineFunc(f *kernel.Func) {
 	fn := m.funcs[f.Name]
 	g := m.newGen(fn, f.Types)
+	if m.lined {
+		g.lined = m.functionLines(fn, f.Source)
+	}
 	n := len(f.Params)
 	for i := range f.Params {
 		g.env[i] = val{v: fn.Params[i]}

@@ -3,6 +3,7 @@ package kernel
 import (
 	"healc/ir"
 	"healc/ir/scalar"
+	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -28,8 +29,20 @@ type Kernel struct {
 	Params []Param
 	Axes   []Axis
 	Types  []types.DType // of every Ref
+	Source Source        // of every Ref; not part of the text form
 	Body   *Block
 	Notes  []string // what was fused into it, for `healc explain`
+}
+
+// Source is where in the source the operations stand that scalars are part of, by Ref. It may end before the scalars do.
+type Source []diag.Span
+
+// At is where r comes from, an invalid span when that is not known.
+func (s Source) At(r Ref) diag.Span {
+	if r < 0 || int(r) >= len(s) {
+		return diag.Span{}
+	}
+	return s[r]
 }
 
 // Func is a scalar function that recurses. Its parameters are Refs 0 to len(Params)-1. A call that is
@@ -39,6 +52,7 @@ type Func struct {
 	Params  []types.DType
 	Results []types.DType
 	Types   []types.DType
+	Source  Source // as in a Kernel
 	Body    *Block
 	Vals    []Ref
 	Site    int

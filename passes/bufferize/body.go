@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
+	"healc/lang/diag"
 	"healc/lang/types"
 )
 
@@ -17,11 +18,12 @@ import (
 // run zero times, so that it fails only when the program's meaning does. A load whose index was checked
 // while the program runs stays below the innermost check, so that nothing is read out of bounds.
 type body struct {
-	unit  *unit     // the module under construction
-	fn    *function // whose buffers are read and written; nil in a scalar function
-	types []types.DType
-	refs  []refInfo
-	stack []*scope // open scopes; stack[i].depth == i
+	unit   *unit     // the module under construction
+	fn     *function // whose buffers are read and written; nil in a scalar function
+	types  []types.DType
+	source kernel.Source // of the operations whose elements the scalars are part of
+	refs   []refInfo
+	stack  []*scope // open scopes; stack[i].depth == i
 
 	frame      *frame
 	frames     int
@@ -109,6 +111,11 @@ func (b *body) close() *scope {
 // define makes a new scalar that is visible in s.
 func (b *body) define(t types.DType, s *scope) kernel.Ref {
 	b.types = append(b.types, t)
+	at := diag.Span{}
+	if b.op != nil {
+		at = b.op.Span
+	}
+	b.source = append(b.source, at)
 	info := refInfo{at: s}
 	info.rng, _ = typeRange(t)
 	r := kernel.Ref(len(b.types) - 1)

@@ -76,7 +76,7 @@ func (fn *function) emit(n nest) {
 	if n.write != nil {
 		n.write(b, at)
 	}
-	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Params: b.params, Notes: notes(n.block, fn.u.src.Home())}
+	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Source: b.source, Params: b.params, Notes: notes(n.block, fn.u.src.Home())}
 	assemble(k, b.stack)
 	fn.launch(k, b)
 }

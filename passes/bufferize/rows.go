@@ -65,7 +65,7 @@ func (fn *function) emitRows(n nest, op *ir.Op, result int) {
 	}
 	r.memory = []*rowMemory{out}
 	op.Def.Rows(r, op, at)
-	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Params: b.params, Notes: notes(n.block, fn.u.src.Home())}
+	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Source: b.source, Params: b.params, Notes: notes(n.block, fn.u.src.Home())}
 	assemble(k, b.stack)
 	fn.launch(k, b)
 }

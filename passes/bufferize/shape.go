@@ -236,19 +236,19 @@ func tidy(k *kernel.Kernel, buffers []int) []int {
 
 // renumber numbers the scalars of a kernel in the order of its text.
 func renumber(k *kernel.Kernel) {
-	number := numbering{old: k.Types, now: map[kernel.Ref]kernel.Ref{}}
+	number := numbering{old: k.Types, from: k.Source, now: map[kernel.Ref]kernel.Ref{}}
 	for i := range k.Axes {
 		number.define(&k.Axes[i].Var)
 	}
 	number.block(k.Body)
-	k.Types = number.types
+	k.Types, k.Source = number.types, number.source
 }
 
 func tidyFunc(f *kernel.Func) {
 	sweep(f.Body, f.Vals...)
 	u := usesOf(f.Body)
 	u.mergeIn(f.Body)
-	n := numbering{old: f.Types, now: map[kernel.Ref]kernel.Ref{}}
+	n := numbering{old: f.Types, from: f.Source, now: map[kernel.Ref]kernel.Ref{}}
 	for i := range f.Params {
 		r := kernel.Ref(i)
 		n.define(&r)
@@ -257,18 +257,20 @@ func tidyFunc(f *kernel.Func) {
 	for i := range f.Vals {
 		n.read(&f.Vals[i])
 	}
-	f.Types = n.types
+	f.Types, f.Source = n.types, n.source
 }
 
 // numbering gives scalars new numbers.
 type numbering struct {
-	old, types []types.DType
-	now        map[kernel.Ref]kernel.Ref
+	old, types   []types.DType
+	from, source kernel.Source
+	now          map[kernel.Ref]kernel.Ref
 }
 
 func (n *numbering) define(r *kernel.Ref) {
 	n.now[*r] = kernel.Ref(len(n.types))
 	n.types = append(n.types, n.old[*r])
+	n.source = append(n.source, n.from.At(*r))
 	*r = n.now[*r]
 }
 

@@ -132,7 +132,7 @@ func (u *unit) scalarFunc(op *ir.Op, callee string) string {
 		out.Vals = append(out.Vals, b.pull(y, nil))
 		out.Results = append(out.Results, f.Results[i].Elem)
 	}
-	out.Body, out.Types = b.close().block, b.types
+	out.Body, out.Types, out.Source = b.close().block, b.types, b.source
 	tidyFunc(out)
 	return name
 }

@@ -160,7 +160,7 @@ func (e *Emit) dot(w io.Writer) error {
 func (e *Emit) llvm(w io.Writer) error {
 	return e.one(func(km *kernel.Module) error {
 		if e.Opts.Target.Kind == heal.GPU {
-			text, _, err := gpu.Generate(km)
+			text, _, err := gpu.Generate(km, false)
 			if err != nil {
 				return err
 			}

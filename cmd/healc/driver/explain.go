@@ -78,7 +78,7 @@ func (e *Emit) explanation(w *bufio.Writer, km *kernel.Module) (*explanation, er
 	}
 	if e.Opts.Target.Kind == heal.GPU {
 		var err error
-		if _, x.device, err = gpu.Generate(km); err != nil {
+		if _, x.device, err = gpu.Generate(km, false); err != nil {
 			return nil, err
 		}
 	}

@@ -131,8 +131,9 @@ const (
 	jitInfoLogBytes     = 4
 	jitErrorLog         = 5 // CU_JIT_ERROR_LOG_BUFFER
 	jitErrorLogBytes    = 6
-	launchParams        = 1 // CU_LAUNCH_PARAM_BUFFER_POINTER
-	launchParamsBytes   = 2 // CU_LAUNCH_PARAM_BUFFER_SIZE
+	jitLineInfo         = 13 // CU_JIT_GENERATE_LINE_INFO
+	launchParams        = 1  // CU_LAUNCH_PARAM_BUFFER_POINTER
+	launchParamsBytes   = 2  // CU_LAUNCH_PARAM_BUFFER_SIZE
 	launchParamsEnd     = 0
 	sharedWithoutAsking = 48 << 10 // dynamic shared memory that needs no attribute
 )

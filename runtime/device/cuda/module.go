@@ -29,9 +29,10 @@ func (v *dev) Load(name string, ptx []byte) (device.Module, error) {
 	m := &module{dev: v}
 	image := append(append([]byte(nil), ptx...), 0) // PTX ends with a zero
 	info, errors := make([]byte, logBytes), make([]byte, logBytes)
-	options := [...]int32{jitInfoLog, jitInfoLogBytes, jitErrorLog, jitErrorLogBytes}
+	// Lines of the source that the PTX names are kept for profilers; the code is the same.
+	options := [...]int32{jitInfoLog, jitInfoLogBytes, jitErrorLog, jitErrorLogBytes, jitLineInfo}
 	// The values are pointers in C, and numbers in place of pointers; the driver writes the lengths of the logs back.
-	values := [...]uintptr{uintptr(unsafe.Pointer(&info[0])), logBytes, uintptr(unsafe.Pointer(&errors[0])), logBytes}
+	values := [...]uintptr{uintptr(unsafe.Pointer(&info[0])), logBytes, uintptr(unsafe.Pointer(&errors[0])), logBytes, 1}
 	var pinned goruntime.Pinner
 	defer pinned.Unpin()
 	pinned.Pin(&info[0])

@@ -2,6 +2,7 @@ package cudatest
 
 import (
 	"errors"
+	"slices"
 	"syscall"
 	"time"
 	"unsafe"
@@ -317,6 +318,11 @@ func cstring(p *byte) string {
 
 func (l *Library) moduleLoad(p *uintptr, image *byte, n uint32, options *int32, values *unsafe.Pointer) uintptr {
 	return l.in("cuModuleLoadDataEx", func(c *context) int32 {
+		for _, o := range unsafe.Slice(options, n) {
+			if !slices.Contains([]int32{3, 4, 5, 6, 13}, o) { // the logs, and CU_JIT_GENERATE_LINE_INFO
+				return invalidValue
+			}
+		}
 		m, err := c.dev.Load("image", []byte(cstring(image)))
 		if err == nil {
 			*p = l.add(m)
