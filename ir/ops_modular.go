@@ -14,22 +14,22 @@ var residues = dtypeSet{"i32 or i64", func(d types.DType) bool { return d == typ
 
 var (
 	OpModSum = modular("modsum", 2, Commutative, "a + b modulo p, exact for all operands.", "modsum([5, -1], [6, 0], 7) == [4, 6]",
-		func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Add(x[0], x[1]) })
+		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Add(x[0], x[1]) }))
 
 	OpModSub = modular("modsub", 2, 0, "a - b modulo p, exact for all operands.", "modsub([5, -1], [6, 0], 7) == [6, 6]",
-		func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Sub(x[0], x[1]) })
+		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Sub(x[0], x[1]) }))
 
 	OpModMul = modular("modmul", 2, Commutative, "a * b modulo p; the product is exact before it is reduced.", "modmul([5, -1], [6, 3], 7) == [2, 4]",
-		func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Mul(x[0], x[1]) })
+		func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Product(x[0], x[1]) })
 
 	OpModNeg = modular("modneg", 1, 0, "-a modulo p.", "modneg([5, 0, -1], 7) == [2, 0, 1]",
-		func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Neg(x[0]) })
+		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Neg(x[0]) }))
 
 	OpMod = modular("mod", 1, 0, "The remainder of a by p in [0, p); `%` truncates instead.", "mod([5, 8, -1], 7) == [5, 1, 6]",
-		func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return x[0] })
+		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return x[0] }))
 )
 
-// modular is an operation on operands a, b, ... and the modulus, its last operand. f computes it from residues.
+// modular is an operation on operands a, b, ... and the modulus, its last operand. f gives the residue.
 func modular(name string, operands int, t Traits, summary, example string, f func(m scalar.Modulus, x []scalar.Ref) scalar.Ref) *OpDef {
 	d := OpDef{
 		Name: name, Surface: name, Arity: operands + 1, Traits: t | MayFail, Fails: badModulus,
@@ -38,11 +38,18 @@ func modular(name string, operands int, t Traits, summary, example string, f fun
 			p := x[operands]
 			checkModulus(e, p)
 			m := scalar.NewModulus(e, p)
-			return m.Number(m.Of(func(r []scalar.Ref) scalar.Ref { return f(m, r) }, x[:operands]...))
+			return m.Number(f(m, x[:operands]))
 		},
 	}
 	d.Operands = append(d.Operands, "p")
 	return pointwise(d, residues, like)
+}
+
+// residuesOf computes f from the residues of the operands.
+func residuesOf(f func(m scalar.Modulus, x []scalar.Ref) scalar.Ref) func(m scalar.Modulus, x []scalar.Ref) scalar.Ref {
+	return func(m scalar.Modulus, x []scalar.Ref) scalar.Ref {
+		return m.Of(func(r []scalar.Ref) scalar.Ref { return f(m, r) }, x...)
+	}
 }
 
 const noResidueGrad = "residues are integers and have no gradient"

@@ -32,7 +32,7 @@ type Options struct {
 // plan's launches how the kernels are best cut.
 func Generate(km *kernel.Module, opts Options) (string, error) {
 	m := &module{km: km, m: lir.NewModule(), prefix: opts.Prefix, intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{},
-		machine: opts.Machine.withDefaults(), contractions: map[string]*contraction{}}
+		machine: opts.Machine.withDefaults(), contractions: map[string]*contraction{}, quick: opts.Quick}
 	m.schedule()
 	m.m.SourceFilename = km.Name
 	m.m.TargetTriple = opts.Triple
@@ -59,6 +59,7 @@ type module struct {
 	lined      bool                 // functions have lines, where they are known
 	hint       *metadata.Tuple      // what `!nontemporal` refers to; nil when nothing does
 
+	quick        bool // code is written once, see Options
 	machine      Machine
 	contractions map[string]*contraction // kernels that are matrix products
 }
@@ -99,6 +100,8 @@ type gen struct {
 	grouped  *rowGroup                    // whose rows are being generated, see Note [Rows together]
 	tiled    bool                         // the loops go by tiles that fetch for themselves
 	fetched  map[*kernel.Load]bool        // loads that fetch ahead in the code being generated, see Note [Prefetch]
+
+	usual *usual // rare arms that are put off, see Note [Rare arms]
 
 	phase  *period                  // of the kernel being generated, see Note [Short last axes]
 	agreed map[kernel.Ref]agreement // conditions that depend on its last axis alone

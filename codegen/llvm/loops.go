@@ -28,7 +28,7 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 		g.cur = some
 	}
 	g.block(&kernel.Block{Stmts: before})
-	group := g.rowGroupOf(k, body)
+	var group *rowGroup
 	var nest func(i int)
 	nest = func(i int) {
 		a := k.Axes[i]
@@ -58,7 +58,14 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 		}
 		run(lo, hi)
 	}
-	nest(0)
+	known := map[kernel.Ref]bool{}
+	for _, s := range before {
+		define(known, s)
+	}
+	g.ways(body, known, func(way *kernel.Block) {
+		body, group = way, g.rowGroupOf(k, way)
+		nest(0)
+	})
 }
 
 // parallel runs body for independent iterations of v in [lo, hi): in vectors where they fit, else one
@@ -150,20 +157,14 @@ func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.B
 	}
 	last := g.plus(hi, ci(i64, int64(-w)))
 	n, known := constantInt(hi)
-	m, fromZero := constantInt(lo)
-	exact := known && fromZero && (n-m)%int64(w) == 0
+	if m, fromZero := constantInt(lo); known && fromZero && (n-m)%int64(w) == 0 {
+		last = nil
+	}
 	g.w = w
 	if g.grouped == nil {
 		g.fetched = g.largeLoads(body)
 	}
-	g.count(lo, hi, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
-		if !exact {
-			x = g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, x, last), x, last)
-		}
-		g.env[v] = val{v: x, iota: true}
-		g.block(body)
-		return nil
-	})
+	g.vectors(v, lo, hi, last, w, body)
 	g.w, g.fetched = 0, nil
 }
 
@@ -192,11 +193,7 @@ func (g *gen) vectorsAndRest(v kernel.Ref, lo, hi value.Value, w int, body *kern
 	if g.grouped == nil {
 		g.fetched = loadsOf(body)
 	}
-	g.count(lo, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
-		g.env[v] = val{v: x, iota: true}
-		g.block(body)
-		return nil
-	})
+	g.vectors(v, lo, end, nil, w, body)
 	g.w, g.fetched = 0, nil
 	g.short(v, end, hi, w, body)
 }
@@ -351,6 +348,9 @@ func (g *gen) cond(s *kernel.If) {
 	}
 	if of, ok := g.agreed[s.Cond]; ok && c.wide {
 		g.agreedArms(s, c.v, of)
+		return
+	}
+	if c.wide && g.puts(s, c.v) {
 		return
 	}
 	if c.wide && len(s.Then.Stmts) >= rare {

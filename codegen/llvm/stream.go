@@ -130,11 +130,7 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 	if !g.tiled && g.grouped == nil {
 		g.fetched = loadsOf(body)
 	}
-	g.count(first, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
-		g.env[v] = val{v: x, iota: true}
-		g.block(body)
-		return nil
-	})
+	g.vectors(v, first, end, nil, w, body)
 	g.streamed, g.fetched = nil, nil
 
 	// The rest: the ends, or everything.

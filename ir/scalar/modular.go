@@ -21,6 +21,7 @@ type Modulus struct {
 	signed     types.DType
 	word       types.DType // unsigned
 	p, d, v    Ref         // of type word
+	above      Ref         // the bits above those of p
 	shift, rsh Ref         // s, and w - s
 }
 
@@ -35,6 +36,7 @@ func NewModulus(e Emitter, p Ref) Modulus {
 	m.rsh = e.Sub(m.num(int64(m.word.Bits())), m.shift)
 	m.d = e.Shl(m.p, m.shift)
 	m.v = m.reciprocal()
+	m.above = e.Not(e.Shr(m.num(-1), m.shift))
 	return m
 }
 
@@ -140,14 +142,14 @@ func (m Modulus) One() Ref { return m.e.Cast(m.word, m.e.Ne(m.p, m.num(1))) }
 func (m Modulus) Add(a, b Ref) Ref {
 	e := m.e
 	sum := e.Add(a, b)
-	return e.Select(e.Lt(sum, m.p), sum, e.Sub(sum, m.p))
+	return e.Min(sum, e.Sub(sum, m.p)) // wraps where it is below
 }
 
 // Sub is the difference of two residues.
 func (m Modulus) Sub(a, b Ref) Ref {
 	e := m.e
 	d := e.Sub(a, b)
-	return e.Select(e.Lt(a, b), e.Add(d, m.p), d)
+	return e.Min(d, e.Add(d, m.p)) // the difference wraps where a is below b
 }
 
 // Neg is the residue that a has to be added to for 0.
@@ -155,15 +157,35 @@ func (m Modulus) Neg(a Ref) Ref {
 	return m.e.Select(m.e.Eq(a, m.num(0)), a, m.e.Sub(m.p, a))
 }
 
-// Mul is the product of two residues: a * 2^s is below d, so the double word of (a * 2^s) * b is below p*d.
+// Mul is the product of two residues.
 func (m Modulus) Mul(a, b Ref) Ref {
+	return m.ways(func(product func(a, b Ref) Ref) Ref { return product(a, b) })
+}
+
+// Product is the residue of the product of two numbers of the signed type. Residues are what they mostly are, and where a branch
+// is possible one look at the bits of both finds out whether they have no more than p has: the ways to multiply allow for that.
+func (m Modulus) Product(x, y Ref) Ref {
+	e := m.e
+	a, b := e.Bitcast(m.word, x), e.Bitcast(m.word, y)
+	return m.ways(func(product func(a, b Ref) Ref) Ref {
+		long := e.And(e.Or(a, b), m.above)
+		return e.Choose(e.Ne(long, m.num(0)), m.word, func() Ref {
+			return product(m.remainder(x), m.remainder(y))
+		}, func() Ref { return product(a, b) })
+	})
+}
+
+// ways gives f the way to multiply that suits the size of p. Each of them takes operands with as many bits as p, which may be p
+// and above.
+func (m Modulus) ways(f func(product func(a, b Ref) Ref) Ref) Ref {
 	e := m.e
 	below := func(bits uint) Ref { return e.Lt(m.p, m.num(1<<bits)) }
 	if m.word != types.U64 {
-		return e.Choose(below(30), m.word, func() Ref { return m.mul30(a, b) }, func() Ref { return m.mul(a, b) })
+		return e.Choose(below(30), m.word, func() Ref { return f(m.mul30) }, func() Ref { return f(m.mul) })
 	}
-	return e.Choose(below(50), m.word, func() Ref { return m.mul52(a, b) }, func() Ref {
-		return e.Choose(below(60), m.word, func() Ref { return m.mul60(a, b) }, func() Ref { return m.mul(a, b) })
+	small, fits := below(50), below(60) // both here, where they are the same for all elements
+	return e.Choose(small, m.word, func() Ref { return f(m.mul52) }, func() Ref {
+		return e.Choose(fits, m.word, func() Ref { return f(m.mul60) }, func() Ref { return f(m.mul) })
 	})
 }
 
@@ -178,27 +200,28 @@ func (m Modulus) mul30(a, b Ref) Ref {
 	return e.Min(rest, e.Sub(rest, m.p))
 }
 
-// mul60 is Mul for p below 2^60, which leaves room for a quotient that is a little too small. near misses the upper word
-// of a product by less than 3, so that the quotient of a*b by p misses by less than 3 * (1 + 1), for the first
-// product, and 1 and 3 for the reciprocal and the second one: what is left of a*b is below 10p.
+// mul60 is Mul for p below 2^60, which leaves room for a quotient that is a little too small. With n the bits of p, u = a * 2^(63-n)
+// and v = b * 2^(63-n) are below 2^63, and near gives h, which misses u*v / 2^64 by less than 2. d' = (v + 2^64) / 4 misses
+// 2^(62+n) / p by less than 1, and near gives the quotient times 2^(60-n) from h and d': by less than 1 too small for the
+// first product, where d' / 2^64 is below 1/2, 1/4 for d' and 2 for the second product. The shift back makes less of that, and less than
+// one more: what is left of a*b is below 4p.
 func (m Modulus) mul60(a, b Ref) Ref {
 	e := m.e
-	h := m.near(e.Shl(a, m.shift), b)
-	q := e.Add(h, m.near(m.v, h))
+	up := e.Sub(m.shift, m.num(1))
+	h := m.near(e.Shl(a, up), e.Shl(b, up))
+	quarter := e.Or(e.Shr(m.v, m.num(2)), m.num(1<<62))
+	q := e.Shr(m.near(h, quarter), e.Sub(m.shift, m.num(4)))
 	rest := e.Sub(e.Mul(a, b), e.Mul(q, m.p))
-	for n := int64(3); n >= 0; n-- {
-		rest = e.Min(rest, e.Sub(rest, e.Shl(m.p, m.num(n)))) // wraps where it is below
-	}
-	return rest
+	rest = e.Min(rest, e.Sub(rest, e.Add(m.p, m.p))) // wraps where it is below
+	return e.Min(rest, e.Sub(rest, m.p))
 }
 
-// near is the upper word of x*y without what comes from the product of the lower halves and the lower halves of the two
-// products in the middle.
+// near is the upper word of x*y, or one less, for x and y below 2^63: without what comes from the product of the lower halves.
 func (m Modulus) near(x, y Ref) Ref {
 	e := m.e
 	half, low := m.num(32), m.num(1<<32-1)
 	xh, yh, xl, yl := e.Shr(x, half), e.Shr(y, half), e.And(x, low), e.And(y, low)
-	return e.Add(e.Mul(xh, yh), e.Add(e.Shr(e.Mul(xh, yl), half), e.Shr(e.Mul(xl, yh), half)))
+	return e.Add(e.Mul(xh, yh), e.Shr(e.Add(e.Mul(xh, yl), e.Mul(xl, yh)), half))
 }
 
 // mul52 is Mul for p below 2^50, with the digits of 52 bits that AVX-512 IFMA multiplies. With u = a * 2^(52 - bits of p)

@@ -1,0 +1,209 @@
+package llvm
+
+import (
+	"slices"
+
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+)
+
+// Note [Rare arms]
+//
+// The first arm of a long branch is the rare one (rareArm in loops.go): operands of a product of residues that are no
+// residues. To ask each vector whether it is taken costs a comparison, a move from the mask to the other registers and a jump,
+// as much as a third of a product by IFMA. So vectors go in blocks:
+//
+//	for x in steps of usualVectors vectors:
+//	  compute all of them as if no iteration took the rare arm, but store nothing
+//	  if none did: store
+//	  else, and where less than a block is left: vector after vector, with the branch
+//
+// Conditions of the usual forms, x & m != 0 and m <= x where m is the same for all, are put together as x: one or, one maximum.
+
+// usualVectors is the number of vectors of a block. More gain nothing: 8 took as long on a Zen 4.
+const usualVectors = 4
+
+// usual is a block of vectors for which rare arms are put off.
+type usual struct {
+	ifs   map[*kernel.If]bool
+	tests []*rareTest
+	of    map[kernel.Ref]*rareTest // by condition
+}
+
+// rareTest is whether any iteration so far takes a rare arm.
+type rareTest struct {
+	in   *scalar.Instr // the comparison, of which x is the operand that differs; nil when x is the condition itself
+	mask *scalar.Instr // x & m, when that is what it compares with 0
+	x    value.Value
+}
+
+// rareBranches finds the branches of a body whose rare arms can be put off; nil when the body is not so plain that its vectors can
+// be computed before anything is stored.
+func rareBranches(body *kernel.Block) map[*kernel.If]bool {
+	out := map[*kernel.If]bool{}
+	var find func(b *kernel.Block)
+	find = func(b *kernel.Block) {
+		for _, st := range b.Stmts {
+			if s, ok := st.(*kernel.If); ok && len(s.Then.Stmts) >= rare {
+				out[s] = true
+				find(s.Else)
+			}
+		}
+	}
+	find(body)
+	for _, st := range body.Stmts {
+		switch st := st.(type) {
+		case *kernel.DimValue, *kernel.Load, *kernel.Store:
+		case *kernel.Let:
+			if st.In.Op == scalar.Check {
+				return nil
+			}
+		case *kernel.If:
+			if !pure(st.Then) || !pure(st.Else) {
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
+	return out
+}
+
+// vectors runs the vectors of w iterations that begin in [lo, hi), which are whole ones up to last; nil says that all are.
+func (g *gen) vectors(v kernel.Ref, lo, hi, last value.Value, w int, body *kernel.Block) {
+	one := func(x value.Value, _ []value.Value) []value.Value {
+		if last != nil {
+			x = g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, x, last), x, last)
+		}
+		g.env[v] = val{v: x, iota: true}
+		g.block(body)
+		return nil
+	}
+	ifs := rareBranches(body)
+	step := int64(usualVectors * w)
+	if len(ifs) == 0 || g.statement != nil || g.quick || g.shorter(lo, hi, int(2*step)) {
+		g.count(lo, hi, int64(w), nil, one)
+		return
+	}
+	var stores []*kernel.Store
+	for _, st := range body.Stmts {
+		if s, ok := st.(*kernel.Store); ok {
+			stores = append(stores, s)
+		}
+	}
+	g.count(lo, hi, step, nil, func(x value.Value, _ []value.Value) []value.Value {
+		end := g.plus(x, ci(i64, step))
+		whole, slow, next := g.newBlock(), g.newBlock(), g.newBlock()
+		g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLE, end, hi), whole, slow)
+		g.cur = whole
+		g.usual = &usual{ifs: ifs, of: map[kernel.Ref]*rareTest{}}
+		g.statement = func(s kernel.Stmt) bool { _, ok := s.(*kernel.Store); return ok }
+		envs := make([][]val, usualVectors)
+		for k := range envs {
+			g.env[v] = val{v: g.plus(x, ci(i64, int64(k*w))), iota: true}
+			g.block(body)
+			envs[k] = slices.Clone(g.env)
+		}
+		g.statement = nil
+		if some := g.usual.any(g); some != nil {
+			plain := g.newBlock()
+			g.cur.NewCondBr(some, slow, plain)
+			g.cur = plain
+		}
+		g.usual = nil
+		env := g.env
+		for _, e := range envs {
+			g.env = e
+			for _, s := range stores {
+				g.store(s)
+			}
+		}
+		g.env = env
+		g.cur.NewBr(next)
+		g.cur = slow
+		g.count(x, g.least(end, hi), int64(w), nil, one)
+		g.cur.NewBr(next)
+		g.cur = next
+		return nil
+	})
+}
+
+// puts reports that the rare arm of s was put off: its condition is kept, and what it gives is what the other arm gives.
+func (g *gen) puts(s *kernel.If, c value.Value) bool {
+	if g.usual == nil || !g.usual.ifs[s] {
+		return false
+	}
+	g.usual.note(g, s.Cond, c)
+	g.block(s.Else)
+	for i, id := range s.IDs {
+		g.env[id] = g.env[s.ElseVals[i]]
+	}
+	return true
+}
+
+// note takes in a condition of one more vector.
+func (u *usual) note(g *gen, r kernel.Ref, c value.Value) {
+	n := &rareTest{x: c}
+	if in := g.lets[r]; in != nil {
+		x, m := in.Args[0], in.Args[1]
+		switch {
+		case in.Op == scalar.Ne && g.isZero(m) && g.maskOf(x) != nil:
+			mask := g.maskOf(x)
+			n.in, n.mask, n.x = in, mask, g.spread(g.env[mask.Args[0]])
+		case in.Op == scalar.Le && !g.types[m].IsSigned() && !g.types[m].IsFloat() && g.env[m].wide && !g.env[x].wide && !g.env[x].iota:
+			n.in, n.x = in, g.env[m].v
+		}
+	}
+	old := u.of[r]
+	if old == nil {
+		u.of[r] = n
+		u.tests = append(u.tests, n)
+		return
+	}
+	if n.in != nil && n.mask == nil {
+		old.x = g.minMax(scalar.Max, g.types[n.in.Args[1]], g.w, old.x, n.x)
+		return
+	}
+	old.x = g.cur.NewOr(old.x, n.x)
+}
+
+// isZero reports that r is the constant 0.
+func (g *gen) isZero(r kernel.Ref) bool {
+	in := g.lets[r]
+	return in != nil && in.Op == scalar.Const && in.Imm == 0
+}
+
+// maskOf is the instruction of r when it is x & m, with m the same for all iterations and x not.
+func (g *gen) maskOf(r kernel.Ref) *scalar.Instr {
+	in := g.lets[r]
+	if in == nil || in.Op != scalar.And || g.env[in.Args[1]].wide || g.env[in.Args[1]].iota || !g.env[in.Args[0]].wide {
+		return nil
+	}
+	return in
+}
+
+// any is whether a rare arm is taken by any iteration of the block, nil when there was none.
+func (u *usual) any(g *gen) value.Value {
+	var some value.Value
+	for _, t := range u.tests {
+		c := t.x
+		switch {
+		case t.mask != nil:
+			c = g.cur.NewAnd(c, g.spread(g.env[t.mask.Args[1]]))
+			c = g.cur.NewICmp(enum.IPredNE, c, constant.NewZeroInitializer(c.Type()))
+		case t.in != nil:
+			c = g.cur.NewICmp(enum.IPredULE, g.spread(g.env[t.in.Args[0]]), c)
+		}
+		one := g.cur.NewCall(g.intrinsic("llvm.vector.reduce.or."+typeSuffix(c.Type()), i1, c.Type()), c)
+		if some == nil {
+			some = one
+		} else {
+			some = g.cur.NewOr(some, one)
+		}
+	}
+	return some
+}

@@ -1,0 +1,150 @@
+package llvm
+
+import (
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Note [Ways]
+//
+// Some branches go one way for all iterations of a kernel: the size of a modulus, which is an argument, says by which
+// steps residues are multiplied. LLVM leaves such a branch in the loop, where it keeps neighbouring vectors from being
+// computed side by side. So the loops are written once for each way, and the branch is taken before them. With moduli
+// along a short last axis (Note [Short last axes]) the way is one when all of them agree, and loops with branches are
+// left for those that do not.
+
+// Bounds of the code that is written several times.
+const (
+	maxForks     = 3   // branches taken before the loops, one in an arm of another
+	maxForkCode  = 700 // statements of a body
+	leastForkArm = 8   // statements of both arms together
+)
+
+// ways writes loops for each way through body. known holds the values that are computed before the loops.
+func (g *gen) ways(body *kernel.Block, known map[kernel.Ref]bool, loops func(body *kernel.Block)) {
+	g.fork(body, known, loops, maxForks)
+}
+
+func (g *gen) fork(body *kernel.Block, known map[kernel.Ref]bool, loops func(body *kernel.Block), left int) {
+	c := scalar.None
+	if left > 0 && !g.quick && !g.machine.Device && g.w == 0 && statements(body) <= maxForkCode {
+		c = g.forkAt(body, known)
+	}
+	if c == scalar.None {
+		loops(body)
+		return
+	}
+	before := g.env[c]
+	join := g.newBlock()
+	arm := func(taken bool) {
+		one := constant.NewBool(taken)
+		g.env[c] = val{v: one}
+		g.fork(settle(body, c, taken), known, loops, left-1)
+		g.env[c] = before
+		g.cur.NewBr(join)
+	}
+	either := func(cond value.Value, then, els func()) {
+		yes, no := g.newBlock(), g.newBlock()
+		g.cur.NewCondBr(cond, yes, no)
+		g.cur = yes
+		then()
+		g.cur = no
+		els()
+	}
+	if of, ok := g.agreed[c]; ok {
+		either(of.all, func() { arm(true) }, func() {
+			either(of.any, func() { loops(body); g.cur.NewBr(join) }, func() { arm(false) })
+		})
+	} else {
+		either(before.v, func() { arm(true) }, func() { arm(false) })
+	}
+	g.cur = join
+}
+
+// forkAt is the condition of the first branch that goes one way and is worth it.
+func (g *gen) forkAt(b *kernel.Block, known map[kernel.Ref]bool) kernel.Ref {
+	found := scalar.None
+	eachBranch(b, func(s *kernel.If) {
+		if found != scalar.None || statements(s.Then)+statements(s.Else) < leastForkArm {
+			return
+		}
+		_, agreed := g.agreed[s.Cond]
+		if v := g.env[s.Cond]; agreed || known[s.Cond] && v.v != nil && !v.wide && !v.iota {
+			if _, constant := v.v.(constant.Constant); !constant || agreed {
+				found = s.Cond
+			}
+		}
+	})
+	return found
+}
+
+// eachBranch calls f for the branches in b, outer ones first.
+func eachBranch(b *kernel.Block, f func(*kernel.If)) {
+	for _, st := range b.Stmts {
+		switch st := st.(type) {
+		case *kernel.If:
+			f(st)
+			eachBranch(st.Then, f)
+			eachBranch(st.Else, f)
+		case *kernel.Loop:
+			eachBranch(st.Body, f)
+		case *kernel.Iterate:
+			eachBranch(st.Body, f)
+		case *kernel.Reduce:
+			eachBranch(st.Body, f)
+		}
+	}
+}
+
+// settle is the body with the statements of the arm that is taken in the place of branches on c. What they gave is handed on by a
+// branch without statements, whose condition is a constant now.
+func settle(b *kernel.Block, c kernel.Ref, taken bool) *kernel.Block {
+	has := false
+	eachBranch(b, func(s *kernel.If) { has = has || s.Cond == c })
+	out := &kernel.Block{}
+	for _, st := range b.Stmts {
+		switch s := st.(type) {
+		case *kernel.Load: // of a row of conditions
+			if s.ID == c {
+				imm := uint64(0)
+				if taken {
+					imm = 1
+				}
+				none := [3]kernel.Ref{scalar.None, scalar.None, scalar.None}
+				st = &kernel.Let{ID: c, In: scalar.Instr{Op: scalar.Const, Type: types.Bool, Args: none, Imm: imm}, Site: -1}
+			}
+		case *kernel.If:
+			if s.Cond == c {
+				arm, vals := s.Then, s.ThenVals
+				if !taken {
+					arm, vals = s.Else, s.ElseVals
+				}
+				out.Stmts = append(out.Stmts, settle(arm, c, taken).Stmts...)
+				st = &kernel.If{Cond: c, Then: &kernel.Block{}, Else: &kernel.Block{}, ThenVals: vals, ElseVals: vals, IDs: s.IDs}
+			} else if has {
+				st = &kernel.If{Cond: s.Cond, Then: settle(s.Then, c, taken), Else: settle(s.Else, c, taken), ThenVals: s.ThenVals, ElseVals: s.ElseVals, IDs: s.IDs}
+			}
+		case *kernel.Loop:
+			if has {
+				l := *s
+				l.Body, st = settle(s.Body, c, taken), &l
+			}
+		case *kernel.Iterate:
+			if has {
+				l := *s
+				l.Body, st = settle(s.Body, c, taken), &l
+			}
+		case *kernel.Reduce:
+			if has {
+				l := *s
+				l.Body, st = settle(s.Body, c, taken), &l
+			}
+		}
+		out.Stmts = append(out.Stmts, st)
+	}
+	return out
+}
