@@ -2,6 +2,8 @@ package llvm
 
 import (
 	"fmt"
+	"math/bits"
+	"slices"
 
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
@@ -17,32 +19,37 @@ import (
 // Note [Transforms]
 //
 // A kernel.Transform becomes a call of a function for its size, its direction and the kind of its modulus, which is
-// looked at when the program runs. The stages are merged by three: eight vectors are loaded, go through three stages and
-// are stored again (nttPass). The stages within blocks of eight vectors are one pass over memory, with the last ones
-// between the elements of vectors, whose elements change places (nttBlock). A block that fits the first-level
-// cache goes through all of its passes before the next one is begun.
+// looked at when the program runs. The stages are merged: as many vectors as the registers hold are loaded, go through several
+// stages and are stored again (pass). The stages within blocks of eight vectors are one pass over memory, with the last ones
+// between the elements of vectors, whose elements change places (blocks). A part of the row that fits the first-level
+// cache goes through all of its passes before the next one is begun (part).
 //
 // Residues are not reduced at once. Factors are used with their quotients by the modulus (Shoup): with
 // wq = floor(w*2^k/p) and q = floor(y*wq/2^k), y*w - q*p is in [0, 2p) for any y below 2^k, and the sums and differences
-// of the stages may grow up to 2^k before p, 2p, ... is taken off (Harvey, "Faster arithmetic for number-theoretic
+// of the stages may grow up to 2^k before multiples of p are taken off (Harvey, "Faster arithmetic for number-theoretic
 // transforms", 2014). docs/modular.md has the bounds of the kinds. The quotients of the factors that whole
 // vectors share are made first, into the spare memory; those of the last stages when they are needed, from
 // the reciprocal of the modulus.
+//
+// What counts on AMD's processors is the two units that multiply: besides products they alone compare 64-bit numbers and find
+// their minima and maxima, and an AVX-512 store keeps them from IFMA for more than a cycle.
 
 // nttKind is how numbers modulo p are computed.
 type nttKind struct {
-	name  string
-	limit int64 // p is below
-	ifma  bool  // k is 52 and not 64
-	grow  int   // sums may grow to grow*p
-	slack int   // a product with a factor is below slack*p
+	name   string
+	limit  int64 // p is below
+	k52    bool  // k is 52 and not 64
+	ifma   bool  // the processor has products of 52 bits
+	grow   int   // sums may grow to grow*p
+	settle int   // below so many p are the numbers between passes of the inverse
 }
 
 // The kinds, in the order in which they are tried.
 var nttKinds = []nttKind{
-	{name: "p49", limit: 1 << 49, ifma: true, grow: 8, slack: 2},
-	{name: "p50", limit: 1 << 50, ifma: true, grow: 4, slack: 2},
-	{name: "p60", limit: kernel.TransformLimit, grow: 16, slack: 8},
+	{name: "p49", limit: 1 << 49, k52: true, ifma: true, grow: 8, settle: 4},
+	{name: "p50", limit: 1 << 50, k52: true, ifma: true, grow: 4, settle: 2},
+	{name: "p60", limit: kernel.TransformLimit, ifma: true, grow: 16, settle: 4},
+	{name: "p60", limit: kernel.TransformLimit, grow: 16, settle: 8},
 }
 
 // transform calls the function for a transform.
@@ -64,7 +71,7 @@ func (g *gen) transform(s *kernel.Transform) {
 	done := g.newBlock()
 	var results []*lir.Incoming
 	for _, k := range nttKinds {
-		if k.ifma && !g.machine.IFMA {
+		if k.ifma && !g.machine.IFMA || !k.ifma && g.machine.IFMA {
 			continue
 		}
 		f := g.nttFunc(k, s.Size, s.Inverse)
@@ -101,11 +108,15 @@ func (m *module) nttFunc(k nttKind, size int64, inverse bool) *lir.Func {
 	fn := m.m.NewFunc(name, i1, ps...)
 	fn.Linkage = enum.LinkageInternal
 	functionAttrs(fn)
-	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline)
+	// Vectors that registers do not hold lie on the stack, where LLVM would not align them by itself.
+	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline, lir.AlignStack(m.machine.VectorBits/8), lir.AttrString("stackrealign"))
 	m.funcs[name] = fn
 	g := m.newGen(fn, nil)
 	n := &ntt{gen: g, nttKind: k, size: size, inverse: inverse, w: max(m.machine.VectorBits/64, 2),
-		data: ps[0], source: ps[1], table: ps[2], spare: ps[3]}
+		data: ps[0], source: ps[1], table: ps[2], spare: ps[3], regs: 8, rows: 8}
+	if m.machine.Registers >= 32 {
+		n.regs = 16
+	}
 	n.constants(ps[4], ps[5])
 	n.run()
 	g.cur.NewRet(n.fit(ps[4]))
@@ -120,19 +131,28 @@ type ntt struct {
 	size                       int64
 	inverse                    bool
 	w                          int
+	regs, rows                 int // how many vectors a pass keeps in registers, and how many a block has
+	passes                     []nttPass
+	bound                      int // of the numbers in memory, while passes are written
 	data, source, table, spare value.Value
 	largest                    value.Value // where the largest number seen in each place of a vector is kept
 
-	multiple map[int]value.Value // m -> m*p
-	minus    map[int]value.Value // m -> -m*p
-	neg      value.Value         // 2^k - p
-	v, shift value.Value         // the reciprocal of p, and where p has its highest bit
-	scale    factor
-	scaled   factor // the factor of the last stage of the inverse, times scale
+	multiple   []value.Value  // m*p
+	table16    [2]value.Value // the multiples that take takes off
+	index      value.Value    // where the bits that choose one begin
+	neg        value.Value    // 2^k - p
+	v, shift   value.Value    // the reciprocal of p, and where p has its highest bit
+	vTop, vLow value.Value    // the upper 52 bits of the reciprocal, and the others at the place of the highest
+	scale      factor
+	scaled     factor // the factor of the last stage of the inverse, times scale
 }
 
-// factor is a vector of residues with their quotients; top is the upper half of those, without IFMA.
-type factor struct{ w, q, top value.Value }
+// factor is a vector of residues with their quotients. Those of 64 bits are, with products of 52 bits, q and 52 more bits, low, of
+// which at least 12 are good, all of them in an exact factor; without such products low is the upper half of q.
+type factor struct {
+	w, q, low value.Value
+	exact     bool
+}
 
 func (n *ntt) vector() lt.Type { return vec(i64, n.w) }
 
@@ -152,113 +172,102 @@ func (n *ntt) constants(p, scale value.Value) {
 	m := scalar.NewModulus(scalar.Emitter{Sink: b}, b.param(types.I64, p))
 	v, shift := n.uniform(m.Reciprocal()), n.uniform(m.Shift())
 	n.neg = n.splat(n.cur.NewSub(ci(i64, 0), p))
-	if n.ifma { // the reciprocal is that of p with bit 51 as the highest
+	if n.k52 { // the reciprocal is that of p with bit 51 as the highest
 		v, shift = n.cur.NewLShr(v, ci(i64, 12)), n.cur.NewSub(shift, ci(i64, 12))
 		n.neg = n.splat(n.cur.NewSub(ci(i64, 1<<52), p))
 	}
 	n.v, n.shift = n.splat(v), n.splat(shift)
+	n.vTop, n.vLow = n.splat(n.cur.NewLShr(v, ci(i64, 12))), n.splat(n.cur.NewShl(v, ci(i64, 40)))
 	n.largest = n.stack(n.vector(), 1)
 	n.cur.NewStore(n.num(0), n.largest)
-	n.multiple, n.minus = map[int]value.Value{}, map[int]value.Value{}
-	for m := 1; m < n.grow; m *= 2 {
-		x := n.cur.NewMul(p, ci(i64, int64(m)))
-		n.multiple[m], n.minus[m] = n.splat(x), n.splat(n.cur.NewSub(ci(i64, 0), x))
+	for m := range n.grow + 1 {
+		n.multiple = append(n.multiple, n.splat(n.cur.NewMul(p, ci(i64, int64(m)))))
+	}
+	if n.ifma {
+		n.multiples(p)
 	}
 	if n.inverse {
-		n.scale = n.withQuotient(n.splat(scale))
+		n.scale = n.withQuotient(n.splat(scale), true)
 		w := n.cur.NewLoad(i64, n.cur.NewGetElementPtr(i64, n.table, ci(i64, 1)))
-		n.scaled = n.withQuotient(n.canonical(n.product(n.splat(w), n.scale), n.slack))
+		n.scaled = n.withQuotient(n.canonical(n.product(number{n.splat(w), 1}, n.scale)).v, true)
 	}
 }
+
+// nttPass is the stages from first on, done between one load and one store of each element.
+type nttPass struct{ first, stages int }
 
 // run writes all passes.
 func (n *ntt) run() {
-	log := 0
-	for int64(1)<<log < n.size {
-		log++
+	n.quotients()
+	most := bits.Len(uint(n.regs)) - 1
+	outer := bits.Len64(uint64(n.size/n.block())) - 1 // stages before the blocks, in as few passes as the registers allow
+	for first := 0; first < outer; {
+		left := outer - first
+		passes := (left + most - 1) / most
+		p := nttPass{first, (left + passes - 1) / passes}
+		n.passes = append(n.passes, p)
+		first += p.stages
 	}
-	n.quotients(n.size / int64(n.w))
-	inner := 3 // stages of a block of eight vectors
-	for w := n.w; w > 1; w /= 2 {
-		inner++
-	}
-	// The stages before the blocks, in passes of up to three.
-	var passes [][2]int // first stage and number
-	bounds := []int{}   // of the numbers before a pass, in multiples of p
-	bound := 1
-	for s := 0; s < log-inner; {
-		r := min(3, log-inner-s)
-		if log-inner-s == 4 {
-			r = 2
+	n.bound = 1
+	n.part(0, ci(i64, 0), 1)
+}
+
+// block is the number of elements in a block.
+func (n *ntt) block() int64 { return int64(n.rows * n.w) }
+
+// part does the passes from i on for part number at of so many equal ones, into which the earlier passes have cut the row.
+// What fits the first-level cache goes through all of its passes before something else is begun.
+func (n *ntt) part(i int, at value.Value, parts int64) {
+	groups := func(i int) int64 {
+		if i == len(n.passes) {
+			return n.size / n.block()
 		}
-		passes, bounds = append(passes, [2]int{s, r}), append(bounds, bound)
-		for range r {
-			bound = n.after(bound)
+		return 1 << n.passes[i].first
+	}
+	here := func(i int) {
+		each := ci(i64, groups(i)/parts)
+		lo := n.times(at, each)
+		if i == len(n.passes) {
+			n.blocks(lo, n.plus(lo, each), groups(i)/parts)
+		} else {
+			n.pass(n.passes[i], lo, n.plus(lo, each))
 		}
-		s += r
 	}
-	outer := 0 // passes over everything; those after them stay in parts that the first-level cache holds
-	for outer < len(passes) && n.size>>passes[outer][0] > int64(n.machine.L1/2/8) {
-		outer++
-	}
-	all := func(i int) {
-		n.pass(passes[i][0], passes[i][1], bounds[i], ci(i64, 0), ci(i64, 1<<passes[i][0]))
-	}
-	blocks := n.size / int64(8*n.w)
-	if n.inverse {
-		n.parts(passes, outer, blocks, func(lo, hi func(int) value.Value) {
-			n.blocks(1, lo(-1), hi(-1))
-			for i := len(passes) - 1; i >= outer; i-- {
-				n.pass(passes[i][0], passes[i][1], bounds[i], lo(i), hi(i))
-			}
+	small := n.size/parts <= int64(n.machine.L1/2/8)
+	switch {
+	case i == len(n.passes):
+		here(i)
+	case !small && groups(i) > parts:
+		each := groups(i) / parts
+		lo := n.times(at, ci(i64, each))
+		n.count(lo, n.plus(lo, ci(i64, each)), 1, nil, func(k value.Value, _ []value.Value) []value.Value {
+			n.part(i, k, groups(i))
+			return nil
 		})
-		for i := outer - 1; i >= 0; i-- {
-			all(i)
-		}
-		return
+	case n.inverse:
+		n.part(i+1, at, parts)
+		here(i)
+	default:
+		here(i)
+		n.part(i+1, at, parts)
 	}
-	for i := range outer {
-		all(i)
-	}
-	n.parts(passes, outer, blocks, func(lo, hi func(int) value.Value) {
-		for i := outer; i < len(passes); i++ {
-			n.pass(passes[i][0], passes[i][1], bounds[i], lo(i), hi(i))
-		}
-		n.blocks(bound, lo(-1), hi(-1))
-	})
 }
 
-// parts calls f for the parts in which the passes from outer on are done. lo and hi give the groups of pass i that a
-// part has, and its blocks for -1.
-func (n *ntt) parts(passes [][2]int, outer int, blocks int64, f func(lo, hi func(int) value.Value)) {
-	count := blocks // when no pass is left
-	if outer < len(passes) {
-		count = int64(1) << passes[outer][0]
-	}
-	size := func(i int) int64 {
-		if i < 0 {
-			return blocks / count
-		}
-		return int64(1) << passes[i][0] / count
-	}
-	if outer == len(passes) {
-		f(func(int) value.Value { return ci(i64, 0) }, func(int) value.Value { return ci(i64, blocks) })
-		return
-	}
-	n.count(ci(i64, 0), ci(i64, count), 1, nil, func(part value.Value, _ []value.Value) []value.Value {
-		at := func(i int) value.Value { return n.times(part, ci(i64, size(i))) }
-		f(at, func(i int) value.Value { return n.plus(at(i), ci(i64, size(i))) })
-		return nil
-	})
-}
-
-// quotients fills the spare memory for the first count factors.
-func (n *ntt) quotients(count int64) {
+// quotients fills the spare memory for the factors that all elements of a vector share.
+func (n *ntt) quotients() {
+	count := n.size / int64(n.w)
 	n.count(ci(i64, 0), ci(i64, count), int64(n.w), nil, func(i value.Value, _ []value.Value) []value.Value {
-		n.store(n.spare, i, n.withQuotient(n.seen(n.load(n.table, i))).q)
+		f := n.withQuotient(n.seen(n.load(n.table, i)), true)
+		n.store(n.spare, i, f.q)
+		if n.wide() {
+			n.store(n.spare, n.plus(i, ci(i64, count)), f.low)
+		}
 		return nil
 	})
 }
+
+// wide says that quotients are two words.
+func (n *ntt) wide() bool { return n.ifma && !n.k52 }
 
 // seen notes the numbers of a vector, which have to be residues.
 func (n *ntt) seen(x value.Value) value.Value {
@@ -296,36 +305,55 @@ func (n *ntt) store(base, at, x value.Value) {
 
 // shared is factor number i of the table for all elements of a vector.
 func (n *ntt) shared(i value.Value) factor {
-	one := func(base value.Value) value.Value {
+	one := func(base, i value.Value) value.Value {
 		return n.splat(n.cur.NewLoad(i64, n.cur.NewGetElementPtr(i64, base, i)))
 	}
-	return n.upper(factor{w: one(n.table), q: one(n.spare)})
+	f := factor{w: one(n.table, i), q: one(n.spare, i), exact: true}
+	if n.wide() {
+		f.low = one(n.spare, n.plus(i, ci(i64, n.size/int64(n.w))))
+	}
+	return n.parts(f)
 }
 
-// pass does r stages from stage s on for the groups [lo, hi) of stage s.
-func (n *ntt) pass(s, r, bound int, lo, hi value.Value) {
-	group := n.size >> s
-	step := group >> r
-	n.count(lo, hi, 1, nil, func(i value.Value, _ []value.Value) []value.Value {
-		first := n.cur.NewAdd(i, ci(i64, 1<<s))
-		var factors [][]factor
-		for l := range r {
-			var f []factor
-			for m := range 1 << l {
-				f = append(f, n.shared(n.plus(n.times(first, ci(i64, 1<<l)), ci(i64, int64(m)))))
-			}
-			factors = append(factors, f)
+// tree are the factors of so many stages, when first is the number of the one for the first stage.
+func (n *ntt) tree(first value.Value, stages int) [][]factor {
+	var factors [][]factor
+	for l := range stages {
+		var f []factor
+		for m := range 1 << l {
+			f = append(f, n.shared(n.plus(n.times(first, ci(i64, 1<<l)), ci(i64, int64(m)))))
 		}
+		factors = append(factors, f)
+	}
+	return factors
+}
+
+// pass does a pass for the groups [lo, hi) of its first stage, with several neighbouring vectors where there are registers
+// for them: the products of one pair have to wait for each other.
+func (n *ntt) pass(p nttPass, lo, hi value.Value) {
+	group := n.size >> p.first
+	step := group >> p.stages
+	columns := min(int64(n.regs>>p.stages), step/int64(n.w))
+	bound := n.bound
+	n.count(lo, hi, 1, nil, func(i value.Value, _ []value.Value) []value.Value {
+		factors := n.tree(n.cur.NewAdd(i, ci(i64, 1<<p.first)), p.stages)
 		base := n.times(i, ci(i64, group))
-		n.count(ci(i64, 0), ci(i64, step), int64(n.w), nil, func(j value.Value, _ []value.Value) []value.Value {
-			x := make([]value.Value, 1<<r)
-			at := func(m int) value.Value { return n.plus(n.plus(base, j), ci(i64, int64(m)*step)) }
-			for m := range x {
-				x[m] = n.read(at(m), s == 0 && !n.inverse)
+		n.count(ci(i64, 0), ci(i64, step), columns*int64(n.w), nil, func(j value.Value, _ []value.Value) []value.Value {
+			x := make([][]number, columns)
+			at := func(c, m int) value.Value {
+				return n.plus(n.plus(base, j), ci(i64, int64(m)*step+int64(c*n.w)))
 			}
-			n.stages(x, factors, bound, s == 0)
-			for m := range x {
-				n.store(n.data, at(m), x[m])
+			for c := range x {
+				for m := range 1 << p.stages {
+					x[c] = append(x[c], number{n.read(at(c, m), p.first == 0 && !n.inverse), bound})
+				}
+			}
+			n.stages(x, slices.Repeat([][][]factor{factors}, len(x)), p.first == 0)
+			n.bound = n.settled(x, p.first > 0)
+			for c := range x {
+				for m := range x[c] {
+					n.store(n.data, at(c, m), x[c][m].v)
+				}
 			}
 			return nil
 		})
@@ -333,30 +361,41 @@ func (n *ntt) pass(s, r, bound int, lo, hi value.Value) {
 	})
 }
 
-// stages does the stages of a pass on vectors; factors[l] are those of stage l. first says that stage 0 is the
-// first of all, which the inverse does last.
-func (n *ntt) stages(x []value.Value, factors [][]factor, bound int, first bool) {
-	layer := func(l int) {
-		half := len(x) >> (l + 1)
-		for m := range factors[l] {
+// settled is the bound of numbers that a pass stores. In the inverse they differ, and most of them are reduced to
+// what makes the least work for the next pass, unless there is none.
+func (n *ntt) settled(x [][]number, more bool) int {
+	bound := 0
+	for c := range x {
+		for m := range x[c] {
+			if n.inverse && more {
+				x[c][m] = n.reduce(x[c][m], n.settle)
+			}
+			bound = max(bound, x[c][m].bound)
+		}
+	}
+	return bound
+}
+
+// stages does the stages of a pass on vectors, x[c] being those of column c; factors[c][l] are those of its stage l. first
+// says that stage 0 is the first of all, which the inverse does last.
+func (n *ntt) stages(x [][]number, factors [][][]factor, first bool) {
+	for i := range factors[0] {
+		l := i
+		if n.inverse {
+			l = len(factors[0]) - 1 - i
+		}
+		half := len(x[0]) >> (l + 1)
+		for m := range factors[0][l] {
 			for j := range half {
-				a, b := &x[2*half*m+j], &x[2*half*m+j+half]
-				if n.inverse {
-					*a, *b = n.backward(*a, *b, factors[l][m], first && l == 0)
-				} else {
-					*a, *b = n.forward(*a, *b, factors[l][m], bound)
+				for c, x := range x {
+					a, b := &x[2*half*m+j], &x[2*half*m+j+half]
+					if n.inverse {
+						*a, *b = n.backward(*a, *b, factors[c][l][m], first && l == 0)
+					} else {
+						*a, *b = n.forward(*a, *b, factors[c][l][m])
+					}
 				}
 			}
 		}
-	}
-	if n.inverse {
-		for l := len(factors) - 1; l >= 0; l-- {
-			layer(l)
-		}
-		return
-	}
-	for l := range factors {
-		layer(l)
-		bound = n.after(bound)
 	}
 }

@@ -1,6 +1,9 @@
 package llvm
 
 import (
+	"math/bits"
+
+	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
 
@@ -9,121 +12,198 @@ import (
 	"healc/lang/types"
 )
 
-// The arithmetic of transforms on vectors, see Note [Transforms]. With IFMA, numbers are meant modulo 2^52: bits from
-// 52 on are arbitrary, and nothing looks at them. A product reads the lower 52 bits of its factors. below compares a
-// number whose upper bits are arbitrary with the small or wrapped difference that it may be replaced by: that
-// is smaller when the difference is not negative, whatever those bits are, and larger than any number with bits 52 to 63
-// not all set when it is negative; with all of them set it is larger, too, as the number is less than 2p above
-// the difference and 2^52 is more. canonical removes them.
+// The arithmetic of transforms on vectors, see Note [Transforms]. With words of 52 bits numbers are meant modulo 2^52: bits
+// from 52 on are arbitrary, and nothing looks at them. A product reads the lower 52 bits of its factors, and the index of a
+// table the four below bit 52 or lower ones. canonical removes them.
 
-// after is the bound of the numbers after a stage of the forward transform, from that before it.
-func (n *ntt) after(bound int) int {
-	return n.reduced(bound) + n.slack
+// number is a vector of numbers below bound*p.
+type number struct {
+	v     value.Value
+	bound int
 }
 
-// reduced is the bound of the first number of a pair when the stage may add to it.
-func (n *ntt) reduced(bound int) int {
-	if m := n.takeOff(bound); m > 0 {
-		return max(m, bound-m)
+// take takes multiples of p off a number that is too large to add to. With a table it is the multiple that the
+// highest bits of the number choose: of the units of AMD that multiply, which are what transforms wait for, the minimum would take one.
+func (n *ntt) take(x number) number {
+	if n.table16[0] == nil {
+		m := half(x.bound)
+		return number{n.umin(x.v, n.cur.NewSub(x.v, n.multiple[m])), max(m, x.bound-m)}
 	}
-	return bound
+	t := n.vector()
+	f := n.intrinsic("llvm.x86.avx512.vpermi2var.q.512", t, t, t, t)
+	off := n.cur.NewCall(f, n.table16[0], n.cur.NewLShr(x.v, n.index), n.table16[1])
+	return number{n.cur.NewSub(x.v, off), n.taken()}
 }
 
-// takeOff is the multiple of p that is taken off before a stage, 0 when the sums fit without.
-func (n *ntt) takeOff(bound int) int {
-	if bound+n.slack <= n.grow {
-		return 0
+// taken is the bound of what take leaves.
+func (n *ntt) taken() int { return 1 + max(1, n.grow/8) }
+
+// multiples makes the table of take: for i from 0 to 15 the multiple of p below i*g*2^b/16 that is nearest, where b is the number of
+// bits of p and g is grow. What is left of a number between that and the next is below p + g*2^b/16.
+func (n *ntt) multiples(p value.Value) {
+	bits := n.cur.NewSub(ci(i64, 64-4+int64(bits.Len(uint(n.grow)))-1), n.cur.NewCall(n.intrinsic("llvm.ctlz.i64", i64, i64, i1), p, constant.False))
+	n.index = n.splat(bits)
+	for h := range n.table16 {
+		c := make([]constant.Constant, n.w)
+		for i := range c {
+			c[i] = ci(i64, int64(8*h+i))
+		}
+		x := n.cur.NewShl(constant.NewVector(nil, c...), n.index)
+		var rest value.Value = x
+		for m := 16; m >= 1; m /= 2 {
+			rest = n.umin(rest, n.cur.NewSub(rest, n.splat(n.cur.NewMul(p, ci(i64, int64(m))))))
+		}
+		n.table16[h] = n.cur.NewSub(x, rest)
 	}
-	return n.grow / 2
 }
 
-// below takes m*p off where x is not below it.
-func (n *ntt) below(x value.Value, m int) value.Value {
-	if n.ifma {
-		return n.umin(x, n.mulLow(n.minus[m], x, n.num(1)))
-	}
-	return n.umin(x, n.cur.NewSub(x, n.multiple[m]))
-}
-
-func (n *ntt) umin(x, y value.Value) value.Value { return n.call("llvm.umin", x.Type(), x, y) }
-
-// forward is a pair of the forward transform: x + y*w and x - y*w. bound is that of x and y.
-func (n *ntt) forward(x, y value.Value, f factor, bound int) (value.Value, value.Value) {
-	if m := n.takeOff(bound); m > 0 {
-		x = n.below(x, m)
-	}
-	q := n.quotient(y, f)
-	if n.ifma {
-		sum := n.mulLow(n.mulLow(x, f.w, y), q, n.neg)
-		twice := n.mulLow(n.multiple[n.slack], x, n.num(2)) // both results are 2x + 2p
-		return sum, n.cur.NewSub(twice, sum)
-	}
-	t := n.cur.NewAdd(n.cur.NewMul(f.w, y), n.cur.NewMul(q, n.neg))
-	return n.cur.NewAdd(x, t), n.cur.NewSub(n.cur.NewAdd(x, n.multiple[n.slack]), t)
-}
-
-// backward is a pair of the inverse: x + y and (x - y)*w, all below slack*p. The last one is scaled and canonical.
-func (n *ntt) backward(x, y value.Value, f factor, last bool) (value.Value, value.Value) {
-	sum := n.cur.NewAdd(x, y)
-	diff := n.cur.NewSub(n.cur.NewAdd(x, n.multiple[n.slack]), y)
-	if last {
-		return n.canonical(n.product(sum, n.scale), n.slack), n.canonical(n.product(diff, n.scaled), n.slack)
-	}
-	return n.below(sum, n.slack), n.product(diff, f)
-}
-
-// product is y*w modulo p, below slack*p.
-func (n *ntt) product(y value.Value, f factor) value.Value {
-	q := n.quotient(y, f)
-	if n.ifma {
-		return n.mulLow(n.mulLow(n.num(0), f.w, y), q, n.neg)
-	}
-	return n.cur.NewAdd(n.cur.NewMul(f.w, y), n.cur.NewMul(q, n.neg))
-}
-
-// quotient is y*w/p, or a little less.
-func (n *ntt) quotient(y value.Value, f factor) value.Value {
-	if n.ifma {
-		return n.mulHigh(n.num(0), f.q, y)
-	}
-	return n.mulUpper(y, f.q, f.top)
-}
-
-// canonical takes a number below bound*p to [0, p).
-func (n *ntt) canonical(x value.Value, bound int) value.Value {
-	m := 1
-	for 2*m < bound {
-		m *= 2
-	}
-	for ; m >= 1; m /= 2 {
-		x = n.below(x, m)
-	}
-	if n.ifma {
-		return n.cur.NewAnd(x, n.num(1<<52-1))
+// reduce takes multiples of p off until x is below bound*p.
+func (n *ntt) reduce(x number, bound int) number {
+	for x.bound > bound {
+		x = n.take(x)
 	}
 	return x
 }
 
-// withQuotient computes floor(w*2^k/p), or up to three less without IFMA, for residues w: w with its highest place at that
-// of p, times the reciprocal (Möller and Granlund, see scalar.Modulus), is at most one too small.
-func (n *ntt) withQuotient(w value.Value) factor {
-	up := n.cur.NewShl(w, n.shift)
-	if !n.ifma {
-		q := n.cur.NewAdd(up, n.mulUpper(up, n.v, n.cur.NewLShr(n.v, n.num(32))))
-		return n.upper(factor{w: w, q: q})
+// half is the power of two that leaves the lower bound when it is taken off.
+func half(bound int) int {
+	m := 1
+	for 2*m < bound {
+		m *= 2
 	}
-	q := n.mulHigh(up, up, n.v)
-	rest := n.mulLow(n.num(0), q, n.neg) // w*2^52 - q*p, below 2p
-	more := n.cur.NewICmp(enum.IPredUGE, rest, n.multiple[1])
-	return factor{w: w, q: n.cur.NewSelect(more, n.cur.NewAdd(q, n.num(1)), q)}
+	return m
 }
 
-// upper sets the upper half of the quotients.
-func (n *ntt) upper(f factor) factor {
+func (n *ntt) umin(x, y value.Value) value.Value { return n.call("llvm.umin", n.vector(), x, y) }
+
+// forward is a pair of the forward transform: x + y*w and x - y*w.
+func (n *ntt) forward(x, y number, f factor) (number, number) {
+	m := n.slack(f, y.bound)
+	for x.bound+m > n.grow {
+		x = n.take(x)
+	}
+	q := n.quotient(y, f)
+	bound := x.bound + m
+	more := n.cur.NewAdd(x.v, n.multiple[m])
+	if n.k52 {
+		sum := n.mulLow(n.mulLow(x.v, f.w, y.v), q, n.neg)
+		return number{sum, bound}, number{n.cur.NewSub(n.cur.NewAdd(more, x.v), sum), bound}
+	}
+	t := n.cur.NewAdd(n.cur.NewMul(f.w, y.v), n.cur.NewMul(q, n.neg))
+	return number{n.cur.NewAdd(x.v, t), bound}, number{n.cur.NewSub(more, t), bound}
+}
+
+// backward is a pair of the inverse: x + y and (x - y)*w. The last one is scaled and canonical.
+func (n *ntt) backward(x, y number, f factor, last bool) (number, number) {
+	for x.bound+y.bound > n.grow {
+		if x.bound >= y.bound {
+			x = n.take(x)
+		} else {
+			y = n.take(y)
+		}
+	}
+	bound := x.bound + y.bound
+	sum := number{n.cur.NewAdd(x.v, y.v), bound}
+	diff := number{n.cur.NewSub(n.cur.NewAdd(x.v, n.multiple[y.bound]), y.v), bound}
+	if last {
+		return n.canonical(n.product(sum, n.scale)), n.canonical(n.product(diff, n.scaled))
+	}
+	return sum, n.product(diff, f)
+}
+
+// product is y*w modulo p.
+func (n *ntt) product(y number, f factor) number {
+	bound := n.slack(f, y.bound)
+	q := n.quotient(y, f)
+	if n.k52 {
+		return number{n.mulLow(n.mulLow(n.num(0), f.w, y.v), q, n.neg), bound}
+	}
+	return number{n.cur.NewAdd(n.cur.NewMul(f.w, y.v), n.cur.NewMul(q, n.neg)), bound}
+}
+
+// slack is the bound of a product with a factor, for numbers below bound*p: see docs/modular.md.
+func (n *ntt) slack(f factor, bound int) int {
+	switch {
+	case n.k52:
+		return 2
+	case !n.ifma:
+		return 8
+	case f.exact:
+		return 4
+	}
+	return 4 + bound/4 // more than 3 + 3/4096 + 4*bound/16
+}
+
+// quotient is y*w/p, or a little less.
+func (n *ntt) quotient(y number, f factor) value.Value {
+	switch {
+	case n.k52:
+		return n.mulHigh(n.num(0), f.q, y.v)
+	case n.ifma:
+		return n.mulSplit(y.v, f.q, f.low)
+	}
+	return n.mulUpper(y.v, f.q, f.low)
+}
+
+// canonical takes a number to [0, p).
+func (n *ntt) canonical(x number) number {
+	if x.bound > n.taken() && n.ifma {
+		x = n.take(x)
+	}
+	if n.k52 {
+		x.v = n.cur.NewAnd(x.v, n.num(1<<52-1))
+	}
+	for x.bound > 1 {
+		m := half(x.bound)
+		x = number{n.umin(x.v, n.cur.NewSub(x.v, n.multiple[m])), max(m, x.bound-m)}
+	}
+	return x
+}
+
+// withQuotient makes a factor of residues w, with the quotient that its kind has: w with its highest place at that of p,
+// times the reciprocal (Möller and Granlund, see scalar.Modulus), is at most one too small. exact asks for no error where
+// that can be had.
+func (n *ntt) withQuotient(w value.Value, exact bool) factor {
+	up := n.cur.NewShl(w, n.shift)
+	switch {
+	case n.k52:
+		q := n.mulHigh(up, up, n.v)
+		rest := n.mulLow(n.num(0), q, n.neg) // w*2^52 - q*p, below 2p
+		more := n.cur.NewICmp(enum.IPredUGE, rest, n.multiple[1])
+		return factor{w: w, q: n.cur.NewSelect(more, n.cur.NewAdd(q, n.num(1)), q), exact: true}
+	case !n.ifma:
+		q := n.cur.NewAdd(up, n.mulUpper(up, n.v, n.cur.NewLShr(n.v, n.num(32))))
+		return n.parts(factor{w: w, q: q})
+	}
+	divide := func(up value.Value) value.Value { // by p, times 2^64
+		return n.cur.NewAdd(up, n.mulSplit(up, n.vTop, n.vLow))
+	}
+	q := divide(up)
+	if !exact {
+		return factor{w: w, q: n.cur.NewLShr(q, n.num(12)), low: n.cur.NewShl(q, n.num(40))}
+	}
+	q = n.cur.NewLShr(q, n.num(12))
+	rest := value.Value(n.cur.NewAdd(n.cur.NewShl(w, n.num(52)), n.cur.NewMul(q, n.neg))) // w*2^52 - q*p, below 2p
+	more := n.cur.NewICmp(enum.IPredUGE, rest, n.multiple[1])
+	q = n.cur.NewSelect(more, n.cur.NewAdd(q, n.num(1)), q)
+	rest = n.umin(rest, n.cur.NewSub(rest, n.multiple[1]))
+	return factor{w: w, q: q, low: n.cur.NewLShr(divide(n.cur.NewShl(rest, n.shift)), n.num(12)), exact: true}
+}
+
+// parts sets the upper half of the quotients.
+func (n *ntt) parts(f factor) factor {
 	if !n.ifma {
-		f.top = n.cur.NewLShr(f.q, n.num(32))
+		f.low = n.cur.NewLShr(f.q, n.num(32))
 	}
 	return f
+}
+
+// mulSplit is the upper word of x times the number whose upper 52 bits are top and whose further ones are low, of which
+// the first 12 count, or up to two less: three products, as x is cut at bit 52 and products of 52 bits take
+// the lower part out of x by themselves.
+func (n *ntt) mulSplit(x, top, low value.Value) value.Value {
+	high := n.cur.NewLShr(x, n.num(52))
+	return n.mulHigh(n.mulHigh(n.cur.NewMul(high, top), x, top), high, low)
 }
 
 // mulUpper is the upper word of x*y, or up to two less: the product of the lower halves and the carries between
