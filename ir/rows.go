@@ -167,10 +167,7 @@ func elementSort(positions bool) func(p Pull, op *Op, result int, at []scalar.Re
 // rowsScatterAdd copies the row of the first operand and adds to it one by one.
 func rowsScatterAdd(p RowPull, op *Op, at []scalar.Ref) {
 	x, idx, axis := op.Args[0].Type, op.Args[1].Type, op.Int("axis")
-	p.Each(x.Shape[axis], nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
-		p.Write(ResultRow, i, p.Arg(op, 0, moved(at, axis, i)))
-		return nil
-	})
+	p.Fill(ResultRow, x.Shape[axis], func(i scalar.Ref) scalar.Ref { return p.Arg(op, 0, moved(at, axis, i)) })
 	add := func() {
 		p.Each(idx.Shape[axis], nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
 			from := moved(at, axis, i)

@@ -44,6 +44,7 @@ var (
 	noStore      = mutation{"a missing store to shared memory", `st\.shared[^;]*;`, "", []ptxsim.Kind{ptxsim.Uninitialised}, true}
 	halfStride   = mutation{"a stride of 8 bytes for vectors of 16", `(shl\.b(32|64)\s[^;]*), 4;`, "$1, 3;", []ptxsim.Kind{ptxsim.Misaligned}, true}
 	laneForTid   = mutation{"the lane for the thread", `%tid\.x`, "%laneid", []ptxsim.Kind{ptxsim.Race}, true}
+	halfMask     = mutation{"a match without lane 31", `(match\.any\.sync\.b64\s[^;]*), -1;`, "$1, 0x7fffffff;", []ptxsim.Kind{ptxsim.WarpDivergence}, false}
 	noMeeting    = mutation{"a warp that does not meet", `bar\.warp\.sync\s+-1;`, "", []ptxsim.Kind{ptxsim.Race, ptxsim.Uninitialised}, false}
 	smallBlock   = mutation{"the size of a block minus one", `%ntid\.x`, "127", []ptxsim.Kind{ptxsim.Race}, true}
 )
@@ -65,6 +66,7 @@ var mutations = []struct {
 	{"matmul", []int64{65, 33, 70}, []mutation{noBarrier, someLanes, noStore, sharedBeside, laneForTid}},
 	{"turned", []int64{9, 70, 100}, []mutation{noBarrier, someWarps, noStore, laneForTid}},
 	{"cumsum", []int64{70, 40}, []mutation{noMeeting, noStore, lessEqual, laneForTid}},
+	{"scatter", []int64{1, 100, 3000}, []mutation{noMeeting, halfMask}},
 	{"sort", []int64{2, 100}, []mutation{noMeeting}},
 	{"sort", []int64{1, 1025}, []mutation{noBarrier, someWarps}},
 	{"matvec", []int64{16400, 16}, []mutation{noMeeting, noStore}},

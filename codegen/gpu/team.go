@@ -23,6 +23,7 @@ import (
 //
 //   - the elements of a reduction, see Note [Reductions by teams];
 //   - the iterations of a parallel loop, neighbours by neighbours;
+//   - the iterations of a loop that changes elements here and there, see Note [Updates in order];
 //   - a store outside of loops, which is the first thread's;
 //   - memory of the kernel itself, such as a kept row, which lies in shared memory, or, where that is too small, in scratch
 //     memory, with only so many blocks.
@@ -51,18 +52,20 @@ const (
 
 // teamPlan says how a kernel is done by teams.
 type teamPlan struct {
-	size      int           // threads of a team
-	shared    int64         // bytes of a team's memory of the kernel itself
-	transform int64         // elements of shared memory for transforms
-	spilled   bool          // the kernel's own memory is too much for shared memory, and lies in scratch memory
-	loose     map[int]bool  // parameters that are written and read
-	parts     []kernel.Stmt // reductions, parallel loops and transforms that the team shares
+	size      int          // threads of a team
+	shared    int64        // bytes of a team's memory of the kernel itself
+	transform int64        // elements of shared memory for transforms
+	spilled   bool         // the kernel's own memory is too much for shared memory, and lies in scratch memory
+	loose     map[int]bool // parameters that are written and read
+	split     int64        // teams of a row, by the places of what they change: see Note [Updates in order]
+	shift     uint
+	parts     []kernel.Stmt // reductions, loops and transforms that the team shares
 }
 
 // planTeam decides whether k is done by teams; nil is no.
 func planTeam(k *kernel.Kernel) *teamPlan {
 	p := &teamPlan{loose: map[int]bool{}}
-	longest, along := int64(0), false
+	longest, along, updates := int64(0), false, false
 	var walk func(b *kernel.Block)
 	note := func(n int64, known, neighbours bool) {
 		if !known {
@@ -83,6 +86,13 @@ func planTeam(k *kernel.Kernel) *teamPlan {
 					note(n, known, len(s.Axes) > 0 && s.Order != kernel.Columns && reads(s.Body, s.Axes[len(s.Axes)-1].Var))
 				}
 			case *kernel.Loop:
+				if updateOf(k, s) != nil {
+					p.parts = append(p.parts, s)
+					updates = true
+					n, known := count([]kernel.Axis{s.Axis})
+					note(n, known, true)
+					break
+				}
 				if !s.Parallel {
 					walk(s.Body)
 					break
@@ -109,6 +119,9 @@ func planTeam(k *kernel.Kernel) *teamPlan {
 		return nil
 	}
 	iterations, known := count(k.Axes)
+	if updates && known && iterations >= updateRows {
+		return nil
+	}
 	if !along && (!known || iterations >= manyIterations || longest <= shortColumn && iterations >= blockSize) {
 		return nil
 	}
@@ -126,6 +139,10 @@ func planTeam(k *kernel.Kernel) *teamPlan {
 		p.size = warpSize
 	}
 	p.spilled = p.shared > sharedLimit
+	p.split = 1
+	if updates && !p.spilled {
+		p.split, p.shift = splitOf(k)
+	}
 	return p
 }
 
@@ -189,11 +206,15 @@ type team struct {
 	slots  value.Value // i64*: shared memory in which a block folds, nil for warps
 	failed value.Value // i1*: a check of this thread failed in what the team shares
 	row    value.Value // i64*: shared memory for a transform
+	part   value.Value // i64: of the row, when it has several
+	place  kernel.Ref  // a number of an element
 }
 
 // teams writes the entry of a kernel that is done by teams.
 func (m *module) teams(k *kernel.Kernel, p *teamPlan) abi.DeviceKernel {
-	t := &team{thread: m.entry(k, "", blockSize), plan: p, number: ci(i64, 0)}
+	with := *k
+	with.Types = append(slices.Clone(k.Types), types.I64)
+	t := &team{thread: m.entry(&with, "", blockSize), plan: p, number: ci(i64, 0), place: kernel.Ref(len(k.Types))}
 	perBlock := int64(blockSize / p.size)
 	tid := t.register("tid.x")
 	t.member = tid
@@ -212,6 +233,11 @@ func (m *module) teams(k *kernel.Kernel, p *teamPlan) abi.DeviceKernel {
 		t.OneBlock() // its work is long: NVIDIA's assembler would rather spill registers than have fewer blocks
 	}
 	launch := abi.DeviceLaunch{Entry: t.name, Items: items(k), PerBlock: perBlock, Threads: blockSize}
+	all := t.iterations()
+	if p.split > 1 {
+		launch.Items = append(launch.Items, abi.Extent{Dim: types.Lit(p.split)})
+		all = t.Times(all, ci(i64, p.split))
+	}
 	var scratch []abi.Extent
 	if p.spilled {
 		launch.Items = []abi.Extent{{Dim: types.Lit(spilledBlocks)}}
@@ -224,7 +250,11 @@ func (m *module) teams(k *kernel.Kernel, p *teamPlan) abi.DeviceKernel {
 	}
 	begin := t.Plus(t.Times(t.wide(t.register("ctaid.x")), ci(i64, perBlock)), t.number)
 	step := t.Times(t.wide(t.register("nctaid.x")), ci(i64, perBlock))
-	t.Count(begin, t.iterations(), step, nil, func(i value.Value, _ []value.Value) []value.Value {
+	t.Count(begin, all, step, nil, func(i value.Value, _ []value.Value) []value.Value {
+		if p.split > 1 {
+			t.part = t.Block().NewAnd(i, ci(i64, p.split-1))
+			i = t.Block().NewLShr(i, ci(i64, lowBits(p.split)))
+		}
 		t.at(i)
 		t.failAt(i)
 		t.Block().NewStore(ci(i8, 0), t.failed)
@@ -284,7 +314,15 @@ func (t *team) statement(s kernel.Stmt) bool {
 		if !shared {
 			break
 		}
-		t.together(s.Body, func() { t.parallel(s) })
+		t.together(s.Body, func() {
+			if u := updateOf(t.k, s); u != nil {
+				t.updates(s, u)
+			} else if st := initialises(t.k, s); st != nil && t.plan.split > 1 {
+				t.initialise(s, st)
+			} else {
+				t.parallel(s)
+			}
+		})
 		t.meetAfter(s)
 		return true
 	case *kernel.Transform:
