@@ -10,10 +10,10 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Element-wise kernels]: a kernel that computes each element by itself, with no loop and no check but of what is the same for
-// all, is done in pieces
+// Note [Element-wise kernels]: a kernel that computes each element by itself, with no loop, is done in pieces
 // of neighbours along the last axis, as many as 16 bytes hold of the widest buffer: a thread loads and stores each piece
-// at once. Before that, axes whose elements follow each other in all buffers are made one axis, so that most such kernels go through memory
+// at once. A check, such as that of the index of a gather, is one of the whole piece: where it fails, the thread leaves the number of the piece's
+// first element, and the last launch looks through the piece for the element that fails first. Before that, axes whose elements follow each other in all buffers are made one axis, so that most such kernels go through memory
 // from one end to the other without a division.
 
 // flatPlan is how an element-wise kernel is done.
@@ -33,7 +33,7 @@ func planFlat(k *kernel.Kernel) *flatPlan {
 	}
 	last := k.Axes[len(k.Axes)-1]
 	before, body := llvm.Invariant(k)
-	instrs, ok := llvm.CanVectorise(k, last.Var, body.Stmts)
+	instrs, ok := llvm.CanVectoriseChecked(k, last.Var, body.Stmts)
 	if !ok {
 		return nil
 	}
@@ -83,6 +83,7 @@ func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
 			t.splits = false
 		}
 		x = t.Plus(t.Times(x, ci(i64, w)), ci(i64, last.Begin))
+		t.failAt(t.Times(i, ci(i64, w))) // pieces are whole in every row
 		if w > 1 {
 			t.Vector(p.width, last.Var, x, nil, p.k.Body.Stmts, scalar.None)
 			return nil
@@ -96,6 +97,7 @@ func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
 		end := t.Plus(length, ci(i64, last.Begin))
 		// There are more threads than elements left in every grid.
 		t.Count(t.Plus(done, first), end, ci(i64, generalThreads), nil, func(x value.Value, _ []value.Value) []value.Value {
+			t.failAt(t.Minus(x, ci(i64, last.Begin)))
 			t.Define(last.Var, x)
 			t.Statements(nil, p.k.Body.Stmts...)
 			return nil

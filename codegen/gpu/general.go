@@ -46,15 +46,25 @@ func (m *module) each(k *kernel.Kernel, part string, f func(kernel.Stmt) bool) a
 	return abi.DeviceLaunch{Entry: t.name, Items: items(k), PerBlock: generalThreads, Threads: generalThreads}
 }
 
-// report writes the entry that does the iteration again that failed, if one did: see Note [Failures on devices].
-func (m *module) report(k *kernel.Kernel) abi.DeviceLaunch {
+// report writes the entry that does the iteration again that failed, if one did: see Note [Failures on devices]. It is one of n
+// iterations, of which the number of the first is known.
+func (m *module) report(k *kernel.Kernel, n int) abi.DeviceLaunch {
 	t := m.entry(k, "report", 1)
 	t.localRows()
 	rank := t.Block().NewLoad(i64, t.word(rankWord))
 	t.leaveUnless(t.Block().NewICmp(enum.IPredNE, rank, ci(i64, 0)))
-	t.at(t.Block().NewXor(rank, ci(i64, -1)))
+	first := t.Block().NewXor(rank, ci(i64, -1))
 	t.Fail(t.Err, func() { t.Block().NewRet(nil) })
-	t.Statements(nil, k.Body.Stmts...)
+	again := func(i value.Value, _ []value.Value) []value.Value {
+		t.at(i)
+		t.Statements(nil, k.Body.Stmts...)
+		return nil
+	}
+	if n == 1 {
+		again(first, nil)
+	} else {
+		t.Count(first, t.Plus(first, ci(i64, int64(n))), ci(i64, 1), nil, again)
+	}
 	t.Finish()
 	return abi.DeviceLaunch{Entry: t.name, PerBlock: 1, Threads: 1}
 }

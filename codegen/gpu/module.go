@@ -60,10 +60,12 @@ func (m *module) kernel(k *kernel.Kernel) error {
 			Why: fmt.Sprintf("an entry has at most %d; a program in smaller functions has smaller kernels", maxParams)}
 	}
 	var dk abi.DeviceKernel
+	piece := 1 // iterations of which a failure names the first
 	if p := planTurn(k); p != nil {
 		dk = m.turned(k, p)
 	} else if p := planFlat(k); p != nil {
 		dk = m.flat(k, p)
+		piece = p.width
 	} else if p := planProduct(k); p != nil {
 		dk = m.products(k, p)
 	} else if kept := cacheRows(k); planTeam(k) != nil && planTeam(kept) != nil {
@@ -78,9 +80,9 @@ func (m *module) kernel(k *kernel.Kernel) error {
 	switch fails := checks(k.Body); {
 	case fails && m.overwrites(k):
 		first := m.checksAlone(k)
-		dk.Launches = append([]abi.DeviceLaunch{first, m.report(k)}, dk.Launches...)
+		dk.Launches = append([]abi.DeviceLaunch{first, m.report(k, piece)}, dk.Launches...)
 	case fails:
-		dk.Launches = append(dk.Launches, m.report(k))
+		dk.Launches = append(dk.Launches, m.report(k, piece))
 	}
 	m.device.Kernels[k.Name] = dk
 	return nil

@@ -13,6 +13,7 @@ import (
 	"healc/lang/types"
 	"healc/passes"
 	"healc/passes/bufferize"
+	"healc/runtime/abi"
 	"healc/tests/random"
 )
 
@@ -134,6 +135,73 @@ func TestFirstFailure(t *testing.T) {
 		}
 		if failure.Site == 0 || failure.Info != [2]int64{int64(1000 + at), 100} {
 			t.Errorf("first wrong at %d: failure %+v", at, failure)
+		}
+	}
+}
+
+// TestFirstOfPieces: where several checks of several elements fail in the piece that a thread does at once, in the elements behind the last
+// piece, and in rows, the first failure of the first element that has one is reported, and where nothing fails the results are right.
+func TestFirstOfPieces(t *testing.T) {
+	m, err := heal.Compile("fn f[M, N](a: i32[100], i: i32[M, N], b: i32[M, N]) -> i32[M, N] =\n   700 / b +\n  a[i]", heal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	type bad struct{ at, index, divisor int } // an element with a wrong index, a divisor 0, or both
+	for _, size := range [][2]int64{{1, 4}, {1, 1003}, {5, 64}, {3, 7}, {40, 100}} {
+		n := int(size[0] * size[1])
+		for _, wrong := range [][]bad{nil, {{at: n - 1, divisor: 1}}, {{at: 2, index: 1}, {at: 1, divisor: 1}}, {{at: 0, index: 1, divisor: 1}},
+			{{at: n / 2, divisor: 1}, {at: n/2 + 1, index: 1}}, {{at: n - 2, index: 1}, {at: n - 3, divisor: 1}, {at: n - 1, divisor: 1}}} {
+			r := rand.New(rand.NewPCG(uint64(n), 1))
+			args := []*ir.Array{draw(r, types.I32, 100), draw(r, types.I32, size[:]...), draw(r, types.I32, size[:]...)}
+			for k := range n {
+				args[1].Bits[k], args[2].Bits[k] = uint64(1+r.IntN(99)), uint64(1+r.IntN(1000))
+			}
+			for _, w := range wrong {
+				if w.index > 0 {
+					args[1].Bits[w.at] = 1000
+				}
+				if w.divisor > 0 {
+					args[2].Bits[w.at] = 0
+				}
+			}
+			bind := map[string]int64{"M": size[0], "N": size[1]}
+			first := bad{at: n}
+			for _, w := range wrong {
+				if w.at < first.at {
+					first = w
+				}
+			}
+			for _, known := range []map[string]int64{bind, nil} {
+				km, err := m.Kernels("f", known, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				free := bind
+				if known != nil {
+					free = nil
+				}
+				if first.at == n {
+					if err := agree(m.IR(), km, "sm_80", bind, free, args); err != nil {
+						t.Errorf("%v, compiled for these extents: %t: %v", size, known != nil, err)
+					}
+					continue
+				}
+				for _, smaller := range []bool{false, true} {
+					_, failure, err := simulate(km, "sm_80", free, args, smaller)
+					if err != nil || failure.Site == 0 {
+						t.Fatalf("%v, wrong %v: it does not fail: %v", size, wrong, err)
+					}
+					site := km.Sites[failure.Site-1]
+					at, message := [2]int{3, 3}, "index 1000 is out of range for an axis of extent 100"
+					if first.divisor > 0 {
+						at, message = [2]int{2, 4}, "integer division by zero"
+					}
+					if got := abi.Message(site, failure.Info); got != message || [2]int{site.Line, site.Col} != at {
+						t.Errorf("%v, wrong %v, compiled for these extents: %t: %d:%d: %s, want %d:%d: %s", size, wrong, known != nil, site.Line, site.Col, got, at[0], at[1], message)
+					}
+				}
+			}
 		}
 	}
 }

@@ -194,8 +194,9 @@ func (t *Thread) Statements(f func(kernel.Stmt) bool, stmts ...kernel.Stmt) {
 // that is not None. CanVectorise says where it may be used. The scalars in given have a value for each iteration.
 func (t *Thread) Vector(w int, v kernel.Ref, from value.Value, given map[kernel.Ref][]value.Value, stmts []kernel.Stmt, result kernel.Ref) []value.Value {
 	g := t.g
-	outer := g.statement
+	outer, oneByOne := g.statement, g.oneByOne
 	g.statement, g.w = nil, w
+	g.oneByOne = func() {} // whose check it is that fails is found out later
 	g.env[v] = val{v: from, iota: true}
 	for r, values := range given {
 		var x value.Value = constant.NewUndef(vec(values[0].Type(), w))
@@ -212,20 +213,33 @@ func (t *Thread) Vector(w int, v kernel.Ref, from value.Value, given map[kernel.
 			out = append(out, g.cur.NewExtractElement(x, ci(i32, int64(i))))
 		}
 	}
-	g.statement, g.w = outer, 0
+	g.statement, g.oneByOne, g.w = outer, oneByOne, 0
 	return out
 }
 
 // CanVectorise reports whether stmts can be done for several iterations of v at once: all take the same path, and no check,
 // call or loop is among them. The scalars in given differ between the iterations, too. instrs is the number of instructions.
 func CanVectorise(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, given ...kernel.Ref) (instrs int, ok bool) {
-	a := &analysis{types: k.Types, wide: map[kernel.Ref]bool{v: true}}
+	for _, s := range stmts {
+		if s, is := s.(*kernel.Let); is && s.In.Op == scalar.Check {
+			return 0, false
+		}
+	}
+	return CanVectoriseChecked(k, v, stmts, given...)
+}
+
+// CanVectoriseChecked is CanVectorise for stmts with checks, none of them in an arm of an If. When one of the iterations fails, what Fail
+// says is done for all, before anything that comes after the check.
+func CanVectoriseChecked(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, given ...kernel.Ref) (instrs int, ok bool) {
+	a := &analysis{types: k.Types, wide: map[kernel.Ref]bool{v: true}, checks: true}
 	a.mark(true, given...)
 	sh, ok := a.block(&kernel.Block{Stmts: stmts})
 	for _, s := range stmts {
 		switch s := s.(type) {
 		case *kernel.Let:
-			ok = ok && s.In.Op != scalar.Check
+			if s.In.Op == scalar.Check && a.wide[s.In.Args[0]] {
+				sh.instrs -= longBody - 1 // there is no code that does the iterations one by one
+			}
 		case *kernel.DimValue, *kernel.Load, *kernel.Store:
 		case *kernel.If:
 			ok = ok && pure(s.Then) && pure(s.Else)

@@ -494,7 +494,15 @@ func (g *gen) isLane(s *kernel.Let) bool {
 // does not, the iterations of the vector are done again one by one, and report it. They have no effects.
 func (g *gen) checkAll(ok value.Value) {
 	mask := lt.NewInt(uint64(g.w))
-	all := g.cur.NewICmp(enum.IPredEQ, g.cur.NewBitCast(ok, mask), constant.NewInt(mask, -1))
+	var all value.Value
+	if g.machine.Device { // whose predicates are no bits of a register
+		all = g.cur.NewExtractElement(ok, ci(i32, 0))
+		for i := range g.w - 1 {
+			all = g.cur.NewAnd(all, g.cur.NewExtractElement(ok, ci(i32, int64(i+1))))
+		}
+	} else {
+		all = g.cur.NewICmp(enum.IPredEQ, g.cur.NewBitCast(ok, mask), constant.NewInt(mask, -1))
+	}
 	bad, good := g.newBlock(), g.newBlock()
 	g.cur.NewCondBr(all, good, bad)
 	g.cur = bad
