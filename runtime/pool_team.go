@@ -22,10 +22,12 @@ import (
 // their threads, which makes waking a goroutine that sleeps slower, since it has to wait for just that thread.
 
 // Waiting starts with polling, because to sleep and be woken takes longer than most pieces: the caller for a piece
-// that a worker has begun, a worker for the next kernel of the same program.
+// that a worker has begun, a worker for the next kernel of the same program. A worker whose sleep was ended before workerReach
+// polls that long from then on, until it does so in vain.
 const (
-	callerSpin = 50 * time.Microsecond
-	workerSpin = 50 * time.Microsecond
+	callerSpin  = 50 * time.Microsecond
+	workerSpin  = 50 * time.Microsecond
+	workerReach = 200 * time.Microsecond
 )
 
 // Note [Waking]
@@ -36,9 +38,13 @@ const (
 //
 // So the caller starts with its own part, and threads that poll take the others. Those that sleep are left alone while
 // they have missed little: wakeTime is the length of a region that gains from them. They are woken at once for a kernel
-// that takes as long by its estimate, for others when the caller has been at it for so long and pieces are left, or when it has
-// been at several of them, each shortly after the one before, for so long: those that follow will find them polling. What
+// that takes as long by its estimate, for others when the caller has been at those before, each shortly after the one before that,
+// for so long: those that follow will find them polling. Within a region, when the caller has been at it for twice as long and pieces are
+// left: the estimate said that not much would be. What
 // is lost is at most about as much again as waking costs, as with skis that one rents until their price is paid.
+//
+// Where other programs are busy, the system may run who is woken on the processor of the caller, and leaves both there for
+// milliseconds, in which two threads are as slow as one. So a worker that finds itself there goes to another one.
 
 // wakeTime is how much work is worth waking a thread for, regionTime is abi.RegionTime.
 const (
@@ -91,6 +97,8 @@ type team struct {
 	crowded atomic.Bool // there are more threads than processors: whoever polls keeps another from its work
 	closed  atomic.Bool
 
+	waker atomic.Int32 // the processor of who woke a worker last, -1 when it is not known
+
 	missed  atomic.Int64 // nanoseconds of regions, close together, without the threads that slept
 	settled atomic.Int64 // when the last such region ended, since epoch
 }
@@ -140,8 +148,8 @@ func (t *team) post(j *job, n int, wake bool) {
 			return
 		}
 		j.team, j.start, j.debt = t, time.Now(), time.Duration(t.missed.Load())
-		if t.crowded.Load() || j.start.Sub(epoch)-time.Duration(t.settled.Load()) > workerSpin {
-			j.debt = 0 // who had been woken would sleep again
+		if t.crowded.Load() || j.start.Sub(epoch)-time.Duration(t.settled.Load()) > max(workerSpin, min(4*j.debt, workerReach)) {
+			j.debt = 0 // who had been woken would sleep again, or have polled for long and done little
 		}
 		if n, wake = j.absent, j.debt >= wakeTime; !wake {
 			return
@@ -152,7 +160,7 @@ func (t *team) post(j *job, n int, wake bool) {
 
 // summon wakes the absent workers for j when they have missed enough.
 func (t *team) summon(j *job) {
-	if j.debt+time.Since(j.start) >= wakeTime {
+	if j.debt+time.Since(j.start) >= 2*wakeTime {
 		t.wake(j, j.absent)
 	}
 }
@@ -180,13 +188,13 @@ func (t *team) offer(j *job, n int, wake bool) int {
 	if wake {
 		ws = t.atLeast(n)
 		for _, w := range ws { // the others may have it already
-			if n > 0 && w.asleep.Load() && w.take(j) {
+			if n > 0 && w.asleep.Load() && w.take(t, j) {
 				n--
 			}
 		}
 	}
 	for _, w := range ws {
-		if n > 0 && (wake || !w.asleep.Load()) && w.take(j) {
+		if n > 0 && (wake || !w.asleep.Load()) && w.take(t, j) {
 			n--
 		}
 	}
@@ -194,13 +202,13 @@ func (t *team) offer(j *job, n int, wake bool) int {
 }
 
 // take gives the worker a job, if it has none.
-func (w *worker) take(j *job) bool {
+func (w *worker) take(t *team, j *job) bool {
 	j.holders.Add(1)
 	if !w.box.CompareAndSwap(nil, j) {
 		j.holders.Add(-1) // the caller's hold remains
 		return false
 	}
-	w.rouse()
+	w.rouse(t)
 	return true
 }
 
@@ -218,7 +226,7 @@ func (t *team) close() {
 	defer t.grow.Unlock()
 	t.closed.Store(true)
 	for _, w := range *t.workers.Load() {
-		w.rouse()
+		w.rouse(t)
 	}
 }
 
@@ -237,20 +245,28 @@ func (t *team) spin(limit time.Duration, ready func() bool) bool {
 	}
 }
 
-func (w *worker) rouse() {
+func (w *worker) rouse(t *team) {
 	if w.asleep.CompareAndSwap(true, false) {
+		t.waker.Store(processor())
 		w.wake <- struct{}{}
 	}
 }
 
 func (w *worker) loop(t *team) {
 	called := func() bool { return w.box.Load() != nil || t.closed.Load() }
+	patience := workerSpin
 	for {
-		if !t.spin(workerSpin, called) {
+		start := time.Now()
+		if !t.spin(patience, called) {
 			w.asleep.Store(true)
 			// A job may have come just before its sender could see that we sleep.
 			if !called() || !w.asleep.CompareAndSwap(true, false) {
 				<-w.wake
+				leave(t.waker.Load(), len(*t.workers.Load())+1)
+			}
+			patience = workerSpin
+			if time.Since(start) <= workerReach {
+				patience = workerReach
 			}
 		}
 		if j := w.box.Swap(nil); j != nil {

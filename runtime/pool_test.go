@@ -202,7 +202,7 @@ func TestPoolWakes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%4 == 0 {
-			time.Sleep(3 * workerSpin)
+			time.Sleep(2 * workerReach)
 		}
 	}
 }
@@ -211,7 +211,7 @@ func TestPoolWakes(t *testing.T) {
 func TestPoolSummons(t *testing.T) {
 	p := newPool(t, 2)
 	for range 20 {
-		time.Sleep(3 * workerSpin)
+		time.Sleep(2 * workerReach)
 		other := make(chan struct{})
 		err := p.Run(8, 1, 1, func(begin, end int64) {
 			switch begin {
@@ -236,7 +236,7 @@ func TestPoolWakesForMany(t *testing.T) {
 	started := func() int { return len(*team.workers.Load()) }
 	small := func(int64, int64) { busy(time.Microsecond) }
 	for range 100 {
-		time.Sleep(3 * workerSpin)
+		time.Sleep(2 * workerReach)
 		before, start := started(), time.Now()
 		if err := p.Run(2, 1, 1, small); err != nil {
 			t.Fatal(err)
@@ -374,7 +374,7 @@ func BenchmarkPoolRegion(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		pause time.Duration
-	}{{"awake", 0}, {"asleep", 4 * workerSpin}} {
+	}{{"awake", 0}, {"asleep", 2 * workerReach}} {
 		b.Run(c.name, func(b *testing.B) {
 			p := newPool(b, 2)
 			var times []time.Duration

@@ -259,19 +259,32 @@ entry:
 @heal.missed = internal global i64 0
 @heal.settled = internal global i64 0
 
-; The spins below are about 20 to 50 microseconds: to sleep and be woken takes longer than most pieces.
+; The processor of whoever began a region last.
+@heal.caller = internal global i32 -1
+
+; A worker polls before it sleeps: to sleep and be woken takes longer than most pieces. It does so for 50 microseconds, and for 200
+; while regions come in less than that: to wake it for each of them costs the caller more.
+;
+; The scheduler of a system that is busy may put a worker on the processor of the caller, and leaves both there for
+; milliseconds, in which two threads are as slow as one. A worker that is woken or polls there goes to another one (heal.leave).
 ; arg is the generation to begin after, times 256, and the number of the worker's part.
 define internal ptr @heal.worker(ptr %arg) {
 entry:
   %both = ptrtoint ptr %arg to i64
   %own = and i64 %both, 255
   %start = lshr i64 %both, 8
+  call void @heal.leave()
   br label %idle
 idle:
   %seen = phi i64 [ %start, %entry ], [ %now, %leave ]
+  %patience = phi i64 [ 50000, %entry ], [ %reach, %leave ]
+  %since = call i64 @heal.clock()
+  br label %round
+round:
+  %rounds = phi i64 [ 0, %idle ], [ %rounds1, %again ]
   br label %spin
 spin:
-  %k = phi i32 [ 0, %idle ], [ %k1, %pause ]
+  %k = phi i32 [ 0, %round ], [ %k1, %pause ]
   %g = load atomic i64, ptr @heal.generation seq_cst, align 8
   %q = load atomic i32, ptr @heal.quit seq_cst, align 4
   %new = icmp ne i64 %g, %seen
@@ -281,8 +294,20 @@ spin:
 pause:
   call void @heal.pause()
   %k1 = add i32 %k, 1
-  %tired = icmp eq i32 %k1, 800
-  br i1 %tired, label %sleep, label %spin
+  %paused = icmp eq i32 %k1, 16
+  br i1 %paused, label %tired, label %spin
+tired:
+  %rounds1 = add i64 %rounds, 1
+  %early = icmp eq i64 %rounds, 0
+  br i1 %early, label %place, label %again
+place:
+  call void @heal.leave()
+  br label %again
+again:
+  %at = call i64 @heal.clock()
+  %idled = sub i64 %at, %since
+  %enough = icmp sgt i64 %idled, %patience
+  br i1 %enough, label %sleep, label %round
 sleep:
   %m1 = call i32 @pthread_mutex_lock(ptr @heal.mutex)
   %s1 = atomicrmw add ptr @heal.sleepers, i32 1 seq_cst
@@ -300,8 +325,14 @@ block:
 risen:
   %s2 = atomicrmw sub ptr @heal.sleepers, i32 1 seq_cst
   %m2 = call i32 @pthread_mutex_unlock(ptr @heal.mutex)
+  %up = call i64 @heal.clock()
+  %slept = sub i64 %up, %since
+  %soon = icmp sle i64 %slept, 200000
+  %longer = select i1 %soon, i64 200000, i64 50000
+  call void @heal.leave()
   br label %awake
 awake:
+  %reach = phi i64 [ %patience, %spin ], [ %longer, %risen ]
   %q3 = load atomic i32, ptr @heal.quit seq_cst, align 4
   %ends = icmp ne i32 %q3, 0
   br i1 %ends, label %exit, label %join
@@ -326,6 +357,60 @@ exit:
   ret ptr null
 }
 
+; Moves a worker to another processor when it is on that of the thread that began the last region, if there are as many as
+; threads. Afterwards it may run where it could before.
+define internal void @heal.leave() cold noinline {
+entry:
+  %may = alloca [16 x i64], align 8
+  %others = alloca [16 x i64], align 8
+  %here = call i32 @sched_getcpu()
+  %caller = load atomic i32, ptr @heal.caller monotonic, align 4
+  %same = icmp eq i32 %here, %caller
+  %known = icmp ult i32 %here, 1024
+  %check = and i1 %same, %known
+  br i1 %check, label %look, label %out
+look:
+  call void @llvm.memset.p0.i64(ptr %may, i8 0, i64 128, i1 false)
+  %r = call i32 @sched_getaffinity(i32 0, i64 128, ptr %may)
+  %got = icmp eq i32 %r, 0
+  br i1 %got, label %words, label %out
+words:
+  %i = phi i64 [ 0, %look ], [ %i1, %words ]
+  %sum = phi i64 [ 0, %look ], [ %sum1, %words ]
+  %wp = getelementptr [16 x i64], ptr %may, i64 0, i64 %i
+  %w = load i64, ptr %wp, align 8
+  %op = getelementptr [16 x i64], ptr %others, i64 0, i64 %i
+  store i64 %w, ptr %op, align 8
+  %c = call i64 @llvm.ctpop.i64(i64 %w)
+  %sum1 = add i64 %sum, %c
+  %i1 = add i64 %i, 1
+  %end = icmp eq i64 %i1, 16
+  br i1 %end, label %count, label %words
+count:
+  %threads = load atomic i32, ptr @heal.threads monotonic, align 4
+  %t64 = sext i32 %threads to i64
+  %room = icmp sge i64 %sum1, %t64
+  br i1 %room, label %move, label %out
+move:
+  %h64 = zext i32 %here to i64
+  %index = lshr i64 %h64, 6
+  %bit = and i64 %h64, 63
+  %mask = shl i64 1, %bit
+  %keep = xor i64 %mask, -1
+  %mp = getelementptr [16 x i64], ptr %others, i64 0, i64 %index
+  %all = load i64, ptr %mp, align 8
+  %rest = and i64 %all, %keep
+  store i64 %rest, ptr %mp, align 8
+  %s1 = call i32 @sched_setaffinity(i32 0, i64 128, ptr %others)
+  %moved = icmp eq i32 %s1, 0
+  br i1 %moved, label %restore, label %out
+restore:
+  %s2 = call i32 @sched_setaffinity(i32 0, i64 128, ptr %may)
+  br label %out
+out:
+  ret void
+}
+
 ; Starts workers until there are n, as far as the system lets; the caller holds busy. They take no signals: those
 ; are the host's.
 define internal void @heal.start(i32 %n) cold noinline {
@@ -336,6 +421,8 @@ entry:
   %m = call i32 @pthread_sigmask(i32 2, ptr %all, ptr %old)
   %g = load atomic i64, ptr @heal.generation seq_cst, align 8
   %g8 = shl i64 %g, 8
+  %here = call i32 @sched_getcpu()
+  store atomic i32 %here, ptr @heal.caller monotonic, align 4
   br label %loop
 loop:
   %have = load i32, ptr @heal.started, align 4
@@ -407,8 +494,9 @@ out:
 ; microseconds; grain is a multiple of align.
 ;
 ; To wake a worker that sleeps keeps the caller for as long as 14 microseconds (virtual machine, Zen 3, November 2026), so it
-; happens only for what gains from it, 30 microseconds of work: at once for 10 grains, else when the caller has been at it
-; for so long, or at this one and at others that ended less than 50 microseconds before the next.
+; happens only for what gains from it, 30 microseconds of work: at once for 10 grains, or when the caller has been for so long at regions that
+; ended less than 50 microseconds before the next (or 200, when they take a quarter of the time), and in the middle of one when that is twice
+; as much.
 define internal void @heal.launch(ptr %fn, ptr %bufs, ptr %dims, i64 %n, i64 %grain, i64 %align, ptr %err) noinline {
 entry:
   %job = alloca %heal.job, align 8
@@ -491,6 +579,8 @@ post:
   %helpers = sext i32 %helpers32 to i64
   %others = sub i64 %parts, 1
   %tickets = call i64 @llvm.smin.i64(i64 %helpers, i64 %others)
+  %cpu = call i32 @sched_getcpu()
+  store atomic i32 %cpu, ptr @heal.caller monotonic, align 4
   store ptr %job, ptr @heal.current, align 8
   store atomic i64 %tickets, ptr @heal.tickets seq_cst, align 8
   store atomic i32 1, ptr @heal.open seq_cst, align 4
@@ -505,8 +595,11 @@ small:
   %start = call i64 @heal.clock()
   %ended = load i64, ptr @heal.settled, align 8
   %gap = sub i64 %start, %ended
-  %close = icmp sle i64 %gap, 50000
   %before = load i64, ptr @heal.missed, align 8
+  %worth = mul i64 %before, 4
+  %most = call i64 @llvm.smin.i64(i64 %worth, i64 200000)
+  %near = call i64 @llvm.smax.i64(i64 %most, i64 50000)
+  %close = icmp sle i64 %gap, %near
   %debt = select i1 %close, i64 %before, i64 0
   %overdue = icmp sge i64 %debt, 30000
   br i1 %overdue, label %wake, label %try
@@ -517,7 +610,7 @@ try:
   %missed = add i64 %debt, %took
   br i1 %more, label %late, label %settle
 late:
-  %toolong = icmp sge i64 %missed, 30000
+  %toolong = icmp sge i64 %missed, 60000
   br i1 %toolong, label %wake, label %try
 settle:
   store i64 %missed, ptr @heal.missed, align 8
