@@ -30,6 +30,8 @@ type job struct {
 	waiting atomic.Bool   // the caller sleeps on done
 	done    chan struct{} // one token for the caller that waits
 
+	from atomic.Int32 // the processor of the caller, when it is long enough for that to matter, else -1
+
 	// Of the caller, about threads that sleep, see Note [Waking].
 	team   *team
 	absent int           // how many of them the job could use

@@ -43,8 +43,9 @@ const (
 // left: the estimate said that not much would be. What
 // is lost is at most about as much again as waking costs, as with skis that one rents until their price is paid.
 //
-// Where other programs are busy, the system may run who is woken on the processor of the caller, and leaves both there for
-// milliseconds, in which two threads are as slow as one. So a worker that finds itself there goes to another one.
+// Where other programs are busy, the system may put a worker on the processor of the caller, and leaves both there for
+// milliseconds, in which two threads are as slow as one. So a worker that begins there with a region for which one is woken goes to another
+// processor.
 
 // wakeTime is how much work is worth waking a thread for, regionTime is abi.RegionTime.
 const (
@@ -97,8 +98,6 @@ type team struct {
 	crowded atomic.Bool // there are more threads than processors: whoever polls keeps another from its work
 	closed  atomic.Bool
 
-	waker atomic.Int32 // the processor of who woke a worker last, -1 when it is not known
-
 	missed  atomic.Int64 // nanoseconds of regions, close together, without the threads that slept
 	settled atomic.Int64 // when the last such region ended, since epoch
 }
@@ -140,6 +139,7 @@ func (t *team) atLeast(n int) []*worker {
 // post offers j to n workers, but at first, unless wake is set, only to those that are awake.
 func (t *team) post(j *job, n int, wake bool) {
 	j.absent = 0
+	j.from.Store(-1)
 	if n <= 0 {
 		return
 	}
@@ -166,6 +166,7 @@ func (t *team) summon(j *job) {
 }
 
 func (t *team) wake(j *job, n int) {
+	j.from.Store(processor())
 	t.offer(j, n, true)
 	t.missed.Store(0)
 	j.absent = 0
@@ -188,13 +189,13 @@ func (t *team) offer(j *job, n int, wake bool) int {
 	if wake {
 		ws = t.atLeast(n)
 		for _, w := range ws { // the others may have it already
-			if n > 0 && w.asleep.Load() && w.take(t, j) {
+			if n > 0 && w.asleep.Load() && w.take(j) {
 				n--
 			}
 		}
 	}
 	for _, w := range ws {
-		if n > 0 && (wake || !w.asleep.Load()) && w.take(t, j) {
+		if n > 0 && (wake || !w.asleep.Load()) && w.take(j) {
 			n--
 		}
 	}
@@ -202,13 +203,13 @@ func (t *team) offer(j *job, n int, wake bool) int {
 }
 
 // take gives the worker a job, if it has none.
-func (w *worker) take(t *team, j *job) bool {
+func (w *worker) take(j *job) bool {
 	j.holders.Add(1)
 	if !w.box.CompareAndSwap(nil, j) {
 		j.holders.Add(-1) // the caller's hold remains
 		return false
 	}
-	w.rouse(t)
+	w.rouse()
 	return true
 }
 
@@ -226,7 +227,7 @@ func (t *team) close() {
 	defer t.grow.Unlock()
 	t.closed.Store(true)
 	for _, w := range *t.workers.Load() {
-		w.rouse(t)
+		w.rouse()
 	}
 }
 
@@ -245,9 +246,8 @@ func (t *team) spin(limit time.Duration, ready func() bool) bool {
 	}
 }
 
-func (w *worker) rouse(t *team) {
+func (w *worker) rouse() {
 	if w.asleep.CompareAndSwap(true, false) {
-		t.waker.Store(processor())
 		w.wake <- struct{}{}
 	}
 }
@@ -262,7 +262,6 @@ func (w *worker) loop(t *team) {
 			// A job may have come just before its sender could see that we sleep.
 			if !called() || !w.asleep.CompareAndSwap(true, false) {
 				<-w.wake
-				leave(t.waker.Load(), len(*t.workers.Load())+1)
 			}
 			patience = workerSpin
 			if time.Since(start) <= workerReach {
@@ -270,6 +269,7 @@ func (w *worker) loop(t *team) {
 			}
 		}
 		if j := w.box.Swap(nil); j != nil {
+			leave(j.from.Load(), len(*t.workers.Load())+1)
 			j.work(w.part)
 			j.drop()
 		} else if t.closed.Load() {

@@ -266,7 +266,7 @@ entry:
 ; while regions come in less than that: to wake it for each of them costs the caller more.
 ;
 ; The scheduler of a system that is busy may put a worker on the processor of the caller, and leaves both there for
-; milliseconds, in which two threads are as slow as one. A worker that is woken or polls there goes to another one (heal.leave).
+; milliseconds, in which two threads are as slow as one. A worker that works or polls there goes to another one (heal.leave).
 ; arg is the generation to begin after, times 256, and the number of the worker's part.
 define internal ptr @heal.worker(ptr %arg) {
 entry:
@@ -329,7 +329,6 @@ risen:
   %slept = sub i64 %up, %since
   %soon = icmp sle i64 %slept, 200000
   %longer = select i1 %soon, i64 200000, i64 50000
-  call void @heal.leave()
   br label %awake
 awake:
   %reach = phi i64 [ %patience, %spin ], [ %longer, %risen ]
@@ -348,6 +347,7 @@ ticket:
   br i1 %admitted, label %help, label %leave
 help:
   %job = load ptr, ptr @heal.current, align 8
+  call void @heal.leave()
   call void @heal.work(ptr %job, i64 %own)
   br label %leave
 leave:
@@ -359,7 +359,7 @@ exit:
 
 ; Moves a worker to another processor when it is on that of the thread that began the last region, if there are as many as
 ; threads. Afterwards it may run where it could before.
-define internal void @heal.leave() cold noinline {
+define internal void @heal.leave() noinline {
 entry:
   %may = alloca [16 x i64], align 8
   %others = alloca [16 x i64], align 8
