@@ -37,6 +37,12 @@ func LoadOn(d *Device, plan *abi.Program, ptx []byte) (*Executable, error) {
 		return nil, err
 	}
 	x.module, x.entries = m, map[string]device.Function{}
+	for _, f := range plan.Funcs {
+		if err := x.loopEntries(f.Steps); err != nil {
+			x.Close()
+			return nil, err
+		}
+	}
 	for _, k := range plan.Device.Kernels {
 		for _, l := range k.Launches {
 			f, err := m.Function(l.Entry, l.Shared)
@@ -48,6 +54,29 @@ func LoadOn(d *Device, plan *abi.Program, ptx []byte) (*Executable, error) {
 		}
 	}
 	return x, nil
+}
+
+// loopEntries finds the entries of the loops among the steps.
+func (x *Executable) loopEntries(steps []abi.Step) error {
+	for _, s := range steps {
+		var inner []abi.Step
+		switch {
+		case s.If != nil:
+			inner = append(append(inner, s.If.Then...), s.If.Else...)
+		case s.Loop != nil && s.Loop.Device != nil:
+			f, err := x.module.Function(s.Loop.Device.Entry, 0)
+			if err != nil {
+				return err
+			}
+			x.entries[s.Loop.Device.Entry] = f
+		case s.Loop != nil:
+			inner = s.Loop.Body
+		}
+		if err := x.loopEntries(inner); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // needsNoKernel is an error when the plan launches a kernel, for which there is no code.
@@ -141,7 +170,7 @@ func (x *Executable) callOn(env Env, b *binding, args []*Tensor) (out []*Tensor,
 		return nil, err
 	}
 	defer f.recycleOn(fr)
-	cell, err := NewStorageOn(x.dev, cellBytes)
+	cell, err := NewStorageOn(x.dev, abi.CellBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -243,15 +272,7 @@ func (r *deviceRun) steps(fr *deviceFrame, steps []boundStep, depth int) error {
 
 // launch starts a kernel.
 func (r *deviceRun) launch(fr *deviceFrame, s *boundStep) error {
-	w := fr.words[:0]
-	for _, b := range s.def.Launch.Args {
-		w = append(w, uint64(fr.addrs[b]))
-	}
-	for _, d := range r.b.dims {
-		w = append(w, uint64(d))
-	}
-	w = append(w, uint64(fr.scratch), uint64(r.cell))
-	fr.words = w
+	w := r.words(fr, s.def.Launch.Args)
 	for i := range s.launches {
 		l := &s.launches[i]
 		if err := r.q.Launch(l.fn, l.blocks, l.threads, l.shared, w); err != nil {
@@ -260,6 +281,20 @@ func (r *deviceRun) launch(fr *deviceFrame, s *boundStep) error {
 		r.unsettled = true
 	}
 	return nil
+}
+
+// words are the parameters of an entry for these buffers.
+func (r *deviceRun) words(fr *deviceFrame, bufs []int) []uint64 {
+	w := fr.words[:0]
+	for _, b := range bufs {
+		w = append(w, uint64(fr.addrs[b]))
+	}
+	for _, d := range r.b.dims {
+		w = append(w, uint64(d))
+	}
+	w = append(w, uint64(fr.scratch), uint64(r.cell))
+	fr.words = w
+	return w
 }
 
 // settle waits for the device, if anything was started since it was waited for, and reports what kernels found wrong.

@@ -23,19 +23,14 @@ import (
 // going as long as the loop is not over, so that there is no limit to the steps of one start but patience: a context that
 // is cancelled is looked at in between. The mark is needed there as well, for the second step of a body. A driver that
 // cannot make such a graph is asked once, and the graphs are started one after the other from then on.
-
-// What the cell of a run has behind its abi.Error, words of 64 bits.
-const (
-	cellRuns   = abi.ErrorBytes // steps that a loop did
-	cellCount  = cellRuns + 8   // the most that it may do
-	cellBudget = cellCount + 8  // times that a graph may repeat its work
-	cellBytes  = cellBudget + 8
-)
+//
+// A loop whose steps are small is one launch of one block, where code generation says so (abi.DeviceLoop).
 
 const (
 	unitSteps  = 2
 	mostUnits  = 32      // started at once, one after the other
 	mostRepeat = 1 << 14 // of the work of a graph
+	mostSteps  = 1 << 14 // of a loop in one block, in one launch
 )
 
 // judgePTX looks behind each step whether the loop is over. Parameters: the cell, the address of the condition, that of the number
@@ -161,6 +156,9 @@ func (r *deviceRun) loop(fr *deviceFrame, s *boundStep, depth int) error {
 		return err
 	}
 	count := int32(binary.LittleEndian.Uint32(raw))
+	if l.Device != nil {
+		return r.loopInBlock(fr, l, int64(count))
+	}
 	if count > 0 && l.Until >= 0 && fr.f.endsThere(r.x, s) {
 		return r.loopThere(fr, s, count)
 	}
@@ -216,16 +214,10 @@ func (r *deviceRun) loopThere(fr *deviceFrame, s *boundStep, count int32) error 
 	if err != nil {
 		return err
 	}
-	fill := func(offset device.Ptr, word uint32) error {
-		if err := r.q.Fill(r.cell+offset, word, 1); err != nil {
-			return err
-		}
-		return r.q.Fill(r.cell+offset+4, 0, 1)
-	}
-	if err := fill(cellRuns, 0); err != nil {
+	if err := r.set(abi.LoopRuns, 0); err != nil {
 		return err
 	}
-	if err := fill(cellCount, uint32(count)); err != nil {
+	if err := r.set(abi.LoopCount, uint32(count)); err != nil {
 		return err
 	}
 	index := uint64(0)
@@ -255,11 +247,11 @@ func (r *deviceRun) loopThere(fr *deviceFrame, s *boundStep, count int32) error 
 				return err
 			}
 		}
-		if err := r.startUnits(fr, s, units, unit, fill); err != nil {
+		if err := r.startUnits(fr, s, units, unit); err != nil {
 			return err
 		}
 		r.unsettled = true
-		raw, err := r.read(r.cell+cellRuns, 8)
+		raw, err := r.read(r.cell+abi.LoopRuns, 8)
 		if err != nil {
 			return err
 		}
@@ -269,8 +261,55 @@ func (r *deviceRun) loopThere(fr *deviceFrame, s *boundStep, count int32) error 
 		if binary.LittleEndian.Uint64(raw)%unitSteps != 0 {
 			fr.swap(l)
 		}
-		return fill(0, 0) // of the Site
+		return r.set(0, 0) // of the Site
 	}
+}
+
+// set writes a word of the cell.
+func (r *deviceRun) set(offset device.Ptr, word uint32) error {
+	if err := r.q.Fill(r.cell+offset, word, 1); err != nil {
+		return err
+	}
+	return r.q.Fill(r.cell+offset+4, 0, 1)
+}
+
+// loopInBlock runs a loop that is one launch of one block: see abi.DeviceLoop. A long one is several, so that a context that is cancelled
+// is looked at.
+func (r *deviceRun) loopInBlock(fr *deviceFrame, l *abi.Loop, count int64) error {
+	if err := r.set(abi.LoopRuns, 0); err != nil {
+		return err
+	}
+	for done := int64(0); done < count; {
+		if r.env.Ctx != nil {
+			if err := r.env.Ctx.Err(); err != nil {
+				return err
+			}
+		}
+		end := min(done+mostSteps, count)
+		if err := r.set(abi.LoopCount, uint32(end)); err != nil {
+			return err
+		}
+		if err := r.q.Launch(r.x.entries[l.Device.Entry], 1, l.Device.Threads, 0, r.words(fr, l.Device.Args)); err != nil {
+			return err
+		}
+		r.unsettled = true
+		runs, over := end, false
+		if l.Until >= 0 {
+			raw, err := r.read(r.cell+abi.LoopRuns, 8)
+			if err != nil {
+				return err
+			}
+			runs = int64(binary.LittleEndian.Uint64(raw))
+			over = int64(binary.LittleEndian.Uint64(r.q.small)) == abi.Stopped
+		}
+		if (runs-done)%2 != 0 {
+			fr.swap(l)
+		}
+		if done = runs; over {
+			return r.set(0, 0) // of the Site
+		}
+	}
+	return nil
 }
 
 // stepUnlessOver starts a step of a loop, which does nothing when the loop is over.
@@ -282,7 +321,7 @@ func (r *deviceRun) stepUnlessOver(fr *deviceFrame, s *boundStep) error {
 }
 
 // startUnits starts two steps of a loop so many times, or fewer.
-func (r *deviceRun) startUnits(fr *deviceFrame, s *boundStep, units int, unit func() error, fill func(offset device.Ptr, word uint32) error) error {
+func (r *deviceRun) startUnits(fr *deviceFrame, s *boundStep, units int, unit func() error) error {
 	if r.d.noGraphs || units == 1 {
 		for range min(units, mostUnits) {
 			if err := unit(); err != nil {
@@ -314,7 +353,7 @@ func (r *deviceRun) startUnits(fr *deviceFrame, s *boundStep, units int, unit fu
 			})
 			if r.d.cannotRepeat(err) {
 				copy(fr.addrs, before) // an error may have come between two steps
-				return r.startUnits(fr, s, units, unit, fill)
+				return r.startUnits(fr, s, units, unit)
 			}
 		} else {
 			made, err = r.q.Capture(unit)
@@ -327,7 +366,7 @@ func (r *deviceRun) startUnits(fr *deviceFrame, s *boundStep, units int, unit fu
 		}
 	}
 	if repeats != nil {
-		if err := fill(cellBudget, uint32(min(units, mostRepeat))); err != nil {
+		if err := r.set(abi.LoopBudget, uint32(min(units, mostRepeat))); err != nil {
 			return err
 		}
 		return r.q.LaunchGraph(made)

@@ -117,6 +117,9 @@ func Generate(km *kernel.Module, lines bool) (string, *abi.Device, error) {
 			return "", nil, err
 		}
 	}
+	for _, f := range km.Plan.Funcs {
+		m.loops(f, f.Steps)
+	}
 	if len(km.Funcs) > 0 {
 		m.device.Stack = recursionStack
 	}

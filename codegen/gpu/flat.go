@@ -57,7 +57,8 @@ func planFlat(k *kernel.Kernel) *flatPlan {
 
 // flat writes the entry of an element-wise kernel.
 func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
-	t := m.entry(p.k, "", generalThreads)
+	t := m.entry(p.k, "", m.threads())
+	size := int64(t.size)
 	t.failAt(ci(i64, 0)) // in every iteration, then
 	t.Statements(nil, p.before...)
 	axes, w := p.k.Axes, int64(p.width)
@@ -72,7 +73,7 @@ func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
 		all = t.Times(all, t.length(a))
 	}
 	first := t.globalThread()
-	step := t.Block().NewMul(t.wide(t.register("nctaid.x")), ci(i64, generalThreads))
+	step := t.Block().NewMul(t.wide(t.register("nctaid.x")), ci(i64, size))
 	t.Count(first, all, step, nil, func(i value.Value, _ []value.Value) []value.Value {
 		x := i
 		if len(axes) > 1 {
@@ -96,7 +97,7 @@ func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
 		done := t.Plus(t.Times(pieces, ci(i64, w)), ci(i64, last.Begin))
 		end := t.Plus(length, ci(i64, last.Begin))
 		// There are more threads than elements left in every grid.
-		t.Count(t.Plus(done, first), end, ci(i64, generalThreads), nil, func(x value.Value, _ []value.Value) []value.Value {
+		t.Count(t.Plus(done, first), end, ci(i64, size), nil, func(x value.Value, _ []value.Value) []value.Value {
 			t.failAt(t.Minus(x, ci(i64, last.Begin)))
 			t.Define(last.Var, x)
 			t.Statements(nil, p.k.Body.Stmts...)
@@ -104,7 +105,7 @@ func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
 		})
 	}
 	t.Finish()
-	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items(k), PerBlock: generalThreads * w, Threads: generalThreads}}}
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items(k), PerBlock: size * w, Threads: t.size}}}
 }
 
 // quotient is n / d for a positive d.

@@ -16,6 +16,14 @@ import (
 // generalThreads is the size of a block.
 const generalThreads = 256
 
+// threads is the size of the blocks that have no reason for another one: in a loop, that of the loop's block.
+func (m *module) threads() int {
+	if m.inLoop != "" {
+		return blockSize
+	}
+	return generalThreads
+}
+
 // general does k in the general form.
 func (m *module) general(k *kernel.Kernel) abi.DeviceKernel {
 	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{m.each(k, "", nil)}}
@@ -31,11 +39,11 @@ func (m *module) checksAlone(k *kernel.Kernel) abi.DeviceLaunch {
 
 // each writes an entry that does an iteration in each thread. f may translate its statements in another way.
 func (m *module) each(k *kernel.Kernel, part string, f func(kernel.Stmt) bool) abi.DeviceLaunch {
-	t := m.entry(k, part, generalThreads)
+	t := m.entry(k, part, m.threads())
 	t.localRows()
 	count := t.iterations()
 	first := t.globalThread()
-	step := t.Block().NewMul(t.wide(t.register("nctaid.x")), ci(i64, generalThreads))
+	step := t.Block().NewMul(t.wide(t.register("nctaid.x")), ci(i64, int64(t.size)))
 	t.Count(first, count, step, nil, func(i value.Value, _ []value.Value) []value.Value {
 		t.at(i)
 		t.failAt(i)
@@ -43,7 +51,7 @@ func (m *module) each(k *kernel.Kernel, part string, f func(kernel.Stmt) bool) a
 		return nil
 	})
 	t.Finish()
-	return abi.DeviceLaunch{Entry: t.name, Items: items(k), PerBlock: generalThreads, Threads: generalThreads}
+	return abi.DeviceLaunch{Entry: t.name, Items: items(k), PerBlock: int64(t.size), Threads: t.size}
 }
 
 // report writes the entry that does the iteration again that failed, if one did: see Note [Failures on devices]. It is one of n

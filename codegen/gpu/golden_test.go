@@ -115,20 +115,20 @@ var counted = []struct{ name, pattern string }{
 }
 
 var (
-	entryStart = regexp.MustCompile(`\.entry ([\w$]+)\(`)
+	entryStart = regexp.MustCompile(`\.(?:entry|func) +(?:\([^)]*\) *)?([\w$]+)\(`)
 	sharedSize = regexp.MustCompile(`\.shared [^;]*\[(\d+)\]`)
 )
 
 // facts are the launches of a program, and counts of instructions in each entry.
 func facts(ptx string, dev *abi.Device) string {
-	body := map[string]string{}
+	body, last := map[string]string{}, map[string]int{}
 	starts := entryStart.FindAllStringSubmatchIndex(ptx, -1)
 	for i, at := range starts {
 		end := len(ptx)
 		if i+1 < len(starts) {
 			end = starts[i+1][0]
 		}
-		body[ptx[at[2]:at[3]]] = ptx[at[0]:end]
+		body[ptx[at[2]:at[3]]], last[ptx[at[2]:at[3]]] = ptx[at[0]:end], i
 	}
 	literal := func(e abi.Extent) int64 {
 		n, _ := e.Dim.Const()
@@ -137,6 +137,15 @@ func facts(ptx string, dev *abi.Device) string {
 	var out strings.Builder
 	for i, at := range starts {
 		name := ptx[starts[i][2]:at[3]]
+		if !strings.Contains(body[name], "{") || i < last[name] {
+			continue // a declaration
+		}
+		if strings.HasPrefix(ptx[at[0]:], ".func") {
+			fmt.Fprintf(&out, "%s: a function\n", name)
+		}
+		if strings.HasPrefix(name, "loop") && !strings.Contains(name, "$") {
+			fmt.Fprintf(&out, "%s: a loop in one block\n", name)
+		}
 		for _, k := range dev.Kernels {
 			for _, l := range k.Launches {
 				if l.Entry == name {

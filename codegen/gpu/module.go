@@ -38,10 +38,13 @@ const maxParams = 4096 / 8
 
 // module is a program on its way to a device.
 type module struct {
-	km     *kernel.Module
-	code   *llvm.DeviceModule
-	device *abi.Device
-	looks  bool // every entry looks whether the program has failed or a loop has ended
+	km      *kernel.Module
+	code    *llvm.DeviceModule
+	device  *abi.Device
+	inLoop  string     // the entry of the loop whose functions are written; "" for entries
+	calls   []loopCall // of these functions, in order
+	entries int        // of loops
+	looks   bool       // every entry looks whether the program has failed or a loop has ended
 }
 
 var (
@@ -59,33 +62,47 @@ func (m *module) kernel(k *kernel.Kernel) error {
 		return &codegen.Unsupported{What: fmt.Sprintf("kernel %s with %d parameters", k.Name, n), Target: "gpu",
 			Why: fmt.Sprintf("an entry has at most %d; a program in smaller functions has smaller kernels", maxParams)}
 	}
-	var dk abi.DeviceKernel
-	piece := 1 // iterations of which a failure names the first
+	m.device.Kernels[k.Name] = m.parts(k, m.form)
+	return nil
+}
+
+// form writes k in the first form that fits. A failure names the first of `piece` iterations.
+func (m *module) form(k *kernel.Kernel) (dk abi.DeviceKernel, piece int) {
 	if p := planTurn(k); p != nil {
-		dk = m.turned(k, p)
-	} else if p := planFlat(k); p != nil {
-		dk = m.flat(k, p)
-		piece = p.width
-	} else if p := planProduct(k); p != nil {
-		dk = m.products(k, p)
-	} else if kept := cacheRows(k); planTeam(k) != nil && planTeam(kept) != nil {
-		dk = m.teams(kept, planTeam(kept))
-	} else if p := planTeam(k); p != nil {
-		dk = m.teams(k, p)
-	} else if p := planChains(k); p != nil {
-		dk = m.chains(k, p)
-	} else {
-		dk = m.general(k)
+		return m.turned(k, p), 1
 	}
-	switch fails := checks(k.Body); {
-	case fails && m.overwrites(k):
-		first := m.checksAlone(k)
-		dk.Launches = append([]abi.DeviceLaunch{first, m.report(k, piece)}, dk.Launches...)
-	case fails:
+	if p := planFlat(k); p != nil {
+		return m.flat(k, p), p.width
+	}
+	if p := planProduct(k); p != nil {
+		return m.products(k, p), 1
+	}
+	if kept := cacheRows(k); planTeam(k) != nil && planTeam(kept) != nil {
+		return m.teams(kept, planTeam(kept)), 1
+	}
+	if p := planTeam(k); p != nil {
+		return m.teams(k, p), 1
+	}
+	if p := planChains(k); p != nil {
+		return m.chains(k, p), 1
+	}
+	return m.general(k), 1
+}
+
+// parts writes k in a form, with what reports its failures. The launches are in the order in which the entries are written.
+func (m *module) parts(k *kernel.Kernel, form func(*kernel.Kernel) (abi.DeviceKernel, int)) abi.DeviceKernel {
+	fails := checks(k.Body)
+	var before []abi.DeviceLaunch
+	if fails && m.overwrites(k) {
+		before = append(before, m.checksAlone(k), m.report(k, 1))
+	}
+	dk, piece := form(k)
+	if before != nil {
+		dk.Launches = append(before, dk.Launches...)
+	} else if fails {
 		dk.Launches = append(dk.Launches, m.report(k, piece))
 	}
-	m.device.Kernels[k.Name] = dk
-	return nil
+	return dk
 }
 
 // overwrites reports whether k may have overwritten an input in the iteration in which a check fails.
@@ -166,7 +183,14 @@ func entryName(k *kernel.Kernel, part string) string {
 // entry begins an entry of k, which does nothing when the program has failed or what it is in has ended (abi.Stopped).
 func (m *module) entry(k *kernel.Kernel, part string, threads int) *thread {
 	name := entryName(k, part)
-	t := &thread{Thread: m.code.Entry(name, k, threads), k: k, name: name, size: threads}
+	t := &thread{k: k, name: name, size: threads}
+	if m.inLoop != "" {
+		t.name = m.inLoop + "$" + name
+		t.Thread = m.code.Function(t.name, k)
+		m.calls = append(m.calls, loopCall{function: t.Function(), alone: threads == 1})
+	} else {
+		t.Thread = m.code.Entry(name, k, threads)
+	}
 	if m.looks {
 		site := t.Block().NewLoad(i64, t.Err)
 		t.leaveUnless(t.Block().NewICmp(enum.IPredEQ, site, ci(i64, 0)))

@@ -65,14 +65,34 @@ type Thread struct {
 
 // Entry begins an entry for k, with the parameters that runtime/abi says. A block has so many threads.
 func (d *DeviceModule) Entry(name string, k *kernel.Kernel, threads int) *Thread {
+	t := d.function(name, k, true)
+	t.g.fn.CallingConv = enum.CallingConvPTXKernel
+	d.m.annotate(t.g.fn, "maxntidx", threads)
+	return t
+}
+
+// Function is Entry for a function with the same parameters that is called by an entry. What its buffers hold may have been written by
+// other threads before the call.
+func (d *DeviceModule) Function(name string, k *kernel.Kernel) *Thread {
+	t := d.function(name, k, false)
+	t.g.fn.Linkage = enum.LinkageInternal
+	t.g.fn.FuncAttrs = append(t.g.fn.FuncAttrs, enum.FuncAttrNoInline, enum.FuncAttrConvergent)
+	return t
+}
+
+// function begins a function. alone says that nothing else accesses its buffers while it runs.
+func (d *DeviceModule) function(name string, k *kernel.Kernel, alone bool) *Thread {
 	m := d.m
 	var ps []*lir.Param
 	buffers := k.Params[:k.Buffers()]
 	for i, p := range buffers {
 		lp := lir.NewParam(fmt.Sprintf("b%d", i), lt.NewPointer(memType(p.DType)))
-		lp.Attrs = append(lp.Attrs, enum.ParamAttrNoAlias, lir.Align(abi.DeviceAlign))
-		if !p.Out {
-			lp.Attrs = append(lp.Attrs, enum.ParamAttrReadOnly)
+		lp.Attrs = append(lp.Attrs, lir.Align(abi.DeviceAlign))
+		if alone {
+			lp.Attrs = append([]lir.ParamAttribute{enum.ParamAttrNoAlias}, lp.Attrs...)
+			if !p.Out {
+				lp.Attrs = append(lp.Attrs, enum.ParamAttrReadOnly)
+			}
 		}
 		ps = append(ps, lp)
 	}
@@ -81,9 +101,7 @@ func (d *DeviceModule) Entry(name string, k *kernel.Kernel, threads int) *Thread
 	}
 	scratch, errp := lir.NewParam("scratch", voidPtr), lir.NewParam("err", int64Ptr)
 	fn := m.m.NewFunc(name, lt.Void, append(ps, scratch, errp)...)
-	fn.CallingConv = enum.CallingConvPTXKernel
 	functionAttrs(fn)
-	m.annotate(fn, "maxntidx", threads)
 	g := m.newGen(fn, k.Types)
 	if m.lined {
 		g.lined = m.functionLines(fn, k.Source)
@@ -115,6 +133,9 @@ func (m *module) annotate(fn *lir.Func, key string, n int) {
 	m.m.MetadataDefs = append(m.m.MetadataDefs, tuple)
 	m.named("nvvm.annotations", tuple)
 }
+
+// Function is the function of the thread.
+func (t *Thread) Function() *lir.Func { return t.g.fn }
 
 // Finish ends the function.
 func (t *Thread) Finish() {

@@ -20,6 +20,23 @@ type Device struct {
 	Stops bool
 }
 
+// DeviceLoop is a loop that one block does, with the state in memory: an entry whose parameters are those of a kernel that has the buffers
+// Args. It begins with the step whose number is in the word LoopRuns of the Error, goes on until the word LoopCount, and leaves the
+// number of the steps in LoopRuns. When the condition ends it, it writes Stopped to the Site.
+type DeviceLoop struct {
+	Entry   string
+	Args    []int // buffers, in the places where they are before the first step
+	Threads int
+}
+
+// The Error of a program on a device has more words behind it, by their offsets.
+const (
+	LoopRuns   = ErrorBytes   // the steps that a loop did
+	LoopCount  = LoopRuns + 8 // the step before which it ends
+	LoopBudget = LoopCount + 8
+	CellBytes  = LoopBudget + 8
+)
+
 // Stopped in the Site of an Error is no failure: what follows is to do nothing, until it is taken away.
 const Stopped = -1
 

@@ -105,6 +105,8 @@ type Loop struct {
 	Until int
 	Body  []Step
 	Swap  [][2]int
+
+	Device *DeviceLoop // how all of it is one launch on a device; nil when it is not
 }
 
 // Call runs Funcs[Func] with fresh buffers; results are copied into Out.
