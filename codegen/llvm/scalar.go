@@ -82,6 +82,10 @@ func (g *gen) let(s *kernel.Let) {
 			g.set(s.ID, x, true)
 			return
 		}
+		if x := g.logarithm(in); x != nil {
+			g.set(s.ID, x, true)
+			return
+		}
 	}
 	g.set(s.ID, g.instr(in.Op, in.Type, from, w, args), wide)
 }

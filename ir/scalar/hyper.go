@@ -1,6 +1,10 @@
 package scalar
 
-import "healc/lang/types"
+import (
+	"slices"
+
+	"healc/lang/types"
+)
 
 // Tanh returns the hyperbolic tangent; Tanh(±inf) = ±1, Tanh(-0) = -0.
 func Tanh(e Emitter, x Ref) Ref { return onFloat(e, x, tanh32, tanh64) }
@@ -8,34 +12,40 @@ func Tanh(e Emitter, x Ref) Ref { return onFloat(e, x, tanh32, tanh64) }
 // Sigmoid returns 1/(1 + e^-x), which is 0 at -inf and 1 at inf.
 func Sigmoid(e Emitter, x Ref) Ref { return onFloat(e, x, sigmoid32, sigmoid64) }
 
-// tanh32 is x + x z P(z) with z = x^2 up to 1, and 1 - 2/(e^2x + 1) from there, where the error of the
-// quotient counts little. No argument of the exponential is below 0, so its scaling is simple.
+// tanh32 is x - x z/D(z) with z = x^2 up to 0.9, and 1 - 2/(e^2x + 1) from there, where the error of the quotient counts little. So
+// one division is enough for both: a - a b/c for chosen a, b and c. c is scaled so that it is rounded in the upper half of
+// a binade, where that costs less, for the arguments whose error is the largest. No argument of the exponential is below 0, so its
+// scaling is simple.
 func tanh32(e Emitter, x Ref) Ref {
 	t := types.F32
 	ax := e.Abs(x)
 	one := e.Float(t, 1)
-	// On z <= 1: 2^-30.9.
+	// D(z) = z/(1 - tanh(x)/x). On z <= 0.81, of the result: 2^-30.6.
 	z := e.Mul(x, x)
-	p := poly(e, z, -0x1.555552p-2, 0x1.111042p-3, -0x1.b9f850p-5, 0x1.64d0bep-6, -0x1.1934e4p-7, 0x1.91800cp-9, -0x1.b425f4p-11, 0x1.f3fc8ep-14)
-	small := e.Fma(e.Mul(ax, z), p, ax)
+	d := poly(e, z, 3, 0x1.3332fep+0, -0x1.75a38ep-8, 0x1.e85f38p-13)
 
 	y := atMost(e, ax, 9.1) // tanh is 1 from 9.011 on
 	magic := e.Float(t, 0x1.8p23+127)
 	k := e.Fma(y, e.Float(t, 2*log2OfE), magic)
 	n := e.Sub(k, magic)
 	// r is half of the reduced argument; one part of ln 2 is enough for n <= 26. e^2r is the polynomial of
-	// exp32 in 2r: the factors are exact.
+	// exp32 in 2r, times unit.
+	const unit = 1.875
 	r := e.Fma(n, e.Float(t, -expF32.ln2/2), y)
-	c := []float64{1, 2}
+	c := []float64{unit, 2 * unit}
 	for i, q := range expF32.q {
-		c = append(c, q*float64(int(4)<<i))
+		c = append(c, q*unit*float64(int(4)<<i))
 	}
 	scale := e.Bitcast(t, e.Shl(e.Bitcast(types.U32, k), e.Bits(types.U32, 23)))
-	large := e.Sub(one, e.Div(e.Float(t, 2), e.Fma(poly(e, r, c...), scale, one)))
-	return e.CopySign(e.Select(e.Lt(ax, one), small, large), x)
+	large := e.Fma(poly(e, r, c...), scale, e.Float(t, unit))
+
+	near := e.Lt(ax, e.Float(t, 0.9))
+	a := e.Select(near, ax, one)
+	q := e.Div(e.Select(near, z, e.Float(t, 2*unit)), e.Select(near, d, large))
+	return e.CopySign(e.Fma(e.Neg(a), q, a), x)
 }
 
-// tanh64 is as tanh32, with the polynomial up to 0.6.
+// tanh64 is x + x z P(z) with z = x^2 up to 0.6, and 1 - 2/(e^2x + 1) from there.
 func tanh64(e Emitter, x Ref) Ref {
 	t := types.F64
 	ax := e.Abs(x)
@@ -61,31 +71,39 @@ func tanh64(e Emitter, x Ref) Ref {
 	return e.CopySign(e.Select(e.Lt(ax, e.Float(t, 0.6)), small, large), x)
 }
 
-// sigmoid32 is t = 1/(1+F) below 0 and 1-t above, with F = e^|x|. In f32 throughout: the reduction of exp32 gives F = 2^n (1+s), so that
-// 1+F = 2^n (1 + s + 2^-n). Keeping the sum in brackets as two floats, and correcting its inverse by a Newton step,
+// sigmoid32 is 1/(1+E) with E = e^-x = 2^-n (1+s), as a/(a + b (1+s)) with a = 2^min(n, 0) and b = 2^-max(n, 0), so that nothing overflows:
+// one of them is 1. In f32 throughout: keeping the sum in the denominator as two floats, and correcting its inverse by a Newton step,
 // leaves little more than the error of s and one rounding.
 func sigmoid32(e Emitter, x Ref) Ref {
-	t, u := types.F32, types.U32
+	t, i32 := types.F32, types.I32
 	one := e.Float(t, 1)
-	ax := e.Abs(x)
-	// Below -104 the result is 0, by a product with 0 and not by a slow rounding: h is 0 for n = 159.
-	ax = e.Select(e.Lt(e.Float(t, 104), ax), e.Float(t, 110.2), ax)
+	// Far below, the result is 0, by a product with 0 and not by a slow rounding: n is -159 there. From 17.4 on it is 1.
+	x = atMost(e, atLeast(e, x, -110.2), 20)
 	magic := e.Float(t, 0x1.8p23+159)
-	k := e.Fma(ax, e.Float(t, -log2OfE), magic)
-	minusN := e.Sub(k, magic)
-	r := e.Fma(minusN, e.Float(t, expF32.ln2), ax)
-	r = e.Fma(minusN, e.Float(t, expF32.ln2lo), r)
-	s := e.Fma(e.Mul(r, r), poly(e, r, expF32.q...), r)
-	h := e.Bitcast(t, e.Shl(e.Bitcast(u, k), e.Bits(u, 23))) // 2^(32-n): a normal number for all n up to 150
-	const unscale = 0x1p-32
-	p, pl := fastTwoSum(e, one, s)
-	d, dl := fastTwoSum(e, p, e.Mul(h, e.Float(t, unscale)))
-	dl = e.Add(dl, pl)
+	k := e.Fma(x, e.Float(t, log2OfE), magic)
+	n := e.Sub(k, magic)
+	r := e.Fma(n, e.Float(t, -expF32.ln2), x)
+	r = e.Fma(n, e.Float(t, -expF32.ln2lo), r)
+	// s = e^-r - 1, by the polynomial of exp32 in -r.
+	q := slices.Clone(expF32.q)
+	for i := 1; i < len(q); i += 2 {
+		q[i] = -q[i]
+	}
+	s := e.Fma(e.Mul(r, r), poly(e, r, q...), e.Neg(r))
+	// The bits of k are n + 159 above those of 1.5 * 2^23, so that 2^32 a is a normal number down to n = -158, or 0.
+	i, zero := e.Bitcast(i32, k), e.Int(i32, 0x4b400000+159)
+	mantissa := e.Int(i32, 23)
+	a := e.Mul(e.Bitcast(t, e.Shl(e.Min(i, zero), mantissa)), e.Float(t, 0x1p-32))
+	b := e.Bitcast(t, e.Shl(e.Sub(e.Int(i32, 0x4b400000+159+127), e.Max(i, zero)), mantissa))
+	least := e.Select(e.Lt(a, b), a, b)
+	sum := e.Add(one, least)
+	d := e.Fma(b, s, sum)
+	// What d lacks of the sum; every difference is exact. sum lacks something where least is below 2^-23.
+	dl := e.Add(e.Fma(b, s, e.Sub(sum, d)), e.Sub(least, e.Sub(sum, one)))
 	inv := e.Div(one, d)
 	minusInv := e.Neg(inv)
 	rest := e.Fma(minusInv, dl, e.Fma(minusInv, d, one))
-	w := e.Mul(e.Mul(e.Fma(inv, rest, inv), h), e.Float(t, unscale))
-	return e.Select(e.Lt(x, e.Float(t, 0)), w, e.Sub(one, w))
+	return e.Mul(e.Fma(inv, rest, inv), a)
 }
 
 // sigmoid64 is 1/(1+w) or w/(1+w) with w = e^-|x|, so that small results keep their relative accuracy. The

@@ -9,10 +9,10 @@ import (
 // Log returns the natural logarithm. Log(±0) = -inf, Log(inf) = inf, Log(x < 0) and Log(NaN) are NaN.
 func Log(e Emitter, x Ref) Ref { return onFloat(e, x, log32, log64) }
 
-// splitLog returns k and m with x = 2^k m and m in [sqrt(1/2), sqrt(2)], both as floats of x's type,
-// for every positive finite x; subnormals are scaled first.
+// splitLog returns k and m with x = 2^k m, both as floats of x's type, for every positive finite x; subnormals are scaled first. m is
+// in [sqrt(1/2), sqrt(2)] in f64, and in f32 in [3/4, 3/2), which AVX-512 has an instruction for (logarithm in codegen/llvm).
 func splitLog(e Emitter, f floatFormat, x Ref) (k, m Ref) {
-	least, scale, root := 0x1p-126, 0x1p24, uint64(0x3f3504f3) // the last: the bits of sqrt(1/2)
+	least, scale, root := 0x1p-126, 0x1p24, uint64(0x3f400000) // the last: the bits of the least m
 	if f.float == types.F64 {
 		least, scale, root = 0x1p-1022, 0x1p54, 0x3fe6a09e667f3bcd
 	}
@@ -42,8 +42,8 @@ func log32(e Emitter, x Ref) Ref {
 	t := types.F32
 	k, m := splitLog(e, formatF32, x)
 	f := e.Sub(m, e.Float(t, 1)) // exact
-	// On [sqrt(1/2)-1, sqrt(2)-1]: 2^-27.3.
-	q := poly(e, f, -0x1p-1, 0x1.555554p-2, -0x1.000228p-2, 0x1.99a016p-3, -0x1.54720ap-3, 0x1.22d9f2p-3, -0x1.0d87d2p-3, 0x1.05593ap-3, -0x1.389b80p-4)
+	// On [-1/4, 1/2]: 2^-27.6.
+	q := poly(e, f, -0x1p-1, 0x1.5555a4p-2, -0x1.000046p-2, 0x1.996978p-3, -0x1.54ee38p-3, 0x1.28841ap-3, -0x1.0d989cp-3, 0x1.acce26p-4, -0x1.718ed6p-5)
 	a := e.Mul(k, e.Float(t, 0x1.62e4p-1)) // exact: 15 and 8 bits
 	hi, lo := fastTwoSum(e, a, f)
 	lo = e.Fma(k, e.Float(t, 0x1.7f7d1cp-20), lo)

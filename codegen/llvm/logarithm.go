@@ -1,0 +1,177 @@
+package llvm
+
+import (
+	"math"
+
+	"github.com/llir/llvm/ir/constant"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Note [Logarithms in vectors]
+//
+// The expansion of log (ir/scalar) splits a positive finite x into 2^k m with m in [3/4, 3/2), which takes nine instructions on
+// integers, half of them for subnormals, computes r from k and m, and replaces r for any other x at the end, which takes six
+// more. AVX-512 has instructions for both: vgetmant gives m, vgetexp of x and of m give k, of subnormals too, and vfixupimm
+// replaces a result by the class of x. For an x that is not positive and finite vgetmant and vgetexp give something else than the
+// expansion, so they may stand only where nothing else sees them. Hence what leads from k and m to r is generated once more
+// when the end is recognised, for the new k and m; the first time is used by nobody then, and LLVM removes it.
+
+// significand is the part of the expansion that logarithm looks for.
+type significand struct {
+	g    *gen
+	x    kernel.Ref
+	k, m value.Value
+	made map[kernel.Ref]value.Value // by the new k and m; nil for what does not depend on them
+}
+
+// logarithm recognises the end of log of f32: nil where the shape or the machine is another.
+//
+//	select (lt 0, x), (select (lt x, inf), r, x), (select (eq x, 0), -inf, NaN)
+func (g *gen) logarithm(in scalar.Instr) value.Value {
+	const lanes = 16
+	if in.Op != scalar.Select || in.Type != types.F32 || g.w == 0 || g.w%lanes != 0 || !g.scales() {
+		return nil
+	}
+	float := func(x float64) uint64 { return scalar.FloatBits(types.F32, x) }
+	positive, finite, other := g.def(in.Args[0], scalar.Lt), g.def(in.Args[1], scalar.Select), g.def(in.Args[2], scalar.Select)
+	if positive == nil || finite == nil || other == nil || !g.isConst(positive.Args[0], 0) {
+		return nil
+	}
+	x, r := positive.Args[1], finite.Args[1]
+	below, zero := g.def(finite.Args[0], scalar.Lt), g.def(other.Args[0], scalar.Eq)
+	if finite.Args[2] != x || below == nil || below.Args[0] != x || !g.isConst(below.Args[1], float(math.Inf(1))) {
+		return nil
+	}
+	nan := g.def(other.Args[2], scalar.Const)
+	if zero == nil || zero.Args[0] != x || !g.isConst(zero.Args[1], 0) || !g.isConst(other.Args[1], float(math.Inf(-1))) ||
+		nan == nil || !math.IsNaN(float64(math.Float32frombits(uint32(nan.Imm)))) || !g.env[x].wide {
+		return nil
+	}
+	s := &significand{g: g, x: x, made: map[kernel.Ref]value.Value{}}
+	if !s.meets(r) {
+		return nil
+	}
+	t, mask := vec(lt.Float, lanes), lt.NewInt(lanes)
+	all, rounding, none := constant.NewInt(mask, -1), ci(i32, 4), constant.NewZeroInitializer(t)
+	exponent := func(v value.Value) value.Value {
+		f := g.intrinsic("llvm.x86.avx512.mask.getexp.ps.512", t, t, t, mask, i32)
+		return g.byLanes(lanes, g.w, func(v []value.Value) value.Value { return g.cur.NewCall(f, v[0], none, all, rounding) }, v)
+	}
+	const threeQuarters = 3 // the interval [3/4, 3/2), with the sign of x
+	f := g.intrinsic("llvm.x86.avx512.mask.getmant.ps.512", t, t, i32, t, mask, i32)
+	arg := g.spread(g.env[x])
+	s.m = g.byLanes(lanes, g.w, func(v []value.Value) value.Value {
+		return g.cur.NewCall(f, v[0], ci(i32, threeQuarters), none, all, rounding)
+	}, arg)
+	s.k = g.cur.NewFSub(exponent(arg), exponent(s.m))
+	// By the class of x, four bits each from the lowest on: NaN, signalling NaN, zero, 1, -inf, inf, below 0, above 0. 0 keeps the
+	// result, 2 takes the NaN, 3 makes one, 4 is -inf and 5 is inf.
+	const table = 0x03530422
+	ti := vec(i32, lanes)
+	fix := g.intrinsic("llvm.x86.avx512.mask.fixupimm.ps.512", t, t, t, ti, i32, mask, i32)
+	return g.byLanes(lanes, g.w, func(v []value.Value) value.Value {
+		return g.cur.NewCall(fix, v[0], v[1], splatConst(ci(i32, table), lanes), ci(i32, 0), all, rounding)
+	}, s.make(r), arg)
+}
+
+// meets reports that r is computed from k and m of the split, and finds out what is.
+func (s *significand) meets(r kernel.Ref) bool {
+	if v, ok := s.made[r]; ok {
+		return v != nil
+	}
+	in := s.g.lets[r]
+	found := false
+	if in != nil && s.g.env[r].wide {
+		found = s.isExponent(in) || s.isSignificand(in)
+		for _, a := range in.Args {
+			if a != scalar.None && !found {
+				found = s.meets(a)
+			}
+		}
+	}
+	if s.made[r] = nil; found {
+		s.made[r] = constant.NewUndef(lt.Float) // to be made
+	}
+	return found
+}
+
+// make generates r from the new k and m.
+func (s *significand) make(r kernel.Ref) value.Value {
+	g := s.g
+	if !s.meets(r) {
+		return g.spread(g.env[r])
+	}
+	if _, todo := s.made[r].(*constant.Undef); !todo {
+		return s.made[r]
+	}
+	in := g.lets[r]
+	var v value.Value
+	switch {
+	case s.isExponent(in):
+		v = s.k
+	case s.isSignificand(in):
+		v = s.m
+	default:
+		var args []value.Value
+		for _, a := range in.Args {
+			if a != scalar.None {
+				args = append(args, s.make(a))
+			}
+		}
+		v = g.instr(in.Op, in.Type, g.types[in.Args[0]], g.w, args)
+	}
+	s.made[r] = v
+	return v
+}
+
+const threeQuarterBits = 0x3f400000
+
+// isExponent: cast f32 (shr j, 23).
+func (s *significand) isExponent(in *scalar.Instr) bool {
+	if in.Op != scalar.Cast || in.Type != types.F32 {
+		return false
+	}
+	shift := s.g.def(in.Args[0], scalar.Shr)
+	return shift != nil && s.g.isConst(shift.Args[1], 23) && s.isDistance(shift.Args[0])
+}
+
+// isSignificand: bitcast f32 (add (and j, 2^23-1), bits(3/4)).
+func (s *significand) isSignificand(in *scalar.Instr) bool {
+	if in.Op != scalar.Bitcast || in.Type != types.F32 {
+		return false
+	}
+	sum := s.g.def(in.Args[0], scalar.Add)
+	if sum == nil || !s.g.isConst(sum.Args[1], threeQuarterBits) {
+		return false
+	}
+	low := s.g.def(sum.Args[0], scalar.And)
+	return low != nil && s.g.isConst(low.Args[1], 1<<23-1) && s.isDistance(low.Args[0])
+}
+
+// isDistance recognises j: the bits of x, scaled by 2^24 if it is subnormal, less those of 3/4, scaled likewise. An i32, so that
+// its shifts are arithmetic.
+//
+//	sub (bitcast (select tiny, (mul x, 2^24), x)), (select tiny, bits(3/4) + 24 << 23, bits(3/4))    tiny = lt x, 2^-126
+func (s *significand) isDistance(r kernel.Ref) bool {
+	g := s.g
+	j := g.def(r, scalar.Sub)
+	if j == nil || j.Type != types.I32 {
+		return false
+	}
+	bits, base := g.def(j.Args[0], scalar.Bitcast), g.def(j.Args[1], scalar.Select)
+	if bits == nil || base == nil || !g.isConst(base.Args[1], threeQuarterBits+24<<23) || !g.isConst(base.Args[2], threeQuarterBits) {
+		return false
+	}
+	scaled := g.def(bits.Args[0], scalar.Select)
+	if scaled == nil || scaled.Args[0] != base.Args[0] || scaled.Args[2] != s.x {
+		return false
+	}
+	tiny, product := g.def(scaled.Args[0], scalar.Lt), g.def(scaled.Args[1], scalar.Mul)
+	return tiny != nil && tiny.Args[0] == s.x && g.isConst(tiny.Args[1], scalar.FloatBits(types.F32, 0x1p-126)) &&
+		product != nil && product.Args[0] == s.x && g.isConst(product.Args[1], scalar.FloatBits(types.F32, 0x1p24))
+}
