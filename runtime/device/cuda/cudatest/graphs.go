@@ -36,7 +36,13 @@ func (l *Library) beginCaptureTo(handle, into uintptr, after, edges unsafe.Point
 	})
 }
 
+// endCapture ends a capture also where it fails.
 func (l *Library) endCapture(handle uintptr, p *uintptr) uintptr {
+	l.mu.Lock()
+	if s, is := object[*stream](l, handle); is && len(l.fail["cuStreamEndCapture"]) > 0 {
+		s.captures = false
+	}
+	l.mu.Unlock()
 	return l.with("cuStreamEndCapture", handle, func(s *stream) int32 {
 		if !s.captures {
 			return captureUnmatched

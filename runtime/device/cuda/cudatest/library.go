@@ -2,6 +2,8 @@ package cudatest
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -89,6 +91,20 @@ func (l *Library) Fail(name string, codes ...int32) {
 	defer l.mu.Unlock()
 	l.init()
 	l.fail[name] = append(l.fail[name], codes...)
+}
+
+// Unfail takes back what Fail has said and no call has met.
+func (l *Library) Unfail() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.fail)
+}
+
+// Called are the functions that were called, sorted.
+func (l *Library) Called() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Sorted(maps.Keys(l.calls))
 }
 
 // Calls is how often a function was called.
