@@ -21,10 +21,9 @@ import (
 //	for each block of columns, for some rows              (what threads share out, see Note [Units of products])
 //	  for each piece of k                                 (sums wait in the result between pieces; see apart)
 //	    copy the block of y into panels on the stack      (stays in the second-level cache)
-//	    for each chunk of rows
-//	      copy the rows of x to the stack                 (stays there, too)
-//	      for each panel                                  (stays in the first-level cache)
-//	        for each tile of rows: the tile in registers
+//	    for each tile of rows
+//	      copy the rows of x to the stack                 (stays in the first-level cache)
+//	      for each panel: the tile in registers
 //
 // Every element is still one chain over k ascending from 0, so the bits are those of the plain loop. Copies
 // are made only where reading in place would be slower, see plan.

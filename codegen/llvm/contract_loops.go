@@ -44,9 +44,9 @@ func (g *gen) newContract(c *contraction) *contractGen {
 		cg.xs = g.stack(reg, int(c.blockCols))
 	}
 	if c.packX {
-		n := c.chunk * c.far
+		n := int64(c.rows) * c.far
 		if c.xAcross {
-			n = c.chunk / int64(c.rows) * c.piece * c.far
+			n = c.piece * c.far
 		}
 		cg.xs = g.stack(reg, int(n))
 	}
@@ -331,23 +331,50 @@ func (c *contractGen) when(cond value.Value, f func()) {
 	c.cur = done
 }
 
-// allRows computes rows [r0, r1), in chunks of which x is copied. r0 is a multiple of the height of a tile.
+// allRows computes rows [r0, r1), tile by tile. The rows of a tile stay in the first-level cache while all panels of
+// the block go past them. r0 is a multiple of the height of a tile.
 func (c *contractGen) allRows(p panels, k chain, r0, r1 value.Value) {
-	c.count(r0, r1, c.chunk, nil, func(from value.Value, _ []value.Value) []value.Value {
-		to := c.minInt(c.plus(from, ci(i64, c.chunk)), r1)
-		if c.packX {
-			c.eachTile(from, to, func(i value.Value, h int) { c.copyX(k, i, c.copyAt(i, from), h) })
-		}
-		panel := func(n value.Value, cols int64, some value.Value) {
-			c.eachTile(from, to, func(i value.Value, h int) { c.tile(k, i, from, h, p.at, n, cols, some) })
-		}
+	if !c.packX || !c.xAcross {
+		c.eachTile(r0, r1, func(i value.Value, h int) {
+			if c.packX {
+				c.copyX(k, i, h)
+			}
+			c.eachPanel(p, k, tile{i: i, from: r0, copied: ci(i64, 0), h: h})
+		})
+		return
+	}
+	band := func(from, to value.Value, whole bool) {
+		c.copyAcross(k, from, to, whole)
+		c.eachTile(from, to, func(i value.Value, h int) {
+			c.eachPanel(p, k, tile{i: i, from: r0, copied: c.cur.NewSub(i, from), h: h})
+		})
+	}
+	stop := c.cur.NewSub(r1, c.cur.NewSRem(c.cur.NewSub(r1, r0), ci(i64, c.band)))
+	c.count(r0, stop, c.band, nil, func(from value.Value, _ []value.Value) []value.Value {
+		band(from, c.plus(from, ci(i64, c.band)), true)
+		return nil
+	})
+	c.when(c.cur.NewICmp(enum.IPredSLT, stop, r1), func() { band(stop, r1, false) })
+}
+
+// eachPanel computes a tile of every panel of a block.
+func (c *contractGen) eachPanel(p panels, k chain, t tile) {
+	panel := func(n value.Value, cols int64, some value.Value) {
+		t.n, t.cols, t.there = n, cols, some
+		c.tile(k, p, t)
+	}
+	whole, known := constantInt(p.whole)
+	t.alone = known && whole <= 1
+	switch {
+	case !t.alone:
 		c.count(ci(i64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
 			panel(n, c.panel, nil)
 			return nil
 		})
-		c.ifEdge(p, func() { panel(p.whole, p.edge, p.some) })
-		return nil
-	})
+	case whole == 1:
+		panel(ci(i64, 0), c.panel, nil)
+	}
+	c.ifEdge(p, func() { panel(p.whole, p.edge, p.some) })
 }
 
 // eachTile runs f for the tiles of rows [from, to): whole ones, and the one at the lower edge of the result.
@@ -371,19 +398,6 @@ func (c *contractGen) eachTile(from, to value.Value, f func(i value.Value, h int
 	if rest != 0 {
 		c.when(c.cur.NewICmp(enum.IPredSLT, stop, to), func() { f(stop, int(rest)) })
 	}
-}
-
-// copyAt is where the copy of the tile from row i on lies.
-func (c *contractGen) copyAt(i, from value.Value) value.Value {
-	if !c.packX {
-		return nil
-	}
-	at := c.cur.NewSub(i, from)
-	if c.xAcross { // a tile has far elements for each step
-		h := ci(i64, int64(c.rows))
-		return c.plus(c.times(c.cur.NewSDiv(at, h), ci(i64, c.piece*c.far)), c.cur.NewSRem(at, h))
-	}
-	return c.times(at, ci(i64, c.far))
 }
 
 // prologue computes the scalars before the loop that depend on axis `of` alone, 0 for those that are the same

@@ -36,26 +36,43 @@ func (c *contractGen) put(x, mem, at value.Value) {
 	st.Align = lir.Align(regDType(c.acc).Bytes())
 }
 
-// copyX copies h rows of x from row i on to place at.
-func (c *contractGen) copyX(k chain, i, at value.Value, h int) {
-	if c.xAcross {
-		c.count(ci(i64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+// copyAcross copies rows [from, to) of x, a whole band or less, which lie side by side in memory: each line of memory is read
+// once. Steps are far from each other there, often pages, so that no processor sees them coming.
+func (c *contractGen) copyAcross(k chain, from, to value.Value, whole bool) {
+	c.count(ci(i64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+		c.env[c.row.Var], c.env[c.chains.Axis.Var] = val{v: from}, val{v: c.plus(k.at, c.plus(kk, ci(i64, acrossAhead)))}
+		main := c.x.main
+		elem, line := memType(c.params[main.Param].DType), 64/int64(c.params[main.Param].DType.Bytes())
+		p := c.addr(main.Param, c.place(main.At).base)
+		for at := int64(0); at < c.band; at += line {
+			c.prefetch(c.cur.NewGetElementPtr(elem, p, ci(i64, at)), 0)
+		}
+		rows := func(i value.Value, h int) {
+			to := c.plus(c.times(kk, ci(i64, c.far)), c.plus(i, c.times(from, ci(i64, -1))))
 			c.span(ci(i64, int64(h)), c.lanes, func(r value.Value, width int) {
 				c.axis(c.row.Var, c.plus(i, r), width)
 				c.w = width
 				c.prologue(onRow)
-				c.put(c.packed(c.x, c.plus(k.at, kk), width), c.xs, c.plus(at, c.plus(c.times(kk, ci(i64, c.far)), r)))
+				c.put(c.packed(c.x, c.plus(k.at, kk), width), c.xs, c.plus(to, r))
 			})
-			return nil
-		})
-		return
-	}
+		}
+		if whole {
+			rows(from, int(c.band))
+		} else {
+			c.eachTile(from, to, rows)
+		}
+		return nil
+	})
+}
+
+// copyX copies the h rows of x from row i on.
+func (c *contractGen) copyX(k chain, i value.Value, h int) {
 	c.count(ci(i64, 0), ci(i64, int64(h)), 1, nil, func(r value.Value, _ []value.Value) []value.Value {
 		if c.row != nil {
 			c.env[c.row.Var] = val{v: c.plus(i, r)}
 		}
 		c.prologue(onRow)
-		to := c.plus(at, c.times(r, ci(i64, c.far)))
+		to := c.times(r, ci(i64, c.far))
 		whole := c.wholeSteps(k)
 		c.span(whole, c.lanes, func(kk value.Value, width int) {
 			c.put(c.packedAlong(c.x, c.plus(k.at, kk), width), c.xs, c.plus(to, kk))

@@ -15,8 +15,9 @@ type contractPlan struct {
 	rows, vecs int   // the tile in registers: rows by vectors
 	panel      int64 // columns of a panel: vecs*w
 	blockCols  int64 // columns of a block, whole panels
-	chunk      int64 // rows that are copied, or wait, at a time; whole tiles
+	chunk      int64 // rows whose unfinished sums wait apart at a time; whole tiles
 	piece      int64 // of k
+	band       int64 // rows of x that are copied together, when they lie side by side
 	packX      bool
 	packY      bool
 	xAcross    bool // rows of x are copied with the rows side by side, as they lie in memory
@@ -33,7 +34,13 @@ const (
 	nominalExtent = 1024 // for an extent that is not known
 
 	maxStack = 512 << 10
-	copyRows = 64 // rows of x that are copied at a time
+
+	// A piece of the chains: long, because between pieces the sums go through memory; so short that the rows of a tile stay in
+	// the first-level cache, and a block of some panels in the second.
+	pieceSteps  = 384
+	acrossAhead = 16 // steps of k of which lines are asked for ahead
+	bandTiles   = 8  // tiles of rows of x that lie across
+	chunkRows   = 64
 
 	// Columns for which a left operand that is computed is packed once; see packedCols in passes/fusion.
 	computedCols = 384
@@ -77,7 +84,7 @@ func (c *contraction) plan(mach Machine) bool {
 	computed := c.x.load == nil
 	reuse := (c.n + c.panel - 1) / c.panel
 	c.xAcross = okX && along != 1 && across == 1
-	c.packX = !direct || c.pairs || reuse >= 4 && c.kk*size >= 512 && (along != 1 || across*size%1024 == 0)
+	c.packX = !direct || c.pairs || reuse >= 4 && c.kk*size >= 512 && along != 1
 
 	along, across, okY := c.strides(c.y, c.col.Var)
 	direct = okY && across == 1 && c.inMemory(c.y)
@@ -91,18 +98,17 @@ func (c *contraction) plan(mach Machine) bool {
 	c.packY = !direct || c.pairs || c.kk*c.n*size > 64<<10 && c.m > 2*int64(c.rows)
 
 	c.piece = c.steps
-	limit := int64(mach.L1) * 2 / 3 / (c.panel * size) // a panel stays in the first-level cache
 	if c.free {
-		c.piece = limit / 4 * 4
-	} else if c.steps > limit*3/2 {
-		n := (c.steps + limit - 1) / limit
+		c.piece = pieceSteps
+	} else if c.steps > pieceSteps*3/2 {
+		n := (c.steps + pieceSteps - 1) / pieceSteps
 		c.piece = ((c.steps+n-1)/n + 3) / 4 * 4
 	}
 	c.apart = c.carry == nil && (c.piece < c.steps || !c.fixed(c.chains.Axis))
 	whole := (c.n + c.panel - 1) / c.panel * c.panel
 	most64 := whole
 	if c.packY {
-		block := int64(min(maxStack, mach.L2/4))
+		block := int64(min(maxStack, mach.L2/2))
 		if computed {
 			block = maxStack
 		}
@@ -119,28 +125,19 @@ func (c *contraction) plan(mach Machine) bool {
 	blocks := (whole + most64 - 1) / most64
 	c.blockCols = ((whole+blocks-1)/blocks + c.panel - 1) / c.panel * c.panel
 	tile := int64(c.rows)
-	across16 := (tile + 15) / 16 * 16
-	c.xAcross = c.xAcross && c.piece*across16*size <= maxStack/2
-	if c.xAcross {
-		c.far = across16
-	} else {
-		c.far = (c.piece*size+63)/64*64/size + 64/size // rows that follow each other are not 4096 bytes apart
+	c.far = (c.piece*size+63)/64*64/size + 64/size // rows that follow each other are not 4096 bytes apart
+	if c.xAcross && c.packX {
+		c.band = tile * min(bandTiles, max(maxStack/2/(c.piece*tile*size), 1))
+		if !c.free {
+			c.band = min(c.band, (c.m+tile-1)/tile*tile)
+		}
+		c.far = c.band
 	}
-	most64 = (copyRows + tile - 1) / tile
+	most64 = (chunkRows + tile - 1) / tile
 	if c.apart { // the right operand is copied again for every chunk
 		most64 = min(2*most64, max(maxStack/2/(c.blockCols*size)/tile, 1))
 	}
-	tileBytes := tile * c.far * size
-	if c.xAcross {
-		tileBytes = c.piece * c.far * size
-	}
-	if c.packX {
-		most64 = min(most64, maxStack/2/tileBytes)
-	}
 	c.chunk = most64 * tile
-	if c.m < c.chunk*3/2 && !c.packX && !c.free && !c.apart {
-		c.chunk = (c.m + tile - 1) / tile * tile
-	}
 	return true
 }
 
@@ -364,9 +361,9 @@ func (c *contraction) copies() (x, y bool) {
 		return false, false
 	}
 	size := int64(regDType(c.acc).Bytes())
-	along, across, ok := c.strides(c.x, c.rowVar())
-	x = !ok || !c.inMemory(c.x) || c.n*size >= 4*unitBytes && c.kk*size >= 512 && (along != 1 || across*size%1024 == 0)
-	_, across, ok = c.strides(c.y, c.col.Var)
+	along, _, ok := c.strides(c.x, c.rowVar())
+	x = !ok || !c.inMemory(c.x) || c.n*size >= 4*unitBytes && c.kk*size >= 512 && along != 1
+	_, across, ok := c.strides(c.y, c.col.Var)
 	y = !ok || across != 1 || !c.inMemory(c.y) || c.kk*c.n*size > 64<<10
 	return x, y
 }

@@ -1,6 +1,7 @@
 package llvm
 
 import (
+	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
@@ -8,13 +9,13 @@ import (
 )
 
 // prefetch asks for a line of memory that is wanted soon. An address outside of the buffer does no harm.
-func (t *tileGen) prefetch(p value.Value, write int64) {
+func (t *contractGen) prefetch(p value.Value, write int64) {
 	f := t.intrinsic("llvm.prefetch.p0i8", lt.Void, voidPtr, i32, i32, i32)
 	t.cur.NewCall(f, t.cur.NewBitCast(p, voidPtr), ci(i32, write), ci(i32, 3), ci(i32, 1))
 }
 
-// prefetchResult asks for the lines of the result that the tile will write, or those that the next tile below starts from, while the chains run.
-func (t *tileGen) prefetchResult(k chain) {
+// prefetchResult asks for the lines of the result that the tile will write, or those that the next tile starts from, while the chains run.
+func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
 	if t.kk < farChain {
 		return
 	}
@@ -25,8 +26,14 @@ func (t *tileGen) prefetchResult(k chain) {
 		return
 	}
 	p := t.address(t.carry.Param, t.carry.At, k)
-	if k.first != nil {
-		p = t.carryRow(p, t.h)
+	if k.first != nil { // the panel to the right, or the first one below
+		below := t.carryRow(p, t.h)
+		below = t.cur.NewGetElementPtr(regType(t.acc), below, t.times(n, ci(i64, -t.panel)))
+		last := ps.whole
+		if ps.edge == 0 {
+			last = t.plus(last, ci(i64, -1))
+		}
+		p = t.cur.NewSelect(t.cur.NewICmp(enum.IPredSLT, n, last), t.offset(p, t.panel), below)
 	}
 	for r := range t.h {
 		for v := range t.vecs {
@@ -84,7 +91,7 @@ func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
 	}
 }
 
-// prefetchRows prepares step to ask for some of the rows of x that are copied next: two for each panel.
+// prefetchRows prepares step to ask for some of the rows of x below the tile: two for each panel.
 func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	along, across, ok := t.strides(t.contraction.x, t.rowVar())
 	if !ok || along != 1 || t.pairs || t.kk < farChain || t.cols != t.panel || t.h != t.rows {
@@ -93,6 +100,6 @@ func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	p := t.address(t.contraction.x.main.Param, t.contraction.x.main.At, k)
 	elem := memType(t.params[t.contraction.x.main.Param].DType)
 	row := t.cur.NewMul(n, ci(i64, 2*across))
-	t.ahead = t.cur.NewGetElementPtr(elem, p, t.plus(row, ci(i64, t.chunk*across)))
+	t.ahead = t.cur.NewGetElementPtr(elem, p, t.plus(row, ci(i64, int64(t.rows)*across)))
 	t.aheadType, t.aheadRow = elem, across
 }

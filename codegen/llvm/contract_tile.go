@@ -19,13 +19,21 @@ const (
 	farChain = 128 // steps in whose time a line comes from far
 )
 
-// tile computes h rows from row i on, of a chunk that begins at row from, of the first cols columns of panel n;
-// some, when it is not nil, is how many of those there are.
-func (c *contractGen) tile(k chain, i, from value.Value, h int, first, n value.Value, cols int64, some value.Value) {
-	w := c.lanes
-	copied := c.copyAt(i, from)
-	t := &tileGen{contractGen: c, i: i, j: c.plus(first, c.times(n, ci(i64, c.panel))), h: h, vecs: (int(cols) + w - 1) / w, cols: cols}
-	t.masks, t.there = make([]value.Value, t.vecs), some
+// tile says what a tile computes: h rows from row i on, the first cols columns of panel n.
+type tile struct {
+	i, n   value.Value
+	h      int
+	cols   int64
+	there  value.Value // columns that there are, nil for cols
+	from   value.Value // the first row of those whose unfinished sums wait together
+	copied value.Value // where the copy of its rows lies
+	alone  bool        // no loop over panels is around it
+}
+
+func (c *contractGen) tile(k chain, p panels, what tile) {
+	w, n, cols, some := c.lanes, what.n, what.cols, what.there
+	t := &tileGen{contractGen: c, tile: what, j: c.plus(p.at, c.times(n, ci(i64, c.panel))), vecs: (int(cols) + w - 1) / w}
+	t.masks = make([]value.Value, t.vecs)
 	if rest := int(cols) % w; rest != 0 {
 		mask := make([]constant.Constant, w)
 		for e := range mask {
@@ -41,7 +49,7 @@ func (c *contractGen) tile(k chain, i, from value.Value, h int, first, n value.V
 			c.w = 0
 		}
 	}
-	t.x, t.y = c.source(c.x, c.packX, c.xs, copied, k), c.source(c.y, c.packY, c.ys, c.times(n, ci(i64, c.panel*c.piece)), k)
+	t.x, t.y = c.source(c.packX, c.xs, t.copied), c.source(c.packY, c.ys, c.times(n, ci(i64, c.panel*c.piece)))
 	if c.packX {
 		t.x.along, t.x.across = 1, c.far
 		if c.xAcross {
@@ -59,10 +67,10 @@ func (c *contractGen) tile(k chain, i, from value.Value, h int, first, n value.V
 		t.y.along, _, _ = c.strides(c.y, c.col.Var)
 	}
 	if c.apart {
-		row := c.times(c.cur.NewSub(i, from), ci(i64, c.blockCols))
+		row := c.times(c.cur.NewSub(t.i, t.from), ci(i64, c.blockCols))
 		t.wait = c.cur.NewGetElementPtr(regType(c.acc), c.waiting, c.plus(row, c.times(n, ci(i64, c.panel))))
 	}
-	t.prefetchResult(k)
+	t.prefetchResult(k, p, n)
 	t.prefetchRows(k, n)
 	sums := t.start(k)
 	if c.turned {
@@ -78,13 +86,12 @@ func (c *contractGen) tile(k chain, i, from value.Value, h int, first, n value.V
 // tileGen writes one tile: sums of h rows by vecs vectors in registers.
 type tileGen struct {
 	*contractGen
-	i, j    value.Value // the first row and column
-	h, vecs int
-	cols    int64
-	there   value.Value   // columns that there are, nil for cols
-	masks   []value.Value // of the vectors, nil for whole ones
-	x, y    source
-	wait    value.Value // where the unfinished sums of the tile are when they wait apart
+	tile
+	j     value.Value // the first column
+	vecs  int
+	masks []value.Value // of the vectors, nil for whole ones
+	x, y  source
+	wait  value.Value // where the unfinished sums of the tile are when they wait apart
 	// The first of two rows of x that the next tile copies, nil when they are not asked for.
 	ahead     value.Value
 	aheadType lt.Type
@@ -98,7 +105,7 @@ type source struct {
 	aligned       bool
 }
 
-func (c *contractGen) source(o operand, packed bool, mem, at value.Value, k chain) source {
+func (c *contractGen) source(packed bool, mem, at value.Value) source {
 	if !packed {
 		return source{}
 	}
@@ -214,7 +221,7 @@ func (t *tileGen) carryRow(p value.Value, r int) value.Value {
 // chain runs the piece of the chains.
 func (t *tileGen) chain(k chain, sums []value.Value) []value.Value {
 	n, known := constantInt(k.n)
-	if known && n <= straight {
+	if known && n <= straight && t.alone { // in a loop over panels, LLVM would keep all rows of x in registers
 		for kk := range n {
 			sums = t.step(ci(i64, 0), kk, sums)
 		}
