@@ -101,6 +101,7 @@ func (m *module) loop(l *abi.Loop) {
 	arg := func(buf int, p kernel.Param) {
 		if _, there := at[buf]; !there && buf >= 0 {
 			at[buf] = len(dl.Args)
+			p.Out = true // what a kernel only reads, another one or the loop may write
 			dl.Args, params = append(dl.Args, buf), append(params, p)
 		}
 	}
