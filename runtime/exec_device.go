@@ -356,7 +356,16 @@ func (r *deviceRun) copy(fr *deviceFrame, s *boundStep) error {
 		fr.strs[to] = fr.strs[from.buf]
 		return nil
 	}
-	return r.d.moveRemote(r.q, fr.buffer(to), fr.remote(from))
+	return r.move(fr.buffer(to), fr.remote(from))
+}
+
+// move copies on the device. After a failure that nobody has seen yet, what it reads may never have been written, so a kernel that copies
+// does nothing then, as other kernels do.
+func (r *deviceRun) move(to, from remote) error {
+	if to.overlaps(from) || to.layout().rowMajor() && from.layout().rowMajor() {
+		return r.d.moveRemote(r.q, to, from)
+	}
+	return r.d.copyUnless(r.q, to, from, r.cell)
 }
 
 // call runs another function of the plan and copies its results. It waits for the device, since the callee's memory goes back
@@ -399,7 +408,7 @@ func (r *deviceRun) call(fr *deviceFrame, s *boundStep, depth int) (err error) {
 			fr.strs[to] = callee.strs[v.buf]
 			continue
 		}
-		if err := r.d.moveRemote(r.q, fr.buffer(to), callee.remote(v)); err != nil {
+		if err := r.move(fr.buffer(to), callee.remote(v)); err != nil {
 			return err
 		}
 	}

@@ -172,7 +172,7 @@ func (fr *deviceFrame) pass(r *deviceRun, param int, caller *deviceFrame, v *bou
 		}
 		fr.asides = append(fr.asides, s)
 		dense := remote{s.addr, from.size, b.shape, b.strides}
-		if err := r.d.copyRemote(r.q, dense, from); err != nil {
+		if err := r.move(dense, from); err != nil {
 			return err
 		}
 		from = dense
