@@ -99,17 +99,26 @@ func rowDistance(at kernel.Access, row, along kernel.Ref) (int64, bool) {
 	return far, next && far != 0
 }
 
+// Where to prefetch to: the first-level cache, or the second.
+const (
+	toFirst  = 3
+	toSecond = 2
+)
+
 // askFor prefetches the lines of n elements of parameter param from number at on.
-func (g *gen) askFor(param int, at value.Value, n int) {
+func (g *gen) askFor(param int, at value.Value, n int) { g.askForIn(toFirst, param, at, n) }
+
+// askForIn is askFor for a level of the caches.
+func (g *gen) askForIn(level int64, param int, at value.Value, n int) {
 	d := g.params[param].DType
 	name := "llvm.prefetch.p0i8"
 	f := g.intrinsics[name]
 	if f == nil {
 		f = g.intrinsic(name, lt.Void, voidPtr, i32, i32, i32)
 	}
-	const read, keep, data = 0, 3, 1
+	const read, data = 0, 1
 	for byte := 0; byte < n*d.Bytes(); byte += lineBytes {
 		p := g.cur.NewBitCast(g.addr(param, g.plus(at, ci(i64, int64(byte/d.Bytes())))), voidPtr)
-		g.cur.NewCall(f, p, constant.NewInt(i32, read), constant.NewInt(i32, keep), constant.NewInt(i32, data))
+		g.cur.NewCall(f, p, constant.NewInt(i32, read), constant.NewInt(i32, level), constant.NewInt(i32, data))
 	}
 }

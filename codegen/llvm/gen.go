@@ -98,6 +98,7 @@ type gen struct {
 	streamed map[*kernel.Store]bool       // stores that go past the caches in the code being generated
 	fence    bool                         // the function has such stores
 	grouped  *rowGroup                    // whose rows are being generated, see Note [Rows together]
+	split    bool                         // the vectorised range is a part of the outermost axis
 	tiled    bool                         // the loops go by tiles that fetch for themselves
 	fetched  map[*kernel.Load]bool        // loads that fetch ahead in the code being generated, see Note [Prefetch]
 

@@ -77,6 +77,7 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 		}
 		return
 	}
+	g.split = split
 	one := func(x value.Value, _ []value.Value) []value.Value {
 		g.env[v] = val{v: x}
 		g.block(body)
@@ -136,6 +137,9 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 	}
 	if g.grouped != nil {
 		return g.grouped.width
+	}
+	if g.tiled {
+		return max(min(sh.width(), lineBytes/max(sh.maxBytes, 1)), 4)
 	}
 	w := sh.width()
 	if !sh.loops && g.machine.VectorBits <= 128 {

@@ -24,7 +24,9 @@ import (
 //	for x in the vector at lo, if lo < first, and the one that ends at hi, if anything is left   body with plain stores
 //
 // where the second loop runs over everything when it is short or no index begins a line in all outputs. The two
-// vectors at the ends overlap the first loop; what they write there is the same again.
+// vectors at the ends overlap the first loop; what they write there is the same again. But a line that has just gone past
+// the caches is then read back, so where there are many rows whose ends are within lines, vectors under a mask write the ends
+// alone (Note [Short vectors]).
 // Streaming stores are not ordered with others, so a kernel that has one ends with a fence, before the thread
 // tells anybody that it is done. Where sizes depend on shape parameters, the kernel looks at them, too.
 
@@ -37,7 +39,7 @@ const (
 // leastStreamed is the number of vectors from which a row goes past the caches.
 func (g *gen) leastStreamed() int {
 	if g.tiled {
-		return 2
+		return 1
 	}
 	return minStreamed
 }
@@ -100,6 +102,7 @@ func note(set map[kernel.Ref]bool, ids []kernel.Ref) {
 // streamLoop runs at least w iterations as vectors of w, with streaming stores where whole lines are written.
 func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kernel.Store, body *kernel.Block) {
 	g.fence = true
+	masked := g.tiled || g.raggedRows(lo, hi, stores) && g.maskable(v, body)
 	g.env[v] = val{v: lo}
 	size := g.cur.NewSub(hi, lo)
 	fits := value.Value(g.cur.NewICmp(enum.IPredSGE, size, ci(i64, int64(g.leastStreamed()*w))))
@@ -117,6 +120,9 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 			fits = g.cur.NewAnd(fits, big)
 		}
 	}
+	if w*g.params[stores[0].Param].DType.Bytes() < lineBytes { // of several types: one vector has to reach the first line
+		fits = g.cur.NewAnd(fits, g.cur.NewICmp(enum.IPredSLE, skip, ci(i64, int64(w))))
+	}
 	first := g.cur.NewSelect(fits, g.cur.NewAdd(lo, skip), hi)
 	left := g.cur.NewSub(hi, first)
 	end := g.cur.NewAdd(first, g.cur.NewSub(left, g.cur.NewSRem(left, ci(i64, int64(w)))))
@@ -131,26 +137,57 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 		g.fetched = loadsOf(body)
 	}
 	g.vectors(v, first, end, nil, w, body)
-	g.streamed, g.fetched = nil, nil
+	g.streamed, g.fetched, g.w = nil, nil, 0
 
 	// The rest: the ends, or everything.
+	if masked {
+		all, ends, exit := g.newBlock(), g.newBlock(), g.newBlock()
+		g.cur.NewCondBr(fits, ends, all)
+		g.cur = all
+		g.overlappedVectors(v, lo, hi, ci(i64, int64(w)), last, w, body)
+		g.cur.NewBr(exit)
+		g.cur = ends
+		g.count(ci(i64, 0), ci(i64, 2), 1, nil, func(i value.Value, _ []value.Value) []value.Value {
+			tail := g.cur.NewICmp(enum.IPredNE, i, ci(i64, 0))
+			g.short(v, g.cur.NewSelect(tail, end, lo), g.cur.NewSelect(tail, hi, first), w, body)
+			return nil
+		})
+		g.cur.NewBr(exit)
+		g.cur = exit
+		return
+	}
 	head := g.cur.NewAnd(fits, g.cur.NewICmp(enum.IPredSGT, first, lo))
 	tail := g.cur.NewICmp(enum.IPredSLT, end, hi)
 	begin := g.cur.NewSelect(fits, g.cur.NewSelect(head, lo, g.cur.NewSelect(tail, last, hi)), lo)
 	stop := g.cur.NewSelect(fits, g.cur.NewSelect(tail, hi, g.cur.NewSelect(head, g.cur.NewAdd(lo, ci(i64, 1)), hi)), hi)
 	step := g.cur.NewSelect(fits, g.cur.NewSub(last, lo), ci(i64, int64(w)))
-	pre, test, inner, exit := g.cur, g.newBlock(), g.newBlock(), g.newBlock()
-	pre.NewBr(test)
-	i := test.NewPhi(lir.NewIncoming(begin, pre))
-	test.NewCondBr(test.NewICmp(enum.IPredSLT, i, stop), inner, exit)
-	g.cur = inner
-	x := g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, i, last), i, last)
-	g.env[v] = val{v: x, iota: true}
-	g.block(body)
-	i.Incs = append(i.Incs, lir.NewIncoming(g.cur.NewAdd(i, step), g.cur))
-	g.cur.NewBr(test)
-	g.cur = exit
-	g.w = 0
+	g.overlappedVectors(v, begin, stop, step, last, w, body)
+}
+
+// overlappedVectors runs body in vectors of w from begin on, none of them after last, while they begin before stop.
+func (g *gen) overlappedVectors(v kernel.Ref, begin, stop, step, last value.Value, w int, body *kernel.Block) {
+	g.countBy(begin, stop, step, nil, func(x value.Value, _ []value.Value) []value.Value {
+		g.w = w
+		g.env[v] = val{v: g.least(x, last), iota: true}
+		g.block(body)
+		g.w = 0
+		return nil
+	})
+}
+
+// raggedRows reports that [lo, hi) is one of many rows, which may not end at the ends of lines.
+func (g *gen) raggedRows(lo, hi value.Value, stores []*kernel.Store) bool {
+	if g.grouped != nil || g.split {
+		return false
+	}
+	a, ok1 := constantInt(lo)
+	b, ok2 := constantInt(hi)
+	for _, st := range stores {
+		if !ok1 || !ok2 || (b-a)*int64(g.params[st.Param].DType.Bytes())%lineBytes != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // pays compares the sizes of the buffers with what streaming is for; nil when they are known, for then the plan has.

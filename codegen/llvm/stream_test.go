@@ -162,3 +162,36 @@ kernel @k(in x: f32[N], out stream y: f32[N]) over %0 in 0..N {
 		}
 	}
 }
+
+// TestStreamedNarrowFirst has a first output whose lines hold more elements than a vector of the second one.
+func TestStreamedNarrowFirst(t *testing.T) {
+	const n = 1500
+	run := load(t, fmt.Sprintf(`kernels "t"
+kernel @narrow(in x: f64[%[1]d], out stream z: i8[%[1]d], out stream y: f64[%[1]d]) over %%0 in 0..%[1]d {
+  %%1: f64 = load x[%%0]
+  %%2: i8 = cast %%1
+  store z[%%0], %%2
+  %%3: f64 = add %%1, %%1
+  store y[%%0], %%3
+}`, n))
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = float64(i % 100)
+	}
+	for begin := range 70 {
+		z, y := make([]int8, n+128), make([]float64, n+16)
+		// Both outputs begin at a line, so that elements at multiples of 64 begin one in both.
+		z = z[int(-uintptr(unsafe.Pointer(&z[0]))&63):]
+		y = y[int(-uintptr(unsafe.Pointer(&y[0]))&63)/8:]
+		run("narrow", int64(begin), n-3, unsafe.Pointer(&x[0]), unsafe.Pointer(&z[0]), unsafe.Pointer(&y[0]))
+		for i := range n {
+			wantZ, wantY := int8(0), 0.0
+			if i >= begin && i < n-3 {
+				wantZ, wantY = int8(x[i]), 2*x[i]
+			}
+			if z[i] != wantZ || y[i] != wantY {
+				t.Fatalf("from %d on: element %d is %d and %v, want %d and %v", begin, i, z[i], y[i], wantZ, wantY)
+			}
+		}
+	}
+}

@@ -14,22 +14,32 @@ import (
 // `last`, along which the output does:
 //
 //	for each strip of `last`                     (64 columns of f32)
-//	  for each piece of `across`                 (256 rows of f32)
+//	  for each piece of `across`                 (64 rows of f32)
 //	    copy the operand's tile to the stack, turned over, by squares in registers
 //	    for each row of the tile
 //	      the body, in vectors over the strip, with the operand read from the stack
 //
-// So lines of the operand are read once and whole, 16 of them in a row, and the output is written in pieces that can go past
+// So lines of the operand are read once and whole, 4 of them in a row, and the output is written in pieces that can go past
 // the caches (Note [Streaming stores]); the body is any that the generator knows. The tile stays in the second-level cache.
 //
-// The tile is copied by squares of the width of a vector, along `across` first. Each asks for the lines of the square beside
-// it along `last`, which is due when this row of squares is done. To ask for the whole next tile was slower: the rows of a
-// matrix whose width is a power of two share a few sets of the caches, and what is fetched too early is gone again.
-// f32[4096, 4096], one thread of a Sapphire Rapids, least of 15 runs, fractions of the speed of a copy, by the bytes of a tile
-// along `across` and `last` (November 2026):
+// The tile is copied by squares of the width of a vector, along `across` first. Each asks for the lines that come 512 bytes
+// later along `across`, into the second-level cache: the first has no room for what 64 rows ask for, least of all where rows of
+// a power of two share few of its sets. f32[4096, 4096] and f16[4096, 8192], one thread of a Zen 4, fractions of the speed of a
+// copy, by the bytes of a tile along `across` and `last` and what is asked for (November 2026):
 //
-//	 128 x 1024  0.53        256 x 256  0.57        512 x 256  0.74        1024 x 256  0.85
-//	1024 x 1024  0.69        512 x 512  0.68       1024 x 512  0.71        2048 x 256  0.75
+//	                                     f32   f64   f16   i8
+//	1024 x 256, the next square         0.38  0.44  0.33  0.27     (0.85 of a copy for f32 on a Sapphire Rapids)
+//	1024 x 256, nothing                 0.48  0.49  0.40  0.31
+//	1024 x 256, 512 bytes later         0.56  0.53  0.51  0.36
+//	 256 x 256, 512 bytes later         0.56  0.61  0.54  0.41
+//	 512 x 512, 512 bytes later         0.53  0.52  0.54  0.38
+//
+// Squares straight from the registers to the output, without a tile, reached 0.60, at any size of tile.
+//
+// Where a row of the output does not begin at a line, pieces of it that do not either would share lines with their neighbours, of
+// which each write past the caches is a part, and those a processor completes one by one: f32[3900, 4000] took 88 ms. So each row of
+// a tile begins and ends at a line of its own row, and a tile has a line's worth of columns more than it writes, which the strip
+// before had, too (9 ms).
 //
 // Where the tile ends, the last square overlaps the one before; what is smaller than a square goes element by element.
 
@@ -40,15 +50,18 @@ type turned struct {
 	before []kernel.Stmt  // what stands before the loop over `last`, when that is no axis of the kernel
 	body   []kernel.Stmt  // of the loop over `last`
 	loads  []*kernel.Load // of the operands that are turned
+	output *kernel.Store  // an output that goes past the caches; nil: none does
+	back   int64          // columns that a tile may have before its own, a line of that output
 	rows   int64          // of a tile, iterations of `across`
 	cols   int64          // and of `last`
 	part   int64          // what parts of `across` are multiples of
 }
 
 const (
-	partBytes    = 128     // what a thread's part of the axis is a multiple of, so that parts share no lines of the operand
-	tileRowBytes = 1 << 10 // of a tile along `across`, as the operand lies in memory
-	tileColBytes = 256     // and along `last`
+	partBytes    = 128 // what a thread's part of the axis is a multiple of, so that parts share no lines of the operand
+	tileRowBytes = 256 // of a tile along `across`, as the operand lies in memory
+	tileColBytes = 256 // and along `last`
+	turnAhead    = 512 // bytes along `across` that a tile's rows are fetched ahead
 )
 
 // turnedOf recognises such a kernel; it returns nil for any other.
@@ -93,6 +106,11 @@ func (m *module) turnedOf(k *kernel.Kernel) *turned {
 	}
 	t.rows, t.cols = int64(tileRowBytes/narrowest), int64(tileColBytes/widest)
 	t.part = int64(partBytes / narrowest)
+	for _, s := range t.body {
+		if st, ok := s.(*kernel.Store); ok && t.output == nil && k.Params[st.Param].Stream {
+			t.output, t.back = st, int64(lineBytes/k.Params[st.Param].DType.Bytes())
+		}
+	}
 	return t
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -199,5 +200,65 @@ func loadFor(t *testing.T, cpu, text string) func(name string, dims []int64, beg
 		}
 		var e abi.Error
 		objload.CallKernel(fn, &bufs[0], unsafe.SliceData(dims), begin, end, &e)
+	}
+}
+
+// TestTurnedLines transposes matrices whose results go past the caches: rows that begin at a line and anywhere, in outputs that
+// do, of one strip and several, alone and with a second output of another width.
+func TestTurnedLines(t *testing.T) {
+	for _, cpu := range levels {
+		for dtype, size := range map[string]int{"i8": 1, "f16": 2, "f32": 4, "i64": 8} {
+			for _, shape := range [][2]int{{83, 300}, {513, 66}, {448, 80}, {256, 17}, {1030, 33}} {
+				n, m := shape[0], shape[1] // rows of the operand, and of the output
+				text := fmt.Sprintf(`kernels "t"
+kernel @one(in x: %[1]s[%[2]d, %[3]d], out stream y: %[1]s[%[3]d, %[2]d]) over %%0 in 0..%[3]d, %%1 in 0..%[2]d {
+  %%2: %[1]s = load x[%%0 + %[3]d*%%1]
+  store y[%[2]d*%%0 + %%1], %%2
+}
+kernel @two(in x: %[1]s[%[2]d, %[3]d], out stream y: %[1]s[%[3]d, %[2]d], out stream z: i16[%[3]d, %[2]d]) over %%0 in 0..%[3]d, %%1 in 0..%[2]d {
+  %%2: %[1]s = load x[%%0 + %[3]d*%%1]
+  store y[%[2]d*%%0 + %%1], %%2
+  %%3: i16 = cast %%1
+  store z[%[2]d*%%0 + %%1], %%3
+}`, dtype, n, m)
+				run := loadFor(t, cpu, text)
+				random := rand.New(rand.NewPCG(3, uint64(n)))
+				x := make([]byte, n*m*size)
+				for i := range x {
+					x[i] = byte(random.IntN(256))
+					if dtype == "f16" && i%2 == 1 { // no NaN, which may not keep its bits
+						x[i] &^= 0x40
+					}
+				}
+				const guard = 128
+				for _, part := range [][2]int{{0, m}, {1, m - 1}, {m / 2, m/2 + 1}} {
+					for _, offset := range []int{0, size, 64 - size} {
+						for _, name := range []string{"one", "two"} {
+							y := make([]byte, n*m*size+3*guard)
+							// The output begins so many bytes after a line.
+							start := guard + int(-uintptr(unsafe.Pointer(&y[0]))&63) + offset
+							z := make([]int16, n*m+guard)
+							want, wantZ := bytes.Clone(y), make([]int16, len(z))
+							for i := part[0]; i < part[1]; i++ {
+								for j := range n {
+									copy(want[start+(n*i+j)*size:], x[(i+m*j)*size:(i+m*j+1)*size])
+									wantZ[n*i+j] = int16(j)
+								}
+							}
+							args := []unsafe.Pointer{unsafe.Pointer(&x[0]), unsafe.Pointer(&y[start])}
+							if name == "two" {
+								args = append(args, ptr(z))
+							} else {
+								wantZ = z
+							}
+							run(name, nil, int64(part[0]), int64(part[1]), args...)
+							if !bytes.Equal(y, want) || !slices.Equal(z, wantZ) {
+								t.Fatalf("%s on %s: %s [%d, %d], rows %v, %d bytes after a line, is wrong", dtype, cpu, name, n, m, part, offset)
+							}
+						}
+					}
+				}
+			}
+		}
 	}
 }

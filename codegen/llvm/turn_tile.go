@@ -34,7 +34,7 @@ func (g *gen) turnLoops(t *turned, begin, end value.Value) {
 		default:
 			g.count(lo[last], hi[last], t.cols, nil, func(j value.Value, _ []value.Value) []value.Value {
 				g.count(lo[t.across], hi[t.across], t.rows, nil, func(r value.Value, _ []value.Value) []value.Value {
-					tiles.tile(r, g.least(g.plus(r, ci(i64, t.rows)), hi[t.across]), j, g.least(g.plus(j, ci(i64, t.cols)), hi[last]))
+					tiles.tile(r, g.least(g.plus(r, ci(i64, t.rows)), hi[t.across]), j, g.least(g.plus(j, ci(i64, t.cols)), hi[last]), lo[last], hi[last])
 					return nil
 				})
 				return nil
@@ -77,8 +77,9 @@ func (g *gen) stageLoads(t *turned) *turnGen {
 	last := len(t.axes) - 1
 	for _, l := range t.loads {
 		d := g.params[l.Param].DType
-		// A line more than the row, so that the lines of a column lie in different sets of the first-level cache.
-		s := stage{load: l, param: len(g.params), pitch: t.cols + int64(lineBytes/d.Bytes())}
+		// An odd number of lines, so that those of a column lie in different sets of the first-level cache.
+		line := int64(lineBytes / d.Bytes())
+		s := stage{load: l, param: len(g.params), pitch: ((t.cols+t.back+line-1)/line | 1) * line}
 		s.mem = g.stack(memType(d), int(s.pitch*t.rows))
 		g.params = append(g.params, kernel.Param{Name: "turned", DType: d})
 		g.bufs = append(g.bufs, s.mem)
@@ -113,23 +114,134 @@ func (t *turnGen) askForRows(l *kernel.Load) {
 	}
 }
 
-// tile writes the code for the iterations [r, rEnd) of the axis across and [j, jEnd) of the last one.
-func (t *turnGen) tile(r, rEnd, j, jEnd value.Value) {
+// tile writes the code for the iterations [r, rEnd) of the axis across and [j, jEnd) of the last one, which goes from first
+// to end.
+func (t *turnGen) tile(r, rEnd, j, jEnd, first, end value.Value) {
+	from := j
+	if t.output != nil {
+		from = t.cur.NewSub(j, t.backAt(r, j, first))
+	}
 	for _, s := range t.stages {
-		t.fill(s, r, rEnd, j, jEnd)
+		t.fill(s, r, rEnd, from, jEnd)
 		// The body counts from the beginning of the axes.
-		begin := t.cur.NewSub(ci(i64, 0), t.plus(t.times(r, ci(i64, s.pitch)), j))
+		begin := t.cur.NewSub(ci(i64, 0), t.plus(t.times(r, ci(i64, s.pitch)), from))
 		t.bufs[s.param] = t.cur.NewGetElementPtr(memType(t.params[s.param].DType), s.mem, begin)
 	}
-	last := t.axes[len(t.axes)-1].Var
-	t.tiled = true
+	if t.output == nil {
+		t.rowsOf(r, rEnd, func() (lo, hi value.Value) { return j, jEnd })
+		return
+	}
+	ends := func() (lo, hi value.Value) {
+		return t.lineAt(j, first), t.cur.NewSelect(t.cur.NewICmp(enum.IPredSLT, jEnd, end), t.lineAt(jEnd, first), jEnd)
+	}
+	w := t.lineWidth()
+	if w == 0 {
+		t.rowsOf(r, rEnd, ends)
+		return
+	}
+	lines, other, done := t.newBlock(), t.newBlock(), t.newBlock()
+	t.cur.NewCondBr(t.wholeLines(r, j, jEnd, first, end), lines, other)
+	t.cur = lines
+	t.fence = true
+	t.eachRow(r, rEnd, func() {
+		lo := t.lineAt(j, first)
+		t.gen.streamed, t.w = map[*kernel.Store]bool{t.output: true}, w
+		for k := int64(0); k < t.cols; k += int64(w) {
+			t.env[t.axes[len(t.axes)-1].Var] = val{v: t.plus(lo, ci(i64, k)), iota: true}
+			t.block(t.body)
+		}
+		t.gen.streamed, t.w = nil, 0
+	})
+	t.cur.NewBr(done)
+	t.cur = other
+	t.rowsOf(r, rEnd, ends)
+	t.cur.NewBr(done)
+	t.cur = done
+}
+
+// eachRow runs body for the rows [r, rEnd) of a tile.
+func (t *turnGen) eachRow(r, rEnd value.Value, body func()) {
 	t.count(r, rEnd, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
 		t.env[t.axes[t.across].Var] = val{v: x}
 		t.block(&kernel.Block{Stmts: t.before})
-		t.parallel(last, j, jEnd, false, t.body)
+		body()
 		return nil
 	})
+}
+
+// rowsOf runs the body for the rows [r, rEnd) of a tile, each between the ends that it is told.
+func (t *turnGen) rowsOf(r, rEnd value.Value, ends func() (lo, hi value.Value)) {
+	t.tiled = true
+	t.eachRow(r, rEnd, func() {
+		lo, hi := ends()
+		t.parallel(t.axes[len(t.axes)-1].Var, lo, hi, false, t.body)
+	})
 	t.tiled = false
+}
+
+// lineWidth is how many iterations write a line of the output; 0 when they are no vector, or when there are other outputs,
+// whose lines may begin elsewhere.
+func (t *turnGen) lineWidth() int {
+	for _, s := range t.body.Stmts {
+		if st, ok := s.(*kernel.Store); ok && st != t.output {
+			return 0
+		}
+	}
+	t.tiled = true
+	w := t.vectorWidth(t.axes[len(t.axes)-1].Var, t.body)
+	t.tiled = false
+	if w == 0 || len(t.streams(t.axes[len(t.axes)-1].Var, t.body)) == 0 {
+		return 0
+	}
+	return lineBytes / t.params[t.output.Param].DType.Bytes()
+}
+
+// wholeLines reports that each row of a tile is t.cols iterations from one line of the output to another, which are
+// to go past the caches.
+func (t *turnGen) wholeLines(r, j, jEnd, first, end value.Value) value.Value {
+	full := t.cur.NewICmp(enum.IPredEQ, t.cur.NewSub(jEnd, j), ci(i64, t.cols))
+	inner := t.cur.NewAnd(t.cur.NewICmp(enum.IPredSGT, j, first), t.cur.NewICmp(enum.IPredSLT, jEnd, end))
+	places := t.places(r, j)
+	aligned := t.cur.NewICmp(enum.IPredEQ, t.cur.NewAnd(places, ci(i64, lineBytes-1)), ci(i64, 0))
+	element := int64(t.params[t.output.Param].DType.Bytes())
+	whole := t.cur.NewICmp(enum.IPredEQ, t.cur.NewAnd(places, ci(i64, element-1)), ci(i64, 0))
+	yes := t.cur.NewAnd(t.cur.NewAnd(full, whole), t.cur.NewOr(inner, aligned))
+	if big := t.pays(t.output.Param); big != nil {
+		return t.cur.NewAnd(yes, big)
+	}
+	return yes
+}
+
+// places is the address of the streamed output at (r, j) and the bytes from row to row: what is a multiple of a power of
+// two in all rows is one in both of them.
+func (t *turnGen) places(r, j value.Value) value.Value {
+	t.env[t.axes[t.across].Var], t.env[t.axes[len(t.axes)-1].Var] = val{v: r}, val{v: j}
+	all := value.Value(t.cur.NewPtrToInt(t.addr(t.output.Param, t.place(t.output.At).base), i64))
+	bytes := ci(i64, int64(t.params[t.output.Param].DType.Bytes()))
+	for _, term := range t.output.At.Terms {
+		if term.Var == t.axes[t.across].Var {
+			all = t.cur.NewOr(all, t.times(t.dim(term.Coef), bytes))
+		}
+	}
+	return all
+}
+
+// lineAt is the last index up to j of the row that is bound whose element begins a line of the streamed output, but none
+// before first.
+func (t *turnGen) lineAt(j, first value.Value) value.Value {
+	t.env[t.axes[len(t.axes)-1].Var] = val{v: j}
+	bytes := int64(t.params[t.output.Param].DType.Bytes())
+	at := t.cur.NewPtrToInt(t.addr(t.output.Param, t.place(t.output.At).base), i64)
+	begin := t.cur.NewSub(j, t.cur.NewUDiv(t.cur.NewAnd(at, ci(i64, lineBytes-1)), ci(i64, bytes)))
+	return t.cur.NewSelect(t.cur.NewICmp(enum.IPredSLT, begin, first), first, begin)
+}
+
+// backAt is how many columns before j the tile from row r on needs: none at the first strip, and where column j begins a
+// line in every row.
+func (t *turnGen) backAt(r, j, first value.Value) value.Value {
+	ragged := value.Value(t.cur.NewICmp(enum.IPredNE, t.cur.NewAnd(t.places(r, j), ci(i64, lineBytes-1)), ci(i64, 0)))
+	ragged = t.cur.NewAnd(ragged, t.cur.NewICmp(enum.IPredSGT, j, first))
+	return t.cur.NewSelect(ragged, ci(i64, t.back), ci(i64, 0))
 }
 
 // backwards reports that the operand is read downwards along the axis across.
@@ -209,7 +321,11 @@ func (t *turnGen) turnSquare(s stage, r, j, r0, j0 value.Value, w int) {
 		l.Align = t.align(d)
 		rows[i] = l
 		if ask {
-			t.askFor(s.load.Param, t.sourceAt(s, first, t.plus(j, ci(i64, int64(i+w)))), 1)
+			ahead := int64(turnAhead / d.Bytes())
+			if t.backwards(s) {
+				ahead = -ahead
+			}
+			t.askForIn(toSecond, s.load.Param, t.sourceAt(s, t.plus(first, ci(i64, ahead)), t.plus(j, ci(i64, int64(i)))), 1)
 		}
 	}
 	at := t.stageAt(s, r, j, r0, j0)
