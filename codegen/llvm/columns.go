@@ -30,7 +30,8 @@ import (
 //	4 rows     4.23    4.03     3.06 ms
 //	8 rows     3.43    3.44     2.94 ms
 //
-// and asking for the same columns of the next rows made all of them slower, by up to a third.
+// Asking for the same columns of the next rows, in the first-level cache, made all of them slower, by up to a third; in the second-level
+// cache, which has more places for what is on its way, 4 rows and 16 KiB gain a sixth.
 
 const (
 	stripBytes = 16 << 10  // of running sums
@@ -184,7 +185,10 @@ func (c *strip) run(lo, hi value.Value) {
 func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	g := c.g
 	c.each(n, func(j value.Value) { c.store(c.r.identity(c.w), sums, j) })
+	ahead := g.ahead
+	defer func() { g.ahead, g.below = ahead, false }()
 	add := func(row value.Value, rows int64) {
+		g.ahead, g.below = c.nextRows(rows), true
 		c.each(n, func(j value.Value) {
 			column(j)
 			g.block(&kernel.Block{Stmts: c.before})
@@ -199,4 +203,16 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	stop := g.cur.NewAdd(p, full)
 	g.count(p, stop, stripRows, nil, func(row value.Value, _ []value.Value) []value.Value { add(row, stripRows); return nil })
 	g.count(stop, end, 1, nil, func(row value.Value, _ []value.Value) []value.Value { add(row, 1); return nil })
+}
+
+// nextRows lets the loads of so many rows ask for the same columns of the rows after them: in each row the processor's own
+// fetching would begin anew.
+func (c *strip) nextRows(rows int64) map[*kernel.Load]int64 {
+	out := map[*kernel.Load]int64{}
+	walkLoads(c.s.Body, func(l *kernel.Load) {
+		if far, ok := rowDistance(l.At, c.s.Axes[0].Var, c.v); ok && rows == stripRows {
+			out[l] = far * rows
+		}
+	})
+	return out
 }

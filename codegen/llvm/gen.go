@@ -91,6 +91,7 @@ type gen struct {
 
 	oneByOne func()                 // writes the iterations of the current vector one by one, for the check that fails
 	ahead    map[*kernel.Load]int64 // loads that ask for the next row
+	below    bool                   // and into the second-level cache
 	gathered map[*kernel.Loop][]gathered
 	asked    map[*kernel.Load]value.Value // loads of the current loop that ask for a gathered row, and how far it is
 	last     kernel.Axis                  // of the kernel
