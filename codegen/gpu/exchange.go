@@ -5,10 +5,15 @@ import (
 	"github.com/llir/llvm/ir/value"
 )
 
-// shuffle is the x of another thread of the warp: kind "down" is the one that is `by` further, "idx" number `by`.
+// shuffle is the x of another thread of the warp: kind "down" is the one that is `by` further, "up" the one that is
+// `by` before, "idx" number `by`.
 func (t *thread) shuffle(kind string, x, by value.Value) value.Value {
 	f := t.Intrinsic("llvm.nvvm.shfl.sync."+kind+".i32", i32, i32, i32, i32, i32)
-	const all, last = -1, 31
+	const all = -1
+	last := int64(31)
+	if kind == "up" {
+		last = 0
+	}
 	move := func(x value.Value) value.Value {
 		return t.Block().NewCall(f, ci(i32, all), x, by, ci(i32, last))
 	}

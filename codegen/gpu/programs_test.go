@@ -28,6 +28,8 @@ var programs = []programCase{
 	{"chain", `fn f[N](a: f32[N], b: f32[N]) -> f32[N] = relu(a * b + a)`, [][]int64{{0}, {1}, {3}, {4}, {1000}, {1027}}},
 	{"softmax", `fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, keep](e) }`,
 		[][]int64{{1, 1}, {3, 5}, {3, 100}, {5, 128}, {5, 1024}, {3, 1025}, {2, 4096}, {2, 5000}, {0, 5}, {3, 20000}}},
+	{"softmax_f64", `fn f[M, N](x: f64[M, N]) -> f64[M, N] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, keep](e) }`,
+		[][]int64{{5, 101}, {9, 135}, {3, 700}}},
 	{"rowsum", `fn f[M, N](x: f32[M, N]) -> f32[M] = +/[axis=1](x)`, [][]int64{{3, 0}, {3, 1}, {7, 127}, {7, 129}, {2, 4097}, {1, 20000}, {300, 17}}},
 	{"colsum", `fn f[M, N](x: f32[M, N]) -> f32[N] = +/[axis=0](x)`, [][]int64{{3, 5}, {300, 7}, {1000, 130}, {40000, 1}}},
 	{"total", `fn f[N](x: f32[N]) -> f32 = +/(x)`, [][]int64{{0}, {1}, {200}, {5000}, {140000}}},
@@ -41,6 +43,11 @@ var programs = []programCase{
 	{"scans", `fn f[A, N, B](a: bool[A, N, B], x: f64[B, N]) -> (i32[A, B, N], f64[B, N]) =
 	(scan(0, |n, h| if h { n + 1 } else { 0 }, permute_axes(a, [0, 2, 1])), flip(scan(1.0, |p, v| p * 0.5 + v, flip(x, 1)), 1))`,
 		[][]int64{{2, 40, 3}, {3, 100, 50}, {300, 20, 9}}},
+	{"prefixes", `fn f[M, N](x: i16[M, N], y: f32[M, N], z: bool[N]) -> (i16[M, N], i32[M, N], f32[M, N], bool[N], i64[M, N]) =
+	(cumsum(x), scan(7, |a, v| a + 100 / v, (x as i32) + 200), scan(0.0, |a, v| max(a, v * 0.5), y), scan(false, |a, v| a || v, z), flip(cumprod(flip((x as i64) * 2 + 1, 1)), 1))`,
+		[][]int64{{3, 63}, {3, 64}, {2, 130}, {1, 1030}, {2, 700}, {0, 100}}},
+	{"ranks", `fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let k = cumsum((x .> 0.0) as i32); (k as f32) ./ max/[axis=1, keep](x) }`, [][]int64{{3, 100}, {2, 1500}}},
+	{"failing", `fn f[N](x: i32[N]) -> i32[N] = scan(7, |a, v| a + 100 / (v - 50), x)`, [][]int64{{70}, {2000}}},
 	{"divided", `fn f[M, N](x: i32[M, N]) -> i32[M, N] = scan(1000000, |a, v| a / (v - 50), x)`, [][]int64{{3, 20}, {40, 70}}},
 	{"fold", `fn f[M, N](x: f32[M, N], y: f16[N, M]) -> (f32[M], f16[M]) = (-/[axis=1](x), -/[axis=1](transpose(y)))`,
 		[][]int64{{3, 50}, {130, 300}, {40, 1}}},

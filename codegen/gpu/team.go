@@ -23,6 +23,7 @@ import (
 //
 //   - the elements of a reduction, see Note [Reductions by teams];
 //   - the iterations of a parallel loop, neighbours by neighbours;
+//   - the steps of a scan, see Note [Prefixes];
 //   - the iterations of a loop that changes elements here and there, see Note [Updates in order];
 //   - a store outside of loops, which is the first thread's;
 //   - memory of the kernel itself, such as a kept row, which lies in shared memory, or, where that is too small, in scratch
@@ -93,7 +94,7 @@ func planTeam(k *kernel.Kernel) *teamPlan {
 					note(n, known, true)
 					break
 				}
-				if !s.Parallel {
+				if !s.Parallel && prefixOf(k, s) == nil {
 					walk(s.Body)
 					break
 				}
@@ -290,7 +291,7 @@ func rowBytes(p kernel.Param) int64 {
 func (t *team) sharedRows(m *module, teams int64) {
 	for i := t.k.Buffers(); i < len(t.k.Params); i++ {
 		p := t.k.Params[i]
-		n, _ := p.Shape[0].Dim.Const()
+		n := rowBytes(p) / int64(p.DType.Bytes()) // with a gap, so that every team's row is aligned
 		mt := llvm.MemoryType(p.DType)
 		all := m.code.Shared(fmt.Sprintf("%s.row%d", t.name, i), mt, n*teams)
 		t.Place(i, t.Block().NewGetElementPtr(mt, all, t.Times(t.number, ci(i64, n))))
@@ -319,6 +320,8 @@ func (t *team) statement(s kernel.Stmt) bool {
 				t.updates(s, u)
 			} else if st := initialises(t.k, s); st != nil && t.plan.split > 1 {
 				t.initialise(s, st)
+			} else if f := prefixOf(t.k, s); f != nil {
+				t.prefixes(s, f)
 			} else {
 				t.parallel(s)
 			}

@@ -42,6 +42,8 @@ const (
 	bandTiles   = 8  // tiles of rows of x that lie across
 	chunkRows   = 64
 
+	aheadBytes = 128 << 10 // of rows of a matrix by a vector that are asked for ahead
+
 	// Columns for which a left operand that is computed is packed once; see packedCols in passes/fusion.
 	computedCols = 384
 )

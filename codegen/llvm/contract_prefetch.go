@@ -103,3 +103,23 @@ func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	t.ahead = t.cur.NewGetElementPtr(elem, p, t.plus(row, ci(i64, int64(t.rows)*across)))
 	t.aheadType, t.aheadRow = elem, across
 }
+
+// prefetchSquares asks for the rows of y that the next tile turns over, in the order in which they lie in memory: as many lines for
+// each square as it has. Squares go down the rows of many pages at once, which no processor follows for long, and where rows are
+// pages apart, their lines share a few sets of the first-level cache, so these come to the second.
+func (t *tileGen) prefetchSquares(k chain, kk value.Value) {
+	main, w := t.contraction.y.main, int64(t.lanes)
+	along, across, ok := t.strides(t.contraction.y, t.col.Var)
+	param := t.params[main.Param]
+	size := int64(param.DType.Bytes())
+	if !ok || along != 1 || across != t.kk || t.kk*size < 1024 || t.kk*size*w > aheadBytes || t.pairs {
+		return
+	}
+	p := t.address(main.Param, main.At, k)
+	elem := memType(param.DType)
+	p = t.cur.NewGetElementPtr(elem, p, t.plus(t.times(kk, ci(i64, w)), ci(i64, w*across)))
+	f := t.intrinsic("llvm.prefetch.p0i8", lt.Void, voidPtr, i32, i32, i32)
+	for at := int64(0); at < w*w; at += 64 / size {
+		t.cur.NewCall(f, t.cur.NewBitCast(t.cur.NewGetElementPtr(elem, p, ci(i64, at)), voidPtr), ci(i32, 0), ci(i32, 2), ci(i32, 1))
+	}
+}

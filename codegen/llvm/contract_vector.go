@@ -16,6 +16,7 @@ func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
 	w := int64(t.lanes)
 	squares := t.cur.NewAnd(k.n, ci(i64, -w))
 	sums = t.count(ci(i64, 0), squares, w, sums, func(kk value.Value, s []value.Value) []value.Value {
+		t.prefetchSquares(k, kk)
 		next := make([]value.Value, len(s))
 		for v := range s {
 			rows := make([]value.Value, w)

@@ -47,7 +47,7 @@ func log2(n int) int { return bits.Len(uint(n)) - 1 }
 // exchange is turn for wide vectors.
 func (g *gen) exchange(rows []value.Value) []value.Value {
 	w := len(rows)
-	for d := 1; d < w; d *= 2 {
+	for d := w / 2; d > 0; d /= 2 { // the halves first: where rows come from memory, these are reads
 		next := make([]value.Value, w)
 		for i := range rows {
 			if i&d != 0 {
