@@ -10,7 +10,7 @@ import (
 
 // turn transposes a square of vectors. Those of up to 128 bits are interleaved, each with the one half a square away,
 // as often as their number is a power of two: every processor has an instruction for that. In longer ones such
-// instructions stay within 128 bits, so there vectors exchange halves of their elements instead, with a distance that doubles.
+// instructions stay within 128 bits, so there vectors exchange halves of their elements instead, with a distance that halves.
 func (g *gen) turn(rows []value.Value) []value.Value {
 	w := len(rows)
 	var bytes int
