@@ -20,6 +20,7 @@ pub fn states(x: f32[70], n: i32) -> (f32[70], f32[70], i32) =
 pub fn checked(x: i32[300], n: i32, d: i32) -> (i32[300], i32) =
     iterate(n, (x, d), |(y, k)| (y + +/(y) % 1000 /
         k, k - 1))
+pub fn places(x: i32[3], m: i32) -> i32[3, 3] = tabulate(3, |i| { let mut z = x; z[[i, 0]] = [5, i + m]; z })
 pub fn nested(x: f32[64], m: i32, n: i32) -> f32[64] = iterate(m, x, |z| sort(iterate_until(z, |y| y ./ (1.0 + +/(y * y)), |y| max/(y) < 0.01, n) + 1.0))
 `
 
@@ -59,6 +60,7 @@ func TestLoopsInBlock(t *testing.T) {
 			{"rows", []*runtime.Tensor{grid}, [][]int32{{1}, {4}, {5}}},
 			{"states", []*runtime.Tensor{y}, [][]int32{{1}, {2}, {3}, {40}}},
 			{"checked", []*runtime.Tensor{ints}, [][]int32{{3, 9}, {5, 3}, {8, 1}, {1, 0}}},
+			{"places", []*runtime.Tensor{runtime.FromSlice([]int32{7, 8, 9})}, [][]int32{{4}}},
 			{"nested", []*runtime.Tensor{z}, [][]int32{{1, 20}, {3, 7}}},
 		} {
 			for _, last := range c.last {
