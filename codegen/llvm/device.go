@@ -258,7 +258,7 @@ func CanVectoriseChecked(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, gi
 	for _, s := range stmts {
 		switch s := s.(type) {
 		case *kernel.Let:
-			if s.In.Op == scalar.Check && a.wide[s.In.Args[0]] {
+			if s.In.Op == scalar.Check && a.any(s.In.Args[:]...) {
 				sh.instrs -= longBody - 1 // there is no code that does the iterations one by one
 			}
 		case *kernel.DimValue, *kernel.Load, *kernel.Store:

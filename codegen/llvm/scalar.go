@@ -437,8 +437,8 @@ func (g *gen) byLanes(n, w int, f func(v []value.Value) value.Value, x ...value.
 // check branches to a cold block that writes the error and leaves. Checks are never wide: a kernel
 // whose check differs along an axis is not vectorised along it.
 func (g *gen) check(s *kernel.Let) {
-	if c := g.env[s.In.Args[0]]; c.wide {
-		g.checkAll(c.v)
+	if c := g.env[s.In.Args[0]]; c.wide || g.differ(s.In.Args[1:]) {
+		g.checkAll(g.spread(c))
 		return
 	}
 	ok := g.uniform(s.In.Args[0])
@@ -460,6 +460,16 @@ func (g *gen) check(s *kernel.Let) {
 	}
 	g.report(s.Site, info)
 	g.cur = good
+}
+
+// differ reports whether one of refs is not the same for all iterations of a vector.
+func (g *gen) differ(refs []kernel.Ref) bool {
+	for _, r := range refs {
+		if r != scalar.None && g.w != 0 && (g.env[r].wide || g.env[r].iota) {
+			return true
+		}
+	}
+	return false
 }
 
 // isLane translates the question which iteration of a vector is number n, as one-hot rows ask it: in 32 bits, since a
