@@ -48,7 +48,7 @@ type nttKind struct {
 var nttKinds = []nttKind{
 	{name: "p49", limit: 1 << 49, k52: true, ifma: true, grow: 8, settle: 4},
 	{name: "p50", limit: 1 << 50, k52: true, ifma: true, grow: 4, settle: 2},
-	{name: "p60", limit: kernel.TransformLimit, ifma: true, grow: 16, settle: 4},
+	{name: "p60", limit: kernel.TransformLimit, ifma: true, grow: 16, settle: 8},
 	{name: "p60", limit: kernel.TransformLimit, grow: 16, settle: 8},
 }
 
@@ -133,12 +133,14 @@ type ntt struct {
 	w                          int
 	regs, rows                 int // how many vectors a pass keeps in registers, and how many a block has
 	passes                     []nttPass
-	bound                      int // of the numbers in memory, while passes are written
+	low, bound                 int // of the numbers in memory, while passes are written
 	data, source, table, spare value.Value
 	largest                    value.Value // where the largest number seen in each place of a vector is kept
 
 	multiple   []value.Value  // m*p
+	minusP     value.Value    // -p
 	table16    [2]value.Value // the multiples that take takes off
+	centered   [2]value.Value // those that center does
 	index      value.Value    // where the bits that choose one begin
 	neg        value.Value    // 2^k - p
 	v, shift   value.Value    // the reciprocal of p, and where p has its highest bit
@@ -176,6 +178,7 @@ func (n *ntt) constants(p, scale value.Value) {
 		v, shift = n.cur.NewLShr(v, ci(i64, 12)), n.cur.NewSub(shift, ci(i64, 12))
 		n.neg = n.splat(n.cur.NewSub(ci(i64, 1<<52), p))
 	}
+	n.minusP = n.splat(n.cur.NewSub(ci(i64, 0), p))
 	n.v, n.shift = n.splat(v), n.splat(shift)
 	n.vTop, n.vLow = n.splat(n.cur.NewLShr(v, ci(i64, 12))), n.splat(n.cur.NewShl(v, ci(i64, 40)))
 	n.largest = n.stack(n.vector(), 1)
@@ -189,7 +192,7 @@ func (n *ntt) constants(p, scale value.Value) {
 	if n.inverse {
 		n.scale = n.withQuotient(n.splat(scale), true)
 		w := n.cur.NewLoad(i64, n.cur.NewGetElementPtr(i64, n.table, ci(i64, 1)))
-		n.scaled = n.withQuotient(n.canonical(n.product(number{n.splat(w), 1}, n.scale)).v, true)
+		n.scaled = n.withQuotient(n.canonical(n.product(number{n.splat(w), 0, 1}, n.scale)).v, true)
 	}
 }
 
@@ -334,7 +337,7 @@ func (n *ntt) pass(p nttPass, lo, hi value.Value) {
 	group := n.size >> p.first
 	step := group >> p.stages
 	columns := min(int64(n.regs>>p.stages), step/int64(n.w))
-	bound := n.bound
+	low, bound := n.low, n.bound
 	n.count(lo, hi, 1, nil, func(i value.Value, _ []value.Value) []value.Value {
 		factors := n.tree(n.cur.NewAdd(i, ci(i64, 1<<p.first)), p.stages)
 		base := n.times(i, ci(i64, group))
@@ -345,11 +348,11 @@ func (n *ntt) pass(p nttPass, lo, hi value.Value) {
 			}
 			for c := range x {
 				for m := range 1 << p.stages {
-					x[c] = append(x[c], number{n.read(at(c, m), p.first == 0 && !n.inverse), bound})
+					x[c] = append(x[c], number{n.read(at(c, m), p.first == 0 && !n.inverse), low, bound})
 				}
 			}
 			n.stages(x, slices.Repeat([][][]factor{factors}, len(x)), p.first == 0)
-			n.bound = n.settled(x, p.first > 0)
+			n.settled(x, p.first > 0)
 			for c := range x {
 				for m := range x[c] {
 					n.store(n.data, at(c, m), x[c][m].v)
@@ -361,19 +364,18 @@ func (n *ntt) pass(p nttPass, lo, hi value.Value) {
 	})
 }
 
-// settled is the bound of numbers that a pass stores. In the inverse they differ, and most of them are reduced to
-// what makes the least work for the next pass, unless there is none.
-func (n *ntt) settled(x [][]number, more bool) int {
-	bound := 0
+// settled notes between which multiples of p numbers are that a pass stores. In the inverse they differ, and most of them are
+// reduced to what makes the least work for the next pass, unless there is none.
+func (n *ntt) settled(x [][]number, more bool) {
+	n.low, n.bound = n.grow, 0
 	for c := range x {
 		for m := range x[c] {
 			if n.inverse && more {
 				x[c][m] = n.reduce(x[c][m], n.settle)
 			}
-			bound = max(bound, x[c][m].bound)
+			n.low, n.bound = min(n.low, x[c][m].low), max(n.bound, x[c][m].bound)
 		}
 	}
-	return bound
 }
 
 // stages does the stages of a pass on vectors, x[c] being those of column c; factors[c][l] are those of its stage l. first

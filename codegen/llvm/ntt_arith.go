@@ -16,23 +16,38 @@ import (
 // from 52 on are arbitrary, and nothing looks at them. A product reads the lower 52 bits of its factors, and the index of a
 // table the four below bit 52 or lower ones. canonical removes them.
 
-// number is a vector of numbers below bound*p.
+// number is a vector of numbers from low*p on and below bound*p.
 type number struct {
-	v     value.Value
-	bound int
+	v          value.Value
+	low, bound int
 }
 
 // take takes multiples of p off a number that is too large to add to. With a table it is the multiple that the
 // highest bits of the number choose: of the units of AMD that multiply, which are what transforms wait for, the minimum would take one.
 func (n *ntt) take(x number) number {
-	if n.table16[0] == nil {
+	if !n.ifma {
 		m := half(x.bound)
-		return number{n.umin(x.v, n.cur.NewSub(x.v, n.multiple[m])), max(m, x.bound-m)}
+		return number{n.umin(x.v, n.cur.NewSub(x.v, n.multiple[m])), 0, max(m, x.bound-m)}
 	}
+	return n.look(x, n.table16, 0)
+}
+
+// look takes off what the table says, which leaves low*p.
+func (n *ntt) look(x number, table [2]value.Value, low int) number {
 	t := n.vector()
 	f := n.intrinsic("llvm.x86.avx512.vpermi2var.q.512", t, t, t, t)
-	off := n.cur.NewCall(f, n.table16[0], n.cur.NewLShr(x.v, n.index), n.table16[1])
-	return number{n.cur.NewSub(x.v, off), n.taken()}
+	off := n.cur.NewCall(f, table[0], n.cur.NewLShr(x.v, n.index), table[1])
+	return number{n.cur.NewSub(x.v, off), low, low + n.taken()}
+}
+
+// center brings a number to where p can be added and taken off most often.
+func (n *ntt) center(x number) number {
+	low := (n.grow - n.taken()) / 2
+	if x.bound-x.low <= n.taken() && x.low <= low {
+		c := low - x.low
+		return number{n.cur.NewAdd(x.v, n.multiple[c]), low, x.bound + c}
+	}
+	return n.look(x, n.centered, low)
 }
 
 // taken is the bound of what take leaves.
@@ -54,6 +69,7 @@ func (n *ntt) multiples(p value.Value) {
 			rest = n.umin(rest, n.cur.NewSub(rest, n.splat(n.cur.NewMul(p, ci(i64, int64(m))))))
 		}
 		n.table16[h] = n.cur.NewSub(x, rest)
+		n.centered[h] = n.cur.NewSub(n.table16[h], n.multiple[(n.grow-n.taken())/2])
 	}
 }
 
@@ -76,21 +92,24 @@ func half(bound int) int {
 
 func (n *ntt) umin(x, y value.Value) value.Value { return n.call("llvm.umin", n.vector(), x, y) }
 
-// forward is a pair of the forward transform: x + y*w and x - y*w.
+// forward is a pair of the forward transform: x + y*w and x - y*w. With 52 bits the product less p, which costs nothing
+// in a sum of products, is added and taken off: it is from -p to p, and nothing else has to be added.
 func (n *ntt) forward(x, y number, f factor) (number, number) {
-	m := n.slack(f, y.bound)
+	q, m := n.quotient(y, f), n.slack(f, y.bound)
+	if n.k52 {
+		if x.low < m-1 || x.bound+m-1 > n.grow {
+			x = n.center(x)
+		}
+		low, bound := x.low-m+1, x.bound+m-1
+		t := n.mulLow(n.mulLow(n.minusP, f.w, y.v), q, n.neg)
+		return number{n.cur.NewAdd(x.v, t), low, bound}, number{n.cur.NewSub(x.v, t), low, bound}
+	}
 	for x.bound+m > n.grow {
 		x = n.take(x)
 	}
-	q := n.quotient(y, f)
 	bound := x.bound + m
-	more := n.cur.NewAdd(x.v, n.multiple[m])
-	if n.k52 {
-		sum := n.mulLow(n.mulLow(x.v, f.w, y.v), q, n.neg)
-		return number{sum, bound}, number{n.cur.NewSub(n.cur.NewAdd(more, x.v), sum), bound}
-	}
 	t := n.cur.NewAdd(n.cur.NewMul(f.w, y.v), n.cur.NewMul(q, n.neg))
-	return number{n.cur.NewAdd(x.v, t), bound}, number{n.cur.NewSub(more, t), bound}
+	return number{n.cur.NewAdd(x.v, t), 0, bound}, number{n.cur.NewSub(n.cur.NewAdd(x.v, n.multiple[m]), t), 0, bound}
 }
 
 // backward is a pair of the inverse: x + y and (x - y)*w. The last one is scaled and canonical.
@@ -103,8 +122,8 @@ func (n *ntt) backward(x, y number, f factor, last bool) (number, number) {
 		}
 	}
 	bound := x.bound + y.bound
-	sum := number{n.cur.NewAdd(x.v, y.v), bound}
-	diff := number{n.cur.NewSub(n.cur.NewAdd(x.v, n.multiple[y.bound]), y.v), bound}
+	sum := number{n.cur.NewAdd(x.v, y.v), 0, bound}
+	diff := number{n.cur.NewSub(n.cur.NewAdd(x.v, n.multiple[y.bound]), y.v), 0, bound}
 	if last {
 		return n.canonical(n.product(sum, n.scale)), n.canonical(n.product(diff, n.scaled))
 	}
@@ -116,16 +135,18 @@ func (n *ntt) product(y number, f factor) number {
 	bound := n.slack(f, y.bound)
 	q := n.quotient(y, f)
 	if n.k52 {
-		return number{n.mulLow(n.mulLow(n.num(0), f.w, y.v), q, n.neg), bound}
+		return number{n.mulLow(n.mulLow(n.num(0), f.w, y.v), q, n.neg), 0, bound}
 	}
-	return number{n.cur.NewAdd(n.cur.NewMul(f.w, y.v), n.cur.NewMul(q, n.neg)), bound}
+	return number{n.cur.NewAdd(n.cur.NewMul(f.w, y.v), n.cur.NewMul(q, n.neg)), 0, bound}
 }
 
 // slack is the bound of a product with a factor, for numbers below bound*p: see docs/modular.md.
 func (n *ntt) slack(f factor, bound int) int {
 	switch {
-	case n.k52:
+	case n.k52 && (f.exact || 2*bound <= n.grow):
 		return 2
+	case n.k52:
+		return 3
 	case !n.ifma:
 		return 8
 	case f.exact:
@@ -155,7 +176,7 @@ func (n *ntt) canonical(x number) number {
 	}
 	for x.bound > 1 {
 		m := half(x.bound)
-		x = number{n.umin(x.v, n.cur.NewSub(x.v, n.multiple[m])), max(m, x.bound-m)}
+		x = number{n.umin(x.v, n.cur.NewSub(x.v, n.multiple[m])), 0, max(m, x.bound-m)}
 	}
 	return x
 }
@@ -168,6 +189,9 @@ func (n *ntt) withQuotient(w value.Value, exact bool) factor {
 	switch {
 	case n.k52:
 		q := n.mulHigh(up, up, n.v)
+		if !exact && n.grow >= 8 {
+			return factor{w: w, q: q}
+		}
 		rest := n.mulLow(n.num(0), q, n.neg) // w*2^52 - q*p, below 2p
 		more := n.cur.NewICmp(enum.IPredUGE, rest, n.multiple[1])
 		return factor{w: w, q: n.cur.NewSelect(more, n.cur.NewAdd(q, n.num(1)), q), exact: true}

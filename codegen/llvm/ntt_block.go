@@ -14,7 +14,7 @@ func (n *ntt) blocks(lo, hi value.Value, many int64) {
 	count := n.size / size
 	stages := bits.Len(uint(n.rows)) - 1
 	columns := int(min(int64(n.regs/n.rows), many))
-	bound := n.bound
+	low, bound := n.low, n.bound
 	n.count(lo, hi, int64(columns), nil, func(b value.Value, _ []value.Value) []value.Value {
 		x := make([][]number, columns)
 		at := func(c, m int) value.Value {
@@ -24,14 +24,14 @@ func (n *ntt) blocks(lo, hi value.Value, many int64) {
 		var factors [][][]factor
 		for c := range x {
 			for m := range n.rows {
-				x[c] = append(x[c], number{n.read(at(c, m), n.inverse || count == 1), bound})
+				x[c] = append(x[c], number{n.read(at(c, m), n.inverse || count == 1), low, bound})
 			}
 			factors = append(factors, n.tree(first(c), stages))
 		}
 		if n.inverse {
 			n.within(x, first)
 			n.stages(x, factors, count == 1)
-			n.bound = n.settled(x, count > 1)
+			n.settled(x, count > 1)
 		} else {
 			n.stages(x, factors, count == 1)
 			n.within(x, first)
@@ -82,9 +82,9 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 		for m := 0; m < n.rows; m += 2 {
 			for c := range x {
 				a, b := x[c][m], x[c][m+1]
-				bound := max(a.bound, b.bound)
-				x[c][m] = number{n.cur.NewShuffleVector(a.v, b.v, mask(now[:n.w])), bound}
-				x[c][m+1] = number{n.cur.NewShuffleVector(a.v, b.v, mask(now[n.w:])), bound}
+				low, bound := min(a.low, b.low), max(a.bound, b.bound)
+				x[c][m] = number{n.cur.NewShuffleVector(a.v, b.v, mask(now[:n.w])), low, bound}
+				x[c][m+1] = number{n.cur.NewShuffleVector(a.v, b.v, mask(now[n.w:])), low, bound}
 				to(x[c], m)
 			}
 		}
@@ -103,7 +103,7 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 		for c := range x {
 			start := n.times(first(c), ci(i64, int64(vectors*n.w)))
 			for v := range vectors {
-				f[&x[c][0]] = append(f[&x[c][0]], n.withQuotient(n.seen(n.load(n.table, n.plus(start, ci(i64, int64(v*n.w))))), false))
+				f[&x[c][0]] = append(f[&x[c][0]], n.withQuotient(n.seen(n.load(n.table, n.plus(start, ci(i64, int64(v*n.w))))), n.k52 && t == n.w/2))
 			}
 		}
 		arrange(append(low, high...), func(x []number, m int) {
@@ -125,6 +125,9 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 			}
 			if n.inverse {
 				x[m], x[m+1] = n.backward(x[m], x[m+1], g, false)
+				if t == n.w/2 { // before they are mixed with the products
+					x[m] = n.reduce(x[m], n.settle)
+				}
 			} else {
 				x[m], x[m+1] = n.forward(x[m], x[m+1], g)
 			}
