@@ -1,6 +1,7 @@
 package llvm
 
 import (
+	"maps"
 	"math"
 
 	lir "github.com/llir/llvm/ir"
@@ -39,17 +40,28 @@ const (
 	stripRows  = 4
 )
 
-// strip is a parallel loop over columns whose body is one reduction across rows and what follows it.
+// Several sums of one matrix, such as those of the halves of its elements, go down its columns together, each with running
+// sums of its own; the matrix is read once.
+
+// strip is a parallel loop over columns whose body is reductions across rows, which wait for nothing of each other, and what follows
+// them.
 type strip struct {
 	g      *gen
 	v      kernel.Ref // the column
-	s      *kernel.Reduce
 	before []kernel.Stmt
 	after  []kernel.Stmt
-	r      *reduction
+	sums   []*stripSum
 	w      int   // columns of one vector
+	rest   int   // columns of one vector in what follows
 	cols   int64 // columns of a strip
 	lanes  int64 // chunk results kept
+}
+
+// stripSum is one of the reductions.
+type stripSum struct {
+	s           *kernel.Reduce
+	r           *reduction
+	sums, lanes value.Value
 }
 
 // columnStrip recognises such a body; it returns nil for any other, and where the generic code does as well.
@@ -58,35 +70,74 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 		return nil
 	}
 	sh, ok := canVectorise(g.types, v, body)
-	if !ok || sh.long || !sh.columns || sh.instrs > 12 {
+	if !ok || sh.long || !sh.columns {
 		return nil
 	}
 	c := &strip{g: g, v: v}
+	last := -1
 	for i, st := range body.Stmts {
 		switch st := st.(type) {
 		case *kernel.Reduce:
-			if c.s != nil {
+			c.sums, last = append(c.sums, &stripSum{s: st}), i
+		case *kernel.Loop, *kernel.Iterate, *kernel.Call:
+			return nil
+		case *kernel.If:
+			if !pure(st.Then) || !pure(st.Else) {
 				return nil
 			}
-			c.s, c.before, c.after = st, body.Stmts[:i], body.Stmts[i+1:]
-		case *kernel.Loop, *kernel.Iterate, *kernel.If, *kernel.Call:
-			return nil
 		}
 	}
-	if c.s == nil || len(c.s.Axes) != 1 || c.s.Order == kernel.Lanes || c.s.Kind == ir.ReduceArgMax || c.s.Kind == ir.ReduceArgMin {
+	if last < 0 {
 		return nil
 	}
-	for _, st := range c.s.Body.Stmts {
-		switch st.(type) {
+	results := map[kernel.Ref]bool{}
+	for _, st := range body.Stmts[:last+1] {
+		switch st := st.(type) {
+		case *kernel.Reduce:
+			if reads(st, results) {
+				return nil
+			}
+			define(results, st)
 		case *kernel.Let, *kernel.Load, *kernel.DimValue:
+			if readsAny(st, results) {
+				define(results, st)
+				c.after = append(c.after, st)
+			} else {
+				c.before = append(c.before, st)
+			}
 		default:
 			return nil
 		}
 	}
-	n, known := reduceCount(c.s)
-	size := int64(max(regDType(c.s.Type).Bytes(), 1))
+	c.after = append(c.after, body.Stmts[last+1:]...)
+	s, size := c.sums[0].s, int64(1)
+	n, known := reduceCount(s)
 	c.lanes = 1
-	if c.s.Order == kernel.Columns && c.s.Chunk == scalar.None {
+	work := 0
+	for _, one := range c.sums {
+		o := one.s
+		if len(o.Axes) != 1 || o.Order == kernel.Lanes || o.Kind == ir.ReduceArgMax || o.Kind == ir.ReduceArgMin ||
+			o.Order != s.Order || !sameSpace(s, o) {
+			return nil
+		}
+		size = max(size, int64(regDType(o.Type).Bytes()))
+		for _, st := range o.Body.Stmts {
+			switch st := st.(type) {
+			case *kernel.Let:
+				if st.In.Op != scalar.Const {
+					work++
+				}
+			case *kernel.Load, *kernel.DimValue:
+				work++
+			default:
+				return nil
+			}
+		}
+	}
+	if work > 12*len(c.sums) || len(c.sums) > maxStripSums {
+		return nil
+	}
+	if s.Order == kernel.Columns && s.Chunk == scalar.None {
 		pieces := (n + kernel.Columns.Chunk() - 1) / kernel.Columns.Chunk()
 		if !known || pieces > kernel.Lanes.Chunk() {
 			return nil // more than one level of chunk results
@@ -94,109 +145,171 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 		c.lanes = min(pieces, kernel.NumLanes)
 	}
 	c.w = int(256 / size) // four AVX-512 registers
-	c.cols = min(stripBytes/size, lanesBytes/size/c.lanes) / int64(c.w) * int64(c.w)
+	if len(c.sums) > 1 {
+		c.w = int(128 / size)
+	}
+	c.rest = c.w
+	if len(c.after) > longBody {
+		c.rest = max(int(64/size), 4)
+	}
+	each := int64(len(c.sums)) * size
+	c.cols = min(stripBytes/each, lanesBytes/each/c.lanes) / int64(c.w) * int64(c.w)
 	if n < 2*stripRows || c.cols < int64(c.w) {
 		return nil
 	}
 	return c
 }
 
-// each runs body for every vector of the strip's first n columns; j counts them from 0.
-func (c *strip) each(n value.Value, body func(j value.Value)) {
+// maxStripSums is how many reductions go together.
+const maxStripSums = 4
+
+// readsAny reports that a plain statement reads one of refs.
+func readsAny(st kernel.Stmt, refs map[kernel.Ref]bool) bool {
+	switch st := st.(type) {
+	case *kernel.Let:
+		for _, a := range st.In.Args {
+			if refs[a] {
+				return true
+			}
+		}
+	case *kernel.Load:
+		for _, t := range st.At.Terms {
+			if refs[t.Var] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// each runs body for vectors of w of the strip's first n columns; j counts them from 0.
+func (c *strip) each(n value.Value, w int, body func(j value.Value)) {
 	g := c.g
-	g.count(ci(i64, 0), n, int64(c.w), nil, func(j value.Value, _ []value.Value) []value.Value {
-		g.w = c.w
+	g.count(ci(i64, 0), n, int64(w), nil, func(j value.Value, _ []value.Value) []value.Value {
+		g.w = w
 		body(j)
 		g.w = 0
 		return nil
 	})
 }
 
-func (c *strip) at(mem, j value.Value) value.Value {
-	return c.g.cur.NewBitCast(c.g.cur.NewGetElementPtr(regType(c.r.d), mem, j), lt.NewPointer(vec(regType(c.r.d), c.w)))
+func (s *stripSum) at(mem, j value.Value) value.Value {
+	g := s.r.g
+	return g.cur.NewBitCast(g.cur.NewGetElementPtr(regType(s.r.d), mem, j), lt.NewPointer(vec(regType(s.r.d), g.w)))
 }
 
-func (c *strip) load(mem, j value.Value) value.Value {
-	l := c.g.cur.NewLoad(vec(regType(c.r.d), c.w), c.at(mem, j))
-	l.Align = lir.Align(c.r.slotBytes())
+func (s *stripSum) load(mem, j value.Value) value.Value {
+	l := s.r.g.cur.NewLoad(vec(regType(s.r.d), s.r.g.w), s.at(mem, j))
+	l.Align = lir.Align(s.r.slotBytes())
 	return l
 }
 
-func (c *strip) store(x, mem, j value.Value) {
-	st := c.g.cur.NewStore(x, c.at(mem, j))
-	st.Align = lir.Align(c.r.slotBytes())
+func (s *stripSum) store(x, mem, j value.Value) {
+	st := s.r.g.cur.NewStore(x, s.at(mem, j))
+	st.Align = lir.Align(s.r.slotBytes())
 }
 
 // run reduces the columns [lo, hi), a multiple of c.w of them.
 func (c *strip) run(lo, hi value.Value) {
 	g := c.g
-	c.r = newReduction(g, c.s)
-	t := regType(c.r.d)
-	sums, lanes := g.stack(t, int(c.cols)), g.stack(t, int(c.cols*c.lanes))
+	for _, s := range c.sums {
+		s.r = newReduction(g, s.s)
+		t := regType(s.r.d)
+		s.sums, s.lanes = g.stack(t, int(c.cols)), g.stack(t, int(c.cols*c.lanes))
+	}
+	r := c.sums[0].r
+	order := c.sums[0].s.Order
 	g.count(lo, hi, c.cols, nil, func(c0 value.Value, _ []value.Value) []value.Value {
-		n := c.r.minInt(g.cur.NewSub(hi, c0), ci(i64, c.cols))
+		n := r.minInt(g.cur.NewSub(hi, c0), ci(i64, c.cols))
 		column := func(j value.Value) { g.env[c.v] = val{v: g.cur.NewAdd(c0, j), iota: true} }
-		lane := func(l value.Value) value.Value {
-			return g.cur.NewGetElementPtr(t, lanes, g.cur.NewMul(l, ci(i64, c.cols)))
+		lane := func(s *stripSum, l value.Value) value.Value {
+			return g.cur.NewGetElementPtr(regType(s.r.d), s.lanes, g.cur.NewMul(l, ci(i64, c.cols)))
 		}
-		first, last := c.r.bounds()
+		first, last := r.bounds()
 		size := kernel.Columns.Chunk()
-		if c.s.Order == kernel.Any {
+		if order == kernel.Any {
 			size = math.MaxInt32 // one piece
+		}
+		// all does f for each vector of each sum.
+		all := func(f func(s *stripSum, j value.Value)) {
+			c.each(n, c.w, func(j value.Value) {
+				for _, s := range c.sums {
+					f(s, j)
+				}
+			})
 		}
 		if c.lanes > 1 {
 			g.count(ci(i64, 0), ci(i64, c.lanes), 1, nil, func(l value.Value, _ []value.Value) []value.Value {
-				m := lane(l)
-				c.each(n, func(j value.Value) { c.store(c.r.identity(c.w), m, j) })
+				all(func(s *stripSum, j value.Value) { s.store(s.r.identity(c.w), lane(s, l), j) })
 				return nil
 			})
 		}
 		g.count(first, last, size, []value.Value{ci(i64, 0)}, func(p value.Value, state []value.Value) []value.Value {
-			end := c.r.minInt(g.cur.NewAdd(p, ci(i64, size)), last)
-			c.piece(sums, p, end, n, column)
+			end := r.minInt(g.cur.NewAdd(p, ci(i64, size)), last)
+			c.piece(p, end, n, column)
 			if c.lanes > 1 {
-				m := lane(g.cur.NewAnd(state[0], ci(i64, kernel.NumLanes-1)))
-				c.each(n, func(j value.Value) { c.store(c.r.combine(c.load(m, j), c.load(sums, j), c.w), m, j) })
+				l := g.cur.NewAnd(state[0], ci(i64, kernel.NumLanes-1))
+				all(func(s *stripSum, j value.Value) {
+					m := lane(s, l)
+					s.store(s.r.combine(s.load(m, j), s.load(s.sums, j), c.w), m, j)
+				})
 			}
 			return []value.Value{g.cur.NewAdd(state[0], ci(i64, 1))}
 		})
-		result := sums
 		if c.lanes > 1 {
-			result = lanes
 			for w := int64(kernel.NumLanes / 2); w >= 1; w /= 2 {
 				g.count(ci(i64, 0), ci(i64, max(min(w, c.lanes-w), 0)), 1, nil, func(l value.Value, _ []value.Value) []value.Value {
-					near, far := lane(l), lane(g.cur.NewAdd(l, ci(i64, w)))
-					c.each(n, func(j value.Value) { c.store(c.r.combine(c.load(near, j), c.load(far, j), c.w), near, j) })
+					all(func(s *stripSum, j value.Value) {
+						near, far := lane(s, l), lane(s, g.cur.NewAdd(l, ci(i64, w)))
+						s.store(s.r.combine(s.load(near, j), s.load(far, j), c.w), near, j)
+					})
 					return nil
 				})
 			}
 		}
-		c.each(n, func(j value.Value) {
+		c.each(n, c.rest, func(j value.Value) {
 			column(j)
 			g.block(&kernel.Block{Stmts: c.before})
-			g.set(c.s.ID, c.load(result, j), true)
+			for _, s := range c.sums {
+				result := s.sums
+				if c.lanes > 1 {
+					result = s.lanes
+				}
+				g.set(s.s.ID, s.load(result, j), true)
+			}
 			g.block(&kernel.Block{Stmts: c.after})
 		})
 		return nil
 	})
 }
 
-// piece adds the rows [p, end) into sums, which it starts anew.
-func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
+// piece adds the rows [p, end) into the running sums, which it starts anew.
+func (c *strip) piece(p, end, n value.Value, column func(j value.Value)) {
 	g := c.g
-	c.each(n, func(j value.Value) { c.store(c.r.identity(c.w), sums, j) })
+	c.each(n, c.w, func(j value.Value) {
+		for _, s := range c.sums {
+			s.store(s.r.identity(c.w), s.sums, j)
+		}
+	})
 	ahead := g.ahead
 	defer func() { g.ahead, g.below = ahead, false }()
 	add := func(row value.Value, rows int64) {
 		g.ahead, g.below = c.nextRows(rows), true
-		c.each(n, func(j value.Value) {
+		c.each(n, c.w, func(j value.Value) {
 			column(j)
 			g.block(&kernel.Block{Stmts: c.before})
-			acc := c.load(sums, j)
-			for u := range rows {
-				acc = c.r.combine(acc, c.r.at(g.plus(row, ci(i64, u))), c.w)
+			acc := make([]value.Value, len(c.sums))
+			for i, s := range c.sums {
+				acc[i] = s.load(s.sums, j)
 			}
-			c.store(acc, sums, j)
+			for u := range rows {
+				for i, s := range c.sums {
+					acc[i] = s.r.combine(acc[i], s.r.at(g.plus(row, ci(i64, u))), c.w)
+				}
+			}
+			for i, s := range c.sums {
+				s.store(acc[i], s.sums, j)
+			}
 		})
 	}
 	full := g.cur.NewAnd(g.cur.NewSub(end, p), ci(i64, -stripRows))
@@ -209,10 +322,15 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 // fetching would begin anew.
 func (c *strip) nextRows(rows int64) map[*kernel.Load]int64 {
 	out := map[*kernel.Load]int64{}
-	walkLoads(c.s.Body, func(l *kernel.Load) {
-		if far, ok := rowDistance(l.At, c.s.Axes[0].Var, c.v); ok && rows == stripRows {
-			out[l] = far * rows
-		}
-	})
+	asked := map[int]bool{} // by a sum before
+	for _, s := range c.sums {
+		mine := map[int]bool{}
+		walkLoads(s.s.Body, func(l *kernel.Load) {
+			if far, ok := rowDistance(l.At, s.s.Axes[0].Var, c.v); ok && rows == stripRows && !asked[l.Param] {
+				out[l], mine[l.Param] = far*rows, true
+			}
+		})
+		maps.Copy(asked, mine)
+	}
 	return out
 }
