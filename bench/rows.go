@@ -137,6 +137,10 @@ func rows() []row {
 	for _, bits := range []int{49, 50, 59} {
 		out = append(out, vectors(bits)...)
 	}
+	for _, bits := range []int{49, 59} {
+		out = append(out, sums(64, 4096, bits)...)
+		out = append(out, sums(32, 256, bits)...)
+	}
 	return append(out, chain(16384, 49), chain(16384, 60))
 }
 
@@ -245,4 +249,71 @@ func chain(n, bits int) row {
 				})
 			}
 		}}
+}
+
+// sums are the rows of sums along the first axis of [n, m, 4], modulo one number for each position of the last axis: of elements, of
+// products in one pass, and of products that are written to memory first, by two programs. Lattigo multiplies and adds one term
+// after the other.
+func sums(n, m, bits int) []row {
+	const k = 4
+	big, small := fmt.Sprintf("i64[%d, %d, %d]", n, m, k), fmt.Sprintf("i64[%d, %d]", m, k)
+	in, out := []int64{int64(n), int64(m), k}, n*m*k
+	name := func(what string) string { return fmt.Sprintf("%s_%dx%dx%d_b%d", what, n, m, k, bits) }
+	operands := func() (p, a, b *runtime.Tensor) {
+		moduli := newField(1024, bits).p[:k]
+		x, y := make([]int64, out), make([]int64, out)
+		for i := range x {
+			x[i], y[i] = rand.Int64N(moduli[i%k]), rand.Int64N(moduli[i%k])
+		}
+		return tensor(moduli, k), tensor(x, in...), tensor(y, in...)
+	}
+	sum := fmt.Sprintf("fn f(a: %s, p: i64[%d]) -> %s = axis_modsum(a, p, 0)", big, k, small)
+	lattigo := func(products bool) func(threads int) func() {
+		return func(threads int) func() {
+			f := newField(1024, bits)
+			x, y, acc := make([][]uint64, n), make([][]uint64, n), make([][]uint64, k)
+			for i := range n {
+				x[i], y[i] = make([]uint64, m*k), make([]uint64, m*k)
+				for j := range x[i] {
+					x[i][j], y[i][j] = rand.Uint64N(uint64(f.p[j/m])), rand.Uint64N(uint64(f.p[j/m]))
+				}
+			}
+			for c := range acc {
+				acc[c] = make([]uint64, m)
+			}
+			return func() {
+				share(threads, k, func(c int) {
+					s := f.ring.SubRings[c]
+					clear(acc[c])
+					for i := range n {
+						a, b := x[i][c*m:(c+1)*m], y[i][c*m:(c+1)*m]
+						if products {
+							s.MulCoeffsBarrettThenAdd(a, b, acc[c])
+						} else {
+							s.Add(acc[c], a, acc[c])
+						}
+					}
+				})
+			}
+		}
+	}
+	return []row{
+		{name: name("axis_modsum"), lattigo: lattigo(false), heal: func(threads int) (func(), error) {
+			p, a, _ := operands()
+			return program(sum, threads, a, p)
+		}},
+		{name: name("modmul_axis_sum"), lattigo: lattigo(true), heal: func(threads int) (func(), error) {
+			p, a, b := operands()
+			return program(fmt.Sprintf("fn f(a: %[1]s, b: %[1]s, p: i64[%[2]d]) -> %[3]s = modmul_axis_sum(a, b, p, 0)", big, k, small), threads, a, b, p)
+		}},
+		{name: name("modmul,axis_modsum"), lattigo: lattigo(true), heal: func(threads int) (func(), error) {
+			p, a, b := operands()
+			first, err := program(fmt.Sprintf("fn f(a: %[1]s, b: %[1]s, p: i64[%[2]d]) -> %[1]s = modmul(a, b, p)", big, k), threads, a, b, p)
+			if err != nil {
+				return nil, err
+			}
+			second, err := program(sum, threads, a, p)
+			return func() { first(); second() }, err
+		}},
+	}
 }

@@ -216,14 +216,23 @@ func familyNegatives(d *OpDef) []negative {
 	if strings.HasSuffix(d.Constraints[0].Text, "bool") && wrong == "i32" {
 		right = "bool"
 	}
+	if strings.HasSuffix(d.Constraints[0].Text, "i64") {
+		right = "i64"
+	}
+	var attrs A
+	for _, a := range d.Attrs {
+		if a.Kind == AttrInt && !a.Optional {
+			attrs = A{a.Name: int64(0)}
+		}
+	}
 	switch {
 	case d.Class == Pointwise && d != OpSelect && d != OpCast:
-		out := []negative{{d.Name + "_C1", repeat(wrong, wrong), nil, nil, "not " + wrong}}
+		out := []negative{{d.Name + "_C1", repeat(wrong, wrong), attrs, nil, "not " + wrong}}
 		if d.Arity > 1 {
 			out = append(out,
-				negative{d.Name + "_C1", repeat("f32", "f64"), nil, nil, "f32 and f64"},
-				negative{d.Name + "_C2", repeat(right+"[2]", right+"[M]"), nil, nil, "2 and M differ"},
-				negative{d.Name + "_C2", repeat(right+"[2]", right), nil, nil, "the ranks are 1 and 0"})
+				negative{d.Name + "_C1", repeat("f32", "f64"), attrs, nil, "f32 and f64"},
+				negative{d.Name + "_C2", repeat(right+"[2]", right+"[M]"), attrs, nil, "2 and M differ"},
+				negative{d.Name + "_C2", repeat(right+"[2]", right), attrs, nil, "the ranks are 1 and 0"})
 		}
 		return out
 	case d.Class == Reduce && d.Attrs[0].Name == "axes":

@@ -10,7 +10,8 @@ import (
 // Sums modulo p along an axis. No element is reduced on the way: an i64 is cut into a high and a low half of 32
 // bits, whose sums of fewer than 2^31 terms are exact in i64, and only the two sums meet the modulus; sums of i32
 // are exact in i64 as they are. What is left in the loop are plain additions, in any order. Products of i64 that
-// modmul_axis_sum makes are added modulo p one by one instead.
+// modmul_axis_sum makes are cut into digits of 52 bits (scalar.Modulus.Limb), whose sums of as many as 1024 are exact; with more of
+// them there are sums of sums. Where their number is a shape parameter, the products are made first.
 
 var attrSumAxis = AttrDef{Name: "axis", Kind: AttrInt, Doc: "the axis that is summed; not the last, which the moduli belong to"}
 
@@ -42,8 +43,8 @@ var OpModMulAxisSum = define(&OpDef{
 	},
 	Expand: func(b *Builder, op *Op) []*Value {
 		a, p := op.Args[0], op.Args[2]
-		if n, ok := a.Type.Shape[op.Int("axis")].Const(); ok && n > 0 && a.Type.Elem == types.I64 {
-			return []*Value{b.sumProducts(op, n)}
+		if n, ok := a.Type.Shape[op.Int("axis")].Const(); ok && a.Type.Elem == types.I64 {
+			return []*Value{b.sumProducts(op.Args[0], op.Args[1], p, op.Int("axis"), n)}
 		}
 		product := b.Emit(OpModMul, nil, a, op.Args[1], b.Emit(OpBroadcast, A{"shape": a.Type.Shape}, p))
 		return []*Value{b.Emit(OpAxisModSum, A{"axis": op.Int("axis")}, product, p)}
@@ -53,25 +54,38 @@ var OpModMulAxisSum = define(&OpDef{
 	Example:     "modmul_axis_sum([[5, 6], [4, 4]], [[1, 2], [2, 3]], [7, 11], 0) == [6, 2]",
 })
 
-// sumProducts adds n products modulo p, one after the other. Cutting each into halves would need it twice, and a product
-// costs more than a sum modulo p.
-func (b *Builder) sumProducts(op *Op, n int64) *Value {
-	axis := op.Int("axis")
-	return eachIndex(b, op.Type().Shape, func(b *Builder, at []*Value) *Value {
-		p := op.Args[2]
-		if !p.Type.IsScalar() {
-			p = b.Emit(OpIndex, A{"axes": []int64{0}}, p, at[len(at)-1])
+// sumProducts adds the n products along an axis.
+func (b *Builder) sumProducts(x, y, p *Value, axis, n int64) *Value {
+	if n <= scalar.LimbTerms {
+		of := b.Emit(OpBroadcast, A{"shape": x.Type.Shape}, p)
+		var sums []*Value
+		for limb := int64(2); limb >= 0; limb-- {
+			term := b.Emit(opProductLimb, A{"limb": limb}, x, y, of)
+			sums = append(sums, b.Emit(OpReduceSum, A{"axes": []int64{axis}}, term))
 		}
-		axes := make([]int64, len(at)+1)
-		for k := range axes {
-			axes[k] = int64(k)
+		return b.Emit(opModLimbs, nil, append(sums, b.Emit(OpBroadcast, A{"shape": sums[0].Type.Shape}, p))...)
+	}
+	// [n] is [pieces, LimbTerms] and what is left.
+	pieces := n / scalar.LimbTerms
+	part := func(v *Value, start, n int64) *Value {
+		starts, steps, shape := make(types.Shape, v.Type.Rank()), make([]int64, v.Type.Rank()), slices.Clone(v.Type.Shape)
+		for i := range steps {
+			starts[i], steps[i] = types.Lit(0), 1
 		}
-		return b.loopTimes(n, b.number(types.I64, 0), func(b *Builder, i, sum *Value) *Value {
-			in := slices.Insert(slices.Clone(at), int(axis), i)
-			element := func(x *Value) *Value { return b.Emit(OpIndex, A{"axes": axes}, append([]*Value{x}, in...)...) }
-			return b.Emit(OpModSum, nil, sum, b.Emit(OpModMul, nil, element(op.Args[0]), element(op.Args[1]), p), p)
-		})
-	})
+		starts[axis], shape[axis] = types.Lit(start), types.Lit(n)
+		return b.Emit(OpSlice, A{"starts": starts, "steps": steps, "shape": shape}, v)
+	}
+	fold := func(v *Value) *Value {
+		shape := slices.Insert(slices.Clone(v.Type.Shape), int(axis), types.Lit(pieces))
+		shape[axis+1] = types.Lit(scalar.LimbTerms)
+		return b.Emit(OpReshape, A{"shape": shape}, part(v, 0, pieces*scalar.LimbTerms))
+	}
+	sum := b.Emit(OpAxisModSum, A{"axis": axis}, b.sumProducts(fold(x), fold(y), p, axis+1, scalar.LimbTerms), p)
+	if rest := n % scalar.LimbTerms; rest > 0 {
+		more := b.sumProducts(part(x, n-rest, rest), part(y, n-rest, rest), p, axis, rest)
+		sum = b.Emit(OpModSum, nil, sum, more, b.Emit(OpBroadcast, A{"shape": sum.Type.Shape}, p))
+	}
+	return sum
 }
 
 // OpModScatterAdd is scatter_add modulo p.
@@ -171,6 +185,34 @@ func (b *Builder) sumModulo(p *Value, sum func(part func(*Value) *Value) *Value,
 	high := b.Emit(OpModMul, nil, sum(half(OpShr, 32)), everywhere(b.number(types.I64, 1<<32)), p)
 	return b.Emit(OpModSum, nil, high, sum(half(OpBand, 1<<32-1)), p)
 }
+
+// The steps of sums modulo p on words; see scalar.Modulus.
+var (
+	opProductLimb = pointwise(OpDef{
+		Name: "product_limb", Arity: 3, Operands: []string{"a", "b", "p"}, NoGrad: noResidueGrad,
+		Summary: "What the product a * b adds to a digit of 52 bits of a sum of products modulo p.",
+		Attrs:   []AttrDef{{Name: "limb", Kind: AttrInt, Doc: "the number of the digit, 0 to 2"}},
+		Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
+			m := scalar.NewModulus(e, x[2])
+			return m.Number(m.Limb(x[0], x[1], int(op.Int("limb"))))
+		},
+		Example: "modmul_axis_sum([[5], [4]], [[1], [2]], [7], 0) == [6]",
+	}, words, like)
+
+	opModLimbs = pointwise(OpDef{
+		Name: "mod_limbs", Arity: 4, Traits: MayFail, Fails: badModulus, Operands: []string{"s2", "s1", "s0", "p"}, NoGrad: noResidueGrad,
+		Summary: "The residue of s2 * 2^104 + s1 * 2^52 + s0, unsigned words, modulo p.",
+		Scalar: func(e scalar.Emitter, _ *Op, x []scalar.Ref) scalar.Ref {
+			checkModulus(e, x[3])
+			m := scalar.NewModulus(e, x[3])
+			return m.Number(m.Limbs(m.FromNumber(x[0]), m.FromNumber(x[1]), m.FromNumber(x[2])))
+		},
+		Example: "modmul_axis_sum([[5], [4]], [[1], [2]], [7], 0) == [6]",
+	}, words, like)
+)
+
+// words are the element types of numbers that take a word.
+var words = dtypeSet{"i64", func(d types.DType) bool { return d == types.I64 }}
 
 // opMulHi is the high word of the double-width product.
 var opMulHi = pointwise(OpDef{

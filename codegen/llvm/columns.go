@@ -51,10 +51,11 @@ type strip struct {
 	before []kernel.Stmt
 	after  []kernel.Stmt
 	sums   []*stripSum
-	w      int   // columns of one vector
-	rest   int   // columns of one vector in what follows
-	cols   int64 // columns of a strip
-	lanes  int64 // chunk results kept
+	w      int                 // columns of one vector
+	rest   int                 // columns of one vector in what follows
+	cols   int64               // columns of a strip
+	lanes  int64               // chunk results kept
+	rare   map[*kernel.If]bool // branches in the reductions, see Note [Rare arms]
 }
 
 // stripSum is one of the reductions.
@@ -73,7 +74,7 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	if !ok || sh.long || !sh.columns {
 		return nil
 	}
-	c := &strip{g: g, v: v}
+	c := &strip{g: g, v: v, rare: map[*kernel.If]bool{}}
 	last := -1
 	for i, st := range body.Stmts {
 		switch st := st.(type) {
@@ -105,6 +106,9 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 			} else {
 				c.before = append(c.before, st)
 			}
+		case *kernel.If:
+			define(results, st)
+			c.after = append(c.after, st)
 		default:
 			return nil
 		}
@@ -121,18 +125,11 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 			return nil
 		}
 		size = max(size, int64(regDType(o.Type).Bytes()))
-		for _, st := range o.Body.Stmts {
-			switch st := st.(type) {
-			case *kernel.Let:
-				if st.In.Op != scalar.Const {
-					work++
-				}
-			case *kernel.Load, *kernel.DimValue:
-				work++
-			default:
-				return nil
-			}
+		n, ok := usualWork(o.Body, c.rare)
+		if !ok {
+			return nil
 		}
+		work += n
 	}
 	if work > 12*len(c.sums) || len(c.sums) > maxStripSums {
 		return nil
@@ -154,10 +151,42 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	}
 	each := int64(len(c.sums)) * size
 	c.cols = min(stripBytes/each, lanesBytes/each/c.lanes) / int64(c.w) * int64(c.w)
-	if n < 2*stripRows || c.cols < int64(c.w) {
+	if n < 2*stripRows && len(c.rare) == 0 || c.cols < int64(c.w) {
 		return nil
 	}
 	return c
+}
+
+// usualWork counts the instructions of the body of a reduction, without rare arms, which it notes. ok is false where it does more than to
+// read and compute.
+func usualWork(b *kernel.Block, rareIfs map[*kernel.If]bool) (work int, ok bool) {
+	for _, st := range b.Stmts {
+		switch st := st.(type) {
+		case *kernel.Let:
+			if st.In.Op != scalar.Const {
+				work++
+			}
+		case *kernel.Load, *kernel.DimValue:
+			work++
+		case *kernel.If:
+			if !pure(st.Then) || !pure(st.Else) {
+				return 0, false
+			}
+			n, ok := usualWork(st.Else, rareIfs)
+			if !ok {
+				return 0, false
+			}
+			if len(st.Then.Stmts) >= rare {
+				rareIfs[st] = true
+			} else if m, _ := usualWork(st.Then, rareIfs); m > 0 {
+				work += m
+			}
+			work += n
+		default:
+			return 0, false
+		}
+	}
+	return work, true
 }
 
 // maxStripSums is how many reductions go together.
@@ -298,6 +327,9 @@ func (c *strip) piece(p, end, n value.Value, column func(j value.Value)) {
 		c.each(n, c.w, func(j value.Value) {
 			column(j)
 			g.block(&kernel.Block{Stmts: c.before})
+			if len(c.rare) > 0 {
+				g.usual = &usual{ifs: c.rare, of: map[kernel.Ref]*rareTest{}}
+			}
 			acc := make([]value.Value, len(c.sums))
 			for i, s := range c.sums {
 				acc[i] = s.load(s.sums, j)
@@ -307,8 +339,13 @@ func (c *strip) piece(p, end, n value.Value, column func(j value.Value)) {
 					acc[i] = s.r.combine(acc[i], s.r.at(g.plus(row, ci(i64, u))), c.w)
 				}
 			}
+			done := c.unusual(row, rows, j)
 			for i, s := range c.sums {
 				s.store(acc[i], s.sums, j)
+			}
+			if done != nil {
+				g.cur.NewBr(done)
+				g.cur = done
 			}
 		})
 	}
@@ -333,4 +370,30 @@ func (c *strip) nextRows(rows int64) map[*kernel.Load]int64 {
 		maps.Copy(asked, mine)
 	}
 	return out
+}
+
+// unusual writes code for rows of which an element of the vector at j takes a rare arm, one row after the other; the code after it is
+// for the others, and has to end in the block that is returned. That is nil when there are no such arms.
+func (c *strip) unusual(row value.Value, rows int64, j value.Value) *lir.Block {
+	g := c.g
+	if g.usual == nil {
+		return nil
+	}
+	some := g.usual.any(g)
+	g.usual = nil
+	if some == nil {
+		return nil
+	}
+	slow, plain, done := g.newBlock(), g.newBlock(), g.newBlock()
+	g.cur.NewCondBr(some, slow, plain)
+	g.cur = slow
+	g.count(row, g.plus(row, ci(i64, rows)), 1, nil, func(row value.Value, _ []value.Value) []value.Value {
+		for _, s := range c.sums {
+			s.store(s.r.combine(s.load(s.sums, j), s.r.at(row), c.w), s.sums, j)
+		}
+		return nil
+	})
+	g.cur.NewBr(done)
+	g.cur = plain
+	return done
 }

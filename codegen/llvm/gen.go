@@ -103,6 +103,8 @@ type gen struct {
 	tiled    bool                         // the loops go by tiles that fetch for themselves
 	fetched  map[*kernel.Load]bool        // loads that fetch ahead in the code being generated, see Note [Prefetch]
 
+	products map[value.Value]*product52 // that can be added to something else than 0
+
 	usual *usual // rare arms that are put off, see Note [Rare arms]
 
 	phase  *period                  // of the kernel being generated, see Note [Short last axes]
@@ -118,7 +120,7 @@ type gen struct {
 }
 
 func (m *module) newGen(fn *lir.Func, ts []types.DType) *gen {
-	g := &gen{module: m, fn: fn, types: ts, env: make([]val, len(ts)), lets: map[kernel.Ref]*scalar.Instr{},
+	g := &gen{module: m, fn: fn, types: ts, env: make([]val, len(ts)), lets: map[kernel.Ref]*scalar.Instr{}, products: map[value.Value]*product52{},
 		dimCache: map[string]value.Value{}, splatCache: map[string]value.Value{}}
 	g.entry = fn.NewBlock("entry")
 	g.cur = fn.NewBlock("")

@@ -255,6 +255,13 @@ func reads(s *kernel.Reduce, refs map[kernel.Ref]bool) bool {
 					found = found || refs[t.Var]
 				}
 			case *kernel.DimValue:
+			case *kernel.If:
+				found = found || refs[st.Cond]
+				for _, r := range append(append([]kernel.Ref{}, st.ThenVals...), st.ElseVals...) {
+					found = found || refs[r]
+				}
+				walk(st.Then)
+				walk(st.Else)
 			default:
 				found = true // not looked into
 			}

@@ -350,11 +350,16 @@ func (g *gen) cond(s *kernel.If) {
 		}
 		return
 	}
-	if of, ok := g.agreed[s.Cond]; ok && c.wide {
-		g.agreedArms(s, c.v, of)
+	of, agreed := g.agreed[s.Cond]
+	if c.wide && !agreed && g.puts(s, c.v) {
 		return
 	}
-	if c.wide && g.puts(s, c.v) {
+	// In the arms of a branch nothing is put off: what asks for it stands behind the branch.
+	off := g.usual
+	g.usual = nil
+	defer func() { g.usual = off }()
+	if agreed && c.wide {
+		g.agreedArms(s, c.v, of)
 		return
 	}
 	if c.wide && len(s.Then.Stmts) >= rare {

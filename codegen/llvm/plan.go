@@ -168,7 +168,7 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 			ok = false
 		}
 		a.mark(true, s.ID)
-		if n, isConst := reduceCount(s); !isConst || n > unrolled || s.Chunk != scalar.None {
+		if n, isConst := reduceCount(s); !isConst || n > unrolled || s.Chunk != scalar.None || rareInside(s) {
 			if readsAlong(s) {
 				sh.long = true
 			}
@@ -192,6 +192,14 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 		return shape{instrs: 20}, !a.any(s.Args...)
 	}
 	return shape{}, false
+}
+
+// rareInside reports that a reduction has a rare arm in its body, and can be a loop whatever its length: to write it out would repeat
+// the arm for each element.
+func rareInside(s *kernel.Reduce) bool {
+	found := false
+	eachBranch(s.Body, func(b *kernel.If) { found = found || len(b.Then.Stmts) >= rare })
+	return found && s.Order == kernel.Any
 }
 
 // stridedWork reports that the places in work memory move with the vectorised axis v by strides alone. Where they

@@ -63,7 +63,7 @@ func (g *gen) reduce(s *kernel.Reduce) {
 	}
 	var out value.Value
 	switch n, known := constantInt(r.n); {
-	case known && n <= g.unrolled() && s.Chunk == scalar.None:
+	case known && n <= g.unrolled() && s.Chunk == scalar.None && !rareInside(s):
 		out = r.tree(n)
 	case s.Order == kernel.Any:
 		out = r.anyOrder(lo, hi)
@@ -137,6 +137,9 @@ func (r *reduction) identityConst() constant.Constant {
 
 // combine is acc op x on vectors of w.
 func (r *reduction) combine(acc, x value.Value, w int) value.Value {
+	if p := r.g.products[x]; p != nil && r.s.Kind == ir.ReduceSum {
+		return r.g.addProduct(acc, p)
+	}
 	op := map[ir.ReduceKind]scalar.Op{ir.ReduceSum: scalar.Add, ir.ReduceProd: scalar.Mul, ir.ReduceMax: scalar.Max,
 		ir.ReduceMin: scalar.Min, ir.ReduceAnd: scalar.And, ir.ReduceOr: scalar.Or}[r.s.Kind]
 	return r.g.instr(op, r.d, r.d, w, []value.Value{acc, x})

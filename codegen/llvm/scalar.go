@@ -88,6 +88,9 @@ func (g *gen) let(s *kernel.Let) {
 		}
 	}
 	g.set(s.ID, g.instr(in.Op, in.Type, from, w, args), wide)
+	if wide && (in.Op == scalar.Mul52Lo || in.Op == scalar.Mul52Hi) {
+		g.noteProduct(s, args)
+	}
 }
 
 // constant returns a scalar constant in a register.

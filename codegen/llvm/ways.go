@@ -68,6 +68,14 @@ func (g *gen) fork(body *kernel.Block, known map[kernel.Ref]bool, loops func(bod
 // forkAt is the condition of the first branch that goes one way and is worth it.
 func (g *gen) forkAt(b *kernel.Block, known map[kernel.Ref]bool) kernel.Ref {
 	found := scalar.None
+	if inner := innerLoops(b); len(inner) > 0 {
+		for _, l := range inner { // what stands beside them is no long part of the work
+			if c := g.forkAt(l, known); c != scalar.None {
+				return c
+			}
+		}
+		return scalar.None
+	}
 	eachBranch(b, func(s *kernel.If) {
 		if found != scalar.None || statements(s.Then)+statements(s.Else) < leastForkArm {
 			return
@@ -80,6 +88,21 @@ func (g *gen) forkAt(b *kernel.Block, known map[kernel.Ref]bool) kernel.Ref {
 		}
 	})
 	return found
+}
+
+// innerLoops are the bodies of the loops that stand in b.
+func innerLoops(b *kernel.Block) (out []*kernel.Block) {
+	for _, st := range b.Stmts {
+		switch st := st.(type) {
+		case *kernel.Loop:
+			out = append(out, st.Body)
+		case *kernel.Iterate:
+			out = append(out, st.Body)
+		case *kernel.Reduce:
+			out = append(out, st.Body)
+		}
+	}
+	return out
 }
 
 // eachBranch calls f for the branches in b, outer ones first.

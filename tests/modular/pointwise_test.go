@@ -145,18 +145,23 @@ func TestSums(t *testing.T) {
 	}
 	for i := 0; i < 64; i += step {
 		elem := []types.DType{types.I64, types.I64, types.I32}[r.IntN(3)]
-		l, m, k := 1+r.Int64N(3), []int64{1, 2, 9, 64, 300}[r.IntN(5)], []int64{1, 2, 4, 7, 16, 33}[r.IntN(6)]
+		l, m, k := []int64{1, 2, 3, 5, 17}[r.IntN(5)], []int64{1, 2, 9, 64, 300}[r.IntN(5)], []int64{1, 2, 4, 7, 16, 33}[r.IntN(6)]
+		axis := int64(r.IntN(2))
+		if i%8 == 0 { // more products than are added at once
+			l, m, k, axis = 2, []int64{1024, 1025, 2100}[r.IntN(3)], []int64{1, 2, 4}[r.IntN(3)], 1
+		}
 		p := []int64{}
 		for range k {
 			p = append(p, modulus(r, elem))
 		}
-		axis := int64(r.IntN(2))
 		dims := []int64{l, m, k}
 		var a, b []int64
 		for j := range l * m * k {
-			a, b = append(a, operand(r, p[j%k], elem, i%2 == 0)), append(b, operand(r, p[j%k], elem, i%2 == 0))
+			// Residues alone, other numbers now and then, so that few of the vectors have one, and many.
+			wild := i%3 == 1 && r.IntN(300) == 0 || i%3 == 2
+			a, b = append(a, operand(r, p[j%k], elem, wild)), append(b, operand(r, p[j%k], elem, wild))
 		}
-		product := r.IntN(2) == 0
+		product := r.IntN(2) == 0 || i%8 == 0
 		outer := []int64{m, l}[axis]
 		T := elem.String()
 		src := fmt.Sprintf("fn f(a: %[1]s[%[2]d, %[3]d, %[4]d], b: %[1]s[%[2]d, %[3]d, %[4]d], p: %[1]s[%[4]d]) -> %[1]s[%[5]d, %[4]d] = ", T, l, m, k, outer)
