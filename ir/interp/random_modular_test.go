@@ -48,6 +48,20 @@ func init() {
 			return ir.A{"axis": int64(g.Intn(x.Rank() - 1))}, append(args, g.moduli(g.channels(x))), nil
 		}
 	}
+	for name, numbers := range map[string]int{"product_limb": 2, "mod_limbs": 3} {
+		generators[name] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+			x := g.tensor(types.I64)
+			var args []*ir.Value
+			for range numbers {
+				args = append(args, g.param(x))
+			}
+			var attrs ir.A
+			if name == "product_limb" {
+				attrs = ir.A{"limb": int64(g.Intn(3))}
+			}
+			return attrs, append(args, g.moduli(x)), nil
+		}
+	}
 	generators["mod_scatter_add"] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		x, axis, shape := g.along()
 		x.Elem = g.residueType()

@@ -11,6 +11,7 @@ func init() {
 		makers[name] = makeModular
 	}
 	makers["axis_modsum"], makers["modmul_axis_sum"] = makeModSum, makeModSum
+	makers["product_limb"], makers["mod_limbs"] = makeLimbs, makeLimbs
 	makers["mod_scatter_add"] = makeModScatterAdd
 	makers["g_decomposition"], makers["g_decomposition_full"] = makeDigits, makeDigitsFull
 	makers["ntt"], makers["intt"] = makeNtt, makeNtt
@@ -100,6 +101,28 @@ func makeModSum(g *Gen, d *ir.OpDef) bool {
 		args = append(args, g.as(g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(x.Type.Shape) }), x.Type))
 	}
 	return g.emit(d, ir.A{"axis": int64(g.r.IntN(x.Type.Rank() - 1))}, nil, append(args, g.channels(x.Type))...)
+}
+
+// makeLimbs computes with digits of i64, of any numbers.
+func makeLimbs(g *Gen, d *ir.OpDef) bool {
+	x := g.residues(0)
+	if x == nil {
+		return false
+	}
+	x = g.as(x, types.Tensor{Elem: types.I64, Shape: x.Type.Shape})
+	args := []*ir.Value{x}
+	for len(args) < d.Arity-1 {
+		args = append(args, g.as(g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(x.Type.Shape) }), x.Type))
+	}
+	p := g.moduli(types.I64, -1)
+	if x.Type.Rank() > 0 {
+		p = g.channels(x.Type)
+	}
+	var attrs ir.A
+	if len(d.Attrs) > 0 {
+		attrs = ir.A{"limb": int64(g.r.IntN(3))}
+	}
+	return g.emit(d, attrs, nil, append(args, g.as(p, x.Type))...)
 }
 
 func makeModScatterAdd(g *Gen, d *ir.OpDef) bool {
