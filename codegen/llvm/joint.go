@@ -41,6 +41,7 @@ func (g *gen) joint(s *kernel.Reduce, after []kernel.Stmt) []*kernel.Reduce {
 	var others []*kernel.Reduce
 	between := map[kernel.Ref]bool{}
 	define(between, s)
+	written := map[int]bool{} // memory that statements in between write, as a row that is kept: what reads it stays after them
 scan:
 	for _, st := range after {
 		switch st := st.(type) {
@@ -48,9 +49,11 @@ scan:
 			if st.In.Op == scalar.Check {
 				break scan
 			}
-		case *kernel.DimValue, *kernel.Load, *kernel.Store:
+		case *kernel.DimValue, *kernel.Load:
+		case *kernel.Store:
+			written[st.Param] = true
 		case *kernel.Reduce:
-			if sameSpace(s, st) && !reads(st, between) && !stores(st.Body) {
+			if sameSpace(s, st) && !reads(st, between) && !stores(st.Body) && !loadsFrom(st.Body, written) {
 				o := newReduction(g, st)
 				if v, n, ok := o.joins(); ok && v == w && registers+n <= jointRegisters {
 					registers += n
@@ -58,6 +61,7 @@ scan:
 					continue
 				}
 			}
+			walkStores(st.Body, func(in *kernel.Store) { written[in.Param] = true })
 		default:
 			break scan
 		}
@@ -237,6 +241,13 @@ func sameSpace(x, y *kernel.Reduce) bool {
 		}
 	}
 	return true
+}
+
+// loadsFrom reports that a block reads memory of these parameters.
+func loadsFrom(b *kernel.Block, params map[int]bool) bool {
+	found := false
+	walkLoads(b, func(l *kernel.Load) { found = found || params[l.Param] })
+	return found
 }
 
 // reads reports that the reduction reads one of refs.

@@ -257,25 +257,28 @@ func pure(b *kernel.Block) bool {
 
 // stores reports whether a block writes to memory.
 func stores(b *kernel.Block) bool {
+	found := false
+	walkStores(b, func(*kernel.Store) { found = true })
+	return found
+}
+
+// walkStores calls f with every store of a block and of the blocks in it.
+func walkStores(b *kernel.Block, f func(*kernel.Store)) {
 	for _, s := range b.Stmts {
 		switch s := s.(type) {
 		case *kernel.Store:
-			return true
+			f(s)
 		case *kernel.Loop:
-			if stores(s.Body) {
-				return true
-			}
+			walkStores(s.Body, f)
 		case *kernel.Iterate:
-			if stores(s.Body) {
-				return true
-			}
+			walkStores(s.Body, f)
+		case *kernel.Reduce:
+			walkStores(s.Body, f)
 		case *kernel.If:
-			if stores(s.Then) || stores(s.Else) {
-				return true
-			}
+			walkStores(s.Then, f)
+			walkStores(s.Else, f)
 		}
 	}
-	return false
 }
 
 // reduceCount is the number of elements of a reduction when it is known.
