@@ -25,8 +25,9 @@ func processor() int32 {
 	return int32(n)
 }
 
-func affinity(call uintptr, set *processors) bool {
-	_, _, err := syscall.RawSyscall(call, 0, unsafe.Sizeof(*set), uintptr(unsafe.Pointer(set)))
+// affinity asks for the processors of a thread of the system, or sets them.
+func affinity(call uintptr, thread int, set *processors) bool {
+	_, _, err := syscall.RawSyscall(call, uintptr(thread), unsafe.Sizeof(*set), uintptr(unsafe.Pointer(set)))
 	return err == 0
 }
 
@@ -36,10 +37,11 @@ func leave(this int32, threads int) {
 	if this < 0 || processor() != this {
 		return
 	}
-	goruntime.LockOSThread() // what follows is about one thread of the system
-	defer goruntime.UnlockOSThread()
+	// Go may continue on another thread in between, and what is set has to be restored where it was: the thread has a name. (To lock
+	// it makes Go start threads for the goroutines that it keeps out, which allocates.)
+	thread := syscall.Gettid()
 	var may processors
-	if !affinity(syscall.SYS_SCHED_GETAFFINITY, &may) {
+	if !affinity(syscall.SYS_SCHED_GETAFFINITY, thread, &may) {
 		return
 	}
 	others, n := may, 0
@@ -50,7 +52,7 @@ func leave(this int32, threads int) {
 		return
 	}
 	others[this/64] &^= 1 << (this % 64)
-	if affinity(syscall.SYS_SCHED_SETAFFINITY, &others) {
-		affinity(syscall.SYS_SCHED_SETAFFINITY, &may)
+	if affinity(syscall.SYS_SCHED_SETAFFINITY, thread, &others) {
+		affinity(syscall.SYS_SCHED_SETAFFINITY, thread, &may)
 	}
 }

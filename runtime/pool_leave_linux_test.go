@@ -12,7 +12,7 @@ func TestLeave(t *testing.T) {
 	goruntime.LockOSThread()
 	defer goruntime.UnlockOSThread()
 	var before, after processors
-	if !affinity(syscall.SYS_SCHED_GETAFFINITY, &before) || processor() < 0 {
+	if !affinity(syscall.SYS_SCHED_GETAFFINITY, 0, &before) || processor() < 0 {
 		t.Skip("the system does not say where a thread runs")
 	}
 	n := 0
@@ -33,7 +33,7 @@ func TestLeave(t *testing.T) {
 	if !left {
 		t.Error("it stayed")
 	}
-	if !affinity(syscall.SYS_SCHED_GETAFFINITY, &after) || after != before {
+	if !affinity(syscall.SYS_SCHED_GETAFFINITY, 0, &after) || after != before {
 		t.Errorf("it may run on %x afterwards, on %x before", after, before)
 	}
 }
