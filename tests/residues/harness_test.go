@@ -189,15 +189,14 @@ func signed(dt types.DType, bits uint64) int64 {
 	return int64(bits<<shift) >> shift
 }
 
-// check runs a function on the interpreter and on one CPU configuration, unless it is left out, and compares. The device takes what the
-// CPU does, and some more: compiling is what takes the time.
+// check runs a function on the interpreter and on one CPU configuration, unless it is left out, and compares.
 func (p *program) check(r *rand.Rand, name string, turn int, cpu bool, args []tensor, want ...tensor) {
 	p.t.Helper()
 	ways := []config{interps[turn%len(interps)]}
 	if cpu {
 		ways = append(ways, cpus[turn%len(cpus)])
 	}
-	if devices.Takes(turn, 16) && (cpu || turn%16 == 0) {
+	if devices.Takes(turn, 16) {
 		ways = append(ways, config{devices.Backend(), "", 1, turn/16%2 == 1})
 	}
 	for _, c := range ways {
