@@ -202,10 +202,20 @@ func call(m *heal.Module, name string, n int64) error {
 	if err != nil {
 		return err
 	}
-	if got := testing.AllocsPerRun(3, again); got != 0 && !mayAllocate(km.Plan) {
+	if got := allocations(again); got != 0 && !mayAllocate(km.Plan) {
 		return fmt.Errorf("%v allocations", got)
 	}
 	return failed
+}
+
+// allocations of a call. What is counted is the whole process, and Go allocates when it starts a thread of the system, as it
+// does on a busy machine while another thread is in the system: what a call allocates is what every one of some tries did.
+func allocations(call func()) float64 {
+	fewest := testing.AllocsPerRun(3, call)
+	for try := 0; try < 4 && fewest != 0; try++ {
+		fewest = min(fewest, testing.AllocsPerRun(3, call))
+	}
+	return fewest
 }
 
 // mayAllocate reports whether a plan has steps that allocate.
