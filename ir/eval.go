@@ -156,11 +156,16 @@ func (v vector) apply(columns ...[]uint64) ([]uint64, *scalar.CheckError) {
 
 // must is apply for a program without checks.
 func (v vector) must(columns ...[]uint64) []uint64 {
-	out, err := v.apply(columns...)
-	if err != nil {
+	out := make([]uint64, len(columns[0]))
+	v.into(out, columns...)
+	return out
+}
+
+// into is must with a place for the result, which may be one of the columns.
+func (v vector) into(out []uint64, columns ...[]uint64) {
+	if err := v.program.Run(columns, [][]uint64{out}, len(out)); err != nil {
 		panic("BUG: a program without checks failed: " + err.Error())
 	}
-	return out
 }
 
 // failed turns a failing check into the run-time error of op.

@@ -47,11 +47,11 @@ func laneSum(add vector, chunk []uint64) uint64 {
 	lanes := append([]uint64{}, chunk[:n]...)
 	for chunk = chunk[n:]; len(chunk) > 0; chunk = chunk[n:] {
 		n = min(laneCount, len(chunk))
-		copy(lanes, add.must(lanes[:n], chunk[:n]))
+		add.into(lanes[:n], lanes[:n], chunk[:n])
 	}
 	for w := laneCount / 2; w >= 1; w /= 2 {
 		if present := len(lanes) - w; present > 0 {
-			copy(lanes, add.must(lanes[:present], lanes[w:]))
+			add.into(lanes[:present], lanes[:present], lanes[w:])
 			lanes = lanes[:w]
 		}
 	}

@@ -5,9 +5,10 @@ import (
 	"healc/lang/types"
 )
 
-// evalMatmul makes each element of the result as a chain of multiply-add over k ascending, from +0. A
-// row of the result is made side by side.
+// evalMatmul makes each element of the result as a chain of multiply-add over k ascending, from +0. Some rows
+// of the result are made side by side: one where it is long, so many that a step is worth its dispatch where it is short.
 func evalMatmul(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
+	const together = 256
 	a, b := args[0], args[1]
 	r := len(a.Shape)
 	m, inner, n := int(a.Shape[r-2]), int(a.Shape[r-1]), int(b.Shape[r-1])
@@ -16,17 +17,29 @@ func evalMatmul(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
 		return one(out)
 	}
 	step := vectorOf(op.Def, a.DType, 3, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref { return multiplyAdd(e, x[0], x[1], x[2]) })
-	left := make([]uint64, n)
-	for row := 0; row < len(out.Bits)/n; row++ {
+	group := min(m, max(1, together/n))
+	left, tiled := make([]uint64, group*n), make([]uint64, group*n)
+	for row := 0; row < len(out.Bits)/n; {
 		batch := row / m
-		sum := out.Bits[row*n : (row+1)*n]
+		rows := min(group, (batch+1)*m-row)
+		sum := out.Bits[row*n : (row+rows)*n]
 		for k := range inner {
-			for j := range left {
-				left[j] = a.Bits[row*inner+k]
-			}
 			right := b.Bits[(batch*inner+k)*n:][:n]
-			copy(sum, step.must(left, right, sum))
+			for i := range rows {
+				x, to := a.Bits[(row+i)*inner+k], left[i*n:(i+1)*n]
+				for j := range to {
+					to[j] = x
+				}
+			}
+			if rows > 1 {
+				for i := range rows {
+					copy(tiled[i*n:(i+1)*n], right)
+				}
+				right = tiled
+			}
+			step.into(sum, left[:len(sum)], right[:len(sum)], sum)
 		}
+		row += rows
 	}
 	return one(out)
 }

@@ -145,7 +145,7 @@ func evalScatterAdd(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
 			return nil, c.Fail(op, scalar.CheckIndex, at, n)
 		}
 		to := int64(i)/(m*step)*(n*step) + at*step + int64(i)%step
-		copy(out.Bits[to:to+1], add.must(out.Bits[to:to+1], v.Bits[i:i+1]))
+		add.into(out.Bits[to:to+1], out.Bits[to:to+1], v.Bits[i:i+1])
 	}
 	return one(out)
 }

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"fmt"
 	"testing"
 
 	"healc/ir"
@@ -28,4 +29,26 @@ func @f(%x: f32[256, 256]) -> f32[256, 256] {
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(1<<16), "ns/element")
+}
+
+// BenchmarkMatmul multiplies matrices of several types and shapes.
+func BenchmarkMatmul(b *testing.B) {
+	for _, elem := range []types.DType{types.F32, types.F64, types.BF16, types.F16, types.I32} {
+		for _, s := range [][3]int64{{140, 1030, 70}, {3, 2000, 40}, {270, 129, 1}, {1, 129, 270}} {
+			b.Run(fmt.Sprint(elem, s), func(b *testing.B) {
+				m := parse(b, fmt.Sprintf(`
+func @f(%%x: %[1]s[%[2]d, %[3]d], %%y: %[1]s[%[3]d, %[4]d]) -> %[1]s[%[2]d, %[4]d] {
+  %%0: %[1]s[%[2]d, %[4]d] = matmul %%x, %%y
+  return %%0
+}`, elem, s[0], s[1], s[2]))
+				x, y := ir.NewArray(elem, s[0], s[1]), ir.NewArray(elem, s[1], s[2])
+				for b.Loop() {
+					if _, err := Run(m, "f", []*ir.Array{x, y}, &MemSystem{}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(s[0]*s[1]*s[2]), "ns/step")
+			})
+		}
+	}
 }

@@ -195,7 +195,7 @@ func (p *Program) newWorkspace() *workspace {
 
 // Run evaluates n elements: args[p][i] holds the raw bits of parameter p, zero-extended (bool is 0 or
 // 1), and out[r][i] receives those of result r. Both have at least n elements per column, and out may
-// not share memory with args.
+// not share memory with args, but that the only result of a program without checks may be written over an argument.
 //
 // When a check fails, Run returns the first check in instruction order that fails for any element,
 // with the first such element, and out is unspecified.

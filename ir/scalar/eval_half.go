@@ -1,6 +1,10 @@
 package scalar
 
-import "healc/lang/types"
+import (
+	"sync"
+
+	"healc/lang/types"
+)
 
 // halfKernel returns the kernel of op on f16 or bf16, or nil: the operands become f32, which is exact,
 // the f32 operation runs, and its result is rounded once more to t. So every operation rounds as one
@@ -38,21 +42,25 @@ func halfKernel(op Op, t types.DType) kernel {
 	arity := op.Info().Arity
 	compares := op == Eq || op == Ne || op == Lt || op == Le
 	return func(d, x, y, z []uint64) {
-		var bx, by, bz [blockLen]uint64
-		n := len(d)
-		widen(bx[:n], x, nil, nil)
+		wide := widened.Get().(*[3][blockLen]uint64)
+		defer widened.Put(wide)
+		bx, by, bz := wide[0][:len(d)], wide[1][:len(d)], wide[2][:len(d)]
+		widen(bx, x, nil, nil)
 		if arity > 1 {
-			widen(by[:n], y, nil, nil)
+			widen(by, y, nil, nil)
 		}
 		if arity > 2 {
-			widen(bz[:n], z, nil, nil)
+			widen(bz, z, nil, nil)
 		}
-		inner(d, bx[:n], by[:n], bz[:n])
+		inner(d, bx, by, bz)
 		if !compares {
 			round(d, d, nil, nil)
 		}
 	}
 }
+
+// widened has room for operands as f32, which would else be allocated for every block.
+var widened = sync.Pool{New: func() any { return new([3][blockLen]uint64) }}
 
 func f16ToF32(d, x, _, _ []uint64) {
 	x = x[:len(d)]
