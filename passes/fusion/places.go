@@ -139,15 +139,15 @@ func (p *placer) Extent(d types.Dim) scalar.Ref {
 }
 
 // If implements ir.Pull: either arm is evaluated for some of the indices.
-func (p *placer) If(_ scalar.Ref, t types.DType, then, els func() scalar.Ref) scalar.Ref {
+func (p *placer) If(cond scalar.Ref, t types.DType, then, els func() scalar.Ref) scalar.Ref {
 	v := p.v
 	if p.narrow {
 		p.v = v.overReplaced(p.op)
 	} else {
-		p.v = v.inArm()
+		p.v = p.t.inArm(v, p.refs[cond].level)
 	}
 	a := p.refs[then()]
-	p.v = v.inArm()
+	p.v = p.t.inArm(v, p.refs[cond].level)
 	b := p.refs[els()]
 	p.v = v
 	return p.add(placed{place: place{axis: -1}.after(a.place).after(b.place), t: t})

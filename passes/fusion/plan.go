@@ -342,8 +342,12 @@ func (p *planner) read(x *ir.Value, at *visit) {
 		return
 	}
 	i := p.index[x.Def]
+	arms := 0
 	for k, v := range p.visits[i] {
-		if p.wanted[i][k] == x.Index && sameVisit(v, at) {
+		if p.wanted[i][k] != x.Index || !sameVisit(v, at) {
+			continue
+		}
+		if arms++; v.arm == at.arm || arms == maxArms {
 			return
 		}
 	}
@@ -388,9 +392,14 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 	}
 	total := 0.0
 	kernels := map[*ir.Op]bool{}
+	var arms []armed
 	for _, v := range visits {
 		c := v.count()
-		total += c
+		if v.arm == 0 {
+			total += c
+		} else {
+			arms = alsoIn(arms, v, c)
+		}
 		kernels[v.root] = true
 		inner := elems(v.root.Results[0].Type.Shape)
 		serial := c < fewThreads && inner > c && (inner > smallWork/8 || work > smallWork)
@@ -400,6 +409,9 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 		if op.Def.Class == ir.Reduce && work >= longLoop && v.inLongLoop() {
 			return "a long reduction needs it, and either can use all threads in a kernel of its own"
 		}
+	}
+	for _, a := range arms {
+		total += min(a.sum, a.most)
 	}
 	if total <= size*1.001 || size == 0 {
 		return ""

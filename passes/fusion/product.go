@@ -190,7 +190,7 @@ func iterations(root *ir.Op) float64 {
 // are, and that no other product is in that one.
 func (p *planner) tiled(op *ir.Op, visits []*visit) bool {
 	v := visits[0]
-	if len(visits) != 1 || v.some || v.root.Def.Class == ir.Rows || v.count() != iterations(v.root) {
+	if len(visits) != 1 || v.arm != 0 || v.root.Def.Class == ir.Rows || v.count() != iterations(v.root) {
 		return false
 	}
 	own := map[int]bool{} // axes of the kernel

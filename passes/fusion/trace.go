@@ -29,15 +29,48 @@ type visit struct {
 	id   int       // of the nest: two reductions have different loops
 	keep int       // loops that code around here may depend on otherwise: by the parameters of a region
 	pack bool      // it makes an operand of a matrix product that is made in tiles (Note [Operands of products])
-	some bool      // it happens for some of the indices, in an arm of a branch
+	arm  int       // the arm of a branch that it is in, so that it happens for some of the indices; 0 for none
+	ifs  float64   // the times that the branch is taken, either way
 	at   []place
 }
 
-// inArm is v in an arm of a branch.
-func (v *visit) inArm() *visit {
+// inArm is v in an arm of a branch on what is known at some level.
+func (t *tracer) inArm(v *visit, level int) *visit {
 	w := *v
-	w.some = true
+	t.arms++
+	w.arm = t.arms
+	if v.arm == 0 {
+		w.ifs = 1
+		for _, e := range v.nest[:max(level, v.level())] {
+			w.ifs *= e
+		}
+	}
 	return &w
+}
+
+// Note [Arms]: what an arm of a branch computes stays in it (Note [Placement] in passes/bufferize), so each arm that reads a value
+// has the code for it, wherever its index is known: what the 80 pieces of a concat have in common stands there 80 times. Of the
+// arms of one branch a kernel takes one each time, which bounds what all of them compute of an element.
+
+// maxArms is how many arms that read one element are told apart: nothing with work in it is left to so many.
+const maxArms = 100
+
+// armed is what arms compute of one element.
+type armed struct {
+	first     *visit
+	sum, most float64
+}
+
+// alsoIn adds to arms that the one of v computes its element count times.
+func alsoIn(arms []armed, v *visit, count float64) []armed {
+	most := max(count, v.ifs)
+	for i := range arms {
+		if a := &arms[i]; sameVisit(a.first, v) {
+			a.sum, a.most = a.sum+count, max(a.most, most)
+			return arms
+		}
+	}
+	return append(arms, armed{v, count, most})
 }
 
 // count is the number of times that the kernel computes the element.
@@ -86,6 +119,7 @@ func (v *visit) with(at []place) *visit {
 // A tracer finds out how operations read their operands. visit is called for every value that is read.
 type tracer struct {
 	nests int
+	arms  int
 	ids   map[any]uint64 // of operations and values
 	// They know what the planner decides; nil in regions.
 	tiled   func(product *ir.Op, v *visit) bool
@@ -107,7 +141,7 @@ func (t *tracer) loop(v *visit, extent float64) (*visit, place) {
 	t.nests++
 	l := max(v.level(), v.keep)
 	nest := append(append(make([]float64, 0, l+1), v.nest[:l]...), extent)
-	return &visit{v.root, nest, min(v.axes, l), t.nests, v.keep, v.pack, v.some, v.at}, place{level: l + 1, axis: -1}
+	return &visit{v.root, nest, min(v.axes, l), t.nests, v.keep, v.pack, v.arm, v.ifs, v.at}, place{level: l + 1, axis: -1}
 }
 
 // operands reports how op, whose result is read at v, reads its operands. known says where a scalar value of a
@@ -266,13 +300,13 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, params []place, outer 
 	// Operations of the region wait until all their readers are known.
 	pending := make([][]*visit, len(b.Ops))
 	results := make([][]int, len(b.Ops))
-	inner := &tracer{nests: t.nests, ids: t.ids} // a product in there is made of plain loops
+	inner := &tracer{nests: t.nests, arms: t.arms, ids: t.ids} // a product in there is made of plain loops
 	inner.read = func(x *ir.Value, at *visit) {
 		if x.Def != nil {
 			if i, ok := mine[x.Def]; ok {
 				for k, w := range pending[i] {
 					if results[i][k] == x.Index && sameVisit(w, at) {
-						return
+						return // in any arm: the region's values are computed in its kernel whatever this costs
 					}
 				}
 				pending[i], results[i] = append(pending[i], at), append(results[i], x.Index)
@@ -295,11 +329,12 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, params []place, outer 
 			inner.operands(b.Ops[i], results[i][k], w, inside)
 		}
 	}
-	t.nests = inner.nests
+	t.nests, t.arms = inner.nests, inner.arms
 }
 
+// sameVisit reports readings of one element, in the same arm or in others.
 func sameVisit(a, b *visit) bool {
-	if a.root != b.root || a.pack != b.pack || a.some != b.some || a.id != b.id && a.level() > 0 && !sharedLoops(a, b) || len(a.at) != len(b.at) {
+	if a.root != b.root || a.pack != b.pack || (a.arm == 0) != (b.arm == 0) || a.id != b.id && a.level() > 0 && !sharedLoops(a, b) || len(a.at) != len(b.at) {
 		return false
 	}
 	for k := range a.at {
@@ -353,5 +388,5 @@ func (t *tracer) row(op *ir.Op, i int, v *visit) *visit {
 	at := append([]place{}, v.at...)
 	at[axis].axis = -1
 	at[axis] = at[axis].through(t.id(op), uint64(i))
-	return &visit{v.root, nest, v.axes, t.nests, v.keep, v.pack, v.some, at}
+	return &visit{v.root, nest, v.axes, t.nests, v.keep, v.pack, v.arm, v.ifs, at}
 }
