@@ -135,58 +135,172 @@ func processors(t *testing.T) []string {
 	return out
 }
 
-func TestProducts(t *testing.T) {
-	rng := rand.New(rand.NewPCG(1, 2))
-	cpus := processors(t)
-	threads := []int{1, 2, 3, 7}
-	every := 1
-	if testing.Short() {
-		every = 37
+// everything runs code for its shape for every form, type and size, which takes twice as long.
+var everything = flag.Bool("all", false, "code for its shape for each form, type and size, not for each two of them")
+
+// try is one product: a form, a type and a size, with the code that is made for it.
+type try struct {
+	form, elem, size int // positions
+	own              bool
+	cpu, threads     int // of the code that knows its shape and strides, where there is some
+	any              bool
+}
+
+func (f form) elems() []string {
+	if f.of != "" {
+		return strings.Fields(f.of)
 	}
-	n := 0
-	for _, f := range chosen(t) {
-		for _, elem := range common {
-			if f.of != "" {
-				break
+	return common
+}
+
+// design is what TestProducts runs. Code for any shape meets each form, type and size. Code for its shape meets each two of them, a form
+// and a size with a half of the types, because most of the time would go into libLLVM else; processors and threads go round, so that each
+// meets every form, type and size. TestDesign counts. With -short it is a sample.
+func design(forms []form, short bool, cpus int) []try {
+	var out []try
+	n, rows := 0, 0
+	for i, f := range forms {
+		elems := f.elems()
+		for e := range elems {
+			rows++
+			for s := range sizes {
+				c := try{form: i, elem: e, size: s, any: !short || rows%11 == 0, own: *everything || len(elems) == 1 || (i+e+s)%2 == 0}
+				if c.own {
+					n++
+					c.own = !short || n%19 == 0
+					turn := n
+					if short {
+						turn /= 19
+					}
+					c.cpu, c.threads = turn%cpus, turn/cpus%len(threads)
+				}
+				if c.own || c.any {
+					out = append(out, c)
+				}
 			}
-			n = f.try(t, rng, elem, cpus, threads, every, n)
 		}
-		for _, elem := range strings.Fields(f.of) {
-			n = f.try(t, rng, elem, cpus, threads, every, n)
+	}
+	return out
+}
+
+// TestDesign: each two of form, type, size, processor and number of threads meet in code that knows its shape.
+func TestDesign(t *testing.T) {
+	for _, cpus := range []int{2, 3, 4} {
+		met := map[[4]any]bool{}
+		every := [5]map[any]bool{{}, {}, {}, {}, {}}
+		whole := map[[3]any]bool{}
+		for _, c := range design(forms, false, cpus) {
+			f := forms[c.form]
+			if c.any {
+				whole[[3]any{f.name, f.elems()[c.elem], c.size}] = true
+			}
+			if !c.own {
+				continue
+			}
+			of := [5]any{f.name, f.elems()[c.elem], c.size, c.cpu, c.threads}
+			for i, x := range of {
+				every[i][x] = true
+				for k, y := range of {
+					met[[4]any{i, x, k, y}] = true
+				}
+			}
+		}
+		for _, f := range forms {
+			for _, elem := range f.elems() {
+				if !met[[4]any{0, f.name, 1, elem}] {
+					t.Errorf("%s never meets %s", f.name, elem)
+				}
+				for s := range sizes {
+					if !whole[[3]any{f.name, elem, s}] {
+						t.Errorf("%s of %s never has size %v", f.name, elem, sizes[s])
+					}
+				}
+			}
+		}
+		for i, xs := range every {
+			for k, ys := range every {
+				if i+k == 1 || i == k {
+					continue // forms and types, of which some do not belong together, are above
+				}
+				for x := range xs {
+					for y := range ys {
+						if !met[[4]any{i, x, k, y}] {
+							t.Errorf("with %d processors %v never meets %v (%d and %d)", cpus, x, y, i, k)
+						}
+					}
+				}
+			}
+		}
+		if len(every[2]) != len(sizes) || len(every[3]) != cpus || len(every[4]) != len(threads) {
+			t.Errorf("of sizes, %d processors and threads there are %d, %d and %d", cpus, len(every[2]), len(every[3]), len(every[4]))
 		}
 	}
 }
 
-// try runs one form on one type for every size, or each so many of them; processors and threads go round.
-func (f form) try(t *testing.T, rng *rand.Rand, elem string, cpus []string, threads []int, every, n int) int {
-	for _, s := range sizes {
-		n++
-		if n%every != 0 {
-			continue
-		}
-		if elem == "f16" && s[0]*s[1]*s[2] > 1<<18 {
-			continue // slow in the interpreter
-		}
-		cpu, th := cpus[n/every%len(cpus)], threads[n/every/len(cpus)%len(threads)]
-		name := fmt.Sprintf("%s of %s %v on %q with %d threads", f.name, elem, s, cpu, th)
-		src := strings.ReplaceAll(f.src, "T[", elem+"[")
+var threads = []int{1, 2, 3, 7}
+
+// TestProducts runs the design: every result of the interpreter is compared with that of code for this shape and these strides,
+// and with that of code for any shape.
+func TestProducts(t *testing.T) {
+	forms, cpus := chosen(t), processors(t)
+	rows := map[[2]int][]try{}
+	for _, c := range design(forms, testing.Short(), len(cpus)) {
+		rows[[2]int{c.form, c.elem}] = append(rows[[2]int{c.form, c.elem}], c)
+	}
+	for i, f := range forms {
+		t.Run(strings.ReplaceAll(f.name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			for e, elem := range f.elems() {
+				if cases := rows[[2]int{i, e}]; len(cases) > 0 {
+					f.run(t, rand.New(rand.NewPCG(uint64(i), uint64(e))), elem, cpus, i+e, cases)
+				}
+			}
+		})
+	}
+}
+
+// run tries a form on one type.
+func (f form) run(t *testing.T, rng *rand.Rand, elem string, cpus []string, n int, cases []try) {
+	src := strings.ReplaceAll(f.src, "T[", elem+"[")
+	var free *anyShape
+	if cases[0].any {
+		free = newAnyShape(t, src, cpus[n%len(cpus)], threads[n/len(cpus)%len(threads)])
+		defer free.close()
+	}
+	for _, c := range cases {
+		s := sizes[c.size]
+		name := fmt.Sprintf("%s of %s %v", f.name, elem, s)
 		var args []*runtime.Tensor
 		for _, shape := range f.args(s[0], s[1], s[2]) {
 			args = append(args, tensor(t, rng, dtypes[elem], shape))
 		}
 		want := call(t, name, src, heal.Options{Backend: heal.Interp, Threads: 1}, args)
-		got := call(t, name, src, heal.Options{Threads: th, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
-		for i := range want {
-			if got[i] != want[i] {
-				t.Errorf("%s: element %d is %#x, want %#x", name, i, got[i], want[i])
-				break
-			}
+		if c.own {
+			cpu, th := cpus[c.cpu], threads[c.threads]
+			got := call(t, name, src, heal.Options{Threads: th, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
+			differ(t, fmt.Sprintf("%s on %q with %d threads", name, cpu, th), got, want)
+		}
+		if c.any {
+			differ(t, fmt.Sprintf("%s for any shape on %q with %d threads", name, free.cpu, free.threads), free.call(t, name, s, args), want)
 		}
 		for _, a := range args {
 			a.Close()
 		}
 	}
-	return n
+}
+
+func differ(t *testing.T, name string, got, want []uint64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d elements, want %d", name, len(got), len(want))
+		return
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("%s: element %d is %#x, want %#x", name, i, got[i], want[i])
+			return
+		}
+	}
 }
 
 // TestShares: whoever computes which part of a product, the bits are those of one thread. These are large enough that parts are cut in both
@@ -197,6 +311,7 @@ func TestShares(t *testing.T) {
 	names := map[string]bool{"plain": true, "right transposed": true, "left transposed": true, "batch": true, "epilogue": true,
 		"both transposed and computed": true, "matrices of a batch": true, "vector on the right": true, "vector on the left": true}
 	cpus := processors(t)
+	cache := &heal.Cache{Dir: t.TempDir()} // the code is the same for any number of threads
 	n := 0
 	for _, f := range chosen(t) {
 		if !names[f.name] {
@@ -216,9 +331,9 @@ func TestShares(t *testing.T) {
 					args = append(args, tensor(t, rng, dtypes[elem], shape))
 				}
 				target := codegen.Target{Kind: "cpu", CPU: cpus[(i+n)%len(cpus)]}
-				want := call(t, f.name, src, heal.Options{Threads: 1, Target: target}, args)
+				want := call(t, f.name, src, heal.Options{Threads: 1, Target: target, Cache: cache}, args)
 				for _, threads := range []int{2, 7} {
-					got := call(t, f.name, src, heal.Options{Threads: threads, SplitAll: true, Target: target}, args)
+					got := call(t, f.name, src, heal.Options{Threads: threads, SplitAll: true, Target: target, Cache: cache}, args)
 					if !slices.Equal(got, want) {
 						t.Errorf("%s of %s %v on %q with %d threads is not what one gives", f.name, elem, s, target.CPU, threads)
 					}
@@ -264,6 +379,7 @@ func TestLookedUpRows(t *testing.T) {
 	const src = `fn f[M, T](a: f32[T, 40], p: i32[M], b: f32[40, 100]) -> f32[M, 100] = a[p] @ b .+ unsqueeze(a[.., 3][p], 1)`
 	const n = 150
 	rng := rand.New(rand.NewPCG(5, 6))
+	cache := &heal.Cache{Dir: t.TempDir()}
 	for wrong := -50; wrong < n; wrong += 50 {
 		where := make([]uint64, n)
 		for i := range where {
@@ -300,7 +416,7 @@ func TestLookedUpRows(t *testing.T) {
 		}
 		for _, cpu := range processors(t) {
 			for _, threads := range []int{1, 2, 3} {
-				got := result(heal.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}})
+				got := result(heal.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}, Cache: cache})
 				if got != want {
 					t.Errorf("wrong position at %d, %q, %d threads: %.100s, want %.100s", wrong, cpu, threads, got, want)
 				}
