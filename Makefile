@@ -12,13 +12,15 @@ setup: ## install Go and libLLVM where they are missing
 	@.ci/setup
 
 build: setup ## bin/healc
-	@go build -trimpath -o bin/healc ./cmd/healc
+	@go build -o bin/healc ./cmd/healc
 
 run: build ## the main job: nearest-mean classification of 1797 real digits
 	bin/healc run --time examples/digits.heal
 
+# The build, the tests and vet have the same flags, so that packages are compiled once; vet, which looks at more than
+# go test would, is for `make lint`. A slow machine may take longer than the usual 10 minutes for a package.
 test: setup ## all tests
-	go test ./...
+	go test -vet=off -timeout 1h ./...
 
 # What runs on a device, beside the interpreter and the CPU.
 DEVICE_TESTS = . ./stdlib ./tests/lang ./tests/programs ./tests/run ./tests/random ./tests/residues ./tests/modular ./tests/transcripts ./codegen/gpu/...
