@@ -57,8 +57,8 @@ func (b *block) execute() {
 	for i, w := range b.warps {
 		n := min(threads-32*i, 32)
 		w.reset(b, uint32(mask(n)))
-		fr := w.enter(b.entry, nil, w.live)
-		w.cur = &fragment{mask: w.live, fr: fr}
+		w.entry = w.enter(b.entry, nil, w.live)
+		w.cur = &fragment{mask: w.live, fr: w.entry}
 	}
 	for {
 		live, progress := 0, false
@@ -89,6 +89,9 @@ func (b *block) execute() {
 			w := s.passed[0]
 			w.fault(BarrierDivergence, 0, "warp %d arrived at barrier %d, which no warp waits at", w.index, i)
 		}
+	}
+	for _, w := range b.warps {
+		w.leave(w.entry)
 	}
 }
 

@@ -58,11 +58,16 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 		wk.frames[f] = pool[:len(pool)-1]
 	} else {
 		fr = &frame{fn: f, vals: make([]lanes, f.nvals), preds: make([]uint32, f.npreds), area: make([]byte, 32*f.areaBytes)}
+		for i := range f.fixed {
+			if x := &f.fixed[i]; x.kind == fixedConst {
+				fillLanes(&fr.vals[x.slot], x.bits) // nothing writes it
+			}
+		}
 	}
 	if fr.tracking, fr.divided = f.tracked, nil; f.tracked {
 		fr.undefined.start(f, ^uint32(0))
 	}
-	fr.caller, fr.call, fr.local = caller, nil, 0
+	fr.caller, fr.call, fr.local, fr.carry = caller, nil, 0, 0
 	if caller != nil {
 		fr.local = alignUp(caller.local+caller.fn.localBytes, 16) + 16 // what the hardware needs at least for a call
 	}
@@ -70,8 +75,6 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 		x := &f.fixed[i]
 		v := &fr.vals[x.slot]
 		switch x.kind {
-		case fixedConst:
-			fillLanes(v, x.bits)
 		case fixedSymbol:
 			fillLanes(v, w.block.address(x.v)+x.bits)
 		case fixedLocal:

@@ -18,6 +18,7 @@ type warp struct {
 	vals   []lanes
 	preds  []uint32
 	frame  *frame
+	entry  *frame // of the kernel
 	local  [32]*region
 	clock  int          // see Note [Races]
 	known  *[32][32]int // after a bar.warp.sync of some lanes: the clock of each lane that each one knows
