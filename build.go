@@ -177,7 +177,7 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 	art := &codegen.Artifact{Plan: km.Plan}
 	var err error
 	if t.Kind == GPU {
-		art.PTX, err = gpu.Compile(km, t, libllvm.Assembly)
+		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly, gpu.Options{Quick: opts.Quick, Took: opts.Took})
 	} else {
 		art.Objects, err = llvm.Objects(km, t, opts)
 	}

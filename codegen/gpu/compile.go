@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"healc/codegen"
 	"healc/codegen/llvm"
@@ -26,9 +27,21 @@ var Architectures = []struct {
 // DefaultArch is the processor for which code is made when none is named.
 const DefaultArch = "sm_70"
 
+// Options choose how code is made.
+type Options struct {
+	Quick bool // compile in a fifth of the time, to code that may be slower: see llvm.Brief
+
+	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
+}
+
 // Compile makes PTX (libllvm.Assembly) or optimised LLVM IR of a kernel module, and fills in km.Plan.Device. The processor
 // is t.CPU. The error is a *codegen.Unsupported when the program asks for something that is not done on devices.
 func Compile(km *kernel.Module, t codegen.Target, out libllvm.Output) ([]byte, error) {
+	return CompileWith(km, t, out, Options{})
+}
+
+// CompileWith is Compile with options.
+func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts Options) ([]byte, error) {
 	lib, err := libllvm.Open()
 	if err != nil {
 		return nil, err
@@ -40,13 +53,20 @@ func Compile(km *kernel.Module, t codegen.Target, out libllvm.Output) ([]byte, e
 	if !lib.HasTarget(Triple) {
 		return nil, fmt.Errorf("libLLVM %s (%s) was built without the target NVPTX: install another one, or name it in HEAL_LIBLLVM", lib.Version(), lib.Path())
 	}
+	start := time.Now()
 	text, device, err := Generate(km, !t.NoLines)
 	if err != nil {
 		return nil, err
 	}
+	if opts.Took != nil {
+		opts.Took("generate", time.Since(start))
+	}
 	device.Arch = arch
-	code, err := lib.Compile(text, libllvm.Options{Triple: Triple, CPU: arch, Features: t.Features, OptLevel: 3, Emit: out,
-		Passes: llvm.DevicePipeline(lib.Version())})
+	o := libllvm.Options{Triple: Triple, CPU: arch, Features: t.Features, OptLevel: 3, Emit: out, Passes: llvm.DevicePipeline(lib.Version()), Took: opts.Took}
+	if opts.Quick {
+		o.OptLevel, o.Passes = 0, llvm.QuickPipeline+",globaldce"
+	}
+	code, err := lib.Compile(text, o)
 	if err != nil {
 		return nil, fmt.Errorf("BUG: libLLVM refuses generated code: %w", err)
 	}

@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"healc/ir/kernel"
+	"healc/ir/scalar"
 	"healc/runtime/abi"
 )
 
@@ -20,14 +21,14 @@ const QuickPipeline = "always-inline,function(sroa,early-cse,simplifycfg)"
 // code at -O0 takes some ten times as long.
 const briefTime = 50_000_000
 
-// Brief reports whether a program surely takes less time than it takes to optimise it: all extents are known, no
-// loop runs until something holds, nothing recurses, and the estimates of the plan are low.
+// Brief reports whether a program surely takes less time than it takes to optimise it: all extents are known, no loop that
+// runs until something holds may have many steps, nothing recurses, and the estimates of the plan are low.
 func Brief(km *kernel.Module) bool {
 	if km.Plan == nil || len(km.Dims) > 0 || len(km.Funcs) > 0 || len(km.Plan.Funcs) > 1 {
 		return false
 	}
 	for _, k := range km.Kernels {
-		if endless(k.Body) {
+		if endless(k.Body, map[kernel.Ref]bool{}) {
 			return false
 		}
 	}
@@ -70,22 +71,34 @@ func stepsTime(steps []abi.Step) (sum int64, ok bool) {
 	return sum, true
 }
 
-// endless reports that a loop in b runs as often as it turns out.
-func endless(b *kernel.Block) bool {
+// assumedSteps is how many steps the estimates of the plan take a loop for that runs until something holds.
+const assumedSteps = 1024
+
+// endless reports that a loop in b may have more steps than the estimates count, or that something recurses. few has the
+// constants around it that are no more than that.
+func endless(b *kernel.Block, few map[kernel.Ref]bool) bool {
 	for _, s := range b.Stmts {
 		switch s := s.(type) {
-		case *kernel.Iterate, *kernel.Call:
+		case *kernel.Let:
+			if s.In.Op == scalar.Const && int64(s.In.Imm) >= 0 && int64(s.In.Imm) <= assumedSteps {
+				few[s.ID] = true
+			}
+		case *kernel.Iterate:
+			if !few[s.Count] || endless(s.Body, few) {
+				return true
+			}
+		case *kernel.Call:
 			return true
 		case *kernel.Loop:
-			if endless(s.Body) {
+			if endless(s.Body, few) {
 				return true
 			}
 		case *kernel.Reduce:
-			if endless(s.Body) {
+			if endless(s.Body, few) {
 				return true
 			}
 		case *kernel.If:
-			if endless(s.Then) || endless(s.Else) {
+			if endless(s.Then, few) || endless(s.Else, few) {
 				return true
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"healc/ir/kernel"
+	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -47,8 +48,17 @@ func TestBrief(t *testing.T) {
 		}
 	}
 	km.Plan = &abi.Program{Funcs: []*abi.Function{{}}}
-	km.Kernels[0].Body.Stmts = append(km.Kernels[0].Body.Stmts, &kernel.If{Then: &kernel.Block{}, Else: &kernel.Block{Stmts: []kernel.Stmt{&kernel.Iterate{Body: &kernel.Block{}}}}})
-	if Brief(km) {
-		t.Error("a loop until something holds is brief")
+	body := km.Kernels[0].Body
+	before := body.Stmts
+	for bound, brief := range map[uint64]bool{64: true, assumedSteps: true, assumedSteps + 1: false, 1 << 63: false} {
+		const count, loaded = 10, 1
+		for _, x := range []kernel.Ref{count, loaded} {
+			loop := &kernel.Iterate{Count: x, Body: &kernel.Block{}}
+			body.Stmts = append(before[:len(before):len(before)], &kernel.Let{ID: count, In: scalar.Instr{Op: scalar.Const, Type: types.I64, Imm: bound}},
+				&kernel.If{Then: &kernel.Block{}, Else: &kernel.Block{Stmts: []kernel.Stmt{loop}}})
+			if want := brief && x == count; Brief(km) != want {
+				t.Errorf("a loop until something holds, of up to %d steps (known: %v): brief is %v", bound, x == count, !want)
+			}
+		}
 	}
 }

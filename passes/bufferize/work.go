@@ -45,7 +45,7 @@ func workIn(b *kernel.Block) float64 {
 		case *kernel.Loop:
 			sum += estimate(st.Axis.Extent) * workIn(st.Body)
 		case *kernel.Iterate:
-			sum += nominal * workIn(st.Body)
+			sum += nominal * workIn(st.Body) // see assumedSteps in codegen/llvm
 		case *kernel.Reduce:
 			n := 1.0
 			for _, a := range st.Axes {

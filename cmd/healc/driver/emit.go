@@ -178,7 +178,11 @@ func (e *Emit) llvm(w io.Writer) error {
 
 func (e *Emit) ptx(w io.Writer) error {
 	return e.one(func(km *kernel.Module) error {
-		text, err := gpu.Compile(km, e.Opts.Target, libllvm.Assembly)
+		opts := gpu.Options{}
+		if t := e.Opts.Debug.Timer; t != nil {
+			opts.Took = t.Took
+		}
+		text, err := gpu.CompileWith(km, e.Opts.Target, libllvm.Assembly, opts)
 		if err != nil {
 			return err
 		}
