@@ -30,6 +30,8 @@ func (c *compiler) cvt() {
 	f := c.conversion(dt, at, irnd, frnd, sat)
 	if at.integer() && dt.integer() && !sat {
 		c.moves(at, a)
+		c.o.run = resize(d, a, dt, at, width)
+		return
 	}
 	if relu {
 		if !dt.float() && dt != tf32 || at != f32 {
@@ -47,6 +49,36 @@ func (c *compiler) cvt() {
 		return
 	}
 	c.o.run = un(d, a, func(x uint64) uint64 { return f(x & in) })
+}
+
+// resize is a cvt between integers, into a register of some width: sign bits go on from the narrower type where that is signed.
+func resize(d, a int32, dt, at dtype, width int) step {
+	from, out := at, dt.bits()
+	if dt.bits() <= at.bits() {
+		from = dt
+	}
+	if dt.signed() {
+		out = width
+	}
+	keep := mask(out)
+	if !from.signed() {
+		keep &= mask(from.bits())
+		return func(w *warp, m uint32) {
+			D, A := &w.vals[d], &w.vals[a]
+			if m == ^uint32(0) {
+				for i := range D {
+					D[i] = A[i] & keep
+				}
+				return
+			}
+			for ; m != 0; m &= m - 1 {
+				i := lane(m)
+				D[i] = A[i] & keep
+			}
+		}
+	}
+	shift := 64 - from.bits()
+	return un(d, a, func(x uint64) uint64 { return uint64(int64(x<<shift)>>shift) & keep })
 }
 
 // clamp makes negative results 0, as .relu says; NaN stays.

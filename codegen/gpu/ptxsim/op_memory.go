@@ -214,16 +214,25 @@ func (c *compiler) loadParam(t dtype, dst []int32, masks []uint64) {
 	n := t.bytes()
 	v, off := c.parameter(c.in.args[1], n*len(dst))
 	f := c.f
-	c.o.run = func(w *warp, m uint32) {
-		area := w.frame.area
-		stride := f.areaBytes
-		if v.launch {
-			area, stride = w.block.params, 0
+	if v.launch {
+		c.o.run = func(w *warp, m uint32) {
+			for j, d := range dst {
+				if d < 0 {
+					continue
+				}
+				D, x := &w.vals[d], t.extend(load(w.block.params[off+j*n:], n))&masks[j]
+				for m := m; m != 0; m &= m - 1 {
+					D[lane(m)] = x
+				}
+			}
 		}
+		return
+	}
+	c.o.run = func(w *warp, m uint32) {
 		each(m, func(i int) {
 			for j, d := range dst {
 				if d >= 0 {
-					x := load(area[i*stride+off+j*n:], n)
+					x := load(w.frame.area[i*f.areaBytes+off+j*n:], n)
 					w.vals[d][i] = t.extend(x) & masks[j]
 				}
 			}

@@ -92,15 +92,19 @@ func (c *compiler) unpack(t dtype, d operand) {
 		}
 	}
 	c.moves(t, a)
+	keep := mask(e.bits())
 	c.o.run = func(w *warp, m uint32) {
-		each(m, func(i int) {
-			v := w.vals[a][i] // a part may be the register itself
-			for j, s := range dst {
-				if s >= 0 {
-					w.vals[s][i] = v >> (j * e.bits()) & mask(e.bits())
-				}
+		A := w.vals[a] // a part may be the register itself
+		for j, s := range dst {
+			if s < 0 {
+				continue
 			}
-		})
+			D, shift := &w.vals[s], j*e.bits()
+			for m := m; m != 0; m &= m - 1 {
+				i := lane(m)
+				D[i] = A[i] >> shift & keep
+			}
+		}
 	}
 }
 
