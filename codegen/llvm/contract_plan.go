@@ -10,6 +10,7 @@ import (
 type contractPlan struct {
 	planned    bool  // false: this machine runs the plain loop
 	pairs      bool  // a step takes two elements of the chains (Note [Pairs])
+	apartSums  bool  // products of a row are computed before they are added (Note [Products together])
 	steps      int64 // of a chain
 	lanes      int   // elements of a vector
 	rows, vecs int   // the tile in registers: rows by vectors
@@ -67,6 +68,9 @@ func (c *contraction) plan(mach Machine) bool {
 	}
 	if c.vecs == 1 {
 		most = min(most, 24) // reads of x are the bound then
+	}
+	if c.apartSums = mach.IntSums && c.fma.In.Op == scalar.Mul; c.apartSums { // and one row of products
+		most = min(most, (mach.Registers-1-2*c.vecs)/c.vecs)
 	}
 	if c.m == 1 && c.free {
 		return false

@@ -115,7 +115,7 @@ func TestContractions(t *testing.T) {
   store c[80*%0 + %1], %3
 }`, false, nil},
 	}
-	machines := []Machine{{}, {VectorBits: 256, Registers: 16}}
+	machines := []Machine{{}, {VectorBits: 256, Registers: 16}, {IntSums: true}, {VectorBits: 256, Registers: 16, IntSums: true}}
 	for _, c := range cases {
 		m, errs := kernel.Parse(diag.NewFile("test.kernels", "kernels \"t\"\n"+c.text))
 		if errs.Err() != nil {

@@ -11,13 +11,20 @@ import (
 	"healc/ir/scalar"
 )
 
-// steps is how many steps of the chains stand in the body of the loop; chains of up to straight steps have none.
-// Those of farChain steps and more take long enough to ask for what comes next.
+// Chains of up to straight steps have no loop. Those of farChain steps and more take long enough to ask for what comes next.
 const (
-	steps    = 4
 	straight = 16
 	farChain = 128 // steps in whose time a line comes from far
 )
+
+// unroll is how many steps of the chains stand in the body of the loop. With more than 2, LLVM moves what products together read so
+// far up that registers run out.
+func (c *contractGen) unroll() int64 {
+	if c.apartSums && !c.pairs {
+		return 2
+	}
+	return 4
+}
 
 // tile says what a tile computes: h rows from row i on, the first cols columns of panel n.
 type tile struct {
@@ -227,14 +234,14 @@ func (t *tileGen) chain(k chain, sums []value.Value) []value.Value {
 		}
 		return sums
 	}
-	full := t.minusRest(k.n)
+	full, steps := t.minusRest(k.n), t.unroll()
 	sums = t.count(ci(i64, 0), full, steps, sums, func(kk value.Value, s []value.Value) []value.Value {
 		if t.ahead != nil {
 			p := t.cur.NewGetElementPtr(t.aheadType, t.ahead, kk)
 			t.prefetch(p, 0)
 			t.prefetch(t.cur.NewGetElementPtr(t.aheadType, p, ci(i64, t.aheadRow)), 0)
 		}
-		for u := range int64(steps) {
+		for u := range steps {
 			s = t.step(kk, u, s)
 		}
 		return s
@@ -250,9 +257,9 @@ func (t *tileGen) chain(k chain, sums []value.Value) []value.Value {
 
 func (t *tileGen) minusRest(n value.Value) value.Value {
 	if x, ok := constantInt(n); ok {
-		return ci(i64, x/steps*steps)
+		return ci(i64, x/t.unroll()*t.unroll())
 	}
-	return t.cur.NewAnd(n, ci(i64, -steps))
+	return t.cur.NewAnd(n, ci(i64, -t.unroll()))
 }
 
 // step is one step of all chains of the tile, number kk + u.
@@ -276,6 +283,10 @@ func (t *tileGen) step(kk value.Value, u int64, sums []value.Value) []value.Valu
 		l := t.cur.NewLoad(reg, t.offset(x, int64(r)*t.x.across))
 		l.Align = lir.Align(regDType(t.acc).Bytes())
 		xr := t.splat(l)
+		if t.apartSums && !t.pairs {
+			t.products(xr, ys, sums[r*t.vecs:][:t.vecs], next[r*t.vecs:])
+			continue
+		}
 		for v := range t.vecs {
 			next[r*t.vecs+v] = t.mulAdd(xr, ys[v], sums[r*t.vecs+v])
 		}

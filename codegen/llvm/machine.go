@@ -19,6 +19,7 @@ type Machine struct {
 	Device     bool // a thread of a GPU: one iteration at a time, see DeviceModule
 	IFMA       bool // 512-bit vectors have multiply-adds of 52-bit integers
 	PairSums   bool // x86: products of 16-bit integers are summed in pairs
+	IntSums    bool // x86: products of integers are added up by instructions of their own, see Note [Products together]
 	L1, L2     int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
 }
 
@@ -88,6 +89,7 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 	m.Scale = has["avx512f"]
 	m.NoFMA = !has["fma"] && !has["avx512f"]
 	m.IFMA = has["avx512f"] && has["avx512ifma"]
+	m.IntSums = has["avx512f"] || has["avx2"]
 	m.PairSums = !has["avx512f"] || has["avx512bw"]
 	return m.withDefaults()
 }
