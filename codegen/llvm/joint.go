@@ -131,6 +131,7 @@ func (g *gen) together(all []*reduction, w int) {
 			state = each(state, func(s *strand, mine []value.Value) []value.Value {
 				return s.step(p, k, s.r.vectorsAt(g.plus(p, ci(i64, int64(k*w))), 2, w), mine)
 			})
+			all[0].inOrder()
 		}
 		return state
 	})

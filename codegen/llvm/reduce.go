@@ -270,6 +270,7 @@ func (r *reduction) combineAll(lo, hi value.Value, w int, sh shape) value.Value 
 			for i := range next {
 				x := r.vectorAt(g.plus(p, ci(i64, int64(i*w))), w)
 				next[i] = r.combine(state[i], x, w)
+				r.inOrder()
 			}
 			return next
 		})
@@ -349,6 +350,7 @@ func (r *reduction) chunk(lo, hi value.Value) value.Value {
 			next := make([]value.Value, groups)
 			for i := range next {
 				next[i] = r.combine(state[i], r.vectorAt(g.plus(p, ci(i64, int64(i*w))), w), w)
+				r.inOrder()
 			}
 			return next
 		})
