@@ -31,7 +31,7 @@ func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
 			}
 			sum := s[v]
 			t.w = int(w)
-			for u, y := range t.turn(rows) {
+			for u, y := range t.turnForChain(rows) {
 				sum = t.mulAdd(t.broadcastX(kk, int64(u)), y, sum)
 			}
 			t.w = 0
