@@ -24,10 +24,42 @@ func FromBits(dtype types.DType, shape []int64, bits []uint64) (*Tensor, error) 
 	if err != nil {
 		return nil, err
 	}
-	for i, b := range bits {
-		t.store(int64(i), b)
+	switch p := t.Ptr(); {
+	case dtype == types.Bool:
+		for i, b := range bits {
+			t.store(int64(i), b)
+		}
+	case dtype.Bytes() == 1:
+		narrow[uint8](p, bits)
+	case dtype.Bytes() == 2:
+		narrow[uint16](p, bits)
+	case dtype.Bytes() == 4:
+		narrow[uint32](p, bits)
+	default:
+		narrow[uint64](p, bits)
 	}
+	goruntime.KeepAlive(t)
 	return t, nil
+}
+
+type word interface {
+	uint8 | uint16 | uint32 | uint64
+}
+
+// narrow writes bits to neighbouring elements at p.
+func narrow[T word](p unsafe.Pointer, bits []uint64) {
+	to := unsafe.Slice((*T)(p), len(bits))
+	for i, b := range bits {
+		to[i] = T(b)
+	}
+}
+
+// widen reads elements at p, so many elements apart.
+func widen[T word](out []uint64, p unsafe.Pointer, stride int64) {
+	stride *= int64(unsafe.Sizeof(T(0)))
+	for i := range out {
+		out[i] = uint64(*(*T)(unsafe.Add(p, int64(i)*stride)))
+	}
 }
 
 // Bits returns the bits of all elements in row-major order, nil when t cannot be used or is on a device.
@@ -35,10 +67,27 @@ func (t *Tensor) Bits() []uint64 {
 	if t.hostErr() != nil {
 		return nil
 	}
-	out := make([]uint64, 0, t.Elems())
-	for at := range t.positions() {
-		out = append(out, t.load(at))
+	out := make([]uint64, t.Elems())
+	row, stride, outer := 1, int64(1), max(t.Rank()-1, 0)
+	if outer < t.Rank() {
+		row, stride = int(t.Shape[outer]), t.Strides[outer]
 	}
+	size, rest := int64(t.DType.Bytes()), out
+	for at := range positions(t.Shape[:outer], t.Strides[:outer]) {
+		p := unsafe.Add(t.Ptr(), at*size)
+		switch size {
+		case 1:
+			widen[uint8](rest[:row], p, stride)
+		case 2:
+			widen[uint16](rest[:row], p, stride)
+		case 4:
+			widen[uint32](rest[:row], p, stride)
+		default:
+			widen[uint64](rest[:row], p, stride)
+		}
+		rest = rest[row:]
+	}
+	goruntime.KeepAlive(t)
 	return out
 }
 
@@ -71,7 +120,7 @@ func (t *Tensor) Clear() error {
 		goruntime.KeepAlive(t)
 		return nil
 	}
-	for at := range t.positions() {
+	for at := range positions(t.Shape, t.Strides) {
 		t.store(at, 0)
 	}
 	return nil
@@ -95,26 +144,25 @@ func (t *Tensor) position(index []int64) (int64, error) {
 	return at, nil
 }
 
-// positions yields where the elements lie, in elements from Ptr, in row-major order.
-func (t *Tensor) positions() func(yield func(int64) bool) {
+// positions yields where the elements of a tensor lie, in elements from the first, in row-major order. There is one for no axes.
+func positions(shape, strides []int64) func(yield func(int64) bool) {
 	return func(yield func(int64) bool) {
-		if t.Elems() == 0 {
+		if product(shape) == 0 {
 			return
 		}
-		rank := len(t.Shape)
-		index := make([]int64, rank)
+		index := make([]int64, len(shape))
 		for at := int64(0); ; {
 			if !yield(at) {
 				return
 			}
-			axis := rank - 1
+			axis := len(shape) - 1
 			for ; axis >= 0; axis-- {
 				index[axis]++
-				at += t.Strides[axis]
-				if index[axis] < t.Shape[axis] {
+				at += strides[axis]
+				if index[axis] < shape[axis] {
 					break
 				}
-				at -= index[axis] * t.Strides[axis]
+				at -= index[axis] * strides[axis]
 				index[axis] = 0
 			}
 			if axis < 0 {
