@@ -196,26 +196,46 @@ func ResultShapes(f *ir.Func, e *aot.Entry, args []*runtime.Tensor) ([][]int64, 
 // Run calls the function f of an entry with arguments and results whose layouts are drawn from the seed. The outcome
 // is what random.Run says of the same function. The error is a failure of the compiler, never of the program.
 func (l *Lib) Run(f *ir.Func, e *aot.Entry, input []*ir.Array, seed uint64) (*random.Outcome, error) {
-	var args, results []*runtime.Tensor
-	defer func() {
-		for _, t := range append(args, results...) {
-			t.Close()
-		}
-	}()
+	args, err := Arguments(input, seed)
+	if err != nil {
+		return nil, err
+	}
+	defer Close(args)
+	return l.RunOn(f, e, args, seed)
+}
+
+// Arguments are tensors of the arrays, whose layouts are drawn from the seed.
+func Arguments(input []*ir.Array, seed uint64) ([]*runtime.Tensor, error) {
+	var args []*runtime.Tensor
 	for i, a := range input {
 		t, err := random.Strided(a, seed+uint64(i))
 		if err != nil {
+			Close(args)
 			return nil, err
 		}
 		args = append(args, t)
 	}
+	return args, nil
+}
+
+// Close closes tensors.
+func Close(ts []*runtime.Tensor) {
+	for _, t := range ts {
+		t.Close()
+	}
+}
+
+// RunOn is Run on arguments that are there, and which the function may update.
+func (l *Lib) RunOn(f *ir.Func, e *aot.Entry, args []*runtime.Tensor, seed uint64) (*random.Outcome, error) {
+	var results []*runtime.Tensor
+	defer func() { Close(results) }()
 	shapes, err := ResultShapes(f, e, args)
 	if err != nil {
 		return nil, err
 	}
 	r := rand.New(rand.NewPCG(seed, 3))
 	for i, s := range shapes {
-		t, err := random.Strided(ir.NewArray(e.Results[i].Elem, s...), r.Uint64())
+		t, err := random.Zeros(e.Results[i].Elem, s, r.Uint64())
 		if err != nil {
 			return nil, err
 		}
@@ -231,12 +251,14 @@ func (l *Lib) Run(f *ir.Func, e *aot.Entry, input []*ir.Array, seed uint64) (*ra
 		return nil, err
 	}
 	out := &random.Outcome{}
-	for _, k := range f.Updates {
-		results = append(results, args[k])
-		args[k] = nil
+	keep := func(t *runtime.Tensor) {
+		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
 	}
 	for _, t := range results {
-		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
+		keep(t)
+	}
+	for _, k := range f.Updates {
+		keep(args[k])
 	}
 	return out, nil
 }

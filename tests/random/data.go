@@ -61,11 +61,37 @@ func mask(d types.DType) uint64 {
 // Strided returns a tensor with the elements of a in a layout drawn from seed: row-major, any order of
 // axes, with gaps, reversed, or in the middle of something larger.
 func Strided(a *ir.Array, seed uint64) (*runtime.Tensor, error) {
-	r := rand.New(rand.NewPCG(seed, 7))
-	if r.IntN(2) == 0 || len(a.Shape) == 0 {
+	v, err := layout(a.DType, a.Shape, seed)
+	if err != nil {
+		return nil, err
+	}
+	if v == nil {
 		return runtime.FromBits(a.DType, a.Shape, a.Bits)
 	}
-	rank := len(a.Shape)
+	src, err := runtime.FromBits(a.DType, a.Shape, a.Bits)
+	if err != nil {
+		return nil, err
+	}
+	defer src.Close()
+	return v, src.CopyTo(v)
+}
+
+// Zeros is Strided for zeros.
+func Zeros(d types.DType, shape []int64, seed uint64) (*runtime.Tensor, error) {
+	v, err := layout(d, shape, seed)
+	if err != nil || v != nil {
+		return v, err
+	}
+	return runtime.Zeros(d, shape...)
+}
+
+// layout is a tensor of zeros in the layout that is drawn from seed, nil where that is the row-major one.
+func layout(d types.DType, shape []int64, seed uint64) (*runtime.Tensor, error) {
+	r := rand.New(rand.NewPCG(seed, 7))
+	if r.IntN(2) == 0 || len(shape) == 0 {
+		return nil, nil
+	}
+	rank := len(shape)
 	perm := r.Perm(rank) // memory axis k is axis perm[k]
 	step := make([]int64, rank)
 	before := make([]int64, rank)
@@ -76,7 +102,7 @@ func Strided(a *ir.Array, seed uint64) (*runtime.Tensor, error) {
 			step[axis] = -step[axis]
 		}
 		before[axis] = int64(r.IntN(2))
-		n := a.Shape[axis]
+		n := shape[axis]
 		size := int64(0)
 		if n > 0 {
 			size = (n-1)*max(step[axis], -step[axis]) + 1
@@ -86,10 +112,10 @@ func Strided(a *ir.Array, seed uint64) (*runtime.Tensor, error) {
 	room := int64(1)
 	for _, n := range big { // beside an extent of 0 the others can be large
 		if room *= n; room > 1<<24 {
-			return runtime.FromBits(a.DType, a.Shape, a.Bits)
+			return nil, nil
 		}
 	}
-	base, err := runtime.Zeros(a.DType, big...)
+	base, err := runtime.Zeros(d, big...)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +130,7 @@ func Strided(a *ir.Array, seed uint64) (*runtime.Tensor, error) {
 	}
 	ranges := make([]runtime.Range, rank)
 	for axis := range ranges {
-		n, s := a.Shape[axis], step[axis]
+		n, s := shape[axis], step[axis]
 		start := before[axis]
 		if n == 0 {
 			ranges[axis] = runtime.Range{Start: 0, Stop: 0, Step: 1}
@@ -117,15 +143,6 @@ func Strided(a *ir.Array, seed uint64) (*runtime.Tensor, error) {
 			ranges[axis] = runtime.Range{Start: start + (n-1)*-s, Stop: last, Step: s}
 		}
 	}
-	v, err := t.Slice(ranges...)
-	t.Close()
-	if err != nil {
-		return nil, err
-	}
-	src, err := runtime.FromBits(a.DType, a.Shape, a.Bits)
-	if err != nil {
-		return nil, err
-	}
-	defer src.Close()
-	return v, src.CopyTo(v)
+	defer t.Close()
+	return t.Slice(ranges...)
 }

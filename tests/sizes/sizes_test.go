@@ -5,9 +5,12 @@ package sizes
 
 import (
 	_ "embed"
+	"fmt"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	goruntime "runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +22,7 @@ import (
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
+	"healc/runtime"
 	"healc/tests/library"
 	"healc/tests/random"
 )
@@ -59,7 +63,7 @@ var threads = []int{1, 2, 3, 7}
 // them, another one every day.
 func TestAnySize(t *testing.T) {
 	m := compile(t, heal.Options{Threads: 1})
-	defer m.Close()
+	t.Cleanup(m.Close)
 	names, every := m.Names(), 1
 	if testing.Short() {
 		var some []string
@@ -70,11 +74,24 @@ func TestAnySize(t *testing.T) {
 		}
 		names, every = some, 23
 	}
-	anySize(t, m, names, sizes(every))
+	// A part of the programs is a library of its own, so that there is work for every core.
+	for i, parts := 0, goruntime.GOMAXPROCS(0); i < min(parts, len(names)); i++ {
+		var some []string
+		for k := i; k < len(names); k += parts {
+			some = append(some, names[k])
+		}
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			anySize(t, m, some, sizes(every))
+		})
+	}
 }
 
-// TestFewElements has fewer elements than a vector in what is cut into chunks.
+// TestFewElements has fewer elements than a vector in what is cut into chunks, all of which TestAnySize leaves out with -short.
 func TestFewElements(t *testing.T) {
+	if !testing.Short() {
+		t.Skip("TestAnySize has these sizes of every program")
+	}
 	m := compile(t, heal.Options{Threads: 1})
 	defer m.Close()
 	var few []int64
@@ -105,8 +122,9 @@ func anySize(t *testing.T, m *heal.Module, names []string, sizes []int64) {
 // inLibrary runs the functions of a library at each of its levels that this machine has.
 func inLibrary(t *testing.T, m *heal.Module, lib *library.Lib, entries []*aot.Entry, levels []string, sizes []int64) {
 	interp := compile(t, heal.Options{Backend: heal.Interp})
-	for i, e := range entries {
-		f := m.IR().Func(e.Name)
+	all := m.Names()
+	for _, e := range entries {
+		f, i := m.IR().Func(e.Name), slices.Index(all, e.Name)
 		for _, n := range sizes {
 			seed := uint64(n)<<8 + uint64(i)
 			input := arguments(f, n, small(n, int64(i)), seed)
@@ -117,24 +135,37 @@ func inLibrary(t *testing.T, m *heal.Module, lib *library.Lib, entries []*aot.En
 				} else if !ok {
 					continue
 				}
+				same := len(f.Updates) == 0 // the arguments of one call do for the next
+				var args []*runtime.Tensor
 				for j, th := range threads {
 					if _, err := lib.Do("heal_set_threads", uintptr(th)); err != nil {
 						t.Fatal(err)
 					}
-					got, err := lib.Run(f, e, input, seed+uint64(j+4*k))
+					now := seed + uint64(j+4*k)
+					if j == 0 || !same {
+						library.Close(args)
+						var err error
+						if args, err = library.Arguments(input, now); err != nil {
+							t.Fatal(err)
+						}
+					}
+					got, err := lib.RunOn(f, e, args, now)
 					if err != nil {
 						t.Fatalf("%s, N = %d: %v", e.Name, n, err)
 					}
 					if d := random.Diff(want, got); d != "" {
-						t.Errorf("%s, N = %d, %s, %d threads, seed %d: %s", e.Name, n, level, th, seed, d)
+						t.Errorf("%s, N = %d, %s, %d threads, seed %d: %s", e.Name, n, level, th, now, d)
 					}
 				}
+				library.Close(args)
 			}
 		}
 	}
 }
 
-// TestEachSize compiles every program for each size, strides and processor.
+// TestEachSize compiles every program for sizes, strides and processors. TestAnySize has every program at every size; code that knows its
+// size meets every program with every second one of these sizes, every size with every second program, and each of both with
+// every processor and every number of threads.
 func TestEachSize(t *testing.T) {
 	interp := compile(t, heal.Options{Backend: heal.Interp})
 	every := 11
@@ -146,14 +177,21 @@ func TestEachSize(t *testing.T) {
 			t.Parallel()
 			cpus := processors(t)
 			for k, n := range sizes(every) {
-				if (testing.Short() || name == "transform") && (i+k)%4 > 0 {
+				turn := (i + k) / 2
+				if (i+k)%2 > 0 || (testing.Short() || name == "transform") && turn%2 > 0 {
 					continue // transforms take long to compile
 				}
 				seed := uint64(n)<<8 + uint64(i) + 1<<32
 				input := arguments(interp.IR().Func(name), n, small(n, int64(i+k)), seed)
 				want := run(t, interp, name, input, seed)
-				cpu, th := cpus[(i+k)%len(cpus)], threads[(i+k/len(cpus))%len(threads)]
-				m := compile(t, heal.Options{Threads: th, SplitAll: true, Once: (i+k)%5 == 0, Target: codegen.Target{Kind: "cpu", CPU: cpu}})
+				if testing.Short() || name == "transform" {
+					turn /= 2
+				}
+				cpu, th := cpus[turn%len(cpus)], threads[(turn/len(cpus)+i)%len(threads)]
+				m, err := heal.CompileIR(interp.IR(), heal.Options{Threads: th, SplitAll: true, Once: turn%5 == 0, Target: codegen.Target{Kind: "cpu", CPU: cpu}})
+				if err != nil {
+					t.Fatal(err)
+				}
 				got := run(t, m, name, input, seed)
 				if d := random.Diff(want, got); d != "" {
 					t.Errorf("N = %d, processor %q, %d threads, seed %d: %s", n, cpu, th, seed, d)
