@@ -49,9 +49,10 @@ func TestDerivativeExamples(t *testing.T) {
 func printed(t *testing.T, name string) string {
 	t.Helper()
 	var texts []string
+	cache := &heal.Cache{Dir: t.TempDir()} // code is the same for any number of threads
 	for threads := 1; threads <= 2; threads++ {
 		out := &strings.Builder{}
-		opts := heal.Options{Backend: heal.CPU, Threads: threads, System: digitsSystem{dir: "../examples/data/digits", out: out}}
+		opts := heal.Options{Backend: heal.CPU, Threads: threads, System: digitsSystem{dir: "../examples/data/digits", out: out}, Cache: cache}
 		for _, r := range trainer(t, name, "main", opts) {
 			r.Close()
 		}

@@ -75,16 +75,20 @@ func halfModule(half types.DType) (*ir.Module, []halfCase) {
 		r.Func.Results = []scalar.Ref{d.Scalar(scalar.Emitter{Sink: r}, wide, refs)}
 		c := halfCase{name: d.Name, in: halfOperands(d.Arity), result: narrow.Results[0].Type.Elem}
 		program := scalar.Compile(&r.Func)
-		args := make([]uint64, d.Arity)
-		for i := range halfInputs {
-			for k := range args {
-				args[k] = scalar.EvalInstr(scalar.Cast, types.F32, half, c.in[k][i])
+		args := make([][]uint64, d.Arity)
+		for k := range args {
+			for _, x := range c.in[k] {
+				args[k] = append(args[k], scalar.EvalInstr(scalar.Cast, types.F32, half, x))
 			}
-			out, _ := program.RunOne(args...)
+		}
+		c.want = make([]uint64, halfInputs)
+		if err := program.Run(args, [][]uint64{c.want}, halfInputs); err != nil {
+			panic(err)
+		}
+		for i, x := range c.want {
 			if c.result == half {
-				out[0] = scalar.EvalInstr(scalar.Cast, half, types.F32, out[0])
+				c.want[i] = scalar.EvalInstr(scalar.Cast, half, types.F32, x)
 			}
-			c.want = append(c.want, out[0])
 		}
 		cases = append(cases, c)
 	}

@@ -84,8 +84,9 @@ func TestTrainFirstSteps(t *testing.T) {
 				return text
 			}
 			want := run(heal.Options{Backend: heal.Interp})
+			cache := &heal.Cache{Dir: t.TempDir()} // code is the same for any number of threads
 			for threads := 1; threads <= 2; threads++ {
-				if got := run(heal.Options{Backend: heal.CPU, Threads: threads}); got != want {
+				if got := run(heal.Options{Backend: heal.CPU, Threads: threads, Cache: cache}); got != want {
 					t.Errorf("%d threads give\n%sthe interpreter gives\n%s", threads, got, want)
 				}
 			}
@@ -108,10 +109,11 @@ func TestTrainDigits(t *testing.T) {
 	}{{"train_digits.heal", 0.95}, {"train_digits_conv.heal", 0.97}} {
 		t.Run(example.name, func(t *testing.T) {
 			var texts []string
+			cache := &heal.Cache{Dir: t.TempDir()}
 			for threads := 1; threads <= 2; threads++ {
 				out := &strings.Builder{}
 				start := time.Now()
-				opts := heal.Options{Backend: heal.CPU, Threads: threads, System: digitsSystem{dir: "../examples/data/digits", out: out}}
+				opts := heal.Options{Backend: heal.CPU, Threads: threads, System: digitsSystem{dir: "../examples/data/digits", out: out}, Cache: cache}
 				for _, r := range trainer(t, example.name, "main", opts) {
 					r.Close()
 				}
