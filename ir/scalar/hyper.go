@@ -1,10 +1,6 @@
 package scalar
 
-import (
-	"slices"
-
-	"healc/lang/types"
-)
+import "healc/lang/types"
 
 // Tanh returns the hyperbolic tangent; Tanh(±inf) = ±1, Tanh(-0) = -0.
 func Tanh(e Emitter, x Ref) Ref { return onFloat(e, x, tanh32, tanh64) }
@@ -12,37 +8,32 @@ func Tanh(e Emitter, x Ref) Ref { return onFloat(e, x, tanh32, tanh64) }
 // Sigmoid returns 1/(1 + e^-x), which is 0 at -inf and 1 at inf.
 func Sigmoid(e Emitter, x Ref) Ref { return onFloat(e, x, sigmoid32, sigmoid64) }
 
-// tanh32 is x - x z/D(z) with z = x^2 up to 0.9, and 1 - 2/(e^2x + 1) from there, where the error of the quotient counts little. So
-// one division is enough for both: a - a b/c for chosen a, b and c. c is scaled so that it is rounded in the upper half of
-// a binade, where that costs less, for the arguments whose error is the largest. No argument of the exponential is below 0, so its
-// scaling is simple.
+// tanh32 is a - a z/D(z) with a = x and z = x^2 up to 1, and with a = 1 and z = 1 from there, where D is (e^2|x| + 1)/2: the error of the
+// quotient counts little. So a is x limited to [-1, 1] and z is a^2 everywhere, and the two denominators, equal at 1, are the larger of
+// both: nothing is compared or chosen, and the sign is that of a. No argument of the exponential is below 0, so its scaling is simple.
 func tanh32(e Emitter, x Ref) Ref {
 	t := types.F32
-	ax := e.Abs(x)
-	one := e.Float(t, 1)
-	// D(z) = z/(1 - tanh(x)/x). On z <= 0.81, of the result: 2^-30.6.
-	z := e.Mul(x, x)
-	d := poly(e, z, 3, 0x1.3332fep+0, -0x1.75a38ep-8, 0x1.e85f38p-13)
+	a := atLeast(e, atMost(e, x, 1), -1)
+	// A quotient below 0 keeps the sign of -0; beside anything but 0, or in D, 2^-60 is nothing.
+	z := e.Fma(a, a, e.Float(t, -0x1p-60))
+	// D(z) = z/(1 - tanh(x)/x). On z <= 1, of the result: 2^-28.0.
+	d := poly(e, z, 3, 0x1.3332fep+0, -0x1.75773cp-8, 0x1.e22534p-13)
 
-	y := atMost(e, ax, 9.1) // tanh is 1 from 9.011 on
+	y := atMost(e, e.Abs(x), 9.1) // tanh is 1 from 9.011 on
 	magic := e.Float(t, 0x1.8p23+127)
 	k := e.Fma(y, e.Float(t, 2*log2OfE), magic)
 	n := e.Sub(k, magic)
-	// r is half of the reduced argument; one part of ln 2 is enough for n <= 26. e^2r is the polynomial of
-	// exp32 in 2r, times unit.
-	const unit = 1.875
+	// r is half of the reduced argument; one part of ln 2 is enough for n <= 26. e^2r/2 is the polynomial of exp32 in 2r.
 	r := e.Fma(n, e.Float(t, -expF32.ln2/2), y)
-	c := []float64{unit, 2 * unit}
+	c := []float64{0.5, 1}
 	for i, q := range expF32.q {
-		c = append(c, q*unit*float64(int(4)<<i))
+		c = append(c, q*float64(int(2)<<i))
 	}
 	scale := e.Bitcast(t, e.Shl(e.Bitcast(types.U32, k), e.Bits(types.U32, 23)))
-	large := e.Fma(poly(e, r, c...), scale, e.Float(t, unit))
+	large := e.Fma(poly(e, r, c...), scale, e.Float(t, 0.5))
 
-	near := e.Lt(ax, e.Float(t, 0.9))
-	a := e.Select(near, ax, one)
-	q := e.Div(e.Select(near, z, e.Float(t, 2*unit)), e.Select(near, d, large))
-	return e.CopySign(e.Fma(e.Neg(a), q, a), x)
+	q := e.Div(z, e.Select(e.Lt(d, large), large, d))
+	return e.Fma(e.Neg(a), q, a)
 }
 
 // tanh64 is x + x z P(z) with z = x^2 up to 0.6, and 1 - 2/(e^2x + 1) from there.
@@ -71,39 +62,38 @@ func tanh64(e Emitter, x Ref) Ref {
 	return e.CopySign(e.Select(e.Lt(ax, e.Float(t, 0.6)), small, large), x)
 }
 
-// sigmoid32 is 1/(1+E) with E = e^-x = 2^-n (1+s), as a/(a + b (1+s)) with a = 2^min(n, 0) and b = 2^-max(n, 0), so that nothing overflows:
-// one of them is 1. In f32 throughout: keeping the sum in the denominator as two floats, and correcting its inverse by a Newton step,
-// leaves little more than the error of s and one rounding.
+// sigmoid32 is a y for x < 0 and 1 - a y else, with e^-|x| = a (1+s)^-1, a = 2^n and y = 1/(a + 1 + s), so that nothing overflows. In f32
+// throughout: keeping the denominator as two floats, and correcting its inverse by a Newton step, leaves little more than the error of s
+// and one rounding.
 func sigmoid32(e Emitter, x Ref) Ref {
 	t, i32 := types.F32, types.I32
 	one := e.Float(t, 1)
-	// Far below, the result is 0, by a product with 0 and not by a slow rounding: n is -159 there. From 17.4 on it is 1.
-	x = atMost(e, atLeast(e, x, -110.2), 20)
+	// Far from 0, a is 0, by a product with 0 and not by a slow rounding: n is -159 there.
+	v := atLeast(e, e.Neg(e.Abs(x)), -110.2)
 	magic := e.Float(t, 0x1.8p23+159)
-	k := e.Fma(x, e.Float(t, log2OfE), magic)
+	k := e.Fma(v, e.Float(t, log2OfE), magic)
 	n := e.Sub(k, magic)
-	r := e.Fma(n, e.Float(t, -expF32.ln2), x)
+	r := e.Fma(n, e.Float(t, -expF32.ln2), v)
 	r = e.Fma(n, e.Float(t, -expF32.ln2lo), r)
-	// s = e^-r - 1, by the polynomial of exp32 in -r.
-	q := slices.Clone(expF32.q)
-	for i := 1; i < len(q); i += 2 {
-		q[i] = -q[i]
-	}
-	s := e.Fma(e.Mul(r, r), poly(e, r, q...), e.Neg(r))
+	// s = e^-r - 1, by the polynomial of exp32 in -r, with fewer of its steps one after another: the chain of all of them is
+	// what limits how many vectors a processor computes side by side.
+	q := expF32.q
+	r2 := e.Mul(r, r)
+	high := e.Fma(r2, e.Float(t, q[4]), e.Fma(r, e.Float(t, -q[3]), e.Float(t, q[2])))
+	s := e.Fma(r2, e.Fma(r2, high, e.Fma(r, e.Float(t, -q[1]), e.Float(t, q[0]))), e.Neg(r))
 	// The bits of k are n + 159 above those of 1.5 * 2^23, so that 2^32 a is a normal number down to n = -158, or 0.
-	i, zero := e.Bitcast(i32, k), e.Int(i32, 0x4b400000+159)
-	mantissa := e.Int(i32, 23)
-	a := e.Mul(e.Bitcast(t, e.Shl(e.Min(i, zero), mantissa)), e.Float(t, 0x1p-32))
-	b := e.Bitcast(t, e.Shl(e.Sub(e.Int(i32, 0x4b400000+159+127), e.Max(i, zero)), mantissa))
-	least := e.Select(e.Lt(a, b), a, b)
-	sum := e.Add(one, least)
-	d := e.Fma(b, s, sum)
-	// What d lacks of the sum; every difference is exact. sum lacks something where least is below 2^-23.
-	dl := e.Add(e.Fma(b, s, e.Sub(sum, d)), e.Sub(least, e.Sub(sum, one)))
+	a := e.Mul(e.Bitcast(t, e.Shl(e.Bitcast(i32, k), e.Int(i32, 23))), e.Float(t, 0x1p-32))
+	sum := e.Add(one, a)
+	d := e.Add(sum, s)
+	// What d lacks of the sum; every difference is exact. sum lacks something where a is below 2^-23.
+	dl := e.Add(e.Sub(s, e.Sub(d, sum)), e.Sub(a, e.Sub(sum, one)))
 	inv := e.Div(one, d)
 	minusInv := e.Neg(inv)
-	rest := e.Fma(minusInv, dl, e.Fma(minusInv, d, one))
-	return e.Mul(e.Fma(inv, rest, inv), a)
+	y := e.Fma(inv, e.Fma(minusInv, dl, e.Fma(minusInv, d, one)), inv)
+	// 1 where x is not negative, else 0, with no comparison.
+	sign := e.Shr(e.Bitcast(i32, x), e.Int(i32, 31))
+	c := e.Bitcast(t, e.And(e.Not(sign), e.Bitcast(i32, one)))
+	return e.Abs(e.Fma(e.Neg(a), y, c))
 }
 
 // sigmoid64 is 1/(1+w) or w/(1+w) with w = e^-|x|, so that small results keep their relative accuracy. The

@@ -59,7 +59,7 @@ func @f(%x: f32[1000, 1000]) -> (f32[1000, 1000], f32[1000]) {
   %2: f32[1000, 1000] = permute %1 {perm = [1, 0]}
   %3: f32[1000] = reduce_sum %1 {axes = [0]}
   return %2, %3
-}`, 3, "", "kept %1 (tanh, line 5): 2 kernels want it; computing it again takes 69M operations, storing it as long as 40M"},
+}`, 3, "", "kept %1 (tanh, line 5): 2 kernels want it; computing it again takes 70M operations, storing it as long as 40M"},
 		{"a cheap value that two kernels want is computed twice", `
 func @f(%x: f32[1000, 1000]) -> (f32[1000, 1000], f32[1000]) {
   %0: f32[1000, 1000] = neg %x
