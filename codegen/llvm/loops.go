@@ -142,8 +142,12 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 		return max(min(sh.width(), lineBytes/max(sh.maxBytes, 1)), 4)
 	}
 	w := sh.width()
-	if !sh.loops && g.machine.VectorBits <= 128 {
+	switch {
+	case sh.loops:
+	case g.machine.VectorBits <= 128:
 		w /= 2 // two or four registers, of 16 on most
+	case g.machine.VectorBits >= 512 && sh.pairs():
+		w *= 2
 	}
 	return w
 }

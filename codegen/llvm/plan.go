@@ -24,7 +24,9 @@ import (
 // The width is as many elements of the widest type as one AVX-512 register holds, or two of AVX2. Bodies that
 // carry state through a sequential loop use four times that, so that four independent chains hide the
 // latency of an add or an fma; column sums go by strips instead, see
-// Note [Reductions across rows]; short element-wise bodies use twice.
+// Note [Reductions across rows]; short element-wise bodies use twice. So do longer ones of f32 and i32 with AVX-512: in one instruction
+// after the other of two vectors, a processor finds something to do that does not wait, and needs to look ahead half as
+// far. In f64 there is less to gain and more values that have no register.
 //
 // What does not fill a vector is done by a last vector that overlaps the one before; see Note [Short vectors] for the rest.
 
@@ -34,6 +36,9 @@ const unrolled = 16
 // longBody is the number of instructions from which the body of a reduction stands in the code once, and not once
 // for every group of lanes.
 const longBody = 25
+
+// shortBody is the number of instructions up to which a body is written out for two vectors anyway.
+const shortBody = 12
 
 // shape is what decides about vector code for one block.
 type shape struct {
@@ -56,15 +61,19 @@ func (s *shape) add(o shape) {
 func (s shape) width() int {
 	w := 64 / max(s.maxBytes, 1)
 	switch {
-	case s.loops && s.instrs <= 12:
+	case s.loops && s.instrs <= shortBody:
 		return 4 * min(w, 16)
 	case s.loops:
 		return min(w, 16)
-	case s.instrs <= 12:
+	case s.instrs <= shortBody:
 		return 2 * w
 	}
 	return w
 }
+
+// pairs reports that a body of one vector is worth writing out for two, where there are 32 registers. Beyond some hundred instructions
+// too many values lie in memory in between.
+func (s shape) pairs() bool { return s.maxBytes <= 4 && s.instrs > shortBody && s.instrs <= 100 }
 
 // analysis decides whether a block can run for several iterations of an axis at once.
 type analysis struct {
