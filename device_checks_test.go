@@ -3,6 +3,7 @@ package heal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,6 +112,28 @@ pub fn again(x: i32[1003], i: i32[1003], n: i32) -> i32[1003] = iterate(n, x, |y
 					t.Errorf("%s, wrong at %d: %v, want line %d: %s", p.name, wrong, err, p.line, message)
 				}
 			}
+		}
+	})
+}
+
+// TestManyBuffersOnDevices: a kernel that reads more tensors than entries have parameters for in the versions of PTX that all drivers know.
+func TestManyBuffersOnDevices(t *testing.T) {
+	const n = 600
+	var params, names []string
+	var args []*runtime.Tensor
+	var want []int32
+	for i := range n {
+		names = append(names, fmt.Sprintf("x%d", i))
+		params = append(params, names[i]+": i32[2]")
+		x := runtime.FromSlice([]int32{int32(i), int32(-i)})
+		defer x.Close()
+		args, want = append(args, x), append(want, int32(3*i), int32(-3*i))
+	}
+	src := fmt.Sprintf("pub fn all(%s) -> i32[%d] = concat((%s), 0) * 3", strings.Join(params, ", "), 2*n, strings.Join(names, ", "))
+	onDevices(t, src, func(t *testing.T, m *Module, _ *strings.Builder) {
+		got, err := runtime.Slice[int32](callOne(t, m, "all", args...))
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%v, %v", got, err)
 		}
 	})
 }

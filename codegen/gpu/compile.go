@@ -54,14 +54,22 @@ func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts O
 		return nil, fmt.Errorf("libLLVM %s (%s) was built without the target NVPTX: install another one, or name it in HEAL_LIBLLVM", lib.Version(), lib.Path())
 	}
 	start := time.Now()
-	text, device, err := Generate(km, !t.NoLines)
+	m, err := generate(km, !t.NoLines)
 	if err != nil {
 		return nil, err
 	}
+	if m.wide {
+		if n := major(lib.Version()); n < paramsLLVM && n > 0 {
+			return nil, &codegen.Unsupported{What: fmt.Sprintf("a kernel with more than %d parameters", plainParams), Target: "gpu",
+				Why: fmt.Sprintf("that needs libLLVM %d or later, and this is %s", paramsLLVM, lib.Version())}
+		}
+		t.Features = strings.TrimPrefix(t.Features+",+"+paramsPTX, ",")
+	}
+	text := m.code.String()
 	if opts.Took != nil {
 		opts.Took("generate", time.Since(start))
 	}
-	device.Arch = arch
+	m.device.Arch = arch
 	o := libllvm.Options{Triple: Triple, CPU: arch, Features: t.Features, OptLevel: 3, Emit: out, Passes: llvm.DevicePipeline(lib.Version()), Took: opts.Took}
 	if opts.Quick {
 		o.OptLevel, o.Passes = 0, llvm.QuickPipeline+",globaldce"
@@ -70,7 +78,7 @@ func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts O
 	if err != nil {
 		return nil, fmt.Errorf("BUG: libLLVM refuses generated code: %w", err)
 	}
-	km.Plan.Device = device
+	km.Plan.Device = m.device
 	return code, nil
 }
 
@@ -88,11 +96,17 @@ func architecture(name, version string) (string, error) {
 	if i < 0 {
 		return "", fmt.Errorf("unknown processor %q: code for devices is made for %s", name, strings.Join(Names(), ", "))
 	}
-	major, _, _ := strings.Cut(version, ".")
-	if n, err := strconv.Atoi(major); err == nil && n < Architectures[i].LLVM {
+	if n := major(version); n > 0 && n < Architectures[i].LLVM {
 		return "", fmt.Errorf("code for %s needs libLLVM %d or later, and this is %s: install another one, or name it in HEAL_LIBLLVM", name, Architectures[i].LLVM, version)
 	}
 	return name, nil
+}
+
+// major is the first number of a version, 0 when there is none.
+func major(version string) int {
+	first, _, _ := strings.Cut(version, ".")
+	n, _ := strconv.Atoi(first)
+	return n
 }
 
 // Names are those of Architectures.
@@ -108,16 +122,15 @@ func Names() []string {
 func Known(name string) bool { return slices.Contains(Names(), name) }
 
 // ArchFor is the newest processor that code is made for, by this libLLVM, among those whose code a device of the compute
-// capability major.minor runs; "" when it runs none.
-func ArchFor(major, minor int) string {
+// capability first.minor runs; "" when it runs none.
+func ArchFor(first, minor int) string {
 	known := 0
 	if lib, err := libllvm.Open(); err == nil {
-		first, _, _ := strings.Cut(lib.Version(), ".")
-		known, _ = strconv.Atoi(first)
+		known = major(lib.Version())
 	}
 	best := ""
 	for _, a := range Architectures {
-		if n, err := strconv.Atoi(strings.TrimPrefix(a.Name, "sm_")); err == nil && n <= 10*major+minor && (a.LLVM <= known || known == 0) {
+		if n, err := strconv.Atoi(strings.TrimPrefix(a.Name, "sm_")); err == nil && n <= 10*first+minor && (a.LLVM <= known || known == 0) {
 			best = a.Name
 		}
 	}
@@ -127,6 +140,14 @@ func ArchFor(major, minor int) string {
 // Generate returns the LLVM IR text of a kernel module, and how its kernels are launched; Arch is left to the
 // caller. lines says that the code has the lines of the source. The same module gives the same text.
 func Generate(km *kernel.Module, lines bool) (string, *abi.Device, error) {
+	m, err := generate(km, lines)
+	if err != nil {
+		return "", nil, err
+	}
+	return m.code.String(), m.device, nil
+}
+
+func generate(km *kernel.Module, lines bool) (*module, error) {
 	m := &module{km: km, code: llvm.NewDeviceModule(km, Triple, lines), device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
 	for _, f := range km.Plan.Funcs {
 		m.device.Stops = m.device.Stops || stops(f.Steps)
@@ -134,7 +155,7 @@ func Generate(km *kernel.Module, lines bool) (string, *abi.Device, error) {
 	m.looks = len(km.Sites) > 0 || m.device.Stops
 	for _, k := range km.Kernels {
 		if err := m.kernel(k); err != nil {
-			return "", nil, err
+			return nil, err
 		}
 	}
 	for _, f := range km.Plan.Funcs {
@@ -143,7 +164,7 @@ func Generate(km *kernel.Module, lines bool) (string, *abi.Device, error) {
 	if len(km.Funcs) > 0 {
 		m.device.Stack = recursionStack
 	}
-	return m.code.String(), m.device, nil
+	return m, nil
 }
 
 // stops reports whether a loop among the steps ends when a kernel says so.

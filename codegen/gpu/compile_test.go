@@ -64,17 +64,28 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestManyParameters: an entry has room for 510 buffers.
+// TestManyParameters: an entry has room for 510 buffers, for 4093 in the version of PTX that needs a newer driver, and for no more.
 func TestManyParameters(t *testing.T) {
-	var ps, body strings.Builder
-	for i := range 511 {
-		fmt.Fprintf(&ps, "out y%d: f32[4], ", i)
-		fmt.Fprintf(&body, "  store y%d[%%0], %%1\n", i)
-	}
-	m := parse(t, fmt.Sprintf("kernels \"t\"\nkernel @f(%s) over %%0 in 0..4 {\n  %%1: f32 = const 1.0\n%s}", strings.TrimSuffix(ps.String(), ", "), body.String()))
-	_, err := Compile(m, codegen.Target{Kind: "gpu"}, libllvm.Assembly)
-	if _, ok := err.(*codegen.Unsupported); !ok {
-		t.Errorf("511 outputs: %v", err)
+	for _, n := range []int{510, 511, 4093, 4094} {
+		var ps, body strings.Builder
+		for i := range n {
+			fmt.Fprintf(&ps, "out y%d: f32[4], ", i)
+			fmt.Fprintf(&body, "  store y%d[%%0], %%1\n", i)
+		}
+		m := parse(t, fmt.Sprintf("kernels \"t\"\nkernel @f(%s) over %%0 in 0..4 {\n  %%1: f32 = const 1.0\n%s}", strings.TrimSuffix(ps.String(), ", "), body.String()))
+		ptx, err := CompileWith(m, codegen.Target{Kind: "gpu"}, libllvm.Assembly, Options{Quick: true})
+		if n > 4093 {
+			if _, ok := err.(*codegen.Unsupported); !ok {
+				t.Errorf("%d outputs: %v", n, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if newer := strings.Contains(string(ptx), ".version 8.1"); newer != (n > 510) {
+			t.Errorf("%d outputs: PTX 8.1 is %v", n, newer)
+		}
 	}
 }
 

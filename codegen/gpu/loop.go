@@ -83,7 +83,22 @@ func (m *module) small(f *abi.Function, l *abi.Loop) bool {
 			shared += slotBytes + p.shared*int64(blockSize/p.size)
 		}
 	}
-	return shared <= loopShared
+	return shared <= loopShared && m.words(len(loopBuffers(l))) <= plainParams
+}
+
+// loopBuffers are those that a loop of launches names.
+func loopBuffers(l *abi.Loop) map[int]bool {
+	all := map[int]bool{l.Until: true, l.Index: true}
+	for _, s := range l.Body {
+		for _, buf := range s.Launch.Args {
+			all[buf] = true
+		}
+	}
+	for _, p := range l.Swap {
+		all[p[0]], all[p[1]] = true, true
+	}
+	delete(all, -1)
+	return all
 }
 
 // named is the kernel of that name.

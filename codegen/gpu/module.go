@@ -33,8 +33,18 @@ const rankWord = 3
 // enough for abi.MaxCallDepth calls of any function, see docs/gpu.md.
 const recursionStack = 512<<10 - 1024
 
-// maxParams is how many words of parameters an entry can have: 4 KB of them.
-const maxParams = 4096 / 8
+// maxParams is how many words of parameters an entry can have, plainParams before PTX 8.1, which drivers for CUDA 12.1 know.
+const (
+	maxParams   = 32764 / 8
+	plainParams = 4096 / 8
+)
+
+// paramsPTX is the version of PTX that a module needs that has an entry with more than plainParams, and the first version of LLVM
+// that writes it.
+const (
+	paramsPTX  = "ptx81"
+	paramsLLVM = 17
+)
 
 // module is a program on its way to a device.
 type module struct {
@@ -44,6 +54,7 @@ type module struct {
 	inLoop  string     // the entry of the loop whose functions are written; "" for entries
 	calls   []loopCall // of these functions, in order
 	entries int        // of loops
+	wide    bool       // an entry has more than plainParams
 	looks   bool       // every entry looks whether the program has failed or a loop has ended
 }
 
@@ -58,13 +69,18 @@ func ci(t *lt.IntType, n int64) constant.Constant { return constant.NewInt(t, n)
 
 // kernel writes the entries of k.
 func (m *module) kernel(k *kernel.Kernel) error {
-	if n := k.Buffers() + len(m.km.Dims) + 2; n > maxParams {
+	n := m.words(k.Buffers())
+	m.wide = m.wide || n > plainParams
+	if n > maxParams {
 		return &codegen.Unsupported{What: fmt.Sprintf("kernel %s with %d parameters", k.Name, n), Target: "gpu",
 			Why: fmt.Sprintf("an entry has at most %d; a program in smaller functions has smaller kernels", maxParams)}
 	}
 	m.device.Kernels[k.Name] = m.parts(k, m.form)
 	return nil
 }
+
+// words is how many parameters an entry with so many buffers has: their addresses, the extents, scratch memory and the error.
+func (m *module) words(buffers int) int { return buffers + len(m.km.Dims) + 2 }
 
 // form writes k in the first form that fits. A failure names the first of `piece` iterations.
 func (m *module) form(k *kernel.Kernel) (dk abi.DeviceKernel, piece int) {
