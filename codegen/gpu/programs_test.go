@@ -73,6 +73,14 @@ func TestPrograms(t *testing.T) {
 			}
 			defer m.Close()
 			fn := m.IR().Func("f")
+			anyShape, err := m.Kernels("f", nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ptx, err := compiled(anyShape, "sm_80")
+			if err != nil {
+				t.Fatal(err)
+			}
 			for i, size := range p.sizes {
 				if testing.Short() && i%2 == 1 {
 					continue
@@ -95,18 +103,15 @@ func TestPrograms(t *testing.T) {
 					}
 					args = append(args, draw(r, ty.Elem, shape...))
 				}
-				for _, bind := range []map[string]int64{dims, nil} {
-					km, err := m.Kernels("f", bind, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					free := dims
-					if bind != nil {
-						free = nil
-					}
-					if err := agree(m.IR(), km, "sm_80", dims, free, args); err != nil {
-						t.Errorf("%v, compiled for these extents: %v: %v", size, bind != nil, err)
-					}
+				km, err := m.Kernels("f", dims, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := agree(m.IR(), km, "sm_80", dims, nil, args); err != nil {
+					t.Errorf("%v, compiled for these extents: %v", size, err)
+				}
+				if err := agreeOn(m.IR(), anyShape, ptx, dims, dims, args); err != nil {
+					t.Errorf("%v, compiled for any extents: %v", size, err)
 				}
 			}
 		})

@@ -38,11 +38,17 @@ type simulated struct {
 
 // simulate compiles km and runs its plan; the failure has a Site that is not 0 when the program fails.
 func simulate(km *kernel.Module, arch string, dims map[string]int64, args []*ir.Array, smaller bool) (out []*ir.Array, failure abi.Error, err error) {
-	ptx, err := gpu.Compile(km, codegen.Target{Kind: "gpu", CPU: arch}, libllvm.Assembly)
+	ptx, err := compiled(km, arch)
 	if err != nil {
 		return nil, failure, err
 	}
-	return execute(km, string(ptx), dims, args, smaller)
+	return execute(km, ptx, dims, args, smaller)
+}
+
+// compiled is the PTX of km.
+func compiled(km *kernel.Module, arch string) (string, error) {
+	ptx, err := gpu.Compile(km, codegen.Target{Kind: "gpu", CPU: arch}, libllvm.Assembly)
+	return string(ptx), err
 }
 
 // execute runs the plan of km with the PTX text that was compiled of it, or a changed one.
@@ -211,13 +217,22 @@ var errSkipped = errors.New("skipped")
 // agree runs km on the PTX interpreter, and m, which it was made of, on the interpreter, and wants the same bits, or a failure of
 // the same kind: which of several it is depends on the order of the iterations, which kernels may have of their own.
 func agree(m *ir.Module, km *kernel.Module, arch string, bind, free map[string]int64, args []*ir.Array) error {
+	ptx, err := compiled(km, arch)
+	if err != nil {
+		return err
+	}
+	return agreeOn(m, km, ptx, bind, free, args)
+}
+
+// agreeOn is agree where km was compiled before.
+func agreeOn(m *ir.Module, km *kernel.Module, ptx string, bind, free map[string]int64, args []*ir.Array) error {
 	want, wrong := interp.RunDims(m, "f", bind, args, &interp.MemSystem{})
 	var failed *interp.RuntimeError
 	if wrong != nil && !errors.As(wrong, &failed) {
 		return wrong
 	}
 	for _, smaller := range []bool{false, true} {
-		got, failure, err := simulate(km, arch, free, args, smaller)
+		got, failure, err := execute(km, ptx, free, args, smaller)
 		switch {
 		case errors.Is(err, errSteps):
 			return errSkipped
