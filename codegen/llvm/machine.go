@@ -4,6 +4,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
@@ -57,7 +58,7 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 		var host string
 		cpu, host = lib.HostCPU()
 		features = host + "," + features
-		m.L1, m.L2 = cacheSize(1), cacheSize(2)
+		m.L1, m.L2 = hostCaches()
 	}
 	if !strings.HasPrefix(triple, "x86_64") {
 		m.VectorBits, m.Registers = 128, 32
@@ -93,6 +94,9 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 	m.PairSums = !has["avx512f"] || has["avx512bw"]
 	return m.withDefaults()
 }
+
+// hostCaches are the sizes of the caches of this machine, asked for once: a program is compiled in milliseconds.
+var hostCaches = sync.OnceValues(func() (l1, l2 int) { return cacheSize(1), cacheSize(2) })
 
 // cacheSize asks Linux for the size of a data cache of the first processor; 0 when it does not say.
 func cacheSize(level int) int {
