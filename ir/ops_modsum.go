@@ -8,7 +8,8 @@ import (
 )
 
 // Sums modulo p along an axis. No element is reduced on the way: an i64 is cut into a high and a low half of 32
-// bits, whose sums of fewer than 2^31 terms are exact in i64, and only the two sums meet the modulus; sums of i32
+// bits, whose sums of fewer than 2^31 terms are exact in i64, and only the two sums meet the modulus. The sum of the low halves is that of
+// the elements, modulo 2^64, less the one of the high halves in its place. Sums of i32
 // are exact in i64 as they are. What is left in the loop are plain additions, in any order. Products of i64 that
 // modmul_axis_sum makes are cut into digits of 52 bits (scalar.Modulus.Limb), whose sums of as many as 1024 are exact; with more of
 // them there are sums of sums. Where their number is a shape parameter, the products are made first.
@@ -176,14 +177,14 @@ func (b *Builder) sumModulo(p *Value, sum func(part func(*Value) *Value) *Value,
 	if t.Elem == types.I32 {
 		return b.Emit(OpCast, A{"to": types.I32}, b.Emit(OpMod, nil, sum(wide), everywhere(wide(p))))
 	}
-	half := func(op *OpDef, n int64) func(x *Value) *Value {
-		return func(x *Value) *Value {
-			return b.Emit(op, nil, x, b.Emit(OpBroadcast, A{"shape": x.Type.Shape}, b.number(types.I64, n)))
-		}
-	}
-	p = everywhere(p)
-	high := b.Emit(OpModMul, nil, sum(half(OpShr, 32)), everywhere(b.number(types.I64, 1<<32)), p)
-	return b.Emit(OpModSum, nil, high, sum(half(OpBand, 1<<32-1)), p)
+	p, half := everywhere(p), b.number(types.I64, 32)
+	high := sum(func(x *Value) *Value {
+		return b.Emit(OpShr, nil, x, b.Emit(OpBroadcast, A{"shape": x.Type.Shape}, half))
+	})
+	// What is left of the sum of the elements themselves, which wraps, is the sum of the low halves, which does not.
+	whole := sum(func(x *Value) *Value { return x })
+	low := b.Emit(OpSub, nil, whole, b.Emit(OpShl, nil, high, everywhere(half)))
+	return b.Emit(OpModSum, nil, b.Emit(OpModMul, nil, high, everywhere(b.number(types.I64, 1<<32)), p), low, p)
 }
 
 // The steps of sums modulo p on words; see scalar.Modulus.
