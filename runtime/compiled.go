@@ -106,7 +106,11 @@ func (f *compiledFunc) code(dense bool) (*Executable, error) {
 	if *slot == nil {
 		var objects [][]byte
 		if len(code.Objects) > 0 {
-			objects = code.Objects[f.level : f.level+1]
+			level := f.level
+			for level > 0 && len(code.Objects[level]) == 0 {
+				level--
+			}
+			objects = code.Objects[level : level+1]
 		}
 		x, err := Load(code.Plan, objects...)
 		if err != nil {

@@ -133,12 +133,11 @@ func settle(b *kernel.Block, c kernel.Ref, taken bool) *kernel.Block {
 		switch s := st.(type) {
 		case *kernel.Load: // of a row of conditions
 			if s.ID == c {
-				imm := uint64(0)
-				if taken {
-					imm = 1
-				}
-				none := [3]kernel.Ref{scalar.None, scalar.None, scalar.None}
-				st = &kernel.Let{ID: c, In: scalar.Instr{Op: scalar.Const, Type: types.Bool, Args: none, Imm: imm}, Site: -1}
+				st = truth(c, taken)
+			}
+		case *kernel.Let: // see Note [Digits]
+			if s.ID == c && s.In.Op == scalar.Digits52 {
+				st = truth(c, taken)
 			}
 		case *kernel.If:
 			if s.Cond == c {
@@ -170,4 +169,13 @@ func settle(b *kernel.Block, c kernel.Ref, taken bool) *kernel.Block {
 		out.Stmts = append(out.Stmts, st)
 	}
 	return out
+}
+
+// truth gives c a constant.
+func truth(c kernel.Ref, x bool) *kernel.Let {
+	in := scalar.Instr{Op: scalar.Const, Type: types.Bool, Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}}
+	if x {
+		in.Imm = 1
+	}
+	return &kernel.Let{ID: c, In: in, Site: -1}
 }

@@ -120,6 +120,7 @@ func (e Emitter) CopySign(x, y Ref) Ref { return e.arith(CopySign, x, y) }
 // Mul52Lo is z plus the lower half of the product of the lower 52 bits of x and y; Mul52Hi is z plus the upper one.
 func (e Emitter) Mul52Lo(x, y, z Ref) Ref { return e.arith(Mul52Lo, x, y, z) }
 func (e Emitter) Mul52Hi(x, y, z Ref) Ref { return e.arith(Mul52Hi, x, y, z) }
+func (e Emitter) Digits52(x Ref) Ref      { return e.arith(Digits52, x) }
 func (e Emitter) MulHi(x, y Ref) Ref      { return e.arith(MulHi, x, y) }
 func (e Emitter) MulExact(x, y Ref) Ref   { return e.arith(MulExact, x, y) }
 func (e Emitter) Flush(x, y, z Ref) Ref   { return e.arith(Flush, x, y, z) }

@@ -183,7 +183,7 @@ func (m Modulus) ways(f func(product func(a, b Ref) Ref) Ref) Ref {
 	if m.word != types.U64 {
 		return e.Choose(below(30), m.word, func() Ref { return f(m.mul30) }, func() Ref { return f(m.mul) })
 	}
-	small, fits := below(50), below(60) // both here, where they are the same for all elements
+	small, fits := e.Digits52(below(50)), below(60) // both here, where they are the same for all elements
 	return e.Choose(small, m.word, func() Ref { return f(m.mul52) }, func() Ref {
 		return e.Choose(fits, m.word, func() Ref { return f(m.mul60) }, func() Ref { return f(m.mul) })
 	})

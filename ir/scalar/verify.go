@@ -123,6 +123,8 @@ func accepts(op Op, t types.DType) bool {
 		return t.IsFloat()
 	case Mul52Lo, Mul52Hi:
 		return t == types.U64
+	case Digits52:
+		return t == types.Bool
 	case MulHi:
 		return t.IsInt()
 	case And, Or, Xor, Not, Shl, Shr, Clz, Popcnt:

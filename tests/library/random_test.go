@@ -66,7 +66,7 @@ func TestRandomPrograms(t *testing.T) {
 		}
 		levels := []string{""}
 		if target.CPU == "" {
-			levels = []string{"x86-64", "avx2", "avx512"}
+			levels = []string{"x86-64", "avx2", "avx512", "avx512ifma"}
 		}
 		for _, level := range levels {
 			if level != "" {

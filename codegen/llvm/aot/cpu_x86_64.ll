@@ -1,6 +1,6 @@
 
-; ---- The processor: the best of three levels that it and the system have. 0 is x86-64, 1 is x86-64-v3 (AVX2, FMA),
-; 2 is x86-64-v4 (AVX-512). heal.best is the level found, heal.level the one in use.
+; ---- The processor: the best of four levels that it and the system have. 0 is x86-64, 1 is x86-64-v3 (AVX2, FMA),
+; 2 is x86-64-v4 (AVX-512), 3 has the multiply-adds of 52 bits, too (IFMA). heal.best is the level found, heal.level the one in use.
 @heal.best = internal global i32 0
 @heal.level = internal global i32 0
 
@@ -53,7 +53,11 @@ leaf512:
   %x230 = and i32 %xlow, 230
   %zmm = icmp eq i32 %x230, 230
   %v4 = and i1 %has5, %zmm
-  %level = select i1 %v4, i32 2, i32 1
+  ; AVX-512 IFMA 21.
+  %need52 = and i32 %ebx7, 2097152
+  %has52 = icmp ne i32 %need52, 0
+  %wide = select i1 %has52, i32 3, i32 2
+  %level = select i1 %v4, i32 %wide, i32 1
   store i32 %level, ptr @heal.best, align 4
   store i32 %level, ptr @heal.level, align 4
   ret void

@@ -24,7 +24,11 @@ func (w *writer) entry(e *Entry) {
 // kernelTables writes one table of kernels for each level, and the table of these.
 func (w *writer) kernelTables(e *Entry, variant int, km *kernel.Module) {
 	var levels []string
-	for i := range w.levels {
+	for i, level := range w.levels {
+		if !level.own(km) {
+			levels = append(levels, levels[i-1])
+			continue
+		}
 		var kernels []string
 		for _, k := range km.Kernels {
 			name := symbol(e, variant, i) + k.Name

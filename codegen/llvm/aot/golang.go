@@ -75,9 +75,11 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 			if len(km.Kernels) == 0 {
 				break
 			}
-			t := l.Target
-			t.CPU = level.CPU
-			obj, err := llvm.CompileWith(km, t, libllvm.Object, llvm.Options{Took: l.Took})
+			if !level.own(km) {
+				code.Objects = append(code.Objects, nil)
+				continue
+			}
+			obj, err := llvm.CompileWith(km, level.target(l.Target), libllvm.Object, llvm.Options{Took: l.Took})
 			if err != nil {
 				return code, err
 			}

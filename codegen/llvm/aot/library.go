@@ -59,10 +59,31 @@ type Param struct {
 func StrideName(param, axis int) string { return fmt.Sprintf("p%d.stride%d", param, axis) }
 
 // Level is a kind of processor that a library has code for.
-type Level struct{ Name, CPU string }
+type Level struct {
+	Name, CPU, Features string
+	// has says of which kernels this level gets code of its own; others have that of the level before. nil says of all.
+	has func(*kernel.Module) bool
+}
 
 // Levels are those of x86-64, in the order of heal.level in cpu_x86_64.ll.
-var Levels = []Level{{"x86-64", "x86-64"}, {"avx2", "x86-64-v3"}, {"avx512", "x86-64-v4"}}
+var Levels = []Level{
+	{Name: "x86-64", CPU: "x86-64"},
+	{Name: "avx2", CPU: "x86-64-v3"},
+	{Name: "avx512", CPU: "x86-64-v4"},
+	{Name: "avx512ifma", CPU: "x86-64-v4", Features: "+avx512ifma", has: llvm.HasDigits},
+}
+
+// target is t for the level.
+func (l Level) target(t codegen.Target) codegen.Target {
+	t.CPU = l.CPU
+	if l.Features != "" {
+		t.Features = strings.TrimPrefix(t.Features+","+l.Features, ",")
+	}
+	return t
+}
+
+// own reports that the level has code of its own for km.
+func (l Level) own(km *kernel.Module) bool { return l.has == nil || l.has(km) }
 
 //go:embed runtime.ll
 var runtimeText string
@@ -135,9 +156,10 @@ func (l *Library) kernels(levels []Level) ([][]byte, error) {
 	err := codegen.Parallel(len(all), func(i int) error {
 		v := all[i]
 		for k, level := range levels {
-			t := l.Target
-			t.CPU = level.CPU
-			obj, err := llvm.CompileWith(v.km, t, libllvm.Object, llvm.Options{Prefix: symbol(v.entry, v.number, k), Took: took})
+			if !level.own(v.km) {
+				continue
+			}
+			obj, err := llvm.CompileWith(v.km, level.target(l.Target), libllvm.Object, llvm.Options{Prefix: symbol(v.entry, v.number, k), Took: took})
 			if err != nil {
 				return err
 			}

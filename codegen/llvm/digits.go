@@ -1,0 +1,72 @@
+package llvm
+
+import (
+	"slices"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+)
+
+// Note [Digits]
+//
+// Products of residues below 2^50 are shortest in digits of 52 bits where AVX-512 IFMA multiplies those. Elsewhere each such product is
+// four of 32 bits, and the way for larger moduli, which is made of these, is the faster one: i64[8192], one thread of a Zen 4 with
+// AVX-512 but without IFMA, 8.0 microseconds in digits and 4.4 without. So the branch between the two stands on a scalar.Digits52, and
+// before anything else is decided the arm with digits is left out.
+
+// withoutDigits is km with false for every scalar.Digits52 that a kernel branches on, and without the arms that stand on it.
+func withoutDigits(km *kernel.Module) *kernel.Module {
+	out := *km
+	out.Kernels = slices.Clone(km.Kernels)
+	for i, k := range km.Kernels {
+		choices := map[kernel.Ref]bool{}
+		walk(k.Body, func(st kernel.Stmt) {
+			if s, ok := st.(*kernel.Let); ok && s.In.Op == scalar.Digits52 {
+				choices[s.ID] = true
+			}
+		})
+		eachBranch(k.Body, func(s *kernel.If) {
+			if choices[s.Cond] {
+				delete(choices, s.Cond)
+				next := *out.Kernels[i]
+				next.Body = settle(next.Body, s.Cond, false)
+				out.Kernels[i] = &next
+			}
+		})
+	}
+	return &out
+}
+
+// HasDigits says that processors with AVX-512 IFMA get other code for the kernels of km than those with AVX-512 alone.
+func HasDigits(km *kernel.Module) bool {
+	has := false
+	for _, k := range km.Kernels {
+		walk(k.Body, func(st kernel.Stmt) {
+			switch s := st.(type) {
+			case *kernel.Let:
+				has = has || s.In.Op == scalar.Mul52Lo || s.In.Op == scalar.Mul52Hi
+			case *kernel.Transform:
+				has = true
+			}
+		})
+	}
+	return has
+}
+
+// walk calls f with every statement of a block and of the blocks in it.
+func walk(b *kernel.Block, f func(kernel.Stmt)) {
+	for _, st := range b.Stmts {
+		f(st)
+		switch s := st.(type) {
+		case *kernel.Loop:
+			walk(s.Body, f)
+		case *kernel.Iterate:
+			walk(s.Body, f)
+		case *kernel.Reduce:
+			walk(s.Body, f)
+		case *kernel.If:
+			walk(s.Then, f)
+			walk(s.Else, f)
+		}
+	}
+}

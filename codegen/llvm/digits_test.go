@@ -1,0 +1,54 @@
+package llvm
+
+import (
+	"strings"
+	"testing"
+
+	"healc/codegen"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir/kernel"
+	"healc/lang/diag"
+)
+
+// TestDigits: processors with IFMA multiply digits of 52 bits, others take the other arm.
+func TestDigits(t *testing.T) {
+	m, errs := kernel.Parse(diag.NewFile("t.kernels", `kernels "t"
+kernel @k(in p: u64[], in x: u64[1000], out y: u64[1000]) over %0 in 0..1000 {
+  %1: u64 = load p[0]
+  %2: u64 = const 1125899906842624
+  %3: u64 = const 0
+  %4: bool = lt %1, %2
+  %5: bool = digits52 %4
+  %6: u64 = load x[%0]
+  %7: u64 = if %5 {
+    %8: u64 = mul52hi %6, %1, %3
+    yield %8
+  } else {
+    %9: u64 = sub %6, %1
+    yield %9
+  }
+  store y[%0], %7
+}`))
+	if errs.Err() != nil {
+		t.Fatal(errs)
+	}
+	if !HasDigits(m) {
+		t.Error("no digits")
+	}
+	for _, c := range []struct {
+		cpu, features string
+		fast          bool
+	}{{"x86-64", "", false}, {"x86-64-v3", "", false}, {"x86-64-v4", "", false}, {"x86-64-v4", "+avx512ifma", true}, {"icelake-server", "", true}} {
+		target := codegen.Target{Kind: "cpu", Triple: "x86_64-linux-gnu", CPU: c.cpu, Features: c.features}
+		asm, err := Compile(m, target, libllvm.Assembly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(string(asm), "vpmadd52huq"); got != c.fast {
+			t.Errorf("%s %s: multiply-adds of 52 bits: %v\n%s", c.cpu, c.features, got, asm)
+		}
+		if got := strings.Contains(string(asm), "mul"); got && !c.fast {
+			t.Errorf("%s %s multiplies digits by other products:\n%s", c.cpu, c.features, asm)
+		}
+	}
+}
