@@ -148,6 +148,7 @@ func Generate(km *kernel.Module, lines bool) (string, *abi.Device, error) {
 }
 
 func generate(km *kernel.Module, lines bool) (*module, error) {
+	km = llvm.Decided(km, llvm.Machine{Device: true})
 	m := &module{km: km, code: llvm.NewDeviceModule(km, Triple, lines), device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
 	for _, f := range km.Plan.Funcs {
 		m.device.Stops = m.device.Stops || stops(f.Steps)

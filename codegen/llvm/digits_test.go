@@ -27,7 +27,16 @@ kernel @k(in p: u64[], in x: u64[1000], out y: u64[1000]) over %0 in 0..1000 {
     %9: u64 = sub %6, %1
     yield %9
   }
-  store y[%0], %7
+  %10: bool = const true
+  %11: bool = digits52 %10
+  %12: u64 = if %11 {
+    %13: u64 = mul52hi %7, %7, %3
+    yield %13
+  } else {
+    %14: u64 = sub %7, %1
+    yield %14
+  }
+  store y[%0], %12
 }`))
 	if errs.Err() != nil {
 		t.Fatal(errs)

@@ -31,9 +31,7 @@ type Options struct {
 // Generate returns the LLVM IR text of a kernel module. The same module gives the same text. It tells the
 // plan's launches how the kernels are best cut.
 func Generate(km *kernel.Module, opts Options) (string, error) {
-	if machine := opts.Machine; !machine.IFMA && !machine.Device {
-		km = withoutDigits(km)
-	}
+	km = Decided(km, opts.Machine)
 	m := &module{km: km, m: lir.NewModule(), prefix: opts.Prefix, intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{},
 		machine: opts.Machine.withDefaults(), contractions: map[string]*contraction{}, quick: opts.Quick}
 	m.schedule()

@@ -199,7 +199,7 @@ func (g *gen) instr(op scalar.Op, t, from types.DType, w int, x []value.Value) v
 	case scalar.Mul52Lo, scalar.Mul52Hi:
 		return g.mul52(op == scalar.Mul52Hi, w, x[0], x[1], x[2])
 	case scalar.Digits52:
-		return x[0] // where it is better false it has been replaced, see withoutDigits
+		return x[0] // where it is better false it has been replaced, see Decided
 	case scalar.And:
 		return b.NewAnd(x[0], x[1])
 	case scalar.Or:

@@ -185,8 +185,21 @@ func (m Modulus) ways(f func(product func(a, b Ref) Ref) Ref) Ref {
 	}
 	small, fits := e.Digits52(below(50)), below(60) // both here, where they are the same for all elements
 	return e.Choose(small, m.word, func() Ref { return f(m.mul52) }, func() Ref {
-		return e.Choose(fits, m.word, func() Ref { return f(m.mul60) }, func() Ref { return f(m.mul) })
+		return e.Choose(fits, m.word, func() Ref {
+			if _, ok := e.Sink.(Chooser); !ok { // one of them is enough
+				return f(m.mul60)
+			}
+			return e.Choose(e.Digits52(e.Bool(true)), m.word, func() Ref { return f(m.mulDigits) }, func() Ref { return f(m.mul60) })
+		}, func() Ref { return f(m.mul) })
 	})
+}
+
+// half is the first 52 bits of 2^(n-1) / p, with n the bits of p, and rest the 13 bits after them as the beginning of 52: together half of
+// 2^64 + v, which misses 2^(n+63) / p by less than 1/2 and a little.
+func (m Modulus) half() (first, rest Ref) {
+	e := m.e
+	first = e.Or(e.Shr(m.v, m.num(13)), m.num(1<<51))
+	return first, e.Shl(e.And(m.v, m.num(1<<13-1)), m.num(39))
 }
 
 // mul30 is Mul for words of 32 bits and p below 2^30: the quotient is as in mul52, what is left of a*b is below 4p, and the
@@ -224,20 +237,41 @@ func (m Modulus) near(x, y Ref) Ref {
 	return e.Add(e.Mul(xh, yh), e.Shr(e.Add(e.Mul(xh, yl), e.Mul(xl, yh)), half))
 }
 
-// mul52 is Mul for p below 2^50, with the digits of 52 bits that AVX-512 IFMA multiplies. With u = a * 2^(52 - bits of p)
-// and v' the reciprocal of p in that place, the upper half h of u*b has h + floor(h*v' / 2^52) less than four below
-// a*b / p: two for the lower half of u*b, one for the reciprocal and one for the second product. So what is left of a*b
-// is below 4p < 2^52, and the lower 52 bits have all of it.
+// mul52 is Mul for p below 2^50, with the digits of 52 bits that AVX-512 IFMA multiplies. With n the bits of p, u = a * 2^(52-n) and
+// v = b * 2^(52-n), the upper half h of u*v misses H = a*b * 2^(52-2n) by less than 1, and the quotient times 2^(51-n) is H * 2^(n-1) / p. The
+// upper half of h and of the first 52 bits of 2^(n-1) / p misses that by less than 3: 1 for h, as 2^(n-1) / p is at most 1, 1 for the bits
+// that are left out, and 1 for itself. The shift back by at least 1 makes less than (3 + 1) / 2 of it, and what is left of a*b is below 2p.
 func (m Modulus) mul52(a, b Ref) Ref {
 	e := m.e
-	zero, twelve := m.num(0), m.num(12)
-	up := e.Shl(a, e.Sub(m.shift, twelve))
-	h := e.Mul52Hi(up, b, zero)
-	q := e.Mul52Hi(h, e.Shr(m.v, twelve), h)
+	zero, up := m.num(0), e.Sub(m.shift, m.num(12))
+	h := e.Mul52Hi(e.Shl(a, up), e.Shl(b, up), zero)
+	first, _ := m.half()
+	q := e.Shr(e.Mul52Hi(h, first, zero), e.Sub(m.shift, m.num(13)))
 	rest := e.Mul52Lo(q, e.Sub(m.num(1<<52), m.p), e.Mul52Lo(a, b, zero)) // modulo 2^52
 	rest = e.And(rest, m.num(1<<52-1))
-	rest = e.Min(rest, e.Sub(rest, e.Add(m.p, m.p))) // wraps where it is below
-	return e.Min(rest, e.Sub(rest, m.p))
+	return e.Min(rest, e.Sub(rest, m.p)) // wraps where it is below
+}
+
+// mulDigits is Mul for p below 2^60 where AVX-512 IFMA multiplies digits. With n the bits of p, u = a * 2^(64-n) and v = b * 2^(60-n),
+// upper gives h, which misses H = u*v / 2^60 = a*b * 2^(64-2n) < 2^64 by less than 3, and the quotient times 2^(63-n), which is H * 2^(n-1) / p, from
+// h and 2^(n-1) / p: that misses by less than 3 for h, 1/2 and a little for the reciprocal, and 3 for itself. The shift back by at least
+// 3 makes less than (6.5 + 7) / 8 of it, and what is left of a*b is below 2p.
+func (m Modulus) mulDigits(a, b Ref) Ref {
+	e := m.e
+	v := e.Shl(b, e.Sub(m.shift, m.num(4)))
+	h := m.upper(e.Shl(a, m.shift), e.Shr(v, m.num(8)), e.Shl(v, m.num(44)))
+	first, more := m.half()
+	q := e.Shr(m.upper(h, first, more), e.Sub(m.shift, m.num(1)))
+	rest := e.Sub(e.Mul(a, b), e.Mul(q, m.p))
+	return e.Min(rest, e.Sub(rest, m.p)) // wraps where it is below
+}
+
+// upper is x * (y1 + y2 / 2^52) / 2^52, from which less than 3 is missing, for digits y1 and y2: with x = x1 2^52 + x0 it is
+// x1 y1 + floor(x0 y1 / 2^52) + floor(x1 y2 / 2^52).
+func (m Modulus) upper(x, y1, y2 Ref) Ref {
+	e := m.e
+	x1 := e.Shr(x, m.num(52))
+	return e.Mul52Hi(x1, y2, e.Mul52Hi(x, y1, e.Mul(x1, y1)))
 }
 
 func (m Modulus) mul(a, b Ref) Ref {

@@ -56,6 +56,47 @@ func TestModulus(t *testing.T) {
 	}
 }
 
+// TestProducts compares each way to multiply residues with math/big, for the moduli that it is for: the least and the largest of every
+// number of bits and some between, and operands of as many bits.
+func TestProducts(t *testing.T) {
+	rng := rand.New(rand.NewSource(60))
+	ways := []struct {
+		name string
+		most int
+		mul  func(m Modulus, a, b Ref) Ref
+	}{
+		{"mul52", 50, Modulus.mul52}, {"mulDigits", 60, Modulus.mulDigits}, {"mul60", 60, Modulus.mul60}, {"mul", 63, Modulus.mul},
+	}
+	for _, way := range ways {
+		rec, x := NewRecorder(types.I64, types.U64, types.U64)
+		m := NewModulus(Emitter{rec}, x[0])
+		rec.Func.Results = []Ref{way.mul(m, x[1], x[2])}
+		prog := Compile(&rec.Func)
+		for bits := 1; bits <= way.most; bits++ {
+			low, high := uint64(1)<<(bits-1), uint64(1)<<bits-1
+			moduli := []uint64{low, high, low + low/2}
+			for i := range uint64(4) {
+				moduli = append(moduli, min(low+i, high), high-min(i, high-low), low+rng.Uint64()%low)
+			}
+			for _, p := range moduli {
+				ends := []uint64{0, 1, p - 1, p, high, low}
+				for _, a := range append(ends, rng.Uint64()&high, rng.Uint64()&high) {
+					for _, b := range []uint64{p - 1, high, ends[rng.Intn(len(ends))], rng.Uint64() & high} {
+						got, err := prog.RunOne(p, a, b)
+						if err != nil {
+							t.Fatal(err)
+						}
+						want := new(big.Int).Mul(new(big.Int).SetUint64(a), new(big.Int).SetUint64(b))
+						if want.Mod(want, new(big.Int).SetUint64(p)); want.Uint64() != got[0] {
+							t.Fatalf("%s: %d * %d modulo %d is %d, not %d", way.name, a, b, p, got[0], want)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestMul52 compares the products of 52 bits with math/big.
 func TestMul52(t *testing.T) {
 	r := rand.New(rand.NewSource(52))
