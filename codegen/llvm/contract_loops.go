@@ -62,6 +62,10 @@ func (g *gen) newContract(c *contraction) *contractGen {
 // contractFree writes the part [begin, end) of the outermost axis of a contraction of any shape.
 func (g *gen) contractFree(c *contraction, begin, end value.Value) {
 	cg := g.newContract(c)
+	if c.m == 1 {
+		cg.vectorFree(begin, end)
+		return
+	}
 	var nest func(i int)
 	nest = func(i int) {
 		lo, hi := value.Value(ci(i64, 0)), value.Value(nil)

@@ -72,9 +72,6 @@ func (c *contraction) plan(mach Machine) bool {
 	if c.apartSums = mach.IntSums && c.fma.In.Op == scalar.Mul; c.apartSums { // and one row of products
 		most = min(most, (mach.Registers-1-2*c.vecs)/c.vecs)
 	}
-	if c.m == 1 && c.free {
-		return false
-	}
 	c.steps = c.kk
 	if c.m == 1 {
 		return c.planVector(mach, vectors)
@@ -170,27 +167,40 @@ func tileVectors(vectors int64, mach Machine) int {
 func (c *contraction) planVector(mach Machine, vectors int64) bool {
 	size := int64(regDType(c.acc).Bytes())
 	along, across, ok := c.strides(c.y, c.col.Var)
+	if c.free { // one of them is a shape parameter
+		ok = true
+		if along, across = 0, 0; c.nextAlong(c.y, c.chains.Axis.Var) {
+			along = 1
+		} else if c.nextAlong(c.y, c.col.Var) {
+			across = 1
+		}
+	}
 	c.rows, c.piece, c.chunk = 1, c.kk, 1
 	switch {
 	case ok && across == 1:
 		c.byRows = true
-		c.blockCols = min(stripBytes/size, c.n)
-		return true
+		c.blockCols = stripBytes / size
+		if c.fixed(c.col) {
+			c.blockCols = min(c.blockCols, c.n)
+		}
 	case ok && along == 1 && c.kk >= int64(c.lanes):
 		c.turned = true
 		c.vecs = 1
+		c.panel = int64(c.vecs * c.lanes)
+		c.blockCols = c.panel
+		_, _, ok = c.strides(c.x, c.rowVar())
+		c.packX = !ok || !c.inMemory(c.x)
+		c.far = c.kk
+		if c.packX && (c.kk*size > maxStack/2 || !c.fixed(c.chains.Axis)) {
+			return false
+		}
 	default:
 		return false
 	}
-	c.panel = int64(c.vecs * c.lanes)
-	c.blockCols = c.panel
-	_, _, ok = c.strides(c.x, c.rowVar())
-	c.packX = !ok || !c.inMemory(c.x)
-	c.far = c.kk
-	if c.packX && c.kk*size > maxStack/2 {
-		return false
+	if c.free {
+		c.chunk = c.granule() // where threads cut the columns
 	}
-	return true
+	return !c.free || !c.rowChecks
 }
 
 // narrow reports that an operand is cast from integers that fit 16 bits with a sign.

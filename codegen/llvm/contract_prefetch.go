@@ -109,17 +109,32 @@ func (t *tileGen) prefetchRows(k chain, n value.Value) {
 // pages apart, their lines share a few sets of the first-level cache, so these come to the second.
 func (t *tileGen) prefetchSquares(k chain, kk value.Value) {
 	main, w := t.contraction.y.main, int64(t.lanes)
-	along, across, ok := t.strides(t.contraction.y, t.col.Var)
 	param := t.params[main.Param]
 	size := int64(param.DType.Bytes())
-	if !ok || along != 1 || across != t.kk || t.kk*size < 1024 || t.kk*size*w > aheadBytes || t.pairs {
+	if t.pairs || !t.rowsFollow(main) || t.fixed(t.chains.Axis) && (t.kk*size < 1024 || t.kk*size*w > aheadBytes) {
 		return
 	}
 	p := t.address(main.Param, main.At, k)
 	elem := memType(param.DType)
-	p = t.cur.NewGetElementPtr(elem, p, t.plus(t.times(kk, ci(i64, w)), ci(i64, w*across)))
+	p = t.cur.NewGetElementPtr(elem, p, t.times(t.plus(kk, t.extent(t.chains.Axis.Extent)), ci(i64, w)))
 	f := t.intrinsic("llvm.prefetch.p0i8", lt.Void, voidPtr, i32, i32, i32)
 	for at := int64(0); at < w*w; at += 64 / size {
 		t.cur.NewCall(f, t.cur.NewBitCast(t.cur.NewGetElementPtr(elem, p, ci(i64, at)), voidPtr), ci(i32, 0), ci(i32, 2), ci(i32, 1))
 	}
+}
+
+// rowsFollow reports that y lies in memory row after row of the chains.
+func (t *tileGen) rowsFollow(main *kernel.Load) bool {
+	follow := false
+	for _, term := range main.At.Terms {
+		switch term.Var {
+		case t.chains.Axis.Var:
+			if !term.Coef.IsConst(1) {
+				return false
+			}
+		case t.col.Var:
+			follow = term.Coef.Equal(t.chains.Axis.Extent.Dim)
+		}
+	}
+	return follow
 }

@@ -84,6 +84,26 @@ func TestContractions(t *testing.T) {
   }
   store c[%0], %2
 }`, true, func(c *contraction) bool { return c.turned && c.swap }},
+		{"a matrix of any shape times a vector", `kernel @k(in a: f32[M, K], in b: f32[K], out c: f32[M]) over %0 in 0..M {
+  %1: f32 = const 0.0
+  %2: f32 = loop %3 in 0..K carry %4: f32 = %1 {
+    %5: f32 = load a[K*%0 + %3]
+    %6: f32 = load b[%3]
+    %7: f32 = fma %5, %6, %4
+    next %7
+  }
+  store c[%0], %2
+}`, true, func(c *contraction) bool { return c.free && c.turned && !c.packX && c.chunk == c.panel }},
+		{"a vector times a matrix of any shape", `kernel @k(in a: f32[K], in b: f32[K, N], out c: f32[N]) over %0 in 0..N {
+  %1: f32 = const 0.0
+  %2: f32 = loop %3 in 0..K carry %4: f32 = %1 {
+    %5: f32 = load a[%3]
+    %6: f32 = load b[N*%3 + %0]
+    %7: f32 = fma %5, %6, %4
+    next %7
+  }
+  store c[%0], %2
+}`, true, func(c *contraction) bool { return c.free && c.byRows && c.chunk > 1 }},
 		{"a batch of vectors times matrices", `kernel @k(in a: f32[3, 96], in b: f32[3, 96, 80], out c: f32[3, 80]) over %0 in 0..3, %1 in 0..80 {
   %2: f32 = const 0.0
   %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {

@@ -58,6 +58,53 @@ func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
 	})
 }
 
+// vectorFree writes the part [begin, end) of the outermost axis of a product of one row and any shape. Columns that fill no tile are
+// computed one by one: a step of their chains takes as long.
+func (c *contractGen) vectorFree(begin, end value.Value) {
+	last := len(c.contraction.k.Axes) - 1
+	var nest func(i int)
+	nest = func(i int) {
+		lo, hi := begin, end
+		if i > 0 {
+			lo, hi = ci(i64, 0), c.extent(c.contraction.k.Axes[i].Extent)
+		}
+		if i < last {
+			c.count(lo, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
+				c.env[c.contraction.k.Axes[i].Var] = val{v: x}
+				nest(i + 1)
+				return nil
+			})
+			return
+		}
+		c.prologue(0)
+		if c.byRows {
+			c.count(lo, hi, c.blockCols, nil, func(at value.Value, _ []value.Value) []value.Value {
+				c.stream(at, c.minInt(c.cur.NewSub(hi, at), ci(i64, c.blockCols)))
+				return nil
+			})
+			return
+		}
+		k := chain{at: ci(i64, 0), n: c.extent(c.chains.Axis.Extent)}
+		row := value.Value(ci(i64, 0))
+		if c.row != nil {
+			row = c.env[c.row.Var].v
+		}
+		if c.packX {
+			c.copyX(k, row, 1)
+		}
+		tiles := func(from, to value.Value, cols int64) {
+			c.count(from, to, cols, nil, func(at value.Value, _ []value.Value) []value.Value {
+				c.tile(k, panels{at: at}, tile{i: row, from: row, copied: ci(i64, 0), n: ci(i64, 0), h: 1, cols: cols})
+				return nil
+			})
+		}
+		stop := c.plus(lo, c.whole(c.minus(hi, lo), c.panel))
+		tiles(lo, stop, c.panel)
+		tiles(stop, hi, 1)
+	}
+	nest(0)
+}
+
 // inside reports that column e of vector v is one of the tile's.
 func (t *tileGen) inside(v, e int) bool { return int64(v*t.lanes+e) < t.cols }
 
@@ -123,6 +170,28 @@ func (c *contractGen) stream(at, n value.Value) {
 			c.w = 0
 		})
 	}
+	kk := c.extent(c.chains.Axis.Extent)
+	if _, known := constantInt(kk); !known {
+		c.span(n, 2*c.lanes, func(j value.Value, width int) {
+			var zero value.Value = constant.NewZeroInitializer(vec(reg, width))
+			if width == 0 {
+				zero = fromBits(reg, 0)
+			}
+			st := c.cur.NewStore(zero, cells(j, width))
+			st.Align = lir.Align(regDType(c.acc).Bytes())
+		})
+		full := c.cur.NewAnd(kk, ci(i64, -streamRows))
+		c.count(ci(i64, 0), full, streamRows, nil, func(kk value.Value, _ []value.Value) []value.Value {
+			add(kk, streamRows, false)
+			return nil
+		})
+		c.count(full, kk, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+			add(kk, 1, false)
+			return nil
+		})
+		c.streamDone(at, n, load)
+		return
+	}
 	head := c.kk % streamRows
 	if head == 0 {
 		head = min(c.kk, streamRows)
@@ -134,6 +203,11 @@ func (c *contractGen) stream(at, n value.Value) {
 			return nil
 		})
 	}
+	c.streamDone(at, n, load)
+}
+
+// streamDone runs what follows the chains of columns that were streamed, whose sums load reads.
+func (c *contractGen) streamDone(at, n value.Value, load func(j value.Value, width int) value.Value) {
 	c.span(n, c.lanes, func(j value.Value, width int) {
 		c.w = width
 		c.axis(c.col.Var, c.plus(at, j), width)
