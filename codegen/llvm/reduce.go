@@ -404,18 +404,23 @@ func (g *gen) longLanes() int {
 }
 
 // rolled is the main loop of chunk for long bodies: the groups of lanes take turns in a loop of their
-// own, with the accumulators in memory, so that the body stands in the code once.
+// own, with the accumulators in memory, so that the body stands in the code once, or for two groups where there are 32 registers: what
+// two vectors do in turns waits less (Note [Which axis is vectorised]).
 func (r *reduction) rolled(lo, stop value.Value, init []value.Value, w int) []value.Value {
 	g := r.g
 	mem := r.spill(init, w)
-	vt := vec(regType(r.d), w)
+	step := w
+	if g.machine.Registers >= 32 {
+		step = 2 * w
+	}
+	vt := vec(regType(r.d), step)
 	g.count(lo, stop, kernel.NumLanes, nil, func(p value.Value, _ []value.Value) []value.Value {
-		g.count(ci(i64, 0), ci(i64, kernel.NumLanes), int64(w), nil, func(j value.Value, _ []value.Value) []value.Value {
+		g.count(ci(i64, 0), ci(i64, kernel.NumLanes), int64(step), nil, func(j value.Value, _ []value.Value) []value.Value {
 			at := g.cur.NewBitCast(g.cur.NewGetElementPtr(regType(r.d), mem, j), lt.NewPointer(vt))
-			x := r.vectorAt(g.cur.NewAdd(p, j), w)
+			x := r.vectorAt(g.cur.NewAdd(p, j), step)
 			l := g.cur.NewLoad(vt, at)
 			l.Align = lir.Align(r.slotBytes())
-			st := g.cur.NewStore(r.combine(l, x, w), at)
+			st := g.cur.NewStore(r.combine(l, x, step), at)
 			st.Align = lir.Align(r.slotBytes())
 			return nil
 		})
