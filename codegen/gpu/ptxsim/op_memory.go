@@ -121,12 +121,25 @@ func (c *compiler) ld() {
 	p, add := c.address(c.in.args[1])
 	n, signed := t.bytes(), t.signed()
 	c.o.run = func(w *warp, m uint32) {
-		P := &w.vals[p]
-		var addrs lanes // the destination may be the address
-		addrs = *P
+		addrs := w.vals[p] // the destination may be the address
 		var r *region
+		before, same := 0, 0 // the lane before, and how many in a row read what it does
 		for ; m != 0; m &= m - 1 {
 			i := lane(m)
+			if same++; r == nil || addrs[i] != addrs[before] {
+				same = 0
+			}
+			last := before
+			before = i
+			if same >= 2 && w.known == nil && !r.races.private {
+				// Two lanes were checked, and left the stamp of several: another one changes nothing.
+				for _, d := range dst {
+					if d >= 0 {
+						w.vals[d][i] = w.vals[d][last]
+					}
+				}
+				continue
+			}
 			var off int
 			r, off = w.find(&a, addrs[i]+add, i, r)
 			w.lock(r)
@@ -141,8 +154,8 @@ func (c *compiler) ld() {
 				}
 				w.vals[d][i] = v
 			}
-			w.unlock()
 		}
+		w.unlock()
 	}
 }
 
@@ -176,14 +189,18 @@ func (c *compiler) st() {
 					store(r.data[off+j*n:], n, w.vals[s][i])
 				}
 			}
-			w.unlock()
 		}
+		w.unlock()
 	}
 }
 
-// lock keeps other workers away from a region of global memory until unlock.
+// lock keeps other workers away from a region of global memory until unlock, or until another region is locked.
 func (w *warp) lock(r *region) {
-	if w.block.parallel && r.base >= globalBase && !r.readOnly {
+	if !w.block.parallel || r == w.block.worker.locked {
+		return
+	}
+	w.unlock()
+	if r.base >= globalBase && !r.readOnly {
 		r.mu.Lock()
 		w.block.worker.locked = r
 	}

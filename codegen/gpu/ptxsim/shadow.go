@@ -135,10 +135,10 @@ func (w *warp) raceRead(r *region, off, n, lane int, first uint32, atomic bool) 
 	cells := r.cells(off, n)
 	for i := range cells {
 		c := &cells[i]
-		if !(atomic && c.write.atomic()) && !w.before(c.write, lane, first) {
+		if c.write.run() >= first && !(atomic && c.write.atomic()) && !w.before(c.write, lane, first) {
 			w.race(r, off, n, lane, "reads", "writes", c.write)
 		}
-		if w.before(c.read, lane, first) {
+		if c.read.run() < first || w.before(c.read, lane, first) {
 			c.read = me
 		} else {
 			c.read = several(c.read, me)
@@ -155,10 +155,10 @@ func (w *warp) raceWrite(r *region, off, n, lane int, first uint32, atomic bool)
 	cells := r.cells(off, n)
 	for i := range cells {
 		c := &cells[i]
-		if !(atomic && c.write.atomic()) && !w.before(c.write, lane, first) {
+		if c.write.run() >= first && !(atomic && c.write.atomic()) && !w.before(c.write, lane, first) {
 			w.race(r, off, n, lane, "writes", "writes", c.write)
 		}
-		if !(atomic && c.read.atomic()) && !w.before(c.read, lane, first) {
+		if c.read.run() >= first && !(atomic && c.read.atomic()) && !w.before(c.read, lane, first) {
 			w.race(r, off, n, lane, "writes", "reads", c.read)
 		}
 		c.write = me
