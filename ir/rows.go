@@ -37,6 +37,8 @@ type RowPull interface {
 	Apart(n types.Dim, each int64, body func(i scalar.Ref))
 	// When runs body if cond is true.
 	When(cond scalar.Ref, body func())
+	// Once is a value of type t that f computes, with what f is given alone, and that is the same for all rows.
+	Once(t types.DType, f func(p Pull) scalar.Ref) scalar.Ref
 	// Fill sets the first n elements of m. value gives element i; it may read that element of m and no other.
 	Fill(m Memory, n types.Dim, value func(i scalar.Ref) scalar.Ref)
 	// Adjacent reports that the elements of m lie next to each other.

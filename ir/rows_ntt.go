@@ -111,8 +111,10 @@ func (l nttLine) result(from func(i scalar.Ref) scalar.Ref) {
 
 // straight reports that operand n is the permutation that changes nothing.
 func (l nttLine) straight(n int) scalar.Ref {
-	return l.p.Reduce(l.op, ReduceAnd, types.Bool, true, []types.Dim{l.length}, func(i []scalar.Ref) scalar.Ref {
-		return l.e.Eq(l.e.Cast(types.I64, l.p.Arg(l.op, n, i)), i[0])
+	return l.p.Once(types.Bool, func(p Pull) scalar.Ref {
+		return p.Reduce(l.op, ReduceAnd, types.Bool, true, []types.Dim{l.length}, func(i []scalar.Ref) scalar.Ref {
+			return p.E().Eq(p.E().Cast(types.I64, p.Arg(l.op, n, i)), i[0])
+		})
 	})
 }
 

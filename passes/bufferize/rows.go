@@ -40,7 +40,7 @@ func (fn *function) emitRows(n nest, op *ir.Op, result int) {
 	b.leaf = func(v *ir.Value, at []kernel.Ref) kernel.Ref { return n.leaf(b, v, at) }
 	b.frame = b.enter(nil, n.block, nil)
 	b.op = op
-	r := &rowBody{body: b}
+	r := &rowBody{body: b, nest: n}
 	at := make([]kernel.Ref, len(shape))
 	var rows types.Shape // the parallel axes
 	var index []kernel.Ref
@@ -92,6 +92,7 @@ type rowMemory struct {
 // rowBody is the ir.RowPull of a kernel.
 type rowBody struct {
 	*body
+	nest   nest
 	rows   types.Shape
 	index  []kernel.Ref
 	memory []*rowMemory
@@ -184,6 +185,35 @@ func (r *rowBody) When(cond kernel.Ref, f func()) {
 	in := b.close()
 	s := r.here([]kernel.Ref{cond}, in)
 	b.add(s, &kernel.If{Cond: cond, Then: in.block, Else: &kernel.Block{}})
+}
+
+// onceMinimum is the number of elements below which threads gain less than another kernel costs.
+const onceMinimum = 1 << 13
+
+// Once implements ir.RowPull. A loop that no row's index is needed for would stand around the parallel axes, which then are no
+// axes of the kernel (Note [Parallel axes]): it becomes a kernel of its own. On devices the threads of a team share the loop,
+// and another launch would cost more.
+func (r *rowBody) Once(t types.DType, f func(p ir.Pull) kernel.Ref) kernel.Ref {
+	if r.Shared() || few(r.rows, 1) || few(r.op.Type().Shape, onceMinimum-1) {
+		return f(r.body)
+	}
+	n := r.nest
+	n.name += "_once"
+	n.shape = nil
+	w := abi.View{Buffer: r.fn.buffer(abi.Buffer{Kind: abi.Temp, DType: t})}
+	n.outs = []output{{w.Buffer, func(b *body, _ []kernel.Ref) kernel.Ref {
+		b.op = r.op
+		return f(b)
+	}, 0}}
+	r.fn.emit(n)
+	return r.load(w, t, nil)
+}
+
+// few reports that a tensor is known to have no more than n elements.
+func few(s types.Shape, n int64) bool {
+	size, err := s.Elems()
+	c, known := size.Const()
+	return err == nil && known && c <= n
 }
 
 // Fill implements ir.RowPull.
