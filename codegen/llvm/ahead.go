@@ -111,14 +111,18 @@ func (g *gen) askFor(param int, at value.Value, n int) { g.askForIn(toFirst, par
 // askForIn is askFor for a level of the caches.
 func (g *gen) askForIn(level int64, param int, at value.Value, n int) {
 	d := g.params[param].DType
+	for byte := 0; byte < n*d.Bytes(); byte += lineBytes {
+		g.fetch(level, g.addr(param, g.plus(at, ci(i64, int64(byte/d.Bytes())))))
+	}
+}
+
+// fetch prefetches the line of an address to a level of the caches.
+func (g *gen) fetch(level int64, address value.Value) {
 	name := "llvm.prefetch.p0i8"
 	f := g.intrinsics[name]
 	if f == nil {
 		f = g.intrinsic(name, lt.Void, voidPtr, i32, i32, i32)
 	}
 	const read, data = 0, 1
-	for byte := 0; byte < n*d.Bytes(); byte += lineBytes {
-		p := g.cur.NewBitCast(g.addr(param, g.plus(at, ci(i64, int64(byte/d.Bytes())))), voidPtr)
-		g.cur.NewCall(f, p, constant.NewInt(i32, read), constant.NewInt(i32, level), constant.NewInt(i32, data))
-	}
+	g.cur.NewCall(f, g.cur.NewBitCast(address, voidPtr), constant.NewInt(i32, read), constant.NewInt(i32, level), constant.NewInt(i32, data))
 }

@@ -19,6 +19,7 @@ type Machine struct {
 	Scale      bool // there is vscalef
 	Device     bool // a thread of a GPU: one iteration at a time, see DeviceModule
 	IFMA       bool // 512-bit vectors have multiply-adds of 52-bit integers
+	Mul64      bool // 512-bit vectors have products of 64-bit integers that cost no more than others
 	PairSums   bool // x86: products of 16-bit integers are summed in pairs
 	IntSums    bool // x86: products of integers are added up by instructions of their own, see Note [Products together]
 	L1, L2     int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
@@ -42,8 +43,9 @@ func (m Machine) withDefaults() Machine {
 var (
 	avx512 = []string{"x86-64-v4", "skylake-avx512", "skx", "cascadelake", "cooperlake", "cannonlake", "icelake", "tigerlake",
 		"rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "znver4", "znver5", "knl", "knm"}
-	avx512ifma = []string{"cannonlake", "icelake", "tigerlake", "rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "znver4", "znver5"}
-	avx2       = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake", "raptorlake",
+	avx512ifma  = []string{"cannonlake", "icelake", "tigerlake", "rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "znver4", "znver5"}
+	avx512mul64 = []string{"znver4", "znver5"} // Intel's take three instructions' time
+	avx2        = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake", "raptorlake",
 		"meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest", "gracemont", "grandridge", "clearwaterforest"}
 )
 
@@ -73,6 +75,7 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 		return longest
 	}
 	wide, half, integer := fits(avx512), fits(avx2), fits(avx512ifma)
+	quick := fits(avx512mul64) > 0
 	has := map[string]bool{"avx512f": wide > half, "avx512bw": wide > half && !strings.HasPrefix(cpu, "kn"), "avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
 	for _, f := range strings.Split(features, ",") {
 		if f = strings.TrimSpace(f); f != "" {
@@ -91,6 +94,7 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 	m.NoFMA = !has["fma"] && !has["avx512f"]
 	m.IFMA = has["avx512f"] && has["avx512ifma"]
 	m.IntSums = has["avx512f"] || has["avx2"]
+	m.Mul64 = quick && has["avx512f"]
 	m.PairSums = !has["avx512f"] || has["avx512bw"]
 	return m.withDefaults()
 }

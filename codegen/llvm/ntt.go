@@ -196,6 +196,11 @@ func (n *ntt) constants(p, scale value.Value) {
 	}
 }
 
+// nttAhead is how many bytes ahead the first pass fetches each of its streams, when the row is long: there are more of them
+// than the processor's own prefetchers follow, and no line of the row is in the caches yet. Those of the first level are no place for
+// them: the streams are a power of two apart, so that their lines displace each other.
+const nttAhead = 1024
+
 // nttPass is the stages from first on, done between one load and one store of each element.
 type nttPass struct{ first, stages int }
 
@@ -203,11 +208,17 @@ type nttPass struct{ first, stages int }
 func (n *ntt) run() {
 	n.quotients()
 	most := bits.Len(uint(n.regs)) - 1
-	outer := bits.Len64(uint64(n.size/n.block())) - 1 // stages before the blocks, in as few passes as the registers allow
+	// The stages before the blocks are done in as few passes as the registers allow. In the forward transform the larger ones are
+	// done on the smaller parts: what a pass loads together is a power of two apart, and has few places in the caches. The
+	// inverse comes to the longest passes last, with data that is in the second-level cache, and was faster the other way.
+	outer := bits.Len64(uint64(n.size/n.block())) - 1
 	for first := 0; first < outer; {
 		left := outer - first
 		passes := (left + most - 1) / most
-		p := nttPass{first, (left + passes - 1) / passes}
+		p := nttPass{first, left / passes}
+		if n.inverse {
+			p.stages = (left + passes - 1) / passes
+		}
 		n.passes = append(n.passes, p)
 		first += p.stages
 	}
@@ -349,6 +360,9 @@ func (n *ntt) pass(p nttPass, lo, hi value.Value) {
 			for c := range x {
 				for m := range 1 << p.stages {
 					x[c] = append(x[c], number{n.read(at(c, m), p.first == 0 && !n.inverse), low, bound})
+					if p.first == 0 && !n.inverse && n.size*8 > int64(n.machine.L2/4) {
+						n.fetch(toSecond, n.cur.NewGetElementPtr(i64, n.source, n.plus(at(c, m), ci(i64, nttAhead/8))))
+					}
 				}
 			}
 			n.stages(x, slices.Repeat([][][]factor{factors}, len(x)), p.first == 0)

@@ -95,15 +95,16 @@ func (n *ntt) umin(x, y value.Value) value.Value { return n.call("llvm.umin", n.
 // forward is a pair of the forward transform: x + y*w and x - y*w. With 52 bits the product less p, which costs nothing
 // in a sum of products, is added and taken off: it is from -p to p, and nothing else has to be added.
 func (n *ntt) forward(x, y number, f factor) (number, number) {
-	q, m := n.quotient(y, f), n.slack(f, y.bound)
+	m := n.slack(f, y.bound)
 	if n.k52 {
+		t := n.lessP(y, f)
 		if x.low < m-1 || x.bound+m-1 > n.grow {
 			x = n.center(x)
 		}
 		low, bound := x.low-m+1, x.bound+m-1
-		t := n.mulLow(n.mulLow(n.minusP, f.w, y.v), q, n.neg)
 		return number{n.cur.NewAdd(x.v, t), low, bound}, number{n.cur.NewSub(x.v, t), low, bound}
 	}
+	q := n.quotient(y, f)
 	for x.bound+m > n.grow {
 		x = n.take(x)
 	}
@@ -135,9 +136,28 @@ func (n *ntt) product(y number, f factor) number {
 	bound := n.slack(f, y.bound)
 	q := n.quotient(y, f)
 	if n.k52 {
-		return number{n.mulLow(n.mulLow(n.num(0), f.w, y.v), q, n.neg), 0, bound}
+		return number{n.mulLow(n.lower(f.w, y.v), q, n.neg), 0, bound}
 	}
 	return number{n.cur.NewAdd(n.cur.NewMul(f.w, y.v), n.cur.NewMul(q, n.neg)), 0, bound}
+}
+
+// lessP is y*w - p modulo p, with 52 bits.
+func (n *ntt) lessP(y number, f factor) value.Value {
+	if n.machine.Mul64 { // one more in the quotient is p less
+		q := n.mulHigh(n.num(1), f.q, y.v)
+		return n.mulLow(n.lower(f.w, y.v), q, n.neg)
+	}
+	q := n.quotient(y, f)
+	return n.mulLow(n.mulLow(n.minusP, f.w, y.v), q, n.neg)
+}
+
+// lower is a number with the lower 52 bits of a product. A product that adds nothing leaves one of AMD's units alone: all
+// instructions with three operands share one that reads the third, and stores of vectors need that for longer.
+func (n *ntt) lower(x, y value.Value) value.Value {
+	if n.machine.Mul64 {
+		return n.cur.NewMul(x, y)
+	}
+	return n.mulLow(n.num(0), x, y)
 }
 
 // slack is the bound of a product with a factor, for numbers below bound*p: see docs/modular.md.

@@ -72,50 +72,41 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 		for j, e := range where {
 			place[e] = j
 		}
-		mask := func(part []int) value.Value {
-			c := make([]constant.Constant, len(part))
-			for i, e := range part {
-				c[i] = ci(i32, int64(place[e]))
-			}
-			return constant.NewVector(nil, c...)
-		}
 		for m := 0; m < n.rows; m += 2 {
 			for c := range x {
 				a, b := x[c][m], x[c][m+1]
 				low, bound := min(a.low, b.low), max(a.bound, b.bound)
-				x[c][m] = number{n.cur.NewShuffleVector(a.v, b.v, mask(now[:n.w])), low, bound}
-				x[c][m+1] = number{n.cur.NewShuffleVector(a.v, b.v, mask(now[n.w:])), low, bound}
+				part := func(elements []int) number {
+					return number{n.cur.NewShuffleVector(a.v, b.v, mask(n.w, func(i int) int { return place[elements[i]] })), low, bound}
+				}
+				x[c][m], x[c][m+1] = part(now[:n.w]), part(now[n.w:])
 				to(x[c], m)
 			}
 		}
 		where = now
 	}
 	for _, t := range distances {
-		var low, high []int
-		for e := range 2 * n.w {
-			if e&t == 0 {
-				low, high = append(low, e), append(high, e+t)
-			}
-		}
+		now := n.order(t)
+		pair := func(i int) int { return now[i] / (2 * t) } // the number of the pair at place i, which is that of its factor
 		// The factors of all pairs of vectors are so many vectors of the table.
 		vectors := n.rows / 2 / t
 		f := map[*number][]factor{}
 		for c := range x {
 			start := n.times(first(c), ci(i64, int64(vectors*n.w)))
 			for v := range vectors {
-				f[&x[c][0]] = append(f[&x[c][0]], n.withQuotient(n.seen(n.load(n.table, n.plus(start, ci(i64, int64(v*n.w))))), n.k52 && t == n.w/2))
+				w := n.seen(n.load(n.table, n.plus(start, ci(i64, int64(v*n.w)))))
+				if t == 1 {
+					w = n.cur.NewShuffleVector(w, constant.NewUndef(n.vector()), mask(n.w, pair))
+				}
+				f[&x[c][0]] = append(f[&x[c][0]], n.withQuotient(w, n.k52 && t == n.w/2))
 			}
 		}
-		arrange(append(low, high...), func(x []number, m int) {
+		arrange(now, func(x []number, m int) {
 			at := m / 2 * (n.w / t)
 			g := f[&x[0]][at/n.w]
 			if t > 1 {
-				c := make([]constant.Constant, n.w)
-				for j := range c {
-					c[j] = ci(i32, int64(at%n.w+j/t))
-				}
 				spread := func(v value.Value) value.Value {
-					return n.cur.NewShuffleVector(v, constant.NewUndef(n.vector()), constant.NewVector(nil, c...))
+					return n.cur.NewShuffleVector(v, constant.NewUndef(n.vector()), mask(n.w, func(i int) int { return at%n.w + pair(i) }))
 				}
 				g.w, g.q = spread(g.w), spread(g.q)
 				if n.wide() {
@@ -134,4 +125,38 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 		})
 	}
 	arrange(natural, func([]number, int) {})
+}
+
+// mask is the constant operand of a shuffle that takes element from(i) to place i.
+func mask(w int, from func(i int) int) value.Value {
+	c := make([]constant.Constant, w)
+	for i := range c {
+		c[i] = ci(i32, int64(from(i)))
+	}
+	return constant.NewVector(nil, c...)
+}
+
+// order is how the elements of two neighbouring vectors lie in the two for the pairs at distance t: a pair is what both have
+// in the same place. In vectors of eight the orders follow from each other by instructions that take two vectors and no
+// table of places, which would be a third operand: see lower. Only one of the four steps, from or to the natural order, needs one.
+func (n *ntt) order(t int) []int {
+	// The bits of an element's number, from that of its vector on, of which an order has t's last, with the rest of them in
+	// the order of the bits of the place.
+	bits := map[int][]int{4: {3, 1, 0}, 2: {2, 3, 0}, 1: {2, 3, 1}}[t]
+	if n.inverse && t == 4 {
+		bits = []int{1, 3, 0}
+	}
+	out := make([]int, 2*n.w)
+	for i := range n.w {
+		e := 0
+		if n.w == 8 && n.k52 {
+			for j, b := range bits {
+				e |= i >> (2 - j) & 1 << b
+			}
+		} else {
+			e = i/t*2*t + i%t
+		}
+		out[i], out[n.w+i] = e, e+t
+	}
+	return out
 }
