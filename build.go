@@ -26,6 +26,8 @@ import (
 type Debug struct {
 	Passes *passes.Options // nil: nothing is shown, and modules are not verified between passes
 	Timer  *Timer          // nil: not measured
+	// Vectors says that programs that run briefly get vector code, too: for tests of it.
+	Vectors bool
 }
 
 // Timer collects how long each stage took.
@@ -152,7 +154,7 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 	}
 	t := m.target()
 	key := ""
-	opts := llvm.Options{Quick: m.opts.Once && llvm.Brief(km), Took: m.opts.Debug.Timer.took()}
+	opts := llvm.Options{Effort: m.effort(km), Took: m.opts.Debug.Timer.took()}
 	if m.opts.Cache != nil {
 		defer m.opts.Debug.Timer.Stage("codegen")()
 		var text strings.Builder
@@ -163,11 +165,7 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 		if err != nil {
 			return nil, err
 		}
-		tier := "full"
-		if opts.Quick {
-			tier = "quick"
-		}
-		key = cacheKey(buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features, tier, text.String(), string(plan))
+		key = cacheKey(buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features, opts.Effort.String(), text.String(), string(plan))
 		if art := m.opts.Cache.load(key); art != nil {
 			return art, nil
 		}
@@ -177,7 +175,7 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 	art := &codegen.Artifact{Plan: km.Plan}
 	var err error
 	if t.Kind == GPU {
-		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly, gpu.Options{Quick: opts.Quick, Took: opts.Took})
+		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly, gpu.Options{Quick: opts.Effort != llvm.Full, Took: opts.Took})
 	} else {
 		art.Objects, err = llvm.Objects(km, t, opts)
 	}
@@ -186,6 +184,18 @@ func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
 	}
 	m.opts.Cache.store(key, art)
 	return art, nil
+}
+
+// effort is what making machine code of kernels is worth.
+func (m *Module) effort(km *kernel.Module) llvm.Effort {
+	if !m.opts.Once {
+		return llvm.Full
+	}
+	e := llvm.EffortFor(km)
+	if m.opts.Debug.Vectors {
+		e = min(e, llvm.Quick)
+	}
+	return e
 }
 
 // build makes machine code of an entry for arguments of these shapes and strides.

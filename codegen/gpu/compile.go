@@ -29,7 +29,7 @@ const DefaultArch = "sm_70"
 
 // Options choose how code is made.
 type Options struct {
-	Quick bool // compile in a fifth of the time, to code that may be slower: see llvm.Brief
+	Quick bool // compile in a fifth of the time, to code that may be slower: see llvm.EffortFor
 
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
 }

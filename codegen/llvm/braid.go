@@ -40,7 +40,7 @@ func (m *module) braidOf(k *kernel.Kernel) *braid {
 			b.body = &kernel.Block{Stmts: append(slices.Clone(k.Body.Stmts[:n]), l.Body.Stmts...)}
 		}
 	}
-	if len(b.axes) < 2 || m.machine.Device {
+	if len(b.axes) < 2 || m.machine.Narrow {
 		return nil
 	}
 	b.along, b.last = b.axes[len(b.axes)-2], b.axes[len(b.axes)-1]

@@ -10,30 +10,54 @@ import (
 //
 // Compiling a small kernel takes LLVM some milliseconds, most of them in instruction selection, scheduling and
 // register allocation at -O3, and running it often takes a microsecond. Where a program runs once, as `healc run` does,
-// and surely does little, it gets code at -O0 behind a short pipeline: for the ten-line program of tests/bench 6 ms
-// instead of 16 in a new process, and 30 ms instead of 39 for the process (Xeon at 2.6 GHz, LLVM 19, November 2026).
-// The bits are the same: the text is, and LLVM changes no float operation at any level.
+// and surely does little, it gets code that takes less time to make: at -O0 behind a short pipeline, and where it does even
+// less, one iteration at a time, as one module and without any pipeline. That is half of the text, which counts for every stage from writing
+// it to encoding instructions, and what is not vectors, LLVM selects without a graph. docs/performance.md has the times.
+// The bits are the same: LLVM changes no float operation at any level, and vectors do what the single elements do.
+
+// Effort is how much time making code may take for what it saves when the code runs.
+type Effort uint8
+
+// The efforts.
+const (
+	Full  Effort = iota
+	Quick        // a third of the time, for code that may be ten times slower
+	Least        // half of that, for code that is slower by another vector width
+)
+
+func (e Effort) String() string { return [...]string{"full", "quick", "least"}[e] }
 
 // QuickPipeline is what Pipeline is for programs that run briefly.
 const QuickPipeline = "always-inline,function(sroa,early-cse,simplifycfg)"
 
-// briefTime is the estimated time of a program, in picoseconds, below which optimising it takes longer than it saves:
-// code at -O0 takes some ten times as long.
-const briefTime = 50_000_000
+// The estimated times of a program, in picoseconds, below which more effort takes longer than it saves. The estimates are those of
+// vector code at -O3.
+const (
+	quickTime = 50_000_000
+	leastTime = 10_000_000
+)
 
-// Brief reports whether a program surely takes less time than it takes to optimise it: all extents are known, no loop that
-// runs until something holds may have many steps, nothing recurses, and the estimates of the plan are low.
-func Brief(km *kernel.Module) bool {
+// EffortFor is the effort that a program that runs once is worth. It is less than Full for one that surely takes less time than it
+// takes to optimise it: all extents are known, no loop that runs until something holds may have many steps, nothing recurses, and the
+// estimates of the plan are low.
+func EffortFor(km *kernel.Module) Effort {
 	if km.Plan == nil || len(km.Dims) > 0 || len(km.Funcs) > 0 || len(km.Plan.Funcs) > 1 {
-		return false
+		return Full
 	}
 	for _, k := range km.Kernels {
 		if endless(k.Body, map[kernel.Ref]bool{}) {
-			return false
+			return Full
 		}
 	}
-	sum, ok := stepsTime(km.Plan.Funcs[0].Steps)
-	return ok && sum < briefTime
+	switch sum, ok := stepsTime(km.Plan.Funcs[0].Steps); {
+	case !ok:
+		return Full
+	case sum < leastTime:
+		return Least
+	case sum < quickTime:
+		return Quick
+	}
+	return Full
 }
 
 // stepsTime adds up the estimates of kernels. ok is false when a loop around them runs as often as it turns out.
@@ -59,12 +83,12 @@ func stepsTime(steps []abi.Step) (sum int64, ok bool) {
 			if l.Outer.Div > 1 {
 				n = (n-1)/l.Outer.Div + 1
 			}
-			if n >= briefTime { // no product that overflows
+			if n >= quickTime { // no product that overflows
 				return 0, false
 			}
 			sum += n * l.IndexTime()
 		}
-		if sum >= briefTime {
+		if sum >= quickTime {
 			return 0, false
 		}
 	}

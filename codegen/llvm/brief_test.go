@@ -21,21 +21,22 @@ func TestBrief(t *testing.T) {
 		return abi.Step{Launch: &abi.Launch{Kernel: "k0", Outer: lit(n), Work: work}}
 	}
 	for _, c := range []struct {
-		name  string
-		steps []abi.Step
-		brief bool
+		name   string
+		steps  []abi.Step
+		effort Effort
 	}{
-		{"nothing", nil, true},
-		{"small", []abi.Step{launch(4, 10)}, true},
-		{"long", []abi.Step{launch(1<<24, 10)}, false},
-		{"much for each index", []abi.Step{launch(4, 1<<40)}, false},
-		{"very long", []abi.Step{launch(1<<60, 1<<60)}, false},
-		{"many", make([]abi.Step, 3000), false},
-		{"a loop", []abi.Step{{Loop: &abi.Loop{Body: []abi.Step{launch(4, 10)}}}}, false},
-		{"a call", []abi.Step{{Call: &abi.Call{}}}, false},
-		{"branches", []abi.Step{{If: &abi.If{Then: []abi.Step{launch(4, 10)}, Else: []abi.Step{launch(5, 10)}}}}, true},
-		{"a long branch", []abi.Step{{If: &abi.If{Else: []abi.Step{launch(1<<24, 10)}}}}, false},
-		{"any shape", []abi.Step{{Launch: &abi.Launch{Kernel: "k0", Outer: abi.Extent{Dim: types.Param("N")}, Work: 1}}}, false},
+		{"nothing", nil, Least},
+		{"small", []abi.Step{launch(4, 10)}, Least},
+		{"longer", []abi.Step{launch(1<<15, 20)}, Quick},
+		{"long", []abi.Step{launch(1<<24, 10)}, Full},
+		{"much for each index", []abi.Step{launch(4, 1<<40)}, Full},
+		{"very long", []abi.Step{launch(1<<60, 1<<60)}, Full},
+		{"many", make([]abi.Step, 3000), Full},
+		{"a loop", []abi.Step{{Loop: &abi.Loop{Body: []abi.Step{launch(4, 10)}}}}, Full},
+		{"a call", []abi.Step{{Call: &abi.Call{}}}, Full},
+		{"branches", []abi.Step{{If: &abi.If{Then: []abi.Step{launch(4, 10)}, Else: []abi.Step{launch(5, 10)}}}}, Least},
+		{"a long branch", []abi.Step{{If: &abi.If{Else: []abi.Step{launch(1<<24, 10)}}}}, Full},
+		{"any shape", []abi.Step{{Launch: &abi.Launch{Kernel: "k0", Outer: abi.Extent{Dim: types.Param("N")}, Work: 1}}}, Full},
 	} {
 		if c.name == "many" {
 			for i := range c.steps {
@@ -43,8 +44,8 @@ func TestBrief(t *testing.T) {
 			}
 		}
 		km.Plan = &abi.Program{Funcs: []*abi.Function{{Steps: c.steps}}}
-		if got := Brief(km); got != c.brief {
-			t.Errorf("%s: brief is %v", c.name, got)
+		if got := EffortFor(km); got != c.effort {
+			t.Errorf("%s: the effort is %v", c.name, got)
 		}
 	}
 	km.Plan = &abi.Program{Funcs: []*abi.Function{{}}}
@@ -56,7 +57,7 @@ func TestBrief(t *testing.T) {
 			loop := &kernel.Iterate{Count: x, Body: &kernel.Block{}}
 			body.Stmts = append(before[:len(before):len(before)], &kernel.Let{ID: count, In: scalar.Instr{Op: scalar.Const, Type: types.I64, Imm: bound}},
 				&kernel.If{Then: &kernel.Block{}, Else: &kernel.Block{Stmts: []kernel.Stmt{loop}}})
-			if want := brief && x == count; Brief(km) != want {
+			if want := brief && x == count; (EffortFor(km) != Full) != want {
 				t.Errorf("a loop until something holds, of up to %d steps (known: %v): brief is %v", bound, x == count, !want)
 			}
 		}

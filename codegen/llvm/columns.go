@@ -78,7 +78,7 @@ type stripSum struct {
 
 // columnStrip recognises such a body; it returns nil for any other, and where the generic code does as well.
 func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
-	if g.w != 0 || g.machine.Device {
+	if g.w != 0 || g.machine.Narrow {
 		return nil
 	}
 	sh, ok := canVectorise(g.types, v, body)

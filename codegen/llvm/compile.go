@@ -60,8 +60,11 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 		opts.Took("generate", time.Since(start))
 	}
 	o := libllvm.Options{Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out, Passes: pipelineFor(lib.Version()), Took: opts.Took}
-	if opts.Quick {
+	switch opts.Effort {
+	case Quick:
 		o.OptLevel, o.Passes = 0, QuickPipeline
+	case Least:
+		o.OptLevel, o.Passes = 0, libllvm.NoPasses
 	}
 	code, err := lib.Compile(text, o)
 	if err != nil {

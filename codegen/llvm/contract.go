@@ -370,7 +370,7 @@ func (c *contraction) strides(o operand, v kernel.Ref) (along, across int64, ok 
 // schedule tells the plan into how many tasks kernels are cut and at which multiples the others are best cut.
 func (m *module) schedule() {
 	plan := m.km.Plan
-	if plan == nil {
+	if plan == nil || m.machine.Narrow {
 		return
 	}
 	launched := map[string]bool{}

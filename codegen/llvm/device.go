@@ -27,7 +27,7 @@ type DeviceModule struct{ m *module }
 // NewDeviceModule begins a module, with the scalar functions of the program. lines says that the code has the lines of the source.
 func NewDeviceModule(km *kernel.Module, triple string, lines bool) *DeviceModule {
 	m := &module{km: km, lined: lines, m: lir.NewModule(), intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{},
-		machine: Machine{Device: true, VectorBits: 128}.withDefaults()}
+		machine: Machine{Device: true, Narrow: true, VectorBits: 128}.withDefaults()}
 	m.m.SourceFilename = km.Name
 	m.m.TargetTriple = triple
 	m.m.DataLayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64" // so that what has no alignment of its own gets the natural one

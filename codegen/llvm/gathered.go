@@ -39,7 +39,7 @@ type gathered struct {
 
 // gatheredRows finds the loads in a parallel loop of the body of k that go along gathered rows of a large buffer.
 func (g *gen) gatheredRows(k *kernel.Kernel) map[*kernel.Loop][]gathered {
-	if len(k.Axes) == 0 || g.machine.Device {
+	if len(k.Axes) == 0 || g.machine.Narrow {
 		return nil
 	}
 	axis := k.Axes[len(k.Axes)-1].Var

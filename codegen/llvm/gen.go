@@ -20,7 +20,7 @@ import (
 
 // Options choose how code is generated.
 type Options struct {
-	Quick   bool    // compile in a third of the time, to code that may be several times slower: see Brief
+	Effort  Effort  // see EffortFor
 	Triple  string  // written into the module; "" leaves it out
 	Prefix  string  // put before the names of the kernels, so that several modules can be linked together
 	Machine Machine // for which the code is shaped
@@ -33,7 +33,8 @@ type Options struct {
 func Generate(km *kernel.Module, opts Options) (string, error) {
 	km = Decided(km, opts.Machine)
 	m := &module{km: km, m: lir.NewModule(), prefix: opts.Prefix, intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{},
-		machine: opts.Machine.withDefaults(), contractions: map[string]*contraction{}, quick: opts.Quick}
+		machine: opts.Machine.withDefaults(), contractions: map[string]*contraction{}, quick: opts.Effort != Full}
+	m.machine.Narrow = m.machine.Narrow || opts.Effort == Least
 	m.schedule()
 	m.m.SourceFilename = km.Name
 	m.m.TargetTriple = opts.Triple
@@ -175,9 +176,12 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	body.Linkage = enum.LinkageInternal
 	functionAttrs(body)
 	body.FuncAttrs = append(body.FuncAttrs, enum.FuncAttrAlwaysInline)
-	p, ts := periodOf(k), k.Types
-	if p != nil {
-		ts = p.k.Types
+	ts := k.Types
+	var p *period
+	if !m.machine.Narrow {
+		if p = periodOf(k); p != nil {
+			ts = p.k.Types
+		}
 	}
 	g := m.newGen(body, ts)
 	g.params = k.Params

@@ -127,7 +127,7 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 
 // vectorWidth is the number of iterations of v that one vector holds, 0 when body is not vectorised over it.
 func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
-	if g.w != 0 || g.machine.Device {
+	if g.w != 0 || g.machine.Narrow {
 		return 0
 	}
 	a := &analysis{types: g.types, wide: map[kernel.Ref]bool{v: true}}

@@ -17,7 +17,8 @@ type Machine struct {
 	Registers  int  // vector registers; 0 is 32
 	NoFMA      bool // a fused multiply-add is a call
 	Scale      bool // there is vscalef
-	Device     bool // a thread of a GPU: one iteration at a time, see DeviceModule
+	Narrow     bool // one iteration at a time, in loops as they stand in the kernel
+	Device     bool // a thread of a GPU, see DeviceModule
 	IFMA       bool // 512-bit vectors have multiply-adds of 52-bit integers
 	Mul64      bool // 512-bit vectors have products of 64-bit integers that cost no more than others
 	PairSums   bool // x86: products of 16-bit integers are summed in pairs

@@ -54,7 +54,7 @@ var nttKinds = []nttKind{
 
 // transform calls the function for a transform.
 func (g *gen) transform(s *kernel.Transform) {
-	if g.machine.Device { // the kernel takes the stages one by one then
+	if g.machine.Narrow { // the kernel takes the stages one by one then
 		g.set(s.ID, constant.False, false)
 		return
 	}

@@ -19,10 +19,18 @@ import (
 // partsPerCore is how many modules a core gets on average.
 const partsPerCore = 3
 
+// leastKernels is how many kernels of the effort Least are worth all cores.
+const leastKernels = 24
+
 // Objects compiles a kernel module to one or several objects, each of which has some of the kernels. What Options.Took
 // is told adds up to the time of all threads.
 func Objects(km *kernel.Module, t codegen.Target, opts Options) ([][]byte, error) {
-	parts := cut(km, goruntime.GOMAXPROCS(0)*partsPerCore)
+	n := goruntime.GOMAXPROCS(0) * partsPerCore
+	if opts.Effort == Least {
+		// What every thread touches of LLVM for the first time costs more than such kernels do.
+		n = min(n, (n*len(km.Kernels)+leastKernels-1)/leastKernels)
+	}
+	parts := cut(km, n)
 	opts.Took = Locked(opts.Took)
 	objects := make([][]byte, len(parts))
 	err := codegen.Parallel(len(parts), func(i int) (err error) {

@@ -37,7 +37,7 @@ type piece struct {
 // pieces cuts [lo, hi), the range of v, where conditions in body change. It is nil where vectors take the whole body as it
 // is, or not even one of the pieces.
 func (g *gen) pieces(v kernel.Ref, lo, hi value.Value, body *kernel.Block) []piece {
-	if g.w != 0 || g.machine.Device || g.vectorWidth(v, body) > 0 {
+	if g.w != 0 || g.machine.Narrow || g.vectorWidth(v, body) > 0 {
 		return nil
 	}
 	p := &positions{v: v, lets: map[kernel.Ref]*scalar.Instr{}, outside: g.lets}

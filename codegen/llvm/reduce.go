@@ -194,7 +194,7 @@ func (r *reduction) vectorAt(p value.Value, w int) value.Value {
 // A vector never crosses the end of a row.
 func (r *reduction) alongWidth() (int, shape) {
 	g := r.g
-	if g.w != 0 || g.machine.Device || len(r.s.Axes) == 0 {
+	if g.w != 0 || g.machine.Narrow || len(r.s.Axes) == 0 {
 		return 0, shape{}
 	}
 	last := r.s.Axes[len(r.s.Axes)-1]

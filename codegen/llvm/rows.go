@@ -50,7 +50,7 @@ type rowGroup struct {
 
 // rowGroupOf recognises such a kernel, whose axes stand around body; it returns nil for any other.
 func (g *gen) rowGroupOf(k *kernel.Kernel, body *kernel.Block) *rowGroup {
-	if g.machine.Device {
+	if g.machine.Narrow {
 		return nil
 	}
 	for _, p := range k.Params {

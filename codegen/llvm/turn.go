@@ -66,6 +66,9 @@ const (
 
 // turnedOf recognises such a kernel; it returns nil for any other.
 func (m *module) turnedOf(k *kernel.Kernel) *turned {
+	if m.machine.Narrow {
+		return nil
+	}
 	for _, p := range k.Params {
 		if p.InPlace || p.Work || p.Local {
 			return nil

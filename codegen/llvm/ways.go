@@ -31,7 +31,7 @@ func (g *gen) ways(body *kernel.Block, known map[kernel.Ref]bool, loops func(bod
 
 func (g *gen) fork(body *kernel.Block, known map[kernel.Ref]bool, loops func(body *kernel.Block), left int) {
 	c := scalar.None
-	if left > 0 && !g.quick && !g.machine.Device && g.w == 0 && statements(body) <= maxForkCode {
+	if left > 0 && !g.quick && !g.machine.Narrow && g.w == 0 && statements(body) <= maxForkCode {
 		c = g.forkAt(body, known)
 	}
 	if c == scalar.None {

@@ -127,7 +127,7 @@ func Check(p *Program, threads int, cpu string) string {
 	if err != nil {
 		return "interpreter: " + err.Error()
 	}
-	got, err := Run(p, heal.Options{Backend: heal.CPU, Threads: threads, SplitAll: true, Once: p.Seed%2 == 0, Target: codegen.Target{CPU: cpu}})
+	got, err := Run(p, heal.Options{Backend: heal.CPU, Threads: threads, SplitAll: true, Once: p.Seed%2 == 0, Debug: heal.Debug{Vectors: p.Seed%4 == 0}, Target: codegen.Target{CPU: cpu}})
 	if err != nil {
 		return "cpu: " + err.Error()
 	}

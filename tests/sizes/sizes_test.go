@@ -188,7 +188,8 @@ func TestEachSize(t *testing.T) {
 					turn /= 2
 				}
 				cpu, th := cpus[turn%len(cpus)], threads[(turn/len(cpus)+i)%len(threads)]
-				m, err := heal.CompileIR(interp.IR(), heal.Options{Threads: th, SplitAll: true, Once: turn%5 == 0, Target: codegen.Target{Kind: "cpu", CPU: cpu}})
+				m, err := heal.CompileIR(interp.IR(), heal.Options{Threads: th, SplitAll: true, Once: turn%5 < 2, Debug: heal.Debug{Vectors: turn%5 == 1},
+					Target: codegen.Target{Kind: "cpu", CPU: cpu}})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -35,6 +35,9 @@ const (
 	Large
 )
 
+// NoPasses is the pipeline that does nothing: making even an empty one takes LLVM most of a millisecond.
+const NoPasses = "none"
+
 // Options says how to compile. The zero value compiles without optimisation for this machine.
 type Options struct {
 	Triple   string // "" for the host's
@@ -42,7 +45,7 @@ type Options struct {
 	Features string // changes to the features of CPU or of the host, such as "+avx2,-prefer-256-bit"
 
 	OptLevel int    // 0 to 3, for the pass pipeline and for instruction selection
-	Passes   string // a pipeline in the syntax of `opt -passes`; "" for "default<O3>" and so on by OptLevel
+	Passes   string // a pipeline in the syntax of `opt -passes`; "" for "default<O3>" and so on by OptLevel; NoPasses for none
 
 	Emit          Output
 	Reloc         Reloc
@@ -222,7 +225,10 @@ func (c *compilation) verify() error {
 func (c *compilation) passes() error {
 	l := c.lib
 	pipeline := c.options.Passes
-	if pipeline == "" {
+	switch pipeline {
+	case NoPasses:
+		return nil
+	case "":
 		pipeline = fmt.Sprintf("default<O%d>", c.options.OptLevel)
 	}
 	options := l.CreatePassBuilderOptions()
