@@ -78,6 +78,7 @@ var outside = []struct{ dep, by string }{
 	{"github.com/ebitengine/purego", "codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest tests/library"},
 	{"github.com/spf13/cobra", "cmd/healc/..."},
 	{"github.com/spf13/pflag", "cmd/healc/..."},
+	{"golang.org/x/sys/cpu", "codegen/llvm"},
 	{"golang.org/x/term", "cmd/healc/..."},
 }
 

@@ -38,11 +38,11 @@ func Compile(km *kernel.Module, t codegen.Target, out Output) ([]byte, error) {
 
 // CompileWith is Compile with options for the generator.
 func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) ([]byte, error) {
-	lib, err := libllvm.Open()
-	if err != nil {
-		return nil, err
-	}
 	if t.Triple != "" {
+		lib, err := libllvm.Open()
+		if err != nil {
+			return nil, err
+		}
 		if !lib.HasTarget(t.Triple) {
 			return nil, &codegen.Unsupported{What: "code for " + t.Triple, Target: "this libLLVM", Why: "it was built without that target; HEAL_LIBLLVM names another libLLVM"}
 		}
@@ -50,7 +50,7 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 			t.CPU = "generic" // what this machine has says nothing
 		}
 	}
-	opts.Machine = machineOf(lib, t)
+	opts.Machine = machineOf(t)
 	start := time.Now()
 	text, err := Generate(km, opts)
 	if err != nil {
@@ -58,6 +58,10 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 	}
 	if opts.Took != nil {
 		opts.Took("generate", time.Since(start))
+	}
+	lib, err := libllvm.Open()
+	if err != nil {
+		return nil, err
 	}
 	o := libllvm.Options{Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out, Passes: pipelineFor(lib.Version()), Took: opts.Took}
 	switch opts.Effort {

@@ -2,12 +2,14 @@ package llvm
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 
+	x86 "golang.org/x/sys/cpu"
+
 	"healc/codegen"
-	"healc/codegen/llvm/libllvm"
 )
 
 // Machine is what the shape of generated code depends on. It never changes a result. The zero Machine is a
@@ -50,20 +52,15 @@ var (
 		"meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest", "gracemont", "grandridge", "clearwaterforest"}
 )
 
-// machineOf describes a target. Cache sizes are those of this machine when the target is, too.
-func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
-	triple, cpu, features := t.Triple, t.CPU, t.Features
-	if triple == "" {
-		triple = lib.HostTriple()
-	}
+// machineOf describes a target. Features and cache sizes are those of this machine when the target is, too. It asks the processor, not
+// LLVM, so that text is generated while the library is opened.
+func machineOf(t codegen.Target) Machine {
+	triple, cpu := t.Triple, t.CPU
 	m := Machine{}
 	if cpu == "" {
-		var host string
-		cpu, host = lib.HostCPU()
-		features = host + "," + features
 		m.L1, m.L2 = hostCaches()
 	}
-	if !strings.HasPrefix(triple, "x86_64") {
+	if triple == "" && runtime.GOARCH != "amd64" || triple != "" && !strings.HasPrefix(triple, "x86_64") {
 		m.VectorBits, m.Registers = 128, 32
 		return m.withDefaults()
 	}
@@ -78,7 +75,11 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 	wide, half, integer := fits(avx512), fits(avx2), fits(avx512ifma)
 	quick := fits(avx512mul64) > 0
 	has := map[string]bool{"avx512f": wide > half, "avx512bw": wide > half && !strings.HasPrefix(cpu, "kn"), "avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
-	for _, f := range strings.Split(features, ",") {
+	if cpu == "" {
+		has = map[string]bool{"avx512f": x86.X86.HasAVX512F, "avx512bw": x86.X86.HasAVX512BW, "avx512ifma": x86.X86.HasAVX512IFMA,
+			"avx2": x86.X86.HasAVX2, "fma": x86.X86.HasFMA && x86.X86.HasAVX}
+	}
+	for _, f := range strings.Split(t.Features, ",") {
 		if f = strings.TrimSpace(f); f != "" {
 			has[f[1:]] = f[0] == '+'
 		}
@@ -100,8 +101,8 @@ func machineOf(lib *libllvm.Lib, t codegen.Target) Machine {
 	return m.withDefaults()
 }
 
-// hostCaches are the sizes of the caches of this machine, asked for once: a program is compiled in milliseconds.
-var hostCaches = sync.OnceValues(func() (l1, l2 int) { return cacheSize(1), cacheSize(2) })
+// hostCaches are the sizes of the data caches of one core of this machine, as far as they are known.
+var hostCaches = sync.OnceValues(func() (first, second int) { return cacheSize(1), cacheSize(2) })
 
 // cacheSize asks Linux for the size of a data cache of the first processor; 0 when it does not say.
 func cacheSize(level int) int {

@@ -31,6 +31,7 @@ func Objects(km *kernel.Module, t codegen.Target, opts Options) ([][]byte, error
 		n = min(n, (n*len(km.Kernels)+leastKernels-1)/leastKernels)
 	}
 	parts := cut(km, n)
+	go libllvm.Open() // while the text is generated
 	opts.Took = Locked(opts.Took)
 	objects := make([][]byte, len(parts))
 	err := codegen.Parallel(len(parts), func(i int) (err error) {
