@@ -1,6 +1,8 @@
 package passes
 
 import (
+	"sync"
+
 	"healc/ir"
 	"healc/lang/types"
 )
@@ -40,14 +42,21 @@ type rule struct {
 	apply func(c *canonicalizer, op *ir.Op) []*ir.Value
 }
 
-// rules has those for each operation, tried in order.
-var rules = map[*ir.OpDef][]rule{}
+// rules has those for each operation, tried in order. rulesOf makes the table: rules emit operations, which are rewritten by rules, so that
+// an initializer were a cycle, and most commands of healc need none.
+var (
+	rules    = map[*ir.OpDef][]rule{}
+	addRules sync.Once
+)
 
-func init() { // init: rules emit operations, which are rewritten by rules, so that initializers were a cycle
-	addViewRules()
-	addAlgebraRules()
-	addLoopRules()
-	addFoldRules()
+func rulesOf(d *ir.OpDef) []rule {
+	addRules.Do(func() {
+		addViewRules()
+		addAlgebraRules()
+		addLoopRules()
+		addFoldRules()
+	})
+	return rules[d]
 }
 
 func addRule(name string, apply func(c *canonicalizer, op *ir.Op) []*ir.Value, defs ...*ir.OpDef) {
@@ -89,7 +98,7 @@ func (c *canonicalizer) op(op *ir.Op) {
 	for _, r := range op.Regions {
 		c.block(r)
 	}
-	for _, r := range rules[op.Def] {
+	for _, r := range rulesOf(op.Def) {
 		vals := r.apply(c, op)
 		if vals == nil {
 			continue

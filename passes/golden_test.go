@@ -48,6 +48,7 @@ func TestGolden(t *testing.T) {
 			remarks += golden(t, file)
 		})
 	}
+	rulesOf(nil) // makes them
 	for def, list := range rules {
 		for _, r := range list {
 			if !strings.Contains(remarks, ": "+r.name+"\n") {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"strings"
+	"sync"
 
 	"healc/ir"
 	"healc/lang/ast"
@@ -38,13 +39,28 @@ func (b *builtin) signature(name string) string {
 	return s + "(" + strings.Join(params, ", ") + ")"
 }
 
+// The functions of the language by name, and the names of those that this version does not have. They are made when they are asked for:
+// the functions that make them look names up in the table, and not every command of healc checks a program.
+var (
+	functionTable map[string]*builtin
+	laterTable    map[string]bool
+	functionsMade sync.Once
+)
+
 // builtins are the functions of the language by name.
-var builtins = map[string]*builtin{}
+func builtins() map[string]*builtin {
+	functionsMade.Do(makeFunctions)
+	return functionTable
+}
 
 // laterFunctions are the functions of the language that this version does not have.
-var laterFunctions = map[string]bool{}
+func laterFunctions() map[string]bool {
+	functionsMade.Do(makeFunctions)
+	return laterTable
+}
 
-func init() { // init: the functions below look names up in the table
+func makeFunctions() {
+	builtins, later := map[string]*builtin{}, map[string]bool{}
 	for _, d := range ir.Ops() {
 		if d.Class == ir.Pointwise && isName(d.Surface) && d.Surface != "as" {
 			builtins[d.Surface] = elementwiseBuiltin(d)
@@ -60,9 +76,10 @@ func init() { // init: the functions below look names up in the table
 	}
 	for _, name := range strings.Fields(laterNames) {
 		if builtins[name] == nil {
-			laterFunctions[name] = true
+			later[name] = true
 		}
 	}
+	functionTable, laterTable = builtins, later
 }
 
 // laterNames lists every function of the language; those without an entry are not supported yet.
@@ -131,7 +148,7 @@ func elementwiseBuiltin(d *ir.OpDef) *builtin {
 
 // takesLiteralType reports whether name is a function whose literals take their type from outside.
 func (c *checker) takesLiteralType(name string) bool {
-	b := builtins[name]
+	b := builtins()[name]
 	return b != nil && b.literal && c.funcs[name] == nil && !c.isValue(name)
 }
 

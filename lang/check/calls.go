@@ -61,7 +61,7 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 	if callee := c.funcs[name]; callee != nil {
 		return c.callUser(e, callee, want)
 	}
-	if b := builtins[name]; b != nil {
+	if b := builtins()[name]; b != nil {
 		if len(e.Generics) > 0 && !b.generic {
 			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no arguments in brackets", quote(name)).help("write `%s`", b.signature(name))
 			return bad(e.Loc)
@@ -72,7 +72,7 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 		}
 		return b.build(c, e, args, want)
 	}
-	if laterFunctions[name] {
+	if laterFunctions()[name] {
 		return c.unsupported(e.Loc, "function `"+name+"`")
 	}
 	c.unknown(f.Loc, name)
@@ -492,7 +492,7 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 			out.Body = c.named(f.Loc, callee, uses, what)
 			return out
 		}
-		if b := builtins[f.Name]; b != nil && b.op != nil && !c.isValue(f.Name) {
+		if b := builtins()[f.Name]; b != nil && b.op != nil && !c.isValue(f.Name) {
 			if b.op.Arity != len(params) {
 				c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"), b.op.Arity)
 				out.Body = bad(f.Loc)
@@ -503,7 +503,7 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 		}
 		out.Body = bad(f.Loc)
 		switch {
-		case laterFunctions[f.Name]:
+		case laterFunctions()[f.Name]:
 			c.unsupported(f.Loc, "function `"+f.Name+"`")
 		case c.isValue(f.Name):
 			c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", quote(f.Name))

@@ -17,10 +17,10 @@ type Function struct {
 // Functions lists the functions of the language, sorted by name.
 func Functions() []Function {
 	var out []Function
-	for name, b := range builtins {
+	for name, b := range builtins() {
 		out = append(out, Function{Name: name, Signature: b.signature(name), Op: b.op, Supported: true})
 	}
-	for name := range laterFunctions {
+	for name := range laterFunctions() {
 		out = append(out, Function{Name: name, Signature: name + "(...)"})
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
@@ -29,8 +29,8 @@ func Functions() []Function {
 
 // LookupFunction returns the function of the language called name.
 func LookupFunction(name string) (Function, bool) {
-	if b := builtins[name]; b != nil {
+	if b := builtins()[name]; b != nil {
 		return Function{Name: name, Signature: b.signature(name), Op: b.op, Supported: true}, true
 	}
-	return Function{Name: name, Signature: name + "(...)"}, laterFunctions[name]
+	return Function{Name: name, Signature: name + "(...)"}, laterFunctions()[name]
 }

@@ -64,7 +64,7 @@ func (c *checker) derivative(e ast.Expr) (d *derivative, ok bool) {
 	if !isName || gradParams[name.Name] == nil || c.isValue(name.Name) || c.funcs[name.Name] != nil {
 		return nil, true
 	}
-	b := builtins[name.Name]
+	b := builtins()[name.Name]
 	args, ok := c.builtinArguments(call, name.Name, b)
 	if !ok {
 		return nil, false

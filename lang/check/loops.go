@@ -216,7 +216,7 @@ func (c *checker) eachCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 // lambda that calls it with one argument.
 func (c *checker) asLambda(e ast.Expr) ast.Expr {
 	n, ok := unparen(e).(*ast.Name)
-	if !ok || c.isValue(n.Name) || c.funcs[n.Name] != nil || builtins[n.Name] == nil || builtins[n.Name].op != nil {
+	if !ok || c.isValue(n.Name) || c.funcs[n.Name] != nil || builtins()[n.Name] == nil || builtins()[n.Name].op != nil {
 		return e
 	}
 	const param = "x"

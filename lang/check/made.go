@@ -19,7 +19,7 @@ func (c *checker) elemArgument(e *ast.Call, want types.Type, missing types.DType
 	}
 	if len(e.Generics) > 1 {
 		name := e.Fun.(*ast.Name).Name
-		c.errorf(diag.CodeArity, e.Generics[1].Span(), "%s takes only a type in brackets", quote(name)).help("write `%s`", builtins[name].signature(name))
+		c.errorf(diag.CodeArity, e.Generics[1].Span(), "%s takes only a type in brackets", quote(name)).help("write `%s`", builtins()[name].signature(name))
 		return missing, false
 	}
 	t, ok := c.typeAndShape(e, e.Fun.(*ast.Name).Name)

@@ -213,7 +213,7 @@ func (c *checker) moduleHelp(name, member string) string {
 	switch near := diag.Nearest(name, library); {
 	case slices.Contains(library, name):
 		return fmt.Sprintf("write `import %s` at the top of the file", name)
-	case builtins[member] != nil:
+	case builtins()[member] != nil:
 		return fmt.Sprintf("%s is a function of the language: write `%s(...)`", quote(member), member)
 	case near != "":
 		return fmt.Sprintf("did you mean %s? Write `import %s` at the top of the file", quote(near), near)
@@ -242,7 +242,7 @@ func (c *checker) member(e *ast.Member) (*funcInfo, *constInfo) {
 		names := m.exports()
 		if near := diag.Nearest(e.Name.Name, names); near != "" {
 			r.help("did you mean `%s.%s`?", e.Module.Name, near)
-		} else if builtins[e.Name.Name] != nil {
+		} else if builtins()[e.Name.Name] != nil {
 			r.help("it is a function of the language: write `%s(...)`", e.Name.Name)
 		} else if len(names) > 0 && len(names) <= 20 {
 			r.help("it has %s", strings.Join(names, ", "))

@@ -70,7 +70,7 @@ func (c *checker) name(e *ast.Name) Expr {
 
 // isFunction reports whether name can be called.
 func (c *checker) isFunction(name string) bool {
-	return c.funcs[name] != nil || builtins[name] != nil || laterFunctions[name]
+	return c.funcs[name] != nil || builtins()[name] != nil || laterFunctions()[name]
 }
 
 // unknown reports a name that is not declared, with the nearest one that is.
@@ -152,7 +152,7 @@ func (c *checker) visible() []string {
 	for n := range c.funcs {
 		out = append(out, n)
 	}
-	for n := range builtins {
+	for n := range builtins() {
 		out = append(out, n)
 	}
 	return out

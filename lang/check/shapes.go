@@ -315,12 +315,12 @@ func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string
 // typeAndShape reads the brackets of `zeros[f32, M, N]()` and its like.
 func (c *checker) typeAndShape(e *ast.Call, name string) (types.Tensor, bool) {
 	if len(e.Generics) == 0 {
-		c.errorf(diag.CodeArity, e.Loc, "%s takes a type and a shape in brackets", quote(name)).help("write `%s`", builtins[name].signature(name))
+		c.errorf(diag.CodeArity, e.Loc, "%s takes a type and a shape in brackets", quote(name)).help("write `%s`", builtins()[name].signature(name))
 		return types.Tensor{}, false
 	}
 	id, ok := e.Generics[0].(*ast.Name)
 	if !ok {
-		c.errorf(diag.CodeUnknownType, e.Generics[0].Span(), "an element type has to stand here").help("write `%s`", builtins[name].signature(name))
+		c.errorf(diag.CodeUnknownType, e.Generics[0].Span(), "an element type has to stand here").help("write `%s`", builtins()[name].signature(name))
 		return types.Tensor{}, false
 	}
 	elem, ok := c.elemType(ast.Ident{At: id.At, Name: id.Name})

@@ -95,7 +95,7 @@ type call struct {
 
 // op lowers one operation.
 func (l *lowerer) op(op *transcript.Op) {
-	forms := operations[op.Name]
+	forms := formsOf(op.Name)
 	if forms == nil {
 		fail("there is no operation %q", op.Name)
 	}

@@ -1,15 +1,27 @@
 package lower
 
 import (
+	"sync"
+
 	"healc/ir"
 	"healc/lang/types"
 	"healc/transcript"
 )
 
 // operations are all operations by name, each with the forms of its arguments. docs/transcripts.md says what they do.
-var operations map[string][]form
+// They are no initializer, since forms are built by functions that look operations up.
+var (
+	operations    map[string][]form
+	addOperations sync.Once
+)
 
-func init() { // not an initializer, since forms are built by functions that look operations up
+// formsOf has the forms of the arguments of an operation; nil for a name that is none.
+func formsOf(name string) []form {
+	addOperations.Do(fillOperations)
+	return operations[name]
+}
+
+func fillOperations() {
 	operations = map[string][]form{
 		"host_to_device": {of("a:host", hostToDevice), of("a:host dtype:none|dtype", hostToDevice)},
 		"device_to_host": {of("a", deviceToHost), of("a to:none", deviceToHost)},

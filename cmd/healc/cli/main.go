@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -119,8 +120,8 @@ func (a *app) noSuchCommand(c *cobra.Command, args []string) error {
 }
 
 var (
-	unknownFlag      = regexp.MustCompile(`^unknown flag: --(.*)$`)
-	unknownShorthand = regexp.MustCompile(`^unknown shorthand flag: '(.)' in (.*)$`)
+	unknownFlag      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown flag: --(.*)$`) })
+	unknownShorthand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown shorthand flag: '(.)' in (.*)$`) })
 )
 
 // flagError words the errors of the flag parser, and offers the nearest flag for one that is not known.
@@ -129,14 +130,14 @@ func flagError(c *cobra.Command, err error) error {
 		return err
 	}
 	e := &driver.UsageError{Message: err.Error(), Help: "`" + c.CommandPath() + " --help` lists the flags"}
-	if m := unknownFlag.FindStringSubmatch(err.Error()); m != nil {
+	if m := unknownFlag().FindStringSubmatch(err.Error()); m != nil {
 		e.Message = "`" + c.CommandPath() + "` has no flag --" + m[1]
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 		if near := driver.Nearest(m[1], names); near != "" {
 			e.Help = "did you mean --" + near + "?"
 		}
-	} else if m := unknownShorthand.FindStringSubmatch(err.Error()); m != nil {
+	} else if m := unknownShorthand().FindStringSubmatch(err.Error()); m != nil {
 		e.Message = "`" + c.CommandPath() + "` has no flag " + m[2]
 	}
 	return e

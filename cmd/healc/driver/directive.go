@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	heal "healc"
 	"healc/lang/diag"
@@ -40,7 +41,9 @@ type directiveError struct {
 
 func (e *directiveError) Error() string { return fmt.Sprintf("line %d: %s", e.line, e.msg) }
 
-var directive = regexp.MustCompile(`^#[ \t]*(expect|args|backend)(?:[ \t]+(.*?))?[ \t]*$`)
+var directive = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^#[ \t]*(expect|args|backend)(?:[ \t]+(.*?))?[ \t]*$`)
+})
 
 // expectations reads the directives of a file: the lines
 //
@@ -62,7 +65,7 @@ func expectations(file *diag.File) (*expectation, error) {
 		if !strings.HasPrefix(line, "#") {
 			break
 		}
-		m := directive.FindStringSubmatch(line)
+		m := directive().FindStringSubmatch(line)
 		if m == nil {
 			continue
 		}

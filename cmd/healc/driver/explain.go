@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	heal "healc"
 	"healc/codegen/gpu"
@@ -127,11 +128,11 @@ func (x *explanation) program(f *heal.Func, shape map[string]int64) {
 
 // keptRemark is what fusion says of a value that is in memory between kernels: its operation and line, and the costs
 // that were compared.
-var keptRemark = regexp.MustCompile(`(?m)^remark: fuse: kept \S+ \((.*?)\): (.*)$`)
+var keptRemark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^remark: fuse: kept \S+ \((.*?)\): (.*)$`) })
 
 // kept says why values are in memory between kernels.
 func (x *explanation) kept(remarks string) {
-	found := keptRemark.FindAllStringSubmatch(remarks, -1)
+	found := keptRemark().FindAllStringSubmatch(remarks, -1)
 	if len(found) == 0 {
 		return
 	}

@@ -6,11 +6,12 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // noteLine is a note of a kernel: the operation, and its line, of another file than the one that is explained if it has a
 // name.
-var noteLine = regexp.MustCompile(`^(.*) \((?:line |(.*):)(\d+)\)$`)
+var noteLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*) \((?:line |(.*):)(\d+)\)$`) })
 
 // fused lists the operations of a kernel under the source lines that they come from, in order of execution.
 func (x *explanation) fused(notes []string, indent string) {
@@ -22,7 +23,7 @@ func (x *explanation) fused(notes []string, indent string) {
 	ops := map[place][]string{}
 	for _, n := range notes {
 		at := place{}
-		if m := noteLine.FindStringSubmatch(n); m != nil {
+		if m := noteLine().FindStringSubmatch(n); m != nil {
 			n, at.file = m[1], m[2]
 			at.line, _ = strconv.Atoi(m[3]) // the expression has digits there
 		}

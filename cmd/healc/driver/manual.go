@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"healc/docs"
 	"healc/ir"
@@ -35,7 +36,7 @@ func chapters() []chapter {
 			title, ok = strings.CutPrefix(line, "### ")
 		}
 		if ok && !fenced {
-			out = append(out, chapter{title: headingNumber.ReplaceAllString(strings.TrimSpace(title), "")})
+			out = append(out, chapter{title: headingNumber().ReplaceAllString(strings.TrimSpace(title), "")})
 		}
 		if len(out) > 0 {
 			out[len(out)-1].text += line
@@ -44,7 +45,7 @@ func chapters() []chapter {
 	return out
 }
 
-var headingNumber = regexp.MustCompile(`^[0-9]+\. `)
+var headingNumber = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9]+\. `) })
 
 // topics says in which section of the reference a word of the language is explained: how its title starts.
 var topics = map[string]string{

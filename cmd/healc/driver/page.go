@@ -6,15 +6,16 @@ import (
 	"io"
 	"regexp"
 	"strings"
+	"sync"
 
 	heal "healc"
 	"healc/lang/diag"
 )
 
-var errorCode = regexp.MustCompile(`^[Ee][0-9]{4}$`)
+var errorCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[Ee][0-9]{4}$`) })
 
 // IsCode reports whether s looks like an error code.
-func IsCode(s string) bool { return errorCode.MatchString(s) }
+func IsCode(s string) bool { return errorCode().MatchString(s) }
 
 // Page writes the page of an error code, with what healc says about its example.
 func Page(w io.Writer, code string) error {

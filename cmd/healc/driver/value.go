@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"healc/ir"
 	"healc/lang/ast"
@@ -28,7 +29,7 @@ func value(p *ir.Value, text, dir string) (*runtime.Tensor, error) {
 	case strings.HasPrefix(text, "@"):
 		return fileValue(p, text[1:], dir)
 	}
-	if m := generator.FindStringSubmatch(text); m != nil {
+	if m := generator().FindStringSubmatch(text); m != nil {
 		return generate(p, m)
 	}
 	return literal(p, text)
@@ -86,7 +87,9 @@ func inDir(dir, path string) string {
 }
 
 // generator is TYPE[EXTENTS]:NAME or TYPE[EXTENTS]:NAME(SEED).
-var generator = regexp.MustCompile(`^\s*([a-z]+[0-9]*)\s*(?:\[([^\]]*)\])?\s*:\s*([A-Za-z_]+)\s*(?:\(([^)]*)\))?\s*$`)
+var generator = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*([a-z]+[0-9]*)\s*(?:\[([^\]]*)\])?\s*:\s*([A-Za-z_]+)\s*(?:\(([^)]*)\))?\s*$`)
+})
 
 // generators make tensors from a type and a seed; only the random ones take a seed.
 var generators = map[string]struct {

@@ -3,6 +3,7 @@ package repl
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -75,7 +76,7 @@ type statements struct {
 	own   func(diag.Span) diag.Span // turns a place in stmts into one in text
 }
 
-var foundTail = regexp.MustCompile("found `}`")
+var foundTail = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("found `}`") })
 
 const (
 	blockHead = "fn __input() = {\n"
@@ -113,7 +114,7 @@ func parseBlock(file *diag.File) (*statements, *diag.List) {
 	for _, d := range list.Items {
 		own := src.own(gen, d)
 		if d.Primary.Span.Start >= src.pieces[0].end { // what is found there is not the user's
-			own.Message = foundTail.ReplaceAllString(own.Message, "found the end of the input")
+			own.Message = foundTail().ReplaceAllString(own.Message, "found the end of the input")
 		}
 		out.Add(own)
 	}

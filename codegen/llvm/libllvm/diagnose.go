@@ -42,12 +42,12 @@ func (e *CompileError) Error() string {
 // bufferName is the file name that LLVM puts in front of parse errors.
 const bufferName = "ir"
 
-var parseMessage = regexp.MustCompile(`(?s)^` + bufferName + `:(\d+):(\d+): error: (.*)$`)
+var parseMessage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^` + bufferName + `:(\d+):(\d+): error: (.*)$`) })
 
 // parseError splits LLVM's "ir:3:7: error: what" (then the line and a caret) into its parts.
 func parseError(msg string) *CompileError {
 	e := &CompileError{Stage: Parse, Message: strings.TrimSpace(msg)}
-	if m := parseMessage.FindStringSubmatch(e.Message); m != nil {
+	if m := parseMessage().FindStringSubmatch(e.Message); m != nil {
 		// A number too long for an int cannot come from a file in memory; zero means unknown.
 		e.Line, _ = strconv.Atoi(m[1])
 		e.Column, _ = strconv.Atoi(m[2])
