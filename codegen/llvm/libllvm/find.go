@@ -111,8 +111,8 @@ func names(v int) []string {
 // OpenPath opens the library at path, a file or a name for the dynamic linker. Most callers want
 // Open. The error is a *MissingError.
 func OpenPath(path string) (*Lib, error) {
-	// dlopen is most of our start: 10 to 13 ms for LLVM 19, nearly all of it 311,138 relative relocations.
-	// Lazy binding saves the rest of them; local symbols allow two versions in one process.
+	// dlopen is most of our start, 12 ms for LLVM 19: docs/performance.md says where it goes. Local symbols allow two
+	// versions in one process.
 	dl, err := purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_LOCAL)
 	if err != nil {
 		// The linker's message repeats the path in front.
