@@ -16,28 +16,33 @@ import (
 //
 // For moduli from 2^50 to 2^60 digits are faster, too, where they are multiplied: 3.5 microseconds, and 4.6 without.
 
-// Decided is km without what the processor leaves of the branches on a scalar.Digits52: of those on a constant one arm; of others, which are on
-// moduli, that without digits where nothing multiplies digits. A device takes these as they are.
+// Decided is km without what the processor leaves of the branches on a scalar.Digits52: of those on a constant one arm, that without digits
+// where it is false; of others, which are on moduli, that without digits where nothing multiplies digits. A device takes these as they are.
 func Decided(km *kernel.Module, machine Machine) *kernel.Module {
 	out := *km
 	out.Kernels = slices.Clone(km.Kernels)
 	for i, k := range km.Kernels {
-		constant, choices := map[kernel.Ref]bool{}, map[kernel.Ref]bool{} // choices: whether it is decided
+		constant := map[kernel.Ref]uint64{}
+		choices := map[kernel.Ref]bool{} // those that are decided: whether for digits
 		walk(k.Body, func(st kernel.Stmt) {
 			s, ok := st.(*kernel.Let)
 			switch {
 			case !ok:
 			case s.In.Op == scalar.Const:
-				constant[s.ID] = true
+				constant[s.ID] = s.In.Imm
 			case s.In.Op == scalar.Digits52:
-				choices[s.ID] = constant[s.In.Args[0]] || !machine.IFMA && !machine.Device
+				if allowed, known := constant[s.In.Args[0]]; known {
+					choices[s.ID] = allowed != 0 && machine.IFMA
+				} else if !machine.IFMA && !machine.Device {
+					choices[s.ID] = false
+				}
 			}
 		})
 		eachBranch(k.Body, func(s *kernel.If) {
-			if choices[s.Cond] {
+			if digits, ok := choices[s.Cond]; ok {
 				delete(choices, s.Cond)
 				next := *out.Kernels[i]
-				next.Body = settle(next.Body, s.Cond, machine.IFMA)
+				next.Body = settle(next.Body, s.Cond, digits)
 				out.Kernels[i] = &next
 			}
 		})

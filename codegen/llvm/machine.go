@@ -1,6 +1,7 @@
 package llvm
 
 import (
+	"io"
 	"os"
 	"runtime"
 	"strconv"
@@ -78,6 +79,7 @@ func machineOf(t codegen.Target) Machine {
 	if cpu == "" {
 		has = map[string]bool{"avx512f": x86.X86.HasAVX512F, "avx512bw": x86.X86.HasAVX512BW, "avx512ifma": x86.X86.HasAVX512IFMA,
 			"avx2": x86.X86.HasAVX2, "fma": x86.X86.HasFMA && x86.X86.HasAVX}
+		quick = hostIsAMD() // those with AVX-512 are the ones of avx512mul64
 	}
 	for _, f := range strings.Split(t.Features, ",") {
 		if f = strings.TrimSpace(f); f != "" {
@@ -103,6 +105,18 @@ func machineOf(t codegen.Target) Machine {
 
 // hostCaches are the sizes of the data caches of one core of this machine, as far as they are known.
 var hostCaches = sync.OnceValues(func() (first, second int) { return cacheSize(1), cacheSize(2) })
+
+// hostIsAMD asks Linux who made the processor.
+var hostIsAMD = sync.OnceValue(func() bool {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	start := make([]byte, 256) // of a text of kilobytes for each processor
+	n, _ := io.ReadFull(f, start)
+	return strings.Contains(string(start[:n]), "AuthenticAMD")
+})
 
 // cacheSize asks Linux for the size of a data cache of the first processor; 0 when it does not say.
 func cacheSize(level int) int {
