@@ -101,6 +101,14 @@ func @f(%x: f32[100000]) -> f32[100000] {
   %2: f32[100000] = sub %x, %1
   return %2
 }`, 2, "", "kept %0 (reduce_max, line 4): a kernel of its own can use all threads"},
+		{"rows that are not cut gain nothing from a kernel of their own", `
+func @f(%x: f32[16, 4096]) -> f32[16, 4096] {
+  %0: f32[16] = reduce_max %x {axes = [1]}
+  %1: f32[16, 1] = reshape %0 {shape = [16, 1]}
+  %2: f32[16, 4096] = broadcast %1 {shape = [16, 4096]}
+  %3: f32[16, 4096] = sub %x, %2
+  return %3
+}`, 1, "", ""},
 		{"the same in the small is one kernel", `
 func @f(%x: f32[16]) -> f32[16] {
   %0: f32 = reduce_max %x {axes = [0]}

@@ -402,7 +402,7 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 		}
 		kernels[v.root] = true
 		inner := elems(v.root.Results[0].Type.Shape)
-		serial := c < fewThreads && inner > c && (inner > smallWork/8 || work > smallWork)
+		serial := c < threadsFor(op) && inner > c && (inner > smallWork/8 || work > smallWork)
 		if loops(op) && v.level() < len(v.root.Results[0].Type.Shape) && serial {
 			return "a kernel of its own can use all threads"
 		}
@@ -429,6 +429,15 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 		who = fmt.Sprintf("%d kernels want it", len(kernels))
 	}
 	return fmt.Sprintf("%s; computing it again takes %s operations, storing it as long as %s", who, figure(again), figure(store))
+}
+
+// threadsFor is how many indices keep the threads busy with what op computes at each. A reduction that is too short to be cut into
+// chunks runs at as many in a kernel of its own, too: what that gains is what reads it, and that is at most a half.
+func threadsFor(op *ir.Op) float64 {
+	if op.Def.Class == ir.Reduce && elems(op.Args[0].Type.Shape) < longLoop*max(elems(op.Results[0].Type.Shape), 1) {
+		return fewThreads / 4
+	}
+	return fewThreads
 }
 
 // readsNothing reports that op is computed from what is no memory: from indices, say.
