@@ -179,22 +179,16 @@ func accesses(b *kernel.Block, f func(param int, at kernel.Access, store bool)) 
 	}
 }
 
+// accessesOf calls f with every access of a statement and of what stands in it.
 func accessesOf(s kernel.Stmt, f func(param int, at kernel.Access, store bool)) {
-	switch s := s.(type) {
-	case *kernel.Load:
-		f(s.Param, s.At, false)
-	case *kernel.Store:
-		f(s.Param, s.At, true)
-	case *kernel.Loop:
-		accesses(s.Body, f)
-	case *kernel.Iterate:
-		accesses(s.Body, f)
-	case *kernel.Reduce:
-		accesses(s.Body, f)
-	case *kernel.If:
-		accesses(s.Then, f)
-		accesses(s.Else, f)
-	}
+	kernel.Walk(s, func(s kernel.Stmt) {
+		switch s := s.(type) {
+		case *kernel.Load:
+			f(s.Param, s.At, false)
+		case *kernel.Store:
+			f(s.Param, s.At, true)
+		}
+	})
 }
 
 // team is the code of a thread that works in a team.

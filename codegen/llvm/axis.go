@@ -47,26 +47,13 @@ func (a *analysis) scattered(b *kernel.Block, v kernel.Ref) int {
 			}
 		}
 	}
-	var walk func(b *kernel.Block)
-	walk = func(b *kernel.Block) {
-		for _, s := range b.Stmts {
-			switch s := s.(type) {
-			case *kernel.Load:
-				at(s.At)
-			case *kernel.Store:
-				at(s.At)
-			case *kernel.Loop:
-				walk(s.Body)
-			case *kernel.Iterate:
-				walk(s.Body)
-			case *kernel.Reduce:
-				walk(s.Body)
-			case *kernel.If:
-				walk(s.Then)
-				walk(s.Else)
-			}
+	b.Walk(func(s kernel.Stmt) {
+		switch s := s.(type) {
+		case *kernel.Load:
+			at(s.At)
+		case *kernel.Store:
+			at(s.At)
 		}
-	}
-	walk(b)
+	})
 	return n
 }

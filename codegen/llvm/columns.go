@@ -179,7 +179,7 @@ func (c *strip) near() bool {
 	}
 	bytes, seen := int64(0), map[int]bool{}
 	for _, s := range c.sums {
-		walkLoads(s.s.Body, func(l *kernel.Load) {
+		kernel.Each(s.s.Body, func(l *kernel.Load) {
 			n, known := c.g.sizeOf(l.Param)
 			if !known {
 				n = nearBytes + 1
@@ -400,7 +400,7 @@ func (c *strip) nextRows(rows int64) map[*kernel.Load]int64 {
 	asked := map[int]bool{} // by a sum before
 	for _, s := range c.sums {
 		mine := map[int]bool{}
-		walkLoads(s.s.Body, func(l *kernel.Load) {
+		kernel.Each(s.s.Body, func(l *kernel.Load) {
 			if far, ok := rowDistance(l.At, s.s.Axes[0].Var, c.v); ok && !asked[l.Param] {
 				out[l], mine[l.Param] = far*rows, true
 			}

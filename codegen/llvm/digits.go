@@ -24,7 +24,7 @@ func Decided(km *kernel.Module, machine Machine) *kernel.Module {
 	for i, k := range km.Kernels {
 		constant := map[kernel.Ref]uint64{}
 		choices := map[kernel.Ref]bool{} // those that are decided: whether for digits
-		walk(k.Body, func(st kernel.Stmt) {
+		k.Body.Walk(func(st kernel.Stmt) {
 			s, ok := st.(*kernel.Let)
 			switch {
 			case !ok:
@@ -38,7 +38,7 @@ func Decided(km *kernel.Module, machine Machine) *kernel.Module {
 				}
 			}
 		})
-		eachBranch(k.Body, func(s *kernel.If) {
+		kernel.Each(k.Body, func(s *kernel.If) {
 			if digits, ok := choices[s.Cond]; ok {
 				delete(choices, s.Cond)
 				next := *out.Kernels[i]
@@ -54,7 +54,7 @@ func Decided(km *kernel.Module, machine Machine) *kernel.Module {
 func HasDigits(km *kernel.Module) bool {
 	has := false
 	for _, k := range km.Kernels {
-		walk(k.Body, func(st kernel.Stmt) {
+		k.Body.Walk(func(st kernel.Stmt) {
 			switch s := st.(type) {
 			case *kernel.Let:
 				has = has || s.In.Op == scalar.Mul52Lo || s.In.Op == scalar.Mul52Hi
@@ -64,22 +64,4 @@ func HasDigits(km *kernel.Module) bool {
 		})
 	}
 	return has
-}
-
-// walk calls f with every statement of a block and of the blocks in it.
-func walk(b *kernel.Block, f func(kernel.Stmt)) {
-	for _, st := range b.Stmts {
-		f(st)
-		switch s := st.(type) {
-		case *kernel.Loop:
-			walk(s.Body, f)
-		case *kernel.Iterate:
-			walk(s.Body, f)
-		case *kernel.Reduce:
-			walk(s.Body, f)
-		case *kernel.If:
-			walk(s.Then, f)
-			walk(s.Else, f)
-		}
-	}
 }

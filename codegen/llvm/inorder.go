@@ -21,7 +21,7 @@ func (r *reduction) inOrder() {
 	streams := map[int]bool{}
 	last := r.s.Axes[len(r.s.Axes)-1].Var
 	fixed := false
-	walkLoads(r.s.Body, func(l *kernel.Load) {
+	kernel.Each(r.s.Body, func(l *kernel.Load) {
 		moves := false
 		for _, t := range l.At.Terms {
 			moves = moves || t.Var == last

@@ -61,7 +61,7 @@ scan:
 					continue
 				}
 			}
-			walkStores(st.Body, func(in *kernel.Store) { written[in.Param] = true })
+			kernel.Each(st.Body, func(in *kernel.Store) { written[in.Param] = true })
 		default:
 			break scan
 		}
@@ -247,7 +247,7 @@ func sameSpace(x, y *kernel.Reduce) bool {
 // loadsFrom reports that a block reads memory of these parameters.
 func loadsFrom(b *kernel.Block, params map[int]bool) bool {
 	found := false
-	walkLoads(b, func(l *kernel.Load) { found = found || params[l.Param] })
+	kernel.Each(b, func(l *kernel.Load) { found = found || params[l.Param] })
 	return found
 }
 

@@ -207,7 +207,7 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 // the arm for each element.
 func rareInside(s *kernel.Reduce) bool {
 	found := false
-	eachBranch(s.Body, func(b *kernel.If) { found = found || len(b.Then.Stmts) >= rare })
+	kernel.Each(s.Body, func(b *kernel.If) { found = found || len(b.Then.Stmts) >= rare })
 	return found && s.Order == kernel.Any
 }
 
@@ -267,27 +267,8 @@ func pure(b *kernel.Block) bool {
 // stores reports whether a block writes to memory.
 func stores(b *kernel.Block) bool {
 	found := false
-	walkStores(b, func(*kernel.Store) { found = true })
+	kernel.Each(b, func(*kernel.Store) { found = true })
 	return found
-}
-
-// walkStores calls f with every store of a block and of the blocks in it.
-func walkStores(b *kernel.Block, f func(*kernel.Store)) {
-	for _, s := range b.Stmts {
-		switch s := s.(type) {
-		case *kernel.Store:
-			f(s)
-		case *kernel.Loop:
-			walkStores(s.Body, f)
-		case *kernel.Iterate:
-			walkStores(s.Body, f)
-		case *kernel.Reduce:
-			walkStores(s.Body, f)
-		case *kernel.If:
-			walkStores(s.Then, f)
-			walkStores(s.Else, f)
-		}
-	}
 }
 
 // reduceCount is the number of elements of a reduction when it is known.
@@ -314,7 +295,7 @@ func readsAlong(r *kernel.Reduce) bool {
 	}
 	v := r.Axes[len(r.Axes)-1].Var
 	found := false
-	walkLoads(r.Body, func(l *kernel.Load) {
+	kernel.Each(r.Body, func(l *kernel.Load) {
 		for _, t := range l.At.Terms {
 			if t.Var == v && t.Coef.IsConst(1) {
 				found = true
@@ -322,22 +303,4 @@ func readsAlong(r *kernel.Reduce) bool {
 		}
 	})
 	return found
-}
-
-func walkLoads(b *kernel.Block, f func(*kernel.Load)) {
-	for _, s := range b.Stmts {
-		switch s := s.(type) {
-		case *kernel.Load:
-			f(s)
-		case *kernel.Loop:
-			walkLoads(s.Body, f)
-		case *kernel.Iterate:
-			walkLoads(s.Body, f)
-		case *kernel.Reduce:
-			walkLoads(s.Body, f)
-		case *kernel.If:
-			walkLoads(s.Then, f)
-			walkLoads(s.Else, f)
-		}
-	}
 }

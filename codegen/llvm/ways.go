@@ -76,7 +76,7 @@ func (g *gen) forkAt(b *kernel.Block, known map[kernel.Ref]bool) kernel.Ref {
 		}
 		return scalar.None
 	}
-	eachBranch(b, func(s *kernel.If) {
+	kernel.Each(b, func(s *kernel.If) {
 		if found != scalar.None || statements(s.Then)+statements(s.Else) < leastForkArm {
 			return
 		}
@@ -105,29 +105,11 @@ func innerLoops(b *kernel.Block) (out []*kernel.Block) {
 	return out
 }
 
-// eachBranch calls f for the branches in b, outer ones first.
-func eachBranch(b *kernel.Block, f func(*kernel.If)) {
-	for _, st := range b.Stmts {
-		switch st := st.(type) {
-		case *kernel.If:
-			f(st)
-			eachBranch(st.Then, f)
-			eachBranch(st.Else, f)
-		case *kernel.Loop:
-			eachBranch(st.Body, f)
-		case *kernel.Iterate:
-			eachBranch(st.Body, f)
-		case *kernel.Reduce:
-			eachBranch(st.Body, f)
-		}
-	}
-}
-
 // settle is the body with the statements of the arm that is taken in the place of branches on c. What they gave is handed on by a
 // branch without statements, whose condition is a constant now.
 func settle(b *kernel.Block, c kernel.Ref, taken bool) *kernel.Block {
 	has := false
-	eachBranch(b, func(s *kernel.If) { has = has || s.Cond == c })
+	kernel.Each(b, func(s *kernel.If) { has = has || s.Cond == c })
 	out := &kernel.Block{}
 	for _, st := range b.Stmts {
 		switch s := st.(type) {
