@@ -220,7 +220,14 @@ func TestFirstOfPieces(t *testing.T) {
 
 // TestReversed: operands that lie backwards, whose pieces end where those of others begin.
 func TestReversed(t *testing.T) {
-	m, err := heal.Compile(`fn f[N](a: f32[N], b: f32[N]) -> f32[N] = flip(a, 0) + b`, heal.Options{})
+	for _, elem := range []types.DType{types.F32, types.U8, types.I16, types.F64} {
+		reversed(t, elem)
+	}
+}
+
+func reversed(t *testing.T, elem types.DType) {
+	e := elem.String()
+	m, err := heal.Compile("fn f[N](a: "+e+"[N], b: "+e+"[N]) -> "+e+"[N] = flip(a, 0) .+ b", heal.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,8 +239,8 @@ func TestReversed(t *testing.T) {
 		}
 		r := rand.New(rand.NewPCG(1, 1))
 		bind := map[string]int64{"N": n}
-		if err := agree(m.IR(), km, "sm_80", bind, nil, []*ir.Array{draw(r, types.F32, n), draw(r, types.F32, n)}); err != nil {
-			t.Errorf("%d elements: %v", n, err)
+		if err := agree(m.IR(), km, "sm_80", bind, nil, []*ir.Array{draw(r, elem, n), draw(r, elem, n)}); err != nil {
+			t.Errorf("%d elements of %s: %v", n, e, err)
 		}
 	}
 }
