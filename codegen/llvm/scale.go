@@ -58,14 +58,11 @@ func (g *gen) scaled(in scalar.Instr) value.Value {
 	return g.scalef(lanes, g.spread(g.env[first.Args[0]]), n)
 }
 
-// raised is a Flush where the machine has vscalef: raising to the lower bound, one instruction and not two, and no mask. What lies
-// between the bounds underflows then, which costs vscalef nothing, unlike a product. The result is nil elsewhere.
+// raised is a Flush in vectors: raising to the lower bound, one instruction that adders do and not a comparison and a choice, which multipliers
+// do. What lies between the bounds underflows then. That costs vscalef nothing, and a product more: exp of numbers that all lie there, -176 to
+// -104, takes twice its time on a Zen 3, and a seventh less anywhere else (6.33 us for f32[16384], 5.39). -inf and -1e9, the usual masks, are below.
 func (g *gen) raised(in scalar.Instr) value.Value {
-	lanes := 16
-	if in.Type == types.F64 {
-		lanes = 8
-	}
-	if in.Op != scalar.Flush || in.Type != types.F32 && in.Type != types.F64 || g.w == 0 || g.w%lanes != 0 || !g.scales() {
+	if in.Op != scalar.Flush || in.Type != types.F32 && in.Type != types.F64 || g.w == 0 || g.machine.Device {
 		return nil
 	}
 	lo, to := g.def(in.Args[1], scalar.Const), g.def(in.Args[2], scalar.Const)
