@@ -5,12 +5,14 @@ import (
 	"math"
 
 	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
+	"healc/lang/types"
 )
 
 // Note [Reductions across rows]
@@ -40,6 +42,9 @@ import (
 //	f32[2048, 1024]                                     130   118           136   120
 //	axis_modsum of i64[64, 4096, 4], two sums           183   169           173   151
 //	modmul_axis_sum of the same, three sums             552   682           785   764
+//
+// With float sums a column has a result for each 256 rows, up to 128 of them, in memory of a fixed size. So strips are narrower the
+// longer the columns are, which code for any shape finds out when it runs.
 
 const (
 	stripBytes = 16 << 10  // of running sums
@@ -62,8 +67,9 @@ type strip struct {
 	sums   []*stripSum
 	w      int                 // columns of one vector
 	rest   int                 // columns of one vector in what follows
-	cols   int64               // columns of a strip
-	lanes  int64               // chunk results kept
+	cols   int64               // columns of a strip, at most
+	lanes  int64               // chunk results kept; 0 when the kernel finds out how many
+	slots  int64               // that it has for them then, in all columns of a strip
 	rows   int64               // that are added at once
 	ask    bool                // for the rows after them
 	rare   map[*kernel.If]bool // branches in the reductions, see Note [Rare arms]
@@ -127,6 +133,9 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	c.after = append(c.after, body.Stmts[last+1:]...)
 	s, size := c.sums[0].s, int64(1)
 	n, known := reduceCount(s)
+	if !known {
+		n = math.MaxInt64 - kernel.Columns.Chunk()
+	}
 	c.lanes = 1
 	work := 0
 	for _, one := range c.sums {
@@ -147,10 +156,12 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	}
 	if s.Order == kernel.Columns && s.Chunk == scalar.None {
 		pieces := (n + kernel.Columns.Chunk() - 1) / kernel.Columns.Chunk()
-		if !known || pieces > kernel.Lanes.Chunk() {
+		c.lanes = min(pieces, kernel.NumLanes)
+		if !known {
+			c.lanes = 0
+		} else if pieces > kernel.Lanes.Chunk() {
 			return nil // more than one level of chunk results
 		}
-		c.lanes = min(pieces, kernel.NumLanes)
 	}
 	c.w = int(256 / size) // four AVX-512 registers
 	if len(c.sums) > 1 {
@@ -161,7 +172,11 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 		c.rest = max(int(64/size), 4)
 	}
 	each := int64(len(c.sums)) * size
-	c.cols = min(stripBytes/each, lanesBytes/each/c.lanes) / int64(c.w) * int64(c.w)
+	c.cols = min(stripBytes/each, lanesBytes/each/max(c.lanes, 1)) / int64(c.w) * int64(c.w)
+	c.slots = lanesBytes / each
+	if c.lanes == 0 && c.slots/kernel.NumLanes < int64(c.w) {
+		return nil
+	}
 	c.rows, c.ask = stripRows, true
 	if c.near() {
 		c.rows, c.ask = nearRows, false
@@ -276,18 +291,39 @@ func (s *stripSum) store(x, mem, j value.Value) {
 // run reduces the columns [lo, hi), a multiple of c.w of them.
 func (c *strip) run(lo, hi value.Value) {
 	g := c.g
+	slots := c.cols * c.lanes
+	if c.lanes == 0 {
+		slots = c.slots
+	}
 	for _, s := range c.sums {
 		s.r = newReduction(g, s.s)
 		t := regType(s.r.d)
-		s.sums, s.lanes = g.stack(t, int(c.cols)), g.stack(t, int(c.cols*c.lanes))
+		s.sums, s.lanes = g.stack(t, int(c.cols)), g.stack(t, int(slots))
 	}
 	r := c.sums[0].r
 	order := c.sums[0].s.Order
-	g.count(lo, hi, c.cols, nil, func(c0 value.Value, _ []value.Value) []value.Value {
-		n := r.minInt(g.cur.NewSub(hi, c0), ci(i64, c.cols))
+	lanes, cols := value.Value(ci(i64, c.lanes)), value.Value(ci(i64, c.cols))
+	var some value.Value // that there are several lanes, where nobody knows yet
+	if c.lanes == 0 {
+		size := kernel.Columns.Chunk()
+		some = g.cur.NewICmp(enum.IPredSGT, r.n, ci(i64, size))
+		lanes = r.minInt(g.cur.NewSDiv(g.plus(r.n, ci(i64, size-1)), ci(i64, size)), ci(i64, kernel.NumLanes))
+		fit := g.whole(g.cur.NewUDiv(ci(i64, slots), g.cur.NewSelect(some, lanes, ci(i64, 1))), int64(c.w))
+		cols = r.minInt(fit, cols)
+	}
+	several := func(f func()) {
+		if c.lanes != 1 {
+			g.when(some, nil, func() []value.Value {
+				f()
+				return nil
+			})
+		}
+	}
+	g.countBy(lo, hi, cols, nil, func(c0 value.Value, _ []value.Value) []value.Value {
+		n := r.minInt(g.cur.NewSub(hi, c0), cols)
 		column := func(j value.Value) { g.env[c.v] = val{v: g.cur.NewAdd(c0, j), iota: true} }
 		lane := func(s *stripSum, l value.Value) value.Value {
-			return g.cur.NewGetElementPtr(regType(s.r.d), s.lanes, g.cur.NewMul(l, ci(i64, c.cols)))
+			return g.cur.NewGetElementPtr(regType(s.r.d), s.lanes, g.cur.NewMul(l, cols))
 		}
 		first, last := r.bounds()
 		size := kernel.Columns.Chunk()
@@ -302,27 +338,27 @@ func (c *strip) run(lo, hi value.Value) {
 				}
 			})
 		}
-		if c.lanes > 1 {
-			g.count(ci(i64, 0), ci(i64, c.lanes), 1, nil, func(l value.Value, _ []value.Value) []value.Value {
+		several(func() {
+			g.count(ci(i64, 0), lanes, 1, nil, func(l value.Value, _ []value.Value) []value.Value {
 				all(func(s *stripSum, j value.Value) { s.store(s.r.identity(c.w), lane(s, l), j) })
 				return nil
 			})
-		}
+		})
 		g.count(first, last, size, []value.Value{ci(i64, 0)}, func(p value.Value, state []value.Value) []value.Value {
 			end := r.minInt(g.cur.NewAdd(p, ci(i64, size)), last)
 			c.piece(p, end, n, column)
-			if c.lanes > 1 {
+			several(func() {
 				l := g.cur.NewAnd(state[0], ci(i64, kernel.NumLanes-1))
 				all(func(s *stripSum, j value.Value) {
 					m := lane(s, l)
 					s.store(s.r.combine(s.load(m, j), s.load(s.sums, j), c.w), m, j)
 				})
-			}
+			})
 			return []value.Value{g.cur.NewAdd(state[0], ci(i64, 1))}
 		})
-		if c.lanes > 1 {
+		several(func() {
 			for w := int64(kernel.NumLanes / 2); w >= 1; w /= 2 {
-				g.count(ci(i64, 0), ci(i64, max(min(w, c.lanes-w), 0)), 1, nil, func(l value.Value, _ []value.Value) []value.Value {
+				g.count(ci(i64, 0), g.least(g.minus(lanes, ci(i64, w)), ci(i64, w)), 1, nil, func(l value.Value, _ []value.Value) []value.Value {
 					all(func(s *stripSum, j value.Value) {
 						near, far := lane(s, l), lane(s, g.cur.NewAdd(l, ci(i64, w)))
 						s.store(s.r.combine(s.load(near, j), s.load(far, j), c.w), near, j)
@@ -330,13 +366,15 @@ func (c *strip) run(lo, hi value.Value) {
 					return nil
 				})
 			}
-		}
+		})
 		c.each(n, c.rest, func(j value.Value) {
 			column(j)
 			g.block(&kernel.Block{Stmts: c.before})
 			for _, s := range c.sums {
 				result := s.sums
-				if c.lanes > 1 {
+				if some != nil {
+					result = g.cur.NewSelect(some, s.lanes, s.sums)
+				} else if c.lanes > 1 {
 					result = s.lanes
 				}
 				g.set(s.s.ID, s.load(result, j), true)
@@ -345,6 +383,14 @@ func (c *strip) run(lo, hi value.Value) {
 		})
 		return nil
 	})
+}
+
+// fits reports, where nobody knows how many rows there are, that their chunk results are no more than one level; nil where it is known.
+func (c *strip) fits() value.Value {
+	if c.lanes > 0 {
+		return nil
+	}
+	return c.g.cur.NewICmp(enum.IPredSLE, newReduction(c.g, c.sums[0].s).n, ci(i64, kernel.Columns.Chunk()*kernel.Lanes.Chunk()))
 }
 
 // piece adds the rows [p, end) into the running sums, which it starts anew.
@@ -392,17 +438,21 @@ func (c *strip) piece(p, end, n value.Value, column func(j value.Value)) {
 
 // nextRows lets the loads of so many rows ask for the same columns of the rows after them: in each row the processor's own
 // fetching would begin anew.
-func (c *strip) nextRows(rows int64) map[*kernel.Load]int64 {
+func (c *strip) nextRows(rows int64) map[*kernel.Load]types.Dim {
 	if !c.ask || rows == 1 {
 		return nil
 	}
-	out := map[*kernel.Load]int64{}
+	out := map[*kernel.Load]types.Dim{}
 	asked := map[int]bool{} // by a sum before
 	for _, s := range c.sums {
 		mine := map[int]bool{}
 		kernel.Each(s.s.Body, func(l *kernel.Load) {
-			if far, ok := rowDistance(l.At, s.s.Axes[0].Var, c.v); ok && !asked[l.Param] {
-				out[l], mine[l.Param] = far*rows, true
+			far, ok := rowDistance(l.At, s.s.Axes[0].Var, c.v)
+			if !ok || asked[l.Param] {
+				return
+			}
+			if further, err := far.Mul(types.Lit(rows)); err == nil {
+				out[l], mine[l.Param] = further, true
 			}
 		})
 		maps.Copy(asked, mine)

@@ -86,7 +86,10 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 	narrow := false
 	if c := g.columnStrip(v, body); c != nil {
 		// Whole vectors in strips, what is left over as below.
-		whole := g.cur.NewMul(g.cur.NewSDiv(g.cur.NewSub(hi, lo), ci(i64, int64(c.w))), ci(i64, int64(c.w)))
+		whole := value.Value(g.cur.NewMul(g.cur.NewSDiv(g.cur.NewSub(hi, lo), ci(i64, int64(c.w))), ci(i64, int64(c.w))))
+		if fits := c.fits(); fits != nil {
+			whole = g.cur.NewSelect(fits, whole, ci(i64, 0))
+		}
 		stop := g.cur.NewAdd(lo, whole)
 		c.run(lo, stop)
 		lo, split, narrow = stop, true, true

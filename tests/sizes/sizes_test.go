@@ -101,6 +101,24 @@ func TestFewElements(t *testing.T) {
 	anySize(t, m, []string{"position", "total_f64", "channel_sums", "short_rows", "short_sums"}, few)
 }
 
+// TestLongestRows has rows of any length that are just short enough to be kept in the memory of a kernel, and longer ones, which are
+// computed again: Note [Kept rows of any length] in passes/bufferize.
+func TestLongestRows(t *testing.T) {
+	m := compile(t, heal.Options{Threads: 1})
+	defer m.Close()
+	anySize(t, m, []string{"softmax"}, []int64{1<<16 - 1, 1 << 16, 1<<16 + 1})
+}
+
+// TestLevels has as many elements as fill the lanes of a reduction and those that take their results, and one more: code for any shape
+// finds out which there are (levels in codegen/llvm).
+func TestLevels(t *testing.T) {
+	m := compile(t, heal.Options{Threads: 1})
+	defer m.Close()
+	anySize(t, m, []string{"long_columns"}, []int64{256, 257, 128 * 256, 128*256 + 1, 4095 * 256, 4095*256 + 1, 4096*256 + 1})
+	anySize(t, m, []string{"more_columns"}, []int64{128*256 + 1})
+	anySize(t, m, []string{"rows"}, []int64{128*4096 + 1})
+}
+
 func anySize(t *testing.T, m *heal.Module, names []string, sizes []int64) {
 	l, err := m.Library("t", names, func(string) map[string]int64 { return nil })
 	if err != nil {
