@@ -1,11 +1,15 @@
 package llvm
 
 import (
+	"fmt"
+
 	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
+	"healc/lang/types"
 )
 
 // Note [The next row]
@@ -14,7 +18,8 @@ import (
 // cache, and the processor, which fetches ahead of what it sees being read, fetches nothing: memory rests while the
 // exponentials of a softmax are computed. So the second loop over a row asks for the lines of the next row as it
 // goes, one for each line that it reads again. Asking is an instruction of the load ports, which have time there,
-// and does no harm behind the last row: what is not mapped is not fetched.
+// and does no harm behind the last row: what is not mapped is not fetched. Where the length of a row is a shape parameter, one
+// that is too short or too long asks for what it reads itself.
 
 // A kernel that goes through memory once asks for nothing: the processor sees that by itself. It used to ask for what lies 8 KiB
 // ahead, because the processor's own fetching stops at the end of each page of 4 KiB. That gained a twentieth on a Sapphire
@@ -30,21 +35,30 @@ const (
 )
 
 // nextRows finds the loads of k that ask for the next row, and how far away that is, in elements.
-func nextRows(k *kernel.Kernel) map[*kernel.Load]int64 {
-	if len(k.Axes) == 0 {
-		return nil
+func nextRows(k *kernel.Kernel) map[*kernel.Load]types.Dim {
+	out := map[*kernel.Load]types.Dim{}
+	if len(k.Axes) > 0 {
+		nextRowsIn(k, k.Body, out)
 	}
+	return out
+}
+
+// nextRowsIn is nextRows for a block, and for those behind a question (Note [Kept rows of any length] in passes/bufferize).
+func nextRowsIn(k *kernel.Kernel, b *kernel.Block, out map[*kernel.Load]types.Dim) {
 	row := k.Axes[len(k.Axes)-1].Var
 	type stream struct {
 		param int
 		at    string
 	}
 	seen := map[stream]int{}
-	out := map[*kernel.Load]int64{}
-	for _, st := range k.Body.Stmts {
+	for _, st := range b.Stmts {
 		var axis kernel.Axis
 		var body *kernel.Block
 		switch st := st.(type) {
+		case *kernel.If:
+			nextRowsIn(k, st.Then, out)
+			nextRowsIn(k, st.Else, out)
+			continue
 		case *kernel.Reduce:
 			if len(st.Axes) != 1 {
 				continue
@@ -65,7 +79,7 @@ func nextRows(k *kernel.Kernel) map[*kernel.Load]int64 {
 				continue
 			}
 			far, ok := rowDistance(l.At, row, axis.Var)
-			if bytes := max(far, -far) * int64(k.Params[l.Param].DType.Bytes()); !ok || bytes < aheadLeast || bytes > aheadMost {
+			if n, known := far.Const(); !ok || known && !isAhead(max(n, -n)*int64(k.Params[l.Param].DType.Bytes())) {
 				continue
 			}
 			s := stream{l.Param, l.At.Offset.String()}
@@ -78,25 +92,41 @@ func nextRows(k *kernel.Kernel) map[*kernel.Load]int64 {
 			seen[s]++
 		}
 	}
-	return out
 }
 
+// isAhead reports that rows of so many bytes are asked for.
+func isAhead(bytes int64) bool { return bytes >= aheadLeast && bytes <= aheadMost }
+
 // rowDistance gives the distance between rows of an access to neighbours along a row.
-func rowDistance(at kernel.Access, row, along kernel.Ref) (int64, bool) {
-	far, next := int64(0), false
+func rowDistance(at kernel.Access, row, along kernel.Ref) (far types.Dim, ok bool) {
+	next := false
 	for _, t := range at.Terms {
 		switch t.Var {
 		case row:
-			n, ok := t.Coef.Const()
-			if !ok {
-				return 0, false
-			}
-			far = n
+			far = t.Coef
 		case along:
 			next = t.Coef.IsConst(1)
 		}
 	}
-	return far, next && far != 0
+	return far, next && !far.IsConst(0)
+}
+
+// aheadBy is the distance from elements of a row to those of the next one, 0 where it turns out to be none that is asked for. The
+// second-level cache is asked for any.
+func (g *gen) aheadBy(far types.Dim, d types.DType) value.Value {
+	n := g.dim(far)
+	if _, known := far.Const(); known || g.below {
+		return n
+	}
+	key := fmt.Sprintf("ahead %s %d", far, d.Bytes())
+	v, there := g.dimCache[key]
+	if !there {
+		size := int64(d.Bytes())
+		inside := g.entry.NewICmp(enum.IPredULE, g.entry.NewSub(n, ci(i64, aheadLeast/size)), ci(i64, (aheadMost-aheadLeast)/size))
+		v = g.entry.NewSelect(inside, n, ci(i64, 0))
+		g.dimCache[key] = v
+	}
+	return v
 }
 
 // Where to prefetch to: the first-level cache, or the second.

@@ -91,9 +91,9 @@ type gen struct {
 	w      int           // width of the vectorised axis, 0 in scalar code
 	outer  int64         // extent of the outermost axis, 0 when it is not known
 
-	oneByOne func()                 // writes the iterations of the current vector one by one, for the check that fails
-	ahead    map[*kernel.Load]int64 // loads that ask for the next row
-	below    bool                   // and into the second-level cache
+	oneByOne func()                     // writes the iterations of the current vector one by one, for the check that fails
+	ahead    map[*kernel.Load]types.Dim // loads that ask for the next row, and how far it is
+	below    bool                       // and into the second-level cache
 	gathered map[*kernel.Loop][]gathered
 	asked    map[*kernel.Load]value.Value // loads of the current loop that ask for a gathered row, and how far it is
 	last     kernel.Axis                  // of the kernel

@@ -163,12 +163,12 @@ func (g *gen) load(s *kernel.Load) {
 		x = g.loadVector(vt.(*lt.VectorType), g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)), g.alignOf(d, s.At))
 		if far := g.asked[s]; far != nil && step > 0 {
 			g.askForIn(toSecond, s.Param, g.plus(at, far), g.w)
-		} else if far := g.ahead[s]; far != 0 && step > 0 {
+		} else if far, asks := g.ahead[s]; asks && step > 0 {
 			level := int64(toFirst)
 			if g.below {
 				level = toSecond
 			}
-			g.askForIn(level, s.Param, g.plus(at, ci(i64, far)), g.w)
+			g.askForIn(level, s.Param, g.plus(at, g.aheadBy(far, d)), g.w)
 		} else if g.fetched[s] {
 			g.prefetch(s.Param, at, step)
 		}

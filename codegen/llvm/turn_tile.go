@@ -109,7 +109,7 @@ func (t *turnGen) askForRows(l *kernel.Load) {
 	}
 	for _, term := range l.At.Terms {
 		if n, known := term.Coef.Const(); known && term.Var == t.axes[t.across].Var {
-			t.ahead[l] = rowsAhead * n
+			t.ahead[l] = types.Lit(rowsAhead * n)
 		}
 	}
 }

@@ -31,8 +31,11 @@ const (
 	keepBytes = 256 << 10 // of all rows of a kernel: they lie on the stack, and in the second-level cache at worst
 )
 
-// keepRows lets loops of k over the same row share what they compute.
-func keepRows(k *kernel.Kernel) {
+// keepRows lets loops of k over the same row share what they compute, those over rows of any length only when free says so.
+func keepRows(k *kernel.Kernel, free bool) {
+	if free && keepFreeRows(k) {
+		return
+	}
 	r := &keeper{k: k}
 	r.block(k.Body)
 	if r.count == 0 {
@@ -47,6 +50,7 @@ type keeper struct {
 	k     *kernel.Kernel
 	count int
 	bytes int64
+	free  *freeRows // what is kept of rows whose length is not known; nil when nothing may be
 }
 
 // rowLoop is a loop over a row: a reduction or a parallel loop.
@@ -79,7 +83,8 @@ func (r *keeper) block(b *kernel.Block) {
 		default:
 			continue
 		}
-		if n, ok := l.axis.Extent.Dim.Const(); !ok || l.axis.Begin != 0 || l.axis.Extent.Div > 1 || n < 2 {
+		n, known := l.axis.Extent.Dim.Const()
+		if known && n < 2 || !known && r.free == nil || l.axis.Begin != 0 || l.axis.Extent.Div > 1 {
 			continue
 		}
 		key := l.axis.Extent.Dim.String()
@@ -249,7 +254,7 @@ func (r *keeper) keep(loops []*rowLoop, n int) (int, bool) {
 			continue
 		}
 		t := r.k.Types[id]
-		extent, _ := l.axis.Extent.Dim.Const()
+		extent, known := l.axis.Extent.Dim.Const()
 		size := extent * int64(t.Bytes())
 		if r.bytes+size > keepBytes {
 			return 0, false
@@ -258,6 +263,9 @@ func (r *keeper) keep(loops []*rowLoop, n int) (int, bool) {
 			if let, ok := st.(*kernel.Let); ok && let.ID == id {
 				r.bytes += size
 				row := len(r.k.Params)
+				if !known {
+					r.free.add(row, l.axis.Extent.Dim, t)
+				}
 				r.k.Params = append(r.k.Params, kernel.Param{
 					Name: fmt.Sprintf("row%d", r.count), DType: t, Out: true, Local: true,
 					Shape: []abi.Extent{{Dim: types.Lit(extent)}},

@@ -45,7 +45,7 @@ func Lower(m *ir.Module, entry string, opts Options) (out *kernel.Module, err er
 	u.out.Plan = &abi.Program{Name: entry, Dims: u.out.Dims}
 	u.function(f, entry, opts.InputStrides)
 	for _, k := range u.out.Kernels {
-		keepRows(k)
+		keepRows(k, !opts.Teams)
 	}
 	u.out.Plan.Sites = u.out.Sites
 	markStreams(u.out)

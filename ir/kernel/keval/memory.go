@@ -106,11 +106,7 @@ func (m *memory) set(offset int64, bits uint64) {
 }
 
 // forget makes the elements unreadable.
-func (m *memory) forget() {
-	for i := range m.written {
-		m.written[i] = false
-	}
-}
+func (m *memory) forget() { clear(m.written) }
 
 // offsets calls f with the offset of every element of a view, in row-major order.
 func offsets(shape, strides []int64, offset int64, f func(int64)) {
