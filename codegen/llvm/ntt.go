@@ -12,8 +12,6 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
-	"healc/ir/scalar"
-	"healc/lang/types"
 )
 
 // Note [Transforms]
@@ -29,27 +27,73 @@ import (
 // of the stages may grow up to 2^k before multiples of p are taken off (Harvey, "Faster arithmetic for number-theoretic
 // transforms", 2014). docs/modular.md has the bounds of the kinds. The quotients of the factors that whole
 // vectors share are made first, into the spare memory; those of the last stages when they are needed, from
-// the reciprocal of the modulus.
+// the reciprocal of the modulus. An nttArith does all that: nttWords with integers, and nttDoubles with doubles, for moduli below 2^50 where
+// there is no product of 52-bit integers.
 //
 // What counts on AMD's processors is the two units that multiply: besides products they alone compare 64-bit numbers and find
 // their minima and maxima, and an AVX-512 store keeps them from IFMA for more than a cycle.
 
-// nttKind is how numbers modulo p are computed.
+// nttKind is for which moduli and processors numbers are computed how.
 type nttKind struct {
 	name   string
 	limit  int64 // p is below
 	k52    bool  // k is 52 and not 64
 	ifma   bool  // the processor has products of 52 bits
-	grow   int   // sums may grow to grow*p
-	settle int   // below so many p are the numbers between passes of the inverse
+	double bool  // numbers are doubles, where it has none but fused multiply-adds
+	one    int   // the unit of low and bound in a number is p/one
+	grow   int   // sums may grow to so many units
+	settle int   // below so many are the numbers between passes of the inverse
 }
 
 // The kinds, in the order in which they are tried.
 var nttKinds = []nttKind{
-	{name: "p49", limit: 1 << 49, k52: true, ifma: true, grow: 8, settle: 4},
-	{name: "p50", limit: 1 << 50, k52: true, ifma: true, grow: 4, settle: 2},
-	{name: "p60", limit: kernel.TransformLimit, ifma: true, grow: 16, settle: 8},
-	{name: "p60", limit: kernel.TransformLimit, grow: 16, settle: 8},
+	{name: "p49", limit: 1 << 49, k52: true, ifma: true, one: 1, grow: 8, settle: 4},
+	{name: "p50", limit: 1 << 50, k52: true, ifma: true, one: 1, grow: 4, settle: 2},
+	{name: "d50", limit: 1 << 50, double: true, one: nttOne, grow: 8 * nttOne, settle: 2 * nttOne},
+	{name: "p60", limit: kernel.TransformLimit, ifma: true, one: 1, grow: 16, settle: 8},
+	{name: "p60", limit: kernel.TransformLimit, one: 1, grow: 16, settle: 8},
+}
+
+// suits says that a kind is for the processor.
+func (k nttKind) suits(m Machine) bool { return k.ifma == m.IFMA && !(k.double && m.NoFMA) }
+
+// nttArith computes with the numbers of a kind.
+type nttArith interface {
+	// constants computes what depends on the modulus and, for the inverse, on what its result is multiplied by.
+	constants(p, scale value.Value)
+	// seen notes integers that have to be residues, and fit reports that all were.
+	seen(x value.Value) value.Value
+	fit(p value.Value) value.Value
+	// enter makes numbers of residues, canonical residues of numbers.
+	enter(x value.Value) number
+	canonical(x number) number
+	// lessen takes multiples of p off until x is below bound.
+	lessen(x number, bound int) number
+	// forward is a pair of the forward transform: x + y*w and x - y*w.
+	forward(x, y number, f factor) (number, number)
+	// backward is a pair of the inverse: x + y and (x - y)*w. The last one is scaled and canonical.
+	backward(x, y number, f factor, last bool) (number, number)
+	// withQuotient makes a factor of residues w; exact asks for the least error.
+	withQuotient(w value.Value, exact bool) factor
+	// keep puts the factors that whole vectors share, from number i on, into the spare memory, and shared is number i for a vector.
+	keep(i value.Value, f factor)
+	shared(i value.Value) factor
+	// chosen takes the factors in the given places.
+	chosen(f factor, places value.Value) factor
+}
+
+// number is a vector of numbers from low*p on and below bound*p, in units of p/one.
+type number struct {
+	v          value.Value
+	low, bound int
+}
+
+// factor is a vector of residues with their quotients. Those of 64 bits are, with products of 52 bits, q and 52 more bits, low, of
+// which at least 12 are good, all of them in an exact factor; without such products low is the upper half of q. Doubles have q = w/p.
+type factor struct {
+	w, q, low value.Value
+	exact     bool
+	most      int // of doubles: |w| is at most so many units
 }
 
 // transform calls the function for a transform.
@@ -71,7 +115,7 @@ func (g *gen) transform(s *kernel.Transform) {
 	done := g.newBlock()
 	var results []*lir.Incoming
 	for _, k := range nttKinds {
-		if k.ifma && !g.machine.IFMA || !k.ifma && g.machine.IFMA {
+		if !k.suits(g.machine) {
 			continue
 		}
 		f := g.nttFunc(k, s.Size, s.Inverse)
@@ -117,6 +161,15 @@ func (m *module) nttFunc(k nttKind, size int64, inverse bool) *lir.Func {
 	if m.machine.Registers >= 32 {
 		n.regs = 16
 	}
+	if k.double {
+		// What has to wait is the chain of a product, not the units: with 16 vectors eight pairs are under way, which is worth what the
+		// 16 registers of AVX2 spill (Zen 3, n = 4096: 37.4 thousand cycles with 8 vectors, 32 with 16). Of 128 bits two registers are a
+		// vector: that halves the shuffles, and the spare memory has room for both words of a factor.
+		n.regs, n.w = 16, max(n.w, 4)
+		n.nttArith = &nttDoubles{ntt: n}
+	} else {
+		n.nttArith = &nttWords{ntt: n}
+	}
 	n.constants(ps[4], ps[5])
 	n.run()
 	g.cur.NewRet(n.fit(ps[4]))
@@ -128,6 +181,7 @@ func (m *module) nttFunc(k nttKind, size int64, inverse bool) *lir.Func {
 type ntt struct {
 	*gen
 	nttKind
+	nttArith
 	size                       int64
 	inverse                    bool
 	w                          int
@@ -135,25 +189,6 @@ type ntt struct {
 	passes                     []nttPass
 	low, bound                 int // of the numbers in memory, while passes are written
 	data, source, table, spare value.Value
-	largest                    value.Value // where the largest number seen in each place of a vector is kept
-
-	multiple   []value.Value  // m*p
-	minusP     value.Value    // -p
-	table16    [2]value.Value // the multiples that take takes off
-	centered   [2]value.Value // those that center does
-	index      value.Value    // where the bits that choose one begin
-	neg        value.Value    // 2^k - p
-	v, shift   value.Value    // the reciprocal of p, and where p has its highest bit
-	vTop, vLow value.Value    // the upper 52 bits of the reciprocal, and the others at the place of the highest
-	scale      factor
-	scaled     factor // the factor of the last stage of the inverse, times scale
-}
-
-// factor is a vector of residues with their quotients. Those of 64 bits are, with products of 52 bits, q and 52 more bits, low, of
-// which at least 12 are good, all of them in an exact factor; without such products low is the upper half of q.
-type factor struct {
-	w, q, low value.Value
-	exact     bool
 }
 
 func (n *ntt) vector() lt.Type { return vec(i64, n.w) }
@@ -162,39 +197,12 @@ func (n *ntt) splat(x value.Value) value.Value {
 	if c, ok := x.(constant.Constant); ok {
 		return splatConst(c, n.w)
 	}
-	one := n.cur.NewInsertElement(constant.NewUndef(n.vector()), x, ci(i32, 0))
-	return n.cur.NewShuffleVector(one, constant.NewUndef(n.vector()), constant.NewZeroInitializer(vec(i32, n.w)))
+	t := vec(x.Type(), n.w)
+	one := n.cur.NewInsertElement(constant.NewUndef(t), x, ci(i32, 0))
+	return n.cur.NewShuffleVector(one, constant.NewUndef(t), constant.NewZeroInitializer(vec(i32, n.w)))
 }
 
 func (n *ntt) num(x int64) value.Value { return splatConst(ci(i64, x), n.w) }
-
-// constants computes what depends on the modulus.
-func (n *ntt) constants(p, scale value.Value) {
-	b := &genSink{g: n.gen}
-	m := scalar.NewModulus(scalar.Emitter{Sink: b}, b.param(types.I64, p))
-	v, shift := n.uniform(m.Reciprocal()), n.uniform(m.Shift())
-	n.neg = n.splat(n.cur.NewSub(ci(i64, 0), p))
-	if n.k52 { // the reciprocal is that of p with bit 51 as the highest
-		v, shift = n.cur.NewLShr(v, ci(i64, 12)), n.cur.NewSub(shift, ci(i64, 12))
-		n.neg = n.splat(n.cur.NewSub(ci(i64, 1<<52), p))
-	}
-	n.minusP = n.splat(n.cur.NewSub(ci(i64, 0), p))
-	n.v, n.shift = n.splat(v), n.splat(shift)
-	n.vTop, n.vLow = n.splat(n.cur.NewLShr(v, ci(i64, 12))), n.splat(n.cur.NewShl(v, ci(i64, 40)))
-	n.largest = n.stack(n.vector(), 1)
-	n.cur.NewStore(n.num(0), n.largest)
-	for m := range n.grow + 1 {
-		n.multiple = append(n.multiple, n.splat(n.cur.NewMul(p, ci(i64, int64(m)))))
-	}
-	if n.ifma {
-		n.multiples(p)
-	}
-	if n.inverse {
-		n.scale = n.withQuotient(n.splat(scale), true)
-		w := n.cur.NewLoad(i64, n.cur.NewGetElementPtr(i64, n.table, ci(i64, 1)))
-		n.scaled = n.withQuotient(n.canonical(n.product(number{n.splat(w), 0, 1}, n.scale)).v, true)
-	}
-}
 
 // nttAhead is how many bytes ahead the first pass fetches each of its streams, when the row is long: there are more of them
 // than the processor's own prefetchers follow, and no line of the row is in the caches yet. Those of the first level are no place for
@@ -222,7 +230,7 @@ func (n *ntt) run() {
 		n.passes = append(n.passes, p)
 		first += p.stages
 	}
-	n.bound = 1
+	n.bound = n.one
 	n.part(0, ci(i64, 0), 1)
 }
 
@@ -271,36 +279,38 @@ func (n *ntt) part(i int, at value.Value, parts int64) {
 func (n *ntt) quotients() {
 	count := n.size / int64(n.w)
 	n.count(ci(i64, 0), ci(i64, count), int64(n.w), nil, func(i value.Value, _ []value.Value) []value.Value {
-		f := n.withQuotient(n.seen(n.load(n.table, i)), true)
-		n.store(n.spare, i, f.q)
-		if n.wide() {
-			n.store(n.spare, n.plus(i, ci(i64, count)), f.low)
-		}
+		n.keep(i, n.withQuotient(n.seen(n.load(n.table, i)), true))
 		return nil
 	})
 }
 
-// wide says that quotients are two words.
-func (n *ntt) wide() bool { return n.ifma && !n.k52 }
-
-// seen notes the numbers of a vector, which have to be residues.
-func (n *ntt) seen(x value.Value) value.Value {
-	n.cur.NewStore(n.call("llvm.umax", x.Type(), n.cur.NewLoad(n.vector(), n.largest), x), n.largest)
-	return x
-}
-
-// fit reports that all numbers that were seen are below p.
-func (n *ntt) fit(p value.Value) value.Value {
-	f := n.intrinsic("llvm.vector.reduce.umax."+typeSuffix(n.vector()), i64, n.vector())
-	return n.cur.NewICmp(enum.IPredULT, n.cur.NewCall(f, n.cur.NewLoad(n.vector(), n.largest)), p)
-}
-
 // read is the vector at a place of the data, or of the source in the first pass.
-func (n *ntt) read(at value.Value, first bool) value.Value {
+func (n *ntt) read(at value.Value, first bool) number {
 	if first {
-		return n.seen(n.load(n.source, at))
+		return n.enter(n.seen(n.load(n.source, at)))
 	}
-	return n.load(n.data, at)
+	x := value.Value(n.load(n.data, at))
+	if n.double {
+		x = n.cur.NewBitCast(x, vec(lt.Double, n.w))
+	}
+	return number{x, n.low, n.bound}
+}
+
+// note keeps what f makes of x and what was noted before, of which together gives one number.
+func (n *ntt) note(where, x value.Value, f func(all, x value.Value) value.Value) {
+	n.cur.NewStore(f(n.cur.NewLoad(x.Type(), where), x), where)
+}
+
+// notes is a place for notes, which begin with first.
+func (n *ntt) notes(first value.Value) value.Value {
+	where := n.stack(first.Type(), 1)
+	n.cur.NewStore(first, where)
+	return where
+}
+
+// joint makes one number of a vector.
+func (n *ntt) joint(how string, x value.Value, t lt.Type) value.Value {
+	return n.cur.NewCall(n.intrinsic("llvm.vector.reduce."+how+"."+typeSuffix(x.Type()), t, x.Type()), x)
 }
 
 func (n *ntt) address(base, at value.Value) value.Value {
@@ -314,19 +324,20 @@ func (n *ntt) load(base, at value.Value) value.Value {
 }
 
 func (n *ntt) store(base, at, x value.Value) {
+	if !x.Type().Equal(n.vector()) {
+		x = n.cur.NewBitCast(x, n.vector())
+	}
 	n.cur.NewStore(x, n.address(base, at)).Align = 8
 }
 
-// shared is factor number i of the table for all elements of a vector.
-func (n *ntt) shared(i value.Value) factor {
-	one := func(base, i value.Value) value.Value {
-		return n.splat(n.cur.NewLoad(i64, n.cur.NewGetElementPtr(i64, base, i)))
-	}
-	f := factor{w: one(n.table, i), q: one(n.spare, i), exact: true}
-	if n.wide() {
-		f.low = one(n.spare, n.plus(i, ci(i64, n.size/int64(n.w))))
-	}
-	return n.parts(f)
+// all is element i of memory, in all places of a vector.
+func (n *ntt) all(base, i value.Value) value.Value {
+	return n.splat(n.cur.NewLoad(i64, n.cur.NewGetElementPtr(i64, base, i)))
+}
+
+// places takes elements of a vector.
+func (n *ntt) places(x, which value.Value) value.Value {
+	return n.cur.NewShuffleVector(x, constant.NewUndef(x.Type()), which)
 }
 
 // tree are the factors of so many stages, when first is the number of the one for the first stage.
@@ -348,7 +359,6 @@ func (n *ntt) pass(p nttPass, lo, hi value.Value) {
 	group := n.size >> p.first
 	step := group >> p.stages
 	columns := min(int64(n.regs>>p.stages), step/int64(n.w))
-	low, bound := n.low, n.bound
 	n.count(lo, hi, 1, nil, func(i value.Value, _ []value.Value) []value.Value {
 		factors := n.tree(n.cur.NewAdd(i, ci(i64, 1<<p.first)), p.stages)
 		base := n.times(i, ci(i64, group))
@@ -359,7 +369,7 @@ func (n *ntt) pass(p nttPass, lo, hi value.Value) {
 			}
 			for c := range x {
 				for m := range 1 << p.stages {
-					x[c] = append(x[c], number{n.read(at(c, m), p.first == 0 && !n.inverse), low, bound})
+					x[c] = append(x[c], n.read(at(c, m), p.first == 0 && !n.inverse))
 					if p.first == 0 && !n.inverse && n.size*8 > int64(n.machine.L2/4) {
 						n.fetch(toSecond, n.cur.NewGetElementPtr(i64, n.source, n.plus(at(c, m), ci(i64, nttAhead/8))))
 					}
@@ -385,7 +395,7 @@ func (n *ntt) settled(x [][]number, more bool) {
 	for c := range x {
 		for m := range x[c] {
 			if n.inverse && more {
-				x[c][m] = n.reduce(x[c][m], n.settle)
+				x[c][m] = n.lessen(x[c][m], n.settle)
 			}
 			n.low, n.bound = min(n.low, x[c][m].low), max(n.bound, x[c][m].bound)
 		}

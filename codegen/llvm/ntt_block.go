@@ -14,7 +14,6 @@ func (n *ntt) blocks(lo, hi value.Value, many int64) {
 	count := n.size / size
 	stages := bits.Len(uint(n.rows)) - 1
 	columns := int(min(int64(n.regs/n.rows), many))
-	low, bound := n.low, n.bound
 	n.count(lo, hi, int64(columns), nil, func(b value.Value, _ []value.Value) []value.Value {
 		x := make([][]number, columns)
 		at := func(c, m int) value.Value {
@@ -24,7 +23,7 @@ func (n *ntt) blocks(lo, hi value.Value, many int64) {
 		var factors [][][]factor
 		for c := range x {
 			for m := range n.rows {
-				x[c] = append(x[c], number{n.read(at(c, m), n.inverse || count == 1), low, bound})
+				x[c] = append(x[c], n.read(at(c, m), n.inverse || count == 1))
 			}
 			factors = append(factors, n.tree(first(c), stages))
 		}
@@ -85,6 +84,15 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 		}
 		where = now
 	}
+	// Between the natural order and that of distance 1 vectors of four take two steps of one instruction each.
+	between := func() {
+		if n.w == 4 {
+			arrange(n.order(2), func([]number, int) {})
+		}
+	}
+	if n.inverse {
+		between()
+	}
 	for _, t := range distances {
 		now := n.order(t)
 		pair := func(i int) int { return now[i] / (2 * t) } // the number of the pair at place i, which is that of its factor
@@ -105,24 +113,20 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 			at := m / 2 * (n.w / t)
 			g := f[&x[0]][at/n.w]
 			if t > 1 {
-				spread := func(v value.Value) value.Value {
-					return n.cur.NewShuffleVector(v, constant.NewUndef(n.vector()), mask(n.w, func(i int) int { return at%n.w + pair(i) }))
-				}
-				g.w, g.q = spread(g.w), spread(g.q)
-				if n.wide() {
-					g.low = spread(g.low)
-				}
-				g = n.parts(g)
+				g = n.chosen(g, mask(n.w, func(i int) int { return at%n.w + pair(i) }))
 			}
 			if n.inverse {
 				x[m], x[m+1] = n.backward(x[m], x[m+1], g, false)
 				if t == n.w/2 { // before they are mixed with the products
-					x[m] = n.reduce(x[m], n.settle)
+					x[m] = n.lessen(x[m], n.settle)
 				}
 			} else {
 				x[m], x[m+1] = n.forward(x[m], x[m+1], g)
 			}
 		})
+	}
+	if !n.inverse {
+		between()
 	}
 	arrange(natural, func([]number, int) {})
 }

@@ -12,19 +12,72 @@ import (
 	"healc/lang/types"
 )
 
-// The arithmetic of transforms on vectors, see Note [Transforms]. With words of 52 bits numbers are meant modulo 2^52: bits
+// nttWords is the arithmetic of transforms on vectors of integers, see Note [Transforms]. With words of 52 bits numbers are meant modulo 2^52: bits
 // from 52 on are arbitrary, and nothing looks at them. A product reads the lower 52 bits of its factors, and the index of a
 // table the four below bit 52 or lower ones. canonical removes them.
 
-// number is a vector of numbers from low*p on and below bound*p.
-type number struct {
-	v          value.Value
-	low, bound int
+type nttWords struct {
+	*ntt
+	multiple   []value.Value  // m*p
+	minusP     value.Value    // -p
+	table16    [2]value.Value // the multiples that take takes off
+	centered   [2]value.Value // those that center does
+	index      value.Value    // where the bits that choose one begin
+	neg        value.Value    // 2^k - p
+	v, shift   value.Value    // the reciprocal of p, and where p has its highest bit
+	vTop, vLow value.Value    // the upper 52 bits of the reciprocal, and the others at the place of the highest
+	scale      factor
+	scaled     factor      // the factor of the last stage of the inverse, times scale
+	largest    value.Value // where the largest number seen in each place of a vector is kept
 }
+
+// constants implements nttArith.
+func (n *nttWords) constants(p, scale value.Value) {
+	b := &genSink{g: n.gen}
+	m := scalar.NewModulus(scalar.Emitter{Sink: b}, b.param(types.I64, p))
+	v, shift := n.uniform(m.Reciprocal()), n.uniform(m.Shift())
+	n.neg = n.splat(n.cur.NewSub(ci(i64, 0), p))
+	if n.k52 { // the reciprocal is that of p with bit 51 as the highest
+		v, shift = n.cur.NewLShr(v, ci(i64, 12)), n.cur.NewSub(shift, ci(i64, 12))
+		n.neg = n.splat(n.cur.NewSub(ci(i64, 1<<52), p))
+	}
+	n.minusP = n.splat(n.cur.NewSub(ci(i64, 0), p))
+	n.v, n.shift = n.splat(v), n.splat(shift)
+	n.vTop, n.vLow = n.splat(n.cur.NewLShr(v, ci(i64, 12))), n.splat(n.cur.NewShl(v, ci(i64, 40)))
+	n.largest = n.notes(n.num(0))
+	for m := range n.grow + 1 {
+		n.multiple = append(n.multiple, n.splat(n.cur.NewMul(p, ci(i64, int64(m)))))
+	}
+	if n.ifma {
+		n.multiples(p)
+	}
+	if n.inverse {
+		n.scale = n.withQuotient(n.splat(scale), true)
+		w := n.cur.NewLoad(i64, n.cur.NewGetElementPtr(i64, n.table, ci(i64, 1)))
+		n.scaled = n.withQuotient(n.canonical(n.product(number{n.splat(w), 0, 1}, n.scale)).v, true)
+	}
+}
+
+// wide says that quotients are two words.
+func (n *nttWords) wide() bool { return n.ifma && !n.k52 }
+
+// seen implements nttArith.
+func (n *nttWords) seen(x value.Value) value.Value {
+	n.note(n.largest, x, func(all, x value.Value) value.Value { return n.call("llvm.umax", x.Type(), all, x) })
+	return x
+}
+
+// fit implements nttArith.
+func (n *nttWords) fit(p value.Value) value.Value {
+	return n.cur.NewICmp(enum.IPredULT, n.joint("umax", n.cur.NewLoad(n.vector(), n.largest), i64), p)
+}
+
+// enter implements nttArith.
+func (n *nttWords) enter(x value.Value) number { return number{x, 0, 1} }
 
 // take takes multiples of p off a number that is too large to add to. With a table it is the multiple that the
 // highest bits of the number choose: of the units of AMD that multiply, which are what transforms wait for, the minimum would take one.
-func (n *ntt) take(x number) number {
+func (n *nttWords) take(x number) number {
 	if !n.ifma {
 		m := half(x.bound)
 		return number{n.umin(x.v, n.cur.NewSub(x.v, n.multiple[m])), 0, max(m, x.bound-m)}
@@ -33,7 +86,7 @@ func (n *ntt) take(x number) number {
 }
 
 // look takes off what the table says, which leaves low*p.
-func (n *ntt) look(x number, table [2]value.Value, low int) number {
+func (n *nttWords) look(x number, table [2]value.Value, low int) number {
 	t := n.vector()
 	f := n.intrinsic("llvm.x86.avx512.vpermi2var.q.512", t, t, t, t)
 	off := n.cur.NewCall(f, table[0], n.cur.NewLShr(x.v, n.index), table[1])
@@ -41,7 +94,7 @@ func (n *ntt) look(x number, table [2]value.Value, low int) number {
 }
 
 // center brings a number to where p can be added and taken off most often.
-func (n *ntt) center(x number) number {
+func (n *nttWords) center(x number) number {
 	low := (n.grow - n.taken()) / 2
 	if x.bound-x.low <= n.taken() && x.low <= low {
 		c := low - x.low
@@ -51,11 +104,11 @@ func (n *ntt) center(x number) number {
 }
 
 // taken is the bound of what take leaves.
-func (n *ntt) taken() int { return 1 + max(1, n.grow/8) }
+func (n *nttWords) taken() int { return 1 + max(1, n.grow/8) }
 
 // multiples makes the table of take: for i from 0 to 15 the multiple of p below i*g*2^b/16 that is nearest, where b is the number of
 // bits of p and g is grow. What is left of a number between that and the next is below p + g*2^b/16.
-func (n *ntt) multiples(p value.Value) {
+func (n *nttWords) multiples(p value.Value) {
 	bits := n.cur.NewSub(ci(i64, 64-4+int64(bits.Len(uint(n.grow)))-1), n.cur.NewCall(n.intrinsic("llvm.ctlz.i64", i64, i64, i1), p, constant.False))
 	n.index = n.splat(bits)
 	for h := range n.table16 {
@@ -73,8 +126,8 @@ func (n *ntt) multiples(p value.Value) {
 	}
 }
 
-// reduce takes multiples of p off until x is below bound*p.
-func (n *ntt) reduce(x number, bound int) number {
+// lessen implements nttArith.
+func (n *nttWords) lessen(x number, bound int) number {
 	for x.bound > bound {
 		x = n.take(x)
 	}
@@ -90,11 +143,11 @@ func half(bound int) int {
 	return m
 }
 
-func (n *ntt) umin(x, y value.Value) value.Value { return n.call("llvm.umin", n.vector(), x, y) }
+func (n *nttWords) umin(x, y value.Value) value.Value { return n.call("llvm.umin", n.vector(), x, y) }
 
-// forward is a pair of the forward transform: x + y*w and x - y*w. With 52 bits the product less p, which costs nothing
+// forward implements nttArith. With 52 bits the product less p, which costs nothing
 // in a sum of products, is added and taken off: it is from -p to p, and nothing else has to be added.
-func (n *ntt) forward(x, y number, f factor) (number, number) {
+func (n *nttWords) forward(x, y number, f factor) (number, number) {
 	m := n.slack(f, y.bound)
 	if n.k52 {
 		t := n.lessP(y, f)
@@ -113,8 +166,8 @@ func (n *ntt) forward(x, y number, f factor) (number, number) {
 	return number{n.cur.NewAdd(x.v, t), 0, bound}, number{n.cur.NewSub(n.cur.NewAdd(x.v, n.multiple[m]), t), 0, bound}
 }
 
-// backward is a pair of the inverse: x + y and (x - y)*w. The last one is scaled and canonical.
-func (n *ntt) backward(x, y number, f factor, last bool) (number, number) {
+// backward implements nttArith.
+func (n *nttWords) backward(x, y number, f factor, last bool) (number, number) {
 	for x.bound+y.bound > n.grow {
 		if x.bound >= y.bound {
 			x = n.take(x)
@@ -132,7 +185,7 @@ func (n *ntt) backward(x, y number, f factor, last bool) (number, number) {
 }
 
 // product is y*w modulo p.
-func (n *ntt) product(y number, f factor) number {
+func (n *nttWords) product(y number, f factor) number {
 	bound := n.slack(f, y.bound)
 	q := n.quotient(y, f)
 	if n.k52 {
@@ -142,7 +195,7 @@ func (n *ntt) product(y number, f factor) number {
 }
 
 // lessP is y*w - p modulo p, with 52 bits.
-func (n *ntt) lessP(y number, f factor) value.Value {
+func (n *nttWords) lessP(y number, f factor) value.Value {
 	if n.machine.Mul64 { // one more in the quotient is p less
 		q := n.mulHigh(n.num(1), f.q, y.v)
 		return n.mulLow(n.lower(f.w, y.v), q, n.neg)
@@ -153,7 +206,7 @@ func (n *ntt) lessP(y number, f factor) value.Value {
 
 // lower is a number with the lower 52 bits of a product. A product that adds nothing leaves one of AMD's units alone: all
 // instructions with three operands share one that reads the third, and stores of vectors need that for longer.
-func (n *ntt) lower(x, y value.Value) value.Value {
+func (n *nttWords) lower(x, y value.Value) value.Value {
 	if n.machine.Mul64 {
 		return n.cur.NewMul(x, y)
 	}
@@ -161,7 +214,7 @@ func (n *ntt) lower(x, y value.Value) value.Value {
 }
 
 // slack is the bound of a product with a factor, for numbers below bound*p: see docs/modular.md.
-func (n *ntt) slack(f factor, bound int) int {
+func (n *nttWords) slack(f factor, bound int) int {
 	switch {
 	case n.k52 && (f.exact || 2*bound <= n.grow):
 		return 2
@@ -176,7 +229,7 @@ func (n *ntt) slack(f factor, bound int) int {
 }
 
 // quotient is y*w/p, or a little less.
-func (n *ntt) quotient(y number, f factor) value.Value {
+func (n *nttWords) quotient(y number, f factor) value.Value {
 	switch {
 	case n.k52:
 		return n.mulHigh(n.num(0), f.q, y.v)
@@ -186,8 +239,8 @@ func (n *ntt) quotient(y number, f factor) value.Value {
 	return n.mulUpper(y.v, f.q, f.low)
 }
 
-// canonical takes a number to [0, p).
-func (n *ntt) canonical(x number) number {
+// canonical implements nttArith.
+func (n *nttWords) canonical(x number) number {
 	if x.bound > n.taken() && n.ifma {
 		x = n.take(x)
 	}
@@ -201,10 +254,10 @@ func (n *ntt) canonical(x number) number {
 	return x
 }
 
-// withQuotient makes a factor of residues w, with the quotient that its kind has: w with its highest place at that of p,
+// withQuotient implements nttArith, with the quotient that the kind has: w with its highest place at that of p,
 // times the reciprocal (Möller and Granlund, see scalar.Modulus), is at most one too small. exact asks for no error where
 // that can be had.
-func (n *ntt) withQuotient(w value.Value, exact bool) factor {
+func (n *nttWords) withQuotient(w value.Value, exact bool) factor {
 	up := n.cur.NewShl(w, n.shift)
 	switch {
 	case n.k52:
@@ -235,24 +288,50 @@ func (n *ntt) withQuotient(w value.Value, exact bool) factor {
 }
 
 // parts sets the upper half of the quotients.
-func (n *ntt) parts(f factor) factor {
+func (n *nttWords) parts(f factor) factor {
 	if !n.ifma {
 		f.low = n.cur.NewLShr(f.q, n.num(32))
 	}
 	return f
 }
 
+// keep implements nttArith.
+func (n *nttWords) keep(i value.Value, f factor) {
+	n.store(n.spare, i, f.q)
+	if n.wide() {
+		n.store(n.spare, n.plus(i, ci(i64, n.size/int64(n.w))), f.low)
+	}
+}
+
+// shared implements nttArith.
+func (n *nttWords) shared(i value.Value) factor {
+	f := factor{w: n.all(n.table, i), q: n.all(n.spare, i), exact: true}
+	if n.wide() {
+		f.low = n.all(n.spare, n.plus(i, ci(i64, n.size/int64(n.w))))
+	}
+	return n.parts(f)
+}
+
+// chosen implements nttArith.
+func (n *nttWords) chosen(f factor, places value.Value) factor {
+	f.w, f.q = n.places(f.w, places), n.places(f.q, places)
+	if n.wide() {
+		f.low = n.places(f.low, places)
+	}
+	return n.parts(f)
+}
+
 // mulSplit is the upper word of x times the number whose upper 52 bits are top and whose further ones are low, of which
 // the first 12 count, or up to two less: three products, as x is cut at bit 52 and products of 52 bits take
 // the lower part out of x by themselves.
-func (n *ntt) mulSplit(x, top, low value.Value) value.Value {
+func (n *nttWords) mulSplit(x, top, low value.Value) value.Value {
 	high := n.cur.NewLShr(x, n.num(52))
 	return n.mulHigh(n.mulHigh(n.cur.NewMul(high, top), x, top), high, low)
 }
 
 // mulUpper is the upper word of x*y, or up to two less: the product of the lower halves and the carries between
 // the others are left out. top is y >> 32.
-func (n *ntt) mulUpper(x, y, top value.Value) value.Value {
+func (n *nttWords) mulUpper(x, y, top value.Value) value.Value {
 	b := n.cur
 	half, low := n.num(32), n.num(1<<32-1)
 	xh := b.NewLShr(x, half)
@@ -263,10 +342,10 @@ func (n *ntt) mulUpper(x, y, top value.Value) value.Value {
 }
 
 // mulLow is z plus the lower 52 bits of the product of the lower 52 bits of x and y, mulHigh z plus the upper ones.
-func (n *ntt) mulLow(z, x, y value.Value) value.Value  { return n.fma52("l", z, x, y) }
-func (n *ntt) mulHigh(z, x, y value.Value) value.Value { return n.fma52("h", z, x, y) }
+func (n *nttWords) mulLow(z, x, y value.Value) value.Value  { return n.fma52("l", z, x, y) }
+func (n *nttWords) mulHigh(z, x, y value.Value) value.Value { return n.fma52("h", z, x, y) }
 
-func (n *ntt) fma52(part string, z, x, y value.Value) value.Value {
+func (n *nttWords) fma52(part string, z, x, y value.Value) value.Value {
 	t := n.vector()
 	f := n.intrinsic("llvm.x86.avx512.vpmadd52"+part+".uq.512", t, t, t, t)
 	return n.cur.NewCall(f, z, x, y)

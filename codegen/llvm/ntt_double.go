@@ -1,0 +1,191 @@
+package llvm
+
+import (
+	"math"
+
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+)
+
+// nttDoubles is the arithmetic of transforms on vectors of doubles, see Note [Transforms]: numbers are whole and have either sign, and a
+// fused multiply-add gives what a product rounds away. docs/modular.md has the bounds, for p below 2^50.
+//
+// On AMD's processors two pipes multiply, and two others add and round: a pair takes four instructions of either kind.
+type nttDoubles struct {
+	*ntt
+	p, byP  value.Value // p and 1/p
+	integer value.Value // p as an integer
+	half    value.Value // p/2
+	bits    value.Value // where the bits of all integers seen are kept
+	largest value.Value // and the largest number that was made of one in each place of a vector
+	scale   factor
+	scaled  factor // the factor of the last stage of the inverse, times scale
+}
+
+// nttOne is the unit of the bounds of doubles.
+const nttOne = 256
+
+// constants implements nttArith.
+func (n *nttDoubles) constants(p, scale value.Value) {
+	n.integer = n.splat(p)
+	x := n.cur.NewSIToFP(p, lt.Double)
+	n.p, n.byP = n.splat(x), n.splat(n.cur.NewFDiv(fromBits(lt.Double, math.Float64bits(1)), x))
+	n.half = n.splat(n.cur.NewFMul(x, fromBits(lt.Double, math.Float64bits(0.5))))
+	n.bits, n.largest = n.notes(n.num(0)), n.notes(n.float(0))
+	if n.inverse {
+		n.scale = n.withQuotient(n.splat(scale), true)
+		w := n.product(n.enter(n.all(n.table, ci(i64, 1))), n.scale)
+		n.scaled = n.exactly(n.lessen(w, 0))
+	}
+}
+
+// float is a constant.
+func (n *nttDoubles) float(x float64) value.Value {
+	return splatConst(fromBits(lt.Double, math.Float64bits(x)), n.w)
+}
+
+func (n *nttDoubles) cast(x value.Value, t lt.Type) value.Value {
+	return n.cur.NewBitCast(x, vec(t, n.w))
+}
+
+// seen implements nttArith, together with enter: there is no maximum of 64-bit integers, but one of doubles.
+func (n *nttDoubles) seen(x value.Value) value.Value {
+	n.note(n.bits, x, func(all, x value.Value) value.Value { return n.cur.NewOr(all, x) })
+	return x
+}
+
+// fit implements nttArith.
+func (n *nttDoubles) fit(p value.Value) value.Value {
+	small := n.cur.NewICmp(enum.IPredULT, n.joint("or", n.cur.NewLoad(n.vector(), n.bits), i64), ci(i64, 1<<52))
+	below := n.cur.NewFCmp(enum.FPredOLT, n.cur.NewLoad(vec(lt.Double, n.w), n.largest), n.p)
+	return n.cur.NewAnd(small, n.joint("and", below, i1))
+}
+
+// enter implements nttArith: below 2^52 an integer is the fraction of a double from 2^52 on.
+func (n *nttDoubles) enter(x value.Value) number {
+	const high = 1 << 52
+	shifted := n.cur.NewOr(x, n.num(int64(math.Float64bits(high))))
+	y := n.cur.NewFSub(n.cast(shifted, lt.Double), n.float(high))
+	n.note(n.largest, y, func(all, y value.Value) value.Value {
+		return n.cur.NewSelect(n.cur.NewFCmp(enum.FPredOGT, all, y), all, y)
+	})
+	return number{y, 0, n.one}
+}
+
+// canonical implements nttArith.
+func (n *nttDoubles) canonical(x number) number {
+	if x.bound >= n.one {
+		x = n.lessen(x, 0)
+	}
+	const high = 3 << 51 // numbers of either sign are the fraction of a double around it
+	i := n.cur.NewSub(n.cast(n.cur.NewFAdd(x.v, n.float(high)), i64), n.num(int64(math.Float64bits(high))))
+	negative := n.cur.NewICmp(enum.IPredSLT, i, n.num(0))
+	return number{n.cur.NewSelect(negative, n.cur.NewAdd(i, n.integer), i), 0, n.one}
+}
+
+func (n *nttDoubles) mulAdd(x, y, z value.Value) value.Value {
+	return n.call("llvm.fma", x.Type(), x, y, z)
+}
+
+func (n *nttDoubles) round(x value.Value) value.Value { return n.call("llvm.roundeven", x.Type(), x) }
+
+// less is x - q*p.
+func (n *nttDoubles) less(x, q value.Value) value.Value {
+	minus := lir.NewFNeg(q)
+	n.cur.Insts = append(n.cur.Insts, minus)
+	return n.mulAdd(minus, n.p, x)
+}
+
+// signed is a number of either sign.
+func (n *nttDoubles) signed(x value.Value, bound int) number { return number{x, -bound, bound} }
+
+// lessen implements nttArith. It leaves p/2, or a little more, whatever is asked for.
+func (n *nttDoubles) lessen(x number, bound int) number {
+	if x.bound <= bound {
+		return x
+	}
+	return n.signed(n.less(x.v, n.round(n.cur.NewFMul(x.v, n.byP))), n.one/2+1)
+}
+
+// product is y*w modulo p.
+func (n *nttDoubles) product(y number, f factor) number {
+	high := n.cur.NewFMul(y.v, f.w)
+	q := n.round(n.cur.NewFMul(y.v, f.q))
+	minus := lir.NewFNeg(high)
+	n.cur.Insts = append(n.cur.Insts, minus)
+	low := n.mulAdd(y.v, f.w, minus)
+	return n.signed(n.cur.NewFAdd(n.less(high, q), low), n.slack(f, y.bound))
+}
+
+// slack is the bound of a product: half of p and, for each unit in the last place of p/2^53 that the quotient may be wrong, as much as that is of y*w.
+func (n *nttDoubles) slack(f factor, bound int) int {
+	units := 3
+	if f.exact {
+		units = 2
+	}
+	return n.one/2 + 1 + (units*bound*f.most+8*n.one-1)/(8*n.one)
+}
+
+// forward implements nttArith.
+func (n *nttDoubles) forward(x, y number, f factor) (number, number) {
+	t := n.product(y, f)
+	if x.bound+t.bound > n.grow {
+		x = n.lessen(x, 0)
+	}
+	bound := x.bound + t.bound
+	return n.signed(n.cur.NewFAdd(x.v, t.v), bound), n.signed(n.cur.NewFSub(x.v, t.v), bound)
+}
+
+// backward implements nttArith.
+func (n *nttDoubles) backward(x, y number, f factor, last bool) (number, number) {
+	for x.bound+y.bound > n.grow {
+		if x.bound >= y.bound {
+			x = n.lessen(x, 0)
+		} else {
+			y = n.lessen(y, 0)
+		}
+	}
+	bound := x.bound + y.bound
+	sum, diff := n.signed(n.cur.NewFAdd(x.v, y.v), bound), n.signed(n.cur.NewFSub(x.v, y.v), bound)
+	if last {
+		return n.canonical(n.product(sum, n.scale)), n.canonical(n.product(diff, n.scaled))
+	}
+	return sum, n.product(diff, f)
+}
+
+// withQuotient implements nttArith.
+func (n *nttDoubles) withQuotient(w value.Value, exact bool) factor {
+	x := n.enter(w)
+	if !exact {
+		return factor{w: x.v, q: n.cur.NewFMul(x.v, n.byP), most: n.one}
+	}
+	large := n.cur.NewFCmp(enum.FPredOGT, x.v, n.half)
+	return n.exactly(n.signed(n.cur.NewSelect(large, n.cur.NewFSub(x.v, n.p), x.v), n.one/2))
+}
+
+// exactly is a factor with the quotient that is nearest, or next to it.
+func (n *nttDoubles) exactly(w number) factor {
+	q := n.cur.NewFMul(w.v, n.byP)
+	return factor{w: w.v, q: n.mulAdd(n.less(w.v, q), n.byP, q), exact: true, most: w.bound}
+}
+
+// keep implements nttArith.
+func (n *nttDoubles) keep(i value.Value, f factor) {
+	n.store(n.spare, i, f.w)
+	n.store(n.spare, n.plus(i, ci(i64, n.size/int64(n.w))), f.q)
+}
+
+// shared implements nttArith.
+func (n *nttDoubles) shared(i value.Value) factor {
+	w := n.cast(n.all(n.spare, i), lt.Double)
+	q := n.cast(n.all(n.spare, n.plus(i, ci(i64, n.size/int64(n.w)))), lt.Double)
+	return factor{w: w, q: q, exact: true, most: n.one / 2}
+}
+
+// chosen implements nttArith.
+func (n *nttDoubles) chosen(f factor, places value.Value) factor {
+	f.w, f.q = n.places(f.w, places), n.places(f.q, places)
+	return f
+}

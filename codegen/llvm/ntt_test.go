@@ -1,0 +1,246 @@
+package llvm
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"healc/codegen"
+	"healc/codegen/llvm/libllvm"
+	"healc/ir/kernel"
+	"healc/lang/diag"
+	"healc/lang/types"
+	"healc/runtime/abi"
+	"healc/runtime/objload"
+)
+
+// transformKernels has a forward and an inverse transform of a row, which say whether the code took the row.
+func transformKernels(t *testing.T, n int) *kernel.Module {
+	t.Helper()
+	text := `kernels "t"
+`
+	for _, inverse := range []bool{false, true} {
+		name, word, scale := "forward", "transform", ""
+		if inverse {
+			name, word, scale = "inverse", "transform inverse", " scale %4"
+		}
+		text += fmt.Sprintf(`kernel @%[1]s(in x: i64[1, %[2]d], in w: i64[1, %[2]d], in p: i64[1], in s: i64[1], work y: i64[1, %[2]d], work t: i64[1, %[3]d], out z: i64[1, %[2]d], out fit: bool[1]) over %%0 in 0..1 {
+  %%1: i64 = load p[%%0]
+  %%4: i64 = load s[%%0]
+  %%2: bool = %[4]s %[2]d to y[0] of x[0] by w[0] with t[0] modulo %%1%[5]s
+  store fit[%%0], %%2
+  loop %%5 in 0..%[2]d {
+    %%6: i64 = load y[%%5]
+    store z[%[2]d*%%0 + %%5], %%6
+  }
+}
+`, name, n, n/2, word, scale)
+	}
+	m, errs := kernel.Parse(diag.NewFile("t.kernels", text))
+	if errs.Err() != nil {
+		t.Fatal(errs)
+	}
+	return m
+}
+
+// TestTransformKinds: which arithmetic a processor gets.
+func TestTransformKinds(t *testing.T) {
+	lib, err := libllvm.Open()
+	if err != nil {
+		t.Skip(err)
+	}
+	for _, c := range []struct{ triple, cpu, features, kinds string }{
+		{"x86_64-linux-gnu", "x86-64", "", "p60"},
+		{"x86_64-linux-gnu", "x86-64-v3", "", "d50 p60"},
+		{"x86_64-linux-gnu", "x86-64-v3", "-fma", "p60"},
+		{"x86_64-linux-gnu", "x86-64-v4", "", "d50 p60"},
+		{"x86_64-linux-gnu", "x86-64-v4", "+avx512ifma", "p49 p50 p60"},
+		{"aarch64-linux-gnu", "generic", "", "d50 p60"},
+	} {
+		if !lib.HasTarget(c.triple) {
+			continue
+		}
+		asm, err := Compile(transformKernels(t, 64), codegen.Target{Kind: "cpu", Triple: c.triple, CPU: c.cpu, Features: c.features}, libllvm.Assembly)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"ntt", "intt"} {
+			var got []string
+			for _, kind := range []string{"p49", "p50", "d50", "p60"} {
+				if strings.Contains(string(asm), "\n"+name+".64."+kind+":") {
+					got = append(got, kind)
+				}
+			}
+			if strings.Join(got, " ") != c.kinds {
+				t.Errorf("%s %s %s: %s of %v, want %s", c.triple, c.cpu, c.features, name, got, c.kinds)
+			}
+		}
+	}
+}
+
+// stages is the transform of a row, one stage after the other.
+func stages(x, w []uint64, p, scale uint64, inverse bool) []uint64 {
+	mul := func(x, y uint64) uint64 {
+		hi, lo := bits.Mul64(x, y)
+		return bits.Rem64(hi, lo, p)
+	}
+	y := append([]uint64{}, x...)
+	n := len(x)
+	for l := 1; l < n; l *= 2 {
+		h := l
+		if inverse {
+			h = n / 2 / l
+		}
+		t := n / 2 / h
+		for i := range h {
+			for j := 2 * i * t; j < 2*i*t+t; j++ {
+				a, b := y[j], y[j+t]
+				if inverse {
+					y[j], y[j+t] = (a+b)%p, mul(a+p-b, w[h+i])
+				} else {
+					b = mul(b, w[h+i])
+					y[j], y[j+t] = (a+b)%p, (a+p-b)%p
+				}
+			}
+		}
+	}
+	for i := range y {
+		if inverse {
+			y[i] = mul(y[i], scale)
+		}
+	}
+	return y
+}
+
+// TestTransformTakes: the code takes every row of residues, also where all numbers grow as fast as they can, and no other row.
+func TestTransformTakes(t *testing.T) {
+	sizes := []int{64, 128, 512, 4096}
+	if testing.Short() {
+		sizes = sizes[:3]
+	}
+	r := rand.New(rand.NewPCG(1, 50))
+	for _, n := range sizes {
+		m := transformKernels(t, n)
+		for _, cpu := range []string{"", "x86-64"} {
+			if cpu != "" && codegenHostIsNotX86 {
+				continue
+			}
+			obj, err := Compile(m, codegen.Target{Kind: "cpu", CPU: cpu}, libllvm.Object)
+			if err != nil {
+				t.Fatal(err)
+			}
+			img, err := objload.Load(obj, objload.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run := func(inverse bool, x, w []uint64, p, scale uint64) ([]uint64, bool) {
+				name := "forward"
+				if inverse {
+					name = "inverse"
+				}
+				fn, ok := img.Symbol(name)
+				if !ok {
+					t.Fatalf("no %s", name)
+				}
+				out, fit := make([]byte, 8*n+64), make([]byte, 64)
+				keep := [][]byte{bytesOf(types.I64, x), bytesOf(types.I64, w), bytesOf(types.I64, []uint64{p}), bytesOf(types.I64, []uint64{scale}),
+					make([]byte, 8*n+64), make([]byte, 4*n+64), out, fit}
+				var bufs []unsafe.Pointer
+				for _, k := range keep {
+					bufs = append(bufs, ptr(k))
+				}
+				var e abi.Error
+				objload.CallKernel(fn, &bufs[0], nil, 0, 1, &e)
+				return bitsOf(types.I64, out, n), fit[0] != 0
+			}
+			const d50 = 1 << 50
+			for _, p := range []uint64{1, 2, 3, 17, 12289, 1<<31 - 1, 1<<48 - 1, 1<<49 - 1, 1 << 49, 1<<49 + 1, d50 - 27, d50 - 2, d50 - 1, d50, d50 + 1, 1<<52 - 1, 1 << 52, 1<<60 - 1} {
+				any := func() uint64 { return r.Uint64N(p) }
+				top := func() uint64 { return p - 1 }
+				ends := func() uint64 { return []uint64{0, 1 % p, p - 1, p / 2, p - p/2 - 1}[r.IntN(5)] }
+				for _, from := range [][2]func() uint64{{any, any}, {top, top}, {ends, ends}, {top, func() uint64 { return p / 2 }}, {ends, any}, {top, func() uint64 { return 1 % p }}} {
+					x, w := make([]uint64, n), make([]uint64, n)
+					for i := range x {
+						x[i], w[i] = from[0](), from[1]()
+					}
+					scale := from[1]()
+					for _, inverse := range []bool{false, true} {
+						got, fit := run(inverse, x, w, p, scale)
+						if !fit {
+							t.Fatalf("%d elements modulo %d on %q, inverse %v: not taken", n, p, cpu, inverse)
+						}
+						for i, want := range stages(x, w, p, scale, inverse) {
+							if got[i] != want {
+								t.Fatalf("%d elements modulo %d on %q, inverse %v: element %d is %d, want %d", n, p, cpu, inverse, i, int64(got[i]), want)
+							}
+						}
+						// One element that is no residue, of the source or of the table.
+						for _, bad := range []uint64{p, p + 1, 1 << 50, 1 << 52, 1<<52 + 1, 1<<62 + 1, 0x7ff << 52, 0x7ff<<52 + 1, 1<<63 - 1, 1 << 63, 0xfff<<52 + 1, math.MaxUint64} {
+							if bad < p || r.IntN(4) > 0 {
+								continue
+							}
+							row := [][]uint64{x, w}[r.IntN(2)]
+							i := 1 + r.IntN(n-1) // factor 0 is not used
+							old := row[i]
+							row[i] = bad
+							if _, fit := run(inverse, x, w, p, scale); fit {
+								t.Fatalf("%d elements modulo %d on %q, inverse %v: taken with %#x at %d", n, p, cpu, inverse, bad, i)
+							}
+							row[i] = old
+						}
+					}
+				}
+				if _, fit := run(false, make([]uint64, n), make([]uint64, n), 1<<60, 0); fit {
+					t.Fatal("taken modulo 2^60")
+				}
+			}
+			img.Close()
+		}
+	}
+}
+
+// TestDoubleProducts holds a product of doubles to its bound, for the largest moduli and numbers.
+func TestDoubleProducts(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 50))
+	n := &nttDoubles{ntt: &ntt{nttKind: nttKind{one: nttOne, grow: 8 * nttOne}}}
+	worst := map[bool]float64{}
+	for range 300000 {
+		p := float64(1<<50 - 1 - r.Int64N(1<<uint(1+r.IntN(49))))
+		by := 1 / p
+		bound := 1 + r.IntN(n.grow)
+		x := math.Floor(float64(bound) / nttOne * p)
+		if r.IntN(2) == 0 {
+			x -= float64(r.Int64N(1 + int64(x)/1000))
+		}
+		exact := r.IntN(2) == 0
+		f := factor{exact: exact, most: nttOne}
+		w := p - 1 - float64(r.Int64N(int64(p)/1000+1))
+		q := w * by
+		if exact {
+			f.most = nttOne / 2
+			w = math.Floor(w / 2)
+			q = w * by
+			q = math.FMA(math.FMA(-q, p, w), by, q)
+		}
+		if r.IntN(2) == 0 {
+			w, q = -w, -q
+		}
+		high := x * w
+		k := math.RoundToEven(x * q)
+		rest := math.FMA(-k, p, high) + math.FMA(x, w, -high)
+		want := new(big.Int).Mul(big.NewInt(int64(x)), big.NewInt(int64(w)))
+		want.Sub(want, new(big.Int).Mul(big.NewInt(int64(k)), big.NewInt(int64(p))))
+		if !want.IsInt64() || rest != float64(want.Int64()) || math.Abs(rest) > float64(n.slack(f, bound))/nttOne*p {
+			t.Fatalf("%v * %v modulo %v: %v, exactly %v, and at most %v moduli", x, w, p, rest, want, float64(n.slack(f, bound))/nttOne)
+		}
+		worst[exact] = max(worst[exact], math.Abs(rest)/p)
+	}
+	if worst[true] < 0.9 || worst[false] < 1.5 { // else the operands are not those that the bounds are for
+		t.Errorf("no product is larger than %v moduli", worst)
+	}
+}
