@@ -3,7 +3,9 @@ package llvm
 import (
 	"math"
 
+	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
@@ -20,11 +22,15 @@ import (
 // replaces a result by the class of x. For an x that is not positive and finite vgetmant and vgetexp give something else than the
 // expansion, so they may stand only where nothing else sees them. Hence what leads from k and m to r is generated once more
 // when the end is recognised, for the new k and m; the first time is used by nobody then, and LLVM removes it.
+//
+// Other processors compute the same for normal numbers alone, from a k and m of five instructions. A vector in which another number
+// is, which one subtraction and one maximum for each register find out, branches to the whole expansion. AVX2 on a Zen 3, f32[16384]: 10.2 us,
+// now 7.6; where each vector has a negative number, 11.4.
 
 // significand is the part of the expansion that logarithm looks for.
 type significand struct {
 	g    *gen
-	x    kernel.Ref
+	x, r kernel.Ref
 	k, m value.Value
 	made map[kernel.Ref]value.Value // by the new k and m; nil for what does not depend on them
 }
@@ -34,7 +40,8 @@ type significand struct {
 //	select (lt 0, x), (select (lt x, inf), r, x), (select (eq x, 0), -inf, NaN)
 func (g *gen) logarithm(in scalar.Instr) value.Value {
 	const lanes = 16
-	if in.Op != scalar.Select || in.Type != types.F32 || g.w == 0 || g.w%lanes != 0 || !g.scales() {
+	whole := g.scales() && g.w%lanes == 0
+	if in.Op != scalar.Select || in.Type != types.F32 || g.w == 0 || g.machine.Device || g.quick || g.scales() && !whole {
 		return nil
 	}
 	float := func(x float64) uint64 { return scalar.FloatBits(types.F32, x) }
@@ -52,9 +59,12 @@ func (g *gen) logarithm(in scalar.Instr) value.Value {
 		nan == nil || !math.IsNaN(float64(math.Float32frombits(uint32(nan.Imm)))) || !g.env[x].wide {
 		return nil
 	}
-	s := &significand{g: g, x: x, made: map[kernel.Ref]value.Value{}}
+	s := &significand{g: g, x: x, r: r, made: map[kernel.Ref]value.Value{}}
 	if !s.meets(r) {
 		return nil
+	}
+	if !whole {
+		return s.usual(in)
 	}
 	t, mask := vec(lt.Float, lanes), lt.NewInt(lanes)
 	all, rounding, none := constant.NewInt(mask, -1), ci(i32, 4), constant.NewZeroInitializer(t)
@@ -77,6 +87,55 @@ func (g *gen) logarithm(in scalar.Instr) value.Value {
 	return g.byLanes(lanes, g.w, func(v []value.Value) value.Value {
 		return g.cur.NewCall(fix, v[0], v[1], splatConst(ci(i32, table), lanes), ci(i32, 0), all, rounding)
 	}, s.make(r), arg)
+}
+
+// usual is log where there are no such instructions: that of normal numbers, from a k and m without a scale, and the whole expansion in a
+// branch of its own for a vector with any other x.
+func (s *significand) usual(in scalar.Instr) value.Value {
+	g := s.g
+	num := func(n int64) value.Value { return g.num(types.I32, n, g.w) }
+	bits := g.cur.NewBitCast(g.spread(g.env[s.x]), vec(i32, g.w))
+	j := g.cur.NewSub(bits, num(threeQuarterBits))
+	s.m = g.cur.NewBitCast(g.cur.NewAdd(g.cur.NewAnd(j, num(1<<23-1)), num(threeQuarterBits)), vec(lt.Float, g.w))
+	s.k = g.cur.NewSIToFP(g.cur.NewAShr(j, num(23)), vec(lt.Float, g.w))
+	quick := s.make(s.r)
+
+	const least, infinity = 1 << 23, 0xff << 23 // the bits of the least normal number, and of infinity
+	far := value.Value(g.cur.NewSub(bits, num(least)))
+	n := g.w
+	for ; n > 8; n /= 2 { // the farthest of two lanes
+		x, y := g.pick(far, far, n/2, func(i int) int { return i }), g.pick(far, far, n/2, func(i int) int { return i + n/2 })
+		far = g.cur.NewSelect(g.cur.NewICmp(enum.IPredUGT, x, y), x, y)
+	}
+	rare := g.cur.NewICmp(enum.IPredUGE, far, splatConst(ci(i32, infinity-least), n))
+	some := g.cur.NewICmp(enum.IPredNE, g.cur.NewBitCast(rare, lt.NewInt(uint64(n))), ci(lt.NewInt(uint64(n)), 0))
+	pre, slow, join := g.cur, g.newBlock(), g.newBlock()
+	pre.NewCondBr(some, slow, join)
+	g.cur = slow
+	copies := map[kernel.Ref]value.Value{}
+	var again func(r kernel.Ref) value.Value
+	instr := func(in *scalar.Instr) value.Value {
+		var args []value.Value
+		for _, a := range in.Args {
+			if a != scalar.None {
+				args = append(args, again(a))
+			}
+		}
+		return g.instr(in.Op, in.Type, g.types[in.Args[0]], g.w, args)
+	}
+	again = func(r kernel.Ref) value.Value {
+		if r == s.x || !g.env[r].wide || g.lets[r] == nil {
+			return g.spread(g.env[r])
+		}
+		if copies[r] == nil {
+			copies[r] = instr(g.lets[r])
+		}
+		return copies[r]
+	}
+	every := instr(&in)
+	slow.NewBr(join)
+	g.cur = join
+	return join.NewPhi(lir.NewIncoming(quick, pre), lir.NewIncoming(every, slow))
 }
 
 // meets reports that r is computed from k and m of the split, and finds out what is.

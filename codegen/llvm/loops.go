@@ -149,7 +149,7 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 	case sh.loops:
 	case g.machine.VectorBits <= 128:
 		w /= 2 // two or four registers, of 16 on most
-	case g.machine.VectorBits >= 512 && sh.pairs():
+	case sh.pairs(g.machine.VectorBits):
 		w *= 2
 	}
 	return w

@@ -404,32 +404,32 @@ func (g *gen) longLanes() int {
 }
 
 // rolled is the main loop of chunk for long bodies: the groups of lanes take turns, with the accumulators in memory, so that the body
-// stands in the code once, or for two groups where there are 32 registers: what two vectors do in turns waits less (Note [Which axis is
-// vectorised]). With 16 registers there is one loop, and the lanes are found by the number of the element: of two loops, one in the other, LLVM keeps
-// constants in registers around the inner one and moves a dozen of them in each round (softmax of rows of 1024 in cache took 1.39 times as long,
-// sums of exp 1.07).
+// stands in the code once, for two groups: what two vectors do in turns waits less (Note [Which axis is vectorised]). With 16 registers
+// there is one loop, and the lanes are found by the number of the element: of two loops, one in the other, LLVM keeps constants in registers
+// around the inner one and moves a dozen of them in each round (softmax of rows of 1024 in cache took 1.39 times as long, sums of exp 1.07).
 func (r *reduction) rolled(lo, stop value.Value, init []value.Value, w int) []value.Value {
 	g := r.g
 	mem := r.spill(init, w)
-	take := func(p, j value.Value, w int) {
-		vt := vec(regType(r.d), w)
+	step := 2 * w
+	vt := vec(regType(r.d), step)
+	take := func(p, j value.Value) {
 		at := g.cur.NewBitCast(g.cur.NewGetElementPtr(regType(r.d), mem, j), lt.NewPointer(vt))
-		x := r.vectorAt(p, w)
+		x := r.vectorAt(p, step)
 		l := g.cur.NewLoad(vt, at)
 		l.Align = lir.Align(r.slotBytes())
-		st := g.cur.NewStore(r.combine(l, x, w), at)
+		st := g.cur.NewStore(r.combine(l, x, step), at)
 		st.Align = lir.Align(r.slotBytes())
 	}
 	if g.machine.Registers < 32 {
-		g.count(lo, stop, int64(w), nil, func(p value.Value, _ []value.Value) []value.Value {
-			take(p, g.cur.NewAnd(g.minus(p, lo), ci(i64, kernel.NumLanes-1)), w)
+		g.count(lo, stop, int64(step), nil, func(p value.Value, _ []value.Value) []value.Value {
+			take(p, g.cur.NewAnd(g.minus(p, lo), ci(i64, kernel.NumLanes-1)))
 			return nil
 		})
 		return r.reload(mem, w)
 	}
 	g.count(lo, stop, kernel.NumLanes, nil, func(p value.Value, _ []value.Value) []value.Value {
-		g.count(ci(i64, 0), ci(i64, kernel.NumLanes), int64(2*w), nil, func(j value.Value, _ []value.Value) []value.Value {
-			take(g.cur.NewAdd(p, j), j, 2*w)
+		g.count(ci(i64, 0), ci(i64, kernel.NumLanes), int64(step), nil, func(j value.Value, _ []value.Value) []value.Value {
+			take(g.cur.NewAdd(p, j), j)
 			return nil
 		})
 		return nil
