@@ -230,11 +230,12 @@ func (g *gen) store(s *kernel.Store) {
 			g.storeMasked(x, p, g.align(d))
 			return
 		}
+		if g.streamed[s] {
+			g.streamLines(x, p, d)
+			return
+		}
 		st := g.cur.NewStore(x, p)
 		st.Align = g.alignOf(d, s.At)
-		if g.streamed[s] {
-			g.nonTemporal(st, g.w*d.Bytes())
-		}
 		return
 	}
 	for i := 0; i < g.w; i++ {
