@@ -167,6 +167,9 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	if len(c.sums) > 1 {
 		c.w = int(128 / size)
 	}
+	if len(c.rare) > 0 { // two registers, as what is looked at has to be kept until then
+		c.w = g.machine.VectorBits / 4 / int(size)
+	}
 	c.rest = c.w
 	if len(c.after) > longBody {
 		c.rest = max(int(64/size), 4)

@@ -91,7 +91,7 @@ func hard(r *rand.Rand, d types.DType) uint64 {
 		}
 		return r.Uint64() & width
 	}
-	edges := []uint64{0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, width, width - 1, width >> 1, width>>1 + 1, 1 << 24, 1<<24 + 1, 1<<53 + 1, 1<<54 + 2}
+	edges := []uint64{0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, width, width - 1, width >> 1, width>>1 + 1, 1 << 24, 1<<24 + 1, 1 << 25, 1 << 26, 1 << 51, 1<<52 - 1, 1<<53 + 1, 1<<54 + 2}
 	if r.IntN(3) > 0 {
 		return edges[r.IntN(len(edges))] & width
 	}

@@ -29,6 +29,9 @@ type Machine struct {
 	L1, L2     int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
 }
 
+// multipliesDoubles says that the shortest products of numbers of 52 bits are those of doubles, see Note [Digits].
+func (m Machine) multipliesDoubles() bool { return !m.NoFMA && !m.IFMA && !m.Device }
+
 func (m Machine) withDefaults() Machine {
 	set := func(x *int, n int) {
 		if *x == 0 {

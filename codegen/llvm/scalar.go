@@ -198,7 +198,7 @@ func (g *gen) instr(op scalar.Op, t, from types.DType, w int, x []value.Value) v
 		return g.mulHi(t, w, x[0], x[1])
 	case scalar.Mul52Lo, scalar.Mul52Hi:
 		return g.mul52(op == scalar.Mul52Hi, w, x[0], x[1], x[2])
-	case scalar.Digits52:
+	case scalar.Digits52, scalar.Doubles:
 		return x[0] // where it is better false it has been replaced, see Decided
 	case scalar.And:
 		return b.NewAnd(x[0], x[1])
@@ -380,6 +380,9 @@ func (g *gen) mul52(upper bool, w int, x, y, z value.Value) value.Value {
 		t := vec(i64, lanes)
 		f := g.intrinsic(name, t, t, t, t)
 		return g.byLanes(lanes, w, func(v []value.Value) value.Value { return b.NewCall(f, v[2], v[0], v[1]) }, x, y, z)
+	}
+	if w > 0 && g.machine.multipliesDoubles() {
+		return b.NewAdd(z, g.half52(upper, w, x, y))
 	}
 	low := g.num(types.U64, 1<<52-1, w)
 	if !upper {

@@ -18,9 +18,11 @@ import (
 // as much as a third of a product by IFMA. So vectors go in blocks:
 //
 //	for x in steps of usualVectors vectors:
-//	  compute all of them as if no iteration took the rare arm, but store nothing
-//	  if none did: store
-//	  else, and where less than a block is left: vector after vector, with the branch
+//	  compute and store all of them as if no iteration took the rare arm
+//	  if one did, and where less than a block is left: vector after vector, with the branch
+//
+// What was read is kept for nothing then, which counts where there are 16 registers; on a Zen 4 it makes no difference. A kernel that works
+// in place stores after the question.
 //
 // Conditions of the usual forms, x & m != 0 and m <= x where m is the same for all, are put together as x: one or, one maximum.
 
@@ -89,9 +91,10 @@ func (g *gen) vectors(v kernel.Ref, lo, hi, last value.Value, w int, body *kerne
 		g.count(lo, hi, int64(w), nil, one)
 		return
 	}
-	var stores []*kernel.Store
+	var stores []*kernel.Store // that are put off, where an iteration that is computed again would read them
+	late := g.inPlace()
 	for _, st := range body.Stmts {
-		if s, ok := st.(*kernel.Store); ok {
+		if s, ok := st.(*kernel.Store); ok && late {
 			stores = append(stores, s)
 		}
 	}
@@ -101,7 +104,9 @@ func (g *gen) vectors(v kernel.Ref, lo, hi, last value.Value, w int, body *kerne
 		g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLE, end, hi), whole, slow)
 		g.cur = whole
 		g.usual = &usual{ifs: ifs, of: map[kernel.Ref]*rareTest{}}
-		g.statement = func(s kernel.Stmt) bool { _, ok := s.(*kernel.Store); return ok }
+		if late {
+			g.statement = func(s kernel.Stmt) bool { _, ok := s.(*kernel.Store); return ok }
+		}
 		envs := make([][]val, usualVectors)
 		for k := range envs {
 			g.env[v] = val{v: g.plus(x, ci(i64, int64(k*w))), iota: true}

@@ -118,7 +118,7 @@ func settle(b *kernel.Block, c kernel.Ref, taken bool) *kernel.Block {
 				st = truth(c, taken)
 			}
 		case *kernel.Let: // see Note [Digits]
-			if s.ID == c && s.In.Op == scalar.Digits52 {
+			if s.ID == c && s.In.Op.IsChoice() {
 				st = truth(c, taken)
 			}
 		case *kernel.If:

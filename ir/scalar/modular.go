@@ -183,14 +183,19 @@ func (m Modulus) ways(f func(product func(a, b Ref) Ref) Ref) Ref {
 	if m.word != types.U64 {
 		return e.Choose(below(30), m.word, func() Ref { return f(m.mul30) }, func() Ref { return f(m.mul) })
 	}
-	small, fits := e.Digits52(below(50)), below(60) // both here, where they are the same for all elements
-	return e.Choose(small, m.word, func() Ref { return f(m.mul52) }, func() Ref {
-		return e.Choose(fits, m.word, func() Ref {
-			if _, ok := e.Sink.(Chooser); !ok { // one of them is enough
-				return f(m.mul60)
-			}
-			return e.Choose(e.Digits52(e.Bool(true)), m.word, func() Ref { return f(m.mulDigits) }, func() Ref { return f(m.mul60) })
-		}, func() Ref { return f(m.mul) })
+	small, fits := below(50), below(60) // here, where they are the same for all elements, as is what is computed for doubles
+	if _, ok := e.Sink.(Chooser); !ok { // three ways are enough
+		return e.Choose(e.Digits52(small), m.word, func() Ref { return f(m.mul52) }, func() Ref {
+			return e.Choose(fits, m.word, func() Ref { return f(m.mul60) }, func() Ref { return f(m.mul) })
+		})
+	}
+	digits, doubles, by := e.Digits52(small), e.Doubles(small), m.doubles()
+	return e.Choose(digits, m.word, func() Ref { return f(m.mul52) }, func() Ref {
+		return e.Choose(doubles, m.word, func() Ref { return f(by.mul) }, func() Ref {
+			return e.Choose(fits, m.word, func() Ref {
+				return e.Choose(e.Digits52(e.Bool(true)), m.word, func() Ref { return f(m.mulDigits) }, func() Ref { return f(m.mul60) })
+			}, func() Ref { return f(m.mul) })
+		})
 	})
 }
 

@@ -66,6 +66,7 @@ func TestProducts(t *testing.T) {
 		mul  func(m Modulus, a, b Ref) Ref
 	}{
 		{"mul52", 50, Modulus.mul52}, {"mulDigits", 60, Modulus.mulDigits}, {"mul60", 60, Modulus.mul60}, {"mul", 63, Modulus.mul},
+		{"doubles", 50, func(m Modulus, a, b Ref) Ref { return m.doubles().mul(a, b) }},
 	}
 	for _, way := range ways {
 		rec, x := NewRecorder(types.I64, types.U64, types.U64)

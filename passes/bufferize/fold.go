@@ -77,7 +77,7 @@ func (b *body) foldConstants(in scalar.Instr) (kernel.Ref, bool) {
 		}
 		args = append(args, bits)
 	}
-	if len(args) == 0 || in.Op == scalar.Digits52 { // the processor decides
+	if len(args) == 0 || in.Op.IsChoice() { // the processor decides
 		return 0, false
 	}
 	src := b.types[in.Args[0]]

@@ -1,0 +1,50 @@
+package scalar
+
+import (
+	"math"
+
+	"healc/lang/types"
+)
+
+// Products of residues below 2^50 by doubles, which hold integers below 2^53: the product and what its rounding left out are two numbers,
+// fma(a, b, -a*b) being exact, and the quotient is a third.
+
+// doubles is a modulus below 2^50 with what depends on it alone; of a larger one it has no meaning.
+type doubles struct {
+	m              Modulus
+	minus, inverse Ref // -p and 1/p
+}
+
+// The least number with bits for units and none for halves, and one and a half times that: added to an integer below 2^51, of any sign in the second
+// case, it makes the bits those of the sum of two integers.
+const (
+	units = 1 << 52
+	ones  = 3 << 51
+)
+
+func (m Modulus) doubles() doubles {
+	e := m.e
+	p := m.double(m.p)
+	return doubles{m: m, minus: e.Neg(p), inverse: e.Div(e.Float(types.F64, 1), p)}
+}
+
+// double is x below 2^52.
+func (m Modulus) double(x Ref) Ref {
+	e := m.e
+	least := m.num(int64(math.Float64bits(units)))
+	return e.Sub(e.Bitcast(types.F64, e.Or(x, least)), e.Float(types.F64, units))
+}
+
+// mul is Mul: a and b have no more bits than p, n of them. The quotient a*b / p is at most (2^n - 1)^2 / 2^(n-1) < 2^(n+1) - 3, and h * (1/p) differs
+// from it by the roundings of h and of 1/p, less than 2^-52 + 2^-106 of it each way, which is less than 1/2. So q, which is rounded once, misses it by less
+// than 1, and what is left of a*b is above -p and below p. h - q*p is that without l, which is below 2^47: all are integers below 2^53, and exact.
+func (d doubles) mul(a, b Ref) Ref {
+	m, e := d.m, d.m.e
+	x, y, large := m.double(a), m.double(b), e.Float(types.F64, ones)
+	h := e.Mul(x, y)
+	l := e.Fma(x, y, e.Neg(h))
+	q := e.Sub(e.Fma(h, d.inverse, large), large)
+	rest := e.Add(e.Fma(q, d.minus, h), e.Add(l, large))
+	r := e.Sub(e.Bitcast(m.word, rest), m.num(int64(math.Float64bits(ones))))
+	return e.Select(e.Lt(e.Bitcast(m.signed, r), e.Int(m.signed, 0)), e.Add(r, m.p), r)
+}
