@@ -55,6 +55,33 @@ var OpModMulAxisSum = define(&OpDef{
 	Example:     "modmul_axis_sum([[5, 6], [4, 4]], [[1, 2], [2, 3]], [7, 11], 0) == [6, 2]",
 })
 
+func init() { OpAxisModSum.Merge = mergeProducts } // the two operations are made of each other
+
+// mergeProducts makes a sum of products modulo p the sum modulo p of the products: a product that is reduced takes as long as one that is added as it is
+// and more. A modulus that is not positive is reported as it was, by the product, which has elements where the sum has.
+func mergeProducts(b *Builder, op *Op, made func(arg int) *Op) []*Value {
+	product, p := made(0), op.Args[1]
+	if product == nil || product.Def != OpModMul || product.Type().Elem != types.I64 || !repeats(product.Args[2], p) {
+		return nil
+	}
+	if n, known := product.Type().Shape[op.Int("axis")].Const(); !known || n < 1 {
+		return nil
+	}
+	b.Span = product.Span
+	return []*Value{b.Emit(OpModMulAxisSum, A{"axis": op.Int("axis")}, product.Args[0], product.Args[1], p)}
+}
+
+// repeats reports that v is x, repeated along other axes.
+func repeats(v, x *Value) bool {
+	if v.Def != nil && v.Def.Def == OpBroadcast {
+		v = v.Def.Args[0]
+	}
+	if v == x || v.Def == nil || x.Def == nil || v.Def.Def != OpConst || x.Def.Def != OpConst {
+		return v == x
+	}
+	return v.Type.IsScalar() == x.Type.IsScalar() && slices.Equal(v.Def.Array("value").Bits, x.Def.Array("value").Bits)
+}
+
 // sumProducts adds the n products along an axis.
 func (b *Builder) sumProducts(x, y, p *Value, axis, n int64) *Value {
 	if n <= scalar.LimbTerms {

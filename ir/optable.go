@@ -69,6 +69,10 @@ type OpDef struct {
 	// neither Scalar, Eval nor Element. It gives nil while an extent that decides the program is symbolic.
 	Expand func(b *Builder, op *Op) []*Value
 
+	// Merge gives one operation that does what op does together with the one that makes an operand, and does better; nil where there is none. made is
+	// what makes an operand for op alone, with nothing between them that could fail first; else nil. The pass expand asks for it.
+	Merge func(b *Builder, op *Op, made func(arg int) *Op) []*Value
+
 	// VJP is the rule of reverse mode: from the cotangents of the results, nil where one has none, it adds the
 	// cotangents of the operands to the tape. Operations that Expand defines need none. See Note [Gradients].
 	VJP func(t *Tape, op *Op, cts []*Value)
