@@ -173,7 +173,7 @@ func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.B
 	}
 	g.w = w
 	if g.grouped == nil {
-		g.fetched = g.fetches(body, true)
+		g.fetched = g.fetches(v, body, true)
 	}
 	g.vectors(v, lo, hi, last, w, body)
 	g.w, g.fetched = 0, nil
@@ -202,7 +202,7 @@ func (g *gen) vectorsAndRest(v kernel.Ref, lo, hi value.Value, w int, body *kern
 	end := g.cur.NewSub(hi, g.cur.NewSRem(size, ci(i64, int64(w))))
 	g.w = w
 	if g.grouped == nil {
-		g.fetched = g.fetches(body, false)
+		g.fetched = g.fetches(v, body, false)
 	}
 	g.vectors(v, lo, end, nil, w, body)
 	g.w, g.fetched = 0, nil

@@ -4,6 +4,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
+	"healc/ir/scalar"
 )
 
 // Note [Prefetch]
@@ -32,7 +33,27 @@ import (
 //	a + b, f32[2^23]                 2.79   2.85
 //	exp(a), f32[2^24]                3.82   3.24
 //	(2 a + 1) a - a / 2, f32[2^24]   4.30   3.46
+//
+// That is as long as the window reaches over enough lines of each: with much to compute between them it is filled by few lines, and their own
+// fetching is late again. What divides the two is the number of vector instructions for a line of each input (lineWork). The Zen 4 above, and a Zen 3
+// with AVX2, whose registers are half a line, one thread, least of 41 runs in turns, milliseconds:
+//
+//	bytes ahead                    instructions      0   4096
+//	modmul of i64[2^22], 50 bits             13   2.76   3.29   Zen 4
+//	exp(a) * b, f32[2^23]                    20   2.62   2.82
+//	modmul of i64[2^22], 59 bits             21   2.71   3.26
+//	modmul of i32[2^22]                      28   1.75   1.44
+//	a + b, f32[2^23]                          2   3.53   4.15   Zen 3
+//	modsum of i64[2^22]                      10   3.30   3.15
+//	modmul of i64[2^22], 50 bits             38   4.16   3.58
+//	exp(a) * b, f32[2^23]                    40   4.40   3.77
+//	modmul of i32[2^22]                      56   2.15   1.93
+//	tanh(a) * b, f32[2^23]                   56   5.87   5.59
+//	modmul of i64[2^22], 59 bits             62   5.96   5.97
 const fetchAhead = 4096
+
+// fetchTwoWork is the arithmetic from which two inputs are worth it, in instructions for a line of each.
+const fetchTwoWork = 24
 
 // largeInput is the size from which an input is worth it; a smaller one stays in the second-level cache.
 const largeInput = 1 << 20
@@ -43,9 +64,9 @@ func (g *gen) prefetch(param int, at value.Value, step int64) {
 	g.askFor(param, g.plus(at, ci(i64, step*fetchAhead/bytes)), g.w)
 }
 
-// fetches is the loads of a loop that fetch ahead: those that stand in its body itself, where they read one large buffer. Those of loops
-// inside go another way. known leaves out buffers of which the size is not known.
-func (g *gen) fetches(body *kernel.Block, known bool) map[*kernel.Load]bool {
+// fetches is the loads of a loop that fetch ahead: those that stand in its body itself, where they read one large buffer, or
+// several with much to compute. Those of loops inside go another way. known leaves out buffers of which the size is not known.
+func (g *gen) fetches(v kernel.Ref, body *kernel.Block, known bool) map[*kernel.Load]bool {
 	out, large := map[*kernel.Load]bool{}, map[int]bool{}
 	for _, s := range body.Stmts {
 		l, ok := s.(*kernel.Load)
@@ -56,10 +77,40 @@ func (g *gen) fetches(body *kernel.Block, known bool) map[*kernel.Load]bool {
 			out[l], large[l.Param] = true, true
 		}
 	}
-	if len(large) > 1 {
+	if len(large) > 1 && g.lineWork(v, body) < fetchTwoWork {
 		return nil
 	}
 	return out
+}
+
+// lineWork is about how many vector instructions the loop over v has for a line of each input, rare arms left out.
+func (g *gen) lineWork(v kernel.Ref, body *kernel.Block) int {
+	a := &analysis{types: g.types, wide: map[kernel.Ref]bool{v: true}}
+	if _, ok := a.block(body); !ok {
+		return 0
+	}
+	var count func(b *kernel.Block) int
+	count = func(b *kernel.Block) (n int) {
+		for _, st := range b.Stmts {
+			switch st := st.(type) {
+			case *kernel.Let:
+				switch {
+				case !a.wide[st.ID] || st.In.Op == scalar.Bitcast:
+				case st.In.Op == scalar.MulHi: // of products of even and odd elements, or of four of halves
+					n += g.types[st.ID].Bytes() * 2
+				default:
+					n++
+				}
+			case *kernel.If:
+				n += count(st.Else)
+				if len(st.Then.Stmts) < rare {
+					n += count(st.Then)
+				}
+			}
+		}
+		return n
+	}
+	return count(body) * lineBytes * 8 / g.machine.VectorBits
 }
 
 // sizeOf is the size of a buffer in bytes, when it is known.

@@ -137,7 +137,7 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 		g.streamed[st] = true
 	}
 	if !g.tiled && g.grouped == nil {
-		g.fetched = g.fetches(body, false)
+		g.fetched = g.fetches(v, body, false)
 	}
 	g.vectors(v, first, end, nil, w, body)
 	g.streamed, g.fetched, g.w = nil, nil, 0

@@ -195,3 +195,31 @@ kernel @narrow(in x: f64[%[1]d], out stream z: i8[%[1]d], out stream y: f64[%[1]
 		}
 	}
 }
+
+// TestFetchesTwo: loops over two large inputs fetch ahead where they compute much for a line of each, see Note [Prefetch].
+func TestFetchesTwo(t *testing.T) {
+	const n = 1 << 20
+	for _, c := range []struct {
+		machine Machine
+		steps   int // vector instructions
+		ahead   bool
+	}{{Machine{}, 2, false}, {Machine{}, 20, false}, {Machine{}, 30, true}, {Machine{VectorBits: 256}, 8, false}, {Machine{VectorBits: 256}, 20, true}} {
+		text := &strings.Builder{}
+		fmt.Fprintf(text, "kernels \"t\"\nkernel @k(in x: i32[%[1]d], in y: i32[%[1]d], out z: i32[%[1]d]) over %%0 in 0..%[1]d {\n  %%1: i32 = load x[%%0]\n  %%2: i32 = load y[%%0]\n", n)
+		for i := range c.steps {
+			fmt.Fprintf(text, "  %%%d: i32 = xor %%%d, %%%d\n", i+3, i+2, 1)
+		}
+		fmt.Fprintf(text, "  store z[%%0], %%%d\n}\n", c.steps+2)
+		m, errs := kernel.Parse(diag.NewFile("t.kernels", text.String()))
+		if errs.Err() != nil {
+			t.Fatal(errs)
+		}
+		ll, err := Generate(m, Options{Machine: c.machine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Contains(ll, "call void @llvm.prefetch"); got != c.ahead {
+			t.Errorf("%+v, %d instructions: fetches ahead: %v", c.machine, c.steps, got)
+		}
+	}
+}
