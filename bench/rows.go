@@ -258,7 +258,7 @@ func chain(n, bits int) row {
 }
 
 // sums are the rows of sums along the first axis of [n, m, 4], modulo one number for each position of the last axis: of elements, of
-// products in one pass, and of products that are written to memory first, by two programs. Lattigo multiplies and adds one term
+// products in one pass, also along other axes, and of products that are written to memory first, by two programs. Lattigo multiplies and adds one term
 // after the other.
 func sums(n, m, bits int) []row {
 	const k = 4
@@ -303,7 +303,31 @@ func sums(n, m, bits int) []row {
 			}
 		}
 	}
+	// inner is the sum of products along an axis that is not the first: of [outer, n, m/outer, k], axis -3, or, with the terms side by side, of
+	// [outer, m/outer, k, n], axis -1, which is moved to the front.
+	const outer = 16
+	inner := func(last bool) func(threads int) (func(), error) {
+		return func(threads int) (func(), error) {
+			shape, result, each := []int64{outer, int64(n), int64(m / outer), k}, fmt.Sprintf("i64[%d, %d, %d]", outer, m/outer, k), 1
+			sum := "modmul_axis_sum(a, b, p, axis = -3)"
+			if last {
+				shape, each = []int64{outer, int64(m / outer), k, int64(n)}, n
+				sum = "modmul_axis_sum(moveaxis(a, -1, 0), moveaxis(b, -1, 0), p, 0)"
+			}
+			moduli := newField(1024, bits).p[:k]
+			x, y := make([]int64, out), make([]int64, out)
+			for i := range x {
+				p := moduli[i/each%k]
+				x[i], y[i] = rand.Int64N(p), rand.Int64N(p)
+			}
+			of := fmt.Sprintf("i64[%d, %d, %d, %d]", shape[0], shape[1], shape[2], shape[3])
+			src := fmt.Sprintf("fn f(a: %[1]s, b: %[1]s, p: i64[%[2]d]) -> %[3]s = %[4]s", of, k, result, sum)
+			return program(src, threads, tensor(x, shape...), tensor(y, shape...), tensor(moduli, k))
+		}
+	}
 	return []row{
+		{name: name("modmul_axis_sum_axis-3"), lattigo: lattigo(true), heal: inner(false)},
+		{name: name("modmul_axis_sum_axis-1"), lattigo: lattigo(true), heal: inner(true)},
 		{name: name("axis_modsum"), lattigo: lattigo(false), heal: func(threads int) (func(), error) {
 			p, a, _ := operands()
 			return program(sum, threads, a, p)
