@@ -79,6 +79,9 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 					return number{n.cur.NewShuffleVector(a.v, b.v, mask(n.w, func(i int) int { return place[elements[i]] })), low, bound}
 				}
 				x[c][m], x[c][m+1] = part(now[:n.w]), part(now[n.w:])
+				if n.double && n.inverse { // or LLVM makes a sum of two shuffles one instruction, which takes as long as four
+					x[c][m].v = n.call("llvm.arithmetic.fence", x[c][m].v.Type(), x[c][m].v)
+				}
 				to(x[c], m)
 			}
 		}

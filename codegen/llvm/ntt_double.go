@@ -79,10 +79,12 @@ func (n *nttDoubles) canonical(x number) number {
 	if x.bound >= n.one {
 		x = n.lessen(x, 0)
 	}
-	const high = 3 << 51 // numbers of either sign are the fraction of a double around it
-	i := n.cur.NewSub(n.cast(n.cur.NewFAdd(x.v, n.float(high)), i64), n.num(int64(math.Float64bits(high))))
-	negative := n.cur.NewICmp(enum.IPredSLT, i, n.num(0))
-	return number{n.cur.NewSelect(negative, n.cur.NewAdd(i, n.integer), i), 0, n.one}
+	// Numbers of either sign are the fraction of a double around 3 * 2^51. None is -0, so that the sign says which are below 0.
+	const middle = 3 << 51
+	bits := int64(math.Float64bits(middle))
+	negative := n.cur.NewICmp(enum.IPredSLT, n.cast(x.v, i64), n.num(0))
+	up := n.cur.NewSelect(negative, n.cur.NewSub(n.integer, n.num(bits)), n.num(-bits))
+	return number{n.cur.NewAdd(n.cast(n.cur.NewFAdd(x.v, n.float(middle)), i64), up), 0, n.one}
 }
 
 func (n *nttDoubles) mulAdd(x, y, z value.Value) value.Value {
@@ -140,7 +142,13 @@ func (n *nttDoubles) forward(x, y number, f factor) (number, number) {
 
 // backward implements nttArith.
 func (n *nttDoubles) backward(x, y number, f factor, last bool) (number, number) {
-	for x.bound+y.bound > n.grow {
+	most := n.grow
+	if last { // their products are below p then, and need no further reduction
+		for n.slack(n.scaled, most) >= n.one {
+			most--
+		}
+	}
+	for x.bound+y.bound > most {
 		if x.bound >= y.bound {
 			x = n.lessen(x, 0)
 		} else {
