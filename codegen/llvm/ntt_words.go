@@ -79,8 +79,7 @@ func (n *nttWords) enter(x value.Value) number { return number{x, 0, 1} }
 // highest bits of the number choose: of the units of AMD that multiply, which are what transforms wait for, the minimum would take one.
 func (n *nttWords) take(x number) number {
 	if !n.ifma {
-		m := half(x.bound)
-		return number{n.umin(x.v, n.cur.NewSub(x.v, n.multiple[m])), 0, max(m, x.bound-m)}
+		return n.without(x, half(x.bound))
 	}
 	return n.look(x, n.table16, 0)
 }
@@ -141,6 +140,17 @@ func half(bound int) int {
 		m *= 2
 	}
 	return m
+}
+
+// without takes m*p off a number that is as large: m*p is below 2^63, so that the sign of the difference says whether it is. Only
+// AVX-512 has minima of 64 bits.
+func (n *nttWords) without(x number, m int) number {
+	less := n.cur.NewSub(x.v, n.multiple[m])
+	bound := max(m, x.bound-m)
+	if n.machine.VectorBits >= 512 {
+		return number{n.umin(x.v, less), 0, bound}
+	}
+	return number{n.cur.NewSelect(n.cur.NewICmp(enum.IPredSLT, less, n.num(0)), x.v, less), 0, bound}
 }
 
 func (n *nttWords) umin(x, y value.Value) value.Value { return n.call("llvm.umin", n.vector(), x, y) }
@@ -248,8 +258,7 @@ func (n *nttWords) canonical(x number) number {
 		x.v = n.cur.NewAnd(x.v, n.num(1<<52-1))
 	}
 	for x.bound > 1 {
-		m := half(x.bound)
-		x = number{n.umin(x.v, n.cur.NewSub(x.v, n.multiple[m])), 0, max(m, x.bound-m)}
+		x = n.without(x, half(x.bound))
 	}
 	return x
 }
