@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -149,41 +150,64 @@ func (m *Module) dump(km *kernel.Module) error {
 
 // Artifact compiles kernels to machine code, or to PTX for a device, or takes it from the cache.
 func (m *Module) Artifact(km *kernel.Module) (*codegen.Artifact, error) {
+	art, _, err := m.artifact(km)
+	return art, err
+}
+
+// artifact is Artifact with the key in the cache, "" when nothing is kept there.
+func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string, err error) {
 	if len(km.Kernels) == 0 {
-		return &codegen.Artifact{Plan: km.Plan}, nil
+		return &codegen.Artifact{Plan: km.Plan}, "", nil
 	}
 	t := m.target()
-	key := ""
 	opts := llvm.Options{Effort: m.effort(km), Took: m.opts.Debug.Timer.took()}
 	if m.opts.Cache != nil {
 		defer m.opts.Debug.Timer.Stage("codegen")()
 		var text strings.Builder
 		if err := kernel.Print(&text, km); err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		plan, err := json.Marshal(km.Plan) // it is kept, too, and its text form is for people
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		key = cacheKey(buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features, opts.Effort.String(), text.String(), string(plan))
+		key = m.key(opts.Effort.String(), text.String(), string(plan))
 		if art := m.opts.Cache.load(key); art != nil {
-			return art, nil
+			return art, key, nil
 		}
 	} else {
 		defer m.opts.Debug.Timer.Stage("codegen")()
 	}
-	art := &codegen.Artifact{Plan: km.Plan}
-	var err error
+	art = &codegen.Artifact{Plan: km.Plan}
 	if t.Kind == GPU {
 		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly, gpu.Options{Quick: opts.Effort != llvm.Full, Took: opts.Took})
 	} else {
 		art.Objects, err = llvm.Objects(km, t, opts)
 	}
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	m.opts.Cache.store(key, art)
-	return art, nil
+	return art, key, nil
+}
+
+// key is that of code for the target of m, which depends on these texts and on nothing else that may change.
+func (m *Module) key(texts ...string) string {
+	t := m.target()
+	return cacheKey(append([]string{buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features}, texts...)...)
+}
+
+// callKey is the key of the code of an entry for arguments of these shapes and strides by what it is made of: the text of the program, and
+// not its kernels, which take long to find out. It is "" where nothing is kept, or the stages are to be seen.
+func (m *Module) callKey(entry string, bind map[string]int64, strides [][]int64) string {
+	if m.opts.Cache == nil || m.source == "" || m.opts.Debug.Passes != nil {
+		return ""
+	}
+	shape, err := json.Marshal([]any{bind, strides}) // maps are sorted
+	if err != nil {
+		return ""
+	}
+	return m.key("call", m.source, entry, string(shape), strconv.FormatBool(m.opts.Once), strconv.FormatBool(m.opts.Debug.Vectors))
 }
 
 // effort is what making machine code of kernels is worth.
@@ -207,18 +231,26 @@ func (m *Module) build(entry string, bind map[string]int64, args []*runtime.Tens
 	if err := m.checkKernel(entry, bind); err != nil {
 		return nil, err
 	}
-	km, err := m.Kernels(entry, bind, strides)
-	if err != nil {
-		var b *passes.BindError
-		if errors.As(err, &b) {
-			p := b.Span.Pos()
-			return nil, &runtime.RuntimeError{Site: abi.Site{File: p.File, Line: p.Line, Col: p.Col, Text: b.Span.File.Line(p.Line)}, Message: b.Error()}
+	call := m.callKey(entry, bind, strides)
+	found := m.opts.Debug.Timer.Stage("from cache")
+	art := m.opts.Cache.same(call)
+	if art != nil {
+		found()
+	} else {
+		km, err := m.Kernels(entry, bind, strides)
+		if err != nil {
+			var b *passes.BindError
+			if errors.As(err, &b) {
+				p := b.Span.Pos()
+				return nil, &runtime.RuntimeError{Site: abi.Site{File: p.File, Line: p.Line, Col: p.Col, Text: b.Span.File.Line(p.Line)}, Message: b.Error()}
+			}
+			return nil, err
 		}
-		return nil, err
-	}
-	art, err := m.Artifact(km)
-	if err != nil {
-		return nil, err
+		var key string
+		if art, key, err = m.artifact(km); err != nil {
+			return nil, err
+		}
+		m.opts.Cache.name(call, key)
 	}
 	defer m.opts.Debug.Timer.Stage("load")()
 	if m.onDevice() {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strings"
 	"time"
 
 	"healc/codegen"
@@ -19,6 +20,9 @@ import (
 // Entries are written whole or not at all, are checked when they are read, and those that were not used for the
 // longest time go when the cache is larger than Limit; it is looked at after some of the stores only, so that a store does
 // not take longer the more there is. Several processes may share one.
+//
+// A program is kept by its kernels, so that a change of the text that leaves them and their lines as they are compiles nothing. The text of
+// the program it was made of is another key for it: who has the same text need not make the kernels to find their code.
 type Cache struct {
 	Dir   string
 	Limit int64 // bytes; 0 is 256 MiB
@@ -122,13 +126,23 @@ func (c *Cache) store(key string, art *codegen.Artifact) {
 	}
 	sum := sha256.Sum256(body)
 	raw := append(append([]byte(cacheMagic), sum[:]...), body...)
-	path := c.path(key)
-	if os.MkdirAll(filepath.Dir(path), 0o755) != nil {
+	if !c.write(c.path(key), raw) {
 		return
+	}
+	limit := c.limit()
+	if int64(len(raw)) > limit/64 || key[len(key)-1] == '0' {
+		c.trim(limit)
+	}
+}
+
+// write makes a file that is there as a whole or not at all, and reports that it is there.
+func (c *Cache) write(path string, raw []byte) bool {
+	if os.MkdirAll(filepath.Dir(path), 0o755) != nil {
+		return false
 	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), "new-*")
 	if err != nil {
-		return
+		return false
 	}
 	_, err = tmp.Write(raw)
 	if cerr := tmp.Close(); err == nil {
@@ -139,12 +153,65 @@ func (c *Cache) store(key string, art *codegen.Artifact) {
 	}
 	if err != nil {
 		os.Remove(tmp.Name())
+	}
+	return err == nil
+}
+
+// nameExt ends the file that gives a stored program another key.
+const nameExt = ".name"
+
+// same returns the program that has this other key, or nil.
+func (c *Cache) same(key string) *codegen.Artifact {
+	if c == nil || key == "" {
+		return nil
+	}
+	program, err := os.ReadFile(c.namePath(key))
+	if _, bad := hex.DecodeString(string(program)); err != nil || bad != nil || len(program) != len(key) {
+		return nil
+	}
+	return c.load(string(program))
+}
+
+// name gives the program stored under key another one. "" is no key.
+func (c *Cache) name(other, key string) {
+	if c == nil || other == "" || key == "" {
 		return
 	}
-	limit := c.limit()
-	if int64(len(raw)) > limit/64 || key[len(key)-1] == '0' {
-		c.trim(limit)
+	if _, err := os.Stat(c.path(key)); err == nil {
+		c.write(c.namePath(other), []byte(key))
 	}
+}
+
+func (c *Cache) namePath(key string) string {
+	return strings.TrimSuffix(c.path(key), ".heal") + nameExt
+}
+
+// forget removes the names of programs that are not there any more.
+func (c *Cache) forget() {
+	names, _ := filepath.Glob(filepath.Join(c.Dir, "??", "*"+nameExt))
+	for _, path := range names {
+		program, err := os.ReadFile(path)
+		if err == nil && len(program) == 2*sha256.Size {
+			_, err = os.Stat(c.path(string(program)))
+		} else {
+			err = os.ErrNotExist
+		}
+		if err != nil {
+			os.Remove(path)
+		}
+	}
+}
+
+// Clear removes all programs, and returns how many there were.
+func (c *Cache) Clear() (int, error) {
+	entries := c.Entries()
+	defer c.forget()
+	for _, e := range entries {
+		if err := os.Remove(e.Path); err != nil && !os.IsNotExist(err) {
+			return 0, err
+		}
+	}
+	return len(entries), nil
 }
 
 func (c *Cache) limit() int64 {
@@ -190,6 +257,7 @@ func (c *Cache) trim(limit int64) {
 		}
 	}
 	all := c.Entries()
+	defer c.forget()
 	sum := int64(0)
 	for _, e := range all {
 		sum += e.Bytes

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -55,6 +56,8 @@ type Module struct {
 	ir   *ir.Module
 	pool *runtime.Pool
 
+	source string // stands for the texts that ir was made of; "" when it was made otherwise
+
 	mu    sync.Mutex
 	funcs map[string]*Func
 }
@@ -66,7 +69,11 @@ func Compile(src string, opts Options) (*Module, error) {
 
 // CompileFile is Compile for a file with a name.
 func CompileFile(file *diag.File, opts Options) (*Module, error) {
-	prog, err := CheckWith(file, opts.Imports)
+	read := &sources{from: opts.Imports}
+	if read.from == nil {
+		read.from = &Importer{}
+	}
+	prog, err := CheckWith(file, read)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +87,7 @@ func CompileFile(file *diag.File, opts Options) (*Module, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.prog = prog
+	m.prog, m.source = prog, read.key(file, opts.Entry, strconv.FormatBool(opts.Tests))
 	if err := m.checkKernels(); err != nil {
 		m.Close()
 		return nil, err

@@ -124,3 +124,35 @@ func parseImport(name, text string) *check.Imported {
 	tree, list := parser.Parse(diag.NewFile(name, text))
 	return &check.Imported{Tree: tree, Errors: list}
 }
+
+// sources notes the files that a program is made of, for the key of its code.
+type sources struct {
+	from  check.Importer
+	files []*diag.File
+	lost  bool // one of them is not known
+}
+
+// Import implements check.Importer.
+func (s *sources) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported, error) {
+	out, err := s.from.Import(from, d)
+	if err == nil && out.Tree != nil && out.Tree.Source != nil {
+		s.files = append(s.files, out.Tree.Source)
+	} else {
+		s.lost = true
+	}
+	return out, err
+}
+
+// Modules implements check.Importer.
+func (s *sources) Modules() []string { return s.from.Modules() }
+
+// key stands for the program of file with these options: the names and texts of all its files. It is "" when a file is not known.
+func (s *sources) key(file *diag.File, options ...string) string {
+	if s.lost {
+		return ""
+	}
+	for _, f := range append([]*diag.File{file}, s.files...) {
+		options = append(options, f.Name, f.Text)
+	}
+	return cacheKey(options...)
+}

@@ -48,13 +48,11 @@ func (a *app) cacheList(cache *heal.Cache) error {
 }
 
 func (a *app) cacheRemove(cache *heal.Cache) error {
-	entries := cache.Entries()
-	for _, e := range entries {
-		if err := os.Remove(e.Path); err != nil && !os.IsNotExist(err) {
-			return err
-		}
+	n, err := cache.Clear()
+	if err != nil {
+		return err
 	}
-	a.notef("removed %s from %s", driver.Count(len(entries), "program"), cache.Dir)
+	a.notef("removed %s from %s", driver.Count(n, "program"), cache.Dir)
 	return nil
 }
 
