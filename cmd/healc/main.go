@@ -7,4 +7,7 @@ import (
 	"healc/cmd/healc/cli"
 )
 
-func main() { os.Exit(cli.Main()) }
+func main() {
+	paceGarbage()
+	os.Exit(cli.Main())
+}
