@@ -160,7 +160,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 		return &codegen.Artifact{Plan: km.Plan}, "", nil
 	}
 	t := m.target()
-	opts := llvm.Options{Effort: m.effort(km), Took: m.opts.Debug.Timer.took()}
+	opts := llvm.Options{Efforts: m.efforts(km), Took: m.opts.Debug.Timer.took()}
 	if m.opts.Cache != nil {
 		defer m.opts.Debug.Timer.Stage("codegen")()
 		var text strings.Builder
@@ -171,7 +171,11 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 		if err != nil {
 			return nil, "", err
 		}
-		key = m.key(opts.Effort.String(), text.String(), string(plan))
+		efforts := ""
+		for _, k := range km.Kernels {
+			efforts += opts.Efforts[k.Name].String() + " "
+		}
+		key = m.key(efforts, text.String(), string(plan))
 		if art := m.opts.Cache.load(key); art != nil {
 			return art, key, nil
 		}
@@ -180,7 +184,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	}
 	art = &codegen.Artifact{Plan: km.Plan}
 	if t.Kind == GPU {
-		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly, gpu.Options{Quick: opts.Effort != llvm.Full, Took: opts.Took})
+		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly, gpu.Options{Quick: m.opts.Once && llvm.EffortFor(km) != llvm.Full, Took: opts.Took})
 	} else {
 		art.Objects, err = llvm.Objects(km, t, opts)
 	}
@@ -210,16 +214,18 @@ func (m *Module) callKey(entry string, bind map[string]int64, strides [][]int64)
 	return m.key("call", m.source, entry, string(shape), strconv.FormatBool(m.opts.Once), strconv.FormatBool(m.opts.Debug.Vectors))
 }
 
-// effort is what making machine code of kernels is worth.
-func (m *Module) effort(km *kernel.Module) llvm.Effort {
+// efforts is what making machine code of each kernel is worth.
+func (m *Module) efforts(km *kernel.Module) map[string]llvm.Effort {
 	if !m.opts.Once {
-		return llvm.Full
+		return map[string]llvm.Effort{} // all of them are worth everything
 	}
-	e := llvm.EffortFor(km)
+	out := llvm.EffortsFor(km)
 	if m.opts.Debug.Vectors {
-		e = min(e, llvm.Quick)
+		for k, e := range out {
+			out[k] = min(e, llvm.Quick)
+		}
 	}
-	return e
+	return out
 }
 
 // build makes machine code of an entry for arguments of these shapes and strides.

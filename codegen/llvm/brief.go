@@ -10,7 +10,7 @@ import (
 //
 // Compiling a small kernel takes LLVM some milliseconds, most of them in instruction selection, scheduling and
 // register allocation at -O3, and running it often takes a microsecond. Where a program runs once, as `healc run` does,
-// and surely does little, it gets code that takes less time to make: at -O0 behind a short pipeline, and where it does even
+// a kernel that surely does little gets code that takes less time to make: at -O0 behind a short pipeline, and where it does even
 // less, one iteration at a time, as one module and without any pipeline. That is half of the text, which counts for every stage from writing
 // it to encoding instructions, and what is not vectors, LLVM selects without a graph. docs/performance.md has the times.
 // The bits are the same: LLVM changes no float operation at any level, and vectors do what the single elements do.
@@ -30,69 +30,73 @@ func (e Effort) String() string { return [...]string{"full", "quick", "least"}[e
 // QuickPipeline is what Pipeline is for programs that run briefly.
 const QuickPipeline = "always-inline,function(sroa,early-cse,simplifycfg)"
 
-// The estimated times of a program, in picoseconds, below which more effort takes longer than it saves. The estimates are those of
+// The estimated times of a kernel, in picoseconds, below which more effort takes longer than it saves. The estimates are those of
 // vector code at -O3.
 const (
 	quickTime = 50_000_000
 	leastTime = 10_000_000
 )
 
-// EffortFor is the effort that a program that runs once is worth. It is less than Full for one that surely takes less time than it
-// takes to optimise it: all extents are known, no loop that runs until something holds may have many steps, nothing recurses, and the
-// estimates of the plan are low.
+// EffortFor is the effort that a program that runs once is worth where all of its kernels are compiled alike: the most of EffortsFor.
 func EffortFor(km *kernel.Module) Effort {
-	if km.Plan == nil || len(km.Dims) > 0 || len(km.Funcs) > 0 || len(km.Plan.Funcs) > 1 {
-		return Full
+	e := Least
+	for _, one := range EffortsFor(km) {
+		e = min(e, one)
 	}
-	for _, k := range km.Kernels {
-		if endless(k.Body, map[kernel.Ref]bool{}) {
-			return Full
-		}
-	}
-	switch sum, ok := stepsTime(km.Plan.Funcs[0].Steps); {
-	case !ok:
-		return Full
-	case sum < leastTime:
-		return Least
-	case sum < quickTime:
-		return Quick
-	}
-	return Full
+	return e
 }
 
-// stepsTime adds up the estimates of kernels. ok is false when a loop around them runs as often as it turns out.
-func stepsTime(steps []abi.Step) (sum int64, ok bool) {
+// EffortsFor is the effort that each kernel of a program that runs once is worth, by its name. It is less than Full for one that surely
+// takes less time than it takes to optimise it: all extents are known, no loop that runs until something holds may have many
+// steps, nothing recurses, no loop of the plan has it in its steps, and the estimates of its launches are low.
+func EffortsFor(km *kernel.Module) map[string]Effort {
+	out := map[string]Effort{}
+	times := map[string]int64{}
+	if km.Plan != nil && len(km.Dims) == 0 && len(km.Plan.Funcs) > 0 {
+		launchTimes(km.Plan.Funcs[0].Steps, times, false)
+		for _, f := range km.Plan.Funcs[1:] {
+			launchTimes(f.Steps, times, true)
+		}
+	} else if km.Plan == nil || len(km.Dims) > 0 {
+		times = nil
+	}
+	for _, k := range km.Kernels {
+		switch t := times[k.Name]; {
+		case times == nil, t >= quickTime, endless(k.Body, map[kernel.Ref]bool{}):
+			out[k.Name] = Full
+		case t >= leastTime:
+			out[k.Name] = Quick
+		default:
+			out[k.Name] = Least
+		}
+	}
+	return out
+}
+
+// launchTimes adds up the estimates of each kernel, up to quickTime. That is what it takes at least where steps run as often as it turns
+// out.
+func launchTimes(steps []abi.Step, times map[string]int64, often bool) {
 	for i := range steps {
 		s := &steps[i]
-		if s.Loop != nil || s.Call != nil {
-			return 0, false
+		if s.Loop != nil {
+			launchTimes(s.Loop.Body, times, true)
 		}
 		if s.If != nil {
-			a, ok1 := stepsTime(s.If.Then)
-			b, ok2 := stepsTime(s.If.Else)
-			if !ok1 || !ok2 {
-				return 0, false
-			}
-			sum += max(a, b)
+			launchTimes(s.If.Then, times, often)
+			launchTimes(s.If.Else, times, often)
 		}
 		if l := s.Launch; l != nil {
 			n, known := l.Outer.Dim.Const()
-			if !known {
-				return 0, false
-			}
 			if l.Outer.Div > 1 {
 				n = (n-1)/l.Outer.Div + 1
 			}
-			if n >= quickTime { // no product that overflows
-				return 0, false
+			t := int64(quickTime)
+			if !often && known && n < quickTime { // no product that overflows
+				t = n * l.IndexTime()
 			}
-			sum += n * l.IndexTime()
-		}
-		if sum >= quickTime {
-			return 0, false
+			times[l.Kernel] = min(times[l.Kernel]+min(t, quickTime), quickTime)
 		}
 	}
-	return sum, true
 }
 
 // assumedSteps is how many steps the estimates of the plan take a loop for that runs until something holds.

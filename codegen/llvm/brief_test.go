@@ -33,7 +33,7 @@ func TestBrief(t *testing.T) {
 		{"very long", []abi.Step{launch(1<<60, 1<<60)}, Full},
 		{"many", make([]abi.Step, 3000), Full},
 		{"a loop", []abi.Step{{Loop: &abi.Loop{Body: []abi.Step{launch(4, 10)}}}}, Full},
-		{"a call", []abi.Step{{Call: &abi.Call{}}}, Full},
+		{"what is called", nil, Full},
 		{"branches", []abi.Step{{If: &abi.If{Then: []abi.Step{launch(4, 10)}, Else: []abi.Step{launch(5, 10)}}}}, Least},
 		{"a long branch", []abi.Step{{If: &abi.If{Else: []abi.Step{launch(1<<24, 10)}}}}, Full},
 		{"any shape", []abi.Step{{Launch: &abi.Launch{Kernel: "k0", Outer: abi.Extent{Dim: types.Param("N")}, Work: 1}}}, Full},
@@ -44,9 +44,20 @@ func TestBrief(t *testing.T) {
 			}
 		}
 		km.Plan = &abi.Program{Funcs: []*abi.Function{{Steps: c.steps}}}
+		if c.name == "what is called" {
+			km.Plan.Funcs = append(km.Plan.Funcs, &abi.Function{Steps: []abi.Step{launch(4, 10)}})
+		}
 		if got := EffortFor(km); got != c.effort {
 			t.Errorf("%s: the effort is %v", c.name, got)
 		}
+	}
+	two := *km
+	other := *km.Kernels[0]
+	other.Name = "k1"
+	two.Kernels = append([]*kernel.Kernel{&other}, km.Kernels...)
+	two.Plan = &abi.Program{Funcs: []*abi.Function{{Steps: []abi.Step{launch(4, 10), {Launch: &abi.Launch{Kernel: "k1", Outer: lit(1 << 24), Work: 10}}}}}}
+	if got := EffortsFor(&two); got["k0"] != Least || got["k1"] != Full {
+		t.Errorf("a short kernel beside a long one: %v", got)
 	}
 	km.Plan = &abi.Program{Funcs: []*abi.Function{{}}}
 	body := km.Kernels[0].Body

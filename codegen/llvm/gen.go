@@ -20,10 +20,13 @@ import (
 
 // Options choose how code is generated.
 type Options struct {
-	Effort  Effort  // see EffortFor
+	Effort  Effort  // see EffortsFor
 	Triple  string  // written into the module; "" leaves it out
 	Prefix  string  // put before the names of the kernels, so that several modules can be linked together
 	Machine Machine // for which the code is shaped
+
+	// Efforts are those of kernels by name, for Objects, which makes modules of those that are alike; nil when all have Effort.
+	Efforts map[string]Effort
 
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
 }

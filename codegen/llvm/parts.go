@@ -25,17 +25,32 @@ const leastKernels = 24
 // Objects compiles a kernel module to one or several objects, each of which has some of the kernels. What Options.Took
 // is told adds up to the time of all threads.
 func Objects(km *kernel.Module, t codegen.Target, opts Options) ([][]byte, error) {
-	n := goruntime.GOMAXPROCS(0) * partsPerCore
-	if opts.Effort == Least {
-		// What every thread touches of LLVM for the first time costs more than such kernels do.
-		n = min(n, (n*len(km.Kernels)+leastKernels-1)/leastKernels)
+	var parts []*kernel.Module
+	var efforts []Effort // of each part
+	for _, e := range []Effort{Full, Quick, Least} {
+		same := *km
+		same.Kernels = nil
+		for _, k := range km.Kernels {
+			if opts.Efforts == nil && opts.Effort == e || opts.Efforts != nil && opts.Efforts[k.Name] == e {
+				same.Kernels = append(same.Kernels, k)
+			}
+		}
+		n := goruntime.GOMAXPROCS(0) * partsPerCore
+		if e == Least {
+			// What every thread touches of LLVM for the first time costs more than such kernels do.
+			n = min(n, (n*len(same.Kernels)+leastKernels-1)/leastKernels)
+		}
+		for _, part := range cut(&same, n) {
+			parts, efforts = append(parts, part), append(efforts, e)
+		}
 	}
-	parts := cut(km, n)
 	go libllvm.Open() // while the text is generated
 	opts.Took = Locked(opts.Took)
 	objects := make([][]byte, len(parts))
 	err := codegen.Parallel(len(parts), func(i int) (err error) {
-		objects[i], err = CompileWith(parts[i], t, libllvm.Object, opts)
+		one := opts
+		one.Effort = efforts[i]
+		objects[i], err = CompileWith(parts[i], t, libllvm.Object, one)
 		return err
 	})
 	if err != nil {

@@ -88,9 +88,9 @@ fn spread[M, N](x: f32[M, N]) -> f32[N] = sqrt(mean(center(x) .* center(x), axis
 func hundred() string {
 	var b strings.Builder
 	for i := range 100 {
-		fmt.Fprintf(&b, "fn f%d(x: f32[100000]) -> f32[100000] = x .* %d.5 .+ x .* %d.25 .+ x\n", i, i+1, i+2)
+		fmt.Fprintf(&b, "fn f%d(x: f32[400000]) -> f32[400000] = x .* %d.5 .+ x .* %d.25 .+ x\n", i, i+1, i+2)
 	}
-	b.WriteString("@io fn main() -> i32 = {\n    let x = tabulate(100000, |i| i as f32);\n")
+	b.WriteString("@io fn main() -> i32 = {\n    let x = tabulate(400000, |i| i as f32);\n")
 	for i := range 100 {
 		fmt.Fprintf(&b, "    print(max/(f%d(x)));\n", i)
 	}
