@@ -79,8 +79,24 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 	return bad(e.Loc)
 }
 
+// positional is the number of arguments without a name.
+func positional(args []ast.Arg) int {
+	n := 0
+	for _, a := range args {
+		if a.Name == nil {
+			n++
+		}
+	}
+	return n
+}
+
 // builtinArguments brings the arguments of a function of the language into order.
 func (c *checker) builtinArguments(e *ast.Call, name string, b *builtin) ([]ast.Expr, bool) {
+	if foldNames[name] != nil && b.required == 2 && positional(e.Args) == 1 { // as other languages have them
+		c.errorf(diag.CodeArity, e.Loc, "%s takes 2 arguments, not 1", quote(name)).note("%s", b.signature(name)).
+			help("`%[1]s/(x)` is that of all elements of x, `%[1]s/[axis=1](x)` that along an axis", name)
+		return nil, false
+	}
 	if b.variadic == "" {
 		return c.arguments(e.Loc, name, e.Args, b.params, b.required, b.signature(name))
 	}

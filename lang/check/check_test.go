@@ -178,6 +178,8 @@ func TestHelp(t *testing.T) {
 		{"fn f(x: f32[3] -> f32 = x[0]", ""},
 		{"fn f(x: f32[2, 3]) -> f32[2] = x[:, 1]", "a slice is written `1..3`, a whole axis `..`"},
 		{"fn f(x: f32[4]) -> f32[2] = x[0:2]", "a slice is written `1..3`, a whole axis `..`"},
+		{"fn f(x: f32[2, 3]) -> f32[2] = max(x, axis = 1)", "`max/(x)` is that of all elements of x, `max/[axis=1](x)` that along an axis"},
+		{"fn f(x: f32[2, 3]) -> f32 = min(x)", "`min/(x)` is that of all elements of x, `min/[axis=1](x)` that along an axis"},
 		{"fn f(a: f32[2, 3], b: f32[2, 3]) -> f32[2, 2] = a @ b", "the other axis of the right operand fits: write `@ transpose(...)`"},
 	}
 	for _, test := range tests {

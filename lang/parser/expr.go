@@ -172,7 +172,10 @@ func (p *parser) reduceOptions(r *ast.Reduce) {
 		case name.text == "axis" || name.text == "keep":
 			p.fail(diag.CodeUnexpected, p.here(), "`%s` is given twice", name.text)
 		default:
-			p.unexpected("`axis = ...` or `keep`")
+			d := p.unexpected("`axis = ...` or `keep`")
+			if near := diag.Nearest(name.text, []string{"axis", "keep"}); near != "" && d.Help == "" {
+				d.Help = "did you mean `" + near + "`?"
+			}
 		}
 	})
 }

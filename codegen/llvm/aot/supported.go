@@ -31,7 +31,7 @@ func (e *Entry) Supported() error {
 				if s.Host.Site < len(sites) {
 					site = sites[s.Host.Site]
 				}
-				return refuse(site, fmt.Sprintf("`%s` in %s", s.Host.Name, name), "a library does no input and output and has no strings; return the value instead")
+				return refuse(site, fmt.Sprintf("`%s` in %s", s.Host.Name, name), "a library does no input and output and has no strings; return the value instead, or choose other functions by `pub` or --entry")
 			case s.Copy != nil && f.Buffers[s.Copy.To].DType == types.String, s.Call != nil && passesText(f, s.Call), s.Loop != nil && swapsText(f, s.Loop):
 				return refuse(abi.Site{}, name, "it computes with strings, and a library has none")
 			case s.If != nil:
