@@ -321,7 +321,7 @@ func (t *turnGen) turnSquare(s stage, r, j, r0, j0 value.Value, w int) {
 		l.Align = t.align(d)
 		rows[i] = l
 		if ask {
-			ahead := int64(turnAhead / d.Bytes())
+			ahead := t.turned.later / int64(d.Bytes())
 			if t.backwards(s) {
 				ahead = -ahead
 			}
