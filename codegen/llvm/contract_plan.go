@@ -43,6 +43,10 @@ const (
 	bandTiles   = 8  // tiles of rows of x that lie across
 	chunkRows   = 64
 
+	// Vectors of sums whose squares take turns where a square has less than whole lines: the chain of one takes longer than
+	// turning over what is in it.
+	turnedVectors = 2
+
 	aheadBytes = 128 << 10 // of rows of a matrix by a vector that are asked for ahead
 
 	// Columns for which a left operand that is computed is packed once; see packedCols in passes/fusion.
@@ -186,6 +190,9 @@ func (c *contraction) planVector(mach Machine, vectors int64) bool {
 	case ok && along == 1 && c.kk >= int64(c.lanes):
 		c.turned = true
 		c.vecs = 1
+		if int64(c.lanes)*size < lineBytes {
+			c.vecs = turnedVectors
+		}
 		c.panel = int64(c.vecs * c.lanes)
 		c.blockCols = c.panel
 		_, _, ok = c.strides(c.x, c.rowVar())

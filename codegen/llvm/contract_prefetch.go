@@ -107,18 +107,18 @@ func (t *tileGen) prefetchRows(k chain, n value.Value) {
 // prefetchSquares asks for the rows of y that the next tile turns over, in the order in which they lie in memory: as many lines for
 // each square as it has. Squares go down the rows of many pages at once, which no processor follows for long, and where rows are
 // pages apart, their lines share a few sets of the first-level cache, so these come to the second.
-func (t *tileGen) prefetchSquares(k chain, kk value.Value) {
+func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
 	main, w := t.contraction.y.main, int64(t.lanes)
 	param := t.params[main.Param]
 	size := int64(param.DType.Bytes())
-	if t.pairs || !t.rowsFollow(main) || t.fixed(t.chains.Axis) && (t.kk*size < 1024 || t.kk*size*w > aheadBytes) {
+	if t.pairs || !t.rowsFollow(main) || t.fixed(t.chains.Axis) && (t.kk*size < 1024 || t.kk*size*t.panel > aheadBytes) {
 		return
 	}
 	p := t.address(main.Param, main.At, k)
 	elem := memType(param.DType)
-	p = t.cur.NewGetElementPtr(elem, p, t.times(t.plus(kk, t.extent(t.chains.Axis.Extent)), ci(i64, w)))
+	p = t.cur.NewGetElementPtr(elem, p, t.times(t.plus(kk, t.extent(t.chains.Axis.Extent)), ci(i64, t.panel)))
 	f := t.intrinsic("llvm.prefetch.p0i8", lt.Void, voidPtr, i32, i32, i32)
-	for at := int64(0); at < w*w; at += 64 / size {
+	for at := v * w * w; at < (v+1)*w*w; at += 64 / size {
 		t.cur.NewCall(f, t.cur.NewBitCast(t.cur.NewGetElementPtr(elem, p, ci(i64, at)), voidPtr), ci(i32, 0), ci(i32, 2), ci(i32, 1))
 	}
 }

@@ -31,5 +31,10 @@ func (r *reduction) inOrder() {
 	if len(streams) < 2 || fixed {
 		return
 	}
-	r.g.cur.NewCall(&lir.InlineAsm{Typ: lt.NewPointer(lt.NewFunc(lt.Void)), Constraint: "~{memory}", SideEffect: true})
+	r.g.keepOrder()
+}
+
+// keepOrder keeps loads and stores before it before those after it.
+func (g *gen) keepOrder() {
+	g.cur.NewCall(&lir.InlineAsm{Typ: lt.NewPointer(lt.NewFunc(lt.Void)), Constraint: "~{memory}", SideEffect: true})
 }

@@ -48,12 +48,12 @@ func (g *gen) turnForChain(rows []value.Value) []value.Value {
 	return rows
 }
 
-// interleave transposes the squares of lane elements that vectors consist of.
+// interleave transposes the squares of lane elements that vectors consist of, each of those of as many vectors.
 func (g *gen) interleave(rows []value.Value, lane int) []value.Value {
-	w := len(rows)
+	w := int(rows[0].Type().(*lt.VectorType).Len)
 	for range log2(lane) {
-		next := make([]value.Value, w)
-		for at := 0; at < w; at += lane {
+		next := make([]value.Value, len(rows))
+		for at := 0; at < len(rows); at += lane {
 			for i := range lane / 2 {
 				low, high := make([]constant.Constant, w), make([]constant.Constant, w)
 				for e := range w {
