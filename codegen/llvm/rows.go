@@ -29,12 +29,16 @@ import (
 //	1 row x 2    5.5 to 6.7 ms     2 x 2  6.0     4 x 2  4.1 to 4.8     8 x 2  4.1     16 x 2  5.6
 //	strips of 1024 columns 7.3     2 x 4  4.7     4 x 4  4.0            8 x 4  3.5
 //
-// and to fetch ahead made all of them slower.
+// and to fetch ahead made all of them slower. Stores of half a line past the caches to more than two rows are another matter: one
+// thread of a Zen 3 with AVX2, the limit of memory 4.8 ms:
+//
+//	1 row   5.4 to 6.0 ms     2 rows   5.2 to 5.7     3 rows   12.8     4 rows   15 to 17     8 rows   22 to 27
 
 const (
 	sharedLeast = 8 << 10 // bytes along a row that all rows read
 	manyRows    = 8
 	someRows    = 4 // for longer bodies
+	fewRows     = 2 // where a vector is no whole line
 )
 
 // rowGroup is a kernel whose rows go side by side.
@@ -93,8 +97,8 @@ func (g *gen) rowGroupOf(k *kernel.Kernel, body *kernel.Block) *rowGroup {
 	case sh.instrs > 12:
 		r.rows, r.width = someRows, r.width/2
 	}
-	if g.machine.VectorBits < 512 {
-		r.width /= 2
+	if g.machine.VectorBits < 8*lineBytes {
+		r.rows, r.width = fewRows, r.width/2
 	}
 	if n-r.axis.Begin < int64(leastRowVectors*r.width) {
 		return nil

@@ -114,15 +114,27 @@ kernel @anywhere(in x: f32[%[1]d, %[2]d], in a: f32[%[2]d], out stream y: f32[%[
 	if errs.Err() != nil {
 		t.Fatal(errs)
 	}
-	ll, err := Generate(km, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, k := range km.Kernels {
-		body := ll[strings.Index(ll, "@"+k.Name+".body("):]
-		body = body[:strings.Index(body, "\n}\n")]
-		if got, want := strings.Count(body, "store <64 x float>"), k.Name != "anywhere"; got >= manyRows != want && k.Name != "axes" {
-			t.Errorf("%s has %d stores of four registers; rows together: want %v", k.Name, got, want)
+	for _, is := range []struct {
+		Machine
+		width, rows int
+	}{{Machine{}, 64, manyRows}, {Machine{VectorBits: 256, Registers: 16}, 32, fewRows}} {
+		ll, err := Generate(km, Options{Machine: is.Machine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		stores := map[string]int{}
+		for _, k := range km.Kernels {
+			body := ll[strings.Index(ll, "@"+k.Name+".body("):]
+			body = body[:strings.Index(body, "\n}\n")]
+			stores[k.Name] = strings.Count(body, fmt.Sprintf("store <%d x float>", is.width))
+		}
+		for _, together := range []string{"inner", "place", "lines"} {
+			if n := stores[together]; n < is.rows || together == "lines" && n < stores["anywhere"]+is.rows {
+				t.Errorf("%s has %d stores of %d elements, %d rows want to go together", together, n, is.width, is.rows)
+			}
+		}
+		if n := stores["anywhere"]; n >= manyRows {
+			t.Errorf("anywhere has %d stores of %d elements; its rows go one by one", n, is.width)
 		}
 	}
 }
