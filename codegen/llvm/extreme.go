@@ -31,6 +31,10 @@ import (
 // Doing an element twice changes no extreme, so what does not fill a vector is done by one that overlaps the
 // vector before it.
 
+// argumentRegisters is how many registers a vector takes of which the position is kept: its best, where that was, the element and what
+// compares them. Where there are 16, more groups keep the former in memory.
+const argumentRegisters = 4
+
 // argumentBlock is the number of elements whose positions are kept in 32 bits.
 const argumentBlock = 1 << 20
 
@@ -137,7 +141,7 @@ func (r *reduction) extremeInit(w, groups int) []value.Value {
 	if r.isMax() {
 		neutral = -1
 	}
-	return append(state, constant.NewInt(lt.NewInt(uint64(w)), 0), splatConst(ci(r.bitsType(), neutral), w))
+	return append(state, r.seenNone(w), splatConst(ci(r.bitsType(), neutral), w))
 }
 
 func (r *reduction) bitsType() *lt.IntType { return intType(regDType(r.d).Bits()) }
@@ -150,7 +154,7 @@ func (r *reduction) extremeStep(xs, state []value.Value, w, groups int) []value.
 		next[i%groups] = r.beyond(x, next[i%groups])
 		next[groups+1] = r.joinSigns(next[groups+1], g.cur.NewBitCast(x, vec(r.bitsType(), w)))
 	}
-	next[groups] = g.cur.NewOr(state[groups], g.cur.NewBitCast(r.unordered(xs), lt.NewInt(uint64(w))))
+	next[groups] = r.see(state[groups], xs, w)
 	return next
 }
 
@@ -170,8 +174,7 @@ func (r *reduction) extremeDone(state []value.Value, w, groups int) value.Value 
 	top := g.cur.NewAnd(g.cur.NewExtractElement(sign, ci(i32, 0)), fromBits(bits, 1<<(bits.BitSize-1)))
 	zero := g.cur.NewFCmp(enum.FPredOEQ, out, fromBits(t, 0))
 	out = g.cur.NewSelect(zero, g.cur.NewBitCast(top, t), out)
-	seen := g.cur.NewICmp(enum.IPredNE, state[groups], constant.NewInt(lt.NewInt(uint64(w)), 0))
-	return g.cur.NewSelect(seen, fromBits(t, scalar.FloatBits(regDType(r.d), math.NaN())), out)
+	return g.cur.NewSelect(r.seen(state[groups], w), fromBits(t, scalar.FloatBits(regDType(r.d), math.NaN())), out)
 }
 
 func (r *reduction) joinSigns(x, y value.Value) value.Value {
@@ -188,7 +191,12 @@ func (r *reduction) argument(lo, hi value.Value) value.Value {
 	if w == 0 {
 		return slow()
 	}
-	return r.whenLong(lo, hi, w, func() value.Value { return r.argumentByBlocks(lo, hi, w, groupsFor(sh)) }, slow)
+	groups := groupsFor(sh)
+	if m := r.g.machine; m.Registers < 32 {
+		bytes := max(4, regDType(r.d).Bytes())
+		groups = max(1, min(groups, m.Registers/argumentRegisters*m.VectorBits/(8*w*bytes)))
+	}
+	return r.whenLong(lo, hi, w, func() value.Value { return r.argumentByBlocks(lo, hi, w, groups) }, slow)
 }
 
 // argumentByBlocks takes blocks whose positions fit an i32.
@@ -226,7 +234,7 @@ func (r *reduction) argumentInit(w, groups int) []value.Value {
 	for range groups {
 		state = append(state, worst, splatConst(ci(i32, 0), w))
 	}
-	return append(state, constant.NewInt(lt.NewInt(uint64(w)), 0))
+	return append(state, r.seenNone(w))
 }
 
 // argumentStep takes vectors in that begin at offset, in elements from the beginning of the block.
@@ -243,7 +251,7 @@ func (r *reduction) argumentStep(offset value.Value, xs, state []value.Value, w,
 		next[at] = g.cur.NewSelect(better, begin, next[at])
 	}
 	if nan := 2 * groups; r.d.IsFloat() {
-		next[nan] = g.cur.NewOr(state[nan], g.cur.NewBitCast(r.unordered(xs), lt.NewInt(uint64(w))))
+		next[nan] = r.see(state[nan], xs, w)
 	}
 	return next
 }
@@ -251,7 +259,7 @@ func (r *reduction) argumentStep(offset value.Value, xs, state []value.Value, w,
 // argumentDone is the extreme of a state and its position; no vector may begin after last.
 func (r *reduction) argumentDone(state []value.Value, lo, last value.Value, w, groups int) (x, at value.Value) {
 	g := r.g
-	mask, nan := lt.NewInt(uint64(w)), 2*groups
+	nan := 2 * groups
 	best := state[0]
 	for i := 1; i < groups; i++ {
 		best = r.beyond(state[2*i], best)
@@ -288,7 +296,7 @@ func (r *reduction) argumentDone(state []value.Value, lo, last value.Value, w, g
 		return x, at
 	}
 	pre, yes, join := g.cur, g.newBlock(), g.newBlock()
-	pre.NewCondBr(g.cur.NewICmp(enum.IPredNE, state[nan], constant.NewInt(mask, 0)), yes, join)
+	pre.NewCondBr(r.seen(state[nan], w), yes, join)
 	g.cur = yes
 	found := r.findNaN(lo, last, w)
 	yes = g.cur
@@ -314,6 +322,34 @@ func (r *reduction) equal(x, y value.Value) value.Value {
 		return r.g.cur.NewFCmp(enum.FPredOEQ, x, y)
 	}
 	return r.g.cur.NewICmp(enum.IPredEQ, x, y)
+}
+
+// Which lanes saw a NaN is a bit for each where comparisons give bits, and else a word of all or no bits, as they give it: to pack those in every
+// round took AVX2 longer than all the rest.
+
+func (r *reduction) seenNone(w int) value.Value {
+	if r.g.machine.masks() {
+		return constant.NewInt(lt.NewInt(uint64(w)), 0)
+	}
+	return splatConst(ci(r.bitsType(), 0), w)
+}
+
+// see is seen and the lanes of xs that hold a NaN.
+func (r *reduction) see(seen value.Value, xs []value.Value, w int) value.Value {
+	b, nans := r.g.cur, r.unordered(xs)
+	if r.g.machine.masks() {
+		return b.NewOr(seen, b.NewBitCast(nans, lt.NewInt(uint64(w))))
+	}
+	return b.NewOr(seen, b.NewSExt(nans, vec(r.bitsType(), w)))
+}
+
+// seen reports whether any lane saw one.
+func (r *reduction) seen(seen value.Value, w int) value.Value {
+	b, bits := r.g.cur, lt.NewInt(uint64(w))
+	if !r.g.machine.masks() {
+		seen = b.NewBitCast(b.NewICmp(enum.IPredNE, seen, r.seenNone(w)), bits)
+	}
+	return b.NewICmp(enum.IPredNE, seen, constant.NewInt(bits, 0))
 }
 
 // unordered says for each lane whether one of xs is a NaN; one comparison asks two of them.

@@ -45,6 +45,9 @@ func (m Machine) withDefaults() Machine {
 	return m
 }
 
+// masks reports that comparisons of vectors give a bit for each lane.
+func (m Machine) masks() bool { return m.VectorBits >= 512 }
+
 // Processors by the first letters of LLVM's names, the longest that fits counts. What is not here is taken
 // for the baseline of its architecture.
 var (
