@@ -136,6 +136,9 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	if !known {
 		n = math.MaxInt64 - kernel.Columns.Chunk()
 	}
+	if n == 0 {
+		return nil
+	}
 	c.lanes = 1
 	work := 0
 	for _, one := range c.sums {
@@ -380,7 +383,7 @@ func (c *strip) run(lo, hi value.Value) {
 				} else if c.lanes > 1 {
 					result = s.lanes
 				}
-				g.set(s.s.ID, s.load(result, j), true)
+				g.set(s.s.ID, s.r.orNothing(s.load(result, j)), true) // without rows nothing was stored
 			}
 			g.block(&kernel.Block{Stmts: c.after})
 		})

@@ -72,16 +72,27 @@ func (g *gen) reduce(s *kernel.Reduce) {
 	default:
 		out = r.columns(lo, hi)
 	}
-	if s.Kind == ir.ReduceSum && r.d.IsFloat() {
-		// The sum of nothing is +0, see Note [Identities].
-		if n, known := constantInt(r.n); !known {
-			zero := g.num(r.d, 0, g.w)
-			out = g.cur.NewSelect(g.cur.NewICmp(enum.IPredEQ, r.n, ci(i64, 0)), zero, out)
-		} else if n == 0 {
-			out = g.num(r.d, 0, g.w)
-		}
+	if s.Kind == ir.ReduceSum && r.d.IsFloat() { // which starts from -0; others start from what they give for nothing
+		out = r.orNothing(out)
 	}
 	g.set(s.ID, out, g.w != 0)
+}
+
+// orNothing is out, or what a reduction gives for no elements: the sum of nothing is +0, see Note [Identities].
+func (r *reduction) orNothing(out value.Value) value.Value {
+	g := r.g
+	n, known := constantInt(r.n)
+	if known && n > 0 {
+		return out
+	}
+	nothing := r.identity(g.w)
+	if r.s.Kind == ir.ReduceSum && r.d.IsFloat() {
+		nothing = g.num(r.d, 0, g.w)
+	}
+	if known {
+		return nothing
+	}
+	return g.cur.NewSelect(g.cur.NewICmp(enum.IPredEQ, r.n, ci(i64, 0)), nothing, out)
 }
 
 func (r *reduction) minInt(x, y value.Value) value.Value {
