@@ -1,4 +1,4 @@
-// Package devices says how the suites of tests run on a device, beside the interpreter and the CPU.
+// Package devices says for which processors the suites of tests make code, and how they run on a device.
 //
 // By default that is the simulator, which is slow, so each suite takes a sample of its cases. With HEAL_TEST_DEVICE=ptxsim it
 // takes all of them (make test-ptx), and with HEAL_TEST_DEVICE=gpu they run on a GPU (make test-gpu).

@@ -10,6 +10,7 @@ import (
 	heal "healc"
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
+	"healc/tests/devices"
 	"healc/tests/random"
 )
 
@@ -32,12 +33,12 @@ func TestRandomPrograms(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(time.Now().Unix()/86400) << 20
 	}
-	stops, refused := 0, 0
+	stops, refused, cpus := 0, 0, devices.Processors(t)
 	for at := 0; at < n; at += batch {
 		// Every level for one library in three; else one of them, which compiles faster.
 		target := codegen.Target{}
-		if k := at / batch % 3; k > 0 {
-			target.CPU = []string{"", "x86-64-v3", ""}[k]
+		if k := at / batch; k%3 > 0 {
+			target.CPU = cpus[k%len(cpus)]
 		}
 		l := &aot.Library{Prefix: "r", Target: target, SplitAll: at/batch%2 == 0}
 		var programs []*random.Program

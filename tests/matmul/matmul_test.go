@@ -13,11 +13,11 @@ import (
 
 	"healc"
 	"healc/codegen"
-	"healc/codegen/llvm/libllvm"
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/tests/devices"
 	"healc/tests/random"
 )
 
@@ -124,22 +124,7 @@ var sizes = [][3]int64{
 }
 
 // processors are the targets that this machine can run.
-func processors(t *testing.T) []string {
-	lib, err := libllvm.Open()
-	if err != nil {
-		t.Skip(err)
-	}
-	_, features := lib.HostCPU()
-	has := func(f string) bool { return strings.Contains(","+features+",", ",+"+f+",") }
-	out := []string{"", "generic"}
-	if has("avx2") && has("fma") && has("bmi2") {
-		out = append(out, "x86-64-v3")
-	}
-	if has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq") && has("avx512cd") {
-		out = append(out, "x86-64-v4")
-	}
-	return out
-}
+func processors(t *testing.T) []string { return append([]string{""}, devices.Processors(t)...) }
 
 // everything runs code for its shape for every form, type and size, which takes twice as long.
 var everything = flag.Bool("all", false, "code for its shape for each form, type and size, not for each two of them")

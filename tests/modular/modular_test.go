@@ -6,12 +6,10 @@ import (
 	"context"
 	"math/big"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"healc"
 	"healc/codegen"
-	"healc/codegen/llvm/libllvm"
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
@@ -20,22 +18,7 @@ import (
 )
 
 // processors are the targets that this machine can run; "" is this machine itself.
-func processors(t *testing.T) []string {
-	lib, err := libllvm.Open()
-	if err != nil {
-		t.Skip(err)
-	}
-	_, features := lib.HostCPU()
-	has := func(f string) bool { return strings.Contains(","+features+",", ",+"+f+",") }
-	out := []string{"", "generic"}
-	if has("avx2") && has("fma") && has("bmi2") {
-		out = append(out, "x86-64-v3")
-	}
-	if has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq") && has("avx512cd") {
-		out = append(out, "x86-64-v4")
-	}
-	return out
-}
+func processors(t *testing.T) []string { return append([]string{""}, devices.Processors(t)...) }
 
 var threads = []int{1, 2, 3, 7}
 

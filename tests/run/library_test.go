@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	goruntime "runtime"
 	"strings"
 	"testing"
 
@@ -13,6 +12,7 @@ import (
 	"healc/codegen/llvm/aot"
 	"healc/lang/diag"
 	"healc/runtime"
+	"healc/tests/devices"
 	"healc/tests/library"
 )
 
@@ -23,12 +23,16 @@ func TestInLibraries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := 0
+	calls, cpus := 0, devices.Processors(t)
 	for i, path := range paths {
 		if testing.Short() && i%10 != 0 {
 			continue
 		}
-		t.Run(strings.TrimSuffix(path, ".txtar"), func(t *testing.T) { calls += inLibrary(t, path) })
+		cpu := "" // every level for one library in three; else one of them, which compiles faster
+		if i%3 > 0 || testing.Short() {
+			cpu = cpus[i%len(cpus)]
+		}
+		t.Run(strings.TrimSuffix(path, ".txtar"), func(t *testing.T) { calls += inLibrary(t, path, cpu) })
 	}
 	t.Logf("%d calls", calls)
 	if calls < 100 && !testing.Short() {
@@ -36,10 +40,7 @@ func TestInLibraries(t *testing.T) {
 	}
 }
 
-// plain is a processor that all have.
-var plain = map[string]string{"amd64": "x86-64", "arm64": "generic"}[goruntime.GOARCH]
-
-func inLibrary(t *testing.T, path string) (calls int) {
+func inLibrary(t *testing.T, path, cpu string) (calls int) {
 	p, err := readProgram(path)
 	if err != nil {
 		t.Fatal(err)
@@ -53,10 +54,7 @@ func inLibrary(t *testing.T, path string) (calls int) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	l := &aot.Library{Prefix: "p"}
-	if testing.Short() {
-		l.Target.CPU = plain // one level compiles three times as fast
-	}
+	l := &aot.Library{Prefix: "p", Target: codegen.Target{CPU: cpu}}
 	entries := map[string]*aot.Entry{}
 	for _, c := range p.calls {
 		if _, done := entries[c.name]; done {

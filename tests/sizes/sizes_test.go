@@ -11,18 +11,17 @@ import (
 	"math/rand/v2"
 	goruntime "runtime"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"healc"
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
-	"healc/codegen/llvm/libllvm"
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/tests/devices"
 	"healc/tests/library"
 	"healc/tests/random"
 )
@@ -221,27 +220,8 @@ func TestEachSize(t *testing.T) {
 	}
 }
 
-// processors are the targets that this machine can run.
-func processors(t *testing.T) []string {
-	lib, err := libllvm.Open()
-	if err != nil {
-		t.Skip(err)
-	}
-	_, features := lib.HostCPU()
-	out := []string{""}
-	for _, p := range []struct{ name, needs string }{
-		{"x86-64", "sse2"}, {"x86-64-v3", "avx2 fma bmi2"}, {"x86-64-v4", "avx512f avx512bw avx512vl avx512dq avx512cd"},
-	} {
-		ok := true
-		for _, f := range strings.Fields(p.needs) {
-			ok = ok && strings.Contains(","+features+",", ",+"+f+",")
-		}
-		if ok {
-			out = append(out, p.name)
-		}
-	}
-	return out
-}
+// processors are the targets that this machine can run; "" is this machine itself.
+func processors(t *testing.T) []string { return append([]string{""}, devices.Processors(t)...) }
 
 func compile(t *testing.T, o heal.Options) *heal.Module {
 	t.Helper()
