@@ -1,7 +1,6 @@
 package bufferize
 
 import (
-	"fmt"
 	"slices"
 
 	"healc/ir/kernel"
@@ -39,7 +38,7 @@ func (f *freeRows) add(param int, n types.Dim, t types.DType) {
 func keepFreeRows(k *kernel.Kernel) bool {
 	short := *k
 	short.Params = slices.Clone(k.Params)
-	short.Body = cloneBlock(k.Body)
+	short.Body = k.Body.Clone()
 	r := &keeper{k: &short, free: &freeRows{}}
 	r.block(short.Body)
 	if len(r.free.params) == 0 {
@@ -90,69 +89,4 @@ func (f *freeRows) choose(k *kernel.Kernel, most int64, short, long *kernel.Bloc
 	}
 	b.Stmts = append(b.Stmts, &kernel.If{Cond: fits, Then: short, Else: long})
 	return b
-}
-
-// cloneBlock is a copy of b that shares no statement with it. Its scalars have the same numbers, so that both can stand in one kernel
-// only once they are numbered anew.
-func cloneBlock(b *kernel.Block) *kernel.Block {
-	out := &kernel.Block{}
-	for _, st := range b.Stmts {
-		out.Stmts = append(out.Stmts, cloneStmt(st))
-	}
-	return out
-}
-
-func cloneAccess(at kernel.Access) kernel.Access {
-	at.Terms = slices.Clone(at.Terms)
-	return at
-}
-
-func cloneStmt(st kernel.Stmt) kernel.Stmt {
-	switch st := st.(type) {
-	case *kernel.Let:
-		c := *st
-		return &c
-	case *kernel.DimValue:
-		c := *st
-		return &c
-	case *kernel.Load:
-		c := *st
-		c.At = cloneAccess(st.At)
-		return &c
-	case *kernel.Store:
-		c := *st
-		c.At = cloneAccess(st.At)
-		return &c
-	case *kernel.Loop:
-		c := *st
-		c.Init, c.Vars, c.Next, c.IDs = slices.Clone(st.Init), slices.Clone(st.Vars), slices.Clone(st.Next), slices.Clone(st.IDs)
-		c.Body = cloneBlock(st.Body)
-		return &c
-	case *kernel.Iterate:
-		c := *st
-		c.Init, c.Vars, c.Next, c.IDs = slices.Clone(st.Init), slices.Clone(st.Vars), slices.Clone(st.Next), slices.Clone(st.IDs)
-		c.Body = cloneBlock(st.Body)
-		return &c
-	case *kernel.Reduce:
-		c := *st
-		c.Axes = slices.Clone(st.Axes)
-		c.Body = cloneBlock(st.Body)
-		return &c
-	case *kernel.If:
-		c := *st
-		c.ThenVals, c.ElseVals, c.IDs = slices.Clone(st.ThenVals), slices.Clone(st.ElseVals), slices.Clone(st.IDs)
-		c.Then, c.Else = cloneBlock(st.Then), cloneBlock(st.Else)
-		return &c
-	case *kernel.Call:
-		c := *st
-		c.IDs, c.Args = slices.Clone(st.IDs), slices.Clone(st.Args)
-		return &c
-	case *kernel.Transform:
-		c := *st
-		for _, l := range c.Lines() {
-			l.At = cloneAccess(l.At)
-		}
-		return &c
-	}
-	panic(fmt.Sprintf("BUG: no copy of %T", st))
 }
