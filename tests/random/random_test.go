@@ -15,7 +15,7 @@ import (
 
 var (
 	first = flag.Uint64("random.seed", 0, "the first seed; 0 is a new one every day")
-	count = flag.Int("random.n", 2400, "how many programs")
+	count = flag.Int("random.n", 1600, "how many programs")
 	cpu   = flag.String("random.cpu", "", "the processor to make code for, in LLVM's words; every fourth program is made for a plain one when this is empty")
 )
 
