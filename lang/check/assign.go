@@ -78,10 +78,29 @@ func (c *checker) assigned(n *ast.Name) *Local {
 		c.errorf(diag.CodeImmutable, n.Loc, "%s is a shape parameter and cannot be assigned", quote(n.Name))
 	case c.consts[n.Name] != nil:
 		c.errorf(diag.CodeImmutable, n.Loc, "%s is a constant and cannot be assigned", quote(n.Name))
-	default:
+	case c.isFunction(n.Name):
 		c.name(n)
+	default:
+		c.undeclared(n)
 	}
 	return nil
+}
+
+// undeclared reports an assignment to a name that nothing declares, and then takes it for declared.
+func (c *checker) undeclared(n *ast.Name) {
+	r := c.errorf(diag.CodeUnknownName, n.Loc, "unknown name %s", quote(n.Name))
+	var vars []string
+	for name, l := range c.locals {
+		if c.flow.vars[l] != nil {
+			vars = append(vars, name)
+		}
+	}
+	if near := diag.Nearest(n.Name, vars); near != "" {
+		r.help("did you mean %s?", quote(near))
+	} else {
+		r.help("declare it: `let %s = e;`, or `let mut %s = e;` if it changes", n.Name, n.Name)
+	}
+	c.bind(&Local{Name: n.Name, T: types.ErrorType, Loc: n.Loc})
 }
 
 // assignable reports whether the current place may change l; if not, it says why.

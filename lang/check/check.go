@@ -184,7 +184,8 @@ type owner struct {
 	name    string
 	fn      *funcInfo // nil in a constant
 	failed  bool
-	effects int // how many places that do input or output have been typed
+	effects int          // how many places that do input or output have been typed
+	missing *missingDims // while the head of a function is typed
 }
 
 // funcInfo is a declared function, an instance of one, or a test.
@@ -275,6 +276,7 @@ func (c *checker) signature(f *funcInfo) {
 	failed := f.failed
 	c.cur = &owner{name: d.Name.Name, fn: f}
 	c.attributes(f, f.template == nil)
+	c.cur.missing = &missingDims{}
 	f.dims = map[string]bool{}
 	places := map[string]diag.Span{}
 	unique := func(id ast.Ident, what string) {
@@ -323,6 +325,7 @@ func (c *checker) signature(f *funcInfo) {
 		f.fn.Declared = c.typeOf(d.Result)
 		f.fn.Result = types.Bare(f.fn.Declared)
 	}
+	c.cur.missing = nil
 	f.failed = failed || c.cur.failed
 }
 

@@ -159,6 +159,12 @@ func TestHelp(t *testing.T) {
 		{"fn f(x: f32) -> f32 = sqtr(x)", "did you mean `sqrt`?"},
 		{"fn f[Rows](x: f32[Row]) -> i32 = 0", "did you mean `Rows`?"},
 		{"fn f(x: f32[K]) -> i32 = 0", "declare it: `fn f[K](...)`"},
+		{"fn f(x: f32[M, N]) -> f32[M, K] = x", "declare them: `fn f[M, N, K](...)`"},
+		{"fn f(x: f32[4, 4]) -> f32[4, 4] = matmul(x, x)", "write `x @ y`"},
+		{"fn f(x: f32) -> f32 = { y = x * 2; y }", "declare it: `let y = e;`, or `let mut y = e;` if it changes"},
+		{"fn f(x: f32) -> f32 = { let mut sum = x; sun = x * 2; sum }", "did you mean `sum`?"},
+		{"fn f(x: f32[4]): f32[4] = x", "the type of the result stands after `->`"},
+		{"use nn", "a module is imported by `import nn`, a file by `import \"./name\"`"},
 		{"fn f(x: f32) -> f32 { x; }", "leave out the last `;`: a block that ends in `;` has the value unit"},
 		{"fn f(x: f32[3]) -> f32 = x(0)", "index it with brackets: `x[i]`"},
 		{"fn f[N](x: i32[4]) -> i32 = 0\nfn g(x: i32[4]) -> i32 = f(x)", "give it in the call: `f[N](...)`"},
@@ -186,6 +192,20 @@ func TestHelp(t *testing.T) {
 		_, errs := compile(t, test.source)
 		if len(errs.Items) == 0 || errs.Items[0].Help != test.want {
 			t.Errorf("%s\ngives %v\nwant help %s", test.source, errs, test.want)
+		}
+	}
+}
+
+// TestMissingDims checks that shape parameters that the head of a function lacks are reported once, and do not make it fail elsewhere.
+func TestMissingDims(t *testing.T) {
+	for source, want := range map[string]int{
+		"fn f(x: f32[M, N], y: f32[N, M]) -> f32[M, M] = x @ y":        1,
+		"fn f(x: f32[M], y: f32[M]) -> f32[M] = x + y":                 1,
+		"fn f(x: f32[M], y: f32[N]) -> f32[M] = x + y":                 2, // the shapes differ, whatever they are
+		"fn f(x: f32[M]) -> f32[M] = x\nfn g(x: f32[M]) -> f32[M] = x": 2,
+	} {
+		if p, errs := compile(t, source); len(errs.Items) != want || p.Func("f") != nil {
+			t.Errorf("%s\ngives %v", source, errs)
 		}
 	}
 }

@@ -25,7 +25,13 @@ type dimProblem struct {
 	at   diag.Span
 	msg  string
 	help string
-	bad  bool // reported already, by the parser
+	bad  bool // reported already
+}
+
+// missingDims are the shape parameters that the head of a function uses and does not declare: one report says which.
+type missingDims struct {
+	names  []string
+	report *report
 }
 
 // dim evaluates a shape expression: a polynomial over integer literals, constants and shape parameters.
@@ -120,10 +126,37 @@ func (c *checker) tryDimName(e *ast.Name, locals bool) (types.Dim, *dimProblem) 
 	}
 	if near := diag.Nearest(e.Name, c.visible()); near != "" {
 		p.help = fmt.Sprintf("did you mean %s?", quote(near))
+	} else if c.cur.missing != nil {
+		return c.missingDim(p, e.Name)
 	} else if c.cur.fn != nil {
-		p.help = fmt.Sprintf("declare it: `fn %s[%s](...)`", c.cur.name, strings.Join(append(append([]string{}, c.cur.fn.fn.Dims...), e.Name), ", "))
+		p.help = declareDims(c.cur.fn, e.Name)
 	}
 	return types.Dim{}, p
+}
+
+// missingDim reports a shape parameter that the head of a function does not declare, and then takes it for
+// declared, so that each is reported once and what uses it is checked, too.
+func (c *checker) missingDim(p *dimProblem, name string) (types.Dim, *dimProblem) {
+	m, f := c.cur.missing, c.cur.fn
+	m.names = append(m.names, name)
+	if m.report == nil {
+		m.report = c.errorf(p.code, p.at, "%s", p.msg)
+	} else {
+		c.cur.failed = true
+		m.report.related(p.at, "%s is unknown, too", quote(name))
+	}
+	m.report.help("%s", declareDims(f, m.names...))
+	f.dims[name] = true
+	return types.Param(name), nil
+}
+
+// declareDims is the advice to declare shape parameters of f.
+func declareDims(f *funcInfo, names ...string) string {
+	what := "it"
+	if len(names) > 1 {
+		what = "them"
+	}
+	return fmt.Sprintf("declare %s: `fn %s[%s](...)`", what, f.decl.Name.Name, strings.Join(append(append([]string{}, f.fn.Dims...), names...), ", "))
 }
 
 // dimOp combines two shape expressions.

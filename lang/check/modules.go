@@ -240,10 +240,10 @@ func (c *checker) member(e *ast.Member) (*funcInfo, *constInfo) {
 	default:
 		r := c.errorf(diag.CodeUnknownName, e.Name.Loc, "module %s has no %s", quote(e.Module.Name), quote(e.Name.Name))
 		names := m.exports()
-		if near := diag.Nearest(e.Name.Name, names); near != "" {
-			r.help("did you mean `%s.%s`?", e.Module.Name, near)
-		} else if builtins()[e.Name.Name] != nil {
+		if builtins()[e.Name.Name] != nil {
 			r.help("it is a function of the language: write `%s(...)`", e.Name.Name)
+		} else if near := diag.Nearest(e.Name.Name, names); near != "" {
+			r.help("did you mean `%s.%s`?", e.Module.Name, near)
 		} else if len(names) > 0 && len(names) <= 20 {
 			r.help("it has %s", strings.Join(names, ", "))
 		}

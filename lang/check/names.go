@@ -1,8 +1,6 @@
 package check
 
 import (
-	"strings"
-
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -89,8 +87,8 @@ func (c *checker) unknown(at diag.Span, name string) Expr {
 			r.help("what it has is named `%s.name`; `healc doc` lists modules", name)
 		} else if t := foreignTypes[name]; !types.IsError(c.typeByName(t)) {
 			r.help("`x as %s` converts", t)
-		} else if name == "True" || name == "False" {
-			r.help("write `%s`", strings.ToLower(name))
+		} else if h := c.elsewhere(name); h != "" {
+			r.help("%s", h)
 		} else if near := diag.Nearest(name, c.visible()); near != "" {
 			r.help("did you mean %s?", quote(near))
 		}
@@ -98,14 +96,6 @@ func (c *checker) unknown(at diag.Span, name string) Expr {
 	}
 	c.errorf(diag.CodeUnknownName, at, "%s is a type, not a value", quote(name)).help("`x as %s` converts", name)
 	return bad(at)
-}
-
-// foreignTypes are types as other languages name them.
-var foreignTypes = map[string]string{
-	"int": "i32", "uint": "u32", "long": "i64", "byte": "u8", "char": "i32", "isize": "i64", "usize": "u64",
-	"int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64",
-	"float": "f32", "double": "f64", "half": "f16", "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
-	"boolean": "bool", "str": "string", "String": "string", "void": "unit",
 }
 
 // typeByName is the scalar type of that name, or the error type.

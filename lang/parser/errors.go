@@ -147,6 +147,12 @@ var foreignWords = map[string]string{
 	"func":     "a function is declared by `fn name(x: f32) -> f32 = e`",
 	"function": "a function is declared by `fn name(x: f32) -> f32 = e`",
 	"then":     "the arms of `if` stand in braces: `if c { a } else { b }`",
+	"use":      "a module is imported by `import nn`, a file by `import \"./name\"`",
+	"include":  "a module is imported by `import nn`, a file by `import \"./name\"`",
+	"from":     "a module is imported by `import nn`; what it has is named `nn.name`",
+	"struct":   "there are no records; a tuple is written `(a, b)`",
+	"class":    "there are no records; a tuple is written `(a, b)`",
+	"type":     "types have no names of one's own; a tuple is written `(f32, i32)`",
 	"xor":      "write `!=` on bools, `bxor(a, b)` on integers",
 }
 
@@ -181,6 +187,8 @@ func (p *parser) hint(t token) string {
 			return "a slice is written `1..3`, a whole axis `..`"
 		case next == "=":
 			return "a variable is declared by `let x = e;`"
+		case last == ")" && p.depth == 0:
+			return "the type of the result stands after `->`"
 		case next == ":" || last == ":":
 			return "a name of a module is written `module.name`"
 		}

@@ -128,7 +128,9 @@ func Manual(w io.Writer, name string) error {
 	}
 	e := usagef("the manual has nothing about `%s`", name)
 	e.Help = "`healc doc` lists what it has"
-	if near := Nearest(name, documented()); near != "" {
+	if form, ok := check.Foreign(name); ok {
+		e.Help = fmt.Sprintf("here one writes `%s`", form)
+	} else if near := Nearest(name, documented()); near != "" {
 		e.Help = fmt.Sprintf("did you mean `healc doc %s`?", near)
 	}
 	return e
