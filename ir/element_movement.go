@@ -44,6 +44,11 @@ func elementPermute(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
 }
 
 func elementSlice(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
+	return p.Arg(op, 0, InSlice(p, op, at))
+}
+
+// InSlice is the index, in the tensor that op slices or updates a slice of, of the element that has the index at in the slice.
+func InSlice(p Pull, op *Op, at []scalar.Ref) []scalar.Ref {
 	e := p.E()
 	starts, steps := op.Dims("starts"), op.Ints("steps")
 	from := make([]scalar.Ref, len(at))
@@ -56,7 +61,7 @@ func elementSlice(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
 			from[k] = e.Add(p.Extent(starts[k]), from[k])
 		}
 	}
-	return p.Arg(op, 0, from)
+	return from
 }
 
 // elementReshape cuts both shapes into the smallest groups of neighbouring axes with equally many elements.

@@ -67,18 +67,9 @@ func beforeBroadcast(c *canonicalizer, op *ir.Op) []*ir.Value {
 	if op.Type().IsScalar() || op.MayFail() {
 		return nil
 	}
-	from := make([]*ir.Value, len(op.Args))
-	var shape types.Shape
-	for i, a := range op.Args {
-		if s, ok := splat(a); ok {
-			from[i] = s
-			continue
-		}
-		b := definedBy(a, ir.OpBroadcast)
-		if b == nil || shape != nil && !shape.Equal(b.Args[0].Type.Shape) {
-			return nil
-		}
-		from[i], shape = b.Args[0], b.Args[0].Type.Shape
+	from, shape, ok := through(op, ir.OpBroadcast)
+	if !ok {
+		return nil
 	}
 	for i, f := range from {
 		if f.Type.IsScalar() && shape != nil {
@@ -98,23 +89,29 @@ func named(op *ir.Op) ir.A {
 	return attrs
 }
 
-// beforeReshape: a pointwise operation of reshapes from one shape is the reshape of the operation. There
-// are as many elements before and after, so that failures are the same too.
-func beforeReshape(c *canonicalizer, op *ir.Op) []*ir.Value {
-	from := make([]*ir.Value, len(op.Args))
-	var shape types.Shape
+// through looks through the operands of a pointwise operation that are results of a view, all from one shape, at what they
+// are views of; for an operand that has one value everywhere it gives that, a scalar. The shape is nil when all are such.
+func through(op *ir.Op, view *ir.OpDef) (from []*ir.Value, shape types.Shape, ok bool) {
+	from = make([]*ir.Value, len(op.Args))
 	for i, a := range op.Args {
 		if s, ok := splat(a); ok {
 			from[i] = s
 			continue
 		}
-		r := definedBy(a, ir.OpReshape)
-		if r == nil || shape != nil && !shape.Equal(r.Args[0].Type.Shape) {
-			return nil
+		v := definedBy(a, view)
+		if v == nil || shape != nil && !shape.Equal(v.Args[0].Type.Shape) {
+			return nil, nil, false
 		}
-		from[i], shape = r.Args[0], r.Args[0].Type.Shape
+		from[i], shape = v.Args[0], v.Args[0].Type.Shape
 	}
-	if shape == nil {
+	return from, shape, true
+}
+
+// beforeReshape: a pointwise operation of reshapes from one shape is the reshape of the operation. There
+// are as many elements before and after, so that failures are the same too.
+func beforeReshape(c *canonicalizer, op *ir.Op) []*ir.Value {
+	from, shape, ok := through(op, ir.OpReshape)
+	if !ok || shape == nil {
 		return nil
 	}
 	for i, f := range from {

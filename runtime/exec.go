@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -161,7 +162,7 @@ func (x *Executable) Call(env Env, dims []int64, args ...*Tensor) ([]*Tensor, er
 func (x *Executable) bind(dims []int64) (*binding, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.last != nil && equalInts(x.last.dims, dims) {
+	if x.last != nil && slices.Equal(x.last.dims, dims) {
 		return x.last, nil
 	}
 	b, err := newBinding(x, dims)
@@ -171,18 +172,6 @@ func (x *Executable) bind(dims []int64) (*binding, error) {
 	// An older binding may still be in use by a call; the collector frees its idle frames.
 	x.last = b
 	return b, nil
-}
-
-func equalInts(a, b []int64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }
 
 // run is one call of a program.
@@ -308,7 +297,7 @@ func (f *boundFunc) check(args []*Tensor) error {
 		if d := t.Device(); d != nil && d != f.dev {
 			return fmt.Errorf("argument %d of %s is on a device, and the program does not run there", i, f.def.Name)
 		}
-		if t.DType != want.dtype || !equalInts(t.Shape, want.shape) {
+		if t.DType != want.dtype || !slices.Equal(t.Shape, want.shape) {
 			return fmt.Errorf("argument %d of %s is %s; the code was compiled for %s%v", i, f.def.Name, t, want.dtype, want.shape)
 		}
 		if !sameStrides(t.Shape, t.Strides, want.strides) {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 
 	"healc/lang/types"
@@ -102,7 +103,7 @@ func hostLoad(r *run, fr *frame, s *boundStep) error {
 	}
 	defer t.Close()
 	b := &fr.f.bufs[out]
-	if t.DType != b.dtype || !equalInts(t.Shape, b.shape) {
+	if t.DType != b.dtype || !slices.Equal(t.Shape, b.shape) {
 		return fmt.Errorf("%s holds %s, not %s", path, types.Of(t.DType, t.Shape...), types.Of(b.dtype, b.shape...))
 	}
 	return fr.fill(out, t)

@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 	goruntime "runtime"
+	"slices"
 
 	"healc/runtime/abi"
 )
@@ -98,7 +99,7 @@ func (f *boundFunc) checkOut(out []*Tensor) error {
 			return fmt.Errorf("the tensor for result %d of %s: %w", i, f.def.Name, err)
 		}
 		v := &f.results[i]
-		if t.DType != f.bufs[v.buf].dtype || !equalInts(t.Shape, v.shape) {
+		if t.DType != f.bufs[v.buf].dtype || !slices.Equal(t.Shape, v.shape) {
 			return fmt.Errorf("the tensor for result %d of %s is %s, which is not the result's type", i, f.def.Name, t)
 		}
 		for axis, s := range t.Strides {
@@ -117,7 +118,7 @@ func (f *boundFunc) checkOut(out []*Tensor) error {
 
 // same reports whether the two are one tensor.
 func (e elements) same(o elements) bool {
-	return e.ptr == o.ptr && equalInts(e.shape, o.shape) && sameStrides(e.shape, e.strides, o.strides)
+	return e.ptr == o.ptr && slices.Equal(e.shape, o.shape) && sameStrides(e.shape, e.strides, o.strides)
 }
 
 func (e elements) overlapsAny(others []*Tensor) bool {

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"healc/lang/types"
@@ -32,7 +33,7 @@ func (f *boundFunc) bindView(v *abi.View) (boundView, error) {
 	}
 	out.dense = rowMajor(out.shape)
 	b := &f.bufs[v.Buffer]
-	out.whole = out.offset == 0 && equalInts(out.shape, b.shape) && sameStrides(out.shape, out.strides, b.strides)
+	out.whole = out.offset == 0 && slices.Equal(out.shape, b.shape) && sameStrides(out.shape, out.strides, b.strides)
 	return out, nil
 }
 
@@ -83,14 +84,7 @@ func (fr *frame) view(v *boundView) (*Tensor, error) {
 		}
 		defer base.Close()
 	}
-	if err := base.Err(); err != nil {
-		return nil, err
-	}
-	t := base.view(len(v.shape))
-	copy(t.Shape, v.shape)
-	copy(t.Strides, v.strides)
-	t.Offset += v.offset
-	return t, nil
+	return viewOf(base, v)
 }
 
 // copy runs a Copy step.
@@ -101,4 +95,16 @@ func (r *run) copy(fr *frame, s *boundStep) error {
 		return nil
 	}
 	return moveElements(fr.buffer(to), fr.elements(&s.views[0]))
+}
+
+// viewOf is a view on the memory of a tensor that is a whole buffer.
+func viewOf(base *Tensor, v *boundView) (*Tensor, error) {
+	if err := base.Err(); err != nil {
+		return nil, err
+	}
+	t := base.view(len(v.shape))
+	copy(t.Shape, v.shape)
+	copy(t.Strides, v.strides)
+	t.Offset += v.offset
+	return t, nil
 }

@@ -18,22 +18,33 @@ type Npz struct {
 // OpenNpz opens a .npz file. A file that cannot be opened gives the error of os.Open, one that is no archive an
 // *NpyError.
 func OpenNpz(path string) (*Npz, error) {
+	var z *Npz
+	f, err := openArchive(path, func(f *os.File, size int64) (err error) {
+		z, err = ReadNpz(f, size)
+		return withPath(err, path)
+	})
+	if err != nil {
+		return nil, err
+	}
+	z.path, z.file = path, f
+	return z, nil
+}
+
+// openArchive opens a file of several arrays and reads what it says of them; it is closed where that fails.
+func openArchive(path string, read func(f *os.File, size int64) error) (*os.File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	info, err := f.Stat()
+	if err == nil {
+		err = read(f, info.Size())
+	}
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	z, err := ReadNpz(f, info.Size())
-	if err != nil {
-		f.Close()
-		return nil, withPath(err, path)
-	}
-	z.path, z.file = path, f
-	return z, nil
+	return f, nil
 }
 
 // ReadNpz reads the directory of an archive of size bytes. The errors are *NpyError.

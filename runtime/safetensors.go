@@ -76,22 +76,16 @@ var safetensorsDTypes = map[string]types.DType{
 // OpenSafetensors opens a .safetensors file. A file that cannot be opened gives the error of os.Open, one with a wrong
 // header a *SafetensorsError.
 func OpenSafetensors(path string) (*Safetensors, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	s, err := ReadSafetensors(f, info.Size())
-	if err != nil {
-		f.Close()
+	var s *Safetensors
+	f, err := openArchive(path, func(f *os.File, size int64) (err error) {
+		s, err = ReadSafetensors(f, size)
 		var e *SafetensorsError
 		if errors.As(err, &e) {
 			e.Path = path
 		}
+		return err
+	})
+	if err != nil {
 		return nil, err
 	}
 	s.path, s.file = path, f

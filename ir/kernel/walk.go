@@ -31,3 +31,19 @@ func Each[S Stmt](b *Block, f func(S)) {
 		}
 	})
 }
+
+// EachParam calls f with the place of every parameter that an access in a block names; f may change it.
+func (b *Block) EachParam(f func(param *int)) {
+	b.Walk(func(s Stmt) {
+		switch s := s.(type) {
+		case *Load:
+			f(&s.Param)
+		case *Store:
+			f(&s.Param)
+		case *Transform:
+			for _, l := range s.Lines() {
+				f(&l.Param)
+			}
+		}
+	})
+}

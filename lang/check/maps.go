@@ -58,17 +58,7 @@ func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 
 // shaped is t with every scalar in it a tensor of the given shape.
 func shaped(t types.Type, shape types.Shape) types.Type {
-	switch t := t.(type) {
-	case types.Tensor:
-		return types.Tensor{Elem: t.Elem, Shape: shape}
-	case types.Tuple:
-		out := types.Tuple{}
-		for _, e := range t.Elems {
-			out.Elems = append(out.Elems, shaped(e, shape))
-		}
-		return out
-	}
-	return t
+	return types.Map(t, func(x types.Tensor) types.Tensor { return types.Tensor{Elem: x.Elem, Shape: shape} })
 }
 
 // cumulative is `cumsum(x, axis = -1)` or `cumprod`: a scan without a start, along any axis.

@@ -368,23 +368,11 @@ func placesDeclared(t types.Type) []types.Place {
 
 // placedType is t with places, for messages.
 func placedType(t types.Type, places []types.Place) types.Type {
-	var set func(t types.Type) types.Type
-	set = func(t types.Type) types.Type {
-		switch t := t.(type) {
-		case types.Tensor:
-			if places[0] != anywhere {
-				t.Place = places[0]
-			}
-			places = places[1:]
-			return t
-		case types.Tuple:
-			out := types.Tuple{}
-			for _, e := range t.Elems {
-				out.Elems = append(out.Elems, set(e))
-			}
-			return out
+	return types.Map(t, func(x types.Tensor) types.Tensor {
+		if places[0] != anywhere {
+			x.Place = places[0]
 		}
-		return t
-	}
-	return set(t)
+		places = places[1:]
+		return x
+	})
 }

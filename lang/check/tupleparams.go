@@ -79,26 +79,14 @@ func elementOfTuple(p tupleParam, bind map[string]types.DType) (types.DType, boo
 // tupleShape is t with a shape parameter of its own for each extent.
 func tupleShape(name string, t types.Type) types.Type {
 	n := 0
-	var walk func(t types.Type) types.Type
-	walk = func(t types.Type) types.Type {
-		switch t := t.(type) {
-		case types.Tensor:
-			out := types.Tensor{Elem: t.Elem}
-			for range t.Shape {
-				out.Shape = append(out.Shape, types.Param(name+"."+strconv.Itoa(n)))
-				n++
-			}
-			return out
-		case types.Tuple:
-			out := types.Tuple{}
-			for _, e := range t.Elems {
-				out.Elems = append(out.Elems, walk(e))
-			}
-			return out
+	return types.Map(t, func(x types.Tensor) types.Tensor {
+		out := types.Tensor{Elem: x.Elem}
+		for range x.Shape {
+			out.Shape = append(out.Shape, types.Param(name+"."+strconv.Itoa(n)))
+			n++
 		}
-		return t
-	}
-	return walk(t)
+		return out
+	})
 }
 
 // tupleKey spells how a type is built, in letters that names of the IR have: ranks, tuples between t and e.

@@ -58,19 +58,8 @@ func PlaceNames() []string { return append([]string(nil), placeNames[:]...) }
 
 // Bare is t in the default layout and place, which is what tensors inside of the IR have.
 func Bare(t Type) Type {
-	switch t := t.(type) {
-	case Tensor:
-		t.Layout, t.Place = RowMajor, OnHost
-		return t
-	case Tuple:
-		if len(t.Elems) == 0 {
-			return t
-		}
-		out := Tuple{make([]Type, len(t.Elems))}
-		for i, e := range t.Elems {
-			out.Elems[i] = Bare(e)
-		}
-		return out
-	}
-	return t
+	return Map(t, func(x Tensor) Tensor {
+		x.Layout, x.Place = RowMajor, OnHost
+		return x
+	})
 }

@@ -199,6 +199,24 @@ func Subst(t Type, bind map[string]Dim) (Type, error) {
 	return t, nil
 }
 
+// Map is t with f of each tensor in the place of it, from left to right.
+func Map(t Type, f func(Tensor) Tensor) Type {
+	switch t := t.(type) {
+	case Tensor:
+		return f(t)
+	case Tuple:
+		if len(t.Elems) == 0 {
+			return t
+		}
+		out := Tuple{make([]Type, len(t.Elems))}
+		for i, e := range t.Elems {
+			out.Elems[i] = Map(e, f)
+		}
+		return out
+	}
+	return t
+}
+
 // Flatten lists the tensors of t from left to right: what a tuple becomes in the IR.
 func Flatten(t Type) []Tensor {
 	switch t := t.(type) {

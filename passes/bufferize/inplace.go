@@ -291,31 +291,14 @@ func readsBeforeWriting(k *kernel.Kernel, i, o int) bool {
 
 // merge lets output o be parameter i, too.
 func merge(k *kernel.Kernel, l *abi.Launch, i, o int) {
-	var walk func(b *kernel.Block)
-	walk = func(b *kernel.Block) {
-		move := func(p *int) {
-			if *p == o {
-				*p = i
-			}
-			if *p > o {
-				*p--
-			}
+	k.Body.EachParam(func(p *int) {
+		if *p == o {
+			*p = i
 		}
-		for _, st := range b.Stmts {
-			switch st := st.(type) {
-			case *kernel.Load:
-				move(&st.Param)
-			case *kernel.Store:
-				move(&st.Param)
-			case *kernel.Transform:
-				for _, l := range st.Lines() {
-					move(&l.Param)
-				}
-			}
-			parts{block: walk}.of(st)
+		if *p > o {
+			*p--
 		}
-	}
-	walk(k.Body)
+	})
 	k.Params[i].Out, k.Params[i].InPlace = true, true
 	k.Params = slices.Delete(k.Params, o, o+1)
 	l.Args = slices.Delete(l.Args, o, o+1)
@@ -416,20 +399,11 @@ func (fn *function) lastLaunch(begin int) *abi.Launch {
 // updated is the index that element at of the replacement has in the updated tensor. The checks of its
 // positions come first.
 func (b *body) updated(up *ir.Op, at []kernel.Ref) []kernel.Ref {
-	e := b.E()
 	firsts := ir.UpdateFirsts(b, up)
-	starts, steps := up.Dims("starts"), up.Ints("steps")
-	out := make([]kernel.Ref, len(at))
-	for k := range at {
-		out[k] = at[k]
-		if steps[k] != 1 {
-			out[k] = e.Mul(out[k], e.Int(types.I64, steps[k]))
-		}
-		if !starts[k].IsConst(0) {
-			out[k] = e.Add(b.Extent(starts[k]), out[k])
-		}
+	out := ir.InSlice(b, up, at)
+	for k := range out {
 		if firsts[k] >= 0 {
-			out[k] = e.Add(firsts[k], out[k])
+			out[k] = b.E().Add(firsts[k], out[k])
 		}
 	}
 	return out

@@ -200,26 +200,7 @@ func tidy(k *kernel.Kernel, buffers []int) []int {
 	renumber(k)
 	// Parameters.
 	used := make([]int, len(k.Params))
-	each := func(visit func(param *int)) {
-		var walk func(b *kernel.Block)
-		walk = func(b *kernel.Block) {
-			for _, st := range b.Stmts {
-				switch st := st.(type) {
-				case *kernel.Load:
-					visit(&st.Param)
-				case *kernel.Store:
-					visit(&st.Param)
-				case *kernel.Transform:
-					for _, l := range st.Lines() {
-						visit(&l.Param)
-					}
-				}
-				parts{block: walk}.of(st)
-			}
-		}
-		walk(k.Body)
-	}
-	each(func(p *int) { used[*p] = 1 })
+	k.Body.EachParam(func(p *int) { used[*p] = 1 })
 	var params []kernel.Param
 	var left []int
 	for i, p := range k.Params {
@@ -229,7 +210,7 @@ func tidy(k *kernel.Kernel, buffers []int) []int {
 		used[i] = len(params)
 		params, left = append(params, p), append(left, buffers[i])
 	}
-	each(func(p *int) { *p = used[*p] })
+	k.Body.EachParam(func(p *int) { *p = used[*p] })
 	k.Params = params
 	return left
 }

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"healc/ir"
@@ -261,12 +262,12 @@ func (c *call) store(x *ir.Value, inputs ...string) {
 			continue
 		}
 		in := c.tensor(name)
-		if in.overlaps(out) && !same(in.shape, shape) && enlarges(in.shape, shape) {
+		if in.overlaps(out) && !slices.Equal(in.shape, shape) && enlarges(in.shape, shape) {
 			fail("tensor %s shares memory with the output, and is of shape %s, which broadcasting enlarges to %s",
 				c.arg(name).Name, list(in.shape), list(shape))
 		}
 	}
-	if !same(shape, out.shape) {
+	if !slices.Equal(shape, out.shape) {
 		fail("the result is of shape %s, and the output of %s", list(shape), list(out.shape))
 	}
 	if x.Type.Elem != out.st.elem {
@@ -286,18 +287,6 @@ func enlarges(from, to []int64) bool {
 	}
 	for i, n := range from {
 		if m := to[len(to)-len(from)+i]; n != m && n != 1 {
-			return false
-		}
-	}
-	return true
-}
-
-func same(a, b []int64) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
 			return false
 		}
 	}

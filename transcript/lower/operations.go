@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"slices"
 	"sync"
 
 	"healc/ir"
@@ -109,7 +110,7 @@ func deviceToHost(l *lowerer, c *call) {
 	switch w := v.st.now; {
 	case w.input >= 0:
 		o.from, o.Offset, o.Shape, o.Strides = w, v.offset, v.shape, v.strides
-	case len(v.links) == 0 && w.fill == nil && same(v.inner, v.shape):
+	case len(v.links) == 0 && w.fill == nil && slices.Equal(v.inner, v.shape):
 		o.from = w
 	default:
 		o.from = l.version(l.read(v))
@@ -127,12 +128,12 @@ func zeros(_ *lowerer, c *call) {
 func setConstVal(l *lowerer, c *call) {
 	out := c.tensor("out")
 	if c.has("a") {
-		if a := c.tensor("a"); !same(a.shape, out.shape) {
+		if a := c.tensor("a"); !slices.Equal(a.shape, out.shape) {
 			fail("the operand is of shape %s, and the output of %s", list(a.shape), list(out.shape))
 		}
 	}
 	bits := c.bits("v", out.st.elem)
-	if len(out.links) == 0 && same(out.inner, out.shape) {
+	if len(out.links) == 0 && slices.Equal(out.inner, out.shape) {
 		out.st.now = filled(out.st.elem, out.shape, bits)
 		c.result(out)
 		return
@@ -180,7 +181,7 @@ func remainder(l *lowerer, c *call) {
 	var xs []*ir.Value
 	for _, name := range []string{"a", "b"} {
 		x := c.operand(name, out.st.elem)
-		if c.arg(name).Kind == transcript.DeviceTensor && !same(extents(x.Type), out.shape) {
+		if c.arg(name).Kind == transcript.DeviceTensor && !slices.Equal(extents(x.Type), out.shape) {
 			fail("`%s` is of shape %s, and the output of %s", name, list(extents(x.Type)), list(out.shape))
 		}
 		xs = append(xs, l.broadcast(x, out.shape))

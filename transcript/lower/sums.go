@@ -3,6 +3,7 @@ package lower
 import (
 	"healc/ir"
 	"healc/lang/types"
+	"slices"
 )
 
 // moduli are the argument of this name as OpAxisModSum takes it: a number, or one for each of k channels.
@@ -44,7 +45,7 @@ func modMulAxisSum(l *lowerer, c *call) {
 	if axis != -1 && axis != -3 {
 		fail("`axis` is %d; it is -1, for [reps, sum, k, n], or -3, for [reps, n, sum, k]", axis)
 	}
-	if !same(a.shape[1:], b.shape) {
+	if !slices.Equal(a.shape[1:], b.shape) {
 		fail("`a` is of shape %s and `b` of %s; they agree but for the first axis", list(a.shape), list(b.shape))
 	}
 	d := out.st.elem
@@ -56,7 +57,7 @@ func modMulAxisSum(l *lowerer, c *call) {
 		sum, n = 1, 2
 	}
 	shape := extents(x.Type)
-	if want := []int64{shape[0], shape[n], shape[3]}; !same(extents(acc.Type), want) {
+	if want := []int64{shape[0], shape[n], shape[3]}; !slices.Equal(extents(acc.Type), want) {
 		if axis == -1 {
 			want[1], want[2] = want[2], want[1]
 		}
@@ -69,7 +70,7 @@ func modMulAxisSum(l *lowerer, c *call) {
 			fail("`apply_perm` is set, and `perm` is NONE")
 		}
 		perm = l.read(c.tensor("perm"))
-		if !same(extents(perm.Type), []int64{shape[n]}) {
+		if !slices.Equal(extents(perm.Type), []int64{shape[n]}) {
 			fail("`perm` is of shape %s; it has one position for each of %d elements", list(extents(perm.Type)), shape[n])
 		}
 		y = l.emit(ir.OpTakeAlongAxis, ir.A{"axis": n - 1}, y, l.along(perm, extents(y.Type), n-1))
