@@ -3,6 +3,7 @@ package llvm
 import (
 	lir "github.com/llir/llvm/ir"
 	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
 )
@@ -34,7 +35,12 @@ func (r *reduction) inOrder() {
 	r.g.keepOrder()
 }
 
-// keepOrder keeps loads and stores before it before those after it.
-func (g *gen) keepOrder() {
-	g.cur.NewCall(&lir.InlineAsm{Typ: lt.NewPointer(lt.NewFunc(lt.Void)), Constraint: "~{memory}", SideEffect: true})
+// keepOrder keeps loads and stores before it before those after it, and what is stored at these addresses in memory, where LLVM would find
+// registers for it.
+func (g *gen) keepOrder(memory ...value.Value) {
+	t, constraint := lt.NewFunc(lt.Void), "~{memory}"
+	for _, at := range memory {
+		t.Params, constraint = append(t.Params, at.Type()), "r,"+constraint
+	}
+	g.cur.NewCall(&lir.InlineAsm{Typ: lt.NewPointer(t), Constraint: constraint, SideEffect: true}, memory...)
 }

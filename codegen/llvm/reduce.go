@@ -347,6 +347,11 @@ func (r *reduction) chunk(lo, hi value.Value) value.Value {
 	if w == 0 {
 		return r.chunkByLanes(lo, hi)
 	}
+	if n := r.laneRegisters(w); n >= 0 && sh.instrs > 1 && sh.instrs < g.longLanes() {
+		s := r.laneStrand(n, hi, w)
+		stop := g.plus(lo, g.whole(g.minus(hi, lo), kernel.NumLanes))
+		return s.done(g.runStrands([]*strand{s}, lo, stop, w), stop)
+	}
 	groups := kernel.NumLanes / w
 	g.w = w
 	init := make([]value.Value, groups)
@@ -456,26 +461,36 @@ func (r *reduction) slotBytes() int { return max(regDType(r.d).Bytes(), 1) }
 func (r *reduction) spill(accs []value.Value, w int) value.Value {
 	g := r.g
 	mem := g.stack(regType(r.d), kernel.NumLanes)
-	vt := vec(regType(r.d), w)
 	for i, x := range accs {
-		at := g.cur.NewGetElementPtr(regType(r.d), mem, ci(i64, int64(i*w)))
-		st := g.cur.NewStore(x, g.cur.NewBitCast(at, lt.NewPointer(vt)))
-		st.Align = lir.Align(r.slotBytes())
+		r.toLane(mem, i, x, w)
 	}
 	return mem
 }
 
 func (r *reduction) reload(mem value.Value, w int) []value.Value {
-	g := r.g
-	vt := vec(regType(r.d), w)
 	out := make([]value.Value, kernel.NumLanes/w)
 	for i := range out {
-		at := g.cur.NewGetElementPtr(regType(r.d), mem, ci(i64, int64(i*w)))
-		l := g.cur.NewLoad(vt, g.cur.NewBitCast(at, lt.NewPointer(vt)))
-		l.Align = lir.Align(r.slotBytes())
-		out[i] = l
+		out[i] = r.lane(mem, i, w)
 	}
 	return out
+}
+
+// lane reads vector number i of 128 lanes in memory.
+func (r *reduction) lane(mem value.Value, i, w int) value.Value {
+	l := r.g.cur.NewLoad(vec(regType(r.d), w), r.laneAt(mem, i, w))
+	l.Align = lir.Align(r.slotBytes())
+	return l
+}
+
+// toLane writes it.
+func (r *reduction) toLane(mem value.Value, i int, x value.Value, w int) {
+	st := r.g.cur.NewStore(x, r.laneAt(mem, i, w))
+	st.Align = lir.Align(r.slotBytes())
+}
+
+func (r *reduction) laneAt(mem value.Value, i, w int) value.Value {
+	t := regType(r.d)
+	return r.g.cur.NewBitCast(r.g.cur.NewGetElementPtr(t, mem, ci(i64, int64(i*w))), lt.NewPointer(vec(t, w)))
 }
 
 // foldVectors folds 128 lanes in halves.
