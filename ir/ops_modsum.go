@@ -211,7 +211,7 @@ func (b *Builder) sumModulo(p *Value, sum func(part func(*Value) *Value) *Value,
 	// What is left of the sum of the elements themselves, which wraps, is the sum of the low halves, which does not.
 	whole := sum(func(x *Value) *Value { return x })
 	low := b.Emit(OpSub, nil, whole, b.Emit(OpShl, nil, high, everywhere(half)))
-	return b.Emit(OpModSum, nil, b.Emit(OpModMul, nil, high, everywhere(b.number(types.I64, 1<<32)), p), low, p)
+	return b.Emit(opModHalves, nil, high, low, p)
 }
 
 // The steps of sums modulo p on words; see scalar.Modulus.
@@ -236,6 +236,17 @@ var (
 			return m.Number(m.Limbs(m.FromNumber(x[0]), m.FromNumber(x[1]), m.FromNumber(x[2])))
 		},
 		Example: "modmul_axis_sum([[5], [4]], [[1], [2]], [7], 0) == [6]",
+	}, words, like)
+
+	opModHalves = pointwise(OpDef{
+		Name: "mod_halves", Arity: 3, Traits: MayFail, Fails: badModulus, Operands: []string{"high", "low", "p"}, NoGrad: noResidueGrad,
+		Summary: "The residue of high * 2^32 + low modulo p.",
+		Scalar: func(e scalar.Emitter, _ *Op, x []scalar.Ref) scalar.Ref {
+			checkModulus(e, x[2])
+			m := scalar.NewModulus(e, x[2])
+			return m.Number(m.Halves(x[0], x[1]))
+		},
+		Example: "axis_modsum([[5], [4]], [7], 0) == [2]",
 	}, words, like)
 )
 

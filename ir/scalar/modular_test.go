@@ -98,6 +98,54 @@ func TestProducts(t *testing.T) {
 	}
 }
 
+// TestHalves compares sums of halves with math/big: of residues, whose quotients are found with doubles, of any numbers, and of those at the ends of what doubles
+// are for.
+func TestHalves(t *testing.T) {
+	rng := rand.New(rand.NewSource(32))
+	rec, x := NewRecorder(types.I64, types.I64, types.I64)
+	m := NewModulus(Emitter{rec}, x[2])
+	rec.Func.Results = []Ref{m.Number(m.Halves(x[0], x[1]))}
+	prog := Compile(&rec.Func)
+	ends := []int64{0, 1, -1, 1 << 32, 1<<50 - 1, 1 << 50, -1 << 50, -1<<50 - 1, 1<<63 - 1, -1 << 63}
+	for bits := 1; bits <= 63; bits++ {
+		low := int64(1) << (bits - 1)
+		for _, p := range []int64{low, low + (low - 1), low + low/2, low + rng.Int63n(low)} {
+			check := func(high, lo int64) {
+				got, err := prog.RunOne(uint64(high), uint64(lo), uint64(p))
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := new(big.Int).Lsh(big.NewInt(high), 32)
+				want.Add(want, big.NewInt(lo)).Mod(want, big.NewInt(p))
+				if want.Uint64() != got[0] {
+					t.Fatalf("%d * 2^32 + %d modulo %d is %d, not %d", high, lo, p, got[0], want)
+				}
+			}
+			for _, high := range ends {
+				check(high, ends[rng.Intn(len(ends))])
+				check(rng.Int63()>>rng.Intn(63)-rng.Int63()>>rng.Intn(63), high)
+				// The least multiples of p above and below, and their neighbours.
+				near := new(big.Int).Lsh(big.NewInt(high>>13), 32)
+				near.Div(near, big.NewInt(p)).Mul(near, big.NewInt(p))
+				for _, off := range []int64{-1, 0, 1} {
+					n := new(big.Int).Add(near, big.NewInt(off))
+					half := new(big.Int).Rsh(n, 32)
+					check(half.Int64(), n.Sub(n, half.Lsh(half, 32)).Int64())
+				}
+			}
+			for range 20 {
+				var high, lo int64
+				for range 1 + rng.Intn(1000) {
+					r := rng.Int63n(p)
+					high, lo = high+r>>32, lo+r&(1<<32-1)
+				}
+				check(high, lo)
+				check(-high, lo)
+			}
+		}
+	}
+}
+
 // TestMul52 compares the products of 52 bits with math/big.
 func TestMul52(t *testing.T) {
 	r := rand.New(rand.NewSource(52))

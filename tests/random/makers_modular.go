@@ -11,7 +11,7 @@ func init() {
 		makers[name] = makeModular
 	}
 	makers["axis_modsum"], makers["modmul_axis_sum"] = makeModSum, makeModSum
-	makers["product_limb"], makers["mod_limbs"] = makeLimbs, makeLimbs
+	makers["product_limb"], makers["mod_limbs"], makers["mod_halves"] = makeLimbs, makeLimbs, makeLimbs
 	makers["mod_scatter_add"] = makeModScatterAdd
 	makers["g_decomposition"], makers["g_decomposition_full"] = makeDigits, makeDigitsFull
 	makers["ntt"], makers["intt"] = makeNtt, makeNtt
