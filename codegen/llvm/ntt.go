@@ -27,8 +27,8 @@ import (
 // of the stages may grow up to 2^k before multiples of p are taken off (Harvey, "Faster arithmetic for number-theoretic
 // transforms", 2014). docs/modular.md has the bounds of the kinds. The quotients of the factors that whole
 // vectors share are made first, into the spare memory; those of the last stages when they are needed, from
-// the reciprocal of the modulus. An nttArith does all that: nttWords with integers, and nttDoubles with doubles, for moduli below 2^50 where
-// there is no product of 52-bit integers.
+// the reciprocal of the modulus. An nttArith does all that: nttWords with integers, and, where there is no product of 52-bit integers,
+// nttDoubles with doubles for moduli below 2^50 and nttHalves with the halves of integers for others.
 //
 // What counts on AMD's processors is the two units that multiply: besides products they alone compare 64-bit numbers and find
 // their minima and maxima, and an AVX-512 store keeps them from IFMA for more than a cycle.
@@ -40,6 +40,7 @@ type nttKind struct {
 	k52    bool  // k is 52 and not 64
 	ifma   bool  // the processor has products of 52 bits
 	double bool  // numbers are doubles, where it has none but fused multiply-adds
+	halves bool  // numbers are 64 bits, multiplied by halves, on such processors with vectors of up to 256 bits
 	one    int   // the unit of low and bound in a number is p/one
 	grow   int   // sums may grow to so many units
 	settle int   // below so many are the numbers between passes of the inverse
@@ -51,11 +52,22 @@ var nttKinds = []nttKind{
 	{name: "p50", limit: 1 << 50, k52: true, ifma: true, one: 1, grow: 4, settle: 2},
 	{name: "d50", limit: 1 << 50, double: true, one: nttOne, grow: 8 * nttOne, settle: 2 * nttOne},
 	{name: "p60", limit: kernel.TransformLimit, ifma: true, one: 1, grow: 16, settle: 8},
+	{name: "h60", limit: kernel.TransformLimit, halves: true, one: 1, grow: 7, settle: 3},
 	{name: "p60", limit: kernel.TransformLimit, one: 1, grow: 16, settle: 8},
 }
 
-// suits says that a kind is for the processor.
-func (k nttKind) suits(m Machine) bool { return k.ifma == m.IFMA && !(k.double && m.NoFMA) }
+// suits says that a kind is for the processor. Where doubles are, what they leave is for halves, or for words of 512 bits.
+func (k nttKind) suits(m Machine) bool {
+	switch doubles := !m.IFMA && !m.NoFMA; {
+	case k.double:
+		return doubles
+	case k.halves:
+		return doubles && m.VectorBits < 512
+	case !k.ifma:
+		return !m.IFMA && (!doubles || m.VectorBits >= 512)
+	}
+	return m.IFMA
+}
 
 // nttArith computes with the numbers of a kind.
 type nttArith interface {
@@ -94,6 +106,7 @@ type factor struct {
 	w, q, low value.Value
 	exact     bool
 	most      int // of doubles: |w| is at most so many units
+	upper     nttUpper
 }
 
 // transform calls the function for a transform.
@@ -167,6 +180,9 @@ func (m *module) nttFunc(k nttKind, size int64, inverse bool) *lir.Func {
 		// vector: that halves the shuffles, and the spare memory has room for both words of a factor.
 		n.regs, n.w = 16, max(n.w, 4)
 		n.nttArith = &nttDoubles{ntt: n}
+	} else if k.halves {
+		n.w = max(n.w, 4) // as above
+		n.nttArith = &nttHalves{ntt: n}
 	} else {
 		n.nttArith = &nttWords{ntt: n}
 	}

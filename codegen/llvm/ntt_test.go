@@ -56,11 +56,11 @@ func TestTransformKinds(t *testing.T) {
 	}
 	for _, c := range []struct{ triple, cpu, features, kinds string }{
 		{"x86_64-linux-gnu", "x86-64", "", "p60"},
-		{"x86_64-linux-gnu", "x86-64-v3", "", "d50 p60"},
+		{"x86_64-linux-gnu", "x86-64-v3", "", "d50 h60"},
 		{"x86_64-linux-gnu", "x86-64-v3", "-fma", "p60"},
 		{"x86_64-linux-gnu", "x86-64-v4", "", "d50 p60"},
 		{"x86_64-linux-gnu", "x86-64-v4", "+avx512ifma", "p49 p50 p60"},
-		{"aarch64-linux-gnu", "generic", "", "d50 p60"},
+		{"aarch64-linux-gnu", "generic", "", "d50 h60"},
 	} {
 		if !lib.HasTarget(c.triple) {
 			continue
@@ -71,7 +71,7 @@ func TestTransformKinds(t *testing.T) {
 		}
 		for _, name := range []string{"ntt", "intt"} {
 			var got []string
-			for _, kind := range []string{"p49", "p50", "d50", "p60"} {
+			for _, kind := range []string{"p49", "p50", "d50", "h60", "p60"} {
 				if strings.Contains(string(asm), "\n"+name+".64."+kind+":") {
 					got = append(got, kind)
 				}
@@ -159,7 +159,7 @@ func TestTransformTakes(t *testing.T) {
 				return bitsOf(types.I64, out, n), fit[0] != 0
 			}
 			const d50 = 1 << 50
-			for _, p := range []uint64{1, 2, 3, 17, 12289, 1<<31 - 1, 1<<48 - 1, 1<<49 - 1, 1 << 49, 1<<49 + 1, d50 - 27, d50 - 2, d50 - 1, d50, d50 + 1, 1<<52 - 1, 1 << 52, 1<<60 - 1} {
+			for _, p := range []uint64{1, 2, 3, 17, 12289, 1<<31 - 1, 1<<48 - 1, 1<<49 - 1, 1 << 49, 1<<49 + 1, d50 - 27, d50 - 2, d50 - 1, d50, d50 + 1, 1<<52 - 1, 1 << 52, 1<<59 - 1, 1 << 59, 1<<60 - 1<<43, 1<<60 - 1} {
 				any := func() uint64 { return r.Uint64N(p) }
 				top := func() uint64 { return p - 1 }
 				ends := func() uint64 { return []uint64{0, 1 % p, p - 1, p / 2, p - p/2 - 1}[r.IntN(5)] }
@@ -243,4 +243,60 @@ func TestDoubleProducts(t *testing.T) {
 	if worst[true] < 0.9 || worst[false] < 1.5 { // else the operands are not those that the bounds are for
 		t.Errorf("no product is larger than %v moduli", worst)
 	}
+}
+
+// TestHalfProducts holds a product of halves to its bound, with the numbers and the quotients that the code computes.
+func TestHalfProducts(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 60))
+	const low, units = 1<<32 - 1, 1 << 52
+	first := func(x uint64, away int) float64 {
+		return math.Float64frombits(x>>away|math.Float64bits(units)) - units
+	}
+	least, most := 0.0, 0.0
+	for i := range 300000 {
+		p := uint64(1<<60 - 1 - r.Int64N(1<<uint(1+r.IntN(60))))
+		if p < 1<<50 || i%8 == 0 {
+			p = 1<<50 + r.Uint64N(1<<20)
+		}
+		by := (1<<40 - 1.0/1024) / float64(p)
+		w := []uint64{0, 1, p - 1, p / 2, p/2 + 1, 1 << 28, r.Uint64N(p)}[r.IntN(7)]
+		down := math.Float64bits(max(math.FMA(first(w, 8), by, units-0.5), units))
+		next := (w-down&low*(p>>32))<<32 - down&low*(p&low)
+		if float64(next) > (1+1.0/512)*float64(p) {
+			t.Fatalf("%d modulo %d: the next factor is %d", w, p, next)
+		}
+		q0, q1 := (down>>1+1)&low, math.Float64bits(math.FMA(first(next, 9), by, units))&low
+		y := uint64(15)<<60 - 1
+		switch r.IntN(4) {
+		case 0:
+			y = r.Uint64N(y)
+		case 1:
+			y = y>>32<<32 | r.Uint64N(1<<32)
+		case 2:
+			y = r.Uint64N(15<<28)<<32 | low
+		}
+		y0, y1 := y&low, y>>32
+		sum := new(big.Int).Add(product(y0, q0), product(y1, q1))
+		if !sum.IsUint64() {
+			t.Fatalf("%d * %d modulo %d: the sum for the quotient is %v", y, w, p, sum)
+		}
+		rest := new(big.Int).Add(product(y0, w), product(y1, next))
+		rest.Sub(rest, product(sum.Uint64()>>32, 2*p))
+		left, _ := new(big.Rat).SetFrac(rest, new(big.Int).SetUint64(p)).Float64()
+		if left <= -nttHalvesProduct || left >= nttHalvesProduct {
+			t.Fatalf("%d * %d modulo %d: %v moduli are left", y, w, p, left)
+		}
+		if d := new(big.Int).Sub(rest, product(y, w)); d.Mod(d, new(big.Int).SetUint64(p)).Sign() != 0 {
+			t.Fatalf("%d * %d modulo %d: %v", y, w, p, rest)
+		}
+		least, most = min(least, left), max(most, left)
+	}
+	if least > -2.5 || most < 2.5 { // else the operands are not those that the bounds are for
+		t.Errorf("from %v to %v moduli are left", least, most)
+	}
+}
+
+// product is x * y.
+func product(x, y uint64) *big.Int {
+	return new(big.Int).Mul(new(big.Int).SetUint64(x), new(big.Int).SetUint64(y))
 }

@@ -1,0 +1,237 @@
+package llvm
+
+import (
+	"math"
+
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+)
+
+// nttHalves is the arithmetic of transforms on vectors of 64-bit integers for p from 2^50 to 2^60 where processors multiply 32 bits, see
+// Note [Transforms]. With y = y1 2^32 + y0 a product is y1 w1 + y0 w, where w1 is w 2^32 modulo p: less than 2^93, so that the quotient by 2p has
+// 32 bits and takes two products, and the multiple of 2p two more. What is left of it all is from -3p to 3p, both left out: docs/modular.md.
+//
+// Modulo 2^64 of the upper halves of factors only a lower word counts, which belongs into the upper half of the result: products of
+// 32-bit words where they stand, with factors whose lower halves are 0, put it there without a shift.
+//
+// y has to be from 0 to 15/16 of 2^64. So numbers of the forward transform, x + t and x - t, are in memory what they are and a multiple of p, middle, that is
+// nearly 2^63: its highest bit says whether one is below or above. In the inverse, where x + y would count middle
+// twice, numbers are around 0, and it is added to what is multiplied. Bounds are the distance from 2^63 or from 0.
+type nttHalves struct {
+	*ntt
+	p             value.Value
+	pTop          value.Value // p >> 32
+	twoP          value.Value // 2p
+	twoPTop       value.Value // its upper half, where it is
+	middle        value.Value // the largest multiple of p that is at most 2^63
+	byP           value.Value // 2^40/p as a double, 2^-51 to 2^-49 of it less
+	scale, scaled factor      // of the last stage of the inverse
+	wrong         value.Value // where is kept what has its highest bit set where a number seen was no residue
+}
+
+// nttUpper is what nttHalves has of a factor besides w, and q = w 2^31/p in its lower half: next = w 2^32 modulo p, its quotient, and the upper
+// halves of w and next where they are.
+type nttUpper struct{ next, q, top, nextTop value.Value }
+
+// constants implements nttArith.
+func (n *nttHalves) constants(p, scale value.Value) {
+	b := n.cur
+	n.p, n.pTop = n.splat(p), n.splat(b.NewLShr(p, ci(i64, 32)))
+	n.twoP = n.splat(b.NewShl(p, ci(i64, 1)))
+	n.twoPTop = n.top(n.twoP)
+	n.middle = n.splat(b.NewMul(p, b.NewUDiv(ci(i64, math.MinInt64), p)))
+	by := b.NewFDiv(fromBits(lt.Double, math.Float64bits(1<<40-1.0/1024)), b.NewUIToFP(p, lt.Double))
+	n.byP = n.splat(by)
+	n.wrong = n.notes(n.num(0))
+	if n.inverse {
+		n.scale = n.withQuotient(n.splat(scale), true)
+		w := n.product(n.enter(n.all(n.table, ci(i64, 1))), n.scale)
+		n.scaled = n.withQuotient(n.canonical(w).v, true)
+	}
+}
+
+// seen implements nttArith: from 0 to p-1 both x and p-1-x have the highest bit clear.
+func (n *nttHalves) seen(x value.Value) value.Value {
+	n.note(n.wrong, x, func(all, x value.Value) value.Value {
+		return n.cur.NewOr(n.cur.NewOr(all, x), n.cur.NewSub(n.cur.NewSub(n.p, n.num(1)), x))
+	})
+	return x
+}
+
+// fit implements nttArith.
+func (n *nttHalves) fit(value.Value) value.Value {
+	return n.cur.NewICmp(enum.IPredSGE, n.joint("or", n.cur.NewLoad(n.vector(), n.wrong), i64), ci(i64, 0))
+}
+
+// around is a number that is not so far from the middle.
+func (n *nttHalves) around(x value.Value, bound int) number { return number{x, -bound, bound} }
+
+// enter implements nttArith.
+func (n *nttHalves) enter(x value.Value) number {
+	if !n.inverse {
+		x = n.cur.NewAdd(x, n.middle)
+	}
+	return n.around(x, 1)
+}
+
+// toward adds up times p to a number below the middle, which is 0 or 2^63, and takes down times p off others, and less off all.
+func (n *nttHalves) toward(x value.Value, at0 bool, up, down int, less value.Value) value.Value {
+	c := func(m int) value.Value {
+		y := value.Value(n.cur.NewMul(n.p, n.num(int64(m))))
+		if less != nil {
+			y = n.cur.NewSub(y, less)
+		}
+		return y
+	}
+	yes, no := c(up), c(-down)
+	if !at0 {
+		yes, no = no, yes
+	}
+	return n.cur.NewAdd(x, n.cur.NewSelect(n.cur.NewICmp(enum.IPredSLT, x, n.num(0)), yes, no))
+}
+
+// lessen implements nttArith: half of the bound is left.
+func (n *nttHalves) lessen(x number, bound int) number {
+	for x.bound > max(bound, 1) {
+		m := (x.bound + 1) / 2
+		x = n.around(n.toward(x.v, n.inverse, m, m, nil), m)
+	}
+	return x
+}
+
+// canonical implements nttArith. The middle of the forward transform goes first: 2^63 is less than p above it.
+func (n *nttHalves) canonical(x number) number {
+	if !n.inverse {
+		m := (x.bound + 2) / 2
+		x = n.around(n.toward(x.v, false, m-1, m, n.middle), m)
+	}
+	for x.bound > 1 {
+		m := (x.bound + 1) / 2
+		x = n.around(n.toward(x.v, true, m, m, nil), m)
+	}
+	negative := n.cur.NewICmp(enum.IPredSLT, x.v, n.num(0))
+	return number{n.cur.NewSelect(negative, n.cur.NewAdd(x.v, n.p), x.v), 0, 1}
+}
+
+// lower is the product of the lower halves.
+func (n *nttHalves) lower(x, y value.Value) value.Value {
+	low := n.num(1<<32 - 1)
+	return n.cur.NewMul(n.cur.NewAnd(x, low), n.cur.NewAnd(y, low))
+}
+
+// words are the halves of x.
+func (n *nttHalves) words(x value.Value) value.Value { return n.cur.NewBitCast(x, vec(i32, 2*n.w)) }
+
+// upper is the lower word of the product of the upper halves, where these are; y has nothing else.
+func (n *nttHalves) upper(x, y value.Value) value.Value {
+	return n.cur.NewBitCast(n.cur.NewMul(n.words(x), n.words(y)), n.vector())
+}
+
+// top is x without its lower half.
+func (n *nttHalves) top(x value.Value) value.Value { return n.cur.NewAnd(x, n.num(-1<<32)) }
+
+// swapped is x with its halves in each other's place.
+func (n *nttHalves) swapped(x value.Value) value.Value {
+	t := vec(i32, 2*n.w)
+	return n.cur.NewBitCast(n.cur.NewShuffleVector(n.words(x), constant.NewUndef(t), mask(2*n.w, func(i int) int { return i ^ 1 })), n.vector())
+}
+
+// product is y*w modulo p.
+func (n *nttHalves) product(y number, f factor) number {
+	b, low := n.cur, y.v
+	if n.inverse {
+		low = b.NewAdd(low, n.middle)
+	}
+	high := n.swapped(low)
+	q := b.NewAdd(n.lower(high, f.upper.q), n.lower(low, f.q))
+	l := b.NewSub(b.NewAdd(n.lower(high, f.upper.next), n.lower(low, f.w)), n.lower(b.NewLShr(q, n.num(32)), n.twoP))
+	h := b.NewSub(b.NewAdd(n.upper(low, f.upper.nextTop), n.upper(high, f.upper.top)), n.upper(q, n.twoPTop))
+	return number{b.NewAdd(l, h), -nttHalvesProduct, nttHalvesProduct}
+}
+
+// nttHalvesProduct is the bound of a product.
+const nttHalvesProduct = 3
+
+// forward implements nttArith.
+func (n *nttHalves) forward(x, y number, f factor) (number, number) {
+	t := n.product(y, f)
+	x = n.lessen(x, n.grow-t.bound)
+	bound := x.bound + t.bound
+	return n.around(n.cur.NewAdd(x.v, t.v), bound), n.around(n.cur.NewSub(x.v, t.v), bound)
+}
+
+// backward implements nttArith.
+func (n *nttHalves) backward(x, y number, f factor, last bool) (number, number) {
+	for x.bound+y.bound > n.grow {
+		if x.bound >= y.bound {
+			x = n.lessen(x, x.bound-1)
+		} else {
+			y = n.lessen(y, y.bound-1)
+		}
+	}
+	bound := x.bound + y.bound
+	sum, diff := n.around(n.cur.NewAdd(x.v, y.v), bound), n.around(n.cur.NewSub(x.v, y.v), bound)
+	if last {
+		return n.canonical(n.product(sum, n.scale)), n.canonical(n.product(diff, n.scaled))
+	}
+	return sum, n.product(diff, f)
+}
+
+// withQuotient implements nttArith. The quotients come from doubles, of the first 52 bits of 60 or 61. w 2^32/p is rounded down, and never up, so that next is
+// from 0 to p and a little more, and half of it up: docs/modular.md.
+func (n *nttHalves) withQuotient(w value.Value, _ bool) factor {
+	const units = 1 << 52
+	b, doubles := n.cur, vec(lt.Double, n.w)
+	float := func(x float64) value.Value { return splatConst(fromBits(lt.Double, math.Float64bits(x)), n.w) }
+	first := func(x value.Value, away int64) value.Value { // x without its last bits
+		bits := b.NewOr(b.NewLShr(x, n.num(away)), n.num(int64(math.Float64bits(units))))
+		return b.NewFSub(b.NewBitCast(bits, doubles), float(units))
+	}
+	down := n.call("llvm.fma", doubles, first(w, 8), n.byP, float(units-0.5))
+	down = b.NewSelect(b.NewFCmp(enum.FPredOGT, down, float(units)), down, float(units)) // below 2^52 the units are no last places
+	q := b.NewBitCast(down, n.vector())
+	next := value.Value(b.NewSub(b.NewShl(b.NewSub(w, n.lower(q, n.pTop)), n.num(32)), n.lower(q, n.p)))
+	nextQ := n.call("llvm.fma", doubles, first(next, 9), n.byP, float(units))
+	return n.parts(factor{w: w, q: b.NewAdd(b.NewLShr(q, n.num(1)), n.num(1)), exact: true,
+		upper: nttUpper{next: next, q: b.NewBitCast(nextQ, n.vector())}})
+}
+
+// parts sets the upper halves.
+func (n *nttHalves) parts(f factor) factor {
+	f.upper.top, f.upper.nextTop = n.top(f.w), n.top(f.upper.next)
+	return f
+}
+
+// second is where the second word of factor i is in the spare memory; its upper half is the quotient of next.
+func (n *nttHalves) second(i value.Value) value.Value {
+	return n.plus(i, ci(i64, n.size/int64(n.w)))
+}
+
+// keep implements nttArith.
+func (n *nttHalves) keep(i value.Value, f factor) {
+	n.store(n.spare, i, f.upper.next)
+	q := n.cur.NewOr(n.cur.NewShl(f.upper.q, n.num(32)), n.cur.NewAnd(f.q, n.num(1<<32-1)))
+	n.store(n.spare, n.second(i), q)
+}
+
+// shared implements nttArith. Only one half of a quotient counts, but it is spread to both: LLVM makes less of products of halves when
+// it knows no longer that one is a number of 32 bits.
+func (n *nttHalves) shared(i value.Value) factor {
+	quotients := n.cur.NewBitCast(n.cur.NewGetElementPtr(i64, n.spare, n.second(i)), lt.NewPointer(i32))
+	half := func(i int64) value.Value {
+		t := vec(i32, 2*n.w)
+		one := n.cur.NewInsertElement(constant.NewUndef(t), n.cur.NewLoad(i32, n.cur.NewGetElementPtr(i32, quotients, ci(i64, i))), ci(i32, 0))
+		return n.cur.NewBitCast(n.cur.NewShuffleVector(one, constant.NewUndef(t), constant.NewZeroInitializer(t)), n.vector())
+	}
+	return n.parts(factor{w: n.all(n.table, i), q: half(0), exact: true, upper: nttUpper{next: n.all(n.spare, i), q: half(1)}})
+}
+
+// chosen implements nttArith.
+func (n *nttHalves) chosen(f factor, places value.Value) factor {
+	for _, x := range []*value.Value{&f.w, &f.q, &f.upper.next, &f.upper.q} {
+		*x = n.places(*x, places)
+	}
+	return n.parts(f)
+}
