@@ -45,8 +45,11 @@ func (g *gen) newContract(c *contraction) *contractGen {
 	}
 	if c.packX {
 		n := int64(c.rows) * c.far
-		if c.xAcross {
-			n = c.piece * c.far
+		switch {
+		case c.xAcross:
+			n = c.piece * c.band
+		case c.sideBySide:
+			n = c.piece*c.far + int64(c.lanes)
 		}
 		cg.xs = g.stack(reg, int(n))
 	}
@@ -340,7 +343,10 @@ func (c *contractGen) when(cond value.Value, f func()) {
 func (c *contractGen) allRows(p panels, k chain, r0, r1 value.Value) {
 	if !c.packX || !c.xAcross {
 		c.eachTile(r0, r1, func(i value.Value, h int) {
-			if c.packX {
+			switch {
+			case c.sideBySide:
+				c.copyBeside(k, i, h)
+			case c.packX:
 				c.copyX(k, i, h)
 			}
 			c.eachPanel(p, k, tile{i: i, from: r0, copied: ci(i64, 0), h: h})
@@ -350,7 +356,7 @@ func (c *contractGen) allRows(p panels, k chain, r0, r1 value.Value) {
 	band := func(from, to value.Value, whole bool) {
 		c.copyAcross(k, from, to, whole)
 		c.eachTile(from, to, func(i value.Value, h int) {
-			c.eachPanel(p, k, tile{i: i, from: r0, copied: c.cur.NewSub(i, from), h: h})
+			c.eachPanel(p, k, tile{i: i, from: r0, copied: c.acrossAt(i, from), h: h})
 		})
 	}
 	stop := c.cur.NewSub(r1, c.cur.NewSRem(c.cur.NewSub(r1, r0), ci(i64, c.band)))

@@ -48,7 +48,7 @@ func (c *contractGen) copyAcross(k chain, from, to value.Value, whole bool) {
 			c.prefetch(c.cur.NewGetElementPtr(elem, p, ci(i64, at)), 0)
 		}
 		rows := func(i value.Value, h int) {
-			to := c.plus(c.times(kk, ci(i64, c.far)), c.plus(i, c.times(from, ci(i64, -1))))
+			to := c.plus(c.times(kk, ci(i64, c.far)), c.acrossAt(i, from))
 			c.span(ci(i64, int64(h)), c.lanes, func(r value.Value, width int) {
 				c.axis(c.row.Var, c.plus(i, r), width)
 				c.w = width
@@ -56,13 +56,26 @@ func (c *contractGen) copyAcross(k chain, from, to value.Value, whole bool) {
 				c.put(c.packed(c.x, c.plus(k.at, kk), width), c.xs, c.plus(to, r))
 			})
 		}
-		if whole {
+		if whole && !c.sideBySide {
 			rows(from, int(c.band))
 		} else {
 			c.eachTile(from, to, rows)
 		}
 		return nil
 	})
+}
+
+// acrossAt is where the copy of row i lies in that of the band from row from on.
+func (c *contractGen) acrossAt(i, from value.Value) value.Value {
+	row := c.plus(i, c.times(from, ci(i64, -1)))
+	if !c.sideBySide {
+		return row
+	}
+	inTile := value.Value(ci(i64, 0))
+	if c.free { // rows that fill no tile are computed one by one
+		inTile = c.cur.NewSRem(row, ci(i64, int64(c.rows)))
+	}
+	return c.plus(c.times(c.minus(row, inTile), ci(i64, c.piece)), inTile)
 }
 
 // copyX copies the h rows of x from row i on.
@@ -81,6 +94,45 @@ func (c *contractGen) copyX(k chain, i value.Value, h int) {
 			c.put(c.packed(c.x, c.plus(k.at, kk), 0), c.xs, c.plus(to, kk))
 			return nil
 		})
+		return nil
+	})
+}
+
+// copyBeside copies the h rows of x from row i on with what a step needs side by side: squares are read along k and turned over in
+// registers. What a vector has beyond the rows of a tile is overwritten by that of the next step.
+func (c *contractGen) copyBeside(k chain, i value.Value, h int) {
+	w := c.lanes
+	bind := func(r int) {
+		c.env[c.row.Var] = val{v: c.plus(i, ci(i64, int64(r)))}
+		c.prologue(onRow)
+	}
+	squares := c.cur.NewAnd(c.wholeSteps(k), ci(i64, int64(-w)))
+	c.count(ci(i64, 0), squares, int64(w), nil, func(kk value.Value, _ []value.Value) []value.Value {
+		var turned [][]value.Value
+		for from := 0; from < h; from += w {
+			rows := make([]value.Value, w)
+			for e := range rows {
+				if from+e >= h { // any number will do
+					rows[e] = rows[e-1]
+					continue
+				}
+				bind(from + e)
+				rows[e] = c.packedAlong(c.x, c.plus(k.at, kk), w)
+			}
+			turned = append(turned, c.turn(rows))
+		}
+		for u := range w {
+			for g, rows := range turned {
+				c.put(rows[u], c.xs, c.plus(c.times(kk, ci(i64, c.far)), ci(i64, int64(u)*c.far+int64(g*w))))
+			}
+		}
+		return nil
+	})
+	c.count(squares, k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+		for r := range h {
+			bind(r)
+			c.put(c.packed(c.x, c.plus(k.at, kk), 0), c.xs, c.plus(c.times(kk, ci(i64, c.far)), ci(i64, int64(r))))
+		}
 		return nil
 	})
 }

@@ -94,7 +94,7 @@ func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
 // prefetchRows prepares step to ask for some of the rows of x below the tile: two for each panel.
 func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	along, across, ok := t.strides(t.contraction.x, t.rowVar())
-	if !ok || along != 1 || t.pairs || t.kk < farChain || t.cols != t.panel || t.h != t.rows {
+	if !ok || along != 1 || t.sideBySide || t.pairs || t.kk < farChain || t.cols != t.panel || t.h != t.rows {
 		return
 	}
 	p := t.address(t.contraction.x.main.Param, t.contraction.x.main.At, k)

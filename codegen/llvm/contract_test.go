@@ -1,6 +1,7 @@
 package llvm
 
 import (
+	"fmt"
 	"testing"
 
 	"healc/ir/kernel"
@@ -149,6 +150,47 @@ func TestContractions(t *testing.T) {
 			if got != nil && (!got.plan(mach.withDefaults()) || !c.is(got)) {
 				t.Errorf("%s, vectors of %d bits: planned as %+v", c.name, mach.withDefaults().VectorBits, got.contractPlan)
 			}
+		}
+	}
+}
+
+// TestSideBySide: which left operands are copied with what a step needs side by side, and how much memory the copies of the right ones take.
+func TestSideBySide(t *testing.T) {
+	narrow := Machine{VectorBits: 256, Registers: 16}
+	for _, c := range []struct {
+		m, n, k, row int64
+		mach         Machine
+		want         bool
+	}{
+		{1024, 1024, 1024, 1024, narrow, true},
+		{1024, 1024, 1024, 1024, Machine{}, false},
+		{1024, 1024, 1024, 1040, narrow, true},
+		{1024, 256, 1024, 1024, narrow, true},
+		{1024, 256, 1024, 1040, narrow, false}, // few panels
+		{1024, 128, 1024, 1024, narrow, false},
+		{48, 1024, 1024, 1024, narrow, false}, // few rows
+		{512, 512, 512, 512, narrow, false},   // short ones
+	} {
+		text := fmt.Sprintf(`kernels "t"
+kernel @k(in a: f32[%[1]d, %[4]d], in b: f32[%[3]d, %[2]d], out c: f32[%[1]d, %[2]d]) over %%0 in 0..%[1]d, %%1 in 0..%[2]d {
+  %%2: f32 = const 0.0
+  %%3: f32 = loop %%4 in 0..%[3]d carry %%5: f32 = %%2 {
+    %%6: f32 = load a[%[4]d*%%0 + %%4]
+    %%7: f32 = load b[%[2]d*%%4 + %%1]
+    %%8: f32 = fma %%6, %%7, %%5
+    next %%8
+  }
+  store c[%[2]d*%%0 + %%1], %%3
+}`, c.m, c.n, c.k, c.row)
+		mod, errs := kernel.Parse(diag.NewFile("test.kernels", text))
+		if errs.Err() != nil {
+			t.Fatal(errs)
+		}
+		p := contractionOf(mod.Kernels[0])
+		if p == nil || !p.plan(c.mach.withDefaults()) || p.sideBySide != c.want || p.sideBySide != p.packX {
+			t.Errorf("%+v: planned as %+v", c, p)
+		} else if bytes := p.blockCols * p.piece * 4; bytes > besideBlock {
+			t.Errorf("%+v: a block has %d bytes", c, bytes)
 		}
 	}
 }

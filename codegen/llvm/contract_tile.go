@@ -59,7 +59,7 @@ func (c *contractGen) tile(k chain, p panels, what tile) {
 	t.x, t.y = c.source(c.packX, c.xs, t.copied), c.source(c.packY, c.ys, c.times(n, ci(i64, c.panel*c.piece)))
 	if c.packX {
 		t.x.along, t.x.across = 1, c.far
-		if c.xAcross {
+		if c.xAcross || c.sideBySide {
 			t.x.along, t.x.across = c.far, 1
 		}
 	} else {

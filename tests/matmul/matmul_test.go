@@ -338,6 +338,40 @@ func TestShares(t *testing.T) {
 	}
 }
 
+// TestSideBySide: products whose left operand is copied with what a step needs side by side (Note [Side by side] in codegen/llvm), with
+// tiles and squares that are not whole.
+func TestSideBySide(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	cases := []struct {
+		src   string
+		elem  string
+		shape [3]int64
+	}{
+		{`fn f(a: f32[97, 1024], b: f32[1024, 261]) -> f32[97, 261] = a @ b`, "f32", [3]int64{97, 1024, 261}},
+		{`fn f(a: f64[98, 515], b: f64[515, 259]) -> f64[98, 259] = -(a @ b)`, "f64", [3]int64{98, 515, 259}},
+		{`fn f(a: f64[100, 512], b: f64[131, 512]) -> f64[100, 131] = (a .* 0.5) @ transpose(b)`, "f64", [3]int64{100, 512, 131}},
+		{`fn f(a: i64[99, 512], b: i64[512, 133]) -> i64[99, 133] = a @ b`, "i64", [3]int64{99, 512, 133}},
+		{`fn f(a: i16[97, 2048], b: i16[2048, 259]) -> i32[97, 259] = (a as i32) @ (b as i32)`, "i16", [3]int64{97, 2048, 259}},
+	}
+	for _, c := range cases {
+		m, k, n := c.shape[0], c.shape[1], c.shape[2]
+		right := []int64{k, n}
+		if strings.Contains(c.src, "transpose") {
+			right = []int64{n, k}
+		}
+		args := []*runtime.Tensor{tensor(t, rng, dtypes[c.elem], []int64{m, k}), tensor(t, rng, dtypes[c.elem], right)}
+		want := call(t, c.src, c.src, heal.Options{Backend: heal.Interp, Threads: 1}, args)
+		for i, cpu := range processors(t) {
+			threads := threads[i%len(threads)]
+			got := call(t, c.src, c.src, heal.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
+			differ(t, fmt.Sprintf("%s on %q with %d threads", c.src, cpu, threads), got, want)
+		}
+		for _, a := range args {
+			a.Close()
+		}
+	}
+}
+
 // TestSmallest: the sum of two products of -32768 is the only one that does not fit 32 bits (Note [Pairs] in codegen/llvm).
 func TestSmallest(t *testing.T) {
 	const m, k, n = 9, 6, 19
