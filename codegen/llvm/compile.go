@@ -63,6 +63,12 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 	if err != nil {
 		return nil, err
 	}
+	if opts.Machine.Split {
+		if text, err = withMeanings(text); err != nil {
+			return nil, err
+		}
+		_, t.CPU = split(t.CPU)
+	}
 	o := libllvm.Options{Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out, Passes: pipelineFor(lib.Version()), Took: opts.Took}
 	switch opts.Effort {
 	case Quick:

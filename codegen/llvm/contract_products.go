@@ -36,7 +36,7 @@ func (t *tileGen) products(x value.Value, ys, sums, next []value.Value) {
 
 // allBefore gives values in registers, all of which are computed before any of them is used.
 func (t *tileGen) allBefore(values []value.Value) []value.Value {
-	if len(values) == 1 {
+	if len(values) == 1 || t.machine.Split {
 		return values
 	}
 	var outputs, inputs []string

@@ -238,6 +238,9 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 
 // intrinsic declares an LLVM intrinsic or C function once.
 func (m *module) intrinsic(name string, ret lt.Type, args ...lt.Type) *lir.Func {
+	if short, ok := strings.CutPrefix(name, "llvm.x86.avx512."); ok && m.machine.Split {
+		name = splitPrefix + short
+	}
 	if f := m.intrinsics[name]; f != nil {
 		return f
 	}

@@ -26,6 +26,7 @@ type Machine struct {
 	Mul64      bool // 512-bit vectors have products of 64-bit integers that cost no more than others
 	PairSums   bool // x86: products of 16-bit integers are summed in pairs
 	IntSums    bool // x86: products of integers are added up by instructions of their own, see Note [Products together]
+	Split      bool // vectors are longer than registers, see Note [Split vectors]
 	L1, L2     int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
 }
 
@@ -62,8 +63,9 @@ var (
 // machineOf describes a target. Features and cache sizes are those of this machine when the target is, too. It asks the processor, not
 // LLVM, so that text is generated while the library is opened.
 func machineOf(t codegen.Target) Machine {
-	triple, cpu := t.Triple, t.CPU
-	m := Machine{}
+	triple := t.Triple
+	cpu, made := split(t.CPU)
+	m := Machine{Split: made != ""}
 	if cpu == "" {
 		m.L1, m.L2 = hostCaches()
 	}
