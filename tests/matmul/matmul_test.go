@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"healc"
 	"healc/codegen"
@@ -126,7 +127,7 @@ var sizes = [][3]int64{
 // processors are the targets that this machine can run.
 func processors(t *testing.T) []string { return append([]string{""}, devices.Processors(t)...) }
 
-// everything runs code for its shape for every form, type and size, which takes twice as long.
+// everything runs code for its shape for every form, type and size, which takes three times as long.
 var everything = flag.Bool("all", false, "code for its shape for each form, type and size, not for each two of them")
 
 // try is one product: a form, a type and a size, with the code that is made for it.
@@ -145,17 +146,22 @@ func (f form) elems() []string {
 }
 
 // design is what TestProducts runs. Code for any shape meets each form, type and size. Code for its shape meets each two of them, a form
-// and a size with a half of the types, because most of the time would go into libLLVM else; processors and threads go round, so that each
-// meets every form, type and size. TestDesign counts. With -short it is a sample.
-func design(forms []form, short bool, cpus int) []try {
+// and a size with a quarter of the types, or half where it has a few of its own, because most of the time would go into libLLVM else:
+// other ones every day, so that all of them meet within four. Processors and threads go round, so that each meets every form, type and size.
+// TestDesign counts. With -short it is a sample.
+func design(forms []form, short bool, cpus, day int) []try {
 	var out []try
 	n, rows := 0, 0
 	for i, f := range forms {
 		elems := f.elems()
+		part := 4
+		if f.of != "" {
+			part = min(2, len(elems))
+		}
 		for e := range elems {
 			rows++
 			for s := range sizes {
-				c := try{form: i, elem: e, size: s, any: !short || rows%11 == 0, own: *everything || len(elems) == 1 || (i+e+s)%2 == 0}
+				c := try{form: i, elem: e, size: s, any: !short || rows%11 == 0, own: *everything || (i+e+s+day)%part == 0}
 				if c.own {
 					n++
 					c.own = !short || n%19 == 0
@@ -176,11 +182,12 @@ func design(forms []form, short bool, cpus int) []try {
 
 // TestDesign: each two of form, type, size, processor and number of threads meet in code that knows its shape.
 func TestDesign(t *testing.T) {
-	for _, cpus := range []int{2, 3, 4} {
+	for turn := range 3 * 4 {
+		cpus, day := 2+turn%3, turn/3
 		met := map[[4]any]bool{}
 		every := [5]map[any]bool{{}, {}, {}, {}, {}}
 		whole := map[[3]any]bool{}
-		for _, c := range design(forms, false, cpus) {
+		for _, c := range design(forms, false, cpus, day) {
 			f := forms[c.form]
 			if c.any {
 				whole[[3]any{f.name, f.elems()[c.elem], c.size}] = true
@@ -216,7 +223,7 @@ func TestDesign(t *testing.T) {
 				for x := range xs {
 					for y := range ys {
 						if !met[[4]any{i, x, k, y}] {
-							t.Errorf("with %d processors %v never meets %v (%d and %d)", cpus, x, y, i, k)
+							t.Errorf("on day %d, with %d processors %v never meets %v (%d and %d)", day, cpus, x, y, i, k)
 						}
 					}
 				}
@@ -235,7 +242,9 @@ var threads = []int{1, 2, 3, 7}
 func TestProducts(t *testing.T) {
 	forms, cpus := chosen(t), processors(t)
 	rows := map[[2]int][]try{}
-	for _, c := range design(forms, testing.Short(), len(cpus)) {
+	day := int(time.Now().Unix() / 86400)
+	t.Logf("day %d", day)
+	for _, c := range design(forms, testing.Short(), len(cpus), day) {
 		rows[[2]int{c.form, c.elem}] = append(rows[[2]int{c.form, c.elem}], c)
 	}
 	for i, f := range forms {
