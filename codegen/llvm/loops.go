@@ -243,6 +243,25 @@ func (g *gen) countBy(lo, hi, step value.Value, init []value.Value, body func(i 
 	return state
 }
 
+// countTo is countBy for a body that takes last in place of what is beyond it. The loop has one comparison: whether a last round begins before
+// hi is asked where the others end.
+func (g *gen) countTo(lo, hi, step, last value.Value, body func(i value.Value)) {
+	pre, start, loop, end, exit := g.cur, g.newBlock(), g.newBlock(), g.newBlock(), g.newBlock()
+	pre.NewCondBr(pre.NewICmp(enum.IPredSLT, lo, hi), start, exit)
+	g.cur = start
+	first, within := g.least(lo, last), g.least(hi, g.plus(last, ci(i64, 1)))
+	beyond := g.least(hi, g.cur.NewAdd(last, step)) // where no round begins
+	g.cur.NewBr(loop)
+	i := loop.NewPhi(lir.NewIncoming(first, g.cur))
+	g.cur = loop
+	body(i)
+	next := g.cur.NewAdd(i, step)
+	i.Incs = append(i.Incs, lir.NewIncoming(next, g.cur), lir.NewIncoming(last, end))
+	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, next, within), loop, end)
+	end.NewCondBr(end.NewICmp(enum.IPredSLT, next, beyond), loop, exit)
+	g.cur = exit
+}
+
 // block translates statements in order.
 func (g *gen) block(b *kernel.Block) {
 	done := map[kernel.Stmt]bool{}

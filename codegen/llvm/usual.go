@@ -77,18 +77,25 @@ func rareBranches(body *kernel.Block) map[*kernel.If]bool {
 
 // vectors runs the vectors of w iterations that begin in [lo, hi), which are whole ones up to last; nil says that all are.
 func (g *gen) vectors(v kernel.Ref, lo, hi, last value.Value, w int, body *kernel.Block) {
-	one := func(x value.Value, _ []value.Value) []value.Value {
-		if last != nil {
-			x = g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, x, last), x, last)
-		}
+	at := func(x value.Value) {
 		g.env[v] = val{v: x, iota: true}
 		g.block(body)
+	}
+	one := func(x value.Value, _ []value.Value) []value.Value {
+		if last != nil {
+			x = g.least(x, last)
+		}
+		at(x)
 		return nil
 	}
 	ifs := rareBranches(body)
 	step := int64(usualVectors * w)
 	if len(ifs) == 0 || g.statement != nil || g.quick || g.shorter(lo, hi, int(2*step)) {
-		g.count(lo, hi, int64(w), nil, one)
+		if last == nil {
+			g.count(lo, hi, int64(w), nil, one)
+		} else {
+			g.countTo(lo, hi, ci(i64, int64(w)), last, at)
+		}
 		return
 	}
 	var stores []*kernel.Store // that are put off, where an iteration that is computed again would read them
