@@ -110,6 +110,7 @@ type gen struct {
 
 	products map[value.Value]*product52 // that can be added to something else than 0
 	doubles  map[operands52]digits52    // see Note [Digits by doubles]
+	digits   map[value.Value]bool       // those that are upper digits
 
 	usual *usual // rare arms that are put off, see Note [Rare arms]
 
@@ -126,7 +127,7 @@ type gen struct {
 }
 
 func (m *module) newGen(fn *lir.Func, ts []types.DType) *gen {
-	g := &gen{module: m, fn: fn, types: ts, env: make([]val, len(ts)), lets: map[kernel.Ref]*scalar.Instr{}, products: map[value.Value]*product52{}, doubles: map[operands52]digits52{},
+	g := &gen{module: m, fn: fn, types: ts, env: make([]val, len(ts)), lets: map[kernel.Ref]*scalar.Instr{}, products: map[value.Value]*product52{}, doubles: map[operands52]digits52{}, digits: map[value.Value]bool{},
 		dimCache: map[string]value.Value{}, splatCache: map[string]value.Value{}}
 	g.entry = fn.NewBlock("entry")
 	g.cur = fn.NewBlock("")

@@ -22,6 +22,9 @@ import (
 // product of digits x and y: t = fma(x, y, 2^104) has the upper half, rounded, in its lower bits, as a unit in the last place of numbers from 2^104 to
 // 2^105 is 2^52, and r = fma(x, y, 2^104 - t), which is exact, is what is left, from -2^51 to 2^51. The sign of r puts both right: below 0 the upper half
 // is one less, and the lower half r + 2^52. (2^104 - t is exact, as both are such numbers.)
+//
+// A word shifted to the right by 52, the upper digit of a number of two, has 12 bits: its product with a digit fits a word, and its halves are a
+// mask and a shift of that.
 
 // digits52 are the products of two vectors of digits, t and r, made in a block.
 type digits52 struct{ t, r value.Value }
@@ -36,11 +39,27 @@ type operands52 struct {
 func (g *gen) half52(upper bool, w int, x, y value.Value) value.Value {
 	b, f64s, u64s := g.cur, vec(lt.Double, w), vec(i64, w)
 	float := func(x float64) value.Value { return g.k(fromBits(lt.Double, math.Float64bits(x)), w) }
-	p, known := g.doubles[operands52{b, x, y}]
+	of := operands52{b, x, y}
+	p, known := g.doubles[of]
+	if g.digits[x] || g.digits[y] {
+		if !known {
+			if !g.digits[x] {
+				x = b.NewAnd(x, g.num(types.U64, 1<<52-1, w))
+			} else if !g.digits[y] {
+				y = b.NewAnd(y, g.num(types.U64, 1<<52-1, w))
+			}
+			p.t = b.NewMul(x, y)
+			g.doubles[of] = p
+		}
+		if upper {
+			return b.NewLShr(p.t, g.num(types.U64, 52, w))
+		}
+		return b.NewAnd(p.t, g.num(types.U64, 1<<52-1, w))
+	}
 	if !known {
 		p.t = g.call("llvm.fma", f64s, g.double52(w, x), g.double52(w, y), float(1<<104))
 		p.r = g.call("llvm.fma", f64s, g.double52(w, x), g.double52(w, y), b.NewFSub(float(1<<104), p.t))
-		g.doubles[operands52{b, x, y}] = p
+		g.doubles[of] = p
 	}
 	if upper {
 		h := b.NewSub(b.NewBitCast(p.t, u64s), g.num(types.U64, int64(math.Float64bits(1<<104)), w))
@@ -48,6 +67,14 @@ func (g *gen) half52(upper bool, w int, x, y value.Value) value.Value {
 	}
 	l := b.NewXor(b.NewBitCast(b.NewFAdd(p.r, float(3<<51)), u64s), g.num(types.U64, 1<<51, w))
 	return b.NewAnd(l, g.num(types.U64, 1<<52-1, w))
+}
+
+// noteDigit keeps that s computes an upper digit, what a shift by 52 leaves of words.
+func (g *gen) noteDigit(s *kernel.Let) {
+	n := g.lets[s.In.Args[1]]
+	if s.In.Type == types.U64 && n != nil && n.Op == scalar.Const && n.Imm == 52 {
+		g.digits[g.env[s.ID].v] = true
+	}
 }
 
 // double52 is the lower 52 bits of x as doubles.

@@ -88,8 +88,12 @@ func (g *gen) let(s *kernel.Let) {
 		}
 	}
 	g.set(s.ID, g.instr(in.Op, in.Type, from, w, args), wide)
-	if wide && (in.Op == scalar.Mul52Lo || in.Op == scalar.Mul52Hi) {
+	switch {
+	case !wide:
+	case in.Op == scalar.Mul52Lo || in.Op == scalar.Mul52Hi:
 		g.noteProduct(s, args)
+	case in.Op == scalar.Shr:
+		g.noteDigit(s)
 	}
 }
 
