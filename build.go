@@ -262,5 +262,17 @@ func (m *Module) build(entry string, bind map[string]int64, args []*runtime.Tens
 	if m.onDevice() {
 		return runtime.LoadOn(m.opts.Device, art.Plan, art.PTX)
 	}
+	return m.Load(art)
+}
+
+// Load makes what Artifact gives for a CPU ready to run.
+func (m *Module) Load(art *codegen.Artifact) (*runtime.Executable, error) {
+	if p, err := Elsewhere(m.opts.Target.CPU); p != nil || err != nil {
+		return runtime.LoadAway(p, art.Plan, art.Objects...), err
+	}
 	return runtime.Load(art.Plan, art.Objects...)
 }
+
+// Elsewhere says which processor runs code for a kind of them, as Target.CPU has it, in place of this machine's; a nil one is this
+// machine's. Tests put an emulator here, before they compile anything.
+var Elsewhere = func(cpu string) (runtime.Processor, error) { return nil, nil }

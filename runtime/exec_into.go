@@ -16,6 +16,9 @@ import (
 // A second CallInto with the same dims allocates nothing on Go's heap, but for what the host does (texts, files) and
 // tensors of more than 8 axes that are copied. Memory for tensors comes from what the first call gave back.
 func (x *Executable) CallInto(env Env, dims []int64, out []*Tensor, args ...*Tensor) error {
+	if x.away != nil {
+		return x.awayInto(env, slices.Clone(dims), slices.Clone(out), slices.Clone(args)) // those of the caller may lie on its stack
+	}
 	if env.System == nil {
 		env.System = OS{}
 	}

@@ -3,21 +3,18 @@
 package emulated
 
 import (
-	"encoding/gob"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	goruntime "runtime"
+	"slices"
 
 	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
-	"healc/ir"
+	"healc/runtime"
 	"healc/runtime/abi"
-	"healc/tests/emulated/wire"
-	"healc/tests/random"
 )
 
 // Processor is one that can be emulated.
@@ -34,6 +31,9 @@ var AArch64 = Processor{
 	packages: "qemu-user-static libc6-arm64-cross libgcc-s1-arm64-cross",
 }
 
+// Here is this machine, as if it were emulated.
+var Here = Processor{GOARCH: goruntime.GOARCH}
+
 // A Missing error says what this machine lacks.
 type Missing struct{ What, Packages string }
 
@@ -43,15 +43,15 @@ func (e *Missing) Error() string {
 
 // Library is a set of functions on an emulated processor.
 type Library struct {
+	*Machine
 	bundle *abi.Bundle
-	cmd    *exec.Cmd
-	in     io.Closer
-	to     *gob.Encoder
-	from   *gob.Decoder
 }
 
 // Usable says what this machine lacks to run programs for p, as a *Missing; nil when there is all.
 func (p Processor) Usable() error {
+	if p.qemu == nil {
+		return nil
+	}
 	if libs, err := filepath.Glob(filepath.Join(p.system, "lib", "ld-linux-*")); err != nil || len(libs) == 0 {
 		return &Missing{"C library for " + p.Triple, p.packages}
 	}
@@ -68,6 +68,9 @@ func (p Processor) Usable() error {
 
 // Command runs a program for p in the emulator.
 func (p Processor) Command(program string, args ...string) (*exec.Cmd, error) {
+	if p.qemu == nil {
+		return exec.Command(program, args...), nil
+	}
 	for _, name := range p.qemu {
 		if qemu, err := exec.LookPath(name); err == nil {
 			return exec.Command(qemu, append([]string{"-L", p.system, program}, args...)...), nil
@@ -87,129 +90,69 @@ func (p Processor) Go(output string, command ...string) error {
 	return nil
 }
 
-// Build compiles l for p and starts the emulator. The error is a *Missing when this machine lacks something.
-func Build(dir string, l *aot.Library, p Processor) (*Library, error) {
+// Start runs the runner in the emulator. The error is a *Missing when this machine lacks something.
+func (p Processor) Start(dir string) (*Machine, error) {
 	if err := p.Usable(); err != nil {
 		return nil, err
 	}
-	l.Target.Triple, l.Target.CPU = p.Triple, "generic"
+	program := filepath.Join(dir, "runner")
+	if err := p.Go(program, "build", "healc/tests/emulated/runner"); err != nil {
+		return nil, err
+	}
+	cmd, err := p.Command(program)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	return newMachine(out, in, func() error { return errors.Join(in.Close(), cmd.Wait()) }), nil
+}
+
+// Library compiles l, whose target is one kind of processor, for the machine.
+func (m *Machine) Library(l *aot.Library) (*Library, error) {
 	bundle, err := aot.Bundle(l)
 	if err != nil {
 		return nil, err
 	}
-	raw, err := json.Marshal(bundle)
-	if err != nil {
-		return nil, err
-	}
-	path, program := filepath.Join(dir, "bundle.json"), filepath.Join(dir, "runner")
-	if err := os.WriteFile(path, raw, 0o600); err != nil {
-		return nil, err
-	}
-	if err := p.Go(program, "build", "healc/tests/emulated/runner"); err != nil {
-		return nil, err
-	}
-	cmd, err := p.Command(program, path)
-	if err != nil {
-		return nil, err
-	}
-	e := &Library{bundle: bundle, cmd: cmd}
-	e.cmd.Stderr = os.Stderr
-	in, err := e.cmd.StdinPipe()
-	if err != nil {
-		return nil, err
-	}
-	out, err := e.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	e.in, e.to, e.from = in, gob.NewEncoder(in), gob.NewDecoder(out)
-	return e, e.cmd.Start()
+	return &Library{m, bundle}, nil
 }
 
-// Close ends the emulator.
-func (e *Library) Close() error { return errors.Join(e.in.Close(), e.cmd.Wait()) }
-
-// Run calls an entry, with shape parameters as bind has them and arguments whose layouts are drawn from the seed.
-func (e *Library) Run(name string, bind map[string]int64, input []*ir.Array, seed uint64, threads int) (*random.Outcome, error) {
-	q := wire.Request{Func: -1, Threads: threads}
-	for i := range e.bundle.Funcs {
-		if e.bundle.Funcs[i].Name == name {
-			q.Func = i
-		}
+// Run calls an entry, with shape parameters as bind has them. It writes into args what the entry updates, and updated are these.
+func (e *Library) Run(name string, bind map[string]int64, args []*runtime.Tensor, threads int) (results, updated []*runtime.Tensor, err error) {
+	k := slices.IndexFunc(e.bundle.Funcs, func(f abi.BundleFunc) bool { return f.Name == name })
+	if k < 0 {
+		return nil, nil, fmt.Errorf("there is no function %q", name)
 	}
-	if q.Func < 0 {
-		return nil, fmt.Errorf("there is no function %q", name)
-	}
-	f := &e.bundle.Funcs[q.Func]
-	values := map[string]int64{}
-	for i, a := range input {
-		t, err := random.Strided(a, seed+uint64(i))
-		if err != nil {
-			return nil, err
-		}
-		q.Strided = q.Strided || !t.IsContiguous()
+	f := &e.bundle.Funcs[k]
+	values, strided := map[string]int64{}, false
+	for i, t := range args {
+		strided = strided || !t.IsContiguous()
 		for k, s := range t.Strides {
 			values[aot.StrideName(i, k)] = s
 		}
-		q.Args = append(q.Args, laid(a, t.Strides))
-		t.Close()
 	}
-	plan := f.Packed.Plan
-	if q.Strided = q.Strided && f.Strided != nil; q.Strided {
-		plan = f.Strided.Plan
+	code := &f.Packed
+	if strided && f.Strided != nil {
+		code = f.Strided
 	}
-	for _, d := range plan.Dims {
+	var dims []int64
+	for _, d := range code.Plan.Dims {
 		n, ok := bind[d]
 		if !ok {
 			n = values[d]
 		}
-		q.Dims = append(q.Dims, n)
+		dims = append(dims, n)
 	}
-	if err := e.to.Encode(&q); err != nil {
-		return nil, err
-	}
-	var a wire.Response
-	if err := e.from.Decode(&a); err != nil {
-		return nil, fmt.Errorf("the emulator has ended: %w", err)
-	}
-	if a.Broken != "" {
-		return nil, errors.New(a.Broken)
-	}
-	out := &random.Outcome{Failed: a.Failed}
-	for _, r := range a.Results {
-		out.Results = append(out.Results, &ir.Array{DType: r.DType, Shape: r.Shape, Bits: r.Memory})
-	}
-	return out, nil
-}
-
-// laid puts the elements of a where strides say.
-func laid(a *ir.Array, strides []int64) wire.Array {
-	w := wire.Array{DType: a.DType, Shape: a.Shape, Strides: strides}
-	size := int64(1)
-	for k, n := range a.Shape {
-		if n == 0 {
-			return w
-		}
-		far := (n - 1) * strides[k]
-		if far < 0 {
-			w.Offset -= far
-		}
-		size += max(far, -far)
-	}
-	w.Memory = make([]uint64, size)
-	index := make([]int64, len(a.Shape))
-	for _, bits := range a.Bits {
-		at := w.Offset
-		for k, i := range index {
-			at += i * strides[k]
-		}
-		w.Memory[at] = bits
-		for k := len(index) - 1; k >= 0; k-- {
-			if index[k]++; index[k] < a.Shape[k] {
-				break
-			}
-			index[k] = 0
-		}
-	}
-	return w
+	results, err = e.Call(code.Plan, code.Objects, threads, dims, args)
+	return results, changed(code.Plan.Funcs[0], args), err
 }

@@ -31,7 +31,7 @@ func newAnyShape(t *testing.T, src, cpu string, threads int) *anyShape {
 	must(err)
 	art, err := m.Artifact(km)
 	must(err)
-	x, err := runtime.Load(art.Plan, art.Objects...)
+	x, err := m.Load(art)
 	must(err)
 	pool, err := runtime.NewPool(threads)
 	must(err)

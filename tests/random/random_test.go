@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"healc/ir"
+	"healc/tests/devices"
 )
 
 var (
 	first = flag.Uint64("random.seed", 0, "the first seed; 0 is a new one every day")
 	count = flag.Int("random.n", 1600, "how many programs")
-	cpu   = flag.String("random.cpu", "", "the processor to make code for, in LLVM's words; every fourth program is made for a plain one when this is empty")
+	cpu   = flag.String("random.cpu", "", "the processor to make code for, in LLVM's words; every fourth program is made for another one than this machine's when this is empty")
 )
 
 // TestRandomPrograms compares the interpreter with the CPU, bit for bit, on random programs. HEAL_RANDOM
@@ -102,7 +103,8 @@ func check(t *testing.T, p *Program, threads int) string {
 	}
 	target := *cpu
 	if target == "" && p.Seed%4 == 0 && runtime.GOARCH == "amd64" {
-		target = []string{"x86-64", "x86-64-v3"}[p.Seed/4%2] // without and with AVX2
+		targets := append([]string{"x86-64", "x86-64-v3"}, devices.Split(t)...) // without and with AVX2, and as for AVX-512
+		target = targets[p.Seed/4%uint64(len(targets))]
 	}
 	return Check(p, threads, target)
 }

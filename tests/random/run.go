@@ -58,6 +58,15 @@ func Call(m *heal.Module, name string, input []*ir.Array, seed uint64) (*Outcome
 		args = append(args, t)
 	}
 	res, err := f.CallAll(context.Background(), args...)
+	var updated []*runtime.Tensor
+	for _, k := range f.IR().Updates {
+		updated = append(updated, args[k])
+	}
+	return OutcomeOf(res, updated, err)
+}
+
+// OutcomeOf is what a call did that gave res, which it closes, and err, and changed the updated arguments.
+func OutcomeOf(res, updated []*runtime.Tensor, err error) (*Outcome, error) {
 	var failed *runtime.RuntimeError
 	if errors.As(err, &failed) {
 		return &Outcome{Failed: failed.Message}, nil
@@ -66,13 +75,15 @@ func Call(m *heal.Module, name string, input []*ir.Array, seed uint64) (*Outcome
 		return nil, err
 	}
 	out := &Outcome{}
-	for _, t := range res {
+	add := func(t *runtime.Tensor) {
 		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
+	}
+	for _, t := range res {
+		add(t)
 		t.Close()
 	}
-	for _, k := range f.IR().Updates {
-		t := args[k]
-		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
+	for _, t := range updated {
+		add(t)
 	}
 	return out, nil
 }

@@ -129,6 +129,12 @@ var (
 	}
 )
 
+func init() {
+	for i := range cpus {
+		cpus[i].cpu = devices.InTurn(i, cpus[i].cpu)
+	}
+}
+
 // program is a source, compiled when it is needed for each configuration.
 type program struct {
 	t       *testing.T

@@ -17,6 +17,7 @@ import (
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/tests/devices"
 	"healc/tests/random"
 )
 
@@ -32,6 +33,12 @@ type config struct {
 
 var configs = []config{
 	{"", 1, false}, {"x86-64", 2, false}, {"haswell", 3, false}, {"", 7, true}, {"haswell", 1, true}, {"", 2, false},
+}
+
+func init() {
+	for i := range configs {
+		configs[i].cpu = devices.InTurn(i, configs[i].cpu)
+	}
 }
 
 var sizes = []int64{1, 2, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 129, 143, 144, 200, 255, 256, 257, 300, 1000, 1024, 4095, 4096, 4097, 4100, 8192, 9000}

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"healc"
+	"healc/codegen"
 	"healc/codegen/llvm/aot"
+	"healc/tests/devices"
 	"healc/tests/emulated"
 	"healc/tests/library"
 	"healc/tests/random"
@@ -19,9 +21,58 @@ import (
 // TestAArch64 compiles every program for any size and strides for AArch64, and runs it under qemu. With -short it is a fifth
 // of them, another one every day.
 func TestAArch64(t *testing.T) {
+	machine, err := emulated.AArch64.Start(t.TempDir())
+	var missing *emulated.Missing
+	if errors.As(err, &missing) {
+		t.Skip(err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, machine)
+	onMachine(t, machine, codegen.Target{Triple: emulated.AArch64.Triple, CPU: "generic"}, 11)
+}
+
+// TestSplit does so for what is generated for processors with AVX-512, of the instructions that this machine has: Note [Split vectors] in
+// codegen/llvm. TestEachSize has some of these for sizes that are known.
+func TestSplit(t *testing.T) {
+	cpus := devices.Split(t)
+	if len(cpus) == 0 {
+		t.Skip("this machine has AVX-512, or no AVX2")
+	}
+	if testing.Short() {
+		turn := int(time.Now().Unix()/86400) % len(cpus)
+		cpus = cpus[turn : turn+1]
+	}
+	machine, err := emulated.Here.Start(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closed(t, machine)
+	for _, cpu := range cpus {
+		t.Run(cpu, func(t *testing.T) { onMachine(t, machine, codegen.Target{CPU: cpu}, 7) })
+	}
+}
+
+// TestAVX512 does so for processors with AVX-512, in an emulator (HACKING.md).
+func TestAVX512(t *testing.T) {
+	machine := emulated.PC(t)
+	for _, cpu := range emulated.PCProcessors {
+		t.Run(cpu, func(t *testing.T) { onMachine(t, machine, codegen.Target{CPU: cpu}, 7) })
+	}
+}
+
+func closed(t *testing.T, m *emulated.Machine) {
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// onMachine runs programs for a target, for each so many of the sizes.
+func onMachine(t *testing.T, machine *emulated.Machine, target codegen.Target, every int) {
 	m := compile(t, heal.Options{Threads: 1})
 	defer m.Close()
-	names, every := m.Names(), 11
+	names := m.Names()
 	if testing.Short() {
 		var some []string
 		for i, name := range names {
@@ -35,38 +86,35 @@ func TestAArch64(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	lib, err := emulated.Build(t.TempDir(), l, emulated.AArch64)
-	var missing *emulated.Missing
-	if errors.As(err, &missing) {
-		t.Skip(err)
-	}
+	l.Target = target
+	lib, err := machine.Library(l)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := lib.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
 	interp := compile(t, heal.Options{Backend: heal.Interp})
 	for i, name := range names {
 		f := m.IR().Func(name)
 		for k, n := range sizes(every) {
 			if n > 2048 && k%4 > 0 {
-				continue // qemu is slow
+				continue // emulators are slow
 			}
 			seed := uint64(n)<<8 + uint64(i)
 			bind := map[string]int64{"N": n, "M": small(n, int64(i))}
 			input := arguments(f, n, bind["M"], seed)
 			want := run(t, interp, name, input, seed)
 			th := threads[(i+k)%len(threads)]
-			got, err := lib.Run(name, bind, input, seed, th)
+			args, err := library.Arguments(input, seed)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := random.OutcomeOf(lib.Run(name, bind, args, th))
 			if err != nil {
 				t.Fatalf("%s, N = %d: %v", name, n, err)
 			}
 			if d := random.Diff(want, got); d != "" {
 				t.Errorf("%s, N = %d, %d threads, seed %d: %s", name, n, th, seed, d)
 			}
+			library.Close(args)
 		}
 	}
 }

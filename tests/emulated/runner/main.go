@@ -1,5 +1,6 @@
 // Command runner runs compiled functions for tests, on the processor that they are compiled for: an emulated one, as a rule.
-// It takes the name of a file with an abi.Bundle as JSON, reads requests from its standard input, and writes responses.
+// It reads requests from its
+// standard input, and writes responses.
 package main
 
 import (
@@ -15,33 +16,12 @@ import (
 )
 
 func main() {
-	if err := serve(os.Args[1]); err != nil {
-		fmt.Fprintln(os.Stderr, "runner:", err)
-		os.Exit(1)
-	}
-}
-
-// runner has the code that was loaded.
-type runner struct {
-	bundle abi.Bundle
-	loaded map[*abi.Code]*runtime.Executable
-	pools  map[int]*runtime.Pool
-}
-
-func serve(path string) error {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	r := &runner{loaded: map[*abi.Code]*runtime.Executable{}, pools: map[int]*runtime.Pool{}}
-	if err := json.Unmarshal(raw, &r.bundle); err != nil {
-		return err
-	}
+	r := &runner{loaded: map[int]*runtime.Executable{}, pools: map[int]*runtime.Pool{}}
 	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
 	for {
 		var q wire.Request
 		if err := in.Decode(&q); err != nil {
-			return nil // the test has ended
+			return // the test has ended
 		}
 		a, err := r.call(&q)
 		var failed *runtime.RuntimeError
@@ -51,9 +31,16 @@ func serve(path string) error {
 			a = &wire.Response{Broken: err.Error()}
 		}
 		if err := out.Encode(a); err != nil {
-			return err
+			fmt.Fprintln(os.Stderr, "runner:", err)
+			os.Exit(1)
 		}
 	}
+}
+
+// runner has the code that was loaded.
+type runner struct {
+	loaded map[int]*runtime.Executable
+	pools  map[int]*runtime.Pool
 }
 
 // pool has so many threads, and splits every kernel.
@@ -70,18 +57,18 @@ func (r *runner) pool(threads int) (*runtime.Pool, error) {
 }
 
 func (r *runner) call(q *wire.Request) (*wire.Response, error) {
-	f := &r.bundle.Funcs[q.Func]
-	code := &f.Packed
-	if q.Strided {
-		code = f.Strided
-	}
-	if r.loaded[code] == nil {
-		x, err := runtime.Load(code.Plan, code.Objects...)
+	if q.Plan != nil {
+		var plan abi.Program
+		if err := json.Unmarshal(q.Plan, &plan); err != nil {
+			return nil, err
+		}
+		x, err := runtime.Load(&plan, q.Objects...)
 		if err != nil {
 			return nil, err
 		}
-		r.loaded[code] = x
+		r.loaded[q.Code] = x
 	}
+	x := r.loaded[q.Code]
 	pool, err := r.pool(q.Threads)
 	if err != nil {
 		return nil, err
@@ -104,7 +91,7 @@ func (r *runner) call(q *wire.Request) (*wire.Response, error) {
 		}
 		args = append(args, t)
 	}
-	results, err := r.loaded[code].Call(runtime.Env{Pool: pool}, q.Dims, args...)
+	results, err := x.Call(runtime.Env{Pool: pool}, q.Dims, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +100,7 @@ func (r *runner) call(q *wire.Request) (*wire.Response, error) {
 		a.Results = append(a.Results, wire.Array{DType: t.DType, Shape: t.Shape, Memory: t.Bits()})
 		t.Close()
 	}
-	entry := code.Plan.Funcs[0]
+	entry := x.Plan().Funcs[0]
 	for _, u := range entry.Updates {
 		for i, b := range entry.Params {
 			if b == u {

@@ -11,10 +11,11 @@ type Array struct {
 	Shape, Strides []int64
 }
 
-// Request asks for a call of a function of the bundle.
+// Request asks for a call of a program.
 type Request struct {
-	Func    int // its number
-	Strided bool
+	Code    int      // its number
+	Plan    []byte   // abi.Program as JSON, with the first request for it
+	Objects [][]byte // with the first request
 	Dims    []int64
 	Args    []Array
 	Threads int
