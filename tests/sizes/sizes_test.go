@@ -181,21 +181,23 @@ func inLibrary(t *testing.T, m *heal.Module, lib *library.Lib, entries []*aot.En
 }
 
 // TestEachSize compiles every program for sizes, strides and processors. TestAnySize has every program at every size; code that knows its
-// size meets every program with every second one of these sizes, every size with every second program, and each of both with
-// every processor and every number of threads.
+// size meets every program with every third one of these sizes, other ones every day, every size with every third program, and each of
+// both with every processor and every number of threads.
 func TestEachSize(t *testing.T) {
 	interp := compile(t, heal.Options{Backend: heal.Interp})
 	every := 11
 	if testing.Short() {
 		every = 97
 	}
+	day := int(time.Now().Unix() / 86400)
+	t.Logf("day %d", day)
 	for i, name := range interp.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cpus := processors(t)
 			for k, n := range sizes(every) {
-				turn := (i + k) / 2
-				if (i+k)%2 > 0 || (testing.Short() || name == "transform") && turn%2 > 0 {
+				turn := (i + k) / 3
+				if (i+k+day)%3 > 0 || (testing.Short() || name == "transform") && turn%2 > 0 {
 					continue // transforms take long to compile
 				}
 				seed := uint64(n)<<8 + uint64(i) + 1<<32
@@ -204,7 +206,7 @@ func TestEachSize(t *testing.T) {
 				if testing.Short() || name == "transform" {
 					turn /= 2
 				}
-				cpu, th := cpus[turn%len(cpus)], threads[(turn/len(cpus)+i)%len(threads)]
+				cpu, th := cpus[turn%len(cpus)], threads[(turn+turn/12)%len(threads)]
 				m, err := heal.CompileIR(interp.IR(), heal.Options{Threads: th, SplitAll: true, Once: turn%5 < 2, Debug: heal.Debug{Vectors: turn%5 == 1},
 					Target: codegen.Target{Kind: "cpu", CPU: cpu}})
 				if err != nil {
