@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -14,6 +15,20 @@ import (
 	"healc/tests/devices"
 	"healc/transcript"
 )
+
+// cache has the code of this run of the tests: it is the same for any number of threads.
+var cache *heal.Cache
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "transcripts")
+	if err != nil {
+		panic(err)
+	}
+	cache = &heal.Cache{Dir: dir}
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
 
 // how is one way to run a transcript.
 type how struct {
@@ -37,7 +52,8 @@ func execute(data []byte, h how, verify bool) (outputs [][]int64, err error) {
 	}
 	defer t.Close()
 	x, err := heal.CompileTranscript(t, heal.TranscriptOptions{
-		Options: heal.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1, Target: codegen.Target{CPU: h.cpu}}, NoFuse: h.noFuse,
+		Options: heal.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1, Target: codegen.Target{CPU: h.cpu}, Cache: cache},
+		NoFuse:  h.noFuse,
 	})
 	if err != nil {
 		return nil, err
