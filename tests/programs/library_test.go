@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	heal "healc"
 	"healc/codegen"
@@ -18,24 +19,27 @@ import (
 	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/tests/devices"
 	"healc/tests/library"
 	"healc/tests/random"
 )
 
 // TestFunctionsInLibraries compiles the functions of the programs into shared libraries, for any shape, and compares
 // them with the interpreter on random arguments. Left out are functions that print or have strings in their types,
-// and those that may run forever on arguments that nobody thought of.
+// and those that may run forever on arguments that nobody thought of. Each library has the code of one level of the processor, another
+// one every day; tests/library and tests/run have libraries of all levels.
 func TestFunctionsInLibraries(t *testing.T) {
 	paths, err := filepath.Glob("*.heal")
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls := 0
+	calls, cpus, day := 0, devices.Processors(t), int(time.Now().Unix()/86400)
 	for i, path := range paths {
 		if testing.Short() && i%8 != 0 {
 			continue
 		}
-		t.Run(strings.TrimSuffix(path, ".heal"), func(t *testing.T) { calls += inLibrary(t, path) })
+		cpu := cpus[(i+i/8+day)%len(cpus)]
+		t.Run(strings.TrimSuffix(path, ".heal"), func(t *testing.T) { calls += inLibrary(t, path, cpu) })
 	}
 	t.Logf("%d calls", calls)
 	if calls < 150 && !testing.Short() {
@@ -43,7 +47,7 @@ func TestFunctionsInLibraries(t *testing.T) {
 	}
 }
 
-func inLibrary(t *testing.T, path string) (calls int) {
+func inLibrary(t *testing.T, path, cpu string) (calls int) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +61,7 @@ func inLibrary(t *testing.T, path string) (calls int) {
 		return m
 	}
 	m, reference := open(heal.CPU), open(heal.Interp)
-	l := &aot.Library{Prefix: "p", SplitAll: true}
+	l := &aot.Library{Prefix: "p", SplitAll: true, Target: codegen.Target{CPU: cpu}}
 	for _, f := range m.IR().Funcs {
 		if f.Name == "main" || !ends(m.IR(), f, map[string]bool{}) {
 			continue
@@ -93,12 +97,12 @@ func inLibrary(t *testing.T, path string) (calls int) {
 			}
 			got, err := lib.Run(f, e, input, seed)
 			if err != nil {
-				t.Errorf("%s, seed %d: %v", e.Name, seed, err)
+				t.Errorf("%s on %s, seed %d: %v", e.Name, cpu, seed, err)
 				continue
 			}
 			calls++
 			if d := random.Diff(want, got); d != "" {
-				t.Errorf("%s, seed %d: interpreter and library differ: %s", e.Name, seed, d)
+				t.Errorf("%s on %s, seed %d: interpreter and library differ: %s", e.Name, cpu, seed, d)
 			}
 		}
 	}
