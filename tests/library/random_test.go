@@ -35,9 +35,9 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	stops, refused, cpus := 0, 0, devices.Processors(t)
 	for at := 0; at < n; at += batch {
-		// Every level for one library in three; else one of them, which compiles faster.
+		// Every level for one library in eight, of which only the best runs; else one of them, which compiles faster.
 		target := codegen.Target{}
-		if k := at / batch; k%3 > 0 {
+		if k := at / batch; k%8 > 0 {
 			target.CPU = cpus[k%len(cpus)]
 		}
 		l := &aot.Library{Prefix: "r", Target: target, SplitAll: at/batch%2 == 0}
