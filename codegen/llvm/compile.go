@@ -76,6 +76,9 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 	}
 	code, err := lib.Compile(text, o)
 	if err != nil {
+		if p := lib.ProcessorError(o, err); p != nil {
+			return nil, p
+		}
 		return nil, fmt.Errorf("BUG: libLLVM refuses generated code: %w", err)
 	}
 	return code, nil

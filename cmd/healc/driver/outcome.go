@@ -93,6 +93,7 @@ func Classify(err error, file *diag.File) Outcome {
 func uncompilable(err error) *diag.Diagnostic {
 	var (
 		missing     *libllvm.MissingError
+		processor   *libllvm.ProcessorError
 		unsupported *codegen.Unsupported
 		lowering    *bufferize.Error
 		bind        *passes.BindError
@@ -102,6 +103,8 @@ func uncompilable(err error) *diag.Diagnostic {
 	switch {
 	case errors.As(err, &missing):
 		return &diag.Diagnostic{Message: missing.Error(), Help: "programs also run without it, slowly: healc run --backend interp; `healc doctor` shows what is found"}
+	case errors.As(err, &processor):
+		return &diag.Diagnostic{Message: processor.Error(), Help: "--cpu takes names such as x86-64 (any), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), haswell or znver4; without it there is code for all"}
 	case errors.As(err, &unsupported):
 		return &diag.Diagnostic{Code: diag.CodeUnsupported, Message: unsupported.Error()}
 	case errors.As(err, &link):
