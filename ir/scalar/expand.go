@@ -57,6 +57,17 @@ func poly(e Emitter, x Ref, c ...float64) Ref {
 	return p
 }
 
+// polyInTwo is poly for who has xx = x^2: what c[0] is added to is two chains of half the length, of the odd and of the even powers, which
+// round where they count little.
+func polyInTwo(e Emitter, x, xx Ref, c ...float64) Ref {
+	var parts [2][]float64
+	for i, v := range c[1:] {
+		parts[i%2] = append(parts[i%2], v)
+	}
+	p := e.Fma(x, poly(e, xx, parts[1]...), poly(e, xx, parts[0]...))
+	return e.Fma(p, x, e.Float(e.TypeOf(x), c[0]))
+}
+
 // atMost returns x limited to hi; NaN stays.
 func atMost(e Emitter, x Ref, hi float64) Ref {
 	h := e.Float(e.TypeOf(x), hi)
