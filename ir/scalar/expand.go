@@ -57,15 +57,24 @@ func poly(e Emitter, x Ref, c ...float64) Ref {
 	return p
 }
 
-// polyInTwo is poly for who has xx = x^2: what c[0] is added to is two chains of half the length, of the odd and of the even powers, which
-// round where they count little.
-func polyInTwo(e Emitter, x, xx Ref, c ...float64) Ref {
-	var parts [2][]float64
-	for i, v := range c[1:] {
-		parts[i%2] = append(parts[i%2], v)
+// polyInPairs is poly for who has xx = x^2: (c[0] + c[1]*x) + (c[2] + c[3]*x)*xx + ... by Horner's rule for xx. It has as many
+// instructions, of which half as many wait for one another. A processor finds room for few vectors side by side when
+// each waits long.
+func polyInPairs(e Emitter, x, xx Ref, c ...float64) Ref {
+	t := e.TypeOf(x)
+	p := None
+	for i := (len(c) - 1) &^ 1; i >= 0; i -= 2 {
+		pair := e.Float(t, c[i])
+		if i+1 < len(c) {
+			pair = e.Fma(x, e.Float(t, c[i+1]), pair)
+		}
+		if p == None {
+			p = pair
+			continue
+		}
+		p = e.Fma(p, xx, pair)
 	}
-	p := e.Fma(x, poly(e, xx, parts[1]...), poly(e, xx, parts[0]...))
-	return e.Fma(p, x, e.Float(e.TypeOf(x), c[0]))
+	return p
 }
 
 // atMost returns x limited to hi; NaN stays.

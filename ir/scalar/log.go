@@ -44,7 +44,8 @@ func log32(e Emitter, x Ref) Ref {
 	f := e.Sub(m, e.Float(t, 1)) // exact
 	ff := e.Mul(f, f)
 	// On [-1/4, 1/2]: 2^-27.6.
-	q := polyInTwo(e, f, ff, -0x1p-1, 0x1.5555a4p-2, -0x1.000046p-2, 0x1.996978p-3, -0x1.54ee38p-3, 0x1.28841ap-3, -0x1.0d989cp-3, 0x1.acce26p-4, -0x1.718ed6p-5)
+	q := polyInPairs(e, f, ff, 0x1.5555a4p-2, -0x1.000046p-2, 0x1.996978p-3, -0x1.54ee38p-3, 0x1.28841ap-3, -0x1.0d989cp-3, 0x1.acce26p-4, -0x1.718ed6p-5)
+	q = e.Fma(q, f, e.Float(t, -0x1p-1))
 	a := e.Mul(k, e.Float(t, 0x1.62e4p-1)) // exact: 15 and 8 bits
 	hi, lo := fastTwoSum(e, a, f)
 	lo = e.Fma(k, e.Float(t, 0x1.7f7d1cp-20), lo)
