@@ -91,7 +91,8 @@ func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
 	}
 }
 
-// prefetchRows prepares step to ask for some of the rows of x below the tile: two for each panel.
+// prefetchRows prepares the chains to ask for some of the rows of x below the tile, a line in each turn of their loop, so that all panels
+// together ask for all of them: rows one after the other where they follow each other in memory, else two at once.
 func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	along, across, ok := t.strides(t.contraction.x, t.rowVar())
 	if !ok || along != 1 || t.sideBySide || t.pairs || t.kk < farChain || t.cols != t.panel || t.h != t.rows {
@@ -99,9 +100,27 @@ func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	}
 	p := t.address(t.contraction.x.main.Param, t.contraction.x.main.At, k)
 	elem := memType(t.params[t.contraction.x.main.Param].DType)
-	row := t.cur.NewMul(n, ci(i64, 2*across))
+	line := 64 / int64(t.params[t.contraction.x.main.Param].DType.Bytes())
+	rows := int64(2)
+	t.aheadStep, t.aheadRow = 1, across
+	if steps := t.unroll(); k.first == nil && across == t.kk && !t.free && line > steps {
+		rows, t.aheadStep, t.aheadRow = line/steps, line/steps, 0
+	}
+	row := t.cur.NewMul(n, ci(i64, rows*across))
 	t.ahead = t.cur.NewGetElementPtr(elem, p, t.plus(row, ci(i64, int64(t.rows)*across)))
-	t.aheadType, t.aheadRow = elem, across
+	t.aheadType = elem
+}
+
+// askAhead asks for what prefetchRows prepared, in the turn of the loop from step kk on.
+func (t *tileGen) askAhead(kk value.Value) {
+	if t.ahead == nil {
+		return
+	}
+	p := t.cur.NewGetElementPtr(t.aheadType, t.ahead, t.times(kk, ci(i64, t.aheadStep)))
+	t.prefetch(p, 0)
+	if t.aheadRow != 0 {
+		t.prefetch(t.cur.NewGetElementPtr(t.aheadType, p, ci(i64, t.aheadRow)), 0)
+	}
 }
 
 // prefetchSquares asks for the rows of y that the next tile turns over, in the order in which they lie in memory: as many lines for

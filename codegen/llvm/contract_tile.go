@@ -99,10 +99,11 @@ type tileGen struct {
 	masks []value.Value // of the vectors, nil for whole ones
 	x, y  source
 	wait  value.Value // where the unfinished sums of the tile are when they wait apart
-	// The first of two rows of x that the next tile copies, nil when they are not asked for.
-	ahead     value.Value
-	aheadType lt.Type
-	aheadRow  int64
+	// The first of the rows of x below that are asked for, nil for none, by so many elements in a step of the chains, and the distance to a
+	// second row, 0 for none.
+	ahead               value.Value
+	aheadType           lt.Type
+	aheadStep, aheadRow int64
 }
 
 // source says where elements of an operand lie.
@@ -236,11 +237,7 @@ func (t *tileGen) chain(k chain, sums []value.Value) []value.Value {
 	}
 	full, steps := t.minusRest(k.n), t.unroll()
 	sums = t.count(ci(i64, 0), full, steps, sums, func(kk value.Value, s []value.Value) []value.Value {
-		if t.ahead != nil {
-			p := t.cur.NewGetElementPtr(t.aheadType, t.ahead, kk)
-			t.prefetch(p, 0)
-			t.prefetch(t.cur.NewGetElementPtr(t.aheadType, p, ci(i64, t.aheadRow)), 0)
-		}
+		t.askAhead(kk)
 		for u := range steps {
 			s = t.step(kk, u, s)
 		}
