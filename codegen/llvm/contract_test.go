@@ -171,7 +171,42 @@ func TestSideBySide(t *testing.T) {
 		{48, 1024, 1024, 1024, narrow, false}, // few rows
 		{512, 512, 512, 512, narrow, false},   // short ones
 	} {
-		text := fmt.Sprintf(`kernels "t"
+		p := productOf(t, c.m, c.n, c.k, c.row)
+		if p == nil || !p.plan(c.mach.withDefaults()) || p.sideBySide != c.want || p.sideBySide != p.packX {
+			t.Errorf("%+v: planned as %+v", c, p)
+		} else if bytes := p.blockCols * p.piece * 4; bytes > besideBlock {
+			t.Errorf("%+v: a block has %d bytes", c, bytes)
+		}
+	}
+}
+
+// TestLowTiles: which products have tiles of 3 by 4.
+func TestLowTiles(t *testing.T) {
+	narrow := Machine{VectorBits: 256, Registers: 16}
+	for _, c := range []struct {
+		m, n, k int64
+		mach    Machine
+		want    bool
+	}{
+		{64, 64, 64, narrow, true},
+		{50, 30, 101, narrow, true},
+		{64, 64, 64, Machine{}, false},
+		{32, 64, 64, narrow, false}, // few rows
+		{64, 64, 32, narrow, false}, // short chains
+		{64, 48, 64, narrow, false}, // a panel of two vectors would be left
+		{96, 96, 96, narrow, false}, // too large for the first-level cache
+	} {
+		p := productOf(t, c.m, c.n, c.k, c.k)
+		if p == nil || !p.plan(c.mach.withDefaults()) || p.low != c.want || p.low && (p.rows != lowRows || p.vecs != lowVecs) {
+			t.Errorf("%+v: planned as %+v", c, p)
+		}
+	}
+}
+
+// productOf is f32 [m, k] by [k, n], with rows of the left operand that are row elements apart.
+func productOf(t *testing.T, m, n, k, row int64) *contraction {
+	t.Helper()
+	text := fmt.Sprintf(`kernels "t"
 kernel @k(in a: f32[%[1]d, %[4]d], in b: f32[%[3]d, %[2]d], out c: f32[%[1]d, %[2]d]) over %%0 in 0..%[1]d, %%1 in 0..%[2]d {
   %%2: f32 = const 0.0
   %%3: f32 = loop %%4 in 0..%[3]d carry %%5: f32 = %%2 {
@@ -181,16 +216,10 @@ kernel @k(in a: f32[%[1]d, %[4]d], in b: f32[%[3]d, %[2]d], out c: f32[%[1]d, %[
     next %%8
   }
   store c[%[2]d*%%0 + %%1], %%3
-}`, c.m, c.n, c.k, c.row)
-		mod, errs := kernel.Parse(diag.NewFile("test.kernels", text))
-		if errs.Err() != nil {
-			t.Fatal(errs)
-		}
-		p := contractionOf(mod.Kernels[0])
-		if p == nil || !p.plan(c.mach.withDefaults()) || p.sideBySide != c.want || p.sideBySide != p.packX {
-			t.Errorf("%+v: planned as %+v", c, p)
-		} else if bytes := p.blockCols * p.piece * 4; bytes > besideBlock {
-			t.Errorf("%+v: a block has %d bytes", c, bytes)
-		}
+}`, m, n, k, row)
+	mod, errs := kernel.Parse(diag.NewFile("test.kernels", text))
+	if errs.Err() != nil {
+		t.Fatal(errs)
 	}
+	return contractionOf(mod.Kernels[0])
 }

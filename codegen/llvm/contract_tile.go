@@ -270,16 +270,32 @@ func (t *tileGen) step(kk value.Value, u int64, sums []value.Value) []value.Valu
 		return t.offset(p, u*s.along)
 	}
 	y := at(t.y)
+	broadcast := func(x value.Value, r int) value.Value {
+		l := t.cur.NewLoad(reg, t.offset(x, int64(r)*t.x.across))
+		l.Align = lir.Align(regDType(t.acc).Bytes())
+		return t.splat(l)
+	}
+	next := make([]value.Value, len(sums))
+	if t.low { // y one vector at a time
+		x, xs := at(t.x), make([]value.Value, t.h)
+		for r := range xs {
+			xs[r] = broadcast(x, r)
+		}
+		for v := range t.vecs {
+			yv := t.loadVector(y, v, t.y.aligned)
+			for r, xr := range xs {
+				next[r*t.vecs+v] = t.mulAdd(xr, yv, sums[r*t.vecs+v])
+			}
+		}
+		return next
+	}
 	ys := make([]value.Value, t.vecs)
 	for v := range ys {
 		ys[v] = t.loadVector(y, v, t.y.aligned)
 	}
 	x := at(t.x)
-	next := make([]value.Value, len(sums))
 	for r := range t.h {
-		l := t.cur.NewLoad(reg, t.offset(x, int64(r)*t.x.across))
-		l.Align = lir.Align(regDType(t.acc).Bytes())
-		xr := t.splat(l)
+		xr := broadcast(x, r)
 		if t.apartSums && !t.pairs {
 			t.products(xr, ys, sums[r*t.vecs:][:t.vecs], next[r*t.vecs:])
 			continue
