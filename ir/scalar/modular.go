@@ -193,7 +193,10 @@ func (m Modulus) ways(f func(product func(a, b Ref) Ref) Ref) Ref {
 	return e.Choose(digits, m.word, func() Ref { return f(m.mul52) }, func() Ref {
 		return e.Choose(doubles, m.word, func() Ref { return f(by.mul) }, func() Ref {
 			return e.Choose(fits, m.word, func() Ref {
-				return e.Choose(e.Digits52(e.Bool(true)), m.word, func() Ref { return f(m.mulDigits) }, func() Ref { return f(m.mul60) })
+				return e.Choose(e.Digits52(e.Bool(true)), m.word, func() Ref { return f(m.mulDigits) }, func() Ref {
+					// Where doubles multiply, p from 2^50 on is left.
+					return e.Choose(e.Doubles(e.Bool(true)), m.word, func() Ref { return f(m.mulLong) }, func() Ref { return f(m.mul60) })
+				})
 			}, func() Ref { return f(m.mul) })
 		})
 	})
@@ -218,20 +221,34 @@ func (m Modulus) mul30(a, b Ref) Ref {
 	return e.Min(rest, e.Sub(rest, m.p))
 }
 
-// mul60 is Mul for p below 2^60, which leaves room for a quotient that is a little too small. With n the bits of p, u = a * 2^(63-n)
-// and v = b * 2^(63-n) are below 2^63, and near gives h, which misses u*v / 2^64 by less than 2. d' = (v + 2^64) / 4 misses
-// 2^(62+n) / p by less than 1, and near gives the quotient times 2^(60-n) from h and d': by less than 1 too small for the
-// first product, where d' / 2^64 is below 1/2, 1/4 for d' and 2 for the second product. The shift back makes less of that, and less than
-// one more: what is left of a*b is below 4p.
+// mulLong is Mul for p from 2^47 to 2^60, with the product of a and b as three numbers, ah*bh, the two others of their halves together, and the lower
+// half of al*bl. With n the bits of p, h = a*b / 2^(2n-63), rounded down, is below 2^63, and d' = (v + 2^64) / 4 misses 2^(62+n) / p by less than 1.
+// The upper word of h*d', by near, misses the quotient times 2^(61-n) by less than 3: 1/2 for h, as much for d', and 2 for itself. The shift back by
+// at least 1 makes less than (3 + 1) / 2 of it, and what is left of a*b is below 2p.
+func (m Modulus) mulLong(a, b Ref) Ref {
+	e := m.e
+	half, low := m.num(32), m.num(1<<32-1)
+	ah, bh, al, bl := e.Shr(a, half), e.Shr(b, half), e.And(a, low), e.And(b, low)
+	last := e.Mul(al, bl)
+	middle := e.Add(e.Add(e.Mul(al, bh), e.Mul(ah, bl)), e.Shr(last, half))
+	up := e.Add(m.shift, e.Sub(m.shift, m.num(1))) // 127 - 2n
+	h := e.Add(e.Shl(e.Mul(ah, bh), up), e.Shr(middle, e.Sub(half, up)))
+	quarter := e.Or(e.Shr(m.v, m.num(2)), m.num(1<<62))
+	q := e.Shr(m.near(h, quarter), e.Sub(m.shift, m.num(3)))
+	qh, ph, ql, pl := e.Shr(q, half), e.Shr(m.p, half), e.And(q, low), e.And(m.p, low)
+	upper := e.Shl(e.Sub(middle, e.Add(e.Mul(qh, pl), e.Mul(ql, ph))), half)
+	rest := e.Sub(e.Or(upper, e.And(last, low)), e.Mul(ql, pl))
+	less := e.Sub(rest, m.p) // the sign says whether that was too much, where there is no minimum of 64 bits
+	return e.Select(e.Lt(e.Bitcast(m.signed, less), e.Int(m.signed, 0)), rest, less)
+}
+
+// mul60 is Mul for any p below 2^60: mulLong of p and a with as many zeros at their ends as make 60 bits of p.
 func (m Modulus) mul60(a, b Ref) Ref {
 	e := m.e
-	up := e.Sub(m.shift, m.num(1))
-	h := m.near(e.Shl(a, up), e.Shl(b, up))
-	quarter := e.Or(e.Shr(m.v, m.num(2)), m.num(1<<62))
-	q := e.Shr(m.near(h, quarter), e.Sub(m.shift, m.num(4)))
-	rest := e.Sub(e.Mul(a, b), e.Mul(q, m.p))
-	rest = e.Min(rest, e.Sub(rest, e.Add(m.p, m.p))) // wraps where it is below
-	return e.Min(rest, e.Sub(rest, m.p))
+	up := e.Sub(m.shift, m.num(4))
+	long := m
+	long.p, long.shift = e.Shl(m.p, up), m.num(4)
+	return e.Shr(long.mulLong(e.Shl(a, up), b), up)
 }
 
 // near is the upper word of x*y, or one less, for x and y below 2^63: without what comes from the product of the lower halves.

@@ -61,19 +61,20 @@ func TestModulus(t *testing.T) {
 func TestProducts(t *testing.T) {
 	rng := rand.New(rand.NewSource(60))
 	ways := []struct {
-		name string
-		most int
-		mul  func(m Modulus, a, b Ref) Ref
+		name        string
+		least, most int
+		mul         func(m Modulus, a, b Ref) Ref
 	}{
-		{"mul52", 50, Modulus.mul52}, {"mulDigits", 60, Modulus.mulDigits}, {"mul60", 60, Modulus.mul60}, {"mul", 63, Modulus.mul},
-		{"doubles", 50, func(m Modulus, a, b Ref) Ref { return m.doubles().mul(a, b) }},
+		{"mul52", 1, 50, Modulus.mul52}, {"mulDigits", 1, 60, Modulus.mulDigits}, {"mulLong", 48, 60, Modulus.mulLong},
+		{"mul60", 1, 60, Modulus.mul60}, {"mul", 1, 63, Modulus.mul},
+		{"doubles", 1, 50, func(m Modulus, a, b Ref) Ref { return m.doubles().mul(a, b) }},
 	}
 	for _, way := range ways {
 		rec, x := NewRecorder(types.I64, types.U64, types.U64)
 		m := NewModulus(Emitter{rec}, x[0])
 		rec.Func.Results = []Ref{way.mul(m, x[1], x[2])}
 		prog := Compile(&rec.Func)
-		for bits := 1; bits <= way.most; bits++ {
+		for bits := way.least; bits <= way.most; bits++ {
 			low, high := uint64(1)<<(bits-1), uint64(1)<<bits-1
 			moduli := []uint64{low, high, low + low/2}
 			for i := range uint64(4) {
