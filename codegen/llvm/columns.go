@@ -177,7 +177,7 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	c.w = registers * g.machine.VectorBits / 8 / int(size)
 	c.rest = c.w
 	if len(c.after) > longBody {
-		c.rest = max(int(64/size), 4)
+		c.rest = min(c.w, max(int(64/size), 4))
 	}
 	each := int64(len(c.sums)) * size
 	c.cols = min(stripBytes/each, lanesBytes/each/max(c.lanes, 1)) / int64(c.w) * int64(c.w)
