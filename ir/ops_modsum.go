@@ -11,7 +11,7 @@ import (
 // bits, whose sums of fewer than 2^31 terms are exact in i64, and only the two sums meet the modulus. The sum of the low halves is that of
 // the elements, modulo 2^64, less the one of the high halves in its place. Sums of i32
 // are exact in i64 as they are. What is left in the loop are plain additions, in any order. Products of i64 that
-// modmul_axis_sum makes are cut into digits of 52 bits (scalar.Modulus.Limb), whose sums of as many as 1024 are exact; with more of
+// modmul_axis_sum makes are cut into digits, as the processor multiplies them (scalar.Modulus.Limb), whose sums of as many as 256 are exact; with more of
 // them there are sums of sums. Where their number is a shape parameter, the products are made first.
 
 var attrSumAxis = AttrDef{Name: "axis", Kind: AttrInt, Doc: "the axis that is summed; not the last, which the moduli belong to"}
@@ -217,9 +217,9 @@ func (b *Builder) sumModulo(p *Value, sum func(part func(*Value) *Value) *Value,
 // The steps of sums modulo p on words; see scalar.Modulus.
 var (
 	opProductLimb = pointwise(OpDef{
-		Name: "product_limb", Arity: 3, Operands: []string{"a", "b", "p"}, NoGrad: noResidueGrad,
-		Summary: "What the product a * b adds to a digit of 52 bits of a sum of products modulo p.",
-		Attrs:   []AttrDef{{Name: "limb", Kind: AttrInt, Doc: "the number of the digit, 0 to 2"}},
+		Name: "product_limb", Arity: 3, Traits: Partial, Operands: []string{"a", "b", "p"}, NoGrad: noResidueGrad,
+		Summary: "What the product a * b adds to one of three sums, of which `mod_limbs` makes the residue of a sum of products modulo p.",
+		Attrs:   []AttrDef{{Name: "limb", Kind: AttrInt, Doc: "the number of the sum, 0 to 2"}},
 		Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
 			m := scalar.NewModulus(e, x[2])
 			return m.Number(m.Limb(x[0], x[1], int(op.Int("limb"))))
@@ -229,7 +229,7 @@ var (
 
 	opModLimbs = pointwise(OpDef{
 		Name: "mod_limbs", Arity: 4, Traits: MayFail, Fails: badModulus, Operands: []string{"s2", "s1", "s0", "p"}, NoGrad: noResidueGrad,
-		Summary: "The residue of s2 * 2^104 + s1 * 2^52 + s0, unsigned words, modulo p.",
+		Summary: "The residue modulo p of the sum of products that s2, s1 and s0, sums of what `product_limb` gives, stand for.",
 		Scalar: func(e scalar.Emitter, _ *Op, x []scalar.Ref) scalar.Ref {
 			checkModulus(e, x[3])
 			m := scalar.NewModulus(e, x[3])

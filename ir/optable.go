@@ -113,6 +113,7 @@ const (
 	MayFail // can stop the program: never removed, and never skipped for part of its elements
 	Cheap   // a few machine instructions: recomputing beats reading it back from memory
 	View    // costs nothing by itself: only changes where elements are read
+	Partial // what it gives differs between processors, and what reads it, all of it in the same program, does not: never computed beforehand
 )
 
 // Has reports whether all traits in u are set.

@@ -45,7 +45,8 @@ import (
 //
 // Four registers of columns go down the rows together, two where there are several sums. With AVX2 it was twice as many, which is two lines more of each row
 // at a time, all of them in a few sets of the first-level cache when rows are a power of two long: f32[2048, 1024] takes 0.92 of that, f32[4096, 4096]
-// 0.93, f64[2048, 1024] 0.84, axis_modsum 0.97 (one thread of a Zen 3, medians of ratios in turns).
+// 0.93, f64[2048, 1024] 0.84, axis_modsum 0.97 (one thread of a Zen 3, medians of ratios in turns). Three sums with a rare arm, those of modmul_axis_sum, have one where
+// there are 16: LLVM keeps the operands of all four rows until it knows that nobody takes the arm. Asking for half lines would ask for each line twice.
 //
 // With float sums a column has a result for each 256 rows, up to 128 of them, in memory of a fixed size. So strips are narrower the
 // longer the columns are, which code for any shape finds out when it runs.
@@ -144,7 +145,7 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 		return nil
 	}
 	c.lanes = 1
-	work := 0
+	var reduces []*kernel.Reduce
 	for _, one := range c.sums {
 		o := one.s
 		if len(o.Axes) != 1 || o.Order == kernel.Lanes || o.Kind == ir.ReduceArgMax || o.Kind == ir.ReduceArgMin ||
@@ -152,12 +153,16 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 			return nil
 		}
 		size = max(size, int64(regDType(o.Type).Bytes()))
-		n, ok := usualWork(o.Body, c.rare)
-		if !ok {
+		if _, ok := usualWork(o.Body, map[*kernel.If]bool{}); !ok {
 			return nil
 		}
-		work += n
+		reduces = append(reduces, o)
 	}
+	reduces = mergeBodies(reduces)
+	for i, o := range reduces {
+		c.sums[i].s = o
+	}
+	work, _ := usualWork(reduces[0].Body, c.rare)
 	if work > 12*len(c.sums) || len(c.sums) > maxStripSums {
 		return nil
 	}
@@ -174,6 +179,9 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	if len(c.sums) > 1 || len(c.rare) > 0 { // of rare arms what is looked at has to be kept until then
 		registers = 2
 	}
+	if len(c.sums) > 2 && len(c.rare) > 0 && g.machine.Registers <= 16 { // then the operands of all rows
+		registers = 1
+	}
 	c.w = registers * g.machine.VectorBits / 8 / int(size)
 	c.rest = c.w
 	if len(c.after) > longBody {
@@ -186,8 +194,11 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 		return nil
 	}
 	c.rows, c.ask = stripRows, true
-	if c.near() {
+	switch near := c.near(); {
+	case near && len(c.rare) == 0:
 		c.rows, c.ask = nearRows, false
+	case near && c.w*int(size) < lineBytes:
+		c.ask = false
 	}
 	if n < 2*stripRows && len(c.rare) == 0 || c.cols < int64(c.w) {
 		return nil
@@ -195,11 +206,8 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	return c
 }
 
-// near reports that the caches hold what the reductions read, and that they do little but read it.
+// near reports that the caches hold what the reductions read.
 func (c *strip) near() bool {
-	if len(c.rare) > 0 {
-		return false
-	}
 	bytes, seen := int64(0), map[int]bool{}
 	for _, s := range c.sums {
 		kernel.Each(s.s.Body, func(l *kernel.Load) {

@@ -6,31 +6,51 @@ import (
 	"healc/lang/types"
 )
 
-// Sums of products that are reduced once. Products of residues are taken apart into digits of 52 bits, whose sums fit a word
-// for many terms: see Limb. What remains is the residue of a number of two words or three digits.
+// Sums of products that are reduced once. Products are taken apart into digits, whose sums fit a word for many terms: see Limb. What remains is the
+// residue of a number of two words or three digits.
 
 // digit is the number of bits of a digit, as AVX-512 IFMA multiplies them.
 const digit = 52
 
-// LimbTerms is how many products may be added: what a product adds to a digit is below 3 * 2^52.
-const LimbTerms = 1024
+// LimbTerms is how many products may be added: what a product adds to a sum is below 3 * 2^52, or 2^56 (see limb32).
+const LimbTerms = 256
 
-// Limb is what the product of two numbers of the signed type adds to the digit number `limb` of a sum of products modulo p, 0 to 2.
-// The product is that of the numbers themselves where they have the digits for it, which residues have, and of their residues else.
-// For p up to 2^52 the factors have one digit, and the product two.
+// Limb is what the product of two numbers of the signed type adds to sum number `limb` of three, 0 to 2, of which Limbs makes the residue modulo p. How the three stand for
+// the product depends on the processor. The product is that of the numbers themselves where they are short enough, which residues mostly are, and of their residues else.
 func (m Modulus) Limb(x, y Ref, limb int) Ref {
+	return m.limbs(func() Ref { return m.limb52(x, y, limb) }, func() Ref { return m.limb32(x, y, limb) })
+}
+
+// Limbs is the residue of a sum of products, of which s2, s1 and s0 are the sums of what Limb gives.
+func (m Modulus) Limbs(s2, s1, s0 Ref) Ref {
+	return m.limbs(func() Ref { return m.limbs52(s2, s1, s0) }, func() Ref { return m.limbs32(s2, s1, s0) })
+}
+
+// limbs is what there are digits of 52 bits for where these are multiplied, and words of 32 bits elsewhere.
+func (m Modulus) limbs(digits, halves func() Ref) Ref {
+	e := m.e
+	if _, ok := e.Sink.(Chooser); !ok { // one way is enough
+		return digits()
+	}
+	return e.Choose(e.Digits52(e.Bool(true)), m.word, digits, halves)
+}
+
+// short is f of two numbers where they are below 2^bits, and long of their residues elsewhere.
+func (m Modulus) short(bits uint, x, y Ref, f, long func(a, b Ref) Ref) Ref {
 	e := m.e
 	a, b := e.Bitcast(m.word, x), e.Bitcast(m.word, y)
+	above := e.And(e.Or(a, b), e.Bits(m.word, ^uint64(1<<bits-1)))
+	return e.Choose(e.Ne(above, m.num(0)), m.word, func() Ref { return long(m.remainder(x), m.remainder(y)) }, func() Ref { return f(a, b) })
+}
+
+// limb52 is Limb with digits of 52 bits, the sums being those of the digits: for p up to 2^52 the factors have one digit, and the product two.
+func (m Modulus) limb52(x, y Ref, limb int) Ref {
+	e := m.e
 	zero, bits := m.num(0), m.num(digit)
-	of := func(above Ref, product func(a, b Ref) Ref) func() Ref {
-		return func() Ref {
-			long := e.And(e.Or(a, b), above)
-			return e.Choose(e.Ne(long, zero), m.word, func() Ref {
-				return product(m.remainder(x), m.remainder(y))
-			}, func() Ref { return product(a, b) })
-		}
+	of := func(bits uint, product func(a, b Ref) Ref) func() Ref {
+		return func() Ref { return m.short(bits, x, y, product, product) }
 	}
-	one := of(e.Bits(m.word, ^uint64(1<<digit-1)), func(a, b Ref) Ref {
+	one := of(digit, func(a, b Ref) Ref {
 		if limb == 0 {
 			return e.Mul52Lo(a, b, zero)
 		}
@@ -39,7 +59,7 @@ func (m Modulus) Limb(x, y Ref, limb int) Ref {
 	if limb == 2 {
 		one = func() Ref { return zero }
 	}
-	two := of(e.Bits(m.word, 1<<63), func(a, b Ref) Ref {
+	two := of(63, func(a, b Ref) Ref {
 		high := func() (Ref, Ref) { return e.Shr(a, bits), e.Shr(b, bits) }
 		switch limb {
 		case 0:
@@ -57,8 +77,8 @@ func (m Modulus) Limb(x, y Ref, limb int) Ref {
 // oneDigit says that residues are below 2^52.
 func (m Modulus) oneDigit() Ref { return m.e.Le(m.p, m.num(1<<digit)) }
 
-// Limbs is the residue of s2 * 2^104 + s1 * 2^52 + s0, for sums of what Limb gives.
-func (m Modulus) Limbs(s2, s1, s0 Ref) Ref {
+// limbs52 is s2 * 2^104 + s1 * 2^52 + s0.
+func (m Modulus) limbs52(s2, s1, s0 Ref) Ref {
 	e := m.e
 	// join is x * 2^52 + y in two words.
 	join := func(x, y Ref) (hi, lo Ref) {
@@ -70,6 +90,56 @@ func (m Modulus) Limbs(s2, s1, s0 Ref) Ref {
 	}, func() Ref {
 		return m.wide(join(m.wide(join(s2, s1)), s0))
 	})
+}
+
+// limb32 is Limb with halves of words, a = a1 * 2^32 + a0: with c = a1 b0 + a0 b1 + floor(a0 b0 / 2^32), which a word holds for numbers below 2^63, the product is
+// h * 2^64 + floor(c mod 2^32) * 2^32 + a0 b0 mod 2^32, where h = a1 b1 + floor(c / 2^32). Below 2^60 h is below 2^56, and LimbTerms of them fit a word. That of
+// larger residues is below 2^62; what it has from 2^54 on goes to the sum in the middle, above what its terms below 2^32 need.
+func (m Modulus) limb32(x, y Ref, limb int) Ref {
+	e := m.e
+	half, low := m.num(32), m.num(1<<32-1)
+	product := func(long bool) func(a, b Ref) Ref {
+		return func(a, b Ref) Ref {
+			a0, b0 := e.And(a, low), e.And(b, low)
+			ll := e.Mul(a0, b0)
+			if limb == 0 {
+				return e.And(ll, low)
+			}
+			a1, b1 := e.Shr(a, half), e.Shr(b, half)
+			c := e.Add(e.Add(e.Mul(a1, b0), e.Mul(a0, b1)), e.Shr(ll, half))
+			if limb == 1 && !long {
+				return e.And(c, low)
+			}
+			h := e.Add(e.Mul(a1, b1), e.Shr(c, half))
+			switch {
+			case !long:
+				return h
+			case limb == 2:
+				return e.And(h, m.num(1<<highBits-1))
+			}
+			return e.Or(e.And(c, low), e.Shl(e.Shr(h, m.num(highBits)), m.num(middleBits)))
+		}
+	}
+	return m.short(60, x, y, product(false), product(true))
+}
+
+// The bits of h that stay in its sum where they are many, and those of the sum of the middle terms.
+const (
+	highBits   = 54
+	middleBits = 40
+)
+
+// limbs32 is the residue of (s2 + t * 2^54) * 2^64 + (s1 - t * 2^40) * 2^32 + s0, t being the upper bits of s1.
+func (m Modulus) limbs32(s2, s1, s0 Ref) Ref {
+	e := m.e
+	half := m.num(32)
+	top, middle := e.Shr(s1, m.num(middleBits)), e.And(s1, m.num(1<<middleBits-1))
+	lo := e.Add(e.Shl(middle, half), s0)
+	more := e.Add(e.Shr(middle, half), e.Cast(m.word, e.Lt(lo, s0))) // a sum of short products has two words
+	hi := e.Add(s2, more)
+	over := e.Add(e.Shl(top, m.num(highBits)), hi)
+	carry := e.Cast(m.word, e.Lt(over, hi))
+	return m.wide(m.wide(e.Add(e.Shr(top, m.num(64-highBits)), carry), over), lo)
 }
 
 // wide is the residue of hi * 2^w + lo. hi is mostly below p.

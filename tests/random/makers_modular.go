@@ -103,7 +103,7 @@ func makeModSum(g *Gen, d *ir.OpDef) bool {
 	return g.emit(d, ir.A{"axis": int64(g.r.IntN(x.Type.Rank() - 1))}, nil, append(args, g.channels(x.Type))...)
 }
 
-// makeLimbs computes with digits of i64, of any numbers.
+// makeLimbs computes with digits of i64, of any numbers. Those of products mean something all together.
 func makeLimbs(g *Gen, d *ir.OpDef) bool {
 	x := g.residues(0)
 	if x == nil {
@@ -111,18 +111,21 @@ func makeLimbs(g *Gen, d *ir.OpDef) bool {
 	}
 	x = g.as(x, types.Tensor{Elem: types.I64, Shape: x.Type.Shape})
 	args := []*ir.Value{x}
-	for len(args) < d.Arity-1 {
-		args = append(args, g.as(g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(x.Type.Shape) }), x.Type))
-	}
+	args = append(args, g.as(g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(x.Type.Shape) }), x.Type))
 	p := g.moduli(types.I64, -1)
 	if x.Type.Rank() > 0 {
 		p = g.channels(x.Type)
 	}
-	var attrs ir.A
-	if len(d.Attrs) > 0 {
-		attrs = ir.A{"limb": int64(g.r.IntN(3))}
+	p = g.as(p, x.Type)
+	if d.Name != "mod_halves" {
+		g.used["product_limb"]++
+		var limbs []*ir.Value
+		for limb := int64(2); limb >= 0; limb-- {
+			limbs = append(limbs, g.b.Emit(ir.Lookup("product_limb"), ir.A{"limb": limb}, args[0], args[1], p))
+		}
+		d, args = ir.Lookup("mod_limbs"), limbs
 	}
-	return g.emit(d, attrs, nil, append(args, g.as(p, x.Type))...)
+	return g.emit(d, nil, nil, append(args, p)...)
 }
 
 func makeModScatterAdd(g *Gen, d *ir.OpDef) bool {
