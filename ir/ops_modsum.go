@@ -11,7 +11,7 @@ import (
 // bits, whose sums of fewer than 2^31 terms are exact in i64, and only the two sums meet the modulus. The sum of the low halves is that of
 // the elements, modulo 2^64, less the one of the high halves in its place. Sums of i32
 // are exact in i64 as they are. What is left in the loop are plain additions, in any order. Products of i64 that
-// modmul_axis_sum makes are cut into digits, as the processor multiplies them (scalar.Modulus.Limb), whose sums of as many as 256 are exact; with more of
+// modmul_axis_sum makes are cut into digits, as the processor multiplies them (scalar.Modulus.Limb), whose sums of as many as 512 are exact; with more of
 // them there are sums of sums. Where their number is a shape parameter, the products are made first.
 
 var attrSumAxis = AttrDef{Name: "axis", Kind: AttrInt, Doc: "the axis that is summed; not the last, which the moduli belong to"}

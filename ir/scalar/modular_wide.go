@@ -12,8 +12,9 @@ import (
 // digit is the number of bits of a digit, as AVX-512 IFMA multiplies them.
 const digit = 52
 
-// LimbTerms is how many products may be added: what a product adds to a sum is below 3 * 2^52, or 2^56 (see limb32).
-const LimbTerms = 256
+// LimbTerms is how many products may be added: what a product adds to a sum is below 2^54, and limbs32 adds as much as LimbTerms to
+// a sum of them.
+const LimbTerms = 512
 
 // Limb is what the product of two numbers of the signed type adds to sum number `limb` of three, 0 to 2, of which Limbs makes the residue modulo p. How the three stand for
 // the product depends on the processor. The product is that of the numbers themselves where they are short enough, which residues mostly are, and of their residues else.
@@ -35,12 +36,12 @@ func (m Modulus) limbs(digits, halves func() Ref) Ref {
 	return e.Choose(e.Digits52(e.Bool(true)), m.word, digits, halves)
 }
 
-// short is f of two numbers where they are below 2^bits, and long of their residues elsewhere.
-func (m Modulus) short(bits uint, x, y Ref, f, long func(a, b Ref) Ref) Ref {
+// short is f of two numbers where they are below 2^bits, and of their residues elsewhere.
+func (m Modulus) short(bits uint, x, y Ref, f func(a, b Ref) Ref) Ref {
 	e := m.e
 	a, b := e.Bitcast(m.word, x), e.Bitcast(m.word, y)
 	above := e.And(e.Or(a, b), e.Bits(m.word, ^uint64(1<<bits-1)))
-	return e.Choose(e.Ne(above, m.num(0)), m.word, func() Ref { return long(m.remainder(x), m.remainder(y)) }, func() Ref { return f(a, b) })
+	return e.Choose(e.Ne(above, m.num(0)), m.word, func() Ref { return f(m.remainder(x), m.remainder(y)) }, func() Ref { return f(a, b) })
 }
 
 // limb52 is Limb with digits of 52 bits, the sums being those of the digits: for p up to 2^52 the factors have one digit, and the product two.
@@ -48,7 +49,7 @@ func (m Modulus) limb52(x, y Ref, limb int) Ref {
 	e := m.e
 	zero, bits := m.num(0), m.num(digit)
 	of := func(bits uint, product func(a, b Ref) Ref) func() Ref {
-		return func() Ref { return m.short(bits, x, y, product, product) }
+		return func() Ref { return m.short(bits, x, y, product) }
 	}
 	one := of(digit, func(a, b Ref) Ref {
 		if limb == 0 {
@@ -93,43 +94,35 @@ func (m Modulus) limbs52(s2, s1, s0 Ref) Ref {
 }
 
 // limb32 is Limb with halves of words, a = a1 * 2^32 + a0: with c = a1 b0 + a0 b1 + floor(a0 b0 / 2^32), which a word holds for numbers below 2^63, the product is
-// h * 2^64 + floor(c mod 2^32) * 2^32 + a0 b0 mod 2^32, where h = a1 b1 + floor(c / 2^32). Below 2^60 h is below 2^56, and LimbTerms of them fit a word. That of
-// larger residues is below 2^62; what it has from 2^54 on goes to the sum in the middle, above what its terms below 2^32 need.
+// h * 2^64 + (c mod 2^32) * 2^32 + a0 b0 mod 2^32, where h = a1 b1 + floor(c / 2^32) is below 2^62. What h has from 2^54 on goes to the sum in the middle, above
+// what its terms below 2^32 need.
 func (m Modulus) limb32(x, y Ref, limb int) Ref {
 	e := m.e
 	half, low := m.num(32), m.num(1<<32-1)
-	product := func(long bool) func(a, b Ref) Ref {
-		return func(a, b Ref) Ref {
-			a0, b0 := e.And(a, low), e.And(b, low)
-			ll := e.Mul(a0, b0)
-			if limb == 0 {
-				return e.And(ll, low)
-			}
-			a1, b1 := e.Shr(a, half), e.Shr(b, half)
-			c := e.Add(e.Add(e.Mul(a1, b0), e.Mul(a0, b1)), e.Shr(ll, half))
-			if limb == 1 && !long {
-				return e.And(c, low)
-			}
-			h := e.Add(e.Mul(a1, b1), e.Shr(c, half))
-			switch {
-			case !long:
-				return h
-			case limb == 2:
-				return e.And(h, m.num(1<<highBits-1))
-			}
-			return e.Or(e.And(c, low), e.Shl(e.Shr(h, m.num(highBits)), m.num(middleBits)))
+	product := func(a, b Ref) Ref {
+		a0, b0 := e.And(a, low), e.And(b, low)
+		ll := e.Mul(a0, b0)
+		if limb == 0 {
+			return e.And(ll, low)
 		}
+		a1, b1 := e.Shr(a, half), e.Shr(b, half)
+		c := e.Add(e.Add(e.Mul(a1, b0), e.Mul(a0, b1)), e.Shr(ll, half))
+		h := e.Add(e.Mul(a1, b1), e.Shr(c, half))
+		if limb == 2 {
+			return e.And(h, m.num(1<<highBits-1))
+		}
+		return e.Or(e.And(c, low), e.Shl(e.Shr(h, m.num(highBits)), m.num(middleBits)))
 	}
-	return m.short(60, x, y, product(false), product(true))
+	return m.short(63, x, y, product)
 }
 
-// The bits of h that stay in its sum where they are many, and those of the sum of the middle terms.
+// The bits of h that stay in its sum, and those of the sum of LimbTerms middle terms.
 const (
 	highBits   = 54
-	middleBits = 40
+	middleBits = 42
 )
 
-// limbs32 is the residue of (s2 + t * 2^54) * 2^64 + (s1 - t * 2^40) * 2^32 + s0, t being the upper bits of s1.
+// limbs32 is the residue of (s2 + t * 2^54) * 2^64 + (s1 - t * 2^42) * 2^32 + s0, t being the upper bits of s1.
 func (m Modulus) limbs32(s2, s1, s0 Ref) Ref {
 	e := m.e
 	half := m.num(32)
