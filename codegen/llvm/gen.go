@@ -109,8 +109,6 @@ type gen struct {
 	fetched  map[*kernel.Load]bool        // loads that fetch ahead in the code being generated, see Note [Prefetch]
 
 	products map[value.Value]*product52 // that can be added to something else than 0
-	doubles  map[operands52]digits52    // see Note [Digits by doubles]
-	digits   map[value.Value]bool       // those that are upper digits
 
 	usual *usual // rare arms that are put off, see Note [Rare arms]
 
@@ -127,7 +125,7 @@ type gen struct {
 }
 
 func (m *module) newGen(fn *lir.Func, ts []types.DType) *gen {
-	g := &gen{module: m, fn: fn, types: ts, env: make([]val, len(ts)), lets: map[kernel.Ref]*scalar.Instr{}, products: map[value.Value]*product52{}, doubles: map[operands52]digits52{}, digits: map[value.Value]bool{},
+	g := &gen{module: m, fn: fn, types: ts, env: make([]val, len(ts)), lets: map[kernel.Ref]*scalar.Instr{}, products: map[value.Value]*product52{},
 		dimCache: map[string]value.Value{}, splatCache: map[string]value.Value{}}
 	g.entry = fn.NewBlock("entry")
 	g.cur = fn.NewBlock("")

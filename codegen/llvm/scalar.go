@@ -88,12 +88,8 @@ func (g *gen) let(s *kernel.Let) {
 		}
 	}
 	g.set(s.ID, g.instr(in.Op, in.Type, from, w, args), wide)
-	switch {
-	case !wide:
-	case in.Op == scalar.Mul52Lo || in.Op == scalar.Mul52Hi:
+	if wide && (in.Op == scalar.Mul52Lo || in.Op == scalar.Mul52Hi) {
 		g.noteProduct(s, args)
-	case in.Op == scalar.Shr:
-		g.noteDigit(s)
 	}
 }
 
@@ -384,9 +380,6 @@ func (g *gen) mul52(upper bool, w int, x, y, z value.Value) value.Value {
 		t := vec(i64, lanes)
 		f := g.intrinsic(name, t, t, t, t)
 		return g.byLanes(lanes, w, func(v []value.Value) value.Value { return b.NewCall(f, v[2], v[0], v[1]) }, x, y, z)
-	}
-	if w > 0 && g.machine.multipliesDoubles() {
-		return b.NewAdd(z, g.half52(upper, w, x, y))
 	}
 	low := g.num(types.U64, 1<<52-1, w)
 	if !upper {

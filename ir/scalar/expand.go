@@ -72,7 +72,7 @@ func polyInPairs(e Emitter, x, xx Ref, c ...float64) Ref {
 			p = pair
 			continue
 		}
-		p = e.Fma(p, xx, pair)
+		p = e.Fma(xx, p, pair)
 	}
 	return p
 }

@@ -79,8 +79,7 @@ func sigmoid32(e Emitter, x Ref) Ref {
 	// what limits how many vectors a processor computes side by side.
 	q := expF32.q
 	r2 := e.Mul(r, r)
-	high := e.Fma(r2, e.Float(t, q[4]), e.Fma(r, e.Float(t, -q[3]), e.Float(t, q[2])))
-	s := e.Fma(r2, e.Fma(r2, high, e.Fma(r, e.Float(t, -q[1]), e.Float(t, q[0]))), e.Neg(r))
+	s := e.Fma(r2, polyInPairs(e, r, r2, q[0], -q[1], q[2], -q[3], q[4]), e.Neg(r))
 	// The bits of k are n + 159 above those of 1.5 * 2^23, so that 2^32 a is a normal number down to n = -158, or 0.
 	a := e.Mul(e.Bitcast(t, e.Shl(e.Bitcast(i32, k), e.Int(i32, 23))), e.Float(t, 0x1p-32))
 	sum := e.Add(one, a)
