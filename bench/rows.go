@@ -235,8 +235,7 @@ func chain(n, bits int) row {
 	k, m := int64(channels), int64(n)
 	src := fmt.Sprintf(`fn f(a: i64[1, 1, %[1]d, %[2]d], b: i64[1, 1, %[1]d, %[2]d], p: i64[%[1]d], w: i64[%[1]d, %[2]d], v: i64[%[1]d, %[2]d], s: i64[%[1]d], perm: i64[%[2]d]) -> i64[1, 1, %[1]d, %[2]d] {
   let t = ntt(a, p, w, perm, axis = -1, skip_perm = true);
-  let u = modmul(moveaxis(t, 3, 2), moveaxis(b, 3, 2), p);
-  intt(moveaxis(u, 2, 3), p, v, s, perm, axis = -1)
+  intt(modmul(t, b, unsqueeze(p, 1)), p, v, s, perm, axis = -1)
 }`, k, m)
 	return row{name: fmt.Sprintf("chain_n%d_b%d", n, bits), products: true,
 		heal: func(threads int) (func(), error) {

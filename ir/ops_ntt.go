@@ -33,7 +33,8 @@ var OpNtt = define(&OpDef{
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		return inferNtt("`ntt`", args[0], args[1], args[2], nil, args[3], attrs[0].(int64))
 	},
-	Eval: evalNtt, Element: elementNtt, Rows: rowsNtt, RowWork: rowAgain,
+	Reads: readsTransformed,
+	Eval:  evalNtt, Element: elementNtt, Rows: rowsNtt, RowWork: rowAgain,
 	NoGrad: noResidueGrad, Constraints: nttConstraints,
 	Example: "ntt([[[[1]], [[2]], [[3]], [[4]]]], [17], [[1, 4, 2, 8]], [0, 1, 2, 3]) == [[[[15]], [[11]], [[13]], [[16]]]]",
 })
@@ -47,10 +48,14 @@ var OpIntt = define(&OpDef{
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		return inferNtt("`intt`", args[0], args[1], args[2], &args[3], args[4], attrs[0].(int64))
 	},
-	Eval: evalIntt, Element: elementIntt, Rows: rowsIntt, RowWork: rowAgain,
+	Reads: readsTransformed,
+	Eval:  evalIntt, Element: elementIntt, Rows: rowsIntt, RowWork: rowAgain,
 	NoGrad: noResidueGrad, Constraints: nttConstraints,
 	Example: "intt([[[[15]], [[11]], [[13]], [[16]]]], [17], [[1, 13, 9, 15]], [13], [0, 1, 2, 3]) == [[[[1]], [[2]], [[3]], [[4]]]]",
 })
+
+// readsTransformed: of every row each element goes through the stages, and with the first row its modulus is looked at.
+func readsTransformed(op *Op, i int) bool { return i == 0 || i == 1 && nonEmpty(op.Type().Shape) }
 
 var nttConstraints = []Constraint{
 	{"C1", "the elements, moduli and tables share one element type, i32 or i64"},

@@ -18,8 +18,10 @@ import (
 // A Memory is a run of elements that a row has for itself.
 type Memory int
 
-// ResultRow is the memory of the row's result.
-const ResultRow Memory = 0
+const (
+	ResultRow Memory = 0  // the memory of the row's result
+	NoMemory  Memory = -1 // none
+)
 
 // RowPull is the Pull of a Rows rule. What it writes runs in the order in which it is written.
 type RowPull interface {
@@ -46,19 +48,22 @@ type RowPull interface {
 	// Operand is the memory of a line of operand i of op, to be read; at gives the index of element i of the line. It
 	// reports false when the operand is computed, or its elements do not lie next to each other.
 	Operand(op *Op, i int, at func(i scalar.Ref) []scalar.Ref) (Memory, bool)
+	// Product is Operand for what is computed as a modmul, modulo p, of two such lines.
+	Product(op *Op, i int, at func(i scalar.Ref) []scalar.Ref, p scalar.Ref) (x, y Memory, ok bool)
 	// Transform runs the stages of a number theoretic transform, and gives a bool: false if the modulus is not below
-	// TransformLimit, or elements of the source or the table are no residues. Then the data has no meaning.
+	// TransformLimit, or elements of the lines that it reads are no residues. Then the data has no meaning.
 	Transform(t Transform) scalar.Ref
 }
 
 // Transform is a number theoretic transform of residues modulo P, from a table of factors below P. All are of type
-// I64, and their memory holds neighbours next to each other. The source may be the memory of the result.
+// I64, and their memory holds neighbours next to each other. The source may be the memory of the result. What is transformed is
+// the source, or unless Times is NoMemory its products with that, element by element.
 type Transform struct {
-	Data, Source, Table Memory
-	Size                int64 // a power of two, from MinTransform on
-	Inverse             bool
-	P                   scalar.Ref
-	Scale               scalar.Ref // of the inverse: what the result is multiplied by, below P
+	Data, Source, Times, Table Memory
+	Size                       int64 // a power of two, from MinTransform on
+	Inverse                    bool
+	P                          scalar.Ref
+	Scale                      scalar.Ref // of the inverse: what the result is multiplied by, below P
 }
 
 // The limits of Transform: what kernels need for whole vectors, and for sums that are not reduced at once.

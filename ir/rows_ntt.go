@@ -120,7 +120,8 @@ func (l nttLine) straight(n int) scalar.Ref {
 
 // run transforms the operand, whose elements number gives, and multiplies the result by scale unless that is None.
 // Where the stages are a Transform, it finds out whether the elements and the table are residues; if not, and
-// for a modulus that is too large for it, the elements are reduced and the stages run one by one.
+// for a modulus that is too large for it, the elements are reduced and the stages run one by one. A product of two rows
+// modulo p is part of the Transform, which multiplies where it loads.
 func (l nttLine) run(at []scalar.Ref, inverse bool, scale scalar.Ref) {
 	p, e := l.p, l.e
 	axis := l.op.Int("axis")
@@ -130,19 +131,25 @@ func (l nttLine) run(at []scalar.Ref, inverse bool, scale scalar.Ref) {
 		l.each(inverse, scale)
 		return
 	}
-	source, direct := p.Operand(l.op, 0, func(i scalar.Ref) []scalar.Ref { return moved(at, axis, i) })
-	if !direct || l.op.Type().Elem != types.I64 {
-		source = l.mem
+	line := func(i scalar.Ref) []scalar.Ref { return moved(at, axis, i) }
+	source, times, direct := l.mem, NoMemory, false
+	if l.op.Type().Elem == types.I64 {
+		if source, direct = p.Operand(l.op, 0, line); !direct {
+			source, times, direct = p.Product(l.op, 0, line, p.Arg(l.op, 1, []scalar.Ref{l.channel}))
+		}
+	}
+	if !direct {
+		source, times = l.mem, NoMemory
 		p.Fill(l.mem, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(l.word, number(i)) })
 	}
-	p.When(e.Not(l.transform(source, inverse, scale)), func() {
+	p.When(e.Not(l.transform(source, times, inverse, scale)), func() {
 		l.fill(number)
 		l.each(inverse, scale)
 	})
 }
 
-// transform is the Transform of a line.
-func (l nttLine) transform(source Memory, inverse bool, scale scalar.Ref) scalar.Ref {
+// transform is the Transform of a line, times another unless that is NoMemory.
+func (l nttLine) transform(source, times Memory, inverse bool, scale scalar.Ref) scalar.Ref {
 	p, e := l.p, l.e
 	m, _ := l.length.Const()
 	factor := func(i scalar.Ref) []scalar.Ref { return []scalar.Ref{l.channel, i} }
@@ -151,7 +158,7 @@ func (l nttLine) transform(source Memory, inverse bool, scale scalar.Ref) scalar
 		table = p.Work(types.I64, l.length, false)
 		p.Fill(table, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(types.I64, p.Arg(l.op, 2, factor(i))) })
 	}
-	t := Transform{Data: l.mem, Source: source, Table: table, Size: m, Inverse: inverse, Scale: scalar.None,
+	t := Transform{Data: l.mem, Source: source, Times: times, Table: table, Size: m, Inverse: inverse, Scale: scalar.None,
 		P: e.Cast(types.I64, l.mod.Number(l.mod.P()))}
 	if inverse {
 		t.Scale = e.Cast(types.I64, l.mod.Number(scale))
@@ -243,12 +250,19 @@ func rowsIntt(p RowPull, op *Op, at []scalar.Ref) {
 	straight := l.straight(4)
 	p.When(straight, func() { l.run(at, true, scale) })
 	p.When(l.e.Not(straight), func() {
+		number := func(i scalar.Ref) scalar.Ref { return p.Arg(op, 0, moved(at, op.Int("axis"), i)) }
+		if _, direct := p.Operand(op, 0, func(i scalar.Ref) []scalar.Ref { return moved(at, op.Int("axis"), i) }); !direct {
+			// What computes a number is written once.
+			elem, numbers, compute := op.Type().Elem, p.Work(op.Type().Elem, l.length, false), number
+			p.Fill(numbers, l.length, func(i scalar.Ref) scalar.Ref { return l.e.Cast(elem, compute(i)) })
+			number = func(i scalar.Ref) scalar.Ref { return p.Read(numbers, i) }
+		}
 		scatter := func() {
 			zero := l.e.Int(l.word, 0)
 			p.Fill(l.mem, l.length, func(scalar.Ref) scalar.Ref { return zero })
 			p.Each(l.length, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
 				to := l.position(4, i)
-				l.put(to, l.mod.Add(l.get(to), l.mod.Residue(p.Arg(op, 0, moved(at, op.Int("axis"), i)))))
+				l.put(to, l.mod.Add(l.get(to), l.mod.Residue(number(i))))
 				return nil
 			})
 		}
@@ -257,7 +271,7 @@ func rowsIntt(p RowPull, op *Op, at []scalar.Ref) {
 			l.each(true, scale)
 			return
 		}
-		p.When(l.e.Not(l.transform(l.mem, true, scale)), func() {
+		p.When(l.e.Not(l.transform(l.mem, NoMemory, true, scale)), func() {
 			scatter()
 			l.each(true, scale)
 		})

@@ -36,6 +36,7 @@ type ring struct {
 	*team
 	p, m      value.Value
 	low, high value.Value // shifts of a product
+	times     value.Value // what the elements of the next pass are multiplied by, or nil
 }
 
 // transform translates s.
@@ -43,12 +44,18 @@ func (t *team) transform(s *kernel.Transform) {
 	p := t.Value(s.P)
 	words := func(l kernel.Line) value.Value { return t.Address(l.Param, l.At) }
 	data, source, table := words(s.Data), words(s.Source), words(s.Table)
+	lines := []value.Value{source, table}
+	var times value.Value
+	if s.Times != nil {
+		times = words(*s.Times)
+		lines = append(lines, times)
+	}
 	// Elements that are no residues, or a modulus that is too large or too small.
 	member, threads := t.wide(t.member), ci(i64, int64(t.plan.size))
 	bad := t.Count(member, ci(i64, s.Size), threads, []value.Value{constant.False}, func(i value.Value, state []value.Value) []value.Value {
 		b := t.Block()
 		out := state[0]
-		for _, from := range []value.Value{source, table} {
+		for _, from := range lines {
 			x := b.NewLoad(i64, b.NewGetElementPtr(i64, from, i))
 			out = b.NewOr(out, b.NewICmp(enum.IPredUGE, x, p))
 		}
@@ -58,6 +65,7 @@ func (t *team) transform(s *kernel.Transform) {
 	ok := t.Block().NewAnd(fits, t.Block().NewXor(t.anyone(bad), constant.True))
 	t.when(ok, func() {
 		r := t.ring(p)
+		r.times = times
 		part := min(s.Size, sharedTransform)
 		parts := s.Size / part
 		switch {
@@ -65,9 +73,11 @@ func (t *team) transform(s *kernel.Transform) {
 			r.inner(s, source, data, table, part, ci(i64, 0), ci(i64, 1))
 		case s.Inverse:
 			r.parts(s, source, data, table, part, parts)
+			r.times = nil
 			r.outer(s, data, data, table, part, parts)
 		default:
 			r.outer(s, source, data, table, part, parts)
+			r.times = nil
 			r.parts(s, data, data, table, part, parts)
 		}
 	})
@@ -123,6 +133,15 @@ func (r *ring) mulHigh(x, y value.Value) value.Value {
 	return b.NewTrunc(b.NewLShr(product, constant.NewInt(lt.I128, 64)), i64)
 }
 
+// element is element i of what a pass begins with, times its factor in the first pass.
+func (r *ring) element(from, i value.Value) value.Value {
+	x := value.Value(r.Block().NewLoad(i64, r.Block().NewGetElementPtr(i64, from, i)))
+	if r.times != nil {
+		x = r.mul(x, r.Block().NewLoad(i64, r.Block().NewGetElementPtr(i64, r.times, i)))
+	}
+	return x
+}
+
 // pair is a butterfly of a stage.
 func (r *ring) pair(inverse bool, x, y, w value.Value) (value.Value, value.Value) {
 	if inverse {
@@ -152,7 +171,7 @@ func (r *ring) inner(s *kernel.Transform, from, to, table value.Value, part int6
 		})
 	}
 	each(part, func(i value.Value) {
-		r.Block().NewStore(r.Block().NewLoad(i64, at(from, r.Plus(begin, i))), at(r.team.row, i))
+		r.Block().NewStore(r.element(from, r.Plus(begin, i)), at(r.team.row, i))
 	})
 	r.meet()
 	// Stage n has 2^n groups in a part. The number of the stage is uniform, so it is a loop.
@@ -197,7 +216,7 @@ func (r *ring) outer(s *kernel.Transform, from, to, table value.Value, part, par
 	r.Count(r.wide(r.member), ci(i64, part), ci(i64, int64(r.plan.size)), nil, func(j value.Value, _ []value.Value) []value.Value {
 		x := make([]value.Value, parts)
 		for i := range x {
-			x[i] = r.Block().NewLoad(i64, at(from, r.Plus(j, ci(i64, int64(i)*part))))
+			x[i] = r.element(from, r.Plus(j, ci(i64, int64(i)*part)))
 		}
 		for h := int64(1); h < parts; h *= 2 {
 			groups := h

@@ -79,6 +79,8 @@ type nttArith interface {
 	// enter makes numbers of residues, canonical residues of numbers.
 	enter(x value.Value) number
 	canonical(x number) number
+	// multiplied is x*w, for a number of the row.
+	multiplied(x number, w factor) number
 	// lessen takes multiples of p off until x is below bound.
 	lessen(x number, bound int) number
 	// forward is a pair of the forward transform: x + y*w and x - y*w.
@@ -116,8 +118,10 @@ func (g *gen) transform(s *kernel.Transform) {
 		return
 	}
 	var args []value.Value
-	for _, l := range s.Lines() {
-		args = append(args, g.addr(l.Param, g.place(l.At).base))
+	for _, l := range []*kernel.Line{&s.Data, &s.Source, &s.Table, &s.Spare, s.Times} {
+		if l != nil {
+			args = append(args, g.addr(l.Param, g.place(l.At).base))
+		}
 	}
 	p := g.uniform(s.P)
 	scale := value.Value(ci(i64, 0))
@@ -131,7 +135,7 @@ func (g *gen) transform(s *kernel.Transform) {
 		if !k.suits(g.machine) {
 			continue
 		}
-		f := g.nttFunc(k, s.Size, s.Inverse)
+		f := g.nttFunc(k, s.Size, s.Inverse, s.Times != nil)
 		yes, no := g.newBlock(), g.newBlock()
 		g.cur.NewCondBr(g.cur.NewICmp(enum.IPredULT, p, ci(i64, k.limit)), yes, no)
 		results = append(results, lir.NewIncoming(yes.NewCall(f, args...), yes))
@@ -145,23 +149,29 @@ func (g *gen) transform(s *kernel.Transform) {
 }
 
 // nttFunc is the function for a kind of modulus, made once.
-func (m *module) nttFunc(k nttKind, size int64, inverse bool) *lir.Func {
+func (m *module) nttFunc(k nttKind, size int64, inverse, product bool) *lir.Func {
 	name := fmt.Sprintf("ntt.%d.%s", size, k.name)
 	if inverse {
 		name = fmt.Sprintf("intt.%d.%s", size, k.name)
+	}
+	lines := []string{"data", "source", "table", "spare"}
+	if product {
+		name += ".product"
+		lines = append(lines, "times")
 	}
 	if f := m.funcs[name]; f != nil {
 		return f
 	}
 	var ps []*lir.Param
-	for _, n := range []string{"data", "source", "table", "spare"} {
+	for _, n := range lines {
 		p := lir.NewParam(n, int64Ptr)
 		p.Attrs = append(p.Attrs, enum.ParamAttrNoCapture)
 		ps = append(ps, p)
 	}
 	ps[2].Attrs = append(ps[2].Attrs, enum.ParamAttrNoAlias, enum.ParamAttrReadOnly)
 	ps[3].Attrs = append(ps[3].Attrs, enum.ParamAttrNoAlias)
-	ps = append(ps, lir.NewParam("p", i64), lir.NewParam("scale", i64))
+	p, scale := lir.NewParam("p", i64), lir.NewParam("scale", i64)
+	ps = append(ps, p, scale)
 	fn := m.m.NewFunc(name, i1, ps...)
 	fn.Linkage = enum.LinkageInternal
 	functionAttrs(fn)
@@ -171,6 +181,9 @@ func (m *module) nttFunc(k nttKind, size int64, inverse bool) *lir.Func {
 	g := m.newGen(fn, nil)
 	n := &ntt{gen: g, nttKind: k, size: size, inverse: inverse, w: max(m.machine.VectorBits/64, 2),
 		data: ps[0], source: ps[1], table: ps[2], spare: ps[3], regs: 8, rows: 8}
+	if product {
+		n.factors = ps[4]
+	}
 	if m.machine.Registers >= 32 {
 		n.regs = 16
 	}
@@ -186,9 +199,9 @@ func (m *module) nttFunc(k nttKind, size int64, inverse bool) *lir.Func {
 	} else {
 		n.nttArith = &nttWords{ntt: n}
 	}
-	n.constants(ps[4], ps[5])
+	n.constants(p, scale)
 	n.run()
-	g.cur.NewRet(n.fit(ps[4]))
+	g.cur.NewRet(n.fit(p))
 	g.close()
 	return fn
 }
@@ -205,6 +218,7 @@ type ntt struct {
 	passes                     []nttPass
 	low, bound                 int // of the numbers in memory, while passes are written
 	data, source, table, spare value.Value
+	factors                    value.Value // what the source is multiplied by, or nil
 }
 
 func (n *ntt) vector() lt.Type { return vec(i64, n.w) }
@@ -308,7 +322,11 @@ func (n *ntt) quotients() {
 // read is the vector at a place of the data, or of the source in the first pass.
 func (n *ntt) read(at value.Value, first bool) number {
 	if first {
-		return n.enter(n.seen(n.load(n.source, at)))
+		x := n.enter(n.seen(n.load(n.source, at)))
+		if n.factors != nil {
+			x = n.multiplied(x, n.withQuotient(n.seen(n.load(n.factors, at)), false))
+		}
+		return x
 	}
 	x := value.Value(n.load(n.data, at))
 	if n.double {

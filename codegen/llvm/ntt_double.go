@@ -121,6 +121,9 @@ func (n *nttDoubles) product(y number, f factor) number {
 	return n.signed(n.cur.NewFAdd(n.less(high, q), low), n.slack(f, y.bound))
 }
 
+// multiplied implements nttArith.
+func (n *nttDoubles) multiplied(x number, w factor) number { return n.product(x, w) }
+
 // slack is the bound of a product: half of p and, for each unit in the last place of p/2^53 that the quotient may be wrong, as much as that is of y*w.
 func (n *nttDoubles) slack(f factor, bound int) int {
 	units := 3

@@ -151,6 +151,15 @@ func (n *nttHalves) product(y number, f factor) number {
 	return number{b.NewAdd(l, h), -nttHalvesProduct, nttHalvesProduct}
 }
 
+// multiplied implements nttArith.
+func (n *nttHalves) multiplied(x number, w factor) number {
+	x = n.product(x, w)
+	if !n.inverse {
+		x.v = n.cur.NewAdd(x.v, n.middle)
+	}
+	return x
+}
+
 // nttHalvesProduct is the bound of a product.
 const nttHalvesProduct = 3
 

@@ -19,27 +19,30 @@ import (
 	"healc/runtime/objload"
 )
 
-// transformKernels has a forward and an inverse transform of a row, which say whether the code took the row.
+// transformKernels has a forward and an inverse transform of a row, and of products of two rows, which say whether the code took the row.
 func transformKernels(t *testing.T, n int) *kernel.Module {
 	t.Helper()
 	text := `kernels "t"
 `
-	for _, inverse := range []bool{false, true} {
-		name, word, scale := "forward", "transform", ""
-		if inverse {
+	for k := range 4 {
+		name, word, scale, times := "forward", "transform", "", ""
+		if k&1 != 0 {
 			name, word, scale = "inverse", "transform inverse", " scale %4"
 		}
-		text += fmt.Sprintf(`kernel @%[1]s(in x: i64[1, %[2]d], in w: i64[1, %[2]d], in p: i64[1], in s: i64[1], work y: i64[1, %[2]d], work t: i64[1, %[3]d], out z: i64[1, %[2]d], out fit: bool[1]) over %%0 in 0..1 {
+		if k&2 != 0 {
+			name, times = name+"_product", " times v[0]"
+		}
+		text += fmt.Sprintf(`kernel @%[1]s(in x: i64[1, %[2]d], in v: i64[1, %[2]d], in w: i64[1, %[2]d], in p: i64[1], in s: i64[1], work y: i64[1, %[2]d], work t: i64[1, %[3]d], out z: i64[1, %[2]d], out fit: bool[1]) over %%0 in 0..1 {
   %%1: i64 = load p[%%0]
   %%4: i64 = load s[%%0]
-  %%2: bool = %[4]s %[2]d to y[0] of x[0] by w[0] with t[0] modulo %%1%[5]s
+  %%2: bool = %[4]s %[2]d to y[0] of x[0]%[6]s by w[0] with t[0] modulo %%1%[5]s
   store fit[%%0], %%2
   loop %%5 in 0..%[2]d {
     %%6: i64 = load y[%%5]
     store z[%[2]d*%%0 + %%5], %%6
   }
 }
-`, name, n, n/2, word, scale)
+`, name, n, n/2, word, scale, times)
 	}
 	m, errs := kernel.Parse(diag.NewFile("t.kernels", text))
 	if errs.Err() != nil {
@@ -138,17 +141,23 @@ func TestTransformTakes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run := func(inverse bool, x, w []uint64, p, scale uint64) ([]uint64, bool) {
+			// run transforms x, or unless v is nil the products of x and v.
+			run := func(inverse bool, x, v, w []uint64, p, scale uint64) ([]uint64, bool) {
 				name := "forward"
 				if inverse {
 					name = "inverse"
+				}
+				if v != nil {
+					name += "_product"
+				} else {
+					v = make([]uint64, n)
 				}
 				fn, ok := img.Symbol(name)
 				if !ok {
 					t.Fatalf("no %s", name)
 				}
 				out, fit := make([]byte, 8*n+64), make([]byte, 64)
-				keep := [][]byte{bytesOf(types.I64, x), bytesOf(types.I64, w), bytesOf(types.I64, []uint64{p}), bytesOf(types.I64, []uint64{scale}),
+				keep := [][]byte{bytesOf(types.I64, x), bytesOf(types.I64, v), bytesOf(types.I64, w), bytesOf(types.I64, []uint64{p}), bytesOf(types.I64, []uint64{scale}),
 					make([]byte, 8*n+64), make([]byte, 4*n+64), out, fit}
 				var bufs []unsafe.Pointer
 				for _, k := range keep {
@@ -164,38 +173,44 @@ func TestTransformTakes(t *testing.T) {
 				top := func() uint64 { return p - 1 }
 				ends := func() uint64 { return []uint64{0, 1 % p, p - 1, p / 2, p - p/2 - 1}[r.IntN(5)] }
 				for _, from := range [][2]func() uint64{{any, any}, {top, top}, {ends, ends}, {top, func() uint64 { return p / 2 }}, {ends, any}, {top, func() uint64 { return 1 % p }}} {
-					x, w := make([]uint64, n), make([]uint64, n)
+					x, v, w, products := make([]uint64, n), make([]uint64, n), make([]uint64, n), make([]uint64, n)
 					for i := range x {
-						x[i], w[i] = from[0](), from[1]()
+						x[i], v[i], w[i] = from[0](), from[0](), from[1]()
+						hi, lo := bits.Mul64(x[i], v[i])
+						products[i] = bits.Rem64(hi, lo, p)
 					}
 					scale := from[1]()
-					for _, inverse := range []bool{false, true} {
-						got, fit := run(inverse, x, w, p, scale)
-						if !fit {
-							t.Fatalf("%d elements modulo %d on %q, inverse %v: not taken", n, p, cpu, inverse)
+					for k := range 4 {
+						inverse, v, source := k&1 != 0, v, products
+						if k < 2 {
+							v, source = nil, x
 						}
-						for i, want := range stages(x, w, p, scale, inverse) {
+						got, fit := run(inverse, x, v, w, p, scale)
+						if !fit {
+							t.Fatalf("%d elements modulo %d on %q, inverse %v, product %v: not taken", n, p, cpu, inverse, v != nil)
+						}
+						for i, want := range stages(source, w, p, scale, inverse) {
 							if got[i] != want {
-								t.Fatalf("%d elements modulo %d on %q, inverse %v: element %d is %d, want %d", n, p, cpu, inverse, i, int64(got[i]), want)
+								t.Fatalf("%d elements modulo %d on %q, inverse %v, product %v: element %d is %d, want %d", n, p, cpu, inverse, v != nil, i, int64(got[i]), want)
 							}
 						}
-						// One element that is no residue, of the source or of the table.
+						// One element that is no residue, of the source, what it is multiplied by, or the table.
 						for _, bad := range []uint64{p, p + 1, 1 << 50, 1 << 52, 1<<52 + 1, 1<<62 + 1, 0x7ff << 52, 0x7ff<<52 + 1, 1<<63 - 1, 1 << 63, 0xfff<<52 + 1, math.MaxUint64} {
 							if bad < p || r.IntN(4) > 0 {
 								continue
 							}
-							row := [][]uint64{x, w}[r.IntN(2)]
+							row := [][]uint64{x, w, v}[r.IntN(2+k/2)]
 							i := 1 + r.IntN(n-1) // factor 0 is not used
 							old := row[i]
 							row[i] = bad
-							if _, fit := run(inverse, x, w, p, scale); fit {
-								t.Fatalf("%d elements modulo %d on %q, inverse %v: taken with %#x at %d", n, p, cpu, inverse, bad, i)
+							if _, fit := run(inverse, x, v, w, p, scale); fit {
+								t.Fatalf("%d elements modulo %d on %q, inverse %v, product %v: taken with %#x at %d", n, p, cpu, inverse, v != nil, bad, i)
 							}
 							row[i] = old
 						}
 					}
 				}
-				if _, fit := run(false, make([]uint64, n), make([]uint64, n), 1<<60, 0); fit {
+				if _, fit := run(false, make([]uint64, n), nil, make([]uint64, n), 1<<60, 0); fit {
 					t.Fatal("taken modulo 2^60")
 				}
 			}

@@ -204,6 +204,9 @@ func (n *nttWords) product(y number, f factor) number {
 	return number{n.cur.NewAdd(n.cur.NewMul(f.w, y.v), n.cur.NewMul(q, n.neg)), 0, bound}
 }
 
+// multiplied implements nttArith.
+func (n *nttWords) multiplied(x number, w factor) number { return n.product(x, w) }
+
 // lessP is y*w - p modulo p, with 52 bits.
 func (n *nttWords) lessP(y number, f factor) value.Value {
 	if n.machine.Mul64 { // one more in the quotient is p less

@@ -62,6 +62,10 @@ func cloneStmt(st Stmt) Stmt {
 		return &c
 	case *Transform:
 		c := *st
+		if c.Times != nil {
+			times := *c.Times
+			c.Times = &times
+		}
 		for _, l := range c.Lines() {
 			l.At = cloneAccess(l.At)
 		}

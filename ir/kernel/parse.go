@@ -418,12 +418,23 @@ func (p *parser) iterate(ids []Ref) *Iterate {
 func (p *parser) transform(id Ref) *Transform {
 	t := &Transform{ID: id, Scale: scalar.None, Inverse: p.AcceptWord("inverse")}
 	t.Size = p.Integer()
-	for i, word := range []string{"to", "of", "by", "with"} {
-		p.keyword(word)
-		l := t.Lines()[i]
+	line := func() (l Line) {
 		l.Param = p.param()
 		l.At = p.access()
+		return l
 	}
+	p.keyword("to")
+	t.Data = line()
+	p.keyword("of")
+	t.Source = line()
+	if p.AcceptWord("times") {
+		times := line()
+		t.Times = &times
+	}
+	p.keyword("by")
+	t.Table = line()
+	p.keyword("with")
+	t.Spare = line()
 	p.keyword("modulo")
 	t.P = p.ref()
 	if t.Inverse {

@@ -326,8 +326,10 @@ func (p *printer) stmt(s Stmt, indent string) {
 			word += " inverse"
 		}
 		line := fmt.Sprintf("%s %d", word, s.Size)
-		for i, l := range s.Lines() {
-			line += fmt.Sprintf(" %s %s%s", []string{"to", "of", "by", "with"}[i], p.param(l.Param), p.access(l.At))
+		for i, l := range []*Line{&s.Data, &s.Source, s.Times, &s.Table, &s.Spare} {
+			if l != nil {
+				line += fmt.Sprintf(" %s %s%s", []string{"to", "of", "times", "by", "with"}[i], p.param(l.Param), p.access(l.At))
+			}
 		}
 		line += " modulo " + p.ref(s.P)
 		if s.Inverse {

@@ -125,7 +125,7 @@ kernel @bump(in x: f32[N], inplace y: f32[N]) over %0 in 0..N {
 kernel @stages(in w: i64[8, 64], in p: i64[8], work x: i64[8, 64], work t: i64[8, 32]) over %0 in 0..8 {
   %1: i64 = load p[%0]
   %2: bool = transform 64 to x[64*%0] of w[64*%0] by w[64*%0] with t[32*%0] modulo %1
-  %3: bool = transform inverse 64 to x[64*%0] of x[64*%0] by w[64*%0] with t[32*%0] modulo %1 scale %1
+  %3: bool = transform inverse 64 to x[64*%0] of x[64*%0] times w[0] by w[64*%0] with t[32*%0] modulo %1 scale %1
 }
 `
 
@@ -207,6 +207,7 @@ func TestVerify(t *testing.T) {
 		{"result of a transform", stages("%1: i64 = transform 64 to x[0] of x[0] by w[0] with t[0] modulo %0"), "the result is i64, not bool"},
 		{"transform of an input", stages("%1: bool = transform 64 to w[0] of w[0] by x[0] with t[0] modulo %0"), "buffer w is no work memory"},
 		{"transform of another type", stages("%1: bool = transform 64 to x[0] of x[0] by n[0] with t[0] modulo %0"), "buffer n is i32, not i64"},
+		{"transform of products of another type", stages("%1: bool = transform 64 to x[0] of x[0] times n[0] by w[0] with t[0] modulo %0"), "buffer n is i32, not i64"},
 		{"transform modulo a bool", stages("%1: bool = eq %0, %0\n%2: bool = transform 64 to x[0] of x[0] by w[0] with t[0] modulo %1"), "the modulus is bool, not i64"},
 		{"output read", k("%1: f32 = load y[%0]"), "output y is read"},
 		{"input written", k("%1: f32 = load x[%0]\nstore x[%0], %1"), "input x is written"},

@@ -491,7 +491,7 @@ func (v *verifier) transform(s *Transform) {
 		case !ok:
 		case b.DType != types.I64:
 			v.note(s, "buffer %s is %s, not i64", b.Name, b.DType)
-		case l != &s.Table && l != &s.Source && !b.Work:
+		case (l == &s.Data || l == &s.Spare) && !b.Work:
 			v.note(s, "buffer %s is no work memory", b.Name)
 		case b.Out && !b.Work:
 			v.note(s, "output %s is read", b.Name)

@@ -149,7 +149,11 @@ func (b *body) element(v *ir.Value, at []kernel.Ref) kernel.Ref {
 			args[i] = b.pull(a, at)
 		}
 		b.op = op
-		return op.Def.Scalar(b.E(), op, args)
+		x := op.Def.Scalar(b.E(), op, args)
+		if b.computed != nil {
+			b.computed(op, args, x)
+		}
+		return x
 	case op.Def.Element == nil && op.Def.Class == ir.Host:
 		panic(failure{&Error{op.Span, "an operation on strings that depends on the parameters of a lambda"}})
 	case op.Def.Element == nil && op.Def.Expand != nil:

@@ -228,51 +228,80 @@ func (r *rowBody) Adjacent(m ir.Memory) bool { return r.memory[m].step.IsConst(1
 func (r *rowBody) Operand(op *ir.Op, n int, at func(i kernel.Ref) []kernel.Ref) (ir.Memory, bool) {
 	i := r.axis(loopScope, 0, types.Lit(ir.MinTransform), 1)
 	x := r.Arg(op, n, at(i))
-	var line *kernel.Line
-	for _, st := range r.close().block.Stmts {
-		if l, ok := st.(*kernel.Load); ok && l.ID == x {
-			line = &kernel.Line{Param: l.Param, At: kernel.Access{Offset: l.At.Offset}}
-			steps := false
-			for _, t := range l.At.Terms {
-				switch {
-				case t.Var != i:
-					line.At.Terms = append(line.At.Terms, t)
-				case t.Coef.IsConst(1):
-					steps = true
-				default:
-					return 0, false
-				}
-			}
-			if !steps {
-				return 0, false
-			}
+	return r.line(r.close(), i, x)
+}
+
+// Product implements ir.RowPull, as Operand does. The factors are what the operation was given that the element is the result of.
+func (r *rowBody) Product(op *ir.Op, n int, at func(i kernel.Ref) []kernel.Ref, p kernel.Ref) (x, y ir.Memory, ok bool) {
+	i := r.axis(loopScope, 0, types.Lit(ir.MinTransform), 1)
+	factors := map[kernel.Ref][]kernel.Ref{}
+	r.computed = func(by *ir.Op, args []kernel.Ref, x kernel.Ref) {
+		if by.Def == ir.OpModMul && args[2] == p {
+			factors[x] = args[:2]
 		}
 	}
-	if line == nil {
-		return 0, false
+	f := factors[r.Arg(op, n, at(i))]
+	r.computed = nil
+	in := r.close()
+	if f == nil {
+		return ir.NoMemory, ir.NoMemory, false
 	}
-	r.memory = append(r.memory, &rowMemory{operand: line})
-	return ir.Memory(len(r.memory) - 1), true
+	if x, ok = r.line(in, i, f[0]); ok {
+		y, ok = r.line(in, i, f[1])
+	}
+	return x, y, ok
+}
+
+// line is the memory that a scope of the loop variable i loads x from, if x is element i of a line there.
+func (r *rowBody) line(in *scope, i, x kernel.Ref) (ir.Memory, bool) {
+	for _, st := range in.block.Stmts {
+		l, ok := st.(*kernel.Load)
+		if !ok || l.ID != x {
+			continue
+		}
+		line := &kernel.Line{Param: l.Param, At: kernel.Access{Offset: l.At.Offset}}
+		steps := false
+		for _, t := range l.At.Terms {
+			switch {
+			case t.Var != i:
+				line.At.Terms = append(line.At.Terms, t)
+			case t.Coef.IsConst(1):
+				steps = true
+			default:
+				return ir.NoMemory, false
+			}
+		}
+		if steps {
+			r.memory = append(r.memory, &rowMemory{operand: line})
+			return ir.Memory(len(r.memory) - 1), true
+		}
+	}
+	return ir.NoMemory, false
 }
 
 // Transform implements ir.RowPull.
 func (r *rowBody) Transform(t ir.Transform) kernel.Ref {
-	spare := r.Work(types.I64, types.Lit(t.Size/2), false)
 	st := &kernel.Transform{Size: t.Size, Inverse: t.Inverse, P: t.P, Scale: t.Scale}
 	reads := []kernel.Ref{t.P, t.Scale}
-	for i, m := range []ir.Memory{t.Data, t.Source, t.Table, spare} {
-		to := st.Lines()[i]
+	at := func(m ir.Memory) (to kernel.Line) {
 		if line := r.memory[m].operand; line != nil {
-			*to = kernel.Line{Param: line.Param, At: kernel.Access{Offset: line.At.Offset, Terms: slices.Clone(line.At.Terms)}}
+			to = kernel.Line{Param: line.Param, At: kernel.Access{Offset: line.At.Offset, Terms: slices.Clone(line.At.Terms)}}
 		} else {
 			w, acc, _ := r.address(m, r.E().Int(types.I64, 0))
-			*to = kernel.Line{Param: r.param(w.buffer, true), At: acc}
+			to = kernel.Line{Param: r.param(w.buffer, true), At: acc}
 			r.params[to.Param].Work = true
 		}
 		for _, term := range to.At.Terms {
 			reads = append(reads, term.Var)
 		}
+		return to
 	}
+	st.Data, st.Source, st.Table = at(t.Data), at(t.Source), at(t.Table)
+	if t.Times != ir.NoMemory {
+		times := at(t.Times)
+		st.Times = &times
+	}
+	st.Spare = at(r.Work(types.I64, types.Lit(t.Size/2), false))
 	st.ID = r.define(types.Bool, r.top())
 	r.add(r.top(), st, reads...)
 	return st.ID
@@ -325,7 +354,7 @@ func copyLoop(k *kernel.Kernel, i, o int) (block *kernel.Block, at int) {
 			if l, ok := st.(*kernel.Load); ok && l.Param == i {
 				loads++
 			}
-			if t, ok := st.(*kernel.Transform); ok && (t.Table.Param == i || t.Source.Param == i) {
+			if t, ok := st.(*kernel.Transform); ok && slices.ContainsFunc(t.Reads(), func(l *kernel.Line) bool { return l.Param == i }) {
 				loads++
 			}
 			if loop, ok := st.(*kernel.Loop); ok && len(loop.IDs) == 0 && len(loop.Body.Stmts) == 2 {

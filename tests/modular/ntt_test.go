@@ -152,6 +152,19 @@ func inverseSource(elem string, y layout, k, n int64) string {
 		elem, s[0], s[1], s[2], s[3], k, n, axis)
 }
 
+// times is a source whose transform is that of a product, of as many elements or of one row of each channel for all.
+func times(src, elem string, y layout, k, n int64, row bool) (product string, shape []int64) {
+	shape, p := y.shape(k, n), "p"
+	if y.last {
+		p = "unsqueeze(p, 1)"
+	}
+	if row {
+		shape = layout{1, 1, y.last}.shape(k, n)
+	}
+	src = strings.Replace(src, "fn f(", fmt.Sprintf("fn f(b: %s[%d, %d, %d, %d], ", elem, shape[0], shape[1], shape[2], shape[3]), 1)
+	return strings.Replace(src, "ntt(a, p,", "ntt(modmul(a, b, "+p+"), p,", 1), shape
+}
+
 // TestTransformDefinition compares with the definition, for sizes below, at and above that of a block of vectors.
 func TestTransformDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
@@ -217,7 +230,7 @@ func TestTransformRoundTrip(t *testing.T) {
 }
 
 // TestTransformTables compares with the interpreter for any tables, moduli and positions: what is no root, no
-// prime, no residue and no permutation has a meaning, too.
+// prime, no residue and no permutation has a meaning, too. What is transformed is a product in every other program.
 func TestTransformTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
 	cpus := processors(t)
@@ -264,13 +277,19 @@ func TestTransformTables(t *testing.T) {
 		perms := tensor(t, types.I64, []int64{n}, perm, view)
 		scale := tensor(t, dtype, []int64{k}, small(numbers(r, k, p, 1, wildNumbers)), view)
 		cpu, th := taken(i, cpus[i%len(cpus)]), threads[i/len(cpus)%len(threads)]
-		for _, c := range []struct {
+		type program struct {
 			src  string
 			args []*runtime.Tensor
-		}{
+		}
+		programs := []program{
 			{forwardSource(elem, y, k, n, i%3 == 0), []*runtime.Tensor{a, pt, w, perms}},
 			{inverseSource(elem, y, k, n), []*runtime.Tensor{a, pt, w, scale, perms}},
-		} {
+		}
+		x := &programs[r.IntN(2)]
+		src, shape := times(x.src, elem, y, k, n, r.IntN(2) == 0)
+		b := tensor(t, dtype, shape, small(numbers(r, shape[0]*shape[1]*shape[2]*shape[3], p, y.inner(n), r.IntN(4) == 0)), view)
+		*x = program{src, append([]*runtime.Tensor{b}, x.args...)}
+		for _, c := range programs {
 			m, err := heal.Compile(c.src, heal.Options{Backend: heal.Interp})
 			if err != nil {
 				t.Fatal(err)

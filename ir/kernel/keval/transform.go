@@ -23,6 +23,11 @@ func (e *exec) transform(st *kernel.Transform) {
 	for i := range st.Size {
 		x := source.get(origin + i)
 		fit = fit && x < p && table.get(from+i) < p
+		if st.Times != nil && fit {
+			y := e.bufs[st.Times.Param].get(e.offset(st.Times.At) + i)
+			fit = y < p
+			x = mul(x, y)
+		}
 		data.set(at+i, x)
 	}
 	e.vals[st.ID] = 0
