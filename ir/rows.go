@@ -45,8 +45,8 @@ type RowPull interface {
 	Fill(m Memory, n types.Dim, value func(i scalar.Ref) scalar.Ref)
 	// Adjacent reports that the elements of m lie next to each other.
 	Adjacent(m Memory) bool
-	// Operand is the memory of a line of operand i of op, to be read; at gives the index of element i of the line. It
-	// reports false when the operand is computed, or its elements do not lie next to each other.
+	// Operand is the memory of a line of operand i of op, to be read; at gives the index of element i of the line. It is
+	// NoMemory when the elements do not lie next to each other. It reports false when the operand is computed.
 	Operand(op *Op, i int, at func(i scalar.Ref) []scalar.Ref) (Memory, bool)
 	// Product is Operand for what is computed as a modmul, modulo p, of two such lines.
 	Product(op *Op, i int, at func(i scalar.Ref) []scalar.Ref, p scalar.Ref) (x, y Memory, ok bool)

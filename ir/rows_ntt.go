@@ -118,32 +118,68 @@ func (l nttLine) straight(n int) scalar.Ref {
 	})
 }
 
-// run transforms the operand, whose elements number gives, and multiplies the result by scale unless that is None.
-// Where the stages are a Transform, it finds out whether the elements and the table are residues; if not, and
-// for a modulus that is too large for it, the elements are reduced and the stages run one by one. A product of two rows
-// modulo p is part of the Transform, which multiplies where it loads.
-func (l nttLine) run(at []scalar.Ref, inverse bool, scale scalar.Ref) {
-	p, e := l.p, l.e
-	axis := l.op.Int("axis")
-	number := func(i scalar.Ref) scalar.Ref { return p.Arg(l.op, 0, moved(at, axis, i)) }
+// nttInput is what a row is transformed from.
+type nttInput struct {
+	source Memory // its elements, or NoMemory where they have to be moved
+	times  Memory // what they are multiplied by, or NoMemory
+	number func(i scalar.Ref) scalar.Ref
+}
+
+// input finds the operand for the row at the given index. What has to be computed is written once, since more than one
+// way leads from it, but a product of two rows modulo p is part of the Transform, which multiplies where it loads.
+func (l nttLine) input(at []scalar.Ref) nttInput {
+	p, axis, elem := l.p, l.op.Int("axis"), l.op.Type().Elem
+	line := func(i scalar.Ref) []scalar.Ref { return moved(at, axis, i) }
+	in := nttInput{source: NoMemory, times: NoMemory, number: func(i scalar.Ref) scalar.Ref { return p.Arg(l.op, 0, line(i)) }}
 	if !l.whole {
-		l.fill(number)
+		return in
+	}
+	m, loaded := p.Operand(l.op, 0, line)
+	if loaded {
+		if elem == types.I64 {
+			in.source = m
+		}
+		return in
+	}
+	if elem == types.I64 {
+		if x, y, ok := p.Product(l.op, 0, line, p.Arg(l.op, 1, []scalar.Ref{l.channel})); ok {
+			in.source, in.times = x, y
+			return in
+		}
+	}
+	return l.written(in.number)
+}
+
+// written computes all elements of a row.
+func (l nttLine) written(number func(i scalar.Ref) scalar.Ref) nttInput {
+	p, e, elem := l.p, l.e, l.op.Type().Elem
+	in := nttInput{source: p.Work(l.word, l.length, false), times: NoMemory}
+	p.Fill(in.source, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(l.word, number(i)) })
+	in.number = func(i scalar.Ref) scalar.Ref { return e.Cast(elem, p.Read(in.source, i)) }
+	return in
+}
+
+// run transforms a row and multiplies the result by scale unless that is None.
+// Where the stages are a Transform, it finds out whether the elements and the table are residues; if not, and
+// for a modulus that is too large for it, the elements are reduced and the stages run one by one.
+func (l nttLine) run(in nttInput, inverse bool, scale scalar.Ref) {
+	p, e := l.p, l.e
+	if !l.whole {
+		l.fill(in.number)
 		l.each(inverse, scale)
 		return
 	}
-	line := func(i scalar.Ref) []scalar.Ref { return moved(at, axis, i) }
-	source, times, direct := l.mem, NoMemory, false
-	if l.op.Type().Elem == types.I64 {
-		if source, direct = p.Operand(l.op, 0, line); !direct {
-			source, times, direct = p.Product(l.op, 0, line, p.Arg(l.op, 1, []scalar.Ref{l.channel}))
+	if in.source == NoMemory {
+		in.source = l.mem
+		p.Fill(l.mem, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(l.word, in.number(i)) })
+	}
+	p.When(e.Not(l.transform(in.source, in.times, inverse, scale)), func() {
+		if in.times != NoMemory { // in the least code, as it is seldom run
+			in.number = func(i scalar.Ref) scalar.Ref {
+				return l.mod.Number(l.mod.Mul(l.mod.Residue(p.Read(in.source, i)), l.mod.Residue(p.Read(in.times, i))))
+			}
 		}
-	}
-	if !direct {
-		source, times = l.mem, NoMemory
-		p.Fill(l.mem, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(l.word, number(i)) })
-	}
-	p.When(e.Not(l.transform(source, times, inverse, scale)), func() {
-		l.fill(number)
+		l.fill(in.number)
 		l.each(inverse, scale)
 	})
 }
@@ -154,7 +190,7 @@ func (l nttLine) transform(source, times Memory, inverse bool, scale scalar.Ref)
 	m, _ := l.length.Const()
 	factor := func(i scalar.Ref) []scalar.Ref { return []scalar.Ref{l.channel, i} }
 	table, ok := p.Operand(l.op, 2, factor)
-	if !ok || l.op.Type().Elem != types.I64 {
+	if !ok || table == NoMemory || l.op.Type().Elem != types.I64 {
 		table = p.Work(types.I64, l.length, false)
 		p.Fill(table, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(types.I64, p.Arg(l.op, 2, factor(i))) })
 	}
@@ -229,7 +265,7 @@ func (r nttRow) logLength() scalar.Ref {
 
 func rowsNtt(p RowPull, op *Op, at []scalar.Ref) {
 	l := newNttRow(p, op, at).line(p, op.Flag("skip_perm"))
-	l.run(at, false, scalar.None)
+	l.run(l.input(at), false, scalar.None)
 	same := func(i scalar.Ref) scalar.Ref { return i }
 	switch {
 	case op.Flag("skip_perm") && l.mem == ResultRow:
@@ -248,21 +284,18 @@ func rowsIntt(p RowPull, op *Op, at []scalar.Ref) {
 	l := newNttRow(p, op, at).line(p, true)
 	scale := l.mod.Residue(p.Arg(op, 3, []scalar.Ref{l.channel}))
 	straight := l.straight(4)
-	p.When(straight, func() { l.run(at, true, scale) })
+	in := l.input(at)
+	p.When(straight, func() { l.run(in, true, scale) })
 	p.When(l.e.Not(straight), func() {
-		number := func(i scalar.Ref) scalar.Ref { return p.Arg(op, 0, moved(at, op.Int("axis"), i)) }
-		if _, direct := p.Operand(op, 0, func(i scalar.Ref) []scalar.Ref { return moved(at, op.Int("axis"), i) }); !direct {
-			// What computes a number is written once.
-			elem, numbers, compute := op.Type().Elem, p.Work(op.Type().Elem, l.length, false), number
-			p.Fill(numbers, l.length, func(i scalar.Ref) scalar.Ref { return l.e.Cast(elem, compute(i)) })
-			number = func(i scalar.Ref) scalar.Ref { return p.Read(numbers, i) }
+		if in.times != NoMemory {
+			in = l.written(in.number)
 		}
 		scatter := func() {
 			zero := l.e.Int(l.word, 0)
 			p.Fill(l.mem, l.length, func(scalar.Ref) scalar.Ref { return zero })
 			p.Each(l.length, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
 				to := l.position(4, i)
-				l.put(to, l.mod.Add(l.get(to), l.mod.Residue(number(i))))
+				l.put(to, l.mod.Add(l.get(to), l.mod.Residue(in.number(i))))
 				return nil
 			})
 		}

@@ -126,9 +126,22 @@ func (r *rowBody) address(m ir.Memory, i kernel.Ref) (*rowMemory, kernel.Access,
 
 // Read implements ir.RowPull. The load is not shared with others: a store may lie between them.
 func (r *rowBody) Read(m ir.Memory, i kernel.Ref) kernel.Ref {
-	w, acc, vars := r.address(m, i)
-	p := r.param(w.buffer, true)
-	r.params[p].Work = true
+	var p int
+	var acc kernel.Access
+	var vars []kernel.Ref
+	if line := r.memory[m].operand; line != nil {
+		var strides []types.Dim
+		for _, t := range line.At.Terms {
+			strides, vars = append(strides, t.Coef), append(vars, t.Var)
+		}
+		vars = append(vars, i)
+		p, acc = line.Param, r.access(line.At.Offset, append(strides, types.Lit(1)), vars)
+	} else {
+		var w *rowMemory
+		w, acc, vars = r.address(m, i)
+		p = r.param(w.buffer, true)
+		r.params[p].Work = true
+	}
 	s := r.top()
 	id := r.define(r.params[p].DType, s)
 	r.add(s, &kernel.Load{ID: id, Param: p, At: acc}, vars...)
@@ -228,7 +241,12 @@ func (r *rowBody) Adjacent(m ir.Memory) bool { return r.memory[m].step.IsConst(1
 func (r *rowBody) Operand(op *ir.Op, n int, at func(i kernel.Ref) []kernel.Ref) (ir.Memory, bool) {
 	i := r.axis(loopScope, 0, types.Lit(ir.MinTransform), 1)
 	x := r.Arg(op, n, at(i))
-	return r.line(r.close(), i, x)
+	in := r.close()
+	loaded := slices.ContainsFunc(in.block.Stmts, func(st kernel.Stmt) bool {
+		l, ok := st.(*kernel.Load)
+		return ok && l.ID == x
+	})
+	return r.line(in, i, x), loaded
 }
 
 // Product implements ir.RowPull, as Operand does. The factors are what the operation was given that the element is the result of.
@@ -246,14 +264,12 @@ func (r *rowBody) Product(op *ir.Op, n int, at func(i kernel.Ref) []kernel.Ref, 
 	if f == nil {
 		return ir.NoMemory, ir.NoMemory, false
 	}
-	if x, ok = r.line(in, i, f[0]); ok {
-		y, ok = r.line(in, i, f[1])
-	}
-	return x, y, ok
+	x, y = r.line(in, i, f[0]), r.line(in, i, f[1])
+	return x, y, x != ir.NoMemory && y != ir.NoMemory
 }
 
 // line is the memory that a scope of the loop variable i loads x from, if x is element i of a line there.
-func (r *rowBody) line(in *scope, i, x kernel.Ref) (ir.Memory, bool) {
+func (r *rowBody) line(in *scope, i, x kernel.Ref) ir.Memory {
 	for _, st := range in.block.Stmts {
 		l, ok := st.(*kernel.Load)
 		if !ok || l.ID != x {
@@ -268,15 +284,15 @@ func (r *rowBody) line(in *scope, i, x kernel.Ref) (ir.Memory, bool) {
 			case t.Coef.IsConst(1):
 				steps = true
 			default:
-				return ir.NoMemory, false
+				return ir.NoMemory
 			}
 		}
 		if steps {
 			r.memory = append(r.memory, &rowMemory{operand: line})
-			return ir.Memory(len(r.memory) - 1), true
+			return ir.Memory(len(r.memory) - 1)
 		}
 	}
-	return ir.NoMemory, false
+	return ir.NoMemory
 }
 
 // Transform implements ir.RowPull.
