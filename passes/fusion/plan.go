@@ -215,6 +215,8 @@ func (p *planner) decide(final bool) {
 			why = "it can fail, and nothing reads all of it at once"
 		case scanned(op, p.visits[i]):
 			why = "a scan reads one element after another, and this has work for vectors"
+		case across(op, p.visits[i]):
+			why = "its reader takes it row by row across the order in memory, and this has work for vectors"
 		case !isFree(op) && op.Def.Class != ir.Source:
 			if why = p.standsAlone(op, p.visits[i]); why == "" {
 				why = p.worthwhile(op, p.visits[i], work[op])
@@ -323,6 +325,48 @@ func scanned(op *ir.Op, visits []*visit) bool {
 		}
 	}
 	return false
+}
+
+// across reports that a kernel of rows (Note [Rows] in package ir) reads op, which is more than a few instructions for each element,
+// along rows whose elements do not lie next to each other in most of what op is computed from.
+func across(op *ir.Op, visits []*visit) bool {
+	if op.Def.Class != ir.Pointwise || op.Def.Traits.Has(ir.Cheap) {
+		return false
+	}
+	for _, v := range visits {
+		if v.root.Def.Class != ir.Rows {
+			continue
+		}
+		row := slices.IndexFunc(v.at, func(q place) bool { return q.level == int(v.root.Int("axis"))+1 })
+		if row < 0 {
+			continue
+		}
+		if near, far := lie(op, row); far > near {
+			return true
+		}
+	}
+	return false
+}
+
+// lie counts the tensors that op is computed from whose last axis is the given one of op, and those of which it is another.
+func lie(op *ir.Op, axis int) (near, far int) {
+	for _, x := range op.Args {
+		k := axis
+		for x.Def != nil && x.Def.Def == ir.OpPermute {
+			k, x = int(x.Def.Ints("perm")[k]), x.Def.Args[0]
+		}
+		switch {
+		case x.Def != nil && (x.Def.Def == ir.OpBroadcast || x.Def.Def.Class == ir.Source) || x.Type.IsScalar():
+		case x.Def != nil && x.Def.Def.Class == ir.Pointwise:
+			n, f := lie(x.Def, k)
+			near, far = near+n, far+f
+		case k == x.Type.Rank()-1:
+			near++
+		default:
+			far++
+		}
+	}
+	return near, far
 }
 
 // rootVisit is a value in a kernel of its own.
