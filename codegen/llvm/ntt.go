@@ -83,10 +83,10 @@ type nttArith interface {
 	multiplied(x number, w factor) number
 	// lessen takes multiples of p off until x is below bound.
 	lessen(x number, bound int) number
-	// forward is a pair of the forward transform: x + y*w and x - y*w.
-	forward(x, y number, f factor) (number, number)
-	// backward is a pair of the inverse: x + y and (x - y)*w. The last one is scaled and canonical.
-	backward(x, y number, f factor, last bool) (number, number)
+	// forward does pairs of the forward transform: x + y*w and x - y*w.
+	forward(pairs []nttPair)
+	// backward does pairs of the inverse: x + y and (x - y)*w. The last ones are scaled and canonical.
+	backward(pairs []nttPair, last bool)
 	// withQuotient makes a factor of residues w; exact asks for the least error.
 	withQuotient(w value.Value, exact bool) factor
 	// keep puts the factors that whole vectors share, from number i on, into the spare memory, and shared is number i for a vector.
@@ -100,6 +100,12 @@ type nttArith interface {
 type number struct {
 	v          value.Value
 	low, bound int
+}
+
+// nttPair is two numbers that a stage makes two others of, in their place.
+type nttPair struct {
+	x, y *number
+	f    factor
 }
 
 // factor is a vector of residues with their quotients. Those of 64 bits are, with products of 52 bits, q and 52 more bits, low, of
@@ -188,10 +194,12 @@ func (m *module) nttFunc(k nttKind, size int64, inverse, product bool) *lir.Func
 		n.regs = 16
 	}
 	if k.double {
-		// What has to wait is the chain of a product, not the units: with 16 vectors eight pairs are under way, which is worth what the
-		// 16 registers of AVX2 spill (Zen 3, n = 4096: 37.4 thousand cycles with 8 vectors, 32 with 16). Of 128 bits two registers are a
-		// vector: that halves the shuffles, and the spare memory has room for both words of a factor.
-		n.regs, n.w = 16, max(n.w, 4)
+		// Of 128 bits two registers are a vector: that halves the shuffles, and the spare memory has room for both words of a factor.
+		n.w = max(n.w, 4)
+		n.single = n.w == 4
+		if !n.single {
+			n.regs = 16
+		}
 		n.nttArith = &nttDoubles{ntt: n}
 	} else if k.halves {
 		n.w = max(n.w, 4) // as above
@@ -214,9 +222,11 @@ type ntt struct {
 	size                       int64
 	inverse                    bool
 	w                          int
-	regs, rows                 int // how many vectors a pass keeps in registers, and how many a block has
+	regs, rows                 int  // how many vectors a pass keeps in registers, and how many a block has
+	single                     bool // passes of a single stage, see Note [Single stages]
 	passes                     []nttPass
 	low, bound                 int // of the numbers in memory, while passes are written
+	second                     int // the bound of those in the second half of each group; bound is that of the first half then
 	data, source, table, spare value.Value
 	factors                    value.Value // what the source is multiplied by, or nil
 }
@@ -239,8 +249,19 @@ func (n *ntt) num(x int64) value.Value { return splatConst(ci(i64, x), n.w) }
 // them: the streams are a power of two apart, so that their lines displace each other.
 const nttAhead = 1024
 
-// nttPass is the stages from first on, done between one load and one store of each element.
-type nttPass struct{ first, stages int }
+// Note [Single stages]
+//
+// A product of doubles is ready after 16 cycles, and 64 instructions are what the schedulers of a Zen 3 hold, of eight for a pair. What waits in
+// them is what counts, not loads and stores: a pair takes 2.6 cycles in a loop of four pairs that are loaded, go through one
+// stage and are stored, 3.2 where they go through two, and 3.4 with three. So vectors of four doubles go through one stage
+// at a time where the first-level cache holds them, and through two while they come from further away. The stages within
+// vectors are two such passes, over squares.
+
+// nttPass is one or more stages, done between one load and one store of each element.
+type nttPass struct {
+	groups int64                                // so many parts of the row can be done one after the other
+	do     func(lo, hi value.Value, many int64) // does parts [lo, hi), of which there are so many
+}
 
 // run writes all passes.
 func (n *ntt) run() {
@@ -255,19 +276,61 @@ func (n *ntt) run() {
 	// done on the smaller parts: what a pass loads together is a power of two apart, and has few places in the caches. The
 	// inverse comes to the longest passes last, with data that is in the second-level cache, and was faster the other way.
 	outer := bits.Len64(uint64(n.size/n.block())) - 1
-	for first := 0; first < outer; {
-		left := outer - first
-		passes := (left + most - 1) / most
-		p := nttPass{first, left / passes}
-		if n.inverse {
-			p.stages = (left + passes - 1) / passes
-		}
-		n.passes = append(n.passes, p)
-		first += p.stages
+	merged := outer
+	if n.single {
+		outer = bits.Len64(uint64(n.size/int64(n.w))) - 1
+		merged = min(outer, bits.Len64(uint64((n.size-1)/n.near())))
 	}
-	n.bound = n.one
+	var stages []int
+	for left := merged; left > 0; {
+		passes := (left + most - 1) / most
+		k := left / passes
+		if n.inverse {
+			k = (left + passes - 1) / passes
+		}
+		stages = append(stages, k)
+		left -= k
+	}
+	for range outer - merged { // single stages
+		stages = append(stages, 1)
+	}
+	first := 0
+	for i, k := range stages {
+		p, settle := nttStages{first, k}, 0
+		if i > 0 {
+			settle = n.settleFor(stages[i-1])
+		}
+		n.passes = append(n.passes, nttPass{1 << first, func(lo, hi value.Value, many int64) { n.pass(p, settle, lo, hi, many) }})
+		first += k
+	}
+	if n.single {
+		for _, t := range []int{2, 1} {
+			settle := n.settleFor(1) // that of distance 2
+			if t == 2 {
+				settle = n.settleFor(stages[len(stages)-1])
+			}
+			n.passes = append(n.passes, nttPass{n.size / 16, func(lo, hi value.Value, many int64) { n.squares(t, settle, lo, hi, many) }})
+		}
+	} else {
+		n.passes = append(n.passes, nttPass{n.size / n.block(), n.blocks})
+	}
+	n.bound, n.second = n.one, n.one
 	n.part(0, ci(i64, 0), 1)
 }
+
+// nttStages are so many stages from first on.
+type nttStages struct{ first, stages int }
+
+// settleFor is below what numbers have to be that a pass of so many stages loads in the inverse.
+func (n *ntt) settleFor(stages int) int {
+	if n.single { // what it can add without taking anything off
+		return n.grow >> stages
+	}
+	return n.settle
+}
+
+// near is how many elements the first-level cache holds beside other things.
+func (n *ntt) near() int64 { return int64(n.machine.L1 / 2 / 8) }
 
 // block is the number of elements in a block.
 func (n *ntt) block() int64 { return int64(n.rows * n.w) }
@@ -275,37 +338,28 @@ func (n *ntt) block() int64 { return int64(n.rows * n.w) }
 // part does the passes from i on for part number at of so many equal ones, into which the earlier passes have cut the row.
 // What fits the first-level cache goes through all of its passes before something else is begun.
 func (n *ntt) part(i int, at value.Value, parts int64) {
-	groups := func(i int) int64 {
-		if i == len(n.passes) {
-			return n.size / n.block()
-		}
-		return 1 << n.passes[i].first
+	if i == len(n.passes) {
+		return
 	}
-	here := func(i int) {
-		each := ci(i64, groups(i)/parts)
+	p := n.passes[i]
+	here := func() {
+		each := ci(i64, p.groups/parts)
 		lo := n.times(at, each)
-		if i == len(n.passes) {
-			n.blocks(lo, n.plus(lo, each), groups(i)/parts)
-		} else {
-			n.pass(n.passes[i], lo, n.plus(lo, each))
-		}
+		p.do(lo, n.plus(lo, each), p.groups/parts)
 	}
-	small := n.size/parts <= int64(n.machine.L1/2/8)
 	switch {
-	case i == len(n.passes):
-		here(i)
-	case !small && groups(i) > parts:
-		each := groups(i) / parts
+	case i < len(n.passes)-1 && n.size/parts > n.near() && p.groups > parts:
+		each := p.groups / parts
 		lo := n.times(at, ci(i64, each))
 		n.count(lo, n.plus(lo, ci(i64, each)), 1, nil, func(k value.Value, _ []value.Value) []value.Value {
-			n.part(i, k, groups(i))
+			n.part(i, k, p.groups)
 			return nil
 		})
 	case n.inverse:
 		n.part(i+1, at, parts)
-		here(i)
+		here()
 	default:
-		here(i)
+		here()
 		n.part(i+1, at, parts)
 	}
 }
@@ -313,22 +367,34 @@ func (n *ntt) part(i int, at value.Value, parts int64) {
 // quotients fills the spare memory for the factors that all elements of a vector share.
 func (n *ntt) quotients() {
 	count := n.size / int64(n.w)
-	n.count(ci(i64, 0), ci(i64, count), int64(n.w), nil, func(i value.Value, _ []value.Value) []value.Value {
-		n.keep(i, n.withQuotient(n.seen(n.load(n.table, i)), true))
+	each := int64(n.w)
+	if n.single { // a few side by side
+		each = min(4*each, count)
+	}
+	n.count(ci(i64, 0), ci(i64, count), each, nil, func(i value.Value, _ []value.Value) []value.Value {
+		for k := int64(0); k < each; k += int64(n.w) {
+			at := n.plus(i, ci(i64, k))
+			n.keep(at, n.withQuotient(n.seen(n.load(n.table, at)), true))
+		}
 		return nil
 	})
 }
 
 // read is the vector at a place of the data, or of the source in the first pass.
 func (n *ntt) read(at value.Value, first bool) number {
+	return n.made(func(base value.Value) value.Value { return n.load(base, at) }, first)
+}
+
+// made is what load loads, as a number.
+func (n *ntt) made(load func(base value.Value) value.Value, first bool) number {
 	if first {
-		x := n.enter(n.seen(n.load(n.source, at)))
+		x := n.enter(n.seen(load(n.source)))
 		if n.factors != nil {
-			x = n.multiplied(x, n.withQuotient(n.seen(n.load(n.factors, at)), false))
+			x = n.multiplied(x, n.withQuotient(n.seen(load(n.factors)), false))
 		}
 		return x
 	}
-	x := value.Value(n.load(n.data, at))
+	x := load(n.data)
 	if n.double {
 		x = n.cur.NewBitCast(x, vec(lt.Double, n.w))
 	}
@@ -392,53 +458,89 @@ func (n *ntt) tree(first value.Value, stages int) [][]factor {
 	return factors
 }
 
-// pass does a pass for the groups [lo, hi) of its first stage, with several neighbouring vectors where there are registers
-// for them: the products of one pair have to wait for each other.
-func (n *ntt) pass(p nttPass, lo, hi value.Value) {
+// pass does stages for the groups [lo, hi) of the first one, of which there are so many, with several neighbouring vectors, or groups, where there
+// are registers for them: the products of one pair have to wait for each other.
+//
+// A stage of the inverse leaves large sums in the first half of each group, and small products in the second. For the single stage that follows these are
+// the halves of both numbers of a pair, so that it does the first half of a group and the second apart, each with what it has to take off.
+func (n *ntt) pass(p nttStages, settle int, lo, hi value.Value, many int64) {
 	group := n.size >> p.first
 	step := group >> p.stages
-	columns := min(int64(n.regs>>p.stages), step/int64(n.w))
-	n.count(lo, hi, 1, nil, func(i value.Value, _ []value.Value) []value.Value {
-		factors := n.tree(n.cur.NewAdd(i, ci(i64, 1<<p.first)), p.stages)
+	room := int64(n.regs >> p.stages)
+	columns := min(room, step/int64(n.w))
+	side := min(room/columns, many)
+	bounds, parts := [2]int{n.bound, n.second}, int64(1)
+	switch apart := n.inverse && n.single && p.stages == 1; {
+	case apart && step >= 2*columns*int64(n.w):
+		parts = 2
+	case apart && columns > 1: // each half is half of the columns
+	default:
+		bounds[0] = max(n.bound, n.second)
+		bounds[1] = bounds[0]
+	}
+	var left [2]int
+	low := n.grow
+	n.count(lo, hi, side, nil, func(i value.Value, _ []value.Value) []value.Value {
+		var factors [][][]factor
+		for g := range side {
+			tree := n.tree(n.plus(i, ci(i64, 1<<p.first+g)), p.stages)
+			factors = append(factors, slices.Repeat([][][]factor{tree}, int(columns))...)
+		}
 		base := n.times(i, ci(i64, group))
-		n.count(ci(i64, 0), ci(i64, step), columns*int64(n.w), nil, func(j value.Value, _ []value.Value) []value.Value {
-			x := make([][]number, columns)
-			at := func(c, m int) value.Value {
-				return n.plus(n.plus(base, j), ci(i64, int64(m)*step+int64(c*n.w)))
-			}
-			for c := range x {
-				for m := range 1 << p.stages {
-					x[c] = append(x[c], n.read(at(c, m), p.first == 0 && !n.inverse))
-					if p.first == 0 && !n.inverse && n.size*8 > int64(n.machine.L2/4) {
-						n.fetch(toSecond, n.cur.NewGetElementPtr(i64, n.source, n.plus(at(c, m), ci(i64, nttAhead/8))))
+		for part := range parts {
+			n.count(ci(i64, step/parts*part), ci(i64, step/parts*(part+1)), columns*int64(n.w), nil, func(j value.Value, _ []value.Value) []value.Value {
+				x := make([][]number, side*columns)
+				at := func(c, m int) value.Value {
+					g, k := int64(c)/columns, int64(c)%columns
+					return n.plus(n.plus(base, j), ci(i64, g*group+int64(m)*step+k*int64(n.w)))
+				}
+				for c := range x {
+					n.bound = bounds[part]
+					if parts == 1 && int64(c)%columns >= (columns+1)/2 {
+						n.bound = bounds[1]
+					}
+					for m := range 1 << p.stages {
+						x[c] = append(x[c], n.read(at(c, m), p.first == 0 && !n.inverse))
+						if p.first == 0 && !n.inverse && n.size*8 > int64(n.machine.L2/4) {
+							n.fetch(toSecond, n.cur.NewGetElementPtr(i64, n.source, n.plus(at(c, m), ci(i64, nttAhead/8))))
+						}
 					}
 				}
-			}
-			n.stages(x, slices.Repeat([][][]factor{factors}, len(x)), p.first == 0)
-			n.settled(x, p.first > 0)
-			for c := range x {
-				for m := range x[c] {
-					n.store(n.data, at(c, m), x[c][m].v)
+				n.stages(x, factors, p.first == 0)
+				n.settled(x, settle)
+				low = min(low, n.low)
+				for c := range x {
+					for m := range x[c] {
+						h := m >> (p.stages - 1)
+						left[h] = max(left[h], x[c][m].bound)
+						n.store(n.data, at(c, m), x[c][m].v)
+					}
 				}
-			}
-			return nil
-		})
+				return nil
+			})
+		}
 		return nil
 	})
+	if !n.inverse || !n.single {
+		left[0] = max(left[0], left[1])
+		left[1] = left[0]
+	}
+	n.low, n.bound, n.second = low, left[0], left[1]
 }
 
 // settled notes between which multiples of p numbers are that a pass stores. In the inverse they differ, and most of them are
-// reduced to what makes the least work for the next pass, unless there is none.
-func (n *ntt) settled(x [][]number, more bool) {
+// reduced to what makes the least work for the next pass, unless there is none, which settle = 0 says.
+func (n *ntt) settled(x [][]number, settle int) {
 	n.low, n.bound = n.grow, 0
 	for c := range x {
 		for m := range x[c] {
-			if n.inverse && more {
-				x[c][m] = n.lessen(x[c][m], n.settle)
+			if n.inverse && settle > 0 {
+				x[c][m] = n.lessen(x[c][m], settle)
 			}
 			n.low, n.bound = min(n.low, x[c][m].low), max(n.bound, x[c][m].bound)
 		}
 	}
+	n.second = n.bound
 }
 
 // stages does the stages of a pass on vectors, x[c] being those of column c; factors[c][l] are those of its stage l. first
@@ -450,17 +552,25 @@ func (n *ntt) stages(x [][]number, factors [][][]factor, first bool) {
 			l = len(factors[0]) - 1 - i
 		}
 		half := len(x[0]) >> (l + 1)
+		var pairs []nttPair
 		for m := range factors[0][l] {
 			for j := range half {
 				for c, x := range x {
-					a, b := &x[2*half*m+j], &x[2*half*m+j+half]
-					if n.inverse {
-						*a, *b = n.backward(*a, *b, factors[c][l][m], first && l == 0)
-					} else {
-						*a, *b = n.forward(*a, *b, factors[c][l][m])
-					}
+					pairs = append(pairs, nttPair{&x[2*half*m+j], &x[2*half*m+j+half], factors[c][l][m]})
 				}
 			}
+		}
+		n.pairs(pairs, first && l == 0)
+	}
+}
+
+// pairs does pairs, two at a time: more take more registers, and are no faster.
+func (n *ntt) pairs(pairs []nttPair, last bool) {
+	for two := range slices.Chunk(pairs, 2) {
+		if n.inverse {
+			n.backward(two, last)
+		} else {
+			n.forward(two)
 		}
 	}
 }

@@ -30,7 +30,11 @@ func (n *ntt) blocks(lo, hi value.Value, many int64) {
 		if n.inverse {
 			n.within(x, first)
 			n.stages(x, factors, count == 1)
-			n.settled(x, count > 1)
+			settle := n.settle
+			if count == 1 {
+				settle = 0
+			}
+			n.settled(x, settle)
 		} else {
 			n.stages(x, factors, count == 1)
 			n.within(x, first)
@@ -118,13 +122,9 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 			if t > 1 {
 				g = n.chosen(g, mask(n.w, func(i int) int { return at%n.w + pair(i) }))
 			}
-			if n.inverse {
-				x[m], x[m+1] = n.backward(x[m], x[m+1], g, false)
-				if t == n.w/2 { // before they are mixed with the products
-					x[m] = n.lessen(x[m], n.settle)
-				}
-			} else {
-				x[m], x[m+1] = n.forward(x[m], x[m+1], g)
+			n.pairs([]nttPair{{&x[m], &x[m+1], g}}, false)
+			if n.inverse && t == n.w/2 { // before they are mixed with the products
+				x[m] = n.lessen(x[m], n.settle)
 			}
 		})
 	}
@@ -132,6 +132,106 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 		between()
 	}
 	arrange(natural, func([]number, int) {})
+}
+
+// squares does the stage at distance t within vectors of four, for squares [lo, hi) of four vectors, of which there are so many: where a square is turned, its
+// pairs stand in the same places of two vectors. Between distance 2 and distance 1 squares are in memory as they are then. Two at a time give four
+// pairs to work on.
+func (n *ntt) squares(t, settle int, lo, hi value.Value, many int64) {
+	side := min(2, many)
+	begins := n.inverse == (t == 1) // the squares have to be turned first, and not last
+	n.count(lo, hi, side, nil, func(b value.Value, _ []value.Value) []value.Value {
+		x, factors := make([][]number, side), make([][]factor, side)
+		at := func(c, m int) value.Value { return n.plus(n.times(b, ci(i64, 16)), ci(i64, int64(16*c+4*m))) }
+		start := n.times(n.plus(b, ci(i64, n.size/16)), ci(i64, int64(8/t)))
+		for c := range x {
+			for m := range 4 {
+				entry := n.inverse && begins
+				if !begins {
+					x[c] = append(x[c], n.read(at(c, m), entry))
+					continue
+				}
+				from := n.plus(at(c, m%2), ci(i64, int64(m/2*2)))
+				x[c] = append(x[c], n.made(func(base value.Value) value.Value { return n.apart(base, from, 8) }, entry))
+			}
+			if begins {
+				n.columns(x[c])
+			}
+			first := n.plus(start, ci(i64, int64(8/t*c)))
+			if t == 2 {
+				f := n.withQuotient(n.seen(n.load(n.table, first)), false)
+				factors[c] = []factor{f, f}
+				continue
+			}
+			f, g := n.seen(n.apart(n.table, first, 4)), n.seen(n.apart(n.table, n.plus(first, ci(i64, 2)), 4))
+			for i := range 2 {
+				w := n.cur.NewShuffleVector(f, g, mask(4, func(j int) int { return j/2*2 + j%2*4 + i }))
+				factors[c] = append(factors[c], n.withQuotient(w, false))
+			}
+		}
+		var pairs []nttPair
+		for i := range 2 {
+			for c, x := range x {
+				p := nttPair{&x[i], &x[i+2], factors[c][i]}
+				if t == 1 {
+					p.x, p.y = &x[2*i], &x[2*i+1]
+				}
+				pairs = append(pairs, p)
+			}
+		}
+		n.pairs(pairs, false)
+		for c := range x {
+			if !n.inverse && t == 1 {
+				for m := range x[c] {
+					x[c][m] = n.canonical(x[c][m])
+				}
+			}
+			if !begins {
+				n.turn(x[c])
+			}
+		}
+		n.settled(x, settle)
+		for c := range x {
+			for m := range x[c] {
+				n.store(n.data, at(c, m), x[c][m].v)
+			}
+		}
+		return nil
+	})
+}
+
+// apart is two elements of memory and the two at some distance from them. AVX2 makes one vector of two in any of its pipes where their halves stay in place.
+func (n *ntt) apart(base, at value.Value, distance int64) value.Value {
+	x, y := n.load(base, at), n.load(base, n.plus(at, ci(i64, distance-2)))
+	return n.cur.NewShuffleVector(x, y, mask(4, func(j int) int { return j + j/2*4 }))
+}
+
+// turn makes columns of the rows of a square.
+func (n *ntt) turn(x []number) {
+	var y [4]value.Value
+	low, bound := n.grow, 0
+	for m := range x {
+		y[m] = n.cur.NewShuffleVector(x[m%2].v, x[m%2+2].v, mask(4, func(j int) int { return j%2 + j/2*4 + m/2*2 }))
+		low, bound = min(low, x[m].low), max(bound, x[m].bound)
+	}
+	for m := range x {
+		x[m] = number{y[m], low, bound}
+	}
+	n.columns(x)
+}
+
+// columns makes columns of a square from the first halves of rows 0 and 2, those of 1 and 3, and the second halves of both.
+func (n *ntt) columns(x []number) {
+	for i := 0; i < 4; i += 2 {
+		a, b := x[i].v, x[i+1].v
+		for k := range 2 {
+			v := value.Value(n.cur.NewShuffleVector(a, b, mask(4, func(j int) int { return j%2*4 + j/2*2 + k })))
+			if n.inverse { // or LLVM makes a sum of two shuffles one instruction, which takes as long as four
+				v = n.call("llvm.arithmetic.fence", v.Type(), v)
+			}
+			x[i+k].v = v
+		}
+	}
 }
 
 // mask is the constant operand of a shuffle that takes element from(i) to place i.

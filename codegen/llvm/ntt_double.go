@@ -10,16 +10,15 @@ import (
 )
 
 // nttDoubles is the arithmetic of transforms on vectors of doubles, see Note [Transforms]: numbers are whole and have either sign, and a
-// fused multiply-add gives what a product rounds away. docs/modular.md has the bounds, for p below 2^50.
+// fused multiply-add gives what a product rounds away. docs/modular.md has the bounds, for p below 2^50. Their unit is the multiple of 2^32 from p on: only the
+// upper halves of what comes in are looked at, and what is below that unit is as good as a residue.
 //
 // On AMD's processors two pipes multiply, and two others add and round: a pair takes four instructions of either kind.
 type nttDoubles struct {
 	*ntt
 	p, byP  value.Value // p and 1/p
 	integer value.Value // p as an integer
-	half    value.Value // p/2
-	bits    value.Value // where the bits of all integers seen are kept
-	largest value.Value // and the largest number that was made of one in each place of a vector
+	largest value.Value // where the largest of the upper halves of all integers seen is kept, for each place of a vector
 	scale   factor
 	scaled  factor // the factor of the last stage of the inverse, times scale
 }
@@ -32,8 +31,7 @@ func (n *nttDoubles) constants(p, scale value.Value) {
 	n.integer = n.splat(p)
 	x := n.cur.NewSIToFP(p, lt.Double)
 	n.p, n.byP = n.splat(x), n.splat(n.cur.NewFDiv(fromBits(lt.Double, math.Float64bits(1)), x))
-	n.half = n.splat(n.cur.NewFMul(x, fromBits(lt.Double, math.Float64bits(0.5))))
-	n.bits, n.largest = n.notes(n.num(0)), n.notes(n.float(0))
+	n.largest = n.notes(splatConst(ci(i32, 0), 2*n.w))
 	if n.inverse {
 		n.scale = n.withQuotient(n.splat(scale), true)
 		w := n.product(n.enter(n.all(n.table, ci(i64, 1))), n.scale)
@@ -50,17 +48,16 @@ func (n *nttDoubles) cast(x value.Value, t lt.Type) value.Value {
 	return n.cur.NewBitCast(x, vec(t, n.w))
 }
 
-// seen implements nttArith, together with enter: there is no maximum of 64-bit integers, but one of doubles.
+// seen implements nttArith: the upper halves of integers are looked at, of which there is a maximum in one instruction.
 func (n *nttDoubles) seen(x value.Value) value.Value {
-	n.note(n.bits, x, func(all, x value.Value) value.Value { return n.cur.NewOr(all, x) })
+	n.note(n.largest, n.cur.NewBitCast(x, vec(i32, 2*n.w)), func(all, x value.Value) value.Value { return n.call("llvm.umax", x.Type(), all, x) })
 	return x
 }
 
 // fit implements nttArith.
 func (n *nttDoubles) fit(p value.Value) value.Value {
-	small := n.cur.NewICmp(enum.IPredULT, n.joint("or", n.cur.NewLoad(n.vector(), n.bits), i64), ci(i64, 1<<52))
-	below := n.cur.NewFCmp(enum.FPredOLT, n.cur.NewLoad(vec(lt.Double, n.w), n.largest), n.p)
-	return n.cur.NewAnd(small, n.joint("and", below, i1))
+	upper := n.cur.NewLShr(n.cur.NewBitCast(n.cur.NewLoad(vec(i32, 2*n.w), n.largest), n.vector()), n.num(32))
+	return n.cur.NewICmp(enum.IPredULE, n.joint("umax", upper, i64), n.cur.NewLShr(n.cur.NewSub(p, ci(i64, 1)), ci(i64, 32)))
 }
 
 // enter implements nttArith: below 2^52 an integer is the fraction of a double from 2^52 on.
@@ -68,9 +65,6 @@ func (n *nttDoubles) enter(x value.Value) number {
 	const high = 1 << 52
 	shifted := n.cur.NewOr(x, n.num(int64(math.Float64bits(high))))
 	y := n.cur.NewFSub(n.cast(shifted, lt.Double), n.float(high))
-	n.note(n.largest, y, func(all, y value.Value) value.Value {
-		return n.cur.NewSelect(n.cur.NewFCmp(enum.FPredOGT, all, y), all, y)
-	})
 	return number{y, 0, n.one}
 }
 
@@ -113,12 +107,34 @@ func (n *nttDoubles) lessen(x number, bound int) number {
 
 // product is y*w modulo p.
 func (n *nttDoubles) product(y number, f factor) number {
-	high := n.cur.NewFMul(y.v, f.w)
-	q := n.round(n.cur.NewFMul(y.v, f.q))
-	minus := lir.NewFNeg(high)
-	n.cur.Insts = append(n.cur.Insts, minus)
-	low := n.mulAdd(y.v, f.w, minus)
-	return n.signed(n.cur.NewFAdd(n.less(high, q), low), n.slack(f, y.bound))
+	return n.products([]number{y}, []factor{f})[0]
+}
+
+// products are products, an instruction of each in turns: what waits for another then does so for a shorter time in the processor's schedulers.
+func (n *nttDoubles) products(y []number, f []factor) []number {
+	q, high, low := make([]value.Value, len(y)), make([]value.Value, len(y)), make([]value.Value, len(y))
+	for i, y := range y {
+		q[i] = n.cur.NewFMul(y.v, f[i].q)
+	}
+	for i, y := range y {
+		high[i] = n.cur.NewFMul(y.v, f[i].w)
+	}
+	for i := range y {
+		q[i] = n.round(q[i])
+	}
+	for i, y := range y {
+		minus := lir.NewFNeg(high[i])
+		n.cur.Insts = append(n.cur.Insts, minus)
+		low[i] = n.mulAdd(y.v, f[i].w, minus)
+	}
+	for i := range y {
+		high[i] = n.less(high[i], q[i])
+	}
+	t := make([]number, len(y))
+	for i, y := range y {
+		t[i] = n.signed(n.cur.NewFAdd(high[i], low[i]), n.slack(f[i], y.bound))
+	}
+	return t
 }
 
 // multiplied implements nttArith.
@@ -134,36 +150,55 @@ func (n *nttDoubles) slack(f factor, bound int) int {
 }
 
 // forward implements nttArith.
-func (n *nttDoubles) forward(x, y number, f factor) (number, number) {
-	t := n.product(y, f)
-	if x.bound+t.bound > n.grow {
-		x = n.lessen(x, 0)
+func (n *nttDoubles) forward(pairs []nttPair) {
+	var y []number
+	var f []factor
+	for _, p := range pairs {
+		y, f = append(y, *p.y), append(f, p.f)
 	}
-	bound := x.bound + t.bound
-	return n.signed(n.cur.NewFAdd(x.v, t.v), bound), n.signed(n.cur.NewFSub(x.v, t.v), bound)
+	t := n.products(y, f)
+	for i, p := range pairs {
+		x := *p.x
+		if x.bound+t[i].bound > n.grow {
+			x = n.lessen(x, 0)
+		}
+		bound := x.bound + t[i].bound
+		*p.x, *p.y = n.signed(n.cur.NewFAdd(x.v, t[i].v), bound), n.signed(n.cur.NewFSub(x.v, t[i].v), bound)
+	}
 }
 
 // backward implements nttArith.
-func (n *nttDoubles) backward(x, y number, f factor, last bool) (number, number) {
+func (n *nttDoubles) backward(pairs []nttPair, last bool) {
 	most := n.grow
 	if last { // their products are below p then, and need no further reduction
 		for n.slack(n.scaled, most) >= n.one {
 			most--
 		}
 	}
-	for x.bound+y.bound > most {
-		if x.bound >= y.bound {
-			x = n.lessen(x, 0)
-		} else {
-			y = n.lessen(y, 0)
+	var sums, diffs []number
+	var f []factor
+	for _, p := range pairs {
+		x, y := *p.x, *p.y
+		for x.bound+y.bound > most {
+			if x.bound >= y.bound {
+				x = n.lessen(x, 0)
+			} else {
+				y = n.lessen(y, 0)
+			}
 		}
+		bound := x.bound + y.bound
+		sums, diffs = append(sums, n.signed(n.cur.NewFAdd(x.v, y.v), bound)), append(diffs, n.signed(n.cur.NewFSub(x.v, y.v), bound))
+		f = append(f, p.f)
 	}
-	bound := x.bound + y.bound
-	sum, diff := n.signed(n.cur.NewFAdd(x.v, y.v), bound), n.signed(n.cur.NewFSub(x.v, y.v), bound)
-	if last {
-		return n.canonical(n.product(sum, n.scale)), n.canonical(n.product(diff, n.scaled))
+	if !last {
+		for i, t := range n.products(diffs, f) {
+			*pairs[i].x, *pairs[i].y = sums[i], t
+		}
+		return
 	}
-	return sum, n.product(diff, f)
+	for i, p := range pairs {
+		*p.x, *p.y = n.canonical(n.product(sums[i], n.scale)), n.canonical(n.product(diffs[i], n.scaled))
+	}
 }
 
 // withQuotient implements nttArith.
@@ -172,8 +207,7 @@ func (n *nttDoubles) withQuotient(w value.Value, exact bool) factor {
 	if !exact {
 		return factor{w: x.v, q: n.cur.NewFMul(x.v, n.byP), most: n.one}
 	}
-	large := n.cur.NewFCmp(enum.FPredOGT, x.v, n.half)
-	return n.exactly(n.signed(n.cur.NewSelect(large, n.cur.NewFSub(x.v, n.p), x.v), n.one/2))
+	return n.exactly(n.lessen(x, 0))
 }
 
 // exactly is a factor with the quotient that is nearest, or next to it.
@@ -192,7 +226,7 @@ func (n *nttDoubles) keep(i value.Value, f factor) {
 func (n *nttDoubles) shared(i value.Value) factor {
 	w := n.cast(n.all(n.spare, i), lt.Double)
 	q := n.cast(n.all(n.spare, n.plus(i, ci(i64, n.size/int64(n.w)))), lt.Double)
-	return factor{w: w, q: q, exact: true, most: n.one / 2}
+	return factor{w: w, q: q, exact: true, most: n.one/2 + 1}
 }
 
 // chosen implements nttArith.

@@ -164,7 +164,13 @@ func (n *nttHalves) multiplied(x number, w factor) number {
 const nttHalvesProduct = 3
 
 // forward implements nttArith.
-func (n *nttHalves) forward(x, y number, f factor) (number, number) {
+func (n *nttHalves) forward(pairs []nttPair) {
+	for _, p := range pairs {
+		*p.x, *p.y = n.forwardPair(*p.x, *p.y, p.f)
+	}
+}
+
+func (n *nttHalves) forwardPair(x, y number, f factor) (number, number) {
 	t := n.product(y, f)
 	x = n.lessen(x, n.grow-t.bound)
 	bound := x.bound + t.bound
@@ -172,7 +178,13 @@ func (n *nttHalves) forward(x, y number, f factor) (number, number) {
 }
 
 // backward implements nttArith.
-func (n *nttHalves) backward(x, y number, f factor, last bool) (number, number) {
+func (n *nttHalves) backward(pairs []nttPair, last bool) {
+	for _, p := range pairs {
+		*p.x, *p.y = n.backwardPair(*p.x, *p.y, p.f, last)
+	}
+}
+
+func (n *nttHalves) backwardPair(x, y number, f factor, last bool) (number, number) {
 	for x.bound+y.bound > n.grow {
 		if x.bound >= y.bound {
 			x = n.lessen(x, x.bound-1)

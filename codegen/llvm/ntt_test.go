@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"math/bits"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -173,29 +174,35 @@ func TestTransformTakes(t *testing.T) {
 				top := func() uint64 { return p - 1 }
 				ends := func() uint64 { return []uint64{0, 1 % p, p - 1, p / 2, p - p/2 - 1}[r.IntN(5)] }
 				for _, from := range [][2]func() uint64{{any, any}, {top, top}, {ends, ends}, {top, func() uint64 { return p / 2 }}, {ends, any}, {top, func() uint64 { return 1 % p }}} {
-					x, v, w, products := make([]uint64, n), make([]uint64, n), make([]uint64, n), make([]uint64, n)
+					x, v, w := make([]uint64, n), make([]uint64, n), make([]uint64, n)
 					for i := range x {
 						x[i], v[i], w[i] = from[0](), from[0](), from[1]()
-						hi, lo := bits.Mul64(x[i], v[i])
-						products[i] = bits.Rem64(hi, lo, p)
+					}
+					source := func(v []uint64) []uint64 {
+						y := slices.Clone(x)
+						for i := range v {
+							hi, lo := bits.Mul64(x[i], v[i])
+							y[i] = bits.Rem64(hi, lo, p)
+						}
+						return y
 					}
 					scale := from[1]()
 					for k := range 4 {
-						inverse, v, source := k&1 != 0, v, products
+						inverse, v := k&1 != 0, v
 						if k < 2 {
-							v, source = nil, x
+							v = nil
 						}
 						got, fit := run(inverse, x, v, w, p, scale)
 						if !fit {
 							t.Fatalf("%d elements modulo %d on %q, inverse %v, product %v: not taken", n, p, cpu, inverse, v != nil)
 						}
-						for i, want := range stages(source, w, p, scale, inverse) {
+						for i, want := range stages(source(v), w, p, scale, inverse) {
 							if got[i] != want {
 								t.Fatalf("%d elements modulo %d on %q, inverse %v, product %v: element %d is %d, want %d", n, p, cpu, inverse, v != nil, i, int64(got[i]), want)
 							}
 						}
-						// One element that is no residue, of the source, what it is multiplied by, or the table.
-						for _, bad := range []uint64{p, p + 1, 1 << 50, 1 << 52, 1<<52 + 1, 1<<62 + 1, 0x7ff << 52, 0x7ff<<52 + 1, 1<<63 - 1, 1 << 63, 0xfff<<52 + 1, math.MaxUint64} {
+						// One element that is no residue, of the source, what it is multiplied by, or the table. If the row is taken, it is as if it were reduced.
+						for _, bad := range []uint64{p, p + 1, (p-1)>>32<<32 + 1<<32 - 1, (p-1)>>32<<32 + 1<<32, 1 << 50, 1 << 52, 1<<52 + 1, 1<<62 + 1, 0x7ff << 52, 0x7ff<<52 + 1, 1<<63 - 1, 1 << 63, 0xfff<<52 + 1, math.MaxUint64} {
 							if bad < p || r.IntN(4) > 0 {
 								continue
 							}
@@ -203,7 +210,9 @@ func TestTransformTakes(t *testing.T) {
 							i := 1 + r.IntN(n-1) // factor 0 is not used
 							old := row[i]
 							row[i] = bad
-							if _, fit := run(inverse, x, v, w, p, scale); fit {
+							got, fit := run(inverse, x, v, w, p, scale)
+							row[i] = bad % p
+							if fit && (bad >= math.MaxInt64 || !slices.Equal(got, stages(source(v), w, p, scale, inverse))) {
 								t.Fatalf("%d elements modulo %d on %q, inverse %v, product %v: taken with %#x at %d", n, p, cpu, inverse, v != nil, bad, i)
 							}
 							row[i] = old

@@ -157,7 +157,13 @@ func (n *nttWords) umin(x, y value.Value) value.Value { return n.call("llvm.umin
 
 // forward implements nttArith. With 52 bits the product less p, which costs nothing
 // in a sum of products, is added and taken off: it is from -p to p, and nothing else has to be added.
-func (n *nttWords) forward(x, y number, f factor) (number, number) {
+func (n *nttWords) forward(pairs []nttPair) {
+	for _, p := range pairs {
+		*p.x, *p.y = n.forwardPair(*p.x, *p.y, p.f)
+	}
+}
+
+func (n *nttWords) forwardPair(x, y number, f factor) (number, number) {
 	m := n.slack(f, y.bound)
 	if n.k52 {
 		t := n.lessP(y, f)
@@ -177,7 +183,13 @@ func (n *nttWords) forward(x, y number, f factor) (number, number) {
 }
 
 // backward implements nttArith.
-func (n *nttWords) backward(x, y number, f factor, last bool) (number, number) {
+func (n *nttWords) backward(pairs []nttPair, last bool) {
+	for _, p := range pairs {
+		*p.x, *p.y = n.backwardPair(*p.x, *p.y, p.f, last)
+	}
+}
+
+func (n *nttWords) backwardPair(x, y number, f factor, last bool) (number, number) {
 	for x.bound+y.bound > n.grow {
 		if x.bound >= y.bound {
 			x = n.take(x)
