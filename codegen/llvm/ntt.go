@@ -19,7 +19,7 @@ import (
 // A kernel.Transform becomes a call of a function for its size, its direction and the kind of its modulus, which is
 // looked at when the program runs. The stages are merged: as many vectors as the registers hold are loaded, go through several
 // stages and are stored again (pass). The stages within blocks of eight vectors are one pass over memory, with the last ones
-// between the elements of vectors, whose elements change places (blocks). A part of the row that fits the first-level
+// between the elements of vectors, whose elements change places (blocks); vectors of four doubles have Note [Single stages]. A part of the row that fits the first-level
 // cache goes through all of its passes before the next one is begun (part).
 //
 // Residues are not reduced at once. Factors are used with their quotients by the modulus (Shoup): with
