@@ -159,12 +159,20 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 		g.cur = exit
 		return
 	}
+	begin, stop, step := g.unstreamed(fits, lo, first, end, hi, w)
+	g.overlappedVectors(v, begin, stop, step, last, w, body)
+}
+
+// unstreamed are the places of the vectors that write [lo, hi) but for [first, end), which was streamed if it fits: the one at lo and the one that
+// ends at hi, if anything is left there, or all of them.
+func (g *gen) unstreamed(fits, lo, first, end, hi value.Value, w int) (begin, stop, step value.Value) {
+	last := g.plus(hi, ci(i64, int64(-w)))
 	head := g.cur.NewAnd(fits, g.cur.NewICmp(enum.IPredSGT, first, lo))
 	tail := g.cur.NewICmp(enum.IPredSLT, end, hi)
-	begin := g.cur.NewSelect(fits, g.cur.NewSelect(head, lo, g.cur.NewSelect(tail, last, hi)), lo)
-	stop := g.cur.NewSelect(fits, g.cur.NewSelect(tail, hi, g.cur.NewSelect(head, g.cur.NewAdd(lo, ci(i64, 1)), hi)), hi)
-	step := g.cur.NewSelect(fits, g.cur.NewSub(last, lo), ci(i64, int64(w)))
-	g.overlappedVectors(v, begin, stop, step, last, w, body)
+	begin = g.cur.NewSelect(fits, g.cur.NewSelect(head, lo, g.cur.NewSelect(tail, last, hi)), lo)
+	stop = g.cur.NewSelect(fits, g.cur.NewSelect(tail, hi, g.cur.NewSelect(head, g.cur.NewAdd(lo, ci(i64, 1)), hi)), hi)
+	step = g.cur.NewSelect(fits, g.cur.NewSub(last, lo), ci(i64, int64(w)))
+	return begin, stop, step
 }
 
 // overlappedVectors runs body in vectors of w from begin on, none of them after last, while they begin before stop.
@@ -221,14 +229,14 @@ func (g *gen) pays(output int) value.Value {
 // processor collects a line in one of a few buffers, and writes parts of it when another line wants the buffer: tanh of f32[2^24], four
 // stores to two lines, once took 72 ms instead of 9 in a whole run on a Zen 3 shared with others.
 func (g *gen) streamLines(x, p value.Value, d types.DType) {
-	n := lineBytes / d.Bytes()
-	if g.w <= n || g.machine.VectorBits >= 8*lineBytes {
-		g.nonTemporal(g.cur.NewStore(x, p), g.w*d.Bytes())
+	n, w := lineBytes/d.Bytes(), lanes(x)
+	if w <= n || g.machine.VectorBits >= 8*lineBytes {
+		g.nonTemporal(g.cur.NewStore(x, p), w*d.Bytes())
 		return
 	}
 	elem := x.Type().(*lt.VectorType).ElemType
 	first := g.cur.NewBitCast(p, lt.NewPointer(elem))
-	for at := 0; at < g.w; at += n {
+	for at := 0; at < w; at += n {
 		if at > 0 {
 			g.cur.NewCall(&lir.InlineAsm{Typ: lt.NewPointer(lt.NewFunc(lt.Void)), Constraint: "~{memory}", SideEffect: true})
 		}

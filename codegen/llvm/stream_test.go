@@ -98,15 +98,74 @@ kernel @rows(in x: f32[%[1]d, %[2]d], in b: f32[%[1]d], out stream y: f32[%[1]d,
 	}
 }
 
+// TestStreamedBraids writes results with short last axes past the caches, from every offset to a line, in parts that begin anywhere, of all lengths around
+// vectors.
+func TestStreamedBraids(t *testing.T) {
+	const most, guard = 400, 64
+	for _, n := range []int{2, 3, 5} {
+		text := fmt.Sprintf(`kernels "t"
+kernel @k(in x: f32[%[1]d, %[2]d], out stream y: f32[%[2]d, %[1]d], out stream z: f32[%[2]d, %[1]d]) over %%0 in 0..%[2]d {
+  parallel %%1 in 0..%[1]d {
+    %%2: f32 = load x[%%0 + %[2]d*%%1]
+    store y[%[1]d*%%0 + %%1], %%2
+    %%3: f32 = add %%2, %%2
+    store z[%[1]d*%%0 + %%1], %%3
+  }
+}`, n, most)
+		x := make([]float32, n*most)
+		for i := range x {
+			x[i] = float32(i) + 1
+		}
+		y, z := make([]float32, n*most+3*guard), make([]float32, n*most+3*guard)
+		for _, cpu := range levels {
+			run := loadFor(t, cpu, text)
+			for offset := range lineBytes / 4 {
+				other := offset * 5 % 16 // one line has both outputs for some of them
+				for _, begin := range []int{0, 1, 37} {
+					for _, count := range []int{0, 1, 7, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 257, most - begin} {
+						clear(y)
+						clear(z)
+						end := begin + count
+						run("k", nil, int64(begin), int64(end), ptr(x), ptr(y[guard+offset:]), ptr(z[guard+other:]))
+						for i := range y {
+							at := func(from int, scale float32) float32 {
+								k := i - guard - from
+								if k < begin*n || k >= end*n {
+									return 0
+								}
+								return scale * x[k%n*most+k/n]
+							}
+							if y[i] != at(offset, 1) || z[i] != at(other, 2) {
+								t.Fatalf("%s: %d columns at %d and %d, [%d, %d): element %d is %v and %v, want %v and %v", cpu, n, offset, other, begin, end,
+									i-guard, y[i], z[i], at(offset, 1), at(other, 2))
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestStreamedAssembly: the stores are what they are meant to be on every level of x86-64, whole registers, and a
-// fence ends the kernel.
+// fence ends the kernel. Braids have them, too, whatever the width of vectors.
 func TestStreamedAssembly(t *testing.T) {
-	m, errs := kernel.Parse(diag.NewFile("t.kernels", `kernels "t"
+	for what, text := range map[string]string{"neighbours": `kernels "t"
 kernel @k(in x: f32[1000000], out stream y: f32[1000000]) over %0 in 0..1000000 {
   %1: f32 = load x[%0]
   %2: f32 = add %1, %1
   store y[%0], %2
-}`))
+}`, "a braid": `kernels "t"
+kernel @k(in x: f32[3, 1000000], out stream y: f32[1000000, 3]) over %0 in 0..1000000, %1 in 0..3 {
+  %2: f32 = load x[%0 + 1000000*%1]
+  store y[3*%0 + %1], %2
+}`} {
+		t.Run(what, func(t *testing.T) { streamedAssembly(t, text) })
+	}
+}
+
+func streamedAssembly(t *testing.T, text string) {
+	m, errs := kernel.Parse(diag.NewFile("t.kernels", text))
 	if errs.Err() != nil {
 		t.Fatal(errs)
 	}
