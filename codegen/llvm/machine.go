@@ -16,18 +16,19 @@ import (
 // Machine is what the shape of generated code depends on. It never changes a result. The zero Machine is a
 // processor with AVX-512.
 type Machine struct {
-	VectorBits int  // of a register; 0 is 512
-	Registers  int  // vector registers; 0 is 32
-	NoFMA      bool // a fused multiply-add is a call
-	Scale      bool // there is vscalef
-	Narrow     bool // one iteration at a time, in loops as they stand in the kernel
-	Device     bool // a thread of a GPU, see DeviceModule
-	IFMA       bool // 512-bit vectors have multiply-adds of 52-bit integers
-	Mul64      bool // 512-bit vectors have products of 64-bit integers that cost no more than others
-	PairSums   bool // x86: products of 16-bit integers are summed in pairs
-	IntSums    bool // x86: products of integers are added up by instructions of their own, see Note [Products together]
-	Split      bool // vectors are longer than registers, see Note [Split vectors]
-	L1, L2     int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
+	VectorBits   int  // of a register; 0 is 512
+	Registers    int  // vector registers; 0 is 32
+	NoFMA        bool // a fused multiply-add is a call
+	Scale        bool // there is vscalef
+	Narrow       bool // one iteration at a time, in loops as they stand in the kernel
+	Device       bool // a thread of a GPU, see DeviceModule
+	IFMA         bool // 512-bit vectors have multiply-adds of 52-bit integers
+	Mul64        bool // 512-bit vectors have products of 64-bit integers that cost no more than others
+	PairSums     bool // x86: products of 16-bit integers are summed in pairs
+	IntSums      bool // x86: products of integers are added up by instructions of their own, see Note [Products together]
+	EvenProducts bool // x86: products of 32-bit integers are those of the even elements of two vectors
+	Split        bool // vectors are longer than registers, see Note [Split vectors]
+	L1, L2       int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
 }
 
 // multipliesDoubles says that the shortest products of numbers of 52 bits are those of doubles, see Note [Digits].
@@ -106,6 +107,7 @@ func machineOf(t codegen.Target) Machine {
 	m.NoFMA = !has["fma"] && !has["avx512f"]
 	m.IFMA = has["avx512f"] && has["avx512ifma"]
 	m.IntSums = has["avx512f"] || has["avx2"]
+	m.EvenProducts = m.IntSums
 	m.Mul64 = quick && has["avx512f"]
 	m.PairSums = !has["avx512f"] || has["avx512bw"]
 	return m.withDefaults()

@@ -346,7 +346,9 @@ func (g *gen) minMax(op scalar.Op, d types.DType, w int, x, y value.Value) value
 	return b.NewSelect(take, y, x)
 }
 
-// mulHi computes in the double width; of vectors of u64, from four products of halves.
+// mulHi computes in the double width; of vectors of u64, from four products of halves. Of vectors of u32 LLVM makes the products of the even and of the odd elements
+// on x86, but where a factor is the same for all it widened the other one: nine instructions where five do, and ten with AVX-512 (modmul of i32[16384] on one thread of a
+// Zen 3, 9.4 us and 5.7).
 func (g *gen) mulHi(t types.DType, w int, x, y value.Value) value.Value {
 	b, bits := g.cur, t.Bits()
 	if t == types.U64 && w > 0 && !g.machine.Device {
@@ -356,6 +358,14 @@ func (g *gen) mulHi(t types.DType, w int, x, y value.Value) value.Value {
 		mid := b.NewAdd(b.NewMul(xh, yl), b.NewLShr(b.NewMul(xl, yl), half)) // below 2^64, as is the next
 		other := b.NewAdd(b.NewMul(xl, yh), b.NewAnd(mid, low))
 		return b.NewAdd(b.NewAdd(b.NewMul(xh, yh), b.NewLShr(mid, half)), b.NewLShr(other, half))
+	}
+	if t == types.U32 && w > 1 && g.machine.EvenProducts {
+		words, half := vec(i64, w/2), g.num(types.U64, 32, w/2)
+		xs, ys := b.NewBitCast(x, words), b.NewBitCast(y, words)
+		low := g.num(types.U64, 1<<32-1, w/2)
+		even := b.NewMul(b.NewAnd(xs, low), b.NewAnd(ys, low))
+		odd := b.NewMul(b.NewLShr(xs, half), b.NewLShr(ys, half))
+		return g.pick(b.NewBitCast(even, x.Type()), b.NewBitCast(odd, x.Type()), w, func(i int) int { return i | 1 + i%2*w })
 	}
 	double := vec(intType(2*bits), w)
 	ext := func(v value.Value) value.Value {
