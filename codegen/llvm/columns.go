@@ -60,6 +60,9 @@ import (
 //
 // modmul_axis_sum took 772 with its three sums side by side in 5.3 KiB of each row, and 704 in 16 KiB.
 //
+// Fewer columns than a vector of a strip has are vectors as those of any other loop, if they are known to be so few; element by element f32[4096, 64, 8] took 1283 us along
+// the axis of 64, and takes 258, i64[4096, 64, 4] 269 and 152 (medians in turns, the same processor).
+//
 // With float sums a column has a result for each 256 rows, up to 128 of them, in memory of a fixed size. So strips are narrower the
 // longer the columns are, which code for any shape finds out when it runs.
 

@@ -1,6 +1,7 @@
 package llvm
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -55,6 +56,55 @@ kernel @integers(in x: i64[N, 150], out y: i64[150], out z: i64[150]) over %0 in
 				}
 				if b[i] != 3*rows || c[i] != product {
 					t.Fatalf("%s, %d rows: column %d is %v and %v, want %v and %v", cpu, rows, i, b[i], c[i], 3*rows, product)
+				}
+			}
+		}
+	}
+}
+
+// TestFewColumns has sums down fewer columns than a strip has in a vector, of one and of several matrices, and nothing is written beside them.
+func TestFewColumns(t *testing.T) {
+	const groups, rows = 3, 21
+	for _, n := range []int64{2, 3, 4, 5, 7, 8, 12, 15, 16, 20, 31} {
+		text := fmt.Sprintf(`kernels "t"
+kernel @k(in x: f32[%[1]d, %[2]d, %[3]d], in a: i64[%[1]d, %[2]d, %[3]d], out y: f32[%[1]d, %[3]d], out z: i64[%[1]d, %[3]d]) over %%0 in 0..%[1]d, %%1 in 0..%[3]d {
+  %%2: f32 = reduce sum columns %%3 in 0..%[2]d {
+    %%4: f32 = load x[%[4]d*%%0 + %%1 + %[3]d*%%3]
+    yield %%4
+  }
+  store y[%[3]d*%%0 + %%1], %%2
+  %%5: i64 = const 7
+  %%6: i64 = reduce sum any %%7 in 0..%[2]d {
+    %%8: i64 = load a[%[4]d*%%0 + %%1 + %[3]d*%%7]
+    %%9: i64 = shr %%8, %%5
+    yield %%9
+  }
+  %%10: i64 = reduce sum any %%11 in 0..%[2]d {
+    %%12: i64 = load a[%[4]d*%%0 + %%1 + %[3]d*%%11]
+    yield %%12
+  }
+  %%13: i64 = sub %%10, %%6
+  store z[%[3]d*%%0 + %%1], %%13
+}`, groups, rows, n, rows*n)
+		x, a := make([]float32, groups*rows*n), make([]int64, groups*rows*n)
+		for i := range x {
+			x[i], a[i] = 1/float32(i+1), int64(i*i*977-i*31)
+		}
+		for _, cpu := range levels {
+			run := loadFor(t, cpu, text)
+			y, z := make([]float32, groups*n+2), make([]int64, groups*n+2)
+			run("k", nil, 0, groups, ptr(x), ptr(a), ptr(y[1:]), ptr(z[1:]))
+			for i := range int64(len(y)) {
+				want, whole := float32(0), int64(0)
+				if g, c := (i-1)/n, (i-1)%n; i > 0 && g < groups {
+					for r := range int64(rows) {
+						at := (g*rows+r)*n + c
+						want += x[at]
+						whole += a[at] - a[at]>>7
+					}
+				}
+				if math.Float32bits(y[i]) != math.Float32bits(want) || z[i] != whole {
+					t.Fatalf("%s, %d columns: sum %d is %v and %v, want %v and %v", cpu, n, i-1, y[i], z[i], want, whole)
 				}
 			}
 		}

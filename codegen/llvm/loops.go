@@ -84,7 +84,7 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 		return nil
 	}
 	narrow := false
-	if c := g.columnStrip(v, body); c != nil {
+	if c := g.columnStrip(v, body); c != nil && (!g.shorter(lo, hi, c.w) || g.machine.masks()) { // a mask takes the few columns that are no vector of a strip
 		// Whole vectors in strips, what is left over as below.
 		whole := value.Value(g.cur.NewMul(g.cur.NewSDiv(g.cur.NewSub(hi, lo), ci(i64, int64(c.w))), ci(i64, int64(c.w))))
 		if fits := c.fits(); fits != nil {
