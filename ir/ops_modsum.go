@@ -91,7 +91,7 @@ func (b *Builder) sumProducts(x, y, p *Value, axis, n int64) *Value {
 			term := b.Emit(opProductLimb, A{"limb": limb}, x, y, of)
 			sums = append(sums, b.Emit(OpReduceSum, A{"axes": []int64{axis}}, term))
 		}
-		return b.Emit(opModLimbs, nil, append(sums, b.Emit(OpBroadcast, A{"shape": sums[0].Type.Shape}, p))...)
+		return b.Emit(opModLimbs, A{"terms": n}, append(sums, b.Emit(OpBroadcast, A{"shape": sums[0].Type.Shape}, p))...)
 	}
 	// [n] is [pieces, LimbTerms] and what is left.
 	pieces := n / scalar.LimbTerms
@@ -230,10 +230,11 @@ var (
 	opModLimbs = pointwise(OpDef{
 		Name: "mod_limbs", Arity: 4, Traits: MayFail, Fails: badModulus, Operands: []string{"s2", "s1", "s0", "p"}, NoGrad: noResidueGrad,
 		Summary: "The residue modulo p of the sum of products that s2, s1 and s0, sums of what `product_limb` gives, stand for.",
-		Scalar: func(e scalar.Emitter, _ *Op, x []scalar.Ref) scalar.Ref {
+		Attrs:   []AttrDef{{Name: "terms", Kind: AttrInt, Doc: "the number of the products"}},
+		Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
 			checkModulus(e, x[3])
 			m := scalar.NewModulus(e, x[3])
-			return m.Number(m.Limbs(m.FromNumber(x[0]), m.FromNumber(x[1]), m.FromNumber(x[2])))
+			return m.Number(m.Limbs(m.FromNumber(x[0]), m.FromNumber(x[1]), m.FromNumber(x[2]), op.Int("terms")))
 		},
 		Example: "modmul_axis_sum([[5], [4]], [[1], [2]], [7], 0) == [6]",
 	}, words, like)

@@ -19,13 +19,13 @@ import (
 // Where they are not multiplied, but fused multiply-adds of doubles are instructions, these take their place below 2^50: 15 vector instructions
 // of AVX2 for a product of residues, where the way by products of 32 bits has 31.
 
-// Decided is km without what the processor leaves of the branches on a choice, scalar.Digits52 or scalar.Doubles: of those on a constant one
+// Decided is km without what the processor leaves of the branches on a choice, such as scalar.Digits52: of those on a constant one
 // arm, the second one where the constant is false; of others, which are on moduli, the second one where the processor does not go the way
 // before which the choice stands. A device takes digits as they are, and no doubles.
 func Decided(km *kernel.Module, machine Machine) *kernel.Module {
 	out := *km
 	out.Kernels = slices.Clone(km.Kernels)
-	has := map[scalar.Op]bool{scalar.Digits52: machine.IFMA, scalar.Doubles: machine.multipliesDoubles()}
+	has := map[scalar.Op]bool{scalar.Digits52: machine.IFMA, scalar.Doubles: machine.multipliesDoubles(), scalar.DoubleSums: machine.multipliesDoubles()}
 	for i, k := range km.Kernels {
 		constant := map[kernel.Ref]uint64{}
 		choices := map[kernel.Ref]bool{} // those that are decided: whether it goes that way

@@ -134,6 +134,11 @@ func (m *merger) readsBefore(s *kernel.If, i int, at map[kernel.Ref]int) bool {
 			after[r] = true
 		}
 	}
-	return !reads(&kernel.Reduce{Body: &kernel.Block{Stmts: []kernel.Stmt{&kernel.If{
-		Cond: scalar.None, Then: s.Then, Else: s.Else, ThenVals: s.ThenVals, ElseVals: s.ElseVals}}}, Val: scalar.None, Chunk: scalar.None}, after)
+	return !armsRead(s, after)
+}
+
+// armsRead reports that an arm of s reads one of refs.
+func armsRead(s *kernel.If, refs map[kernel.Ref]bool) bool {
+	return reads(&kernel.Reduce{Body: &kernel.Block{Stmts: []kernel.Stmt{&kernel.If{
+		Cond: scalar.None, Then: s.Then, Else: s.Else, ThenVals: s.ThenVals, ElseVals: s.ElseVals}}}, Val: scalar.None, Chunk: scalar.None}, refs)
 }

@@ -198,7 +198,7 @@ func (g *gen) instr(op scalar.Op, t, from types.DType, w int, x []value.Value) v
 		return g.mulHi(t, w, x[0], x[1])
 	case scalar.Mul52Lo, scalar.Mul52Hi:
 		return g.mul52(op == scalar.Mul52Hi, w, x[0], x[1], x[2])
-	case scalar.Digits52, scalar.Doubles:
+	case scalar.Digits52, scalar.Doubles, scalar.DoubleSums:
 		return x[0] // where it is better false it has been replaced, see Decided
 	case scalar.And:
 		return b.NewAnd(x[0], x[1])

@@ -15,7 +15,7 @@ import (
 // steps residues are multiplied. LLVM leaves such a branch in the loop, where it keeps neighbouring vectors from being
 // computed side by side. So the loops are written once for each way, and the branch is taken before them. With moduli
 // along a short last axis (Note [Short last axes]) the way is one when all of them agree, and loops with branches are
-// left for those that do not.
+// left for those that do not. Sums of parts of products (scalar.DoubleSums) go the second way then, all of them: loops that went both ways took twelve times as long.
 
 // Bounds of the code that is written several times.
 const (
@@ -34,17 +34,24 @@ func (g *gen) fork(body *kernel.Block, known map[kernel.Ref]bool, loops func(bod
 	if left > 0 && !g.quick && !g.machine.Narrow && g.w == 0 && statements(body) <= maxForkCode {
 		c = g.forkAt(body, known)
 	}
+	settled := func(c kernel.Ref, taken bool, left int) {
+		before := g.env[c]
+		g.env[c] = val{v: constant.NewBool(taken)}
+		g.fork(settle(body, c, taken), known, loops, left)
+		g.env[c] = before
+	}
 	if c == scalar.None {
+		if c = g.partsAt(body); c != scalar.None {
+			settled(c, false, left)
+			return
+		}
 		loops(body)
 		return
 	}
 	before := g.env[c]
 	join := g.newBlock()
 	arm := func(taken bool) {
-		one := constant.NewBool(taken)
-		g.env[c] = val{v: one}
-		g.fork(settle(body, c, taken), known, loops, left-1)
-		g.env[c] = before
+		settled(c, taken, left-1)
 		g.cur.NewBr(join)
 	}
 	either := func(cond value.Value, then, els func()) {
@@ -55,7 +62,9 @@ func (g *gen) fork(body *kernel.Block, known map[kernel.Ref]bool, loops func(bod
 		g.cur = no
 		els()
 	}
-	if of, ok := g.agreed[c]; ok {
+	if of, ok := g.agreed[c]; ok && g.takesApart(body, c) {
+		either(of.all, func() { arm(true) }, func() { arm(false) })
+	} else if ok {
 		either(of.all, func() { arm(true) }, func() {
 			either(of.any, func() { loops(body); g.cur.NewBr(join) }, func() { arm(false) })
 		})
@@ -88,6 +97,73 @@ func (g *gen) forkAt(b *kernel.Block, known map[kernel.Ref]bool) kernel.Ref {
 		}
 	})
 	return found
+}
+
+// partsAt is the condition of a branch that takes values apart, of which all may go the second way.
+func (g *gen) partsAt(b *kernel.Block) kernel.Ref {
+	found := scalar.None
+	kernel.Each(b, func(s *kernel.If) {
+		if found == scalar.None && len(s.Then.Stmts)+len(s.Else.Stmts) > 0 && g.takesApart(b, s.Cond) {
+			found = s.Cond
+		}
+	})
+	return found
+}
+
+// takesApart reports that c is a scalar.DoubleSums, and that b has all that stands behind it: what the branches on c give is read by others on c alone.
+func (g *gen) takesApart(b *kernel.Block, c kernel.Ref) bool {
+	in := g.lets[c]
+	kernel.Each(b, func(s *kernel.Let) {
+		if s.ID == c {
+			in = &s.In
+		}
+	})
+	if in == nil || in.Op != scalar.DoubleSums {
+		return false
+	}
+	parts := map[kernel.Ref]bool{} // and what is made of them
+	whole := true
+	var walk func(b *kernel.Block)
+	walk = func(b *kernel.Block) {
+		for _, st := range b.Stmts {
+			switch s := st.(type) {
+			case *kernel.DimValue:
+			case *kernel.Let:
+				if readsAny(s, parts) {
+					parts[s.ID] = true
+					whole = whole && s.In.Op != scalar.Check
+				}
+			case *kernel.Load:
+				whole = whole && !readsAny(s, parts)
+			case *kernel.Store:
+				whole = whole && !parts[s.Val]
+			case *kernel.Reduce:
+				walk(s.Body)
+				if parts[s.Val] {
+					parts[s.ID] = true
+				}
+			case *kernel.If:
+				if s.Cond == c {
+					if !armsRead(s, parts) {
+						note(parts, s.IDs)
+					}
+					continue
+				}
+				whole = whole && !parts[s.Cond]
+				walk(s.Then)
+				walk(s.Else)
+				for i, id := range s.IDs {
+					if parts[s.ThenVals[i]] || parts[s.ElseVals[i]] {
+						parts[id] = true
+					}
+				}
+			default:
+				whole = false
+			}
+		}
+	}
+	walk(b)
+	return whole
 }
 
 // innerLoops are the bodies of the loops that stand in b.

@@ -58,6 +58,8 @@ func init() {
 			var attrs ir.A
 			if name == "product_limb" {
 				attrs = ir.A{"limb": int64(g.Intn(3))}
+			} else if name == "mod_limbs" {
+				attrs = ir.A{"terms": int64(1 + g.Intn(scalar.LimbTerms))}
 			}
 			return attrs, append(args, g.moduli(x)), nil
 		}

@@ -51,6 +51,9 @@ const (
 	// way by Fma of f64, for processors that have an instruction for it, and none for Mul52Lo and Mul52Hi.
 	Digits52
 	Doubles
+	// DoubleSums is Doubles before a way to take a value apart, whose parts are read by nothing but what stands behind the same DoubleSums. Where all of these
+	// stand in one loop whose iterations differ in the operand, false is put in its place for all of them.
+	DoubleSums
 
 	// Bits: integers and bool.
 	And
@@ -126,7 +129,7 @@ var infos = [numOps]Info{
 	Add: {"add", 2}, Sub: {"sub", 2}, Mul: {"mul", 2}, Div: {"div", 2}, Rem: {"rem", 2}, Neg: {"neg", 1}, Abs: {"abs", 1},
 	Min: {"min", 2}, Max: {"max", 2}, Fma: {"fma", 3}, Sqrt: {"sqrt", 1}, Floor: {"floor", 1}, Ceil: {"ceil", 1},
 	Trunc: {"trunc", 1}, Round: {"round", 1}, CopySign: {"copysign", 2}, MulHi: {"mulhi", 2}, MulExact: {"mul_exact", 2}, Flush: {"flush", 3},
-	Mul52Lo: {"mul52lo", 3}, Mul52Hi: {"mul52hi", 3}, Digits52: {"digits52", 1}, Doubles: {"doubles", 1},
+	Mul52Lo: {"mul52lo", 3}, Mul52Hi: {"mul52hi", 3}, Digits52: {"digits52", 1}, Doubles: {"doubles", 1}, DoubleSums: {"doublesums", 1},
 	And: {"and", 2}, Or: {"or", 2}, Xor: {"xor", 2}, Not: {"not", 1}, Shl: {"shl", 2}, Shr: {"shr", 2}, Clz: {"clz", 1}, Popcnt: {"popcnt", 1},
 	Eq: {"eq", 2}, Ne: {"ne", 2}, Lt: {"lt", 2}, Le: {"le", 2},
 	Select: {"select", 3}, Cast: {"cast", 1}, Bitcast: {"bitcast", 1}, Check: {"check", 3},
@@ -136,7 +139,7 @@ var infos = [numOps]Info{
 func (op Op) Info() Info { return infos[op] }
 
 // IsChoice reports that the processor decides what op gives: its operand, or false.
-func (op Op) IsChoice() bool { return op == Digits52 || op == Doubles }
+func (op Op) IsChoice() bool { return op == Digits52 || op == Doubles || op == DoubleSums }
 
 func (op Op) String() string {
 	if op >= numOps {

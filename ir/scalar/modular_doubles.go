@@ -22,6 +22,9 @@ const (
 	ones  = 3 << 51
 )
 
+// upperUnits is to 2^51 what units is to 1.
+const upperUnits = units << 51
+
 func (m Modulus) doubles() doubles {
 	e := m.e
 	p := m.double(m.p)
@@ -29,10 +32,20 @@ func (m Modulus) doubles() doubles {
 }
 
 // double is x below 2^52.
-func (m Modulus) double(x Ref) Ref {
+func (m Modulus) double(x Ref) Ref { return m.multiple(x, 0) }
+
+// multiple is x * 2^up, for x below 2^52.
+func (m Modulus) multiple(x Ref, up int) Ref {
 	e := m.e
-	least := m.num(int64(math.Float64bits(units)))
-	return e.Sub(e.Bitcast(types.F64, e.Or(x, least)), e.Float(types.F64, units))
+	least := math.Ldexp(units, up)
+	return e.Sub(e.Bitcast(types.F64, e.Or(x, m.num(int64(math.Float64bits(least))))), e.Float(types.F64, least))
+}
+
+// lift is the residue of x, which is above -p and below p, where x + ones is given.
+func (m Modulus) lift(x Ref) Ref {
+	e := m.e
+	r := e.Sub(e.Bitcast(m.word, x), m.num(int64(math.Float64bits(ones))))
+	return e.Select(e.Lt(e.Bitcast(m.signed, r), e.Int(m.signed, 0)), e.Add(r, m.p), r)
 }
 
 // mul is Mul: a and b have no more bits than p, n of them. The quotient a*b / p is at most (2^n - 1)^2 / 2^(n-1) < 2^(n+1) - 3, and h * (1/p) differs
@@ -44,7 +57,5 @@ func (d doubles) mul(a, b Ref) Ref {
 	h := e.Mul(x, y)
 	l := e.Fma(x, y, e.Neg(h))
 	q := e.Sub(e.Fma(h, d.inverse, large), large)
-	rest := e.Add(e.Fma(q, d.minus, h), e.Add(l, large))
-	r := e.Sub(e.Bitcast(m.word, rest), m.num(int64(math.Float64bits(ones))))
-	return e.Select(e.Lt(e.Bitcast(m.signed, r), e.Int(m.signed, 0)), e.Add(r, m.p), r)
+	return m.lift(e.Add(e.Fma(q, d.minus, h), e.Add(l, large)))
 }

@@ -1,6 +1,7 @@
 package scalar
 
 import (
+	"math"
 	"math/big"
 	"math/rand"
 	"testing"
@@ -142,6 +143,83 @@ func TestHalves(t *testing.T) {
 				}
 				check(high, lo)
 				check(-high, lo)
+			}
+		}
+	}
+}
+
+// TestDoubleSums compares sums of products by doubles with math/big: of the largest numbers, of products that lie in the middle between two upper halves, of
+// numbers that are too large, and of whatever sums lead to a multiple of p and its neighbours.
+func TestDoubleSums(t *testing.T) {
+	rng := rand.New(rand.NewSource(51))
+	rec, x := NewRecorder(types.I64, types.I64, types.I64)
+	m := NewModulus(Emitter{rec}, x[0])
+	rec.Func.Results = []Ref{m.limb51(x[1], x[2], 1), m.limb51(x[1], x[2], 0)}
+	parts := Compile(&rec.Func)
+	for _, terms := range []int64{1, 2, 3, 60, LimbTerms} {
+		rec, x := NewRecorder(types.I64, types.U64, types.U64)
+		rec.Func.Results = []Ref{NewModulus(Emitter{rec}, x[0]).doubles().limbs51(x[1], x[2], terms)}
+		sum := Compile(&rec.Func)
+		check := func(p int64, s1, s0 uint64, want *big.Int) {
+			t.Helper()
+			got, err := sum.RunOne(uint64(p), s1, s0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := new(big.Int).Mod(want, big.NewInt(p)); want.Uint64() != got[0] {
+				t.Fatalf("%d terms: %#x and %#x modulo %d are %d, not %d", terms, s1, s0, p, got[0], want)
+			}
+		}
+		for bits := 13; bits <= halfProduct; bits += 2 {
+			low := int64(1) << (bits - 1)
+			for _, p := range []int64{low, low + 1, 2*low - 1, low + low/2, low + rng.Int63n(low)} {
+				largest := int64(1)<<halfProduct - 1
+				for _, next := range []func() (a, b int64){
+					func() (a, b int64) { return largest, largest },
+					func() (a, b int64) { return 1 << (halfProduct - 1), largest - 2*rng.Int63n(1000) },
+					func() (a, b int64) { return p - 1, p - 1 },
+					func() (a, b int64) { return rng.Int63n(p), rng.Int63n(p) },
+					func() (a, b int64) { return -rng.Int63(), rng.Int63() >> rng.Intn(63) },
+				} {
+					var s1, s0 uint64
+					want := new(big.Int)
+					for range terms {
+						a, b := next()
+						got, err := parts.RunOne(uint64(p), uint64(a), uint64(b))
+						if err != nil {
+							t.Fatal(err)
+						}
+						s1, s0 = s1+got[0], s0+got[1]
+						want.Add(want, new(big.Int).Mul(big.NewInt(a), big.NewInt(b)))
+					}
+					check(p, s1, s0, want)
+				}
+				most := new(big.Int).Mul(big.NewInt(largest), big.NewInt(largest))
+				most.Mul(most, big.NewInt(terms))
+				for range 30 {
+					near := new(big.Int).Rand(rng, most)
+					if rng.Intn(2) == 0 {
+						near.Sub(most, near.Rsh(near, uint(rng.Intn(most.BitLen()))))
+					}
+					near.Sub(near, new(big.Int).Mod(near, big.NewInt(p)))
+					near.Add(near, big.NewInt([]int64{0, 1, p - 1, p / 2}[rng.Intn(4)]))
+					if near.Cmp(most) > 0 {
+						continue
+					}
+					// near = k 2^51 + r, with r anywhere within what so many terms can have.
+					r := new(big.Int).Mod(near, new(big.Int).Lsh(big.NewInt(1), halfProduct)).Int64()
+					if limit := terms << (halfProduct - 1); limit >= 1<<halfProduct {
+						r += (rng.Int63n(limit>>(halfProduct-1)-1) - limit>>halfProduct) << halfProduct
+					} else if r > limit {
+						r -= 1 << halfProduct
+					}
+					k := new(big.Int).Sub(near, big.NewInt(r))
+					if k.Sign() < 0 {
+						continue
+					}
+					constant := func(x float64) uint64 { return uint64(terms) * math.Float64bits(x) }
+					check(p, k.Rsh(k, halfProduct).Uint64()+constant(upperUnits), uint64(r)+constant(ones), near)
+				}
 			}
 		}
 	}

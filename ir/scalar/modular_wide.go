@@ -19,21 +19,26 @@ const LimbTerms = 512
 // Limb is what the product of two numbers of the signed type adds to sum number `limb` of three, 0 to 2, of which Limbs makes the residue modulo p. How the three stand for
 // the product depends on the processor. The product is that of the numbers themselves where they are short enough, which residues mostly are, and of their residues else.
 func (m Modulus) Limb(x, y Ref, limb int) Ref {
-	return m.limbs(func() Ref { return m.limb52(x, y, limb) }, func() Ref { return m.limb32(x, y, limb) })
+	return m.limbs(func() Ref { return m.limb52(x, y, limb) }, func() Ref { return m.limb51(x, y, limb) }, func() Ref { return m.limb32(x, y, limb) })
 }
 
-// Limbs is the residue of a sum of products, of which s2, s1 and s0 are the sums of what Limb gives.
-func (m Modulus) Limbs(s2, s1, s0 Ref) Ref {
-	return m.limbs(func() Ref { return m.limbs52(s2, s1, s0) }, func() Ref { return m.limbs32(s2, s1, s0) })
+// Limbs is the residue of a sum of so many products, of which s2, s1 and s0 are the sums of what Limb gives.
+func (m Modulus) Limbs(s2, s1, s0 Ref, terms int64) Ref {
+	if _, ok := m.e.Sink.(Chooser); !ok { // one way is enough
+		return m.limbs52(s2, s1, s0)
+	}
+	by := m.doubles() // here, where it is the same for all elements
+	return m.limbs(func() Ref { return m.limbs52(s2, s1, s0) }, func() Ref { return by.limbs51(s1, s0, terms) }, func() Ref { return m.limbs32(s2, s1, s0) })
 }
 
-// limbs is what there are digits of 52 bits for where these are multiplied, and words of 32 bits elsewhere.
-func (m Modulus) limbs(digits, halves func() Ref) Ref {
+// limbs is what there are digits of 52 bits for where these are multiplied; elsewhere doubles, where these are and p suits them, and words of 32 bits.
+func (m Modulus) limbs(digits, doubles, halves func() Ref) Ref {
 	e := m.e
-	if _, ok := e.Sink.(Chooser); !ok { // one way is enough
+	if _, ok := e.Sink.(Chooser); !ok {
 		return digits()
 	}
-	return e.Choose(e.Digits52(e.Bool(true)), m.word, digits, halves)
+	suits := e.DoubleSums(e.Lt(e.Sub(m.p, m.num(leastByDoubles)), m.num(1<<halfProduct-leastByDoubles)))
+	return e.Choose(e.Digits52(e.Bool(true)), m.word, digits, func() Ref { return e.Choose(suits, m.word, doubles, halves) })
 }
 
 // short is f of two numbers where they are below 2^bits, and of their residues elsewhere.
@@ -91,6 +96,51 @@ func (m Modulus) limbs52(s2, s1, s0 Ref) Ref {
 	}, func() Ref {
 		return m.wide(join(m.wide(join(s2, s1)), s0))
 	})
+}
+
+// The bits of the lower half of a product by doubles, and the least p for which its sums have a residue of their own.
+const (
+	halfProduct    = 51
+	leastByDoubles = 1 << 12
+)
+
+// limb51 is Limb with doubles, for p up to 2^51: a b = k 2^51 + r, where k is rounded to the nearest integer and |r| <= 2^50. What is added are bits, those of
+// 2^103 + k 2^51, whose unit is 2^51, and of 3 * 2^51 + r. Those of the two constants are taken off in the end.
+func (m Modulus) limb51(x, y Ref, limb int) Ref {
+	e := m.e
+	if limb == 2 {
+		return m.num(0)
+	}
+	large := e.Float(types.F64, upperUnits)
+	return m.short(halfProduct, x, y, func(a, b Ref) Ref {
+		u, v := m.double(a), m.double(b)
+		upper := e.Fma(u, v, large)
+		if limb == 1 {
+			return e.Bitcast(m.word, upper)
+		}
+		return e.Bitcast(m.word, e.Fma(u, v, e.Sub(e.Float(types.F64, upperUnits+ones), upper)))
+	})
+}
+
+// limbs51 is the residue of k 2^51 + r, the sums of LimbTerms of each: k is up to 2^60, r up to 2^59 on either side. With r = c 2^51 + l, where l is not negative,
+// and k + c, which is below 2^60, as x 2^9 + y, the quotient of x 2^9 by p is at most 2^48, misses by less than 2^-5 and is rounded; what is left of it, and y below p / 8, is an integer
+// z, |z| < 0.66 p. The quotient of z 2^51 + l by p is below 0.67 * 2^51 and misses by less than 0.34, rounded by less than 1, so that what is left is above -p and below p. All that is kept
+// are integers below 2^53, or their multiples by powers of 2.
+func (d doubles) limbs51(s1, s0 Ref, terms int64) Ref {
+	m, e := d.m, d.m.e
+	half, large := m.num(halfProduct), e.Float(types.F64, ones)
+	bits := func(x float64) int64 { return terms * int64(math.Float64bits(x)) }
+	round := func(x Ref) Ref { return e.Sub(e.Fma(x, d.inverse, large), large) }
+	const some = 1 << 60 // makes r positive
+	r := e.Add(s0, m.num(some-bits(ones)))
+	k := e.Add(e.Sub(s1, m.num(bits(upperUnits)+some>>halfProduct)), e.Shr(r, half))
+	l := m.double(e.And(r, m.num(1<<halfProduct-1)))
+	const spare = 9
+	x := m.multiple(e.Shr(k, m.num(spare)), spare)
+	z := e.Add(e.Fma(round(x), d.minus, x), m.double(e.And(k, m.num(1<<spare-1))))
+	h := e.Mul(z, e.Float(types.F64, 1<<halfProduct))
+	rest := e.Add(e.Fma(round(e.Add(h, l)), d.minus, h), e.Add(l, large))
+	return m.lift(rest)
 }
 
 // limb32 is Limb with halves of words, a = a1 * 2^32 + a0: with c = a1 b0 + a0 b1 + floor(a0 b0 / 2^32), which a word holds for numbers below 2^63, the product is

@@ -118,7 +118,7 @@ func plainInt(op Op, t types.DType, x, y, z uint64) uint64 {
 		return pick(a.Cmp(b) <= 0)
 	case Max:
 		return pick(a.Cmp(b) >= 0)
-	case Digits52, Doubles:
+	case Digits52, Doubles, DoubleSums:
 		return x
 	case Mul52Lo, Mul52Hi:
 		low := big.NewInt(1<<52 - 1)

@@ -123,7 +123,7 @@ func accepts(op Op, t types.DType) bool {
 		return t.IsFloat()
 	case Mul52Lo, Mul52Hi:
 		return t == types.U64
-	case Digits52, Doubles:
+	case Digits52, Doubles, DoubleSums:
 		return t == types.Bool
 	case MulHi:
 		return t.IsInt()

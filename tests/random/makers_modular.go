@@ -117,15 +117,16 @@ func makeLimbs(g *Gen, d *ir.OpDef) bool {
 		p = g.channels(x.Type)
 	}
 	p = g.as(p, x.Type)
+	var attrs ir.A
 	if d.Name != "mod_halves" {
 		g.used["product_limb"]++
 		var limbs []*ir.Value
 		for limb := int64(2); limb >= 0; limb-- {
 			limbs = append(limbs, g.b.Emit(ir.Lookup("product_limb"), ir.A{"limb": limb}, args[0], args[1], p))
 		}
-		d, args = ir.Lookup("mod_limbs"), limbs
+		d, args, attrs = ir.Lookup("mod_limbs"), limbs, ir.A{"terms": int64(1)}
 	}
-	return g.emit(d, nil, nil, append(args, p)...)
+	return g.emit(d, attrs, nil, append(args, p)...)
 }
 
 func makeModScatterAdd(g *Gen, d *ir.OpDef) bool {

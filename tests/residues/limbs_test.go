@@ -15,8 +15,8 @@ func TestLongSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 8))
 	turn := 0
 	for _, n := range []int64{512, 1027} {
-		for _, largest := range []int64{1<<52 - 1, 1<<60 - 1, math.MaxInt64, math.MinInt64} {
-			for _, p := range []int64{3, 1<<52 - 47, 1<<60 - 93, math.MaxInt64} {
+		for _, largest := range []int64{1<<51 - 1, 1<<52 - 1, 1<<60 - 1, math.MaxInt64, math.MinInt64} {
+			for _, p := range []int64{3, 1<<51 - 129, 1<<52 - 47, 1<<60 - 93, math.MaxInt64} {
 				turn++
 				shape := []int64{n, 19}
 				a := build(types.I64, shape, func([]int64) int64 { return largest })
@@ -30,5 +30,32 @@ func TestLongSums(t *testing.T) {
 					sumAlong(types.I64, shape, 0, tensor{types.I64, nil, []int64{p}}, tensor{}, func(i []int64) *big.Int { return product(a.at(i...), b.at(i...)) }))
 			}
 		}
+	}
+}
+
+// TestMixedSums: moduli that suit doubles, that are too large or too small for them, and both, along a short last axis and one that vectors go along.
+func TestMixedSums(t *testing.T) {
+	prog := newProgram(t, "fn f[N, M, K](a: i64[N, M, K], b: i64[N, M, K], p: i64[K]) -> i64[M, K] = modmul_axis_sum(a, b, p, 0)")
+	r := rand.New(rand.NewPCG(4, 9))
+	suits := []int64{1<<51 - 129, 1<<50 - 27, 4096, 1<<49 - 81}
+	others := []int64{1<<51 + 65, 4095, 1<<60 - 93, 1}
+	for turn, c := range []struct {
+		shape []int64
+		kinds [][]int64
+	}{
+		{[]int64{9, 37, 4}, [][]int64{suits}}, {[]int64{9, 37, 4}, [][]int64{others}}, {[]int64{9, 37, 4}, [][]int64{suits, others}},
+		{[]int64{33, 5, 3}, [][]int64{suits, others}}, {[]int64{600, 2, 200}, [][]int64{suits, others}}, {[]int64{8, 1, 2}, [][]int64{suits}},
+	} {
+		kinds := c.kinds
+		p := build(types.I64, c.shape[2:], func(i []int64) int64 { return kinds[int(i[0])%len(kinds)][i[0]/int64(len(kinds))%4] })
+		next := func(i []int64) int64 {
+			if r.IntN(500) == 0 {
+				return r.Int64() - r.Int64()
+			}
+			return r.Int64N(p.at(i[2]))
+		}
+		a, b := build(types.I64, c.shape, next), build(types.I64, c.shape, next)
+		prog.check(r, "f", turn, true, []tensor{a, b, p},
+			sumAlong(types.I64, c.shape, 0, p, tensor{}, func(i []int64) *big.Int { return product(a.at(i...), b.at(i...)) }))
 	}
 }
