@@ -46,7 +46,9 @@ import (
 // Four registers of columns go down the rows together, two where there are several sums. With AVX2 it was twice as many, which is two lines more of each row
 // at a time, all of them in a few sets of the first-level cache when rows are a power of two long: f32[2048, 1024] takes 0.92 of that, f32[4096, 4096]
 // 0.93, f64[2048, 1024] 0.84, axis_modsum 0.97 (one thread of a Zen 3, medians of ratios in turns). Three sums with a rare arm, those of modmul_axis_sum, have one where
-// there are 16: LLVM keeps the operands of all four rows until it knows that nobody takes the arm. Asking for half lines would ask for each line twice.
+// there are 16: LLVM keeps the operands of all four rows until it knows that nobody takes the arm. Asking for half lines would ask for each line twice. Where the
+// second-level cache holds the matrix it is two rows and two registers: rows a multiple of 4 KiB apart share the places of the first-level cache (i64[32, 256, 4] 14.0 us in place
+// of 14.9 with 49 bits, 23.1 and 24.4 with 59; four rows of i64[64, 4096, 4] are faster than two, 612 and 799).
 //
 // The running sums of a vector of columns stand side by side where there are several. Apart, each as wide as the strip, they lay wherever the stack was: a store to
 // one of them less than some lines ahead of where a row is read, modulo the 4 KiB of the first-level cache's sets, holds up those loads, all along the strip. Side by side they
@@ -71,6 +73,7 @@ const (
 	lanesBytes = 128 << 10 // of chunk results, on the stack
 	stripRows  = 4
 	nearRows   = 8        // of a matrix that is near
+	secondRows = 2        // of one in the second-level cache, where there are rare arms
 	nearBytes  = 16 << 20 // what the caches hold
 )
 
@@ -195,8 +198,11 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	if len(c.sums) > 1 || len(c.rare) > 0 { // of rare arms what is looked at has to be kept until then
 		registers = 2
 	}
+	second := false
 	if len(c.sums) > 2 && len(c.rare) > 0 && g.machine.Registers <= 16 { // then the operands of all rows
-		registers = 1
+		if second = c.near(int64(g.machine.L2)); !second {
+			registers = 1
+		}
 	}
 	c.w = registers * g.machine.VectorBits / 8 / int(size)
 	c.rest = c.w
@@ -211,9 +217,11 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 		return nil
 	}
 	c.rows, c.ask = stripRows, true
-	switch near := c.near(); {
+	switch near := c.near(nearBytes); {
 	case near && len(c.rare) == 0:
 		c.rows, c.ask = nearRows, false
+	case second:
+		c.rows, c.ask = secondRows, false
 	case near && c.w*int(size) < lineBytes:
 		c.ask = false
 	}
@@ -223,21 +231,21 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	return c
 }
 
-// near reports that the caches hold what the reductions read.
-func (c *strip) near() bool {
+// near reports that caches of so many bytes hold what the reductions read.
+func (c *strip) near(most int64) bool {
 	bytes, seen := int64(0), map[int]bool{}
 	for _, s := range c.sums {
 		kernel.Each(s.s.Body, func(l *kernel.Load) {
 			n, known := c.g.sizeOf(l.Param)
 			if !known {
-				n = nearBytes + 1
+				n = most + 1
 			}
 			if !seen[l.Param] {
-				bytes, seen[l.Param] = bytes+min(n, nearBytes+1), true
+				bytes, seen[l.Param] = bytes+min(n, most+1), true
 			}
 		})
 	}
-	return bytes <= nearBytes
+	return bytes <= most
 }
 
 // usualWork counts the instructions of the body of a reduction, without rare arms, which it notes. ok is false where it does more than to
