@@ -51,7 +51,7 @@ type RowPull interface {
 	// Product is Operand for what is computed as a modmul, modulo p, of two such lines.
 	Product(op *Op, i int, at func(i scalar.Ref) []scalar.Ref, p scalar.Ref) (x, y Memory, ok bool)
 	// Transform runs the stages of a number theoretic transform, and gives a bool: false if the modulus is not below
-	// TransformLimit, or elements of the lines that it reads are no residues. Then the data has no meaning.
+	// TransformLimit, or elements of the lines that it reads are no residues, unless it was as right for these. Then the data has no meaning.
 	Transform(t Transform) scalar.Ref
 }
 
