@@ -35,6 +35,9 @@ type strand struct {
 // joint translates the reduction s together with those among the statements after it that run over the same
 // elements and wait for nothing in between. It returns these.
 func (g *gen) joint(s *kernel.Reduce, after []kernel.Stmt) []*kernel.Reduce {
+	if others := g.sharedBody(s, after); others != nil {
+		return others
+	}
 	r := newReduction(g, s)
 	w, registers, ok := r.joins()
 	if !ok || g.machine.VectorBits < 512 && r.laneRegisters(w) < 0 {
