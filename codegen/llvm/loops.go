@@ -99,6 +99,11 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 		w = min(w, 16)
 	}
 	if w == 0 {
+		if c := g.rowSumsOf(v, body); c != nil {
+			stop := g.plus(lo, g.whole(g.minus(hi, lo), int64(c.w)))
+			c.run(lo, stop)
+			lo = stop
+		}
 		g.count(lo, hi, 1, nil, one)
 		return
 	}

@@ -59,3 +59,23 @@ func TestMixedSums(t *testing.T) {
 			sumAlong(types.I64, c.shape, 0, p, tensor{}, func(i []int64) *big.Int { return product(a.at(i...), b.at(i...)) }))
 	}
 }
+
+// TestRowsOfSums: sums of products that lie side by side, whose residues are taken some at a time.
+func TestRowsOfSums(t *testing.T) {
+	prog := newProgram(t, "fn f[M, K, N](a: i64[M, K, N], b: i64[M, K, N], p: i64[K]) -> i64[M, K] = modmul_axis_sum(moveaxis(a, -1, 0), moveaxis(b, -1, 0), p, 0)")
+	r := rand.New(rand.NewPCG(5, 1))
+	for turn, shape := range [][]int64{{1, 3, 9}, {37, 4, 33}, {50, 2, 8}, {2, 4, 600}, {3, 4, 1}, {5, 4, 20}} {
+		kinds := [][]int64{{1<<51 - 129, 4096}, {1<<60 - 93, 17}, {1<<50 - 27, 1<<59 - 55}}[turn%3]
+		p := build(types.I64, shape[1:2], func(i []int64) int64 { return kinds[i[0]%2] })
+		next := func(i []int64) int64 {
+			if r.IntN(200) == 0 {
+				return r.Int64() - r.Int64()
+			}
+			return r.Int64N(p.at(i[1]))
+		}
+		a, b := build(types.I64, shape, next), build(types.I64, shape, next)
+		at := func(x tensor, i []int64) int64 { return x.at(i[1], i[2], i[0]) }
+		prog.check(r, "f", turn, true, []tensor{a, b, p},
+			sumAlong(types.I64, []int64{shape[2], shape[0], shape[1]}, 0, p, tensor{}, func(i []int64) *big.Int { return product(at(a, i), at(b, i)) }))
+	}
+}
