@@ -139,7 +139,7 @@ func (g *gen) braidLoops(b *braid, begin, end value.Value) {
 		g.cur = many
 		last, begin, stop, step := g.plus(hi, ci(i64, int64(-b.w))), lo, hi, value.Value(ci(i64, int64(b.w)))
 		if stores := g.braidStreams(b); len(stores) > 0 {
-			begin, stop, step = g.streamBraids(b, lo, hi, stores)
+			begin, stop, step = g.streamBraids(b, lo, hi, last, stores)
 		}
 		g.countBy(begin, stop, step, nil, func(x value.Value, _ []value.Value) []value.Value {
 			g.braided(b, g.least(x, last)) // the last vector overlaps the one before
@@ -175,7 +175,7 @@ func (g *gen) braidStreams(b *braid) (out []*kernel.Store) {
 }
 
 // streamBraids computes the elements from the first one on that begins a line in the outputs of stores, and returns where vectors are left.
-func (g *gen) streamBraids(b *braid, lo, hi value.Value, stores []*kernel.Store) (begin, stop, step value.Value) {
+func (g *gen) streamBraids(b *braid, lo, hi, last value.Value, stores []*kernel.Store) (begin, stop, step value.Value) {
 	g.fence = true
 	w := ci(i64, int64(b.w))
 	fits := value.Value(g.cur.NewICmp(enum.IPredSGE, g.cur.NewSub(hi, lo), ci(i64, int64(minStreamed*b.w))))
@@ -207,7 +207,7 @@ func (g *gen) streamBraids(b *braid, lo, hi value.Value, stores []*kernel.Store)
 		return nil
 	})
 	g.streamed = nil
-	return g.unstreamed(fits, lo, first, end, hi, b.w)
+	return g.unstreamed(fits, lo, first, end, hi, last, b.w)
 }
 
 // braided computes the elements from x on, w along the axis and all of the last one.

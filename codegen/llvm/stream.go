@@ -159,14 +159,13 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 		g.cur = exit
 		return
 	}
-	begin, stop, step := g.unstreamed(fits, lo, first, end, hi, w)
+	begin, stop, step := g.unstreamed(fits, lo, first, end, hi, last, w)
 	g.overlappedVectors(v, begin, stop, step, last, w, body)
 }
 
-// unstreamed are the places of the vectors that write [lo, hi) but for [first, end), which was streamed if it fits: the one at lo and the one that
+// unstreamed are the places of the vectors, the last of which begins at last, that write [lo, hi) but for [first, end), which was streamed if it fits: the one at lo and the one that
 // ends at hi, if anything is left there, or all of them.
-func (g *gen) unstreamed(fits, lo, first, end, hi value.Value, w int) (begin, stop, step value.Value) {
-	last := g.plus(hi, ci(i64, int64(-w)))
+func (g *gen) unstreamed(fits, lo, first, end, hi, last value.Value, w int) (begin, stop, step value.Value) {
 	head := g.cur.NewAnd(fits, g.cur.NewICmp(enum.IPredSGT, first, lo))
 	tail := g.cur.NewICmp(enum.IPredSLT, end, hi)
 	begin = g.cur.NewSelect(fits, g.cur.NewSelect(head, lo, g.cur.NewSelect(tail, last, hi)), lo)
