@@ -234,7 +234,7 @@ func TestTransformRoundTrip(t *testing.T) {
 func TestTransformTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
 	cpus := processors(t)
-	for i := range 48 {
+	for i := range 36 {
 		if testing.Short() && i%4 != 0 {
 			continue
 		}
