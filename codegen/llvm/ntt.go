@@ -311,6 +311,9 @@ func (n *ntt) run() {
 			}
 			n.passes = append(n.passes, nttPass{n.size / 16, func(lo, hi value.Value, many int64) { n.squares(t, settle, lo, hi, many) }})
 		}
+		if !n.inverse {
+			n.passes = append(n.passes, nttPass{n.size / 16, n.last})
+		}
 	} else {
 		n.passes = append(n.passes, nttPass{n.size / n.block(), n.blocks})
 	}

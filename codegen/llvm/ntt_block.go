@@ -181,11 +181,6 @@ func (n *ntt) squares(t, settle int, lo, hi value.Value, many int64) {
 		}
 		n.pairs(pairs, false)
 		for c := range x {
-			if !n.inverse && t == 1 {
-				for m := range x[c] {
-					x[c][m] = n.canonical(x[c][m])
-				}
-			}
 			if !begins {
 				n.turn(x[c])
 			}
@@ -195,6 +190,18 @@ func (n *ntt) squares(t, settle int, lo, hi value.Value, many int64) {
 			for m := range x[c] {
 				n.store(n.data, at(c, m), x[c][m].v)
 			}
+		}
+		return nil
+	})
+}
+
+// last makes residues of the numbers in parts [lo, hi) of four vectors.
+func (n *ntt) last(lo, hi value.Value, many int64) {
+	each := min(2, many)
+	n.count(lo, hi, each, nil, func(b value.Value, _ []value.Value) []value.Value {
+		at := func(m int) value.Value { return n.plus(n.times(b, ci(i64, 16)), ci(i64, int64(4*m))) }
+		for m := range 4 * int(each) {
+			n.store(n.data, at(m), n.canonical(n.read(at(m), false)).v)
 		}
 		return nil
 	})
