@@ -41,21 +41,22 @@ func (m Modulus) multiple(x Ref, up int) Ref {
 	return e.Sub(e.Bitcast(types.F64, e.Or(x, m.num(int64(math.Float64bits(least))))), e.Float(types.F64, least))
 }
 
-// lift is the residue of x, which is above -p and below p, where x + ones is given.
-func (m Modulus) lift(x Ref) Ref {
-	e := m.e
-	r := e.Sub(e.Bitcast(m.word, x), m.num(int64(math.Float64bits(ones))))
-	return e.Select(e.Lt(e.Bitcast(m.signed, r), e.Int(m.signed, 0)), e.Add(r, m.p), r)
+// lift is the residue of x, an integer above -p and below p that is not -0: its sign says which is added to the bits of x + ones.
+func (d doubles) lift(x Ref) Ref {
+	m, e := d.m, d.m.e
+	bits := m.num(int64(math.Float64bits(ones)))
+	up := e.Select(e.Lt(e.Bitcast(m.signed, x), e.Int(m.signed, 0)), e.Sub(m.p, bits), e.Neg(bits))
+	return e.Add(e.Bitcast(m.word, e.Add(x, e.Float(types.F64, ones))), up)
 }
 
 // mul is Mul: a and b have no more bits than p, n of them. The quotient a*b / p is at most (2^n - 1)^2 / 2^(n-1) < 2^(n+1) - 3, and h * (1/p) differs
 // from it by the roundings of h and of 1/p, less than 2^-52 + 2^-106 of it each way, which is less than 1/2. So q, which is rounded once, misses it by less
-// than 1, and what is left of a*b is above -p and below p. h - q*p is that without l, which is below 2^47: all are integers below 2^53, and exact.
+// than 1, and what is left of a*b is above -p and below p. h - q*p is that without l, which is below 2^47: all are integers below 2^53, and exact; sums that are 0 are +0.
 func (d doubles) mul(a, b Ref) Ref {
 	m, e := d.m, d.m.e
 	x, y, large := m.double(a), m.double(b), e.Float(types.F64, ones)
 	h := e.Mul(x, y)
 	l := e.Fma(x, y, e.Neg(h))
 	q := e.Sub(e.Fma(h, d.inverse, large), large)
-	return m.lift(e.Add(e.Fma(q, d.minus, h), e.Add(l, large)))
+	return d.lift(e.Add(e.Fma(q, d.minus, h), l))
 }

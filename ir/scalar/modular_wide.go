@@ -139,8 +139,7 @@ func (d doubles) limbs51(s1, s0 Ref, terms int64) Ref {
 	x := m.multiple(e.Shr(k, m.num(spare)), spare)
 	z := e.Add(e.Fma(round(x), d.minus, x), m.double(e.And(k, m.num(1<<spare-1))))
 	h := e.Mul(z, e.Float(types.F64, 1<<halfProduct))
-	rest := e.Add(e.Fma(round(e.Add(h, l)), d.minus, h), e.Add(l, large))
-	return m.lift(rest)
+	return d.lift(e.Add(e.Fma(round(e.Add(h, l)), d.minus, h), l))
 }
 
 // limb32 is Limb with halves of words, a = a1 * 2^32 + a0: with c = a1 b0 + a0 b1 + floor(a0 b0 / 2^32), which a word holds for numbers below 2^63, the product is
