@@ -5,6 +5,7 @@ import (
 
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
@@ -24,7 +25,8 @@ import (
 // What was read is kept for nothing then, which counts where there are 16 registers; on a Zen 4 it makes no difference. A kernel that works
 // in place stores after the question.
 //
-// Conditions of the usual forms, x & m != 0 and m <= x where m is the same for all, are put together as x: one or, one maximum.
+// Conditions of the usual forms, x & m != 0 and m <= x where m is the same for all, are put together as x: one or, one maximum. LLVM would do so behind
+// the last vector, and keep the operands of all of them until then, for which 16 registers are too few: opaque.
 
 // usualVectors is the number of vectors of a block. More gain nothing: 8 took as long on a Zen 4.
 const usualVectors = 4
@@ -180,7 +182,25 @@ func (u *usual) note(g *gen, r kernel.Ref, c value.Value) {
 		old.x = g.minMax(scalar.Max, g.types[n.in.Args[1]], g.w, old.x, n.x)
 		return
 	}
-	old.x = g.cur.NewOr(old.x, n.x)
+	old.x = g.opaque(g.cur.NewOr(old.x, n.x))
+}
+
+// opaque is x, of which LLVM doesn't see what it is computed from. It has such a fence for floats only, in whole registers.
+func (g *gen) opaque(x value.Value) value.Value {
+	t, ok := x.Type().(*lt.VectorType)
+	if !ok || g.machine.Device {
+		return x
+	}
+	var floats lt.Type
+	switch of := t.ElemType; {
+	case of.Equal(i64) && t.Len >= 2:
+		floats = vec(lt.Double, int(t.Len))
+	case of.Equal(i32) && t.Len >= 4:
+		floats = vec(lt.Float, int(t.Len))
+	default:
+		return x
+	}
+	return g.cur.NewBitCast(g.call("llvm.arithmetic.fence", floats, g.cur.NewBitCast(x, floats)), t)
 }
 
 // isZero reports that r is the constant 0.
