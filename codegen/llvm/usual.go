@@ -185,6 +185,21 @@ func (u *usual) note(g *gen, r kernel.Ref, c value.Value) {
 	old.x = g.opaque(g.cur.NewOr(old.x, n.x))
 }
 
+// registers is how many registers a vector takes.
+func (g *gen) registers(x value.Value) int {
+	t, ok := x.Type().(*lt.VectorType)
+	if !ok {
+		return 1
+	}
+	return int(t.Len*t.ElemType.(*lt.IntType).BitSize) / g.machine.VectorBits
+}
+
+// half is the first or the second half of a vector.
+func (g *gen) half(x value.Value, which int) value.Value {
+	w := int(x.Type().(*lt.VectorType).Len) / 2
+	return g.cur.NewShuffleVector(x, constant.NewUndef(x.Type()), mask(w, func(i int) int { return which*w + i }))
+}
+
 // opaque is x, of which LLVM doesn't see what it is computed from. It has such a fence for floats only, in whole registers.
 func (g *gen) opaque(x value.Value) value.Value {
 	t, ok := x.Type().(*lt.VectorType)
@@ -201,6 +216,12 @@ func (g *gen) opaque(x value.Value) value.Value {
 		return x
 	}
 	return g.cur.NewBitCast(g.call("llvm.arithmetic.fence", floats, g.cur.NewBitCast(x, floats)), t)
+}
+
+// isNumber reports that r is a constant.
+func (g *gen) isNumber(r kernel.Ref) bool {
+	in := g.lets[r]
+	return in != nil && in.Op == scalar.Const
 }
 
 // isZero reports that r is the constant 0.
@@ -225,7 +246,14 @@ func (u *usual) any(g *gen) value.Value {
 		c := t.x
 		switch {
 		case t.mask != nil:
-			c = g.cur.NewAnd(c, g.spread(g.env[t.mask.Args[1]]))
+			mask := g.spread(g.env[t.mask.Args[1]])
+			if g.isNumber(t.mask.Args[1]) { // of which LLVM would make a comparison, with more instructions
+				for g.registers(c) > 1 {
+					c, mask = g.cur.NewOr(g.half(c, 0), g.half(c, 1)), g.half(mask, 0)
+				}
+				mask = g.opaque(mask)
+			}
+			c = g.cur.NewAnd(c, mask)
 			c = g.cur.NewICmp(enum.IPredNE, c, constant.NewZeroInitializer(c.Type()))
 		case t.in != nil:
 			c = g.cur.NewICmp(enum.IPredULE, g.spread(g.env[t.in.Args[0]]), c)
