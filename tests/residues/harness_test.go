@@ -129,10 +129,12 @@ var (
 	}
 )
 
-func init() {
-	for i := range cpus {
-		cpus[i].cpu = devices.InTurn(i, cpus[i].cpu)
-	}
+// onCPU is the way on the CPU that has its turn. It is asked while a test runs, so that Go knows a result depends on the environment variable.
+func onCPU(turn int) config {
+	i := turn % len(cpus)
+	c := cpus[i]
+	c.cpu = devices.InTurn(i, c.cpu)
+	return c
 }
 
 // program is a source, compiled when it is needed for each configuration.
@@ -201,7 +203,7 @@ func (p *program) check(r *rand.Rand, name string, turn int, cpu bool, args []te
 	p.t.Helper()
 	ways := []config{interps[turn%len(interps)]}
 	if cpu {
-		ways = append(ways, cpus[turn%len(cpus)])
+		ways = append(ways, onCPU(turn))
 	}
 	if devices.Takes(turn, 16) {
 		// Of the cases that the sample has not, most are compiled quickly: it is LLVM that takes the time.
