@@ -155,11 +155,16 @@ func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 		out[k], places[k] = a.Value, a.Value.Span()
 	}
 	for i := 0; i < required; i++ {
-		if out[i] == nil {
-			c.errorf(diag.CodeArity, at, "%s takes %s, not %d", quote(name), atLeast(required, len(params)), len(args)).
-				label("%s is missing", quote(params[i])).note("%s", signature)
-			return nil, false
+		if out[i] != nil {
+			continue
 		}
+		// Arguments with names can be enough in number and leave one out.
+		msg := fmt.Sprintf("%s takes %s, not %d", quote(name), atLeast(required, len(params)), len(args))
+		if len(args) >= required {
+			msg = fmt.Sprintf("%s needs its argument %s", quote(name), quote(params[i]))
+		}
+		c.errorf(diag.CodeArity, at, "%s", msg).label("%s is missing", quote(params[i])).note("%s", signature)
+		return nil, false
 	}
 	return out, true
 }

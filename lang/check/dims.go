@@ -93,8 +93,12 @@ func (c *checker) tryDim(e ast.Expr, locals bool) (types.Dim, *dimProblem) {
 	case *ast.BadExpr, nil:
 		return types.Dim{}, &dimProblem{bad: true}
 	}
-	return types.Dim{}, &dimProblem{
-		code: diag.CodeShapeExpr, at: e.Span(), msg: "this is not a shape expression",
+	return types.Dim{}, noShapeExpr(e.Span())
+}
+
+func noShapeExpr(at diag.Span) *dimProblem {
+	return &dimProblem{
+		code: diag.CodeShapeExpr, at: at, msg: "this is not a shape expression",
 		help: "an extent is built from integer literals, shape parameters and constants with + - * and exact /",
 	}
 }
@@ -178,7 +182,11 @@ func (c *checker) dimOp(at diag.Span, op string, x, y types.Dim) (types.Dim, *di
 		d, err = x.Mul(y)
 	case "/":
 		q, ok := x.Div(y)
-		if !ok {
+		switch {
+		case !ok && (hasSymbol(x) || hasSymbol(y)):
+			// The value of a local is divided with a remainder, as an extent never is.
+			return d, noShapeExpr(at)
+		case !ok:
 			why := fmt.Sprintf("%s is not a multiple of %s", x, y)
 			if y.IsConst(0) {
 				why = "division by zero"

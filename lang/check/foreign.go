@@ -28,6 +28,7 @@ var foreignNames = map[string]string{
 	"ravel": "flatten(x)", "expand_dims": "unsqueeze(x, 0)", "swapaxes": "moveaxis(x, 0, 1)", "broadcast_to": "expand(v, [2, 4])", "view": "reshape(x, [16])",
 	"gather": "take_along_axis(x, idx, axis = 0)", "take": "v[idx]", "index_select": "v[idx]",
 	"arange": "iota(4)", "range": "iota(4)", "identity": "eye[f32, 4]()", "fill": "full[f32, 4, 4](1.0)", "replicate": "full[f32, 4](1.0)", "zeros_like": "like(x, 0.0)", "ones_like": "like(x, 1.0)", "full_like": "like(x, 2.0)",
+	"modadd": "modsum(a, b, p)", "addmod": "modsum(a, b, p)", "submod": "modsub(a, b, p)", "mulmod": "modmul(a, b, p)", "powmod": "modpow(a, b, p)", "invmod": "modinv(a, p)",
 	"cast": "x as f64", "astype": "x as f64",
 	"println": "print(x)", "printf": "print(x)", "load": "load_npy[f32, 4](\"x.npy\")", "save": "save_npy(\"x.npy\", x)",
 }

@@ -128,12 +128,37 @@ func Manual(w io.Writer, name string) error {
 	}
 	e := usagef("the manual has nothing about `%s`", name)
 	e.Help = "`healc doc` lists what it has"
+	module, _, _ := strings.Cut(name, ".")
 	if form, ok := check.Foreign(name); ok {
 		e.Help = fmt.Sprintf("here one writes `%s`", form)
 	} else if near := Nearest(name, documented()); near != "" {
-		e.Help = fmt.Sprintf("did you mean `healc doc %s`?", near)
+		e.Help = fmt.Sprintf("did you mean `healc doc %s`?", asArgument(near))
+	} else if _, ok := LookupLibrary(module); ok {
+		e.Help = fmt.Sprintf("`healc doc %s` lists what the module has", module)
+	} else if title := sectionAbout(name); title != "" {
+		e.Help = fmt.Sprintf("did you mean `healc doc %s`?", asArgument(title))
 	}
 	return e
+}
+
+// sectionAbout is the title of the first section with a word in it that starts as name does, or "".
+func sectionAbout(name string) string {
+	for _, s := range chapters() {
+		for word := range strings.FieldsSeq(s.title) {
+			if len(name) >= 3 && len(word) >= len(name) && strings.EqualFold(word[:len(name)], name) {
+				return s.title
+			}
+		}
+	}
+	return ""
+}
+
+// asArgument is a name as it is given to `healc doc`, which takes one.
+func asArgument(name string) string {
+	if strings.Contains(name, " ") {
+		return "'" + name + "'"
+	}
+	return name
 }
 
 // documented lists the names that Manual knows, for the nearest one.
@@ -217,7 +242,9 @@ func function(w io.Writer, f check.Function) {
 	op := f.Op
 	if op == nil {
 		for _, o := range ir.Ops() {
-			if o.Surface == f.Name || o.Name == f.Name {
+			// The name of an operation may be that of another function: `permute` is written `permute_axes`.
+			_, other := check.LookupFunction(o.Surface)
+			if o.Surface == f.Name || o.Name == f.Name && !other {
 				op = o
 			}
 		}
@@ -225,7 +252,8 @@ func function(w io.Writer, f check.Function) {
 	if op != nil {
 		fmt.Fprintf(w, "\n%s\n", op.Summary)
 		for _, c := range op.Constraints {
-			fmt.Fprintf(w, "- %s\n", c.Text)
+			// What an operation asks to be of one shape, the function brings there.
+			fmt.Fprintf(w, "- %s\n", strings.Replace(c.Text, "share one shape", "broadcast", 1))
 		}
 		if op.Example != "" {
 			fmt.Fprintf(w, "\n    %s\n", op.Example)
