@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"fmt"
+
 	"healc/lang/types"
 )
 
@@ -75,6 +77,19 @@ func channelAxis(rank int, axis int64) int {
 }
 
 func inferNtt(what string, x, p, table types.Tensor, inverse *types.Tensor, perm types.Tensor, axis int64) ([]types.Tensor, error) {
+	out, err := nttType(what, x, p, table, inverse, perm, axis)
+	if r, ok := err.(*types.RuleError); ok && len(r.Shapes) > 0 {
+		// An extent that does not fit is often one that stands for something else along this axis.
+		r.Help = fmt.Sprintf("along its last axis %s is [..., k, m]: %s channels of %s elements", x, x.Shape[channelAxis(x.Rank(), axis)], x.Shape[axis])
+		if axis != int64(x.Rank()-1) {
+			r.Help = fmt.Sprintf("along the third axis from the end %s is [..., m, r, k]: %s channels of %s elements; `axis = -1` takes the last axis of [..., k, m]",
+				x, x.Shape[channelAxis(x.Rank(), axis)], x.Shape[axis])
+		}
+	}
+	return out, err
+}
+
+func nttType(what string, x, p, table types.Tensor, inverse *types.Tensor, perm types.Tensor, axis int64) ([]types.Tensor, error) {
 	numbers := []types.Tensor{x, table}
 	if inverse != nil {
 		numbers = append(numbers, *inverse)
