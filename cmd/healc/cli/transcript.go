@@ -78,7 +78,7 @@ func readTranscript(path string) (*transcript.Transcript, error) {
 	t, err := transcript.ReadFile(path)
 	var e *transcript.Error
 	if err != nil && !errors.As(err, &e) {
-		return nil, &driver.UsageError{Message: err.Error()}
+		return nil, driver.NoFile(path, err)
 	}
 	return t, err
 }

@@ -14,7 +14,7 @@ import (
 func ReadBench(path string) (*BenchReport, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, &UsageError{Message: err.Error()}
+		return nil, NoFile(path, err)
 	}
 	r := &BenchReport{}
 	err = json.Unmarshal(text, r)

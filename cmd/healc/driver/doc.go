@@ -4,7 +4,10 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -25,6 +28,21 @@ func (e *UsageError) Error() string {
 		parts = append(parts, e.Help)
 	}
 	return strings.Join(parts, "; ")
+}
+
+// NoFile says that a file named on the command line cannot be read.
+func NoFile(name string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &UsageError{Message: "there is no file " + name}
+	}
+	if info, serr := os.Stat(name); serr == nil && info.IsDir() {
+		return &UsageError{Message: name + " is a folder, not a file"}
+	}
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &UsageError{Message: "cannot read " + name + ": " + err.Error()}
 }
 
 // Diagnostic is the error in the form that diag.Render prints.
