@@ -50,13 +50,31 @@ func CheckExpr(src *diag.File, e ast.Expr, want types.Type) (*ir.Array, *diag.Li
 		c.errorf(diag.CodeNotConstant, x.Span(), "the value is not a constant").
 			help("write a literal, such as 3 or [1.0, 2.0]")
 	case want != nil && !valueFits(want, x.Type()):
-		c.mismatch(x.Span(), "the value", want, x.Type())
+		c.wrongValue(x.Span(), want, x.Type())
 	}
 	c.list.Sort()
 	if c.list.HasErrors() || !ok {
 		return nil, c.list
 	}
 	return value.Value, c.list
+}
+
+// wrongValue reports a value that cannot be a parameter of type want.
+func (c *checker) wrongValue(at diag.Span, want, got types.Type) {
+	w, ok1 := want.(types.Tensor)
+	g, ok2 := got.(types.Tensor)
+	if !ok1 || !ok2 || w.Elem != g.Elem || g.IsScalar() || w.IsScalar() {
+		c.mismatch(at, "the value", want, got)
+		return
+	}
+	r := c.errorf(diag.CodeMismatch, at, "the value has to be %s, not %s", want, got).label("%s", got)
+	alignDifference(r, w.Shape, g.Shape, extentFits)
+}
+
+// extentFits reports whether an extent of a value can be that of a parameter: any can stand for a shape parameter.
+func extentFits(want, got types.Dim) bool {
+	_, literal := want.Const()
+	return !literal || want.Equal(got)
 }
 
 // valueFits reports whether a value of type got can be a parameter of type want.
@@ -67,7 +85,7 @@ func valueFits(want, got types.Type) bool {
 		return false
 	}
 	for i, d := range w.Shape {
-		if _, literal := d.Const(); literal && !d.Equal(g.Shape[i]) {
+		if !extentFits(d, g.Shape[i]) {
 			return false
 		}
 	}

@@ -156,12 +156,22 @@ func (c *checker) explainMismatch(r *report, at diag.Span, want, got types.Type)
 	if g.IsScalar() || w.IsScalar() {
 		return
 	}
-	for i := 1; i <= min(len(w.Shape), len(g.Shape)); i++ {
-		if x, y := w.Shape[len(w.Shape)-i], g.Shape[len(g.Shape)-i]; !x.Equal(y) {
+	alignDifference(r, w.Shape, g.Shape, types.Dim.Equal)
+}
+
+// alignDifference adds two shapes below each other, with the last extent that differs, or that the ranks do.
+func alignDifference(r *report, want, got types.Shape, same func(want, got types.Dim) bool) {
+	m, n := len(want), len(got)
+	for i := 1; i <= min(m, n); i++ {
+		if x, y := want[m-i], got[n-i]; !same(x, y) {
 			r.d.Notes = append(r.d.Notes, alignShapes(&types.RuleError{
-				Shapes: []types.Shape{w.Shape, g.Shape}, Axis: i, Why: fmt.Sprintf("%s and %s differ", x, y)})...)
+				Shapes: []types.Shape{want, got}, Axis: i, Why: fmt.Sprintf("%s and %s differ", x, y)})...)
 			return
 		}
+	}
+	if m != n {
+		r.d.Notes = append(r.d.Notes, alignShapes(&types.RuleError{
+			Shapes: []types.Shape{want, got}, Axis: min(m, n) + 1, Why: fmt.Sprintf("the ranks are %d and %d", m, n)})...)
 	}
 }
 
