@@ -68,6 +68,9 @@ func (f *Func) enlarged(out, args []*runtime.Tensor) error {
 			if x.Err() != nil || y.Err() != nil || !x.Overlaps(y) || slices.Equal(x.Shape, y.Shape) || !broadcasts(x.Shape, y.Shape) {
 				continue
 			}
+			if want, ok := f.resultShape(k, args); ok && !slices.Equal(y.Shape, want) {
+				continue // that it has another shape is said where it is written
+			}
 			name := strconv.Itoa(i)
 			if p := f.ir.Params(); i < len(p) {
 				name = p[i].Name
@@ -76,6 +79,22 @@ func (f *Func) enlarged(out, args []*runtime.Tensor) error {
 		}
 	}
 	return nil
+}
+
+// resultShape is the shape of result k for these arguments, where they fit the function.
+func (f *Func) resultShape(k int, args []*runtime.Tensor) ([]int64, bool) {
+	bind, err := f.bind(args)
+	if err != nil || k >= len(f.ir.Results) {
+		return nil, false
+	}
+	want := f.ir.Results[k].Shape
+	shape := make([]int64, len(want))
+	for i, d := range want {
+		if shape[i], err = d.Eval(bind); err != nil {
+			return nil, false
+		}
+	}
+	return shape, true
 }
 
 // broadcasts reports whether every extent of from, aligned from the last, is that of to, or 1.

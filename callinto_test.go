@@ -156,6 +156,17 @@ func TestCallIntoArguments(t *testing.T) {
 		if want := "g: argument `x` of shape [1, 4] shares memory with result 0 of shape [3, 4], to which broadcasting enlarges it"; err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", backend, err, want)
 		}
+		// A place of another shape is answered as that, whatever memory it shares.
+		double := function(t, "fn double[N](x: i32[N]) -> i32[N] = x * 2", "double", Options{Backend: backend})
+		line, err := row.Squeeze(0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer line.Close()
+		err = double.CallInto(ctx, []*runtime.Tensor{y}, line)
+		if err == nil || strings.Contains(err.Error(), "broadcasting") || !strings.Contains(err.Error(), "i32[3,4]") || !strings.Contains(err.Error(), "i32[4]") {
+			t.Errorf("%s: a row into three: %v", backend, err)
+		}
 		other := runtime.FromSlice([]int32{10, 20, 30, 40}, 1, 4)
 		defer other.Close()
 		if err := g.CallInto(ctx, []*runtime.Tensor{y}, other, y); err != nil {

@@ -5,6 +5,7 @@ import (
 	goruntime "runtime"
 	"slices"
 
+	"healc/lang/types"
 	"healc/runtime/abi"
 )
 
@@ -103,7 +104,7 @@ func (f *boundFunc) checkOut(out []*Tensor) error {
 		}
 		v := &f.results[i]
 		if t.DType != f.bufs[v.buf].dtype || !slices.Equal(t.Shape, v.shape) {
-			return fmt.Errorf("the tensor for result %d of %s is %s, which is not the result's type", i, f.def.Name, t)
+			return fmt.Errorf("the tensor for result %d of %s is %s, and the result is %s", i, f.def.Name, t, types.Of(f.bufs[v.buf].dtype, v.shape...))
 		}
 		for axis, s := range t.Strides {
 			if s == 0 && t.Shape[axis] > 1 {
