@@ -283,18 +283,16 @@ func (f *Func) Signature() string {
 	return b.String()
 }
 
-// Call runs a function that has one tensor as its result. Shape parameters are bound from the arguments.
-// A failure of the program is a *runtime.RuntimeError.
+// Call runs a function that has one tensor as its result; one that has another number of them, as where it only changes its
+// arguments, is not run, and needs CallAll. Shape parameters are bound from the arguments. A failure of the program is a *runtime.RuntimeError.
 func (f *Func) Call(ctx context.Context, args ...*runtime.Tensor) (*runtime.Tensor, error) {
+	// Asked before it runs: it may write arguments, print, or write files.
+	if n := len(f.ir.Results) - len(f.ir.Updates); n != 1 {
+		return nil, fmt.Errorf("%s has %d results; use CallAll", f.name, n)
+	}
 	out, err := f.CallAll(ctx, args...)
 	if err != nil {
 		return nil, err
-	}
-	if len(out) != 1 {
-		for _, t := range out {
-			t.Close()
-		}
-		return nil, fmt.Errorf("%s has %d results; use CallAll", f.name, len(out))
 	}
 	return out[0], nil
 }

@@ -73,3 +73,29 @@ func TestUpdates(t *testing.T) {
 		m.Close()
 	}
 }
+
+// TestCallOfNoResult: a function that Call is not for does not run, and so changes nothing.
+func TestCallOfNoResult(t *testing.T) {
+	const source = "fn grow(x: &mut f32[3]) = { x += 1.0; }\nfn both(x: &mut f32[3]) -> (f32, f32) = { x += 1.0; (x[0], x[1]) }\n"
+	for _, backend := range []string{heal.Interp, heal.CPU} {
+		m, err := heal.Compile(source, heal.Options{Backend: backend})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		for name, want := range map[string]string{"grow": "grow has 0 results; use CallAll", "both": "both has 2 results; use CallAll"} {
+			f, err := m.Func(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := runtime.FromSlice([]float32{1, 2, 3})
+			defer x.Close()
+			if _, err := f.Call(context.Background(), x); err == nil || err.Error() != want {
+				t.Errorf("%s: %s: %v, want %s", backend, name, err, want)
+			}
+			if v, _ := runtime.Slice[float32](x); v[0] != 1 {
+				t.Errorf("%s: %s has run, and x is %v", backend, name, v)
+			}
+		}
+	}
+}
