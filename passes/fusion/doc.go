@@ -13,5 +13,5 @@
 // cost.go what that costs, product.go when a matrix product needs a kernel of its own; group.go joins materialised values into
 // kernels, fuse.go rewrites the block and
 // explain.go describes it. A new operation fuses without a change here: what may move is in the table
-// (traits, Op.ReadsAll). Where an operation reads its operands, places.go learns from its Element rule (Note [Places]).
+// (traits, Op.ReadsAll). Where an operation reads its operands, places.go learns from its Element rule (Note [Places of elements]).
 package fusion

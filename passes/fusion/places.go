@@ -8,7 +8,7 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Places]: how an operation reads its operands is what its Element rule of the op table does, which makes code for one
+// Note [Places of elements]: how an operation reads its operands is what its Element rule of the op table does, which makes code for one
 // element. Here the rule runs on places instead of code: an index is where it comes from, an instruction joins the places of its
 // operands, and what the rule pulls of an operand is a reading of it. So fusion knows a new operation without another word
 // about it. Operations that carry a state are left to trace.go, because the planner counts their steps by estimates.
