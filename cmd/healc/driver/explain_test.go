@@ -88,6 +88,18 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
+// TestTransformCost: a transform writes its row, and keeps factors in half a row more.
+func TestTransformCost(t *testing.T) {
+	k := lowered(t, "fn f[L](a: i64[L, 1, 1024], w: i64[1, 1024]) -> i64[L, 1, 1024] = ntt(a, 12289, w, 0..1024, axis = -1, skip_perm = true)").Kernels[0]
+	writes := cost{}
+	for _, c := range measureKernel(k).writes {
+		writes = writes.plus(c)
+	}
+	if writes.String() != "12288*L" {
+		t.Errorf("%s bytes are written\n%s", writes, k)
+	}
+}
+
 // TestArena: buffers that are not alive together share their place.
 func TestArena(t *testing.T) {
 	n := []abi.Extent{{Dim: types.Param("N")}}

@@ -111,6 +111,13 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 			ops = ops.plus(most(m.block(st.Then, times), m.block(st.Else, times)))
 		case *kernel.Transform: // half a butterfly, of 8 operations, for each element and stage
 			ops = ops.plus(times.times(number(4 * float64(st.Size) * math.Log2(float64(st.Size)))))
+			for _, l := range st.Lines() {
+				n := st.Size
+				if l == &st.Spare {
+					n /= 2
+				}
+				m.touch(l.Param, times.times(number(float64(n))))
+			}
 		case *kernel.Call:
 			if indexOf(m.out.calls, st.Func) < 0 {
 				m.out.calls = append(m.out.calls, st.Func)
