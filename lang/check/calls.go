@@ -67,7 +67,7 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 			return bad(e.Loc)
 		}
 		args, ok := c.builtinArguments(e, name, b)
-		if !ok {
+		if !ok || c.misplacedFunction(name, b, args) {
 			return bad(e.Loc)
 		}
 		return b.build(c, e, args, want)
@@ -77,6 +77,32 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 	}
 	c.unknown(f.Loc, name)
 	return bad(e.Loc)
+}
+
+// misplacedFunction reports a lambda that stands where a function of the language takes a value, if it takes a function at
+// another place.
+func (c *checker) misplacedFunction(name string, b *builtin, args []ast.Expr) bool {
+	takes := func(i int) bool {
+		switch {
+		case name == "tabulate":
+			return true // it has errors of its own
+		case b.variadic != "":
+			return i == 0
+		}
+		return slices.Contains([]string{"f", "step", "done", "rule"}, b.params[i])
+	}
+	wrong, right := -1, false
+	for i, a := range args {
+		if _, lambda := a.(*ast.Lambda); lambda && !takes(i) {
+			wrong = i
+		}
+		right = right || takes(i)
+	}
+	if wrong < 0 || !right {
+		return false
+	}
+	c.errorf(diag.CodeFunctionValue, args[wrong].Span(), "%s takes its function at another place", quote(name)).note("%s", b.signature(name))
+	return true
 }
 
 // positional is the number of arguments without a name.
@@ -143,7 +169,9 @@ func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 		}
 		if k < 0 {
 			r := c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name), quote(a.Name.Name)).note("%s", signature)
-			if near := diag.Nearest(a.Name.Name, append([]string{}, params...)); near != "" && !c.full() {
+			if ours := foreignParams[a.Name.Name]; slices.Contains(params, ours) {
+				r.help("write `%s = ...`", ours)
+			} else if near := diag.Nearest(a.Name.Name, append([]string{}, params...)); near != "" && !c.full() {
 				r.help("did you mean %s?", quote(near))
 			}
 			return nil, false

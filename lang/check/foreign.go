@@ -33,6 +33,9 @@ var foreignNames = map[string]string{
 	"println": "print(x)", "printf": "print(x)", "load": "load_npy[f32, 4](\"x.npy\")", "save": "save_npy(\"x.npy\", x)",
 }
 
+// foreignParams are parameters as NumPy and PyTorch name them.
+var foreignParams = map[string]string{"dim": "axis", "dims": "axis", "axes": "axis", "keepdim": "keep", "keepdims": "keep"}
+
 // Foreign is what one writes here for a value or function that other languages call name.
 func Foreign(name string) (form string, ok bool) {
 	form, ok = foreignNames[name]
