@@ -195,6 +195,19 @@ func TestClaims(t *testing.T) {
 	refuse(t, r, "entry 0 (empty): a tensor of shape [1073741824, 1073741824, 1073741824] has more elements than can be counted")
 }
 
+// TestSegments: each segment that begins ends.
+func TestSegments(t *testing.T) {
+	r := &record{}
+	r.start("outer")
+	r.put("a", []int64{1}, []int64{1})
+	r.start("inner")
+	r.end()
+	refuse(t, r, `entry 0: segment "outer" has no end`)
+	r.end()
+	r.end()
+	refuse(t, r, "entry 5: the end of a segment that was not started")
+}
+
 func TestArguments(t *testing.T) {
 	refuseOp := func(want string, name string, args ...any) {
 		t.Helper()

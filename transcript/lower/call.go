@@ -2,12 +2,14 @@ package lower
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"healc/ir"
 	"healc/ir/scalar"
+	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/transcript"
 )
@@ -98,6 +100,9 @@ type call struct {
 func (l *lowerer) op(op *transcript.Op) {
 	forms := formsOf(op.Name)
 	if forms == nil {
+		if near := diag.Nearest(op.Name, slices.Collect(maps.Keys(operations))); near != "" {
+			fail("there is no operation %q; did you mean %q?", op.Name, near)
+		}
 		fail("there is no operation %q", op.Name)
 	}
 	for _, f := range forms {

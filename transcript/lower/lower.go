@@ -63,7 +63,7 @@ func Lower(t *transcript.Transcript, opts Options) (*Program, error) {
 		}
 	}
 	if n := len(l.segments); n > 0 {
-		return nil, &transcript.Error{Path: t.Path, Entry: -1, Msg: fmt.Sprintf("segment %q has no end", l.segments[n-1])}
+		return nil, &transcript.Error{Path: t.Path, Entry: l.starts[n-1], Msg: fmt.Sprintf("segment %q has no end", l.segments[n-1])}
 	}
 	l.cut()
 	return l.finish(), nil
@@ -78,7 +78,8 @@ type lowerer struct {
 	names    map[transcript.Name]*view
 	freed    map[transcript.Name]int // the entry that freed a name which means nothing now
 	segments []string
-	older    bool // the order of arguments of `expand`, once it shows
+	starts   []int // the entries where these begin
+	older    bool  // the order of arguments of `expand`, once it shows
 	inputs   []*runtime.Tensor
 	step     *step
 	steps    []*step
@@ -158,14 +159,14 @@ func (l *lowerer) entry(i int, opts Options) (err error) {
 	switch e.Kind {
 	case transcript.SegmentStart:
 		l.cut()
-		l.segments = append(l.segments, e.Segment)
+		l.segments, l.starts = append(l.segments, e.Segment), append(l.starts, i)
 		l.open()
 	case transcript.SegmentEnd:
 		if len(l.segments) == 0 {
 			fail("the end of a segment that was not started")
 		}
 		l.cut()
-		l.segments = l.segments[:len(l.segments)-1]
+		l.segments, l.starts = l.segments[:len(l.segments)-1], l.starts[:len(l.starts)-1]
 		l.open()
 	case transcript.Free:
 		l.lookup(e.Freed)
