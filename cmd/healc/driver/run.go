@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	heal "healc"
 	"healc/codegen/llvm/libllvm"
+	"healc/ir"
 	"healc/lang/check"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -353,11 +355,26 @@ func explainArguments(err error, f *heal.Func, args []*runtime.Tensor) error {
 			help = fmt.Sprintf("there is no implicit conversion; in NumPy, %s.astype(%q) converts", p.Name, numpyName(p.Type.Elem))
 		}
 	}
+	if free := undetermined(f.IR()); free != "" && help == "" {
+		help = fmt.Sprintf("no parameter has the extent %s: a function that calls this one gives it, in brackets after the name", free)
+	}
 	return &UsageError{
 		Message: "the inputs do not fit: " + e.Message,
 		Notes:   []string{"signature: " + f.Signature(), "given:     " + strings.Join(given, ", ")},
 		Help:    help,
 	}
+}
+
+// undetermined is the first shape parameter that stands in the extents of no parameter, or "".
+func undetermined(f *ir.Func) string {
+	for _, name := range f.Dims {
+		if !slices.ContainsFunc(f.Params(), func(p *ir.Value) bool {
+			return slices.ContainsFunc(p.Type.Shape, func(d types.Dim) bool { return slices.Contains(d.Params(), name) })
+		}) {
+			return name
+		}
+	}
+	return ""
 }
 
 func numpyName(d types.DType) string {
