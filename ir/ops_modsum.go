@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"fmt"
 	"slices"
 
 	"healc/ir/scalar"
@@ -190,9 +191,17 @@ func requireChannels(c, what string, p, x types.Tensor) error {
 	case p.IsScalar():
 		return nil
 	case p.Rank() != 1:
-		return broken(c, "the moduli of %s are one number or a tensor of rank 1, not %s", what, p)
+		err := broken(c, "the moduli of %s are one number or a tensor of rank 1, not %s", what, p)
+		err.Help = "the moduli are those of the last axis: `moveaxis(x, k, -1)` makes it the one of the channels"
+		return err
 	case x.Rank() == 0 || !p.Shape[0].Equal(x.Shape[x.Rank()-1]):
-		return sameShape(c, "there is one modulus for each position of the last axis", x.Shape[max(x.Rank()-1, 0):], p.Shape)
+		err := sameShape(c, "there is one modulus for each position of the last axis", x.Shape[max(x.Rank()-1, 0):], p.Shape)
+		for k, n := range x.Shape {
+			if r, ok := err.(*types.RuleError); ok && n.Equal(p.Shape[0]) && r.Help == "" {
+				r.Help = fmt.Sprintf("if axis %d has the channels, move it to the end: `moveaxis(x, %d, -1)`", k, k)
+			}
+		}
+		return err
 	}
 	return nil
 }
