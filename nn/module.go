@@ -145,7 +145,7 @@ func names(f *ir.Func) string {
 	return strings.Join(out, ", ")
 }
 
-// Close frees the parameters; the program stays.
+// Close frees the parameters; the program stays. What is asked of the module afterwards is an error.
 func (m *Module) Close() {
 	for _, p := range m.params {
 		p.Value.Close()
@@ -154,7 +154,6 @@ func (m *Module) Close() {
 	if len(m.out) > 0 {
 		m.out[0].Close()
 	}
-	m.params, m.out = nil, nil
 }
 
 // Parameters are the tensors that are trained, in the order of the loss's parameters.

@@ -498,3 +498,37 @@ fn predict[N](w: f32[N, N], x: f32[N]) -> f32[N] = w @ x
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// TestClosed: a module that is closed gives errors; it neither takes its parameters for inputs nor writes an empty file.
+func TestClosed(t *testing.T) {
+	leaks(t)
+	prog := compile(t, "fn line[N](slope: f32, x: f32[N]) -> f32[N] = slope * x\nfn loss[N](slope: f32, x: f32[N]) -> f32 = +/(line(slope, x))\n", heal.Options{})
+	m := module(t, prog, "loss", map[string]*runtime.Tensor{"slope": runtime.Scalar(float32(2))})
+	x := tensor(t, []float32{1, 2})
+	defer x.Close()
+	if _, err := m.Loss(x).Backward(ctx); err != nil {
+		t.Fatal(err)
+	}
+	path := t.TempDir() + "/m.npz"
+	if err := m.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
+	m.ZeroGrad()
+	_, backward := m.Loss(x).Backward(ctx)
+	_, value := m.Loss(x).Value(ctx)
+	_, forward := m.Forward(ctx, "line", x)
+	for what, err := range map[string]error{"Backward": backward, "Value": value, "Forward": forward, "Save": m.Save(path), "Load": m.Load(path)} {
+		if err == nil || !strings.Contains(err.Error(), "closed") {
+			t.Errorf("%s of a closed module: %v", what, err)
+		}
+	}
+	kept, err := runtime.OpenNpz(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kept.Close()
+	if !slices.Equal(kept.Names(), []string{"slope"}) {
+		t.Errorf("the file has %v", kept.Names())
+	}
+}
