@@ -94,6 +94,21 @@ func (a *app) root() *cobra.Command {
 		a.fmtCommand(), a.docCommand(), a.replCommand(), a.transcriptCommand(), a.doctorCommand(), a.cacheCommand(), a.versionCommand())
 	root.AddCommand(a.extra...)
 	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() { // those of the library print a help for names that they do not know, and succeed
+		switch c.Name() {
+		case "completion":
+			c.Args, c.RunE = a.noSuchCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err != nil || len(rest) > 0 {
+					return a.noSuchCommand(found, rest)
+				}
+				return nil
+			}
+		}
+	}
 	return root
 }
 
