@@ -2,15 +2,16 @@ package ir
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
-// Sums modulo p along an axis. No element is reduced on the way: an i64 is cut into a high and a low half of 32
-// bits, whose sums of fewer than 2^31 terms are exact in i64, and only the two sums meet the modulus. The sum of the low halves is that of
-// the elements, modulo 2^64, less the one of the high halves in its place. Sums of i32
+// Sums modulo p along an axis. No element is reduced on the way: an i64 is cut into a high and a low part,
+// whose sums are exact in i64, and only the two sums meet the modulus. The sum of the low parts is that of
+// the elements, modulo 2^64, less the one of the high parts in its place. Where is cut depends on the number of terms (lowBits). Sums of i32
 // are exact in i64 as they are. What is left in the loop are plain additions, in any order. Products of i64 that
 // modmul_axis_sum makes are cut into digits, as the processor multiplies them (scalar.Modulus.Limb), whose sums of as many as 512 are exact; with more of
 // them there are sums of sums. Where their number is a shape parameter, the products are made first.
@@ -26,8 +27,10 @@ var OpAxisModSum = define(&OpDef{
 		return inferModSum("`axis_modsum`", args[:1], args[1], attrs[0].(int64))
 	},
 	Expand: func(b *Builder, op *Op) []*Value {
-		return []*Value{b.sumModulo(op.Args[1], func(part func(*Value) *Value) *Value {
-			return b.Emit(OpReduceSum, A{"axes": []int64{op.Int("axis")}}, part(op.Args[0]))
+		axis := op.Int("axis")
+		n, known := op.Args[0].Type.Shape[axis].Const()
+		return []*Value{b.sumModulo(op.Args[1], lowBits(n, known), func(part func(*Value) *Value) *Value {
+			return b.Emit(OpReduceSum, A{"axes": []int64{axis}}, part(op.Args[0]))
 		}, op.Type())}
 	},
 	NoGrad:      noResidueGrad,
@@ -136,7 +139,7 @@ var OpModScatterAdd = define(&OpDef{
 		return []types.Tensor{x}, nil
 	},
 	Expand: func(b *Builder, op *Op) []*Value {
-		return []*Value{b.sumModulo(op.Args[3], func(part func(*Value) *Value) *Value {
+		return []*Value{b.sumModulo(op.Args[3], lowBits(0, false), func(part func(*Value) *Value) *Value {
 			return b.Emit(OpScatterAdd, A{"axis": op.Int("axis")}, part(op.Args[0]), op.Args[1], part(op.Args[2]))
 		}, op.Type())}
 	},
@@ -206,21 +209,30 @@ func requireChannels(c, what string, p, x types.Tensor) error {
 	return nil
 }
 
-// sumModulo adds modulo p, where sum adds parts of its operands with wrapping additions of i64.
-func (b *Builder) sumModulo(p *Value, sum func(part func(*Value) *Value) *Value, t types.Tensor) *Value {
+// lowBits is how many bits the low parts of n elements have: 32, which is right for fewer than 2^31, or, for known numbers below 2^18, so many that the sum of either part
+// stays below 2^50, where a double takes it, and that of the high parts is as short as may be (Note [High sums] in codegen/llvm/highsum.go).
+func lowBits(n int64, known bool) int64 {
+	if !known || n >= 1<<18 {
+		return 32
+	}
+	return 50 - int64(bits.Len64(uint64(n)))
+}
+
+// sumModulo adds modulo p, where sum adds parts of its operands with wrapping additions of i64. The low parts have so many bits.
+func (b *Builder) sumModulo(p *Value, low int64, sum func(part func(*Value) *Value) *Value, t types.Tensor) *Value {
 	wide := func(x *Value) *Value { return b.Emit(OpCast, A{"to": types.I64}, x) }
 	everywhere := func(x *Value) *Value { return b.Emit(OpBroadcast, A{"shape": t.Shape}, x) }
 	if t.Elem == types.I32 {
 		return b.Emit(OpCast, A{"to": types.I32}, b.Emit(OpMod, nil, sum(wide), everywhere(wide(p))))
 	}
-	p, half := everywhere(p), b.number(types.I64, 32)
+	by := b.number(types.I64, low)
 	high := sum(func(x *Value) *Value {
-		return b.Emit(OpShr, nil, x, b.Emit(OpBroadcast, A{"shape": x.Type.Shape}, half))
+		return b.Emit(OpShr, nil, x, b.Emit(OpBroadcast, A{"shape": x.Type.Shape}, by))
 	})
-	// What is left of the sum of the elements themselves, which wraps, is the sum of the low halves, which does not.
+	// What is left of the sum of the elements themselves, which wraps, is the sum of the low parts, which does not.
 	whole := sum(func(x *Value) *Value { return x })
-	low := b.Emit(OpSub, nil, whole, b.Emit(OpShl, nil, high, everywhere(half)))
-	return b.Emit(opModHalves, nil, high, low, p)
+	rest := b.Emit(OpSub, nil, whole, b.Emit(OpShl, nil, high, everywhere(by)))
+	return b.Emit(opModParts, A{"bits": low}, high, rest, everywhere(p))
 }
 
 // The steps of sums modulo p on words; see scalar.Modulus.
@@ -248,13 +260,14 @@ var (
 		Example: "modmul_axis_sum([[5], [4]], [[1], [2]], [7], 0) == [6]",
 	}, words, like)
 
-	opModHalves = pointwise(OpDef{
-		Name: "mod_halves", Arity: 3, Traits: MayFail, Fails: badModulus, Operands: []string{"high", "low", "p"}, NoGrad: noResidueGrad,
-		Summary: "The residue of high * 2^32 + low modulo p.",
-		Scalar: func(e scalar.Emitter, _ *Op, x []scalar.Ref) scalar.Ref {
+	opModParts = pointwise(OpDef{
+		Name: "mod_parts", Arity: 3, Traits: MayFail, Fails: badModulus, Operands: []string{"high", "low", "p"}, NoGrad: noResidueGrad,
+		Summary: "The residue of high * 2^bits + low modulo p.",
+		Attrs:   []AttrDef{{Name: "bits", Kind: AttrInt, Doc: "how many bits high is shifted by, 1 to 62"}},
+		Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
 			checkModulus(e, x[2])
 			m := scalar.NewModulus(e, x[2])
-			return m.Number(m.Halves(x[0], x[1]))
+			return m.Number(m.Parts(x[0], x[1], op.Int("bits")))
 		},
 		Example: "axis_modsum([[5], [4]], [7], 0) == [2]",
 	}, words, like)

@@ -110,3 +110,60 @@ kernel @k(in x: f32[%[1]d, %[2]d, %[3]d], in a: i64[%[1]d, %[2]d, %[3]d], out y:
 		}
 	}
 }
+
+// TestHighSums has sums of the upper bits of numbers down columns, of the largest and the least numbers and of as many as 32 bits hold the sum of, one less and one
+// more, which stand for themselves in what is computed of them.
+func TestHighSums(t *testing.T) {
+	const n = 43
+	for _, c := range []struct{ rows, shift int64 }{{8, 36}, {9, 36}, {15, 36}, {16, 36}, {17, 36}, {64, 43}, {127, 40}, {256, 40}, {30, 63}, {3, 33}, {21, 31}} {
+		text := fmt.Sprintf(`kernels "t"
+kernel @one(in a: i64[%[1]d, %[2]d], out y: i64[%[2]d]) over %%0 in 0..%[2]d {
+  %%1: i64 = const %[3]d
+  %%2: i64 = reduce sum any %%3 in 0..%[1]d {
+    %%4: i64 = load a[%%0 + %[2]d*%%3]
+    %%5: i64 = shr %%4, %%1
+    yield %%5
+  }
+  store y[%%0], %%2
+}
+kernel @two(in a: i64[%[1]d, %[2]d], out y: i64[%[2]d]) over %%0 in 0..%[2]d {
+  %%1: i64 = const %[3]d
+  %%2: i64 = reduce sum any %%3 in 0..%[1]d {
+    %%4: i64 = load a[%%0 + %[2]d*%%3]
+    %%5: i64 = shr %%4, %%1
+    yield %%5
+  }
+  %%6: i64 = reduce sum any %%7 in 0..%[1]d {
+    %%8: i64 = load a[%%0 + %[2]d*%%7]
+    yield %%8
+  }
+  %%9: i64 = xor %%2, %%6
+  store y[%%0], %%9
+}`, c.rows, n, c.shift)
+		for _, cpu := range levels {
+			run := loadFor(t, cpu, text)
+			for _, number := range []func(i int64) int64{
+				func(i int64) int64 { return math.MaxInt64 },
+				func(i int64) int64 { return math.MinInt64 },
+				func(i int64) int64 { return i*i*i*0x1b873593cc9e2d51 - i },
+			} {
+				a := make([]int64, c.rows*n)
+				for i := range a {
+					a[i] = number(int64(i))
+				}
+				one, two := make([]int64, n), make([]int64, n)
+				run("one", nil, 0, n, ptr(a), ptr(one))
+				run("two", nil, 0, n, ptr(a), ptr(two))
+				for j := range int64(n) {
+					high, whole := int64(0), int64(0)
+					for r := range c.rows {
+						high, whole = high+a[r*n+j]>>c.shift, whole+a[r*n+j]
+					}
+					if one[j] != high || two[j] != high^whole {
+						t.Fatalf("%s, %d rows, shift %d, column %d: %d and %d, want %d and %d", cpu, c.rows, c.shift, j, one[j], two[j], high, high^whole)
+					}
+				}
+			}
+		}
+	}
+}

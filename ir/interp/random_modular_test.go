@@ -48,7 +48,7 @@ func init() {
 			return ir.A{"axis": int64(g.Intn(x.Rank() - 1))}, append(args, g.moduli(g.channels(x))), nil
 		}
 	}
-	for name, numbers := range map[string]int{"product_limb": 2, "mod_limbs": 3, "mod_halves": 2} {
+	for name, numbers := range map[string]int{"product_limb": 2, "mod_limbs": 3, "mod_parts": 2} {
 		generators[name] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 			x := g.tensor(types.I64)
 			var args []*ir.Value
@@ -60,6 +60,8 @@ func init() {
 				attrs = ir.A{"limb": int64(g.Intn(3))}
 			} else if name == "mod_limbs" {
 				attrs = ir.A{"terms": int64(1 + g.Intn(scalar.LimbTerms))}
+			} else {
+				attrs = ir.A{"bits": int64(1 + g.Intn(62))}
 			}
 			return attrs, append(args, g.moduli(x)), nil
 		}

@@ -100,13 +100,19 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// TestHalves compares sums of halves with math/big: of residues, whose quotients are found with doubles, of any numbers, and of those at the ends of what doubles
+// TestParts compares sums of parts with math/big: of residues, whose quotients are found with doubles, of any numbers, and of those at the ends of what doubles
 // are for.
-func TestHalves(t *testing.T) {
+func TestParts(t *testing.T) {
 	rng := rand.New(rand.NewSource(32))
+	for _, part := range []uint{1, 32, 40, 43, 49, 62} {
+		testParts(t, rng, part)
+	}
+}
+
+func testParts(t *testing.T, rng *rand.Rand, part uint) {
 	rec, x := NewRecorder(types.I64, types.I64, types.I64)
 	m := NewModulus(Emitter{rec}, x[2])
-	rec.Func.Results = []Ref{m.Number(m.Halves(x[0], x[1]))}
+	rec.Func.Results = []Ref{m.Number(m.Parts(x[0], x[1], int64(part)))}
 	prog := Compile(&rec.Func)
 	ends := []int64{0, 1, -1, 1 << 32, 1<<50 - 1, 1 << 50, -1 << 50, -1<<50 - 1, 1<<63 - 1, -1 << 63}
 	for bits := 1; bits <= 63; bits++ {
@@ -117,29 +123,29 @@ func TestHalves(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				want := new(big.Int).Lsh(big.NewInt(high), 32)
+				want := new(big.Int).Lsh(big.NewInt(high), part)
 				want.Add(want, big.NewInt(lo)).Mod(want, big.NewInt(p))
 				if want.Uint64() != got[0] {
-					t.Fatalf("%d * 2^32 + %d modulo %d is %d, not %d", high, lo, p, got[0], want)
+					t.Fatalf("%d * 2^%d + %d modulo %d is %d, not %d", high, part, lo, p, got[0], want)
 				}
 			}
 			for _, high := range ends {
 				check(high, ends[rng.Intn(len(ends))])
 				check(rng.Int63()>>rng.Intn(63)-rng.Int63()>>rng.Intn(63), high)
 				// The least multiples of p above and below, and their neighbours.
-				near := new(big.Int).Lsh(big.NewInt(high>>13), 32)
+				near := new(big.Int).Lsh(big.NewInt(high>>13), part)
 				near.Div(near, big.NewInt(p)).Mul(near, big.NewInt(p))
 				for _, off := range []int64{-1, 0, 1} {
 					n := new(big.Int).Add(near, big.NewInt(off))
-					half := new(big.Int).Rsh(n, 32)
-					check(half.Int64(), n.Sub(n, half.Lsh(half, 32)).Int64())
+					above := new(big.Int).Rsh(n, part)
+					check(above.Int64(), n.Sub(n, above.Lsh(above, part)).Int64())
 				}
 			}
 			for range 20 {
 				var high, lo int64
 				for range 1 + rng.Intn(1000) {
 					r := rng.Int63n(p)
-					high, lo = high+r>>32, lo+r&(1<<32-1)
+					high, lo = high+r>>part, lo+r&(1<<part-1)
 				}
 				check(high, lo)
 				check(-high, lo)

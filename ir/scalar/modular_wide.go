@@ -191,25 +191,24 @@ func (m Modulus) wide(hi, lo Ref) Ref {
 	return m.reduce(e.Or(e.Shl(hi, m.shift), e.Shr(lo, m.rsh)), e.Shl(lo, m.shift))
 }
 
-// Halves is the residue of high * 2^32 + low, for sums of the halves of numbers. Where both are below 2^50 and the quotient below 2^48, which those of
+// Parts is the residue of high * 2^bits + low, for sums of the parts of numbers. Where both are below 2^50 and the quotient below 2^48, which those of
 // residues are, it is found with doubles: the sum, 1/p and the product of both miss by 2^-53 of them each, as does p, so that the quotient misses by
 // less than 1/2 before it is rounded, and what is left of the sum, which a word holds, is above -p and below p.
-func (m Modulus) Halves(high, low Ref) Ref {
+func (m Modulus) Parts(high, low Ref, bits int64) Ref {
 	e := m.e
 	limit, large := m.num(1<<50), m.num(int64(math.Float64bits(ones)))
 	h, l := e.Bitcast(m.word, high), e.Bitcast(m.word, low)
 	double := func(x Ref) Ref { return e.Sub(e.Bitcast(types.F64, e.Add(x, large)), e.Float(types.F64, ones)) }
 	p := e.Cast(types.F64, e.Bitcast(m.signed, m.p))
-	q := e.Mul(e.Add(e.Mul(double(h), e.Float(types.F64, 1<<32)), double(l)), e.Div(e.Float(types.F64, 1), p))
+	q := e.Mul(e.Add(e.Mul(double(h), e.Float(types.F64, math.Ldexp(1, int(bits)))), double(l)), e.Div(e.Float(types.F64, 1), p))
 	near := e.And(e.Or(e.Add(h, limit), e.Add(l, limit)), e.Bits(m.word, ^uint64(1<<51-1)))
 	some := e.Or(e.Ne(near, m.num(0)), e.Le(e.Float(types.F64, 1<<48), e.Abs(q)))
 	return e.Choose(some, m.word, func() Ref {
 		x, y := m.remainder(high), m.remainder(low)
-		half := m.num(32)
-		return m.Add(m.wide(e.Shr(x, half), e.Shl(x, half)), y)
+		return m.Add(m.wide(e.Shr(x, m.num(64-bits)), e.Shl(x, m.num(bits))), y)
 	}, func() Ref {
 		quotient := e.Sub(e.Bitcast(m.word, e.Add(q, e.Float(types.F64, ones))), large)
-		rest := e.Sub(e.Add(e.Shl(h, m.num(32)), l), e.Mul(quotient, m.p))
+		rest := e.Sub(e.Add(e.Shl(h, m.num(bits)), l), e.Mul(quotient, m.p))
 		return e.Select(e.Lt(e.Bitcast(m.signed, rest), e.Int(m.signed, 0)), e.Add(rest, m.p), rest)
 	})
 }

@@ -11,7 +11,7 @@ func init() {
 		makers[name] = makeModular
 	}
 	makers["axis_modsum"], makers["modmul_axis_sum"] = makeModSum, makeModSum
-	makers["product_limb"], makers["mod_limbs"], makers["mod_halves"] = makeLimbs, makeLimbs, makeLimbs
+	makers["product_limb"], makers["mod_limbs"], makers["mod_parts"] = makeLimbs, makeLimbs, makeLimbs
 	makers["mod_scatter_add"] = makeModScatterAdd
 	makers["g_decomposition"], makers["g_decomposition_full"] = makeDigits, makeDigitsFull
 	makers["ntt"], makers["intt"] = makeNtt, makeNtt
@@ -118,7 +118,9 @@ func makeLimbs(g *Gen, d *ir.OpDef) bool {
 	}
 	p = g.as(p, x.Type)
 	var attrs ir.A
-	if d.Name != "mod_halves" {
+	if d.Name == "mod_parts" {
+		attrs = ir.A{"bits": int64(1 + g.r.IntN(62))}
+	} else {
 		g.used["product_limb"]++
 		var limbs []*ir.Value
 		for limb := int64(2); limb >= 0; limb-- {

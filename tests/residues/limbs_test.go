@@ -33,6 +33,27 @@ func TestLongSums(t *testing.T) {
 	}
 }
 
+// TestLargestSums: sums of the largest and the least numbers, as many as the high and the low parts have so many bits for, and one more.
+func TestLargestSums(t *testing.T) {
+	prog := newProgram(t, "fn f[N, M](a: i64[N, M], p: i64) -> i64[M] = axis_modsum(a, p, 0)")
+	r := rand.New(rand.NewPCG(3, 9))
+	turn := 0
+	for _, shape := range [][]int64{{8, 43}, {127, 19}, {128, 19}, {511, 35}, {512, 35}, {1<<18 - 1, 2}, {1 << 18, 2}} {
+		for _, largest := range []int64{math.MaxInt64, math.MinInt64, 1<<59 - 56, -1} {
+			turn++
+			p := []int64{1<<59 - 55, 3, math.MaxInt64, 1<<31 - 1}[(turn+turn/4)%4]
+			a := build(types.I64, shape, func(i []int64) int64 {
+				if i[0] == 7 && i[1] == 1 {
+					return 5 - largest
+				}
+				return largest
+			})
+			prog.check(r, "f", turn, true, []tensor{a, {types.I64, nil, []int64{p}}},
+				sumAlong(types.I64, shape, 0, tensor{types.I64, nil, []int64{p}}, tensor{}, func(i []int64) *big.Int { return big.NewInt(a.at(i...)) }))
+		}
+	}
+}
+
 // TestMixedSums: moduli that suit doubles, that are too large or too small for them, and both, along a short last axis and one that vectors go along.
 func TestMixedSums(t *testing.T) {
 	prog := newProgram(t, "fn f[N, M, K](a: i64[N, M, K], b: i64[N, M, K], p: i64[K]) -> i64[M, K] = modmul_axis_sum(a, b, p, 0)")
