@@ -74,6 +74,10 @@ func (g *gen) let(s *kernel.Let) {
 		w = g.w
 	}
 	if wide {
+		if x := g.crosses(in); x != nil {
+			g.set(s.ID, x, true)
+			return
+		}
 		if x := g.scaled(in); x != nil {
 			g.set(s.ID, x, true)
 			return

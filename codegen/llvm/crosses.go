@@ -1,0 +1,57 @@
+package llvm
+
+import (
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+)
+
+// Note [Crosses]
+//
+// What is left of a product, a b - q p modulo 2^64, takes the products of the halves of q and p that stand across each other, qh pl + ql ph, less than 32 bits of them, and
+// AVX2 multiplies 32 bits to 32 in all elements of a register: with the halves of p exchanged that is both products at once, in place of two
+// instructions for them and one that takes the upper half of q.
+
+// crosses is (m - (xh yl + xl yh)) * 2^32, of the halves of x and y, where in computes that; else nil.
+func (g *gen) crosses(in scalar.Instr) value.Value {
+	if g.machine.VectorBits != 256 || in.Op != scalar.Shl || in.Type.Bytes() != 8 || !g.isConst(in.Args[1], 32) {
+		return nil
+	}
+	less := g.def(in.Args[0], scalar.Sub)
+	if less == nil {
+		return nil
+	}
+	both := g.def(less.Args[1], scalar.Add)
+	if both == nil {
+		return nil
+	}
+	one, two := g.def(both.Args[0], scalar.Mul), g.def(both.Args[1], scalar.Mul)
+	if one == nil || two == nil {
+		return nil
+	}
+	half := func(r kernel.Ref, op scalar.Op, by uint64) kernel.Ref {
+		if in := g.def(r, op); in != nil && g.isConst(in.Args[1], by) {
+			return in.Args[0]
+		}
+		return scalar.None
+	}
+	const low = 1<<32 - 1
+	x, y := half(one.Args[0], scalar.Shr, 32), half(one.Args[1], scalar.And, low)
+	if x == scalar.None || y == scalar.None || half(two.Args[0], scalar.And, low) != x || half(two.Args[1], scalar.Shr, 32) != y {
+		return nil
+	}
+	words := func(v value.Value) value.Value { return g.cur.NewBitCast(v, vec(i32, 2*g.w)) }
+	swap, upper := make([]constant.Constant, 2*g.w), make([]constant.Constant, 2*g.w)
+	for i := range swap {
+		swap[i], upper[i] = ci(i32, int64(i^1)), ci(i32, int64(-(i&1)))
+	}
+	p := words(g.spread(g.env[y]))
+	exchanged := g.cur.NewShuffleVector(p, constant.NewUndef(p.Type()), constant.NewVector(nil, swap...))
+	products := g.cur.NewMul(words(g.spread(g.env[x])), exchanged)
+	wide := vec(i64, g.w)
+	lower := g.cur.NewSub(g.spread(g.env[less.Args[0]]), g.cur.NewBitCast(products, wide)) // less one product, in the lower half
+	raised := g.cur.NewShl(lower, g.k(ci(i64, 32), g.w))
+	return g.cur.NewBitCast(g.cur.NewAnd(g.cur.NewSub(words(raised), products), constant.NewVector(nil, upper...)), wide)
+}
