@@ -65,7 +65,7 @@ func (f *Func) interpretInto(ctx context.Context, out, args []*runtime.Tensor) e
 func (f *Func) enlarged(out, args []*runtime.Tensor) error {
 	for i, x := range args {
 		for k, y := range out {
-			if x.Err() != nil || y.Err() != nil || !x.Overlaps(y) || slices.Equal(x.Shape, y.Shape) || !broadcasts(x.Shape, y.Shape) {
+			if x.Err() != nil || y.Err() != nil || slices.Equal(x.Shape, y.Shape) || !broadcasts(x.Shape, y.Shape) || !x.Overlaps(y) {
 				continue
 			}
 			if want, ok := f.resultShape(k, args); ok && !slices.Equal(y.Shape, want) {

@@ -126,8 +126,13 @@ func (e elements) same(o elements) bool {
 }
 
 func (e elements) overlapsAny(others []*Tensor) bool {
-	for _, o := range others {
-		if e.overlaps(o.elements()) {
+	if product(e.shape) == 0 {
+		return false
+	}
+	lo, hi := e.span() // once
+	for _, t := range others {
+		o := t.elements()
+		if from, to := o.span(); lo < to && from < hi && product(o.shape) != 0 {
 			return true
 		}
 	}
