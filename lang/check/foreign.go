@@ -2,6 +2,8 @@ package check
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"healc/lang/ast"
 )
@@ -48,7 +50,13 @@ func (c *checker) elsewhere(name string) string {
 	if form, ok := foreignNames[name]; ok {
 		return fmt.Sprintf("write `%s`", form)
 	}
-	if modules := c.modulesWith(name); len(modules) > 0 {
+	modules := c.modulesWith(name)
+	for _, imported := range slices.Sorted(maps.Keys(c.mod.imports)) {
+		if m := c.mod.imports[imported]; m != nil && m.library && slices.Contains(modules, m.name) {
+			return fmt.Sprintf("write `%s.%s`", imported, name)
+		}
+	}
+	if len(modules) > 0 {
 		return fmt.Sprintf("write `import %s` at the top of the file and `%s.%s`", modules[0], modules[0], name)
 	}
 	return ""

@@ -191,6 +191,10 @@ func (c *checker) importedModule(e *ast.Member) *module {
 			r.help("write `transpose(%s)`", id.Name)
 		case name == "shape":
 			r.help("extents are part of the type: `fn f[N](x: f32[N])` binds `N`, which is a value, too")
+		default:
+			if h := c.elsewhere(name); h != "" {
+				r.help("%s", h)
+			}
 		}
 		return nil
 	}
