@@ -101,7 +101,8 @@ func Manual(w io.Writer, name string) error {
 		function(b, f)
 	}
 	for _, s := range chapters() {
-		if strings.EqualFold(s.title, name) || topic(name) != "" && strings.HasPrefix(s.title, topic(name)) {
+		first, _, _ := strings.Cut(s.title, ",") // of "Reductions, scans, loops"
+		if strings.EqualFold(s.title, name) || strings.EqualFold(first, name) || topic(name) != "" && strings.HasPrefix(s.title, topic(name)) {
 			part()
 			fmt.Fprintln(b, strings.TrimSpace(s.text))
 		}
