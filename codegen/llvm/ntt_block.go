@@ -109,7 +109,7 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 		for c := range x {
 			start := n.times(first(c), ci(i64, int64(vectors*n.w)))
 			for v := range vectors {
-				w := n.seen(n.load(n.table, n.plus(start, ci(i64, int64(v*n.w)))))
+				w := n.tabled(n.load(n.table, n.plus(start, ci(i64, int64(v*n.w)))))
 				if t == 1 {
 					w = n.cur.NewShuffleVector(w, constant.NewUndef(n.vector()), mask(n.w, pair))
 				}
@@ -140,10 +140,41 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 func (n *ntt) squares(t, settle int, lo, hi value.Value, many int64) {
 	side := min(2, many)
 	begins := n.inverse == (t == 1) // the squares have to be turned first, and not last
-	n.count(lo, hi, side, nil, func(b value.Value, _ []value.Value) []value.Value {
-		x, factors := make([][]number, side), make([][]factor, side)
-		at := func(c, m int) value.Value { return n.plus(n.times(b, ci(i64, 16)), ci(i64, int64(16*c+4*m))) }
+	prepared := func(b value.Value) [][]factor {
+		factors := make([][]factor, side)
 		start := n.times(n.plus(b, ci(i64, n.size/16)), ci(i64, int64(8/t)))
+		for c := range factors {
+			first := n.plus(start, ci(i64, int64(8/t*c)))
+			if t == 2 {
+				f := n.withQuotient(n.tabled(n.load(n.table, first)), false)
+				factors[c] = []factor{f, f}
+				continue
+			}
+			f, g := n.tabled(n.apart(n.table, first, 4)), n.tabled(n.apart(n.table, n.plus(first, ci(i64, 2)), 4))
+			for i := range 2 {
+				w := n.cur.NewShuffleVector(f, g, mask(4, func(j int) int { return j/2*2 + j%2*4 + i }))
+				factors[c] = append(factors[c], n.withQuotient(w, false))
+			}
+		}
+		return factors
+	}
+	// Factors of halves take as long as their products, which would wait for them, and what the processor looks ahead with them: they are made a round before.
+	halves, early := n.nttArith.(*nttHalves)
+	var state []value.Value
+	if early {
+		state = halves.unpacked(prepared(lo))
+	}
+	last := n.plus(hi, ci(i64, -side))
+	n.count(lo, hi, side, state, func(b value.Value, state []value.Value) []value.Value {
+		x := make([][]number, side)
+		var factors [][]factor
+		if early {
+			factors = halves.packed(state)
+			state = halves.unpacked(prepared(n.least(n.plus(b, ci(i64, side)), last)))
+		} else {
+			factors = prepared(b)
+		}
+		at := func(c, m int) value.Value { return n.plus(n.times(b, ci(i64, 16)), ci(i64, int64(16*c+4*m))) }
 		for c := range x {
 			for m := range 4 {
 				entry := n.inverse && begins
@@ -156,17 +187,6 @@ func (n *ntt) squares(t, settle int, lo, hi value.Value, many int64) {
 			}
 			if begins {
 				n.columns(x[c])
-			}
-			first := n.plus(start, ci(i64, int64(8/t*c)))
-			if t == 2 {
-				f := n.withQuotient(n.seen(n.load(n.table, first)), false)
-				factors[c] = []factor{f, f}
-				continue
-			}
-			f, g := n.seen(n.apart(n.table, first, 4)), n.seen(n.apart(n.table, n.plus(first, ci(i64, 2)), 4))
-			for i := range 2 {
-				w := n.cur.NewShuffleVector(f, g, mask(4, func(j int) int { return j/2*2 + j%2*4 + i }))
-				factors[c] = append(factors[c], n.withQuotient(w, false))
 			}
 		}
 		var pairs []nttPair
@@ -191,7 +211,7 @@ func (n *ntt) squares(t, settle int, lo, hi value.Value, many int64) {
 				n.store(n.data, at(c, m), x[c][m].v)
 			}
 		}
-		return nil
+		return state
 	})
 }
 
@@ -233,7 +253,7 @@ func (n *ntt) columns(x []number) {
 		a, b := x[i].v, x[i+1].v
 		for k := range 2 {
 			v := value.Value(n.cur.NewShuffleVector(a, b, mask(4, func(j int) int { return j%2*4 + j/2*2 + k })))
-			if n.inverse { // or LLVM makes a sum of two shuffles one instruction, which takes as long as four
+			if n.double && n.inverse { // or LLVM makes a sum of two shuffles one instruction, which takes as long as four
 				v = n.call("llvm.arithmetic.fence", v.Type(), v)
 			}
 			x[i+k].v = v

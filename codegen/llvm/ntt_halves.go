@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"math"
+	"slices"
 
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
@@ -26,10 +27,18 @@ type nttHalves struct {
 	twoP          value.Value // 2p
 	twoPTop       value.Value // its upper half, where it is
 	middle        value.Value // the largest multiple of p that is at most 2^63
-	byP           value.Value // 2^40/p as a double, 2^-51 to 2^-49 of it less
+	begin         value.Value // added to integers below 2^52 makes doubles of them, from 2^52 on
+	near, below   nttQuotient // near is x 2^40/p for such an integer x, rounded, below x 2^41/p, rounded down
 	scale, scaled factor      // of the last stage of the inverse
 	wrong         value.Value // where is kept what has its highest bit set where a number seen was no residue
+	quotients     value.Value // where is kept what has nttUnits in its upper half if all quotients of factors had 32 bits
 }
+
+// nttQuotient is what the double of an integer is multiplied by, and what is added to the product.
+type nttQuotient struct{ by, end value.Value }
+
+// nttUnits is where the last place of doubles is 1.
+const nttUnits = 1 << 52
 
 // nttUpper is what nttHalves has of a factor besides w, and q = w 2^31/p in its lower half: next = w 2^32 modulo p, its quotient, and the upper
 // halves of w and next where they are.
@@ -42,8 +51,18 @@ func (n *nttHalves) constants(p, scale value.Value) {
 	n.twoP = n.splat(b.NewShl(p, ci(i64, 1)))
 	n.twoPTop = n.top(n.twoP)
 	n.middle = n.splat(b.NewMul(p, b.NewUDiv(ci(i64, math.MinInt64), p)))
-	by := b.NewFDiv(fromBits(lt.Double, math.Float64bits(1<<40-1.0/1024)), b.NewUIToFP(p, lt.Double))
-	n.byP = n.splat(by)
+	float := func(x float64) value.Value { return fromBits(lt.Double, math.Float64bits(x)) }
+	by := b.NewFDiv(float(1<<40-1.0/1024), b.NewUIToFP(p, lt.Double)) // 2^-51 to 2^-49 of it less than 2^40/p
+	// The 2^52 of a double, and some more, times that are nearly a whole number, which is taken off again.
+	units := b.NewFMul(by, float(nttUnits))
+	whole := b.NewFAdd(n.call("llvm.floor", lt.Double, units), float(2))
+	more := b.NewSub(b.NewFPToSI(b.NewFDiv(b.NewFSub(whole, units), by), i64), ci(i64, 1))
+	n.begin = n.splat(b.NewAdd(more, ci(i64, int64(math.Float64bits(nttUnits)))))
+	quotient := func(times, units float64) nttQuotient {
+		return nttQuotient{n.splat(b.NewFMul(by, float(times))), n.splat(b.NewFSub(float(units), b.NewFMul(whole, float(times))))}
+	}
+	n.near, n.below = quotient(1, nttUnits), quotient(2, nttUnits-0.5)
+	n.quotients = n.notes(n.num(0))
 	n.wrong = n.notes(n.num(0))
 	if n.inverse {
 		n.scale = n.withQuotient(n.splat(scale), true)
@@ -62,7 +81,9 @@ func (n *nttHalves) seen(x value.Value) value.Value {
 
 // fit implements nttArith.
 func (n *nttHalves) fit(value.Value) value.Value {
-	return n.cur.NewICmp(enum.IPredSGE, n.joint("or", n.cur.NewLoad(n.vector(), n.wrong), i64), ci(i64, 0))
+	residues := n.cur.NewICmp(enum.IPredSGE, n.joint("or", n.cur.NewLoad(n.vector(), n.wrong), i64), ci(i64, 0))
+	quotients := n.cur.NewLShr(n.joint("or", n.cur.NewLoad(n.vector(), n.quotients), i64), ci(i64, 32))
+	return n.cur.NewAnd(residues, n.cur.NewICmp(enum.IPredEQ, quotients, ci(i64, int64(math.Float64bits(nttUnits)>>32))))
 }
 
 // around is a number that is not so far from the middle.
@@ -101,16 +122,19 @@ func (n *nttHalves) lessen(x number, bound int) number {
 	return x
 }
 
-// canonical implements nttArith. The middle of the forward transform goes first: 2^63 is less than p above it.
+// canonical implements nttArith. In the forward transform the middle goes first, of which 2^63 is less than p above, and leaves no number below 0: then
+// a difference is what says by its sign whether it is taken. LLVM would make a comparison of what adds p to a number below 0.
 func (n *nttHalves) canonical(x number) number {
 	if !n.inverse {
-		m := (x.bound + 2) / 2
-		x = n.around(n.toward(x.v, false, m-1, m, n.middle), m)
+		x = number{n.toward(x.v, false, x.bound, 0, n.middle), 0, x.bound + 1}
+		for x.bound > 1 {
+			m := (x.bound + 1) / 2
+			less := n.cur.NewSub(x.v, n.cur.NewMul(n.p, n.num(int64(m))))
+			x = number{n.cur.NewSelect(n.cur.NewICmp(enum.IPredSLT, less, n.num(0)), x.v, less), 0, m}
+		}
+		return x
 	}
-	for x.bound > 1 {
-		m := (x.bound + 1) / 2
-		x = n.around(n.toward(x.v, true, m, m, nil), m)
-	}
+	x = n.lessen(x, 1)
 	negative := n.cur.NewICmp(enum.IPredSLT, x.v, n.num(0))
 	return number{n.cur.NewSelect(negative, n.cur.NewAdd(x.v, n.p), x.v), 0, 1}
 }
@@ -203,26 +227,45 @@ func (n *nttHalves) backwardPair(x, y number, f factor, last bool) (number, numb
 // withQuotient implements nttArith. The quotients come from doubles, of the first 52 bits of 60 or 61. w 2^32/p is rounded down, and never up, so that next is
 // from 0 to p and a little more, and half of it up: docs/modular.md.
 func (n *nttHalves) withQuotient(w value.Value, _ bool) factor {
-	const units = 1 << 52
-	b, doubles := n.cur, vec(lt.Double, n.w)
-	float := func(x float64) value.Value { return splatConst(fromBits(lt.Double, math.Float64bits(x)), n.w) }
-	first := func(x value.Value, away int64) value.Value { // x without its last bits
-		bits := b.NewOr(b.NewLShr(x, n.num(away)), n.num(int64(math.Float64bits(units))))
-		return b.NewFSub(b.NewBitCast(bits, doubles), float(units))
-	}
-	down := n.call("llvm.fma", doubles, first(w, 8), n.byP, float(units-0.5))
-	down = b.NewSelect(b.NewFCmp(enum.FPredOGT, down, float(units)), down, float(units)) // below 2^52 the units are no last places
+	b := n.cur
+	units := splatConst(fromBits(lt.Double, math.Float64bits(nttUnits)), n.w)
+	down := n.quotient(w, n.below)
+	down = b.NewSelect(b.NewFCmp(enum.FPredOGT, down, units), down, units) // below 2^52 the units are no last places
 	q := b.NewBitCast(down, n.vector())
-	next := value.Value(b.NewSub(b.NewShl(b.NewSub(w, n.lower(q, n.pTop)), n.num(32)), n.lower(q, n.p)))
-	nextQ := n.call("llvm.fma", doubles, first(next, 9), n.byP, float(units))
+	n.note(n.quotients, q, func(all, x value.Value) value.Value { return n.cur.NewOr(all, x) })
+	next := b.NewSub(b.NewShl(b.NewSub(w, n.lower(q, n.pTop)), n.num(32)), n.lower(q, n.p))
 	return n.parts(factor{w: w, q: b.NewAdd(b.NewLShr(q, n.num(1)), n.num(1)), exact: true,
-		upper: nttUpper{next: next, q: b.NewBitCast(nextQ, n.vector())}})
+		upper: nttUpper{next: next, q: b.NewBitCast(n.quotient(next, n.near), n.vector())}})
+}
+
+// quotient has what q makes of the first 52 bits of 61 in its lower half.
+func (n *nttHalves) quotient(x value.Value, q nttQuotient) value.Value {
+	t := vec(lt.Double, n.w)
+	d := n.cur.NewBitCast(n.cur.NewAdd(n.cur.NewLShr(x, n.num(9)), n.begin), t)
+	return n.call("llvm.fma", t, d, q.by, q.end)
 }
 
 // parts sets the upper halves.
 func (n *nttHalves) parts(f factor) factor {
 	f.upper.top, f.upper.nextTop = n.top(f.w), n.top(f.upper.next)
 	return f
+}
+
+// unpacked is what makes two factors of each square, and packed the factors again.
+func (n *nttHalves) unpacked(factors [][]factor) []value.Value {
+	var all []value.Value
+	for _, f := range slices.Concat(factors...) {
+		all = append(all, f.w, f.q, f.upper.next, f.upper.q)
+	}
+	return all
+}
+
+func (n *nttHalves) packed(all []value.Value) [][]factor {
+	var factors []factor
+	for v := range slices.Chunk(all, 4) {
+		factors = append(factors, n.parts(factor{w: v[0], q: v[1], exact: true, upper: nttUpper{next: v[2], q: v[3]}}))
+	}
+	return slices.Collect(slices.Chunk(factors, 2))
 }
 
 // second is where the second word of factor i is in the spare memory; its upper half is the quotient of next.

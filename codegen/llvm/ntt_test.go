@@ -275,10 +275,7 @@ func TestDoubleProducts(t *testing.T) {
 // TestHalfProducts holds a product of halves to its bound, with the numbers and the quotients that the code computes.
 func TestHalfProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 60))
-	const low, units = 1<<32 - 1, 1 << 52
-	first := func(x uint64, away int) float64 {
-		return math.Float64frombits(x>>away|math.Float64bits(units)) - units
-	}
+	const low = 1<<32 - 1
 	least, most := 0.0, 0.0
 	for i := range 300000 {
 		p := uint64(1<<60 - 1 - r.Int64N(1<<uint(1+r.IntN(60))))
@@ -286,13 +283,27 @@ func TestHalfProducts(t *testing.T) {
 			p = 1<<50 + r.Uint64N(1<<20)
 		}
 		by := (1<<40 - 1.0/1024) / float64(p)
+		units := by * nttUnits
+		whole := math.Floor(units) + 2
+		begin := math.Float64bits(nttUnits) + uint64((whole-units)/by) - 1
+		quotient := func(x uint64, times, units float64) float64 {
+			return math.FMA(math.Float64frombits(x>>9+begin), by*times, units-whole*times)
+		}
 		w := []uint64{0, 1, p - 1, p / 2, p/2 + 1, 1 << 28, r.Uint64N(p)}[r.IntN(7)]
-		down := math.Float64bits(max(math.FMA(first(w, 8), by, units-0.5), units))
+		down := math.Float64bits(max(quotient(w, 2, nttUnits-0.5), nttUnits))
+		if down>>32 != math.Float64bits(nttUnits)>>32 {
+			t.Fatalf("%d modulo %d: the quotient is %#x", w, p, down)
+		}
 		next := (w-down&low*(p>>32))<<32 - down&low*(p&low)
-		if float64(next) > (1+1.0/512)*float64(p) {
+		if float64(next) > (1+1.0/128)*float64(p) {
 			t.Fatalf("%d modulo %d: the next factor is %d", w, p, next)
 		}
-		q0, q1 := (down>>1+1)&low, math.Float64bits(math.FMA(first(next, 9), by, units))&low
+		for _, bad := range []uint64{p + p>>30, p + r.Uint64N(1<<63), 1 << 61, 1 << 63, math.MaxUint64 - r.Uint64N(p)} {
+			if bad >= p+p>>30 && math.Float64bits(quotient(bad, 2, nttUnits-0.5))>>32 <= math.Float64bits(nttUnits)>>32 {
+				t.Fatalf("%d passes for a residue modulo %d", bad, p)
+			}
+		}
+		q0, q1 := (down>>1+1)&low, math.Float64bits(quotient(next, 1, nttUnits))&low
 		y := uint64(15)<<60 - 1
 		switch r.IntN(4) {
 		case 0:
