@@ -135,45 +135,32 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 }
 
 // squares does the stage at distance t within vectors of four, for squares [lo, hi) of four vectors, of which there are so many: where a square is turned, its
-// pairs stand in the same places of two vectors. Between distance 2 and distance 1 squares are in memory as they are then. Two at a time give four
+// pairs stand in the same places of two vectors. Between distance 2 and distance 1 squares are in memory as they are then. Two at a time give doubles four
 // pairs to work on.
 func (n *ntt) squares(t, settle int, lo, hi value.Value, many int64) {
 	side := min(2, many)
+	if n.halves {
+		side = 1 // they spill less
+	}
 	begins := n.inverse == (t == 1) // the squares have to be turned first, and not last
-	prepared := func(b value.Value) [][]factor {
-		factors := make([][]factor, side)
+
+	prepared := func(b value.Value, c int) []factor { // for square c from b on
 		start := n.times(n.plus(b, ci(i64, n.size/16)), ci(i64, int64(8/t)))
-		for c := range factors {
-			first := n.plus(start, ci(i64, int64(8/t*c)))
-			if t == 2 {
-				f := n.withQuotient(n.tabled(n.load(n.table, first)), false)
-				factors[c] = []factor{f, f}
-				continue
-			}
-			f, g := n.tabled(n.apart(n.table, first, 4)), n.tabled(n.apart(n.table, n.plus(first, ci(i64, 2)), 4))
-			for i := range 2 {
-				w := n.cur.NewShuffleVector(f, g, mask(4, func(j int) int { return j/2*2 + j%2*4 + i }))
-				factors[c] = append(factors[c], n.withQuotient(w, false))
-			}
+		first := n.plus(start, ci(i64, int64(8/t*c)))
+		if t == 2 {
+			f := n.withQuotient(n.tabled(n.load(n.table, first)), false)
+			return []factor{f, f}
+		}
+		f, g := n.tabled(n.apart(n.table, first, 4)), n.tabled(n.apart(n.table, n.plus(first, ci(i64, 2)), 4))
+		var factors []factor
+		for i := range 2 {
+			w := n.cur.NewShuffleVector(f, g, mask(4, func(j int) int { return j/2*2 + j%2*4 + i }))
+			factors = append(factors, n.withQuotient(w, false))
 		}
 		return factors
 	}
-	// Factors of halves take as long as their products, which would wait for them, and what the processor looks ahead with them: they are made a round before.
-	halves, early := n.nttArith.(*nttHalves)
-	var state []value.Value
-	if early {
-		state = halves.unpacked(prepared(lo))
-	}
-	last := n.plus(hi, ci(i64, -side))
-	n.count(lo, hi, side, state, func(b value.Value, state []value.Value) []value.Value {
-		x := make([][]number, side)
-		var factors [][]factor
-		if early {
-			factors = halves.packed(state)
-			state = halves.unpacked(prepared(n.least(n.plus(b, ci(i64, side)), last)))
-		} else {
-			factors = prepared(b)
-		}
+	does := func(b value.Value, prepared func(b value.Value, c int) []factor) {
+		x, factors := make([][]number, side), make([][]factor, side)
 		at := func(c, m int) value.Value { return n.plus(n.times(b, ci(i64, 16)), ci(i64, int64(16*c+4*m))) }
 		for c := range x {
 			for m := range 4 {
@@ -188,6 +175,7 @@ func (n *ntt) squares(t, settle int, lo, hi value.Value, many int64) {
 			if begins {
 				n.columns(x[c])
 			}
+			factors[c] = prepared(b, c)
 		}
 		var pairs []nttPair
 		for i := range 2 {
@@ -211,9 +199,51 @@ func (n *ntt) squares(t, settle int, lo, hi value.Value, many int64) {
 				n.store(n.data, at(c, m), x[c][m].v)
 			}
 		}
-		return state
+	}
+	halves, ok := n.nttArith.(*nttHalves)
+	if !ok {
+		n.count(lo, hi, side, nil, func(b value.Value, _ []value.Value) []value.Value {
+			does(b, prepared)
+			return nil
+		})
+		return
+	}
+	// Factors of halves take as long as their products, which would wait for them, and what the processor looks ahead with them. So the factors of some squares
+	// are made first.
+	together, two := min(nttTogether, many), 2/t
+	kept := n.stack(n.vector(), int(together)*two*nttHalvesParts)
+	each := func(do func(k value.Value, at func(c, i int) value.Value)) {
+		n.count(ci(i64, 0), ci(i64, together), side, nil, func(k value.Value, _ []value.Value) []value.Value {
+			do(k, func(c, i int) value.Value { // part i of square c from k on
+				return n.cur.NewGetElementPtr(n.vector(), kept, n.plus(n.times(k, ci(i64, int64(two*nttHalvesParts))), ci(i64, int64(c*two*nttHalvesParts+i))))
+			})
+			return nil
+		})
+	}
+	n.count(lo, hi, together, nil, func(b value.Value, _ []value.Value) []value.Value {
+		each(func(k value.Value, at func(c, i int) value.Value) {
+			for c := range int(side) {
+				for i, v := range halves.unpacked(prepared(n.plus(b, k), c)[:two]) {
+					n.cur.NewStore(v, at(c, i))
+				}
+			}
+		})
+		each(func(k value.Value, at func(c, i int) value.Value) {
+			does(n.plus(b, k), func(_ value.Value, c int) []factor {
+				var parts []value.Value
+				for i := range two * nttHalvesParts {
+					parts = append(parts, n.cur.NewLoad(n.vector(), at(c, i)))
+				}
+				f := halves.packed(parts)
+				return []factor{f[0], f[two-1]}
+			})
+		})
+		return nil
 	})
 }
+
+// nttTogether is how many squares that is.
+const nttTogether = 16
 
 // last makes residues of the numbers in parts [lo, hi) of four vectors.
 func (n *ntt) last(lo, hi value.Value, many int64) {

@@ -251,21 +251,24 @@ func (n *nttHalves) parts(f factor) factor {
 	return f
 }
 
-// unpacked is what makes two factors of each square, and packed the factors again.
-func (n *nttHalves) unpacked(factors [][]factor) []value.Value {
-	var all []value.Value
-	for _, f := range slices.Concat(factors...) {
-		all = append(all, f.w, f.q, f.upper.next, f.upper.q)
+// nttHalvesParts is how many vectors make a factor.
+const nttHalvesParts = 4
+
+// unpacked is what makes factors, and packed the factors again.
+func (n *nttHalves) unpacked(factors []factor) []value.Value {
+	var parts []value.Value
+	for _, f := range factors {
+		parts = append(parts, f.w, f.q, f.upper.next, f.upper.q)
 	}
-	return all
+	return parts
 }
 
-func (n *nttHalves) packed(all []value.Value) [][]factor {
+func (n *nttHalves) packed(parts []value.Value) []factor {
 	var factors []factor
-	for v := range slices.Chunk(all, 4) {
+	for v := range slices.Chunk(parts, nttHalvesParts) {
 		factors = append(factors, n.parts(factor{w: v[0], q: v[1], exact: true, upper: nttUpper{next: v[2], q: v[3]}}))
 	}
-	return slices.Collect(slices.Chunk(factors, 2))
+	return factors
 }
 
 // second is where the second word of factor i is in the spare memory; its upper half is the quotient of next.
