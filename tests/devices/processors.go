@@ -29,6 +29,14 @@ func InTurn(i int, cpu string) string {
 	return cpu
 }
 
+// Targets are this machine itself, which is "", and Processors; those of ProcessorsEnv alone where it names some.
+func Targets(t *testing.T) []string {
+	if names := named(); len(names) > 0 {
+		return names
+	}
+	return append([]string{""}, Processors(t)...)
+}
+
 // Processors are the targets whose code this machine can run; without libLLVM the test is skipped. There are as many on every machine with
 // AVX2: where it has no AVX-512, the plainest one takes turns with what is generated for AVX-512 (Split). Whose turn it is depends on the test
 // and on the day.

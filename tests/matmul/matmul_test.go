@@ -124,9 +124,6 @@ var sizes = [][3]int64{
 	{31, 0, 7}, {0, 5, 6}, {7, 6, 0}, {300, 20, 3}, {25, 7, 10}, {270, 129, 48}, {9, 5000, 37},
 }
 
-// processors are the targets that this machine can run.
-func processors(t *testing.T) []string { return append([]string{""}, devices.Processors(t)...) }
-
 // everything runs code for its shape for every form, type and size, which takes three times as long.
 var everything = flag.Bool("all", false, "code for its shape for each form, type and size, not for each two of them")
 
@@ -240,7 +237,7 @@ var threads = []int{1, 2, 3, 7}
 // TestProducts runs the design: every result of the interpreter is compared with that of code for this shape and these strides,
 // and with that of code for any shape.
 func TestProducts(t *testing.T) {
-	forms, cpus := chosen(t), processors(t)
+	forms, cpus := chosen(t), devices.Targets(t)
 	rows := map[[2]int][]try{}
 	day := int(time.Now().Unix() / 86400)
 	t.Logf("day %d", day)
@@ -310,7 +307,7 @@ func TestShares(t *testing.T) {
 	shapes := [][3]int64{{150, 260, 330}, {330, 260, 150}, {96, 300, 520}, {520, 64, 97}, {37, 600, 700}, {700, 90, 37}, {256, 256, 256}}
 	names := map[string]bool{"plain": true, "right transposed": true, "left transposed": true, "batch": true, "epilogue": true,
 		"both transposed and computed": true, "matrices of a batch": true, "vector on the right": true, "vector on the left": true}
-	cpus := processors(t)
+	cpus := devices.Targets(t)
 	cache := &heal.Cache{Dir: t.TempDir()} // the code is the same for any number of threads
 	n := 0
 	for _, f := range chosen(t) {
@@ -370,7 +367,7 @@ func TestSideBySide(t *testing.T) {
 		}
 		args := []*runtime.Tensor{tensor(t, rng, dtypes[c.elem], []int64{m, k}), tensor(t, rng, dtypes[c.elem], right)}
 		want := call(t, c.src, c.src, heal.Options{Backend: heal.Interp, Threads: 1}, args)
-		for i, cpu := range processors(t) {
+		for i, cpu := range devices.Targets(t) {
 			threads := threads[i%len(threads)]
 			got := call(t, c.src, c.src, heal.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
 			differ(t, fmt.Sprintf("%s on %q with %d threads", c.src, cpu, threads), got, want)
@@ -398,7 +395,7 @@ func TestSmallest(t *testing.T) {
 	a, b := fill([]int64{m, k}), fill([]int64{k, n})
 	defer a.Close()
 	defer b.Close()
-	for _, cpu := range processors(t) {
+	for _, cpu := range devices.Targets(t) {
 		src := `fn f[M, K, N](a: i16[M, K], b: i16[K, N]) -> i32[M, N] = (a as i32) @ (b as i32)`
 		for i, got := range call(t, cpu, src, heal.Options{Target: codegen.Target{Kind: "cpu", CPU: cpu}}, []*runtime.Tensor{a, b}) {
 			if want := uint64(k << 30 & 0xffffffff); got != want {
@@ -448,7 +445,7 @@ func TestLookedUpRows(t *testing.T) {
 		if failed := strings.Contains(want, "out of range"); failed != (wrong >= 0) {
 			t.Fatalf("with a wrong position at %d the interpreter gives %.100s", wrong, want)
 		}
-		for _, cpu := range processors(t) {
+		for _, cpu := range devices.Targets(t) {
 			for _, threads := range []int{1, 2, 3} {
 				got := result(heal.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}, Cache: cache})
 				if got != want {

@@ -17,9 +17,6 @@ import (
 	"healc/tests/random"
 )
 
-// processors are the targets that this machine can run; "" is this machine itself.
-func processors(t *testing.T) []string { return append([]string{""}, devices.Processors(t)...) }
-
 var threads = []int{1, 2, 3, 7}
 
 // taken is the processor that case number i is for: the given one, or the device.

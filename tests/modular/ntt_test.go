@@ -11,6 +11,7 @@ import (
 	"healc"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/tests/devices"
 )
 
 // plan are the tables of some channels for one size.
@@ -168,7 +169,7 @@ func times(src, elem string, y layout, k, n int64, row bool) (product string, sh
 // TestTransformDefinition compares with the definition, for sizes below, at and above that of a block of vectors.
 func TestTransformDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
-	for _, cpu := range processors(t) {
+	for _, cpu := range devices.Targets(t) {
 		for _, n := range []int64{2, 4, 8, 32, 64, 128, 256, 512} {
 			if testing.Short() && n > 128 {
 				continue
@@ -198,7 +199,7 @@ func TestTransformDefinition(t *testing.T) {
 // TestTransformRoundTrip transforms there and back at every size, with permutations that undo each other.
 func TestTransformRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 2))
-	cpus := processors(t)
+	cpus := devices.Targets(t)
 	top := 17
 	if testing.Short() {
 		top = 13
@@ -233,11 +234,12 @@ func TestTransformRoundTrip(t *testing.T) {
 // prime, no residue and no permutation has a meaning, too. What is transformed is a product in every other program.
 func TestTransformTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 3))
-	cpus := processors(t)
-	for i := range 36 {
-		if testing.Short() && i%4 != 0 {
-			continue
-		}
+	cpus := devices.Targets(t)
+	step := 1
+	if testing.Short() {
+		step = 4
+	}
+	for i := 0; i < 36; i += step {
 		n := int64(1) << []int{3, 6, 7, 8, 9, 10, 11, 12}[r.IntN(8)]
 		elem, dtype := "i64", types.I64
 		limits := []int64{1<<49 - 1, 1 << 49, 1<<50 - 1, 1 << 50, 1<<60 - 1, 1 << 60, 1<<63 - 1, 1, 2, 3, 1<<31 - 1}
@@ -276,7 +278,7 @@ func TestTransformTables(t *testing.T) {
 		w := tensor(t, dtype, []int64{k, n}, small(numbers(r, k*n, p, n, wildTable)), view)
 		perms := tensor(t, types.I64, []int64{n}, perm, view)
 		scale := tensor(t, dtype, []int64{k}, small(numbers(r, k, p, 1, wildNumbers)), view)
-		cpu, th := taken(i, cpus[i%len(cpus)]), threads[i/len(cpus)%len(threads)]
+		cpu, th := taken(i/step, cpus[i/step%len(cpus)]), threads[i/step/len(cpus)%len(threads)]
 		type program struct {
 			src  string
 			args []*runtime.Tensor
@@ -308,7 +310,7 @@ func TestTransformTables(t *testing.T) {
 func TestTransformErrors(t *testing.T) {
 	const n = 64
 	y := layout{l: 1, r: 1, last: true}
-	f := compile(t, forwardSource("i64", y, 1, n, false), "", 1)
+	f := compile(t, forwardSource("i64", y, 1, n, false), devices.InTurn(0, ""), 1)
 	one := make([]int64, n)
 	for _, c := range []struct {
 		p    int64

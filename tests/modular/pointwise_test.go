@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"healc/lang/types"
+	"healc/tests/devices"
 )
 
 // function is an element-wise function of residues with its meaning on integers of any size.
@@ -65,13 +66,13 @@ func modulus(r *rand.Rand, elem types.DType) int64 {
 // lengths around those of vectors.
 func TestPointwise(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
-	cpus := processors(t)
+	cpus := devices.Targets(t)
 	step := 1
 	if testing.Short() {
 		step = 5
 	}
 	for i := 0; i < 240; i += step {
-		f := functions[i%len(functions)]
+		f := functions[i/step%len(functions)]
 		elem := []types.DType{types.I64, types.I64, types.I32}[r.IntN(3)]
 		n := []int64{0, 1, 7, 8, 9, 15, 16, 17, 31, 33, 64, 100, 257, 300, 1000}[r.IntN(15)]
 		k := int64(0) // channels, if the moduli are a tensor
@@ -138,7 +139,7 @@ func TestPointwise(t *testing.T) {
 // TestSums compares sums along axes with math/big.
 func TestSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 2))
-	cpus := processors(t)
+	cpus := devices.Targets(t)
 	step := 1
 	if testing.Short() {
 		step = 4

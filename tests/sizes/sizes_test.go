@@ -194,7 +194,7 @@ func TestEachSize(t *testing.T) {
 	for i, name := range interp.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cpus := processors(t)
+			cpus := devices.Targets(t)
 			for k, n := range sizes(every) {
 				turn := (i + k) / 3
 				if (i+k+day)%3 > 0 || (testing.Short() || name == "transform") && turn%2 > 0 {
@@ -221,9 +221,6 @@ func TestEachSize(t *testing.T) {
 		})
 	}
 }
-
-// processors are the targets that this machine can run; "" is this machine itself.
-func processors(t *testing.T) []string { return append([]string{""}, devices.Processors(t)...) }
 
 func compile(t *testing.T, o heal.Options) *heal.Module {
 	t.Helper()
