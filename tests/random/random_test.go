@@ -3,6 +3,7 @@ package random
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"strconv"
@@ -17,7 +18,7 @@ import (
 var (
 	first = flag.Uint64("random.seed", 0, "the first seed; 0 is a new one every day")
 	count = flag.Int("random.n", 1600, "how many programs")
-	cpu   = flag.String("random.cpu", "", "the processor to make code for, in LLVM's words; every fourth program is made for another one than this machine's when this is empty")
+	cpu   = flag.String("random.cpu", "", "the processor to make code for, in LLVM's words; one program of four is made for another one than this machine's when this is empty")
 )
 
 // TestRandomPrograms compares the interpreter with the CPU, bit for bit, on random programs. HEAL_RANDOM
@@ -102,9 +103,13 @@ func check(t *testing.T, p *Program, threads int) string {
 		return "the generator made an invalid program: " + err.Error()
 	}
 	target := *cpu
-	if target == "" && p.Seed%4 == 0 && runtime.GOARCH == "amd64" {
-		targets := append([]string{"x86-64", "x86-64-v3"}, devices.Split(t)...) // without and with AVX2, and as for AVX-512
-		target = targets[p.Seed/4%uint64(len(targets))]
+	if target == "" {
+		r := rand.New(rand.NewPCG(p.Seed, 1)) // threads and the kinds of compilation go by the seed's remainders, and all of them have to meet
+		if r.IntN(4) == 0 && runtime.GOARCH == "amd64" {
+			targets := append([]string{"x86-64", "x86-64-v3"}, devices.Split(t)...) // without and with AVX2, and as for AVX-512
+			target = targets[r.IntN(len(targets))]
+		}
+		target = devices.InTurn(r.IntN(1<<20), target)
 	}
 	return Check(p, threads, target)
 }

@@ -42,7 +42,7 @@ func TestSources(t *testing.T) {
 		if k := first / batch; k%4 == 0 {
 			opts := heal.Options{Backend: heal.CPU, Threads: 1}
 			if goruntime.GOARCH == "amd64" {
-				opts.Target.CPU = []string{"", "x86-64", "x86-64-v3"}[k/4%3] // this machine's, without and with AVX2
+				opts.Target.CPU = devices.InTurn(k/4, []string{"", "x86-64", "x86-64-v3"}[k/4%3]) // this machine's, without and with AVX2
 			}
 			runSources(t, opts, text.String(), list, *sourceFirst+uint64(first))
 		}

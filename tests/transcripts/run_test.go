@@ -51,6 +51,9 @@ func execute(data []byte, h how, verify bool) (outputs [][]int64, err error) {
 		return nil, err
 	}
 	defer t.Close()
+	if h.backend == heal.CPU {
+		h.cpu = devices.InTurn(h.threads, h.cpu)
+	}
 	x, err := heal.CompileTranscript(t, heal.TranscriptOptions{
 		Options: heal.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1, Target: codegen.Target{CPU: h.cpu}, Cache: cache},
 		NoFuse:  h.noFuse,
