@@ -63,6 +63,7 @@ END
 cat >start <<END
 #!/bin/sh
 sed "s|DISK|\$1|" $folder/bochsrc.in >bochsrc
-exec script -qc "$BOCHS -q -f bochsrc" /dev/null </dev/null >screen
+# It ends with script, which ends with the test, also where hanging up is ignored (nohup).
+exec script -qc "exec setpriv --pdeathsig KILL $BOCHS -q -f bochsrc" /dev/null </dev/null >screen
 END
 chmod +x start
