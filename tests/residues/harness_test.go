@@ -129,9 +129,9 @@ var (
 	}
 )
 
-// onCPU is the way on the CPU that has its turn. It is asked while a test runs, so that Go knows a result depends on the environment variable.
-func onCPU(turn int) config {
-	i := turn % len(cpus)
+// onCPU is way number i on the CPU. It is asked while a test runs, so that Go knows a result depends on the environment variable.
+func onCPU(i int) config {
+	i %= len(cpus)
 	c := cpus[i]
 	c.cpu = devices.InTurn(i, c.cpu)
 	return c
@@ -142,10 +142,21 @@ type program struct {
 	t       *testing.T
 	src     string
 	modules map[config]*heal.Module
+	turn, n int // the last one on the CPU, and how many there were
+}
+
+// onCPU is the way on the CPU of a turn. Those which have one take the ways one after the other, whichever turns they are: what leaves
+// most of them out, as -short does, leaves no way out.
+func (p *program) onCPU(turn int) config {
+	if p.n == 0 || turn != p.turn {
+		p.turn = turn
+		p.n++
+	}
+	return onCPU(p.n - 1)
 }
 
 func newProgram(t *testing.T, src string) *program {
-	p := &program{t, src, map[config]*heal.Module{}}
+	p := &program{t: t, src: src, modules: map[config]*heal.Module{}}
 	t.Cleanup(func() {
 		for _, m := range p.modules {
 			m.Close()
@@ -203,7 +214,7 @@ func (p *program) check(r *rand.Rand, name string, turn int, cpu bool, args []te
 	p.t.Helper()
 	ways := []config{interps[turn%len(interps)]}
 	if cpu {
-		ways = append(ways, onCPU(turn))
+		ways = append(ways, p.onCPU(turn))
 	}
 	if devices.Takes(turn, 16) {
 		// Of the cases that the sample has not, most are compiled quickly: it is LLVM that takes the time.
