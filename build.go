@@ -20,7 +20,6 @@ import (
 	"healc/passes"
 	"healc/passes/bufferize"
 	"healc/runtime"
-	"healc/runtime/abi"
 )
 
 // Debug says what to show of the passes and where the time goes.
@@ -247,8 +246,7 @@ func (m *Module) build(entry string, bind map[string]int64, args []*runtime.Tens
 		if err != nil {
 			var b *passes.BindError
 			if errors.As(err, &b) {
-				p := b.Span.Pos()
-				return nil, &runtime.RuntimeError{Site: abi.Site{File: p.File, Line: p.Line, Col: p.Col, Text: b.Span.File.Line(p.Line)}, Message: b.Error()}
+				return nil, &runtime.RuntimeError{Site: kernel.SiteAt(b.Span), Message: b.Error()}
 			}
 			return nil, err
 		}

@@ -14,6 +14,7 @@ import (
 	"healc/codegen"
 	"healc/ir"
 	"healc/ir/interp"
+	"healc/ir/kernel"
 	"healc/lang/check"
 	"healc/lang/diag"
 	"healc/lang/irgen"
@@ -480,7 +481,7 @@ func (f *Func) interpret(ctx context.Context, args []*runtime.Tensor) ([]*runtim
 	if err != nil {
 		var e *interp.RuntimeError
 		if errors.As(err, &e) {
-			return nil, &runtime.RuntimeError{Site: siteOf(e), Message: e.Message, Err: errors.Unwrap(e)}
+			return nil, &runtime.RuntimeError{Site: kernel.SiteAt(e.Span), Message: e.Message, Err: errors.Unwrap(e)}
 		}
 		return nil, err
 	}

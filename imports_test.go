@@ -298,3 +298,62 @@ func TestStrings(t *testing.T) {
 		m.Close()
 	}
 }
+
+// TestCallers: a failure in the code of another file says which call led there, on every backend.
+func TestCallers(t *testing.T) {
+	files := map[string]string{
+		"main.heal": `import "./lib"
+import nn
+import ring
+
+fn through(x: f32[4], i: i32) -> f32 = lib.outer(x, i)
+fn index(x: f32[4], i: i32) -> f32 = through(x, i) * 2.0
+fn twice(x: f32[4], i: i32) -> f32 = lib.outer(x, 0) + lib.outer(x, i)
+fn slope(x: f32[4], i: i32) -> f32 = +/(grad(|x| lib.outer(x, i))(x))
+fn files(x: f32[4], i: i32) -> f32 = lib.further(x, i)
+fn extent(x: f32[4], i: i32) -> f32 = +/(lib.first[4](x))
+fn recurses(x: f32[4], i: i32) -> f32 = lib.deep(2, i) as f32
+fn checked(x: f32[4], i: i32) -> f32 = lib.checked(i)
+fn modulus(x: f32[4], i: i32) -> f32 = ring.psi(18, 8) as f32
+fn loss(x: f32[4], i: i32) -> f32 = nn.softmax_cross_entropy(unsqueeze(x, 0), full[i32, 1](i))
+`,
+		"lib.heal": `import "./a/far"
+fn inner(x: f32[4], i: i32) -> f32 = x[i]
+pub fn outer(x: f32[4], i: i32) -> f32 = inner(x, i) + 1.0
+pub fn further(x: f32[4], i: i32) -> f32 = far.at(x, i)
+pub fn first[N](x: f32[N]) -> f32[5] = x[0..5]
+pub fn deep(n: i32, i: i32) -> i32 = if n == 0 { 1 / (i - i) } else { deep(n - 1, i) }
+pub fn checked(i: i32) -> f32 = (1 % (i - i)) as f32
+`,
+		"a/far.heal": "pub fn at(x: f32[4], i: i32) -> f32 = x[i] * 3.0\n",
+	}
+	want := map[string]string{
+		"index":    "lib.heal:2:38: index 4 is out of range for an axis of extent 4 (called at main.heal:5:40)",
+		"twice":    "lib.heal:2:38: index 4 is out of range for an axis of extent 4 (called at main.heal:7:56)",
+		"slope":    "lib.heal:2:38: index 4 is out of range for an axis of extent 4 (called at main.heal:8:50)",
+		"files":    "a/far.heal:1:39: index 4 is out of range for an axis of extent 4 (called at lib.heal:4:44) (called at main.heal:9:38)",
+		"extent":   "N = 4) (called at main.heal:10:42)",
+		"recurses": "lib.heal:6:50: integer division by zero",
+		"checked":  "lib.heal:7:34: integer division by zero (called at main.heal:12:40)",
+		"modulus":  "18 is no prime p with p = 1 modulo 2m for the length m = 8 (called at main.heal:13:40)",
+		"loss":     "index 4 is out of range for an axis of extent 4 (called at main.heal:14:37)",
+	}
+	for _, backend := range []string{heal.Interp, heal.CPU, heal.PTXSim} {
+		m, err := heal.CompileFile(diag.NewFile("main.heal", files["main.heal"]), heal.Options{Backend: backend, Imports: memory(files, nil)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := runtime.FromSlice([]float32{1, 2, 3, 4}, 4)
+		for name, want := range want {
+			f, err := m.Func(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err = f.Call(context.Background(), x, runtime.Scalar(int32(4))); err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%s on %s: %v\nwant %s", name, backend, err, want)
+			}
+		}
+		x.Close()
+		m.Close()
+	}
+}

@@ -3,10 +3,10 @@ package heal
 import (
 	"fmt"
 
+	"healc/ir/kernel"
 	"healc/lang/check"
 	"healc/lang/types"
 	"healc/runtime"
-	"healc/runtime/abi"
 )
 
 // memory is what a function declares about where its arguments and results lie. Inside of a program a layout
@@ -26,13 +26,12 @@ func memoryOf(f *check.Func, d *runtime.Device) *memory {
 	}
 	usual := f.Off == nil
 	if f.Off != nil && (d == nil || f.Off.Place == types.OnUnified && !d.Info().Managed) {
-		p := f.Off.Loc.Pos()
 		message := fmt.Sprintf("`on %s` needs a GPU backend; run it with --backend gpu", f.Off.Place)
 		if d != nil {
 			message = "`on unified`: " + (&runtime.NoUnifiedError{Device: d.Info().Name}).Error()
 		}
 		m.off = &runtime.RuntimeError{
-			Site:    abi.Site{File: p.File, Line: p.Line, Col: p.Col, Text: f.Off.Loc.File.Line(p.Line)},
+			Site:    kernel.SiteAt(f.Off.Loc),
 			Message: message,
 		}
 	}

@@ -4,10 +4,8 @@ import (
 	"strings"
 
 	"healc/ir"
-	"healc/ir/interp"
 	"healc/lang/types"
 	"healc/runtime"
-	"healc/runtime/abi"
 )
 
 // interpSystem lets the interpreter use the runtime's input and output.
@@ -60,10 +58,4 @@ func fromArray(a *ir.Array) (*runtime.Tensor, error) {
 		return runtime.Text(a.Str), nil
 	}
 	return runtime.FromBits(a.DType, a.Shape, a.Bits)
-}
-
-// siteOf is the place of an interpreter's error in the form that the runtime reports.
-func siteOf(e *interp.RuntimeError) abi.Site {
-	p := e.Span.Pos()
-	return abi.Site{File: p.File, Line: p.Line, Col: p.Col, Text: e.Span.File.Line(p.Line)}
 }

@@ -1,14 +1,41 @@
 package ir
 
-import "healc/lang/types"
+import (
+	"healc/lang/diag"
+	"healc/lang/types"
+)
 
 // Cloner copies operations and blocks. Operands are replaced by what Values has for them, shape parameters
 // by what Dims has; others stay. Results of copied operations and parameters of copied blocks are added
 // to Values, so that code copied later finds them. Attribute values are shared where nothing in them
 // changes: they are never altered in place.
+//
+// With a Call, the code is a function's that is put in the place of it: the spans of what is copied say so (diag.Span.Caller).
 type Cloner struct {
 	Values map[*Value]*Value
 	Dims   map[string]types.Dim
+	Call   *diag.Span
+
+	chains map[*diag.Span]*diag.Span // the Callers of copies, so that those of one place are one
+}
+
+// span is that of a copy.
+func (c *Cloner) span(s diag.Span) diag.Span {
+	if c.Call == nil {
+		return s
+	}
+	inner := s.Caller
+	if s = s.CalledAt(c.Call); inner == nil {
+		return s
+	}
+	if c.chains == nil {
+		c.chains = map[*diag.Span]*diag.Span{}
+	}
+	if c.chains[inner] == nil {
+		c.chains[inner] = s.Caller
+	}
+	s.Caller = c.chains[inner]
+	return s
 }
 
 // NewCloner returns a cloner that replaces nothing yet.
@@ -34,7 +61,7 @@ func (c *Cloner) ValueList(vs []*Value) []*Value {
 // Op returns a copy of op. Result types are substituted, not inferred anew. The error is a
 // *types.OverflowError of the substitution.
 func (c *Cloner) Op(op *Op) (*Op, error) {
-	out := &Op{Def: op.Def, Args: c.ValueList(op.Args), Span: op.Span}
+	out := &Op{Def: op.Def, Args: c.ValueList(op.Args), Span: c.span(op.Span)}
 	var err error
 	if out.Attrs, err = c.Attrs(op.Attrs); err != nil {
 		return nil, err
@@ -49,7 +76,7 @@ func (c *Cloner) Op(op *Op) (*Op, error) {
 	}
 	out.Results = make([]*Value, len(op.Results))
 	for i, r := range op.Results {
-		v := &Value{Def: out, Index: i, Name: r.Name, Span: r.Span}
+		v := &Value{Def: out, Index: i, Name: r.Name, Span: c.span(r.Span)}
 		if v.Type, err = c.Type(r.Type); err != nil {
 			return nil, err
 		}
@@ -66,7 +93,7 @@ func (c *Cloner) Block(b *Block) (*Block, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.Values[p] = out.Param(p.Name, t, p.Span)
+		c.Values[p] = out.Param(p.Name, t, c.span(p.Span))
 	}
 	if err := c.Append(out, b); err != nil {
 		return nil, err

@@ -254,8 +254,9 @@ func (m *Module) inlineCalls(b *Block, with map[*Value]*Value) error {
 			b.Ops = append(b.Ops, op)
 			continue
 		}
-		callee := m.Func(op.Str("callee"))
+		callee, call := m.Func(op.Str("callee")), op.Span
 		c := NewCloner()
+		c.Call = &call
 		c.Dims = map[string]types.Dim{}
 		for i, d := range callee.Dims {
 			c.Dims[d] = op.Dims("dims")[i]

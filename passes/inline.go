@@ -177,8 +177,9 @@ func (in *inliner) move(b *ir.Block, ops []*ir.Op, with map[*ir.Value]*ir.Value)
 // call appends the body of the callee to b and lets its yields stand for the results of op. Operands of
 // op that are results of calls themselves are replaced with everything else at the end.
 func (in *inliner) call(b *ir.Block, op *ir.Op, with map[*ir.Value]*ir.Value) error {
-	callee := in.funcs[op.Str("callee")]
+	callee, at := in.funcs[op.Str("callee")], op.Span
 	c := ir.NewCloner()
+	c.Call = &at
 	c.Dims = map[string]types.Dim{}
 	for i, d := range callee.Dims {
 		c.Dims[d] = op.Dims("dims")[i]

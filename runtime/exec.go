@@ -56,10 +56,7 @@ type RuntimeError struct {
 }
 
 func (e *RuntimeError) Error() string {
-	if e.Site.Line == 0 {
-		return e.Message
-	}
-	return fmt.Sprintf("%s:%d:%d: %s", e.Site.File, e.Site.Line, e.Site.Col, e.Message)
+	return e.Site.Locate(e.Message)
 }
 
 // Unwrap returns the cause.

@@ -217,15 +217,23 @@ func (f *frame) Region(op *ir.Op, r int, args ...*ir.Array) ([]*ir.Array, error)
 }
 
 // Call implements ir.EvalContext.
-func (f *frame) Call(op *ir.Op, callee string, dims []int64, args []*ir.Array) ([]*ir.Array, error) {
+func (f *frame) Call(op *ir.Op, callee string, dims []int64, args []*ir.Array) (results []*ir.Array, err error) {
 	g := f.module.Func(callee)
 	if g == nil {
 		return nil, fmt.Errorf("there is no function %s", callee)
 	}
+	recursive := false
+	defer func() {
+		var failed *RuntimeError
+		if errors.As(err, &failed) {
+			failed.calledAt(op.Span, recursive)
+		}
+	}()
 	c, err := f.prepare(g, dims)
 	if err != nil {
 		return nil, err
 	}
+	recursive = c.recursive
 	if c.recursive {
 		if f.depth >= abi.MaxCallDepth {
 			// the place is the function, not the call: machine code counts where a function begins

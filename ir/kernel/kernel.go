@@ -45,6 +45,20 @@ func (s Source) At(r Ref) diag.Span {
 	return s[r]
 }
 
+// SiteAt is the place of a span; Kind and Op are left to fill in.
+func SiteAt(at diag.Span) abi.Site {
+	if !at.Valid() {
+		return abi.Site{}
+	}
+	pos := at.Pos()
+	s := abi.Site{File: pos.File, Line: pos.Line, Col: pos.Col, Text: at.File.Line(pos.Line)}
+	if at.Caller != nil {
+		caller := SiteAt(*at.Caller)
+		s.Caller = &caller
+	}
+	return s
+}
+
 // Func is a scalar function that recurses. Its parameters are Refs 0 to len(Params)-1. A call that is
 // deeper than abi.MaxCallDepth fails with scalar.CheckRecursion at Site.
 type Func struct {

@@ -68,17 +68,27 @@ func (p *parser) keyword(w string) {
 func (p *parser) site() abi.Site {
 	var s abi.Site
 	s.Kind = p.Str()
+	p.place(&s)
+	p.keyword("op")
+	s.Op = p.Str()
+	p.keyword("text")
+	s.Text = p.Str()
+	for inner := &s; p.AcceptWord("called"); inner = inner.Caller {
+		inner.Caller = &abi.Site{}
+		p.place(inner.Caller)
+		p.keyword("text")
+		inner.Caller.Text = p.Str()
+	}
+	return s
+}
+
+func (p *parser) place(s *abi.Site) {
 	p.keyword("at")
 	s.File = p.Str()
 	p.Expect(":")
 	s.Line = int(p.Integer())
 	p.Expect(":")
 	s.Col = int(p.Integer())
-	p.keyword("op")
-	s.Op = p.Str()
-	p.keyword("text")
-	s.Text = p.Str()
-	return s
 }
 
 func (p *parser) begin() { p.types, p.values, p.buffs = nil, map[string]Ref{}, nil }

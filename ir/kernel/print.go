@@ -67,7 +67,11 @@ func Print(w io.Writer, m *Module) error {
 		p.printf("\n")
 	}
 	for i, s := range m.Sites {
-		p.printf("site %d %s at %s:%d:%d op %s text %s\n", i, strconv.Quote(s.Kind), strconv.Quote(s.File), s.Line, s.Col, strconv.Quote(s.Op), strconv.Quote(s.Text))
+		p.printf("site %d %s at %s:%d:%d op %s text %s", i, strconv.Quote(s.Kind), strconv.Quote(s.File), s.Line, s.Col, strconv.Quote(s.Op), strconv.Quote(s.Text))
+		for c := s.Caller; c != nil; c = c.Caller {
+			p.printf(" called at %s:%d:%d text %s", strconv.Quote(c.File), c.Line, c.Col, strconv.Quote(c.Text))
+		}
+		p.printf("\n")
 	}
 	for _, f := range m.Funcs {
 		p.printf("\n")

@@ -15,7 +15,7 @@ import (
 // good holds every construct of the text form, as Print writes it.
 const good = `kernels "every construct"[M, N]
 
-site 0 "divide_by_zero" at "f.heal":3:5 op "div" text "let x = a / b"
+site 0 "divide_by_zero" at "f.heal":3:5 op "div" text "let x = a / b" called at "g.heal":7:1 text "f.g(1)" called at "h.heal":9:20 text "g.h(%)"
 site 1 "recursion" at "":0:0 op "call" text "\"quoted\""
 
 func @fact(%0: i32, %1: f64) -> (i32, f64) site 1 {

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"slices"
 	"sort"
 	"strings"
 )
@@ -32,6 +33,16 @@ type Diagnostic struct {
 	Related  []Label  // other places that matter
 	Notes    []string // lines shown after "= "; aligned shapes come here, one line each
 	Help     string   // how to fix it, or ""
+}
+
+// Places are the Related places and, after them, the calls through which code of another file, a library's, came to be where it
+// failed.
+func (d *Diagnostic) Places() []Label {
+	out := slices.Clone(d.Related)
+	for c := d.Primary.Span.Caller; c != nil; c = c.Caller {
+		out = append(out, Label{*c, "called here"})
+	}
+	return out
 }
 
 // List is the diagnostics of one run. As an error it prints all of them without colour.

@@ -25,8 +25,8 @@ func Render(d *Diagnostic, color bool) string {
 		kind += "[" + string(d.Code) + "]"
 	}
 	fmt.Fprintf(&b, "%s: %s\n", paint(hue, kind), paint("1", d.Message))
-	width := 1
-	for _, l := range append([]Label{d.Primary}, d.Related...) {
+	width, places := 1, d.Places()
+	for _, l := range append([]Label{d.Primary}, places...) {
 		width = max(width, len(strconv.Itoa(l.Span.Pos().Line)))
 	}
 	bar := strings.Repeat(" ", width+2) + "|"
@@ -42,7 +42,7 @@ func Render(d *Diagnostic, color bool) string {
 		fmt.Fprintf(&b, "%s %s\n", paint("34", bar), marks)
 	}
 	snippet("-->", d.Primary, hue)
-	for _, l := range d.Related {
+	for _, l := range places {
 		snippet(":::", l, "1;34")
 	}
 	if len(d.Notes) > 0 || d.Help != "" {

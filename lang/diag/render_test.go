@@ -10,8 +10,8 @@ func TestRenderShowsPlaceNotesAndHelp(t *testing.T) {
 	at := strings.Index(f.Text, "x .-")
 	d := &Diagnostic{
 		Code: "E0203", Message: "shapes do not broadcast",
-		Primary: Label{Span{f, at, at + 9}, "f32[2] .- f32[3]"},
-		Related: []Label{{Span{f, 0, 2}, "here"}},
+		Primary: Label{Span{File: f, Start: at, End: at + 9}, "f32[2] .- f32[3]"},
+		Related: []Label{{Span{File: f, End: 2}, "here"}},
 		Notes:   []string{"[2]", "[3]"}, Help: "make them equal\nor make one 1",
 	}
 	want := `error[E0203]: shapes do not broadcast
@@ -42,7 +42,7 @@ func TestRenderAnyPlace(t *testing.T) {
 	f := NewFile("a", "x\r\n\n\x1b[31mred\x00\xff "+strings.Repeat("long ", 100)+"\n日本語 tail")
 	for start := -1; start <= len(f.Text)+1; start++ {
 		for _, n := range []int{0, 1, 40, 10000} {
-			out := Render(&Diagnostic{Message: "m", Primary: Label{Span{f, start, start + n}, "here"}}, false)
+			out := Render(&Diagnostic{Message: "m", Primary: Label{Span{File: f, Start: start, End: start + n}, "here"}}, false)
 			if strings.ContainsAny(out, "\x1b\x00\r\t") {
 				t.Fatalf("control character in %q", out)
 			}
@@ -71,7 +71,7 @@ func TestSortDropsRepeats(t *testing.T) {
 	f := NewFile("a", "abcdef")
 	var l List
 	for _, at := range []int{4, 1, 4} {
-		l.Add(&Diagnostic{Code: "E1", Message: "m", Primary: Label{Span: Span{f, at, at + 1}}})
+		l.Add(&Diagnostic{Code: "E1", Message: "m", Primary: Label{Span: Span{File: f, Start: at, End: at + 1}}})
 	}
 	l.Sort()
 	if len(l.Items) != 2 || l.Items[0].Primary.Span.Start != 1 {

@@ -65,6 +65,23 @@ func (f *File) Line(n int) string {
 type Span struct {
 	File       *File
 	Start, End int
+	// Caller is the call in another file in whose place this code stands now, nil for none; see CalledAt. A mistake in what a
+	// program asks of a library shows in the library, and is to be looked for at the call.
+	Caller *Span
+}
+
+// CalledAt is the span of code that was put in the place of call. A call from the same file is left out, for what called
+// that: the chain of Callers has one for each file that the way goes through.
+func (s Span) CalledAt(call *Span) Span {
+	if s.Caller != nil {
+		outer := s.Caller.CalledAt(call)
+		s.Caller = &outer
+	} else if s.File == call.File {
+		s.Caller = call.Caller
+	} else {
+		s.Caller = call
+	}
+	return s
 }
 
 // Pos returns where the span starts.
@@ -90,7 +107,7 @@ func (s Span) To(e Span) Span {
 	if e.File != s.File || e.End < s.Start {
 		return s
 	}
-	return Span{s.File, s.Start, max(s.End, e.End)}
+	return Span{s.File, s.Start, max(s.End, e.End), s.Caller}
 }
 
 // Text returns the source the span covers.

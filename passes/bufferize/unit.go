@@ -9,7 +9,6 @@ import (
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
-	"healc/runtime/abi"
 )
 
 // A unit is one program under construction.
@@ -42,12 +41,8 @@ func (u *unit) siteAt(kind string, key siteKey) int {
 	if i, ok := u.sites[key]; ok {
 		return i
 	}
-	site := abi.Site{Kind: kind, Op: key.op}
-	if key.at.Valid() {
-		pos := key.at.Pos()
-		site.File, site.Line, site.Col = pos.File, pos.Line, pos.Col
-		site.Text = key.at.File.Line(pos.Line)
-	}
+	site := kernel.SiteAt(key.at)
+	site.Kind, site.Op = kind, key.op
 	u.out.Sites = append(u.out.Sites, site)
 	u.sites[key] = len(u.out.Sites) - 1
 	return len(u.out.Sites) - 1

@@ -2,7 +2,12 @@
 // reports, and the description of a compiled program (plan.go). It imports only lang/types.
 package abi
 
-import "healc/lang/types"
+import (
+	"fmt"
+	"strings"
+
+	"healc/lang/types"
+)
 
 // A kernel is a C function
 //
@@ -35,6 +40,21 @@ type Site struct {
 	Col  int
 	Text string // the source line
 	Op   string // the operation, for the message
+
+	Caller *Site // the call in another file, of which the function there is this code's: a place alone; nil for none
+}
+
+// Locate is a message with the place in front, and the calls that led to it from other files after it.
+func (s *Site) Locate(message string) string {
+	if s.Line == 0 {
+		return message
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:%d:%d: %s", s.File, s.Line, s.Col, message)
+	for c := s.Caller; c != nil; c = c.Caller {
+		fmt.Fprintf(&b, " (called at %s:%d:%d)", c.File, c.Line, c.Col)
+	}
+	return b.String()
 }
 
 // Extent is a symbolic extent: ceil(Dim / Div); Div 0 or 1 is the plain dim.

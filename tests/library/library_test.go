@@ -19,6 +19,7 @@ import (
 	heal "healc"
 	"healc/codegen/llvm/aot"
 	"healc/lang/diag"
+	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/objload"
 )
@@ -257,6 +258,26 @@ pub fn shift[N](x: &mut f32[N], by: f32) = { x[0..N] = x .+ by; }
 	var failed *Failure
 	if err := lib.Call(entries["shift"], []*runtime.Tensor{still, by}, nil); !errors.As(err, &failed) || !strings.Contains(failed.Message, "along axis 0 are one place in memory") {
 		t.Error(err)
+	}
+}
+
+// TestCallers: what fails in a module of the standard library names the call that led there.
+func TestCallers(t *testing.T) {
+	_, lib, entries := source(t, "import nn\npub fn loss(x: f32[1, 3], c: i32[1]) -> f32 = nn.softmax_cross_entropy(x, c)\n", "loss")
+	x, err := runtime.Zeros(types.F32, 1, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	class := runtime.FromSlice([]int32{3}, 1)
+	defer class.Close()
+	out := runtime.Scalar(float32(0))
+	defer out.Close()
+	err = lib.Call(entries["loss"], []*runtime.Tensor{x, class}, []*runtime.Tensor{out})
+	var failed *Failure
+	if !errors.As(err, &failed) || !strings.HasPrefix(failed.Message, "<stdlib>/nn.heal:") ||
+		!strings.HasSuffix(failed.Message, "index 3 is out of range for an axis of extent 3 (called at t.heal:2:47)") {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -36,7 +36,7 @@ func JSONDiagnostics(list *diag.List) []JSONDiagnostic {
 			p := place(d.Primary)
 			j.At = &p
 		}
-		for _, r := range d.Related {
+		for _, r := range d.Places() {
 			if r.Span.Valid() {
 				j.Related = append(j.Related, place(r))
 			}

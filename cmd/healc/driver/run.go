@@ -18,6 +18,7 @@ import (
 	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/abi"
 )
 
 // Job is one run of a program.
@@ -432,15 +433,26 @@ func (s system) SaveNpy(path string, t *runtime.Tensor) error {
 func Failure(e *runtime.RuntimeError, file *diag.File) *diag.Diagnostic {
 	lines := strings.Split(e.Message, "\n") // an assertion shows its values below what it says
 	d := &diag.Diagnostic{Message: lines[0], Notes: lines[1:]}
-	if e.Site.Line == 0 {
-		return d
-	}
-	if file == nil || file.Name != e.Site.File {
-		// The program came from elsewhere, such as IR text that names its source.
-		file = diag.NewFile(e.Site.File, strings.Repeat("\n", e.Site.Line-1)+e.Site.Text+"\n")
-	}
-	d.Primary.Span = spanAt(file, e.Site.Line, e.Site.Col)
+	d.Primary.Span = siteSpan(&e.Site, file)
 	return d
+}
+
+// siteSpan is the place of a site, and the calls that led there. file is the source as far as it is in that.
+func siteSpan(s *abi.Site, file *diag.File) diag.Span {
+	if s.Line == 0 {
+		return diag.Span{}
+	}
+	from := file
+	if file == nil || file.Name != s.File {
+		// The code came from elsewhere, such as a library, or IR text that names its source.
+		from = diag.NewFile(s.File, strings.Repeat("\n", s.Line-1)+s.Text+"\n")
+	}
+	at := spanAt(from, s.Line, s.Col)
+	if s.Caller != nil {
+		caller := siteSpan(s.Caller, file)
+		at.Caller = &caller
+	}
+	return at
 }
 
 // spanAt is the one code point at a line and column, both from 1.

@@ -39,7 +39,7 @@ func (s *source) file() *diag.File { return diag.NewFile("session.heal", s.text.
 func (s *source) own(gen *diag.File, d *diag.Diagnostic) *diag.Diagnostic {
 	out := *d
 	out.Primary.Span = s.span(gen, d.Primary.Span)
-	out.Related = append([]diag.Label{}, d.Related...)
+	out.Related = d.Places()
 	for i := range out.Related {
 		out.Related[i].Span = s.span(gen, out.Related[i].Span)
 	}

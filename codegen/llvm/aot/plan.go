@@ -3,6 +3,7 @@ package aot
 import (
 	"fmt"
 	"sort"
+	"strings"
 
 	"healc/ir/kernel"
 	"healc/lang/types"
@@ -66,9 +67,8 @@ func (w *writer) failures(base string, prog *abi.Program) {
 	var cases []string
 	for i, s := range prog.Sites {
 		format, _ := abi.MessageFormat(s)
-		if s.Line != 0 {
-			format = fmt.Sprintf("%s:%d:%d: ", escapeFormat(s.File), s.Line, s.Col) + format
-		}
+		before, after, _ := strings.Cut(s.Locate("\x00"), "\x00")
+		format = escapeFormat(before) + format + escapeFormat(after)
 		l := e.label()
 		cases = append(cases, fmt.Sprintf("i64 %d, label %%%s", i+1, l))
 		e.at(l)

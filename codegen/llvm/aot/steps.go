@@ -187,9 +187,7 @@ func (p *planFunc) assert(h *abi.HostCall) {
 // failMessage leaves with a message of its own.
 func (p *planFunc) failMessage(site int, message string, code int) {
 	if site >= 0 && site < len(p.km.Plan.Sites) {
-		if s := p.km.Plan.Sites[site]; s.Line != 0 {
-			message = fmt.Sprintf("%s:%d:%d: %s", s.File, s.Line, s.Col, message)
-		}
+		message = p.km.Plan.Sites[site].Locate(message)
 	}
 	p.v("call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, ptr %s)", p.w.text("%s"), p.w.text(message))
 	p.fail(fmt.Sprint(code))
