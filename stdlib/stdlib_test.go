@@ -3,6 +3,7 @@ package stdlib_test
 import (
 	"context"
 	"io"
+	"strings"
 	"testing"
 
 	"healc"
@@ -72,6 +73,79 @@ func TestUnknown(t *testing.T) {
 	for _, name := range []string{"", "nosuch", "../stdlib/math", "math.heal"} {
 		if _, ok := stdlib.Source(name); ok {
 			t.Errorf("there is a module %q", name)
+		}
+	}
+}
+
+// TestMisuse: what a function cannot do with its arguments stops the program, which says what is wrong and where it was called.
+func TestMisuse(t *testing.T) {
+	cases := []struct{ call, want string }{
+		{"ring.bitrev[6]()[0] as i64", "the length of a transform is a power of two, not 6"},
+		{"ring.twiddles[1, 12]([97], [5])[0, 0]", "the length of a transform is a power of two, not 12"},
+		{"ring.inv_twiddles[1, 12]([97], [5])[0, 0]", "the length of a transform is a power of two, not 12"},
+		{"+/(ring.bitrev[1]() as i64) + n", ""},
+		{"ring.psi(13, 3)", "the length of a transform is a power of two, not 3"},
+		{"ring.psi(13, 0)", "the length of a transform is a power of two, not 0"},
+		{"ring.psi(91, 2)", "91 is no prime p with p = 1 modulo 2m for the length m = 2"},
+		{"ring.checked(n, -4)", "the length of a transform is a power of two, not -4"},
+		{"ring.prime_below(100, 3)", "the length of a transform is a power of two, not 3"},
+		{"ring.prime_below(100, 0)", "the length of a transform is a power of two, not 0"},
+		{"ring.prime_below(-9223372036854775807 - n, 4)", "is no prime p with p = 1 modulo 2m for the length m = 4"},
+		{"ring.primes[2](4, 8)[0]", "is no prime p with p = 1 modulo 2m for the length m = 8"},
+		{"if ring.is_ntt_prime(13, 3) || ring.is_ntt_prime(17, -8) || ring.is_ntt_prime(17, 0) { 1 } else { 1 / n }", "integer division by zero"},
+		{"ring.convert_fast[1, 2, 1, 1]([[[1], [2]]], [6, 9], [7])[0, 0, 0]", "has no inverse modulo"},
+		{"ring.convert_exact[1, 2, 1, 1]([[[1], [2]]], [6, 9], [7])[0, 0, 0]", "6 has no inverse modulo 9: they share a factor"},
+		{"ring.mod_switch[1, 2, 1]([[[1], [2]]], [6, 9])[0, 0, 0]", "9 has no inverse modulo 6: they share a factor"},
+		{"ring.automorphism[1, 1, 4]([[[1, 2, 3, 4]]], 6, [17])[0, 0, 0]", "6 has no inverse modulo 8: they share a factor"},
+		{"ring.automorphism_values[1, 1, 4]([[[1, 2, 3, 4]]], 2)[0, 0, 0]", "2 has no inverse modulo 8: they share a factor"},
+		{"ring.automorphism_values_perm[6](5)[0] as i64", "the length of a transform is a power of two, not 6"},
+		{"ring.digits[1, 1, 2, 1]([[[5]]], n as i32)[0, 0, 0, 0]", "index -1 is out of range for an axis of extent 62"},
+		{"ring.digits[1, 1, 2, 1]([[[5]]], 63)[0, 0, 0, 0]", "index 62 is out of range for an axis of extent 62"},
+		{"ring.digits[1, 1, 2, 1]([[[5]]], n as i32 + 62)[0, 0, 0, 0]", ""},
+		{"ring.gadget[1, 2]([17], n as i32 + 63)[0, 0, 0]", "index 62 is out of range for an axis of extent 62"},
+		{"signal.fft(ones[f32, 6](), zeros[f32, 6]()) |> first", "the length of a transform is a power of two, not 6"},
+		{"signal.ifft(ones[f64, 12](), zeros[f64, 12]()) |> first", "the length of a transform is a power of two, not 12"},
+		{"signal.correlate([1], [1, 2, 3])[0] as i64", "extent -1 is out of range"},
+		{"linalg.matrix_power([[2_i64]], n as i32 - 1)[0, 0]", "an integer cannot be raised to a negative power"},
+		{"linalg.matrix_power([[2_i64]], n as i32)[0, 0]", ""},
+		{"nn.embedding(ones[f32, 3, 1](), [n as i32, 3])[0, 0] as i64", "index 3 is out of range for an axis of extent 3"},
+		{"optim.stairs(3, 0.5, n as i32, 0.5) as i64", "integer division by zero"},
+		{"optim.cosine(0, 0.5, 2.0, n as i32) as i64 - 2 + (optim.warm_up[f32](0, n as i32) as i64) - 1 + n", ""},
+		{"stats.median(zeros[f32, 0]()) as i64", "index -1 is out of range"},
+		{"math.logsumexp(zeros[f32, 0]()) as i64", "of no elements has no value"},
+		{"math.factorial(n + 50000)", ""},
+	}
+	for _, c := range cases {
+		src := `import linalg
+import math
+import nn
+import optim
+import ring
+import signal
+import stats
+
+fn first[T: float, N](x: (T[N], T[N])) -> i64 = { let (a, _) = x; a[0] as i64 }
+
+fn f(n: i64) -> i64 = ` + c.call + "\n"
+		for _, backend := range []string{heal.Interp, heal.CPU} {
+			m, err := heal.CompileFile(diag.NewFile("user.heal", src), heal.Options{Backend: backend, Threads: 1})
+			if err == nil {
+				var f *heal.Func
+				if f, err = m.Func("f"); err != nil {
+					t.Fatal(err)
+				}
+				_, err = f.Call(context.Background(), runtime.Scalar(int64(0)))
+				m.Close()
+			}
+			switch {
+			case c.want == "" && err != nil:
+				t.Errorf("%s on %s: %v", c.call, backend, err)
+			case c.want == "":
+			case err == nil:
+				t.Errorf("%s on %s: no error", c.call, backend)
+			case !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "user.heal:11:"):
+				t.Errorf("%s on %s: %v\nwant %s", c.call, backend, err, c.want)
+			}
 		}
 	}
 }

@@ -49,7 +49,7 @@ func MessageFormat(s Site) (format string, details int) {
 	case KindNoInverse:
 		return "%d has no inverse modulo %d: they share a factor", 2
 	case KindPowerOfTwo:
-		return "`" + escape(s.Op) + "` needs a power of two, and the axis has %d elements", 1
+		return "the length of a transform is a power of two, not %d", 1
 	case KindNttModulus:
 		return "%d is no prime p with p = 1 modulo 2m for the length m = %d", 2
 	}
