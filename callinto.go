@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"healc/lang/types"
 	"healc/runtime"
 )
 
@@ -44,12 +45,13 @@ func (f *Func) CallInto(ctx context.Context, out []*runtime.Tensor, args ...*run
 
 // interpretInto is CallInto on the reference interpreter.
 func (f *Func) interpretInto(ctx context.Context, out, args []*runtime.Tensor) error {
+	// Asked before it runs: it may write arguments, print, or write files.
+	if n := len(f.ir.Results) - len(f.ir.Updates); n != len(out) {
+		return fmt.Errorf("%s has %s, not %d", f.name, types.Count(n, "result"), len(out))
+	}
 	results, err := f.interpret(ctx, args)
 	if err != nil {
 		return err
-	}
-	if len(out) != len(results) {
-		err = fmt.Errorf("%s has %d results, and there are %d tensors for them", f.name, len(results), len(out))
 	}
 	for i, t := range results {
 		if err == nil {

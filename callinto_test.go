@@ -290,3 +290,69 @@ func TestShapesInTurn(t *testing.T) {
 		all()
 	}
 }
+
+// TestClosed: calls after Close are errors, whatever was called before, with few elements and with enough for all threads.
+func TestClosed(t *testing.T) {
+	for _, backend := range []string{Interp, CPU, PTXSim} {
+		m, err := Compile("fn f[N](x: f32[N]) -> f32[N] = x .* 2.0\nfn g[N](x: f32[N]) -> f32[N] = x .* 3.0", Options{Backend: backend, Threads: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := m.Func("f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, y := runtime.FromSlice([]float32{1, 2, 3}, 3), runtime.FromSlice([]float32{0, 0, 0}, 3)
+		large, err := runtime.Zeros(types.F32, 1<<18)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx := context.Background()
+		if err := f.CallInto(ctx, []*runtime.Tensor{y}, x); err != nil {
+			t.Fatal(err)
+		}
+		m.Close()
+		m.Close()
+		for _, name := range []string{"f", "g"} {
+			late, err := m.Func(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, h := range []*Func{f, late} {
+				_, one := h.Call(ctx, x)
+				_, all := h.CallAll(ctx, large)
+				for how, err := range map[string]error{"Call": one, "CallAll": all, "CallInto": h.CallInto(ctx, []*runtime.Tensor{y}, x)} {
+					if err == nil || !strings.Contains(err.Error(), "its module is closed") {
+						t.Errorf("%s of %s on %s: %v", how, name, backend, err)
+					}
+				}
+			}
+		}
+		for _, tensor := range []*runtime.Tensor{x, y, large} {
+			tensor.Close()
+		}
+	}
+}
+
+// TestResultsCounted: tensors for another number of results are answered before anything runs.
+func TestResultsCounted(t *testing.T) {
+	for _, backend := range []string{Interp, CPU, PTXSim} {
+		m, err := Compile("fn f(x: i32) -> i32 = 1 / x\nfn g(x: i32) -> (i32, i32) = (1 / x, x)", Options{Backend: backend})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		x := runtime.Scalar(int32(0))
+		defer x.Close()
+		for name, want := range map[string]string{"f": "f has 1 result, not 3", "g": "g has 2 results, not 3"} {
+			f, err := m.Func(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out := []*runtime.Tensor{x, x, x}
+			if err := f.CallInto(context.Background(), out, runtime.Scalar(int32(0))); err == nil || err.Error() != want {
+				t.Errorf("%s on %s: %v, want %s", name, backend, err, want)
+			}
+		}
+	}
+}

@@ -59,8 +59,9 @@ type Module struct {
 
 	source string // stands for the texts that ir was made of; "" when it was made otherwise
 
-	mu    sync.Mutex
-	funcs map[string]*Func
+	mu     sync.Mutex
+	funcs  map[string]*Func
+	closed atomic.Bool
 }
 
 // Compile parses and checks a source. The error is a *diag.List.
@@ -152,8 +153,9 @@ func CompileIR(code *ir.Module, opts Options) (*Module, error) {
 	return m, nil
 }
 
-// Close frees the module's machine code and ends its threads. No call may be running.
+// Close frees the module's machine code and ends its threads. No call may be running; those that come later give errors.
 func (m *Module) Close() {
+	m.closed.Store(true)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, f := range m.funcs {
@@ -289,7 +291,7 @@ func (f *Func) Signature() string {
 func (f *Func) Call(ctx context.Context, args ...*runtime.Tensor) (*runtime.Tensor, error) {
 	// Asked before it runs: it may write arguments, print, or write files.
 	if n := len(f.ir.Results) - len(f.ir.Updates); n != 1 {
-		return nil, fmt.Errorf("%s has %d results; use CallAll", f.name, n)
+		return nil, fmt.Errorf("%s has %s; use CallAll", f.name, types.Count(n, "result"))
 	}
 	out, err := f.CallAll(ctx, args...)
 	if err != nil {
@@ -433,6 +435,9 @@ func (e *ArgumentError) Error() string { return e.Func + ": " + e.Message }
 func (f *Func) bind(args []*runtime.Tensor) (map[string]int64, error) {
 	fail := func(format string, a ...any) error {
 		return &ArgumentError{f.Signature(), fmt.Sprintf(format, a...)}
+	}
+	if f.m.closed.Load() {
+		return nil, fmt.Errorf("%s cannot be called: its module is closed", f.name)
 	}
 	params := f.ir.Params()
 	if len(args) != len(params) {

@@ -83,7 +83,7 @@ func TestCallOfNoResult(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer m.Close()
-		for name, want := range map[string]string{"grow": "grow has 0 results; use CallAll", "both": "both has 2 results; use CallAll"} {
+		for name, want := range map[string]string{"grow": "grow has no result; use CallAll", "both": "both has 2 results; use CallAll"} {
 			f, err := m.Func(name)
 			if err != nil {
 				t.Fatal(err)

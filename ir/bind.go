@@ -12,7 +12,7 @@ import (
 func BindDims(f *Func, shapes [][]int64) (map[string]int64, error) {
 	params := f.Params()
 	if len(shapes) != len(params) {
-		return nil, fmt.Errorf("%s takes %s, not %d", f.Name, count(len(params), "argument"), len(shapes))
+		return nil, fmt.Errorf("%s takes %s, not %d", f.Name, types.Count(len(params), "argument"), len(shapes))
 	}
 	b := binding{f: f, values: map[string]int64{}, from: map[string]string{}}
 	for i, p := range params {

@@ -38,13 +38,13 @@ func guarded(d *OpDef) func([]types.Tensor, Attrs, []*Block) ([]types.Tensor, er
 
 func (d *OpDef) wellFormed(args []types.Tensor, attrs Attrs, regions []*Block) error {
 	if d.Arity != Variadic && len(args) != d.Arity {
-		return broken("G1", "%s takes %s, not %d", d.Name, count(d.Arity, "operand"), len(args))
+		return broken("G1", "%s takes %s, not %d", d.Name, types.Count(d.Arity, "operand"), len(args))
 	}
 	if d.Regions != Variadic && len(regions) != d.Regions {
-		return broken("G1", "%s takes %s, not %d", d.Name, count(d.Regions, "region"), len(regions))
+		return broken("G1", "%s takes %s, not %d", d.Name, types.Count(d.Regions, "region"), len(regions))
 	}
 	if len(attrs) != len(d.Attrs) {
-		return broken("G1", "%s takes %s, not %d", d.Name, count(len(d.Attrs), "attribute"), len(attrs))
+		return broken("G1", "%s takes %s, not %d", d.Name, types.Count(len(d.Attrs), "attribute"), len(attrs))
 	}
 	for i, a := range d.Attrs {
 		if attrs[i] == nil && a.Optional {
@@ -130,16 +130,6 @@ func CheckExtents(t types.Tensor) error {
 // broken returns the error of constraint c.
 func broken(c, format string, args ...any) *types.RuleError {
 	return &types.RuleError{Constraint: c, Msg: fmt.Sprintf(format, args...)}
-}
-
-func count(n int, what string) string {
-	switch n {
-	case 0:
-		return "no " + what
-	case 1:
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // Spelling is the operation as programs write it, or its name when it has no spelling of its own. Messages

@@ -76,7 +76,7 @@ func requireWrt(what string, body *Block, wrt []int64) ([]types.Tensor, error) {
 // requireOperands checks the operands of a derivative against the types that they have to have.
 func requireOperands(what string, args, want []types.Tensor) error {
 	if len(args) != len(want) {
-		return broken("C1", "`%s` takes %s here, not %d", what, count(len(want), "operand"), len(args))
+		return broken("C1", "`%s` takes %s here, not %d", what, types.Count(len(want), "operand"), len(args))
 	}
 	for i, t := range want {
 		if !types.Equal(args[i], t) {

@@ -51,7 +51,7 @@ var (
 		Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 			form, _ := attrs[0].(string)
 			if n := types.TupleSlots(form); n != len(args) {
-				return nil, broken("C1", "`print` shows %s here, not %d", count(n, "value"), len(args))
+				return nil, broken("C1", "`print` shows %s here, not %d", types.Count(n, "value"), len(args))
 			}
 			return nil, nil
 		},

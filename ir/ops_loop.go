@@ -67,7 +67,7 @@ func inferLoop(name string, args []types.Tensor, body *Block, extra int) ([]type
 	}
 	want := append([]types.Tensor{types.Scalar(types.I32)}, state...)
 	if len(body.Params) != len(want) {
-		return nil, broken("C2", "the step of `%s` takes %s, not %d", name, count(len(want), "value"), len(body.Params))
+		return nil, broken("C2", "the step of `%s` takes %s, not %d", name, types.Count(len(want), "value"), len(body.Params))
 	}
 	for i, t := range want {
 		if !types.Equal(body.Params[i].Type, t) {
@@ -79,7 +79,7 @@ func inferLoop(name string, args []types.Tensor, body *Block, extra int) ([]type
 		want = append(want, types.Scalar(types.Bool))
 	}
 	if len(body.Yields) != len(want) {
-		return nil, broken("C3", "the step of `%s` gives %s, not %d", name, count(len(want), "value"), len(body.Yields))
+		return nil, broken("C3", "the step of `%s` gives %s, not %d", name, types.Count(len(want), "value"), len(body.Yields))
 	}
 	for i, t := range want {
 		if !types.Equal(body.Yields[i].Type, t) {
@@ -163,7 +163,7 @@ func accumulators(args []types.Tensor, attrs Attrs) []types.Tensor {
 func inferScan(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tensor, error) {
 	init, _ := attrs[0].(bool)
 	if len(args) == 0 || !init && len(args) != 1 || init && len(args) < 2 {
-		return nil, broken("C1", "scan takes the tensor, and the starts before it if there are any, not %s", count(len(args), "operand"))
+		return nil, broken("C1", "scan takes the tensor, and the starts before it if there are any, not %s", types.Count(len(args), "operand"))
 	}
 	x := args[len(args)-1]
 	if err := requireIn("C1", "a scan", elements, x); err != nil {
@@ -181,7 +181,7 @@ func inferScan(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tens
 	want := append(append([]types.Tensor{}, accs...), types.Scalar(x.Elem))
 	body := regions[0]
 	if len(body.Params) != len(want) {
-		return nil, broken("C2", "the function of a scan takes %s, not %d", count(len(want), "value"), len(body.Params))
+		return nil, broken("C2", "the function of a scan takes %s, not %d", types.Count(len(want), "value"), len(body.Params))
 	}
 	for i, t := range want {
 		if !types.Equal(body.Params[i].Type, t) {
@@ -189,7 +189,7 @@ func inferScan(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tens
 		}
 	}
 	if len(body.Yields) != len(accs) {
-		return nil, broken("C2", "the function of a scan gives %s, not %d", count(len(accs), "value"), len(body.Yields))
+		return nil, broken("C2", "the function of a scan gives %s, not %d", types.Count(len(accs), "value"), len(body.Yields))
 	}
 	out := make([]types.Tensor, len(accs))
 	for i, t := range accs {

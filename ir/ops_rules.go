@@ -60,7 +60,7 @@ func inferCustomVjp(args []types.Tensor, _ Attrs, regions []*Block) ([]types.Ten
 		{"C3", "gives", ArgTypes(back.Yields), floatsOf(args)},
 	} {
 		if len(c.got) != len(c.want) {
-			return nil, broken(c.name, "the rule of `custom_vjp` %s %s, not %d", c.what, count(len(c.want), "value"), len(c.got))
+			return nil, broken(c.name, "the rule of `custom_vjp` %s %s, not %d", c.what, types.Count(len(c.want), "value"), len(c.got))
 		}
 		for i, t := range c.want {
 			if !types.Equal(c.got[i], t) {

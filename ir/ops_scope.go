@@ -14,7 +14,7 @@ var OpTabulate = define(&OpDef{
 	Infer: func(_ []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tensor, error) {
 		shape, body := attrs[0].(types.Shape), regions[0]
 		if len(body.Params) != len(shape) {
-			return nil, broken("C1", "the function of `tabulate` takes %s, not %d", count(len(shape), "parameter"), len(body.Params))
+			return nil, broken("C1", "the function of `tabulate` takes %s, not %d", types.Count(len(shape), "parameter"), len(body.Params))
 		}
 		for _, p := range body.Params {
 			if p.Type.Elem != types.I32 || !p.Type.IsScalar() {
@@ -84,7 +84,7 @@ func inferFold(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tens
 		want = 2
 	}
 	if len(args) != want {
-		return nil, broken("C1", "fold takes %s here, not %d", count(want, "operand"), len(args))
+		return nil, broken("C1", "fold takes %s here, not %d", types.Count(want, "operand"), len(args))
 	}
 	x := args[len(args)-1]
 	acc := types.Scalar(x.Elem)
@@ -126,7 +126,7 @@ var OpIf = define(&OpDef{
 			return nil, broken("C2", "the arms of `if` have no parameters")
 		}
 		if len(then) != len(els) {
-			return nil, broken("C2", "the arms of `if` give %s and %s", count(len(then), "value"), count(len(els), "value"))
+			return nil, broken("C2", "the arms of `if` give %s and %s", types.Count(len(then), "value"), types.Count(len(els), "value"))
 		}
 		for i := range then {
 			if !types.Equal(then[i], els[i]) {
@@ -161,7 +161,7 @@ var OpFusion = define(&OpDef{
 	Infer: func(args []types.Tensor, _ Attrs, regions []*Block) ([]types.Tensor, error) {
 		body := regions[0]
 		if len(body.Params) != len(args) {
-			return nil, broken("C1", "a fusion of %s has %s", count(len(args), "operand"), count(len(body.Params), "parameter"))
+			return nil, broken("C1", "a fusion of %s has %s", types.Count(len(args), "operand"), types.Count(len(body.Params), "parameter"))
 		}
 		for i, p := range body.Params {
 			if !types.Equal(p.Type, args[i]) {

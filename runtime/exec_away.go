@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 
+	"healc/lang/types"
 	"healc/runtime/abi"
 )
 
@@ -26,7 +27,7 @@ func (x *Executable) awayInto(env Env, dims []int64, out, args []*Tensor) error 
 		return err
 	}
 	if len(out) != len(results) {
-		err = fmt.Errorf("the program has %d results, and there are %d tensors for them", len(results), len(out))
+		err = fmt.Errorf("the program has %s, not %d", types.Count(len(results), "result"), len(out))
 	}
 	for i, t := range results {
 		if err == nil {

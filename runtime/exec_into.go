@@ -98,7 +98,7 @@ func (fr *frame) deliver(out []*Tensor) error {
 // checkOut compares the places for the results with the results.
 func (f *boundFunc) checkOut(out []*Tensor) error {
 	if len(out) != len(f.def.Results) {
-		return fmt.Errorf("%s has %d results, and there are %d tensors for them", f.def.Name, len(f.def.Results), len(out))
+		return fmt.Errorf("%s has %s, not %d", f.def.Name, types.Count(len(f.def.Results), "result"), len(out))
 	}
 	for i, t := range out {
 		if err := t.Err(); err != nil {

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -165,7 +166,10 @@ func (c *checker) pointwise(at diag.Span, op *ir.OpDef, args []Expr) Expr {
 			return bad(at)
 		}
 		if first := elemOf(args[0].Type()); t.Elem != first && op != ir.OpSelect {
-			c.differ(a.Span(), spelled(op), args[0], a).label("%s", a.Type()).related(args[0].Span(), "%s", args[0].Type())
+			c.differ(a.Span(), spelled(op), args[0], a, func(d types.DType) bool {
+				_, err := op.Infer(slices.Repeat([]types.Tensor{types.Scalar(d)}, len(args)), nil, nil)
+				return err == nil
+			}).label("%s", a.Type()).related(args[0].Span(), "%s", args[0].Type())
 			return bad(at)
 		}
 		next, err := types.Broadcast(shape, t.Shape)
@@ -195,7 +199,7 @@ func (c *checker) where(at diag.Span, cond, a, b Expr) Expr {
 		return bad(at)
 	}
 	if x, y := elemOf(a.Type()), elemOf(b.Type()); x != y && convertible(x) && convertible(y) {
-		c.differ(b.Span(), "`where`", a, b).label("%s", b.Type()).related(a.Span(), "%s", a.Type())
+		c.differ(b.Span(), "`where`", a, b, nil).label("%s", b.Type()).related(a.Span(), "%s", a.Type())
 		return bad(at)
 	}
 	return c.pointwise(at, ir.OpSelect, []Expr{cond, a, b})

@@ -30,7 +30,7 @@ func (c *checker) matmul(e *ast.Binary, want types.Type) Expr {
 		return bad(e.Loc)
 	}
 	if a.Elem != b.Elem {
-		c.differ(e.Loc, "`@`", x, y).label("%s", operands)
+		c.differ(e.Loc, "`@`", x, y, nil).label("%s", operands)
 		return bad(e.Loc)
 	}
 	if !a.Elem.IsNumber() {

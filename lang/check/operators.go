@@ -85,7 +85,7 @@ func (c *checker) elementwise(at diag.Span, name string, o operator, x, y Expr) 
 		return bad(at)
 	}
 	if a.Elem != b.Elem {
-		c.differ(at, "`"+name+"`", x, y).label("%s", operands)
+		c.differ(at, "`"+name+"`", x, y, nil).label("%s", operands)
 		return bad(at)
 	}
 	if _, err := o.op.Infer([]types.Tensor{types.Scalar(a.Elem), types.Scalar(a.Elem)}, nil, nil); err != nil {
@@ -155,17 +155,23 @@ func (c *checker) plainShapes(at diag.Span, name, operands string, a, b types.Sh
 	}
 }
 
-// differ reports operands of two element types.
-func (c *checker) differ(at diag.Span, what string, x, y Expr) *report {
+// differ reports operands of two element types. Not nil, takes says which types of operands there can be.
+func (c *checker) differ(at diag.Span, what string, x, y Expr, takes func(types.DType) bool) *report {
 	a, b := elemOf(x.Type()), elemOf(y.Type())
 	r := c.errorf(diag.CodeOperands, at, "%s takes operands of one element type, not %s and %s", what, a, b)
-	if convertible(a) && convertible(b) {
-		switch { // toward the type that loses less
-		case a.IsFloat() && !b.IsFloat(), b == types.Bool, a.IsFloat() == b.IsFloat() && a.Bits() > b.Bits():
-			r.help("write `%s`", castText(y.Span(), a))
-		default:
-			r.help("write `%s`", castText(x.Span(), b))
-		}
+	if !convertible(a) || !convertible(b) {
+		return r
+	}
+	// Toward the type that loses less, if there is a choice.
+	first := a.IsFloat() && !b.IsFloat() || b == types.Bool || a.IsFloat() == b.IsFloat() && a.Bits() > b.Bits()
+	if takes != nil && (first && !takes(a) || !first && !takes(b)) {
+		first = !first
+	}
+	switch {
+	case first && (takes == nil || takes(a)):
+		r.help("write `%s`", castText(y.Span(), a))
+	case !first && (takes == nil || takes(b)):
+		r.help("write `%s`", castText(x.Span(), b))
 	}
 	return r
 }

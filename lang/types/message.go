@@ -109,3 +109,14 @@ func TupleText(form string, shown []string) string {
 	}
 	return b.String()
 }
+
+// Count is "no result", "1 result", "2 results".
+func Count(n int, what string) string {
+	switch n {
+	case 0:
+		return "no " + what
+	case 1:
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
