@@ -3,7 +3,6 @@ package llvm
 import (
 	"slices"
 
-	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
@@ -262,20 +261,9 @@ func (g *gen) braidVectors(vs []value.Value) value.Value {
 		var next []value.Value
 		for i := 0; i < len(all); i += 2 {
 			x, y := all[i], all[min(i+1, len(all)-1)]
-			next = append(next, g.pick(x, y, lanes(x)*2, func(i int) int { return i }))
+			next = append(next, g.beside(x, y))
 		}
 		all = next
 	}
-	return g.pick(all[0], constant.NewUndef(all[0].Type()), n*w, func(i int) int { return i/n + i%n*w })
+	return g.elements(all[0], n*w, func(i int) int { return i/n + i%n*w })
 }
-
-// pick is a vector of n elements of x and y, as if they were one, by their numbers.
-func (g *gen) pick(x, y value.Value, n int, number func(i int) int) value.Value {
-	mask := make([]constant.Constant, n)
-	for i := range mask {
-		mask[i] = ci(i32, int64(number(i)))
-	}
-	return g.cur.NewShuffleVector(x, y, constant.NewVector(nil, mask...))
-}
-
-func lanes(v value.Value) int { return int(v.Type().(*lt.VectorType).Len) }

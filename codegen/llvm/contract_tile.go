@@ -51,7 +51,7 @@ func (c *contractGen) tile(k chain, p panels, what tile) {
 	if some != nil {
 		for v := range t.masks {
 			c.w = w
-			first := c.cur.NewAdd(iotaConst(w, 1), c.splat(ci(i64, int64(v*w))))
+			first := c.cur.NewAdd(iotaConst(w), c.splat(ci(i64, int64(v*w))))
 			t.masks[v] = c.cur.NewICmp(enum.IPredSLT, first, c.splat(some))
 			c.w = 0
 		}

@@ -107,16 +107,6 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 	return sum
 }
 
-// beside is a vector of the elements of x, then those of y.
-func (t *tileGen) beside(x, y value.Value) value.Value {
-	n := int64(x.Type().(*lt.VectorType).Len)
-	order := make([]constant.Constant, 2*n)
-	for e := range order {
-		order[e] = ci(i32, int64(e))
-	}
-	return t.cur.NewShuffleVector(x, y, constant.NewVector(nil, order...))
-}
-
 // Note [Squares behind]
 //
 // The chain of a square of 8 by 8 takes longer than turning it over, so two vectors of sums take turns. Where rows are pages apart, or

@@ -1,7 +1,6 @@
 package llvm
 
 import (
-	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
@@ -43,15 +42,12 @@ func (g *gen) crosses(in scalar.Instr) value.Value {
 		return nil
 	}
 	words := func(v value.Value) value.Value { return g.cur.NewBitCast(v, vec(i32, 2*g.w)) }
-	swap, upper := make([]constant.Constant, 2*g.w), make([]constant.Constant, 2*g.w)
-	for i := range swap {
-		swap[i], upper[i] = ci(i32, int64(i^1)), ci(i32, int64(-(i&1)))
-	}
 	p := words(g.spread(g.env[y]))
-	exchanged := g.cur.NewShuffleVector(p, constant.NewUndef(p.Type()), constant.NewVector(nil, swap...))
+	exchanged := g.elements(p, 2*g.w, func(i int) int { return i ^ 1 })
 	products := g.cur.NewMul(words(g.spread(g.env[x])), exchanged)
 	wide := vec(i64, g.w)
 	lower := g.cur.NewSub(g.spread(g.env[less.Args[0]]), g.cur.NewBitCast(products, wide)) // less one product, in the lower half
 	raised := g.cur.NewShl(lower, g.k(ci(i64, 32), g.w))
-	return g.cur.NewBitCast(g.cur.NewAnd(g.cur.NewSub(words(raised), products), constant.NewVector(nil, upper...)), wide)
+	upper := mask(2*g.w, func(i int) int { return -(i & 1) })
+	return g.cur.NewBitCast(g.cur.NewAnd(g.cur.NewSub(words(raised), products), upper), wide)
 }

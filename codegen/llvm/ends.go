@@ -2,7 +2,6 @@ package llvm
 
 import (
 	lir "github.com/llir/llvm/ir"
-	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
@@ -16,16 +15,12 @@ import (
 func (r *reduction) maskedRest(mem, stop, hi value.Value, w int) {
 	g := r.g
 	vt := vec(regType(r.d), w)
-	numbers := make([]constant.Constant, w)
-	for i := range numbers {
-		numbers[i] = ci(i32, int64(i))
-	}
 	g.count(stop, hi, int64(w), nil, func(p value.Value, _ []value.Value) []value.Value {
 		at := g.cur.NewBitCast(g.cur.NewGetElementPtr(regType(r.d), mem, g.cur.NewSub(p, stop)), lt.NewPointer(vt))
 		g.w = w
 		left := g.splat(g.cur.NewTrunc(g.cur.NewSub(hi, p), i32))
 		g.w = 0
-		mask := g.cur.NewICmp(enum.IPredSLT, constant.NewVector(nil, numbers...), left)
+		mask := g.cur.NewICmp(enum.IPredSLT, span(0, w), left)
 		g.mask = mask
 		x := r.vectorAt(p, w)
 		g.mask = nil

@@ -167,8 +167,8 @@ func (r *reduction) extremeDone(state []value.Value, w, groups int) value.Value 
 		best = r.beyond(x, best)
 	}
 	for n := w; n > 1; n /= 2 {
-		best = r.beyond(r.half(best, n, n/2), r.half(best, n, 0))
-		sign = r.joinSigns(r.half(sign, n, n/2), r.half(sign, n, 0))
+		best = r.beyond(g.part(best, n/2, n/2), g.part(best, 0, n/2))
+		sign = r.joinSigns(g.part(sign, n/2, n/2), g.part(sign, 0, n/2))
 	}
 	out := value.Value(g.cur.NewExtractElement(best, ci(i32, 0)))
 	top := g.cur.NewAnd(g.cur.NewExtractElement(sign, ci(i32, 0)), fromBits(bits, 1<<(bits.BitSize-1)))
@@ -265,7 +265,7 @@ func (r *reduction) argumentDone(state []value.Value, lo, last value.Value, w, g
 		best = r.beyond(state[2*i], best)
 	}
 	for n := w; n > 1; n /= 2 {
-		x, y := r.half(best, n, 0), r.half(best, n, n/2)
+		x, y := g.part(best, 0, n/2), g.part(best, n/2, n/2)
 		best = r.beyond(y, x)
 	}
 	x = g.cur.NewExtractElement(best, ci(i32, 0))
@@ -276,11 +276,7 @@ func (r *reduction) argumentDone(state []value.Value, lo, last value.Value, w, g
 	// are equal, and the positions are still 0.
 	var first value.Value
 	for i := 0; i < groups; i++ {
-		lanes := make([]constant.Constant, w)
-		for k := range lanes {
-			lanes[k] = ci(i32, int64(i*w+k))
-		}
-		pos := value.Value(g.cur.NewAdd(state[2*i+1], constant.NewVector(nil, lanes...)))
+		pos := value.Value(g.cur.NewAdd(state[2*i+1], span(i*w, w)))
 		pos = g.cur.NewSelect(r.equal(state[2*i], all), pos, splatConst(ci(i32, math.MaxInt32), w))
 		if first != nil {
 			pos = g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, pos, first), pos, first)
@@ -288,7 +284,7 @@ func (r *reduction) argumentDone(state []value.Value, lo, last value.Value, w, g
 		first = pos
 	}
 	for n := w; n > 1; n /= 2 {
-		x, y := r.half(first, n, 0), r.half(first, n, n/2)
+		x, y := g.part(first, 0, n/2), g.part(first, n/2, n/2)
 		first = g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, y, x), y, x)
 	}
 	at = g.cur.NewAdd(lo, g.cur.NewSExt(g.cur.NewExtractElement(first, ci(i32, 0)), i64))

@@ -356,7 +356,7 @@ func (g *gen) spread(v val) value.Value {
 	case v.wide:
 		return v.v
 	case v.iota:
-		return g.cur.NewAdd(g.splat(v.v), iotaConst(g.w, 1))
+		return g.cur.NewAdd(g.splat(v.v), iotaConst(g.w))
 	}
 	return g.splat(v.v)
 }

@@ -1,7 +1,6 @@
 package llvm
 
 import (
-	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir"
@@ -51,26 +50,17 @@ func (g *gen) highSum(s *kernel.Reduce, body *kernel.Block, n int64) *highSum {
 	return &highSum{shift.Args[0], int64(by.Imm) - 32}
 }
 
-// lanePairs calls f for each of w elements of two registers in turns, with the place that its upper half has.
-func lanePairs(w int, f func(element, place int)) {
-	for i := range w {
-		f(i/8*8+[8]int{0, 1, 4, 5, 2, 3, 6, 7}[i%8], i)
-	}
-}
+// lanePair is the element whose upper half is in place i, when two registers take turns, and the place that element i has.
+func lanePair(i int) int { return i/8*8 + [8]int{0, 1, 4, 5, 2, 3, 6, 7}[i%8] }
 
 // term is what is added for elements of which x is computed.
 func (h *highSum) term(g *gen, w int) value.Value {
-	upper := make([]constant.Constant, w)
-	lanePairs(w, func(element, place int) { upper[place] = ci(i32, int64(2*element+1)) })
 	words := g.cur.NewBitCast(g.spread(g.env[h.x]), vec(i32, 2*w))
-	halves := g.cur.NewShuffleVector(words, constant.NewUndef(words.Type()), constant.NewVector(nil, upper...))
+	halves := g.elements(words, w, func(i int) int { return 2*lanePair(i) + 1 })
 	return g.cur.NewAShr(halves, g.k(ci(i32, h.by), w))
 }
 
 // sum is the sums in their own order and type.
 func (h *highSum) sum(g *gen, x value.Value, w int) value.Value {
-	order := make([]constant.Constant, w)
-	lanePairs(w, func(element, place int) { order[element] = ci(i32, int64(place)) })
-	x = g.cur.NewShuffleVector(x, constant.NewUndef(x.Type()), constant.NewVector(nil, order...))
-	return g.cur.NewSExt(x, vec(i64, w))
+	return g.cur.NewSExt(g.elements(x, w, lanePair), vec(i64, w))
 }

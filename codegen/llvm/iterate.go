@@ -76,15 +76,7 @@ func (g *gen) iterate(s *kernel.Iterate) {
 
 // ended is a constant that says of all iterations whether they have ended.
 func (g *gen) ended(all bool) value.Value {
-	c := constant.NewBool(all)
-	if g.w == 0 {
-		return c
-	}
-	elems := make([]constant.Constant, g.w)
-	for i := range elems {
-		elems[i] = c
-	}
-	return constant.NewVector(nil, elems...)
+	return splatConst(constant.NewBool(all), g.w)
 }
 
 // allEnded is true when every iteration has ended.

@@ -120,12 +120,8 @@ func (g *gen) partial(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Bloc
 	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, lo, hi), some, done)
 	g.cur = some
 	g.w = w
-	lanes := make([]constant.Constant, w)
-	for i := range lanes {
-		lanes[i] = ci(i32, int64(i))
-	}
 	left := g.cur.NewTrunc(g.cur.NewSub(hi, lo), i32)
-	g.mask = g.cur.NewICmp(enum.IPredSLT, constant.NewVector(nil, lanes...), g.splat(left))
+	g.mask = g.cur.NewICmp(enum.IPredSLT, span(0, w), g.splat(left))
 	g.env[v] = val{v: lo, iota: true}
 	g.block(body)
 	g.mask, g.w = nil, 0

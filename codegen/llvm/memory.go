@@ -38,7 +38,7 @@ func (g *gen) place(a kernel.Access) place {
 	if index != nil {
 		index = g.cur.NewAdd(index, g.splat(base))
 		if step != nil {
-			index = g.cur.NewAdd(index, g.cur.NewMul(g.splat(step), iotaConst(g.w, 1)))
+			index = g.cur.NewAdd(index, g.cur.NewMul(g.splat(step), iotaConst(g.w)))
 		}
 		return place{base: base, index: index}
 	}
@@ -173,7 +173,7 @@ func (g *gen) load(s *kernel.Load) {
 			g.prefetch(s.Param, at, step)
 		}
 		if step < 0 {
-			x = g.cur.NewShuffleVector(x, constant.NewUndef(vt), reverseMask(g.w))
+			x = g.reversed(x)
 		}
 	case p.index == nil && ok && !g.machine.Device && step >= -maxShuffled && step <= maxShuffled && g.w >= 4:
 		x = g.shuffled(s.Param, d, p.base, step)
@@ -192,14 +192,6 @@ func (g *gen) lane(p place, i int) value.Value {
 		return g.cur.NewExtractElement(p.index, ci(i32, int64(i)))
 	}
 	return g.plus(p.base, g.times(p.step, ci(i64, int64(i))))
-}
-
-func reverseMask(w int) value.Value {
-	elems := make([]constant.Constant, w)
-	for i := range elems {
-		elems[i] = ci(i32, int64(w-1-i))
-	}
-	return constant.NewVector(nil, elems...)
 }
 
 func (g *gen) store(s *kernel.Store) {
@@ -223,7 +215,7 @@ func (g *gen) store(s *kernel.Store) {
 		at := p.base
 		if step < 0 {
 			at = g.plus(at, ci(i64, int64(1-g.w)))
-			x = g.cur.NewShuffleVector(x, constant.NewUndef(vt), reverseMask(g.w))
+			x = g.reversed(x)
 		}
 		p := g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt))
 		if g.mask != nil {

@@ -93,7 +93,7 @@ type nttArith interface {
 	keep(i value.Value, f factor)
 	shared(i value.Value) factor
 	// chosen takes the factors in the given places.
-	chosen(f factor, places value.Value) factor
+	chosen(f factor, places func(i int) int) factor
 }
 
 // number is a vector of numbers from low*p on and below bound*p, in units of p/one.
@@ -460,9 +460,9 @@ func (n *ntt) all(base, i value.Value) value.Value {
 	return n.splat(n.cur.NewLoad(i64, n.cur.NewGetElementPtr(i64, base, i)))
 }
 
-// places takes elements of a vector.
-func (n *ntt) places(x, which value.Value) value.Value {
-	return n.cur.NewShuffleVector(x, constant.NewUndef(x.Type()), which)
+// places takes the elements of a vector that are in the given places.
+func (n *ntt) places(x value.Value, which func(i int) int) value.Value {
+	return n.elements(x, n.w, which)
 }
 
 // tree are the factors of so many stages, when first is the number of the one for the first stage.

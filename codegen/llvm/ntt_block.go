@@ -4,7 +4,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/value"
 )
 
@@ -80,7 +79,7 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 				a, b := x[c][m], x[c][m+1]
 				low, bound := min(a.low, b.low), max(a.bound, b.bound)
 				part := func(elements []int) number {
-					return number{n.cur.NewShuffleVector(a.v, b.v, mask(n.w, func(i int) int { return place[elements[i]] })), low, bound}
+					return number{n.pick(a.v, b.v, n.w, func(i int) int { return place[elements[i]] }), low, bound}
 				}
 				x[c][m], x[c][m+1] = part(now[:n.w]), part(now[n.w:])
 				if n.double && n.inverse { // or LLVM makes a sum of two shuffles one instruction, which takes as long as four
@@ -111,7 +110,7 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 			for v := range vectors {
 				w := n.tabled(n.load(n.table, n.plus(start, ci(i64, int64(v*n.w)))))
 				if t == 1 {
-					w = n.cur.NewShuffleVector(w, constant.NewUndef(n.vector()), mask(n.w, pair))
+					w = n.places(w, pair)
 				}
 				f[&x[c][0]] = append(f[&x[c][0]], n.withQuotient(w, n.k52 && t == n.w/2))
 			}
@@ -120,7 +119,7 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 			at := m / 2 * (n.w / t)
 			g := f[&x[0]][at/n.w]
 			if t > 1 {
-				g = n.chosen(g, mask(n.w, func(i int) int { return at%n.w + pair(i) }))
+				g = n.chosen(g, func(i int) int { return at%n.w + pair(i) })
 			}
 			n.pairs([]nttPair{{&x[m], &x[m+1], g}}, false)
 			if n.inverse && t == n.w/2 { // before they are mixed with the products
@@ -154,7 +153,7 @@ func (n *ntt) squares(t, settle int, lo, hi value.Value, many int64) {
 		f, g := n.tabled(n.apart(n.table, first, 4)), n.tabled(n.apart(n.table, n.plus(first, ci(i64, 2)), 4))
 		var factors []factor
 		for i := range 2 {
-			w := n.cur.NewShuffleVector(f, g, mask(4, func(j int) int { return j/2*2 + j%2*4 + i }))
+			w := n.pick(f, g, 4, func(j int) int { return j/2*2 + j%2*4 + i })
 			factors = append(factors, n.withQuotient(w, false))
 		}
 		return factors
@@ -260,7 +259,7 @@ func (n *ntt) last(lo, hi value.Value, many int64) {
 // apart is two elements of memory and the two at some distance from them. AVX2 makes one vector of two in any of its pipes where their halves stay in place.
 func (n *ntt) apart(base, at value.Value, distance int64) value.Value {
 	x, y := n.load(base, at), n.load(base, n.plus(at, ci(i64, distance-2)))
-	return n.cur.NewShuffleVector(x, y, mask(4, func(j int) int { return j + j/2*4 }))
+	return n.pick(x, y, 4, func(j int) int { return j + j/2*4 })
 }
 
 // turn makes columns of the rows of a square.
@@ -268,7 +267,7 @@ func (n *ntt) turn(x []number) {
 	var y [4]value.Value
 	low, bound := n.grow, 0
 	for m := range x {
-		y[m] = n.cur.NewShuffleVector(x[m%2].v, x[m%2+2].v, mask(4, func(j int) int { return j%2 + j/2*4 + m/2*2 }))
+		y[m] = n.pick(x[m%2].v, x[m%2+2].v, 4, func(j int) int { return j%2 + j/2*4 + m/2*2 })
 		low, bound = min(low, x[m].low), max(bound, x[m].bound)
 	}
 	for m := range x {
@@ -282,22 +281,13 @@ func (n *ntt) columns(x []number) {
 	for i := 0; i < 4; i += 2 {
 		a, b := x[i].v, x[i+1].v
 		for k := range 2 {
-			v := value.Value(n.cur.NewShuffleVector(a, b, mask(4, func(j int) int { return j%2*4 + j/2*2 + k })))
+			v := n.pick(a, b, 4, func(j int) int { return j%2*4 + j/2*2 + k })
 			if n.double && n.inverse { // or LLVM makes a sum of two shuffles one instruction, which takes as long as four
 				v = n.call("llvm.arithmetic.fence", v.Type(), v)
 			}
 			x[i+k].v = v
 		}
 	}
-}
-
-// mask is the constant operand of a shuffle that takes element from(i) to place i.
-func mask(w int, from func(i int) int) value.Value {
-	c := make([]constant.Constant, w)
-	for i := range c {
-		c[i] = ci(i32, int64(from(i)))
-	}
-	return constant.NewVector(nil, c...)
 }
 
 // order is how the elements of two neighbouring vectors lie in the two for the pairs at distance t: a pair is what both have

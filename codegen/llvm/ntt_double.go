@@ -230,7 +230,7 @@ func (n *nttDoubles) shared(i value.Value) factor {
 }
 
 // chosen implements nttArith.
-func (n *nttDoubles) chosen(f factor, places value.Value) factor {
+func (n *nttDoubles) chosen(f factor, places func(i int) int) factor {
 	f.w, f.q = n.places(f.w, places), n.places(f.q, places)
 	return f
 }

@@ -158,8 +158,7 @@ func (n *nttHalves) top(x value.Value) value.Value { return n.cur.NewAnd(x, n.nu
 
 // swapped is x with its halves in each other's place.
 func (n *nttHalves) swapped(x value.Value) value.Value {
-	t := vec(i32, 2*n.w)
-	return n.cur.NewBitCast(n.cur.NewShuffleVector(n.words(x), constant.NewUndef(t), mask(2*n.w, func(i int) int { return i ^ 1 })), n.vector())
+	return n.cur.NewBitCast(n.elements(n.words(x), 2*n.w, func(i int) int { return i ^ 1 }), n.vector())
 }
 
 // product is y*w modulo p.
@@ -296,7 +295,7 @@ func (n *nttHalves) shared(i value.Value) factor {
 }
 
 // chosen implements nttArith.
-func (n *nttHalves) chosen(f factor, places value.Value) factor {
+func (n *nttHalves) chosen(f factor, places func(i int) int) factor {
 	for _, x := range []*value.Value{&f.w, &f.q, &f.upper.next, &f.upper.q} {
 		*x = n.places(*x, places)
 	}

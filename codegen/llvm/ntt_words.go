@@ -337,7 +337,7 @@ func (n *nttWords) shared(i value.Value) factor {
 }
 
 // chosen implements nttArith.
-func (n *nttWords) chosen(f factor, places value.Value) factor {
+func (n *nttWords) chosen(f factor, places func(i int) int) factor {
 	f.w, f.q = n.places(f.w, places), n.places(f.q, places)
 	if n.wide() {
 		f.low = n.places(f.low, places)

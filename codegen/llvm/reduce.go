@@ -302,19 +302,9 @@ func (r *reduction) combineAll(lo, hi value.Value, w int, sh shape) value.Value 
 func (r *reduction) foldVector(v value.Value, w int) value.Value {
 	g := r.g
 	for ; w > 1; w /= 2 {
-		lowHalf, highHalf := r.half(v, w, 0), r.half(v, w, w/2)
-		v = r.combine(lowHalf, highHalf, w/2)
+		v = r.combine(g.part(v, 0, w/2), g.part(v, w/2, w/2), w/2)
 	}
 	return g.cur.NewExtractElement(v, ci(i32, 0))
-}
-
-// half returns w/2 elements of v from number `from` on.
-func (r *reduction) half(v value.Value, w, from int) value.Value {
-	mask := make([]constant.Constant, w/2)
-	for i := range mask {
-		mask[i] = ci(i32, int64(from+i))
-	}
-	return r.g.cur.NewShuffleVector(v, constant.NewUndef(v.Type()), constant.NewVector(nil, mask...))
 }
 
 // lanes reduces by the first rule of section 9: chunks of 4096 in 128 lanes, whose results are reduced

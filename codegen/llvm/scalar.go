@@ -402,57 +402,6 @@ func (g *gen) mul52(upper bool, w int, x, y, z value.Value) value.Value {
 	return b.NewAdd(z, g.mulHi(types.U64, w, b.NewShl(x, g.num(types.U64, 12, w)), b.NewAnd(y, low)))
 }
 
-// oneAtATime applies f to the elements of vectors of w, or to scalars when w is 0.
-func (g *gen) oneAtATime(w int, x []value.Value, f func(x []value.Value) value.Value) value.Value {
-	if w == 0 {
-		return f(x)
-	}
-	var out value.Value
-	for i := range w {
-		one := make([]value.Value, len(x))
-		for k, v := range x {
-			one[k] = g.cur.NewExtractElement(v, ci(i32, int64(i)))
-		}
-		y := f(one)
-		if out == nil {
-			out = constant.NewUndef(vec(y.Type(), w))
-		}
-		out = g.cur.NewInsertElement(out, y, ci(i32, int64(i)))
-	}
-	return out
-}
-
-// byLanes applies f, which takes vectors of n elements, to parts of vectors of w, a multiple of n.
-func (g *gen) byLanes(n, w int, f func(v []value.Value) value.Value, x ...value.Value) value.Value {
-	if n == w {
-		return f(x)
-	}
-	slice := func(v value.Value, at, n int) value.Value {
-		c := make([]constant.Constant, n)
-		for i := range c {
-			c[i] = ci(i32, int64(at+i))
-		}
-		return g.cur.NewShuffleVector(v, constant.NewUndef(v.Type()), constant.NewVector(nil, c...))
-	}
-	var join func(at, size int) value.Value
-	join = func(at, size int) value.Value {
-		if size == n {
-			part := make([]value.Value, len(x))
-			for i := range x {
-				part[i] = slice(x[i], at, n)
-			}
-			return f(part)
-		}
-		a, b := join(at, size/2), join(at+size/2, size/2)
-		c := make([]constant.Constant, size)
-		for i := range c {
-			c[i] = ci(i32, int64(i))
-		}
-		return g.cur.NewShuffleVector(a, b, constant.NewVector(nil, c...))
-	}
-	return join(0, w)
-}
-
 // check branches to a cold block that writes the error and leaves. Checks are never wide: a kernel
 // whose check differs along an axis is not vectorised along it.
 func (g *gen) check(s *kernel.Let) {
@@ -508,15 +457,11 @@ func (g *gen) isLane(s *kernel.Let) bool {
 	from := g.cur.NewSub(n.v, x.v)
 	inside := g.cur.NewICmp(enum.IPredULT, from, ci(i64, int64(g.w)))
 	lane := g.splat(g.cur.NewSelect(inside, g.cur.NewTrunc(from, i32), ci(i32, -1)))
-	lanes := make([]constant.Constant, g.w)
-	for i := range lanes {
-		lanes[i] = ci(i32, int64(i))
-	}
 	p := enum.IPredEQ
 	if in.Op == scalar.Ne {
 		p = enum.IPredNE
 	}
-	g.set(s.ID, g.cur.NewICmp(p, constant.NewVector(nil, lanes...), lane), true)
+	g.set(s.ID, g.cur.NewICmp(p, span(0, g.w), lane), true)
 	return true
 }
 

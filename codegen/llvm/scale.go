@@ -82,47 +82,9 @@ func (g *gen) scalef(lanes int, p, n value.Value) value.Value {
 	}
 	f := g.intrinsic(fmt.Sprintf("llvm.x86.avx512.mask.scalef.%s.512", suffix), t, t, t, t, mask, i32)
 	const currentRounding = 4
-	var out value.Value
-	for at := 0; at < g.w; at += lanes {
-		part := func(v value.Value) value.Value {
-			if g.w == lanes {
-				return v
-			}
-			return g.cur.NewShuffleVector(v, constant.NewUndef(v.Type()), span(at, lanes))
-		}
-		x := value.Value(g.cur.NewCall(f, part(p), part(n), constant.NewZeroInitializer(t), constant.NewInt(mask, -1), ci(i32, currentRounding)))
-		if out == nil {
-			out = x
-			continue
-		}
-		out = g.join(out, x)
-	}
-	return out
-}
-
-// join puts y behind x, which has at least as many elements.
-func (g *gen) join(x, y value.Value) value.Value {
-	m, n := int(x.Type().(*lt.VectorType).Len), int(y.Type().(*lt.VectorType).Len)
-	if m > n { // to equal lengths, with elements that nobody picks
-		elems := make([]constant.Constant, m)
-		for i := range elems {
-			elems[i] = constant.NewUndef(i32)
-			if i < n {
-				elems[i] = ci(i32, int64(i))
-			}
-		}
-		y = g.cur.NewShuffleVector(y, constant.NewUndef(y.Type()), constant.NewVector(nil, elems...))
-	}
-	return g.cur.NewShuffleVector(x, y, span(0, m+n))
-}
-
-// span is the mask <at, at+1, ...> of n.
-func span(at, n int) value.Value {
-	elems := make([]constant.Constant, n)
-	for i := range elems {
-		elems[i] = ci(i32, int64(at+i))
-	}
-	return constant.NewVector(nil, elems...)
+	return g.byLanes(lanes, g.w, func(v []value.Value) value.Value {
+		return g.cur.NewCall(f, v[0], v[1], constant.NewZeroInitializer(t), constant.NewInt(mask, -1), ci(i32, currentRounding))
+	}, p, n)
 }
 
 // def is the instruction that computes r, when it is an op.

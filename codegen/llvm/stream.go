@@ -2,7 +2,6 @@ package llvm
 
 import (
 	lir "github.com/llir/llvm/ir"
-	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/metadata"
 	lt "github.com/llir/llvm/ir/types"
@@ -239,7 +238,7 @@ func (g *gen) streamLines(x, p value.Value, d types.DType) {
 		if at > 0 {
 			g.cur.NewCall(&lir.InlineAsm{Typ: lt.NewPointer(lt.NewFunc(lt.Void)), Constraint: "~{memory}", SideEffect: true})
 		}
-		line := g.pick(x, constant.NewUndef(x.Type()), n, func(i int) int { return at + i })
+		line := g.part(x, at, n)
 		to := g.cur.NewBitCast(g.cur.NewGetElementPtr(elem, first, ci(i64, int64(at))), lt.NewPointer(line.Type()))
 		g.nonTemporal(g.cur.NewStore(line, to), lineBytes)
 	}

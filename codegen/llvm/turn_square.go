@@ -3,7 +3,6 @@ package llvm
 import (
 	"math/bits"
 
-	"github.com/llir/llvm/ir/constant"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 )
@@ -50,19 +49,15 @@ func (g *gen) turnForChain(rows []value.Value) []value.Value {
 
 // interleave transposes the squares of lane elements that vectors consist of, each of those of as many vectors.
 func (g *gen) interleave(rows []value.Value, lane int) []value.Value {
-	w := int(rows[0].Type().(*lt.VectorType).Len)
+	w := lanes(rows[0])
 	for range log2(lane) {
 		next := make([]value.Value, len(rows))
 		for at := 0; at < len(rows); at += lane {
 			for i := range lane / 2 {
-				low, high := make([]constant.Constant, w), make([]constant.Constant, w)
-				for e := range w {
-					from := int64(e/lane*lane + e%lane/2 + e%2*w)
-					low[e], high[e] = ci(i32, from), ci(i32, from+int64(lane/2))
-				}
 				x, y := rows[at+i], rows[at+i+lane/2]
-				next[at+2*i] = g.cur.NewShuffleVector(x, y, constant.NewVector(nil, low...))
-				next[at+2*i+1] = g.cur.NewShuffleVector(x, y, constant.NewVector(nil, high...))
+				for k := range 2 {
+					next[at+2*i+k] = g.pick(x, y, w, func(e int) int { return e/lane*lane + e%lane/2 + e%2*w + k*lane/2 })
+				}
 			}
 		}
 		rows = next
@@ -78,13 +73,9 @@ func (g *gen) separate(rows []value.Value, lane, d int) []value.Value {
 		if i&d != 0 {
 			continue
 		}
-		even, odd := make([]constant.Constant, w), make([]constant.Constant, w)
-		for e := range w {
-			from := int64(e/lane*2*lane + e%lane)
-			even[e], odd[e] = ci(i32, from), ci(i32, from+int64(lane))
+		for k := range 2 {
+			next[i+k*d] = g.pick(rows[i], rows[i+d], w, func(e int) int { return e/lane*2*lane + e%lane + k*lane })
 		}
-		next[i] = g.cur.NewShuffleVector(rows[i], rows[i+d], constant.NewVector(nil, even...))
-		next[i+d] = g.cur.NewShuffleVector(rows[i], rows[i+d], constant.NewVector(nil, odd...))
 	}
 	return next
 }
@@ -100,16 +91,14 @@ func (g *gen) exchange(rows []value.Value) []value.Value {
 			if i&d != 0 {
 				continue
 			}
-			low, high := make([]constant.Constant, w), make([]constant.Constant, w)
-			for e := range w {
-				if e&d == 0 {
-					low[e], high[e] = ci(i32, int64(e)), ci(i32, int64(e+d))
-				} else {
-					low[e], high[e] = ci(i32, int64(w+e-d)), ci(i32, int64(w+e))
-				}
+			for k := range 2 {
+				next[i+k*d] = g.pick(rows[i], rows[i+d], w, func(e int) int {
+					if e&d == 0 {
+						return e + k*d
+					}
+					return w + e - d + k*d
+				})
 			}
-			next[i] = g.cur.NewShuffleVector(rows[i], rows[i+d], constant.NewVector(nil, low...))
-			next[i+d] = g.cur.NewShuffleVector(rows[i], rows[i+d], constant.NewVector(nil, high...))
 		}
 		rows = next
 	}

@@ -100,11 +100,11 @@ func splatConst(c constant.Constant, w int) constant.Constant {
 	return constant.NewVector(nil, elems...)
 }
 
-// iotaConst returns <start, start+step, ...> of w i64.
-func iotaConst(w int, step int64) value.Value {
+// iotaConst returns <0, 1, ...> of w i64.
+func iotaConst(w int) value.Value {
 	elems := make([]constant.Constant, w)
 	for i := range elems {
-		elems[i] = ci(i64, int64(i)*step)
+		elems[i] = ci(i64, int64(i))
 	}
 	return constant.NewVector(nil, elems...)
 }
