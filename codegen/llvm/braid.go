@@ -133,29 +133,25 @@ func (g *gen) braidLoops(b *braid, begin, end value.Value) {
 			})
 			return
 		}
-		many, few, done := g.newBlock(), g.newBlock(), g.newBlock()
-		g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSGE, g.cur.NewSub(hi, lo), ci(i64, int64(b.w))), many, few)
-		g.cur = many
-		last, begin, stop, step := g.plus(hi, ci(i64, int64(-b.w))), lo, hi, value.Value(ci(i64, int64(b.w)))
-		if stores := g.braidStreams(b); len(stores) > 0 {
-			begin, stop, step = g.streamBraids(b, lo, hi, last, stores)
-		}
-		g.countBy(begin, stop, step, nil, func(x value.Value, _ []value.Value) []value.Value {
-			g.braided(b, g.least(x, last)) // the last vector overlaps the one before
-			return nil
-		})
-		g.cur.NewBr(done)
-		g.cur = few
-		g.count(lo, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
-			g.count(ci(i64, 0), ci(i64, b.n), 1, nil, func(y value.Value, _ []value.Value) []value.Value {
-				g.env[b.along.Var], g.env[b.last.Var] = val{v: x}, val{v: y}
-				g.block(b.body)
+		g.either(g.cur.NewICmp(enum.IPredSGE, g.cur.NewSub(hi, lo), ci(i64, int64(b.w))), func() {
+			last, begin, stop, step := g.plus(hi, ci(i64, int64(-b.w))), lo, hi, value.Value(ci(i64, int64(b.w)))
+			if stores := g.braidStreams(b); len(stores) > 0 {
+				begin, stop, step = g.streamBraids(b, lo, hi, last, stores)
+			}
+			g.countBy(begin, stop, step, nil, func(x value.Value, _ []value.Value) []value.Value {
+				g.braided(b, g.least(x, last)) // the last vector overlaps the one before
 				return nil
 			})
-			return nil
+		}, func() {
+			g.count(lo, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
+				g.count(ci(i64, 0), ci(i64, b.n), 1, nil, func(y value.Value, _ []value.Value) []value.Value {
+					g.env[b.along.Var], g.env[b.last.Var] = val{v: x}, val{v: y}
+					g.block(b.body)
+					return nil
+				})
+				return nil
+			})
 		})
-		g.cur.NewBr(done)
-		g.cur = done
 	}
 	nest(0)
 }

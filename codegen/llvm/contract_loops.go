@@ -208,7 +208,7 @@ func (c *contractGen) part(c0, c1, r0, r1 value.Value) {
 		}
 		some = less
 	}
-	c.when(some, func() {
+	c.only(some, func() {
 		first, known := constantInt(c0)
 		last, too := constantInt(c1)
 		if known && too && last-first <= c.blockCols {
@@ -320,22 +320,8 @@ type chain struct {
 // ifEdge runs f when the block has the panel at the edge.
 func (c *contractGen) ifEdge(p panels, f func()) {
 	if p.edge > 0 {
-		c.when(p.isLast, f)
+		c.only(p.isLast, f)
 	}
-}
-
-// when runs f under a condition; nil is true.
-func (c *contractGen) when(cond value.Value, f func()) {
-	if cond == nil {
-		f()
-		return
-	}
-	yes, done := c.newBlock(), c.newBlock()
-	c.cur.NewCondBr(cond, yes, done)
-	c.cur = yes
-	f()
-	c.cur.NewBr(done)
-	c.cur = done
 }
 
 // allRows computes rows [r0, r1), tile by tile. The rows of a tile stay in the first-level cache while all panels of
@@ -364,7 +350,7 @@ func (c *contractGen) allRows(p panels, k chain, r0, r1 value.Value) {
 		band(from, c.plus(from, ci(i64, c.band)), true)
 		return nil
 	})
-	c.when(c.cur.NewICmp(enum.IPredSLT, stop, r1), func() { band(stop, r1, false) })
+	c.only(c.cur.NewICmp(enum.IPredSLT, stop, r1), func() { band(stop, r1, false) })
 }
 
 // eachPanel computes a tile of every panel of a block.
@@ -406,7 +392,7 @@ func (c *contractGen) eachTile(from, to value.Value, f func(i value.Value, h int
 		return nil
 	})
 	if rest != 0 {
-		c.when(c.cur.NewICmp(enum.IPredSLT, stop, to), func() { f(stop, int(rest)) })
+		c.only(c.cur.NewICmp(enum.IPredSLT, stop, to), func() { f(stop, int(rest)) })
 	}
 }
 

@@ -1,7 +1,6 @@
 package llvm
 
 import (
-	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
@@ -51,20 +50,15 @@ func (g *gen) divideByOne(s *kernel.Let) bool {
 	sOK := g.between(by.v, d, bits, -r.s, r.s, 0)
 	mask := lt.NewInt(uint64(g.w))
 	xOK := g.cur.NewICmp(enum.IPredEQ, g.cur.NewBitCast(g.between(x.v, d, bits, -r.x, r.x, g.w), mask), constant.NewInt(mask, -1))
-	fast, slow, join := g.newBlock(), g.newBlock(), g.newBlock()
 	splatY, splatS := g.splat(y), g.splat(by.v)
 	minusS := g.splat(g.cur.NewFNeg(by.v))
-	g.cur.NewCondBr(g.cur.NewAnd(sOK, xOK), fast, slow)
-	g.cur = fast
-	q := g.cur.NewFMul(x.v, splatY)
-	rest := g.call("llvm.fma", q.Type(), q, minusS, x.v)
-	exact := g.call("llvm.fma", q.Type(), rest, splatY, q)
-	fast.NewBr(join)
-	g.cur = slow
-	plain := g.cur.NewFDiv(x.v, splatS)
-	slow.NewBr(join)
-	g.cur = join
-	g.set(s.ID, join.NewPhi(lir.NewIncoming(exact, fast), lir.NewIncoming(plain, slow)), true)
+	g.set(s.ID, g.choose(g.cur.NewAnd(sOK, xOK), func() []value.Value {
+		q := g.cur.NewFMul(x.v, splatY)
+		rest := g.call("llvm.fma", q.Type(), q, minusS, x.v)
+		return []value.Value{g.call("llvm.fma", q.Type(), rest, splatY, q)}
+	}, func() []value.Value {
+		return []value.Value{g.cur.NewFDiv(x.v, splatS)}
+	})[0], true)
 	return true
 }
 

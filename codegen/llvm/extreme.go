@@ -64,18 +64,8 @@ func (r *reduction) whenLong(lo, hi value.Value, w int, long, short func() value
 		}
 		return short()
 	}
-	yes, no, join := g.newBlock(), g.newBlock(), g.newBlock()
-	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSGE, g.cur.NewSub(hi, lo), ci(i64, int64(w))), yes, no)
-	g.cur = yes
-	x := long()
-	xEnd := g.cur
-	xEnd.NewBr(join)
-	g.cur = no
-	y := short()
-	yEnd := g.cur
-	yEnd.NewBr(join)
-	g.cur = join
-	return join.NewPhi(lir.NewIncoming(x, xEnd), lir.NewIncoming(y, yEnd))
+	return g.choose(g.cur.NewICmp(enum.IPredSGE, g.cur.NewSub(hi, lo), ci(i64, int64(w))),
+		func() []value.Value { return []value.Value{long()} }, func() []value.Value { return []value.Value{short()} })[0]
 }
 
 // beyond is the larger (smaller) of numbers; best when x is a NaN.
@@ -291,15 +281,10 @@ func (r *reduction) argumentDone(state []value.Value, lo, last value.Value, w, g
 	if !r.d.IsFloat() {
 		return x, at
 	}
-	pre, yes, join := g.cur, g.newBlock(), g.newBlock()
-	pre.NewCondBr(r.seen(state[nan], w), yes, join)
-	g.cur = yes
-	found := r.findNaN(lo, last, w)
-	yes = g.cur
-	yes.NewBr(join)
-	g.cur = join
-	isNaN := fromBits(regType(r.d), scalar.FloatBits(regDType(r.d), math.NaN()))
-	return join.NewPhi(lir.NewIncoming(x, pre), lir.NewIncoming(isNaN, yes)), join.NewPhi(lir.NewIncoming(at, pre), lir.NewIncoming(found, yes))
+	out := g.when(r.seen(state[nan], w), []value.Value{x, at}, func() []value.Value {
+		return []value.Value{fromBits(regType(r.d), scalar.FloatBits(regDType(r.d), math.NaN())), r.findNaN(lo, last, w)}
+	})
+	return out[0], out[1]
 }
 
 // strictly reports whether x is beyond best; a NaN never is.

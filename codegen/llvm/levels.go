@@ -1,7 +1,6 @@
 package llvm
 
 import (
-	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
 
@@ -77,28 +76,6 @@ func (r *reduction) levels(lo, hi value.Value, size int64, piece func(lo, hi val
 		return out
 	})
 	return out[0]
-}
-
-// when is what yes gives where cond holds, and else the values of no; cond may be nil, which holds.
-func (g *gen) when(cond value.Value, no []value.Value, yes func() []value.Value) []value.Value {
-	if cond == nil {
-		return yes()
-	}
-	pre, then, join := g.cur, g.newBlock(), g.newBlock()
-	pre.NewCondBr(cond, then, join)
-	g.cur = then
-	xs := yes()
-	end := g.cur
-	end.NewBr(join)
-	g.cur = join
-	out := make([]value.Value, len(xs))
-	for i, x := range xs {
-		out[i] = x
-		if x != no[i] {
-			out[i] = join.NewPhi(lir.NewIncoming(no[i], pre), lir.NewIncoming(x, end))
-		}
-	}
-	return out
 }
 
 // above is the number of results in the levels over l.

@@ -3,7 +3,6 @@ package llvm
 import (
 	"math"
 
-	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
@@ -109,9 +108,6 @@ func (s *significand) usual(in scalar.Instr) value.Value {
 	}
 	rare := g.cur.NewICmp(enum.IPredUGE, far, splatConst(ci(i32, infinity-least), n))
 	some := g.cur.NewICmp(enum.IPredNE, g.cur.NewBitCast(rare, lt.NewInt(uint64(n))), ci(lt.NewInt(uint64(n)), 0))
-	pre, slow, join := g.cur, g.newBlock(), g.newBlock()
-	pre.NewCondBr(some, slow, join)
-	g.cur = slow
 	copies := map[kernel.Ref]value.Value{}
 	var again func(r kernel.Ref) value.Value
 	instr := func(in *scalar.Instr) value.Value {
@@ -132,10 +128,7 @@ func (s *significand) usual(in scalar.Instr) value.Value {
 		}
 		return copies[r]
 	}
-	every := instr(&in)
-	slow.NewBr(join)
-	g.cur = join
-	return join.NewPhi(lir.NewIncoming(quick, pre), lir.NewIncoming(every, slow))
+	return g.when(some, []value.Value{quick}, func() []value.Value { return []value.Value{instr(&in)} })[0]
 }
 
 // meets reports that r is computed from k and m of the split, and finds out what is.

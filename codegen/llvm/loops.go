@@ -4,14 +4,10 @@ import (
 	"fmt"
 
 	lir "github.com/llir/llvm/ir"
-	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
-	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
-	"healc/ir/scalar"
-	"healc/runtime/abi"
 )
 
 // kernelLoops writes the loops over the parallel axes; the outermost runs from begin to end.
@@ -22,10 +18,7 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 	}
 	before, body := invariant(k)
 	if readsOrChecks(before) { // only where there are iterations
-		some, none := g.newBlock(), g.newBlock()
-		g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, begin, end), some, none)
-		none.NewRet(nil)
-		g.cur = some
+		g.leaveUnless(g.cur.NewICmp(enum.IPredSLT, begin, end))
 	}
 	g.block(&kernel.Block{Stmts: before})
 	var group *rowGroup
@@ -122,15 +115,8 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 		}
 		return
 	}
-	vectors, single, done := g.newBlock(), g.newBlock(), g.newBlock()
-	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSGE, g.cur.NewSub(hi, lo), ci(i64, int64(w))), vectors, single)
-	g.cur = vectors
-	g.vectorLoop(v, lo, hi, w, body)
-	g.cur.NewBr(done)
-	g.cur = single
-	g.short(v, lo, hi, w, body)
-	g.cur.NewBr(done)
-	g.cur = done
+	g.either(g.cur.NewICmp(enum.IPredSGE, g.cur.NewSub(hi, lo), ci(i64, int64(w))),
+		func() { g.vectorLoop(v, lo, hi, w, body) }, func() { g.short(v, lo, hi, w, body) })
 }
 
 // vectorWidth is the number of iterations of v that one vector holds, 0 when body is not vectorised over it.
@@ -212,59 +198,6 @@ func (g *gen) vectorsAndRest(v kernel.Ref, lo, hi value.Value, w int, body *kern
 	g.vectors(v, lo, end, nil, w, body)
 	g.w, g.fetched = 0, nil
 	g.short(v, end, hi, w, body)
-}
-
-// count emits `for i = lo; i < hi; i += step`, carrying state, and returns the state at the end. The
-// body may leave the current block.
-func (g *gen) count(lo, hi value.Value, step int64, init []value.Value, body func(i value.Value, state []value.Value) []value.Value) []value.Value {
-	return g.countBy(lo, hi, ci(i64, step), init, body)
-}
-
-// countBy is count for a step that need not be known.
-func (g *gen) countBy(lo, hi, step value.Value, init []value.Value, body func(i value.Value, state []value.Value) []value.Value) []value.Value {
-	if x, ok := constantInt(lo); ok {
-		if y, ok := constantInt(hi); ok && x >= y {
-			return init
-		}
-	}
-	pre, head, inner, exit := g.cur, g.newBlock(), g.newBlock(), g.newBlock()
-	pre.NewBr(head)
-	i := head.NewPhi(lir.NewIncoming(lo, pre))
-	phis := make([]*lir.InstPhi, len(init))
-	state := make([]value.Value, len(init))
-	for j, x := range init {
-		phis[j] = head.NewPhi(lir.NewIncoming(x, pre))
-		state[j] = phis[j]
-	}
-	head.NewCondBr(head.NewICmp(enum.IPredSLT, i, hi), inner, exit)
-	g.cur = inner
-	next := body(i, state)
-	i.Incs = append(i.Incs, lir.NewIncoming(g.cur.NewAdd(i, step), g.cur))
-	for j, x := range next {
-		phis[j].Incs = append(phis[j].Incs, lir.NewIncoming(x, g.cur))
-	}
-	g.cur.NewBr(head)
-	g.cur = exit
-	return state
-}
-
-// countTo is countBy for a body that takes last in place of what is beyond it. The loop has one comparison: whether a last round begins before
-// hi is asked where the others end.
-func (g *gen) countTo(lo, hi, step, last value.Value, body func(i value.Value)) {
-	pre, start, loop, end, exit := g.cur, g.newBlock(), g.newBlock(), g.newBlock(), g.newBlock()
-	pre.NewCondBr(pre.NewICmp(enum.IPredSLT, lo, hi), start, exit)
-	g.cur = start
-	first, within := g.least(lo, last), g.least(hi, g.plus(last, ci(i64, 1)))
-	beyond := g.least(hi, g.cur.NewAdd(last, step)) // where no round begins
-	g.cur.NewBr(loop)
-	i := loop.NewPhi(lir.NewIncoming(first, g.cur))
-	g.cur = loop
-	body(i)
-	next := g.cur.NewAdd(i, step)
-	i.Incs = append(i.Incs, lir.NewIncoming(next, g.cur), lir.NewIncoming(last, end))
-	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, next, within), loop, end)
-	end.NewCondBr(end.NewICmp(enum.IPredSLT, next, beyond), loop, exit)
-	g.cur = exit
 }
 
 // block translates statements in order.
@@ -350,23 +283,20 @@ const rare = 16
 func (g *gen) rareArm(s *kernel.If, c value.Value) {
 	g.block(s.Else)
 	some := g.cur.NewCall(g.intrinsic("llvm.vector.reduce.or."+typeSuffix(c.Type()), i1, c.Type()), c)
-	pre, yes, join := g.cur, g.newBlock(), g.newBlock()
 	usual := make([]value.Value, len(s.IDs))
 	for i, r := range s.ElseVals {
 		usual[i] = g.spread(g.env[r])
 	}
-	pre.NewCondBr(some, yes, join)
-	g.cur = yes
-	g.block(s.Then)
-	chosen := make([]value.Value, len(s.IDs))
-	for i, r := range s.ThenVals {
-		chosen[i] = g.cur.NewSelect(c, g.spread(g.env[r]), usual[i])
-	}
-	end := g.cur
-	end.NewBr(join)
-	g.cur = join
+	out := g.when(some, usual, func() []value.Value {
+		g.block(s.Then)
+		chosen := make([]value.Value, len(s.IDs))
+		for i, r := range s.ThenVals {
+			chosen[i] = g.cur.NewSelect(c, g.spread(g.env[r]), usual[i])
+		}
+		return chosen
+	})
 	for i, id := range s.IDs {
-		g.set(id, join.NewPhi(lir.NewIncoming(usual[i], pre), lir.NewIncoming(chosen[i], end)), true)
+		g.set(id, out[i], true)
 	}
 }
 
@@ -437,83 +367,5 @@ func (g *gen) cond(s *kernel.If) {
 	g.cur = join
 	for i, id := range s.IDs {
 		g.set(id, join.NewPhi(lir.NewIncoming(av[i], aEnd), lir.NewIncoming(bv[i], bEnd)), wide[i])
-	}
-}
-
-// Scalar functions take their arguments, the dims, the error record and the depth of calls, and return
-// their result, or a struct of several. A caller leaves at once when the callee has reported an error.
-
-func (m *module) declareFunc(f *kernel.Func) {
-	var ps []*lir.Param
-	for i, t := range f.Params {
-		ps = append(ps, lir.NewParam(fmt.Sprintf("p%d", i), regType(t)))
-	}
-	ps = append(ps, lir.NewParam("dims", int64Ptr), lir.NewParam("err", int64Ptr), lir.NewParam("depth", i64))
-	ret := make([]lt.Type, len(f.Results))
-	for i, t := range f.Results {
-		ret[i] = regType(t)
-	}
-	var rt lt.Type = lt.NewStruct(ret...)
-	if len(ret) == 1 {
-		rt = ret[0]
-	}
-	fn := m.m.NewFunc("fn."+f.Name, rt, ps...)
-	fn.Linkage = enum.LinkageInternal
-	functionAttrs(fn)
-	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline)
-	m.funcs[f.Name] = fn
-}
-
-func (m *module) defineFunc(f *kernel.Func) {
-	fn := m.funcs[f.Name]
-	g := m.newGen(fn, f.Types)
-	if m.lined {
-		g.lined = m.functionLines(fn, f.Source)
-	}
-	n := len(f.Params)
-	for i := range f.Params {
-		g.env[i] = val{v: fn.Params[i]}
-	}
-	g.dims, g.errp, g.depth = fn.Params[n], fn.Params[n+1], fn.Params[n+2]
-	g.fail = func() { g.cur.NewRet(constant.NewZeroInitializer(fn.Sig.RetType)) }
-	ok, deep := g.newBlock(), g.newBlock()
-	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, g.depth, ci(i64, abi.MaxCallDepth)), ok, deep)
-	g.cur = deep
-	g.report(f.Site, nil)
-	g.cur = ok
-	g.block(f.Body)
-	if len(f.Results) == 1 {
-		g.cur.NewRet(g.env[f.Vals[0]].v)
-	} else {
-		var agg value.Value = constant.NewUndef(fn.Sig.RetType)
-		for i, r := range f.Vals {
-			agg = g.cur.NewInsertValue(agg, g.env[r].v, uint64(i))
-		}
-		g.cur.NewRet(agg)
-	}
-	g.close()
-}
-
-func (g *gen) scalarCall(s *kernel.Call) {
-	var args []value.Value
-	for _, r := range s.Args {
-		args = append(args, g.uniform(r))
-	}
-	args = append(args, g.dims, g.errp, g.cur.NewAdd(g.depth, ci(i64, 1)))
-	out := g.cur.NewCall(g.funcs[s.Func], args...)
-	failed := g.cur.NewICmp(enum.IPredNE, g.cur.NewLoad(i64, g.errp), ci(i64, 0))
-	bad, good := g.newBlock(), g.newBlock()
-	g.cur.NewCondBr(failed, bad, good)
-	g.cur = bad
-	g.fail()
-	g.cur = good
-	if len(s.IDs) == 1 {
-		g.set(s.IDs[0], out, false)
-		return
-	}
-	for i, id := range s.IDs {
-		if id != scalar.None {
-			g.set(id, g.cur.NewExtractValue(out, uint64(i)), false)
-		}
 	}
 }

@@ -116,17 +116,14 @@ func (g *gen) partial(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Bloc
 		})
 		return
 	}
-	some, done := g.newBlock(), g.newBlock()
-	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, lo, hi), some, done)
-	g.cur = some
-	g.w = w
-	left := g.cur.NewTrunc(g.cur.NewSub(hi, lo), i32)
-	g.mask = g.cur.NewICmp(enum.IPredSLT, span(0, w), g.splat(left))
-	g.env[v] = val{v: lo, iota: true}
-	g.block(body)
-	g.mask, g.w = nil, 0
-	g.cur.NewBr(done)
-	g.cur = done
+	g.only(g.cur.NewICmp(enum.IPredSLT, lo, hi), func() {
+		g.w = w
+		left := g.cur.NewTrunc(g.cur.NewSub(hi, lo), i32)
+		g.mask = g.cur.NewICmp(enum.IPredSLT, span(0, w), g.splat(left))
+		g.env[v] = val{v: lo, iota: true}
+		g.block(body)
+		g.mask, g.w = nil, 0
+	})
 }
 
 // loadVector loads g.w neighbours of type t, those that g.mask allows.

@@ -394,10 +394,7 @@ type agreement struct{ any, all value.Value }
 // periodLoops writes the rows, and then the loops.
 func (g *gen) periodLoops(p *period, begin, end value.Value) {
 	g.params, g.ahead, g.phase = p.k.Params, nextRows(p.k), p
-	some, none := g.newBlock(), g.newBlock()
-	g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLT, begin, end), some, none)
-	none.NewRet(nil)
-	g.cur = some
+	g.leaveUnless(g.cur.NewICmp(enum.IPredSLT, begin, end))
 	g.block(&kernel.Block{Stmts: p.before})
 	var state []value.Value
 	for _, r := range p.kept {

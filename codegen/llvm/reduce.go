@@ -156,8 +156,8 @@ func (r *reduction) combine(acc, x value.Value, w int) value.Value {
 	return r.g.instr(op, r.d, r.d, w, []value.Value{acc, x})
 }
 
-// at evaluates the body at element number p of the flattened index space.
-func (r *reduction) at(p value.Value) value.Value {
+// goTo sets the axes to element number p of the flattened index space; wide says that a vector begins there.
+func (r *reduction) goTo(p value.Value, wide bool) {
 	g := r.g
 	rest := p
 	for i := len(r.s.Axes) - 1; i >= 0; i-- {
@@ -167,8 +167,14 @@ func (r *reduction) at(p value.Value) value.Value {
 			x = g.cur.NewURem(rest, r.dims[i])
 			rest = g.cur.NewUDiv(rest, r.dims[i])
 		}
-		g.env[a.Var] = val{v: g.plus(x, ci(i64, a.Begin))}
+		g.env[a.Var] = val{v: g.plus(x, ci(i64, a.Begin)), iota: wide && i == len(r.s.Axes)-1}
 	}
+}
+
+// at evaluates the body at element number p.
+func (r *reduction) at(p value.Value) value.Value {
+	g := r.g
+	r.goTo(p, false)
 	g.block(r.s.Body)
 	return g.spread(g.env[r.s.Val])
 }
@@ -176,17 +182,8 @@ func (r *reduction) at(p value.Value) value.Value {
 // vectorAt evaluates the body at elements p, p+1, ... p+w-1, all in one row of the last axis.
 func (r *reduction) vectorAt(p value.Value, w int) value.Value {
 	g := r.g
-	rest := p
 	g.w = w
-	for i := len(r.s.Axes) - 1; i >= 0; i-- {
-		a := r.s.Axes[i]
-		x := rest
-		if i > 0 {
-			x = g.cur.NewURem(rest, r.dims[i])
-			rest = g.cur.NewUDiv(rest, r.dims[i])
-		}
-		g.env[a.Var] = val{v: g.plus(x, ci(i64, a.Begin)), iota: i == len(r.s.Axes)-1}
-	}
+	r.goTo(p, true)
 	outer := g.oneByOne
 	g.oneByOne = func() {
 		g.count(ci(i64, 0), ci(i64, int64(w)), 1, nil, func(i value.Value, _ []value.Value) []value.Value {
@@ -374,29 +371,21 @@ func (r *reduction) chunkDone(accs []value.Value, stop, hi value.Value, w int) v
 	if ok1 && ok2 && x == y {
 		return r.foldVectors(accs, w)
 	}
-	pre, more, join := g.cur, g.newBlock(), g.newBlock()
-	pre.NewCondBr(g.cur.NewICmp(enum.IPredSLT, stop, hi), more, join)
-	g.cur = more
-	// Lane j takes one more while there is one.
-	mem := r.spill(accs, w)
-	if g.maskable(r.s.Axes[len(r.s.Axes)-1].Var, r.s.Body) {
-		r.maskedRest(mem, stop, hi, w)
-	} else {
-		g.count(stop, hi, 1, nil, func(p value.Value, _ []value.Value) []value.Value {
-			at := g.cur.NewGetElementPtr(r.slotType(), mem, g.cur.NewSub(p, stop))
-			old := g.cur.NewLoad(r.slotType(), at)
-			g.cur.NewStore(r.combine(old, r.at(p), 0), at)
-			return nil
-		})
-	}
-	all := r.reload(mem, w)
-	moreEnd := g.cur
-	moreEnd.NewBr(join)
-	g.cur = join
-	for i := range all {
-		all[i] = join.NewPhi(lir.NewIncoming(accs[i], pre), lir.NewIncoming(all[i], moreEnd))
-	}
-	return r.foldVectors(all, w)
+	return r.foldVectors(g.when(g.cur.NewICmp(enum.IPredSLT, stop, hi), accs, func() []value.Value {
+		// Lane j takes one more while there is one.
+		mem := r.spill(accs, w)
+		if g.maskable(r.s.Axes[len(r.s.Axes)-1].Var, r.s.Body) {
+			r.maskedRest(mem, stop, hi, w)
+		} else {
+			g.count(stop, hi, 1, nil, func(p value.Value, _ []value.Value) []value.Value {
+				at := g.cur.NewGetElementPtr(r.slotType(), mem, g.cur.NewSub(p, stop))
+				old := g.cur.NewLoad(r.slotType(), at)
+				g.cur.NewStore(r.combine(old, r.at(p), 0), at)
+				return nil
+			})
+		}
+		return r.reload(mem, w)
+	}), w)
 }
 
 // longLanes is longBody for a loop over 128 lanes. With 16 registers the accumulators take all of them, so that a body that needs some

@@ -277,10 +277,5 @@ func (g *gen) drain() {
 		g.cur.NewFence(enum.AtomicOrderingSequentiallyConsistent)
 		return
 	}
-	yes, after := g.newBlock(), g.newBlock()
-	g.cur.NewCondBr(streamed, yes, after)
-	g.cur = yes
-	g.cur.NewFence(enum.AtomicOrderingSequentiallyConsistent)
-	g.cur.NewBr(after)
-	g.cur = after
+	g.only(streamed, func() { g.cur.NewFence(enum.AtomicOrderingSequentiallyConsistent) })
 }

@@ -139,24 +139,18 @@ func (t *turnGen) tile(r, rEnd, j, jEnd, first, end value.Value) {
 		t.rowsOf(r, rEnd, ends)
 		return
 	}
-	lines, other, done := t.newBlock(), t.newBlock(), t.newBlock()
-	t.cur.NewCondBr(t.wholeLines(r, j, jEnd, first, end), lines, other)
-	t.cur = lines
-	t.fence = true
-	t.eachRow(r, rEnd, func() {
-		lo := t.lineAt(j, first)
-		t.gen.streamed, t.w = map[*kernel.Store]bool{t.output: true}, w
-		for k := int64(0); k < t.cols; k += int64(w) {
-			t.env[t.axes[len(t.axes)-1].Var] = val{v: t.plus(lo, ci(i64, k)), iota: true}
-			t.block(t.body)
-		}
-		t.gen.streamed, t.w = nil, 0
-	})
-	t.cur.NewBr(done)
-	t.cur = other
-	t.rowsOf(r, rEnd, ends)
-	t.cur.NewBr(done)
-	t.cur = done
+	t.either(t.wholeLines(r, j, jEnd, first, end), func() {
+		t.fence = true
+		t.eachRow(r, rEnd, func() {
+			lo := t.lineAt(j, first)
+			t.gen.streamed, t.w = map[*kernel.Store]bool{t.output: true}, w
+			for k := int64(0); k < t.cols; k += int64(w) {
+				t.env[t.axes[len(t.axes)-1].Var] = val{v: t.plus(lo, ci(i64, k)), iota: true}
+				t.block(t.body)
+			}
+			t.gen.streamed, t.w = nil, 0
+		})
+	}, func() { t.rowsOf(r, rEnd, ends) })
 }
 
 // eachRow runs body for the rows [r, rEnd) of a tile.
@@ -257,33 +251,29 @@ func (t *turnGen) backwards(s stage) bool {
 // fill copies the tile of an operand to its stage.
 func (t *turnGen) fill(s stage, r, rEnd, j, jEnd value.Value) {
 	w := int64(t.machine.square(t.params[s.param].DType))
-	square, single, done := t.newBlock(), t.newBlock(), t.newBlock()
 	rows, cols := t.cur.NewSub(rEnd, r), t.cur.NewSub(jEnd, j)
 	enough := t.cur.NewAnd(t.cur.NewICmp(enum.IPredSGE, rows, ci(i64, w)), t.cur.NewICmp(enum.IPredSGE, cols, ci(i64, w)))
-	t.cur.NewCondBr(enough, square, single)
-	t.cur = square
-	t.count(j, jEnd, w, nil, func(jj value.Value, _ []value.Value) []value.Value {
-		jj = t.least(jj, t.plus(jEnd, ci(i64, -w)))
-		t.count(r, rEnd, w, nil, func(rr value.Value, _ []value.Value) []value.Value {
-			rr = t.least(rr, t.plus(rEnd, ci(i64, -w)))
-			t.turnSquare(s, rr, jj, r, j, int(w))
+	t.either(enough, func() {
+		t.count(j, jEnd, w, nil, func(jj value.Value, _ []value.Value) []value.Value {
+			jj = t.least(jj, t.plus(jEnd, ci(i64, -w)))
+			t.count(r, rEnd, w, nil, func(rr value.Value, _ []value.Value) []value.Value {
+				rr = t.least(rr, t.plus(rEnd, ci(i64, -w)))
+				t.turnSquare(s, rr, jj, r, j, int(w))
+				return nil
+			})
 			return nil
 		})
-		return nil
-	})
-	t.cur.NewBr(done)
-	t.cur = single
-	t.count(r, rEnd, 1, nil, func(rr value.Value, _ []value.Value) []value.Value {
-		t.count(j, jEnd, 1, nil, func(jj value.Value, _ []value.Value) []value.Value {
-			x := t.loadScalar(s.load.Param, t.sourceAt(s, rr, jj))
-			st := t.cur.NewStore(x, t.stageAddr(s, t.stageAt(s, rr, jj, r, j)))
-			st.Align = t.align(t.params[s.param].DType)
+	}, func() {
+		t.count(r, rEnd, 1, nil, func(rr value.Value, _ []value.Value) []value.Value {
+			t.count(j, jEnd, 1, nil, func(jj value.Value, _ []value.Value) []value.Value {
+				x := t.loadScalar(s.load.Param, t.sourceAt(s, rr, jj))
+				st := t.cur.NewStore(x, t.stageAddr(s, t.stageAt(s, rr, jj, r, j)))
+				st.Align = t.align(t.params[s.param].DType)
+				return nil
+			})
 			return nil
 		})
-		return nil
 	})
-	t.cur.NewBr(done)
-	t.cur = done
 }
 
 // sourceAt is the place of an element of the operand.
