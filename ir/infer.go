@@ -224,14 +224,14 @@ func sameShape(c, msg string, a, b types.Shape) error {
 	return nil
 }
 
-// requireAxes checks that axes are distinct, ascending and in [0, rank).
-func requireAxes(c, what string, axes []int64, rank int) error {
+// requireAxes checks C2 of what has axes: they are distinct, ascending and in [0, rank).
+func requireAxes(what string, axes []int64, rank int) error {
 	for i, a := range axes {
 		if a < 0 || a >= int64(rank) {
-			return broken(c, "axis %d is out of range for %s of rank %d", a, what, rank)
+			return broken("C2", "axis %d is out of range for %s of rank %d", a, what, rank)
 		}
 		if i > 0 && axes[i-1] >= a {
-			return broken(c, "the axes of %s are ascending and distinct, not %v", what, axes)
+			return broken("C2", "the axes of %s are ascending and distinct, not %v", what, axes)
 		}
 	}
 	return nil

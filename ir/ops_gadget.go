@@ -74,7 +74,7 @@ var OpDigitsFull = define(&OpDef{
 	Attrs: []AttrDef{attrPower, attrBaseBits},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		x, q := args[0], args[1]
-		if err := requireModulus("C1", "`g_decomposition_full`", q, x); err != nil {
+		if err := requireModulus("`g_decomposition_full`", q, x); err != nil {
 			return nil, err
 		}
 		if x.Rank() != 3 || q.Rank() != 1 {

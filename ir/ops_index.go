@@ -42,7 +42,7 @@ func inferGather(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, 
 	if err := requireIn("C1", "an index", elements, x); err != nil {
 		return nil, err
 	}
-	if err := requireAxes("C2", "an index", axes, x.Rank()); err != nil {
+	if err := requireAxes("an index", axes, x.Rank()); err != nil {
 		return nil, err
 	}
 	for _, i := range args[1:] {

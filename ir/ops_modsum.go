@@ -127,7 +127,7 @@ var OpModScatterAdd = define(&OpDef{
 	Attrs:   []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that the positions count"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		x, p := args[0], args[3]
-		if err := requireModulus("C1", "`modmul_axis_sum`", p, args[0], args[2]); err != nil {
+		if err := requireModulus("`modmul_axis_sum`", p, args[0], args[2]); err != nil {
 			return nil, err
 		}
 		if err := requireChannels("C2", "`modmul_axis_sum`", p, x); err != nil {
@@ -161,7 +161,7 @@ var modSumConstraints = []Constraint{
 
 func inferModSum(what string, xs []types.Tensor, p types.Tensor, axis int64) ([]types.Tensor, error) {
 	x := xs[0]
-	if err := requireModulus("C1", what, p, xs...); err != nil {
+	if err := requireModulus(what, p, xs...); err != nil {
 		return nil, err
 	}
 	if axis < 0 || axis >= int64(x.Rank()) {
@@ -181,11 +181,12 @@ func inferModSum(what string, xs []types.Tensor, p types.Tensor, axis int64) ([]
 	return []types.Tensor{{Elem: x.Elem, Shape: reducedShape(x.Shape, []int64{axis}, false)}}, nil
 }
 
-func requireModulus(c, what string, p types.Tensor, xs ...types.Tensor) error {
-	if err := requireIn(c, what, residues, xs[0]); err != nil {
+// requireModulus checks C1 of operations modulo p: xs and p are residues of one type.
+func requireModulus(what string, p types.Tensor, xs ...types.Tensor) error {
+	if err := requireIn("C1", what, residues, xs[0]); err != nil {
 		return err
 	}
-	return requireSameDType(c, what, append(xs[:len(xs):len(xs)], p)...)
+	return requireSameDType("C1", what, append(xs[:len(xs):len(xs)], p)...)
 }
 
 // requireChannels checks that p is one modulus, or one for each position of the last axis of x.

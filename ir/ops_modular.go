@@ -195,15 +195,6 @@ func eachIndex(b *Builder, shape types.Shape, f func(b *Builder, at []*Value) *V
 	return b.EmitOp(OpTabulate, A{"shape": shape}, nil, []*Block{region}).Results[0]
 }
 
-// loopTimes is a loop of n steps over one value.
-func (b *Builder) loopTimes(n int64, start *Value, step func(b *Builder, i, state *Value) *Value) *Value {
-	region := &Block{}
-	region.Param("", types.Scalar(types.I32), b.Span)
-	region.Param("", start.Type, b.Span)
-	region.Yields = []*Value{step(&Builder{Block: region, Span: b.Span}, region.Params[0], region.Params[1])}
-	return b.EmitOp(OpIterate, nil, []*Value{b.number(types.I32, n), start}, []*Block{region}).Results[0]
-}
-
 // loopUntil is a loop of at most n steps over a state; step gives the next state and whether it is the last.
 func (b *Builder) loopUntil(n int, start []*Value, step func(b *Builder, state []*Value) ([]*Value, *Value)) []*Value {
 	region := &Block{}

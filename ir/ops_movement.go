@@ -288,7 +288,7 @@ func requirePositions(args []types.Tensor, axes []int64, what string) error {
 	if err := requireIn("C1", what, elements, args[0]); err != nil {
 		return err
 	}
-	if err := requireAxes("C2", what, axes, args[0].Rank()); err != nil {
+	if err := requireAxes(what, axes, args[0].Rank()); err != nil {
 		return err
 	}
 	for _, i := range args[1:] {

@@ -94,7 +94,7 @@ func nttType(what string, x, p, table types.Tensor, inverse *types.Tensor, perm 
 	if inverse != nil {
 		numbers = append(numbers, *inverse)
 	}
-	if err := requireModulus("C1", what, p, numbers...); err != nil {
+	if err := requireModulus(what, p, numbers...); err != nil {
 		return nil, err
 	}
 	r := x.Rank()

@@ -39,7 +39,7 @@ func reduction(d OpDef, set dtypeSet, identity bool) *OpDef {
 		if err := requireIn("C1", what, set, x); err != nil {
 			return nil, err
 		}
-		if err := requireAxes("C2", what, axes, x.Rank()); err != nil {
+		if err := requireAxes(what, axes, x.Rank()); err != nil {
 			return nil, err
 		}
 		return []types.Tensor{{Elem: x.Elem, Shape: reducedShape(x.Shape, axes, keep)}}, nil
@@ -173,7 +173,7 @@ func position(name, word string, kind ReduceKind, example string) *OpDef {
 				return nil, err
 			}
 			axes := positionAxes(attrs[0], x.Rank())
-			if err := requireAxes("C2", "`"+name+"`", axes, x.Rank()); err != nil {
+			if err := requireAxes("`"+name+"`", axes, x.Rank()); err != nil {
 				return nil, err
 			}
 			out := types.Tensor{Elem: types.I32, Shape: reducedShape(x.Shape, axes, keep)}

@@ -99,7 +99,7 @@ func inferFold(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tens
 			return nil, err
 		}
 	}
-	if err := requireAxes("C2", "a fold", axes, x.Rank()); err != nil {
+	if err := requireAxes("a fold", axes, x.Rank()); err != nil {
 		return nil, err
 	}
 	body := regions[0]

@@ -39,11 +39,6 @@ type Options struct {
 	Out           io.Writer
 }
 
-// Defaults verifies after each pass and takes the dump from the environment.
-func Defaults(out io.Writer) Options {
-	return Options{VerifyEach: true, Dump: DumpFromEnv(out), Out: out}
-}
-
 // An UnknownPassError says that a name in the options is no pass of the pipeline, or cannot be disabled.
 type UnknownPassError struct{ Name, Why string }
 

@@ -74,7 +74,7 @@ func Load(plan *abi.Program, objects ...[]byte) (*Executable, error) {
 		x.images = append(x.images, img)
 	}
 	for _, f := range plan.Funcs {
-		if err := x.prepare(f, f.Steps); err != nil {
+		if err := x.prepare(f.Steps); err != nil {
 			x.Close()
 			return nil, err
 		}
@@ -83,7 +83,7 @@ func Load(plan *abi.Program, objects ...[]byte) (*Executable, error) {
 }
 
 // prepare finds the kernels that steps launch.
-func (x *Executable) prepare(f *abi.Function, steps []abi.Step) error {
+func (x *Executable) prepare(steps []abi.Step) error {
 	for _, s := range steps {
 		switch {
 		case s.Launch != nil:
@@ -97,14 +97,14 @@ func (x *Executable) prepare(f *abi.Function, steps []abi.Step) error {
 				return fmt.Errorf("the compiled code has no kernel %q", name)
 			}
 		case s.Loop != nil:
-			if err := x.prepare(f, s.Loop.Body); err != nil {
+			if err := x.prepare(s.Loop.Body); err != nil {
 				return err
 			}
 		case s.If != nil:
-			if err := x.prepare(f, s.If.Then); err != nil {
+			if err := x.prepare(s.If.Then); err != nil {
 				return err
 			}
-			if err := x.prepare(f, s.If.Else); err != nil {
+			if err := x.prepare(s.If.Else); err != nil {
 				return err
 			}
 		}

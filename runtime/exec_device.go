@@ -82,7 +82,7 @@ func (x *Executable) loopEntries(steps []abi.Step) error {
 // needsNoKernel is an error when the plan launches a kernel, for which there is no code.
 func (x *Executable) needsNoKernel() error {
 	for _, f := range x.plan.Funcs {
-		if err := x.prepare(f, f.Steps); err != nil {
+		if err := x.prepare(f.Steps); err != nil {
 			return err
 		}
 	}

@@ -142,12 +142,12 @@ func joinPair(k *kernel.Kernel, i int) *kernel.Kernel {
 		out := kernel.Access{Offset: at.Offset}
 		outer, inner := types.Lit(0), types.Lit(0)
 		for _, t := range at.Terms {
-			switch sum, err := types.Lit(0), error(nil); t.Var {
+			switch t.Var {
 			case a.Var:
-				sum, err = outer.Add(t.Coef)
+				sum, err := outer.Add(t.Coef)
 				outer, ok = sum, ok && err == nil
 			case b.Var:
-				sum, err = inner.Add(t.Coef)
+				sum, err := inner.Add(t.Coef)
 				inner, ok = sum, ok && err == nil
 			default:
 				out.Terms = append(out.Terms, t)

@@ -45,7 +45,7 @@ func (m *module) loops(f *abi.Function, steps []abi.Step) {
 			m.loops(f, s.If.Else)
 		case s.Loop != nil:
 			s.Loop.Device = nil
-			if m.small(f, s.Loop) {
+			if m.small(s.Loop) {
 				m.loop(s.Loop)
 				continue
 			}
@@ -55,7 +55,7 @@ func (m *module) loops(f *abi.Function, steps []abi.Step) {
 }
 
 // small reports whether one block does the loop.
-func (m *module) small(f *abi.Function, l *abi.Loop) bool {
+func (m *module) small(l *abi.Loop) bool {
 	shared := int64(0)
 	if len(l.Body) == 0 || len(l.Body) > loopKernels {
 		return false

@@ -107,7 +107,7 @@ func (c *contraction) plan(mach Machine) bool {
 	}
 	c.steps = c.kk
 	if c.m == 1 {
-		return c.planVector(mach, vectors)
+		return c.planVector()
 	}
 	if c.pairs = mach.PairSums && c.narrow(c.x) && c.narrow(c.y); c.pairs {
 		c.steps = (c.kk + 1) / 2
@@ -234,7 +234,7 @@ func tileVectors(vectors int64, mach Machine) int {
 
 // planVector is plan for one row, where y is read once and bounds the time: it is not copied. Where its rows lie
 // across k, they are streamed; along k, squares are turned over in registers.
-func (c *contraction) planVector(mach Machine, vectors int64) bool {
+func (c *contraction) planVector() bool {
 	size := int64(regDType(c.acc).Bytes())
 	along, across, ok := c.strides(c.y, c.col.Var)
 	if c.free { // one of them is a shape parameter

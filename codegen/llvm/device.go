@@ -196,9 +196,6 @@ func (t *Thread) Value(r kernel.Ref) value.Value { return t.g.uniform(r) }
 // Define makes v the scalar r.
 func (t *Thread) Define(r kernel.Ref, v value.Value) { t.g.set(r, v, false) }
 
-// Dim is the value of d.
-func (t *Thread) Dim(d types.Dim) value.Value { return t.g.dim(d) }
-
 // Extent is the value of e.
 func (t *Thread) Extent(e abi.Extent) value.Value { return t.g.extent(e) }
 

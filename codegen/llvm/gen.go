@@ -338,9 +338,6 @@ func (g *gen) extent(e abi.Extent) value.Value {
 	return v
 }
 
-// get returns the scalar r as it is.
-func (g *gen) get(r kernel.Ref) val { return g.env[r] }
-
 // uniform returns a scalar that is known to be the same for all iterations of the vectorised axis.
 func (g *gen) uniform(r kernel.Ref) value.Value {
 	v := g.env[r]

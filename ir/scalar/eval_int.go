@@ -17,7 +17,7 @@ func intKernel(op Op, t types.DType) kernel {
 	if t.IsSigned() {
 		return signedKernel(op, 64-width, mask)
 	}
-	return unsignedKernel(op, width, mask)
+	return unsignedKernel(op, width)
 }
 
 // wrappingKernel has the operations that do not care for the sign.
@@ -212,7 +212,7 @@ func signedKernel(op Op, unused uint, mask uint64) kernel {
 	return nil
 }
 
-func unsignedKernel(op Op, width uint, mask uint64) kernel {
+func unsignedKernel(op Op, width uint) kernel {
 	switch op {
 	case Div:
 		return func(d, x, y, _ []uint64) {

@@ -332,7 +332,7 @@ func (c *checker) update(at diag.Span, x, v Expr, list []axisIndex) Expr {
 }
 
 // mutArguments checks the arguments of a call that its callee changes, and gives their variables.
-func (c *checker) mutArguments(at diag.Span, fn *Func, args []Expr) ([]*Local, bool) {
+func (c *checker) mutArguments(fn *Func, args []Expr) ([]*Local, bool) {
 	var out []*Local
 	for _, i := range fn.Muts {
 		use, ok := args[i].(*Use)

@@ -323,7 +323,7 @@ func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args 
 			return bad(at)
 		}
 	}
-	muts, ok := c.mutArguments(at, fn, args)
+	muts, ok := c.mutArguments(fn, args)
 	if !ok {
 		return bad(at)
 	}

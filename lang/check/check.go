@@ -293,7 +293,7 @@ func (c *checker) signature(f *funcInfo) {
 					help("a shape parameter is `%s` or `%s: nat`; a type parameter has the bound num, int, float, any or tuple[T]", g.Name.Name, g.Name.Name)
 				continue
 			}
-			c.bracketsOfBound(f, g)
+			c.bracketsOfBound(g)
 			continue
 		}
 		f.dims[g.Name.Name] = true

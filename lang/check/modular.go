@@ -74,7 +74,7 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 	if !ok {
 		return bad(e.Loc)
 	}
-	m, ok := c.modPermutation(e, args, axis, rank)
+	m, ok := c.modPermutation(args, axis, rank)
 	if !ok {
 		return bad(e.Loc)
 	}
@@ -144,7 +144,7 @@ type modPermutation struct {
 	axis    int64
 }
 
-func (c *checker) modPermutation(e *ast.Call, args []ast.Expr, axis int64, rank int) (modPermutation, bool) {
+func (c *checker) modPermutation(args []ast.Expr, axis int64, rank int) (modPermutation, bool) {
 	var m modPermutation
 	perm, mode, permAxis := args[5], args[6], args[7]
 	if perm == nil {

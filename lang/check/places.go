@@ -141,7 +141,7 @@ func (p *placer) result(at diag.Span, want, got []types.Place) {
 		if p.fn.Decl.Result != nil {
 			r.related(p.fn.Decl.Result.Span(), "the declared type")
 		}
-		helpMove(r, at, want, got)
+		helpMove(r, at, want)
 	}
 }
 
@@ -284,7 +284,7 @@ func (p *placer) compare(at diag.Span, what string, t types.Type, want, got []ty
 	}
 	have := placedType(t, got)
 	if r := p.report(diag.CodeMismatch, at, "%s has to be %s, not %s", what, placedType(t, want), have); r != nil {
-		helpMove(r.label("%s", have), at, want, got)
+		helpMove(r.label("%s", have), at, want)
 	}
 }
 
@@ -318,7 +318,7 @@ func (p *placer) report(code diag.Code, at diag.Span, format string, args ...any
 }
 
 // helpMove says which function copies a value to where it is needed, when one does.
-func helpMove(r *report, at diag.Span, want, got []types.Place) {
+func helpMove(r *report, at diag.Span, want []types.Place) {
 	if len(want) != 1 {
 		r.help("`to_host(x)`, `to_device(x)` and `to_unified(x)` copy a tensor")
 		return

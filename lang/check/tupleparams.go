@@ -49,7 +49,7 @@ func (f *funcInfo) tupleParam(name string) (tupleParam, bool) {
 }
 
 // bracketsOfBound reports a bound that lacks its brackets, or has some that it should not have, or wrong ones.
-func (c *checker) bracketsOfBound(f *funcInfo, g *ast.GenericParam) {
+func (c *checker) bracketsOfBound(g *ast.GenericParam) {
 	name := g.Name.Name
 	switch {
 	case g.Bound.Name != tupleBound:

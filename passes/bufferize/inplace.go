@@ -126,7 +126,7 @@ func (fn *function) reuse(op *ir.Op, l *abi.Launch, later []abi.Step) {
 			if !ok || chosen || w.Buffer != l.Args[o] || fn.plan.Buffers[w.Buffer].Kind != abi.Temp {
 				continue
 			}
-			if k.Params[o].Work && fn.reuseRows(r, l, k, o, later) || !k.Params[o].Work && fn.take(op, r, l, k, o, later) {
+			if k.Params[o].Work && fn.reuseRows(r, l, k, o, later) || !k.Params[o].Work && fn.take(r, l, k, o, later) {
 				o = -1 // the parameters have moved
 			}
 			break
@@ -176,7 +176,7 @@ func updatedBy(y *ir.Value) *ir.Value {
 }
 
 // take lets output o, which is r, have the buffer of a parameter that is free.
-func (fn *function) take(op *ir.Op, r *ir.Value, l *abi.Launch, k *kernel.Kernel, o int, later []abi.Step) bool {
+func (fn *function) take(r *ir.Value, l *abi.Launch, k *kernel.Kernel, o int, later []abi.Step) bool {
 	old := l.Args[o]
 	if p, ok := fn.updates[r]; ok && fn.free(p) && !slices.Contains(l.Args, p) && fn.dense(p, r) && !mentioned(later, p) {
 		l.Args[o] = p

@@ -166,7 +166,7 @@ func (t *tracer) operands(op *ir.Op, result int, v *visit, known func(*ir.Value)
 	default:
 		switch {
 		case op.IsLoop() || op.Def.Space != nil && len(op.Args) > 0:
-			t.carried(op, result, v, known)
+			t.carried(op, v, known)
 		case op.Def.Element != nil:
 			t.element(op, result, v, known)
 		default:
@@ -190,7 +190,7 @@ func (t *tracer) multiplied(op *ir.Op, v *visit) {
 }
 
 // carried reports what an operation reads that goes through steps with a state: a fold, a scan, a loop.
-func (t *tracer) carried(op *ir.Op, result int, v *visit, known func(*ir.Value) place) {
+func (t *tracer) carried(op *ir.Op, v *visit, known func(*ir.Value) place) {
 	in := v
 	last := len(op.Args) - 1
 	switch {

@@ -94,20 +94,20 @@ func ter(d, a, b, c int32, f func(x, y, z uint64) uint64) step {
 // unary is an instruction d, a of one type.
 func (c *compiler) unary(t dtype, f func(x uint64) uint64) {
 	c.operands(2)
-	d, a := c.dst(0, t), c.src(1, t)
+	d, a := c.dst(t), c.src(1, t)
 	c.o.run = un(d, a, f)
 }
 
 // binary is an instruction d, a, b of one type.
 func (c *compiler) binary(t dtype, f func(x, y uint64) uint64) {
 	c.operands(3)
-	d, a, b := c.dst(0, t), c.src(1, t), c.src(2, t)
+	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
 	c.o.run = bin(d, a, b, f)
 }
 
 // ternary is an instruction d, a, b, c of one type.
 func (c *compiler) ternary(t dtype, f func(x, y, z uint64) uint64) {
 	c.operands(4)
-	d, x, y, z := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, t)
+	d, x, y, z := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
 	c.o.run = ter(d, x, y, z, f)
 }

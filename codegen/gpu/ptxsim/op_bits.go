@@ -29,7 +29,7 @@ func (c *compiler) logic() {
 	}
 	t := c.dtype(untyped...)
 	c.operands(3)
-	d, a, b := c.dst(0, t), c.src(1, t), c.src(2, t)
+	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
 	c.o.operands = []int32{a, b}
 	switch c.in.op {
 	case "and":
@@ -78,7 +78,7 @@ func (c *compiler) lop3() {
 	if table.kind != argInt || table.bits > 255 {
 		c.errorf("lop3 needs a table from 0 to 255")
 	}
-	d, x, y, z := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, t)
+	d, x, y, z := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
 	c.o.spread = spreadBitwise
 	c.o.run = ter(d, x, y, z, func(x, y, z uint64) uint64 {
 		var r uint64
@@ -107,7 +107,7 @@ func (c *compiler) shift() {
 		t = c.dtype(append(untyped, integers...)...)
 	}
 	c.operands(3)
-	d, a, n := c.dst(0, t), c.src(1, t), c.src(2, u32)
+	d, a, n := c.dst(t), c.src(1, t), c.src(2, u32)
 	c.moves(t, a)
 	m := mask(t.bits())
 	switch {
@@ -128,7 +128,7 @@ func (c *compiler) funnel() {
 	}
 	t := c.dtype(b32)
 	c.operands(4)
-	d, a, b, n := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, u32)
+	d, a, b, n := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, u32)
 	c.moves(t, a, b)
 	c.o.run = ter(d, a, b, n, func(x, y, n uint64) uint64 {
 		if mode == "clamp" {
@@ -148,7 +148,7 @@ func (c *compiler) funnel() {
 func (c *compiler) bfe() {
 	t := c.dtype(u32, u64, s32, s64)
 	c.operands(4)
-	d, a, pos, n := c.dst(0, t), c.src(1, t), c.src(2, u32), c.src(3, u32)
+	d, a, pos, n := c.dst(t), c.src(1, t), c.src(2, u32), c.src(3, u32)
 	c.moves(t, a)
 	width := uint64(t.bits())
 	c.o.run = ter(d, a, pos, n, func(x, pos, n uint64) uint64 {
@@ -173,7 +173,7 @@ func (c *compiler) bfe() {
 func (c *compiler) bfi() {
 	t := c.dtype(b32, b64)
 	c.operands(5)
-	d, a, b, pos, n := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, u32), c.src(4, u32)
+	d, a, b, pos, n := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, u32), c.src(4, u32)
 	c.moves(t, a, b)
 	width := uint64(t.bits())
 	c.o.run = func(w *warp, m uint32) {
@@ -195,7 +195,7 @@ func (c *compiler) prmt() {
 	t := c.dtype(b32)
 	mode := c.mod("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
 	c.operands(4)
-	d, a, b, s := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, t)
+	d, a, b, s := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
 	c.moves(t, a, b)
 	c.o.run = ter(d, a, b, s, func(x, y, sel uint64) uint64 {
 		v := y<<32 | x
@@ -238,7 +238,7 @@ func (c *compiler) szext() {
 	}
 	t := c.dtype(u32, s32)
 	c.operands(3)
-	d, a, n := c.dst(0, t), c.src(1, t), c.src(2, u32)
+	d, a, n := c.dst(t), c.src(1, t), c.src(2, u32)
 	c.o.run = bin(d, a, n, func(x, n uint64) uint64 {
 		if mode == "wrap" {
 			n &= 31
@@ -279,7 +279,7 @@ func (c *compiler) bmsk() {
 func (c *compiler) count() {
 	t := c.dtype(b32, b64)
 	c.operands(2)
-	d, a := c.dst(0, u32), c.src(1, t)
+	d, a := c.dst(u32), c.src(1, t)
 	if c.in.op == "popc" {
 		c.o.run = un(d, a, func(x uint64) uint64 { return uint64(bits.OnesCount64(x)) })
 		return
@@ -299,7 +299,7 @@ func (c *compiler) bfind() {
 	amount := c.has("shiftamt")
 	t := c.dtype(u32, u64, s32, s64)
 	c.operands(2)
-	d, a := c.dst(0, u32), c.src(1, t)
+	d, a := c.dst(u32), c.src(1, t)
 	c.o.run = un(d, a, func(x uint64) uint64 {
 		if t.signed() && int64(t.extend(x)) < 0 {
 			x = ^x & mask(t.bits())

@@ -161,7 +161,7 @@ func (c *compiler) set() {
 		n = 4
 	}
 	c.operands(n)
-	d, a, b := c.dst(0, dt), c.src(1, t), c.src(2, t)
+	d, a, b := c.dst(dt), c.src(1, t), c.src(2, t)
 	compare := compareStep(a, b, c.comparer(op, t))
 	var z int32
 	var nz bool
@@ -186,7 +186,7 @@ func (c *compiler) set() {
 func (c *compiler) selp() {
 	t := c.dtype(append(comparables, f16x2)...)
 	c.operands(4)
-	d, a, b := c.dst(0, t), c.src(1, t), c.src(2, t)
+	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
 	p, np := c.predicate(c.in.args[3])
 	c.o.spread, c.o.sel, c.o.selp, c.o.selNot = spreadSelect, [2]int32{a, b}, p, np
 	c.o.run = func(w *warp, m uint32) {
@@ -208,7 +208,7 @@ func (c *compiler) slct() {
 	t := c.dtype(comparables...)
 	kt := c.dtype(s32, f32)
 	c.operands(4)
-	d, a, b, k := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, kt)
+	d, a, b, k := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, kt)
 	c.o.run = ter(d, a, b, k, func(x, y, z uint64) uint64 {
 		if kt == s32 && int32(z) >= 0 || kt == f32 && f32of(z) >= 0 {
 			return x

@@ -103,7 +103,7 @@ func (c *compiler) cvtPair(dt, at dtype, frnd string, relu bool) {
 		f = clamp(e, f)
 	}
 	c.operands(3)
-	d, a, b := c.dst(0, dt), c.src(1, at), c.src(2, at)
+	d, a, b := c.dst(dt), c.src(1, at), c.src(2, at)
 	c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return f(x)<<16 | f(y) })
 }
 

@@ -71,7 +71,7 @@ func (c *compiler) carry() {
 	sets := c.has("cc")
 	t := c.dtype(u32, s32, u64, s64, b32, b64)
 	c.operands(3)
-	d, a, b := c.dst(0, t), c.src(1, t), c.src(2, t)
+	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
 	minus := c.in.op == "sub" || c.in.op == "subc"
 	shift := 64 - t.bits()
 	c.o.run = func(w *warp, m uint32) {
@@ -149,7 +149,7 @@ func (c *compiler) mul() {
 	case "wide":
 		t := c.dtype(u16, s16, u32, s32)
 		c.operands(3)
-		d, a, b := c.dst(0, wide(t)), c.src(1, t), c.src(2, t)
+		d, a, b := c.dst(wide(t)), c.src(1, t), c.src(2, t)
 		m := mask(2 * t.bits())
 		c.o.run = bin(d, a, b, func(x, y uint64) uint64 { return t.extend(x) * t.extend(y) & m })
 	default:
@@ -175,7 +175,7 @@ func (c *compiler) mad() {
 		}
 		t := c.dtype(u16, s16, u32, s32)
 		c.operands(4)
-		d, x, y, z := c.dst(0, wide(t)), c.src(1, t), c.src(2, t), c.src(3, wide(t))
+		d, x, y, z := c.dst(wide(t)), c.src(1, t), c.src(2, t), c.src(3, wide(t))
 		m := mask(2 * t.bits())
 		c.o.run = ter(d, x, y, z, func(x, y, z uint64) uint64 { return (t.extend(x)*t.extend(y) + z) & m })
 		return
@@ -209,7 +209,7 @@ func (c *compiler) mad() {
 		c.errorf("%s with a carry has 32 or 64 bits", c.in.op)
 	}
 	c.operands(4)
-	d, x, y, z := c.dst(0, t), c.src(1, t), c.src(2, t), c.src(3, t)
+	d, x, y, z := c.dst(t), c.src(1, t), c.src(2, t), c.src(3, t)
 	with := c.in.op == "madc"
 	shift := 64 - t.bits()
 	c.o.run = func(w *warp, m uint32) {
@@ -282,7 +282,7 @@ func (c *compiler) rem() { c.quotient(func(q, r uint64) uint64 { return r }) }
 func (c *compiler) quotient(pick func(q, r uint64) uint64) {
 	t := c.dtype(integers...)
 	c.operands(3)
-	d, a, b := c.dst(0, t), c.src(1, t), c.src(2, t)
+	d, a, b := c.dst(t), c.src(1, t), c.src(2, t)
 	c.o.run = func(w *warp, m uint32) {
 		D, A, B, zero := &w.vals[d], &w.vals[a], &w.vals[b], uint32(0)
 		for ; m != 0; m &= m - 1 {
@@ -381,7 +381,7 @@ func (c *compiler) dp() {
 	}
 	at, bt := c.dtype(u32, s32), c.dtype(u32, s32)
 	c.operands(4)
-	d, a, b, z := c.dst(0, u32), c.src(1, at), c.src(2, bt), c.src(3, u32)
+	d, a, b, z := c.dst(u32), c.src(1, at), c.src(2, bt), c.src(3, u32)
 	part8 := func(t dtype, v uint64, i int) uint64 {
 		if t == s32 {
 			return s8.extend(v >> (8 * i))

@@ -63,7 +63,7 @@ func (c *compiler) part(t dtype, n int) dtype {
 
 func (c *compiler) pack(t dtype, a operand) {
 	e := c.part(t, len(a.list))
-	d := c.dst(0, t)
+	d := c.dst(t)
 	var src []int32
 	for _, x := range a.list {
 		src = append(src, c.source(x, e, false))
@@ -123,7 +123,7 @@ func (c *compiler) cvta() {
 		c.errorf("generic addresses have 64 bits")
 	}
 	c.operands(2)
-	d, a := c.dst(0, t), c.src(1, t)
+	d, a := c.dst(t), c.src(1, t)
 	var base uint64
 	switch s {
 	case shared:

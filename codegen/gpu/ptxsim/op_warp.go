@@ -93,7 +93,7 @@ func (c *compiler) vote() {
 	members := c.sync(c.in.args[2])
 	d, p := int32(-1), int32(-1)
 	if mode == "ballot" {
-		d = c.dst(0, b32)
+		d = c.dst(b32)
 	} else {
 		p = c.predicateDest(c.in.args[0])
 	}
@@ -182,7 +182,7 @@ func (c *compiler) redux() {
 		c.errorf("redux needs an operation")
 	}
 	c.operands(3)
-	d, a := c.dst(0, t), c.src(1, t)
+	d, a := c.dst(t), c.src(1, t)
 	members := c.sync(c.in.args[2])
 	c.o.run = func(w *warp, m uint32) {
 		w.member(members, m)
@@ -216,7 +216,7 @@ func (c *compiler) redux() {
 func (c *compiler) activemask() {
 	c.dtype(b32)
 	c.operands(1)
-	d := c.dst(0, b32)
+	d := c.dst(b32)
 	c.o.run = func(w *warp, m uint32) {
 		each(m, func(i int) { w.vals[d][i] = uint64(m) })
 	}

@@ -9,8 +9,8 @@ import (
 
 // This file gives operands their slots in a frame: registers, constants, addresses, special registers and predicates.
 
-// dst is the slot of destination i, a register of exactly the width of t.
-func (c *compiler) dst(i int, t dtype) int32 { return c.dest(c.in.args[i], t, false) }
+// dst is the slot of the destination, a register of exactly the width of t.
+func (c *compiler) dst(t dtype) int32 { return c.dest(c.in.args[0], t, false) }
 
 // src is the slot of source i of type t.
 func (c *compiler) src(i int, t dtype) int32 { return c.source(c.in.args[i], t, false) }
