@@ -21,11 +21,11 @@ import (
 // and does no harm behind the last row: what is not mapped is not fetched. Where the length of a row is a shape parameter, one
 // that is too short or too long asks for what it reads itself.
 
-// A kernel that goes through memory once asks for nothing: the processor sees that by itself. It used to ask for what lies 8 KiB
-// ahead, because the processor's own fetching stops at the end of each page of 4 KiB. That gained a twentieth on a Sapphire
+// A kernel that goes through memory once asks for nothing: the processor sees that by itself. To ask for what lies 1 to 8 KiB
+// ahead, as the processor's own fetching may stop at the end of each page of 4 KiB, gained a twentieth on a Sapphire
 // Rapids; a Zen 4 fetches past the ends of pages, and less when it is asked: f32[2^24], one thread, of the speed of reading alone
-// (November 2026): the sum 0.92 and 1.01 without asking, a dot product 0.83 and 0.96, mean and variance 0.72 and 1.01, argmax
-// 0.88 and 0.98. From 1 to 8 KiB the distance did not matter.
+// (November 2026): the sum 0.92 with asking and 1.01 without, a dot product 0.83 and 0.96, mean and variance 0.72 and 1.01, argmax
+// 0.88 and 0.98.
 
 // Rows shorter than aheadLeast are fetched by the processor itself, which looks some lines ahead; of rows longer than
 // aheadMost the beginning would be gone again before it is read.
