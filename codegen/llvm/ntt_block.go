@@ -90,15 +90,6 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 		}
 		where = now
 	}
-	// Between the natural order and that of distance 1 vectors of four take two steps of one instruction each.
-	between := func() {
-		if n.w == 4 {
-			arrange(n.order(2), func([]number, int) {})
-		}
-	}
-	if n.inverse {
-		between()
-	}
 	for _, t := range distances {
 		now := n.order(t)
 		pair := func(i int) int { return now[i] / (2 * t) } // the number of the pair at place i, which is that of its factor
@@ -126,9 +117,6 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 				x[m] = n.lessen(x[m], n.settle)
 			}
 		})
-	}
-	if !n.inverse {
-		between()
 	}
 	arrange(natural, func([]number, int) {})
 }
