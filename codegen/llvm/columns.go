@@ -45,10 +45,20 @@ import (
 //
 // Four registers of columns go down the rows together, two where there are several sums. With AVX2 it was twice as many, which is two lines more of each row
 // at a time, all of them in a few sets of the first-level cache when rows are a power of two long: f32[2048, 1024] takes 0.92 of that, f32[4096, 4096]
-// 0.93, f64[2048, 1024] 0.84, axis_modsum 0.97 (one thread of a Zen 3, medians of ratios in turns). Three sums with a rare arm, those of modmul_axis_sum, have one where
-// there are 16: LLVM keeps the operands of all four rows until it knows that nobody takes the arm. Asking for half lines would ask for each line twice. Where the
-// second-level cache holds the matrix it is two rows and two registers: rows a multiple of 4 KiB apart share the places of the first-level cache (i64[32, 256, 4] 14.0 us in place
-// of 14.9 with 49 bits, 23.1 and 24.4 with 59; four rows of i64[64, 4096, 4] are faster than two, 612 and 799).
+// 0.93, f64[2048, 1024] 0.84, axis_modsum 0.97 (one thread of a Zen 3, medians of ratios in turns).
+//
+// Where there are 16 registers, sums with rare arms, as modmul_axis_sum's, do not ask for the next rows, and where the second-level cache holds the matrix, go down two rows
+// at a time: rows a multiple of 4 KiB apart share the places of the first-level cache. The same processor, lower quartiles of rounds in turns, microseconds:
+//
+//	                            bits   2 rows, asking     2     4, asking     4
+//	i64[64, 4096, 4]              49          769       859         1011   748
+//	                              59          945      1005         1252   950
+//	i64[64, 16384, 4]             49         3538      3836         4057  3393
+//	                              59         4181      4424         4634  4070
+//
+// i64[32, 256, 4] takes 11.9 with two rows and 12.4 with four (49 bits), 20.4 and 21.4 with 59. The arms are asked for once, behind the last row (Note [Rare arms]): who takes one has all rows of the strip
+// added again, one after the other, with the branch. Asked for in each round of two rows and two registers, by four instructions and a jump, those took 13.1 and 21.6; and LLVM keeps nothing
+// for the arm, neither operands nor registers, so that two registers of four rows need no stack.
 //
 // The running sums of a vector of columns stand side by side where there are several. Apart, each as wide as the strip, they lay wherever the stack was: a store to
 // one of them less than some lines ahead of where a row is read, modulo the 4 KiB of the first-level cache's sets, holds up those loads, all along the strip. Side by side they
@@ -222,14 +232,8 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 		}
 	}
 	registers := 4
-	if len(c.sums) > 1 || len(c.rare) > 0 { // of rare arms what is looked at has to be kept until then
+	if len(c.sums) > 1 || len(c.rare) > 0 {
 		registers = 2
-	}
-	second := false
-	if len(c.sums) > 2 && len(c.rare) > 0 && g.machine.Registers <= 16 { // then the operands of all rows
-		if second = c.near(int64(g.machine.L2)); !second {
-			registers = 1
-		}
 	}
 	c.w = registers * g.machine.VectorBits / 8 / int(size)
 	c.rest = c.w
@@ -251,12 +255,12 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 		return nil
 	}
 	c.rows, c.ask = stripRows, true
-	switch near := c.near(nearBytes); {
-	case near && len(c.rare) == 0:
+	switch few := g.machine.Registers <= 16; {
+	case len(c.rare) == 0 && c.near(nearBytes):
 		c.rows, c.ask = nearRows, false
-	case second:
+	case len(c.rare) > 0 && few && c.near(int64(g.machine.L2)):
 		c.rows, c.ask = secondRows, false
-	case near && c.w*int(size) < lineBytes:
+	case len(c.rare) > 0 && few:
 		c.ask = false
 	}
 	if n < 2*stripRows && len(c.rare) == 0 || c.cols < int64(c.w) {
@@ -486,24 +490,29 @@ func (c *strip) fits() value.Value {
 func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	g := c.g
 	rows, known := constantInt(c.sums[0].r.n)
-	begins := known && rows >= c.rows && c.lanes == 1 && c.sums[0].s.Chunk == scalar.None && len(c.rare) == 0 // with the sums of the first rows: 2 to 4% of axis_modsum of i64[64, 4096, 4]
-	if !begins {
+	begins := known && rows >= c.rows && c.lanes == 1 && c.sums[0].s.Chunk == scalar.None // with the sums of the first rows: 2 to 4% of axis_modsum of i64[64, 4096, 4]
+	anew := func() {
 		c.each(n, c.w, func(j value.Value) {
 			for _, s := range c.sums {
 				c.store(s, s.identity(c.w), sums, j)
 			}
 		})
 	}
+	if !begins {
+		anew()
+	}
 	ahead := g.ahead
 	defer func() { g.ahead, g.below = ahead, false }()
+	var rareArms *usual
+	if len(c.rare) > 0 {
+		rareArms = &usual{ifs: c.rare, of: map[kernel.Ref]*rareTest{}, start: g.cur}
+	}
 	add := func(row value.Value, rows int64, begins bool) {
 		g.ahead, g.below = c.nextRows(rows), true
 		c.each(n, c.w, func(j value.Value) {
 			column(j)
 			g.block(&kernel.Block{Stmts: c.before})
-			if len(c.rare) > 0 {
-				g.usual = &usual{ifs: c.rare, of: map[kernel.Ref]*rareTest{}}
-			}
+			g.usual = rareArms
 			acc := make([]value.Value, len(c.sums))
 			for i, s := range c.sums {
 				if begins {
@@ -517,24 +526,38 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 					acc[i] = s.add(acc[i], g.plus(row, ci(i64, u)), c.w)
 				}
 			}
-			done := c.unusual(sums, row, rows, j)
+			g.usual = nil
+			if rareArms != nil {
+				rareArms.keep(g)
+			}
 			for i, s := range c.sums {
 				c.store(s, acc[i], sums, j)
-			}
-			if done != nil {
-				g.cur.NewBr(done)
-				g.cur = done
 			}
 		})
 	}
 	full := g.cur.NewAnd(g.cur.NewSub(end, p), ci(i64, -c.rows))
-	stop := g.cur.NewAdd(p, full)
+	stop, next := g.cur.NewAdd(p, full), p
 	if begins {
 		add(p, c.rows, true)
-		p = g.plus(p, ci(i64, c.rows))
+		next = g.plus(p, ci(i64, c.rows))
 	}
-	g.count(p, stop, c.rows, nil, func(row value.Value, _ []value.Value) []value.Value { add(row, c.rows, false); return nil })
-	g.count(stop, end, 1, nil, func(row value.Value, _ []value.Value) []value.Value { add(row, 1, false); return nil })
+	g.count(next, stop, c.rows, nil, func(row value.Value, _ []value.Value) []value.Value { add(row, c.rows, false); return nil })
+	one := func(row value.Value, _ []value.Value) []value.Value { add(row, 1, false); return nil }
+	g.count(stop, end, 1, nil, one)
+	if rareArms == nil {
+		return
+	}
+	g.w = c.w
+	some := rareArms.ever(g)
+	g.w = 0
+	if rareArms = nil; some == nil {
+		return
+	}
+	g.when(some, nil, func() []value.Value {
+		anew()
+		g.count(p, end, 1, nil, one)
+		return nil
+	})
 }
 
 // nextRows lets the loads of so many rows ask for the same columns of the rows after them: in each row the processor's own
@@ -559,30 +582,4 @@ func (c *strip) nextRows(rows int64) map[*kernel.Load]types.Dim {
 		maps.Copy(asked, mine)
 	}
 	return out
-}
-
-// unusual writes code for rows of which an element of the vector at j takes a rare arm, one row after the other; the code after it is
-// for the others, and has to end in the block that is returned. That is nil when there are no such arms.
-func (c *strip) unusual(sums, row value.Value, rows int64, j value.Value) *lir.Block {
-	g := c.g
-	if g.usual == nil {
-		return nil
-	}
-	some := g.usual.any(g)
-	g.usual = nil
-	if some == nil {
-		return nil
-	}
-	slow, plain, done := g.newBlock(), g.newBlock(), g.newBlock()
-	g.cur.NewCondBr(some, slow, plain)
-	g.cur = slow
-	g.count(row, g.plus(row, ci(i64, rows)), 1, nil, func(row value.Value, _ []value.Value) []value.Value {
-		for _, s := range c.sums {
-			c.store(s, s.add(c.load(s, sums, j), row, c.w), sums, j)
-		}
-		return nil
-	})
-	g.cur.NewBr(done)
-	g.cur = plain
-	return done
 }

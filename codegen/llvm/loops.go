@@ -282,7 +282,9 @@ const rare = 16
 // rareArm computes the second arm, and the first one for all iterations of a vector if one of them takes it.
 func (g *gen) rareArm(s *kernel.If, c value.Value) {
 	g.block(s.Else)
-	some := g.cur.NewCall(g.intrinsic("llvm.vector.reduce.or."+typeSuffix(c.Type()), i1, c.Type()), c)
+	one := &usual{of: map[kernel.Ref]*rareTest{}}
+	one.note(g, s.Cond, c)
+	some := one.any(g)
 	usual := make([]value.Value, len(s.IDs))
 	for i, r := range s.ElseVals {
 		usual[i] = g.spread(g.env[r])

@@ -3,6 +3,7 @@ package llvm
 import (
 	"slices"
 
+	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
@@ -10,6 +11,7 @@ import (
 
 	"healc/ir/kernel"
 	"healc/ir/scalar"
+	"healc/lang/types"
 )
 
 // Note [Rare arms]
@@ -26,23 +28,30 @@ import (
 // in place stores after the question.
 //
 // Conditions of the usual forms, x & m != 0 and m <= x where m is the same for all, are put together as x: one or, one maximum. LLVM would do so behind
-// the last vector, and keep the operands of all of them until then, for which 16 registers are too few: opaque.
+// the last vector, and keep the operands of all of them until then, for which 16 registers are too few: opaque. Where the lower half of a 64-bit m is 0, the
+// upper halves of x tell, and where x is a maximum, its operands: AVX2 has a maximum of 32-bit numbers, and none of 64 bits.
 
 // usualVectors is the number of vectors of a block. More gain nothing: 8 took as long on a Zen 4.
 const usualVectors = 4
 
-// usual is a block of vectors for which rare arms are put off.
+// Sums down columns put the arms off until all rows are added (Note [Reductions across rows]): what is put together is kept from one round of
+// the loops to the next, in memory of which LLVM makes registers.
+
+// usual is a block of vectors, or loops over blocks, for which rare arms are put off.
 type usual struct {
 	ifs   map[*kernel.If]bool
 	tests []*rareTest
 	of    map[kernel.Ref]*rareTest // by condition
+	start *lir.Block               // before the loops; nil for a block
 }
 
 // rareTest is whether any iteration so far takes a rare arm.
 type rareTest struct {
 	in   *scalar.Instr // the comparison, of which x is the operand that differs; nil when x is the condition itself
 	mask *scalar.Instr // x & m, when that is what it compares with 0
+	half bool          // x is the 32-bit halves, of which the upper ones are compared
 	x    value.Value
+	kept value.Value // where the rounds of a loop leave x
 }
 
 // rareBranches finds the branches of a body whose rare arms can be put off; nil when the body is not so plain that its vectors can
@@ -166,23 +175,78 @@ func (u *usual) note(g *gen, r kernel.Ref, c value.Value) {
 		x, m := in.Args[0], in.Args[1]
 		switch {
 		case in.Op == scalar.Ne && g.isZero(m) && g.maskOf(x) != nil:
-			mask := g.maskOf(x)
-			n.in, n.mask, n.x = in, mask, g.spread(g.env[mask.Args[0]])
-		case in.Op == scalar.Le && !g.types[m].IsSigned() && !g.types[m].IsFloat() && g.env[m].wide && !g.env[x].wide && !g.env[x].iota:
+			if mask := g.maskOf(x); u.start == nil || g.isNumber(mask.Args[1]) {
+				n.in, n.mask, n.x = in, mask, g.spread(g.env[mask.Args[0]])
+			}
+		case in.Op == scalar.Le && !g.types[m].IsSigned() && !g.types[m].IsFloat() && g.env[m].wide && !g.env[x].wide && !g.env[x].iota && (u.start == nil || g.isNumber(x)):
 			n.in, n.x = in, g.env[m].v
+			if c := g.lets[x]; g.types[m] == types.U64 && c != nil && c.Op == scalar.Const && uint32(c.Imm) == 0 {
+				for _, part := range g.largestOf(m) {
+					part = g.cur.NewBitCast(part, vec(i32, 2*g.w))
+					if n.half {
+						part = n.both(g, n.x, part)
+					}
+					n.x, n.half = part, true
+				}
+			}
 		}
 	}
-	old := u.of[r]
-	if old == nil {
+	switch old := u.of[r]; {
+	case old == nil:
 		u.of[r] = n
 		u.tests = append(u.tests, n)
-		return
+	case old.x == nil:
+		old.x = n.x
+	default:
+		old.x = old.both(g, old.x, n.x)
 	}
-	if n.in != nil && n.mask == nil {
-		old.x = g.minMax(scalar.Max, g.types[n.in.Args[1]], g.w, old.x, n.x)
-		return
+}
+
+// both is what tells of two vectors what x and y tell of one.
+func (t *rareTest) both(g *gen, x, y value.Value) value.Value {
+	switch {
+	case t.half:
+		return g.opaque(g.minMax(scalar.Max, types.U32, g.w, x, y))
+	case t.in != nil && t.mask == nil:
+		return g.minMax(scalar.Max, g.types[t.in.Args[1]], g.w, x, y)
 	}
-	old.x = g.opaque(g.cur.NewOr(old.x, n.x))
+	return g.opaque(g.cur.NewOr(x, y))
+}
+
+// join makes x one register, where that can be.
+func (t *rareTest) join(g *gen) {
+	for (t.half || t.mask != nil && g.isNumber(t.mask.Args[1])) && g.registers(t.x) > 1 {
+		t.x = t.both(g, g.half(t.x, 0), g.half(t.x, 1))
+	}
+}
+
+// keep ends a round of the loops.
+func (u *usual) keep(g *gen) {
+	for _, t := range u.tests {
+		t.join(g)
+		if t.kept == nil {
+			t.kept = g.entry.NewAlloca(t.x.Type())
+			u.start.NewStore(constant.NewZeroInitializer(t.x.Type()), t.kept)
+		}
+		g.cur.NewStore(t.both(g, t.x, g.cur.NewLoad(t.x.Type(), t.kept)), t.kept)
+		t.x = nil
+	}
+}
+
+// ever is whether a rare arm was taken by any iteration of the loops, nil when there was none.
+func (u *usual) ever(g *gen) value.Value {
+	for _, t := range u.tests {
+		t.x = g.cur.NewLoad(t.kept.Type().(*lt.PointerType).ElemType, t.kept)
+	}
+	return u.any(g)
+}
+
+// largestOf is what r is the maximum of.
+func (g *gen) largestOf(r kernel.Ref) []value.Value {
+	if in := g.lets[r]; in != nil && in.Op == scalar.Max {
+		return append(g.largestOf(in.Args[0]), g.largestOf(in.Args[1])...)
+	}
+	return []value.Value{g.spread(g.env[r])}
 }
 
 // registers is how many registers a vector takes.
@@ -243,22 +307,32 @@ func (g *gen) maskOf(r kernel.Ref) *scalar.Instr {
 func (u *usual) any(g *gen) value.Value {
 	var some value.Value
 	for _, t := range u.tests {
+		if t.in != nil { // of a comparison with a number LLVM would make one with more instructions
+			t.join(g)
+		}
 		c := t.x
 		switch {
 		case t.mask != nil:
 			mask := g.spread(g.env[t.mask.Args[1]])
-			if g.isNumber(t.mask.Args[1]) { // of which LLVM would make a comparison, with more instructions
-				for g.registers(c) > 1 {
-					c, mask = g.cur.NewOr(g.half(c, 0), g.half(c, 1)), g.half(mask, 0)
+			if g.isNumber(t.mask.Args[1]) {
+				for g.registers(mask) > g.registers(c) {
+					mask = g.half(mask, 0)
 				}
 				mask = g.opaque(mask)
 			}
 			c = g.cur.NewAnd(c, mask)
 			c = g.cur.NewICmp(enum.IPredNE, c, constant.NewZeroInitializer(c.Type()))
+		case t.half:
+			w := int(c.Type().(*lt.VectorType).Len) / 2
+			c = g.cur.NewLShr(g.cur.NewBitCast(c, vec(i64, w)), g.k(ci(i64, 32), w))
+			c = g.cur.NewICmp(enum.IPredSLE, g.k(ci(i64, int64(g.lets[t.in.Args[0]].Imm>>32)), w), c)
 		case t.in != nil:
 			c = g.cur.NewICmp(enum.IPredULE, g.spread(g.env[t.in.Args[0]]), c)
 		}
-		one := g.cur.NewCall(g.intrinsic("llvm.vector.reduce.or."+typeSuffix(c.Type()), i1, c.Type()), c)
+		one := c
+		if _, ok := c.Type().(*lt.VectorType); ok {
+			one = g.cur.NewCall(g.intrinsic("llvm.vector.reduce.or."+typeSuffix(c.Type()), i1, c.Type()), c)
+		}
 		if some == nil {
 			some = one
 		} else {

@@ -105,21 +105,35 @@ const (
 )
 
 // limb51 is Limb with doubles, for p up to 2^51: a b = k 2^51 + r, where k is rounded to the nearest integer and |r| <= 2^50. What is added are bits, those of
-// 2^103 + k 2^51, whose unit is 2^51, and of 3 * 2^51 + r. Those of the two constants are taken off in the end.
+// 2^103 + k 2^51, whose unit is 2^51, and of 3 * 2^51 + r. Those of the two constants are taken off in the end. Whether the numbers are short enough is asked of the doubles
+// that are made of them, whose upper halves tell (Note [Rare arms] in codegen/llvm): the numbers are needed for nothing else then.
 func (m Modulus) limb51(x, y Ref, limb int) Ref {
 	e := m.e
 	if limb == 2 {
 		return m.num(0)
 	}
 	large := e.Float(types.F64, upperUnits)
-	return m.short(halfProduct, x, y, func(a, b Ref) Ref {
-		u, v := m.double(a), m.double(b)
+	product := func(u, v Ref) Ref {
 		upper := e.Fma(u, v, large)
 		if limb == 1 {
 			return e.Bitcast(m.word, upper)
 		}
 		return e.Bitcast(m.word, e.Fma(u, v, e.Sub(e.Float(types.F64, upperUnits+ones), upper)))
-	})
+	}
+	u, v := m.shortDouble(x), m.shortDouble(y)
+	most := e.Max(e.Bitcast(m.word, u), e.Bitcast(m.word, v))
+	long := e.Le(m.num(int64(math.Float64bits(1<<halfProduct))), most)
+	return e.Choose(long, m.word, func() Ref {
+		return product(m.double(m.remainder(x)), m.double(m.remainder(y)))
+	}, func() Ref { return product(u, v) })
+}
+
+// shortDouble is x of the signed type where that is from 0 to 2^51 - 1. For any other x its bits are, as an unsigned number, those of 2^51 at least: the bits of x and
+// of 2^52, xor, are a double from 2^52 to 3 * 2^51 for such x alone, and no difference of another one and 2^52 is rounded to one from 0 to 2^51.
+func (m Modulus) shortDouble(x Ref) Ref {
+	e := m.e
+	bits := e.Xor(e.Bitcast(m.word, x), m.num(int64(math.Float64bits(units))))
+	return e.Sub(e.Bitcast(types.F64, bits), e.Float(types.F64, units))
 }
 
 // limbs51 is the residue of k 2^51 + r, the sums of LimbTerms of each: k is up to 2^60, r up to 2^59 on either side. With r = c 2^51 + l, where l is not negative,
@@ -143,8 +157,8 @@ func (d doubles) limbs51(s1, s0 Ref, terms int64) Ref {
 }
 
 // limb32 is Limb with halves of words, a = a1 * 2^32 + a0: with c = a1 b0 + a0 b1 + floor(a0 b0 / 2^32), which a word holds for numbers below 2^63, the product is
-// h * 2^64 + (c mod 2^32) * 2^32 + a0 b0 mod 2^32, where h = a1 b1 + floor(c / 2^32) is below 2^62. What h has from 2^54 on goes to the sum in the middle, above
-// what its terms below 2^32 need.
+// h * 2^64 + (c mod 2^32) * 2^32 + a0 b0 mod 2^32, where h = a1 b1 + floor(c / 2^32) is below 2^62. What h has from 2^54 on goes to the sum in the middle, too, above
+// what its terms below 2^32 need: that of h is known modulo 2^64.
 func (m Modulus) limb32(x, y Ref, limb int) Ref {
 	e := m.e
 	half, low := m.num(32), m.num(1<<32-1)
@@ -158,29 +172,28 @@ func (m Modulus) limb32(x, y Ref, limb int) Ref {
 		c := e.Add(e.Add(e.Mul(a1, b0), e.Mul(a0, b1)), e.Shr(ll, half))
 		h := e.Add(e.Mul(a1, b1), e.Shr(c, half))
 		if limb == 2 {
-			return e.And(h, m.num(1<<highBits-1))
+			return h
 		}
 		return e.Or(e.And(c, low), e.Shl(e.Shr(h, m.num(highBits)), m.num(middleBits)))
 	}
 	return m.short(63, x, y, product)
 }
 
-// The bits of h that stay in its sum, and those of the sum of LimbTerms middle terms.
+// The bits of h whose sum a word holds, and those of the sum of LimbTerms middle terms.
 const (
 	highBits   = 54
 	middleBits = 42
 )
 
-// limbs32 is the residue of (s2 + t * 2^54) * 2^64 + (s1 - t * 2^42) * 2^32 + s0, t being the upper bits of s1.
+// limbs32 is the residue of (h + t * 2^54) * 2^64 + (s1 - t * 2^42) * 2^32 + s0, t being the upper bits of s1, and h = s2 - t * 2^54 modulo 2^64.
 func (m Modulus) limbs32(s2, s1, s0 Ref) Ref {
 	e := m.e
 	half := m.num(32)
 	top, middle := e.Shr(s1, m.num(middleBits)), e.And(s1, m.num(1<<middleBits-1))
 	lo := e.Add(e.Shl(middle, half), s0)
 	more := e.Add(e.Shr(middle, half), e.Cast(m.word, e.Lt(lo, s0))) // a sum of short products has two words
-	hi := e.Add(s2, more)
-	over := e.Add(e.Shl(top, m.num(highBits)), hi)
-	carry := e.Cast(m.word, e.Lt(over, hi))
+	over := e.Add(s2, more)
+	carry := e.Cast(m.word, e.Lt(over, e.Sub(over, e.Shl(top, m.num(highBits)))))
 	return m.wide(m.wide(e.Add(e.Shr(top, m.num(64-highBits)), carry), over), lo)
 }
 

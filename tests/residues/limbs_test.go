@@ -100,3 +100,22 @@ func TestRowsOfSums(t *testing.T) {
 			sumAlong(types.I64, []int64{shape[2], shape[0], shape[1]}, 0, p, tensor{}, func(i []int64) *big.Int { return product(at(a, i), at(b, i)) }))
 	}
 }
+
+// TestOneLongFactor: sums of products of residues but one number, which has all rows of its columns added again.
+func TestOneLongFactor(t *testing.T) {
+	prog := newProgram(t, "fn f[N, M, K](a: i64[N, M, K], b: i64[N, M, K], p: i64[K]) -> i64[M, K] = modmul_axis_sum(a, b, p, 0)")
+	r := rand.New(rand.NewPCG(5, 1))
+	shape := []int64{11, 70, 4}
+	for turn, long := range []int64{-1, 1 << 51, 1<<52 + 1, 3<<51 - 1, 1 << 53, 0x433 << 52, -1 << 63, 1<<63 - 1, -0x433 << 52, -1 << 52} {
+		bits := []int{51, 49, 60, 50}[turn%4]
+		p := build(types.I64, shape[2:], func(i []int64) int64 { return 1<<bits - 1 - 2*i[0] })
+		factors := [2]tensor{}
+		for k := range factors {
+			factors[k] = build(types.I64, shape, func(i []int64) int64 { return 1 + r.Int64N(p.at(i[2])-1) })
+		}
+		data := factors[turn%2]
+		data.v[data.flat([]int64{int64(turn) % shape[0], r.Int64N(shape[1]), r.Int64N(shape[2])})] = long
+		prog.check(r, "f", turn, true, []tensor{factors[0], factors[1], p},
+			sumAlong(types.I64, shape, 0, p, tensor{}, func(i []int64) *big.Int { return product(factors[0].at(i...), factors[1].at(i...)) }))
+	}
+}
