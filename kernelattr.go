@@ -11,8 +11,6 @@ import (
 	"healc/passes/bufferize"
 )
 
-// Note [Functions marked @kernel]
-//
 // `@kernel` promises that a function becomes exactly one kernel. What fusion does depends on the extents, so
 // the promise is checked where these are known: for a function without shape parameters when the source
 // is compiled, for any other when it is compiled for the shapes of a call. On the interpreter there are no

@@ -7,8 +7,6 @@ import (
 	"healc/runtime/device"
 )
 
-// Note [Copies on a device]
-//
 // Elements are copied between tensors of any strides by a kernel that is written here as PTX, since the runtime has no
 // compiler: a thread takes an element, finds its index along each axis by division from the last axis to the first, and copies
 // it. Axes of extent 1 are dropped and neighbours merged before, so that most copies have few axes; a copy of more than

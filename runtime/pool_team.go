@@ -9,8 +9,6 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [One team]
-//
 // All pools of a process share one team of workers, as many as the largest of them wants, started by the first Run
 // that needs them. Several compiled modules, and several calls of one, do not add up to more threads than any of
 // them was given: the team counts the calls in progress, each of which has its caller's thread, and a Run asks only

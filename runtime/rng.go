@@ -8,8 +8,6 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Generated inputs]
-//
 // Random tensors come from Philox4x32-10, a counter-based generator: four 32-bit words are a function of a
 // 128-bit counter and a 64-bit key (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011). The
 // key is the seed. The counter is the number of a block of elements, with the distribution in its third word, so an element depends

@@ -57,8 +57,6 @@ func formatBytes(n int64) string {
 // mappedBytes is what the large blocks of this process hold, touched or not.
 var mappedBytes atomic.Int64
 
-// Note [Memory limit]
-//
 // Linux grants address space freely and kills the process when the pages are touched, which would be a
 // crash on user input. So a request is compared, before it is made, with what the machine can still
 // give: the least of MemAvailable plus free swap, the rest of each cgroup on our path, and the rest

@@ -2,8 +2,6 @@ package scalar
 
 import "healc/lang/types"
 
-// Note [Reduction by a reciprocal]
-//
 // Everything modulo p is made of one step: the remainder of a double word by p, without a division. With the
 // width w of the type (32 or 64 bits), d = p * 2^s has its highest bit set and
 //

@@ -6,8 +6,6 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Variables]
-//
 // The typed tree changes variables by Assign, in the order of evaluation; lang/irgen turns that into values
 // that never change. It needs to know which variables an `if` changes and whether it leaves the function:
 // the checker keeps a log of assignments and a count of returns, and looks at what the arms added.

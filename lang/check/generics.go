@@ -10,8 +10,6 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Type parameters]
-//
 // A function with type parameters is a template. An instance of it is the function with an element type
 // for each of them; it is typed like any function, its shape parameters symbolic. The body is typed for
 // every type of the bounds where it is declared, so an error shows there whoever calls it; the first

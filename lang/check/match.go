@@ -10,8 +10,6 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Match]
-//
 // A match is a chain of Ifs over its value, which is evaluated once. An arm without guard whose pattern is
 // a name or `_`, or a literal when no other value is left, ends the chain.
 

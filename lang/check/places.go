@@ -9,8 +9,6 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Places]
-//
 // Only declared types say where a tensor is: parameters, results and annotated lets. The types in the tree
 // say nothing of it, so that no operation has to know places. When a source names a place other than the
 // host, a pass over the typed bodies finds the place of every value and compares. A literal, and what is made

@@ -9,8 +9,6 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Parameters for tuples]
-//
 // `P: tuple[T]` stands for a whole type: a tensor of T of any shape, or a tuple of such, nested ones included. It is
 // bound by an argument. An instance fixes how the tuple is built and the ranks of its tensors; the extents are shape
 // parameters of the instance, P.0, P.1 and so on (no program can write such a name). So one instance serves all shapes,

@@ -8,8 +8,6 @@ import (
 	"healc/lang/lexer"
 )
 
-// Note [Comments]
-//
 // Comments stand between two tokens of the source. There each is one of three things:
 //
 //	trailing  on the line of the token before, and the last thing there: printed after that token,

@@ -8,8 +8,6 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Leaving a function]
-//
 // The IR has no jump: a region yields at its end. So after an `if` of which one arm leaves the function,
 // the rest of the region becomes the other arm. `if c { return 1; } x + 1` is
 //

@@ -1,7 +1,5 @@
 package abi
 
-// Note [When a kernel is split]
-//
 // A kernel runs on several threads where that pays: each piece must take at least as long as it costs to hand one
 // to another thread. The plan estimates what an index of the outermost axis takes, from the scalar operations of
 // the kernel's body and the bytes that it touches, whichever takes longer; the runtime divides the region's cost

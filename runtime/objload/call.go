@@ -10,8 +10,6 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Calls]
-//
 // A call runs on the thread's system stack (ulimit -s, 8 MB as a rule), not on the goroutine's, and other
 // goroutines and the garbage collector go on meanwhile, as with cgo. It uses the runtime's cgocall, as
 // purego.SyscallN does, which Go keeps open for that; our own few instructions behind it save what

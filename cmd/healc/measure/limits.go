@@ -12,8 +12,6 @@ import (
 	"healc/runtime/objload"
 )
 
-// Note [Limits]
-//
 // The limit of a program is what no program can go below: it moves the bytes that cannot be avoided, each input read
 // once and each output written once, or does its arithmetic from registers. The kernels that do just that are
 // written here as LLVM IR, apart from the generator whose code they judge, and run on the same pool of threads.

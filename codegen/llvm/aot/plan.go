@@ -40,8 +40,6 @@ type slot struct {
 	last    int
 }
 
-// Note [Small arenas]
-//
 // Up to stackArena bytes lie on the stack: a call of a small function then costs no trip to the allocator. Functions
 // that may recurse get less, because language.md lets them nest 10000 deep on a stack of 8 MB.
 const (
