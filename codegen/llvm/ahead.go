@@ -3,7 +3,6 @@ package llvm
 import (
 	"fmt"
 
-	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
@@ -147,12 +146,11 @@ func (g *gen) askForIn(level int64, param int, at value.Value, n int) {
 }
 
 // fetch prefetches the line of an address to a level of the caches.
-func (g *gen) fetch(level int64, address value.Value) {
-	name := "llvm.prefetch.p0i8"
-	f := g.intrinsics[name]
-	if f == nil {
-		f = g.intrinsic(name, lt.Void, voidPtr, i32, i32, i32)
-	}
-	const read, data = 0, 1
-	g.cur.NewCall(f, g.cur.NewBitCast(address, voidPtr), constant.NewInt(i32, read), constant.NewInt(i32, level), constant.NewInt(i32, data))
+func (g *gen) fetch(level int64, address value.Value) { g.fetchFor(0, level, address) }
+
+// fetchFor is fetch for reading, 0, or for writing, 1. An address outside of the buffer does no harm.
+func (g *gen) fetchFor(write, level int64, address value.Value) {
+	const data = 1
+	f := g.intrinsic("llvm.prefetch.p0i8", lt.Void, voidPtr, i32, i32, i32)
+	g.cur.NewCall(f, g.cur.NewBitCast(address, voidPtr), ci(i32, write), ci(i32, level), ci(i32, data))
 }

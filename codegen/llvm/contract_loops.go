@@ -88,7 +88,7 @@ func (g *gen) contractFree(c *contraction, begin, end value.Value) {
 		n := g.extent(c.col.Extent)
 		g.count(ci(i64, 0), n, c.blockCols, nil, func(at value.Value, _ []value.Value) []value.Value {
 			cg.prologue(0)
-			left := cg.minInt(g.cur.NewSub(n, at), ci(i64, c.blockCols))
+			left := cg.least(g.cur.NewSub(n, at), ci(i64, c.blockCols))
 			p := panels{at: at, whole: g.cur.NewSDiv(left, ci(i64, c.panel)), edge: c.panel}
 			p.some = g.cur.NewSub(left, g.cur.NewMul(p.whole, ci(i64, c.panel)))
 			p.isLast = g.cur.NewICmp(enum.IPredSGT, p.some, ci(i64, 0))
@@ -125,13 +125,13 @@ func (g *gen) contractUnits(c *contraction, begin, end value.Value) {
 	}
 	left := g.cur.NewSub(end, u)
 	var next value.Value
-	o0, o1 := rest, cg.minInt(g.cur.NewAdd(rest, left), ci(i64, outer))
+	o0, o1 := rest, cg.least(g.cur.NewAdd(rest, left), ci(i64, outer))
 	i0, i1 := value.Value(ci(i64, 0)), value.Value(ci(i64, inner))
 	if next = g.cur.NewSub(o1, o0); inner > 1 {
 		n := ci(i64, inner)
 		o0, i0 = g.cur.NewSDiv(rest, n), g.cur.NewSRem(rest, n)
-		parts := cg.minInt(g.cur.NewSDiv(left, n), g.cur.NewSub(ci(i64, outer), o0))
-		some := cg.minInt(g.cur.NewSub(n, i0), left)
+		parts := cg.least(g.cur.NewSDiv(left, n), g.cur.NewSub(ci(i64, outer), o0))
+		some := cg.least(g.cur.NewSub(n, i0), left)
 		whole := g.cur.NewICmp(enum.IPredEQ, some, n)
 		o1 = g.cur.NewAdd(o0, g.cur.NewSelect(whole, parts, ci(i64, 1)))
 		i1 = g.cur.NewAdd(i0, some)
@@ -170,11 +170,7 @@ func (c *contractGen) boundary(i value.Value, n, extent, unit int64) value.Value
 	if extent%unit == 0 {
 		return at
 	}
-	return c.minInt(at, ci(i64, extent))
-}
-
-func (c *contractGen) minInt(x, y value.Value) value.Value {
-	return c.cur.NewSelect(c.cur.NewICmp(enum.IPredSLT, x, y), x, y)
+	return c.least(at, ci(i64, extent))
 }
 
 func (c *contractGen) maxInt(x, y value.Value) value.Value {
@@ -216,7 +212,7 @@ func (c *contractGen) part(c0, c1, r0, r1 value.Value) {
 			return
 		}
 		c.count(c0, c1, c.blockCols, nil, func(at value.Value, _ []value.Value) []value.Value {
-			c.columnBlock(at, c.minInt(c.cur.NewSub(c1, at), ci(i64, c.blockCols)), r0, r1)
+			c.columnBlock(at, c.least(c.cur.NewSub(c1, at), ci(i64, c.blockCols)), r0, r1)
 			return nil
 		})
 	})
@@ -249,7 +245,7 @@ func (c *contractGen) rowsAndPieces(p panels, r0, r1 value.Value) {
 	}
 	step := c.evenChunk(r0, r1)
 	c.countBy(r0, r1, step, nil, func(from value.Value, _ []value.Value) []value.Value {
-		c.pieces(p, from, c.minInt(c.plus(from, step), r1))
+		c.pieces(p, from, c.least(c.plus(from, step), r1))
 		return nil
 	})
 }
@@ -289,7 +285,7 @@ func (c *contractGen) pieces(p panels, r0, r1 value.Value) {
 			k.at = c.cur.NewMul(i, ci(i64, c.piece))
 			k.n = ci(i64, c.piece)
 			if !fixed || known%c.piece != 0 {
-				k.n = c.minInt(k.n, c.cur.NewSub(kk, k.at))
+				k.n = c.least(k.n, c.cur.NewSub(kk, k.at))
 			}
 			k.first = c.cur.NewICmp(enum.IPredEQ, i, ci(i64, 0))
 			k.last = c.cur.NewICmp(enum.IPredEQ, i, c.cur.NewSub(n, ci(i64, 1)))

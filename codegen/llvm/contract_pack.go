@@ -45,7 +45,7 @@ func (c *contractGen) copyAcross(k chain, from, to value.Value, whole bool) {
 		elem, line := memType(c.params[main.Param].DType), 64/int64(c.params[main.Param].DType.Bytes())
 		p := c.addr(main.Param, c.place(main.At).base)
 		for at := int64(0); at < c.band; at += line {
-			c.prefetch(c.cur.NewGetElementPtr(elem, p, ci(i64, at)), 0)
+			c.fetch(toFirst, c.cur.NewGetElementPtr(elem, p, ci(i64, at)))
 		}
 		rows := func(i value.Value, h int) {
 			to := c.plus(c.times(kk, ci(i64, c.far)), c.acrossAt(i, from))

@@ -32,7 +32,7 @@ func (c *contractGen) packed(o operand, kk value.Value, width int) value.Value {
 	n := c.extent(c.chains.Axis.Extent)
 	even := c.evenChains()
 	if !even { // what lies beyond the end is not read
-		c.env[kv] = val{v: c.minInt(second, c.plus(n, ci(i64, -1)))}
+		c.env[kv] = val{v: c.least(second, c.plus(n, ci(i64, -1)))}
 	} else {
 		c.env[kv] = val{v: second}
 	}
@@ -75,7 +75,7 @@ func (c *contractGen) wholeSteps(k chain) value.Value {
 		return k.n
 	}
 	pairs := c.half(c.extent(c.chains.Axis.Extent))
-	return c.minInt(k.n, c.cur.NewSub(pairs, k.at))
+	return c.least(k.n, c.cur.NewSub(pairs, k.at))
 }
 
 // half is x / 2, rounded down, of what is not negative.

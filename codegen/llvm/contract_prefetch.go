@@ -2,17 +2,10 @@ package llvm
 
 import (
 	"github.com/llir/llvm/ir/enum"
-	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
 )
-
-// prefetch asks for a line of memory that is wanted soon. An address outside of the buffer does no harm.
-func (t *contractGen) prefetch(p value.Value, write int64) {
-	f := t.intrinsic("llvm.prefetch.p0i8", lt.Void, voidPtr, i32, i32, i32)
-	t.cur.NewCall(f, t.cur.NewBitCast(p, voidPtr), ci(i32, write), ci(i32, 3), ci(i32, 1))
-}
 
 // prefetchResult asks for the lines of the result that the tile will write, or those that the next tile starts from, while the chains run.
 func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
@@ -37,7 +30,7 @@ func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
 	}
 	for r := range t.h {
 		for v := range t.vecs {
-			t.prefetch(t.offset(t.carryRow(p, r), int64(v*t.lanes)), 1)
+			t.fetchFor(1, toFirst, t.offset(t.carryRow(p, r), int64(v*t.lanes)))
 		}
 	}
 }
@@ -86,7 +79,7 @@ func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
 	for r := range t.h {
 		row := t.cur.NewGetElementPtr(elem, p, t.times(stride, ci(i64, int64(r))))
 		for at := int64(0); at < t.cols; at += line {
-			t.prefetch(t.cur.NewGetElementPtr(elem, row, ci(i64, at)), write)
+			t.fetchFor(write, toFirst, t.cur.NewGetElementPtr(elem, row, ci(i64, at)))
 		}
 	}
 }
@@ -117,9 +110,9 @@ func (t *tileGen) askAhead(kk value.Value) {
 		return
 	}
 	p := t.cur.NewGetElementPtr(t.aheadType, t.ahead, t.times(kk, ci(i64, t.aheadStep)))
-	t.prefetch(p, 0)
+	t.fetch(toFirst, p)
 	if t.aheadRow != 0 {
-		t.prefetch(t.cur.NewGetElementPtr(t.aheadType, p, ci(i64, t.aheadRow)), 0)
+		t.fetch(toFirst, t.cur.NewGetElementPtr(t.aheadType, p, ci(i64, t.aheadRow)))
 	}
 }
 
@@ -136,9 +129,8 @@ func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
 	p := t.address(main.Param, main.At, k)
 	elem := memType(param.DType)
 	p = t.cur.NewGetElementPtr(elem, p, t.times(t.plus(kk, t.extent(t.chains.Axis.Extent)), ci(i64, t.panel)))
-	f := t.intrinsic("llvm.prefetch.p0i8", lt.Void, voidPtr, i32, i32, i32)
 	for at := v * w * w; at < (v+1)*w*w; at += 64 / size {
-		t.cur.NewCall(f, t.cur.NewBitCast(t.cur.NewGetElementPtr(elem, p, ci(i64, at)), voidPtr), ci(i32, 0), ci(i32, 2), ci(i32, 1))
+		t.fetch(toSecond, t.cur.NewGetElementPtr(elem, p, ci(i64, at)))
 	}
 }
 

@@ -87,7 +87,7 @@ func (t *tileGen) acrossTile(body func(at value.Value, width int)) {
 	}
 	t.count(ci(i64, 0), ci(i64, t.cols), w, nil, func(j value.Value, _ []value.Value) []value.Value {
 		if t.cols%w != 0 {
-			j = t.minInt(j, ci(i64, t.cols-w))
+			j = t.least(j, ci(i64, t.cols-w))
 		}
 		body(j, t.lanes)
 		return nil

@@ -20,7 +20,7 @@ func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
 	if t.vecs > 1 {
 		lag = t.lag()
 		if n, known := constantInt(lag); !known || n > 0 {
-			lag = t.minInt(lag, squares)
+			lag = t.least(lag, squares)
 		}
 	}
 	// What the first vector does alone, all of them, and what the others have left.
@@ -161,7 +161,7 @@ func (c *contractGen) vectorFree(begin, end value.Value) {
 		c.prologue(0)
 		if c.byRows {
 			c.count(lo, hi, c.blockCols, nil, func(at value.Value, _ []value.Value) []value.Value {
-				c.stream(at, c.minInt(c.cur.NewSub(hi, at), ci(i64, c.blockCols)))
+				c.stream(at, c.least(c.cur.NewSub(hi, at), ci(i64, c.blockCols)))
 				return nil
 			})
 			return

@@ -98,21 +98,6 @@ func (r *reduction) vectorsAt(p value.Value, n, w int) []value.Value {
 	return xs
 }
 
-// whole is n rounded down to a multiple of step, a power of two.
-func (g *gen) whole(n value.Value, step int64) value.Value {
-	if c, ok := constantInt(n); ok {
-		return ci(i64, c&-step)
-	}
-	return g.cur.NewAnd(n, ci(i64, -step))
-}
-
-func (g *gen) minus(x, y value.Value) value.Value {
-	if n, ok := constantInt(y); ok {
-		return g.plus(x, ci(i64, -n))
-	}
-	return g.cur.NewSub(x, y)
-}
-
 // extreme is the maximum (minimum) of the floats [lo, hi), at least w. It is any NaN when there is one.
 func (r *reduction) extreme(lo, hi value.Value, w, groups int) value.Value {
 	state := r.overlapped(lo, hi, w, groups, r.extremeInit(w, groups), func(p value.Value, n int, state []value.Value) []value.Value {

@@ -48,38 +48,6 @@ func (g *gen) place(a kernel.Access) place {
 	return place{base: base, step: step}
 }
 
-// plus adds, without an instruction where one side is nil or the constant 0.
-func (g *gen) plus(x, y value.Value) value.Value {
-	if n, ok := constantInt(x); x == nil || ok && n == 0 {
-		return y
-	}
-	n, ok := constantInt(y)
-	if ok && n == 0 {
-		return x
-	}
-	if m, both := constantInt(x); ok && both {
-		return ci(i64, m+n)
-	}
-	return g.cur.NewAdd(x, y)
-}
-
-// times multiplies, without an instruction where one side is the constant 1 or 0.
-func (g *gen) times(x, y value.Value) value.Value {
-	m, okx := constantInt(x)
-	n, oky := constantInt(y)
-	switch {
-	case okx && oky:
-		return ci(i64, m*n)
-	case okx && m == 1:
-		return y
-	case oky && n == 1:
-		return x
-	case okx && m == 0 || oky && n == 0:
-		return ci(i64, 0)
-	}
-	return g.cur.NewMul(x, y)
-}
-
 func (g *gen) addr(param int, at value.Value) value.Value {
 	return g.cur.NewGetElementPtr(memType(g.params[param].DType), g.bufs[param], at)
 }

@@ -95,9 +95,7 @@ func (r *reduction) orNothing(out value.Value) value.Value {
 	return g.cur.NewSelect(g.cur.NewICmp(enum.IPredEQ, r.n, ci(i64, 0)), nothing, out)
 }
 
-func (r *reduction) minInt(x, y value.Value) value.Value {
-	return r.g.cur.NewSelect(r.g.cur.NewICmp(enum.IPredSLT, x, y), x, y)
-}
+func (r *reduction) minInt(x, y value.Value) value.Value { return r.g.least(x, y) }
 
 // unrolled is the longest reduction that is written out. A thread of a device has more registers, and its own memory is far.
 func (g *gen) unrolled() int64 {

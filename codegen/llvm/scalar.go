@@ -299,13 +299,6 @@ func (g *gen) rawDiv(t types.DType, x, y value.Value, rem bool) value.Value {
 	return g.cur.NewUDiv(x, y)
 }
 
-func constantInt(v value.Value) (int64, bool) {
-	if c, ok := v.(*constant.Int); ok && c.X.IsInt64() {
-		return c.X.Int64(), true
-	}
-	return 0, false
-}
-
 // minMax: floats give NaN if either is NaN, and order -0 below +0. y is taken when it is beyond x, when it
 // is a NaN, and when both are equal but x has the wrong sign for a zero; a NaN in x stays by itself.
 // (LLVM's own maximum cannot be selected for x86 before version 17.)

@@ -44,16 +44,6 @@ func (g *gen) turnLoops(t *turned, begin, end value.Value) {
 	nest(0)
 }
 
-// least is the smaller one of two indices.
-func (g *gen) least(x, y value.Value) value.Value {
-	a, ok1 := constantInt(x)
-	b, ok2 := constantInt(y)
-	if ok1 && ok2 {
-		return ci(i64, min(a, b))
-	}
-	return g.cur.NewSelect(g.cur.NewICmp(enum.IPredSLT, x, y), x, y)
-}
-
 // turnGen writes the code of one tile.
 type turnGen struct {
 	*gen
