@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -218,8 +219,15 @@ func TestArguments(t *testing.T) {
 		r.call("moveaxis", "a", 0, 1)
 		r.put("a", []int64{2, 3}, []int64{1, 2, 3, 4, 5, 6})
 		r.into("t", "moveaxis", "a", 0, 1)
+		r.put("q", []int64{2}, []int64{5, 7})
+		r.put("u", []int64{1, 2}, []int64{5, 7})
+		r.put("x", []int64{1, 2, 2, 3}, make([]int64, 12))
+		r.put("y", []int64{2, 2, 3}, make([]int64, 12))
+		r.put("v", []int64{2, 3, 2}, make([]int64, 12))
+		r.put("w", []int64{1, 2, 3}, make([]int64, 6))
+		r.op("zeros", dev("f", "bool"), shape(1), dtype("bool"))
 		r.call(name, args...)
-		refuse(t, r, "entry 6 ("+name+"): "+want)
+		refuse(t, r, "entry 13 ("+name+"): "+want)
 	}
 	refuseOp(`there is no operation "warp"`, "warp", "a")
 	refuseOp("the arguments are (DEVICE_TENSOR), and it takes (a DEVICE_TENSOR, src INT, dst INT)", "moveaxis", "a")
@@ -247,6 +255,22 @@ func TestArguments(t *testing.T) {
 	refuseOp("`a`, `b` and `out` are of rank 4, 3 and 3, not 2, 2 and 2", "modmul_axis_sum", "a", "a", "b", none(), none(), none(), "a", false)
 	refuseOp("a number is taken apart into 1 to 4096 digits, not 0", "apply_g_decomp", "a", 0, 5, "a")
 	refuseOp("`pad` is -1", "pad_single_axis", "a", -1, 0, "a")
+	refuseOp("element 0 of `shape` is -2, which is not from 0 to 2^31-1", "reshape", "a", shape(-2, 3))
+	refuseOp("a tensor of shape [2147483647, 2147483647, 2147483647] has more elements than can be counted", "zeros", shape(1<<31-1, 1<<31-1, 1<<31-1), dtype("int64"))
+	refuseOp("`v` is 2, which is out of the range of bool", "set_const_val", "f", 2)
+	refuseOp("the moduli `p` are of shape [2]; there is one, or one for each of 3 channels", "axis_modsum", "a", 0, "q", "b")
+	refuseOp("an axis cannot be repeated 2147483648 times", "expand", "u", 0, 1<<31)
+	sums := func(want string, args ...any) { t.Helper(); refuseOp(want, "modmul_axis_sum", args...) }
+	sums("`axis` is -2; it is -1, for [reps, sum, k, n], or -3, for [reps, n, sum, k]", "x", "y", "b", none(), none(), none(), "y", false, -2)
+	sums("`a` is of shape [1, 2, 2, 3] and `b` of [2, 3, 2]; they agree but for the first axis", "x", "v", "b", none(), none(), none(), "y", false, -3)
+	sums("the result is of shape [1, 2, 3], and the output of [2, 2, 3]", "x", "y", "b", none(), none(), none(), "y", false, -1)
+	sums("the result is of shape [1, 2, 3], and the output of [2, 2, 3]", "x", "y", "b", none(), none(), none(), "y", false, -3)
+	sums("the moduli `p` are of shape [2]; there is one, or one for each of 3 channels", "x", "y", "q", none(), none(), none(), "w", false, -3)
+	sums("`apply_perm` is set, and `perm` is NONE", "x", "y", "b", none(), none(), none(), "w", true, -3)
+	sums("`perm` is of shape [3]; it has one position for each of 2 elements", "x", "y", "b", none(), none(), "b", "w", true, -3)
+	refuseOp("`axis` is -2 for `a` of shape [2, 3]; it is -3, for [..., m, r, k], or -1, for [..., k, m]", "ntt", "a", -2, "b", none(), "b", none(), none(), "b", "a", 0, false)
+	refuseOp("`axis` is -3 for `a` of shape [2, 3]; it is -3, for [..., m, r, k], or -1, for [..., k, m]", "ntt", "a", "b", none(), "b", none(), none(), "b", "a", 0, false)
+	refuseOp("`tile` expands axis 0 of `a`, of shape [2, 3], whose extent is not 1", "ntt", "a", -1, "b", none(), "b", none(), none(), "b", "a", 1, false)
 	refuseOp("`tile` is 2, not true or false", "ntt", "a", -1, "b", none(), "b", none(), none(), "b", "a", 2, false)
 }
 
@@ -265,6 +289,22 @@ func TestRunTimeErrors(t *testing.T) {
 	r = begin([]int64{5, 6}, []int64{7, 0}, []int64{0, 9})
 	r.call("take_along_axis", "a", "c", 0, "a")
 	refuse(t, r, "entry 3 (take_along_axis): index 9 is out of range")
+	for _, bad := range []int64{-1, 2} { // a permutation does not count from the end
+		for _, axis := range []int{-1, -3} {
+			r = begin([]int64{5, 7}, []int64{0, bad})
+			r.put("x", []int64{1, 2, 2, 2}, make([]int64, 8))
+			r.put("y", []int64{2, 2, 2}, make([]int64, 8))
+			r.put("w", []int64{1, 2, 2}, make([]int64, 4))
+			r.call("modmul_axis_sum", "x", "y", "a", none(), none(), "b", "w", true, axis)
+			r.get("w")
+			refuse(t, r, fmt.Sprintf("entry 5 (modmul_axis_sum): index %d is out of range for an axis of extent 2", bad))
+		}
+		r = begin([]int64{5, 13}, []int64{0, bad})
+		r.put("x", []int64{1, 2, 1, 2}, make([]int64, 4))
+		r.put("w", []int64{2, 2}, []int64{1, 2, 1, 5})
+		r.call("ntt", "x", -3, "b", none(), "a", none(), none(), "w", "x", false, false)
+		refuse(t, r, fmt.Sprintf("entry 4 (ntt): index %d is out of range for an axis of extent 2", bad))
+	}
 }
 
 func TestVerify(t *testing.T) {
