@@ -183,7 +183,10 @@ func HasFunc(p *check.Program, name string) error {
 	if p.Source != nil {
 		e.Message += " in " + p.Source.Name
 	}
-	if near := Nearest(name, names); near != "" {
+	if f := p.Func(base); bracketed && f != nil && len(f.Dims) > 0 {
+		e.Help = fmt.Sprintf("the inputs bind the extents of an entry: --entry %s; what no input has is given by a function that calls it, such as "+
+			"`@io fn main() = print(%s(...))`", base, name)
+	} else if near := Nearest(name, names); near != "" {
 		e.Help = fmt.Sprintf("did you mean `%s`?", near)
 	} else if list := entries(p); list != "" {
 		e.Help = "the functions are " + list
@@ -357,7 +360,13 @@ func explainArguments(err error, f *heal.Func, args []*runtime.Tensor) error {
 		}
 	}
 	if free := undetermined(f.IR()); free != "" && help == "" {
-		help = fmt.Sprintf("no parameter has the extent %s: a function that calls this one gives it, in brackets after the name", free)
+		parts := strings.Split(f.IR().Name, ".") // the types of an instance stand behind its name
+		name, args := parts[0], ""
+		if len(f.IR().Params()) > 0 {
+			args = "..."
+		}
+		help = fmt.Sprintf("no parameter has the extent %s: a function that calls this one gives it, in brackets after the name, such as "+
+			"`@io fn main() = print(%s[%s](%s))` with numbers in the brackets", free, name, strings.Join(append(parts[1:], f.IR().Dims...), ", "), args)
 	}
 	return &UsageError{
 		Message: "the inputs do not fit: " + e.Message,
