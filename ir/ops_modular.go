@@ -150,16 +150,25 @@ var opCoprime = pointwise(OpDef{
 	Example: "modinv([4, 2], [9, 5]) == [7, 3]",
 }, residues, like)
 
+// OpNttLength lets through what can be the length of a transform.
+var OpNttLength = pointwise(OpDef{
+	Name: "ntt_length", Surface: "ntt_length", Arity: 1, Traits: MayFail, Operands: []string{"m"}, NoGrad: noResidueGrad,
+	Summary: "The operand where it is a power of two; another is no length of a transform, which stops the program.",
+	Scalar: unary(func(e scalar.Emitter, m scalar.Ref) scalar.Ref {
+		zero, one := e.Int(e.TypeOf(m), 0), e.Int(e.TypeOf(m), 1)
+		power := e.And(e.Ge(m, one), e.Eq(e.And(m, e.Sub(m, one)), zero))
+		e.Check(scalar.CheckPowerOfTwo, power, e.Cast(types.I64, m))
+		return m
+	}),
+	Example: "ntt_length([1, 8]) == [1, 8]",
+}, residues, like)
+
 // OpNttModulus lets through what can be the modulus of a transform; that it is, the caller has found out.
 var OpNttModulus = pointwise(OpDef{
 	Name: "ntt_modulus", Surface: "ntt_modulus", Arity: 3, Traits: MayFail, Operands: []string{"p", "m", "ok"}, NoGrad: noResidueGrad,
-	Summary: "The first operand where the second is a power of two and the third is not 0; else the second is no length of a transform, or the first " +
-		"no prime that is 1 modulo twice the second, which stops the program.",
+	Summary: "The first operand where the third is not 0; else the first is no prime that is 1 modulo twice the second, which stops the program.",
 	Scalar: func(e scalar.Emitter, _ *Op, x []scalar.Ref) scalar.Ref {
 		wide := func(x scalar.Ref) scalar.Ref { return e.Cast(types.I64, x) }
-		zero, one := e.Int(e.TypeOf(x[1]), 0), e.Int(e.TypeOf(x[1]), 1)
-		power := e.And(e.Ge(x[1], one), e.Eq(e.And(x[1], e.Sub(x[1], one)), zero))
-		e.Check(scalar.CheckPowerOfTwo, power, wide(x[1]))
 		e.Check(scalar.CheckNttModulus, e.Ne(x[2], e.Int(e.TypeOf(x[2]), 0)), wide(x[0]), wide(x[1]))
 		return x[0]
 	},
