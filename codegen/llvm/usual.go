@@ -30,12 +30,12 @@ import (
 // Conditions of the usual forms, x & m != 0 and m <= x where m is the same for all, are put together as x: one or, one maximum. LLVM would do so behind
 // the last vector, and keep the operands of all of them until then, for which 16 registers are too few: opaque. Where the lower half of a 64-bit m is 0, the
 // upper halves of x tell, and where x is a maximum, its operands: AVX2 has a maximum of 32-bit numbers, and none of 64 bits.
+//
+// Sums down columns put the arms off until all rows are added (Note [Reductions across rows]): what is put together is kept from one round of
+// the loops to the next, in memory of which LLVM makes registers.
 
 // usualVectors is the number of vectors of a block. More gain nothing: 8 took as long on a Zen 4.
 const usualVectors = 4
-
-// Sums down columns put the arms off until all rows are added (Note [Reductions across rows]): what is put together is kept from one round of
-// the loops to the next, in memory of which LLVM makes registers.
 
 // usual is a block of vectors, or loops over blocks, for which rare arms are put off.
 type usual struct {
@@ -216,7 +216,8 @@ func (t *rareTest) both(g *gen, x, y value.Value) value.Value {
 // join makes x one register, where that can be.
 func (t *rareTest) join(g *gen) {
 	for (t.half || t.mask != nil && g.isNumber(t.mask.Args[1])) && g.registers(t.x) > 1 {
-		t.x = t.both(g, g.half(t.x, 0), g.half(t.x, 1))
+		w := lanes(t.x) / 2
+		t.x = t.both(g, g.part(t.x, 0, w), g.part(t.x, w, w))
 	}
 }
 
@@ -256,12 +257,6 @@ func (g *gen) registers(x value.Value) int {
 		return 1
 	}
 	return int(t.Len*t.ElemType.(*lt.IntType).BitSize) / g.machine.VectorBits
-}
-
-// half is the first or the second half of a vector.
-func (g *gen) half(x value.Value, which int) value.Value {
-	w := int(x.Type().(*lt.VectorType).Len) / 2
-	return g.cur.NewShuffleVector(x, constant.NewUndef(x.Type()), mask(w, func(i int) int { return which*w + i }))
 }
 
 // opaque is x, of which LLVM doesn't see what it is computed from. It has such a fence for floats only, in whole registers.
@@ -316,7 +311,7 @@ func (u *usual) any(g *gen) value.Value {
 			mask := g.spread(g.env[t.mask.Args[1]])
 			if g.isNumber(t.mask.Args[1]) {
 				for g.registers(mask) > g.registers(c) {
-					mask = g.half(mask, 0)
+					mask = g.part(mask, 0, lanes(mask)/2)
 				}
 				mask = g.opaque(mask)
 			}
