@@ -340,7 +340,7 @@ func usualWork(b *kernel.Block, rareIfs map[*kernel.If]bool) (work int, ok bool)
 			if !ok {
 				return 0, false
 			}
-			if len(st.Then.Stmts) >= rare {
+			if len(st.Then.Stmts) >= kernel.RareArm {
 				rareIfs[st] = true
 			} else if m, _ := usualWork(st.Then, rareIfs); m > 0 {
 				work += m

@@ -276,9 +276,6 @@ func (g *gen) loop(s *kernel.Loop) {
 	}
 }
 
-// rare is the number of statements from which the first arm is branched around when no iteration of a vector takes it.
-const rare = 16
-
 // rareArm computes the second arm, and the first one for all iterations of a vector if one of them takes it.
 func (g *gen) rareArm(s *kernel.If, c value.Value) {
 	g.block(s.Else)
@@ -325,7 +322,7 @@ func (g *gen) cond(s *kernel.If) {
 		g.agreedArms(s, c.v, of)
 		return
 	}
-	if c.wide && len(s.Then.Stmts) >= rare {
+	if c.wide && len(s.Then.Stmts) >= kernel.RareArm {
 		g.rareArm(s, c.v)
 		return
 	}

@@ -217,7 +217,7 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 // the arm for each element.
 func rareInside(s *kernel.Reduce) bool {
 	found := false
-	kernel.Each(s.Body, func(b *kernel.If) { found = found || len(b.Then.Stmts) >= rare })
+	kernel.Each(s.Body, func(b *kernel.If) { found = found || len(b.Then.Stmts) >= kernel.RareArm })
 	return found && s.Order == kernel.Any
 }
 

@@ -103,7 +103,7 @@ func (g *gen) lineWork(v kernel.Ref, body *kernel.Block) int {
 				}
 			case *kernel.If:
 				n += count(st.Else)
-				if len(st.Then.Stmts) < rare {
+				if len(st.Then.Stmts) < kernel.RareArm {
 					n += count(st.Then)
 				}
 			}

@@ -61,7 +61,7 @@ func rareBranches(body *kernel.Block) map[*kernel.If]bool {
 	var find func(b *kernel.Block)
 	find = func(b *kernel.Block) {
 		for _, st := range b.Stmts {
-			if s, ok := st.(*kernel.If); ok && len(s.Then.Stmts) >= rare {
+			if s, ok := st.(*kernel.If); ok && len(s.Then.Stmts) >= kernel.RareArm {
 				out[s] = true
 				find(s.Else)
 			}

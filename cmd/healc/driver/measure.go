@@ -20,8 +20,7 @@ type kernelCost struct {
 // often it is read: it comes from a cache the other times. Arithmetic on indices counts as operations
 // where it is part of the kernel's body.
 func measureKernel(k *kernel.Kernel) kernelCost {
-	m := &meter{k: k, out: kernelCost{ops: cost{}}, touched: make([]cost, len(k.Params)), both: make([]bool, len(k.Params)),
-		done: map[kernel.Ref]bool{}, fallback: map[kernel.Ref]bool{}}
+	m := &meter{k: k, out: kernelCost{ops: cost{}}, touched: make([]cost, len(k.Params)), both: make([]bool, len(k.Params))}
 	times := number(1)
 	for _, a := range k.Axes {
 		times = times.times(axisCost(a))
@@ -60,8 +59,7 @@ type meter struct {
 	touched []cost               // accesses to each parameter
 	both    []bool               // which are read
 	packed  map[kernel.Stmt]cost // how often the operands of a matrix product are computed
-
-	done, fallback map[kernel.Ref]bool // the bools that say that a Transform is made, and that it is not
+	rare    kernel.Rare
 }
 
 // operands finds what computes the operands of a matrix product, and how often.
@@ -84,6 +82,7 @@ func (m *meter) operands() {
 func (m *meter) block(b *kernel.Block, times cost) cost {
 	ops := cost{}
 	for _, st := range b.Stmts {
+		m.rare.Note(st)
 		switch st := st.(type) {
 		case *kernel.Let:
 			n, apart := m.packed[st]
@@ -91,9 +90,6 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 				n = times
 			}
 			ops = ops.plus(n.times(number(weight(st.In.Op))))
-			if st.In.Op == scalar.Not && m.done[st.In.Args[0]] {
-				m.fallback[st.ID] = true
-			}
 		case *kernel.Load:
 			m.both[st.Param] = true
 			m.touch(st.Param, times)
@@ -115,12 +111,11 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 			ops = ops.plus(n).plus(m.block(st.Body, n))
 		case *kernel.If:
 			then, other := m.block(st.Then, times), m.block(st.Else, times)
-			if m.fallback[st.Cond] {
-				then = cost{} // what a Transform could not do, of operands that are no residues
+			if m.rare.First(st) {
+				then = cost{}
 			}
 			ops = ops.plus(most(then, other))
 		case *kernel.Transform: // half a butterfly, of 8 operations, for each element and stage
-			m.done[st.ID] = true
 			ops = ops.plus(times.times(number(4 * float64(st.Size) * math.Log2(float64(st.Size)))))
 			for _, l := range st.Lines() {
 				n := st.Size
