@@ -136,6 +136,9 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 		return max(min(sh.width(), lineBytes/max(sh.maxBytes, 1)), 4)
 	}
 	w := sh.width()
+	if n := g.turnedWidth(v, body); n > 0 {
+		return n
+	}
 	switch {
 	case sh.loops:
 	case g.machine.VectorBits <= 128:
@@ -259,7 +262,7 @@ func (g *gen) loop(s *kernel.Loop) {
 	for i, r := range s.Init {
 		init[i] = g.spread(g.env[r])
 	}
-	out := g.count(lo, hi, 1, init, func(x value.Value, state []value.Value) []value.Value {
+	step := func(x value.Value, state []value.Value) []value.Value {
 		g.env[s.Axis.Var] = val{v: x}
 		for i, r := range s.Vars {
 			g.set(r, state[i], g.w != 0)
@@ -270,7 +273,13 @@ func (g *gen) loop(s *kernel.Loop) {
 			next[i] = g.spread(g.env[r])
 		}
 		return next
-	})
+	}
+	var out []value.Value
+	if t := g.turnedStepsOf(s, func(r kernel.Ref) bool { return g.env[r].iota }); t != nil {
+		out = t.run(g, init, lo, hi, step)
+	} else {
+		out = g.count(lo, hi, 1, init, step)
+	}
 	for i, r := range s.IDs {
 		g.set(r, out[i], g.w != 0)
 	}
