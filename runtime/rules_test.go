@@ -113,6 +113,7 @@ func TestFlatten(t *testing.T) {
 	check(x, 2, 1, "flatten: the axes from 2 to 1 of shape [2, 3, 4] are none")
 	check(x, 0, 3, "flatten: axis 3 is out of range")
 	check(must(t)(must(t)(Scalar(int32(1)), nil).Expand(1<<20, 0, 1<<20, 1<<20)), 2, 3, "flatten: shape [1048576, 0, 1099511627776]: extent")
+	check(must(t)(must(t)(Scalar(int32(1)), nil).Expand(1<<16, 1<<16, 1<<16, 1<<16, 0)), 0, 3, "make one of more than 2^31-1 elements")
 }
 
 func TestStrided(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	goruntime "runtime"
 	"slices"
+
+	"healc/lang/types"
 )
 
 // Contiguous returns t's elements in row-major order without gaps: a view of t when they lie so already,
@@ -146,7 +148,11 @@ func (t *Tensor) Flatten(start, end int) (*Tensor, error) {
 	if !t.IsContiguous() {
 		return nil, fmt.Errorf("flatten: %v with strides %s is not contiguous; Reshape and Contiguous copy", t, shapeName(t.Strides))
 	}
-	want := slices.Concat(old[:start], []int64{product(old[start : end+1])}, old[end+1:])
+	n, err := checkShape(types.I8, old[start:end+1]) // a tensor without elements may have axes that make more than 64 bits count
+	if err != nil {
+		return nil, fmt.Errorf("flatten: the axes from %d to %d of shape %s make one of more than 2^31-1 elements", start, end, shapeName(t.Shape))
+	}
+	want := slices.Concat(old[:start], []int64{n}, old[end+1:])
 	if _, err := checkShape(t.DType, want); err != nil {
 		return nil, fmt.Errorf("flatten: %w", err)
 	}

@@ -194,6 +194,11 @@ func TestClaims(t *testing.T) {
 	r = &record{}
 	r.op("empty", dev("x", "int64"), shape(1<<30, 1<<30, 1<<30), dtype("int64"))
 	refuse(t, r, "entry 0 (empty): a tensor of shape [1073741824, 1073741824, 1073741824] has more elements than can be counted")
+	r = &record{}
+	r.op("empty", dev("x", "int64"), shape(65536, 65536, 65536, 65536, 0), dtype("int64"))
+	r.into("y", "flatten", "x", 0, 4)
+	r.call("flatten", "x", 0, 3)
+	refuse(t, r, "entry 2 (flatten): the axes from 0 to 3 of shape [65536, 65536, 65536, 65536, 0] make one of more than 2^31-1 elements")
 }
 
 // TestSegments: each segment that begins ends.

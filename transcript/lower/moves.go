@@ -225,12 +225,11 @@ func flatten(_ *lowerer, c *call) {
 	if !a.contiguous() {
 		fail("a tensor that is not contiguous cannot be flattened, shape %s, strides %s: make it contiguous before", list(a.shape), list(a.strides))
 	}
-	n := int64(1)
-	for _, e := range a.shape[min(start, len(a.shape)):min(end+1, len(a.shape))] {
-		n *= e
-	}
-	if n > types.MaxExtent {
-		fail("an axis of %d elements is longer than 2^31-1", n)
+	n, merged := int64(1), a.shape[min(start, len(a.shape)):min(end+1, len(a.shape))]
+	for _, e := range merged {
+		if n *= e; n > types.MaxExtent && !slices.Contains(merged, 0) {
+			fail("the axes from %d to %d of shape %s make one of more than 2^31-1 elements", start, end, list(a.shape))
+		}
 	}
 	shape := append(slices.Clone(a.shape[:min(start, len(a.shape))]), n)
 	shape = append(shape, a.shape[min(end+1, len(a.shape)):]...)
