@@ -268,3 +268,36 @@ func TestStridesSurvive(t *testing.T) {
 		}
 	}
 }
+
+// TestElementsApart: elements of a host tensor that share memory, as those of an expanded one do, are apart on the device, where a write
+// to one changes no other.
+func TestElementsApart(t *testing.T) {
+	for _, c := range []struct {
+		shape, strides, want []int64 // want is x after the first row was written
+	}{
+		{[]int64{2, 3}, []int64{0, 1}, []int64{11, 12, 13, 1, 2, 3}},
+		{[]int64{2, 2}, []int64{1, 1}, []int64{11, 12, 2, 3}},
+		{[]int64{2, 2}, []int64{1, 2}, []int64{11, 13, 2, 4}}, // these are apart
+	} {
+		r := &record{}
+		r.op("host_to_device", dev("x", "int64"), encoded("torch", torchFile(t, "LongStorage", little("int64", []int64{1, 2, 3, 4}), 4, 0, c.shape, c.strides, "little")))
+		r.into("flat", "reshape", "x", shape(-1))
+		r.into("row", "get_slice", "x", shape(0))
+		r.get("row")
+		r.call("_modsum_tcc", "row", 10, 100, "row")
+		r.get("x")
+		r.get("row")
+		r.get("flat")
+		r.call("_modsum_tcc", "x", 0, 100, "x")
+		r.get("x")
+		row := c.want[:c.shape[1]]
+		before, flat := make([]int64, len(row)), c.want // a reshape is a view of what is contiguous on the device
+		for i, v := range row {
+			before[i] = v - 10
+		}
+		if c.strides[1] == 2 {
+			flat = []int64{1, 3, 2, 4}
+		}
+		check(t, r, before, c.want, row, flat, c.want)
+	}
+}

@@ -90,9 +90,11 @@ func hostToDevice(l *lowerer, c *call) {
 		c.result(fresh(l.version(l.cast(l.load(w), to))))
 		return
 	}
-	st := &storage{elem: t.DType, shape: t.Shape, strides: t.Strides, now: w}
+	st := &storage{elem: t.DType, shape: t.Shape, strides: rowMajor(t.Shape), now: w}
 	v := st.whole()
-	v.offset = t.Offset
+	if apart(t.Shape, t.Strides) {
+		st.strides, v.strides, v.offset = t.Strides, t.Strides, t.Offset
+	}
 	c.result(v)
 }
 
@@ -108,7 +110,7 @@ func deviceToHost(l *lowerer, c *call) {
 		fail("the out is a %s, not a HOST_TENSOR", c.op.Out.Kind)
 	}
 	switch w := v.st.now; {
-	case w.input >= 0:
+	case w.input >= 0 && slices.Equal(v.st.strides, l.inputs[w.input].Strides):
 		o.from, o.Offset, o.Shape, o.Strides = w, v.offset, v.shape, v.strides
 	case len(v.links) == 0 && w.fill == nil && slices.Equal(v.inner, v.shape):
 		o.from = w

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"cmp"
 	"slices"
 
 	"healc/ir"
@@ -184,6 +185,31 @@ func (v *view) writable() bool {
 		if n > 1 && v.strides[i] == 0 {
 			return false
 		}
+	}
+	return true
+}
+
+// apart reports whether strides of a file, which may be any, give each element a place of its own: each axis steps over what those with
+// smaller strides reach. That is not so for a tensor that was expanded before it was saved; on the device its elements are apart, so that a
+// write changes no other one.
+func apart(shape, strides []int64) bool {
+	if slices.Contains(shape, 0) {
+		return true
+	}
+	magnitude := func(i int) int64 { return max(strides[i], -strides[i]) }
+	var axes []int
+	for i, n := range shape {
+		if n > 1 {
+			axes = append(axes, i)
+		}
+	}
+	slices.SortFunc(axes, func(i, k int) int { return cmp.Compare(magnitude(i), magnitude(k)) })
+	reach := int64(0) // within the memory of the tensor, so that nothing overflows
+	for _, i := range axes {
+		if magnitude(i) <= reach {
+			return false
+		}
+		reach += (shape[i] - 1) * magnitude(i)
 	}
 	return true
 }
