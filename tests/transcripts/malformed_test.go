@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -187,6 +188,28 @@ func TestClaims(t *testing.T) {
 			t.Errorf("%s: %v, %v", h, got, err)
 		}
 	}
+	// A tensor that was expanded before torch.save wrote it has one element in the file.
+	expanded := encoded("torch", torchFile(t, "LongStorage", little("int64", []int64{5}), 1, 0, []int64{1 << 30}, []int64{0}, "little"))
+	r = &record{}
+	r.op("host_to_device", dev("x", "int64"), expanded)
+	r.op("device_to_host", expanded, dev("x", "int64"))
+	for _, h := range ways {
+		if err := verified(r.json(), h); err != nil {
+			t.Errorf("%s: a tensor that is not looked at: %v", h, err)
+		}
+	}
+	r = &record{}
+	r.op("host_to_device", dev("x", "int64"), expanded)
+	r.into("y", "get_slice", "x", shape(cut(0, 2, 1)))
+	r.put("z", []int64{2}, []int64{1, 2})
+	r.call("_modsum_ttc", "z", "y", 100, "z")
+	r.get("z")
+	if got, err := execute(r.json(), how{heal.CPU, false, 1, ""}, false); err != nil || !slices.Equal(got[0], []int64{6, 7}) {
+		t.Errorf("two elements of it: %v, %v", got, err)
+	}
+	if _, err := execute(r.json(), how{heal.Interp, false, 1, ""}, false); err == nil || err.Error() != "t.json: entry 3: a tensor of type i64[1073741824] is too large for the interpreter" {
+		t.Errorf("two elements of it on the interpreter: %v", err)
+	}
 	runtime.ReadMemStats(&after)
 	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<28 {
 		t.Errorf("%d bytes were allocated", n)
@@ -333,6 +356,37 @@ func TestVerify(t *testing.T) {
 		if _, err = execute(r.json(), h, true); err != nil {
 			t.Errorf("%s: numbers of another type: %v", h, err)
 		}
+	}
+}
+
+// TestVerifyPieces: of large tensors the first difference is found, wherever it is, and whatever equal elements an axis has.
+func TestVerifyPieces(t *testing.T) {
+	const n, m = 5, 20_001
+	elems := make([]int64, n*m)
+	for i := range elems {
+		elems[i] = int64(i)
+	}
+	for _, at := range []int64{0, m - 1, 2 * m, 2*m + m/2, n*m - 2} {
+		for _, d := range []string{"int64", "int32"} {
+			wrong := slices.Clone(elems)
+			wrong[at], wrong[n*m-1] = -1, -1
+			r := &record{}
+			r.put("x", []int64{n, m}, elems)
+			r.op("device_to_host", host(d, []int64{n, m}, at%2 == 0, wrong), dev("x", "int64"))
+			want := fmt.Sprintf("t.json: entry 1 (device_to_host): element [%d, %d] is %d, and -1 was recorded", at/m, at%m, at)
+			if err := verified(r.json(), ways[0]); err == nil || err.Error() != want {
+				t.Errorf("%v, want %s", err, want)
+			}
+		}
+	}
+	file := func(elems ...int64) obj {
+		return encoded("torch", torchFile(t, "LongStorage", little("int64", elems), 2, 0, []int64{1 << 30, 2, 1 << 10}, []int64{0, 1, 0}, "little"))
+	}
+	r := &record{}
+	r.op("host_to_device", dev("x", "int64"), file(5, 6))
+	r.op("device_to_host", file(5, 7), dev("x", "int64"))
+	if err := verified(r.json(), ways[0]); err == nil || err.Error() != "t.json: entry 1 (device_to_host): element [0, 1, 0] is 6, and 7 was recorded" {
+		t.Error(err)
 	}
 }
 
