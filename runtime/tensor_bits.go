@@ -68,6 +68,9 @@ func (t *Tensor) Bits() []uint64 {
 		return nil
 	}
 	out := make([]uint64, t.Elems())
+	if len(out) == 0 {
+		return out // its outer axes may count to any number
+	}
 	row, stride, outer := 1, int64(1), max(t.Rank()-1, 0)
 	if outer < t.Rank() {
 		row, stride = int(t.Shape[outer]), t.Strides[outer]

@@ -204,6 +204,7 @@ func TestRankZeroAndEmpty(t *testing.T) {
 	wantTensor(t, must(t)(e.Reshape(0, 5)), []int64{0, 5})
 	wantTensor(t, must(t)(e.Transpose()), []int64{0, 3})
 	wantTensor(t, must(t)(e.Clone()), []int64{3, 0})
+	wantTensor(t, must(t)(New(types.I32, 1<<30, 1<<30, 0)), []int64{1 << 30, 1 << 30, 0}) // nothing counts up to 2^60
 }
 
 func TestViews(t *testing.T) {
