@@ -3,6 +3,7 @@ package runtime
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sort"
 	"sync"
 	"unsafe"
@@ -162,13 +163,18 @@ func (f *boundFunc) dimsOf(ds []types.Dim) ([]int64, error) {
 
 func (f *boundFunc) bindBuffer(b *abi.Buffer) (boundBuffer, error) {
 	out := boundBuffer{kind: b.Kind, dtype: b.DType}
-	n := int64(1)
 	for _, e := range b.Shape {
 		x, err := f.extent(e)
 		if err != nil {
 			return out, err
 		}
 		out.shape = append(out.shape, x)
+	}
+	n := int64(1)
+	if slices.Contains(out.shape, 0) {
+		n = 0 // whatever the other extents make
+	}
+	for _, x := range out.shape {
 		hi, lo := bits.Mul64(uint64(n), uint64(x))
 		if hi != 0 || lo >= 1<<60 {
 			return out, &OutOfMemoryError{Bytes: 1<<63 - 1}
