@@ -226,7 +226,7 @@ func familyNegatives(d *OpDef) []negative {
 		}
 	}
 	switch {
-	case d.Class == Pointwise && d != OpSelect && d != OpCast:
+	case d.Class == Pointwise && d != OpSelect && d != OpCast && d != OpRequire:
 		out := []negative{{d.Name + "_C1", repeat(wrong, wrong), attrs, nil, "not " + wrong}}
 		if d.Arity > 1 {
 			out = append(out,

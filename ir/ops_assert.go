@@ -2,6 +2,7 @@ package ir
 
 import (
 	"errors"
+	"strings"
 
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -46,3 +47,51 @@ var OpAssert = define(&OpDef{
 	},
 	Example: "{ assert(1 < 2); 1 } == 1",
 })
+
+// OpRequire is for what a function asks of its arguments: an operation like any other, which stands in kernels and in functions
+// without effects, where an assertion cannot. Its details are two, as a kernel has room for (abi.Error); those not shown are 0.
+var OpRequire = define(&OpDef{
+	Name: "require", Class: Pointwise, Surface: "require", Arity: 4, Traits: MayFail, Operands: []string{"x", "ok", "a", "b"},
+	Summary: "The first operand where the second is true; elsewhere the program stops with the message, in which the others stand for {}.",
+	Attrs:   []AttrDef{{Name: "says", Kind: AttrStr, Doc: "the message, with {} at most twice"}},
+	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
+		if err := requireIn("C1", "`require`", elements, args[0]); err != nil {
+			return nil, err
+		}
+		if err := requireIn("C2", "the condition of `require`", bools, args[1]); err != nil {
+			return nil, err
+		}
+		for _, a := range args[2:] {
+			if a.Elem != types.I64 {
+				return nil, broken("C3", "the message of `require` shows an i64, not %s", a.Elem)
+			}
+		}
+		if err := requireSameShape("C4", "`require`", args...); err != nil {
+			return nil, err
+		}
+		if says, _ := attrs[0].(string); strings.Count(says, "{}") > 2 {
+			return nil, broken("C5", "a message has room for two numbers")
+		}
+		return args[:1:1], nil
+	},
+	Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
+		e.Check(scalar.CheckRequire, x[1], x[2:2+strings.Count(op.Str("says"), "{}")]...)
+		return x[0]
+	},
+	Constraints: []Constraint{
+		{"C1", "the first operand is of type number or bool"},
+		{"C2", "the second is bool"},
+		{"C3", "the others are i64"},
+		{"C4", "the operands share one shape"},
+		{"C5", "the message shows two numbers at most"},
+	},
+	Example: `require([1, 2], [1, 2] .> 0, "a size is at least 1, not {}", [1, 2]) == [1, 2]`,
+})
+
+// Subject is what the message of a failing check of op is about: the operation as programs write it, or the text that it has.
+func (o *Op) Subject() string {
+	if o.Def == OpRequire {
+		return o.Str("says")
+	}
+	return o.Def.Spelling()
+}

@@ -163,18 +163,6 @@ var OpNttLength = pointwise(OpDef{
 	Example: "ntt_length([1, 8]) == [1, 8]",
 }, residues, like)
 
-// OpNttModulus lets through what can be the modulus of a transform; that it is, the caller has found out.
-var OpNttModulus = pointwise(OpDef{
-	Name: "ntt_modulus", Surface: "ntt_modulus", Arity: 3, Traits: MayFail, Operands: []string{"p", "m", "ok"}, NoGrad: noResidueGrad,
-	Summary: "The first operand where the third is not 0; else the first is no prime that is 1 modulo twice the second, which stops the program.",
-	Scalar: func(e scalar.Emitter, _ *Op, x []scalar.Ref) scalar.Ref {
-		wide := func(x scalar.Ref) scalar.Ref { return e.Cast(types.I64, x) }
-		e.Check(scalar.CheckNttModulus, e.Ne(x[2], e.Int(e.TypeOf(x[2]), 0)), wide(x[0]), wide(x[1]))
-		return x[0]
-	},
-	Example: "ntt_modulus([17, 97], 8, 1) == [17, 97]",
-}, residues, like)
-
 // eachElement computes the only result of op, which is pointwise, element by element: f gives one from scalars.
 func eachElement(b *Builder, op *Op, f func(b *Builder, x []*Value) *Value) *Value {
 	shape := op.Type().Shape

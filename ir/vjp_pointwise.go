@@ -116,6 +116,7 @@ func arithmeticRules() {
 			t.Add(y, t.where(c, zero, cts[0]))
 		}
 	})
+	rule(OpRequire, func(t *Tape, op *Op, cts []*Value) { t.Add(op.Args[0], cts[0]) })
 	rule(OpCast, func(t *Tape, op *Op, cts []*Value) {
 		x := op.Args[0]
 		if cut := t.broken[x]; cut != nil {

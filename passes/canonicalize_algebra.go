@@ -23,6 +23,7 @@ func addAlgebraRules() {
 	addRule("sign does not matter", absOfSign, ir.OpAbs)
 	addRule("done already", idempotent, ir.OpAbs, ir.OpRelu, ir.OpFloor, ir.OpCeil, ir.OpRound, ir.OpTrunc)
 	addRule("choice is known", knownSelect, ir.OpSelect)
+	addRule("what is required holds", knownRequire, ir.OpRequire)
 	addRule("cast of an exact cast", castOfCast, ir.OpCast)
 }
 
@@ -247,6 +248,14 @@ func knownSelect(_ *canonicalizer, op *ir.Op) []*ir.Value {
 		return one(op.Args[1])
 	}
 	return one(op.Args[2])
+}
+
+// knownRequire: the condition is true everywhere.
+func knownRequire(_ *canonicalizer, op *ir.Op) []*ir.Value {
+	if bits, ok := same(op.Args[1]); ok && bits != 0 {
+		return one(op.Args[0])
+	}
+	return nil
 }
 
 // castOfCast: when the first cast changes no value, the second may take the original. Integers go to

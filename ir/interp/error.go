@@ -34,5 +34,5 @@ func (e *RuntimeError) Error() string {
 func message(kind scalar.CheckKind, op *ir.Op, details []int64) string {
 	var info [2]int64
 	copy(info[:], details)
-	return abi.Message(abi.Site{Kind: kind.String(), Op: op.Def.Spelling()}, info)
+	return abi.Message(abi.Site{Kind: kind.String(), Op: op.Subject()}, info)
 }

@@ -204,6 +204,13 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		a.Bits[0] = g.element(a.DType)
 		return ir.A{"value": a}, nil, nil
 	},
+	"require": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		x := g.tensor(g.dtype())
+		ok, n := x, x
+		ok.Elem, n.Elem = types.Bool, types.I64
+		says := []string{"no", "100%, not {}", "neither {} nor {}"}[g.Intn(3)]
+		return ir.A{"says": says}, []*ir.Value{g.param(x), g.param(ok), g.param(n), g.param(n)}, nil
+	},
 	"dim": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		return ir.A{"dim": g.sum(g.extent(), int64(g.Intn(5)-2))}, nil, nil
 	},

@@ -29,14 +29,14 @@ func forEachInstance(t *testing.T, n int, check func(t *testing.T, in *instance)
 		}
 		t.Run(d.Name, func(t *testing.T) {
 			rng := rand.New(rand.NewSource(int64(len(d.Name))))
-			seen := map[types.DType]bool{}
+			seen := map[[2]types.DType]bool{} // of the first operand and of the last: one of them may have a type of its own
 			made := 0
 			for try := 0; try < 20*n && made < n; try++ {
 				if in := newGen(rng).instance(d); in != nil {
 					check(t, in)
 					made++
-					if len(in.op.Args) > 0 {
-						seen[in.op.Args[len(in.op.Args)-1].Type.Elem] = true
+					if args := in.op.Args; len(args) > 0 {
+						seen[[2]types.DType{args[0].Type.Elem, args[len(args)-1].Type.Elem}] = true
 					}
 				}
 			}

@@ -94,7 +94,7 @@ const (
 	CheckModulus    // a modulus that is not positive; detail: the modulus
 	CheckNoInverse  // details: the number and the modulus, which share a factor
 	CheckPowerOfTwo // a transform of a length that is no power of two; detail: the length
-	CheckNttModulus // details: a number and a length m, where the number is no prime that is 1 modulo 2m
+	CheckRequire    // a condition of the program's own; the operation has the message, details: the integers in it
 )
 
 // Ref names the result of an instruction: its position in the list that holds it.

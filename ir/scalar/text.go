@@ -30,7 +30,7 @@ import (
 var checkNames = [...]string{
 	CheckDivideByZero: "divide_by_zero", CheckNegativeExponent: "negative_exponent", CheckIndex: "index",
 	CheckRecursion: "recursion", CheckEmpty: "empty", CheckModulus: "modulus", CheckNoInverse: "no_inverse", CheckPowerOfTwo: "power_of_two",
-	CheckNttModulus: "ntt_modulus",
+	CheckRequire: "require",
 }
 
 // String returns the name of the kind in texts.

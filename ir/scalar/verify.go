@@ -71,7 +71,7 @@ func VerifyInstr(in Instr, typeOf func(Ref) types.DType) error {
 			return fmt.Errorf("it has no result, so no type")
 		case in.Op == Check && typeOf(args[0]) != types.Bool:
 			return fmt.Errorf("the first operand is %s, not bool", typeOf(args[0]))
-		case in.Op == Check && (in.Imm == 0 || in.Imm > uint64(CheckNttModulus)):
+		case in.Op == Check && (in.Imm == 0 || in.Imm > uint64(CheckRequire)):
 			return fmt.Errorf("there is no check kind %d", in.Imm)
 		}
 		return nil

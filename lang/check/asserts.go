@@ -9,13 +9,14 @@ import (
 	"healc/lang/types"
 )
 
-// assertBuiltins are the functions that stop the program when something does not hold. They have an
-// effect, so they stand in tests and in functions that are marked `@io`.
+// assertBuiltins are the functions that stop the program when something does not hold. Assertions have an
+// effect, so they stand in tests and in functions that are marked `@io`; `require` has none.
 func assertBuiltins() map[string]*builtin {
 	return map[string]*builtin{
 		"assert":       {params: []string{"cond"}, required: 1, build: (*checker).assertCall},
 		"assert_eq":    {params: []string{"a", "b"}, required: 2, build: (*checker).assertEqCall},
 		"assert_close": {params: []string{"a", "b", "rtol", "atol"}, required: 2, build: (*checker).assertCloseCall},
+		"require":      {params: []string{"x", "ok", "message", "a", "b"}, required: 3, build: (*checker).requireCall},
 	}
 }
 
@@ -154,4 +155,79 @@ func (c *checker) assertCloseCall(e *ast.Call, args []ast.Expr, _ types.Type) Ex
 	return c.let(x, func(x Expr) Expr {
 		return c.let(y, func(y Expr) Expr { return c.eachLeaf(e, x, y, near) })
 	})
+}
+
+// requireCall is `require(x, ok, "message", a, b)`: x where ok is true, and else the message, with a and b in the places of `{}`.
+func (c *checker) requireCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	x := c.expr(args[0], want)
+	cond := c.expr(args[1], types.Scalar(types.Bool))
+	message := c.scalarOf(args[2], types.String, "the message")
+	shown := []Expr{}
+	for _, a := range args[3:] {
+		if a != nil {
+			shown = append(shown, c.shown(a))
+		}
+	}
+	for _, given := range append([]Expr{x, cond, message}, shown...) {
+		if isBad(given) {
+			return bad(e.Loc)
+		}
+	}
+	if elemOf(cond.Type()) != types.Bool {
+		c.errorf(diag.CodeOperands, cond.Span(), "the condition of `require` is bool, not %s", cond.Type()).label("%s", cond.Type())
+		return bad(e.Loc)
+	}
+	text, ok := message.(*Const)
+	if !ok {
+		c.errorf(diag.CodeNotConstant, message.Span(), "the message of `require` has to be known when the program is compiled").
+			help("`{}` in it stands for a number that comes after it")
+		return bad(e.Loc)
+	}
+	if places := strings.Count(text.Value.Str, "{}"); places != len(shown) {
+		c.errorf(diag.CodeArity, e.Loc, "the message has %s `{}`, and %s", plural(places, "place"), plural(len(shown), "number")+" to show").
+			label("%d and %d", places, len(shown)).help("the message shows two numbers at most")
+		return bad(e.Loc)
+	}
+	for len(shown) < 2 {
+		shown = append(shown, scalarConst(types.I64, 0, e.Loc))
+	}
+	operands := append([]Expr{x, cond}, shown...)
+	shape := types.Shape{}
+	for _, o := range operands {
+		t, ok := o.Type().(types.Tensor)
+		if !ok {
+			c.errorf(diag.CodeOperands, o.Span(), "`require` takes tensors or scalars, not %s", o.Type()).label("%s", o.Type())
+			return bad(e.Loc)
+		}
+		next, err := types.Broadcast(shape, t.Shape)
+		if err != nil {
+			c.rule(diag.CodeNotBroadcastable, e.Loc, err)
+			return bad(e.Loc)
+		}
+		shape = next
+	}
+	for i, o := range operands {
+		operands[i] = c.broadcast(o, shape)
+	}
+	return c.apply(e.Loc, ir.OpRequire, ir.A{"says": text.Value.Str}, operands...)
+}
+
+// shown is a number in the message of `require`, as an i64.
+func (c *checker) shown(e ast.Expr) Expr {
+	x := c.expr(e, nil)
+	if isBad(x) {
+		return x
+	}
+	d := elemOf(x.Type())
+	if !d.IsInt() || d == types.U64 {
+		r := c.errorf(diag.CodeOperands, x.Span(), "the message of `require` shows integers that an i64 holds, not %s", x.Type()).label("%s", x.Type())
+		if convertible(d) {
+			r.help("convert it: `as i64`")
+		}
+		return bad(x.Span())
+	}
+	if d == types.I64 {
+		return x
+	}
+	return c.apply(x.Span(), ir.OpCast, ir.A{"to": types.I64}, x)
 }

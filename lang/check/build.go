@@ -192,9 +192,13 @@ func (c *checker) effect(at diag.Span, what string) bool {
 		c.errorf(diag.CodeNotConstant, at, "a constant cannot do input or output: %s is `@io`", what)
 		return false
 	case !c.cur.fn.fn.IO:
-		c.errorf(diag.CodeEffect, at, "%s is not marked `@io`, but calls %s, which is", quote(c.cur.name), what).
-			related(c.cur.fn.fn.Loc, "pure, because it is not marked").
-			help("write `@io fn %s`, or leave out the input or output", c.cur.name)
+		r := c.errorf(diag.CodeEffect, at, "%s is not marked `@io`, but calls %s, which is", quote(c.cur.name), what).
+			related(c.cur.fn.fn.Loc, "pure, because it is not marked")
+		if what == spelled(ir.OpAssert) {
+			r.help("what a function asks of its arguments is `require(x, ok, \"message\")`, which has no effect")
+		} else {
+			r.help("write `@io fn %s`, or leave out the input or output", c.cur.name)
+		}
 		return false
 	case c.lambda > c.ordered:
 		where := "inside a lambda"

@@ -63,7 +63,7 @@ func laterFunctions() map[string]bool {
 func makeFunctions() {
 	builtins, later := map[string]*builtin{}, map[string]bool{}
 	for _, d := range ir.Ops() {
-		if d.Class == ir.Pointwise && isName(d.Surface) && d.Surface != "as" {
+		if d.Class == ir.Pointwise && isName(d.Surface) && len(d.Attrs) == 0 {
 			builtins[d.Surface] = elementwiseBuiltin(d)
 		}
 	}

@@ -169,6 +169,7 @@ func TestHelp(t *testing.T) {
 		{"fn f(x: f32[3]) -> f32 = x(0)", "index it with brackets: `x[i]`"},
 		{"fn f[N](x: i32[4]) -> i32 = 0\nfn g(x: i32[4]) -> i32 = f(x)", "give it in the call: `f[N](...)`"},
 		{"@kernal fn f(x: f32) -> f32 = x", "did you mean `@kernel`?"},
+		{"fn f(x: i32) -> i32 = { assert(x > 0); x }", "what a function asks of its arguments is `require(x, ok, \"message\")`, which has no effect"},
 		{"fn f(x: f32) -> f32 = print_f32(x)", "write `@io fn f`, or leave out the input or output"},
 		{"fn f(a: bool[2], b: bool[2]) -> bool[2] = a && b", "write `.&&` for element by element"},
 		{"fn f(x: f32[3]) -> f32 = x.sum()", "a function stands before its arguments: `sum(x)`"},

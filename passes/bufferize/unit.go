@@ -32,7 +32,7 @@ func (u *unit) site(kind scalar.CheckKind, op *ir.Op) int {
 	var at diag.Span
 	name := ""
 	if op != nil {
-		at, name = op.Span, op.Def.Spelling()
+		at, name = op.Span, op.Subject()
 	}
 	return u.siteAt(kind.String(), siteKey{kind, at, name})
 }

@@ -39,7 +39,7 @@ type Site struct {
 	Line int
 	Col  int
 	Text string // the source line
-	Op   string // the operation, for the message
+	Op   string // what the message is about: the operation, or the text of a KindRequire, with {} for each detail
 
 	Caller *Site // the call in another file, of which the function there is this code's: a place alone; nil for none
 }

@@ -15,7 +15,7 @@ const (
 	KindModulus          = "modulus"
 	KindNoInverse        = "no_inverse"
 	KindPowerOfTwo       = "power_of_two"
-	KindNttModulus       = "ntt_modulus"
+	KindRequire          = "require"
 )
 
 // Message is what a failing check says, without its position. info holds the details of the check: for
@@ -50,8 +50,9 @@ func MessageFormat(s Site) (format string, details int) {
 		return "%d has no inverse modulo %d: they share a factor", 2
 	case KindPowerOfTwo:
 		return "the length of a transform is a power of two, not %d", 1
-	case KindNttModulus:
-		return "%d is no prime p with p = 1 modulo 2m for the length m = %d", 2
+	case KindRequire:
+		details = strings.Count(s.Op, "{}")
+		return strings.ReplaceAll(escape(s.Op), "{}", "%d"), details
 	}
 	return "a check failed: " + escape(s.Kind), 0
 }

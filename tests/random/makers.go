@@ -27,6 +27,7 @@ func init() { // makers mention themselves through Gen.op
 		"reduce_and": makeReduce, "reduce_or": makeReduce, "reduce_sub": makeReduce, "reduce_div": makeReduce,
 		"mean": makeReduce, "var": makeReduce, "argmax": makeArg, "argmin": makeArg,
 		"matmul": makeMatmul, "tabulate": makeTabulate, "fold": makeFold, "if": makeIf,
+		"require": makeRequire,
 	}
 }
 
@@ -36,6 +37,17 @@ func makeConst(g *Gen, d *ir.OpDef) bool {
 		t.Shape = types.Shape{types.Lit(int64(g.r.IntN(5))), types.Lit(int64(1 + g.r.IntN(4)))}
 	}
 	return g.emit(d, ir.A{"value": g.data(t)}, nil)
+}
+
+// makeRequire asks for what is true of most numbers.
+func makeRequire(g *Gen, d *ir.OpDef) bool {
+	x := g.pick()
+	n := g.as(x, types.Tensor{Elem: types.I64, Shape: x.Type.Shape})
+	most := ir.NewArray(types.I64)
+	most.Bits[0] = []uint64{3, 100, 1 << 40}[g.r.IntN(3)]
+	limit := g.as(g.b.Emit(ir.OpConst, ir.A{"value": most}), n.Type)
+	says := []string{"no", "100%, not {}", "{} is more than {}"}[g.r.IntN(3)]
+	return g.emit(d, ir.A{"says": says}, nil, x, g.b.Emit(ir.OpLe, nil, n, limit), n, limit)
 }
 
 func makeDim(g *Gen, d *ir.OpDef) bool { return g.emit(d, ir.A{"dim": g.dim()}, nil) }
