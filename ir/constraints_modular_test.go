@@ -33,11 +33,11 @@ var modularNegatives = []negative{
 	{"ntt_C4", tys("i64[1,4,1,2]", "i64[2]", "i64[4,2]", "i32[4]"), A{"axis": int64(1)}, nil, "differ"},
 	{"ntt_C5", tys("i64[1,4,1,2]", "i64[2]", "i64[2,4]", "i8[4]"), A{"axis": int64(1)}, nil, "not i8[4]"},
 	{"ntt_C5", tys("i64[1,4,1,2]", "i64[2]", "i64[2,4]", "i32[8]"), A{"axis": int64(1)}, nil, "4 and 8 differ"},
-	{"ntt_C6", tys("i64[2,6]", "i64[2]", "i64[2,6]", "i32[6]"), A{"axis": int64(1)}, nil, "has 6 elements"},
+	{"ntt_C6", tys("i64[2,6]", "i64[2]", "i64[2,6]", "i32[6]"), A{"axis": int64(1)}, nil, "the length of a transform is a power of two, not 6"},
 	{"intt_C1", tys("i64[2,4]", "i64[2]", "i64[2,4]", "i32[2]", "i32[4]"), A{"axis": int64(1)}, nil, "differ in element type"},
 	{"intt_C2", tys("i64[4,1,2]", "i64[2]", "i64[2,4]", "i64[2]", "i32[4]"), A{"axis": int64(1)}, nil, "not axis 1"},
 	{"intt_C3", tys("i64[2,4]", "i64[2]", "i64[2,4]", "i64[4]", "i32[4]"), A{"axis": int64(1)}, nil, "2 and 4 differ"},
 	{"intt_C4", tys("i64[2,4]", "i64[2]", "i64[2,8]", "i64[2]", "i32[4]"), A{"axis": int64(1)}, nil, "4 and 8 differ"},
 	{"intt_C5", tys("i64[2,4]", "i64[2]", "i64[2,4]", "i64[2]", "f32[4]"), A{"axis": int64(1)}, nil, "not f32[4]"},
-	{"intt_C6", tys("i64[2,3]", "i64[2]", "i64[2,3]", "i64[2]", "i32[3]"), A{"axis": int64(1)}, nil, "has 3 elements"},
+	{"intt_C6", tys("i64[2,3]", "i64[2]", "i64[2,3]", "i64[2]", "i32[3]"), A{"axis": int64(1)}, nil, "the length of a transform is a power of two, not 3"},
 }

@@ -123,7 +123,7 @@ func nttType(what string, x, p, table types.Tensor, inverse *types.Tensor, perm 
 		return nil, err
 	}
 	if n, ok := m.Const(); ok && n&(n-1) != 0 {
-		return nil, broken("C6", "%s needs a power of two, and the axis has %d elements", what, n)
+		return nil, broken("C6", types.TransformLength, n)
 	}
 	return []types.Tensor{x}, nil
 }

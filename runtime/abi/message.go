@@ -3,6 +3,8 @@ package abi
 import (
 	"fmt"
 	"strings"
+
+	"healc/lang/types"
 )
 
 // The kinds of Site: the names of scalar.CheckKind.
@@ -49,7 +51,7 @@ func MessageFormat(s Site) (format string, details int) {
 	case KindNoInverse:
 		return "%d has no inverse modulo %d: they share a factor", 2
 	case KindPowerOfTwo:
-		return "the length of a transform is a power of two, not %d", 1
+		return types.TransformLength, 1
 	case KindRequire:
 		details = strings.Count(s.Op, "{}")
 		return strings.ReplaceAll(escape(s.Op), "{}", "%d"), details
