@@ -316,6 +316,9 @@ fn recurses(x: f32[4], i: i32) -> f32 = lib.deep(2, i) as f32
 fn checked(x: f32[4], i: i32) -> f32 = lib.checked(i)
 fn modulus(x: f32[4], i: i32) -> f32 = ring.psi(18, 8) as f32
 fn loss(x: f32[4], i: i32) -> f32 = nn.softmax_cross_entropy(unsqueeze(x, 0), full[i32, 1](i))
+fn mutually(x: f32[4], i: i32) -> f32 = lib.even(i) as f32
+fn endless(x: f32[4], i: i32) -> f32 = lib.endless(i) as f32
+fn several(x: f32[4], i: i32) -> f32 = (lib.positive(9 + i, 1) + lib.deep(2, i) + lib.deep(3, i)) as f32
 `,
 		"lib.heal": `import "./a/far"
 fn inner(x: f32[4], i: i32) -> f32 = x[i]
@@ -324,8 +327,13 @@ pub fn further(x: f32[4], i: i32) -> f32 = far.at(x, i)
 pub fn first[N](x: f32[N]) -> f32[5] = x[0..5]
 pub fn deep(n: i32, i: i32) -> i32 = if n == 0 { 1 / (i - i) } else { deep(n - 1, i) }
 pub fn checked(i: i32) -> f32 = (1 % (i - i)) as f32
+pub fn even(i: i32) -> i32 = if i == 0 { far.low(i) } else { odd(i - 1) }
+fn odd(i: i32) -> i32 = if i == 1 { 7 + far.low(i) } else { even(i - 1) }
+pub fn endless(i: i32) -> i32 = if i == 100000 { i } else { endless(i + 1) }
+pub fn positive(n: i32, i: i32) -> i32 = if n == 0 { 1 / i } else { positive(n - 1, i) }
 `,
-		"a/far.heal": "pub fn at(x: f32[4], i: i32) -> f32 = x[i] * 3.0\n",
+		"a/far.heal": "pub fn at(x: f32[4], i: i32) -> f32 = x[i] * 3.0\n" +
+			"pub fn low(n: i32) -> i32 = if n == -10 { 1 / (n + 10) } else { low(n - 1) }\n",
 	}
 	want := map[string]string{
 		"index":    "lib.heal:2:38: index 4 is out of range for an axis of extent 4 (called at main.heal:5:40)",
@@ -333,7 +341,10 @@ pub fn checked(i: i32) -> f32 = (1 % (i - i)) as f32
 		"slope":    "lib.heal:2:38: index 4 is out of range for an axis of extent 4 (called at main.heal:8:50)",
 		"files":    "a/far.heal:1:39: index 4 is out of range for an axis of extent 4 (called at lib.heal:4:44) (called at main.heal:9:38)",
 		"extent":   "N = 4) (called at main.heal:10:42)",
-		"recurses": "lib.heal:6:50: integer division by zero",
+		"recurses": "lib.heal:6:50: integer division by zero (called at main.heal:11:41)",
+		"mutually": "a/far.heal:2:43: integer division by zero (called at lib.heal:9:41) (called at main.heal:15:41)",
+		"endless":  "lib.heal:10:8: calls are nested more than 10000 deep (called at main.heal:16:40)",
+		"several":  "lib.heal:6:50: integer division by zero (called at main.heal:17:66)",
 		"checked":  "lib.heal:7:34: integer division by zero (called at main.heal:12:40)",
 		"modulus":  "18 is no prime p with p = 1 modulo 2m for the length m = 8 (called at main.heal:13:40)",
 		"loss":     "index 4 is out of range for an axis of extent 4 (called at main.heal:14:37)",

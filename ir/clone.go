@@ -116,7 +116,7 @@ func (c *Cloner) Append(to, b *Block) error {
 
 // Func returns a copy of f with shape parameters replaced; those that Dims names are left out of Func.Dims.
 func (c *Cloner) Func(f *Func) (*Func, error) {
-	out := &Func{Name: f.Name, Public: f.Public, IO: f.IO, Updates: f.Updates, Span: f.Span}
+	out := &Func{Name: f.Name, Public: f.Public, IO: f.IO, Updates: f.Updates, Span: c.span(f.Span)}
 	for _, d := range f.Dims {
 		if _, bound := c.Dims[d]; !bound {
 			out.Dims = append(out.Dims, d)

@@ -10,6 +10,9 @@ import (
 // Inline puts the body of the callee in the place of every call, unless the callee is recursive: it calls
 // itself, perhaps by way of others. With an entry, functions that it does not reach any more are removed.
 //
+// A recursive function that another file calls, a library's, becomes a function of its own for each place that calls it, so that
+// what fails in it says which one did (diag.Span.Caller), as code that is put in the place of a call does.
+//
 // Requires: nothing. Establishes: only recursive functions are called; the shape parameters of a call are
 // substituted, and every type rule holds under them (else it is a *BindError).
 //
@@ -29,7 +32,7 @@ import (
 //	  return %0
 //	}
 func Inline(m *ir.Module, entry string, remark Remark) error {
-	in := &inliner{funcs: map[string]*ir.Func{}, recursive: map[string]bool{}, remark: remark}
+	in := &inliner{m: m, funcs: map[string]*ir.Func{}, recursive: map[string]bool{}, copies: map[string]string{}, copyOf: map[string]*ir.Func{}, remark: remark}
 	if entry != "" {
 		if m.Func(entry) == nil {
 			return &UnknownFuncError{Name: entry}
@@ -40,7 +43,8 @@ func Inline(m *ir.Module, entry string, remark Remark) error {
 		in.funcs[f.Name] = f
 	}
 	in.findRecursive(m)
-	for _, f := range m.Funcs {
+	for i := 0; i < len(m.Funcs); i++ { // copies are added
+		f := m.Funcs[i]
 		if entry != "" && f.Name != entry && !in.recursive[f.Name] {
 			continue // nothing calls it in the end
 		}
@@ -71,8 +75,11 @@ func (e *TooLargeError) Error() string {
 }
 
 type inliner struct {
+	m         *ir.Module
 	funcs     map[string]*ir.Func
 	recursive map[string]bool
+	copies    map[string]string // of recursive functions, by name and the calls that lead there
+	copyOf    map[string]*ir.Func
 	remark    Remark
 	f         *ir.Func
 	size      int // operations of f so far, and calls
@@ -162,6 +169,11 @@ func (in *inliner) move(b *ir.Block, ops []*ir.Op, with map[*ir.Value]*ir.Value)
 			}
 			continue
 		}
+		if op.Def == ir.OpCall {
+			if err := in.calledFrom(op); err != nil {
+				return err
+			}
+		}
 		for _, r := range op.Regions {
 			inside := r.Ops
 			r.Ops = make([]*ir.Op, 0, len(inside))
@@ -203,6 +215,38 @@ func (in *inliner) call(b *ir.Block, op *ir.Op, with map[*ir.Value]*ir.Value) er
 	}
 	in.remark("inlined %s into %s", ir.FormatSym(callee.Name), ir.FormatSym(in.f.Name))
 	return in.move(b, body.Ops, with)
+}
+
+// calledFrom makes a call of a recursive function from another file one of a copy that says so. In the copy, calls of the functions
+// that it recurses through come from that place, too, and so they are calls of copies, itself among them.
+func (in *inliner) calledFrom(op *ir.Op) error {
+	f := in.funcs[op.Str("callee")]
+	if of := in.copyOf[f.Name]; of != nil {
+		f = of // op is copied itself, and the way to it longer
+	}
+	from := f.Span.CalledAt(&op.Span).Caller
+	if from == nil || f.Span.Caller != nil { // a copy of an earlier run says who called
+		return nil
+	}
+	key := f.Name
+	for c := from; c != nil; c = c.Caller {
+		key += fmt.Sprintf(" %p:%d:%d", c.File, c.Start, c.End)
+	}
+	if in.copies[key] == "" {
+		c := ir.NewCloner()
+		c.Call = from
+		g, err := c.Func(f)
+		if err != nil {
+			return err
+		}
+		g.Name = fmt.Sprintf("%s@%d", f.Name, len(in.copies)+1)
+		in.m.Funcs = append(in.m.Funcs, g)
+		in.funcs[g.Name], in.recursive[g.Name], in.copies[key], in.copyOf[g.Name] = g, true, g.Name, f
+	}
+	attrs := named(op)
+	attrs["callee"] = in.copies[key]
+	op.Attrs = op.Def.MakeAttrs(attrs)
+	return nil
 }
 
 // keepReachable removes the functions that the entry does not call, itself or by way of others.

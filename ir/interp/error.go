@@ -12,15 +12,6 @@ type RuntimeError struct {
 	Span    diag.Span        // the operation that failed, the zero Span when there is none
 	Kind    scalar.CheckKind // 0 for a failure that is no check: input and output, memory, shapes
 	Message string           // one lower-case clause
-
-	closed bool // it happened in a function that recurses: what calls that is not said, as machine code has one for all calls
-}
-
-// calledAt is the error in the function that call calls, as the code shows it that has the function in the place of the call.
-func (e *RuntimeError) calledAt(call diag.Span, recursive bool) {
-	if e.closed = e.closed || recursive; !e.closed && e.Span.Valid() {
-		e.Span = e.Span.CalledAt(&call)
-	}
 }
 
 func (e *RuntimeError) Error() string {

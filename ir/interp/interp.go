@@ -222,18 +222,18 @@ func (f *frame) Call(op *ir.Op, callee string, dims []int64, args []*ir.Array) (
 	if g == nil {
 		return nil, fmt.Errorf("there is no function %s", callee)
 	}
-	recursive := false
-	defer func() {
-		var failed *RuntimeError
-		if errors.As(err, &failed) {
-			failed.calledAt(op.Span, recursive)
-		}
-	}()
+	if g.Span.Caller == nil { // else what fails there says already who called
+		defer func() {
+			var failed *RuntimeError
+			if errors.As(err, &failed) && failed.Span.Valid() {
+				failed.Span = failed.Span.CalledAt(&op.Span)
+			}
+		}()
+	}
 	c, err := f.prepare(g, dims)
 	if err != nil {
 		return nil, err
 	}
-	recursive = c.recursive
 	if c.recursive {
 		if f.depth >= abi.MaxCallDepth {
 			// the place is the function, not the call: machine code counts where a function begins

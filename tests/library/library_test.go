@@ -263,7 +263,9 @@ pub fn shift[N](x: &mut f32[N], by: f32) = { x[0..N] = x .+ by; }
 
 // TestCallers: what fails in a module of the standard library names the call that led there.
 func TestCallers(t *testing.T) {
-	_, lib, entries := source(t, "import nn\npub fn loss(x: f32[1, 3], c: i32[1]) -> f32 = nn.softmax_cross_entropy(x, c)\n", "loss")
+	_, lib, entries := source(t, "import math\nimport nn\n"+
+		"pub fn loss(x: f32[1, 3], c: i32[1]) -> f32 = nn.softmax_cross_entropy(x, c)\n"+
+		"pub fn deep(n: i32) -> i32 = math.binomial(n + 20000, n + 20000)\n", "loss", "deep")
 	x, err := runtime.Zeros(types.F32, 1, 3)
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +278,13 @@ func TestCallers(t *testing.T) {
 	err = lib.Call(entries["loss"], []*runtime.Tensor{x, class}, []*runtime.Tensor{out})
 	var failed *Failure
 	if !errors.As(err, &failed) || !strings.HasPrefix(failed.Message, "<stdlib>/nn.heal:") ||
-		!strings.HasSuffix(failed.Message, "index 3 is out of range for an axis of extent 3 (called at t.heal:2:47)") {
+		!strings.HasSuffix(failed.Message, "index 3 is out of range for an axis of extent 3 (called at t.heal:3:47)") {
+		t.Errorf("%v", err)
+	}
+	deep := runtime.Scalar(int32(0))
+	defer deep.Close()
+	err = lib.Call(entries["deep"], []*runtime.Tensor{runtime.Scalar(int32(0))}, []*runtime.Tensor{deep})
+	if !errors.As(err, &failed) || !strings.HasSuffix(failed.Message, "calls are nested more than 10000 deep (called at t.heal:4:30)") {
 		t.Errorf("%v", err)
 	}
 }
