@@ -47,11 +47,12 @@ func readFull(r io.Reader, b []byte, offset int64, what string) error {
 
 func readNpyHeader(r io.Reader) (*npyHeader, error) {
 	var start [8]byte
-	if err := readFull(r, start[:], 0, "the magic bytes of .npy"); err != nil {
+	err := readFull(r, start[:], 0, "the magic bytes of .npy")
+	switch got := strings.TrimRight(string(start[:6]), "\x00"); { // of a file that is shorter, what there is
+	case err != nil && strings.HasPrefix(npyMagic, got):
 		return nil, err
-	}
-	if string(start[:6]) != npyMagic {
-		return nil, npyFail(0, `no .npy file: it starts with %q, not "\x93NUMPY"`, start[:6])
+	case got != npyMagic:
+		return nil, npyFail(0, `no .npy file: it starts with %q, not "\x93NUMPY"`, got)
 	}
 	at := int64(len(start))
 	var length [4]byte

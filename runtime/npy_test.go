@@ -136,6 +136,7 @@ func hostileNpy() map[string][]byte {
 		"empty":               {},
 		"short magic":         []byte(npyMagic[:4]),
 		"other file":          []byte("PK\x03\x04 no npy at all"),
+		"short other file":    []byte("hello\n"),
 		"version 0":           append([]byte(npyMagic), 0, 0, 0, 0),
 		"version 4":           append([]byte(npyMagic), 4, 0, 0, 0),
 		"no length":           append([]byte(npyMagic), 2, 0, 1, 0),
@@ -190,6 +191,8 @@ func TestHostileNpy(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"other file":         `npy data: at byte 0: no .npy file: it starts with "PK\x03\x04 n", not "\x93NUMPY"`,
+		"short other file":   `npy data: at byte 0: no .npy file: it starts with "hello\n", not "\x93NUMPY"`,
+		"short magic":        `npy data: at byte 4: the magic bytes of .npy: unexpected EOF`,
 		"version 4":          `npy data: at byte 6: unsupported .npy version 4.0; versions 1 to 3 are supported`,
 		"huge header":        `npy data: at byte 8: a header of 4294967295 bytes is longer than the limit of 65536`,
 		"size over the file": `npy data: at byte 79: f32[1000000,1000000] needs 4000000000000 bytes, the file has 0 left: unexpected EOF`,

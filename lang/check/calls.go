@@ -52,7 +52,9 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 		r := c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", quote(name))
 		if l := c.locals[name]; l != nil {
 			r.label("%s", l.T)
-			if t, ok := l.T.(types.Tensor); ok && t.Rank() > 0 {
+			if builtins()[name] != nil || c.funcs[name] != nil {
+				r.help("the value hides the function %s: give it another name", quote(name))
+			} else if t, ok := l.T.(types.Tensor); ok && t.Rank() > 0 {
 				r.help("index it with brackets: `%s[i]`", name)
 			}
 		}
@@ -129,7 +131,8 @@ func (c *checker) builtinArguments(e *ast.Call, name string, b *builtin) ([]ast.
 	var args []ast.Expr
 	for _, a := range e.Args {
 		if a.Name != nil {
-			c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name), quote(a.Name.Name)).note("%s", b.signature(name))
+			c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name), quote(a.Name.Name)).note("%s", b.signature(name)).
+				help("it takes any number of arguments, and none by its name")
 			return nil, false
 		}
 		args = append(args, a.Value)

@@ -81,6 +81,9 @@ func (p *parser) unexpected(want string) *diag.Diagnostic {
 		return &diag.Diagnostic{}
 	}
 	help := p.hint(t)
+	if help == "" && want == "`{`" {
+		help = "what follows stands in braces: `{ e }`"
+	}
 	d := p.fail(diag.CodeUnexpected, p.here(), "expected %s, found %s", want, p.found())
 	d.Help = help
 	return d
@@ -222,7 +225,18 @@ func (p *parser) hint(t token) string {
 		return "a parameter that is changed is written `x: &mut f32[N]`, a variable `let mut x = e;`"
 	case "fn":
 		return "functions are not nested; a lambda is written `|x| e`"
+	case "[":
+		if last == ":" || last == "->" {
+			return "the type of a tensor is written `f32[2, N]`"
+		}
+	case "entry":
+		if p.depth == 0 {
+			return "a function that is called from outside is declared by `pub fn name(x: f32) -> f32 = e`"
+		}
 	case "let":
+		if p.depth == 0 && p.peek(2).text == "(" {
+			return foreignWords["def"]
+		}
 		if p.depth == 0 {
 			return "a constant of the file is declared by `const N: nat = 1`"
 		}
