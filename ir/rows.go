@@ -1,8 +1,6 @@
 package ir
 
 import (
-	"math/bits"
-
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -28,6 +26,8 @@ type RowPull interface {
 	Pull
 	// Work is fresh memory of n elements, or of 2*n when twice is set. Its elements are written before they are read.
 	Work(t types.DType, n types.Dim, twice bool) Memory
+	// Near is Work of n elements that stays in a cache of the processor from row to row, where n is known and small.
+	Near(t types.DType, n types.Dim) Memory
 	// Read gives an element; Write sets one. The index is an I64 in range.
 	Read(m Memory, i scalar.Ref) scalar.Ref
 	Write(m Memory, i, value scalar.Ref)
@@ -84,66 +84,17 @@ func before(e scalar.Emitter, x, y scalar.Ref) scalar.Ref {
 	return e.Lt(x, y)
 }
 
-// rowsSort is a merge sort from the bottom up: pass number k merges neighbouring sorted runs of 2^k elements
-// from one half of the work memory into the other. Each step takes the head of one of the two runs, without
-// a branch; the right one only when it is strictly before the left, so the sort is stable. For argsort the
-// positions move along with the elements.
-//
-// Where threads share a row, each of them merges a few elements of every pass; Note [Shared merges] says how it finds the heads.
+// rowsSort sorts by merging where threads share a row (Note [Shared merges]), and by keys elsewhere (Note [Sorting by keys]).
 func rowsSort(positions bool) func(p RowPull, op *Op, at []scalar.Ref) {
 	return func(p RowPull, op *Op, at []scalar.Ref) {
-		x, axis := op.Args[0].Type, op.Int("axis")
-		e, n := p.E(), x.Shape[axis]
-		int64s := func(v int64) scalar.Ref { return e.Int(types.I64, v) }
-		m := &merger{p: p, e: e, n: n, positions: positions}
-		m.vals = p.Work(x.Elem, n, true)
-		m.pos = m.vals
-		if positions {
-			m.pos = p.Work(types.I32, n, true)
+		axis := op.Int("axis")
+		arg := func(i scalar.Ref) scalar.Ref { return p.Arg(op, 0, moved(at, axis, i)) }
+		x := op.Args[0].Type
+		if p.Shared() {
+			mergeRow(p, x.Elem, x.Shape[axis], positions, arg)
+			return
 		}
-		each := mergePiece(n)
-		shared := p.Shared() && each > 0
-		all := func(body func(i scalar.Ref)) {
-			if shared {
-				p.Apart(n, 1, body)
-				return
-			}
-			p.Each(n, nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref { body(i); return nil })
-		}
-		all(func(i scalar.Ref) {
-			p.Write(m.vals, i, p.Arg(op, 0, moved(at, axis, i)))
-			if positions {
-				p.Write(m.pos, i, e.Cast(types.I32, i))
-			}
-		})
-		size := p.Extent(n)
-		m.size, m.last = size, e.Sub(size, int64s(1))
-		merge := func(pass, width, src scalar.Ref) {
-			r := m.runs(width, src)
-			if shared {
-				m.pieces(r, pass, each)
-				return
-			}
-			p.Each(n, []scalar.Ref{int64s(0), int64s(0)}, func(k scalar.Ref, heads []scalar.Ref) []scalar.Ref {
-				return m.step(r, k, heads, always)
-			})
-		}
-		passes, literal := int64(31), false // an extent is below 2^31
-		if c, ok := n.Const(); ok {
-			passes, literal = int64(bits.Len64(uint64(max(c-1, 0)))), true
-		}
-		state := p.Each(types.Lit(passes), []scalar.Ref{int64s(1), int64s(0)}, func(pass scalar.Ref, state []scalar.Ref) []scalar.Ref {
-			width, src := state[0], state[1]
-			other := e.Sub(size, src)
-			if literal {
-				merge(pass, width, src)
-				return []scalar.Ref{e.Add(width, width), other}
-			}
-			more := e.Lt(width, size)
-			p.When(more, func() { merge(pass, width, src) })
-			return []scalar.Ref{e.Select(more, e.Add(width, width), width), e.Select(more, other, src)}
-		})
-		all(func(i scalar.Ref) { p.Write(ResultRow, i, p.Read(m.pos, e.Add(state[1], i))) })
+		sortByKeys(p, x.Elem, x.Shape[axis], positions, arg)
 	}
 }
 

@@ -83,7 +83,8 @@ type Param struct {
 	Work    bool // of an output: it is read, too, each element only by the iteration of the axes that writes it
 	Stream  bool // of an output that is not read: where it is large, what is written need not stay in a cache
 	// Local is memory of the kernel itself, for which no buffer is passed: each iteration of the axes writes an
-	// element before it reads it. It is an output in Out, and stands behind all other parameters.
+	// element before it reads it. It is an output in Out, and in Work where what was read may be written again, and stands behind all
+	// other parameters.
 	Local bool
 	Shape []abi.Extent
 	Elems []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major

@@ -136,7 +136,7 @@ func (p *parser) buffer() Param {
 	if !b.Out {
 		b.Work = p.AcceptWord("work")
 		b.InPlace = !b.Work && p.AcceptWord("inplace")
-		b.Local = !b.Work && !b.InPlace && p.AcceptWord("local")
+		b.Local = !b.InPlace && p.AcceptWord("local")
 		b.Out = b.Work || b.InPlace || b.Local
 	}
 	if !b.Out {

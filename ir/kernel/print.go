@@ -185,7 +185,10 @@ func (p *printer) buffer(b Param) {
 	if b.InPlace {
 		dir = "inplace"
 	}
-	if b.Local {
+	switch {
+	case b.Local && b.Work:
+		dir = "work local"
+	case b.Local:
 		dir = "local"
 	}
 	p.printf("%s %s: %s%s", dir, b.Name, b.DType, formatExtents(b.Shape))

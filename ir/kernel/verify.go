@@ -126,7 +126,7 @@ func (v *verifier) kernel(k *Kernel) {
 	v.kernels[k.Name] = true
 	names := map[string]bool{}
 	for i, b := range k.Params {
-		if b.Local && (!b.Out || b.Work || b.InPlace || b.Elems != nil || !isLiteral(b.Shape)) {
+		if b.Local && (!b.Out || b.InPlace || b.Elems != nil || !isLiteral(b.Shape)) {
 			v.note(k, "buffer %s is local, and something else or of no fixed length", b.Name)
 		}
 		if i > 0 && k.Params[i-1].Local && !b.Local {

@@ -116,7 +116,7 @@ func (fn *function) fuseInPlace(op *ir.Op) {
 // reuse finds buffers for the outputs of one kernel of op; later are the steps of op after it.
 func (fn *function) reuse(op *ir.Op, l *abi.Launch, later []abi.Step) {
 	k := fn.kernel(l.Kernel)
-	for o := 0; o < len(k.Params); o++ {
+	for o := 0; o < k.Buffers(); o++ {
 		if !k.Params[o].Out || k.Params[o].InPlace {
 			continue
 		}
@@ -184,7 +184,7 @@ func (fn *function) take(r *ir.Value, l *abi.Launch, k *kernel.Kernel, o int, la
 		fn.moved(r, old, p)
 		return true
 	}
-	for i, in := range k.Params {
+	for i, in := range k.Params[:k.Buffers()] {
 		buffer := l.Args[i]
 		if in.Out || !fn.free(buffer) || !fn.dense(buffer, r) || mentioned(later, buffer) {
 			continue

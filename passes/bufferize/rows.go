@@ -81,9 +81,11 @@ func (fn *function) launch(k *kernel.Kernel, b *body) {
 	fn.step(abi.Step{Launch: l})
 }
 
-// rowMemory is where a Memory of the current row lies: a part of a buffer.
+// rowMemory is where a Memory of the current row lies: a part of a buffer, or memory of the kernel itself.
 type rowMemory struct {
 	buffer  int
+	near    bool
+	param   int         // of what is near
 	strides []types.Dim // along the parallel axes
 	step    types.Dim   // between neighbours in the row
 	operand *kernel.Line
@@ -113,15 +115,44 @@ func (r *rowBody) Work(t types.DType, n types.Dim, twice bool) ir.Memory {
 	return ir.Memory(len(r.memory) - 1)
 }
 
+// nearBytes is what lies on the stack at most of one Memory, so that all of a row stays in the first-level or second-level cache.
+const nearBytes = 64 << 10
+
+// Near implements ir.RowPull. On devices the threads that share a row would have to share it.
+func (r *rowBody) Near(t types.DType, n types.Dim) ir.Memory {
+	c, literal := n.Const()
+	if r.Shared() || !literal || c*int64(t.Bytes()) > nearBytes {
+		return r.Work(t, n, false)
+	}
+	r.memory = append(r.memory, &rowMemory{near: true, param: len(r.params), step: types.Lit(1)})
+	r.params = append(r.params, kernel.Param{
+		Name: fmt.Sprintf("row%d", len(r.params)), DType: t, Out: true, Work: true, Local: true, Shape: []abi.Extent{{Dim: n}},
+	})
+	r.buffers = append(r.buffers, -1)
+	return ir.Memory(len(r.memory) - 1)
+}
+
 // address is the place of element i of a row's memory.
 func (r *rowBody) address(m ir.Memory, i kernel.Ref) (*rowMemory, kernel.Access, []kernel.Ref) {
 	w := r.memory[m]
-	acc := r.access(types.Dim{}, append(slices.Clone(w.strides), w.step), append(slices.Clone(r.index), i))
+	index := r.index
+	if w.near { // the same for all rows
+		index = nil
+	}
+	acc := r.access(types.Dim{}, append(slices.Clone(w.strides), w.step), append(slices.Clone(index), i))
 	var vars []kernel.Ref
 	for _, t := range acc.Terms {
 		vars = append(vars, t.Var)
 	}
 	return w, acc, vars
+}
+
+// paramOfRow is the parameter for the buffer of a row's memory, which is written.
+func (r *rowBody) paramOfRow(w *rowMemory) int {
+	if w.near {
+		return w.param
+	}
+	return r.param(w.buffer, true)
 }
 
 // Read implements ir.RowPull. The load is not shared with others: a store may lie between them.
@@ -139,7 +170,7 @@ func (r *rowBody) Read(m ir.Memory, i kernel.Ref) kernel.Ref {
 	} else {
 		var w *rowMemory
 		w, acc, vars = r.address(m, i)
-		p = r.param(w.buffer, true)
+		p = r.paramOfRow(w)
 		r.params[p].Work = true
 	}
 	s := r.top()
@@ -151,7 +182,7 @@ func (r *rowBody) Read(m ir.Memory, i kernel.Ref) kernel.Ref {
 // Write implements ir.RowPull.
 func (r *rowBody) Write(m ir.Memory, i, value kernel.Ref) {
 	w, acc, vars := r.address(m, i)
-	r.add(r.top(), &kernel.Store{Param: r.param(w.buffer, true), At: acc, Val: value}, append(vars, value)...)
+	r.add(r.top(), &kernel.Store{Param: r.paramOfRow(w), At: acc, Val: value}, append(vars, value)...)
 }
 
 // Each implements ir.RowPull.
@@ -304,7 +335,7 @@ func (r *rowBody) Transform(t ir.Transform) kernel.Ref {
 			to = kernel.Line{Param: line.Param, At: kernel.Access{Offset: line.At.Offset, Terms: slices.Clone(line.At.Terms)}}
 		} else {
 			w, acc, _ := r.address(m, r.E().Int(types.I64, 0))
-			to = kernel.Line{Param: r.param(w.buffer, true), At: acc}
+			to = kernel.Line{Param: r.paramOfRow(w), At: acc}
 			r.params[to.Param].Work = true
 		}
 		for _, term := range to.At.Terms {
@@ -332,7 +363,7 @@ func (r *rowBody) here(refs []kernel.Ref, closed *scope) *scope {
 // nothing reads afterwards and that the kernel only copies into it: what is left is the work on the rows. It is
 // a part of Note [In place].
 func (fn *function) reuseRows(r *ir.Value, l *abi.Launch, k *kernel.Kernel, o int, later []abi.Step) bool {
-	for i, in := range k.Params {
+	for i, in := range k.Params[:k.Buffers()] {
 		buffer := l.Args[i]
 		if in.Out || !fn.free(buffer) || !fn.dense(buffer, r) || mentioned(later, buffer) {
 			continue

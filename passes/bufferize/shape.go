@@ -203,12 +203,17 @@ func tidy(k *kernel.Kernel, buffers []int) []int {
 	k.Body.EachParam(func(p *int) { used[*p] = 1 })
 	var params []kernel.Param
 	var left []int
-	for i, p := range k.Params {
-		if used[i] == 0 {
-			continue
+	for _, local := range []bool{false, true} { // which stand behind the others, and have no buffer
+		for i, p := range k.Params {
+			if used[i] == 0 || p.Local != local {
+				continue
+			}
+			used[i] = len(params)
+			params = append(params, p)
+			if !local {
+				left = append(left, buffers[i])
+			}
 		}
-		used[i] = len(params)
-		params, left = append(params, p), append(left, buffers[i])
 	}
 	k.Body.EachParam(func(p *int) { *p = used[*p] })
 	k.Params = params

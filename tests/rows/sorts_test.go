@@ -1,0 +1,193 @@
+package rows
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"healc"
+	"healc/codegen"
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/tests/devices"
+	"healc/tests/library"
+	"healc/tests/random"
+)
+
+// Sorts of every type, along each axis, at lengths around those where the way of sorting changes, on rows that are hard for sorting by digits: see
+// Note [Sorting by keys] in package ir.
+
+var sorted = []types.DType{
+	types.Bool, types.I8, types.U8, types.I16, types.U16, types.I32, types.U32, types.I64, types.U64,
+	types.F16, types.BF16, types.F32, types.F64,
+}
+
+var sortLengths = []int64{
+	1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 97, 127, 128, 129, 200, 255, 256, 257, 383, 384, 385, 512, 700, 2047, 2048, 2049, 4097, 9000,
+}
+
+// sorts is a program with sorts of every type: of rows, of columns, and positions of both.
+func sorts() string {
+	var b strings.Builder
+	for _, t := range sorted {
+		fmt.Fprintf(&b, "pub fn rows_%[1]s[M, N](x: %[1]s[M, N]) -> %[1]s[M, N] = sort(x)\n", t)
+		fmt.Fprintf(&b, "pub fn columns_%[1]s[M, N](x: %[1]s[N, M]) -> %[1]s[N, M] = sort(x, axis = 0)\n", t)
+		fmt.Fprintf(&b, "pub fn places_%[1]s[M, N](x: %[1]s[M, N]) -> i32[M, N] = argsort(x)\n", t)
+		fmt.Fprintf(&b, "pub fn column_places_%[1]s[M, N](x: %[1]s[N, M]) -> i32[N, M] = argsort(x, axis = 0)\n", t)
+	}
+	return b.String()
+}
+
+// rowsToSort draws elements, of which every kind of row has its own: any bits; the same bits; what differs in one byte; few different ones, among them
+// zeros of both signs, NaNs and the ends of the type; ascending and descending numbers.
+func rowsToSort(r *rand.Rand, t types.DType, shape []int64, kind int) *ir.Array {
+	a := &ir.Array{DType: t, Shape: shape, Bits: make([]uint64, shape[0]*shape[1])}
+	width := 8 * t.Bytes()
+	all := ^uint64(0) >> (64 - width)
+	sign := uint64(1) << (width - 1)
+	few := []uint64{0, 1, sign, sign | 1, all, all - 1, sign - 1, sign - 2}
+	if t.IsFloat() {
+		inf := scalar.FloatBits(t, math.Inf(1))
+		quiet := inf | inf>>1&^inf // the upper bit of what is behind the exponent
+		few = []uint64{0, sign, 0, sign, inf, inf | sign, quiet, quiet | 1, quiet | sign, quiet | sign | 5, inf - 1, scalar.FloatBits(t, 1), 1, sign | 1}
+	}
+	base, byteAt := r.Uint64()&all, 8*r.IntN(t.Bytes())
+	for i := range a.Bits {
+		x := base
+		switch kind {
+		case 0:
+			x = r.Uint64() & all
+		case 1:
+		case 2:
+			x = base&^(0xff<<byteAt) | uint64(r.IntN(256))<<byteAt
+		case 3:
+			x = few[r.IntN(len(few))]
+		case 4:
+			x = scalar.IntBits(t, int64(i))
+		case 5:
+			x = scalar.IntBits(t, int64(len(a.Bits)-i))
+		}
+		if t == types.Bool {
+			x &= 1
+		}
+		a.Bits[i] = x
+	}
+	return a
+}
+
+func sortShape(name string, m, n int64) []int64 {
+	if strings.HasPrefix(name, "column") {
+		return []int64{n, m}
+	}
+	return []int64{m, n}
+}
+
+// sameSort describes the first difference. Sorting moves elements, and gives NaNs of f32 and f64 with all of their bits.
+func sameSort(want, got *random.Outcome) string {
+	if d := random.Diff(want, got); d != "" {
+		return d
+	}
+	for i, a := range want.Results {
+		if b := got.Results[i]; a.DType.Bytes() >= 4 && !slices.Equal(a.Bits, b.Bits) {
+			return "NaNs changed their places or bits"
+		}
+	}
+	return ""
+}
+
+// TestSorts compiles for lengths that are known; each length meets each type, and each function a fifth of the lengths.
+func TestSorts(t *testing.T) {
+	options := func(o heal.Options) *heal.Module {
+		m, err := heal.Compile(sorts(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(m.Close)
+		return m
+	}
+	interp := options(heal.Options{Backend: heal.Interp})
+	var modules []*heal.Module
+	for i, c := range []config{{"", 1, false}, {"x86-64", 2, false}, {"haswell", 1, false}, {"", 2, false}} {
+		modules = append(modules, options(heal.Options{Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: devices.InTurn(i, c.cpu)}}))
+	}
+	step := 5
+	if testing.Short() {
+		step = 17
+	}
+	for i, name := range interp.Names() {
+		for j, n := range sortLengths {
+			if (i+j)%step != 0 {
+				continue
+			}
+			kind, seed := (i+j/3)%6, uint64(100*i+j)
+			m := int64(1 + (i+2*j)%4)
+			x := rowsToSort(rand.New(rand.NewPCG(seed, 1)), typeOfSort(name), sortShape(name, m, n), kind)
+			want := outcome(t, interp, name, x, seed)
+			way := (i/2 + j) % len(modules)
+			if d := sameSort(want, outcome(t, modules[way], name, x, seed)); d != "" {
+				t.Errorf("%s, N = %d, M = %d, kind %d, way %d: %s", name, n, m, kind, way, d)
+			}
+		}
+	}
+}
+
+func typeOfSort(name string) types.DType {
+	return sorted[slices.IndexFunc(sorted, func(d types.DType) bool { return strings.HasSuffix(name, "_"+d.String()) })]
+}
+
+func outcome(t *testing.T, m *heal.Module, name string, x *ir.Array, seed uint64) *random.Outcome {
+	t.Helper()
+	out, err := random.Call(m, name, []*ir.Array{x}, seed)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return out
+}
+
+// TestSortsOfAnyLength has code that does not know the length, for one function of each type, every kind of rows and lengths from 0 on.
+func TestSortsOfAnyLength(t *testing.T) {
+	m, err := heal.Compile(sorts(), heal.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	interp, err := heal.Compile(sorts(), heal.Options{Backend: heal.Interp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer interp.Close()
+	var names []string
+	for i, t := range sorted {
+		names = append(names, []string{"rows", "columns", "places", "column_places"}[i%4]+"_"+t.String())
+	}
+	l, err := m.Library("sorts", names, func(string) map[string]int64 { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	lib, err := library.Build(t.TempDir(), l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lib.Close()
+	for i, e := range l.Entries {
+		f := m.IR().Func(e.Name)
+		for j, n := range append([]int64{0}, sortLengths...) {
+			kind, seed := (i+j)%6, uint64(100*i+j)
+			x := rowsToSort(rand.New(rand.NewPCG(seed, 2)), typeOfSort(e.Name), sortShape(e.Name, 2, n), kind)
+			if _, err := lib.Do("heal_set_threads", uintptr(1+j%2)); err != nil {
+				t.Fatal(err)
+			}
+			got, err := lib.Run(f, e, []*ir.Array{x}, seed)
+			if err != nil {
+				t.Fatalf("%s, N = %d: %v", e.Name, n, err)
+			}
+			if d := sameSort(outcome(t, interp, e.Name, x, seed), got); d != "" {
+				t.Errorf("%s, N = %d, kind %d: %s", e.Name, n, kind, d)
+			}
+		}
+	}
+}
