@@ -18,7 +18,7 @@ func (g *gen) cast(t, from types.DType, w int, x value.Value) value.Value {
 		return x
 	case t == types.Bool:
 		if from.IsFloat() {
-			return b.NewFCmp(enum.FPredUNE, x, g.num(from, 0, w))
+			return b.NewFCmp(enum.FPredUNE, g.asFloat(from, x), g.num(from, 0, w))
 		}
 		return b.NewICmp(enum.IPredNE, x, g.num(from, 0, w))
 	case from == types.Bool && t.IsFloat():
@@ -26,7 +26,7 @@ func (g *gen) cast(t, from types.DType, w int, x value.Value) value.Value {
 	case from == types.Bool:
 		return b.NewZExt(x, to)
 	case from.IsFloat() && t.IsInt():
-		return g.saturate(t, w, x)
+		return g.saturate(t, from, w, g.asFloat(from, x))
 	case from.IsInt() && t.IsInt():
 		switch {
 		case t.Bits() < from.Bits():
@@ -53,46 +53,7 @@ func (g *gen) cast(t, from types.DType, w int, x value.Value) value.Value {
 	if t == types.F32 {
 		return x
 	}
-	return g.roundStorage(t, x, w)
-}
-
-func (g *gen) saturate(t types.DType, w int, x value.Value) value.Value {
-	name := "llvm.fptoui.sat"
-	if t.IsSigned() {
-		name = "llvm.fptosi.sat"
-	}
-	to := vec(regType(t), w)
-	full := name + "." + typeSuffix(to) + "." + typeSuffix(x.Type())
-	return g.cur.NewCall(g.intrinsic(full, to, x.Type()), x)
-}
-
-func (g *gen) intToFloat(t, from types.DType, w int, x value.Value) value.Value {
-	b := g.cur
-	conv := func(x value.Value, to lt.Type) value.Value {
-		if from.IsSigned() {
-			return b.NewSIToFP(x, to)
-		}
-		return b.NewUIToFP(x, to)
-	}
-	if t == types.F32 || t == types.F64 {
-		return conv(x, vec(regType(t), w))
-	}
-	// To f16 and bf16 through an exact double: from 2^53 up, the low 12 bits are gathered into one
-	// sticky bit, which a later rounding to 11 bits or fewer cannot tell from the real ones.
-	if from.Bits() == 64 {
-		low := b.NewAnd(x, g.num(from, 0xfff, w))
-		some := b.NewZExt(b.NewICmp(enum.IPredNE, low, g.num(from, 0, w)), x.Type())
-		sticky := b.NewOr(b.NewAnd(x, g.num(from, ^int64(0xfff), w)), b.NewShl(some, g.num(from, 12, w)))
-		var big value.Value
-		if from.IsSigned() {
-			high := b.NewAShr(x, g.num(from, 53, w)) // 0 or -1 when it fits in 54 bits
-			big = b.NewICmp(enum.IPredUGT, b.NewAdd(high, g.num(from, 1, w)), g.num(from, 1, w))
-		} else {
-			big = b.NewICmp(enum.IPredNE, b.NewLShr(x, g.num(from, 53, w)), g.num(from, 0, w))
-		}
-		x = b.NewSelect(big, sticky, x)
-	}
-	return g.roundStorage(t, g.toOddF32(w, conv(x, vec(lt.Double, w))), w)
+	return g.roundStorage(t, g.asFloat(from, x), w)
 }
 
 // toOddF32 rounds an f64 to f32 to odd: truncated toward zero, the last bit set when anything was
@@ -146,6 +107,15 @@ func (g *gen) toBF16(x value.Value, w int) value.Value {
 func (g *gen) fromBF16(bits value.Value, w int) value.Value {
 	b := g.cur
 	return b.NewBitCast(b.NewShl(b.NewZExt(bits, vec(i32, w)), g.k(ci(i32, 16), w)), vec(lt.Float, w))
+}
+
+// asFloat is x, whose type is carried as another, where its instructions are compared or converted: LLVM would do that in binary16, of which x86 has no
+// instructions, element by element.
+func (g *gen) asFloat(d types.DType, x value.Value) value.Value {
+	if d != types.F16 || g.w == 0 || g.machine.VectorBits < 256 || g.machine.Device {
+		return x
+	}
+	return g.call("llvm.arithmetic.fence", x.Type(), x)
 }
 
 // bitcast reinterprets; f16 and bf16 take their storage form on the way.

@@ -243,6 +243,7 @@ func (g *gen) instr(op scalar.Op, t, from types.DType, w int, x []value.Value) v
 
 func (g *gen) compare(op scalar.Op, d types.DType, x, y value.Value) value.Value {
 	if d.IsFloat() {
+		x, y = g.asFloat(d, x), g.asFloat(d, y)
 		p := map[scalar.Op]enum.FPred{scalar.Eq: enum.FPredOEQ, scalar.Ne: enum.FPredUNE, scalar.Lt: enum.FPredOLT, scalar.Le: enum.FPredOLE}[op]
 		return g.cur.NewFCmp(p, x, y)
 	}
