@@ -112,7 +112,7 @@ func (g *gen) fromBF16(bits value.Value, w int) value.Value {
 // asFloat is x, whose type is carried as another, where its instructions are compared or converted: LLVM would do that in binary16, of which x86 has no
 // instructions, element by element.
 func (g *gen) asFloat(d types.DType, x value.Value) value.Value {
-	if d != types.F16 || g.w == 0 || g.machine.VectorBits < 256 || g.machine.Device {
+	if _, wide := x.Type().(*lt.VectorType); d != types.F16 || !wide || g.machine.VectorBits < 256 || g.machine.Device {
 		return x
 	}
 	return g.call("llvm.arithmetic.fence", x.Type(), x)

@@ -119,6 +119,27 @@ func (r *reduction) extremeInit(w, groups int) []value.Value {
 	return append(state, r.seenNone(w), splatConst(ci(r.bitsType(), neutral), w))
 }
 
+// combineMany is acc and all of xs, vectors of w: for extremes of floats a state of one group, which needs no end of its own for acc, whose NaN no number replaces.
+func (r *reduction) combineMany(acc value.Value, xs []value.Value, w int) value.Value {
+	g := r.g
+	if !r.putsOff() || len(xs) < 2 || g.machine.Device {
+		for _, x := range xs {
+			acc = r.combine(acc, x, w)
+		}
+		return acc
+	}
+	t, bits := regType(r.d), r.bitsType()
+	sign := value.Value(g.cur.NewBitCast(acc, vec(bits, w)))
+	for _, x := range xs {
+		acc = r.beyond(x, acc)
+		sign = r.joinSigns(sign, g.cur.NewBitCast(x, vec(bits, w)))
+	}
+	top := g.cur.NewAnd(sign, g.k(fromBits(bits, 1<<(bits.BitSize-1)), w))
+	zero := g.cur.NewFCmp(enum.FPredOEQ, acc, g.k(fromBits(t, 0), w))
+	acc = g.cur.NewSelect(zero, g.cur.NewBitCast(top, vec(t, w)), acc)
+	return g.cur.NewSelect(r.unordered(xs), g.k(fromBits(t, scalar.FloatBits(regDType(r.d), math.NaN())), w), acc)
+}
+
 func (r *reduction) bitsType() *lt.IntType { return intType(regDType(r.d).Bits()) }
 
 // extremeStep takes vectors in; the groups take turns.
@@ -199,17 +220,22 @@ func (r *reduction) argumentInBlock(lo, hi, last value.Value, w, groups int) (x,
 // argumentInit is the state of argumentInBlock: for each group the best of each lane, and where the vector began in
 // which it was, less the place of the group; the lanes that saw a NaN.
 func (r *reduction) argumentInit(w, groups int) []value.Value {
-	s := *r.s
-	s.Kind = ir.ReduceMin
-	if r.isMax() {
-		s.Kind = ir.ReduceMax
-	}
-	worst := splatConst((&reduction{g: r.g, s: &s, d: r.d}).identityConst(), w)
+	worst := splatConst(r.worst(), w)
 	var state []value.Value
 	for range groups {
 		state = append(state, worst, splatConst(ci(i32, 0), w))
 	}
 	return append(state, r.seenNone(w))
+}
+
+// worst is an element that none is worse than.
+func (r *reduction) worst() constant.Constant {
+	s := *r.s
+	s.Kind = ir.ReduceMin
+	if r.isMax() {
+		s.Kind = ir.ReduceMax
+	}
+	return (&reduction{g: r.g, s: &s, d: r.d}).identityConst()
 }
 
 // argumentStep takes vectors in that begin at offset, in elements from the beginning of the block.
@@ -357,33 +383,35 @@ func groupsFor(sh shape) int {
 	return 4
 }
 
-// argumentByOne is argument one by one, for bodies that cannot be vectorised along the reduced axis.
+// argumentByOne is argument one by one, for bodies that cannot be vectorised along the reduced axis, or whose outputs are vectors themselves.
 func (r *reduction) argumentByOne(lo, hi value.Value) value.Value {
 	g := r.g
-	out := g.count(lo, hi, 1, []value.Value{r.identityArg(), ci(i64, -1)}, func(p value.Value, state []value.Value) []value.Value {
+	none := g.k(ci(i64, -1), g.w)
+	out := g.count(lo, hi, 1, []value.Value{g.k(r.identityArg(), g.w), none}, func(p value.Value, state []value.Value) []value.Value {
 		x := r.at(p)
 		best, at := state[0], state[1]
 		better := r.better(x, best)
-		better = g.cur.NewOr(better, g.cur.NewICmp(enum.IPredSLT, at, ci(i64, 0)))
+		better = g.cur.NewOr(better, g.cur.NewICmp(enum.IPredSLT, at, g.k(ci(i64, 0), g.w)))
+		if g.w != 0 {
+			p = g.splat(p)
+		}
 		return []value.Value{g.cur.NewSelect(better, x, best), g.cur.NewSelect(better, p, at)}
 	})
 	return out[1]
 }
 
-func (r *reduction) identityArg() value.Value { return fromBits(regType(r.d), 0) }
+func (r *reduction) identityArg() constant.Constant { return fromBits(regType(r.d), 0) }
 
 // better reports whether x comes before best: strictly beyond it, or a NaN where best is none.
 func (r *reduction) better(x, best value.Value) value.Value {
 	g := r.g
 	d := r.d
 	if d.IsFloat() {
-		p := enum.FPredOLT
+		p := enum.FPredULT
 		if r.isMax() {
-			p = enum.FPredOGT
+			p = enum.FPredUGT
 		}
-		xNaN := g.cur.NewFCmp(enum.FPredUNO, x, x)
-		bestOK := g.cur.NewFCmp(enum.FPredORD, best, best)
-		return g.cur.NewOr(g.cur.NewFCmp(p, x, best), g.cur.NewAnd(xNaN, bestOK))
+		return g.cur.NewAnd(g.cur.NewFCmp(p, x, best), g.cur.NewFCmp(enum.FPredORD, best, best))
 	}
 	return g.cur.NewICmp(r.betterInt(), x, best)
 }

@@ -111,8 +111,11 @@ func (r *reduction) joins() (w, registers int, ok bool) {
 // jointGroups is how many accumulators those have whose order is free.
 const jointGroups = 4
 
-func (r *reduction) isArgument() bool {
-	return r.s.Kind == ir.ReduceArgMax || r.s.Kind == ir.ReduceArgMin
+func (r *reduction) isArgument() bool { return isArgument(r.s) }
+
+// isArgument reports that s finds the position of an extreme.
+func isArgument(s *kernel.Reduce) bool {
+	return s.Kind == ir.ReduceArgMax || s.Kind == ir.ReduceArgMin
 }
 
 // together translates reductions that all join.

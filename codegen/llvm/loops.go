@@ -78,12 +78,16 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 	}
 	narrow := false
 	if c := g.columnStrip(v, body); c != nil && (!g.shorter(lo, hi, c.w) || g.machine.masks()) { // a mask takes the few columns that are no vector of a strip
-		// Whole vectors in strips, what is left over as below.
-		whole := value.Value(g.cur.NewMul(g.cur.NewSDiv(g.cur.NewSub(hi, lo), ci(i64, int64(c.w))), ci(i64, int64(c.w))))
-		if fits := c.fits(); fits != nil {
-			whole = g.cur.NewSelect(fits, whole, ci(i64, 0))
+		// All in strips, but for fewer than a vector, and what is no whole one of a kernel that works in place.
+		n := value.Value(g.cur.NewSub(hi, lo))
+		some := value.Value(g.cur.NewICmp(enum.IPredSGE, n, ci(i64, int64(c.w))))
+		if g.inPlace() {
+			n = g.whole(n, int64(c.w))
 		}
-		stop := g.cur.NewAdd(lo, whole)
+		if fits := c.fits(); fits != nil {
+			some = g.cur.NewAnd(fits, some)
+		}
+		stop := g.cur.NewAdd(lo, g.cur.NewSelect(some, n, ci(i64, 0)))
 		c.run(lo, stop)
 		lo, split, narrow = stop, true, true
 	}

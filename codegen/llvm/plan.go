@@ -1,7 +1,6 @@
 package llvm
 
 import (
-	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -183,7 +182,7 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 		return sh, ok && (s.Until == scalar.None || !stores(s.Body))
 	case *kernel.Reduce:
 		sh, ok := a.block(s.Body)
-		if a.any(s.Chunk) || s.Kind == ir.ReduceArgMax || s.Kind == ir.ReduceArgMin {
+		if a.any(s.Chunk) {
 			ok = false
 		}
 		a.mark(true, s.ID)

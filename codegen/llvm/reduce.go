@@ -57,8 +57,8 @@ func (r *reduction) bounds() (lo, hi value.Value) {
 func (g *gen) reduce(s *kernel.Reduce) {
 	r := newReduction(g, s)
 	lo, hi := r.bounds()
-	if s.Kind == ir.ReduceArgMax || s.Kind == ir.ReduceArgMin {
-		g.set(s.ID, r.argument(lo, hi), false)
+	if isArgument(s) {
+		g.set(s.ID, r.argument(lo, hi), g.w != 0)
 		return
 	}
 	var out value.Value
@@ -174,7 +174,7 @@ func (r *reduction) at(p value.Value) value.Value {
 	g := r.g
 	r.goTo(p, false)
 	g.block(r.s.Body)
-	return g.spread(g.env[r.s.Val])
+	return r.value()
 }
 
 // vectorAt evaluates the body at elements p, p+1, ... p+w-1, all in one row of the last axis.
@@ -191,8 +191,17 @@ func (r *reduction) vectorAt(p value.Value, w int) value.Value {
 	}
 	g.block(r.s.Body)
 	g.oneByOne = outer
-	v := g.spread(g.env[r.s.Val])
+	v := r.value()
 	g.w = 0
+	return v
+}
+
+// value is that of the body where it was translated.
+func (r *reduction) value() value.Value {
+	v := r.g.spread(r.g.env[r.s.Val])
+	if r.putsOff() || r.isArgument() {
+		v = r.g.asFloat(r.d, v) // it is compared
+	}
 	return v
 }
 
@@ -239,11 +248,7 @@ func (r *reduction) tree(n int64) value.Value {
 		}
 		return xs[0]
 	}
-	acc := xs[0]
-	for _, x := range xs[1:] {
-		acc = r.combine(acc, x, r.g.w)
-	}
-	return acc
+	return r.combineMany(xs[0], xs[1:], r.g.w)
 }
 
 // anyOrder combines in an order that suits the machine; the bits do not depend on it.

@@ -330,6 +330,7 @@ func (g *gen) minMax(op scalar.Op, d types.DType, w int, x, y value.Value) value
 		nan := fromBits(regType(d), scalar.FloatBits(regDType(d), math.NaN()))
 		return b.NewSelect(b.NewFCmp(enum.FPredUNO, x, y), g.k(nan, w), g.call(name, x.Type(), x, y))
 	}
+	x, y = g.asFloat(d, x), g.asFloat(d, y)
 	low, high, negative := x, y, x
 	if op == scalar.Min {
 		low, high, negative = y, x, y

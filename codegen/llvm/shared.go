@@ -86,9 +86,9 @@ scan:
 	return all[1:]
 }
 
-// shares reports that s may share its body: that it combines integers as it goes.
+// shares reports that s may share its body: that it combines integers as it goes, which positions of extremes do not.
 func (g *gen) shares(s *kernel.Reduce) bool {
 	_, pure := usualWork(s.Body, map[*kernel.If]bool{})
 	kernel.Each(s.Body, func(in *kernel.Let) { pure = pure && in.In.Op != scalar.Check })
-	return g.w == 0 && !g.machine.Narrow && !g.machine.Device && s.Order == kernel.Any && s.Type.IsInt() && pure
+	return g.w == 0 && !g.machine.Narrow && !g.machine.Device && s.Order == kernel.Any && s.Type.IsInt() && !isArgument(s) && pure
 }
