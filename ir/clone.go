@@ -1,6 +1,9 @@
 package ir
 
 import (
+	"strconv"
+	"strings"
+
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -128,6 +131,18 @@ func (c *Cloner) Func(f *Func) (*Func, error) {
 	}
 	out.Body, err = c.Block(f.Body)
 	return out, err
+}
+
+// copyMark stands between the name of a function and the number of a copy; no name of a program has it.
+const copyMark = "@"
+
+// CopyName names copy n of a function, for code that is called from one place.
+func CopyName(name string, n int) string { return name + copyMark + strconv.Itoa(n) }
+
+// OriginalName is the name in the program of a function that may be a copy, or an instance of one.
+func OriginalName(name string) string {
+	name, copied, _ := strings.Cut(name, copyMark)
+	return name + strings.TrimLeft(copied, "0123456789") // the extents of an instance stay
 }
 
 // Clone returns a copy of m that shares no block, operation or value with it.

@@ -239,7 +239,7 @@ func (in *inliner) calledFrom(op *ir.Op) error {
 		if err != nil {
 			return err
 		}
-		g.Name = fmt.Sprintf("%s@%d", f.Name, len(in.copies)+1)
+		g.Name = ir.CopyName(f.Name, len(in.copies)+1)
 		in.m.Funcs = append(in.m.Funcs, g)
 		in.funcs[g.Name], in.recursive[g.Name], in.copies[key], in.copyOf[g.Name] = g, true, g.Name, f
 	}

@@ -195,7 +195,7 @@ func (s *specializer) calls(g *ir.Func) error {
 		if h == nil {
 			if len(s.instances) >= maxInstances {
 				failed = &BindError{Func: f.Name, Bind: bind, Span: op.Span,
-					Message: fmt.Sprintf("the recursion of %s needs more than %d different shapes", f.Name, maxInstances)}
+					Message: fmt.Sprintf("the recursion of %s needs more than %d different shapes", ir.OriginalName(f.Name), maxInstances)}
 				return
 			}
 			if h, failed = s.instance(f, name, bind); failed != nil {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"healc/codegen/llvm"
+	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/runtime/abi"
@@ -125,8 +126,8 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 				m.touch(l.Param, times.times(number(float64(n))))
 			}
 		case *kernel.Call:
-			if indexOf(m.out.calls, st.Func) < 0 {
-				m.out.calls = append(m.out.calls, st.Func)
+			if name := ir.OriginalName(st.Func); indexOf(m.out.calls, name) < 0 {
+				m.out.calls = append(m.out.calls, name)
 			}
 		}
 	}
