@@ -72,6 +72,9 @@ func (fn *function) emitRows(n nest, op *ir.Op, result int) {
 
 // launch finishes a kernel and appends the step that runs it.
 func (fn *function) launch(k *kernel.Kernel, b *body) {
+	if !fn.u.teams { // threads of a device divide anyway
+		unmerge(k)
+	}
 	buffers := tidy(k, b.buffers)
 	fn.u.out.Kernels = append(fn.u.out.Kernels, k)
 	l := &abi.Launch{Kernel: k.Name, Args: buffers, Outer: abi.Extent{Dim: types.Lit(1)}, Work: work(k), Bytes: traffic(k)}
