@@ -117,6 +117,8 @@ type gen struct {
 
 	lined *functionLines // nil when the function has no lines
 
+	idle value.Value // in a vector's loop that may end early: the iterations for which it has, or nil
+
 	// statement, when it is not nil, may translate a statement in another way; it says whether it did.
 	statement func(kernel.Stmt) bool
 

@@ -18,7 +18,7 @@ import (
 //
 // In vector code the iterations of the vectorised axis may end at different steps. Then stop is a vector, the
 // loop goes on until all of them have ended, and those that have keep their state. What the body computes for
-// them is dropped; it can do no harm, because checks and branches in vector code depend on none of them alone.
+// them is dropped; it can do no harm, because checks leave out those that are idle, and branches in vector code depend on none of them alone.
 func (g *gen) iterate(s *kernel.Iterate) {
 	init := make([]value.Value, len(s.Init))
 	for i, r := range s.Init {
@@ -38,7 +38,7 @@ func (g *gen) iterate(s *kernel.Iterate) {
 	var ended *lir.InstPhi // a bool, or a vector of them
 	more := value.Value(nil)
 	if s.Until != scalar.None {
-		ended = head.NewPhi(lir.NewIncoming(g.ended(false), pre))
+		ended = head.NewPhi(lir.NewIncoming(g.notYet(), pre))
 		more = head.NewXor(g.allEnded(head, ended), constant.True)
 	}
 	g.cur = head
@@ -51,7 +51,12 @@ func (g *gen) iterate(s *kernel.Iterate) {
 	head.NewCondBr(more, inner, exit)
 	g.cur = inner
 	g.env[s.Var] = val{v: i}
+	idle := g.idle
+	if wide && ended != nil {
+		g.idle = ended
+	}
 	g.block(s.Body)
+	g.idle = idle
 	next := make([]value.Value, len(s.Next))
 	for j, r := range s.Next {
 		next[j] = g.spread(g.env[r])
@@ -72,6 +77,14 @@ func (g *gen) iterate(s *kernel.Iterate) {
 	}
 	g.cur.NewBr(head)
 	g.cur = exit
+}
+
+// notYet says which iterations of a vector have ended before a loop begins: those that a loop around it has ended.
+func (g *gen) notYet() value.Value {
+	if g.w != 0 && g.idle != nil {
+		return g.idle
+	}
+	return g.ended(false)
 }
 
 // ended is a constant that says of all iterations whether they have ended.
