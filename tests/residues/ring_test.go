@@ -107,7 +107,7 @@ func TestRingPrimes(t *testing.T) {
 				t.Errorf("a root for %d of length %d: %v", bad[0], bad[1], err)
 			}
 		}
-		if _, err := prog.call(c, r, "below", []tensor{number(16), number(8)}); err == nil || !strings.Contains(err.Error(), "is no prime p") {
+		if _, err := prog.call(c, r, "below", []tensor{number(16), number(8)}); err == nil || !strings.Contains(err.Error(), "no prime below 16 is 1 modulo 16") {
 			t.Errorf("a prime that is 1 modulo 16 and below 16: %v", err)
 		}
 	}
