@@ -13,7 +13,7 @@ package abi
 const (
 	opTime     = 30
 	byteTime   = 18
-	RegionTime = 4_000_000
+	RegionTime = 3_000_000
 )
 
 // IndexTime estimates how many picoseconds one index of the outermost axis takes; it is at least 1.
