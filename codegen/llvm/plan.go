@@ -177,7 +177,10 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 		}
 		a.mark(true, s.Vars...)
 		a.mark(true, s.IDs...)
+		checks := a.checks
+		a.checks = checks && s.Until == scalar.None // see Note [Checks in vectors]
 		sh, ok := a.block(s.Body)
+		a.checks = checks
 		sh.instrs += len(s.Vars) // the values of iterations that have ended are kept
 		return sh, ok && (s.Until == scalar.None || !stores(s.Body))
 	case *kernel.Reduce:
