@@ -117,7 +117,8 @@ func (m *Module) kernels(entry string, bind map[string]int64, strides [][]types.
 		return nil, nil, err
 	}
 	defer m.opts.Debug.Timer.Stage("bufferize")()
-	km, err := bufferize.Lower(code, entry, bufferize.Options{InputStrides: strides, Teams: m.onDevice() || m.opts.Target.Kind == GPU})
+	km, err := bufferize.Lower(code, entry, bufferize.Options{InputStrides: strides, Teams: m.onDevice() ||
+		m.opts.Target.Kind == GPU})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -183,7 +184,8 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	}
 	art = &codegen.Artifact{Plan: km.Plan}
 	if t.Kind == GPU {
-		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly, gpu.Options{Quick: m.opts.Once && llvm.EffortFor(km) != llvm.Full, Took: opts.Took})
+		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly,
+			gpu.Options{Quick: m.opts.Once && llvm.EffortFor(km) != llvm.Full, Took: opts.Took})
 	} else {
 		art.Objects, err = llvm.Objects(km, t, opts)
 	}
@@ -197,11 +199,13 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 // key is that of code for the target of m, which depends on these texts and on nothing else that may change.
 func (m *Module) key(texts ...string) string {
 	t := m.target()
-	return cacheKey(append([]string{buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features}, texts...)...)
+	return cacheKey(append([]string{buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features},
+		texts...)...)
 }
 
-// callKey is the key of the code of an entry for arguments of these shapes and strides by what it is made of: the text of the program, and
-// not its kernels, which take long to find out. It is "" where nothing is kept, or the stages are to be seen.
+// callKey is the key of the code of an entry for arguments of these shapes and strides by what it is made of: the text
+// of the program, and not its kernels, which take long to find out. It is "" where nothing is kept, or the stages are
+// to be seen.
 func (m *Module) callKey(entry string, bind map[string]int64, strides [][]int64) string {
 	if m.opts.Cache == nil || m.source == "" || m.opts.Debug.Passes != nil {
 		return ""
@@ -210,7 +214,8 @@ func (m *Module) callKey(entry string, bind map[string]int64, strides [][]int64)
 	if err != nil {
 		return ""
 	}
-	return m.key("call", m.source, entry, string(shape), strconv.FormatBool(m.opts.Once), strconv.FormatBool(m.opts.Debug.Vectors))
+	return m.key("call", m.source, entry, string(shape), strconv.FormatBool(m.opts.Once),
+		strconv.FormatBool(m.opts.Debug.Vectors))
 }
 
 // efforts is what making machine code of each kernel is worth.
@@ -271,6 +276,6 @@ func (m *Module) Load(art *codegen.Artifact) (*runtime.Executable, error) {
 	return runtime.Load(art.Plan, art.Objects...)
 }
 
-// Elsewhere says which processor runs code for a kind of them, as Target.CPU has it, in place of this machine's; a nil one is this
-// machine's. Tests put an emulator here, before they compile anything.
+// Elsewhere says which processor runs code for a kind of them, as Target.CPU has it, in place of this machine's; a nil
+// one is this machine's. Tests put an emulator here, before they compile anything.
 var Elsewhere = func(cpu string) (runtime.Processor, error) { return nil, nil }

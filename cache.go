@@ -16,13 +16,14 @@ import (
 	"healc/runtime/abi"
 )
 
-// Cache keeps compiled programs on disk, so that a process that runs a known program never opens libLLVM.
-// Entries are written whole or not at all, are checked when they are read, and those that were not used for the
-// longest time go when the cache is larger than Limit; it is looked at after some of the stores only, so that a store does
-// not take longer the more there is. Several processes may share one.
+// Cache keeps compiled programs on disk, so that a process that runs a known program never opens libLLVM. Entries are
+// written whole or not at all, are checked when they are read, and those that were not used for the longest time go
+// when the cache is larger than Limit; it is looked at after some of the stores only, so that a store does not take
+// longer the more there is. Several processes may share one.
 //
-// A program is kept by its kernels, so that a change of the text that leaves them and their lines as they are compiles nothing. The text of
-// the program it was made of is another key for it: who has the same text need not make the kernels to find their code.
+// A program is kept by its kernels, so that a change of the text that leaves them and their lines as they are compiles
+// nothing. The text of the program it was made of is another key for it: who has the same text need not make the
+// kernels to find their code.
 type Cache struct {
 	Dir   string
 	Limit int64 // bytes; 0 is 256 MiB
@@ -239,7 +240,8 @@ func (c *Cache) Entries() []Entry {
 		files, _ := os.ReadDir(filepath.Join(c.Dir, d.Name()))
 		for _, f := range files {
 			if info, err := f.Info(); err == nil && filepath.Ext(f.Name()) == ".heal" {
-				out = append(out, Entry{filepath.Join(c.Dir, d.Name(), f.Name()), info.Size(), info.ModTime().UnixNano()})
+				out = append(out, Entry{filepath.Join(c.Dir, d.Name(), f.Name()), info.Size(),
+					info.ModTime().UnixNano()})
 			}
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"healc/runtime/abi"
 )
 
-// TestCacheByText: who has the text of a program, with all that it imports, finds its code without its kernels, and whatever else that
-// depends on is part of the key.
+// TestCacheByText: who has the text of a program, with all that it imports, finds its code without its kernels, and
+// whatever else that depends on is part of the key.
 func TestCacheByText(t *testing.T) {
 	dir := t.TempDir()
 	cache := &Cache{Dir: filepath.Join(dir, "cache")}
@@ -98,7 +98,8 @@ func TestCacheKeepsWhatIsUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	old, fresh := filepath.Join(filepath.Dir(c.path(first)), "new-1"), filepath.Join(filepath.Dir(c.path(first)), "new-2")
+	old, fresh := filepath.Join(filepath.Dir(c.path(first)), "new-1"),
+		filepath.Join(filepath.Dir(c.path(first)), "new-2")
 	for _, path := range []string{old, fresh} {
 		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)

@@ -11,12 +11,12 @@ import (
 	"healc/runtime"
 )
 
-// CallInto is CallAll with the results written into out, one tensor a result, of its type and shape. Where a
-// tensor is contiguous and shares no memory with an argument the machine code writes it directly; otherwise the result is
-// computed aside and copied, so that every tensor is right, a strided view or an argument itself too. A second call with the
-// same shapes allocates nothing on Go's heap, but for what prints, concatenates strings, or reads and writes files.
-// An argument that shares memory with a result must not be smaller than
-// it, as where broadcasting enlarges the argument: that is an error. After an error the contents of out are undefined.
+// CallInto is CallAll with the results written into out, one tensor a result, of its type and shape. Where a tensor is
+// contiguous and shares no memory with an argument the machine code writes it directly; otherwise the result is
+// computed aside and copied, so that every tensor is right, a strided view or an argument itself too. A second call
+// with the same shapes allocates nothing on Go's heap, but for what prints, concatenates strings, or reads and writes
+// files. An argument that shares memory with a result must not be smaller than it, as where broadcasting enlarges the
+// argument: that is an error. After an error the contents of out are undefined.
 func (f *Func) CallInto(ctx context.Context, out []*runtime.Tensor, args ...*runtime.Tensor) error {
 	if f.memory != nil {
 		if err := f.accepts(args); err != nil {
@@ -67,7 +67,8 @@ func (f *Func) interpretInto(ctx context.Context, out, args []*runtime.Tensor) e
 func (f *Func) enlarged(out, args []*runtime.Tensor) error {
 	for i, x := range args {
 		for k, y := range out {
-			if x.Err() != nil || y.Err() != nil || slices.Equal(x.Shape, y.Shape) || !broadcasts(x.Shape, y.Shape) || !x.Overlaps(y) {
+			if x.Err() != nil || y.Err() != nil || slices.Equal(x.Shape, y.Shape) || !broadcasts(x.Shape, y.Shape) ||
+				!x.Overlaps(y) {
 				continue
 			}
 			if want, ok := f.resultShape(k, args); ok && !slices.Equal(y.Shape, want) {
@@ -77,7 +78,9 @@ func (f *Func) enlarged(out, args []*runtime.Tensor) error {
 			if p := f.ir.Params(); i < len(p) {
 				name = p[i].Name
 			}
-			return fmt.Errorf("%s: argument `%s` of shape %s shares memory with result %d of shape %s, to which broadcasting enlarges it", f.name, name, extentList(x.Shape), k, extentList(y.Shape))
+			return fmt.Errorf(
+				"%s: argument `%s` of shape %s shares memory with result %d of shape %s, to which broadcasting "+
+					"enlarges it", f.name, name, extentList(x.Shape), k, extentList(y.Shape))
 		}
 	}
 	return nil

@@ -21,7 +21,8 @@ func TestCallIntoAllocatesNothing(t *testing.T) {
 		{"chain", chain, [][]int64{{100}, {100}, {100}}},
 		{"large", "fn f[N](x: f32[N]) -> f32[N] = exp(x)", [][]int64{{1 << 18}}},
 		{"two results", "fn f[N](x: f32[N]) -> (f32[N], f32) = (exp(x), +/(x))", [][]int64{{3000}}},
-		{"intermediates", "fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let s = sort(x); s ./ (+/[axis=0](s)) }", [][]int64{{20, 30}}},
+		{"intermediates", "fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let s = sort(x); s ./ (+/[axis=0](s)) }",
+			[][]int64{{20, 30}}},
 		{"host loop", "fn f[N](x: f32[N]) -> f32[N] = iterate(3, x, |s| sort(s) .* 0.5)", [][]int64{{2000}}},
 	} {
 		for _, threads := range []int{1, 2} {
@@ -107,7 +108,8 @@ func TestCallIntoAnywhere(t *testing.T) {
 		}
 		defer wide.Close()
 		for name, r := range map[string]runtime.Range{
-			"forwards": {Start: 1, Stop: 201, Step: 2}, "backwards": {Start: 200, Stop: 0, Step: -2}, "dense": {Start: 1, Stop: 101},
+			"forwards": {Start: 1, Stop: 201, Step: 2}, "backwards": {Start: 200, Stop: 0, Step: -2},
+			"dense": {Start: 1, Stop: 101},
 		} {
 			view, err := wide.Slice(r)
 			if err != nil {
@@ -135,7 +137,8 @@ func TestCallIntoAnywhere(t *testing.T) {
 	y := runtime.FromSlice(make([]float32, 8))
 	defer x.Close()
 	defer y.Close()
-	if err := f.CallInto(ctx, []*runtime.Tensor{y, y}, x); err == nil || !strings.Contains(err.Error(), "share memory") {
+	if err := f.CallInto(ctx, []*runtime.Tensor{y, y}, x); err == nil ||
+		!strings.Contains(err.Error(), "share memory") {
 		t.Errorf("two results in one place: %v", err)
 	}
 }
@@ -153,7 +156,9 @@ func TestCallIntoArguments(t *testing.T) {
 		}
 		defer row.Close()
 		err = g.CallInto(ctx, []*runtime.Tensor{y}, row, y)
-		if want := "g: argument `x` of shape [1, 4] shares memory with result 0 of shape [3, 4], to which broadcasting enlarges it"; err == nil || err.Error() != want {
+		if want :=
+			"g: argument `x` of shape [1, 4] shares memory with result 0 of shape [3, 4], to which broadcasting " +
+				"enlarges it"; err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", backend, err, want)
 		}
 		// A place of another shape is answered as that, whatever memory it shares.
@@ -164,7 +169,8 @@ func TestCallIntoArguments(t *testing.T) {
 		}
 		defer line.Close()
 		err = double.CallInto(ctx, []*runtime.Tensor{y}, line)
-		if err == nil || strings.Contains(err.Error(), "broadcasting") || !strings.Contains(err.Error(), "i32[3,4]") || !strings.Contains(err.Error(), "i32[4]") {
+		if err == nil || strings.Contains(err.Error(), "broadcasting") || !strings.Contains(err.Error(), "i32[3,4]") ||
+			!strings.Contains(err.Error(), "i32[4]") {
 			t.Errorf("%s: a row into three: %v", backend, err)
 		}
 		other := runtime.FromSlice([]int32{10, 20, 30, 40}, 1, 4)
@@ -191,12 +197,13 @@ func TestCallIntoArguments(t *testing.T) {
 	}
 }
 
-// TestCallIntoOverArguments: results that are views of arguments, into those very arguments and into strided tensors, without
-// an allocation.
+// TestCallIntoOverArguments: results that are views of arguments, into those very arguments and into strided tensors,
+// without an allocation.
 func TestCallIntoOverArguments(t *testing.T) {
 	ctx := context.Background()
 	for _, backend := range []string{CPU, Interp} {
-		f := function(t, "fn f[N](x: i32[N], y: i32[N]) -> (i32[N], i32[N], i32[N]) = (y, flip(x, 0), x .+ y)", "f", Options{Backend: backend})
+		f := function(t, "fn f[N](x: i32[N], y: i32[N]) -> (i32[N], i32[N], i32[N]) = (y, flip(x, 0), x .+ y)", "f",
+			Options{Backend: backend})
 		memory := runtime.FromSlice(make([]int32, 18), 2, 9)
 		defer memory.Close()
 		place := func(r ...runtime.Range) *runtime.Tensor {
@@ -249,8 +256,8 @@ func TestCallIntoOverArguments(t *testing.T) {
 	}
 }
 
-// TestShapesInTurn: calls of several shapes in turns find their code without a word to the heap, and an argument of a wrong
-// type is refused as the first time.
+// TestShapesInTurn: calls of several shapes in turns find their code without a word to the heap, and an argument of a
+// wrong type is refused as the first time.
 func TestShapesInTurn(t *testing.T) {
 	f := function(t, chain, "f", Options{Threads: 1})
 	var args, outs [][]*runtime.Tensor
@@ -284,17 +291,20 @@ func TestShapesInTurn(t *testing.T) {
 	}
 	defer wrong.Close()
 	for range 2 {
-		if _, err := f.Call(ctx, args[2][0], args[2][1], wrong); err == nil || !strings.Contains(err.Error(), "argument `b` is f64[7]; its elements must be f32") {
+		if _, err := f.Call(ctx, args[2][0], args[2][1], wrong); err == nil ||
+			!strings.Contains(err.Error(), "argument `b` is f64[7]; its elements must be f32") {
 			t.Errorf("a wrong type: %v", err)
 		}
 		all()
 	}
 }
 
-// TestClosed: calls after Close are errors, whatever was called before, with few elements and with enough for all threads.
+// TestClosed: calls after Close are errors, whatever was called before, with few elements and with enough for all
+// threads.
 func TestClosed(t *testing.T) {
 	for _, backend := range []string{Interp, CPU, PTXSim} {
-		m, err := Compile("fn f[N](x: f32[N]) -> f32[N] = x .* 2.0\nfn g[N](x: f32[N]) -> f32[N] = x .* 3.0", Options{Backend: backend, Threads: 2})
+		m, err := Compile("fn f[N](x: f32[N]) -> f32[N] = x .* 2.0\nfn g[N](x: f32[N]) -> f32[N] = x .* 3.0",
+			Options{Backend: backend, Threads: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +331,8 @@ func TestClosed(t *testing.T) {
 			for _, h := range []*Func{f, late} {
 				_, one := h.Call(ctx, x)
 				_, all := h.CallAll(ctx, large)
-				for how, err := range map[string]error{"Call": one, "CallAll": all, "CallInto": h.CallInto(ctx, []*runtime.Tensor{y}, x)} {
+				for how, err := range map[string]error{"Call": one, "CallAll": all,
+					"CallInto": h.CallInto(ctx, []*runtime.Tensor{y}, x)} {
 					if err == nil || !strings.Contains(err.Error(), "its module is closed") {
 						t.Errorf("%s of %s on %s: %v", how, name, backend, err)
 					}
@@ -337,7 +348,8 @@ func TestClosed(t *testing.T) {
 // TestResultsCounted: tensors for another number of results are answered before anything runs.
 func TestResultsCounted(t *testing.T) {
 	for _, backend := range []string{Interp, CPU, PTXSim} {
-		m, err := Compile("fn f(x: i32) -> i32 = 1 / x\nfn g(x: i32) -> (i32, i32) = (1 / x, x)", Options{Backend: backend})
+		m, err := Compile("fn f(x: i32) -> i32 = 1 / x\nfn g(x: i32) -> (i32, i32) = (1 / x, x)",
+			Options{Backend: backend})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -350,7 +362,8 @@ func TestResultsCounted(t *testing.T) {
 				t.Fatal(err)
 			}
 			out := []*runtime.Tensor{x, x, x}
-			if err := f.CallInto(context.Background(), out, runtime.Scalar(int32(0))); err == nil || err.Error() != want {
+			if err := f.CallInto(context.Background(), out, runtime.Scalar(int32(0))); err == nil ||
+				err.Error() != want {
 				t.Errorf("%s on %s: %v, want %s", name, backend, err, want)
 			}
 		}

@@ -37,7 +37,8 @@ func OpenDevice(backend string, i int) (*runtime.Device, error) {
 	}
 	if info := dev.Info(); gpu.ArchFor(info.Major, info.Minor) == "" {
 		return nil, &device.MissingError{
-			Why:  fmt.Sprintf("%s has the compute capability %d.%d, and code is made for %s and newer", info.Name, info.Major, info.Minor, gpu.DefaultArch),
+			Why: fmt.Sprintf("%s has the compute capability %d.%d, and code is made for %s and newer", info.Name,
+				info.Major, info.Minor, gpu.DefaultArch),
 			Help: "use --backend cpu",
 		}
 	}
@@ -66,8 +67,8 @@ func deviceDriver(backend string) (device.Driver, error) {
 	return nil, fmt.Errorf("the backend %q has no devices", backend)
 }
 
-// Devices describes the devices of a backend, GPU or PTXSim, and says which version of the driver there is. The error is a
-// *device.MissingError when there is none.
+// Devices describes the devices of a backend, GPU or PTXSim, and says which version of the driver there is. The error
+// is a *device.MissingError when there is none.
 func Devices(backend string) (version string, devices []device.Info, err error) {
 	driver, err := deviceDriver(backend)
 	if err != nil {
@@ -83,8 +84,8 @@ func (m *Module) Device() *runtime.Device { return m.opts.Device }
 // onDevice reports whether programs run on a device.
 func (m *Module) onDevice() bool { return m.opts.Backend == GPU || m.opts.Backend == PTXSim }
 
-// target is what code is made for. For a device that is the newest processor that code generation and libLLVM know and that is no
-// newer than the device, where the options name none; the simulator runs code for the least one.
+// target is what code is made for. For a device that is the newest processor that code generation and libLLVM know and
+// that is no newer than the device, where the options name none; the simulator runs code for the least one.
 func (m *Module) target() codegen.Target {
 	t := m.opts.Target
 	if !m.onDevice() {

@@ -9,8 +9,8 @@ import (
 	"healc/runtime"
 )
 
-// little are loops whose steps are small kernels: element-wise ones, rows and reductions by teams, checks that fail, in place, with the number
-// of the step, several states, a state that is handed on, and in another loop.
+// little are loops whose steps are small kernels: element-wise ones, rows and reductions by teams, checks that fail, in
+// place, with the number of the step, several states, a state that is handed on, and in another loop.
 const little = `
 pub fn power(a: f32[48, 48], x: f32[48], n: i32) -> f32[48] = iterate_until(x, |y| { let z = a @ y; z ./ (1.0 + max/(z * z)) }, |y| +/(y) < 0.5, n)
 pub fn fixed(a: f32[48, 48], x: f32[48], n: i32) -> f32[48] = iterate(n, x, |y| { let z = a @ y; z ./ (1.0 + max/(z * z)) })
@@ -90,7 +90,8 @@ func TestLoopsInBlock(t *testing.T) {
 		t.Errorf("%d bytes of the device are not given back", gpu.LiveBytes())
 	}
 	// Long loops are several launches, of which each goes on where the one before has ended.
-	long := `pub fn f(x: u32[3, 40], n: i32) -> (u32[3, 40], u32[3]) = iterate(n, (x, +/[axis=1](x)), |(y, s)| (y * 1664525 .+ 1013904223, s + +/[axis=1](y)))`
+	long :=
+		`pub fn f(x: u32[3, 40], n: i32) -> (u32[3, 40], u32[3]) = iterate(n, (x, +/[axis=1](x)), |(y, s)| (y * 1664525 .+ 1013904223, s + +/[axis=1](y)))`
 	want := [2]uint64{}
 	for i, opts := range []Options{{Backend: CPU, Threads: 1}, {Backend: GPU, Device: gpu}} {
 		if testing.Short() {

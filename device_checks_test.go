@@ -12,8 +12,9 @@ import (
 	"healc/runtime"
 )
 
-// TestChecksOnDevices: indices out of range and divisions by zero stop a program on a device with their position, message and details, in
-// kernels that do several elements at once, in rows, in place and in loops; without one the results are those of the interpreter.
+// TestChecksOnDevices: indices out of range and divisions by zero stop a program on a device with their position,
+// message and details, in kernels that do several elements at once, in rows, in place and in loops; without one the
+// results are those of the interpreter.
 func TestChecksOnDevices(t *testing.T) {
 	src := `
 pub fn pick(a: f32[50], i: i32[1003]) -> f32[1003] =
@@ -108,7 +109,8 @@ pub fn again(x: i32[1003], i: i32[1003], n: i32) -> i32[1003] = iterate(n, x, |y
 					message = "index " + strconv.Itoa(1000+first) + " is out of range for an axis of extent 50"
 				}
 				var failed *runtime.RuntimeError
-				if !errors.As(err, &failed) || failed.Site.Line != p.line || failed.Site.Col == 0 || !strings.Contains(failed.Message, message) {
+				if !errors.As(err, &failed) || failed.Site.Line != p.line || failed.Site.Col == 0 ||
+					!strings.Contains(failed.Message, message) {
 					t.Errorf("%s, wrong at %d: %v, want line %d: %s", p.name, wrong, err, p.line, message)
 				}
 			}
@@ -116,7 +118,8 @@ pub fn again(x: i32[1003], i: i32[1003], n: i32) -> i32[1003] = iterate(n, x, |y
 	})
 }
 
-// TestManyBuffersOnDevices: a kernel that reads more tensors than entries have parameters for in the versions of PTX that all drivers know.
+// TestManyBuffersOnDevices: a kernel that reads more tensors than entries have parameters for in the versions of PTX
+// that all drivers know.
 func TestManyBuffersOnDevices(t *testing.T) {
 	const n = 600
 	var params, names []string
@@ -129,7 +132,8 @@ func TestManyBuffersOnDevices(t *testing.T) {
 		defer x.Close()
 		args, want = append(args, x), append(want, int32(3*i), int32(-3*i))
 	}
-	src := fmt.Sprintf("pub fn all(%s) -> i32[%d] = concat((%s), 0) * 3", strings.Join(params, ", "), 2*n, strings.Join(names, ", "))
+	src := fmt.Sprintf("pub fn all(%s) -> i32[%d] = concat((%s), 0) * 3", strings.Join(params, ", "), 2*n,
+		strings.Join(names, ", "))
 	onDevices(t, src, func(t *testing.T, m *Module, _ *strings.Builder) {
 		got, err := runtime.Slice[int32](callOne(t, m, "all", args...))
 		if err != nil || !slices.Equal(got, want) {

@@ -15,8 +15,9 @@ import (
 	"healc/runtime/device/sim"
 )
 
-// TestFaults: whatever function of the driver fails, at the first use of a device and later, the program stops with an error that names it and
-// says what it means; what is not lost works again afterwards, and a device that is lost says so from then on.
+// TestFaults: whatever function of the driver fails, at the first use of a device and later, the program stops with an
+// error that names it and says what it means; what is not lost works again afterwards, and a device that is lost says
+// so from then on.
 func TestFaults(t *testing.T) {
 	if _, err := libllvm.Open(); err != nil {
 		t.Skip(err)
@@ -100,15 +101,19 @@ func TestFaults(t *testing.T) {
 
 	// Without these a program does something else, or is done.
 	tolerated := map[string]bool{
-		"cuGraphCreate": true, "cuGraphConditionalHandleCreate": true, "cuGraphAddNode_v2": true, "cuStreamBeginCaptureToGraph": true, // other loops
+		// other loops
+		"cuGraphCreate": true, "cuGraphConditionalHandleCreate": true, "cuGraphAddNode_v2": true,
+		"cuStreamBeginCaptureToGraph": true,
 		"cuGraphInstantiateWithFlags": true, "cuStreamEndCapture": true,
-		"cuGraphDestroy": true, "cuGraphExecDestroy": true, "cuModuleUnload": true, "cuMemFree_v2": true, "cuStreamDestroy_v2": true, "cuMemFreeHost": true,
+		"cuGraphDestroy": true, "cuGraphExecDestroy": true, "cuModuleUnload": true, "cuMemFree_v2": true,
+		"cuStreamDestroy_v2": true, "cuMemFreeHost": true,
 	}
 	const memory, unsupported, lost = 2, 801, 700
 	failed := 0
 	for _, name := range l.Called() {
 		for _, code := range []int32{memory, unsupported, lost} {
-			if code == memory != strings.HasPrefix(name, "cuMem") && code != lost || testing.Short() && code == unsupported {
+			if code == memory != strings.HasPrefix(name, "cuMem") && code != lost || testing.Short() &&
+				code == unsupported {
 				continue
 			}
 			for _, warm := range []bool{false, true} {
@@ -142,7 +147,8 @@ func TestFaults(t *testing.T) {
 				var full *device.OutOfMemoryError
 				var missing *device.MissingError
 				switch {
-				case err == nil && !tolerated[name] && !(code == memory && strings.HasPrefix(name, "cuMemAlloc")): // which is asked again
+				// which is asked again
+				case err == nil && !tolerated[name] && !(code == memory && strings.HasPrefix(name, "cuMemAlloc")):
 					t.Errorf("%s with %d, warm %t, and nobody says so", what, code, warm)
 				case err == nil && !slices.EqualFunc(got, want, slices.Equal):
 					t.Errorf("%s with %d, warm %t: other results", what, code, warm)
@@ -151,7 +157,8 @@ func TestFaults(t *testing.T) {
 					if code != memory || !strings.Contains(err.Error(), "available are") {
 						t.Errorf("%s with %d: %v", what, code, err)
 					}
-				case !errors.As(err, &e) || e.Call != name || e.Code != int(code) || e.Text == "" || e.Lost != (code == lost):
+				case !errors.As(err, &e) || e.Call != name || e.Code != int(code) || e.Text == "" ||
+					e.Lost != (code == lost):
 					t.Errorf("%s with %d, warm %t: %v", what, code, warm, err)
 				}
 				if u.m == nil {
@@ -164,7 +171,8 @@ func TestFaults(t *testing.T) {
 					if !errors.As(again, &e2) || !e2.Lost || e2.Call != name {
 						t.Errorf("%s with %d: after the device was lost: %v", what, code, again)
 					}
-				case code == lost && again != nil && strings.Contains(again.Error(), "the device is lost"): // by what tells nobody
+				// by what tells nobody
+				case code == lost && again != nil && strings.Contains(again.Error(), "the device is lost"):
 				case again != nil || !slices.EqualFunc(got, want, slices.Equal):
 					t.Errorf("%s with %d, warm %t: the next run says %v", what, code, warm, again)
 				}
@@ -183,7 +191,8 @@ func TestFaults(t *testing.T) {
 	for _, name := range []string{"cuMemAlloc_v2", "cuMemAllocManaged"} {
 		l.Fail(name, memory, memory)
 		var full *device.OutOfMemoryError
-		if _, err := run(u); !errors.As(err, &full) || full.Bytes == 0 || full.Available < 1<<20 || !strings.Contains(err.Error(), "out of memory on PTX simulator: asked for") {
+		if _, err := run(u); !errors.As(err, &full) || full.Bytes == 0 || full.Available < 1<<20 ||
+			!strings.Contains(err.Error(), "out of memory on PTX simulator: asked for") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got, err := run(u); err != nil || !slices.EqualFunc(got, want, slices.Equal) {

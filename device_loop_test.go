@@ -16,8 +16,9 @@ import (
 	"healc/runtime/device/sim"
 )
 
-// endless are loops that end by a condition and are no kernels, since their states are large: with a state that changes places, one that is
-// changed where it is, several that are exchanged, the number of the step, copies, and checks that fail.
+// endless are loops that end by a condition and are no kernels, since their states are large: with a state that changes
+// places, one that is changed where it is, several that are exchanged, the number of the step, copies, and checks that
+// fail.
 const endless = `
 pub fn decay(x: f32[80], n: i32) -> f32[80] = iterate_until(x, |y| sort(flip(sort(y * 0.5), 0)), |y| max/(y) < 1.0, n)
 pub fn counted(x: i32[70], n: i32) -> (i32[70], i32) = iterate_until((x, 0), |(y, k)| (sort(flip(y, 0) + k), k + 1), |(y, k)| +/(y) > 3000, n)
@@ -33,8 +34,8 @@ pub fn nested(x: i32[60], n: i32) -> i32[60] =
 pub fn after(x: i32[60], n: i32) -> i32[60] = sort(flip(iterate_until(x, |y| sort(flip(sort(y), 0) - 7), |y| max/(y) < 3, n), 0) * 3)
 `
 
-// TestLoopsThere: a loop that the device ends gives what the interpreter gives, with no more stops than its length has digits,
-// whatever the driver can do.
+// TestLoopsThere: a loop that the device ends gives what the interpreter gives, with no more stops than its length has
+// digits, whatever the driver can do.
 func TestLoopsThere(t *testing.T) {
 	if _, err := libllvm.Open(); err != nil {
 		t.Skip(err)
@@ -191,7 +192,10 @@ func TestLoopCancelled(t *testing.T) {
 		t.Skip(err)
 	}
 	gpu, _ := fakeGPU(t)
-	m, err := Compile(`pub fn f(x: i32[60]) -> i32[60] = iterate_until(x, |y| sort(flip(sort(y), 0)), |y| max/(y) < 0, 1000000000)`, Options{Backend: GPU, Device: gpu})
+	m,
+		err := Compile(
+		`pub fn f(x: i32[60]) -> i32[60] = iterate_until(x, |y| sort(flip(sort(y), 0)), |y| max/(y) < 0, 1000000000)`,
+		Options{Backend: GPU, Device: gpu})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +205,8 @@ func TestLoopCancelled(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := f.Call(ctx, vector[int32](60, 100)); !errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "BUG") {
+	if _, err := f.Call(ctx, vector[int32](60, 100)); !errors.Is(err, context.DeadlineExceeded) ||
+		strings.Contains(err.Error(), "BUG") {
 		t.Errorf("the loop says %v", err)
 	}
 	if m.Close(); gpu.LiveBytes() != 0 {

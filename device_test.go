@@ -16,8 +16,8 @@ import (
 	"healc/runtime/device/sim"
 )
 
-// fakeGPU is a device behind the binding to the driver, with a libcuda of callbacks that runs kernels on a simulator. Memory
-// of it is pooled and lies in one arena, as on a real device.
+// fakeGPU is a device behind the binding to the driver, with a libcuda of callbacks that runs kernels on a simulator.
+// Memory of it is pooled and lies in one arena, as on a real device.
 func fakeGPU(t *testing.T) (*runtime.Device, *cudatest.Library) {
 	t.Helper()
 	simulated, err := (&sim.Driver{}).Open(0)
@@ -153,7 +153,8 @@ pub fn sums[N](x: f64[N]) -> (f64, f64) = (+/ x, max/ x)
 		f, _ := m.Func("at")
 		_, err = f.Call(context.Background(), ints, seven)
 		var failed *runtime.RuntimeError
-		if !errors.As(err, &failed) || failed.Site.Line != 4 || !strings.Contains(err.Error(), "index 7 is out of range for an axis of extent 3") {
+		if !errors.As(err, &failed) || failed.Site.Line != 4 ||
+			!strings.Contains(err.Error(), "index 7 is out of range for an axis of extent 3") {
 			t.Errorf("at 7: %v", err)
 		}
 		if y := callOne(t, m, "at", ints, two); y.Bits()[0] != 30 {
@@ -161,12 +162,14 @@ pub fn sums[N](x: f64[N]) -> (f64, f64) = (+/ x, max/ x)
 		}
 
 		// What is printed before a failure is printed, and nothing after it.
-		if y := callOne(t, m, "talk", ints, two); y.Bits()[0] != 10 || out.String() != "[20 40 60]\nthen30\n" && out.String() != "[20 40 60]\nthen\n30\n" {
+		if y := callOne(t, m, "talk", ints, two); y.Bits()[0] != 10 || out.String() != "[20 40 60]\nthen30\n" &&
+			out.String() != "[20 40 60]\nthen\n30\n" {
 			t.Errorf("talk: %v, printed %q", y.Bits(), out)
 		}
 		out.Reset()
 		talk, _ := m.Func("talk")
-		if _, err = talk.Call(context.Background(), ints, seven); !errors.As(err, &failed) || strings.Contains(out.String(), "30") || !strings.Contains(out.String(), "[20 40 60]") {
+		if _, err = talk.Call(context.Background(), ints, seven); !errors.As(err, &failed) ||
+			strings.Contains(out.String(), "30") || !strings.Contains(out.String(), "[20 40 60]") {
 			t.Errorf("talk 7: %v, printed %q", err, out)
 		}
 	})
@@ -387,9 +390,14 @@ pub fn constant() -> f32[3] on device = [1.0, 2.0, 3.0]
 
 		var bad *ArgumentError
 		for name, err := range map[string]error{
-			"argument `x` is on the host, and is declared `on device`":            one("twice").CallInto(ctx, []*runtime.Tensor{room}, x),
-			"the tensor for result 0 is on the host, and is declared `on device`": one("twice").CallInto(ctx, []*runtime.Tensor{x}, on),
-			"argument `y` is on a device, and is declared to be on the host":      func() error { _, err := one("both").CallAll(ctx, on, on); return err }(),
+			"argument `x` is on the host, and is declared `on device`": one("twice").CallInto(ctx,
+				[]*runtime.Tensor{room}, x),
+			"the tensor for result 0 is on the host, and is declared `on device`": one("twice").CallInto(ctx,
+				[]*runtime.Tensor{x}, on),
+			"argument `y` is on a device, and is declared to be on the host": func() error {
+				_, err := one("both").CallAll(ctx, on, on)
+				return err
+			}(),
 			"argument `by` is on a device, and is declared to be on the host; (*Tensor).T": func() error {
 				s, _ := by.ToDevice(d)
 				defer s.Close()
@@ -462,7 +470,8 @@ pub fn fails(x: i32[100] on device, i: i32) -> i32[100] on device = sort(flip(so
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want := callOne(t, judge, name, append([]*runtime.Tensor{x}, n...)...); !slices.Equal(h.Bits(), want.Bits()) {
+				if want := callOne(t, judge, name, append([]*runtime.Tensor{x}, n...)...); !slices.Equal(h.Bits(),
+					want.Bits()) {
 					t.Errorf("%s, call %d, graphs %t: %v, want %v", name, call, graphs, h.Bits()[:5], want.Bits()[:5])
 				}
 				h.Close()

@@ -31,11 +31,11 @@ func gradientErrors(m *ir.Module) error {
 	return list.Err()
 }
 
-// Gradient returns the derivative of a function that gives one float, as `value_and_grad(f, wrt = ...)` is in a program:
-// it takes the arguments of the function, and gives its value and then the derivative by each parameter that wrt names,
-// of the shape of that parameter, in the order of the parameters. Where wrt is empty these are all float parameters. A
-// parameter that is a tuple stands for its tensors; one of them is called `p.0`, as (*ir.Func).Params names it. The error
-// is a *diag.List when the function cannot be differentiated.
+// Gradient returns the derivative of a function that gives one float, as `value_and_grad(f, wrt = ...)` is in a
+// program: it takes the arguments of the function, and gives its value and then the derivative by each parameter that
+// wrt names, of the shape of that parameter, in the order of the parameters. Where wrt is empty these are all float
+// parameters. A parameter that is a tuple stands for its tensors; one of them is called `p.0`, as (*ir.Func).Params
+// names it. The error is a *diag.List when the function cannot be differentiated.
 func (m *Module) Gradient(name string, wrt ...string) (*Func, error) {
 	return m.gradient(name, wrt, false)
 }
@@ -66,7 +66,8 @@ func (m *Module) gradient(name string, wrt []string, add bool) (*Func, error) {
 		code.Name += "_"
 	}
 	// A module of its own, which shares the functions and the threads of this one: passes work on a copy.
-	with := &Module{opts: m.opts, prog: m.prog, pool: m.pool, ir: &ir.Module{Name: m.ir.Name, Funcs: append(slices.Clip(m.ir.Funcs), code)}}
+	with := &Module{opts: m.opts, prog: m.prog, pool: m.pool,
+		ir: &ir.Module{Name: m.ir.Name, Funcs: append(slices.Clip(m.ir.Funcs), code)}}
 	if err := gradientErrors(&ir.Module{Name: m.ir.Name, Funcs: append([]*ir.Func{code}, m.ir.Funcs...)}); err != nil {
 		return nil, err
 	}
@@ -103,16 +104,21 @@ func (m *memory) ofGradient(code *ir.Func, by []int64) *memory {
 // floatParams are the positions of the parameters of the names in wrt, ascending; of all floats for none.
 func (f *Func) floatParams(wrt []string) ([]int64, error) {
 	refuse := func(code diag.Code, help, format string, args ...any) error {
-		d := &diag.Diagnostic{Code: code, Message: fmt.Sprintf(format, args...), Primary: diag.Label{Span: f.ir.Span}, Help: help}
+		d := &diag.Diagnostic{Code: code, Message: fmt.Sprintf(format, args...), Primary: diag.Label{Span: f.ir.Span},
+			Help: help}
 		return (&diag.List{Items: []*diag.Diagnostic{d}}).Err()
 	}
 	switch r := f.ir.Results; {
 	case f.ir.IO:
-		return nil, refuse(diag.CodeUnsupported, "", "the derivative of `%s`, which has effects, is not supported", f.name)
+		return nil, refuse(diag.CodeUnsupported, "", "the derivative of `%s`, which has effects, is not supported",
+			f.name)
 	case len(f.ir.Updates) > 0:
-		return nil, refuse(diag.CodeUnsupported, "", "the derivative of `%s`, which has a `&mut` parameter, is not supported", f.name)
+		return nil,
+			refuse(diag.CodeUnsupported, "", "the derivative of `%s`, which has a `&mut` parameter, is not supported",
+				f.name)
 	case len(r) != 1 || !r[0].IsScalar() || !r[0].Elem.IsFloat():
-		return nil, refuse(diag.CodeNotScalar, "sum or average what is larger", "a gradient needs a function that gives one float: `%s`", f.Signature())
+		return nil, refuse(diag.CodeNotScalar, "sum or average what is larger",
+			"a gradient needs a function that gives one float: `%s`", f.Signature())
 	}
 	params := f.ir.Params()
 	var by []int64
@@ -128,7 +134,8 @@ func (f *Func) floatParams(wrt []string) ([]int64, error) {
 				continue
 			}
 			if !p.Type.Elem.IsFloat() {
-				return nil, refuse(diag.CodeWrt, "", "parameter `%s` of `%s` is %s, and only floats have derivatives", p.Name, f.name, p.Type)
+				return nil, refuse(diag.CodeWrt, "", "parameter `%s` of `%s` is %s, and only floats have derivatives",
+					p.Name, f.name, p.Type)
 			}
 			if slices.Contains(by, int64(i)) {
 				return nil, refuse(diag.CodeWrt, "", "parameter `%s` of `%s` is named twice", p.Name, f.name)
@@ -157,7 +164,8 @@ func (f *Func) floatParams(wrt []string) ([]int64, error) {
 // derive writes the derivative of f by the parameters at by: an operation `vjp` of a call.
 func (f *Func) derive(by []int64, add bool) *ir.Func {
 	of := f.ir
-	g := &ir.Func{Name: of.Name + ".grad", Dims: of.Dims, Body: &ir.Block{}, Span: of.Span, Results: slices.Clone(of.Results)}
+	g := &ir.Func{Name: of.Name + ".grad", Dims: of.Dims, Body: &ir.Block{}, Span: of.Span,
+		Results: slices.Clone(of.Results)}
 	region := &ir.Block{}
 	var dims types.Shape
 	for _, d := range of.Dims {
@@ -169,7 +177,8 @@ func (f *Func) derive(by []int64, add bool) *ir.Func {
 	}
 	args := slices.Clone(g.Body.Params)
 	inner := ir.Builder{Block: region, Span: of.Span}
-	region.Yields = inner.EmitOp(ir.OpCall, ir.A{"callee": of.Name, "dims": dims, "results": of.Results}, region.Params, nil).Results
+	region.Yields = inner.EmitOp(ir.OpCall, ir.A{"callee": of.Name, "dims": dims, "results": of.Results}, region.Params,
+		nil).Results
 	b := ir.Builder{Block: g.Body, Span: of.Span}
 	one := ir.NewArray(of.Results[0].Elem)
 	one.Bits[0] = scalar.IntBits(one.DType, 1)

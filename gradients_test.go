@@ -48,9 +48,12 @@ fn line[N](p: (f32[N], f32), n: i32, x: f32[N]) -> f32 = { let (a, b) = p; sum(a
 			{"f", nil, []*runtime.Tensor{one(2), one(3)}, [][]float32{{8}, {4}, {2}}},
 			{"f", []string{"y"}, []*runtime.Tensor{one(2), one(3)}, [][]float32{{8}, {2}}},
 			{"f", []string{"y", "x"}, []*runtime.Tensor{one(2), one(3)}, [][]float32{{8}, {4}, {2}}},
-			{"line", []string{"p"}, []*runtime.Tensor{one(1, 2), one(5), runtime.Scalar(int32(3)), one(7, 11)}, [][]float32{{44}, {7, 11}, {3}}},
-			{"line", []string{"x", "p.1"}, []*runtime.Tensor{one(1, 2), one(5), runtime.Scalar(int32(3)), one(7, 11)}, [][]float32{{44}, {3}, {1, 2}}},
-			{"line", nil, []*runtime.Tensor{one(1, 2), one(5), runtime.Scalar(int32(3)), one(7, 11)}, [][]float32{{44}, {7, 11}, {3}, {1, 2}}},
+			{"line", []string{"p"}, []*runtime.Tensor{one(1, 2), one(5), runtime.Scalar(int32(3)), one(7, 11)},
+				[][]float32{{44}, {7, 11}, {3}}},
+			{"line", []string{"x", "p.1"}, []*runtime.Tensor{one(1, 2), one(5), runtime.Scalar(int32(3)), one(7, 11)},
+				[][]float32{{44}, {3}, {1, 2}}},
+			{"line", nil, []*runtime.Tensor{one(1, 2), one(5), runtime.Scalar(int32(3)), one(7, 11)},
+				[][]float32{{44}, {7, 11}, {3}, {1, 2}}},
 		} {
 			g, err := m.Gradient(c.f, c.wrt...)
 			if err != nil {
@@ -109,7 +112,8 @@ fn line[N](p: (f32[N], f32), n: i32, x: f32[N]) -> f32 = { let (a, b) = p; sum(a
 
 // TestGradientOfInstance: a function with type parameters is named by its instance, and may have a gradient of its own.
 func TestGradientOfInstance(t *testing.T) {
-	m, err := heal.Compile("fn cube[T: float](x: T) -> T = x * x * x\nfn slope[T: float](x: T) -> T = grad(cube)(x)\n", heal.Options{Entry: "slope[f32]"})
+	m, err := heal.Compile("fn cube[T: float](x: T) -> T = x * x * x\nfn slope[T: float](x: T) -> T = grad(cube)(x)\n",
+		heal.Options{Entry: "slope[f32]"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +171,8 @@ fn change(x: &mut f32[3]) -> f32 = { x .*= 2.0; x[0] }
 
 // TestGradientOnDevice: the gradient of a parameter that is on a device is there, too.
 func TestGradientOnDevice(t *testing.T) {
-	m, err := heal.Compile("fn f(w: f32[3] on device, x: f32[3]) -> f32 = sum(w * w * to_device(x))\n", heal.Options{Backend: heal.PTXSim})
+	m, err := heal.Compile("fn f(w: f32[3] on device, x: f32[3]) -> f32 = sum(w * w * to_device(x))\n",
+		heal.Options{Backend: heal.PTXSim})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -153,7 +153,8 @@ func CompileIR(code *ir.Module, opts Options) (*Module, error) {
 	return m, nil
 }
 
-// Close frees the module's machine code and ends its threads. No call may be running; those that come later give errors.
+// Close frees the module's machine code and ends its threads. No call may be running; those that come later give
+// errors.
 func (m *Module) Close() {
 	m.closed.Store(true)
 	m.mu.Lock()
@@ -286,8 +287,9 @@ func (f *Func) Signature() string {
 	return b.String()
 }
 
-// Call runs a function that has one tensor as its result; one that has another number of them, as where it only changes its
-// arguments, is not run, and needs CallAll. Shape parameters are bound from the arguments. A failure of the program is a *runtime.RuntimeError.
+// Call runs a function that has one tensor as its result; one that has another number of them, as where it only changes
+// its arguments, is not run, and needs CallAll. Shape parameters are bound from the arguments. A failure of the program
+// is a *runtime.RuntimeError.
 func (f *Func) Call(ctx context.Context, args ...*runtime.Tensor) (*runtime.Tensor, error) {
 	// Asked before it runs: it may write arguments, print, or write files.
 	if n := len(f.ir.Results) - len(f.ir.Updates); n != 1 {
@@ -367,8 +369,8 @@ func (c *compiled) fits(args []*runtime.Tensor) bool {
 	return true
 }
 
-// find returns the code for the arguments, compiling it when this is the first such call. Calls that take turns with other
-// shapes allocate nothing here.
+// find returns the code for the arguments, compiling it when this is the first such call. Calls that take turns with
+// other shapes allocate nothing here.
 func (f *Func) find(args []*runtime.Tensor) (*compiled, error) {
 	if c := f.known(args); c != nil {
 		return c, nil
@@ -452,7 +454,8 @@ func (f *Func) bind(args []*runtime.Tensor) (map[string]int64, error) {
 			return nil, fail("argument `%s`: %v", params[i].Name, t.Err())
 		}
 		if t.DType != params[i].Type.Elem {
-			return nil, fail("argument `%s` is %s; its elements must be %s", params[i].Name, types.Of(t.DType, t.Shape...), params[i].Type.Elem)
+			return nil, fail("argument `%s` is %s; its elements must be %s", params[i].Name,
+				types.Of(t.DType, t.Shape...), params[i].Type.Elem)
 		}
 		shapes[i] = t.Shape
 	}

@@ -32,7 +32,8 @@ func function(t testing.TB, src, name string, opts Options) *Func {
 func TestCall(t *testing.T) {
 	for _, backend := range []string{CPU, Interp} {
 		f := function(t, chain, "f", Options{Backend: backend})
-		a, x, b := runtime.FromSlice([]float32{1, 2, 3}), runtime.FromSlice([]float32{1, -1, 2}), runtime.FromSlice([]float32{0.5, 0.5, 0.5})
+		a, x, b := runtime.FromSlice([]float32{1, 2, 3}), runtime.FromSlice([]float32{1, -1, 2}),
+			runtime.FromSlice([]float32{0.5, 0.5, 0.5})
 		y, err := f.Call(context.Background(), a, x, b)
 		if err != nil {
 			t.Fatal(err)
@@ -98,7 +99,8 @@ func TestRuntimeErrorHasItsPlace(t *testing.T) {
 		f := function(t, "fn f(a: i32[3],\n     i: i32) -> i32 =\n  a[i]", "f", Options{Backend: backend})
 		_, err := f.Call(context.Background(), runtime.FromSlice([]int32{1, 2, 3}), runtime.Scalar(int32(-1)))
 		var failed *runtime.RuntimeError
-		if !errors.As(err, &failed) || failed.Site.Line != 3 || failed.Message != "index -1 is out of range for an axis of extent 3" {
+		if !errors.As(err, &failed) || failed.Site.Line != 3 ||
+			failed.Message != "index -1 is out of range for an axis of extent 3" {
 			t.Errorf("%s: %#v", backend, err)
 		}
 	}

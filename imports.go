@@ -38,14 +38,16 @@ func (im *Importer) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported,
 	switch {
 	case !strings.HasPrefix(d.Path, "./") && !strings.HasPrefix(d.Path, "../"):
 		e := &check.ImportError{Message: fmt.Sprintf("the path %q does not start with `./` or `../`", d.Path)}
-		if e.Help = fmt.Sprintf("write `import \"./%s\"`", strings.TrimPrefix(d.Path, "/")); !strings.ContainsAny(d.Path, "/.") {
+		if e.Help = fmt.Sprintf("write `import \"./%s\"`", strings.TrimPrefix(d.Path,
+			"/")); !strings.ContainsAny(d.Path, "/.") {
 			if _, ok := stdlib.Source(d.Path); ok {
 				e.Help = fmt.Sprintf("a module of the library stands without quotes: `import %s`", d.Path)
 			}
 		}
 		return nil, e
 	case from == nil || strings.HasPrefix(from.Name, "<"):
-		return nil, &check.ImportError{Message: "this source is no file, so nothing is relative to it", Help: "put it into a file, or import modules of the library only"}
+		return nil, &check.ImportError{Message: "this source is no file, so nothing is relative to it",
+			Help: "put it into a file, or import modules of the library only"}
 	}
 	name := filepath.Join(filepath.Dir(from.Name), filepath.FromSlash(d.Path))
 	if filepath.Ext(name) != ".heal" {
@@ -111,7 +113,8 @@ func importLibrary(name string) (*check.Imported, error) {
 		if near := diag.Nearest(name, stdlib.Names()); near != "" {
 			e.Help = fmt.Sprintf("did you mean `%s`?", near)
 		} else {
-			e.Help = "its modules are " + strings.Join(stdlib.Names(), ", ") + "; a file is imported as `import \"./" + name + "\"`"
+			e.Help = "its modules are " + strings.Join(stdlib.Names(), ", ") + "; a file is imported as `import \"./" +
+				name + "\"`"
 		}
 		return nil, e
 	}
@@ -146,7 +149,8 @@ func (s *sources) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported, e
 // Modules implements check.Importer.
 func (s *sources) Modules() []string { return s.from.Modules() }
 
-// key stands for the program of file with these options: the names and texts of all its files. It is "" when a file is not known.
+// key stands for the program of file with these options: the names and texts of all its files. It is "" when a file is
+// not known.
 func (s *sources) key(file *diag.File, options ...string) string {
 	if s.lost {
 		return ""

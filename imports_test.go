@@ -33,7 +33,8 @@ func memory(files map[string]string, read *[]string) *heal.Importer {
 // evaluate compiles files["main.heal"] and prints the value of its function f.
 func evaluate(t *testing.T, files map[string]string, backend string) string {
 	t.Helper()
-	m, err := heal.CompileFile(diag.NewFile("main.heal", files["main.heal"]), heal.Options{Backend: backend, Imports: memory(files, nil)})
+	m, err := heal.CompileFile(diag.NewFile("main.heal", files["main.heal"]),
+		heal.Options{Backend: backend, Imports: memory(files, nil)})
 	if err != nil {
 		return err.Error()
 	}
@@ -85,14 +86,18 @@ func TestImports(t *testing.T) {
 			"c.heal":    "pub const N: nat = BASE * 2\nconst BASE: nat = 1\npub const X: f32 = 1.5\n",
 		}, "[1.5 1.5 1.5]"},
 		{"generic functions, and functions as arguments", map[string]string{
-			"main.heal": "import \"./g\"\nfn f() -> f64 = g.twice(1.25_f64) + (tabulate(3, g.number) as f64)[2] + g.apply[f64]()\n",
-			"g.heal":    "pub fn twice[T: num](x: T) -> T = add2(x, x)\nfn add2[T: num](x: T, y: T) -> T = x + y\npub fn number(i: i32) -> i32 = i\npub fn apply[T: float]() -> T = 0.5\n",
+			"main.heal": "import \"./g\"\n" +
+				"fn f() -> f64 = g.twice(1.25_f64) + (tabulate(3, g.number) as f64)[2] + g.apply[f64]()\n",
+			"g.heal": "pub fn twice[T: num](x: T) -> T = add2(x, x)\nfn add2[T: num](x: T, y: T) -> T = x + y\n" +
+				"pub fn number(i: i32) -> i32 = i\npub fn apply[T: float]() -> T = 0.5\n",
 		}, "5.0"},
 		{"a pipe into a module", map[string]string{
 			"main.heal": "import math\nfn f() -> i32 = 12 |> math.gcd(18)\n",
 		}, "6"},
 		{"the same bits as a local function", map[string]string{
-			"main.heal": "import nn\nfn local(x: f32[2, 3]) -> f32[2, 3] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, keep](e) }\n" +
+			"main.heal": "import nn\n" +
+				"fn local(x: f32[2, 3]) -> f32[2, 3] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, " +
+				"keep](e) }\n" +
 				"fn f() -> bool = { let x = [[0.1, 0.2, 0.7], [3.0, -1.0, 0.25]]; all(nn.softmax(x) .== local(x)) }\n",
 		}, "true"},
 	} {
@@ -121,37 +126,49 @@ func TestImportErrors(t *testing.T) {
 			diag.CodeUnknownName, "main.heal:1:17", "the modules of the library are linalg, math, "},
 		{"a module as a value", map[string]string{"main.heal": "import math\nfn f() -> f64 = math\n"},
 			diag.CodeUnknownName, "main.heal:2:17", "what it has is named `math.name`"},
-		{"a function of the language as one of a module", map[string]string{"main.heal": "import math\nfn f() -> f64 = math.sqrt(2.0)\n"},
+		{"a function of the language as one of a module",
+			map[string]string{"main.heal": "import math\nfn f() -> f64 = math.sqrt(2.0)\n"},
 			diag.CodeUnknownName, "main.heal:2:22", "it is a function of the language: write `sqrt(...)`"},
-		{"no such file", map[string]string{"main.heal": "import \"./nosuch\"\n"}, diag.CodeImport, "main.heal:1:1", "there is no file nosuch.heal"},
-		{"a library module in quotes", map[string]string{"main.heal": "import \"nn\"\n"}, diag.CodeImport, "main.heal:1:1", "`import nn`"},
-		{"no path from the root", map[string]string{"main.heal": "import \"/etc/x\"\n"}, diag.CodeImport, "main.heal:1:1", "does not start with"},
+		{"no such file", map[string]string{"main.heal": "import \"./nosuch\"\n"}, diag.CodeImport, "main.heal:1:1",
+			"there is no file nosuch.heal"},
+		{"a library module in quotes", map[string]string{"main.heal": "import \"nn\"\n"}, diag.CodeImport,
+			"main.heal:1:1", "`import nn`"},
+		{"no path from the root", map[string]string{"main.heal": "import \"/etc/x\"\n"}, diag.CodeImport,
+			"main.heal:1:1", "does not start with"},
 		{"a cycle", map[string]string{
 			"main.heal": "import \"./a\"\n", "a.heal": "import \"./b\"\n", "b.heal": "import \"./a\"\n",
 		}, diag.CodeImportCycle, "b.heal:1:1", "a.heal imports itself"},
-		{"a file that imports itself", map[string]string{"main.heal": "import \"./main\"\n"}, diag.CodeImportCycle, "main.heal:1:1", "main.heal imports itself"},
+		{"a file that imports itself", map[string]string{"main.heal": "import \"./main\"\n"}, diag.CodeImportCycle,
+			"main.heal:1:1", "main.heal imports itself"},
 		{"a private function", map[string]string{
 			"main.heal": "import \"./l\"\nfn f() -> i32 = l.g()\n", "l.heal": "fn g() -> i32 = 1\n",
 		}, diag.CodePrivate, "main.heal:2:19", "declared here without `pub`"},
 		{"a private constant in a shape", map[string]string{
 			"main.heal": "import \"./l\"\nfn f(x: f32[l.N]) -> i32 = 1\n", "l.heal": "const N: nat = 1\n",
 		}, diag.CodePrivate, "main.heal:2:15", "constant `N` of module `l` is private"},
-		{"a missing name", map[string]string{"main.heal": "import nn\nfn f(x: f32[2, 2]) -> f32[2, 2] = nn.softmx(x)\n"},
+		{"a missing name",
+			map[string]string{"main.heal": "import nn\nfn f(x: f32[2, 2]) -> f32[2, 2] = nn.softmx(x)\n"},
 			diag.CodeUnknownName, "main.heal:2:38", "did you mean `nn.softmax`?"},
-		{"a module that is not imported", map[string]string{"main.heal": "fn f(x: f32[2, 2]) -> f32[2, 2] = nn.softmax(x)\n"},
+		{"a module that is not imported",
+			map[string]string{"main.heal": "fn f(x: f32[2, 2]) -> f32[2, 2] = nn.softmax(x)\n"},
 			diag.CodeUnknownName, "main.heal:1:35", "write `import nn`"},
 		{"a function of a module alone", map[string]string{"main.heal": "fn f(x: f32[3]) -> f32 = median(x)\n"},
 			diag.CodeUnknownName, "main.heal:1:26", "write `import stats` at the top of the file and `stats.median`"},
-		{"a function of an imported module alone", map[string]string{"main.heal": "import stats as s\nfn f(x: f32[3]) -> f32 = median(x)\n"},
+		{"a function of an imported module alone",
+			map[string]string{"main.heal": "import stats as s\nfn f(x: f32[3]) -> f32 = median(x)\n"},
 			diag.CodeUnknownName, "main.heal:2:26", "help: write `s.median`"},
-		{"one name twice", map[string]string{"main.heal": "import nn\nimport math as nn\n"}, diag.CodeDuplicate, "main.heal:2:16", "imported twice"},
+		{"one name twice", map[string]string{"main.heal": "import nn\nimport math as nn\n"}, diag.CodeDuplicate,
+			"main.heal:2:16", "imported twice"},
 		{"a syntax error there", map[string]string{"main.heal": "import \"./l\"\n", "l.heal": "pub fn g() -> i32 = \n"},
 			diag.CodeUnexpected, "l.heal:1:20", "expected"},
-		{"a type error there", map[string]string{"main.heal": "import \"./l\"\n", "l.heal": "\npub fn g(x: i32) -> f32 = x\n"},
+		{"a type error there", map[string]string{"main.heal": "import \"./l\"\n",
+			"l.heal": "\npub fn g(x: i32) -> f32 = x\n"},
 			diag.CodeResult, "l.heal:2:27", "`l.g` returns f32, but its body is i32"},
-		{"a wrong argument", map[string]string{"main.heal": "import nn\nfn f(x: i32[2, 2]) -> i32[2, 2] = nn.softmax(x)\n"},
+		{"a wrong argument",
+			map[string]string{"main.heal": "import nn\nfn f(x: i32[2, 2]) -> i32[2, 2] = nn.softmax(x)\n"},
 			diag.CodeBound, "main.heal:2:35", "fn nn.softmax[T: float, M, N](x: T[M, N]) -> T[M, N]"},
-		{"a function as a value", map[string]string{"main.heal": "import nn\nfn f() -> i32 = nn.softmax\n"}, diag.CodeFunctionValue, "main.heal:2:17", "call it"},
+		{"a function as a value", map[string]string{"main.heal": "import nn\nfn f() -> i32 = nn.softmax\n"},
+			diag.CodeFunctionValue, "main.heal:2:17", "call it"},
 		{"an effect across files", map[string]string{
 			"main.heal": "import \"./l\"\nfn f() -> i32 = l.g()\n", "l.heal": "@io pub fn g() -> i32 = print_i32(1)\n",
 		}, diag.CodeEffect, "main.heal:2:17", "`l.g`"},
@@ -166,7 +183,8 @@ func TestImportErrors(t *testing.T) {
 			t.Errorf("%s: %d errors:\n%v", c.name, len(list.Items), list)
 		}
 		d := list.Items[0]
-		if d.Code != c.code || d.Primary.Span.Pos().String() != c.place || !strings.Contains(diag.Render(d, false), c.text) {
+		if d.Code != c.code || d.Primary.Span.Pos().String() != c.place ||
+			!strings.Contains(diag.Render(d, false), c.text) {
 			t.Errorf("%s: want %s at %s with %q, got\n%s", c.name, c.code, c.place, c.text, diag.Render(d, false))
 		}
 	}
@@ -178,7 +196,8 @@ func TestImportErrors(t *testing.T) {
 func TestImportsAreHermetic(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
-	for name, text := range map[string]string{"nn.heal": "pub fn softmax(x: i32) -> i32 = 7\n", "lib.heal": "pub fn g() -> i32 = 7\n"} {
+	for name, text := range map[string]string{"nn.heal": "pub fn softmax(x: i32) -> i32 = 7\n",
+		"lib.heal": "pub fn g() -> i32 = 7\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -186,13 +205,16 @@ func TestImportsAreHermetic(t *testing.T) {
 	if _, err := heal.Check(diag.NewFile("main.heal", "import nn\nfn f(x: i32) -> i32 = nn.softmax(x)\n")); err == nil {
 		t.Error("a file of the working folder stands in for a module of the library")
 	}
-	if _, err := heal.Compile("import \"./lib\"\nfn f() -> i32 = lib.g()\n", heal.Options{Backend: heal.Interp}); err == nil {
+	if _, err := heal.Compile("import \"./lib\"\nfn f() -> i32 = lib.g()\n", heal.Options{Backend: heal.Interp}); err ==
+		nil {
 		t.Error("a text that is no file imports a file of the working folder")
 	}
 	var read []string
-	files := map[string]string{"p/main.heal": "import nn\nimport \"./a\"\nfn f() -> i32 = a.v()\n", "p/a.heal": "pub fn v() -> i32 = 1\n"}
+	files := map[string]string{"p/main.heal": "import nn\nimport \"./a\"\nfn f() -> i32 = a.v()\n",
+		"p/a.heal": "pub fn v() -> i32 = 1\n"}
 	for range 2 {
-		if _, err := heal.CheckWith(diag.NewFile("p/main.heal", files["p/main.heal"]), memory(files, &read)); err != nil {
+		if _, err := heal.CheckWith(diag.NewFile("p/main.heal", files["p/main.heal"]), memory(files, &read)); err !=
+			nil {
 			t.Fatal(err)
 		}
 	}
@@ -232,8 +254,11 @@ func TestSameNamesEveryTime(t *testing.T) {
 func TestKernelAttribute(t *testing.T) {
 	for _, c := range []struct{ src, want string }{
 		{"@kernel fn f(x: f32[64]) -> f32[64] = exp(x) * 2.0\n", ""},
-		{"import nn\n@kernel fn f(x: f32[4096, 1024]) -> f32[4096, 1024] = nn.softmax(x)\n", ""}, // the library costs nothing
-		{"import nn\n@kernel fn f(x: f32[512, 768], s: f32[768], b: f32[768]) -> f32[512, 768] = nn.layer_norm(x, s, b, 1e-5)\n", ""},
+		// the library costs nothing
+		{"import nn\n@kernel fn f(x: f32[4096, 1024]) -> f32[4096, 1024] = nn.softmax(x)\n", ""},
+		{"import nn\n" +
+			"@kernel fn f(x: f32[512, 768], s: f32[768], b: f32[768]) -> f32[512, 768] = nn.layer_norm(x, s, b, " +
+			"1e-5)\n", ""},
 		{"import nn\n@kernel fn f(x: f64[512, 768], s: f64[768]) -> f64[512, 768] = nn.rms_norm(x, s, 1e-5)\n", ""},
 		{"@kernel fn f(x: f32[64, 64]) -> f32[64] = { let y = x @ x; y @ +/[axis=0](y) }\n", "it becomes 3 kernels"},
 		{"@kernel @io fn f(x: f32[64]) -> f32[64] = { print(1); exp(x) }\n", "other steps beside it"},
@@ -244,12 +269,14 @@ func TestKernelAttribute(t *testing.T) {
 			t.Errorf("%s%v", c.src, err)
 		}
 		var list *diag.List
-		if c.want != "" && (!errors.As(err, &list) || list.Items[0].Code != diag.CodeKernel || !strings.Contains(err.Error(), c.want)) {
+		if c.want != "" && (!errors.As(err, &list) || list.Items[0].Code != diag.CodeKernel ||
+			!strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%swant %q, got %v", c.src, c.want, err)
 		}
 	}
 	for _, backend := range []string{heal.Interp, heal.CPU} {
-		m, err := heal.Compile("@kernel fn f[N](x: f32[N, N]) -> f32[N] = { let y = x @ x; y @ +/[axis=0](y) }\n", heal.Options{Backend: backend})
+		m, err := heal.Compile("@kernel fn f[N](x: f32[N, N]) -> f32[N] = { let y = x @ x; y @ +/[axis=0](y) }\n",
+			heal.Options{Backend: backend})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -269,7 +296,8 @@ func TestKernelAttribute(t *testing.T) {
 // TestStrings: strings are arguments and results of functions.
 func TestStrings(t *testing.T) {
 	for _, backend := range []string{heal.Interp, heal.CPU} {
-		m, err := heal.Compile("fn f(s: string, n: i32) -> (i32, string) = (len(s), iterate(n, s, |s| s ++ \"!\"))\n", heal.Options{Backend: backend})
+		m, err := heal.Compile("fn f(s: string, n: i32) -> (i32, string) = (len(s), iterate(n, s, |s| s ++ \"!\"))\n",
+			heal.Options{Backend: backend})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -289,7 +317,8 @@ func TestStrings(t *testing.T) {
 			if s, ok := out[1].Text(); !ok || s != want || out[0].Bits()[0] != 2 {
 				t.Errorf("on %s: %v, %q, %v", backend, out[0].Bits(), s, ok)
 			}
-			if _, err := f.CallAll(context.Background(), count, count); err == nil || !strings.Contains(err.Error(), "string") {
+			if _, err := f.CallAll(context.Background(), count, count); err == nil ||
+				!strings.Contains(err.Error(), "string") {
 				t.Errorf("on %s: %v", backend, err)
 			}
 			out[0].Close()
@@ -336,10 +365,11 @@ pub fn positive(n: i32, i: i32) -> i32 = if n == 0 { 1 / i } else { positive(n -
 			"pub fn low(n: i32) -> i32 = if n == -10 { 1 / (n + 10) } else { low(n - 1) }\n",
 	}
 	want := map[string]string{
-		"index":    "lib.heal:2:38: index 4 is out of range for an axis of extent 4 (called at main.heal:5:40)",
-		"twice":    "lib.heal:2:38: index 4 is out of range for an axis of extent 4 (called at main.heal:7:56)",
-		"slope":    "lib.heal:2:38: index 4 is out of range for an axis of extent 4 (called at main.heal:8:50)",
-		"files":    "a/far.heal:1:39: index 4 is out of range for an axis of extent 4 (called at lib.heal:4:44) (called at main.heal:9:38)",
+		"index": "lib.heal:2:38: index 4 is out of range for an axis of extent 4 (called at main.heal:5:40)",
+		"twice": "lib.heal:2:38: index 4 is out of range for an axis of extent 4 (called at main.heal:7:56)",
+		"slope": "lib.heal:2:38: index 4 is out of range for an axis of extent 4 (called at main.heal:8:50)",
+		"files": "a/far.heal:1:39: index 4 is out of range for an axis of extent 4 (called at lib.heal:4:44) " +
+			"(called at main.heal:9:38)",
 		"extent":   "N = 4) (called at main.heal:10:42)",
 		"recurses": "lib.heal:6:50: integer division by zero (called at main.heal:11:41)",
 		"mutually": "a/far.heal:2:43: integer division by zero (called at lib.heal:9:41) (called at main.heal:15:41)",
@@ -350,7 +380,8 @@ pub fn positive(n: i32, i: i32) -> i32 = if n == 0 { 1 / i } else { positive(n -
 		"loss":     "index 4 is out of range for an axis of extent 4 (called at main.heal:14:37)",
 	}
 	for _, backend := range []string{heal.Interp, heal.CPU, heal.PTXSim} {
-		m, err := heal.CompileFile(diag.NewFile("main.heal", files["main.heal"]), heal.Options{Backend: backend, Imports: memory(files, nil)})
+		m, err := heal.CompileFile(diag.NewFile("main.heal", files["main.heal"]),
+			heal.Options{Backend: backend, Imports: memory(files, nil)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -360,7 +391,8 @@ pub fn positive(n: i32, i: i32) -> i32 = if n == 0 { 1 / i } else { positive(n -
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = f.Call(context.Background(), x, runtime.Scalar(int32(4))); err == nil || !strings.HasSuffix(err.Error(), want) {
+			if _, err = f.Call(context.Background(), x, runtime.Scalar(int32(4))); err == nil ||
+				!strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%s on %s: %v\nwant %s", name, backend, err, want)
 			}
 		}

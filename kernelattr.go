@@ -71,7 +71,8 @@ func (m *Module) kernelPromise(entry string, bind map[string]int64) (*diag.Diagn
 		Code:    diag.CodeKernel,
 		Message: fmt.Sprintf("`%s` is marked `@kernel`, but %s", f.Decl.Name.Name, outcome(km)),
 		Primary: diag.Label{Span: f.Loc},
-		Help:    "leave out `@kernel`, or compute what is kept in a function of its own; `healc explain` shows the kernels",
+		Help: "leave out `@kernel`, or compute what is kept in a function of its own; `healc explain` shows the " +
+			"kernels",
 	}
 	if len(km.Kernels) > 1 {
 		n := 0
@@ -85,7 +86,8 @@ func (m *Module) kernelPromise(entry string, bind map[string]int64) (*diag.Diagn
 	for line := range strings.Lines(remarks.String()) {
 		if _, why, ok := strings.Cut(line, "kept "); ok {
 			_, why, _ = strings.Cut(why, ": ")
-			if why = "a value is kept in memory: " + strings.TrimSpace(why); len(d.Notes) == 0 || d.Notes[len(d.Notes)-1] != why {
+			if why = "a value is kept in memory: " + strings.TrimSpace(why); len(d.Notes) == 0 ||
+				d.Notes[len(d.Notes)-1] != why {
 				d.Notes = append(d.Notes, why)
 			}
 		}

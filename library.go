@@ -12,7 +12,8 @@ import (
 
 // Library prepares entries for a shared library whose C functions are called prefix_NAME; aot.Objects and aot.Link
 // make it. bind gives the values of an entry's shape parameters; those it leaves out stay free.
-func (m *Module) Library(prefix string, entries []string, bind func(entry string) map[string]int64) (*aot.Library, error) {
+func (m *Module) Library(prefix string, entries []string, bind func(entry string) map[string]int64) (*aot.Library,
+	error) {
 	l := &aot.Library{Prefix: prefix, Target: m.opts.Target, Took: m.opts.Debug.Timer.took()}
 	for _, name := range entries {
 		e, err := m.libraryEntry(name, bind(name))
@@ -36,7 +37,8 @@ func (m *Module) libraryEntry(name string, bind map[string]int64) (*aot.Entry, e
 		if f.memory.off != nil {
 			return nil, f.memory.off
 		}
-		return nil, refuse("layouts other than row_major in its type; pass any strides to the function for tensors instead")
+		return nil,
+			refuse("layouts other than row_major in its type; pass any strides to the function for tensors instead")
 	}
 	for _, t := range append(ir.ArgTypes(f.ir.Params()), f.ir.Results...) {
 		if t.Elem == types.String {
@@ -69,7 +71,8 @@ func (m *Module) libraryEntry(name string, bind map[string]int64) (*aot.Entry, e
 		if name == "" {
 			name = fmt.Sprintf("x%d", i)
 		}
-		e.Params = append(e.Params, aot.Param{Name: name, Type: p.Type, Update: slices.Contains(code.Updates, int64(i))})
+		e.Params = append(e.Params, aot.Param{Name: name, Type: p.Type,
+			Update: slices.Contains(code.Updates, int64(i))})
 	}
 	e.Results = code.Results[:len(code.Results)-len(code.Updates)]
 	return e, e.Supported()

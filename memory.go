@@ -76,8 +76,8 @@ func (f *Func) resultPlace(i int) types.Place {
 	return f.memory.results[i].Place
 }
 
-// inPlace checks that arguments, or the places for results, are in the memory that is declared. A module that was made of IR
-// declares none: its tensors may be on the host or on the module's device.
+// inPlace checks that arguments, or the places for results, are in the memory that is declared. A module that was made
+// of IR declares none: its tensors may be on the host or on the module's device.
 func (f *Func) inPlace(what string, list []*runtime.Tensor, place func(i int) types.Place) error {
 	for i, t := range list {
 		if t == nil || t.Err() != nil {
@@ -90,11 +90,15 @@ func (f *Func) inPlace(what string, list []*runtime.Tensor, place func(i int) ty
 		}
 		switch {
 		case dev != nil && mine == nil:
-			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on a device, and the backend is %s; (*Tensor).ToHost copies it", f.named(what, i), f.m.opts.Backend)}
+			return &ArgumentError{f.Signature(),
+				fmt.Sprintf("%s is on a device, and the backend is %s; (*Tensor).ToHost copies it", f.named(what, i),
+					f.m.opts.Backend)}
 		case dev != nil && dev != mine && (f.m.prog == nil || want != types.OnHost):
-			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on another device than the program; %s", f.named(what, i), copies[want])}
+			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is on another device than the program; %s",
+				f.named(what, i), copies[want])}
 		case f.m.prog != nil && is != want:
-			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is %s, and is declared %s; %s", f.named(what, i), places[is], declared[want], copies[want])}
+			return &ArgumentError{f.Signature(), fmt.Sprintf("%s is %s, and is declared %s; %s", f.named(what, i),
+				places[is], declared[want], copies[want])}
 		}
 	}
 	return nil
@@ -102,9 +106,12 @@ func (f *Func) inPlace(what string, list []*runtime.Tensor, place func(i int) ty
 
 // What messages say about a place, and what copies a tensor there.
 var (
-	places   = map[types.Place]string{types.OnHost: "on the host", types.OnDevice: "on a device", types.OnUnified: "in unified memory"}
-	declared = map[types.Place]string{types.OnHost: "to be on the host", types.OnDevice: "`on device`", types.OnUnified: "`on unified`"}
-	copies   = map[types.Place]string{types.OnHost: "(*Tensor).ToHost copies it", types.OnDevice: "ToDevice(m.Device()) copies it", types.OnUnified: "ToUnified(m.Device()) copies it"}
+	places = map[types.Place]string{types.OnHost: "on the host", types.OnDevice: "on a device",
+		types.OnUnified: "in unified memory"}
+	declared = map[types.Place]string{types.OnHost: "to be on the host", types.OnDevice: "`on device`",
+		types.OnUnified: "`on unified`"}
+	copies = map[types.Place]string{types.OnHost: "(*Tensor).ToHost copies it",
+		types.OnDevice: "ToDevice(m.Device()) copies it", types.OnUnified: "ToUnified(m.Device()) copies it"}
 )
 
 // named is how messages call an argument or a result.
@@ -121,9 +128,13 @@ func (f *Func) accepts(args []*runtime.Tensor) error {
 		return f.memory.off
 	}
 	for i, p := range f.memory.params {
-		if i < len(args) && args[i] != nil && p.Layout == types.ColMajor && args[i].Rank() == p.Rank() && !args[i].IsColumnMajor() {
-			return &ArgumentError{f.Signature(), fmt.Sprintf("argument `%s` is declared `in col_major`, and its strides are %d for the shape %d; (*Tensor).ColumnMajor converts it",
-				f.ir.Params()[i].Name, args[i].Strides, args[i].Shape)}
+		if i < len(args) && args[i] != nil && p.Layout == types.ColMajor && args[i].Rank() == p.Rank() &&
+			!args[i].IsColumnMajor() {
+			return &ArgumentError{f.Signature(),
+				fmt.Sprintf(
+					"argument `%s` is declared `in col_major`, and its strides are %d for the shape %d; "+
+						"(*Tensor).ColumnMajor converts it",
+					f.ir.Params()[i].Name, args[i].Strides, args[i].Shape)}
 		}
 	}
 	return nil

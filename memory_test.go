@@ -12,10 +12,12 @@ import (
 
 // TestLayouts calls a function whose parameter and result are declared in column-major order.
 func TestLayouts(t *testing.T) {
-	const src = "pub fn f(x: f32[2, 3] in col_major, y: f32[2, 3] in strided) -> (f32[2, 3] in col_major, f32[2, 3]) = (x + y, x - y)"
+	const src = "pub fn f(x: f32[2, 3] in col_major, y: f32[2, 3] in strided) -> " +
+		"(f32[2, 3] in col_major, f32[2, 3]) = (x + y, x - y)"
 	for _, backend := range []string{CPU, Interp} {
 		f := function(t, src, "f", Options{Backend: backend, Threads: 1})
-		if want := "f(x: f32[2, 3] in col_major, y: f32[2, 3] in strided) -> (f32[2, 3] in col_major, f32[2, 3])"; f.Signature() != want {
+		const want = "f(x: f32[2, 3] in col_major, y: f32[2, 3] in strided) -> (f32[2, 3] in col_major, f32[2, 3])"
+		if f.Signature() != want {
 			t.Errorf("the signature is %s", f.Signature())
 		}
 		rows, err := runtime.FromSlice([]float32{1, 2, 3, 4, 5, 6}).Reshape(2, 3)
@@ -65,7 +67,8 @@ fn host(x: f32[2]) -> f32[2] = to_host(x) * 2.0`
 		for _, name := range []string{"on", "through", "caller"} {
 			_, err := function(t, src, name, Options{Backend: backend, Threads: 1}).Call(context.Background(), x)
 			var failed *runtime.RuntimeError
-			if !errors.As(err, &failed) || failed.Site.Line == 0 || !strings.Contains(err.Error(), "`on device` needs a GPU backend") {
+			if !errors.As(err, &failed) || failed.Site.Line == 0 ||
+				!strings.Contains(err.Error(), "`on device` needs a GPU backend") {
 				t.Errorf("%s: %s gives %v", backend, name, err)
 			}
 		}

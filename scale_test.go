@@ -25,7 +25,8 @@ func TestPowersOfTwo(t *testing.T) {
 				bits = append(bits, math.Float64bits(x))
 			}
 		}
-		for _, x := range []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, 1e-45, math.MaxFloat64} {
+		for _, x := range []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, 1e-45,
+			math.MaxFloat64} {
 			add(x)
 			add(-x)
 		}

@@ -34,9 +34,16 @@ func TestStreamedResults(t *testing.T) {
 		args []*runtime.Tensor
 		want func(i int) float32
 	}{
-		{"fn f[M, N](x: f32[M, N]) -> f32[M, N] = x .* 2.0 .+ 1.0", []*runtime.Tensor{in}, func(i int) float32 { return 2*x[i] + 1 }},
-		{"fn f[M, N](x: f32[M, N], c: f32[M, 1]) -> f32[M, N] = x .+ c", []*runtime.Tensor{in, column}, func(i int) float32 { return x[i] + c[i/cols] }},
-		{"fn f[M, N](x: f32[M, N]) -> f32[M, N] = flip(x, 1) .* 2.0", []*runtime.Tensor{in}, func(i int) float32 { return 2 * x[i/cols*cols+cols-1-i%cols] }},
+		{"fn f[M, N](x: f32[M, N]) -> f32[M, N] = x .* 2.0 .+ 1.0", []*runtime.Tensor{in}, func(i int) float32 {
+			return 2*x[i] + 1
+		}},
+		{"fn f[M, N](x: f32[M, N], c: f32[M, 1]) -> f32[M, N] = x .+ c", []*runtime.Tensor{in, column},
+			func(i int) float32 {
+				return x[i] + c[i/cols]
+			}},
+		{"fn f[M, N](x: f32[M, N]) -> f32[M, N] = flip(x, 1) .* 2.0", []*runtime.Tensor{in}, func(i int) float32 {
+			return 2 * x[i/cols*cols+cols-1-i%cols]
+		}},
 	} {
 		for k, threads := range []int{1, 2, 3, 7} {
 			f := function(t, p.src, "f", Options{Threads: threads})

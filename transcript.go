@@ -52,7 +52,8 @@ func CompileTranscript(t *transcript.Transcript, opts TranscriptOptions) (*Trans
 		return nil, err
 	}
 	x := &Transcript{prog: prog, mod: mod, path: t.Path, last: make([]int, prog.Slots)}
-	// Steps with the same text are the same code. A segment keeps its own, since run-time errors have their places in it.
+	// Steps with the same text are the same code. A segment keeps its own, since run-time errors have their places in
+	// it.
 	known := map[string]*Func{}
 	for i, s := range prog.Steps {
 		var f *Func
@@ -92,7 +93,8 @@ const mostInterpreted = 1 << 26
 
 func checkInterpretable(path string, p *lower.Program) error {
 	for _, f := range p.Module.Funcs {
-		values := slices.Clone(f.Body.Params) // a host tensor that was expanded before it was saved takes hardly a byte of the file
+		// a host tensor that was expanded before it was saved takes hardly a byte of the file
+		values := slices.Clone(f.Body.Params)
 		for _, op := range f.Body.Ops {
 			values = append(values, op.Results...)
 		}
@@ -104,7 +106,8 @@ func checkInterpretable(path string, p *lower.Program) error {
 			if v.Def != nil {
 				at = v.Def.Span
 			}
-			return &transcript.Error{Path: path, Entry: at.Pos().Line - 1, Msg: fmt.Sprintf("a tensor of type %s is too large for the interpreter", v.Type)}
+			return &transcript.Error{Path: path, Entry: at.Pos().Line - 1,
+				Msg: fmt.Sprintf("a tensor of type %s is too large for the interpreter", v.Type)}
 		}
 	}
 	return nil
@@ -145,7 +148,8 @@ type TranscriptOutput struct {
 	Expected *runtime.Tensor // what was recorded, or nil; it belongs to the transcript
 }
 
-// TranscriptStep is how long a part of a transcript took: a segment, what stands between two, or with NoFuse an operation.
+// TranscriptStep is how long a part of a transcript took: a segment, what stands between two, or with NoFuse an
+// operation.
 type TranscriptStep struct {
 	Segment     string // the path of the segment, "" outside of all
 	First, Last int    // the entries of its first and last operation
@@ -236,7 +240,8 @@ func (x *Transcript) Run(ctx context.Context) (*TranscriptResult, error) {
 		}
 		if err != nil {
 			res.Close()
-			return nil, &transcript.Error{Path: x.path, Entry: o.Entry, Op: "device_to_host", Msg: err.Error(), Err: err}
+			return nil, &transcript.Error{Path: x.path, Entry: o.Entry, Op: "device_to_host", Msg: err.Error(),
+				Err: err}
 		}
 		res.Outputs = append(res.Outputs, TranscriptOutput{o.Entry, o.Name, t, o.Expected})
 	}
@@ -308,7 +313,8 @@ func (x *Transcript) Verify(r *TranscriptResult) error {
 	for _, o := range r.Outputs {
 		fail := &MismatchError{Path: x.path, Entry: o.Entry}
 		if o.Expected == nil {
-			return &transcript.Error{Path: x.path, Entry: o.Entry, Op: "device_to_host", Msg: "no value was recorded that the result could be compared with"}
+			return &transcript.Error{Path: x.path, Entry: o.Entry, Op: "device_to_host",
+				Msg: "no value was recorded that the result could be compared with"}
 		}
 		if !ofOneKind(o.Tensor, o.Expected) {
 			fail.Got, fail.Want = o.Tensor.String(), o.Expected.String()
@@ -328,11 +334,13 @@ func (x *Transcript) Verify(r *TranscriptResult) error {
 
 // ofOneKind reports whether two tensors are of one shape and of types that words compares.
 func ofOneKind(a, b *runtime.Tensor) bool {
-	number := func(d types.DType) bool { return d.IsInt() && d != types.U64 } // a large u64 has the bits of a negative i64
+	// a large u64 has the bits of a negative i64
+	number := func(d types.DType) bool { return d.IsInt() && d != types.U64 }
 	return slices.Equal(a.Shape, b.Shape) && (a.DType == b.DType || number(a.DType) && number(b.DType))
 }
 
-// words has the elements of a tensor so that they are equal where the elements are: bits of one type, or numbers of two types of integers.
+// words has the elements of a tensor so that they are equal where the elements are: bits of one type, or numbers of two
+// types of integers.
 func words(t *runtime.Tensor) []uint64 {
 	out := t.Bits()
 	if t.DType.IsSigned() {
@@ -344,8 +352,9 @@ func words(t *runtime.Tensor) []uint64 {
 	return out
 }
 
-// firstDifference is the index of the first element in row-major order that differs between tensors of one kind, nil where none does. It takes
-// a piece at a time, and one index of an axis of equal elements: a file of a few bytes can claim a large tensor, by strides of 0.
+// firstDifference is the index of the first element in row-major order that differs between tensors of one kind, nil
+// where none does. It takes a piece at a time, and one index of an axis of equal elements: a file of a few bytes can
+// claim a large tensor, by strides of 0.
 func firstDifference(a, b *runtime.Tensor) ([]int64, error) {
 	const piece = 1 << 14
 	for axis, n := range a.Shape {

@@ -28,7 +28,8 @@ pub fn constant() -> f32[3] on unified = [1.0, 2.0, 3.0]
 pub fn scalar(x: f32[4] on unified) -> f32 = +/(x)
 `
 
-// TestUnified: what is declared to be in unified memory is there, the host reads and writes it there, and nothing else is there.
+// TestUnified: what is declared to be in unified memory is there, the host reads and writes it there, and nothing else
+// is there.
 func TestUnified(t *testing.T) {
 	onDevices(t, unified, func(t *testing.T, m *Module, _ *strings.Builder) {
 		ctx, d := context.Background(), m.Device()
@@ -190,10 +191,16 @@ func TestUnified(t *testing.T) {
 		want("into", room, types.OnUnified, 22, 60, 26, 28)
 		var bad *ArgumentError
 		for message, err := range map[string]error{
-			"argument `x` is on the host, and is declared `on unified`; ToUnified":     twice.CallInto(ctx, []*runtime.Tensor{room}, x),
-			"argument `x` is on a device, and is declared `on unified`; ToUnified":     twice.CallInto(ctx, []*runtime.Tensor{room}, on),
-			"result 0 is on a device, and is declared `on unified`; ToUnified":         twice.CallInto(ctx, []*runtime.Tensor{on}, u),
-			"argument `y` is in unified memory, and is declared `on device`; ToDevice": func() error { _, err := f.CallAll(ctx, u, u); return err }(),
+			"argument `x` is on the host, and is declared `on unified`; ToUnified": twice.CallInto(ctx,
+				[]*runtime.Tensor{room}, x),
+			"argument `x` is on a device, and is declared `on unified`; ToUnified": twice.CallInto(ctx,
+				[]*runtime.Tensor{room}, on),
+			"result 0 is on a device, and is declared `on unified`; ToUnified": twice.CallInto(ctx,
+				[]*runtime.Tensor{on}, u),
+			"argument `y` is in unified memory, and is declared `on device`; ToDevice": func() error {
+				_, err := f.CallAll(ctx, u, u)
+				return err
+			}(),
 		} {
 			if !errors.As(err, &bad) || !strings.Contains(err.Error(), message) {
 				t.Errorf("want %q: %v", message, err)
@@ -228,12 +235,14 @@ func TestNoUnified(t *testing.T) {
 	defer m.Close()
 	x := runtime.FromSlice([]float32{1, 2})
 	var none *runtime.NoUnifiedError
-	if _, err := x.ToUnified(d); !errors.As(err, &none) || !strings.Contains(err.Error(), "PTX simulator has no unified memory") || !strings.Contains(err.Error(), "use `on device`") {
+	if _, err := x.ToUnified(d); !errors.As(err, &none) || !strings.Contains(err.Error(),
+		"PTX simulator has no unified memory") || !strings.Contains(err.Error(), "use `on device`") {
 		t.Errorf("a tensor: %v", err)
 	}
 	f, _ := m.Func("calls")
 	var failed *runtime.RuntimeError
-	if _, err := f.Call(context.Background(), x); !errors.As(err, &failed) || failed.Site.Line != 4 || !strings.Contains(err.Error(), "`on unified`: PTX simulator has no unified memory") {
+	if _, err := f.Call(context.Background(), x); !errors.As(err, &failed) || failed.Site.Line != 4 ||
+		!strings.Contains(err.Error(), "`on unified`: PTX simulator has no unified memory") {
 		t.Errorf("a program: %v", err)
 	}
 	if l.Calls("cuMemAllocManaged") != 0 {
@@ -247,7 +256,8 @@ func TestPlainMemory(t *testing.T) {
 		t.Skip(err)
 	}
 	gpu, l := fakeGPU(t)
-	m, err := Compile(`pub fn f[N](x: f32[N] on device, y: f32[N]) -> f32[N] = sort(to_host(x) + y)`, Options{Backend: GPU, Device: gpu})
+	m, err := Compile(`pub fn f[N](x: f32[N] on device, y: f32[N]) -> f32[N] = sort(to_host(x) + y)`,
+		Options{Backend: GPU, Device: gpu})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +274,8 @@ func TestPlainMemory(t *testing.T) {
 	}
 	// Out of memory names both sizes, for managed memory as well.
 	var full *device.OutOfMemoryError
-	if _, err := runtime.NewUnified(gpu, types.F64, 1<<30); !errors.As(err, &full) || full.Bytes != 8<<30 || !strings.Contains(err.Error(), "available are") {
+	if _, err := runtime.NewUnified(gpu, types.F64, 1<<30); !errors.As(err, &full) || full.Bytes != 8<<30 ||
+		!strings.Contains(err.Error(), "available are") {
 		t.Errorf("8 GiB: %v", err)
 	}
 }

@@ -76,14 +76,16 @@ func TestUpdates(t *testing.T) {
 
 // TestCallOfNoResult: a function that Call is not for does not run, and so changes nothing.
 func TestCallOfNoResult(t *testing.T) {
-	const source = "fn grow(x: &mut f32[3]) = { x += 1.0; }\nfn both(x: &mut f32[3]) -> (f32, f32) = { x += 1.0; (x[0], x[1]) }\n"
+	const source = "fn grow(x: &mut f32[3]) = { x += 1.0; }\n" +
+		"fn both(x: &mut f32[3]) -> (f32, f32) = { x += 1.0; (x[0], x[1]) }\n"
 	for _, backend := range []string{heal.Interp, heal.CPU} {
 		m, err := heal.Compile(source, heal.Options{Backend: backend})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer m.Close()
-		for name, want := range map[string]string{"grow": "grow has no result; use CallAll", "both": "both has 2 results; use CallAll"} {
+		for name, want := range map[string]string{"grow": "grow has no result; use CallAll",
+			"both": "both has 2 results; use CallAll"} {
 			f, err := m.Func(name)
 			if err != nil {
 				t.Fatal(err)

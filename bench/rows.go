@@ -155,29 +155,39 @@ func order(n int) *runtime.Tensor {
 // transforms are the rows of the forward and the inverse transform.
 func transforms(n, bits int) []row {
 	k, m := int64(channels), int64(n)
-	src := fmt.Sprintf("fn f(a: i64[1, 1, %[1]d, %[2]d], p: i64[%[1]d], w: i64[%[1]d, %[2]d], perm: i64[%[2]d]) -> i64[1, 1, %[1]d, %[2]d] = ntt(a, p, w, perm, axis = -1, skip_perm = true)", k, m)
-	back := fmt.Sprintf("fn f(a: i64[1, 1, %[1]d, %[2]d], p: i64[%[1]d], w: i64[%[1]d, %[2]d], s: i64[%[1]d], perm: i64[%[2]d]) -> i64[1, 1, %[1]d, %[2]d] = intt(a, p, w, s, perm, axis = -1)", k, m)
+	src := fmt.Sprintf(
+		"fn f(a: i64[1, 1, %[1]d, %[2]d], p: i64[%[1]d], w: i64[%[1]d, %[2]d], perm: i64[%[2]d]) -> i64[1, 1, %[1]d, "+
+			"%[2]d] = ntt(a, p, w, perm, axis = -1, skip_perm = true)", k, m)
+	back := fmt.Sprintf(
+		"fn f(a: i64[1, 1, %[1]d, %[2]d], p: i64[%[1]d], w: i64[%[1]d, %[2]d], s: i64[%[1]d], perm: i64[%[2]d]) -> "+
+			"i64[1, 1, %[1]d, %[2]d] = intt(a, p, w, s, perm, axis = -1)", k, m)
 	return []row{
 		{name: fmt.Sprintf("ntt_n%d_b%d", n, bits),
 			heal: func(threads int) (func(), error) {
 				f := newField(n, bits)
-				return program(src, threads, tensor(f.flat(f.poly), 1, 1, k, m), tensor(f.p, k), tensor(f.forward, k, m), order(n))
+				return program(src, threads, tensor(f.flat(f.poly), 1, 1, k, m), tensor(f.p, k),
+					tensor(f.forward, k, m), order(n))
 			},
 			lattigo: func(threads int) func() {
 				f := newField(n, bits)
 				return func() {
-					share(threads, channels, func(c int) { f.ring.SubRings[c].NTT(f.poly.Coeffs[c], f.product.Coeffs[c]) })
+					share(threads, channels, func(c int) {
+						f.ring.SubRings[c].NTT(f.poly.Coeffs[c], f.product.Coeffs[c])
+					})
 				}
 			}},
 		{name: fmt.Sprintf("intt_n%d_b%d", n, bits),
 			heal: func(threads int) (func(), error) {
 				f := newField(n, bits)
-				return program(back, threads, tensor(f.flat(f.poly), 1, 1, k, m), tensor(f.p, k), tensor(f.backwards, k, m), tensor(f.inverse, k), order(n))
+				return program(back, threads, tensor(f.flat(f.poly), 1, 1, k, m), tensor(f.p, k),
+					tensor(f.backwards, k, m), tensor(f.inverse, k), order(n))
 			},
 			lattigo: func(threads int) func() {
 				f := newField(n, bits)
 				return func() {
-					share(threads, channels, func(c int) { f.ring.SubRings[c].INTT(f.poly.Coeffs[c], f.product.Coeffs[c]) })
+					share(threads, channels, func(c int) {
+						f.ring.SubRings[c].INTT(f.poly.Coeffs[c], f.product.Coeffs[c])
+					})
 				}
 			}},
 	}
@@ -233,14 +243,16 @@ func vectors(bits int) []row {
 // already, and the way back.
 func chain(n, bits int) row {
 	k, m := int64(channels), int64(n)
-	src := fmt.Sprintf(`fn f(a: i64[1, 1, %[1]d, %[2]d], b: i64[1, 1, %[1]d, %[2]d], p: i64[%[1]d], w: i64[%[1]d, %[2]d], v: i64[%[1]d, %[2]d], s: i64[%[1]d], perm: i64[%[2]d]) -> i64[1, 1, %[1]d, %[2]d] {
+	src := fmt.Sprintf(
+		`fn f(a: i64[1, 1, %[1]d, %[2]d], b: i64[1, 1, %[1]d, %[2]d], p: i64[%[1]d], w: i64[%[1]d, %[2]d], v: i64[%[1]d, %[2]d], s: i64[%[1]d], perm: i64[%[2]d]) -> i64[1, 1, %[1]d, %[2]d] {
   let t = ntt(a, p, w, perm, axis = -1, skip_perm = true);
   intt(modmul(t, b, unsqueeze(p, 1)), p, v, s, perm, axis = -1)
 }`, k, m)
 	return row{name: fmt.Sprintf("chain_n%d_b%d", n, bits), products: true,
 		heal: func(threads int) (func(), error) {
 			f := newField(n, bits)
-			return program(src, threads, tensor(f.flat(f.poly), 1, 1, k, m), tensor(f.flat(f.other), 1, 1, k, m), tensor(f.p, k),
+			return program(src, threads, tensor(f.flat(f.poly), 1, 1, k, m), tensor(f.flat(f.other), 1, 1, k, m),
+				tensor(f.p, k),
 				tensor(f.forward, k, m), tensor(f.backwards, k, m), tensor(f.inverse, k), order(n))
 		},
 		lattigo: func(threads int) func() {
@@ -256,9 +268,9 @@ func chain(n, bits int) row {
 		}}
 }
 
-// sums are the rows of sums along the first axis of [n, m, 4], modulo one number for each position of the last axis: of elements, of
-// products in one pass, also along other axes, and of products that are written to memory first, by two programs. Lattigo multiplies and adds one term
-// after the other.
+// sums are the rows of sums along the first axis of [n, m, 4], modulo one number for each position of the last axis: of
+// elements, of products in one pass, also along other axes, and of products that are written to memory first, by two
+// programs. Lattigo multiplies and adds one term after the other.
 func sums(n, m, bits int) []row {
 	const k = 4
 	big, small := fmt.Sprintf("i64[%d, %d, %d]", n, m, k), fmt.Sprintf("i64[%d, %d]", m, k)
@@ -302,12 +314,13 @@ func sums(n, m, bits int) []row {
 			}
 		}
 	}
-	// inner is the sum of products along an axis that is not the first: of [outer, n, m/outer, k], axis -3, or, with the terms side by side, of
-	// [outer, m/outer, k, n], axis -1, which is moved to the front.
+	// inner is the sum of products along an axis that is not the first: of [outer, n, m/outer, k], axis -3, or, with
+	// the terms side by side, of [outer, m/outer, k, n], axis -1, which is moved to the front.
 	const outer = 16
 	inner := func(last bool) func(threads int) (func(), error) {
 		return func(threads int) (func(), error) {
-			shape, result, each := []int64{outer, int64(n), int64(m / outer), k}, fmt.Sprintf("i64[%d, %d, %d]", outer, m/outer, k), 1
+			shape, result, each := []int64{outer, int64(n), int64(m / outer), k},
+				fmt.Sprintf("i64[%d, %d, %d]", outer, m/outer, k), 1
 			sum := "modmul_axis_sum(a, b, p, axis = -3)"
 			if last {
 				shape, each = []int64{outer, int64(m / outer), k, int64(n)}, n
@@ -333,11 +346,13 @@ func sums(n, m, bits int) []row {
 		}},
 		{name: name("modmul_axis_sum"), lattigo: lattigo(true), heal: func(threads int) (func(), error) {
 			p, a, b := operands()
-			return program(fmt.Sprintf("fn f(a: %[1]s, b: %[1]s, p: i64[%[2]d]) -> %[3]s = modmul_axis_sum(a, b, p, 0)", big, k, small), threads, a, b, p)
+			return program(fmt.Sprintf("fn f(a: %[1]s, b: %[1]s, p: i64[%[2]d]) -> %[3]s = modmul_axis_sum(a, b, p, 0)",
+				big, k, small), threads, a, b, p)
 		}},
 		{name: name("modmul,axis_modsum"), lattigo: lattigo(true), heal: func(threads int) (func(), error) {
 			p, a, b := operands()
-			first, err := program(fmt.Sprintf("fn f(a: %[1]s, b: %[1]s, p: i64[%[2]d]) -> %[1]s = modmul(a, b, p)", big, k), threads, a, b, p)
+			first, err := program(fmt.Sprintf("fn f(a: %[1]s, b: %[1]s, p: i64[%[2]d]) -> %[1]s = modmul(a, b, p)", big,
+				k), threads, a, b, p)
 			if err != nil {
 				return nil, err
 			}

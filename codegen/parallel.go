@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// Parallel calls do for 0 to n-1, on as many threads as Go uses, and returns when all calls have. The error is that of the least
-// i whose call failed. A panic of do is one of Parallel's.
+// Parallel calls do for 0 to n-1, on as many threads as Go uses, and returns when all calls have. The error is that of
+// the least i whose call failed. A panic of do is one of Parallel's.
 func Parallel(n int, do func(i int) error) error {
 	errs, panics := make([]error, n), make([]any, n)
 	var next atomic.Int64

@@ -90,7 +90,8 @@ func (b *binding) bind(i, k int, d types.Dim, n int64) error {
 	if unknown == "" || coef == 0 {
 		name, plain := d.AsParam()
 		if plain && b.values[name] != n {
-			return fmt.Errorf("the shape parameter %s is %d by %s, but %d by %s", name, b.values[name], b.from[name], n, place)
+			return fmt.Errorf("the shape parameter %s is %d by %s, but %d by %s", name, b.values[name], b.from[name], n,
+				place)
 		}
 		return nil
 	}
@@ -111,7 +112,8 @@ func (b *binding) check(shapes [][]int64) error {
 				return fmt.Errorf("axis %d of %s: %w", k, b.name(i), err)
 			}
 			if want != shapes[i][k] {
-				return fmt.Errorf("axis %d of %s has extent %d, but %s is %d%s", k, b.name(i), shapes[i][k], d, want, b.where(d))
+				return fmt.Errorf("axis %d of %s has extent %d, but %s is %d%s", k, b.name(i), shapes[i][k], d, want,
+					b.where(d))
 			}
 		}
 	}

@@ -13,7 +13,8 @@ import (
 // to Values, so that code copied later finds them. Attribute values are shared where nothing in them
 // changes: they are never altered in place.
 //
-// With a Call, the code is a function's that is put in the place of it: the spans of what is copied say so (diag.Span.Caller).
+// With a Call, the code is a function's that is put in the place of it: the spans of what is copied say so
+// (diag.Span.Caller).
 type Cloner struct {
 	Values map[*Value]*Value
 	Dims   map[string]types.Dim

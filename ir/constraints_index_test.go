@@ -7,7 +7,8 @@ func init() { negatives = append(negatives, indexNegatives...) }
 // indexNegatives break the constraints of the operations whose positions are data.
 var indexNegatives = []negative{
 	{"gather_C1", tys("string", "i32[2]"), A{"axes": i(0)}, nil, "not string"},
-	{"gather_C2", tys("f32[3]", "i32[2]", "i32[2]"), A{"axes": i(0)}, nil, "2 tensors of positions are given for 1 axes"},
+	{"gather_C2", tys("f32[3]", "i32[2]", "i32[2]"), A{"axes": i(0)}, nil,
+		"2 tensors of positions are given for 1 axes"},
 	{"gather_C2", tys("f32[3]"), A{"axes": i()}, nil, "0 tensors of positions"},
 	{"gather_C2", tys("f32[3]", "i32[2]"), A{"axes": i(1)}, nil, "axis 1 is out of range"},
 	{"gather_C2", tys("f32[3,3]", "i32[2]", "i32[2]"), A{"axes": i(1, 0)}, nil, "ascending"},

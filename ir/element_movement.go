@@ -47,7 +47,8 @@ func elementSlice(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
 	return p.Arg(op, 0, InSlice(p, op, at))
 }
 
-// InSlice is the index, in the tensor that op slices or updates a slice of, of the element that has the index at in the slice.
+// InSlice is the index, in the tensor that op slices or updates a slice of, of the element that has the index at in the
+// slice.
 func InSlice(p Pull, op *Op, at []scalar.Ref) []scalar.Ref {
 	e := p.E()
 	starts, steps := op.Dims("starts"), op.Ints("steps")

@@ -96,7 +96,8 @@ func elementPosition(kind ReduceKind) func(p Pull, op *Op, result int, at []scal
 }
 
 // elementLeftFold folds in order, from the first element on.
-func elementLeftFold(f func(e scalar.Emitter, x, y scalar.Ref) scalar.Ref) func(p Pull, op *Op, result int, at []scalar.Ref) scalar.Ref {
+func elementLeftFold(f func(e scalar.Emitter, x, y scalar.Ref) scalar.Ref) func(p Pull, op *Op, result int,
+	at []scalar.Ref) scalar.Ref {
 	return func(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
 		x := op.Args[0].Type
 		merge := op.axisMerge(x, at)

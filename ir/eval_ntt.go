@@ -25,7 +25,8 @@ func residue(x, p int64) uint64 {
 
 // transformed calls f for every line along the axis of an operation of this family, with the values of its modulus,
 // tables and the line as residues; f gives the line of the result.
-func transformed(c EvalContext, op *Op, x, p, table *Array, f func(ch int, p uint64, table, line []uint64) error) (*Array, error) {
+func transformed(c EvalContext, op *Op, x, p, table *Array, f func(ch int, p uint64, table,
+	line []uint64) error) (*Array, error) {
 	axis := op.Int("axis")
 	out := NewArray(x.DType, x.Shape...)
 	if len(out.Bits) == 0 {

@@ -128,7 +128,9 @@ func evalReduce(kind ReduceKind) func(c EvalContext, op *Op, args []*Array) ([]*
 			}
 			return one(out)
 		}
-		add := vectorOf(op.Def, x.DType, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref { return kind.combine(e, x[0], x[1]) })
+		add := vectorOf(op.Def, x.DType, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
+			return kind.combine(e, x[0], x[1])
+		})
 		if len(axes) > 0 && hasAxis(axes, len(x.Shape)-1) {
 			for r, row := range reducedInner(x, axes, len(out.Bits)) {
 				out.Bits[r] = byLanes(add, row)
@@ -190,7 +192,8 @@ func split(x []uint64, n int) [][]uint64 {
 }
 
 // evalLeftFold is x0 - x1 - x2 ... and its like, strictly from the left.
-func evalLeftFold(f func(e scalar.Emitter, x, y scalar.Ref) scalar.Ref) func(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
+func evalLeftFold(f func(e scalar.Emitter, x, y scalar.Ref) scalar.Ref) func(c EvalContext, op *Op,
+	args []*Array) ([]*Array, error) {
 	return func(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
 		x := args[0]
 		out := NewArray(x.DType, extents(c, op.Type().Shape)...)
@@ -200,7 +203,9 @@ func evalLeftFold(f func(e scalar.Emitter, x, y scalar.Ref) scalar.Ref) func(c E
 		if len(x.Bits) == 0 {
 			return nil, c.Fail(op, scalar.CheckEmpty)
 		}
-		step := vectorOf(op.Def, x.DType, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref { return f(e, x[0], x[1]) })
+		step := vectorOf(op.Def, x.DType, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
+			return f(e, x[0], x[1])
+		})
 		rows := reducedOuter(x, op.Ints("axes"), len(out.Bits))
 		acc := rows[0]
 		for _, row := range rows[1:] {

@@ -5,8 +5,8 @@ import (
 	"healc/lang/types"
 )
 
-// evalMatmul makes each element of the result as a chain of multiply-add over k ascending, from +0. Some rows
-// of the result are made side by side: one where it is long, so many that a step is worth its dispatch where it is short.
+// evalMatmul makes each element of the result as a chain of multiply-add over k ascending, from +0. Some rows of the
+// result are made side by side: one where it is long, so many that a step is worth its dispatch where it is short.
 func evalMatmul(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
 	const together = 256
 	a, b := args[0], args[1]
@@ -16,7 +16,9 @@ func evalMatmul(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
 	if len(out.Bits) == 0 {
 		return one(out)
 	}
-	step := vectorOf(op.Def, a.DType, 3, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref { return multiplyAdd(e, x[0], x[1], x[2]) })
+	step := vectorOf(op.Def, a.DType, 3, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
+		return multiplyAdd(e, x[0], x[1], x[2])
+	})
 	group := min(m, max(1, together/n))
 	left, tiled := make([]uint64, group*n), make([]uint64, group*n)
 	for row := 0; row < len(out.Bits)/n; {

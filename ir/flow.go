@@ -1,7 +1,7 @@
 package ir
 
-// A flow is what depends on the values that are differentiated: floats, which have cotangents; integers that are made of
-// such floats, where the path of a gradient breaks; and floats that are made of such integers in a region.
+// A flow is what depends on the values that are differentiated: floats, which have cotangents; integers that are made
+// of such floats, where the path of a gradient breaks; and floats that are made of such integers in a region.
 type flow struct {
 	varied map[*Value]bool
 	broken map[*Value]*Op    // the operation that made integers of floats

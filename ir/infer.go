@@ -211,7 +211,8 @@ func sameShape(c, msg string, a, b types.Shape) error {
 	for i := 1; i <= min(len(a), len(b)); i++ {
 		if x, y := a[len(a)-i], b[len(b)-i]; !x.Equal(y) {
 			return &types.RuleError{
-				Constraint: c, Msg: msg, Shapes: []types.Shape{a, b}, Axis: i, Why: fmt.Sprintf("%s and %s differ", x, y),
+				Constraint: c, Msg: msg, Shapes: []types.Shape{a, b}, Axis: i,
+				Why: fmt.Sprintf("%s and %s differ", x, y),
 			}
 		}
 	}

@@ -41,8 +41,9 @@ func (x Example) Program() string {
 // classTitles are the headings of the manual, in the order of the classes.
 var classTitles = [...]string{
 	Pointwise: "Element by element", Reindex: "Moving elements", Source: "Sources", Reduce: "Reductions",
-	Contract: "Products", Scope: "Functions and control", Host: "Calls, input and output", Fused: "Made by the compiler",
-	Rows: "Rows in memory",
+	Contract: "Products", Scope: "Functions and control", Host: "Calls, input and output",
+	Fused: "Made by the compiler",
+	Rows:  "Rows in memory",
 }
 
 func (c Class) String() string {
@@ -52,8 +53,10 @@ func (c Class) String() string {
 // WriteManual writes the table as a page of Markdown.
 func WriteManual(w io.Writer) error {
 	b := bufio.NewWriter(w)
-	fmt.Fprint(b, "# Operations\n\nEvery operation of the tensor IR, from the table in `ir/ops_*.go`. `go test ./ir -run Manual -update`\n"+
-		"writes this page.\n\nAll of them obey these rules too:\n\n")
+	fmt.Fprint(b,
+		"# Operations\n\n"+
+			"Every operation of the tensor IR, from the table in `ir/ops_*.go`. `go test ./ir -run Manual -update`\n"+
+			"writes this page.\n\nAll of them obey these rules too:\n\n")
 	for _, c := range GeneralConstraints {
 		fmt.Fprintf(b, "- %s: %s.\n", c.Name, c.Text)
 	}
@@ -132,5 +135,6 @@ func (t Traits) names() string {
 }
 
 func (k AttrKind) String() string {
-	return [...]string{"integer", "integers", "flag", "string", "element type", "extent", "extents", "constant", "types"}[k]
+	return [...]string{"integer", "integers", "flag", "string", "element type", "extent", "extents", "constant",
+		"types"}[k]
 }

@@ -21,8 +21,8 @@ func (m *Module) Func(name string) *Func {
 	return nil
 }
 
-// Home is the file that the module is named after, when functions of it stand there: lines of other files are named with
-// these. It is empty for a module with a name of its own.
+// Home is the file that the module is named after, when functions of it stand there: lines of other files are named
+// with these. It is empty for a module with a name of its own.
 func (m *Module) Home() string {
 	for _, f := range m.Funcs {
 		if f.Span.Valid() && f.Span.File.Name == m.Name {

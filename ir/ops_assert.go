@@ -48,12 +48,15 @@ var OpAssert = define(&OpDef{
 	Example: "{ assert(1 < 2); 1 } == 1",
 })
 
-// OpRequire is for what a function asks of its arguments: an operation like any other, which stands in kernels and in functions
-// without effects, where an assertion cannot. Its details are two, as a kernel has room for (abi.Error); those not shown are 0.
+// OpRequire is for what a function asks of its arguments: an operation like any other, which stands in kernels and in
+// functions without effects, where an assertion cannot. Its details are two, as a kernel has room for (abi.Error);
+// those not shown are 0.
 var OpRequire = define(&OpDef{
-	Name: "require", Class: Pointwise, Surface: "require", Arity: 4, Traits: MayFail, Operands: []string{"x", "ok", "a", "b"},
-	Summary: "The first operand where the second is true; elsewhere the program stops with the message, in which the others stand for {}.",
-	Attrs:   []AttrDef{{Name: "says", Kind: AttrStr, Doc: "the message, with {} at most twice"}},
+	Name: "require", Class: Pointwise, Surface: "require", Arity: 4, Traits: MayFail,
+	Operands: []string{"x", "ok", "a", "b"},
+	Summary: "The first operand where the second is true; elsewhere the program stops with the message, in which the " +
+		"others stand for {}.",
+	Attrs: []AttrDef{{Name: "says", Kind: AttrStr, Doc: "the message, with {} at most twice"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		if err := requireIn("C1", "`require`", elements, args[0]); err != nil {
 			return nil, err
@@ -88,7 +91,8 @@ var OpRequire = define(&OpDef{
 	Example: `require([1, 2], [1, 2] .> 0, "a size is at least 1, not {}", [1, 2]) == [1, 2]`,
 })
 
-// Subject is what the message of a failing check of op is about: the operation as programs write it, or the text that it has.
+// Subject is what the message of a failing check of op is about: the operation as programs write it, or the text that
+// it has.
 func (o *Op) Subject() string {
 	if o.Def == OpRequire {
 		return o.Str("says")

@@ -3,7 +3,8 @@ package ir
 import "healc/ir/scalar"
 
 // Functions of the bits of integers, of every width. Both operands of a shift have one type, like all operands of
-// pointwise operations; a shift count counts modulo the width, so that every count has a result, the same one everywhere.
+// pointwise operations; a shift count counts modulo the width, so that every count has a result, the same one
+// everywhere.
 var (
 	OpPopcount = bitwise("popcount", 1, 0, "How many bits of x are 1, of two's complement for a negative x.",
 		unary(scalar.Emitter.Popcnt), "popcount([7, -1]) == [3, 32]")
@@ -14,7 +15,8 @@ var (
 	OpShl = bitwise("shl", 2, 0, "a shifted left by b bits; b counts modulo the width.",
 		binary(scalar.Emitter.Shl), "shl([1, 1], [3, 33]) == [8, 2]")
 
-	OpShr = bitwise("shr", 2, 0, "a shifted right by b bits, filled with the sign bit of a signed type, else with 0; b counts modulo the width.",
+	OpShr = bitwise("shr", 2, 0,
+		"a shifted right by b bits, filled with the sign bit of a signed type, else with 0; b counts modulo the width.",
 		binary(scalar.Emitter.Shr), "shr([-8, 8], [1, 1]) == [-4, 4]")
 
 	OpBand = bitwise("band", 2, Commutative|Associative, "Bits that are 1 in both.",
@@ -30,7 +32,8 @@ var (
 		unary(scalar.Emitter.Not), "bnot([0, 5]) == [-1, -6]")
 )
 
-func bitwise(name string, arity int, t Traits, summary string, rule func(scalar.Emitter, *Op, []scalar.Ref) scalar.Ref, example string) *OpDef {
+func bitwise(name string, arity int, t Traits, summary string, rule func(scalar.Emitter, *Op, []scalar.Ref) scalar.Ref,
+	example string) *OpDef {
 	return pointwise(OpDef{
 		Name: name, Surface: name, Arity: arity, Traits: t | Cheap,
 		Summary: summary, Scalar: rule, Example: example, NoGrad: "integers have no gradient",

@@ -10,7 +10,8 @@ import (
 // OpMatmul multiplies matrices.
 var OpMatmul = define(&OpDef{
 	Name: "matmul", Class: Contract, Surface: "@", Arity: 2,
-	Summary: "Matrix product [B..., M, K] @ [B..., K, N]. Each float element is one chain of fma over k ascending, from +0; integers wrap.",
+	Summary: "Matrix product [B..., M, K] @ [B..., K, N]. Each float element is one chain of fma over k ascending, " +
+		"from +0; integers wrap.",
 	Infer: func(args []types.Tensor, _ Attrs, _ []*Block) ([]types.Tensor, error) {
 		a, b := args[0], args[1]
 		if err := requireSameDType("C1", "`@`", a, b); err != nil {
@@ -26,8 +27,9 @@ var OpMatmul = define(&OpDef{
 		for i := 0; i < r-2; i++ {
 			if !a.Shape[i].Equal(b.Shape[i]) {
 				return nil, &types.RuleError{
-					Constraint: "C3", Msg: "batch axes of `@` differ", Shapes: []types.Shape{a.Shape, b.Shape}, Axis: r - i,
-					Why: fmt.Sprintf("%s and %s differ", a.Shape[i], b.Shape[i]),
+					Constraint: "C3", Msg: "batch axes of `@` differ", Shapes: []types.Shape{a.Shape, b.Shape},
+					Axis: r - i,
+					Why:  fmt.Sprintf("%s and %s differ", a.Shape[i], b.Shape[i]),
 				}
 			}
 		}

@@ -10,7 +10,8 @@ import (
 
 var (
 	attrPower    = AttrDef{Name: "power", Kind: AttrInt, Doc: "the number of digits, at least 1"}
-	attrBaseBits = AttrDef{Name: "base_bits", Kind: AttrInt, Doc: "the bits of a digit, at least 1 and fewer than the element type has"}
+	attrBaseBits = AttrDef{Name: "base_bits", Kind: AttrInt,
+		Doc: "the bits of a digit, at least 1 and fewer than the element type has"}
 )
 
 // MaxDigits bounds the digits that are taken of one number: more are zeros or copies of the sign.
@@ -30,8 +31,9 @@ func requireDigits(c string, t types.DType, attrs Attrs) error {
 // OpDigits takes numbers apart.
 var OpDigits = define(&OpDef{
 	Name: "g_decomposition", Class: Reindex, Surface: "g_decomposition", Arity: 1,
-	Summary: "The digits of each number to the base 2^base_bits on a new last axis, least significant first, of the bits in two's complement, which go on with the sign.",
-	Attrs:   []AttrDef{attrPower, attrBaseBits},
+	Summary: "The digits of each number to the base 2^base_bits on a new last axis, least significant first, of the " +
+		"bits in two's complement, which go on with the sign.",
+	Attrs: []AttrDef{attrPower, attrBaseBits},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		x := args[0]
 		if err := requireIn("C1", "`g_decomposition`", residues, x); err != nil {
@@ -40,7 +42,8 @@ var OpDigits = define(&OpDef{
 		if err := requireDigits("C2", x.Elem, attrs); err != nil {
 			return nil, err
 		}
-		return []types.Tensor{{Elem: x.Elem, Shape: append(x.Shape[:x.Rank():x.Rank()], types.Lit(attrs[0].(int64)))}}, nil
+		return []types.Tensor{{Elem: x.Elem, Shape: append(x.Shape[:x.Rank():x.Rank()], types.Lit(attrs[0].(int64)))}},
+			nil
 	},
 	Expand: func(b *Builder, op *Op) []*Value {
 		x, t := op.Args[0], op.Type()
@@ -57,7 +60,8 @@ var OpDigits = define(&OpDef{
 	NoGrad: noResidueGrad,
 	Constraints: []Constraint{
 		{"C1", "the numbers are i32 or i64"},
-		{"C2", fmt.Sprintf("there are 1 to %d digits, with at least one bit and fewer than the element type", MaxDigits)},
+		{"C2", fmt.Sprintf("there are 1 to %d digits, with at least one bit and fewer than the element type",
+			MaxDigits)},
 	},
 	Example: "g_decomposition([11, -1], 3, 2) == [[3, 2, 0], [3, 3, 3]]",
 })
@@ -65,11 +69,13 @@ var OpDigits = define(&OpDef{
 // OpDigitsFull takes apart the numbers that residues stand for.
 //
 // Note [Mixed radix]: the number X below Q = q0 q1 ... with residues a0, a1, ... is v0 + q0 (v1 + q1 (v2 + ...)) with
-// digits 0 <= vi < qi (Garner 1959; Knuth, volume 2, 4.3.2): vi = (...((ai - v0)/q0 - v1)/q1 ... - v(i-1))/q(i-1) modulo
-// qi. So X is made from the inside out, in words of 64 bits, by one multiplication and addition of a word for each vi.
+// digits 0 <= vi < qi (Garner 1959; Knuth, volume 2, 4.3.2): vi = (...((ai - v0)/q0 - v1)/q1 ... - v(i-1))/q(i-1)
+// modulo qi. So X is made from the inside out, in words of 64 bits, by one multiplication and addition of a word for
+// each vi.
 var OpDigitsFull = define(&OpDef{
 	Name: "g_decomposition_full", Class: Reindex, Surface: "g_decomposition_full", Arity: 2, Traits: MayFail,
-	Summary: "The digits to the base 2^base_bits, least significant first, of the numbers in [0, q[0]*q[1]*...) whose residues modulo q[i] stand at " +
+	Summary: "The digits to the base 2^base_bits, least significant first, of the numbers in [0, q[0]*q[1]*...) " +
+		"whose residues modulo q[i] stand at " +
 		"index i of the second axis: [l, k, r] becomes [l, power, r]. Moduli that share a factor stop the program.",
 	Attrs: []AttrDef{attrPower, attrBaseBits},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -78,7 +84,9 @@ var OpDigitsFull = define(&OpDef{
 			return nil, err
 		}
 		if x.Rank() != 3 || q.Rank() != 1 {
-			return nil, broken("C2", "`g_decomposition_full` takes residues [l, k, r] and their moduli [k], not %s and %s", x, q)
+			return nil,
+				broken("C2", "`g_decomposition_full` takes residues [l, k, r] and their moduli [k], not %s and %s", x,
+					q)
 		}
 		if err := sameShape("C2", "there is one modulus for each residue", x.Shape[1:2], q.Shape); err != nil {
 			return nil, err
@@ -89,7 +97,8 @@ var OpDigitsFull = define(&OpDef{
 		if err := requireDigits("C4", x.Elem, attrs); err != nil {
 			return nil, err
 		}
-		return []types.Tensor{{Elem: x.Elem, Shape: types.Shape{x.Shape[0], types.Lit(attrs[0].(int64)), x.Shape[2]}}}, nil
+		return []types.Tensor{{Elem: x.Elem, Shape: types.Shape{x.Shape[0], types.Lit(attrs[0].(int64)), x.Shape[2]}}},
+			nil
 	},
 	Expand: expandDigitsFull,
 	NoGrad: noResidueGrad,
@@ -97,20 +106,23 @@ var OpDigitsFull = define(&OpDef{
 		{"C1", "the residues and the moduli share one element type, i32 or i64"},
 		{"C2", "the residues are of rank 3, with one modulus for each index of the second axis"},
 		{"C3", fmt.Sprintf("there are 1 to %d moduli", maxFactors)},
-		{"C4", fmt.Sprintf("there are 1 to %d digits, with at least one bit and fewer than the element type", MaxDigits)},
+		{"C4", fmt.Sprintf("there are 1 to %d digits, with at least one bit and fewer than the element type",
+			MaxDigits)},
 	},
 	Example: "g_decomposition_full([[[1], [2]]], [3, 5], 3, 2) == [[[3], [1], [0]]]",
 })
 
-// maxFactors bounds the moduli of g_decomposition_full, for which words are added in a program that grows with their square.
+// maxFactors bounds the moduli of g_decomposition_full, for which words are added in a program that grows with their
+// square.
 const maxFactors = 64
 
 // fewFactors are so few moduli that each step with two of them stands in the program.
 const fewFactors = 5
 
-// mixedRadix gives the digits of Note [Mixed radix] and the modulus of each, as tensors [l, r]. The steps for many moduli are one kernel that runs
-// again and again: of residues [l, k, r], those behind digit j lose it and are divided by its modulus. That computes twice as much, but the code of a
-// step with two moduli, of which there are k*k/2, is long: as one kernel 12 moduli took 11 seconds to compile, and take 1.3.
+// mixedRadix gives the digits of Note [Mixed radix] and the modulus of each, as tensors [l, r]. The steps for many
+// moduli are one kernel that runs again and again: of residues [l, k, r], those behind digit j lose it and are divided
+// by its modulus. That computes twice as much, but the code of a step with two moduli, of which there are k*k/2, is
+// long: as one kernel 12 moduli took 11 seconds to compile, and take 1.3.
 func (b *Builder) mixedRadix(x, q *Value, k int64) (digits, moduli []*Value) {
 	row := types.Shape{x.Type.Shape[0], x.Type.Shape[2]}
 	moduli, digits = make([]*Value, k), make([]*Value, k)
@@ -125,7 +137,8 @@ func (b *Builder) mixedRadix(x, q *Value, k int64) (digits, moduli []*Value) {
 			v := b.Emit(OpMod, nil, residue(b, x, b.number(types.I32, int64(i))), moduli[i])
 			for j := range i {
 				inverse := b.Emit(OpModInv, nil, one[j], one[i])
-				v = b.Emit(OpModMul, nil, b.Emit(OpModSub, nil, v, digits[j], moduli[i]), b.Emit(OpBroadcast, A{"shape": row}, inverse), moduli[i])
+				v = b.Emit(OpModMul, nil, b.Emit(OpModSub, nil, v, digits[j], moduli[i]),
+					b.Emit(OpBroadcast, A{"shape": row}, inverse), moduli[i])
 			}
 			digits[i] = v
 		}
@@ -151,7 +164,8 @@ func (b *Builder) mixedRadix(x, q *Value, k int64) (digits, moduli []*Value) {
 	next := in.Emit(OpModMul, nil, in.Emit(OpModSub, nil, rest, digit, p), inverse, p)
 	behind := in.Emit(OpLt, nil, in.Emit(OpBroadcast, A{"shape": x.Type.Shape}, j), place)
 	step.Yields = []*Value{in.Emit(OpSelect, nil, behind, next, rest)}
-	all := b.EmitOp(OpIterate, nil, []*Value{b.number(types.I32, k-1), b.Emit(OpMod, nil, x, p)}, []*Block{step}).Results[0]
+	all := b.EmitOp(OpIterate, nil, []*Value{b.number(types.I32, k-1), b.Emit(OpMod, nil, x, p)},
+		[]*Block{step}).Results[0]
 	for i := range digits {
 		digits[i] = residue(b, all, b.number(types.I32, int64(i)))
 	}

@@ -16,10 +16,12 @@ import (
 // OpVjp is reverse mode.
 var OpVjp = define(&OpDef{
 	Name: "vjp", Class: Scope, Arity: Variadic, Regions: 1,
-	Summary: "The values of a function at a point, and the sums of their derivatives by some of its operands, weighted by cotangents.",
+	Summary: "The values of a function at a point, and the sums of their derivatives by some of its operands, " +
+		"weighted by cotangents.",
 	Attrs: []AttrDef{
 		{Name: "wrt", Kind: AttrInts, Doc: "the parameters of the region by which it is differentiated, ascending"},
-		{Name: "starts", Kind: AttrInts, Optional: true, Doc: "which of these, by position in wrt, have an operand that their gradient is added to"},
+		{Name: "starts", Kind: AttrInts, Optional: true,
+			Doc: "which of these, by position in wrt, have an operand that their gradient is added to"},
 	},
 	Infer:  inferVjp,
 	Expand: expandVjp,

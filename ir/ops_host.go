@@ -44,9 +44,11 @@ var (
 	// OpPrint shows any value.
 	OpPrint = define(&OpDef{
 		Name: "print", Class: Host, Surface: "print", Arity: Variadic, Traits: Effect,
-		Summary: "Prints a value and a newline: tensors the way NumPy does, floats in the shortest form that reads back, tuples in parentheses.",
+		Summary: "Prints a value and a newline: tensors the way NumPy does, floats in the shortest form that reads " +
+			"back, tuples in parentheses.",
 		Attrs: []AttrDef{
-			{Name: "form", Kind: AttrStr, Optional: true, Doc: "of a tuple, its text with a % for each operand; without it there is one operand"},
+			{Name: "form", Kind: AttrStr, Optional: true,
+				Doc: "of a tuple, its text with a % for each operand; without it there is one operand"},
 		},
 		Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 			form, _ := attrs[0].(string)
@@ -97,7 +99,8 @@ func printScalar(t types.DType) *OpDef {
 	name := "print_" + t.String()
 	summary := "Prints an " + t.String() + " and a newline, and gives it back."
 	if t.IsFloat() {
-		summary = "Prints an " + t.String() + " with six decimals, cut and not rounded, and a newline, and gives it back."
+		summary = "Prints an " + t.String() +
+			" with six decimals, cut and not rounded, and a newline, and gives it back."
 	}
 	return define(&OpDef{
 		Name: name, Class: Host, Surface: name, Arity: 1, Traits: Effect, Summary: summary,

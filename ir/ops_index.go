@@ -10,7 +10,8 @@ import (
 var OpGather = define(&OpDef{
 	Name: "gather", Class: Reindex, Arity: Variadic, Traits: MayFail | Cheap,
 	Reads: func(op *Op, i int) bool { return i > 0 && nonEmpty(restOf(op.Args[0].Type.Shape, op.Ints("axes"))) },
-	Summary: "Element [i..., j...] is the operand's at the positions [i...] of the tensors on the listed axes, and at j on the others; " +
+	Summary: "Element [i..., j...] is the operand's at the positions [i...] of the tensors on the listed axes, and " +
+		"at j on the others; " +
 		"a position out of range stops the program.",
 	Attrs: []AttrDef{{Name: "axes", Kind: AttrInts, Doc: "one axis for each tensor of positions, ascending"}},
 	Infer: inferGather,
@@ -85,7 +86,8 @@ func noEmptyAxis(c string, x types.Tensor, axes []int64) error {
 var OpTakeAlongAxis = define(&OpDef{
 	Name: "take_along_axis", Class: Reindex, Surface: "take_along_axis", Arity: 2, Traits: MayFail | Cheap,
 	Reads: func(_ *Op, i int) bool { return i == 1 },
-	Summary: "The operand's elements at the given positions along one axis, and at the element's own index on the others; " +
+	Summary: "The operand's elements at the given positions along one axis, and at the element's own index on the " +
+		"others; " +
 		"a position out of range stops the program.",
 	Attrs: []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that the positions count"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -124,7 +126,8 @@ func requireAlong(what string, x, idx types.Tensor, axis int64) error {
 	if err := requireIn("C3", "a position", indices, idx); err != nil {
 		return err
 	}
-	return sameOutside("C4", fmt.Sprintf("operands of %s differ outside of axis %d", what, axis), x.Shape, idx.Shape, axis)
+	return sameOutside("C4", fmt.Sprintf("operands of %s differ outside of axis %d", what, axis), x.Shape, idx.Shape,
+		axis)
 }
 
 // sameOutside checks that two shapes agree on every axis but one.

@@ -26,7 +26,9 @@ var OpIterate = define(&OpDef{
 	Eval:    evalIterate,
 	Element: elementIterate,
 	Constraints: []Constraint{
-		{"C1", "the first operand, the number of steps, is an i32 scalar; the others, the start, hold numbers or bools, or are strings"},
+		{"C1",
+			"the first operand, the number of steps, is an i32 scalar; the others, the start, hold numbers or bools, " +
+				"or are strings"},
 		{"C2", "the region takes the number of the step, an i32, and the state, of the types of the start"},
 		{"C3", "the region yields the next state, of the types of the start"},
 	},
@@ -36,15 +38,18 @@ var OpIterate = define(&OpDef{
 // OpIterateUntil computes a state until a condition holds.
 var OpIterateUntil = define(&OpDef{
 	Name: "iterate_until", Class: Scope, Surface: "iterate_until", Arity: Variadic, Regions: 1,
-	Reads:   readsForAny,
-	Summary: "The state after the first step that makes the condition true, or after the greatest number of steps; the start is not tested.",
+	Reads: readsForAny,
+	Summary: "The state after the first step that makes the condition true, or after the greatest number of steps; " +
+		"the start is not tested.",
 	Infer: func(args []types.Tensor, _ Attrs, regions []*Block) ([]types.Tensor, error) {
 		return inferLoop("iterate_until", args, regions[0], 1)
 	},
 	Eval:    evalIterate,
 	Element: elementIterate,
 	Constraints: []Constraint{
-		{"C1", "the first operand, the greatest number of steps, is an i32 scalar; the others, the start, hold numbers or bools, or are strings"},
+		{"C1",
+			"the first operand, the greatest number of steps, is an i32 scalar; the others, the start, hold numbers " +
+				"or bools, or are strings"},
 		{"C2", "the region takes the number of the step, an i32, and the state, of the types of the start"},
 		{"C3", "the region yields the next state, of the types of the start, and a bool that ends the loop"},
 	},
@@ -67,7 +72,8 @@ func inferLoop(name string, args []types.Tensor, body *Block, extra int) ([]type
 	}
 	want := append([]types.Tensor{types.Scalar(types.I32)}, state...)
 	if len(body.Params) != len(want) {
-		return nil, broken("C2", "the step of `%s` takes %s, not %d", name, types.Count(len(want), "value"), len(body.Params))
+		return nil, broken("C2", "the step of `%s` takes %s, not %d", name, types.Count(len(want), "value"),
+			len(body.Params))
 	}
 	for i, t := range want {
 		if !types.Equal(body.Params[i].Type, t) {
@@ -79,7 +85,8 @@ func inferLoop(name string, args []types.Tensor, body *Block, extra int) ([]type
 		want = append(want, types.Scalar(types.Bool))
 	}
 	if len(body.Yields) != len(want) {
-		return nil, broken("C3", "the step of `%s` gives %s, not %d", name, types.Count(len(want), "value"), len(body.Yields))
+		return nil, broken("C3", "the step of `%s` gives %s, not %d", name, types.Count(len(want), "value"),
+			len(body.Yields))
 	}
 	for i, t := range want {
 		if !types.Equal(body.Yields[i].Type, t) {
@@ -136,9 +143,10 @@ func elementIterate(p Pull, op *Op, result int, _ []scalar.Ref) scalar.Ref {
 // OpScan keeps every accumulator of a fold.
 var OpScan = define(&OpDef{
 	Name: "scan", Class: Scope, Surface: "scan", Arity: Variadic, Regions: 1,
-	Reads:   readsLast,
-	Space:   func(op *Op) types.Shape { return op.Results[0].Type.Shape },
-	Summary: "The accumulators of the left folds along the last axis, one after each element; without a start the first element is the first of them.",
+	Reads: readsLast,
+	Space: func(op *Op) types.Shape { return op.Results[0].Type.Shape },
+	Summary: "The accumulators of the left folds along the last axis, one after each element; without a start the " +
+		"first element is the first of them.",
 	Attrs: []AttrDef{
 		{Name: "init", Kind: AttrFlag, Optional: true, Doc: "whether the operands before the last are the start"},
 	},
@@ -146,7 +154,9 @@ var OpScan = define(&OpDef{
 	Eval:    evalScan,
 	Element: elementScan,
 	Constraints: []Constraint{
-		{"C1", "the operands are the tensor, of numbers or bools and with an axis, and before it the scalar starts if init is set"},
+		{"C1",
+			"the operands are the tensor, of numbers or bools and with an axis, and before it the scalar starts if " +
+				"init is set"},
 		{"C2", "the region takes the accumulators and an element, all scalars, and yields the accumulators"},
 	},
 	Example: "scan(0, |a, x| 10 * a + x, [1, 2, 3]) == [1, 12, 123]",
@@ -163,7 +173,8 @@ func accumulators(args []types.Tensor, attrs Attrs) []types.Tensor {
 func inferScan(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tensor, error) {
 	init, _ := attrs[0].(bool)
 	if len(args) == 0 || !init && len(args) != 1 || init && len(args) < 2 {
-		return nil, broken("C1", "scan takes the tensor, and the starts before it if there are any, not %s", types.Count(len(args), "operand"))
+		return nil, broken("C1", "scan takes the tensor, and the starts before it if there are any, not %s",
+			types.Count(len(args), "operand"))
 	}
 	x := args[len(args)-1]
 	if err := requireIn("C1", "a scan", elements, x); err != nil {
@@ -181,7 +192,8 @@ func inferScan(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tens
 	want := append(append([]types.Tensor{}, accs...), types.Scalar(x.Elem))
 	body := regions[0]
 	if len(body.Params) != len(want) {
-		return nil, broken("C2", "the function of a scan takes %s, not %d", types.Count(len(want), "value"), len(body.Params))
+		return nil, broken("C2", "the function of a scan takes %s, not %d", types.Count(len(want), "value"),
+			len(body.Params))
 	}
 	for i, t := range want {
 		if !types.Equal(body.Params[i].Type, t) {
@@ -189,7 +201,8 @@ func inferScan(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tens
 		}
 	}
 	if len(body.Yields) != len(accs) {
-		return nil, broken("C2", "the function of a scan gives %s, not %d", types.Count(len(accs), "value"), len(body.Yields))
+		return nil, broken("C2", "the function of a scan gives %s, not %d", types.Count(len(accs), "value"),
+			len(body.Yields))
 	}
 	out := make([]types.Tensor, len(accs))
 	for i, t := range accs {

@@ -9,20 +9,23 @@ import (
 	"healc/lang/types"
 )
 
-// Sums modulo p along an axis. No element is reduced on the way: an i64 is cut into a high and a low part,
-// whose sums are exact in i64, and only the two sums meet the modulus. The sum of the low parts is that of
-// the elements, modulo 2^64, less the one of the high parts in its place. Where is cut depends on the number of terms (lowBits). Sums of i32
+// Sums modulo p along an axis. No element is reduced on the way: an i64 is cut into a high and a low part, whose sums
+// are exact in i64, and only the two sums meet the modulus. The sum of the low parts is that of the elements, modulo
+// 2^64, less the one of the high parts in its place. Where is cut depends on the number of terms (lowBits). Sums of i32
 // are exact in i64 as they are. What is left in the loop are plain additions, in any order. Products of i64 that
-// modmul_axis_sum makes are cut into digits, as the processor multiplies them (scalar.Modulus.Limb), whose sums of as many as 512 are exact; with more of
-// them there are sums of sums. Where their number is a shape parameter, the products are made first.
+// modmul_axis_sum makes are cut into digits, as the processor multiplies them (scalar.Modulus.Limb), whose sums of as
+// many as 512 are exact; with more of them there are sums of sums. Where their number is a shape parameter, the
+// products are made first.
 
-var attrSumAxis = AttrDef{Name: "axis", Kind: AttrInt, Doc: "the axis that is summed; not the last, which the moduli belong to"}
+var attrSumAxis = AttrDef{Name: "axis", Kind: AttrInt,
+	Doc: "the axis that is summed; not the last, which the moduli belong to"}
 
 // OpAxisModSum sums along an axis.
 var OpAxisModSum = define(&OpDef{
 	Name: "axis_modsum", Class: Reindex, Surface: "axis_modsum", Arity: 2, Traits: MayFail, Fails: badModulus,
-	Summary: "The sum along an axis modulo p, which is one number or one for each position of the last axis; of nothing 0.",
-	Attrs:   []AttrDef{attrSumAxis},
+	Summary: "The sum along an axis modulo p, which is one number or one for each position of the last axis; of " +
+		"nothing 0.",
+	Attrs: []AttrDef{attrSumAxis},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		return inferModSum("`axis_modsum`", args[:1], args[1], attrs[0].(int64))
 	},
@@ -61,8 +64,9 @@ var OpModMulAxisSum = define(&OpDef{
 
 func init() { OpAxisModSum.Merge = mergeProducts } // the two operations are made of each other
 
-// mergeProducts makes a sum of products modulo p the sum modulo p of the products: a product that is reduced takes as long as one that is added as it is
-// and more. A modulus that is not positive is reported as it was, by the product, which has elements where the sum has.
+// mergeProducts makes a sum of products modulo p the sum modulo p of the products: a product that is reduced takes as
+// long as one that is added as it is and more. A modulus that is not positive is reported as it was, by the product,
+// which has elements where the sum has.
 func mergeProducts(b *Builder, op *Op, made func(arg int) *Op) []*Value {
 	product, p := made(0), op.Args[1]
 	if product == nil || product.Def != OpModMul || product.Type().Elem != types.I64 || !repeats(product.Args[2], p) {
@@ -95,12 +99,14 @@ func (b *Builder) sumProducts(x, y, p *Value, axis, n int64) *Value {
 			term := b.Emit(opProductLimb, A{"limb": limb}, x, y, of)
 			sums = append(sums, b.Emit(OpReduceSum, A{"axes": []int64{axis}}, term))
 		}
-		return b.Emit(opModLimbs, A{"terms": n}, append(sums, b.Emit(OpBroadcast, A{"shape": sums[0].Type.Shape}, p))...)
+		return b.Emit(opModLimbs, A{"terms": n}, append(sums,
+			b.Emit(OpBroadcast, A{"shape": sums[0].Type.Shape}, p))...)
 	}
 	// [n] is [pieces, LimbTerms] and what is left.
 	pieces := n / scalar.LimbTerms
 	part := func(v *Value, start, n int64) *Value {
-		starts, steps, shape := make(types.Shape, v.Type.Rank()), make([]int64, v.Type.Rank()), slices.Clone(v.Type.Shape)
+		starts, steps, shape := make(types.Shape, v.Type.Rank()), make([]int64, v.Type.Rank()),
+			slices.Clone(v.Type.Shape)
 		for i := range steps {
 			starts[i], steps[i] = types.Lit(0), 1
 		}
@@ -123,8 +129,9 @@ func (b *Builder) sumProducts(x, y, p *Value, axis, n int64) *Value {
 // OpModScatterAdd is scatter_add modulo p.
 var OpModScatterAdd = define(&OpDef{
 	Name: "mod_scatter_add", Class: Reindex, Arity: 4, Traits: MayFail,
-	Summary: "The first operand with the elements of the third added at the positions of the second along an axis, modulo the fourth.",
-	Attrs:   []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that the positions count"}},
+	Summary: "The first operand with the elements of the third added at the positions of the second along an axis, " +
+		"modulo the fourth.",
+	Attrs: []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that the positions count"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		x, p := args[0], args[3]
 		if err := requireModulus("`modmul_axis_sum`", p, args[0], args[2]); err != nil {
@@ -149,7 +156,8 @@ var OpModScatterAdd = define(&OpDef{
 		{"C2", "there is one modulus, or one for each position of the last axis"},
 		{"C3", "the positions are as for `scatter_add`"},
 	},
-	Example: "modmul_axis_sum([[[5], [4]], [[1], [2]]], [[1], [2]], [7], 1, perm = [1, 0], mode = scatter) == [[5], [6]]",
+	Example: "modmul_axis_sum([[[5], [4]], [[1], [2]]], [[1], [2]], [7], 1, perm = [1, 0], mode = scatter) == [[5], " +
+		"[6]]",
 })
 
 var modSumConstraints = []Constraint{
@@ -199,7 +207,8 @@ func requireChannels(c, what string, p, x types.Tensor) error {
 		err.Help = "the moduli are those of the last axis: `moveaxis(x, k, -1)` makes it the one of the channels"
 		return err
 	case x.Rank() == 0 || !p.Shape[0].Equal(x.Shape[x.Rank()-1]):
-		err := sameShape(c, "there is one modulus for each position of the last axis", x.Shape[max(x.Rank()-1, 0):], p.Shape)
+		err := sameShape(c, "there is one modulus for each position of the last axis", x.Shape[max(x.Rank()-1, 0):],
+			p.Shape)
 		for k, n := range x.Shape {
 			if r, ok := err.(*types.RuleError); ok && n.Equal(p.Shape[0]) && r.Help == "" {
 				r.Help = fmt.Sprintf("if axis %d has the channels, move it to the end: `moveaxis(x, %d, -1)`", k, k)
@@ -210,8 +219,9 @@ func requireChannels(c, what string, p, x types.Tensor) error {
 	return nil
 }
 
-// lowBits is how many bits the low parts of n elements have: 32, which is right for fewer than 2^31, or, for known numbers below 2^18, so many that the sum of either part
-// stays below 2^50, where a double takes it, and that of the high parts is as short as may be (Note [High sums] in codegen/llvm/highsum.go).
+// lowBits is how many bits the low parts of n elements have: 32, which is right for fewer than 2^31, or, for known
+// numbers below 2^18, so many that the sum of either part stays below 2^50, where a double takes it, and that of the
+// high parts is as short as may be (Note [High sums] in codegen/llvm/highsum.go).
 func lowBits(n int64, known bool) int64 {
 	if !known || n >= 1<<18 {
 		return 32
@@ -219,7 +229,8 @@ func lowBits(n int64, known bool) int64 {
 	return 50 - int64(bits.Len64(uint64(n)))
 }
 
-// sumModulo adds modulo p, where sum adds parts of its operands with wrapping additions of i64. The low parts have so many bits.
+// sumModulo adds modulo p, where sum adds parts of its operands with wrapping additions of i64. The low parts have so
+// many bits.
 func (b *Builder) sumModulo(p *Value, low int64, sum func(part func(*Value) *Value) *Value, t types.Tensor) *Value {
 	wide := func(x *Value) *Value { return b.Emit(OpCast, A{"to": types.I64}, x) }
 	everywhere := func(x *Value) *Value { return b.Emit(OpBroadcast, A{"shape": t.Shape}, x) }
@@ -240,8 +251,9 @@ func (b *Builder) sumModulo(p *Value, low int64, sum func(part func(*Value) *Val
 var (
 	opProductLimb = pointwise(OpDef{
 		Name: "product_limb", Arity: 3, Traits: Partial, Operands: []string{"a", "b", "p"}, NoGrad: noResidueGrad,
-		Summary: "What the product a * b adds to one of three sums, of which `mod_limbs` makes the residue of a sum of products modulo p.",
-		Attrs:   []AttrDef{{Name: "limb", Kind: AttrInt, Doc: "the number of the sum, 0 to 2"}},
+		Summary: "What the product a * b adds to one of three sums, of which `mod_limbs` makes the residue of a sum " +
+			"of products modulo p.",
+		Attrs: []AttrDef{{Name: "limb", Kind: AttrInt, Doc: "the number of the sum, 0 to 2"}},
 		Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
 			m := scalar.NewModulus(e, x[2])
 			return m.Number(m.Limb(x[0], x[1], int(op.Int("limb"))))
@@ -250,9 +262,11 @@ var (
 	}, words, like)
 
 	opModLimbs = pointwise(OpDef{
-		Name: "mod_limbs", Arity: 4, Traits: MayFail, Fails: badModulus, Operands: []string{"s2", "s1", "s0", "p"}, NoGrad: noResidueGrad,
-		Summary: "The residue modulo p of the sum of products that s2, s1 and s0, sums of what `product_limb` gives, stand for.",
-		Attrs:   []AttrDef{{Name: "terms", Kind: AttrInt, Doc: "the number of the products"}},
+		Name: "mod_limbs", Arity: 4, Traits: MayFail, Fails: badModulus, Operands: []string{"s2", "s1", "s0", "p"},
+		NoGrad: noResidueGrad,
+		Summary: "The residue modulo p of the sum of products that s2, s1 and s0, sums of what `product_limb` gives, " +
+			"stand for.",
+		Attrs: []AttrDef{{Name: "terms", Kind: AttrInt, Doc: "the number of the products"}},
 		Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
 			checkModulus(e, x[3])
 			m := scalar.NewModulus(e, x[3])
@@ -262,7 +276,8 @@ var (
 	}, words, like)
 
 	opModParts = pointwise(OpDef{
-		Name: "mod_parts", Arity: 3, Traits: MayFail, Fails: badModulus, Operands: []string{"high", "low", "p"}, NoGrad: noResidueGrad,
+		Name: "mod_parts", Arity: 3, Traits: MayFail, Fails: badModulus, Operands: []string{"high", "low", "p"},
+		NoGrad:  noResidueGrad,
 		Summary: "The residue of high * 2^bits + low modulo p.",
 		Attrs:   []AttrDef{{Name: "bits", Kind: AttrInt, Doc: "how many bits high is shifted by, 1 to 62"}},
 		Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {

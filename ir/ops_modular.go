@@ -13,24 +13,29 @@ import (
 var residues = dtypeSet{"i32 or i64", func(d types.DType) bool { return d == types.I32 || d == types.I64 }}
 
 var (
-	OpModSum = modular("modsum", 2, Commutative, "a + b modulo p, exact for all operands.", "modsum([5, -1], [6, 0], 7) == [4, 6]",
+	OpModSum = modular("modsum", 2, Commutative, "a + b modulo p, exact for all operands.",
+		"modsum([5, -1], [6, 0], 7) == [4, 6]",
 		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Add(x[0], x[1]) }))
 
-	OpModSub = modular("modsub", 2, 0, "a - b modulo p, exact for all operands.", "modsub([5, -1], [6, 0], 7) == [6, 6]",
+	OpModSub = modular("modsub", 2, 0, "a - b modulo p, exact for all operands.",
+		"modsub([5, -1], [6, 0], 7) == [6, 6]",
 		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Sub(x[0], x[1]) }))
 
-	OpModMul = modular("modmul", 2, Commutative, "a * b modulo p; the product is exact before it is reduced.", "modmul([5, -1], [6, 3], 7) == [2, 4]",
+	OpModMul = modular("modmul", 2, Commutative, "a * b modulo p; the product is exact before it is reduced.",
+		"modmul([5, -1], [6, 3], 7) == [2, 4]",
 		func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Product(x[0], x[1]) })
 
 	OpModNeg = modular("modneg", 1, 0, "-a modulo p.", "modneg([5, 0, -1], 7) == [2, 0, 1]",
 		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Neg(x[0]) }))
 
-	OpMod = modular("mod", 1, 0, "The remainder of a by p in [0, p); `%` truncates instead.", "mod([5, 8, -1], 7) == [5, 1, 6]",
+	OpMod = modular("mod", 1, 0, "The remainder of a by p in [0, p); `%` truncates instead.",
+		"mod([5, 8, -1], 7) == [5, 1, 6]",
 		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return x[0] }))
 )
 
 // modular is an operation on operands a, b, ... and the modulus, its last operand. f gives the residue.
-func modular(name string, operands int, t Traits, summary, example string, f func(m scalar.Modulus, x []scalar.Ref) scalar.Ref) *OpDef {
+func modular(name string, operands int, t Traits, summary, example string,
+	f func(m scalar.Modulus, x []scalar.Ref) scalar.Ref) *OpDef {
 	d := OpDef{
 		Name: name, Surface: name, Arity: operands + 1, Traits: t | MayFail, Fails: badModulus,
 		Operands: []string{"a", "b"}[:operands:operands], Summary: summary, Example: example, NoGrad: noResidueGrad,
@@ -79,7 +84,8 @@ func alwaysPositive(v *Value) bool {
 
 // OpModPow squares and multiplies, one step for each bit of the exponent.
 var OpModPow = pointwise(OpDef{
-	Name: "modpow", Surface: "modpow", Arity: 3, Traits: MayFail, Operands: []string{"a", "e", "p"}, NoGrad: noResidueGrad,
+	Name: "modpow", Surface: "modpow", Arity: 3, Traits: MayFail, Operands: []string{"a", "e", "p"},
+	NoGrad:  noResidueGrad,
 	Summary: "a to the power e modulo p; 0 to the power 0 is 1, and a negative exponent stops the program.",
 	Expand: func(b *Builder, op *Op) []*Value {
 		return []*Value{eachElement(b, op, func(b *Builder, x []*Value) *Value {
@@ -141,7 +147,8 @@ var OpModInv = pointwise(OpDef{
 // opCoprime lets the first operand through when the second, a greatest common divisor, is 1.
 var opCoprime = pointwise(OpDef{
 	Name: "coprime", Arity: 4, Traits: MayFail, NoGrad: noResidueGrad,
-	Summary: "The first operand where the second is 1; else the third and the fourth share a factor, which stops the program.",
+	Summary: "The first operand where the second is 1; else the third and the fourth share a factor, which stops the " +
+		"program.",
 	Scalar: func(e scalar.Emitter, _ *Op, x []scalar.Ref) scalar.Ref {
 		wide := func(x scalar.Ref) scalar.Ref { return e.Cast(types.I64, x) }
 		e.Check(scalar.CheckNoInverse, e.Eq(x[1], e.Int(e.TypeOf(x[1]), 1)), wide(x[2]), wide(x[3]))
@@ -152,7 +159,8 @@ var opCoprime = pointwise(OpDef{
 
 // OpNttLength lets through what can be the length of a transform.
 var OpNttLength = pointwise(OpDef{
-	Name: "ntt_length", Surface: "ntt_length", Arity: 1, Traits: MayFail, Operands: []string{"m"}, NoGrad: noResidueGrad,
+	Name: "ntt_length", Surface: "ntt_length", Arity: 1, Traits: MayFail, Operands: []string{"m"},
+	NoGrad:  noResidueGrad,
 	Summary: "The operand where it is a power of two; another is no length of a transform, which stops the program.",
 	Scalar: unary(func(e scalar.Emitter, m scalar.Ref) scalar.Ref {
 		zero, one := e.Int(e.TypeOf(m), 0), e.Int(e.TypeOf(m), 1)

@@ -26,8 +26,9 @@ var OpBroadcast = define(&OpDef{
 		for i := 1; i <= len(from); i++ {
 			if x, y := from[len(from)-i], to[len(to)-i]; !x.Equal(y) && !x.IsConst(1) {
 				return nil, &types.RuleError{
-					Constraint: "C2", Msg: "the operand does not expand to that shape", Shapes: []types.Shape{from, to}, Axis: i,
-					Why: fmt.Sprintf("%s is neither %s nor 1", x, y),
+					Constraint: "C2", Msg: "the operand does not expand to that shape", Shapes: []types.Shape{from, to},
+					Axis: i,
+					Why:  fmt.Sprintf("%s is neither %s nor 1", x, y),
 				}
 			}
 		}
@@ -63,8 +64,9 @@ var OpReshape = define(&OpDef{
 		}
 		if !x.Equal(y) {
 			return nil, &types.RuleError{
-				Constraint: "C2", Msg: "reshape changes the number of elements", Shapes: []types.Shape{args[0].Shape, to},
-				Why: fmt.Sprintf("%s elements become %s", x, y),
+				Constraint: "C2", Msg: "reshape changes the number of elements",
+				Shapes: []types.Shape{args[0].Shape, to},
+				Why:    fmt.Sprintf("%s elements become %s", x, y),
 			}
 		}
 		return []types.Tensor{{Elem: args[0].Elem, Shape: to}}, nil
@@ -192,9 +194,10 @@ func outside(at, extent types.Dim) bool {
 // OpIndex picks one position of some axes, at run time.
 var OpIndex = define(&OpDef{
 	Name: "index", Class: Reindex, Arity: Variadic, Traits: MayFail | Cheap,
-	Reads:   readsPositions,
-	Summary: "The sub-tensor at the given positions of the listed axes, which are dropped; a position out of range stops the program.",
-	Attrs:   []AttrDef{{Name: "axes", Kind: AttrInts, Doc: "one axis for each position, ascending"}},
+	Reads: readsPositions,
+	Summary: "The sub-tensor at the given positions of the listed axes, which are dropped; a position out of range " +
+		"stops the program.",
+	Attrs: []AttrDef{{Name: "axes", Kind: AttrInts, Doc: "one axis for each position, ascending"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		axes := attrs[0].([]int64)
 		if err := requirePositions(args, axes, "an index"); err != nil {
@@ -219,8 +222,9 @@ var OpIndex = define(&OpDef{
 		for _, a := range axes {
 			if x.Shape[a].IsConst(0) {
 				return &types.RuleError{
-					Constraint: "C4", Msg: "index into an empty axis", Shapes: []types.Shape{x.Shape}, Axis: x.Rank() - int(a),
-					Why: "no index is in range",
+					Constraint: "C4", Msg: "index into an empty axis", Shapes: []types.Shape{x.Shape},
+					Axis: x.Rank() - int(a),
+					Why:  "no index is in range",
 				}
 			}
 		}
@@ -260,8 +264,9 @@ var OpDynamicSlice = define(&OpDef{
 			if over, err := sizes[i].Sub(x.Shape[a]); err == nil {
 				if n, ok := over.Const(); ok && n > 0 {
 					return nil, &types.RuleError{
-						Constraint: "C4", Msg: "slice is longer than its axis", Shapes: []types.Shape{x.Shape}, Axis: x.Rank() - int(a),
-						Why: fmt.Sprintf("%s elements of an axis of extent %s", sizes[i], x.Shape[a]),
+						Constraint: "C4", Msg: "slice is longer than its axis", Shapes: []types.Shape{x.Shape},
+						Axis: x.Rank() - int(a),
+						Why:  fmt.Sprintf("%s elements of an axis of extent %s", sizes[i], x.Shape[a]),
 					}
 				}
 			}
@@ -338,7 +343,8 @@ var OpConcat = define(&OpDef{
 				like[axis] = y.Shape[axis]
 			}
 			if sameShape("C3", "", like, y.Shape) != nil {
-				err := sameShape("C3", fmt.Sprintf("operands of `concat` differ outside of axis %d", axis), like, y.Shape).(*types.RuleError)
+				err := sameShape("C3", fmt.Sprintf("operands of `concat` differ outside of axis %d", axis), like,
+					y.Shape).(*types.RuleError)
 				err.Shapes = []types.Shape{x.Shape, y.Shape}
 				return nil, err
 			}

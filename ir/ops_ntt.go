@@ -26,7 +26,8 @@ import (
 // OpNtt is the forward transform.
 var OpNtt = define(&OpDef{
 	Name: "ntt", Class: Rows, Surface: "ntt", Arity: 4, Traits: MayFail,
-	Summary: "The negacyclic number theoretic transform modulo p along an axis, from the powers of a root in bit-reversed order; the result, in " +
+	Summary: "The negacyclic number theoretic transform modulo p along an axis, from the powers of a root in " +
+		"bit-reversed order; the result, in " +
 		"bit-reversed order, is gathered by the positions of the last operand, unless that is skipped.",
 	Attrs: []AttrDef{
 		{Name: "axis", Kind: AttrInt, Doc: "the transformed axis: the last, or the third from the end"},
@@ -38,13 +39,15 @@ var OpNtt = define(&OpDef{
 	Reads: readsTransformed,
 	Eval:  evalNtt, Element: elementNtt, Rows: rowsNtt, RowWork: rowAgain,
 	NoGrad: noResidueGrad, Constraints: nttConstraints,
-	Example: "ntt([[[[1]], [[2]], [[3]], [[4]]]], [17], [[1, 4, 2, 8]], [0, 1, 2, 3]) == [[[[15]], [[11]], [[13]], [[16]]]]",
+	Example: "ntt([[[[1]], [[2]], [[3]], [[4]]]], [17], [[1, 4, 2, 8]], [0, 1, 2, 3]) == [[[[15]], [[11]], [[13]], " +
+		"[[16]]]]",
 })
 
 // OpIntt is the inverse transform.
 var OpIntt = define(&OpDef{
 	Name: "intt", Class: Rows, Surface: "intt", Arity: 5, Traits: MayFail,
-	Summary: "The inverse of `ntt`, from the inverse powers and the inverse of the length: element i of the operand goes to position perm[i], where elements that " +
+	Summary: "The inverse of `ntt`, from the inverse powers and the inverse of the length: element i of the operand " +
+		"goes to position perm[i], where elements that " +
 		"meet add up, and from that, in bit-reversed order, the transform gives natural order.",
 	Attrs: []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the transformed axis: the last, or the third from the end"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -53,7 +56,8 @@ var OpIntt = define(&OpDef{
 	Reads: readsTransformed,
 	Eval:  evalIntt, Element: elementIntt, Rows: rowsIntt, RowWork: rowAgain,
 	NoGrad: noResidueGrad, Constraints: nttConstraints,
-	Example: "intt([[[[15]], [[11]], [[13]], [[16]]]], [17], [[1, 13, 9, 15]], [13], [0, 1, 2, 3]) == [[[[1]], [[2]], [[3]], [[4]]]]",
+	Example: "intt([[[[15]], [[11]], [[13]], [[16]]]], [17], [[1, 13, 9, 15]], [13], [0, 1, 2, 3]) == [[[[1]], " +
+		"[[2]], [[3]], [[4]]]]",
 })
 
 // readsTransformed: of every row each element goes through the stages, and with the first row its modulus is looked at.
@@ -61,7 +65,8 @@ func readsTransformed(op *Op, i int) bool { return i == 0 || i == 1 && nonEmpty(
 
 var nttConstraints = []Constraint{
 	{"C1", "the elements, moduli and tables share one element type, i32 or i64"},
-	{"C2", "the axis is the last, and the channels are before it, or the third from the end, and the channels are last"},
+	{"C2",
+		"the axis is the last, and the channels are before it, or the third from the end, and the channels are last"},
 	{"C3", "there is one modulus for each channel"},
 	{"C4", "the tables have one row for each channel and one column for each element of the axis"},
 	{"C5", "the positions are i32 or i64, one for each element of the axis"},
@@ -76,20 +81,25 @@ func channelAxis(rank int, axis int64) int {
 	return rank - 1
 }
 
-func inferNtt(what string, x, p, table types.Tensor, inverse *types.Tensor, perm types.Tensor, axis int64) ([]types.Tensor, error) {
+func inferNtt(what string, x, p, table types.Tensor, inverse *types.Tensor, perm types.Tensor,
+	axis int64) ([]types.Tensor, error) {
 	out, err := nttType(what, x, p, table, inverse, perm, axis)
 	if r, ok := err.(*types.RuleError); ok && len(r.Shapes) > 0 {
 		// An extent that does not fit is often one that stands for something else along this axis.
-		r.Help = fmt.Sprintf("along its last axis %s is [..., k, m]: %s channels of %s elements", x, x.Shape[channelAxis(x.Rank(), axis)], x.Shape[axis])
+		r.Help = fmt.Sprintf("along its last axis %s is [..., k, m]: %s channels of %s elements", x,
+			x.Shape[channelAxis(x.Rank(), axis)], x.Shape[axis])
 		if axis != int64(x.Rank()-1) {
-			r.Help = fmt.Sprintf("along the third axis from the end %s is [..., m, r, k]: %s channels of %s elements; `axis = -1` takes the last axis of [..., k, m]",
+			r.Help = fmt.Sprintf(
+				"along the third axis from the end %s is [..., m, r, k]: %s channels of %s elements; `axis = -1` "+
+					"takes the last axis of [..., k, m]",
 				x, x.Shape[channelAxis(x.Rank(), axis)], x.Shape[axis])
 		}
 	}
 	return out, err
 }
 
-func nttType(what string, x, p, table types.Tensor, inverse *types.Tensor, perm types.Tensor, axis int64) ([]types.Tensor, error) {
+func nttType(what string, x, p, table types.Tensor, inverse *types.Tensor, perm types.Tensor,
+	axis int64) ([]types.Tensor, error) {
 	numbers := []types.Tensor{x, table}
 	if inverse != nil {
 		numbers = append(numbers, *inverse)
@@ -99,7 +109,10 @@ func nttType(what string, x, p, table types.Tensor, inverse *types.Tensor, perm 
 	}
 	r := x.Rank()
 	if !(r >= 2 && axis == int64(r-1) || r >= 3 && axis == int64(r-3)) {
-		return nil, broken("C2", "%s transforms the third axis from the end of [..., m, r, k], or the last of [..., k, m], and not axis %d of %s", what, axis, x)
+		return nil,
+			broken("C2",
+				"%s transforms the third axis from the end of [..., m, r, k], or the last of [..., k, m], and not "+
+					"axis %d of %s", what, axis, x)
 	}
 	m, k := x.Shape[axis], x.Shape[channelAxis(r, axis)]
 	for _, v := range []*types.Tensor{&p, inverse} {
@@ -113,7 +126,8 @@ func nttType(what string, x, p, table types.Tensor, inverse *types.Tensor, perm 
 			return nil, err
 		}
 	}
-	if err := sameShape("C4", "the table has a row for each channel and a column for each element", types.Shape{k, m}, table.Shape); err != nil {
+	if err := sameShape("C4", "the table has a row for each channel and a column for each element", types.Shape{k, m},
+		table.Shape); err != nil {
 		return nil, err
 	}
 	if err := requireIn("C5", "a position", indices, perm); err != nil {

@@ -54,7 +54,8 @@ func binary(f func(e scalar.Emitter, x, y scalar.Ref) scalar.Ref) func(scalar.Em
 	return func(e scalar.Emitter, _ *Op, x []scalar.Ref) scalar.Ref { return f(e, x[0], x[1]) }
 }
 
-func ternary(f func(e scalar.Emitter, x, y, z scalar.Ref) scalar.Ref) func(scalar.Emitter, *Op, []scalar.Ref) scalar.Ref {
+func ternary(f func(e scalar.Emitter, x, y, z scalar.Ref) scalar.Ref) func(scalar.Emitter, *Op,
+	[]scalar.Ref) scalar.Ref {
 	return func(e scalar.Emitter, _ *Op, x []scalar.Ref) scalar.Ref { return f(e, x[0], x[1], x[2]) }
 }
 
@@ -100,7 +101,8 @@ var (
 
 	OpRem = pointwise(OpDef{
 		Name: "rem", Surface: "%", Arity: 2, Traits: MayFail, Fails: integerDivides,
-		Summary: "Remainder of the truncated quotient, with the dividend's sign; an integer divisor 0 stops the program.",
+		Summary: "Remainder of the truncated quotient, with the dividend's sign; an integer divisor 0 stops the " +
+			"program.",
 		Scalar: binary(func(e scalar.Emitter, x, y scalar.Ref) scalar.Ref {
 			checkDivisor(e, y)
 			return e.Rem(x, y)
@@ -147,14 +149,20 @@ var (
 // Comparisons. Every one with a NaN is false, but `!=` is true.
 var (
 	OpEq = comparison("eq", "==", "equal to the second", Commutative, elements, scalar.Emitter.Eq, "[1, 2] == [1, 2]")
-	OpNe = comparison("ne", "!=", "different from the second", Commutative, elements, scalar.Emitter.Ne, "([1, 2] != [1, 3]) == [false, true]")
-	OpLt = comparison("lt", "<", "less than the second", 0, numbers, scalar.Emitter.Lt, "([1, 2] < [2, 2]) == [true, false]")
-	OpLe = comparison("le", "<=", "less than or equal to the second", 0, numbers, scalar.Emitter.Le, "([1, 2] <= [1, 1]) == [true, false]")
-	OpGt = comparison("gt", ">", "greater than the second", 0, numbers, scalar.Emitter.Gt, "([1, 2] > [1, 1]) == [false, true]")
-	OpGe = comparison("ge", ">=", "greater than or equal to the second", 0, numbers, scalar.Emitter.Ge, "([1, 2] >= [2, 2]) == [false, true]")
+	OpNe = comparison("ne", "!=", "different from the second", Commutative, elements, scalar.Emitter.Ne,
+		"([1, 2] != [1, 3]) == [false, true]")
+	OpLt = comparison("lt", "<", "less than the second", 0, numbers, scalar.Emitter.Lt,
+		"([1, 2] < [2, 2]) == [true, false]")
+	OpLe = comparison("le", "<=", "less than or equal to the second", 0, numbers, scalar.Emitter.Le,
+		"([1, 2] <= [1, 1]) == [true, false]")
+	OpGt = comparison("gt", ">", "greater than the second", 0, numbers, scalar.Emitter.Gt,
+		"([1, 2] > [1, 1]) == [false, true]")
+	OpGe = comparison("ge", ">=", "greater than or equal to the second", 0, numbers, scalar.Emitter.Ge,
+		"([1, 2] >= [2, 2]) == [false, true]")
 )
 
-func comparison(name, surface, word string, t Traits, set dtypeSet, f func(e scalar.Emitter, x, y scalar.Ref) scalar.Ref, example string) *OpDef {
+func comparison(name, surface, word string, t Traits, set dtypeSet,
+	f func(e scalar.Emitter, x, y scalar.Ref) scalar.Ref, example string) *OpDef {
 	return pointwise(OpDef{
 		Name: name, Surface: surface, Arity: 2, Traits: t | Cheap,
 		Summary: "Whether the first is " + word + ".",
@@ -217,8 +225,9 @@ var OpSelect = define(&OpDef{
 // OpCast converts by language.md section 2.
 var OpCast = define(&OpDef{
 	Name: "cast", Class: Pointwise, Surface: "as", Arity: 1, Traits: Cheap,
-	Summary: "Conversion: to an integer truncates and saturates, NaN gives 0; integers wrap; floats round once; a number is true unless it is 0.",
-	Attrs:   []AttrDef{{Name: "to", Kind: AttrDType, Doc: "the element type of the result"}},
+	Summary: "Conversion: to an integer truncates and saturates, NaN gives 0; integers wrap; floats round once; a " +
+		"number is true unless it is 0.",
+	Attrs: []AttrDef{{Name: "to", Kind: AttrDType, Doc: "the element type of the result"}},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		to := attrs[0].(types.DType)
 		if err := requireIn("C1", "`as`", elements, args[0]); err != nil {

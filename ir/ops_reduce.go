@@ -157,9 +157,11 @@ var (
 func position(name, word string, kind ReduceKind, example string) *OpDef {
 	return define(&OpDef{
 		Name: name, Class: Reduce, Surface: name, Arity: 1, Traits: MayFail,
-		Summary: "The i32 position of the first " + word + " along an axis, or in the flattened tensor; the first NaN counts as one; of nothing an error.",
+		Summary: "The i32 position of the first " + word +
+			" along an axis, or in the flattened tensor; the first NaN counts as one; of nothing an error.",
 		Attrs: []AttrDef{
-			{Name: "axis", Kind: AttrInt, Optional: true, Doc: "the axis; when absent, the position is in the flattened tensor"},
+			{Name: "axis", Kind: AttrInt, Optional: true,
+				Doc: "the axis; when absent, the position is in the flattened tensor"},
 			attrKeep,
 		},
 		Fails: func(op *Op) bool {

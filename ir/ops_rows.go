@@ -11,11 +11,12 @@ import (
 var (
 	OpSort = define(&OpDef{
 		Name: "sort", Class: Rows, Surface: "sort", Arity: 1,
-		Reads:   readsAll,
-		Summary: "The elements along an axis in ascending order, false before true and NaN last; equal ones, such as -0 and +0, keep their order.",
-		Attrs:   []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that is sorted"}},
-		Infer:   inferSort("`sort`", types.Invalid),
-		Eval:    evalSort(false), Element: elementSort(false), Rows: rowsSort(false), RowWork: rowAgain,
+		Reads: readsAll,
+		Summary: "The elements along an axis in ascending order, false before true and NaN last; equal ones, such as " +
+			"-0 and +0, keep their order.",
+		Attrs: []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that is sorted"}},
+		Infer: inferSort("`sort`", types.Invalid),
+		Eval:  evalSort(false), Element: elementSort(false), Rows: rowsSort(false), RowWork: rowAgain,
 		Constraints: []Constraint{{"C1", "the operand holds numbers or bools"}, {"C2", "the axis exists"}},
 		Example:     "sort([3, 1, 2]) == [1, 2, 3]",
 	})
@@ -35,7 +36,8 @@ var (
 	OpScatterAdd = define(&OpDef{
 		Name: "scatter_add", Class: Rows, Surface: "scatter_add", Arity: 3, Traits: MayFail,
 		Reads: func(op *Op, i int) bool { return i == 0 || provablyPositive(op.Type().Shape[op.Int("axis")]) },
-		Summary: "The first operand with the elements of the third added at the positions of the second along an axis, in row-major order; " +
+		Summary: "The first operand with the elements of the third added at the positions of the second along an " +
+			"axis, in row-major order; " +
 			"a position out of range stops the program.",
 		Attrs:   []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that the positions count"}},
 		Infer:   inferScatterAdd,
@@ -61,7 +63,8 @@ func rowAgain(op *Op, size func(types.Dim) float64) float64 {
 	return row * (1 + 6*row)
 }
 
-func inferSort(what string, result types.DType) func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
+func inferSort(what string, result types.DType) func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor,
+	error) {
 	return func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
 		x, axis := args[0], attrs[0].(int64)
 		if err := requireIn("C1", what, elements, x); err != nil {

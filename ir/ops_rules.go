@@ -5,16 +5,17 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Rules of one's own]: `custom_vjp` and `checkpoint` hold a function as a region, and mean the function. They differ
-// from a call of it in their VJP rules alone: the first takes the derivative that the program gives, the second
+// Note [Rules of one's own]: `custom_vjp` and `checkpoint` hold a function as a region, and mean the function. They
+// differ from a call of it in their VJP rules alone: the first takes the derivative that the program gives, the second
 // computes again what the derivative needs of the function, so that nothing of it is kept until then.
 
 // OpCustomVjp is a function with a derivative of the program's own.
 var OpCustomVjp = define(&OpDef{
 	Name: "custom_vjp", Class: Scope, Arity: Variadic, Regions: 2,
-	Summary: "The values of the first region; the second gives their derivatives by the operands, weighted by cotangents.",
-	Infer:   inferCustomVjp,
-	Expand:  func(b *Builder, op *Op) []*Value { return inlined(b, op.Regions[0], op.Args) },
+	Summary: "The values of the first region; the second gives their derivatives by the operands, weighted by " +
+		"cotangents.",
+	Infer:  inferCustomVjp,
+	Expand: func(b *Builder, op *Op) []*Value { return inlined(b, op.Regions[0], op.Args) },
 	Constraints: []Constraint{
 		{"C1", "the operands are the parameters of the first region, which yields floats"},
 		{"C2", "the second region takes the operands and a cotangent for each yield of the first"},
@@ -60,7 +61,8 @@ func inferCustomVjp(args []types.Tensor, _ Attrs, regions []*Block) ([]types.Ten
 		{"C3", "gives", ArgTypes(back.Yields), floatsOf(args)},
 	} {
 		if len(c.got) != len(c.want) {
-			return nil, broken(c.name, "the rule of `custom_vjp` %s %s, not %d", c.what, types.Count(len(c.want), "value"), len(c.got))
+			return nil, broken(c.name, "the rule of `custom_vjp` %s %s, not %d", c.what,
+				types.Count(len(c.want), "value"), len(c.got))
 		}
 		for i, t := range c.want {
 			if !types.Equal(c.got[i], t) {

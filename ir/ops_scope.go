@@ -14,7 +14,8 @@ var OpTabulate = define(&OpDef{
 	Infer: func(_ []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tensor, error) {
 		shape, body := attrs[0].(types.Shape), regions[0]
 		if len(body.Params) != len(shape) {
-			return nil, broken("C1", "the function of `tabulate` takes %s, not %d", types.Count(len(shape), "parameter"), len(body.Params))
+			return nil, broken("C1", "the function of `tabulate` takes %s, not %d",
+				types.Count(len(shape), "parameter"), len(body.Params))
 		}
 		for _, p := range body.Params {
 			if p.Type.Elem != types.I32 || !p.Type.IsScalar() {
@@ -52,7 +53,8 @@ var OpFold = define(&OpDef{
 	Fails: func(op *Op) bool {
 		return !op.Flag("init") && foldsNothing(op.Args[0].Type, op.Ints("axes"))
 	},
-	Summary: "The left fold in row-major order over the axes; without a start the first element is it, and nothing to fold is an error.",
+	Summary: "The left fold in row-major order over the axes; without a start the first element is it, and nothing " +
+		"to fold is an error.",
 	Attrs: []AttrDef{
 		attrAxes, attrKeep,
 		{Name: "init", Kind: AttrFlag, Optional: true, Doc: "whether the first operand is the start"},
@@ -103,7 +105,8 @@ func inferFold(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tens
 		return nil, err
 	}
 	body := regions[0]
-	if len(body.Params) != 2 || !types.Equal(body.Params[0].Type, acc) || !types.Equal(body.Params[1].Type, types.Scalar(x.Elem)) {
+	if len(body.Params) != 2 || !types.Equal(body.Params[0].Type, acc) ||
+		!types.Equal(body.Params[1].Type, types.Scalar(x.Elem)) {
 		return nil, broken("C3", "the function of a fold takes the accumulator, %s, and an element, %s", acc, x.Elem)
 	}
 	if len(body.Yields) != 1 || !types.Equal(body.Yields[0].Type, acc) {
@@ -126,7 +129,8 @@ var OpIf = define(&OpDef{
 			return nil, broken("C2", "the arms of `if` have no parameters")
 		}
 		if len(then) != len(els) {
-			return nil, broken("C2", "the arms of `if` give %s and %s", types.Count(len(then), "value"), types.Count(len(els), "value"))
+			return nil, broken("C2", "the arms of `if` give %s and %s", types.Count(len(then), "value"),
+				types.Count(len(els), "value"))
 		}
 		for i := range then {
 			if !types.Equal(then[i], els[i]) {
@@ -161,7 +165,8 @@ var OpFusion = define(&OpDef{
 	Infer: func(args []types.Tensor, _ Attrs, regions []*Block) ([]types.Tensor, error) {
 		body := regions[0]
 		if len(body.Params) != len(args) {
-			return nil, broken("C1", "a fusion of %s has %s", types.Count(len(args), "operand"), types.Count(len(body.Params), "parameter"))
+			return nil, broken("C1", "a fusion of %s has %s", types.Count(len(args), "operand"),
+				types.Count(len(body.Params), "parameter"))
 		}
 		for i, p := range body.Params {
 			if !types.Equal(p.Type, args[i]) {

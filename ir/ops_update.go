@@ -14,11 +14,13 @@ import (
 // for i below shape[k], where first is the axis's position, or 0 where it has none.
 var OpUpdate = define(&OpDef{
 	Name: "update", Class: Reindex, Arity: Variadic, Traits: MayFail | Cheap,
-	Reads:   readsUpdate,
-	Fails:   func(op *Op) bool { return len(op.Ints("axes")) > 0 },
-	Summary: "The first operand with the elements of a slice replaced by those of the second; a run that leaves its axis stops the program.",
+	Reads: readsUpdate,
+	Fails: func(op *Op) bool { return len(op.Ints("axes")) > 0 },
+	Summary: "The first operand with the elements of a slice replaced by those of the second; a run that leaves its " +
+		"axis stops the program.",
 	Attrs: []AttrDef{
-		{Name: "axes", Kind: AttrInts, Optional: true, Doc: "the axes whose run starts at a position, one for each, ascending"},
+		{Name: "axes", Kind: AttrInts, Optional: true,
+			Doc: "the axes whose run starts at a position, one for each, ascending"},
 		{Name: "sizes", Kind: AttrDims, Optional: true, Doc: "the length of the run in each of these axes"},
 		{Name: "starts", Kind: AttrDims, Doc: "the first index of each axis, in its run where it has one"},
 		{Name: "steps", Kind: AttrInts, Doc: "the distance of neighbours, negative to walk backwards"},
@@ -35,8 +37,9 @@ var OpUpdate = define(&OpDef{
 		for _, a := range axes {
 			if x := args[0]; x.Shape[a].IsConst(0) {
 				return &types.RuleError{
-					Constraint: "C5", Msg: "index into an empty axis", Shapes: []types.Shape{x.Shape}, Axis: x.Rank() - int(a),
-					Why: "no index is in range",
+					Constraint: "C5", Msg: "index into an empty axis", Shapes: []types.Shape{x.Shape},
+					Axis: x.Rank() - int(a),
+					Why:  "no index is in range",
 				}
 			}
 		}
@@ -46,9 +49,12 @@ var OpUpdate = define(&OpDef{
 	Element: elementUpdate,
 	Constraints: []Constraint{
 		{"C1", "both operands hold numbers or bools, of one type"},
-		{"C2", "start, step and extent are given for each axis, no step is 0, and the second operand has these extents"},
+		{"C2",
+			"start, step and extent are given for each axis, no step is 0, and the second operand has these extents"},
 		{"C3", "no element lies outside the operand, or outside the run of its axis"},
-		{"C4", "there is one i32 or i64 scalar and one size for each listed axis; the axes are ascending, and no run exceeds its axis"},
+		{"C4",
+			"there is one i32 or i64 scalar and one size for each listed axis; the axes are ascending, and no run " +
+				"exceeds its axis"},
 		{"C5", "no listed axis is empty, unless nothing is replaced"},
 	},
 	Example: "{ let mut x = [1, 2, 3, 4]; x[1..3] = [8, 9]; x } == [1, 8, 9, 4]",
@@ -87,8 +93,9 @@ func inferUpdate(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, 
 		if over, err := sizes[i].Sub(x.Shape[a]); err == nil && !sizes[i].IsConst(1) { // one position: see Doomed
 			if n, ok := over.Const(); ok && n > 0 {
 				return nil, &types.RuleError{
-					Constraint: "C4", Msg: "slice is longer than its axis", Shapes: []types.Shape{x.Shape}, Axis: x.Rank() - int(a),
-					Why: fmt.Sprintf("%s elements of an axis of extent %s", sizes[i], x.Shape[a]),
+					Constraint: "C4", Msg: "slice is longer than its axis", Shapes: []types.Shape{x.Shape},
+					Axis: x.Rank() - int(a),
+					Why:  fmt.Sprintf("%s elements of an axis of extent %s", sizes[i], x.Shape[a]),
 				}
 			}
 		}

@@ -33,8 +33,8 @@ type OpDef struct {
 	// Region types are read from the regions' parameters and yields.
 	Infer func(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tensor, error)
 
-	// Reads says of operand i what Op.ReadsAll does; nil for what is true of the class: Pointwise, Reduce, Contract and Host
-	// read all, the others are not known to.
+	// Reads says of operand i what Op.ReadsAll does; nil for what is true of the class: Pointwise, Reduce, Contract and
+	// Host read all, the others are not known to.
 	Reads func(op *Op, i int) bool
 
 	// Doomed gives the rule error of a use that fails whenever it is evaluated, by its literal extents: an
@@ -69,8 +69,9 @@ type OpDef struct {
 	// neither Scalar, Eval nor Element. It gives nil while an extent that decides the program is symbolic.
 	Expand func(b *Builder, op *Op) []*Value
 
-	// Merge gives one operation that does what op does together with the one that makes an operand, and does better; nil where there is none. made is
-	// what makes an operand for op alone, with nothing between them that could fail first; else nil. The pass expand asks for it.
+	// Merge gives one operation that does what op does together with the one that makes an operand, and does better;
+	// nil where there is none. made is what makes an operand for op alone, with nothing between them that could fail
+	// first; else nil. The pass expand asks for it.
 	Merge func(b *Builder, op *Op, made func(arg int) *Op) []*Value
 
 	// VJP is the rule of reverse mode: from the cotangents of the results, nil where one has none, it adds the
@@ -113,7 +114,9 @@ const (
 	MayFail // can stop the program: never removed, and never skipped for part of its elements
 	Cheap   // a few machine instructions: recomputing beats reading it back from memory
 	View    // costs nothing by itself: only changes where elements are read
-	Partial // what it gives differs between processors, and what reads it, all of it in the same program, does not: never computed beforehand
+	// what it gives differs between processors, and what reads it, all of it in the same program, does not: never
+	// computed beforehand
+	Partial
 )
 
 // Has reports whether all traits in u are set.
@@ -174,14 +177,17 @@ type Pull interface {
 	If(cond scalar.Ref, t types.DType, then, els func() scalar.Ref) scalar.Ref
 	// Reduce combines body over the index space, in the order that section 9 gives to kind. An empty space
 	// gives ReduceKind.Identity; where there is none, a Check before has stopped the program.
-	Reduce(op *Op, kind ReduceKind, t types.DType, lastAxis bool, extents []types.Dim, body func(at []scalar.Ref) scalar.Ref) scalar.Ref
+	Reduce(op *Op, kind ReduceKind, t types.DType, lastAxis bool, extents []types.Dim,
+		body func(at []scalar.Ref) scalar.Ref) scalar.Ref
 	// Loop folds strictly in row-major order. begin skips that many leading elements of the flattened space.
 	// It gives init when nothing is left.
-	Loop(extents []types.Dim, begin int64, init []scalar.Ref, body func(at, state []scalar.Ref) []scalar.Ref) []scalar.Ref
+	Loop(extents []types.Dim, begin int64, init []scalar.Ref,
+		body func(at, state []scalar.Ref) []scalar.Ref) []scalar.Ref
 	// Iterate computes a state again and again: n times (an integer; below 1 is none), or until body's second
 	// value, a bool, is true after a step; body gives scalar.None for a loop that only counts. i is the number
 	// of the step, an I64.
-	Iterate(n scalar.Ref, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) (next []scalar.Ref, stop scalar.Ref)) []scalar.Ref
+	Iterate(n scalar.Ref, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) (next []scalar.Ref,
+		stop scalar.Ref)) []scalar.Ref
 	// Call calls a scalar function of the module (one that recurses, so that it could not be inlined) and
 	// gives its result number `result`.
 	Call(op *Op, callee string, args []scalar.Ref, result int) scalar.Ref

@@ -29,7 +29,8 @@ import (
 //	value  = "%" letters, digits, "_", ".", "$"
 //	sym    = "@" letters, digits, "_", ".", "$"  |  "@" string
 //	type   = dtype [ "[" [ dim { "," dim } ] "]" ]
-//	attr   = name "=" ( int | "[" ints "]" | "true" | string | dtype | dim | "[" dims "]" | "[" types "]" | type array )
+//	attr   = name "=" ( int | "[" ints "]" | "true" | string | dtype | dim | "[" dims "]" | "[" types "]" |
+//	         type array )
 //	array  = element | string | "[" [ array { "," array } ] "]"
 //	dim    = a sum of products of integers and names, as types.ParseDim reads it
 //

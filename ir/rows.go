@@ -45,19 +45,20 @@ type RowPull interface {
 	Fill(m Memory, n types.Dim, value func(i scalar.Ref) scalar.Ref)
 	// Adjacent reports that the elements of m lie next to each other.
 	Adjacent(m Memory) bool
-	// Operand is the memory of a line of operand i of op, to be read; at gives the index of element i of the line. It is
-	// NoMemory when the elements do not lie next to each other. It reports false when the operand is computed.
+	// Operand is the memory of a line of operand i of op, to be read; at gives the index of element i of the line. It
+	// is NoMemory when the elements do not lie next to each other. It reports false when the operand is computed.
 	Operand(op *Op, i int, at func(i scalar.Ref) []scalar.Ref) (Memory, bool)
 	// Product is Operand for what is computed as a modmul, modulo p, of two such lines.
 	Product(op *Op, i int, at func(i scalar.Ref) []scalar.Ref, p scalar.Ref) (x, y Memory, ok bool)
 	// Transform runs the stages of a number theoretic transform, and gives a bool: false if the modulus is not below
-	// TransformLimit, or elements of the lines that it reads are no residues, unless it was as right for these. Then the data has no meaning.
+	// TransformLimit, or elements of the lines that it reads are no residues, unless it was as right for these. Then
+	// the data has no meaning.
 	Transform(t Transform) scalar.Ref
 }
 
-// Transform is a number theoretic transform of residues modulo P, from a table of factors below P. All are of type
-// I64, and their memory holds neighbours next to each other. The source may be the memory of the result. What is transformed is
-// the source, or unless Times is NoMemory its products with that, element by element.
+// Transform is a number theoretic transform of residues modulo P, from a table of factors below P. All are of type I64,
+// and their memory holds neighbours next to each other. The source may be the memory of the result. What is transformed
+// is the source, or unless Times is NoMemory its products with that, element by element.
 type Transform struct {
 	Data, Source, Times, Table Memory
 	Size                       int64 // a power of two, from MinTransform on
@@ -84,7 +85,8 @@ func before(e scalar.Emitter, x, y scalar.Ref) scalar.Ref {
 	return e.Lt(x, y)
 }
 
-// rowsSort sorts by merging where threads share a row (Note [Shared merges]), and by keys elsewhere (Note [Sorting by keys]).
+// rowsSort sorts by merging where threads share a row (Note [Shared merges]), and by keys elsewhere (Note [Sorting by
+// keys]).
 func rowsSort(positions bool) func(p RowPull, op *Op, at []scalar.Ref) {
 	return func(p RowPull, op *Op, at []scalar.Ref) {
 		axis := op.Int("axis")

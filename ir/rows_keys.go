@@ -9,18 +9,20 @@ import (
 
 // Note [Sorting by keys]
 //
-// What a row sorts by is an unsigned number, the key of an element, as wide as the element is: equal for elements that are equal and for all NaNs,
-// and else in the order of `before`. A long row is sorted by the digits of its keys, without a comparison. Pass number k puts the elements in the order
-// of digit k, those with the same digit in the order in which they were, from the lowest digit to the highest: that is a stable sort.
-// How often there is each digit at each place is counted before, in one pass, so that it is known where the elements with a digit
-// begin. A digit that all elements share needs no pass.
+// What a row sorts by is an unsigned number, the key of an element, as wide as the element is: equal for elements that
+// are equal and for all NaNs, and else in the order of `before`. A long row is sorted by the digits of its keys,
+// without a comparison. Pass number k puts the elements in the order of digit k, those with the same digit in the order
+// in which they were, from the lowest digit to the highest: that is a stable sort. How often there is each digit at
+// each place is counted before, in one pass, so that it is known where the elements with a digit begin. A digit that
+// all elements share needs no pass.
 //
-// What moves is a word an element: its bits, of which the key is made again in each pass, since a float cannot be had from its key; for argsort the
-// key above the position in one word of 64 bits, or beside it in other memory where the key has 64 bits itself.
+// What moves is a word an element: its bits, of which the key is made again in each pass, since a float cannot be had
+// from its key; for argsort the key above the position in one word of 64 bits, or beside it in other memory where the
+// key has 64 bits itself.
 //
-// In a short row there are more digits to count than elements. There the place of an element is the number of those with a lower key, which vectors
-// count for some elements at a time, a comparison and a subtraction for each two; those with the same key stand behind each other, and the
-// last loop, which goes through the row in order, counts them.
+// In a short row there are more digits to count than elements. There the place of an element is the number of those
+// with a lower key, which vectors count for some elements at a time, a comparison and a subtraction for each two; those
+// with the same key stand behind each other, and the last loop, which goes through the row in order, counts them.
 
 // keyedRow sorts one row.
 type keyedRow struct {
@@ -36,7 +38,8 @@ type keyedRow struct {
 }
 
 func sortByKeys(p RowPull, elem types.DType, n types.Dim, positions bool, arg func(i scalar.Ref) scalar.Ref) {
-	r := &keyedRow{p: p, e: p.E(), n: n, elem: elem, positions: positions, arg: arg, bits: int64(8 * elem.Bytes()), wide: types.U32}
+	r := &keyedRow{p: p, e: p.E(), n: n, elem: elem, positions: positions, arg: arg, bits: int64(8 * elem.Bytes()),
+		wide: types.U32}
 	r.word = map[int64]types.DType{8: types.U8, 16: types.U16, 32: types.U32, 64: types.U64}[r.bits]
 	if r.bits > 32 {
 		r.wide = types.U64
@@ -93,9 +96,10 @@ func (r *keyedRow) key(raw scalar.Ref) scalar.Ref {
 	return x
 }
 
-// longestShort is the length up to which places are counted. Digits take the same time with any vectors. Where these have 256 bits, places take half of it at these
-// lengths, and three quarters of it with 8 bits; where they have 128, 1.2 times of it with 32 bits and as much with 16. Without instructions for 64 bits,
-// as x86-64 was at first, places take 3.7 times of it there, which still is less than merging took. A count of 8 bits goes up to 127.
+// longestShort is the length up to which places are counted. Digits take the same time with any vectors. Where these
+// have 256 bits, places take half of it at these lengths, and three quarters of it with 8 bits; where they have 128,
+// 1.2 times of it with 32 bits and as much with 16. Without instructions for 64 bits, as x86-64 was at first, places
+// take 3.7 times of it there, which still is less than merging took. A count of 8 bits goes up to 127.
 func (r *keyedRow) longestShort() int64 {
 	switch r.bits {
 	case 8:
@@ -121,7 +125,8 @@ func (r *keyedRow) byPlaces() {
 		group /= 2
 	}
 	capacity := types.Lit((longest + group - 1) / group * group)
-	t := map[int64]types.DType{8: types.I8, 16: types.I16, 32: types.I32, 64: types.I64}[r.bits] // vectors compare signed numbers
+	// vectors compare signed numbers
+	t := map[int64]types.DType{8: types.I8, 16: types.I16, 32: types.I32, 64: types.I64}[r.bits]
 	raws, keys := p.Near(r.word, capacity), p.Near(t, capacity)
 	places, taken := p.Near(t, capacity), p.Near(t, capacity)
 	zero := func(scalar.Ref) scalar.Ref { return e.Int(t, 0) }
@@ -154,7 +159,8 @@ func (r *keyedRow) byPlaces() {
 	})
 }
 
-// digit is the number of bits of a digit. Longer ones are fewer passes, but more counts, which are all gone through for each row.
+// digit is the number of bits of a digit. Longer ones are fewer passes, but more counts, which are all gone through for
+// each row.
 func (r *keyedRow) digit() int64 {
 	if c, literal := r.n.Const(); literal && c >= 2048 && r.bits >= 32 {
 		return 11

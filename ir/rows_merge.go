@@ -12,8 +12,8 @@ import (
 // a branch; the right one only when it is strictly before the left, so the sort is stable. For argsort the
 // positions move along with the elements.
 //
-// Each of the threads that share the row merges a few elements of every pass; Note [Shared merges] says how it finds the heads. arg is
-// element i of the row, of type t.
+// Each of the threads that share the row merges a few elements of every pass; Note [Shared merges] says how it finds
+// the heads. arg is element i of the row, of type t.
 func mergeRow(p RowPull, t types.DType, n types.Dim, positions bool, arg func(i scalar.Ref) scalar.Ref) {
 	e := p.E()
 	int64s := func(v int64) scalar.Ref { return e.Int(types.I64, v) }
@@ -54,17 +54,18 @@ func mergeRow(p RowPull, t types.DType, n types.Dim, positions bool, arg func(i 
 	if c, ok := n.Const(); ok {
 		passes, literal = int64(bits.Len64(uint64(max(c-1, 0)))), true
 	}
-	state := p.Each(types.Lit(passes), []scalar.Ref{int64s(1), int64s(0)}, func(pass scalar.Ref, state []scalar.Ref) []scalar.Ref {
-		width, src := state[0], state[1]
-		other := e.Sub(size, src)
-		if literal {
-			merge(pass, width, src)
-			return []scalar.Ref{e.Add(width, width), other}
-		}
-		more := e.Lt(width, size)
-		p.When(more, func() { merge(pass, width, src) })
-		return []scalar.Ref{e.Select(more, e.Add(width, width), width), e.Select(more, other, src)}
-	})
+	state := p.Each(types.Lit(passes), []scalar.Ref{int64s(1), int64s(0)},
+		func(pass scalar.Ref, state []scalar.Ref) []scalar.Ref {
+			width, src := state[0], state[1]
+			other := e.Sub(size, src)
+			if literal {
+				merge(pass, width, src)
+				return []scalar.Ref{e.Add(width, width), other}
+			}
+			more := e.Lt(width, size)
+			p.When(more, func() { merge(pass, width, src) })
+			return []scalar.Ref{e.Select(more, e.Add(width, width), width), e.Select(more, other, src)}
+		})
 	all(func(i scalar.Ref) { p.Write(ResultRow, i, p.Read(m.pos, e.Add(state[1], i))) })
 }
 
@@ -122,13 +123,14 @@ func always(f func()) { f() }
 
 // Note [Shared merges]
 //
-// Elements d and following of the merge of two sorted runs can be had without those before them: of the first d, some number
-// i comes from the left run and d-i from the right one. An element m of the left run is among them unless the right run's element
-// d-1-m is strictly before it, which is so from some m on, so a search by halves finds i. So a pass is done by pieces of a
-// few elements, each by itself: a search in at most 2^k elements, k+1 reads of both, and then steps as everywhere.
+// Elements d and following of the merge of two sorted runs can be had without those before them: of the first d, some
+// number i comes from the left run and d-i from the right one. An element m of the left run is among them unless the
+// right run's element d-1-m is strictly before it, which is so from some m on, so a search by halves finds i. So a pass
+// is done by pieces of a few elements, each by itself: a search in at most 2^k elements, k+1 reads of both, and then
+// steps as everywhere.
 
-// mergePiece is how many elements of a row of n are merged at a time, so that there are as many pieces as threads, where that
-// is possible and a search pays; 0 when the row is too short to be shared.
+// mergePiece is how many elements of a row of n are merged at a time, so that there are as many pieces as threads,
+// where that is possible and a search pays; 0 when the row is too short to be shared.
 func mergePiece(n types.Dim) int64 {
 	const least, most, threads = 33, 16, 32
 	c, literal := n.Const()
@@ -153,18 +155,19 @@ func (m *merger) pieces(r runs, pass scalar.Ref, each int64) {
 		d := e.Sub(first, begin)
 		least := e.Max(m.int(0), e.Sub(d, e.Sub(end, mid)))
 		most := e.Min(d, e.Sub(mid, begin))
-		found := p.Iterate(e.Add(pass, m.int(1)), []scalar.Ref{least, most}, func(_ scalar.Ref, state []scalar.Ref) ([]scalar.Ref, scalar.Ref) {
-			lo, hi := state[0], state[1]
-			half := e.Shr(e.Add(lo, hi), m.int(1))
-			x := p.Read(m.vals, e.Add(r.src, e.Min(e.Add(begin, half), m.last)))
-			y := p.Read(m.vals, e.Add(r.src, e.Min(e.Add(mid, e.Sub(e.Sub(d, m.int(1)), half)), m.last)))
-			later := before(e, y, x)
-			open := e.Lt(lo, hi)
-			return []scalar.Ref{
-				e.Select(e.And(open, e.Not(later)), e.Add(half, m.int(1)), lo),
-				e.Select(e.And(open, later), half, hi),
-			}, scalar.None
-		})
+		found := p.Iterate(e.Add(pass, m.int(1)), []scalar.Ref{least, most},
+			func(_ scalar.Ref, state []scalar.Ref) ([]scalar.Ref, scalar.Ref) {
+				lo, hi := state[0], state[1]
+				half := e.Shr(e.Add(lo, hi), m.int(1))
+				x := p.Read(m.vals, e.Add(r.src, e.Min(e.Add(begin, half), m.last)))
+				y := p.Read(m.vals, e.Add(r.src, e.Min(e.Add(mid, e.Sub(e.Sub(d, m.int(1)), half)), m.last)))
+				later := before(e, y, x)
+				open := e.Lt(lo, hi)
+				return []scalar.Ref{
+					e.Select(e.And(open, e.Not(later)), e.Add(half, m.int(1)), lo),
+					e.Select(e.And(open, later), half, hi),
+				}, scalar.None
+			})
 		heads := []scalar.Ref{e.Add(begin, found[0]), e.Add(mid, e.Sub(d, found[0]))}
 		c, literal := m.n.Const()
 		p.Each(types.Lit(each), heads, func(s scalar.Ref, heads []scalar.Ref) []scalar.Ref {

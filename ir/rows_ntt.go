@@ -130,7 +130,9 @@ type nttInput struct {
 func (l nttLine) input(at []scalar.Ref) nttInput {
 	p, axis, elem := l.p, l.op.Int("axis"), l.op.Type().Elem
 	line := func(i scalar.Ref) []scalar.Ref { return moved(at, axis, i) }
-	in := nttInput{source: NoMemory, times: NoMemory, number: func(i scalar.Ref) scalar.Ref { return p.Arg(l.op, 0, line(i)) }}
+	in := nttInput{source: NoMemory, times: NoMemory, number: func(i scalar.Ref) scalar.Ref {
+		return p.Arg(l.op, 0, line(i))
+	}}
 	if !l.whole {
 		return in
 	}
@@ -194,8 +196,9 @@ func (l nttLine) transform(source, times Memory, inverse bool, scale scalar.Ref)
 		table = p.Work(types.I64, l.length, false)
 		p.Fill(table, l.length, func(i scalar.Ref) scalar.Ref { return e.Cast(types.I64, p.Arg(l.op, 2, factor(i))) })
 	}
-	t := Transform{Data: l.mem, Source: source, Times: times, Table: table, Size: m, Inverse: inverse, Scale: scalar.None,
-		P: e.Cast(types.I64, l.mod.Number(l.mod.P()))}
+	t := Transform{Data: l.mem, Source: source, Times: times, Table: table, Size: m, Inverse: inverse,
+		Scale: scalar.None,
+		P:     e.Cast(types.I64, l.mod.Number(l.mod.P()))}
 	if inverse {
 		t.Scale = e.Cast(types.I64, l.mod.Number(scale))
 	}
@@ -316,7 +319,8 @@ func rowsIntt(p RowPull, op *Op, at []scalar.Ref) {
 
 // unfolded is the sum of all elements of the operand with their factors: factor gives that of element j of
 // what the stages begin with, when q is the element of what they end with.
-func (r nttRow) unfolded(at []scalar.Ref, position func(i scalar.Ref) scalar.Ref, stage func(log, j scalar.Ref) (used, negative, group scalar.Ref)) scalar.Ref {
+func (r nttRow) unfolded(at []scalar.Ref, position func(i scalar.Ref) scalar.Ref,
+	stage func(log, j scalar.Ref) (used, negative, group scalar.Ref)) scalar.Ref {
 	p, e := r.p, r.e
 	axis := r.op.Int("axis")
 	word := r.mod.One()
@@ -351,7 +355,9 @@ func elementNtt(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
 	if !op.Flag("skip_perm") {
 		q = r.position(3, q)
 	}
-	sum := r.unfolded(at, func(i scalar.Ref) scalar.Ref { return i }, func(log, j scalar.Ref) (used, negative, group scalar.Ref) {
+	sum := r.unfolded(at, func(i scalar.Ref) scalar.Ref {
+		return i
+	}, func(log, j scalar.Ref) (used, negative, group scalar.Ref) {
 		return r.bit(j, log), r.bit(q, log), r.e.Shr(q, r.e.Add(log, r.int(1)))
 	})
 	return r.mod.Number(sum)
@@ -360,7 +366,9 @@ func elementNtt(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
 func elementIntt(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
 	r := newNttRow(p, op, at)
 	q := at[op.Int("axis")]
-	sum := r.unfolded(at, func(i scalar.Ref) scalar.Ref { return r.position(4, i) }, func(log, j scalar.Ref) (used, negative, group scalar.Ref) {
+	sum := r.unfolded(at, func(i scalar.Ref) scalar.Ref {
+		return r.position(4, i)
+	}, func(log, j scalar.Ref) (used, negative, group scalar.Ref) {
 		return r.bit(q, log), r.bit(j, log), r.e.Shr(j, r.e.Add(log, r.int(1)))
 	})
 	return r.mod.Number(r.mod.Mul(sum, r.mod.Residue(p.Arg(op, 3, []scalar.Ref{r.channel}))))

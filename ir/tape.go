@@ -33,13 +33,15 @@ func brokenPath(cut, back *Op) {
 		Code: diag.CodeIntegerPath, Primary: diag.Label{Span: cut.Span, Text: "here it becomes an integer"},
 		Message: "the path of the gradient breaks: integers have no derivative",
 		Related: []diag.Label{{Span: back.Span, Text: "here it is a float again"}},
-		Help:    "`stop_gradient(x)` says that a value is meant as a constant; `floor`, `round` and `trunc` stay with floats",
+		Help: "`stop_gradient(x)` says that a value is meant as a constant; `floor`, `round` and `trunc` stay " +
+			"with floats",
 	})
 }
 
 // unsupportedGradient stops the derivation where this version has no rule.
 func unsupportedGradient(at diag.Span, what string) {
-	noGradient(diag.Diagnostic{Code: diag.CodeUnsupported, Primary: diag.Label{Span: at}, Message: "the gradient of " + what + " is not supported yet"})
+	noGradient(diag.Diagnostic{Code: diag.CodeUnsupported, Primary: diag.Label{Span: at}, Message: "the gradient of " +
+		what + " is not supported yet"})
 }
 
 func newTape(at diag.Span) *Tape {

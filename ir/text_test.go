@@ -140,7 +140,8 @@ func TestParseErrors(t *testing.T) {
 		{fn("%0: f32[N*] = neg %a return %0"), "bad extent"},
 		{fn("%0: f32[4000000000] = broadcast %a {shape = [4000000000]} return %0"), "broadcast: "},
 		{fn("return %a"), "expected"},
-		{fn("%0: f32 = tabulate {shape = []} ^() { yield %a } %1: f32 = neg %z return %0") + "x", "%z is not defined here"},
+		{fn("%0: f32 = tabulate {shape = []} ^() { yield %a } %1: f32 = neg %z return %0") + "x",
+			"%z is not defined here"},
 	} {
 		if strings.HasSuffix(c.text, "return %a\n}\n") && c.want == "expected" {
 			c.text = strings.TrimSuffix(c.text, "}\n")

@@ -93,7 +93,8 @@ func (v *verifier) fn(f *Func) {
 	updated := map[int64]bool{}
 	for i, k := range f.Updates {
 		at := len(f.Results) - len(f.Updates) + i
-		if k < 0 || k >= int64(len(f.Body.Params)) || updated[k] || at < 0 || !types.Equal(f.Body.Params[k].Type, f.Results[at]) {
+		if k < 0 || k >= int64(len(f.Body.Params)) || updated[k] || at < 0 ||
+			!types.Equal(f.Body.Params[k].Type, f.Results[at]) {
 			v.note(f.Body, "parameter %d cannot be updated by result %d", k, at)
 		}
 		updated[k] = true

@@ -41,34 +41,62 @@ io func @h(%x: f32) -> () {
 		{"function twice", "function @f is defined twice", func(m *Module) { m.Funcs[1].Name = "f" }},
 		{"shape parameter twice", "shape parameter N is there twice", func(m *Module) { m.Funcs[0].Dims[0] = "N" }},
 		{"value twice", "a value is defined twice", func(m *Module) { op(m, 2).Results = op(m, 1).Results }},
-		{"operation twice", "a value is defined twice", func(m *Module) { m.Funcs[0].Body.Ops = append(m.Funcs[0].Body.Ops, op(m, 0)) }},
-		{"index of a parameter", "parameter 1 does not know its place", func(m *Module) { m.Funcs[0].Params()[1].Index = 7 }},
-		{"definition of a result", "result 0 does not know its place", func(m *Module) { op(m, 0).Result().Def = op(m, 1) }},
+		{"operation twice", "a value is defined twice", func(m *Module) {
+			m.Funcs[0].Body.Ops = append(m.Funcs[0].Body.Ops, op(m, 0))
+		}},
+		{"index of a parameter", "parameter 1 does not know its place", func(m *Module) {
+			m.Funcs[0].Params()[1].Index = 7
+		}},
+		{"definition of a result", "result 0 does not know its place", func(m *Module) {
+			op(m, 0).Result().Def = op(m, 1)
+		}},
 		{"use before definition", "operand 1 is not defined here", func(m *Module) {
 			ops := m.Funcs[0].Body.Ops
 			ops[1], ops[2] = ops[2], ops[1]
 		}},
-		{"yield of another function", "value 0 is not defined here", func(m *Module) { m.Funcs[0].Body.Yields[0] = m.Funcs[1].Params()[0] }},
+		{"yield of another function", "value 0 is not defined here", func(m *Module) {
+			m.Funcs[0].Body.Yields[0] = m.Funcs[1].Params()[0]
+		}},
 		{"use from inside a region", "value 0 is not defined here", func(m *Module) {
 			m.Funcs[0].Body.Yields[0] = op(m, 3).Regions[0].Ops[0].Result()
 		}},
-		{"capture of a fusion", "operand 0 is not defined here", func(m *Module) { op(m, 3).Regions[0].Ops[0].Args[0] = m.Funcs[0].Params()[0] }},
+		{"capture of a fusion", "operand 0 is not defined here", func(m *Module) {
+			op(m, 3).Regions[0].Ops[0].Args[0] = m.Funcs[0].Params()[0]
+		}},
 		{"block in itself", "a block is inside itself", func(m *Module) { op(m, 3).Regions[0] = m.Funcs[0].Body }},
-		{"not in the table", "the operation is not in the table", func(m *Module) { op(m, 2).Def = &OpDef{Name: "add"} }},
+		{"not in the table", "the operation is not in the table", func(m *Module) {
+			op(m, 2).Def = &OpDef{Name: "add"}
+		}},
 		{"operands", "add takes 2 operands", func(m *Module) { op(m, 2).Args = op(m, 2).Args[:1] }},
 		{"regions", "region", func(m *Module) { op(m, 3).Regions = nil }},
 		{"attribute missing", "shape of broadcast is missing", func(m *Module) { op(m, 1).Attrs[0] = nil }},
 		{"attribute kind", "wrong kind", func(m *Module) { op(m, 1).Attrs[0] = int64(3) }},
 		{"constant", "has 1 elements, not 2", func(m *Module) { op(m, 0).Attrs[0].(*Array).Bits = make([]uint64, 2) }},
-		{"result type", "add gives (f32[N]), not (f64[N])", func(m *Module) { op(m, 2).Result().Type.Elem = types.F64 }},
-		{"extent too large", "extent 4294967296 is not from 0", func(m *Module) { m.Funcs[1].Params()[0].Type = types.Of(types.F32, 1<<32) }},
-		{"negative extent", "extent -1 is not from 0", func(m *Module) { m.Funcs[1].Params()[0].Type = types.Of(types.F32, -1) }},
-		{"unknown shape parameter", "Q is no shape parameter", func(m *Module) { m.Funcs[1].Params()[0].Type.Shape = types.Shape{types.Param("Q")} }},
-		{"type of no value", "invalid is no type of a value", func(m *Module) { m.Funcs[1].Params()[0].Type = types.Tensor{} }},
-		{"returned type", "returns (f32[N]), the function has (f32)", func(m *Module) { m.Funcs[0].Results[0] = types.Scalar(types.F32) }},
+		{"result type", "add gives (f32[N]), not (f64[N])", func(m *Module) {
+			op(m, 2).Result().Type.Elem = types.F64
+		}},
+		{"extent too large", "extent 4294967296 is not from 0", func(m *Module) {
+			m.Funcs[1].Params()[0].Type = types.Of(types.F32, 1<<32)
+		}},
+		{"negative extent", "extent -1 is not from 0", func(m *Module) {
+			m.Funcs[1].Params()[0].Type = types.Of(types.F32, -1)
+		}},
+		{"unknown shape parameter", "Q is no shape parameter", func(m *Module) {
+			m.Funcs[1].Params()[0].Type.Shape = types.Shape{types.Param("Q")}
+		}},
+		{"type of no value", "invalid is no type of a value", func(m *Module) {
+			m.Funcs[1].Params()[0].Type = types.Tensor{}
+		}},
+		{"returned type", "returns (f32[N]), the function has (f32)", func(m *Module) {
+			m.Funcs[0].Results[0] = types.Scalar(types.F32)
+		}},
 		{"callee", "there is no function @k", func(m *Module) { op(m, 4).Attrs[0] = "k" }},
-		{"bound parameters", "has 1 shape parameters and 0 are bound", func(m *Module) { op(m, 4).Attrs[1] = types.Shape{} }},
-		{"argument of a call", "@g takes (f32[M]), not (f32[N])", func(m *Module) { op(m, 4).Attrs[1] = types.Shape{types.Param("M")} }},
+		{"bound parameters", "has 1 shape parameters and 0 are bound", func(m *Module) {
+			op(m, 4).Attrs[1] = types.Shape{}
+		}},
+		{"argument of a call", "@g takes (f32[M]), not (f32[N])", func(m *Module) {
+			op(m, 4).Attrs[1] = types.Shape{types.Param("M")}
+		}},
 		{"result of a call", "@g returns (f32[N]), not (f64[N])", func(m *Module) {
 			r := types.Tensor{Elem: types.F64, Shape: types.Shape{types.Param("N")}}
 			op(m, 4).Attrs[2] = []types.Tensor{r}
@@ -157,7 +185,8 @@ func TestCloneSubstitutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := g.String(); strings.Contains(text, "M") || !strings.HasPrefix(text, "pub func @row_sums[N](%x: f32[4, N]) -> f32[4] {") {
+	if text := g.String(); strings.Contains(text, "M") || !strings.HasPrefix(text,
+		"pub func @row_sums[N](%x: f32[4, N]) -> f32[4] {") {
 		t.Errorf("got:\n%s", text)
 	}
 	if err := Verify(&Module{Funcs: []*Func{g}}); err != nil {

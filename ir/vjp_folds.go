@@ -5,9 +5,9 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Gradients of folds and scans]: a scan carries accumulators along a row. Its derivative is a scan again, from the
-// end of each row to its start: it carries the cotangents of the accumulators, reads the accumulators that the scan has
-// kept anyway, and keeps what reaches the accumulators after each element. From these the gradients by the elements
+// Note [Gradients of folds and scans]: a scan carries accumulators along a row. Its derivative is a scan again, from
+// the end of each row to its start: it carries the cotangents of the accumulators, reads the accumulators that the scan
+// has kept anyway, and keeps what reaches the accumulators after each element. From these the gradients by the elements
 // and by what the function captures follow for each element on its own, as those of a tabulate. A fold is the last
 // accumulator of a scan, whose accumulators the derivative computes first. So there is one kernel over all rows in each
 // direction, and no step is computed more than twice.
@@ -46,7 +46,8 @@ func foldRule(t *Tape, op *Op, cts []*Value) {
 	}
 	moved := t.permute(x, perm)
 	n := flatExtent(op.Span, reduced)
-	r := &recurrence{t: t, step: op.Regions[0], x: t.reshape(moved, append(append(types.Shape{}, kept...), n)), at: op.Span}
+	r := &recurrence{t: t, step: op.Regions[0], x: t.reshape(moved, append(append(types.Shape{}, kept...), n)),
+		at: op.Span}
 	r.starts = op.Args[: len(op.Args)-1 : len(op.Args)-1]
 	step, err := NewCloner().Block(r.step)
 	if err != nil {
@@ -98,8 +99,8 @@ func (r *recurrence) floats() []int64 {
 	return out
 }
 
-// gradients adds the gradients of what the recurrence reads. cts are the cotangents of the accumulators after each element,
-// heads those of the accumulators before the first element of a row where there is none.
+// gradients adds the gradients of what the recurrence reads. cts are the cotangents of the accumulators after each
+// element, heads those of the accumulators before the first element of a row where there is none.
 func (r *recurrence) gradients(cts, heads []*Value) {
 	t, floats, last := r.t, r.floats(), r.x.Type.Rank()-1
 	n := r.x.Type.Shape[last]
@@ -126,8 +127,8 @@ func (r *recurrence) gradients(cts, heads []*Value) {
 	}
 }
 
-// backwards walks every row from its end, and gives the cotangents of the accumulators after each element, with all that
-// comes from later elements. A position below 0 is the last of its row, which no step follows.
+// backwards walks every row from its end, and gives the cotangents of the accumulators after each element, with all
+// that comes from later elements. A position below 0 is the last of its row, which no step follows.
 func (r *recurrence) backwards(cts []*Value) []*Value {
 	t, floats, shape := r.t, r.floats(), r.x.Type.Shape
 	i32 := types.Scalar(types.I32)
@@ -195,8 +196,8 @@ func (t *Tape) flip(v *Value) *Value {
 }
 
 // each adds the gradients by the elements and by what the step captures, from the cotangents of the accumulators after
-// each element, and gives those of the float accumulators before each: what the derivative of a tabulate gives that makes
-// each step from the accumulators that were kept.
+// each element, and gives those of the float accumulators before each: what the derivative of a tabulate gives that
+// makes each step from the accumulators that were kept.
 func (r *recurrence) each(reached []*Value) (before []*Value) {
 	t, floats := r.t, r.floats()
 	state := make([]*Value, len(r.after))
@@ -224,7 +225,8 @@ func (r *recurrence) each(reached []*Value) (before []*Value) {
 	steps := &Builder{Block: &Block{}, Span: r.at}
 	for _, k := range floats {
 		shape := A{"shape": r.x.Type.Shape}
-		steps.Block.Yields = append(steps.Block.Yields, steps.EmitOp(OpTabulate, shape, nil, []*Block{r.one(state, k)}).Results[0])
+		steps.Block.Yields = append(steps.Block.Yields, steps.EmitOp(OpTabulate, shape, nil,
+			[]*Block{r.one(state, k)}).Results[0])
 	}
 	out := &Builder{Block: &Block{}, Span: r.at}
 	out.Block.Yields = closureVjp(out, steps.Block, nil, nil, caps, reached, nil)
@@ -240,7 +242,8 @@ func (r *recurrence) each(reached []*Value) (before []*Value) {
 	return before
 }
 
-// before is the accumulator before each element. What stands before the first one where there are no starts is not read.
+// before is the accumulator before each element. What stands before the first one where there are no starts is not
+// read.
 func (r *recurrence) before(k int) *Value {
 	t, y := r.t, r.after[k]
 	last := y.Type.Rank() - 1

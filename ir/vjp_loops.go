@@ -78,7 +78,8 @@ func loopRule(t *Tape, op *Op, cts []*Value) {
 	for n, k := range floats {
 		cotangents[k] = carried[n]
 	}
-	back.Yields = closureVjp(b, body, append([]*Value{i}, state...), by, caps, t.cotangentsOf(b, inits, cotangents), sums)
+	back.Yields = closureVjp(b, body, append([]*Value{i}, state...), by, caps, t.cotangentsOf(b, inits, cotangents),
+		sums)
 	b.Block.Yields = back.Yields
 	tidy(b.Block, op.Span)
 	uses := Uses(b.Block)
@@ -111,7 +112,9 @@ func loopRule(t *Tape, op *Op, cts []*Value) {
 		}
 	default:
 		kept = newSparseStates(op, needed)
-		count, kept.slots = t.keepStates(op, kept.parts, func(b *Builder, i *Value) (*Value, types.Dim) { return slotOf(b, i), types.Lit(stateSlots) })
+		count, kept.slots = t.keepStates(op, kept.parts, func(b *Builder, i *Value) (*Value, types.Dim) {
+			return slotOf(b, i), types.Lit(stateSlots)
+		})
 		kept.restore(pre, back, body, i, j)
 		for n, k := range kept.parts {
 			with[state[k]] = kept.states[n]
@@ -148,10 +151,11 @@ func loopRule(t *Tape, op *Op, cts []*Value) {
 	}
 }
 
-// keepStates puts a loop in the place of op that keeps parts of the state before each step, each in a tensor with one more axis.
-// place gives the position in it for a step, nil for the number of the step, and the extent of the axis. It gives the
-// number of steps that the loop makes and these tensors.
-func (t *Tape) keepStates(op *Op, parts []int, place func(b *Builder, i *Value) (*Value, types.Dim)) (count *Value, kept []*Value) {
+// keepStates puts a loop in the place of op that keeps parts of the state before each step, each in a tensor with one
+// more axis. place gives the position in it for a step, nil for the number of the step, and the extent of the axis. It
+// gives the number of steps that the loop makes and these tensors.
+func (t *Tape) keepStates(op *Op, parts []int, place func(b *Builder, i *Value) (*Value, types.Dim)) (count *Value,
+	kept []*Value) {
 	inits := op.Args[1:]
 	i32 := types.Scalar(types.I32)
 	b := &Builder{Block: &Block{}, Span: op.Span}

@@ -78,7 +78,9 @@ func movementRules() {
 		t.Add(op.Args[0], t.unbroadcast(cts[0], op.Args[0].Type.Shape))
 	})
 	rule(OpReshape, func(t *Tape, op *Op, cts []*Value) { t.Add(op.Args[0], t.reshape(cts[0], op.Args[0].Type.Shape)) })
-	rule(OpPermute, func(t *Tape, op *Op, cts []*Value) { t.Add(op.Args[0], t.permute(cts[0], inverse(op.Ints("perm")))) })
+	rule(OpPermute, func(t *Tape, op *Op, cts []*Value) {
+		t.Add(op.Args[0], t.permute(cts[0], inverse(op.Ints("perm"))))
+	})
 	rule(OpSlice, func(t *Tape, op *Op, cts []*Value) {
 		attrs := A{"starts": op.Dims("starts"), "steps": op.Ints("steps"), "shape": op.Dims("shape")}
 		t.addAt(op.Args[0], cts[0], attrs, func(x *Value) *Value { return t.Emit(OpSlice, attrs, x) })
@@ -94,7 +96,8 @@ func movementRules() {
 				panic("BUG: the extent of a tensor overflows: " + err.Error())
 			}
 			if t.Needs(x) {
-				t.Add(x, t.Emit(OpSlice, A{"starts": starts, "steps": ones(x.Type.Rank()), "shape": x.Type.Shape}, cts[0]))
+				t.Add(x, t.Emit(OpSlice, A{"starts": starts, "steps": ones(x.Type.Rank()), "shape": x.Type.Shape},
+					cts[0]))
 			}
 		}
 	})

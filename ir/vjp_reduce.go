@@ -15,7 +15,8 @@ func init() { // init: see rule
 	})
 	rule(OpReduceDiv, func(t *Tape, op *Op, cts []*Value) {
 		x, g, first := op.Args[0], t.unreduce(op, cts[0]), t.first(op)
-		tail := t.Emit(OpReduceDiv, A{"axes": op.Ints("axes"), "keep": op.Flag("keep")}, t.where(first, t.Fill(x, 1), x))
+		tail := t.Emit(OpReduceDiv, A{"axes": op.Ints("axes"), "keep": op.Flag("keep")},
+			t.where(first, t.Fill(x, 1), x))
 		others := t.neg(t.div(t.mul(g, t.unreduce(op, op.Result())), x))
 		t.Add(x, t.where(first, t.mul(g, t.unreduce(op, tail)), others))
 	})

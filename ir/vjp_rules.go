@@ -15,12 +15,14 @@ func customRule(t *Tape, op *Op, cts []*Value) {
 	if caps := t.variedCaptures(op.Regions[0]); len(caps) > 0 {
 		noGradient(diag.Diagnostic{
 			Code: diag.CodeRuleCaptures, Primary: diag.Label{Span: op.Span},
-			Message: "the function of `custom_vjp` reads a value around it that is differentiated, and the rule gives no gradient for it",
+			Message: "the function of `custom_vjp` reads a value around it that is differentiated, and the rule " +
+				"gives no gradient for it",
 			Related: []diag.Label{{Span: caps[0].Span, Text: "this value"}},
 			Help:    "make it a parameter of the function and of the rule, or wrap it in `stop_gradient`",
 		})
 	}
-	grads := inlined(t.b, op.Regions[1], append(append([]*Value{}, op.Args...), t.cotangentsOf(t.b, op.Results, cts)...))
+	grads := inlined(t.b, op.Regions[1], append(append([]*Value{}, op.Args...),
+		t.cotangentsOf(t.b, op.Results, cts)...))
 	for _, x := range op.Args {
 		if x.Type.Elem.IsFloat() {
 			t.Add(x, grads[0])
@@ -56,7 +58,8 @@ func checkpointRule(t *Tape, op *Op, cts []*Value) {
 	Replace(body, with)
 	cotangents = t.cotangentsOf(t.b, op.Results, cts)
 	attrs := A{"wrt": wrt, "starts": which}
-	grads := t.b.EmitOp(OpVjp, attrs, append(append(args, cotangents...), starts...), []*Block{body}).Results[len(body.Yields):]
+	grads := t.b.EmitOp(OpVjp, attrs, append(append(args, cotangents...), starts...),
+		[]*Block{body}).Results[len(body.Yields):]
 	for _, v := range caps {
 		if t.varied[v] {
 			t.cotangents[v], grads = grads[0], grads[1:]

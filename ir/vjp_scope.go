@@ -22,7 +22,8 @@ func init() { // init: see rule
 		noGradient(diag.Diagnostic{
 			Code: diag.CodeRecursiveGradient, Primary: diag.Label{Span: op.Span},
 			Message: "`" + op.Str("callee") + "` calls itself, and a function that recurses has no derivative here",
-			Help:    "write the recursion as `iterate`, `iterate_until` or a fold, or give its derivative with `custom_vjp`",
+			Help: "write the recursion as `iterate`, `iterate_until` or a fold, or give its derivative with " +
+				"`custom_vjp`",
 		})
 	})
 	OpFusion.NoGrad = "it is made when derivatives are taken already"

@@ -2,11 +2,11 @@ package ir
 
 import "healc/lang/types"
 
-// Note [Sparse states]: a loop whose number of steps is known only when it runs cannot keep the state before every step:
-// memory is planned before. It keeps some: of the numbers of steps, written to the base 8, one for each place and each
-// digit but 0 there, the last state whose number ends in zeros below that digit; and the start. Walking backwards, the
-// state before step i is there, or, when i+1 ends in zeros, those since the last kept state are computed again, and kept
-// in the same places. With L digits every step is computed at most L-1 times more, and 7*L+1 states are kept:
+// Note [Sparse states]: a loop whose number of steps is known only when it runs cannot keep the state before every
+// step: memory is planned before. It keeps some: of the numbers of steps, written to the base 8, one for each place and
+// each digit but 0 there, the last state whose number ends in zeros below that digit; and the start. Walking backwards,
+// the state before step i is there, or, when i+1 ends in zeros, those since the last kept state are computed again, and
+// kept in the same places. With L digits every step is computed at most L-1 times more, and 7*L+1 states are kept:
 // twice for 500 steps, 10 times and 78 states for as many steps as there can be.
 
 const (
@@ -75,8 +75,8 @@ func newSparseStates(op *Op, needed []int) *sparseStates {
 	return s
 }
 
-// restore writes what makes the state before step i, the step that is undone after j others, from the slots, which become
-// parameters of back, the step backwards.
+// restore writes what makes the state before step i, the step that is undone after j others, from the slots, which
+// become parameters of back, the step backwards.
 func (s *sparseStates) restore(b *Builder, back, body *Block, i, j *Value) {
 	i32 := i.Type
 	n := func(b *Builder, x float64) *Value { return emitFill(b, i32, x) }

@@ -146,7 +146,8 @@ func (t *Tape) scatter(x *Value, axes []int64, at, g *Value) {
 	flat := t.broadcast(t.reshape(at, types.Shape{n, types.Lit(1)}), types.Shape{n, width})
 	t.AddInto(x, func(sum *Value) *Value {
 		moved := t.permute(sum, perm)
-		out := t.Emit(OpScatterAdd, A{"axis": int64(0)}, t.reshape(moved, types.Shape{rows, width}), flat, t.reshape(g, types.Shape{n, width}))
+		out := t.Emit(OpScatterAdd, A{"axis": int64(0)}, t.reshape(moved, types.Shape{rows, width}), flat,
+			t.reshape(g, types.Shape{n, width}))
 		return t.permute(t.reshape(out, moved.Type.Shape), inverse(perm))
 	})
 }

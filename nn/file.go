@@ -13,8 +13,8 @@ import (
 // that is there is replaced as a whole. bf16 needs .safetensors.
 func (m *Module) Save(path string) error { return save(path, m.tensors()) }
 
-// Load reads the values of the parameters from a file as Save writes it. It has to have a tensor of the same type and shape
-// for each parameter, and no others. After an error the parameters are what they were.
+// Load reads the values of the parameters from a file as Save writes it. It has to have a tensor of the same type and
+// shape for each parameter, and no others. After an error the parameters are what they were.
 func (m *Module) Load(path string) error { return load(path, m.tensors()) }
 
 func (m *Module) tensors() []runtime.NamedTensor {

@@ -39,12 +39,15 @@ func toFloats(x *runtime.Tensor) []float64 {
 }
 
 // everyFloat has a parameter of each float type, in several shapes.
-const everyFloat = "fn f(a: f32[2, 3], b: f64[3], c: (f16, f16[1, 2]), d: f32[0]) -> f64 = { let (p, q) = c; (sum(a) as f64) + sum(b * b) + (p as f64) + (sum(q) as f64) + (sum(d) as f64) }\n"
+const everyFloat = "fn f(a: f32[2, 3], b: f64[3], c: (f16, f16[1, 2]), d: f32[0]) -> f64 = { let (p, q) = c; " +
+	"(sum(a) as f64) + sum(b * b) + (p as f64) + (sum(q) as f64) + (sum(d) as f64) }\n"
 
 func everyValue(t *testing.T, scale float64) map[string]*runtime.Tensor {
 	return map[string]*runtime.Tensor{
-		"a": ofFloats(t, types.F32, []float64{scale, 2, math.Inf(1), math.Copysign(0, -1), 1e-40, 7}, 2, 3), "b": ofFloats(t, types.F64, []float64{scale, math.Pi, -1e300}, 3),
-		"c.0": ofFloats(t, types.F16, []float64{scale}), "c.1": ofFloats(t, types.F16, []float64{6e-8, 65504}, 1, 2), "d": ofFloats(t, types.F32, nil, 0),
+		"a":   ofFloats(t, types.F32, []float64{scale, 2, math.Inf(1), math.Copysign(0, -1), 1e-40, 7}, 2, 3),
+		"b":   ofFloats(t, types.F64, []float64{scale, math.Pi, -1e300}, 3),
+		"c.0": ofFloats(t, types.F16, []float64{scale}), "c.1": ofFloats(t, types.F16, []float64{6e-8, 65504}, 1, 2),
+		"d": ofFloats(t, types.F32, nil, 0),
 	}
 }
 
@@ -65,7 +68,8 @@ func TestFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, p := range from.Parameters() {
-			if got := to.Parameter(p.Name).Value; !slices.Equal(got.Bits(), p.Value.Bits()) || got.String() != p.Value.String() {
+			if got := to.Parameter(p.Name).Value; !slices.Equal(got.Bits(), p.Value.Bits()) ||
+				got.String() != p.Value.String() {
 				t.Errorf("%s: %s is %v, and %v was saved", ext, p.Name, toFloats(got), toFloats(p.Value))
 			}
 		}
@@ -90,7 +94,8 @@ func TestBF16Files(t *testing.T) {
 	if err := m.Load(path); err != nil || !slices.Equal(toFloats(m.Parameter("a").Value), []float64{1.5, -3}) {
 		t.Errorf("read %v, %v", toFloats(m.Parameter("a").Value), err)
 	}
-	if err := m.Save(strings.TrimSuffix(path, "safetensors") + "npz"); err == nil || !strings.Contains(err.Error(), "bf16") {
+	if err := m.Save(strings.TrimSuffix(path, "safetensors") + "npz"); err == nil ||
+		!strings.Contains(err.Error(), "bf16") {
 		t.Errorf("bf16 in .npz: %v", err)
 	}
 }
@@ -131,7 +136,9 @@ np.savez_compressed(sys.argv[1], **{k: np.array(z[k] + z[k].dtype.type(1), order
 // TestWrongFiles: each leaves the parameters as they were.
 func TestWrongFiles(t *testing.T) {
 	leaks(t)
-	prog := compile(t, "fn f(w: f32[2], b: f32) -> f32 = sum(w) + b\nfn g(w: f32[2]) -> f32 = sum(w)\nfn h(w: f32[3], b: f32) -> f32 = sum(w) + b\nfn k(w: f64[2], b: f32) -> f64 = sum(w)\n", heal.Options{})
+	prog := compile(t,
+		"fn f(w: f32[2], b: f32) -> f32 = sum(w) + b\nfn g(w: f32[2]) -> f32 = sum(w)\n"+
+			"fn h(w: f32[3], b: f32) -> f32 = sum(w) + b\nfn k(w: f64[2], b: f32) -> f64 = sum(w)\n", heal.Options{})
 	one := func() *runtime.Tensor { return runtime.Scalar[float32](1) }
 	m := module(t, prog, "f", map[string]*runtime.Tensor{"w": tensor(t, []float32{7, 8}), "b": one()})
 	g := module(t, prog, "g", map[string]*runtime.Tensor{"w": tensor(t, []float32{1, 2})})
@@ -141,7 +148,8 @@ func TestWrongFiles(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "m"+ext)
 		want := func(what string) {
 			t.Helper()
-			if err := m.Load(path); err == nil || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), path) {
+			if err := m.Load(path); err == nil || !strings.Contains(err.Error(), what) ||
+				!strings.Contains(err.Error(), path) {
 				t.Errorf("%s: %v, want %q", ext, err, what)
 			}
 			wantFloats(t, "w", m.Parameter("w").Value, 7, 8)

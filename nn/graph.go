@@ -16,8 +16,8 @@ type Graph struct {
 	inputs []*runtime.Tensor
 }
 
-// Loss is the loss of the inputs, which are the parameters of the loss that are not trained, in order. Nothing is computed
-// yet.
+// Loss is the loss of the inputs, which are the parameters of the loss that are not trained, in order. Nothing is
+// computed yet.
 func (m *Module) Loss(inputs ...*runtime.Tensor) *Graph { return &Graph{m, inputs} }
 
 // Value computes the loss, and no gradient.

@@ -50,8 +50,9 @@ type Module struct {
 }
 
 // New makes a module of a loss, which is a function of prog that gives one float, and of the initial values of those of
-// its parameters that are trained, by name. The values are copied, and stay on the host. A parameter of the loss that is
-// a tuple has a name for each of its tensors: `p.0`, `p.1` and so on. What the loss takes beside them are its inputs.
+// its parameters that are trained, by name. The values are copied, and stay on the host. A parameter of the loss that
+// is a tuple has a name for each of its tensors: `p.0`, `p.1` and so on. What the loss takes beside them are its
+// inputs.
 //
 // The error is a *diag.List when the loss has no gradient. Close the module before prog.
 func New(prog *heal.Module, loss string, values map[string]*runtime.Tensor) (*Module, error) {
@@ -195,7 +196,8 @@ func (m *Module) Forward(ctx context.Context, function string, inputs ...*runtim
 }
 
 // ForwardInto is Forward with the results written into out, as heal's CallInto does.
-func (m *Module) ForwardInto(ctx context.Context, out []*runtime.Tensor, function string, inputs ...*runtime.Tensor) error {
+func (m *Module) ForwardInto(ctx context.Context, out []*runtime.Tensor, function string,
+	inputs ...*runtime.Tensor) error {
 	f, args, err := m.bind(function, inputs)
 	if err != nil {
 		return err
@@ -244,5 +246,6 @@ func (m *Module) arity(f *heal.Func, slots []*Parameter, got int) error {
 			want = append(want, p.Name)
 		}
 	}
-	return fmt.Errorf("%s: beside the module's parameters it takes %d inputs (%s), and %d were given", f.Signature(), len(want), strings.Join(want, ", "), got)
+	return fmt.Errorf("%s: beside the module's parameters it takes %d inputs (%s), and %d were given", f.Signature(),
+		len(want), strings.Join(want, ", "), got)
 }

@@ -95,13 +95,15 @@ func wantFloats(t *testing.T, what string, x *runtime.Tensor, want ...float64) {
 
 var backends = []string{heal.CPU, heal.Interp, heal.PTXSim}
 
-// TestBackwardAccumulates: x*y + x at (2, 3) has the gradients 4 and 2; each Backward adds them once more until ZeroGrad.
+// TestBackwardAccumulates: x*y + x at (2, 3) has the gradients 4 and 2; each Backward adds them once more until
+// ZeroGrad.
 func TestBackwardAccumulates(t *testing.T) {
 	for _, backend := range backends {
 		t.Run(backend, func(t *testing.T) {
 			leaks(t)
 			prog := compile(t, "fn f(x: f32, y: f32) -> f32 = x * y + x\n", heal.Options{Backend: backend})
-			m := module(t, prog, "f", map[string]*runtime.Tensor{"x": runtime.Scalar[float32](2), "y": runtime.Scalar[float32](3)})
+			m := module(t, prog, "f", map[string]*runtime.Tensor{"x": runtime.Scalar[float32](2),
+				"y": runtime.Scalar[float32](3)})
 			wantGrad(t, m, "x", 0)
 			g := m.Loss()
 			if v, err := g.Value(ctx); err != nil || v != 8 {
@@ -151,7 +153,8 @@ fn row[M, N](a: f32[M, N], b: f32[N]) -> f32 = sum(a .* b)
 
 			classes := runtime.FromSlice([]int32{2, 1})
 			defer classes.Close()
-			m = module(t, prog, "entropy", map[string]*runtime.Tensor{"scores": tensor(t, []float32{1, 2, 3, 1, 2, 3}, 2, 3)})
+			m = module(t, prog, "entropy", map[string]*runtime.Tensor{"scores": tensor(t, []float32{1, 2, 3, 1, 2, 3},
+				2, 3)})
 			for n := 1.0; n <= 2; n++ {
 				if v := backward(t, m.Loss(classes)); math.Abs(v-0.907605946) > 1e-6 {
 					t.Errorf("the cross entropy is %v", v)
@@ -165,7 +168,8 @@ fn row[M, N](a: f32[M, N], b: f32[N]) -> f32 = sum(a .* b)
 			}
 			wantGrad(t, m, "x", 0.25)
 
-			m = module(t, prog, "row", map[string]*runtime.Tensor{"a": tensor(t, []float32{1, 2, 3, 4}, 2, 2), "b": tensor(t, []float32{10, 100})})
+			m = module(t, prog, "row", map[string]*runtime.Tensor{"a": tensor(t, []float32{1, 2, 3, 4}, 2, 2),
+				"b": tensor(t, []float32{10, 100})})
 			backward(t, m.Loss())
 			wantGrad(t, m, "a", 10, 100, 10, 100)
 			wantGrad(t, m, "b", 4, 6)
@@ -197,7 +201,8 @@ func random(t *testing.T, seed uint64, shape ...int64) *runtime.Tensor {
 }
 
 func netValues(t *testing.T) map[string]*runtime.Tensor {
-	return map[string]*runtime.Tensor{"w1": random(t, 1, 2, 16), "b1": random(t, 2, 16), "out.0": random(t, 3, 16, 2), "out.1": random(t, 4, 2)}
+	return map[string]*runtime.Tensor{"w1": random(t, 1, 2, 16), "b1": random(t, 2, 16), "out.0": random(t, 3, 16, 2),
+		"out.1": random(t, 4, 2)}
 }
 
 // rings are points of the plane, and whether they are far from the origin.
@@ -252,7 +257,8 @@ func TestTrainingConverges(t *testing.T) {
 			defer x.Close()
 			defer y.Close()
 			var want []float64
-			for _, opts := range []heal.Options{{Threads: 1}, {Threads: 2, SplitAll: true}, {Threads: 3, SplitAll: true}, {Backend: heal.PTXSim}, {Backend: heal.Interp}} {
+			for _, opts := range []heal.Options{{Threads: 1}, {Threads: 2, SplitAll: true},
+				{Threads: 3, SplitAll: true}, {Backend: heal.PTXSim}, {Backend: heal.Interp}} {
 				m := module(t, compile(t, net, opts), "loss", netValues(t))
 				opt, err := o.make(m)
 				if err != nil {
@@ -306,9 +312,13 @@ func TestUpdates(t *testing.T) {
 	}{
 		{"sgd", func(m *nn.Module) (*nn.Optimizer, error) { return nn.NewSGD(m, nn.SGD{Rate: rate}) },
 			func(x *state, _ int) { x.w -= rate * x.w }},
-		{"decay", func(m *nn.Module) (*nn.Optimizer, error) { return nn.NewSGD(m, nn.SGD{Rate: rate, WeightDecay: 0.5}) },
+		{"decay", func(m *nn.Module) (*nn.Optimizer, error) {
+			return nn.NewSGD(m, nn.SGD{Rate: rate, WeightDecay: 0.5})
+		},
 			func(x *state, _ int) { x.w -= rate * 1.5 * x.w }},
-		{"momentum", func(m *nn.Module) (*nn.Optimizer, error) { return nn.NewSGD(m, nn.SGD{Rate: rate, Momentum: 0.9}) },
+		{"momentum", func(m *nn.Module) (*nn.Optimizer, error) {
+			return nn.NewSGD(m, nn.SGD{Rate: rate, Momentum: 0.9})
+		},
 			func(x *state, _ int) { x.v = 0.9*x.v + x.w; x.w -= rate * x.v }},
 		{"adamw", func(m *nn.Module) (*nn.Optimizer, error) {
 			return nn.NewAdam(m, nn.Adam{Rate: rate, Betas: [2]float64{0.8, 0.99}, Epsilon: 1e-3, WeightDecay: 0.2})
@@ -332,7 +342,8 @@ func TestUpdates(t *testing.T) {
 				defer opt.Close()
 				train(t, m, opt, 3)
 				got := toFloats(m.Parameter("w").Value)
-				tolerance := map[types.DType]float64{types.F16: 0.01, types.BF16: 0.05, types.F32: 1e-6, types.F64: 1e-14}[d]
+				tolerance := map[types.DType]float64{types.F16: 0.01, types.BF16: 0.05, types.F32: 1e-6,
+					types.F64: 1e-14}[d]
 				for i, w := range start {
 					x := state{w: w}
 					for n := range 3 {
@@ -382,7 +393,8 @@ func TestParametersAreOnTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer there.Close()
-	if m, err := nn.New(prog, "f", map[string]*runtime.Tensor{"w": there}); err == nil || !strings.Contains(err.Error(), "the value of `w` is on a device") {
+	if m, err := nn.New(prog, "f", map[string]*runtime.Tensor{"w": there}); err == nil ||
+		!strings.Contains(err.Error(), "the value of `w` is on a device") {
 		t.Errorf("a value on a device: %v, %v", m, err)
 	}
 }
@@ -443,7 +455,8 @@ fn predict[N](w: f32[N, N], x: f32[N]) -> f32[N] = w @ x
 	}
 	i := runtime.Scalar[int32](1)
 	defer i.Close()
-	if _, err := nn.New(prog, "loss", values{"i": i}); err == nil || !strings.Contains(err.Error(), "only floats have derivatives") {
+	if _, err := nn.New(prog, "loss", values{"i": i}); err == nil ||
+		!strings.Contains(err.Error(), "only floats have derivatives") {
 		t.Errorf("an integer parameter: %v", err)
 	}
 	m := module(t, prog, "loss", values{"w": tensor(t, []float32{1, 2, 3, 4}, 2, 2), "b": tensor(t, []float32{1, 2})})
@@ -460,7 +473,8 @@ fn predict[N](w: f32[N, N], x: f32[N]) -> f32[N] = w @ x
 			t.Errorf("inputs %v: %v, want %q", c.inputs, err, c.want)
 		}
 	}
-	if _, err := m.Forward(ctx, "predict", b, b); err == nil || !strings.Contains(err.Error(), "it takes 1 inputs (x), and 2 were given") {
+	if _, err := m.Forward(ctx, "predict", b, b); err == nil ||
+		!strings.Contains(err.Error(), "it takes 1 inputs (x), and 2 were given") {
 		t.Errorf("two inputs: %v", err)
 	}
 	if _, err := m.Forward(ctx, "lost"); err == nil || !strings.Contains(err.Error(), `no function "lost"`) {
@@ -469,12 +483,14 @@ fn predict[N](w: f32[N, N], x: f32[N]) -> f32[N] = w @ x
 	// A program that fails leaves no gradients.
 	five := runtime.Scalar[int32](5)
 	defer five.Close()
-	if _, err := m.Loss(b, five).Backward(ctx); err == nil || !strings.Contains(err.Error(), "index 5 is out of range") {
+	if _, err := m.Loss(b, five).Backward(ctx); err == nil ||
+		!strings.Contains(err.Error(), "index 5 is out of range") {
 		t.Errorf("an index: %v", err)
 	}
 	wantGrad(t, m, "b", 0, 0)
 	for _, err := range []error{
-		second(nn.NewSGD(m, nn.SGD{Momentum: 1})), second(nn.NewSGD(m, nn.SGD{WeightDecay: -1})), second(nn.NewAdam(m, nn.Adam{Betas: [2]float64{0.9, 1}})),
+		second(nn.NewSGD(m, nn.SGD{Momentum: 1})), second(nn.NewSGD(m, nn.SGD{WeightDecay: -1})),
+		second(nn.NewAdam(m, nn.Adam{Betas: [2]float64{0.9, 1}})),
 		second(nn.NewAdam(m, nn.Adam{Epsilon: math.NaN()})), second(nn.NewAdam(m, nn.Adam{WeightDecay: math.Inf(1)})),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "has to be") {
@@ -499,10 +515,13 @@ fn predict[N](w: f32[N, N], x: f32[N]) -> f32[N] = w @ x
 
 func second[T any](_ T, err error) error { return err }
 
-// TestClosed: a module that is closed gives errors; it neither takes its parameters for inputs nor writes an empty file.
+// TestClosed: a module that is closed gives errors; it neither takes its parameters for inputs nor writes an empty
+// file.
 func TestClosed(t *testing.T) {
 	leaks(t)
-	prog := compile(t, "fn line[N](slope: f32, x: f32[N]) -> f32[N] = slope * x\nfn loss[N](slope: f32, x: f32[N]) -> f32 = +/(line(slope, x))\n", heal.Options{})
+	prog := compile(t,
+		"fn line[N](slope: f32, x: f32[N]) -> f32[N] = slope * x\n"+
+			"fn loss[N](slope: f32, x: f32[N]) -> f32 = +/(line(slope, x))\n", heal.Options{})
 	m := module(t, prog, "loss", map[string]*runtime.Tensor{"slope": runtime.Scalar(float32(2))})
 	x := tensor(t, []float32{1, 2})
 	defer x.Close()
@@ -518,7 +537,8 @@ func TestClosed(t *testing.T) {
 	_, backward := m.Loss(x).Backward(ctx)
 	_, value := m.Loss(x).Value(ctx)
 	_, forward := m.Forward(ctx, "line", x)
-	for what, err := range map[string]error{"Backward": backward, "Value": value, "Forward": forward, "Save": m.Save(path), "Load": m.Load(path)} {
+	for what, err := range map[string]error{"Backward": backward, "Value": value, "Forward": forward,
+		"Save": m.Save(path), "Load": m.Load(path)} {
 		if err == nil || !strings.Contains(err.Error(), "closed") {
 			t.Errorf("%s of a closed module: %v", what, err)
 		}

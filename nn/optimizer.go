@@ -12,8 +12,8 @@ import (
 	"healc/runtime"
 )
 
-// Optimizer changes the parameters of a module along their gradients, as module optim of the library does in a program. It
-// computes in the type of a parameter, for f16 and bf16 in f32.
+// Optimizer changes the parameters of a module along their gradients, as module optim of the library does in a program.
+// It computes in the type of a parameter, for f16 and bf16 in f32.
 type Optimizer struct {
 	Rate float64 // the learning rate of the steps to come
 
@@ -107,14 +107,17 @@ func (k *kind) compile(opts heal.Options, r rule, d types.DType) (err error) {
 	for _, s := range r.states {
 		fmt.Fprintf(&b, ", %s: &mut %s[N]", s, in)
 	}
-	fmt.Fprintf(&b, ", rate: %s, step: i32) = {\nlet w = value as %s;\nlet g = gradient as %s;\n%svalue = next as %s;\n}\n", in, in, in, r.source, d)
+	fmt.Fprintf(&b,
+		", rate: %s, step: i32) = {\nlet w = value as %s;\nlet g = gradient as %s;\n%svalue = next as %s;\n}\n", in, in,
+		in, r.source, d)
 	if k.rate, err = runtime.New(in); err != nil {
 		return err
 	}
 	if k.step, err = runtime.New(types.I32); err != nil {
 		return err
 	}
-	opts = heal.Options{Backend: opts.Backend, Device: opts.Device, Threads: opts.Threads, Target: opts.Target, Cache: opts.Cache, SplitAll: opts.SplitAll}
+	opts = heal.Options{Backend: opts.Backend, Device: opts.Device, Threads: opts.Threads, Target: opts.Target,
+		Cache: opts.Cache, SplitAll: opts.SplitAll}
 	if k.prog, err = heal.Compile(b.String(), opts); err != nil {
 		return fmt.Errorf("the update of %s: %w", d, err)
 	}
@@ -152,11 +155,12 @@ func (o *Optimizer) Step(ctx context.Context) error {
 	return o.steps.SetBits(n)
 }
 
-// Save writes what the optimizer keeps between steps, such as momenta and the number of steps, to a .npz or .safetensors
-// file, as Module.Save does with the parameters.
+// Save writes what the optimizer keeps between steps, such as momenta and the number of steps, to a .npz or
+// .safetensors file, as Module.Save does with the parameters.
 func (o *Optimizer) Save(path string) error { return save(path, o.tensors()) }
 
-// Load reads what Save wrote, for the same kind of optimizer and the same parameters. After an error nothing is changed.
+// Load reads what Save wrote, for the same kind of optimizer and the same parameters. After an error nothing is
+// changed.
 func (o *Optimizer) Load(path string) error { return load(path, o.tensors()) }
 
 func (o *Optimizer) tensors() []runtime.NamedTensor {

@@ -12,9 +12,9 @@ type Again struct {
 	In []*ir.Op // these fusion operations, in the order of the function
 }
 
-// ComputedAgain lists the operations that stand in more than one kernel of a fused function, in the order of their first
-// appearance. Two are the same when they compute the same from the same values, as in CSE. What costs a kernel next to nothing
-// is left out, and so are kernels in the steps of loops, where each step has values of its own.
+// ComputedAgain lists the operations that stand in more than one kernel of a fused function, in the order of their
+// first appearance. Two are the same when they compute the same from the same values, as in CSE. What costs a kernel
+// next to nothing is left out, and so are kernels in the steps of loops, where each step has values of its own.
 func ComputedAgain(m *ir.Module, f *ir.Func) []*Again {
 	c := newMerger(m)
 	var out []*Again

@@ -230,10 +230,12 @@ func definedIn(region *ir.Block, ops []*ir.Op, v *ir.Value) bool {
 
 // batchOperand is a at every index of the tabulate: repeated when it comes from outside of the region, else
 // another tabulate, of the operations that are before its use. It reports which of the two.
-func batchOperand(b *ir.Builder, tabulate *ir.Op, before []*ir.Op, a *ir.Value) (v *ir.Value, inRegion bool, err error) {
+func batchOperand(b *ir.Builder, tabulate *ir.Op, before []*ir.Op, a *ir.Value) (v *ir.Value, inRegion bool,
+	err error) {
 	shape := tabulate.Dims("shape")
 	if !definedIn(tabulate.Regions[0], before, a) {
-		return b.Emit(ir.OpBroadcast, ir.A{"shape": append(append(types.Shape{}, shape...), a.Type.Shape...)}, a), false, nil
+		return b.Emit(ir.OpBroadcast, ir.A{"shape": append(append(types.Shape{}, shape...), a.Type.Shape...)}, a),
+			false, nil
 	}
 	c := ir.NewCloner()
 	copied, err := c.Block(&ir.Block{Params: tabulate.Regions[0].Params, Ops: before, Yields: []*ir.Value{a}})

@@ -42,8 +42,8 @@ type rule struct {
 	apply func(c *canonicalizer, op *ir.Op) []*ir.Value
 }
 
-// rules has those for each operation, tried in order. rulesOf makes the table: rules emit operations, which are rewritten by rules, so that
-// an initializer were a cycle, and most commands of healc need none.
+// rules has those for each operation, tried in order. rulesOf makes the table: rules emit operations, which are
+// rewritten by rules, so that an initializer were a cycle, and most commands of healc need none.
 var (
 	rules    = map[*ir.OpDef][]rule{}
 	addRules sync.Once
@@ -119,7 +119,8 @@ func (c *canonicalizer) emit(like *ir.Op, d *ir.OpDef, attrs ir.A, args ...*ir.V
 }
 
 // emitRegions is emit for operations with regions, which like gives up.
-func (c *canonicalizer) emitRegions(like *ir.Op, d *ir.OpDef, attrs ir.A, regions []*ir.Block, args ...*ir.Value) *ir.Value {
+func (c *canonicalizer) emitRegions(like *ir.Op, d *ir.OpDef, attrs ir.A, regions []*ir.Block,
+	args ...*ir.Value) *ir.Value {
 	for _, a := range args {
 		if a == nil {
 			return nil

@@ -90,8 +90,9 @@ func named(op *ir.Op) ir.A {
 	return attrs
 }
 
-// through looks through the operands of a pointwise operation that are results of a view, all from one shape, at what they
-// are views of; for an operand that has one value everywhere it gives that, a scalar. The shape is nil when all are such.
+// through looks through the operands of a pointwise operation that are results of a view, all from one shape, at what
+// they are views of; for an operand that has one value everywhere it gives that, a scalar. The shape is nil when all
+// are such.
 func through(op *ir.Op, view *ir.OpDef) (from []*ir.Value, shape types.Shape, ok bool) {
 	from = make([]*ir.Value, len(op.Args))
 	for i, a := range op.Args {

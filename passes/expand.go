@@ -7,8 +7,8 @@ import (
 	"healc/ir"
 )
 
-// Expand replaces operations that the table defines by simpler ones, such as mean and var. Before that, an operation and the one that makes
-// an operand for it alone become one that does both, where the table has one (OpDef.Merge).
+// Expand replaces operations that the table defines by simpler ones, such as mean and var. Before that, an operation
+// and the one that makes an operand for it alone become one that does both, where the table has one (OpDef.Merge).
 //
 // Requires: nothing. Establishes: no operation with an OpDef.Expand is left, except for one whose expansion depends on
 // an extent that is symbolic; lowering reports that.
@@ -23,7 +23,10 @@ import (
 //	%3: f32 = div %0, %2
 func Expand(m *ir.Module, remark Remark) error {
 	for _, f := range m.Funcs {
-		e := &expander{m: m, with: map[*ir.Value]*ir.Value{}, remark: remark, uses: sync.OnceValue(func() map[*ir.Value][]ir.Use { return ir.Uses(f.Body) })}
+		e := &expander{m: m, with: map[*ir.Value]*ir.Value{}, remark: remark,
+			uses: sync.OnceValue(func() map[*ir.Value][]ir.Use {
+				return ir.Uses(f.Body)
+			})}
 		ir.WalkBlocks(f.Body, e.block)
 		ir.Replace(f.Body, e.with)
 	}

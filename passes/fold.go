@@ -23,7 +23,8 @@ func addFoldRules() {
 		switch {
 		case d == ir.OpConst || d == ir.OpBroadcast || d == ir.OpIota:
 			// These are constants already, and in their shortest form.
-		case d.Regions != 0 || d.Traits.Has(ir.Effect) || d.Traits.Has(ir.Partial) || d.Class == ir.Host || d.Class == ir.Fused:
+		case d.Regions != 0 || d.Traits.Has(ir.Effect) || d.Traits.Has(ir.Partial) || d.Class == ir.Host ||
+			d.Class == ir.Fused:
 		case d.Class == ir.Pointwise && d.Scalar != nil, d.Eval != nil:
 			addRule("operands are constant", foldConstants, d)
 		}

@@ -10,8 +10,8 @@ import (
 // Inline puts the body of the callee in the place of every call, unless the callee is recursive: it calls
 // itself, perhaps by way of others. With an entry, functions that it does not reach any more are removed.
 //
-// A recursive function that another file calls, a library's, becomes a function of its own for each place that calls it, so that
-// what fails in it says which one did (diag.Span.Caller), as code that is put in the place of a call does.
+// A recursive function that another file calls, a library's, becomes a function of its own for each place that calls
+// it, so that what fails in it says which one did (diag.Span.Caller), as code that is put in the place of a call does.
 //
 // Requires: nothing. Establishes: only recursive functions are called; the shape parameters of a call are
 // substituted, and every type rule holds under them (else it is a *BindError).
@@ -32,7 +32,8 @@ import (
 //	  return %0
 //	}
 func Inline(m *ir.Module, entry string, remark Remark) error {
-	in := &inliner{m: m, funcs: map[string]*ir.Func{}, recursive: map[string]bool{}, copies: map[string]string{}, copyOf: map[string]*ir.Func{}, remark: remark}
+	in := &inliner{m: m, funcs: map[string]*ir.Func{}, recursive: map[string]bool{}, copies: map[string]string{},
+		copyOf: map[string]*ir.Func{}, remark: remark}
 	if entry != "" {
 		if m.Func(entry) == nil {
 			return &UnknownFuncError{Name: entry}
@@ -71,7 +72,8 @@ const maxInlinedOps = 1 << 17
 type TooLargeError struct{ Func string }
 
 func (e *TooLargeError) Error() string {
-	return fmt.Sprintf("function %q, with the functions that it calls put in place, has more than %d operations", e.Func, maxInlinedOps)
+	return fmt.Sprintf("function %q, with the functions that it calls put in place, has more than %d operations",
+		e.Func, maxInlinedOps)
 }
 
 type inliner struct {
@@ -156,8 +158,8 @@ func (in *inliner) fn(f *ir.Func) error {
 	return nil
 }
 
-// move appends operations to b, with the bodies of functions in the place of calls. with gets what stands for the results
-// of these.
+// move appends operations to b, with the bodies of functions in the place of calls. with gets what stands for the
+// results of these.
 func (in *inliner) move(b *ir.Block, ops []*ir.Op, with map[*ir.Value]*ir.Value) error {
 	for _, op := range ops {
 		if in.size++; in.size > maxInlinedOps {
@@ -217,8 +219,8 @@ func (in *inliner) call(b *ir.Block, op *ir.Op, with map[*ir.Value]*ir.Value) er
 	return in.move(b, body.Ops, with)
 }
 
-// calledFrom makes a call of a recursive function from another file one of a copy that says so. In the copy, calls of the functions
-// that it recurses through come from that place, too, and so they are calls of copies, itself among them.
+// calledFrom makes a call of a recursive function from another file one of a copy that says so. In the copy, calls of
+// the functions that it recurses through come from that place, too, and so they are calls of copies, itself among them.
 func (in *inliner) calledFrom(op *ir.Op) error {
 	f := in.funcs[op.Str("callee")]
 	if of := in.copyOf[f.Name]; of != nil {

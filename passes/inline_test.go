@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestInlineLongChain: f1 calls f2, which calls f3, and so on. Twice the length takes twice the work, counted in allocations.
+// TestInlineLongChain: f1 calls f2, which calls f3, and so on. Twice the length takes twice the work, counted in
+// allocations.
 func TestInlineLongChain(t *testing.T) {
 	const n = 100
 	chain := func(n int) string {
@@ -18,7 +19,9 @@ func TestInlineLongChain(t *testing.T) {
 				b.WriteString("  return %0\n}\n\n")
 				continue
 			}
-			fmt.Fprintf(&b, "  %%1: f32[N] = call %%0 {callee = \"f%d\", dims = [N], results = [f32[N]]}\n  %%2: f32[N] = log %%1\n  return %%2\n}\n\n", i+1)
+			fmt.Fprintf(&b,
+				"  %%1: f32[N] = call %%0 {callee = \"f%d\", dims = [N], results = [f32[N]]}\n"+
+					"  %%2: f32[N] = log %%1\n  return %%2\n}\n\n", i+1)
 		}
 		return strings.TrimSuffix(b.String(), "\n")
 	}

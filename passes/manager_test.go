@@ -126,7 +126,8 @@ func TestRunBugs(t *testing.T) {
 		}
 	}
 	fails := Pass{Name: "fails", Run: func(*ir.Module, Remark) error { return &UnknownFuncError{"h"} }}
-	if err := Run(parse(t, "test.ir", small2), []Pass{fails}, Options{}); err == nil || err.Error() != `there is no function "h"` {
+	if err := Run(parse(t, "test.ir", small2), []Pass{fails}, Options{}); err == nil ||
+		err.Error() != `there is no function "h"` {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,7 +10,8 @@ import (
 // All lists every pass that `healc opt` can name. Inline works on all functions here, as no entry is known;
 // specialize, which needs one and the values to bind, is in Standard only.
 func All() []Pass {
-	return []Pass{inlinePass(""), expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass, hoistPass, barriersPass, dcePass, fusePass}
+	return []Pass{inlinePass(""), expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass,
+		hoistPass, barriersPass, dcePass, fusePass}
 }
 
 // Standard is the pipeline of the compiler. With an entry, only what it reaches is kept, and its shape
@@ -20,13 +21,15 @@ func Standard(entry string, bind map[string]int64) []Pass {
 	if entry != "" {
 		list = append(list, specializePass(entry, bind))
 	}
-	return append(list, expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass, hoistPass, barriersPass, dcePass, fusePass)
+	return append(list, expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass, hoistPass,
+		barriersPass, dcePass, fusePass)
 }
 
 // order documents why one pass precedes another; TestPassOrder checks it against every pipeline.
 var order = []struct{ before, after, why string }{
 	{"inline", "specialize", "after inlining, shape parameters of one function are all there are to bind"},
-	{"inline", "expand", "a function is expanded once for each call, so that the spans and shapes of the call are known"},
+	{"inline", "expand",
+		"a function is expanded once for each call, so that the spans and shapes of the call are known"},
 	{"specialize", "expand", "the expansion of a mean by a known count is a constant"},
 	{"specialize", "canonicalize", "indices and views are proven in range by literal extents"},
 	{"expand", "canonicalize", "expansions make broadcasts and constants that canonicalize merges"},
@@ -80,8 +83,9 @@ func ParsePipeline(list string) ([]Pass, error) {
 
 func inlinePass(entry string) Pass {
 	return Pass{
-		Name: "inline", Doc: "puts the bodies of functions in the place of their calls, except for recursive ones", Required: true,
-		Run: func(m *ir.Module, remark Remark) error { return Inline(m, entry, remark) },
+		Name: "inline", Doc: "puts the bodies of functions in the place of their calls, except for recursive ones",
+		Required: true,
+		Run:      func(m *ir.Module, remark Remark) error { return Inline(m, entry, remark) },
 	}
 }
 
@@ -102,8 +106,9 @@ var (
 		Run: func(m *ir.Module, remark Remark) error { return Batch(m, remark) },
 	}
 	sequencePass = Pass{
-		Name: "sequence", Doc: "makes loops of tabulates, folds and scans whose functions cannot be part of a kernel", Required: true,
-		Run: func(m *ir.Module, remark Remark) error { return Sequence(m, remark) },
+		Name: "sequence", Doc: "makes loops of tabulates, folds and scans whose functions cannot be part of a kernel",
+		Required: true,
+		Run:      func(m *ir.Module, remark Remark) error { return Sequence(m, remark) },
 	}
 	canonicalizePass = Pass{
 		Name: "canonicalize", Doc: "merges views, folds constants and applies algebra that keeps every bit",
@@ -130,7 +135,8 @@ var (
 		Run: func(m *ir.Module, remark Remark) error { return DCE(m, remark) },
 	}
 	fusePass = Pass{
-		Name: "fuse", Doc: "gathers operations into fusion operations, each of which becomes one kernel", Required: true,
-		Run: func(m *ir.Module, remark Remark) error { return fusion.Fuse(m, remark) },
+		Name: "fuse", Doc: "gathers operations into fusion operations, each of which becomes one kernel",
+		Required: true,
+		Run:      func(m *ir.Module, remark Remark) error { return fusion.Fuse(m, remark) },
 	}
 )

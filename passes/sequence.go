@@ -151,7 +151,8 @@ func (n *nest) reshape(v *ir.Value, shape types.Shape) *ir.Value {
 }
 
 // iterate is a loop over count steps.
-func (n *nest) iterate(count types.Dim, state []*ir.Value, step func(in *nest, k *ir.Value, state []*ir.Value) []*ir.Value) []*ir.Value {
+func (n *nest) iterate(count types.Dim, state []*ir.Value, step func(in *nest, k *ir.Value,
+	state []*ir.Value) []*ir.Value) []*ir.Value {
 	region := &ir.Block{}
 	k := region.Param("i", types.Scalar(types.I32), n.Span)
 	var params []*ir.Value
@@ -172,7 +173,8 @@ func (n *nest) put(x, v, k *ir.Value) *ir.Value {
 		steps[i] = 1
 	}
 	return n.Emit(ir.OpUpdate, ir.A{
-		"axes": []int64{0}, "sizes": types.Shape{types.Lit(1)}, "starts": make(types.Shape, len(shape)), "steps": steps, "shape": shape,
+		"axes": []int64{0}, "sizes": types.Shape{types.Lit(1)}, "starts": make(types.Shape, len(shape)), "steps": steps,
+		"shape": shape,
 	}, x, n.reshape(v, shape), k)
 }
 
@@ -280,7 +282,8 @@ func (n *nest) scan(op *ir.Op) []*ir.Value {
 	begins := !op.Flag("init")
 	starts := op.Args[:len(op.Args)-1]
 	if begins {
-		starts = []*ir.Value{n.Emit(ir.OpConst, ir.A{"value": ir.NewArray(x.Type.Elem)})} // replaced by the first element
+		// replaced by the first element
+		starts = []*ir.Value{n.Emit(ir.OpConst, ir.A{"value": ir.NewArray(x.Type.Elem)})}
 	}
 	state := append([]*ir.Value{}, starts...)
 	for _, r := range op.Results {

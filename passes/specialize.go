@@ -43,10 +43,12 @@ func Specialize(m *ir.Module, entry string, bind map[string]int64) error {
 		}
 		n := bind[name]
 		if !known {
-			return &BindError{Func: f.Name, Span: f.Span, Message: fmt.Sprintf("%s is no shape parameter of %s", name, f.Name)}
+			return &BindError{Func: f.Name, Span: f.Span, Message: fmt.Sprintf("%s is no shape parameter of %s", name,
+				f.Name)}
 		}
 		if n < 0 || n > types.MaxExtent {
-			return &BindError{Func: f.Name, Span: f.Span, Message: fmt.Sprintf("the extent %s = %d is not from 0 to %d", name, n, types.MaxExtent)}
+			return &BindError{Func: f.Name, Span: f.Span, Message: fmt.Sprintf("the extent %s = %d is not from 0 to %d",
+				name, n, types.MaxExtent)}
 		}
 		dims[name] = types.Lit(n)
 	}
@@ -195,7 +197,8 @@ func (s *specializer) calls(g *ir.Func) error {
 		if h == nil {
 			if len(s.instances) >= maxInstances {
 				failed = &BindError{Func: f.Name, Bind: bind, Span: op.Span,
-					Message: fmt.Sprintf("the recursion of %s needs more than %d different shapes", ir.OriginalName(f.Name), maxInstances)}
+					Message: fmt.Sprintf("the recursion of %s needs more than %d different shapes",
+						ir.OriginalName(f.Name), maxInstances)}
 				return
 			}
 			if h, failed = s.instance(f, name, bind); failed != nil {

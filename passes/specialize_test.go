@@ -125,9 +125,12 @@ func @f[N](%x: f32[N]) -> f32[5] {
 	}{
 		{"slice", slice, map[string]int64{"N": 3}, "slice is out of range", 3},
 		{"negative result", polymorphic, map[string]int64{"M": 0, "N": 3}, "(in f with M = 0, N = 3)", 5},
-		{"negative parameter", "module \"m\"\nfunc @f[N](%x: f32[N-2]) -> () {\n  return\n}\n", map[string]int64{"N": 1}, "N = 1", 2},
-		{"too large", "module \"m\"\nfunc @f[N](%x: f32[N*N]) -> () {\n  return\n}\n", map[string]int64{"N": 1 << 20}, "N = 1048576", 2},
-		{"overflow", "module \"m\"\nfunc @f[N](%x: f32[N*N*N*N]) -> () {\n  return\n}\n", map[string]int64{"N": 1 << 20}, "overflows 64 bits", 2},
+		{"negative parameter", "module \"m\"\nfunc @f[N](%x: f32[N-2]) -> () {\n  return\n}\n",
+			map[string]int64{"N": 1}, "N = 1", 2},
+		{"too large", "module \"m\"\nfunc @f[N](%x: f32[N*N]) -> () {\n  return\n}\n", map[string]int64{"N": 1 << 20},
+			"N = 1048576", 2},
+		{"overflow", "module \"m\"\nfunc @f[N](%x: f32[N*N*N*N]) -> () {\n  return\n}\n",
+			map[string]int64{"N": 1 << 20}, "overflows 64 bits", 2},
 		{"unknown parameter", slice, map[string]int64{"K": 3}, "K is no shape parameter of f", 2},
 		{"out of bounds", slice, map[string]int64{"N": -1}, "the extent N = -1 is not from 0", 2},
 		{"endless", `module "m"
@@ -180,8 +183,9 @@ func @f(%x: f32[3]) -> f32[5] {
 func TestInlineEntry(t *testing.T) {
 	text := "module \"m\"\n"
 	for i := range 30 { // each calls the next one twice: 2^30 operations
-		text += fmt.Sprintf("func @f%d(%%x: f32) -> f32 {\n  %%0: f32 = call %%x {callee = \"f%d\", dims = [], results = [f32]}\n"+
-			"  %%1: f32 = call %%0 {callee = \"f%d\", dims = [], results = [f32]}\n  return %%1\n}\n", i, i+1, i+1)
+		text += fmt.Sprintf(
+			"func @f%d(%%x: f32) -> f32 {\n  %%0: f32 = call %%x {callee = \"f%d\", dims = [], results = [f32]}\n"+
+				"  %%1: f32 = call %%0 {callee = \"f%d\", dims = [], results = [f32]}\n  return %%1\n}\n", i, i+1, i+1)
 	}
 	text += "func @f30(%x: f32) -> f32 {\n  %0: f32 = neg %x\n  return %0\n}\n"
 	var large *TooLargeError
@@ -194,7 +198,8 @@ func TestInlineEntry(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	m = parse(t, "test.ir", strings.Replace(text, `callee = "f5"`, `callee = "f30"`, -1))
-	if err := Inline(m, "f3", func(string, ...any) {}); err != nil || len(m.Funcs) != 1 || len(m.Funcs[0].Body.Ops) != 4 {
+	if err := Inline(m, "f3", func(string, ...any) {}); err != nil || len(m.Funcs) != 1 ||
+		len(m.Funcs[0].Body.Ops) != 4 {
 		t.Errorf("%v, got:\n%s", err, m)
 	}
 }

@@ -68,8 +68,8 @@ func (c *Compiled) open() {
 	}
 }
 
-// Call runs a function. Shape parameters are bound from the arguments; the results belong to the caller. A failure of the
-// program is a *RuntimeError.
+// Call runs a function. Shape parameters are bound from the arguments; the results belong to the caller. A failure of
+// the program is a *RuntimeError.
 func (c *Compiled) Call(ctx context.Context, name string, args ...*Tensor) ([]*Tensor, error) {
 	c.once.Do(c.open)
 	if c.err != nil {
@@ -175,7 +175,8 @@ func (f *compiledFunc) solve(entry *abi.Function, args []*Tensor) (map[string]in
 				c, err1 := coef.Eval(values)
 				r, err2 := rest.Eval(values)
 				if err1 != nil || err2 != nil || c == 0 || (t.Shape[k]-r)%c != 0 || (t.Shape[k]-r)/c < 0 {
-					return nil, fmt.Errorf("axis %d of `%s` has extent %d, which is %s for no %s", k, f.def.Params[i], t.Shape[k], e.Dim, name)
+					return nil, fmt.Errorf("axis %d of `%s` has extent %d, which is %s for no %s", k, f.def.Params[i],
+						t.Shape[k], e.Dim, name)
 				}
 				values[name], again = (t.Shape[k]-r)/c, true
 			}
@@ -188,7 +189,8 @@ func (f *compiledFunc) solve(entry *abi.Function, args []*Tensor) (map[string]in
 				return nil, err
 			}
 			if n != t.Shape[k] {
-				return nil, fmt.Errorf("axis %d of `%s` has extent %d, but %s is %d", k, f.def.Params[i], t.Shape[k], e.Dim, n)
+				return nil, fmt.Errorf("axis %d of `%s` has extent %d, but %s is %d", k, f.def.Params[i], t.Shape[k],
+					e.Dim, n)
 			}
 		}
 	}
@@ -200,12 +202,14 @@ func (f *compiledFunc) updatable(args []*Tensor, i int) error {
 	t := args[i]
 	for k, n := range t.Shape {
 		if n > 1 && t.Strides[k] == 0 {
-			return fmt.Errorf("argument `%s` is `&mut`, and its elements along axis %d are one place in memory", f.def.Params[i], k)
+			return fmt.Errorf("argument `%s` is `&mut`, and its elements along axis %d are one place in memory",
+				f.def.Params[i], k)
 		}
 	}
 	for k, o := range args {
 		if k != i && t.Overlaps(o) {
-			return fmt.Errorf("argument `%s` is `&mut`, and shares memory with argument `%s`", f.def.Params[i], f.def.Params[k])
+			return fmt.Errorf("argument `%s` is `&mut`, and shares memory with argument `%s`", f.def.Params[i],
+				f.def.Params[k])
 		}
 	}
 	return nil

@@ -37,8 +37,8 @@ func (d *Device) LiveBytes() int64 { return d.pool.Live() + d.unified.Load() }
 // ReleaseUnused gives the memory of closed tensors, which is kept for the next ones, back to the device.
 func (d *Device) ReleaseUnused() error { return d.pool.Trim() }
 
-// UseGraphs says whether kernels that follow each other are started together where that is possible, as they are by default.
-// It is called before programs run.
+// UseGraphs says whether kernels that follow each other are started together where that is possible, as they are by
+// default. It is called before programs run.
 func (d *Device) UseGraphs(on bool) { d.noGraphs = !on }
 
 // queue is a stream with what copies between it and the host.

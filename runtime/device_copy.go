@@ -8,10 +8,11 @@ import (
 )
 
 // Elements are copied between tensors of any strides by a kernel that is written here as PTX, since the runtime has no
-// compiler: a thread takes an element, finds its index along each axis by division from the last axis to the first, and copies
-// it. Axes of extent 1 are dropped and neighbours merged before, so that most copies have few axes; a copy of more than
-// copyAxes is several, one for each index of the axes that are too many. A copy of one piece is a copy of the driver, but in a loop
-// that the device ends by itself (Note [Loops on a device]), where a copy has to look at the Site of the program's abi.Error as kernels do.
+// compiler: a thread takes an element, finds its index along each axis by division from the last axis to the first, and
+// copies it. Axes of extent 1 are dropped and neighbours merged before, so that most copies have few axes; a copy of
+// more than copyAxes is several, one for each index of the axes that are too many. A copy of one piece is a copy of the
+// driver, but in a loop that the device ends by itself (Note [Loops on a device]), where a copy has to look at the Site
+// of the program's abi.Error as kernels do.
 
 const (
 	copyAxes    = 8
@@ -19,12 +20,12 @@ const (
 	copyBlocks  = 1 << 16 // the largest grid; threads go on with what is left
 )
 
-// copyParams is the number of parameters of the kernel: two addresses, the number of elements, extents and strides, and the
-// address of a word: where that is not 0, nothing is copied. The address 0 is no such word.
+// copyParams is the number of parameters of the kernel: two addresses, the number of elements, extents and strides, and
+// the address of a word: where that is not 0, nothing is copied. The address 0 is no such word.
 const copyParams = 4 + 3*copyAxes
 
-// copyPTX is the kernel for elements of so many bytes: addresses of both sides, the number of elements, the extents of the axes
-// from the outermost, the strides in bytes of the destination, those of the source, the word that says no.
+// copyPTX is the kernel for elements of so many bytes: addresses of both sides, the number of elements, the extents of
+// the axes from the outermost, the strides in bytes of the destination, those of the source, the word that says no.
 func copyPTX(elem int64) (entry, text string) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -48,23 +49,28 @@ func copyPTX(elem int64) (entry, text string) {
 		line("\tld.param.u64 %%rd%d, %s;", 16+i, param(3+i))
 	}
 	line("\tld.param.u64 %%rd12, %s;\n\tsetp.eq.u64 %%p2, %%rd12, 0;\n\t@%%p2 bra START;", param(copyParams-1))
-	line("\tcvta.to.global.u64 %%rd12, %%rd12;\n\tld.global.u64 %%rd13, [%%rd12];\n\tsetp.ne.u64 %%p2, %%rd13, 0;\n\t@%%p2 bra DONE;\nSTART:")
+	line(
+		"\tcvta.to.global.u64 %%rd12, %%rd12;\n\tld.global.u64 %%rd13, [%%rd12];\n\tsetp.ne.u64 %%p2, %%rd13, 0;\n" +
+			"\t@%%p2 bra DONE;\nSTART:")
 	line("\tcvta.to.global.u64 %%rd0, %%rd0;\n\tcvta.to.global.u64 %%rd1, %%rd1;")
 	line("\tmov.u32 %%r0, %%ctaid.x;\n\tmov.u32 %%r1, %%ntid.x;\n\tmov.u32 %%r2, %%tid.x;\n\tmov.u32 %%r3, %%nctaid.x;")
 	line("\tmul.wide.u32 %%rd3, %%r0, %%r1;\n\tcvt.u64.u32 %%rd4, %%r2;\n\tadd.s64 %%rd3, %%rd3, %%rd4;") // the element
-	line("\tmul.wide.u32 %%rd5, %%r3, %%r1;")                                                             // the threads of the grid
+	// the threads of the grid
+	line("\tmul.wide.u32 %%rd5, %%r3, %%r1;")
 	line("LOOP:\n\tsetp.ge.u64 %%p0, %%rd3, %%rd2;\n\t@%%p0 bra DONE;")
 	line("\tmov.u64 %%rd6, %%rd3;\n\tmov.u64 %%rd7, %%rd0;\n\tmov.u64 %%rd8, %%rd1;")
 	for axis := copyAxes - 1; axis >= 0; axis-- {
 		extent, dst, src := 16+axis, 16+copyAxes+axis, 16+2*copyAxes+axis
 		line("\tsetp.eq.u64 %%p1, %%rd%d, 1;\n\t@%%p1 bra AXIS%d;", extent, axis)
-		line("\tdiv.u64 %%rd9, %%rd6, %%rd%d;\n\tmul.lo.u64 %%rd10, %%rd9, %%rd%d;\n\tsub.s64 %%rd10, %%rd6, %%rd10;", extent, extent)
+		line("\tdiv.u64 %%rd9, %%rd6, %%rd%d;\n\tmul.lo.u64 %%rd10, %%rd9, %%rd%d;\n\tsub.s64 %%rd10, %%rd6, %%rd10;",
+			extent, extent)
 		line("\tmul.lo.u64 %%rd11, %%rd10, %%rd%d;\n\tadd.s64 %%rd7, %%rd7, %%rd11;", dst)
 		line("\tmul.lo.u64 %%rd11, %%rd10, %%rd%d;\n\tadd.s64 %%rd8, %%rd8, %%rd11;", src)
 		line("\tmov.u64 %%rd6, %%rd9;")
 		line("AXIS%d:", axis)
 	}
-	kind, reg := map[int64]string{1: "u8", 2: "u16", 4: "u32", 8: "u64"}[elem], map[int64]string{1: "%h0", 2: "%h0", 4: "%r4", 8: "%rd12"}[elem]
+	kind, reg := map[int64]string{1: "u8", 2: "u16", 4: "u32", 8: "u64"}[elem],
+		map[int64]string{1: "%h0", 2: "%h0", 4: "%r4", 8: "%rd12"}[elem]
 	line("\tld.global.%s %s, [%%rd8];\n\tst.global.%s [%%rd7], %s;", kind, reg, kind, reg)
 	line("\tadd.s64 %%rd3, %%rd3, %%rd5;\n\tbra LOOP;\nDONE:\n\tret;\n}")
 	return entry, b.String()
@@ -90,9 +96,11 @@ func (d *Device) copyFunction(elem int64) (device.Function, error) {
 	return f, nil
 }
 
-// copyStrided starts a copy of elements between places on the device: the first elements are at dst and src, axes has the
-// strides in elements. No destination is written twice. Nothing is copied when the word at unless is not 0 by then; the address 0 is none.
-func (d *Device) copyStrided(s device.Stream, elem int64, dst, src device.Ptr, axes []copyAxis, unless device.Ptr) error {
+// copyStrided starts a copy of elements between places on the device: the first elements are at dst and src, axes has
+// the strides in elements. No destination is written twice. Nothing is copied when the word at unless is not 0 by then;
+// the address 0 is none.
+func (d *Device) copyStrided(s device.Stream, elem int64, dst, src device.Ptr, axes []copyAxis,
+	unless device.Ptr) error {
 	n := int64(1)
 	for _, a := range axes {
 		n *= a.n
@@ -109,7 +117,8 @@ func (d *Device) copyStrided(s device.Stream, elem int64, dst, src device.Ptr, a
 	case len(axes) > copyAxes:
 		a := axes[0]
 		for i := range a.n {
-			if err := d.copyStrided(s, elem, dst+device.Ptr(i*a.dst*elem), src+device.Ptr(i*a.src*elem), axes[1:], unless); err != nil {
+			if err := d.copyStrided(s, elem, dst+device.Ptr(i*a.dst*elem), src+device.Ptr(i*a.src*elem), axes[1:],
+				unless); err != nil {
 				return err
 			}
 		}

@@ -31,7 +31,8 @@ func TestAssembler(t *testing.T) {
 		}
 		for _, arch := range []string{"sm_70", "sm_90"} {
 			// -c: the function that sets a condition is the driver's.
-			if out, err := exec.Command(ptxas, "-c", "-arch="+arch, "-o", os.DevNull, file).CombinedOutput(); err != nil {
+			if out, err := exec.Command(ptxas, "-c", "-arch="+arch, "-o", os.DevNull, file).CombinedOutput(); err !=
+				nil {
 				t.Errorf("%s for %s: %v\n%s", name, arch, err, out)
 			}
 		}

@@ -5,8 +5,8 @@ import (
 	"unsafe"
 )
 
-// elements are where the elements of a tensor lie: element [i0, i1, ...] at ptr + (i0*strides[0] + i1*strides[1] + ...) * size.
-// Nothing keeps the memory reachable.
+// elements are where the elements of a tensor lie: element [i0, i1, ...] at ptr + (i0*strides[0] + i1*strides[1] + ...)
+// * size. Nothing keeps the memory reachable.
 type elements struct {
 	ptr     unsafe.Pointer
 	size    int64 // bytes of an element

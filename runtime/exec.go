@@ -43,8 +43,8 @@ type Env struct {
 	Ctx    context.Context // checked between kernels; nil for none
 	System System          // nil: standard output and the file system
 	Pool   *Pool           // nil: one thread
-	// Places says where the results are wanted, by number: on the device of the executable, in unified memory of it, or, as all
-	// that it does not name, on the host.
+	// Places says where the results are wanted, by number: on the device of the executable, in unified memory of it,
+	// or, as all that it does not name, on the host.
 	Places []types.Place
 }
 
@@ -300,10 +300,12 @@ func (f *boundFunc) check(args []*Tensor) error {
 			return fmt.Errorf("argument %d of %s is on a device, and the program does not run there", i, f.def.Name)
 		}
 		if t.DType != want.dtype || !slices.Equal(t.Shape, want.shape) {
-			return fmt.Errorf("argument %d of %s is %s; the code was compiled for %s%v", i, f.def.Name, t, want.dtype, want.shape)
+			return fmt.Errorf("argument %d of %s is %s; the code was compiled for %s%v", i, f.def.Name, t, want.dtype,
+				want.shape)
 		}
 		if !sameStrides(t.Shape, t.Strides, want.strides) {
-			return fmt.Errorf("argument %d of %s has strides %v; the code was compiled for %v", i, f.def.Name, t.Strides, want.strides)
+			return fmt.Errorf("argument %d of %s has strides %v; the code was compiled for %v", i, f.def.Name,
+				t.Strides, want.strides)
 		}
 	}
 	return nil

@@ -7,9 +7,11 @@ import (
 	"healc/runtime/abi"
 )
 
-// Processor is another one than this machine's, which runs plans whose kernels were made for it: in tests an emulated one.
+// Processor is another one than this machine's, which runs plans whose kernels were made for it: in tests an emulated
+// one.
 type Processor interface {
-	// Call is that of the executable which Load would make of the plan and the objects. It writes into args what the entry updates.
+	// Call is that of the executable which Load would make of the plan and the objects. It writes into args what the
+	// entry updates.
 	Call(plan *abi.Program, objects [][]byte, threads int, dims []int64, args []*Tensor) ([]*Tensor, error)
 }
 

@@ -13,13 +13,14 @@ import (
 // Note [Programs on a device]
 //
 // A plan runs on a device as it runs on the host: the same buffers, steps and places in the arena (exec_bind.go), with
-// addresses of the device in place of pointers. All that a call starts is put on one stream, in order, and the host waits
-// for it only where it has to know something: the condition of an if, the number of runs of a loop or whether it is over, a
-// value that is printed or goes to a file, the results. Kernels report a failing check in a cell of memory, and do nothing when
-// something is in it; it is read wherever the host waits, so that nothing is printed that comes after a failure.
+// addresses of the device in place of pointers. All that a call starts is put on one stream, in order, and the host
+// waits for it only where it has to know something: the condition of an if, the number of runs of a loop or whether it
+// is over, a value that is printed or goes to a file, the results. Kernels report a failing check in a cell of memory,
+// and do nothing when something is in it; it is read wherever the host waits, so that nothing is printed that comes
+// after a failure.
 //
-// Arguments that are on the host are copied to the device first, results that are wanted there are copied back
-// at the end; between the two only values cross that host steps use. Memory is given back when a call has ended, and a call
+// Arguments that are on the host are copied to the device first, results that are wanted there are copied back at the
+// end; between the two only values cross that host steps use. Memory is given back when a call has ended, and a call
 // ends when the device is done with it: no other stream can meet memory that is in use.
 
 // LoadOn makes a program ready to run on a device. ptx has the entries of plan.Device; it may be nil for a plan without
@@ -306,8 +307,8 @@ func (r *deviceRun) settle() error {
 	return err
 }
 
-// read waits for the device, reports what kernels found wrong, and returns n bytes at an address. They are there until the
-// next read.
+// read waits for the device, reports what kernels found wrong, and returns n bytes at an address. They are there until
+// the next read.
 func (r *deviceRun) read(at device.Ptr, n int) ([]byte, error) {
 	small := r.q.small
 	if err := r.q.Download(small[:abi.ErrorBytes], r.cell); err != nil {
@@ -359,8 +360,8 @@ func (r *deviceRun) copy(fr *deviceFrame, s *boundStep) error {
 	return r.move(fr.buffer(to), fr.remote(from))
 }
 
-// move copies on the device. After a failure that nobody has seen yet, what it reads may never have been written, so a kernel that copies
-// does nothing then, as other kernels do.
+// move copies on the device. After a failure that nobody has seen yet, what it reads may never have been written, so a
+// kernel that copies does nothing then, as other kernels do.
 func (r *deviceRun) move(to, from remote) error {
 	if to.overlaps(from) || to.layout().rowMajor() && from.layout().rowMajor() {
 		return r.d.moveRemote(r.q, to, from)
@@ -368,8 +369,8 @@ func (r *deviceRun) move(to, from remote) error {
 	return r.d.copyUnless(r.q, to, from, r.cell)
 }
 
-// call runs another function of the plan and copies its results. It waits for the device, since the callee's memory goes back
-// when it has returned.
+// call runs another function of the plan and copies its results. It waits for the device, since the callee's memory
+// goes back when it has returned.
 func (r *deviceRun) call(fr *deviceFrame, s *boundStep, depth int) (err error) {
 	c := s.def.Call
 	if depth >= abi.MaxCallDepth {

@@ -36,7 +36,8 @@ func (f *boundFunc) frameOn() (*deviceFrame, error) {
 	}
 	f.mu.Unlock()
 	n := len(f.bufs)
-	fr := &deviceFrame{f: f, addrs: make([]device.Ptr, n), strs: make([]string, n), tensors: make([]*Tensor, n), hosts: make([]*Tensor, n)}
+	fr := &deviceFrame{f: f, addrs: make([]device.Ptr, n), strs: make([]string, n), tensors: make([]*Tensor, n),
+		hosts: make([]*Tensor, n)}
 	if err := fr.allocate(); err != nil {
 		fr.release()
 		return nil, err

@@ -9,11 +9,11 @@ import (
 
 // Note [Graphs]
 //
-// Starting a kernel costs the host some microseconds, a graph of many little more. So kernels that follow each other in a plan,
-// with nothing between them that the host has to know, become a graph when they are started for the second time with the same
-// addresses: in the second step of a loop and, since the state of a loop alternates between two places, the fourth; or in a
-// later call, since the pool gives tensors of the same sizes the memory of those that were closed. The addresses are
-// the key: with others the kernels are started one by one.
+// Starting a kernel costs the host some microseconds, a graph of many little more. So kernels that follow each other in
+// a plan, with nothing between them that the host has to know, become a graph when they are started for the second time
+// with the same addresses: in the second step of a loop and, since the state of a loop alternates between two places,
+// the fourth; or in a later call, since the pool gives tensors of the same sizes the memory of those that were closed.
+// The addresses are the key: with others the kernels are started one by one.
 
 const (
 	minGraph  = 3  // launches from which on a graph pays
@@ -49,7 +49,8 @@ func (f *boundFunc) capturable(s *boundStep) bool {
 	case s.def.Copy != nil:
 		// A copy within a buffer, or of arguments, which may share memory, waits for the device.
 		from, to := s.views[0].buf, s.def.Copy.To
-		return from != to && f.bufs[from].dtype.Bytes() > 0 && f.bufs[from].kind != abi.Input && f.bufs[to].kind != abi.Input
+		return from != to && f.bufs[from].dtype.Bytes() > 0 && f.bufs[from].kind != abi.Input &&
+			f.bufs[to].kind != abi.Input
 	}
 	return false
 }

@@ -7,8 +7,8 @@ import (
 	"healc/runtime/abi"
 )
 
-// hostStep is a HostCall of a program on a device. It runs on the host, in a frame of its own whose buffers are its operands,
-// copied from the device, and its results, which are copied there afterwards.
+// hostStep is a HostCall of a program on a device. It runs on the host, in a frame of its own whose buffers are its
+// operands, copied from the device, and its results, which are copied there afterwards.
 type hostStep struct {
 	step boundStep // the step with the buffers of the frame
 	f    boundFunc
@@ -24,7 +24,8 @@ func (f *boundFunc) hostStep(s *boundStep) *hostStep {
 		b := boundBuffer{dtype: f.bufs[v.buf].dtype, shape: v.shape, strides: v.dense}
 		b.bytes = product(b.shape) * int64(b.dtype.Bytes())
 		h.f.bufs = append(h.f.bufs, b)
-		h.step.views = append(h.step.views, boundView{buf: i, shape: v.shape, strides: v.dense, dense: v.dense, whole: true})
+		h.step.views = append(h.step.views, boundView{buf: i, shape: v.shape, strides: v.dense, dense: v.dense,
+			whole: true})
 	}
 	h.out, call.Out = call.Out, nil
 	for _, buf := range h.out {

@@ -11,18 +11,19 @@ import (
 
 // Note [Loops on a device]
 //
-// A loop that ends when a kernel says so could wait for the device behind every step. Where the body of the loop only starts work
-// on the device, the device ends the loop by itself: behind each step a kernel of one thread, the judge, looks at the
-// condition. When the loop is over it writes abi.Stopped to the Site of the program's abi.Error, and everything that was started
-// behind it does nothing, since every kernel looks there first (abi.Device.Stops). So steps can be started before
-// anybody knows whether they are wanted, and the host asks after 2, 4, 8, ... of them. It finds the number of steps in the cell, from
-// which it knows where the state is, and takes the mark away.
+// A loop that ends when a kernel says so could wait for the device behind every step. Where the body of the loop only
+// starts work on the device, the device ends the loop by itself: behind each step a kernel of one thread, the judge,
+// looks at the condition. When the loop is over it writes abi.Stopped to the Site of the program's abi.Error, and
+// everything that was started behind it does nothing, since every kernel looks there first (abi.Device.Stops). So steps
+// can be started before anybody knows whether they are wanted, and the host asks after 2, 4, 8, ... of them. It finds
+// the number of steps in the cell, from which it knows where the state is, and takes the mark away.
 //
 // Two steps are the unit, behind which the state lies where it was. They are a graph from the second time on, and where
-// the driver has graphs that repeat their work (device.Stream.CaptureLoop), they are the body of one: another kernel of one thread keeps it
-// going as long as the loop is not over, so that there is no limit to the steps of one start but patience: a context that
-// is cancelled is looked at in between. The mark is needed there as well, for the second step of a body. A driver that
-// cannot make such a graph is asked once, and the graphs are started one after the other from then on.
+// the driver has graphs that repeat their work (device.Stream.CaptureLoop), they are the body of one: another kernel of
+// one thread keeps it going as long as the loop is not over, so that there is no limit to the steps of one start but
+// patience: a context that is cancelled is looked at in between. The mark is needed there as well, for the second step
+// of a body. A driver that cannot make such a graph is asked once, and the graphs are started one after the other from
+// then on.
 //
 // A loop whose steps are small is one launch of one block, where code generation says so (abi.DeviceLoop).
 
@@ -33,8 +34,8 @@ const (
 	mostSteps  = 1 << 14 // of a loop in one block, in one launch
 )
 
-// judgePTX looks behind each step whether the loop is over. Parameters: the cell, the address of the condition, that of the number
-// of the step or 0.
+// judgePTX looks behind each step whether the loop is over. Parameters: the cell, the address of the condition, that of
+// the number of the step or 0.
 const judgePTX = `.version 6.0
 .target sm_70
 .address_size 64
@@ -196,7 +197,9 @@ func (fr *deviceFrame) swap(l *abi.Loop) {
 
 // endsThere reports whether the device can end a loop by itself: its steps start work that looks whether it is wanted.
 func (f *boundFunc) endsThere(x *Executable, s *boundStep) bool {
-	if x.plan.Device == nil || !x.plan.Device.Stops || slices.ContainsFunc(s.def.Loop.Swap, func(p [2]int) bool { return f.bufs[p[0]].dtype.Bytes() == 0 }) {
+	if x.plan.Device == nil || !x.plan.Device.Stops || slices.ContainsFunc(s.def.Loop.Swap, func(p [2]int) bool {
+		return f.bufs[p[0]].dtype.Bytes() == 0
+	}) {
 		return false
 	}
 	for i := range s.then {
@@ -234,7 +237,8 @@ func (r *deviceRun) loopThere(fr *deviceFrame, s *boundStep, count int32) error 
 					return err
 				}
 			}
-			if err := r.q.Launch(k.judge, 1, 1, 0, []uint64{uint64(r.cell), uint64(fr.addrs[l.Until]), index}); err != nil {
+			if err := r.q.Launch(k.judge, 1, 1, 0, []uint64{uint64(r.cell), uint64(fr.addrs[l.Until]), index}); err !=
+				nil {
 				return err
 			}
 			fr.swap(l)
@@ -273,8 +277,8 @@ func (r *deviceRun) set(offset device.Ptr, word uint32) error {
 	return r.q.Fill(r.cell+offset+4, 0, 1)
 }
 
-// loopInBlock runs a loop that is one launch of one block: see abi.DeviceLoop. A long one is several, so that a context that is cancelled
-// is looked at.
+// loopInBlock runs a loop that is one launch of one block: see abi.DeviceLoop. A long one is several, so that a context
+// that is cancelled is looked at.
 func (r *deviceRun) loopInBlock(fr *deviceFrame, l *abi.Loop, count int64) error {
 	if err := r.set(abi.LoopRuns, 0); err != nil {
 		return err
@@ -289,7 +293,8 @@ func (r *deviceRun) loopInBlock(fr *deviceFrame, l *abi.Loop, count int64) error
 		if err := r.set(abi.LoopCount, uint32(end)); err != nil {
 			return err
 		}
-		if err := r.q.Launch(r.x.entries[l.Device.Entry], 1, l.Device.Threads, 0, r.words(fr, l.Device.Args)); err != nil {
+		if err := r.q.Launch(r.x.entries[l.Device.Entry], 1, l.Device.Threads, 0, r.words(fr, l.Device.Args)); err !=
+			nil {
 			return err
 		}
 		r.unsettled = true

@@ -177,7 +177,8 @@ func (fr *frame) results() ([]*Tensor, error) {
 	for i := range fr.f.results {
 		v := &fr.f.results[i]
 		t, err := fr.view(v)
-		if err == nil && fr.tensors[v.buf] == nil && !fr.isString(v) { // of the arena or constant data, which outlive nothing
+		// of the arena or constant data, which outlive nothing
+		if err == nil && fr.tensors[v.buf] == nil && !fr.isString(v) {
 			var c *Tensor
 			c, err = t.Clone()
 			t.Close()

@@ -18,7 +18,8 @@ import (
 // tensors of more than 8 axes that are copied. Memory for tensors comes from what the first call gave back.
 func (x *Executable) CallInto(env Env, dims []int64, out []*Tensor, args ...*Tensor) error {
 	if x.away != nil {
-		return x.awayInto(env, slices.Clone(dims), slices.Clone(out), slices.Clone(args)) // those of the caller may lie on its stack
+		// those of the caller may lie on its stack
+		return x.awayInto(env, slices.Clone(dims), slices.Clone(out), slices.Clone(args))
 	}
 	if env.System == nil {
 		env.System = OS{}
@@ -106,11 +107,13 @@ func (f *boundFunc) checkOut(out []*Tensor) error {
 		}
 		v := &f.results[i]
 		if t.DType != f.bufs[v.buf].dtype || !slices.Equal(t.Shape, v.shape) {
-			return fmt.Errorf("the tensor for result %d of %s is %s, and the result is %s", i, f.def.Name, t, types.Of(f.bufs[v.buf].dtype, v.shape...))
+			return fmt.Errorf("the tensor for result %d of %s is %s, and the result is %s", i, f.def.Name, t,
+				types.Of(f.bufs[v.buf].dtype, v.shape...))
 		}
 		for axis, s := range t.Strides {
 			if s == 0 && t.Shape[axis] > 1 {
-				return fmt.Errorf("the tensor for result %d of %s: its elements along axis %d are one place in memory", i, f.def.Name, axis)
+				return fmt.Errorf("the tensor for result %d of %s: its elements along axis %d are one place in memory",
+					i, f.def.Name, axis)
 			}
 		}
 		for k := range i {

@@ -79,7 +79,8 @@ func (fr *frame) view(v *boundView) (*Tensor, error) {
 			return nil, fmt.Errorf("BUG: buffer %d of %s has no memory", v.buf, fr.f.def.Name)
 		}
 		var err error
-		if base, err = FromStorage(WrapStorage(fr.ptrs[v.buf], max(b.bytes, 1), fr, nil), b.dtype, b.shape...); err != nil {
+		if base, err = FromStorage(WrapStorage(fr.ptrs[v.buf], max(b.bytes, 1), fr, nil), b.dtype, b.shape...); err !=
+			nil {
 			return nil, err
 		}
 		defer base.Close()

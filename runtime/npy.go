@@ -41,7 +41,8 @@ const unknownSize = int64(-1)
 
 // ReadNpyFile reads a .npy file: versions 1 to 3, either byte order, C or Fortran order, bool, integers of 8 to 64
 // bits, f16, f32 and f64. An array in Fortran order becomes a tensor with such strides, without a transposition. Bytes
-// after the array are ignored, as NumPy does. A file that cannot be opened gives the error of os.Open, any other trouble is an *NpyError.
+// after the array are ignored, as NumPy does. A file that cannot be opened gives the error of os.Open, any other
+// trouble is an *NpyError.
 func ReadNpyFile(path string) (*Tensor, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -80,7 +81,8 @@ func readNpy(r io.Reader, path string, size int64) (*Tensor, error) {
 		return fail(h.shapeAt, err, "the shape of the array")
 	}
 	if size != unknownSize && bytes > size-h.bytes {
-		return fail(h.bytes, io.ErrUnexpectedEOF, "%s needs %d bytes, the file has %d left", typeName(h.dtype, h.shape), bytes, max(size-h.bytes, 0))
+		return fail(h.bytes, io.ErrUnexpectedEOF, "%s needs %d bytes, the file has %d left", typeName(h.dtype, h.shape),
+			bytes, max(size-h.bytes, 0))
 	}
 	t, err := New(h.dtype, h.shape...)
 	if err != nil {

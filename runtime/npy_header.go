@@ -10,8 +10,8 @@ import (
 	"healc/lang/types"
 )
 
-// The .npy format (NumPy enhancement proposal 1): the magic bytes "\x93NUMPY", one byte each for the major
-// and minor version, the length of the header (2 bytes in version 1, 4 from version 2 on, little-endian), the header, which is a
+// The .npy format (NumPy enhancement proposal 1): the magic bytes "\x93NUMPY", one byte each for the major and minor
+// version, the length of the header (2 bytes in version 1, 4 from version 2 on, little-endian), the header, which is a
 // Python dict literal in Latin-1 (UTF-8 from version 3 on), and the elements.
 const (
 	npyMagic     = "\x93NUMPY"
@@ -132,7 +132,8 @@ var npyDTypes = map[string]types.DType{
 
 // npyKinds names the kinds of dtype that tensors have no element type for.
 var npyKinds = map[byte]string{
-	'c': "complex numbers", 'f': "extended floats", 'O': "Python objects", 'S': "byte strings", 'a': "byte strings", 'U': "strings",
+	'c': "complex numbers", 'f': "extended floats", 'O': "Python objects", 'S': "byte strings", 'a': "byte strings",
+	'U': "strings",
 	'V': "raw bytes", 'M': "dates", 'm': "time spans",
 }
 

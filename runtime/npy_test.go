@@ -82,7 +82,8 @@ func TestWriteNpyLikeNumPy(t *testing.T) {
 	}
 	for _, path := range files {
 		base := filepath.Base(path)
-		if strings.HasPrefix(base, "bad_") || strings.Contains(base, "_big") || base == "f4_v2.npy" || base == "f4_v3.npy" {
+		if strings.HasPrefix(base, "bad_") || strings.Contains(base, "_big") || base == "f4_v2.npy" ||
+			base == "f4_v3.npy" {
 			continue
 		}
 		want, err := os.ReadFile(path)
@@ -116,7 +117,8 @@ func TestUnsupportedDTypes(t *testing.T) {
 		}
 	}
 	x := must(t)(FromBits(types.BF16, []int64{1}, []uint64{0x3f80}))
-	if err := WriteNpy(io.Discard, x); err == nil || err.Error() != "write bf16[1]: unsupported dtype: .npy has no bf16; convert to f32 first" {
+	if err := WriteNpy(io.Discard, x); err == nil || err.Error() !=
+		"write bf16[1]: unsupported dtype: .npy has no bf16; convert to f32 first" {
 		t.Errorf("bf16: %v", err)
 	}
 }
@@ -180,7 +182,8 @@ func hostileNpy() map[string][]byte {
 func TestHostileNpy(t *testing.T) {
 	noLeaks(t)
 	for name, data := range hostileNpy() {
-		for kind, r := range map[string]io.Reader{"sized": bytes.NewReader(data), "stream": iotest.OneByteReader(bytes.NewReader(data))} {
+		for kind, r := range map[string]io.Reader{"sized": bytes.NewReader(data),
+			"stream": iotest.OneByteReader(bytes.NewReader(data))} {
 			x, err := ReadNpy(r)
 			var e *NpyError
 			if !errors.As(err, &e) || e.Reason == "" || e.Offset < 0 || e.Offset > int64(len(data)) {
@@ -245,10 +248,12 @@ func TestReadNpyStreams(t *testing.T) {
 		t.Errorf("at the end: %v", err)
 	}
 	// A bool that is neither 0 nor 1 becomes 1.
-	z := must(t)(ReadNpy(bytes.NewReader(npyWith("{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}", 0, 2, 255))))
+	z := must(t)(ReadNpy(bytes.NewReader(npyWith("{'descr': '|b1', 'fortran_order': False, 'shape': (3,)}", 0, 2,
+		255))))
 	wantTensor(t, z, []int64{3}, 0, 1, 1)
 	broken := errors.New("broken")
-	if _, err := ReadNpy(io.MultiReader(bytes.NewReader(npyShape("(9,)")), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+	if _, err := ReadNpy(io.MultiReader(bytes.NewReader(npyShape("(9,)")), iotest.ErrReader(broken))); !errors.Is(err,
+		broken) {
 		t.Errorf("a reader's own error: %v", err)
 	}
 	var oom *OutOfMemoryError

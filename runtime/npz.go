@@ -97,7 +97,8 @@ func (z *Npz) Read(name string) (*Tensor, error) {
 		f = g
 	}
 	if f == nil {
-		return nil, &NpyError{Path: path, Reason: fmt.Sprintf("the archive has no array %q; it has %s", name, quoted(z.Names()))}
+		return nil, &NpyError{Path: path, Reason: fmt.Sprintf("the archive has no array %q; it has %s", name,
+			quoted(z.Names()))}
 	}
 	limit := f.CompressedSize64
 	switch f.Method {
@@ -105,10 +106,16 @@ func (z *Npz) Read(name string) (*Tensor, error) {
 	case zip.Deflate:
 		limit = min(limit, 1<<50)*maxDeflate + 64
 	default:
-		return nil, &NpyError{Path: path, Reason: fmt.Sprintf("unsupported compression method %d; stored and deflated arrays are supported", f.Method)}
+		return nil,
+			&NpyError{Path: path,
+				Reason: fmt.Sprintf("unsupported compression method %d; stored and deflated arrays are supported",
+					f.Method)}
 	}
 	if f.UncompressedSize64 > limit || f.UncompressedSize64 > maxInt64 {
-		return nil, &NpyError{Path: path, Reason: fmt.Sprintf("the directory declares %d bytes, %d compressed ones cannot hold that", f.UncompressedSize64, f.CompressedSize64)}
+		return nil,
+			&NpyError{Path: path,
+				Reason: fmt.Sprintf("the directory declares %d bytes, %d compressed ones cannot hold that",
+					f.UncompressedSize64, f.CompressedSize64)}
 	}
 	r, err := f.Open()
 	if err != nil {

@@ -70,8 +70,8 @@ func (p *Pool) Close() {
 	}
 }
 
-// SplitAll makes the pool split every kernel, however small, instead of where it pays, and wake all threads for it. Tests
-// use it, so that the kernels of small programs meet every cut. It comes before the first call.
+// SplitAll makes the pool split every kernel, however small, instead of where it pays, and wake all threads for it.
+// Tests use it, so that the kernels of small programs meet every cut. It comes before the first call.
 func (p *Pool) SplitAll() {
 	if p != nil {
 		p.all = true
@@ -116,11 +116,11 @@ func (e *PanicError) Unwrap() error {
 }
 
 // Run calls f for pieces [begin, end) that make up [0, n), each index once, on up to Threads threads. grain is the
-// least number of indices worth a call of its own, some abi.RegionTime, so that fewer than two of it are one piece; every begin is a
-// multiple of align. The cuts follow from n, grain, align and the number of threads alone, and mostly the same
-// thread gets the same part, see Note [Parts]. Which thread runs which piece is open, though, and so is the order.
-// A panic of f comes back as a *PanicError, that of the first piece where there are several; the other pieces are
-// run all the same. Run does not allocate.
+// least number of indices worth a call of its own, some abi.RegionTime, so that fewer than two of it are one piece;
+// every begin is a multiple of align. The cuts follow from n, grain, align and the number of threads alone, and mostly
+// the same thread gets the same part, see Note [Parts]. Which thread runs which piece is open, though, and so is the
+// order. A panic of f comes back as a *PanicError, that of the first piece where there are several; the other pieces
+// are run all the same. Run does not allocate.
 func (p *Pool) Run(n, grain, align int64, f func(begin, end int64)) error {
 	if n <= 0 {
 		return nil

@@ -31,14 +31,14 @@ func affinity(call uintptr, thread int, set *processors) bool {
 	return err == 0
 }
 
-// leave moves the caller to another processor when it is on this one and there are as many as threads. Afterwards it may run where
-// it could before.
+// leave moves the caller to another processor when it is on this one and there are as many as threads. Afterwards it
+// may run where it could before.
 func leave(this int32, threads int) {
 	if this < 0 || processor() != this {
 		return
 	}
-	// Go may continue on another thread in between, and what is set has to be restored where it was: the thread has a name. (To lock
-	// it makes Go start threads for the goroutines that it keeps out, which allocates.)
+	// Go may continue on another thread in between, and what is set has to be restored where it was: the thread has a
+	// name. (To lock it makes Go start threads for the goroutines that it keeps out, which allocates.)
 	thread := syscall.Gettid()
 	var may processors
 	if !affinity(syscall.SYS_SCHED_GETAFFINITY, thread, &may) {

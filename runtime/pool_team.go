@@ -19,9 +19,9 @@ import (
 // is the system's wake-up, which both avoid by polling for a while before they sleep. Nor are workers locked to
 // their threads, which makes waking a goroutine that sleeps slower, since it has to wait for just that thread.
 
-// Waiting starts with polling, because to sleep and be woken takes longer than most pieces: the caller for a piece
-// that a worker has begun, a worker for the next kernel of the same program. A worker whose sleep was ended before workerReach
-// polls that long from then on, until it does so in vain.
+// Waiting starts with polling, because to sleep and be woken takes longer than most pieces: the caller for a piece that
+// a worker has begun, a worker for the next kernel of the same program. A worker whose sleep was ended before
+// workerReach polls that long from then on, until it does so in vain.
 const (
 	callerSpin  = 50 * time.Microsecond
 	workerSpin  = 50 * time.Microsecond
@@ -30,20 +30,21 @@ const (
 
 // Note [Waking]
 //
-// To wake a thread that sleeps is a call of the system, and on a virtual machine, where an idle processor has been given back to
-// the host, a long one: 14 microseconds on a Zen 3 (two virtual cores, November 2026), during which the caller computes
-// nothing, and the thread comes as late. A small region on two threads, one of which sleeps, would take longer than on one.
+// To wake a thread that sleeps is a call of the system, and on a virtual machine, where an idle processor has been
+// given back to the host, a long one: 14 microseconds on a Zen 3 (two virtual cores, November 2026), during which the
+// caller computes nothing, and the thread comes as late. A small region on two threads, one of which sleeps, would take
+// longer than on one.
 //
 // So the caller starts with its own part, and threads that poll take the others. Those that sleep are left alone while
 // they have missed little: wakeTime is the length of a region that gains from them. They are woken at once for a kernel
-// that takes as long by its estimate, for others when the caller has been at those before, each shortly after the one before that,
-// for so long: those that follow will find them polling. Within a region, when the caller has been at it for twice as long and pieces are
-// left: the estimate said that not much would be. What
-// is lost is at most about as much again as waking costs, as with skis that one rents until their price is paid.
+// that takes as long by its estimate, for others when the caller has been at those before, each shortly after the one
+// before that, for so long: those that follow will find them polling. Within a region, when the caller has been at it
+// for twice as long and pieces are left: the estimate said that not much would be. What is lost is at most about as
+// much again as waking costs, as with skis that one rents until their price is paid.
 //
 // Where other programs are busy, the system may put a worker on the processor of the caller, and leaves both there for
-// milliseconds, in which two threads are as slow as one. So a worker that begins there with a region for which one is woken goes to another
-// processor.
+// milliseconds, in which two threads are as slow as one. So a worker that begins there with a region for which one is
+// woken goes to another processor.
 
 // wakeTime is how much work is worth waking a thread for, regionTime is abi.RegionTime.
 const (
@@ -146,7 +147,8 @@ func (t *team) post(j *job, n int, wake bool) {
 			return
 		}
 		j.team, j.start, j.debt = t, time.Now(), time.Duration(t.missed.Load())
-		if t.crowded.Load() || j.start.Sub(epoch)-time.Duration(t.settled.Load()) > max(workerSpin, min(4*j.debt, workerReach)) {
+		if t.crowded.Load() || j.start.Sub(epoch)-time.Duration(t.settled.Load()) > max(workerSpin,
+			min(4*j.debt, workerReach)) {
 			j.debt = 0 // who had been woken would sleep again, or have polled for long and done little
 		}
 		if n, wake = j.absent, j.debt >= wakeTime; !wake {
@@ -180,8 +182,8 @@ func (t *team) settle(j *job) {
 	t.settled.Store(int64(now.Sub(epoch)))
 }
 
-// offer puts j into the boxes of n workers that are awake, or with wake of those that are not and of others, starting some
-// when there are too few. It returns how many it did not find.
+// offer puts j into the boxes of n workers that are awake, or with wake of those that are not and of others, starting
+// some when there are too few. It returns how many it did not find.
 func (t *team) offer(j *job, n int, wake bool) int {
 	ws := *t.workers.Load()
 	if wake {

@@ -66,7 +66,8 @@ func TestPoolCoversEveryIndexOnce(t *testing.T) {
 						t.Fatalf("%d threads, n %d, grain %d, align %d: pieces %v", threads, n, grain, align, got)
 					}
 					if again := pieces(t, p, n, grain, align); !slices.Equal(got, again) {
-						t.Fatalf("%d threads, n %d, grain %d, align %d: first %v, then %v", threads, n, grain, align, got, again)
+						t.Fatalf("%d threads, n %d, grain %d, align %d: first %v, then %v", threads, n, grain, align,
+							got, again)
 					}
 				}
 			}
@@ -265,7 +266,8 @@ func TestThreadsFromEnvironment(t *testing.T) {
 	}
 	for _, bad := range []string{"0", "-1", "many", "1025", "99999999999999999999"} {
 		t.Setenv(ThreadsEnv, bad)
-		if _, err := NewPool(0); err == nil || err.Error() != fmt.Sprintf("HEAL_THREADS=%q is not a number of threads from 1 to 1024", bad) {
+		if _, err := NewPool(0); err == nil || err.Error() !=
+			fmt.Sprintf("HEAL_THREADS=%q is not a number of threads from 1 to 1024", bad) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -341,7 +343,8 @@ func TestPoolsShareOneTeam(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	wg.Add(2)
-	if err := pools[0].Run(2, 1, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil { // still has its thread
+	// still has its thread
+	if err := pools[0].Run(2, 1, 1, func(begin, end int64) { wg.Done(); wg.Wait() }); err != nil {
 		t.Error(err)
 	}
 }
@@ -360,10 +363,10 @@ func busy(d time.Duration) {
 	}
 }
 
-// BenchmarkPoolRegion measures a region of two pieces of about two microseconds each on two threads, and reports
-// what it takes beyond the half of the work: with workers that still poll from the region before, and with
-// workers that have gone to sleep, which are left alone, so that the other half is beyond, too. On a machine that is busy with other things the figures are those of the
-// system's scheduler.
+// BenchmarkPoolRegion measures a region of two pieces of about two microseconds each on two threads, and reports what
+// it takes beyond the half of the work: with workers that still poll from the region before, and with workers that have
+// gone to sleep, which are left alone, so that the other half is beyond, too. On a machine that is busy with other
+// things the figures are those of the system's scheduler.
 func BenchmarkPoolRegion(b *testing.B) {
 	const piece = 2 * time.Microsecond
 	work := func(begin, end int64) {

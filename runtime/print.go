@@ -17,10 +17,10 @@ const (
 	printWidth     = 75
 )
 
-// Format writes t the way NumPy's print does with floatmode='unique', without a newline at the end: every float
-// in the fewest digits that read back as the same value, columns aligned, in exponent form when an element's magnitude is
-// 1e8 or above or below 1e-4, or the largest is over 1000 times the smallest. Bools are true and false. An empty
-// tensor prints as [], a string as its characters.
+// Format writes t the way NumPy's print does with floatmode='unique', without a newline at the end: every float in the
+// fewest digits that read back as the same value, columns aligned, in exponent form when an element's magnitude is 1e8
+// or above or below 1e-4, or the largest is over 1000 times the smallest. Bools are true and false. An empty tensor
+// prints as [], a string as its characters.
 //
 //	[[ 1.    2.5 ]
 //	 [-0.125 3.  ]]
@@ -93,7 +93,8 @@ func (p *printer) shown(axis int) func(yield func(int64) bool) {
 	}
 }
 
-// visit calls f with the bits of all elements that are printed, of the sub-tensor at position at whose first axis is axis.
+// visit calls f with the bits of all elements that are printed, of the sub-tensor at position at whose first axis is
+// axis.
 func (p *printer) visit(axis int, at int64, f func(bits uint64)) {
 	if axis == p.t.Rank() {
 		f(p.t.load(at))

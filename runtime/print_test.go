@@ -49,7 +49,8 @@ func TestFormatLikeNumPy(t *testing.T) {
 func TestFormatViews(t *testing.T) {
 	noLeaks(t)
 	x := iota32(t, 3, 4)
-	if got := formatted(t, must(t)(must(t)(x.Transpose()).Slice(Range{0, 4, 3}, Reversed))); got != "[[ 8  4  0]\n [11  7  3]]" {
+	if got := formatted(t, must(t)(must(t)(x.Transpose()).Slice(Range{0, 4, 3}, Reversed))); got !=
+		"[[ 8  4  0]\n [11  7  3]]" {
 		t.Errorf("got\n%s", got)
 	}
 	big := must(t)(must(t)(Scalar(true), nil).Expand(1<<30, 1<<30))

@@ -9,9 +9,11 @@ import (
 
 // levelFlags are the flags, as Linux names them, that a processor of a level has beside those of the level before.
 var levelFlags = map[string][]string{
-	"avx2":       {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm"},
-	"avx512":     {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
-	"avx512ifma": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512ifma"},
+	"avx2": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm"},
+	"avx512": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",
+		"avx512vl"},
+	"avx512ifma": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",
+		"avx512vl", "avx512ifma"},
 }
 
 // processorHas reports whether code for a level of processors runs here. Levels without flags are everywhere.

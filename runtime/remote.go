@@ -2,8 +2,8 @@ package runtime
 
 import "healc/runtime/device"
 
-// remote is where the elements of a tensor lie in the memory of a device, as elements is for the host. Nothing keeps the
-// memory.
+// remote is where the elements of a tensor lie in the memory of a device, as elements is for the host. Nothing keeps
+// the memory.
 type remote struct {
 	at      device.Ptr
 	size    int64 // bytes of an element
@@ -56,8 +56,8 @@ func (d *Device) copyUnless(s device.Stream, dst, src remote, word device.Ptr) e
 	return d.copyStrided(s, dst.size, dst.at, src.at, copyLoops(room[:0], dst.layout(), src.layout()), word)
 }
 
-// moveRemote is copyRemote for places that may overlap: the result is as if src had been copied away first. It waits for
-// the copy where they do.
+// moveRemote is copyRemote for places that may overlap: the result is as if src had been copied away first. It waits
+// for the copy where they do.
 func (d *Device) moveRemote(s device.Stream, dst, src remote) error {
 	if !dst.overlaps(src) {
 		return d.copyRemote(s, dst, src)

@@ -8,12 +8,12 @@ import (
 	"healc/lang/types"
 )
 
-// Random tensors come from Philox4x32-10, a counter-based generator: four 32-bit words are a function of a
-// 128-bit counter and a 64-bit key (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011). The
-// key is the seed. The counter is the number of a block of elements, with the distribution in its third word, so an element depends
-// on the seed and its row-major position alone: tensors of one seed and different shapes start alike. All that follows
-// the words is integer arithmetic and basic float operations in a fixed order (float64(...) around each
-// product keeps the compiler from fusing it with an addition), so every machine makes the same bits.
+// Random tensors come from Philox4x32-10, a counter-based generator: four 32-bit words are a function of a 128-bit
+// counter and a 64-bit key (Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3; SC 2011). The key
+// is the seed. The counter is the number of a block of elements, with the distribution in its third word, so an element
+// depends on the seed and its row-major position alone: tensors of one seed and different shapes start alike. All that
+// follows the words is integer arithmetic and basic float operations in a fixed order (float64(...) around each product
+// keeps the compiler from fusing it with an addition), so every machine makes the same bits.
 
 // The third word of the counter: what the numbers are for.
 const (
@@ -82,8 +82,8 @@ func uniform32(dtype types.DType, w uint32) uint64 {
 	return uint64(w >> (32 - dtype.Bits()))
 }
 
-// Randn returns a tensor of a float type with normally distributed numbers of mean 0 and variance 1, computed in f64 by the
-// method of Box and Muller and rounded to the type. Magnitudes end at 8.6.
+// Randn returns a tensor of a float type with normally distributed numbers of mean 0 and variance 1, computed in f64 by
+// the method of Box and Muller and rounded to the type. Magnitudes end at 8.6.
 func Randn(dtype types.DType, seed uint64, shape ...int64) (*Tensor, error) {
 	if !dtype.IsFloat() {
 		return nil, fmt.Errorf("randn: %v is no float type", dtype)

@@ -31,7 +31,8 @@ func TestRandIsFixed(t *testing.T) {
 		}
 	}
 	x := must(t)(Randn(types.F64, 7, 3))
-	if got, want := x.Bits(), []uint64{0x3fd292d4ca5e0af9, 0x3ffdac42e8465252, 0xbfd4e58bf496c9e8}; !slices.Equal(got, want) {
+	if got, want := x.Bits(), []uint64{0x3fd292d4ca5e0af9, 0x3ffdac42e8465252, 0xbfd4e58bf496c9e8}; !slices.Equal(got,
+		want) {
 		t.Errorf("randn: got %#x, want %#x", got, want)
 	}
 }
@@ -83,7 +84,8 @@ func TestRandNormal(t *testing.T) {
 			}
 		}
 		// Six standard deviations: 6/sqrt(n), 6 sqrt(2/n), 6 sqrt(96/n).
-		if math.Abs(m1) > 0.03 || math.Abs(m2-1) > 0.043 || math.Abs(m4-3) > 0.3 || math.Abs(float64(within)/n-0.6827) > 0.015 {
+		if math.Abs(m1) > 0.03 || math.Abs(m2-1) > 0.043 || math.Abs(m4-3) > 0.3 ||
+			math.Abs(float64(within)/n-0.6827) > 0.015 {
 			t.Errorf("%v: moments %v %v %v, %d of %d within 1", dtype, m1, m2, m4, within, n)
 		}
 	}

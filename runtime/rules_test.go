@@ -34,8 +34,9 @@ func TestViewsShareMemory(t *testing.T) {
 	for name, v := range map[string]*Tensor{
 		"expand": must(t)(x.Expand(2, 5, 6)), "squeeze": must(t)(x.Squeeze(1)), "unsqueeze": must(t)(x.Unsqueeze(-1)),
 		"moveaxis": must(t)(x.MoveAxis(2, 0)), "reshape": must(t)(x.Reshape(3, 4)), "flatten": must(t)(x.Flatten(1, 2)),
-		"get_slice": must(t)(x.Slice(All, All, Range{5, End, -2})), "index": must(t)(x.Index(2, 3)), "contiguous": must(t)(x.Contiguous()),
-		"view": must(t)(x.View()), "strided": must(t)(x.Strided(1, []int64{2, 3}, []int64{6, 2})),
+		"get_slice": must(t)(x.Slice(All, All, Range{5, End, -2})), "index": must(t)(x.Index(2, 3)),
+		"contiguous": must(t)(x.Contiguous()),
+		"view":       must(t)(x.View()), "strided": must(t)(x.Strided(1, []int64{2, 3}, []int64{6, 2})),
 	} {
 		if !shares(t, x, v) {
 			t.Errorf("%s does not share memory", name)
@@ -50,7 +51,8 @@ func TestContiguousIsTheSame(t *testing.T) {
 	if c := must(t)(x.Contiguous()); c.Ptr() != x.Ptr() || !slices.Equal(c.Strides, x.Strides) {
 		t.Error("a contiguous tensor became another one")
 	}
-	for _, v := range []*Tensor{must(t)(x.Transpose()), must(t)(x.Slice(All, Range{0, 2, 1})), must(t)(x.Slice(Reversed)), must(t)(must(t)(x.Slice(Range{0, 1, 1})).Expand(3, 4))} {
+	for _, v := range []*Tensor{must(t)(x.Transpose()), must(t)(x.Slice(All, Range{0, 2, 1})),
+		must(t)(x.Slice(Reversed)), must(t)(must(t)(x.Slice(Range{0, 1, 1})).Expand(3, 4))} {
 		c := must(t)(v.Contiguous())
 		if shares(t, x, c) || !c.IsContiguous() || !slices.Equal(c.Bits(), v.Bits()) {
 			t.Errorf("contiguous of %v with strides %v: strides %v, %v", v, v.Strides, c.Strides, c.Bits())
@@ -70,10 +72,14 @@ func TestReshapeSharesOrCopies(t *testing.T) {
 		shape []int64
 		view  bool
 	}{
-		{x, []int64{24}, true}, {x, []int64{2, 2, 3, 2}, true}, {x, []int64{-1, 8}, true}, {x, []int64{4, 1, 6, 1}, true},
-		{row, []int64{3, 2}, true}, {must(t)(x.Slice(Range{1, 3, 1})), []int64{12}, true}, {must(t)(row.Transpose()), []int64{6}, true},
-		{xt, []int64{24}, false}, {xt, []int64{3, 2, 4}, false}, {left, []int64{16}, false}, {left, []int64{2, 2, 4}, false},
-		{must(t)(row.Expand(5, 6)), []int64{5, 2, 3}, false}, {must(t)(x.Slice(Reversed, Reversed)), []int64{24}, false},
+		{x, []int64{24}, true}, {x, []int64{2, 2, 3, 2}, true}, {x, []int64{-1, 8}, true},
+		{x, []int64{4, 1, 6, 1}, true},
+		{row, []int64{3, 2}, true}, {must(t)(x.Slice(Range{1, 3, 1})), []int64{12}, true},
+		{must(t)(row.Transpose()), []int64{6}, true},
+		{xt, []int64{24}, false}, {xt, []int64{3, 2, 4}, false}, {left, []int64{16}, false},
+		{left, []int64{2, 2, 4}, false},
+		{must(t)(row.Expand(5, 6)), []int64{5, 2, 3}, false},
+		{must(t)(x.Slice(Reversed, Reversed)), []int64{24}, false},
 		{must(t)(x.Slice(All, Range{0, 6, 2})), []int64{12}, false}, {xt, []int64{6, 4}, false},
 	} {
 		y := must(t)(c.from.Reshape(c.shape...))
@@ -112,8 +118,10 @@ func TestFlatten(t *testing.T) {
 	check(must(t)(x.Slice(All, All, Range{0, 2, 1})), 0, 0, "is not contiguous")
 	check(x, 2, 1, "flatten: the axes from 2 to 1 of shape [2, 3, 4] are none")
 	check(x, 0, 3, "flatten: axis 3 is out of range")
-	check(must(t)(must(t)(Scalar(int32(1)), nil).Expand(1<<20, 0, 1<<20, 1<<20)), 2, 3, "flatten: shape [1048576, 0, 1099511627776]: extent")
-	check(must(t)(must(t)(Scalar(int32(1)), nil).Expand(1<<16, 1<<16, 1<<16, 1<<16, 0)), 0, 3, "make one of more than 2^31-1 elements")
+	check(must(t)(must(t)(Scalar(int32(1)), nil).Expand(1<<20, 0, 1<<20, 1<<20)), 2, 3,
+		"flatten: shape [1048576, 0, 1099511627776]: extent")
+	check(must(t)(must(t)(Scalar(int32(1)), nil).Expand(1<<16, 1<<16, 1<<16, 1<<16, 0)), 0, 3,
+		"make one of more than 2^31-1 elements")
 }
 
 func TestStrided(t *testing.T) {
@@ -126,9 +134,12 @@ func TestStrided(t *testing.T) {
 		ok             bool
 	}{
 		{2, []int64{6}, []int64{1}, true}, {7, []int64{6}, []int64{-1}, true}, {2, []int64{2, 3}, []int64{1, 2}, true},
-		{4, []int64{5}, []int64{0}, true}, {2, nil, nil, true}, {2, []int64{1}, []int64{1 << 62}, true}, {99, []int64{0, 5}, []int64{7, 7}, true},
-		{1, []int64{1}, []int64{1}, false}, {8, nil, nil, false}, {2, []int64{7}, []int64{1}, false}, {6, []int64{6}, []int64{-1}, false},
-		{2, []int64{3, 3}, []int64{2, 2}, false}, {2, []int64{2}, []int64{-1 << 63}, false}, {2, []int64{1 << 30, 1 << 30}, []int64{1 << 33, 1 << 33}, false},
+		{4, []int64{5}, []int64{0}, true}, {2, nil, nil, true}, {2, []int64{1}, []int64{1 << 62}, true},
+		{99, []int64{0, 5}, []int64{7, 7}, true},
+		{1, []int64{1}, []int64{1}, false}, {8, nil, nil, false}, {2, []int64{7}, []int64{1}, false},
+		{6, []int64{6}, []int64{-1}, false},
+		{2, []int64{3, 3}, []int64{2, 2}, false}, {2, []int64{2}, []int64{-1 << 63}, false},
+		{2, []int64{1 << 30, 1 << 30}, []int64{1 << 33, 1 << 33}, false},
 		{-1 << 63, []int64{2}, []int64{1}, false}, {2, []int64{2}, nil, false}, {2, []int64{-1}, []int64{1}, false},
 	} {
 		v, err := inner.Strided(c.offset, c.shape, c.strides)

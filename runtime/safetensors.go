@@ -11,10 +11,11 @@ import (
 	"healc/lang/types"
 )
 
-// The safetensors format (https://github.com/huggingface/safetensors): the length of the header, 8 bytes, little-endian;
-// the header, a JSON object that starts with "{" and may end in spaces; the elements, little-endian and row-major. The
-// header has {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]} for each name, in bytes after the header, and
-// may have strings under "__metadata__". The tensors cover all bytes after the header, each once, and no name stands twice.
+// The safetensors format (https://github.com/huggingface/safetensors): the length of the header, 8 bytes,
+// little-endian; the header, a JSON object that starts with "{" and may end in spaces; the elements, little-endian and
+// row-major. The header has {"dtype": "F32", "shape": [2, 3], "data_offsets": [BEGIN, END]} for each name, in bytes
+// after the header, and may have strings under "__metadata__". The tensors cover all bytes after the header, each once,
+// and no name stands twice.
 const (
 	maxSafetensorsHeader = 100_000_000 // the limit of the format's own reader
 	metadataKey          = "__metadata__"
@@ -108,7 +109,8 @@ func ReadSafetensors(r io.ReaderAt, size int64) (*Safetensors, error) {
 	}
 	s := &Safetensors{data: r, begin: int64(len(length)) + int64(n)}
 	if s.begin > size {
-		return fail(io.ErrUnexpectedEOF, "the header has %d bytes, the file has %d left", n, max(size-int64(len(length)), 0))
+		return fail(io.ErrUnexpectedEOF, "the header has %d bytes, the file has %d left", n,
+			max(size-int64(len(length)), 0))
 	}
 	header := make([]byte, n)
 	if err := readAt(r, header, int64(len(length))); err != nil {
@@ -159,7 +161,8 @@ func (s *Safetensors) Metadata() map[string]string { return s.metadata }
 func (s *Safetensors) Read(name string) (*Tensor, error) {
 	i := slices.IndexFunc(s.tensors, func(x safetensor) bool { return x.name == name })
 	if i < 0 {
-		return nil, &SafetensorsError{Path: s.path, Tensor: name, Reason: "the file has no such tensor; it has " + quoted(s.Names())}
+		return nil, &SafetensorsError{Path: s.path, Tensor: name, Reason: "the file has no such tensor; it has " +
+			quoted(s.Names())}
 	}
 	x := s.tensors[i]
 	t, err := New(x.dtype, x.shape...)

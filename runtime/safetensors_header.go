@@ -185,7 +185,8 @@ func (s *Safetensors) parseTensor(d *json.Decoder, name string) error {
 		return fail(err, "the shape")
 	}
 	if x.end-x.begin != size {
-		return fail(nil, "%s has %d bytes, and data_offsets [%d, %d] do not", typeName(x.dtype, x.shape), size, x.begin, x.end)
+		return fail(nil, "%s has %d bytes, and data_offsets [%d, %d] do not", typeName(x.dtype, x.shape), size, x.begin,
+			x.end)
 	}
 	s.tensors = append(s.tensors, x)
 	return nil
@@ -201,11 +202,15 @@ func (s *Safetensors) covers(size int64) error {
 	for _, x := range order {
 		switch {
 		case x.end > size:
-			return &SafetensorsError{Tensor: x.name, Reason: fmt.Sprintf("it ends at byte %d, the file has %d after the header", x.end, size), Err: io.ErrUnexpectedEOF}
+			return &SafetensorsError{Tensor: x.name,
+				Reason: fmt.Sprintf("it ends at byte %d, the file has %d after the header", x.end, size),
+				Err:    io.ErrUnexpectedEOF}
 		case x.begin > at:
-			return &SafetensorsError{Tensor: x.name, Reason: fmt.Sprintf("the bytes from %d to %d before it belong to no tensor", at, x.begin)}
+			return &SafetensorsError{Tensor: x.name,
+				Reason: fmt.Sprintf("the bytes from %d to %d before it belong to no tensor", at, x.begin)}
 		case x.begin < at:
-			return &SafetensorsError{Tensor: x.name, Reason: fmt.Sprintf("it starts at byte %d, where another tensor ends at %d", x.begin, at)}
+			return &SafetensorsError{Tensor: x.name,
+				Reason: fmt.Sprintf("it starts at byte %d, where another tensor ends at %d", x.begin, at)}
 		}
 		at = x.end
 	}

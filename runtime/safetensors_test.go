@@ -20,7 +20,8 @@ func oneOfEach(t *testing.T) []NamedTensor {
 	t.Helper()
 	var out []NamedTensor
 	shapes := [][]int64{{2, 3}, {}, {5}, {0, 4}, {2, 1, 3}}
-	for i, d := range []types.DType{types.Bool, types.I8, types.U8, types.I16, types.U16, types.F16, types.BF16, types.I32, types.U32, types.F32, types.I64, types.U64, types.F64} {
+	for i, d := range []types.DType{types.Bool, types.I8, types.U8, types.I16, types.U16, types.F16, types.BF16,
+		types.I32, types.U32, types.F32, types.I64, types.U64, types.F64} {
 		shape := shapes[i%len(shapes)]
 		bits := make([]uint64, product(shape))
 		for k := range bits {
@@ -136,38 +137,61 @@ const goodSafetensors = `{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"
 func hostileSafetensors() map[string][]byte {
 	entry := func(fields string) []byte { return safetensorsOf(`{"a":{`+fields+`}}`, 8) }
 	return map[string][]byte{
-		"the length of the header: unexpected EOF":                        []byte("abc"),
-		"longer than the limit":                                           append(bytes.Repeat([]byte{0xff}, 8), "{}"...),
-		"the header has 1000 bytes, the file has 2 left":                  append(binary.LittleEndian.AppendUint64(nil, 1000), "{}"...),
-		"does not start with `{`":                                         safetensorsOf(` {}`, 0),
-		"the header does not start":                                       safetensorsOf(``, 0),
-		"the header is not UTF-8":                                         safetensorsOf("{\"\xff\":1}", 0),
-		"wrong JSON":                                                      safetensorsOf(`{"a":`, 0),
-		"wrong JSON: unexpected EOF":                                      safetensorsOf(`{`, 0),
-		`"[]" stands after the header's object`:                           safetensorsOf(`{} []`, 0),
-		`1 stands where "{" has to`:                                       safetensorsOf(`{"a":1}`, 0),
-		`tensor "a": the name stands twice`:                               safetensorsOf(`{"a":{"dtype":"I8","shape":[],"data_offsets":[0,1]},"a":{"dtype":"I8","shape":[],"data_offsets":[1,2]}}`, 2),
-		`"n" in __metadata__ is no string`:                                safetensorsOf(`{"__metadata__":{"n":1}}`, 0),
-		`"n" stands twice in __metadata__`:                                safetensorsOf(`{"__metadata__":{"n":"","n":""}}`, 0),
-		`unsupported dtype "F8_E4M3"`:                                     entry(`"dtype":"F8_E4M3","shape":[8],"data_offsets":[0,8]`),
-		`unsupported dtype "1"`:                                           entry(`"dtype":1,"shape":[8],"data_offsets":[0,8]`),
-		`-1 in the shape is no whole number`:                              entry(`"dtype":"I8","shape":[-1],"data_offsets":[0,8]`),
-		`1e3 in the shape is no whole number`:                             entry(`"dtype":"I8","shape":[1e3],"data_offsets":[0,8]`),
-		`[ in the shape is no whole number`:                               entry(`"dtype":"I8","shape":[[8]],"data_offsets":[0,8]`),
-		`99999999999999999999 in data_offsets`:                            entry(`"dtype":"I8","shape":[8],"data_offsets":[0,99999999999999999999]`),
-		"the shape: ":                                                     entry(`"dtype":"F64","shape":[4294967296,4294967296],"data_offsets":[0,8]`),
-		"a shape of more than 64 axes":                                    entry(`"dtype":"I8","shape":[` + strings.Repeat("1,", 64) + `1],"data_offsets":[0,1]`),
-		"f32[2] has 8 bytes, and data_offsets [0, 7] do not":              entry(`"dtype":"F32","shape":[2],"data_offsets":[0,7]`),
-		"f32[2] has 8 bytes, and data_offsets [8, 0] do not":              entry(`"dtype":"F32","shape":[2],"data_offsets":[8,0]`),
-		"data_offsets has more than a begin and an end":                   entry(`"dtype":"F32","shape":[2],"data_offsets":[0,8,8]`),
-		"data_offsets has no begin and end":                               entry(`"dtype":"F32","shape":[2],"data_offsets":[8]`),
-		`"shape" stands twice`:                                            entry(`"shape":[],"shape":[],"dtype":"F64","data_offsets":[0,8]`),
-		`the field "dtype" is missing`:                                    entry(`"shape":[2],"data_offsets":[0,8]`),
-		`unknown field "strides"`:                                         entry(`"strides":[2]`),
-		"it ends at byte 8000000000, the file has 8":                      entry(`"dtype":"F64","shape":[1000000000],"data_offsets":[0,8000000000]`),
-		"the bytes from 0 to 4 before it belong to no tensor":             entry(`"dtype":"F32","shape":[1],"data_offsets":[4,8]`),
-		"4 bytes after the last tensor belong to none":                    entry(`"dtype":"F32","shape":[1],"data_offsets":[0,4]`),
-		`tensor "b": it starts at byte 0, where another tensor ends at 1`: safetensorsOf(`{"a":{"dtype":"I8","shape":[],"data_offsets":[0,1]},"b":{"dtype":"I8","shape":[],"data_offsets":[0,1]}}`, 1),
+		"the length of the header: unexpected EOF": []byte("abc"),
+		"longer than the limit": append(bytes.Repeat([]byte{0xff}, 8),
+			"{}"...),
+		"the header has 1000 bytes, the file has 2 left": append(binary.LittleEndian.AppendUint64(nil,
+			1000), "{}"...),
+		"does not start with `{`":               safetensorsOf(` {}`, 0),
+		"the header does not start":             safetensorsOf(``, 0),
+		"the header is not UTF-8":               safetensorsOf("{\"\xff\":1}", 0),
+		"wrong JSON":                            safetensorsOf(`{"a":`, 0),
+		"wrong JSON: unexpected EOF":            safetensorsOf(`{`, 0),
+		`"[]" stands after the header's object`: safetensorsOf(`{} []`, 0),
+		`1 stands where "{" has to`:             safetensorsOf(`{"a":1}`, 0),
+		`tensor "a": the name stands twice`: safetensorsOf(
+			`{"a":{"dtype":"I8","shape":[],"data_offsets":[0,1]},"a":{"dtype":"I8","shape":[],"data_offsets":[1,2]}}`,
+			2),
+		`"n" in __metadata__ is no string`: safetensorsOf(`{"__metadata__":{"n":1}}`, 0),
+		`"n" stands twice in __metadata__`: safetensorsOf(
+			`{"__metadata__":{"n":"","n":""}}`, 0),
+		`unsupported dtype "F8_E4M3"`: entry(
+			`"dtype":"F8_E4M3","shape":[8],"data_offsets":[0,8]`),
+		`unsupported dtype "1"`: entry(
+			`"dtype":1,"shape":[8],"data_offsets":[0,8]`),
+		`-1 in the shape is no whole number`: entry(
+			`"dtype":"I8","shape":[-1],"data_offsets":[0,8]`),
+		`1e3 in the shape is no whole number`: entry(
+			`"dtype":"I8","shape":[1e3],"data_offsets":[0,8]`),
+		`[ in the shape is no whole number`: entry(
+			`"dtype":"I8","shape":[[8]],"data_offsets":[0,8]`),
+		`99999999999999999999 in data_offsets`: entry(
+			`"dtype":"I8","shape":[8],"data_offsets":[0,99999999999999999999]`),
+		"the shape: ": entry(
+			`"dtype":"F64","shape":[4294967296,4294967296],"data_offsets":[0,8]`),
+		"a shape of more than 64 axes": entry(`"dtype":"I8","shape":[` +
+			strings.Repeat("1,", 64) + `1],"data_offsets":[0,1]`),
+		"f32[2] has 8 bytes, and data_offsets [0, 7] do not": entry(
+			`"dtype":"F32","shape":[2],"data_offsets":[0,7]`),
+		"f32[2] has 8 bytes, and data_offsets [8, 0] do not": entry(
+			`"dtype":"F32","shape":[2],"data_offsets":[8,0]`),
+		"data_offsets has more than a begin and an end": entry(
+			`"dtype":"F32","shape":[2],"data_offsets":[0,8,8]`),
+		"data_offsets has no begin and end": entry(
+			`"dtype":"F32","shape":[2],"data_offsets":[8]`),
+		`"shape" stands twice`: entry(
+			`"shape":[],"shape":[],"dtype":"F64","data_offsets":[0,8]`),
+		`the field "dtype" is missing`: entry(`"shape":[2],"data_offsets":[0,8]`),
+		`unknown field "strides"`:      entry(`"strides":[2]`),
+		"it ends at byte 8000000000, the file has 8": entry(
+			`"dtype":"F64","shape":[1000000000],"data_offsets":[0,8000000000]`),
+		"the bytes from 0 to 4 before it belong to no tensor": entry(
+			`"dtype":"F32","shape":[1],"data_offsets":[4,8]`),
+		"4 bytes after the last tensor belong to none": entry(
+			`"dtype":"F32","shape":[1],"data_offsets":[0,4]`),
+		`tensor "b": it starts at byte 0, where another tensor ends at 1`: safetensorsOf(
+			`{"a":{"dtype":"I8","shape":[],"data_offsets":[0,1]},"b":{"dtype":"I8","shape":[],"data_offsets":[0,1]}}`,
+			1),
 	}
 }
 

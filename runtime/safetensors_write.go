@@ -12,11 +12,14 @@ import (
 	"unicode/utf8"
 )
 
-// WriteSafetensors writes tensors under their names, and metadata where there is any. Those with the larger elements come
-// first, in the order given, so that each lies at a multiple of its element size. The same tensors give the same bytes.
+// WriteSafetensors writes tensors under their names, and metadata where there is any. Those with the larger elements
+// come first, in the order given, so that each lies at a multiple of its element size. The same tensors give the same
+// bytes.
 func WriteSafetensors(w io.Writer, metadata map[string]string, tensors ...NamedTensor) error {
 	order := slices.Clone(tensors)
-	slices.SortStableFunc(order, func(a, b NamedTensor) int { return cmp.Compare(b.Tensor.DType.Bytes(), a.Tensor.DType.Bytes()) })
+	slices.SortStableFunc(order, func(a, b NamedTensor) int {
+		return cmp.Compare(b.Tensor.DType.Bytes(), a.Tensor.DType.Bytes())
+	})
 	var header bytes.Buffer
 	header.WriteByte('{')
 	field := func(name string, value any) error {
@@ -70,7 +73,8 @@ func WriteSafetensors(w io.Writer, metadata map[string]string, tensors ...NamedT
 		header.WriteByte(' ')
 	}
 	if header.Len() > maxSafetensorsHeader {
-		return fmt.Errorf("write safetensors: a header of %d bytes is longer than the limit of %d", header.Len(), maxSafetensorsHeader)
+		return fmt.Errorf("write safetensors: a header of %d bytes is longer than the limit of %d", header.Len(),
+			maxSafetensorsHeader)
 	}
 	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(header.Len()))); err != nil {
 		return err

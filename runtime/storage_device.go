@@ -9,8 +9,8 @@ import (
 	"healc/runtime/device"
 )
 
-// NewStorageOn returns memory of a device for at least bytes bytes, with unspecified contents. It counts as LiveBytes of
-// the device.
+// NewStorageOn returns memory of a device for at least bytes bytes, with unspecified contents. It counts as LiveBytes
+// of the device.
 func NewStorageOn(d *Device, bytes int64) (*Storage, error) {
 	addr, err := d.pool.Get(bytes)
 	if err != nil {
@@ -24,12 +24,13 @@ func NewStorageOn(d *Device, bytes int64) (*Storage, error) {
 
 // free gives memory back to the pool. Programs end when the device is done with them, so nothing uses it any more.
 func (d *Device) free(addr device.Ptr) {
-	// The pool asks the device only where every access is checked. What a device that is lost does not take back is gone with it.
+	// The pool asks the device only where every access is checked. What a device that is lost does not take back is
+	// gone with it.
 	_ = d.pool.Put(addr)
 }
 
-// NewUnifiedStorage returns memory that a device and the host reach, for at least bytes bytes. It is zero at first, and is the driver's: it is
-// not kept for later when it is released. It counts as LiveBytes of the device.
+// NewUnifiedStorage returns memory that a device and the host reach, for at least bytes bytes. It is zero at first, and
+// is the driver's: it is not kept for later when it is released. It counts as LiveBytes of the device.
 func NewUnifiedStorage(d *Device, bytes int64) (*Storage, error) {
 	info := d.dev.Info()
 	if !info.Managed {
@@ -46,7 +47,8 @@ func NewUnifiedStorage(d *Device, bytes int64) (*Storage, error) {
 	}
 	clear(host)
 	d.unified.Add(bytes)
-	s := &Storage{block: block{ptr: unsafe.Pointer(&host[0]), bytes: bytes, class: unifiedClass, pinned: new(atomic.Bool)}, dev: d, addr: addr}
+	s := &Storage{block: block{ptr: unsafe.Pointer(&host[0]), bytes: bytes, class: unifiedClass,
+		pinned: new(atomic.Bool)}, dev: d, addr: addr}
 	s.refs.Store(1)
 	pinned := s.pinned
 	s.cleanup = goruntime.AddCleanup(s, func(addr device.Ptr) { // when the last tensor on it is forgotten
@@ -67,7 +69,9 @@ func (d *Device) freeUnified(addr device.Ptr, bytes int64) {
 type NoUnifiedError struct{ Device string }
 
 func (e *NoUnifiedError) Error() string {
-	return e.Device + " has no unified memory: the driver does not let the host reach managed memory while the device works; use `on device`"
+	return e.Device +
+		" has no unified memory: the driver does not let the host reach managed memory while the device works; use " +
+		"`on device`"
 }
 
 // Unified reports whether the host reaches memory that is on a device.

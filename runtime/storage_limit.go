@@ -89,8 +89,8 @@ func checkMemory(size int64) error {
 	return nil
 }
 
-// availableMemory returns what the process can still get and what it can have in all, in bytes; the
-// largest int64 where the system does not tell. A 64th of the machine is left alone, for page tables and the rest of the world.
+// availableMemory returns what the process can still get and what it can have in all, in bytes; the largest int64 where
+// the system does not tell. A 64th of the machine is left alone, for page tables and the rest of the world.
 func availableMemory() (available, total int64) {
 	available, total = maxInt64, maxInt64
 	if info, err := readFields("/proc/meminfo"); err == nil && info["MemTotal:"] > 0 {

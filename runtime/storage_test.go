@@ -277,9 +277,12 @@ func TestOutOfMemoryText(t *testing.T) {
 		want string
 	}{
 		{OutOfMemoryError{Bytes: 4096}, "out of memory: asked for 4096 bytes"},
-		{OutOfMemoryError{Bytes: 3 << 20, Available: 20 << 10}, "out of memory: asked for 3072.0 KiB, available are 20.0 KiB"},
-		{OutOfMemoryError{Bytes: 12 << 30, Available: 300 << 20}, "out of memory: asked for 12.0 GiB, available are 300.0 MiB"},
-		{OutOfMemoryError{Bytes: 1 << 20, Err: syscall.ENOMEM}, "out of memory: asked for 1024.0 KiB: cannot allocate memory"},
+		{OutOfMemoryError{Bytes: 3 << 20, Available: 20 << 10},
+			"out of memory: asked for 3072.0 KiB, available are 20.0 KiB"},
+		{OutOfMemoryError{Bytes: 12 << 30, Available: 300 << 20},
+			"out of memory: asked for 12.0 GiB, available are 300.0 MiB"},
+		{OutOfMemoryError{Bytes: 1 << 20, Err: syscall.ENOMEM},
+			"out of memory: asked for 1024.0 KiB: cannot allocate memory"},
 		{OutOfMemoryError{Bytes: maxInt64}, "out of memory: a tensor of 2^63 bytes or more"},
 	} {
 		if got := c.err.Error(); got != c.want {

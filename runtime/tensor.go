@@ -88,9 +88,9 @@ func (t *Tensor) Storage() *Storage {
 	return t.storage
 }
 
-// Ptr is the address of element [0, ..., 0], nil when t cannot be used or is where only a device reaches it. It is valid until t is closed; who hands
-// it to compiled code keeps t reachable meanwhile, with runtime.KeepAlive of the standard library, since
-// the garbage collector does not see the use.
+// Ptr is the address of element [0, ..., 0], nil when t cannot be used or is where only a device reaches it. It is
+// valid until t is closed; who hands it to compiled code keeps t reachable meanwhile, with runtime.KeepAlive of the
+// standard library, since the garbage collector does not see the use.
 func (t *Tensor) Ptr() unsafe.Pointer {
 	if t == nil || t.storage == nil || t.storage.ptr == nil {
 		return nil

@@ -147,7 +147,8 @@ func (t *Tensor) position(index []int64) (int64, error) {
 	return at, nil
 }
 
-// positions yields where the elements of a tensor lie, in elements from the first, in row-major order. There is one for no axes.
+// positions yields where the elements of a tensor lie, in elements from the first, in row-major order. There is one for
+// no axes.
 func positions(shape, strides []int64) func(yield func(int64) bool) {
 	return func(yield func(int64) bool) {
 		if product(shape) == 0 {

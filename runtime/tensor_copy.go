@@ -74,7 +74,8 @@ func (t *Tensor) CopyTo(dst *Tensor) error {
 	}
 	for axis, s := range dst.Strides {
 		if s == 0 && dst.Shape[axis] > 1 {
-			return fmt.Errorf("copy: axis %d of the destination %v is expanded, so its elements share memory", axis, dst)
+			return fmt.Errorf("copy: axis %d of the destination %v is expanded, so its elements share memory", axis,
+				dst)
 		}
 	}
 	if t.hostErr() != nil || dst.hostErr() != nil || t.Unified() && dst.Unified() {
@@ -94,9 +95,9 @@ func (t *Tensor) Overlaps(o *Tensor) bool {
 	return t.Device() == o.Device() && t.elements().overlaps(o.elements())
 }
 
-// Reshape returns the elements, in row-major order, with another shape of as many elements; one extent may be
-// -1, and follows from the others. The result is a view of a contiguous tensor, and a copy of any other, so that whether
-// memory is shared does not depend on the wanted shape.
+// Reshape returns the elements, in row-major order, with another shape of as many elements; one extent may be -1, and
+// follows from the others. The result is a view of a contiguous tensor, and a copy of any other, so that whether memory
+// is shared does not depend on the wanted shape.
 func (t *Tensor) Reshape(shape ...int64) (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -123,8 +124,8 @@ func (t *Tensor) reshaped(shape []int64) *Tensor {
 	return v
 }
 
-// Flatten makes one axis of the axes from start to end, both included; 0 and -1 are all of them. It is a view. The tensor
-// has to be contiguous: Reshape copies where Flatten is an error.
+// Flatten makes one axis of the axes from start to end, both included; 0 and -1 are all of them. It is a view. The
+// tensor has to be contiguous: Reshape copies where Flatten is an error.
 //
 //	[2,3,4] flattened from 1 to 2 is [2,12]
 func (t *Tensor) Flatten(start, end int) (*Tensor, error) {
@@ -146,11 +147,14 @@ func (t *Tensor) Flatten(start, end int) (*Tensor, error) {
 		return nil, fmt.Errorf("flatten: the axes from %d to %d of shape %s are none", start, end, shapeName(t.Shape))
 	}
 	if !t.IsContiguous() {
-		return nil, fmt.Errorf("flatten: %v with strides %s is not contiguous; Reshape and Contiguous copy", t, shapeName(t.Strides))
+		return nil, fmt.Errorf("flatten: %v with strides %s is not contiguous; Reshape and Contiguous copy", t,
+			shapeName(t.Strides))
 	}
-	n, err := checkShape(types.I8, old[start:end+1]) // a tensor without elements may have axes that make more than 64 bits count
+	// a tensor without elements may have axes that make more than 64 bits count
+	n, err := checkShape(types.I8, old[start:end+1])
 	if err != nil {
-		return nil, fmt.Errorf("flatten: the axes from %d to %d of shape %s make one of more than 2^31-1 elements", start, end, shapeName(t.Shape))
+		return nil, fmt.Errorf("flatten: the axes from %d to %d of shape %s make one of more than 2^31-1 elements",
+			start, end, shapeName(t.Shape))
 	}
 	want := slices.Concat(old[:start], []int64{n}, old[end+1:])
 	if _, err := checkShape(t.DType, want); err != nil {

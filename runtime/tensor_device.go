@@ -21,8 +21,8 @@ func (t *Tensor) Device() *Device {
 	return t.storage.dev
 }
 
-// Unified reports whether the elements are in memory that both the host and the tensor's device reach. The host may use them while
-// no program runs that uses them.
+// Unified reports whether the elements are in memory that both the host and the tensor's device reach. The host may use
+// them while no program runs that uses them.
 func (t *Tensor) Unified() bool { return t.Device() != nil && t.storage.Unified() }
 
 // Place is the memory that the elements are in.
@@ -73,7 +73,8 @@ func newAt(d *Device, place types.Place, dtype types.DType, shape []int64) (*Ten
 	return newOn(d, NewStorageOn, dtype, shape)
 }
 
-func newOn(d *Device, storage func(*Device, int64) (*Storage, error), dtype types.DType, shape []int64) (*Tensor, error) {
+func newOn(d *Device, storage func(*Device, int64) (*Storage, error), dtype types.DType, shape []int64) (*Tensor,
+	error) {
 	bytes, err := checkShape(dtype, shape)
 	if err != nil {
 		return nil, err
@@ -88,8 +89,8 @@ func newOn(d *Device, storage func(*Device, int64) (*Storage, error), dtype type
 	return t, nil
 }
 
-// ToDevice copies the elements to a device, into a row-major tensor. A tensor that is there already gives a view of it, as
-// Contiguous does.
+// ToDevice copies the elements to a device, into a row-major tensor. A tensor that is there already gives a view of it,
+// as Contiguous does.
 func (t *Tensor) ToDevice(d *Device) (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -125,8 +126,9 @@ func (t *Tensor) ToDevice(d *Device) (*Tensor, error) {
 	return out, nil
 }
 
-// ToUnified copies the elements to memory that a device and the host reach, into a row-major tensor. A tensor that is there already gives
-// a view of it, as Contiguous does. The error is a *NoUnifiedError when the device has no such memory.
+// ToUnified copies the elements to memory that a device and the host reach, into a row-major tensor. A tensor that is
+// there already gives a view of it, as Contiguous does. The error is a *NoUnifiedError when the device has no such
+// memory.
 func (t *Tensor) ToUnified(d *Device) (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -153,8 +155,8 @@ func (t *Tensor) ToUnified(d *Device) (*Tensor, error) {
 	return out, nil
 }
 
-// Mirror copies all of the memory that t is a view of to a device: the result is the same view of the copy, with the offset and
-// the strides of t, which is on the host.
+// Mirror copies all of the memory that t is a view of to a device: the result is the same view of the copy, with the
+// offset and the strides of t, which is on the host.
 func (t *Tensor) Mirror(d *Device) (*Tensor, error) {
 	if err := t.hostErr(); err != nil {
 		return nil, err
@@ -175,8 +177,8 @@ func (t *Tensor) Mirror(d *Device) (*Tensor, error) {
 	return v, nil
 }
 
-// ToHost copies the elements from a device to the host, into a row-major tensor. A tensor that is on the host gives a view of
-// it.
+// ToHost copies the elements from a device to the host, into a row-major tensor. A tensor that is on the host gives a
+// view of it.
 func (t *Tensor) ToHost() (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -220,8 +222,8 @@ func (d *Device) fetch(q *queue, dtype types.DType, from remote) (*Tensor, error
 	return out, nil
 }
 
-// upload copies a tensor of the host to memory of its own on the device, with the strides that it has: the range of memory
-// that its elements are in is copied as it is. Its first element is aligned to deviceAlign.
+// upload copies a tensor of the host to memory of its own on the device, with the strides that it has: the range of
+// memory that its elements are in is copied as it is. Its first element is aligned to deviceAlign.
 func (d *Device) upload(q *queue, t *Tensor) (*Tensor, error) {
 	if t.Elems() == 0 {
 		return NewOn(d, t.DType, t.Shape...)
@@ -244,14 +246,16 @@ func (d *Device) upload(q *queue, t *Tensor) (*Tensor, error) {
 		}
 		return v, nil
 	}
-	if err := q.transfer.Upload(s.addr+device.Ptr(pad), unsafe.Slice((*byte)(unsafe.Add(t.Ptr(), -before)), int64(hi-lo))); err != nil {
+	if err := q.transfer.Upload(s.addr+device.Ptr(pad), unsafe.Slice((*byte)(unsafe.Add(t.Ptr(), -before)),
+		int64(hi-lo))); err != nil {
 		v.Close()
 		return nil, err
 	}
 	return v, nil
 }
 
-// sparse reports whether a tensor of the host has so few of the bytes that its elements are spread over that copying only these pays.
+// sparse reports whether a tensor of the host has so few of the bytes that its elements are spread over that copying
+// only these pays.
 func (t *Tensor) sparse(span int64) bool {
 	const least = 64 << 10
 	for i, n := range t.Shape {

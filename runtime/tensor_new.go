@@ -19,8 +19,10 @@ func DTypeOf[T Elem]() types.DType { return dtypeOfKind[reflect.TypeFor[T]().Kin
 
 var dtypeOfKind = [...]types.DType{
 	reflect.Bool: types.Bool,
-	reflect.Int:  types.I64, reflect.Int8: types.I8, reflect.Int16: types.I16, reflect.Int32: types.I32, reflect.Int64: types.I64,
-	reflect.Uint: types.U64, reflect.Uint8: types.U8, reflect.Uint16: types.U16, reflect.Uint32: types.U32, reflect.Uint64: types.U64,
+	reflect.Int:  types.I64, reflect.Int8: types.I8, reflect.Int16: types.I16, reflect.Int32: types.I32,
+	reflect.Int64: types.I64,
+	reflect.Uint:  types.U64, reflect.Uint8: types.U8, reflect.Uint16: types.U16, reflect.Uint32: types.U32,
+	reflect.Uint64:  types.U64,
 	reflect.Float32: types.F32, reflect.Float64: types.F64,
 }
 
@@ -142,7 +144,8 @@ func Slice[T Elem](t *Tensor) ([]T, error) {
 	case want != t.DType && !half:
 		return nil, fmt.Errorf("Slice: a tensor of %v has no slice of %v", t.DType, reflect.TypeFor[T]())
 	case !t.IsContiguous():
-		return nil, fmt.Errorf("Slice: %v with strides %s is not contiguous; use Contiguous first", t, shapeName(t.Strides))
+		return nil, fmt.Errorf("Slice: %v with strides %s is not contiguous; use Contiguous first", t,
+			shapeName(t.Strides))
 	}
 	t.storage.pin()
 	return unsafe.Slice((*T)(t.Ptr()), t.Elems()), nil

@@ -80,7 +80,8 @@ func TestFromSliceAndSlice(t *testing.T) {
 		t.Errorf("named type: %v, %v", s, err)
 	}
 	xt := must(t)(x.Transpose())
-	if _, err := Slice[float32](xt); err == nil || !strings.Contains(err.Error(), "f32[3,2] with strides [1, 3] is not contiguous") {
+	if _, err := Slice[float32](xt); err == nil || !strings.Contains(err.Error(),
+		"f32[3,2] with strides [1, 3] is not contiguous") {
 		t.Errorf("strided: %v", err)
 	}
 }
@@ -126,7 +127,8 @@ func TestFromSliceErrors(t *testing.T) {
 		t.Error("a failed tensor has memory")
 	}
 	x.Close()
-	for _, bad := range []*Tensor{FromSlice([]int32{1}, -1, -1), Wrap([]int32{1, 2}, 3), FromSlice([]int8{}, 1<<31, 0)} {
+	for _, bad := range []*Tensor{FromSlice([]int32{1}, -1, -1), Wrap([]int32{1, 2}, 3),
+		FromSlice([]int8{}, 1<<31, 0)} {
 		if bad.Err() == nil {
 			t.Errorf("%v is usable", bad)
 		}
@@ -223,7 +225,8 @@ func TestViews(t *testing.T) {
 	if p := must(t)(y.Permute(2, 0, -2)); !slices.Equal(p.Strides, []int64{1, 12, 4}) {
 		t.Errorf("permute: strides %v", p.Strides)
 	}
-	if p := must(t)(y.MoveAxis(0, -1)); !slices.Equal(p.Shape, []int64{3, 4, 2}) || !slices.Equal(p.Strides, []int64{4, 1, 12}) {
+	if p := must(t)(y.MoveAxis(0, -1)); !slices.Equal(p.Shape, []int64{3, 4, 2}) ||
+		!slices.Equal(p.Strides, []int64{4, 1, 12}) {
 		t.Errorf("moveaxis: %v, strides %v", p, p.Strides)
 	}
 	if p := must(t)(y.MoveAxis(2, 0)); !slices.Equal(p.Shape, []int64{4, 2, 3}) {
@@ -307,7 +310,8 @@ func TestViewErrors(t *testing.T) {
 	}
 	y := must(t)(x.Slice(Range{0, 1, 1}))
 	e := must(t)(y.Expand(2, 3))
-	if err := x.CopyTo(e); err == nil || err.Error() != "copy: axis 0 of the destination i32[2,3] is expanded, so its elements share memory" {
+	if err := x.CopyTo(e); err == nil ||
+		err.Error() != "copy: axis 0 of the destination i32[2,3] is expanded, so its elements share memory" {
 		t.Errorf("CopyTo: %v", err)
 	}
 	if err := x.CopyTo(y); err == nil || err.Error() != "copy: i32[2,3] does not fit into i32[1,3]" {
@@ -363,7 +367,8 @@ func TestCopyRandom(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := src.Bits(); !slices.Equal(dst.Bits(), want) || !slices.Equal(c.Bits(), want) {
-			t.Fatalf("%v: strides %v to %v: got %v, clone %v, want %v", src, src.Strides, dst.Strides, dst.Bits(), c.Bits(), want)
+			t.Fatalf("%v: strides %v to %v: got %v, clone %v, want %v", src, src.Strides, dst.Strides, dst.Bits(),
+				c.Bits(), want)
 		}
 		for _, x := range []*Tensor{src, dst, c} {
 			x.Close()
@@ -450,7 +455,9 @@ func TestWrap(t *testing.T) {
 	if released != 1 {
 		t.Errorf("released %d times", released)
 	}
-	if _, err := FromStorage(WrapStorage(x.Ptr(), 32, data, func() { released++ }), types.F64, 5); err == nil || released != 2 {
+	if _, err := FromStorage(WrapStorage(x.Ptr(), 32, data, func() {
+		released++
+	}), types.F64, 5); err == nil || released != 2 {
 		t.Errorf("a tensor larger than its storage: %v, released %d", err, released)
 	}
 }
@@ -458,7 +465,8 @@ func TestWrap(t *testing.T) {
 func TestBitsCutToSize(t *testing.T) {
 	noLeaks(t)
 	for dtype, want := range map[types.DType]uint64{
-		types.Bool: 1, types.I8: 0xff, types.U16: 0xffff, types.F16: 0xffff, types.I32: 0xffffffff, types.U64: math.MaxUint64,
+		types.Bool: 1, types.I8: 0xff, types.U16: 0xffff, types.F16: 0xffff, types.I32: 0xffffffff,
+		types.U64: math.MaxUint64,
 	} {
 		x := must(t)(FromBits(dtype, []int64{1}, []uint64{math.MaxUint64}))
 		wantTensor(t, x, []int64{1}, want)

@@ -58,7 +58,8 @@ func (t *Tensor) Expand(shape ...int64) (*Tensor, error) {
 	}
 	lead := len(shape) - len(t.Shape)
 	if lead < 0 {
-		return nil, fmt.Errorf("expand: shape %s does not expand to %s of a lower rank", shapeName(t.Shape), shapeName(shape))
+		return nil, fmt.Errorf("expand: shape %s does not expand to %s of a lower rank", shapeName(t.Shape),
+			shapeName(shape))
 	}
 	for i, d := range t.Shape {
 		if d != shape[lead+i] && d != 1 {
@@ -94,7 +95,8 @@ func (t *Tensor) Squeeze(axes ...int) (*Tensor, error) {
 		case drop[axis]:
 			return nil, fmt.Errorf("squeeze: axis %d is named twice", a)
 		case t.Shape[axis] != 1:
-			return nil, fmt.Errorf("squeeze: axis %d of shape %s has extent %d, not 1", a, shapeName(t.Shape), t.Shape[axis])
+			return nil, fmt.Errorf("squeeze: axis %d of shape %s has extent %d, not 1", a, shapeName(t.Shape),
+				t.Shape[axis])
 		}
 		drop[axis] = true
 	}
@@ -127,7 +129,8 @@ func (t *Tensor) Unsqueeze(axis int) (*Tensor, error) {
 	}
 	rank := len(t.Shape) + 1
 	if axis < -rank || axis >= rank {
-		return nil, fmt.Errorf("unsqueeze: axis %d is out of range for a result of rank %d from shape %s", axis, rank, shapeName(t.Shape))
+		return nil, fmt.Errorf("unsqueeze: axis %d is out of range for a result of rank %d from shape %s", axis, rank,
+			shapeName(t.Shape))
 	}
 	if axis < 0 {
 		axis += rank
@@ -207,8 +210,8 @@ func (t *Tensor) MoveAxis(from, to int) (*Tensor, error) {
 	return t.permuted(slices.Insert(order, to, from)), nil
 }
 
-// End, as the Start or Stop of a Range, is the far end of the axis in the direction of the step: as a Stop past the last
-// element (before the first for a negative step), as a Start the last element.
+// End, as the Start or Stop of a Range, is the far end of the axis in the direction of the step: as a Stop past the
+// last element (before the first for a negative step), as a Start the last element.
 const End = math.MaxInt64
 
 // Range selects elements Start, Start+Step, ... of an axis, up to but without Stop. Step 0 means 1. Indices
@@ -322,14 +325,15 @@ func (t *Tensor) Index(axis int, i int64) (*Tensor, error) {
 }
 
 // Strided returns a view with any strides: element [i0, i1, ...] lies at offset + i0*strides[0] + i1*strides[1] + ...
-// elements from the start of t's storage, as in the fields of a Tensor. No element may lie before the first element of t in
-// memory, or behind the last.
+// elements from the start of t's storage, as in the fields of a Tensor. No element may lie before the first element of
+// t in memory, or behind the last.
 func (t *Tensor) Strided(offset int64, shape, strides []int64) (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
 	}
 	if len(shape) != len(strides) {
-		return nil, fmt.Errorf("strided: %d strides for shape %s of rank %d", len(strides), shapeName(shape), len(shape))
+		return nil, fmt.Errorf("strided: %d strides for shape %s of rank %d", len(strides), shapeName(shape),
+			len(shape))
 	}
 	if _, err := checkShape(t.DType, shape); err != nil {
 		return nil, fmt.Errorf("strided: %w", err)
@@ -373,7 +377,8 @@ func (t *Tensor) covers(offset int64, shape, strides []int64) error {
 		ok = ok && lo >= first && hi <= last
 	}
 	if !ok {
-		return fmt.Errorf("strides %s and first element %d leave the elements from %d to %d of %v", shapeName(strides), offset, first, last, t)
+		return fmt.Errorf("strides %s and first element %d leave the elements from %d to %d of %v", shapeName(strides),
+			offset, first, last, t)
 	}
 	return nil
 }

@@ -14,8 +14,8 @@ import (
 	"healc/tests/devices"
 )
 
-// TestModules runs the `test` blocks of every module on the interpreter, the CPU and, some of them, on a device. Compiling a module as
-// the file itself types its generic functions for every type of their bounds.
+// TestModules runs the `test` blocks of every module on the interpreter, the CPU and, some of them, on a device.
+// Compiling a module as the file itself types its generic functions for every type of their bounds.
 func TestModules(t *testing.T) {
 	names := stdlib.Names()
 	if len(names) < 7 {
@@ -32,7 +32,8 @@ func TestModules(t *testing.T) {
 					continue
 				}
 				m, err := heal.CompileFile(diag.NewFile(name+".heal", text), heal.Options{
-					Backend: backend, Threads: 1, Tests: true, Cache: heal.DefaultCache(), System: runtime.OS{Out: io.Discard},
+					Backend: backend, Threads: 1, Tests: true, Cache: heal.DefaultCache(),
+					System: runtime.OS{Out: io.Discard},
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -77,7 +78,8 @@ func TestUnknown(t *testing.T) {
 	}
 }
 
-// TestMisuse: what a function cannot do with its arguments stops the program, which says what is wrong and where it was called.
+// TestMisuse: what a function cannot do with its arguments stops the program, which says what is wrong and where it was
+// called.
 func TestMisuse(t *testing.T) {
 	cases := []struct{ call, want string }{
 		{"ring.bitrev[6]()[0] as i64", "the length of a transform is a power of two, not 6"},
@@ -93,22 +95,29 @@ func TestMisuse(t *testing.T) {
 		{"ring.prime_below(-9223372036854775807 - n, 4)", "no prime below -9223372036854775807 is 1 modulo 8"},
 		{"ring.primes[2](4, 8)[0]", "no prime below 16 is 1 modulo 16"},
 		{"ring.primes[2](63, 8)[0]", "a prime or a digit has 1 to 62 bits, not 63"},
-		{"if ring.is_ntt_prime(13, 3) || ring.is_ntt_prime(17, -8) || ring.is_ntt_prime(17, 0) { 1 } else { 1 / n }", "integer division by zero"},
+		{"if ring.is_ntt_prime(13, 3) || ring.is_ntt_prime(17, -8) || ring.is_ntt_prime(17, 0) { 1 } else { 1 / n }",
+			"integer division by zero"},
 		{"ring.convert_fast[1, 2, 1, 1]([[[1], [2]]], [6, 9], [7])[0, 0, 0]", "has no inverse modulo"},
-		{"ring.convert_exact[1, 2, 1, 1]([[[1], [2]]], [6, 9], [7])[0, 0, 0]", "6 has no inverse modulo 9: they share a factor"},
+		{"ring.convert_exact[1, 2, 1, 1]([[[1], [2]]], [6, 9], [7])[0, 0, 0]",
+			"6 has no inverse modulo 9: they share a factor"},
 		{"ring.mod_switch[1, 2, 1]([[[1], [2]]], [6, 9])[0, 0, 0]", "9 has no inverse modulo 6: they share a factor"},
-		{"ring.automorphism[1, 1, 4]([[[1, 2, 3, 4]]], 6, [17])[0, 0, 0]", "6 has no inverse modulo 8: they share a factor"},
-		{"ring.automorphism_values[1, 1, 4]([[[1, 2, 3, 4]]], 2)[0, 0, 0]", "2 has no inverse modulo 8: they share a factor"},
+		{"ring.automorphism[1, 1, 4]([[[1, 2, 3, 4]]], 6, [17])[0, 0, 0]",
+			"6 has no inverse modulo 8: they share a factor"},
+		{"ring.automorphism_values[1, 1, 4]([[[1, 2, 3, 4]]], 2)[0, 0, 0]",
+			"2 has no inverse modulo 8: they share a factor"},
 		{"ring.automorphism_values_perm[6](5)[0] as i64", "the length of a transform is a power of two, not 6"},
 		{"ring.digits[1, 1, 2, 1]([[[5]]], n as i32)[0, 0, 0, 0]", "a prime or a digit has 1 to 62 bits, not 0"},
 		{"ring.digits[1, 1, 2, 1]([[[5]]], 63)[0, 0, 0, 0]", "a prime or a digit has 1 to 62 bits, not 63"},
 		{"ring.digits[1, 1, 2, 1]([[[5]]], n as i32 + 62)[0, 0, 0, 0]", ""},
 		{"ring.gadget[1, 2]([17], n as i32 + 63)[0, 0, 0]", "a prime or a digit has 1 to 62 bits, not 63"},
 		{"signal.fft(ones[f32, 6](), zeros[f32, 6]()) |> first", "the length of a transform is a power of two, not 6"},
-		{"signal.ifft(ones[f64, 12](), zeros[f64, 12]()) |> first", "the length of a transform is a power of two, not 12"},
+		{"signal.ifft(ones[f64, 12](), zeros[f64, 12]()) |> first",
+			"the length of a transform is a power of two, not 12"},
 		{"signal.correlate([1], [1, 2, 3])[0] as i64", "extent -1 is out of range"},
-		{"linalg.matrix_power([[2_i64]], n as i32 - 1)[0, 0]", "a matrix has no power -1 here: take one of its inverse"},
-		{"{ let (q, r) = linalg.qr(zeros[f32, 2, 3]()); q[0, 0] as i64 }", "qr takes at least as many rows as columns, not 2 by 3"},
+		{"linalg.matrix_power([[2_i64]], n as i32 - 1)[0, 0]",
+			"a matrix has no power -1 here: take one of its inverse"},
+		{"{ let (q, r) = linalg.qr(zeros[f32, 2, 3]()); q[0, 0] as i64 }",
+			"qr takes at least as many rows as columns, not 2 by 3"},
 		{"random.integers[2](random.key(1), 3, n as i32 + 3)[0] as i64", "no integer is in [3, 3)"},
 		{"random.integers[2](random.key(1), -2147483647, n as i32 + 2147483647)[0] as i64", ""},
 		{"random.uniform_in[f32, 2](random.key(1), 1.0, n as f32)[0] as i64", "no number is in [lo, hi)"},
@@ -118,7 +127,8 @@ func TestMisuse(t *testing.T) {
 		{"stats.quantile([1.0, 2.0], n as f32 + 50.0) as i64", "a quantile is from 0 to 1"},
 		{"stats.histogram[f32, 2, 3]([1.0, 2.0], 1.0, n as f32 + 1.0)[0] as i64", "no number is in [lo, hi)"},
 		{"linalg.matrix_power([[2_i64]], n as i32)[0, 0]", ""},
-		{"nn.embedding(ones[f32, 3, 1](), [n as i32, 3])[0, 0] as i64", "index 3 is out of range for an axis of extent 3"},
+		{"nn.embedding(ones[f32, 3, 1](), [n as i32, 3])[0, 0] as i64",
+			"index 3 is out of range for an axis of extent 3"},
 		{"optim.stairs(3, 0.5, n as i32, 0.5) as i64", "a stair has at least 1 step, not 0"},
 		{"math.binomial(n + 1000000, 50000)", "calls are nested more than 10000 deep"},
 		{"math.binomial(n + 10, 5) + math.gcd(n + 2, 4) - 254 + (if n == 0 { 0 } else { 1 / n })", ""},

@@ -75,7 +75,8 @@ var groups = map[string]string{
 var outside = []struct{ dep, by string }{
 	{"github.com/alecthomas/participle/v2", "lang/lexer lang/parser"},
 	{"github.com/llir/llvm", "codegen/llvm codegen/gpu"},
-	{"github.com/ebitengine/purego", "codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest tests/library"},
+	{"github.com/ebitengine/purego",
+		"codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest tests/library"},
 	{"github.com/spf13/cobra", "cmd/healc/..."},
 	{"github.com/spf13/pflag", "cmd/healc/..."},
 	{"golang.org/x/sys/cpu", "codegen/llvm"},
@@ -158,7 +159,11 @@ func goFiles(t *testing.T) []string {
 
 // rule returns the row of the table for pkg, or -1.
 func rule(pkg string) int {
-	return slices.IndexFunc(imports, func(r struct{ pkg, may string }) bool { return r.pkg == pkg || under(pkg, r.pkg) })
+	return slices.IndexFunc(imports, func(r struct {
+		pkg, may string
+	}) bool {
+		return r.pkg == pkg || under(pkg, r.pkg)
+	})
 }
 
 // under reports whether pattern ends in "/..." and pkg is its folder or below it.

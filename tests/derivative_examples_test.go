@@ -10,24 +10,25 @@ import (
 	"healc/cmd/healc/driver"
 )
 
-// derivativeExamples are the examples that fit something by derivatives. Those that take the interpreter long do not say in their
-// heads what they print.
+// derivativeExamples are the examples that fit something by derivatives. Those that take the interpreter long do not
+// say in their heads what they print.
 var derivativeExamples = []string{"drag.heal", "gaussian_process.heal", "newton.heal", "neural_ode.heal"}
 
-// TestDerivativeExamples runs the checks of the examples on the interpreter and the CPU, which have to print the same bits:
-// their test blocks, which take a few steps, and the whole program where its head says what it prints.
+// TestDerivativeExamples runs the checks of the examples on the interpreter and the CPU, which have to print the same
+// bits: their test blocks, which take a few steps, and the whole program where its head says what it prints.
 func TestDerivativeExamples(t *testing.T) {
 	backends := []string{heal.Interp, heal.CPU}
 	if testing.Short() {
 		backends = backends[1:]
 	}
 	for _, name := range derivativeExamples {
-		s := &driver.Suite{Backends: backends, Workers: 1, Cache: heal.DefaultCache(), Args: func(words []string, _ *driver.Job) error {
-			if len(words) > 0 {
-				return fmt.Errorf("an example that fits has no arguments, and here are %q", words)
-			}
-			return nil
-		}}
+		s := &driver.Suite{Backends: backends, Workers: 1, Cache: heal.DefaultCache(),
+			Args: func(words []string, _ *driver.Job) error {
+				if len(words) > 0 {
+					return fmt.Errorf("an example that fits has no arguments, and here are %q", words)
+				}
+				return nil
+			}}
 		results, err := s.Test(context.Background(), []string{"../examples/" + name})
 		if err != nil {
 			t.Fatal(err)
@@ -52,7 +53,8 @@ func printed(t *testing.T, name string) string {
 	cache := &heal.Cache{Dir: t.TempDir()} // code is the same for any number of threads
 	for threads := 1; threads <= 2; threads++ {
 		out := &strings.Builder{}
-		opts := heal.Options{Backend: heal.CPU, Threads: threads, System: digitsSystem{dir: "../examples/data/digits", out: out}, Cache: cache}
+		opts := heal.Options{Backend: heal.CPU, Threads: threads,
+			System: digitsSystem{dir: "../examples/data/digits", out: out}, Cache: cache}
 		for _, r := range trainer(t, name, "main", opts) {
 			r.Close()
 		}
@@ -66,7 +68,8 @@ func printed(t *testing.T, name string) string {
 
 // TestNewton: the steps of Newton's method end where the gradient is 0, which is the one minimum of a convex loss.
 func TestNewton(t *testing.T) {
-	const want = "[0.43109217 0.41339293 0.41277814 0.4127768  0.4127768  0.4127768\n 0.4127768  0.4127768 ]\ntrue\n(0.8336813, 0.8361111)\n"
+	const want = "[0.43109217 0.41339293 0.41277814 0.4127768  0.4127768  0.4127768\n 0.4127768  0.4127768 ]\ntrue\n" +
+		"(0.8336813, 0.8361111)\n"
 	if got := printed(t, "newton.heal"); got != want {
 		t.Errorf("newton.heal prints\n%swant\n%s", got, want)
 	}

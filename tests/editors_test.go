@@ -51,7 +51,8 @@ func typeNames() []string {
 func wordLists() map[string][]string {
 	constants := []string{"true", "false"}
 	declare := strings.Fields("fn const let mut pub import test")
-	lists := map[string][]string{"constants": constants, "declarations": declare, "types": typeNames(), "bounds": {"any", "float", "int", "nat", "num", "tuple"}}
+	lists := map[string][]string{"constants": constants, "declarations": declare, "types": typeNames(),
+		"bounds": {"any", "float", "int", "nat", "num", "tuple"}}
 	for _, k := range lexer.Keywords {
 		if !slices.Contains(constants, k) && !slices.Contains(declare, k) {
 			lists["control"] = append(lists["control"], k)
@@ -77,7 +78,8 @@ func TestWordLists(t *testing.T) {
 		sep  string
 	}{
 		{vscodeGrammar, func(name string) *regexp.Regexp {
-			return regexp.MustCompile(`("comment": "` + name + `",\s*"name": "[^"]*",\s*"match": "\\\\b\(\?:)([a-z0-9_|]*)(\))`)
+			return regexp.MustCompile(`("comment": "` + name +
+				`",\s*"name": "[^"]*",\s*"match": "\\\\b\(\?:)([a-z0-9_|]*)(\))`)
 		}, "|"},
 		{vimSyntax, func(name string) *regexp.Regexp {
 			return regexp.MustCompile(`(?m)(" ` + name + `\nsyn keyword \S+)((?: [a-z0-9_]+)*)()$`)
@@ -150,9 +152,12 @@ func TestGrammar(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"# a": "comment.line", "/* a": "comment.block", `"text"`: "string.quoted", `'\n'`: "constant.character", "fn ": "keyword.declaration",
-		"match ": "keyword.control", "f32[": "support.type", "softplus(": "support.function", "0xFF_u8": "constant.numeric", "1e-3": "constant.numeric",
-		"2.5_f64": "constant.numeric", "true": "constant.language", "@io fn": "storage.modifier", "|> f": "keyword.operator", "&&/(": "keyword.operator",
+		"# a": "comment.line", "/* a": "comment.block", `"text"`: "string.quoted", `'\n'`: "constant.character",
+		"fn ":    "keyword.declaration",
+		"match ": "keyword.control", "f32[": "support.type", "softplus(": "support.function",
+		"0xFF_u8": "constant.numeric", "1e-3": "constant.numeric",
+		"2.5_f64": "constant.numeric", "true": "constant.language", "@io fn": "storage.modifier",
+		"|> f": "keyword.operator", "&&/(": "keyword.operator",
 		".^ 2": "keyword.operator", "..=4": "keyword.operator", "float,": "support.type",
 	} {
 		got := ""

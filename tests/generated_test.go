@@ -38,7 +38,8 @@ func TestPages(t *testing.T) {
 			}
 		}
 		if got, err := os.ReadFile(path); err != nil || string(got) != want {
-			t.Errorf("docs/errors/%s is not what its source says (%v): run go test ./tests -run Pages -update", name, err)
+			t.Errorf("docs/errors/%s is not what its source says (%v): run go test ./tests -run Pages -update", name,
+				err)
 		}
 	}
 	have, err := filepath.Glob(filepath.Join(folder, "*"))

@@ -162,7 +162,8 @@ func (c halfCase) check(t *testing.T, code *heal.Module, half types.DType, opts 
 		for k := range c.in {
 			x = append(x, scalar.FormatBits(half, c.in[k][i]))
 		}
-		t.Errorf("%s %s: %s%v = %s, want %s", opts.Backend, half, c.name, x, scalar.FormatBits(c.result, got), scalar.FormatBits(c.result, c.want[i]))
+		t.Errorf("%s %s: %s%v = %s, want %s", opts.Backend, half, c.name, x, scalar.FormatBits(c.result, got),
+			scalar.FormatBits(c.result, c.want[i]))
 		return
 	}
 }

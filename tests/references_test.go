@@ -70,10 +70,12 @@ func sources(t *testing.T) (pages, code map[string]string) {
 		if err != nil {
 			return err
 		}
-		if name := d.Name(); d.IsDir() && (strings.HasPrefix(name, ".") && name != ".." || path == "../bin" || path == "../dist") {
+		if name := d.Name(); d.IsDir() && (strings.HasPrefix(name, ".") && name != ".." || path == "../bin" ||
+			path == "../dist") {
 			return filepath.SkipDir
 		}
-		into := map[string]map[string]string{".md": pages, ".go": code, ".c": code, ".h": code, ".heal": code, ".sh": code, ".py": code}[filepath.Ext(path)]
+		into := map[string]map[string]string{".md": pages, ".go": code, ".c": code, ".h": code, ".heal": code,
+			".sh": code, ".py": code}[filepath.Ext(path)]
 		if into == nil {
 			return nil
 		}

@@ -97,8 +97,8 @@ func TestTrainFirstSteps(t *testing.T) {
 	}
 }
 
-// TestTrainDigits: the whole training reaches its accuracy on the images that it has not seen, with the same bits for one
-// and two threads.
+// TestTrainDigits: the whole training reaches its accuracy on the images that it has not seen, with the same bits for
+// one and two threads.
 func TestTrainDigits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains for seconds")
@@ -113,7 +113,8 @@ func TestTrainDigits(t *testing.T) {
 			for threads := 1; threads <= 2; threads++ {
 				out := &strings.Builder{}
 				start := time.Now()
-				opts := heal.Options{Backend: heal.CPU, Threads: threads, System: digitsSystem{dir: "../examples/data/digits", out: out}, Cache: cache}
+				opts := heal.Options{Backend: heal.CPU, Threads: threads,
+					System: digitsSystem{dir: "../examples/data/digits", out: out}, Cache: cache}
 				for _, r := range trainer(t, example.name, "main", opts) {
 					r.Close()
 				}

@@ -140,7 +140,8 @@ func (u *unpickler) step() (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	width := map[byte]uint64{'q': 1, 'r': 4, 'h': 1, 'j': 4, 'K': 1, 'M': 2, 'J': 4, 'X': 4, 0x8c: 1, 0x80: 1, 0x8a: 1}[byte(code)]
+	width := map[byte]uint64{'q': 1, 'r': 4, 'h': 1, 'j': 4, 'K': 1, 'M': 2, 'J': 4, 'X': 4, 0x8c: 1, 0x80: 1,
+		0x8a: 1}[byte(code)]
 	n, err := u.number(width) // the operand of the instructions that have one, else 0
 	if err != nil {
 		return false, err
@@ -258,7 +259,8 @@ func storageRef(v any) (pyRef, error) {
 	_, ok2 := t[3].(string) // the device that it was on
 	elems, ok3 := t[4].(int64)
 	const prefix = "torch "
-	if !ok || !ok1 || !ok2 || !ok3 || len(class) <= len(prefix) || torchStorages[string(class[len(prefix):])] == types.Invalid {
+	if !ok || !ok1 || !ok2 || !ok3 || len(class) <= len(prefix) ||
+		torchStorages[string(class[len(prefix):])] == types.Invalid {
 		return pyRef{}, fmt.Errorf("a storage is a class, a key, a device and a number of elements")
 	}
 	return pyRef{pickled{dtype: torchStorages[string(class[len(prefix):])], key: key, elems: elems}}, nil

@@ -11,7 +11,8 @@ import (
 	"healc/lang/types"
 )
 
-// ReadFile reads a transcript. A file that cannot be opened gives the error of os.ReadFile, any other trouble is an *Error.
+// ReadFile reads a transcript. A file that cannot be opened gives the error of os.ReadFile, any other trouble is an
+// *Error.
 func ReadFile(path string) (*Transcript, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -154,7 +155,9 @@ func readEntry(raw json.RawMessage) (Entry, error) {
 		op, err := readOp(payload)
 		return Entry{Kind: DeviceOp, Op: op}, err
 	}
-	return Entry{}, errorf("unknown operation type %q; there are SEGMENT_START, SEGMENT_END, DEVICE_OP and FREE_DEVICE_TENSOR", clip(kind))
+	return Entry{},
+		errorf("unknown operation type %q; there are SEGMENT_START, SEGMENT_END, DEVICE_OP and FREE_DEVICE_TENSOR",
+			clip(kind))
 }
 
 // enum reads `{"__type__": kind, "value": ...}`.
@@ -333,8 +336,10 @@ func readNumber(raw json.RawMessage, what string) (Number, error) {
 // dtypes are the element types by the names that torch gives them.
 var dtypes = map[string]types.DType{
 	"bool": types.Bool, "int8": types.I8, "int16": types.I16, "int32": types.I32, "int64": types.I64, "uint8": types.U8,
-	"uint16": types.U16, "uint32": types.U32, "uint64": types.U64, "float16": types.F16, "float32": types.F32, "float64": types.F64,
-	"short": types.I16, "int": types.I32, "long": types.I64, "half": types.F16, "float": types.F32, "double": types.F64,
+	"uint16": types.U16, "uint32": types.U32, "uint64": types.U64, "float16": types.F16, "float32": types.F32,
+	"float64": types.F64,
+	"short":   types.I16, "int": types.I32, "long": types.I64, "half": types.F16, "float": types.F32,
+	"double": types.F64,
 }
 
 func readDType(s, what string) (types.DType, error) {

@@ -15,7 +15,8 @@ import (
 
 // torchStorages are the classes of storages, by the element type that they hold.
 var torchStorages = map[string]types.DType{
-	"BoolStorage": types.Bool, "CharStorage": types.I8, "ShortStorage": types.I16, "IntStorage": types.I32, "LongStorage": types.I64,
+	"BoolStorage": types.Bool, "CharStorage": types.I8, "ShortStorage": types.I16, "IntStorage": types.I32,
+	"LongStorage": types.I64,
 	"ByteStorage": types.U8, "HalfStorage": types.F16, "FloatStorage": types.F32, "DoubleStorage": types.F64,
 }
 
@@ -52,7 +53,8 @@ func readTorch(data []byte) (*runtime.Tensor, error) {
 			return nil, fmt.Errorf("%s is compressed, which torch.save does not do", clip(name))
 		}
 		if f.UncompressedSize64 > uint64(len(data)) {
-			return nil, fmt.Errorf("%s claims %d bytes, and the whole archive has %d", clip(name), f.UncompressedSize64, len(data))
+			return nil, fmt.Errorf("%s claims %d bytes, and the whole archive has %d", clip(name), f.UncompressedSize64,
+				len(data))
 		}
 		r, err := f.Open()
 		if err != nil {
@@ -110,7 +112,8 @@ type pickled struct {
 func (p *pickled) tensor(raw []byte, big bool) (*runtime.Tensor, error) {
 	size := int64(p.dtype.Bytes())
 	if p.elems < 0 || p.elems > types.MaxExtent || p.elems*size != int64(len(raw)) {
-		return nil, fmt.Errorf("the storage claims %d elements of %s, and its file has %d bytes", p.elems, p.dtype, len(raw))
+		return nil, fmt.Errorf("the storage claims %d elements of %s, and its file has %d bytes", p.elems, p.dtype,
+			len(raw))
 	}
 	whole, err := runtime.New(p.dtype, p.elems)
 	if err != nil {

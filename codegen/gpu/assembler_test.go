@@ -56,7 +56,8 @@ func assemble(t *testing.T, ptxas, ptx, arch string) string {
 		} else if m := spills.FindStringSubmatch(line); m != nil {
 			spill = m[1]
 		} else if m := registers.FindStringSubmatch(line); m != nil && entry != "" {
-			lines = append([]string{fmt.Sprintf("%s %s: %s registers, %s bytes of spills", arch, entry, m[1], spill)}, lines...)
+			lines = append([]string{fmt.Sprintf("%s %s: %s registers, %s bytes of spills", arch, entry, m[1], spill)},
+				lines...)
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"

@@ -16,17 +16,18 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Chains on devices]: the steps of a loop that carries a state, such as a scan of floats or the product of a matrix with
-// a vector, follow each other, so a row of them is the work of one thread. Its elements are another matter: they are neighbours along the
-// row, and a thread that reads its row by itself reads a line of memory for each element. So a warp takes some rows at a time,
-// and goes through them by tiles: first all of its threads fetch the tile, neighbours by neighbours, into shared memory; then each
-// of the first threads does the steps of its row; then all threads write what the steps stored.
+// Note [Chains on devices]: the steps of a loop that carries a state, such as a scan of floats or the product of a
+// matrix with a vector, follow each other, so a row of them is the work of one thread. Its elements are another matter:
+// they are neighbours along the row, and a thread that reads its row by itself reads a line of memory for each element.
+// So a warp takes some rows at a time, and goes through them by tiles: first all of its threads fetch the tile,
+// neighbours by neighbours, into shared memory; then each of the first threads does the steps of its row; then all
+// threads write what the steps stored.
 //
 //	for each tile: fetch; meet; steps; meet; write
 //
-// Where there are many rows a warp takes 32 of them. Where there are few it takes fewer, and longer pieces of each: down to one row, in
-// tiles of 1024 elements, whose steps wait for shared memory and no longer for that of the device. Threads without a row
-// do the last row, too, and keep it to themselves, so that the warp stays together.
+// Where there are many rows a warp takes 32 of them. Where there are few it takes fewer, and longer pieces of each:
+// down to one row, in tiles of 1024 elements, whose steps wait for shared memory and no longer for that of the device.
+// Threads without a row do the last row, too, and keep it to themselves, so that the warp stays together.
 
 const (
 	// chainElements is the most elements of a tile.
@@ -113,7 +114,8 @@ func planChains(k *kernel.Kernel) *chainPlan {
 // pitch is from one row of a tile to the next: odd, so that neighbouring rows lie in different banks.
 func (p *chainPlan) pitch() int64 { return p.depth + 1 }
 
-// inPlace reports whether what is read and written by tiles alone is: a tile is read before its rows are done, and written after.
+// inPlace reports whether what is read and written by tiles alone is: a tile is read before its rows are done, and
+// written after.
 func (p *chainPlan) inPlace(k *kernel.Kernel) bool {
 	all, tiled := 0, 0
 	accesses(k.Body, func(param int, _ kernel.Access, _ bool) {
@@ -136,8 +138,8 @@ func (p *chainPlan) inPlace(k *kernel.Kernel) bool {
 	return all == tiled
 }
 
-// tilesOf finds what loop l of k's body reads and writes along its own axis, where neighbouring iterations of k are far from each
-// other; nil when there is nothing, or too little.
+// tilesOf finds what loop l of k's body reads and writes along its own axis, where neighbouring iterations of k are far
+// from each other; nil when there is nothing, or too little.
 func tilesOf(k *kernel.Kernel, l *kernel.Loop) *chainTiles {
 	if n, known := count([]kernel.Axis{l.Axis}); l.Parallel || known && n < fewElements {
 		return nil
@@ -146,7 +148,8 @@ func tilesOf(k *kernel.Kernel, l *kernel.Loop) *chainTiles {
 	for _, s := range l.Body.Stmts {
 		switch s := s.(type) {
 		case *kernel.Load:
-			if (!k.Params[s.Param].Out || k.Params[s.Param].InPlace) && len(t.loads) < chainOperands && turnedAlong(k, l.Axis.Var, s.At) {
+			if (!k.Params[s.Param].Out || k.Params[s.Param].InPlace) && len(t.loads) < chainOperands &&
+				turnedAlong(k, l.Axis.Var, s.At) {
 				t.loads = append(t.loads, s)
 			}
 		case *kernel.Store:
@@ -161,7 +164,8 @@ func tilesOf(k *kernel.Kernel, l *kernel.Loop) *chainTiles {
 	return t
 }
 
-// turnedAlong reports whether an access goes by neighbours along v, forwards or backwards, and not along the last axis of k.
+// turnedAlong reports whether an access goes by neighbours along v, forwards or backwards, and not along the last axis
+// of k.
 func turnedAlong(k *kernel.Kernel, v kernel.Ref, at kernel.Access) bool {
 	along, last := types.Lit(0), types.Lit(0)
 	for _, t := range at.Terms {
@@ -237,19 +241,21 @@ func (m *module) chains(k *kernel.Kernel, p *chainPlan) abi.DeviceKernel {
 	c.count = c.iterations()
 	first := c.Plus(c.Times(c.wide(c.register("ctaid.x")), ci(i64, warps)), c.number)
 	step := c.Times(c.wide(c.register("nctaid.x")), ci(i64, warps*p.rows))
-	c.Count(c.Times(first, ci(i64, p.rows)), c.count, step, nil, func(begin value.Value, _ []value.Value) []value.Value {
-		c.begin = begin
-		mine := c.Plus(begin, c.row)
-		c.writes = c.Block().NewAnd(c.has, c.Block().NewICmp(enum.IPredSLT, mine, c.count))
-		i := c.least(mine, c.Plus(c.count, ci(i64, -1)))
-		c.team.at(i)
-		c.failAt(i)
-		c.Block().NewStore(ci(i8, 0), c.failed)
-		c.Statements(c.statement, k.Body.Stmts...)
-		return nil
-	})
+	c.Count(c.Times(first, ci(i64, p.rows)), c.count, step, nil,
+		func(begin value.Value, _ []value.Value) []value.Value {
+			c.begin = begin
+			mine := c.Plus(begin, c.row)
+			c.writes = c.Block().NewAnd(c.has, c.Block().NewICmp(enum.IPredSLT, mine, c.count))
+			i := c.least(mine, c.Plus(c.count, ci(i64, -1)))
+			c.team.at(i)
+			c.failAt(i)
+			c.Block().NewStore(ci(i8, 0), c.failed)
+			c.Statements(c.statement, k.Body.Stmts...)
+			return nil
+		})
 	c.Finish()
-	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: c.name, Items: items(k), PerBlock: warps * p.rows, Threads: blockSize}}}
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: c.name, Items: items(k), PerBlock: warps * p.rows,
+		Threads: blockSize}}}
 }
 
 // statement translates what is different from a thread that has its row for itself.
@@ -304,7 +310,8 @@ func (c *chain) slot(t *tile, row, column value.Value) value.Value {
 	return c.Block().NewGetElementPtr(t.elem, t.memory, c.Plus(c.Times(row, ci(i64, c.p.pitch())), column))
 }
 
-// element is number j of those that this thread moves between a tile and memory: neighbouring threads have neighbours of a row.
+// element is number j of those that this thread moves between a tile and memory: neighbouring threads have neighbours
+// of a row.
 func (c *chain) element(j int64) (row, column value.Value) {
 	lane := c.wide(c.member)
 	if d := c.p.depth; d < warpSize {
@@ -355,7 +362,8 @@ func (c *chain) steps(s *kernel.Loop, tiles *chainTiles) {
 					column = c.least(column, last)
 				}
 				c.place(loads[i], row, c.Plus(from, column))
-				c.Statements(nil, &kernel.Load{ID: l.ID, Param: l.Param, At: kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: c.at}}}})
+				c.Statements(nil, &kernel.Load{ID: l.ID, Param: l.Param,
+					At: kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: c.at}}}})
 				fetched = append(fetched, c.toStored(c.Value(l.ID), loads[i].elem))
 			}
 		}
@@ -368,12 +376,13 @@ func (c *chain) steps(s *kernel.Loop, tiles *chainTiles) {
 			return c.step(s, tiles, loads, stores, from, i, state)
 		}
 		unrolled := c.whole(here, chainUnrolled)
-		state = c.Count(ci(i64, 0), unrolled, ci(i64, chainUnrolled), state, func(i value.Value, state []value.Value) []value.Value {
-			for u := range int64(chainUnrolled) {
-				state = one(c.Plus(i, ci(i64, u)), state)
-			}
-			return state
-		})
+		state = c.Count(ci(i64, 0), unrolled, ci(i64, chainUnrolled), state,
+			func(i value.Value, state []value.Value) []value.Value {
+				for u := range int64(chainUnrolled) {
+					state = one(c.Plus(i, ci(i64, u)), state)
+				}
+				return state
+			})
 		state = c.Count(unrolled, here, ci(i64, 1), state, one)
 		c.meet()
 		if checks(s.Body) { // what failed wrote nothing into its tile
@@ -390,7 +399,8 @@ func (c *chain) steps(s *kernel.Loop, tiles *chainTiles) {
 					x := value.Value(c.Block().NewLoad(stores[i].elem, c.slot(stores[i], row, column)))
 					c.Define(c.stored[st], c.ofStored(x, llvm.RegisterType(c.k.Types[st.Val])))
 					c.place(stores[i], row, c.Plus(from, column))
-					c.Statements(nil, &kernel.Store{Param: st.Param, At: kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: c.at}}}, Val: c.stored[st]})
+					c.Statements(nil, &kernel.Store{Param: st.Param,
+						At: kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: c.at}}}, Val: c.stored[st]})
 				})
 			}
 		}
@@ -403,7 +413,8 @@ func (c *chain) steps(s *kernel.Loop, tiles *chainTiles) {
 }
 
 // step is step number `from` + i of loop s, for the thread's row.
-func (c *chain) step(s *kernel.Loop, tiles *chainTiles, loads, stores []*tile, from, i value.Value, state []value.Value) []value.Value {
+func (c *chain) step(s *kernel.Loop, tiles *chainTiles, loads, stores []*tile, from, i value.Value,
+	state []value.Value) []value.Value {
 	return c.guarded(s.Body, state, func() []value.Value {
 		c.Define(s.Axis.Var, c.Plus(c.Plus(from, i), ci(i64, s.Axis.Begin)))
 		for n, r := range s.Vars {

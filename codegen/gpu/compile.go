@@ -22,7 +22,8 @@ const Triple = "nvptx64-nvidia-cuda"
 var Architectures = []struct {
 	Name string
 	LLVM int
-}{{"sm_70", 16}, {"sm_72", 16}, {"sm_75", 16}, {"sm_80", 16}, {"sm_86", 16}, {"sm_87", 16}, {"sm_89", 16}, {"sm_90", 16}}
+}{{"sm_70", 16}, {"sm_72", 16}, {"sm_75", 16}, {"sm_80", 16}, {"sm_86", 16}, {"sm_87", 16}, {"sm_89", 16},
+	{"sm_90", 16}}
 
 // DefaultArch is the processor for which code is made when none is named.
 const DefaultArch = "sm_70"
@@ -34,8 +35,9 @@ type Options struct {
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
 }
 
-// Compile makes PTX (libllvm.Assembly) or optimised LLVM IR of a kernel module, and fills in km.Plan.Device. The processor
-// is t.CPU. The error is a *codegen.Unsupported when the program asks for something that is not done on devices.
+// Compile makes PTX (libllvm.Assembly) or optimised LLVM IR of a kernel module, and fills in km.Plan.Device. The
+// processor is t.CPU. The error is a *codegen.Unsupported when the program asks for something that is not done on
+// devices.
 func Compile(km *kernel.Module, t codegen.Target, out libllvm.Output) ([]byte, error) {
 	return CompileWith(km, t, out, Options{})
 }
@@ -51,7 +53,10 @@ func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts O
 		return nil, err
 	}
 	if !lib.HasTarget(Triple) {
-		return nil, fmt.Errorf("libLLVM %s (%s) was built without the target NVPTX: install another one, or name it in HEAL_LIBLLVM", lib.Version(), lib.Path())
+		return nil,
+			fmt.Errorf(
+				"libLLVM %s (%s) was built without the target NVPTX: install another one, or name it in HEAL_LIBLLVM",
+				lib.Version(), lib.Path())
 	}
 	start := time.Now()
 	m, err := generate(km, !t.NoLines)
@@ -60,8 +65,9 @@ func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts O
 	}
 	if m.wide {
 		if n := major(lib.Version()); n < paramsLLVM && n > 0 {
-			return nil, &codegen.Unsupported{What: fmt.Sprintf("a kernel with more than %d parameters", plainParams), Target: "gpu",
-				Why: fmt.Sprintf("that needs libLLVM %d or later, and this is %s", paramsLLVM, lib.Version())}
+			return nil, &codegen.Unsupported{What: fmt.Sprintf("a kernel with more than %d parameters", plainParams),
+				Target: "gpu",
+				Why:    fmt.Sprintf("that needs libLLVM %d or later, and this is %s", paramsLLVM, lib.Version())}
 		}
 		t.Features = strings.TrimPrefix(t.Features+",+"+paramsPTX, ",")
 	}
@@ -70,7 +76,8 @@ func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts O
 		opts.Took("generate", time.Since(start))
 	}
 	m.device.Arch = arch
-	o := libllvm.Options{Triple: Triple, CPU: arch, Features: t.Features, OptLevel: 3, Emit: out, Passes: llvm.DevicePipeline(lib.Version()), Took: opts.Took}
+	o := libllvm.Options{Triple: Triple, CPU: arch, Features: t.Features, OptLevel: 3, Emit: out,
+		Passes: llvm.DevicePipeline(lib.Version()), Took: opts.Took}
 	if opts.Quick {
 		o.OptLevel, o.Passes = 0, llvm.QuickPipeline+",globaldce"
 	}
@@ -94,10 +101,14 @@ func architecture(name, version string) (string, error) {
 		return a.Name == name
 	})
 	if i < 0 {
-		return "", fmt.Errorf("unknown processor %q: code for devices is made for %s", name, strings.Join(Names(), ", "))
+		return "", fmt.Errorf("unknown processor %q: code for devices is made for %s", name,
+			strings.Join(Names(), ", "))
 	}
 	if n := major(version); n > 0 && n < Architectures[i].LLVM {
-		return "", fmt.Errorf("code for %s needs libLLVM %d or later, and this is %s: install another one, or name it in HEAL_LIBLLVM", name, Architectures[i].LLVM, version)
+		return "",
+			fmt.Errorf(
+				"code for %s needs libLLVM %d or later, and this is %s: install another one, or name it in "+
+					"HEAL_LIBLLVM", name, Architectures[i].LLVM, version)
 	}
 	return name, nil
 }
@@ -121,8 +132,8 @@ func Names() []string {
 // Known reports whether code is made for the processor of a name.
 func Known(name string) bool { return slices.Contains(Names(), name) }
 
-// ArchFor is the newest processor that code is made for, by this libLLVM, among those whose code a device of the compute
-// capability first.minor runs; "" when it runs none.
+// ArchFor is the newest processor that code is made for, by this libLLVM, among those whose code a device of the
+// compute capability first.minor runs; "" when it runs none.
 func ArchFor(first, minor int) string {
 	known := 0
 	if lib, err := libllvm.Open(); err == nil {
@@ -130,7 +141,8 @@ func ArchFor(first, minor int) string {
 	}
 	best := ""
 	for _, a := range Architectures {
-		if n, err := strconv.Atoi(strings.TrimPrefix(a.Name, "sm_")); err == nil && n <= 10*first+minor && (a.LLVM <= known || known == 0) {
+		if n, err := strconv.Atoi(strings.TrimPrefix(a.Name, "sm_")); err == nil && n <= 10*first+minor &&
+			(a.LLVM <= known || known == 0) {
 			best = a.Name
 		}
 	}
@@ -149,7 +161,8 @@ func Generate(km *kernel.Module, lines bool) (string, *abi.Device, error) {
 
 func generate(km *kernel.Module, lines bool) (*module, error) {
 	km = llvm.Decided(km, llvm.Machine{Device: true})
-	m := &module{km: km, code: llvm.NewDeviceModule(km, Triple, lines), device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
+	m := &module{km: km, code: llvm.NewDeviceModule(km, Triple, lines),
+		device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
 	for _, f := range km.Plan.Funcs {
 		m.device.Stops = m.device.Stops || stops(f.Steps)
 	}
@@ -171,7 +184,8 @@ func generate(km *kernel.Module, lines bool) (*module, error) {
 // stops reports whether a loop among the steps ends when a kernel says so.
 func stops(steps []abi.Step) bool {
 	for _, s := range steps {
-		if s.Loop != nil && (s.Loop.Until >= 0 || stops(s.Loop.Body)) || s.If != nil && (stops(s.If.Then) || stops(s.If.Else)) {
+		if s.Loop != nil && (s.Loop.Until >= 0 || stops(s.Loop.Body)) || s.If != nil &&
+			(stops(s.If.Then) || stops(s.If.Else)) {
 			return true
 		}
 	}

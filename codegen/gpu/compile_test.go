@@ -45,9 +45,11 @@ kernel @add(in x: f32[8, 9], in y: f32[8, 9], out z: f32[8, 9]) over %0 in 0..8,
 
 // TestVersions: every processor, with the lowest version of PTX that it needs.
 func TestVersions(t *testing.T) {
-	for arch, version := range map[string]string{"sm_70": "6.0", "sm_72": "6.1", "sm_75": "6.3", "sm_80": "7.0", "sm_86": "7.1", "sm_87": "7.4", "sm_89": "7.8", "sm_90": "7.8"} {
+	for arch, version := range map[string]string{"sm_70": "6.0", "sm_72": "6.1", "sm_75": "6.3", "sm_80": "7.0",
+		"sm_86": "7.1", "sm_87": "7.4", "sm_89": "7.8", "sm_90": "7.8"} {
 		ptx := compile(t, parse(t, addKernel), arch)
-		for _, want := range []string{".version " + version + "\n", ".target " + arch + "\n", ".visible .entry add(", "add.rn.f32"} {
+		for _, want := range []string{".version " + version + "\n", ".target " + arch + "\n", ".visible .entry add(",
+			"add.rn.f32"} {
 			if !strings.Contains(ptx, want) {
 				t.Errorf("%s: no %q in\n%s", arch, want, ptx)
 			}
@@ -64,7 +66,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestManyParameters: an entry has room for 510 buffers, for 4093 in the version of PTX that needs a newer driver, and for no more.
+// TestManyParameters: an entry has room for 510 buffers, for 4093 in the version of PTX that needs a newer driver, and
+// for no more.
 func TestManyParameters(t *testing.T) {
 	for _, n := range []int{510, 511, 4093, 4094} {
 		var ps, body strings.Builder
@@ -72,7 +75,8 @@ func TestManyParameters(t *testing.T) {
 			fmt.Fprintf(&ps, "out y%d: f32[4], ", i)
 			fmt.Fprintf(&body, "  store y%d[%%0], %%1\n", i)
 		}
-		m := parse(t, fmt.Sprintf("kernels \"t\"\nkernel @f(%s) over %%0 in 0..4 {\n  %%1: f32 = const 1.0\n%s}", strings.TrimSuffix(ps.String(), ", "), body.String()))
+		m := parse(t, fmt.Sprintf("kernels \"t\"\nkernel @f(%s) over %%0 in 0..4 {\n  %%1: f32 = const 1.0\n%s}",
+			strings.TrimSuffix(ps.String(), ", "), body.String()))
 		ptx, err := CompileWith(m, codegen.Target{Kind: "gpu"}, libllvm.Assembly, Options{Quick: true})
 		if n > 4093 {
 			if _, ok := err.(*codegen.Unsupported); !ok {

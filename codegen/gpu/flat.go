@@ -11,10 +11,11 @@ import (
 )
 
 // Note [Element-wise kernels]: a kernel that computes each element by itself, with no loop, is done in pieces
-// of neighbours along the last axis, as many as 16 bytes hold of the widest buffer: a thread loads and stores each piece
-// at once. A check, such as that of the index of a gather, is one of the whole piece: where it fails, the thread leaves the number of the piece's
-// first element, and the last launch looks through the piece for the element that fails first. Before that, axes whose elements follow each other in all buffers are made one axis, so that most such kernels go through memory
-// from one end to the other without a division.
+// of neighbours along the last axis, as many as 16 bytes hold of the widest buffer: a thread loads and stores each
+// piece at once. A check, such as that of the index of a gather, is one of the whole piece: where it fails, the thread
+// leaves the number of the piece's first element, and the last launch looks through the piece for the element that
+// fails first. Before that, axes whose elements follow each other in all buffers are made one axis, so that most such
+// kernels go through memory from one end to the other without a division.
 
 // flatPlan is how an element-wise kernel is done.
 type flatPlan struct {
@@ -105,7 +106,8 @@ func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
 		})
 	}
 	t.Finish()
-	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items(k), PerBlock: size * w, Threads: t.size}}}
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items(k), PerBlock: size * w,
+		Threads: t.size}}}
 }
 
 // quotient is n / d for a positive d.

@@ -9,9 +9,9 @@ import (
 	"healc/runtime/abi"
 )
 
-// The general form, which is right for every kernel: a thread does an iteration of the parallel axes, literally as
-// the kernel says, and goes on with the one that is as many further as the grid has threads. Neighbouring threads do neighbouring
-// iterations, so that accesses along the last axis are coalesced.
+// The general form, which is right for every kernel: a thread does an iteration of the parallel axes, literally as the
+// kernel says, and goes on with the one that is as many further as the grid has threads. Neighbouring threads do
+// neighbouring iterations, so that accesses along the last axis are coalesced.
 
 // generalThreads is the size of a block.
 const generalThreads = 256
@@ -54,8 +54,8 @@ func (m *module) each(k *kernel.Kernel, part string, f func(kernel.Stmt) bool) a
 	return abi.DeviceLaunch{Entry: t.name, Items: items(k), PerBlock: int64(t.size), Threads: t.size}
 }
 
-// report writes the entry that does the iteration again that failed, if one did: see Note [Failures on devices]. It is one of n
-// iterations, of which the number of the first is known.
+// report writes the entry that does the iteration again that failed, if one did: see Note [Failures on devices]. It is
+// one of n iterations, of which the number of the first is known.
 func (m *module) report(k *kernel.Kernel, n int) abi.DeviceLaunch {
 	t := m.entry(k, "report", 1)
 	t.localRows()
@@ -143,8 +143,8 @@ func (t *thread) axesAt(axes []kernel.Axis, i value.Value) (last value.Value) {
 	return last
 }
 
-// divide splits a number that is not negative by a positive one. Of the kernel's iterations, where they are few enough, it is done
-// in 32 bits, which takes a third of the instructions.
+// divide splits a number that is not negative by a positive one. Of the kernel's iterations, where they are few enough,
+// it is done in 32 bits, which takes a third of the instructions.
 func (t *thread) divide(i, n value.Value) (rem, quotient value.Value) {
 	c, known := constantInt(n)
 	if known && c == 1 {

@@ -24,8 +24,8 @@ var update = flag.Bool("update", false, "rewrite want/facts and want/ptx")
 // goldenLLVM is the version whose PTX the archives have.
 const goldenLLVM = "19."
 
-// TestGolden compiles the standard kernels testdata/NAME.txtar for sm_80. The first line says what is shown; want/facts has the
-// launches and what is in each entry, want/ptx, where there is one, the text.
+// TestGolden compiles the standard kernels testdata/NAME.txtar for sm_80. The first line says what is shown; want/facts
+// has the launches and what is in each entry, want/ptx, where there is one, the text.
 func TestGolden(t *testing.T) {
 	lib, err := libllvm.Open()
 	if err != nil {

@@ -24,21 +24,24 @@ func hard(r *rand.Rand, d types.DType) uint64 {
 	case d == types.Bool:
 		return r.Uint64() & 1
 	case d.IsFloat():
-		special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 1.5, 2.5, -2.5, math.Inf(1), math.Inf(-1), math.NaN(), 65504, 65520, 1e-7, 5e-324, 1e-45, 3.4028235e38, 1e308, 2147483647, 2147483648, -2147483649, 9.3e18, 1.9e19, 255.5, -0.9}
+		special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 1.5, 2.5, -2.5, math.Inf(1), math.Inf(-1), math.NaN(),
+			65504, 65520, 1e-7, 5e-324, 1e-45, 3.4028235e38, 1e308, 2147483647, 2147483648, -2147483649, 9.3e18, 1.9e19,
+			255.5, -0.9}
 		if r.IntN(3) > 0 {
 			return scalar.FloatBits(d, special[r.IntN(len(special))])
 		}
 		return r.Uint64() & width
 	}
-	edges := []uint64{0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, width, width - 1, width >> 1, width>>1 + 1, 1 << 24, 1<<24 + 1, 1<<53 + 1, 1<<54 + 2}
+	edges := []uint64{0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, width, width - 1, width >> 1, width>>1 + 1, 1 << 24, 1<<24 +
+		1, 1<<53 + 1, 1<<54 + 2}
 	if r.IntN(3) > 0 {
 		return edges[r.IntN(len(edges))] & width
 	}
 	return r.Uint64() & width
 }
 
-// TestInstructionsMatchTheEvaluator runs every scalar instruction on every type, in vectors and one by one, for the least and
-// the latest processor, and compares with the evaluator, bit for bit.
+// TestInstructionsMatchTheEvaluator runs every scalar instruction on every type, in vectors and one by one, for the
+// least and the latest processor, and compares with the evaluator, bit for bit.
 func TestInstructionsMatchTheEvaluator(t *testing.T) {
 	const n = 163 // pieces of 16, and what is left over
 	m := &kernel.Module{Name: "instr", Plan: &abi.Program{}}
@@ -67,7 +70,8 @@ func TestInstructionsMatchTheEvaluator(t *testing.T) {
 	at := kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: 0}}}
 	shape := []abi.Extent{{Dim: types.Lit(n)}}
 	for i, in := range cases {
-		k := &kernel.Kernel{Name: fmt.Sprintf("k%d", i), Axes: []kernel.Axis{{Var: 0, Extent: shape[0]}}, Types: []types.DType{types.I64}, Body: &kernel.Block{}}
+		k := &kernel.Kernel{Name: fmt.Sprintf("k%d", i), Axes: []kernel.Axis{{Var: 0, Extent: shape[0]}},
+			Types: []types.DType{types.I64}, Body: &kernel.Block{}}
 		for j, d := range operands[i] {
 			in.Args[j] = kernel.Ref(len(k.Types))
 			k.Types = append(k.Types, d)
@@ -77,7 +81,8 @@ func TestInstructionsMatchTheEvaluator(t *testing.T) {
 		id := kernel.Ref(len(k.Types))
 		k.Types = append(k.Types, in.Type)
 		k.Params = append(k.Params, kernel.Param{Name: "y", DType: in.Type, Out: true, Shape: shape})
-		k.Body.Stmts = append(k.Body.Stmts, &kernel.Let{ID: id, In: in}, &kernel.Store{Param: len(operands[i]), At: at, Val: id})
+		k.Body.Stmts = append(k.Body.Stmts, &kernel.Let{ID: id, In: in},
+			&kernel.Store{Param: len(operands[i]), At: at, Val: id})
 		m.Kernels = append(m.Kernels, k)
 	}
 	if err := kernel.Verify(m); err != nil {
@@ -146,7 +151,8 @@ func TestInstructionsMatchTheEvaluator(t *testing.T) {
 					continue // which NaN it is nobody promises
 				}
 				if got != want && !(isNaN(in.Type, got) && isNaN(in.Type, want)) {
-					t.Errorf("%s: %s %s of %v %#x: it gives %#x, the evaluator %#x", arch, in.Op, in.Type, operands[i], args, got, want)
+					t.Errorf("%s: %s %s of %v %#x: it gives %#x, the evaluator %#x", arch, in.Op, in.Type, operands[i],
+						args, got, want)
 					break
 				}
 			}

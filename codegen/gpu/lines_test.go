@@ -14,10 +14,12 @@ import (
 )
 
 var (
-	// linePattern is what lines of the source add to PTX: directives, and labels that nothing goes to. libLLVM counts calls from one module to the next.
-	linePattern = regexp.MustCompile(`(?m)^(\t\.loc\t.*|\t[{}] // callseq \d+.*|\t\.file\t.*|\t\.section\t\.debug_loc.*|\$L__(tmp|func_begin|func_end)\d+:.*)\n`)
-	locPattern  = regexp.MustCompile(`(?m)^\t\.loc\t(\d+) (\d+) (\d+)`)
-	emptyLines  = regexp.MustCompile(`\n\n+`)
+	// linePattern is what lines of the source add to PTX: directives, and labels that nothing goes to. libLLVM counts
+	// calls from one module to the next.
+	linePattern = regexp.MustCompile(
+		`(?m)^(\t\.loc\t.*|\t[{}] // callseq \d+.*|\t\.file\t.*|\t\.section\t\.debug_loc.*|\$L__(tmp|func_begin|func_end)\d+:.*)\n`)
+	locPattern = regexp.MustCompile(`(?m)^\t\.loc\t(\d+) (\d+) (\d+)`)
+	emptyLines = regexp.MustCompile(`\n\n+`)
 )
 
 // bare is PTX without lines of the source and without empty ones.

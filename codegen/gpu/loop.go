@@ -14,10 +14,11 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Loops in one block]: a loop whose steps are kernels that each take less than a launch costs is one entry, which one block runs from its first
-// step to its last: no launch and no wait for the device is between them. Each kernel is a function, in the form that it has by itself
-// where that is element-wise, teams or general, with the block of 128 threads as the only one of its grid. The block meets between
-// two functions, and the state stays in memory, in the multiprocessor's cache. The buffers that change places are pointers in registers.
+// Note [Loops in one block]: a loop whose steps are kernels that each take less than a launch costs is one entry, which
+// one block runs from its first step to its last: no launch and no wait for the device is between them. Each kernel is
+// a function, in the form that it has by itself where that is element-wise, teams or general, with the block of 128
+// threads as the only one of its grid. The block meets between two functions, and the state stays in memory, in the
+// multiprocessor's cache. The buffers that change places are pointers in registers.
 
 const (
 	// loopBytes and loopWork bound what a kernel of such a loop touches and computes: what one block does in the few
@@ -156,7 +157,8 @@ func (m *module) loop(l *abi.Loop) {
 	end := t.Block().NewLoad(i64, word(abi.LoopCount))
 	t.leaveUnless(t.Block().NewICmp(enum.IPredSLT, begin, end))
 	meet := func() {
-		t.Block().NewCall(t.Intrinsic("llvm.nvvm.bar.warp.sync", lt.Void, i32), ci(i32, -1)) // functions may leave their lanes apart
+		// functions may leave their lanes apart
+		t.Block().NewCall(t.Intrinsic("llvm.nvvm.bar.warp.sync", lt.Void, i32), ci(i32, -1))
 		t.meet()
 	}
 

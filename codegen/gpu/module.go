@@ -18,13 +18,13 @@ import (
 
 // Note [Failures on devices]: which failure a program reports is part of its meaning: the first one in the order of the
 // iterations. Threads find theirs in any order, so a thread whose check fails leaves the number of its iteration in the
-// program's abi.Error, in the fourth word, where the smallest number stays, and ends. (The word is the complement of the
-// number, whose maximum is kept, so that 0 is none.) A last launch then does that one iteration again, in one thread, and
-// writes down the check that fails there. The site is filled in by that launch alone, so the kernels after it, which look at the
-// site when they begin, see the failure, and the other blocks of the kernel that fails do not.
+// program's abi.Error, in the fourth word, where the smallest number stays, and ends. (The word is the complement of
+// the number, whose maximum is kept, so that 0 is none.) A last launch then does that one iteration again, in one
+// thread, and writes down the check that fails there. The site is filled in by that launch alone, so the kernels after
+// it, which look at the site when they begin, see the failure, and the other blocks of the kernel that fails do not.
 
-// A kernel that works in place cannot do an iteration again that has stored something before the check. So it is done twice:
-// first without its stores, for the checks alone.
+// A kernel that works in place cannot do an iteration again that has stored something before the check. So it is done
+// twice: first without its stores, for the checks alone.
 
 // rankWord is the word of abi.Error that has the number of the first iteration that failed.
 const rankWord = 3
@@ -33,14 +33,15 @@ const rankWord = 3
 // enough for abi.MaxCallDepth calls of any function, see docs/gpu.md.
 const recursionStack = 512<<10 - 1024
 
-// maxParams is how many words of parameters an entry can have, plainParams before PTX 8.1, which drivers for CUDA 12.1 know.
+// maxParams is how many words of parameters an entry can have, plainParams before PTX 8.1, which drivers for CUDA 12.1
+// know.
 const (
 	maxParams   = 32764 / 8
 	plainParams = 4096 / 8
 )
 
-// paramsPTX is the version of PTX that a module needs that has an entry with more than plainParams, and the first version of LLVM
-// that writes it.
+// paramsPTX is the version of PTX that a module needs that has an entry with more than plainParams, and the first
+// version of LLVM that writes it.
 const (
 	paramsPTX  = "ptx81"
 	paramsLLVM = 17
@@ -79,7 +80,8 @@ func (m *module) kernel(k *kernel.Kernel) error {
 	return nil
 }
 
-// words is how many parameters an entry with so many buffers has: their addresses, the extents, scratch memory and the error.
+// words is how many parameters an entry with so many buffers has: their addresses, the extents, scratch memory and the
+// error.
 func (m *module) words(buffers int) int { return buffers + len(m.km.Dims) + 2 }
 
 // form writes k in the first form that fits. A failure names the first of `piece` iterations.
@@ -105,7 +107,8 @@ func (m *module) form(k *kernel.Kernel) (dk abi.DeviceKernel, piece int) {
 	return m.general(k), 1
 }
 
-// parts writes k in a form, with what reports its failures. The launches are in the order in which the entries are written.
+// parts writes k in a form, with what reports its failures. The launches are in the order in which the entries are
+// written.
 func (m *module) parts(k *kernel.Kernel, form func(*kernel.Kernel) (abi.DeviceKernel, int)) abi.DeviceKernel {
 	fails := checks(k.Body)
 	var before []abi.DeviceLaunch

@@ -31,26 +31,39 @@ func guarded(register, n string) string {
 }
 
 var (
-	noBarrier    = mutation{"a missing barrier", `bar\.sync\s+0;`, "", []ptxsim.Kind{ptxsim.Race}, false}
-	someWarps    = mutation{"a barrier in one warp", `bar\.sync\s+0;`, guarded("%tid.x", "32"), []ptxsim.Kind{ptxsim.BarrierDivergence, ptxsim.Race, ptxsim.Uninitialised}, false}
-	someLanes    = mutation{"a barrier in some lanes", `bar\.sync\s+0;`, guarded("%laneid", "20"), []ptxsim.Kind{ptxsim.BarrierDivergence, ptxsim.Race, ptxsim.Uninitialised}, false}
-	wrongMask    = mutation{"a member mask without lane 31", `(shfl\.sync\.[a-z]+\.b32\s[^;]*), -1;`, "$1, 0x7fffffff;", []ptxsim.Kind{ptxsim.WarpDivergence}, false}
-	halfShuffle  = mutation{"a shuffle with half of the lanes", `(shfl\.sync\.[a-z]+\.b32\s[^;]*), -1;`, guarded("%laneid", "16"), []ptxsim.Kind{ptxsim.WarpDivergence}, false}
-	lessEqual    = mutation{"a bound that is one too large", `setp\.lt\.(s|u)(32|64)`, "setp.le.$1$2", []ptxsim.Kind{ptxsim.OutOfBounds}, true}
-	greater      = mutation{"a bound that is one too large", `setp\.ge\.(s|u)(32|64)`, "setp.gt.$1$2", []ptxsim.Kind{ptxsim.OutOfBounds}, true}
-	loadBeside   = mutation{"a load beside", `(ld\.global[^;]*\[[^\]+]*)\]`, "$1+4]", []ptxsim.Kind{ptxsim.OutOfBounds, ptxsim.Misaligned}, true}
-	storeBeside  = mutation{"a store beside", `(st\.global[^;]*\[[^\]+]*)\]`, "$1+4]", []ptxsim.Kind{ptxsim.OutOfBounds}, true}
-	sharedBeside = mutation{"a load beside, in shared memory", `(ld\.shared[^;]*\[[^\]+]*)\]`, "$1+4]", []ptxsim.Kind{ptxsim.Misaligned, ptxsim.Uninitialised}, true}
-	noStore      = mutation{"a missing store to shared memory", `st\.shared[^;]*;`, "", []ptxsim.Kind{ptxsim.Uninitialised}, true}
-	halfStride   = mutation{"a stride of 8 bytes for vectors of 16", `(shl\.b(32|64)\s[^;]*), 4;`, "$1, 3;", []ptxsim.Kind{ptxsim.Misaligned}, true}
-	laneForTid   = mutation{"the lane for the thread", `%tid\.x`, "%laneid", []ptxsim.Kind{ptxsim.Race}, true}
-	halfMask     = mutation{"a match without lane 31", `(match\.any\.sync\.b64\s[^;]*), -1;`, "$1, 0x7fffffff;", []ptxsim.Kind{ptxsim.WarpDivergence}, false}
-	noMeeting    = mutation{"a warp that does not meet", `bar\.warp\.sync\s+-1;`, "", []ptxsim.Kind{ptxsim.Race, ptxsim.Uninitialised}, false}
-	smallBlock   = mutation{"the size of a block minus one", `%ntid\.x`, "127", []ptxsim.Kind{ptxsim.Race}, true}
+	noBarrier = mutation{"a missing barrier", `bar\.sync\s+0;`, "", []ptxsim.Kind{ptxsim.Race}, false}
+	someWarps = mutation{"a barrier in one warp", `bar\.sync\s+0;`, guarded("%tid.x", "32"),
+		[]ptxsim.Kind{ptxsim.BarrierDivergence, ptxsim.Race, ptxsim.Uninitialised}, false}
+	someLanes = mutation{"a barrier in some lanes", `bar\.sync\s+0;`, guarded("%laneid", "20"),
+		[]ptxsim.Kind{ptxsim.BarrierDivergence, ptxsim.Race, ptxsim.Uninitialised}, false}
+	wrongMask = mutation{"a member mask without lane 31", `(shfl\.sync\.[a-z]+\.b32\s[^;]*), -1;`, "$1, 0x7fffffff;",
+		[]ptxsim.Kind{ptxsim.WarpDivergence}, false}
+	halfShuffle = mutation{"a shuffle with half of the lanes", `(shfl\.sync\.[a-z]+\.b32\s[^;]*), -1;`,
+		guarded("%laneid", "16"), []ptxsim.Kind{ptxsim.WarpDivergence}, false}
+	lessEqual = mutation{"a bound that is one too large", `setp\.lt\.(s|u)(32|64)`, "setp.le.$1$2",
+		[]ptxsim.Kind{ptxsim.OutOfBounds}, true}
+	greater = mutation{"a bound that is one too large", `setp\.ge\.(s|u)(32|64)`, "setp.gt.$1$2",
+		[]ptxsim.Kind{ptxsim.OutOfBounds}, true}
+	loadBeside = mutation{"a load beside", `(ld\.global[^;]*\[[^\]+]*)\]`, "$1+4]",
+		[]ptxsim.Kind{ptxsim.OutOfBounds, ptxsim.Misaligned}, true}
+	storeBeside = mutation{"a store beside", `(st\.global[^;]*\[[^\]+]*)\]`, "$1+4]",
+		[]ptxsim.Kind{ptxsim.OutOfBounds}, true}
+	sharedBeside = mutation{"a load beside, in shared memory", `(ld\.shared[^;]*\[[^\]+]*)\]`, "$1+4]",
+		[]ptxsim.Kind{ptxsim.Misaligned, ptxsim.Uninitialised}, true}
+	noStore = mutation{"a missing store to shared memory", `st\.shared[^;]*;`, "",
+		[]ptxsim.Kind{ptxsim.Uninitialised}, true}
+	halfStride = mutation{"a stride of 8 bytes for vectors of 16", `(shl\.b(32|64)\s[^;]*), 4;`, "$1, 3;",
+		[]ptxsim.Kind{ptxsim.Misaligned}, true}
+	laneForTid = mutation{"the lane for the thread", `%tid\.x`, "%laneid", []ptxsim.Kind{ptxsim.Race}, true}
+	halfMask   = mutation{"a match without lane 31", `(match\.any\.sync\.b64\s[^;]*), -1;`, "$1, 0x7fffffff;",
+		[]ptxsim.Kind{ptxsim.WarpDivergence}, false}
+	noMeeting = mutation{"a warp that does not meet", `bar\.warp\.sync\s+-1;`, "",
+		[]ptxsim.Kind{ptxsim.Race, ptxsim.Uninitialised}, false}
+	smallBlock = mutation{"the size of a block minus one", `%ntid\.x`, "127", []ptxsim.Kind{ptxsim.Race}, true}
 )
 
-// mutations says what is broken where. A place may be one that the program does not need at this size, such as one of two barriers in
-// a row: then the results are right, too.
+// mutations says what is broken where. A place may be one that the program does not need at this size, such as one of
+// two barriers in a row: then the results are right, too.
 var mutations = []struct {
 	program string
 	size    []int64
@@ -72,7 +85,8 @@ var mutations = []struct {
 	{"matvec", []int64{16400, 16}, []mutation{noMeeting, noStore}},
 }
 
-// broken is a program whose PTX is broken, with its right results for as many blocks as there are tasks for, and for two.
+// broken is a program whose PTX is broken, with its right results for as many blocks as there are tasks for, and for
+// two.
 type broken struct {
 	km   *kernel.Module
 	ptx  string
@@ -156,7 +170,8 @@ func TestMutations(t *testing.T) {
 				f, right := b.run(t, b.ptx[:at[0]]+string(re.ExpandString(nil, mu.replace, b.ptx, at))+b.ptx[at[1]:])
 				switch {
 				case f == nil && !right && !mu.values:
-					t.Errorf("%s%v, %s in line %d is not noticed: %s", c.program, c.size, mu.name, 1+strings.Count(b.ptx[:at[0]], "\n"), b.ptx[at[0]:at[1]])
+					t.Errorf("%s%v, %s in line %d is not noticed: %s", c.program, c.size, mu.name, 1+
+						strings.Count(b.ptx[:at[0]], "\n"), b.ptx[at[0]:at[1]])
 				case f != nil:
 					found++
 					if strings.HasPrefix(f.Source, "<source>:1:") {

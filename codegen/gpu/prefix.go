@@ -14,10 +14,10 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Prefixes]: a scan whose steps may be taken in any order, such as sums of integers and maxima, is the work of a whole team.
-// Each thread computes what comes in at four neighbours, or at one, and combines them; the threads of a warp combine
-// theirs by shuffles, and the warps of a block through shared memory; then every thread goes through its neighbours again, from
-// what came in before them, and stores. What does not follow from the state is computed once.
+// Note [Prefixes]: a scan whose steps may be taken in any order, such as sums of integers and maxima, is the work of a
+// whole team. Each thread computes what comes in at four neighbours, or at one, and combines them; the threads of a
+// warp combine theirs by shuffles, and the warps of a block through shared memory; then every thread goes through its
+// neighbours again, from what came in before them, and stores. What does not follow from the state is computed once.
 
 // prefixLeast is the least length of a row: shorter ones go by tiles, see Note [Chains on devices].
 const prefixLeast = 64
@@ -115,7 +115,8 @@ func refsOf(at kernel.Access) (refs []kernel.Ref) {
 	return refs
 }
 
-// identityOf is what changes nothing when it is combined by op, for operations that may be done in any order; nil for all others.
+// identityOf is what changes nothing when it is combined by op, for operations that may be done in any order; nil for
+// all others.
 func identityOf(op scalar.Op, d types.DType) value.Value {
 	switch {
 	case op == scalar.Min && d != types.Bool:
@@ -139,16 +140,19 @@ func (t *team) prefixes(s *kernel.Loop, f *prefix) {
 	n, begin := t.length(s.Axis), ci(i64, s.Axis.Begin)
 	state := []value.Value{t.Value(s.Init[0])}
 	done, size := value.Value(ci(i64, 0)), int64(t.plan.size)
-	if _, ok := llvm.CanVectorise(t.k, s.Axis.Var, slices.Concat(f.before, f.after), s.Vars[0], s.Next[0]); ok && s.Axis.Begin%teamVector == 0 {
+	if _, ok := llvm.CanVectorise(t.k, s.Axis.Var, slices.Concat(f.before, f.after), s.Vars[0], s.Next[0]); ok &&
+		s.Axis.Begin%teamVector == 0 {
 		done = t.whole(n, size*teamVector)
-		state = t.Count(ci(i64, 0), done, ci(i64, size*teamVector), state, func(p value.Value, state []value.Value) []value.Value {
-			at := t.Plus(t.Plus(p, begin), t.Times(t.wide(t.member), ci(i64, teamVector)))
-			given := map[kernel.Ref][]value.Value{f.feed: t.Vector(teamVector, s.Axis.Var, at, nil, f.before, f.feed)}
-			before, now, next := t.combined(s, f, given[f.feed], state[0])
-			given[s.Vars[0]], given[s.Next[0]] = before, now
-			t.Vector(teamVector, s.Axis.Var, at, given, f.after, scalar.None)
-			return []value.Value{next}
-		})
+		state = t.Count(ci(i64, 0), done, ci(i64, size*teamVector), state,
+			func(p value.Value, state []value.Value) []value.Value {
+				at := t.Plus(t.Plus(p, begin), t.Times(t.wide(t.member), ci(i64, teamVector)))
+				given := map[kernel.Ref][]value.Value{f.feed: t.Vector(teamVector, s.Axis.Var, at, nil, f.before,
+					f.feed)}
+				before, now, next := t.combined(s, f, given[f.feed], state[0])
+				given[s.Vars[0]], given[s.Next[0]] = before, now
+				t.Vector(teamVector, s.Axis.Var, at, given, f.after, scalar.None)
+				return []value.Value{next}
+			})
 	}
 	state = t.Count(done, n, ci(i64, size), state, func(p value.Value, state []value.Value) []value.Value {
 		i := t.Plus(p, t.wide(t.member))
@@ -185,9 +189,10 @@ func (t *team) prefixes(s *kernel.Loop, f *prefix) {
 	t.Define(s.IDs[0], state[0])
 }
 
-// combined gives the states before and after each of a thread's neighbours, from what comes in at them and the state before the
-// team's, and the state after the team's.
-func (t *team) combined(s *kernel.Loop, f *prefix, x []value.Value, carry value.Value) (before, now []value.Value, next value.Value) {
+// combined gives the states before and after each of a thread's neighbours, from what comes in at them and the state
+// before the team's, and the state after the team's.
+func (t *team) combined(s *kernel.Loop, f *prefix, x []value.Value, carry value.Value) (before, now []value.Value,
+	next value.Value) {
 	join := func(x, y value.Value) value.Value {
 		t.Define(s.Vars[0], x)
 		t.Define(f.feed, y)

@@ -12,17 +12,17 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Matrix products on devices]: a block of 256 threads makes a square tile of the result. It goes through k in pieces that
-// it copies to shared memory, 1024 elements of each factor, with the prologue applied; while it works on one piece, the
-// next is on its way from memory into registers, and then goes to the other half of the shared memory:
+// Note [Matrix products on devices]: a block of 256 threads makes a square tile of the result. It goes through k in
+// pieces that it copies to shared memory, 1024 elements of each factor, with the prologue applied; while it works on
+// one piece, the next is on its way from memory into registers, and then goes to the other half of the shared memory:
 //
 //	fetch piece 0, put it into half 0, meet
 //	for each piece: fetch the next; multiply by half p mod 2; put the next into the other half; meet
 //
-// A thread has a square of the tile in registers, in runs of four rows and four columns, so that what it reads of shared memory is 16
-// bytes at a time and its neighbours read what is beside it. Every element is one chain over k ascending, as the
-// kernel says; rows, columns and what is left of k beyond the last whole piece are never padded, because
-// adding 0 would turn -0 into +0.
+// A thread has a square of the tile in registers, in runs of four rows and four columns, so that what it reads of
+// shared memory is 16 bytes at a time and its neighbours read what is beside it. Every element is one chain over k
+// ascending, as the kernel says; rows, columns and what is left of k beyond the last whole piece are never padded,
+// because adding 0 would turn -0 into +0.
 
 const (
 	productThreads = 256
@@ -104,7 +104,8 @@ func (m *module) products(k *kernel.Kernel, p *productPlan) abi.DeviceKernel {
 	t.x = t.sideOf(m, p.X, *p.Row, t.rows, "x")
 	t.y = t.sideOf(m, p.Y, p.Col, t.cols, "y")
 	run := int64(min(p.side, 4))
-	for i, of := range []value.Value{t.Block().NewLShr(t.tid, ci(i32, 4)), t.Block().NewAnd(t.tid, ci(i32, productSide-1))} {
+	for i, of := range []value.Value{t.Block().NewLShr(t.tid, ci(i32, 4)),
+		t.Block().NewAnd(t.tid, ci(i32, productSide-1))} {
 		t.base[i] = t.Times(t.wide(of), ci(i64, run))
 	}
 	tilesDown, tilesAcross := t.tiles(t.rows), t.tiles(t.cols)
@@ -114,20 +115,23 @@ func (m *module) products(k *kernel.Kernel, p *productPlan) abi.DeviceKernel {
 		all = t.Times(all, t.length(a))
 		items = append(items, a.Extent)
 	}
-	items = append(items, abi.Extent{Dim: p.Row.Extent.Dim, Div: p.tile}, abi.Extent{Dim: p.Col.Extent.Dim, Div: p.tile})
-	t.Count(t.wide(t.register("ctaid.x")), all, t.wide(t.register("nctaid.x")), nil, func(i value.Value, _ []value.Value) []value.Value {
-		across, rest := t.divide(i, tilesAcross)
-		down, batch := t.divide(rest, tilesDown)
-		t.axesAt(p.Batches, batch)
-		t.row, t.col = t.Times(down, ci(i64, p.tile)), t.Times(across, ci(i64, p.tile))
-		t.x.begin, t.y.begin = t.row, t.col
-		t.failAt(t.Times(batch, t.Times(t.rows, t.cols)))
-		t.Statements(nil, p.Before...)
-		t.store(t.chains())
-		return nil
-	})
+	items = append(items, abi.Extent{Dim: p.Row.Extent.Dim, Div: p.tile},
+		abi.Extent{Dim: p.Col.Extent.Dim, Div: p.tile})
+	t.Count(t.wide(t.register("ctaid.x")), all, t.wide(t.register("nctaid.x")), nil,
+		func(i value.Value, _ []value.Value) []value.Value {
+			across, rest := t.divide(i, tilesAcross)
+			down, batch := t.divide(rest, tilesDown)
+			t.axesAt(p.Batches, batch)
+			t.row, t.col = t.Times(down, ci(i64, p.tile)), t.Times(across, ci(i64, p.tile))
+			t.x.begin, t.y.begin = t.row, t.col
+			t.failAt(t.Times(batch, t.Times(t.rows, t.cols)))
+			t.Statements(nil, p.Before...)
+			t.store(t.chains())
+			return nil
+		})
 	t.Finish()
-	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items, PerBlock: 1, Threads: productThreads}}}
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items, PerBlock: 1,
+		Threads: productThreads}}}
 }
 
 // tiles is the number of tiles along an extent.
@@ -138,8 +142,8 @@ func (t *product) tiles(n value.Value) value.Value {
 	return t.Block().NewUDiv(t.Plus(n, ci(i64, t.p.tile-1)), ci(i64, t.p.tile))
 }
 
-// sideOf prepares a factor: how it is read, and its shared memory. Where runs along k are turned into rows of the shared memory, these are
-// four elements longer, which spreads what a warp writes over the banks.
+// sideOf prepares a factor: how it is read, and its shared memory. Where runs along k are turned into rows of the
+// shared memory, these are four elements longer, which spreads what a warp writes over the banks.
 func (t *product) sideOf(m *module, f llvm.Factor, axis kernel.Axis, extent value.Value, name string) side {
 	s := side{f: f, axis: axis, extent: extent, elem: llvm.RegisterType(t.k.Types[f.Val]), pitch: t.p.tile}
 	inner := axis.Var

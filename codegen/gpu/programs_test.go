@@ -25,41 +25,64 @@ type programCase struct {
 
 // programs are functions of every kind of kernel, with the sizes at which each changes its form.
 var programs = []programCase{
-	{"chain", `fn f[N](a: f32[N], b: f32[N]) -> f32[N] = relu(a * b + a)`, [][]int64{{0}, {1}, {3}, {4}, {1000}, {1027}}},
-	{"softmax", `fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, keep](e) }`,
+	{"chain", `fn f[N](a: f32[N], b: f32[N]) -> f32[N] = relu(a * b + a)`,
+		[][]int64{{0}, {1}, {3}, {4}, {1000}, {1027}}},
+	{"softmax",
+		`fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, keep](e) }`,
 		[][]int64{{1, 1}, {3, 5}, {3, 100}, {5, 128}, {5, 1024}, {3, 1025}, {2, 4096}, {2, 5000}, {0, 5}, {3, 20000}}},
-	{"softmax_f64", `fn f[M, N](x: f64[M, N]) -> f64[M, N] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, keep](e) }`,
+	{"softmax_f64",
+		`fn f[M, N](x: f64[M, N]) -> f64[M, N] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, keep](e) }`,
 		[][]int64{{5, 101}, {9, 135}, {3, 700}}},
-	{"rowsum", `fn f[M, N](x: f32[M, N]) -> f32[M] = +/[axis=1](x)`, [][]int64{{3, 0}, {3, 1}, {7, 127}, {7, 129}, {2, 4097}, {1, 20000}, {300, 17}}},
-	{"colsum", `fn f[M, N](x: f32[M, N]) -> f32[N] = +/[axis=0](x)`, [][]int64{{3, 5}, {300, 7}, {1000, 130}, {40000, 1}}},
+	{"rowsum", `fn f[M, N](x: f32[M, N]) -> f32[M] = +/[axis=1](x)`,
+		[][]int64{{3, 0}, {3, 1}, {7, 127}, {7, 129}, {2, 4097}, {1, 20000}, {300, 17}}},
+	{"colsum", `fn f[M, N](x: f32[M, N]) -> f32[N] = +/[axis=0](x)`,
+		[][]int64{{3, 5}, {300, 7}, {1000, 130}, {40000, 1}}},
 	{"total", `fn f[N](x: f32[N]) -> f32 = +/(x)`, [][]int64{{0}, {1}, {200}, {5000}, {140000}}},
-	{"argmax", `fn f[M, N](x: f32[M, N]) -> (i32[M], i32[N]) = (argmax(x, axis = 1), argmax(x, axis = 0))`, [][]int64{{3, 5}, {4, 1000}, {2, 5000}}},
-	{"matmul", `fn f[M, K, N](a: f32[M, K], b: f32[K, N], c: f32[N]) -> f32[M, N] = relu((a @ b) .+ c)`, [][]int64{{1, 1, 1}, {3, 5, 7}, {64, 64, 64}, {65, 33, 70}, {130, 20, 129}}},
-	{"transpose", `fn f[M, N](a: f32[M, N]) -> f32[N, M] = transpose(a) * 2.0`, [][]int64{{1, 1}, {3, 5}, {64, 64}, {33, 100}}},
-	{"turned", `fn f[B, M, N](a: i32[B, M, N], b: f64[N, M], c: bool[N, M]) -> f64[B, N, M] = where(c, permute_axes(a, [0, 2, 1]) as f64 .+ b, b .* 2.0) .+ 0.5`, [][]int64{{2, 33, 40}, {1, 16, 64}, {0, 40, 40}}},
-	{"turned3", `fn f[A, B, C](a: f32[A, B, C]) -> (f32[C, B, A], bool[C, A, B]) = (transpose(a), permute_axes(a, [2, 0, 1]) .> 0.0)`, [][]int64{{33, 3, 40}, {20, 20, 20}}},
+	{"argmax", `fn f[M, N](x: f32[M, N]) -> (i32[M], i32[N]) = (argmax(x, axis = 1), argmax(x, axis = 0))`,
+		[][]int64{{3, 5}, {4, 1000}, {2, 5000}}},
+	{"matmul", `fn f[M, K, N](a: f32[M, K], b: f32[K, N], c: f32[N]) -> f32[M, N] = relu((a @ b) .+ c)`,
+		[][]int64{{1, 1, 1}, {3, 5, 7}, {64, 64, 64}, {65, 33, 70}, {130, 20, 129}}},
+	{"transpose", `fn f[M, N](a: f32[M, N]) -> f32[N, M] = transpose(a) * 2.0`,
+		[][]int64{{1, 1}, {3, 5}, {64, 64}, {33, 100}}},
+	{"turned",
+		`fn f[B, M, N](a: i32[B, M, N], b: f64[N, M], c: bool[N, M]) -> f64[B, N, M] = where(c, permute_axes(a, [0, 2, 1]) as f64 .+ b, b .* 2.0) .+ 0.5`, [][]int64{{2, 33, 40}, {1, 16, 64}, {0, 40, 40}}},
+	{"turned3",
+		`fn f[A, B, C](a: f32[A, B, C]) -> (f32[C, B, A], bool[C, A, B]) = (transpose(a), permute_axes(a, [2, 0, 1]) .> 0.0)`, [][]int64{{33, 3, 40}, {20, 20, 20}}},
 	{"gather", `fn f[N, M](a: f32[N], i: i32[M]) -> f32[M] = a[i]`, [][]int64{{100, 10}, {200, 1000}}},
-	{"cumsum", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = cumsum(a)`, [][]int64{{3, 5}, {2, 300}, {70, 40}, {1, 1030}, {0, 40}, {1030, 33}, {16390, 17}}},
+	{"cumsum", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = cumsum(a)`,
+		[][]int64{{3, 5}, {2, 300}, {70, 40}, {1, 1030}, {0, 40}, {1030, 33}, {16390, 17}}},
 	{"scans", `fn f[A, N, B](a: bool[A, N, B], x: f64[B, N]) -> (i32[A, B, N], f64[B, N]) =
 	(scan(0, |n, h| if h { n + 1 } else { 0 }, permute_axes(a, [0, 2, 1])), flip(scan(1.0, |p, v| p * 0.5 + v, flip(x, 1)), 1))`,
 		[][]int64{{2, 40, 3}, {3, 100, 50}, {300, 20, 9}}},
-	{"prefixes", `fn f[M, N](x: i16[M, N], y: f32[M, N], z: bool[N]) -> (i16[M, N], i32[M, N], f32[M, N], bool[N], i64[M, N]) =
+	{"prefixes",
+		`fn f[M, N](x: i16[M, N], y: f32[M, N], z: bool[N]) -> (i16[M, N], i32[M, N], f32[M, N], bool[N], i64[M, N]) =
 	(cumsum(x), scan(7, |a, v| a + 100 / v, (x as i32) + 200), scan(0.0, |a, v| max(a, v * 0.5), y), scan(false, |a, v| a || v, z), flip(cumprod(flip((x as i64) * 2 + 1, 1)), 1))`,
 		[][]int64{{3, 63}, {3, 64}, {2, 130}, {1, 1030}, {2, 700}, {0, 100}}},
-	{"ranks", `fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let k = cumsum((x .> 0.0) as i32); (k as f32) ./ max/[axis=1, keep](x) }`, [][]int64{{3, 100}, {2, 1500}}},
+	{"ranks",
+		`fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let k = cumsum((x .> 0.0) as i32); (k as f32) ./ max/[axis=1, keep](x) }`, [][]int64{{3, 100}, {2, 1500}}},
 	{"failing", `fn f[N](x: i32[N]) -> i32[N] = scan(7, |a, v| a + 100 / (v - 50), x)`, [][]int64{{70}, {2000}}},
-	{"divided", `fn f[M, N](x: i32[M, N]) -> i32[M, N] = scan(1000000, |a, v| a / (v - 50), x)`, [][]int64{{3, 20}, {40, 70}}},
+	{"divided", `fn f[M, N](x: i32[M, N]) -> i32[M, N] = scan(1000000, |a, v| a / (v - 50), x)`,
+		[][]int64{{3, 20}, {40, 70}}},
 	{"fold", `fn f[M, N](x: f32[M, N], y: f16[N, M]) -> (f32[M], f16[M]) = (-/[axis=1](x), -/[axis=1](transpose(y)))`,
 		[][]int64{{3, 50}, {130, 300}, {40, 1}}},
-	{"matvec", `fn f[M, K](a: f32[M, K], x: f32[K], b: f32[M]) -> f32[M] = relu(a @ x + b)`, [][]int64{{3, 16}, {100, 1025}, {2000, 33}, {5, 0}, {0, 40}, {16400, 16}}},
-	{"scatter", `fn f[M, N, P](x: f32[M, N], i: i32[M, P], v: f32[M, P]) -> f32[M, N] = scatter_add(x, (i % (N as i32) + N as i32) % (N as i32), v * 0.5, 1)`,
-		[][]int64{{3, 10, 20}, {2, 7, 100}, {1, 100, 3000}, {2, 5000, 2100}, {3, 1, 70}, {0, 3, 40}, {2, 4, 0}, {300, 5, 130}}},
-	{"histogram", `fn f[N](p: i32[N]) -> (i64[10], i16[16]) = (scatter_add(zeros[i64, 10](), (p % 10 + 10) % 10, 1, 0), scatter_add(zeros[i16, 16](), (p + 100) / 20, 3, 0))`,
+	{"matvec", `fn f[M, K](a: f32[M, K], x: f32[K], b: f32[M]) -> f32[M] = relu(a @ x + b)`,
+		[][]int64{{3, 16}, {100, 1025}, {2000, 33}, {5, 0}, {0, 40}, {16400, 16}}},
+	{"scatter",
+		`fn f[M, N, P](x: f32[M, N], i: i32[M, P], v: f32[M, P]) -> f32[M, N] = scatter_add(x, (i % (N as i32) + N as i32) % (N as i32), v * 0.5, 1)`,
+		[][]int64{{3, 10, 20}, {2, 7, 100}, {1, 100, 3000}, {2, 5000, 2100}, {3, 1, 70}, {0, 3, 40}, {2, 4, 0},
+			{300, 5, 130}}},
+	{"histogram",
+		`fn f[N](p: i32[N]) -> (i64[10], i16[16]) = (scatter_add(zeros[i64, 10](), (p % 10 + 10) % 10, 1, 0), scatter_add(zeros[i16, 16](), (p + 100) / 20, 3, 0))`,
 		[][]int64{{20}, {3000}, {0}}},
-	{"embedding", `fn f[N, D](t: f16[30, D], i: i32[N], v: f16[N, D]) -> f16[30, D] = scatter_add(t, (i + 100) / 7, v, 0)`, [][]int64{{40, 3}, {2500, 33}}},
-	{"misplaced", `fn f[N](t: f32[30], i: i32[N]) -> f32[30] = scatter_add(t, i / 4, 1.0, 0)`, [][]int64{{2}, {40}, {2500}}},
-	{"sort", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = sort(a)`, [][]int64{{3, 5}, {2, 100}, {3, 32}, {3, 33}, {2, 64}, {1, 1024}, {2, 1025}, {1, 5000}, {0, 70}, {5, 1}}},
-	{"argsort", `fn f[M, N](a: i8[M, N], b: bool[M, N], c: f64[N, M]) -> (i32[M, N], i32[M, N], i32[N, M], f64[N, M]) = (argsort(a, 1), argsort(b, 1), argsort(c, 0), sort(c, 0))`,
+	{"embedding",
+		`fn f[N, D](t: f16[30, D], i: i32[N], v: f16[N, D]) -> f16[30, D] = scatter_add(t, (i + 100) / 7, v, 0)`,
+		[][]int64{{40, 3}, {2500, 33}}},
+	{"misplaced", `fn f[N](t: f32[30], i: i32[N]) -> f32[30] = scatter_add(t, i / 4, 1.0, 0)`,
+		[][]int64{{2}, {40}, {2500}}},
+	{"sort", `fn f[M, N](a: f32[M, N]) -> f32[M, N] = sort(a)`,
+		[][]int64{{3, 5}, {2, 100}, {3, 32}, {3, 33}, {2, 64}, {1, 1024}, {2, 1025}, {1, 5000}, {0, 70}, {5, 1}}},
+	{"argsort",
+		`fn f[M, N](a: i8[M, N], b: bool[M, N], c: f64[N, M]) -> (i32[M, N], i32[M, N], i32[N, M], f64[N, M]) = (argsort(a, 1), argsort(b, 1), argsort(c, 0), sort(c, 0))`,
 		[][]int64{{3, 70}, {2, 300}, {40, 35}, {1, 3000}}},
 }
 
@@ -151,10 +174,12 @@ func TestFirstFailure(t *testing.T) {
 	}
 }
 
-// TestFirstOfPieces: where several checks of several elements fail in the piece that a thread does at once, in the elements behind the last
-// piece, and in rows, the first failure of the first element that has one is reported, and where nothing fails the results are right.
+// TestFirstOfPieces: where several checks of several elements fail in the piece that a thread does at once, in the
+// elements behind the last piece, and in rows, the first failure of the first element that has one is reported, and
+// where nothing fails the results are right.
 func TestFirstOfPieces(t *testing.T) {
-	m, err := heal.Compile("fn f[M, N](a: i32[100], i: i32[M, N], b: i32[M, N]) -> i32[M, N] =\n   700 / b +\n  a[i]", heal.Options{})
+	m, err := heal.Compile("fn f[M, N](a: i32[100], i: i32[M, N], b: i32[M, N]) -> i32[M, N] =\n   700 / b +\n  a[i]",
+		heal.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,8 +187,10 @@ func TestFirstOfPieces(t *testing.T) {
 	type bad struct{ at, index, divisor int } // an element with a wrong index, a divisor 0, or both
 	for _, size := range [][2]int64{{1, 4}, {1, 1003}, {5, 64}, {3, 7}, {40, 100}} {
 		n := int(size[0] * size[1])
-		for _, wrong := range [][]bad{nil, {{at: n - 1, divisor: 1}}, {{at: 2, index: 1}, {at: 1, divisor: 1}}, {{at: 0, index: 1, divisor: 1}},
-			{{at: n / 2, divisor: 1}, {at: n/2 + 1, index: 1}}, {{at: n - 2, index: 1}, {at: n - 3, divisor: 1}, {at: n - 1, divisor: 1}}} {
+		for _, wrong := range [][]bad{nil, {{at: n - 1, divisor: 1}}, {{at: 2, index: 1}, {at: 1, divisor: 1}},
+			{{at: 0, index: 1, divisor: 1}},
+			{{at: n / 2, divisor: 1}, {at: n/2 + 1, index: 1}},
+			{{at: n - 2, index: 1}, {at: n - 3, divisor: 1}, {at: n - 1, divisor: 1}}} {
 			r := rand.New(rand.NewPCG(uint64(n), 1))
 			args := []*ir.Array{draw(r, types.I32, 100), draw(r, types.I32, size[:]...), draw(r, types.I32, size[:]...)}
 			for k := range n {
@@ -210,7 +237,8 @@ func TestFirstOfPieces(t *testing.T) {
 						at, message = [2]int{2, 4}, "integer division by zero"
 					}
 					if got := abi.Message(site, failure.Info); got != message || [2]int{site.Line, site.Col} != at {
-						t.Errorf("%v, wrong %v, compiled for these extents: %t: %d:%d: %s, want %d:%d: %s", size, wrong, known != nil, site.Line, site.Col, got, at[0], at[1], message)
+						t.Errorf("%v, wrong %v, compiled for these extents: %t: %d:%d: %s, want %d:%d: %s", size, wrong,
+							known != nil, site.Line, site.Col, got, at[0], at[1], message)
 					}
 				}
 			}

@@ -17,8 +17,8 @@ import (
 //	%m = reduce max %j { %x = load x[i, j]; store row[j], %x; yield %x }
 //	%s = reduce sum %j { %x = load row[j]; ... }
 
-// cacheLimit is the most shared memory that all rows of a kernel may take, in bytes: half a dozen blocks still find room on a
-// multiprocessor.
+// cacheLimit is the most shared memory that all rows of a kernel may take, in bytes: half a dozen blocks still find
+// room on a multiprocessor.
 const cacheLimit = 36 << 10
 
 // cacheRows gives the kernel with the rows that it reads several times kept; k itself where there are none.
@@ -42,7 +42,8 @@ func cacheRows(k *kernel.Kernel) *kernel.Kernel {
 		n, known := count([]kernel.Axis{*axis})
 		for _, st := range body.Stmts {
 			l, ok := st.(*kernel.Load)
-			if !ok || !known || n < fewElements || axis.Begin != 0 || k.Params[l.Param].Out || !along(l.At, axis.Var) || c.known(l, axis) {
+			if !ok || !known || n < fewElements || axis.Begin != 0 || k.Params[l.Param].Out || !along(l.At, axis.Var) ||
+				c.known(l, axis) {
 				continue
 			}
 			size := n * int64(k.Params[l.Param].DType.Bytes())
@@ -101,7 +102,9 @@ func same(x, y *kernel.Load, xAxis, yAxis *kernel.Axis) bool {
 		if t.Var == xAxis.Var {
 			t.Var = yAxis.Var
 		}
-		return !slices.ContainsFunc(y.At.Terms, func(u kernel.Term) bool { return u.Var == t.Var && u.Coef.Equal(t.Coef) })
+		return !slices.ContainsFunc(y.At.Terms, func(u kernel.Term) bool {
+			return u.Var == t.Var && u.Coef.Equal(t.Coef)
+		})
 	})
 }
 
@@ -140,7 +143,8 @@ func (c *rowCache) rewrite() *kernel.Kernel {
 	out := *c.k
 	out.Params = slices.Clone(c.k.Params)
 	for _, r := range c.rows {
-		out.Params = append(out.Params, kernel.Param{Name: "kept", DType: c.k.Params[r.load.Param].DType, Out: true, Local: true, Shape: []abi.Extent{r.axis.Extent}})
+		out.Params = append(out.Params, kernel.Param{Name: "kept", DType: c.k.Params[r.load.Param].DType, Out: true,
+			Local: true, Shape: []abi.Extent{r.axis.Extent}})
 	}
 	out.Body = &kernel.Block{}
 	for _, s := range c.k.Body.Stmts {

@@ -22,7 +22,8 @@ import (
 // errSteps says that a plan has steps that this test does not take: calls, loops, branches, what the host does.
 var errSteps = errors.New("steps of the host")
 
-// simulated is a plan on the PTX interpreter. Every buffer is an allocation of its own, so that accesses beside one are seen.
+// simulated is a plan on the PTX interpreter. Every buffer is an allocation of its own, so that accesses beside one are
+// seen.
 type simulated struct {
 	km      *kernel.Module
 	fn      *abi.Function
@@ -37,7 +38,8 @@ type simulated struct {
 }
 
 // simulate compiles km and runs its plan; the failure has a Site that is not 0 when the program fails.
-func simulate(km *kernel.Module, arch string, dims map[string]int64, args []*ir.Array, smaller bool) (out []*ir.Array, failure abi.Error, err error) {
+func simulate(km *kernel.Module, arch string, dims map[string]int64, args []*ir.Array, smaller bool) (out []*ir.Array,
+	failure abi.Error, err error) {
 	ptx, err := compiled(km, arch)
 	if err != nil {
 		return nil, failure, err
@@ -52,7 +54,8 @@ func compiled(km *kernel.Module, arch string) (string, error) {
 }
 
 // execute runs the plan of km with the PTX text that was compiled of it, or a changed one.
-func execute(km *kernel.Module, ptx string, dims map[string]int64, args []*ir.Array, smaller bool) (out []*ir.Array, failure abi.Error, err error) {
+func execute(km *kernel.Module, ptx string, dims map[string]int64, args []*ir.Array, smaller bool) (out []*ir.Array,
+	failure abi.Error, err error) {
 	s := &simulated{km: km, fn: km.Plan.Funcs[0], dims: dims, ptx: ptx, smaller: smaller,
 		dev: ptxsim.NewDevice(ptxsim.Options{StackBytes: 512 << 10, Instructions: 2e9})}
 	if s.mod, err = ptxsim.Parse("test.ptx", s.ptx); err != nil {
@@ -172,7 +175,8 @@ func (s *simulated) step(step abi.Step) error {
 		if blocks == 0 {
 			continue
 		}
-		if err := s.dev.Launch(s.mod, l.Entry, [3]int{int(blocks), 1, 1}, [3]int{l.Threads, 1, 1}, int(l.Shared), params); err != nil {
+		if err := s.dev.Launch(s.mod, l.Entry, [3]int{int(blocks), 1, 1}, [3]int{l.Threads, 1, 1}, int(l.Shared),
+			params); err != nil {
 			lines := strings.Split(s.ptx, "\n")
 			var f *ptxsim.Fault
 			near := ""
@@ -214,8 +218,9 @@ func (s *simulated) array(v abi.View) (*ir.Array, error) {
 // errSkipped says that agree compared nothing.
 var errSkipped = errors.New("skipped")
 
-// agree runs km on the PTX interpreter, and m, which it was made of, on the interpreter, and wants the same bits, or a failure of
-// the same kind: which of several it is depends on the order of the iterations, which kernels may have of their own.
+// agree runs km on the PTX interpreter, and m, which it was made of, on the interpreter, and wants the same bits, or a
+// failure of the same kind: which of several it is depends on the order of the iterations, which kernels may have of
+// their own.
 func agree(m *ir.Module, km *kernel.Module, arch string, bind, free map[string]int64, args []*ir.Array) error {
 	ptx, err := compiled(km, arch)
 	if err != nil {

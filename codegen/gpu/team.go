@@ -19,18 +19,19 @@ import (
 
 // Note [Teams]: a kernel whose iterations are rows, chunks or whole tensors is done by teams: all threads of a team do
 // one iteration together. A team is a warp where the row is short, else a block of 128 threads, the lanes of
-// language.md section 9. All of its threads compute what stands outside of loops, so that each has every scalar. They share
+// language.md section 9. All of its threads compute what stands outside of loops, so that each has every scalar. They
+// share
 //
 //   - the elements of a reduction, see Note [Reductions by teams];
 //   - the iterations of a parallel loop, neighbours by neighbours;
 //   - the steps of a scan, see Note [Prefixes];
 //   - the iterations of a loop that changes elements here and there, see Note [Updates in order];
 //   - a store outside of loops, which is the first thread's;
-//   - memory of the kernel itself, such as a kept row, which lies in shared memory, or, where that is too small, in scratch
-//     memory, with only so many blocks.
+//   - memory of the kernel itself, such as a kept row, which lies in shared memory, or, where that is too small,
+//     in scratch memory, with only so many blocks.
 //
-// Memory that is read and written is looked at by one statement at a time: behind each that does, the team meets. A team that
-// is done with an iteration goes on with the one that is as many further as there are teams.
+// Memory that is read and written is looked at by one statement at a time: behind each that does, the team meets. A
+// team that is done with an iteration goes on with the one that is as many further as there are teams.
 
 const (
 	warpSize  = 32
@@ -84,7 +85,8 @@ func planTeam(k *kernel.Kernel) *teamPlan {
 				}
 				if !known || n >= fewElements || llvm.Stores(s.Body) {
 					p.parts = append(p.parts, s)
-					note(n, known, len(s.Axes) > 0 && s.Order != kernel.Columns && reads(s.Body, s.Axes[len(s.Axes)-1].Var))
+					note(n, known, len(s.Axes) > 0 && s.Order != kernel.Columns &&
+						reads(s.Body, s.Axes[len(s.Axes)-1].Var))
 				}
 			case *kernel.Loop:
 				if updateOf(k, s) != nil {
@@ -354,24 +356,26 @@ func (t *team) parallel(s *kernel.Loop) {
 	if t.vectors([]kernel.Axis{s.Axis}, s.Body) {
 		from := t.Plus(lo, t.Times(t.wide(t.member), ci(i64, teamVector)))
 		stop := t.Plus(lo, t.whole(t.Minus(hi, lo), teamVector))
-		t.Count(from, stop, ci(i64, int64(t.plan.size*teamVector)), nil, func(v value.Value, _ []value.Value) []value.Value {
-			t.Vector(teamVector, s.Axis.Var, v, nil, s.Body.Stmts, scalar.None)
-			return nil
-		})
+		t.Count(from, stop, ci(i64, int64(t.plan.size*teamVector)), nil,
+			func(v value.Value, _ []value.Value) []value.Value {
+				t.Vector(teamVector, s.Axis.Var, v, nil, s.Body.Stmts, scalar.None)
+				return nil
+			})
 		lo = stop
 	}
-	t.Count(t.Plus(lo, t.wide(t.member)), hi, ci(i64, int64(t.plan.size)), nil, func(v value.Value, _ []value.Value) []value.Value {
-		t.Define(s.Axis.Var, v)
-		t.guarded(s.Body, nil, func() []value.Value {
-			t.Statements(nil, s.Body.Stmts...)
+	t.Count(t.Plus(lo, t.wide(t.member)), hi, ci(i64, int64(t.plan.size)), nil,
+		func(v value.Value, _ []value.Value) []value.Value {
+			t.Define(s.Axis.Var, v)
+			t.guarded(s.Body, nil, func() []value.Value {
+				t.Statements(nil, s.Body.Stmts...)
+				return nil
+			})
 			return nil
 		})
-		return nil
-	})
 }
 
-// together writes what the team shares. A check that fails in it must not keep a thread from meeting the others, so it is
-// noted, and the team ends afterwards.
+// together writes what the team shares. A check that fails in it must not keep a thread from meeting the others, so it
+// is noted, and the team ends afterwards.
 func (t *team) together(body *kernel.Block, f func()) {
 	if !checks(body) {
 		f()

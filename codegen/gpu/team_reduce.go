@@ -12,10 +12,10 @@ import (
 	"healc/ir/scalar"
 )
 
-// Note [Reductions by teams]: the first rule of language.md section 9 is made for this: thread j of a block of 128 is lane j, and
-// in a warp each thread is four neighbouring lanes, which fold in halves by shuffles. The lanes of a block are folded by
-// every warp of it for itself, from shared memory, so that all threads have the result. A reduction of more
-// than one chunk goes chunk by chunk; the result of chunk c goes to lane c modulo 128 of the next level. By the
+// Note [Reductions by teams]: the first rule of language.md section 9 is made for this: thread j of a block of 128 is
+// lane j, and in a warp each thread is four neighbouring lanes, which fold in halves by shuffles. The lanes of a block
+// are folded by every warp of it for itself, from shared memory, so that all threads have the result. A reduction of
+// more than one chunk goes chunk by chunk; the result of chunk c goes to lane c modulo 128 of the next level. By the
 // second rule, across rows, a thread takes in the 256 elements of a chunk alone, and the chunks are the elements of the
 // first rule. Where the order is free the first rule is taken, too, without chunks. Lanes start with the identity, see
 // Note [Identities] in package llvm.
@@ -28,7 +28,8 @@ type folding struct {
 	start []value.Value
 	join  func(x, y []value.Value) []value.Value
 	get   func(p value.Value) []value.Value // element p
-	// several are the elements p, p+1, ... that are the lanes of one thread; nil when they have to be fetched one by one.
+	// several are the elements p, p+1, ... that are the lanes of one thread; nil when they have to be fetched one by
+	// one.
 	several func(p value.Value) [][]value.Value
 }
 
@@ -215,26 +216,27 @@ func (t *team) lane(k int) value.Value {
 func (t *team) chunk(f folding, lo, hi value.Value) [][]value.Value {
 	n := len(f.start)
 	rows := func(from, to value.Value, rows int, lanes [][]value.Value) [][]value.Value {
-		state := t.Count(from, to, ci(i64, int64(rows)*kernel.NumLanes), flatten(lanes), func(p value.Value, state []value.Value) []value.Value {
-			acc := unflatten(state, n)
-			elements := make([][][]value.Value, rows)
-			for r := range elements {
-				row := t.Plus(p, ci(i64, int64(r)*kernel.NumLanes))
-				if f.several != nil && len(acc) > 1 {
-					elements[r] = f.several(t.Plus(row, t.lane(0)))
-					continue
+		state := t.Count(from, to, ci(i64, int64(rows)*kernel.NumLanes), flatten(lanes),
+			func(p value.Value, state []value.Value) []value.Value {
+				acc := unflatten(state, n)
+				elements := make([][][]value.Value, rows)
+				for r := range elements {
+					row := t.Plus(p, ci(i64, int64(r)*kernel.NumLanes))
+					if f.several != nil && len(acc) > 1 {
+						elements[r] = f.several(t.Plus(row, t.lane(0)))
+						continue
+					}
+					for k := range acc {
+						elements[r] = append(elements[r], f.get(t.Plus(row, t.lane(k))))
+					}
 				}
-				for k := range acc {
-					elements[r] = append(elements[r], f.get(t.Plus(row, t.lane(k))))
+				for _, row := range elements {
+					for k := range acc {
+						acc[k] = f.join(acc[k], row[k])
+					}
 				}
-			}
-			for _, row := range elements {
-				for k := range acc {
-					acc[k] = f.join(acc[k], row[k])
-				}
-			}
-			return flatten(acc)
-		})
+				return flatten(acc)
+			})
 		return unflatten(state, n)
 	}
 	length := t.Minus(hi, lo)

@@ -12,13 +12,13 @@ import (
 )
 
 // Note [Transforms on devices]: a block of threads does the stages of a number theoretic transform. Parts of up to 4096
-// elements are done in shared memory, stage by stage, the threads meeting between stages. A longer row is R such
-// parts, and its outer stages, which connect them, are one pass over memory: a thread takes the R elements that are a part's length
-// apart into registers and does all outer stages with them. So the data is read and written once, or twice.
+// elements are done in shared memory, stage by stage, the threads meeting between stages. A longer row is R such parts,
+// and its outer stages, which connect them, are one pass over memory: a thread takes the R elements that are a part's
+// length apart into registers and does all outer stages with them. So the data is read and written once, or twice.
 //
-// Residues are kept in [0, p). A product is reduced with a constant of the modulus (Barrett): with b the bits of
-// p < 2^60 and m = floor(2^(62+b) / p), the quotient of z = x*y is q = mulhi(z >> (b-2), m) or one more, since z >> (b-2) drops
-// less than 1/2 of the quotient, m less than 1/4, and mulhi less than 1: z - q*p is in [0, 2p).
+// Residues are kept in [0, p). A product is reduced with a constant of the modulus (Barrett): with b the bits of p <
+// 2^60 and m = floor(2^(62+b) / p), the quotient of z = x*y is q = mulhi(z >> (b-2), m) or one more, since z >> (b-2)
+// drops less than 1/2 of the quotient, m less than 1/4, and mulhi less than 1: z - q*p is in [0, 2p).
 //
 // Where the modulus or an element does not fit, nothing is done, and the kernel goes the plain way.
 
@@ -52,16 +52,18 @@ func (t *team) transform(s *kernel.Transform) {
 	}
 	// Elements that are no residues, or a modulus that is too large or too small.
 	member, threads := t.wide(t.member), ci(i64, int64(t.plan.size))
-	bad := t.Count(member, ci(i64, s.Size), threads, []value.Value{constant.False}, func(i value.Value, state []value.Value) []value.Value {
-		b := t.Block()
-		out := state[0]
-		for _, from := range lines {
-			x := b.NewLoad(i64, b.NewGetElementPtr(i64, from, i))
-			out = b.NewOr(out, b.NewICmp(enum.IPredUGE, x, p))
-		}
-		return []value.Value{out}
-	})[0]
-	fits := t.Block().NewICmp(enum.IPredULT, t.Plus(p, ci(i64, -leastModulus)), ci(i64, kernel.TransformLimit-leastModulus))
+	bad := t.Count(member, ci(i64, s.Size), threads, []value.Value{constant.False},
+		func(i value.Value, state []value.Value) []value.Value {
+			b := t.Block()
+			out := state[0]
+			for _, from := range lines {
+				x := b.NewLoad(i64, b.NewGetElementPtr(i64, from, i))
+				out = b.NewOr(out, b.NewICmp(enum.IPredUGE, x, p))
+			}
+			return []value.Value{out}
+		})[0]
+	fits := t.Block().NewICmp(enum.IPredULT, t.Plus(p, ci(i64, -leastModulus)),
+		ci(i64, kernel.TransformLimit-leastModulus))
 	ok := t.Block().NewAnd(fits, t.Block().NewXor(t.anyone(bad), constant.True))
 	t.when(ok, func() {
 		r := t.ring(p)
@@ -92,13 +94,14 @@ func (t *team) ring(p value.Value) *ring {
 	b := t.minus(ci(i64, 64), zeros)
 	// 2^b - p is the first remainder below p, of 2^b / p = 1; 62 more bits follow.
 	first := t.minus(t.Block().NewShl(ci(i64, 1), b), p)
-	out := t.Count(ci(i64, 0), ci(i64, 62), ci(i64, 1), []value.Value{first, ci(i64, 1)}, func(_ value.Value, state []value.Value) []value.Value {
-		blk := t.Block()
-		rest := blk.NewShl(state[0], ci(i64, 1))
-		over := blk.NewICmp(enum.IPredUGE, rest, p)
-		less := blk.NewSelect(over, blk.NewSub(rest, p), rest)
-		return []value.Value{less, blk.NewOr(blk.NewShl(state[1], ci(i64, 1)), blk.NewZExt(over, i64))}
-	})
+	out := t.Count(ci(i64, 0), ci(i64, 62), ci(i64, 1), []value.Value{first, ci(i64, 1)},
+		func(_ value.Value, state []value.Value) []value.Value {
+			blk := t.Block()
+			rest := blk.NewShl(state[0], ci(i64, 1))
+			over := blk.NewICmp(enum.IPredUGE, rest, p)
+			less := blk.NewSelect(over, blk.NewSub(rest, p), rest)
+			return []value.Value{less, blk.NewOr(blk.NewShl(state[1], ci(i64, 1)), blk.NewZExt(over, i64))}
+		})
 	return &ring{team: t, p: p, m: out[1], low: t.minus(b, ci(i64, 2)), high: t.minus(ci(i64, 66), b)}
 }
 
@@ -213,31 +216,32 @@ func (r *ring) inner(s *kernel.Transform, from, to, table value.Value, part int6
 // outer does the stages that connect the parts: in registers, a thread for each place in a part.
 func (r *ring) outer(s *kernel.Transform, from, to, table value.Value, part, parts int64) {
 	at := func(base, i value.Value) value.Value { return r.Block().NewGetElementPtr(i64, base, i) }
-	r.Count(r.wide(r.member), ci(i64, part), ci(i64, int64(r.plan.size)), nil, func(j value.Value, _ []value.Value) []value.Value {
-		x := make([]value.Value, parts)
-		for i := range x {
-			x[i] = r.element(from, r.Plus(j, ci(i64, int64(i)*part)))
-		}
-		for h := int64(1); h < parts; h *= 2 {
-			groups := h
-			if s.Inverse {
-				groups = parts / (2 * h)
+	r.Count(r.wide(r.member), ci(i64, part), ci(i64, int64(r.plan.size)), nil,
+		func(j value.Value, _ []value.Value) []value.Value {
+			x := make([]value.Value, parts)
+			for i := range x {
+				x[i] = r.element(from, r.Plus(j, ci(i64, int64(i)*part)))
 			}
-			distance := parts / (2 * groups)
-			for g := range groups {
-				w := r.Block().NewLoad(i64, at(table, ci(i64, groups+g)))
-				for i := 2 * g * distance; i < (2*g+1)*distance; i++ {
-					x[i], x[i+distance] = r.pair(s.Inverse, x[i], x[i+distance], w)
+			for h := int64(1); h < parts; h *= 2 {
+				groups := h
+				if s.Inverse {
+					groups = parts / (2 * h)
+				}
+				distance := parts / (2 * groups)
+				for g := range groups {
+					w := r.Block().NewLoad(i64, at(table, ci(i64, groups+g)))
+					for i := 2 * g * distance; i < (2*g+1)*distance; i++ {
+						x[i], x[i+distance] = r.pair(s.Inverse, x[i], x[i+distance], w)
+					}
 				}
 			}
-		}
-		for i := range x {
-			if s.Inverse {
-				x[i] = r.mul(x[i], r.Value(s.Scale))
+			for i := range x {
+				if s.Inverse {
+					x[i] = r.mul(x[i], r.Value(s.Scale))
+				}
+				r.Block().NewStore(x[i], at(to, r.Plus(j, ci(i64, int64(i)*part))))
 			}
-			r.Block().NewStore(x[i], at(to, r.Plus(j, ci(i64, int64(i)*part))))
-		}
-		return nil
-	})
+			return nil
+		})
 	r.meet()
 }

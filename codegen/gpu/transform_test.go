@@ -10,7 +10,8 @@ import (
 	"healc/lang/types"
 )
 
-// TestTransforms: lengths of one part, of several, elements that are residues and such that are not, small and large moduli.
+// TestTransforms: lengths of one part, of several, elements that are residues and such that are not, small and large
+// moduli.
 func TestTransforms(t *testing.T) {
 	moduli := []int64{257, 1<<30 - 35, 1<<50 - 27, 1<<60 - 93, 1<<59 + 1, 1 << 40, 3}
 	for _, n := range []int64{64, 256, 4096, 8192, 1 << 16} {
@@ -28,8 +29,10 @@ func TestTransforms(t *testing.T) {
 			k := int64(len(p))
 			shape := fmt.Sprintf("i64[1, 1, %d, %d]", k, n)
 			rest := fmt.Sprintf("p: i64[%d], w: i64[%d, %d], perm: i64[%d]", k, k, n, n)
-			forward := fmt.Sprintf("fn f(a: %s, %s) -> %s = ntt(a, p, w, perm, axis = -1, skip_perm = true)", shape, rest, shape)
-			inverse := fmt.Sprintf("fn f(a: %s, %s, s: i64[%d]) -> %s = intt(a, p, w, s, perm, axis = -1)", shape, rest, k, shape)
+			forward := fmt.Sprintf("fn f(a: %s, %s) -> %s = ntt(a, p, w, perm, axis = -1, skip_perm = true)", shape,
+				rest, shape)
+			inverse := fmt.Sprintf("fn f(a: %s, %s, s: i64[%d]) -> %s = intt(a, p, w, s, perm, axis = -1)", shape, rest,
+				k, shape)
 			r := rand.New(rand.NewPCG(5, uint64(n)))
 			draw := func(shape ...int64) *ir.Array {
 				a := &ir.Array{DType: types.I64, Shape: shape}
@@ -47,7 +50,8 @@ func TestTransforms(t *testing.T) {
 				}
 				return a
 			}
-			args := []*ir.Array{draw(1, 1, k, n), {DType: types.I64, Shape: []int64{k}}, draw(k, n), {DType: types.I64, Shape: []int64{n}}}
+			args := []*ir.Array{draw(1, 1, k, n), {DType: types.I64, Shape: []int64{k}}, draw(k, n),
+				{DType: types.I64, Shape: []int64{n}}}
 			scale := &ir.Array{DType: types.I64, Shape: []int64{k}}
 			for _, m := range p {
 				args[1].Bits = append(args[1].Bits, uint64(m))

@@ -15,11 +15,12 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Turned operands on devices]: an element-wise kernel writes neighbours along its last axis; an operand that lies along
-// another one, as in a transpose, would be read one element from each line of memory. So a block of 256 threads goes by tiles of 32
-// by 32: first neighbouring threads read neighbours along the operand's axis, and put them into shared memory; then they read
-// that across and do the kernel's body, as neighbours along the last axis. A row of the shared tile is one element
-// longer than it has to be, so that a warp finds both its rows and its columns in different banks.
+// Note [Turned operands on devices]: an element-wise kernel writes neighbours along its last axis; an operand that lies
+// along another one, as in a transpose, would be read one element from each line of memory. So a block of 256 threads
+// goes by tiles of 32 by 32: first neighbouring threads read neighbours along the operand's axis, and put them into
+// shared memory; then they read that across and do the kernel's body, as neighbours along the last axis. A row of the
+// shared tile is one element longer than it has to be, so that a warp finds both its rows and its columns in different
+// banks.
 
 const (
 	turnTile    = 32
@@ -127,8 +128,8 @@ func (m *module) turned(k *kernel.Kernel, p *turnPlan) abi.DeviceKernel {
 	}
 	tid := t.wide(t.register("tid.x"))
 	near, far := t.Block().NewAnd(tid, ci(i64, turnTile-1)), t.Block().NewLShr(tid, ci(i64, 5))
-	// elements are those of a tile that a thread does, with neighbouring threads along one axis: their places from the begin
-	// of the tile and in shared memory.
+	// elements are those of a tile that a thread does, with neighbouring threads along one axis: their places from the
+	// begin of the tile and in shared memory.
 	type element struct{ i, j, at value.Value }
 	elements := func(alongDown bool) (out []element) {
 		for r := range int64(turnTile * turnTile / turnThreads) {
@@ -146,56 +147,59 @@ func (m *module) turned(k *kernel.Kernel, p *turnPlan) abi.DeviceKernel {
 		t.Define(down.Var, x)
 		t.Define(across.Var, y)
 		b := t.Block()
-		return b.NewAnd(b.NewICmp(enum.IPredSLT, x, t.Extent(down.Extent)), b.NewICmp(enum.IPredSLT, y, t.Extent(across.Extent)))
+		return b.NewAnd(b.NewICmp(enum.IPredSLT, x, t.Extent(down.Extent)),
+			b.NewICmp(enum.IPredSLT, y, t.Extent(across.Extent)))
 	}
-	t.Count(t.wide(t.register("ctaid.x")), all, t.wide(t.register("nctaid.x")), nil, func(i value.Value, _ []value.Value) []value.Value {
-		x, rest := t.divide(i, tilesAcross)
-		y, b := t.divide(rest, tilesDown)
-		t.axesAt(batch, b)
-		beginAcross := t.Plus(t.Times(x, ci(i64, turnTile)), ci(i64, across.Begin))
-		beginDown := t.Plus(t.Times(y, ci(i64, turnTile)), ci(i64, down.Begin))
-		var fetched [][]value.Value // all on their way before the first is waited for
-		for _, e := range elements(true) {
-			var nothing []value.Value
-			for _, l := range p.loads {
-				nothing = append(nothing, constant.NewZeroInitializer(llvm.RegisterType(k.Types[l.ID])))
-			}
-			fetched = append(fetched, t.choose(inside(e, beginDown, beginAcross), func() (out []value.Value) {
+	t.Count(t.wide(t.register("ctaid.x")), all, t.wide(t.register("nctaid.x")), nil,
+		func(i value.Value, _ []value.Value) []value.Value {
+			x, rest := t.divide(i, tilesAcross)
+			y, b := t.divide(rest, tilesDown)
+			t.axesAt(batch, b)
+			beginAcross := t.Plus(t.Times(x, ci(i64, turnTile)), ci(i64, across.Begin))
+			beginDown := t.Plus(t.Times(y, ci(i64, turnTile)), ci(i64, down.Begin))
+			var fetched [][]value.Value // all on their way before the first is waited for
+			for _, e := range elements(true) {
+				var nothing []value.Value
 				for _, l := range p.loads {
-					t.Statements(nil, l)
-					out = append(out, t.Value(l.ID))
+					nothing = append(nothing, constant.NewZeroInitializer(llvm.RegisterType(k.Types[l.ID])))
 				}
-				return out
-			}, nothing))
-		}
-		for r, e := range elements(true) {
-			for i, x := range fetched[r] {
-				elem := storedType(x.Type())
-				t.Block().NewStore(t.toStored(x, elem), t.Block().NewGetElementPtr(elem, memory[i], e.at))
-			}
-		}
-		t.meet()
-		for _, e := range elements(false) {
-			t.when(inside(e, beginDown, beginAcross), func() {
-				t.Statements(func(s kernel.Stmt) bool {
-					l, ok := s.(*kernel.Load)
-					i := slices.Index(p.loads, l)
-					if !ok || i < 0 {
-						return false
+				fetched = append(fetched, t.choose(inside(e, beginDown, beginAcross), func() (out []value.Value) {
+					for _, l := range p.loads {
+						t.Statements(nil, l)
+						out = append(out, t.Value(l.ID))
 					}
-					register := llvm.RegisterType(k.Types[l.ID])
-					elem := storedType(register)
-					x := t.Block().NewLoad(elem, t.Block().NewGetElementPtr(elem, memory[i], e.at))
-					t.Define(l.ID, t.ofStored(x, register))
-					return true
-				}, k.Body.Stmts...)
-			})
-		}
-		t.meet()
-		return nil
-	})
+					return out
+				}, nothing))
+			}
+			for r, e := range elements(true) {
+				for i, x := range fetched[r] {
+					elem := storedType(x.Type())
+					t.Block().NewStore(t.toStored(x, elem), t.Block().NewGetElementPtr(elem, memory[i], e.at))
+				}
+			}
+			t.meet()
+			for _, e := range elements(false) {
+				t.when(inside(e, beginDown, beginAcross), func() {
+					t.Statements(func(s kernel.Stmt) bool {
+						l, ok := s.(*kernel.Load)
+						i := slices.Index(p.loads, l)
+						if !ok || i < 0 {
+							return false
+						}
+						register := llvm.RegisterType(k.Types[l.ID])
+						elem := storedType(register)
+						x := t.Block().NewLoad(elem, t.Block().NewGetElementPtr(elem, memory[i], e.at))
+						t.Define(l.ID, t.ofStored(x, register))
+						return true
+					}, k.Body.Stmts...)
+				})
+			}
+			t.meet()
+			return nil
+		})
 	t.Finish()
-	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: work, PerBlock: 1, Threads: turnThreads}}}
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: work, PerBlock: 1,
+		Threads: turnThreads}}}
 }
 
 // storedType is the type of a register's value in shared memory.

@@ -19,13 +19,14 @@ import (
 //
 //	loop %i { %p = ...; %x = ...; %old = load row[%p]; %new = add %old, %x; store row[%p], %new }
 //
-// has to keep its order only where two iterations change the same element. So a warp takes 32 iterations at a time: each thread
-// computes %p and %x of one; threads with the same place find each other (match.any), and the first of them loads the
-// element, takes what the others computed, in the order of their numbers, and stores it once. Then come the next 32.
+// has to keep its order only where two iterations change the same element. So a warp takes 32 iterations at a time:
+// each thread computes %p and %x of one; threads with the same place find each other (match.any), and the first of them
+// loads the element, takes what the others computed, in the order of their numbers, and stores it once. Then come the
+// next 32.
 //
-// That is one warp for a row. More of them share it by places: each goes through all iterations, and does those whose places are
-// its own. In a block the four warps are parted so, and where there are few rows a row has several blocks, its parts; each of
-// them also initialises the elements of its own.
+// That is one warp for a row. More of them share it by places: each goes through all iterations, and does those whose
+// places are its own. In a block the four warps are parted so, and where there are few rows a row has several blocks,
+// its parts; each of them also initialises the elements of its own.
 
 const (
 	// updateTeams is how many teams keep a device busy.
@@ -72,7 +73,8 @@ func updateOf(k *kernel.Kernel, s *kernel.Loop) *update {
 		}
 		switch st := st.(type) {
 		case *kernel.Store:
-			if u.load == nil || st.Param != u.load.Param || !k.Params[st.Param].Work || !sameAccess(st.At, u.load.At) || !changed[st.Val] {
+			if u.load == nil || st.Param != u.load.Param || !k.Params[st.Param].Work || !sameAccess(st.At, u.load.At) ||
+				!changed[st.Val] {
 				return nil
 			}
 			u.store = st
@@ -219,7 +221,8 @@ func (t *team) own(at value.Value) value.Value {
 		return constant.True
 	}
 	b := t.Block()
-	return b.NewICmp(enum.IPredEQ, b.NewAnd(b.NewLShr(at, ci(i64, int64(t.plan.shift))), ci(i64, t.plan.split-1)), t.part)
+	return b.NewICmp(enum.IPredEQ, b.NewAnd(b.NewLShr(at, ci(i64, int64(t.plan.shift))), ci(i64, t.plan.split-1)),
+		t.part)
 }
 
 // initialise does a loop that initialises elements, for those of the team's part.
@@ -262,7 +265,8 @@ func (t *team) updates(s *kernel.Loop, u *update) {
 					mine := t.own(at)
 					if t.plan.size > warpSize {
 						b := t.Block()
-						of := b.NewAnd(b.NewLShr(at, ci(i64, int64(t.plan.shift)+lowBits(t.plan.split))), ci(i64, blockSize/warpSize-1))
+						of := b.NewAnd(b.NewLShr(at, ci(i64, int64(t.plan.shift)+lowBits(t.plan.split))),
+							ci(i64, blockSize/warpSize-1))
 						mine = b.NewAnd(mine, b.NewICmp(enum.IPredEQ, of, warp))
 					}
 					out := []value.Value{mine, at}
@@ -296,7 +300,8 @@ func (t *team) inOrder(u *update, lane, mine, at value.Value, feeds []value.Valu
 	b := t.Block()
 	// Whoever has none is alone: its number is none of a place.
 	alone := b.NewXor(t.wide(lane), ci(i64, -1))
-	same := value.Value(b.NewCall(t.Intrinsic("llvm.nvvm.match.any.sync.i64", i32, i32, i64), ci(i32, -1), b.NewSelect(mine, at, alone)))
+	same := value.Value(b.NewCall(t.Intrinsic("llvm.nvvm.match.any.sync.i64", i32, i32, i64), ci(i32, -1),
+		b.NewSelect(mine, at, alone)))
 	lower := b.NewSub(b.NewShl(ci(i32, 1), lane), ci(i32, 1))
 	first := b.NewAnd(mine, b.NewICmp(enum.IPredEQ, b.NewAnd(same, lower), ci(i32, 0)))
 	old := t.choose(first, func() []value.Value {
@@ -312,7 +317,8 @@ func (t *team) inOrder(u *update, lane, mine, at value.Value, feeds []value.Valu
 	any := head.NewCall(t.Intrinsic("llvm.nvvm.vote.any.sync", i1, i32, i1), ci(i32, -1), some)
 	head.NewCondBr(any, body, exit)
 	t.SetBlock(body)
-	from := t.Block().NewAnd(t.Block().NewCall(t.Intrinsic("llvm.cttz.i32", i32, i32, i1), left, constant.False), ci(i32, warpSize-1))
+	from := t.Block().NewAnd(t.Block().NewCall(t.Intrinsic("llvm.cttz.i32", i32, i32, i1), left, constant.False),
+		ci(i32, warpSize-1))
 	for i, r := range u.feeds {
 		t.Define(r, t.shuffle("idx", feeds[i], from))
 	}

@@ -15,16 +15,16 @@ import (
 //
 // A kernel that goes over each row several times reads memory in the first loop alone. In the others the row is in the
 // cache, and the processor, which fetches ahead of what it sees being read, fetches nothing: memory rests while the
-// exponentials of a softmax are computed. So the second loop over a row asks for the lines of the next row as it
-// goes, one for each line that it reads again. Asking is an instruction of the load ports, which have time there,
-// and does no harm behind the last row: what is not mapped is not fetched. Where the length of a row is a shape parameter, one
-// that is too short or too long asks for what it reads itself.
+// exponentials of a softmax are computed. So the second loop over a row asks for the lines of the next row as it goes,
+// one for each line that it reads again. Asking is an instruction of the load ports, which have time there, and does no
+// harm behind the last row: what is not mapped is not fetched. Where the length of a row is a shape parameter, one that
+// is too short or too long asks for what it reads itself.
 
-// A kernel that goes through memory once asks for nothing: the processor sees that by itself. To ask for what lies 1 to 8 KiB
-// ahead, as the processor's own fetching may stop at the end of each page of 4 KiB, gained a twentieth on a Sapphire
-// Rapids; a Zen 4 fetches past the ends of pages, and less when it is asked: f32[2^24], one thread, of the speed of reading alone
-// (November 2026): the sum 0.92 with asking and 1.01 without, a dot product 0.83 and 0.96, mean and variance 0.72 and 1.01, argmax
-// 0.88 and 0.98.
+// A kernel that goes through memory once asks for nothing: the processor sees that by itself. To ask for what lies 1 to
+// 8 KiB ahead, as the processor's own fetching may stop at the end of each page of 4 KiB, gained a twentieth on a
+// Sapphire Rapids; a Zen 4 fetches past the ends of pages, and less when it is asked: f32[2^24], one thread, of the
+// speed of reading alone (November 2026): the sum 0.92 with asking and 1.01 without, a dot product 0.83 and 0.96, mean
+// and variance 0.72 and 1.01, argmax 0.88 and 0.98.
 
 // Rows shorter than aheadLeast are fetched by the processor itself, which looks some lines ahead; of rows longer than
 // aheadMost the beginning would be gone again before it is read.
@@ -42,7 +42,8 @@ func nextRows(k *kernel.Kernel) map[*kernel.Load]types.Dim {
 	return out
 }
 
-// nextRowsIn is nextRows for a block, and for those behind a question (Note [Kept rows of any length] in passes/bufferize).
+// nextRowsIn is nextRows for a block, and for those behind a question (Note [Kept rows of any length] in
+// passes/bufferize).
 func nextRowsIn(k *kernel.Kernel, b *kernel.Block, out map[*kernel.Load]types.Dim) {
 	row := k.Axes[len(k.Axes)-1].Var
 	type stream struct {
@@ -110,8 +111,8 @@ func rowDistance(at kernel.Access, row, along kernel.Ref) (far types.Dim, ok boo
 	return far, next && !far.IsConst(0)
 }
 
-// aheadBy is the distance from elements of a row to those of the next one, 0 where it turns out to be none that is asked for. The
-// second-level cache is asked for any.
+// aheadBy is the distance from elements of a row to those of the next one, 0 where it turns out to be none that is
+// asked for. The second-level cache is asked for any.
 func (g *gen) aheadBy(far types.Dim, d types.DType) value.Value {
 	n := g.dim(far)
 	if _, known := far.Const(); known || g.below {
@@ -121,7 +122,8 @@ func (g *gen) aheadBy(far types.Dim, d types.DType) value.Value {
 	v, there := g.dimCache[key]
 	if !there {
 		size := int64(d.Bytes())
-		inside := g.entry.NewICmp(enum.IPredULE, g.entry.NewSub(n, ci(i64, aheadLeast/size)), ci(i64, (aheadMost-aheadLeast)/size))
+		inside := g.entry.NewICmp(enum.IPredULE, g.entry.NewSub(n, ci(i64, aheadLeast/size)),
+			ci(i64, (aheadMost-aheadLeast)/size))
 		v = g.entry.NewSelect(inside, n, ci(i64, 0))
 		g.dimCache[key] = v
 	}

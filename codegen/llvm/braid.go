@@ -13,11 +13,13 @@ import (
 
 // Note [Braids]
 //
-// A transpose to a short last axis, f32[3, N] to f32[N, 3], writes the elements of a few long rows in turns. Tiles of three
-// columns are none. So vectors go along the axis before the last one, where the operands lie, one for each of the few, and are
-// braided into one piece of the result, which is written whole: past the caches where the result is large, and then vectors are as many as make the piece whole
-// lines. One thread of a Zen 3, medians in turns, milliseconds, without that and with it: f32[3, 2^21] 2.83 and 1.78, f32[4, 2^21] 3.96 and 2.44, f32[8, 2^20] 4.9 and
-// 2.6, g_decomposition of i64[2^20] to four digits 2.38 and 1.59 (0.78 with two threads, from 1.33), to three digits 2.44 and 1.39.
+// A transpose to a short last axis, f32[3, N] to f32[N, 3], writes the elements of a few long rows in turns. Tiles of
+// three columns are none. So vectors go along the axis before the last one, where the operands lie, one for each of the
+// few, and are braided into one piece of the result, which is written whole: past the caches where the result is large,
+// and then vectors are as many as make the piece whole lines. One thread of a Zen 3, medians in turns, milliseconds,
+// without that and with it: f32[3, 2^21] 2.83 and 1.78, f32[4, 2^21] 3.96 and 2.44, f32[8, 2^20] 4.9 and 2.6,
+// g_decomposition of i64[2^20] to four digits 2.38 and 1.59 (0.78 with two threads, from 1.33), to three digits 2.44
+// and 1.39.
 
 // maxBraid is the longest last axis that is braided. From there on tiles do as well.
 const maxBraid = 8
@@ -84,7 +86,8 @@ func (m *module) braidOf(k *kernel.Kernel) *braid {
 	}
 	b.w = max(m.machine.VectorBits/8/widest, 4)
 	for _, p := range k.Params {
-		for p.Stream && int64(b.w)*n*int64(p.DType.Bytes())%lineBytes != 0 && b.w*widest < lineBytes { // until a piece is whole lines
+		// until a piece is whole lines
+		for p.Stream && int64(b.w)*n*int64(p.DType.Bytes())%lineBytes != 0 && b.w*widest < lineBytes {
 			b.w *= 2
 		}
 	}
@@ -156,7 +159,8 @@ func (g *gen) braidLoops(b *braid, begin, end value.Value) {
 	nest(0)
 }
 
-// braidStreams returns the stores that go past the caches (Note [Streaming stores]): those of whole lines for each vector, if all that are to do so are.
+// braidStreams returns the stores that go past the caches (Note [Streaming stores]): those of whole lines for each
+// vector, if all that are to do so are.
 func (g *gen) braidStreams(b *braid) (out []*kernel.Store) {
 	for _, s := range b.body.Stmts {
 		if st, ok := s.(*kernel.Store); ok && g.params[st.Param].Stream {
@@ -169,7 +173,8 @@ func (g *gen) braidStreams(b *braid) (out []*kernel.Store) {
 	return out
 }
 
-// streamBraids computes the elements from the first one on that begins a line in the outputs of stores, and returns where vectors are left.
+// streamBraids computes the elements from the first one on that begins a line in the outputs of stores, and returns
+// where vectors are left.
 func (g *gen) streamBraids(b *braid, lo, hi, last value.Value, stores []*kernel.Store) (begin, stop, step value.Value) {
 	g.fence = true
 	w := ci(i64, int64(b.w))

@@ -8,12 +8,13 @@ import (
 
 // Note [Brief programs]
 //
-// Compiling a small kernel takes LLVM some milliseconds, most of them in instruction selection, scheduling and
-// register allocation at -O3, and running it often takes a microsecond. Where a program runs once, as `healc run` does,
-// a kernel that surely does little gets code that takes less time to make: at -O0 behind a short pipeline, and where it does even
-// less, one iteration at a time, as one module and without any pipeline. That is half of the text, which counts for every stage from writing
-// it to encoding instructions, and what is not vectors, LLVM selects without a graph. docs/performance.md has the times.
-// The bits are the same: LLVM changes no float operation at any level, and vectors do what the single elements do.
+// Compiling a small kernel takes LLVM some milliseconds, most of them in instruction selection, scheduling and register
+// allocation at -O3, and running it often takes a microsecond. Where a program runs once, as `healc run` does, a kernel
+// that surely does little gets code that takes less time to make: at -O0 behind a short pipeline, and where it does
+// even less, one iteration at a time, as one module and without any pipeline. That is half of the text, which counts
+// for every stage from writing it to encoding instructions, and what is not vectors, LLVM selects without a graph.
+// docs/performance.md has the times. The bits are the same: LLVM changes no float operation at any level, and vectors
+// do what the single elements do.
 
 // Effort is how much time making code may take for what it saves when the code runs.
 type Effort uint8
@@ -30,14 +31,15 @@ func (e Effort) String() string { return [...]string{"full", "quick", "least"}[e
 // QuickPipeline is what Pipeline is for programs that run briefly.
 const QuickPipeline = "always-inline,function(sroa,early-cse,simplifycfg)"
 
-// The estimated times of a kernel, in picoseconds, below which more effort takes longer than it saves. The estimates are those of
-// vector code at -O3.
+// The estimated times of a kernel, in picoseconds, below which more effort takes longer than it saves. The estimates
+// are those of vector code at -O3.
 const (
 	quickTime = 50_000_000
 	leastTime = 10_000_000
 )
 
-// EffortFor is the effort that a program that runs once is worth where all of its kernels are compiled alike: the most of EffortsFor.
+// EffortFor is the effort that a program that runs once is worth where all of its kernels are compiled alike: the most
+// of EffortsFor.
 func EffortFor(km *kernel.Module) Effort {
 	e := Least
 	for _, one := range EffortsFor(km) {
@@ -46,9 +48,10 @@ func EffortFor(km *kernel.Module) Effort {
 	return e
 }
 
-// EffortsFor is the effort that each kernel of a program that runs once is worth, by its name. It is less than Full for one that surely
-// takes less time than it takes to optimise it: all extents are known, no loop that runs until something holds may have many
-// steps, nothing recurses, no loop of the plan has it in its steps, and the estimates of its launches are low.
+// EffortsFor is the effort that each kernel of a program that runs once is worth, by its name. It is less than Full for
+// one that surely takes less time than it takes to optimise it: all extents are known, no loop that runs until
+// something holds may have many steps, nothing recurses, no loop of the plan has it in its steps, and the estimates of
+// its launches are low.
 func EffortsFor(km *kernel.Module) map[string]Effort {
 	out := map[string]Effort{}
 	times := map[string]int64{}
@@ -73,8 +76,8 @@ func EffortsFor(km *kernel.Module) map[string]Effort {
 	return out
 }
 
-// launchTimes adds up the estimates of each kernel, up to quickTime. That is what it takes at least where steps run as often as it turns
-// out.
+// launchTimes adds up the estimates of each kernel, up to quickTime. That is what it takes at least where steps run as
+// often as it turns out.
 func launchTimes(steps []abi.Step, times map[string]int64, often bool) {
 	for i := range steps {
 		s := &steps[i]
@@ -102,8 +105,8 @@ func launchTimes(steps []abi.Step, times map[string]int64, often bool) {
 // assumedSteps is how many steps the estimates of the plan take a loop for that runs until something holds.
 const assumedSteps = 1024
 
-// endless reports that a loop in b may have more steps than the estimates count, or that something recurses. few has the
-// constants around it that are no more than that.
+// endless reports that a loop in b may have more steps than the estimates count, or that something recurses. few has
+// the constants around it that are no more than that.
 func endless(b *kernel.Block, few map[kernel.Ref]bool) bool {
 	for _, s := range b.Stmts {
 		switch s := s.(type) {

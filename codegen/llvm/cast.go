@@ -109,8 +109,8 @@ func (g *gen) fromBF16(bits value.Value, w int) value.Value {
 	return b.NewBitCast(b.NewShl(b.NewZExt(bits, vec(i32, w)), g.k(ci(i32, 16), w)), vec(lt.Float, w))
 }
 
-// asFloat is x, whose type is carried as another, where its instructions are compared or converted: LLVM would do that in binary16, of which x86 has no
-// instructions, element by element.
+// asFloat is x, whose type is carried as another, where its instructions are compared or converted: LLVM would do that
+// in binary16, of which x86 has no instructions, element by element.
 func (g *gen) asFloat(d types.DType, x value.Value) value.Value {
 	if _, wide := x.Type().(*lt.VectorType); d != types.F16 || !wide || g.machine.VectorBits < 256 || g.machine.Device {
 		return x

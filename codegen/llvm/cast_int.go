@@ -13,14 +13,15 @@ import (
 
 // Note [Vectors of casts]
 //
-// LLVM's conversions that saturate are one instruction of AArch64 and of GPUs. For vectors of x86 LLVM takes them apart, element by element, each
-// with a branch: a nanosecond each, where 0.1 is enough. So there a float is brought into the range first, which also replaces a NaN, and converted
-// by the plain instruction; what was beyond a bound that is no float of its type, and a NaN of a signed type, are put right after.
+// LLVM's conversions that saturate are one instruction of AArch64 and of GPUs. For vectors of x86 LLVM takes them
+// apart, element by element, each with a branch: a nanosecond each, where 0.1 is enough. So there a float is brought
+// into the range first, which also replaces a NaN, and converted by the plain instruction; what was beyond a bound that
+// is no float of its type, and a NaN of a signed type, are put right after.
 //
-// Without AVX-512 there are no conversions between doubles and 64-bit integers at all. Added to 1.5 * 2^52, an integer that is a double below
-// 2^51 has itself in the lower bits of the sum, and the same sum takes a word of 32 bits to a double. So 64 bits go as two words: the upper one is
-// floor(x / 2^32), and what is left of x is the lower one, both exact; the other way round, the words' doubles are exact, and their
-// sum is the only thing that is rounded.
+// Without AVX-512 there are no conversions between doubles and 64-bit integers at all. Added to 1.5 * 2^52, an integer
+// that is a double below 2^51 has itself in the lower bits of the sum, and the same sum takes a word of 32 bits to a
+// double. So 64 bits go as two words: the upper one is floor(x / 2^32), and what is left of x is the lower one, both
+// exact; the other way round, the words' doubles are exact, and their sum is the only thing that is rounded.
 
 // wordsBeyond is 1.5 * 2^52: the lower 32 bits of it plus an integer are those of the integer.
 const wordsBeyond = 0x1.8p52
@@ -129,7 +130,8 @@ func (g *gen) intToFloat(t, from types.DType, w int, x value.Value) value.Value 
 	return g.roundStorage(t, g.toOddF32(w, exact), w)
 }
 
-// byWords reports that vectors of doubles and of 64-bit integers become each other by halves, see Note [Vectors of casts].
+// byWords reports that vectors of doubles and of 64-bit integers become each other by halves, see Note [Vectors of
+// casts].
 func (g *gen) byWords(w int) bool {
 	return w > 0 && g.machine.VectorBits == 256
 }
@@ -141,7 +143,8 @@ func (g *gen) plainFloat(t, from types.DType, w int, x value.Value) value.Value 
 	switch {
 	case t == types.F64 && from.Bits() == 64 && g.byWords(w):
 		num := func(v float64) value.Value { return g.k(fromBits(lt.Double, math.Float64bits(v)), w) }
-		// The bits of 2^52 and the lower word are their sum, as are those of 2^84 and the upper one, of which the sign is flipped to make it none.
+		// The bits of 2^52 and the lower word are their sum, as are those of 2^84 and the upper one, of which the sign
+		// is flipped to make it none.
 		lower := b.NewOr(b.NewAnd(x, g.k(ci(i64, math.MaxUint32), w)), g.k(ci(i64, 0x43300000<<32), w))
 		upper, base := value.Value(b.NewLShr(x, g.k(ci(i64, 32), w))), 0x1p84
 		flip := int64(0x45300000 << 32)

@@ -53,9 +53,10 @@ func (g *gen) differ(refs []kernel.Ref) bool {
 // checkAll translates a check that differs between the iterations of the vectorised axis.
 //
 // Note [Checks in vectors]: which failure a program reports is part of its meaning, the first one in the order of
-// the iterations and of the checks in each. So a vector asks only whether all of its iterations pass. Where one
-// does not, the iterations of the vector are done again one by one, and report it. They have no effects. In a loop that ends early there are
-// no such checks: an iteration for which it has ended goes on with the others, and what it computes there may fail, or be no index.
+// the iterations and of the checks in each. So a vector asks only whether all of its iterations pass. Where one does
+// not, the iterations of the vector are done again one by one, and report it. They have no effects. In a loop that ends
+// early there are no such checks: an iteration for which it has ended goes on with the others, and what it computes
+// there may fail, or be no index.
 func (g *gen) checkAll(ok value.Value) {
 	mask := lt.NewInt(uint64(g.w))
 	var all value.Value

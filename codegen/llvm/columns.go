@@ -25,17 +25,18 @@ import (
 // (f32[4096, 4096], one thread of a Sapphire Rapids, November 2026, processor time over NumPy's in the
 // same minute: 1.2 with 256 columns in registers, 0.7 so.)
 //
-// Strips are as wide as the first-level cache lets one sum be, because memory is read best from end to end: f32[4096, 4096], one
-// thread of a Zen 4, least of 15 runs, with strips of
+// Strips are as wide as the first-level cache lets one sum be, because memory is read best from end to end: f32[4096,
+// 4096], one thread of a Zen 4, least of 15 runs, with strips of
 //
 //	          4 KiB   8 KiB   16 KiB
 //	1 row      6.01    5.88     2.90 ms
 //	4 rows     4.23    4.03     3.06 ms
 //	8 rows     3.43    3.44     2.94 ms
 //
-// Asking for the same columns of the next rows, in the first-level cache, made all of them slower, by up to a third; in the second-level
-// cache, which has more places for what is on its way, 4 rows and 16 KiB gain a sixth. A matrix that the caches hold is read faster without
-// asking, and where that is all that there is to do, with 8 rows at once (the same processor, least of 21 runs in turns, microseconds):
+// Asking for the same columns of the next rows, in the first-level cache, made all of them slower, by up to a third; in
+// the second-level cache, which has more places for what is on its way, 4 rows and 16 KiB gain a sixth. A matrix that
+// the caches hold is read faster without asking, and where that is all that there is to do, with 8 rows at once (the
+// same processor, least of 21 runs in turns, microseconds):
 //
 //	                                         4 rows, asking     4     8, asking     8
 //	f32[4096, 4096]                                    2730  3015          2907  2954
@@ -43,12 +44,14 @@ import (
 //	axis_modsum of i64[64, 4096, 4], two sums           183   169           173   151
 //	modmul_axis_sum of the same, three sums             552   682           785   764
 //
-// Four registers of columns go down the rows together, two where there are several sums. With AVX2 it was twice as many, which is two lines more of each row
-// at a time, all of them in a few sets of the first-level cache when rows are a power of two long: f32[2048, 1024] takes 0.92 of that, f32[4096, 4096]
-// 0.93, f64[2048, 1024] 0.84, axis_modsum 0.97 (one thread of a Zen 3, medians of ratios in turns).
+// Four registers of columns go down the rows together, two where there are several sums. With AVX2 it was twice as
+// many, which is two lines more of each row at a time, all of them in a few sets of the first-level cache when rows are
+// a power of two long: f32[2048, 1024] takes 0.92 of that, f32[4096, 4096] 0.93, f64[2048, 1024] 0.84, axis_modsum 0.97
+// (one thread of a Zen 3, medians of ratios in turns).
 //
-// Where there are 16 registers, sums with rare arms, as modmul_axis_sum's, do not ask for the next rows, and where the second-level cache holds the matrix, go down two rows
-// at a time: rows a multiple of 4 KiB apart share the places of the first-level cache. The same processor, lower quartiles of rounds in turns, microseconds:
+// Where there are 16 registers, sums with rare arms, as modmul_axis_sum's, do not ask for the next rows, and where the
+// second-level cache holds the matrix, go down two rows at a time: rows a multiple of 4 KiB apart share the places of
+// the first-level cache. The same processor, lower quartiles of rounds in turns, microseconds:
 //
 //	                            bits   2 rows, asking     2     4, asking     4
 //	i64[64, 4096, 4]              49          769       859         1011   748
@@ -56,35 +59,43 @@ import (
 //	i64[64, 16384, 4]             49         3538      3836         4057  3393
 //	                              59         4181      4424         4634  4070
 //
-// i64[32, 256, 4] takes 11.9 with two rows and 12.4 with four (49 bits), 20.4 and 21.4 with 59. The arms are asked for once, behind the last row (Note [Rare arms]): who takes one has all rows of the strip
-// added again, one after the other, with the branch. Asked for in each round of two rows and two registers, by four instructions and a jump, those took 13.1 and 21.6; and LLVM keeps nothing
-// for the arm, neither operands nor registers, so that two registers of four rows need no stack.
+// i64[32, 256, 4] takes 11.9 with two rows and 12.4 with four (49 bits), 20.4 and 21.4 with 59. The arms are asked for
+// once, behind the last row (Note [Rare arms]): who takes one has all rows of the strip added again, one after the
+// other, with the branch. Asked for in each round of two rows and two registers, by four instructions and a jump, those
+// took 13.1 and 21.6; and LLVM keeps nothing for the arm, neither operands nor registers, so that two registers of four
+// rows need no stack.
 //
-// The running sums of a vector of columns stand side by side where there are several. Apart, each as wide as the strip, they lay wherever the stack was: a store to
-// one of them less than some lines ahead of where a row is read, modulo the 4 KiB of the first-level cache's sets, holds up those loads, all along the strip. Side by side they
-// go through memory faster than the rows, and leave such places. And a strip is as wide for several sums as for one: memory is read best from end to end, and
-// the second-level cache has what the first one does not hold of the sums. One thread of a Zen 3, least of 40 runs each for 32 places of the stack, microseconds:
+// The running sums of a vector of columns stand side by side where there are several. Apart, each as wide as the strip,
+// they lay wherever the stack was: a store to one of them less than some lines ahead of where a row is read, modulo the
+// 4 KiB of the first-level cache's sets, holds up those loads, all along the strip. Side by side they go through memory
+// faster than the rows, and leave such places. And a strip is as wide for several sums as for one: memory is read best
+// from end to end, and the second-level cache has what the first one does not hold of the sums. One thread of a Zen 3,
+// least of 40 runs each for 32 places of the stack, microseconds:
 //
 //	axis_modsum of i64[64, 4096, 4]              least    mean    largest
 //	apart, 8 KiB of each row                     163      197     242 (343 in another run)
 //	apart, 16 KiB                                157      190     230
 //	side by side, 16 KiB                         161      185     212
 //
-// modmul_axis_sum took 772 with its three sums side by side in 5.3 KiB of each row, and 704 in 16 KiB. A sum of zeros, the third one where products have two parts, has no place there:
-// i64[32, 256, 4], 49 bits, took 11.58 to 11.80 without it in two runs, and 11.85 to 11.90 with it.
+// modmul_axis_sum took 772 with its three sums side by side in 5.3 KiB of each row, and 704 in 16 KiB. A sum of zeros,
+// the third one where products have two parts, has no place there: i64[32, 256, 4], 49 bits, took 11.58 to 11.80
+// without it in two runs, and 11.85 to 11.90 with it.
 //
-// A maximum or minimum of floats goes by the rules of Note [Extremes in vectors], which are put off until the end of the rows that are taken at once: three instructions an
-// element in place of eight. The position of one is a second running sum beside the best element. f32[1000, 1000] down the columns, the same processor, medians: max 356 us
-// before and 97 now, argmax 755 (which had no vectors) and 81, where two registers of columns go together: with four it took 343; f64 707 and 270, i8 655 and 82.
+// A maximum or minimum of floats goes by the rules of Note [Extremes in vectors], which are put off until the end of
+// the rows that are taken at once: three instructions an element in place of eight. The position of one is a second
+// running sum beside the best element. f32[1000, 1000] down the columns, the same processor, medians: max 356 us before
+// and 97 now, argmax 755 (which had no vectors) and 81, where two registers of columns go together: with four it took
+// 343; f64 707 and 270, i8 655 and 82.
 //
-// The last vector of a strip ends with it, and has running sums of its own for columns that the one before has, too. One by one what was no vector took a fifth
-// of the time of 1000 columns.
+// The last vector of a strip ends with it, and has running sums of its own for columns that the one before has, too.
+// One by one what was no vector took a fifth of the time of 1000 columns.
 //
-// Fewer columns than a vector of a strip has are vectors as those of any other loop, if they are known to be so few; element by element f32[4096, 64, 8] took 1283 us along
-// the axis of 64, and takes 258, i64[4096, 64, 4] 269 and 152 (medians in turns, the same processor).
+// Fewer columns than a vector of a strip has are vectors as those of any other loop, if they are known to be so few;
+// element by element f32[4096, 64, 8] took 1283 us along the axis of 64, and takes 258, i64[4096, 64, 4] 269 and 152
+// (medians in turns, the same processor).
 //
-// With float sums a column has a result for each 256 rows, up to 128 of them, in memory of a fixed size. So strips are narrower the
-// longer the columns are, which code for any shape finds out when it runs.
+// With float sums a column has a result for each 256 rows, up to 128 of them, in memory of a fixed size. So strips are
+// narrower the longer the columns are, which code for any shape finds out when it runs.
 
 const (
 	stripBytes = 16 << 10  // of the running sums of one reduction
@@ -95,11 +106,11 @@ const (
 	nearBytes  = 16 << 20 // what the caches hold
 )
 
-// Several sums of one matrix, such as those of the halves of its elements, go down its columns together, each with running
-// sums of its own; the matrix is read once.
+// Several sums of one matrix, such as those of the halves of its elements, go down its columns together, each with
+// running sums of its own; the matrix is read once.
 
-// strip is a parallel loop over columns whose body is reductions across rows, which wait for nothing of each other, and what follows
-// them.
+// strip is a parallel loop over columns whose body is reductions across rows, which wait for nothing of each other, and
+// what follows them.
 type strip struct {
 	g      *gen
 	v      kernel.Ref // the column
@@ -137,7 +148,8 @@ func (s *stripSum) vectors(w int) []lt.Type {
 	return []lt.Type{vec(regType(s.r.d), w)}
 }
 
-// positions is the type of the positions of an extreme: an axis is shorter than 2^31, but masks are as wide as the elements.
+// positions is the type of the positions of an extreme: an axis is shorter than 2^31, but masks are as wide as the
+// elements.
 func (s *stripSum) positions() *lt.IntType {
 	if s.r.bitsType().BitSize == 64 {
 		return i64
@@ -222,7 +234,8 @@ func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 		switch st := st.(type) {
 		case *kernel.Reduce:
 			if g.addsNothing(st) {
-				nothing := scalar.Instr{Op: scalar.Const, Type: st.Type, Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}}
+				nothing := scalar.Instr{Op: scalar.Const, Type: st.Type,
+					Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}}
 				c.before = append(c.before, &kernel.Let{ID: st.ID, In: nothing, Site: -1})
 				continue
 			}
@@ -372,8 +385,8 @@ func (g *gen) addsNothing(s *kernel.Reduce) bool {
 	}
 }
 
-// usualWork counts the instructions of the body of a reduction, without rare arms, which it notes. ok is false where it does more than to
-// read and compute.
+// usualWork counts the instructions of the body of a reduction, without rare arms, which it notes. ok is false where it
+// does more than to read and compute.
 func usualWork(b *kernel.Block, rareIfs map[*kernel.If]bool) (work int, ok bool) {
 	for _, st := range b.Stmts {
 		switch st := st.(type) {
@@ -440,7 +453,8 @@ func (c *strip) each(n value.Value, w int, body func(j value.Value)) {
 	})
 }
 
-// at is where mem has sum s of the vector of columns from j on, the part of it that is of type t: all sums of c.w columns stand together.
+// at is where mem has sum s of the vector of columns from j on, the part of it that is of type t: all sums of c.w
+// columns stand together.
 func (c *strip) at(s *stripSum, part int, t lt.Type, mem, j value.Value) value.Value {
 	g := c.g
 	inside := value.Value(ci(i64, 0)) // the columns before j that stand with it
@@ -479,8 +493,8 @@ func (c *strip) join(s *stripSum, x, y []value.Value) []value.Value {
 	return []value.Value{s.r.combine(x[0], y[0], c.w)}
 }
 
-// column is the first column of the running sums from j on, of the strip of n that begins with c0. The last vector ends with the strip: it has sums of its
-// own for columns that the one before has, too.
+// column is the first column of the running sums from j on, of the strip of n that begins with c0. The last vector ends
+// with the strip: it has sums of its own for columns that the one before has, too.
 func (c *strip) column(c0, n, j value.Value) value.Value {
 	g := c.g
 	first := g.whole(j, int64(c.w))
@@ -559,13 +573,14 @@ func (c *strip) run(lo, hi value.Value) {
 		})
 		several(func() {
 			for w := int64(kernel.NumLanes / 2); w >= 1; w /= 2 {
-				g.count(ci(i64, 0), g.least(g.minus(lanes, ci(i64, w)), ci(i64, w)), 1, nil, func(l value.Value, _ []value.Value) []value.Value {
-					all(func(s *stripSum, j value.Value) {
-						near, far := lane(l), lane(g.cur.NewAdd(l, ci(i64, w)))
-						c.store(s, c.join(s, c.load(s, near, j), c.load(s, far, j)), near, j)
+				g.count(ci(i64, 0), g.least(g.minus(lanes, ci(i64, w)), ci(i64, w)), 1, nil,
+					func(l value.Value, _ []value.Value) []value.Value {
+						all(func(s *stripSum, j value.Value) {
+							near, far := lane(l), lane(g.cur.NewAdd(l, ci(i64, w)))
+							c.store(s, c.join(s, c.load(s, near, j), c.load(s, far, j)), near, j)
+						})
+						return nil
 					})
-					return nil
-				})
 			}
 		})
 		c.each(n, c.rest, func(j value.Value) {
@@ -597,19 +612,22 @@ func (c *strip) run(lo, hi value.Value) {
 	})
 }
 
-// fits reports, where nobody knows how many rows there are, that their chunk results are no more than one level; nil where it is known.
+// fits reports, where nobody knows how many rows there are, that their chunk results are no more than one level; nil
+// where it is known.
 func (c *strip) fits() value.Value {
 	if c.lanes > 0 {
 		return nil
 	}
-	return c.g.cur.NewICmp(enum.IPredSLE, newReduction(c.g, c.sums[0].s).n, ci(i64, kernel.Columns.Chunk()*kernel.Lanes.Chunk()))
+	return c.g.cur.NewICmp(enum.IPredSLE, newReduction(c.g, c.sums[0].s).n,
+		ci(i64, kernel.Columns.Chunk()*kernel.Lanes.Chunk()))
 }
 
 // piece adds the rows [p, end) into the running sums, which it starts anew.
 func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	g := c.g
 	rows, known := constantInt(c.sums[0].r.n)
-	begins := known && rows >= c.rows && c.lanes == 1 && c.sums[0].s.Chunk == scalar.None // with the sums of the first rows: 2 to 4% of axis_modsum of i64[64, 4096, 4]
+	// with the sums of the first rows: 2 to 4% of axis_modsum of i64[64, 4096, 4]
+	begins := known && rows >= c.rows && c.lanes == 1 && c.sums[0].s.Chunk == scalar.None
 	anew := func() {
 		c.each(n, c.w, func(j value.Value) {
 			for _, s := range c.sums {
@@ -668,7 +686,10 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 		add(p, c.rows, true)
 		next = g.plus(p, ci(i64, c.rows))
 	}
-	g.count(next, stop, c.rows, nil, func(row value.Value, _ []value.Value) []value.Value { add(row, c.rows, false); return nil })
+	g.count(next, stop, c.rows, nil, func(row value.Value, _ []value.Value) []value.Value {
+		add(row, c.rows, false)
+		return nil
+	})
 	one := func(row value.Value, _ []value.Value) []value.Value { add(row, 1, false); return nil }
 	g.count(stop, end, 1, nil, one)
 	if rareArms == nil {
@@ -687,8 +708,8 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	})
 }
 
-// nextRows lets the loads of so many rows ask for the same columns of the rows after them: in each row the processor's own
-// fetching would begin anew.
+// nextRows lets the loads of so many rows ask for the same columns of the rows after them: in each row the processor's
+// own fetching would begin anew.
 func (c *strip) nextRows(rows int64) map[*kernel.Load]types.Dim {
 	if !c.ask || rows == 1 {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestColumnsOfNothing has sums down columns without rows, behind others that leave their sums on the stack: the sum of nothing is +0, and
-// nothing may be read that was not written.
+// TestColumnsOfNothing has sums down columns without rows, behind others that leave their sums on the stack: the sum of
+// nothing is +0, and nothing may be read that was not written.
 func TestColumnsOfNothing(t *testing.T) {
 	const n = 150
 	text := `kernels "t"[N]
@@ -51,18 +51,22 @@ kernel @integers(in x: i64[N, 150], out y: i64[150], out z: i64[150]) over %0 in
 				product *= 3
 			}
 			for i := range n {
-				if math.Float64bits(y[i]) != math.Float64bits(float64(3*rows)) || math.Float64bits(z[i]) != math.Float64bits(float64(9*rows)) {
-					t.Fatalf("%s, %d rows: column %d is %v and %v, want %v and %v", cpu, rows, i, y[i], z[i], 3*rows, 9*rows)
+				if math.Float64bits(y[i]) != math.Float64bits(float64(3*rows)) ||
+					math.Float64bits(z[i]) != math.Float64bits(float64(9*rows)) {
+					t.Fatalf("%s, %d rows: column %d is %v and %v, want %v and %v", cpu, rows, i, y[i], z[i], 3*rows,
+						9*rows)
 				}
 				if b[i] != 3*rows || c[i] != product {
-					t.Fatalf("%s, %d rows: column %d is %v and %v, want %v and %v", cpu, rows, i, b[i], c[i], 3*rows, product)
+					t.Fatalf("%s, %d rows: column %d is %v and %v, want %v and %v", cpu, rows, i, b[i], c[i], 3*rows,
+						product)
 				}
 			}
 		}
 	}
 }
 
-// TestFewColumns has sums down fewer columns than a strip has in a vector, of one and of several matrices, and nothing is written beside them.
+// TestFewColumns has sums down fewer columns than a strip has in a vector, of one and of several matrices, and nothing
+// is written beside them.
 func TestFewColumns(t *testing.T) {
 	const groups, rows = 3, 21
 	for _, n := range []int64{2, 3, 4, 5, 7, 8, 12, 15, 16, 20, 31} {
@@ -104,18 +108,21 @@ kernel @k(in x: f32[%[1]d, %[2]d, %[3]d], in a: i64[%[1]d, %[2]d, %[3]d], out y:
 					}
 				}
 				if math.Float32bits(y[i]) != math.Float32bits(want) || z[i] != whole {
-					t.Fatalf("%s, %d columns: sum %d is %v and %v, want %v and %v", cpu, n, i-1, y[i], z[i], want, whole)
+					t.Fatalf("%s, %d columns: sum %d is %v and %v, want %v and %v", cpu, n, i-1, y[i], z[i], want,
+						whole)
 				}
 			}
 		}
 	}
 }
 
-// TestHighSums has sums of the upper bits of numbers down columns, of the largest and the least numbers and of as many as 32 bits hold the sum of, one less and one
-// more, which stand for themselves in what is computed of them.
+// TestHighSums has sums of the upper bits of numbers down columns, of the largest and the least numbers and of as many
+// as 32 bits hold the sum of, one less and one more, which stand for themselves in what is computed of them.
 func TestHighSums(t *testing.T) {
 	const n = 43
-	for _, c := range []struct{ rows, shift int64 }{{8, 36}, {9, 36}, {15, 36}, {16, 36}, {17, 36}, {64, 43}, {127, 40}, {256, 40}, {30, 63}, {3, 33}, {21, 31}} {
+	for _, c := range []struct {
+		rows, shift int64
+	}{{8, 36}, {9, 36}, {15, 36}, {16, 36}, {17, 36}, {64, 43}, {127, 40}, {256, 40}, {30, 63}, {3, 33}, {21, 31}} {
 		text := fmt.Sprintf(`kernels "t"
 kernel @one(in a: i64[%[1]d, %[2]d], out y: i64[%[2]d]) over %%0 in 0..%[2]d {
   %%1: i64 = const %[3]d
@@ -160,7 +167,8 @@ kernel @two(in a: i64[%[1]d, %[2]d], out y: i64[%[2]d]) over %%0 in 0..%[2]d {
 						high, whole = high+a[r*n+j]>>c.shift, whole+a[r*n+j]
 					}
 					if one[j] != high || two[j] != high^whole {
-						t.Fatalf("%s, %d rows, shift %d, column %d: %d and %d, want %d and %d", cpu, c.rows, c.shift, j, one[j], two[j], high, high^whole)
+						t.Fatalf("%s, %d rows, shift %d, column %d: %d and %d, want %d and %d", cpu, c.rows, c.shift, j,
+							one[j], two[j], high, high^whole)
 					}
 				}
 			}

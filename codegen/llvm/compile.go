@@ -14,7 +14,9 @@ import (
 // Pipeline is the pass pipeline that kernels get. Vector code and unrolling are the generator's work, so
 // the loop vectorizer, the SLP vectorizer and the inliner's call-graph passes of default<O3> would only
 // cost time; what is left cleans up, hoists, and combines.
-const Pipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg,licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-idiom,loop-deletion),sroa,gvn,instcombine,loop-mssa(licm),simplifycfg,dse,adce,instcombine),globaldce"
+const Pipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg," +
+	"licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-idiom,loop-deletion),sroa,gvn,instcombine," +
+	"loop-mssa(licm),simplifycfg,dse,adce,instcombine),globaldce"
 
 // Spell spells a pipeline for a version of LLVM: from 18 on, instcombine by itself insists on a
 // fixpoint after one round, and says so by stopping.
@@ -42,7 +44,8 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 			return nil, err
 		}
 		if !lib.HasTarget(t.Triple) {
-			return nil, &codegen.Unsupported{What: "code for " + t.Triple, Target: "this libLLVM", Why: "it was built without that target; HEAL_LIBLLVM names another libLLVM"}
+			return nil, &codegen.Unsupported{What: "code for " + t.Triple, Target: "this libLLVM",
+				Why: "it was built without that target; HEAL_LIBLLVM names another libLLVM"}
 		}
 		if t.CPU == "" && !sameArch(t.Triple, lib.HostTriple()) {
 			t.CPU = "generic" // what this machine has says nothing
@@ -67,7 +70,8 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 		}
 		_, t.CPU = split(t.CPU)
 	}
-	o := libllvm.Options{Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out, Passes: Spell(Pipeline, lib.Version()), Took: opts.Took}
+	o := libllvm.Options{Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out,
+		Passes: Spell(Pipeline, lib.Version()), Took: opts.Took}
 	switch opts.Effort {
 	case Quick:
 		o.OptLevel, o.Passes = 0, QuickPipeline

@@ -95,7 +95,8 @@ func secondRule(x []float32) float32 {
 }
 
 func TestSumOrder(t *testing.T) {
-	for _, n := range []int{0, 1, 3, 16, 17, 100, 127, 128, 129, 300, 4095, 4096, 4097, 10000, 3*4096 + 5, 4096*4096 + 77} {
+	for _, n := range []int{0, 1, 3, 16, 17, 100, 127, 128, 129, 300, 4095, 4096, 4097, 10000, 3*4096 + 5, 4096*4096 +
+		77} {
 		text := fmt.Sprintf(`kernels "t"
 kernel @sum(in x: f32[%d], out y: f32[]) {
   %%1: f32 = reduce sum lanes %%2 in 0..%d {
@@ -115,7 +116,8 @@ kernel @sum(in x: f32[%d], out y: f32[]) {
 }
 
 func TestRowAndColumnSums(t *testing.T) {
-	for _, s := range [][2]int{{3, 5}, {7, 300}, {300, 37}, {1000, 130}, {66000, 3}, {2, 5000}, {8, 64}, {257, 1000}, {1030, 2100}, {33000, 70}, {1050000, 3}, {1050000, 64}} {
+	for _, s := range [][2]int{{3, 5}, {7, 300}, {300, 37}, {1000, 130}, {66000, 3}, {2, 5000}, {8, 64}, {257, 1000},
+		{1030, 2100}, {33000, 70}, {1050000, 3}, {1050000, 64}} {
 		m, n := s[0], s[1]
 		text := fmt.Sprintf(`kernels "t"
 kernel @rows(in x: f32[%[1]d, %[2]d], out y: f32[%[1]d]) over %%0 in 0..%[1]d {

@@ -28,8 +28,9 @@ import (
 // Every element is still one chain over k ascending from 0, so the bits are those of the plain loop. Copies
 // are made only where reading in place would be slower, see plan.
 //
-// contract.go recognises, contract_plan.go decides, contract_loops.go has the loops, contract_pack.go the
-// copies, contract_pairs.go narrow integers, contract_tile.go the tile in registers, contract_store.go what becomes of the result.
+// contract.go recognises, contract_plan.go decides, contract_loops.go has the loops, contract_pack.go the copies,
+// contract_pairs.go narrow integers, contract_tile.go the tile in registers, contract_store.go what becomes of the
+// result.
 
 // contraction is a kernel of that form.
 type contraction struct {
@@ -60,7 +61,8 @@ type operand struct {
 	val   kernel.Ref
 	stmts []kernel.Stmt // what computes it in the loop
 	load  *kernel.Load  // when that is all
-	main  *kernel.Load  // the read that decides in which order it is best read: load, or the first that moves with both axes
+	// the read that decides in which order it is best read: load, or the first that moves with both axes
+	main *kernel.Load
 }
 
 // dep tells what a scalar depends on.
@@ -156,8 +158,8 @@ func contractionOf(k *kernel.Kernel) *contraction {
 	return nil
 }
 
-// Computed is an operand of a matrix product that is computed while it is packed: once for each index of all axes of the
-// kernel but Other, and of Along.
+// Computed is an operand of a matrix product that is computed while it is packed: once for each index of all axes of
+// the kernel but Other, and of Along.
 type Computed struct {
 	Stmts []kernel.Stmt
 	Other *kernel.Axis // nil when the operand differs along all axes
@@ -197,8 +199,8 @@ func plainStmts(stmts []kernel.Stmt) bool {
 }
 
 // plainBefore reports that what stands before the chains computes scalars. It may have checks of what is the same for
-// all elements, such as the index of a matrix in a batch, or for all elements of a row, such as its position in a table. What
-// such a check guards is in the copies, which are made row by row, or in the epilogue.
+// all elements, such as the index of a matrix in a batch, or for all elements of a row, such as its position in a
+// table. What such a check guards is in the copies, which are made row by row, or in the epilogue.
 func (c *contraction) plainBefore() bool {
 	c.rowChecks = false
 	for i, st := range c.before {
@@ -351,8 +353,8 @@ func (c *contraction) coef(at kernel.Access, v kernel.Ref) (int64, bool) {
 	return sum, true
 }
 
-// strides are the distances, along k and along the axis v, which is rows or columns, of an operand or of what it is computed
-// from.
+// strides are the distances, along k and along the axis v, which is rows or columns, of an operand or of what it is
+// computed from.
 func (c *contraction) strides(o operand, v kernel.Ref) (along, across int64, ok bool) {
 	if o.main == nil {
 		return 0, 0, false

@@ -99,8 +99,8 @@ func (g *gen) contractFree(c *contraction, begin, end value.Value) {
 	nest(0)
 }
 
-// contractUnits writes the units [begin, end), see Note [Units of products]: in each step those that are left of a part of the
-// outer direction, or as many whole parts as there are.
+// contractUnits writes the units [begin, end), see Note [Units of products]: in each step those that are left of a part
+// of the outer direction, or as many whole parts as there are.
 func (g *gen) contractUnits(c *contraction, begin, end value.Value) {
 	cg := g.newContract(c)
 	outer, inner, byRows := c.grid()
@@ -189,8 +189,8 @@ func (c *contractGen) matrix(t value.Value) {
 	}
 }
 
-// part computes columns [c0, c1) of rows [r0, r1), block by block. The columns begin at a panel, the rows at a tile. It may be
-// none, when there are fewer panels or tiles than parts.
+// part computes columns [c0, c1) of rows [r0, r1), block by block. The columns begin at a panel, the rows at a tile. It
+// may be none, when there are fewer panels or tiles than parts.
 func (c *contractGen) part(c0, c1, r0, r1 value.Value) {
 	var some value.Value
 	for _, x := range [][2]value.Value{{c0, c1}, {r0, r1}} {
@@ -236,8 +236,8 @@ func (c *contractGen) columnBlock(at, n, r0, r1 value.Value) {
 	c.rowsAndPieces(p, r0, r1)
 }
 
-// rowsAndPieces computes rows [r0, r1) of a block: piece by piece of the chains for all rows, or, when unfinished sums wait
-// in memory for a chunk of rows, for one chunk after the other.
+// rowsAndPieces computes rows [r0, r1) of a block: piece by piece of the chains for all rows, or, when unfinished sums
+// wait in memory for a chunk of rows, for one chunk after the other.
 func (c *contractGen) rowsAndPieces(p panels, r0, r1 value.Value) {
 	if !c.apart {
 		c.pieces(p, r0, r1)
@@ -250,8 +250,8 @@ func (c *contractGen) rowsAndPieces(p panels, r0, r1 value.Value) {
 	})
 }
 
-// evenChunk is how many of the rows [r0, r1), of which there are some, wait at a time: as few chunks as possible, for each of which
-// the right operand is copied, and these of equal size.
+// evenChunk is how many of the rows [r0, r1), of which there are some, wait at a time: as few chunks as possible, for
+// each of which the right operand is copied, and these of equal size.
 func (c *contractGen) evenChunk(r0, r1 value.Value) value.Value {
 	from, known := constantInt(r0)
 	to, too := constantInt(r1)

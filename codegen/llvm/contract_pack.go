@@ -36,11 +36,12 @@ func (c *contractGen) put(x, mem, at value.Value) {
 	st.Align = lir.Align(regDType(c.acc).Bytes())
 }
 
-// copyAcross copies rows [from, to) of x, a whole band or less, which lie side by side in memory: each line of memory is read
-// once. Steps are far from each other there, often pages, so that no processor sees them coming.
+// copyAcross copies rows [from, to) of x, a whole band or less, which lie side by side in memory: each line of memory
+// is read once. Steps are far from each other there, often pages, so that no processor sees them coming.
 func (c *contractGen) copyAcross(k chain, from, to value.Value, whole bool) {
 	c.count(ci(i64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
-		c.env[c.row.Var], c.env[c.chains.Axis.Var] = val{v: from}, val{v: c.plus(k.at, c.plus(kk, ci(i64, acrossAhead)))}
+		c.env[c.row.Var], c.env[c.chains.Axis.Var] = val{v: from},
+			val{v: c.plus(k.at, c.plus(kk, ci(i64, acrossAhead)))}
 		main := c.x.main
 		elem, line := memType(c.params[main.Param].DType), 64/int64(c.params[main.Param].DType.Bytes())
 		p := c.addr(main.Param, c.place(main.At).base)
@@ -98,8 +99,8 @@ func (c *contractGen) copyX(k chain, i value.Value, h int) {
 	})
 }
 
-// copyBeside copies the h rows of x from row i on with what a step needs side by side: squares are read along k and turned over in
-// registers. What a vector has beyond the rows of a tile is overwritten by that of the next step.
+// copyBeside copies the h rows of x from row i on with what a step needs side by side: squares are read along k and
+// turned over in registers. What a vector has beyond the rows of a tile is overwritten by that of the next step.
 func (c *contractGen) copyBeside(k chain, i value.Value, h int) {
 	w := c.lanes
 	bind := func(r int) {

@@ -9,12 +9,13 @@ import (
 )
 
 // Note [Pairs]: the product of two integers of 16 bits has 32, and x86 has an instruction, pmaddwd, that multiplies the
-// 16-bit elements of two vectors and adds neighbouring products, so that it does two steps of the chains in each element of 32
-// bits: four times as much as a multiplication of 32 bits, which takes twice as long. (Processors with VNNI add the sum to the chain in
-// the same instruction; LLVM finds that.) Where both operands are cast from integers that fit 16 bits, such as i8, the copies
-// hold pairs: the elements for steps 2p and 2p + 1 in the halves of the 32-bit element p. A tile reads a pair of x as one element and
-// meets it with a vector of pairs of y. The bits are the same because sums of integers wrap: any order gives them, and the
-// one sum of two products that does not fit, 2^31, wraps in that instruction, too.
+// 16-bit elements of two vectors and adds neighbouring products, so that it does two steps of the chains in each
+// element of 32 bits: four times as much as a multiplication of 32 bits, which takes twice as long. (Processors with
+// VNNI add the sum to the chain in the same instruction; LLVM finds that.) Where both operands are cast from integers
+// that fit 16 bits, such as i8, the copies hold pairs: the elements for steps 2p and 2p + 1 in the halves of the 32-bit
+// element p. A tile reads a pair of x as one element and meets it with a vector of pairs of y. The bits are the same
+// because sums of integers wrap: any order gives them, and the one sum of two products that does not fit, 2^31, wraps
+// in that instruction, too.
 //
 // From the copies on the code counts steps, not elements; a chain of odd length ends with half a pair.
 

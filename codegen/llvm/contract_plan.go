@@ -40,13 +40,15 @@ const (
 
 	// Note [Side by side]
 	//
-	// With 16 registers a tile has two vectors, so that an element of x meets two multiply-adds, where it meets four with 32, and panels
-	// of half as many columns go past its rows. Where rows of x are a multiple of a page apart, the lines of a tile share a few sets of the
-	// first-level cache and the panels drive them out. So rows are copied there with what a step needs side by side, turned over if they
-	// lie along k. The copy has to pay, so it is made for many panels at once: the block of y is as large as the stack allows, more than the
-	// second-level cache has, but it is read in order. One thread of a busy Zen 3, medians in turns (November 2026): f32 1024 26.3 ms and
-	// 24.7, 2048 238 and 200, f64 512 7.7 and 6.3, f64 1024 63.3 and 53.7; f32 [1024, 1024] by [1024, 256] 7.7 and 6.8, transpose(a) @ b
-	// f32 1024 28.2 and 24.1. With few panels and rows of other lengths, such as f32 [512, 784] by [784, 512], it lost 3%.
+	// With 16 registers a tile has two vectors, so that an element of x meets two multiply-adds, where it meets four
+	// with 32, and panels of half as many columns go past its rows. Where rows of x are a multiple of a page apart, the
+	// lines of a tile share a few sets of the first-level cache and the panels drive them out. So rows are copied there
+	// with what a step needs side by side, turned over if they lie along k. The copy has to pay, so it is made for many
+	// panels at once: the block of y is as large as the stack allows, more than the second-level cache has, but it is
+	// read in order. One thread of a busy Zen 3, medians in turns (November 2026): f32 1024 26.3 ms and 24.7, 2048 238
+	// and 200, f64 512 7.7 and 6.3, f64 1024 63.3 and 53.7; f32 [1024, 1024] by [1024, 256] 7.7 and 6.8, transpose(a) @
+	// b f32 1024 28.2 and 24.1. With few panels and rows of other lengths, such as f32 [512, 784] by [784, 512], it
+	// lost 3%.
 	besideBlock  = 1 << 20
 	besideSteps  = 512     // of a piece: unfinished sums come and go the less
 	besideTiles  = 16      // of rows and more; with fewer, copies of y are what costs
@@ -56,24 +58,25 @@ const (
 
 	// Note [Low tiles]
 	//
-	// Tiles of 3 by 4 read 7 times for 12 multiply-adds, those of 6 by 2 8 times, but more bytes. Alone on a core that is the same; where something else
-	// shares the core's ports for reading it tells, as long as y is read from the first-level cache and tiles are not too short for their
-	// ends. One thread of a Zen 3, alone on the core and not (November 2026): f32 64 5.29 us and 5.26, 6.28 and 5.95; but with 32 steps 0.64 and 0.69, 0.80
-	// and 0.77, f32 96 (36 KiB) 18.6 and 19.2, 20.5 and 20.9; panels from the second-level cache take a tenth longer.
+	// Tiles of 3 by 4 read 7 times for 12 multiply-adds, those of 6 by 2 8 times, but more bytes. Alone on a core that
+	// is the same; where something else shares the core's ports for reading it tells, as long as y is read from the
+	// first-level cache and tiles are not too short for their ends. One thread of a Zen 3, alone on the core and not
+	// (November 2026): f32 64 5.29 us and 5.26, 6.28 and 5.95; but with 32 steps 0.64 and 0.69, 0.80 and 0.77, f32 96
+	// (36 KiB) 18.6 and 19.2, 20.5 and 20.9; panels from the second-level cache take a tenth longer.
 	lowRows  = 3
 	lowVecs  = 4
 	lowSteps = 48
 	lowTiles = 16
 
-	// A piece of the chains: long, because between pieces the sums go through memory; so short that the rows of a tile stay in
-	// the first-level cache, and a block of some panels in the second.
+	// A piece of the chains: long, because between pieces the sums go through memory; so short that the rows of a tile
+	// stay in the first-level cache, and a block of some panels in the second.
 	pieceSteps  = 384
 	acrossAhead = 16 // steps of k of which lines are asked for ahead
 	bandTiles   = 8  // tiles of rows of x that lie across
 	chunkRows   = 64
 
-	// Vectors of sums whose squares take turns where a square has less than whole lines: the chain of one takes longer than
-	// turning over what is in it.
+	// Vectors of sums whose squares take turns where a square has less than whole lines: the chain of one takes longer
+	// than turning over what is in it.
 	turnedVectors = 2
 
 	aheadBytes = 128 << 10 // of rows of a matrix by a vector that are asked for ahead
@@ -197,7 +200,8 @@ func (c *contraction) plan(mach Machine) bool {
 
 // lowPays reports that tiles are lower than wide, see Note [Low tiles].
 func (c *contraction) lowPays(mach Machine, vectors int64) bool {
-	if mach.Registers >= 32 || c.free || c.fma.In.Op != scalar.Fma || vectors%lowVecs != 0 || c.m < lowTiles*lowRows || c.kk < lowSteps {
+	if mach.Registers >= 32 || c.free || c.fma.In.Op != scalar.Fma || vectors%lowVecs != 0 || c.m < lowTiles*lowRows ||
+		c.kk < lowSteps {
 		return false
 	}
 	_, across, ok := c.strides(c.y, c.col.Var)
@@ -386,15 +390,16 @@ func (c *contraction) batch() int64 {
 
 // Note [Units of products]
 //
-// Threads share out units, of which a product has a grid: the columns cut into some parts and the rows into some. Unit u is
-// part u%inner of the one direction in part u/inner of the other, the outer one, and a call gets units that follow each
-// other. So it has a few whole parts of the outer direction, which are computed as one piece of the result, and at its
-// ends perhaps some units of one more each. One call for everything, on one thread, is as if there were no units.
+// Threads share out units, of which a product has a grid: the columns cut into some parts and the rows into some. Unit
+// u is part u%inner of the one direction in part u/inner of the other, the outer one, and a call gets units that follow
+// each other. So it has a few whole parts of the outer direction, which are computed as one piece of the result, and at
+// its ends perhaps some units of one more each. One call for everything, on one thread, is as if there were no units.
 //
-// Two calls for parts of the columns each copy all rows of the left operand, if it is copied, and of the right one only what is theirs; two for
-// parts of the rows the other way round. So the outer direction is that of the operand whose copies would cost more, and its parts
-// are narrow, so that the inner one is cut only where they are too few for an even share. When both operands are copied, neither
-// should be cut into narrow strips: the parts are wider, and the inner direction is cut, too.
+// Two calls for parts of the columns each copy all rows of the left operand, if it is copied, and of the right one only
+// what is theirs; two for parts of the rows the other way round. So the outer direction is that of the operand whose
+// copies would cost more, and its parts are narrow, so that the inner one is cut only where they are too few for an
+// even share. When both operands are copied, neither should be cut into narrow strips: the parts are wider, and the
+// inner direction is cut, too.
 //
 // The grid follows from the kernel alone, not from the machine, because a library has one plan and code for several. A
 // machine rounds to its panels and tiles.
@@ -405,8 +410,8 @@ const (
 	evenUnits = 16
 )
 
-// grid is how many parts of the outer direction there are and how many of the inner in each of them; byRows when the outer one
-// is the rows.
+// grid is how many parts of the outer direction there are and how many of the inner in each of them; byRows when the
+// outer one is the rows.
 func (c *contraction) grid() (outer, inner int64, byRows bool) {
 	width := unitBytes / int64(regDType(c.acc).Bytes())
 	cols, rows := (c.n+width-1)/width, max(c.m/unitRows, 1)

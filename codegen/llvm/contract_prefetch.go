@@ -7,7 +7,8 @@ import (
 	"healc/ir/kernel"
 )
 
-// prefetchResult asks for the lines of the result that the tile will write, or those that the next tile starts from, while the chains run.
+// prefetchResult asks for the lines of the result that the tile will write, or those that the next tile starts from,
+// while the chains run.
 func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
 	if t.kk < farChain {
 		return
@@ -35,9 +36,9 @@ func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
 	}
 }
 
-// readAtTile lists what the epilogue reads at the row and column of each element, such as weights that are updated in place or
-// a residual. Other threads, or other kernels, have it in their caches, and nothing asks for it in time where the rows of a tile
-// are far from each other.
+// readAtTile lists what the epilogue reads at the row and column of each element, such as weights that are updated in
+// place or a residual. Other threads, or other kernels, have it in their caches, and nothing asks for it in time where
+// the rows of a tile are far from each other.
 func (c *contraction) readAtTile() []*kernel.Load {
 	if c.row == nil {
 		return nil
@@ -84,8 +85,9 @@ func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
 	}
 }
 
-// prefetchRows prepares the chains to ask for some of the rows of x below the tile, a line in each turn of their loop, so that all panels
-// together ask for all of them: rows one after the other where they follow each other in memory, else two at once.
+// prefetchRows prepares the chains to ask for some of the rows of x below the tile, a line in each turn of their loop,
+// so that all panels together ask for all of them: rows one after the other where they follow each other in memory,
+// else two at once.
 func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	along, across, ok := t.strides(t.contraction.x, t.rowVar())
 	if !ok || along != 1 || t.sideBySide || t.pairs || t.kk < farChain || t.cols != t.panel || t.h != t.rows {
@@ -116,14 +118,16 @@ func (t *tileGen) askAhead(kk value.Value) {
 	}
 }
 
-// prefetchSquares asks for the rows of y that the next tile turns over, in the order in which they lie in memory: as many lines for
-// each square as it has. Squares go down the rows of many pages at once, which no processor follows for long, and where rows are
-// pages apart, their lines share a few sets of the first-level cache, so these come to the second.
+// prefetchSquares asks for the rows of y that the next tile turns over, in the order in which they lie in memory: as
+// many lines for each square as it has. Squares go down the rows of many pages at once, which no processor follows for
+// long, and where rows are pages apart, their lines share a few sets of the first-level cache, so these come to the
+// second.
 func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
 	main, w := t.contraction.y.main, int64(t.lanes)
 	param := t.params[main.Param]
 	size := int64(param.DType.Bytes())
-	if t.pairs || !t.rowsFollow(main) || t.fixed(t.chains.Axis) && (t.kk*size < 1024 || t.kk*size*t.panel > aheadBytes) {
+	if t.pairs || !t.rowsFollow(main) || t.fixed(t.chains.Axis) &&
+		(t.kk*size < 1024 || t.kk*size*t.panel > aheadBytes) {
 		return
 	}
 	p := t.address(main.Param, main.At, k)

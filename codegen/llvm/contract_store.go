@@ -30,9 +30,10 @@ func (t *tileGen) finish(k chain, sums []value.Value) {
 
 // Note [Ends of tiles]
 //
-// Between a tile of 6 by 2 and the next one, a Zen 3 loses 31 cycles of multiply-adds, and 4 when the 12 stores are left out, with everything in the
-// first-level cache and wherever the sums go (November 2026, assembler; a tile of 64 steps is 384 cycles). Three stores cost nothing, six 9, nine 24. What
-// helps is to store the sums in an order that is not that in which their chains end: from the last row to the first it is 21.
+// Between a tile of 6 by 2 and the next one, a Zen 3 loses 31 cycles of multiply-adds, and 4 when the 12 stores are
+// left out, with everything in the first-level cache and wherever the sums go (November 2026, assembler; a tile of 64
+// steps is 384 cycles). Three stores cost nothing, six 9, nine 24. What helps is to store the sums in an order that is
+// not that in which their chains end: from the last row to the first it is 21.
 
 // storeSums writes the sums themselves to where they wait, which is the result of a product that nothing follows.
 func (t *tileGen) storeSums(k chain, sums []value.Value) {
@@ -52,7 +53,8 @@ func (t *tileGen) epilogue(sums []value.Value) {
 	mem := t.scratch()
 	far := int64(t.vecs * w)
 	for i, s := range sums {
-		st := t.cur.NewStore(s, t.cur.NewBitCast(t.cur.NewGetElementPtr(reg, mem, ci(i64, int64(i*w))), lt.NewPointer(vt)))
+		st := t.cur.NewStore(s, t.cur.NewBitCast(t.cur.NewGetElementPtr(reg, mem, ci(i64, int64(i*w))),
+			lt.NewPointer(vt)))
 		st.Align = lir.Align(regDType(t.acc).Bytes() * w)
 	}
 	t.count(ci(i64, 0), ci(i64, int64(t.h)), 1, nil, func(r value.Value, _ []value.Value) []value.Value {

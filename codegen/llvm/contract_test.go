@@ -26,8 +26,11 @@ func TestContractions(t *testing.T) {
 		found      bool
 		is         func(c *contraction) bool
 	}{
-		{"both operands in place", product, true, func(c *contraction) bool { return !c.packX && !c.packY && c.plainStore }},
-		{"a transposed right operand is turned while it is copied", `kernel @k(in a: f32[64, 96], in b: f32[80, 96], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+		{"both operands in place", product, true, func(c *contraction) bool {
+			return !c.packX && !c.packY && c.plainStore
+		}},
+		{"a transposed right operand is turned while it is copied",
+			`kernel @k(in a: f32[64, 96], in b: f32[80, 96], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: f32 = const 0.0
   %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
     %6: f32 = load a[96*%0 + %4]
@@ -37,7 +40,8 @@ func TestContractions(t *testing.T) {
   }
   store c[80*%0 + %1], %3
 }`, true, func(c *contraction) bool { return c.packY && c.yAlong }},
-		{"a long chain waits in the result", `kernel @k(in a: f32[64, 4096], in b: f32[4096, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+		{"a long chain waits in the result",
+			`kernel @k(in a: f32[64, 4096], in b: f32[4096, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: f32 = const 0.0
   %3: f32 = loop %4 in 0..4096 carry %5: f32 = %2 {
     %6: f32 = load a[4096*%0 + %4]
@@ -48,7 +52,8 @@ func TestContractions(t *testing.T) {
   %9: f32 = neg %3
   store c[80*%0 + %1], %9
 }`, true, func(c *contraction) bool { return !c.plainStore && c.carry != nil && c.piece < c.kk }},
-		{"an update in place asks for what it changes, not for what all rows read", `kernel @k(in a: f32[64, 96], in b: f32[96, 80], in d: f32[80], inplace c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+		{"an update in place asks for what it changes, not for what all rows read",
+			`kernel @k(in a: f32[64, 96], in b: f32[96, 80], in d: f32[80], inplace c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: f32 = const 0.0
   %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
     %6: f32 = load a[96*%0 + %4]
@@ -62,7 +67,8 @@ func TestContractions(t *testing.T) {
   %12: f32 = sub %10, %11
   store c[80*%0 + %1], %12
 }`, true, func(c *contraction) bool { return len(c.readAtTile()) == 1 && c.carry == nil }},
-		{"casts stand between the memory and the product", `kernel @k(in a: i8[64, 96], in b: i8[96, 80], out c: i32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+		{"casts stand between the memory and the product",
+			`kernel @k(in a: i8[64, 96], in b: i8[96, 80], out c: i32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: i32 = const 0
   %3: i32 = loop %4 in 0..96 carry %5: i32 = %2 {
     %6: i8 = load a[96*%0 + %4]
@@ -85,7 +91,8 @@ func TestContractions(t *testing.T) {
   }
   store c[%0], %2
 }`, true, func(c *contraction) bool { return c.turned && c.swap }},
-		{"a matrix of any shape times a vector", `kernel @k(in a: f32[M, K], in b: f32[K], out c: f32[M]) over %0 in 0..M {
+		{"a matrix of any shape times a vector",
+			`kernel @k(in a: f32[M, K], in b: f32[K], out c: f32[M]) over %0 in 0..M {
   %1: f32 = const 0.0
   %2: f32 = loop %3 in 0..K carry %4: f32 = %1 {
     %5: f32 = load a[K*%0 + %3]
@@ -95,7 +102,8 @@ func TestContractions(t *testing.T) {
   }
   store c[%0], %2
 }`, true, func(c *contraction) bool { return c.free && c.turned && !c.packX && c.chunk == c.panel }},
-		{"a vector times a matrix of any shape", `kernel @k(in a: f32[K], in b: f32[K, N], out c: f32[N]) over %0 in 0..N {
+		{"a vector times a matrix of any shape",
+			`kernel @k(in a: f32[K], in b: f32[K, N], out c: f32[N]) over %0 in 0..N {
   %1: f32 = const 0.0
   %2: f32 = loop %3 in 0..K carry %4: f32 = %1 {
     %5: f32 = load a[%3]
@@ -105,7 +113,8 @@ func TestContractions(t *testing.T) {
   }
   store c[%0], %2
 }`, true, func(c *contraction) bool { return c.free && c.byRows && c.chunk > 1 }},
-		{"a batch of vectors times matrices", `kernel @k(in a: f32[3, 96], in b: f32[3, 96, 80], out c: f32[3, 80]) over %0 in 0..3, %1 in 0..80 {
+		{"a batch of vectors times matrices",
+			`kernel @k(in a: f32[3, 96], in b: f32[3, 96, 80], out c: f32[3, 80]) over %0 in 0..3, %1 in 0..80 {
   %2: f32 = const 0.0
   %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
     %6: f32 = load a[96*%0 + %4]
@@ -115,7 +124,8 @@ func TestContractions(t *testing.T) {
   }
   store c[80*%0 + %1], %3
 }`, true, func(c *contraction) bool { return c.byRows && len(c.batches) == 1 }},
-		{"a factor of both axes is no product", `kernel @k(in a: f32[64, 80, 96], in b: f32[96, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+		{"a factor of both axes is no product",
+			`kernel @k(in a: f32[64, 80, 96], in b: f32[96, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: f32 = const 0.0
   %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
     %6: f32 = load a[7680*%0 + 96*%1 + %4]
@@ -125,7 +135,8 @@ func TestContractions(t *testing.T) {
   }
   store c[80*%0 + %1], %3
 }`, false, nil},
-		{"a chain that starts elsewhere is none", `kernel @k(in a: f32[64, 96], in b: f32[96, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+		{"a chain that starts elsewhere is none",
+			`kernel @k(in a: f32[64, 96], in b: f32[96, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: f32 = const 1.0
   %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
     %6: f32 = load a[96*%0 + %4]
@@ -136,7 +147,8 @@ func TestContractions(t *testing.T) {
   store c[80*%0 + %1], %3
 }`, false, nil},
 	}
-	machines := []Machine{{}, {VectorBits: 256, Registers: 16}, {IntSums: true}, {VectorBits: 256, Registers: 16, IntSums: true}}
+	machines := []Machine{{}, {VectorBits: 256, Registers: 16}, {IntSums: true},
+		{VectorBits: 256, Registers: 16, IntSums: true}}
 	for _, c := range cases {
 		m, errs := kernel.Parse(diag.NewFile("test.kernels", "kernels \"t\"\n"+c.text))
 		if errs.Err() != nil {
@@ -148,13 +160,15 @@ func TestContractions(t *testing.T) {
 				t.Fatalf("%s: found is %v", c.name, got != nil)
 			}
 			if got != nil && (!got.plan(mach.withDefaults()) || !c.is(got)) {
-				t.Errorf("%s, vectors of %d bits: planned as %+v", c.name, mach.withDefaults().VectorBits, got.contractPlan)
+				t.Errorf("%s, vectors of %d bits: planned as %+v", c.name, mach.withDefaults().VectorBits,
+					got.contractPlan)
 			}
 		}
 	}
 }
 
-// TestSideBySide: which left operands are copied with what a step needs side by side, and how much memory the copies of the right ones take.
+// TestSideBySide: which left operands are copied with what a step needs side by side, and how much memory the copies of
+// the right ones take.
 func TestSideBySide(t *testing.T) {
 	narrow := Machine{VectorBits: 256, Registers: 16}
 	for _, c := range []struct {
@@ -197,7 +211,8 @@ func TestLowTiles(t *testing.T) {
 		{96, 96, 96, narrow, false}, // too large for the first-level cache
 	} {
 		p := productOf(t, c.m, c.n, c.k, c.k)
-		if p == nil || !p.plan(c.mach.withDefaults()) || p.low != c.want || p.low && (p.rows != lowRows || p.vecs != lowVecs) {
+		if p == nil || !p.plan(c.mach.withDefaults()) || p.low != c.want || p.low &&
+			(p.rows != lowRows || p.vecs != lowVecs) {
 			t.Errorf("%+v: planned as %+v", c, p)
 		}
 	}

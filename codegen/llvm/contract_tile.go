@@ -11,14 +11,15 @@ import (
 	"healc/ir/scalar"
 )
 
-// Chains of up to straight steps have no loop. Those of farChain steps and more take long enough to ask for what comes next.
+// Chains of up to straight steps have no loop. Those of farChain steps and more take long enough to ask for what comes
+// next.
 const (
 	straight = 16
 	farChain = 128 // steps in whose time a line comes from far
 )
 
-// unroll is how many steps of the chains stand in the body of the loop. With more than 2, LLVM moves what products together read so
-// far up that registers run out.
+// unroll is how many steps of the chains stand in the body of the loop. With more than 2, LLVM moves what products
+// together read so far up that registers run out.
 func (c *contractGen) unroll() int64 {
 	if c.apartSums && !c.pairs {
 		return 2
@@ -39,7 +40,8 @@ type tile struct {
 
 func (c *contractGen) tile(k chain, p panels, what tile) {
 	w, n, cols, some := c.lanes, what.n, what.cols, what.there
-	t := &tileGen{contractGen: c, tile: what, j: c.plus(p.at, c.times(n, ci(i64, c.panel))), vecs: (int(cols) + w - 1) / w}
+	t := &tileGen{contractGen: c, tile: what, j: c.plus(p.at, c.times(n, ci(i64, c.panel))),
+		vecs: (int(cols) + w - 1) / w}
 	t.masks = make([]value.Value, t.vecs)
 	if rest := int(cols) % w; rest != 0 {
 		mask := make([]constant.Constant, w)
@@ -99,8 +101,8 @@ type tileGen struct {
 	masks []value.Value // of the vectors, nil for whole ones
 	x, y  source
 	wait  value.Value // where the unfinished sums of the tile are when they wait apart
-	// The first of the rows of x below that are asked for, nil for none, by so many elements in a step of the chains, and the distance to a
-	// second row, 0 for none.
+	// The first of the rows of x below that are asked for, nil for none, by so many elements in a step of the chains,
+	// and the distance to a second row, 0 for none.
 	ahead               value.Value
 	aheadType           lt.Type
 	aheadStep, aheadRow int64
@@ -164,7 +166,8 @@ func (t *tileGen) storeVector(x, p value.Value, v int) {
 	p = t.cur.NewBitCast(t.offset(p, int64(v*t.lanes)), lt.NewPointer(vt))
 	size := regDType(t.acc).Bytes()
 	if mask := t.masks[v]; mask != nil {
-		f := t.intrinsic("llvm.masked.store."+typeSuffix(vt)+".p0"+typeSuffix(vt), lt.Void, vt, p.Type(), i32, mask.Type())
+		f := t.intrinsic("llvm.masked.store."+typeSuffix(vt)+".p0"+typeSuffix(vt), lt.Void, vt, p.Type(), i32,
+			mask.Type())
 		t.cur.NewCall(f, x, p, ci(i32, int64(size)), mask)
 		return
 	}
@@ -319,5 +322,6 @@ func (t *contractGen) mulAdd(x, y, sum value.Value) value.Value {
 	if t.fma.In.Op == scalar.Fma {
 		return t.instr(scalar.Fma, t.acc, t.acc, w, []value.Value{x, y, sum})
 	}
-	return t.instr(scalar.Add, t.acc, t.acc, w, []value.Value{t.instr(scalar.Mul, t.acc, t.acc, w, []value.Value{x, y}), sum})
+	return t.instr(scalar.Add, t.acc, t.acc, w, []value.Value{t.instr(scalar.Mul, t.acc, t.acc, w, []value.Value{x, y}),
+		sum})
 }

@@ -95,7 +95,8 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 		}
 		return sum
 	}
-	// Of halves that are read into their places nothing is left but to interleave, and half a square takes half of the registers.
+	// Of halves that are read into their places nothing is left but to interleave, and half a square takes half of the
+	// registers.
 	for from := 0; from < w; from += lane {
 		rows := read(from, lane)
 		for e := range lane {
@@ -109,11 +110,12 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 
 // Note [Squares behind]
 //
-// The chain of a square of 8 by 8 takes longer than turning it over, so two vectors of sums take turns. Where rows are pages apart, or
-// half a page, their lines share a few sets of the first-level cache, which has room for those of one vector: then the second is some lines
-// behind the first. One thread of a Zen 3, least times in turns with one vector at a time, of which whole squares were read (November 2026):
-// f32 [192, 200] 5.69 us and 3.24, f32 [192, 1040] 31.0 and 22.2, f64 [192, 520] 30.3 and 18.7, f32 [4000, 1040] 646 us and 459,
-// f32 [4096, 1024] 660 and 606; without anything between the two vectors 1050, one line 727, 256 bytes 620, 1024 bytes 606.
+// The chain of a square of 8 by 8 takes longer than turning it over, so two vectors of sums take turns. Where rows are
+// pages apart, or half a page, their lines share a few sets of the first-level cache, which has room for those of one
+// vector: then the second is some lines behind the first. One thread of a Zen 3, least times in turns with one vector
+// at a time, of which whole squares were read (November 2026): f32 [192, 200] 5.69 us and 3.24, f32 [192, 1040] 31.0
+// and 22.2, f64 [192, 520] 30.3 and 18.7, f32 [4000, 1040] 646 us and 459, f32 [4096, 1024] 660 and 606; without
+// anything between the two vectors 1050, one line 727, 256 bytes 620, 1024 bytes 606.
 
 // squaresBehind is by how many bytes.
 const squaresBehind = 512
@@ -140,8 +142,8 @@ func (t *tileGen) lag() value.Value {
 	return t.cur.NewSelect(t.cur.NewICmp(enum.IPredEQ, rest, ci(i64, 0)), behind, ci(i64, 0))
 }
 
-// vectorFree writes the part [begin, end) of the outermost axis of a product of one row and any shape. Columns that fill no tile are
-// computed one by one: a step of their chains takes as long.
+// vectorFree writes the part [begin, end) of the outermost axis of a product of one row and any shape. Columns that
+// fill no tile are computed one by one: a step of their chains takes as long.
 func (c *contractGen) vectorFree(begin, end value.Value) {
 	last := len(c.contraction.k.Axes) - 1
 	var nest func(i int)

@@ -8,12 +8,14 @@ import (
 
 // count emits `for i = lo; i < hi; i += step`, carrying state, and returns the state at the end. The
 // body may leave the current block.
-func (g *gen) count(lo, hi value.Value, step int64, init []value.Value, body func(i value.Value, state []value.Value) []value.Value) []value.Value {
+func (g *gen) count(lo, hi value.Value, step int64, init []value.Value,
+	body func(i value.Value, state []value.Value) []value.Value) []value.Value {
 	return g.countBy(lo, hi, ci(i64, step), init, body)
 }
 
 // countBy is count for a step that need not be known.
-func (g *gen) countBy(lo, hi, step value.Value, init []value.Value, body func(i value.Value, state []value.Value) []value.Value) []value.Value {
+func (g *gen) countBy(lo, hi, step value.Value, init []value.Value,
+	body func(i value.Value, state []value.Value) []value.Value) []value.Value {
 	if x, ok := constantInt(lo); ok {
 		if y, ok := constantInt(hi); ok && x >= y {
 			return init
@@ -40,8 +42,8 @@ func (g *gen) countBy(lo, hi, step value.Value, init []value.Value, body func(i 
 	return state
 }
 
-// countTo is countBy for a body that takes last in place of what is beyond it. The loop has one comparison: whether a last round begins before
-// hi is asked where the others end.
+// countTo is countBy for a body that takes last in place of what is beyond it. The loop has one comparison: whether a
+// last round begins before hi is asked where the others end.
 func (g *gen) countTo(lo, hi, step, last value.Value, body func(i value.Value)) {
 	pre, start, loop, end, exit := g.cur, g.newBlock(), g.newBlock(), g.newBlock(), g.newBlock()
 	pre.NewCondBr(pre.NewICmp(enum.IPredSLT, lo, hi), start, exit)

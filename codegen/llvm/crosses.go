@@ -9,9 +9,10 @@ import (
 
 // Note [Crosses]
 //
-// What is left of a product, a b - q p modulo 2^64, takes the products of the halves of q and p that stand across each other, qh pl + ql ph, less than 32 bits of them, and
-// AVX2 multiplies 32 bits to 32 in all elements of a register: with the halves of p exchanged that is both products at once, in place of two
-// instructions for them and one that takes the upper half of q.
+// What is left of a product, a b - q p modulo 2^64, takes the products of the halves of q and p that stand across each
+// other, qh pl + ql ph, less than 32 bits of them, and AVX2 multiplies 32 bits to 32 in all elements of a register:
+// with the halves of p exchanged that is both products at once, in place of two instructions for them and one that
+// takes the upper half of q.
 
 // crosses is (m - (xh yl + xl yh)) * 2^32, of the halves of x and y, where in computes that; else nil.
 func (g *gen) crosses(in scalar.Instr) value.Value {
@@ -38,7 +39,8 @@ func (g *gen) crosses(in scalar.Instr) value.Value {
 	}
 	const low = 1<<32 - 1
 	x, y := half(one.Args[0], scalar.Shr, 32), half(one.Args[1], scalar.And, low)
-	if x == scalar.None || y == scalar.None || half(two.Args[0], scalar.And, low) != x || half(two.Args[1], scalar.Shr, 32) != y {
+	if x == scalar.None || y == scalar.None || half(two.Args[0], scalar.And, low) != x ||
+		half(two.Args[1], scalar.Shr, 32) != y {
 		return nil
 	}
 	words := func(v value.Value) value.Value { return g.cur.NewBitCast(v, vec(i32, 2*g.w)) }
@@ -46,7 +48,8 @@ func (g *gen) crosses(in scalar.Instr) value.Value {
 	exchanged := g.elements(p, 2*g.w, func(i int) int { return i ^ 1 })
 	products := g.cur.NewMul(words(g.spread(g.env[x])), exchanged)
 	wide := vec(i64, g.w)
-	lower := g.cur.NewSub(g.spread(g.env[less.Args[0]]), g.cur.NewBitCast(products, wide)) // less one product, in the lower half
+	// less one product, in the lower half
+	lower := g.cur.NewSub(g.spread(g.env[less.Args[0]]), g.cur.NewBitCast(products, wide))
 	raised := g.cur.NewShl(lower, g.k(ci(i64, 32), g.w))
 	upper := mask(2*g.w, func(i int) int { return -(i & 1) })
 	return g.cur.NewBitCast(g.cur.NewAnd(g.cur.NewSub(words(raised), products), upper), wide)

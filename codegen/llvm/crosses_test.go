@@ -2,8 +2,8 @@ package llvm
 
 import "testing"
 
-// TestCrosses has products of halves across each other taken off, with one factor the same for all and with one for each element, and what looks alike: the same halves
-// twice, those of another number, and another shift.
+// TestCrosses has products of halves across each other taken off, with one factor the same for all and with one for
+// each element, and what looks alike: the same halves twice, those of another number, and another shift.
 func TestCrosses(t *testing.T) {
 	const text = `kernels "t"
 kernel @k(in x: u64[37], in y: u64[37], in m: u64[37], in p: u64[1], out r: u64[5, 37]) over %0 in 0..37 {

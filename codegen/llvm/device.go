@@ -18,19 +18,22 @@ import (
 )
 
 // Note [Code for devices]: package gpu decides what each thread of a kernel does, and in which order threads meet; what
-// the statements of kernel IR compute is translated here, by the same code as for processors, one iteration at a time. So a
-// scalar instruction, a loop and the order of a reduction have one translation.
+// the statements of kernel IR compute is translated here, by the same code as for processors, one iteration at a time.
+// So a scalar instruction, a loop and the order of a reduction have one translation.
 
 // DeviceModule is the LLVM module of a program for a device.
 type DeviceModule struct{ m *module }
 
-// NewDeviceModule begins a module, with the scalar functions of the program. lines says that the code has the lines of the source.
+// NewDeviceModule begins a module, with the scalar functions of the program. lines says that the code has the lines of
+// the source.
 func NewDeviceModule(km *kernel.Module, triple string, lines bool) *DeviceModule {
-	m := &module{km: km, lined: lines, m: lir.NewModule(), intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{},
+	m := &module{km: km, lined: lines, m: lir.NewModule(), intrinsics: map[string]*lir.Func{},
+		funcs:   map[string]*lir.Func{},
 		machine: Machine{Device: true, Narrow: true, VectorBits: 128}.withDefaults()}
 	m.m.SourceFilename = km.Name
 	m.m.TargetTriple = triple
-	m.m.DataLayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64" // so that what has no alignment of its own gets the natural one
+	// so that what has no alignment of its own gets the natural one
+	m.m.DataLayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 	for _, f := range km.Funcs {
 		m.declareFunc(f)
 	}
@@ -71,8 +74,8 @@ func (d *DeviceModule) Entry(name string, k *kernel.Kernel, threads int) *Thread
 	return t
 }
 
-// Function is Entry for a function with the same parameters that is called by an entry. What its buffers hold may have been written by
-// other threads before the call.
+// Function is Entry for a function with the same parameters that is called by an entry. What its buffers hold may have
+// been written by other threads before the call.
 func (d *DeviceModule) Function(name string, k *kernel.Kernel) *Thread {
 	t := d.function(name, k, false)
 	t.g.fn.Linkage = enum.LinkageInternal
@@ -143,8 +146,8 @@ func (t *Thread) Finish() {
 	t.g.close()
 }
 
-// OneBlock says that a multiprocessor need not have room for more than one block of the entry: then its values get all the
-// registers that they want, and none of them goes to memory.
+// OneBlock says that a multiprocessor need not have room for more than one block of the entry: then its values get all
+// the registers that they want, and none of them goes to memory.
 func (t *Thread) OneBlock() { t.g.annotate(t.g.fn, "minctasm", 1) }
 
 // Fail says what a check that fails does: f ends the code of the current block. Before it, the site and the details
@@ -199,8 +202,8 @@ func (t *Thread) Define(r kernel.Ref, v value.Value) { t.g.set(r, v, false) }
 // Extent is the value of e.
 func (t *Thread) Extent(e abi.Extent) value.Value { return t.g.extent(e) }
 
-// Statements translates statements in order. First f, when it is not nil, may translate each of them, those inside of others
-// too, in another way; it says whether it did.
+// Statements translates statements in order. First f, when it is not nil, may translate each of them, those inside of
+// others too, in another way; it says whether it did.
 func (t *Thread) Statements(f func(kernel.Stmt) bool, stmts ...kernel.Stmt) {
 	outer := t.g.statement
 	t.g.statement = f
@@ -208,9 +211,11 @@ func (t *Thread) Statements(f func(kernel.Stmt) bool, stmts ...kernel.Stmt) {
 	t.g.statement = outer
 }
 
-// Vector translates stmts for w iterations of v at once, which begin at a multiple of w, and returns the values of result, if
-// that is not None. CanVectorise says where it may be used. The scalars in given have a value for each iteration.
-func (t *Thread) Vector(w int, v kernel.Ref, from value.Value, given map[kernel.Ref][]value.Value, stmts []kernel.Stmt, result kernel.Ref) []value.Value {
+// Vector translates stmts for w iterations of v at once, which begin at a multiple of w, and returns the values of
+// result, if that is not None. CanVectorise says where it may be used. The scalars in given have a value for each
+// iteration.
+func (t *Thread) Vector(w int, v kernel.Ref, from value.Value, given map[kernel.Ref][]value.Value, stmts []kernel.Stmt,
+	result kernel.Ref) []value.Value {
 	g := t.g
 	outer, oneByOne := g.statement, g.oneByOne
 	g.statement, g.w = nil, w
@@ -235,8 +240,9 @@ func (t *Thread) Vector(w int, v kernel.Ref, from value.Value, given map[kernel.
 	return out
 }
 
-// CanVectorise reports whether stmts can be done for several iterations of v at once: all take the same path, and no check,
-// call or loop is among them. The scalars in given differ between the iterations, too. instrs is the number of instructions.
+// CanVectorise reports whether stmts can be done for several iterations of v at once: all take the same path, and no
+// check, call or loop is among them. The scalars in given differ between the iterations, too. instrs is the number of
+// instructions.
 func CanVectorise(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, given ...kernel.Ref) (instrs int, ok bool) {
 	for _, s := range stmts {
 		if s, is := s.(*kernel.Let); is && s.In.Op == scalar.Check {
@@ -246,9 +252,10 @@ func CanVectorise(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, given ...
 	return CanVectoriseChecked(k, v, stmts, given...)
 }
 
-// CanVectoriseChecked is CanVectorise for stmts with checks, none of them in an arm of an If. When one of the iterations fails, what Fail
-// says is done for all, before anything that comes after the check.
-func CanVectoriseChecked(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, given ...kernel.Ref) (instrs int, ok bool) {
+// CanVectoriseChecked is CanVectorise for stmts with checks, none of them in an arm of an If. When one of the
+// iterations fails, what Fail says is done for all, before anything that comes after the check.
+func CanVectoriseChecked(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, given ...kernel.Ref) (instrs int,
+	ok bool) {
 	a := &analysis{types: k.Types, wide: map[kernel.Ref]bool{v: true}, checks: true}
 	a.mark(true, given...)
 	sh, ok := a.block(&kernel.Block{Stmts: stmts})
@@ -269,7 +276,8 @@ func CanVectoriseChecked(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, gi
 }
 
 // Count writes `for i = lo; i < hi; i += step`, in which state is carried, and returns the state at its end.
-func (t *Thread) Count(lo, hi, step value.Value, state []value.Value, body func(i value.Value, state []value.Value) []value.Value) []value.Value {
+func (t *Thread) Count(lo, hi, step value.Value, state []value.Value,
+	body func(i value.Value, state []value.Value) []value.Value) []value.Value {
 	return t.g.countBy(lo, hi, step, state, body)
 }
 
@@ -279,8 +287,8 @@ func (t *Thread) Combine(kind ir.ReduceKind, d types.DType, x, y value.Value) va
 	return r.combine(x, y, 0)
 }
 
-// Better says that x is the extreme that argmax or argmin looks for when it stands behind best: it is beyond it, or the first
-// NaN.
+// Better says that x is the extreme that argmax or argmin looks for when it stands behind best: it is beyond it, or the
+// first NaN.
 func (t *Thread) Better(kind ir.ReduceKind, d types.DType, x, best value.Value) value.Value {
 	r := &reduction{g: t.g, s: &kernel.Reduce{Kind: kind}, d: d}
 	return r.better(x, best)
@@ -297,7 +305,8 @@ func (t *Thread) Plus(x, y value.Value) value.Value  { return t.g.plus(x, y) }
 func (t *Thread) Minus(x, y value.Value) value.Value { return t.g.minus(x, y) }
 func (t *Thread) Times(x, y value.Value) value.Value { return t.g.times(x, y) }
 
-// Product is a kernel that is a matrix product, as Note [Matrix products] says: X differs between rows, Y between columns.
+// Product is a kernel that is a matrix product, as Note [Matrix products] says: X differs between rows, Y between
+// columns.
 type Product struct {
 	Batches []kernel.Axis
 	Row     *kernel.Axis // nil: the product of a vector with a matrix
@@ -310,8 +319,8 @@ type Product struct {
 	Uniform bool          // what stands before the loop is the same for all rows and columns
 }
 
-// Factor is an operand of a product: Stmts, in the loop, compute Val. Main is the read that moves with both axes, nil when none
-// does.
+// Factor is an operand of a product: Stmts, in the loop, compute Val. Main is the read that moves with both axes, nil
+// when none does.
 type Factor struct {
 	Val   kernel.Ref
 	Stmts []kernel.Stmt
@@ -346,8 +355,8 @@ func RegisterType(d types.DType) lt.Type { return regType(d) }
 // MemoryType is the LLVM type of an element in memory.
 func MemoryType(d types.DType) lt.Type { return memType(d) }
 
-// Invariant splits the body of k into what is the same in every iteration of the axes, which may be done once before them
-// where there are any, and the rest.
+// Invariant splits the body of k into what is the same in every iteration of the axes, which may be done once before
+// them where there are any, and the rest.
 func Invariant(k *kernel.Kernel) (before []kernel.Stmt, body *kernel.Block) { return invariant(k) }
 
 // Stores reports whether b writes to memory.
@@ -357,4 +366,6 @@ func Stores(b *kernel.Block) bool { return stores(b) }
 func DevicePipeline(version string) string { return Spell(devicePipeline, version) }
 
 // devicePipeline is Pipeline without what makes calls of memset and memcpy out of loops.
-const devicePipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg,licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-deletion),sroa,gvn,instcombine,loop-mssa(licm),simplifycfg,dse,adce,loop-unroll,instcombine),globaldce"
+const devicePipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine," +
+	"loop-mssa(loop-simplifycfg,licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-deletion),sroa,gvn," +
+	"instcombine,loop-mssa(licm),simplifycfg,dse,adce,loop-unroll,instcombine),globaldce"

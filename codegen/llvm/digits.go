@@ -9,23 +9,24 @@ import (
 
 // Note [Digits]
 //
-// Products of residues below 2^50 are shortest in digits of 52 bits where AVX-512 IFMA multiplies those. Elsewhere each such product is
-// four of 32 bits, and the way for larger moduli, which is made of these, is the faster one: i64[8192], one thread of a Zen 4 with
-// AVX-512 but without IFMA, 8.0 microseconds in digits and 4.4 without. So the branch between the two stands on a scalar.Digits52, and
-// before anything else is decided one arm is left out.
+// Products of residues below 2^50 are shortest in digits of 52 bits where AVX-512 IFMA multiplies those. Elsewhere each
+// such product is four of 32 bits, and the way for larger moduli, which is made of these, is the faster one: i64[8192],
+// one thread of a Zen 4 with AVX-512 but without IFMA, 8.0 microseconds in digits and 4.4 without. So the branch
+// between the two stands on a scalar.Digits52, and before anything else is decided one arm is left out.
 //
 // For moduli from 2^50 to 2^60 digits are faster, too, where they are multiplied: 3.5 microseconds, and 4.6 without.
 
-// Where they are not multiplied, but fused multiply-adds of doubles are instructions, these take their place below 2^50: 13 vector instructions
-// of AVX2 for a product of residues, where the way by products of 32 bits has 29.
+// Where they are not multiplied, but fused multiply-adds of doubles are instructions, these take their place below
+// 2^50: 13 vector instructions of AVX2 for a product of residues, where the way by products of 32 bits has 29.
 
-// Decided is km without what the processor leaves of the branches on a choice, such as scalar.Digits52: of those on a constant one
-// arm, the second one where the constant is false; of others, which are on moduli, the second one where the processor does not go the way
-// before which the choice stands. A device takes digits as they are, and no doubles.
+// Decided is km without what the processor leaves of the branches on a choice, such as scalar.Digits52: of those on a
+// constant one arm, the second one where the constant is false; of others, which are on moduli, the second one where
+// the processor does not go the way before which the choice stands. A device takes digits as they are, and no doubles.
 func Decided(km *kernel.Module, machine Machine) *kernel.Module {
 	out := *km
 	out.Kernels = slices.Clone(km.Kernels)
-	has := map[scalar.Op]bool{scalar.Digits52: machine.IFMA, scalar.Doubles: machine.multipliesDoubles(), scalar.DoubleSums: machine.multipliesDoubles()}
+	has := map[scalar.Op]bool{scalar.Digits52: machine.IFMA, scalar.Doubles: machine.multipliesDoubles(),
+		scalar.DoubleSums: machine.multipliesDoubles()}
 	for i, k := range km.Kernels {
 		constant := map[kernel.Ref]uint64{}
 		choices := map[kernel.Ref]bool{} // those that are decided: whether it goes that way

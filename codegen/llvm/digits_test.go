@@ -10,7 +10,8 @@ import (
 	"healc/lang/diag"
 )
 
-// TestLargeConstant: where a constant says that the modulus is too large for digits, they are not taken on any processor.
+// TestLargeConstant: where a constant says that the modulus is too large for digits, they are not taken on any
+// processor.
 func TestLargeConstant(t *testing.T) {
 	m, errs := kernel.Parse(diag.NewFile("t.kernels", `kernels "t"
 kernel @k(in x: u64[1000], out y: u64[1000]) over %0 in 0..1000 {
@@ -72,7 +73,8 @@ kernel @k(in p: u64[], in x: u64[1000], out y: u64[1000]) over %0 in 0..1000 {
 	for _, c := range []struct {
 		cpu, features string
 		fast          bool
-	}{{"x86-64", "", false}, {"x86-64-v3", "", false}, {"x86-64-v4", "", false}, {"x86-64-v4", "+avx512ifma", true}, {"icelake-server", "", true}} {
+	}{{"x86-64", "", false}, {"x86-64-v3", "", false}, {"x86-64-v4", "", false}, {"x86-64-v4", "+avx512ifma", true},
+		{"icelake-server", "", true}} {
 		target := codegen.Target{Kind: "cpu", Triple: "x86_64-linux-gnu", CPU: c.cpu, Features: c.features}
 		asm, err := Compile(m, target, libllvm.Assembly)
 		if err != nil {
@@ -87,8 +89,8 @@ kernel @k(in p: u64[], in x: u64[1000], out y: u64[1000]) over %0 in 0..1000 {
 	}
 }
 
-// TestDoubles: processors with fused multiply-adds and without IFMA multiply residues below 2^50 as doubles, others go the other way, and a
-// constant modulus that is too large rules it out.
+// TestDoubles: processors with fused multiply-adds and without IFMA multiply residues below 2^50 as doubles, others go
+// the other way, and a constant modulus that is too large rules it out.
 func TestDoubles(t *testing.T) {
 	text := `kernels "t"
 kernel @k(in p: u64[], in x: f64[1000], out y: f64[1000]) over %0 in 0..1000 {
@@ -110,14 +112,16 @@ kernel @k(in p: u64[], in x: f64[1000], out y: f64[1000]) over %0 in 0..1000 {
 		cpu, features, condition string
 		doubles                  bool
 	}{
-		{"x86-64", "", "lt %1, %2", false}, {"x86-64-v3", "", "lt %1, %2", true}, {"x86-64-v3", "", "const false", false}, {"x86-64-v4", "", "lt %1, %2", true},
+		{"x86-64", "", "lt %1, %2", false}, {"x86-64-v3", "", "lt %1, %2", true},
+		{"x86-64-v3", "", "const false", false}, {"x86-64-v4", "", "lt %1, %2", true},
 		{"x86-64-v4", "+avx512ifma", "lt %1, %2", false}, {"x86-64-v3", "-fma", "lt %1, %2", false},
 	} {
 		m, errs := kernel.Parse(diag.NewFile("t.kernels", strings.ReplaceAll(text, "CONDITION", c.condition)))
 		if errs.Err() != nil {
 			t.Fatal(errs)
 		}
-		asm, err := Compile(m, codegen.Target{Kind: "cpu", Triple: "x86_64-linux-gnu", CPU: c.cpu, Features: c.features}, libllvm.Assembly)
+		asm, err := Compile(m, codegen.Target{Kind: "cpu", Triple: "x86_64-linux-gnu", CPU: c.cpu,
+			Features: c.features}, libllvm.Assembly)
 		if err != nil {
 			t.Fatal(err)
 		}

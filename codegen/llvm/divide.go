@@ -16,12 +16,12 @@ import (
 //
 //	q = x*y    r = fma(-q, s, x)    q' = fma(r, y, q)
 //
-// q' is x/s rounded to nearest, every bit of it, as long as nothing overflows or underflows on the way
-// (Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990; Brisebarre,
-// Muller and Raina, Accelerating correctly rounded floating-point division when the divisor is known in advance, 2004). So a
-// vector whose elements all lie in a range that is safe for that, with s in one too, goes this way, and any other
-// is divided. A zero is outside of the range: -0 would lose its sign.
-// (f32[4096, 1024] by the sum of its rows, one thread of a Sapphire Rapids, November 2026: see docs/performance.md.)
+// q' is x/s rounded to nearest, every bit of it, as long as nothing overflows or underflows on the way (Markstein,
+// Computation of elementary functions on the IBM RISC System/6000 processor, 1990; Brisebarre, Muller and Raina,
+// Accelerating correctly rounded floating-point division when the divisor is known in advance, 2004). So a vector whose
+// elements all lie in a range that is safe for that, with s in one too, goes this way, and any other is divided. A zero
+// is outside of the range: -0 would lose its sign. (f32[4096, 1024] by the sum of its rows, one thread of a Sapphire
+// Rapids, November 2026: see docs/performance.md.)
 
 // safe are the exponents between which the magnitudes of x and of s may lie.
 type safe struct{ x, s int }
@@ -49,7 +49,8 @@ func (g *gen) divideByOne(s *kernel.Let) bool {
 	y := g.cur.NewFDiv(fromBits(t, scalar.FloatBits(d, 1)), by.v)
 	sOK := g.between(by.v, d, bits, -r.s, r.s, 0)
 	mask := lt.NewInt(uint64(g.w))
-	xOK := g.cur.NewICmp(enum.IPredEQ, g.cur.NewBitCast(g.between(x.v, d, bits, -r.x, r.x, g.w), mask), constant.NewInt(mask, -1))
+	xOK := g.cur.NewICmp(enum.IPredEQ, g.cur.NewBitCast(g.between(x.v, d, bits, -r.x, r.x, g.w), mask),
+		constant.NewInt(mask, -1))
 	splatY, splatS := g.splat(y), g.splat(by.v)
 	minusS := g.splat(g.cur.NewFNeg(by.v))
 	g.set(s.ID, g.choose(g.cur.NewAnd(sOK, xOK), func() []value.Value {

@@ -67,7 +67,8 @@ kernel @seven(in x: f32[4096], in s: f32[1], out y: f32[4096]) over %0 in 0..409
 				var nan bool
 				if bits == 32 {
 					q := x32[i] / float32(s)
-					got, want, nan = uint64(math.Float32bits(y32[i])), uint64(math.Float32bits(q)), q != q && y32[i] != y32[i]
+					got, want, nan = uint64(math.Float32bits(y32[i])), uint64(math.Float32bits(q)), q != q &&
+						y32[i] != y32[i]
 				} else {
 					q := x64[i] / s
 					got, want, nan = math.Float64bits(y64[i]), math.Float64bits(q), q != q && y64[i] != y64[i]

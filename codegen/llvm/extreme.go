@@ -31,8 +31,8 @@ import (
 // Doing an element twice changes no extreme, so what does not fill a vector is done by one that overlaps the
 // vector before it.
 
-// argumentRegisters is how many registers a vector takes of which the position is kept: its best, where that was, the element and what
-// compares them. Where there are 16, more groups keep the former in memory.
+// argumentRegisters is how many registers a vector takes of which the position is kept: its best, where that was, the
+// element and what compares them. Where there are 16, more groups keep the former in memory.
 const argumentRegisters = 4
 
 // argumentBlock is the number of elements whose positions are kept in 32 bits.
@@ -65,7 +65,9 @@ func (r *reduction) whenLong(lo, hi value.Value, w int, long, short func() value
 		return short()
 	}
 	return g.choose(g.cur.NewICmp(enum.IPredSGE, g.cur.NewSub(hi, lo), ci(i64, int64(w))),
-		func() []value.Value { return []value.Value{long()} }, func() []value.Value { return []value.Value{short()} })[0]
+		func() []value.Value {
+			return []value.Value{long()}
+		}, func() []value.Value { return []value.Value{short()} })[0]
 }
 
 // beyond is the larger (smaller) of numbers; best when x is a NaN.
@@ -75,13 +77,16 @@ func (r *reduction) beyond(x, best value.Value) value.Value {
 
 // overlapped runs body over [lo, hi), at least w elements, first n = groups vectors at a time and then one. The
 // last vector ends at hi.
-func (r *reduction) overlapped(lo, hi value.Value, w, groups int, state []value.Value, body func(p value.Value, n int, state []value.Value) []value.Value) []value.Value {
+func (r *reduction) overlapped(lo, hi value.Value, w, groups int, state []value.Value,
+	body func(p value.Value, n int, state []value.Value) []value.Value) []value.Value {
 	g := r.g
 	step := int64(w * groups)
 	stop := lo
 	if groups > 1 {
 		stop = g.plus(lo, g.whole(g.minus(hi, lo), step))
-		state = g.count(lo, stop, step, state, func(p value.Value, state []value.Value) []value.Value { return body(p, groups, state) })
+		state = g.count(lo, stop, step, state, func(p value.Value, state []value.Value) []value.Value {
+			return body(p, groups, state)
+		})
 	}
 	last := g.minus(hi, ci(i64, int64(w)))
 	return g.count(stop, hi, int64(w), state, func(p value.Value, state []value.Value) []value.Value {
@@ -100,9 +105,10 @@ func (r *reduction) vectorsAt(p value.Value, n, w int) []value.Value {
 
 // extreme is the maximum (minimum) of the floats [lo, hi), at least w. It is any NaN when there is one.
 func (r *reduction) extreme(lo, hi value.Value, w, groups int) value.Value {
-	state := r.overlapped(lo, hi, w, groups, r.extremeInit(w, groups), func(p value.Value, n int, state []value.Value) []value.Value {
-		return r.extremeStep(r.vectorsAt(p, n, w), state, w, groups)
-	})
+	state := r.overlapped(lo, hi, w, groups, r.extremeInit(w, groups),
+		func(p value.Value, n int, state []value.Value) []value.Value {
+			return r.extremeStep(r.vectorsAt(p, n, w), state, w, groups)
+		})
 	return r.extremeDone(state, w, groups)
 }
 
@@ -119,7 +125,8 @@ func (r *reduction) extremeInit(w, groups int) []value.Value {
 	return append(state, r.seenNone(w), splatConst(ci(r.bitsType(), neutral), w))
 }
 
-// combineMany is acc and all of xs, vectors of w: for extremes of floats a state of one group, which needs no end of its own for acc, whose NaN no number replaces.
+// combineMany is acc and all of xs, vectors of w: for extremes of floats a state of one group, which needs no end of
+// its own for acc, whose NaN no number replaces.
 func (r *reduction) combineMany(acc value.Value, xs []value.Value, w int) value.Value {
 	g := r.g
 	if !r.putsOff() || len(xs) < 2 || g.machine.Device {
@@ -199,21 +206,23 @@ func (r *reduction) argument(lo, hi value.Value) value.Value {
 func (r *reduction) argumentByBlocks(lo, hi value.Value, w, groups int) value.Value {
 	g := r.g
 	last := g.minus(hi, ci(i64, int64(w)))
-	out := g.count(lo, hi, argumentBlock, []value.Value{r.identityArg(), ci(i64, -1)}, func(p value.Value, state []value.Value) []value.Value {
-		end := r.minInt(g.cur.NewAdd(p, ci(i64, argumentBlock)), hi)
-		p = r.minInt(p, last) // what it repeats is never strictly better
-		x, found := r.argumentInBlock(p, end, last, w, groups)
-		better := g.cur.NewOr(r.better(x, state[0]), g.cur.NewICmp(enum.IPredSLT, state[1], ci(i64, 0)))
-		return []value.Value{g.cur.NewSelect(better, x, state[0]), g.cur.NewSelect(better, found, state[1])}
-	})
+	out := g.count(lo, hi, argumentBlock, []value.Value{r.identityArg(), ci(i64, -1)},
+		func(p value.Value, state []value.Value) []value.Value {
+			end := r.minInt(g.cur.NewAdd(p, ci(i64, argumentBlock)), hi)
+			p = r.minInt(p, last) // what it repeats is never strictly better
+			x, found := r.argumentInBlock(p, end, last, w, groups)
+			better := g.cur.NewOr(r.better(x, state[0]), g.cur.NewICmp(enum.IPredSLT, state[1], ci(i64, 0)))
+			return []value.Value{g.cur.NewSelect(better, x, state[0]), g.cur.NewSelect(better, found, state[1])}
+		})
 	return out[1]
 }
 
 // argumentInBlock gives the first extreme of [lo, hi), at least w elements, and its position.
 func (r *reduction) argumentInBlock(lo, hi, last value.Value, w, groups int) (x, at value.Value) {
-	state := r.overlapped(lo, hi, w, groups, r.argumentInit(w, groups), func(p value.Value, n int, state []value.Value) []value.Value {
-		return r.argumentStep(r.g.cur.NewSub(p, lo), r.vectorsAt(p, n, w), state, w, groups)
-	})
+	state := r.overlapped(lo, hi, w, groups, r.argumentInit(w, groups),
+		func(p value.Value, n int, state []value.Value) []value.Value {
+			return r.argumentStep(r.g.cur.NewSub(p, lo), r.vectorsAt(p, n, w), state, w, groups)
+		})
 	return r.argumentDone(state, lo, last, w, groups)
 }
 
@@ -293,7 +302,8 @@ func (r *reduction) argumentDone(state []value.Value, lo, last value.Value, w, g
 		return x, at
 	}
 	out := g.when(r.seen(state[nan], w), []value.Value{x, at}, func() []value.Value {
-		return []value.Value{fromBits(regType(r.d), scalar.FloatBits(regDType(r.d), math.NaN())), r.findNaN(lo, last, w)}
+		return []value.Value{fromBits(regType(r.d), scalar.FloatBits(regDType(r.d), math.NaN())),
+			r.findNaN(lo, last, w)}
 	})
 	return out[0], out[1]
 }
@@ -316,8 +326,8 @@ func (r *reduction) equal(x, y value.Value) value.Value {
 	return r.g.cur.NewICmp(enum.IPredEQ, x, y)
 }
 
-// Which lanes saw a NaN is a bit for each where comparisons give bits, and else a word of all or no bits, as they give it: to pack those in every
-// round took AVX2 longer than all the rest.
+// Which lanes saw a NaN is a bit for each where comparisons give bits, and else a word of all or no bits, as they give
+// it: to pack those in every round took AVX2 longer than all the rest.
 
 func (r *reduction) seenNone(w int) value.Value {
 	if r.g.machine.masks() {
@@ -383,20 +393,22 @@ func groupsFor(sh shape) int {
 	return 4
 }
 
-// argumentByOne is argument one by one, for bodies that cannot be vectorised along the reduced axis, or whose outputs are vectors themselves.
+// argumentByOne is argument one by one, for bodies that cannot be vectorised along the reduced axis, or whose outputs
+// are vectors themselves.
 func (r *reduction) argumentByOne(lo, hi value.Value) value.Value {
 	g := r.g
 	none := g.k(ci(i64, -1), g.w)
-	out := g.count(lo, hi, 1, []value.Value{g.k(r.identityArg(), g.w), none}, func(p value.Value, state []value.Value) []value.Value {
-		x := r.at(p)
-		best, at := state[0], state[1]
-		better := r.better(x, best)
-		better = g.cur.NewOr(better, g.cur.NewICmp(enum.IPredSLT, at, g.k(ci(i64, 0), g.w)))
-		if g.w != 0 {
-			p = g.splat(p)
-		}
-		return []value.Value{g.cur.NewSelect(better, x, best), g.cur.NewSelect(better, p, at)}
-	})
+	out := g.count(lo, hi, 1, []value.Value{g.k(r.identityArg(), g.w), none},
+		func(p value.Value, state []value.Value) []value.Value {
+			x := r.at(p)
+			best, at := state[0], state[1]
+			better := r.better(x, best)
+			better = g.cur.NewOr(better, g.cur.NewICmp(enum.IPredSLT, at, g.k(ci(i64, 0), g.w)))
+			if g.w != 0 {
+				p = g.splat(p)
+			}
+			return []value.Value{g.cur.NewSelect(better, x, best), g.cur.NewSelect(better, p, at)}
+		})
 	return out[1]
 }
 

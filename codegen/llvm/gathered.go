@@ -15,10 +15,10 @@ import (
 //
 //	%3 = load at[i]; parallel j { y[i, j] = x[%3, j] }
 //
-// No processor fetches such rows ahead. So each row asks, a line at a time as it goes, for the one that comes some rows later:
-// gatherAhead bytes, into the second-level cache. The number of that row is read where another iteration reads it, and not
-// checked: a prefetch never faults. The first-level cache has too few places for what is on its way (32768 rows of 256 f32 out of
-// 65536, one thread of a Zen 4, least of 15 runs, November 2026; copying as much takes 1.76 ms):
+// No processor fetches such rows ahead. So each row asks, a line at a time as it goes, for the one that comes some rows
+// later: gatherAhead bytes, into the second-level cache. The number of that row is read where another iteration reads
+// it, and not checked: a prefetch never faults. The first-level cache has too few places for what is on its way (32768
+// rows of 256 f32 out of 65536, one thread of a Zen 4, least of 15 runs, November 2026; copying as much takes 1.76 ms):
 //
 //	rows ahead           0      4      8     16     32
 //	to the first level  5.92   5.11   4.86

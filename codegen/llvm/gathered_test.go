@@ -9,8 +9,8 @@ import (
 	"healc/lang/diag"
 )
 
-// TestGatheredRows: rows whose numbers stand in memory are asked for ahead, also where one is out of range, and the numbers
-// are not read behind their end.
+// TestGatheredRows: rows whose numbers stand in memory are asked for ahead, also where one is out of range, and the
+// numbers are not read behind their end.
 func TestGatheredRows(t *testing.T) {
 	const rows, n, picked = 30000, 20, 70
 	for _, index := range []string{"i32", "i64"} {

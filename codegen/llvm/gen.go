@@ -25,7 +25,8 @@ type Options struct {
 	Prefix  string  // put before the names of the kernels, so that several modules can be linked together
 	Machine Machine // for which the code is shaped
 
-	// Efforts are those of kernels by name, for Objects, which makes modules of those that are alike; nil when all have Effort.
+	// Efforts are those of kernels by name, for Objects, which makes modules of those that are alike; nil when all have
+	// Effort.
 	Efforts map[string]Effort
 
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
@@ -35,7 +36,8 @@ type Options struct {
 // plan's launches how the kernels are best cut.
 func Generate(km *kernel.Module, opts Options) (string, error) {
 	km = Decided(km, opts.Machine)
-	m := &module{km: km, m: lir.NewModule(), prefix: opts.Prefix, intrinsics: map[string]*lir.Func{}, funcs: map[string]*lir.Func{},
+	m := &module{km: km, m: lir.NewModule(), prefix: opts.Prefix, intrinsics: map[string]*lir.Func{},
+		funcs:   map[string]*lir.Func{},
 		machine: opts.Machine.withDefaults(), contractions: map[string]*contraction{}, quick: opts.Effort != Full}
 	m.machine.Narrow = m.machine.Narrow || opts.Effort == Least
 	m.schedule()
@@ -94,7 +96,8 @@ type gen struct {
 	w      int           // width of the vectorised axis, 0 in scalar code
 	outer  int64         // extent of the outermost axis, 0 when it is not known
 
-	oneByOne func()                     // writes the iterations of the current vector one by one, for the check that fails
+	// writes the iterations of the current vector one by one, for the check that fails
+	oneByOne func()
 	ahead    map[*kernel.Load]types.Dim // loads that ask for the next row, and how far it is
 	below    bool                       // and into the second-level cache
 	gathered map[*kernel.Loop][]gathered
@@ -127,7 +130,8 @@ type gen struct {
 }
 
 func (m *module) newGen(fn *lir.Func, ts []types.DType) *gen {
-	g := &gen{module: m, fn: fn, types: ts, env: make([]val, len(ts)), lets: map[kernel.Ref]*scalar.Instr{}, products: map[value.Value]*product52{},
+	g := &gen{module: m, fn: fn, types: ts, env: make([]val, len(ts)), lets: map[kernel.Ref]*scalar.Instr{},
+		products: map[value.Value]*product52{},
 		dimCache: map[string]value.Value{}, splatCache: map[string]value.Value{}}
 	g.entry = fn.NewBlock("entry")
 	g.cur = fn.NewBlock("")
@@ -223,7 +227,8 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 
 	pp := lt.NewPointer(voidPtr)
 	bufs := lir.NewParam("bufs", pp)
-	d, b, e, er := lir.NewParam("dims", int64Ptr), lir.NewParam("begin", i64), lir.NewParam("end", i64), lir.NewParam("err", int64Ptr)
+	d, b, e, er := lir.NewParam("dims", int64Ptr), lir.NewParam("begin", i64), lir.NewParam("end", i64),
+		lir.NewParam("err", int64Ptr)
 	fn := m.m.NewFunc(m.prefix+k.Name, lt.Void, bufs, d, b, e, er)
 	functionAttrs(fn)
 	blk := fn.NewBlock("entry")

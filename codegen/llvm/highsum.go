@@ -11,10 +11,12 @@ import (
 
 // Note [High sums]
 //
-// AVX2 has no arithmetic shift of 64 bits, and takes three instructions for one by 32. A sum of x >> k down columns that fits 32 bits, as those of sums modulo p do
-// (lowBits in ir/ops_modsum.go), needs none: one instruction gathers the upper halves of two registers, one shifts them and one adds, so that two registers take three
-// instructions where they took eight; and the running sums, which go to memory and back, are half as long. Gathered so they stand in the order that the halves of the registers
-// give them, and are put right when all is added; with an instruction more for their own order in each row, sums take 1.05 of the time.
+// AVX2 has no arithmetic shift of 64 bits, and takes three instructions for one by 32. A sum of x >> k down columns
+// that fits 32 bits, as those of sums modulo p do (lowBits in ir/ops_modsum.go), needs none: one instruction gathers
+// the upper halves of two registers, one shifts them and one adds, so that two registers take three instructions where
+// they took eight; and the running sums, which go to memory and back, are half as long. Gathered so they stand in the
+// order that the halves of the registers give them, and are put right when all is added; with an instruction more for
+// their own order in each row, sums take 1.05 of the time.
 
 // highSum is such a sum.
 type highSum struct {
@@ -50,7 +52,8 @@ func (g *gen) highSum(s *kernel.Reduce, body *kernel.Block, n int64) *highSum {
 	return &highSum{shift.Args[0], int64(by.Imm) - 32}
 }
 
-// lanePair is the element whose upper half is in place i, when two registers take turns, and the place that element i has.
+// lanePair is the element whose upper half is in place i, when two registers take turns, and the place that element i
+// has.
 func lanePair(i int) int { return i/8*8 + [8]int{0, 1, 4, 5, 2, 3, 6, 7}[i%8] }
 
 // term is what is added for elements of which x is computed.

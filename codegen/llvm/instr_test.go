@@ -85,7 +85,9 @@ func hard(r *rand.Rand, d types.DType) uint64 {
 	case d == types.Bool:
 		return r.Uint64() & 1
 	case d.IsFloat():
-		special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 1.5, 2.5, -2.5, math.Inf(1), math.Inf(-1), math.NaN(), 65504, 65520, 1e-7, 5e-324, 1e-45, 3.4028235e38, 1e308, 2147483647, 2147483648, -2147483649, 9.3e18, 1.9e19, 255.5, -0.9}
+		special := []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 1.5, 2.5, -2.5, math.Inf(1), math.Inf(-1), math.NaN(),
+			65504, 65520, 1e-7, 5e-324, 1e-45, 3.4028235e38, 1e308, 2147483647, 2147483648, -2147483649, 9.3e18, 1.9e19,
+			255.5, -0.9}
 		switch r.IntN(4) {
 		case 0:
 			return r.Uint64() & width
@@ -94,7 +96,8 @@ func hard(r *rand.Rand, d types.DType) uint64 {
 		}
 		return scalar.FloatBits(d, special[r.IntN(len(special))])
 	}
-	edges := []uint64{0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, width, width - 1, width >> 1, width>>1 + 1, 1 << 24, 1<<24 + 1, 1 << 25, 1 << 26, 1 << 51, 1<<52 - 1, 1<<53 + 1, 1<<54 + 2}
+	edges := []uint64{0, 1, 2, 3, 7, 8, 31, 32, 33, 63, 64, width, width - 1, width >> 1, width>>1 + 1, 1 << 24, 1<<24 +
+		1, 1 << 25, 1 << 26, 1 << 51, 1<<52 - 1, 1<<53 + 1, 1<<54 + 2}
 	if r.IntN(3) > 0 {
 		return edges[r.IntN(len(edges))] & width
 	}
@@ -118,8 +121,9 @@ func sameBits(d types.DType, a, b uint64) bool {
 	return a == b || nan(a) && nan(b)
 }
 
-// TestInstructionsMatchTheEvaluator runs every scalar instruction on every type through machine code, for
-// this processor, for one without AVX, and for AVX-512 or AVX2, whichever this one is not, and compares with the evaluator, bit for bit.
+// TestInstructionsMatchTheEvaluator runs every scalar instruction on every type through machine code, for this
+// processor, for one without AVX, and for AVX-512 or AVX2, whichever this one is not, and compares with the evaluator,
+// bit for bit.
 func TestInstructionsMatchTheEvaluator(t *testing.T) {
 	const n = 203 // vectors and what is left over
 	cases := instrCases()
@@ -128,20 +132,24 @@ func TestInstructionsMatchTheEvaluator(t *testing.T) {
 	}
 	m := &kernel.Module{Name: "instr"}
 	for i, c := range cases {
-		k := &kernel.Kernel{Name: fmt.Sprintf("k%d", i), Axes: []kernel.Axis{{Var: 0, Extent: abi.Extent{Dim: types.Lit(n)}}}, Types: []types.DType{types.I64}, Body: &kernel.Block{}}
+		k := &kernel.Kernel{Name: fmt.Sprintf("k%d", i), Axes: []kernel.Axis{{Var: 0,
+			Extent: abi.Extent{Dim: types.Lit(n)}}}, Types: []types.DType{types.I64}, Body: &kernel.Block{}}
 		at := kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: 0}}}
 		in := scalar.Instr{Op: c.op, Type: c.t, Args: [3]scalar.Ref{scalar.None, scalar.None, scalar.None}}
 		for j, d := range c.args {
 			id := kernel.Ref(len(k.Types))
 			k.Types = append(k.Types, d)
-			k.Params = append(k.Params, kernel.Param{Name: fmt.Sprintf("x%d", j), DType: d, Shape: []abi.Extent{{Dim: types.Lit(n)}}})
+			k.Params = append(k.Params, kernel.Param{Name: fmt.Sprintf("x%d", j), DType: d,
+				Shape: []abi.Extent{{Dim: types.Lit(n)}}})
 			k.Body.Stmts = append(k.Body.Stmts, &kernel.Load{ID: id, Param: j, At: at})
 			in.Args[j] = id
 		}
 		id := kernel.Ref(len(k.Types))
 		k.Types = append(k.Types, c.t)
-		k.Params = append(k.Params, kernel.Param{Name: "y", DType: c.t, Out: true, Shape: []abi.Extent{{Dim: types.Lit(n)}}})
-		k.Body.Stmts = append(k.Body.Stmts, &kernel.Let{ID: id, In: in}, &kernel.Store{Param: len(c.args), At: at, Val: id})
+		k.Params = append(k.Params, kernel.Param{Name: "y", DType: c.t, Out: true,
+			Shape: []abi.Extent{{Dim: types.Lit(n)}}})
+		k.Body.Stmts = append(k.Body.Stmts, &kernel.Let{ID: id, In: in},
+			&kernel.Store{Param: len(c.args), At: at, Val: id})
 		m.Kernels = append(m.Kernels, k)
 	}
 	if err := kernel.Verify(m); err != nil {
@@ -206,7 +214,8 @@ func TestInstructionsMatchTheEvaluator(t *testing.T) {
 				}
 				want := scalar.EvalInstr(c.op, c.t, c.args[len(c.args)-1], args...)
 				if !sameBits(c.t, got[x], want) {
-					t.Errorf("cpu %q: %s %s of %v %#x: machine code gives %#x, the evaluator %#x", cpu, c.op, c.t, c.args, args, got[x], want)
+					t.Errorf("cpu %q: %s %s of %v %#x: machine code gives %#x, the evaluator %#x", cpu, c.op, c.t,
+						c.args, args, got[x], want)
 					break
 				}
 			}

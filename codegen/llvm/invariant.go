@@ -5,10 +5,10 @@ import (
 	"healc/ir/scalar"
 )
 
-// invariant splits the body of a kernel into what is the same in every iteration of the axes, to be computed once before
-// them, and the rest. LLVM would move most of it itself, but no division past a check: the reciprocal of a
-// modulus, say. A check is moved when none before it stays, and a read when no check before it stays, so that the
-// error is that of the body as it was. Nothing is moved when an inner axis may have no elements.
+// invariant splits the body of a kernel into what is the same in every iteration of the axes, to be computed once
+// before them, and the rest. LLVM would move most of it itself, but no division past a check: the reciprocal of a
+// modulus, say. A check is moved when none before it stays, and a read when no check before it stays, so that the error
+// is that of the body as it was. Nothing is moved when an inner axis may have no elements.
 func invariant(k *kernel.Kernel) (before []kernel.Stmt, body *kernel.Block) {
 	varies := map[kernel.Ref]bool{}
 	for i, a := range k.Axes {

@@ -16,10 +16,10 @@ import (
 //	head: i = phi 0, i+1; state = phi init, next; stop = phi false, until
 //	      if i < count && !stop { body; goto head }
 //
-// In vector code the iterations of the vectorised axis may end at different steps. Then stop is a vector, the
-// loop goes on until all of them have ended, and those that have keep their state. What the body computes for
-// them is dropped; it can do no harm, because checks and branches in vector code depend on none of them alone, and loops
-// inside do not go on for them.
+// In vector code the iterations of the vectorised axis may end at different steps. Then stop is a vector, the loop goes
+// on until all of them have ended, and those that have keep their state. What the body computes for them is dropped; it
+// can do no harm, because checks and branches in vector code depend on none of them alone, and loops inside do not go
+// on for them.
 func (g *gen) iterate(s *kernel.Iterate) {
 	init := make([]value.Value, len(s.Init))
 	for i, r := range s.Init {

@@ -48,7 +48,8 @@ func (g *gen) joint(s *kernel.Reduce, after []kernel.Stmt) []*kernel.Reduce {
 	var others []*kernel.Reduce
 	between := map[kernel.Ref]bool{}
 	define(between, s)
-	written := map[int]bool{} // memory that statements in between write, as a row that is kept: what reads it stays after them
+	// memory that statements in between write, as a row that is kept: what reads it stays after them
+	written := map[int]bool{}
 scan:
 	for _, st := range after {
 		switch st := st.(type) {
@@ -141,7 +142,8 @@ func (g *gen) together(all []*reduction, w int) {
 }
 
 // eachStrand does f for each of strands with its part of their states, and joins what it gives.
-func eachStrand(strands []*strand, state []value.Value, f func(s *strand, mine []value.Value) []value.Value) []value.Value {
+func eachStrand(strands []*strand, state []value.Value, f func(s *strand,
+	mine []value.Value) []value.Value) []value.Value {
 	var next []value.Value
 	for _, s := range strands {
 		n := len(s.state)
@@ -189,7 +191,8 @@ func (r *reduction) strand(lo, hi value.Value, w int) *strand {
 	// before lo in the last chunk: then it repeats some of the chunk before, whose result is no worse. Where there are
 	// fewer elements than a vector in all, which can be when their number is not known, they are taken one by one.
 	whole := func(long, short func() value.Value) value.Value { return r.whenLong(ci(i64, 0), r.n, w, long, short) }
-	rest := func(state []value.Value, stop value.Value, body func(p value.Value, state []value.Value) []value.Value) []value.Value {
+	rest := func(state []value.Value, stop value.Value, body func(p value.Value,
+		state []value.Value) []value.Value) []value.Value {
 		return g.count(stop, hi, int64(w), state, func(p value.Value, state []value.Value) []value.Value {
 			return body(r.minInt(p, last), state)
 		})
@@ -271,7 +274,8 @@ func (r *reduction) turn(state []value.Value, by, size int) []value.Value {
 
 // sameSpace reports that two reductions run over the same elements in one numbering.
 func sameSpace(x, y *kernel.Reduce) bool {
-	if len(x.Axes) != len(y.Axes) || x.Chunk != y.Chunk || x.Chunk != scalar.None && x.Order.Chunk() != y.Order.Chunk() {
+	if len(x.Axes) != len(y.Axes) || x.Chunk != y.Chunk || x.Chunk != scalar.None &&
+		x.Order.Chunk() != y.Order.Chunk() {
 		return false
 	}
 	for i, a := range x.Axes {

@@ -25,8 +25,8 @@ func (r *reduction) fold(l level) value.Value {
 // of level l-1 go; after 4096 results its fold goes one level up.
 //
 // Where nobody knows how many elements there are, one piece is its own result, and levels begin to hold something when
-// there are elements for them: to clear and to fold the lanes of all levels takes as long as some thousand elements. (A layer norm of
-// f32[64, 1000] took 134 us so, and 18 with code for this shape: one thread of a Zen 3, November 2026.)
+// there are elements for them: to clear and to fold the lanes of all levels takes as long as some thousand elements. (A
+// layer norm of f32[64, 1000] took 134 us so, and 18 with code for this shape: one thread of a Zen 3, November 2026.)
 func (r *reduction) levels(lo, hi value.Value, size int64, piece func(lo, hi value.Value) value.Value) value.Value {
 	g := r.g
 	t := r.slotType()
@@ -58,13 +58,16 @@ func (r *reduction) levels(lo, hi value.Value, size int64, piece func(lo, hi val
 	state = g.count(lo, hi, size, state, func(p value.Value, state []value.Value) []value.Value {
 		end := r.minInt(g.cur.NewAdd(p, ci(i64, size)), hi)
 		x := piece(p, end)
-		return append(g.when(reaches[0], state[:depth], func() []value.Value { return r.push(lanes, state[:depth], 0, x) }), x)
+		return append(g.when(reaches[0], state[:depth], func() []value.Value {
+			return r.push(lanes, state[:depth], 0, x)
+		}), x)
 	})
 	only, counts := state[depth], state[:depth]
 	out := g.when(reaches[0], []value.Value{only}, func() []value.Value {
 		// At the end each level holds a last, short chunk.
 		for l := 0; l+1 < depth; l++ {
-			more := g.cur.NewAnd(g.cur.NewICmp(enum.IPredSGT, counts[l], ci(i64, 0)), g.cur.NewICmp(enum.IPredSGT, r.above(counts, l), ci(i64, 0)))
+			more := g.cur.NewAnd(g.cur.NewICmp(enum.IPredSGT, counts[l], ci(i64, 0)),
+				g.cur.NewICmp(enum.IPredSGT, r.above(counts, l), ci(i64, 0)))
 			counts = g.when(more, counts, func() []value.Value { return r.push(lanes, counts, l+1, r.fold(lanes[l])) })
 		}
 		// The result is the fold of the highest level that holds anything.

@@ -10,10 +10,11 @@ import (
 	"healc/ir/kernel"
 )
 
-// Note [Lines]: code for devices says which line of the source each instruction is for, so that profilers and the PTX interpreter show
-// it. It is all the debugging information that there is (DebugDirectivesOnly), and becomes the .file and .loc directives of PTX. The lines
-// come from the operations: kernel.Source has them for each scalar. What a statement is translated to has the line of its scalar, a store that
-// of its value, a check that of its site; what belongs to no statement has the line of the kernel, which is that of its last scalar.
+// Note [Lines]: code for devices says which line of the source each instruction is for, so that profilers and the PTX
+// interpreter show it. It is all the debugging information that there is (DebugDirectivesOnly), and becomes the .file
+// and .loc directives of PTX. The lines come from the operations: kernel.Source has them for each scalar. What a
+// statement is translated to has the line of its scalar, a store that of its value, a check that of its site; what
+// belongs to no statement has the line of the kernel, which is that of its last scalar.
 
 // lines makes the metadata of a module.
 type lines struct {
@@ -90,16 +91,19 @@ func (m *module) functionLines(fn *lir.Func, source kernel.Source) *functionLine
 		m.lines.define(types)
 		m.lines.kind = &metadata.DISubroutineType{MetadataID: -1, Types: types}
 		m.lines.define(m.lines.kind)
-		m.lines.unit = &metadata.DICompileUnit{MetadataID: -1, Distinct: true, Language: enum.DwarfLangC99, File: m.lines.fileOf(f.home.file),
+		m.lines.unit = &metadata.DICompileUnit{MetadataID: -1, Distinct: true, Language: enum.DwarfLangC99,
+			File:     m.lines.fileOf(f.home.file),
 			Producer: "healc", IsOptimized: true, EmissionKind: enum.EmissionKindDebugDirectivesOnly}
 		m.lines.define(m.lines.unit)
 		m.named("llvm.dbg.cu", m.lines.unit)
-		version := &metadata.Tuple{MetadataID: -1, Fields: []metadata.Field{ci(i32, 2), &metadata.String{Value: "Debug Info Version"}, ci(i32, 3)}}
+		version := &metadata.Tuple{MetadataID: -1, Fields: []metadata.Field{ci(i32, 2),
+			&metadata.String{Value: "Debug Info Version"}, ci(i32, 3)}}
 		m.lines.define(version)
 		m.named("llvm.module.flags", version)
 	}
 	f.lines, f.file, f.now = m.lines, f.home.file, f.home
-	f.sub = &metadata.DISubprogram{MetadataID: -1, Distinct: true, Name: fn.Name(), Scope: f.fileOf(f.file), File: f.fileOf(f.file), Line: int64(f.home.line),
+	f.sub = &metadata.DISubprogram{MetadataID: -1, Distinct: true, Name: fn.Name(), Scope: f.fileOf(f.file),
+		File: f.fileOf(f.file), Line: int64(f.home.line),
 		ScopeLine: int64(f.home.line), Type: f.kind, SPFlags: enum.DISPFlagDefinition, Unit: f.unit}
 	f.define(f.sub)
 	f.scopes[f.file] = f.sub

@@ -15,16 +15,17 @@ import (
 
 // Note [Logarithms in vectors]
 //
-// The expansion of log (ir/scalar) splits a positive finite x into 2^k m with m in [3/4, 3/2), which takes nine instructions on
-// integers, half of them for subnormals, computes r from k and m, and replaces r for any other x at the end, which takes six
-// more. AVX-512 has instructions for both: vgetmant gives m, vgetexp of x and of m give k, of subnormals too, and vfixupimm
-// replaces a result by the class of x. For an x that is not positive and finite vgetmant and vgetexp give something else than the
-// expansion, so they may stand only where nothing else sees them. Hence what leads from k and m to r is generated once more
-// when the end is recognised, for the new k and m; the first time is used by nobody then, and LLVM removes it.
+// The expansion of log (ir/scalar) splits a positive finite x into 2^k m with m in [3/4, 3/2), which takes nine
+// instructions on integers, half of them for subnormals, computes r from k and m, and replaces r for any other x at the
+// end, which takes six more. AVX-512 has instructions for both: vgetmant gives m, vgetexp of x and of m give k, of
+// subnormals too, and vfixupimm replaces a result by the class of x. For an x that is not positive and finite vgetmant
+// and vgetexp give something else than the expansion, so they may stand only where nothing else sees them. Hence what
+// leads from k and m to r is generated once more when the end is recognised, for the new k and m; the first time is
+// used by nobody then, and LLVM removes it.
 //
-// Other processors compute the same for normal numbers alone, from a k and m of five instructions. A vector in which another number
-// is, which one subtraction and one maximum for each register find out, branches to the whole expansion. AVX2 on a Zen 3, f32[16384]: 10.2 us,
-// now 7.6; where each vector has a negative number, 11.4.
+// Other processors compute the same for normal numbers alone, from a k and m of five instructions. A vector in which
+// another number is, which one subtraction and one maximum for each register find out, branches to the whole expansion.
+// AVX2 on a Zen 3, f32[16384]: 10.2 us, now 7.6; where each vector has a negative number, 11.4.
 
 // significand is the part of the expansion that logarithm looks for.
 type significand struct {
@@ -40,11 +41,13 @@ type significand struct {
 func (g *gen) logarithm(in scalar.Instr) value.Value {
 	const lanes = 16
 	whole := g.scales() && g.w%lanes == 0
-	if in.Op != scalar.Select || in.Type != types.F32 || g.w == 0 || g.machine.Device || g.quick || g.scales() && !whole {
+	if in.Op != scalar.Select || in.Type != types.F32 || g.w == 0 || g.machine.Device || g.quick || g.scales() &&
+		!whole {
 		return nil
 	}
 	float := func(x float64) uint64 { return scalar.FloatBits(types.F32, x) }
-	positive, finite, other := g.def(in.Args[0], scalar.Lt), g.def(in.Args[1], scalar.Select), g.def(in.Args[2], scalar.Select)
+	positive, finite, other := g.def(in.Args[0], scalar.Lt), g.def(in.Args[1], scalar.Select),
+		g.def(in.Args[2], scalar.Select)
 	if positive == nil || finite == nil || other == nil || !g.isConst(positive.Args[0], 0) {
 		return nil
 	}
@@ -54,7 +57,8 @@ func (g *gen) logarithm(in scalar.Instr) value.Value {
 		return nil
 	}
 	nan := g.def(other.Args[2], scalar.Const)
-	if zero == nil || zero.Args[0] != x || !g.isConst(zero.Args[1], 0) || !g.isConst(other.Args[1], float(math.Inf(-1))) ||
+	if zero == nil || zero.Args[0] != x || !g.isConst(zero.Args[1], 0) ||
+		!g.isConst(other.Args[1], float(math.Inf(-1))) ||
 		nan == nil || !math.IsNaN(float64(math.Float32frombits(uint32(nan.Imm)))) || !g.env[x].wide {
 		return nil
 	}
@@ -69,7 +73,9 @@ func (g *gen) logarithm(in scalar.Instr) value.Value {
 	all, rounding, none := constant.NewInt(mask, -1), ci(i32, 4), constant.NewZeroInitializer(t)
 	exponent := func(v value.Value) value.Value {
 		f := g.intrinsic("llvm.x86.avx512.mask.getexp.ps.512", t, t, t, mask, i32)
-		return g.byLanes(lanes, g.w, func(v []value.Value) value.Value { return g.cur.NewCall(f, v[0], none, all, rounding) }, v)
+		return g.byLanes(lanes, g.w, func(v []value.Value) value.Value {
+			return g.cur.NewCall(f, v[0], none, all, rounding)
+		}, v)
 	}
 	const threeQuarters = 3 // the interval [3/4, 3/2), with the sign of x
 	f := g.intrinsic("llvm.x86.avx512.mask.getmant.ps.512", t, t, i32, t, mask, i32)
@@ -78,8 +84,8 @@ func (g *gen) logarithm(in scalar.Instr) value.Value {
 		return g.cur.NewCall(f, v[0], ci(i32, threeQuarters), none, all, rounding)
 	}, arg)
 	s.k = g.cur.NewFSub(exponent(arg), exponent(s.m))
-	// By the class of x, four bits each from the lowest on: NaN, signalling NaN, zero, 1, -inf, inf, below 0, above 0. 0 keeps the
-	// result, 2 takes the NaN, 3 makes one, 4 is -inf and 5 is inf.
+	// By the class of x, four bits each from the lowest on: NaN, signalling NaN, zero, 1, -inf, inf, below 0, above 0.
+	// 0 keeps the result, 2 takes the NaN, 3 makes one, 4 is -inf and 5 is inf.
 	const table = 0x03530422
 	ti := vec(i32, lanes)
 	fix := g.intrinsic("llvm.x86.avx512.mask.fixupimm.ps.512", t, t, t, ti, i32, mask, i32)
@@ -88,8 +94,8 @@ func (g *gen) logarithm(in scalar.Instr) value.Value {
 	}, s.make(r), arg)
 }
 
-// usual is log where there are no such instructions: that of normal numbers, from a k and m without a scale, and the whole expansion in a
-// branch of its own for a vector with any other x.
+// usual is log where there are no such instructions: that of normal numbers, from a k and m without a scale, and the
+// whole expansion in a branch of its own for a vector with any other x.
 func (s *significand) usual(in scalar.Instr) value.Value {
 	g := s.g
 	num := func(n int64) value.Value { return g.num(types.I32, n, g.w) }
@@ -103,7 +109,9 @@ func (s *significand) usual(in scalar.Instr) value.Value {
 	far := value.Value(g.cur.NewSub(bits, num(least)))
 	n := g.w
 	for ; n > 8; n /= 2 { // the farthest of two lanes
-		x, y := g.pick(far, far, n/2, func(i int) int { return i }), g.pick(far, far, n/2, func(i int) int { return i + n/2 })
+		x, y := g.pick(far, far, n/2, func(i int) int {
+			return i
+		}), g.pick(far, far, n/2, func(i int) int { return i + n/2 })
 		far = g.cur.NewSelect(g.cur.NewICmp(enum.IPredUGT, x, y), x, y)
 	}
 	rare := g.cur.NewICmp(enum.IPredUGE, far, splatConst(ci(i32, infinity-least), n))
@@ -205,10 +213,11 @@ func (s *significand) isSignificand(in *scalar.Instr) bool {
 	return low != nil && s.g.isConst(low.Args[1], 1<<23-1) && s.isDistance(low.Args[0])
 }
 
-// isDistance recognises j: the bits of x, scaled by 2^24 if it is subnormal, less those of 3/4, scaled likewise. An i32, so that
-// its shifts are arithmetic.
+// isDistance recognises j: the bits of x, scaled by 2^24 if it is subnormal, less those of 3/4, scaled likewise. An
+// i32, so that its shifts are arithmetic.
 //
-//	sub (bitcast (select tiny, (mul x, 2^24), x)), (select tiny, bits(3/4) + 24 << 23, bits(3/4))    tiny = lt x, 2^-126
+//	sub (bitcast (select tiny, (mul x, 2^24), x)), (select tiny, bits(3/4) + 24 << 23, bits(3/4))
+//	tiny = lt x, 2^-126
 func (s *significand) isDistance(r kernel.Ref) bool {
 	g := s.g
 	j := g.def(r, scalar.Sub)
@@ -216,7 +225,8 @@ func (s *significand) isDistance(r kernel.Ref) bool {
 		return false
 	}
 	bits, base := g.def(j.Args[0], scalar.Bitcast), g.def(j.Args[1], scalar.Select)
-	if bits == nil || base == nil || !g.isConst(base.Args[1], threeQuarterBits+24<<23) || !g.isConst(base.Args[2], threeQuarterBits) {
+	if bits == nil || base == nil || !g.isConst(base.Args[1], threeQuarterBits+24<<23) ||
+		!g.isConst(base.Args[2], threeQuarterBits) {
 		return false
 	}
 	scaled := g.def(bits.Args[0], scalar.Select)

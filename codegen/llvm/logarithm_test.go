@@ -14,14 +14,16 @@ import (
 	"healc/runtime/abi"
 )
 
-// logKernel is a kernel of n elements whose last value is log x. seen, when it is not nil, chooses one of the instructions of the
-// expansion whose value is stored, too.
+// logKernel is a kernel of n elements whose last value is log x. seen, when it is not nil, chooses one of the
+// instructions of the expansion whose value is stored, too.
 func logKernel(n int64, seen func(scalar.Instr) bool) *kernel.Kernel {
 	at := kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: 0}}}
 	shape := []abi.Extent{{Dim: types.Lit(n)}}
-	k := &kernel.Kernel{Name: "log", Axes: []kernel.Axis{{Var: 0, Extent: shape[0]}}, Types: []types.DType{types.I64, types.F32},
-		Params: []kernel.Param{{Name: "x", DType: types.F32, Shape: shape}, {Name: "y", DType: types.F32, Out: true, Shape: shape}},
-		Body:   &kernel.Block{Stmts: []kernel.Stmt{&kernel.Load{ID: 1, Param: 0, At: at}}}}
+	k := &kernel.Kernel{Name: "log", Axes: []kernel.Axis{{Var: 0, Extent: shape[0]}},
+		Types: []types.DType{types.I64, types.F32},
+		Params: []kernel.Param{{Name: "x", DType: types.F32, Shape: shape},
+			{Name: "y", DType: types.F32, Out: true, Shape: shape}},
+		Body: &kernel.Block{Stmts: []kernel.Stmt{&kernel.Load{ID: 1, Param: 0, At: at}}}}
 	shown := scalar.None
 	sink := &kernelSink{k: k, seen: seen, shown: &shown}
 	value := scalar.Log(scalar.Emitter{Sink: sink}, 1)
@@ -52,15 +54,16 @@ func (s *kernelSink) Emit(in scalar.Instr) scalar.Ref {
 
 func (s *kernelSink) TypeOf(r scalar.Ref) types.DType { return s.k.Types[r] }
 
-// TestLogarithms compares log in vectors (Note [Logarithms in vectors]) with the evaluator on the ends and middles of all
-// binades, special values and random bits, also where a value on the way is wanted for itself: such a value has to be
-// that of the expansion for every x.
+// TestLogarithms compares log in vectors (Note [Logarithms in vectors]) with the evaluator on the ends and middles of
+// all binades, special values and random bits, also where a value on the way is wanted for itself: such a value has to
+// be that of the expansion for every x.
 func TestLogarithms(t *testing.T) {
 	const n = 32*253 + 5
 	r := rand.New(rand.NewPCG(3, 4))
 	x := make([]float32, n)
 	for i := range x {
-		e, f := uint32(i/9%256), []uint32{0, 1, 0x3fffff, 0x400000, 0x400001, 0x7fffff, 0x3504f3, r.Uint32() & 0x7fffff, r.Uint32() & 0xff}[i%9]
+		e, f := uint32(i/9%256), []uint32{0, 1, 0x3fffff, 0x400000, 0x400001, 0x7fffff, 0x3504f3, r.Uint32() & 0x7fffff,
+			r.Uint32() & 0xff}[i%9]
 		sign := uint32(0)
 		if i < n/2 { // vectors of normal numbers, with one of something else now and then
 			if e = 1 + e%254; i%97 == 0 {
@@ -106,13 +109,15 @@ func TestLogarithms(t *testing.T) {
 	}
 }
 
-// TestLogarithmInstructions looks at which processors split by their own instructions, and that nothing of the other way is left.
+// TestLogarithmInstructions looks at which processors split by their own instructions, and that nothing of the other
+// way is left.
 func TestLogarithmInstructions(t *testing.T) {
 	if codegenHostIsNotX86 {
 		t.Skip("instructions of x86")
 	}
 	m := &kernel.Module{Name: "t", Kernels: []*kernel.Kernel{logKernel(4096, nil)}}
-	for cpu, want := range map[string]bool{"sapphirerapids": true, "znver4": true, "skylake-avx512": true, "haswell": false, "x86-64": false} {
+	for cpu, want := range map[string]bool{"sapphirerapids": true, "znver4": true, "skylake-avx512": true,
+		"haswell": false, "x86-64": false} {
 		text, err := Compile(m, codegen.Target{Kind: "cpu", CPU: cpu}, libllvm.Assembly)
 		if err != nil {
 			t.Fatal(err)

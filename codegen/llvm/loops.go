@@ -77,7 +77,8 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 		return nil
 	}
 	narrow := false
-	if c := g.columnStrip(v, body); c != nil && (!g.shorter(lo, hi, c.w) || g.machine.masks()) { // a mask takes the few columns that are no vector of a strip
+	// a mask takes the few columns that are no vector of a strip
+	if c := g.columnStrip(v, body); c != nil && (!g.shorter(lo, hi, c.w) || g.machine.masks()) {
 		// All in strips, but for fewer than a vector, and what is no whole one of a kernel that works in place.
 		n := value.Value(g.cur.NewSub(hi, lo))
 		some := value.Value(g.cur.NewICmp(enum.IPredSGE, n, ci(i64, int64(c.w))))

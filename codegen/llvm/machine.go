@@ -16,16 +16,17 @@ import (
 // Machine is what the shape of generated code depends on. It never changes a result. The zero Machine is a
 // processor with AVX-512.
 type Machine struct {
-	VectorBits   int  // of a register; 0 is 512
-	Registers    int  // vector registers; 0 is 32
-	NoFMA        bool // a fused multiply-add is a call
-	Scale        bool // there is vscalef
-	Narrow       bool // one iteration at a time, in loops as they stand in the kernel
-	Device       bool // a thread of a GPU, see DeviceModule
-	IFMA         bool // 512-bit vectors have multiply-adds of 52-bit integers
-	Mul64        bool // 512-bit vectors have products of 64-bit integers that cost no more than others
-	PairSums     bool // x86: products of 16-bit integers are summed in pairs
-	IntSums      bool // x86: products of integers are added up by instructions of their own, see Note [Products together]
+	VectorBits int  // of a register; 0 is 512
+	Registers  int  // vector registers; 0 is 32
+	NoFMA      bool // a fused multiply-add is a call
+	Scale      bool // there is vscalef
+	Narrow     bool // one iteration at a time, in loops as they stand in the kernel
+	Device     bool // a thread of a GPU, see DeviceModule
+	IFMA       bool // 512-bit vectors have multiply-adds of 52-bit integers
+	Mul64      bool // 512-bit vectors have products of 64-bit integers that cost no more than others
+	PairSums   bool // x86: products of 16-bit integers are summed in pairs
+	// x86: products of integers are added up by instructions of their own, see Note [Products together]
+	IntSums      bool
 	EvenProducts bool // x86: products of 32-bit integers are those of the even elements of two vectors
 	Split        bool // vectors are longer than registers, see Note [Split vectors]
 	L1, L2       int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
@@ -53,16 +54,21 @@ func (m Machine) masks() bool { return m.VectorBits >= 512 }
 // Processors by the first letters of LLVM's names, the longest that fits counts. What is not here is taken
 // for the baseline of its architecture.
 var (
-	avx512 = []string{"x86-64-v4", "skylake-avx512", "skx", "cascadelake", "cooperlake", "cannonlake", "icelake", "tigerlake",
-		"rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "znver4", "znver5", "knl", "knm"}
-	avx512ifma  = []string{"cannonlake", "icelake", "tigerlake", "rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "znver4", "znver5"}
+	avx512 = []string{"x86-64-v4", "skylake-avx512", "skx", "cascadelake", "cooperlake", "cannonlake", "icelake",
+		"tigerlake",
+		"rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "znver4", "znver5", "knl",
+		"knm"}
+	avx512ifma = []string{"cannonlake", "icelake", "tigerlake", "rocketlake", "sapphirerapids", "emeraldrapids",
+		"graniterapids", "diamondrapids", "znver4", "znver5"}
 	avx512mul64 = []string{"znver4", "znver5"} // Intel's take three instructions' time
-	avx2        = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake", "raptorlake",
-		"meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest", "gracemont", "grandridge", "clearwaterforest"}
+	avx2        = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake",
+		"raptorlake",
+		"meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest", "gracemont", "grandridge",
+		"clearwaterforest"}
 )
 
-// machineOf describes a target. Features and cache sizes are those of this machine when the target is, too. It asks the processor, not
-// LLVM, so that text is generated while the library is opened.
+// machineOf describes a target. Features and cache sizes are those of this machine when the target is, too. It asks the
+// processor, not LLVM, so that text is generated while the library is opened.
 func machineOf(t codegen.Target) Machine {
 	triple := t.Triple
 	cpu, made := split(t.CPU)
@@ -84,10 +90,12 @@ func machineOf(t codegen.Target) Machine {
 	}
 	wide, half, integer := fits(avx512), fits(avx2), fits(avx512ifma)
 	quick := fits(avx512mul64) > 0
-	has := map[string]bool{"avx512f": wide > half, "avx512bw": wide > half && !strings.HasPrefix(cpu, "kn"), "avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
+	has := map[string]bool{"avx512f": wide > half, "avx512bw": wide > half && !strings.HasPrefix(cpu, "kn"),
+		"avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
 	if cpu == "" {
-		has = map[string]bool{"avx512f": x86.X86.HasAVX512F, "avx512bw": x86.X86.HasAVX512BW, "avx512ifma": x86.X86.HasAVX512IFMA,
-			"avx2": x86.X86.HasAVX2, "fma": x86.X86.HasFMA && x86.X86.HasAVX}
+		has = map[string]bool{"avx512f": x86.X86.HasAVX512F, "avx512bw": x86.X86.HasAVX512BW,
+			"avx512ifma": x86.X86.HasAVX512IFMA,
+			"avx2":       x86.X86.HasAVX2, "fma": x86.X86.HasFMA && x86.X86.HasAVX}
 		quick = hostIsAMD() // those with AVX-512 are the ones of avx512mul64
 	}
 	for _, f := range strings.Split(t.Features, ",") {

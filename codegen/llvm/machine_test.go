@@ -7,7 +7,8 @@ import (
 	"healc/codegen/llvm/libllvm"
 )
 
-// What the processor says of itself has to be what LLVM says of it: code is shaped for the one and compiled for the other.
+// What the processor says of itself has to be what LLVM says of it: code is shaped for the one and compiled for the
+// other.
 func TestHostMachine(t *testing.T) {
 	lib, err := libllvm.Open()
 	if err != nil {
@@ -23,7 +24,8 @@ func TestHostMachine(t *testing.T) {
 		return
 	}
 	for _, off := range []string{"avx512f", "avx512bw", "avx512ifma", "avx2", "fma"} {
-		got, want := machineOf(codegen.Target{Features: "-" + off}), machineOf(codegen.Target{CPU: cpu, Features: features + ",-" + off})
+		got, want := machineOf(codegen.Target{Features: "-" + off}),
+			machineOf(codegen.Target{CPU: cpu, Features: features + ",-" + off})
 		want.L1, want.L2 = got.L1, got.L2
 		if got != want {
 			t.Errorf("without %s the processor says %+v, LLVM %+v", off, got, want)

@@ -13,8 +13,8 @@ import (
 	"healc/runtime/objload"
 )
 
-// TestShortVectors runs ranges shorter than a vector, and in place, for every element width and several processors: each
-// element is computed once, and nothing around the range is touched.
+// TestShortVectors runs ranges shorter than a vector, and in place, for every element width and several processors:
+// each element is computed once, and nothing around the range is touched.
 func TestShortVectors(t *testing.T) {
 	for _, cpu := range []string{"", "x86-64-v3", "x86-64"} {
 		for dtype, size := range map[string]int{"i8": 1, "i16": 2, "i32": 4, "i64": 8} {
@@ -68,7 +68,8 @@ kernel @in_place(inplace x: %[1]s[N]) over %%0 in 0..N {
 							was, got, other := before[i*int64(size)+b], x[i*int64(size)+b], y[i*int64(size)+b]
 							// Bytes are at most 100, so that doubling carries nothing to the next.
 							if in && (got != 2*was || other != 2*was) || !in && (got != was || other != 0) {
-								t.Fatalf("%s %q: [%d, %d): byte %d of element %d is %d in place and %d apart, from %d", dtype, cpu, begin, n, b, k, got, other, was)
+								t.Fatalf("%s %q: [%d, %d): byte %d of element %d is %d in place and %d apart, from %d",
+									dtype, cpu, begin, n, b, k, got, other, was)
 							}
 						}
 					}

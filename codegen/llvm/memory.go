@@ -72,8 +72,8 @@ func (g *gen) alignOf(d types.DType, a kernel.Access) lir.Align {
 	return lir.Align(min(g.w*d.Bytes(), abi.DeviceAlign))
 }
 
-// asOne reports that neighbours at a are accessed as a vector. Devices need its alignment, and LLVM 19 makes one access of 16 bytes out
-// of sixteen i8 that are not aligned.
+// asOne reports that neighbours at a are accessed as a vector. Devices need its alignment, and LLVM 19 makes one access
+// of 16 bytes out of sixteen i8 that are not aligned.
 func (g *gen) asOne(d types.DType, a kernel.Access) bool {
 	return !g.machine.Device || g.alignOf(d, a) > g.align(d)
 }
@@ -128,7 +128,8 @@ func (g *gen) load(s *kernel.Load) {
 		if step < 0 {
 			at = g.plus(at, ci(i64, int64(1-g.w)))
 		}
-		x = g.loadVector(vt.(*lt.VectorType), g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)), g.alignOf(d, s.At))
+		x = g.loadVector(vt.(*lt.VectorType), g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)),
+			g.alignOf(d, s.At))
 		if far := g.asked[s]; far != nil && step > 0 {
 			g.askForIn(toSecond, s.Param, g.plus(at, far), g.w)
 		} else if far, asks := g.ahead[s]; asks && step > 0 {

@@ -11,17 +11,18 @@ import (
 
 // Note [Merged reductions]
 //
-// Sums that go down the columns of a matrix together often compute the same on the way: the digits of a product come of one product, and every
-// one of the sums looks at the same operands. LLVM finds that out again, where nothing stands in between, in a text three times as long, and
-// simplifies some copies in another way than others. So their bodies are made one, with what is equal computed once, and branches on one condition made one.
+// Sums that go down the columns of a matrix together often compute the same on the way: the digits of a product come of
+// one product, and every one of the sums looks at the same operands. LLVM finds that out again, where nothing stands in
+// between, in a text three times as long, and simplifies some copies in another way than others. So their bodies are
+// made one, with what is equal computed once, and branches on one condition made one.
 
 // merger makes one body of several.
 type merger struct {
 	sub map[kernel.Ref]kernel.Ref // what stands for a scalar
 }
 
-// mergeBodies gives reductions over the same elements, which neither store nor check, one body, that of the first. The others have no statements; all of them have to be
-// evaluated one after the other, at one element.
+// mergeBodies gives reductions over the same elements, which neither store nor check, one body, that of the first. The
+// others have no statements; all of them have to be evaluated one after the other, at one element.
 func mergeBodies(sums []*kernel.Reduce) (out []*kernel.Reduce) {
 	m := &merger{sub: map[kernel.Ref]kernel.Ref{}}
 	all := &kernel.Block{}
@@ -121,7 +122,8 @@ func (m *merger) block(dst, src *kernel.Block) {
 	}
 }
 
-// readsBefore reports that what an arm of s reads of the block, whose scalars at counts, stands before statement number i.
+// readsBefore reports that what an arm of s reads of the block, whose scalars at counts, stands before statement number
+// i.
 func (m *merger) readsBefore(s *kernel.If, i int, at map[kernel.Ref]int) bool {
 	after := map[kernel.Ref]bool{}
 	for r, k := range at {
@@ -140,5 +142,6 @@ func (m *merger) readsBefore(s *kernel.If, i int, at map[kernel.Ref]int) bool {
 // armsRead reports that an arm of s reads one of refs.
 func armsRead(s *kernel.If, refs map[kernel.Ref]bool) bool {
 	return reads(&kernel.Reduce{Body: &kernel.Block{Stmts: []kernel.Stmt{&kernel.If{
-		Cond: scalar.None, Then: s.Then, Else: s.Else, ThenVals: s.ThenVals, ElseVals: s.ElseVals}}}, Val: scalar.None, Chunk: scalar.None}, refs)
+		Cond: scalar.None, Then: s.Then, Else: s.Else, ThenVals: s.ThenVals, ElseVals: s.ElseVals}}}, Val: scalar.None,
+		Chunk: scalar.None}, refs)
 }

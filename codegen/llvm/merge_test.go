@@ -7,7 +7,8 @@ import (
 	"healc/lang/diag"
 )
 
-// TestMergeBodies: what two sums have in common stands once, branches on one condition are one, and each sum still has its own value.
+// TestMergeBodies: what two sums have in common stands once, branches on one condition are one, and each sum still has
+// its own value.
 func TestMergeBodies(t *testing.T) {
 	mod, errs := kernel.Parse(diag.NewFile("t.kernels", `kernels "t"[N]
 kernel @k(in x: i64[N, 8], out y: i64[8], out z: i64[8]) over %0 in 0..8 {

@@ -17,21 +17,22 @@ import (
 // Note [Transforms]
 //
 // A kernel.Transform becomes a call of a function for its size, its direction and the kind of its modulus, which is
-// looked at when the program runs. The stages are merged: as many vectors as the registers hold are loaded, go through several
-// stages and are stored again (pass). The stages within blocks of eight vectors are one pass over memory, with the last ones
-// between the elements of vectors, whose elements change places (blocks); vectors of four doubles have Note [Single stages]. A part of the row that fits the first-level
-// cache goes through all of its passes before the next one is begun (part).
+// looked at when the program runs. The stages are merged: as many vectors as the registers hold are loaded, go through
+// several stages and are stored again (pass). The stages within blocks of eight vectors are one pass over memory, with
+// the last ones between the elements of vectors, whose elements change places (blocks); vectors of four doubles have
+// Note [Single stages]. A part of the row that fits the first-level cache goes through all of its passes before the
+// next one is begun (part).
 //
-// Residues are not reduced at once. Factors are used with their quotients by the modulus (Shoup): with
-// wq = floor(w*2^k/p) and q = floor(y*wq/2^k), y*w - q*p is in [0, 2p) for any y below 2^k, and the sums and differences
-// of the stages may grow up to 2^k before multiples of p are taken off (Harvey, "Faster arithmetic for number-theoretic
-// transforms", 2014). docs/modular.md has the bounds of the kinds. The quotients of the factors that whole
-// vectors share are made first, into the spare memory; those of the last stages when they are needed, from
-// the reciprocal of the modulus. An nttArith does all that: nttWords with integers, and, where there is no product of 52-bit integers,
+// Residues are not reduced at once. Factors are used with their quotients by the modulus (Shoup): with wq =
+// floor(w*2^k/p) and q = floor(y*wq/2^k), y*w - q*p is in [0, 2p) for any y below 2^k, and the sums and differences of
+// the stages may grow up to 2^k before multiples of p are taken off (Harvey, "Faster arithmetic for number-theoretic
+// transforms", 2014). docs/modular.md has the bounds of the kinds. The quotients of the factors that whole vectors
+// share are made first, into the spare memory; those of the last stages when they are needed, from the reciprocal of
+// the modulus. An nttArith does all that: nttWords with integers, and, where there is no product of 52-bit integers,
 // nttDoubles with doubles for moduli below 2^50 and nttHalves with the halves of integers for others.
 //
-// What counts on AMD's processors is the two units that multiply: besides products they alone compare 64-bit numbers and find
-// their minima and maxima, and an AVX-512 store keeps them from IFMA for more than a cycle.
+// What counts on AMD's processors is the two units that multiply: besides products they alone compare 64-bit numbers
+// and find their minima and maxima, and an AVX-512 store keeps them from IFMA for more than a cycle.
 
 // nttKind is for which moduli and processors numbers are computed how.
 type nttKind struct {
@@ -56,7 +57,8 @@ var nttKinds = []nttKind{
 	{name: "p60", limit: kernel.TransformLimit, one: 1, grow: 16, settle: 8},
 }
 
-// suits says that a kind is for the processor. Where doubles are, what they leave is for halves, or for words of 512 bits.
+// suits says that a kind is for the processor. Where doubles are, what they leave is for halves, or for words of 512
+// bits.
 func (k nttKind) suits(m Machine) bool {
 	switch doubles := !m.IFMA && !m.NoFMA; {
 	case k.double:
@@ -89,7 +91,8 @@ type nttArith interface {
 	backward(pairs []nttPair, last bool)
 	// withQuotient makes a factor of residues w; exact asks for the least error.
 	withQuotient(w value.Value, exact bool) factor
-	// keep puts the factors that whole vectors share, from number i on, into the spare memory, and shared is number i for a vector.
+	// keep puts the factors that whole vectors share, from number i on, into the spare memory, and shared is number i
+	// for a vector.
 	keep(i value.Value, f factor)
 	shared(i value.Value) factor
 	// chosen takes the factors in the given places.
@@ -108,8 +111,9 @@ type nttPair struct {
 	f    factor
 }
 
-// factor is a vector of residues with their quotients. Those of 64 bits are, with products of 52 bits, q and 52 more bits, low, of
-// which at least 12 are good, all of them in an exact factor; without such products low is the upper half of q. Doubles have q = w/p.
+// factor is a vector of residues with their quotients. Those of 64 bits are, with products of 52 bits, q and 52 more
+// bits, low, of which at least 12 are good, all of them in an exact factor; without such products low is the upper half
+// of q. Doubles have q = w/p.
 type factor struct {
 	w, q, low value.Value
 	exact     bool
@@ -182,7 +186,8 @@ func (m *module) nttFunc(k nttKind, size int64, inverse, product bool) *lir.Func
 	fn.Linkage = enum.LinkageInternal
 	functionAttrs(fn)
 	// Vectors that registers do not hold lie on the stack, where LLVM would not align them by itself.
-	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline, lir.AlignStack(m.machine.VectorBits/8), lir.AttrString("stackrealign"))
+	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline, lir.AlignStack(m.machine.VectorBits/8),
+		lir.AttrString("stackrealign"))
 	m.funcs[name] = fn
 	g := m.newGen(fn, nil)
 	n := &ntt{gen: g, nttKind: k, size: size, inverse: inverse, w: max(m.machine.VectorBits/64, 2),
@@ -194,7 +199,8 @@ func (m *module) nttFunc(k nttKind, size int64, inverse, product bool) *lir.Func
 		n.regs = 16
 	}
 	if k.double {
-		// Of 128 bits two registers are a vector: that halves the shuffles, and the spare memory has room for both words of a factor.
+		// Of 128 bits two registers are a vector: that halves the shuffles, and the spare memory has room for both
+		// words of a factor.
 		n.w = max(n.w, 4)
 		n.single = n.w == 4
 		if !n.single {
@@ -220,14 +226,15 @@ type ntt struct {
 	*gen
 	nttKind
 	nttArith
-	size                       int64
-	inverse                    bool
-	w                          int
-	regs, rows                 int  // how many vectors a pass keeps in registers, and how many a block has
-	single                     bool // passes of a single stage, see Note [Single stages]
-	passes                     []nttPass
-	low, bound                 int // of the numbers in memory, while passes are written
-	second                     int // the bound of those in the second half of each group; bound is that of the first half then
+	size       int64
+	inverse    bool
+	w          int
+	regs, rows int  // how many vectors a pass keeps in registers, and how many a block has
+	single     bool // passes of a single stage, see Note [Single stages]
+	passes     []nttPass
+	low, bound int // of the numbers in memory, while passes are written
+	// the bound of those in the second half of each group; bound is that of the first half then
+	second                     int
 	data, source, table, spare value.Value
 	factors                    value.Value // what the source is multiplied by, or nil
 }
@@ -245,22 +252,23 @@ func (n *ntt) splat(x value.Value) value.Value {
 
 func (n *ntt) num(x int64) value.Value { return splatConst(ci(i64, x), n.w) }
 
-// nttAhead is how many bytes ahead the first pass fetches each of its streams, when the row is long: there are more of them
-// than the processor's own prefetchers follow, and no line of the row is in the caches yet. Those of the first level are no place for
-// them: the streams are a power of two apart, so that their lines displace each other.
+// nttAhead is how many bytes ahead the first pass fetches each of its streams, when the row is long: there are more of
+// them than the processor's own prefetchers follow, and no line of the row is in the caches yet. Those of the first
+// level are no place for them: the streams are a power of two apart, so that their lines displace each other.
 const nttAhead = 1024
 
 // Note [Single stages]
 //
-// A product of doubles is ready after 16 cycles, and 64 instructions are what the schedulers of a Zen 3 hold, of eight for a pair. What waits in
-// them is what counts, not loads and stores: a pair takes 2.6 cycles in a loop of four pairs that are loaded, go through one
-// stage and are stored, 3.2 where they go through two, and 3.4 with three. So vectors of four doubles go through one stage
-// at a time where the first-level cache holds them, and through two while they come from further away. The stages within
-// vectors are two such passes, over squares. To make residues of the results of the forward transform is a pass of its own, for the
-// same reason: 3 to 4% of a row of doubles.
+// A product of doubles is ready after 16 cycles, and 64 instructions are what the schedulers of a Zen 3 hold, of eight
+// for a pair. What waits in them is what counts, not loads and stores: a pair takes 2.6 cycles in a loop of four pairs
+// that are loaded, go through one stage and are stored, 3.2 where they go through two, and 3.4 with three. So vectors
+// of four doubles go through one stage at a time where the first-level cache holds them, and through two while they
+// come from further away. The stages within vectors are two such passes, over squares. To make residues of the results
+// of the forward transform is a pass of its own, for the same reason: 3 to 4% of a row of doubles.
 //
-// Halves of 64 bits need eight to ten constants for a stage, more than there are registers beside them as soon as LLVM mixes the instructions of pairs. So
-// their pairs follow each other, with a barrier in between: 24 instructions without a spill take 5.6 cycles, where the four pipes need 5.
+// Halves of 64 bits need eight to ten constants for a stage, more than there are registers beside them as soon as LLVM
+// mixes the instructions of pairs. So their pairs follow each other, with a barrier in between: 24 instructions without
+// a spill take 5.6 cycles, where the four pipes need 5.
 
 // nttPass is one or more stages, done between one load and one store of each element.
 type nttPass struct {
@@ -273,13 +281,15 @@ func (n *ntt) run() {
 	n.quotients()
 	most := bits.Len(uint(n.regs)) - 1
 	if n.double && n.w*8 < 64 {
-		// Neighbouring vectors, so that a pass goes through whole lines of the cache: more streams than there are places for lines a power of two
-		// apart would take each line twice (n = 65536: 1.93 ms with half lines, 1.55 with whole ones and a pass more).
+		// Neighbouring vectors, so that a pass goes through whole lines of the cache: more streams than there are
+		// places for lines a power of two apart would take each line twice (n = 65536: 1.93 ms with half lines, 1.55
+		// with whole ones and a pass more).
 		most--
 	}
-	// The stages before the blocks are done in as few passes as the registers allow. In the forward transform the larger ones are
-	// done on the smaller parts: what a pass loads together is a power of two apart, and has few places in the caches. The
-	// inverse comes to the longest passes last, with data that is in the second-level cache, and was faster the other way.
+	// The stages before the blocks are done in as few passes as the registers allow. In the forward transform the
+	// larger ones are done on the smaller parts: what a pass loads together is a power of two apart, and has few places
+	// in the caches. The inverse comes to the longest passes last, with data that is in the second-level cache, and was
+	// faster the other way.
 	outer := bits.Len64(uint64(n.size/n.block())) - 1
 	merged := outer
 	if n.single {
@@ -309,7 +319,9 @@ func (n *ntt) run() {
 		if i > 0 {
 			settle = n.settleFor(stages[i-1])
 		}
-		n.passes = append(n.passes, nttPass{1 << first, func(lo, hi value.Value, many int64) { n.pass(p, settle, lo, hi, many) }})
+		n.passes = append(n.passes, nttPass{1 << first, func(lo, hi value.Value, many int64) {
+			n.pass(p, settle, lo, hi, many)
+		}})
 		first += k
 	}
 	if n.single {
@@ -318,7 +330,9 @@ func (n *ntt) run() {
 			if t == 2 {
 				settle = n.settleFor(stages[len(stages)-1])
 			}
-			n.passes = append(n.passes, nttPass{n.size / 16, func(lo, hi value.Value, many int64) { n.squares(t, settle, lo, hi, many) }})
+			n.passes = append(n.passes, nttPass{n.size / 16, func(lo, hi value.Value, many int64) {
+				n.squares(t, settle, lo, hi, many)
+			}})
 		}
 		if !n.inverse {
 			n.passes = append(n.passes, nttPass{n.size / 16, n.last})
@@ -347,8 +361,8 @@ func (n *ntt) near() int64 { return int64(n.machine.L1 / 2 / 8) }
 // block is the number of elements in a block.
 func (n *ntt) block() int64 { return int64(n.rows * n.w) }
 
-// part does the passes from i on for part number at of so many equal ones, into which the earlier passes have cut the row.
-// What fits the first-level cache goes through all of its passes before something else is begun.
+// part does the passes from i on for part number at of so many equal ones, into which the earlier passes have cut the
+// row. What fits the first-level cache goes through all of its passes before something else is begun.
 func (n *ntt) part(i int, at value.Value, parts int64) {
 	if i == len(n.passes) {
 		return
@@ -478,11 +492,12 @@ func (n *ntt) tree(first value.Value, stages int) [][]factor {
 	return factors
 }
 
-// pass does stages for the groups [lo, hi) of the first one, of which there are so many, with several neighbouring vectors, or groups, where there
-// are registers for them: the products of one pair have to wait for each other.
+// pass does stages for the groups [lo, hi) of the first one, of which there are so many, with several neighbouring
+// vectors, or groups, where there are registers for them: the products of one pair have to wait for each other.
 //
-// A stage of the inverse leaves large sums in the first half of each group, and small products in the second. For the single stage that follows these are
-// the halves of both numbers of a pair, so that it does the first half of a group and the second apart, each with what it has to take off.
+// A stage of the inverse leaves large sums in the first half of each group, and small products in the second. For the
+// single stage that follows these are the halves of both numbers of a pair, so that it does the first half of a group
+// and the second apart, each with what it has to take off.
 func (n *ntt) pass(p nttStages, settle int, lo, hi value.Value, many int64) {
 	group := n.size >> p.first
 	step := group >> p.stages
@@ -524,7 +539,8 @@ func (n *ntt) pass(p nttStages, settle int, lo, hi value.Value, many int64) {
 						for m := range 1 << p.stages {
 							x[i] = append(x[i], n.read(at(c, m), p.first == 0 && !n.inverse))
 							if p.first == 0 && !n.inverse && n.size*8 > int64(n.machine.L2/4) {
-								n.fetch(toSecond, n.cur.NewGetElementPtr(i64, n.source, n.plus(at(c, m), ci(i64, nttAhead/8))))
+								n.fetch(toSecond, n.cur.NewGetElementPtr(i64, n.source,
+									n.plus(at(c, m), ci(i64, nttAhead/8))))
 							}
 						}
 					}
@@ -573,8 +589,8 @@ func (n *ntt) pass(p nttStages, settle int, lo, hi value.Value, many int64) {
 	n.low, n.bound, n.second = low, left[0], left[1]
 }
 
-// settled notes between which multiples of p numbers are that a pass stores. In the inverse they differ, and most of them are
-// reduced to what makes the least work for the next pass, unless there is none, which settle = 0 says.
+// settled notes between which multiples of p numbers are that a pass stores. In the inverse they differ, and most of
+// them are reduced to what makes the least work for the next pass, unless there is none, which settle = 0 says.
 func (n *ntt) settled(x [][]number, settle int) {
 	n.low, n.bound = n.grow, 0
 	for c := range x {
@@ -588,8 +604,8 @@ func (n *ntt) settled(x [][]number, settle int) {
 	n.second = n.bound
 }
 
-// stages does the stages of a pass on vectors, x[c] being those of column c; factors[c][l] are those of its stage l. first
-// says that stage 0 is the first of all, which the inverse does last.
+// stages does the stages of a pass on vectors, x[c] being those of column c; factors[c][l] are those of its stage l.
+// first says that stage 0 is the first of all, which the inverse does last.
 func (n *ntt) stages(x [][]number, factors [][][]factor, first bool) {
 	for i := range factors[0] {
 		l := i
@@ -609,7 +625,8 @@ func (n *ntt) stages(x [][]number, factors [][][]factor, first bool) {
 	}
 }
 
-// barrier keeps LLVM from mixing loads and stores before with those after, and with them what is computed in between. It is no instruction.
+// barrier keeps LLVM from mixing loads and stores before with those after, and with them what is computed in between.
+// It is no instruction.
 func (n *ntt) barrier() {
 	fence := lir.NewFence(enum.AtomicOrderingSequentiallyConsistent)
 	fence.SyncScope = "singlethread"

@@ -52,9 +52,9 @@ func (n *ntt) blocks(lo, hi value.Value, many int64) {
 	})
 }
 
-// within does the stages between the elements of vectors; first(c)*n.rows is the number of the first factor of the first of
-// them for column c. Pairs of vectors are shuffled so that one holds the first elements of all pairs, the other the second
-// ones.
+// within does the stages between the elements of vectors; first(c)*n.rows is the number of the first factor of the
+// first of them for column c. Pairs of vectors are shuffled so that one holds the first elements of all pairs, the
+// other the second ones.
 func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 	var distances []int
 	for t := n.w / 2; t >= 1; t /= 2 {
@@ -82,7 +82,8 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 					return number{n.pick(a.v, b.v, n.w, func(i int) int { return place[elements[i]] }), low, bound}
 				}
 				x[c][m], x[c][m+1] = part(now[:n.w]), part(now[n.w:])
-				if n.double && n.inverse { // or LLVM makes a sum of two shuffles one instruction, which takes as long as four
+				// or LLVM makes a sum of two shuffles one instruction, which takes as long as four
+				if n.double && n.inverse {
 					x[c][m].v = n.call("llvm.arithmetic.fence", x[c][m].v.Type(), x[c][m].v)
 				}
 				to(x[c], m)
@@ -92,7 +93,8 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 	}
 	for _, t := range distances {
 		now := n.order(t)
-		pair := func(i int) int { return now[i] / (2 * t) } // the number of the pair at place i, which is that of its factor
+		// the number of the pair at place i, which is that of its factor
+		pair := func(i int) int { return now[i] / (2 * t) }
 		// The factors of all pairs of vectors are so many vectors of the table.
 		vectors := n.rows / 2 / t
 		f := map[*number][]factor{}
@@ -121,12 +123,13 @@ func (n *ntt) within(x [][]number, first func(c int) value.Value) {
 	arrange(natural, func([]number, int) {})
 }
 
-// order is how the elements of two neighbouring vectors lie in the two for the pairs at distance t: a pair is what both have
-// in the same place. In vectors of eight the orders follow from each other by instructions that take two vectors and no
-// table of places, which would be a third operand: see lower. Only one of the four steps, from or to the natural order, needs one.
+// order is how the elements of two neighbouring vectors lie in the two for the pairs at distance t: a pair is what both
+// have in the same place. In vectors of eight the orders follow from each other by instructions that take two vectors
+// and no table of places, which would be a third operand: see lower. Only one of the four steps, from or to the natural
+// order, needs one.
 func (n *ntt) order(t int) []int {
-	// The bits of an element's number, from that of its vector on, of which an order has t's last, with the rest of them in
-	// the order of the bits of the place.
+	// The bits of an element's number, from that of its vector on, of which an order has t's last, with the rest of
+	// them in the order of the bits of the place.
 	bits := map[int][]int{4: {3, 1, 0}, 2: {2, 3, 0}, 1: {2, 3, 1}}[t]
 	if n.inverse && t == 4 {
 		bits = []int{1, 3, 0}

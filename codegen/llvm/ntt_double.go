@@ -9,16 +9,18 @@ import (
 	"github.com/llir/llvm/ir/value"
 )
 
-// nttDoubles is the arithmetic of transforms on vectors of doubles, see Note [Transforms]: numbers are whole and have either sign, and a
-// fused multiply-add gives what a product rounds away. docs/modular.md has the bounds, for p below 2^50. Their unit is the multiple of 2^32 from p on: only the
-// upper halves of what comes in are looked at, and what is below that unit is as good as a residue.
+// nttDoubles is the arithmetic of transforms on vectors of doubles, see Note [Transforms]: numbers are whole and have
+// either sign, and a fused multiply-add gives what a product rounds away. docs/modular.md has the bounds, for p below
+// 2^50. Their unit is the multiple of 2^32 from p on: only the upper halves of what comes in are looked at, and what is
+// below that unit is as good as a residue.
 //
 // On AMD's processors two pipes multiply, and two others add and round: a pair takes four instructions of either kind.
 type nttDoubles struct {
 	*ntt
 	p, byP  value.Value // p and 1/p
 	integer value.Value // p as an integer
-	largest value.Value // where the largest of the upper halves of all integers seen is kept, for each place of a vector
+	// where the largest of the upper halves of all integers seen is kept, for each place of a vector
+	largest value.Value
 	scale   factor
 	scaled  factor // the factor of the last stage of the inverse, times scale
 }
@@ -50,14 +52,17 @@ func (n *nttDoubles) cast(x value.Value, t lt.Type) value.Value {
 
 // seen implements nttArith: the upper halves of integers are looked at, of which there is a maximum in one instruction.
 func (n *nttDoubles) seen(x value.Value) value.Value {
-	n.note(n.largest, n.cur.NewBitCast(x, vec(i32, 2*n.w)), func(all, x value.Value) value.Value { return n.call("llvm.umax", x.Type(), all, x) })
+	n.note(n.largest, n.cur.NewBitCast(x, vec(i32, 2*n.w)), func(all, x value.Value) value.Value {
+		return n.call("llvm.umax", x.Type(), all, x)
+	})
 	return x
 }
 
 // fit implements nttArith.
 func (n *nttDoubles) fit(p value.Value) value.Value {
 	upper := n.cur.NewLShr(n.cur.NewBitCast(n.cur.NewLoad(vec(i32, 2*n.w), n.largest), n.vector()), n.num(32))
-	return n.cur.NewICmp(enum.IPredULE, n.joint("umax", upper, i64), n.cur.NewLShr(n.cur.NewSub(p, ci(i64, 1)), ci(i64, 32)))
+	return n.cur.NewICmp(enum.IPredULE, n.joint("umax", upper, i64),
+		n.cur.NewLShr(n.cur.NewSub(p, ci(i64, 1)), ci(i64, 32)))
 }
 
 // enter implements nttArith: below 2^52 an integer is the fraction of a double from 2^52 on.
@@ -73,7 +78,8 @@ func (n *nttDoubles) canonical(x number) number {
 	if x.bound >= n.one {
 		x = n.lessen(x, 0)
 	}
-	// Numbers of either sign are the fraction of a double around 3 * 2^51. None is -0, so that the sign says which are below 0.
+	// Numbers of either sign are the fraction of a double around 3 * 2^51. None is -0, so that the sign says which are
+	// below 0.
 	const middle = 3 << 51
 	bits := int64(math.Float64bits(middle))
 	negative := n.cur.NewICmp(enum.IPredSLT, n.cast(x.v, i64), n.num(0))
@@ -110,7 +116,8 @@ func (n *nttDoubles) product(y number, f factor) number {
 	return n.products([]number{y}, []factor{f})[0]
 }
 
-// products are products, an instruction of each in turns: what waits for another then does so for a shorter time in the processor's schedulers.
+// products are products, an instruction of each in turns: what waits for another then does so for a shorter time in the
+// processor's schedulers.
 func (n *nttDoubles) products(y []number, f []factor) []number {
 	q, high, low := make([]value.Value, len(y)), make([]value.Value, len(y)), make([]value.Value, len(y))
 	for i, y := range y {
@@ -140,7 +147,8 @@ func (n *nttDoubles) products(y []number, f []factor) []number {
 // multiplied implements nttArith.
 func (n *nttDoubles) multiplied(x number, w factor) number { return n.product(x, w) }
 
-// slack is the bound of a product: half of p and, for each unit in the last place of p/2^53 that the quotient may be wrong, as much as that is of y*w.
+// slack is the bound of a product: half of p and, for each unit in the last place of p/2^53 that the quotient may be
+// wrong, as much as that is of y*w.
 func (n *nttDoubles) slack(f factor, bound int) int {
 	units := 3
 	if f.exact {
@@ -187,7 +195,8 @@ func (n *nttDoubles) backward(pairs []nttPair, last bool) {
 			}
 		}
 		bound := x.bound + y.bound
-		sums, diffs = append(sums, n.signed(n.cur.NewFAdd(x.v, y.v), bound)), append(diffs, n.signed(n.cur.NewFSub(x.v, y.v), bound))
+		sums, diffs = append(sums, n.signed(n.cur.NewFAdd(x.v, y.v), bound)),
+			append(diffs, n.signed(n.cur.NewFSub(x.v, y.v), bound))
 		f = append(f, p.f)
 	}
 	if !last {

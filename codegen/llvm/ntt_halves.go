@@ -10,16 +10,18 @@ import (
 	"github.com/llir/llvm/ir/value"
 )
 
-// nttHalves is the arithmetic of transforms on vectors of 64-bit integers for p from 2^50 to 2^60 where processors multiply 32 bits, see
-// Note [Transforms]. With y = y1 2^32 + y0 a product is y1 w1 + y0 w, where w1 is w 2^32 modulo p: less than 2^93, so that the quotient by 2p has
-// 32 bits and takes two products, and the multiple of 2p two more. What is left of it all is from -3p to 3p, both left out: docs/modular.md.
+// nttHalves is the arithmetic of transforms on vectors of 64-bit integers for p from 2^50 to 2^60 where processors
+// multiply 32 bits, see Note [Transforms]. With y = y1 2^32 + y0 a product is y1 w1 + y0 w, where w1 is w 2^32 modulo
+// p: less than 2^93, so that the quotient by 2p has 32 bits and takes two products, and the multiple of 2p two more.
+// What is left of it all is from -3p to 3p, both left out: docs/modular.md.
 //
-// Modulo 2^64 of the upper halves of factors only a lower word counts, which belongs into the upper half of the result: products of
-// 32-bit words where they stand, with factors whose lower halves are 0, put it there without a shift.
+// Modulo 2^64 of the upper halves of factors only a lower word counts, which belongs into the upper half of the result:
+// products of 32-bit words where they stand, with factors whose lower halves are 0, put it there without a shift.
 //
-// y has to be from 0 to 15/16 of 2^64. So numbers of the forward transform, x + t and x - t, are in memory what they are and a multiple of p, middle, that is
-// nearly 2^63: its highest bit says whether one is below or above. In the inverse, where x + y would count middle
-// twice, numbers are around 0, and it is added to what is multiplied. Bounds are the distance from 2^63 or from 0.
+// y has to be from 0 to 15/16 of 2^64. So numbers of the forward transform, x + t and x - t, are in memory what they
+// are and a multiple of p, middle, that is nearly 2^63: its highest bit says whether one is below or above. In the
+// inverse, where x + y would count middle twice, numbers are around 0, and it is added to what is multiplied. Bounds
+// are the distance from 2^63 or from 0.
 type nttHalves struct {
 	*ntt
 	p             value.Value
@@ -31,7 +33,8 @@ type nttHalves struct {
 	near, below   nttQuotient // near is x 2^40/p for such an integer x, rounded, below x 2^41/p, rounded down
 	scale, scaled factor      // of the last stage of the inverse
 	wrong         value.Value // where is kept what has its highest bit set where a number seen was no residue
-	quotients     value.Value // where is kept what has nttUnits in its upper half if all quotients of factors had 32 bits
+	// where is kept what has nttUnits in its upper half if all quotients of factors had 32 bits
+	quotients value.Value
 }
 
 // nttQuotient is what the double of an integer is multiplied by, and what is added to the product.
@@ -40,8 +43,8 @@ type nttQuotient struct{ by, end value.Value }
 // nttUnits is where the last place of doubles is 1.
 const nttUnits = 1 << 52
 
-// nttUpper is what nttHalves has of a factor besides w, and q = w 2^31/p in its lower half: next = w 2^32 modulo p, its quotient, and the upper
-// halves of w and next where they are.
+// nttUpper is what nttHalves has of a factor besides w, and q = w 2^31/p in its lower half: next = w 2^32 modulo p, its
+// quotient, and the upper halves of w and next where they are.
 type nttUpper struct{ next, q, top, nextTop value.Value }
 
 // constants implements nttArith.
@@ -59,7 +62,8 @@ func (n *nttHalves) constants(p, scale value.Value) {
 	more := b.NewSub(b.NewFPToSI(b.NewFDiv(b.NewFSub(whole, units), by), i64), ci(i64, 1))
 	n.begin = n.splat(b.NewAdd(more, ci(i64, int64(math.Float64bits(nttUnits)))))
 	quotient := func(times, units float64) nttQuotient {
-		return nttQuotient{n.splat(b.NewFMul(by, float(times))), n.splat(b.NewFSub(float(units), b.NewFMul(whole, float(times))))}
+		return nttQuotient{n.splat(b.NewFMul(by, float(times))),
+			n.splat(b.NewFSub(float(units), b.NewFMul(whole, float(times))))}
 	}
 	n.near, n.below = quotient(1, nttUnits), quotient(2, nttUnits-0.5)
 	n.quotients = n.notes(n.num(0))
@@ -83,7 +87,8 @@ func (n *nttHalves) seen(x value.Value) value.Value {
 func (n *nttHalves) fit(value.Value) value.Value {
 	residues := n.cur.NewICmp(enum.IPredSGE, n.joint("or", n.cur.NewLoad(n.vector(), n.wrong), i64), ci(i64, 0))
 	quotients := n.cur.NewLShr(n.joint("or", n.cur.NewLoad(n.vector(), n.quotients), i64), ci(i64, 32))
-	return n.cur.NewAnd(residues, n.cur.NewICmp(enum.IPredEQ, quotients, ci(i64, int64(math.Float64bits(nttUnits)>>32))))
+	return n.cur.NewAnd(residues, n.cur.NewICmp(enum.IPredEQ, quotients,
+		ci(i64, int64(math.Float64bits(nttUnits)>>32))))
 }
 
 // around is a number that is not so far from the middle.
@@ -97,7 +102,8 @@ func (n *nttHalves) enter(x value.Value) number {
 	return n.around(x, 1)
 }
 
-// toward adds up times p to a number below the middle, which is 0 or 2^63, and takes down times p off others, and less off all.
+// toward adds up times p to a number below the middle, which is 0 or 2^63, and takes down times p off others, and less
+// off all.
 func (n *nttHalves) toward(x value.Value, at0 bool, up, down int, less value.Value) value.Value {
 	c := func(m int) value.Value {
 		y := value.Value(n.cur.NewMul(n.p, n.num(int64(m))))
@@ -122,8 +128,9 @@ func (n *nttHalves) lessen(x number, bound int) number {
 	return x
 }
 
-// canonical implements nttArith. In the forward transform the middle goes first, of which 2^63 is less than p above, and leaves no number below 0: then
-// a difference is what says by its sign whether it is taken. LLVM would make a comparison of what adds p to a number below 0.
+// canonical implements nttArith. In the forward transform the middle goes first, of which 2^63 is less than p above,
+// and leaves no number below 0: then a difference is what says by its sign whether it is taken. LLVM would make a
+// comparison of what adds p to a number below 0.
 func (n *nttHalves) canonical(x number) number {
 	if !n.inverse {
 		x = number{n.toward(x.v, false, x.bound, 0, n.middle), 0, x.bound + 1}
@@ -223,8 +230,8 @@ func (n *nttHalves) backwardPair(x, y number, f factor, last bool) (number, numb
 	return sum, n.product(diff, f)
 }
 
-// withQuotient implements nttArith. The quotients come from doubles, of the first 52 bits of 60 or 61. w 2^32/p is rounded down, and never up, so that next is
-// from 0 to p and a little more, and half of it up: docs/modular.md.
+// withQuotient implements nttArith. The quotients come from doubles, of the first 52 bits of 60 or 61. w 2^32/p is
+// rounded down, and never up, so that next is from 0 to p and a little more, and half of it up: docs/modular.md.
 func (n *nttHalves) withQuotient(w value.Value, _ bool) factor {
 	b := n.cur
 	units := splatConst(fromBits(lt.Double, math.Float64bits(nttUnits)), n.w)
@@ -282,16 +289,19 @@ func (n *nttHalves) keep(i value.Value, f factor) {
 	n.store(n.spare, n.second(i), q)
 }
 
-// shared implements nttArith. Only one half of a quotient counts, but it is spread to both: LLVM makes less of products of halves when
-// it knows no longer that one is a number of 32 bits.
+// shared implements nttArith. Only one half of a quotient counts, but it is spread to both: LLVM makes less of products
+// of halves when it knows no longer that one is a number of 32 bits.
 func (n *nttHalves) shared(i value.Value) factor {
 	quotients := n.cur.NewBitCast(n.cur.NewGetElementPtr(i64, n.spare, n.second(i)), lt.NewPointer(i32))
 	half := func(i int64) value.Value {
 		t := vec(i32, 2*n.w)
-		one := n.cur.NewInsertElement(constant.NewUndef(t), n.cur.NewLoad(i32, n.cur.NewGetElementPtr(i32, quotients, ci(i64, i))), ci(i32, 0))
-		return n.cur.NewBitCast(n.cur.NewShuffleVector(one, constant.NewUndef(t), constant.NewZeroInitializer(t)), n.vector())
+		one := n.cur.NewInsertElement(constant.NewUndef(t), n.cur.NewLoad(i32,
+			n.cur.NewGetElementPtr(i32, quotients, ci(i64, i))), ci(i32, 0))
+		return n.cur.NewBitCast(n.cur.NewShuffleVector(one, constant.NewUndef(t), constant.NewZeroInitializer(t)),
+			n.vector())
 	}
-	return n.parts(factor{w: n.all(n.table, i), q: half(0), exact: true, upper: nttUpper{next: n.all(n.spare, i), q: half(1)}})
+	return n.parts(factor{w: n.all(n.table, i), q: half(0), exact: true,
+		upper: nttUpper{next: n.all(n.spare, i), q: half(1)}})
 }
 
 // chosen implements nttArith.

@@ -4,9 +4,9 @@ import (
 	"github.com/llir/llvm/ir/value"
 )
 
-// squares does the stage at distance t within vectors of four, for squares [lo, hi) of four vectors, of which there are so many: where a square is turned, its
-// pairs stand in the same places of two vectors. Between distance 2 and distance 1 squares are in memory as they are then. Two at a time give doubles four
-// pairs to work on.
+// squares does the stage at distance t within vectors of four, for squares [lo, hi) of four vectors, of which there are
+// so many: where a square is turned, its pairs stand in the same places of two vectors. Between distance 2 and distance
+// 1 squares are in memory as they are then. Two at a time give doubles four pairs to work on.
 func (n *ntt) squares(t, settle int, lo, hi value.Value, many int64) {
 	if halves, ok := n.nttArith.(*nttHalves); ok {
 		halves.squaresByFactors(t, settle, lo, hi, many)
@@ -82,8 +82,8 @@ func (n *ntt) squaresAt(t, settle int, b value.Value, side int64, factorsOf func
 // nttTogether is how many squares of halves have their factors made before the first of them is done.
 const nttTogether = 16
 
-// squaresByFactors is squares one at a time, which spills less. Factors of halves take as long as their products, which would wait for them, and what the
-// processor looks ahead with them. So the factors of some squares are made first.
+// squaresByFactors is squares one at a time, which spills less. Factors of halves take as long as their products, which
+// would wait for them, and what the processor looks ahead with them. So the factors of some squares are made first.
 func (n *nttHalves) squaresByFactors(t, settle int, lo, hi value.Value, many int64) {
 	together, two := min(nttTogether, many), 2/t
 	parts := two * nttHalvesParts
@@ -91,7 +91,8 @@ func (n *nttHalves) squaresByFactors(t, settle int, lo, hi value.Value, many int
 	each := func(do func(k value.Value, at func(i int) value.Value)) {
 		n.count(ci(i64, 0), ci(i64, together), 1, nil, func(k value.Value, _ []value.Value) []value.Value {
 			do(k, func(i int) value.Value { // part i of square k
-				return n.cur.NewGetElementPtr(n.vector(), kept, n.plus(n.times(k, ci(i64, int64(parts))), ci(i64, int64(i))))
+				return n.cur.NewGetElementPtr(n.vector(), kept,
+					n.plus(n.times(k, ci(i64, int64(parts))), ci(i64, int64(i))))
 			})
 			return nil
 		})
@@ -128,7 +129,8 @@ func (n *ntt) last(lo, hi value.Value, many int64) {
 	})
 }
 
-// apart is two elements of memory and the two at some distance from them. AVX2 makes one vector of two in any of its pipes where their halves stay in place.
+// apart is two elements of memory and the two at some distance from them. AVX2 makes one vector of two in any of its
+// pipes where their halves stay in place.
 func (n *ntt) apart(base, at value.Value, distance int64) value.Value {
 	x, y := n.load(base, at), n.load(base, n.plus(at, ci(i64, distance-2)))
 	return n.pick(x, y, 4, func(j int) int { return j + j/2*4 })
@@ -148,13 +150,15 @@ func (n *ntt) turn(x []number) {
 	n.columns(x)
 }
 
-// columns makes columns of a square from the first halves of rows 0 and 2, those of 1 and 3, and the second halves of both.
+// columns makes columns of a square from the first halves of rows 0 and 2, those of 1 and 3, and the second halves of
+// both.
 func (n *ntt) columns(x []number) {
 	for i := 0; i < 4; i += 2 {
 		a, b := x[i].v, x[i+1].v
 		for k := range 2 {
 			v := n.pick(a, b, 4, func(j int) int { return j%2*4 + j/2*2 + k })
-			if n.double && n.inverse { // or LLVM makes a sum of two shuffles one instruction, which takes as long as four
+			// or LLVM makes a sum of two shuffles one instruction, which takes as long as four
+			if n.double && n.inverse {
 				v = n.call("llvm.arithmetic.fence", v.Type(), v)
 			}
 			x[i+k].v = v

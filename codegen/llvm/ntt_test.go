@@ -20,7 +20,8 @@ import (
 	"healc/runtime/objload"
 )
 
-// transformKernels has a forward and an inverse transform of a row, and of products of two rows, which say whether the code took the row.
+// transformKernels has a forward and an inverse transform of a row, and of products of two rows, which say whether the
+// code took the row.
 func transformKernels(t *testing.T, n int) *kernel.Module {
 	t.Helper()
 	text := `kernels "t"
@@ -33,7 +34,8 @@ func transformKernels(t *testing.T, n int) *kernel.Module {
 		if k&2 != 0 {
 			name, times = name+"_product", " times v[0]"
 		}
-		text += fmt.Sprintf(`kernel @%[1]s(in x: i64[1, %[2]d], in v: i64[1, %[2]d], in w: i64[1, %[2]d], in p: i64[1], in s: i64[1], work y: i64[1, %[2]d], work t: i64[1, %[3]d], out z: i64[1, %[2]d], out fit: bool[1]) over %%0 in 0..1 {
+		text += fmt.Sprintf(
+			`kernel @%[1]s(in x: i64[1, %[2]d], in v: i64[1, %[2]d], in w: i64[1, %[2]d], in p: i64[1], in s: i64[1], work y: i64[1, %[2]d], work t: i64[1, %[3]d], out z: i64[1, %[2]d], out fit: bool[1]) over %%0 in 0..1 {
   %%1: i64 = load p[%%0]
   %%4: i64 = load s[%%0]
   %%2: bool = %[4]s %[2]d to y[0] of x[0]%[6]s by w[0] with t[0] modulo %%1%[5]s
@@ -69,7 +71,8 @@ func TestTransformKinds(t *testing.T) {
 		if !lib.HasTarget(c.triple) {
 			continue
 		}
-		asm, err := Compile(transformKernels(t, 64), codegen.Target{Kind: "cpu", Triple: c.triple, CPU: c.cpu, Features: c.features}, libllvm.Assembly)
+		asm, err := Compile(transformKernels(t, 64), codegen.Target{Kind: "cpu", Triple: c.triple, CPU: c.cpu,
+			Features: c.features}, libllvm.Assembly)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +124,8 @@ func stages(x, w []uint64, p, scale uint64, inverse bool) []uint64 {
 	return y
 }
 
-// TestTransformTakes: the code takes every row of residues, also where all numbers grow as fast as they can, and no other row.
+// TestTransformTakes: the code takes every row of residues, also where all numbers grow as fast as they can, and no
+// other row.
 func TestTransformTakes(t *testing.T) {
 	sizes := []int{64, 128, 512, 4096}
 	if testing.Short() {
@@ -158,7 +162,8 @@ func TestTransformTakes(t *testing.T) {
 					t.Fatalf("no %s", name)
 				}
 				out, fit := make([]byte, 8*n+64), make([]byte, 64)
-				keep := [][]byte{bytesOf(types.I64, x), bytesOf(types.I64, v), bytesOf(types.I64, w), bytesOf(types.I64, []uint64{p}), bytesOf(types.I64, []uint64{scale}),
+				keep := [][]byte{bytesOf(types.I64, x), bytesOf(types.I64, v), bytesOf(types.I64, w),
+					bytesOf(types.I64, []uint64{p}), bytesOf(types.I64, []uint64{scale}),
 					make([]byte, 8*n+64), make([]byte, 4*n+64), out, fit}
 				var bufs []unsafe.Pointer
 				for _, k := range keep {
@@ -169,11 +174,15 @@ func TestTransformTakes(t *testing.T) {
 				return bitsOf(types.I64, out, n), fit[0] != 0
 			}
 			const d50 = 1 << 50
-			for _, p := range []uint64{1, 2, 3, 17, 12289, 1<<31 - 1, 1<<48 - 1, 1<<49 - 1, 1 << 49, 1<<49 + 1, d50 - 27, d50 - 2, d50 - 1, d50, d50 + 1, 1<<52 - 1, 1 << 52, 1<<59 - 1, 1 << 59, 1<<60 - 1<<43, 1<<60 - 1} {
+			for _, p := range []uint64{1, 2, 3, 17, 12289, 1<<31 - 1, 1<<48 - 1, 1<<49 - 1, 1 << 49, 1<<49 + 1,
+				d50 - 27, d50 - 2, d50 - 1, d50, d50 + 1, 1<<52 - 1, 1 << 52, 1<<59 - 1, 1 << 59, 1<<60 - 1<<43,
+				1<<60 - 1} {
 				any := func() uint64 { return r.Uint64N(p) }
 				top := func() uint64 { return p - 1 }
 				ends := func() uint64 { return []uint64{0, 1 % p, p - 1, p / 2, p - p/2 - 1}[r.IntN(5)] }
-				for _, from := range [][2]func() uint64{{any, any}, {top, top}, {ends, ends}, {top, func() uint64 { return p / 2 }}, {ends, any}, {top, func() uint64 { return 1 % p }}} {
+				for _, from := range [][2]func() uint64{{any, any}, {top, top}, {ends, ends}, {top, func() uint64 {
+					return p / 2
+				}}, {ends, any}, {top, func() uint64 { return 1 % p }}} {
 					x, v, w := make([]uint64, n), make([]uint64, n), make([]uint64, n)
 					for i := range x {
 						x[i], v[i], w[i] = from[0](), from[0](), from[1]()
@@ -197,15 +206,21 @@ func TestTransformTakes(t *testing.T) {
 						}
 						got, fit := run(inverse, x, v, w, p, scale)
 						if !fit {
-							t.Fatalf("%d elements modulo %d on %q, inverse %v, product %v: not taken", n, p, cpu, inverse, v != nil)
+							t.Fatalf("%d elements modulo %d on %q, inverse %v, product %v: not taken", n, p, cpu,
+								inverse, v != nil)
 						}
 						for i, want := range stages(source(v), w, p, scale, inverse) {
 							if got[i] != want {
-								t.Fatalf("%d elements modulo %d on %q, inverse %v, product %v: element %d is %d, want %d", n, p, cpu, inverse, v != nil, i, int64(got[i]), want)
+								t.Fatalf(
+									"%d elements modulo %d on %q, inverse %v, product %v: element %d is %d, want %d", n,
+									p, cpu, inverse, v != nil, i, int64(got[i]), want)
 							}
 						}
-						// One element that is no residue, of the source, what it is multiplied by, or the table. If the row is taken, it is as if it were reduced.
-						for _, bad := range []uint64{p, p + 1, (p-1)>>32<<32 + 1<<32 - 1, (p-1)>>32<<32 + 1<<32, 1 << 50, 1 << 52, 1<<52 + 1, 1<<62 + 1, 0x7ff << 52, 0x7ff<<52 + 1, 1<<63 - 1, 1 << 63, 0xfff<<52 + 1, math.MaxUint64} {
+						// One element that is no residue, of the source, what it is multiplied by, or the table. If the
+						// row is taken, it is as if it were reduced.
+						for _, bad := range []uint64{p, p + 1, (p-1)>>32<<32 + 1<<32 - 1, (p-1)>>32<<32 + 1<<32,
+							1 << 50, 1 << 52, 1<<52 + 1, 1<<62 + 1, 0x7ff << 52, 0x7ff<<52 + 1, 1<<63 - 1, 1 << 63,
+							0xfff<<52 + 1, math.MaxUint64} {
 							if bad < p || r.IntN(4) > 0 {
 								continue
 							}
@@ -215,8 +230,10 @@ func TestTransformTakes(t *testing.T) {
 							row[i] = bad
 							got, fit := run(inverse, x, v, w, p, scale)
 							row[i] = bad % p
-							if fit && (bad >= math.MaxInt64 || !slices.Equal(got, stages(source(v), w, p, scale, inverse))) {
-								t.Fatalf("%d elements modulo %d on %q, inverse %v, product %v: taken with %#x at %d", n, p, cpu, inverse, v != nil, bad, i)
+							if fit && (bad >= math.MaxInt64 ||
+								!slices.Equal(got, stages(source(v), w, p, scale, inverse))) {
+								t.Fatalf("%d elements modulo %d on %q, inverse %v, product %v: taken with %#x at %d", n,
+									p, cpu, inverse, v != nil, bad, i)
 							}
 							row[i] = old
 						}
@@ -263,7 +280,8 @@ func TestDoubleProducts(t *testing.T) {
 		want := new(big.Int).Mul(big.NewInt(int64(x)), big.NewInt(int64(w)))
 		want.Sub(want, new(big.Int).Mul(big.NewInt(int64(k)), big.NewInt(int64(p))))
 		if !want.IsInt64() || rest != float64(want.Int64()) || math.Abs(rest) > float64(n.slack(f, bound))/nttOne*p {
-			t.Fatalf("%v * %v modulo %v: %v, exactly %v, and at most %v moduli", x, w, p, rest, want, float64(n.slack(f, bound))/nttOne)
+			t.Fatalf("%v * %v modulo %v: %v, exactly %v, and at most %v moduli", x, w, p, rest, want,
+				float64(n.slack(f, bound))/nttOne)
 		}
 		worst[exact] = max(worst[exact], math.Abs(rest)/p)
 	}
@@ -299,7 +317,8 @@ func TestHalfProducts(t *testing.T) {
 			t.Fatalf("%d modulo %d: the next factor is %d", w, p, next)
 		}
 		for _, bad := range []uint64{p + p>>30, p + r.Uint64N(1<<63), 1 << 61, 1 << 63, math.MaxUint64 - r.Uint64N(p)} {
-			if bad >= p+p>>30 && math.Float64bits(quotient(bad, 2, nttUnits-0.5))>>32 <= math.Float64bits(nttUnits)>>32 {
+			if bad >= p+p>>30 && math.Float64bits(quotient(bad, 2, nttUnits-0.5))>>32 <=
+				math.Float64bits(nttUnits)>>32 {
 				t.Fatalf("%d passes for a residue modulo %d", bad, p)
 			}
 		}

@@ -12,9 +12,9 @@ import (
 	"healc/lang/types"
 )
 
-// nttWords is the arithmetic of transforms on vectors of integers, see Note [Transforms]. With words of 52 bits numbers are meant modulo 2^52: bits
-// from 52 on are arbitrary, and nothing looks at them. A product reads the lower 52 bits of its factors, and the index of a
-// table the four below bit 52 or lower ones. canonical removes them.
+// nttWords is the arithmetic of transforms on vectors of integers, see Note [Transforms]. With words of 52 bits numbers
+// are meant modulo 2^52: bits from 52 on are arbitrary, and nothing looks at them. A product reads the lower 52 bits of
+// its factors, and the index of a table the four below bit 52 or lower ones. canonical removes them.
 
 type nttWords struct {
 	*ntt
@@ -75,8 +75,9 @@ func (n *nttWords) fit(p value.Value) value.Value {
 // enter implements nttArith.
 func (n *nttWords) enter(x value.Value) number { return number{x, 0, 1} }
 
-// take takes multiples of p off a number that is too large to add to. With a table it is the multiple that the
-// highest bits of the number choose: of the units of AMD that multiply, which are what transforms wait for, the minimum would take one.
+// take takes multiples of p off a number that is too large to add to. With a table it is the multiple that the highest
+// bits of the number choose: of the units of AMD that multiply, which are what transforms wait for, the minimum would
+// take one.
 func (n *nttWords) take(x number) number {
 	if !n.ifma {
 		return n.without(x, half(x.bound))
@@ -105,10 +106,11 @@ func (n *nttWords) center(x number) number {
 // taken is the bound of what take leaves.
 func (n *nttWords) taken() int { return 1 + max(1, n.grow/8) }
 
-// multiples makes the table of take: for i from 0 to 15 the multiple of p below i*g*2^b/16 that is nearest, where b is the number of
-// bits of p and g is grow. What is left of a number between that and the next is below p + g*2^b/16.
+// multiples makes the table of take: for i from 0 to 15 the multiple of p below i*g*2^b/16 that is nearest, where b is
+// the number of bits of p and g is grow. What is left of a number between that and the next is below p + g*2^b/16.
 func (n *nttWords) multiples(p value.Value) {
-	bits := n.cur.NewSub(ci(i64, 64-4+int64(bits.Len(uint(n.grow)))-1), n.cur.NewCall(n.intrinsic("llvm.ctlz.i64", i64, i64, i1), p, constant.False))
+	bits := n.cur.NewSub(ci(i64, 64-4+int64(bits.Len(uint(n.grow)))-1),
+		n.cur.NewCall(n.intrinsic("llvm.ctlz.i64", i64, i64, i1), p, constant.False))
 	n.index = n.splat(bits)
 	for h := range n.table16 {
 		c := make([]constant.Constant, n.w)
@@ -142,8 +144,8 @@ func half(bound int) int {
 	return m
 }
 
-// without takes m*p off a number that is as large: m*p is below 2^63, so that the sign of the difference says whether it is. Only
-// AVX-512 has minima of 64 bits.
+// without takes m*p off a number that is as large: m*p is below 2^63, so that the sign of the difference says whether
+// it is. Only AVX-512 has minima of 64 bits.
 func (n *nttWords) without(x number, m int) number {
 	less := n.cur.NewSub(x.v, n.multiple[m])
 	bound := max(m, x.bound-m)
@@ -229,8 +231,8 @@ func (n *nttWords) lessP(y number, f factor) value.Value {
 	return n.mulLow(n.mulLow(n.minusP, f.w, y.v), q, n.neg)
 }
 
-// lower is a number with the lower 52 bits of a product. A product that adds nothing leaves one of AMD's units alone: all
-// instructions with three operands share one that reads the third, and stores of vectors need that for longer.
+// lower is a number with the lower 52 bits of a product. A product that adds nothing leaves one of AMD's units alone:
+// all instructions with three operands share one that reads the third, and stores of vectors need that for longer.
 func (n *nttWords) lower(x, y value.Value) value.Value {
 	if n.machine.Mul64 {
 		return n.cur.NewMul(x, y)
@@ -278,8 +280,8 @@ func (n *nttWords) canonical(x number) number {
 	return x
 }
 
-// withQuotient implements nttArith, with the quotient that the kind has: w with its highest place at that of p,
-// times the reciprocal (Möller and Granlund, see scalar.Modulus), is at most one too small. exact asks for no error where
+// withQuotient implements nttArith, with the quotient that the kind has: w with its highest place at that of p, times
+// the reciprocal (Möller and Granlund, see scalar.Modulus), is at most one too small. exact asks for no error where
 // that can be had.
 func (n *nttWords) withQuotient(w value.Value, exact bool) factor {
 	up := n.cur.NewShl(w, n.shift)

@@ -15,14 +15,15 @@ import (
 	"healc/runtime/objload"
 )
 
-// TestObjects compiles kernels of very different sizes at the same time. Each is in one of the objects and computes what it
-// should; the objects do not depend on who was faster.
+// TestObjects compiles kernels of very different sizes at the same time. Each is in one of the objects and computes
+// what it should; the objects do not depend on who was faster.
 func TestObjects(t *testing.T) {
 	const n = 40
 	var text strings.Builder
 	text.WriteString("kernels \"t\"\n")
 	for k := range n {
-		fmt.Fprintf(&text, "kernel @k%d(in x: i32[100], out y: i32[100]) over %%0 in 0..100 {\n  %%1: i32 = load x[%%0]\n", k)
+		fmt.Fprintf(&text,
+			"kernel @k%d(in x: i32[100], out y: i32[100]) over %%0 in 0..100 {\n  %%1: i32 = load x[%%0]\n", k)
 		ops := 1 + k*k%37
 		for i := range ops {
 			fmt.Fprintf(&text, "  %%%d: i32 = add %%%d, %%1\n", i+2, i+1)

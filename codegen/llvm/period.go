@@ -16,12 +16,12 @@ import (
 
 // Note [Short last axes]
 //
-// Lattice cryptography keeps one modulus for each position of a short last axis: i64[reps, n, 4] modulo i64[4]. Vectors along
-// four elements are no vectors, and the reciprocal of a modulus is a hundred times the work of a product by it. So the
-// last two axes are made one, c = i*4 + j, where memory is contiguous along it. What depends on j alone (the moduli,
-// what is computed of them, and the checks of them) is computed before the loops, for each j once, into rows on the stack that
-// go on from the beginning for one more vector: the values for the elements from c on are then those from c modulo 4
-// on, neighbours as any others.
+// Lattice cryptography keeps one modulus for each position of a short last axis: i64[reps, n, 4] modulo i64[4]. Vectors
+// along four elements are no vectors, and the reciprocal of a modulus is a hundred times the work of a product by it.
+// So the last two axes are made one, c = i*4 + j, where memory is contiguous along it. What depends on j alone (the
+// moduli, what is computed of them, and the checks of them) is computed before the loops, for each j once, into rows on
+// the stack that go on from the beginning for one more vector: the values for the elements from c on are then those
+// from c modulo 4 on, neighbours as any others.
 //
 // A branch on such a value, as between ways to multiply by the size of the modulus, is no branch within a vector where
 // all j agree: an arm that none of them takes is jumped over.
@@ -86,7 +86,8 @@ func periodAs(k *kernel.Kernel, joined bool) *period {
 		return kernel.Ref(len(ts) - 1)
 	}
 	outer := k.Axes[last-1]
-	split := &periodSplit{p: p, params: k.Params, joined: joined, i: outer.Var, of: map[kernel.Ref]dependence{p.j: ofLast}}
+	split := &periodSplit{p: p, params: k.Params, joined: joined, i: outer.Var,
+		of: map[kernel.Ref]dependence{p.j: ofLast}}
 	for _, a := range k.Axes[:last] {
 		split.of[a.Var] = ofOthers
 	}
@@ -110,8 +111,10 @@ func periodAs(k *kernel.Kernel, joined bool) *period {
 		p.phase = newRef(types.I64)
 		at = p.phase
 		head = []kernel.Stmt{
-			&kernel.Let{ID: size, In: scalar.Instr{Op: scalar.Const, Type: types.I64, Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}, Imm: uint64(n)}},
-			&kernel.Let{ID: p.phase, In: scalar.Instr{Op: scalar.Rem, Type: types.I64, Args: [3]kernel.Ref{split.c, size, scalar.None}}},
+			&kernel.Let{ID: size, In: scalar.Instr{Op: scalar.Const, Type: types.I64,
+				Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}, Imm: uint64(n)}},
+			&kernel.Let{ID: p.phase, In: scalar.Instr{Op: scalar.Rem, Type: types.I64,
+				Args: [3]kernel.Ref{split.c, size, scalar.None}}},
 		}
 	}
 	for _, st := range append(slices.Clone(p.before), p.rows...) {
@@ -121,7 +124,8 @@ func periodAs(k *kernel.Kernel, joined bool) *period {
 	}
 	for _, r := range split.read(rest) {
 		p.kept = append(p.kept, keptRow{r, len(p.k.Params)})
-		head = append(head, &kernel.Load{ID: r, Param: len(p.k.Params), At: kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: at}}}})
+		head = append(head, &kernel.Load{ID: r, Param: len(p.k.Params),
+			At: kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: at}}}})
 		p.k.Params = append(p.k.Params, kernel.Param{Name: "row", DType: regDType(k.Types[r]), Local: true,
 			Shape: []abi.Extent{{Dim: types.Lit(n + periodTail)}}})
 	}
@@ -210,8 +214,8 @@ func (s *periodSplit) access(at kernel.Access) (out kernel.Access, d dependence,
 	return out, ofOthers, true
 }
 
-// block moves what it can of b before the loops and returns the rest, with the new axis. Within an arm only what can neither
-// fail nor read may go.
+// block moves what it can of b before the loops and returns the rest, with the new axis. Within an arm only what can
+// neither fail nor read may go.
 func (s *periodSplit) block(b *kernel.Block, arm bool) (*kernel.Block, bool) {
 	out := &kernel.Block{}
 	for _, st := range b.Stmts {
@@ -287,7 +291,8 @@ func (s *periodSplit) stmt(st kernel.Stmt, arm bool) (rest kernel.Stmt, ok bool)
 		then, ok1 := s.block(st.Then, true)
 		other, ok2 := s.block(st.Else, true)
 		s.set(ofOthers, st.IDs...)
-		return &kernel.If{Cond: st.Cond, Then: then, Else: other, ThenVals: st.ThenVals, ElseVals: st.ElseVals, IDs: st.IDs}, ok1 && ok2
+		return &kernel.If{Cond: st.Cond, Then: then, Else: other, ThenVals: st.ThenVals, ElseVals: st.ElseVals,
+			IDs: st.IDs}, ok1 && ok2
 	}
 	return nil, false // calls and loops of unknown length
 }

@@ -18,9 +18,9 @@ import (
 //
 //	%3: f32 = if j < 1000 { load a[i, j] } else { load b[i, j - 1000] }
 //
-// A vector cannot take both arms, since that would read outside of the tensors, and one by one is slow. So the range is cut
-// where such conditions change, and in each piece they are constants: plain vector code of one arm. A flipped or shifted
-// concat has conditions on 1999 - j or j + 5, whose places follow as well.
+// A vector cannot take both arms, since that would read outside of the tensors, and one by one is slow. So the range is
+// cut where such conditions change, and in each piece they are constants: plain vector code of one arm. A flipped or
+// shifted concat has conditions on 1999 - j or j + 5, whose places follow as well.
 
 // Bounds of the code that is written several times.
 const (
@@ -34,8 +34,8 @@ type piece struct {
 	body   *kernel.Block
 }
 
-// pieces cuts [lo, hi), the range of v, where conditions in body change. It is nil where vectors take the whole body as it
-// is, or not even one of the pieces.
+// pieces cuts [lo, hi), the range of v, where conditions in body change. It is nil where vectors take the whole body as
+// it is, or not even one of the pieces.
 func (g *gen) pieces(v kernel.Ref, lo, hi value.Value, body *kernel.Block) []piece {
 	if g.w != 0 || g.machine.Narrow || g.vectorWidth(v, body) > 0 {
 		return nil
@@ -264,7 +264,8 @@ func (p *positions) at(at int64, b *kernel.Block) *kernel.Block {
 				if p.holds(st.ID, at) {
 					imm = 1
 				}
-				out.Stmts[i] = &kernel.Let{ID: st.ID, In: scalar.Instr{Op: scalar.Const, Type: types.Bool, Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}, Imm: imm}, Site: -1}
+				out.Stmts[i] = &kernel.Let{ID: st.ID, In: scalar.Instr{Op: scalar.Const, Type: types.Bool,
+					Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}, Imm: imm}, Site: -1}
 			}
 		case *kernel.If:
 			c := *st

@@ -23,11 +23,14 @@ func TestPieces(t *testing.T) {
 		{"%1: i64 = const 37\n  %7: bool = le %0, %1", []int64{38}, func(i int64) bool { return i <= 37 }},
 		{"%1: i64 = const 37\n  %7: bool = lt %1, %0", []int64{38}, func(i int64) bool { return 37 < i }},
 		{"%1: i64 = const 37\n  %7: bool = eq %0, %1", []int64{37, 38}, func(i int64) bool { return i == 37 }},
-		{"%1: i64 = const 37\n  %2: i64 = const -3\n  %3: i64 = mul %0, %2\n  %4: i64 = sub %3, %2\n  %5: i64 = neg %1\n  %7: bool = lt %4, %5", []int64{14},
+		{"%1: i64 = const 37\n  %2: i64 = const -3\n  %3: i64 = mul %0, %2\n  %4: i64 = sub %3, %2\n" +
+			"  %5: i64 = neg %1\n  %7: bool = lt %4, %5", []int64{14},
 			func(i int64) bool { return -3*i+3 < -37 }},
-		{"%1: i64 = const 90\n  %2: i64 = const 20\n  %3: bool = lt %0, %1\n  %4: bool = lt %2, %0\n  %7: bool = and %3, %4", []int64{21, 90},
+		{"%1: i64 = const 90\n  %2: i64 = const 20\n  %3: bool = lt %0, %1\n  %4: bool = lt %2, %0\n" +
+			"  %7: bool = and %3, %4", []int64{21, 90},
 			func(i int64) bool { return 20 < i && i < 90 }},
-		{"%1: i64 = const 90\n  %2: i64 = const 20\n  %3: bool = lt %1, %0\n  %4: bool = lt %0, %2\n  %7: bool = or %3, %4", []int64{20, 91},
+		{"%1: i64 = const 90\n  %2: i64 = const 20\n  %3: bool = lt %1, %0\n  %4: bool = lt %0, %2\n" +
+			"  %7: bool = or %3, %4", []int64{20, 91},
 			func(i int64) bool { return i < 20 || 90 < i }},
 		{"%1: i64 = const 0\n  %7: bool = lt %0, %1", nil, func(i int64) bool { return false }},
 		{"%1: i64 = const 100\n  %7: bool = lt %0, %1", nil, func(i int64) bool { return true }},
@@ -51,7 +54,9 @@ kernel @f(in x: f32[%[1]d], in y: f32[%[1]d], out z: f32[%[1]d]) over %%0 in 0..
 		}
 		p := &positions{v: m.Kernels[0].Axes[0].Var, lets: map[kernel.Ref]*scalar.Instr{}}
 		p.block(m.Kernels[0].Body)
-		inside := slices.DeleteFunc(slices.Sorted(slices.Values(p.cuts)), func(i int64) bool { return i <= 0 || i >= n })
+		inside := slices.DeleteFunc(slices.Sorted(slices.Values(p.cuts)), func(i int64) bool {
+			return i <= 0 || i >= n
+		})
 		if !slices.Equal(inside, c.cuts) {
 			t.Errorf("%s\ncuts at %v, not %v", c.condition, inside, c.cuts)
 		}

@@ -16,20 +16,20 @@ import (
 //     section 9 are vectors, whatever the width of the machine.
 //   - an inner Parallel loop.
 //
-// A kernel whose body holds a long reduction along the axis that is contiguous in memory is vectorised
-// there; one whose reduction runs across rows (column sums, matrix products) over the outputs.
-// Where a kernel could be vectorised over an axis and over an inner loop, it is the one along which more of the
-// accesses are to neighbours.
-// The width is as many elements of the widest type as one AVX-512 register holds, or two of AVX2. Bodies that
-// carry state through a sequential loop use four times that, so that four independent chains hide the
-// latency of an add or an fma; column sums go by strips instead, see
-// Note [Reductions across rows]; short element-wise bodies use twice. So do longer ones: in one instruction after the other of two
-// vectors, a processor finds something to do that does not wait, and needs to look ahead half as far. In f64 with AVX-512 there is less to gain and
-// more values that have no register. With AVX2, two vectors are four registers, and most constants of a function lie in memory anyway: f32[16384]
-// on a Zen 3, one vector and two, exp 6.55 us, 5.75, tanh 8.7, 7.3, sigmoid 10.3, 9.1, sinh 17.0, 15.2, in f64 softplus 30.1, 24.5, sin 33, 29; what
-// has less of a chain loses: erf, gelu and cbrt 4%, atan 8%. Four vectors gain and lose as much again.
+// A kernel whose body holds a long reduction along the axis that is contiguous in memory is vectorised there; one whose
+// reduction runs across rows (column sums, matrix products) over the outputs. Where a kernel could be vectorised over
+// an axis and over an inner loop, it is the one along which more of the accesses are to neighbours. The width is as
+// many elements of the widest type as one AVX-512 register holds, or two of AVX2. Bodies that carry state through a
+// sequential loop use four times that, so that four independent chains hide the latency of an add or an fma; column
+// sums go by strips instead, see Note [Reductions across rows]; short element-wise bodies use twice. So do longer ones:
+// in one instruction after the other of two vectors, a processor finds something to do that does not wait, and needs to
+// look ahead half as far. In f64 with AVX-512 there is less to gain and more values that have no register. With AVX2,
+// two vectors are four registers, and most constants of a function lie in memory anyway: f32[16384] on a Zen 3, one
+// vector and two, exp 6.55 us, 5.75, tanh 8.7, 7.3, sigmoid 10.3, 9.1, sinh 17.0, 15.2, in f64 softplus 30.1, 24.5, sin
+// 33, 29; what has less of a chain loses: erf, gelu and cbrt 4%, atan 8%. Four vectors gain and lose as much again.
 //
-// What does not fill a vector is done by a last vector that overlaps the one before; see Note [Short vectors] for the rest.
+// What does not fill a vector is done by a last vector that overlaps the one before; see Note [Short vectors] for the
+// rest.
 
 // unrolled is the longest reduction that is written out as a tree when the outputs are vectorised.
 const unrolled = 16
@@ -74,8 +74,8 @@ func (s shape) width() int {
 	return w
 }
 
-// pairs reports that a body of one vector is worth writing out for two, where vectors have so many bits. Beyond some hundred instructions
-// too many values lie in memory in between.
+// pairs reports that a body of one vector is worth writing out for two, where vectors have so many bits. Beyond some
+// hundred instructions too many values lie in memory in between.
 func (s shape) pairs(bits int) bool {
 	kind := s.maxBytes <= 4
 	if bits < 512 {
@@ -215,8 +215,8 @@ func (a *analysis) stmt(s kernel.Stmt) (shape, bool) {
 	return shape{}, false
 }
 
-// rareInside reports that a reduction has a rare arm in its body, and can be a loop whatever its length: to write it out would repeat
-// the arm for each element.
+// rareInside reports that a reduction has a rare arm in its body, and can be a loop whatever its length: to write it
+// out would repeat the arm for each element.
 func rareInside(s *kernel.Reduce) bool {
 	found := false
 	kernel.Each(s.Body, func(b *kernel.If) { found = found || len(b.Then.Stmts) >= kernel.RareArm })

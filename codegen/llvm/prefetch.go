@@ -9,12 +9,12 @@ import (
 
 // Note [Prefetch]
 //
-// The processor's own prefetcher stops at each page of 4 KiB, and finds the next one again only when the loop is
-// there. A copy does not feel it: its loads run far ahead of its arithmetic. A loop that computes much for each
-// element fills the window in which the processor reorders within half a kilobyte, and then the times for memory and for
-// arithmetic add up. So loops over large buffers fetch their inputs a page ahead. It costs an instruction a line,
-// and does no harm behind the end: a prefetch never faults. f32[2^24], one thread of a Sapphire Rapids, best
-// of 15 runs, as a multiple of the time of copying with streaming stores (November 2026):
+// The processor's own prefetcher stops at each page of 4 KiB, and finds the next one again only when the loop is there.
+// A copy does not feel it: its loads run far ahead of its arithmetic. A loop that computes much for each element fills
+// the window in which the processor reorders within half a kilobyte, and then the times for memory and for arithmetic
+// add up. So loops over large buffers fetch their inputs a page ahead. It costs an instruction a line, and does no harm
+// behind the end: a prefetch never faults. f32[2^24], one thread of a Sapphire Rapids, best of 15 runs, as a multiple
+// of the time of copying with streaming stores (November 2026):
 //
 //	bytes ahead      0   1024  2048  4096  8192
 //	a chain of 5   1.10  1.00  0.88  0.99  0.98
@@ -22,8 +22,8 @@ import (
 //	tanh           2.20  1.07  1.15  1.05  1.09
 //	gelu by tanh   2.79  1.79  1.52  1.46  1.57
 //
-// That is for one input. Of two or more the processor's own fetching reads the better without being asked: a Zen 4, one thread, least of 21
-// runs in turns, milliseconds (November 2026):
+// That is for one input. Of two or more the processor's own fetching reads the better without being asked: a Zen 4, one
+// thread, least of 21 runs in turns, milliseconds (November 2026):
 //
 //	bytes ahead                         0   4096
 //	modmul of i64[2^22], 50 bits     2.76   3.29
@@ -34,9 +34,10 @@ import (
 //	exp(a), f32[2^24]                3.82   3.24
 //	(2 a + 1) a - a / 2, f32[2^24]   4.30   3.46
 //
-// That is as long as the window reaches over enough lines of each: with much to compute between them it is filled by few lines, and their own
-// fetching is late again. What divides the two is the number of vector instructions for a line of each input (lineWork). The Zen 4 above, and a Zen 3
-// with AVX2, whose registers are half a line, one thread, least of 41 runs in turns, milliseconds:
+// That is as long as the window reaches over enough lines of each: with much to compute between them it is filled by
+// few lines, and their own fetching is late again. What divides the two is the number of vector instructions for a line
+// of each input (lineWork). The Zen 4 above, and a Zen 3 with AVX2, whose registers are half a line, one thread, least
+// of 41 runs in turns, milliseconds:
 //
 //	bytes ahead                    instructions      0   4096
 //	modmul of i64[2^22], 50 bits             13   2.76   3.29   Zen 4
@@ -64,8 +65,9 @@ func (g *gen) prefetch(param int, at value.Value, step int64) {
 	g.askFor(param, g.plus(at, ci(i64, step*fetchAhead/bytes)), g.w)
 }
 
-// fetches is the loads of a loop that fetch ahead: those that stand in its body itself, where they read one large buffer, or
-// several with much to compute. Those of loops inside go another way. known leaves out buffers of which the size is not known.
+// fetches is the loads of a loop that fetch ahead: those that stand in its body itself, where they read one large
+// buffer, or several with much to compute. Those of loops inside go another way. known leaves out buffers of which the
+// size is not known.
 func (g *gen) fetches(v kernel.Ref, body *kernel.Block, known bool) map[*kernel.Load]bool {
 	out, large := map[*kernel.Load]bool{}, map[int]bool{}
 	for _, s := range body.Stmts {

@@ -7,8 +7,8 @@ import (
 	"healc/ir/scalar"
 )
 
-// The multiply-adds of IFMA add for nothing. A sum of products of which each is an element by itself, added to 0, would take an addition
-// more: so what a reduction adds is looked up here, and multiplied onto its sum.
+// The multiply-adds of IFMA add for nothing. A sum of products of which each is an element by itself, added to 0, would
+// take an addition more: so what a reduction adds is looked up here, and multiplied onto its sum.
 
 // product52 is half of a product of 52 bits, or a sum of such.
 type product52 struct {

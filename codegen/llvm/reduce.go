@@ -97,7 +97,8 @@ func (r *reduction) orNothing(out value.Value) value.Value {
 
 func (r *reduction) minInt(x, y value.Value) value.Value { return r.g.least(x, y) }
 
-// unrolled is the longest reduction that is written out. A thread of a device has more registers, and its own memory is far.
+// unrolled is the longest reduction that is written out. A thread of a device has more registers, and its own memory is
+// far.
 func (g *gen) unrolled() int64 {
 	if g.machine.Device {
 		return 4 * unrolled
@@ -319,9 +320,10 @@ func (r *reduction) lanes(lo, hi value.Value) value.Value {
 // columns reduces by the second rule: chunks of 256 in one lane, whose results go by the first rule.
 func (r *reduction) columns(lo, hi value.Value) value.Value {
 	chain := func(lo, hi value.Value) value.Value {
-		out := r.g.count(lo, hi, 1, []value.Value{r.identity(r.g.w)}, func(p value.Value, state []value.Value) []value.Value {
-			return []value.Value{r.combine(state[0], r.at(p), r.g.w)}
-		})
+		out := r.g.count(lo, hi, 1, []value.Value{r.identity(r.g.w)},
+			func(p value.Value, state []value.Value) []value.Value {
+				return []value.Value{r.combine(state[0], r.at(p), r.g.w)}
+			})
 		return out[0]
 	}
 	if n, known := constantInt(r.n); r.s.Chunk != scalar.None || known && n <= kernel.Columns.Chunk() {
@@ -391,9 +393,10 @@ func (r *reduction) chunkDone(accs []value.Value, stop, hi value.Value, w int) v
 	}), w)
 }
 
-// longLanes is longBody for a loop over 128 lanes. With 16 registers the accumulators take all of them, so that a body that needs some
-// for itself has them in memory anyway: then it is better written once. (Sums of exp(x) over rows of 1024, in cache, AVX2 code on a
-// Zen 4, November 2026: 25.2 us to 21.0; of squares, which need one register, 3.2 us when written for each group and 4.6 once.)
+// longLanes is longBody for a loop over 128 lanes. With 16 registers the accumulators take all of them, so that a body
+// that needs some for itself has them in memory anyway: then it is better written once. (Sums of exp(x) over rows of
+// 1024, in cache, AVX2 code on a Zen 4, November 2026: 25.2 us to 21.0; of squares, which need one register, 3.2 us
+// when written for each group and 4.6 once.)
 func (g *gen) longLanes() int {
 	if g.machine.Registers <= 16 {
 		return longBody / 3
@@ -401,10 +404,11 @@ func (g *gen) longLanes() int {
 	return longBody
 }
 
-// rolled is the main loop of chunk for long bodies: the groups of lanes take turns, with the accumulators in memory, so that the body
-// stands in the code once, for two groups: what two vectors do in turns waits less (Note [Which axis is vectorised]). With 16 registers
-// there is one loop, and the lanes are found by the number of the element: of two loops, one in the other, LLVM keeps constants in registers
-// around the inner one and moves a dozen of them in each round (softmax of rows of 1024 in cache took 1.39 times as long, sums of exp 1.07).
+// rolled is the main loop of chunk for long bodies: the groups of lanes take turns, with the accumulators in memory, so
+// that the body stands in the code once, for two groups: what two vectors do in turns waits less (Note [Which axis is
+// vectorised]). With 16 registers there is one loop, and the lanes are found by the number of the element: of two
+// loops, one in the other, LLVM keeps constants in registers around the inner one and moves a dozen of them in each
+// round (softmax of rows of 1024 in cache took 1.39 times as long, sums of exp 1.07).
 func (r *reduction) rolled(lo, stop value.Value, init []value.Value, w int) []value.Value {
 	g := r.g
 	mem := r.spill(init, w)
@@ -426,10 +430,11 @@ func (r *reduction) rolled(lo, stop value.Value, init []value.Value, w int) []va
 		return r.reload(mem, w)
 	}
 	g.count(lo, stop, kernel.NumLanes, nil, func(p value.Value, _ []value.Value) []value.Value {
-		g.count(ci(i64, 0), ci(i64, kernel.NumLanes), int64(step), nil, func(j value.Value, _ []value.Value) []value.Value {
-			take(g.cur.NewAdd(p, j), j)
-			return nil
-		})
+		g.count(ci(i64, 0), ci(i64, kernel.NumLanes), int64(step), nil,
+			func(j value.Value, _ []value.Value) []value.Value {
+				take(g.cur.NewAdd(p, j), j)
+				return nil
+			})
 		return nil
 	})
 	return r.reload(mem, w)

@@ -14,8 +14,8 @@ import (
 )
 
 // remainder returns a function for the exact remainder of floats, which the back end for NVIDIA devices lacks: its own
-// frem rounds the quotient. With |x| = mx * 2^ex and |y| = my * 2^ey it is (mx * 2^(ex-ey) mod my) * 2^ey, where the shift is
-// done as many bits at a time as fit.
+// frem rounds the quotient. With |x| = mx * 2^ex and |y| = my * 2^ey it is (mx * 2^(ex-ey) mod my) * 2^ey, where the
+// shift is done as many bits at a time as fit.
 func (m *module) remainder(d types.DType) *lir.Func {
 	name := "fmod." + d.String()
 	if f := m.funcs[name]; f != nil {
@@ -70,7 +70,8 @@ func (m *module) remainder(d types.DType) *lir.Func {
 	kept := g.cur.NewSelect(g.cur.NewICmp(enum.IPredULT, ux, uy), ux, whole)
 	signed := g.call("llvm.copysign", t, g.cur.NewBitCast(g.narrow(kept, word), t), x)
 	limit := ci(i64, int64(scalar.FloatBits(d, math.Inf(1))))
-	bad := g.cur.NewOr(zero, g.cur.NewOr(g.cur.NewICmp(enum.IPredUGE, ux, limit), g.cur.NewICmp(enum.IPredUGT, uy, limit)))
+	bad := g.cur.NewOr(zero, g.cur.NewOr(g.cur.NewICmp(enum.IPredUGE, ux, limit),
+		g.cur.NewICmp(enum.IPredUGT, uy, limit)))
 	g.cur.NewRet(g.cur.NewSelect(bad, fromBits(t, scalar.FloatBits(d, math.NaN())), signed))
 	g.close()
 	return fn

@@ -16,21 +16,21 @@ import (
 //
 //	parallel i, j { y[i, j] = relu(x[i, j] * a[j] + b[i]) * c[j] }
 //
-// goes through a and c once a row. Where they are no small part of the first-level cache, what streams by drives them out
-// of it, and each row takes them from the second level. So some rows go side by side, what they share is read once:
+// goes through a and c once a row. Where they are no small part of the first-level cache, what streams by drives them
+// out of it, and each row takes them from the second level. So some rows go side by side, what they share is read once:
 //
 //	for i in steps of 8
 //	  parallel j { a[j], c[j]; y[i, j] = ...; y[i+1, j] = ...; ... y[i+7, j] = ... }
 //
-// Narrower strips of all rows would keep a and c close, too, but then memory is read in short pieces (Note [Reductions across
-// rows]). f32[4096, 4096] with two vectors along the rows, one thread of a Zen 4, least of 15 runs, by the rows at once and the
-// registers of each of them (a copy takes 3.3 ms; November 2026):
+// Narrower strips of all rows would keep a and c close, too, but then memory is read in short pieces (Note [Reductions
+// across rows]). f32[4096, 4096] with two vectors along the rows, one thread of a Zen 4, least of 15 runs, by the rows
+// at once and the registers of each of them (a copy takes 3.3 ms; November 2026):
 //
 //	1 row x 2    5.5 to 6.7 ms     2 x 2  6.0     4 x 2  4.1 to 4.8     8 x 2  4.1     16 x 2  5.6
 //	strips of 1024 columns 7.3     2 x 4  4.7     4 x 4  4.0            8 x 4  3.5
 //
-// and to fetch ahead made all of them slower. Stores of half a line past the caches to more than two rows are another matter: one
-// thread of a Zen 3 with AVX2, the limit of memory 4.8 ms:
+// and to fetch ahead made all of them slower. Stores of half a line past the caches to more than two rows are another
+// matter: one thread of a Zen 3 with AVX2, the limit of memory 4.8 ms:
 //
 //	1 row   5.4 to 6.0 ms     2 rows   5.2 to 5.7     3 rows   12.8     4 rows   15 to 17     8 rows   22 to 27
 
@@ -75,7 +75,8 @@ func (g *gen) rowGroupOf(k *kernel.Kernel, body *kernel.Block) *rowGroup {
 		r.axis = k.Axes[len(k.Axes)-1]
 	}
 	n, known := r.axis.Extent.Dim.Const()
-	if r.row < 0 || !known || r.axis.Extent.Div > 1 || !inLine(before) || stores(&kernel.Block{Stmts: before}) || !inLine(inner.Stmts) {
+	if r.row < 0 || !known || r.axis.Extent.Div > 1 || !inLine(before) || stores(&kernel.Block{Stmts: before}) ||
+		!inLine(inner.Stmts) {
 		return nil
 	}
 	sh, ok := canVectorise(g.types, r.axis.Var, inner)
@@ -163,7 +164,8 @@ func (d *rowCopier) differs(at kernel.Access) bool {
 	return false
 }
 
-// sharedBytes counts what all rows of n elements read along the axis; 0 when nothing but that is read or written in a row.
+// sharedBytes counts what all rows of n elements read along the axis; 0 when nothing but that is read or written in a
+// row.
 func (d *rowCopier) sharedBytes(b *kernel.Block, axis kernel.Axis, n int64) int64 {
 	seen := map[string]bool{}
 	sum, own := int64(0), false
@@ -189,8 +191,8 @@ func (d *rowCopier) sharedBytes(b *kernel.Block, axis kernel.Axis, n int64) int6
 	return sum
 }
 
-// streamsTogether reports that every store differs from row to row, and that those past the caches begin at the same place
-// of a line in all of them.
+// streamsTogether reports that every store differs from row to row, and that those past the caches begin at the same
+// place of a line in all of them.
 func (d *rowCopier) streamsTogether(b *kernel.Block) bool {
 	for _, s := range b.Stmts {
 		st, ok := s.(*kernel.Store)
@@ -259,8 +261,10 @@ func (d *rowCopier) copy(s kernel.Stmt, u int64) (out []kernel.Stmt) {
 		case r == d.row && u > 0: // the number of the row as a scalar
 			by, sum := d.fresh(types.I64), d.fresh(types.I64)
 			out = append(out,
-				&kernel.Let{ID: by, In: scalar.Instr{Op: scalar.Const, Type: types.I64, Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}, Imm: uint64(u)}},
-				&kernel.Let{ID: sum, In: scalar.Instr{Op: scalar.Add, Type: types.I64, Args: [3]kernel.Ref{r, by, scalar.None}}})
+				&kernel.Let{ID: by, In: scalar.Instr{Op: scalar.Const, Type: types.I64,
+					Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}, Imm: uint64(u)}},
+				&kernel.Let{ID: sum, In: scalar.Instr{Op: scalar.Add, Type: types.I64,
+					Args: [3]kernel.Ref{r, by, scalar.None}}})
 			return sum
 		case r == d.row:
 			return r

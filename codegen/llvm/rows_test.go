@@ -9,9 +9,9 @@ import (
 	"healc/lang/diag"
 )
 
-// TestRowsTogether has kernels whose rows go side by side: with an inner loop and with two axes, several outputs, in place,
-// numbers of rows as scalars, rows past the caches that begin at a line and anywhere; any part of the rows, and more of them
-// than a group or fewer.
+// TestRowsTogether has kernels whose rows go side by side: with an inner loop and with two axes, several outputs, in
+// place, numbers of rows as scalars, rows past the caches that begin at a line and anywhere; any part of the rows, and
+// more of them than a group or fewer.
 func TestRowsTogether(t *testing.T) {
 	const m, n = 21, 2113
 	text := fmt.Sprintf(`kernels "t"
@@ -103,7 +103,8 @@ kernel @anywhere(in x: f32[%[1]d, %[2]d], in a: f32[%[2]d], out stream y: f32[%[
 							}
 						}
 						if got != want {
-							t.Fatalf("%s, %s, rows %v, offset %d: element %d is %v, want %v", cpu, name, part, offset, k, got, want)
+							t.Fatalf("%s, %s, rows %v, offset %d: element %d is %v, want %v", cpu, name, part, offset,
+								k, got, want)
 						}
 					}
 				}

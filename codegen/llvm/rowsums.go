@@ -11,9 +11,10 @@ import (
 
 // Note [Rows of sums]
 //
-// Where terms lie side by side, vectors go along them, and what follows the sums has one number at a time: the residue of a sum of products takes as long
-// as the sum of 32 of them then. So the sums of some iterations are kept, and what follows them is done in vectors: modmul_axis_sum along axis -1 of
-// i64[16, 16, 4, 32] took 44.5 us, and takes 27.6 so (49 bits, one thread of a busy Zen 3; 43.2 and 28.2 with 59).
+// Where terms lie side by side, vectors go along them, and what follows the sums has one number at a time: the residue
+// of a sum of products takes as long as the sum of 32 of them then. So the sums of some iterations are kept, and what
+// follows them is done in vectors: modmul_axis_sum along axis -1 of i64[16, 16, 4, 32] took 44.5 us, and takes 27.6 so
+// (49 bits, one thread of a busy Zen 3; 43.2 and 28.2 with 59).
 
 const (
 	keptSums     = 64 // iterations
@@ -105,7 +106,8 @@ func (c *rowSums) run(lo, hi value.Value) {
 			g.block(&kernel.Block{Stmts: c.before})
 			for i, s := range c.sums {
 				t := vec(regType(s.Type), c.w)
-				l := g.cur.NewLoad(t, g.cur.NewBitCast(g.cur.NewGetElementPtr(regType(s.Type), kept[i], j), lt.NewPointer(t)))
+				l := g.cur.NewLoad(t, g.cur.NewBitCast(g.cur.NewGetElementPtr(regType(s.Type), kept[i], j),
+					lt.NewPointer(t)))
 				l.Align = lir.Align(regDType(s.Type).Bytes())
 				g.set(s.ID, l, true)
 			}

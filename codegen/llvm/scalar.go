@@ -244,7 +244,8 @@ func (g *gen) instr(op scalar.Op, t, from types.DType, w int, x []value.Value) v
 func (g *gen) compare(op scalar.Op, d types.DType, x, y value.Value) value.Value {
 	if d.IsFloat() {
 		x, y = g.asFloat(d, x), g.asFloat(d, y)
-		p := map[scalar.Op]enum.FPred{scalar.Eq: enum.FPredOEQ, scalar.Ne: enum.FPredUNE, scalar.Lt: enum.FPredOLT, scalar.Le: enum.FPredOLE}[op]
+		p := map[scalar.Op]enum.FPred{scalar.Eq: enum.FPredOEQ, scalar.Ne: enum.FPredUNE, scalar.Lt: enum.FPredOLT,
+			scalar.Le: enum.FPredOLE}[op]
 		return g.cur.NewFCmp(p, x, y)
 	}
 	var p enum.IPred
@@ -344,9 +345,10 @@ func (g *gen) minMax(op scalar.Op, d types.DType, w int, x, y value.Value) value
 	return b.NewSelect(take, y, x)
 }
 
-// mulHi computes in the double width; of vectors of u64, from four products of halves. Of vectors of u32 LLVM makes the products of the even and of the odd elements
-// on x86, but where a factor is the same for all it widened the other one: nine instructions where five do, and ten with AVX-512 (modmul of i32[16384] on one thread of a
-// Zen 3, 9.4 us and 5.7).
+// mulHi computes in the double width; of vectors of u64, from four products of halves. Of vectors of u32 LLVM makes the
+// products of the even and of the odd elements on x86, but where a factor is the same for all it widened the other one:
+// nine instructions where five do, and ten with AVX-512 (modmul of i32[16384] on one thread of a Zen 3, 9.4 us and
+// 5.7).
 func (g *gen) mulHi(t types.DType, w int, x, y value.Value) value.Value {
 	b, bits := g.cur, t.Bits()
 	if t == types.U64 && w > 0 && !g.machine.Device {
@@ -363,7 +365,9 @@ func (g *gen) mulHi(t types.DType, w int, x, y value.Value) value.Value {
 		low := g.num(types.U64, 1<<32-1, w/2)
 		even := b.NewMul(b.NewAnd(xs, low), b.NewAnd(ys, low))
 		odd := b.NewMul(b.NewLShr(xs, half), b.NewLShr(ys, half))
-		return g.pick(b.NewBitCast(even, x.Type()), b.NewBitCast(odd, x.Type()), w, func(i int) int { return i | 1 + i%2*w })
+		return g.pick(b.NewBitCast(even, x.Type()), b.NewBitCast(odd, x.Type()), w, func(i int) int {
+			return i | 1 + i%2*w
+		})
 	}
 	double := vec(intType(2*bits), w)
 	ext := func(v value.Value) value.Value {

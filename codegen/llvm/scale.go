@@ -28,7 +28,8 @@ func (g *gen) scaled(in scalar.Instr) value.Value {
 	if in.Type == types.F64 {
 		lanes, mantissa, bias = 8, 52, 1023
 	}
-	if in.Op != scalar.Mul || in.Type != types.F32 && in.Type != types.F64 || g.w == 0 || g.w%lanes != 0 || !g.scales() {
+	if in.Op != scalar.Mul || in.Type != types.F32 && in.Type != types.F64 || g.w == 0 || g.w%lanes != 0 ||
+		!g.scales() {
 		return nil
 	}
 	first := g.def(in.Args[0], scalar.MulExact)
@@ -58,9 +59,10 @@ func (g *gen) scaled(in scalar.Instr) value.Value {
 	return g.scalef(lanes, g.spread(g.env[first.Args[0]]), n)
 }
 
-// raised is a Flush in vectors: raising to the lower bound, one instruction that adders do and not a comparison and a choice, which multipliers
-// do. What lies between the bounds underflows then. That costs vscalef nothing, and a product more: exp of numbers that all lie there, -176 to
-// -104, takes twice its time on a Zen 3, and a seventh less anywhere else (6.33 us for f32[16384], 5.39). -inf and -1e9, the usual masks, are below.
+// raised is a Flush in vectors: raising to the lower bound, one instruction that adders do and not a comparison and a
+// choice, which multipliers do. What lies between the bounds underflows then. That costs vscalef nothing, and a product
+// more: exp of numbers that all lie there, -176 to -104, takes twice its time on a Zen 3, and a seventh less anywhere
+// else (6.33 us for f32[16384], 5.39). -inf and -1e9, the usual masks, are below.
 func (g *gen) raised(in scalar.Instr) value.Value {
 	if in.Op != scalar.Flush || in.Type != types.F32 && in.Type != types.F64 || g.w == 0 || g.machine.Device {
 		return nil
@@ -83,7 +85,8 @@ func (g *gen) scalef(lanes int, p, n value.Value) value.Value {
 	f := g.intrinsic(fmt.Sprintf("llvm.x86.avx512.mask.scalef.%s.512", suffix), t, t, t, t, mask, i32)
 	const currentRounding = 4
 	return g.byLanes(lanes, g.w, func(v []value.Value) value.Value {
-		return g.cur.NewCall(f, v[0], v[1], constant.NewZeroInitializer(t), constant.NewInt(mask, -1), ci(i32, currentRounding))
+		return g.cur.NewCall(f, v[0], v[1], constant.NewZeroInitializer(t), constant.NewInt(mask, -1),
+			ci(i32, currentRounding))
 	}, p, n)
 }
 

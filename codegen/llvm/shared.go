@@ -9,11 +9,13 @@ import (
 
 // Note [Shared bodies]
 //
-// Reductions that are mostly the same, as the sums of the parts of products, and whose order is free take their elements together: one body
-// (Note [Merged reductions]) for all of them, in one loop with an accumulator for each. Apart each would multiply again: modmul_axis_sum along axis -1 of i64[16, 16, 4, 32]
-// took 44.6 us on one thread of a Zen 3, and 37.8 so (49 bits; 47.3 and 42.4 with 59).
+// Reductions that are mostly the same, as the sums of the parts of products, and whose order is free take their
+// elements together: one body (Note [Merged reductions]) for all of them, in one loop with an accumulator for each.
+// Apart each would multiply again: modmul_axis_sum along axis -1 of i64[16, 16, 4, 32] took 44.6 us on one thread of a
+// Zen 3, and 37.8 so (49 bits; 47.3 and 42.4 with 59).
 
-// sharedBody translates the reduction s together with those after it whose bodies are mostly the same. It returns these.
+// sharedBody translates the reduction s together with those after it whose bodies are mostly the same. It returns
+// these.
 func (g *gen) sharedBody(s *kernel.Reduce, after []kernel.Stmt) []*kernel.Reduce {
 	if !g.shares(s) || g.machine.Registers > 16 { // with more it was not measured
 		return nil
@@ -90,5 +92,6 @@ scan:
 func (g *gen) shares(s *kernel.Reduce) bool {
 	_, pure := usualWork(s.Body, map[*kernel.If]bool{})
 	kernel.Each(s.Body, func(in *kernel.Let) { pure = pure && in.In.Op != scalar.Check })
-	return g.w == 0 && !g.machine.Narrow && !g.machine.Device && s.Order == kernel.Any && s.Type.IsInt() && !isArgument(s) && pure
+	return g.w == 0 && !g.machine.Narrow && !g.machine.Device && s.Order == kernel.Any && s.Type.IsInt() &&
+		!isArgument(s) && pure
 }

@@ -50,40 +50,49 @@ func TestSplit(t *testing.T) {
 		in         []string
 		want       func(args []words) words
 	}{
-		{"vpmadd52l.uq.512", "<8 x i64> %0, <8 x i64> %1, <8 x i64> %2", "<8 x i64>", []string{"<8 x i64>", "<8 x i64>", "<8 x i64>"}, each(func(x ...uint64) uint64 {
-			return x[0] + (x[1]&low52)*(x[2]&low52)&low52
-		})},
-		{"vpmadd52h.uq.512", "<8 x i64> %0, <8 x i64> %1, <8 x i64> %2", "<8 x i64>", []string{"<8 x i64>", "<8 x i64>", "<8 x i64>"}, each(func(x ...uint64) uint64 {
-			hi, lo := bits.Mul64(x[1]&low52, x[2]&low52)
-			return x[0] + (hi<<12 | lo>>52)
-		})},
-		{"pmaddw.d.512", "<32 x i16> %0, <32 x i16> %1", "<16 x i32>", []string{"<32 x i16>", "<32 x i16>"}, func(args []words) (out words) {
-			for i := range 16 {
-				sum := int32(int16(args[0][2*i]))*int32(int16(args[1][2*i])) + int32(int16(args[0][2*i+1]))*int32(int16(args[1][2*i+1]))
-				out = append(out, uint64(uint32(sum)))
-			}
-			return out
-		}},
-		{"vpermi2var.q.512", "<8 x i64> %0, <8 x i64> %1, <8 x i64> %2", "<8 x i64>", []string{"<8 x i64>", "<8 x i64>", "<8 x i64>"}, func(args []words) (out words) {
-			for _, i := range args[1] {
-				out = append(out, append(args[0][:8:8], args[2]...)[i&15])
-			}
-			return out
-		}},
-		{"mask.getexp.ps.512", "<16 x float> %0, <16 x float> zeroinitializer, i16 -1, i32 4", "<16 x float>", []string{"<16 x float>"}, each(floats(func(x ...float32) float32 {
-			return float32(math.Logb(float64(x[0])))
-		}))},
-		{"mask.getmant.ps.512", "<16 x float> %0, i32 3, <16 x float> zeroinitializer, i16 -1, i32 4", "<16 x float>", []string{"<16 x float>"}, each(floats(func(x ...float32) float32 {
-			if x[0] == 0 || math.IsInf(float64(x[0]), 0) {
-				return float32(math.Copysign(1, float64(x[0])))
-			}
-			m, _ := math.Frexp(float64(x[0])) // in [1/2, 1)
-			if math.Abs(m) < 0.75 {
-				m *= 2
-			}
-			return float32(m)
-		}))},
-		{"mask.fixupimm.ps.512", fmt.Sprintf("<16 x float> %%0, <16 x float> %%1, <16 x i32> <%s>, i32 0, i16 -1, i32 4", strings.Repeat(fmt.Sprint("i32 ", table, ", "), 15)+fmt.Sprint("i32 ", table)),
+		{"vpmadd52l.uq.512", "<8 x i64> %0, <8 x i64> %1, <8 x i64> %2", "<8 x i64>",
+			[]string{"<8 x i64>", "<8 x i64>", "<8 x i64>"}, each(func(x ...uint64) uint64 {
+				return x[0] + (x[1]&low52)*(x[2]&low52)&low52
+			})},
+		{"vpmadd52h.uq.512", "<8 x i64> %0, <8 x i64> %1, <8 x i64> %2", "<8 x i64>",
+			[]string{"<8 x i64>", "<8 x i64>", "<8 x i64>"}, each(func(x ...uint64) uint64 {
+				hi, lo := bits.Mul64(x[1]&low52, x[2]&low52)
+				return x[0] + (hi<<12 | lo>>52)
+			})},
+		{"pmaddw.d.512", "<32 x i16> %0, <32 x i16> %1", "<16 x i32>", []string{"<32 x i16>", "<32 x i16>"},
+			func(args []words) (out words) {
+				for i := range 16 {
+					sum := int32(int16(args[0][2*i]))*int32(int16(args[1][2*i])) +
+						int32(int16(args[0][2*i+1]))*int32(int16(args[1][2*i+1]))
+					out = append(out, uint64(uint32(sum)))
+				}
+				return out
+			}},
+		{"vpermi2var.q.512", "<8 x i64> %0, <8 x i64> %1, <8 x i64> %2", "<8 x i64>",
+			[]string{"<8 x i64>", "<8 x i64>", "<8 x i64>"}, func(args []words) (out words) {
+				for _, i := range args[1] {
+					out = append(out, append(args[0][:8:8], args[2]...)[i&15])
+				}
+				return out
+			}},
+		{"mask.getexp.ps.512", "<16 x float> %0, <16 x float> zeroinitializer, i16 -1, i32 4", "<16 x float>",
+			[]string{"<16 x float>"}, each(floats(func(x ...float32) float32 {
+				return float32(math.Logb(float64(x[0])))
+			}))},
+		{"mask.getmant.ps.512", "<16 x float> %0, i32 3, <16 x float> zeroinitializer, i16 -1, i32 4", "<16 x float>",
+			[]string{"<16 x float>"}, each(floats(func(x ...float32) float32 {
+				if x[0] == 0 || math.IsInf(float64(x[0]), 0) {
+					return float32(math.Copysign(1, float64(x[0])))
+				}
+				m, _ := math.Frexp(float64(x[0])) // in [1/2, 1)
+				if math.Abs(m) < 0.75 {
+					m *= 2
+				}
+				return float32(m)
+			}))},
+		{"mask.fixupimm.ps.512",
+			fmt.Sprintf("<16 x float> %%0, <16 x float> %%1, <16 x i32> <%s>, i32 0, i16 -1, i32 4",
+				strings.Repeat(fmt.Sprint("i32 ", table, ", "), 15)+fmt.Sprint("i32 ", table)),
 			"<16 x float>", []string{"<16 x float>", "<16 x float>"}, each(floats(func(x ...float32) float32 {
 				switch {
 				case x[1] != x[1] || x[1] < 0:
@@ -95,12 +104,14 @@ func TestSplit(t *testing.T) {
 				}
 				return x[0]
 			}))},
-		{"mask.scalef.ps.512", "<16 x float> %0, <16 x float> %1, <16 x float> zeroinitializer, i16 -1, i32 4", "<16 x float>", []string{"<16 x float>", "<16 x float>"}, each(floats(func(x ...float32) float32 {
-			return float32(scaled(float64(x[0]), float64(x[1])))
-		}))},
-		{"mask.scalef.pd.512", "<8 x double> %0, <8 x double> %1, <8 x double> zeroinitializer, i8 -1, i32 4", "<8 x double>", []string{"<8 x double>", "<8 x double>"}, each(func(x ...uint64) uint64 {
-			return math.Float64bits(scaled(math.Float64frombits(x[0]), math.Float64frombits(x[1])))
-		})},
+		{"mask.scalef.ps.512", "<16 x float> %0, <16 x float> %1, <16 x float> zeroinitializer, i16 -1, i32 4",
+			"<16 x float>", []string{"<16 x float>", "<16 x float>"}, each(floats(func(x ...float32) float32 {
+				return float32(scaled(float64(x[0]), float64(x[1])))
+			}))},
+		{"mask.scalef.pd.512", "<8 x double> %0, <8 x double> %1, <8 x double> zeroinitializer, i8 -1, i32 4",
+			"<8 x double>", []string{"<8 x double>", "<8 x double>"}, each(func(x ...uint64) uint64 {
+				return math.Float64bits(scaled(math.Float64frombits(x[0]), math.Float64frombits(x[1])))
+			})},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
@@ -114,7 +125,8 @@ func TestSplit(t *testing.T) {
 				for i := range want {
 					x, y := got[i], want[i]
 					if strings.Contains(c.out, "float") && f32(x) != f32(x) && f32(y) != f32(y) ||
-						strings.Contains(c.out, "double") && math.IsNaN(math.Float64frombits(x)) && math.IsNaN(math.Float64frombits(y)) {
+						strings.Contains(c.out, "double") && math.IsNaN(math.Float64frombits(x)) &&
+							math.IsNaN(math.Float64frombits(y)) {
 						continue
 					}
 					if x != y {
@@ -151,7 +163,8 @@ func vectorShape(vector string) (lanes, size int) {
 // lanesOf draws elements of a vector: any bits, small numbers, and special ones.
 func lanesOf(r *rand.Rand, vector string) (out []uint64) {
 	lanes, size := vectorShape(vector)
-	special := []float64{0, math.Copysign(0, -1), 1, -1, 1.5, 0.75, math.Inf(1), math.Inf(-1), math.NaN(), 1e-40, -1e-45, 5e-324, 3e38, 1.7e308, -150, -1075, 127, 1024}
+	special := []float64{0, math.Copysign(0, -1), 1, -1, 1.5, 0.75, math.Inf(1), math.Inf(-1), math.NaN(), 1e-40,
+		-1e-45, 5e-324, 3e38, 1.7e308, -150, -1075, 127, 1024}
 	for range lanes {
 		x := math.Round(r.NormFloat64()*1000) / 4
 		if r.IntN(3) == 0 {
@@ -177,13 +190,17 @@ func meaning(t *testing.T, name, args, result string, in []string) func(args [][
 	t.Helper()
 	var body strings.Builder
 	for i, v := range append(in[:len(in):len(in)], result) {
-		fmt.Fprintf(&body, "%%q%d = getelementptr i8*, i8** %%bufs, i64 %d\n%%r%d = load i8*, i8** %%q%d\n%%s%d = bitcast i8* %%r%d to %s*\n", i, i, i, i, i, i, v)
+		fmt.Fprintf(&body,
+			"%%q%d = getelementptr i8*, i8** %%bufs, i64 %d\n%%r%d = load i8*, i8** %%q%d\n"+
+				"%%s%d = bitcast i8* %%r%d to %s*\n", i, i, i, i, i, i, v)
 		if i < len(in) {
 			fmt.Fprintf(&body, "%%v%d = load %s, %s* %%s%d, align 1\n", i, v, v, i)
 		}
 	}
 	full := splitPrefix + name
-	text := fmt.Sprintf("declare %s @%s()\ndefine void @k(i8** %%bufs, i64* %%dims, i64 %%begin, i64 %%end, i64* %%err) {\n%s%%y = call %s @%s(%s)\nstore %s %%y, %s* %%s%d, align 1\nret void\n}\n",
+	text := fmt.Sprintf(
+		"declare %s @%s()\ndefine void @k(i8** %%bufs, i64* %%dims, i64 %%begin, i64 %%end, i64* %%err) {\n"+
+			"%s%%y = call %s @%s(%s)\nstore %s %%y, %s* %%s%d, align 1\nret void\n}\n",
 		result, full, body.String(), result, full, strings.ReplaceAll(args, "%", "%v"), result, result, len(in))
 	text, err := withMeanings(text)
 	if err != nil {
@@ -193,7 +210,8 @@ func meaning(t *testing.T, name, args, result string, in []string) func(args [][
 	if err != nil {
 		t.Fatal(err)
 	}
-	obj, err := lib.Compile(text, libllvm.Options{OptLevel: 1, Emit: libllvm.Object, Passes: Spell(Pipeline, lib.Version())})
+	obj, err := lib.Compile(text, libllvm.Options{OptLevel: 1, Emit: libllvm.Object,
+		Passes: Spell(Pipeline, lib.Version())})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -219,7 +237,8 @@ func meaning(t *testing.T, name, args, result string, in []string) func(args [][
 		objload.CallKernel(fn, &bufs[0], nil, 0, 1, &e)
 		lanes, size := vectorShape(result)
 		for i := range lanes {
-			out = append(out, binary.LittleEndian.Uint64(append(memory[i*size:(i+1)*size:(i+1)*size], make([]byte, 8)...)))
+			out = append(out, binary.LittleEndian.Uint64(append(memory[i*size:(i+1)*size:(i+1)*size],
+				make([]byte, 8)...)))
 		}
 		return out
 	}

@@ -23,14 +23,15 @@ import (
 //
 //	first = the first index from lo on whose element begins a line, in every marked output
 //	for x = first; x + w <= hi; x += w   body with streaming stores
-//	for x in the vector at lo, if lo < first, and the one that ends at hi, if anything is left   body with plain stores
+//	for x in the vector at lo, if lo < first, and the one that ends at hi, if anything is left
+//	    body with plain stores
 //
-// where the second loop runs over everything when it is short or no index begins a line in all outputs. The two
-// vectors at the ends overlap the first loop; what they write there is the same again. But a line that has just gone past
-// the caches is then read back, so where there are many rows whose ends are within lines, vectors under a mask write the ends
-// alone (Note [Short vectors]).
-// Streaming stores are not ordered with others, so a kernel that has one ends with a fence, before the thread
-// tells anybody that it is done. Where sizes depend on shape parameters, the kernel looks at them, too.
+// where the second loop runs over everything when it is short or no index begins a line in all outputs. The two vectors
+// at the ends overlap the first loop; what they write there is the same again. But a line that has just gone past the
+// caches is then read back, so where there are many rows whose ends are within lines, vectors under a mask write the
+// ends alone (Note [Short vectors]). Streaming stores are not ordered with others, so a kernel that has one ends with a
+// fence, before the thread tells anybody that it is done. Where sizes depend on shape parameters, the kernel looks at
+// them, too.
 
 const (
 	lineBytes = 64
@@ -122,7 +123,8 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 			fits = g.cur.NewAnd(fits, big)
 		}
 	}
-	if w*g.params[stores[0].Param].DType.Bytes() < lineBytes { // of several types: one vector has to reach the first line
+	// of several types: one vector has to reach the first line
+	if w*g.params[stores[0].Param].DType.Bytes() < lineBytes {
 		fits = g.cur.NewAnd(fits, g.cur.NewICmp(enum.IPredSLE, skip, ci(i64, int64(w))))
 	}
 	first := g.cur.NewSelect(fits, g.cur.NewAdd(lo, skip), hi)
@@ -162,8 +164,8 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 	g.overlappedVectors(v, begin, stop, step, last, w, body)
 }
 
-// unstreamed are the places of the vectors, the last of which begins at last, that write [lo, hi) but for [first, end), which was streamed if it fits: the one at lo and the one that
-// ends at hi, if anything is left there, or all of them.
+// unstreamed are the places of the vectors, the last of which begins at last, that write [lo, hi) but for [first, end),
+// which was streamed if it fits: the one at lo and the one that ends at hi, if anything is left there, or all of them.
 func (g *gen) unstreamed(fits, lo, first, end, hi, last value.Value, w int) (begin, stop, step value.Value) {
 	head := g.cur.NewAnd(fits, g.cur.NewICmp(enum.IPredSGT, first, lo))
 	tail := g.cur.NewICmp(enum.IPredSLT, end, hi)
@@ -223,9 +225,10 @@ func (g *gen) pays(output int) value.Value {
 	return g.cur.NewAnd(big, g.cur.NewICmp(enum.IPredSGE, bytes, ci(i64, kernel.StreamOutput)))
 }
 
-// streamLines stores x, whole lines, past the caches, line after line: LLVM would put the stores of several lines where their halves are ready. A
-// processor collects a line in one of a few buffers, and writes parts of it when another line wants the buffer: tanh of f32[2^24], four
-// stores to two lines, once took 72 ms instead of 9 in a whole run on a Zen 3 shared with others.
+// streamLines stores x, whole lines, past the caches, line after line: LLVM would put the stores of several lines where
+// their halves are ready. A processor collects a line in one of a few buffers, and writes parts of it when another line
+// wants the buffer: tanh of f32[2^24], four stores to two lines, once took 72 ms instead of 9 in a whole run on a Zen 3
+// shared with others.
 func (g *gen) streamLines(x, p value.Value, d types.DType) {
 	n, w := lineBytes/d.Bytes(), lanes(x)
 	if w <= n || g.machine.VectorBits >= 8*lineBytes {
@@ -236,7 +239,8 @@ func (g *gen) streamLines(x, p value.Value, d types.DType) {
 	first := g.cur.NewBitCast(p, lt.NewPointer(elem))
 	for at := 0; at < w; at += n {
 		if at > 0 {
-			g.cur.NewCall(&lir.InlineAsm{Typ: lt.NewPointer(lt.NewFunc(lt.Void)), Constraint: "~{memory}", SideEffect: true})
+			g.cur.NewCall(&lir.InlineAsm{Typ: lt.NewPointer(lt.NewFunc(lt.Void)), Constraint: "~{memory}",
+				SideEffect: true})
 		}
 		line := g.part(x, at, n)
 		to := g.cur.NewBitCast(g.cur.NewGetElementPtr(elem, first, ci(i64, int64(at))), lt.NewPointer(line.Type()))

@@ -62,7 +62,8 @@ kernel @rows(in x: f32[%[1]d, %[2]d], in b: f32[%[1]d], out stream y: f32[%[1]d,
 							want = 2 * x[k]
 						}
 						if y[i] != want {
-							t.Fatalf("%s: offset %d, [%d, %d): element %d is %v, want %v", what, offset, begin, end, i-guard-offset, y[i], want)
+							t.Fatalf("%s: offset %d, [%d, %d): element %d is %v, want %v", what, offset, begin, end,
+								i-guard-offset, y[i], want)
 						}
 					}
 				}
@@ -70,7 +71,8 @@ kernel @rows(in x: f32[%[1]d, %[2]d], in b: f32[%[1]d], out stream y: f32[%[1]d,
 				run("one", int64(begin), int64(end), ptr(x), ptr(y[guard+offset:]))
 				check("one output")
 				clean()
-				run("two", int64(begin), int64(end), ptr(x), ptr(y[guard+offset:]), unsafe.Pointer(&z[guard+offset*3%17]))
+				run("two", int64(begin), int64(end), ptr(x), ptr(y[guard+offset:]),
+					unsafe.Pointer(&z[guard+offset*3%17]))
 				check("two outputs")
 				for i := range z {
 					want := int8(0)
@@ -78,7 +80,8 @@ kernel @rows(in x: f32[%[1]d, %[2]d], in b: f32[%[1]d], out stream y: f32[%[1]d,
 						want = int8(x[k])
 					}
 					if z[i] != want {
-						t.Fatalf("two outputs: the second, [%d, %d): element %d is %d, want %d", begin, end, i-guard, z[i], want)
+						t.Fatalf("two outputs: the second, [%d, %d): element %d is %d, want %d", begin, end, i-guard,
+							z[i], want)
 					}
 				}
 			}
@@ -98,8 +101,8 @@ kernel @rows(in x: f32[%[1]d, %[2]d], in b: f32[%[1]d], out stream y: f32[%[1]d,
 	}
 }
 
-// TestStreamedBraids writes results with short last axes past the caches, from every offset to a line, in parts that begin anywhere, of all lengths around
-// vectors.
+// TestStreamedBraids writes results with short last axes past the caches, from every offset to a line, in parts that
+// begin anywhere, of all lengths around vectors.
 func TestStreamedBraids(t *testing.T) {
 	const most, guard = 400, 64
 	for _, n := range []int{2, 3, 5} {
@@ -122,7 +125,8 @@ kernel @k(in x: f32[%[1]d, %[2]d], out stream y: f32[%[2]d, %[1]d], out stream z
 			for offset := range lineBytes / 4 {
 				other := offset * 5 % 16 // one line has both outputs for some of them
 				for _, begin := range []int{0, 1, 37} {
-					for _, count := range []int{0, 1, 7, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 257, most - begin} {
+					for _, count := range []int{0, 1, 7, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 257,
+						most - begin} {
 						clear(y)
 						clear(z)
 						end := begin + count
@@ -136,7 +140,9 @@ kernel @k(in x: f32[%[1]d, %[2]d], out stream y: f32[%[2]d, %[1]d], out stream z
 								return scale * x[k%n*most+k/n]
 							}
 							if y[i] != at(offset, 1) || z[i] != at(other, 2) {
-								t.Fatalf("%s: %d columns at %d and %d, [%d, %d): element %d is %v and %v, want %v and %v", cpu, n, offset, other, begin, end,
+								t.Fatalf(
+									"%s: %d columns at %d and %d, [%d, %d): element %d is %v and %v, want %v and %v",
+									cpu, n, offset, other, begin, end,
 									i-guard, y[i], z[i], at(offset, 1), at(other, 2))
 							}
 						}
@@ -169,7 +175,8 @@ func streamedAssembly(t *testing.T, text string) {
 	if errs.Err() != nil {
 		t.Fatal(errs)
 	}
-	for cpu, want := range map[string]string{"x86-64": "movntps\t%xmm", "x86-64-v3": "vmovntps\t%ymm", "x86-64-v4": "vmovntps\t%zmm"} {
+	for cpu, want := range map[string]string{"x86-64": "movntps\t%xmm", "x86-64-v3": "vmovntps\t%ymm",
+		"x86-64-v4": "vmovntps\t%zmm"} {
 		asm, err := Compile(m, codegen.Target{Kind: "cpu", Triple: "x86_64-linux-gnu", CPU: cpu}, libllvm.Assembly)
 		if err != nil {
 			t.Fatal(err)
@@ -255,16 +262,21 @@ kernel @narrow(in x: f64[%[1]d], out stream z: i8[%[1]d], out stream y: f64[%[1]
 	}
 }
 
-// TestFetchesTwo: loops over two large inputs fetch ahead where they compute much for a line of each, see Note [Prefetch].
+// TestFetchesTwo: loops over two large inputs fetch ahead where they compute much for a line of each, see Note
+// [Prefetch].
 func TestFetchesTwo(t *testing.T) {
 	const n = 1 << 20
 	for _, c := range []struct {
 		machine Machine
 		steps   int // vector instructions
 		ahead   bool
-	}{{Machine{}, 2, false}, {Machine{}, 20, false}, {Machine{}, 30, true}, {Machine{VectorBits: 256}, 8, false}, {Machine{VectorBits: 256}, 20, true}} {
+	}{{Machine{}, 2, false}, {Machine{}, 20, false}, {Machine{}, 30, true}, {Machine{VectorBits: 256}, 8, false},
+		{Machine{VectorBits: 256}, 20, true}} {
 		text := &strings.Builder{}
-		fmt.Fprintf(text, "kernels \"t\"\nkernel @k(in x: i32[%[1]d], in y: i32[%[1]d], out z: i32[%[1]d]) over %%0 in 0..%[1]d {\n  %%1: i32 = load x[%%0]\n  %%2: i32 = load y[%%0]\n", n)
+		fmt.Fprintf(text,
+			"kernels \"t\"\n"+
+				"kernel @k(in x: i32[%[1]d], in y: i32[%[1]d], out z: i32[%[1]d]) over %%0 in 0..%[1]d {\n"+
+				"  %%1: i32 = load x[%%0]\n  %%2: i32 = load y[%%0]\n", n)
 		for i := range c.steps {
 			fmt.Fprintf(text, "  %%%d: i32 = xor %%%d, %%%d\n", i+3, i+2, 1)
 		}

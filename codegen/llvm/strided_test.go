@@ -25,8 +25,12 @@ func TestStridedAccess(t *testing.T) {
 				}
 				name := strings.ReplaceAll(fmt.Sprint(s, "_", n), "-", "m")
 				name = strings.ReplaceAll(name, " ", "")
-				fmt.Fprintf(&text, "kernel @read%s(in x: %s[%d], out y: %s[%d]) over %%0 in 0..%d {\n  %%1: %s = load x[%s]\n  store y[%%0], %%1\n}\n", name, dtype, reach, dtype, n, n, dtype, at)
-				fmt.Fprintf(&text, "kernel @write%s(in x: %s[%d], out y: %s[%d]) over %%0 in 0..%d {\n  %%1: %s = load x[%%0]\n  store y[%s], %%1\n}\n", name, dtype, n, dtype, reach, n, dtype, at)
+				fmt.Fprintf(&text,
+					"kernel @read%s(in x: %s[%d], out y: %s[%d]) over %%0 in 0..%d {\n  %%1: %s = load x[%s]\n"+
+						"  store y[%%0], %%1\n}\n", name, dtype, reach, dtype, n, n, dtype, at)
+				fmt.Fprintf(&text,
+					"kernel @write%s(in x: %s[%d], out y: %s[%d]) over %%0 in 0..%d {\n  %%1: %s = load x[%%0]\n"+
+						"  store y[%s], %%1\n}\n", name, dtype, n, dtype, reach, n, dtype, at)
 			}
 		}
 		run := load(t, text.String())
@@ -48,7 +52,8 @@ func TestStridedAccess(t *testing.T) {
 				near[n*size] = 99
 				run("read"+name, 0, int64(n), unsafe.Pointer(&far[0]), unsafe.Pointer(&near[0]))
 				for i := range n {
-					if got, want := string(near[i*size:(i+1)*size]), string(far[place(i)*size:(place(i)+1)*size]); got != want {
+					if got, want := string(near[i*size:(i+1)*size]),
+						string(far[place(i)*size:(place(i)+1)*size]); got != want {
 						t.Fatalf("%s, stride %d of %d: element %d is %q, want %q", dtype, s, n, i, got, want)
 					}
 				}
@@ -64,7 +69,8 @@ func TestStridedAccess(t *testing.T) {
 						want = string(far[i*size : (i+1)*size])
 					}
 					if got := string(back[i*size : (i+1)*size]); got != want {
-						t.Fatalf("%s, writing with stride %d, %d elements: place %d is %q, want %q", dtype, s, n, i, got, want)
+						t.Fatalf("%s, writing with stride %d, %d elements: place %d is %q, want %q", dtype, s, n, i,
+							got, want)
 					}
 				}
 				if near[n*size] != 99 {

@@ -21,13 +21,15 @@ import (
 //	    for each row of the tile
 //	      the body, in vectors over the strip, with the operand read from the stack
 //
-// So lines of the operand are read once and whole, 4 of them in a row, and the output is written in pieces that can go past
-// the caches (Note [Streaming stores]); the body is any that the generator knows. The tile stays in the second-level cache.
+// So lines of the operand are read once and whole, 4 of them in a row, and the output is written in pieces that can go
+// past the caches (Note [Streaming stores]); the body is any that the generator knows. The tile stays in the
+// second-level cache.
 //
-// The tile is copied by squares of the width of a vector, along `across` first. Each asks for the lines that come 512 bytes
-// later along `across`, into the second-level cache: the first has no room for what 64 rows ask for, least of all where rows of
-// a power of two share few of its sets. f32[4096, 4096] and f16[4096, 8192], one thread of a Zen 4, fractions of the speed of a
-// copy, by the bytes of a tile along `across` and `last` and what is asked for (November 2026):
+// The tile is copied by squares of the width of a vector, along `across` first. Each asks for the lines that come 512
+// bytes later along `across`, into the second-level cache: the first has no room for what 64 rows ask for, least of all
+// where rows of a power of two share few of its sets. f32[4096, 4096] and f16[4096, 8192], one thread of a Zen 4,
+// fractions of the speed of a copy, by the bytes of a tile along `across` and `last` and what is asked for (November
+// 2026):
 //
 //	                                     f32   f64   f16   i8
 //	1024 x 256, the next square         0.38  0.44  0.33  0.27     (0.85 of a copy for f32 on a Sapphire Rapids)
@@ -38,9 +40,9 @@ import (
 //
 // Squares straight from the registers to the output, without a tile, reached 0.60, at any size of tile.
 //
-// On a Zen 3, whose second-level cache is half as large, rows 16 KiB apart have room for 32 of their lines there. With AVX2 a tile takes
-// one line of each row of the operand and 512 bytes of the output's, and asks for the next line. Milliseconds, least of 31 in turns on a busy
-// machine; copying as much takes 4.1 on one thread (November 2026):
+// On a Zen 3, whose second-level cache is half as large, rows 16 KiB apart have room for 32 of their lines there. With
+// AVX2 a tile takes one line of each row of the operand and 512 bytes of the output's, and asks for the next line.
+// Milliseconds, least of 31 in turns on a busy machine; copying as much takes 4.1 on one thread (November 2026):
 //
 //	                              f32[4096, 4096]  f32[3900, 4000]    on two threads
 //	256 x 256, 512 bytes later         10.2              8.0            6.9    5.1
@@ -49,13 +51,14 @@ import (
 //	 64 x 512, 256 bytes later          8.0              6.6            4.8    4.3
 //	 64 x 1024, 256 bytes later         8.8              6.6
 //
-// (Beside an operand that is not turned, f32[4100, 2040], they lost a quarter, and f32[4096, 2048] gained a tenth: such kernels have the square ones.)
-// Hand-written C does the same by tiles (7.5 to 8.0), and straight from registers in whole lines, 128 rows of the operand at a time (7.0).
+// (Beside an operand that is not turned, f32[4100, 2040], they lost a quarter, and f32[4096, 2048] gained a tenth: such
+// kernels have the square ones.) Hand-written C does the same by tiles (7.5 to 8.0), and straight from registers in
+// whole lines, 128 rows of the operand at a time (7.0).
 //
-// Where a row of the output does not begin at a line, pieces of it that do not either would share lines with their neighbours, of
-// which each write past the caches is a part, and those a processor completes one by one: f32[3900, 4000] took 88 ms. So each row of
-// a tile begins and ends at a line of its own row, and a tile has a line's worth of columns more than it writes, which the strip
-// before had, too (9 ms).
+// Where a row of the output does not begin at a line, pieces of it that do not either would share lines with their
+// neighbours, of which each write past the caches is a part, and those a processor completes one by one: f32[3900,
+// 4000] took 88 ms. So each row of a tile begins and ends at a line of its own row, and a tile has a line's worth of
+// columns more than it writes, which the strip before had, too (9 ms).
 //
 // Where the tile ends, the last square overlaps the one before; what is smaller than a square goes element by element.
 

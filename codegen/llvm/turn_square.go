@@ -9,7 +9,8 @@ import (
 
 // turn transposes a square of vectors. Those of up to 128 bits are interleaved, each with the one half a square away,
 // as often as their number is a power of two: every processor has an instruction for that. In longer ones such
-// instructions stay within 128 bits, so there vectors exchange halves of their elements instead, with a distance that halves.
+// instructions stay within 128 bits, so there vectors exchange halves of their elements instead, with a distance that
+// halves.
 func (g *gen) turn(rows []value.Value) []value.Value {
 	if lane := laneOf(rows); lane < len(rows) {
 		return g.exchange(rows)
@@ -31,10 +32,11 @@ func laneOf(rows []value.Value) int {
 	return min(len(rows), 16/bytes)
 }
 
-// turnForChain is turn where the chain that takes the elements is what bounds the time, not the memory from which they come. Four
-// times 128 bits are interleaved first, and then told apart by even and odd numbers, twice: instructions that a Zen 4 has on
-// three and on two of its pipes. The permutations of exchange are all of the second kind, and need registers for what they
-// overwrite. f32 [192, 1040] by a vector in cache, 15.3 us and 13.8. (Transposes from memory to memory lost a twentieth that way.)
+// turnForChain is turn where the chain that takes the elements is what bounds the time, not the memory from which they
+// come. Four times 128 bits are interleaved first, and then told apart by even and odd numbers, twice: instructions
+// that a Zen 4 has on three and on two of its pipes. The permutations of exchange are all of the second kind, and need
+// registers for what they overwrite. f32 [192, 1040] by a vector in cache, 15.3 us and 13.8. (Transposes from memory to
+// memory lost a twentieth that way.)
 func (g *gen) turnForChain(rows []value.Value) []value.Value {
 	w, lane := len(rows), laneOf(rows)
 	if w != 4*lane {
@@ -56,7 +58,9 @@ func (g *gen) interleave(rows []value.Value, lane int) []value.Value {
 			for i := range lane / 2 {
 				x, y := rows[at+i], rows[at+i+lane/2]
 				for k := range 2 {
-					next[at+2*i+k] = g.pick(x, y, w, func(e int) int { return e/lane*lane + e%lane/2 + e%2*w + k*lane/2 })
+					next[at+2*i+k] = g.pick(x, y, w, func(e int) int {
+						return e/lane*lane + e%lane/2 + e%2*w + k*lane/2
+					})
 				}
 			}
 		}

@@ -15,10 +15,11 @@ import (
 //
 //	for i { acc = acc + x[row, i]; y[row, i] = acc }
 //
-// That is a load and a store for each element, of lines as far apart as rows are, which share few places of the first-level cache where
-// rows are a power of two long. So as many steps as a register has elements are done at once: their elements are loaded along the rows,
-// turned over by squares in registers (turn), taken by the steps, and what these store is turned back. f32[1024, 1024] by
-// cumsum along the last axis, one thread of a Zen 3: 8.1 ms an element at a time, 1.07 so, and f32[128, 128] 40 us and 3.7.
+// That is a load and a store for each element, of lines as far apart as rows are, which share few places of the
+// first-level cache where rows are a power of two long. So as many steps as a register has elements are done at once:
+// their elements are loaded along the rows, turned over by squares in registers (turn), taken by the steps, and what
+// these store is turned back. f32[1024, 1024] by cumsum along the last axis, one thread of a Zen 3: 8.1 ms an element
+// at a time, 1.07 so, and f32[128, 128] 40 us and 3.7.
 //
 // Two registers of each step are enough to wait for: the squares of the next steps depend on nothing.
 
@@ -35,7 +36,8 @@ const maxTurnedStatements = 64
 
 // turnedStepsOf recognises a loop in the body of a vectorised axis, which across tells; it returns nil for any other.
 func (g *gen) turnedStepsOf(l *kernel.Loop, across func(kernel.Ref) bool) *turnedSteps {
-	if g.statement != nil || g.usual != nil || g.mask != nil || l.Parallel || l.Axis.Extent.Div > 1 || g.machine.Device || g.machine.Narrow || g.quick || statements(l.Body) > maxTurnedStatements {
+	if g.statement != nil || g.usual != nil || g.mask != nil || l.Parallel || l.Axis.Extent.Div > 1 ||
+		g.machine.Device || g.machine.Narrow || g.quick || statements(l.Body) > maxTurnedStatements {
 		return nil
 	}
 	inside := map[kernel.Ref]bool{}
@@ -114,7 +116,8 @@ func (g *gen) turnedWidth(v kernel.Ref, body *kernel.Block) int {
 }
 
 // run does the loop from its state on.
-func (t *turnedSteps) run(g *gen, init []value.Value, lo, hi value.Value, one func(i value.Value, state []value.Value) []value.Value) []value.Value {
+func (t *turnedSteps) run(g *gen, init []value.Value, lo, hi value.Value,
+	one func(i value.Value, state []value.Value) []value.Value) []value.Value {
 	n := t.steps(g, g.w)
 	whole := g.plus(lo, g.whole(g.minus(hi, lo), int64(n)))
 	state := g.count(lo, whole, int64(n), init, func(i value.Value, state []value.Value) []value.Value {
@@ -157,7 +160,8 @@ func (t *turnedSteps) run(g *gen, init []value.Value, lo, hi value.Value, one fu
 	return g.count(whole, hi, 1, state, one)
 }
 
-// at calls do with the address of each row's elements for n steps, of type *<n x d>, and reports whether they lie backwards.
+// at calls do with the address of each row's elements for n steps, of type *<n x d>, and reports whether they lie
+// backwards.
 func (t *turnedSteps) at(g *gen, param int, at kernel.Access, n int, do func(row int, p value.Value)) (backwards bool) {
 	for _, term := range at.Terms {
 		if c, _ := term.Coef.Const(); term.Var == t.loop.Axis.Var {

@@ -23,8 +23,9 @@ var levels = []string{"x86-64", "x86-64-v3", "x86-64-v4"}
 // turnedSizes are extents around squares and tiles of all types.
 var turnedSizes = []int64{0, 1, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 300, 1025}
 
-// TestTurnedOperands transposes matrices of every width of elements, forwards and backwards along both axes, with parts of
-// the axis that begin and end anywhere, and looks at what lies around the output. The extents are known when it runs only.
+// TestTurnedOperands transposes matrices of every width of elements, forwards and backwards along both axes, with parts
+// of the axis that begin and end anywhere, and looks at what lies around the output. The extents are known when it runs
+// only.
 func TestTurnedOperands(t *testing.T) {
 	for _, cpu := range levels {
 		for dtype, size := range map[string]int{"i8": 1, "bool": 1, "f16": 2, "i16": 2, "f32": 4, "f64": 8} {
@@ -145,7 +146,8 @@ kernel @outside(in x: i32[3, 40, 50], out s: i32[3, 50, 40]) over %%0 in 0..3, %
 						small = int16(x[i+m*j])
 					}
 					if s[n*i+j] != want || u[n*i+j] != small {
-						t.Fatalf("%s, rows %v: [%d, %d] is %v and %d, want %v and %d", cpu, part, i, j, s[n*i+j], u[n*i+j], want, small)
+						t.Fatalf("%s, rows %v: [%d, %d] is %v and %d, want %v and %d", cpu, part, i, j, s[n*i+j],
+							u[n*i+j], want, small)
 					}
 				}
 			}
@@ -177,7 +179,8 @@ func loadFor(t *testing.T, cpu, text string) func(name string, dims []int64, beg
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, features := lib.HostCPU(); cpu == "x86-64-v3" && !strings.Contains(features, "+avx2") || cpu == "x86-64-v4" && !strings.Contains(features, "+avx512vl") {
+	if _, features := lib.HostCPU(); cpu == "x86-64-v3" && !strings.Contains(features, "+avx2") || cpu == "x86-64-v4" &&
+		!strings.Contains(features, "+avx512vl") {
 		cpu = ""
 	}
 	if !strings.HasPrefix(lib.HostTriple(), "x86_64") {
@@ -203,8 +206,8 @@ func loadFor(t *testing.T, cpu, text string) func(name string, dims []int64, beg
 	}
 }
 
-// TestTurnedLines transposes matrices whose results go past the caches: rows that begin at a line and anywhere, in outputs that
-// do, of one strip and several, alone and with a second output of another width.
+// TestTurnedLines transposes matrices whose results go past the caches: rows that begin at a line and anywhere, in
+// outputs that do, of one strip and several, alone and with a second output of another width.
 func TestTurnedLines(t *testing.T) {
 	for _, cpu := range levels {
 		for dtype, size := range map[string]int{"i8": 1, "f16": 2, "f32": 4, "i64": 8} {
@@ -253,7 +256,8 @@ kernel @two(in x: %[1]s[%[2]d, %[3]d], out stream y: %[1]s[%[3]d, %[2]d], out st
 							}
 							run(name, nil, int64(part[0]), int64(part[1]), args...)
 							if !bytes.Equal(y, want) || !slices.Equal(z, wantZ) {
-								t.Fatalf("%s on %s: %s [%d, %d], rows %v, %d bytes after a line, is wrong", dtype, cpu, name, n, m, part, offset)
+								t.Fatalf("%s on %s: %s [%d, %d], rows %v, %d bytes after a line, is wrong", dtype, cpu,
+									name, n, m, part, offset)
 							}
 						}
 					}

@@ -34,7 +34,8 @@ func (g *gen) turnLoops(t *turned, begin, end value.Value) {
 		default:
 			g.count(lo[last], hi[last], t.cols, nil, func(j value.Value, _ []value.Value) []value.Value {
 				g.count(lo[t.across], hi[t.across], t.rows, nil, func(r value.Value, _ []value.Value) []value.Value {
-					tiles.tile(r, g.least(g.plus(r, ci(i64, t.rows)), hi[t.across]), j, g.least(g.plus(j, ci(i64, t.cols)), hi[last]), lo[last], hi[last])
+					tiles.tile(r, g.least(g.plus(r, ci(i64, t.rows)), hi[t.across]), j,
+						g.least(g.plus(j, ci(i64, t.cols)), hi[last]), lo[last], hi[last])
 					return nil
 				})
 				return nil
@@ -88,8 +89,8 @@ func (g *gen) stageLoads(t *turned) *turnGen {
 	return tg
 }
 
-// rowsAhead is how many rows of a tile ahead operands that are not turned are fetched: their pieces of a row are too short for
-// the processor's own prefetcher.
+// rowsAhead is how many rows of a tile ahead operands that are not turned are fetched: their pieces of a row are too
+// short for the processor's own prefetcher.
 const rowsAhead = 8
 
 // askForRows makes a load of such an operand ask for a row further on.
@@ -104,8 +105,8 @@ func (t *turnGen) askForRows(l *kernel.Load) {
 	}
 }
 
-// tile writes the code for the iterations [r, rEnd) of the axis across and [j, jEnd) of the last one, which goes from first
-// to end.
+// tile writes the code for the iterations [r, rEnd) of the axis across and [j, jEnd) of the last one, which goes from
+// first to end.
 func (t *turnGen) tile(r, rEnd, j, jEnd, first, end value.Value) {
 	from := j
 	if t.output != nil {
@@ -163,8 +164,8 @@ func (t *turnGen) rowsOf(r, rEnd value.Value, ends func() (lo, hi value.Value)) 
 	t.tiled = false
 }
 
-// lineWidth is how many iterations write a line of the output; 0 when they are no vector, or when there are other outputs,
-// whose lines may begin elsewhere.
+// lineWidth is how many iterations write a line of the output; 0 when they are no vector, or when there are other
+// outputs, whose lines may begin elsewhere.
 func (t *turnGen) lineWidth() int {
 	for _, s := range t.body.Stmts {
 		if st, ok := s.(*kernel.Store); ok && st != t.output {
@@ -196,8 +197,8 @@ func (t *turnGen) wholeLines(r, j, jEnd, first, end value.Value) value.Value {
 	return yes
 }
 
-// places is the address of the streamed output at (r, j) and the bytes from row to row: what is a multiple of a power of
-// two in all rows is one in both of them.
+// places is the address of the streamed output at (r, j) and the bytes from row to row: what is a multiple of a power
+// of two in all rows is one in both of them.
 func (t *turnGen) places(r, j value.Value) value.Value {
 	t.env[t.axes[t.across].Var], t.env[t.axes[len(t.axes)-1].Var] = val{v: r}, val{v: j}
 	all := value.Value(t.cur.NewPtrToInt(t.addr(t.output.Param, t.place(t.output.At).base), i64))
@@ -210,8 +211,8 @@ func (t *turnGen) places(r, j value.Value) value.Value {
 	return all
 }
 
-// lineAt is the last index up to j of the row that is bound whose element begins a line of the streamed output, but none
-// before first.
+// lineAt is the last index up to j of the row that is bound whose element begins a line of the streamed output, but
+// none before first.
 func (t *turnGen) lineAt(j, first value.Value) value.Value {
 	t.env[t.axes[len(t.axes)-1].Var] = val{v: j}
 	bytes := int64(t.params[t.output.Param].DType.Bytes())
@@ -220,8 +221,8 @@ func (t *turnGen) lineAt(j, first value.Value) value.Value {
 	return t.cur.NewSelect(t.cur.NewICmp(enum.IPredSLT, begin, first), first, begin)
 }
 
-// backAt is how many columns before j the tile from row r on needs: none at the first strip, and where column j begins a
-// line in every row.
+// backAt is how many columns before j the tile from row r on needs: none at the first strip, and where column j begins
+// a line in every row.
 func (t *turnGen) backAt(r, j, first value.Value) value.Value {
 	ragged := value.Value(t.cur.NewICmp(enum.IPredNE, t.cur.NewAnd(t.places(r, j), ci(i64, lineBytes-1)), ci(i64, 0)))
 	ragged = t.cur.NewAnd(ragged, t.cur.NewICmp(enum.IPredSGT, j, first))
@@ -242,7 +243,8 @@ func (t *turnGen) backwards(s stage) bool {
 func (t *turnGen) fill(s stage, r, rEnd, j, jEnd value.Value) {
 	w := int64(t.machine.square(t.params[s.param].DType))
 	rows, cols := t.cur.NewSub(rEnd, r), t.cur.NewSub(jEnd, j)
-	enough := t.cur.NewAnd(t.cur.NewICmp(enum.IPredSGE, rows, ci(i64, w)), t.cur.NewICmp(enum.IPredSGE, cols, ci(i64, w)))
+	enough := t.cur.NewAnd(t.cur.NewICmp(enum.IPredSGE, rows, ci(i64, w)),
+		t.cur.NewICmp(enum.IPredSGE, cols, ci(i64, w)))
 	t.either(enough, func() {
 		t.count(j, jEnd, w, nil, func(jj value.Value, _ []value.Value) []value.Value {
 			jj = t.least(jj, t.plus(jEnd, ci(i64, -w)))
@@ -305,7 +307,8 @@ func (t *turnGen) turnSquare(s stage, r, j, r0, j0 value.Value, w int) {
 			if t.backwards(s) {
 				ahead = -ahead
 			}
-			t.askForIn(toSecond, s.load.Param, t.sourceAt(s, t.plus(first, ci(i64, ahead)), t.plus(j, ci(i64, int64(i)))), 1)
+			t.askForIn(toSecond, s.load.Param, t.sourceAt(s, t.plus(first, ci(i64, ahead)),
+				t.plus(j, ci(i64, int64(i)))), 1)
 		}
 	}
 	at := t.stageAt(s, r, j, r0, j0)

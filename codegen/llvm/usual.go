@@ -17,22 +17,23 @@ import (
 // Note [Rare arms]
 //
 // The first arm of a long branch is the rare one (rareArm in loops.go): operands of a product of residues that are no
-// residues. To ask each vector whether it is taken costs a comparison, a move from the mask to the other registers and a jump,
-// as much as a third of a product by IFMA. So vectors go in blocks:
+// residues. To ask each vector whether it is taken costs a comparison, a move from the mask to the other registers and
+// a jump, as much as a third of a product by IFMA. So vectors go in blocks:
 //
 //	for x in steps of usualVectors vectors:
 //	  compute and store all of them as if no iteration took the rare arm
 //	  if one did, and where less than a block is left: vector after vector, with the branch
 //
-// What was read is kept for nothing then, which counts where there are 16 registers; on a Zen 4 it makes no difference. A kernel that works
-// in place stores after the question.
+// What was read is kept for nothing then, which counts where there are 16 registers; on a Zen 4 it makes no difference.
+// A kernel that works in place stores after the question.
 //
-// Conditions of the usual forms, x & m != 0 and m <= x where m is the same for all, are put together as x: one or, one maximum. LLVM would do so behind
-// the last vector, and keep the operands of all of them until then, for which 16 registers are too few: opaque. Where the lower half of a 64-bit m is 0, the
-// upper halves of x tell, and where x is a maximum, its operands: AVX2 has a maximum of 32-bit numbers, and none of 64 bits.
+// Conditions of the usual forms, x & m != 0 and m <= x where m is the same for all, are put together as x: one or, one
+// maximum. LLVM would do so behind the last vector, and keep the operands of all of them until then, for which 16
+// registers are too few: opaque. Where the lower half of a 64-bit m is 0, the upper halves of x tell, and where x is a
+// maximum, its operands: AVX2 has a maximum of 32-bit numbers, and none of 64 bits.
 //
-// Sums down columns put the arms off until all rows are added (Note [Reductions across rows]): what is put together is kept from one round of
-// the loops to the next, in memory of which LLVM makes registers.
+// Sums down columns put the arms off until all rows are added (Note [Reductions across rows]): what is put together is
+// kept from one round of the loops to the next, in memory of which LLVM makes registers.
 
 // usualVectors is the number of vectors of a block. More gain nothing: 8 took as long on a Zen 4.
 const usualVectors = 4
@@ -54,8 +55,8 @@ type rareTest struct {
 	kept value.Value // where the rounds of a loop leave x
 }
 
-// rareBranches finds the branches of a body whose rare arms can be put off; nil when the body is not so plain that its vectors can
-// be computed before anything is stored.
+// rareBranches finds the branches of a body whose rare arms can be put off; nil when the body is not so plain that its
+// vectors can be computed before anything is stored.
 func rareBranches(body *kernel.Block) map[*kernel.If]bool {
 	out := map[*kernel.If]bool{}
 	var find func(b *kernel.Block)
@@ -86,7 +87,8 @@ func rareBranches(body *kernel.Block) map[*kernel.If]bool {
 	return out
 }
 
-// vectors runs the vectors of w iterations that begin in [lo, hi), which are whole ones up to last; nil says that all are.
+// vectors runs the vectors of w iterations that begin in [lo, hi), which are whole ones up to last; nil says that all
+// are.
 func (g *gen) vectors(v kernel.Ref, lo, hi, last value.Value, w int, body *kernel.Block) {
 	at := func(x value.Value) {
 		g.env[v] = val{v: x, iota: true}
@@ -155,7 +157,8 @@ func (g *gen) vectors(v kernel.Ref, lo, hi, last value.Value, w int, body *kerne
 	})
 }
 
-// puts reports that the rare arm of s was put off: its condition is kept, and what it gives is what the other arm gives.
+// puts reports that the rare arm of s was put off: its condition is kept, and what it gives is what the other arm
+// gives.
 func (g *gen) puts(s *kernel.If, c value.Value) bool {
 	if g.usual == nil || !g.usual.ifs[s] {
 		return false
@@ -178,7 +181,8 @@ func (u *usual) note(g *gen, r kernel.Ref, c value.Value) {
 			if mask := g.maskOf(x); u.start == nil || g.isNumber(mask.Args[1]) {
 				n.in, n.mask, n.x = in, mask, g.spread(g.env[mask.Args[0]])
 			}
-		case in.Op == scalar.Le && !g.types[m].IsSigned() && !g.types[m].IsFloat() && g.env[m].wide && !g.env[x].wide && !g.env[x].iota && (u.start == nil || g.isNumber(x)):
+		case in.Op == scalar.Le && !g.types[m].IsSigned() && !g.types[m].IsFloat() && g.env[m].wide && !g.env[x].wide &&
+			!g.env[x].iota && (u.start == nil || g.isNumber(x)):
 			n.in, n.x = in, g.env[m].v
 			if c := g.lets[x]; g.types[m] == types.U64 && c != nil && c.Op == scalar.Const && uint32(c.Imm) == 0 {
 				for _, part := range g.largestOf(m) {
@@ -259,7 +263,8 @@ func (g *gen) registers(x value.Value) int {
 	return int(t.Len*t.ElemType.(*lt.IntType).BitSize) / g.machine.VectorBits
 }
 
-// opaque is x, of which LLVM doesn't see what it is computed from. It has such a fence for floats only, in whole registers.
+// opaque is x, of which LLVM doesn't see what it is computed from. It has such a fence for floats only, in whole
+// registers.
 func (g *gen) opaque(x value.Value) value.Value {
 	t, ok := x.Type().(*lt.VectorType)
 	if !ok || g.machine.Device {

@@ -15,7 +15,8 @@ import (
 // steps residues are multiplied. LLVM leaves such a branch in the loop, where it keeps neighbouring vectors from being
 // computed side by side. So the loops are written once for each way, and the branch is taken before them. With moduli
 // along a short last axis (Note [Short last axes]) the way is one when all of them agree, and loops with branches are
-// left for those that do not. Sums of parts of products (scalar.DoubleSums) go the second way then, all of them: loops that went both ways took twelve times as long.
+// left for those that do not. Sums of parts of products (scalar.DoubleSums) go the second way then, all of them: loops
+// that went both ways took twelve times as long.
 
 // Bounds of the code that is written several times.
 const (
@@ -110,7 +111,8 @@ func (g *gen) partsAt(b *kernel.Block) kernel.Ref {
 	return found
 }
 
-// takesApart reports that c is a scalar.DoubleSums, and that b has all that stands behind it: what the branches on c give is read by others on c alone.
+// takesApart reports that c is a scalar.DoubleSums, and that b has all that stands behind it: what the branches on c
+// give is read by others on c alone.
 func (g *gen) takesApart(b *kernel.Block, c kernel.Ref) bool {
 	in := g.lets[c]
 	kernel.Each(b, func(s *kernel.Let) {
@@ -181,8 +183,8 @@ func innerLoops(b *kernel.Block) (out []*kernel.Block) {
 	return out
 }
 
-// settle is the body with the statements of the arm that is taken in the place of branches on c. What they gave is handed on by a
-// branch without statements, whose condition is a constant now.
+// settle is the body with the statements of the arm that is taken in the place of branches on c. What they gave is
+// handed on by a branch without statements, whose condition is a constant now.
 func settle(b *kernel.Block, c kernel.Ref, taken bool) *kernel.Block {
 	has := false
 	kernel.Each(b, func(s *kernel.If) { has = has || s.Cond == c })
@@ -204,9 +206,11 @@ func settle(b *kernel.Block, c kernel.Ref, taken bool) *kernel.Block {
 					arm, vals = s.Else, s.ElseVals
 				}
 				out.Stmts = append(out.Stmts, settle(arm, c, taken).Stmts...)
-				st = &kernel.If{Cond: c, Then: &kernel.Block{}, Else: &kernel.Block{}, ThenVals: vals, ElseVals: vals, IDs: s.IDs}
+				st = &kernel.If{Cond: c, Then: &kernel.Block{}, Else: &kernel.Block{}, ThenVals: vals, ElseVals: vals,
+					IDs: s.IDs}
 			} else if has {
-				st = &kernel.If{Cond: s.Cond, Then: settle(s.Then, c, taken), Else: settle(s.Else, c, taken), ThenVals: s.ThenVals, ElseVals: s.ElseVals, IDs: s.IDs}
+				st = &kernel.If{Cond: s.Cond, Then: settle(s.Then, c, taken), Else: settle(s.Else, c, taken),
+					ThenVals: s.ThenVals, ElseVals: s.ElseVals, IDs: s.IDs}
 			}
 		case *kernel.Loop:
 			if has {

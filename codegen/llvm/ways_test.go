@@ -38,7 +38,9 @@ kernel @k(in p: u64[9], in x: u64[9, 64], out y: u64[9]) over %0 in 0..9 {
 		choice, stored string
 		want           bool
 	}{{"doublesums", "10", true}, {"doublesums", "5", false}, {"doubles", "10", false}} {
-		m, errs := kernel.Parse(diag.NewFile("t.kernels", strings.NewReplacer("CHOICE", c.choice, "STORED", c.stored).Replace(src)))
+		m,
+			errs := kernel.Parse(diag.NewFile("t.kernels", strings.NewReplacer("CHOICE", c.choice, "STORED",
+			c.stored).Replace(src)))
 		if errs.Err() != nil {
 			t.Fatal(errs)
 		}

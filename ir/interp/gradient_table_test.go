@@ -13,8 +13,8 @@ import (
 )
 
 // TestGradientsOfTable: for random uses of every operation that has a derivative, of any shape and along any axes, the
-// change of a weighted sum of the results along a random direction is the same by central differences, by reverse mode and by
-// forward mode.
+// change of a weighted sum of the results along a random direction is the same by central differences, by reverse mode
+// and by forward mode.
 func TestGradientsOfTable(t *testing.T) {
 	n := 60
 	if testing.Short() {

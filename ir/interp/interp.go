@@ -69,7 +69,8 @@ func fits(f *ir.Func, dims map[string]int64, args []*ir.Array) error {
 		}
 		got := args[i].Type()
 		if got.Elem != p.Type.Elem || !got.Shape.Equal(want) {
-			return fmt.Errorf("parameter %s of %s is %s, but the argument is %s", p.Name, f.Name, types.Tensor{Elem: p.Type.Elem, Shape: want}, got)
+			return fmt.Errorf("parameter %s of %s is %s, but the argument is %s", p.Name, f.Name,
+				types.Tensor{Elem: p.Type.Elem, Shape: want}, got)
 		}
 		if n := int64(1); got.Elem != types.String {
 			for _, s := range args[i].Shape {
@@ -237,7 +238,8 @@ func (f *frame) Call(op *ir.Op, callee string, dims []int64, args []*ir.Array) (
 	if c.recursive {
 		if f.depth >= abi.MaxCallDepth {
 			// the place is the function, not the call: machine code counts where a function begins
-			return nil, &RuntimeError{Span: g.Span, Kind: scalar.CheckRecursion, Message: message(scalar.CheckRecursion, op, nil)}
+			return nil, &RuntimeError{Span: g.Span, Kind: scalar.CheckRecursion,
+				Message: message(scalar.CheckRecursion, op, nil)}
 		}
 		f.depth++
 		defer func() { f.depth-- }()

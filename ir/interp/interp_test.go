@@ -151,7 +151,8 @@ func @f(%x: f32[4]) -> (i32, i32) {
   %0: i32 = argmax %x
   %1: i32 = argmin %x {axis = 0}
   return %0, %1
-}`, []*ir.Array{{DType: types.F32, Shape: []int64{4}, Bits: []uint64{0x40000000, 0x7fc00000, 0xff800000, 0x7fc00000}}}, "1; 1"},
+}`, []*ir.Array{{DType: types.F32, Shape: []int64{4}, Bits: []uint64{0x40000000, 0x7fc00000, 0xff800000, 0x7fc00000}}},
+			"1; 1"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -177,7 +178,8 @@ func TestRuntimeErrors(t *testing.T) {
 func @f(%x: i32[5], %i: i32) -> i32 {
   %0: i32 = index %x, %i {axes = [0]}
   return %0
-}`, []*ir.Array{array(types.I32, []int64{5}), array(types.I32, nil, -1)}, scalar.CheckIndex, "index -1 is out of range"},
+}`, []*ir.Array{array(types.I32, []int64{5}), array(types.I32, nil, -1)}, scalar.CheckIndex,
+			"index -1 is out of range"},
 		{"dynamic slice names the index outside", `
 func @f(%x: i32[5], %i: i64) -> i32[3] {
   %0: i32[3] = dynamic_slice %x, %i {axes = [0], sizes = [3]}
@@ -187,7 +189,8 @@ func @f(%x: i32[5], %i: i64) -> i32[3] {
 func @f(%x: i32[2], %y: i32[2]) -> i32[2] {
   %0: i32[2] = div %x, %y
   return %0
-}`, []*ir.Array{array(types.I32, []int64{2}), array(types.I32, []int64{2}, 1, 0)}, scalar.CheckDivideByZero, "integer division by zero"},
+}`, []*ir.Array{array(types.I32, []int64{2}), array(types.I32, []int64{2}, 1, 0)}, scalar.CheckDivideByZero,
+			"integer division by zero"},
 		{"power", `
 func @f(%x: i8, %y: i8) -> i8 {
   %0: i8 = pow %x, %y
@@ -277,7 +280,8 @@ io func @f() -> f32[3] {
   %1: f32[3] = load_npy %0 {dtype = f32, shape = [3]}
   return %1
 }`)
-	if _, err := Run(bad, "f", nil, sys); err == nil || !strings.Contains(err.Error(), "out.npy holds f64[2], not f32[3]") {
+	if _, err := Run(bad, "f", nil, sys); err == nil || !strings.Contains(err.Error(),
+		"out.npy holds f64[2], not f32[3]") {
 		t.Errorf("got %v", err)
 	}
 }

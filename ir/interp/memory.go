@@ -83,5 +83,6 @@ func outOfMemory(at diag.Span, ts ...types.Tensor) error {
 	for i, t := range ts {
 		names[i] = t.String()
 	}
-	return &RuntimeError{Span: at, Message: fmt.Sprintf("out of memory: there is no room for %s", strings.Join(names, " and "))}
+	return &RuntimeError{Span: at, Message: fmt.Sprintf("out of memory: there is no room for %s",
+		strings.Join(names, " and "))}
 }

@@ -99,7 +99,8 @@ func TestOrderOfSumsAndProducts(t *testing.T) {
 	}
 }
 
-func checkOrder(t *testing.T, m *ir.Module, entry string, x *ir.Array, combine func(a, b uint64) uint64, identity uint64) {
+func checkOrder(t *testing.T, m *ir.Module, entry string, x *ir.Array, combine func(a, b uint64) uint64,
+	identity uint64) {
 	t.Helper()
 	got, err := Run(m, entry, []*ir.Array{x}, &MemSystem{})
 	if err != nil {

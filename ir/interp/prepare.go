@@ -104,7 +104,8 @@ func inDerivatives(b *ir.Block, visit func(b *ir.Block)) {
 // not be seen with symbolic extents, such as a slice that leaves its axis, shows here.
 func instantiate(f *ir.Func, dims []int64) (*ir.Func, error) {
 	if len(dims) != len(f.Dims) {
-		return nil, &RuntimeError{Span: f.Span, Message: fmt.Sprintf("%s has %d shape parameters, not %d", f.Name, len(f.Dims), len(dims))}
+		return nil, &RuntimeError{Span: f.Span, Message: fmt.Sprintf("%s has %d shape parameters, not %d", f.Name,
+			len(f.Dims), len(dims))}
 	}
 	if len(dims) == 0 {
 		return f, nil
@@ -142,7 +143,8 @@ func recheck(b *ir.Block, where string) error {
 		}
 		for i, t := range ts {
 			if !types.Equal(t, op.Results[i].Type) {
-				return &RuntimeError{Span: op.Span, Message: fmt.Sprintf("%s gives %s and not %s%s", op.Def.Name, t, op.Results[i].Type, where)}
+				return &RuntimeError{Span: op.Span, Message: fmt.Sprintf("%s gives %s and not %s%s", op.Def.Name, t,
+					op.Results[i].Type, where)}
 			}
 		}
 	}
@@ -188,7 +190,9 @@ func (p *preparer) use(vs []*ir.Value, at diag.Span) ([]int, error) {
 	for i, v := range vs {
 		s, ok := p.slot[v]
 		if !ok {
-			return nil, &RuntimeError{Span: at, Message: "the module uses a value that is not visible here; it was not verified"}
+			return nil,
+				&RuntimeError{Span: at,
+					Message: "the module uses a value that is not visible here; it was not verified"}
 		}
 		slots[i] = s
 	}
@@ -251,7 +255,8 @@ func (p *preparer) step(b *block, op *ir.Op) (step, error) {
 	return s, nil
 }
 
-// expanded is what op is defined by. A derivative that cannot be taken, of a module that no checker has seen, is an error.
+// expanded is what op is defined by. A derivative that cannot be taken, of a module that no checker has seen, is an
+// error.
 func expanded(op *ir.Op) (body *ir.Block, err error) {
 	defer func() {
 		e := recover()

@@ -152,7 +152,8 @@ func (p *puller) space(extents []types.Dim, visit func(at []scalar.Ref)) {
 	}
 }
 
-func (p *puller) Reduce(_ *ir.Op, kind ir.ReduceKind, t types.DType, lastAxis bool, extents []types.Dim, body func(at []scalar.Ref) scalar.Ref) scalar.Ref {
+func (p *puller) Reduce(_ *ir.Op, kind ir.ReduceKind, t types.DType, lastAxis bool, extents []types.Dim,
+	body func(at []scalar.Ref) scalar.Ref) scalar.Ref {
 	var x []uint64
 	p.space(extents, func(at []scalar.Ref) {
 		r := body(at)
@@ -202,7 +203,8 @@ func naivePosition(t types.DType, x []uint64, largest bool) int {
 	return -1
 }
 
-func (p *puller) Loop(extents []types.Dim, begin int64, init []scalar.Ref, body func(at, state []scalar.Ref) []scalar.Ref) []scalar.Ref {
+func (p *puller) Loop(extents []types.Dim, begin int64, init []scalar.Ref,
+	body func(at, state []scalar.Ref) []scalar.Ref) []scalar.Ref {
 	state, i := init, int64(0)
 	p.space(extents, func(at []scalar.Ref) {
 		if i >= begin {
@@ -213,7 +215,8 @@ func (p *puller) Loop(extents []types.Dim, begin int64, init []scalar.Ref, body 
 	return state
 }
 
-func (p *puller) Iterate(n scalar.Ref, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) ([]scalar.Ref, scalar.Ref)) []scalar.Ref {
+func (p *puller) Iterate(n scalar.Ref, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) ([]scalar.Ref,
+	scalar.Ref)) []scalar.Ref {
 	state := init
 	for i := int64(0); i < signExtended(p.types[n], p.bits[n]); i++ {
 		next, stop := body(p.constant(types.I64, uint64(i)), state)

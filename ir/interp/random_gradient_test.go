@@ -38,7 +38,8 @@ func (g *gen) ruled(custom bool) (ir.A, []*ir.Value, []*ir.Block) {
 			b.Param("", p, diag.Span{})
 		}
 		in := &ir.Builder{Block: b}
-		b.Yields = []*ir.Value{in.Emit(ir.OpMul, nil, b.Params[len(params)-1], in.Emit(ir.OpCast, ir.A{"to": t.Elem}, b.Params[0]))}
+		b.Yields = []*ir.Value{in.Emit(ir.OpMul, nil, b.Params[len(params)-1],
+			in.Emit(ir.OpCast, ir.A{"to": t.Elem}, b.Params[0]))}
 	}
 	block(f, n, t)
 	block(rule, n, t, t)

@@ -108,7 +108,8 @@ func init() {
 				axis = len(shape) - 3
 			}
 			vec := types.Tensor{Elem: t, Shape: types.Shape{k}}
-			args := []*ir.Value{g.param(types.Tensor{Elem: t, Shape: shape}), g.moduli(vec), g.param(types.Tensor{Elem: t, Shape: types.Shape{k, m}})}
+			args := []*ir.Value{g.param(types.Tensor{Elem: t, Shape: shape}), g.moduli(vec),
+				g.param(types.Tensor{Elem: t, Shape: types.Shape{k, m}})}
 			attrs := ir.A{"axis": int64(axis)}
 			if name == "ntt" {
 				attrs["skip_perm"] = g.Intn(2) == 0

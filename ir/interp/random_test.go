@@ -305,7 +305,8 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 			}
 		}
 		args := []*ir.Value{g.param(x), g.param(types.Tensor{Elem: x.Elem, Shape: shape})}
-		return ir.A{"axes": axes, "sizes": sizes, "starts": starts, "steps": steps, "shape": shape}, append(args, firsts...), nil
+		return ir.A{"axes": axes, "sizes": sizes, "starts": starts, "steps": steps, "shape": shape},
+			append(args, firsts...), nil
 	},
 	"concat": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		x := types.Tensor{Elem: g.dtype(), Shape: g.shape(1 + g.Intn(3))}
@@ -336,7 +337,8 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		for k := range shape {
 			i := body.Param("", types.Scalar(types.I32), diag.Span{})
 			step := array(types.I32, []int64{}, int64(k*-3+1))
-			scaled := b.Emit(ir.OpCast, ir.A{"to": elem}, b.Emit(ir.OpMul, nil, i, b.Emit(ir.OpConst, ir.A{"value": step})))
+			scaled := b.Emit(ir.OpCast, ir.A{"to": elem}, b.Emit(ir.OpMul, nil, i,
+				b.Emit(ir.OpConst, ir.A{"value": step})))
 			sum = b.Emit(ir.OpAdd, nil, sum, b.Emit(ir.OpBroadcast, ir.A{"shape": captured.Type.Shape}, scaled))
 		}
 		body.Yields = []*ir.Value{sum}

@@ -29,7 +29,8 @@ func forEachInstance(t *testing.T, n int, check func(t *testing.T, in *instance)
 		}
 		t.Run(d.Name, func(t *testing.T) {
 			rng := rand.New(rand.NewSource(int64(len(d.Name))))
-			seen := map[[2]types.DType]bool{} // of the first operand and of the last: one of them may have a type of its own
+			// of the first operand and of the last: one of them may have a type of its own
+			seen := map[[2]types.DType]bool{}
 			made := 0
 			for try := 0; try < 20*n && made < n; try++ {
 				if in := newGen(rng).instance(d); in != nil {
@@ -53,7 +54,8 @@ func forEachInstance(t *testing.T, n int, check func(t *testing.T, in *instance)
 // ofOneType reports that the rule of an operation names the one element type that it takes.
 func ofOneType(d *ir.OpDef) bool {
 	rule := d.Constraints[0].Text
-	return strings.HasSuffix(rule, "type, bool") || strings.HasSuffix(rule, "of type bool") || strings.HasSuffix(rule, "type, i64")
+	return strings.HasSuffix(rule, "type, bool") || strings.HasSuffix(rule, "of type bool") ||
+		strings.HasSuffix(rule, "type, i64")
 }
 
 func (in *instance) run() ([]*ir.Array, error) {
@@ -137,7 +139,8 @@ func comparePull(t *testing.T, f *ir.Func, in *instance, want []*ir.Array, faile
 			if failure.kind != failed.Kind {
 				t.Fatalf("%s: pulling fails with %s, evaluation with %v", f, failure.kind, failed)
 			}
-			if msg := message(failure.kind, y.Def, failure.details); failure.kind == scalar.CheckIndex && msg != failed.Message {
+			if msg := message(failure.kind, y.Def, failure.details); failure.kind == scalar.CheckIndex &&
+				msg != failed.Message {
 				t.Fatalf("%s: pulling says %q, evaluation %q", f, msg, failed.Message)
 			}
 		case failed != nil:
@@ -147,7 +150,8 @@ func comparePull(t *testing.T, f *ir.Func, in *instance, want []*ir.Array, faile
 		default:
 			for i := range got {
 				if !sameBits(y.Type.Elem, got[i], want[r].Bits[i]) {
-					t.Fatalf("%s with %v\nelement %d of result %d is %x pulled, %x evaluated", f, show(in.args), i, r, got[i], want[r].Bits[i])
+					t.Fatalf("%s with %v\nelement %d of result %d is %x pulled, %x evaluated", f, show(in.args), i, r,
+						got[i], want[r].Bits[i])
 				}
 			}
 		}

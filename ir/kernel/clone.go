@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Clone is a copy of b that shares no statement with it. Its scalars have the same numbers, so that both can stand in one kernel
-// only once they are numbered anew.
+// Clone is a copy of b that shares no statement with it. Its scalars have the same numbers, so that both can stand in
+// one kernel only once they are numbered anew.
 func (b *Block) Clone() *Block {
 	out := &Block{}
 	for _, st := range b.Stmts {
@@ -38,12 +38,14 @@ func cloneStmt(st Stmt) Stmt {
 		return &c
 	case *Loop:
 		c := *st
-		c.Init, c.Vars, c.Next, c.IDs = slices.Clone(st.Init), slices.Clone(st.Vars), slices.Clone(st.Next), slices.Clone(st.IDs)
+		c.Init, c.Vars, c.Next, c.IDs = slices.Clone(st.Init), slices.Clone(st.Vars), slices.Clone(st.Next),
+			slices.Clone(st.IDs)
 		c.Body = st.Body.Clone()
 		return &c
 	case *Iterate:
 		c := *st
-		c.Init, c.Vars, c.Next, c.IDs = slices.Clone(st.Init), slices.Clone(st.Vars), slices.Clone(st.Next), slices.Clone(st.IDs)
+		c.Init, c.Vars, c.Next, c.IDs = slices.Clone(st.Init), slices.Clone(st.Vars), slices.Clone(st.Next),
+			slices.Clone(st.IDs)
 		c.Body = st.Body.Clone()
 		return &c
 	case *Reduce:

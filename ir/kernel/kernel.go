@@ -34,7 +34,8 @@ type Kernel struct {
 	Notes  []string // what was fused into it, for `healc explain`
 }
 
-// Source is where in the source the operations stand that scalars are part of, by Ref. It may end before the scalars do.
+// Source is where in the source the operations stand that scalars are part of, by Ref. It may end before the scalars
+// do.
 type Source []diag.Span
 
 // At is where r comes from, an invalid span when that is not known.
@@ -82,9 +83,9 @@ type Param struct {
 	InPlace bool
 	Work    bool // of an output: it is read, too, each element only by the iteration of the axes that writes it
 	Stream  bool // of an output that is not read: where it is large, what is written need not stay in a cache
-	// Local is memory of the kernel itself, for which no buffer is passed: each iteration of the axes writes an
-	// element before it reads it. It is an output in Out, and in Work where what was read may be written again, and stands behind all
-	// other parameters.
+	// Local is memory of the kernel itself, for which no buffer is passed: each iteration of the axes writes an element
+	// before it reads it. It is an output in Out, and in Work where what was read may be written again, and stands
+	// behind all other parameters.
 	Local bool
 	Shape []abi.Extent
 	Elems []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major

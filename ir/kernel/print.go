@@ -22,7 +22,8 @@ import (
 //	site   = "site" int string "at" string ":" int ":" int "op" string "text" string
 //	func   = "func" sym "(" [ vals ] ")" "->" "(" [ types ] ")" [ "site" int ] "{" { stmt } "return" [ refs ] "}"
 //	kernel = "kernel" sym "(" [ buffer { "," buffer } ] ")" [ "over" axes ] "{" { "note" string } { stmt } "}"
-//	buffer = ( "in" | "out" [ "stream" ] ) name ":" dtype "[" [ extent { "," extent } ] "]" [ "strides" "[" [ dims ] "]" ]
+//	buffer = ( "in" | "out" [ "stream" ] ) name ":" dtype "[" [ extent { "," extent } ] "]"
+//	         [ "strides" "[" [ dims ] "]" ]
 //	axes   = axis { "," axis }
 //	axis   = ref "in" int ".." extent
 //	extent = dim | "ceildiv" "(" dim "," int ")"
@@ -67,7 +68,8 @@ func Print(w io.Writer, m *Module) error {
 		p.printf("\n")
 	}
 	for i, s := range m.Sites {
-		p.printf("site %d %s at %s:%d:%d op %s text %s", i, strconv.Quote(s.Kind), strconv.Quote(s.File), s.Line, s.Col, strconv.Quote(s.Op), strconv.Quote(s.Text))
+		p.printf("site %d %s at %s:%d:%d op %s text %s", i, strconv.Quote(s.Kind), strconv.Quote(s.File), s.Line, s.Col,
+			strconv.Quote(s.Op), strconv.Quote(s.Text))
 		for c := s.Caller; c != nil; c = c.Caller {
 			p.printf(" called at %s:%d:%d text %s", strconv.Quote(c.File), c.Line, c.Col, strconv.Quote(c.Text))
 		}
@@ -335,7 +337,8 @@ func (p *printer) stmt(s Stmt, indent string) {
 		line := fmt.Sprintf("%s %d", word, s.Size)
 		for i, l := range []*Line{&s.Data, &s.Source, s.Times, &s.Table, &s.Spare} {
 			if l != nil {
-				line += fmt.Sprintf(" %s %s%s", []string{"to", "of", "times", "by", "with"}[i], p.param(l.Param), p.access(l.At))
+				line += fmt.Sprintf(" %s %s%s", []string{"to", "of", "times", "by", "with"}[i], p.param(l.Param),
+					p.access(l.At))
 			}
 		}
 		line += " modulo " + p.ref(s.P)

@@ -78,7 +78,8 @@ func (pp *planPrinter) steps(steps []abi.Step, indent string) {
 			pp.line(head + text)
 		case s.Host != nil:
 			h := s.Host
-			pp.line(head + fmt.Sprintf("host %s(%s)%s%s", h.Name, formatViews(h.Args), formatOut(h.Out), formatStrings(h.Attrs)))
+			pp.line(head + fmt.Sprintf("host %s(%s)%s%s", h.Name, formatViews(h.Args), formatOut(h.Out),
+				formatStrings(h.Attrs)))
 		case s.If != nil:
 			pp.line(head + fmt.Sprintf("if %d", s.If.Cond))
 			pp.steps(s.If.Then, indent+"  ")
@@ -87,7 +88,8 @@ func (pp *planPrinter) steps(steps []abi.Step, indent string) {
 		case s.Loop != nil:
 			pp.loop(s.Loop, head, indent)
 		case s.Call != nil:
-			pp.line(head + fmt.Sprintf("call function %d(%s)%s", s.Call.Func, formatViews(s.Call.Args), formatOut(s.Call.Out)))
+			pp.line(head + fmt.Sprintf("call function %d(%s)%s", s.Call.Func, formatViews(s.Call.Args),
+				formatOut(s.Call.Out)))
 		case s.Copy != nil:
 			pp.line(head + fmt.Sprintf("copy %s -> %d", formatView(s.Copy.From), s.Copy.To))
 		case s.Fail != nil:

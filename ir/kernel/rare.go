@@ -2,12 +2,13 @@ package kernel
 
 import "healc/ir/scalar"
 
-// RareArm is the number of statements from which the first arm of an If is taken to run hardly ever: vectors branch around it when
-// none of their elements needs it, and estimates leave it out. Operands that are no residues are what it is for.
+// RareArm is the number of statements from which the first arm of an If is taken to run hardly ever: vectors branch
+// around it when none of their elements needs it, and estimates leave it out. Operands that are no residues are what it
+// is for.
 const RareArm = 16
 
-// Rare tells which first arms run hardly ever, while a kernel is walked in the order of its statements: long ones, and what
-// a Transform leaves to them.
+// Rare tells which first arms run hardly ever, while a kernel is walked in the order of its statements: long ones, and
+// what a Transform leaves to them.
 type Rare struct{ made, failed map[Ref]bool }
 
 // Note takes notice of a statement that comes before an If.

@@ -177,7 +177,8 @@ func TestParseErrors(t *testing.T) {
 
 // Every property that Verify lists has a kernel that breaks it, and the error is shown under its line.
 func TestVerify(t *testing.T) {
-	const head = "kernels \"m\"[N]\nsite 0 \"index\" at \"\":0:0 op \"\" text \"\"\nfunc @g(%0: i32) -> (f32) {\n  %1: f32 = const 1.0\n  return %1\n}\n"
+	const head = "kernels \"m\"[N]\nsite 0 \"index\" at \"\":0:0 op \"\" text \"\"\nfunc @g(%0: i32) -> (f32) {\n" +
+		"  %1: f32 = const 1.0\n  return %1\n}\n"
 	k := func(body string) string {
 		return head + "kernel @k(in x: f32[4], in n: i32[4], out y: f32[4]) over %0 in 0..N {\n" + body + "\n}\n"
 	}
@@ -185,7 +186,9 @@ func TestVerify(t *testing.T) {
 		return "kernels \"m\"\nkernel @k(inplace x: f32[4]) over %0 in 0..4 {\n" + body + "\n}\n"
 	}
 	stages := func(body string) string {
-		return "kernels \"m\"\nkernel @k(in w: i64[64], in n: i32[64], work x: i64[64], work t: i64[32]) over %0 in 1..4 {\n" + body + "\n}\n"
+		return "kernels \"m\"\n" +
+			"kernel @k(in w: i64[64], in n: i32[64], work x: i64[64], work t: i64[32]) over %0 in 1..4 {\n" + body +
+			"\n}\n"
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"functions twice", head + "func @g() -> () {\n return\n}", "function @g is defined twice"},
@@ -199,33 +202,60 @@ func TestVerify(t *testing.T) {
 		{"dim type", k("%1: i32 = dim N"), "the result is i32, not i64"},
 		{"access variable", k("%1: i32 = load n[%0]\n%2: f32 = load x[%1]"), "the variable of an access is i32"},
 		{"stored type", k("%1: i32 = load n[%0]\nstore y[%0], %1"), "the stored value is i32, not f32"},
-		{"in place, read elsewhere", place("%1: f32 = load x[0]\nstore x[%0], %1"), "written elsewhere than it is read"},
-		{"in place, read twice", place("%1: f32 = load x[%0]\n%2: f32 = load x[0]\nstore x[%0], %1"), "read at two places"},
-		{"in place, read late", place("%1: f32 = const 1.0\nstore x[%0], %1\n%2: f32 = load x[%0]"), "read after it was written"},
+		{"in place, read elsewhere", place("%1: f32 = load x[0]\nstore x[%0], %1"),
+			"written elsewhere than it is read"},
+		{"in place, read twice", place("%1: f32 = load x[%0]\n%2: f32 = load x[0]\nstore x[%0], %1"),
+			"read at two places"},
+		{"in place, read late", place("%1: f32 = const 1.0\nstore x[%0], %1\n%2: f32 = load x[%0]"),
+			"read after it was written"},
 		{"in place, written twice", place("%1: f32 = const 1.0\nstore x[%0], %1\nstore x[%0], %1"), "written twice"},
-		{"transform of an odd size", stages("%1: bool = transform 65 to x[0] of x[0] by w[0] with t[0] modulo %0"), "there is no transform of 65 elements"},
-		{"result of a transform", stages("%1: i64 = transform 64 to x[0] of x[0] by w[0] with t[0] modulo %0"), "the result is i64, not bool"},
-		{"transform of an input", stages("%1: bool = transform 64 to w[0] of w[0] by x[0] with t[0] modulo %0"), "buffer w is no work memory"},
-		{"transform of another type", stages("%1: bool = transform 64 to x[0] of x[0] by n[0] with t[0] modulo %0"), "buffer n is i32, not i64"},
-		{"transform of products of another type", stages("%1: bool = transform 64 to x[0] of x[0] times n[0] by w[0] with t[0] modulo %0"), "buffer n is i32, not i64"},
-		{"transform modulo a bool", stages("%1: bool = eq %0, %0\n%2: bool = transform 64 to x[0] of x[0] by w[0] with t[0] modulo %1"), "the modulus is bool, not i64"},
+		{"transform of an odd size", stages("%1: bool = transform 65 to x[0] of x[0] by w[0] with t[0] modulo %0"),
+			"there is no transform of 65 elements"},
+		{"result of a transform", stages("%1: i64 = transform 64 to x[0] of x[0] by w[0] with t[0] modulo %0"),
+			"the result is i64, not bool"},
+		{"transform of an input", stages("%1: bool = transform 64 to w[0] of w[0] by x[0] with t[0] modulo %0"),
+			"buffer w is no work memory"},
+		{"transform of another type", stages("%1: bool = transform 64 to x[0] of x[0] by n[0] with t[0] modulo %0"),
+			"buffer n is i32, not i64"},
+		{"transform of products of another type",
+			stages("%1: bool = transform 64 to x[0] of x[0] times n[0] by w[0] with t[0] modulo %0"),
+			"buffer n is i32, not i64"},
+		{"transform modulo a bool",
+			stages("%1: bool = eq %0, %0\n%2: bool = transform 64 to x[0] of x[0] by w[0] with t[0] modulo %1"),
+			"the modulus is bool, not i64"},
 		{"output read", k("%1: f32 = load y[%0]"), "output y is read"},
 		{"input written", k("%1: f32 = load x[%0]\nstore x[%0], %1"), "input x is written"},
-		{"carried type", k("%1: f32 = load x[0]\n%2: i64 = loop %3 in 0..4 carry %4: i64 = %1 {\nnext %4\n}"), "the result is i64, not f32"},
-		{"next missing", k("%1: f32 = load x[0]\n%2: f32 = loop %3 in 0..4 carry %4: f32 = %1 {\n}"), "the next values are []"},
-		{"results missing", k("%1: f32 = load x[0]\nloop %3 in 0..4 carry %4: f32 = %1 {\nnext %4\n}"), "0 values are defined, of 1"},
+		{"carried type", k("%1: f32 = load x[0]\n%2: i64 = loop %3 in 0..4 carry %4: i64 = %1 {\nnext %4\n}"),
+			"the result is i64, not f32"},
+		{"next missing", k("%1: f32 = load x[0]\n%2: f32 = loop %3 in 0..4 carry %4: f32 = %1 {\n}"),
+			"the next values are []"},
+		{"results missing", k("%1: f32 = load x[0]\nloop %3 in 0..4 carry %4: f32 = %1 {\nnext %4\n}"),
+			"0 values are defined, of 1"},
 		{"steps that are no i64", k("%1: f32 = load x[0]\niterate %2 upto %1 {\n}"), "the count is f32, not i64"},
-		{"a step that is stored", k("%1: i64 = const 3\niterate %2 upto %1 {\nstore y[0], %2\n}"), "the stored value is i64, not f32"},
-		{"iterated type", k("%1: i64 = const 3\n%2: f32 = load x[0]\n%3: f32 = iterate %4 upto %1 carry %5: f32 = %2 {\nnext %4\n}"), "the next values are [i64]"},
-		{"end that is no bool", k("%1: i64 = const 3\niterate %2 upto %1 {\nuntil %2\n}"), "what ends the loop is i64, not bool"},
-		{"parallel state", k("%1: f32 = load x[0]\n%2: f32 = parallel %3 in 0..4 carry %4: f32 = %1 {\nnext %4\n}"), "a parallel loop carries values"},
+		{"a step that is stored", k("%1: i64 = const 3\niterate %2 upto %1 {\nstore y[0], %2\n}"),
+			"the stored value is i64, not f32"},
+		{"iterated type",
+			k("%1: i64 = const 3\n%2: f32 = load x[0]\n%3: f32 = iterate %4 upto %1 carry %5: f32 = %2 {\nnext %4\n}"),
+			"the next values are [i64]"},
+		{"end that is no bool", k("%1: i64 = const 3\niterate %2 upto %1 {\nuntil %2\n}"),
+			"what ends the loop is i64, not bool"},
+		{"parallel state", k("%1: f32 = load x[0]\n%2: f32 = parallel %3 in 0..4 carry %4: f32 = %1 {\nnext %4\n}"),
+			"a parallel loop carries values"},
 		{"condition", k("%1: f32 = load x[0]\nif %1 {\n} else {\n}"), "the condition is f32, not bool"},
-		{"arms", k("%1: bool = const true\n%2: f32 = load x[0]\n%3: f32 = if %1 {\nyield %2\n} else {\n}"), "one arm gives [f32], the other []"},
-		{"order", k("%1: f32 = reduce sum any %2 in 0..4 {\n%3: f32 = load x[%2]\nyield %3\n}"), "the order any does not fit a sum of f32"},
-		{"order of integers", k("%1: i32 = reduce sum lanes %2 in 0..4 {\n%3: i32 = load n[%2]\nyield %3\n}"), "does not fit"},
-		{"reduction type", k("%1: f32 = reduce and any %2 in 0..4 {\n%3: f32 = load x[%2]\nyield %3\n}"), "there is no reduction and of f32"},
-		{"position type", k("%1: f32 = reduce argmax any %2 in 0..4 {\n%3: f32 = load x[%2]\nyield %3\n}"), "the result is f32, not i64"},
-		{"chunk type", k("%4: f32 = load x[0]\n%1: f32 = reduce sum lanes %2 in 0..4 chunk %4 {\n%3: f32 = load x[%2]\nyield %3\n}"), "the chunk is f32"},
+		{"arms", k("%1: bool = const true\n%2: f32 = load x[0]\n%3: f32 = if %1 {\nyield %2\n} else {\n}"),
+			"one arm gives [f32], the other []"},
+		{"order", k("%1: f32 = reduce sum any %2 in 0..4 {\n%3: f32 = load x[%2]\nyield %3\n}"),
+			"the order any does not fit a sum of f32"},
+		{"order of integers", k("%1: i32 = reduce sum lanes %2 in 0..4 {\n%3: i32 = load n[%2]\nyield %3\n}"),
+			"does not fit"},
+		{"reduction type", k("%1: f32 = reduce and any %2 in 0..4 {\n%3: f32 = load x[%2]\nyield %3\n}"),
+			"there is no reduction and of f32"},
+		{"position type", k("%1: f32 = reduce argmax any %2 in 0..4 {\n%3: f32 = load x[%2]\nyield %3\n}"),
+			"the result is f32, not i64"},
+		{"chunk type",
+			k(
+				"%4: f32 = load x[0]\n%1: f32 = reduce sum lanes %2 in 0..4 chunk %4 {\n%3: f32 = load x[%2]\n" +
+					"yield %3\n}"), "the chunk is f32"},
 		{"call arguments", k("%1: f32 = call @g %0"), "@g takes [i32], not [i64]"},
 		{"callee", k("%1: f32 = call @h"), "there is no function @h"},
 		{"function results", "kernels \"m\"\nfunc @g(%0: i32) -> (f32) {\n  return %0\n}", "returns [i32], not [f32]"},
@@ -245,21 +275,26 @@ func TestVerify(t *testing.T) {
 // What the text form cannot express is found as well.
 func TestVerifyBuilt(t *testing.T) {
 	lit := func(id Ref) *Let {
-		return &Let{ID: id, In: scalar.Instr{Op: scalar.Const, Type: types.I64, Args: [3]Ref{scalar.None, scalar.None, scalar.None}}}
+		return &Let{ID: id, In: scalar.Instr{Op: scalar.Const, Type: types.I64,
+			Args: [3]Ref{scalar.None, scalar.None, scalar.None}}}
 	}
 	build := func(stmts ...Stmt) *Module {
-		return &Module{Name: "m", Kernels: []*Kernel{{Name: "k", Types: []types.DType{types.I64, types.I64}, Body: &Block{Stmts: stmts}}}}
+		return &Module{Name: "m", Kernels: []*Kernel{{Name: "k", Types: []types.DType{types.I64, types.I64},
+			Body: &Block{Stmts: stmts}}}}
 	}
 	inner := &Block{Stmts: []Stmt{lit(0)}}
 	cond := &Let{ID: 0, In: scalar.Instr{Op: scalar.Eq, Type: types.Bool, Args: [3]Ref{1, 1, scalar.None}}}
 	for name, m := range map[string]*Module{
-		"defined twice":          build(lit(0), lit(0)),
-		"there is no value 7":    build(lit(7)),
-		"not defined here":       build(&Loop{Axis: Axis{Var: 1, Extent: abi.Extent{Dim: types.Lit(2)}}, Body: inner}, &Let{ID: 1, In: scalar.Instr{Op: scalar.Neg, Type: types.I64, Args: [3]Ref{0, scalar.None, scalar.None}}}),
-		"there is no buffer 0":   build(lit(0), &Store{Val: 0}),
-		"no parameters that are": build(&Let{ID: 0, In: scalar.Instr{Op: scalar.Param, Type: types.I64, Args: [3]Ref{scalar.None, scalar.None, scalar.None}}}),
+		"defined twice":       build(lit(0), lit(0)),
+		"there is no value 7": build(lit(7)),
+		"not defined here": build(&Loop{Axis: Axis{Var: 1, Extent: abi.Extent{Dim: types.Lit(2)}}, Body: inner},
+			&Let{ID: 1, In: scalar.Instr{Op: scalar.Neg, Type: types.I64, Args: [3]Ref{0, scalar.None, scalar.None}}}),
+		"there is no buffer 0": build(lit(0), &Store{Val: 0}),
+		"no parameters that are": build(&Let{ID: 0, In: scalar.Instr{Op: scalar.Param, Type: types.I64,
+			Args: [3]Ref{scalar.None, scalar.None, scalar.None}}}),
 		"the result is i64, not": build(lit(1), cond),
-		"at least one axis":      build(lit(0), &Reduce{ID: 1, Kind: ir.ReduceMax, Type: types.I64, Body: &Block{}, Val: 0, Chunk: scalar.None}),
+		"at least one axis": build(lit(0), &Reduce{ID: 1, Kind: ir.ReduceMax, Type: types.I64, Body: &Block{},
+			Val: 0, Chunk: scalar.None}),
 	} {
 		if err := Verify(m); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("no %q in: %v", name, err)
@@ -282,8 +317,10 @@ func TestPrintPlan(t *testing.T) {
 		Params: []int{0},
 		Steps: []abi.Step{
 			{Launch: &abi.Launch{Kernel: "k0", Args: []int{0, 1}, Outer: abi.Extent{Dim: n, Div: 256}, Work: 3}},
-			{If: &abi.If{Cond: 1, Then: []abi.Step{{Copy: &abi.Copy{From: view, To: 2}}}, Else: []abi.Step{{Fail: &abi.Fail{Message: "no"}}}}},
-			{Host: &abi.HostCall{Name: "save_npy", Args: []abi.View{view}, Attrs: map[string]string{"b": "2", "a": "1"}}},
+			{If: &abi.If{Cond: 1, Then: []abi.Step{{Copy: &abi.Copy{From: view, To: 2}}},
+				Else: []abi.Step{{Fail: &abi.Fail{Message: "no"}}}}},
+			{Host: &abi.HostCall{Name: "save_npy", Args: []abi.View{view},
+				Attrs: map[string]string{"b": "2", "a": "1"}}},
 			{Call: &abi.Call{Func: 0, Args: []abi.View{view}, Out: []int{2}}},
 		},
 		Results: []abi.View{view},
@@ -291,8 +328,10 @@ func TestPrintPlan(t *testing.T) {
 	text := m.String()
 	for _, want := range []string{
 		"// plan \"f\"\n", "//   buffer 0: input f32[N] strides [2]\n", "//   buffer 1: temp f32[N], alive 0..1\n",
-		"//   buffer 3: data string \"out.npy\"\n", "//   0: launch @k0(0, 1) over ceildiv(N, 256)", "//   1: if 1\n//     2: copy 2[N]:[1] -> 2\n",
-		"//   else\n//     3: fail \"no\", site 0\n", "//   4: host save_npy(2[N]:[1]) a=\"1\" b=\"2\"\n", "//   5: call function 0(2[N]:[1]) -> 2\n", "//   return 2[N]:[1]\n",
+		"//   buffer 3: data string \"out.npy\"\n", "//   0: launch @k0(0, 1) over ceildiv(N, 256)",
+		"//   1: if 1\n//     2: copy 2[N]:[1] -> 2\n",
+		"//   else\n//     3: fail \"no\", site 0\n", "//   4: host save_npy(2[N]:[1]) a=\"1\" b=\"2\"\n",
+		"//   5: call function 0(2[N]:[1]) -> 2\n", "//   return 2[N]:[1]\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)

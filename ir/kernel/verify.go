@@ -35,7 +35,8 @@ import (
 //
 // It collects all errors; the result is a *ir.VerifyError that shows each under its line.
 func Verify(m *Module) error {
-	v := &verifier{module: m, notes: map[any][]string{}, funcs: map[string]*Func{}, kernels: map[string]bool{}, dims: map[string]bool{}}
+	v := &verifier{module: m, notes: map[any][]string{}, funcs: map[string]*Func{}, kernels: map[string]bool{},
+		dims: map[string]bool{}}
 	for _, d := range m.Dims {
 		v.dims[d] = true
 	}

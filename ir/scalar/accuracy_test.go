@@ -74,7 +74,8 @@ func TestExhaustive(t *testing.T) {
 			x := math.Float32frombits(uint32(s.worst))
 			fmt.Println(s.row(f.name, fmt.Sprint(x)))
 			again, off := rejudge(f, s.far)
-			fmt.Printf("%s: the %d worst judged by math/big: max %.6f ulp; f64 was off by %.3g ulp at most\n", f.name, len(s.far), again, off)
+			fmt.Printf("%s: the %d worst judged by math/big: max %.6f ulp; f64 was off by %.3g ulp at most\n", f.name,
+				len(s.far), again, off)
 			if again > 1 {
 				t.Errorf("%s is %.6f ulp off, more than 1", f.name, again)
 			}
@@ -112,7 +113,9 @@ var f64Cases = []f64Case{
 	{"expm1", Expm1, bigExpm1, -60, 709.7, false},
 	{"log", Log, bigLog, 0, math.MaxFloat64, true},
 	{"log2", Log2, func(x *big.Float) *big.Float { return bigOp().Quo(bigLog(x), bigLn2) }, 0, math.MaxFloat64, true},
-	{"log10", Log10, func(x *big.Float) *big.Float { return bigOp().Quo(bigLog(x), bigLn10) }, 0, math.MaxFloat64, true},
+	{"log10", Log10, func(x *big.Float) *big.Float {
+		return bigOp().Quo(bigLog(x), bigLn10)
+	}, 0, math.MaxFloat64, true},
 	{"log1p", Log1p, bigLog1p, -0.99999999999, math.MaxFloat64, true},
 	{"sin", Sin, func(x *big.Float) *big.Float { return bigSinCos(x, 0) }, -math.MaxFloat64, math.MaxFloat64, true},
 	{"cos", Cos, func(x *big.Float) *big.Float { return bigSinCos(x, 1) }, -math.MaxFloat64, math.MaxFloat64, true},
@@ -141,13 +144,16 @@ func hard64() []float64 {
 		xs = append(xs, k*math.Pi/2, k*math.Ln2/2, k*math.Pi/4)
 	}
 	for d := -8.0; d <= 8; d++ {
-		xs = append(xs, 1+d*0x1p-52, 0.6+d*0x1p-53, math.Sqrt2/2+d*0x1p-53, math.Sqrt2+d*0x1p-52, math.Pi/4+d*0x1p-53, 20+d*0x1p-48,
-			0.5+d*0x1p-53, tanOfEighthPi+d*0x1p-54, 1/tanOfEighthPi+d*0x1p-51, 1-d*0x1p-53, 5.8636+d*0x1p-50, 9+d*0x1p-49)
+		xs = append(xs, 1+d*0x1p-52, 0.6+d*0x1p-53, math.Sqrt2/2+d*0x1p-53, math.Sqrt2+d*0x1p-52, math.Pi/4+d*0x1p-53,
+			20+d*0x1p-48,
+			0.5+d*0x1p-53, tanOfEighthPi+d*0x1p-54, 1/tanOfEighthPi+d*0x1p-51, 1-d*0x1p-53, 5.8636+d*0x1p-50, 9+
+				d*0x1p-49)
 	}
 	for e := -1074; e < 1024; e += 7 {
 		xs = append(xs, math.Ldexp(1, e), math.Ldexp(1.999, e))
 	}
-	xs = append(xs, 6381956970095103*0x1p797, 0x1p-1022, 0x1.fffffffffffffp-1023, math.MaxFloat64, 709.78271289338397, -745.13321910194111, -708.4)
+	xs = append(xs, 6381956970095103*0x1p797, 0x1p-1022, 0x1.fffffffffffffp-1023, math.MaxFloat64, 709.78271289338397,
+		-745.13321910194111, -708.4)
 	for _, x := range xs {
 		xs = append(xs, -x)
 	}

@@ -2,7 +2,8 @@ package scalar
 
 import "healc/lang/types"
 
-// Silu returns x times the logistic sigmoid, x/(1 + e^-x), also called swish. Silu(-inf) = -0, its limit; Silu(-0) = -0.
+// Silu returns x times the logistic sigmoid, x/(1 + e^-x), also called swish. Silu(-inf) = -0, its limit; Silu(-0) =
+// -0.
 func Silu(e Emitter, x Ref) Ref { return onFloat(e, x, silu32, silu64) }
 
 // silu32 works in f64 as sigmoid32 does.
@@ -16,8 +17,8 @@ func silu32(e Emitter, x Ref) Ref {
 	return e.Cast(types.F32, e.Div(atLeast(e, y, -200), e.Fma(p, scale, one)))
 }
 
-// silu64 is x/(1+w) or x w/(1+w) with w = e^-|x|, where the quotient is corrected, and in the latter form scaled last, so that a
-// subnormal result is accurate.
+// silu64 is x/(1+w) or x w/(1+w) with w = e^-|x|, where the quotient is corrected, and in the latter form scaled last,
+// so that a subnormal result is accurate.
 func silu64(e Emitter, x Ref) Ref {
 	t, u := types.F64, types.U64
 	one := e.Float(t, 1)
@@ -41,7 +42,8 @@ func silu64(e Emitter, x Ref) Ref {
 // Softplus returns log(1 + e^x) without overflow or cancellation; Softplus(-inf) = 0, Softplus(inf) = inf.
 func Softplus(e Emitter, x Ref) Ref { return onFloat(e, x, softplus32, softplus64) }
 
-// Both are max(x, 0) + log(1+w) with w = e^-|x|, and log(1+w) = 2 atanh(w/(2+w)) = s + s z R(z) with s = 2w/(2+w) and z = s^2.
+// Both are max(x, 0) + log(1+w) with w = e^-|x|, and log(1+w) = 2 atanh(w/(2+w)) = s + s z R(z) with s = 2w/(2+w) and z
+// = s^2.
 
 func softplus32(e Emitter, x Ref) Ref {
 	t := types.F64
@@ -49,11 +51,13 @@ func softplus32(e Emitter, x Ref) Ref {
 	y := e.Cast(t, x)
 	ay := e.Abs(y)
 	p, scale := expMinus64(e, atMost(e, ay, 110))
-	w := e.Select(e.Lt(e.Float(t, 105), ay), zero, e.Mul(p, scale)) // the result is 0 or x, without a slow rounding to f32
+	// the result is 0 or x, without a slow rounding to f32
+	w := e.Select(e.Lt(e.Float(t, 105), ay), zero, e.Mul(p, scale))
 	s := e.Div(e.Add(w, w), e.Add(w, e.Float(t, 2)))
 	z := e.Mul(s, s)
 	// On z <= 4/9, of the logarithm: 2^-38.4.
-	r := poly(e, z, 0x1.5555553b5de7dp-4, 0x1.9999bca62a9f7p-7, 0x1.248a6d9c16528p-9, 0x1.c8b88be263f9ap-12, 0x1.5f4ea0d8197b2p-14, 0x1.bdee396a06431p-16)
+	r := poly(e, z, 0x1.5555553b5de7dp-4, 0x1.9999bca62a9f7p-7, 0x1.248a6d9c16528p-9, 0x1.c8b88be263f9ap-12,
+		0x1.5f4ea0d8197b2p-14, 0x1.bdee396a06431p-16)
 	log := e.Fma(e.Mul(s, z), r, s)
 	return e.Cast(types.F32, e.Add(e.Select(e.Lt(zero, y), y, zero), log))
 }
@@ -70,8 +74,10 @@ func softplus64(e Emitter, x Ref) Ref {
 	rest := e.Fma(minusS, denLo, e.Fma(minusS, den, num))
 	z := e.Mul(s, s)
 	// On z <= 4/9, of the logarithm: 2^-59.4.
-	r := poly(e, z, 0x1.5555555555535p-4, 0x1.99999999a0732p-7, 0x1.249249208e504p-9, 0x1.c71c741b27a01p-12, 0x1.745cb4365b0f1p-14,
-		0x1.3b1dd660e7037p-16, 0x1.10680d76b3f5cp-18, 0x1.efd385c155a08p-21, 0x1.55c706c67355ap-23, 0x1.5c63a5f6c8ff9p-24)
+	r := poly(e, z, 0x1.5555555555535p-4, 0x1.99999999a0732p-7, 0x1.249249208e504p-9, 0x1.c71c741b27a01p-12,
+		0x1.745cb4365b0f1p-14,
+		0x1.3b1dd660e7037p-16, 0x1.10680d76b3f5cp-18, 0x1.efd385c155a08p-21, 0x1.55c706c67355ap-23,
+		0x1.5c63a5f6c8ff9p-24)
 	hi, lo := twoSum(e, e.Select(e.Lt(zero, x), x, zero), s)
 	sum := e.Add(hi, e.Add(lo, e.Fma(e.Mul(s, z), r, e.Mul(rest, inv))))
 	return e.Select(e.Lt(e.Float(t, 40), x), x, sum) // w is nothing beside x

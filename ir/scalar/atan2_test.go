@@ -33,8 +33,8 @@ func TestAtan2SpecialValues(t *testing.T) {
 	}
 }
 
-// points returns pairs (y, x) in all quadrants: of all magnitudes, of similar ones, along the lines where the formulas change,
-// and with quotients that are subnormal.
+// points returns pairs (y, x) in all quadrants: of all magnitudes, of similar ones, along the lines where the formulas
+// change, and with quotients that are subnormal.
 func points(n int, t types.DType) [][2]float64 {
 	rng := rand.New(rand.NewPCG(5, 6))
 	least, span, eps := -149, 276, 0x1p-23

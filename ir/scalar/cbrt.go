@@ -11,7 +11,8 @@ func Cbrt(e Emitter, x Ref) Ref {
 		func(e Emitter, x Ref) Ref { return cbrtBy(e, x, &cbrtF64) })
 }
 
-// cbrtConsts parametrises |x| = 2^(3(q - base)) 2^j m with m in [1, 2), j in 0 to 2, and 3q + j the exponent field plus offset.
+// cbrtConsts parametrises |x| = 2^(3(q - base)) 2^j m with m in [1, 2), j in 0 to 2, and 3q + j the exponent field plus
+// offset.
 type cbrtConsts struct {
 	floatFormat
 	least, scale float64 // below least, x is multiplied by scale, the cube of a power of two
@@ -28,11 +29,12 @@ var cbrtF32 = cbrtConsts{
 var cbrtF64 = cbrtConsts{
 	formatF64, 0x1p-1022, 0x1p54, 0, 341,
 	// On [1, 2]: 2^-19.6.
-	[]float64{0x1.e4b1898353a1ap-2, 0x1.ad226a8c03431p-1, -0x1.e07c181790898p-2, 0x1.9f492a5f826cep-3, -0x1.9cc5535718582p-5, 0x1.5e88a0a96e979p-8},
+	[]float64{0x1.e4b1898353a1ap-2, 0x1.ad226a8c03431p-1, -0x1.e07c181790898p-2, 0x1.9f492a5f826cep-3,
+		-0x1.9cc5535718582p-5, 0x1.5e88a0a96e979p-8},
 }
 
-// cbrtBy takes one step of Halley's iteration for the root of y^3 = 2^j m, y - y (y^3 - 2^j m)/(2 y^3 + 2^j m), which cubes the
-// relative error: to 2^-32 and 2^-59. y^3 - 2^j m cancels, so y^2 is taken as a sum of two floats.
+// cbrtBy takes one step of Halley's iteration for the root of y^3 = 2^j m, y - y (y^3 - 2^j m)/(2 y^3 + 2^j m), which
+// cubes the relative error: to 2^-32 and 2^-59. y^3 - 2^j m cancels, so y^2 is taken as a sum of two floats.
 func cbrtBy(e Emitter, x Ref, c *cbrtConsts) Ref {
 	t, u := c.float, c.bits
 	zero := e.Float(t, 0)

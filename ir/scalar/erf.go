@@ -12,11 +12,13 @@ func erf32(e Emitter, x Ref) Ref {
 	one := e.Float(t, 1)
 	z := e.Mul(x, x)
 	// On z <= 1, of the result: 2^-29.3.
-	small := e.Fma(ax, poly(e, z, 0x1.06eba8p-3, -0x1.81273ep-2, 0x1.ce2cf0p-4, -0x1.b7f858p-6, 0x1.53ff88p-8, -0x1.a3c89ep-11, 0x1.48ea70p-14), ax)
+	small := e.Fma(ax, poly(e, z, 0x1.06eba8p-3, -0x1.81273ep-2, 0x1.ce2cf0p-4, -0x1.b7f858p-6, 0x1.53ff88p-8,
+		-0x1.a3c89ep-11, 0x1.48ea70p-14), ax)
 
 	y := e.Sub(atMost(e, ax, 3.95), one) // erf is 1 from 3.9193 on; exact
 	// log2(erfc(1+y)) on y <= 2.95, of the result: 2^-27.5.
-	q := poly(e, y, -0x1.558eaep+1, -0x1.e75312p+1, -0x1.3764e2p+0, -0x1.e9c312p-5, 0x1.ce52e4p-7, -0x1.4885acp-9, 0x1.e57adcp-13)
+	q := poly(e, y, -0x1.558eaep+1, -0x1.e75312p+1, -0x1.3764e2p+0, -0x1.e9c312p-5, 0x1.ce52e4p-7, -0x1.4885acp-9,
+		0x1.e57adcp-13)
 	magic := e.Float(t, 0x1.8p23+127)
 	k := e.Add(q, magic)
 	f := e.Sub(q, e.Sub(k, magic))
@@ -33,8 +35,10 @@ func erf64(e Emitter, x Ref) Ref {
 	z := e.Mul(x, x)
 	// On z <= 1, of the result: 2^-56.0.
 	small := e.Fma(ax, poly(e, z,
-		0x1.06eba8214db68p-3, -0x1.812746b0379b1p-2, 0x1.ce2f21a040829p-4, -0x1.b82ce311eb941p-6, 0x1.565bccf7973e6p-8, -0x1.c02db009ff9fdp-11,
-		0x1.f9a2b6630c4bcp-14, -0x1.f4ca124846fa4p-17, 0x1.b97dbd8090788p-20, -0x1.5bfb4d72707e8p-23, 0x1.d6ce50b705b59p-27, -0x1.aad610fdba545p-31), ax)
+		0x1.06eba8214db68p-3, -0x1.812746b0379b1p-2, 0x1.ce2f21a040829p-4, -0x1.b82ce311eb941p-6, 0x1.565bccf7973e6p-8,
+		-0x1.c02db009ff9fdp-11,
+		0x1.f9a2b6630c4bcp-14, -0x1.f4ca124846fa4p-17, 0x1.b97dbd8090788p-20, -0x1.5bfb4d72707e8p-23,
+		0x1.d6ce50b705b59p-27, -0x1.aad610fdba545p-31), ax)
 
 	y := atMost(e, ax, 6) // erf is 1 from 5.8636 on
 	square, squareLo := twoProd(e, y, y)
@@ -44,8 +48,8 @@ func erf64(e Emitter, x Ref) Ref {
 	return e.CopySign(e.Select(e.Lt(ax, one), small, large), x)
 }
 
-// Gelu returns x N(x) with the normal distribution function N(x) = (1 + erf(x/sqrt(2)))/2, the exact form; the approximation by
-// tanh is another function. Gelu(-inf) = -0, its limit; Gelu(-0) = -0.
+// Gelu returns x N(x) with the normal distribution function N(x) = (1 + erf(x/sqrt(2)))/2, the exact form; the
+// approximation by tanh is another function. Gelu(-inf) = -0, its limit; Gelu(-0) = -0.
 func Gelu(e Emitter, x Ref) Ref { return onFloat(e, x, gelu32, gelu64) }
 
 // gelu32 works in f64: below 0 the result is small, and needs N to full relative accuracy. See normalTail64.
@@ -57,8 +61,10 @@ func gelu32(e Emitter, x Ref) Ref {
 	r := e.Div(e.Float(t, 1), e.Add(v, four))
 	// (v+4) e^(v^2/2) N(-v) on v <= 14.6: 2^-35.5.
 	q := poly(e, e.Mul(e.Sub(v, four), r),
-		0x1.82b4bb8ca95f4p-1, -0x1.373e3a8b0c8c8p-1, 0x1.8c6dbf15763c3p-2, -0x1.7dff2a7995893p-3, 0x1.eec4e09a7341bp-5, -0x1.ee2a1369ea3b9p-8, -0x1.c825c1948280bp-9,
-		0x1.abbb357100d5dp-10, 0x1.1cd1cfb911583p-13, -0x1.e77e3af2be733p-13, -0x1.1f415f0240632p-17, 0x1.16aea084e9ff8p-15, 0x1.ebcbb6f9c7c63p-18)
+		0x1.82b4bb8ca95f4p-1, -0x1.373e3a8b0c8c8p-1, 0x1.8c6dbf15763c3p-2, -0x1.7dff2a7995893p-3, 0x1.eec4e09a7341bp-5,
+		-0x1.ee2a1369ea3b9p-8, -0x1.c825c1948280bp-9,
+		0x1.abbb357100d5dp-10, 0x1.1cd1cfb911583p-13, -0x1.e77e3af2be733p-13, -0x1.1f415f0240632p-17,
+		0x1.16aea084e9ff8p-15, 0x1.ebcbb6f9c7c63p-18)
 	p, scale := expMinus64(e, e.Mul(e.Mul(v, v), e.Float(t, 0.5)))
 	tail := e.Mul(e.Mul(q, r), e.Mul(p, scale))
 	n := e.Select(e.Lt(y, e.Float(t, 0)), tail, e.Sub(e.Float(t, 1), tail))
@@ -88,11 +94,11 @@ func gelu64(e Emitter, x Ref) Ref {
 	return e.Select(e.Or(e.Eq(x, zero), e.Lt(e.Float(t, 9), x)), x, r) // zeros keep their sign
 }
 
-// normalTail64 returns N(-v) = 2^n (p + pl) for 0 <= v <= 38.8, with h + hl = v^2/2, as a sum of two floats that is good to about half
-// a unit of the last place of p. n stands in the low bits of k.
+// normalTail64 returns N(-v) = 2^n (p + pl) for 0 <= v <= 38.8, with h + hl = v^2/2, as a sum of two floats that is
+// good to about half a unit of the last place of p. n stands in the low bits of k.
 //
-// (v+4) e^(v^2/2) N(-v) is smooth in s = (v-4)/(v+4), which takes v from 0 to infinity to [-1, 1] (Shepherd and Laframboise,
-// "Chebyshev approximation of (1+2x) exp(x^2) erfc x in 0 <= x < infinity", 1981, for the idea).
+// (v+4) e^(v^2/2) N(-v) is smooth in s = (v-4)/(v+4), which takes v from 0 to infinity to [-1, 1] (Shepherd and
+// Laframboise, "Chebyshev approximation of (1+2x) exp(x^2) erfc x in 0 <= x < infinity", 1981, for the idea).
 func normalTail64(e Emitter, v, h, hl Ref) (p, pl, k Ref) {
 	t := types.F64
 	four, one := e.Float(t, 4), e.Float(t, 1)
@@ -120,10 +126,14 @@ func normalTail64(e Emitter, v, h, hl Ref) (p, pl, k Ref) {
 const normalTailLo = -0x1.aaa31cfa083p-56 // what the first coefficient lacks
 
 var normalTailPoly = []float64{
-	0x1.82b4bb8c94dcep-1, -0x1.373e3a893c28ap-1, 0x1.8c6dbf2cfc2b3p-2, -0x1.7dff2bff683b4p-3, 0x1.eec4cc3e4d4b2p-5, -0x1.ee2761047b1afp-8,
-	-0x1.c81719d573ec1p-9, 0x1.ab825fc058ff6p-10, 0x1.17a4ae4bc7771p-13, -0x1.e4a4254f9e154p-13, -0x1.001e7ad621739p-19, 0x1.26d09777c23b5p-15,
-	0x1.80b4617db5471p-21, -0x1.8d4aee640d3f2p-18, -0x1.51eb6cc5d073bp-21, 0x1.1234fde733a89p-20, 0x1.23537360ebaabp-22, -0x1.4cd58484987e0p-23,
-	-0x1.6c81947db00a0p-24, 0x1.ccba515a4b184p-27, 0x1.4b38796cdfc1ap-26, 0x1.eb0210ef2dd60p-30, -0x1.4de82e09d1aaep-29, -0x1.754c08aee2d5cp-31,
+	0x1.82b4bb8c94dcep-1, -0x1.373e3a893c28ap-1, 0x1.8c6dbf2cfc2b3p-2, -0x1.7dff2bff683b4p-3, 0x1.eec4cc3e4d4b2p-5,
+	-0x1.ee2761047b1afp-8,
+	-0x1.c81719d573ec1p-9, 0x1.ab825fc058ff6p-10, 0x1.17a4ae4bc7771p-13, -0x1.e4a4254f9e154p-13, -0x1.001e7ad621739p-19,
+	0x1.26d09777c23b5p-15,
+	0x1.80b4617db5471p-21, -0x1.8d4aee640d3f2p-18, -0x1.51eb6cc5d073bp-21, 0x1.1234fde733a89p-20, 0x1.23537360ebaabp-22,
+	-0x1.4cd58484987e0p-23,
+	-0x1.6c81947db00a0p-24, 0x1.ccba515a4b184p-27, 0x1.4b38796cdfc1ap-26, 0x1.eb0210ef2dd60p-30, -0x1.4de82e09d1aaep-29,
+	-0x1.754c08aee2d5cp-31,
 }
 
 // hornerPair returns x*(y + yl) + c as a sum of two floats; yl may be None.

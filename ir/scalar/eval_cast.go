@@ -187,7 +187,8 @@ func floatToFloat(t, src types.DType) kernel {
 			return func(d, x, _, _ []uint64) { f64ToOddF32(d, x); f32ToBF16(d, d, nil, nil) }
 		}
 	}
-	narrow := map[types.DType]kernel{types.F16: f32ToF16, types.BF16: f32ToBF16, types.F32: copyBits, types.F64: f32ToF64}[t]
+	narrow := map[types.DType]kernel{types.F16: f32ToF16, types.BF16: f32ToBF16, types.F32: copyBits,
+		types.F64: f32ToF64}[t]
 	switch {
 	case src == types.F32:
 		return narrow

@@ -56,7 +56,8 @@ var f64Kernels = [numOps]kernel{
 	Fma: func(d, x, y, z []uint64) {
 		x, y, z = x[:len(d)], y[:len(d)], z[:len(d)]
 		for i := range d {
-			d[i] = math.Float64bits(math.FMA(math.Float64frombits(x[i]), math.Float64frombits(y[i]), math.Float64frombits(z[i])))
+			d[i] = math.Float64bits(math.FMA(math.Float64frombits(x[i]), math.Float64frombits(y[i]),
+				math.Float64frombits(z[i])))
 		}
 	},
 	Flush: func(d, x, y, z []uint64) {

@@ -49,7 +49,8 @@ func TestInstructions(t *testing.T) {
 					want = plainInt(op, d, x, y, z)
 				}
 				if got := out[0][i]; !sameBits(result, got, want) {
-					t.Errorf("%s %s(%s, %s, %s) = %s, want %s", op, d, FormatBits(d, x), FormatBits(d, y), FormatBits(d, z), FormatBits(result, got), FormatBits(result, want))
+					t.Errorf("%s %s(%s, %s, %s) = %s, want %s", op, d, FormatBits(d, x), FormatBits(d, y),
+						FormatBits(d, z), FormatBits(result, got), FormatBits(result, want))
 					break
 				}
 			}
@@ -73,8 +74,10 @@ func TestCast(t *testing.T) {
 			}
 		}
 		if src == types.F64 {
-			for _, x := range []float64{1 + 0x1p-11, 1 + 0x1p-8, 0x1p-25, 0x1.8p-24, 65519.99, 0x1p-150, 0x1.ffp127, 0x1.ffffffp127, 0x1p-134} {
-				vals = append(vals, math.Float64bits(x), math.Float64bits(x)+1, math.Float64bits(x)-1, math.Float64bits(-x)+1)
+			for _, x := range []float64{1 + 0x1p-11, 1 + 0x1p-8, 0x1p-25, 0x1.8p-24, 65519.99, 0x1p-150, 0x1.ffp127,
+				0x1.ffffffp127, 0x1p-134} {
+				vals = append(vals, math.Float64bits(x), math.Float64bits(x)+1, math.Float64bits(x)-1,
+					math.Float64bits(-x)+1)
 			}
 		}
 		for _, d := range types.DTypes {
@@ -87,7 +90,8 @@ func TestCast(t *testing.T) {
 					want = FloatBits(d, plainValue(src, b))
 				}
 				if got := EvalInstr(Cast, d, src, b); !sameBits(d, got, want) {
-					t.Errorf("cast %s %s to %s = %s, want %s", src, FormatBits(src, b), d, FormatBits(d, got), FormatBits(d, want))
+					t.Errorf("cast %s %s to %s = %s, want %s", src, FormatBits(src, b), d, FormatBits(d, got),
+						FormatBits(d, want))
 				}
 			}
 		}
@@ -127,7 +131,8 @@ func TestCheck(t *testing.T) {
 	}
 	y[3], y[600] = 12, 13
 	err := run()
-	if err == nil || err.Kind != CheckIndex || err.Element != 3 || len(err.Details) != 2 || err.Details[0] != 12 || err.Details[1] != 10 {
+	if err == nil || err.Kind != CheckIndex || err.Element != 3 || len(err.Details) != 2 || err.Details[0] != 12 ||
+		err.Details[1] != 10 {
 		t.Fatalf("got %+v", err)
 	}
 	if want := "index at element 3: 12, 10"; err.Error() != want {
@@ -244,7 +249,8 @@ func TestFma32RoundsOnce(t *testing.T) {
 	}
 	for i := uint32(1); i < 1<<16; i++ { // x*y + z a tie plus or minus something tiny
 		z := math.Float32frombits(0x3f800000 | i<<7)
-		cases = append(cases, [3]float32{0x1p-12 * (1 + 0x1p-20), 0x1p-12, z}, [3]float32{0x1p-12 * (1 - 0x1p-20), -0x1p-12, z}, [3]float32{z, 0x1p-24 + 0x1p-45, z})
+		cases = append(cases, [3]float32{0x1p-12 * (1 + 0x1p-20), 0x1p-12, z},
+			[3]float32{0x1p-12 * (1 - 0x1p-20), -0x1p-12, z}, [3]float32{z, 0x1p-24 + 0x1p-45, z})
 	}
 	for _, c := range cases {
 		exact := new(big.Float).SetPrec(1000).SetFloat64(float64(c[0]))

@@ -13,7 +13,8 @@ func TestMulExactIsExact(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		f    func(Emitter, Ref) Ref
-	}{{"exp", Exp}, {"exp2", Exp2}, {"silu", Silu}, {"gelu", Gelu}, {"softplus", Softplus}, {"sinh", Sinh}, {"cosh", Cosh}, {"erf", Erf}, {"sigmoid", Sigmoid}} {
+	}{{"exp", Exp}, {"exp2", Exp2}, {"silu", Silu}, {"gelu", Gelu}, {"softplus", Softplus}, {"sinh", Sinh},
+		{"cosh", Cosh}, {"erf", Erf}, {"sigmoid", Sigmoid}} {
 		for _, d := range []types.DType{types.F32, types.F64} {
 			fn := record(func(e Emitter, p []Ref) Ref { return c.f(e, p[0]) }, d)
 			products := 0
@@ -46,7 +47,8 @@ func TestMulExactIsExact(t *testing.T) {
 					minus := EvalInstr(Neg, in.Type, in.Type, vals[i])
 					rest := EvalInstr(Fma, in.Type, in.Type, args[0], args[1], minus)
 					if r := plainValue(in.Type, rest); r != 0 && !math.IsNaN(r) {
-						t.Fatalf("%s of %s %s: the product of %s and %s is off by %v", c.name, d, FormatBits(d, x), FormatBits(in.Type, args[0]), FormatBits(in.Type, args[1]), r)
+						t.Fatalf("%s of %s %s: the product of %s and %s is off by %v", c.name, d, FormatBits(d, x),
+							FormatBits(in.Type, args[0]), FormatBits(in.Type, args[1]), r)
 					}
 				}
 			}
@@ -72,8 +74,8 @@ func exactArgs(d types.DType) []uint64 {
 	return out
 }
 
-// TestFlushMayKeep holds the expansions to the promise of their Flush instructions: the same results whether what lies between
-// its bounds is replaced or kept, on arguments between them and around.
+// TestFlushMayKeep holds the expansions to the promise of their Flush instructions: the same results whether what lies
+// between its bounds is replaced or kept, on arguments between them and around.
 func TestFlushMayKeep(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -110,7 +112,8 @@ func TestFlushMayKeep(t *testing.T) {
 				want, _ := a.RunOne(x)
 				got, _ := b.RunOne(x)
 				if !sameBits(d, got[0], want[0]) {
-					t.Fatalf("%s of %s %s is %s, and %s when it is kept", c.name, d, FormatBits(d, x), FormatBits(d, want[0]), FormatBits(d, got[0]))
+					t.Fatalf("%s of %s %s is %s, and %s when it is kept", c.name, d, FormatBits(d, x),
+						FormatBits(d, want[0]), FormatBits(d, got[0]))
 				}
 			}
 		}

@@ -29,7 +29,8 @@ var expF64 = expConsts{
 	// On |r| <= 0.3466: 2^-57.4.
 	[]float64{
 		0x1p-1, 0x1.5555555555501p-3, 0x1.55555555531f5p-5, 0x1.1111111128954p-7, 0x1.6c16c17cc8129p-10,
-		0x1.a01a011be52e3p-13, 0x1.a019ab1f9687ep-16, 0x1.71df55bbaf32ep-19, 0x1.289f970778556p-22, 0x1.ad1f63f9ee6f3p-26,
+		0x1.a01a011be52e3p-13, 0x1.a019ab1f9687ep-16, 0x1.71df55bbaf32ep-19, 0x1.289f970778556p-22,
+		0x1.ad1f63f9ee6f3p-26,
 	},
 }
 
@@ -40,8 +41,8 @@ const log2OfE = 0x1.71547652b82fep+0
 
 func expBy(e Emitter, x Ref, c *expConsts) Ref {
 	t := c.float
-	// Far below, the result is made 0 by an exact product: rounding a tiny one takes most machines over a
-	// hundred cycles, and masks of -inf or -1e9 are common in what softmax is given. (Rounding gives 0 from lo on, too.)
+	// Far below, the result is made 0 by an exact product: rounding a tiny one takes most machines over a hundred
+	// cycles, and masks of -inf or -1e9 are common in what softmax is given. (Rounding gives 0 from lo on, too.)
 	x = e.Flush(x, e.Float(t, c.lo), e.Float(t, c.zero))
 	x = atMost(e, x, c.hi)
 	magic := e.Float(t, c.magic)
@@ -64,7 +65,8 @@ func expMinus64(e Emitter, x Ref) (p, scale Ref) {
 	n := e.Sub(k, magic)
 	r := e.Fma(n, e.Float(t, expF64.ln2), x) // -r in [-ln 2/2, ln 2/2]
 	// On |r| <= 0.3466, of e^-r: 2^-33.2.
-	p = poly(e, r, 1, -1, 0x1p-1, -0x1.555553df34d55p-3, 0x1.5554e6f82de6fp-5, -0x1.111331b6c8ea0p-7, 0x1.6d4de5d8c22adp-10, -0x1.9dd54785754ccp-13)
+	p = poly(e, r, 1, -1, 0x1p-1, -0x1.555553df34d55p-3, 0x1.5554e6f82de6fp-5, -0x1.111331b6c8ea0p-7,
+		0x1.6d4de5d8c22adp-10, -0x1.9dd54785754ccp-13)
 	return p, e.Bitcast(t, e.Shl(e.Bitcast(types.U64, k), e.Bits(types.U64, 52)))
 }
 
@@ -92,8 +94,10 @@ var exp2F64 = exp2Consts{
 	formatF64, -1076, 1025, -2046, 0x1.8p52 + 2046,
 	// On |f| <= 0.5001: 2^-57.8.
 	[]float64{
-		1, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c59dp-3, 0x1.c6b08d704a0d8p-5, 0x1.3b2ab6fba0fc5p-7, 0x1.5d87fe78b29e4p-10, 0x1.4309130c63fb9p-13,
-		0x1.ffcbfbff0c983p-17, 0x1.62bfccfd6ef1ap-20, 0x1.b525ff5fe973ap-24, 0x1.e6130687a9c0cp-28, 0x1.e825807ad6596p-32,
+		1, 0x1.62e42fefa39efp-1, 0x1.ebfbdff82c59dp-3, 0x1.c6b08d704a0d8p-5, 0x1.3b2ab6fba0fc5p-7,
+		0x1.5d87fe78b29e4p-10, 0x1.4309130c63fb9p-13,
+		0x1.ffcbfbff0c983p-17, 0x1.62bfccfd6ef1ap-20, 0x1.b525ff5fe973ap-24, 0x1.e6130687a9c0cp-28,
+		0x1.e825807ad6596p-32,
 	},
 }
 
@@ -113,14 +117,17 @@ func Expm1(e Emitter, x Ref) Ref { return onFloat(e, x, expm132, expm164) }
 func expm132(e Emitter, x Ref) Ref {
 	y := e.Cast(types.F64, x)
 	// q on |r| <= 0.3466, of e^r - 1: 2^-31.3.
-	r := expm1By(e, y, 0x1p-1, 0x1.555554d69bf7cp-3, 0x1.5554f26d5674ap-5, 0x1.1111cc4631f64p-7, 0x1.6d409933ebda3p-10, 0x1.9fba0f83b7016p-13)
+	r := expm1By(e, y, 0x1p-1, 0x1.555554d69bf7cp-3, 0x1.5554f26d5674ap-5, 0x1.1111cc4631f64p-7, 0x1.6d409933ebda3p-10,
+		0x1.9fba0f83b7016p-13)
 	r = e.Cast(types.F32, r)
 	return e.Select(e.Eq(x, e.Float(types.F32, 0)), x, r)
 }
 
 func expm164(e Emitter, x Ref) Ref {
 	// q on |r| <= 0.3466, of e^r - 1: 2^-55.2.
-	r := expm1By(e, x, 0x1p-1, 0x1.555555555553ep-3, 0x1.5555555553b03p-5, 0x1.1111111118d0ep-7, 0x1.6c16c17a01a12p-10, 0x1.a01a01718a86dp-13, 0x1.a019b3950609ap-16, 0x1.71de9822c015ep-19, 0x1.28976c7a0cf8dp-22, 0x1.ae47573468639p-26)
+	r := expm1By(e, x, 0x1p-1, 0x1.555555555553ep-3, 0x1.5555555553b03p-5, 0x1.1111111118d0ep-7, 0x1.6c16c17a01a12p-10,
+		0x1.a01a01718a86dp-13, 0x1.a019b3950609ap-16, 0x1.71de9822c015ep-19, 0x1.28976c7a0cf8dp-22,
+		0x1.ae47573468639p-26)
 	return e.Select(e.Lt(e.Abs(x), e.Float(types.F64, 0x1p-54)), x, r)
 }
 

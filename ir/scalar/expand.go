@@ -57,9 +57,9 @@ func poly(e Emitter, x Ref, c ...float64) Ref {
 	return p
 }
 
-// polyInPairs is poly for who has xx = x^2: (c[0] + c[1]*x) + (c[2] + c[3]*x)*xx + ... by Horner's rule for xx. It has as many
-// instructions, of which half as many wait for one another. A processor finds room for few vectors side by side when
-// each waits long.
+// polyInPairs is poly for who has xx = x^2: (c[0] + c[1]*x) + (c[2] + c[3]*x)*xx + ... by Horner's rule for xx. It has
+// as many instructions, of which half as many wait for one another. A processor finds room for few vectors side by side
+// when each waits long.
 func polyInPairs(e Emitter, x, xx Ref, c ...float64) Ref {
 	t := e.TypeOf(x)
 	p := None

@@ -22,31 +22,48 @@ func TestSpecialValues(t *testing.T) {
 		want [][2]float64
 	}{
 		{"exp", Exp, [][2]float64{{0, 1}, {negZero, 1}, {inf, inf}, {-inf, 0}, {nan, nan}, {1e4, inf}, {-1e4, 0}}},
-		{"exp2", Exp2, [][2]float64{{0, 1}, {negZero, 1}, {inf, inf}, {-inf, 0}, {nan, nan}, {1e4, inf}, {-1e4, 0}, {10, 1024}, {-3, 0.125}}},
-		{"expm1", Expm1, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, -1}, {nan, nan}, {1e4, inf}, {-1e4, -1}}},
-		{"log2", Log2, [][2]float64{{1, 0}, {8, 3}, {0.25, -2}, {0, -inf}, {negZero, -inf}, {inf, inf}, {-inf, nan}, {-1, nan}, {nan, nan}}},
-		{"log10", Log10, [][2]float64{{1, 0}, {100, 2}, {1000, 3}, {0, -inf}, {negZero, -inf}, {inf, inf}, {-inf, nan}, {-1, nan}, {nan, nan}}},
-		{"log1p", Log1p, [][2]float64{{0, 0}, {negZero, negZero}, {-1, -inf}, {inf, inf}, {-inf, nan}, {-2, nan}, {nan, nan}}},
+		{"exp2", Exp2, [][2]float64{{0, 1}, {negZero, 1}, {inf, inf}, {-inf, 0}, {nan, nan}, {1e4, inf}, {-1e4, 0},
+			{10, 1024}, {-3, 0.125}}},
+		{"expm1", Expm1, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, -1}, {nan, nan}, {1e4, inf},
+			{-1e4, -1}}},
+		{"log2", Log2, [][2]float64{{1, 0}, {8, 3}, {0.25, -2}, {0, -inf}, {negZero, -inf}, {inf, inf}, {-inf, nan},
+			{-1, nan}, {nan, nan}}},
+		{"log10", Log10, [][2]float64{{1, 0}, {100, 2}, {1000, 3}, {0, -inf}, {negZero, -inf}, {inf, inf}, {-inf, nan},
+			{-1, nan}, {nan, nan}}},
+		{"log1p", Log1p, [][2]float64{{0, 0}, {negZero, negZero}, {-1, -inf}, {inf, inf}, {-inf, nan}, {-2, nan},
+			{nan, nan}}},
 		{"log", Log, [][2]float64{{1, 0}, {0, -inf}, {negZero, -inf}, {inf, inf}, {-inf, nan}, {-1, nan}, {nan, nan}}},
 		{"sin", Sin, [][2]float64{{0, 0}, {negZero, negZero}, {inf, nan}, {-inf, nan}, {nan, nan}}},
 		{"cos", Cos, [][2]float64{{0, 1}, {negZero, 1}, {inf, nan}, {-inf, nan}, {nan, nan}}},
 		{"tanh", Tanh, [][2]float64{{0, 0}, {negZero, negZero}, {inf, 1}, {-inf, -1}, {nan, nan}, {50, 1}, {-50, -1}}},
-		{"sigmoid", Sigmoid, [][2]float64{{0, 0.5}, {negZero, 0.5}, {inf, 1}, {-inf, 0}, {nan, nan}, {100, 1}, {-1e4, 0}}},
-		{"rsqrt", Rsqrt, [][2]float64{{0, inf}, {negZero, -inf}, {inf, 0}, {-inf, nan}, {-1, nan}, {nan, nan}, {4, 0.5}}},
-		{"cbrt", Cbrt, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, -inf}, {nan, nan}, {8, 2}, {-27, -3}, {1000, 10}, {0x1p-24, 0x1p-8}}},
+		{"sigmoid", Sigmoid, [][2]float64{{0, 0.5}, {negZero, 0.5}, {inf, 1}, {-inf, 0}, {nan, nan}, {100, 1},
+			{-1e4, 0}}},
+		{"rsqrt", Rsqrt, [][2]float64{{0, inf}, {negZero, -inf}, {inf, 0}, {-inf, nan}, {-1, nan}, {nan, nan},
+			{4, 0.5}}},
+		{"cbrt", Cbrt, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, -inf}, {nan, nan}, {8, 2}, {-27, -3},
+			{1000, 10}, {0x1p-24, 0x1p-8}}},
 		{"tan", Tan, [][2]float64{{0, 0}, {negZero, negZero}, {inf, nan}, {-inf, nan}, {nan, nan}}},
-		{"asin", Asin, [][2]float64{{0, 0}, {negZero, negZero}, {1, math.Pi / 2}, {-1, -math.Pi / 2}, {1.5, nan}, {-inf, nan}, {inf, nan}, {nan, nan}}},
-		{"acos", Acos, [][2]float64{{0, math.Pi / 2}, {negZero, math.Pi / 2}, {1, 0}, {-1, math.Pi}, {1.5, nan}, {-inf, nan}, {inf, nan}, {nan, nan}}},
-		{"atan", Atan, [][2]float64{{0, 0}, {negZero, negZero}, {1, math.Pi / 4}, {inf, math.Pi / 2}, {-inf, -math.Pi / 2}, {nan, nan}}},
-		{"sinh", Sinh, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, -inf}, {nan, nan}, {1e4, inf}, {-1e4, -inf}}},
-		{"cosh", Cosh, [][2]float64{{0, 1}, {negZero, 1}, {inf, inf}, {-inf, inf}, {nan, nan}, {1e4, inf}, {-1e4, inf}}},
+		{"asin", Asin, [][2]float64{{0, 0}, {negZero, negZero}, {1, math.Pi / 2}, {-1, -math.Pi / 2}, {1.5, nan},
+			{-inf, nan}, {inf, nan}, {nan, nan}}},
+		{"acos", Acos, [][2]float64{{0, math.Pi / 2}, {negZero, math.Pi / 2}, {1, 0}, {-1, math.Pi}, {1.5, nan},
+			{-inf, nan}, {inf, nan}, {nan, nan}}},
+		{"atan", Atan, [][2]float64{{0, 0}, {negZero, negZero}, {1, math.Pi / 4}, {inf, math.Pi / 2},
+			{-inf, -math.Pi / 2}, {nan, nan}}},
+		{"sinh", Sinh, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, -inf}, {nan, nan}, {1e4, inf},
+			{-1e4, -inf}}},
+		{"cosh", Cosh, [][2]float64{{0, 1}, {negZero, 1}, {inf, inf}, {-inf, inf}, {nan, nan}, {1e4, inf},
+			{-1e4, inf}}},
 		{"erf", Erf, [][2]float64{{0, 0}, {negZero, negZero}, {inf, 1}, {-inf, -1}, {nan, nan}, {7, 1}, {-7, -1}}},
-		{"silu", Silu, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, negZero}, {nan, nan}, {1e4, 1e4}, {-1e4, negZero}}},
-		{"gelu", Gelu, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, negZero}, {nan, nan}, {1e4, 1e4}, {-1e4, negZero}}},
-		{"softplus", Softplus, [][2]float64{{0, math.Ln2}, {negZero, math.Ln2}, {inf, inf}, {-inf, 0}, {nan, nan}, {1e4, 1e4}, {-1e4, 0}}},
+		{"silu", Silu, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, negZero}, {nan, nan}, {1e4, 1e4},
+			{-1e4, negZero}}},
+		{"gelu", Gelu, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, negZero}, {nan, nan}, {1e4, 1e4},
+			{-1e4, negZero}}},
+		{"softplus", Softplus, [][2]float64{{0, math.Ln2}, {negZero, math.Ln2}, {inf, inf}, {-inf, 0}, {nan, nan},
+			{1e4, 1e4}, {-1e4, 0}}},
 		{"sqrt", Emitter.Sqrt, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-1, nan}, {nan, nan}, {4, 2}}},
 		{"sign", Sign, [][2]float64{{0, 0}, {negZero, negZero}, {inf, 1}, {-inf, -1}, {nan, nan}, {-3, -1}, {0.5, 1}}},
-		{"relu", Relu, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, 0}, {nan, nan}, {-3, 0}, {0.5, 0.5}}},
+		{"relu", Relu, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, 0}, {nan, nan}, {-3, 0},
+			{0.5, 0.5}}},
 	} {
 		for _, d := range []types.DType{types.F16, types.BF16, types.F32, types.F64} {
 			fn := Compile(record(func(e Emitter, p []Ref) Ref { return c.emit(e, p[0]) }, d))
@@ -63,15 +80,20 @@ func TestSpecialValues(t *testing.T) {
 // TestPowSpecialValues has the list of C99, F.9.4.4, and some exact powers.
 func TestPowSpecialValues(t *testing.T) {
 	cases := [][3]float64{
-		{0, -1, inf}, {negZero, -1, -inf}, {negZero, -3, -inf}, {0, -2, inf}, {negZero, -2, inf}, {0, -0.5, inf}, {negZero, -0.5, inf},
-		{0, -inf, inf}, {negZero, -inf, inf}, {0, 3, 0}, {negZero, 3, negZero}, {negZero, 2, 0}, {negZero, 0.5, 0}, {0, inf, 0}, {negZero, inf, 0},
+		{0, -1, inf}, {negZero, -1, -inf}, {negZero, -3, -inf}, {0, -2, inf}, {negZero, -2, inf}, {0, -0.5, inf},
+		{negZero, -0.5, inf},
+		{0, -inf, inf}, {negZero, -inf, inf}, {0, 3, 0}, {negZero, 3, negZero}, {negZero, 2, 0}, {negZero, 0.5, 0},
+		{0, inf, 0}, {negZero, inf, 0},
 		{-1, inf, 1}, {-1, -inf, 1}, {1, nan, 1}, {1, inf, 1}, {1, -inf, 1}, {1, 3.5, 1},
 		{nan, 0, 1}, {nan, negZero, 1}, {0, 0, 1}, {inf, 0, 1}, {-inf, negZero, 1}, {negZero, 0, 1},
 		{-2, 0.5, nan}, {-0.5, -1.5, nan}, {-2, 3, -8}, {-2, 2, 4}, {-2, -1, -0.5}, {-1, 3, -1}, {-1, 4, 1},
-		{0.5, -inf, inf}, {-0.5, -inf, inf}, {2, -inf, 0}, {-2, -inf, 0}, {0.5, inf, 0}, {-0.5, inf, 0}, {2, inf, inf}, {-2, inf, inf},
-		{-inf, -1, negZero}, {-inf, -2, 0}, {-inf, -0.5, 0}, {-inf, 3, -inf}, {-inf, 2, inf}, {-inf, 0.5, inf}, {-inf, inf, inf}, {-inf, -inf, 0},
+		{0.5, -inf, inf}, {-0.5, -inf, inf}, {2, -inf, 0}, {-2, -inf, 0}, {0.5, inf, 0}, {-0.5, inf, 0}, {2, inf, inf},
+		{-2, inf, inf},
+		{-inf, -1, negZero}, {-inf, -2, 0}, {-inf, -0.5, 0}, {-inf, 3, -inf}, {-inf, 2, inf}, {-inf, 0.5, inf},
+		{-inf, inf, inf}, {-inf, -inf, 0},
 		{inf, -1, 0}, {inf, -0.5, 0}, {inf, 1, inf}, {inf, 0.5, inf}, {inf, inf, inf}, {inf, -inf, 0},
-		{nan, 1, nan}, {nan, inf, nan}, {2, nan, nan}, {-1, nan, nan}, {0, nan, nan}, {negZero, nan, nan}, {inf, nan, nan}, {-inf, nan, nan}, {nan, nan, nan},
+		{nan, 1, nan}, {nan, inf, nan}, {2, nan, nan}, {-1, nan, nan}, {0, nan, nan}, {negZero, nan, nan},
+		{inf, nan, nan}, {-inf, nan, nan}, {nan, nan, nan},
 		{2, 10, 1024}, {4, 0.5, 2}, {3, 4, 81}, {10, -1e4, 0}, {10, 1e4, inf}, {0.5, 1e4, 0}, {-3, 9999, -inf},
 	}
 	for _, d := range []types.DType{types.F16, types.BF16, types.F32, types.F64} {
@@ -109,7 +131,8 @@ func TestPowInt(t *testing.T) {
 		switch {
 		case d.IsUnsigned() && err != nil:
 			t.Errorf("%s: %v", d, err)
-		case d.IsSigned() && (err == nil || err.Kind != CheckNegativeExponent || len(err.Details) != 1 || int64(err.Details[0]) != -1):
+		case d.IsSigned() && (err == nil || err.Kind != CheckNegativeExponent || len(err.Details) != 1 ||
+			int64(err.Details[0]) != -1):
 			t.Errorf("%s pow(3, -1): %v", d, err)
 		}
 	}
@@ -130,7 +153,9 @@ func TestIntegerFunctions(t *testing.T) {
 				{"sign", Sign, IntBits(d, int64(v.Sign()))},
 				{"relu", Relu, x * uint64(max(v.Sign(), 0))},
 				{"is_nan", IsNaN, 0}, {"is_inf", IsInf, 0}, {"is_finite", IsFinite, 1},
-				{"clamp", func(e Emitter, x Ref) Ref { return Clamp(e, x, e.Int(d, 2), e.Int(d, 9)) }, min(max(x, 2), 9)},
+				{"clamp", func(e Emitter, x Ref) Ref {
+					return Clamp(e, x, e.Int(d, 2), e.Int(d, 9))
+				}, min(max(x, 2), 9)},
 			} {
 				if c.name == "clamp" && v.Sign() < 0 {
 					c.want = 2
@@ -162,7 +187,8 @@ func TestClassify(t *testing.T) {
 			}
 		}
 		clamp := Compile(record(func(e Emitter, p []Ref) Ref { return Clamp(e, p[0], p[1], p[2]) }, d, d, d))
-		for _, c := range [][4]float64{{5, 0, 1, 1}, {-5, 0, 1, 0}, {0.5, 0, 1, 0.5}, {nan, 0, 1, nan}, {0, nan, 1, nan}, {0, 0, nan, nan}, {3, 2, 1, 1}, {inf, -1, 1, 1}} {
+		for _, c := range [][4]float64{{5, 0, 1, 1}, {-5, 0, 1, 0}, {0.5, 0, 1, 0.5}, {nan, 0, 1, nan},
+			{0, nan, 1, nan}, {0, 0, nan, nan}, {3, 2, 1, 1}, {inf, -1, 1, 1}} {
 			out, _ := clamp.RunOne(FloatBits(d, c[0]), FloatBits(d, c[1]), FloatBits(d, c[2]))
 			if !sameBits(d, out[0], FloatBits(d, c[3])) {
 				t.Errorf("%s clamp(%v, %v, %v) = %s, want %v", d, c[0], c[1], c[2], FormatBits(d, out[0]), c[3])
@@ -186,7 +212,8 @@ func TestHalfFunctions(t *testing.T) {
 			wide.Run([][]uint64{in32}, [][]uint64{out32}, len(in))
 			for i := range in {
 				if want := EvalInstr(Cast, d, types.F32, out32[i]); !sameBits(d, out[i], want) {
-					t.Fatalf("%s %s(%s) = %s, want %s", d, f.name, FormatBits(d, in[i]), FormatBits(d, out[i]), FormatBits(d, want))
+					t.Fatalf("%s %s(%s) = %s, want %s", d, f.name, FormatBits(d, in[i]), FormatBits(d, out[i]),
+						FormatBits(d, want))
 				}
 			}
 		}

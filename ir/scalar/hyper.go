@@ -8,9 +8,10 @@ func Tanh(e Emitter, x Ref) Ref { return onFloat(e, x, tanh32, tanh64) }
 // Sigmoid returns 1/(1 + e^-x), which is 0 at -inf and 1 at inf.
 func Sigmoid(e Emitter, x Ref) Ref { return onFloat(e, x, sigmoid32, sigmoid64) }
 
-// tanh32 is a - a z/D(z) with a = x and z = x^2 up to 1, and with a = 1 and z = 1 from there, where D is (e^2|x| + 1)/2: the error of the
-// quotient counts little. So a is x limited to [-1, 1] and z is a^2 everywhere, and the two denominators, equal at 1, are the larger of
-// both: nothing is compared or chosen, and the sign is that of a. No argument of the exponential is below 0, so its scaling is simple.
+// tanh32 is a - a z/D(z) with a = x and z = x^2 up to 1, and with a = 1 and z = 1 from there, where D is (e^2|x| +
+// 1)/2: the error of the quotient counts little. So a is x limited to [-1, 1] and z is a^2 everywhere, and the two
+// denominators, equal at 1, are the larger of both: nothing is compared or chosen, and the sign is that of a. No
+// argument of the exponential is below 0, so its scaling is simple.
 func tanh32(e Emitter, x Ref) Ref {
 	t := types.F32
 	a := atLeast(e, atMost(e, x, 1), -1)
@@ -23,7 +24,8 @@ func tanh32(e Emitter, x Ref) Ref {
 	magic := e.Float(t, 0x1.8p23+127)
 	k := e.Fma(y, e.Float(t, 2*log2OfE), magic)
 	n := e.Sub(k, magic)
-	// r is half of the reduced argument; one part of ln 2 is enough for n <= 26. e^2r/2 is the polynomial of exp32 in 2r.
+	// r is half of the reduced argument; one part of ln 2 is enough for n <= 26. e^2r/2 is the polynomial of exp32 in
+	// 2r.
 	r := e.Fma(n, e.Float(t, -expF32.ln2/2), y)
 	c := []float64{0.5, 1}
 	for i, q := range expF32.q {
@@ -62,9 +64,9 @@ func tanh64(e Emitter, x Ref) Ref {
 	return e.CopySign(e.Select(e.Lt(ax, e.Float(t, 0.6)), small, large), x)
 }
 
-// sigmoid32 is a y for x < 0 and 1 - a y else, with e^-|x| = a (1+s)^-1, a = 2^n and y = 1/(a + 1 + s), so that nothing overflows. In f32
-// throughout: keeping the denominator as two floats, and correcting its inverse by a Newton step, leaves little more than the error of s
-// and one rounding.
+// sigmoid32 is a y for x < 0 and 1 - a y else, with e^-|x| = a (1+s)^-1, a = 2^n and y = 1/(a + 1 + s), so that nothing
+// overflows. In f32 throughout: keeping the denominator as two floats, and correcting its inverse by a Newton step,
+// leaves little more than the error of s and one rounding.
 func sigmoid32(e Emitter, x Ref) Ref {
 	t, i32 := types.F32, types.I32
 	one := e.Float(t, 1)
@@ -75,8 +77,8 @@ func sigmoid32(e Emitter, x Ref) Ref {
 	n := e.Sub(k, magic)
 	r := e.Fma(n, e.Float(t, -expF32.ln2), v)
 	r = e.Fma(n, e.Float(t, -expF32.ln2lo), r)
-	// s = e^-r - 1, by the polynomial of exp32 in -r, with fewer of its steps one after another: the chain of all of them is
-	// what limits how many vectors a processor computes side by side.
+	// s = e^-r - 1, by the polynomial of exp32 in -r, with fewer of its steps one after another: the chain of all of
+	// them is what limits how many vectors a processor computes side by side.
 	q := expF32.q
 	r2 := e.Mul(r, r)
 	s := e.Fma(r2, polyInPairs(e, r, r2, q[0], -q[1], q[2], -q[3], q[4]), e.Neg(r))

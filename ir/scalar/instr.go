@@ -35,24 +35,28 @@ const (
 	Round    // floats: to nearest, ties to even
 	CopySign // floats: magnitude of x, sign of y
 	MulHi    // integers: the high half of the double-width product
-	// MulExact is Mul for floats, with the promise of whoever emits it that the product is exact or NaN for every value that
-	// gets there. It computes what Mul does; a back end may use the promise, as in x*2^a*2^b, which is x*2^(a+b) then.
+	// MulExact is Mul for floats, with the promise of whoever emits it that the product is exact or NaN for every value
+	// that gets there. It computes what Mul does; a back end may use the promise, as in x*2^a*2^b, which is x*2^(a+b)
+	// then.
 	MulExact
-	// Flush is the third operand where the first is below the second, else the first. Whoever emits it promises, for operands
-	// that are constants with the third below the second, that the results of the program are the same with the first operand
-	// itself wherever that lies between the two: a back end may then give it, as it is or raised to the third operand.
+	// Flush is the third operand where the first is below the second, else the first. Whoever emits it promises, for
+	// operands that are constants with the third below the second, that the results of the program are the same with
+	// the first operand itself wherever that lies between the two: a back end may then give it, as it is or raised to
+	// the third operand.
 	Flush // floats
 
 	// Of u64: z plus the lower or the upper half of the product of the lower 52 bits of x and y, which has 104 bits.
 	Mul52Lo
 	Mul52Hi
-	// Digits52 is its operand, a bool. Whoever emits it promises that the results of the program are the same with false in its
-	// place: it stands before a way that is the faster one where Mul52Lo and Mul52Hi are instructions. Doubles is the same before a
-	// way by Fma of f64, for processors that have an instruction for it, and none for Mul52Lo and Mul52Hi.
+	// Digits52 is its operand, a bool. Whoever emits it promises that the results of the program are the same with
+	// false in its place: it stands before a way that is the faster one where Mul52Lo and Mul52Hi are instructions.
+	// Doubles is the same before a way by Fma of f64, for processors that have an instruction for it, and none for
+	// Mul52Lo and Mul52Hi.
 	Digits52
 	Doubles
-	// DoubleSums is Doubles before a way to take a value apart, whose parts are read by nothing but what stands behind the same DoubleSums. Where all of these
-	// stand in one loop whose iterations differ in the operand, false is put in its place for all of them.
+	// DoubleSums is Doubles before a way to take a value apart, whose parts are read by nothing but what stands behind
+	// the same DoubleSums. Where all of these stand in one loop whose iterations differ in the operand, false is put in
+	// its place for all of them.
 	DoubleSums
 
 	// Bits: integers and bool.
@@ -126,12 +130,17 @@ type Info struct {
 
 var infos = [numOps]Info{
 	Nop: {"nop", 0}, Const: {"const", 0}, Param: {"param", 0},
-	Add: {"add", 2}, Sub: {"sub", 2}, Mul: {"mul", 2}, Div: {"div", 2}, Rem: {"rem", 2}, Neg: {"neg", 1}, Abs: {"abs", 1},
+	Add: {"add", 2}, Sub: {"sub", 2}, Mul: {"mul", 2}, Div: {"div", 2}, Rem: {"rem", 2}, Neg: {"neg", 1},
+	Abs: {"abs", 1},
 	Min: {"min", 2}, Max: {"max", 2}, Fma: {"fma", 3}, Sqrt: {"sqrt", 1}, Floor: {"floor", 1}, Ceil: {"ceil", 1},
-	Trunc: {"trunc", 1}, Round: {"round", 1}, CopySign: {"copysign", 2}, MulHi: {"mulhi", 2}, MulExact: {"mul_exact", 2}, Flush: {"flush", 3},
-	Mul52Lo: {"mul52lo", 3}, Mul52Hi: {"mul52hi", 3}, Digits52: {"digits52", 1}, Doubles: {"doubles", 1}, DoubleSums: {"doublesums", 1},
-	And: {"and", 2}, Or: {"or", 2}, Xor: {"xor", 2}, Not: {"not", 1}, Shl: {"shl", 2}, Shr: {"shr", 2}, Clz: {"clz", 1}, Popcnt: {"popcnt", 1},
-	Eq: {"eq", 2}, Ne: {"ne", 2}, Lt: {"lt", 2}, Le: {"le", 2},
+	Trunc: {"trunc", 1}, Round: {"round", 1}, CopySign: {"copysign", 2}, MulHi: {"mulhi", 2},
+	MulExact: {"mul_exact", 2}, Flush: {"flush", 3},
+	Mul52Lo: {"mul52lo", 3}, Mul52Hi: {"mul52hi", 3}, Digits52: {"digits52", 1}, Doubles: {"doubles", 1},
+	DoubleSums: {"doublesums", 1},
+	And:        {"and", 2}, Or: {"or", 2}, Xor: {"xor", 2}, Not: {"not", 1}, Shl: {"shl", 2}, Shr: {"shr", 2},
+	Clz:    {"clz", 1},
+	Popcnt: {"popcnt", 1},
+	Eq:     {"eq", 2}, Ne: {"ne", 2}, Lt: {"lt", 2}, Le: {"le", 2},
 	Select: {"select", 3}, Cast: {"cast", 1}, Bitcast: {"bitcast", 1}, Check: {"check", 3},
 }
 

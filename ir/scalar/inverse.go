@@ -38,14 +38,16 @@ var arcF64 = arcConsts{
 	types.F64, 0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54, 0x1p-1000,
 	// Of the result: 2^-59.8.
 	[]float64{
-		0x1.5555555555578p-3, 0x1.333333332dfa3p-4, 0x1.6db6db7221f30p-5, 0x1.f1c71a8fba1a4p-6, 0x1.6e8bdf6955f87p-6, 0x1.1c49e72d3b93bp-6, 0x1.ca20634485efdp-7,
-		0x1.757ed38ef5627p-7, 0x1.6161c94f8a2c9p-7, 0x1.e3c562fff3b02p-9, 0x1.6446bfcd6b756p-6, -0x1.58ef1cc9a8428p-6, 0x1.0b92a568494bbp-5,
+		0x1.5555555555578p-3, 0x1.333333332dfa3p-4, 0x1.6db6db7221f30p-5, 0x1.f1c71a8fba1a4p-6, 0x1.6e8bdf6955f87p-6,
+		0x1.1c49e72d3b93bp-6, 0x1.ca20634485efdp-7,
+		0x1.757ed38ef5627p-7, 0x1.6161c94f8a2c9p-7, 0x1.e3c562fff3b02p-9, 0x1.6446bfcd6b756p-6, -0x1.58ef1cc9a8428p-6,
+		0x1.0b92a568494bbp-5,
 	},
 }
 
-// arcBy: up to 1/2 asin is the polynomial; beyond, asin |x| = pi/2 - 2 asin sqrt((1-|x|)/2). acos is pi/2 - asin x up to
-// 1/2, and 2 asin sqrt((1-|x|)/2), or pi less that, beyond. All are base + coef (s + lo), where coef s is exact and the sum with
-// base is kept as a pair. The root's error is part of lo.
+// arcBy: up to 1/2 asin is the polynomial; beyond, asin |x| = pi/2 - 2 asin sqrt((1-|x|)/2). acos is pi/2 - asin x up
+// to 1/2, and 2 asin sqrt((1-|x|)/2), or pi less that, beyond. All are base + coef (s + lo), where coef s is exact and
+// the sum with base is kept as a pair. The root's error is part of lo.
 func arcBy(e Emitter, x Ref, c *arcConsts, cosine bool) Ref {
 	t := c.float
 	zero, one, half := e.Float(t, 0), e.Float(t, 1), e.Float(t, 0.5)
@@ -60,7 +62,8 @@ func arcBy(e Emitter, x Ref, c *arcConsts, cosine bool) Ref {
 	var base, baseLo, coef Ref
 	if cosine {
 		negative := e.Lt(x, zero)
-		edge, edgeLo := e.Select(negative, e.Float(t, 2*c.halfPi), zero), e.Select(negative, e.Float(t, 2*c.halfPiLo), zero)
+		edge, edgeLo := e.Select(negative, e.Float(t, 2*c.halfPi), zero),
+			e.Select(negative, e.Float(t, 2*c.halfPiLo), zero)
 		base, baseLo = e.Select(big, edge, e.Float(t, c.halfPi)), e.Select(big, edgeLo, e.Float(t, c.halfPiLo))
 		coef = e.Mul(e.Select(big, e.Float(t, 2), e.Float(t, -1)), e.CopySign(one, x))
 	} else {
@@ -100,7 +103,8 @@ var atanF64 = atanConsts{
 	types.F64, 0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55, 0x1p64,
 	// Of the result: 2^-59.4.
 	[]float64{
-		-0x1.555555555553cp-2, 0x1.99999999956b1p-3, -0x1.24924922a42fap-3, 0x1.c71c70e2d8c45p-4, -0x1.745cf8870956cp-4, 0x1.3b111385b786fp-4,
+		-0x1.555555555553cp-2, 0x1.99999999956b1p-3, -0x1.24924922a42fap-3, 0x1.c71c70e2d8c45p-4, -0x1.745cf8870956cp-4,
+		0x1.3b111385b786fp-4,
 		-0x1.10eb7bac4fe5ap-4, 0x1.df0bfa0ddc596p-5, -0x1.9cc43f98a2fdfp-5, 0x1.37b1c36597f42p-5, -0x1.251d6f8e20d25p-6,
 	},
 }
@@ -116,8 +120,8 @@ func atanBy(e Emitter, x Ref, c *atanConsts) Ref {
 	return e.CopySign(angleOf(e, c, swap, None, n, q, lo), x)
 }
 
-// atanOfQuotient returns atan(mn/mx) as n pi/4 + q + lo, with n 0 or 1 and |q| <= tan(pi/8), for 0 <= mn <= mx: above tan(pi/8),
-// atan(mn/mx) = pi/4 + atan((mn-mx)/(mn+mx)). The quotient's error is part of lo.
+// atanOfQuotient returns atan(mn/mx) as n pi/4 + q + lo, with n 0 or 1 and |q| <= tan(pi/8), for 0 <= mn <= mx: above
+// tan(pi/8), atan(mn/mx) = pi/4 + atan((mn-mx)/(mn+mx)). The quotient's error is part of lo.
 func atanOfQuotient(e Emitter, c *atanConsts, mn, mx Ref) (n, q, lo Ref) {
 	t := c.float
 	zero, one := e.Float(t, 0), e.Float(t, 1)
@@ -136,8 +140,8 @@ func atanOfQuotient(e Emitter, c *atanConsts, mn, mx Ref) (n, q, lo Ref) {
 	return e.Select(upper, one, zero), q, lo
 }
 
-// angleOf returns the angle n pi/4 + q + lo; where swap holds, pi/2 less that; and where left holds, pi less that. left may be
-// None.
+// angleOf returns the angle n pi/4 + q + lo; where swap holds, pi/2 less that; and where left holds, pi less that. left
+// may be None.
 func angleOf(e Emitter, c *atanConsts, swap, left, n, q, lo Ref) Ref {
 	t := c.float
 	n = e.Select(swap, e.Sub(e.Float(t, 2), n), n)
@@ -151,8 +155,8 @@ func angleOf(e Emitter, c *atanConsts, swap, left, n, q, lo Ref) Ref {
 	return e.Add(hi, e.Add(err, e.Fma(n, e.Float(t, c.quarterPiLo), lo)))
 }
 
-// Atan2 returns the angle in [-pi, pi] of the point (x, y), by C99 annex F: the sign is that of y, also of a zero; ±0 for
-// y = ±0 and x = +0 or above, ±pi for x = -0 or below, ±pi/4 and ±3pi/4 where both are infinite.
+// Atan2 returns the angle in [-pi, pi] of the point (x, y), by C99 annex F: the sign is that of y, also of a zero; ±0
+// for y = ±0 and x = +0 or above, ±pi for x = -0 or below, ±pi/4 and ±3pi/4 where both are infinite.
 func Atan2(e Emitter, y, x Ref) Ref {
 	switch t := e.TypeOf(x); t {
 	case types.F32:
@@ -179,7 +183,8 @@ func atan2Short(e Emitter, y, x Ref) Ref {
 	q := e.Div(e.Select(upper, e.Sub(mn, mx), mn), e.Select(upper, e.Add(mn, mx), mx))
 	z := e.Mul(q, q)
 	// On z <= 0.1716: 2^-35.3.
-	p := poly(e, z, -0x1.555554c63b4f3p-2, 0x1.999918f062cbap-3, -0x1.247ee51d27e03p-3, 0x1.c46516f00f243p-4, -0x1.5b3647ccd9962p-4, 0x1.84ba851406185p-5)
+	p := poly(e, z, -0x1.555554c63b4f3p-2, 0x1.999918f062cbap-3, -0x1.247ee51d27e03p-3, 0x1.c46516f00f243p-4,
+		-0x1.5b3647ccd9962p-4, 0x1.84ba851406185p-5)
 	a := e.Fma(e.Mul(q, z), p, q)
 	n := e.Select(upper, one, zero)
 	n, a = e.Select(swap, e.Sub(two, n), n), e.Select(swap, e.Neg(a), a)

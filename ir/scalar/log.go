@@ -9,8 +9,9 @@ import (
 // Log returns the natural logarithm. Log(±0) = -inf, Log(inf) = inf, Log(x < 0) and Log(NaN) are NaN.
 func Log(e Emitter, x Ref) Ref { return onFloat(e, x, log32, log64) }
 
-// splitLog returns k and m with x = 2^k m, both as floats of x's type, for every positive finite x; subnormals are scaled first. m is
-// in [sqrt(1/2), sqrt(2)] in f64, and in f32 in [3/4, 3/2), which AVX-512 has an instruction for (logarithm in codegen/llvm).
+// splitLog returns k and m with x = 2^k m, both as floats of x's type, for every positive finite x; subnormals are
+// scaled first. m is in [sqrt(1/2), sqrt(2)] in f64, and in f32 in [3/4, 3/2), which AVX-512 has an instruction for
+// (logarithm in codegen/llvm).
 func splitLog(e Emitter, f floatFormat, x Ref) (k, m Ref) {
 	least, scale, root := 0x1p-126, 0x1p24, uint64(0x3f400000) // the last: the bits of the least m
 	if f.float == types.F64 {
@@ -44,7 +45,8 @@ func log32(e Emitter, x Ref) Ref {
 	f := e.Sub(m, e.Float(t, 1)) // exact
 	ff := e.Mul(f, f)
 	// On [-1/4, 1/2]: 2^-27.6.
-	q := polyInPairs(e, f, ff, 0x1.5555a4p-2, -0x1.000046p-2, 0x1.996978p-3, -0x1.54ee38p-3, 0x1.28841ap-3, -0x1.0d989cp-3, 0x1.acce26p-4, -0x1.718ed6p-5)
+	q := polyInPairs(e, f, ff, 0x1.5555a4p-2, -0x1.000046p-2, 0x1.996978p-3, -0x1.54ee38p-3, 0x1.28841ap-3,
+		-0x1.0d989cp-3, 0x1.acce26p-4, -0x1.718ed6p-5)
 	q = e.Fma(q, f, e.Float(t, -0x1p-1))
 	a := e.Mul(k, e.Float(t, 0x1.62e4p-1)) // exact: 15 and 8 bits
 	hi, lo := fastTwoSum(e, a, f)
@@ -66,7 +68,8 @@ func logOfSplit(e Emitter, k, m Ref) Ref {
 	s := e.Div(f, e.Add(m, one))
 	z := e.Mul(s, s)
 	// 2 R, with atanh(s) = s (1 + z R(z)), on z <= 0.02944: 2^-59.5.
-	r2 := poly(e, z, 0x1.5555555555592p-1, 0x1.999999997ff1fp-2, 0x1.24924941e0f8cp-2, 0x1.c71c52148c2b6p-3, 0x1.74663ce5dfe15p-3, 0x1.39a1e916400cap-3, 0x1.2f03bb4f0d272p-3)
+	r2 := poly(e, z, 0x1.5555555555592p-1, 0x1.999999997ff1fp-2, 0x1.24924941e0f8cp-2, 0x1.c71c52148c2b6p-3,
+		0x1.74663ce5dfe15p-3, 0x1.39a1e916400cap-3, 0x1.2f03bb4f0d272p-3)
 	w := e.Fma(e.Neg(z), r2, f)
 	return e.Fma(k, e.Float(types.F64, expF64.ln2), e.Fma(e.Neg(s), w, f))
 }
@@ -106,7 +109,8 @@ func log2Short(e Emitter, x Ref) Ref {
 func log2OfQuotient(e Emitter, k, num, den Ref) Ref {
 	s := e.Div(num, den)
 	// log2(m) = s Q(s^2) on s^2 <= 0.02944: 2^-37.8.
-	q := poly(e, e.Mul(s, s), 0x1.71547652bede5p+1, 0x1.ec709d12e1119p-1, 0x1.27777fdab7b55p-1, 0x1.a58d8f91a1a56p-2, 0x1.5ce7d146bbe6bp-2)
+	q := poly(e, e.Mul(s, s), 0x1.71547652bede5p+1, 0x1.ec709d12e1119p-1, 0x1.27777fdab7b55p-1, 0x1.a58d8f91a1a56p-2,
+		0x1.5ce7d146bbe6bp-2)
 	return e.Fma(s, q, k)
 }
 
@@ -128,7 +132,8 @@ func log2Pair(e Emitter, x Ref) (hi, lo Ref) {
 	z, zl := twoProd(e, s, s)
 	zl = e.Fma(e.Add(s, s), sl, zl)
 	// P on z <= 0.02944: 2^-66.3.
-	p := poly(e, z, 0x1.9999999999b31p-3, 0x1.2492492457be6p-3, 0x1.c71c722d80b24p-4, 0x1.745ce9dc08ee7p-4, 0x1.3b1eed1f6a11ap-4, 0x1.0f7fd4ecb8d16p-4, 0x1.0e434a452961fp-4)
+	p := poly(e, z, 0x1.9999999999b31p-3, 0x1.2492492457be6p-3, 0x1.c71c722d80b24p-4, 0x1.745ce9dc08ee7p-4,
+		0x1.3b1eed1f6a11ap-4, 0x1.0f7fd4ecb8d16p-4, 0x1.0e434a452961fp-4)
 	a, al := mulPair(e, z, zl, 0x1.5555555555555p-2, 0x1.5555555555555p-56) // z/3
 	b, bl := fastTwoSum(e, a, e.Mul(e.Mul(z, z), p))
 	bl = e.Add(bl, al)

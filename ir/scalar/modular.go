@@ -94,8 +94,8 @@ func (m Modulus) Residue(x Ref) Ref {
 	return e.Choose(e.Le(m.p, word), m.word, func() Ref { return m.remainder(x) }, func() Ref { return word })
 }
 
-// Of gives f of the residues of operands of the signed type. Where a branch is possible one comparison of the largest finds
-// out whether they are in [0, p) already.
+// Of gives f of the residues of operands of the signed type. Where a branch is possible one comparison of the largest
+// finds out whether they are in [0, p) already.
 func (m Modulus) Of(f func(x []Ref) Ref, x ...Ref) Ref {
 	e := m.e
 	words := make([]Ref, len(x))
@@ -160,8 +160,9 @@ func (m Modulus) Mul(a, b Ref) Ref {
 	return m.ways(func(product func(a, b Ref) Ref) Ref { return product(a, b) })
 }
 
-// Product is the residue of the product of two numbers of the signed type. Residues are what they mostly are, and where a branch
-// is possible one look at the bits of both finds out whether they have no more than p has: the ways to multiply allow for that.
+// Product is the residue of the product of two numbers of the signed type. Residues are what they mostly are, and where
+// a branch is possible one look at the bits of both finds out whether they have no more than p has: the ways to
+// multiply allow for that.
 func (m Modulus) Product(x, y Ref) Ref {
 	e := m.e
 	a, b := e.Bitcast(m.word, x), e.Bitcast(m.word, y)
@@ -173,15 +174,16 @@ func (m Modulus) Product(x, y Ref) Ref {
 	})
 }
 
-// ways gives f the way to multiply that suits the size of p. Each of them takes operands with as many bits as p, which may be p
-// and above.
+// ways gives f the way to multiply that suits the size of p. Each of them takes operands with as many bits as p, which
+// may be p and above.
 func (m Modulus) ways(f func(product func(a, b Ref) Ref) Ref) Ref {
 	e := m.e
 	below := func(bits uint) Ref { return e.Lt(m.p, m.num(1<<bits)) }
 	if m.word != types.U64 {
 		return e.Choose(below(30), m.word, func() Ref { return f(m.mul30) }, func() Ref { return f(m.mul) })
 	}
-	small, fits := below(50), below(60) // here, where they are the same for all elements, as is what is computed for doubles
+	// here, where they are the same for all elements, as is what is computed for doubles
+	small, fits := below(50), below(60)
 	if _, ok := e.Sink.(Chooser); !ok { // three ways are enough
 		return e.Choose(e.Digits52(small), m.word, func() Ref { return f(m.mul52) }, func() Ref {
 			return e.Choose(fits, m.word, func() Ref { return f(m.mul60) }, func() Ref { return f(m.mul) })
@@ -193,23 +195,25 @@ func (m Modulus) ways(f func(product func(a, b Ref) Ref) Ref) Ref {
 			return e.Choose(fits, m.word, func() Ref {
 				return e.Choose(e.Digits52(e.Bool(true)), m.word, func() Ref { return f(m.mulDigits) }, func() Ref {
 					// Where doubles multiply, p from 2^50 on is left.
-					return e.Choose(e.Doubles(e.Bool(true)), m.word, func() Ref { return f(m.mulLong) }, func() Ref { return f(m.mul60) })
+					return e.Choose(e.Doubles(e.Bool(true)), m.word, func() Ref {
+						return f(m.mulLong)
+					}, func() Ref { return f(m.mul60) })
 				})
 			}, func() Ref { return f(m.mul) })
 		})
 	})
 }
 
-// half is the first 52 bits of 2^(n-1) / p, with n the bits of p, and rest the 13 bits after them as the beginning of 52: together half of
-// 2^64 + v, which misses 2^(n+63) / p by less than 1/2 and a little.
+// half is the first 52 bits of 2^(n-1) / p, with n the bits of p, and rest the 13 bits after them as the beginning of
+// 52: together half of 2^64 + v, which misses 2^(n+63) / p by less than 1/2 and a little.
 func (m Modulus) half() (first, rest Ref) {
 	e := m.e
 	first = e.Or(e.Shr(m.v, m.num(13)), m.num(1<<51))
 	return first, e.Shl(e.And(m.v, m.num(1<<13-1)), m.num(39))
 }
 
-// mul30 is Mul for words of 32 bits and p below 2^30: the quotient is as in mul52, what is left of a*b is below 4p, and the
-// lower word has all of it.
+// mul30 is Mul for words of 32 bits and p below 2^30: the quotient is as in mul52, what is left of a*b is below 4p, and
+// the lower word has all of it.
 func (m Modulus) mul30(a, b Ref) Ref {
 	e := m.e
 	h := e.MulHi(e.Shl(a, m.shift), b)
@@ -219,10 +223,11 @@ func (m Modulus) mul30(a, b Ref) Ref {
 	return e.Min(rest, e.Sub(rest, m.p))
 }
 
-// mulLong is Mul for p from 2^47 to 2^60, with the product of a and b as three numbers, ah*bh, the two others of their halves together, and the lower
-// half of al*bl. With n the bits of p, h = a*b / 2^(2n-63), rounded down, is below 2^63, and d' = (v + 2^64) / 4 misses 2^(62+n) / p by less than 1.
-// The upper word of h*d', by near, misses the quotient times 2^(61-n) by less than 3: 1/2 for h, as much for d', and 2 for itself. The shift back by
-// at least 1 makes less than (3 + 1) / 2 of it, and what is left of a*b is below 2p.
+// mulLong is Mul for p from 2^47 to 2^60, with the product of a and b as three numbers, ah*bh, the two others of their
+// halves together, and the lower half of al*bl. With n the bits of p, h = a*b / 2^(2n-63), rounded down, is below 2^63,
+// and d' = (v + 2^64) / 4 misses 2^(62+n) / p by less than 1. The upper word of h*d', by near, misses the quotient
+// times 2^(61-n) by less than 3: 1/2 for h, as much for d', and 2 for itself. The shift back by at least 1 makes less
+// than (3 + 1) / 2 of it, and what is left of a*b is below 2p.
 func (m Modulus) mulLong(a, b Ref) Ref {
 	e := m.e
 	half, low := m.num(32), m.num(1<<32-1)
@@ -249,7 +254,8 @@ func (m Modulus) mul60(a, b Ref) Ref {
 	return e.Shr(long.mulLong(e.Shl(a, up), b), up)
 }
 
-// near is the upper word of x*y, or one less, for x and y below 2^63: without what comes from the product of the lower halves.
+// near is the upper word of x*y, or one less, for x and y below 2^63: without what comes from the product of the lower
+// halves.
 func (m Modulus) near(x, y Ref) Ref {
 	e := m.e
 	half, low := m.num(32), m.num(1<<32-1)
@@ -257,10 +263,11 @@ func (m Modulus) near(x, y Ref) Ref {
 	return e.Add(e.Mul(xh, yh), e.Shr(e.Add(e.Mul(xh, yl), e.Mul(xl, yh)), half))
 }
 
-// mul52 is Mul for p below 2^50, with the digits of 52 bits that AVX-512 IFMA multiplies. With n the bits of p, u = a * 2^(52-n) and
-// v = b * 2^(52-n), the upper half h of u*v misses H = a*b * 2^(52-2n) by less than 1, and the quotient times 2^(51-n) is H * 2^(n-1) / p. The
-// upper half of h and of the first 52 bits of 2^(n-1) / p misses that by less than 3: 1 for h, as 2^(n-1) / p is at most 1, 1 for the bits
-// that are left out, and 1 for itself. The shift back by at least 1 makes less than (3 + 1) / 2 of it, and what is left of a*b is below 2p.
+// mul52 is Mul for p below 2^50, with the digits of 52 bits that AVX-512 IFMA multiplies. With n the bits of p, u = a *
+// 2^(52-n) and v = b * 2^(52-n), the upper half h of u*v misses H = a*b * 2^(52-2n) by less than 1, and the quotient
+// times 2^(51-n) is H * 2^(n-1) / p. The upper half of h and of the first 52 bits of 2^(n-1) / p misses that by less
+// than 3: 1 for h, as 2^(n-1) / p is at most 1, 1 for the bits that are left out, and 1 for itself. The shift back by
+// at least 1 makes less than (3 + 1) / 2 of it, and what is left of a*b is below 2p.
 func (m Modulus) mul52(a, b Ref) Ref {
 	e := m.e
 	zero, up := m.num(0), e.Sub(m.shift, m.num(12))
@@ -272,10 +279,11 @@ func (m Modulus) mul52(a, b Ref) Ref {
 	return e.Min(rest, e.Sub(rest, m.p)) // wraps where it is below
 }
 
-// mulDigits is Mul for p below 2^60 where AVX-512 IFMA multiplies digits. With n the bits of p, u = a * 2^(64-n) and v = b * 2^(60-n),
-// upper gives h, which misses H = u*v / 2^60 = a*b * 2^(64-2n) < 2^64 by less than 3, and the quotient times 2^(63-n), which is H * 2^(n-1) / p, from
-// h and 2^(n-1) / p: that misses by less than 3 for h, 1/2 and a little for the reciprocal, and 3 for itself. The shift back by at least
-// 3 makes less than (6.5 + 7) / 8 of it, and what is left of a*b is below 2p.
+// mulDigits is Mul for p below 2^60 where AVX-512 IFMA multiplies digits. With n the bits of p, u = a * 2^(64-n) and v
+// = b * 2^(60-n), upper gives h, which misses H = u*v / 2^60 = a*b * 2^(64-2n) < 2^64 by less than 3, and the quotient
+// times 2^(63-n), which is H * 2^(n-1) / p, from h and 2^(n-1) / p: that misses by less than 3 for h, 1/2 and a little
+// for the reciprocal, and 3 for itself. The shift back by at least 3 makes less than (6.5 + 7) / 8 of it, and what is
+// left of a*b is below 2p.
 func (m Modulus) mulDigits(a, b Ref) Ref {
 	e := m.e
 	v := e.Shl(b, e.Sub(m.shift, m.num(4)))
@@ -286,8 +294,8 @@ func (m Modulus) mulDigits(a, b Ref) Ref {
 	return e.Min(rest, e.Sub(rest, m.p)) // wraps where it is below
 }
 
-// upper is x * (y1 + y2 / 2^52) / 2^52, from which less than 3 is missing, for digits y1 and y2: with x = x1 2^52 + x0 it is
-// x1 y1 + floor(x0 y1 / 2^52) + floor(x1 y2 / 2^52).
+// upper is x * (y1 + y2 / 2^52) / 2^52, from which less than 3 is missing, for digits y1 and y2: with x = x1 2^52 + x0
+// it is x1 y1 + floor(x0 y1 / 2^52) + floor(x1 y2 / 2^52).
 func (m Modulus) upper(x, y1, y2 Ref) Ref {
 	e := m.e
 	x1 := e.Shr(x, m.num(52))

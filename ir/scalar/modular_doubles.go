@@ -6,8 +6,8 @@ import (
 	"healc/lang/types"
 )
 
-// Products of residues below 2^50 by doubles, which hold integers below 2^53: the product and what its rounding left out are two numbers,
-// fma(a, b, -a*b) being exact, and the quotient is a third.
+// Products of residues below 2^50 by doubles, which hold integers below 2^53: the product and what its rounding left
+// out are two numbers, fma(a, b, -a*b) being exact, and the quotient is a third.
 
 // doubles is a modulus below 2^50 with what depends on it alone; of a larger one it has no meaning.
 type doubles struct {
@@ -15,8 +15,8 @@ type doubles struct {
 	minus, inverse Ref // -p and 1/p
 }
 
-// The least number with bits for units and none for halves, and one and a half times that: added to an integer below 2^51, of any sign in the second
-// case, it makes the bits those of the sum of two integers.
+// The least number with bits for units and none for halves, and one and a half times that: added to an integer below
+// 2^51, of any sign in the second case, it makes the bits those of the sum of two integers.
 const (
 	units = 1 << 52
 	ones  = 3 << 51
@@ -41,7 +41,8 @@ func (m Modulus) multiple(x Ref, up int) Ref {
 	return e.Sub(e.Bitcast(types.F64, e.Or(x, m.num(int64(math.Float64bits(least))))), e.Float(types.F64, least))
 }
 
-// lift is the residue of x, an integer above -p and below p that is not -0: its sign says which is added to the bits of x + ones.
+// lift is the residue of x, an integer above -p and below p that is not -0: its sign says which is added to the bits of
+// x + ones.
 func (d doubles) lift(x Ref) Ref {
 	m, e := d.m, d.m.e
 	bits := m.num(int64(math.Float64bits(ones)))
@@ -49,9 +50,11 @@ func (d doubles) lift(x Ref) Ref {
 	return e.Add(e.Bitcast(m.word, e.Add(x, e.Float(types.F64, ones))), up)
 }
 
-// mul is Mul: a and b have no more bits than p, n of them. The quotient a*b / p is at most (2^n - 1)^2 / 2^(n-1) < 2^(n+1) - 3, and h * (1/p) differs
-// from it by the roundings of h and of 1/p, less than 2^-52 + 2^-106 of it each way, which is less than 1/2. So q, which is rounded once, misses it by less
-// than 1, and what is left of a*b is above -p and below p. h - q*p is that without l, which is below 2^47: all are integers below 2^53, and exact; sums that are 0 are +0.
+// mul is Mul: a and b have no more bits than p, n of them. The quotient a*b / p is at most (2^n - 1)^2 / 2^(n-1) <
+// 2^(n+1) - 3, and h * (1/p) differs from it by the roundings of h and of 1/p, less than 2^-52 + 2^-106 of it each way,
+// which is less than 1/2. So q, which is rounded once, misses it by less than 1, and what is left of a*b is above -p
+// and below p. h - q*p is that without l, which is below 2^47: all are integers below 2^53, and exact; sums that are 0
+// are +0.
 func (d doubles) mul(a, b Ref) Ref {
 	m, e := d.m, d.m.e
 	x, y, large := m.double(a), m.double(b), e.Float(types.F64, ones)

@@ -20,17 +20,20 @@ func TestModulus(t *testing.T) {
 		e := Emitter{rec}
 		m := NewModulus(e, x[2])
 		a, b := m.Residue(x[0]), m.Residue(x[1])
-		for _, r := range []Ref{a, m.Add(a, b), m.Sub(a, b), m.Neg(a), m.Mul(a, b), m.One(), m.Word(e.Bitcast(m.word, x[0]))} {
+		for _, r := range []Ref{a, m.Add(a, b), m.Sub(a, b), m.Neg(a), m.Mul(a, b), m.One(),
+			m.Word(e.Bitcast(m.word, x[0]))} {
 			rec.Func.Results = append(rec.Func.Results, m.Number(r))
 		}
 		prog := Compile(&rec.Func)
-		moduli := []int64{1, 2, 3, 4, 5, 7, 8, 255, 256, 257, 65535, 65536, 65537, limit, limit - 1, limit/2 + 1, limit / 2, limit/2 + 2, 1<<(w/2) - 1, 1 << (w / 2), 1<<(w/2) + 1}
+		moduli := []int64{1, 2, 3, 4, 5, 7, 8, 255, 256, 257, 65535, 65536, 65537, limit, limit - 1, limit/2 + 1,
+			limit / 2, limit/2 + 2, 1<<(w/2) - 1, 1 << (w / 2), 1<<(w/2) + 1}
 		for range 300 {
 			moduli = append(moduli, 1+rng.Int63n(limit), 1+rng.Int63n(limit)>>uint(rng.Intn(int(w-1))))
 		}
 		for _, p := range moduli {
 			p = max(p, 1)
-			values := []int64{0, 1, -1, p, -p, p - 1, 1 - p, limit, -limit, -limit - 1, p + 1, limit / p * p, limit/p*p - 1}
+			values := []int64{0, 1, -1, p, -p, p - 1, 1 - p, limit, -limit, -limit - 1, p + 1, limit / p * p,
+				limit/p*p - 1}
 			for range 8 {
 				values = append(values, int64(rng.Uint64())>>(64-w), rng.Int63n(p))
 			}
@@ -46,7 +49,8 @@ func TestModulus(t *testing.T) {
 				A, B, P := big.NewInt(av), big.NewInt(bv), big.NewInt(p)
 				U := new(big.Int).SetUint64(IntBits(dt, av))
 				one := big.NewInt(1)
-				want := []*big.Int{A, new(big.Int).Add(A, B), new(big.Int).Sub(A, B), new(big.Int).Neg(A), new(big.Int).Mul(A, B), one, U}
+				want := []*big.Int{A, new(big.Int).Add(A, B), new(big.Int).Sub(A, B), new(big.Int).Neg(A),
+					new(big.Int).Mul(A, B), one, U}
 				for i, x := range want {
 					if r := new(big.Int).Mod(x, P); r.Uint64() != got[i] {
 						t.Fatalf("%s, result %d: a = %d, b = %d, p = %d gives %d, not %d", dt, i, av, bv, p, got[i], r)
@@ -57,8 +61,8 @@ func TestModulus(t *testing.T) {
 	}
 }
 
-// TestProducts compares each way to multiply residues with math/big, for the moduli that it is for: the least and the largest of every
-// number of bits and some between, and operands of as many bits.
+// TestProducts compares each way to multiply residues with math/big, for the moduli that it is for: the least and the
+// largest of every number of bits and some between, and operands of as many bits.
 func TestProducts(t *testing.T) {
 	rng := rand.New(rand.NewSource(60))
 	ways := []struct {
@@ -100,8 +104,8 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-// TestParts compares sums of parts with math/big: of residues, whose quotients are found with doubles, of any numbers, and of those at the ends of what doubles
-// are for.
+// TestParts compares sums of parts with math/big: of residues, whose quotients are found with doubles, of any numbers,
+// and of those at the ends of what doubles are for.
 func TestParts(t *testing.T) {
 	rng := rand.New(rand.NewSource(32))
 	for _, part := range []uint{1, 32, 40, 43, 49, 62} {
@@ -154,8 +158,9 @@ func testParts(t *testing.T, rng *rand.Rand, part uint) {
 	}
 }
 
-// TestDoubleSums compares sums of products by doubles with math/big: of the largest numbers, of products that lie in the middle between two upper halves, of
-// numbers that are too large, and of whatever sums lead to a multiple of p and its neighbours.
+// TestDoubleSums compares sums of products by doubles with math/big: of the largest numbers, of products that lie in
+// the middle between two upper halves, of numbers that are too large, and of whatever sums lead to a multiple of p and
+// its neighbours.
 func TestDoubleSums(t *testing.T) {
 	rng := rand.New(rand.NewSource(51))
 	rec, x := NewRecorder(types.I64, types.I64, types.I64)
@@ -239,7 +244,8 @@ func TestMul52(t *testing.T) {
 		x, y, z := r.Uint64()>>r.Intn(60), r.Uint64()>>r.Intn(60), r.Uint64()>>r.Intn(60)
 		product := new(big.Int).SetUint64(x & (1<<52 - 1))
 		product.Mul(product, new(big.Int).SetUint64(y&(1<<52-1)))
-		for op, part := range map[Op]*big.Int{Mul52Lo: new(big.Int).And(product, low), Mul52Hi: new(big.Int).Rsh(product, 52)} {
+		for op, part := range map[Op]*big.Int{Mul52Lo: new(big.Int).And(product, low),
+			Mul52Hi: new(big.Int).Rsh(product, 52)} {
 			if got := EvalInstr(op, types.U64, types.U64, x, y, z); got != z+part.Uint64() {
 				t.Fatalf("%s of %#x, %#x and %#x is %#x, want %#x", op, x, y, z, got, z+part.Uint64())
 			}

@@ -6,20 +6,23 @@ import (
 	"healc/lang/types"
 )
 
-// Sums of products that are reduced once. Products are taken apart into digits, whose sums fit a word for many terms: see Limb. What remains is the
-// residue of a number of two words or three digits.
+// Sums of products that are reduced once. Products are taken apart into digits, whose sums fit a word for many terms:
+// see Limb. What remains is the residue of a number of two words or three digits.
 
 // digit is the number of bits of a digit, as AVX-512 IFMA multiplies them.
 const digit = 52
 
-// LimbTerms is how many products may be added: what a product adds to a sum is below 2^54, and limbs32 adds as much as LimbTerms to
-// a sum of them.
+// LimbTerms is how many products may be added: what a product adds to a sum is below 2^54, and limbs32 adds as much as
+// LimbTerms to a sum of them.
 const LimbTerms = 512
 
-// Limb is what the product of two numbers of the signed type adds to sum number `limb` of three, 0 to 2, of which Limbs makes the residue modulo p. How the three stand for
-// the product depends on the processor. The product is that of the numbers themselves where they are short enough, which residues mostly are, and of their residues else.
+// Limb is what the product of two numbers of the signed type adds to sum number `limb` of three, 0 to 2, of which Limbs
+// makes the residue modulo p. How the three stand for the product depends on the processor. The product is that of the
+// numbers themselves where they are short enough, which residues mostly are, and of their residues else.
 func (m Modulus) Limb(x, y Ref, limb int) Ref {
-	return m.limbs(func() Ref { return m.limb52(x, y, limb) }, func() Ref { return m.limb51(x, y, limb) }, func() Ref { return m.limb32(x, y, limb) })
+	return m.limbs(func() Ref {
+		return m.limb52(x, y, limb)
+	}, func() Ref { return m.limb51(x, y, limb) }, func() Ref { return m.limb32(x, y, limb) })
 }
 
 // Limbs is the residue of a sum of so many products, of which s2, s1 and s0 are the sums of what Limb gives.
@@ -28,17 +31,22 @@ func (m Modulus) Limbs(s2, s1, s0 Ref, terms int64) Ref {
 		return m.limbs52(s2, s1, s0)
 	}
 	by := m.doubles() // here, where it is the same for all elements
-	return m.limbs(func() Ref { return m.limbs52(s2, s1, s0) }, func() Ref { return by.limbs51(s1, s0, terms) }, func() Ref { return m.limbs32(s2, s1, s0) })
+	return m.limbs(func() Ref {
+		return m.limbs52(s2, s1, s0)
+	}, func() Ref { return by.limbs51(s1, s0, terms) }, func() Ref { return m.limbs32(s2, s1, s0) })
 }
 
-// limbs is what there are digits of 52 bits for where these are multiplied; elsewhere doubles, where these are and p suits them, and words of 32 bits.
+// limbs is what there are digits of 52 bits for where these are multiplied; elsewhere doubles, where these are and p
+// suits them, and words of 32 bits.
 func (m Modulus) limbs(digits, doubles, halves func() Ref) Ref {
 	e := m.e
 	if _, ok := e.Sink.(Chooser); !ok {
 		return digits()
 	}
 	suits := e.DoubleSums(e.Lt(e.Sub(m.p, m.num(leastByDoubles)), m.num(1<<halfProduct-leastByDoubles)))
-	return e.Choose(e.Digits52(e.Bool(true)), m.word, digits, func() Ref { return e.Choose(suits, m.word, doubles, halves) })
+	return e.Choose(e.Digits52(e.Bool(true)), m.word, digits, func() Ref {
+		return e.Choose(suits, m.word, doubles, halves)
+	})
 }
 
 // short is f of two numbers where they are below 2^bits, and of their residues elsewhere.
@@ -46,10 +54,13 @@ func (m Modulus) short(bits uint, x, y Ref, f func(a, b Ref) Ref) Ref {
 	e := m.e
 	a, b := e.Bitcast(m.word, x), e.Bitcast(m.word, y)
 	above := e.And(e.Or(a, b), e.Bits(m.word, ^uint64(1<<bits-1)))
-	return e.Choose(e.Ne(above, m.num(0)), m.word, func() Ref { return f(m.remainder(x), m.remainder(y)) }, func() Ref { return f(a, b) })
+	return e.Choose(e.Ne(above, m.num(0)), m.word, func() Ref {
+		return f(m.remainder(x), m.remainder(y))
+	}, func() Ref { return f(a, b) })
 }
 
-// limb52 is Limb with digits of 52 bits, the sums being those of the digits: for p up to 2^52 the factors have one digit, and the product two.
+// limb52 is Limb with digits of 52 bits, the sums being those of the digits: for p up to 2^52 the factors have one
+// digit, and the product two.
 func (m Modulus) limb52(x, y Ref, limb int) Ref {
 	e := m.e
 	zero, bits := m.num(0), m.num(digit)
@@ -104,9 +115,10 @@ const (
 	leastByDoubles = 1 << 12
 )
 
-// limb51 is Limb with doubles, for p up to 2^51: a b = k 2^51 + r, where k is rounded to the nearest integer and |r| <= 2^50. What is added are bits, those of
-// 2^103 + k 2^51, whose unit is 2^51, and of 3 * 2^51 + r. Those of the two constants are taken off in the end. Whether the numbers are short enough is asked of the doubles
-// that are made of them, whose upper halves tell (Note [Rare arms] in codegen/llvm): the numbers are needed for nothing else then.
+// limb51 is Limb with doubles, for p up to 2^51: a b = k 2^51 + r, where k is rounded to the nearest integer and |r| <=
+// 2^50. What is added are bits, those of 2^103 + k 2^51, whose unit is 2^51, and of 3 * 2^51 + r. Those of the two
+// constants are taken off in the end. Whether the numbers are short enough is asked of the doubles that are made of
+// them, whose upper halves tell (Note [Rare arms] in codegen/llvm): the numbers are needed for nothing else then.
 func (m Modulus) limb51(x, y Ref, limb int) Ref {
 	e := m.e
 	if limb == 2 {
@@ -128,18 +140,21 @@ func (m Modulus) limb51(x, y Ref, limb int) Ref {
 	}, func() Ref { return product(u, v) })
 }
 
-// shortDouble is x of the signed type where that is from 0 to 2^51 - 1. For any other x its bits are, as an unsigned number, those of 2^51 at least: the bits of x and
-// of 2^52, xor, are a double from 2^52 to 3 * 2^51 for such x alone, and no difference of another one and 2^52 is rounded to one from 0 to 2^51.
+// shortDouble is x of the signed type where that is from 0 to 2^51 - 1. For any other x its bits are, as an unsigned
+// number, those of 2^51 at least: the bits of x and of 2^52, xor, are a double from 2^52 to 3 * 2^51 for such x alone,
+// and no difference of another one and 2^52 is rounded to one from 0 to 2^51.
 func (m Modulus) shortDouble(x Ref) Ref {
 	e := m.e
 	bits := e.Xor(e.Bitcast(m.word, x), m.num(int64(math.Float64bits(units))))
 	return e.Sub(e.Bitcast(types.F64, bits), e.Float(types.F64, units))
 }
 
-// limbs51 is the residue of k 2^51 + r, the sums of LimbTerms of each: k is up to 2^60, r up to 2^59 on either side. With r = c 2^51 + l, where l is not negative,
-// and k + c, which is below 2^60, as x 2^9 + y, the quotient of x 2^9 by p is at most 2^48, misses by less than 2^-5 and is rounded; what is left of it, and y below p / 8, is an integer
-// z, |z| < 0.66 p. The quotient of z 2^51 + l by p is below 0.67 * 2^51 and misses by less than 0.34, rounded by less than 1, so that what is left is above -p and below p. All that is kept
-// are integers below 2^53, or their multiples by powers of 2.
+// limbs51 is the residue of k 2^51 + r, the sums of LimbTerms of each: k is up to 2^60, r up to 2^59 on either side.
+// With r = c 2^51 + l, where l is not negative, and k + c, which is below 2^60, as x 2^9 + y, the quotient of x 2^9 by
+// p is at most 2^48, misses by less than 2^-5 and is rounded; what is left of it, and y below p / 8, is an integer z,
+// |z| < 0.66 p. The quotient of z 2^51 + l by p is below 0.67 * 2^51 and misses by less than 0.34, rounded by less than
+// 1, so that what is left is above -p and below p. All that is kept are integers below 2^53, or their multiples by
+// powers of 2.
 func (d doubles) limbs51(s1, s0 Ref, terms int64) Ref {
 	m, e := d.m, d.m.e
 	half, large := m.num(halfProduct), e.Float(types.F64, ones)
@@ -156,9 +171,10 @@ func (d doubles) limbs51(s1, s0 Ref, terms int64) Ref {
 	return d.lift(e.Add(e.Fma(round(e.Add(h, l)), d.minus, h), l))
 }
 
-// limb32 is Limb with halves of words, a = a1 * 2^32 + a0: with c = a1 b0 + a0 b1 + floor(a0 b0 / 2^32), which a word holds for numbers below 2^63, the product is
-// h * 2^64 + (c mod 2^32) * 2^32 + a0 b0 mod 2^32, where h = a1 b1 + floor(c / 2^32) is below 2^62. What h has from 2^54 on goes to the sum in the middle, too, above
-// what its terms below 2^32 need: that of h is known modulo 2^64.
+// limb32 is Limb with halves of words, a = a1 * 2^32 + a0: with c = a1 b0 + a0 b1 + floor(a0 b0 / 2^32), which a word
+// holds for numbers below 2^63, the product is h * 2^64 + (c mod 2^32) * 2^32 + a0 b0 mod 2^32, where h = a1 b1 +
+// floor(c / 2^32) is below 2^62. What h has from 2^54 on goes to the sum in the middle, too, above what its terms below
+// 2^32 need: that of h is known modulo 2^64.
 func (m Modulus) limb32(x, y Ref, limb int) Ref {
 	e := m.e
 	half, low := m.num(32), m.num(1<<32-1)
@@ -185,7 +201,8 @@ const (
 	middleBits = 42
 )
 
-// limbs32 is the residue of (h + t * 2^54) * 2^64 + (s1 - t * 2^42) * 2^32 + s0, t being the upper bits of s1, and h = s2 - t * 2^54 modulo 2^64.
+// limbs32 is the residue of (h + t * 2^54) * 2^64 + (s1 - t * 2^42) * 2^32 + s0, t being the upper bits of s1, and h =
+// s2 - t * 2^54 modulo 2^64.
 func (m Modulus) limbs32(s2, s1, s0 Ref) Ref {
 	e := m.e
 	half := m.num(32)
@@ -204,16 +221,18 @@ func (m Modulus) wide(hi, lo Ref) Ref {
 	return m.reduce(e.Or(e.Shl(hi, m.shift), e.Shr(lo, m.rsh)), e.Shl(lo, m.shift))
 }
 
-// Parts is the residue of high * 2^bits + low, for sums of the parts of numbers. Where both are below 2^50 and the quotient below 2^48, which those of
-// residues are, it is found with doubles: the sum, 1/p and the product of both miss by 2^-53 of them each, as does p, so that the quotient misses by
-// less than 1/2 before it is rounded, and what is left of the sum, which a word holds, is above -p and below p.
+// Parts is the residue of high * 2^bits + low, for sums of the parts of numbers. Where both are below 2^50 and the
+// quotient below 2^48, which those of residues are, it is found with doubles: the sum, 1/p and the product of both miss
+// by 2^-53 of them each, as does p, so that the quotient misses by less than 1/2 before it is rounded, and what is left
+// of the sum, which a word holds, is above -p and below p.
 func (m Modulus) Parts(high, low Ref, bits int64) Ref {
 	e := m.e
 	limit, large := m.num(1<<50), m.num(int64(math.Float64bits(ones)))
 	h, l := e.Bitcast(m.word, high), e.Bitcast(m.word, low)
 	double := func(x Ref) Ref { return e.Sub(e.Bitcast(types.F64, e.Add(x, large)), e.Float(types.F64, ones)) }
 	p := e.Cast(types.F64, e.Bitcast(m.signed, m.p))
-	q := e.Mul(e.Add(e.Mul(double(h), e.Float(types.F64, math.Ldexp(1, int(bits)))), double(l)), e.Div(e.Float(types.F64, 1), p))
+	q := e.Mul(e.Add(e.Mul(double(h), e.Float(types.F64, math.Ldexp(1, int(bits)))), double(l)),
+		e.Div(e.Float(types.F64, 1), p))
 	near := e.And(e.Or(e.Add(h, limit), e.Add(l, limit)), e.Bits(m.word, ^uint64(1<<51-1)))
 	some := e.Or(e.Ne(near, m.num(0)), e.Le(e.Float(types.F64, 1<<48), e.Abs(q)))
 	return e.Choose(some, m.word, func() Ref {

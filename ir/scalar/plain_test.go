@@ -19,16 +19,20 @@ func edges(t types.DType) []uint64 {
 		w := t.Bits()
 		mask := uint64(1)<<(w-1)<<1 - 1
 		var out []uint64
-		for _, v := range []uint64{0, 1, 2, 3, 7, 10, 1<<(w-1) - 1, 1 << (w - 1), 1<<(w-1) + 1, mask - 1, mask, 0x5a5a5a5a5a5a5a5a, 100, 1<<(w/2) - 1, 1 << (w / 2), 0xdeadbeefcafef00d} {
+		for _, v := range []uint64{0, 1, 2, 3, 7, 10, 1<<(w-1) - 1, 1 << (w - 1), 1<<(w-1) + 1, mask - 1, mask,
+			0x5a5a5a5a5a5a5a5a, 100, 1<<(w/2) - 1, 1 << (w / 2), 0xdeadbeefcafef00d} {
 			out = append(out, v&mask)
 		}
 		return out
 	}
 	var out []uint64
 	for _, v := range []float64{
-		0, math.Copysign(0, -1), 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, 1.0 / 3, 0.1, 7.25, -7.75, 127.5, 128, -129, 255.5, 256, 32767.5, -32769, 65504, 65520, 65535, 65536,
-		0x1p31, -0x1p31, 0x1p32 - 1, 0x1p63, -0x1p63, 0x1p64, 0x1p24 + 1, 0x1p-24, 0x1p-25, 0x1.8p-25, 0x1p-14, 0x1p-15, 0x1p-126, 0x1p-149, 0x1p-1022, 0x1p-1074, 1e30, -1e38, math.MaxFloat64,
-		math.Inf(1), math.Inf(-1), math.NaN(), 0x1.fffffep127, 0x1.ffcp15, 1 + 0x1p-10, 1 + 0x1p-7, 1 + 0x1p-23, 1 + 0x1p-52,
+		0, math.Copysign(0, -1), 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3, 1.0 / 3, 0.1, 7.25, -7.75, 127.5, 128, -129,
+		255.5, 256, 32767.5, -32769, 65504, 65520, 65535, 65536,
+		0x1p31, -0x1p31, 0x1p32 - 1, 0x1p63, -0x1p63, 0x1p64, 0x1p24 + 1, 0x1p-24, 0x1p-25, 0x1.8p-25, 0x1p-14, 0x1p-15,
+		0x1p-126, 0x1p-149, 0x1p-1022, 0x1p-1074, 1e30, -1e38, math.MaxFloat64,
+		math.Inf(1), math.Inf(-1), math.NaN(), 0x1.fffffep127, 0x1.ffcp15, 1 + 0x1p-10, 1 + 0x1p-7, 1 + 0x1p-23, 1 +
+			0x1p-52,
 	} {
 		out = append(out, FloatBits(t, v))
 	}
@@ -81,7 +85,8 @@ func bigInteger(t types.DType, b uint64) *big.Int {
 
 // wrap is the bits of v modulo 2^width.
 func wrap(t types.DType, v *big.Int) uint64 {
-	return new(big.Int).And(v, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(t.Bits())), big.NewInt(1))).Uint64()
+	return new(big.Int).And(v, new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(t.Bits())),
+		big.NewInt(1))).Uint64()
 }
 
 // plainInt is an operation on integers or bool by its definition.

@@ -83,7 +83,8 @@ func pow32(e Emitter, x, y Ref) Ref {
 	k := e.Add(p, magic)
 	f := e.Sub(p, e.Sub(k, magic))
 	// 2^f on |f| <= 1/2: 2^-34.3.
-	r := poly(e, f, 1, 0x1.62e42ff0e2ad8p-1, 0x1.ebfbe077af07bp-3, 0x1.c6b08abdf6c88p-5, 0x1.3b29f380c6c2ap-7, 0x1.5d8a8876a984bp-10, 0x1.445c96b6918c8p-13, 0x1.fde33a0afd687p-17)
+	r := poly(e, f, 1, 0x1.62e42ff0e2ad8p-1, 0x1.ebfbe077af07bp-3, 0x1.c6b08abdf6c88p-5, 0x1.3b29f380c6c2ap-7,
+		0x1.5d8a8876a984bp-10, 0x1.445c96b6918c8p-13, 0x1.fde33a0afd687p-17)
 	scale := e.Bitcast(t, e.Shl(e.Bitcast(types.U64, k), e.Bits(types.U64, 52)))
 	return powSpecial(e, x, y, e.Cast(types.F32, e.Mul(r, scale)))
 }

@@ -14,7 +14,8 @@ func Cosh(e Emitter, x Ref) Ref {
 		func(e Emitter, x Ref) Ref { return coshBy(e, x, &sinhF64) })
 }
 
-// sinhConsts parametrises e^x as 8 times a float, which does not overflow where the result is finite, and sinh x = x + x z P(z), z = x^2 <= 1.
+// sinhConsts parametrises e^x as 8 times a float, which does not overflow where the result is finite, and sinh x = x +
+// x z P(z), z = x^2 <= 1.
 type sinhConsts struct {
 	exp   *expConsts
 	most  float64 // beyond, the result is infinite
@@ -31,11 +32,12 @@ var sinhF32 = sinhConsts{
 var sinhF64 = sinhConsts{
 	&expF64, 711, 0x1.8p52 + 1023 - 3,
 	// Of the result: 2^-61.3.
-	[]float64{0x1.5555555555556p-3, 0x1.111111111101bp-7, 0x1.a01a01a037c7cp-13, 0x1.71de3a3a52350p-19, 0x1.ae6470a78a9a7p-26, 0x1.6116a421216e2p-33, 0x1.b5e3ab76c1630p-41},
+	[]float64{0x1.5555555555556p-3, 0x1.111111111101bp-7, 0x1.a01a01a037c7cp-13, 0x1.71de3a3a52350p-19,
+		0x1.ae6470a78a9a7p-26, 0x1.6116a421216e2p-33, 0x1.b5e3ab76c1630p-41},
 }
 
-// expPair returns e^(x+xl) = 2^n (p + pl) as a normalised sum of two floats, good to about an eighth of the last place of p; xl
-// may be None. n + shift stands in the low bits of k, where magic is 1.5 * 2^mantissa + shift.
+// expPair returns e^(x+xl) = 2^n (p + pl) as a normalised sum of two floats, good to about an eighth of the last place
+// of p; xl may be None. n + shift stands in the low bits of k, where magic is 1.5 * 2^mantissa + shift.
 func expPair(e Emitter, x, xl Ref, c *expConsts, magic float64) (p, pl, k Ref) {
 	t := c.float
 	k = e.Fma(x, e.Float(t, log2OfE), e.Float(t, magic))

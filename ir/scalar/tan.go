@@ -6,15 +6,17 @@ import "healc/lang/types"
 // magnitudes; no float is so near to a pole that the result overflows.
 func Tan(e Emitter, x Ref) Ref { return onFloat(e, x, tan32, tan64) }
 
-// tan32 works in f64. It reduces as sinCos32 does, but to quarter turns: the rest f is at most 1/8 turn. In odd quarters the
-// tangent is minus the cotangent of the rest.
+// tan32 works in f64. It reduces as sinCos32 does, but to quarter turns: the rest f is at most 1/8 turn. In odd
+// quarters the tangent is minus the cotangent of the rest.
 func tan32(e Emitter, x Ref) Ref {
 	t := types.F64
 	k, f := turns32(e, e.Abs(e.Cast(t, x)), 4, 0)
 	z := e.Mul(f, f)
 	// sin(2 pi f)/f and cos(2 pi f) on |f| <= 0.1251: 2^-37.7 and 2^-34.0.
-	sin := e.Mul(f, poly(e, z, 0x1.921fb5443ae10p+2, -0x1.4abbce5633ef3p+5, 0x1.466bba7992f7ep+6, -0x1.32ca7cc0d462cp+6, 0x1.4bbfe5523991bp+5))
-	cos := poly(e, z, 0x1.ffffffff83649p-1, -0x1.3bd3cc6e20852p+4, 0x1.03c1da8da4c76p+6, -0x1.55c4dc006e17cp+6, 0x1.d99b8ab4328d1p+5)
+	sin := e.Mul(f, poly(e, z, 0x1.921fb5443ae10p+2, -0x1.4abbce5633ef3p+5, 0x1.466bba7992f7ep+6, -0x1.32ca7cc0d462cp+6,
+		0x1.4bbfe5523991bp+5))
+	cos := poly(e, z, 0x1.ffffffff83649p-1, -0x1.3bd3cc6e20852p+4, 0x1.03c1da8da4c76p+6, -0x1.55c4dc006e17cp+6,
+		0x1.d99b8ab4328d1p+5)
 	quarter := e.Cast(types.U32, e.Bitcast(types.U64, k))
 	odd := e.Ne(e.And(quarter, e.Bits(types.U32, 1)), e.Bits(types.U32, 0))
 	q := e.Cast(types.F32, e.Div(e.Select(odd, cos, sin), e.Select(odd, sin, cos)))
@@ -22,8 +24,8 @@ func tan32(e Emitter, x Ref) Ref {
 	return e.Bitcast(types.F32, e.Xor(e.Bitcast(types.U32, q), sign))
 }
 
-// tan64 divides the sine by the cosine of the reduced argument, both as a sum of two floats, and corrects the quotient: their
-// own rounding would take the result beyond 2 ulp.
+// tan64 divides the sine by the cosine of the reduced argument, both as a sum of two floats, and corrects the quotient:
+// their own rounding would take the result beyond 2 ulp.
 func tan64(e Emitter, x Ref) Ref {
 	t, u := types.F64, types.U64
 	r, rl, quadrant, negative := reduce64(e, e.Abs(x))

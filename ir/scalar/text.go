@@ -29,8 +29,9 @@ import (
 
 var checkNames = [...]string{
 	CheckDivideByZero: "divide_by_zero", CheckNegativeExponent: "negative_exponent", CheckIndex: "index",
-	CheckRecursion: "recursion", CheckEmpty: "empty", CheckModulus: "modulus", CheckNoInverse: "no_inverse", CheckPowerOfTwo: "power_of_two",
-	CheckRequire: "require",
+	CheckRecursion: "recursion", CheckEmpty: "empty", CheckModulus: "modulus", CheckNoInverse: "no_inverse",
+	CheckPowerOfTwo: "power_of_two",
+	CheckRequire:    "require",
 }
 
 // String returns the name of the kind in texts.
@@ -305,7 +306,8 @@ func ParseInstr(line string, resolve func(string) (Ref, bool)) (string, Instr, e
 	if hasName {
 		value, typ, _ := strings.Cut(name, ":")
 		name = strings.TrimSpace(value)
-		if in.Type, ok = types.ParseDType(strings.TrimSpace(typ)); !ok || !strings.HasPrefix(name, "%") || len(name) == 1 {
+		if in.Type, ok = types.ParseDType(strings.TrimSpace(typ)); !ok || !strings.HasPrefix(name, "%") ||
+			len(name) == 1 {
 			return "", in, fmt.Errorf("expected %%name: type before =")
 		}
 	} else {

@@ -14,10 +14,14 @@ func TestFormatBits(t *testing.T) {
 		bits  uint64
 		want  string
 	}{
-		{types.Bool, 1, "true"}, {types.I8, 0xff, "-1"}, {types.U8, 0xff, "255"}, {types.I64, 1 << 63, "-9223372036854775808"},
-		{types.F32, FloatBits(types.F32, 0.1), "0.1"}, {types.F64, FloatBits(types.F64, 0.1), "0.1"}, {types.F16, FloatBits(types.F16, 0.1), "0.1"},
-		{types.F32, FloatBits(types.F32, 3), "3.0"}, {types.F32, FloatBits(types.F32, 1e30), "1e+30"}, {types.F64, 1 << 63, "-0.0"},
-		{types.F32, 0x7fc00000, "nan"}, {types.F32, 0xffc00001, "nan(0xffc00001)"}, {types.BF16, 0x7f80, "inf"}, {types.F64, FloatBits(types.F64, math.Inf(-1)), "-inf"},
+		{types.Bool, 1, "true"}, {types.I8, 0xff, "-1"}, {types.U8, 0xff, "255"},
+		{types.I64, 1 << 63, "-9223372036854775808"},
+		{types.F32, FloatBits(types.F32, 0.1), "0.1"}, {types.F64, FloatBits(types.F64, 0.1), "0.1"},
+		{types.F16, FloatBits(types.F16, 0.1), "0.1"},
+		{types.F32, FloatBits(types.F32, 3), "3.0"}, {types.F32, FloatBits(types.F32, 1e30), "1e+30"},
+		{types.F64, 1 << 63, "-0.0"},
+		{types.F32, 0x7fc00000, "nan"}, {types.F32, 0xffc00001, "nan(0xffc00001)"}, {types.BF16, 0x7f80, "inf"},
+		{types.F64, FloatBits(types.F64, math.Inf(-1)), "-inf"},
 	} {
 		if got := FormatBits(c.dtype, c.bits); got != c.want {
 			t.Errorf("%s %#x: %q, want %q", c.dtype, c.bits, got, c.want)
@@ -49,8 +53,10 @@ func TestParseBitsErrors(t *testing.T) {
 		dtype types.DType
 		text  string
 	}{
-		{types.I8, "128"}, {types.U8, "-1"}, {types.Bool, "1"}, {types.F32, "1e99"}, {types.F32, "x"}, {types.F32, "nan(3)x"},
-		{types.F16, "nan(0x12345)"}, {types.F32, "nan(0x3f800000)"}, {types.F16, "65520"}, {types.F16, "-65520"}, {types.String, "a"}, {types.I32, ""}, {types.F64, ""},
+		{types.I8, "128"}, {types.U8, "-1"}, {types.Bool, "1"}, {types.F32, "1e99"}, {types.F32, "x"},
+		{types.F32, "nan(3)x"},
+		{types.F16, "nan(0x12345)"}, {types.F32, "nan(0x3f800000)"}, {types.F16, "65520"}, {types.F16, "-65520"},
+		{types.String, "a"}, {types.I32, ""}, {types.F64, ""},
 	} {
 		if b, err := ParseBits(c.dtype, c.text); err == nil {
 			t.Errorf("%s %q reads as %#x", c.dtype, c.text, b)
@@ -151,8 +157,10 @@ func TestVerifyStructure(t *testing.T) {
 		{Func{Instrs: []Instr{one}, Results: []Ref{3}}, "result %3 is not a value"},
 		{Func{Instrs: []Instr{one, {Op: Nop, Args: none}}, Results: []Ref{1}}, "result %1 is not a value"},
 		{Func{Instrs: []Instr{{Op: numOps, Type: types.I8, Args: none}}}, "there is no instruction"},
-		{Func{Instrs: []Instr{{Op: Const, Type: types.Bool, Args: none}, {Op: Check, Args: [3]Ref{0, None, None}}}}, "there is no check kind 0"},
-		{Func{Instrs: []Instr{{Op: Const, Type: types.Bool, Args: none}, {Op: Check, Type: types.I8, Args: [3]Ref{0, None, None}, Imm: 1}}}, "it has no result"},
+		{Func{Instrs: []Instr{{Op: Const, Type: types.Bool, Args: none}, {Op: Check, Args: [3]Ref{0, None, None}}}},
+			"there is no check kind 0"},
+		{Func{Instrs: []Instr{{Op: Const, Type: types.Bool, Args: none},
+			{Op: Check, Type: types.I8, Args: [3]Ref{0, None, None}, Imm: 1}}}, "it has no result"},
 	} {
 		if err := Verify(&c.f); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)

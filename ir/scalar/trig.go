@@ -39,7 +39,8 @@ func sinCos32(e Emitter, x Ref, cosine bool) Ref {
 	}
 	k, f := turns32(e, ax, 2, shift)
 	// sin(2 pi f)/f on |f| <= 0.2502: 2^-35.4.
-	q := poly(e, e.Mul(f, f), 0x1.921fb5441deedp+2, -0x1.4abbce4ef05bdp+5, 0x1.466bbfb6c30d1p+6, -0x1.32d10fcb497d3p+6, 0x1.500f9ff06af3bp+5, -0x1.cc2ad64f40921p+3)
+	q := poly(e, e.Mul(f, f), 0x1.921fb5441deedp+2, -0x1.4abbce4ef05bdp+5, 0x1.466bbfb6c30d1p+6, -0x1.32d10fcb497d3p+6,
+		0x1.500f9ff06af3bp+5, -0x1.cc2ad64f40921p+3)
 	v := e.Bitcast(types.U32, e.Cast(types.F32, e.Mul(f, q)))
 	sign := e.Shl(e.Cast(types.U32, e.Bitcast(types.U64, k)), e.Bits(types.U32, 31))
 	if !cosine {
@@ -48,8 +49,8 @@ func sinCos32(e Emitter, x Ref, cosine bool) Ref {
 	return e.Bitcast(types.F32, e.Xor(v, sign))
 }
 
-// turns32 returns ax/(2 pi) + shift modulo 1 as n/parts + f with |f| <= 1/(2 parts), for the f64 ax >= 0 that is an f32; n
-// stands in the low bits of k.
+// turns32 returns ax/(2 pi) + shift modulo 1 as n/parts + f with |f| <= 1/(2 parts), for the f64 ax >= 0 that is an
+// f32; n stands in the low bits of k.
 func turns32(e Emitter, ax Ref, parts, shift float64) (k, f Ref) {
 	t := types.F64
 	low := e.Lt(ax, e.Float(t, 0x1p77))
@@ -72,10 +73,13 @@ func turns32(e Emitter, ax Ref, parts, shift float64) (k, f Ref) {
 	return k, f
 }
 
-// Polynomials of sinCos64: sin r = r + r z S(z) and cos r = 1 - z/2 + z^2 C(z) on |r| <= pi/4, good to 2^-57.9 and 2^-64.2.
+// Polynomials of sinCos64: sin r = r + r z S(z) and cos r = 1 - z/2 + z^2 C(z) on |r| <= pi/4, good to 2^-57.9 and
+// 2^-64.2.
 var (
-	sinPoly64 = []float64{-0x1.5555555555548p-3, 0x1.111111110f730p-7, -0x1.a01a019be91d0p-13, 0x1.71de3555230acp-19, -0x1.ae5e4b7a2bc6dp-26, 0x1.5d8b51f187cb1p-33}
-	cosPoly64 = []float64{0x1.555555555554cp-5, -0x1.6c16c16c1521ep-10, 0x1.a01a019cbf36bp-16, -0x1.27e4f8128b6c7p-22, 0x1.1ee9f12eb0becp-29, -0x1.8fb11b5c45092p-37}
+	sinPoly64 = []float64{-0x1.5555555555548p-3, 0x1.111111110f730p-7, -0x1.a01a019be91d0p-13, 0x1.71de3555230acp-19,
+		-0x1.ae5e4b7a2bc6dp-26, 0x1.5d8b51f187cb1p-33}
+	cosPoly64 = []float64{0x1.555555555554cp-5, -0x1.6c16c16c1521ep-10, 0x1.a01a019cbf36bp-16, -0x1.27e4f8128b6c7p-22,
+		0x1.1ee9f12eb0becp-29, -0x1.8fb11b5c45092p-37}
 )
 
 // sinCos64 reduces |x| to r + rl with |r| <= pi/4 and a quadrant, and evaluates the sine or the cosine there.

@@ -280,7 +280,8 @@ func measureParallel(f unaryFunc, step uint64, workers int, native bool) stat {
 }
 
 func tableHead() string {
-	return fmt.Sprintf("| %-8s | %-8s | %-15s | %-24s | %s |\n|%s", "function", "max ulp", "worst input", "not correctly rounded", "inputs", strings.Repeat("---|", 5))
+	return fmt.Sprintf("| %-8s | %-8s | %-15s | %-24s | %s |\n|%s", "function", "max ulp", "worst input",
+		"not correctly rounded", "inputs", strings.Repeat("---|", 5))
 }
 
 func (s stat) row(name string, worst string) string {

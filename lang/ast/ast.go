@@ -59,7 +59,8 @@ type FuncDecl struct {
 	Equals bool     // written `= expr`
 }
 
-// GenericParam is `N`, `N: nat`, `T: num` or `P: tuple[T]`; Bound and Of, the name in the brackets, are nil when left out.
+// GenericParam is `N`, `N: nat`, `T: num` or `P: tuple[T]`; Bound and Of, the name in the brackets, are nil when left
+// out.
 type GenericParam struct {
 	At
 	Name  Ident
@@ -151,12 +152,14 @@ const (
 	StringLit
 )
 
-// Lit is a literal as written; Value has char and string escapes resolved, and for numbers the digits without `_` and suffix.
+// Lit is a literal as written; Value has char and string escapes resolved, and for numbers the digits without `_` and
+// suffix.
 type Lit struct {
 	At
-	Kind   LitKind
-	Raw    string
-	Value  string // IntLit: digits, "0x" kept; FloatLit: text for strconv; CharLit: decimal code point; BoolLit: true, false
+	Kind LitKind
+	Raw  string
+	// IntLit: digits, "0x" kept; FloatLit: text for strconv; CharLit: decimal code point; BoolLit: true, false
+	Value  string
 	Suffix string // "i64", "f32", ... or ""
 }
 

@@ -58,7 +58,8 @@ func (c *checker) compared(e *ast.Call, args []ast.Expr) (x, y Expr, ok bool) {
 		return nil, nil, false
 	}
 	if !types.Equal(x.Type(), y.Type()) {
-		r := c.errorf(diag.CodeOperands, e.Loc, "an assertion compares two values of one type, not %s and %s", x.Type(), y.Type()).
+		r := c.errorf(diag.CodeOperands, e.Loc, "an assertion compares two values of one type, not %s and %s", x.Type(),
+			y.Type()).
 			label("%s and %s", x.Type(), y.Type())
 		c.explainMismatch(r, args[1].Span(), x.Type(), y.Type())
 		return nil, nil, false
@@ -133,7 +134,8 @@ func (c *checker) assertCloseCall(e *ast.Call, args []ast.Expr, _ types.Type) Ex
 	}
 	for _, t := range types.Flatten(x.Type()) {
 		if !t.Elem.IsNumber() {
-			c.errorf(diag.CodeOperands, e.Loc, "`assert_close` compares numbers, not %s", t).help("`assert_eq` compares every type")
+			c.errorf(diag.CodeOperands, e.Loc, "`assert_close` compares numbers, not %s",
+				t).help("`assert_eq` compares every type")
 			return bad(e.Loc)
 		}
 	}
@@ -157,7 +159,8 @@ func (c *checker) assertCloseCall(e *ast.Call, args []ast.Expr, _ types.Type) Ex
 	})
 }
 
-// requireCall is `require(x, ok, "message", a, b)`: x where ok is true, and else the message, with a and b in the places of `{}`.
+// requireCall is `require(x, ok, "message", a, b)`: x where ok is true, and else the message, with a and b in the
+// places of `{}`.
 func (c *checker) requireCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	x := c.expr(args[0], want)
 	cond := c.expr(args[1], types.Scalar(types.Bool))
@@ -174,17 +177,20 @@ func (c *checker) requireCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 		}
 	}
 	if elemOf(cond.Type()) != types.Bool {
-		c.errorf(diag.CodeOperands, cond.Span(), "the condition of `require` is bool, not %s", cond.Type()).label("%s", cond.Type())
+		c.errorf(diag.CodeOperands, cond.Span(), "the condition of `require` is bool, not %s", cond.Type()).label("%s",
+			cond.Type())
 		return bad(e.Loc)
 	}
 	text, ok := message.(*Const)
 	if !ok {
-		c.errorf(diag.CodeNotConstant, message.Span(), "the message of `require` has to be known when the program is compiled").
+		c.errorf(diag.CodeNotConstant, message.Span(),
+			"the message of `require` has to be known when the program is compiled").
 			help("`{}` in it stands for a number that comes after it")
 		return bad(e.Loc)
 	}
 	if places := strings.Count(text.Value.Str, "{}"); places != len(shown) {
-		c.errorf(diag.CodeArity, e.Loc, "the message has %s `{}`, and %s", plural(places, "place"), plural(len(shown), "number")+" to show").
+		c.errorf(diag.CodeArity, e.Loc, "the message has %s `{}`, and %s", plural(places, "place"),
+			plural(len(shown), "number")+" to show").
 			label("%d and %d", places, len(shown)).help("the message shows two numbers at most")
 		return bad(e.Loc)
 	}
@@ -196,7 +202,8 @@ func (c *checker) requireCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 	for _, o := range operands {
 		t, ok := o.Type().(types.Tensor)
 		if !ok {
-			c.errorf(diag.CodeOperands, o.Span(), "`require` takes tensors or scalars, not %s", o.Type()).label("%s", o.Type())
+			c.errorf(diag.CodeOperands, o.Span(), "`require` takes tensors or scalars, not %s", o.Type()).label("%s",
+				o.Type())
 			return bad(e.Loc)
 		}
 		next, err := types.Broadcast(shape, t.Shape)
@@ -220,7 +227,8 @@ func (c *checker) shown(e ast.Expr) Expr {
 	}
 	d := elemOf(x.Type())
 	if !d.IsInt() || d == types.U64 {
-		r := c.errorf(diag.CodeOperands, x.Span(), "the message of `require` shows integers that an i64 holds, not %s", x.Type()).label("%s", x.Type())
+		r := c.errorf(diag.CodeOperands, x.Span(), "the message of `require` shows integers that an i64 holds, not %s",
+			x.Type()).label("%s", x.Type())
 		if convertible(d) {
 			r.help("convert it: `as i64`")
 		}

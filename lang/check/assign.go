@@ -111,9 +111,11 @@ func (c *checker) assignable(at diag.Span, l *Local) bool {
 		c.cur.failed = true // its declaration has an error
 		return false
 	case v == nil:
-		r := c.errorf(diag.CodeImmutable, at, "%s cannot be assigned: it is not `mut`", quote(l.Name)).related(l.Loc, "declared here")
+		r := c.errorf(diag.CodeImmutable, at, "%s cannot be assigned: it is not `mut`", quote(l.Name)).related(l.Loc,
+			"declared here")
 		if c.isParam(l) {
-			r.help("copy it, `let mut %s = %s;`, or let the caller see the change: `%s: &mut %s`", l.Name, l.Name, l.Name, l.T)
+			r.help("copy it, `let mut %s = %s;`, or let the caller see the change: `%s: &mut %s`", l.Name, l.Name,
+				l.Name, l.T)
 		} else {
 			r.help("declare it with `let mut %s`", l.Name)
 		}
@@ -167,7 +169,8 @@ func (c *checker) place(bs []binding, target ast.Expr, l *Local) (place, []bindi
 		c.errorf(diag.CodeIndex, e.Loc, "%s cannot be indexed", outer.t).label("%s", outer.t)
 		return place{}, bs, false
 	case len(e.Indices) > t.Rank():
-		c.errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", plural2(len(e.Indices), "index", "indices"), t, axesText(t.Rank())).label("%s", t)
+		c.errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", plural2(len(e.Indices), "index", "indices"), t,
+			axesText(t.Rank())).label("%s", t)
 		return place{}, bs, false
 	}
 	list := make([]axisIndex, t.Rank())
@@ -289,7 +292,8 @@ func (c *checker) keepsShape(s *ast.AssignStmt, target, got types.Tensor) bool {
 		}
 	}
 	at := s.Target.Span().To(s.Value.Span())
-	r := c.errorf(diag.CodeInPlace, at, "`%s` cannot change the shape of its target from %s to that of %s", s.Op, target, got).
+	r := c.errorf(diag.CodeInPlace, at, "`%s` cannot change the shape of its target from %s to that of %s", s.Op,
+		target, got).
 		label("%s %s %s", target, s.Op, got)
 	r.d.Notes = alignShapes(broken)
 	return false
@@ -337,12 +341,15 @@ func (c *checker) mutArguments(fn *Func, args []Expr) ([]*Local, bool) {
 	for _, i := range fn.Muts {
 		use, ok := args[i].(*Use)
 		if !ok {
-			c.errorf(diag.CodeMutArgument, args[i].Span(), "argument %s of %s is `&mut`: it takes a variable, not a value", quote(fn.Params[i].Name), quote(fn.Name)).
+			c.errorf(diag.CodeMutArgument, args[i].Span(),
+				"argument %s of %s is `&mut`: it takes a variable, not a value", quote(fn.Params[i].Name),
+				quote(fn.Name)).
 				help("name the value with `let mut` before")
 			return nil, false
 		}
 		if c.flow.vars[use.Local] == nil && !types.IsError(use.T) {
-			r := c.errorf(diag.CodeMutArgument, use.Loc, "argument %s of %s is `&mut`, and %s is not `mut`", quote(fn.Params[i].Name), quote(fn.Name), quote(use.Local.Name)).
+			r := c.errorf(diag.CodeMutArgument, use.Loc, "argument %s of %s is `&mut`, and %s is not `mut`",
+				quote(fn.Params[i].Name), quote(fn.Name), quote(use.Local.Name)).
 				related(use.Local.Loc, "declared here")
 			r.help("declare it with `let mut %s`", use.Local.Name)
 			return nil, false
@@ -352,7 +359,8 @@ func (c *checker) mutArguments(fn *Func, args []Expr) ([]*Local, bool) {
 		}
 		for _, l := range out {
 			if l == use.Local {
-				c.errorf(diag.CodeMutArgument, use.Loc, "%s stands for two `&mut` parameters of %s", quote(l.Name), quote(fn.Name)).
+				c.errorf(diag.CodeMutArgument, use.Loc, "%s stands for two `&mut` parameters of %s", quote(l.Name),
+					quote(fn.Name)).
 					help("copy it: `let mut copy = %s;`", l.Name)
 				return nil, false
 			}

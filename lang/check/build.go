@@ -18,7 +18,8 @@ func (c *checker) apply(at diag.Span, op *ir.OpDef, attrs ir.A, args ...Expr) Ex
 }
 
 // applyCode is apply with lambdas, and with the code for a broken rule.
-func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir.A, lambdas []*Lambda, args []Expr) Expr {
+func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir.A, lambdas []*Lambda,
+	args []Expr) Expr {
 	ts := make([]types.Tensor, len(args))
 	for i, a := range args {
 		t, ok := a.Type().(types.Tensor)

@@ -40,8 +40,9 @@ func (b *builtin) signature(name string) string {
 	return s + "(" + strings.Join(params, ", ") + ")"
 }
 
-// The functions of the language by name, and the names of those that this version does not have. They are made when they are asked for:
-// the functions that make them look names up in the table, and not every command of healc checks a program.
+// The functions of the language by name, and the names of those that this version does not have. They are made when
+// they are asked for: the functions that make them look names up in the table, and not every command of healc checks a
+// program.
 var (
 	functionTable map[string]*builtin
 	laterTable    map[string]bool
@@ -67,7 +68,9 @@ func makeFunctions() {
 			builtins[d.Surface] = elementwiseBuiltin(d)
 		}
 	}
-	for _, group := range []map[string]*builtin{reductionBuiltins(), shapeBuiltins(), movementBuiltins(), hostBuiltins(), assertBuiltins(), stringBuiltins(), loopBuiltins(), mapBuiltins(), placeBuiltins(), modularBuiltins(), gradBuiltins()} {
+	for _, group := range []map[string]*builtin{reductionBuiltins(), shapeBuiltins(), movementBuiltins(),
+		hostBuiltins(), assertBuiltins(), stringBuiltins(), loopBuiltins(), mapBuiltins(), placeBuiltins(),
+		modularBuiltins(), gradBuiltins()} {
 		for name, b := range group {
 			if builtins[name] != nil {
 				panic("BUG: two functions are called " + name)
@@ -162,7 +165,8 @@ func (c *checker) pointwise(at diag.Span, op *ir.OpDef, args []Expr) Expr {
 		}
 		t, ok := a.Type().(types.Tensor)
 		if !ok {
-			c.errorf(diag.CodeOperands, a.Span(), "%s takes tensors or scalars, not %s", spelled(op), a.Type()).label("%s", a.Type())
+			c.errorf(diag.CodeOperands, a.Span(), "%s takes tensors or scalars, not %s", spelled(op),
+				a.Type()).label("%s", a.Type())
 			return bad(at)
 		}
 		if first := elemOf(args[0].Type()); t.Elem != first && op != ir.OpSelect {
@@ -192,7 +196,8 @@ func (c *checker) where(at diag.Span, cond, a, b Expr) Expr {
 		return bad(at)
 	}
 	if elemOf(cond.Type()) != types.Bool {
-		r := c.errorf(diag.CodeOperands, cond.Span(), "the condition of `where` is bool, not %s", cond.Type()).label("%s", cond.Type())
+		r := c.errorf(diag.CodeOperands, cond.Span(), "the condition of `where` is bool, not %s",
+			cond.Type()).label("%s", cond.Type())
 		if elemOf(cond.Type()).IsNumber() {
 			r.help("compare it: `.!= 0`")
 		}

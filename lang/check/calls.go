@@ -39,7 +39,8 @@ func (c *checker) call(e *ast.Call, want types.Type) Expr {
 	if _, ok := unparen(e.Fun).(*ast.Lambda); ok {
 		what = "a lambda"
 	}
-	c.errorf(diag.CodeFunctionValue, e.Fun.Span(), "%s cannot be called", what).help("declare a function, or bind the value with `let`")
+	c.errorf(diag.CodeFunctionValue, e.Fun.Span(), "%s cannot be called",
+		what).help("declare a function, or bind the value with `let`")
 	return bad(e.Loc)
 }
 
@@ -65,7 +66,8 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 	}
 	if b := builtins()[name]; b != nil {
 		if len(e.Generics) > 0 && !b.generic {
-			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no arguments in brackets", quote(name)).help("write `%s`", b.signature(name))
+			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no arguments in brackets",
+				quote(name)).help("write `%s`", b.signature(name))
 			return bad(e.Loc)
 		}
 		args, ok := c.builtinArguments(e, name, b)
@@ -81,8 +83,8 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 	return bad(e.Loc)
 }
 
-// misplacedFunction reports a lambda that stands where a function of the language takes a value, if it takes a function at
-// another place.
+// misplacedFunction reports a lambda that stands where a function of the language takes a value, if it takes a function
+// at another place.
 func (c *checker) misplacedFunction(name string, b *builtin, args []ast.Expr) bool {
 	takes := func(i int) bool {
 		switch {
@@ -103,7 +105,8 @@ func (c *checker) misplacedFunction(name string, b *builtin, args []ast.Expr) bo
 	if wrong < 0 || !right {
 		return false
 	}
-	c.errorf(diag.CodeFunctionValue, args[wrong].Span(), "%s takes its function at another place", quote(name)).note("%s", b.signature(name))
+	c.errorf(diag.CodeFunctionValue, args[wrong].Span(), "%s takes its function at another place",
+		quote(name)).note("%s", b.signature(name))
 	return true
 }
 
@@ -131,14 +134,16 @@ func (c *checker) builtinArguments(e *ast.Call, name string, b *builtin) ([]ast.
 	var args []ast.Expr
 	for _, a := range e.Args {
 		if a.Name != nil {
-			c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name), quote(a.Name.Name)).note("%s", b.signature(name)).
+			c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name), quote(a.Name.Name)).note("%s",
+				b.signature(name)).
 				help("it takes any number of arguments, and none by its name")
 			return nil, false
 		}
 		args = append(args, a.Value)
 	}
 	if len(args) < b.required {
-		c.errorf(diag.CodeArity, e.Loc, "%s takes at least %s, not %d", quote(name), plural(b.required, "argument"), len(args)).note("%s", b.signature(name))
+		c.errorf(diag.CodeArity, e.Loc, "%s takes at least %s, not %d", quote(name), plural(b.required, "argument"),
+			len(args)).note("%s", b.signature(name))
 		return nil, false
 	}
 	return args, true
@@ -146,18 +151,21 @@ func (c *checker) builtinArguments(e *ast.Call, name string, b *builtin) ([]ast.
 
 // arguments brings the arguments of a call into the order of the parameters; one that may be left out
 // and is, is nil. Only the first required have to be there.
-func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []string, required int, signature string) ([]ast.Expr, bool) {
+func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []string, required int,
+	signature string) ([]ast.Expr, bool) {
 	out := make([]ast.Expr, len(params))
 	places := make([]diag.Span, len(params))
 	named := false
 	for i, a := range args {
 		if a.Name == nil {
 			if named {
-				c.errorf(diag.CodeArgName, a.Value.Span(), "an argument without a name stands after one with a name").help("write `%s`", signature)
+				c.errorf(diag.CodeArgName, a.Value.Span(),
+					"an argument without a name stands after one with a name").help("write `%s`", signature)
 				return nil, false
 			}
 			if i >= len(params) {
-				c.errorf(diag.CodeArity, at, "%s takes %s, not %d", quote(name), plural(len(params), "argument"), len(args)).note("%s", signature)
+				c.errorf(diag.CodeArity, at, "%s takes %s, not %d", quote(name), plural(len(params), "argument"),
+					len(args)).note("%s", signature)
 				return nil, false
 			}
 			out[i], places[i] = a.Value, a.Value.Span()
@@ -171,7 +179,8 @@ func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 			}
 		}
 		if k < 0 {
-			r := c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name), quote(a.Name.Name)).note("%s", signature)
+			r := c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name),
+				quote(a.Name.Name)).note("%s", signature)
 			if ours := foreignParams[a.Name.Name]; slices.Contains(params, ours) {
 				r.help("write `%s = ...`", ours)
 			} else if near := diag.Nearest(a.Name.Name, append([]string{}, params...)); near != "" && !c.full() {
@@ -180,7 +189,8 @@ func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 			return nil, false
 		}
 		if out[k] != nil {
-			c.errorf(diag.CodeArgName, a.Name.Loc, "argument %s is given twice", quote(a.Name.Name)).related(places[k], "first given here")
+			c.errorf(diag.CodeArgName, a.Name.Loc, "argument %s is given twice", quote(a.Name.Name)).related(places[k],
+				"first given here")
 			return nil, false
 		}
 		out[k], places[k] = a.Value, a.Value.Span()
@@ -229,7 +239,8 @@ func signatureText(f *Func) string {
 	return b.String()
 }
 
-// withDims is a function's name with its type arguments and shape parameters in brackets, without those that tuples bring.
+// withDims is a function's name with its type arguments and shape parameters in brackets, without those that tuples
+// bring.
 func withDims(f *Func) string {
 	name, types, instance := strings.Cut(strings.TrimSuffix(f.shown(), "]"), "[")
 	var dims []string
@@ -365,7 +376,8 @@ func (c *checker) unbound(at diag.Span, fn *Func, name string) {
 			return
 		}
 	}
-	r := c.errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", quote(name), quote(fn.shown())).note("%s", signatureText(fn))
+	r := c.errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", quote(name), quote(fn.shown())).note("%s",
+		signatureText(fn))
 	r.help("give it in the call: `%s(...)`", withDims(fn))
 }
 
@@ -434,9 +446,11 @@ func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *Local, args []E
 		}
 		var r *report
 		if name, ok := d.AsParam(); ok {
-			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "shape parameter %s of %s is both %s and %s", quote(name), quote(f.fn.shown()), solved.Shape[k], g.Shape[k])
+			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "shape parameter %s of %s is both %s and %s", quote(name),
+				quote(f.fn.shown()), solved.Shape[k], g.Shape[k])
 		} else {
-			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "argument %s of %s has extent %s where %s is needed", quote(p.Name), quote(f.fn.shown()), g.Shape[k], solved.Shape[k])
+			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "argument %s of %s has extent %s where %s is needed",
+				quote(p.Name), quote(f.fn.shown()), g.Shape[k], solved.Shape[k])
 		}
 		r.label("%s", got)
 		told := map[int]bool{i: true}
@@ -451,7 +465,8 @@ func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *Local, args []E
 			}
 		}
 		r.d.Notes = append(r.d.Notes, alignShapes(&types.RuleError{
-			Shapes: []types.Shape{solved.Shape, g.Shape}, Axis: len(w.Shape) - k, Why: fmt.Sprintf("%s and %s differ", solved.Shape[k], g.Shape[k])})...)
+			Shapes: []types.Shape{solved.Shape, g.Shape}, Axis: len(w.Shape) - k,
+			Why: fmt.Sprintf("%s and %s differ", solved.Shape[k], g.Shape[k])})...)
 		r.note("%s", signatureText(f.fn))
 		return false
 	}
@@ -499,7 +514,8 @@ func (c *checker) pipe(e *ast.Pipe, want types.Type) Expr {
 		c.cur.failed = true // the parser has reported it
 		return bad(e.Loc)
 	default:
-		c.errorf(diag.CodeFunctionValue, f.Span(), "the right of `|>` is a call").help("write `x |> f(y)` for `f(x, y)`")
+		c.errorf(diag.CodeFunctionValue, f.Span(), "the right of `|>` is a call").help(
+			"write `x |> f(y)` for `f(x, y)`")
 		return bad(e.Loc)
 	}
 	return c.call(call, want)
@@ -519,7 +535,8 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 	case *ast.Lambda:
 		out.Body = bad(f.Loc)
 		if len(f.Params) != len(params) {
-			c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"), len(f.Params))
+			c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"),
+				len(f.Params))
 			return out
 		}
 		mark := c.enter()
@@ -546,7 +563,8 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 		}
 		if b := builtins()[f.Name]; b != nil && b.op != nil && !c.isValue(f.Name) {
 			if b.op.Arity != len(params) {
-				c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"), b.op.Arity)
+				c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"),
+					b.op.Arity)
 				out.Body = bad(f.Loc)
 				return out
 			}
@@ -560,7 +578,8 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 		case c.isValue(f.Name):
 			c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", quote(f.Name))
 		case c.isFunction(f.Name):
-			c.errorf(diag.CodeFunctionValue, f.Loc, "%s cannot stand here", quote(f.Name)).help("write a lambda: `|x| %s(x)`", f.Name)
+			c.errorf(diag.CodeFunctionValue, f.Loc, "%s cannot stand here",
+				quote(f.Name)).help("write a lambda: `|x| %s(x)`", f.Name)
 		default:
 			c.unknown(f.Loc, f.Name)
 		}

@@ -242,8 +242,10 @@ func (c *checker) declare(m *module) {
 	for _, d := range m.tree.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			f := &funcInfo{decl: d, pos: len(m.order), mod: m, tparams: typeParams(d), tuples: tupleParams(d), instances: map[string]*funcInfo{},
-				fn: &Func{Name: m.link + d.Name.Name, Public: d.Pub && m == c.modules[0], Loc: d.Name.Loc, Decl: d}}
+			f := &funcInfo{decl: d, pos: len(m.order), mod: m, tparams: typeParams(d), tuples: tupleParams(d),
+				instances: map[string]*funcInfo{},
+				fn: &Func{Name: m.link + d.Name.Name, Public: d.Pub && m == c.modules[0], Loc: d.Name.Loc,
+					Decl: d}}
 			if m.link != "" {
 				f.fn.Shown = m.name + "." + d.Name.Name
 			}
@@ -281,7 +283,8 @@ func (c *checker) signature(f *funcInfo) {
 	places := map[string]diag.Span{}
 	unique := func(id ast.Ident, what string) {
 		if first, dup := places[id.Name]; dup && id.Name != "_" {
-			c.errorf(diag.CodeDuplicate, id.Loc, "%s %s is declared twice", what, quote(id.Name)).related(first, "first declared here")
+			c.errorf(diag.CodeDuplicate, id.Loc, "%s %s is declared twice", what, quote(id.Name)).related(first,
+				"first declared here")
 		}
 		places[id.Name] = id.Loc
 	}
@@ -290,7 +293,9 @@ func (c *checker) signature(f *funcInfo) {
 		if g.Bound != nil && g.Bound.Name != "nat" {
 			if bounds[g.Bound.Name] == nil && g.Bound.Name != tupleBound {
 				c.errorf(diag.CodeUnknownType, g.Bound.Loc, "unknown bound %s", quote(g.Bound.Name)).
-					help("a shape parameter is `%s` or `%s: nat`; a type parameter has the bound num, int, float, any or tuple[T]", g.Name.Name, g.Name.Name)
+					help(
+						"a shape parameter is `%s` or `%s: nat`; a type parameter has the bound num, int, float, any "+
+							"or tuple[T]", g.Name.Name, g.Name.Name)
 				continue
 			}
 			c.bracketsOfBound(g)
@@ -341,7 +346,8 @@ func (c *checker) attributes(f *funcInfo, report bool) {
 	for _, a := range f.decl.Attrs {
 		name := a.Name.Name
 		if first, dup := seen[name]; dup {
-			c.errorf(diag.CodeUnknownAttr, a.Loc, "attribute `@%s` is given twice", name).related(first, "first given here")
+			c.errorf(diag.CodeUnknownAttr, a.Loc, "attribute `@%s` is given twice", name).related(first,
+				"first given here")
 			continue
 		}
 		seen[name] = a.Loc
@@ -384,13 +390,15 @@ func (c *checker) body(f *funcInfo) {
 	c.flow = outer
 	if body.Type() != types.Never && !types.Equal(body.Type(), f.fn.Result) {
 		at := resultSpan(f.decl.Body)
-		r := c.errorf(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(f.fn.shown()), f.fn.Result, body.Type()).
+		r := c.errorf(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(f.fn.shown()), f.fn.Result,
+			body.Type()).
 			label("%s", body.Type())
 		if f.decl.Result != nil {
 			r.related(f.decl.Result.Span(), "the declared type")
 		}
 		c.explainMismatch(r, at, f.fn.Result, body.Type())
-		if b, ok := f.decl.Body.(*ast.Block); ok && types.Equal(body.Type(), types.Unit) && len(b.Stmts) > 0 && f.decl.Result != nil {
+		if b, ok := f.decl.Body.(*ast.Block); ok && types.Equal(body.Type(), types.Unit) && len(b.Stmts) > 0 &&
+			f.decl.Result != nil {
 			r.help("leave out the last `;`: a block that ends in `;` has the value unit")
 		} else if f.decl.Result == nil {
 			r.help("write the result's type: `-> %s`", body.Type())

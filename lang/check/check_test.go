@@ -50,7 +50,8 @@ func TestTypes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got.String() != string(want) {
-				t.Errorf("the typed tree of %s differs from %s; got\n%s", name, golden, firstDifference(got.String(), string(want)))
+				t.Errorf("the typed tree of %s differs from %s; got\n%s", name, golden,
+					firstDifference(got.String(), string(want)))
 			}
 		})
 	}
@@ -108,7 +109,8 @@ error[E0203]: shapes do not broadcast
    = [100,     1]
    =  ^^^ M and 100 differ, and neither is 1
 `},
-		{"fn dot[N](x: f32[N], y: f32[N]) -> f32 = +/(x * y)\nfn f(a: f32[3], b: f32[4]) -> f32 = dot(\n    a,\n    b)\n", `
+		{"fn dot[N](x: f32[N], y: f32[N]) -> f32 = +/(x * y)\nfn f(a: f32[3], b: f32[4]) -> f32 = dot(\n    a,\n" +
+			"    b)\n", `
 error[E0209]: shape parameter ` + "`N` of `dot`" + ` is both 3 and 4
   --> test.heal:4:5
    |
@@ -168,7 +170,8 @@ func TestHelp(t *testing.T) {
 		{"fn f(x: f32[3]) -> f32[3] = map(f = |v| v, x)", "it takes any number of arguments, and none by its name"},
 		{"fn f(x: [3]f32) -> f32 = 1", "the type of a tensor is written `f32[2, N]`"},
 		{"fn f(x: f32) -> [f32; 3] = x", "the type of a tensor is written `f32[2, N]`"},
-		{"entry main(x: i32) -> i32 = x", "a function that is called from outside is declared by `pub fn name(x: f32) -> f32 = e`"},
+		{"entry main(x: i32) -> i32 = x",
+			"a function that is called from outside is declared by `pub fn name(x: f32) -> f32 = e`"},
 		{"let f (x: f32): f32 = x", "a function is declared by `fn name(x: f32) -> f32 = e`"},
 		{"let n = 3", "a constant of the file is declared by `const N: nat = 1`"},
 		{"fn f(x: f32) -> f32 = if x > 0 x else 0.0", "what follows stands in braces: `{ e }`"},
@@ -177,7 +180,8 @@ func TestHelp(t *testing.T) {
 		{"fn f(x: f32[3]) -> f32 = x(0)", "index it with brackets: `x[i]`"},
 		{"fn f[N](x: i32[4]) -> i32 = 0\nfn g(x: i32[4]) -> i32 = f(x)", "give it in the call: `f[N](...)`"},
 		{"@kernal fn f(x: f32) -> f32 = x", "did you mean `@kernel`?"},
-		{"fn f(x: i32) -> i32 = { assert(x > 0); x }", "what a function asks of its arguments is `require(x, ok, \"message\")`, which has no effect"},
+		{"fn f(x: i32) -> i32 = { assert(x > 0); x }",
+			"what a function asks of its arguments is `require(x, ok, \"message\")`, which has no effect"},
 		{"fn f(x: f32) -> f32 = print_f32(x)", "write `@io fn f`, or leave out the input or output"},
 		{"fn f(a: bool[2], b: bool[2]) -> bool[2] = a && b", "write `.&&` for element by element"},
 		{"fn f(x: f32[3]) -> f32 = x.sum()", "a function stands before its arguments: `sum(x)`"},
@@ -186,8 +190,10 @@ func TestHelp(t *testing.T) {
 		{"fn f(a: i64, b: i64) -> i64 = modadd(a, b, 17)", "write `modsum(a, b, p)`"},
 		{"fn f(x: f32[2, 3]) -> f32[3, 2] = x.T", "write `transpose(x)`"},
 		{"fn f(x: f32[3]) -> f32[3] = np.exp(x)", "`exp` is a function of the language: write `exp(...)`"},
-		{"fn f(x: f32[3]) -> f32[3] = net.act(x)", "write `import \"./net\"` at the top of the file, if it is a file beside this one"},
-		{"fn f(x: float) -> f32 = x", "write `f32`; a parameter for every such type is declared by `fn f[T: float](x: T)`"},
+		{"fn f(x: f32[3]) -> f32[3] = net.act(x)",
+			"write `import \"./net\"` at the top of the file, if it is a file beside this one"},
+		{"fn f(x: float) -> f32 = x",
+			"write `f32`; a parameter for every such type is declared by `fn f[T: float](x: T)`"},
 		{"fn f(x: double) -> f32 = x", "write `f64`"},
 		{"fn f(x: f32) -> i32 = int(x)", "`x as i32` converts"},
 		{"fn f() -> bool = True", "write `true`"},
@@ -196,9 +202,12 @@ func TestHelp(t *testing.T) {
 		{"fn f(x: f32[3] -> f32 = x[0]", ""},
 		{"fn f(x: f32[2, 3]) -> f32[2] = x[:, 1]", "a slice is written `1..3`, a whole axis `..`"},
 		{"fn f(x: f32[4]) -> f32[2] = x[0:2]", "a slice is written `1..3`, a whole axis `..`"},
-		{"fn f(x: f32[2, 3]) -> f32[2] = max(x, axis = 1)", "`max/(x)` is that of all elements of x, `max/[axis=1](x)` that along an axis"},
-		{"fn f(x: f32[2, 3]) -> f32 = min(x)", "`min/(x)` is that of all elements of x, `min/[axis=1](x)` that along an axis"},
-		{"fn f(a: f32[2, 3], b: f32[2, 3]) -> f32[2, 2] = a @ b", "the other axis of the right operand fits: write `@ transpose(...)`"},
+		{"fn f(x: f32[2, 3]) -> f32[2] = max(x, axis = 1)",
+			"`max/(x)` is that of all elements of x, `max/[axis=1](x)` that along an axis"},
+		{"fn f(x: f32[2, 3]) -> f32 = min(x)",
+			"`min/(x)` is that of all elements of x, `min/[axis=1](x)` that along an axis"},
+		{"fn f(a: f32[2, 3], b: f32[2, 3]) -> f32[2, 2] = a @ b",
+			"the other axis of the right operand fits: write `@ transpose(...)`"},
 	}
 	for _, test := range tests {
 		_, errs := compile(t, test.source)
@@ -208,7 +217,8 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestMissingDims checks that shape parameters that the head of a function lacks are reported once, and do not make it fail elsewhere.
+// TestMissingDims checks that shape parameters that the head of a function lacks are reported once, and do not make it
+// fail elsewhere.
 func TestMissingDims(t *testing.T) {
 	for source, want := range map[string]int{
 		"fn f(x: f32[M, N], y: f32[N, M]) -> f32[M, M] = x @ y":        1,
@@ -286,7 +296,8 @@ func TestCheckExpr(t *testing.T) {
 		}
 		v, list := check.CheckExpr(src, file.Decls[0].(*ast.FuncDecl).Body, test.want)
 		if test.code != "" {
-			if v != nil || len(list.Items) != 1 || list.Items[0].Code != test.code || !strings.Contains(list.Items[0].Message, test.out) {
+			if v != nil || len(list.Items) != 1 || list.Items[0].Code != test.code ||
+				!strings.Contains(list.Items[0].Message, test.out) {
 				t.Errorf("%s: got %v, want %s %s", test.text, list, test.code, test.out)
 			}
 			continue
@@ -303,7 +314,8 @@ func show(a *ir.Array) string {
 		return "nothing"
 	}
 	var b bytes.Buffer
-	p := &check.Program{Funcs: []*check.Func{{Name: "f", Result: types.Unit, Body: &check.Const{Info: check.Info{T: a.Type()}, Value: a}}}}
+	p := &check.Program{Funcs: []*check.Func{{Name: "f", Result: types.Unit,
+		Body: &check.Const{Info: check.Info{T: a.Type()}, Value: a}}}}
 	if err := check.Dump(&b, p); err != nil {
 		return err.Error()
 	}

@@ -25,7 +25,8 @@ func compile(t testing.TB, source string) (*check.Program, *diag.List) {
 // and the fixed program gives none.
 func TestCodes(t *testing.T) {
 	for _, e := range diag.Entries() {
-		if !strings.HasPrefix(string(e.Code), "E02") && !strings.HasPrefix(string(e.Code), "E03") && !strings.HasPrefix(string(e.Code), "E05") {
+		if !strings.HasPrefix(string(e.Code), "E02") && !strings.HasPrefix(string(e.Code), "E03") &&
+			!strings.HasPrefix(string(e.Code), "E05") {
 			continue
 		}
 		if e.Runtime || e.Extern != "" {

@@ -50,7 +50,8 @@ func (c *checker) constValue(d *ast.ConstDecl) *ir.Array {
 		}
 		v, _ := n.Const()
 		if v < 0 || v > types.MaxExtent {
-			c.errorf(diag.CodeExtent, d.Value.Span(), "constant %s is %d: a nat is at least 0 and at most %d", quote(d.Name.Name), v, int64(types.MaxExtent))
+			c.errorf(diag.CodeExtent, d.Value.Span(), "constant %s is %d: a nat is at least 0 and at most %d",
+				quote(d.Name.Name), v, int64(types.MaxExtent))
 			return nil
 		}
 		return &ir.Array{DType: types.I32, Bits: []uint64{uint64(v)}}
@@ -59,7 +60,8 @@ func (c *checker) constValue(d *ast.ConstDecl) *ir.Array {
 	if d.Type != nil {
 		want = c.typeOf(d.Type)
 		if bare := types.Bare(want); !types.Equal(want, bare) {
-			c.errorf(diag.CodePlace, d.Type.Span(), "a constant has no layout and no place: it is wherever it is needed").label("%s", want).
+			c.errorf(diag.CodePlace, d.Type.Span(),
+				"a constant has no layout and no place: it is wherever it is needed").label("%s", want).
 				help("write `%s`", bare)
 			return nil
 		}
@@ -76,7 +78,8 @@ func (c *checker) constValue(d *ast.ConstDecl) *ir.Array {
 	}
 	v, ok := x.(*Const)
 	if !ok {
-		c.errorf(diag.CodeNotConstant, x.Span(), "the value of constant %s is not known when the program is compiled", quote(d.Name.Name)).
+		c.errorf(diag.CodeNotConstant, x.Span(), "the value of constant %s is not known when the program is compiled",
+			quote(d.Name.Name)).
 			help("a constant is made of literals, other constants, operators and element-wise functions")
 		return nil
 	}

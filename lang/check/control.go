@@ -127,7 +127,8 @@ func (c *checker) pattern(bs []binding, p ast.Pattern, x Expr, t types.Type) []b
 	case *ast.TuplePattern:
 		tuple, ok := t.(types.Tuple)
 		if !types.IsError(t) && (!ok || len(tuple.Elems) != len(p.Elems)) {
-			c.errorf(diag.CodePattern, p.Loc, "a pattern of %d names takes a tuple of %d, not %s", len(p.Elems), len(p.Elems), t).
+			c.errorf(diag.CodePattern, p.Loc, "a pattern of %d names takes a tuple of %d, not %s", len(p.Elems),
+				len(p.Elems), t).
 				related(x.Span(), "%s", t)
 			t = types.ErrorType
 		}
@@ -141,7 +142,8 @@ func (c *checker) pattern(bs []binding, p ast.Pattern, x Expr, t types.Type) []b
 			}
 			if n, ok := q.(*ast.NamePattern); ok && n.Name != "_" {
 				if first, dup := seen[n.Name]; dup {
-					c.errorf(diag.CodeDuplicate, n.Loc, "name %s is bound twice in one pattern", quote(n.Name)).related(first, "first bound here")
+					c.errorf(diag.CodeDuplicate, n.Loc, "name %s is bound twice in one pattern",
+						quote(n.Name)).related(first, "first bound here")
 				}
 				seen[n.Name] = n.Loc
 			}
@@ -192,7 +194,8 @@ func (c *checker) ifExpr(e *ast.If, want types.Type) Expr {
 	if e.Else == nil {
 		then := c.block(e.Then, nil)
 		if then.Type() != types.Never && !types.Equal(then.Type(), types.Unit) {
-			c.errorf(diag.CodeArms, resultSpan(e.Then), "an `if` without `else` has the value unit, but this arm has %s", then.Type()).
+			c.errorf(diag.CodeArms, resultSpan(e.Then),
+				"an `if` without `else` has the value unit, but this arm has %s", then.Type()).
 				label("%s", then.Type()).help("end the arm with `;`, or add an `else`")
 			return bad(e.Loc)
 		}
@@ -218,7 +221,8 @@ func (c *checker) ifExpr(e *ast.If, want types.Type) Expr {
 	if then.Type() != types.Never && els.Type() != types.Never && !types.Equal(then.Type(), els.Type()) {
 		thenAt := resultSpan(e.Then)
 		at := resultSpan(e.Else)
-		r := c.errorf(diag.CodeArms, at, "the arms of an `if` are of one type: %s and %s differ", then.Type(), els.Type()).
+		r := c.errorf(diag.CodeArms, at, "the arms of an `if` are of one type: %s and %s differ", then.Type(),
+			els.Type()).
 			label("%s", els.Type()).related(thenAt, "%s", then.Type())
 		c.explainMismatch(r, at, then.Type(), els.Type())
 		return bad(e.Loc)
@@ -247,7 +251,8 @@ func (c *checker) returned(r *ast.ReturnStmt, result types.Type) Expr {
 	}
 	x := c.expr(r.Value, result)
 	if !types.Equal(x.Type(), result) {
-		e := c.errorf(diag.CodeResult, x.Span(), "%s returns %s, not %s", quote(c.cur.name), result, x.Type()).label("%s", x.Type())
+		e := c.errorf(diag.CodeResult, x.Span(), "%s returns %s, not %s", quote(c.cur.name), result,
+			x.Type()).label("%s", x.Type())
 		c.explainMismatch(e, x.Span(), result, x.Type())
 		return bad(x.Span())
 	}

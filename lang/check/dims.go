@@ -63,7 +63,8 @@ func (c *checker) tryDim(e ast.Expr, locals bool) (types.Dim, *dimProblem) {
 			if err == nil && n <= 1<<63-1 {
 				return types.Lit(int64(n)), nil
 			}
-			return types.Dim{}, &dimProblem{code: diag.CodeExtent, at: e.Loc, msg: fmt.Sprintf("extent %s is out of range", e.Raw)}
+			return types.Dim{}, &dimProblem{code: diag.CodeExtent, at: e.Loc,
+				msg: fmt.Sprintf("extent %s is out of range", e.Raw)}
 		}
 	case *ast.Name:
 		return c.tryDimName(e, locals)
@@ -113,7 +114,9 @@ func (c *checker) tryDimName(e *ast.Name, locals bool) (types.Dim, *dimProblem) 
 		return types.Param(c.symbol(l)), nil
 	case l != nil:
 		d, p := problem("%s is a value of the run, not a shape expression", quote(e.Name))
-		p.help = "an extent is built from integer literals, shape parameters and constants; the length of a parameter `x: f32[N]` is `N`"
+		p.help =
+			"an extent is built from integer literals, shape parameters and constants; the length of a parameter `x: " +
+				"f32[N]` is `N`"
 		return d, p
 	case c.isDim(e.Name):
 		return types.Param(e.Name), nil
@@ -160,7 +163,8 @@ func declareDims(f *funcInfo, names ...string) string {
 	if len(names) > 1 {
 		what = "them"
 	}
-	return fmt.Sprintf("declare %s: `fn %s[%s](...)`", what, f.decl.Name.Name, strings.Join(append(append([]string{}, f.fn.Dims...), names...), ", "))
+	return fmt.Sprintf("declare %s: `fn %s[%s](...)`", what, f.decl.Name.Name,
+		strings.Join(append(append([]string{}, f.fn.Dims...), names...), ", "))
 }
 
 // dimOp combines two shape expressions.
@@ -169,7 +173,8 @@ func (c *checker) dimOp(at diag.Span, op string, x, y types.Dim) (types.Dim, *di
 		return types.Dim{}, &dimProblem{code: diag.CodeTooBig, at: at, msg: "this shape expression has too many terms"}
 	}
 	if op == "*" && factors(x)+factors(y) > maxFactors {
-		return types.Dim{}, &dimProblem{code: diag.CodeTooBig, at: at, msg: fmt.Sprintf("a shape expression has at most %d factors in a term", maxFactors)}
+		return types.Dim{}, &dimProblem{code: diag.CodeTooBig, at: at,
+			msg: fmt.Sprintf("a shape expression has at most %d factors in a term", maxFactors)}
 	}
 	var d types.Dim
 	var err error

@@ -18,6 +18,6 @@
 // type parameters, testblocks.go and asserts.go are for tests, strings.go has the operations on strings.
 // The checker reads no files: an Importer finds what is imported.
 //
-// Every subtree is typed once for each instance that it belongs to, so the time is linear in the source. The package never executes a program,
-// and never changes the syntax tree.
+// Every subtree is typed once for each instance that it belongs to, so the time is linear in the source. The package
+// never executes a program, and never changes the syntax tree.
 package check

@@ -41,7 +41,8 @@ func TestErrors(t *testing.T) {
 				if m != nil {
 					for _, want := range wantPair.FindAllStringSubmatch(m[1], -1) {
 						if !take(got, n, diag.Code(want[1]), want[2]) {
-							t.Errorf("line %d does not give %s %q:\n%s\nbut %s", n, want[1], want[2], line, list(got[n]))
+							t.Errorf("line %d does not give %s %q:\n%s\nbut %s", n, want[1], want[2], line,
+								list(got[n]))
 						}
 					}
 				}

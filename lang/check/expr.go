@@ -101,7 +101,8 @@ func (c *checker) tensorValue(x Expr, what string) (types.Tensor, bool) {
 		return t, false
 	}
 	if !ok || !convertible(t.Elem) {
-		c.errorf(diag.CodeMismatch, x.Span(), "%s has to be a tensor or a scalar, not %s", what, x.Type()).label("%s", x.Type())
+		c.errorf(diag.CodeMismatch, x.Span(), "%s has to be a tensor or a scalar, not %s", what, x.Type()).label("%s",
+			x.Type())
 		return t, false
 	}
 	return t, true

@@ -35,7 +35,8 @@ func FuzzCheck(f *testing.F) {
 	}
 	for _, s := range []string{
 		"fn f[N](x: f32[N]) -> f32 = x[..][0 .. N by -3][-1]", "const A: f32[2] = [1, 2] * 2\nfn f() -> f32 = A[0]",
-		"fn f(x: i32) = { let (a, b) = (x, x) }", "fn = 1", "fn f(", "@", "fn f(x: f32[", "fn f() -> i32 = if", "fn f() = {let x = ; x[}",
+		"fn f(x: i32) = { let (a, b) = (x, x) }", "fn = 1", "fn f(", "@", "fn f(x: f32[", "fn f() -> i32 = if",
+		"fn f() = {let x = ; x[}",
 		"fn f(t: ((), (i32, ()))) -> () = { let ((), (a, _)) = t; }", "fn f(x: f32[0]) -> f32[0, 0] = x[x as i32]",
 	} {
 		f.Add(s)

@@ -31,7 +31,8 @@ func (c *checker) literalPositions(e ast.Expr, x Expr, extent types.Dim, k int) 
 			negative, mask[i], at = true, 1, v+n
 		}
 		if fixed && (at < 0 || at >= n) || v < 0 && !literal {
-			r := c.errorf(diag.CodeIndexRange, e.Span(), "index %d is out of range for axis %d with extent %s", v, k, extent)
+			r := c.errorf(diag.CodeIndexRange, e.Span(), "index %d is out of range for axis %d with extent %s", v, k,
+				extent)
 			if fixed && n > 0 {
 				r.help("the indices are 0 to %d, or -%d to -1 from the end", n-1, n)
 			}
@@ -53,7 +54,8 @@ func (c *checker) literalPositions(e ast.Expr, x Expr, extent types.Dim, k int) 
 	if t != types.I32 {
 		size = c.apply(e.Span(), ir.OpCast, ir.A{"to": t}, size)
 	}
-	ends := c.apply(e.Span(), ir.OpMul, nil, constArray(t, shape, mask, e.Span()), c.broadcast(size, known.T.(types.Tensor).Shape))
+	ends := c.apply(e.Span(), ir.OpMul, nil, constArray(t, shape, mask, e.Span()),
+		c.broadcast(size, known.T.(types.Tensor).Shape))
 	out := c.apply(e.Span(), ir.OpAdd, nil, x, ends)
 	return out, !isBad(out)
 }

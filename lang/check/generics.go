@@ -90,7 +90,8 @@ func (c *checker) instance(f *funcInfo, ts []types.DType, ps []types.Type) *func
 		return g
 	}
 	g := &funcInfo{
-		decl: f.decl, pos: f.pos, mod: f.mod, template: f, types: map[string]types.DType{}, tupleTypes: map[string]types.Type{},
+		decl: f.decl, pos: f.pos, mod: f.mod, template: f, types: map[string]types.DType{},
+		tupleTypes: map[string]types.Type{},
 		fn: &Func{
 			Name: f.fn.Name + "." + key, Shown: f.fn.shown() + "[" + strings.Join(names, ", ") + "]",
 			Loc: f.fn.Loc, Decl: f.decl, // not public: from outside it is named with its types
@@ -343,12 +344,15 @@ func (c *checker) bound(at diag.Span, f *funcInfo, b *typeBinding) *funcInfo {
 	for i, p := range f.tparams {
 		d, ok := b.bind[p.name]
 		if !ok {
-			c.errorf(diag.CodeUnboundParam, at, "nothing says what type %s of %s is", quote(p.name), quote(f.fn.shown())).
-				note("%s", templateText(f)).help("give it in the call: `%s[%s](...)`", f.fn.shown(), genericNames(f.decl))
+			c.errorf(diag.CodeUnboundParam, at, "nothing says what type %s of %s is", quote(p.name),
+				quote(f.fn.shown())).
+				note("%s", templateText(f)).help("give it in the call: `%s[%s](...)`", f.fn.shown(),
+				genericNames(f.decl))
 			return nil
 		}
 		if !inBound(p.bound, d) {
-			c.errorf(diag.CodeBound, at, "type parameter %s of %s is %s, and here it would be %s", quote(p.name), quote(f.fn.shown()), boundText(p.bound), d).
+			c.errorf(diag.CodeBound, at, "type parameter %s of %s is %s, and here it would be %s", quote(p.name),
+				quote(f.fn.shown()), boundText(p.bound), d).
 				note("%s", templateText(f))
 			return nil
 		}
@@ -381,7 +385,8 @@ func (c *checker) generalInstance(at diag.Span, f *funcInfo, args []Expr) *funcI
 // declaration.
 func (c *checker) explicitGenerics(e *ast.Call, f *funcInfo, b *typeBinding) (types.Shape, bool) {
 	if len(f.tuples) > 0 {
-		c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no brackets: an argument says what type %s is", quote(f.fn.shown()),
+		c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no brackets: an argument says what type %s is",
+			quote(f.fn.shown()),
 			quote(f.tuples[0].name)).note("%s", templateText(f))
 		return nil, false
 	}
@@ -403,7 +408,8 @@ func (c *checker) explicitGenerics(e *ast.Call, f *funcInfo, b *typeBinding) (ty
 		}
 		n, ok := g.(*ast.Name)
 		if !ok {
-			c.errorf(diag.CodeUnknownType, g.Span(), "type parameter %s of %s takes an element type", quote(p.Name.Name), quote(f.fn.shown())).
+			c.errorf(diag.CodeUnknownType, g.Span(), "type parameter %s of %s takes an element type",
+				quote(p.Name.Name), quote(f.fn.shown())).
 				note("%s", templateText(f))
 			return nil, false
 		}

@@ -13,8 +13,8 @@ import (
 )
 
 // Note [Derivatives]: `grad(f)`, `value_and_grad(f)`, `vjp(f)` and `jvp(f)` are functions, and functions are no values:
-// they stand where they are called, or where a lambda can. The function that is differentiated becomes the lambda of
-// an operation `vjp` or `jvp`, typed by the arguments. What the lambda sees around it is constant. `custom_vjp(f, rule)`
+// they stand where they are called, or where a lambda can. The function that is differentiated becomes the lambda of an
+// operation `vjp` or `jvp`, typed by the arguments. What the lambda sees around it is constant. `custom_vjp(f, rule)`
 // and `checkpoint(f)` are functions of functions, too (gradrules.go).
 
 // gradBuiltins are the functions that differentiate, and those that say how.
@@ -25,15 +25,17 @@ func gradBuiltins() map[string]*builtin {
 		if params[required-1] == "wrt" {
 			required--
 		}
-		out[name] = &builtin{params: params, required: required, build: func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
-			r := c.errorf(diag.CodeFunctionValue, e.Loc, "`%s(f)` is a function, and not a value", name)
-			if f, ok := unparen(e.Args[0].Value).(*ast.Call); ok && c.funcOf(f.Fun) != nil {
-				r.help("`%s` takes the function, and what it gives the arguments: `%s(f)(x)`, not `%s(f(x))`", name, name, name)
-			} else {
-				r.help("call it: `%s(f)(x)`", name)
-			}
-			return bad(e.Loc)
-		}}
+		out[name] = &builtin{params: params, required: required,
+			build: func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
+				r := c.errorf(diag.CodeFunctionValue, e.Loc, "`%s(f)` is a function, and not a value", name)
+				if f, ok := unparen(e.Args[0].Value).(*ast.Call); ok && c.funcOf(f.Fun) != nil {
+					r.help("`%s` takes the function, and what it gives the arguments: `%s(f)(x)`, not `%s(f(x))`", name,
+						name, name)
+				} else {
+					r.help("call it: `%s(f)(x)`", name)
+				}
+				return bad(e.Loc)
+			}}
 	}
 	return out
 }
@@ -88,7 +90,8 @@ func (c *checker) derivative(e ast.Expr) (d *derivative, ok bool) {
 	for _, x := range list {
 		n, isName := unparen(x).(*ast.Name)
 		if !isName {
-			c.errorf(diag.CodeWrt, x.Span(), "`wrt` lists names of parameters").help("write `wrt = w` or `wrt = (w, b)`")
+			c.errorf(diag.CodeWrt, x.Span(), "`wrt` lists names of parameters").help(
+				"write `wrt = w` or `wrt = (w, b)`")
 			return nil, false
 		}
 		d.wrt = append(d.wrt, n)
@@ -113,7 +116,8 @@ func (c *checker) parameters(f ast.Expr) []string {
 		}
 	case *ast.Call:
 		// The other two take more than f does.
-		if n, ok := f.Fun.(*ast.Name); ok && gradParams[n.Name] != nil && n.Name != "vjp" && n.Name != "jvp" && len(f.Args) > 0 {
+		if n, ok := f.Fun.(*ast.Name); ok && gradParams[n.Name] != nil && n.Name != "vjp" && n.Name != "jvp" &&
+			len(f.Args) > 0 {
 			return c.parameters(f.Args[0].Value)
 		}
 	}
@@ -169,7 +173,8 @@ func (c *checker) callDerivative(e *ast.Call, d *derivative) Expr {
 	return c.derive(e.Loc, d, len(e.Args), func(i int, want types.Type) Expr { return c.expr(e.Args[i].Value, want) })
 }
 
-// bodyValue types the body of a function; `@grad(w) fn g(w: T) -> T = e` is `fn g(w: T) -> T = grad(|w| e, wrt = w)(w)`.
+// bodyValue types the body of a function; `@grad(w) fn g(w: T) -> T = e` is `fn g(w: T) -> T = grad(|w| e, wrt =
+// w)(w)`.
 func (c *checker) bodyValue(f *funcInfo) Expr {
 	var attr *ast.Attr
 	for _, a := range f.decl.Attrs {
@@ -194,7 +199,8 @@ func (c *checker) bodyValue(f *funcInfo) Expr {
 	for _, x := range attr.Args {
 		n, ok := unparen(x).(*ast.Name)
 		if !ok {
-			c.errorf(diag.CodeWrt, x.Span(), "`@grad` lists names of parameters").help("write `@grad(w)` or `@grad(w, b)`")
+			c.errorf(diag.CodeWrt, x.Span(), "`@grad` lists names of parameters").help(
+				"write `@grad(w)` or `@grad(w, b)`")
 			return bad(at.Loc)
 		}
 		d.wrt = append(d.wrt, n)
@@ -312,7 +318,8 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 		if d.kind != "value_and_grad" {
 			return grads
 		}
-		return &Tuple{Info{types.Tuple{Elems: []types.Type{result, grads.Type()}}, at}, []Expr{&Get{Info{result, at}, x, 0}, grads}}
+		return &Tuple{Info{types.Tuple{Elems: []types.Type{result, grads.Type()}}, at},
+			[]Expr{&Get{Info{result, at}, x, 0}, grads}}
 	})
 }
 
@@ -326,9 +333,11 @@ func (c *checker) wrt(at diag.Span, d *derivative, params []*Local, names []stri
 			}
 		}
 		if len(by) == 0 {
-			r := c.errorf(diag.CodeWrt, at, "`%s` differentiates by floats, and the function has no float parameter", d.kind)
+			r := c.errorf(diag.CodeWrt, at, "`%s` differentiates by floats, and the function has no float parameter",
+				d.kind)
 			if len(params) > 0 {
-				r.note("the arguments are %s", typesOf(params)).help("integers and bools have no derivative: make a float of the value before, `x as f32`")
+				r.note("the arguments are %s", typesOf(params)).help(
+					"integers and bools have no derivative: make a float of the value before, `x as f32`")
 			}
 		}
 		return by, len(by) > 0
@@ -355,7 +364,8 @@ func (c *checker) wrt(at diag.Span, d *derivative, params []*Local, names []stri
 				note("the parameters are %s; the derivatives come in this order", strings.Join(names, ", "))
 			return nil, false
 		case !allFloats(params[k].T):
-			c.errorf(diag.CodeWrt, w.Loc, "parameter %s is %s, and only floats have derivatives", quote(w.Name), params[k].T).
+			c.errorf(diag.CodeWrt, w.Loc, "parameter %s is %s, and only floats have derivatives", quote(w.Name),
+				params[k].T).
 				help("convert it before: `x as f32`")
 			return nil, false
 		}
@@ -369,7 +379,8 @@ func (c *checker) differentiable(d *derivative, body Expr) bool {
 	t := body.Type()
 	if d.kind == "vjp" || d.kind == "jvp" {
 		if !allFloats(t) {
-			c.errorf(diag.CodeNotScalar, body.Span(), "`%s` needs a function of floats, not %s", d.kind, t).label("%s", t)
+			c.errorf(diag.CodeNotScalar, body.Span(), "`%s` needs a function of floats, not %s", d.kind, t).label("%s",
+				t)
 			return false
 		}
 		return true
@@ -377,7 +388,8 @@ func (c *checker) differentiable(d *derivative, body Expr) bool {
 	if x, ok := t.(types.Tensor); ok && x.IsScalar() && x.Elem.IsFloat() {
 		return true
 	}
-	r := c.errorf(diag.CodeNotScalar, body.Span(), "`%s` needs a function that gives one float, not %s", d.kind, t).label("%s", t)
+	r := c.errorf(diag.CodeNotScalar, body.Span(), "`%s` needs a function that gives one float, not %s", d.kind,
+		t).label("%s", t)
 	if x, ok := t.(types.Tensor); ok && x.Elem.IsFloat() {
 		r.help("sum it, or use `vjp`, which takes a weight for each element")
 	}

@@ -31,11 +31,13 @@ func (c *checker) ruled(at diag.Span, d *derivative, args []Expr, params []*Loca
 	return &Apply{Info: Info{result, at}, Op: op, Args: args, Lambdas: lambdas}
 }
 
-// gradientRule types the rule of `custom_vjp`: from the arguments of f and a weight for its result to what `vjp(f)` gives.
+// gradientRule types the rule of `custom_vjp`: from the arguments of f and a weight for its result to what `vjp(f)`
+// gives.
 func (c *checker) gradientRule(at diag.Span, d *derivative, f *Lambda, params []*Local) *Lambda {
 	result := f.Body.Type()
 	if !allFloats(result) {
-		c.errorf(diag.CodeGradientRule, f.Body.Span(), "`custom_vjp` needs a function of floats, not %s", result).label("%s", result)
+		c.errorf(diag.CodeGradientRule, f.Body.Span(), "`custom_vjp` needs a function of floats, not %s",
+			result).label("%s", result)
 		return nil
 	}
 	var of []types.Type
@@ -45,7 +47,8 @@ func (c *checker) gradientRule(at diag.Span, d *derivative, f *Lambda, params []
 		case allFloats(p.T):
 			of = append(of, p.T)
 		case holdsFloats(p.T):
-			c.errorf(diag.CodeGradientRule, p.Loc, "a parameter of the function of `custom_vjp` is %s: floats and something else", p.T).
+			c.errorf(diag.CodeGradientRule, p.Loc,
+				"a parameter of the function of `custom_vjp` is %s: floats and something else", p.T).
 				help("pass the floats as a parameter of their own")
 			return nil
 		}
@@ -65,7 +68,8 @@ func (c *checker) gradientRule(at diag.Span, d *derivative, f *Lambda, params []
 		return nil
 	}
 	if got := rule.Body.Type(); !types.Equal(got, want) {
-		c.errorf(diag.CodeGradientRule, rule.Body.Span(), "the rule of `custom_vjp` gives %s, not %s", got, want).label("%s", got).
+		c.errorf(diag.CodeGradientRule, rule.Body.Span(), "the rule of `custom_vjp` gives %s, not %s", got,
+			want).label("%s", got).
 			note("the derivative by every float parameter, weighted with the last parameter, %s", result)
 		return nil
 	}

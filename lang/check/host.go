@@ -41,7 +41,8 @@ func (c *checker) printCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 		if !c.effect(e.Loc, spelled(ir.OpPrint)) {
 			return bad(e.Loc)
 		}
-		return &Apply{Info: Info{types.Unit, e.Loc}, Op: ir.OpPrint, Attrs: ir.A{"form": types.TupleForm(t)}, Args: []Expr{x}}
+		return &Apply{Info: Info{types.Unit, e.Loc}, Op: ir.OpPrint, Attrs: ir.A{"form": types.TupleForm(t)},
+			Args: []Expr{x}}
 	}
 	return c.apply(e.Loc, ir.OpPrint, nil, x)
 }
@@ -66,7 +67,8 @@ func (c *checker) saveCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 		return bad(e.Loc)
 	}
 	if t, ok := x.Type().(types.Tensor); !ok || !convertible(t.Elem) {
-		c.errorf(diag.CodeMismatch, x.Span(), "`save_npy` writes a tensor or a scalar, not %s", x.Type()).label("%s", x.Type())
+		c.errorf(diag.CodeMismatch, x.Span(), "`save_npy` writes a tensor or a scalar, not %s", x.Type()).label("%s",
+			x.Type())
 		return bad(e.Loc)
 	}
 	return c.apply(e.Loc, ir.OpSaveNpy, nil, path, x)

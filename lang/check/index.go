@@ -52,7 +52,8 @@ func (c *checker) index(e *ast.Index, want types.Type) Expr {
 		return bad(e.Loc)
 	}
 	if len(e.Indices) > t.Rank() {
-		c.errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", plural2(len(e.Indices), "index", "indices"), t, axesText(t.Rank())).label("%s", t)
+		c.errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", plural2(len(e.Indices), "index", "indices"), t,
+			axesText(t.Rank())).label("%s", t)
 		return bad(e.Loc)
 	}
 	list := make([]axisIndex, t.Rank())
@@ -98,7 +99,8 @@ func (c *checker) axisIndex(e ast.Expr, extent types.Dim, k int) (axisIndex, boo
 			return out, false
 		}
 		if alwaysNegative(d) || neverNegative(over) {
-			r := c.errorf(diag.CodeIndexRange, e.Span(), "index %s is out of range for axis %d with extent %s", e.Span().Text(), k, extent)
+			r := c.errorf(diag.CodeIndexRange, e.Span(), "index %s is out of range for axis %d with extent %s",
+				e.Span().Text(), k, extent)
 			if n, ok := extent.Const(); ok && n > 0 {
 				r.help("the indices are 0 to %d, or -%d to -1 from the end", n-1, n)
 			}
@@ -131,7 +133,8 @@ func (c *checker) axisIndex(e ast.Expr, extent types.Dim, k int) (axisIndex, boo
 	case ok && t.Elem.IsNumber():
 		r.help("convert it: `%s`", castText(e.Span(), types.I32))
 	case ok && t.Elem == types.Bool && t.Rank() > 0:
-		r.help("how many elements a mask leaves is not known before the program runs: `where(mask, x, 0)` keeps the shape")
+		r.help(
+			"how many elements a mask leaves is not known before the program runs: `where(mask, x, 0)` keeps the shape")
 	}
 	return out, false
 }
@@ -188,7 +191,8 @@ func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, b
 	}
 	n, ok := ceilDiv(length, size)
 	if !ok {
-		c.errorf(diag.CodeShapeExpr, r.Loc, "%s elements by %d is no extent: the division may leave a remainder", length, size).
+		c.errorf(diag.CodeShapeExpr, r.Loc, "%s elements by %d is no extent: the division may leave a remainder",
+			length, size).
 			help("let the parameter count the steps, such as an extent %d*N", size)
 		return out, false
 	}
@@ -215,13 +219,15 @@ func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, b
 		out.first = c.expr(low, types.Scalar(types.I32))
 		if !isIndex(out.first.Type()) {
 			if !isBad(out.first) {
-				c.errorf(diag.CodeIndex, low.Span(), "a bound of a slice is an i32 or i64, not %s", out.first.Type()).label("%s", out.first.Type())
+				c.errorf(diag.CodeIndex, low.Span(), "a bound of a slice is an i32 or i64, not %s",
+					out.first.Type()).label("%s", out.first.Type())
 			}
 			return out, false
 		}
 		if add != 0 {
 			d := elemOf(out.first.Type())
-			out.first = c.apply(low.Span(), ir.OpAdd, nil, out.first, scalarConst(d, scalar.IntBits(d, add), low.Span()))
+			out.first = c.apply(low.Span(), ir.OpAdd, nil, out.first,
+				scalarConst(d, scalar.IntBits(d, add), low.Span()))
 		}
 	} else {
 		out.first = c.dimValue(lo, r.Loc)
@@ -246,7 +252,9 @@ func (c *checker) sliceBounds(r *ast.Range, extent types.Dim, down bool) (lo, hi
 		if p != nil {
 			if p.code == diag.CodeShapeExpr {
 				c.errorf(p.code, p.at, "%s", p.msg).
-					help("a bound is a shape expression, or one plus an i32 or i64 that `let` names: `let i = ...; a[i..i + 4]`")
+					help(
+						"a bound is a shape expression, or one plus an i32 or i64 that `let` names: `let i = ...; " +
+							"a[i..i + 4]`")
 				return d, false
 			}
 			return c.dim(e)
@@ -384,5 +392,6 @@ func (c *checker) staticSlice(at diag.Span, x Expr, list []axisIndex) Expr {
 	if same {
 		return x
 	}
-	return c.applyCode(diag.CodeIndexRange, at, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil, []Expr{x})
+	return c.applyCode(diag.CodeIndexRange, at, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil,
+		[]Expr{x})
 }

@@ -314,7 +314,8 @@ func (c *checker) array(e *ast.Array, want types.Type) Expr {
 	if len(e.Elems) == 0 {
 		elem := elemOf(want)
 		if !convertible(elem) {
-			c.errorf(diag.CodeRagged, e.Loc, "the element type of `[]` is not known").help("give it: `let x: f32[0] = [];` or `zeros[f32, 0]()`")
+			c.errorf(diag.CodeRagged, e.Loc, "the element type of `[]` is not known").help(
+				"give it: `let x: f32[0] = [];` or `zeros[f32, 0]()`")
 			return bad(e.Loc)
 		}
 		return constArray(elem, []int64{0}, nil, e.Loc)
@@ -409,13 +410,15 @@ func (c *checker) stackElems(e *ast.Array, elems []Expr) Expr {
 		} else if types.Equal(elems[0].Type(), types.Unit) {
 			what = "unit"
 		}
-		c.errorf(diag.CodeRagged, elems[0].Span(), "an array holds numbers or bools, not %s", what).label("%s", elems[0].Type())
+		c.errorf(diag.CodeRagged, elems[0].Span(), "an array holds numbers or bools, not %s", what).label("%s",
+			elems[0].Type())
 		return bad(e.Loc)
 	}
 	constant := true
 	for _, x := range elems {
 		if !types.Equal(x.Type(), first) {
-			r := c.errorf(diag.CodeRagged, x.Span(), "the elements of an array are of one type: %s and %s differ", first, x.Type()).
+			r := c.errorf(diag.CodeRagged, x.Span(), "the elements of an array are of one type: %s and %s differ",
+				first, x.Type()).
 				label("%s", x.Type()).related(elems[0].Span(), "%s", first)
 			if t, ok := x.Type().(types.Tensor); ok && t.Elem == first.Elem && t.Rank() > 0 && first.Rank() > 0 {
 				r.d.Notes = append(r.d.Notes, fmt.Sprintf("a row of %s stands beside one of %s", first.Shape, t.Shape))

@@ -118,7 +118,8 @@ func (c *checker) untilCall(e *ast.Call, args []ast.Expr, want types.Type) Expr 
 
 // startAndTensor types the start and the tensor of a fold or scan. Literals as the start take the type that
 // is wanted of the result, and where none is, the element type of the tensor.
-func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string) (init, x Expr, t types.Tensor, ok bool) {
+func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string) (init, x Expr, t types.Tensor,
+	ok bool) {
 	if c.literalKindOf(start) == typed {
 		if init, ok = c.state(start, want); !ok {
 			return init, init, t, false
@@ -161,7 +162,8 @@ func (c *checker) foldAll(at diag.Span, step ast.Expr, init, x Expr, t types.Ten
 	}
 	if isTensor && scalar.IsScalar() && scalar.Elem != types.String && c.cur.effects == effects {
 		axes, _ := c.axes(nil, t.Rank())
-		return c.applyCode(diag.CodeRule, at, ir.OpFold, ir.A{"axes": axes, "init": true}, []*Lambda{f}, []Expr{init, x})
+		return c.applyCode(diag.CodeRule, at, ir.OpFold, ir.A{"axes": axes, "init": true}, []*Lambda{f},
+			[]Expr{init, x})
 	}
 	return c.overElements(at, x, t, func(flat, n Expr) Expr {
 		i := counter(at)
@@ -189,7 +191,8 @@ func (c *checker) overElements(at diag.Span, x Expr, t types.Tensor, body func(f
 // element reads the element of a vector at a number of a step, which is in range.
 func element(flat Expr, i *Local, at diag.Span) Expr {
 	t := types.Scalar(elemOf(flat.Type()))
-	return &Apply{Info: Info{t, at}, Op: ir.OpIndex, Attrs: ir.A{"axes": []int64{0}}, Args: []Expr{flat, &Use{Info{i.T, at}, i}}}
+	return &Apply{Info: Info{t, at}, Op: ir.OpIndex, Attrs: ir.A{"axes": []int64{0}},
+		Args: []Expr{flat, &Use{Info{i.T, at}, i}}}
 }
 
 // eachCall is `each(v, f)`: f of every element, in order. What f gives is dropped.

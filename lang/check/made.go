@@ -19,7 +19,8 @@ func (c *checker) elemArgument(e *ast.Call, want types.Type, missing types.DType
 	}
 	if len(e.Generics) > 1 {
 		name := e.Fun.(*ast.Name).Name
-		c.errorf(diag.CodeArity, e.Generics[1].Span(), "%s takes only a type in brackets", quote(name)).help("write `%s`", builtins()[name].signature(name))
+		c.errorf(diag.CodeArity, e.Generics[1].Span(), "%s takes only a type in brackets",
+			quote(name)).help("write `%s`", builtins()[name].signature(name))
 		return missing, false
 	}
 	t, ok := c.typeAndShape(e, e.Fun.(*ast.Name).Name)
@@ -55,7 +56,8 @@ func (c *checker) oneHotCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 		return bad(e.Loc)
 	}
 	if t.Elem != types.I32 && t.Elem != types.I64 {
-		c.errorf(diag.CodeOperands, idx.Span(), "a position is an i32 or i64, not %s", t).label("%s", t).help("convert it: `%s`", castText(idx.Span(), types.I32))
+		c.errorf(diag.CodeOperands, idx.Span(), "a position is an i32 or i64, not %s", t).label("%s",
+			t).help("convert it: `%s`", castText(idx.Span(), types.I32))
 		return bad(e.Loc)
 	}
 	shape := append(append(types.Shape{}, t.Shape...), n)

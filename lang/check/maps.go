@@ -36,7 +36,8 @@ func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	for _, p := range parts {
 		scalars = scalars && p.IsScalar()
 		if p.Elem == types.String {
-			c.errorf(diag.CodeMismatch, init.Span(), "`scan` keeps what it carries in tensors, and a string is no element").label("%s", acc).
+			c.errorf(diag.CodeMismatch, init.Span(),
+				"`scan` keeps what it carries in tensors, and a string is no element").label("%s", acc).
 				help("`fold` carries any value")
 			return bad(e.Loc)
 		}
@@ -45,7 +46,8 @@ func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 		c.errorf(diag.CodeMismatch, init.Span(), "the start of `scan` has no values").label("%s", acc)
 		return bad(e.Loc)
 	}
-	params := []*Local{{Name: "acc", T: acc, Loc: args[1].Span()}, {Name: "x", T: types.Scalar(t.Elem), Loc: args[1].Span()}}
+	params := []*Local{{Name: "acc", T: acc, Loc: args[1].Span()},
+		{Name: "x", T: types.Scalar(t.Elem), Loc: args[1].Span()}}
 	f := c.foldStep(args[1], params, acc)
 	if !c.sameState(f.Body, acc, "the value of a scan's function") {
 		return bad(e.Loc)
@@ -63,50 +65,54 @@ func shaped(t types.Type, shape types.Shape) types.Type {
 
 // cumulative is `cumsum(x, axis = -1)` or `cumprod`: a scan without a start, along any axis.
 func cumulative(op *ir.OpDef) *builtin {
-	return &builtin{params: []string{"x", "axis"}, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
-		name := e.Fun.(*ast.Name).Name
-		x, t, ok := c.value(args[0], wantElem(elemOf(want)), "the operand of "+quote(name))
-		if !ok {
-			return bad(e.Loc)
-		}
-		rank := t.Rank()
-		if rank == 0 {
-			c.errorf(diag.CodeAxis, x.Span(), "%s goes along an axis, and a scalar has none", quote(name)).label("%s", t)
-			return bad(e.Loc)
-		}
-		axis := int64(rank - 1)
-		if args[1] != nil {
-			if axis, ok = c.axis(args[1], rank); !ok {
+	return &builtin{params: []string{"x", "axis"}, required: 1,
+		build: func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+			name := e.Fun.(*ast.Name).Name
+			x, t, ok := c.value(args[0], wantElem(elemOf(want)), "the operand of "+quote(name))
+			if !ok {
 				return bad(e.Loc)
 			}
-		}
-		// The axis goes to the end and back.
-		perm, back := make([]int64, 0, rank), make([]int64, rank)
-		for k := range rank {
-			if int64(k) != axis {
-				perm = append(perm, int64(k))
+			rank := t.Rank()
+			if rank == 0 {
+				c.errorf(diag.CodeAxis, x.Span(), "%s goes along an axis, and a scalar has none",
+					quote(name)).label("%s",
+					t)
+				return bad(e.Loc)
 			}
-		}
-		perm = append(perm, axis)
-		for i, k := range perm {
-			back[k] = int64(i)
-		}
-		moved := axis != int64(rank-1)
-		if moved {
-			x = c.apply(e.Loc, ir.OpPermute, ir.A{"perm": perm}, x)
-		}
-		params := []*Local{{Name: "acc", T: types.Scalar(t.Elem), Loc: e.Loc}, {Name: "x", T: types.Scalar(t.Elem), Loc: e.Loc}}
-		uses := []Expr{&Use{Info{params[0].T, e.Loc}, params[0]}, &Use{Info{params[1].T, e.Loc}, params[1]}}
-		step := c.pointwise(e.Loc, op, uses)
-		if isBad(x) || isBad(step) {
-			return bad(e.Loc)
-		}
-		out := c.loop(e.Loc, ir.OpScan, nil, []Expr{x}, &Lambda{Params: params, Body: step}, x.Type())
-		if moved && !isBad(out) {
-			return c.apply(e.Loc, ir.OpPermute, ir.A{"perm": back}, out)
-		}
-		return out
-	}}
+			axis := int64(rank - 1)
+			if args[1] != nil {
+				if axis, ok = c.axis(args[1], rank); !ok {
+					return bad(e.Loc)
+				}
+			}
+			// The axis goes to the end and back.
+			perm, back := make([]int64, 0, rank), make([]int64, rank)
+			for k := range rank {
+				if int64(k) != axis {
+					perm = append(perm, int64(k))
+				}
+			}
+			perm = append(perm, axis)
+			for i, k := range perm {
+				back[k] = int64(i)
+			}
+			moved := axis != int64(rank-1)
+			if moved {
+				x = c.apply(e.Loc, ir.OpPermute, ir.A{"perm": perm}, x)
+			}
+			params := []*Local{{Name: "acc", T: types.Scalar(t.Elem), Loc: e.Loc},
+				{Name: "x", T: types.Scalar(t.Elem), Loc: e.Loc}}
+			uses := []Expr{&Use{Info{params[0].T, e.Loc}, params[0]}, &Use{Info{params[1].T, e.Loc}, params[1]}}
+			step := c.pointwise(e.Loc, op, uses)
+			if isBad(x) || isBad(step) {
+				return bad(e.Loc)
+			}
+			out := c.loop(e.Loc, ir.OpScan, nil, []Expr{x}, &Lambda{Params: params, Body: step}, x.Type())
+			if moved && !isBad(out) {
+				return c.apply(e.Loc, ir.OpPermute, ir.A{"perm": back}, out)
+			}
+			return out
+		}}
 }
 
 // mapCall is `map(|x, y| e, a, b)`: a tensor made element by element from tensors that broadcast, or a tuple of such.
@@ -182,14 +188,16 @@ func (c *checker) mapOver(at diag.Span, f *Lambda, params []*Local, xs []Expr, s
 		for i := len(xs) - 1; i >= 0; i-- {
 			elem := xs[i]
 			if len(shape) > 0 {
-				elem = &Apply{Info: Info{params[i].T, xs[i].Span()}, Op: ir.OpIndex, Attrs: ir.A{"axes": axes}, Args: append([]Expr{xs[i]}, uses...)}
+				elem = &Apply{Info: Info{params[i].T, xs[i].Span()}, Op: ir.OpIndex, Attrs: ir.A{"axes": axes},
+					Args: append([]Expr{xs[i]}, uses...)}
 			}
 			body = &Let{Info: Info{value.Type(), at}, Local: params[i], Value: elem, Body: body}
 		}
 		if len(shape) == 0 {
 			return body
 		}
-		return c.applyCode(diag.CodeRule, at, ir.OpTabulate, ir.A{"shape": shape}, []*Lambda{{Params: index, Body: body}}, nil)
+		return c.applyCode(diag.CodeRule, at, ir.OpTabulate, ir.A{"shape": shape},
+			[]*Lambda{{Params: index, Body: body}}, nil)
 	}
 	if len(shape) == 0 {
 		return of(f.Body)

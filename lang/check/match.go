@@ -102,7 +102,8 @@ func (c *checker) match(e *ast.Match, want types.Type) Expr {
 	if !isBad(x) && !cover.complete() {
 		failed = true
 		head := diag.Span{File: e.Loc.File, Start: e.Loc.Start, End: e.X.Span().End}
-		c.errorf(diag.CodeCoverage, head, "this `match` does not cover %s of %s", cover.missing(), x.Type()).label("%s", x.Type()).
+		c.errorf(diag.CodeCoverage, head, "this `match` does not cover %s of %s", cover.missing(), x.Type()).label("%s",
+			x.Type()).
 			help("add an arm `_ => ...` for all that is left")
 	}
 	if failed {
@@ -164,7 +165,8 @@ func (c *checker) matchPattern(a *ast.Arm, value *Local, cover *coverage) (match
 	case *ast.Lit, *ast.Unary:
 		t, ok := value.T.(types.Tensor)
 		if !ok || !t.IsScalar() || t.Elem != types.Bool && !t.Elem.IsInt() {
-			r := c.errorf(diag.CodePattern, at, "a pattern of a literal takes an integer, a char or a bool, not %s", value.T)
+			r := c.errorf(diag.CodePattern, at, "a pattern of a literal takes an integer, a char or a bool, not %s",
+				value.T)
 			r.related(value.Loc, "%s", value.T)
 			if ok && t.Elem.IsFloat() {
 				r.help("compare in a guard: `v if v < 0.5 => ...`")
@@ -177,7 +179,8 @@ func (c *checker) matchPattern(a *ast.Arm, value *Local, cover *coverage) (match
 		}
 		bits := k.Value.Bits[0]
 		if before, dup := cover.literals[bits]; dup {
-			c.errorf(diag.CodeUnreachable, at, "this arm is never taken").related(before, "%s is covered here", scalar.FormatBits(t.Elem, bits))
+			c.errorf(diag.CodeUnreachable, at, "this arm is never taken").related(before, "%s is covered here",
+				scalar.FormatBits(t.Elem, bits))
 			return arm, false
 		}
 		if a.Guard == nil {

@@ -23,7 +23,8 @@ func (c *checker) matmul(e *ast.Binary, want types.Type) Expr {
 	b, ok2 := y.Type().(types.Tensor)
 	operands := fmt.Sprintf("%s @ %s", x.Type(), y.Type())
 	if !ok1 || !ok2 || a.IsScalar() || b.IsScalar() {
-		r := c.errorf(diag.CodeMatmul, e.Loc, "`@` multiplies matrices and vectors, not %s and %s", x.Type(), y.Type()).label("%s", operands)
+		r := c.errorf(diag.CodeMatmul, e.Loc, "`@` multiplies matrices and vectors, not %s and %s", x.Type(),
+			y.Type()).label("%s", operands)
 		if ok1 && ok2 && a.Elem.IsNumber() && b.Elem.IsNumber() {
 			r.help("write `*` to multiply by a scalar")
 		}

@@ -14,8 +14,9 @@ func modularBuiltins() map[string]*builtin {
 		return &builtin{params: params, required: required, build: build}
 	}
 	return map[string]*builtin{
-		"axis_modsum":          fn(3, (*checker).axisModSumCall, "a", "p", "axis"),
-		"modmul_axis_sum":      fn(4, (*checker).modMulAxisSumCall, "a", "b", "p", "axis", "acc", "perm", "mode", "perm_axis"),
+		"axis_modsum": fn(3, (*checker).axisModSumCall, "a", "p", "axis"),
+		"modmul_axis_sum": fn(4, (*checker).modMulAxisSumCall, "a", "b", "p", "axis", "acc", "perm", "mode",
+			"perm_axis"),
 		"ntt":                  fn(4, nttCall(ir.OpNtt), "a", "p", "twiddles", "perm", "axis", "skip_perm"),
 		"intt":                 fn(5, nttCall(ir.OpIntt), "a", "p", "inv_twiddles", "m_inv", "perm", "axis"),
 		"permute":              fn(4, (*checker).permuteRowsCall, "a", "perms", "elementwise_axis", "perm_axis"),
@@ -83,7 +84,8 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 	repeats := m.scatter && (k < 0 || bt.Shape[k].IsConst(1))
 	if m.perm != nil && !repeats {
 		if k < 0 {
-			c.errorf(diag.CodeAxis, args[5].Span(), "`perm` reads b along axis %d, which %s does not have", m.axis, bt).label("%s", m.perm.Type())
+			c.errorf(diag.CodeAxis, args[5].Span(), "`perm` reads b along axis %d, which %s does not have", m.axis,
+				bt).label("%s", m.perm.Type())
 			return bad(e.Loc)
 		}
 		if b = c.gather(e.Loc, b, []Expr{m.perm}, []int64{k}); isBad(b) {
@@ -97,7 +99,8 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 		return bad(e.Loc)
 	}
 	return c.let(p, func(p Expr) Expr {
-		sum := c.applyCode(diag.CodeRule, e.Loc, ir.OpModMulAxisSum, ir.A{"axis": axis}, nil, []Expr{c.broadcast(a, shape), c.broadcast(b, shape), p})
+		sum := c.applyCode(diag.CodeRule, e.Loc, ir.OpModMulAxisSum, ir.A{"axis": axis}, nil,
+			[]Expr{c.broadcast(a, shape), c.broadcast(b, shape), p})
 		if isBad(sum) {
 			return sum
 		}
@@ -106,7 +109,8 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 		if len(xs) == 4 {
 			acc = xs[3]
 			if got, ok := acc.Type().(types.Tensor); !ok || !got.Shape.Equal(t.Shape) {
-				c.errorf(diag.CodeMismatch, acc.Span(), "`acc` has the shape of the sum, %s, not %s", t, acc.Type()).label("%s", acc.Type())
+				c.errorf(diag.CodeMismatch, acc.Span(), "`acc` has the shape of the sum, %s, not %s", t,
+					acc.Type()).label("%s", acc.Type())
 				return bad(e.Loc)
 			}
 		}
@@ -124,7 +128,9 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 			}
 			column[k] = m.perm.Type().(types.Tensor).Shape[0]
 			if !column[k].Equal(t.Shape[k]) {
-				c.errorf(diag.CodeRule, args[5].Span(), "there is one position for each of the %s elements of axis %d, not %s", t.Shape[k], m.axis, column[k]).label("%s", m.perm.Type())
+				c.errorf(diag.CodeRule, args[5].Span(),
+					"there is one position for each of the %s elements of axis %d, not %s", t.Shape[k], m.axis,
+					column[k]).label("%s", m.perm.Type())
 				return bad(e.Loc)
 			}
 			idx := c.broadcast(c.reshape(args[5].Span(), m.perm, column), t.Shape)
@@ -158,7 +164,8 @@ func (c *checker) modPermutation(args []ast.Expr, axis int64, rank int) (modPerm
 	}
 	switch name, _ := mode.(*ast.Name); {
 	case mode == nil:
-		c.errorf(diag.CodeRule, perm.Span(), "`perm` needs a mode").help("`mode = gather` reads b at perm[n], `mode = scatter` adds to the result there, too")
+		c.errorf(diag.CodeRule, perm.Span(), "`perm` needs a mode").help(
+			"`mode = gather` reads b at perm[n], `mode = scatter` adds to the result there, too")
 		return m, false
 	case name != nil && name.Name == "scatter":
 		m.scatter = true
@@ -185,15 +192,16 @@ func (c *checker) modPermutation(args []ast.Expr, axis int64, rank int) (modPerm
 		return m, false
 	}
 	if t.Rank() != 1 || t.Elem != types.I32 && t.Elem != types.I64 {
-		c.errorf(diag.CodeMismatch, x.Span(), "a permutation is a tensor of i32 or i64 of rank 1, not %s", t).label("%s", t)
+		c.errorf(diag.CodeMismatch, x.Span(), "a permutation is a tensor of i32 or i64 of rank 1, not %s",
+			t).label("%s", t)
 		return m, false
 	}
 	m.perm = x
 	return m, true
 }
 
-// nttCall is `ntt(a, p, twiddles, perm, axis = -3, skip_perm = false)` or `intt(a, p, inv_twiddles, m_inv, perm, axis = -3)`.
-// Narrower integers widen to the type of the moduli.
+// nttCall is `ntt(a, p, twiddles, perm, axis = -3, skip_perm = false)` or `intt(a, p, inv_twiddles, m_inv, perm, axis =
+// -3)`. Narrower integers widen to the type of the moduli.
 func nttCall(op *ir.OpDef) buildFunc {
 	return func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
 		n := op.Arity - 1 // operands that are numbers; the last one is positions
@@ -214,7 +222,8 @@ func nttCall(op *ir.OpDef) buildFunc {
 		}
 		axis, ok := c.axisOr(args[n+1], t.Rank(), int64(t.Rank()-3))
 		if ok && axis < 0 {
-			c.errorf(diag.CodeAxis, x.Span(), "`%s` transforms the third axis from the end, and %s has %d", op.Surface, t, t.Rank()).
+			c.errorf(diag.CodeAxis, x.Span(), "`%s` transforms the third axis from the end, and %s has %d", op.Surface,
+				t, t.Rank()).
 				label("%s", t).help("`axis = -1` transforms the last axis of [..., k, m]")
 			ok = false
 		}
@@ -263,11 +272,14 @@ func (c *checker) permuteRowsCall(e *ast.Call, args []ast.Expr, want types.Type)
 		return bad(e.Loc)
 	}
 	if along == axis {
-		c.errorf(diag.CodeAxis, args[3].Span(), "`permute` permutes another axis than the one whose elements each have a permutation")
+		c.errorf(diag.CodeAxis, args[3].Span(),
+			"`permute` permutes another axis than the one whose elements each have a permutation")
 		return bad(e.Loc)
 	}
 	if pt.Rank() != 2 || !pt.Shape[0].Equal(t.Shape[along]) || pt.Elem != types.I32 && pt.Elem != types.I64 {
-		c.errorf(diag.CodeMismatch, perms.Span(), "the permutations are an i32[%s, m] or i64[%s, m], one for each element of axis %d, not %s", t.Shape[along], t.Shape[along], along, pt).label("%s", pt)
+		c.errorf(diag.CodeMismatch, perms.Span(),
+			"the permutations are an i32[%s, m] or i64[%s, m], one for each element of axis %d, not %s", t.Shape[along],
+			t.Shape[along], along, pt).label("%s", pt)
 		return bad(e.Loc)
 	}
 	if along > axis {

@@ -56,7 +56,8 @@ type module struct {
 }
 
 func newModule(tree *ast.File) *module {
-	return &module{tree: tree, funcs: map[string]*funcInfo{}, consts: map[string]*constInfo{}, imports: map[string]*module{}}
+	return &module{tree: tree, funcs: map[string]*funcInfo{}, consts: map[string]*constInfo{},
+		imports: map[string]*module{}}
 }
 
 // inModule runs f in another module, where nothing of the declaration being checked is visible.
@@ -95,12 +96,14 @@ func importName(d *ast.ImportDecl) (string, diag.Span) {
 func (c *checker) importDecl(m *module, d *ast.ImportDecl) {
 	name, at := importName(d)
 	if _, twice := m.imports[name]; twice {
-		c.errorf(diag.CodeDuplicate, at, "%s is imported twice", quote(name)).help("give one another name: `import ... as other`")
+		c.errorf(diag.CodeDuplicate, at, "%s is imported twice",
+			quote(name)).help("give one another name: `import ... as other`")
 		return
 	}
 	m.imports[name] = nil
 	if !isName(name) || '0' <= name[0] && name[0] <= '9' {
-		c.errorf(diag.CodeImport, d.Loc, "%q is no name for a module", name).help("give it one: `import %q as name`", d.Path)
+		c.errorf(diag.CodeImport, d.Loc, "%q is no name for a module", name).help("give it one: `import %q as name`",
+			d.Path)
 		return
 	}
 	if c.importer == nil {
@@ -183,7 +186,8 @@ func (c *checker) importedModule(e *ast.Member) *module {
 		return nil // reported where it is imported, or by the parser
 	}
 	if l := c.locals[id.Name]; l != nil {
-		r := c.errorf(diag.CodeUnknownName, id.Loc, "%s is a value, and values have no members", quote(id.Name)).label("%s", l.T)
+		r := c.errorf(diag.CodeUnknownName, id.Loc, "%s is a value, and values have no members",
+			quote(id.Name)).label("%s", l.T)
 		switch name := e.Name.Name; {
 		case c.isFunction(name):
 			r.help("a function stands before its arguments: `%s(%s)`", name, id.Name)
@@ -198,7 +202,8 @@ func (c *checker) importedModule(e *ast.Member) *module {
 		}
 		return nil
 	}
-	c.errorf(diag.CodeUnknownName, id.Loc, "there is no module %s here", quote(id.Name)).help("%s", c.moduleHelp(id.Name, e.Name.Name))
+	c.errorf(diag.CodeUnknownName, id.Loc, "there is no module %s here", quote(id.Name)).help("%s",
+		c.moduleHelp(id.Name, e.Name.Name))
 	return nil
 }
 
@@ -258,8 +263,10 @@ func (c *checker) member(e *ast.Member) (*funcInfo, *constInfo) {
 		if f == nil {
 			what, keyword = "constant", "const"
 		}
-		c.errorf(diag.CodePrivate, e.Name.Loc, "%s %s of module %s is private", what, quote(e.Name.Name), quote(e.Module.Name)).
-			related(at, "declared here without `pub`").help("declare it `pub %s %s`, if the module is yours", keyword, e.Name.Name)
+		c.errorf(diag.CodePrivate, e.Name.Loc, "%s %s of module %s is private", what, quote(e.Name.Name),
+			quote(e.Module.Name)).
+			related(at, "declared here without `pub`").help("declare it `pub %s %s`, if the module is yours", keyword,
+			e.Name.Name)
 		return nil, nil
 	}
 	return f, k
@@ -317,7 +324,8 @@ func (c *checker) tryDimConst(k *constInfo, name string, at diag.Span) (types.Di
 	}
 	n, ok := intValue(k.value)
 	if !ok {
-		return types.Dim{}, &dimProblem{code: diag.CodeShapeExpr, at: at, msg: fmt.Sprintf("constant %s is %s, not an integer", quote(name), k.value.Type())}
+		return types.Dim{}, &dimProblem{code: diag.CodeShapeExpr, at: at,
+			msg: fmt.Sprintf("constant %s is %s, not an integer", quote(name), k.value.Type())}
 	}
 	return types.Lit(n), nil
 }
@@ -328,7 +336,8 @@ func (c *checker) tryDimMember(e *ast.Member) (types.Dim, *dimProblem) {
 	name := e.Module.Name + "." + e.Name.Name
 	switch {
 	case f != nil:
-		return types.Dim{}, &dimProblem{code: diag.CodeShapeExpr, at: e.Loc, msg: quote(name) + " is a function, not a shape expression"}
+		return types.Dim{}, &dimProblem{code: diag.CodeShapeExpr, at: e.Loc, msg: quote(name) +
+			" is a function, not a shape expression"}
 	case k == nil:
 		return types.Dim{}, &dimProblem{bad: true}
 	}

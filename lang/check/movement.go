@@ -42,7 +42,8 @@ func (c *checker) stackCall(e *ast.Call, args []ast.Expr, want types.Type) Expr 
 		}
 		for i, x := range xs {
 			if !types.Equal(x.Type(), first) {
-				r := c.errorf(diag.CodeRule, x.Span(), "`stack` joins tensors of one type: %s and %s differ", first, x.Type()).
+				r := c.errorf(diag.CodeRule, x.Span(), "`stack` joins tensors of one type: %s and %s differ", first,
+					x.Type()).
 					label("%s", x.Type()).related(xs[0].Span(), "%s", first)
 				c.explainMismatch(r, x.Span(), first, x.Type())
 				return bad(e.Loc)
@@ -138,7 +139,8 @@ func (c *checker) splitSizes(e ast.Expr, extent types.Dim) (types.Shape, bool) {
 	}
 	size, ok := extent.Div(types.Lit(n))
 	if !ok {
-		c.errorf(diag.CodeRule, e.Span(), "an axis of extent %s has no %d equal parts", extent, n).help("list the extents: `split(x, [d1, d2], axis)`")
+		c.errorf(diag.CodeRule, e.Span(), "an axis of extent %s has no %d equal parts", extent,
+			n).help("list the extents: `split(x, [d1, d2], axis)`")
 		return nil, false
 	}
 	sizes := make(types.Shape, n)
@@ -159,7 +161,8 @@ func (c *checker) sliceAxis(at diag.Span, x Expr, axis int, begin, n types.Dim, 
 		return x
 	}
 	starts[axis], steps[axis], shape[axis] = begin, step, n
-	return c.applyCode(diag.CodeIndexRange, at, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil, []Expr{x})
+	return c.applyCode(diag.CodeIndexRange, at, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil,
+		[]Expr{x})
 }
 
 // flipCall is `flip(x, axis)`: the given axes backwards, all of them when none is given.
@@ -236,7 +239,8 @@ func (c *checker) rollBy(e *ast.Call, x Expr, axis int64, shift ast.Expr, shape 
 	s := c.expr(shift, types.Scalar(types.I32))
 	if !isIndex(s.Type()) {
 		if !isBad(s) {
-			c.errorf(diag.CodeMismatch, shift.Span(), "the shift of `roll` is an i32 or i64, not %s", s.Type()).label("%s", s.Type())
+			c.errorf(diag.CodeMismatch, shift.Span(), "the shift of `roll` is an i32 or i64, not %s",
+				s.Type()).label("%s", s.Type())
 		}
 		return bad(e.Loc)
 	}

@@ -76,7 +76,8 @@ func (c *checker) elementwise(at diag.Span, name string, o operator, x, y Expr) 
 	}
 	operands := fmt.Sprintf("%s %s %s", x.Type(), name, y.Type())
 	if !ok1 || !ok2 {
-		r := c.errorf(diag.CodeOperands, at, "`%s` takes tensors or scalars, not %s and %s", name, x.Type(), y.Type()).label("%s", operands)
+		r := c.errorf(diag.CodeOperands, at, "`%s` takes tensors or scalars, not %s and %s", name, x.Type(),
+			y.Type()).label("%s", operands)
 		if name == "-" && types.Equal(x.Type(), types.Unit) {
 			r.help("if the `-` starts a new expression, end the statement before it with `;`")
 		} else if len(types.Flatten(x.Type())) > 1 && len(types.Flatten(y.Type())) > 1 {
@@ -125,7 +126,8 @@ func lineUp(r *report, x Expr, short, long types.Shape) bool {
 		if len(name) > 30 || strings.ContainsAny(name, "\n") {
 			name = "x"
 		}
-		r.help("`unsqueeze(%s, %d)` has the shape %s and broadcasts; so does a reduction with `keep`", name, axis, shape)
+		r.help("`unsqueeze(%s, %d)` has the shape %s and broadcasts; so does a reduction with `keep`", name, axis,
+			shape)
 		return true
 	}
 	return false
@@ -236,7 +238,8 @@ func (c *checker) cast(e *ast.Cast) Expr {
 	to := types.Invalid
 	t, ok := e.Type.(*ast.TensorType)
 	if ok && t.Square && len(t.Dims) > 0 {
-		c.errorf(diag.CodeCast, t.Loc, "`as` takes an element type, without a shape").help("write `as %s`; `reshape` changes the shape", t.Elem.Name)
+		c.errorf(diag.CodeCast, t.Loc, "`as` takes an element type, without a shape").help(
+			"write `as %s`; `reshape` changes the shape", t.Elem.Name)
 		c.expr(e.X, nil)
 		return bad(e.Loc)
 	}

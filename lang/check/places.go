@@ -34,7 +34,8 @@ func (c *checker) memory(t *ast.TensorType) (types.Layout, types.Place, bool) {
 	}
 	if place != types.OnHost {
 		if len(t.Dims) == 0 {
-			c.errorf(diag.CodePlace, t.Loc, "a scalar has no place: it is passed by value").help("leave out `on %s`", place)
+			c.errorf(diag.CodePlace, t.Loc, "a scalar has no place: it is passed by value").help("leave out `on %s`",
+				place)
 			return layout, place, false
 		}
 		c.placed = true
@@ -58,13 +59,15 @@ func (c *checker) unknownMemory(what string, id ast.Ident, known []string) {
 // placeBuiltins are the functions that copy between places.
 func placeBuiltins() map[string]*builtin {
 	to := func(place types.Place) *builtin {
-		return &builtin{params: []string{"x"}, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+		return &builtin{params: []string{"x"}, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr,
+			want types.Type) Expr {
 			x := c.expr(args[0], want)
 			if isBad(x) {
 				return bad(e.Loc)
 			}
 			if t, ok := x.Type().(types.Tensor); !ok || t.IsScalar() {
-				c.errorf(diag.CodePlace, x.Span(), "`to_%s` takes a tensor, not %s", place, x.Type()).label("%s", x.Type()).
+				c.errorf(diag.CodePlace, x.Span(), "`to_%s` takes a tensor, not %s", place, x.Type()).label("%s",
+					x.Type()).
 					help("a scalar has no place: it goes with tensors of every place")
 				return bad(e.Loc)
 			}
@@ -72,7 +75,8 @@ func placeBuiltins() map[string]*builtin {
 			return &Move{Info{x.Type(), e.Loc}, x, place}
 		}}
 	}
-	return map[string]*builtin{"to_host": to(types.OnHost), "to_device": to(types.OnDevice), "to_unified": to(types.OnUnified)}
+	return map[string]*builtin{"to_host": to(types.OnHost), "to_device": to(types.OnDevice),
+		"to_unified": to(types.OnUnified)}
 }
 
 // places checks the places of all values, and finds the functions that need another place than the host.
@@ -134,7 +138,8 @@ func (p *placer) result(at diag.Span, want, got []types.Place) {
 		return
 	}
 	have := placedType(p.fn.Result, got)
-	if r := p.report(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(p.fn.shown()), placedType(p.fn.Result, want), have); r != nil {
+	if r := p.report(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(p.fn.shown()),
+		placedType(p.fn.Result, want), have); r != nil {
 		r.label("%s", have)
 		if p.fn.Decl.Result != nil {
 			r.related(p.fn.Decl.Result.Span(), "the declared type")
@@ -159,7 +164,8 @@ func (p *placer) uses(place types.Place, at diag.Span) {
 	}
 }
 
-// needsMore reports whether a place asks more of a backend than what is known to be needed: unified memory more than a device.
+// needsMore reports whether a place asks more of a backend than what is known to be needed: unified memory more than a
+// device.
 func needsMore(known *Placed, place types.Place) bool { return known == nil || known.Place < place }
 
 // expr is the places of the value of e; nothing for types.Never.
@@ -200,7 +206,8 @@ func (p *placer) expr(e Expr) []types.Place {
 		}
 		return p.join(e.Else.Span(), "the arms are", then, els)
 	case *Assign:
-		p.locals[e.Local] = p.join(e.Value.Span(), "the variable and its new value are", p.locals[e.Local], p.expr(e.Value))
+		p.locals[e.Local] = p.join(e.Value.Span(), "the variable and its new value are", p.locals[e.Local],
+			p.expr(e.Value))
 	case *Return:
 		p.result(e.Value.Span(), placesDeclared(p.fn.Declared), p.expr(e.Value))
 	case *Move:
@@ -297,7 +304,8 @@ func (p *placer) join(at diag.Span, what string, a, b []types.Place) []types.Pla
 			out[i] = a[i]
 		default:
 			out[i] = a[i]
-			if r := p.report(diag.CodePlace, at, "%s in different places: on %s and on %s", what, a[i], b[i]); r != nil {
+			if r := p.report(diag.CodePlace, at, "%s in different places: on %s and on %s", what, a[i], b[i]); r !=
+				nil {
 				r.help("`to_%s(x)` and `to_%s(x)` copy a tensor there", a[i], b[i])
 			}
 		}

@@ -25,7 +25,8 @@ func (c *checker) takeAlongCall(e *ast.Call, args []ast.Expr, want types.Type) E
 		a[axis], b[axis] = types.Lit(1), types.Lit(1)
 		off, err := types.Broadcast(a, b)
 		if err != nil {
-			c.rule(diag.CodeNotBroadcastable, e.Loc, err).label("%s", typeList([]Expr{x, idx})).note("the shapes broadcast off axis %d", axis)
+			c.rule(diag.CodeNotBroadcastable, e.Loc, err).label("%s",
+				typeList([]Expr{x, idx})).note("the shapes broadcast off axis %d", axis)
 			return bad(e.Loc)
 		}
 		xs, is := append(types.Shape{}, off...), append(types.Shape{}, off...)

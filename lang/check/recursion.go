@@ -114,7 +114,8 @@ func (c *checker) recursive(f *funcInfo, at diag.Span) {
 	if why == "" || types.IsError(f.fn.Result) {
 		return
 	}
-	c.errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only", quote(f.ownerName()), why).
+	c.errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only", quote(f.ownerName()),
+		why).
 		related(place, "recursion is on functions of scalars")
 	f.failed = true
 }

@@ -81,7 +81,8 @@ func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
 	}
 	if init != nil { // there are no axes then, the state is any value, and the function may do input and output
 		if a, ok := init.Type().(types.Tensor); t.IsScalar() && (!ok || !a.IsScalar()) {
-			c.errorf(diag.CodeMismatch, e.X.Span(), "a fold from %s goes over a tensor, not %s", init.Type(), t).label("%s", t).
+			c.errorf(diag.CodeMismatch, e.X.Span(), "a fold from %s goes over a tensor, not %s", init.Type(),
+				t).label("%s", t).
 				help("`f/init/v` folds from init; to divide a fold, write `(f/v) / n`")
 			return bad(e.Loc)
 		}
@@ -94,7 +95,8 @@ func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
 		return bad(e.Loc)
 	}
 	attrs["axes"] = axes
-	params := []*Local{{Name: "acc", T: acc, Loc: e.Fun.Span()}, {Name: "x", T: types.Scalar(t.Elem), Loc: e.Fun.Span()}}
+	params := []*Local{{Name: "acc", T: acc, Loc: e.Fun.Span()},
+		{Name: "x", T: types.Scalar(t.Elem), Loc: e.Fun.Span()}}
 	f := c.foldStep(e.Fun, params, acc)
 	if !types.Equal(f.Body.Type(), acc) {
 		c.mismatch(f.Body.Span(), "the value of a fold's function", acc, f.Body.Type())
@@ -116,7 +118,8 @@ func (c *checker) foldStep(e ast.Expr, params []*Local, acc types.Type) *Lambda 
 func reductionBuiltins() map[string]*builtin {
 	params := []string{"x", "axis", "keep"}
 	reduction := func(op *ir.OpDef, hint types.DType) *builtin {
-		return &builtin{params: params, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+		return &builtin{params: params, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr,
+			want types.Type) Expr {
 			w := hint
 			if d := elemOf(want); hint == types.Invalid || hint == types.F32 && d.IsFloat() {
 				w = d
@@ -130,7 +133,8 @@ func reductionBuiltins() map[string]*builtin {
 		}}
 	}
 	position := func(op *ir.OpDef) *builtin {
-		return &builtin{params: params, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+		return &builtin{params: params, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr,
+			_ types.Type) Expr {
 			x, t, ok := c.value(args[0], nil, "the operand of "+spelled(op))
 			keep, ok1 := c.constFlag(args[2], "`keep`")
 			if !ok || !ok1 {

@@ -171,7 +171,8 @@ func alignDifference(r *report, want, got types.Shape, same func(want, got types
 	}
 	if m != n {
 		r.d.Notes = append(r.d.Notes, alignShapes(&types.RuleError{
-			Shapes: []types.Shape{want, got}, Axis: min(m, n) + 1, Why: fmt.Sprintf("the ranks are %d and %d", m, n)})...)
+			Shapes: []types.Shape{want, got}, Axis: min(m, n) + 1,
+			Why: fmt.Sprintf("the ranks are %d and %d", m, n)})...)
 	}
 }
 

@@ -28,12 +28,14 @@ func TestScale(t *testing.T) {
 		{"calls", "fn f(x: i32) -> i32 = x\nfn g(x: i32) -> i32 = " + repeat(300, "f(") + "x" + repeat(300, ")"), ""},
 		{"ifs", "fn f(x: i32) -> i32 = " + lines(300, "if x == %d { 1 } else ") + "{ 0 }", ""},
 		{"functions", "fn f(x: i32) -> i32 = x\n" + lines(5000, "fn f%d(x: i32) -> i32 = f(x)\n"), ""},
-		{"nested lambdas", "fn f() -> i32 = +/(" + repeat(60, "tabulate(1, |i| +/(") + "[1]" + repeat(60, "))") + ")", ""},
+		{"nested lambdas", "fn f() -> i32 = +/(" + repeat(60, "tabulate(1, |i| +/(") + "[1]" + repeat(60, "))") + ")",
+			""},
 		{"unknown names", "fn f(x: i32) -> i32 = {\n" + lines(5000, "let a = naem%d;\n") + "x }", "E0301"},
 		{"tuples", "fn f(x: i32) -> i32 = {\nlet a = (x, x);\n" + repeat(60, "let a = (a, a);\n") + "x }", "E0502"},
 		{"polynomial", "fn f[A, B, C, D](x: f32[" + repeat(40, "(A + B + C + D) * ") + "1]) -> i32 = 0", "E0502"},
 		{"rank", "fn f(x: f32[" + repeat(5000, "1, ") + "1]) -> i32 = 0", "E0502"},
-		{"ragged", "fn f() -> i32 = { " + repeat(60, "[") + repeat(20000, "1, ") + "[2]" + repeat(60, "]") + "; 0 }", "E0208"},
+		{"ragged", "fn f() -> i32 = { " + repeat(60, "[") + repeat(20000, "1, ") + "[2]" + repeat(60, "]") + "; 0 }",
+			"E0208"},
 		{"constants", "const C0: f64 = 1\n" + lines(2000, "const C%[1]d1: f64 = C%[1]d1x + C0\n"), "E0301"},
 	}
 	for _, test := range tests {

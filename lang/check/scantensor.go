@@ -27,13 +27,16 @@ func (c *checker) scanTensors(at diag.Span, f *Lambda, init, x Expr, t types.Ten
 			state := types.Tuple{Elems: []types.Type{acc, outs}}
 			s := &Local{Name: "state", T: state, Loc: at}
 			part := func(k int) Expr { return &Get{Info{state.Elems[k], at}, &Use{Info{state, at}, s}, k} }
-			step := &Lambda{Params: []*Local{i, s}, Body: c.scanStep(at, f, part(0), part(1), init, element(flat, i, x.Span()), i, t)}
+			step := &Lambda{Params: []*Local{i, s}, Body: c.scanStep(at, f, part(0), part(1), init,
+				element(flat, i, x.Span()), i, t)}
 			from := &Tuple{Info: Info{state, at}, Elems: []Expr{init, &Tuple{Info: Info{outs, at}, Elems: start}}}
 			loop := c.loop(at, ir.OpIterate, nil, []Expr{n, from}, step, state)
 			if isBad(loop) {
 				return bad(at)
 			}
-			return c.let(&Get{Info{outs, at}, loop, 1}, func(rows Expr) Expr { return c.scanResult(at, acc, rows, t.Shape) })
+			return c.let(&Get{Info{outs, at}, loop, 1}, func(rows Expr) Expr {
+				return c.scanResult(at, acc, rows, t.Shape)
+			})
 		})
 	})
 }
@@ -58,12 +61,14 @@ func (c *checker) scanStep(at diag.Span, f *Lambda, acc, outs, init, elem Expr, 
 		for d := range row {
 			starts[d], steps[d] = types.Lit(0), 1
 		}
-		attrs := ir.A{"axes": []int64{0}, "sizes": types.Shape{types.Lit(1)}, "starts": starts, "steps": steps, "shape": row}
+		attrs := ir.A{"axes": []int64{0}, "sizes": types.Shape{types.Lit(1)}, "starts": starts, "steps": steps,
+			"shape": row}
 		args := []Expr{out, c.reshape(at, v, row), index}
 		rows = append(rows, &Apply{Info: Info{out.T, at}, Op: ir.OpUpdate, Attrs: attrs, Args: args})
 	}
 	state := types.Tuple{Elems: []types.Type{acc.Type(), outs.Type()}}
-	pair := &Tuple{Info: Info{state, at}, Elems: []Expr{&Use{Info{next.T, at}, next}, &Tuple{Info: Info{outs.Type(), at}, Elems: rows}}}
+	pair := &Tuple{Info: Info{state, at}, Elems: []Expr{&Use{Info{next.T, at}, next},
+		&Tuple{Info: Info{outs.Type(), at}, Elems: rows}}}
 	body := &Let{Info: Info{state, at}, Local: next, Value: f.Body, Body: pair}
 	body = &Let{Info: Info{state, at}, Local: f.Params[1], Value: elem, Body: body}
 	return &Let{Info: Info{state, at}, Local: f.Params[0], Value: acc, Body: body}

@@ -18,7 +18,8 @@ func shapeBuiltins() map[string]*builtin {
 		return &builtin{params: params, required: required, build: build}
 	}
 	made := func(build buildFunc, params ...string) *builtin {
-		return &builtin{params: params, required: len(params), generic: true, brackets: "type, d1, d2, ...", build: build}
+		return &builtin{params: params, required: len(params), generic: true, brackets: "type, d1, d2, ...",
+			build: build}
 	}
 	return map[string]*builtin{
 		"reshape":      fn(2, (*checker).reshapeCall, "x", "shape"),
@@ -59,7 +60,8 @@ func (c *checker) reshapeCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 	for i, d := range shape {
 		if d.IsConst(-1) {
 			if free >= 0 {
-				c.errorf(diag.CodeReshape, elems[i].Span(), "two extents are -1").help("only one can be what the others leave over")
+				c.errorf(diag.CodeReshape, elems[i].Span(), "two extents are -1").help(
+					"only one can be what the others leave over")
 				return bad(e.Loc)
 			}
 			free = i
@@ -73,7 +75,8 @@ func (c *checker) reshapeCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 	if free >= 0 {
 		d, ok := total.Div(known)
 		if !ok {
-			r := c.errorf(diag.CodeReshape, elems[free].Span(), "-1 has no value here: the %s elements do not divide by %s", total, known)
+			r := c.errorf(diag.CodeReshape, elems[free].Span(),
+				"-1 has no value here: the %s elements do not divide by %s", total, known)
 			if known.IsConst(0) {
 				r.help("an extent of 0 leaves nothing to divide by: write the extent")
 			}
@@ -207,7 +210,8 @@ func (c *checker) squeezeCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 		}
 		for _, a := range axes {
 			if !t.Shape[a].IsConst(1) {
-				c.errorf(diag.CodeAxis, args[1].Span(), "axis %d of %s has extent %s, and only an axis of extent 1 can be squeezed", a, t, t.Shape[a])
+				c.errorf(diag.CodeAxis, args[1].Span(),
+					"axis %d of %s has extent %s, and only an axis of extent 1 can be squeezed", a, t, t.Shape[a])
 				return bad(e.Loc)
 			}
 			drop[a] = true
@@ -248,7 +252,8 @@ func (c *checker) concatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 			return bad(e.Loc)
 		}
 		if first.IsScalar() && convertible(first.Elem) {
-			c.errorf(diag.CodeRule, xs[0].Span(), "`concat` joins tensors along an axis, and %s has none", first).help("`[a, b]` makes a tensor of scalars")
+			c.errorf(diag.CodeRule, xs[0].Span(), "`concat` joins tensors along an axis, and %s has none",
+				first).help("`[a, b]` makes a tensor of scalars")
 			return bad(e.Loc)
 		}
 		if len(xs) == 1 {
@@ -267,7 +272,8 @@ func (c *checker) axisOr(e ast.Expr, rank int, missing int64) (int64, bool) {
 }
 
 // joined types the tuple or list of tensors that a function takes, at least one, and gives them to join.
-func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string, join func(xs []Expr, first types.Tensor) Expr) Expr {
+func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string,
+	join func(xs []Expr, first types.Tensor) Expr) Expr {
 	check := func(xs []Expr) Expr {
 		for _, x := range xs {
 			if isBad(x) {
@@ -276,7 +282,8 @@ func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string
 		}
 		first, ok := xs[0].Type().(types.Tensor)
 		if !ok {
-			c.errorf(diag.CodeOperands, xs[0].Span(), "%s joins tensors, not %s", quote(name), xs[0].Type()).label("%s", xs[0].Type())
+			c.errorf(diag.CodeOperands, xs[0].Span(), "%s joins tensors, not %s", quote(name), xs[0].Type()).label("%s",
+				xs[0].Type())
 			return bad(e.Loc)
 		}
 		return join(xs, first)
@@ -294,7 +301,8 @@ func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string
 			return bad(e.Loc)
 		}
 		if !ok || len(t.Elems) == 0 {
-			c.errorf(diag.CodeOperands, x.Span(), "%s takes a tuple of tensors, not %s", quote(name), x.Type()).help("write `%s((a, b), axis)`", name)
+			c.errorf(diag.CodeOperands, x.Span(), "%s takes a tuple of tensors, not %s", quote(name),
+				x.Type()).help("write `%s((a, b), axis)`", name)
 			return bad(e.Loc)
 		}
 		return c.let(x, func(x Expr) Expr {
@@ -315,12 +323,14 @@ func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string
 // typeAndShape reads the brackets of `zeros[f32, M, N]()` and its like.
 func (c *checker) typeAndShape(e *ast.Call, name string) (types.Tensor, bool) {
 	if len(e.Generics) == 0 {
-		c.errorf(diag.CodeArity, e.Loc, "%s takes a type and a shape in brackets", quote(name)).help("write `%s`", builtins()[name].signature(name))
+		c.errorf(diag.CodeArity, e.Loc, "%s takes a type and a shape in brackets", quote(name)).help("write `%s`",
+			builtins()[name].signature(name))
 		return types.Tensor{}, false
 	}
 	id, ok := e.Generics[0].(*ast.Name)
 	if !ok {
-		c.errorf(diag.CodeUnknownType, e.Generics[0].Span(), "an element type has to stand here").help("write `%s`", builtins()[name].signature(name))
+		c.errorf(diag.CodeUnknownType, e.Generics[0].Span(), "an element type has to stand here").help("write `%s`",
+			builtins()[name].signature(name))
 		return types.Tensor{}, false
 	}
 	elem, ok := c.elemType(ast.Ident{At: id.At, Name: id.Name})
@@ -378,7 +388,8 @@ func (c *checker) eyeCall(e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
 		return bad(e.Loc)
 	}
 	if t.Rank() != 1 {
-		c.errorf(diag.CodeArity, e.Loc, "`eye` takes a type and one extent in brackets").help("write `eye[%s, N]()`", t.Elem)
+		c.errorf(diag.CodeArity, e.Loc, "`eye` takes a type and one extent in brackets").help("write `eye[%s, N]()`",
+			t.Elem)
 		return bad(e.Loc)
 	}
 	n := t.Shape[0]

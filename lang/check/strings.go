@@ -40,7 +40,8 @@ func (c *checker) lenCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 func (c *checker) stringBinary(at diag.Span, op string, x, y Expr) Expr {
 	for _, s := range []Expr{x, y} {
 		if elemOf(s.Type()) != types.String {
-			r := c.errorf(diag.CodeOperands, at, "`%s` on a string takes two strings, not %s and %s", op, x.Type(), y.Type()).
+			r := c.errorf(diag.CodeOperands, at, "`%s` on a string takes two strings, not %s and %s", op, x.Type(),
+				y.Type()).
 				label("%s %s %s", x.Type(), op, y.Type())
 			if op == "++" && elemOf(x.Type()) != types.String && elemOf(y.Type()) != types.String {
 				r.help("`concat((a, b), axis)` joins tensors")
@@ -54,7 +55,8 @@ func (c *checker) stringBinary(at diag.Span, op string, x, y Expr) Expr {
 		a, ok1 := x.(*Const)
 		b, ok2 := y.(*Const)
 		if ok1 && ok2 {
-			return &Const{Info{types.Scalar(types.String), at}, &ir.Array{DType: types.String, Str: a.Value.Str + b.Value.Str}}
+			return &Const{Info{types.Scalar(types.String), at},
+				&ir.Array{DType: types.String, Str: a.Value.Str + b.Value.Str}}
 		}
 		return c.apply(at, ir.OpStrConcat, nil, x, y)
 	case "==":

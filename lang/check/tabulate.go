@@ -16,7 +16,8 @@ func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) Ex
 	ok := true
 	for _, a := range args[:len(args)-1] {
 		if _, isLambda := unparen(a).(*ast.Lambda); isLambda {
-			c.errorf(diag.CodeArity, a.Span(), "the function of `tabulate` is its last argument").help("write `tabulate(M, N, |i, j| ...)`")
+			c.errorf(diag.CodeArity, a.Span(), "the function of `tabulate` is its last argument").help(
+				"write `tabulate(M, N, |i, j| ...)`")
 			return bad(e.Loc)
 		}
 		d, fine := c.dim(a)
@@ -37,7 +38,8 @@ func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) Ex
 		return bad(e.Loc)
 	}
 	return c.byElement(e.Loc, f.Body, "`tabulate`", func(value Expr) Expr {
-		return c.applyCode(diag.CodeRule, e.Loc, ir.OpTabulate, ir.A{"shape": shape}, []*Lambda{{Params: params, Body: value}}, nil)
+		return c.applyCode(diag.CodeRule, e.Loc, ir.OpTabulate, ir.A{"shape": shape},
+			[]*Lambda{{Params: params, Body: value}}, nil)
 	})
 }
 
@@ -64,7 +66,8 @@ func (c *checker) byElement(at diag.Span, body Expr, what string, tensor func(va
 	tuple, ok := body.Type().(types.Tuple)
 	if !ok || len(tuple.Elems) == 0 {
 		if t, ok := body.Type().(types.Tensor); !ok || !convertible(t.Elem) {
-			c.errorf(diag.CodeMismatch, body.Span(), "an element of %s has to be a tensor or a scalar, not %s", what, body.Type()).label("%s", body.Type())
+			c.errorf(diag.CodeMismatch, body.Span(), "an element of %s has to be a tensor or a scalar, not %s", what,
+				body.Type()).label("%s", body.Type())
 			return bad(at)
 		}
 		return tensor(body)
@@ -107,7 +110,8 @@ func (c *checker) rangeValue(e *ast.Range) Expr {
 		return bad(e.Loc)
 	}
 	if e.Lo == nil || e.Hi == nil {
-		c.errorf(diag.CodeShapeExpr, e.Loc, "a range without a bound stands only inside an index").help("write both bounds: `0..N`")
+		c.errorf(diag.CodeShapeExpr, e.Loc, "a range without a bound stands only inside an index").help(
+			"write both bounds: `0..N`")
 		return bad(e.Loc)
 	}
 	lo, ok := c.dim(e.Lo)
@@ -124,7 +128,8 @@ func (c *checker) rangeValue(e *ast.Range) Expr {
 		return bad(e.Loc)
 	}
 	if alwaysNegative(n) {
-		c.errorf(diag.CodeExtent, e.Loc, "the range from %s to %s has a negative length", lo, hi).label("%s elements", n)
+		c.errorf(diag.CodeExtent, e.Loc, "the range from %s to %s has a negative length", lo, hi).label("%s elements",
+			n)
 		return bad(e.Loc)
 	}
 	return c.apply(e.Loc, ir.OpIota, ir.A{"start": lo, "extent": n})

@@ -18,7 +18,8 @@ type testInfo struct {
 // declareTest makes the function of a test block.
 func (c *checker) declareTest(m *module, d *ast.TestDecl, places map[string]diag.Span) {
 	if first, dup := places[d.Name]; dup {
-		c.errorf(diag.CodeDuplicate, d.Loc, "test %s is declared twice", strconv.Quote(d.Name)).related(first, "first declared here")
+		c.errorf(diag.CodeDuplicate, d.Loc, "test %s is declared twice", strconv.Quote(d.Name)).related(first,
+			"first declared here")
 	}
 	places[d.Name] = d.Loc
 	at := diag.Span{File: d.Loc.File, Start: d.Loc.Start, End: d.Loc.Start + len("test")}
@@ -28,7 +29,8 @@ func (c *checker) declareTest(m *module, d *ast.TestDecl, places map[string]diag
 		decl.Body = &ast.BadExpr{At: d.At}
 	}
 	f := &funcInfo{decl: decl, pos: len(m.order) + len(m.tests), mod: m, fn: &Func{
-		Name: fmt.Sprintf("%stest.%d", m.link, len(m.tests)+1), Shown: id.Name, IO: true, Result: types.Unit, Declared: types.Unit, Loc: at, Decl: decl,
+		Name: fmt.Sprintf("%stest.%d", m.link, len(m.tests)+1), Shown: id.Name, IO: true, Result: types.Unit,
+		Declared: types.Unit, Loc: at, Decl: decl,
 	}}
 	m.tests = append(m.tests, &testInfo{d.Name, f})
 }

@@ -9,8 +9,10 @@ import (
 
 // Program is a checked file.
 type Program struct {
-	Source    *diag.File
-	Funcs     []*Func     // those of the file in source order, without those that failed; then those of other files, and instances, that they use
+	Source *diag.File
+	// those of the file in source order, without those that failed; then those of other files, and instances, that they
+	// use
+	Funcs     []*Func
 	Tests     []*Test     // the `test` blocks of the file, in source order
 	Gradients bool        // a function is differentiated somewhere: whether it can be shows in its operations
 	Instances []*Instance // of the file's functions with type parameters: one for each type that they can be used with

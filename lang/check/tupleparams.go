@@ -178,7 +178,8 @@ func (c *checker) boundTuples(at diag.Span, f *funcInfo, b *typeBinding) ([]type
 	for _, p := range f.tuples {
 		got, ok := b.tuples[p.name]
 		if !ok {
-			c.errorf(diag.CodeUnboundParam, at, "nothing says what type %s of %s is", quote(p.name), quote(f.fn.shown())).
+			c.errorf(diag.CodeUnboundParam, at, "nothing says what type %s of %s is", quote(p.name),
+				quote(f.fn.shown())).
 				note("%s", templateText(f)).help("a parameter for tuples is bound by an argument of its type")
 			return nil, false
 		}
@@ -188,7 +189,8 @@ func (c *checker) boundTuples(at diag.Span, f *funcInfo, b *typeBinding) ([]type
 			ok = ok && t.Elem == d
 		}
 		if !ok || len(leaves) == 0 {
-			c.errorf(diag.CodeBound, at, "type parameter %s of %s is a tensor of %s or a tuple of such, and here it would be %s",
+			c.errorf(diag.CodeBound, at,
+				"type parameter %s of %s is a tensor of %s or a tuple of such, and here it would be %s",
 				quote(p.name), quote(f.fn.shown()), elementText(p, d), got).note("%s", templateText(f))
 			return nil, false
 		}

@@ -21,13 +21,15 @@ func (c *checker) mapTuples(at diag.Span, f ast.Expr, xs []Expr, want types.Type
 		if like == nil {
 			like = x
 		} else if !sameTuple(like.Type(), x.Type()) {
-			c.errorf(diag.CodeMismatch, x.Span(), "`map` goes over tuples that are built alike, and here are %s and %s", like.Type(), x.Type()).
+			c.errorf(diag.CodeMismatch, x.Span(), "`map` goes over tuples that are built alike, and here are %s and %s",
+				like.Type(), x.Type()).
 				label("%s", x.Type()).related(like.Span(), "%s", like.Type())
 			return bad(at)
 		}
 	}
 	if len(types.Flatten(like.Type())) == 0 {
-		c.errorf(diag.CodeMismatch, like.Span(), "`map` goes over tensors, and this tuple has none").label("%s", like.Type())
+		c.errorf(diag.CodeMismatch, like.Span(), "`map` goes over tensors, and this tuple has none").label("%s",
+			like.Type())
 		return bad(at)
 	}
 	return c.letAll(xs, func(xs []Expr) Expr {
@@ -37,7 +39,9 @@ func (c *checker) mapTuples(at diag.Span, f ast.Expr, xs []Expr, want types.Type
 		}
 		for _, p := range parts[1:] {
 			if !sameTuple(p.Type(), parts[0].Type()) {
-				c.errorf(diag.CodeMismatch, f.Span(), "the function of `map` gives one kind of value for every tensor of a tuple, and here %s and %s", parts[0].Type(), p.Type())
+				c.errorf(diag.CodeMismatch, f.Span(),
+					"the function of `map` gives one kind of value for every tensor of a tuple, and here %s and %s",
+					parts[0].Type(), p.Type())
 				return bad(at)
 			}
 		}
@@ -73,8 +77,8 @@ func part(x Expr, i int) Expr {
 	return x
 }
 
-// wantedPart is what a place that asks for want asks of part i of a map over tuples like t: for a value like t its part,
-// for a tuple of such the tuple of their parts.
+// wantedPart is what a place that asks for want asks of part i of a map over tuples like t: for a value like t its
+// part, for a tuple of such the tuple of their parts.
 func wantedPart(want types.Type, t types.Tuple, i int) types.Type {
 	w, ok := want.(types.Tuple)
 	if !ok {
@@ -170,10 +174,12 @@ func (c *checker) reduceTuple(at diag.Span, op *ir.OpDef, x Expr, axes ast.Expr,
 	leaves := len(types.Flatten(x.Type()))
 	switch {
 	case join == nil || leaves == 0:
-		c.errorf(diag.CodeMismatch, x.Span(), "the operand of %s has to be a tensor or a scalar, not %s", spelled(op), x.Type()).label("%s", x.Type())
+		c.errorf(diag.CodeMismatch, x.Span(), "the operand of %s has to be a tensor or a scalar, not %s", spelled(op),
+			x.Type()).label("%s", x.Type())
 		return bad(at)
 	case axes != nil || keep:
-		c.errorf(diag.CodeAxis, at, "%s of a tuple goes over all elements of its tensors, and along no axis", spelled(op)).label("%s", x.Type())
+		c.errorf(diag.CodeAxis, at, "%s of a tuple goes over all elements of its tensors, and along no axis",
+			spelled(op)).label("%s", x.Type())
 		return bad(at)
 	}
 	return c.let(x, func(x Expr) Expr {

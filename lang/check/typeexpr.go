@@ -50,7 +50,8 @@ func (c *checker) tupleType(at diag.Span, elems []types.Type) types.Type {
 func (c *checker) tensorType(t *ast.TensorType) types.Type {
 	if p, ok := c.tupleParameter(t.Elem.Name); ok {
 		if t.Square || t.Layout != nil || t.Place != nil {
-			c.errorf(diag.CodeUnknownType, t.Loc, "%s stands for a whole type, and has no extents, layout or place of its own", quote(t.Elem.Name))
+			c.errorf(diag.CodeUnknownType, t.Loc,
+				"%s stands for a whole type, and has no extents, layout or place of its own", quote(t.Elem.Name))
 			return types.ErrorType
 		}
 		return p
@@ -93,7 +94,8 @@ func (c *checker) elemType(name ast.Ident) (types.DType, bool) {
 		return d, true
 	}
 	if p, ok := c.tupleParameter(name.Name); ok {
-		c.errorf(diag.CodeUnknownType, name.Loc, "%s stands for a tensor or a tuple of tensors, here %s, and not for an element type", quote(name.Name), p)
+		c.errorf(diag.CodeUnknownType, name.Loc,
+			"%s stands for a tensor or a tuple of tensors, here %s, and not for an element type", quote(name.Name), p)
 		return types.Invalid, false
 	}
 	switch name.Name {

@@ -6,7 +6,8 @@ package diag
 var CodeImport = define(Entry{
 	Code:  "E0309",
 	Title: "there is nothing to import",
-	Text: "`import nn` makes a module of the standard library visible, `import \"./layers\"` the file layers.heal beside this " +
+	Text: "`import nn` makes a module of the standard library visible, `import \"./layers\"` the file layers.heal " +
+		"beside this " +
 		"one. Paths start with `./` or `../` and are relative to the importing file.",
 	Extern: "`import nosuch`, or a path at which there is no file",
 })
@@ -31,7 +32,8 @@ var CodePrivate = define(Entry{
 var CodeBound = define(Entry{
 	Code:  "E0312",
 	Title: "a type is outside the bound of a type parameter",
-	Text: "The bound of a type parameter says which element types it stands for: `int` the integers, `float` f16, bf16, f32 " +
+	Text: "The bound of a type parameter says which element types it stands for: `int` the integers, `float` f16, " +
+		"bf16, f32 " +
 		"and f64, `num` both, `any` bool too. `tuple[T]` stands for a tensor of T or a tuple of such.",
 	Example: "fn half[T: float](x: T) -> T = x * 0.5\n\nfn f(n: i32) -> i32 = half(n)\n",
 	Fixed:   "fn half[T: float](x: T) -> T = x * 0.5\n\nfn f(n: f32) -> f32 = half(n)\n",
@@ -41,7 +43,8 @@ var CodeBound = define(Entry{
 var CodeKernel = define(Entry{
 	Code:  "E0503",
 	Title: "a function marked `@kernel` does not become exactly one kernel",
-	Text: "`@kernel` promises that a function runs as one kernel: one pass over its data, without intermediate tensors in " +
+	Text: "`@kernel` promises that a function runs as one kernel: one pass over its data, without intermediate " +
+		"tensors in " +
 		"memory. The message says what it becomes instead; `healc explain` shows the kernels.",
 	Extern: "`@kernel fn f(x: f32[4, 4]) -> f32[4] = { let y = x @ x; y @ sum(y, axis = 0) }`, compiled",
 })

@@ -6,7 +6,8 @@ package diag
 var CodeInPlace = define(Entry{
 	Code:  "E0225",
 	Title: "an assignment would change the shape of its target",
-	Text: "`x .+= e` and `x[i] = e` keep the shape of what they change: `e` may broadcast to it, but not the other way round. " +
+	Text: "`x .+= e` and `x[i] = e` keep the shape of what they change: `e` may broadcast to it, but not the other " +
+		"way round. " +
 		"A result of another shape needs a variable of its own.",
 	Example: "fn f(y: f32[2, 3]) -> f32[3] = {\n    let mut x = [1.0, 2.0, 3.0];\n    x .+= y;\n    x\n}\n",
 	Fixed:   "fn f(y: f32[2, 3]) -> f32[2, 3] = {\n    let x = [1.0, 2.0, 3.0];\n    x .+ y\n}\n",
@@ -16,7 +17,8 @@ var CodeInPlace = define(Entry{
 var CodeCoverage = define(Entry{
 	Code:  "E0226",
 	Title: "a `match` has no arm for some values",
-	Text: "Every value of the type has to reach an arm. An arm with a guard (`n if n > 3`) may be passed over, so it covers nothing. " +
+	Text: "Every value of the type has to reach an arm. An arm with a guard (`n if n > 3`) may be passed over, so it " +
+		"covers nothing. " +
 		"The pattern `_`, or a name, covers all that is left.",
 	Example: "fn f(n: i32) -> i32 = match n { 0 => 10, 1 => 20 }\n",
 	Fixed:   "fn f(n: i32) -> i32 = match n { 0 => 10, 1 => 20, _ => 0 }\n",
@@ -26,7 +28,8 @@ var CodeCoverage = define(Entry{
 var CodePlace = define(Entry{
 	Code:  "E0227",
 	Title: "a place does not fit",
-	Text: "The operands of an operation are all on the host, all on a device or all in unified memory; nothing is copied unasked. " +
+	Text: "The operands of an operation are all on the host, all on a device or all in unified memory; nothing is " +
+		"copied unasked. " +
 		"`to_device(x)`, `to_host(x)` and `to_unified(x)` copy. A scalar and a constant have no place.",
 	Example: "fn f(x: f32[3] on device, y: f32[3]) -> f32[3] on device = x + y\n",
 	Fixed:   "fn f(x: f32[3] on device, y: f32[3]) -> f32[3] on device = x + to_device(y)\n",
@@ -36,7 +39,8 @@ var CodePlace = define(Entry{
 var CodeImmutable = define(Entry{
 	Code:  "E0313",
 	Title: "a name that is not `mut` is assigned",
-	Text: "`let x = e;` gives a value a name for good. A variable is declared with `let mut`; a parameter whose changes the caller " +
+	Text: "`let x = e;` gives a value a name for good. A variable is declared with `let mut`; a parameter whose " +
+		"changes the caller " +
 		"sees has the type `&mut T`.",
 	Example: "fn f(n: i32) -> i32 = {\n    let x = n;\n    x += 1;\n    x\n}\n",
 	Fixed:   "fn f(n: i32) -> i32 = {\n    let mut x = n;\n    x += 1;\n    x\n}\n",
@@ -46,7 +50,8 @@ var CodeImmutable = define(Entry{
 var CodeCapture = define(Entry{
 	Code:  "E0314",
 	Title: "a lambda changes a variable from outside of it, or returns",
-	Text: "The function of `tabulate`, of a fold or of a loop is evaluated in any order, or many times at once, so it changes only " +
+	Text: "The function of `tabulate`, of a fold or of a loop is evaluated in any order, or many times at once, so " +
+		"it changes only " +
 		"variables of its own and leaves nothing but itself. What a loop changes is its state.",
 	Example: "fn f() -> i32[4] = {\n    let mut n = 0;\n    tabulate(4, |i| { n += i; n })\n}\n",
 	Fixed:   "fn f() -> i32[4] = tabulate(4, |i| { let mut n = 0; n += i; n })\n",
@@ -54,9 +59,10 @@ var CodeCapture = define(Entry{
 
 // CodeUnreachable: code that never runs.
 var CodeUnreachable = define(Entry{
-	Code:    "E0315",
-	Title:   "code is never reached",
-	Text:    "After a `return` nothing of its block runs; an arm of a `match` is never taken when those before it cover its pattern.",
+	Code:  "E0315",
+	Title: "code is never reached",
+	Text: "After a `return` nothing of its block runs; an arm of a `match` is never taken when those before it " +
+		"cover its pattern.",
 	Example: "fn f(n: i32) -> i32 = {\n    return n;\n    n + 1\n}\n",
 	Fixed:   "fn f(n: i32) -> i32 = {\n    if n > 3 { return n; }\n    n + 1\n}\n",
 })
@@ -65,8 +71,10 @@ var CodeUnreachable = define(Entry{
 var CodeMutArgument = define(Entry{
 	Code:  "E0316",
 	Title: "the argument of a `&mut` parameter is no variable",
-	Text: "A `&mut` parameter is changed, so its argument is the name of a `let mut` or of another `&mut` parameter, each given once " +
+	Text: "A `&mut` parameter is changed, so its argument is the name of a `let mut` or of another `&mut` parameter, " +
+		"each given once " +
 		"in a call.",
 	Example: "fn bump(x: &mut f32[3]) = { x += 1.0; }\n\nfn f(y: f32[3]) -> f32[3] = {\n    bump(y);\n    y\n}\n",
-	Fixed:   "fn bump(x: &mut f32[3]) = { x += 1.0; }\n\nfn f(y: f32[3]) -> f32[3] = {\n    let mut z = y;\n    bump(z);\n    z\n}\n",
+	Fixed: "fn bump(x: &mut f32[3]) = { x += 1.0; }\n\nfn f(y: f32[3]) -> f32[3] = {\n    let mut z = y;\n" +
+		"    bump(z);\n    z\n}\n",
 })

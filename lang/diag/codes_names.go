@@ -4,9 +4,10 @@ package diag
 
 // CodeUnknownName: a name is not declared.
 var CodeUnknownName = define(Entry{
-	Code:    "E0301",
-	Title:   "a name is not declared",
-	Text:    "A name is a `let` or parameter around the place, a shape parameter, a `const`, or a function of the file or the language.",
+	Code:  "E0301",
+	Title: "a name is not declared",
+	Text: "A name is a `let` or parameter around the place, a shape parameter, a `const`, or a function of the " +
+		"file or the language.",
 	Example: "fn f(value: f32) -> f32 = valeu + 1.0\n",
 	Fixed:   "fn f(value: f32) -> f32 = value + 1.0\n",
 })
@@ -43,7 +44,8 @@ var CodeUnknownAttr = define(Entry{
 var CodeEffect = define(Entry{
 	Code:  "E0305",
 	Title: "a pure function does input or output",
-	Text: "A function that prints, reads or writes, itself or through others, is marked `@io`. All others are pure, so the " +
+	Text: "A function that prints, reads or writes, itself or through others, is marked `@io`. All others are pure, " +
+		"so the " +
 		"compiler may reorder and fuse what they do.",
 	Example: "fn report(x: f32) -> f32 = print_f32(x)\n",
 	Fixed:   "@io fn report(x: f32) -> f32 = print_f32(x)\n",
@@ -70,8 +72,9 @@ var CodeConstCycle = define(Entry{
 
 // CodeMain: there is no main function to run, or it has the wrong type.
 var CodeMain = define(Entry{
-	Code:   "E0308",
-	Title:  "there is no `main` that can be run",
-	Text:   "`main()` takes nothing and returns an integer, `bool` or `unit`. Any other function runs with `--entry NAME`.",
+	Code:  "E0308",
+	Title: "there is no `main` that can be run",
+	Text: "`main()` takes nothing and returns an integer, `bool` or `unit`. Any other function runs with `--entry " +
+		"NAME`.",
 	Extern: "`healc run` of a file without a `main` function, when no `--entry` is given",
 })

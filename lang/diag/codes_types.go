@@ -57,7 +57,8 @@ var CodeResult = define(Entry{
 var CodeArms = define(Entry{
 	Code:  "E0206",
 	Title: "the arms of an `if` or a `match` have different types",
-	Text: "An `if` is a value, so both arms have one type. Without `else` the value is `unit`, and so must the arm's be: " +
+	Text: "An `if` is a value, so both arms have one type. Without `else` the value is `unit`, and so must the arm's " +
+		"be: " +
 		"end it with `;` or add an `else`.",
 	Example: "fn f(c: bool) -> i32 = if c { 1 } else { true }\n",
 	Fixed:   "fn f(c: bool) -> i32 = if c { 1 } else { 0 }\n",
@@ -87,7 +88,8 @@ var CodeShapeParam = define(Entry{
 	Code:  "E0209",
 	Title: "the arguments of a call disagree about an extent",
 	Text: "A shape parameter is bound by the first argument in whose type it stands alone, or by an extent such as " +
-		"`2*N + 1` that has one solution. Every other extent of the parameters' types then has to be what the arguments have.",
+		"`2*N + 1` that has one solution. Every other extent of the parameters' types then has to be what the " +
+		"arguments have.",
 	Example: "fn dot[N](x: f32[N], y: f32[N]) -> f32 = +/(x * y)\n\nfn f(a: f32[3], b: f32[4]) -> f32 = dot(a, b)\n",
 	Fixed:   "fn dot[N](x: f32[N], y: f32[N]) -> f32 = +/(x * y)\n\nfn f(a: f32[4], b: f32[4]) -> f32 = dot(a, b)\n",
 })
@@ -96,7 +98,8 @@ var CodeShapeParam = define(Entry{
 var CodeUnboundParam = define(Entry{
 	Code:  "E0210",
 	Title: "nothing says what a shape parameter is",
-	Text: "A shape parameter is bound by an argument in whose type it stands alone, as in `f32[N]`, or in an extent that " +
+	Text: "A shape parameter is bound by an argument in whose type it stands alone, as in `f32[N]`, or in an extent " +
+		"that " +
 		"has one solution, as in `f32[2*N + 1]`. Where there is none, give it in the call: `f[8](...)`.",
 	Example: "fn ones_of[N]() -> f32[N] = ones[f32, N]()\n\nfn f() -> f32[8] = ones_of()\n",
 	Fixed:   "fn ones_of[N]() -> f32[N] = ones[f32, N]()\n\nfn f() -> f32[8] = ones_of[8]()\n",
@@ -115,7 +118,8 @@ var CodeAxis = define(Entry{
 var CodeIndexRange = define(Entry{
 	Code:  "E0212",
 	Title: "an index is out of range",
-	Text: "An axis of extent n has the indices 0 to n-1, and a slice `lo..hi` needs 0 <= lo <= hi <= n. A negative literal " +
+	Text: "An axis of extent n has the indices 0 to n-1, and a slice `lo..hi` needs 0 <= lo <= hi <= n. A negative " +
+		"literal " +
 		"counts from the end. What cannot be decided here is checked when the program runs.",
 	Example: "fn f(x: f32[3]) -> f32 = x[3]\n",
 	Fixed:   "fn f(x: f32[3]) -> f32 = x[2]\n",
@@ -143,8 +147,9 @@ var CodeExtent = define(Entry{
 var CodeShapeExpr = define(Entry{
 	Code:  "E0215",
 	Title: "an extent is not a shape expression",
-	Text: "Extents are known when a function is called with given shapes. They are built from integer literals, shape " +
-		"parameters and constants with `+ - *` and `/` where it leaves no remainder. A value computed at run time cannot be one.",
+	Text: "Extents are known when a function is called with given shapes. They are built from integer literals, " +
+		"shape parameters and constants with `+ - *` and `/` where it leaves no remainder. A value computed at run " +
+		"time cannot be one.",
 	Example: "fn f(n: i32) -> f32 = +/(zeros[f32, n]())\n",
 	Fixed:   "fn f[N](x: f32[N]) -> f32 = +/(zeros[f32, N]())\n",
 })
@@ -208,7 +213,8 @@ var CodePattern = define(Entry{
 var CodeFunctionValue = define(Entry{
 	Code:  "E0222",
 	Title: "functions and values are mixed up",
-	Text: "Functions are no values: they are called, or stand as the argument of a fold or `tabulate`. A value cannot be " +
+	Text: "Functions are no values: they are called, or stand as the argument of a fold or `tabulate`. A value " +
+		"cannot be " +
 		"called; `a[i]` indexes.",
 	Example: "fn f(x: f32[3]) -> f32 = x(0)\n",
 	Fixed:   "fn f(x: f32[3]) -> f32 = x[0]\n",

@@ -35,8 +35,8 @@ type Diagnostic struct {
 	Help     string   // how to fix it, or ""
 }
 
-// Places are the Related places and, after them, the calls through which code of another file, a library's, came to be where it
-// failed.
+// Places are the Related places and, after them, the calls through which code of another file, a library's, came to be
+// where it failed.
 func (d *Diagnostic) Places() []Label {
 	out := slices.Clone(d.Related)
 	for c := d.Primary.Span.Caller; c != nil; c = c.Caller {
@@ -81,7 +81,8 @@ func (l *List) Sort() {
 	})
 	var out []*Diagnostic
 	for _, d := range l.Items {
-		if n := len(out); n > 0 && out[n-1].Code == d.Code && out[n-1].Primary.Span == d.Primary.Span && out[n-1].Message == d.Message {
+		if n := len(out); n > 0 && out[n-1].Code == d.Code && out[n-1].Primary.Span == d.Primary.Span &&
+			out[n-1].Message == d.Message {
 			continue
 		}
 		out = append(out, d)

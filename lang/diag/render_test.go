@@ -42,7 +42,8 @@ func TestRenderAnyPlace(t *testing.T) {
 	f := NewFile("a", "x\r\n\n\x1b[31mred\x00\xff "+strings.Repeat("long ", 100)+"\n日本語 tail")
 	for start := -1; start <= len(f.Text)+1; start++ {
 		for _, n := range []int{0, 1, 40, 10000} {
-			out := Render(&Diagnostic{Message: "m", Primary: Label{Span{File: f, Start: start, End: start + n}, "here"}}, false)
+			out := Render(&Diagnostic{Message: "m", Primary: Label{Span{File: f, Start: start, End: start + n},
+				"here"}}, false)
 			if strings.ContainsAny(out, "\x1b\x00\r\t") {
 				t.Fatalf("control character in %q", out)
 			}
@@ -60,7 +61,9 @@ func TestRenderAnyPlace(t *testing.T) {
 
 func TestPositions(t *testing.T) {
 	f := NewFile("a", "ab\nßc\n")
-	for _, c := range []struct{ off, line, col int }{{0, 1, 1}, {2, 1, 3}, {3, 2, 1}, {5, 2, 2}, {7, 3, 1}, {99, 3, 1}} {
+	for _, c := range []struct {
+		off, line, col int
+	}{{0, 1, 1}, {2, 1, 3}, {3, 2, 1}, {5, 2, 2}, {7, 3, 1}, {99, 3, 1}} {
 		if p := f.Pos(c.off); p.Line != c.line || p.Col != c.col {
 			t.Errorf("offset %d is %v, want %d:%d", c.off, p, c.line, c.col)
 		}

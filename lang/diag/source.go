@@ -65,13 +65,13 @@ func (f *File) Line(n int) string {
 type Span struct {
 	File       *File
 	Start, End int
-	// Caller is the call in another file in whose place this code stands now, nil for none; see CalledAt. A mistake in what a
-	// program asks of a library shows in the library, and is to be looked for at the call.
+	// Caller is the call in another file in whose place this code stands now, nil for none; see CalledAt. A mistake in
+	// what a program asks of a library shows in the library, and is to be looked for at the call.
 	Caller *Span
 }
 
-// CalledAt is the span of code that was put in the place of call. A call from the same file is left out, for what called
-// that: the chain of Callers has one for each file that the way goes through.
+// CalledAt is the span of code that was put in the place of call. A call from the same file is left out, for what
+// called that: the chain of Callers has one for each file that the way goes through.
 func (s Span) CalledAt(call *Span) Span {
 	if s.Caller != nil {
 		outer := s.Caller.CalledAt(call)
@@ -87,7 +87,8 @@ func (s Span) CalledAt(call *Span) Span {
 // Pos returns where the span starts.
 func (s Span) Pos() Pos { return s.File.Pos(s.Start) }
 
-// Line is the line that the span starts in, for people who look at the file called home: "line 3", or "FILE:3" in another.
+// Line is the line that the span starts in, for people who look at the file called home: "line 3", or "FILE:3" in
+// another.
 func (s Span) Line(home string) string {
 	p := s.Pos()
 	if home == "" || p.File == home {

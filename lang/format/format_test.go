@@ -71,7 +71,8 @@ func formatted(t *testing.T, text string) string {
 	}
 	twice, list := format.Source(diag.NewFile("x.heal", once))
 	if list.HasErrors() || twice != once {
-		t.Errorf("formatting twice changes the text\nsource:\n%s\nonce:\n%s\ntwice:\n%s\n%s", text, once, twice, list.Error())
+		t.Errorf("formatting twice changes the text\nsource:\n%s\nonce:\n%s\ntwice:\n%s\n%s", text, once, twice,
+			list.Error())
 	}
 	return once
 }

@@ -59,7 +59,8 @@ func TestCommentsAnywhere(t *testing.T) {
 			if i > 0 && tokens[i-1].Kind == lexer.Attr {
 				continue // the name of an attribute stands directly after its `@`
 			}
-			for _, c := range []string{" # c\n", "\n# c\n", " /* c */ ", "/* c */\n", "\n/* c */ ", "\n\n# c\n\n# d\n\n", " /* c\n d */ ", " /* c */ /* d */ # e\n /* f */\n/* g */ "} {
+			for _, c := range []string{" # c\n", "\n# c\n", " /* c */ ", "/* c */\n", "\n/* c */ ",
+				"\n\n# c\n\n# d\n\n", " /* c\n d */ ", " /* c */ /* d */ # e\n /* f */\n/* g */ "} {
 				changed := text[:at] + c + text[at:]
 				if _, list := parser.Parse(diag.NewFile("x.heal", changed)); list.HasErrors() {
 					continue // an `@` at the start of a line may be an attribute

@@ -153,7 +153,8 @@ func render(ops []op) string {
 		case opBody:
 			e := m.end[i]
 			width := m.flat[e] - m.flat[i+1] + m.tail[e]
-			next := broken && m.hard[e] == m.hard[i] && column+1+width > lineWidth && (indent+1)*indentWidth+width <= lineWidth
+			next := broken && m.hard[e] == m.hard[i] && column+1+width > lineWidth && (indent+1)*indentWidth+
+				width <= lineWidth
 			if moved = append(moved, next); next {
 				indent++
 				newline("\n")

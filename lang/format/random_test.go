@@ -19,12 +19,14 @@ func (g *generator) pick(options ...string) string { return options[g.r.IntN(len
 func (g *generator) put(tokens ...string) {
 	for _, t := range tokens {
 		g.b.WriteString(t)
-		g.b.WriteString(g.pick(" ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", "  ", "\n", "\n\n\n", " # c\n", "\n# own\n", " /* d */ ", "\n/* e */ ", " /* f */\n"))
+		g.b.WriteString(g.pick(" ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", " ", "  ", "\n",
+			"\n\n\n", " # c\n", "\n# own\n", " /* d */ ", "\n/* e */ ", " /* f */\n"))
 	}
 }
 
 func (g *generator) name() string {
-	return g.pick("a", "x", "value", "max", "by", "keep", "axis", "a_rather_long_name", "the_longest_name_of_all_the_names_here")
+	return g.pick("a", "x", "value", "max", "by", "keep", "axis", "a_rather_long_name",
+		"the_longest_name_of_all_the_names_here")
 }
 
 // many writes one to n items with commas, perhaps one trailing.
@@ -198,7 +200,8 @@ func (g *generator) file() string {
 			g.put("test", `"name"`)
 			g.block(2)
 		default:
-			g.put(g.pick("", "@io", "@io @grad(w,)"), g.pick("", "pub"), "fn", g.name(), g.pick("", "[N, M: nat,]"), "(")
+			g.put(g.pick("", "@io", "@io @grad(w,)"), g.pick("", "pub"), "fn", g.name(), g.pick("", "[N, M: nat,]"),
+				"(")
 			if g.r.IntN(3) > 0 {
 				g.many(3, true, func() {
 					g.put(g.name(), ":", g.pick("", "&mut"))

@@ -9,9 +9,9 @@ import (
 	"healc/lang/types"
 )
 
-// Generate returns the module of p; its tests are functions like the others. Tuples become several values, unit none; every operation has the
-// span of the expression it comes from. The work is linear in the size of p, and a chain of lets (a
-// block) of any length needs no stack.
+// Generate returns the module of p; its tests are functions like the others. Tuples become several values, unit none;
+// every operation has the span of the expression it comes from. The work is linear in the size of p, and a chain of
+// lets (a block) of any length needs no stack.
 func Generate(p *check.Program) *ir.Module {
 	m := &ir.Module{}
 	if p.Source != nil {
@@ -134,7 +134,8 @@ func (g *generator) apply(e *check.Apply) []*ir.Value {
 	want := types.Flatten(e.Type())
 	for i := range want {
 		if len(vals) != len(want) || !types.Equal(vals[i].Type, want[i]) {
-			panic(fmt.Sprintf("BUG: %s at %s gives %v and was checked as %s", e.Op.Name, e.Span().Pos(), ir.ArgTypes(vals), e.Type()))
+			panic(fmt.Sprintf("BUG: %s at %s gives %v and was checked as %s", e.Op.Name, e.Span().Pos(),
+				ir.ArgTypes(vals), e.Type()))
 		}
 	}
 	return vals

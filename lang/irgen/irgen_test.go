@@ -49,7 +49,8 @@ func TestGolden(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got strings.Builder
-		if err := ir.Print(&got, generate(t, "in.heal", string(ar.Files[0].Data)), ir.PrintOptions{Loc: true}); err != nil {
+		if err := ir.Print(&got, generate(t, "in.heal", string(ar.Files[0].Data)), ir.PrintOptions{Loc: true}); err !=
+			nil {
 			t.Fatal(err)
 		}
 		if *update {

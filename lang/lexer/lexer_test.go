@@ -73,7 +73,8 @@ func TestTokens(t *testing.T) {
 		{`'ab'`, "Char:'ab'  E0108"},
 		{`'é'`, "Char:'é'"},
 		{`"\q\u{41}\u41\x4"`, `String:"\q\u{41}\u41\x4"  E0107  E0107  E0107`},
-		{`"\u{110000}\u{D800}\u{}\u{1234567}"`, `String:"\u{110000}\u{D800}\u{}\u{1234567}"  E0107  E0107  E0107  E0107`},
+		{`"\u{110000}\u{D800}\u{}\u{1234567}"`,
+			`String:"\u{110000}\u{D800}\u{}\u{1234567}"  E0107  E0107  E0107  E0107`},
 		{"'\\", "Bad:'\\  E0107  E0105"},
 		// comments
 		{"a # b\nc", "a  c  <# b>"},
@@ -121,8 +122,10 @@ func TestOperators(t *testing.T) {
 
 func TestSplitNumber(t *testing.T) {
 	for _, c := range []struct{ raw, value, suffix string }{
-		{"0", "0", ""}, {"007", "7", ""}, {"00", "0", ""}, {"1_000_i64", "1000", "i64"}, {"0xF_F", "0xFF", ""}, {"0XfF_u8", "0xfF", "u8"},
-		{"0xFF_f32", "0xFFf32", ""}, {"00.5", "0.5", ""}, {"1e-3_f64", "1e-3", "f64"}, {"2.5_bf16", "2.5", "bf16"}, {"1_0e1_0", "10e10", ""},
+		{"0", "0", ""}, {"007", "7", ""}, {"00", "0", ""}, {"1_000_i64", "1000", "i64"}, {"0xF_F", "0xFF", ""},
+		{"0XfF_u8", "0xfF", "u8"},
+		{"0xFF_f32", "0xFFf32", ""}, {"00.5", "0.5", ""}, {"1e-3_f64", "1e-3", "f64"}, {"2.5_bf16", "2.5", "bf16"},
+		{"1_0e1_0", "10e10", ""},
 	} {
 		if v, s := lexer.SplitNumber(c.raw); v != c.value || s != c.suffix {
 			t.Errorf("%s splits into %q and %q, want %q and %q", c.raw, v, s, c.value, c.suffix)
@@ -132,13 +135,15 @@ func TestSplitNumber(t *testing.T) {
 
 func TestUnquote(t *testing.T) {
 	for raw, want := range map[string]string{
-		`""`: "", `"a b"`: "a b", `"\n\t\r\\\'\"\0"`: "\n\t\r\\'\"\x00", `"\x41\xe9"`: "Aé", `"\u{1F600}é"`: "😀é", `"\q"`: "\uFFFD", `'"'`: `"`, `"'"`: `'`,
+		`""`: "", `"a b"`: "a b", `"\n\t\r\\\'\"\0"`: "\n\t\r\\'\"\x00", `"\x41\xe9"`: "Aé", `"\u{1F600}é"`: "😀é",
+		`"\q"`: "\uFFFD", `'"'`: `"`, `"'"`: `'`,
 	} {
 		if got := lexer.Unquote(raw); got != want {
 			t.Errorf("%s is %q, want %q", raw, got, want)
 		}
 	}
-	for raw, want := range map[string]rune{`'a'`: 'a', `'\''`: '\'', `'\u{10FFFF}'`: 0x10FFFF, `'é'`: 'é', `'\xff'`: 0xff, `'\0'`: 0} {
+	for raw, want := range map[string]rune{`'a'`: 'a', `'\''`: '\'', `'\u{10FFFF}'`: 0x10FFFF, `'é'`: 'é',
+		`'\xff'`: 0xff, `'\0'`: 0} {
 		if got := lexer.CharValue(raw); got != want {
 			t.Errorf("%s is %d, want %d", raw, got, want)
 		}
@@ -168,7 +173,8 @@ func TestDefinition(t *testing.T) {
 	for _, t := range tokens {
 		got = append(got, fmt.Sprintf("%s@%d", t.Value, t.Pos.Offset))
 	}
-	if s := strings.Join(got, " "); s != "fn@0 f@8 @9" || tokens[0].Type != symbols["Keyword"] || tokens[1].Type != symbols["Ident"] || !tokens[2].EOF() {
+	if s := strings.Join(got, " "); s != "fn@0 f@8 @9" || tokens[0].Type != symbols["Keyword"] ||
+		tokens[1].Type != symbols["Ident"] || !tokens[2].EOF() {
 		t.Errorf("got %s", s)
 	}
 	if _, err := d.Lex("x.heal", strings.NewReader("^")); err == nil || !strings.Contains(err.Error(), "E0102") {

@@ -6,7 +6,8 @@ import (
 	"healc/lang/diag"
 )
 
-var intSuffixes = map[string]bool{"i8": true, "i16": true, "i32": true, "i64": true, "u8": true, "u16": true, "u32": true, "u64": true}
+var intSuffixes = map[string]bool{"i8": true, "i16": true, "i32": true, "i64": true, "u8": true, "u16": true,
+	"u32": true, "u64": true}
 var floatSuffixes = map[string]bool{"f16": true, "bf16": true, "f32": true, "f64": true}
 
 // number reads an integer or a float. A point belongs to the number only when a digit follows, so

@@ -163,7 +163,8 @@ func (s *scanner) blockComment() {
 			s.pos += 2
 			if depth++; depth == maxNesting+1 && !deep {
 				deep = true
-				s.errorf(diag.CodeTooDeep, s.pos-2, s.pos, "comments are nested too deeply: the limit is %d levels", maxNesting)
+				s.errorf(diag.CodeTooDeep, s.pos-2, s.pos, "comments are nested too deeply: the limit is %d levels",
+					maxNesting)
 			}
 		case strings.HasPrefix(rest, "*/"):
 			s.pos += 2
@@ -218,9 +219,9 @@ func (s *scanner) stray() {
 	}
 }
 
-// markAttributes gives the `@` of attributes their kind: directly before a name, perhaps with
-// arguments, then more attributes or the function, `pub` before or among them. A run of them starts a line, or stands after a
-// blank on the line of its function; so the product in
+// markAttributes gives the `@` of attributes their kind: directly before a name, perhaps with arguments, then more
+// attributes or the function, `pub` before or among them. A run of them starts a line, or stands after a blank on the
+// line of its function; so the product in
 //
 //	fn f(a: f32[2, 2], b: f32[2, 2]) -> f32[2, 2] = a@b
 //	fn g() = 1

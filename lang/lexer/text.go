@@ -31,7 +31,8 @@ func (s *scanner) quoted() {
 	}
 	s.pos = start + len(strings.TrimRight(line, "\r"))
 	s.emit(Bad, start)
-	s.errorf(diag.CodeOpenText, start, s.pos, "string is not closed on its line").Help = "end it with `\"`; a line break inside is written `\\n`"
+	s.errorf(diag.CodeOpenText, start, s.pos, "string is not closed on its line").Help =
+		"end it with `\"`; a line break inside is written `\\n`"
 }
 
 // char reads a char literal.

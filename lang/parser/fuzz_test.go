@@ -15,12 +15,18 @@ import (
 // seeds returns the sources of the golden archives, the examples of the errors, and odd pieces.
 func seeds(tb testing.TB) []string {
 	out := []string{
-		"", "\xef\xbb\xbffn f() = 1", "\xff", "#", "/*", "/*/", "'", "\"", "'\\", "\"\\", "\\u{", "'\\u{}'", "0x", "1.", ".1", "1..", "1e", "1_",
-		"@", "@a", "@a(", "@a fn", "pub", "pub pub", "fn", "fn f", "fn f(", "fn f[", "fn f() ->", "fn f() =", "fn f() {", "const", "const A",
-		"import", "import \"", "test", "test \"a\"", "fn f() = (", "fn f() = [", "fn f() = {", "fn f() = |", "fn f() = |x", "fn f() = if",
-		"fn f() = match x {", "fn f() = let", "fn f() = +/[axis", "fn f() = +/[keep", "fn f() = max/", "fn f() = max/x/", "fn f() = x as",
-		"fn f() = a[", "fn f() = a[..", "fn f() = a[..by", "fn f() = a.", "fn f() = x |>", "fn f() { return", "fn f() { let x = 1 let",
-		")", "]", "}", "fn f() = )", "fn f() { ] } }", "fn f() { ( } )", "fn f() { x = ; y }", ";;", "fn f(,) = 1", "fn f(x: &mut) = 1",
+		"", "\xef\xbb\xbffn f() = 1", "\xff", "#", "/*", "/*/", "'", "\"", "'\\", "\"\\", "\\u{", "'\\u{}'", "0x", "1.",
+		".1", "1..", "1e", "1_",
+		"@", "@a", "@a(", "@a fn", "pub", "pub pub", "fn", "fn f", "fn f(", "fn f[", "fn f() ->", "fn f() =",
+		"fn f() {", "const", "const A",
+		"import", "import \"", "test", "test \"a\"", "fn f() = (", "fn f() = [", "fn f() = {", "fn f() = |",
+		"fn f() = |x", "fn f() = if",
+		"fn f() = match x {", "fn f() = let", "fn f() = +/[axis", "fn f() = +/[keep", "fn f() = max/",
+		"fn f() = max/x/", "fn f() = x as",
+		"fn f() = a[", "fn f() = a[..", "fn f() = a[..by", "fn f() = a.", "fn f() = x |>", "fn f() { return",
+		"fn f() { let x = 1 let",
+		")", "]", "}", "fn f() = )", "fn f() { ] } }", "fn f() { ( } )", "fn f() { x = ; y }", ";;", "fn f(,) = 1",
+		"fn f(x: &mut) = 1",
 	}
 	for _, e := range diag.Entries() {
 		out = append(out, e.Example)
@@ -79,7 +85,8 @@ func check(t *testing.T, text string) {
 			if at := v.FieldByName("Loc"); at.IsValid() {
 				s := at.Interface().(diag.Span)
 				if !inFile(s) || s.Start < around.Start || s.End > around.End {
-					t.Fatalf("the span %d to %d of a %s does not lie in %d to %d\n%q", s.Start, s.End, name, around.Start, around.End, text)
+					t.Fatalf("the span %d to %d of a %s does not lie in %d to %d\n%q", s.Start, s.End, name,
+						around.Start, around.End, text)
 				}
 				around = s
 			}

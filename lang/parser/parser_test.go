@@ -132,7 +132,8 @@ func TestLimits(t *testing.T) {
 				got = list.Items[0].Code
 			}
 			if got != c.want || len(list.Items) > 1 {
-				t.Errorf("got %d errors, the first %q, want one: %q\n%.300s", len(list.Items), got, c.want, list.Error())
+				t.Errorf("got %d errors, the first %q, want one: %q\n%.300s", len(list.Items), got, c.want,
+					list.Error())
 			}
 			if d := time.Since(start); d > 5*time.Second {
 				t.Errorf("took %v", d)
@@ -150,10 +151,13 @@ func TestLargeFile(t *testing.T) {
 	if testing.Short() {
 		size = 1 << 20
 	}
-	decl := "fn norm[M, N](x: f32[M, N]) -> f32[M] {\n    let s = +/[axis=1](x .* x); # squares\n    sqrt(s[0..M]) .+ 1.5e-3_f32\n}\n\n"
+	decl :=
+		"fn norm[M, N](x: f32[M, N]) -> f32[M] {\n    let s = +/[axis=1](x .* x); # squares\n" +
+			"    sqrt(s[0..M]) .+ 1.5e-3_f32\n}\n\n"
 	stmt := "    let s = +/[axis=1](x .* x) + f(a[i, 1..3], 2.0);\n"
 	for name, text := range map[string]string{
-		"source":  strings.Repeat(decl, size/len(decl)/2) + "fn f() {\n" + strings.Repeat(stmt, size/len(stmt)/2) + "}\n",
+		"source": strings.Repeat(decl, size/len(decl)/2) + "fn f() {\n" + strings.Repeat(stmt, size/len(stmt)/2) +
+			"}\n",
 		"garbage": strings.Repeat("\xff)]}? let fn '\n", size/70),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,7 +179,9 @@ func TestLargeFile(t *testing.T) {
 }
 
 func BenchmarkParseSmall(b *testing.B) {
-	f := diag.NewFile("small.heal", "fn dot[N](x: f32[N], y: f32[N]) -> f32 = +/(x .* y)\n\n@io fn main() -> i32 = { print(dot([1.0], [2.0])); 0 }\n")
+	f := diag.NewFile("small.heal",
+		"fn dot[N](x: f32[N], y: f32[N]) -> f32 = +/(x .* y)\n\n"+
+			"@io fn main() -> i32 = { print(dot([1.0], [2.0])); 0 }\n")
 	for b.Loop() {
 		parser.Parse(f)
 	}

@@ -191,7 +191,8 @@ func (p *parser) letExpr() ast.Expr {
 // letBody parses `in body` after head.
 func (p *parser) letBody(head *ast.LetStmt) ast.Expr {
 	if head.Mut {
-		p.report(diag.CodeLetForm, head.Loc, "a `let` with `in` cannot be `mut`").Help = "declare the variable in a block"
+		p.report(diag.CodeLetForm, head.Loc, "a `let` with `in` cannot be `mut`").Help =
+			"declare the variable in a block"
 	}
 	p.accept("in")
 	body := p.expr()

@@ -25,7 +25,8 @@ func (e *RuleError) Error() string {
 //
 //	[8,1,6] with [7,1] gives [8,7,6]
 //
-// The error is a *RuleError that marks the first axis, from the last, that disagrees. Source: NumPy's rules, made static.
+// The error is a *RuleError that marks the first axis, from the last, that disagrees. Source: NumPy's rules, made
+// static.
 func Broadcast(a, b Shape) (Shape, error) {
 	rank := max(len(a), len(b))
 	out := make(Shape, rank)

@@ -27,7 +27,8 @@ const (
 // DTypes lists every element type that can stand in a tensor, in table order.
 var DTypes = []DType{Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, BF16, F32, F64}
 
-var dtypeNames = [...]string{"invalid", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16", "f32", "f64", "string"}
+var dtypeNames = [...]string{"invalid", "bool", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "f16", "bf16",
+	"f32", "f64", "string"}
 
 var dtypeBytes = [...]int{0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 0}
 

@@ -121,6 +121,6 @@ func Count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// TransformLength is what is wrong with the length of a number theoretic transform, whether it is known when a program is checked
-// or only when it runs.
+// TransformLength is what is wrong with the length of a number theoretic transform, whether it is known when a program
+// is checked or only when it runs.
 const TransformLength = "the length of a transform is a power of two, not %d"

@@ -32,8 +32,9 @@ type body struct {
 	checkDepth int    // the deepest scope that got a check or a call since the innermost pull began
 	leaf       func(v *ir.Value, at []kernel.Ref) kernel.Ref
 	split      map[*ir.Op]*splitReduce
-	current    []pulled                                         // the values whose elements are being written, outermost first
-	computed   func(op *ir.Op, args []kernel.Ref, x kernel.Ref) // unless nil, hears of each element-wise operation
+	// the values whose elements are being written, outermost first
+	current  []pulled
+	computed func(op *ir.Op, args []kernel.Ref, x kernel.Ref) // unless nil, hears of each element-wise operation
 
 	params  []kernel.Param
 	buffers []int       // of each parameter

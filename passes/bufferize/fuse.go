@@ -76,12 +76,14 @@ func (fn *function) emit(n nest) {
 	if n.write != nil {
 		n.write(b, at)
 	}
-	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Source: b.source, Params: b.params, Notes: notes(n.block, fn.u.src.Home())}
+	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Source: b.source,
+		Params: b.params, Notes: notes(n.block, fn.u.src.Home())}
 	assemble(k, b.stack)
 	fn.launch(k, b)
 }
 
-// notes lists what went into a kernel, for `healc explain`: the operation, and its line in the file called home, or in another.
+// notes lists what went into a kernel, for `healc explain`: the operation, and its line in the file called home, or in
+// another.
 func notes(block *ir.Block, home string) []string {
 	var out []string
 	for _, op := range block.Ops {
@@ -97,8 +99,9 @@ func notes(block *ir.Block, home string) []string {
 // assemble turns the scopes of the parallel axes into the nest of the kernel.
 //
 // Note [Parallel axes]: a kernel's axes span a perfect nest, so an axis is one of them only when nothing
-// but literals and reads of scalars is computed between it and the next; in a matrix product, reads of rows as well. What depends on outer axes
-// alone, such as the mean of a row, stays there, and the inner axes become parallel loops in the body.
+// but literals and reads of scalars is computed between it and the next; in a matrix product, reads of rows as well.
+// What depends on outer axes alone, such as the mean of a row, stays there, and the inner axes become parallel loops in
+// the body.
 func assemble(k *kernel.Kernel, scopes []*scope) {
 	n := len(scopes) - 1
 	root := scopes[0].block
@@ -123,9 +126,9 @@ func assemble(k *kernel.Kernel, scopes []*scope) {
 	k.Body = &kernel.Block{Stmts: append(prefix, k.Body.Stmts...)}
 }
 
-// product reports that the elements of the innermost axis are each a chain of sums, as those of a matrix product are. What is
-// read once for each row, such as a bias along the rows, is then read for each element, so that the axes stay a perfect
-// nest: only that is scheduled in tiles, and those read it once again.
+// product reports that the elements of the innermost axis are each a chain of sums, as those of a matrix product are.
+// What is read once for each row, such as a bias along the rows, is then read for each element, so that the axes stay a
+// perfect nest: only that is scheduled in tiles, and those read it once again.
 func product(inner *kernel.Block) bool {
 	for _, st := range inner.Stmts {
 		if l, ok := st.(*kernel.Loop); ok && !l.Parallel && len(l.Init) == 1 {
@@ -209,7 +212,8 @@ func (fn *function) fuse(op *ir.Op) {
 		}
 		n.shape, n.outs = r.Type.Shape, nil
 		for j := i; j < len(op.Results); j++ {
-			if s := op.Results[j].Type.Shape; !done[j] && r.Type.Rank() > 0 && len(s) > len(n.shape) && s[:len(n.shape)].Equal(n.shape) {
+			if s := op.Results[j].Type.Shape; !done[j] && r.Type.Rank() > 0 && len(s) > len(n.shape) &&
+				s[:len(n.shape)].Equal(n.shape) {
 				n.shape = s
 			}
 		}
@@ -221,7 +225,9 @@ func (fn *function) fuse(op *ir.Op) {
 			}
 			done[j] = true
 			y := block.Yields[j]
-			n.outs = append(n.outs, output{fn.allocate(s), func(b *body, at []kernel.Ref) kernel.Ref { return b.pull(y, at) }, rank})
+			n.outs = append(n.outs, output{fn.allocate(s), func(b *body, at []kernel.Ref) kernel.Ref {
+				return b.pull(y, at)
+			}, rank})
 		}
 		fn.emit(n)
 	}

@@ -54,7 +54,9 @@ func golden(t *testing.T, file string) {
 	entry := m.Funcs[0].Name
 	plain := m.Clone()
 	var remarks strings.Builder
-	if err := fusion.Fuse(m, func(format string, args ...any) { fmt.Fprintf(&remarks, format+"\n", args...) }); err != nil {
+	if err := fusion.Fuse(m, func(format string, args ...any) {
+		fmt.Fprintf(&remarks, format+"\n", args...)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := ir.Verify(m); err != nil {

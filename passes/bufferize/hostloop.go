@@ -46,7 +46,8 @@ func (fn *function) hostLoop(op *ir.Op) {
 	for k := range op.Results {
 		y := region.Yields[k]
 		_, chosen := fn.target[y]
-		if _, other := fn.updates[y]; y.Type.Elem != types.String && y.Def != nil && mine[y.Def] && fillsBuffer(y.Def) && viewed(y) == y && !chosen && !other {
+		if _, other := fn.updates[y]; y.Type.Elem != types.String && y.Def != nil && mine[y.Def] &&
+			fillsBuffer(y.Def) && viewed(y) == y && !chosen && !other {
 			inPlace[k] = true
 			fn.endsIn(y, now[k].Buffer)
 			fn.holds(region.Params[k+1], now[k].Buffer)

@@ -178,7 +178,8 @@ func updatedBy(y *ir.Value) *ir.Value {
 // take lets output o, which is r, have the buffer of a parameter that is free.
 func (fn *function) take(r *ir.Value, l *abi.Launch, k *kernel.Kernel, o int, later []abi.Step) bool {
 	old := l.Args[o]
-	if p, ok := fn.updates[r]; ok && fn.free(p) && !slices.Contains(l.Args, p) && fn.dense(p, r) && !mentioned(later, p) {
+	if p, ok := fn.updates[r]; ok && fn.free(p) && !slices.Contains(l.Args, p) && fn.dense(p, r) &&
+		!mentioned(later, p) {
 		l.Args[o] = p
 		k.Params[o].Name = bufferName(p)
 		fn.moved(r, old, p)

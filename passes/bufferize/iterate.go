@@ -12,7 +12,8 @@ import (
 
 // Iterate implements ir.Pull. A loop that only counts, up to an extent, is a Loop, which says more to the
 // back ends; any other is an Iterate.
-func (b *body) Iterate(n kernel.Ref, init []kernel.Ref, f func(i kernel.Ref, state []kernel.Ref) ([]kernel.Ref, kernel.Ref)) []kernel.Ref {
+func (b *body) Iterate(n kernel.Ref, init []kernel.Ref, f func(i kernel.Ref, state []kernel.Ref) ([]kernel.Ref,
+	kernel.Ref)) []kernel.Ref {
 	count := b.E().Cast(types.I64, n)
 	extent, known := b.refs[count].form.constant()
 	known = known && (nonNegative(extent) || b.refs[count].rng.lo == b.refs[count].rng.hi)
@@ -43,7 +44,8 @@ func (b *body) Iterate(n kernel.Ref, init []kernel.Ref, f func(i kernel.Ref, sta
 	if known && stop == scalar.None {
 		b.add(s, &kernel.Loop{Axis: axis, Init: init, Vars: vars, Body: in.block, Next: next, IDs: ids})
 	} else {
-		b.add(s, &kernel.Iterate{Var: i, Count: count, Init: init, Vars: vars, Body: in.block, Next: next, Until: stop, IDs: ids})
+		b.add(s, &kernel.Iterate{Var: i, Count: count, Init: init, Vars: vars, Body: in.block, Next: next, Until: stop,
+			IDs: ids})
 	}
 	return slices.Clone(ids)
 }
@@ -59,7 +61,9 @@ func (b *body) loopElement(op *ir.Op, result int, at []kernel.Ref) kernel.Ref {
 // results are computed together, and remembered.
 func (b *body) loopOnce(op *ir.Op) (out []kernel.Ref, first []int) {
 	if !op.SmallState() {
-		panic(failure{&Error{op.Span, fmt.Sprintf("a loop inside of an element-wise computation, with a state of more than %d elements", ir.MaxSmallState)}})
+		panic(failure{&Error{op.Span,
+			fmt.Sprintf("a loop inside of an element-wise computation, with a state of more than %d elements",
+				ir.MaxSmallState)}})
 	}
 	outer := b.frame
 	n := b.pull(op.Args[0], nil)

@@ -15,8 +15,8 @@ import (
 //	%s = reduce sum %j { exp(x[i, j] - %m) }
 //	parallel %j { y[i, j] = exp(x[i, j] - %m) / %s }
 //
-// where each exp is computed twice. Where that costs more than writing and reading it again, the first loop stores what it
-// computed in memory of the kernel itself, which stays in the first-level cache, and the later ones load it:
+// where each exp is computed twice. Where that costs more than writing and reading it again, the first loop stores what
+// it computed in memory of the kernel itself, which stays in the first-level cache, and the later ones load it:
 //
 //	%s = reduce sum %j { %e = exp(x[i, j] - %m); store row0[%j], %e; yield %e }
 //	parallel %j { %e = load row0[%j]; y[i, j] = %e / %s }
@@ -31,7 +31,8 @@ const (
 	keepBytes = 256 << 10 // of all rows of a kernel: they lie on the stack, and in the second-level cache at worst
 )
 
-// keepRows lets loops of k over the same row share what they compute, those over rows of any length only when free says so.
+// keepRows lets loops of k over the same row share what they compute, those over rows of any length only when free says
+// so.
 func keepRows(k *kernel.Kernel, free bool) {
 	if free && keepFreeRows(k) {
 		return

@@ -9,14 +9,14 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Kept rows of any length]: where the length of a row is a shape parameter, nobody knows whether it fits where kept rows
-// lie. So the body stands in the kernel twice, behind a question that is asked when it runs:
+// Note [Kept rows of any length]: where the length of a row is a shape parameter, nobody knows whether it fits where
+// kept rows lie. So the body stands in the kernel twice, behind a question that is asked when it runs:
 //
 //	%n = dim N
 //	if %n <= 65536 { the body with kept rows } else { the body as it was }
 //
-// Rows that are longer are computed again, as they are with a length that is known. Devices do not ask: what they have for
-// rows is a tenth of that.
+// Rows that are longer are computed again, as they are with a length that is known. Devices do not ask: what they have
+// for rows is a tenth of that.
 
 // freeRows are the kept rows of a kernel whose lengths are not known.
 type freeRows struct {

@@ -114,7 +114,8 @@ func (b *body) ifMany(cond kernel.Ref, ts []types.DType, then, els func() []kern
 		return b.selectArms(cond, t, f, thenVals, elseVals)
 	}
 	s := b.place(0, append(append([]kernel.Ref{cond}, thenVals...), elseVals...), t, f)
-	st := &kernel.If{Cond: cond, Then: t.block, Else: f.block, ThenVals: slices.Clone(thenVals), ElseVals: slices.Clone(elseVals)}
+	st := &kernel.If{Cond: cond, Then: t.block, Else: f.block, ThenVals: slices.Clone(thenVals),
+		ElseVals: slices.Clone(elseVals)}
 	for _, t := range ts {
 		st.IDs = append(st.IDs, b.define(t, s))
 	}
@@ -161,7 +162,8 @@ func (b *body) selectArms(cond kernel.Ref, t, f *scope, thenVals, elseVals []ker
 }
 
 // Reduce implements ir.Pull.
-func (b *body) Reduce(op *ir.Op, kind ir.ReduceKind, t types.DType, lastAxis bool, extents []types.Dim, f func(at []kernel.Ref) kernel.Ref) kernel.Ref {
+func (b *body) Reduce(op *ir.Op, kind ir.ReduceKind, t types.DType, lastAxis bool, extents []types.Dim,
+	f func(at []kernel.Ref) kernel.Ref) kernel.Ref {
 	order := kernel.Any
 	if t.IsFloat() && (kind == ir.ReduceSum || kind == ir.ReduceProd) {
 		order = kernel.Columns
@@ -177,7 +179,8 @@ func (b *body) Reduce(op *ir.Op, kind ir.ReduceKind, t types.DType, lastAxis boo
 
 // reduce writes a reduction over extents. div, when it is above 1, says that the only extent counts
 // chunks of div elements; chunk, when it is not None, restricts the reduction to one of them.
-func (b *body) reduce(kind ir.ReduceKind, t types.DType, order kernel.Order, extents []types.Dim, div int64, chunk kernel.Ref, f func(at []kernel.Ref) kernel.Ref) kernel.Ref {
+func (b *body) reduce(kind ir.ReduceKind, t types.DType, order kernel.Order, extents []types.Dim, div int64,
+	chunk kernel.Ref, f func(at []kernel.Ref) kernel.Ref) kernel.Ref {
 	e := b.E()
 	position := kind == ir.ReduceArgMax || kind == ir.ReduceArgMin
 	at := make([]kernel.Ref, len(extents))
@@ -260,13 +263,15 @@ func (b *body) flatten(scopes []*scope, axes *[]kernel.Axis) *scope {
 }
 
 // Loop implements ir.Pull.
-func (b *body) Loop(extents []types.Dim, begin int64, init []kernel.Ref, f func(at, state []kernel.Ref) []kernel.Ref) []kernel.Ref {
+func (b *body) Loop(extents []types.Dim, begin int64, init []kernel.Ref,
+	f func(at, state []kernel.Ref) []kernel.Ref) []kernel.Ref {
 	return b.loops(extents, begin, init, f)
 }
 
 // loops writes nested loops that carry a state in row-major order. With begin above 0 and several long
 // axes there is one loop over the flattened space.
-func (b *body) loops(extents []types.Dim, begin int64, init []kernel.Ref, f func(at, state []kernel.Ref) []kernel.Ref) []kernel.Ref {
+func (b *body) loops(extents []types.Dim, begin int64, init []kernel.Ref,
+	f func(at, state []kernel.Ref) []kernel.Ref) []kernel.Ref {
 	e := b.E()
 	at := make([]kernel.Ref, len(extents))
 	var long []int
@@ -321,7 +326,8 @@ func (b *body) loops(extents []types.Dim, begin int64, init []kernel.Ref, f func
 }
 
 // loop writes one sequential loop.
-func (b *body) loop(extent types.Dim, begin int64, init []kernel.Ref, f func(i kernel.Ref, state []kernel.Ref) []kernel.Ref) []kernel.Ref {
+func (b *body) loop(extent types.Dim, begin int64, init []kernel.Ref,
+	f func(i kernel.Ref, state []kernel.Ref) []kernel.Ref) []kernel.Ref {
 	if n, ok := extent.Const(); ok && n <= begin {
 		return init
 	}

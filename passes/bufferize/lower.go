@@ -98,7 +98,8 @@ func (u *unit) function(f *ir.Func, name string, strides [][]types.Dim) int {
 		w := abi.View{Shape: p.Type.Shape, Strides: rowMajor(p.Type.Shape)}
 		if i < len(strides) && strides[i] != nil {
 			if len(strides[i]) != p.Type.Rank() {
-				panic(failure{&Error{p.Span, fmt.Sprintf("%d strides for parameter %s of type %s", len(strides[i]), p.Name, p.Type)}})
+				panic(failure{&Error{p.Span, fmt.Sprintf("%d strides for parameter %s of type %s", len(strides[i]),
+					p.Name, p.Type)}})
 			}
 			w.Strides = strides[i]
 			b.Strides = w.Strides
@@ -167,7 +168,8 @@ func (fn *function) result(v *ir.Value) abi.View {
 	if w, ok := fn.view(v); ok {
 		k := fn.plan.Buffers[w.Buffer].Kind
 		_, changes := fn.held[w.Buffer]
-		if (k == abi.Input && !changes || k == abi.Output || v.Type.Elem == types.String) && !fn.turnedOver(w, v.Type.Elem) {
+		if (k == abi.Input && !changes || k == abi.Output || v.Type.Elem == types.String) &&
+			!fn.turnedOver(w, v.Type.Elem) {
 			return w
 		}
 	}
@@ -178,10 +180,10 @@ func (fn *function) result(v *ir.Value) abi.View {
 
 // turnedOver reports that a view goes to neighbours along another axis than its last one, as that of a transpose does.
 //
-// Who gave memory for a result gets it in row-major order. The runtime copies a slice to there as fast as memory allows, but
-// not a transpose, which takes vector code (Note [Turned operands] in codegen/llvm). So functions return no such view: a
-// kernel writes it. Slices and reshapes stay views, and so do arguments that came with their
-// elements in another order.
+// Who gave memory for a result gets it in row-major order. The runtime copies a slice to there as fast as memory
+// allows, but not a transpose, which takes vector code (Note [Turned operands] in codegen/llvm). So functions return no
+// such view: a kernel writes it. Slices and reshapes stay views, and so do arguments that came with their elements in
+// another order.
 func (fn *function) turnedOver(w abi.View, d types.DType) bool {
 	if own := fn.plan.Buffers[w.Buffer].Strides; d == types.String || len(own) > 0 && !near(own[len(own)-1]) {
 		return false
@@ -257,7 +259,8 @@ func (fn *function) onHost(op *ir.Op) bool {
 	}
 	for _, r := range op.Regions {
 		ir.Walk(r, func(in *ir.Op) {
-			host = host || in.Def == ir.OpFusion || in.IsLoop() && !in.SmallState() || in.Def.Class == ir.Host && (in.Def != ir.OpCall || fn.callsHost(in))
+			host = host || in.Def == ir.OpFusion || in.IsLoop() && !in.SmallState() || in.Def.Class == ir.Host &&
+				(in.Def != ir.OpCall || fn.callsHost(in))
 		})
 	}
 	return host
@@ -315,7 +318,8 @@ func (fn *function) arm(op *ir.Op, arm *ir.Block) {
 
 // host lowers an operation for input or output.
 func (fn *function) host(op *ir.Op) {
-	h := &abi.HostCall{Name: op.Def.Name, Attrs: map[string]string{}, Site: fn.u.siteAt("host", siteKey{0, op.Span, op.Def.Name})}
+	h := &abi.HostCall{Name: op.Def.Name, Attrs: map[string]string{},
+		Site: fn.u.siteAt("host", siteKey{0, op.Span, op.Def.Name})}
 	for _, a := range op.Args {
 		h.Args = append(h.Args, fn.buffered(a))
 	}
@@ -356,7 +360,8 @@ func (fn *function) call(op *ir.Op) {
 		}
 		index = fn.u.function(f, name, nil)
 	}
-	c := &abi.Call{Func: index, Site: fn.u.siteAt(scalar.CheckRecursion.String(), siteKey{scalar.CheckRecursion, fn.u.src.Func(op.Str("callee")).Span, op.Str("callee")})}
+	c := &abi.Call{Func: index, Site: fn.u.siteAt(scalar.CheckRecursion.String(),
+		siteKey{scalar.CheckRecursion, fn.u.src.Func(op.Str("callee")).Span, op.Str("callee")})}
 	for _, a := range op.Args {
 		w := fn.buffered(a)
 		if !fn.isWhole(w) && a.Type.Elem != types.String { // the callee's parameters are row-major

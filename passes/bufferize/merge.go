@@ -43,7 +43,8 @@ func coefOf(a *kernel.Access, v kernel.Ref) types.Dim {
 // merge makes one axis of two neighbours when every access moves by them as by one: its coefficient for
 // outer is that for inner times inner's extent. It reports whether it did; inner is then the whole.
 func (u *uses) merge(outer, inner *kernel.Axis) bool {
-	if outer.Begin != 0 || inner.Begin != 0 || outer.Extent.Div > 1 || inner.Extent.Div > 1 || u.plain[outer.Var] || u.plain[inner.Var] {
+	if outer.Begin != 0 || inner.Begin != 0 || outer.Extent.Div > 1 || inner.Extent.Div > 1 || u.plain[outer.Var] ||
+		u.plain[inner.Var] {
 		return false
 	}
 	n := inner.Extent.Dim

@@ -262,7 +262,8 @@ func (g *generator) step(s *scopeOf) {
 			g.choose(s)
 		}
 	case k < 39:
-		g.try(s, ir.OpCall, ir.A{"callee": "triangle", "results": []types.Tensor{types.Scalar(types.I32)}}, []*ir.Value{g.scalarOf(s, types.I32, 4)})
+		g.try(s, ir.OpCall, ir.A{"callee": "triangle", "results": []types.Tensor{types.Scalar(types.I32)}},
+			[]*ir.Value{g.scalarOf(s, types.I32, 4)})
 	default:
 		if g.depth == 0 {
 			g.try(s, ir.OpPrint, nil, []*ir.Value{x})
@@ -509,7 +510,8 @@ func (g *generator) fold(s *scopeOf, x *ir.Value) {
 		}
 	}
 	in.Block.Yields = []*ir.Value{r}
-	g.try(s, ir.OpFold, ir.A{"axes": g.axes(x.Type.Rank()), "keep": g.Intn(2) == 0, "init": init}, append(args, x), in.Block)
+	g.try(s, ir.OpFold, ir.A{"axes": g.axes(x.Type.Rank()), "keep": g.Intn(2) == 0, "init": init}, append(args, x),
+		in.Block)
 }
 
 func (g *generator) choose(s *scopeOf) {

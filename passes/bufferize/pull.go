@@ -18,7 +18,8 @@ type frame struct {
 	block  *ir.Block
 	args   []kernel.Ref
 	state  func(v *ir.Value, at []kernel.Ref) kernel.Ref // gives the parameters, of a step of a loop; else args does
-	fusion *ir.Op                                        // the fusion operation whose region it is, in a scalar function; its parameters are its operands
+	// the fusion operation whose region it is, in a scalar function; its parameters are its operands
+	fusion *ir.Op
 	inner  map[string]*frame
 }
 
@@ -157,7 +158,8 @@ func (b *body) element(v *ir.Value, at []kernel.Ref) kernel.Ref {
 	case op.Def.Element == nil && op.Def.Class == ir.Host:
 		panic(failure{&Error{op.Span, "an operation on strings that depends on the parameters of a lambda"}})
 	case op.Def.Element == nil && op.Def.Expand != nil:
-		panic(failure{&Error{op.Span, "`" + op.Def.Spelling() + "` over an extent that is not known when the program is compiled"}})
+		panic(failure{&Error{op.Span, "`" + op.Def.Spelling() +
+			"` over an extent that is not known when the program is compiled"}})
 	case op.Def.Element == nil:
 		panic("BUG: " + op.Def.Name + " cannot stand in a kernel")
 	}
@@ -206,7 +208,8 @@ func (b *body) chooseConstant(a *ir.Array, i kernel.Ref, lo, hi int64) kernel.Re
 		return b.E().Bits(a.DType, a.Bits[lo])
 	}
 	mid := (lo + hi) / 2
-	return b.E().Select(b.E().Lt(i, b.E().Int(types.I64, mid)), b.chooseConstant(a, i, lo, mid), b.chooseConstant(a, i, mid, hi))
+	return b.E().Select(b.E().Lt(i, b.E().Int(types.I64, mid)), b.chooseConstant(a, i, lo, mid),
+		b.chooseConstant(a, i, mid, hi))
 }
 
 // Arg implements ir.Pull.

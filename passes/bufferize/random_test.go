@@ -71,7 +71,8 @@ const (
 )
 
 // compare runs m by the interpreter and by kernels. stopped says that the program failed, as it should.
-func compare(m *ir.Module, args []*ir.Array, dims map[string]int64, way way, strides [][]int64) (err error, stopped bool) {
+func compare(m *ir.Module, args []*ir.Array, dims map[string]int64, way way, strides [][]int64) (err error,
+	stopped bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
@@ -97,7 +98,8 @@ func compare(m *ir.Module, args []*ir.Array, dims map[string]int64, way way, str
 			return err, false
 		}
 	}
-	k, err := bufferize.Lower(c, "f", bufferize.Options{InputStrides: bufferize.ConstantStrides(strides), Teams: way == fused})
+	k, err := bufferize.Lower(c, "f", bufferize.Options{InputStrides: bufferize.ConstantStrides(strides),
+		Teams: way == fused})
 	if err != nil {
 		return err, false
 	}
@@ -122,7 +124,8 @@ func compare(m *ir.Module, args []*ir.Array, dims map[string]int64, way way, str
 		return fmt.Errorf("the interpreter says %v, the kernels %v\n%s\n%s", wantErr, gotErr, c, k), false
 	}
 	if payload.ReplaceAllString(sys.Out.String(), "nan") != payload.ReplaceAllString(sys2.Out.String(), "nan") {
-		return fmt.Errorf("the interpreter prints %q, the kernels %q (%v)\n%s\n%s", sys.Out.String(), sys2.Out.String(), wantErr, c, k), false
+		return fmt.Errorf("the interpreter prints %q, the kernels %q (%v)\n%s\n%s", sys.Out.String(), sys2.Out.String(),
+			wantErr, c, k), false
 	}
 	if wantErr != nil {
 		return nil, true
@@ -156,13 +159,15 @@ func layouts(rng *rand.Rand, args []*ir.Array) [][]int64 {
 }
 
 func difference(want, got *ir.Array) string {
-	if want.DType != got.DType || fmt.Sprint(want.Shape) != fmt.Sprint(got.Shape) && len(want.Shape)+len(got.Shape) > 0 {
+	if want.DType != got.DType || fmt.Sprint(want.Shape) != fmt.Sprint(got.Shape) && len(want.Shape)+
+		len(got.Shape) > 0 {
 		return fmt.Sprintf("%s %v, not %s %v", got.DType, got.Shape, want.DType, want.Shape)
 	}
 	for i, x := range want.Bits {
 		y := got.Bits[i]
 		if x != y && !(isNaN(want.DType, x) && isNaN(want.DType, y)) {
-			return fmt.Sprintf("element %d is %s, not %s", i, scalar.FormatBits(got.DType, y), scalar.FormatBits(want.DType, x))
+			return fmt.Sprintf("element %d is %s, not %s", i, scalar.FormatBits(got.DType, y),
+				scalar.FormatBits(want.DType, x))
 		}
 	}
 	return ""

@@ -65,7 +65,8 @@ func (fn *function) emitRows(n nest, op *ir.Op, result int) {
 	}
 	r.memory = []*rowMemory{out}
 	op.Def.Rows(r, op, at)
-	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Source: b.source, Params: b.params, Notes: notes(n.block, fn.u.src.Home())}
+	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Source: b.source,
+		Params: b.params, Notes: notes(n.block, fn.u.src.Home())}
 	assemble(k, b.stack)
 	fn.launch(k, b)
 }
@@ -77,7 +78,8 @@ func (fn *function) launch(k *kernel.Kernel, b *body) {
 	}
 	buffers := tidy(k, b.buffers)
 	fn.u.out.Kernels = append(fn.u.out.Kernels, k)
-	l := &abi.Launch{Kernel: k.Name, Args: buffers, Outer: abi.Extent{Dim: types.Lit(1)}, Work: work(k), Bytes: traffic(k)}
+	l := &abi.Launch{Kernel: k.Name, Args: buffers, Outer: abi.Extent{Dim: types.Lit(1)}, Work: work(k),
+		Bytes: traffic(k)}
 	if len(k.Axes) > 0 {
 		l.Outer = k.Axes[0].Extent
 	}
@@ -118,7 +120,8 @@ func (r *rowBody) Work(t types.DType, n types.Dim, twice bool) ir.Memory {
 	return ir.Memory(len(r.memory) - 1)
 }
 
-// nearBytes is what lies on the stack at most of one Memory, so that all of a row stays in the first-level or second-level cache.
+// nearBytes is what lies on the stack at most of one Memory, so that all of a row stays in the first-level or
+// second-level cache.
 const nearBytes = 64 << 10
 
 // Near implements ir.RowPull. On devices the threads that share a row would have to share it.
@@ -129,7 +132,8 @@ func (r *rowBody) Near(t types.DType, n types.Dim) ir.Memory {
 	}
 	r.memory = append(r.memory, &rowMemory{near: true, param: len(r.params), step: types.Lit(1)})
 	r.params = append(r.params, kernel.Param{
-		Name: fmt.Sprintf("row%d", len(r.params)), DType: t, Out: true, Work: true, Local: true, Shape: []abi.Extent{{Dim: n}},
+		Name: fmt.Sprintf("row%d", len(r.params)), DType: t, Out: true, Work: true, Local: true,
+		Shape: []abi.Extent{{Dim: n}},
 	})
 	r.buffers = append(r.buffers, -1)
 	return ir.Memory(len(r.memory) - 1)
@@ -189,7 +193,8 @@ func (r *rowBody) Write(m ir.Memory, i, value kernel.Ref) {
 }
 
 // Each implements ir.RowPull.
-func (r *rowBody) Each(n types.Dim, init []kernel.Ref, f func(i kernel.Ref, state []kernel.Ref) []kernel.Ref) []kernel.Ref {
+func (r *rowBody) Each(n types.Dim, init []kernel.Ref, f func(i kernel.Ref,
+	state []kernel.Ref) []kernel.Ref) []kernel.Ref {
 	if n.IsConst(0) {
 		return init
 	}
@@ -237,9 +242,9 @@ func (r *rowBody) When(cond kernel.Ref, f func()) {
 // onceMinimum is the number of elements below which threads gain less than another kernel costs.
 const onceMinimum = 1 << 13
 
-// Once implements ir.RowPull. A loop that no row's index is needed for would stand around the parallel axes, which then are no
-// axes of the kernel (Note [Parallel axes]): it becomes a kernel of its own. On devices the threads of a team share the loop,
-// and another launch would cost more.
+// Once implements ir.RowPull. A loop that no row's index is needed for would stand around the parallel axes, which then
+// are no axes of the kernel (Note [Parallel axes]): it becomes a kernel of its own. On devices the threads of a team
+// share the loop, and another launch would cost more.
 func (r *rowBody) Once(t types.DType, f func(p ir.Pull) kernel.Ref) kernel.Ref {
 	if r.Shared() || few(r.rows, 1) || few(r.op.Type().Shape, onceMinimum-1) {
 		return f(r.body)
@@ -283,8 +288,10 @@ func (r *rowBody) Operand(op *ir.Op, n int, at func(i kernel.Ref) []kernel.Ref) 
 	return r.line(in, i, x), loaded
 }
 
-// Product implements ir.RowPull, as Operand does. The factors are what the operation was given that the element is the result of.
-func (r *rowBody) Product(op *ir.Op, n int, at func(i kernel.Ref) []kernel.Ref, p kernel.Ref) (x, y ir.Memory, ok bool) {
+// Product implements ir.RowPull, as Operand does. The factors are what the operation was given that the element is the
+// result of.
+func (r *rowBody) Product(op *ir.Op, n int, at func(i kernel.Ref) []kernel.Ref, p kernel.Ref) (x, y ir.Memory,
+	ok bool) {
 	i := r.axis(loopScope, 0, types.Lit(ir.MinTransform), 1)
 	factors := map[kernel.Ref][]kernel.Ref{}
 	r.computed = func(by *ir.Op, args []kernel.Ref, x kernel.Ref) {
@@ -335,7 +342,8 @@ func (r *rowBody) Transform(t ir.Transform) kernel.Ref {
 	reads := []kernel.Ref{t.P, t.Scale}
 	at := func(m ir.Memory) (to kernel.Line) {
 		if line := r.memory[m].operand; line != nil {
-			to = kernel.Line{Param: line.Param, At: kernel.Access{Offset: line.At.Offset, Terms: slices.Clone(line.At.Terms)}}
+			to = kernel.Line{Param: line.Param, At: kernel.Access{Offset: line.At.Offset,
+				Terms: slices.Clone(line.At.Terms)}}
 		} else {
 			w, acc, _ := r.address(m, r.E().Int(types.I64, 0))
 			to = kernel.Line{Param: r.paramOfRow(w), At: acc}
@@ -404,13 +412,16 @@ func copyLoop(k *kernel.Kernel, i, o int) (block *kernel.Block, at int) {
 			if l, ok := st.(*kernel.Load); ok && l.Param == i {
 				loads++
 			}
-			if t, ok := st.(*kernel.Transform); ok && slices.ContainsFunc(t.Reads(), func(l *kernel.Line) bool { return l.Param == i }) {
+			if t, ok := st.(*kernel.Transform); ok && slices.ContainsFunc(t.Reads(), func(l *kernel.Line) bool {
+				return l.Param == i
+			}) {
 				loads++
 			}
 			if loop, ok := st.(*kernel.Loop); ok && len(loop.IDs) == 0 && len(loop.Body.Stmts) == 2 {
 				from, ok1 := loop.Body.Stmts[0].(*kernel.Load)
 				to, ok2 := loop.Body.Stmts[1].(*kernel.Store)
-				if ok1 && ok2 && from.Param == i && to.Param == o && to.Val == from.ID && accessKey(from.At) == accessKey(to.At) {
+				if ok1 && ok2 && from.Param == i && to.Param == o && to.Val == from.ID &&
+					accessKey(from.At) == accessKey(to.At) {
 					block, at = b, n
 				}
 			}

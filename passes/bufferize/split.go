@@ -196,7 +196,8 @@ func (fn *function) partialKernel(n nest, group []*splitReduce) {
 }
 
 // splitPart is Reduce for a reduction in two kernels.
-func (b *body) splitPart(s *splitReduce, kind ir.ReduceKind, t types.DType, order kernel.Order, extents []types.Dim, f func(at []kernel.Ref) kernel.Ref) kernel.Ref {
+func (b *body) splitPart(s *splitReduce, kind ir.ReduceKind, t types.DType, order kernel.Order, extents []types.Dim,
+	f func(at []kernel.Ref) kernel.Ref) kernel.Ref {
 	e := b.E()
 	position := kind == ir.ReduceArgMax || kind == ir.ReduceArgMin
 	switch s.mode {
@@ -211,7 +212,8 @@ func (b *body) splitPart(s *splitReduce, kind ir.ReduceKind, t types.DType, orde
 		return s.result
 	}
 	at := b.current[len(b.current)-1].at
-	shape := append(types.Shape{types.Lit(types.MaxExtent)}, s.op.Type().Shape...) // the first extent is no dim, and never 0
+	// the first extent is no dim, and never 0
+	shape := append(types.Shape{types.Lit(types.MaxExtent)}, s.op.Type().Shape...)
 	w := abi.View{Buffer: s.buffer, Shape: shape, Strides: append([]types.Dim{s.size}, rowMajor(s.op.Type().Shape)...)}
 	partial := func(c kernel.Ref) kernel.Ref {
 		return b.load(w, s.dtype, append([]kernel.Ref{c}, at...))
@@ -220,18 +222,22 @@ func (b *body) splitPart(s *splitReduce, kind ir.ReduceKind, t types.DType, orde
 		order = kernel.Lanes
 	}
 	if !position {
-		return b.reduce(kind, t, order, []types.Dim{s.count}, s.order.Chunk(), scalar.None, func(c []kernel.Ref) kernel.Ref { return partial(c[0]) })
+		return b.reduce(kind, t, order, []types.Dim{s.count}, s.order.Chunk(), scalar.None,
+			func(c []kernel.Ref) kernel.Ref {
+				return partial(c[0])
+			})
 	}
-	best := b.reduce(kind, t, order, []types.Dim{s.count}, s.order.Chunk(), scalar.None, func(c []kernel.Ref) kernel.Ref {
-		rest := partial(c[0])
-		index := make([]kernel.Ref, len(extents))
-		for k := len(extents) - 1; k > 0; k-- {
-			n := b.Extent(extents[k])
-			index[k] = b.E().Rem(rest, n)
-			rest = b.E().Div(rest, n)
-		}
-		index[0] = rest
-		return f(index)
-	})
+	best := b.reduce(kind, t, order, []types.Dim{s.count}, s.order.Chunk(), scalar.None,
+		func(c []kernel.Ref) kernel.Ref {
+			rest := partial(c[0])
+			index := make([]kernel.Ref, len(extents))
+			for k := len(extents) - 1; k > 0; k-- {
+				n := b.Extent(extents[k])
+				index[k] = b.E().Rem(rest, n)
+				rest = b.E().Div(rest, n)
+			}
+			index[0] = rest
+			return f(index)
+		})
 	return partial(best)
 }

@@ -26,7 +26,8 @@ func TestSplitReductions(t *testing.T) {
 		{"f32[2, 70000]", "argmax %x {axis = 1}", "i32[2]"},
 	} {
 		t.Run(c.param+" "+c.op, func(t *testing.T) {
-			text := fmt.Sprintf("module \"m\"\n\nfunc @f(%%x: %s) -> %s {\n  %%0: %s = %s\n  return %%0\n}\n", c.param, c.result, c.result, c.op)
+			text := fmt.Sprintf("module \"m\"\n\nfunc @f(%%x: %s) -> %s {\n  %%0: %s = %s\n  return %%0\n}\n", c.param,
+				c.result, c.result, c.op)
 			m, errs := ir.Parse(diag.NewFile("in.ir", text))
 			if errs.HasErrors() {
 				t.Fatal(errs.Error())

@@ -9,7 +9,8 @@ import (
 // the elements that the largest access touches, for what is read again comes from a near cache. What every index
 // reads, such as a vector that is broadcast, stays in one as well, and does not count.
 func traffic(k *kernel.Kernel) int64 {
-	m := &meter{k: k, outer: scalar.None, trips: map[kernel.Ref]float64{}, chunk: map[kernel.Ref]bool{}, bytes: make([]float64, len(k.Params))}
+	m := &meter{k: k, outer: scalar.None, trips: map[kernel.Ref]float64{}, chunk: map[kernel.Ref]bool{},
+		bytes: make([]float64, len(k.Params))}
 	for i, a := range k.Axes {
 		if i == 0 {
 			m.outer = a.Var

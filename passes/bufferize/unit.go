@@ -71,7 +71,8 @@ func (u *unit) callee(op *ir.Op, name string, dims types.Shape) (*ir.Func, error
 		panic("BUG: call of " + name + ", which does not exist")
 	}
 	if len(u.scalars)+len(u.indexOf) > maxInstances {
-		return nil, &Error{op.Span, fmt.Sprintf("the recursion of `%s` uses too many different shapes", ir.OriginalName(name))}
+		return nil, &Error{op.Span, fmt.Sprintf("the recursion of `%s` uses too many different shapes",
+			ir.OriginalName(name))}
 	}
 	if len(f.Dims) == 0 {
 		return f, nil
@@ -104,11 +105,14 @@ func (u *unit) scalarFunc(op *ir.Op, callee string) string {
 	}
 	for _, t := range append(ir.ArgTypes(f.Params()), f.Results...) {
 		if !t.IsScalar() {
-			panic(failure{&Error{op.Span, fmt.Sprintf("a call of `%s` inside of an element-wise computation, with tensors", ir.OriginalName(callee))}})
+			panic(failure{&Error{op.Span,
+				fmt.Sprintf("a call of `%s` inside of an element-wise computation, with tensors",
+					ir.OriginalName(callee))}})
 		}
 	}
 	b := newBody(u)
-	out := &kernel.Func{Name: name, Site: u.siteAt(scalar.CheckRecursion.String(), siteKey{scalar.CheckRecursion, f.Span, name})}
+	out := &kernel.Func{Name: name, Site: u.siteAt(scalar.CheckRecursion.String(),
+		siteKey{scalar.CheckRecursion, f.Span, name})}
 	u.out.Funcs = append(u.out.Funcs, out)
 	args := make([]kernel.Ref, len(f.Params()))
 	for i, p := range f.Params() {

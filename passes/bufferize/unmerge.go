@@ -8,12 +8,14 @@ import (
 
 // Note [Divided axes]
 //
-// What repeats elements or reshapes in between, as `repeat(x, 10, axis = 1)` does, finds its operand by dividing an index by a constant:
+// What repeats elements or reshapes in between, as `repeat(x, 10, axis = 1)` does, finds its operand by dividing an
+// index by a constant:
 //
 //	over %0 in 0..1000 { %1 = div %0, 10; %2 = load a[%1]; store b[%0], %2 }
 //
-// Vectors along such an axis would divide vectors of 64-bit integers, and load element by element at places that they do not know. So the axis
-// becomes two, of which one is the quotient and the other the remainder, where nothing else asks for the index itself:
+// Vectors along such an axis would divide vectors of 64-bit integers, and load element by element at places that they
+// do not know. So the axis becomes two, of which one is the quotient and the other the remainder, where nothing else
+// asks for the index itself:
 //
 //	over %1 in 0..100, %3 in 0..10 { %2 = load a[%1]; store b[10*%1 + %3], %2 }
 
@@ -48,7 +50,8 @@ func unmerge(k *kernel.Kernel) {
 	}
 }
 
-// unmergeAxis makes the axis a, over which body runs, a quotient and a remainder, if body divides by one number and asks for nothing else.
+// unmergeAxis makes the axis a, over which body runs, a quotient and a remainder, if body divides by one number and
+// asks for nothing else.
 func unmergeAxis(k *kernel.Kernel, a kernel.Axis, body *kernel.Block) (quotient, remainder kernel.Axis, ok bool) {
 	n, known := a.Extent.Dim.Const()
 	if !known || a.Begin != 0 || a.Extent.Div > 1 {
@@ -112,7 +115,8 @@ func unmergeAxis(k *kernel.Kernel, a kernel.Axis, body *kernel.Block) (quotient,
 	}}
 	p.all(body)
 	d.drop(body)
-	return kernel.Axis{Var: q, Extent: extentOf(types.Lit(n/d.by), 1)}, kernel.Axis{Var: r, Extent: extentOf(types.Lit(d.by), 1)}, true
+	return kernel.Axis{Var: q, Extent: extentOf(types.Lit(n/d.by), 1)},
+		kernel.Axis{Var: r, Extent: extentOf(types.Lit(d.by), 1)}, true
 }
 
 // divided is what a body does with the variable of an axis.
@@ -129,7 +133,8 @@ func (d *divided) block(b *kernel.Block) bool {
 	for _, st := range b.Stmts {
 		let, is := st.(*kernel.Let)
 		switch {
-		case is && (let.In.Op == scalar.Div || let.In.Op == scalar.Rem) && let.In.Type == types.I64 && let.In.Args[0] == d.v:
+		case is && (let.In.Op == scalar.Div || let.In.Op == scalar.Rem) && let.In.Type == types.I64 &&
+			let.In.Args[0] == d.v:
 			by, known := d.constants[let.In.Args[1]]
 			ok = ok && known && by > 0 && (d.by == 0 || d.by == by)
 			d.by = by

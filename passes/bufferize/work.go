@@ -52,7 +52,8 @@ type worker struct {
 	varies map[kernel.Ref]bool
 }
 
-// body counts the operations of statements that stand directly in the loops of a kernel: those for each index, and those before the last loop.
+// body counts the operations of statements that stand directly in the loops of a kernel: those for each index, and
+// those before the last loop.
 func (w *worker) body(b *kernel.Block) (each, once float64) {
 	for _, st := range b.Stmts {
 		varies := true
@@ -69,7 +70,9 @@ func (w *worker) body(b *kernel.Block) (each, once float64) {
 			w.rare.Note(st)
 			then, first := w.body(st.Then)
 			other, second := w.body(st.Else)
-			switch { // a condition for all indices goes either way, as that between forms of a product by the size of the modulus
+			// a condition for all indices goes either way, as that between forms of a product by the size of the
+			// modulus
+			switch {
 			case !w.varies[st.Cond]:
 				each += (then + other) / 2
 			case w.rare.First(st):

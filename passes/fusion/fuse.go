@@ -27,7 +27,8 @@ func Fuse(m *ir.Module, remark func(format string, args ...any)) error {
 	return nil
 }
 
-func fuseBlock(m *ir.Module, block *ir.Block, names map[*ir.Value]string, changed map[*ir.Value]bool, remark func(string, ...any)) error {
+func fuseBlock(m *ir.Module, block *ir.Block, names map[*ir.Value]string, changed map[*ir.Value]bool,
+	remark func(string, ...any)) error {
 	p := newPlanner(m, block, names, remark)
 	p.changed = changed
 	p.plan()
@@ -139,16 +140,22 @@ func (e *emitter) before(v *ir.Value) error {
 	return nil
 }
 
-// results lists what the kernel of g writes: what anything outside reads. Of an operation with several results, such as a
-// loop with a state, others may stay in the kernel, and so may a value that another result reads at the same index, such
-// as the mean of a row beside its variance. What can stop the program is written, so that all of it is computed.
+// results lists what the kernel of g writes: what anything outside reads. Of an operation with several results, such as
+// a loop with a state, others may stay in the kernel, and so may a value that another result reads at the same index,
+// such as the mean of a row beside its variance. What can stop the program is written, so that all of it is computed.
 func (e *emitter) results(g *group) []*ir.Value {
 	outside := func(v *ir.Value) bool {
-		return e.wanted[v] || slices.ContainsFunc(e.groups, func(o *group) bool { _, reads := o.reads[v]; return o != g && reads })
+		return e.wanted[v] || slices.ContainsFunc(e.groups, func(o *group) bool {
+			_, reads := o.reads[v]
+			return o != g && reads
+		})
 	}
 	var out []*ir.Value
 	for _, r := range g.roots {
-		all := !slices.ContainsFunc(r.Results, func(v *ir.Value) bool { _, reads := g.reads[v]; return reads || outside(v) })
+		all := !slices.ContainsFunc(r.Results, func(v *ir.Value) bool {
+			_, reads := g.reads[v]
+			return reads || outside(v)
+		})
 		e.p.cone([]*ir.Op{r}, nil, func(in *ir.Op) { all = all || in.MayFail() })
 		for _, v := range r.Results {
 			if all || outside(v) {

@@ -17,7 +17,9 @@ func fuse(t *testing.T, text string) (*ir.Module, string) {
 		t.Fatal(errs.Error())
 	}
 	var remarks strings.Builder
-	if err := fusion.Fuse(m, func(format string, args ...any) { fmt.Fprintf(&remarks, format+"\n", args...) }); err != nil {
+	if err := fusion.Fuse(m, func(format string, args ...any) {
+		fmt.Fprintf(&remarks, format+"\n", args...)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if err := ir.Verify(m); err != nil {
@@ -36,7 +38,8 @@ func doubling(steps int) string {
 		d := 1 << i
 		n -= d
 		for k, start := range []int{0, d} {
-			fmt.Fprintf(&s, "  %%s%d_%d: f32[%d] = slice %%x%d {starts = [%d], steps = [1], shape = [%d]}\n", i, k, n, i, start, n)
+			fmt.Fprintf(&s, "  %%s%d_%d: f32[%d] = slice %%x%d {starts = [%d], steps = [1], shape = [%d]}\n", i, k, n,
+				i, start, n)
 		}
 		fmt.Fprintf(&s, "  %%x%d: f32[%d] = add %%s%d_0, %%s%d_1\n", i+1, n, i, i)
 	}
@@ -59,7 +62,9 @@ func @f(%x: f32[1000, 1000]) -> (f32[1000, 1000], f32[1000]) {
   %2: f32[1000, 1000] = permute %1 {perm = [1, 0]}
   %3: f32[1000] = reduce_sum %1 {axes = [0]}
   return %2, %3
-}`, 3, "", "kept %1 (tanh, line 5): 2 kernels want it; computing it again takes 70M operations, storing it as long as 40M"},
+}`, 3, "",
+			"kept %1 (tanh, line 5): 2 kernels want it; computing it again takes 70M operations, storing it as long " +
+				"as 40M"},
 		{"a cheap value that two kernels want is computed twice", `
 func @f(%x: f32[1000, 1000]) -> (f32[1000, 1000], f32[1000]) {
   %0: f32[1000, 1000] = neg %x

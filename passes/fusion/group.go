@@ -32,9 +32,9 @@ const maxCandidates = 16
 // They do share it when one reads the other, when both read the same tensor (several reductions of the same
 // rows, such as mean and variance), or when both are so small that the launch is what costs.
 //
-// A result for each row, such as the logarithm of its sum, can share the kernel of one that has every element
-// of the rows: its shape is the beginning of the other's. They do when one reads the other at that index and there are rows enough
-// for all threads; the kernel is parallel over the rows.
+// A result for each row, such as the logarithm of its sum, can share the kernel of one that has every element of the
+// rows: its shape is the beginning of the other's. They do when one reads the other at that index and there are rows
+// enough for all threads; the kernel is parallel over the rows.
 func (p *planner) groups() ([]*group, map[*ir.Op]*group) {
 	var all []*group
 	of := map[*ir.Op]*group{}
@@ -137,8 +137,8 @@ func (p *planner) oneAfterAnother(h, g *group) bool {
 	return false
 }
 
-// bridge joins kernels that have something in common since another one joined: the sum of x and the sum of y, when that of
-// x*y reads both.
+// bridge joins kernels that have something in common since another one joined: the sum of x and the sum of y, when that
+// of x*y reads both.
 func (p *planner) bridge(all []*group, of map[*ir.Op]*group) []*group {
 	for j := len(all) - 1; j > 0; j-- {
 		g := all[j]

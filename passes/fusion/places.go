@@ -8,10 +8,11 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Places of elements]: how an operation reads its operands is what its Element rule of the op table does, which makes code for one
-// element. Here the rule runs on places instead of code: an index is where it comes from, an instruction joins the places of its
-// operands, and what the rule pulls of an operand is a reading of it. So fusion knows a new operation without another word
-// about it. Operations that carry a state are left to trace.go, because the planner counts their steps by estimates.
+// Note [Places of elements]: how an operation reads its operands is what its Element rule of the op table does, which
+// makes code for one element. Here the rule runs on places instead of code: an index is where it comes from, an
+// instruction joins the places of its operands, and what the rule pulls of an operand is a reading of it. So fusion
+// knows a new operation without another word about it. Operations that carry a state are left to trace.go, because the
+// planner counts their steps by estimates.
 
 // A placer runs one Element rule on places.
 type placer struct {
@@ -154,19 +155,22 @@ func (p *placer) If(cond scalar.Ref, t types.DType, then, els func() scalar.Ref)
 }
 
 // Reduce implements ir.Pull. All loops of a reduction have one body, so they count as one.
-func (p *placer) Reduce(_ *ir.Op, _ ir.ReduceKind, t types.DType, _ bool, extents []types.Dim, body func(at []scalar.Ref) scalar.Ref) scalar.Ref {
+func (p *placer) Reduce(_ *ir.Op, _ ir.ReduceKind, t types.DType, _ bool, extents []types.Dim,
+	body func(at []scalar.Ref) scalar.Ref) scalar.Ref {
 	p.loop(extents, func(at []scalar.Ref) { body(at) })
 	return p.add(placed{place: p.computed(p.v), t: t})
 }
 
 // Loop implements ir.Pull.
-func (p *placer) Loop(extents []types.Dim, _ int64, init []scalar.Ref, body func(at, state []scalar.Ref) []scalar.Ref) []scalar.Ref {
+func (p *placer) Loop(extents []types.Dim, _ int64, init []scalar.Ref,
+	body func(at, state []scalar.Ref) []scalar.Ref) []scalar.Ref {
 	p.loop(extents, func(at []scalar.Ref) { body(at, p.states(init)) })
 	return p.results(init)
 }
 
 // Iterate implements ir.Pull.
-func (p *placer) Iterate(_ scalar.Ref, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) ([]scalar.Ref, scalar.Ref)) []scalar.Ref {
+func (p *placer) Iterate(_ scalar.Ref, init []scalar.Ref, body func(i scalar.Ref, state []scalar.Ref) ([]scalar.Ref,
+	scalar.Ref)) []scalar.Ref {
 	p.around(assumedSteps, func(i place) { body(p.add(placed{place: i, t: types.I64}), p.states(init)) })
 	return p.results(init)
 }
@@ -207,7 +211,8 @@ func (p *placer) around(extent float64, body func(place)) {
 func (p *placer) states(init []scalar.Ref) []scalar.Ref {
 	out := make([]scalar.Ref, len(init))
 	for k, r := range init {
-		out[k] = p.add(placed{place: place{level: len(p.v.nest), axis: -1}.through(uint64(p.v.id), uint64(k)), t: p.refs[r].t})
+		out[k] = p.add(placed{place: place{level: len(p.v.nest), axis: -1}.through(uint64(p.v.id), uint64(k)),
+			t: p.refs[r].t})
 	}
 	return out
 }

@@ -272,8 +272,8 @@ func (p *planner) outside(x *ir.Value) place {
 	return place{axis: -1}.through(p.trace.id(x))
 }
 
-// inPlace reports that an update of few elements is sure to change its tensor where that is: a parameter that the function
-// changes, or what another such update made of it, which nothing reads afterwards.
+// inPlace reports that an update of few elements is sure to change its tensor where that is: a parameter that the
+// function changes, or what another such update made of it, which nothing reads afterwards.
 func (p *planner) inPlace(update *ir.Op) bool {
 	if !replacesFew(update) {
 		return false
@@ -316,7 +316,8 @@ func (p *planner) changesMemory(op *ir.Op) bool {
 
 // scanned reports that a scan wants op, which is more than a few instructions for each element.
 func scanned(op *ir.Op, visits []*visit) bool {
-	if op.Def.Class == ir.Reindex || op.Def.Class == ir.Source || op.Def.Traits.Has(ir.Cheap) || op.Results[0].Type.IsScalar() {
+	if op.Def.Class == ir.Reindex || op.Def.Class == ir.Source || op.Def.Traits.Has(ir.Cheap) ||
+		op.Results[0].Type.IsScalar() {
 		return false
 	}
 	for _, v := range visits {
@@ -327,8 +328,8 @@ func scanned(op *ir.Op, visits []*visit) bool {
 	return false
 }
 
-// across reports that a kernel of rows (Note [Rows] in package ir) reads op, which is more than a few instructions for each element,
-// along rows whose elements do not lie next to each other in most of what op is computed from.
+// across reports that a kernel of rows (Note [Rows] in package ir) reads op, which is more than a few instructions for
+// each element, along rows whose elements do not lie next to each other in most of what op is computed from.
 func across(op *ir.Op, visits []*visit) bool {
 	if op.Def.Class != ir.Pointwise || op.Def.Traits.Has(ir.Cheap) {
 		return false
@@ -348,7 +349,8 @@ func across(op *ir.Op, visits []*visit) bool {
 	return false
 }
 
-// lie counts the tensors that op is computed from whose last axis is the given one of op, and those of which it is another.
+// lie counts the tensors that op is computed from whose last axis is the given one of op, and those of which it is
+// another.
 func lie(op *ir.Op, axis int) (near, far int) {
 	for _, x := range op.Args {
 		k := axis
@@ -472,11 +474,13 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 	if len(kernels) > 1 {
 		who = fmt.Sprintf("%d kernels want it", len(kernels))
 	}
-	return fmt.Sprintf("%s; computing it again takes %s operations, storing it as long as %s", who, figure(again), figure(store))
+	return fmt.Sprintf("%s; computing it again takes %s operations, storing it as long as %s", who, figure(again),
+		figure(store))
 }
 
-// threadsFor is how many indices keep the threads busy with what op computes at each. A reduction that is too short to be cut into
-// chunks runs at as many in a kernel of its own, too: what that gains is what reads it, and that is at most a half.
+// threadsFor is how many indices keep the threads busy with what op computes at each. A reduction that is too short to
+// be cut into chunks runs at as many in a kernel of its own, too: what that gains is what reads it, and that is at most
+// a half.
 func threadsFor(op *ir.Op) float64 {
 	if op.Def.Class == ir.Reduce && elems(op.Args[0].Type.Shape) < longLoop*max(elems(op.Results[0].Type.Shape), 1) {
 		return fewThreads / 4

@@ -8,20 +8,21 @@ import (
 	"healc/ir"
 )
 
-// Note [Products stand alone]: a kernel that is one matrix product, with what makes its operands and what is done to each
-// element of the result, is scheduled in tiles (Note [Matrix products] in codegen/llvm). Anything else that has loops in
-// the same kernel makes it plain loops again: a second product, the sum of each row beside it, or a reduction that takes the
-// product's elements one by one. That costs tileGain times as long, which is nearly always more than memory for the
-// result: of f32[300, 400] @ f32[400, 500] the sums of the rows took 16.8 ms in one kernel, and 0.9 in two; silu(x @ w) *
-// (x @ v) 19.5 ms and 1.8 (one thread of a Sapphire Rapids, November 2026).
+// Note [Products stand alone]: a kernel that is one matrix product, with what makes its operands and what is done to
+// each element of the result, is scheduled in tiles (Note [Matrix products] in codegen/llvm). Anything else that has
+// loops in the same kernel makes it plain loops again: a second product, the sum of each row beside it, or a reduction
+// that takes the product's elements one by one. That costs tileGain times as long, which is nearly always more than
+// memory for the result: of f32[300, 400] @ f32[400, 500] the sums of the rows took 16.8 ms in one kernel, and 0.9 in
+// two; silu(x @ w) * (x @ v) 19.5 ms and 1.8 (one thread of a Sapphire Rapids, November 2026).
 
-// Note [Operands of products]: what computes an operand of such a product, a cast or a scale, is taken into its kernel, where the
-// operands are packed (copied to memory of the thread in the order in which tiles read them): each element is computed when it
-// is packed, and not for every use. The left operand is packed again for each block of columns, the right one by
-// each thread for each of the few pieces that its rows are cut in. So the costs of Note [Recompute or materialise] are
-// those of few evaluations, and a cast is read from where it is, while a tanh before a wide product is written to memory. The blocks
-// depend on the machine, and a plan serves several: packedCols and rightPieces are round numbers. Only straight-line
-// code is packed. A product with a vector packs nothing: it uses each element of the matrix once.
+// Note [Operands of products]: what computes an operand of such a product, a cast or a scale, is taken into its kernel,
+// where the operands are packed (copied to memory of the thread in the order in which tiles read them): each element is
+// computed when it is packed, and not for every use. The left operand is packed again for each block of columns, the
+// right one by each thread for each of the few pieces that its rows are cut in. So the costs of Note [Recompute or
+// materialise] are those of few evaluations, and a cast is read from where it is, while a tanh before a wide product is
+// written to memory. The blocks depend on the machine, and a plan serves several: packedCols and rightPieces are round
+// numbers. Only straight-line code is packed. A product with a vector packs nothing: it uses each element of the matrix
+// once.
 //
 // A softmax before a product is left to a kernel of its own, where the sum of a row and its elements share the
 // exponentials (Note [Kept rows] in passes/bufferize). With sums in one kernel and exponentials computed again in the
@@ -60,8 +61,8 @@ func (v *visit) packed(product *ir.Op, other place, times float64) {
 	}
 }
 
-// straight reports that an element of op, which is read at v, is made by straight-line code, and cannot fail there, in a
-// product of these operands.
+// straight reports that an element of op, which is read at v, is made by straight-line code, and cannot fail there, in
+// a product of these operands.
 func straight(op, product *ir.Op, v *visit) bool {
 	switch {
 	case op.Def.Class == ir.Source, op.Def.Traits.Has(ir.View):
@@ -89,7 +90,8 @@ func hasElements(product *ir.Op) bool {
 	return true
 }
 
-// sharedWithReduction finds a value of some work that both the elements of op and a reduction that they need are computed from.
+// sharedWithReduction finds a value of some work that both the elements of op and a reduction that they need are
+// computed from.
 func (p *planner) sharedWithReduction(op *ir.Op) *ir.Op {
 	own := map[*ir.Op]bool{}
 	var reductions []*ir.Op
@@ -144,8 +146,8 @@ func tileLoss(op *ir.Op) float64 {
 	return own * (1 - 1.0/tileGain)
 }
 
-// standsAlone says why op has to be in memory so that a matrix product is the only loop of its kernel: op itself, or the
-// one that its reader already has. It says "" when that costs more than it gains.
+// standsAlone says why op has to be in memory so that a matrix product is the only loop of its kernel: op itself, or
+// the one that its reader already has. It says "" when that costs more than it gains.
 func (p *planner) standsAlone(op *ir.Op, visits []*visit) string {
 	if len(visits) == 0 {
 		return ""
@@ -156,22 +158,28 @@ func (p *planner) standsAlone(op *ir.Op, visits []*visit) string {
 	}
 	store := storeCost(op, len(kernels))
 	if loss := tileLoss(op); loss > store && !p.tiled(op, visits) {
-		return fmt.Sprintf("as a product in tiles it saves %s operations, and storing it costs as much as %s", figure(loss), figure(store))
+		return fmt.Sprintf("as a product in tiles it saves %s operations, and storing it costs as much as %s",
+			figure(loss), figure(store))
 	}
 	for _, v := range visits {
 		if other := p.product[v.root]; other != nil && v.pack && !straight(op, other, v) && tileLoss(other) > store {
-			return fmt.Sprintf("the product %s packs what straight-line code computes: that saves %s operations, and storing this costs as much as %s",
+			return fmt.Sprintf(
+				"the product %s packs what straight-line code computes: that saves %s operations, and storing this "+
+					"costs as much as %s",
 				p.name(other.Results[0]), figure(tileLoss(other)), figure(store))
 		}
 	}
 	if v := visits[0]; v.pack && op.Def.Class == ir.Pointwise {
 		if in := p.sharedWithReduction(op); in != nil {
-			return fmt.Sprintf("in a kernel with the reductions of its rows it shares %s with them", p.name(in.Results[0]))
+			return fmt.Sprintf("in a kernel with the reductions of its rows it shares %s with them",
+				p.name(in.Results[0]))
 		}
 	}
 	for root := range kernels {
 		if other := p.product[root]; other != nil && other != op && loops(op) && tileLoss(other) > store {
-			return fmt.Sprintf("the product %s is made in tiles when no other loop is in its kernel: that saves %s operations, and storing this costs as much as %s",
+			return fmt.Sprintf(
+				"the product %s is made in tiles when no other loop is in its kernel: that saves %s operations, and "+
+					"storing this costs as much as %s",
 				p.name(other.Results[0]), figure(tileLoss(other)), figure(store))
 		}
 	}
@@ -186,8 +194,8 @@ func iterations(root *ir.Op) float64 {
 	return elems(root.Results[0].Type.Shape)
 }
 
-// tiled reports that the product op is read by one kernel, element by element at the kernel's own indices and whatever these
-// are, and that no other product is in that one.
+// tiled reports that the product op is read by one kernel, element by element at the kernel's own indices and whatever
+// these are, and that no other product is in that one.
 func (p *planner) tiled(op *ir.Op, visits []*visit) bool {
 	v := visits[0]
 	if len(visits) != 1 || v.arm != 0 || v.root.Def.Class == ir.Rows || v.count() != iterations(v.root) {

@@ -48,9 +48,10 @@ func (t *tracer) inArm(v *visit, level int) *visit {
 	return &w
 }
 
-// Note [Arms]: what an arm of a branch computes stays in it (Note [Placement] in passes/bufferize), so each arm that reads a value
-// has the code for it, wherever its index is known: what the 80 pieces of a concat have in common stands there 80 times. Of the
-// arms of one branch a kernel takes one each time, which bounds what all of them compute of an element.
+// Note [Arms]: what an arm of a branch computes stays in it (Note [Placement] in passes/bufferize), so each arm that
+// reads a value has the code for it, wherever its index is known: what the 80 pieces of a concat have in common stands
+// there 80 times. Of the arms of one branch a kernel takes one each time, which bounds what all of them compute of an
+// element.
 
 // maxArms is how many arms that read one element are told apart: nothing with work in it is left to so many.
 const maxArms = 100
@@ -141,7 +142,8 @@ func (t *tracer) loop(v *visit, extent float64) (*visit, place) {
 	t.nests++
 	l := max(v.level(), v.keep)
 	nest := append(append(make([]float64, 0, l+1), v.nest[:l]...), extent)
-	return &visit{v.root, nest, min(v.axes, l), t.nests, v.keep, v.pack, v.arm, v.ifs, v.at}, place{level: l + 1, axis: -1}
+	return &visit{v.root, nest, min(v.axes, l), t.nests, v.keep, v.pack, v.arm, v.ifs, v.at},
+		place{level: l + 1, axis: -1}
 }
 
 // operands reports how op, whose result is read at v, reads its operands. known says where a scalar value of a
@@ -334,7 +336,8 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, params []place, outer 
 
 // sameVisit reports readings of one element, in the same arm or in others.
 func sameVisit(a, b *visit) bool {
-	if a.root != b.root || a.pack != b.pack || (a.arm == 0) != (b.arm == 0) || a.id != b.id && a.level() > 0 && !sharedLoops(a, b) || len(a.at) != len(b.at) {
+	if a.root != b.root || a.pack != b.pack || (a.arm == 0) != (b.arm == 0) || a.id != b.id && a.level() > 0 &&
+		!sharedLoops(a, b) || len(a.at) != len(b.at) {
 		return false
 	}
 	for k := range a.at {

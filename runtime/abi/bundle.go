@@ -15,8 +15,8 @@ type BundleFunc struct {
 	Strided   *Code    // for any strides, which are the last of its Dims; nil when no parameter has an axis
 }
 
-// Code is a plan with its kernels for every level; there are no objects when it has no kernels. An empty object says that a level has
-// that of the one before.
+// Code is a plan with its kernels for every level; there are no objects when it has no kernels. An empty object says
+// that a level has that of the one before.
 type Code struct {
 	Plan    *Program
 	Objects [][]byte

@@ -5,24 +5,25 @@ import "math"
 // Device says how the kernels of a program run on a device: beside the PTX text, which has the entries, it is all that
 // a runtime needs.
 //
-// The parameters of every entry are 64-bit words, in this order: the address of element 0 of each buffer of Launch.Args, the
-// values of Program.Dims, the address of the kernel's scratch memory (0 when it has none), and the address of an Error in
-// device memory. Addresses of buffers are multiples of DeviceAlign, so an argument that is a part of a tensor may have to be
-// copied. The Error is zeros when a program begins, and is read when it has ended: a kernel that finds it
-// filled in does nothing, so whatever was launched after a failure is harmless.
+// The parameters of every entry are 64-bit words, in this order: the address of element 0 of each buffer of
+// Launch.Args, the values of Program.Dims, the address of the kernel's scratch memory (0 when it has none), and the
+// address of an Error in device memory. Addresses of buffers are multiples of DeviceAlign, so an argument that is a
+// part of a tensor may have to be copied. The Error is zeros when a program begins, and is read when it has ended: a
+// kernel that finds it filled in does nothing, so whatever was launched after a failure is harmless.
 type Device struct {
 	Arch    string // the least processor that the text is for, such as "sm_70"
 	Kernels map[string]DeviceKernel
 	// Stack is how many bytes of stack a thread needs for calls of scalar functions; 0 is what every device has.
 	Stack int64
-	// Stops says that every kernel looks at the Error, also in a program without a check: then Stopped in its Site keeps
-	// what was launched too much from doing anything.
+	// Stops says that every kernel looks at the Error, also in a program without a check: then Stopped in its Site
+	// keeps what was launched too much from doing anything.
 	Stops bool
 }
 
-// DeviceLoop is a loop that one block does, with the state in memory: an entry whose parameters are those of a kernel that has the buffers
-// Args. It begins with the step whose number is in the word LoopRuns of the Error, goes on until the word LoopCount, and leaves the
-// number of the steps in LoopRuns. When the condition ends it, it writes Stopped to the Site.
+// DeviceLoop is a loop that one block does, with the state in memory: an entry whose parameters are those of a kernel
+// that has the buffers Args. It begins with the step whose number is in the word LoopRuns of the Error, goes on until
+// the word LoopCount, and leaves the number of the steps in LoopRuns. When the condition ends it, it writes Stopped to
+// the Site.
 type DeviceLoop struct {
 	Entry   string
 	Args    []int // buffers, in the places where they are before the first step
@@ -43,8 +44,8 @@ const Stopped = -1
 // DeviceKernel is a kernel of the plan: its launches follow each other in order, on one stream.
 type DeviceKernel struct {
 	Launches []DeviceLaunch
-	// Scratch is memory for this kernel alone, between its launches: the product of the extents, in bytes. It is aligned to
-	// 256 bytes and holds anything at first.
+	// Scratch is memory for this kernel alone, between its launches: the product of the extents, in bytes. It is
+	// aligned to 256 bytes and holds anything at first.
 	Scratch []Extent
 }
 

@@ -25,7 +25,8 @@ func TestBlocks(t *testing.T) {
 		{[]Extent{lit(257, 0)}, 256, 2},
 		{[]Extent{lit(1000, 0), lit(0, 0)}, 256, 0},
 		{[]Extent{lit(129, 128), lit(300, 128)}, 1, 6},
-		{[]Extent{lit(math.MaxInt32, 0), lit(math.MaxInt32, 0), lit(math.MaxInt32, 0), lit(math.MaxInt32, 0)}, 1, MaxBlocks},
+		{[]Extent{lit(math.MaxInt32, 0), lit(math.MaxInt32, 0), lit(math.MaxInt32, 0), lit(math.MaxInt32, 0)}, 1,
+			MaxBlocks},
 		{[]Extent{lit(1<<62, 0), lit(3, 0), lit(0, 0)}, 1, 0},
 	} {
 		l := DeviceLaunch{Items: c.items, PerBlock: c.perBlock}

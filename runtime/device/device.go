@@ -27,7 +27,8 @@ type Info struct {
 	Minor      int
 	Processors int   // multiprocessors
 	Shared     int64 // the most shared memory of a block, in bytes
-	// Managed says that the device has memory that the host reaches as well, even while kernels run that use other memory.
+	// Managed says that the device has memory that the host reaches as well, even while kernels run that use other
+	// memory.
 	Managed bool
 	// Checked says that every access to memory is checked against its allocation: what is to be found out there are
 	// accesses beyond a buffer, so buffers are to be allocations of their own, and fresh ones.
@@ -40,8 +41,8 @@ type Device interface {
 	// Alloc returns memory of at least 1 byte, aligned to 256 bytes, with unspecified contents.
 	Alloc(bytes int64) (Ptr, error)
 	Free(p Ptr) error
-	// AllocManaged is Alloc for memory that the host reaches as well, as b, while no kernel that uses it runs. It moves to where
-	// it is used. Info.Managed says whether there is any.
+	// AllocManaged is Alloc for memory that the host reaches as well, as b, while no kernel that uses it runs. It moves
+	// to where it is used. Info.Managed says whether there is any.
 	AllocManaged(bytes int64) (p Ptr, b []byte, err error)
 	// AllocHost returns pinned memory of the host, which is copied from and to at full speed.
 	AllocHost(bytes int64) ([]byte, error)
@@ -65,8 +66,8 @@ type Module interface {
 // Function is an entry of a module.
 type Function interface{ Entry() string }
 
-// Stream is a queue of work that is done in order. What its methods start may run after they return, until Sync; an error of
-// it can be reported by any later call. A stream is used by one goroutine at a time.
+// Stream is a queue of work that is done in order. What its methods start may run after they return, until Sync; an
+// error of it can be reported by any later call. A stream is used by one goroutine at a time.
 type Stream interface {
 	// Upload copies to the device. src is left alone until Sync.
 	Upload(dst Ptr, src []byte) error
@@ -85,9 +86,10 @@ type Stream interface {
 	// Capture runs record, which uses the stream; what it starts is not done, but becomes a graph. Uploads and
 	// downloads cannot be captured.
 	Capture(record func() error) (Graph, error)
-	// CaptureLoop is Capture for a graph that repeats its work: before each repetition the device looks at a condition, which is true
-	// when the graph starts. A kernel sets it, cudaGraphSetConditional in PTX, where handle says which one is meant. The error
-	// is ErrNoLoops where the driver or the device does not have such graphs; then record was not called.
+	// CaptureLoop is Capture for a graph that repeats its work: before each repetition the device looks at a condition,
+	// which is true when the graph starts. A kernel sets it, cudaGraphSetConditional in PTX, where handle says which
+	// one is meant. The error is ErrNoLoops where the driver or the device does not have such graphs; then record was
+	// not called.
 	CaptureLoop(record func(handle uint64) error) (Graph, error)
 	// LaunchGraph starts a graph that was captured on this device.
 	LaunchGraph(g Graph) error

@@ -9,8 +9,8 @@ import (
 // work on the device. What is given back must not be in use any more, on any stream.
 //
 // Requests are rounded up, to a power of 2 up to 1 MiB and to a multiple of 2 MiB from there on, and are met by the
-// smallest block that was given back and is at most a quarter too large. When the device has nothing left, the blocks that are
-// kept go back to it, and it is asked once more.
+// smallest block that was given back and is at most a quarter too large. When the device has nothing left, the blocks
+// that are kept go back to it, and it is asked once more.
 type Pool struct {
 	dev Device
 

@@ -16,7 +16,8 @@ import (
 // hostMachine matches no object, so Load refuses all of them on this system.
 const hostMachine = elf.EM_NONE
 
-var errHost = errors.New("unsupported: machine code runs on linux/amd64 and linux/arm64, not on " + runtime.GOOS + "/" + runtime.GOARCH)
+var errHost = errors.New("unsupported: machine code runs on linux/amd64 and linux/arm64, not on " + runtime.GOOS + "/" +
+	runtime.GOARCH)
 
 func pageSize() uint64 { return maxAlign }
 
@@ -37,6 +38,7 @@ func Call(fn uintptr, args ...uintptr) uintptr {
 
 // CallKernel calls the kernel at fn with the arguments that package abi describes.
 func CallKernel(fn uintptr, bufs *unsafe.Pointer, dims *int64, begin, end int64, err *abi.Error) {
-	purego.SyscallN(fn, uintptr(unsafe.Pointer(bufs)), uintptr(unsafe.Pointer(dims)), uintptr(begin), uintptr(end), uintptr(unsafe.Pointer(err)))
+	purego.SyscallN(fn, uintptr(unsafe.Pointer(bufs)), uintptr(unsafe.Pointer(dims)), uintptr(begin), uintptr(end),
+		uintptr(unsafe.Pointer(err)))
 	runtime.KeepAlive(bufs)
 }

@@ -24,7 +24,8 @@ func HostID() string {
 
 // cpuLines keeps the lines of the first processor that say what it can do, not how fast it is right now.
 func cpuLines(text []byte) string {
-	keep := []string{"vendor_id", "cpu family", "model", "stepping", "flags", "CPU implementer", "CPU part", "CPU variant", "Features"}
+	keep := []string{"vendor_id", "cpu family", "model", "stepping", "flags", "CPU implementer", "CPU part",
+		"CPU variant", "Features"}
 	var out []string
 	s := bufio.NewScanner(bytes.NewReader(text))
 	for s.Scan() && s.Text() != "" {

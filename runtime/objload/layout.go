@@ -185,5 +185,6 @@ func (l *layout) field(r *reloc, n uint64) (bytes []byte, at uint64, err error) 
 
 // rangeError is the error for a value that does not fit r's field.
 func (l *layout) rangeError(r *reloc, kind any) error {
-	return errorf("relocation %v at %q+%d: %q is out of reach; compile position-independent code", kind, r.in.name, r.offs, l.symbols[r.sym].name)
+	return errorf("relocation %v at %q+%d: %q is out of reach; compile position-independent code", kind, r.in.name,
+		r.offs, l.symbols[r.sym].name)
 }

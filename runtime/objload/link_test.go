@@ -299,19 +299,32 @@ func TestRejects(t *testing.T) {
 		{"odd alignment", patch(text+48, 3), "alignment 3, not a power of two"},
 		{"huge alignment", patch(text+48, 0, 0, 1), "alignment 65536, not a power of two"},
 		{"writable code", patch(text+8, 7), `section ".text" is both writable and executable`},
-		{"relocation without addends", patch(sectionAt(elf.SHT_RELA)+4, byte(elf.SHT_REL)), "unsupported relocations without addends"},
-		{"relocation of no section", patch(sectionAt(elf.SHT_RELA)+44, 0xff, 0xff), "relocations for section 65535, which does not exist"},
+		{"relocation without addends", patch(sectionAt(elf.SHT_RELA)+4, byte(elf.SHT_REL)),
+			"unsupported relocations without addends"},
+		{"relocation of no section", patch(sectionAt(elf.SHT_RELA)+44, 0xff, 0xff),
+			"relocations for section 65535, which does not exist"},
 		{"relocation outside its section", patch(rela, huge...), "outside section"},
-		{"relocation across the end", patch(rela, byte(le.Uint64(valid[text+32:])-1), byte((le.Uint64(valid[text+32:])-1)>>8)), "reaches beyond the section"},
+		{"relocation across the end", patch(rela, byte(le.Uint64(valid[text+32:])-1),
+			byte((le.Uint64(valid[text+32:])-1)>>8)), "reaches beyond the section"},
 		{"relocation of no symbol", patch(rela+12, huge[:4]...), "refers to symbol 4294967295, which does not exist"},
 		{"unknown relocation", patch(rela+8, 0xfe), "unsupported relocation"},
 		{"out of reach", patch(rela+16, 0, 0, 0, 0, 1), "is out of reach; compile position-independent code"},
-		{"symbol outside its section", patch(int(le.Uint64(valid[sectionAt(elf.SHT_SYMTAB)+24:]))+2*elf.Sym64Size+8, huge...), "lies outside section"},
-		{"undefined symbol", compiled("declare void @nobody()\ndefine void @k() {\n  call void @nobody()\n  ret void\n}"), `undefined symbol "nobody": not there`},
-		{"thread-local variable", compiled("@v = thread_local global i64 3"), `unsupported thread-local section ".tdata"`},
-		{"common symbol", compiled("@v = common global i64 0\ndefine i64 @k() {\n  %x = load i64, i64* @v\n  ret i64 %x\n}"), `unsupported symbol "v"`},
-		{"constructor", compiled("@llvm.global_ctors = appending global [1 x { i32, void ()*, i8* }] [{ i32, void ()*, i8* } { i32 1, void ()* @k, i8* null }]\n" +
-			"@v = global i64 0\ndefine void @k() {\n  store volatile i64 1, i64* @v\n  ret void\n}"), `unsupported constructors in section ".ctors`},
+		{"symbol outside its section", patch(int(le.Uint64(valid[sectionAt(elf.SHT_SYMTAB)+24:]))+2*elf.Sym64Size+8,
+			huge...), "lies outside section"},
+		{"undefined symbol",
+			compiled("declare void @nobody()\ndefine void @k() {\n  call void @nobody()\n  ret void\n}"),
+			`undefined symbol "nobody": not there`},
+		{"thread-local variable", compiled("@v = thread_local global i64 3"),
+			`unsupported thread-local section ".tdata"`},
+		{"common symbol",
+			compiled("@v = common global i64 0\ndefine i64 @k() {\n  %x = load i64, i64* @v\n  ret i64 %x\n}"),
+			`unsupported symbol "v"`},
+		{"constructor",
+			compiled(
+				"@llvm.global_ctors = appending global [1 x { i32, void ()*, i8* }] [{ i32, void ()*, i8* } { i32 1, " +
+					"void ()* @k, i8* null }]\n" +
+					"@v = global i64 0\ndefine void @k() {\n  store volatile i64 1, i64* @v\n  ret void\n}"),
+			`unsupported constructors in section ".ctors`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -332,7 +345,8 @@ func TestLoadRefusesOtherMachine(t *testing.T) {
 	if hostMachine == elf.EM_AARCH64 {
 		triple = x86Triple
 	}
-	if _, err := Load(compileFor(t, triple, linkIR), Options{}); err == nil || !strings.Contains(err.Error(), "this machine is") {
+	if _, err := Load(compileFor(t, triple, linkIR), Options{}); err == nil ||
+		!strings.Contains(err.Error(), "this machine is") {
 		t.Errorf("loading code of another machine: %v", err)
 	}
 }

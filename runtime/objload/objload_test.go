@@ -318,7 +318,8 @@ func symbolPointer(t *testing.T, img *objload.Image, name string) unsafe.Pointer
 
 func TestResolve(t *testing.T) {
 	inner := load(t, "define i64 @inner(i64 %x) {\n  %r = add i64 %x, 1\n  ret i64 %r\n}", objload.Options{})
-	const ir = "declare i64 @outside(i64)\ndefine i64 @k(i64 %x) {\n  %a = call i64 @outside(i64 %x)\n  %b = call i64 @outside(i64 %a)\n  ret i64 %b\n}"
+	const ir = "declare i64 @outside(i64)\ndefine i64 @k(i64 %x) {\n  %a = call i64 @outside(i64 %x)\n" +
+		"  %b = call i64 @outside(i64 %a)\n  ret i64 %b\n}"
 	asked := 0
 	img := load(t, ir, objload.Options{Resolve: func(name string) (uintptr, error) {
 		asked++
@@ -378,7 +379,9 @@ func TestProtection(t *testing.T) {
 	if got := protection(t, symbol(t, img, "counter")); got != "rw-p" {
 		t.Errorf("data is %s", got)
 	}
-	const ir = "@c = constant [2 x i64] [i64 1, i64 2]\ndefine i64 @k() {\n  %p = getelementptr [2 x i64], [2 x i64]* @c, i64 0, i64 1\n  %v = load volatile i64, i64* %p\n  ret i64 %v\n}"
+	const ir = "@c = constant [2 x i64] [i64 1, i64 2]\ndefine i64 @k() {\n" +
+		"  %p = getelementptr [2 x i64], [2 x i64]* @c, i64 0, i64 1\n  %v = load volatile i64, i64* %p\n" +
+		"  ret i64 %v\n}"
 	constant := load(t, ir, objload.Options{})
 	if got := protection(t, symbol(t, constant, "c")); got != "r--p" {
 		t.Errorf("constants are %s", got)
@@ -425,7 +428,8 @@ func TestClose(t *testing.T) {
 	if got := protection(t, addr); got != "" {
 		t.Errorf("after Close the code is still mapped, %s", got)
 	}
-	// A leaked image has 9 pages or more. The least of some tries counts: Go's heap takes its memory 16384 pages at a time.
+	// A leaked image has 9 pages or more. The least of some tries counts: Go's heap takes its memory 16384 pages at a
+	// time.
 	least := math.MaxInt
 	for range 4 {
 		before := virtualPages(t)
@@ -438,7 +442,9 @@ func TestClose(t *testing.T) {
 				t.Fatal(err)
 			}
 			// A failing Load frees its mapping too.
-			if _, err := objload.Load(obj, objload.Options{Resolve: func(string) (uintptr, error) { return 0, os.ErrNotExist }}); err == nil {
+			if _, err := objload.Load(obj, objload.Options{Resolve: func(string) (uintptr, error) {
+				return 0, os.ErrNotExist
+			}}); err == nil {
 				t.Fatal("no error for undefined symbols")
 			}
 		}

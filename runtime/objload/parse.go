@@ -128,7 +128,8 @@ func (p *parser) readHeader() error {
 		return errorf("truncated ELF header (%d bytes)", len(f))
 	}
 	le := binary.LittleEndian
-	if f[elf.EI_CLASS] != byte(elf.ELFCLASS64) || f[elf.EI_DATA] != byte(elf.ELFDATA2LSB) || f[elf.EI_VERSION] != byte(elf.EV_CURRENT) {
+	if f[elf.EI_CLASS] != byte(elf.ELFCLASS64) || f[elf.EI_DATA] != byte(elf.ELFDATA2LSB) ||
+		f[elf.EI_VERSION] != byte(elf.EV_CURRENT) {
 		return errorf("not a 64-bit little-endian ELF file")
 	}
 	if t := elf.Type(le.Uint16(f[16:])); t != elf.ET_REL {
@@ -138,7 +139,8 @@ func (p *parser) readHeader() error {
 	if m := p.object.machine; m != elf.EM_X86_64 && m != elf.EM_AARCH64 {
 		return errorf("unsupported machine %v", m)
 	}
-	offs, entry, count, names := le.Uint64(f[40:]), le.Uint16(f[58:]), uint64(le.Uint16(f[60:])), uint64(le.Uint16(f[62:]))
+	offs, entry, count, names := le.Uint64(f[40:]), le.Uint16(f[58:]), uint64(le.Uint16(f[60:])),
+		uint64(le.Uint16(f[62:]))
 	// A table of 0xff00 sections or more has its length elsewhere and 0 here; LLVM needs that only for a
 	// section per function, which we do not ask for.
 	if entry != sectionSize || count == 0 || names >= count {
@@ -152,8 +154,10 @@ func (p *parser) readHeader() error {
 	for i := range p.headers {
 		b := table[i*sectionSize:]
 		p.headers[i] = elf.Section64{
-			Name: le.Uint32(b), Type: le.Uint32(b[4:]), Flags: le.Uint64(b[8:]), Addr: le.Uint64(b[16:]), Off: le.Uint64(b[24:]),
-			Size: le.Uint64(b[32:]), Link: le.Uint32(b[40:]), Info: le.Uint32(b[44:]), Addralign: le.Uint64(b[48:]), Entsize: le.Uint64(b[56:]),
+			Name: le.Uint32(b), Type: le.Uint32(b[4:]), Flags: le.Uint64(b[8:]), Addr: le.Uint64(b[16:]),
+			Off:  le.Uint64(b[24:]),
+			Size: le.Uint64(b[32:]), Link: le.Uint32(b[40:]), Info: le.Uint32(b[44:]), Addralign: le.Uint64(b[48:]),
+			Entsize: le.Uint64(b[56:]),
 		}
 	}
 	p.strings, err = p.bytes("section names", p.headers[names].Off, p.headers[names].Size)
@@ -168,7 +172,8 @@ func stringAt(table []byte, offs uint32) ([]byte, error) {
 			return rest[:n], nil
 		}
 	}
-	return nil, errorf("name at %d does not end in its string table of %d bytes, or is longer than %d", offs, len(table), maxNameBytes)
+	return nil, errorf("name at %d does not end in its string table of %d bytes, or is longer than %d", offs,
+		len(table), maxNameBytes)
 }
 
 // readSections picks the sections to load: those with memory at run time, less what only a debugger or
@@ -269,7 +274,8 @@ func (p *parser) symbol(b, names []byte) (symbol, error) {
 	if err != nil {
 		return symbol{}, err
 	}
-	s := symbol{name: name, value: le.Uint64(b[8:]), local: elf.ST_BIND(info) == elf.STB_LOCAL, weak: elf.ST_BIND(info) == elf.STB_WEAK}
+	s := symbol{name: name, value: le.Uint64(b[8:]), local: elf.ST_BIND(info) == elf.STB_LOCAL,
+		weak: elf.ST_BIND(info) == elf.STB_WEAK}
 	switch {
 	case index == elf.SHN_UNDEF:
 		s.place = undefined
@@ -319,7 +325,8 @@ func (p *parser) readRelocs() error {
 		}
 		for ; len(data) > 0; data = data[relaSize:] {
 			info := le.Uint64(data[8:])
-			r := reloc{in: in, offs: le.Uint64(data), kind: elf.R_TYPE64(info), sym: elf.R_SYM64(info), addend: int64(le.Uint64(data[16:]))}
+			r := reloc{in: in, offs: le.Uint64(data), kind: elf.R_TYPE64(info), sym: elf.R_SYM64(info),
+				addend: int64(le.Uint64(data[16:]))}
 			if err := p.checkReloc(&r); err != nil {
 				return err
 			}

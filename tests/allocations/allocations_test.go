@@ -1,6 +1,6 @@
 // Package allocations calls every program of the other tests a second time, with places for its results, and wants
-// nothing of Go's heap to be allocated: element-wise programs, reductions, rows, products, results that are views, loops,
-// branches, recursions, whole programs.
+// nothing of Go's heap to be allocated: element-wise programs, reductions, rows, products, results that are views,
+// loops, branches, recursions, whole programs.
 //
 // What does allocate, and why, is in `allocates`.
 package allocations
@@ -126,8 +126,8 @@ func second(t *testing.T, file *diag.File, sizes []int64) {
 	}
 }
 
-// called counts calls of functions, and those that were refused: an index that is out of range, a shape parameter that follows
-// from no argument.
+// called counts calls of functions, and those that were refused: an index that is out of range, a shape parameter that
+// follows from no argument.
 var called struct{ all, refused int }
 
 type refused struct{ error }
@@ -135,7 +135,8 @@ type refused struct{ error }
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if called.refused*8 > called.all {
-		fmt.Fprintf(os.Stderr, "%d of %d functions refused their arguments, so that nothing is known of them\n", called.refused, called.all)
+		fmt.Fprintf(os.Stderr, "%d of %d functions refused their arguments, so that nothing is known of them\n",
+			called.refused, called.all)
 		code = 1
 	}
 	os.Exit(code)
@@ -209,8 +210,9 @@ func call(m *heal.Module, name string, n int64) error {
 	return failed
 }
 
-// allocations of a call. What is counted is the whole process, and Go allocates when it starts a thread of the system, as it
-// does on a busy machine while another thread is in the system: what a call allocates is what every one of some tries did.
+// allocations of a call. What is counted is the whole process, and Go allocates when it starts a thread of the system,
+// as it does on a busy machine while another thread is in the system: what a call allocates is what every one of some
+// tries did.
 func allocations(call func()) float64 {
 	fewest := testing.AllocsPerRun(3, call)
 	for try := 0; try < 4 && fewest != 0; try++ {

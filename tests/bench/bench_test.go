@@ -105,7 +105,8 @@ func TestRunWithoutPeers(t *testing.T) {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(doc)
-	if s := string(text); err != nil || !strings.HasPrefix(s, "before\n"+docBegin) || !strings.HasSuffix(s, docEnd+"after\n") ||
+	if s := string(text); err != nil || !strings.HasPrefix(s, "before\n"+docBegin) ||
+		!strings.HasSuffix(s, docEnd+"after\n") ||
 		strings.Contains(s, "old") || !strings.Contains(s, "| M1_16 | healc | 1 |") {
 		t.Errorf("%v\n%s", err, s)
 	}

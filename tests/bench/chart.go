@@ -46,7 +46,9 @@ func chart(title string, all []series) string {
 		_ = xml.EscapeText(&b, []byte(s)) // a Builder takes everything
 		b.WriteString("</text>\n")
 	}
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n", chartWidth, chartHeight)
+	fmt.Fprintf(&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="12">`+"\n",
+		chartWidth, chartHeight)
 	fmt.Fprintf(&b, `<rect width="%d" height="%d" fill="white"/>`+"\n", chartWidth, chartHeight)
 	text(left, top-20, "start", title)
 	for v := math.Ceil(first/2) * 2; v <= last; v += 2 {
@@ -68,9 +70,11 @@ func chart(title string, all []series) string {
 		}
 		var path []string
 		for _, p := range s.Points {
-			path = append(path, fmt.Sprintf("%.1f,%.1f", x(math.Log2(float64(p.Elements))), y(math.Log10(nanoseconds(p)))))
+			path = append(path, fmt.Sprintf("%.1f,%.1f", x(math.Log2(float64(p.Elements))),
+				y(math.Log10(nanoseconds(p)))))
 		}
-		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"%s/>`+"\n", strings.Join(path, " "), programs[s.Program], style)
+		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"%s/>`+"\n",
+			strings.Join(path, " "), programs[s.Program], style)
 		key := float64(top + 18*i)
 		fmt.Fprintf(&b, `<line x1="%d" y1="%.1f" x2="%d" y2="%.1f" stroke="%s" stroke-width="2"%s/>`+"\n",
 			chartWidth-right+10, key, chartWidth-right+36, key, programs[s.Program], style)

@@ -121,9 +121,10 @@ func (b *bench) row(r row) error {
 				return fmt.Errorf("healc with %d threads: %w", n, err)
 			}
 		}
-		all = append(all, contender{Contender: measure.Contender{Name: "healc", Threads: n, Time: measure.Repeat(func() error {
-			return p.f.CallInto(context.Background(), p.out, args...)
-		})}})
+		all = append(all, contender{Contender: measure.Contender{Name: "healc", Threads: n,
+			Time: measure.Repeat(func() error {
+				return p.f.CallInto(context.Background(), p.out, args...)
+			})}})
 		limits, err := b.limits(r, read, write, n)
 		if err != nil {
 			return err
@@ -132,7 +133,10 @@ func (b *bench) row(r row) error {
 	}
 	for _, q := range peers {
 		if q.Threads <= b.threads[len(b.threads)-1] {
-			all = append(all, contender{Contender: measure.Contender{Name: q.Name, Threads: q.Threads, Time: func(n int) (time.Duration, error) { return b.peer.time(q, n) }}})
+			all = append(all, contender{Contender: measure.Contender{Name: q.Name, Threads: q.Threads,
+				Time: func(n int) (time.Duration, error) {
+					return b.peer.time(q, n)
+				}}})
 		}
 	}
 	return b.race(r.name, all, float64(read+write), r.ops)

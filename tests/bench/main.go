@@ -25,7 +25,8 @@ func main() {
 	out := flag.String("json", "", "where to write the results")
 	svg := flag.String("svg", "", "where to draw times over sizes")
 	doc := flag.String("doc", "", "a Markdown file whose results, between the two comments, are replaced")
-	only := flag.String("run", "", "only rows whose name matches this regular expression; sizes, call and process are names, too")
+	only := flag.String("run", "",
+		"only rows whose name matches this regular expression; sizes, call and process are names, too")
 	flag.Parse()
 	if err := run(*budget, *python, *healc, *out, *svg, *doc, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -38,7 +39,8 @@ func run(budget time.Duration, python, healc, out, svg, doc, only string) error 
 	if err != nil {
 		return err
 	}
-	b := &bench{threads: []int{1, 2}, budget: budget, report: &report{Host: measure.ThisHost(), Command: os.Args, Peers: "none"}}
+	b := &bench{threads: []int{1, 2}, budget: budget, report: &report{Host: measure.ThisHost(), Command: os.Args,
+		Peers: "none"}}
 	if python != "" {
 		if b.peer, err = startPeer(python); err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 	"healc/runtime"
 )
 
-// movements are functions of two matrices T[n, n] and of positions that move every element of what they read once; bytes is
-// how often the bytes of a matrix pass through memory.
+// movements are functions of two matrices T[n, n] and of positions that move every element of what they read once;
+// bytes is how often the bytes of a matrix pass through memory.
 var movements = []struct {
 	name, result, body string
 	bytes              float64
@@ -30,8 +30,8 @@ var movements = []struct {
 	{"gather", "T[N, N]", "x[which]", 2},
 }
 
-// BenchmarkMovement times them on one thread, results into tensors that are there, in turns with a copy of a matrix, `-x`:
-// `of-copy` is the time that copying as many bytes takes over the function's.
+// BenchmarkMovement times them on one thread, results into tensors that are there, in turns with a copy of a matrix,
+// `-x`: `of-copy` is the time that copying as many bytes takes over the function's.
 //
 //	go test ./tests/bench -run - -bench Movement -benchtime 15x
 func BenchmarkMovement(b *testing.B) {

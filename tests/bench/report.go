@@ -55,9 +55,11 @@ func (r *report) find(row, contender string, threads int) float64 {
 // 1 is as fast as the machine. `healc's time` is that of healc on as many threads over the contender's: below 1,
 // healc is faster.
 func (r *report) print(w io.Writer) {
-	fmt.Fprintf(w, "%s, %d cores; %s; commit %.12s; peers: %s; load average %s\n\n", r.Host.CPU, r.Host.Cores, r.Host.Go, r.Host.Commit, r.Peers, r.Host.Load)
+	fmt.Fprintf(w, "%s, %d cores; %s; commit %.12s; peers: %s; load average %s\n\n", r.Host.CPU, r.Host.Cores,
+		r.Host.Go, r.Host.Commit, r.Peers, r.Host.Load)
 	for _, m := range r.Limits {
-		fmt.Fprintf(w, "%s: reads %.1f GB/s, copies %.1f GB/s; multiplies and adds %.1f G f32/s, %.1f G f64/s, %.1f G i32/s\n\n",
+		fmt.Fprintf(w,
+			"%s: reads %.1f GB/s, copies %.1f GB/s; multiplies and adds %.1f G f32/s, %.1f G f64/s, %.1f G i32/s\n\n",
 			threadCount(m.Threads), m.Read, m.Copy, m.F32, m.F64, m.I32)
 	}
 	fmt.Fprintln(w, "| row | contender | threads | median | middle half | rate | of the limit | healc's time |")

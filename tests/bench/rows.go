@@ -53,14 +53,16 @@ const (
 // rows are those of the table of docs/performance.md. Peers round differently and add up in other orders: sums of
 // 2^24 numbers in f32 differ by some 1e-7 of what is added up, exp and its like by a few units in the last place.
 var rows = []row{
-	{name: "E1", entry: "e1", args: []input{f32(big), scalar(1.5), scalar(-0.75), scalar(2.25), scalar(0.125)}, rel: 1e-6},
+	{name: "E1", entry: "e1", args: []input{f32(big), scalar(1.5), scalar(-0.75), scalar(2.25), scalar(0.125)},
+		rel: 1e-6},
 	{name: "E2", entry: "e2", args: []input{f32(4096, 4096), f32(4096), f32(4096), f32(4096), f32(4096)}, rel: 1e-6},
 	{name: "E3", entry: "e3", args: []input{f32(big)}, rel: 1e-5},
 	{name: "E4_exp", entry: "e4_exp", args: []input{f32(big)}, rel: 1e-6},
 	{name: "E4_tanh", entry: "e4_tanh", args: []input{f32(big)}, rel: 1e-6},
 	{name: "E4_sigmoid", entry: "e4_sigmoid", args: []input{f32(big)}, rel: 1e-6},
 	{name: "E4_log", entry: "e4_log", args: []input{positive(big)}, rel: 1e-6},
-	{name: "E1_16k", entry: "e1_16k", args: []input{f32(small), scalar(1.5), scalar(-0.75), scalar(2.25), scalar(0.125)}, rel: 1e-6},
+	{name: "E1_16k", entry: "e1_16k", args: []input{f32(small), scalar(1.5), scalar(-0.75), scalar(2.25),
+		scalar(0.125)}, rel: 1e-6},
 	{name: "E3_16k", entry: "e3_16k", args: []input{f32(small)}, rel: 1e-5},
 	{name: "E4_exp_16k", entry: "e4_exp_16k", args: []input{f32(small)}, rel: 1e-6},
 	{name: "E4_tanh_16k", entry: "e4_tanh_16k", args: []input{f32(small)}, rel: 1e-6},
@@ -83,11 +85,14 @@ var rows = []row{
 	matmul("M1_1024x64x1024", "m1_1024x64x1024", types.F32, 1024, 64, 1024),
 	matmul("M1_f64_1024", "m1_f64_1024", types.F64, 1024, 1024, 1024),
 	matmul("M1_i32_256", "m1_i32_256", types.I32, 256, 256, 256),
-	{name: "M2_gemv_4096x1024", entry: "m2", args: []input{f32(4096, 1024), f32(1024)}, ops: 2 * 4096 * 1024, kind: measure.F32, rel: 1e-4},
+	{name: "M2_gemv_4096x1024", entry: "m2", args: []input{f32(4096, 1024), f32(1024)}, ops: 2 * 4096 * 1024,
+		kind: measure.F32, rel: 1e-4},
 	{name: "T1_transpose", entry: "t1", args: []input{f32(4096, 4096)}},
 	{name: "T2_stride_add", entry: "t2", args: []input{f32(4096, 4096)}, rel: 1e-6},
-	{name: "G1_gather", entry: "g1", args: []input{f32(65536, 256), ints(types.I64, 65536, 32768)}, read: 32768*256*4 + 32768*8},
-	{name: "A1_mlp_fwd_bwd", entry: "a1", args: []input{f32(256, 784), ints(types.I64, 10, 256), f32(784, 512), f32(512), f32(512, 512), f32(512), f32(512, 10), f32(10)},
+	{name: "G1_gather", entry: "g1", args: []input{f32(65536, 256), ints(types.I64, 65536, 32768)}, read: 32768*256*4 +
+		32768*8},
+	{name: "A1_mlp_fwd_bwd", entry: "a1", args: []input{f32(256, 784), ints(types.I64, 10, 256), f32(784, 512),
+		f32(512), f32(512, 512), f32(512), f32(512, 10), f32(10)},
 		ops: 2 * 256 * (2*784*512 + 3*512*512 + 3*512*10), kind: measure.F32, rel: 1e-3},
 }
 

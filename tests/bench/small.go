@@ -59,14 +59,17 @@ func (b *bench) calls() error {
 			}
 			return err
 		})}},
-		{Contender: measure.Contender{Name: "healc, result given", Threads: 1, Time: measure.Repeat(func() error { return f.CallInto(ctx, out, x) })}},
+		{Contender: measure.Contender{Name: "healc, result given", Threads: 1, Time: measure.Repeat(func() error {
+			return f.CallInto(ctx, out, x)
+		})}},
 	}
 	if b.peer != nil {
-		race = append(race, contender{Contender: measure.Contender{Name: "numpy", Threads: 1, Time: func(n int) (time.Duration, error) {
-			var seconds float64
-			err := b.peer.ask(map[string]any{"do": "small", "calls": n}, &seconds)
-			return time.Duration(seconds * 1e9), err
-		}}})
+		race = append(race, contender{Contender: measure.Contender{Name: "numpy", Threads: 1,
+			Time: func(n int) (time.Duration, error) {
+				var seconds float64
+				err := b.peer.ask(map[string]any{"do": "small", "calls": n}, &seconds)
+				return time.Duration(seconds * 1e9), err
+			}}})
 	}
 	return b.race(smallCall, race, 0, 0)
 }
@@ -147,19 +150,20 @@ func (b *bench) processes(healc string) error {
 		{"healc run, cached", func() string { return warm }, []string{"run", file}, want},
 		{"healc run, 100 kernels, no cache", func() string { return "off" }, []string{"run", many}, nil},
 	} {
-		race = append(race, contender{Contender: measure.Contender{Name: w.name, Time: func(n int) (sum time.Duration, err error) {
-			for range n {
-				d, out, err := run(w.cache(), w.args...)
-				if err != nil {
-					return 0, err
+		race = append(race, contender{Contender: measure.Contender{Name: w.name,
+			Time: func(n int) (sum time.Duration, err error) {
+				for range n {
+					d, out, err := run(w.cache(), w.args...)
+					if err != nil {
+						return 0, err
+					}
+					if w.want != nil && !bytes.Equal(out, w.want) {
+						return 0, fmt.Errorf("%s printed\n%s\nand the interpreter\n%s", w.name, out, w.want)
+					}
+					sum += d
 				}
-				if w.want != nil && !bytes.Equal(out, w.want) {
-					return 0, fmt.Errorf("%s printed\n%s\nand the interpreter\n%s", w.name, out, w.want)
-				}
-				sum += d
-			}
-			return sum, nil
-		}}})
+				return sum, nil
+			}}})
 	}
 	return b.race(processes, race, 0, 0)
 }

@@ -184,8 +184,8 @@ func (t *goTrainer) close() {
 	t.prog.Close()
 }
 
-// train measures the steps of a network. Every contender has parameters of its own; the first step of each gives the same
-// parameters, whose differences from each other are compared.
+// train measures the steps of a network. Every contender has parameters of its own; the first step of each gives the
+// same parameters, whose differences from each other are compared.
 func (b *bench) train(n network) error {
 	dir, err := os.MkdirTemp("", "heal-bench-")
 	if err != nil {
@@ -234,12 +234,14 @@ func (b *bench) train(n network) error {
 		}
 		all = append(all,
 			contender{Contender: measure.Contender{Name: "healc", Threads: threads, Time: measure.Repeat(t.step)}},
-			contender{Contender: measure.Contender{Name: "healc, from Go", Threads: threads, Time: measure.Repeat(g.step)}})
+			contender{Contender: measure.Contender{Name: "healc, from Go", Threads: threads,
+				Time: measure.Repeat(g.step)}})
 		limit, err := b.machine.Compute(measure.F32, n.ops(), threads)
 		if err != nil {
 			return err
 		}
-		all = append(all, contender{measure.Contender{Name: "limit", Threads: threads, Time: measure.Repeat(limit)}, true})
+		all = append(all, contender{measure.Contender{Name: "limit", Threads: threads, Time: measure.Repeat(limit)},
+			true})
 		finite = append(finite, func() error {
 			v, err := runtime.Slice[float32](t.loss[0])
 			if err == nil && !(v[0] >= 0 && v[0] < 10) {
@@ -250,7 +252,10 @@ func (b *bench) train(n network) error {
 	}
 	for _, q := range peers {
 		if q.Threads <= b.threads[len(b.threads)-1] {
-			all = append(all, contender{Contender: measure.Contender{Name: q.Name, Threads: q.Threads, Time: func(k int) (time.Duration, error) { return b.peer.time(q, k) }}})
+			all = append(all, contender{Contender: measure.Contender{Name: q.Name, Threads: q.Threads,
+				Time: func(k int) (time.Duration, error) {
+					return b.peer.time(q, k)
+				}}})
 		}
 	}
 	if err := b.race(n.name, all, 0, n.ops()); err != nil {
@@ -293,7 +298,8 @@ func (b *bench) trainPeers(n network, dir string) ([]peerRun, error) {
 	}
 	runs, err := b.peer.open("train", files)
 	if err == nil && len(runs) == 0 {
-		fmt.Fprintf(os.Stderr, "bench: %s without PyTorch, which this Python does not have: apt-get install python3-torch\n", n.name)
+		fmt.Fprintf(os.Stderr,
+			"bench: %s without PyTorch, which this Python does not have: apt-get install python3-torch\n", n.name)
 	}
 	return runs, err
 }

@@ -54,12 +54,14 @@ func readmeCode(t *testing.T) error {
 func readmeTraining(t *testing.T) error {
 	ctx := context.Background()
 	prog, err := heal.Compile("fn line[N](slope: f32, shift: f32, x: f32[N]) -> f32[N] = slope .* x .+ shift\n"+
-		"fn loss[N](slope: f32, shift: f32, x: f32[N], y: f32[N]) -> f32 = { let d = line(slope, shift, x) - y; mean(d * d) }\n", heal.Options{})
+		"fn loss[N](slope: f32, shift: f32, x: f32[N], y: f32[N]) -> f32 = { let d = line(slope, shift, x) - y; "+
+		"mean(d * d) }\n", heal.Options{})
 	if err != nil {
 		return err
 	}
 	defer prog.Close()
-	zero, x, y := runtime.Scalar[float32](0), runtime.FromSlice([]float32{0, 1, 2, 3}), runtime.FromSlice([]float32{1, 3, 5, 7})
+	zero, x, y := runtime.Scalar[float32](0), runtime.FromSlice([]float32{0, 1, 2, 3}),
+		runtime.FromSlice([]float32{1, 3, 5, 7})
 	model, err := nn.New(prog, "loss", map[string]*runtime.Tensor{"slope": zero, "shift": zero})
 	if err != nil {
 		return err
@@ -93,7 +95,8 @@ func readmeTraining(t *testing.T) error {
 // gpuTensors keeps tensors on a device.
 func gpuTensors(t *testing.T) error {
 	ctx := context.Background()
-	m, err := heal.Compile("fn twice[N](x: f32[N] on device) -> f32[N] on device = x * 2.0", heal.Options{Backend: heal.PTXSim})
+	m, err := heal.Compile("fn twice[N](x: f32[N] on device) -> f32[N] on device = x * 2.0",
+		heal.Options{Backend: heal.PTXSim})
 	if err != nil {
 		return err
 	}

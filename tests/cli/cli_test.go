@@ -36,7 +36,8 @@ func TestScripts(t *testing.T) {
 		Dir:           ".",
 		UpdateScripts: *update,
 		Setup:         func(e *testscript.Env) error { setEnv(e.Setenv, e.WorkDir); return nil },
-		Cmds:          map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "repeat": repeat, "damage": damage},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "repeat": repeat,
+			"damage": damage},
 		Condition: func(name string) (bool, error) {
 			_, err := libllvm.Open()
 			return name == "libllvm" && err == nil, nil

@@ -129,12 +129,14 @@ func TestFunctionLists(t *testing.T) {
 			lists := regexp.MustCompile("`([a-z0-9_]+( *\\s[a-z0-9_]+){4,})`").FindAllStringSubmatch(part, -1)
 			for line := range strings.Lines(part) {
 				if strings.HasPrefix(line, "| ") { // in a table, a call names its function
-					lists = append(lists, regexp.MustCompile("`([a-z0-9_]+)(?:\\[[^`]*\\])?\\(").FindAllStringSubmatch(line, -1)...)
+					lists = append(lists,
+						regexp.MustCompile("`([a-z0-9_]+)(?:\\[[^`]*\\])?\\(").FindAllStringSubmatch(line, -1)...)
 				}
 			}
 			for _, list := range lists {
 				for _, name := range strings.Fields(list[1]) {
-					if !strings.HasPrefix(section, "5.") && !strings.HasPrefix(section, "6.") && !strings.HasPrefix(section, "7.") {
+					if !strings.HasPrefix(section, "5.") && !strings.HasPrefix(section, "6.") &&
+						!strings.HasPrefix(section, "7.") {
 						continue
 					}
 					checked++
@@ -227,7 +229,8 @@ func runSessions(t *testing.T, name string, sessions []block) {
 			got := out.String()
 			var exit *exec.ExitError
 			if errors.As(err, &exit) {
-				got = strings.TrimRight(got, "\n") + "\n[exit code " + exit.ProcessState.String()[len("exit status "):] + "]\n"
+				got = strings.TrimRight(got, "\n") + "\n[exit code " +
+					exit.ProcessState.String()[len("exit status "):] + "]\n"
 			} else if err != nil {
 				t.Fatal(err)
 			}
@@ -269,7 +272,8 @@ func TestMatches(t *testing.T) {
 		pattern, text string
 		want          bool
 	}{
-		{"a\n", "a\n", true}, {"a\n", "a\nb\n", false}, {"a...c\n", "abc\n", true}, {"a...\n", "a\nb\n", true}, {"...", "", true}, {"a.c", "abc", false},
+		{"a\n", "a\n", true}, {"a\n", "a\nb\n", false}, {"a...c\n", "abc\n", true}, {"a...\n", "a\nb\n", true},
+		{"...", "", true}, {"a.c", "abc", false},
 	} {
 		if matches(c.pattern, c.text) != c.want {
 			t.Errorf("%q matches %q: %v", c.pattern, c.text, !c.want)

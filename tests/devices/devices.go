@@ -1,7 +1,8 @@
 // Package devices says for which processors the suites of tests make code, and how they run on a device.
 //
-// By default that is the simulator, which is slow, so each suite takes a sample of its cases. With HEAL_TEST_DEVICE=ptxsim it
-// takes all of them (make test-ptx), and with HEAL_TEST_DEVICE=gpu they run on a GPU (make test-gpu).
+// By default that is the simulator, which is slow, so each suite takes a sample of its cases. With
+// HEAL_TEST_DEVICE=ptxsim it takes all of them (make test-ptx), and with HEAL_TEST_DEVICE=gpu they run on a GPU (make
+// test-gpu).
 package devices
 
 import (
@@ -23,8 +24,8 @@ func Backend() string {
 	return heal.PTXSim
 }
 
-// Takes reports whether case number i of a suite runs on the device: one of so many, all where Env is set, none with -short or
-// without libLLVM.
+// Takes reports whether case number i of a suite runs on the device: one of so many, all where Env is set, none with
+// -short or without libLLVM.
 func Takes(i, of int) bool {
 	if _, err := libllvm.Open(); err != nil {
 		return false

@@ -12,8 +12,8 @@ import (
 	"healc/tests/emulated"
 )
 
-// ProcessorsEnv is the environment variable that names processors, with commas between them, for which the suites make code in place of those
-// that this machine has.
+// ProcessorsEnv is the environment variable that names processors, with commas between them, for which the suites make
+// code in place of those that this machine has.
 const ProcessorsEnv = "HEAL_TEST_PROCESSORS"
 
 // named are the processors of ProcessorsEnv.
@@ -37,9 +37,9 @@ func Targets(t *testing.T) []string {
 	return append([]string{""}, Processors(t)...)
 }
 
-// Processors are the targets whose code this machine can run; without libLLVM the test is skipped. There are as many on every machine with
-// AVX2: where it has no AVX-512, the plainest one takes turns with what is generated for AVX-512 (Split). Whose turn it is depends on the test
-// and on the day.
+// Processors are the targets whose code this machine can run; without libLLVM the test is skipped. There are as many on
+// every machine with AVX2: where it has no AVX-512, the plainest one takes turns with what is generated for AVX-512
+// (Split). Whose turn it is depends on the test and on the day.
 func Processors(t *testing.T) []string {
 	if names := named(); len(names) > 0 {
 		return names
@@ -59,8 +59,9 @@ func Processors(t *testing.T) []string {
 
 const avx2, avx512 = "x86-64-v3", "x86-64-v4"
 
-// Split are processors with AVX-512 of which this machine runs what is generated for them, of the instructions that it has: without multiply-adds
-// of 52 bits, with them, and with quick products of 64 (Note [Split vectors] in codegen/llvm). There are none where it has AVX-512 itself.
+// Split are processors with AVX-512 of which this machine runs what is generated for them, of the instructions that it
+// has: without multiply-adds of 52 bits, with them, and with quick products of 64 (Note [Split vectors] in
+// codegen/llvm). There are none where it has AVX-512 itself.
 func Split(t *testing.T) (cpus []string) {
 	if has := host(t); has[avx2] && !has[avx512] {
 		for _, cpu := range emulated.PCProcessors {
@@ -78,7 +79,8 @@ func host(t *testing.T) map[string]bool {
 	}
 	_, features := lib.HostCPU()
 	out := map[string]bool{}
-	for cpu, needs := range map[string]string{avx2: "avx2 fma bmi2", avx512: "avx512f avx512bw avx512vl avx512dq avx512cd"} {
+	for cpu, needs := range map[string]string{avx2: "avx2 fma bmi2",
+		avx512: "avx512f avx512bw avx512vl avx512dq avx512cd"} {
 		out[cpu] = true
 		for _, f := range strings.Fields(needs) {
 			out[cpu] = out[cpu] && strings.Contains(","+features+",", ",+"+f+",")

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestNamed: a suite for processors that are named runs code for them and for no other one, each number of a case for one of them.
+// TestNamed: a suite for processors that are named runs code for them and for no other one, each number of a case for
+// one of them.
 func TestNamed(t *testing.T) {
 	t.Setenv(ProcessorsEnv, "icelake-client/x86-64-v3,znver4")
 	want := []string{"icelake-client/x86-64-v3", "znver4"}

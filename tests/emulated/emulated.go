@@ -1,5 +1,5 @@
-// Package emulated runs compiled functions on a processor that this machine does not have, under qemu: the Go program runner,
-// built for that processor, loads the objects as any Go program does.
+// Package emulated runs compiled functions on a processor that this machine does not have, under qemu: the Go program
+// runner, built for that processor, loads the objects as any Go program does.
 package emulated
 
 import (
@@ -27,7 +27,8 @@ type Processor struct {
 
 // AArch64 has NEON.
 var AArch64 = Processor{
-	Triple: "aarch64-linux-gnu", GOARCH: "arm64", qemu: []string{"qemu-aarch64-static", "qemu-aarch64"}, system: "/usr/aarch64-linux-gnu",
+	Triple: "aarch64-linux-gnu", GOARCH: "arm64", qemu: []string{"qemu-aarch64-static", "qemu-aarch64"},
+	system:   "/usr/aarch64-linux-gnu",
 	packages: "qemu-user-static libc6-arm64-cross libgcc-s1-arm64-cross",
 }
 
@@ -127,8 +128,10 @@ func (m *Machine) Library(l *aot.Library) (*Library, error) {
 	return &Library{m, bundle}, nil
 }
 
-// Run calls an entry, with shape parameters as bind has them. It writes into args what the entry updates, and updated are these.
-func (e *Library) Run(name string, bind map[string]int64, args []*runtime.Tensor, threads int) (results, updated []*runtime.Tensor, err error) {
+// Run calls an entry, with shape parameters as bind has them. It writes into args what the entry updates, and updated
+// are these.
+func (e *Library) Run(name string, bind map[string]int64, args []*runtime.Tensor, threads int) (results,
+	updated []*runtime.Tensor, err error) {
 	k := slices.IndexFunc(e.bundle.Funcs, func(f abi.BundleFunc) bool { return f.Name == name })
 	if k < 0 {
 		return nil, nil, fmt.Errorf("there is no function %q", name)

@@ -28,14 +28,17 @@ type Machine struct {
 }
 
 func newMachine(from io.Reader, to io.Writer, end func() error) *Machine {
-	return &Machine{to: gob.NewEncoder(to), from: gob.NewDecoder(from), flush: func() error { return nil }, close: end, ready: func() {}, codes: map[*abi.Program]int{}}
+	return &Machine{to: gob.NewEncoder(to), from: gob.NewDecoder(from), flush: func() error {
+		return nil
+	}, close: end, ready: func() {}, codes: map[*abi.Program]int{}}
 }
 
 // Close ends the emulator.
 func (m *Machine) Close() error { return m.close() }
 
 // Call is that of runtime.Processor.
-func (m *Machine) Call(plan *abi.Program, objects [][]byte, threads int, dims []int64, args []*runtime.Tensor) ([]*runtime.Tensor, error) {
+func (m *Machine) Call(plan *abi.Program, objects [][]byte, threads int, dims []int64,
+	args []*runtime.Tensor) ([]*runtime.Tensor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	q := &wire.Request{Code: len(m.codes), Dims: dims, Threads: threads}

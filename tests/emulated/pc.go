@@ -12,7 +12,8 @@ import (
 // Folder is the environment variable that names the folder which bochs.sh made.
 const Folder = "HEAL_BOCHS"
 
-// PCProcessors are the kinds of processor whose code the PC runs: without multiply-adds of 52 bits, with them, and with quick products of 64.
+// PCProcessors are the kinds of processor whose code the PC runs: without multiply-adds of 52 bits, with them, and with
+// quick products of 64.
 var PCProcessors = []string{"x86-64-v4", "icelake-client", "znver4"}
 
 // PC is the PC that HEAL_BOCHS names, which runs as long as the tests; without it the test is skipped.

@@ -17,7 +17,8 @@ import (
 // startPC starts the PC of the folder, with the runner in it.
 func startPC(folder, dir string) (*Machine, error) {
 	program := filepath.Join(dir, "runner")
-	if err := (Processor{GOARCH: "amd64"}).Go(program, "build", "-ldflags=-s -w", "healc/tests/emulated/runner"); err != nil {
+	if err := (Processor{GOARCH: "amd64"}).Go(program, "build", "-ldflags=-s -w", "healc/tests/emulated/runner"); err !=
+		nil {
 		return nil, err
 	}
 	raw, err := os.ReadFile(program)

@@ -7,9 +7,9 @@
 //	# 1 kernel, reads 2048000, writes 2048000    what `healc explain` says; "0 kernels" for a view
 //	# because the reason                         where that is more than one pass over the inputs and the results
 //
-// The least that a program can do is one kernel that reads its inputs and writes its results once. A program that does more
-// has to say why: what the cost model weighs there (Note [Recompute or materialise] in passes/fusion), or what stands
-// in the way. A program that does no more must not give a reason.
+// The least that a program can do is one kernel that reads its inputs and writes its results once. A program that does
+// more has to say why: what the cost model weighs there (Note [Recompute or materialise] in passes/fusion), or what
+// stands in the way. A program that does no more must not give a reason.
 //
 //	go test ./tests/fusion -update    rewrites the numbers; read the diff before committing
 package fusion
@@ -139,7 +139,9 @@ func check(t *testing.T, text string) string {
 	in, res := least(t, file, want.bind)
 	more := kernels > 1 || reads > in || writes > res
 	if more && want.because == "" {
-		t.Errorf("%s; the inputs have %d bytes and the results %d. More than one pass over them wants a reason, a comment `# because ...`\n%s", got, in, res, out.String())
+		t.Errorf(
+			"%s; the inputs have %d bytes and the results %d. More than one pass over them wants a reason, a comment "+
+				"`# because ...`\n%s", got, in, res, out.String())
 	}
 	if !more && want.because != "" {
 		t.Errorf("there is nothing to explain: %s, which is the least\n%s", got, want.because)
@@ -170,7 +172,8 @@ func moved(t *testing.T, explanation string) (kernels, reads, writes int64) {
 	return kernels, reads, writes
 }
 
-// least is the number of bytes of the inputs and of the results of the one function of a program; what it changes is both.
+// least is the number of bytes of the inputs and of the results of the one function of a program; what it changes is
+// both.
 func least(t *testing.T, file *diag.File, bind map[string]int64) (in, out int64) {
 	t.Helper()
 	m, err := heal.CompileFile(file, heal.Options{Backend: heal.Interp})

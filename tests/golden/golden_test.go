@@ -236,7 +236,8 @@ func countLines(text, word string) int {
 }
 
 func inWord(r rune) bool {
-	return r == '_' || r == '.' || r == '%' || r == '@' || r == '"' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	return r == '_' || r == '.' || r == '%' || r == '@' || r == '"' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' ||
+		'A' <= r && r <= 'Z'
 }
 
 // diff shows the lines from the first to the last that differs.

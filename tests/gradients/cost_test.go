@@ -12,8 +12,8 @@ import (
 	"healc/runtime/abi"
 )
 
-// A cost is what a compiled function does: the number of its kernels, those in the steps of loops once, and the bytes of
-// temporary buffers that are alive at one time.
+// A cost is what a compiled function does: the number of its kernels, those in the steps of loops once, and the bytes
+// of temporary buffers that are alive at one time.
 type cost struct {
 	kernels int
 	bytes   int64
@@ -66,7 +66,9 @@ fn pair(w: f32[16, 16], x: f32[1000, 16]) -> f32[1000, 16] = layer(w, layer(w, x
 
 // TestCheckpointKeepsLess: of 8 values, 3 are kept, and 1 is there while its pair of layers is differentiated.
 func TestCheckpointKeepsLess(t *testing.T) {
-	plain := costOf(t, deep+"pub fn f(w: f32[16, 16], x: f32[1000, 16]) -> f32[16, 16] = grad(|w| sum(pair(w, pair(w, pair(w, pair(w, x))))))(w)")
+	plain := costOf(t, deep+
+		"pub fn f(w: f32[16, 16], x: f32[1000, 16]) -> f32[16, 16] = grad(|w| sum(pair(w, pair(w, pair(w, pair(w, "+
+		"x))))))(w)")
 	spared := costOf(t, deep+`
 fn two(w: f32[16, 16], x: f32[1000, 16]) -> f32[1000, 16] = checkpoint(pair)(w, x)
 pub fn f(w: f32[16, 16], x: f32[1000, 16]) -> f32[16, 16] = grad(|w| sum(two(w, two(w, two(w, two(w, x))))))(w)`)
@@ -77,11 +79,12 @@ pub fn f(w: f32[16, 16], x: f32[1000, 16]) -> f32[16, 16] = grad(|w| sum(two(w, 
 	if spared.bytes > 6*value+8*16*16*4 {
 		t.Errorf("%d bytes with checkpoints, %d without: a value has %d", spared.bytes, plain.bytes, value)
 	}
-	t.Logf("without checkpoints %d kernels, %d bytes; with them %d kernels, %d bytes", plain.kernels, plain.bytes, spared.kernels, spared.bytes)
+	t.Logf("without checkpoints %d kernels, %d bytes; with them %d kernels, %d bytes", plain.kernels, plain.bytes,
+		spared.kernels, spared.bytes)
 }
 
-// TestSparseStates: a loop whose number of steps is an argument has the same derivative, to the last bit, as one whose number
-// is known, on both sides of the numbers where more digits are kept.
+// TestSparseStates: a loop whose number of steps is an argument has the same derivative, to the last bit, as one whose
+// number is known, on both sides of the numbers where more digits are kept.
 func TestSparseStates(t *testing.T) {
 	m := compile(t, `
 fn step(s: f64[3], a: f64) -> f64[3] = sin(s * 3.0) * a + flip(s, 0) * 0.1

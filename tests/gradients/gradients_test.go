@@ -113,7 +113,8 @@ func random(rng *rand.Rand, n int, lo, hi float64) []float64 {
 
 // ranges are where the points for an operation are drawn, for those that are not defined everywhere.
 var ranges = map[string][2]float64{
-	"log": {0.2, 3}, "log2": {0.2, 3}, "log10": {0.2, 3}, "log1p": {-0.6, 3}, "sqrt": {0.2, 3}, "rsqrt": {0.2, 3}, "cbrt": {0.2, 3},
+	"log": {0.2, 3}, "log2": {0.2, 3}, "log10": {0.2, 3}, "log1p": {-0.6, 3}, "sqrt": {0.2, 3}, "rsqrt": {0.2, 3},
+	"cbrt": {0.2, 3},
 	"asin": {-0.9, 0.9}, "acos": {-0.9, 0.9}, "pow": {0.3, 2.5}, "div": {0.3, 3}, "rem": {0.3, 3},
 }
 
@@ -122,7 +123,8 @@ var ranges = map[string][2]float64{
 func TestOperations(t *testing.T) {
 	n := 0
 	for _, d := range ir.Ops() {
-		if d.Class != ir.Pointwise || d.VJP == nil || d == ir.OpSelect || d == ir.OpCast || d == ir.OpRequire { // they take other types, too
+		// they take other types, too
+		if d.Class != ir.Pointwise || d.VJP == nil || d == ir.OpSelect || d == ir.OpCast || d == ir.OpRequire {
 			continue
 		}
 		n++
@@ -190,7 +192,8 @@ func pointwise(d *ir.OpDef, order int) *function {
 }
 
 // derivative writes a vjp or jvp of body at x.
-func derivative(b *ir.Builder, d *ir.OpDef, v types.Tensor, body func(*ir.Builder, []*ir.Value) *ir.Value, x, more []*ir.Value) *ir.Op {
+func derivative(b *ir.Builder, d *ir.OpDef, v types.Tensor, body func(*ir.Builder, []*ir.Value) *ir.Value, x,
+	more []*ir.Value) *ir.Op {
 	region := &ir.Block{}
 	var wrt []int64
 	for i := range x {
@@ -206,39 +209,58 @@ var expressions = []struct {
 	expr string
 	out  []int64
 }{
-	{"x .+ y", []int64{3, 4}}, {"y .* x", []int64{3, 4}}, {"x ./ (2.0 .+ y .* y)", []int64{3, 4}}, {"x .* +/(y)", []int64{3, 4}},
+	{"x .+ y", []int64{3, 4}}, {"y .* x", []int64{3, 4}}, {"x ./ (2.0 .+ y .* y)", []int64{3, 4}},
+	{"x .* +/(y)", []int64{3, 4}},
 	{"x .- +/[axis=1, keep](x)", []int64{3, 4}}, {"x .* expand(+/[axis=0](x), [1, 4])", []int64{3, 4}},
 	{"+/(x)", []int64{}}, {"+/[axis=0](x) * y", []int64{4}}, {"+/[axis=(0, 1)](x .* y)", []int64{}},
-	{"*/[axis=1](x)", []int64{3}}, {"*/(y)", []int64{}}, {"-/[axis=1](x)", []int64{3}}, {"//[axis=1](x)", []int64{3}}, {"-/(x)", []int64{}},
+	{"*/[axis=1](x)", []int64{3}}, {"*/(y)", []int64{}}, {"-/[axis=1](x)", []int64{3}}, {"//[axis=1](x)", []int64{3}},
+	{"-/(x)", []int64{}},
 	{"max/[axis=1](x)", []int64{3}}, {"min/[axis=0, keep](x)", []int64{1, 4}}, {"max/(x)", []int64{}},
 	{"mean(x, axis = 0) * y", []int64{4}}, {"var(x, axis = 1)", []int64{3}}, {"var(x)", []int64{}},
-	{"x @ y", []int64{3}}, {"transpose(x) @ x", []int64{4, 4}}, {"x @ transpose(x)", []int64{3, 3}}, {"y @ transpose(x)", []int64{3}},
+	{"x @ y", []int64{3}}, {"transpose(x) @ x", []int64{4, 4}}, {"x @ transpose(x)", []int64{3, 3}},
+	{"y @ transpose(x)", []int64{3}},
 	{"reshape(x, [2, 6])", []int64{2, 6}}, {"flatten(x)", []int64{12}}, {"permute_axes(x, [1, 0])", []int64{4, 3}},
-	{"x[1]", []int64{4}}, {"x[1..3, 0..4 by 2]", []int64{2, 2}}, {"flip(x, 1)", []int64{3, 4}}, {"x[.., 2] * x[.., 1]", []int64{3}},
-	{"concat((x, reshape(y, [1, 4])), 0)", []int64{4, 4}}, {"stack((y, y * y), 0)", []int64{2, 4}}, {"roll(x, 1, 1)", []int64{3, 4}},
-	{"pad(y, 0, 1, 2, 0.5)", []int64{7}}, {"repeat(y, 2, 0)", []int64{8}}, {"{ let (a, b) = split(y, 2, 0); a * b }", []int64{2}},
-	{"{ let i = argmax(stop_gradient(y)); y[i] * x[i % 3] }", []int64{4}}, {"{ let i = argmax(y) / 2; y[i..i + 2] }", []int64{2}},
-	{"y[[3, 0, 3, 1, 3]]", []int64{5}}, {"x[[2, 0], [1, 1]] ", []int64{2}}, {"x[[2, 0, 2]]", []int64{3, 4}}, {"x[.., [1, 1, 0]]", []int64{3, 3}},
-	{"take_along_axis(x, [[1, 1], [0, 3], [2, 2]], 1)", []int64{3, 2}}, {"scatter_add(y, [1, 1, 3], x[.., 0], 0)", []int64{4}},
+	{"x[1]", []int64{4}}, {"x[1..3, 0..4 by 2]", []int64{2, 2}}, {"flip(x, 1)", []int64{3, 4}},
+	{"x[.., 2] * x[.., 1]", []int64{3}},
+	{"concat((x, reshape(y, [1, 4])), 0)", []int64{4, 4}}, {"stack((y, y * y), 0)", []int64{2, 4}},
+	{"roll(x, 1, 1)", []int64{3, 4}},
+	{"pad(y, 0, 1, 2, 0.5)", []int64{7}}, {"repeat(y, 2, 0)", []int64{8}},
+	{"{ let (a, b) = split(y, 2, 0); a * b }", []int64{2}},
+	{"{ let i = argmax(stop_gradient(y)); y[i] * x[i % 3] }", []int64{4}},
+	{"{ let i = argmax(y) / 2; y[i..i + 2] }", []int64{2}},
+	{"y[[3, 0, 3, 1, 3]]", []int64{5}}, {"x[[2, 0], [1, 1]] ", []int64{2}}, {"x[[2, 0, 2]]", []int64{3, 4}},
+	{"x[.., [1, 1, 0]]", []int64{3, 3}},
+	{"take_along_axis(x, [[1, 1], [0, 3], [2, 2]], 1)", []int64{3, 2}},
+	{"scatter_add(y, [1, 1, 3], x[.., 0], 0)", []int64{4}},
 	{"sort(x, 1) .* y", []int64{3, 4}}, {"{ let mut z = x * x; z[1] = y; z[.., 0..4 by 2] .*= 3.0; z }", []int64{3, 4}},
 	{"{ let i = argmin(y); let mut z = y * y; z[i] = y[0]; z }", []int64{4}},
-	{"where(x .> 0.0, x * x, sin(x))", []int64{3, 4}}, {"(x as f64) * 2.0", []int64{3, 4}}, {"clamp(x, -0.5, 0.5)", []int64{3, 4}},
-	{"if sum(y) > 0.0 { x .* y } else { x * x }", []int64{3, 4}}, {"if x[0, 0] > y[0] { sum(x) } else { sum(y) * x[1, 1] }", []int64{}},
+	{"where(x .> 0.0, x * x, sin(x))", []int64{3, 4}}, {"(x as f64) * 2.0", []int64{3, 4}},
+	{"clamp(x, -0.5, 0.5)", []int64{3, 4}},
+	{"if sum(y) > 0.0 { x .* y } else { x * x }", []int64{3, 4}},
+	{"if x[0, 0] > y[0] { sum(x) } else { sum(y) * x[1, 1] }", []int64{}},
 	{"match argmax(y) { 0 => sum(y * y), n if n > 2 => sum(x), _ => x[0, 0] * y[1] }", []int64{}},
 	{"map(|a, b| a * sin(b), x, y)", []int64{3, 4}}, {"tabulate(3, |i| y[i] * y[i + 1])", []int64{3}},
 	{"tabulate(4, 3, |i, j| x[j, i] * y[i])", []int64{4, 3}}, {"tabulate(3, |i| x[i] * y[i])", []int64{3, 4}},
 	{"tabulate(5, |i| sum(x) * y[0] * (i as f64))", []int64{5}}, {"tabulate(2, |i| sum(x @ y) * y[i])", []int64{2}},
-	{"tabulate(3, |i| tabulate(4, |j| x[i, j] * y[3 - j]))", []int64{3, 4}}, {"tabulate(3, |i| if i == 1 { y[i] } else { x[i, 0] * y[1] })", []int64{3}},
-	{"(|a, b| a * sin(b) + b)/(x)", []int64{}}, {"fold(y[0], |a, b| a * cos(b) + y[1], x)", []int64{}}, {"cumsum(y)", []int64{4}}, {"cumprod(flatten(x))", []int64{12}},
+	{"tabulate(3, |i| tabulate(4, |j| x[i, j] * y[3 - j]))", []int64{3, 4}},
+	{"tabulate(3, |i| if i == 1 { y[i] } else { x[i, 0] * y[1] })", []int64{3}},
+	{"(|a, b| a * sin(b) + b)/(x)", []int64{}}, {"fold(y[0], |a, b| a * cos(b) + y[1], x)", []int64{}},
+	{"cumsum(y)", []int64{4}}, {"cumprod(flatten(x))", []int64{12}},
 	{"scan(y[2], |a, b| a * 0.5 + b * b * y[3], y)", []int64{4}},
-	{"cumsum(x)", []int64{3, 4}}, {"cumprod(x) .* y", []int64{3, 4}}, {"scan(y[0], |a, b| a * sin(b) + y[1], x)", []int64{3, 4}},
-	{"scan(y[2], |a, b| a * 0.5 + b * y[argmax(y)] * x[1, 2], x * x)", []int64{3, 4}}, {"scan(0.5_f64, |a, b| a * b + sum(y * b), x)", []int64{3, 4}},
-	{"{ let (s, p, n) = scan((y[0], 1.0_f64, 1), |(s, p, n), b| (s * 0.5 + p * b, p * cos(s) + b, n + 1), x); s .* p .* (n as f64) }", []int64{3, 4}},
+	{"cumsum(x)", []int64{3, 4}}, {"cumprod(x) .* y", []int64{3, 4}},
+	{"scan(y[0], |a, b| a * sin(b) + y[1], x)", []int64{3, 4}},
+	{"scan(y[2], |a, b| a * 0.5 + b * y[argmax(y)] * x[1, 2], x * x)", []int64{3, 4}},
+	{"scan(0.5_f64, |a, b| a * b + sum(y * b), x)", []int64{3, 4}},
+	{"{ let (s, p, n) = scan((y[0], 1.0_f64, 1), |(s, p, n), b| (s * 0.5 + p * b, p * cos(s) + b, n + 1), x); s .* p " +
+		".* (n as f64) }", []int64{3, 4}},
 	{"(|a, b| a * sin(b) + b)/[axis=0](x)", []int64{4}}, {"(|a, b| a * b + y[0])/[axis=1, keep](x)", []int64{3, 1}},
-	{"fold(y[1], |a, b| a * b + x[1, 1], reshape(x, [2, 2, 3]))", []int64{}}, {"tabulate(3, |i| fold(y[i], |a, b| a * b + y[0], x[i]))", []int64{3}},
-	{"tabulate(3, |i| sum(scan(y[i], |a, b| a * b + y[0], x[i])))", []int64{3}}, {"iterate(3, y, |s| cumsum(s) .* (|a, b| a * b)/(x))", []int64{4}},
+	{"fold(y[1], |a, b| a * b + x[1, 1], reshape(x, [2, 2, 3]))", []int64{}},
+	{"tabulate(3, |i| fold(y[i], |a, b| a * b + y[0], x[i]))", []int64{3}},
+	{"tabulate(3, |i| sum(scan(y[i], |a, b| a * b + y[0], x[i])))", []int64{3}},
+	{"iterate(3, y, |s| cumsum(s) .* (|a, b| a * b)/(x))", []int64{4}},
 	{"iterate(5, y, |s| sin(s) + y)", []int64{4}}, {"iterate(argmax(y) + 1, y, |s| sin(s) * x[0])", []int64{4}},
-	{"iterate(0, y, |s| s * s)", []int64{4}}, {"{ let (a, b) = iterate(3, (x, y), |(a, b)| (a .* b, a[0] + b)); a .+ b }", []int64{3, 4}},
+	{"iterate(0, y, |s| s * s)", []int64{4}},
+	{"{ let (a, b) = iterate(3, (x, y), |(a, b)| (a .* b, a[0] + b)); a .+ b }", []int64{3, 4}},
 	{"iterate_until(y, |s| s * 1.5, |s| sum(s * s) > 20.0, 30)", []int64{4}},
 	{"iterate_until(y, |s| s * 1.5 + x[1], |s| sum(s * s) > 20.0, argmax(y) + 2)", []int64{4}},
 	{"iterate(3, y, |s| iterate(2, s, |u| u * cos(u) + s))", []int64{4}},
@@ -277,7 +299,8 @@ var expressions = []struct {
 	{"softplus(x) .+ gelu(x) .* silu(x)", []int64{3, 4}},
 	{"abs(x) .^ abs(y)", []int64{3, 4}},
 	{"(x .% 0.7)", []int64{3, 4}},
-	{"{ let (a, b) = iterate_until((x, y), |(a, b)| (a * 1.3, b + a[0]), |(a, b)| sum(a * a) > 30.0, 20); a .+ b }", []int64{3, 4}},
+	{"{ let (a, b) = iterate_until((x, y), |(a, b)| (a * 1.3, b + a[0]), |(a, b)| sum(a * a) > 30.0, 20); a .+ b }",
+		[]int64{3, 4}},
 	{"{ let (v, s) = fold((y, 1.0_f64), |(v, s), e| (v * cos(e), s + e * v[0]), x); v * s }", []int64{4}},
 	{"scan(y[0], |a, b| if b > 0.0 { a * b } else { a + b * y[1] }, x)", []int64{3, 4}},
 	{"scan(y[0], |a, b| iterate(2, a, |s| sin(s) + b), y)", []int64{4}},

@@ -53,9 +53,11 @@ func goModule(t *testing.T, main string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := strings.Replace(string(mod), "module healc", "module use", 1) + "\nrequire healc v0.0.0\n\nreplace healc => " + root + "\n"
+	own := strings.Replace(string(mod), "module healc", "module use", 1) +
+		"\nrequire healc v0.0.0\n\nreplace healc => " + root + "\n"
 	dir := t.TempDir()
-	for name, data := range map[string]string{"go.mod": own, "go.sum": string(sum), "main.go": main, "every/every.go": string(code)} {
+	for name, data := range map[string]string{"go.mod": own, "go.sum": string(sum), "main.go": main,
+		"every/every.go": string(code)} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -90,7 +92,8 @@ func TestGoPackage(t *testing.T) {
 	}
 	dir := goModule(t, string(main))
 	for line := range strings.Lines(goCommand(t, dir, "list", "-deps", "./every")) {
-		if pkg := strings.TrimSpace(line); strings.HasPrefix(pkg, "healc") && !strings.HasPrefix(pkg, "healc/runtime") && pkg != "healc/lang/types" {
+		if pkg := strings.TrimSpace(line); strings.HasPrefix(pkg, "healc") &&
+			!strings.HasPrefix(pkg, "healc/runtime") && pkg != "healc/lang/types" {
 			t.Errorf("the package depends on %s", pkg)
 		}
 	}

@@ -123,7 +123,8 @@ func TestThreads(t *testing.T) {
 		out := newTensor(t, func(int) float32 { return 0 }, many)
 		err := lib.Call(entries["pick"], []*runtime.Tensor{x, index}, []*runtime.Tensor{out})
 		var failed *Failure
-		if !errors.As(err, &failed) || failed.Code != aot.CodeIndex || !strings.Contains(failed.Message, "index 300002 is out of range for an axis of extent 300001") {
+		if !errors.As(err, &failed) || failed.Code != aot.CodeIndex ||
+			!strings.Contains(failed.Message, "index 300002 is out of range for an axis of extent 300001") {
 			t.Fatalf("%s: %v", how, err)
 		}
 	}
@@ -256,7 +257,8 @@ pub fn shift[N](x: &mut f32[N], by: f32) = { x[0..N] = x .+ by; }
 	by := runtime.Scalar[float32](1)
 	defer by.Close()
 	var failed *Failure
-	if err := lib.Call(entries["shift"], []*runtime.Tensor{still, by}, nil); !errors.As(err, &failed) || !strings.Contains(failed.Message, "along axis 0 are one place in memory") {
+	if err := lib.Call(entries["shift"], []*runtime.Tensor{still, by}, nil); !errors.As(err, &failed) ||
+		!strings.Contains(failed.Message, "along axis 0 are one place in memory") {
 		t.Error(err)
 	}
 }
@@ -284,7 +286,8 @@ func TestCallers(t *testing.T) {
 	deep := runtime.Scalar(int32(0))
 	defer deep.Close()
 	err = lib.Call(entries["deep"], []*runtime.Tensor{runtime.Scalar(int32(0))}, []*runtime.Tensor{deep})
-	if !errors.As(err, &failed) || !strings.HasSuffix(failed.Message, "calls are nested more than 10000 deep (called at t.heal:4:30)") {
+	if !errors.As(err, &failed) || !strings.HasSuffix(failed.Message,
+		"calls are nested more than 10000 deep (called at t.heal:4:30)") {
 		t.Errorf("%v", err)
 	}
 }
@@ -334,7 +337,8 @@ func TestLinkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := lib.Call(entries["total"], []*runtime.Tensor{x}, []*runtime.Tensor{y}); err != nil || y.Bits()[0] != 0 {
+		if err := lib.Call(entries["total"], []*runtime.Tensor{x}, []*runtime.Tensor{y}); err != nil ||
+			y.Bits()[0] != 0 {
 			t.Errorf("%s: %v, %v", name, y.Bits(), err)
 		}
 		y.Close()
@@ -418,7 +422,9 @@ func TestExample(t *testing.T) {
 	run.Dir = dir
 	run.Env = append(os.Environ(), "LD_LIBRARY_PATH="+dir)
 	out, err := run.CombinedOutput()
-	want := "rows: -1.224736 0.500000 2.224736\nbackwards: 1.224736 0.500000 -0.224736\ncode 2: layernorm: axis 0 of scale has extent 2, but N is 3\n"
+	want :=
+		"rows: -1.224736 0.500000 2.224736\nbackwards: 1.224736 0.500000 -0.224736\n" +
+			"code 2: layernorm: axis 0 of scale has extent 2, but N is 3\n"
 	if err != nil || string(out) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
 	}

@@ -35,7 +35,8 @@ func TestNull(t *testing.T) {
 			t.Errorf("code %d, %q; want %q", code, lib.LastError(), c.want)
 		}
 	}
-	if code, err := lib.Do("heal_use_cpu", 0); err != nil || code != aot.CodeArgument || lib.LastError() != "there is no name of a processor" {
+	if code, err := lib.Do("heal_use_cpu", 0); err != nil || code != aot.CodeArgument ||
+		lib.LastError() != "there is no name of a processor" {
 		t.Errorf("heal_use_cpu(NULL): code %d, %q, %v", code, lib.LastError(), err)
 	}
 }

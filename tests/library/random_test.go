@@ -105,5 +105,6 @@ func TestRandomPrograms(t *testing.T) {
 	if refused > n/10 {
 		t.Errorf("%d of %d programs cannot be in a library", refused, n)
 	}
-	t.Logf("%d programs from seed %d; %d runs stop with an error, %d programs cannot be in a library", n, seed, stops, refused)
+	t.Logf("%d programs from seed %d; %d runs stop with an error, %d programs cannot be in a library", n, seed, stops,
+		refused)
 }

@@ -49,7 +49,8 @@ var forms = []form{
 		func(m, k, n int64) [][]int64 { return [][]int64{{3, m, k}, {3, k, n}} }, ""},
 	{"batch of rows", `fn f[B, K, N](a: T[B, K], b: T[B, K, N]) -> T[B, 1, N] = reshape(a, [B, 1, K]) @ b`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{3, k}, {3, k, n}} }, "f32 i32"},
-	{"batch of rows by transposes", `fn f[B, K, N](a: T[B, K], b: T[B, N, K]) -> T[B, 1, N] = reshape(a, [B, 1, K]) @ permute_axes(b, [0, 2, 1]) .+ 1`,
+	{"batch of rows by transposes",
+		`fn f[B, K, N](a: T[B, K], b: T[B, N, K]) -> T[B, 1, N] = reshape(a, [B, 1, K]) @ permute_axes(b, [0, 2, 1]) .+ 1`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{3, k}, {3, n, k}} }, "f32 i32"},
 	{"vector on the right, and more", `fn f[M, K](a: T[M, K], b: T[K], c: T[M]) -> T[M] = max(a @ b .+ c, c)`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k}, {m}} }, "f32 i64"},
@@ -59,36 +60,47 @@ var forms = []form{
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k, n}, {n}, {m, n}} }, ""},
 	{"scaled rows", `fn f[M, K, N](a: T[M, K], b: T[K, N], c: T[M]) -> T[M, N] = (a .* reshape(c, [M, 1])) @ b`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k, n}, {m}} }, ""},
-	{"scaled on both sides", `fn f[M, K, N](a: T[M, K], b: T[N, K], c: T[K], d: T[N]) -> T[M, N] = (a .* c .+ 1) @ transpose(b .* reshape(d, [N, 1]))`,
+	{"scaled on both sides",
+		`fn f[M, K, N](a: T[M, K], b: T[N, K], c: T[K], d: T[N]) -> T[M, N] = (a .* c .+ 1) @ transpose(b .* reshape(d, [N, 1]))`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {n, k}, {k}, {n}} }, "f32 i64 bf16"},
-	{"both transposed and computed", `fn f[M, K, N](a: T[K, M], b: T[N, K]) -> T[M, N] = transpose(a .* a) @ transpose(b .* 3)`,
+	{"both transposed and computed",
+		`fn f[M, K, N](a: T[K, M], b: T[N, K]) -> T[M, N] = transpose(a .* a) @ transpose(b .* 3)`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{k, m}, {n, k}} }, "f32 i64 bf16"},
-	{"sums of operands in other orders", `fn f[M, K, N](a: T[M, K], b: T[K, M], c: T[K, N], d: T[N, K]) -> T[M, N] = (a .+ transpose(b)) @ (c .- transpose(d))`,
+	{"sums of operands in other orders",
+		`fn f[M, K, N](a: T[M, K], b: T[K, M], c: T[K, N], d: T[N, K]) -> T[M, N] = (a .+ transpose(b)) @ (c .- transpose(d))`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k, m}, {k, n}, {n, k}} }, "f32 i64 bf16"},
 	{"computed matrix by vector", `fn f[M, K](a: T[M, K], b: T[K], c: T[K]) -> T[M] = (a .* b) @ c`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k}, {k}} }, "f32 i64 bf16"},
 	{"vector by computed matrix", `fn f[K, N](a: T[K], b: T[K, N], c: T[N]) -> T[N] = (a .* a) @ (b .- c)`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{k}, {k, n}, {n}} }, "f32 i64 bf16"},
-	{"computed batch", `fn f[B, M, K, N](a: T[B, M, K], b: T[B, K, N], c: T[B]) -> T[B, M, N] = (a .* reshape(c, [B, 1, 1])) @ (b .* 2)`,
+	{"computed batch",
+		`fn f[B, M, K, N](a: T[B, M, K], b: T[B, K, N], c: T[B]) -> T[B, M, N] = (a .* reshape(c, [B, 1, 1])) @ (b .* 2)`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{3, m, k}, {3, k, n}, {3}} }, "f32 i64 bf16"},
 	{"matrices of a batch", `fn f[B, M, K, N](a: T[B, M, K], b: T[B, K, N]) -> T[M, N] = a[B - 1] @ (b[0] .* 2)`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{3, m, k}, {3, k, n}} }, "f32 i64 bf16"},
-	{"gathered", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = a[tabulate(M, |i| M - 1 - i)] @ b`, plain, "f32 i64 bf16"},
-	{"epilogue of computed operands", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = max((a .* 2) @ (b .* 3), 0)`, plain, "f32 i64 bf16"},
+	{"gathered", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = a[tabulate(M, |i| M - 1 - i)] @ b`, plain,
+		"f32 i64 bf16"},
+	{"epilogue of computed operands", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = max((a .* 2) @ (b .* 3), 0)`,
+		plain, "f32 i64 bf16"},
 	{"wider", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> i32[M, N] = (a as i32) @ (b as i32)`, plain, "i8 i16 u8"},
-	{"wider and transposed", `fn f[M, K, N](a: T[K, M], b: T[N, K]) -> i32[M, N] = transpose(a as i32) @ transpose((b .* 3) as i32) .- 7`,
+	{"wider and transposed",
+		`fn f[M, K, N](a: T[K, M], b: T[N, K]) -> i32[M, N] = transpose(a as i32) @ transpose((b .* 3) as i32) .- 7`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{k, m}, {n, k}} }, "i8 i16 u8"},
-	{"wider by bits", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> f32[M, N] = (((a .> 1) as i32) @ (b as i32)) as f32`, plain, "i8 u8"},
+	{"wider by bits", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> f32[M, N] = (((a .> 1) as i32) @ (b as i32)) as f32`,
+		plain, "i8 u8"},
 	{"wider batch", `fn f[B, M, K, N](a: T[B, M, K], b: T[K, N]) -> u32[B, M, N] = (a as u32) @ (b as u32)`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{3, m, k}, {k, n}} }, "i8"},
-	{"wider float", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> f32[M, N] = (a as f32) @ (b as f32)`, plain, "f16 bf16 i8"},
-	{"wider and scaled", `fn f[M, K, N](a: T[M, K], b: T[N, K], s: T[K]) -> bf16[M, N] = (((a as f32) .* (s as f32)) @ transpose(b as f32)) as bf16`,
+	{"wider float", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> f32[M, N] = (a as f32) @ (b as f32)`, plain,
+		"f16 bf16 i8"},
+	{"wider and scaled",
+		`fn f[M, K, N](a: T[M, K], b: T[N, K], s: T[K]) -> bf16[M, N] = (((a as f32) .* (s as f32)) @ transpose(b as f32)) as bf16`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {n, k}, {k}} }, "f16 bf16 i8"},
 	{"wider matrix by vector", `fn f[M, K](a: T[M, K], b: T[K]) -> f32[M] = (a as f32) @ (b as f32)`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k}} }, "f16 bf16 i8"},
 	{"vector by wider matrix", `fn f[K, N](a: T[K], b: T[K, N]) -> i32[N] = (a as i32) @ (b as i32)`,
 		func(m, k, n int64) [][]int64 { return [][]int64{{k}, {k, n}} }, "i8 i16 u8"},
-	{"activation of an operand", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = exp(a) @ relu(b)`, plain, "f32 f64"},
+	{"activation of an operand", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = exp(a) @ relu(b)`, plain,
+		"f32 f64"},
 	{"rounded", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> bf16[M, N] = (a @ b) as bf16`, plain, "f32"},
 	{"two products", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = (a .* 2) @ b .+ a @ (b .* 3)`, plain, "i32"},
 	{"sum of rows", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M] = +/[axis=1](a @ b)`, plain, "f32"},
@@ -142,10 +154,10 @@ func (f form) elems() []string {
 	return common
 }
 
-// design is what TestProducts runs. Code for any shape meets each form, type and size. Code for its shape meets each two of them, a form
-// and a size with a quarter of the types, or half where it has a few of its own, because most of the time would go into libLLVM else:
-// other ones every day, so that all of them meet within four. Processors and threads go round, so that each meets every form, type and size.
-// TestDesign counts. With -short it is a sample.
+// design is what TestProducts runs. Code for any shape meets each form, type and size. Code for its shape meets each
+// two of them, a form and a size with a quarter of the types, or half where it has a few of its own, because most of
+// the time would go into libLLVM else: other ones every day, so that all of them meet within four. Processors and
+// threads go round, so that each meets every form, type and size. TestDesign counts. With -short it is a sample.
 func design(forms []form, short bool, cpus, day int) []try {
 	var out []try
 	n, rows := 0, 0
@@ -158,7 +170,8 @@ func design(forms []form, short bool, cpus, day int) []try {
 		for e := range elems {
 			rows++
 			for s := range sizes {
-				c := try{form: i, elem: e, size: s, any: !short || rows%11 == 0, own: *everything || (i+e+s+day)%part == 0}
+				c := try{form: i, elem: e, size: s, any: !short || rows%11 == 0, own: *everything ||
+					(i+e+s+day)%part == 0}
 				if c.own {
 					n++
 					c.own = !short || n%19 == 0
@@ -220,22 +233,24 @@ func TestDesign(t *testing.T) {
 				for x := range xs {
 					for y := range ys {
 						if !met[[4]any{i, x, k, y}] {
-							t.Errorf("on day %d, with %d processors %v never meets %v (%d and %d)", day, cpus, x, y, i, k)
+							t.Errorf("on day %d, with %d processors %v never meets %v (%d and %d)", day, cpus, x, y, i,
+								k)
 						}
 					}
 				}
 			}
 		}
 		if len(every[2]) != len(sizes) || len(every[3]) != cpus || len(every[4]) != len(threads) {
-			t.Errorf("of sizes, %d processors and threads there are %d, %d and %d", cpus, len(every[2]), len(every[3]), len(every[4]))
+			t.Errorf("of sizes, %d processors and threads there are %d, %d and %d", cpus, len(every[2]), len(every[3]),
+				len(every[4]))
 		}
 	}
 }
 
 var threads = []int{1, 2, 3, 7}
 
-// TestProducts runs the design: every result of the interpreter is compared with that of code for this shape and these strides,
-// and with that of code for any shape.
+// TestProducts runs the design: every result of the interpreter is compared with that of code for this shape and these
+// strides, and with that of code for any shape.
 func TestProducts(t *testing.T) {
 	forms, cpus := chosen(t), devices.Targets(t)
 	rows := map[[2]int][]try{}
@@ -274,11 +289,13 @@ func (f form) run(t *testing.T, rng *rand.Rand, elem string, cpus []string, n in
 		want := call(t, name, src, heal.Options{Backend: heal.Interp, Threads: 1}, args)
 		if c.own {
 			cpu, th := cpus[c.cpu], threads[c.threads]
-			got := call(t, name, src, heal.Options{Threads: th, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
+			got := call(t, name, src, heal.Options{Threads: th, SplitAll: true,
+				Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
 			differ(t, fmt.Sprintf("%s on %q with %d threads", name, cpu, th), got, want)
 		}
 		if c.any {
-			differ(t, fmt.Sprintf("%s for any shape on %q with %d threads", name, free.cpu, free.threads), free.call(t, name, s, args), want)
+			differ(t, fmt.Sprintf("%s for any shape on %q with %d threads", name, free.cpu, free.threads),
+				free.call(t, name, s, args), want)
 		}
 		for _, a := range args {
 			a.Close()
@@ -300,13 +317,16 @@ func differ(t *testing.T, name string, got, want []uint64) {
 	}
 }
 
-// TestShares: whoever computes which part of a product, the bits are those of one thread. These are large enough that parts are cut in both
-// directions (Note [Units of products] in codegen/llvm), with and without copies of the operands.
+// TestShares: whoever computes which part of a product, the bits are those of one thread. These are large enough that
+// parts are cut in both directions (Note [Units of products] in codegen/llvm), with and without copies of the operands.
 func TestShares(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	shapes := [][3]int64{{150, 260, 330}, {330, 260, 150}, {96, 300, 520}, {520, 64, 97}, {37, 600, 700}, {700, 90, 37}, {256, 256, 256}}
-	names := map[string]bool{"plain": true, "right transposed": true, "left transposed": true, "batch": true, "epilogue": true,
-		"both transposed and computed": true, "matrices of a batch": true, "vector on the right": true, "vector on the left": true}
+	shapes := [][3]int64{{150, 260, 330}, {330, 260, 150}, {96, 300, 520}, {520, 64, 97}, {37, 600, 700}, {700, 90, 37},
+		{256, 256, 256}}
+	names := map[string]bool{"plain": true, "right transposed": true, "left transposed": true, "batch": true,
+		"epilogue":                     true,
+		"both transposed and computed": true, "matrices of a batch": true, "vector on the right": true,
+		"vector on the left": true}
 	cpus := devices.Targets(t)
 	cache := &heal.Cache{Dir: t.TempDir()} // the code is the same for any number of threads
 	n := 0
@@ -330,9 +350,11 @@ func TestShares(t *testing.T) {
 				target := codegen.Target{Kind: "cpu", CPU: cpus[(i+n)%len(cpus)]}
 				want := call(t, f.name, src, heal.Options{Threads: 1, Target: target, Cache: cache}, args)
 				for _, threads := range []int{2, 7} {
-					got := call(t, f.name, src, heal.Options{Threads: threads, SplitAll: true, Target: target, Cache: cache}, args)
+					got := call(t, f.name, src, heal.Options{Threads: threads, SplitAll: true, Target: target,
+						Cache: cache}, args)
 					if !slices.Equal(got, want) {
-						t.Errorf("%s of %s %v on %q with %d threads is not what one gives", f.name, elem, s, target.CPU, threads)
+						t.Errorf("%s of %s %v on %q with %d threads is not what one gives", f.name, elem, s, target.CPU,
+							threads)
 					}
 				}
 				for _, a := range args {
@@ -344,8 +366,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestSideBySide: products whose left operand is copied with what a step needs side by side (Note [Side by side] in codegen/llvm), with
-// tiles and squares that are not whole.
+// TestSideBySide: products whose left operand is copied with what a step needs side by side (Note [Side by side] in
+// codegen/llvm), with tiles and squares that are not whole.
 func TestSideBySide(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	cases := []struct {
@@ -355,9 +377,11 @@ func TestSideBySide(t *testing.T) {
 	}{
 		{`fn f(a: f32[97, 1024], b: f32[1024, 261]) -> f32[97, 261] = a @ b`, "f32", [3]int64{97, 1024, 261}},
 		{`fn f(a: f64[98, 515], b: f64[515, 259]) -> f64[98, 259] = -(a @ b)`, "f64", [3]int64{98, 515, 259}},
-		{`fn f(a: f64[100, 512], b: f64[131, 512]) -> f64[100, 131] = (a .* 0.5) @ transpose(b)`, "f64", [3]int64{100, 512, 131}},
+		{`fn f(a: f64[100, 512], b: f64[131, 512]) -> f64[100, 131] = (a .* 0.5) @ transpose(b)`, "f64",
+			[3]int64{100, 512, 131}},
 		{`fn f(a: i64[99, 512], b: i64[512, 133]) -> i64[99, 133] = a @ b`, "i64", [3]int64{99, 512, 133}},
-		{`fn f(a: i16[97, 2048], b: i16[2048, 259]) -> i32[97, 259] = (a as i32) @ (b as i32)`, "i16", [3]int64{97, 2048, 259}},
+		{`fn f(a: i16[97, 2048], b: i16[2048, 259]) -> i32[97, 259] = (a as i32) @ (b as i32)`, "i16",
+			[3]int64{97, 2048, 259}},
 	}
 	for _, c := range cases {
 		m, k, n := c.shape[0], c.shape[1], c.shape[2]
@@ -369,7 +393,8 @@ func TestSideBySide(t *testing.T) {
 		want := call(t, c.src, c.src, heal.Options{Backend: heal.Interp, Threads: 1}, args)
 		for i, cpu := range devices.Targets(t) {
 			threads := threads[i%len(threads)]
-			got := call(t, c.src, c.src, heal.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
+			got := call(t, c.src, c.src, heal.Options{Threads: threads, SplitAll: true,
+				Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
 			differ(t, fmt.Sprintf("%s on %q with %d threads", c.src, cpu, threads), got, want)
 		}
 		for _, a := range args {
@@ -378,7 +403,8 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// TestSmallest: the sum of two products of -32768 is the only one that does not fit 32 bits (Note [Pairs] in codegen/llvm).
+// TestSmallest: the sum of two products of -32768 is the only one that does not fit 32 bits (Note [Pairs] in
+// codegen/llvm).
 func TestSmallest(t *testing.T) {
 	const m, k, n = 9, 6, 19
 	fill := func(shape []int64) *runtime.Tensor {
@@ -397,7 +423,8 @@ func TestSmallest(t *testing.T) {
 	defer b.Close()
 	for _, cpu := range devices.Targets(t) {
 		src := `fn f[M, K, N](a: i16[M, K], b: i16[K, N]) -> i32[M, N] = (a as i32) @ (b as i32)`
-		for i, got := range call(t, cpu, src, heal.Options{Target: codegen.Target{Kind: "cpu", CPU: cpu}}, []*runtime.Tensor{a, b}) {
+		for i, got := range call(t, cpu, src, heal.Options{Target: codegen.Target{Kind: "cpu", CPU: cpu}},
+			[]*runtime.Tensor{a, b}) {
 			if want := uint64(k << 30 & 0xffffffff); got != want {
 				t.Fatalf("%q: element %d is %#x, want %#x", cpu, i, got, want)
 			}
@@ -423,7 +450,8 @@ func TestLookedUpRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		args := []*runtime.Tensor{tensor(t, rng, types.F32, []int64{30, 40}), p, tensor(t, rng, types.F32, []int64{40, 100})}
+		args := []*runtime.Tensor{tensor(t, rng, types.F32, []int64{30, 40}), p,
+			tensor(t, rng, types.F32, []int64{40, 100})}
 		result := func(opts heal.Options) string {
 			m, err := heal.Compile(src, opts)
 			if err != nil {
@@ -447,9 +475,11 @@ func TestLookedUpRows(t *testing.T) {
 		}
 		for _, cpu := range devices.Targets(t) {
 			for _, threads := range []int{1, 2, 3} {
-				got := result(heal.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}, Cache: cache})
+				got := result(heal.Options{Threads: threads, SplitAll: true,
+					Target: codegen.Target{Kind: "cpu", CPU: cpu}, Cache: cache})
 				if got != want {
-					t.Errorf("wrong position at %d, %q, %d threads: %.100s, want %.100s", wrong, cpu, threads, got, want)
+					t.Errorf("wrong position at %d, %q, %d threads: %.100s, want %.100s", wrong, cpu, threads, got,
+						want)
 				}
 			}
 		}

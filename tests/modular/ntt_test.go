@@ -139,7 +139,9 @@ func forwardSource(elem string, y layout, k, n int64, skip bool) string {
 	if y.last {
 		axis = -1
 	}
-	return fmt.Sprintf("fn f(a: %[1]s[%[2]d, %[3]d, %[4]d, %[5]d], p: %[1]s[%[6]d], w: %[1]s[%[6]d, %[7]d], perm: i64[%[7]d]) -> %[1]s[%[2]d, %[3]d, %[4]d, %[5]d] = ntt(a, p, w, perm, axis = %[8]d, skip_perm = %[9]v)",
+	return fmt.Sprintf(
+		"fn f(a: %[1]s[%[2]d, %[3]d, %[4]d, %[5]d], p: %[1]s[%[6]d], w: %[1]s[%[6]d, %[7]d], perm: i64[%[7]d]) -> "+
+			"%[1]s[%[2]d, %[3]d, %[4]d, %[5]d] = ntt(a, p, w, perm, axis = %[8]d, skip_perm = %[9]v)",
 		elem, s[0], s[1], s[2], s[3], k, n, axis, skip)
 }
 
@@ -149,7 +151,9 @@ func inverseSource(elem string, y layout, k, n int64) string {
 	if y.last {
 		axis = -1
 	}
-	return fmt.Sprintf("fn f(a: %[1]s[%[2]d, %[3]d, %[4]d, %[5]d], p: %[1]s[%[6]d], w: %[1]s[%[6]d, %[7]d], s: %[1]s[%[6]d], perm: i64[%[7]d]) -> %[1]s[%[2]d, %[3]d, %[4]d, %[5]d] = intt(a, p, w, s, perm, axis = %[8]d)",
+	return fmt.Sprintf(
+		"fn f(a: %[1]s[%[2]d, %[3]d, %[4]d, %[5]d], p: %[1]s[%[6]d], w: %[1]s[%[6]d, %[7]d], s: %[1]s[%[6]d], perm: "+
+			"i64[%[7]d]) -> %[1]s[%[2]d, %[3]d, %[4]d, %[5]d] = intt(a, p, w, s, perm, axis = %[8]d)",
 		elem, s[0], s[1], s[2], s[3], k, n, axis)
 }
 
@@ -162,7 +166,8 @@ func times(src, elem string, y layout, k, n int64, row bool) (product string, sh
 	if row {
 		shape = layout{1, 1, y.last}.shape(k, n)
 	}
-	src = strings.Replace(src, "fn f(", fmt.Sprintf("fn f(b: %s[%d, %d, %d, %d], ", elem, shape[0], shape[1], shape[2], shape[3]), 1)
+	src = strings.Replace(src, "fn f(", fmt.Sprintf("fn f(b: %s[%d, %d, %d, %d], ", elem, shape[0], shape[1], shape[2],
+		shape[3]), 1)
 	return strings.Replace(src, "ntt(a, p,", "ntt(modmul(a, b, "+p+"), p,", 1), shape
 }
 
@@ -190,7 +195,8 @@ func TestTransformDefinition(t *testing.T) {
 			})
 			f := compile(t, forwardSource("i64", y, k, n, true), cpu, 2)
 			got := call(t, f, tensor(t, types.I64, y.shape(k, n), a, nil), tensor(t, types.I64, []int64{k}, pl.p, nil),
-				tensor(t, types.I64, []int64{k, n}, pl.forward, nil), tensor(t, types.I64, []int64{n}, counting(n), nil))
+				tensor(t, types.I64, []int64{k, n}, pl.forward, nil),
+				tensor(t, types.I64, []int64{n}, counting(n), nil))
 			same(t, fmt.Sprintf("%d elements on %q", n, cpu), got, want)
 		}
 	}
@@ -221,9 +227,11 @@ func TestTransformRoundTrip(t *testing.T) {
 			pt := tensor(t, types.I64, []int64{k}, pl.p, nil)
 			perms := tensor(t, types.I64, []int64{n}, perm, nil)
 			there := compile(t, forwardSource("i64", y, k, n, false), cpu, th)
-			mid := call(t, there, tensor(t, types.I64, y.shape(k, n), a, nil), pt, tensor(t, types.I64, []int64{k, n}, pl.forward, nil), perms)
+			mid := call(t, there, tensor(t, types.I64, y.shape(k, n), a, nil), pt,
+				tensor(t, types.I64, []int64{k, n}, pl.forward, nil), perms)
 			back := compile(t, inverseSource("i64", y, k, n), cpu, th)
-			got := call(t, back, tensor(t, types.I64, y.shape(k, n), mid, nil), pt, tensor(t, types.I64, []int64{k, n}, pl.backwards, nil),
+			got := call(t, back, tensor(t, types.I64, y.shape(k, n), mid, nil), pt,
+				tensor(t, types.I64, []int64{k, n}, pl.backwards, nil),
 				tensor(t, types.I64, []int64{k}, pl.inverse, nil), perms)
 			same(t, fmt.Sprintf("%d elements there and back on %q", n, cpu), got, a)
 		}
@@ -289,7 +297,8 @@ func TestTransformTables(t *testing.T) {
 		}
 		x := &programs[r.IntN(2)]
 		src, shape := times(x.src, elem, y, k, n, r.IntN(2) == 0)
-		b := tensor(t, dtype, shape, small(numbers(r, shape[0]*shape[1]*shape[2]*shape[3], p, y.inner(n), r.IntN(4) == 0)), view)
+		b := tensor(t, dtype, shape, small(numbers(r, shape[0]*shape[1]*shape[2]*shape[3], p, y.inner(n),
+			r.IntN(4) == 0)), view)
 		*x = program{src, append([]*runtime.Tensor{b}, x.args...)}
 		for _, c := range programs {
 			m, err := heal.Compile(c.src, heal.Options{Backend: heal.Interp})
@@ -300,7 +309,8 @@ func TestTransformTables(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			same(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, c.src, p, cpu), call(t, compile(t, c.src, cpu, th), c.args...), call(t, judge, c.args...))
+			same(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, c.src, p, cpu),
+				call(t, compile(t, c.src, cpu, th), c.args...), call(t, judge, c.args...))
 			m.Close()
 		}
 	}
@@ -324,7 +334,8 @@ func TestTransformErrors(t *testing.T) {
 	} {
 		perm := counting(n)
 		c.perm(perm)
-		_, err := f.Call(context.Background(), tensor(t, types.I64, y.shape(1, n), one, nil), tensor(t, types.I64, []int64{1}, []int64{c.p}, nil),
+		_, err := f.Call(context.Background(), tensor(t, types.I64, y.shape(1, n), one, nil),
+			tensor(t, types.I64, []int64{1}, []int64{c.p}, nil),
 			tensor(t, types.I64, []int64{1, n}, one, nil), tensor(t, types.I64, []int64{n}, perm, nil))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("modulus %d and positions %v: the error is %v, want one with %q", c.p, perm, err, c.want)

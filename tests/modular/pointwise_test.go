@@ -109,9 +109,11 @@ func TestPointwise(t *testing.T) {
 			a, aShape, aDims = make(false)
 		}
 		T := elem.String()
-		src := fmt.Sprintf("fn f(a: %[1]s%[2]s, p: %[1]s%[4]s) -> %[1]s%[5]s = %[6]s(a, p)", T, aShape, bShape, pShape, shape, f.name)
+		src := fmt.Sprintf("fn f(a: %[1]s%[2]s, p: %[1]s%[4]s) -> %[1]s%[5]s = %[6]s(a, p)", T, aShape, bShape, pShape,
+			shape, f.name)
 		if f.two {
-			src = fmt.Sprintf("fn f(a: %[1]s%[2]s, b: %[1]s%[3]s, p: %[1]s%[4]s) -> %[1]s%[5]s = %[6]s(a, b, p)", T, aShape, bShape, pShape, shape, f.name)
+			src = fmt.Sprintf("fn f(a: %[1]s%[2]s, b: %[1]s%[3]s, p: %[1]s%[4]s) -> %[1]s%[5]s = %[6]s(a, b, p)", T,
+				aShape, bShape, pShape, shape, f.name)
 		}
 		want := []int64{}
 		for i := range count {
@@ -146,7 +148,8 @@ func TestSums(t *testing.T) {
 	}
 	for i := 0; i < 64; i += step {
 		elem := []types.DType{types.I64, types.I64, types.I32}[r.IntN(3)]
-		l, m, k := []int64{1, 2, 3, 5, 17}[r.IntN(5)], []int64{1, 2, 9, 64, 300}[r.IntN(5)], []int64{1, 2, 4, 7, 16, 33}[r.IntN(6)]
+		l, m, k := []int64{1, 2, 3, 5, 17}[r.IntN(5)], []int64{1, 2, 9, 64, 300}[r.IntN(5)],
+			[]int64{1, 2, 4, 7, 16, 33}[r.IntN(6)]
 		axis := int64(r.IntN(2))
 		if i%8 == 0 { // more products than are added at once
 			l, m, k, axis = 2, []int64{1024, 1025, 2100}[r.IntN(3)], []int64{1, 2, 4}[r.IntN(3)], 1
@@ -165,7 +168,9 @@ func TestSums(t *testing.T) {
 		product := r.IntN(2) == 0 || i%8 == 0
 		outer := []int64{m, l}[axis]
 		T := elem.String()
-		src := fmt.Sprintf("fn f(a: %[1]s[%[2]d, %[3]d, %[4]d], b: %[1]s[%[2]d, %[3]d, %[4]d], p: %[1]s[%[4]d]) -> %[1]s[%[5]d, %[4]d] = ", T, l, m, k, outer)
+		src := fmt.Sprintf(
+			"fn f(a: %[1]s[%[2]d, %[3]d, %[4]d], b: %[1]s[%[2]d, %[3]d, %[4]d], p: %[1]s[%[4]d]) -> %[1]s[%[5]d, "+
+				"%[4]d] = ", T, l, m, k, outer)
 		if product {
 			src += fmt.Sprintf("modmul_axis_sum(a, b, p, %d)", axis)
 		} else {
@@ -193,7 +198,8 @@ func TestSums(t *testing.T) {
 			want = append(want, s.Mod(s, big.NewInt(p[int64(j)%k])).Int64())
 		}
 		cpu, th := taken(i/step, cpus[i/step%len(cpus)]), threads[i/step/len(cpus)%len(threads)]
-		got := call(t, compile(t, src, cpu, th), tensor(t, elem, dims, a, nil), tensor(t, elem, dims, b, nil), tensor(t, elem, []int64{k}, p, nil))
+		got := call(t, compile(t, src, cpu, th), tensor(t, elem, dims, a, nil), tensor(t, elem, dims, b, nil),
+			tensor(t, elem, []int64{k}, p, nil))
 		same(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, src, p, cpu), got, want)
 	}
 }

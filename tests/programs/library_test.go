@@ -25,9 +25,9 @@ import (
 )
 
 // TestFunctionsInLibraries compiles the functions of the programs into shared libraries, for any shape, and compares
-// them with the interpreter on random arguments. Left out are functions that print or have strings in their types,
-// and those that may run forever on arguments that nobody thought of. Each library has the code of one level of the processor, another
-// one every day; tests/library and tests/run have libraries of all levels.
+// them with the interpreter on random arguments. Left out are functions that print or have strings in their types, and
+// those that may run forever on arguments that nobody thought of. Each library has the code of one level of the
+// processor, another one every day; tests/library and tests/run have libraries of all levels.
 func TestFunctionsInLibraries(t *testing.T) {
 	paths, err := filepath.Glob("*.heal")
 	if err != nil {
@@ -194,7 +194,8 @@ func interpret(m *heal.Module, name string, input []*ir.Array) (*random.Outcome,
 		args[k] = nil
 	}
 	for _, t := range results {
-		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: append([]int64{}, t.Shape...), Bits: t.Bits()})
+		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: append([]int64{}, t.Shape...),
+			Bits: t.Bits()})
 		t.Close()
 	}
 	return out, nil

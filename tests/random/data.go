@@ -42,7 +42,8 @@ func (g *Gen) element(d types.DType, hard bool) uint64 {
 	if hard {
 		switch r.IntN(6) {
 		case 0:
-			special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 0.5, 5e-324, 1e-40, 65504, 3.4e38, 1e300}
+			special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1, -1, 0.5, 5e-324,
+				1e-40, 65504, 3.4e38, 1e300}
 			return scalar.FloatBits(d, special[r.IntN(len(special))])
 		case 1: // any bits
 			return r.Uint64() & mask(d)

@@ -7,11 +7,16 @@ import (
 
 // Skipped are operations that a random program cannot hold, with the reason.
 var Skipped = map[string]string{
-	"print": "has an effect on the world", "print_str": "has an effect on the world", "print_i32": "has an effect on the world",
-	"print_i64": "has an effect on the world", "print_f32": "has an effect on the world", "print_f64": "has an effect on the world",
-	"assert": "stops the program", "str_len": "works on strings", "str_concat": "works on strings", "str_eq": "works on strings",
-	"str_lt": "works on strings", "load_npy": "reads a file", "save_npy": "writes a file", "fusion": "is made by a pass",
-	"jvp": "is made of vjp", "natural": "is a part of modpow", "coprime": "is a part of modinv", "mulhi": "is a part of g_decomposition_full",
+	"print": "has an effect on the world", "print_str": "has an effect on the world",
+	"print_i32": "has an effect on the world",
+	"print_i64": "has an effect on the world", "print_f32": "has an effect on the world",
+	"print_f64": "has an effect on the world",
+	"assert":    "stops the program", "str_len": "works on strings", "str_concat": "works on strings",
+	"str_eq": "works on strings",
+	"str_lt": "works on strings", "load_npy": "reads a file", "save_npy": "writes a file",
+	"fusion": "is made by a pass",
+	"jvp":    "is made of vjp", "natural": "is a part of modpow", "coprime": "is a part of modinv",
+	"mulhi": "is a part of g_decomposition_full",
 }
 
 type maker func(g *Gen, d *ir.OpDef) bool
@@ -154,7 +159,9 @@ func makeSlice(g *Gen, d *ir.OpDef) bool {
 // position returns an index scalar for an axis of extent n: usually in range, sometimes not known to be.
 func (g *Gen) position(n int64) *ir.Value {
 	t := []types.DType{types.I32, types.I64}[g.r.IntN(2)]
-	if v := g.pickIf(func(v *ir.Value) bool { return v.Type.IsScalar() && v.Type.Elem == t }); v != nil && g.r.IntN(4) == 0 {
+	if v := g.pickIf(func(v *ir.Value) bool {
+		return v.Type.IsScalar() && v.Type.Elem == t
+	}); v != nil && g.r.IntN(4) == 0 {
 		return v
 	}
 	if n == 0 {
@@ -283,7 +290,8 @@ func makeMatmul(g *Gen, d *ir.OpDef) bool {
 	}
 	r := a.Type.Rank()
 	b := g.pickIf(func(v *ir.Value) bool {
-		return v.Type.Elem == a.Type.Elem && v.Type.Rank() == r && v.Type.Shape[:r-2].Equal(a.Type.Shape[:r-2]) && v.Type.Shape[r-2].Equal(a.Type.Shape[r-1])
+		return v.Type.Elem == a.Type.Elem && v.Type.Rank() == r && v.Type.Shape[:r-2].Equal(a.Type.Shape[:r-2]) &&
+			v.Type.Shape[r-2].Equal(a.Type.Shape[r-1])
 	})
 	if b == nil || g.r.IntN(2) == 0 {
 		perm := make([]int64, r)

@@ -16,7 +16,9 @@ func init() {
 // range, so that nothing is known of it when the program is compiled, or a value that may be out of range.
 func (g *Gen) positions(shape types.Shape, n int64) *ir.Value {
 	t := []types.DType{types.I32, types.I64}[g.r.IntN(2)]
-	if v := g.pickIf(func(v *ir.Value) bool { return v.Type.Elem == t && v.Type.Shape.Equal(shape) }); v != nil && g.r.IntN(4) == 0 {
+	if v := g.pickIf(func(v *ir.Value) bool {
+		return v.Type.Elem == t && v.Type.Shape.Equal(shape)
+	}); v != nil && g.r.IntN(4) == 0 {
 		return v
 	}
 	literal := true
@@ -118,5 +120,6 @@ func makeScatterAdd(g *Gen, d *ir.OpDef) bool {
 	if w == nil {
 		return false
 	}
-	return g.emit(d, ir.A{"axis": int64(axis)}, nil, v, idx, g.as(w, types.Tensor{Elem: v.Type.Elem, Shape: idx.Type.Shape}))
+	return g.emit(d, ir.A{"axis": int64(axis)}, nil, v, idx,
+		g.as(w, types.Tensor{Elem: v.Type.Elem, Shape: idx.Type.Shape}))
 }

@@ -55,7 +55,8 @@ func makeLoop(g *Gen, d *ir.OpDef) bool {
 		if v == nil {
 			return false
 		}
-		if _, fixed := v.Type.Shape.Ints(); g.deep > 0 && (!fixed || g.elems(v.Type.Shape) > ir.MaxSmallState/4) && !large {
+		if _, fixed := v.Type.Shape.Ints(); g.deep > 0 && (!fixed || g.elems(v.Type.Shape) > ir.MaxSmallState/4) &&
+			!large {
 			return false // a small state keeps the function around it in a kernel
 		}
 		args, params = append(args, v), append(params, v.Type)

@@ -170,7 +170,8 @@ func makeDigitsFull(g *Gen, d *ir.OpDef) bool {
 	}
 	flat := g.b.Emit(ir.OpReshape, ir.A{"shape": types.Shape{types.Lit(1), types.Lit(1), n}}, x)
 	wide := g.b.Emit(ir.OpBroadcast, ir.A{"shape": types.Shape{types.Lit(1), types.Lit(k), n}}, flat)
-	return g.emit(d, ir.A{"power": int64(1 + g.r.IntN(3)), "base_bits": int64(1 + g.r.IntN(31))}, nil, wide, g.b.Emit(ir.OpConst, ir.A{"value": q}))
+	return g.emit(d, ir.A{"power": int64(1 + g.r.IntN(3)), "base_bits": int64(1 + g.r.IntN(31))}, nil, wide,
+		g.b.Emit(ir.OpConst, ir.A{"value": q}))
 }
 
 // makeNtt repeats a value along a transformed axis of a literal power of two.
@@ -191,11 +192,13 @@ func makeNtt(g *Gen, d *ir.OpDef) bool {
 	if g.r.IntN(2) == 0 { // [..., m, r, k]
 		shape = append(shape, types.Lit(m), types.Lit(int64(1+g.r.IntN(2))), last)
 		axis = len(shape) - 3
-		x = g.b.Emit(ir.OpReshape, ir.A{"shape": append(x.Type.Shape[:x.Type.Rank()-1:x.Type.Rank()-1], types.Lit(1), types.Lit(1), last)}, x)
+		x = g.b.Emit(ir.OpReshape, ir.A{"shape": append(x.Type.Shape[:x.Type.Rank()-1:x.Type.Rank()-1], types.Lit(1),
+			types.Lit(1), last)}, x)
 	} else { // [..., k, m]
 		shape = append(shape, last, types.Lit(m))
 		axis++
-		x = g.b.Emit(ir.OpReshape, ir.A{"shape": append(x.Type.Shape[:len(x.Type.Shape):len(x.Type.Shape)], types.Lit(1))}, x)
+		x = g.b.Emit(ir.OpReshape, ir.A{"shape": append(x.Type.Shape[:len(x.Type.Shape):len(x.Type.Shape)],
+			types.Lit(1))}, x)
 	}
 	if g.elems(shape) > maxElems {
 		return false

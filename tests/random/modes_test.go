@@ -70,7 +70,8 @@ func compareModes(t *testing.T, p *Program) bool {
 			weights = append(weights, numbers(r, v, 1))
 		}
 	}
-	reversed, forwarded := run("back", append(args[:len(args):len(args)], weights...)), run("forth", append(args[:len(args):len(args)], directions...))
+	reversed, forwarded := run("back", append(args[:len(args):len(args)], weights...)),
+		run("forth", append(args[:len(args):len(args)], directions...))
 	if reversed == nil || forwarded == nil {
 		t.Errorf("-random.seed=%d: a derivative fails where the function does not\n%s", p.Seed, p)
 		return false
@@ -107,7 +108,8 @@ func weigh(as, bs []*ir.Array) (sum, size float64) {
 	return sum, size
 }
 
-// derivative is a function that differentiates f by its f64 parameters and gives the derivatives alone; nil when f has none.
+// derivative is a function that differentiates f by its f64 parameters and gives the derivatives alone; nil when f has
+// none.
 func derivative(f *ir.Func, name string, mode *ir.OpDef) *ir.Func {
 	region, err := ir.NewCloner().Block(f.Body)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"healc/passes"
 )
 
-// TestPasses interprets random programs before and after every single pass of both pipelines, with the
-// shapes symbolic and bound. The pass that changes what a program computes is named; one that leaves its text as it is does not.
+// TestPasses interprets random programs before and after every single pass of both pipelines, with the shapes symbolic
+// and bound. The pass that changes what a program computes is named; one that leaves its text as it is does not.
 func TestPasses(t *testing.T) {
 	n := uint64(1500)
 	if testing.Short() {
@@ -42,7 +42,8 @@ func TestPasses(t *testing.T) {
 					continue
 				}
 				if d := Diff(want, interpreted(p, m)); d != "" {
-					t.Fatalf("seed %d (%s): %s changes the program: %s\nbefore:\n%s\nafter:\n%s", p.Seed, name, pass.Name, d, before, after)
+					t.Fatalf("seed %d (%s): %s changes the program: %s\nbefore:\n%s\nafter:\n%s", p.Seed, name,
+						pass.Name, d, before, after)
 				}
 				before = after
 			}

@@ -18,7 +18,9 @@ import (
 var (
 	first = flag.Uint64("random.seed", 0, "the first seed; 0 is a new one every day")
 	count = flag.Int("random.n", 1600, "how many programs")
-	cpu   = flag.String("random.cpu", "", "the processor to make code for, in LLVM's words; one program of four is made for another one than this machine's when this is empty")
+	cpu   = flag.String("random.cpu", "",
+		"the processor to make code for, in LLVM's words; one program of four is made for another one than this "+
+			"machine's when this is empty")
 )
 
 // TestRandomPrograms compares the interpreter with the CPU, bit for bit, on random programs. HEAL_RANDOM
@@ -65,9 +67,14 @@ func TestRandomPrograms(t *testing.T) {
 				} else if msg != "" {
 					if bad++; bad <= 5 {
 						mu.Unlock()
-						small := Shrink(p, func(q *Program) bool { m := check(t, q, threads); return m != "" && m != Stopped })
+						small := Shrink(p, func(q *Program) bool {
+							m := check(t, q, threads)
+							return m != "" && m != Stopped
+						})
 						mu.Lock()
-						t.Errorf("program %d: %s\nrun it with: go test ./tests/random -random.seed=%d -random.n=1\n%s\nsmallest: %s", s, msg, s, check(t, small, threads), small)
+						t.Errorf(
+							"program %d: %s\nrun it with: go test ./tests/random -random.seed=%d -random.n=1\n%s\n"+
+								"smallest: %s", s, msg, s, check(t, small, threads), small)
 					}
 				}
 				mu.Unlock()
@@ -85,11 +92,13 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	close(next)
 	wg.Wait()
-	t.Logf("%d random programs from seed %d: %d differ, %d stop with a run-time error on both backends", ran, seed, bad, stops)
+	t.Logf("%d random programs from seed %d: %d differ, %d stop with a run-time error on both backends", ran, seed, bad,
+		stops)
 	if ran >= 2000 && bad == 0 {
 		for _, d := range ir.Ops() {
 			if Skipped[d.Name] == "" && used[d.Name] < 5 {
-				t.Errorf("operation %s was drawn %d times in %d programs; give it a maker in makers.go", d.Name, used[d.Name], ran)
+				t.Errorf("operation %s was drawn %d times in %d programs; give it a maker in makers.go", d.Name,
+					used[d.Name], ran)
 			}
 		}
 	}
@@ -104,9 +113,11 @@ func check(t *testing.T, p *Program, threads int) string {
 	}
 	target := *cpu
 	if target == "" {
-		r := rand.New(rand.NewPCG(p.Seed, 1)) // threads and the kinds of compilation go by the seed's remainders, and all of them have to meet
+		// threads and the kinds of compilation go by the seed's remainders, and all of them have to meet
+		r := rand.New(rand.NewPCG(p.Seed, 1))
 		if r.IntN(4) == 0 && runtime.GOARCH == "amd64" {
-			targets := append([]string{"x86-64", "x86-64-v3"}, devices.Split(t)...) // without and with AVX2, and as for AVX-512
+			// without and with AVX2, and as for AVX-512
+			targets := append([]string{"x86-64", "x86-64-v3"}, devices.Split(t)...)
 			target = targets[r.IntN(len(targets))]
 		}
 		target = devices.InTurn(r.IntN(1<<20), target)

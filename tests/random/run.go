@@ -131,14 +131,15 @@ func isNaN(d types.DType, b uint64) bool {
 // Stopped is what Check says of a program that stops with a run-time error on both backends.
 const Stopped = "both stopped"
 
-// Check runs p on the interpreter, on a CPU, "" for this machine's, and some programs on a device, and says how they differ; ""
-// when they agree.
+// Check runs p on the interpreter, on a CPU, "" for this machine's, and some programs on a device, and says how they
+// differ; "" when they agree.
 func Check(p *Program, threads int, cpu string) string {
 	want, err := Run(p, heal.Options{Backend: heal.Interp})
 	if err != nil {
 		return "interpreter: " + err.Error()
 	}
-	got, err := Run(p, heal.Options{Backend: heal.CPU, Threads: threads, SplitAll: true, Once: p.Seed%2 == 0, Debug: heal.Debug{Vectors: p.Seed%4 == 0}, Target: codegen.Target{CPU: cpu}})
+	got, err := Run(p, heal.Options{Backend: heal.CPU, Threads: threads, SplitAll: true, Once: p.Seed%2 == 0,
+		Debug: heal.Debug{Vectors: p.Seed%4 == 0}, Target: codegen.Target{CPU: cpu}})
 	if err != nil {
 		return "cpu: " + err.Error()
 	}

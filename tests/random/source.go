@@ -124,7 +124,10 @@ func (g *sourceGen) expr(vars []string, depth int) sourceExpr {
 	if g.vars != nil && g.hold == 0 && g.r.IntN(4) == 0 { // a block that changes variables on the way
 		s := g.block(1, false)
 		if !s.leaves {
-			return sourceExpr{"{\n" + s.text + "    " + x.text + "\n}", func(m *machine) int32 { s.run(m); return x.eval(m) }}
+			return sourceExpr{"{\n" + s.text + "    " + x.text + "\n}", func(m *machine) int32 {
+				s.run(m)
+				return x.eval(m)
+			}}
 		}
 	}
 	if g.vars != nil && g.r.IntN(3) == 0 {
@@ -133,9 +136,15 @@ func (g *sourceGen) expr(vars []string, depth int) sourceExpr {
 	y := g.expr(vars, depth-1)
 	switch g.r.IntN(5) {
 	case 0:
-		return sourceExpr{"(" + x.text + " - " + y.text + ")", func(m *machine) int32 { a := x.eval(m); return a - y.eval(m) }}
+		return sourceExpr{"(" + x.text + " - " + y.text + ")", func(m *machine) int32 {
+			a := x.eval(m)
+			return a - y.eval(m)
+		}}
 	case 1:
-		return sourceExpr{"(" + x.text + " * " + y.text + ")", func(m *machine) int32 { a := x.eval(m); return a * y.eval(m) }}
+		return sourceExpr{"(" + x.text + " * " + y.text + ")", func(m *machine) int32 {
+			a := x.eval(m)
+			return a * y.eval(m)
+		}}
 	case 2:
 		c := g.cond(vars)
 		return sourceExpr{fmt.Sprintf("(if %s { %s } else { %s })", c.text, x.text, y.text), func(m *machine) int32 {
@@ -145,7 +154,10 @@ func (g *sourceGen) expr(vars []string, depth int) sourceExpr {
 			return y.eval(m)
 		}}
 	}
-	return sourceExpr{"(" + x.text + " + " + y.text + ")", func(m *machine) int32 { a := x.eval(m); return a + y.eval(m) }}
+	return sourceExpr{"(" + x.text + " + " + y.text + ")", func(m *machine) int32 {
+		a := x.eval(m)
+		return a + y.eval(m)
+	}}
 }
 
 // cond is a random condition; 1 is true.
@@ -214,33 +226,47 @@ func (g *sourceGen) stmt(depth int) sourceStmt {
 		v := g.variable()
 		e := g.expr(g.vars, min(depth, 1))
 		if g.r.IntN(2) == 0 {
-			return sourceStmt{text: fmt.Sprintf("    %s = %s;\n", v, e.text), run: func(m *machine) { m.vars[v] = e.eval(m) }}
+			return sourceStmt{text: fmt.Sprintf("    %s = %s;\n", v, e.text), run: func(m *machine) {
+				m.vars[v] = e.eval(m)
+			}}
 		}
-		return sourceStmt{text: fmt.Sprintf("    %s += %s;\n", v, e.text), run: func(m *machine) { a := m.vars[v]; m.vars[v] = a + e.eval(m) }}
+		return sourceStmt{text: fmt.Sprintf("    %s += %s;\n", v, e.text), run: func(m *machine) {
+			a := m.vars[v]
+			m.vars[v] = a + e.eval(m)
+		}}
 	case 2:
 		i, e := g.expr(g.vars, 0), g.expr(g.vars, min(depth, 1))
 		at := func(m *machine) int32 { return (i.eval(m)%4 + 4) % 4 }
 		text := fmt.Sprintf("    w[(%s %% 4 + 4) %% 4]", i.text)
 		if g.r.IntN(2) == 0 {
-			return sourceStmt{text: text + " = " + e.text + ";\n", run: func(m *machine) { k := at(m); m.set(k, e.eval(m)) }}
+			return sourceStmt{text: text + " = " + e.text + ";\n", run: func(m *machine) {
+				k := at(m)
+				m.set(k, e.eval(m))
+			}}
 		}
-		return sourceStmt{text: text + " -= " + e.text + ";\n", run: func(m *machine) { k := at(m); a := m.vecs["w"][k]; m.set(k, a-e.eval(m)) }}
+		return sourceStmt{text: text + " -= " + e.text + ";\n", run: func(m *machine) {
+			k := at(m)
+			a := m.vecs["w"][k]
+			m.set(k, a-e.eval(m))
+		}}
 	case 6, 7, 8:
 		return g.tensorStmt(min(depth, 1))
 	case 3:
 		x := g.expr(g.vars, 1)
 		arms := []sourceStmt{g.block(depth-1, true), g.block(depth-1, true), g.block(depth-1, true)}
-		text := fmt.Sprintf("    match %s { 0 => {\n%s}, k if k > 2 => {\n%s}, _ => {\n%s} };\n", x.text, arms[0].text, arms[1].text, arms[2].text)
-		return sourceStmt{text: text, leaves: arms[0].leaves && arms[1].leaves && arms[2].leaves, run: func(m *machine) {
-			switch n := x.eval(m); {
-			case n == 0:
-				arms[0].run(m)
-			case n > 2:
-				arms[1].run(m)
-			default:
-				arms[2].run(m)
-			}
-		}}
+		text := fmt.Sprintf("    match %s { 0 => {\n%s}, k if k > 2 => {\n%s}, _ => {\n%s} };\n", x.text, arms[0].text,
+			arms[1].text, arms[2].text)
+		return sourceStmt{text: text, leaves: arms[0].leaves && arms[1].leaves && arms[2].leaves,
+			run: func(m *machine) {
+				switch n := x.eval(m); {
+				case n == 0:
+					arms[0].run(m)
+				case n > 2:
+					arms[1].run(m)
+				default:
+					arms[2].run(m)
+				}
+			}}
 	}
 	c, then := g.cond(g.vars), g.block(depth-1, true)
 	if g.r.IntN(2) == 0 {
@@ -251,7 +277,8 @@ func (g *sourceGen) stmt(depth int) sourceStmt {
 		}}
 	}
 	els := g.block(depth-1, true)
-	return sourceStmt{text: fmt.Sprintf("    if %s {\n%s    } else {\n%s    };\n", c.text, then.text, els.text), leaves: then.leaves && els.leaves,
+	return sourceStmt{text: fmt.Sprintf("    if %s {\n%s    } else {\n%s    };\n", c.text, then.text, els.text),
+		leaves: then.leaves && els.leaves,
 		run: func(m *machine) {
 			if c.eval(m) != 0 {
 				then.run(m)

@@ -47,14 +47,15 @@ func (g *sourceGen) tensorStmt(depth int) sourceStmt {
 		text, at := g.part()
 		v := g.vec(g.vars, depth)
 		from, _ := g.partOf(len(at))
-		return sourceStmt{text: fmt.Sprintf("    w[%s] %s (%s)[%s];\n", text, op, v.text, from.text), run: func(m *machine) {
-			old, x := m.vecs["w"], v.eval(m)
-			w := m.vecs["w"]
-			for i, k := range at {
-				w[k] = apply(old[k], x[from.at[i]])
-			}
-			m.vecs["w"] = w
-		}}
+		return sourceStmt{text: fmt.Sprintf("    w[%s] %s (%s)[%s];\n", text, op, v.text, from.text),
+			run: func(m *machine) {
+				old, x := m.vecs["w"], v.eval(m)
+				w := m.vecs["w"]
+				for i, k := range at {
+					w[k] = apply(old[k], x[from.at[i]])
+				}
+				m.vecs["w"] = w
+			}}
 	case 2:
 		text, at := g.part()
 		e, r := g.expr(g.vars, depth), g.index(g.vars, 3)
@@ -68,12 +69,13 @@ func (g *sourceGen) tensorStmt(depth int) sourceStmt {
 		}}
 	case 3:
 		c, e := g.index(g.vars, 4), g.expr(g.vars, depth)
-		return sourceStmt{text: fmt.Sprintf("    u[2..=0 by -2, %s] %s %s;\n", c.text, op, e.text), run: func(m *machine) {
-			j := c.eval(m)
-			a, b := m.u[2][j], m.u[0][j]
-			x := e.eval(m)
-			m.u[2][j], m.u[0][j] = apply(a, x), apply(b, x)
-		}}
+		return sourceStmt{text: fmt.Sprintf("    u[2..=0 by -2, %s] %s %s;\n", c.text, op, e.text),
+			run: func(m *machine) {
+				j := c.eval(m)
+				a, b := m.u[2][j], m.u[0][j]
+				x := e.eval(m)
+				m.u[2][j], m.u[0][j] = apply(a, x), apply(b, x)
+			}}
 	case 4:
 		r, v := g.index(g.vars, 3), g.vec(g.vars, depth)
 		return sourceStmt{text: fmt.Sprintf("    u[%s] %s %s;\n", r.text, op, v.text), run: func(m *machine) {
@@ -86,18 +88,20 @@ func (g *sourceGen) tensorStmt(depth int) sourceStmt {
 		text, at := g.part()
 		v := g.vec(g.vars, depth)
 		from, _ := g.partOf(len(at))
-		return sourceStmt{text: fmt.Sprintf("    u[1..3, %s] %s (%s)[%s];\n", text, dotted, v.text, from.text), run: func(m *machine) {
-			old, x := m.u, v.eval(m)
-			for i, k := range at {
-				m.u[1][k], m.u[2][k] = apply(old[1][k], x[from.at[i]]), apply(old[2][k], x[from.at[i]])
-			}
-		}}
+		return sourceStmt{text: fmt.Sprintf("    u[1..3, %s] %s (%s)[%s];\n", text, dotted, v.text, from.text),
+			run: func(m *machine) {
+				old, x := m.u, v.eval(m)
+				for i, k := range at {
+					m.u[1][k], m.u[2][k] = apply(old[1][k], x[from.at[i]]), apply(old[2][k], x[from.at[i]])
+				}
+			}}
 	case 6:
 		x, y := g.variable(), g.variable()
 		a, b := g.fresh("x"), g.fresh("y")
 		s := g.tupleLoop(g.vars, depth)
 		v := g.vec(g.vars, depth)
-		text := fmt.Sprintf("    let (%s, %s) = (%s, %s);\n    %s += %s;\n    %s = %s[-1];\n", a, b, s.text, v.text, x, a, y, b)
+		text := fmt.Sprintf("    let (%s, %s) = (%s, %s);\n    %s += %s;\n    %s = %s[-1];\n", a, b, s.text, v.text, x,
+			a, y, b)
 		return sourceStmt{text: text, run: func(m *machine) {
 			n, w := s.eval(m), v.eval(m)
 			m.vars[x] += n

@@ -15,7 +15,10 @@ func (g *sourceGen) compound(vars []string, depth int) sourceExpr {
 		return g.reduction(vars, depth-1)
 	case 2:
 		v, k := g.vec(vars, depth-1), g.index(vars, 4)
-		return sourceExpr{fmt.Sprintf("(%s)[%s]", v.text, k.text), func(m *machine) int32 { x := v.eval(m); return x[k.eval(m)] }}
+		return sourceExpr{fmt.Sprintf("(%s)[%s]", v.text, k.text), func(m *machine) int32 {
+			x := v.eval(m)
+			return x[k.eval(m)]
+		}}
 	case 3:
 		init, v := g.expr(vars, depth-1), g.vec(vars, depth-1)
 		f, set := g.lambda(vars, depth-1, 2)
@@ -46,7 +49,8 @@ func (g *sourceGen) compound(vars []string, depth int) sourceExpr {
 		x, a, b, c := g.expr(vars, depth-1), g.expr(vars, depth-1), g.expr(vars, 0), g.expr(vars, depth-1)
 		n := g.fresh("n")
 		arm := g.expr(append(slices.Clone(vars), n), depth-1)
-		text := fmt.Sprintf("(match %s { 0 => %s, %s if %s > %s => %s, _ => %s })", x.text, a.text, n, n, b.text, arm.text, c.text)
+		text := fmt.Sprintf("(match %s { 0 => %s, %s if %s > %s => %s, _ => %s })", x.text, a.text, n, n, b.text,
+			arm.text, c.text)
 		return sourceExpr{text, func(m *machine) int32 {
 			v := x.eval(m)
 			if v == 0 {
@@ -82,7 +86,9 @@ func (g *sourceGen) index(vars []string, n int32) sourceExpr {
 		return sourceExpr{fmt.Sprint(k), func(*machine) int32 { return k }}
 	}
 	e := g.expr(vars, 0)
-	return sourceExpr{fmt.Sprintf("((%s %% %d + %d) %% %d)", e.text, n, n, n), func(m *machine) int32 { return (e.eval(m)%n + n) % n }}
+	return sourceExpr{fmt.Sprintf("((%s %% %d + %d) %% %d)", e.text, n, n, n), func(m *machine) int32 {
+		return (e.eval(m)%n + n) % n
+	}}
 }
 
 // steps is the number of steps of a loop, from -3 to 4.
@@ -123,7 +129,8 @@ func (g *sourceGen) body(vars []string, depth int) sourceExpr {
 	c := g.fresh("c")
 	e0, cond, e1, e2 := g.expr(vars, depth), g.cond(vars), g.expr(vars, depth), g.expr(vars, 0)
 	last := g.expr(append(slices.Clone(vars), c), depth)
-	text := fmt.Sprintf("{ let mut %s = %s; if %s { %s = %s; } %s += %s; %s }", c, e0.text, cond.text, c, e1.text, c, e2.text, last.text)
+	text := fmt.Sprintf("{ let mut %s = %s; if %s { %s = %s; } %s += %s; %s }", c, e0.text, cond.text, c, e1.text, c,
+		e2.text, last.text)
 	return sourceExpr{text, func(m *machine) int32 {
 		m.vars[c] = e0.eval(m)
 		if cond.eval(m) != 0 {
@@ -188,11 +195,14 @@ func (g *sourceGen) until(vars []string, depth int) sourceExpr {
 		return x
 	}
 	if g.r.IntN(2) == 0 {
-		return sourceExpr{fmt.Sprintf("iterate_until(%s, %s, |%s| %s, %s)", init.text, f.text, names[0], done.text, n.text), run}
+		return sourceExpr{fmt.Sprintf("iterate_until(%s, %s, |%s| %s, %s)", init.text, f.text, names[0], done.text,
+			n.text), run}
 	}
 	param, rest, _ := strings.Cut(f.text[1:], "|")
 	x, d, e := g.fresh("x"), g.fresh("d"), g.fresh("e")
-	text := fmt.Sprintf("{ let (%[1]s, %[2]s) = iterate_until((%[3]s, false), |(%[4]s, %[2]s)| { let %[5]s =%[6]s; (%[5]s, %[7]s || %[2]s) }, |(%[1]s, %[8]s)| %[8]s, %[9]s); %[1]s }",
+	text := fmt.Sprintf(
+		"{ let (%[1]s, %[2]s) = iterate_until((%[3]s, false), |(%[4]s, %[2]s)| { let %[5]s =%[6]s; (%[5]s, %[7]s || "+
+			"%[2]s) }, |(%[1]s, %[8]s)| %[8]s, %[9]s); %[1]s }",
 		x, d, init.text, param, names[0], rest, done.text, e, n.text)
 	return sourceExpr{text, run}
 }
@@ -221,7 +231,8 @@ func (g *sourceGen) tupleLoop(vars []string, depth int) sourceExpr {
 	x, y := g.fresh("x"), g.fresh("y")
 	loop := fmt.Sprintf("iterate(%s, (%s, %s), |(%s, %s)| %s)", n.text, a0.text, b0.text, names[0], names[1], step)
 	if folds {
-		loop = fmt.Sprintf("fold((%s, %s), |(%s, %s), %s| %s, %s)", a0.text, b0.text, names[0], names[1], names[2], step, over.text)
+		loop = fmt.Sprintf("fold((%s, %s), |(%s, %s), %s| %s, %s)", a0.text, b0.text, names[0], names[1], names[2],
+			step, over.text)
 	}
 	return sourceExpr{fmt.Sprintf("{ let (%s, %s) = %s; (%s - 3 * %s) }", x, y, loop, x, y), func(m *machine) int32 {
 		var k int32
@@ -260,12 +271,13 @@ func (g *sourceGen) str(vars []string, depth int) strExpr {
 		return strExpr{"(" + a.text + " ++ " + b.text + ")", func(m *machine) string { return a.eval(m) + b.eval(m) }}
 	}
 	x, y := g.expr(vars, 0), g.expr(vars, 0)
-	return strExpr{fmt.Sprintf("(if %s < %s { %s } else { %s })", x.text, y.text, a.text, b.text), func(m *machine) string {
-		if v := x.eval(m); v < y.eval(m) {
-			return a.eval(m)
-		}
-		return b.eval(m)
-	}}
+	return strExpr{fmt.Sprintf("(if %s < %s { %s } else { %s })", x.text, y.text, a.text, b.text),
+		func(m *machine) string {
+			if v := x.eval(m); v < y.eval(m) {
+				return a.eval(m)
+			}
+			return b.eval(m)
+		}}
 }
 
 // textCond compares two strings.

@@ -5,13 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// NewGradientSource returns the text of a random function `fn NAME(x: f64[3, 4], y: f64[4], k: i32) -> f64[4]`, for k from 0
-// to 3, which is differentiated: of scalars, vectors and matrices, with loops, folds, scans, lambdas, choices, indices,
-// assignments, derivatives in it, and functions with rules of their own.
+// NewGradientSource returns the text of a random function `fn NAME(x: f64[3, 4], y: f64[4], k: i32) -> f64[4]`, for k
+// from 0 to 3, which is differentiated: of scalars, vectors and matrices, with loops, folds, scans, lambdas, choices,
+// indices, assignments, derivatives in it, and functions with rules of their own.
 func NewGradientSource(name string, seed uint64) string {
 	g := &gradientGen{r: rand.New(rand.NewPCG(seed, 0x94ad))}
 	g.scalars, g.vectors, g.matrices = []string{"y[k]", "x[1, k]"}, []string{"y"}, []string{"x"}
-	return fmt.Sprintf("fn %s(x: f64[3, 4], y: f64[4], k: i32) -> f64[4] = {\n    let a = %s;\n    let b = %s;\n    a * cos(b) + %s\n}\n",
+	return fmt.Sprintf(
+		"fn %s(x: f64[3, 4], y: f64[4], k: i32) -> f64[4] = {\n    let a = %s;\n    let b = %s;\n"+
+			"    a * cos(b) + %s\n}\n",
 		name, g.vector(2), g.vector(2), g.vector(1))
 }
 
@@ -60,7 +62,9 @@ func (g *gradientGen) scalar(depth int) string {
 		return g.scalarsWith([]string{t}, func() string { return "sin(" + g.scalar(depth-1) + ") + " + t + " * 0.5" })
 	}
 	step := func() string {
-		return g.scalarsWith([]string{t, u}, func() string { return "sin(" + g.scalar(depth-1) + " * " + t + ") + " + u })
+		return g.scalarsWith([]string{t, u}, func() string {
+			return "sin(" + g.scalar(depth-1) + " * " + t + ") + " + u
+		})
 	}
 	switch g.r.IntN(18) {
 	case 0:
@@ -98,7 +102,8 @@ func (g *gradientGen) scalar(depth int) string {
 	case 16:
 		return fmt.Sprintf("(|%s, %s| %s)/(%s)", t, u, step(), v())
 	}
-	return fmt.Sprintf("{ let (%s, %s) = iterate(%s, (%s, %s), |(%s, %s)| (sin(%s), %s)); %s * sum(%s) }", t, u, g.count(), s(), v(), t, u,
+	return fmt.Sprintf("{ let (%s, %s) = iterate(%s, (%s, %s), |(%s, %s)| (sin(%s), %s)); %s * sum(%s) }", t, u,
+		g.count(), s(), v(), t, u,
 		g.scalarsWith([]string{t}, s), g.vectorsWith(u, v), t, u)
 }
 
@@ -131,11 +136,16 @@ func (g *gradientGen) vector(depth int) string {
 	case 6:
 		return fmt.Sprintf("map(|%s| %s, %s)", t, over(), v())
 	case 7:
-		return fmt.Sprintf("{ let %s = %s; tabulate(4, |i| %s) }", t, v(), g.scalarsWith([]string{t + "[i]", t + "[3 - i]", "y[i]"}, func() string { return "sin(" + g.scalar(depth-1) + ")" }))
+		return fmt.Sprintf("{ let %s = %s; tabulate(4, |i| %s) }", t, v(),
+			g.scalarsWith([]string{t + "[i]", t + "[3 - i]", "y[i]"}, func() string {
+				return "sin(" + g.scalar(depth-1) + ")"
+			}))
 	case 8:
 		return "cumsum(" + v() + ")"
 	case 9:
-		return fmt.Sprintf("scan(%s, |%s, %s| %s, %s)", s(), t, u, g.scalarsWith([]string{t, u}, func() string { return "sin(" + g.scalar(depth-1) + ") * " + t + " + " + u }), v())
+		return fmt.Sprintf("scan(%s, |%s, %s| %s, %s)", s(), t, u, g.scalarsWith([]string{t, u}, func() string {
+			return "sin(" + g.scalar(depth-1) + ") * " + t + " + " + u
+		}), v())
 	case 10:
 		return "sort(" + v() + ", 0)"
 	case 11:
@@ -153,7 +163,8 @@ func (g *gradientGen) vector(depth int) string {
 	case 17:
 		return fmt.Sprintf("grad(|%s| sum(%s))(%s)", t, body(), v())
 	case 18:
-		return fmt.Sprintf("{ let mut %s = %s; %s[k] = %s; %s[1..3] *= %s; %s .+= %s; %s }", t, v(), t, s(), t, s(), t, v(), t)
+		return fmt.Sprintf("{ let mut %s = %s; %s[k] = %s; %s[1..3] *= %s; %s .+= %s; %s }", t, v(), t, s(), t, s(), t,
+			v(), t)
 	case 19:
 		return fmt.Sprintf("(transpose(%s) @ +/[axis=1](%s))", m(), m())
 	case 20:
@@ -184,9 +195,14 @@ func (g *gradientGen) matrix(depth int) string {
 	case 5:
 		return "cumsum(" + m() + ")"
 	case 6:
-		return fmt.Sprintf("scan(%s, |%s, %s| %s, %s)", g.scalar(depth-1), t, u, g.scalarsWith([]string{t, u}, func() string { return "sin(" + g.scalar(depth-1) + ") + " + t }), m())
+		return fmt.Sprintf("scan(%s, |%s, %s| %s, %s)", g.scalar(depth-1), t, u,
+			g.scalarsWith([]string{t, u}, func() string {
+				return "sin(" + g.scalar(depth-1) + ") + " + t
+			}), m())
 	case 7:
-		return "tabulate(3, |i| " + g.vectorsWith("x[i]", func() string { return "sin(" + g.vector(depth-1) + ")" }) + ")"
+		return "tabulate(3, |i| " + g.vectorsWith("x[i]", func() string {
+			return "sin(" + g.vector(depth-1) + ")"
+		}) + ")"
 	}
 	return fmt.Sprintf("{ let mut %s = %s; %s[k %% 3] = %s; %s }", t, m(), t, v(), t)
 }

@@ -12,8 +12,8 @@ import (
 	"healc/tests/devices"
 )
 
-// TestGradientSources differentiates random functions in the source language: both modes agree, and the CPU and the device give
-// the bits of the interpreter.
+// TestGradientSources differentiates random functions in the source language: both modes agree, and the CPU and the
+// device give the bits of the interpreter.
 func TestGradientSources(t *testing.T) {
 	n := *sources / 4 // each is compiled three times, and its derivatives are long
 	if testing.Short() {
@@ -27,7 +27,8 @@ func TestGradientSources(t *testing.T) {
 			"fn back(" + params + ", c: f64[4]) -> (f64[3, 4], f64[4]) = vjp(f)(x, y, k, c)\n" +
 			"fn forth(" + params + ", dx: f64[3, 4], dy: f64[4]) -> f64[4] = jvp(f)(x, y, k, dx, dy)\n"
 		r := rand.New(rand.NewPCG(seed, 17))
-		x, y, k := numbers(r, ir.NewArray(types.F64, 3, 4), 1.5), numbers(r, ir.NewArray(types.F64, 4), 1.5), ir.NewArray(types.I32)
+		x, y, k := numbers(r, ir.NewArray(types.F64, 3, 4), 1.5), numbers(r, ir.NewArray(types.F64, 4), 1.5),
+			ir.NewArray(types.I32)
 		k.Bits[0] = uint64(r.IntN(4))
 		weight := numbers(r, y, 1)
 		directions := []*ir.Array{numbers(r, x, 1), numbers(r, y, 1)}

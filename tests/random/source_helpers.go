@@ -67,13 +67,14 @@ func (h *foldHelper) draw(g *sourceGen) {
 func (h *foldHelper) call(g *sourceGen, vars []string, depth int) sourceExpr {
 	t := []string{"i8", "u8", "i16", "i32", "i64"}[g.r.IntN(5)]
 	v, k := g.vec(vars, depth), g.expr(vars, 0)
-	return sourceExpr{fmt.Sprintf("(%s((%s) as %s, %s as %s) as i32)", h.name, v.text, t, k.text, t), func(m *machine) int32 {
-		x, acc := v.eval(m), wrapTo(t, int64(k.eval(m)))
-		for _, e := range x {
-			acc = wrapTo(t, h.step(acc, wrapTo(t, int64(e))))
-		}
-		return int32(acc)
-	}}
+	return sourceExpr{fmt.Sprintf("(%s((%s) as %s, %s as %s) as i32)", h.name, v.text, t, k.text, t),
+		func(m *machine) int32 {
+			x, acc := v.eval(m), wrapTo(t, int64(k.eval(m)))
+			for _, e := range x {
+				acc = wrapTo(t, h.step(acc, wrapTo(t, int64(e))))
+			}
+			return int32(acc)
+		}}
 }
 
 // pairHelper is `fn NAMEt[T: num](a: T, b: T) -> (T, T)`.
@@ -95,13 +96,14 @@ func (h *pairHelper) draw(g *sourceGen) {
 func (h *pairHelper) call(g *sourceGen, vars []string, depth int) sourceExpr {
 	a, b := g.expr(vars, depth), g.expr(vars, depth)
 	x, y := g.fresh("x"), g.fresh("y")
-	return sourceExpr{fmt.Sprintf("{ let (%s, %s) = %s(%s, %s); (%s - 2 * %s) }", x, y, h.name, a.text, b.text, x, y), func(m *machine) int32 {
-		u, v := a.eval(m), b.eval(m)
-		if u < v {
-			return v - 2*u
-		}
-		return h.first(u, v) - 2*v
-	}}
+	return sourceExpr{fmt.Sprintf("{ let (%s, %s) = %s(%s, %s); (%s - 2 * %s) }", x, y, h.name, a.text, b.text, x, y),
+		func(m *machine) int32 {
+			u, v := a.eval(m), b.eval(m)
+			if u < v {
+				return v - 2*u
+			}
+			return h.first(u, v) - 2*v
+		}}
 }
 
 // scaleHelper is `fn NAMEh[T: num, N](x: T[N], k: T) -> T[N]`.

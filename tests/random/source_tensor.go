@@ -72,9 +72,17 @@ func (g *sourceGen) vec(vars []string, depth int) vecExpr {
 	case 6:
 		switch g.r.IntN(3) {
 		case 0:
-			return vecExpr{"flip(" + x.text + ")", func(m *machine) vector { v := x.eval(m); slices.Reverse(v[:]); return v }}
+			return vecExpr{"flip(" + x.text + ")", func(m *machine) vector {
+				v := x.eval(m)
+				slices.Reverse(v[:])
+				return v
+			}}
 		case 1:
-			return vecExpr{"sort(" + x.text + ")", func(m *machine) vector { v := x.eval(m); slices.Sort(v[:]); return v }}
+			return vecExpr{"sort(" + x.text + ")", func(m *machine) vector {
+				v := x.eval(m)
+				slices.Sort(v[:])
+				return v
+			}}
 		}
 		return vecExpr{"cumsum(" + x.text + ")", func(m *machine) vector {
 			v := x.eval(m)
@@ -158,12 +166,16 @@ func (g *sourceGen) vecLeaf(vars []string) vecExpr {
 		return vecExpr{fmt.Sprintf("u[%s, ..]", r.text), func(m *machine) vector { return m.u[r.eval(m)] }}
 	case 2:
 		e := [4]sourceExpr{g.expr(vars, 0), g.expr(vars, 0), g.expr(vars, 0), g.expr(vars, 0)}
-		return vecExpr{fmt.Sprintf("[%s, %s, %s, %s]", e[0].text, e[1].text, e[2].text, e[3].text), func(m *machine) vector {
-			return vector{e[0].eval(m), e[1].eval(m), e[2].eval(m), e[3].eval(m)}
-		}}
+		return vecExpr{fmt.Sprintf("[%s, %s, %s, %s]", e[0].text, e[1].text, e[2].text, e[3].text),
+			func(m *machine) vector {
+				return vector{e[0].eval(m), e[1].eval(m), e[2].eval(m), e[3].eval(m)}
+			}}
 	case 3:
 		at := g.indices(vars, 4)
-		return vecExpr{fmt.Sprintf("%s[%s]", name, at.text), func(m *machine) vector { x := m.vecs[name]; return x.at(at.eval(m)) }}
+		return vecExpr{fmt.Sprintf("%s[%s]", name, at.text), func(m *machine) vector {
+			x := m.vecs[name]
+			return x.at(at.eval(m))
+		}}
 	case 4:
 		r, c := g.indices(vars, 3), g.indices(vars, 4)
 		return vecExpr{fmt.Sprintf("u[%s, %s]", r.text, c.text), func(m *machine) (out vector) {
@@ -175,7 +187,10 @@ func (g *sourceGen) vecLeaf(vars []string) vecExpr {
 		}}
 	case 5:
 		r, c := g.index(vars, 3), g.indices(vars, 4)
-		return vecExpr{fmt.Sprintf("u[%s, %s]", r.text, c.text), func(m *machine) vector { i := r.eval(m); return m.u[i].at(c.eval(m)) }}
+		return vecExpr{fmt.Sprintf("u[%s, %s]", r.text, c.text), func(m *machine) vector {
+			i := r.eval(m)
+			return m.u[i].at(c.eval(m))
+		}}
 	case 6: // rows by positions, columns by a slice
 		r := [2]sourceExpr{g.index(vars, 3), g.index(vars, 3)}
 		return vecExpr{fmt.Sprintf("flatten(u[[%s, %s], 3..=1 by -2])", r[0].text, r[1].text), func(m *machine) vector {
@@ -217,11 +232,14 @@ func (g *sourceGen) vecLoop(vars []string, init vecExpr) vecExpr {
 	case 0:
 		text = fmt.Sprintf("iterate(%s, %s, |%s| %s)", n.text, init.text, y, step.text)
 	case 1:
-		text = fmt.Sprintf("{ let (%[1]s, %[2]s) = iterate(%[3]s, (%[4]s, %[5]s), |(%[6]s, %[7]s)| (%[8]s, %[9]s)); %[1]s + %[2]s }",
+		text = fmt.Sprintf(
+			"{ let (%[1]s, %[2]s) = iterate(%[3]s, (%[4]s, %[5]s), |(%[6]s, %[7]s)| (%[8]s, %[9]s)); %[1]s + %[2]s }",
 			x, k, n.text, init.text, e.text, y, names[0], step.text, next.text)
 	case 2:
 		z := g.fresh("z")
-		text = fmt.Sprintf("{ let (%[1]s, %[2]s) = iterate(%[3]s, (%[4]s, w), |(%[5]s, %[6]s)| { let %[7]s = %[8]s; (%[7]s, %[7]s) }); %[1]s - %[2]s }",
+		text = fmt.Sprintf(
+			"{ let (%[1]s, %[2]s) = iterate(%[3]s, (%[4]s, w), |(%[5]s, %[6]s)| { let %[7]s = %[8]s; (%[7]s, %[7]s) "+
+				"}); %[1]s - %[2]s }",
 			x, k, n.text, init.text, y, names[0], z, step.text)
 	}
 	return vecExpr{text, func(m *machine) vector {

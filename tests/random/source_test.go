@@ -42,7 +42,8 @@ func TestSources(t *testing.T) {
 		if k := first / batch; k%4 == 0 {
 			opts := heal.Options{Backend: heal.CPU, Threads: 1}
 			if goruntime.GOARCH == "amd64" {
-				opts.Target.CPU = devices.InTurn(k/4, []string{"", "x86-64", "x86-64-v3"}[k/4%3]) // this machine's, without and with AVX2
+				// this machine's, without and with AVX2
+				opts.Target.CPU = devices.InTurn(k/4, []string{"", "x86-64", "x86-64-v3"}[k/4%3])
 			}
 			runSources(t, opts, text.String(), list, *sourceFirst+uint64(first))
 		}
@@ -59,7 +60,8 @@ func TestSources(t *testing.T) {
 
 // sourceWords have to be in some of the functions.
 var sourceWords = []string{
-	"iterate(", "iterate_until(", "fold(", "scan(", "map(", "tabulate(", "where(", "scatter_add(", "sort(", "concat(", "flatten(u[[",
+	"iterate(", "iterate_until(", "fold(", "scan(", "map(", "tabulate(", "where(", "scatter_add(", "sort(", "concat(",
+	"flatten(u[[",
 	"match ", "return ", " ++ ", "len(", " by -", "let mut c", "&mut ", "[T: int, N]", "(|", "false",
 }
 
@@ -88,7 +90,8 @@ func runSources(t *testing.T, opts heal.Options, text string, list []*Source, se
 				t.Fatalf("%s: -random.source=%d, f(%v): %v\n%s", backend, seed+uint64(i), in, err, s.Text)
 			}
 			if got, want := int32(out.Bits()[0]), s.Eval(in[0], in[1]); got != want {
-				t.Fatalf("%s: -random.source=%d, f(%v) = %d, want %d\n%s", backend, seed+uint64(i), in, got, want, s.Text)
+				t.Fatalf("%s: -random.source=%d, f(%v) = %d, want %d\n%s", backend, seed+uint64(i), in, got, want,
+					s.Text)
 			}
 			for _, x := range []*runtime.Tensor{p, q, out} {
 				x.Close()

@@ -21,12 +21,15 @@ func digit(x *big.Int, d, bits int64) int64 {
 func TestDigits(t *testing.T) {
 	type gadget struct{ power, bits int64 }
 	for _, dt := range []types.DType{types.I32, types.I64} {
-		gadgets := []gadget{{1, 1}, {3, 2}, {4, 7}, {5, 16}, {70, 1}, {2, int64(dt.Bits()) - 1}, {3, int64(dt.Bits()) - 1}}
+		gadgets := []gadget{{1, 1}, {3, 2}, {4, 7}, {5, 16}, {70, 1}, {2, int64(dt.Bits()) - 1},
+			{3, int64(dt.Bits()) - 1}}
 		src := &strings.Builder{}
 		for i, g := range gadgets {
 			for rank, dims := range []string{"", "N", "M, N"} {
-				fmt.Fprintf(src, "fn f_%d%d[M, N](a: %s[%s], m: bool[M], n: bool[N]) -> %s[%s] = g_decomposition(a, %d, %d)\n",
-					i, rank, dt, dims, dt, strings.TrimPrefix(fmt.Sprintf("%s, %d", dims, g.power), ", "), g.power, g.bits)
+				fmt.Fprintf(src,
+					"fn f_%d%d[M, N](a: %s[%s], m: bool[M], n: bool[N]) -> %s[%s] = g_decomposition(a, %d, %d)\n",
+					i, rank, dt, dims, dt, strings.TrimPrefix(fmt.Sprintf("%s, %d", dims, g.power), ", "), g.power,
+					g.bits)
 			}
 		}
 		prog := newProgram(t, src.String())
@@ -41,7 +44,8 @@ func TestDigits(t *testing.T) {
 						return digit(big.NewInt(a.at(index[:rank]...)), index[rank], g.bits)
 					})
 					cpu := turn%10 == 0 && (!testing.Short() || turn%4 == 0)
-					prog.check(r, fmt.Sprintf("f_%d%d", i, rank), turn+turn/10, cpu, []tensor{a, newTensor(types.Bool, size[0]), newTensor(types.Bool, size[1])}, want)
+					prog.check(r, fmt.Sprintf("f_%d%d", i, rank), turn+turn/10, cpu,
+						[]tensor{a, newTensor(types.Bool, size[0]), newTensor(types.Bool, size[1])}, want)
 				}
 			}
 		}
@@ -69,9 +73,12 @@ func crt(residues []*big.Int, q []int64) *big.Int {
 // TestDigitsFull: g_decomposition_full against the Chinese remainder theorem.
 func TestDigitsFull(t *testing.T) {
 	bases := map[types.DType][][]int64{
-		types.I32: {{97}, {1<<31 - 1, 1<<31 - 2}, {2, 3, 5, 7}, {1<<31 - 1, 998244353, 12289}, {17, 13, 11, 1<<31 - 1, 7, 2}},
-		types.I64: {{1<<63 - 1}, {1<<62 + 1, 1 << 62}, {1125899906826241, 1125899906629633, 1125899906424833}, {2, 9223372036854775783, 1152921504606830593, 97, 12289},
-			{1125899906826241, 97, 1152921504606830593, 1125899906629633, 3, 9223372036854775783, 1125899906424833, 12289, 1 << 40}},
+		types.I32: {{97}, {1<<31 - 1, 1<<31 - 2}, {2, 3, 5, 7}, {1<<31 - 1, 998244353, 12289},
+			{17, 13, 11, 1<<31 - 1, 7, 2}},
+		types.I64: {{1<<63 - 1}, {1<<62 + 1, 1 << 62}, {1125899906826241, 1125899906629633, 1125899906424833},
+			{2, 9223372036854775783, 1152921504606830593, 97, 12289},
+			{1125899906826241, 97, 1152921504606830593, 1125899906629633, 3, 9223372036854775783, 1125899906424833,
+				12289, 1 << 40}},
 	}
 	for dt, qs := range bases {
 		src := &strings.Builder{}
@@ -79,7 +86,9 @@ func TestDigitsFull(t *testing.T) {
 		gadgets := []gadget{{1, 3}, {9, 7}, {5, int64(dt.Bits()) - 1}, {80, 1}}
 		for i, g := range gadgets {
 			for k, q := range qs {
-				fmt.Fprintf(src, "fn f_%d%d[L, R](a: %s[L, %d, R], q: %s[%d]) -> %s[L, %d, R] = g_decomposition_full(a, q, %d, %d)\n",
+				fmt.Fprintf(src,
+					"fn f_%d%d[L, R](a: %s[L, %d, R], q: %s[%d]) -> %s[L, %d, R] = g_decomposition_full(a, q, %d, "+
+						"%d)\n",
 					i, k, dt, len(q), dt, len(q), dt, g.power, g.power, g.bits)
 			}
 		}
@@ -123,7 +132,8 @@ func TestPermute(t *testing.T) {
 			}
 			result := slices.Clone(dims)
 			result[axis] = "J"
-			fmt.Fprintf(src, "fn f_%d%d[A, B, C, J](a: i64[A, B, C], perms: %s[%s, J]) -> i64[%s] = permute(a, perms, %d, %d)\n",
+			fmt.Fprintf(src,
+				"fn f_%d%d[A, B, C, J](a: i64[A, B, C], perms: %s[%s, J]) -> i64[%s] = permute(a, perms, %d, %d)\n",
 				along, axis, []string{"i32", "i64"}[axis%2], dims[along], strings.Join(result, ", "), along, axis-3)
 		}
 	}
@@ -142,7 +152,10 @@ func TestPermute(t *testing.T) {
 					j = 0 // nothing to take from
 				}
 				a := operands(r, types.I64, tensor{}, size[:3]...)
-				perms := build([]types.DType{types.I32, types.I64}[axis%2], []int64{size[along], j}, func([]int64) int64 { return r.Int64N(n) })
+				perms := build([]types.DType{types.I32, types.I64}[axis%2], []int64{size[along], j},
+					func([]int64) int64 {
+						return r.Int64N(n)
+					})
 				shape := slices.Clone(size[:3])
 				shape[axis] = j
 				want := build(types.I64, shape, func(i []int64) int64 {

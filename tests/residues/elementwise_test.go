@@ -99,10 +99,14 @@ func testElementwise(t *testing.T, dt types.DType) {
 			for k, p := range forms[:2] {
 				ty := func(shape string) string { return dt.String() + shape }
 				y, u := ty(resultText(i, j, k)), ty(resultText(i, i, k))
-				params := fmt.Sprintf("[M, N](a: %s, b: %s, e: %s, c: %s, p: %s, m: bool[M], n: bool[N])", ty(a.text), ty(b.text), ty(b.text), ty(a.text), ty(p.text))
-				fmt.Fprintf(src, "fn two_%d%d%d%s -> (%s, %s, %s, %s) = (modsum(a, b, p), modsub(a, b, p), modmul(a, b, p), modpow(a, e, p))\n", i, j, k, params, y, y, y, y)
+				params := fmt.Sprintf("[M, N](a: %s, b: %s, e: %s, c: %s, p: %s, m: bool[M], n: bool[N])", ty(a.text),
+					ty(b.text), ty(b.text), ty(a.text), ty(p.text))
+				fmt.Fprintf(src,
+					"fn two_%d%d%d%s -> (%s, %s, %s, %s) = (modsum(a, b, p), modsub(a, b, p), modmul(a, b, p), "+
+						"modpow(a, e, p))\n", i, j, k, params, y, y, y, y)
 				if j == 0 {
-					fmt.Fprintf(src, "fn one_%d%d%d%s -> (%s, %s, %s) = (modneg(a, p), mod(a, p), modinv(c, p))\n", i, j, k, params, u, u, u)
+					fmt.Fprintf(src, "fn one_%d%d%d%s -> (%s, %s, %s) = (modneg(a, p), mod(a, p), modinv(c, p))\n", i,
+						j, k, params, u, u, u)
 				}
 			}
 		}
@@ -126,10 +130,12 @@ func testElementwise(t *testing.T, dt types.DType) {
 						c.v[x] = coprime(a.v[x], p)
 					}
 					args := []tensor{a, b, e, c, p, newTensor(types.Bool, m), newTensor(types.Bool, n)}
-					// Code is made for each size, so the CPU takes a part of the combinations, other ones for each size.
+					// Code is made for each size, so the CPU takes a part of the combinations, other ones for each
+					// size.
 					cpu := (turn+s)%8 == 0 && (!testing.Short() || turn%5 == 0)
 					prog.check(r, fmt.Sprintf("two_%d%d%d", i, j, k), turn+turn/8, cpu, args,
-						pointwise(sumOf, a, b, p), pointwise(diffOf, a, b, p), pointwise(prodOf, a, b, p), pointwise(powOf, a, e, p))
+						pointwise(sumOf, a, b, p), pointwise(diffOf, a, b, p), pointwise(prodOf, a, b, p),
+						pointwise(powOf, a, e, p))
 					if j == 0 {
 						prog.check(r, fmt.Sprintf("one_%d%d%d", i, j, k), turn+turn/8, cpu, args,
 							pointwise(negOf, a, a, p), pointwise(modOf, a, a, p), pointwise(invOf, c, c, p))

@@ -1,5 +1,5 @@
-// Package residues compares the functions of modular arithmetic, on the interpreter and the CPU, with their definitions in
-// math/big: every form of operands (numbers and tensors in each position, views with any strides, no elements), both
+// Package residues compares the functions of modular arithmetic, on the interpreter and the CPU, with their definitions
+// in math/big: every form of operands (numbers and tensors in each position, views with any strides, no elements), both
 // element types, moduli from 1 to the largest, operands of either sign, every axis. The errors are in tests/lang.
 package residues
 
@@ -125,11 +125,13 @@ type config struct {
 var (
 	interps = []config{{heal.Interp, "", 1, false, false}, {heal.Interp, "", 1, true, false}}
 	cpus    = []config{
-		{heal.CPU, "", 1, false, false}, {heal.CPU, "x86-64", 2, true, false}, {heal.CPU, "haswell", 3, false, false}, {heal.CPU, "", 7, true, false},
+		{heal.CPU, "", 1, false, false}, {heal.CPU, "x86-64", 2, true, false}, {heal.CPU, "haswell", 3, false, false},
+		{heal.CPU, "", 7, true, false},
 	}
 )
 
-// onCPU is way number i on the CPU. It is asked while a test runs, so that Go knows a result depends on the environment variable.
+// onCPU is way number i on the CPU. It is asked while a test runs, so that Go knows a result depends on the environment
+// variable.
 func onCPU(i int) config {
 	i %= len(cpus)
 	c := cpus[i]
@@ -145,8 +147,8 @@ type program struct {
 	turn, n int // the last one on the CPU, and how many there were
 }
 
-// onCPU is the way on the CPU of a turn. Those which have one take the ways one after the other, whichever turns they are: what leaves
-// most of them out, as -short does, leaves no way out.
+// onCPU is the way on the CPU of a turn. Those which have one take the ways one after the other, whichever turns they
+// are: what leaves most of them out, as -short does, leaves no way out.
 func (p *program) onCPU(turn int) config {
 	if p.n == 0 || turn != p.turn {
 		p.turn = turn
@@ -172,8 +174,9 @@ func (p *program) call(c config, r *rand.Rand, name string, args []tensor) ([]te
 	if m == nil {
 		var err error
 		if m, err = heal.Compile(p.src, heal.Options{
-			Backend: c.backend, Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu}, SplitAll: c.threads > 1,
-			Once: c.once, Cache: heal.DefaultCache(),
+			Backend: c.backend, Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu},
+			SplitAll: c.threads > 1,
+			Once:     c.once, Cache: heal.DefaultCache(),
 		}); err != nil {
 			p.t.Fatalf("%v\n%s", err, p.src)
 		}
@@ -279,7 +282,8 @@ func modulus(r *rand.Rand, dt types.DType) int64 {
 	if dt == types.I32 {
 		return []int64{1<<31 - 1, 1<<30 - 35, 998244353}[r.IntN(3)]
 	}
-	return []int64{1<<61 - 1, 1125899906826241, 1152921504606830593, 1<<50 - 27, 1 << 32, 9223372036854775783}[r.IntN(6)]
+	return []int64{1<<61 - 1, 1125899906826241, 1152921504606830593, 1<<50 - 27, 1 << 32,
+		9223372036854775783}[r.IntN(6)]
 }
 
 func moduli(r *rand.Rand, dt types.DType, shape ...int64) tensor {

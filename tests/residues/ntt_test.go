@@ -79,8 +79,8 @@ func transform(dt types.DType, a, p, twiddles tensor, axis int, perm []int64) te
 	})
 }
 
-// TestNtt: ntt against its definition and intt as its inverse, in both layouts, with and without the permutation, at all
-// lengths up to 64, for operands outside of the residues, narrower ones that widen, and no elements.
+// TestNtt: ntt against its definition and intt as its inverse, in both layouts, with and without the permutation, at
+// all lengths up to 64, for operands outside of the residues, narrower ones that widen, and no elements.
 func TestNtt(t *testing.T) {
 	src := &strings.Builder{}
 	shapes := []string{"L, M, R, K", "L, R, K, M"}
@@ -90,12 +90,17 @@ func TestNtt(t *testing.T) {
 				continue
 			}
 			for i, axis := range []int{-3, -1} {
-				params := fmt.Sprintf("[L, M, R, K](a: %s[%s], p: %s[K], w: %s[K, M], v: %s[K, M], n: %s[K], perm: i32[M])", from, shapes[i], dt, dt, dt, dt)
+				params := fmt.Sprintf(
+					"[L, M, R, K](a: %s[%s], p: %s[K], w: %s[K, M], v: %s[K, M], n: %s[K], perm: i32[M])", from,
+					shapes[i], dt, dt, dt, dt)
 				result := fmt.Sprintf("%s[%s]", dt, shapes[i])
 				axisText := []string{"", ", axis = -1"}[i]
-				fmt.Fprintf(src, "fn gathered_%s_%s_%d%s -> %s = ntt(a, p, w, perm%s)\n", dt, from, -axis, params, result, axisText)
-				fmt.Fprintf(src, "fn plain_%s_%s_%d%s -> %s = ntt(a, p, w, perm, axis = %d, skip_perm = true)\n", dt, from, -axis, params, result, axis)
-				fmt.Fprintf(src, "fn back_%s_%s_%d%s -> %s = intt(ntt(a, p, w, perm%s), p, v, n, perm, axis = %d)\n", dt, from, -axis, params, result, axisText, axis)
+				fmt.Fprintf(src, "fn gathered_%s_%s_%d%s -> %s = ntt(a, p, w, perm%s)\n", dt, from, -axis, params,
+					result, axisText)
+				fmt.Fprintf(src, "fn plain_%s_%s_%d%s -> %s = ntt(a, p, w, perm, axis = %d, skip_perm = true)\n", dt,
+					from, -axis, params, result, axis)
+				fmt.Fprintf(src, "fn back_%s_%s_%d%s -> %s = intt(ntt(a, p, w, perm%s), p, v, n, perm, axis = %d)\n",
+					dt, from, -axis, params, result, axisText, axis)
 			}
 		}
 	}
@@ -124,7 +129,9 @@ func TestNtt(t *testing.T) {
 						perm.v = append(perm.v, int64(x))
 					}
 					args := []tensor{a, p, w, v, n, perm}
-					name := func(what string) string { return fmt.Sprintf("%s_%s_%s_%d", what, dt, from, []int{3, 1}[i]) }
+					name := func(what string) string {
+						return fmt.Sprintf("%s_%s_%s_%d", what, dt, from, []int{3, 1}[i])
+					}
 					cpu := turn%3 == 0 && (!testing.Short() || turn%2 == 0)
 					prog.check(r, name("gathered"), turn, cpu, args, transform(dt, a, p, w, axis, perm.v))
 					prog.check(r, name("plain"), turn, cpu, args, transform(dt, a, p, w, axis, nil))

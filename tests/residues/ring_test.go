@@ -64,8 +64,10 @@ func TestRingPrimes(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	// Strong pseudoprimes to the first 1 to 9 primes, Carmichael numbers, squares of primes.
 	list := []int64{
-		-5, 2047, 1373653, 25326001, 3215031751, 2152302898747, 3474749660383, 341550071728321, 3825123056546413051, 561, 1105,
-		1<<63 - 1, 9223372036854775783, 9223372036854775781, 1<<61 - 1, 2147483647 * 2147483647, 3037000493 * 3037000493,
+		-5, 2047, 1373653, 25326001, 3215031751, 2152302898747, 3474749660383, 341550071728321, 3825123056546413051,
+		561, 1105,
+		1<<63 - 1, 9223372036854775783, 9223372036854775781, 1<<61 - 1, 2147483647 * 2147483647,
+		3037000493 * 3037000493,
 	}
 	for i := range int64(300) {
 		list = append(list, i, 1<<62+2*i+1, r.Int64N(1<<40)|1)
@@ -107,7 +109,8 @@ func TestRingPrimes(t *testing.T) {
 				t.Errorf("a root for %d of length %d: %v", bad[0], bad[1], err)
 			}
 		}
-		if _, err := prog.call(c, r, "below", []tensor{number(16), number(8)}); err == nil || !strings.Contains(err.Error(), "no prime below 16 is 1 modulo 16") {
+		if _, err := prog.call(c, r, "below", []tensor{number(16), number(8)}); err == nil ||
+			!strings.Contains(err.Error(), "no prime below 16 is 1 modulo 16") {
 			t.Errorf("a prime that is 1 modulo 16 and below 16: %v", err)
 		}
 	}
@@ -116,7 +119,9 @@ func TestRingPrimes(t *testing.T) {
 // polynomial is a[l, k, :] for big integers.
 func reduced(x []*big.Int, p []int64, l int64) tensor {
 	m := int64(len(x)) / l
-	return build(types.I64, []int64{l, int64(len(p)), m}, func(i []int64) int64 { return residue(x[i[0]*m+i[2]], p[i[1]]) })
+	return build(types.I64, []int64{l, int64(len(p)), m}, func(i []int64) int64 {
+		return residue(x[i[0]*m+i[2]], p[i[1]])
+	})
 }
 
 // random numbers from 0 up to the product of p, some of them at the ends.
@@ -175,7 +180,8 @@ func TestRing(t *testing.T) {
 				if testing.Short() && turn%4 != 1 && turn%14 != 1 {
 					continue
 				}
-				// Every seventh: these meet all sizes, bits and numbers of primes, and go through the processors one after the other.
+				// Every seventh: these meet all sizes, bits and numbers of primes, and go through the processors one
+				// after the other.
 				cpu := turn%7 == 1 && (!testing.Short() || turn%2 == 1)
 				p := make([]int64, k)
 				for i, below := 0, int64(1)<<bits; i < len(p); i++ {
@@ -212,7 +218,8 @@ func testRing(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m i
 		product = append(product, negacyclic(x[i*m:(i+1)*m], y[i*m:(i+1)*m])...)
 	}
 	a, b := reduced(x, p, l), reduced(y, p, l)
-	check("arithmetic", []tensor{a, b, moduli}, reduced(sum, p, l), reduced(diff, p, l), reduced(neg, p, l), reduced(product, p, l))
+	check("arithmetic", []tensor{a, b, moduli}, reduced(sum, p, l), reduced(diff, p, l), reduced(neg, p, l),
+		reduced(product, p, l))
 
 	// The fast conversion adds the multiple of all primes that its definition gives.
 	all := big.NewInt(1)
@@ -256,8 +263,8 @@ func testRing(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m i
 	testGadget(prog, r, turn, cpu, p, l, m, a)
 }
 
-// testGadget: keys modulo the primes of the plan, digits of residues modulo the first ones alone, which have all bits of
-// them or not.
+// testGadget: keys modulo the primes of the plan, digits of residues modulo the first ones alone, which have all bits
+// of them or not.
 func testGadget(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m int64, a tensor) {
 	n := int64(len(p))
 	k, c := n-1, int64(2)
@@ -283,7 +290,9 @@ func testGadget(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m
 				for s := range k {
 					for e := range d {
 						digits := row(func(x int64) int64 { return digit(big.NewInt(part.at(i, s, x)), e, bits) })
-						for x, v := range negacyclic(digits, row(func(x int64) int64 { return key.at(s, e, j, q, x) })) {
+						for x, v := range negacyclic(digits, row(func(x int64) int64 {
+							return key.at(s, e, j, q, x)
+						})) {
 							sum[x].Add(sum[x], v)
 						}
 					}
@@ -297,10 +306,10 @@ func testGadget(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m
 	prog.check(r, "gadget", turn, cpu, []tensor{part, key, {types.I32, nil, []int64{bits}}, all}, want)
 }
 
-// TestRingKernels: a gadget product is one program without a pass over the digits: a kernel for the shifts, one number for
-// each digit, the transforms, which take the digits from the residues themselves, and the sums. A switch of the modulus
-// transforms in both directions, looks once whether the positions are in order, inverts one number for each prime, and has one
-// more pass, over the result.
+// TestRingKernels: a gadget product is one program without a pass over the digits: a kernel for the shifts, one number
+// for each digit, the transforms, which take the digits from the residues themselves, and the sums. A switch of the
+// modulus transforms in both directions, looks once whether the positions are in order, inverts one number for each
+// prime, and has one more pass, over the result.
 func TestRingKernels(t *testing.T) {
 	m, err := heal.Compile(`import ring
 

@@ -28,7 +28,8 @@ func sumAlong(dt types.DType, shape []int64, axis int, p tensor, acc tensor, ter
 
 func product(x, y int64) *big.Int { return new(big.Int).Mul(big.NewInt(x), big.NewInt(y)) }
 
-var sumSizes = [][4]int64{{2, 3, 4, 5}, {1, 1, 1, 1}, {0, 3, 2, 2}, {3, 0, 2, 4}, {2, 2, 0, 3}, {2, 3, 5, 0}, {1, 2, 300, 2}, {3, 5, 7, 33}}
+var sumSizes = [][4]int64{{2, 3, 4, 5}, {1, 1, 1, 1}, {0, 3, 2, 2}, {3, 0, 2, 4}, {2, 2, 0, 3}, {2, 3, 5, 0},
+	{1, 2, 300, 2}, {3, 5, 7, 33}}
 
 // TestSums: axis_modsum and modmul_axis_sum along every axis but the last, with factors that broadcast, an addend, and
 // permutations of every other axis.
@@ -43,7 +44,9 @@ func testSums(t *testing.T, dt types.DType) {
 	src := &strings.Builder{}
 	// Operands have rank 4: a whole one, one of rank 2 that broadcasts, results of rank 3.
 	header := func(name string, axis int, p, perm string, result string) {
-		fmt.Fprintf(src, "fn %s[A, B, C, K](a: %s[A, B, C, K], b: %s[A, B, C, K], d: %s[C, K], acc: %s[%s], p: %s%s, perm: %s) -> %s[%s] = ",
+		fmt.Fprintf(src,
+			"fn %s[A, B, C, K](a: %s[A, B, C, K], b: %s[A, B, C, K], d: %s[C, K], acc: %s[%s], p: %s%s, perm: %s) -> "+
+				"%s[%s] = ",
 			name, dt, dt, dt, dt, result, dt, p, perm, dt, result)
 	}
 	for axis := range 3 {
@@ -66,8 +69,10 @@ func testSums(t *testing.T, dt types.DType) {
 				}
 				index := []string{"i32", "i64"}[k]
 				for _, mode := range []string{"gather", "scatter"} {
-					header(fmt.Sprintf("%s_%d%d%d", mode, axis, k, along), axis, p, fmt.Sprintf("%s[%s]", index, name), result)
-					fmt.Fprintf(src, "modmul_axis_sum(a, b, p, %d, acc = acc, perm = perm, mode = %s%s)\n", axis, mode, where)
+					header(fmt.Sprintf("%s_%d%d%d", mode, axis, k, along), axis, p, fmt.Sprintf("%s[%s]", index, name),
+						result)
+					fmt.Fprintf(src, "modmul_axis_sum(a, b, p, %d, acc = acc, perm = perm, mode = %s%s)\n", axis, mode,
+						where)
 				}
 			}
 		}
@@ -86,18 +91,27 @@ func testSums(t *testing.T, dt types.DType) {
 				run := func(name string, perm tensor, want tensor) {
 					turn++
 					cpu := (turn+s)%9 == 0 && (!testing.Short() || turn%4 == 0)
-					prog.check(r, fmt.Sprintf("%s_%d%d", name, axis, k), turn+turn/9, cpu, []tensor{a, b, d, acc, p, perm}, want)
+					prog.check(r, fmt.Sprintf("%s_%d%d", name, axis, k), turn+turn/9, cpu,
+						[]tensor{a, b, d, acc, p, perm}, want)
 				}
 				none := newTensor(types.I32, 1)
-				run("sum", none, sumAlong(dt, shape, axis, p, tensor{}, func(i []int64) *big.Int { return big.NewInt(a.at(i...)) }))
-				run("dot", none, sumAlong(dt, shape, axis, p, tensor{}, func(i []int64) *big.Int { return product(a.at(i...), b.at(i...)) }))
-				run("acc", none, sumAlong(dt, shape, axis, p, acc, func(i []int64) *big.Int { return product(a.at(i...), d.at(i...)) }))
+				run("sum", none, sumAlong(dt, shape, axis, p, tensor{}, func(i []int64) *big.Int {
+					return big.NewInt(a.at(i...))
+				}))
+				run("dot", none, sumAlong(dt, shape, axis, p, tensor{}, func(i []int64) *big.Int {
+					return product(a.at(i...), b.at(i...))
+				}))
+				run("acc", none, sumAlong(dt, shape, axis, p, acc, func(i []int64) *big.Int {
+					return product(a.at(i...), d.at(i...))
+				}))
 				for along := range 4 {
 					if along == axis {
 						continue
 					}
 					n := shape[along]
-					perm := build([]types.DType{types.I32, types.I64}[k], []int64{n}, func([]int64) int64 { return r.Int64N(n) })
+					perm := build([]types.DType{types.I32, types.I64}[k], []int64{n}, func([]int64) int64 {
+						return r.Int64N(n)
+					})
 					name := func(mode string) string { return fmt.Sprintf("%s_%d%d%d", mode, axis, k, along) }
 					turn++
 					cpu := (turn+s)%9 == 0 && (!testing.Short() || turn%4 == 0)
@@ -108,7 +122,8 @@ func testSums(t *testing.T, dt types.DType) {
 						return product(a.at(i...), b.at(from...))
 					}
 					prog.check(r, name("gather"), turn+turn/9, cpu, args, sumAlong(dt, shape, axis, p, acc, permuted))
-					prog.check(r, name("scatter"), turn+turn/9, cpu, args, scattered(dt, axis, along, p, acc, perm, sumAlong(dt, shape, axis, p, tensor{}, permuted)))
+					prog.check(r, name("scatter"), turn+turn/9, cpu, args,
+						scattered(dt, axis, along, p, acc, perm, sumAlong(dt, shape, axis, p, tensor{}, permuted)))
 				}
 			}
 		}
@@ -116,8 +131,8 @@ func testSums(t *testing.T, dt types.DType) {
 }
 
 // scattered is modmul_axis_sum with mode = scatter: the sum that belongs to index n of an axis, with the second factor
-// read at perm[n], is added at perm[n]. Where that is the axis of the moduli, the sum is one modulo p[n], and the result
-// one modulo p[perm[n]].
+// read at perm[n], is added at perm[n]. Where that is the axis of the moduli, the sum is one modulo p[n], and the
+// result one modulo p[perm[n]].
 func scattered(dt types.DType, axis, along int, p, acc, perm, sums tensor) tensor {
 	total := make([]*big.Int, len(acc.v))
 	for i, v := range acc.v {

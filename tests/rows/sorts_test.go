@@ -18,7 +18,8 @@ import (
 	"healc/tests/random"
 )
 
-// Sorts of every type, along each axis, at lengths around those where the way of sorting changes, on rows that are hard for sorting by digits: see
+// Sorts of every type, along each axis, at lengths around those where the way of sorting changes, on rows that are hard
+// for sorting by digits: see
 // Note [Sorting by keys] in package ir.
 
 var sorted = []types.DType{
@@ -27,7 +28,8 @@ var sorted = []types.DType{
 }
 
 var sortLengths = []int64{
-	1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 128, 129, 192, 193, 200, 255, 256, 257, 383, 384, 385, 512, 700, 2047, 2048, 2049, 4097, 9000,
+	1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 95, 96, 97, 127, 128, 129, 192, 193, 200, 255, 256, 257,
+	383, 384, 385, 512, 700, 2047, 2048, 2049, 4097, 9000,
 }
 
 // sorts is a program with sorts of every type: of rows, of columns, and positions of both.
@@ -42,8 +44,8 @@ func sorts() string {
 	return b.String()
 }
 
-// rowsToSort draws elements, of which every kind of row has its own: any bits; the same bits; what differs in one byte; few different ones, among them
-// zeros of both signs, NaNs and the ends of the type; ascending and descending numbers.
+// rowsToSort draws elements, of which every kind of row has its own: any bits; the same bits; what differs in one byte;
+// few different ones, among them zeros of both signs, NaNs and the ends of the type; ascending and descending numbers.
 func rowsToSort(r *rand.Rand, t types.DType, shape []int64, kind int) *ir.Array {
 	a := &ir.Array{DType: t, Shape: shape, Bits: make([]uint64, shape[0]*shape[1])}
 	width := 8 * t.Bytes()
@@ -53,7 +55,8 @@ func rowsToSort(r *rand.Rand, t types.DType, shape []int64, kind int) *ir.Array 
 	if t.IsFloat() {
 		inf := scalar.FloatBits(t, math.Inf(1))
 		quiet := inf | inf>>1&^inf // the upper bit of what is behind the exponent
-		few = []uint64{0, sign, 0, sign, inf, inf | sign, quiet, quiet | 1, quiet | sign, quiet | sign | 5, inf - 1, scalar.FloatBits(t, 1), 1, sign | 1}
+		few = []uint64{0, sign, 0, sign, inf, inf | sign, quiet, quiet | 1, quiet | sign, quiet | sign | 5, inf - 1,
+			scalar.FloatBits(t, 1), 1, sign | 1}
 	}
 	base, byteAt := r.Uint64()&all, 8*r.IntN(t.Bytes())
 	for i := range a.Bits {
@@ -86,7 +89,8 @@ func sortShape(name string, m, n int64) []int64 {
 	return []int64{m, n}
 }
 
-// sameSort describes the first difference. Sorting moves elements, and gives NaNs of f32 and f64 with all of their bits.
+// sameSort describes the first difference. Sorting moves elements, and gives NaNs of f32 and f64 with all of their
+// bits.
 func sameSort(want, got *random.Outcome) string {
 	if d := random.Diff(want, got); d != "" {
 		return d
@@ -112,7 +116,8 @@ func TestSorts(t *testing.T) {
 	interp := options(heal.Options{Backend: heal.Interp})
 	var modules []*heal.Module
 	for i, c := range []config{{"", 1, false}, {"x86-64", 2, false}, {"haswell", 1, false}, {"", 2, false}} {
-		modules = append(modules, options(heal.Options{Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: devices.InTurn(i, c.cpu)}}))
+		modules = append(modules, options(heal.Options{Threads: c.threads,
+			Target: codegen.Target{Kind: "cpu", CPU: devices.InTurn(i, c.cpu)}}))
 	}
 	step := 5
 	if testing.Short() {
@@ -148,7 +153,8 @@ func outcome(t *testing.T, m *heal.Module, name string, x *ir.Array, seed uint64
 	return out
 }
 
-// TestSortsOfAnyLength has code that does not know the length, for one function of each type, every kind of rows and lengths from 0 on.
+// TestSortsOfAnyLength has code that does not know the length, for one function of each type, every kind of rows and
+// lengths from 0 on.
 func TestSortsOfAnyLength(t *testing.T) {
 	m, err := heal.Compile(sorts(), heal.Options{Threads: 1})
 	if err != nil {

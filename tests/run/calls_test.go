@@ -217,7 +217,8 @@ func sameArray(want, got *ir.Array, ulps int64) string {
 		if w == g || want.DType.IsFloat() && near(want.DType, w, g, ulps) {
 			continue
 		}
-		return fmt.Sprintf("element %d is %s (%#x), want %s (%#x)", i, scalar.FormatBits(want.DType, g), g, scalar.FormatBits(want.DType, w), w)
+		return fmt.Sprintf("element %d is %s (%#x), want %s (%#x)", i, scalar.FormatBits(want.DType, g), g,
+			scalar.FormatBits(want.DType, w), w)
 	}
 	return ""
 }

@@ -29,7 +29,8 @@ func TestInLibraries(t *testing.T) {
 	}
 	for i := 0; i < len(paths); i += step {
 		path := paths[i]
-		cpu := "" // every level for one library in eight, of which only the best runs; else one of them, which compiles faster
+		// every level for one library in eight, of which only the best runs; else one of them, which compiles faster
+		cpu := ""
 		if i%8 > 0 || testing.Short() {
 			cpu = cpus[i/step%len(cpus)]
 		}

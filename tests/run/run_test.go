@@ -84,7 +84,8 @@ func program(t *testing.T, path string, number int) {
 		if c.backend == devices.Backend() && !devices.Takes(number+i, 10) {
 			continue
 		}
-		opts := heal.Options{Backend: c.backend, Threads: c.threads, SplitAll: true, Once: c.threads == 3 || c.strided, Debug: heal.Debug{Vectors: c.strided}, Cache: cache}
+		opts := heal.Options{Backend: c.backend, Threads: c.threads, SplitAll: true, Once: c.threads == 3 || c.strided,
+			Debug: heal.Debug{Vectors: c.strided}, Cache: cache}
 		before := runtime.LiveBytes()
 		got, sys, err := p.run(opts, c.strided)
 		if err != nil {

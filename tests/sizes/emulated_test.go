@@ -18,8 +18,8 @@ import (
 	"healc/tests/random"
 )
 
-// TestAArch64 compiles every program for any size and strides for AArch64, and runs it under qemu. With -short it is a fifth
-// of them, another one every day.
+// TestAArch64 compiles every program for any size and strides for AArch64, and runs it under qemu. With -short it is a
+// fifth of them, another one every day.
 func TestAArch64(t *testing.T) {
 	machine, err := emulated.AArch64.Start(t.TempDir())
 	var missing *emulated.Missing
@@ -33,8 +33,8 @@ func TestAArch64(t *testing.T) {
 	onMachine(t, machine, codegen.Target{Triple: emulated.AArch64.Triple, CPU: "generic"}, 11)
 }
 
-// TestSplit does so for what is generated for processors with AVX-512, of the instructions that this machine has: Note [Split vectors] in
-// codegen/llvm. TestEachSize has some of these for sizes that are known.
+// TestSplit does so for what is generated for processors with AVX-512, of the instructions that this machine has: Note
+// [Split vectors] in codegen/llvm. TestEachSize has some of these for sizes that are known.
 func TestSplit(t *testing.T) {
 	cpus := devices.Split(t)
 	if len(cpus) == 0 {
@@ -121,7 +121,8 @@ func onMachine(t *testing.T, machine *emulated.Machine, target codegen.Target, e
 
 var prebuilt = flag.String("prebuilt", "", "a shared library of all programs, for TestPrebuilt")
 
-// TestAArch64Library links a shared library for AArch64, without a C library of it, and runs this test there, under qemu.
+// TestAArch64Library links a shared library for AArch64, without a C library of it, and runs this test there, under
+// qemu.
 func TestAArch64Library(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds healc for AArch64")
@@ -155,7 +156,8 @@ func TestAArch64Library(t *testing.T) {
 	if err := emulated.AArch64.Go(filepath.Join(dir, "test"), "test", "-c", "healc/tests/sizes"); err != nil {
 		t.Fatal(err)
 	}
-	cmd, err := emulated.AArch64.Command(filepath.Join(dir, "test"), "-test.run", "^TestPrebuilt$", "-test.v", "-prebuilt", path)
+	cmd, err := emulated.AArch64.Command(filepath.Join(dir, "test"), "-test.run", "^TestPrebuilt$", "-test.v",
+		"-prebuilt", path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 // Package sizes runs one program of each kind of kernel at all small sizes and around the boundaries of the generated
 // code (vectors, lanes, tiles, chunks), compiled for each size and for any size, for several processors and numbers of
-// threads, on arguments that are whole, strided, reversed or begin anywhere, and compares the bits with the interpreter's.
+// threads, on arguments that are whole, strided, reversed or begin anywhere, and compares the bits with the
+// interpreter's.
 package sizes
 
 import (
@@ -30,7 +31,8 @@ import (
 var source string
 
 // boundaries are sizes beyond 300 where generated code changes.
-var boundaries = []int64{383, 384, 385, 511, 512, 513, 767, 1000, 1023, 1024, 1025, 2047, 2049, 4095, 4096, 4097, 8191, 8192, 8193, 9000}
+var boundaries = []int64{383, 384, 385, 511, 512, 513, 767, 1000, 1023, 1024, 1025, 2047, 2049, 4095, 4096, 4097, 8191,
+	8192, 8193, 9000}
 
 // sizes are 0 to 300, every one or each so many, with the neighbours of the multiples of 128, and boundaries.
 func sizes(every int) []int64 {
@@ -58,8 +60,8 @@ func small(n, round int64) int64 {
 
 var threads = []int{1, 2, 3, 7}
 
-// TestAnySize compiles every program once, for any size and strides, as libraries have them. With -short it is a third of
-// them, another one every day.
+// TestAnySize compiles every program once, for any size and strides, as libraries have them. With -short it is a third
+// of them, another one every day.
 func TestAnySize(t *testing.T) {
 	m := compile(t, heal.Options{Threads: 1})
 	t.Cleanup(m.Close)
@@ -86,7 +88,8 @@ func TestAnySize(t *testing.T) {
 	}
 }
 
-// TestFewElements has fewer elements than a vector in what is cut into chunks, all of which TestAnySize leaves out with -short.
+// TestFewElements has fewer elements than a vector in what is cut into chunks, all of which TestAnySize leaves out with
+// -short.
 func TestFewElements(t *testing.T) {
 	if !testing.Short() {
 		t.Skip("TestAnySize has these sizes of every program")
@@ -100,20 +103,21 @@ func TestFewElements(t *testing.T) {
 	anySize(t, m, []string{"position", "total_f64", "channel_sums", "short_rows", "short_sums"}, few)
 }
 
-// TestLongestRows has rows of any length that are just short enough to be kept in the memory of a kernel, and longer ones, which are
-// computed again: Note [Kept rows of any length] in passes/bufferize.
+// TestLongestRows has rows of any length that are just short enough to be kept in the memory of a kernel, and longer
+// ones, which are computed again: Note [Kept rows of any length] in passes/bufferize.
 func TestLongestRows(t *testing.T) {
 	m := compile(t, heal.Options{Threads: 1})
 	defer m.Close()
 	anySize(t, m, []string{"softmax"}, []int64{1<<16 - 1, 1 << 16, 1<<16 + 1})
 }
 
-// TestLevels has as many elements as fill the lanes of a reduction and those that take their results, and one more: code for any shape
-// finds out which there are (levels in codegen/llvm).
+// TestLevels has as many elements as fill the lanes of a reduction and those that take their results, and one more:
+// code for any shape finds out which there are (levels in codegen/llvm).
 func TestLevels(t *testing.T) {
 	m := compile(t, heal.Options{Threads: 1})
 	defer m.Close()
-	anySize(t, m, []string{"long_columns"}, []int64{256, 257, 128 * 256, 128*256 + 1, 4095 * 256, 4095*256 + 1, 4096*256 + 1})
+	anySize(t, m, []string{"long_columns"}, []int64{256, 257, 128 * 256, 128*256 + 1, 4095 * 256, 4095*256 + 1,
+		4096*256 + 1})
 	anySize(t, m, []string{"more_columns"}, []int64{128*256 + 1})
 	anySize(t, m, []string{"rows"}, []int64{128*4096 + 1})
 }
@@ -180,9 +184,9 @@ func inLibrary(t *testing.T, m *heal.Module, lib *library.Lib, entries []*aot.En
 	}
 }
 
-// TestEachSize compiles every program for sizes, strides and processors. TestAnySize has every program at every size; code that knows its
-// size meets every program with every third one of these sizes, other ones every day, every size with every third program, and each of
-// both with every processor and every number of threads.
+// TestEachSize compiles every program for sizes, strides and processors. TestAnySize has every program at every size;
+// code that knows its size meets every program with every third one of these sizes, other ones every day, every size
+// with every third program, and each of both with every processor and every number of threads.
 func TestEachSize(t *testing.T) {
 	interp := compile(t, heal.Options{Backend: heal.Interp})
 	every := 11
@@ -207,7 +211,8 @@ func TestEachSize(t *testing.T) {
 					turn /= 2
 				}
 				cpu, th := cpus[turn%len(cpus)], threads[(turn+turn/12)%len(threads)]
-				m, err := heal.CompileIR(interp.IR(), heal.Options{Threads: th, SplitAll: true, Once: turn%5 < 2, Debug: heal.Debug{Vectors: turn%5 == 1},
+				m, err := heal.CompileIR(interp.IR(), heal.Options{Threads: th, SplitAll: true, Once: turn%5 < 2,
+					Debug:  heal.Debug{Vectors: turn%5 == 1},
 					Target: codegen.Target{Kind: "cpu", CPU: cpu}})
 				if err != nil {
 					t.Fatal(err)

@@ -37,7 +37,8 @@ func (g *generator) modular() {
 	var a any
 	for _, n := range g.names { // any tensor that broadcasts, or a new one
 		x := g.named[n]
-		fits := len(x.shape) <= len(shape) && (x.d == d || x.d == "int8" || x.d == "int32" && d == "int64") && g.IntN(2) == 0
+		fits := len(x.shape) <= len(shape) && (x.d == d || x.d == "int8" || x.d == "int32" && d == "int64") &&
+			g.IntN(2) == 0
 		for i := 0; fits && i < len(x.shape); i++ {
 			e := shape[len(shape)-len(x.shape)+i]
 			fits = x.shape[i] == e || x.shape[i] == 1
@@ -460,7 +461,8 @@ func (g *generator) digits() {
 
 func (g *generator) digitsFull() {
 	d := "int64"
-	moduli := [][]int64{{97}, {3, 5}, {97, 101, 103}, {539754497, 565374977}, {2013265921, 1004535809, 12289, 7681}}[g.IntN(5)]
+	moduli := [][]int64{{97}, {3, 5}, {97, 101, 103}, {539754497, 565374977},
+		{2013265921, 1004535809, 12289, 7681}}[g.IntN(5)]
 	k := int64(len(moduli))
 	q := newTen(d, []int64{k})
 	q.fill(func(at []int64) int64 { return moduli[at[0]] })
@@ -483,7 +485,8 @@ func (g *generator) digitsFull() {
 		n.Mod(n, all).Rsh(n, uint(at[1]*bits))
 		return n.And(n, big.NewInt(1<<bits-1)).Int64()
 	})
-	g.result("apply_g_decomp_relative_to_full_q", out, g.tensor(a), g.tensor(qn), none(), integer(power), integer(bits), integer(5), none(), g.tensor(out))
+	g.result("apply_g_decomp_relative_to_full_q", out, g.tensor(a), g.tensor(qn), none(), integer(power), integer(bits),
+		integer(5), none(), g.tensor(out))
 }
 
 func (g *generator) absolute() {

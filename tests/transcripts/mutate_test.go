@@ -9,8 +9,9 @@ import (
 	"healc/transcript"
 )
 
-// TestMutations breaks random transcripts in one to three places, where a value is replaced by one from elsewhere or by an
-// odd one: each is an error that says so or a transcript that runs. What the fuzzer does to bytes, this does to values.
+// TestMutations breaks random transcripts in one to three places, where a value is replaced by one from elsewhere or by
+// an odd one: each is an error that says so or a transcript that runs. What the fuzzer does to bytes, this does to
+// values.
 func TestMutations(t *testing.T) {
 	n := 4000
 	if testing.Short() {
@@ -59,7 +60,8 @@ type place struct {
 func collect(v any, out *[]place) {
 	switch v := v.(type) {
 	case map[string]any:
-		for _, k := range []string{"__type__", "name", "args", "out", "arg_type", "value", "inf_name", "tensor_name", "dtype", "start", "stop", "step", "type", "data", "transcript", "tensor_base64"} {
+		for _, k := range []string{"__type__", "name", "args", "out", "arg_type", "value", "inf_name", "tensor_name",
+			"dtype", "start", "stop", "step", "type", "data", "transcript", "tensor_base64"} {
 			if x, ok := v[k]; ok {
 				*out = append(*out, place{x, func(n any) { v[k] = n }})
 				collect(x, out)
@@ -93,7 +95,8 @@ func odd(r *rand.Rand, places []place) any {
 			return v
 		}
 	}
-	values := []any{nil, 0, -1, 1, 2, 3, 5, 1 << 20, 1<<31 - 1, 1 << 31, int64(1<<63 - 1), int64(-1 << 63), 1.5, 1e300, true, "", "DEVICE_TENSOR", "INT", "SHAPE", "torch.int32", "torch.int8",
+	values := []any{nil, 0, -1, 1, 2, 3, 5, 1 << 20, 1<<31 - 1, 1 << 31, int64(1<<63 - 1), int64(-1 << 63), 1.5, 1e300,
+		true, "", "DEVICE_TENSOR", "INT", "SHAPE", "torch.int32", "torch.int8",
 		"torch.float64", "ntt", "reshape", "abs", "expand", "contiguous", "%", []any{}, map[string]any{}}
 	return values[r.IntN(len(values))]
 }

@@ -33,7 +33,8 @@ func TestRandom(t *testing.T) {
 		g := generate(seed)
 		todo := []how{{heal.Interp, seed%8 == 1, 1, ""}}
 		if i%*randomCPU == 0 {
-			todo = append(todo, how{heal.CPU, i/(*randomCPU)%4 == 0, []int{1, 2, 3, 7}[i/(*randomCPU)/4%4], []string{"", "x86-64", "x86-64-v3"}[i/(*randomCPU)%3]})
+			todo = append(todo, how{heal.CPU, i/(*randomCPU)%4 == 0, []int{1, 2, 3, 7}[i/(*randomCPU)/4%4],
+				[]string{"", "x86-64", "x86-64-v3"}[i/(*randomCPU)%3]})
 		}
 		if devices.Takes(int(i), 125) {
 			todo = append(todo, how{devices.Backend(), i/125%2 == 1, 1, ""})
@@ -237,8 +238,10 @@ func (g *generator) view(name string, x *ten, args ...obj) {
 
 func (g *generator) step() {
 	makers := []func(){
-		g.modular, g.modular, g.modular, g.remainder, g.axisSum, g.productSum, g.productSum, g.transform, g.transform, g.takeAlong,
-		g.digits, g.digitsFull, g.absolute, g.pad, g.constant, g.moveAxis, g.expand, g.contiguous, g.slice, g.slice, g.reference, g.flatten,
+		g.modular, g.modular, g.modular, g.remainder, g.axisSum, g.productSum, g.productSum, g.transform, g.transform,
+		g.takeAlong,
+		g.digits, g.digitsFull, g.absolute, g.pad, g.constant, g.moveAxis, g.expand, g.contiguous, g.slice, g.slice,
+		g.reference, g.flatten,
 		g.squeeze, g.unsqueeze, g.reshape,
 	}
 	switch g.IntN(12) {

@@ -42,7 +42,8 @@ func (h how) String() string {
 	return fmt.Sprintf("%s noFuse=%v threads=%d", h.backend, h.noFuse, h.threads)
 }
 
-var ways = []how{{heal.Interp, false, 1, ""}, {heal.Interp, true, 1, ""}, {heal.CPU, false, 1, ""}, {heal.CPU, false, 3, ""}, {heal.CPU, true, 2, ""}}
+var ways = []how{{heal.Interp, false, 1, ""}, {heal.Interp, true, 1, ""}, {heal.CPU, false, 1, ""},
+	{heal.CPU, false, 3, ""}, {heal.CPU, true, 2, ""}}
 
 // execute runs a file; the caller gets the outputs as numbers.
 func execute(data []byte, h how, verify bool) (outputs [][]int64, err error) {
@@ -55,8 +56,9 @@ func execute(data []byte, h how, verify bool) (outputs [][]int64, err error) {
 		h.cpu = devices.InTurn(h.threads, h.cpu)
 	}
 	x, err := heal.CompileTranscript(t, heal.TranscriptOptions{
-		Options: heal.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1, Target: codegen.Target{CPU: h.cpu}, Cache: cache},
-		NoFuse:  h.noFuse,
+		Options: heal.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1,
+			Target: codegen.Target{CPU: h.cpu}, Cache: cache},
+		NoFuse: h.noFuse,
 	})
 	if err != nil {
 		return nil, err
@@ -83,7 +85,9 @@ func verified(data []byte, h how) error {
 		return err
 	}
 	defer t.Close()
-	x, err := heal.CompileTranscript(t, heal.TranscriptOptions{Options: heal.Options{Backend: h.backend, Threads: h.threads, Cache: cache}, NoFuse: h.noFuse})
+	x,
+		err := heal.CompileTranscript(t, heal.TranscriptOptions{Options: heal.Options{Backend: h.backend,
+		Threads: h.threads, Cache: cache}, NoFuse: h.noFuse})
 	if err != nil {
 		return err
 	}
@@ -231,7 +235,8 @@ func TestWritesShowInViews(t *testing.T) {
 	r.get("x")
 	r.free("x")
 	r.get("back")
-	check(t, r, []int64{1, 9, 3, 4, 9, 6}, []int64{1, 4, 9, 9, 3, 6}, []int64{11, 9, 13, 14, 9, 16}, []int64{13, 16, 11, 14})
+	check(t, r, []int64{1, 9, 3, 4, 9, 6}, []int64{1, 4, 9, 9, 3, 6}, []int64{11, 9, 13, 14, 9, 16},
+		[]int64{13, 16, 11, 14})
 }
 
 func TestNames(t *testing.T) {
@@ -289,8 +294,8 @@ func TestStridesSurvive(t *testing.T) {
 	}
 }
 
-// TestElementsApart: elements of a host tensor that share memory, as those of an expanded one do, are apart on the device, where a write
-// to one changes no other.
+// TestElementsApart: elements of a host tensor that share memory, as those of an expanded one do, are apart on the
+// device, where a write to one changes no other.
 func TestElementsApart(t *testing.T) {
 	for _, c := range []struct {
 		shape, strides, want []int64 // want is x after the first row was written
@@ -300,7 +305,8 @@ func TestElementsApart(t *testing.T) {
 		{[]int64{2, 2}, []int64{1, 2}, []int64{11, 13, 2, 4}}, // these are apart
 	} {
 		r := &record{}
-		r.op("host_to_device", dev("x", "int64"), encoded("torch", torchFile(t, "LongStorage", little("int64", []int64{1, 2, 3, 4}), 4, 0, c.shape, c.strides, "little")))
+		r.op("host_to_device", dev("x", "int64"), encoded("torch",
+			torchFile(t, "LongStorage", little("int64", []int64{1, 2, 3, 4}), 4, 0, c.shape, c.strides, "little")))
 		r.into("flat", "reshape", "x", shape(-1))
 		r.into("row", "get_slice", "x", shape(0))
 		r.get("row")

@@ -15,7 +15,8 @@ func (g *generator) moveAxis() {
 	move := func(s []int64) []int64 {
 		return slices.Insert(slices.Delete(slices.Clone(s), from, from+1), to, s[from])
 	}
-	g.view("moveaxis", x.view(x.off, move(x.shape), move(x.strides)), g.tensor(a), integer(from-g.IntN(2)*rank), integer(to-g.IntN(2)*rank))
+	g.view("moveaxis", x.view(x.off, move(x.shape), move(x.strides)), g.tensor(a), integer(from-g.IntN(2)*rank),
+		integer(to-g.IntN(2)*rank))
 }
 
 func (g *generator) expand() {
@@ -120,7 +121,8 @@ func (g *generator) flatten() {
 	start := g.IntN(rank)
 	end := start + g.IntN(rank-start)
 	shape := append(slices.Clone(x.shape[:start]), count(x.shape[start:end+1]))
-	g.view("flatten", x.reshape(append(shape, x.shape[end+1:]...)), g.tensor(a), integer(start), integer(end-g.IntN(2)*rank))
+	g.view("flatten", x.reshape(append(shape, x.shape[end+1:]...)), g.tensor(a), integer(start),
+		integer(end-g.IntN(2)*rank))
 }
 
 func (g *generator) squeeze() {

@@ -95,7 +95,8 @@ func extents(n []int64) obj {
 }
 
 func encoded(kind string, data []byte) obj {
-	return arg("HOST_TENSOR", typed("HostTensor", obj{"tensor_base64": obj{"type": kind, "data": base64.StdEncoding.EncodeToString(data)}}))
+	return arg("HOST_TENSOR",
+		typed("HostTensor", obj{"tensor_base64": obj{"type": kind, "data": base64.StdEncoding.EncodeToString(data)}}))
 }
 
 // host is a tensor as a .npy file.
@@ -164,7 +165,8 @@ func columnMajor(shape []int64, elems []int64) []int64 {
 }
 
 // torchFile is what torch.save writes for a tensor over a storage.
-func torchFile(t testing.TB, class string, storage []byte, elems, offset int64, shape, strides []int64, order string) []byte {
+func torchFile(t testing.TB, class string, storage []byte, elems, offset int64, shape, strides []int64,
+	order string) []byte {
 	t.Helper()
 	return torchZip(t, torchPickle(class, elems, offset, shape, strides), storage, order, zip.Store)
 }
@@ -223,7 +225,8 @@ func torchZip(t testing.TB, pickle, storage []byte, order string, method uint16)
 	for _, f := range []struct {
 		name string
 		data []byte
-	}{{"archive/data.pkl", pickle}, {"archive/byteorder", []byte(order)}, {"archive/data/0", storage}, {"archive/version", []byte("3\n")}} {
+	}{{"archive/data.pkl", pickle}, {"archive/byteorder", []byte(order)}, {"archive/data/0", storage},
+		{"archive/version", []byte("3\n")}} {
 		w, err := z.CreateHeader(&zip.FileHeader{Name: f.name, Method: method})
 		if err != nil {
 			t.Fatal(err)

@@ -30,7 +30,8 @@ type param struct {
 // parameters reads a list such as "a p:tensor|int axis:int out". A parameter without a kind is a tensor.
 func parameters(s string) []param {
 	names := map[string]transcript.ArgKind{
-		"tensor": transcript.DeviceTensor, "host": transcript.HostTensor, "shape": transcript.Shape, "int": transcript.Int,
+		"tensor": transcript.DeviceTensor, "host": transcript.HostTensor, "shape": transcript.Shape,
+		"int":  transcript.Int,
 		"none": transcript.None, "dtype": transcript.TensorType,
 	}
 	var out []param
@@ -279,7 +280,8 @@ func (c *call) store(x *ir.Value, inputs ...string) {
 		fail("the result is %s, and the output %s", x.Type.Elem, out.st.elem)
 	}
 	if !out.writable() {
-		fail("the output %s of shape %s has an expanded axis, so its elements share memory", c.arg("out").Name, list(out.shape))
+		fail("the output %s of shape %s has an expanded axis, so its elements share memory", c.arg("out").Name,
+			list(out.shape))
 	}
 	c.l.write(out, x)
 	c.result(out)

@@ -63,7 +63,8 @@ func Lower(t *transcript.Transcript, opts Options) (*Program, error) {
 		}
 	}
 	if n := len(l.segments); n > 0 {
-		return nil, &transcript.Error{Path: t.Path, Entry: l.starts[n-1], Msg: fmt.Sprintf("segment %q has no end", l.segments[n-1])}
+		return nil, &transcript.Error{Path: t.Path, Entry: l.starts[n-1],
+			Msg: fmt.Sprintf("segment %q has no end", l.segments[n-1])}
 	}
 	l.cut()
 	return l.finish(), nil

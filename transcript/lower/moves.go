@@ -23,7 +23,8 @@ func takeAlongAxis(l *lowerer, c *call) {
 		}
 	}
 	if len(idx.shape) != len(a.shape) || !enlarges(idx.shape, shape) {
-		fail("`idx` is of shape %s, which does not broadcast to %s outside of axis %d", list(idx.shape), list(a.shape), axis)
+		fail("`idx` is of shape %s, which does not broadcast to %s outside of axis %d", list(idx.shape), list(a.shape),
+			axis)
 	}
 	at := l.broadcast(l.read(idx), shape)
 	everywhere := func(n int64) *ir.Value {
@@ -223,7 +224,8 @@ func flatten(_ *lowerer, c *call) {
 		fail("the axes from %d to %d are none", start, end)
 	}
 	if !a.contiguous() {
-		fail("a tensor that is not contiguous cannot be flattened, shape %s, strides %s: make it contiguous before", list(a.shape), list(a.strides))
+		fail("a tensor that is not contiguous cannot be flattened, shape %s, strides %s: make it contiguous before",
+			list(a.shape), list(a.strides))
 	}
 	n, merged := int64(1), a.shape[min(start, len(a.shape)):min(end+1, len(a.shape))]
 	for _, e := range merged {

@@ -37,23 +37,32 @@ func fillOperations() {
 		"_modneg_tt": {of("a p out", modular(ir.OpModNeg, "a", "p"))},
 		"_modneg_tc": {of("a p:int out", modular(ir.OpModNeg, "a", "p"))},
 
-		"axis_modsum":     {of("a axis:int p out", axisModSum)},
-		"modmul_axis_sum": {of("a b p log2p:tensor|none mu:tensor|none perm:tensor|none out apply_perm:int", modMulAxisSum), of("a b p log2p:tensor|none mu:tensor|none perm:tensor|none out apply_perm:int axis:int", modMulAxisSum)},
+		"axis_modsum": {of("a axis:int p out", axisModSum)},
+		"modmul_axis_sum": {of("a b p log2p:tensor|none mu:tensor|none perm:tensor|none out apply_perm:int",
+			modMulAxisSum), of("a b p log2p:tensor|none mu:tensor|none perm:tensor|none out apply_perm:int axis:int",
+			modMulAxisSum)},
 
 		"ntt": {
-			of("a axis:int perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi out tile:int skip_perm:int", transform(ir.OpNtt)),
-			of("a perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi out tile:int skip_perm:int", transform(ir.OpNtt)),
+			of(
+				"a axis:int perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi out tile:int "+
+					"skip_perm:int", transform(ir.OpNtt)),
+			of("a perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi out tile:int skip_perm:int",
+				transform(ir.OpNtt)),
 		},
 		"intt": {
-			of("a perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi n_inv out tile:int", transform(ir.OpIntt)),
-			of("a axis:int perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi n_inv out tile:int", transform(ir.OpIntt)),
+			of("a perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi n_inv out tile:int",
+				transform(ir.OpIntt)),
+			of("a axis:int perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi n_inv out tile:int",
+				transform(ir.OpIntt)),
 		},
 
-		"take_along_axis":                   {of("a idx axis:int out", takeAlongAxis)},
-		"apply_g_decomp":                    {of("a power:int base_bits:int out", digits)},
-		"apply_g_decomp_relative_to_full_q": {of("a q_list q_inv:tensor|none power:int base_bits:int level_size_bits:int|none level_inv:tensor|none out", digitsFull)},
-		"abs":                               {of("a", absolute), of("a out", absolute)},
-		"pad_single_axis":                   {of("a pad:int axis:int out", pad)},
+		"take_along_axis": {of("a idx axis:int out", takeAlongAxis)},
+		"apply_g_decomp":  {of("a power:int base_bits:int out", digits)},
+		"apply_g_decomp_relative_to_full_q": {of(
+			"a q_list q_inv:tensor|none power:int base_bits:int level_size_bits:int|none level_inv:tensor|none out",
+			digitsFull)},
+		"abs":             {of("a", absolute), of("a out", absolute)},
+		"pad_single_axis": {of("a pad:int axis:int out", pad)},
 
 		"moveaxis":      {of("a src:int dst:int", moveAxis)},
 		"expand":        {of("a first:int second:int", expand)},
@@ -65,7 +74,8 @@ func fillOperations() {
 		"unsqueeze":     {of("a axis:int", unsqueeze)},
 		"reshape":       {of("a shape:shape", reshaped)},
 	}
-	for name, params := range map[string]string{"ttt": "a b p out", "ttc": "a b p:int out", "tct": "a b:int p out", "tcc": "a b:int p:int out"} {
+	for name, params := range map[string]string{"ttt": "a b p out", "ttc": "a b p:int out", "tct": "a b:int p out",
+		"tcc": "a b:int p:int out"} {
 		operations["_modmul_"+name] = []form{of(params, modular(ir.OpModMul, "a", "b", "p"))}
 		operations["_modsum_"+name] = []form{of(params, modular(ir.OpModSum, "a", "b", "p"))}
 	}

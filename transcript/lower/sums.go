@@ -71,7 +71,8 @@ func modMulAxisSum(l *lowerer, c *call) {
 		}
 		perm = l.read(c.tensor("perm"))
 		if !slices.Equal(extents(perm.Type), []int64{shape[n]}) {
-			fail("`perm` is of shape %s; it has one position for each of %d elements", list(extents(perm.Type)), shape[n])
+			fail("`perm` is of shape %s; it has one position for each of %d elements", list(extents(perm.Type)),
+				shape[n])
 		}
 		y = l.emit(ir.OpTakeAlongAxis, ir.A{"axis": n - 1}, y, l.along(perm, extents(y.Type), n-1))
 	}
@@ -107,7 +108,8 @@ func transform(d *ir.OpDef) func(l *lowerer, c *call) {
 		}
 		rank := len(a.shape)
 		if axis != -1 && axis != -3 || rank < 2 || axis == -3 && rank < 3 {
-			fail("`axis` is %d for `a` of shape %s; it is -3, for [..., m, r, k], or -1, for [..., k, m]", axis, list(a.shape))
+			fail("`axis` is %d for `a` of shape %s; it is -3, for [..., m, r, k], or -1, for [..., k, m]", axis,
+				list(a.shape))
 		}
 		channels := rank - 1
 		if axis == -1 {

@@ -189,9 +189,9 @@ func (v *view) writable() bool {
 	return true
 }
 
-// apart reports whether strides of a file, which may be any, give each element a place of its own: each axis steps over what those with
-// smaller strides reach. That is not so for a tensor that was expanded before it was saved; on the device its elements are apart, so that a
-// write changes no other one.
+// apart reports whether strides of a file, which may be any, give each element a place of its own: each axis steps over
+// what those with smaller strides reach. That is not so for a tensor that was expanded before it was saved; on the
+// device its elements are apart, so that a write changes no other one.
 func apart(shape, strides []int64) bool {
 	if slices.Contains(shape, 0) {
 		return true

@@ -25,18 +25,24 @@ func (a *app) benchCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench FILE [flags]",
 		Short: "Measure a function: time, GB/s and GFLOP/s against the limits of this machine",
-		Long: "Compiles FILE and runs its main function, or the one of --entry, again and again: after a warm-up, samples on each\n" +
-			"number of threads in turns with this machine's limits, which move the same bytes or do as many operations. Output of the\n" +
-			"program is dropped. With --compare, the differences from an earlier --json that are significant. FILE may itself be such\n" +
+		Long: "Compiles FILE and runs its main function, or the one of --entry, again and again: after a warm-up, " +
+			"samples on each\n" +
+			"number of threads in turns with this machine's limits, which move the same bytes or do as many " +
+			"operations. Output of the\n" +
+			"program is dropped. With --compare, the differences from an earlier --json that are significant. FILE " +
+			"may itself be such\n" +
 			"a result, which is then shown again.",
-		Example: "  healc bench f.heal --entry f --in x='f32[16777216]:rand(1)' --json old.json\n  healc bench f.heal --entry f --in x='f32[16777216]:rand(1)' --compare old.json\n  healc bench new.json --compare old.json",
-		Args:    exactly("FILE"),
-		RunE:    func(c *cobra.Command, args []string) error { return a.bench(c, args[0], &flags) },
+		Example: "  healc bench f.heal --entry f --in x='f32[16777216]:rand(1)' --json old.json\n" +
+			"  healc bench f.heal --entry f --in x='f32[16777216]:rand(1)' --compare old.json\n" +
+			"  healc bench new.json --compare old.json",
+		Args: exactly("FILE"),
+		RunE: func(c *cobra.Command, args []string) error { return a.bench(c, args[0], &flags) },
 	}
 	fs := c.Flags()
 	fs.StringVar(&flags.entry, "entry", "", "the function to measure instead of main")
 	fs.StringArrayVar(&flags.in, "in", nil, "`NAME=VALUE`, an input, as for `healc run`")
-	fs.IntSliceVar(&flags.threads, "threads", nil, "the numbers of threads to measure (default 1 and HEAL_THREADS, else one a core)")
+	fs.IntSliceVar(&flags.threads, "threads", nil,
+		"the numbers of threads to measure (default 1 and HEAL_THREADS, else one a core)")
 	fs.DurationVar(&flags.time, "time", 2*time.Second, "how long to measure for each number of threads")
 	fs.StringVar(&flags.json, "json", "", "write the results, every sample among them, to this `FILE`")
 	fs.StringVar(&flags.compare, "compare", "", "a `FILE` that --json wrote: say what has changed since")

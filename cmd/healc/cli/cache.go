@@ -16,19 +16,22 @@ func (a *app) cacheCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cache",
 		Short: "Look after the cache of compiled code",
-		Long: "Compiled code is kept in the folder heal of the user's cache folder, or in HEAL_CACHE; HEAL_CACHE=off keeps none. What\n" +
+		Long: "Compiled code is kept in the folder heal of the user's cache folder, or in HEAL_CACHE; HEAL_CACHE=off " +
+			"keeps none. What\n" +
 			"was not used for the longest time goes when there are more than 256 MiB.",
 		Args: a.noSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	sub := func(name, short string, do func(*heal.Cache) error) {
-		c.AddCommand(&cobra.Command{Use: name, Short: short, Args: exactly(), RunE: func(*cobra.Command, []string) error {
-			cache := heal.DefaultCache()
-			if cache == nil {
-				return &driver.UsageError{Message: "there is no cache", Help: "HEAL_CACHE is off, or HOME is not set"}
-			}
-			return do(cache)
-		}})
+		c.AddCommand(&cobra.Command{Use: name, Short: short, Args: exactly(),
+			RunE: func(*cobra.Command, []string) error {
+				cache := heal.DefaultCache()
+				if cache == nil {
+					return &driver.UsageError{Message: "there is no cache",
+						Help: "HEAL_CACHE is off, or HOME is not set"}
+				}
+				return do(cache)
+			}})
 	}
 	sub("ls", "List the programs, oldest first", a.cacheList)
 	sub("rm", "Remove all programs", a.cacheRemove)
@@ -41,7 +44,8 @@ func (a *app) cacheList(cache *heal.Cache) error {
 	entries := cache.Entries()
 	for _, e := range entries {
 		sum += e.Bytes
-		fmt.Fprintf(a.out, "%s %9d %s\n", time.Unix(0, e.Used).Format("2006-01-02 15:04:05"), e.Bytes, cacheName(cache, e))
+		fmt.Fprintf(a.out, "%s %9d %s\n", time.Unix(0, e.Used).Format("2006-01-02 15:04:05"), e.Bytes,
+			cacheName(cache, e))
 	}
 	a.notef("%s, %d bytes in %s", driver.Count(len(entries), "program"), sum, cache.Dir)
 	return nil

@@ -17,7 +17,8 @@ func (a *app) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Parse and type-check programs",
-		Long: "Parses and type-checks each FILE (- is standard input) and prints what is wrong with it. Prints nothing when all is\n" +
+		Long: "Parses and type-checks each FILE (- is standard input) and prints what is wrong with it. Prints " +
+			"nothing when all is\n" +
 			"well. With --json the diagnostics of all files are one JSON array on standard output.",
 		Args: atLeastOne("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {

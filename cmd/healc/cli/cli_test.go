@@ -35,9 +35,13 @@ func TestBugs(t *testing.T) {
 		do   func() error
 		dump []string
 	}{
-		{"panic", func() error { panic("BUG: a rule has no case\nfor this") }, []string{"a rule has no case\nfor this", "TestBugs"}},
+		{"panic", func() error {
+			panic("BUG: a rule has no case\nfor this")
+		}, []string{"a rule has no case\nfor this", "TestBugs"}},
 		{"nil", func() error { var m map[string]int; m["x"] = 1; return nil }, []string{"nil map", "TestBugs"}},
-		{"error", func() error { return errors.New("BUG: libLLVM refuses generated code: x") }, []string{"libLLVM refuses generated code"}},
+		{"error", func() error {
+			return errors.New("BUG: libLLVM refuses generated code: x")
+		}, []string{"libLLVM refuses generated code"}},
 		{"pass", func() error {
 			return &passes.BugError{Pass: "cse", Cause: "a rule has no case", IR: "func @f", Stack: "at line 7"}
 		}, []string{"bug in pass cse", "func @f", "at line 7"}},
@@ -85,7 +89,8 @@ func TestBugWithoutTemporaryFolder(t *testing.T) {
 	t.Setenv("TMPDIR", filepath.Join(t.TempDir(), "none"))
 	a, _, stderr := session("")
 	a.extra = []*cobra.Command{failing(func() error { panic("x") })}
-	if code := run([]string{"failing"}, a); code != exitBug || !strings.Contains(stderr.String(), "no dump could be written") {
+	if code := run([]string{"failing"}, a); code != exitBug ||
+		!strings.Contains(stderr.String(), "no dump could be written") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
@@ -94,7 +99,8 @@ func TestBugWithoutTemporaryFolder(t *testing.T) {
 func TestFullDisk(t *testing.T) {
 	a, _, stderr := session("")
 	a.out = &output{buf: bufio.NewWriter(brokenWriter{})}
-	if code := run([]string{"version"}, a); code != exitRuntime || !strings.Contains(stderr.String(), "cannot write to standard output: disk full") {
+	if code := run([]string{"version"}, a); code != exitRuntime ||
+		!strings.Contains(stderr.String(), "cannot write to standard output: disk full") {
 		t.Errorf("exit code %d\n%s", code, stderr)
 	}
 }
@@ -130,7 +136,8 @@ func TestColors(t *testing.T) {
 func TestProgress(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("HEAL_CACHE", "off")
-	if err := os.WriteFile(filepath.Join(dir, "a.heal"), []byte("# expect exit 0\nfn main() -> i32 = 0\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "a.heal"), []byte("# expect exit 0\nfn main() -> i32 = 0\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	a, out, stderr := session("")
@@ -184,7 +191,8 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 // TestSuggestions: the nearest name is offered, and none when nothing is near.
 func TestSuggestions(t *testing.T) {
 	names := []string{"run", "compile", "check", "test", "explain"}
-	for slip, want := range map[string]string{"rnu": "run", "Run": "run", "chek": "check", "explian": "explain", "tset": "test", "zzz": "", "x": "", "": ""} {
+	for slip, want := range map[string]string{"rnu": "run", "Run": "run", "chek": "check", "explian": "explain",
+		"tset": "test", "zzz": "", "x": "", "": ""} {
 		if got := driver.Nearest(slip, names); got != want {
 			t.Errorf("for %q the nearest is %q, not %q", slip, got, want)
 		}

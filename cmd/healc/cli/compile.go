@@ -30,23 +30,38 @@ func (a *app) compileCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compile FILE",
 		Short: "Make a shared library, or write down what a program becomes",
-		Long: "Compiles the public functions of FILE (or main, or all of them; or the one of --entry) and writes what --emit names,\n" +
-			"one kind or several with commas between them. Without it, it makes a shared library and its C header: --emit so,header.\n\n" +
-			kindList() + "\n\nFunctions are compiled for any shape, except for the shape parameters given with --shape. HEAL_DUMP=fuse,cse or\n" +
-			"HEAL_DUMP=f:fuse prints the IR after passes, HEAL_DUMP=FOLDER writes it to files after every one. The passes are\n\n" + passList(),
-		Example: "  healc compile f.heal                            # f.so and f.h\n  healc compile f.heal --emit kernels\n  healc compile f.heal --emit asm --shape N=1024 --cpu znver4 -o f.s\n  healc compile f.heal --print-after=fuse --remarks=fuse --time-passes",
-		Args:    exactly("FILE"),
+		Long: "Compiles the public functions of FILE (or main, or all of them; or the one of --entry) and writes " +
+			"what --emit names,\n" +
+			"one kind or several with commas between them. Without it, it makes a shared library and its C header: " +
+			"--emit so,header.\n\n" +
+			kindList() +
+			"\n\n" +
+			"Functions are compiled for any shape, except for the shape parameters given with --shape. " +
+			"HEAL_DUMP=fuse,cse or\n" +
+			"HEAL_DUMP=f:fuse prints the IR after passes, HEAL_DUMP=FOLDER writes it to files after every one. The " +
+			"passes are\n\n" + passList(),
+		Example: "  healc compile f.heal                            # f.so and f.h\n" +
+			"  healc compile f.heal --emit kernels\n" +
+			"  healc compile f.heal --emit asm --shape N=1024 --cpu znver4 -o f.s\n" +
+			"  healc compile f.heal --print-after=fuse --remarks=fuse --time-passes",
+		Args: exactly("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.compile(args[0], &flags, c.Flags().Changed("gpu-arch"))
 		},
 	}
 	fs := c.Flags()
 	fs.StringVar(&flags.emit, "emit", "", "what to write: `KIND`, or several (default: so,header)")
-	fs.StringVarP(&flags.output, "output", "o", "", "the file to write, - for standard output (default: - for text, else FILE with the ending of its kind)")
+	fs.StringVarP(&flags.output, "output", "o", "",
+		"the file to write, - for standard output (default: - for text, else FILE with the ending of its kind)")
 	fs.StringVar(&flags.entry, "entry", "", "the function to compile")
-	fs.StringVar(&flags.target, "target", "cpu", "cpu, x86_64-linux-gnu or aarch64-linux-gnu (another processor), or gpu (a device of NVIDIA), for --emit ptx and --emit llvm")
-	fs.StringVar(&flags.cpu, "cpu", "", "LLVM's `NAME` of the processor to compile for, or generic (default: this machine's; for a library, all levels of x86-64)")
-	fs.StringVar(&flags.gpuArch, "gpu-arch", "", "the least GPU to compile for, `sm_NN` (default "+gpu.DefaultArch+"): newer ones run the code, too")
+	fs.StringVar(&flags.target, "target", "cpu",
+		"cpu, x86_64-linux-gnu or aarch64-linux-gnu (another processor), or gpu (a device of NVIDIA), for --emit ptx "+
+			"and --emit llvm")
+	fs.StringVar(&flags.cpu, "cpu", "",
+		"LLVM's `NAME` of the processor to compile for, or generic (default: this machine's; for a library, all "+
+			"levels of x86-64)")
+	fs.StringVar(&flags.gpuArch, "gpu-arch", "", "the least GPU to compile for, `sm_NN` (default "+gpu.DefaultArch+
+		"): newer ones run the code, too")
 	fs.StringArrayVar(&flags.shape, "shape", nil, "`NAME=EXTENT`: compile for this value of a shape parameter")
 	flags.register(fs)
 	return c
@@ -62,15 +77,19 @@ func (f *compileFlags) machine(emit string, gpuArch bool) (codegen.Target, error
 	case slices.Contains(triples, f.target) && !gpuArch && emit != "ptx":
 		return codegen.Target{Kind: heal.CPU, Triple: f.target, CPU: f.cpu}, nil
 	case f.target != heal.CPU && f.target != heal.GPU:
-		return codegen.Target{}, &driver.UsageError{Message: "there is no target `" + f.target + "`", Help: "the targets are cpu, gpu, " + strings.Join(triples, " and ")}
+		return codegen.Target{}, &driver.UsageError{Message: "there is no target `" + f.target + "`",
+			Help: "the targets are cpu, gpu, " + strings.Join(triples, " and ")}
 	case !onGPU && gpuArch:
-		return codegen.Target{}, &driver.UsageError{Message: "--gpu-arch is for code for GPUs", Help: "add --target gpu, or --emit ptx"}
+		return codegen.Target{}, &driver.UsageError{Message: "--gpu-arch is for code for GPUs",
+			Help: "add --target gpu, or --emit ptx"}
 	case !onGPU:
 		return codegen.Target{Kind: heal.CPU, CPU: f.cpu}, nil
 	case f.cpu != "":
-		return codegen.Target{}, &driver.UsageError{Message: "--cpu is for processors, not for GPUs", Help: "use --gpu-arch sm_NN"}
+		return codegen.Target{}, &driver.UsageError{Message: "--cpu is for processors, not for GPUs",
+			Help: "use --gpu-arch sm_NN"}
 	case gpuArch && !gpu.Known(f.gpuArch):
-		e := &driver.UsageError{Message: "there is no GPU `" + f.gpuArch + "`", Help: "code is made for " + strings.Join(gpu.Names(), ", ")}
+		e := &driver.UsageError{Message: "there is no GPU `" + f.gpuArch + "`", Help: "code is made for " +
+			strings.Join(gpu.Names(), ", ")}
 		return codegen.Target{}, e
 	}
 	return codegen.Target{Kind: heal.GPU, CPU: f.gpuArch}, nil
@@ -109,13 +128,15 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 				return err
 			}
 			if kind.Host && target.Kind == heal.GPU {
-				return &driver.UsageError{Message: "there is no --emit " + name + " for GPUs: their code is PTX, which the driver compiles when it runs", Help: "use --emit ptx"}
+				return &driver.UsageError{Message: "there is no --emit " + name +
+					" for GPUs: their code is PTX, which the driver compiles when it runs", Help: "use --emit ptx"}
 			}
 			kinds = append(kinds, kind)
 		}
 	}
 	if flags.stopAfter != "" && emit != "ir" {
-		return &driver.UsageError{Message: "--stop-after leaves IR, so it goes with --emit ir", Help: "leave out --emit " + emit}
+		return &driver.UsageError{Message: "--stop-after leaves IR, so it goes with --emit ir",
+			Help: "leave out --emit " + emit}
 	}
 	shape, err := driver.ParseShape(flags.shape)
 	if err != nil {

@@ -37,7 +37,8 @@ func (a *app) dump(bug *driver.Bug) (path string, err error) {
 		code = a.moduleText()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "healc %s, %s %s/%s\ncommand: %q\n", heal.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, os.Args)
+	fmt.Fprintf(&b, "healc %s, %s %s/%s\ncommand: %q\n", heal.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH,
+		os.Args)
 	section := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "\n== %s\n%s\n", name, strings.TrimRight(text, "\n"))

@@ -21,7 +21,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Show what healc finds on this machine, and what is missing",
-		Long: "Shows the libLLVM that is found, the processor, memory, threads, the cache, the GPUs and their driver, and how to\ninstall what is missing. " +
+		Long: "Shows the libLLVM that is found, the processor, memory, threads, the cache, the GPUs and their " +
+			"driver, and how to\ninstall what is missing. " +
 			"The exit code is 3 when programs cannot be compiled for the processor.",
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return a.doctor() },
@@ -71,7 +72,8 @@ func gpus(line func(what, format string, args ...any)) {
 		return
 	}
 	for i, d := range devices {
-		text := fmt.Sprintf("%d: %s, %s, compute capability %d.%d, %d multiprocessors, %s", i, d.Name, device.FormatBytes(d.Memory), d.Major, d.Minor, d.Processors, version)
+		text := fmt.Sprintf("%d: %s, %s, compute capability %d.%d, %d multiprocessors, %s", i, d.Name,
+			device.FormatBytes(d.Memory), d.Major, d.Minor, d.Processors, version)
 		if arch := gpu.ArchFor(d.Major, d.Minor); arch == "" {
 			text += "; too old: code is made for " + gpu.DefaultArch + " and newer"
 		} else {
@@ -88,7 +90,8 @@ func vectorFeatures(features string) string {
 		name, on := strings.CutPrefix(f, "+")
 		switch {
 		case !on:
-		case strings.HasPrefix(name, "avx"), strings.HasPrefix(name, "sse4"), name == "fma", name == "f16c", name == "neon", strings.HasPrefix(name, "sve"):
+		case strings.HasPrefix(name, "avx"), strings.HasPrefix(name, "sse4"), name == "fma", name == "f16c",
+			name == "neon", strings.HasPrefix(name, "sve"):
 			have = append(have, name)
 		}
 	}

@@ -15,13 +15,17 @@ func (a *app) explainCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explain FILE|CODE",
 		Short: "Show the kernels that a program becomes, or the page of an error code",
-		Long: "For a program: the kernels of its public functions (or main, or all; or the one of --entry), what was fused into each\n" +
-			"with its source lines, the bytes that it reads and writes, its operations, whether memory or arithmetic bounds it, and\n" +
-			"the buffers between kernels. --grad F explains the value of F and its gradient as one program: which kernels are of the\n" +
+		Long: "For a program: the kernels of its public functions (or main, or all; or the one of --entry), what was " +
+			"fused into each\n" +
+			"with its source lines, the bytes that it reads and writes, its operations, whether memory or arithmetic " +
+			"bounds it, and\n" +
+			"the buffers between kernels. --grad F explains the value of F and its gradient as one program: which " +
+			"kernels are of the\n" +
 			"forward pass, what is kept for the backward pass, and what that computes again.\n" +
 			"For an error code such as E0203: what it means, with an example.",
-		Example: "  healc explain mlp.heal --entry layer --shape M=32\n  healc explain mlp.heal --grad loss --wrt w,b --shape M=32\n  healc explain E0203",
-		Args:    exactly("FILE or an error code"),
+		Example: "  healc explain mlp.heal --entry layer --shape M=32\n" +
+			"  healc explain mlp.heal --grad loss --wrt w,b --shape M=32\n  healc explain E0203",
+		Args: exactly("FILE or an error code"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if driver.IsCode(args[0]) {
 				return driver.Page(a.out, args[0])
@@ -31,7 +35,8 @@ func (a *app) explainCommand() *cobra.Command {
 				return err
 			}
 			if target != heal.CPU && target != heal.GPU {
-				return &driver.UsageError{Message: "there is no target `" + target + "`", Help: "the targets are cpu and gpu"}
+				return &driver.UsageError{Message: "there is no target `" + target + "`",
+					Help: "the targets are cpu and gpu"}
 			}
 			file, err := a.source(args[0])
 			if err != nil {
@@ -39,16 +44,20 @@ func (a *app) explainCommand() *cobra.Command {
 			}
 			e := &driver.Emit{
 				File: file, Entry: entry, Shape: shape,
-				Opts:   heal.Options{Target: codegen.Target{Kind: target}, Debug: heal.Debug{Passes: &passes.Options{VerifyEach: true, Dump: passes.DumpFromEnv(a.err), Out: a.err}}},
+				Opts: heal.Options{Target: codegen.Target{Kind: target},
+					Debug: heal.Debug{Passes: &passes.Options{VerifyEach: true, Dump: passes.DumpFromEnv(a.err),
+						Out: a.err}}},
 				Loaded: func(m *heal.Module) { a.module = m },
 			}
 			switch {
 			case grad != "" && entry != "":
-				return &driver.UsageError{Message: "--grad names the function that is explained, and so does --entry", Help: "leave one out"}
+				return &driver.UsageError{Message: "--grad names the function that is explained, and so does --entry",
+					Help: "leave one out"}
 			case grad != "":
 				return e.ExplainGradient(a.out, grad, wrt)
 			case len(wrt) > 0:
-				return &driver.UsageError{Message: "--wrt says by what a gradient is taken, and there is none", Help: "name a function with --grad"}
+				return &driver.UsageError{Message: "--wrt says by what a gradient is taken, and there is none",
+					Help: "name a function with --grad"}
 			}
 			return e.Explain(a.out)
 		},
@@ -56,7 +65,8 @@ func (a *app) explainCommand() *cobra.Command {
 	c.Flags().StringVar(&entry, "entry", "", "the function to explain")
 	c.Flags().StringVar(&target, "target", heal.CPU, "cpu, or gpu: how the kernels are launched on a device")
 	c.Flags().StringVar(&grad, "grad", "", "the function whose gradient is explained")
-	c.Flags().StringSliceVar(&wrt, "wrt", nil, "the `PARAMETERS` of --grad, with commas between them; all floats when it is not given")
+	c.Flags().StringSliceVar(&wrt, "wrt", nil,
+		"the `PARAMETERS` of --grad, with commas between them; all floats when it is not given")
 	c.Flags().StringArrayVar(&shapes, "shape", nil, "`NAME=EXTENT`: the value of a shape parameter")
 	return c
 }

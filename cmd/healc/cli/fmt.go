@@ -17,7 +17,8 @@ func (a *app) fmtCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "fmt FILE...",
 		Short: "Print programs in the one formatting",
-		Long: "Prints each FILE (- is standard input) in the one formatting of the language, comments kept. Formatting twice\n" +
+		Long: "Prints each FILE (- is standard input) in the one formatting of the language, comments kept. " +
+			"Formatting twice\n" +
 			"changes nothing.",
 		Args: atLeastOne("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -57,7 +58,8 @@ func (a *app) fmtCommand() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVarP(&write, "write", "w", false, "write the result back to the file")
-	c.Flags().BoolVar(&check, "check", false, "print the names of files that are formatted otherwise, and exit with 1 if there are any")
+	c.Flags().BoolVar(&check, "check", false,
+		"print the names of files that are formatted otherwise, and exit with 1 if there are any")
 	return c
 }
 

@@ -90,12 +90,15 @@ func (a *app) root() *cobra.Command {
 		return &driver.UsageError{Message: "--color " + bad + " is not auto, always or never"}
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.runCommand(), a.compileCommand(), a.checkCommand(), a.testCommand(), a.benchCommand(), a.explainCommand(), a.optCommand(),
-		a.fmtCommand(), a.docCommand(), a.replCommand(), a.transcriptCommand(), a.doctorCommand(), a.cacheCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.compileCommand(), a.checkCommand(), a.testCommand(), a.benchCommand(),
+		a.explainCommand(), a.optCommand(),
+		a.fmtCommand(), a.docCommand(), a.replCommand(), a.transcriptCommand(), a.doctorCommand(), a.cacheCommand(),
+		a.versionCommand())
 	root.AddCommand(a.extra...)
 	root.InitDefaultCompletionCmd()
 	root.InitDefaultHelpCmd()
-	for _, c := range root.Commands() { // those of the library print a help for names that they do not know, and succeed
+	// those of the library print a help for names that they do not know, and succeed
+	for _, c := range root.Commands() {
 		switch c.Name() {
 		case "completion":
 			c.Args, c.RunE = a.noSuchCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
@@ -136,7 +139,9 @@ func (a *app) noSuchCommand(c *cobra.Command, args []string) error {
 
 var (
 	unknownFlag      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown flag: --(.*)$`) })
-	unknownShorthand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^unknown shorthand flag: '(.)' in (.*)$`) })
+	unknownShorthand = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^unknown shorthand flag: '(.)' in (.*)$`)
+	})
 )
 
 // flagError words the errors of the flag parser, and offers the nearest flag for one that is not known.
@@ -163,11 +168,14 @@ func exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
 		case len(names) == 0 && len(args) > 0:
-			return &driver.UsageError{Message: "`" + c.CommandPath() + "` takes no argument, but there is `" + args[0] + "`"}
+			return &driver.UsageError{Message: "`" + c.CommandPath() + "` takes no argument, but there is `" + args[0] +
+				"`"}
 		case len(args) < len(names):
-			return &driver.UsageError{Message: "`" + c.CommandPath() + "` needs " + names[len(args)], Help: "usage: " + c.UseLine()}
+			return &driver.UsageError{Message: "`" + c.CommandPath() + "` needs " + names[len(args)], Help: "usage: " +
+				c.UseLine()}
 		case len(args) > len(names):
-			return &driver.UsageError{Message: "`" + c.CommandPath() + "` does not take a second argument, `" + args[len(names)] + "`", Help: "usage: " + c.UseLine()}
+			return &driver.UsageError{Message: "`" + c.CommandPath() + "` does not take a second argument, `" +
+				args[len(names)] + "`", Help: "usage: " + c.UseLine()}
 		}
 		return nil
 	}

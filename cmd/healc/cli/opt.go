@@ -31,8 +31,10 @@ func (p *passFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&p.stopAfter, "stop-after", "", "run no pass after this one, and emit the IR")
 	fs.StringSliceVar(&p.disable, "disable-pass", nil, "leave these `PASSES` out")
 	fs.BoolVar(&p.verify, "verify-each", true, "verify the IR after each pass")
-	fs.BoolVar(&p.time, "time-passes", false, "print the time of each pass, and of the stages of code generation, to standard error")
-	fs.StringSliceVar(&p.remarks, "remarks", nil, "print the decisions of these `PASSES` (all: of every one) to standard error")
+	fs.BoolVar(&p.time, "time-passes", false,
+		"print the time of each pass, and of the stages of code generation, to standard error")
+	fs.StringSliceVar(&p.remarks, "remarks", nil,
+		"print the decisions of these `PASSES` (all: of every one) to standard error")
 }
 
 // any reports whether a flag asks for something to be shown.
@@ -42,7 +44,8 @@ func (p *passFlags) any() bool {
 
 func (p *passFlags) options(w io.Writer) *passes.Options {
 	return &passes.Options{
-		PrintAfter: p.printAfter, PrintAfterAll: p.printAfterAll, PrintFunc: p.printFunc, StopAfter: p.stopAfter, Disable: p.disable,
+		PrintAfter: p.printAfter, PrintAfterAll: p.printAfterAll, PrintFunc: p.printFunc, StopAfter: p.stopAfter,
+		Disable:    p.disable,
 		VerifyEach: p.verify, TimePasses: p.time, Remarks: p.remarks, Dump: passes.DumpFromEnv(w), Out: w,
 	}
 }
@@ -53,11 +56,13 @@ func (a *app) optCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "opt FILE.ir --passes=A,B",
 		Short: "Run passes on IR text",
-		Long:  "Reads a module of tensor IR as `healc compile --emit ir` prints it (- is standard input), runs the passes in the order\ngiven, and prints the module. The passes are\n\n" + passList(),
-		Args:  exactly("FILE.ir"),
+		Long: "Reads a module of tensor IR as `healc compile --emit ir` prints it (- is standard input), runs the " +
+			"passes in the order\ngiven, and prints the module. The passes are\n\n" + passList(),
+		Args: exactly("FILE.ir"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if pipeline == "" {
-				return &driver.UsageError{Message: "`healc opt` needs --passes", Help: "the passes are " + strings.Join(passNames(), ", ")}
+				return &driver.UsageError{Message: "`healc opt` needs --passes", Help: "the passes are " +
+					strings.Join(passNames(), ", ")}
 			}
 			list, err := passes.ParsePipeline(pipeline)
 			if err != nil {
@@ -78,7 +83,8 @@ func (a *app) optCommand() *cobra.Command {
 			return err
 		},
 	}
-	c.Flags().StringVar(&pipeline, "passes", "", "the `PASSES` to run, separated by commas; a pass may stand several times")
+	c.Flags().StringVar(&pipeline, "passes", "",
+		"the `PASSES` to run, separated by commas; a pass may stand several times")
 	flags.register(c.Flags())
 	return c
 }

@@ -24,8 +24,10 @@ func (a *app) replCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "repl",
 		Short: "Start an interactive session",
-		Long: "Reads expressions and prints their values; `let`, `fn`, `const` and `import` are kept. An input goes on while a\n" +
-			"bracket is open. `:help` lists the commands of a session. On a terminal the arrow keys edit and recall lines, Ctrl-C\n" +
+		Long: "Reads expressions and prints their values; `let`, `fn`, `const` and `import` are kept. An input goes " +
+			"on while a\n" +
+			"bracket is open. `:help` lists the commands of a session. On a terminal the arrow keys edit and recall " +
+			"lines, Ctrl-C\n" +
 			"drops one, Ctrl-D ends the session; elsewhere inputs are read line by line. No error ends a session.",
 		Args: exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -46,7 +48,8 @@ func (a *app) replCommand() *cobra.Command {
 			return a.session(c.Context(), s, lines)
 		},
 	}
-	c.Flags().StringVar(&backend, "backend", "", "where inputs run: cpu, gpu, ptxsim or interp; cpu if libLLVM is there")
+	c.Flags().StringVar(&backend, "backend", "",
+		"where inputs run: cpu, gpu, ptxsim or interp; cpu if libLLVM is there")
 	c.Flags().IntVar(&threads, "threads", 0, "number of threads; HEAL_THREADS, else all cores")
 	return c
 }
@@ -162,7 +165,8 @@ type keyboard struct {
 func (k *keyboard) Read(p []byte) (int, error) {
 	const ctrlC, ctrlE, ctrlU = 3, 5, 21
 	n, err := k.in.Read(p)
-	if clear := []byte{ctrlE, ctrlU, '\r'}; n > 0 && len(p) >= len(clear) && strings.IndexByte(string(p[:n]), ctrlC) >= 0 {
+	if clear := []byte{ctrlE, ctrlU, '\r'}; n > 0 && len(p) >= len(clear) &&
+		strings.IndexByte(string(p[:n]), ctrlC) >= 0 {
 		k.interrupted = true
 		return copy(p, clear), err
 	}

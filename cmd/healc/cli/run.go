@@ -28,9 +28,13 @@ type runFlags struct {
 
 func (r *runFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&r.entry, "entry", "", "the function to run instead of main; its result is printed")
-	fs.StringArrayVar(&r.in, "in", nil, "`NAME=VALUE`, an input: a literal, @file.npy, @file.npz:name, or f32[2,3]:rand(7), :randn(7), :zeros, :ones, :iota")
+	fs.StringArrayVar(&r.in, "in", nil,
+		"`NAME=VALUE`, an input: a literal, @file.npy, @file.npz:name, or f32[2,3]:rand(7), :randn(7), :zeros, "+
+			":ones, :iota")
 	fs.StringArrayVar(&r.out, "out", nil, "`PATH` of a .npy file for the result; INDEX=PATH for one of several")
-	fs.StringVar(&r.backend, "backend", heal.CPU, "cpu, gpu (a device of NVIDIA), ptxsim (the code for it, executed on the CPU with every access checked) or interp (the reference interpreter, which needs no libLLVM)")
+	fs.StringVar(&r.backend, "backend", heal.CPU,
+		"cpu, gpu (a device of NVIDIA), ptxsim (the code for it, executed on the CPU with every access checked) or "+
+			"interp (the reference interpreter, which needs no libLLVM)")
 	fs.IntVar(&r.threads, "threads", 0, "number of threads (default HEAL_THREADS, else one a core)")
 	fs.BoolVar(&r.time, "time", false, "print the time of each stage to standard error")
 	fs.BoolVar(&r.safe, "safe", false, "check every access; programs are always checked, so this changes nothing")
@@ -52,7 +56,8 @@ func checkBackend(name string) error {
 	if slices.Contains(heal.Backends, name) {
 		return nil
 	}
-	e := &driver.UsageError{Message: "there is no backend `" + name + "`", Help: "the backends are " + strings.Join(heal.Backends, ", ")}
+	e := &driver.UsageError{Message: "there is no backend `" + name + "`", Help: "the backends are " +
+		strings.Join(heal.Backends, ", ")}
 	if near := driver.Nearest(name, heal.Backends); near != "" {
 		e.Help = "did you mean --backend " + near + "?"
 	}
@@ -64,10 +69,13 @@ func (a *app) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run FILE [flags]",
 		Short: "Compile a program in memory and run it",
-		Long: "Compiles FILE in memory and runs its main function, whose value modulo 256 is the exit code; with --entry, any\n" +
-			"function: its shape parameters are bound from the inputs, and its result is printed, or written with --out.\nFILE may be - for standard input.",
-		Example: "  healc run examples/digits.heal\n  healc run mlp.heal --entry layer --in x=@x.npy --in w='f32[784,128]:randn(1)' --out y.npy",
-		Args:    exactly("FILE"),
+		Long: "Compiles FILE in memory and runs its main function, whose value modulo 256 is the exit code; with " +
+			"--entry, any\n" +
+			"function: its shape parameters are bound from the inputs, and its result is printed, or written with " +
+			"--out.\nFILE may be - for standard input.",
+		Example: "  healc run examples/digits.heal\n" +
+			"  healc run mlp.heal --entry layer --in x=@x.npy --in w='f32[784,128]:randn(1)' --out y.npy",
+		Args: exactly("FILE"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := flags.check(c.Flags()); err != nil {
 				return err

@@ -32,7 +32,8 @@ func (a *app) source(name string) (*diag.File, error) {
 		return nil, driver.NoFile(name, err)
 	}
 	if len(text) > maxSource {
-		return nil, &driver.UsageError{Message: fmt.Sprintf("%s is larger than %d MiB, the largest source that is read", shown, maxSource>>20)}
+		return nil, &driver.UsageError{Message: fmt.Sprintf("%s is larger than %d MiB, the largest source that is read",
+			shown, maxSource>>20)}
 	}
 	a.file = diag.NewFile(shown, string(text))
 	return a.file, nil

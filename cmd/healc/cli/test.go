@@ -28,13 +28,16 @@ func (a *app) testCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "test [PATH...]",
 		Short: "Run test files and test blocks",
-		Long: "Runs the .heal files among PATH (files and folders; the working folder when there is none) that have `test` blocks,\n" +
-			"each block as a test of its own, and those whose head comment says what to expect, on each backend, in parallel:\n\n" +
+		Long: "Runs the .heal files among PATH (files and folders; the working folder when there is none) that have " +
+			"`test` blocks,\n" +
+			"each block as a test of its own, and those whose head comment says what to expect, on each backend, in " +
+			"parallel:\n\n" +
 			"  # expect exit 42                   # expect error E0203\n" +
 			"  # expect stdout \"1\\n2\\n\"           # expect compile-error \"text\"\n" +
 			"  # args --entry f --in x=@x.npy     # expect runtime-error \"text\"\n" +
 			"  # backend cpu interp\n\n" +
-			"Paths in a test start at its folder. All backends have to print the same. The exit code is 3 when a test fails.",
+			"Paths in a test start at its folder. All backends have to print the same. The exit code is 3 when a " +
+			"test fails.",
 		RunE: func(c *cobra.Command, args []string) error { return a.test(c, args, &flags) },
 	}
 	fs := c.Flags()

@@ -26,8 +26,10 @@ func (a *app) transcriptCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "transcript",
 		Short: "Run or print an execution transcript of operations on tensors",
-		Long: "An execution transcript is a JSON file in which another compiler recorded operations on tensors, for lattice\n" +
-			"cryptography above all. It is compiled and fused like a program; docs/transcripts.md describes the format.",
+		Long: "An execution transcript is a JSON file in which another compiler recorded operations on tensors, for " +
+			"lattice\n" +
+			"cryptography above all. It is compiled and fused like a program; docs/transcripts.md describes the " +
+			"format.",
 		Args: a.noSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -40,15 +42,19 @@ func (a *app) transcriptRunCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run FILE [flags]",
 		Short: "Compile a transcript and run it",
-		Long: "Compiles FILE, one program for each segment, runs it and prints what goes back to the host. With --verify,\n" +
+		Long: "Compiles FILE, one program for each segment, runs it and prints what goes back to the host. With " +
+			"--verify,\n" +
 			"each of these values is compared with the one in the transcript instead.",
 		Example: "  healc transcript run model.json --verify --time",
 		Args:    exactly("FILE"),
 		RunE:    func(c *cobra.Command, args []string) error { return a.runTranscript(c, args[0], &flags) },
 	}
 	fs := c.Flags()
-	fs.BoolVar(&flags.verify, "verify", false, "compare what goes to the host with what the transcript recorded; the first difference is an error")
-	fs.StringVar(&flags.device, "device", heal.CPU, "cpu, gpu, ptxsim (code for a GPU, executed on the CPU) or interp (the reference interpreter, which needs no libLLVM)")
+	fs.BoolVar(&flags.verify, "verify", false,
+		"compare what goes to the host with what the transcript recorded; the first difference is an error")
+	fs.StringVar(&flags.device, "device", heal.CPU,
+		"cpu, gpu, ptxsim (code for a GPU, executed on the CPU) or interp (the reference interpreter, which needs no "+
+			"libLLVM)")
 	fs.BoolVar(&flags.time, "time", false, "print how long each segment took to standard error")
 	fs.BoolVar(&flags.noFuse, "no-fuse", false, "compile and run every operation for itself")
 	fs.IntVar(&flags.threads, "threads", 0, "number of threads (default HEAL_THREADS, else one a core)")
@@ -57,9 +63,10 @@ func (a *app) transcriptRunCommand() *cobra.Command {
 
 func (a *app) transcriptPrintCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "print FILE",
-		Short:   "Print the operations of a transcript",
-		Long:    "Prints one line for each entry of the transcript FILE: its index, and what it does with which tensors.",
+		Use:   "print FILE",
+		Short: "Print the operations of a transcript",
+		Long: "Prints one line for each entry of the transcript FILE: its index, and what it does with which " +
+			"tensors.",
 		Example: "  healc transcript print model.json",
 		Args:    exactly("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -85,7 +92,8 @@ func readTranscript(path string) (*transcript.Transcript, error) {
 
 func (a *app) runTranscript(c *cobra.Command, path string, flags *transcriptFlags) error {
 	if !slices.Contains(heal.Backends, flags.device) {
-		return &driver.UsageError{Message: "there is no device `" + flags.device + "`", Help: "the devices are " + strings.Join(heal.Backends, ", ")}
+		return &driver.UsageError{Message: "there is no device `" + flags.device + "`", Help: "the devices are " +
+			strings.Join(heal.Backends, ", ")}
 	}
 	if c.Flags().Changed("threads") && flags.threads < 1 {
 		return &driver.UsageError{Message: fmt.Sprintf("--threads %d: at least 1 thread is needed", flags.threads)}
@@ -101,7 +109,8 @@ func (a *app) runTranscript(c *cobra.Command, path string, flags *transcriptFlag
 	}
 	defer t.Close()
 	x, err := heal.CompileTranscript(t, heal.TranscriptOptions{
-		Options: heal.Options{Backend: flags.device, Threads: flags.threads, Cache: heal.DefaultCache()}, NoFuse: flags.noFuse,
+		Options: heal.Options{Backend: flags.device, Threads: flags.threads, Cache: heal.DefaultCache()},
+		NoFuse:  flags.noFuse,
 	})
 	if err != nil {
 		return err

@@ -15,7 +15,8 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.out, "healc %s %s/%s %s\n", heal.Version, runtime.GOOS, runtime.GOARCH, runtime.Version())
+			_, err := fmt.Fprintf(a.out, "healc %s %s/%s %s\n", heal.Version, runtime.GOOS, runtime.GOARCH,
+				runtime.Version())
 			return err
 		},
 	}

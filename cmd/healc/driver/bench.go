@@ -37,8 +37,9 @@ type BenchResult struct {
 	Threads  int     `json:"threads"`
 	Bytes    float64 `json:"bytes"`      // of the arguments and the results, which cannot be avoided
 	Ops      float64 `json:"operations"` // scalar ones, 0 when their number depends on the run
-	Limit    float64 `json:"limit_s"`    // the median time of moving the bytes, or of doing the operations, the longer one
-	Bound    string  `json:"bound"`      // which: memory or arithmetic
+	// the median time of moving the bytes, or of doing the operations, the longer one
+	Limit float64 `json:"limit_s"`
+	Bound string  `json:"bound"` // which: memory or arithmetic
 
 	Times measure.Samples `json:"times_s"`
 }
@@ -139,7 +140,8 @@ func (b *Bench) prepare(ctx context.Context, threads int) (_ *benchmark, err err
 	}
 	for _, t := range p.f.IR().Results {
 		if t.Elem == types.String {
-			return nil, Unsupported("measuring a function that returns text", "measure the function that computes what the text shows")
+			return nil, Unsupported("measuring a function that returns text",
+				"measure the function that computes what the text shows")
 		}
 	}
 	if p.args, err = j.args(p.m, p.f); err != nil {

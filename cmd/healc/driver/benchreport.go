@@ -44,7 +44,8 @@ func (r *BenchReport) Write(path string) error {
 // Print writes the report for people; old, when it is not nil, is what it is compared with.
 func (r *BenchReport) Print(w io.Writer, old *BenchReport) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s; healc %s; load average %s\n", r.Host.CPU, Count(r.Host.Cores, "core"), r.Healc, r.Host.Load)
+	fmt.Fprintf(&b, "%s, %s; healc %s; load average %s\n", r.Host.CPU, Count(r.Host.Cores, "core"), r.Healc,
+		r.Host.Load)
 	last := ""
 	for i := range r.Results {
 		x := &r.Results[i]
@@ -66,7 +67,9 @@ func (r *BenchReport) Print(w io.Writer, old *BenchReport) error {
 	}
 	b.WriteString("\n")
 	for _, m := range r.Limits {
-		fmt.Fprintf(&b, "this machine, %s: reads %.1f GB/s, copies %.1f GB/s; multiplies and adds %.1f G f32/s, %.1f G f64/s, %.1f G i32/s\n",
+		fmt.Fprintf(&b,
+			"this machine, %s: reads %.1f GB/s, copies %.1f GB/s; multiplies and adds %.1f G f32/s, %.1f G f64/s, "+
+				"%.1f G i32/s\n",
 			Count(m.Threads, "thread"), m.Read, m.Copy, m.F32, m.F64, m.I32)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -27,7 +27,8 @@ type expectation struct {
 
 // runsOn reports whether the file is for a backend. What is for the GPU is for its simulator.
 func (x *expectation) runsOn(backend string) bool {
-	return x.backends == nil || slices.Contains(x.backends, backend) || backend == heal.PTXSim && slices.Contains(x.backends, heal.GPU)
+	return x.backends == nil || slices.Contains(x.backends, backend) || backend == heal.PTXSim &&
+		slices.Contains(x.backends, heal.GPU)
 }
 
 // mustNotCompile reports that a compile error is expected.

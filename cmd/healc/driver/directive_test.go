@@ -11,7 +11,8 @@ import (
 func TestExpectations(t *testing.T) {
 	x, err := expectations(diag.NewFile("f.heal", strings.Join([]string{
 		"# A test of everything.", "#", "# expect exit 42", `# expect stdout "a\n"`, `# expect stdout "\u{e9}\x41"`,
-		`# expect runtime-error "zero"`, `# args --entry f --in x='[1, 2]'`, "# args --threads 2", "# backend cpu interp",
+		`# expect runtime-error "zero"`, `# args --entry f --in x='[1, 2]'`, "# args --threads 2",
+		"# backend cpu interp",
 		"fn main() -> i32 = 42", "# expect exit 43",
 	}, "\n")))
 	if err != nil {

@@ -114,7 +114,8 @@ func (g *graph) steps(steps []abi.Step, indent string) {
 		case s.Host != nil:
 			g.box(indent, "shape=box, style=rounded", s.Host.Name, viewBuffers(s.Host.Args), s.Host.Out)
 		case s.Call != nil:
-			g.box(indent, "shape=box, style=rounded", fmt.Sprintf("call of function %d", s.Call.Func), viewBuffers(s.Call.Args), s.Call.Out)
+			g.box(indent, "shape=box, style=rounded", fmt.Sprintf("call of function %d", s.Call.Func),
+				viewBuffers(s.Call.Args), s.Call.Out)
 		case s.Copy != nil:
 			g.box(indent, "shape=box, style=rounded", "copy", []int{s.Copy.From.Buffer}, []int{s.Copy.To})
 		case s.Fail != nil:

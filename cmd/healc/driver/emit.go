@@ -38,17 +38,27 @@ func Kinds() []Kind {
 		{Name: "tokens", Doc: "tokens of the lexer", Ext: ".tokens", write: (*Emit).tokens},
 		{Name: "ast", Doc: "syntax tree", Ext: ".ast", write: (*Emit).ast},
 		{Name: "types", Doc: "typed tree", Ext: ".types", write: (*Emit).types},
-		{Name: "ir", Doc: "tensor IR, before any pass; with --stop-after, after that pass", Ext: ".ir", write: (*Emit).ir},
+		{Name: "ir", Doc: "tensor IR, before any pass; with --stop-after, after that pass", Ext: ".ir",
+			write: (*Emit).ir},
 		{Name: "kernels", Doc: "kernels and the plan that runs them", Ext: ".kernels", write: (*Emit).kernels},
 		{Name: "dot", Doc: "graph of kernels and buffers, for Graphviz", Ext: ".dot", single: true, write: (*Emit).dot},
 		{Name: "llvm", Doc: "LLVM IR as it is generated", Ext: ".ll", single: true, write: (*Emit).llvm},
-		{Name: "asm", Host: true, Doc: "assembly", Ext: ".s", single: true, write: func(e *Emit, w io.Writer) error { return e.code(w, libllvm.Assembly) }},
-		{Name: "obj", Host: true, Doc: "relocatable object", Ext: ".o", Binary: true, single: true, write: func(e *Emit, w io.Writer) error { return e.code(w, libllvm.Object) }},
+		{Name: "asm", Host: true, Doc: "assembly", Ext: ".s", single: true, write: func(e *Emit, w io.Writer) error {
+			return e.code(w, libllvm.Assembly)
+		}},
+		{Name: "obj", Host: true, Doc: "relocatable object", Ext: ".o", Binary: true, single: true,
+			write: func(e *Emit, w io.Writer) error {
+				return e.code(w, libllvm.Object)
+			}},
 		{Name: "so", Host: true, Doc: "shared library with a C interface", Ext: ".so", Binary: true, write: (*Emit).so},
-		{Name: "header", Host: true, Doc: "C header of the shared library", Ext: ".h", File: true, write: (*Emit).header},
-		{Name: "python", Host: true, Doc: "Python module for the shared library, on NumPy arrays", Ext: ".py", File: true, write: (*Emit).python},
-		{Name: "go", Host: true, Doc: "Go package with the machine code in it, for programs that import healc/runtime", Ext: ".go", File: true, write: (*Emit).golang},
-		{Name: "ptx", Doc: "assembly for GPUs of NVIDIA, with how its kernels are launched", Ext: ".ptx", single: true, write: (*Emit).ptx},
+		{Name: "header", Host: true, Doc: "C header of the shared library", Ext: ".h", File: true,
+			write: (*Emit).header},
+		{Name: "python", Host: true, Doc: "Python module for the shared library, on NumPy arrays", Ext: ".py",
+			File: true, write: (*Emit).python},
+		{Name: "go", Host: true, Doc: "Go package with the machine code in it, for programs that import healc/runtime",
+			Ext: ".go", File: true, write: (*Emit).golang},
+		{Name: "ptx", Doc: "assembly for GPUs of NVIDIA, with how its kernels are launched", Ext: ".ptx", single: true,
+			write: (*Emit).ptx},
 	}
 }
 
@@ -278,7 +288,8 @@ func (e *Emit) one(do func(km *kernel.Module) error) error {
 		return err
 	}
 	if len(names) != 1 {
-		return &UsageError{Message: fmt.Sprintf("%s has %d entries, and this is written for one at a time", e.File.Name, len(names)),
+		return &UsageError{Message: fmt.Sprintf("%s has %d entries, and this is written for one at a time", e.File.Name,
+			len(names)),
 			Help: "choose one with --entry: " + strings.Join(names, ", ")}
 	}
 	return e.lowered(func(_ string, km *kernel.Module, _ bool) error { return do(km) })

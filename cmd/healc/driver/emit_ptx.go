@@ -14,7 +14,9 @@ import (
 func launches(w io.Writer, km *kernel.Module) error {
 	d := km.Plan.Device
 	var b strings.Builder
-	fmt.Fprintf(&b, "// For %s and newer. The parameters of an entry are the addresses of its buffers, the extents %s,\n", d.Arch, extentNames(km.Plan))
+	fmt.Fprintf(&b,
+		"// For %s and newer. The parameters of an entry are the addresses of its buffers, the extents %s,\n", d.Arch,
+		extentNames(km.Plan))
 	b.WriteString("// the address of its scratch memory, and that of the error that a failing check fills in.\n//\n")
 	var names []string
 	for name := range d.Kernels {
@@ -40,7 +42,8 @@ func launches(w io.Writer, km *kernel.Module) error {
 
 // launchText says how an entry is launched.
 func launchText(l *abi.DeviceLaunch) string {
-	text := fmt.Sprintf("%s: %d threads a block, %s a block of %s", l.Entry, l.Threads, Count(int(l.PerBlock), "item"), extents(l.Items))
+	text := fmt.Sprintf("%s: %d threads a block, %s a block of %s", l.Entry, l.Threads, Count(int(l.PerBlock), "item"),
+		extents(l.Items))
 	if l.Shared > 0 {
 		text += fmt.Sprintf(", %d bytes of dynamic shared memory", l.Shared)
 	}

@@ -70,7 +70,8 @@ func (e *Emit) hearFusion() *strings.Builder {
 }
 
 func (e *Emit) explanation(w *bufio.Writer, km *kernel.Module) (*explanation, error) {
-	x := &explanation{w: w, home: e.File.Name, files: map[string]*diag.File{}, km: km, kernels: map[string]*kernel.Kernel{}}
+	x := &explanation{w: w, home: e.File.Name, files: map[string]*diag.File{}, km: km,
+		kernels: map[string]*kernel.Kernel{}}
 	for _, f := range e.module.Program().Funcs {
 		x.files[f.Loc.File.Name] = f.Loc.File
 	}
@@ -128,7 +129,9 @@ func (x *explanation) program(f *heal.Func, shape map[string]int64) {
 
 // keptRemark is what fusion says of a value that is in memory between kernels: its operation and line, and the costs
 // that were compared.
-var keptRemark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^remark: fuse: kept \S+ \((.*?)\): (.*)$`) })
+var keptRemark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^remark: fuse: kept \S+ \((.*?)\): (.*)$`)
+})
 
 // kept says why values are in memory between kernels.
 func (x *explanation) kept(remarks string) {

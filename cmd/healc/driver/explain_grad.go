@@ -26,9 +26,9 @@ func (p phase) String() string {
 	return [...]string{"", ", forward", ", backward", ", forward and backward"}[p]
 }
 
-// ExplainGradient is Explain for the value and the gradient of a function by some of its parameters, all floats for none.
-// It also says which kernels are of the forward pass, what they leave in memory for the backward pass, and what that
-// computes again.
+// ExplainGradient is Explain for the value and the gradient of a function by some of its parameters, all floats for
+// none. It also says which kernels are of the forward pass, what they leave in memory for the backward pass, and what
+// that computes again.
 func (e *Emit) ExplainGradient(w io.Writer, of string, wrt []string) error {
 	e.Entry = of
 	remarks := e.hearFusion()

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// noteLine is a note of a kernel: the operation, and its line, of another file than the one that is explained if it has a
-// name.
+// noteLine is a note of a kernel: the operation, and its line, of another file than the one that is explained if it has
+// a name.
 var noteLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(.*) \((?:line |(.*):)(\d+)\)$`) })
 
 // fused lists the operations of a kernel under the source lines that they come from, in order of execution.

@@ -83,15 +83,18 @@ func TestMeasure(t *testing.T) {
 			reads, writes = reads.plus(got.reads[i]), writes.plus(got.writes[i])
 		}
 		if got.ops.String() != c.ops || reads.String() != c.reads || writes.String() != c.writes {
-			t.Errorf("%s:\n%s operations, %s bytes read, %s written; want %s, %s, %s\n%s", c.source, got.ops, reads, writes, c.ops, c.reads, c.writes, km.Kernels[0])
+			t.Errorf("%s:\n%s operations, %s bytes read, %s written; want %s, %s, %s\n%s", c.source, got.ops, reads,
+				writes, c.ops, c.reads, c.writes, km.Kernels[0])
 		}
 	}
 }
 
-// TestTransformCost: a transform writes its row, and keeps factors in half a row more. What runs in its place where operands are
-// no residues is not counted.
+// TestTransformCost: a transform writes its row, and keeps factors in half a row more. What runs in its place where
+// operands are no residues is not counted.
 func TestTransformCost(t *testing.T) {
-	k := lowered(t, "fn f[L](a: i64[L, 1, 1024], w: i64[1, 1024]) -> i64[L, 1, 1024] = ntt(a, 12289, w, 0..1024, axis = -1, skip_perm = true)").Kernels[0]
+	k := lowered(t,
+		"fn f[L](a: i64[L, 1, 1024], w: i64[1, 1024]) -> i64[L, 1, 1024] = ntt(a, 12289, w, 0..1024, axis = -1, "+
+			"skip_perm = true)").Kernels[0]
 	writes := cost{}
 	for _, c := range measureKernel(k).writes {
 		writes = writes.plus(c)
@@ -137,7 +140,8 @@ func TestPages(t *testing.T) {
 // TestDot: the graph has a box for each kernel and names the buffers that it is connected to.
 func TestDot(t *testing.T) {
 	var out bytes.Buffer
-	if err := Dot(&out, lowered(t, "fn f[N](a: f32[N], c: bool) -> f32[N] = if c { a + 1.0 } else { a * 2.0 }")); err != nil {
+	if err := Dot(&out, lowered(t, "fn f[N](a: f32[N], c: bool) -> f32[N] = if c { a + 1.0 } else { a * 2.0 }")); err !=
+		nil {
 		t.Fatal(err)
 	}
 	text := out.String()

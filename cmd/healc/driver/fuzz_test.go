@@ -12,7 +12,8 @@ import (
 // FuzzLiteral: whatever stands after --in NAME= gives a tensor of the parameter's type and rank, or a
 // *UsageError.
 func FuzzLiteral(f *testing.F) {
-	for _, text := range []string{"[1, 2]", "[[1.5e3], [-2]]", "'a'", "true", "[", "1 } fn g() = {", "x", "[1, [2]]", "0x", "1_u8", "1.0_f64 # c", "|x| x", "[]", "\"s\"", "{ 1 }", "1 as f64"} {
+	for _, text := range []string{"[1, 2]", "[[1.5e3], [-2]]", "'a'", "true", "[", "1 } fn g() = {", "x", "[1, [2]]",
+		"0x", "1_u8", "1.0_f64 # c", "|x| x", "[]", "\"s\"", "{ 1 }", "1 as f64"} {
 		f.Add(text, byte(types.F32), byte(1))
 	}
 	f.Fuzz(func(t *testing.T, text string, dtype, rank byte) {
@@ -36,12 +37,14 @@ func FuzzLiteral(f *testing.F) {
 
 // FuzzDirectives: the head of a test file is read or refused, whatever it is.
 func FuzzDirectives(f *testing.F) {
-	for _, text := range []string{"# expect exit 1", "# expect stdout \"\\u{41}\"", "# args 'a b' \"\\\"", "# backend cpu", "# expect", "#", "# expect error E0203\r\n# x"} {
+	for _, text := range []string{"# expect exit 1", "# expect stdout \"\\u{41}\"", "# args 'a b' \"\\\"",
+		"# backend cpu", "# expect", "#", "# expect error E0203\r\n# x"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		x, err := expectations(diag.NewFile("f.heal", text))
-		if err == nil && x.lines == 0 && (x.exit != 0 || x.stdout != nil || x.args != nil || x.mustNotCompile() || x.runtime != "") {
+		if err == nil && x.lines == 0 && (x.exit != 0 || x.stdout != nil || x.args != nil || x.mustNotCompile() ||
+			x.runtime != "") {
 			t.Errorf("without a directive %+v is expected", x)
 		}
 	})

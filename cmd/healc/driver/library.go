@@ -88,7 +88,8 @@ func signatureOf(file *diag.File, d ast.Decl) string {
 		}
 	}
 	line := strings.Join(strings.Fields(text), " ")
-	return strings.NewReplacer("( ", "(", ", )", ")").Replace(line) // a head of several lines has its parameters on their own
+	// a head of several lines has its parameters on their own
+	return strings.NewReplacer("( ", "(", ", )", ")").Replace(line)
 }
 
 // SignatureText is the first declaration of a source without the body of a function, on one line.

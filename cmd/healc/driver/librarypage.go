@@ -11,9 +11,13 @@ import (
 // comment above it, as `healc doc` shows them.
 func LibraryMarkdown() string {
 	var b strings.Builder
-	b.WriteString("# The standard library\n\nMade from the comments of `stdlib/*.heal` by `go test ./tests -run Pages -update`. " +
-		"A module is made\nvisible by `import nn`, and its functions are called as `nn.softmax(x)`. The library is written in Heal: a\n" +
-		"function of it costs what the same text in your program would.\n")
+	b.WriteString(
+		"# The standard library\n\n" +
+			"Made from the comments of `stdlib/*.heal` by `go test ./tests -run Pages -update`. " +
+			"A module is made\n" +
+			"visible by `import nn`, and its functions are called as `nn.softmax(x)`. The library is written in " +
+			"Heal: a\n" +
+			"function of it costs what the same text in your program would.\n")
 	paragraph := func(doc string) {
 		for _, line := range wrap(doc, 110) {
 			fmt.Fprintln(&b, line)

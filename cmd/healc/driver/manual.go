@@ -102,7 +102,8 @@ func Manual(w io.Writer, name string) error {
 	}
 	for _, s := range chapters() {
 		first, _, _ := strings.Cut(s.title, ",") // of "Reductions, scans, loops"
-		if strings.EqualFold(s.title, name) || strings.EqualFold(first, name) || topic(name) != "" && strings.HasPrefix(s.title, topic(name)) {
+		if strings.EqualFold(s.title, name) || strings.EqualFold(first, name) || topic(name) != "" &&
+			strings.HasPrefix(s.title, topic(name)) {
 			part()
 			fmt.Fprintln(b, strings.TrimSpace(s.text))
 		}

@@ -21,7 +21,8 @@ type kernelCost struct {
 // often it is read: it comes from a cache the other times. Arithmetic on indices counts as operations
 // where it is part of the kernel's body.
 func measureKernel(k *kernel.Kernel) kernelCost {
-	m := &meter{k: k, out: kernelCost{ops: cost{}}, touched: make([]cost, len(k.Params)), both: make([]bool, len(k.Params))}
+	m := &meter{k: k, out: kernelCost{ops: cost{}}, touched: make([]cost, len(k.Params)),
+		both: make([]bool, len(k.Params))}
 	times := number(1)
 	for _, a := range k.Axes {
 		times = times.times(axisCost(a))

@@ -102,15 +102,20 @@ func uncompilable(err error) *diag.Diagnostic {
 	)
 	switch {
 	case errors.As(err, &missing):
-		return &diag.Diagnostic{Message: missing.Error(), Help: "programs also run without it, slowly: healc run --backend interp; `healc doctor` shows what is found"}
+		return &diag.Diagnostic{Message: missing.Error(),
+			Help: "programs also run without it, slowly: healc run --backend interp; `healc doctor` shows what is " +
+				"found"}
 	case errors.As(err, &processor):
-		return &diag.Diagnostic{Message: processor.Error(), Help: "--cpu takes names such as x86-64 (any), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), haswell or znver4; without it there is code for all"}
+		return &diag.Diagnostic{Message: processor.Error(),
+			Help: "--cpu takes names such as x86-64 (any), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), haswell or znver4; " +
+				"without it there is code for all"}
 	case errors.As(err, &unsupported):
 		return &diag.Diagnostic{Code: diag.CodeUnsupported, Message: unsupported.Error()}
 	case errors.As(err, &link):
 		return &diag.Diagnostic{Message: link.Error(), Help: link.Help}
 	case errors.As(err, &lowering):
-		return &diag.Diagnostic{Code: diag.CodeUnsupported, Message: "unsupported: " + lowering.Msg, Primary: diag.Label{Span: lowering.Span}}
+		return &diag.Diagnostic{Code: diag.CodeUnsupported, Message: "unsupported: " + lowering.Msg,
+			Primary: diag.Label{Span: lowering.Span}}
 	case errors.As(err, &bind):
 		return &diag.Diagnostic{Message: bind.Error(), Primary: diag.Label{Span: bind.Span}}
 	case errors.As(err, &tooLarge):

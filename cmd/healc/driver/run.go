@@ -142,7 +142,8 @@ func (j *Job) entry(p *check.Program) (string, error) {
 			return "", &diag.List{Items: []*diag.Diagnostic{d}}
 		}
 		if len(j.Outs) > 0 {
-			return "", &UsageError{Message: "--out needs --entry", Help: "the value of `main` is the exit code; name the function whose results to write"}
+			return "", &UsageError{Message: "--out needs --entry",
+				Help: "the value of `main` is the exit code; name the function whose results to write"}
 		}
 		return f.Name, nil
 	}
@@ -172,11 +173,14 @@ func HasFunc(p *check.Program, name string) error {
 		if bracketed && i.Fn.Decl.Name.Name == base {
 			return &UsageError{
 				Message: fmt.Sprintf("there is no function `%s` in %s", name, p.Source.Name),
-				Help:    fmt.Sprintf("only types stand in the brackets of an entry, as in '%s'; the inputs bind the extents", i.Fn.Shown),
+				Help: fmt.Sprintf(
+					"only types stand in the brackets of an entry, as in '%s'; the inputs bind the extents",
+					i.Fn.Shown),
 			}
 		}
 		if i.Fn.Decl.Name.Name == name {
-			return &UsageError{Message: fmt.Sprintf("`%s` has type parameters", name), Help: fmt.Sprintf("name the types too, as in --entry '%s'", i.Fn.Shown)}
+			return &UsageError{Message: fmt.Sprintf("`%s` has type parameters", name),
+				Help: fmt.Sprintf("name the types too, as in --entry '%s'", i.Fn.Shown)}
 		}
 	}
 	e := usagef("there is no function `%s`", name)
@@ -184,8 +188,10 @@ func HasFunc(p *check.Program, name string) error {
 		e.Message += " in " + p.Source.Name
 	}
 	if f := p.Func(base); bracketed && f != nil && len(f.Dims) > 0 {
-		e.Help = fmt.Sprintf("the inputs bind the extents of an entry: --entry %s; what no input has is given by a function that calls it, such as "+
-			"`@io fn main() = print(%s(...))`", base, name)
+		e.Help = fmt.Sprintf(
+			"the inputs bind the extents of an entry: --entry %s; what no input has is given by a function that "+
+				"calls it, such as "+
+				"`@io fn main() = print(%s(...))`", base, name)
 	} else if near := Nearest(name, names); near != "" {
 		e.Help = fmt.Sprintf("did you mean `%s`?", near)
 	} else if list := entries(p); list != "" {
@@ -270,14 +276,16 @@ func (j *Job) args(m *heal.Module, f *heal.Func) (args []*runtime.Tensor, err er
 		case !ok || name == "":
 			return nil, &UsageError{Message: "--in " + in + " is not NAME=VALUE", Notes: []string{signature}}
 		case indexOf(names, name) < 0:
-			e := &UsageError{Message: fmt.Sprintf("`%s` has no parameter `%s`", f.IR().Name, name), Notes: []string{signature}}
+			e := &UsageError{Message: fmt.Sprintf("`%s` has no parameter `%s`", f.IR().Name, name),
+				Notes: []string{signature}}
 			if near := Nearest(name, names); near != "" {
 				e.Help = fmt.Sprintf("did you mean `%s`?", near)
 			}
 			return nil, e
 		}
 		if _, twice := given[name]; twice {
-			return nil, &UsageError{Message: fmt.Sprintf("the input `%s` is given twice", name), Notes: []string{signature}}
+			return nil, &UsageError{Message: fmt.Sprintf("the input `%s` is given twice", name),
+				Notes: []string{signature}}
 		}
 		given[name] = text
 	}
@@ -286,7 +294,8 @@ func (j *Job) args(m *heal.Module, f *heal.Func) (args []*runtime.Tensor, err er
 		if !ok {
 			return args, &UsageError{
 				Message: fmt.Sprintf("the input `%s` is missing", p.Name), Notes: []string{signature},
-				Help: fmt.Sprintf("add --in %s=VALUE: a literal, @file.npy, @file.npz:name, or a generator such as %s", p.Name, example(p.Type)),
+				Help: fmt.Sprintf("add --in %s=VALUE: a literal, @file.npy, @file.npz:name, or a generator such as %s",
+					p.Name, example(p.Type)),
 			}
 		}
 		t, err := value(p, text, j.Dir)
@@ -356,7 +365,8 @@ func explainArguments(err error, f *heal.Func, args []*runtime.Tensor) error {
 		p := f.IR().Params()[i]
 		given[i] = p.Name + ": " + types.Of(a.DType, a.Shape...).String()
 		if a.DType != p.Type.Elem && help == "" {
-			help = fmt.Sprintf("there is no implicit conversion; in NumPy, %s.astype(%q) converts", p.Name, numpyName(p.Type.Elem))
+			help = fmt.Sprintf("there is no implicit conversion; in NumPy, %s.astype(%q) converts", p.Name,
+				numpyName(p.Type.Elem))
 		}
 	}
 	if free := undetermined(f.IR()); free != "" && help == "" {
@@ -365,8 +375,11 @@ func explainArguments(err error, f *heal.Func, args []*runtime.Tensor) error {
 		if len(f.IR().Params()) > 0 {
 			args = "..."
 		}
-		help = fmt.Sprintf("no parameter has the extent %s: a function that calls this one gives it, in brackets after the name, such as "+
-			"`@io fn main() = print(%s[%s](%s))` with numbers in the brackets", free, name, strings.Join(append(parts[1:], f.IR().Dims...), ", "), args)
+		help = fmt.Sprintf(
+			"no parameter has the extent %s: a function that calls this one gives it, in brackets after the name, "+
+				"such as "+
+				"`@io fn main() = print(%s[%s](%s))` with numbers in the brackets", free, name,
+			strings.Join(append(parts[1:], f.IR().Dims...), ", "), args)
 	}
 	return &UsageError{
 		Message: "the inputs do not fit: " + e.Message,
@@ -379,7 +392,9 @@ func explainArguments(err error, f *heal.Func, args []*runtime.Tensor) error {
 func undetermined(f *ir.Func) string {
 	for _, name := range f.Dims {
 		if !slices.ContainsFunc(f.Params(), func(p *ir.Value) bool {
-			return slices.ContainsFunc(p.Type.Shape, func(d types.Dim) bool { return slices.Contains(d.Params(), name) })
+			return slices.ContainsFunc(p.Type.Shape, func(d types.Dim) bool {
+				return slices.Contains(d.Params(), name)
+			})
 		}) {
 			return name
 		}

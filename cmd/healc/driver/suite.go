@@ -129,7 +129,8 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 		case t.runs || len(t.blocks) > 0:
 			out = append(out, t)
 		case named && t.want.lines == 0 && len(blocks) == 0:
-			return &UsageError{Message: path + " has no tests", Help: "a test file starts with a comment such as `# expect exit 0`; see docs/cli.md"}
+			return &UsageError{Message: path + " has no tests",
+				Help: "a test file starts with a comment such as `# expect exit 0`; see docs/cli.md"}
 		}
 		return nil
 	}
@@ -207,16 +208,19 @@ func (s *Suite) program(ctx context.Context, t *testFile) []Result {
 		if len(out) == 0 {
 			first = stdout
 		} else if message == "" && out[0].Result == Passed && stdout != first {
-			message = fmt.Sprintf("the output differs from that of the backend %s\n%s", out[0].Backend, difference(first, stdout))
+			message = fmt.Sprintf("the output differs from that of the backend %s\n%s", out[0].Backend,
+				difference(first, stdout))
 		}
-		r := Result{Name: t.path, Backend: b, Result: Passed, Seconds: time.Since(start).Seconds(), Message: message, Bug: bug}
+		r := Result{Name: t.path, Backend: b, Result: Passed, Seconds: time.Since(start).Seconds(), Message: message,
+			Bug: bug}
 		if message != "" {
 			r.Result = Failed
 		}
 		out = append(out, r)
 	}
 	if out == nil {
-		return []Result{{Name: t.path, Result: Skipped, Message: "it is for the backend " + strings.Join(t.want.backends, ", ")}}
+		return []Result{{Name: t.path, Result: Skipped, Message: "it is for the backend " +
+			strings.Join(t.want.backends, ", ")}}
 	}
 	return out
 }
@@ -247,14 +251,17 @@ func (s *Suite) once(ctx context.Context, t *testFile, backend string) (stdout, 
 // judge compares what happened with what was expected; "" means that they agree.
 func (x *expectation) judge(o Outcome, exit int, stdout string) string {
 	rendered := (&diag.List{Items: o.Diagnostics}).Error()
-	what := map[Class]string{OK: "it ran without an error", CompileError: "it does not compile", UsageFault: "the arguments are wrong", RuntimeFault: "it failed while running"}[o.Class]
+	what := map[Class]string{OK: "it ran without an error", CompileError: "it does not compile",
+		UsageFault: "the arguments are wrong", RuntimeFault: "it failed while running"}[o.Class]
 	wrong := func(expected string) string { return strings.TrimRight(expected+", but "+what+"\n"+rendered, "\n") }
 	switch {
 	case x.mustNotCompile():
 		if o.Class != CompileError {
 			return wrong("expected a compile error")
 		}
-		if x.code != "" && !slices.ContainsFunc(o.Diagnostics, func(d *diag.Diagnostic) bool { return string(d.Code) == x.code }) {
+		if x.code != "" && !slices.ContainsFunc(o.Diagnostics, func(d *diag.Diagnostic) bool {
+			return string(d.Code) == x.code
+		}) {
 			return "expected the error " + x.code + ", but got\n" + rendered
 		}
 		if !strings.Contains(rendered, x.compile) {

@@ -49,7 +49,8 @@ func (s *Suite) runBlocks(ctx context.Context, t *testFile) []Result {
 			if want, ran := printed[test.Name]; !ran {
 				printed[test.Name] = got
 			} else if r.Result == Passed && got != want {
-				r.Result, r.Message = Failed, "the output differs from that of the first backend\n"+difference(want, got)
+				r.Result, r.Message = Failed, "the output differs from that of the first backend\n"+
+					difference(want, got)
 			}
 			out = append(out, r)
 		}

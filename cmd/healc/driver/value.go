@@ -72,7 +72,8 @@ func readNpz(path, name string) (*runtime.Tensor, error) {
 	if name == "" {
 		names := z.Names()
 		if len(names) != 1 {
-			return nil, fmt.Errorf("%s has %d arrays (%s); name one as in @%s:NAME", path, len(names), strings.Join(names, ", "), path)
+			return nil, fmt.Errorf("%s has %d arrays (%s); name one as in @%s:NAME", path, len(names),
+				strings.Join(names, ", "), path)
 		}
 		name = names[0]
 	}
@@ -102,17 +103,25 @@ var generators = map[string]struct {
 	"randn": {true, func(d types.DType, seed uint64, s []int64) (*runtime.Tensor, error) {
 		return runtime.Randn(d, seed, s...)
 	}},
-	"zeros": {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) { return runtime.Zeros(d, s...) }},
-	"ones":  {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) { return runtime.Ones(d, s...) }},
-	"iota":  {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) { return runtime.Iota(d, s...) }},
+	"zeros": {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) {
+		return runtime.Zeros(d, s...)
+	}},
+	"ones": {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) {
+		return runtime.Ones(d, s...)
+	}},
+	"iota": {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) {
+		return runtime.Iota(d, s...)
+	}},
 }
 
-const generatorHelp = "a generator is TYPE[EXTENTS]:NAME, as in f32[1024, 1024]:rand(7); the names are rand(SEED), randn(SEED), zeros, ones, iota"
+const generatorHelp = "a generator is TYPE[EXTENTS]:NAME, as in f32[1024, 1024]:rand(7); the names are rand(SEED), " +
+	"randn(SEED), zeros, ones, iota"
 
 // generate runs a generator; m is the match of its text.
 func generate(p *ir.Value, m []string) (*runtime.Tensor, error) {
 	fail := func(format string, args ...any) (*runtime.Tensor, error) {
-		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: ", p.Name) + fmt.Sprintf(format, args...), Help: generatorHelp}
+		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: ", p.Name) + fmt.Sprintf(format, args...),
+			Help: generatorHelp}
 	}
 	d, ok := types.ParseDType(m[1])
 	if !ok || d.Bytes() == 0 {
@@ -165,7 +174,8 @@ func literal(p *ir.Value, text string) (*runtime.Tensor, error) {
 		if p.Type.Elem == types.String && !strings.HasPrefix(strings.TrimSpace(text), `"`) {
 			help = fmt.Sprintf("a string stands in quotes: --in '%s=\"...\"'", p.Name)
 		}
-		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %s in %s", p.Name, d.Message, shorten(text)), Notes: d.Notes, Help: help}
+		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %s in %s", p.Name, d.Message, shorten(text)),
+			Notes: d.Notes, Help: help}
 	}
 	file := diag.NewFile("--in "+p.Name, "fn value() = "+text+"\n")
 	tree, list := parser.Parse(file)

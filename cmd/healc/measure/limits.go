@@ -100,7 +100,9 @@ func (m *Machine) text() string {
 	for _, k := range []Arithmetic{F32, F64, I32} {
 		b.WriteString(m.arithmeticSource(k))
 	}
-	b.WriteString("attributes #0 = { nounwind \"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\" }\n!0 = !{i32 1}\n")
+	b.WriteString(
+		"attributes #0 = { nounwind \"prefer-vector-width\"=\"512\" \"min-legal-vector-width\"=\"512\" }\n" +
+			"!0 = !{i32 1}\n")
 	return b.String()
 }
 
@@ -115,9 +117,13 @@ func moveSource(name, hint string) string {
 	for i := range 4 {
 		fmt.Fprintf(&phis, "  %%acc%d = phi <16 x i32> [ %%keep%d, %%outer ], [ %%x%d, %%read ]\n", i, i, i)
 		fmt.Fprintf(&last, "  %%next%d = phi <16 x i32> [ %%keep%d, %%outer ], [ %%x%d, %%read ]\n", i, i, i)
-		fmt.Fprintf(&loads, "  %%pa%d = getelementptr i8, ptr %%ra, i64 %d\n  %%v%d = load <16 x i32>, ptr %%pa%d, align 64\n", i, 64*i, i, i)
+		fmt.Fprintf(&loads,
+			"  %%pa%d = getelementptr i8, ptr %%ra, i64 %d\n  %%v%d = load <16 x i32>, ptr %%pa%d, align 64\n", i, 64*i,
+			i, i)
 		fmt.Fprintf(&xors, "  %%x%d = xor <16 x i32> %%acc%d, %%v%d\n", i, i, i)
-		fmt.Fprintf(&stores, "  %%pb%d = getelementptr i8, ptr %%wa, i64 %d\n  store <16 x i32> %%next%d, ptr %%pb%d, align 64%s\n", i, 64*i, i, i, hint)
+		fmt.Fprintf(&stores,
+			"  %%pb%d = getelementptr i8, ptr %%wa, i64 %d\n  store <16 x i32> %%next%d, ptr %%pb%d, align 64%s\n", i,
+			64*i, i, i, hint)
 	}
 	var keeps strings.Builder
 	for i := range 4 {
@@ -193,10 +199,16 @@ loop:
   %%wa = getelementptr i8, ptr %%dst, i64 %%i
 `, name)
 	for i := range 4 {
-		fmt.Fprintf(&b, "  %%pa%d = getelementptr i8, ptr %%ra, i64 %d\n  %%v%d = load <16 x i32>, ptr %%pa%d, align 64\n", i, 64*i, i, i)
-		fmt.Fprintf(&b, "  %%pb%d = getelementptr i8, ptr %%wa, i64 %d\n  store <16 x i32> %%v%d, ptr %%pb%d, align 64%s\n", i, 64*i, i, i, hint)
+		fmt.Fprintf(&b,
+			"  %%pa%d = getelementptr i8, ptr %%ra, i64 %d\n  %%v%d = load <16 x i32>, ptr %%pa%d, align 64\n", i, 64*i,
+			i, i)
+		fmt.Fprintf(&b,
+			"  %%pb%d = getelementptr i8, ptr %%wa, i64 %d\n  store <16 x i32> %%v%d, ptr %%pb%d, align 64%s\n", i,
+			64*i, i, i, hint)
 	}
-	b.WriteString("  %i1 = add i64 %i, 256\n  %more = icmp slt i64 %i1, %to\n  br i1 %more, label %loop, label %exit\nexit:\n  fence seq_cst\n  ret void\n}\n")
+	b.WriteString(
+		"  %i1 = add i64 %i, 256\n  %more = icmp slt i64 %i1, %to\n  br i1 %more, label %loop, label %exit\nexit:\n" +
+			"  fence seq_cst\n  ret void\n}\n")
 	return b.String()
 }
 
@@ -245,10 +257,12 @@ loop:
 			fmt.Fprintf(&b, "  %%n%d = call %s @llvm.fma.v%d%s(%s %%acc%d, %s %%m, %s %%a)\n", c, t, w, k, t, c, t, t)
 		}
 	}
-	b.WriteString("  %i1 = add i64 %i, 1\n  %more = icmp slt i64 %i1, %end\n  br i1 %more, label %loop, label %exit\nexit:\n")
+	b.WriteString(
+		"  %i1 = add i64 %i, 1\n  %more = icmp slt i64 %i1, %end\n  br i1 %more, label %loop, label %exit\nexit:\n")
 	// Every chain ends in memory, each in a place of its own, behind the constants.
 	for c := range chains {
-		fmt.Fprintf(&sum, "  %%o%d = getelementptr i8, ptr %%sink, i64 %d\n  store %s %%n%d, ptr %%o%d, align 64\n", c, 64*(c+2), t, c, c)
+		fmt.Fprintf(&sum, "  %%o%d = getelementptr i8, ptr %%sink, i64 %d\n  store %s %%n%d, ptr %%o%d, align 64\n", c,
+			64*(c+2), t, c, c)
 	}
 	b.WriteString(sum.String() + "  ret void\n}\n")
 	return b.String()

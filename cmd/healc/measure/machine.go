@@ -21,7 +21,8 @@ type Host struct {
 
 // ThisHost describes this machine, now.
 func ThisHost() Host {
-	h := Host{CPU: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(), Commit: "unknown", Load: Load(), Time: time.Now().UTC().Format(time.RFC3339)}
+	h := Host{CPU: runtime.GOARCH, Cores: runtime.NumCPU(), Go: runtime.Version(), Commit: "unknown", Load: Load(),
+		Time: time.Now().UTC().Format(time.RFC3339)}
 	text, _ := os.ReadFile("/proc/cpuinfo") // elsewhere there is none, and the architecture has to do
 	for line := range strings.Lines(string(text)) {
 		if name, ok := strings.CutPrefix(line, "model name"); ok {

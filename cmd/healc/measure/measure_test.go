@@ -105,7 +105,8 @@ func TestRace(t *testing.T) {
 			return time.Duration(n) * each, nil
 		}}
 	}
-	out, err := Race(context.Background(), []Contender{fake(0, time.Microsecond), fake(1, time.Second)}, Plan{Budget: 7 * time.Second})
+	out, err := Race(context.Background(), []Contender{fake(0, time.Microsecond), fake(1, time.Second)},
+		Plan{Budget: 7 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

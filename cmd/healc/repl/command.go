@@ -53,8 +53,9 @@ func (s *Session) Command(ctx context.Context, text string) error {
 }
 
 func (s *Session) help() error {
-	fmt.Fprint(s.Out, "Write an expression to see its value, `let x = ...` to keep it, `fn`, `const` and `import` as in a file.\n"+
-		"An open bracket or an operator at the end continues on the next line; an empty line ends the input.\n\n")
+	fmt.Fprint(s.Out,
+		"Write an expression to see its value, `let x = ...` to keep it, `fn`, `const` and `import` as in a file.\n"+
+			"An open bracket or an operator at the end continues on the next line; an empty line ends the input.\n\n")
 	for _, c := range commands {
 		fmt.Fprintf(s.Out, "  %-14s %s\n", strings.TrimSpace(":"+c.name+" "+c.args), c.doc)
 	}

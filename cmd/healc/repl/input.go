@@ -96,7 +96,8 @@ func parseStatements(file *diag.File) (*statements, *diag.List) {
 	for _, st := range s.stmts {
 		if r, ok := st.(*ast.ReturnStmt); ok {
 			return nil, &diag.List{Items: []*diag.Diagnostic{{
-				Code: diag.CodeReturnPlace, Message: "there is no function to leave", Primary: diag.Label{Span: s.own(r.Span())},
+				Code: diag.CodeReturnPlace, Message: "there is no function to leave",
+				Primary: diag.Label{Span: s.own(r.Span())},
 			}}}
 		}
 	}
@@ -126,7 +127,8 @@ func parseBlock(file *diag.File) (*statements, *diag.List) {
 		block, ok = f.Body.(*ast.Block)
 	}
 	if !ok { // a brace closes more than was open
-		out.Add(&diag.Diagnostic{Code: diag.CodeUnexpected, Message: "the brackets do not match", Primary: diag.Label{Span: diag.Span{File: file, End: len(file.Text)}}})
+		out.Add(&diag.Diagnostic{Code: diag.CodeUnexpected, Message: "the brackets do not match",
+			Primary: diag.Label{Span: diag.Span{File: file, End: len(file.Text)}}})
 		return nil, out
 	}
 	s := &statements{text: file, stmts: block.Stmts, own: func(at diag.Span) diag.Span { return src.span(gen, at) }}

@@ -12,10 +12,15 @@ import (
 
 func TestIncomplete(t *testing.T) {
 	for text, want := range map[string]bool{
-		"": false, "1": false, "1 +": true, "1 + 2": false, "f(": true, "f(1": true, "f(1)": false, "let x =": true, "let x = 1": false,
-		"let x = 1;": false, "[1,": true, "{ 1;": true, "{ 1; }": false, "fn f(x: f32) -> f32 =": true, "fn f(x: f32) -> f32": false,
-		"@io": true, "@io\nfn f() = print(1)": false, "pub": true, "pub fn f() = 1": false, "/* a": true, "/* a */": false, "# a": false,
-		"\"a": false, "true": false, "if true { 1 } else": true, "x |>": true, "x as": true, "}": false, "x .*": true, "match x {": true,
+		"": false, "1": false, "1 +": true, "1 + 2": false, "f(": true, "f(1": true, "f(1)": false, "let x =": true,
+		"let x = 1":  false,
+		"let x = 1;": false, "[1,": true, "{ 1;": true, "{ 1; }": false, "fn f(x: f32) -> f32 =": true,
+		"fn f(x: f32) -> f32": false,
+		"@io":                 true, "@io\nfn f() = print(1)": false, "pub": true, "pub fn f() = 1": false,
+		"/* a":    true,
+		"/* a */": false, "# a": false,
+		"\"a": false, "true": false, "if true { 1 } else": true, "x |>": true, "x as": true, "}": false, "x .*": true,
+		"match x {":   true,
 		"import math": false, "x[0..": true, "!": true,
 	} {
 		if got := Incomplete(text); got != want {
@@ -65,7 +70,8 @@ func TestEval(t *testing.T) {
 		{[]string{"let x = print_i32(3)", "x", "x"}, "3\n3\n3\n"}, // the effect happens once
 		{[]string{"print(1)", "()"}, "1\n"},
 		{[]string{"let u = ()", "u"}, ""},
-		{[]string{"fn f(x: i32) -> i32 = x", "fn g(x: i32) -> i32 = 10 * f(x)", "fn f(x: i32) -> i32 = x + 1", "g(1)"}, "20\n"},
+		{[]string{"fn f(x: i32) -> i32 = x", "fn g(x: i32) -> i32 = 10 * f(x)", "fn f(x: i32) -> i32 = x + 1", "g(1)"},
+			"20\n"},
 		{[]string{"let f = 1", "fn f(x: i32) -> i32 = x", "f(4)"}, "4\n"},
 		{[]string{"const N: nat = 2", "zeros[i32, N]()", "const N: nat = 3", "zeros[i32, N]()"}, "[0 0]\n[0 0 0]\n"},
 		{[]string{"fn f(x: i32) -> i32 = g(x)\nfn g(x: i32) -> i32 = x", "f(1)"}, "1\n"},
@@ -126,7 +132,8 @@ func TestAtomic(t *testing.T) {
 	if _, err := eval(t, s, "let mut x = 1", "let n = 0"); err != nil {
 		t.Fatal(err)
 	}
-	for _, in := range []string{"x = 5; let y = x / n", "fn f(x: i32) -> i32 = x\nfn g(x: i32) -> f32 = x", "let n = 7; let z = nosuch"} {
+	for _, in := range []string{"x = 5; let y = x / n", "fn f(x: i32) -> i32 = x\nfn g(x: i32) -> f32 = x",
+		"let n = 7; let z = nosuch"} {
 		if _, err := eval(t, s, in); err == nil {
 			t.Fatalf("%q is right", in)
 		}

@@ -17,7 +17,8 @@ type access struct {
 func (w *warp) find(a *access, addr uint64, lane int, last *region) (*region, int) {
 	n := uint64(a.bytes)
 	if last != nil && !last.races.private {
-		if off := addr - last.base; off < uint64(len(last.data)) && off+n <= uint64(len(last.data)) && addr%n == 0 && a.space != generic {
+		if off := addr - last.base; off < uint64(len(last.data)) && off+n <= uint64(len(last.data)) && addr%n == 0 &&
+			a.space != generic {
 			return last, int(off)
 		}
 	}
@@ -52,7 +53,8 @@ func (w *warp) find(a *access, addr uint64, lane int, last *region) (*region, in
 				w.fault(ReadOnly, lane, "a write to %s", r.name)
 			}
 			if space == constant && !r.readOnly {
-				w.fault(OutOfBounds, lane, "an access of %d bytes to constant memory at %#x, where %s is", n, addr, r.name)
+				w.fault(OutOfBounds, lane, "an access of %d bytes to constant memory at %#x, where %s is", n, addr,
+					r.name)
 			}
 			return r, int(off)
 		}
@@ -117,7 +119,8 @@ func (w *warp) uninitialised(a *access, r *region, off, lane int) {
 	for n < a.bytes && r.isWritten(off+n, 1) {
 		n++
 	}
-	w.fault(Uninitialised, lane, "a read of %d bytes at byte %d of %s (%d bytes), where byte %d was never written", a.bytes, off, r.name, len(r.data), off+n)
+	w.fault(Uninitialised, lane, "a read of %d bytes at byte %d of %s (%d bytes), where byte %d was never written",
+		a.bytes, off, r.name, len(r.data), off+n)
 }
 
 // localRegion is the local memory of a lane, from its first byte to what its frames use.
@@ -128,7 +131,8 @@ func (w *warp) localRegion(a *access, at uint64, lane int) (*region, int) {
 		if r != nil {
 			size = len(r.data)
 		}
-		w.fault(OutOfBounds, lane, "an access of %d bytes of local memory at byte %d of %d that are in use", a.bytes, at, size)
+		w.fault(OutOfBounds, lane, "an access of %d bytes of local memory at byte %d of %d that are in use", a.bytes,
+			at, size)
 	}
 	return r, int(at)
 }

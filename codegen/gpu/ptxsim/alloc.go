@@ -23,8 +23,8 @@ type region struct {
 // gap is what is left free around an allocation, so that an index that is too large or negative hits nothing.
 const gap = 1 << 12
 
-// Alloc reserves memory, aligned to 256 bytes as the driver does it. It is not initialised. Alloc(0) is an address that must
-// not be accessed.
+// Alloc reserves memory, aligned to 256 bytes as the driver does it. It is not initialised. Alloc(0) is an address that
+// must not be accessed.
 func (d *Device) Alloc(bytes int64) (uint64, error) {
 	if bytes < 0 {
 		return 0, fmt.Errorf("ptxsim: %d bytes cannot be allocated", bytes)
@@ -50,7 +50,8 @@ func (d *Device) AllocManaged(bytes int64) (addr uint64, b []byte, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.used+bytes > d.opts.Bytes {
-		return 0, nil, fmt.Errorf("ptxsim: out of memory: %d bytes wanted, %d of %d in use", bytes, d.used, d.opts.Bytes)
+		return 0, nil, fmt.Errorf("ptxsim: out of memory: %d bytes wanted, %d of %d in use", bytes, d.used,
+			d.opts.Bytes)
 	}
 	const align = 256
 	raw := make([]byte, bytes+align)
@@ -58,7 +59,9 @@ func (d *Device) AllocManaged(bytes int64) (addr uint64, b []byte, err error) {
 	b = raw[pad : pad+uint64(bytes) : pad+uint64(bytes)]
 	r := &region{base: uint64(uintptr(unsafe.Pointer(&raw[0]))) + pad, data: b, name: "allocation"}
 	d.regions = slices.Insert(d.regions, search(d.regions, r.base)+1, r)
-	d.freed = slices.DeleteFunc(d.freed, func(s span) bool { return s.base < r.base+uint64(bytes) && r.base < s.base+s.size })
+	d.freed = slices.DeleteFunc(d.freed, func(s span) bool {
+		return s.base < r.base+uint64(bytes) && r.base < s.base+s.size
+	})
 	d.used += bytes
 	return r.base, b, nil
 }
@@ -96,8 +99,8 @@ const maxFreed = 1 << 16
 // span is a range of addresses.
 type span struct{ base, size uint64 }
 
-// search is the index of the region with the largest base up to addr, or -1. Regions are sorted by their addresses: those of
-// place only grow, and lie above those of Go, where managed memory is.
+// search is the index of the region with the largest base up to addr, or -1. Regions are sorted by their addresses:
+// those of place only grow, and lie above those of Go, where managed memory is.
 func search(regions []*region, addr uint64) int {
 	return sort.Search(len(regions), func(i int) bool { return regions[i].base > addr }) - 1
 }
@@ -132,7 +135,8 @@ func nearest(regions []*region, addr uint64) string {
 	}
 	if i+1 < len(regions) {
 		r := regions[i+1]
-		return fmt.Sprintf("it is %d bytes before %s, which has %d bytes at %#x", r.base-addr, r.name, len(r.data), r.base)
+		return fmt.Sprintf("it is %d bytes before %s, which has %d bytes at %#x", r.base-addr, r.name, len(r.data),
+			r.base)
 	}
 	return "there is nothing"
 }
@@ -168,7 +172,8 @@ func (d *Device) Read(addr uint64, b []byte) error {
 	return nil
 }
 
-// Copy copies n bytes from one place on the device to another, with what of them was not written yet. The two must not overlap.
+// Copy copies n bytes from one place on the device to another, with what of them was not written yet. The two must not
+// overlap.
 func (d *Device) Copy(dst, src uint64, n int64) error {
 	if n <= 0 {
 		return nil

@@ -95,14 +95,18 @@ join:
 	@%p1 bra loop;
 	ret;
 }`
-	for _, k := range []struct{ name, text string }{{"arithmetic", arithmetic}, {"memory", memory}, {"divergent", divergent}} {
+	for _, k := range []struct {
+		name, text string
+	}{{"arithmetic", arithmetic}, {"memory", memory}, {"divergent", divergent}} {
 		b.Run(k.name, func(b *testing.B) {
 			m := parse(b, k.text)
 			d := NewDevice(Options{})
 			p := alloc(b, d, 512)
 			total, start := int64(0), cpuSeconds()
 			for b.Loop() {
-				total += countInstructions(b, d, func() error { return d.Launch(m, "f", dim(1), dim(128), 0, words(p)) })
+				total += countInstructions(b, d, func() error {
+					return d.Launch(m, "f", dim(1), dim(128), 0, words(p))
+				})
 			}
 			b.ReportMetric(float64(total)/(cpuSeconds()-start)/1e6, "Minstr/cpu-s")
 		})

@@ -17,11 +17,15 @@ func TestBits(t *testing.T) {
 		check(t, fmt.Sprintf("xor.%s $0, $1, $2;", ty), ty, two, func(x []uint64) uint64 { return x[0] ^ x[1] })
 		check(t, fmt.Sprintf("not.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 { return ^x[0] & mask(n) })
 		check(t, fmt.Sprintf("cnot.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 { return boolean(x[0] == 0) })
-		check(t, fmt.Sprintf("selp.%s $0, $1, $2, $3;", ty), ty, []dtype{ty, ty, pred}, func(x []uint64) uint64 { return x[1-x[2]] })
+		check(t, fmt.Sprintf("selp.%s $0, $1, $2, $3;", ty), ty, []dtype{ty, ty, pred}, func(x []uint64) uint64 {
+			return x[1-x[2]]
+		})
 		if n == 16 {
 			continue
 		}
-		check(t, fmt.Sprintf("popc.%s $0, $1;", ty), u32, two[:1], func(x []uint64) uint64 { return uint64(strings.Count(fmt.Sprintf("%b", x[0]), "1")) })
+		check(t, fmt.Sprintf("popc.%s $0, $1;", ty), u32, two[:1], func(x []uint64) uint64 {
+			return uint64(strings.Count(fmt.Sprintf("%b", x[0]), "1"))
+		})
 		check(t, fmt.Sprintf("clz.%s $0, $1;", ty), u32, two[:1], func(x []uint64) uint64 {
 			if x[0] == 0 {
 				return uint64(n)
@@ -83,11 +87,15 @@ func TestBits(t *testing.T) {
 	check(t, "shf.l.wrap.b32 $0, $1, $2, $3;", b32, three, func(x []uint64) uint64 {
 		return wrap(new(big.Int).Rsh(new(big.Int).Lsh(concat(x), uint(x[2]%32)), 32), 32)
 	})
-	check(t, "shf.r.wrap.b32 $0, $1, $2, $3;", b32, three, func(x []uint64) uint64 { return wrap(new(big.Int).Rsh(concat(x), uint(x[2]%32)), 32) })
+	check(t, "shf.r.wrap.b32 $0, $1, $2, $3;", b32, three, func(x []uint64) uint64 {
+		return wrap(new(big.Int).Rsh(concat(x), uint(x[2]%32)), 32)
+	})
 	check(t, "shf.l.clamp.b32 $0, $1, $2, $3;", b32, three, func(x []uint64) uint64 {
 		return wrap(new(big.Int).Rsh(new(big.Int).Lsh(concat(x), uint(min(x[2], 32))), 32), 32)
 	})
-	check(t, "shf.r.clamp.b32 $0, $1, $2, $3;", b32, three, func(x []uint64) uint64 { return wrap(new(big.Int).Rsh(concat(x), uint(min(x[2], 32))), 32) })
+	check(t, "shf.r.clamp.b32 $0, $1, $2, $3;", b32, three, func(x []uint64) uint64 {
+		return wrap(new(big.Int).Rsh(concat(x), uint(min(x[2], 32))), 32)
+	})
 	check(t, "prmt.b32 $0, $1, $2, $3;", b32, three, func(x []uint64) uint64 {
 		var src [8]byte
 		binary.LittleEndian.PutUint64(src[:], x[1]<<32|x[0])
@@ -103,8 +111,10 @@ func TestBits(t *testing.T) {
 	})
 	// the modes of prmt, from the table in the ISA: the sources of bytes 3, 2, 1, 0
 	for mode, table := range map[string][4]uint64{
-		"f4e": {0x3210, 0x4321, 0x5432, 0x6543}, "b4e": {0x5670, 0x6701, 0x7012, 0x0123}, "rc8": {0x0000, 0x1111, 0x2222, 0x3333},
-		"ecl": {0x3210, 0x3211, 0x3222, 0x3333}, "ecr": {0x0000, 0x1110, 0x2210, 0x3210}, "rc16": {0x1010, 0x1010, 0x3232, 0x3232},
+		"f4e": {0x3210, 0x4321, 0x5432, 0x6543}, "b4e": {0x5670, 0x6701, 0x7012, 0x0123},
+		"rc8": {0x0000, 0x1111, 0x2222, 0x3333},
+		"ecl": {0x3210, 0x3211, 0x3222, 0x3333}, "ecr": {0x0000, 0x1110, 0x2210, 0x3210},
+		"rc16": {0x1010, 0x1010, 0x3232, 0x3232},
 	} {
 		check(t, fmt.Sprintf("prmt.b32.%s $0, $1, $2, $3;", mode), b32, three, func(x []uint64) uint64 {
 			var r uint64
@@ -116,8 +126,12 @@ func TestBits(t *testing.T) {
 		})
 	}
 	check(t, "mov.b64 $0, {$1, $2};", b64, []dtype{b32, b32}, func(x []uint64) uint64 { return x[0] | x[1]<<32 })
-	check(t, "{ .reg .b32 %lo; mov.b64 {%lo, $0}, $1; }", b32, []dtype{b64}, func(x []uint64) uint64 { return x[0] >> 32 })
-	check(t, "{ .reg .b16 %k; mov.b32 {$0, _}, $1; }", b16, []dtype{b32}, func(x []uint64) uint64 { return x[0] & 0xffff })
+	check(t, "{ .reg .b32 %lo; mov.b64 {%lo, $0}, $1; }", b32, []dtype{b64}, func(x []uint64) uint64 {
+		return x[0] >> 32
+	})
+	check(t, "{ .reg .b16 %k; mov.b32 {$0, _}, $1; }", b16, []dtype{b32}, func(x []uint64) uint64 {
+		return x[0] & 0xffff
+	})
 	check(t, "and.pred $0, $1, !$2;", pred, []dtype{pred, pred}, func(x []uint64) uint64 { return x[0] &^ x[1] })
 	check(t, "xor.pred $0, $1, $2;", pred, []dtype{pred, pred}, func(x []uint64) uint64 { return x[0] ^ x[1] })
 	check(t, "or.pred $0, $1, $2;", pred, []dtype{pred, pred}, func(x []uint64) uint64 { return x[0] | x[1] })

@@ -97,7 +97,8 @@ func (b *block) execute() {
 
 // reset makes w a new warp.
 func (w *warp) reset(b *block, live uint32) {
-	*w = warp{block: b, op: &b.entry.code[0], index: w.index, live: live, local: w.local, ready: w.ready[:0], aside: w.aside[:0]}
+	*w = warp{block: b, op: &b.entry.code[0], index: w.index, live: live, local: w.local, ready: w.ready[:0],
+		aside: w.aside[:0]}
 	for _, r := range w.local {
 		if r != nil {
 			r.data = r.data[:0]
@@ -186,8 +187,8 @@ func (w *warp) tick() {
 	}
 }
 
-// knownOf is the clock of a warp up to which its accesses are ordered before what a lane of w does now; those of lane other, or
-// of all its lanes if that is -1.
+// knownOf is the clock of a warp up to which its accesses are ordered before what a lane of w does now; those of lane
+// other, or of all its lanes if that is -1.
 func (w *warp) knownOf(index, lane, other int) int {
 	if index != w.index {
 		if w.block.known == nil {
@@ -250,5 +251,6 @@ func (b *block) stuck() {
 			detail = fmt.Sprintf("; warp %d waits at line %d: %s", w.index, w.at.in.line, b.m.line(w.at.in.line))
 		}
 	}
-	first.fault(BarrierDivergence, lane(first.live), "warp %d waits for warps that never come to this barrier%s", first.index, detail)
+	first.fault(BarrierDivergence, lane(first.live), "warp %d waits for warps that never come to this barrier%s",
+		first.index, detail)
 }

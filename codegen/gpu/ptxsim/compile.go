@@ -45,8 +45,9 @@ type op struct {
 	sel          [2]int32 // spreadSelect
 	selp         int32
 	selNot       bool
-	decides      int     // +1: an operand that is true decides what an instruction of predicates gives; -1: one that is false
-	negated      [2]bool // of puses, for decides
+	// +1: an operand that is true decides what an instruction of predicates gives; -1: one that is false
+	decides int
+	negated [2]bool // of puses, for decides
 
 	targets []int32
 	index   int32 // slot that selects one of targets

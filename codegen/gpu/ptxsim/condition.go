@@ -1,9 +1,9 @@
 package ptxsim
 
-// Note [Conditions]: a node of a CUDA graph whose body is repeated has a condition, a number with a handle. Kernels set it by a call
-// of cudaGraphSetConditional, which PTX declares as an external function and the driver links. What repeats the body is not part of the
-// simulator: it begins a condition when the graph starts, looks at it behind each run of the body, and ends it. A kernel that
-// sets a condition at another time faults, as on hardware.
+// Note [Conditions]: a node of a CUDA graph whose body is repeated has a condition, a number with a handle. Kernels set
+// it by a call of cudaGraphSetConditional, which PTX declares as an external function and the driver links. What
+// repeats the body is not part of the simulator: it begins a condition when the graph starts, looks at it behind each
+// run of the body, and ends it. A kernel that sets a condition at another time faults, as on hardware.
 
 // setConditional is the function of the driver.
 const setConditional = "cudaGraphSetConditional"

@@ -40,7 +40,8 @@ func TestConditions(t *testing.T) {
 	}
 	d.EndCondition(8)
 	err := d.Launch(m, "f", dim(1), dim(32), 0, words(8, 7))
-	if f, is := err.(*Fault); !is || f.Kind != Undefined || f.Thread != [3]int{5, 0, 0} || !strings.Contains(f.Detail, "0x8 is no condition") {
+	if f, is := err.(*Fault); !is || f.Kind != Undefined || f.Thread != [3]int{5, 0, 0} ||
+		!strings.Contains(f.Detail, "0x8 is no condition") {
 		t.Errorf("a condition that has ended: %v", err)
 	}
 	for _, bad := range []struct{ from, to, want string }{

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Options are the limits of a device and what it checks. The zero value has the limits of a small device and all checks.
+// Options are the limits of a device and what it checks. The zero value has the limits of a small device and all
+// checks.
 type Options struct {
 	Bytes        int64 // of memory; default 4 GiB
 	SharedBytes  int   // of shared memory a block; default 227 KiB, as on sm_90
@@ -87,7 +88,8 @@ func (d *Device) load(m *Module) (*instance, error) {
 		}
 	}
 	if d.used+size > d.opts.Bytes {
-		return nil, fmt.Errorf("out of memory: the variables of module %s have %d bytes, and %d of %d are in use", m.Name, size, d.used, d.opts.Bytes)
+		return nil, fmt.Errorf("out of memory: the variables of module %s have %d bytes, and %d of %d are in use",
+			m.Name, size, d.used, d.opts.Bytes)
 	}
 	d.used += size
 	in := &instance{addr: map[*variable]uint64{}}

@@ -33,9 +33,9 @@ func of64(x float64) uint64 {
 	return math.Float64bits(x)
 }
 
-// addOdd is x + y rounded to odd: when the sum is not exact, the neighbour of it whose last bit is 1. Rounded
-// once more, to a format with at least two bits less, it gives the exact sum rounded once. Source: Boldo and Melquiond, "Emulation of
-// FMA and correctly rounded sums: proved algorithms using rounding to odd" (2008).
+// addOdd is x + y rounded to odd: when the sum is not exact, the neighbour of it whose last bit is 1. Rounded once
+// more, to a format with at least two bits less, it gives the exact sum rounded once. Source: Boldo and Melquiond,
+// "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd" (2008).
 func addOdd(x, y float64) float64 {
 	s := x + y
 	if math.IsInf(s, 0) || s != s {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// rounded is an exact number that is not zero in type t: the integer multiple of the unit in the last place that the rounding asks for. It is
-// written from the definition, with big numbers.
+// rounded is an exact number that is not zero in type t: the integer multiple of the unit in the last place that the
+// rounding asks for. It is written from the definition, with big numbers.
 func rounded(t dtype, x *big.Float, r rounding) uint64 {
 	f := formats[t]
 	bias := 1<<(f.exp-1) - 1
@@ -92,19 +92,29 @@ func TestFloatArithmetic(t *testing.T) {
 			if ty.bits() == 16 && r != toNearest {
 				continue
 			}
-			check(t, fmt.Sprintf("add.%s.%s $0, $1, $2;", name, ty), ty, two, func(x []uint64) uint64 { return exact(ty, r, v(x[0]), 1, v(x[1])) })
-			check(t, fmt.Sprintf("sub.%s.%s $0, $1, $2;", name, ty), ty, two, func(x []uint64) uint64 { return exact(ty, r, v(x[0]), 1, -v(x[1])) })
+			check(t, fmt.Sprintf("add.%s.%s $0, $1, $2;", name, ty), ty, two, func(x []uint64) uint64 {
+				return exact(ty, r, v(x[0]), 1, v(x[1]))
+			})
+			check(t, fmt.Sprintf("sub.%s.%s $0, $1, $2;", name, ty), ty, two, func(x []uint64) uint64 {
+				return exact(ty, r, v(x[0]), 1, -v(x[1]))
+			})
 			check(t, fmt.Sprintf("mul.%s.%s $0, $1, $2;", name, ty), ty, two, func(x []uint64) uint64 {
 				a, b := v(x[0]), v(x[1])
 				return exact(ty, r, a, b, math.Copysign(0, math.Copysign(1, a)*math.Copysign(1, b)))
 			})
 		}
-		check(t, fmt.Sprintf("fma.rn.%s $0, $1, $2, $3;", ty), ty, three, func(x []uint64) uint64 { return exact(ty, toNearest, v(x[0]), v(x[1]), v(x[2])) })
+		check(t, fmt.Sprintf("fma.rn.%s $0, $1, $2, $3;", ty), ty, three, func(x []uint64) uint64 {
+			return exact(ty, toNearest, v(x[0]), v(x[1]), v(x[2]))
+		})
 		if ty.bits() == 16 {
 			continue
 		}
-		check(t, fmt.Sprintf("div.rn.%s $0, $1, $2;", ty), ty, two, func(x []uint64) uint64 { return quotient(ty, v(x[0]), v(x[1])) })
-		check(t, fmt.Sprintf("rcp.rn.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 { return quotient(ty, 1, v(x[0])) })
+		check(t, fmt.Sprintf("div.rn.%s $0, $1, $2;", ty), ty, two, func(x []uint64) uint64 {
+			return quotient(ty, v(x[0]), v(x[1]))
+		})
+		check(t, fmt.Sprintf("rcp.rn.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 {
+			return quotient(ty, 1, v(x[0]))
+		})
 		check(t, fmt.Sprintf("sqrt.rn.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 {
 			a := v(x[0])
 			if !(a > 0) || math.IsInf(a, 0) {
@@ -139,11 +149,16 @@ func TestFloatArithmetic(t *testing.T) {
 	for _, r := range product([][]uint64{hardFloats(f16), hardFloats(f16), hardFloats(f16), hardFloats(f16)}) {
 		packed = append(packed, []uint64{r[0] | r[1]<<16, r[2] | r[3]<<16})
 	}
-	checkRows(t, "add.f16x2 $0, $1, $2;", b32, []dtype{b32, b32}, packed, pair(func(a, b float64) uint64 { return exact(f16, toNearest, a, 1, b) }))
-	checkRows(t, "fma.rn.f16x2 $0, $1, $2, $2;", b32, []dtype{b32, b32}, packed, pair(func(a, b float64) uint64 { return exact(f16, toNearest, a, b, b) }))
+	checkRows(t, "add.f16x2 $0, $1, $2;", b32, []dtype{b32, b32}, packed, pair(func(a, b float64) uint64 {
+		return exact(f16, toNearest, a, 1, b)
+	}))
+	checkRows(t, "fma.rn.f16x2 $0, $1, $2, $2;", b32, []dtype{b32, b32}, packed, pair(func(a, b float64) uint64 {
+		return exact(f16, toNearest, a, b, b)
+	}))
 }
 
-// quotient is x / y rounded to nearest: big.Float has no exact quotients, but one of 3000 bits rounds as the exact one does.
+// quotient is x / y rounded to nearest: big.Float has no exact quotients, but one of 3000 bits rounds as the exact one
+// does.
 func quotient(t dtype, x, y float64) uint64 {
 	q := x / y
 	if x-x != 0 || y-y != 0 || x == 0 || y == 0 {
@@ -192,14 +207,20 @@ func TestFloatSelections(t *testing.T) {
 		if ty.bits() == 16 {
 			continue
 		}
-		check(t, fmt.Sprintf("copysign.%s $0, $1, $2;", ty), ty, two, func(x []uint64) uint64 { return x[0]&sign | x[1]&^sign })
+		check(t, fmt.Sprintf("copysign.%s $0, $1, $2;", ty), ty, two, func(x []uint64) uint64 {
+			return x[0]&sign | x[1]&^sign
+		})
 		for op, holds := range map[string]func(x uint64) bool{
-			"finite": func(x uint64) bool { return x < uint64(1<<f.exp-1)<<f.frac }, "infinite": func(x uint64) bool { return x == uint64(1<<f.exp-1)<<f.frac },
+			"finite": func(x uint64) bool {
+				return x < uint64(1<<f.exp-1)<<f.frac
+			}, "infinite": func(x uint64) bool { return x == uint64(1<<f.exp-1)<<f.frac },
 			"number": func(x uint64) bool { return !nan(x) }, "notanumber": nan,
 			"normal":    func(x uint64) bool { return x >= 1<<f.frac && x < uint64(1<<f.exp-1)<<f.frac },
 			"subnormal": func(x uint64) bool { return x > 0 && x < 1<<f.frac },
 		} {
-			check(t, fmt.Sprintf("testp.%s.%s $0, $1;", op, ty), pred, two[:1], func(x []uint64) uint64 { return boolean(holds(x[0] &^ sign)) })
+			check(t, fmt.Sprintf("testp.%s.%s $0, $1;", op, ty), pred, two[:1], func(x []uint64) uint64 {
+				return boolean(holds(x[0] &^ sign))
+			})
 		}
 	}
 }
@@ -299,17 +320,22 @@ func TestConversionsOfFloats(t *testing.T) {
 				if to == ft || !smaller {
 					continue
 				}
-				check(t, fmt.Sprintf("cvt.%s.%s.%s $0, $1;", name, to, ft), to, []dtype{ft}, func(x []uint64) uint64 { return narrowed(to, exactly(ft, x[0]), x[0]>>(ft.bits()-1), r) })
+				check(t, fmt.Sprintf("cvt.%s.%s.%s $0, $1;", name, to, ft), to, []dtype{ft}, func(x []uint64) uint64 {
+					return narrowed(to, exactly(ft, x[0]), x[0]>>(ft.bits()-1), r)
+				})
 			}
 		}
 		for _, to := range floats {
 			if formats[to].frac > formats[ft].frac && formats[to].exp >= formats[ft].exp {
-				check(t, fmt.Sprintf("cvt.%s.%s $0, $1;", to, ft), to, []dtype{ft}, func(x []uint64) uint64 { return narrowed(to, exactly(ft, x[0]), x[0]>>(ft.bits()-1), toNearest) })
+				check(t, fmt.Sprintf("cvt.%s.%s $0, $1;", to, ft), to, []dtype{ft}, func(x []uint64) uint64 {
+					return narrowed(to, exactly(ft, x[0]), x[0]>>(ft.bits()-1), toNearest)
+				})
 			}
 		}
 	}
 	check(t, "cvt.rn.f16x2.f32 $0, $1, $2;", b32, []dtype{f32, f32}, func(x []uint64) uint64 {
-		return narrowed(f16, exactly(f32, x[0]), x[0]>>31, toNearest)<<16 | narrowed(f16, exactly(f32, x[1]), x[1]>>31, toNearest)
+		return narrowed(f16, exactly(f32, x[0]), x[0]>>31, toNearest)<<16 |
+			narrowed(f16, exactly(f32, x[1]), x[1]>>31, toNearest)
 	})
 	check(t, "cvt.rn.relu.bf16.f32 $0, $1;", bf16, []dtype{f32}, func(x []uint64) uint64 {
 		v := narrowed(bf16, exactly(f32, x[0]), x[0]>>31, toNearest)

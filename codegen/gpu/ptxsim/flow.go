@@ -68,8 +68,8 @@ func (f *function) blocks() *graph {
 	return g
 }
 
-// order is the blocks in reverse postorder of a walk from root along next, and the number of each, -1 where the walk does
-// not come.
+// order is the blocks in reverse postorder of a walk from root along next, and the number of each, -1 where the walk
+// does not come.
 func order(root int32, next [][]int32) (blocks, number []int32) {
 	number = make([]int32, len(next))
 	for i := range number {
@@ -104,8 +104,8 @@ func order(root int32, next [][]int32) (blocks, number []int32) {
 	return blocks, number
 }
 
-// joins finds the immediate post-dominator of each branch: the first instruction that all ways from it come through. It is
-// computed as Cooper, Harvey and Kennedy compute dominators ("A Simple, Fast Dominance Algorithm"), on the graph
+// joins finds the immediate post-dominator of each branch: the first instruction that all ways from it come through. It
+// is computed as Cooper, Harvey and Kennedy compute dominators ("A Simple, Fast Dominance Algorithm"), on the graph
 // turned around. A branch whose ways meet only at the way out, or not at all, has none.
 func (f *function) joins() {
 	g := f.blocks()

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// randomBlocks writes n blocks of code that mix %r3 and go on at random, to each other and out, within a number of steps. Where a
-// lane goes depends on its values, so that warps diverge in ways that no compiler makes: loops with several entries, exits out of
-// the middle, tables, calls.
+// randomBlocks writes n blocks of code that mix %r3 and go on at random, to each other and out, within a number of
+// steps. Where a lane goes depends on its values, so that warps diverge in ways that no compiler makes: loops with
+// several entries, exits out of the middle, tables, calls.
 func randomBlocks(r *rand.Rand, b *strings.Builder, name string, n, steps int, call string) {
 	label := func() string {
 		if k := r.IntN(n + 1); k < n {
@@ -18,18 +18,24 @@ func randomBlocks(r *rand.Rand, b *strings.Builder, name string, n, steps int, c
 		return name + "out"
 	}
 	for i := range n {
-		fmt.Fprintf(b, "%s%d:\n\tmad.lo.s32 %%r3, %%r3, 1664525, %d; shr.u32 %%r4, %%r3, %d; xor.b32 %%r3, %%r3, %%r4;\n", name, i, 1013904223+i, 3+r.IntN(20))
+		fmt.Fprintf(b,
+			"%s%d:\n\tmad.lo.s32 %%r3, %%r3, 1664525, %d; shr.u32 %%r4, %%r3, %d; xor.b32 %%r3, %%r3, %%r4;\n", name, i,
+			1013904223+i, 3+r.IntN(20))
 		fmt.Fprintf(b, "\tadd.s32 %%r2, %%r2, 1; setp.gt.s32 %%p1, %%r2, %d; @%%p1 bra %sout;\n", steps, name)
 		if call != "" && r.IntN(3) == 0 {
-			fmt.Fprintf(b, "\t{ .param .b32 x; st.param.b32 [x], %%r3; .param .b32 y; call.uni (y), %s, (x); ld.param.b32 %%r3, [y]; }\n", call)
+			fmt.Fprintf(b,
+				"\t{ .param .b32 x; st.param.b32 [x], %%r3; .param .b32 y; call.uni (y), %s, (x); ld.param.b32 %%r3, "+
+					"[y]; }\n", call)
 		}
 		if r.IntN(6) == 0 {
 			fmt.Fprintf(b, "\t@%%p2 add.s32 %%r3, %%r3, 77;\n")
 		}
-		fmt.Fprintf(b, "\tbfe.u32 %%r5, %%r3, %d, %d; setp.lt.u32 %%p2, %%r5, %d;\n", r.IntN(20), 1+r.IntN(3), 1+r.IntN(3))
+		fmt.Fprintf(b, "\tbfe.u32 %%r5, %%r3, %d, %d; setp.lt.u32 %%p2, %%r5, %d;\n", r.IntN(20), 1+r.IntN(3), 1+
+			r.IntN(3))
 		switch r.IntN(8) {
 		case 0:
-			fmt.Fprintf(b, "\tand.b32 %%r5, %%r3, 3;\n%st%d: .branchtargets %s, %s, %s, %s;\n\tbrx.idx %%r5, %st%d;\n", name, i, label(), label(), label(), label(), name, i)
+			fmt.Fprintf(b, "\tand.b32 %%r5, %%r3, 3;\n%st%d: .branchtargets %s, %s, %s, %s;\n\tbrx.idx %%r5, %st%d;\n",
+				name, i, label(), label(), label(), label(), name, i)
 		case 1:
 			if call != "" {
 				fmt.Fprintf(b, "\t@%%p2 bra %s; st.global.u32 [%%rd3], %%r3; exit;\n", label())
@@ -47,7 +53,8 @@ func randomBlocks(r *rand.Rand, b *strings.Builder, name string, n, steps int, c
 	fmt.Fprintf(b, "%sout:\n", name)
 }
 
-// A thread computes the same alone, in a warp, and in a warp of which only some lanes are there: divergence changes nothing.
+// A thread computes the same alone, in a warp, and in a warp of which only some lanes are there: divergence changes
+// nothing.
 func TestRandomFlow(t *testing.T) {
 	n := 150
 	if testing.Short() {

@@ -4,16 +4,16 @@ import "math/bits"
 
 // Note [Divergence]
 //
-// The lanes of a warp that stand at one instruction of one frame are a fragment. A branch on which lanes disagree splits its
-// fragment, and a join waits where the ways meet (the immediate post-dominator of the branch) for all lanes of the
-// fragment that did not exit. So code after an if runs for the whole warp again, as on a GPU with a stack for
+// The lanes of a warp that stand at one instruction of one frame are a fragment. A branch on which lanes disagree
+// splits its fragment, and a join waits where the ways meet (the immediate post-dominator of the branch) for all lanes
+// of the fragment that did not exit. So code after an if runs for the whole warp again, as on a GPU with a stack for
 // divergence.
 //
 // Nothing may depend on that, however: since sm_70 lanes make progress independently, and shuffles, votes and barriers
-// wait for the lanes that they name. A fragment that comes to such an instruction without all of them is put
-// aside. When no fragment can run, those that are put aside at one instruction go on together if they are complete; else the
-// lanes that wait at a join, innermost first, are let go before the others come; and when there are none, the
-// lanes that are missing will never come, which is a fault.
+// wait for the lanes that they name. A fragment that comes to such an instruction without all of them is put aside.
+// When no fragment can run, those that are put aside at one instruction go on together if they are complete; else the
+// lanes that wait at a join, innermost first, are let go before the others come; and when there are none, the lanes
+// that are missing will never come, which is a fault.
 
 // fragment is lanes of a warp that run together.
 type fragment struct {
@@ -57,7 +57,8 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 		fr = pool[len(pool)-1]
 		wk.frames[f] = pool[:len(pool)-1]
 	} else {
-		fr = &frame{fn: f, vals: make([]lanes, f.nvals), preds: make([]uint32, f.npreds), area: make([]byte, 32*f.areaBytes)}
+		fr = &frame{fn: f, vals: make([]lanes, f.nvals), preds: make([]uint32, f.npreds),
+			area: make([]byte, 32*f.areaBytes)}
 		for i := range f.fixed {
 			if x := &f.fixed[i]; x.kind == fixedConst {
 				fillLanes(&fr.vals[x.slot], x.bits) // nothing writes it
@@ -84,7 +85,8 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 		}
 	}
 	if size := fr.local + f.localBytes; size > w.block.dev.opts.StackBytes {
-		w.fault(StackOverflow, lane(m), "%d bytes of local memory are needed, and a thread has %d", size, w.block.dev.opts.StackBytes)
+		w.fault(StackOverflow, lane(m), "%d bytes of local memory are needed, and a thread has %d", size,
+			w.block.dev.opts.StackBytes)
 	}
 	w.growLocal(fr.local, fr.local+f.localBytes, m)
 	return fr
@@ -103,8 +105,8 @@ func (w *warp) leave(fr *frame) {
 	wk.frames[fr.fn] = append(wk.frames[fr.fn], fr)
 }
 
-// branch sends the lanes of taken to the target of o and the rest of f to the next instruction. It gives the fragment to go on
-// with, which is nil when all lanes wait.
+// branch sends the lanes of taken to the target of o and the rest of f to the next instruction. It gives the fragment
+// to go on with, which is nil when all lanes wait.
 func (w *warp) branch(f *fragment, o *op, taken uint32) *fragment {
 	switch {
 	case taken == f.mask:
@@ -191,7 +193,8 @@ func (w *warp) exit(f *fragment) {
 	}
 }
 
-// release lets lanes go on that wait at a join for others which cannot come before them. It says whether there were any.
+// release lets lanes go on that wait at a join for others which cannot come before them. It says whether there were
+// any.
 func (w *warp) release() bool {
 	var deepest *join
 	depth := -1

@@ -12,19 +12,23 @@ import (
 
 // hardInts are integers at the edges of all widths.
 var hardInts = []uint64{
-	0, 1, 2, 3, 5, 7, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xffff, 0x10000, 0x55555555, 0xaaaaaaaa,
+	0, 1, 2, 3, 5, 7, 15, 16, 31, 32, 33, 63, 64, 65, 127, 128, 255, 256, 0x7ffe, 0x7fff, 0x8000, 0x8001, 0xffff,
+	0x10000, 0x55555555, 0xaaaaaaaa,
 	0x7ffffffe, 0x7fffffff, 0x80000000, 0x80000001, 0xfffffffe, 0xffffffff, 0x100000000, 0x123456789abcdef0,
 	0x7fffffffffffffff, 0x8000000000000000, 0x8000000000000001, 0xfffffffffffffffe, 0xffffffffffffffff,
 }
 
-// hardFloats are floats of type t at the edges: zeros, subnormals, powers of two and their neighbours, ties, infinities, NaN.
+// hardFloats are floats of type t at the edges: zeros, subnormals, powers of two and their neighbours, ties,
+// infinities, NaN.
 func hardFloats(t dtype) []uint64 {
 	f := formats[t]
 	top := uint64(1<<f.exp-1) << f.frac
 	one := uint64(1<<(f.exp-1)-1) << f.frac
 	v := []uint64{
-		0, 1, 2, 3, 1<<f.frac - 1, 1 << f.frac, 1<<f.frac + 1, 2 << f.frac, one - 1, one, one + 1, one + 1<<(f.frac-1), one + 1<<f.frac, one + 3<<(f.frac-1),
-		one - 1<<f.frac, one + uint64(f.frac)<<f.frac, one + uint64(f.frac+1)<<f.frac, one + uint64(f.frac)<<f.frac + 1, one - uint64(f.frac+1)<<f.frac, one/2 + 12345, one + top/5,
+		0, 1, 2, 3, 1<<f.frac - 1, 1 << f.frac, 1<<f.frac + 1, 2 << f.frac, one - 1, one, one + 1, one + 1<<(f.frac-1),
+		one + 1<<f.frac, one + 3<<(f.frac-1),
+		one - 1<<f.frac, one + uint64(f.frac)<<f.frac, one + uint64(f.frac+1)<<f.frac, one + uint64(f.frac)<<f.frac + 1,
+		one - uint64(f.frac+1)<<f.frac, one/2 + 12345, one + top/5,
 		top - 1, top - 1<<f.frac, top, top | 1<<(f.frac-1),
 	}
 	for _, x := range v {
@@ -57,16 +61,20 @@ func letter(t dtype) string {
 	return map[int]string{1: "p", 8: "h", 16: "h", 32: "r", 64: "d"}[t.bits()]
 }
 
-// evaluate executes an instruction for rows of operands. In the text, $0 stands for the result and $1, $2, $3 for the operands, of
-// the types given.
+// evaluate executes an instruction for rows of operands. In the text, $0 stands for the result and $1, $2, $3 for the
+// operands, of the types given.
 func evaluate(t *testing.T, text string, result dtype, types []dtype, rows [][]uint64) []uint64 {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString(header + ".visible .entry f(.param .u64 n, .param .u64 in, .param .u64 out) {\n")
 	b.WriteString(".reg .b16 %h<9>; .reg .b32 %r<19>; .reg .b64 %d<9>; .reg .b64 %x<9>; .reg .pred %p<9>;\n")
 	b.WriteString("ld.param.u64 %x1, [in]; ld.param.u64 %x2, [out]; ld.param.u64 %x3, [n];\n")
-	b.WriteString("mov.u32 %r8, %ctaid.x; mov.u32 %r9, %ntid.x; mov.u32 %r10, %tid.x; mad.lo.s32 %r8, %r8, %r9, %r10; cvt.u64.u32 %x4, %r8;\n")
-	b.WriteString("setp.ge.u64 %p8, %x4, %x3; @%p8 bra done; shl.b64 %x5, %x4, 5; add.s64 %x1, %x1, %x5; shl.b64 %x5, %x4, 3; add.s64 %x2, %x2, %x5;\n")
+	b.WriteString(
+		"mov.u32 %r8, %ctaid.x; mov.u32 %r9, %ntid.x; mov.u32 %r10, %tid.x; mad.lo.s32 %r8, %r8, %r9, %r10; " +
+			"cvt.u64.u32 %x4, %r8;\n")
+	b.WriteString(
+		"setp.ge.u64 %p8, %x4, %x3; @%p8 bra done; shl.b64 %x5, %x4, 5; add.s64 %x1, %x1, %x5; shl.b64 %x5, %x4, 3; " +
+			"add.s64 %x2, %x2, %x5;\n")
 	for i, u := range types {
 		fmt.Fprintf(&b, "ld.global.u64 %%x6, [%%x1+%d]; ", 8*i)
 		switch u.bits() {
@@ -193,7 +201,9 @@ func TestIntegers(t *testing.T) {
 		val := func(v uint64) *big.Int { return integer(ty, v) }
 		two := []dtype{ty, ty}
 		bin := func(name string, f func(x, y *big.Int) *big.Int) {
-			check(t, fmt.Sprintf("%s.%s $0, $1, $2;", name, ty), ty, two, func(x []uint64) uint64 { return wrap(f(val(x[0]), val(x[1])), n) })
+			check(t, fmt.Sprintf("%s.%s $0, $1, $2;", name, ty), ty, two, func(x []uint64) uint64 {
+				return wrap(f(val(x[0]), val(x[1])), n)
+			})
 		}
 		newInt := func() *big.Int { return new(big.Int) }
 		bin("add", func(x, y *big.Int) *big.Int { return newInt().Add(x, y) })
@@ -218,8 +228,12 @@ func TestIntegers(t *testing.T) {
 				rows = append(rows, r)
 			}
 		}
-		checkRows(t, fmt.Sprintf("div.%s $0, $1, $2;", ty), ty, two, rows, func(x []uint64) uint64 { return wrap(newInt().Quo(val(x[0]), val(x[1])), n) })
-		checkRows(t, fmt.Sprintf("rem.%s $0, $1, $2;", ty), ty, two, rows, func(x []uint64) uint64 { return wrap(newInt().Rem(val(x[0]), val(x[1])), n) })
+		checkRows(t, fmt.Sprintf("div.%s $0, $1, $2;", ty), ty, two, rows, func(x []uint64) uint64 {
+			return wrap(newInt().Quo(val(x[0]), val(x[1])), n)
+		})
+		checkRows(t, fmt.Sprintf("rem.%s $0, $1, $2;", ty), ty, two, rows, func(x []uint64) uint64 {
+			return wrap(newInt().Rem(val(x[0]), val(x[1])), n)
+		})
 		three := []dtype{ty, ty, ty}
 		check(t, fmt.Sprintf("mad.lo.%s $0, $1, $2, $3;", ty), ty, three, func(x []uint64) uint64 {
 			return wrap(newInt().Add(newInt().Mul(val(x[0]), val(x[1])), val(x[2])), n)
@@ -233,34 +247,54 @@ func TestIntegers(t *testing.T) {
 		})
 		if n < 64 {
 			w := wide(ty)
-			check(t, fmt.Sprintf("mul.wide.%s $0, $1, $2;", ty), w, two, func(x []uint64) uint64 { return wrap(newInt().Mul(val(x[0]), val(x[1])), 2*n) })
+			check(t, fmt.Sprintf("mul.wide.%s $0, $1, $2;", ty), w, two, func(x []uint64) uint64 {
+				return wrap(newInt().Mul(val(x[0]), val(x[1])), 2*n)
+			})
 			check(t, fmt.Sprintf("mad.wide.%s $0, $1, $2, $3;", ty), w, []dtype{ty, ty, w}, func(x []uint64) uint64 {
 				return wrap(newInt().Add(newInt().Mul(val(x[0]), val(x[1])), integer(w, x[2])), 2*n)
 			})
 		}
 		if ty.signed() {
-			check(t, fmt.Sprintf("abs.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 { return wrap(newInt().Abs(val(x[0])), n) })
-			check(t, fmt.Sprintf("neg.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 { return wrap(newInt().Neg(val(x[0])), n) })
+			check(t, fmt.Sprintf("abs.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 {
+				return wrap(newInt().Abs(val(x[0])), n)
+			})
+			check(t, fmt.Sprintf("neg.%s $0, $1;", ty), ty, two[:1], func(x []uint64) uint64 {
+				return wrap(newInt().Neg(val(x[0])), n)
+			})
 		}
 		shift := func(name string, f func(v *big.Int, k uint) *big.Int) {
-			check(t, fmt.Sprintf("%s $0, $1, $2;", name), ty, []dtype{ty, u32}, func(x []uint64) uint64 { return wrap(f(val(x[0]), uint(min(x[1], 200))), n) })
+			check(t, fmt.Sprintf("%s $0, $1, $2;", name), ty, []dtype{ty, u32}, func(x []uint64) uint64 {
+				return wrap(f(val(x[0]), uint(min(x[1], 200))), n)
+			})
 		}
 		shift(fmt.Sprintf("shl.b%d", n), newInt().Lsh)
 		shift(fmt.Sprintf("shr.%s", ty), newInt().Rsh)
 	}
 	pairs := []dtype{b32, b32}
 	for name, f := range map[string]func(x, y uint16) uint16{
-		"add.u16x2": func(x, y uint16) uint16 { return x + y }, "min.u16x2": func(x, y uint16) uint16 { return min(x, y) }, "max.u16x2": func(x, y uint16) uint16 { return max(x, y) },
-		"min.s16x2": func(x, y uint16) uint16 { return uint16(min(int16(x), int16(y))) }, "max.s16x2.relu": func(x, y uint16) uint16 { return uint16(max(int16(x), int16(y), 0)) },
+		"add.u16x2": func(x, y uint16) uint16 {
+			return x + y
+		}, "min.u16x2": func(x, y uint16) uint16 {
+			return min(x, y)
+		}, "max.u16x2": func(x, y uint16) uint16 { return max(x, y) },
+		"min.s16x2": func(x, y uint16) uint16 {
+			return uint16(min(int16(x), int16(y)))
+		}, "max.s16x2.relu": func(x, y uint16) uint16 { return uint16(max(int16(x), int16(y), 0)) },
 	} {
 		check(t, name+" $0, $1, $2;", b32, pairs, func(x []uint64) uint64 {
 			return uint64(f(uint16(x[0]), uint16(x[1]))) | uint64(f(uint16(x[0]>>16), uint16(x[1]>>16)))<<16
 		})
 	}
 	saturating := func(x int64) uint64 { return uint64(uint32(max(min(x, math.MaxInt32), math.MinInt32))) }
-	check(t, "add.sat.s32 $0, $1, $2;", s32, []dtype{s32, s32}, func(x []uint64) uint64 { return saturating(int64(int32(x[0])) + int64(int32(x[1]))) })
-	check(t, "sub.sat.s32 $0, $1, $2;", s32, []dtype{s32, s32}, func(x []uint64) uint64 { return saturating(int64(int32(x[0])) - int64(int32(x[1]))) })
-	check(t, "mul24.lo.u32 $0, $1, $2;", u32, []dtype{u32, u32}, func(x []uint64) uint64 { return x[0] & 0xffffff * (x[1] & 0xffffff) & mask(32) })
+	check(t, "add.sat.s32 $0, $1, $2;", s32, []dtype{s32, s32}, func(x []uint64) uint64 {
+		return saturating(int64(int32(x[0])) + int64(int32(x[1])))
+	})
+	check(t, "sub.sat.s32 $0, $1, $2;", s32, []dtype{s32, s32}, func(x []uint64) uint64 {
+		return saturating(int64(int32(x[0])) - int64(int32(x[1])))
+	})
+	check(t, "mul24.lo.u32 $0, $1, $2;", u32, []dtype{u32, u32}, func(x []uint64) uint64 {
+		return x[0] & 0xffffff * (x[1] & 0xffffff) & mask(32)
+	})
 	check(t, "mul24.hi.s32 $0, $1, $2;", s32, []dtype{s32, s32}, func(x []uint64) uint64 {
 		return uint64(int64(int32(x[0]<<8)>>8)*int64(int32(x[1]<<8)>>8)>>16) & mask(32)
 	})
@@ -284,31 +318,39 @@ func TestCarries(t *testing.T) {
 		_, k := bits.Sub64(x[0], x[1], 0)
 		return x[2] - x[0] - k
 	})
-	check(t, "{ .reg .b32 %lo; add.cc.u32 %lo, $1, $2; addc.cc.u32 %lo, $3, $1; addc.u32 $0, 0, 0; }", u32, []dtype{u32, u32, u32}, func(x []uint64) uint64 {
-		return (x[2] + x[0] + (x[0]+x[1])>>32) >> 32
-	})
-	check(t, "{ .reg .b32 %lo; sub.cc.u32 %lo, $1, $2; subc.cc.u32 %lo, $3, $1; subc.u32 $0, 0, 0; }", u32, []dtype{u32, u32, u32}, func(x []uint64) uint64 {
-		_, k := bits.Sub32(uint32(x[0]), uint32(x[1]), 0)
-		_, k = bits.Sub32(uint32(x[2]), uint32(x[0]), k)
-		return uint64(uint32(-k))
-	})
-	check(t, "{ .reg .b64 %lo; mad.lo.cc.u64 %lo, $1, $2, $3; madc.hi.u64 $0, $1, $2, 0; }", u64, four, func(x []uint64) uint64 {
-		hi, lo := bits.Mul64(x[0], x[1])
-		_, k := bits.Add64(lo, x[2], 0)
-		return hi + k
-	})
-	check(t, "{ .reg .b32 %lo; mad.lo.cc.u32 %lo, $1, $2, $3; madc.hi.cc.u32 %lo, $1, $2, $3; addc.u32 $0, 0, 0; }", u32, []dtype{u32, u32, u32}, func(x []uint64) uint64 {
-		p := x[0] * x[1]
-		k := (p&mask(32) + x[2]) >> 32
-		return (p>>32 + x[2] + k) >> 32
-	})
+	check(t, "{ .reg .b32 %lo; add.cc.u32 %lo, $1, $2; addc.cc.u32 %lo, $3, $1; addc.u32 $0, 0, 0; }", u32,
+		[]dtype{u32, u32, u32}, func(x []uint64) uint64 {
+			return (x[2] + x[0] + (x[0]+x[1])>>32) >> 32
+		})
+	check(t, "{ .reg .b32 %lo; sub.cc.u32 %lo, $1, $2; subc.cc.u32 %lo, $3, $1; subc.u32 $0, 0, 0; }", u32,
+		[]dtype{u32, u32, u32}, func(x []uint64) uint64 {
+			_, k := bits.Sub32(uint32(x[0]), uint32(x[1]), 0)
+			_, k = bits.Sub32(uint32(x[2]), uint32(x[0]), k)
+			return uint64(uint32(-k))
+		})
+	check(t, "{ .reg .b64 %lo; mad.lo.cc.u64 %lo, $1, $2, $3; madc.hi.u64 $0, $1, $2, 0; }", u64, four,
+		func(x []uint64) uint64 {
+			hi, lo := bits.Mul64(x[0], x[1])
+			_, k := bits.Add64(lo, x[2], 0)
+			return hi + k
+		})
+	check(t, "{ .reg .b32 %lo; mad.lo.cc.u32 %lo, $1, $2, $3; madc.hi.cc.u32 %lo, $1, $2, $3; addc.u32 $0, 0, 0; }",
+		u32, []dtype{u32, u32, u32}, func(x []uint64) uint64 {
+			p := x[0] * x[1]
+			k := (p&mask(32) + x[2]) >> 32
+			return (p>>32 + x[2] + k) >> 32
+		})
 }
 
 func TestComparisons(t *testing.T) {
 	for _, ty := range []dtype{u16, s16, u32, s32, u64, s64} {
 		for op, holds := range map[string]func(c int) bool{
-			"eq": func(c int) bool { return c == 0 }, "ne": func(c int) bool { return c != 0 }, "lt": func(c int) bool { return c < 0 },
-			"le": func(c int) bool { return c <= 0 }, "gt": func(c int) bool { return c > 0 }, "ge": func(c int) bool { return c >= 0 },
+			"eq": func(c int) bool {
+				return c == 0
+			}, "ne": func(c int) bool { return c != 0 }, "lt": func(c int) bool { return c < 0 },
+			"le": func(c int) bool {
+				return c <= 0
+			}, "gt": func(c int) bool { return c > 0 }, "ge": func(c int) bool { return c >= 0 },
 		} {
 			check(t, fmt.Sprintf("setp.%s.%s $0, $1, $2;", op, ty), pred, []dtype{ty, ty}, func(x []uint64) uint64 {
 				return boolean(holds(integer(ty, x[0]).Cmp(integer(ty, x[1]))))
@@ -316,32 +358,52 @@ func TestComparisons(t *testing.T) {
 		}
 	}
 	for op, signed := range map[string]string{"lo": "lt", "ls": "le", "hi": "gt", "hs": "ge"} {
-		check(t, fmt.Sprintf("{ .reg .pred %%q; setp.%s.u32 %%q, $1, $2; setp.%s.xor.u32 $0, $1, $2, %%q; }", op, signed), pred, []dtype{u32, u32}, func(x []uint64) uint64 { return 0 })
+		check(t, fmt.Sprintf("{ .reg .pred %%q; setp.%s.u32 %%q, $1, $2; setp.%s.xor.u32 $0, $1, $2, %%q; }", op,
+			signed), pred, []dtype{u32, u32}, func(x []uint64) uint64 {
+			return 0
+		})
 	}
 	for _, ty := range []dtype{f16, bf16, f32, f64} {
 		for op, holds := range map[string]func(a, b float64) bool{
-			"eq": func(a, b float64) bool { return a == b }, "ne": func(a, b float64) bool { return a < b || a > b }, "lt": func(a, b float64) bool { return a < b },
-			"le": func(a, b float64) bool { return a <= b }, "gt": func(a, b float64) bool { return a > b }, "ge": func(a, b float64) bool { return a >= b },
-			"equ": func(a, b float64) bool { return !(a < b || a > b) }, "neu": func(a, b float64) bool { return a != b }, "ltu": func(a, b float64) bool { return !(a >= b) },
-			"leu": func(a, b float64) bool { return !(a > b) }, "gtu": func(a, b float64) bool { return !(a <= b) }, "geu": func(a, b float64) bool { return !(a < b) },
-			"num": func(a, b float64) bool { return a == a && b == b }, "nan": func(a, b float64) bool { return a != a || b != b },
+			"eq": func(a, b float64) bool {
+				return a == b
+			}, "ne": func(a, b float64) bool { return a < b || a > b }, "lt": func(a, b float64) bool { return a < b },
+			"le": func(a, b float64) bool {
+				return a <= b
+			}, "gt": func(a, b float64) bool { return a > b }, "ge": func(a, b float64) bool { return a >= b },
+			"equ": func(a, b float64) bool {
+				return !(a < b || a > b)
+			}, "neu": func(a, b float64) bool { return a != b }, "ltu": func(a, b float64) bool { return !(a >= b) },
+			"leu": func(a, b float64) bool {
+				return !(a > b)
+			}, "gtu": func(a, b float64) bool { return !(a <= b) }, "geu": func(a, b float64) bool { return !(a < b) },
+			"num": func(a, b float64) bool {
+				return a == a && b == b
+			}, "nan": func(a, b float64) bool { return a != a || b != b },
 		} {
 			check(t, fmt.Sprintf("setp.%s.%s $0, $1, $2;", op, ty), pred, []dtype{ty, ty}, func(x []uint64) uint64 {
 				return boolean(holds(exactly(ty, x[0]), exactly(ty, x[1])))
 			})
 		}
 	}
-	check(t, "{ .reg .pred %q; setp.lt.and.s32 %q|$0, $1, $2, $3; }", pred, []dtype{s32, s32, pred}, func(x []uint64) uint64 {
-		return boolean(int32(x[0]) >= int32(x[1])) & x[2]
-	})
+	check(t, "{ .reg .pred %q; setp.lt.and.s32 %q|$0, $1, $2, $3; }", pred, []dtype{s32, s32, pred},
+		func(x []uint64) uint64 {
+			return boolean(int32(x[0]) >= int32(x[1])) & x[2]
+		})
 	for q, half := range map[string]int{"$0|_": 0, "_|$0": 16} {
 		check(t, fmt.Sprintf("setp.ltu.f16x2 %s, $1, $2;", q), pred, []dtype{b32, b32}, func(x []uint64) uint64 {
 			return boolean(!(exactly(f16, x[0]>>half&0xffff) >= exactly(f16, x[1]>>half&0xffff)))
 		})
 	}
-	check(t, "set.gt.u32.f32 $0, $1, $2;", u32, []dtype{f32, f32}, func(x []uint64) uint64 { return mask(32) * boolean(f32of(x[0]) > f32of(x[1])) })
-	check(t, "set.eq.f32.s32 $0, $1, $2;", f32, []dtype{s32, s32}, func(x []uint64) uint64 { return 0x3f800000 * boolean(x[0] == x[1]) })
-	check(t, "slct.b64.s32 $0, $1, $2, $3;", b64, []dtype{b64, b64, s32}, func(x []uint64) uint64 { return x[x[2]>>31] })
+	check(t, "set.gt.u32.f32 $0, $1, $2;", u32, []dtype{f32, f32}, func(x []uint64) uint64 {
+		return mask(32) * boolean(f32of(x[0]) > f32of(x[1]))
+	})
+	check(t, "set.eq.f32.s32 $0, $1, $2;", f32, []dtype{s32, s32}, func(x []uint64) uint64 {
+		return 0x3f800000 * boolean(x[0] == x[1])
+	})
+	check(t, "slct.b64.s32 $0, $1, $2, $3;", b64, []dtype{b64, b64, s32}, func(x []uint64) uint64 {
+		return x[x[2]>>31]
+	})
 }
 
 // exactly is the value of a float, by the definition of the formats.

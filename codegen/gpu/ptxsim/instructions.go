@@ -7,22 +7,26 @@ var instructions map[string]func(*compiler)
 func init() {
 	instructions = map[string]func(*compiler){
 		"add": (*compiler).add, "sub": (*compiler).add, "addc": (*compiler).carry, "subc": (*compiler).carry,
-		"mul": (*compiler).mul, "mad": (*compiler).mad, "madc": (*compiler).mad, "mul24": (*compiler).mul24, "mad24": (*compiler).mul24,
-		"div": (*compiler).div, "rem": (*compiler).rem, "sad": (*compiler).sad,
+		"mul": (*compiler).mul, "mad": (*compiler).mad, "madc": (*compiler).mad, "mul24": (*compiler).mul24,
+		"mad24": (*compiler).mul24,
+		"div":   (*compiler).div, "rem": (*compiler).rem, "sad": (*compiler).sad,
 		"min": (*compiler).minMax, "max": (*compiler).minMax, "abs": (*compiler).abs, "neg": (*compiler).neg,
 		"fma": (*compiler).fma, "sqrt": (*compiler).sqrt, "rcp": (*compiler).rcp,
 		"copysign": (*compiler).copysign, "testp": (*compiler).testp,
 
-		"and": (*compiler).logic, "or": (*compiler).logic, "xor": (*compiler).logic, "not": (*compiler).not, "cnot": (*compiler).not,
+		"and": (*compiler).logic, "or": (*compiler).logic, "xor": (*compiler).logic, "not": (*compiler).not,
+		"cnot": (*compiler).not,
 		"lop3": (*compiler).lop3, "shl": (*compiler).shift, "shr": (*compiler).shift, "shf": (*compiler).funnel,
-		"bfe": (*compiler).bfe, "bfi": (*compiler).bfi, "prmt": (*compiler).prmt, "szext": (*compiler).szext, "bmsk": (*compiler).bmsk,
+		"bfe": (*compiler).bfe, "bfi": (*compiler).bfi, "prmt": (*compiler).prmt, "szext": (*compiler).szext,
+		"bmsk": (*compiler).bmsk,
 		"popc": (*compiler).count, "clz": (*compiler).count, "brev": (*compiler).brev, "bfind": (*compiler).bfind,
 		"dp4a": (*compiler).dp, "dp2a": (*compiler).dp,
 
 		"setp": (*compiler).setp, "set": (*compiler).set, "selp": (*compiler).selp, "slct": (*compiler).slct,
 
 		"mov": (*compiler).mov, "cvt": (*compiler).cvt, "cvta": (*compiler).cvta, "isspacep": (*compiler).isspacep,
-		"ld": (*compiler).ld, "ldu": (*compiler).ld, "st": (*compiler).st, "atom": (*compiler).atom, "red": (*compiler).atom,
+		"ld": (*compiler).ld, "ldu": (*compiler).ld, "st": (*compiler).st, "atom": (*compiler).atom,
+		"red":      (*compiler).atom,
 		"prefetch": (*compiler).prefetch, "prefetchu": (*compiler).prefetch, "cp": (*compiler).cp,
 		"membar": (*compiler).fence, "fence": (*compiler).fence,
 
@@ -31,7 +35,8 @@ func init() {
 		"bar": (*compiler).bar, "barrier": (*compiler).bar,
 
 		"bra": (*compiler).bra, "brx": (*compiler).brx, "call": (*compiler).callFunction, "ret": (*compiler).ret,
-		"exit": (*compiler).exit, "trap": (*compiler).trap, "brkpt": (*compiler).trap, "nanosleep": (*compiler).nanosleep, "pmevent": (*compiler).nanosleep,
+		"exit": (*compiler).exit, "trap": (*compiler).trap, "brkpt": (*compiler).trap,
+		"nanosleep": (*compiler).nanosleep, "pmevent": (*compiler).nanosleep,
 	}
 	for _, name := range []string{"ex2", "lg2", "sin", "cos", "tanh", "rsqrt"} {
 		instructions[name] = func(c *compiler) {

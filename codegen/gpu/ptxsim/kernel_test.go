@@ -199,7 +199,8 @@ func TestModuleVariables(t *testing.T) {
 		}
 	}
 	large := parse(t, header+".global .b8 x[100];\n.visible .entry f() { ret; }")
-	if err := d.Launch(large, "f", dim(1), dim(1), 0, nil); err == nil || !strings.Contains(err.Error(), "out of memory: the variables of module test.ptx have 100 bytes") {
+	if err := d.Launch(large, "f", dim(1), dim(1), 0, nil); err == nil ||
+		!strings.Contains(err.Error(), "out of memory: the variables of module test.ptx have 100 bytes") {
 		t.Error(err)
 	}
 }

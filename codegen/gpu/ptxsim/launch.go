@@ -21,7 +21,8 @@ func (wk *worker) limit(w *warp) {
 	n := wk.count
 	wk.count = 0
 	if wk.left.Add(-n) < 0 {
-		w.fault(InstructionLimit, lane(w.live), "the threads of this launch executed %d instructions", wk.dev.opts.Instructions)
+		w.fault(InstructionLimit, lane(w.live), "the threads of this launch executed %d instructions",
+			wk.dev.opts.Instructions)
 	}
 }
 
@@ -54,7 +55,8 @@ func (d *Device) Launch(m *Module, entry string, grid, size [3]int, shared int, 
 		d.runs, d.workers = 0, nil
 	}
 	k := &launch{
-		proto: block{dev: d, m: m, inst: in, entry: f, params: params, grid: grid, size: size, layout: l, firstRun: d.runs + 1, races: !d.opts.NoRaces},
+		proto: block{dev: d, m: m, inst: in, entry: f, params: params, grid: grid, size: size, layout: l,
+			firstRun: d.runs + 1, races: !d.opts.NoRaces},
 	}
 	d.runs += uint32(blocks)
 	k.left.Store(d.opts.Instructions)
@@ -251,7 +253,8 @@ func (b *block) prepare() {
 	b.warps = wk.warps[:n]
 	for i, s := range b.layout.sizes {
 		b.shared = append(b.shared, &region{
-			base: sharedBase + s.base, data: make([]byte, s.size), written: make([]uint64, (s.size+63)/64), name: b.layout.names[i],
+			base: sharedBase + s.base, data: make([]byte, s.size), written: make([]uint64, (s.size+63)/64),
+			name: b.layout.names[i],
 		})
 	}
 }

@@ -31,7 +31,8 @@ type lexer struct {
 }
 
 func isWord(c byte) bool {
-	return c == '_' || c == '$' || c == '%' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+	return c == '_' || c == '$' || c == '%' || c == '.' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' &&
+		c <= 'Z'
 }
 
 // next is the next token; at the end of the text it is tokEnd, again and again.

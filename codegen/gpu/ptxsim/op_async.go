@@ -89,7 +89,8 @@ func (c *compiler) copyAsync() {
 				}
 				p.src, p.from = w.find(&read, src, i, nil)
 				if p.from+n > len(p.src.data) {
-					w.fault(OutOfBounds, i, "a copy of %d bytes from byte %d of %s, which has %d", n, p.from, p.src.name, len(p.src.data))
+					w.fault(OutOfBounds, i, "a copy of %d bytes from byte %d of %s, which has %d", n, p.from,
+						p.src.name, len(p.src.data))
 				}
 				for b := 0; b < n; b += read.bytes {
 					w.check(&read, p.src, p.from+b, i)

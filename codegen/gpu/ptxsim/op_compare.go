@@ -2,7 +2,8 @@ package ptxsim
 
 // comparison takes the comparison of setp and set.
 func (c *compiler) comparison() string {
-	op := c.mod("eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan")
+	op := c.mod("eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu",
+		"num", "nan")
 	if op == "" {
 		c.errorf("%s needs a comparison", c.in.op)
 	}

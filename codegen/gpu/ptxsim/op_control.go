@@ -259,7 +259,8 @@ func (b *block) arrive(w *warp) {
 	if o.count >= 0 {
 		count = w.vals[o.count][first]
 		if count == 0 || count%32 != 0 || count > uint64(len(b.warps)*32) {
-			w.fault(Undefined, first, "a barrier of %d threads: a multiple of 32 up to %d is possible", count, len(b.warps)*32)
+			w.fault(Undefined, first, "a barrier of %d threads: a multiple of 32 up to %d is possible", count,
+				len(b.warps)*32)
 		}
 	}
 	each(w.live, func(i int) {
@@ -273,10 +274,12 @@ func (b *block) arrive(w *warp) {
 	s := &b.waiting[id]
 	if len(s.arrived)+len(s.passed) > 0 {
 		if s.threads != int(count) {
-			w.fault(BarrierDivergence, first, "barrier %d is used with %d threads here and with %d at line %d", id, count, s.threads, s.at.in.line)
+			w.fault(BarrierDivergence, first, "barrier %d is used with %d threads here and with %d at line %d", id,
+				count, s.threads, s.at.in.line)
 		}
 		if count == 0 && o.aligned && s.at != w.at {
-			w.fault(BarrierDivergence, first, "warp %d comes to barrier %d here, and warp %d at line %d: %s", w.index, id, s.arrived[0].index, s.at.in.line, b.m.line(s.at.in.line))
+			w.fault(BarrierDivergence, first, "warp %d comes to barrier %d here, and warp %d at line %d: %s", w.index,
+				id, s.arrived[0].index, s.at.in.line, b.m.line(s.at.in.line))
 		}
 	}
 	s.threads, s.at = int(count), w.at

@@ -51,7 +51,8 @@ func (c *compiler) cvt() {
 	c.o.run = un(d, a, func(x uint64) uint64 { return f(x & in) })
 }
 
-// resize is a cvt between integers, into a register of some width: sign bits go on from the narrower type where that is signed.
+// resize is a cvt between integers, into a register of some width: sign bits go on from the narrower type where that is
+// signed.
 func resize(d, a int32, dt, at dtype, width int) step {
 	from, out := at, dt.bits()
 	if dt.bits() <= at.bits() {

@@ -58,7 +58,8 @@ func element(t dtype) dtype {
 
 var floats = []dtype{f16, f16x2, bf16, bf16x2, f32, f64}
 
-// arithmetic is the rest of an instruction that rounds the exact result of n values: rounding, flushing, saturation, type.
+// arithmetic is the rest of an instruction that rounds the exact result of n values: rounding, flushing, saturation,
+// type.
 func (c *compiler) arithmetic(n int, exact func(t dtype, r rounding) func(x, y, z uint64) uint64) {
 	r := c.frnd()
 	c.noFlush()

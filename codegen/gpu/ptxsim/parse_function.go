@@ -16,7 +16,8 @@ func newScope() scope { return scope{map[string]*variable{}, map[string]string{}
 
 // function reads a declaration or definition after .entry or .func.
 func (p *parser) function(entry bool) {
-	f := &function{entry: entry, line: p.tok.line, regs: map[string]dtype{}, ranges: map[string]ranged{}, labels: map[string]int{}, targets: map[string][]string{}}
+	f := &function{entry: entry, line: p.tok.line, regs: map[string]dtype{}, ranges: map[string]ranged{},
+		labels: map[string]int{}, targets: map[string][]string{}}
 	if !entry && p.is("(") {
 		f.results = p.parameters()
 	}
@@ -60,7 +61,8 @@ func (p *parser) function(entry bool) {
 	p.f, p.scopes = nil, nil
 }
 
-// maxArea limits the parameters of a function together with its variables for calls. The hardware has 4 KiB for a kernel.
+// maxArea limits the parameters of a function together with its variables for calls. The hardware has 4 KiB for a
+// kernel.
 const maxArea = 1 << 16
 
 // parameters reads (.param .b32 a, .param .b64 b).

@@ -10,7 +10,11 @@ import (
 // Each text is wrong at the line that ends with "// here".
 func TestParseErrors(t *testing.T) {
 	body := func(s string) string {
-		return header + ".func (.param .b32 r) g(.param .b32 a);\n.visible .entry f(.param .u64 p, .param .align 8 .b8 q[16]) {\n.reg .b16 %h<3>; .reg .b32 %r<3>; .reg .f32 %f<3>; .reg .b64 %rd<3>; .reg .pred %p<3>;\n" + s + "\nret;\n}\n"
+		return header +
+			".func (.param .b32 r) g(.param .b32 a);\n" +
+			".visible .entry f(.param .u64 p, .param .align 8 .b8 q[16]) {\n" +
+			".reg .b16 %h<3>; .reg .b32 %r<3>; .reg .f32 %f<3>; .reg .b64 %rd<3>; .reg .pred %p<3>;\n" + s +
+			"\nret;\n}\n"
 	}
 	for _, k := range []struct{ text, want string }{
 		{".version 7.0\n.address_size 32 // here", "32 bits"},
@@ -87,7 +91,8 @@ func TestParseErrors(t *testing.T) {
 		if !strings.Contains(e.Msg, k.want) {
 			t.Errorf("%q has no %q", e.Error(), k.want)
 		}
-		if i := strings.Index(k.text, "// here"); i >= 0 && e.Line != 1+strings.Count(k.text[:i], "\n") && !strings.Contains(k.want, "does not end") && !strings.Contains(k.text, "here\nadd") {
+		if i := strings.Index(k.text, "// here"); i >= 0 && e.Line != 1+strings.Count(k.text[:i], "\n") &&
+			!strings.Contains(k.want, "does not end") && !strings.Contains(k.text, "here\nadd") {
 			t.Errorf("%v: not the line", e)
 		}
 	}
@@ -101,11 +106,16 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(string(text))
 	for _, body := range []string{
-		"bar.sync 0; st.shared.u32 [%rd7], %r1; ld.shared.u32 %r3, [%rd6];", "shfl.sync.bfly.b32 %r3|%p1, %r1, 1, 31, -1; vote.sync.ballot.b32 %r4, %p1, -1;",
-		"a: setp.lt.u32 %p1, %r1, 5; @%p1 bra a; bar.warp.sync 0xff; bar.red.popc.u32 %r4, 0, %p1;", "t: .branchtargets a, b; brx.idx %r1, t; a: exit; b: trap;",
-		"atom.global.add.u32 %r3, [%rd1], 1; ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]; fma.rn.f32 %f1, %f2, %f3, %f4;",
-		"mov.u64 %rd8, l; cvta.local.u64 %rd9, %rd8; st.u16 [%rd9+3], %h1; bfe.u32 %r3, %r1, 300, 40; prmt.b32 %r4, %r1, %r2, 0x3210; lop3.b32 %r5, %r1, %r2, %r3, 0x96;",
-		"cvt.rn.bf16.f32 %h1, %f1; cvt.rzi.s64.f32 %rd8, %f1; add.cc.u32 %r3, %r1, %r2; addc.u32 %r4, %r1, %r2; mul.hi.s64 %rd9, %rd8, %rd8;",
+		"bar.sync 0; st.shared.u32 [%rd7], %r1; ld.shared.u32 %r3, [%rd6];",
+		"shfl.sync.bfly.b32 %r3|%p1, %r1, 1, 31, -1; vote.sync.ballot.b32 %r4, %p1, -1;",
+		"a: setp.lt.u32 %p1, %r1, 5; @%p1 bra a; bar.warp.sync 0xff; bar.red.popc.u32 %r4, 0, %p1;",
+		"t: .branchtargets a, b; brx.idx %r1, t; a: exit; b: trap;",
+		"atom.global.add.u32 %r3, [%rd1], 1; ld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd1]; fma.rn.f32 %f1, %f2, " +
+			"%f3, %f4;",
+		"mov.u64 %rd8, l; cvta.local.u64 %rd9, %rd8; st.u16 [%rd9+3], %h1; bfe.u32 %r3, %r1, 300, 40; prmt.b32 %r4, " +
+			"%r1, %r2, 0x3210; lop3.b32 %r5, %r1, %r2, %r3, 0x96;",
+		"cvt.rn.bf16.f32 %h1, %f1; cvt.rzi.s64.f32 %rd8, %f1; add.cc.u32 %r3, %r1, %r2; addc.u32 %r4, %r1, %r2; " +
+			"mul.hi.s64 %rd9, %rd8, %rd8;",
 	} {
 		f.Add(kernel(body))
 	}

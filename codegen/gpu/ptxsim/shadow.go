@@ -4,16 +4,17 @@ import "fmt"
 
 // Note [Races]
 //
-// Two accesses of different threads to one byte, at least one of them a write, must be ordered by a barrier, unless both
-// are atomic (atom, red, ld and st that are .volatile, .relaxed, .acquire or .release). For each word of memory, or for
-// each byte where smaller accesses happen, a shadow cell knows the last write and the last read, after the idea of
-// FastTrack (Flanagan and Freund 2009): a time stamp of the thread that was there, and not a vector of clocks.
+// Two accesses of different threads to one byte, at least one of them a write, must be ordered by a barrier, unless
+// both are atomic (atom, red, ld and st that are .volatile, .relaxed, .acquire or .release). For each word of memory,
+// or for each byte where smaller accesses happen, a shadow cell knows the last write and the last read, after the idea
+// of FastTrack (Flanagan and Freund 2009): a time stamp of the thread that was there, and not a vector of clocks.
 //
-// A stamp has the run (a number of a block in a launch, never given twice on a device), the thread and the clock of its warp
-// at that time. The clock of a warp counts the barriers that it passed: those of the block and bar.warp.sync. An
+// A stamp has the run (a number of a block in a launch, never given twice on a device), the thread and the clock of its
+// warp at that time. The clock of a warp counts the barriers that it passed: those of the block and bar.warp.sync. An
 // access with stamp s is before what thread t of run r does now, if
 //   - it was in an earlier launch: kernels of one stream are in order;
-//   - it was in the same run, and its clock is less than the clock that the barriers let t know of its warp (worker.known);
+//   - it was in the same run, and its clock is less than the clock that the barriers let t know of its warp
+//     (worker.known);
 //   - it was t itself.
 //
 // Blocks of one launch are never ordered. Reads of several threads without an order between them leave a stamp that
@@ -101,8 +102,8 @@ func (r *region) cells(off, n int) []cell {
 	return (*page)[off%cellsPerPage:][:n]
 }
 
-// before says whether an access with stamp s is ordered before what lane of w does now; first is the first run that is not
-// over for this memory.
+// before says whether an access with stamp s is ordered before what lane of w does now; first is the first run that is
+// not over for this memory.
 func (w *warp) before(s stamp, lane int, first uint32) bool {
 	run := s.run()
 	if run < first {
@@ -200,5 +201,6 @@ func (w *warp) race(r *region, off, n, lane int, does, did string, s stamp) {
 	default:
 		other = fmt.Sprintf("thread %v", w.block.threadID(s.thread()))
 	}
-	w.fault(Race, lane, "this thread %s %d bytes at byte %d of %s that %s %s, and %s", does, n, off, r.name, other, did, why)
+	w.fault(Race, lane, "this thread %s %d bytes at byte %d of %s that %s %s, and %s", does, n, off, r.name, other, did,
+		why)
 }

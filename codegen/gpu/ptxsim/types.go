@@ -34,7 +34,8 @@ const (
 var dtypes = map[string]dtype{
 	"b8": b8, "b16": b16, "b32": b32, "b64": b64, "b128": b128,
 	"u8": u8, "u16": u16, "u32": u32, "u64": u64, "s8": s8, "s16": s16, "s32": s32, "s64": s64,
-	"f16": f16, "bf16": bf16, "f32": f32, "f64": f64, "f16x2": f16x2, "bf16x2": bf16x2, "u16x2": u16x2, "s16x2": s16x2, "tf32": tf32, "pred": pred,
+	"f16": f16, "bf16": bf16, "f32": f32, "f64": f64, "f16x2": f16x2, "bf16x2": bf16x2, "u16x2": u16x2, "s16x2": s16x2,
+	"tf32": tf32, "pred": pred,
 }
 
 func (t dtype) String() string {
@@ -109,7 +110,8 @@ const (
 	register
 )
 
-var spaces = map[string]space{"global": global, "shared": shared, "local": local, "const": constant, "param": param, "reg": register}
+var spaces = map[string]space{"global": global, "shared": shared, "local": local, "const": constant, "param": param,
+	"reg": register}
 
 func (s space) String() string {
 	for name, t := range spaces {

@@ -4,12 +4,13 @@ import "math/bits"
 
 // Note [Undefined registers]
 //
-// Compilers leave registers, or halves of them, without a value on ways where it does not matter, and may compute with them there. So
-// reading one is no fault: the result is undefined, too, as far as it depends on it, bit by bit: `and` with a constant makes bits
-// defined, packing and shifting move them. It is a fault when an undefined bit matters: in an address, in what is stored, in the
-// condition of a branch, in an operand of a shuffle, a barrier or an atomic. The same holds for what a division by zero gives, which
-// compilers may do before they look at the divisor. Only functions with a way on which a register is read before it is
-// written (function.tracked, found by flow.go) and frames in which a divisor was zero pay for that.
+// Compilers leave registers, or halves of them, without a value on ways where it does not matter, and may compute with
+// them there. So reading one is no fault: the result is undefined, too, as far as it depends on it, bit by bit: `and`
+// with a constant makes bits defined, packing and shifting move them. It is a fault when an undefined bit matters: in
+// an address, in what is stored, in the condition of a branch, in an operand of a shuffle, a barrier or an atomic. The
+// same holds for what a division by zero gives, which compilers may do before they look at the divisor. Only functions
+// with a way on which a register is read before it is written (function.tracked, found by flow.go) and frames in which
+// a divisor was zero pay for that.
 
 // undefinedness says which bits of the registers of a frame have no value.
 type undefinedness struct {
@@ -41,7 +42,8 @@ func (c *compiler) moves(t dtype, slots ...int32) {
 // start makes the registers of lanes m undefined, and those of other lanes and the slots that are no registers defined.
 func (u *undefinedness) start(f *function, m uint32) {
 	if u.some == nil {
-		*u = undefinedness{make([]uint32, f.nvals), make([]uint32, f.nvals), make([]lanes, f.nvals), make([]uint32, f.npreds)}
+		*u = undefinedness{make([]uint32, f.nvals), make([]uint32, f.nvals), make([]lanes, f.nvals),
+			make([]uint32, f.npreds)}
 	}
 	for i := range u.some {
 		u.some[i], u.whole[i] = m, m
@@ -74,9 +76,12 @@ func (w *warp) useUndefined(lane int, what string) {
 	case fr.divided == nil:
 		w.fault(Uninitialised, lane, "%s depends on a register that was never written", what)
 	case fr.fn.tracked:
-		w.fault(Uninitialised, lane, "%s depends on a register that was never written, or on the division by zero at line %d", what, fr.divided.line)
+		w.fault(Uninitialised, lane,
+			"%s depends on a register that was never written, or on the division by zero at line %d", what,
+			fr.divided.line)
 	default:
-		w.fault(DivisionByZero, lane, "%s depends on the division by zero at line %d: %s", what, fr.divided.line, w.block.m.line(fr.divided.line))
+		w.fault(DivisionByZero, lane, "%s depends on the division by zero at line %d: %s", what, fr.divided.line,
+			w.block.m.line(fr.divided.line))
 	}
 }
 

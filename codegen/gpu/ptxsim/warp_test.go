@@ -39,7 +39,9 @@ func TestShuffles(t *testing.T) {
 				if mode == "up" {
 					c = seg
 				}
-				got := lanesOf(t, 64, fmt.Sprintf("shfl.sync.%s.b32 %%r9|%%p1, %%r8, %d, %d, -1; @!%%p1 add.s32 %%r9, %%r9, 1000;", mode, k, c))
+				got := lanesOf(t, 64,
+					fmt.Sprintf("shfl.sync.%s.b32 %%r9|%%p1, %%r8, %d, %d, -1; @!%%p1 add.s32 %%r9, %%r9, 1000;", mode,
+						k, c))
 				for i, v := range got {
 					l := i % 32
 					j, ok := f(l, k%32)
@@ -72,33 +74,63 @@ func TestVotes(t *testing.T) {
 		body string
 		want func(i, n int) uint32
 	}{
-		{odd + "vote.sync.ballot.b32 %r9, %p1, -1;", func(i, n int) uint32 { return ballot(func(i int) bool { return i%2 == 1 }, n) }},
-		{odd + "vote.sync.ballot.b32 %r9, !%p1, -1;", func(i, n int) uint32 { return ballot(func(i int) bool { return i%2 == 0 }, n) }},
+		{odd + "vote.sync.ballot.b32 %r9, %p1, -1;", func(i, n int) uint32 {
+			return ballot(func(i int) bool { return i%2 == 1 }, n)
+		}},
+		{odd + "vote.sync.ballot.b32 %r9, !%p1, -1;", func(i, n int) uint32 {
+			return ballot(func(i int) bool { return i%2 == 0 }, n)
+		}},
 		{odd + "vote.sync.any.pred %p2, %p1, -1; selp.b32 %r9, 1, 0, %p2;", func(i, n int) uint32 { return 1 }},
 		{odd + "vote.sync.all.pred %p2, %p1, -1; selp.b32 %r9, 1, 0, %p2;", func(i, n int) uint32 { return 0 }},
 		{odd + "vote.sync.uni.pred %p2, %p1, -1; selp.b32 %r9, 1, 0, %p2;", func(i, n int) uint32 { return 0 }},
-		{"setp.ge.u32 %p1, %r1, 32; vote.sync.all.pred %p2, %p1, -1; selp.b32 %r9, 1, 0, %p2;", func(i, n int) uint32 { return uint32(i / 32) }},
-		{"shr.u32 %r3, %r1, 2; match.any.sync.b32 %r9, %r3, -1;", func(i, n int) uint32 { return 15 << (i % 32 / 4 * 4) }},
+		{"setp.ge.u32 %p1, %r1, 32; vote.sync.all.pred %p2, %p1, -1; selp.b32 %r9, 1, 0, %p2;", func(i, n int) uint32 {
+			return uint32(i / 32)
+		}},
+		{"shr.u32 %r3, %r1, 2; match.any.sync.b32 %r9, %r3, -1;", func(i, n int) uint32 {
+			return 15 << (i % 32 / 4 * 4)
+		}},
 		{"match.all.sync.b32 %r9|%p1, %r2, -1;", func(i, n int) uint32 { return uint32(mask(n)) }},
 		{"match.all.sync.b32 %r9, %r1, -1;", func(i, n int) uint32 { return 0 }},
 		{"redux.sync.add.u32 %r9, %r1, -1;", func(i, n int) uint32 { return uint32(n*(n-1)/2 + i/32*32*n) }},
-		{"neg.s32 %r3, %r1; redux.sync.min.s32 %r9, %r3, -1;", func(i, n int) uint32 { return -uint32(i/32*32 + n - 1) }},
-		{"max.u32 %r3, %r1, 1; neg.s32 %r3, %r3; redux.sync.max.u32 %r9, %r3, -1;", func(i, n int) uint32 { return uint32(-max(1, i/32*32)) }},
+		{"neg.s32 %r3, %r1; redux.sync.min.s32 %r9, %r3, -1;", func(i, n int) uint32 {
+			return -uint32(i/32*32 + n - 1)
+		}},
+		{"max.u32 %r3, %r1, 1; neg.s32 %r3, %r3; redux.sync.max.u32 %r9, %r3, -1;", func(i, n int) uint32 {
+			return uint32(-max(1, i/32*32))
+		}},
 		{"redux.sync.or.b32 %r9, %r1, -1;", func(i, n int) uint32 { return uint32(31 + i/32*8) }},
 		{"redux.sync.xor.b32 %r9, %r1, -1;", func(i, n int) uint32 { return 0 }},
 		{"redux.sync.and.b32 %r9, %r1, -1;", func(i, n int) uint32 { return uint32(i / 32 * 32) }},
 		{"elect.sync %r9|%p1, -1;", func(i, n int) uint32 { return 0 }},
 		{"activemask.b32 %r9;", func(i, n int) uint32 { return uint32(mask(n)) }},
-		{odd + "@%p1 bra a; activemask.b32 %r9; bra b; a: activemask.b32 %r9; b:", func(i, n int) uint32 { return 0x55555555 << (i % 2) & uint32(mask(n)) }},
-		{odd + "@%p1 bra a; bra b; a: bar.warp.sync 0xaaaaaaaa; b: activemask.b32 %r9;", func(i, n int) uint32 { return uint32(mask(n)) }},
+		{odd + "@%p1 bra a; activemask.b32 %r9; bra b; a: activemask.b32 %r9; b:", func(i, n int) uint32 {
+			return 0x55555555 << (i % 2) & uint32(mask(n))
+		}},
+		{odd + "@%p1 bra a; bra b; a: bar.warp.sync 0xaaaaaaaa; b: activemask.b32 %r9;", func(i, n int) uint32 {
+			return uint32(mask(n))
+		}},
 		{odd + "barrier.sync.aligned 0; bar.red.popc.u32 %r9, 0, %p1;", func(i, n int) uint32 { return 20 }},
 		{odd + "bar.red.or.pred %p2, 1, %p1; selp.b32 %r9, 1, 0, %p2;", func(i, n int) uint32 { return 1 }},
 		{odd + "barrier.cta.red.and.pred %p2, 2, %p1; selp.b32 %r9, 1, 0, %p2;", func(i, n int) uint32 { return 0 }},
-		{"mov.u32 %r3, %laneid; mov.u32 %r4, %lanemask_lt; popc.b32 %r4, %r4; sub.s32 %r9, %r3, %r4;", func(i, n int) uint32 { return 0 }},
-		{"mov.u32 %r3, %lanemask_ge; mov.u32 %r4, %lanemask_eq; mov.u32 %r5, %lanemask_gt; or.b32 %r4, %r4, %r5; xor.b32 %r9, %r3, %r4;", func(i, n int) uint32 { return 0 }},
-		{"mov.u32 %r9, 1; { .reg .b32 %r9; .reg .b64 t; mov.u32 %r9, WARP_SZ; cvt.u64.u32 t, %r9; { .reg .b32 t<2>; mov.u32 t1, %r9; mov.u32 %r3, t1; } } { .reg .b32 t; mov.u32 t, %r9; add.s32 %r9, t, %r3; }", func(i, n int) uint32 { return 33 }},
-		{"mov.u32 %r3, %warpid; mov.u32 %r4, %nwarpid; mad.lo.s32 %r9, %r4, 10, %r3;", func(i, n int) uint32 { return uint32(20 + i/32) }},
-		{"mov.u32 %r3, %ntid.x; mov.u32 %r4, %nctaid.y; mad.lo.s32 %r9, %r4, 1000, %r3;", func(i, n int) uint32 { return 1040 }},
+		{"mov.u32 %r3, %laneid; mov.u32 %r4, %lanemask_lt; popc.b32 %r4, %r4; sub.s32 %r9, %r3, %r4;",
+			func(i, n int) uint32 {
+				return 0
+			}},
+		{"mov.u32 %r3, %lanemask_ge; mov.u32 %r4, %lanemask_eq; mov.u32 %r5, %lanemask_gt; or.b32 %r4, %r4, %r5; " +
+			"xor.b32 %r9, %r3, %r4;", func(i, n int) uint32 {
+			return 0
+		}},
+		{"mov.u32 %r9, 1; { .reg .b32 %r9; .reg .b64 t; mov.u32 %r9, WARP_SZ; cvt.u64.u32 t, %r9; { .reg .b32 t<2>; " +
+			"mov.u32 t1, %r9; mov.u32 %r3, t1; } } { .reg .b32 t; mov.u32 t, %r9; add.s32 %r9, t, %r3; }",
+			func(i, n int) uint32 {
+				return 33
+			}},
+		{"mov.u32 %r3, %warpid; mov.u32 %r4, %nwarpid; mad.lo.s32 %r9, %r4, 10, %r3;", func(i, n int) uint32 {
+			return uint32(20 + i/32)
+		}},
+		{"mov.u32 %r3, %ntid.x; mov.u32 %r4, %nctaid.y; mad.lo.s32 %r9, %r4, 1000, %r3;", func(i, n int) uint32 {
+			return 1040
+		}},
 	} {
 		// match.any of groups of four needs warps that are complete groups: 40 is
 		for i, got := range lanesOf(t, 40, k.body) {
@@ -119,7 +151,9 @@ func TestDivergence(t *testing.T) {
 		name, body string
 		want       func(i int) uint32
 	}{
-		{"loop", "mov.u32 %r9, 0; mov.u32 %r3, 0; a: setp.ge.u32 %p1, %r3, %r1; @%p1 bra b; add.s32 %r9, %r9, %r3; add.s32 %r3, %r3, 1; bra a; b:",
+		{"loop",
+			"mov.u32 %r9, 0; mov.u32 %r3, 0; a: setp.ge.u32 %p1, %r3, %r1; @%p1 bra b; add.s32 %r9, %r9, %r3; " +
+				"add.s32 %r3, %r3, 1; bra a; b:",
 			func(i int) uint32 { return uint32(i * (i - 1) / 2) }},
 		{"loop with break and continue", `mov.u32 %r9, 0; mov.u32 %r3, 0;
 			a: setp.ge.u32 %p1, %r3, 50; @%p1 bra d; add.s32 %r3, %r3, 1; and.b32 %r4, %r3, 3; setp.eq.u32 %p2, %r4, 0; @%p2 bra a;
@@ -133,7 +167,8 @@ func TestDivergence(t *testing.T) {
 				}
 				return uint32(s + 32)
 			}},
-		{"table", `rem.u32 %r3, %r1, 3; t: .branchtargets x, y, x; brx.idx %r3, t; x: add.s32 %r9, %r1, 1000; bra z; y: mov.u32 %r9, 5; z:
+		{"table",
+			`rem.u32 %r3, %r1, 3; t: .branchtargets x, y, x; brx.idx %r3, t; x: add.s32 %r9, %r1, 1000; bra z; y: mov.u32 %r9, 5; z:
 			vote.sync.ballot.b32 %r5, 1, -1; popc.b32 %r5, %r5; add.s32 %r9, %r9, %r5;`,
 			func(i int) uint32 {
 				if i%3 == 1 {
@@ -141,7 +176,9 @@ func TestDivergence(t *testing.T) {
 				}
 				return uint32(i + 1032)
 			}},
-		{"guards", "setp.lt.u32 %p1, %r1, 20; mov.u32 %r9, 1; @%p1 mov.u32 %r9, 2; @!%p1 bar.warp.sync 0xfff00000; @%p1 bra a; add.s32 %r9, %r9, 10; a:",
+		{"guards",
+			"setp.lt.u32 %p1, %r1, 20; mov.u32 %r9, 1; @%p1 mov.u32 %r9, 2; @!%p1 bar.warp.sync 0xfff00000; @%p1 bra " +
+				"a; add.s32 %r9, %r9, 10; a:",
 			func(i int) uint32 {
 				if i%64 < 20 {
 					return 2
@@ -241,9 +278,12 @@ func TestAtomics(t *testing.T) {
 	}
 	for _, a := range []atomic{
 		{"add", "u32", 5, 0xffffffff, 4}, {"add", "u64", 1 << 63, 1<<63 + 3, 3}, {"add", "s32", 1, 2, 3},
-		{"and", "b32", 12, 10, 8}, {"or", "b64", 12, 10, 14}, {"xor", "b32", 12, 10, 6}, {"exch", "b64", 12, 10, 10}, {"exch", "b32", 12, 10, 10},
-		{"inc", "u32", 5, 7, 6}, {"inc", "u32", 7, 7, 0}, {"inc", "u32", 8, 7, 0}, {"dec", "u32", 5, 7, 4}, {"dec", "u32", 0, 7, 7}, {"dec", "u32", 8, 7, 7},
-		{"min", "s32", 5, 0xffffffff, 0xffffffff}, {"min", "u32", 5, 0xffffffff, 5}, {"max", "s64", 5, 1 << 63, 5}, {"max", "u64", 5, 1 << 63, 1 << 63},
+		{"and", "b32", 12, 10, 8}, {"or", "b64", 12, 10, 14}, {"xor", "b32", 12, 10, 6}, {"exch", "b64", 12, 10, 10},
+		{"exch", "b32", 12, 10, 10},
+		{"inc", "u32", 5, 7, 6}, {"inc", "u32", 7, 7, 0}, {"inc", "u32", 8, 7, 0}, {"dec", "u32", 5, 7, 4},
+		{"dec", "u32", 0, 7, 7}, {"dec", "u32", 8, 7, 7},
+		{"min", "s32", 5, 0xffffffff, 0xffffffff}, {"min", "u32", 5, 0xffffffff, 5}, {"max", "s64", 5, 1 << 63, 5},
+		{"max", "u64", 5, 1 << 63, 1 << 63},
 		{"add", "f32", uint64(math.Float32bits(1)), uint64(math.Float32bits(0x1p-24)), uint64(math.Float32bits(1))},
 		{"add", "f64", math.Float64bits(1), math.Float64bits(2.5), math.Float64bits(3.5)},
 		{"add.noftz", "f16", 0x3c00, 0x3c00, 0x4000}, {"add.noftz", "bf16x2", 0x3f803f80, 0x3f804000, 0x40004040},
@@ -274,8 +314,11 @@ func TestAtomics(t *testing.T) {
 					third = ", %rd18"
 				}
 			}
-			body := fmt.Sprintf("cvta.shared.u64 %%rd9, %%rd6; %s %s %s st%s.b%d [%s], %s; atom%s.%s.%s %s, [%s], %s%s; ld%s.b%d %s, [%s]; st.global.b%d [%%rd2+512], %s; st.global.b%d [%%rd2+520], %s;",
-				load(a.old, 5), load(a.x, 6), load(99, 8), dot, ty.bits(), mem, x, dot, a.op, a.ty, z, mem, y, third, dot, ty.bits(), x, mem, ty.bits(), z, ty.bits(), x)
+			body := fmt.Sprintf(
+				"cvta.shared.u64 %%rd9, %%rd6; %s %s %s st%s.b%d [%s], %s; atom%s.%s.%s %s, [%s], %s%s; ld%s.b%d %s, "+
+					"[%s]; st.global.b%d [%%rd2+512], %s; st.global.b%d [%%rd2+520], %s;",
+				load(a.old, 5), load(a.x, 6), load(99, 8), dot, ty.bits(), mem, x, dot, a.op, a.ty, z, mem, y, third,
+				dot, ty.bits(), x, mem, ty.bits(), z, ty.bits(), x)
 			d, err := runKernel(t, body, 1, 1)
 			if err != nil {
 				t.Fatalf("%s\n%v", body, err)
@@ -283,12 +326,16 @@ func TestAtomics(t *testing.T) {
 			b := make([]byte, 16)
 			d.Read(d.regions[1].base+512, b)
 			if old, now := load64(b, ty), load64(b[8:], ty); old != a.old || now != a.want {
-				t.Errorf("atom.%s.%s of %#x and %#x in %s memory: %#x, was %#x; want %#x", a.op, a.ty, a.old, a.x, s, now, old, a.want)
+				t.Errorf("atom.%s.%s of %#x and %#x in %s memory: %#x, was %#x; want %#x", a.op, a.ty, a.old, a.x, s,
+					now, old, a.want)
 			}
 		}
 	}
 	// every thread gets a value of its own
-	d, err := runKernel(t, "mov.u32 %r3, %ntid.x; mad.lo.s32 %r3, %r3, %r2, %r1; atom.global.add.u32 %r4, [%rd1], 1; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd2; st.global.u32 [%rd8], %r4;", 4, 50)
+	d,
+		err := runKernel(t,
+		"mov.u32 %r3, %ntid.x; mad.lo.s32 %r3, %r3, %r2, %r1; atom.global.add.u32 %r4, [%rd1], 1; mul.wide.u32 %rd8, "+
+			"%r3, 4; add.s64 %rd8, %rd8, %rd2; st.global.u32 [%rd8], %r4;", 4, 50)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -323,7 +370,8 @@ func TestLoadsAndStores(t *testing.T) {
 	}
 	b := make([]byte, 76)
 	d.Read(d.regions[1].base, b)
-	want := map[int]uint32{0: 0x80818283, 4: 4, 8: 5, 12: 6, 16: 0xffffff82, 20: 0x82, 24: 0xffff8081, 28: 0xffffffff, 32: 5, 36: 6, 48: 2, 52: 6, 56: 0, 64: 0, 68: 0, 72: 1}
+	want := map[int]uint32{0: 0x80818283, 4: 4, 8: 5, 12: 6, 16: 0xffffff82, 20: 0x82, 24: 0xffff8081, 28: 0xffffffff,
+		32: 5, 36: 6, 48: 2, 52: 6, 56: 0, 64: 0, 68: 0, 72: 1}
 	for off, w := range want {
 		if got := binary.LittleEndian.Uint32(b[off:]); got != w {
 			t.Errorf("byte %d: %#x, want %#x", off, got, w)
@@ -336,7 +384,10 @@ func TestLoadsAndStores(t *testing.T) {
 
 // Blocks that run at the same time give what they give one after the other, and faults are found in both ways.
 func TestWorkers(t *testing.T) {
-	m := parse(t, kernel("mov.u32 %r3, %ntid.x; mad.lo.s32 %r3, %r3, %r2, %r1; atom.global.add.u32 %r4, [%rd1], 1; mul.wide.u32 %rd8, %r3, 4; add.s64 %rd8, %rd8, %rd2; st.global.u32 [%rd8], %r3;"))
+	m := parse(t,
+		kernel(
+			"mov.u32 %r3, %ntid.x; mad.lo.s32 %r3, %r3, %r2, %r1; atom.global.add.u32 %r4, [%rd1], 1; mul.wide.u32 "+
+				"%rd8, %r3, 4; add.s64 %rd8, %rd8, %rd2; st.global.u32 [%rd8], %r3;"))
 	racy := parse(t, kernel("st.global.u32 [%rd5], %r1;"))
 	for _, workers := range []int{1, 2, 7} {
 		d := NewDevice(Options{Workers: workers})

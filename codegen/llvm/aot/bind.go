@@ -96,7 +96,8 @@ func (w *writer) checked(e *Entry) {
 	result := f.v("load i32, ptr %s, align 4", code)
 	finish(result)
 	f.do("ret i32 %s", result)
-	fmt.Fprintf(&w.b, "define i32 @%s_tensors(ptr %%args, ptr %%results) {\n%s%s}\n", Symbol(w.prefix, e.Name), f.head.String(), f.body.String())
+	fmt.Fprintf(&w.b, "define i32 @%s_tensors(ptr %%args, ptr %%results) {\n%s%s}\n", Symbol(w.prefix, e.Name),
+		f.head.String(), f.body.String())
 }
 
 // there refuses an address that is NULL.
@@ -123,7 +124,8 @@ func (w *writer) bind(f *emitter, e *Entry, ops []*operand) {
 		for k, d := range o.typ.Shape {
 			n, want := f.loadWord(o.shape, k), f.dim(d)
 			f.unless(f.v("icmp ne i64 %s, %s", n, want), func() {
-				w.refuse(f, fmt.Sprintf("%s: axis %d of %s has extent %%lld, but %s is %%lld", e.Name, k, o.name, d), n, want)
+				w.refuse(f, fmt.Sprintf("%s: axis %d of %s has extent %%lld, but %s is %%lld", e.Name, k, o.name, d), n,
+					want)
 			})
 		}
 	}
@@ -143,14 +145,16 @@ func (w *writer) solve(f *emitter, e *Entry, o *operand, k int, d types.Dim) {
 	if !coef.IsConst(1) {
 		c := f.dim(coef)
 		bad := func() {
-			w.refuse(f, fmt.Sprintf("%s: axis %d of %s has extent %%lld, which is %s for no %s", e.Name, k, o.name, d, name), n)
+			w.refuse(f, fmt.Sprintf("%s: axis %d of %s has extent %%lld, which is %s for no %s", e.Name, k, o.name, d,
+				name), n)
 		}
 		f.unless(f.v("icmp eq i64 %s, 0", c), bad)
 		f.unless(f.v("icmp ne i64 %s, 0", f.v("srem i64 %s, %s", value, c)), bad)
 		value = f.v("sdiv i64 %s, %s", value, c)
 	}
 	f.unless(f.v("icmp ugt i64 %s, %d", value, types.MaxExtent), func() {
-		w.refuse(f, fmt.Sprintf("%s: axis %d of %s has extent %%lld, which makes %s = %%lld", e.Name, k, o.name, name), n, value)
+		w.refuse(f, fmt.Sprintf("%s: axis %d of %s has extent %%lld, which makes %s = %%lld", e.Name, k, o.name, name),
+			n, value)
 	})
 	f.dims[name] = value
 }
@@ -205,14 +209,17 @@ func (w *writer) layout(f *emitter, e *Entry, o *operand) {
 			several := f.v("icmp sgt i64 %s, 1", f.dim(d))
 			still := f.v("icmp eq i64 %s, 0", f.loadWord(o.strides, k))
 			f.unless(f.v("and i1 %s, %s", several, still), func() {
-				w.refuse(f, fmt.Sprintf("%s: %s is written, and its elements along axis %d are one place in memory", e.Name, o.name, k))
+				w.refuse(f, fmt.Sprintf("%s: %s is written, and its elements along axis %d are one place in memory",
+					e.Name, o.name, k))
 			})
 		}
 	}
 	low, high := f.array(1), f.array(1)
-	f.do("call void @heal.span(ptr %s, ptr %s, i64 %d, i64 %d, ptr %s, ptr %s)", o.shape, o.strides, n, o.typ.Elem.Bytes(), low, high)
+	f.do("call void @heal.span(ptr %s, ptr %s, i64 %d, i64 %d, ptr %s, ptr %s)", o.shape, o.strides, n,
+		o.typ.Elem.Bytes(), low, high)
 	at := f.v("ptrtoint ptr %s to i64", o.data)
-	o.place = place{name: o.name, written: o.written, low: f.v("add i64 %s, %s", at, f.loadWord(low, 0)), high: f.v("add i64 %s, %s", at, f.loadWord(high, 0))}
+	o.place = place{name: o.name, written: o.written, low: f.v("add i64 %s, %s", at, f.loadWord(low, 0)),
+		high: f.v("add i64 %s, %s", at, f.loadWord(high, 0))}
 	null := f.v("icmp eq ptr %s, null", o.data)
 	some := f.v("icmp ne i64 %s, %s", o.place.low, o.place.high)
 	f.unless(f.v("and i1 %s, %s", null, some), func() {
@@ -272,7 +279,8 @@ func (w *writer) resultMemory(f *emitter, results []*operand) (memory []string, 
 			one, next := f.label(), f.label()
 			f.branch(o.dense, next, one)
 			f.at(one)
-			f.do("call void @heal.copy(ptr %s, ptr %s, ptr %s, ptr %s, ptr %s, i64 %d, i64 %d)", o.data, o.strides, memory[i], local, o.shape, n, o.typ.Elem.Bytes())
+			f.do("call void @heal.copy(ptr %s, ptr %s, ptr %s, ptr %s, ptr %s, i64 %d, i64 %d)", o.data, o.strides,
+				memory[i], local, o.shape, n, o.typ.Elem.Bytes())
 			f.jump(next)
 			f.at(next)
 		}

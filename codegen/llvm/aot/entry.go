@@ -39,7 +39,8 @@ func (w *writer) kernelTables(e *Entry, variant int, km *kernel.Module) {
 		fmt.Fprintf(&w.b, "%s = internal constant [%d x ptr] [%s]\n", table, len(kernels), strings.Join(kernels, ", "))
 		levels = append(levels, "ptr "+table)
 	}
-	fmt.Fprintf(&w.b, "@%s.kernels = internal constant [%d x ptr] [%s]\n", base(e, variant), len(levels), strings.Join(levels, ", "))
+	fmt.Fprintf(&w.b, "@%s.kernels = internal constant [%d x ptr] [%s]\n", base(e, variant), len(levels),
+		strings.Join(levels, ", "))
 }
 
 // callPlan calls the plan of a variant and returns the name of its code.
@@ -104,7 +105,8 @@ func (w *writer) direct(e *Entry) {
 	}
 	w.apart(f, e, places)
 	f.do("ret i32 %s", w.callPlan(f, e, 0, dims, in, out))
-	fmt.Fprintf(&w.b, "define i32 @%s(%s) {\n%s%s}\n", Symbol(w.prefix, e.Name), strings.Join(sig, ", "), f.head.String(), f.body.String())
+	fmt.Fprintf(&w.b, "define i32 @%s(%s) {\n%s%s}\n", Symbol(w.prefix, e.Name), strings.Join(sig, ", "),
+		f.head.String(), f.body.String())
 }
 
 // refuse leaves a C function because an argument does not fit.

@@ -31,7 +31,8 @@ func Identifier(name string) string {
 func Symbol(prefix, name string) string { return prefix + "_" + strings.Trim(Identifier(name), "_") }
 
 // reserved are words that cannot name a parameter in C or C++.
-var reserved = strings.Fields(`auto bool break case catch char class const continue default delete do double else enum explicit export extern
+var reserved = strings.Fields(
+	`auto bool break case catch char class const continue default delete do double else enum explicit export extern
 	false float for friend goto if inline int long mutable namespace new operator private protected public register restrict return short
 	signed sizeof static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while and or not xor`)
 
@@ -62,7 +63,9 @@ func newNames() names {
 func Header(l *Library) string {
 	var b strings.Builder
 	guard := strings.ToUpper(l.Prefix) + "_H"
-	fmt.Fprintf(&b, "/* Made by healc. The functions of a library may be called from several threads at once. */\n#ifndef %s\n#define %s\n#include <stdint.h>\n", guard, guard)
+	fmt.Fprintf(&b,
+		"/* Made by healc. The functions of a library may be called from several threads at once. */\n#ifndef %s\n"+
+			"#define %s\n#include <stdint.h>\n", guard, guard)
 	b.WriteString("#ifdef __cplusplus\nextern \"C\" {\n#endif\n")
 	b.WriteString(common())
 	for _, e := range l.Entries {
@@ -75,7 +78,9 @@ func Header(l *Library) string {
 // common is what the headers of all libraries share.
 func common() string {
 	var b strings.Builder
-	b.WriteString("\n#ifndef HEAL_LIBRARY\n#define HEAL_LIBRARY\n\n/* What every function returns. After anything but HEAL_OK the results are undefined. */\nenum {\n")
+	b.WriteString(
+		"\n#ifndef HEAL_LIBRARY\n#define HEAL_LIBRARY\n\n" +
+			"/* What every function returns. After anything but HEAL_OK the results are undefined. */\nenum {\n")
 	for i, c := range codes {
 		line := fmt.Sprintf("  %s = %d", c.name, i)
 		if i < len(codes)-1 {
@@ -154,9 +159,12 @@ func declarations(prefix string, e *Entry) string {
 		args = []string{"void"}
 	}
 	name := Symbol(prefix, e.Name)
-	fmt.Fprintf(&b, "\n/* %s\n   Tensors are row-major. What is written must not share memory with another argument. */\n", strings.ReplaceAll(e.Signature, "*/", "* /"))
+	fmt.Fprintf(&b,
+		"\n/* %s\n   Tensors are row-major. What is written must not share memory with another argument. */\n",
+		strings.ReplaceAll(e.Signature, "*/", "* /"))
 	fmt.Fprintf(&b, "int32_t %s(%s);\n", name, strings.Join(args, ", "))
-	fmt.Fprintf(&b, "/* The same for any strides, with all shapes checked. arguments: %s; results: %s */\n", list(order), list(outs))
+	fmt.Fprintf(&b, "/* The same for any strides, with all shapes checked. arguments: %s; results: %s */\n",
+		list(order), list(outs))
 	fmt.Fprintf(&b, "int32_t %s_tensors(const heal_tensor *arguments, const heal_tensor *results);\n", name)
 	return b.String()
 }

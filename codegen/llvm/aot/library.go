@@ -108,9 +108,10 @@ func (l *Library) levels(x86 bool) []Level {
 	return Levels
 }
 
-// aroundPipeline is the pass pipeline for the code around the kernels, which takes longer to make than the kernels of most libraries.
-// It inlines and forwards what is stored for the plan, so that a call takes what it does with default<O2> (21 ns for 16 elements, Zen 3,
-// November 2026; 4 ns more without inlining), in a third of the time; the checks of arguments take 8 ns more.
+// aroundPipeline is the pass pipeline for the code around the kernels, which takes longer to make than the kernels of
+// most libraries. It inlines and forwards what is stored for the plan, so that a call takes what it does with
+// default<O2> (21 ns for 16 elements, Zen 3, November 2026; 4 ns more without inlining), in a third of the time; the
+// checks of arguments take 8 ns more.
 const aroundPipeline = "always-inline,function(sroa,early-cse,simplifycfg),cgscc(inline)," +
 	"function(sroa,early-cse<memssa>,simplifycfg,instcombine,gvn,simplifycfg,dse,adce),globaldce"
 
@@ -133,7 +134,8 @@ func Objects(l *Library) ([][]byte, error) {
 		return nil, err
 	}
 	text := w.module(l)
-	host := libllvm.Options{Triple: l.Target.Triple, CPU: plainCPU(x86), OptLevel: 2, Passes: llvm.Spell(aroundPipeline, lib.Version()), Emit: libllvm.Object, Took: l.Took}
+	host := libllvm.Options{Triple: l.Target.Triple, CPU: plainCPU(x86), OptLevel: 2,
+		Passes: llvm.Spell(aroundPipeline, lib.Version()), Emit: libllvm.Object, Took: l.Took}
 	obj, err := lib.Compile(text, host)
 	if err != nil {
 		return nil, fmt.Errorf("BUG: libLLVM refuses the code around the kernels: %w", err)
@@ -141,8 +143,8 @@ func Objects(l *Library) ([][]byte, error) {
 	return append(objects, obj), nil
 }
 
-// kernels compiles the kernels of all entries, several of these at the same time. For the levels of one it happens one after the
-// other, because each writes into the plan how its kernels are cut.
+// kernels compiles the kernels of all entries, several of these at the same time. For the levels of one it happens one
+// after the other, because each writes into the plan how its kernels are cut.
 func (l *Library) kernels(levels []Level) ([][]byte, error) {
 	type variant struct {
 		entry   *Entry
@@ -165,7 +167,8 @@ func (l *Library) kernels(levels []Level) ([][]byte, error) {
 			if !level.own(v.km) {
 				continue
 			}
-			obj, err := llvm.CompileWith(v.km, level.target(l.Target), libllvm.Object, llvm.Options{Prefix: symbol(v.entry, v.number, k), Took: took})
+			obj, err := llvm.CompileWith(v.km, level.target(l.Target), libllvm.Object,
+				llvm.Options{Prefix: symbol(v.entry, v.number, k), Took: took})
 			if err != nil {
 				return err
 			}
@@ -305,7 +308,8 @@ func (w *writer) processor() {
 	}
 	e.jump(fail)
 	e.at(fail)
-	e.do("%%n = call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, ptr %%name)", w.text("no code for the processor %s in this library, or this is not one"))
+	e.do("%%n = call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, ptr %%name)",
+		w.text("no code for the processor %s in this library, or this is not one"))
 	e.do("ret i32 %d", CodeArgument)
 	fmt.Fprintf(&w.b, "define i32 @heal_use_cpu(ptr %%name) {\n%s}\n", e.body.String())
 }

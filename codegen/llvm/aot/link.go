@@ -26,7 +26,8 @@ type LinkError struct{ Message, Help string }
 
 func (e *LinkError) Error() string { return e.Message }
 
-// FindLinker returns the path of a linker for a target, "" being this machine: that of HEAL_LD, else the first that is there.
+// FindLinker returns the path of a linker for a target, "" being this machine: that of HEAL_LD, else the first that is
+// there.
 func FindLinker(triple string) (string, error) {
 	names, packages := linkers, "binutils or lld"
 	if foreign(triple) {
@@ -45,16 +46,19 @@ func FindLinker(triple string) (string, error) {
 		what += " for " + triple
 	}
 	return "", &LinkError{
-		Message: "there is no linker to make " + what + " with: none of " + strings.Join(names, ", ") + " is on the PATH",
-		Help:    "install one, such as Debian's package " + packages + ", or name it in " + LinkerEnv + "; --emit obj needs none",
+		Message: "there is no linker to make " + what + " with: none of " + strings.Join(names, ", ") +
+			" is on the PATH",
+		Help: "install one, such as Debian's package " + packages + ", or name it in " + LinkerEnv +
+			"; --emit obj needs none",
 	}
 }
 
 // libraryFolders are where the C library may lie: lld, unlike ld, knows none by itself.
-var libraryFolders = []string{"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib", "/usr/lib"}
+var libraryFolders = []string{"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
+	"/usr/lib"}
 
-// Link makes a shared library of objects. Only names that begin with heal_ or with prefix and an underscore can be
-// seen from outside. soname is the name that programs linked against it look for. triple is the target, "" for this machine.
+// Link makes a shared library of objects. Only names that begin with heal_ or with prefix and an underscore can be seen
+// from outside. soname is the name that programs linked against it look for. triple is the target, "" for this machine.
 // The same objects give the same bytes.
 func Link(objects [][]byte, prefix, soname, triple string) ([]byte, error) {
 	linker, err := FindLinker(triple)
@@ -68,7 +72,8 @@ func Link(objects [][]byte, prefix, soname, triple string) ([]byte, error) {
 	defer os.RemoveAll(dir)
 	exports := fmt.Sprintf("{ global: heal_*; %s_*; local: *; };\n", prefix)
 	args := []string{"-shared", "-o", "out.so", "-soname", soname, "--version-script", "exports",
-		"-Bsymbolic", "--no-undefined", "--as-needed", "--build-id=none", "--hash-style=gnu", "-O1", "--gc-sections", "-z", "noexecstack", "-z", "relro", "-z", "now", "-s"}
+		"-Bsymbolic", "--no-undefined", "--as-needed", "--build-id=none", "--hash-style=gnu", "-O1", "--gc-sections",
+		"-z", "noexecstack", "-z", "relro", "-z", "now", "-s"}
 	if err := os.WriteFile(filepath.Join(dir, "exports"), []byte(exports), 0o600); err != nil {
 		return nil, err
 	}
@@ -121,7 +126,8 @@ func runLinker(linker, dir string, args []string) error {
 // of libc in newer systems, and libgcc divides integers of 128 bits.
 func libraries() []string {
 	var out []string
-	for _, name := range []string{"libc.so.6", "libm.so.6", "libpthread.so.0", "libgcc_s.so.1", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"} {
+	for _, name := range []string{"libc.so.6", "libm.so.6", "libpthread.so.0", "libgcc_s.so.1", "ld-linux-x86-64.so.2",
+		"ld-linux-aarch64.so.1"} {
 		for _, f := range libraryFolders {
 			if _, err := os.Stat(filepath.Join(f, name)); err == nil {
 				out = append(out, "-l:"+name)

@@ -32,9 +32,9 @@ func gnuName(triple string) string { return archOf(triple) + "-linux-gnu" }
 func foreign(triple string) bool { return triple != "" && archOf(triple) != archOf(runtime.GOARCH) }
 
 // Note [Stub libraries]: linking for another architecture needs no C library of it. The linker wants to know in which
-// libraries the functions are that the objects call, and only their names go into the result. So stubs stand for the libraries:
-// each has a function for every name that is needed, and what is made of the result when it is loaded is up to the loader,
-// which looks through all libraries that it names.
+// libraries the functions are that the objects call, and only their names go into the result. So stubs stand for the
+// libraries: each has a function for every name that is needed, and what is made of the result when it is loaded is up
+// to the loader, which looks through all libraries that it names.
 
 // loaders are the names of the dynamic loaders, which have the address of thread-local variables.
 var loaders = map[string]string{"x86_64": "ld-linux-x86-64.so.2", "aarch64": "ld-linux-aarch64.so.1"}
@@ -82,7 +82,8 @@ func stubLibraries(linker, dir, triple string, objects [][]byte) ([]string, erro
 		if err := os.WriteFile(filepath.Join(dir, soname+".o"), obj, 0o600); err != nil {
 			return nil, err
 		}
-		if err := runLinker(linker, dir, []string{"-shared", "-soname", soname, "-o", soname, soname + ".o"}); err != nil {
+		if err := runLinker(linker, dir, []string{"-shared", "-soname", soname, "-o", soname, soname + ".o"}); err !=
+			nil {
 			return nil, err
 		}
 		files = append(files, soname)

@@ -54,7 +54,8 @@ func (w *writer) plan(base string, km *kernel.Module) {
 	}
 	w.failures(base, km.Plan)
 	for i, f := range km.Plan.Funcs {
-		p := &planFunc{emitter: newEmitter(), w: w, km: km, def: f, base: base, kernels: kernels, result: map[int]int{}, slotOf: map[int]int{}}
+		p := &planFunc{emitter: newEmitter(), w: w, km: km, def: f, base: base, kernels: kernels, result: map[int]int{},
+			slotOf: map[int]int{}}
 		p.write(i)
 	}
 }
@@ -70,12 +71,15 @@ func (w *writer) failures(base string, prog *abi.Program) {
 		l := e.label()
 		cases = append(cases, fmt.Sprintf("i64 %d, label %%%s", i+1, l))
 		e.at(l)
-		e.v("call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, i64 %%a, i64 %%b)", w.text(cFormat(format)))
+		e.v("call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, i64 %%a, i64 %%b)",
+			w.text(cFormat(format)))
 		e.do("ret i32 %d", codeOf(s.Kind))
 	}
 	e.at("other")
 	e.do("ret i32 %d", CodeFailed)
-	fmt.Fprintf(&w.b, "define internal i32 @%s.fail(i64 %%site, i64 %%a, i64 %%b) cold noinline {\n  switch i64 %%site, label %%other [", base)
+	fmt.Fprintf(&w.b,
+		"define internal i32 @%s.fail(i64 %%site, i64 %%a, i64 %%b) cold noinline {\n"+
+			"  switch i64 %%site, label %%other [", base)
 	for _, c := range cases {
 		w.b.WriteString("\n    " + c)
 	}
@@ -130,7 +134,8 @@ func (p *planFunc) write(index int) {
 	p.at(p.leave)
 	p.do("call void @heal.give(ptr %s)", p.v("load ptr, ptr %s, align 8", arena))
 	p.do("ret i32 %s", p.v("load i32, ptr %s, align 4", p.code))
-	p.finish(fmt.Sprintf("define internal i32 @%s.%d(ptr %%dims, ptr %%in, ptr %%out, ptr %%kernels, i64 %%depth)", p.base, index), p.w.text(prog.Name+": an extent is negative"))
+	p.finish(fmt.Sprintf("define internal i32 @%s.%d(ptr %%dims, ptr %%in, ptr %%out, ptr %%kernels, i64 %%depth)",
+		p.base, index), p.w.text(prog.Name+": an extent is negative"))
 }
 
 // finish puts the function together: the head, the checks of what it computed, and the body.

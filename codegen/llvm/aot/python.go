@@ -18,14 +18,17 @@ var numpyTypes = map[types.DType]string{
 }
 
 // pythonReserved are words that cannot name a parameter in Python, and the names that the functions use.
-var pythonReserved = strings.Fields(`False None True and as assert async await break class continue def del elif else except finally for from
+var pythonReserved = strings.Fields(
+	`False None True and as assert async await break class continue def del elif else except finally for from
 	global if import in is lambda nonlocal not or pass raise return try while with yield out`)
 
 // Python is a Python module that calls a library by ctypes, on NumPy arrays without copies. file is the library's
 // name, in the folder of the module.
 func Python(l *Library, file string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "\"\"\"Made by healc: the functions of %s, on NumPy arrays, which are not copied.\n\nbf16 is the bits in uint16. Failures of the program are exceptions.\n\"\"\"\n", file)
+	fmt.Fprintf(&b,
+		"\"\"\"Made by healc: the functions of %s, on NumPy arrays, which are not copied.\n\n"+
+			"bf16 is the bits in uint16. Failures of the program are exceptions.\n\"\"\"\n", file)
 	b.WriteString(strings.Replace(pythonText, "_FILE", pythonString(file), 1))
 	for _, e := range l.Entries {
 		b.WriteString(pythonFunction(l.Prefix, e))
@@ -52,7 +55,8 @@ func pythonFunction(prefix string, e *Entry) string {
 		if p.Update {
 			written = ", True"
 		}
-		lines = append(lines, fmt.Sprintf("%s = _array(%q, %s, _np.dtype(_np.%s), %d%s)", name, name, name, numpyTypes[p.Type.Elem], p.Type.Rank(), written))
+		lines = append(lines, fmt.Sprintf("%s = _array(%q, %s, _np.dtype(_np.%s), %d%s)", name, name, name,
+			numpyTypes[p.Type.Elem], p.Type.Rank(), written))
 	}
 	// The shape parameters, as far as the arguments say; the library checks what is left.
 	for again := true; again; {
@@ -91,10 +95,12 @@ func pythonFunction(prefix string, e *Entry) string {
 			shape = "(" + strings.Join(extents, ", ") + ",)"
 		}
 		v := n.take(resultName(e, i))
-		lines = append(lines, fmt.Sprintf("%s = _result(%s, _np.dtype(_np.%s), %s)", v, given, numpyTypes[r.Elem], shape))
+		lines = append(lines, fmt.Sprintf("%s = _result(%s, _np.dtype(_np.%s), %s)", v, given, numpyTypes[r.Elem],
+			shape))
 		results = append(results, v)
 	}
-	lines = append(lines, fmt.Sprintf("_call(_lib.%s_tensors, [%s], [%s])", Symbol(prefix, e.Name), strings.Join(arrays, ", "), strings.Join(results, ", ")))
+	lines = append(lines, fmt.Sprintf("_call(_lib.%s_tensors, [%s], [%s])", Symbol(prefix, e.Name),
+		strings.Join(arrays, ", "), strings.Join(results, ", ")))
 	var give []string
 	for i, r := range results {
 		if e.Results[i].Rank() == 0 {

@@ -74,7 +74,8 @@ func (p *planFunc) launch(l *abi.Launch) {
 		one()
 		p.jump(after)
 		p.at(several)
-		p.do("call void @heal.launch(ptr %s, ptr %s, ptr %%dims, i64 %s, i64 %d, i64 %d, ptr %s)", fn, args, outer, grain, align, p.err)
+		p.do("call void @heal.launch(ptr %s, ptr %s, ptr %%dims, i64 %s, i64 %d, i64 %d, ptr %s)", fn, args, outer,
+			grain, align, p.err)
 		p.jump(after)
 		p.at(after)
 	}
@@ -173,7 +174,8 @@ func (p *planFunc) copyView(v *abi.View, to string, strides []types.Dim) {
 		stride = p.v("mul i64 %s, %s", stride, x)
 	}
 	size := p.def.Buffers[v.Buffer].DType.Bytes()
-	p.do("call void @heal.copy(ptr %s, ptr %s, ptr %s, ptr %s, ptr %s, i64 %d, i64 %d)", to, target, p.address(v), from, shape, n, size)
+	p.do("call void @heal.copy(ptr %s, ptr %s, ptr %s, ptr %s, ptr %s, i64 %d, i64 %d)", to, target, p.address(v), from,
+		shape, n, size)
 }
 
 // assert is the Host operation of that name. Unlike the runtime's message, a library's has no values.
@@ -189,6 +191,7 @@ func (p *planFunc) failMessage(site int, message string, code int) {
 	if site >= 0 && site < len(p.km.Plan.Sites) {
 		message = p.km.Plan.Sites[site].Locate(message)
 	}
-	p.v("call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, ptr %s)", p.w.text("%s"), p.w.text(message))
+	p.v("call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, ptr %s)", p.w.text("%s"),
+		p.w.text(message))
 	p.fail(fmt.Sprint(code))
 }

@@ -18,7 +18,10 @@ func (e *Entry) Supported() error {
 	}
 	name := fmt.Sprintf("the function `%s`", e.Name)
 	if d := e.undetermined(); d != "" {
-		return refuse(abi.Site{}, name, fmt.Sprintf("no argument and no result determines the shape parameter %s; give it a value with --shape %s=EXTENT", d, d))
+		return refuse(abi.Site{}, name,
+			fmt.Sprintf(
+				"no argument and no result determines the shape parameter %s; give it a value with --shape %s=EXTENT",
+				d, d))
 	}
 	sites := e.Packed.Plan.Sites
 	var visit func(f *abi.Function, steps []abi.Step) error
@@ -31,8 +34,11 @@ func (e *Entry) Supported() error {
 				if s.Host.Site < len(sites) {
 					site = sites[s.Host.Site]
 				}
-				return refuse(site, fmt.Sprintf("`%s` in %s", s.Host.Name, name), "a library does no input and output and has no strings; return the value instead, or choose other functions by `pub` or --entry")
-			case s.Copy != nil && f.Buffers[s.Copy.To].DType == types.String, s.Call != nil && passesText(f, s.Call), s.Loop != nil && swapsText(f, s.Loop):
+				return refuse(site, fmt.Sprintf("`%s` in %s", s.Host.Name, name),
+					"a library does no input and output and has no strings; return the value instead, or choose "+
+						"other functions by `pub` or --entry")
+			case s.Copy != nil && f.Buffers[s.Copy.To].DType == types.String, s.Call != nil && passesText(f, s.Call),
+				s.Loop != nil && swapsText(f, s.Loop):
 				return refuse(abi.Site{}, name, "it computes with strings, and a library has none")
 			case s.If != nil:
 				if err = visit(f, s.If.Then); err == nil {

@@ -44,8 +44,9 @@ type Options struct {
 	CPU      string // "" for the host's processor, or a plain one when Triple is another architecture
 	Features string // changes to the features of CPU or of the host, such as "+avx2,-prefer-256-bit"
 
-	OptLevel int    // 0 to 3, for the pass pipeline and for instruction selection
-	Passes   string // a pipeline in the syntax of `opt -passes`; "" for "default<O3>" and so on by OptLevel; NoPasses for none
+	OptLevel int // 0 to 3, for the pass pipeline and for instruction selection
+	// a pipeline in the syntax of `opt -passes`; "" for "default<O3>" and so on by OptLevel; NoPasses for none
+	Passes string
 
 	Emit          Output
 	Reloc         Reloc

@@ -42,7 +42,9 @@ func (e *CompileError) Error() string {
 // bufferName is the file name that LLVM puts in front of parse errors.
 const bufferName = "ir"
 
-var parseMessage = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^` + bufferName + `:(\d+):(\d+): error: (.*)$`) })
+var parseMessage = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?s)^` + bufferName + `:(\d+):(\d+): error: (.*)$`)
+})
 
 // parseError splits LLVM's "ir:3:7: error: what" (then the line and a caret) into its parts.
 func parseError(msg string) *CompileError {

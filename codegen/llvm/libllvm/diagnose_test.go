@@ -18,16 +18,20 @@ func TestErrors(t *testing.T) {
 		message  string
 	}{
 		{"syntax", "define void @k() {\n  bogus\n}", Options{}, Parse, 2, "expected instruction opcode"},
-		{"types", "define i32 @k(i64 %x) {\n  ret i32 %x\n}", Options{}, Parse, 2, "'%x' defined with type 'i64' but expected 'i32'"},
+		{"types", "define i32 @k(i64 %x) {\n  ret i32 %x\n}", Options{}, Parse, 2,
+			"'%x' defined with type 'i64' but expected 'i32'"},
 		{"cut off", "define", Options{}, Parse, 1, "expected"},
 		{"zero byte", "define void @k() {\x00}", Options{}, Parse, 1, "requires at least one basic block"},
-		{"dominance", "define i32 @k() {\n  %x = add i32 %y, 1\n  %y = add i32 %x, 1\n  ret i32 %y\n}", Options{}, Verify, 0,
+		{"dominance", "define i32 @k() {\n  %x = add i32 %y, 1\n  %y = add i32 %x, 1\n  ret i32 %y\n}", Options{},
+			Verify, 0,
 			"Instruction does not dominate all uses"},
-		{"pipeline", "define void @k() {\n  ret void\n}", Options{Passes: "nonsense"}, Passes, 0, "unknown pass name 'nonsense'"},
+		{"pipeline", "define void @k() {\n  ret void\n}", Options{Passes: "nonsense"}, Passes, 0,
+			"unknown pass name 'nonsense'"},
 		{"inline assembly", "define void @k() {\n  call void asm \"bogus\", \"\"()\n  ret void\n}",
 			Options{Triple: "x86_64-linux-gnu"}, Emit, 0, "invalid instruction mnemonic 'bogus'"},
 		// The last two end the process when nobody handles LLVM's fatal errors.
-		{"processor without 64 bits", "define void @k() {\n  ret void\n}", Options{Triple: "x86_64-linux-gnu", CPU: "i386"}, Emit, 0,
+		{"processor without 64 bits", "define void @k() {\n  ret void\n}",
+			Options{Triple: "x86_64-linux-gnu", CPU: "i386"}, Emit, 0,
 			"64-bit code requested on a subtarget that doesn't support it"},
 		{"intrinsic the processor lacks", `declare i32 @llvm.x86.sse42.crc32.32.8(i32, i8)
 define i32 @k(i32 %a) {

@@ -75,7 +75,8 @@ func search(paths []string) (*Lib, error) {
 		}
 		var missing *MissingError
 		// The linker words it this way when path itself is absent, not one of the libraries it needs.
-		if errors.As(err, &missing) && refused == nil && !strings.HasPrefix(missing.Reason, "cannot open shared object file") {
+		if errors.As(err, &missing) && refused == nil && !strings.HasPrefix(missing.Reason,
+			"cannot open shared object file") {
 			refused = missing
 		}
 	}
@@ -91,7 +92,8 @@ func candidates(goarch string) []string {
 	var paths []string
 	for _, v := range versions {
 		for _, dir := range []string{"", "/usr/lib/" + multiarch, fmt.Sprintf("/usr/lib/llvm-%d/lib", v),
-			fmt.Sprintf("/usr/lib/llvm%d/lib", v), "/usr/lib64", fmt.Sprintf("/usr/lib64/llvm%d/lib", v), "/usr/lib", "/usr/local/lib"} {
+			fmt.Sprintf("/usr/lib/llvm%d/lib", v), "/usr/lib64", fmt.Sprintf("/usr/lib64/llvm%d/lib", v), "/usr/lib",
+			"/usr/local/lib"} {
 			for _, name := range names(v) {
 				paths = append(paths, filepath.Join(dir, name))
 			}
@@ -103,7 +105,8 @@ func candidates(goarch string) []string {
 // names are the file names under which distributions install version v. The scheme changed with 18.1.
 func names(v int) []string {
 	if v >= 18 {
-		return []string{fmt.Sprintf("libLLVM.so.%d.1", v), fmt.Sprintf("libLLVM-%d.so", v), fmt.Sprintf("libLLVM-%d.so.1", v)}
+		return []string{fmt.Sprintf("libLLVM.so.%d.1", v), fmt.Sprintf("libLLVM-%d.so", v),
+			fmt.Sprintf("libLLVM-%d.so.1", v)}
 	}
 	return []string{fmt.Sprintf("libLLVM-%d.so.1", v), fmt.Sprintf("libLLVM-%d.so", v)}
 }

@@ -19,11 +19,21 @@ func TestMissing(t *testing.T) {
 		open func() (*Lib, error)
 		want string
 	}{
-		{"variable names no file", func() (*Lib, error) { return find("/nowhere/libLLVM.so") }, EnvPath + "=/nowhere/libLLVM.so: cannot open shared object file"},
-		{"variable names another library", func() (*Lib, error) { return find("libc.so.6") }, EnvPath + "=libc.so.6: it is not libLLVM"},
-		{"variable names a text file", func() (*Lib, error) { return find(text) }, "cannot use " + EnvPath + "=" + text},
-		{"nothing installed", func() (*Lib, error) { return search([]string{"/nowhere/a.so", "libLLVM-absent.so"}) }, "libLLVM 15 to 22 is not installed"},
-		{"one found, not usable", func() (*Lib, error) { return search([]string{"/nowhere/a.so", text, "libc.so.6"}) }, "cannot use " + text},
+		{"variable names no file", func() (*Lib, error) {
+			return find("/nowhere/libLLVM.so")
+		}, EnvPath + "=/nowhere/libLLVM.so: cannot open shared object file"},
+		{"variable names another library", func() (*Lib, error) {
+			return find("libc.so.6")
+		}, EnvPath + "=libc.so.6: it is not libLLVM"},
+		{"variable names a text file", func() (*Lib, error) {
+			return find(text)
+		}, "cannot use " + EnvPath + "=" + text},
+		{"nothing installed", func() (*Lib, error) {
+			return search([]string{"/nowhere/a.so", "libLLVM-absent.so"})
+		}, "libLLVM 15 to 22 is not installed"},
+		{"one found, not usable", func() (*Lib, error) {
+			return search([]string{"/nowhere/a.so", text, "libc.so.6"})
+		}, "cannot use " + text},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -32,7 +42,8 @@ func TestMissing(t *testing.T) {
 			if lib != nil || !errors.As(err, &missing) {
 				t.Fatalf("got %v, %v; want a *MissingError", lib, err)
 			}
-			if msg := err.Error(); !strings.Contains(msg, test.want) || !strings.Contains(msg, "apt-get install libllvm19") || strings.Contains(msg, "\n") {
+			if msg := err.Error(); !strings.Contains(msg, test.want) ||
+				!strings.Contains(msg, "apt-get install libllvm19") || strings.Contains(msg, "\n") {
 				t.Errorf("message %q, want one line with %q and the command", msg, test.want)
 			}
 		})
@@ -63,7 +74,8 @@ func TestCandidates(t *testing.T) {
 		}
 		return i
 	}
-	order := []string{"libLLVM.so.19.1", "/usr/lib/x86_64-linux-gnu/libLLVM.so.19.1", "/usr/lib/llvm-19/lib/libLLVM-19.so", "libLLVM.so.22.1",
+	order := []string{"libLLVM.so.19.1", "/usr/lib/x86_64-linux-gnu/libLLVM.so.19.1",
+		"/usr/lib/llvm-19/lib/libLLVM-19.so", "libLLVM.so.22.1",
 		"libLLVM.so.18.1", "libLLVM-17.so.1", "libLLVM-15.so.1", "/usr/lib/x86_64-linux-gnu/libLLVM-15.so.1"}
 	for i := 1; i < len(order); i++ {
 		if position(order[i-1]) >= position(order[i]) {

@@ -87,12 +87,15 @@ func TestOutputs(t *testing.T) {
 		if again := mustCompile(t, lib, addKernel, Options{OptLevel: 3}); !bytes.Equal(object, again) {
 			t.Error("compiling twice gives different objects")
 		}
-		asm := mustCompile(t, lib, addKernel, Options{OptLevel: 3, Triple: "x86_64-linux-gnu", CPU: "x86-64-v3", Emit: Assembly})
+		asm := mustCompile(t, lib, addKernel, Options{OptLevel: 3, Triple: "x86_64-linux-gnu", CPU: "x86-64-v3",
+			Emit: Assembly})
 		if !bytes.Contains(asm, []byte("\nadd:")) || !bytes.Contains(asm, []byte("vaddps")) {
 			t.Errorf("assembly lacks the function or the vector loop:\n%s", asm)
 		}
-		ir := mustCompile(t, lib, addKernel, Options{OptLevel: 3, Triple: "x86_64-linux-gnu", CPU: "x86-64-v3", Emit: IR})
-		for _, want := range []string{"define void @add(", "fadd <8 x float>", `target triple = "x86_64-`, "target datalayout = "} {
+		ir := mustCompile(t, lib, addKernel, Options{OptLevel: 3, Triple: "x86_64-linux-gnu", CPU: "x86-64-v3",
+			Emit: IR})
+		for _, want := range []string{"define void @add(", "fadd <8 x float>", `target triple = "x86_64-`,
+			"target datalayout = "} {
 			if !bytes.Contains(ir, []byte(want)) {
 				t.Errorf("optimised IR lacks %q:\n%s", want, ir)
 			}
@@ -118,7 +121,8 @@ func TestTargets(t *testing.T) {
 	if lib.HasTarget("sparc64-linux-gnu") {
 		t.Error("HasTarget of a target that heal does not use")
 	}
-	if _, err := lib.Compile(addKernel, Options{Triple: "sparc64-linux-gnu"}); err == nil || !strings.Contains(err.Error(), "unsupported target") {
+	if _, err := lib.Compile(addKernel, Options{Triple: "sparc64-linux-gnu"}); err == nil ||
+		!strings.Contains(err.Error(), "unsupported target") {
 		t.Errorf("compiling for sparc64: %v", err)
 	}
 }
@@ -185,7 +189,8 @@ define void @copy(i8** %args, i64 %n) {
   ret void
 }`
 	eachVersion(t, func(t *testing.T, lib *Lib) {
-		asm := mustCompile(t, lib, ir, Options{OptLevel: 3, Triple: "x86_64-linux-gnu", CPU: "x86-64-v3", Emit: Assembly})
+		asm := mustCompile(t, lib, ir, Options{OptLevel: 3, Triple: "x86_64-linux-gnu", CPU: "x86-64-v3",
+			Emit: Assembly})
 		for _, want := range []string{"memcpy", "vmaskmov"} {
 			if !bytes.Contains(asm, []byte(want)) {
 				t.Errorf("no %q in\n%s", want, asm)

@@ -284,7 +284,8 @@ func (e *exec) position(st *kernel.Reduce, x []uint64) uint64 {
 			return uint64(best)
 		case test(scalar.Ne, v, v):
 			return uint64(i)
-		case st.Kind == ir.ReduceArgMax && test(scalar.Lt, x[best], v), st.Kind == ir.ReduceArgMin && test(scalar.Lt, v, x[best]):
+		case st.Kind == ir.ReduceArgMax && test(scalar.Lt, x[best], v), st.Kind == ir.ReduceArgMin &&
+			test(scalar.Lt, v, x[best]):
 			best = i
 		}
 	}

@@ -25,7 +25,8 @@ kernel @k(in x: f32[4], out y: f32[4]) over %0 in 0..4 {
 	four := []abi.Extent{{Dim: types.Lit(4)}}
 	shape := []types.Dim{types.Lit(4)}
 	m.Plan = &abi.Program{Funcs: []*abi.Function{{
-		Buffers: []abi.Buffer{{Kind: abi.Input, DType: types.F32, Shape: four}, {Kind: abi.Output, DType: types.F32, Shape: four}},
+		Buffers: []abi.Buffer{{Kind: abi.Input, DType: types.F32, Shape: four},
+			{Kind: abi.Output, DType: types.F32, Shape: four}},
 		Params:  []int{0},
 		Results: []abi.View{{Buffer: 1, Shape: shape, Strides: []types.Dim{types.Lit(1)}}},
 		Steps:   []abi.Step{{Launch: &abi.Launch{Kernel: "k", Args: []int{0, 1}, Outer: four[0]}}},
@@ -50,7 +51,8 @@ func TestBrokenPromises(t *testing.T) {
 		"  %1: f32 = load x[%0 + 1]\n  store y[%0], %1": "out of bounds",
 		"  %1: f32 = load x[%0]\n  store y[0], %1":      "written twice",
 		"  %1: f32 = load x[0]\n  store y[%0 + 4], %1":  "out of bounds",
-		"  %1: i64 = const 2\n  %2: bool = lt %0, %1\n  %3: f32 = const 1.0\n  if %2 {\n    store y[%0], %3\n  } else {\n  }": "never written",
+		"  %1: i64 = const 2\n  %2: bool = lt %0, %1\n  %3: f32 = const 1.0\n  if %2 {\n    store y[%0], %3\n" +
+			"  } else {\n  }": "never written",
 	} {
 		_, err := run4(program(t, body))
 		var f *Failure
@@ -61,7 +63,10 @@ func TestBrokenPromises(t *testing.T) {
 }
 
 func TestFailure(t *testing.T) {
-	_, err := run4(program(t, "  %1: i64 = const 3\n  %2: bool = lt %0, %1\n  check index %2, %0, %1 site 0\n  %3: f32 = load x[%0]\n  store y[%0], %3"))
+	_,
+		err := run4(program(t,
+		"  %1: i64 = const 3\n  %2: bool = lt %0, %1\n  check index %2, %0, %1 site 0\n  %3: f32 = load x[%0]\n"+
+			"  store y[%0], %3"))
 	var f *Failure
 	if !errors.As(err, &f) || f.Site.Op != "index" || f.Info != [2]int64{3, 3} {
 		t.Errorf("%v", err)

@@ -43,8 +43,8 @@ type activation struct {
 	step int // the number of the current step, in pre-order
 }
 
-// Run executes the plan of m and gives its results, and after them what its `&mut` parameters then hold. dims are its free shape parameters. The error is a *Failure when the program
-// fails; any other is a bug in the plan or in a kernel.
+// Run executes the plan of m and gives its results, and after them what its `&mut` parameters then hold. dims are its
+// free shape parameters. The error is a *Failure when the program fails; any other is a bug in the plan or in a kernel.
 func Run(m *kernel.Module, dims map[string]int64, args []*ir.Array, sys ir.System) (out []*ir.Array, err error) {
 	r := &run{m: m, dims: dims, sys: sys, kernels: map[string]*kernel.Kernel{}, funcs: map[string]*kernel.Func{}}
 	for _, k := range m.Kernels {
@@ -175,7 +175,8 @@ func (f *activation) one(s *abi.Step) {
 			fail("there is no kernel %s", s.Launch.Kernel)
 		}
 		if len(s.Launch.Args) != k.Buffers() {
-			fail("kernel %s has %d parameters, and is launched with %d buffers", k.Name, k.Buffers(), len(s.Launch.Args))
+			fail("kernel %s has %d parameters, and is launched with %d buffers", k.Name, k.Buffers(),
+				len(s.Launch.Args))
 		}
 		e := &exec{r: r, types: k.Types, params: k.Params, fresh: map[place]bool{}}
 		for i, b := range s.Launch.Args {

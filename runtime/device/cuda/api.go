@@ -24,29 +24,31 @@ type api struct {
 	CtxSetCurrent              function // CUcontext
 	CtxSetLimit                function // CUlimit, size_t value
 
-	MemGetInfo_v2             function // size_t *free, size_t *total
-	MemAlloc_v2               function // CUdeviceptr *p, size_t bytes
-	MemAllocManaged           function // CUdeviceptr *p, size_t bytes, unsigned flags
-	MemFree_v2                function // CUdeviceptr
-	MemHostAlloc              function // void **p, size_t bytes, unsigned flags
-	MemFreeHost               function // void *
-	MemcpyHtoDAsync_v2        function // CUdeviceptr dst, const void *src, size_t bytes, CUstream
-	MemcpyDtoHAsync_v2        function // void *dst, CUdeviceptr src, size_t bytes, CUstream
-	MemcpyDtoDAsync_v2        function // CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream
-	MemsetD32Async            function // CUdeviceptr dst, unsigned value, size_t n, CUstream
-	StreamCreate              function // CUstream *, unsigned flags
-	StreamDestroy_v2          function // CUstream
-	StreamSynchronize         function // CUstream
-	EventCreate               function // CUevent *, unsigned flags
-	EventRecord               function // CUevent, CUstream
-	EventSynchronize          function // CUevent
-	EventElapsedTime          function // float *milliseconds, CUevent start, CUevent end
-	EventDestroy_v2           function // CUevent
-	ModuleLoadDataEx          function // CUmodule *, const void *image, unsigned n, CUjit_option *options, void **values
-	ModuleUnload              function // CUmodule
-	ModuleGetFunction         function // CUfunction *, CUmodule, const char *name
-	FuncSetAttribute          function // CUfunction, CUfunction_attribute, int value
-	LaunchKernel              function // CUfunction, unsigned grid x, y, z, block x, y, z, shared bytes, CUstream, void **params, void **extra
+	MemGetInfo_v2      function // size_t *free, size_t *total
+	MemAlloc_v2        function // CUdeviceptr *p, size_t bytes
+	MemAllocManaged    function // CUdeviceptr *p, size_t bytes, unsigned flags
+	MemFree_v2         function // CUdeviceptr
+	MemHostAlloc       function // void **p, size_t bytes, unsigned flags
+	MemFreeHost        function // void *
+	MemcpyHtoDAsync_v2 function // CUdeviceptr dst, const void *src, size_t bytes, CUstream
+	MemcpyDtoHAsync_v2 function // void *dst, CUdeviceptr src, size_t bytes, CUstream
+	MemcpyDtoDAsync_v2 function // CUdeviceptr dst, CUdeviceptr src, size_t bytes, CUstream
+	MemsetD32Async     function // CUdeviceptr dst, unsigned value, size_t n, CUstream
+	StreamCreate       function // CUstream *, unsigned flags
+	StreamDestroy_v2   function // CUstream
+	StreamSynchronize  function // CUstream
+	EventCreate        function // CUevent *, unsigned flags
+	EventRecord        function // CUevent, CUstream
+	EventSynchronize   function // CUevent
+	EventElapsedTime   function // float *milliseconds, CUevent start, CUevent end
+	EventDestroy_v2    function // CUevent
+	// CUmodule *, const void *image, unsigned n, CUjit_option *options, void **values
+	ModuleLoadDataEx  function
+	ModuleUnload      function // CUmodule
+	ModuleGetFunction function // CUfunction *, CUmodule, const char *name
+	FuncSetAttribute  function // CUfunction, CUfunction_attribute, int value
+	// CUfunction, unsigned grid x, y, z, block x, y, z, shared bytes, CUstream, void **params, void **extra
+	LaunchKernel              function
 	StreamBeginCapture_v2     function // CUstream, CUstreamCaptureMode
 	StreamEndCapture          function // CUstream, CUgraph *
 	GraphInstantiateWithFlags function // CUgraphExec *, CUgraph, unsigned long long flags
@@ -57,10 +59,13 @@ type api struct {
 
 // loopAPI has the functions for graphs that repeat their work, which drivers have from CUDA 12.4 on.
 type loopAPI struct {
-	GraphCreate                  function // CUgraph *, unsigned flags
-	GraphConditionalHandleCreate function // CUgraphConditionalHandle *, CUgraph, CUcontext, unsigned initial value, unsigned flags
-	GraphAddNode_v2              function // CUgraphNode *, CUgraph, const CUgraphNode *after, const CUgraphEdgeData *, size_t n, CUgraphNodeParams *
-	StreamBeginCaptureToGraph    function // CUstream, CUgraph, const CUgraphNode *after, const CUgraphEdgeData *, size_t n, CUstreamCaptureMode
+	GraphCreate function // CUgraph *, unsigned flags
+	// CUgraphConditionalHandle *, CUgraph, CUcontext, unsigned initial value, unsigned flags
+	GraphConditionalHandleCreate function
+	// CUgraphNode *, CUgraph, const CUgraphNode *after, const CUgraphEdgeData *, size_t n, CUgraphNodeParams *
+	GraphAddNode_v2 function
+	// CUstream, CUgraph, const CUgraphNode *after, const CUgraphEdgeData *, size_t n, CUstreamCaptureMode
+	StreamBeginCaptureToGraph function
 }
 
 // nodeParams is a CUgraphNodeParams for a conditional node.

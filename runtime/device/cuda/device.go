@@ -106,7 +106,9 @@ func (v *dev) AllocHost(bytes int64) ([]byte, error) {
 }
 
 func (v *dev) FreeHost(b []byte) error {
-	return v.do(&v.MemFreeHost, func() result { return v.MemFreeHost.call(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) })
+	return v.do(&v.MemFreeHost, func() result {
+		return v.MemFreeHost.call(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+	})
 }
 
 func (v *dev) Available() (int64, error) {
@@ -124,7 +126,9 @@ func (v *dev) SetStack(bytes int64) error {
 	if enough {
 		return nil
 	}
-	if err := v.do(&v.CtxSetLimit, func() result { return v.CtxSetLimit.call(limitStack, uintptr(bytes)) }); err != nil {
+	if err := v.do(&v.CtxSetLimit, func() result {
+		return v.CtxSetLimit.call(limitStack, uintptr(bytes))
+	}); err != nil {
 		return err
 	}
 	v.mu.Lock()

@@ -26,7 +26,8 @@ type Driver struct {
 // library is the name that every version of the driver has.
 const library = "libcuda.so.1"
 
-const helpInstall = "install the driver of NVIDIA (Debian: `apt-get install nvidia-driver`; in a container, start it with the host's devices), or use --backend cpu"
+const helpInstall = "install the driver of NVIDIA (Debian: `apt-get install nvidia-driver`; in a container, start " +
+	"it with the host's devices), or use --backend cpu"
 
 // EnvPath is the environment variable that names the library to use instead.
 const EnvPath = "HEAL_LIBCUDA"
@@ -50,21 +51,24 @@ func openLibrary(name string) (*Driver, error) {
 	if err != nil {
 		why := strings.TrimPrefix(err.Error(), name+": ")
 		if strings.HasPrefix(why, "cannot open shared object file") {
-			return nil, &device.MissingError{Why: "there is no driver of NVIDIA: " + name + " is not there", Help: helpInstall}
+			return nil, &device.MissingError{Why: "there is no driver of NVIDIA: " + name + " is not there",
+				Help: helpInstall}
 		}
-		return nil, &device.MissingError{Why: "the driver of NVIDIA cannot be loaded: " + name + ": " + why, Help: helpInstall}
+		return nil, &device.MissingError{Why: "the driver of NVIDIA cannot be loaded: " + name + ": " + why,
+			Help: helpInstall}
 	}
 	return OpenSymbols(name, func(symbol string) (uintptr, error) { return purego.Dlsym(dl, symbol) })
 }
 
-// OpenSymbols makes a driver of the functions that symbol finds by their C names. name is the library, for messages. Open
-// does it for the installed driver; tests bring a library of their own.
+// OpenSymbols makes a driver of the functions that symbol finds by their C names. name is the library, for messages.
+// Open does it for the installed driver; tests bring a library of their own.
 func OpenSymbols(name string, symbol func(string) (uintptr, error)) (*Driver, error) {
 	d := &Driver{devices: map[int]*dev{}}
 	// The version comes first: an old driver may lack functions, and this is the better reason.
 	addr, err := symbol("cuDriverGetVersion")
 	if err != nil || addr == 0 {
-		return nil, &device.MissingError{Why: name + " is no driver of NVIDIA: it has no function cuDriverGetVersion", Help: helpInstall}
+		return nil, &device.MissingError{Why: name + " is no driver of NVIDIA: it has no function cuDriverGetVersion",
+			Help: helpInstall}
 	}
 	get := function{"cuDriverGetVersion", addr}
 	var version int32
@@ -73,12 +77,14 @@ func OpenSymbols(name string, symbol func(string) (uintptr, error)) (*Driver, er
 	}
 	if version < minVersion {
 		return nil, &device.MissingError{
-			Why:  fmt.Sprintf("the driver of NVIDIA is too old: it supports CUDA %s, and %s is needed", versionName(version), versionName(minVersion)),
+			Why: fmt.Sprintf("the driver of NVIDIA is too old: it supports CUDA %s, and %s is needed",
+				versionName(version), versionName(minVersion)),
 			Help: "install version 470 of the driver or a newer one",
 		}
 	}
 	if err := bind(&d.api, symbol); err != nil {
-		return nil, &device.MissingError{Why: fmt.Sprintf("the driver of NVIDIA (CUDA %s) cannot be used: %v", versionName(version), err), Help: helpUpdate}
+		return nil, &device.MissingError{Why: fmt.Sprintf("the driver of NVIDIA (CUDA %s) cannot be used: %v",
+			versionName(version), err), Help: helpUpdate}
 	}
 	d.version = version
 	var loops loopAPI
@@ -135,12 +141,14 @@ func (d *Driver) describe(i int) (int32, device.Info, error) {
 		return 0, info, err
 	}
 	name := make([]byte, 256)
-	if err := d.DeviceGetName.call(uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)), uintptr(handle)).failure(d.DeviceGetName.name, ""); err != nil {
+	if err := d.DeviceGetName.call(uintptr(unsafe.Pointer(&name[0])), uintptr(len(name)),
+		uintptr(handle)).failure(d.DeviceGetName.name, ""); err != nil {
 		return 0, info, err
 	}
 	info.Name = text(name)
 	var bytes uintptr
-	if err := d.DeviceTotalMem_v2.call(uintptr(unsafe.Pointer(&bytes)), uintptr(handle)).failure(d.DeviceTotalMem_v2.name, info.Name); err != nil {
+	if err := d.DeviceTotalMem_v2.call(uintptr(unsafe.Pointer(&bytes)),
+		uintptr(handle)).failure(d.DeviceTotalMem_v2.name, info.Name); err != nil {
 		return 0, info, err
 	}
 	info.Memory = int64(bytes)
@@ -148,10 +156,12 @@ func (d *Driver) describe(i int) (int32, device.Info, error) {
 	for _, a := range []struct {
 		attribute uintptr
 		to        *int
-	}{{attributeMajor, &info.Major}, {attributeMinor, &info.Minor}, {attributeProcessors, &info.Processors}, {attributeSharedOptin, &shared},
+	}{{attributeMajor, &info.Major}, {attributeMinor, &info.Minor}, {attributeProcessors, &info.Processors},
+		{attributeSharedOptin, &shared},
 		{attributeManaged, &managed}, {attributeConcurrent, &concurrent}} {
 		var v int32
-		if err := d.DeviceGetAttribute.call(uintptr(unsafe.Pointer(&v)), a.attribute, uintptr(handle)).failure(d.DeviceGetAttribute.name, info.Name); err != nil {
+		if err := d.DeviceGetAttribute.call(uintptr(unsafe.Pointer(&v)), a.attribute,
+			uintptr(handle)).failure(d.DeviceGetAttribute.name, info.Name); err != nil {
 			return 0, info, err
 		}
 		*a.to = int(v)
@@ -173,14 +183,16 @@ func (d *Driver) Open(i int) (device.Device, error) {
 		return nil, err
 	}
 	if i < 0 || i >= n {
-		return nil, &device.MissingError{Why: fmt.Sprintf("there is no device %d; the driver finds %d, numbered from 0", i, n), Help: "see `healc doctor`"}
+		return nil, &device.MissingError{Why: fmt.Sprintf("there is no device %d; the driver finds %d, numbered from 0",
+			i, n), Help: "see `healc doctor`"}
 	}
 	handle, info, err := d.describe(i)
 	if err != nil {
 		return nil, err
 	}
 	v := &dev{api: &d.api, loops: d.loops, info: info}
-	if err := d.DevicePrimaryCtxRetain.call(uintptr(unsafe.Pointer(&v.ctx)), uintptr(handle)).failure(d.DevicePrimaryCtxRetain.name, info.Name); err != nil {
+	if err := d.DevicePrimaryCtxRetain.call(uintptr(unsafe.Pointer(&v.ctx)),
+		uintptr(handle)).failure(d.DevicePrimaryCtxRetain.name, info.Name); err != nil {
 		return nil, err
 	}
 	d.devices[i] = v

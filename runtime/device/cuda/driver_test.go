@@ -265,7 +265,8 @@ func TestMissing(t *testing.T) {
 		}
 	}
 	var missing *device.MissingError
-	if _, err := openLibrary("libnot-there.so.1"); !errors.As(err, &missing) || !strings.Contains(err.Error(), "libnot-there.so.1 is not there") {
+	if _, err := openLibrary("libnot-there.so.1"); !errors.As(err, &missing) ||
+		!strings.Contains(err.Error(), "libnot-there.so.1 is not there") {
 		t.Errorf("no library: %v", err)
 	}
 	d, err := OpenSymbols("libtest", fake(0).Symbol)
@@ -274,7 +275,8 @@ func TestMissing(t *testing.T) {
 		t.Errorf("no device: %v", err)
 	}
 	d, _ = open1(t, fake(1))
-	if _, err := d.Open(3); !errors.As(err, &missing) || !strings.Contains(err.Error(), "there is no device 3; the driver finds 1") {
+	if _, err := d.Open(3); !errors.As(err, &missing) || !strings.Contains(err.Error(),
+		"there is no device 3; the driver finds 1") {
 		t.Errorf("device 3 of 1: %v", err)
 	}
 }
@@ -295,16 +297,20 @@ func TestErrors(t *testing.T) {
 		t.Errorf("no managed memory: %v", err)
 	}
 	if _, err := v.Load("bad.ptx", []byte(strings.Replace(twice, "shl.b64", "frobnicate", 1))); !errors.As(err, &e) ||
-		e.Name != "CUDA_ERROR_INVALID_PTX" || !strings.Contains(e.Log, "frobnicate") || !strings.Contains(e.Text, "bad.ptx") {
+		e.Name != "CUDA_ERROR_INVALID_PTX" || !strings.Contains(e.Log, "frobnicate") ||
+		!strings.Contains(e.Text, "bad.ptx") {
 		t.Errorf("wrong PTX: %v", err)
 	}
 	l.Fail("cuModuleLoadDataEx", 222)
-	if _, err := v.Load("new.ptx", []byte(twice)); !errors.As(err, &e) || !strings.Contains(err.Error(), "the driver is too old for this version of PTX") || !strings.Contains(e.Help, "--gpu-arch") {
+	if _, err := v.Load("new.ptx", []byte(twice)); !errors.As(err, &e) ||
+		!strings.Contains(err.Error(), "the driver is too old for this version of PTX") ||
+		!strings.Contains(e.Help, "--gpu-arch") {
 		t.Errorf("PTX that is too new: %v", err)
 	}
 	m, err := v.Load("twice.ptx", []byte(twice))
 	check(t, err)
-	if _, err := m.Function("thrice", 0); !errors.As(err, &e) || e.Name != "CUDA_ERROR_NOT_FOUND" || !strings.Contains(err.Error(), "thrice") {
+	if _, err := m.Function("thrice", 0); !errors.As(err, &e) || e.Name != "CUDA_ERROR_NOT_FOUND" ||
+		!strings.Contains(err.Error(), "thrice") {
 		t.Errorf("no such entry: %v", err)
 	}
 	if _, err := m.Function("twice", 1<<20); !errors.As(err, &e) || e.Call != "cuFuncSetAttribute" {

@@ -14,7 +14,9 @@ type graph struct {
 
 func (s *stream) Capture(record func() error) (device.Graph, error) {
 	v := s.dev
-	if err := v.do(&v.StreamBeginCapture_v2, func() result { return v.StreamBeginCapture_v2.call(s.handle, captureRelaxed) }); err != nil {
+	if err := v.do(&v.StreamBeginCapture_v2, func() result {
+		return v.StreamBeginCapture_v2.call(s.handle, captureRelaxed)
+	}); err != nil {
 		return nil, err
 	}
 	captured, err := s.captured(record)
@@ -40,21 +42,24 @@ func (s *stream) captured(record func() error) (graph uintptr, err error) {
 	return graph, err
 }
 
-// CaptureLoop makes a graph of one node, a conditional one of the kind while, and captures its body. The body belongs to the
-// node, and is destroyed with the graph.
+// CaptureLoop makes a graph of one node, a conditional one of the kind while, and captures its body. The body belongs
+// to the node, and is destroyed with the graph.
 func (s *stream) CaptureLoop(record func(handle uint64) error) (device.Graph, error) {
 	v, api := s.dev, s.dev.loops
 	if api == nil {
 		return nil, device.ErrNoLoops
 	}
 	var whole, node uintptr
-	if err := v.do(&api.GraphCreate, func() result { return api.GraphCreate.call(uintptr(unsafe.Pointer(&whole)), 0) }); err != nil {
+	if err := v.do(&api.GraphCreate, func() result {
+		return api.GraphCreate.call(uintptr(unsafe.Pointer(&whole)), 0)
+	}); err != nil {
 		return nil, err
 	}
 	defer v.destroyGraph(whole)
 	p := &nodeParams{kind: nodeConditional, form: conditionWhile, size: 1, context: v.ctx}
 	err := v.do(&api.GraphConditionalHandleCreate, func() result {
-		return api.GraphConditionalHandleCreate.call(uintptr(unsafe.Pointer(&p.handle)), whole, v.ctx, 1, conditionAssign)
+		return api.GraphConditionalHandleCreate.call(uintptr(unsafe.Pointer(&p.handle)), whole, v.ctx, 1,
+			conditionAssign)
 	})
 	if err != nil {
 		return nil, err

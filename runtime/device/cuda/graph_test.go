@@ -87,13 +87,16 @@ func TestLoops(t *testing.T) {
 	if _, err := s.CaptureLoop(func(uint64) error { return wrong }); err != wrong {
 		t.Errorf("a capture that fails says %v", err)
 	}
-	if _, err := s.CaptureLoop(func(uint64) error { return s.Upload(p, out) }); err == nil || !strings.Contains(err.Error(), "cannot be captured") {
+	if _, err := s.CaptureLoop(func(uint64) error {
+		return s.Upload(p, out)
+	}); err == nil || !strings.Contains(err.Error(), "cannot be captured") {
 		t.Errorf("an upload in a loop: %v", err)
 	}
 	if _, err := s.CaptureLoop(func(uint64) error { return nil }); err == nil {
 		t.Error("a loop without a body is made")
 	}
-	for _, call := range []string{"cuGraphCreate", "cuGraphConditionalHandleCreate", "cuGraphAddNode_v2", "cuStreamBeginCaptureToGraph", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"} {
+	for _, call := range []string{"cuGraphCreate", "cuGraphConditionalHandleCreate", "cuGraphAddNode_v2",
+		"cuStreamBeginCaptureToGraph", "cuStreamEndCapture", "cuGraphInstantiateWithFlags"} {
 		l.Fail(call, 801)
 		var e *device.Error
 		_, err := s.CaptureLoop(func(h uint64) error { return s.Launch(f, 1, 1, 0, []uint64{h, uint64(p), 10}) })
@@ -127,7 +130,10 @@ func TestNoLoops(t *testing.T) {
 	} {
 		s, err := l.v().NewStream()
 		check(t, err)
-		if _, err := s.CaptureLoop(func(uint64) error { t.Error("it is captured"); return nil }); err != device.ErrNoLoops {
+		if _, err := s.CaptureLoop(func(uint64) error {
+			t.Error("it is captured")
+			return nil
+		}); err != device.ErrNoLoops {
 			t.Errorf("%s: %v", l.name, err)
 		}
 		if _, err := s.Capture(func() error { return nil }); err != nil {

@@ -32,7 +32,8 @@ func (v *dev) Load(name string, ptx []byte) (device.Module, error) {
 	// Lines of the source that the PTX names are kept for profilers; the code is the same.
 	options := [...]int32{jitInfoLog, jitInfoLogBytes, jitErrorLog, jitErrorLogBytes, jitLineInfo}
 	// The values are pointers in C, and numbers in place of pointers; the driver writes the lengths of the logs back.
-	values := [...]uintptr{uintptr(unsafe.Pointer(&info[0])), logBytes, uintptr(unsafe.Pointer(&errors[0])), logBytes, 1}
+	values := [...]uintptr{uintptr(unsafe.Pointer(&info[0])), logBytes, uintptr(unsafe.Pointer(&errors[0])), logBytes,
+		1}
 	var pinned goruntime.Pinner
 	defer pinned.Unpin()
 	pinned.Pin(&info[0])
@@ -60,7 +61,8 @@ func (m *module) Function(name string, shared int64) (device.Function, error) {
 	cname := append([]byte(name), 0)
 	v := m.dev
 	err := v.do(&v.ModuleGetFunction, func() result {
-		return v.ModuleGetFunction.call(uintptr(unsafe.Pointer(&f.handle)), m.handle, uintptr(unsafe.Pointer(&cname[0])))
+		return v.ModuleGetFunction.call(uintptr(unsafe.Pointer(&f.handle)), m.handle,
+			uintptr(unsafe.Pointer(&cname[0])))
 	})
 	if err == nil && shared > sharedWithoutAsking {
 		err = v.do(&v.FuncSetAttribute, func() result {

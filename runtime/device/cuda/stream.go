@@ -74,7 +74,8 @@ func (s *stream) Launch(fn device.Function, blocks int64, threads int, shared in
 	}
 	f := &s.dev.LaunchKernel
 	return s.dev.do(f, func() result {
-		return f.call(e.handle, uintptr(min(blocks, math.MaxInt32)), 1, 1, uintptr(threads), 1, 1, uintptr(shared), s.handle, 0, uintptr(unsafe.Pointer(&l.extra[0])))
+		return f.call(e.handle, uintptr(min(blocks, math.MaxInt32)), 1, 1, uintptr(threads), 1, 1, uintptr(shared),
+			s.handle, 0, uintptr(unsafe.Pointer(&l.extra[0])))
 	})
 }
 
@@ -97,7 +98,9 @@ type event struct {
 func (s *stream) Record() (device.Event, error) {
 	e := &event{dev: s.dev}
 	create, record := &s.dev.EventCreate, &s.dev.EventRecord
-	if err := s.dev.do(create, func() result { return create.call(uintptr(unsafe.Pointer(&e.handle)), eventDefault) }); err != nil {
+	if err := s.dev.do(create, func() result {
+		return create.call(uintptr(unsafe.Pointer(&e.handle)), eventDefault)
+	}); err != nil {
 		return nil, err
 	}
 	if err := s.dev.do(record, func() result { return record.call(e.handle, s.handle) }); err != nil {

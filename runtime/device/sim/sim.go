@@ -37,7 +37,8 @@ func (d *Driver) device() *dev {
 		if memory == 0 {
 			memory = defaultMemory
 		}
-		d.dev = &dev{sim: ptxsim.NewDevice(ptxsim.Options{Bytes: memory, Workers: goruntime.GOMAXPROCS(0)}), memory: memory, unmanaged: d.Unmanaged, sizes: map[device.Ptr]int64{}}
+		d.dev = &dev{sim: ptxsim.NewDevice(ptxsim.Options{Bytes: memory, Workers: goruntime.GOMAXPROCS(0)}),
+			memory: memory, unmanaged: d.Unmanaged, sizes: map[device.Ptr]int64{}}
 	})
 	return d.dev
 }
@@ -48,7 +49,8 @@ func (d *Driver) Devices() ([]device.Info, error) { return []device.Info{d.devic
 // Open returns the device; i is 0.
 func (d *Driver) Open(i int) (device.Device, error) {
 	if i != 0 {
-		return nil, &device.MissingError{Why: fmt.Sprintf("there is no simulated device %d", i), Help: "the simulator has one, number 0"}
+		return nil, &device.MissingError{Why: fmt.Sprintf("there is no simulated device %d", i),
+			Help: "the simulator has one, number 0"}
 	}
 	return d.device(), nil
 }
@@ -69,7 +71,8 @@ type dev struct {
 }
 
 func (d *dev) Info() device.Info {
-	return device.Info{Name: "PTX simulator", Memory: d.memory, Major: 9, Minor: 0, Processors: 1, Shared: 227 << 10, Managed: !d.unmanaged, Checked: true}
+	return device.Info{Name: "PTX simulator", Memory: d.memory, Major: 9, Minor: 0, Processors: 1, Shared: 227 << 10,
+		Managed: !d.unmanaged, Checked: true}
 }
 
 func (d *dev) Alloc(bytes int64) (device.Ptr, error) {
@@ -156,7 +159,8 @@ type module struct {
 func (d *dev) Load(name string, ptx []byte) (device.Module, error) {
 	m, err := ptxsim.Parse(name, string(ptx))
 	if err != nil {
-		return nil, &device.Error{Device: d.Info().Name, Call: "Parse", Code: -1, Name: "simulator", Text: name + " cannot be loaded", Log: err.Error()}
+		return nil, &device.Error{Device: d.Info().Name, Call: "Parse", Code: -1, Name: "simulator", Text: name +
+			" cannot be loaded", Log: err.Error()}
 	}
 	return &module{d, m}, nil
 }
@@ -289,8 +293,8 @@ func (s *stream) LaunchGraph(g device.Graph) error { return g.(*graph).run() }
 // maxRepetitions is more than any test needs: a loop that does not end is found.
 const maxRepetitions = 1 << 20
 
-// NewCondition makes a condition: a handle that kernels name it by, and what does a body as long as it is not 0; it is 1 at first.
-// Package cudatest makes the conditional nodes of the driver of it.
+// NewCondition makes a condition: a handle that kernels name it by, and what does a body as long as it is not 0; it is
+// 1 at first. Package cudatest makes the conditional nodes of the driver of it.
 func (d *dev) NewCondition() (handle uint64, while func(body func() error) error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -76,7 +76,8 @@ func (b *bencher) copying(n int) error {
 		return err
 	})
 	b.copy = 8 * float64(n) / took
-	fmt.Fprintf(b.w, "a copy within the device of f32[%d]: %.1f us, %.1f GB/s read and written\n\n", n, took*1e6, b.copy/1e9)
+	fmt.Fprintf(b.w, "a copy within the device of f32[%d]: %.1f us, %.1f GB/s read and written\n\n", n, took*1e6,
+		b.copy/1e9)
 	return err
 }
 
@@ -178,12 +179,15 @@ func (o operand) tensor() (*runtime.Tensor, error) {
 // modulus is a prime of 50 bits that is 1 modulo 2^17.
 const modulus = 1125899904679937
 
-// transform measures number theoretic transforms, on the device and on the CPU. The tables are residues and no powers of a
-// root: the time does not depend on it.
+// transform measures number theoretic transforms, on the device and on the CPU. The tables are residues and no powers
+// of a root: the time does not depend on it.
 func (b *bencher) transform(length, channels int) error {
-	src := fmt.Sprintf("fn f(a: i64[%[1]d, %[2]d]%[3]s, p: i64[%[1]d]%[3]s, w: i64[%[1]d, %[2]d]%[3]s, perm: i64[%[2]d]%[3]s) -> i64[%[1]d, %[2]d]%[3]s =\n"+
-		"    ntt(a, p, w, perm, axis = -1, skip_perm = true)", channels, length, " on device")
-	operands := []operand{{"i64", []int{channels, length}}, {"modulus", []int{channels}}, {"i64", []int{channels, length}}, {"i64", []int{length}}}
+	src := fmt.Sprintf(
+		"fn f(a: i64[%[1]d, %[2]d]%[3]s, p: i64[%[1]d]%[3]s, w: i64[%[1]d, %[2]d]%[3]s, perm: i64[%[2]d]%[3]s) -> "+
+			"i64[%[1]d, %[2]d]%[3]s =\n"+
+			"    ntt(a, p, w, perm, axis = -1, skip_perm = true)", channels, length, " on device")
+	operands := []operand{{"i64", []int{channels, length}}, {"modulus", []int{channels}},
+		{"i64", []int{channels, length}}, {"i64", []int{length}}}
 	there, err := b.time(src, operands)
 	if err != nil {
 		return err
@@ -193,14 +197,18 @@ func (b *bencher) transform(length, channels int) error {
 		return err
 	}
 	bytes := 3 * 8 * float64(length) * float64(channels)
-	_, err = fmt.Fprintf(b.w, "ntt, i64[%d, %d]: %.1f us, %.1f GB/s; the CPU %.1f us, ratio %.2f\n", channels, length, there*1e6, bytes/there/1e9, here*1e6, here/there)
+	_, err = fmt.Fprintf(b.w, "ntt, i64[%d, %d]: %.1f us, %.1f GB/s; the CPU %.1f us, ratio %.2f\n", channels, length,
+		there*1e6, bytes/there/1e9, here*1e6, here/there)
 	return err
 }
 
-// launches measures what a kernel costs when there is nothing to compute, by loops of many small ones, with and without graphs.
+// launches measures what a kernel costs when there is nothing to compute, by loops of many small ones, with and without
+// graphs.
 func (b *bencher) launches(steps int) error {
 	const kernels = 3
-	src := fmt.Sprintf("fn f(x: i32[64] on device) -> i32[64] on device = iterate(%d, x, |y| sort(flip(sort(flip(sort(y * 3), 0) * 7), 0) - x))", steps)
+	src := fmt.Sprintf(
+		"fn f(x: i32[64] on device) -> i32[64] on device = iterate(%d, x, |y| sort(flip(sort(flip(sort(y * 3), 0) * "+
+			"7), 0) - x))", steps)
 	defer b.d.UseGraphs(true)
 	for _, graphs := range []bool{false, true} {
 		b.d.UseGraphs(graphs)
@@ -209,7 +217,8 @@ func (b *bencher) launches(steps int) error {
 			return err
 		}
 		with := map[bool]string{false: "without", true: "with"}[graphs]
-		if _, err := fmt.Fprintf(b.w, "a small kernel of %d, %s graphs: %.2f us\n", steps*kernels, with, took*1e6/float64(steps*kernels)); err != nil {
+		if _, err := fmt.Fprintf(b.w, "a small kernel of %d, %s graphs: %.2f us\n", steps*kernels, with,
+			took*1e6/float64(steps*kernels)); err != nil {
 			return err
 		}
 	}

@@ -1,5 +1,5 @@
-// Command gpu measures programs on a GPU, as ratios of what was measured beside them in the same run: the bandwidth of a copy
-// within the device, PyTorch's product of matrices where there is PyTorch, the CPU. `make bench-gpu` runs it.
+// Command gpu measures programs on a GPU, as ratios of what was measured beside them in the same run: the bandwidth of
+// a copy within the device, PyTorch's product of matrices where there is PyTorch, the CPU. `make bench-gpu` runs it.
 //
 // What is measured is a call of the program, from its start to the end of its work: arguments and results are on the
 // device. It was written without a device at hand; the figures of docs/performance.md say where it has run.
@@ -47,7 +47,8 @@ func bench(w io.Writer, backend string, scale int, python string) error {
 		return err
 	}
 	info := d.Info()
-	fmt.Fprintf(w, "%s, %s, compute capability %d.%d, %s\n\n", info.Name, device.FormatBytes(info.Memory), info.Major, info.Minor, version)
+	fmt.Fprintf(w, "%s, %s, compute capability %d.%d, %s\n\n", info.Name, device.FormatBytes(info.Memory), info.Major,
+		info.Minor, version)
 	b := &bencher{w: w, backend: backend, d: d}
 	n := 1 << 28 / scale
 	rows, columns := max(8192/scale, 1), max(4096/min(scale, 64), 1)
@@ -59,14 +60,26 @@ func bench(w io.Writer, backend string, scale int, python string) error {
 	fmt.Fprintf(w, "%-44s %10s %10s %10s\n", "", "us", "GB/s", "of copy")
 	f32 := func(shape ...int) operand { return operand{"f32", shape} }
 	for _, r := range []row{
-		{fmt.Sprintf("x * 2.0 + 1.0, f32[%d]", n), "fn f[N](x: f32[N] on device) -> f32[N] on device = x * 2.0 + 1.0", []operand{f32(n)}, 8 * n},
-		{fmt.Sprintf("exp(x) * tanh(x) + 1.0, f32[%d]", n), "fn f[N](x: f32[N] on device) -> f32[N] on device = exp(x) * tanh(x) + 1.0", []operand{f32(n)}, 8 * n},
+		{fmt.Sprintf("x * 2.0 + 1.0, f32[%d]", n), "fn f[N](x: f32[N] on device) -> f32[N] on device = x * 2.0 + 1.0",
+			[]operand{f32(n)}, 8 * n},
+		{fmt.Sprintf("exp(x) * tanh(x) + 1.0, f32[%d]", n),
+			"fn f[N](x: f32[N] on device) -> f32[N] on device = exp(x) * tanh(x) + 1.0", []operand{f32(n)}, 8 * n},
 		{fmt.Sprintf("+/ x, f32[%d]", n), "fn f[N](x: f32[N] on device) -> f32 = +/ x", []operand{f32(n)}, 4 * n},
-		{fmt.Sprintf("max/ along axis 0, f32[%d, %d]", rows, columns), "fn f[M, N](x: f32[M, N] on device) -> f32[N] on device = max/[axis=0](x)", []operand{f32(rows, columns)}, 4 * rows * columns},
-		{fmt.Sprintf("softmax, f32[%d, %d]", rows, columns), "import nn\nfn f[M, N](x: f32[M, N] on device) -> f32[M, N] on device = to_device(nn.softmax(to_host(x)))", []operand{f32(rows, columns)}, 8 * rows * columns},
-		{fmt.Sprintf("layer norm, f32[%d, %d]", rows, columns), "import nn\nfn f[M, N](x: f32[M, N] on device, a: f32[N] on device, b: f32[N] on device) -> f32[M, N] on device =\n" +
-			"    to_device(nn.layer_norm(to_host(x), to_host(a), to_host(b), 1e-5))", []operand{f32(rows, columns), f32(columns), f32(columns)}, 8 * rows * columns},
-		{fmt.Sprintf("transpose, f32[%d, %d]", rows, columns), "fn f[M, N](x: f32[M, N] on device) -> f32[N, M] on device = transpose(x) + 0.0", []operand{f32(rows, columns)}, 8 * rows * columns},
+		{fmt.Sprintf("max/ along axis 0, f32[%d, %d]", rows, columns),
+			"fn f[M, N](x: f32[M, N] on device) -> f32[N] on device = max/[axis=0](x)", []operand{f32(rows, columns)},
+			4 * rows * columns},
+		{fmt.Sprintf("softmax, f32[%d, %d]", rows, columns),
+			"import nn\nfn f[M, N](x: f32[M, N] on device) -> f32[M, N] on device = to_device(nn.softmax(to_host(x)))",
+			[]operand{f32(rows, columns)}, 8 * rows * columns},
+		{fmt.Sprintf("layer norm, f32[%d, %d]", rows, columns),
+			"import nn\n" +
+				"fn f[M, N](x: f32[M, N] on device, a: f32[N] on device, b: f32[N] on device) -> f32[M, N] on device " +
+				"=\n" +
+				"    to_device(nn.layer_norm(to_host(x), to_host(a), to_host(b), 1e-5))",
+			[]operand{f32(rows, columns), f32(columns), f32(columns)}, 8 * rows * columns},
+		{fmt.Sprintf("transpose, f32[%d, %d]", rows, columns),
+			"fn f[M, N](x: f32[M, N] on device) -> f32[N, M] on device = transpose(x) + 0.0",
+			[]operand{f32(rows, columns)}, 8 * rows * columns},
 	} {
 		if err := b.bandwidth(r); err != nil {
 			return fmt.Errorf("%s: %w", r.name, err)
@@ -84,7 +97,8 @@ func bench(w io.Writer, backend string, scale int, python string) error {
 
 // product measures a product of square matrices, and PyTorch's at the same precision where it is there.
 func (b *bencher) product(n int, python string) error {
-	took, err := b.time("fn f[N](x: f32[N, N] on device, y: f32[N, N] on device) -> f32[N, N] on device = x @ y", []operand{{"f32", []int{n, n}}, {"f32", []int{n, n}}})
+	took, err := b.time("fn f[N](x: f32[N, N] on device, y: f32[N, N] on device) -> f32[N, N] on device = x @ y",
+		[]operand{{"f32", []int{n, n}}, {"f32", []int{n, n}}})
 	if err != nil {
 		return err
 	}

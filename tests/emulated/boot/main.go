@@ -1,7 +1,8 @@
 //go:build linux
 
-// Command boot is the first program of an emulated machine whose disk is the only way to it (Note [Mailbox] in tests/emulated). It loads
-// the kernel's modules for disks, takes the first message as a program, and runs that with its input and output in messages.
+// Command boot is the first program of an emulated machine whose disk is the only way to it (Note [Mailbox] in
+// tests/emulated). It loads the kernel's modules for disks, takes the first message as a program, and runs that with
+// its input and output in messages.
 package main
 
 import (
@@ -47,7 +48,8 @@ func run() error {
 			return err
 		}
 		none := []byte{0}
-		if _, _, e := syscall.Syscall(syscall.SYS_INIT_MODULE, uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)), uintptr(unsafe.Pointer(&none[0]))); e != 0 {
+		if _, _, e := syscall.Syscall(syscall.SYS_INIT_MODULE, uintptr(unsafe.Pointer(&raw[0])), uintptr(len(raw)),
+			uintptr(unsafe.Pointer(&none[0]))); e != 0 {
 			return fmt.Errorf("%s: %w", m, e)
 		}
 	}

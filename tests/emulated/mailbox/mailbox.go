@@ -1,4 +1,5 @@
-// Package mailbox carries messages between a test and a machine that an emulator runs, in a file that is the machine's disk.
+// Package mailbox carries messages between a test and a machine that an emulator runs, in a file that is the machine's
+// disk.
 package mailbox
 
 import (
@@ -12,10 +13,10 @@ import (
 
 // Note [Mailbox]
 //
-// An emulator of a whole PC has no pipe into it that is as quick as its disk and as easy as a file: Bochs writes what the machine writes
-// straight into the file, and reads it from there. So a file has two ways, one in each direction. Each is a sector that says which
-// message is there and how long it is, one that says which message has been taken, and the message itself. Both sides look again and
-// again. The machine goes by its page cache (O_DIRECT).
+// An emulator of a whole PC has no pipe into it that is as quick as its disk and as easy as a file: Bochs writes what
+// the machine writes straight into the file, and reads it from there. So a file has two ways, one in each direction.
+// Each is a sector that says which message is there and how long it is, one that says which message has been taken, and
+// the message itself. Both sides look again and again. The machine goes by its page cache (O_DIRECT).
 
 const (
 	sector = 512

@@ -1,6 +1,5 @@
-// Command runner runs compiled functions for tests, on the processor that they are compiled for: an emulated one, as a rule.
-// It reads requests from its
-// standard input, and writes responses.
+// Command runner runs compiled functions for tests, on the processor that they are compiled for: an emulated one, as a
+// rule. It reads requests from its standard input, and writes responses.
 package main
 
 import (

@@ -45,12 +45,16 @@ func (l *Library) functions() map[string]any {
 			})
 		},
 		"cuDeviceTotalMem_v2": func(bytes *uintptr, dev int32) uintptr {
-			return l.about("cuDeviceTotalMem_v2", dev, func(d device.Device) int32 { *bytes = uintptr(d.Info().Memory); return ok })
+			return l.about("cuDeviceTotalMem_v2", dev, func(d device.Device) int32 {
+				*bytes = uintptr(d.Info().Memory)
+				return ok
+			})
 		},
 		"cuDeviceGetAttribute": func(value *int32, attribute, dev int32) uintptr {
 			return l.about("cuDeviceGetAttribute", dev, func(d device.Device) int32 {
 				info := d.Info()
-				known := map[int32]int{75: info.Major, 76: info.Minor, 16: info.Processors, 97: int(info.Shared), 83: 0, 89: 0}
+				known := map[int32]int{75: info.Major, 76: info.Minor, 16: info.Processors, 97: int(info.Shared), 83: 0,
+					89: 0}
 				if info.Managed {
 					known[83], known[89] = 1, 1
 				}
@@ -63,7 +67,10 @@ func (l *Library) functions() map[string]any {
 			})
 		},
 		"cuDevicePrimaryCtxRetain": func(ctx *uintptr, dev int32) uintptr {
-			return l.about("cuDevicePrimaryCtxRetain", dev, func(d device.Device) int32 { *ctx = l.add(&context{d}); return ok })
+			return l.about("cuDevicePrimaryCtxRetain", dev, func(d device.Device) int32 {
+				*ctx = l.add(&context{d})
+				return ok
+			})
 		},
 		"cuDevicePrimaryCtxRelease_v2": func(dev int32) uintptr {
 			return l.about("cuDevicePrimaryCtxRelease_v2", dev, func(device.Device) int32 { return ok })
@@ -175,7 +182,9 @@ func (l *Library) functions() map[string]any {
 			})
 		},
 		"cuMemsetD32Async": func(dst uint64, word uint32, n, stream uintptr) uintptr {
-			return l.queue("cuMemsetD32Async", stream, func(s device.Stream) error { return s.Fill(device.Ptr(dst), word, int64(n)) })
+			return l.queue("cuMemsetD32Async", stream, func(s device.Stream) error {
+				return s.Fill(device.Ptr(dst), word, int64(n))
+			})
 		},
 		"cuStreamCreate": func(p *uintptr, flags uint32) uintptr {
 			return l.in("cuStreamCreate", func(c *context) int32 {
@@ -267,8 +276,12 @@ func (l *Library) functions() map[string]any {
 		"cuGraphAddNode_v2":              l.graphAddNode,
 		"cuGraphInstantiateWithFlags":    l.graphInstantiate,
 		"cuGraphLaunch":                  l.graphLaunch,
-		"cuGraphDestroy":                 func(handle uintptr) uintptr { return l.destroyGraph("cuGraphDestroy", handle, false) },
-		"cuGraphExecDestroy":             func(handle uintptr) uintptr { return l.destroyGraph("cuGraphExecDestroy", handle, true) },
+		"cuGraphDestroy": func(handle uintptr) uintptr {
+			return l.destroyGraph("cuGraphDestroy", handle, false)
+		},
+		"cuGraphExecDestroy": func(handle uintptr) uintptr {
+			return l.destroyGraph("cuGraphExecDestroy", handle, true)
+		},
 	}
 }
 
@@ -385,13 +398,15 @@ func (l *Library) functionAttribute(handle uintptr, attribute, value int32) uint
 	})
 }
 
-func (l *Library) launchKernel(handle uintptr, gx, gy, gz, bx, by, bz, shared uint32, on uintptr, params *unsafe.Pointer, extra *unsafe.Pointer) uintptr {
+func (l *Library) launchKernel(handle uintptr, gx, gy, gz, bx, by, bz, shared uint32, on uintptr,
+	params *unsafe.Pointer, extra *unsafe.Pointer) uintptr {
 	return l.with("cuLaunchKernel", on, func(s *stream) int32 {
 		f, is := object[*function](l, handle)
 		if !is {
 			return invalidHandle
 		}
-		if gx == 0 || gx > 1<<31-1 || gy != 1 || gz != 1 || bx == 0 || bx > 1024 || by != 1 || bz != 1 || params != nil || extra == nil {
+		if gx == 0 || gx > 1<<31-1 || gy != 1 || gz != 1 || bx == 0 || bx > 1024 || by != 1 || bz != 1 ||
+			params != nil || extra == nil {
 			return invalidValue
 		}
 		if shared > 48<<10 && uintptr(shared) > l.shared[f.name] {

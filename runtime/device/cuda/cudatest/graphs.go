@@ -2,8 +2,8 @@ package cudatest
 
 import "unsafe"
 
-// A graph is the work that was captured, in order. That of a conditional node is done again and again by the simulated device, whose
-// kernels set the condition.
+// A graph is the work that was captured, in order. That of a conditional node is done again and again by the simulated
+// device, whose kernels set the condition.
 
 // conditions is a device that has conditions: handles for its kernels, and what repeats a body as long as one is not 0.
 type conditions interface {
@@ -104,17 +104,20 @@ type nodeParams struct {
 	last    int64
 }
 
-func (l *Library) graphAddNode(out *uintptr, handle uintptr, after, edges unsafe.Pointer, n uintptr, p *nodeParams) uintptr {
+func (l *Library) graphAddNode(out *uintptr, handle uintptr, after, edges unsafe.Pointer, n uintptr,
+	p *nodeParams) uintptr {
 	return l.in("cuGraphAddNode_v2", func(c *context) int32 {
 		g, is := object[*graph](l, handle)
 		if _, known := object[*context](l, p.context); !is || g.exec || !known {
 			return invalidHandle
 		}
 		const conditional, while = 13, 1
-		if p.kind != conditional || p.zero != [3]int32{} || p.rest != [25]int64{} || p.last != 0 || unsafe.Sizeof(*p) != 256 {
+		if p.kind != conditional || p.zero != [3]int32{} || p.rest != [25]int64{} || p.last != 0 ||
+			unsafe.Sizeof(*p) != 256 {
 			return invalidValue
 		}
-		if p.form != while || p.size != 1 || p.bodies != nil || n != 0 || after != nil || edges != nil || len(g.work) > 0 {
+		if p.form != while || p.size != 1 || p.bodies != nil || n != 0 || after != nil || edges != nil ||
+			len(g.work) > 0 {
 			return invalidValue
 		}
 		for i := range g.loops {

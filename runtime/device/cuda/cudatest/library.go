@@ -148,7 +148,8 @@ func (l *Library) init() {
 		return
 	}
 	l.fail, l.calls, l.current = map[string][]int32{}, map[string]int{}, map[int]uintptr{}
-	l.objects, l.host, l.limits, l.shared = map[uintptr]any{}, map[*byte][]byte{}, map[uintptr]uintptr{}, map[string]uintptr{}
+	l.objects, l.host, l.limits, l.shared = map[uintptr]any{}, map[*byte][]byte{}, map[uintptr]uintptr{},
+		map[string]uintptr{}
 	l.next = 0x1000
 	l.symbols = map[string]uintptr{}
 	if l.Version == 0 {
