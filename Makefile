@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup build run test test-ptx test-gpu lint bench bench-gpu fuzz golden generate exhaustive ptxas clean
+.PHONY: all setup build run test test-ptx test-gpu lint bench bench-gpu fuzz codehash golden generate exhaustive ptxas clean
 
 all: build
 
@@ -39,6 +39,9 @@ lint: setup ## gofmt, vet, the length of lines, go.mod
 	go test ./tests -run TestColumns
 	go mod tidy -diff
 	@bash -n .ci/run .ci/setup .ci/ptxas
+
+codehash: setup ## a hash of all generated code, which a refactoring of code generation leaves as it is
+	@go run ./tests/codehash
 
 golden: setup ## rewrite the golden files; read the diff before committing
 	go test $$(grep -rl --include=*_test.go 'Bool("update"' . | xargs -n1 dirname | sort -u) -update

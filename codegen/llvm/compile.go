@@ -51,7 +51,7 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 			t.CPU = "generic" // what this machine has says nothing
 		}
 	}
-	opts.Machine = machineOf(t)
+	opts.Machine = MachineOf(t)
 	start := time.Now()
 	text, err := Generate(km, opts)
 	if err != nil {

@@ -159,7 +159,7 @@ func TestInstructionsMatchTheEvaluator(t *testing.T) {
 	if !codegenHostIsNotX86 {
 		cpus = append(cpus, "x86-64")
 	}
-	switch machineOf(codegen.Target{}).VectorBits {
+	switch MachineOf(codegen.Target{}).VectorBits {
 	case 512:
 		cpus = append(cpus, "x86-64-v3")
 	case 256:

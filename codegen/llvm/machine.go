@@ -67,9 +67,9 @@ var (
 		"clearwaterforest"}
 )
 
-// machineOf describes a target. Features and cache sizes are those of this machine when the target is, too. It asks the
+// MachineOf describes a target. Features and cache sizes are those of this machine when the target is, too. It asks the
 // processor, not LLVM, so that text is generated while the library is opened.
-func machineOf(t codegen.Target) Machine {
+func MachineOf(t codegen.Target) Machine {
 	triple := t.Triple
 	cpu, made := split(t.CPU)
 	m := Machine{Split: made != ""}

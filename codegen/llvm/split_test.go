@@ -246,8 +246,8 @@ func meaning(t *testing.T, name, args, result string, in []string) func(args [][
 
 // TestSplitTarget says what code for two processors is: the choices of the first, and instructions of the second.
 func TestSplitTarget(t *testing.T) {
-	whole := machineOf(codegen.Target{Triple: "x86_64-linux-gnu", CPU: "icelake-client"})
-	got := machineOf(codegen.Target{Triple: "x86_64-linux-gnu", CPU: "icelake-client/x86-64-v3"})
+	whole := MachineOf(codegen.Target{Triple: "x86_64-linux-gnu", CPU: "icelake-client"})
+	got := MachineOf(codegen.Target{Triple: "x86_64-linux-gnu", CPU: "icelake-client/x86-64-v3"})
 	whole.Split = true
 	if got != whole || !got.IFMA || got.VectorBits != 512 {
 		t.Errorf("%+v\nis not\n%+v", got, whole)
