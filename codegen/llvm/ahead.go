@@ -115,7 +115,7 @@ func rowDistance(at kernel.Access, row, along kernel.Ref) (far types.Dim, ok boo
 // asked for. The second-level cache is asked for any.
 func (g *gen) aheadBy(far types.Dim, d types.DType) value.Value {
 	n := g.dim(far)
-	if _, known := far.Const(); known || g.below {
+	if _, known := far.Const(); known || state[prefetching](g).below {
 		return n
 	}
 	key := fmt.Sprintf("ahead %s %d", far, d.Bytes())

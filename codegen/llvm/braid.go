@@ -176,7 +176,8 @@ func (g *gen) braidStreams(b *braid) (out []*kernel.Store) {
 // streamBraids computes the elements from the first one on that begins a line in the outputs of stores, and returns
 // where vectors are left.
 func (g *gen) streamBraids(b *braid, lo, hi, last value.Value, stores []*kernel.Store) (begin, stop, step value.Value) {
-	g.fence = true
+	out := state[streaming](g)
+	out.fence = true
 	w := ci(i64, int64(b.w))
 	fits := value.Value(g.cur.NewICmp(enum.IPredSGE, g.cur.NewSub(hi, lo), ci(i64, int64(minStreamed*b.w))))
 	for _, st := range stores {
@@ -198,15 +199,15 @@ func (g *gen) streamBraids(b *braid, lo, hi, last value.Value, stores []*kernel.
 	first := g.cur.NewSelect(fits, g.cur.NewAdd(lo, skip), hi)
 	left := g.cur.NewSub(hi, first)
 	end := g.cur.NewAdd(first, g.cur.NewSub(left, g.cur.NewSRem(left, w)))
-	g.streamed = map[*kernel.Store]bool{}
+	out.streamed = map[*kernel.Store]bool{}
 	for _, st := range stores {
-		g.streamed[st] = true
+		out.streamed[st] = true
 	}
 	g.count(first, end, int64(b.w), nil, func(x value.Value, _ []value.Value) []value.Value {
 		g.braided(b, x)
 		return nil
 	})
-	g.streamed = nil
+	out.streamed = nil
 	return g.unstreamed(fits, lo, first, end, hi, last, b.w)
 }
 
@@ -233,7 +234,7 @@ func (g *gen) braided(b *braid, x value.Value) {
 			d := g.params[st.Param].DType
 			all := g.braidVectors(strands[st])
 			p := g.cur.NewBitCast(g.addr(st.Param, g.place(st.At).base), lt.NewPointer(all.Type()))
-			if g.streamed[st] {
+			if state[streaming](g).streamed[st] {
 				g.streamLines(all, p, d)
 				continue
 			}

@@ -201,6 +201,31 @@ func (s *stripSum) add(acc []value.Value, row value.Value, xs []value.Value, w i
 	return []value.Value{s.r.combineMany(acc[0], xs, w)}
 }
 
+// ColumnForm has reductions across rows go by strips of columns.
+var ColumnForm = ParallelForm{
+	Name: "outer reduction strips",
+	For:  "loops over columns, along which elements are neighbours, with reductions down each of them",
+	Why:  "plain vectors would keep every accumulator of a column in registers, and read memory a vector a row",
+	Write: func(g *gen, v kernel.Ref, lo, hi value.Value, body *kernel.Block) (value.Value, bool) {
+		c := g.columnStrip(v, body)
+		if c == nil || g.shorter(lo, hi, c.w) && !g.machine.masks() {
+			return nil, false // a mask takes the few columns that are no vector of a strip
+		}
+		// All in strips, but for fewer than a vector, and what is no whole one of a kernel that works in place.
+		n := value.Value(g.cur.NewSub(hi, lo))
+		some := value.Value(g.cur.NewICmp(enum.IPredSGE, n, ci(i64, int64(c.w))))
+		if g.inPlace() {
+			n = g.whole(n, int64(c.w))
+		}
+		if fits := c.fits(); fits != nil {
+			some = g.cur.NewAnd(fits, some)
+		}
+		stop := g.cur.NewAdd(lo, g.cur.NewSelect(some, n, ci(i64, 0)))
+		c.run(lo, stop)
+		return stop, true
+	},
+}
+
 // columnStrip recognises such a body; it returns nil for any other, and where the generic code does as well.
 func (g *gen) columnStrip(v kernel.Ref, body *kernel.Block) *strip {
 	if g.w != 0 || g.machine.Narrow {
@@ -638,18 +663,19 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	if !begins {
 		anew()
 	}
-	ahead := g.ahead
-	defer func() { g.ahead, g.below = ahead, false }()
+	f := state[prefetching](g)
+	ahead := f.ahead
+	defer func() { f.ahead, f.below = ahead, false }()
 	var rareArms *usual
 	if len(c.rare) > 0 {
 		rareArms = &usual{ifs: c.rare, of: map[kernel.Ref]*rareTest{}, start: g.cur}
 	}
 	add := func(row value.Value, rows int64, begins bool) {
-		g.ahead, g.below = c.nextRows(rows), true
+		f.ahead, f.below = c.nextRows(rows), true
 		c.each(n, c.w, func(j value.Value) {
 			column(j)
 			g.block(&kernel.Block{Stmts: c.before})
-			g.usual = rareArms
+			state[speculation](g).block = rareArms
 			acc := make([][]value.Value, len(c.sums))
 			for i, s := range c.sums {
 				if begins {
@@ -671,7 +697,7 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 			for i, s := range c.sums {
 				acc[i] = s.add(acc[i], row, xs[i], c.w)
 			}
-			g.usual = nil
+			state[speculation](g).block = nil
 			if rareArms != nil {
 				rareArms.keep(g)
 			}

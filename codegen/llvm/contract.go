@@ -1,6 +1,8 @@
 package llvm
 
 import (
+	"reflect"
+
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -395,7 +397,7 @@ func (m *module) schedule() {
 			continue
 		}
 		if len(k.Axes) == 1 {
-			g := &gen{module: m, types: k.Types, params: k.Params}
+			g := &gen{module: m, types: k.Types, params: k.Params, features: map[reflect.Type]any{}}
 			_, body := invariant(k)
 			width[k.Name] = int64(g.vectorWidth(k.Axes[0].Var, body))
 			if c := g.columnStrip(k.Axes[0].Var, body); c != nil {

@@ -2,6 +2,8 @@ package llvm
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
@@ -27,9 +29,10 @@ type DeviceModule struct{ m *module }
 // NewDeviceModule begins a module, with the scalar functions of the program. lines says that the code has the lines of
 // the source.
 func NewDeviceModule(km *kernel.Module, triple string, lines bool) *DeviceModule {
-	m := &module{km: km, lined: lines, m: lir.NewModule(), intrinsics: map[string]*lir.Func{},
-		funcs:   map[string]*lir.Func{},
-		machine: Machine{Device: true, Narrow: true, VectorBits: 128}.withDefaults()}
+	m := &module{km: km, registry: registry, access: deviceAccess{}, lined: lines, m: lir.NewModule(),
+		intrinsics: map[string]*lir.Func{},
+		funcs:      map[string]*lir.Func{},
+		machine:    Machine{Device: true, Narrow: true, VectorBits: 128}.withDefaults()}
 	m.m.SourceFilename = km.Name
 	m.m.TargetTriple = triple
 	// so that what has no alignment of its own gets the natural one
@@ -221,7 +224,8 @@ func (t *Thread) Vector(w int, v kernel.Ref, from value.Value, given map[kernel.
 	g.statement, g.w = nil, w
 	g.oneByOne = func() {} // whose check it is that fails is found out later
 	g.env[v] = val{v: from, iota: true}
-	for r, values := range given {
+	for _, r := range slices.Sorted(maps.Keys(given)) {
+		values := given[r]
 		var x value.Value = constant.NewUndef(vec(values[0].Type(), w))
 		for i, y := range values {
 			x = g.cur.NewInsertElement(x, y, ci(i32, int64(i)))

@@ -101,8 +101,9 @@ func (g *gen) gatheredAlong(l *kernel.Load, along kernel.Ref, numbers map[kernel
 func (g *gen) askRows(rows []gathered) map[*kernel.Load]value.Value {
 	out := map[*kernel.Load]value.Value{}
 	for _, r := range rows {
-		i := g.env[g.last.Var].v
-		more := g.cur.NewICmp(enum.IPredSLT, g.cur.NewAdd(i, ci(i64, r.ahead)), g.extent(g.last.Extent))
+		last := state[prefetching](g).last
+		i := g.env[last.Var].v
+		more := g.cur.NewICmp(enum.IPredSLT, g.cur.NewAdd(i, ci(i64, r.ahead)), g.extent(last.Extent))
 		at := g.plus(g.place(r.number.At).base, g.cur.NewSelect(more, ci(i64, r.ahead), ci(i64, 0)))
 		number := g.loadScalar(r.number.Param, at)
 		if g.params[r.number.Param].DType == types.I32 {

@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
@@ -37,7 +38,8 @@ type Options struct {
 func Generate(km *kernel.Module, opts Options) (string, error) {
 	km = Decided(km, opts.Machine)
 	m := &module{km: km, m: lir.NewModule(), prefix: opts.Prefix, intrinsics: map[string]*lir.Func{},
-		funcs:   map[string]*lir.Func{},
+		funcs:    map[string]*lir.Func{},
+		registry: registry, access: scheduledAccess{processorAccess{}}, forms: allForms,
 		machine: opts.Machine.withDefaults(), contractions: map[string]*contraction{}, quick: opts.Effort != Full}
 	m.machine.Narrow = m.machine.Narrow || opts.Effort == Least
 	m.schedule()
@@ -66,7 +68,10 @@ type module struct {
 	lined      bool                 // functions have lines, where they are known
 	hint       *metadata.Tuple      // what `!nontemporal` refers to; nil when nothing does
 
-	quick        bool // code is written once, see Options
+	registry     Registry // how statements are translated
+	access       Access   // how vectors are read and written
+	forms        Forms    // of loops
+	quick        bool     // code is written once, see Options
 	machine      Machine
 	contractions map[string]*contraction // kernels that are matrix products
 }
@@ -94,29 +99,13 @@ type gen struct {
 	depth  value.Value   // of scalar calls
 	fail   func()        // ends the function after an error was written
 	w      int           // width of the vectorised axis, 0 in scalar code
-	outer  int64         // extent of the outermost axis, 0 when it is not known
 
-	// writes the iterations of the current vector one by one, for the check that fails
 	oneByOne func()
-	ahead    map[*kernel.Load]types.Dim // loads that ask for the next row, and how far it is
-	below    bool                       // and into the second-level cache
-	gathered map[*kernel.Loop][]gathered
-	asked    map[*kernel.Load]value.Value // loads of the current loop that ask for a gathered row, and how far it is
-	last     kernel.Axis                  // of the kernel
-	mask     value.Value                  // of the lanes that load and store; nil when all do, see Note [Short vectors]
-	streamed map[*kernel.Store]bool       // stores that go past the caches in the code being generated
-	fence    bool                         // the function has such stores
-	grouped  *rowGroup                    // whose rows are being generated, see Note [Rows together]
-	split    bool                         // the vectorised range is a part of the outermost axis
-	tiled    bool                         // the loops go by tiles that fetch for themselves
-	fetched  map[*kernel.Load]bool        // loads that fetch ahead in the code being generated, see Note [Prefetch]
+	mask     value.Value // of the lanes that load and store; nil when all do, see Note [Short vectors]
 
 	products map[value.Value]*product52 // that can be added to something else than 0
 
-	usual *usual // rare arms that are put off, see Note [Rare arms]
-
-	phase  *period                  // of the kernel being generated, see Note [Short last axes]
-	agreed map[kernel.Ref]agreement // conditions that depend on its last axis alone
+	features map[reflect.Type]any // what features keep, see state
 
 	lined *functionLines // nil when the function has no lines
 
@@ -124,13 +113,16 @@ type gen struct {
 
 	// statement, when it is not nil, may translate a statement in another way; it says whether it did.
 	statement func(kernel.Stmt) bool
+	// peephole, when it is not nil, may translate an instruction in another way; it says whether it did.
+	peephole func(*kernel.Let) bool
 
 	dimCache   map[string]value.Value
 	splatCache map[string]value.Value
 }
 
 func (m *module) newGen(fn *lir.Func, ts []types.DType) *gen {
-	g := &gen{module: m, fn: fn, types: ts, env: make([]val, len(ts)), lets: map[kernel.Ref]*scalar.Instr{},
+	g := &gen{module: m, fn: fn, types: ts, features: map[reflect.Type]any{}, env: make([]val, len(ts)),
+		lets:     map[kernel.Ref]*scalar.Instr{},
 		products: map[value.Value]*product52{},
 		dimCache: map[string]value.Value{}, splatCache: map[string]value.Value{}}
 	g.entry = fn.NewBlock("entry")
@@ -185,16 +177,14 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	body.Linkage = enum.LinkageInternal
 	functionAttrs(body)
 	body.FuncAttrs = append(body.FuncAttrs, enum.FuncAttrAlwaysInline)
+	form := m.formOf(k)
 	ts := k.Types
-	var p *period
-	if !m.machine.Narrow {
-		if p = periodOf(k); p != nil {
-			ts = p.k.Types
-		}
+	if form.types != nil {
+		ts = form.types
 	}
 	g := m.newGen(body, ts)
 	g.params = k.Params
-	g.ahead = nextRows(k)
+	state[prefetching](g).ahead = nextRows(k)
 	for i := range buffers {
 		g.bufs = append(g.bufs, body.Params[i])
 	}
@@ -205,21 +195,8 @@ func (m *module) defineKernel(k *kernel.Kernel) {
 	g.dims, g.errp = dims, errp
 	g.depth = ci(i64, 0)
 	g.fail = func() { g.cur.NewRet(nil) }
-	if c := m.contractions[k.Name]; c != nil {
-		g.contract(c, begin, end)
-	} else if b := m.braidOf(k); b != nil {
-		g.braidLoops(b, begin, end)
-	} else if t := m.turnedOf(k); t != nil {
-		g.turnLoops(t, begin, end)
-	} else if p != nil {
-		g.periodLoops(p, begin, end)
-	} else {
-		if len(k.Axes) > 0 {
-			g.gathered, g.last = g.gatheredRows(k), k.Axes[len(k.Axes)-1]
-		}
-		g.kernelLoops(k, begin, end)
-	}
-	if g.fence {
+	form.write(g, begin, end)
+	if state[streaming](g).fence {
 		g.drain()
 	}
 	g.cur.NewRet(nil)

@@ -32,6 +32,17 @@ type strand struct {
 	memory value.Value
 }
 
+// registerReductions registers reductions.
+func registerReductions(r Registry) {
+	registerWithRest(r, func(g *gen, s *kernel.Reduce, after []kernel.Stmt) []kernel.Stmt {
+		var taken []kernel.Stmt
+		for _, o := range g.joint(s, after) {
+			taken = append(taken, o)
+		}
+		return taken
+	})
+}
+
 // joint translates the reduction s together with those among the statements after it that run over the same
 // elements and wait for nothing in between. It returns these.
 func (g *gen) joint(s *kernel.Reduce, after []kernel.Stmt) []*kernel.Reduce {

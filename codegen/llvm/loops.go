@@ -1,14 +1,20 @@
 package llvm
 
 import (
-	"fmt"
-
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
 )
+
+// nest is where in the loops of a kernel the code that is being written stands.
+type nest struct {
+	outer   int64     // extent of the outermost axis, 0 when it is not known
+	split   bool      // the vectorised range is a part of the outermost axis
+	tiled   bool      // the loops go by tiles that fetch for themselves
+	grouped *rowGroup // whose rows are being generated, see Note [Rows together]
+}
 
 // kernelLoops writes the loops over the parallel axes; the outermost runs from begin to end.
 func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
@@ -22,14 +28,14 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 	}
 	g.block(&kernel.Block{Stmts: before})
 	var group *rowGroup
-	var nest func(i int)
-	nest = func(i int) {
+	var level func(i int)
+	level = func(i int) {
 		a := k.Axes[i]
 		lo, hi := value.Value(ci(i64, a.Begin)), value.Value(nil)
 		if i == 0 {
 			lo, hi = begin, end
 			if n, known := a.Extent.Dim.Const(); known {
-				g.outer = (n + max(a.Extent.Div, 1) - 1) / max(a.Extent.Div, 1)
+				state[nest](g).outer = (n + max(a.Extent.Div, 1) - 1) / max(a.Extent.Div, 1)
 			}
 		} else {
 			hi = g.extent(a.Extent)
@@ -41,7 +47,7 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 			}
 			g.count(lo, hi, 1, nil, func(v value.Value, _ []value.Value) []value.Value {
 				g.env[a.Var] = val{v: v}
-				nest(i + 1)
+				level(i + 1)
 				return nil
 			})
 		}
@@ -57,7 +63,7 @@ func (g *gen) kernelLoops(k *kernel.Kernel, begin, end value.Value) {
 	}
 	g.ways(body, known, func(way *kernel.Block) {
 		body, group = way, g.rowGroupOf(k, way)
-		nest(0)
+		level(0)
 	})
 }
 
@@ -70,42 +76,33 @@ func (g *gen) parallel(v kernel.Ref, lo, hi value.Value, split bool, body *kerne
 		}
 		return
 	}
-	g.split = split
+	here := state[nest](g)
+	here.split = split
 	one := func(x value.Value, _ []value.Value) []value.Value {
 		g.env[v] = val{v: x}
 		g.block(body)
 		return nil
 	}
 	narrow := false
-	// a mask takes the few columns that are no vector of a strip
-	if c := g.columnStrip(v, body); c != nil && (!g.shorter(lo, hi, c.w) || g.machine.masks()) {
-		// All in strips, but for fewer than a vector, and what is no whole one of a kernel that works in place.
-		n := value.Value(g.cur.NewSub(hi, lo))
-		some := value.Value(g.cur.NewICmp(enum.IPredSGE, n, ci(i64, int64(c.w))))
-		if g.inPlace() {
-			n = g.whole(n, int64(c.w))
+	for _, f := range g.forms.Parallel {
+		if rest, ok := f.Write(g, v, lo, hi, body); ok {
+			lo, split, narrow = rest, true, true
 		}
-		if fits := c.fits(); fits != nil {
-			some = g.cur.NewAnd(fits, some)
-		}
-		stop := g.cur.NewAdd(lo, g.cur.NewSelect(some, n, ci(i64, 0)))
-		c.run(lo, stop)
-		lo, split, narrow = stop, true, true
 	}
 	w := g.vectorWidth(v, body)
 	if narrow {
 		w = min(w, 16)
 	}
 	if w == 0 {
-		if c := g.rowSumsOf(v, body); c != nil {
-			stop := g.plus(lo, g.whole(g.minus(hi, lo), int64(c.w)))
-			c.run(lo, stop)
-			lo = stop
+		for _, f := range g.forms.Scalar {
+			if rest, ok := f.Write(g, v, lo, hi, body); ok {
+				lo = rest
+			}
 		}
 		g.count(lo, hi, 1, nil, one)
 		return
 	}
-	for split && g.outer > 0 && int64(w) > g.outer && w > 4 {
+	for split && here.outer > 0 && int64(w) > here.outer && w > 4 {
 		w /= 2
 	}
 	first, fixed := constantInt(lo)
@@ -134,15 +131,18 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 	if !ok || sh.long || !a.stridedWork(g.params, v, body) || g.innerIsBetter(v, body) {
 		return 0
 	}
-	if g.grouped != nil {
-		return g.grouped.width
+	here := state[nest](g)
+	if here.grouped != nil {
+		return here.grouped.width
 	}
-	if g.tiled {
+	if here.tiled {
 		return max(min(sh.width(), lineBytes/max(sh.maxBytes, 1)), 4)
 	}
 	w := sh.width()
-	if n := g.turnedWidth(v, body); n > 0 {
-		return n
+	for _, f := range g.forms.Sequential {
+		if n := f.Width(g, v, body); n > 0 {
+			return n
+		}
 	}
 	switch {
 	case sh.loops:
@@ -171,11 +171,12 @@ func (g *gen) vectorLoop(v kernel.Ref, lo, hi value.Value, w int, body *kernel.B
 		last = nil
 	}
 	g.w = w
-	if g.grouped == nil {
-		g.fetched = g.fetches(v, body, true)
+	f := state[prefetching](g)
+	if state[nest](g).grouped == nil {
+		f.fetched = g.fetches(v, body, true)
 	}
 	g.vectors(v, lo, hi, last, w, body)
-	g.w, g.fetched = 0, nil
+	g.w, f.fetched = 0, nil
 }
 
 // shorter reports that [lo, hi) is known to have fewer than n elements.
@@ -200,67 +201,30 @@ func (g *gen) vectorsAndRest(v kernel.Ref, lo, hi value.Value, w int, body *kern
 	size := g.cur.NewSub(hi, lo)
 	end := g.cur.NewSub(hi, g.cur.NewSRem(size, ci(i64, int64(w))))
 	g.w = w
-	if g.grouped == nil {
-		g.fetched = g.fetches(v, body, false)
+	f := state[prefetching](g)
+	if state[nest](g).grouped == nil {
+		f.fetched = g.fetches(v, body, false)
 	}
 	g.vectors(v, lo, end, nil, w, body)
-	g.w, g.fetched = 0, nil
+	g.w, f.fetched = 0, nil
 	g.short(v, end, hi, w, body)
 }
 
-// block translates statements in order.
-func (g *gen) block(b *kernel.Block) {
-	done := map[kernel.Stmt]bool{}
-	if g.lined != nil {
-		defer func(outer spot) {
-			g.stamp()
-			g.lined.now = outer
-		}(g.lined.now)
-	}
-	for i, s := range b.Stmts {
-		if g.lined != nil {
-			g.atStatement(s)
-		}
-		if done[s] || g.statement != nil && g.statement(s) {
-			continue
-		}
-		switch s := s.(type) {
-		case *kernel.Let:
-			g.let(s)
-		case *kernel.DimValue:
-			g.set(s.ID, g.dim(s.Dim), false)
-		case *kernel.Load:
-			g.load(s)
-		case *kernel.Store:
-			g.store(s)
-		case *kernel.Loop:
-			g.loop(s)
-		case *kernel.Iterate:
-			g.iterate(s)
-		case *kernel.Reduce:
-			for _, r := range g.joint(s, b.Stmts[i+1:]) {
-				done[r] = true
-			}
-		case *kernel.If:
-			g.cond(s)
-		case *kernel.Call:
-			g.scalarCall(s)
-		case *kernel.Transform:
-			g.transform(s)
-		default:
-			panic(fmt.Sprintf("BUG: no translation of %T", s))
-		}
-	}
+// registerLoops registers loops and branches.
+func registerLoops(r Registry) {
+	register(r, (*gen).loop)
+	register(r, (*gen).cond)
 }
 
 func (g *gen) loop(s *kernel.Loop) {
 	lo, hi := value.Value(ci(i64, s.Axis.Begin)), g.extent(s.Axis.Extent)
 	if s.Parallel {
-		if rows := g.gathered[s]; rows != nil && g.w == 0 {
-			g.asked = g.askRows(rows)
+		f := state[prefetching](g)
+		if rows := f.gathered[s]; rows != nil && g.w == 0 {
+			f.asked = g.askRows(rows)
 		}
 		g.parallel(s.Axis.Var, lo, hi, false, s.Body)
-		g.asked = nil
+		f.asked = nil
 		return
 	}
 	init := make([]value.Value, len(s.Init))
@@ -280,9 +244,13 @@ func (g *gen) loop(s *kernel.Loop) {
 		return next
 	}
 	var out []value.Value
-	if t := g.turnedStepsOf(s, func(r kernel.Ref) bool { return g.env[r].iota }); t != nil {
-		out = t.run(g, init, lo, hi, step)
-	} else {
+	written := false
+	for _, f := range g.forms.Sequential {
+		if out, written = f.Write(g, s, init, lo, hi, step); written {
+			break
+		}
+	}
+	if !written {
 		out = g.count(lo, hi, 1, init, step)
 	}
 	for i, r := range s.IDs {
@@ -324,14 +292,15 @@ func (g *gen) cond(s *kernel.If) {
 		}
 		return
 	}
-	of, agreed := g.agreed[s.Cond]
+	of, agreed := state[collapse](g).agreed[s.Cond]
 	if c.wide && !agreed && g.puts(s, c.v) {
 		return
 	}
 	// In the arms of a branch nothing is put off: what asks for it stands behind the branch.
-	off := g.usual
-	g.usual = nil
-	defer func() { g.usual = off }()
+	put := state[speculation](g)
+	off := put.block
+	put.block = nil
+	defer func() { put.block = off }()
 	if agreed && c.wide {
 		g.agreedArms(s, c.v, of)
 		return

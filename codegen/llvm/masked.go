@@ -1,13 +1,10 @@
 package llvm
 
 import (
-	"fmt"
 	"math"
 
 	lir "github.com/llir/llvm/ir"
-	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
-	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
@@ -125,22 +122,4 @@ func (g *gen) partial(v kernel.Ref, lo, hi value.Value, w int, body *kernel.Bloc
 		g.block(body)
 		g.mask, g.w = nil, 0
 	})
-}
-
-// loadVector loads g.w neighbours of type t, those that g.mask allows.
-func (g *gen) loadVector(t *lt.VectorType, p value.Value, align lir.Align) value.Value {
-	if g.mask == nil {
-		l := g.cur.NewLoad(t, p)
-		l.Align = align
-		return l
-	}
-	f := g.intrinsic(fmt.Sprintf("llvm.masked.load.%[1]s.p0%[1]s", typeSuffix(t)), t, p.Type(), i32, g.mask.Type(), t)
-	return g.cur.NewCall(f, p, ci(i32, int64(align)), g.mask, constant.NewZeroInitializer(t))
-}
-
-// storeMasked stores the elements of x that g.mask allows.
-func (g *gen) storeMasked(x, p value.Value, align lir.Align) {
-	s := typeSuffix(x.Type())
-	f := g.intrinsic(fmt.Sprintf("llvm.masked.store.%[1]s.p0%[1]s", s), lt.Void, x.Type(), p.Type(), i32, g.mask.Type())
-	g.cur.NewCall(f, x, p, ci(i32, int64(align)), g.mask)
 }

@@ -4,12 +4,10 @@ import (
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
-	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
 	"healc/lang/types"
-	"healc/runtime/abi"
 )
 
 // place is where the elements of an access lie: base + i*step for iteration i of the vectorised axis,
@@ -52,31 +50,7 @@ func (g *gen) addr(param int, at value.Value) value.Value {
 	return g.cur.NewGetElementPtr(memType(g.params[param].DType), g.bufs[param], at)
 }
 
-func (g *gen) align(d types.DType) lir.Align { return lir.Align(d.Bytes()) }
-
-// alignOf is the alignment of a vector at a. Devices want to know it; processors do not mind.
-func (g *gen) alignOf(d types.DType, a kernel.Access) lir.Align {
-	whole := func(n types.Dim) bool {
-		c, ok := n.Const()
-		return ok && c%int64(g.w) == 0
-	}
-	if !g.machine.Device || !whole(a.Offset) {
-		return g.align(d)
-	}
-	for _, t := range a.Terms {
-		// A vector of iterations begins at a multiple of its width there; backwards it ends at one.
-		if iota := g.env[t.Var].iota; iota && !t.Coef.IsConst(1) || !iota && !whole(t.Coef) {
-			return g.align(d)
-		}
-	}
-	return lir.Align(min(g.w*d.Bytes(), abi.DeviceAlign))
-}
-
-// asOne reports that neighbours at a are accessed as a vector. Devices need its alignment, and LLVM 19 makes one access
-// of 16 bytes out of sixteen i8 that are not aligned.
-func (g *gen) asOne(d types.DType, a kernel.Access) bool {
-	return !g.machine.Device || g.alignOf(d, a) > g.align(d)
-}
+func (g *gen) align(d types.DType) lir.Align { return elementAlign(d) }
 
 // fromMem turns what memory holds into a register value; toMem is its inverse.
 func (g *gen) fromMem(d types.DType, w int, x value.Value) value.Value {
@@ -119,34 +93,26 @@ func (g *gen) load(s *kernel.Load) {
 		g.set(s.ID, g.fromMem(d, 0, g.loadScalar(s.Param, p.base)), false)
 		return
 	}
-	mt := memType(d)
-	vt := vec(mt, g.w)
+	vt := vec(memType(d), g.w)
 	var x value.Value
-	switch step, ok := constantInt(p.step); {
-	case p.index == nil && ok && (step == 1 || step == -1) && g.asOne(d, s.At):
-		at := p.base
-		if step < 0 {
-			at = g.plus(at, ci(i64, int64(1-g.w)))
-		}
-		x = g.loadVector(vt.(*lt.VectorType), g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt)),
-			g.alignOf(d, s.At))
-		if far := g.asked[s]; far != nil && step > 0 {
-			g.askForIn(toSecond, s.Param, g.plus(at, far), g.w)
-		} else if far, asks := g.ahead[s]; asks && step > 0 {
-			level := int64(toFirst)
-			if g.below {
-				level = toSecond
+	step, known := constantInt(p.step)
+	known = known && p.index == nil
+	if known && (step == 1 || step == -1) {
+		if _, ok := g.access.Vector(g, d, s.At); ok {
+			at := p.base
+			if step < 0 {
+				at = g.plus(at, ci(i64, int64(1-g.w)))
 			}
-			g.askForIn(level, s.Param, g.plus(at, g.aheadBy(far, d)), g.w)
-		} else if g.fetched[s] {
-			g.prefetch(s.Param, at, step)
+			x = g.access.Load(g, s, at, step)
+			if step < 0 {
+				x = g.reversed(x)
+			}
 		}
-		if step < 0 {
-			x = g.reversed(x)
-		}
-	case p.index == nil && ok && !g.machine.Device && step >= -maxShuffled && step <= maxShuffled && g.w >= 4:
-		x = g.shuffled(s.Param, d, p.base, step)
-	default:
+	}
+	if x == nil && known {
+		x = g.access.Strided(g, s.Param, d, p.base, step)
+	}
+	if x == nil {
 		x = constant.NewUndef(vt)
 		for i := 0; i < g.w; i++ {
 			x = g.cur.NewInsertElement(x, g.loadScalar(s.Param, g.lane(p, i)), ci(i32, int64(i)))
@@ -179,25 +145,16 @@ func (g *gen) store(s *kernel.Store) {
 		return
 	}
 	x := g.toMem(d, g.w, g.spread(g.env[s.Val]))
-	if step, ok := constantInt(p.step); p.index == nil && ok && (step == 1 || step == -1) && g.asOne(d, s.At) {
-		vt := vec(memType(d), g.w)
-		at := p.base
-		if step < 0 {
-			at = g.plus(at, ci(i64, int64(1-g.w)))
-			x = g.reversed(x)
-		}
-		p := g.cur.NewBitCast(g.addr(s.Param, at), lt.NewPointer(vt))
-		if g.mask != nil {
-			g.storeMasked(x, p, g.align(d))
+	if step, ok := constantInt(p.step); p.index == nil && ok && (step == 1 || step == -1) {
+		if _, ok := g.access.Vector(g, d, s.At); ok {
+			at := p.base
+			if step < 0 {
+				at = g.plus(at, ci(i64, int64(1-g.w)))
+				x = g.reversed(x)
+			}
+			g.access.Store(g, s, x, at)
 			return
 		}
-		if g.streamed[s] {
-			g.streamLines(x, p, d)
-			return
-		}
-		st := g.cur.NewStore(x, p)
-		st.Align = g.alignOf(d, s.At)
-		return
 	}
 	for i := 0; i < g.w; i++ {
 		scalarStore(g.cur.NewExtractElement(x, ci(i32, int64(i))), g.lane(p, i))

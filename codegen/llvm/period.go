@@ -393,12 +393,21 @@ func (s *periodSplit) read(b *kernel.Block) []kernel.Ref {
 	return out
 }
 
+// collapse is the kernel whose last axes became one, and what is known of its conditions.
+type collapse struct {
+	period *period                  // nil for other kernels
+	agreed map[kernel.Ref]agreement // conditions that depend on the last axis alone
+}
+
 // agreement says of a condition that depends on j alone whether any j has it, and whether all do.
 type agreement struct{ any, all value.Value }
 
 // periodLoops writes the rows, and then the loops.
 func (g *gen) periodLoops(p *period, begin, end value.Value) {
-	g.params, g.ahead, g.phase = p.k.Params, nextRows(p.k), p
+	c := state[collapse](g)
+	g.params, c.period = p.k.Params, p
+	state[prefetching](g).ahead = nextRows(p.k)
+	g.peephole = g.phaseOf
 	g.leaveUnless(g.cur.NewICmp(enum.IPredSLT, begin, end))
 	g.block(&kernel.Block{Stmts: p.before})
 	var state []value.Value
@@ -428,10 +437,10 @@ func (g *gen) periodLoops(p *period, begin, end value.Value) {
 		}
 		return nil
 	})
-	g.agreed = map[kernel.Ref]agreement{}
+	c.agreed = map[kernel.Ref]agreement{}
 	for _, r := range p.kept {
 		if p.k.Types[r.ref] == types.Bool {
-			g.agreed[r.ref] = agreement{state[0], state[1]}
+			c.agreed[r.ref] = agreement{state[0], state[1]}
 			state = state[2:]
 		}
 	}
@@ -443,11 +452,12 @@ func (g *gen) periodLoops(p *period, begin, end value.Value) {
 
 // phaseOf computes c modulo n for the first element of a vector; the rows go on for the others.
 func (g *gen) phaseOf(s *kernel.Let) bool {
-	if g.phase == nil || s.ID != g.phase.phase || s.ID == scalar.None {
+	p := state[collapse](g).period
+	if s.ID != p.phase || s.ID == scalar.None {
 		return false
 	}
 	c := g.env[s.In.Args[0]]
-	g.env[s.ID] = val{v: g.cur.NewURem(c.v, ci(i64, g.phase.n)), iota: c.iota}
+	g.env[s.ID] = val{v: g.cur.NewURem(c.v, ci(i64, p.n)), iota: c.iota}
 	return true
 }
 

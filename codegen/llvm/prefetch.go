@@ -5,6 +5,7 @@ import (
 
 	"healc/ir/kernel"
 	"healc/ir/scalar"
+	"healc/lang/types"
 )
 
 // Note [Prefetch]
@@ -63,6 +64,16 @@ const largeInput = 1 << 20
 func (g *gen) prefetch(param int, at value.Value, step int64) {
 	bytes := int64(g.params[param].DType.Bytes())
 	g.askFor(param, g.plus(at, ci(i64, step*fetchAhead/bytes)), g.w)
+}
+
+// prefetching is what the loads of a function ask for beside what they read.
+type prefetching struct {
+	ahead    map[*kernel.Load]types.Dim // the next row, and how far it is, see Note [The next row]
+	below    bool                       // and into the second-level cache
+	gathered map[*kernel.Loop][]gathered
+	asked    map[*kernel.Load]value.Value // loads of the current loop that ask for a gathered row, and how far it is
+	last     kernel.Axis                  // of the kernel, for gathered rows
+	fetched  map[*kernel.Load]bool        // loads that fetch ahead of themselves, see Note [Prefetch]
 }
 
 // fetches is the loads of a loop that fetch ahead: those that stand in its body itself, where they read one large
@@ -127,4 +138,40 @@ func (g *gen) sizeOf(param int) (int64, bool) {
 		n *= float64(c) / float64(max(e.Div, 1))
 	}
 	return int64(min(n, 1<<62)), true
+}
+
+// scheduledAccess is the access of processors with what schedules decided for some of them: loads that prefetch, stores
+// past the caches, and small strides that are read by whole vectors.
+type scheduledAccess struct{ Access }
+
+func (a scheduledAccess) Load(g *gen, s *kernel.Load, first value.Value, step int64) value.Value {
+	x := a.Access.Load(g, s, first, step)
+	f := state[prefetching](g)
+	if far := f.asked[s]; far != nil && step > 0 {
+		g.askForIn(toSecond, s.Param, g.plus(first, far), g.w)
+	} else if far, asks := f.ahead[s]; asks && step > 0 {
+		level := int64(toFirst)
+		if f.below {
+			level = toSecond
+		}
+		g.askForIn(level, s.Param, g.plus(first, g.aheadBy(far, g.params[s.Param].DType)), g.w)
+	} else if f.fetched[s] {
+		g.prefetch(s.Param, first, step)
+	}
+	return x
+}
+
+func (a scheduledAccess) Store(g *gen, s *kernel.Store, x, first value.Value) {
+	if g.mask == nil && state[streaming](g).streamed[s] {
+		g.streamLines(x, g.vectorAddress(s.Param, first), g.params[s.Param].DType)
+		return
+	}
+	a.Access.Store(g, s, x, first)
+}
+
+func (scheduledAccess) Strided(g *gen, param int, d types.DType, base value.Value, step int64) value.Value {
+	if step < -maxShuffled || step > maxShuffled || g.w < 4 {
+		return nil
+	}
+	return g.shuffled(param, d, base, step)
 }

@@ -321,9 +321,9 @@ func (g *gen) groupLoop(r *rowGroup, row kernel.Ref, lo, hi value.Value, one fun
 	g.count(lo, end, r.rows, nil, func(i value.Value, _ []value.Value) []value.Value {
 		g.env[row] = val{v: i}
 		g.block(&kernel.Block{Stmts: r.before})
-		g.grouped = r
+		state[nest](g).grouped = r
 		g.parallel(r.axis.Var, ci(i64, r.axis.Begin), g.extent(r.axis.Extent), false, r.body)
-		g.grouped = nil
+		state[nest](g).grouped = nil
 		return nil
 	})
 	one(end, hi)

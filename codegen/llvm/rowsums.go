@@ -30,6 +30,22 @@ type rowSums struct {
 	w             int // iterations of one vector in what follows
 }
 
+// RowSumsForm keeps the sums of some rows and does in vectors what follows them.
+var RowSumsForm = ParallelForm{
+	Name: "batched reductions",
+	For:  "loops over rows that are reduced along, with much to compute from each result",
+	Why:  "only where the loop is no vectors: the reductions are, along the rows",
+	Write: func(g *gen, v kernel.Ref, lo, hi value.Value, body *kernel.Block) (value.Value, bool) {
+		c := g.rowSumsOf(v, body)
+		if c == nil {
+			return nil, false
+		}
+		stop := g.plus(lo, g.whole(g.minus(hi, lo), int64(c.w)))
+		c.run(lo, stop)
+		return stop, true
+	},
+}
+
 // rowSumsOf recognises such a body; it returns nil for any other.
 func (g *gen) rowSumsOf(v kernel.Ref, body *kernel.Block) *rowSums {
 	if g.machine.Registers > 16 || g.quick || g.inPlace() { // with more registers it was not measured

@@ -25,7 +25,7 @@ func (g *gen) let(s *kernel.Let) {
 		g.set(s.ID, g.constant(in.Type, in.Imm), false)
 		return
 	}
-	if g.phaseOf(s) {
+	if g.peephole != nil && g.peephole(s) {
 		return
 	}
 	wide := false

@@ -39,9 +39,15 @@ const (
 	minStreamed = 8
 )
 
+// streaming is which stores of a function go past the caches.
+type streaming struct {
+	streamed map[*kernel.Store]bool // those of the code that is being written
+	fence    bool                   // the function has such stores
+}
+
 // leastStreamed is the number of vectors from which a row goes past the caches.
 func (g *gen) leastStreamed() int {
-	if g.tiled {
+	if state[nest](g).tiled {
 		return 1
 	}
 	return minStreamed
@@ -104,8 +110,9 @@ func note(set map[kernel.Ref]bool, ids []kernel.Ref) {
 
 // streamLoop runs at least w iterations as vectors of w, with streaming stores where whole lines are written.
 func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kernel.Store, body *kernel.Block) {
-	g.fence = true
-	masked := g.tiled || g.raggedRows(lo, hi, stores) && g.maskable(v, body)
+	out := state[streaming](g)
+	out.fence = true
+	masked := state[nest](g).tiled || g.raggedRows(lo, hi, stores) && g.maskable(v, body)
 	g.env[v] = val{v: lo}
 	size := g.cur.NewSub(hi, lo)
 	fits := value.Value(g.cur.NewICmp(enum.IPredSGE, size, ci(i64, int64(g.leastStreamed()*w))))
@@ -133,15 +140,15 @@ func (g *gen) streamLoop(v kernel.Ref, lo, hi value.Value, w int, stores []*kern
 	last := g.plus(hi, ci(i64, int64(-w)))
 
 	g.w = w
-	g.streamed = map[*kernel.Store]bool{}
+	out.streamed = map[*kernel.Store]bool{}
 	for _, st := range stores {
-		g.streamed[st] = true
+		out.streamed[st] = true
 	}
-	if !g.tiled && g.grouped == nil {
-		g.fetched = g.fetches(v, body, false)
+	if n := state[nest](g); !n.tiled && n.grouped == nil {
+		state[prefetching](g).fetched = g.fetches(v, body, false)
 	}
 	g.vectors(v, first, end, nil, w, body)
-	g.streamed, g.fetched, g.w = nil, nil, 0
+	out.streamed, state[prefetching](g).fetched, g.w = nil, nil, 0
 
 	// The rest: the ends, or everything.
 	if masked {
@@ -188,7 +195,7 @@ func (g *gen) overlappedVectors(v kernel.Ref, begin, stop, step, last value.Valu
 
 // raggedRows reports that [lo, hi) is one of many rows, which may not end at the ends of lines.
 func (g *gen) raggedRows(lo, hi value.Value, stores []*kernel.Store) bool {
-	if g.grouped != nil || g.split {
+	if n := state[nest](g); n.grouped != nil || n.split {
 		return false
 	}
 	a, ok1 := constantInt(lo)

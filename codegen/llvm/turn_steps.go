@@ -34,9 +34,25 @@ type turnedSteps struct {
 // maxTurnedStatements bounds the body, which stands in the code once for each of the steps.
 const maxTurnedStatements = 64
 
+// TransposedForm has the elements of some steps read along the rows and transposed in registers.
+var TransposedForm = SequentialForm{
+	Name:  "transposed sequential loop",
+	For:   "loops along rows in vectors over neighbouring rows, that read or write an element of each row in a step",
+	Why:   "the only one",
+	Width: (*gen).turnedWidth,
+	Write: func(g *gen, l *kernel.Loop, init []value.Value, lo, hi value.Value, step StepFunc) ([]value.Value, bool) {
+		t := g.turnedStepsOf(l, func(r kernel.Ref) bool { return g.env[r].iota })
+		if t == nil {
+			return nil, false
+		}
+		return t.run(g, init, lo, hi, step), true
+	},
+}
+
 // turnedStepsOf recognises a loop in the body of a vectorised axis, which across tells; it returns nil for any other.
 func (g *gen) turnedStepsOf(l *kernel.Loop, across func(kernel.Ref) bool) *turnedSteps {
-	if g.statement != nil || g.usual != nil || g.mask != nil || l.Parallel || l.Axis.Extent.Div > 1 ||
+	if g.statement != nil || state[speculation](g).block != nil || g.mask != nil || l.Parallel ||
+		l.Axis.Extent.Div > 1 ||
 		g.machine.Device || g.machine.Narrow || g.quick || statements(l.Body) > maxTurnedStatements {
 		return nil
 	}

@@ -100,7 +100,7 @@ func (t *turnGen) askForRows(l *kernel.Load) {
 	}
 	for _, term := range l.At.Terms {
 		if n, known := term.Coef.Const(); known && term.Var == t.axes[t.across].Var {
-			t.ahead[l] = types.Lit(rowsAhead * n)
+			state[prefetching](t.gen).ahead[l] = types.Lit(rowsAhead * n)
 		}
 	}
 }
@@ -131,15 +131,15 @@ func (t *turnGen) tile(r, rEnd, j, jEnd, first, end value.Value) {
 		return
 	}
 	t.either(t.wholeLines(r, j, jEnd, first, end), func() {
-		t.fence = true
+		state[streaming](t.gen).fence = true
 		t.eachRow(r, rEnd, func() {
 			lo := t.lineAt(j, first)
-			t.gen.streamed, t.w = map[*kernel.Store]bool{t.output: true}, w
+			state[streaming](t.gen).streamed, t.w = map[*kernel.Store]bool{t.output: true}, w
 			for k := int64(0); k < t.cols; k += int64(w) {
 				t.env[t.axes[len(t.axes)-1].Var] = val{v: t.plus(lo, ci(i64, k)), iota: true}
 				t.block(t.body)
 			}
-			t.gen.streamed, t.w = nil, 0
+			state[streaming](t.gen).streamed, t.w = nil, 0
 		})
 	}, func() { t.rowsOf(r, rEnd, ends) })
 }
@@ -156,12 +156,12 @@ func (t *turnGen) eachRow(r, rEnd value.Value, body func()) {
 
 // rowsOf runs the body for the rows [r, rEnd) of a tile, each between the ends that it is told.
 func (t *turnGen) rowsOf(r, rEnd value.Value, ends func() (lo, hi value.Value)) {
-	t.tiled = true
+	state[nest](t.gen).tiled = true
 	t.eachRow(r, rEnd, func() {
 		lo, hi := ends()
 		t.parallel(t.axes[len(t.axes)-1].Var, lo, hi, false, t.body)
 	})
-	t.tiled = false
+	state[nest](t.gen).tiled = false
 }
 
 // lineWidth is how many iterations write a line of the output; 0 when they are no vector, or when there are other
@@ -172,9 +172,9 @@ func (t *turnGen) lineWidth() int {
 			return 0
 		}
 	}
-	t.tiled = true
+	state[nest](t.gen).tiled = true
 	w := t.vectorWidth(t.axes[len(t.axes)-1].Var, t.body)
-	t.tiled = false
+	state[nest](t.gen).tiled = false
 	if w == 0 || len(t.streams(t.axes[len(t.axes)-1].Var, t.body)) == 0 {
 		return 0
 	}

@@ -46,6 +46,9 @@ type usual struct {
 	start *lir.Block               // before the loops; nil for a block
 }
 
+// speculation is the block for which rare arms are being put off; nil for none.
+type speculation struct{ block *usual }
+
 // rareTest is whether any iteration so far takes a rare arm.
 type rareTest struct {
 	in   *scalar.Instr // the comparison, of which x is the operand that differs; nil when x is the condition itself
@@ -123,7 +126,8 @@ func (g *gen) vectors(v kernel.Ref, lo, hi, last value.Value, w int, body *kerne
 		whole, slow, next := g.newBlock(), g.newBlock(), g.newBlock()
 		g.cur.NewCondBr(g.cur.NewICmp(enum.IPredSLE, end, hi), whole, slow)
 		g.cur = whole
-		g.usual = &usual{ifs: ifs, of: map[kernel.Ref]*rareTest{}}
+		put := &usual{ifs: ifs, of: map[kernel.Ref]*rareTest{}}
+		state[speculation](g).block = put
 		if late {
 			g.statement = func(s kernel.Stmt) bool { _, ok := s.(*kernel.Store); return ok }
 		}
@@ -134,12 +138,12 @@ func (g *gen) vectors(v kernel.Ref, lo, hi, last value.Value, w int, body *kerne
 			envs[k] = slices.Clone(g.env)
 		}
 		g.statement = nil
-		if some := g.usual.any(g); some != nil {
+		if some := put.any(g); some != nil {
 			plain := g.newBlock()
 			g.cur.NewCondBr(some, slow, plain)
 			g.cur = plain
 		}
-		g.usual = nil
+		state[speculation](g).block = nil
 		env := g.env
 		for _, e := range envs {
 			g.env = e
@@ -160,10 +164,11 @@ func (g *gen) vectors(v kernel.Ref, lo, hi, last value.Value, w int, body *kerne
 // puts reports that the rare arm of s was put off: its condition is kept, and what it gives is what the other arm
 // gives.
 func (g *gen) puts(s *kernel.If, c value.Value) bool {
-	if g.usual == nil || !g.usual.ifs[s] {
+	put := state[speculation](g).block
+	if put == nil || !put.ifs[s] {
 		return false
 	}
-	g.usual.note(g, s.Cond, c)
+	put.note(g, s.Cond, c)
 	g.block(s.Else)
 	for i, id := range s.IDs {
 		g.env[id] = g.env[s.ElseVals[i]]

@@ -63,7 +63,7 @@ func (g *gen) fork(body *kernel.Block, known map[kernel.Ref]bool, loops func(bod
 		g.cur = no
 		els()
 	}
-	if of, ok := g.agreed[c]; ok && g.takesApart(body, c) {
+	if of, ok := state[collapse](g).agreed[c]; ok && g.takesApart(body, c) {
 		either(of.all, func() { arm(true) }, func() { arm(false) })
 	} else if ok {
 		either(of.all, func() { arm(true) }, func() {
@@ -90,7 +90,7 @@ func (g *gen) forkAt(b *kernel.Block, known map[kernel.Ref]bool) kernel.Ref {
 		if found != scalar.None || statements(s.Then)+statements(s.Else) < leastForkArm {
 			return
 		}
-		_, agreed := g.agreed[s.Cond]
+		_, agreed := state[collapse](g).agreed[s.Cond]
 		if v := g.env[s.Cond]; agreed || known[s.Cond] && v.v != nil && !v.wide && !v.iota {
 			if _, constant := v.v.(constant.Constant); !constant || agreed {
 				found = s.Cond

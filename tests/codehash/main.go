@@ -35,6 +35,7 @@ import (
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/lang/diag"
+	"healc/runtime/abi"
 )
 
 // source is a program: in the language, as tensor IR or as kernels, by the ending of its name.
@@ -117,6 +118,10 @@ func collect(root string) ([]source, error) {
 				switch filepath.Ext(f.Name) {
 				case ".heal", ".ir", ".kernels":
 					out = append(out, source{path + ":" + f.Name, string(f.Data)})
+				case "": // the archives of tests/fusion
+					if strings.Contains(string(f.Data), "fn ") {
+						out = append(out, source{path + ":" + f.Name + ".heal", string(f.Data)})
+					}
 				}
 			}
 		case strings.HasSuffix(path, "_test.go"):
@@ -145,11 +150,18 @@ func rawStrings(path string, src []byte) []source {
 		n++
 		name := path + ":" + strconv.Itoa(n)
 		switch {
-		case strings.HasPrefix(strings.TrimSpace(text), "kernels \""), strings.HasPrefix(strings.TrimSpace(text), "kernel @"):
+		case strings.HasPrefix(strings.TrimSpace(text), "kernels \""),
+			strings.HasPrefix(strings.TrimSpace(text), "kernel @"):
 			if !strings.HasPrefix(strings.TrimSpace(text), "kernels") {
 				text = "kernels \"k\"\n\n" + text
 			}
-			out = append(out, source{name + ".kernels", filled(text)})
+			for _, t := range dtypes { // verbs that are no numbers are types
+				one := strings.NewReplacer("%s", t, "%[1]s", t).Replace(text)
+				out = append(out, source{name + "." + t + ".kernels", filled(one)})
+				if one == text {
+					break
+				}
+			}
 		case strings.Contains(text, "fn ") && strings.Contains(text, "T["):
 			for _, t := range dtypes {
 				out = append(out, source{name + "." + t + ".heal", strings.NewReplacer(" T[", " "+t+"[", " T ",
@@ -231,44 +243,46 @@ func parameters(f *ir.Func) []string {
 	return slices.Compact(out)
 }
 
-// codes makes code of kernels for each variant. Each has kernels of its own, since generation writes to the plan.
+// codes makes code of kernels for each variant, each with a plan of its own, since generation writes to it.
 func codes(name, entry, dir string, kernels func() (*kernel.Module, error)) (lines []string) {
+	km, err := kernels()
+	if err != nil {
+		return []string{fmt.Sprintf("%-16s %s", "error", name)}
+	}
+	plan, err := json.Marshal(km.Plan)
+	if err != nil {
+		return []string{fmt.Sprintf("%-16s %s", "error", name)}
+	}
 	all := sha256.New()
 	var texts strings.Builder
-	add := func(what, text string, plan any) {
-		p, _ := json.Marshal(plan)
+	add := func(what string, do func(km *kernel.Module) (string, error)) {
+		one := *km
+		if km.Plan != nil {
+			one.Plan = &abi.Program{}
+			if err := json.Unmarshal(plan, one.Plan); err != nil {
+				panic(err)
+			}
+		}
+		text, err := generate(func() (string, error) { return do(&one) })
+		if err != nil {
+			text = err.Error()
+		}
+		p, _ := json.Marshal(one.Plan)
 		fmt.Fprintf(all, "%s\n%s\n%s\n", what, text, p)
 		if dir != "" {
 			fmt.Fprintf(&texts, ";;;; %s\n%s\n%s\n", what, text, p)
 		}
 	}
 	for _, v := range variants {
-		km, err := kernels()
-		if err != nil {
-			return []string{fmt.Sprintf("%-16s %s", "error", name)}
-		}
-		what := v.target.CPU + " " + v.effort.String()
-		text, err := generate(func() (string, error) {
+		add(v.target.CPU+" "+v.effort.String(), func(km *kernel.Module) (string, error) {
 			return llvm.Generate(km, llvm.Options{Effort: v.effort, Machine: llvm.MachineOf(v.target)})
 		})
-		if err != nil {
-			text = err.Error()
-		}
-		add(what, text, km.Plan)
 	}
-	km, err := kernels()
-	if err != nil {
-		return nil
-	}
-	text, err := generate(func() (string, error) {
+	add("gpu", func(km *kernel.Module) (string, error) {
 		text, d, err := gpu.Generate(km, true)
 		launch, _ := json.Marshal(d)
 		return text + string(launch), err
 	})
-	if err != nil {
-		text = err.Error()
-	}
-	add("gpu", text, km.Plan)
 	sum := fmt.Sprintf("%x", all.Sum(nil))[:16]
 	if dir != "" {
 		file := strings.NewReplacer("/", "_", " ", "_", ":", "_").Replace(name)
