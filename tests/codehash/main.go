@@ -145,7 +145,8 @@ func rawStrings(path string, src []byte) []source {
 		n++
 		name := path + ":" + strconv.Itoa(n)
 		switch {
-		case strings.HasPrefix(strings.TrimSpace(text), "kernels \""), strings.HasPrefix(strings.TrimSpace(text), "kernel @"):
+		case strings.HasPrefix(strings.TrimSpace(text), "kernels \""),
+			strings.HasPrefix(strings.TrimSpace(text), "kernel @"):
 			if !strings.HasPrefix(strings.TrimSpace(text), "kernels") {
 				text = "kernels \"k\"\n\n" + text
 			}
