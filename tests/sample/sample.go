@@ -42,5 +42,13 @@ func Today(t testing.TB) int {
 	return day
 }
 
-// Has reports whether case number i is among those of a day, of which each has one in so many.
-func Has(day, i, of int) bool { return All() || (i+day)%of == 0 }
+// Part is one where all cases run, and else what it is given: how many parts a sweep has, one of which runs a day.
+func Part(of int) int {
+	if All() {
+		return 1
+	}
+	return of
+}
+
+// Has reports whether case number i is in the part of a day.
+func Has(day, i, of int) bool { return (i+day)%Part(of) == 0 }
