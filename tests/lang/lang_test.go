@@ -23,6 +23,7 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/tests/devices"
+	"healc/tests/sample"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -96,7 +97,7 @@ func archives(t *testing.T) []*archive {
 // of its own, so that nothing that was compiled before hides a failure.
 func TestLanguage(t *testing.T) {
 	cache := &heal.Cache{Dir: t.TempDir()}
-	n := 0
+	n, day := 0, sample.Today(t)
 	for _, a := range archives(t) {
 		first := n
 		n += len(a.cases)
@@ -112,7 +113,7 @@ func TestLanguage(t *testing.T) {
 				if !testing.Short() {
 					s.Backends = append(s.Backends, heal.CPU)
 				}
-				if devices.Takes(first+i, 4) {
+				if devices.Takes(first+i+day, 4) {
 					s.Backends = append(s.Backends, devices.Backend())
 				}
 				t.Run(strings.TrimSuffix(c.Name, ".heal"), func(t *testing.T) {

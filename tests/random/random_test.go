@@ -13,6 +13,7 @@ import (
 
 	"healc/ir"
 	"healc/tests/devices"
+	"healc/tests/sample"
 )
 
 var (
@@ -39,7 +40,7 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	seed := *first
 	if seed == 0 {
-		seed = uint64(time.Now().Unix()/86400) << 20
+		seed = uint64(sample.Today(t)) << 20
 	}
 	var (
 		mu              sync.Mutex

@@ -233,7 +233,7 @@ func (p *program) check(r *rand.Rand, name string, turn int, cpu bool, args []te
 			ways = append(ways, c)
 		}
 	}
-	if devices.Takes(turn, 32) {
+	if devices.Takes(turn+p.day, 32) {
 		// Where all cases run, most are compiled quickly: it is LLVM that takes the time.
 		ways = append(ways, config{devices.Backend(), "", 1, turn/16%2 == 1,
 			devices.All() && turn%16 != 0 && turn%5 != 0})

@@ -38,6 +38,7 @@ import (
 	"healc/runtime"
 	"healc/tests/devices"
 	"healc/tests/random"
+	"healc/tests/sample"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
@@ -81,7 +82,7 @@ func program(t *testing.T, path string, number int) {
 		if testing.Short() && c.name != "interp" && c.name != "strided" {
 			continue
 		}
-		if c.backend == devices.Backend() && !devices.Takes(number+i, 10) {
+		if c.backend == devices.Backend() && !devices.Takes(number+i+sample.Day(), 10) {
 			continue
 		}
 		opts := heal.Options{Backend: c.backend, Threads: c.threads, SplitAll: true, Once: c.threads == 3 || c.strided,
