@@ -20,8 +20,8 @@
 // `want/file NAME` one that it has written, both as a tensor.
 //
 // Every call runs on the interpreter, and then has to give the same bits on the CPU with one and two threads, and in
-// turns with three and with arguments that are views with odd strides. The expectations were computed by hand or with NumPy
-// (expect.py, random_programs.py), never with healc.
+// turns with three and with arguments that are views with odd strides. The expectations were computed by hand or with
+// NumPy (expect.py, random_programs.py), never with healc.
 package run
 
 import (
@@ -43,8 +43,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// configs are the ways in which every program runs. The code of two and of one thread is the same; the two ways in turns
-// have code of their own, that is made quickly.
+// configs are the ways in which every program runs. The code of two threads is that of one; the two ways in turns have
+// code of their own, which is made quickly.
 var configs = []struct {
 	name    string
 	backend string

@@ -14,7 +14,8 @@ import (
 )
 
 var (
-	randomN    = flag.Int("random.n", 0, "how many random transcripts; 0 is a third of 1000, in turns by the day, or 60 with -short")
+	randomN = flag.Int("random.n", 0,
+		"how many random transcripts; 0 is a third of 1000, in turns by the day, or 60 with -short")
 	randomCPU  = flag.Uint64("random.cpu", 4, "one of how many also runs on the CPU, which takes most of the time")
 	randomSeed = flag.Uint64("random.seed", 0, "the first seed")
 )
