@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup build run test test-ptx test-gpu lint bench bench-gpu fuzz codehash golden generate exhaustive ptxas clean
+.PHONY: all setup build run check test test-long test-ptx test-gpu lint bench bench-gpu fuzz codehash golden generate exhaustive ptxas clean
 
 all: build
 
@@ -20,8 +20,14 @@ run: build ## the main job: nearest-mean classification of 1797 real digits
 # The build, the tests and vet have the same flags, so that packages are compiled once; vet, which looks at more than
 # go test would, is for `make lint`. A slow machine may take longer than the usual 10 minutes for a package.
 # Tests make garbage while they compile and interpret, a tenth of their time where it is collected at the usual pace.
-test: setup ## all tests
+test: setup ## all tests, of long sweeps the part of this day (docs/testing.md)
 	GOGC=300 go test -vet=off -timeout 1h ./...
+
+check: setup ## the everyday: everything before code generation, and a sample of generated code
+	GOGC=300 go test -vet=off -short ./...
+
+test-long: setup ## the whole of all sweeps, which takes hours
+	HEAL_TEST_LONG=1 GOGC=300 go test -vet=off -timeout 0 ./...
 
 # What runs on a device, beside the interpreter and the CPU.
 DEVICE_TESTS = . ./stdlib ./tests/lang ./tests/programs ./tests/run ./tests/random ./tests/residues ./tests/modular ./tests/transcripts ./codegen/gpu/...

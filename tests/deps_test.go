@@ -79,6 +79,7 @@ var outside = []struct{ dep, by string }{
 		"codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest tests/library"},
 	{"github.com/spf13/cobra", "cmd/healc/..."},
 	{"github.com/spf13/pflag", "cmd/healc/..."},
+	{"github.com/rogpeppe/go-internal", "tests/..."},
 	{"golang.org/x/sys/cpu", "codegen/llvm"},
 	{"golang.org/x/term", "cmd/healc/..."},
 }

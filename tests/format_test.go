@@ -10,6 +10,8 @@ import (
 	"healc/lang/diag"
 	"healc/lang/format"
 	"healc/lang/parser"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // TestFormatted: `healc fmt` changes nothing in the programs of the repository, and formatting twice gives what
@@ -24,29 +26,21 @@ func TestFormatted(t *testing.T) {
 		if name := d.Name(); d.IsDir() && (name == "testdata" || strings.HasPrefix(name, ".") && name != "..") {
 			return filepath.SkipDir
 		}
-		if filepath.Ext(path) != ".heal" {
+		path = filepath.ToSlash(path)
+		archive := filepath.Ext(path) == ".txtar" && strings.HasPrefix(path, "../tests/lang/")
+		if filepath.Ext(path) != ".heal" && !archive {
 			return nil
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
-		file := diag.NewFile(path, string(text))
-		if _, list := parser.Parse(file); list.HasErrors() {
-			return nil // a program that is about a syntax error
-		}
-		n++
-		once, list := format.Source(file)
-		if list.HasErrors() {
-			t.Errorf("%s parses and cannot be formatted: %v", path, list)
+		if !archive {
+			n += formatted(t, path, string(text))
 			return nil
 		}
-		if twice, _ := format.Source(diag.NewFile(path, once)); twice != once {
-			t.Errorf("%s: formatting twice changes the text", path)
-		}
-		lexical := strings.HasPrefix(filepath.ToSlash(path), "../tests/lang/s1_lexical/")
-		if once != string(text) && !lexical {
-			t.Errorf("%s is not formatted: run healc fmt -w", path)
+		for _, f := range txtar.Parse(text).Files {
+			n += formatted(t, path+":"+f.Name, string(f.Data))
 		}
 		return nil
 	})
@@ -56,4 +50,26 @@ func TestFormatted(t *testing.T) {
 	if n < 100 {
 		t.Errorf("only %d programs were found", n)
 	}
+}
+
+// formatted checks a program, and counts it: 1, or 0 where it is about a syntax error.
+func formatted(t *testing.T, path, text string) int {
+	t.Helper()
+	file := diag.NewFile(path, text)
+	if _, list := parser.Parse(file); list.HasErrors() {
+		return 0
+	}
+	once, list := format.Source(file)
+	if list.HasErrors() {
+		t.Errorf("%s parses and cannot be formatted: %v", path, list)
+		return 1
+	}
+	if twice, _ := format.Source(diag.NewFile(path, once)); twice != once {
+		t.Errorf("%s: formatting twice changes the text", path)
+	}
+	lexical := strings.HasPrefix(path, "../tests/lang/s1_lexical/")
+	if once != text && !lexical {
+		t.Errorf("%s is not formatted: write what healc fmt prints of it", path)
+	}
+	return 1
 }

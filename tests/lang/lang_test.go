@@ -1,5 +1,10 @@
-// Package lang runs the tests of the language's sentences: small programs whose first line is the
-// sentence, and whose next ones say what is expected of them.
+// Package lang runs the tests of the language's sentences. An archive (txtar) is about one subject: it begins with the
+// sentences that it tests, one a line. Each file in it is a case, a program whose first line is one of the sentences
+// and whose next ones say what is expected of it, as `healc test` reads them. Files in folders of the archive are what
+// its cases import; what they read lies in the folder data beside the archive.
+//
+//	go test ./tests/lang -run 'TestLanguage/slices/slice_with_a_step'
+//	go test ./tests/lang -run 'TestLanguage/slices' -keep FOLDER    # leaves the programs of these cases in FOLDER
 package lang
 
 import (
@@ -8,9 +13,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
-	"regexp"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,82 +23,151 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/tests/devices"
+	"healc/tests/sample"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var update = flag.Bool("update", false, "rewrite the lists of files in README.md")
+var (
+	update = flag.Bool("update", false, "rewrite the table of archives in README.md")
+	keep   = flag.String("keep", "", "leave the programs of the cases below this `folder`")
+)
 
-// leastPrograms is how many programs the sections have at least: a folder that is not found must not pass.
-const leastPrograms = 900
+// archive is the cases about one subject.
+type archive struct {
+	section   string // its folder
+	name      string
+	sentences []string
+	cases     []txtar.File
+	imported  []txtar.File
+}
 
-// TestLanguage runs every program on the interpreter and on the CPU, with a cache of its own, so that nothing
-// that was compiled before hides a failure.
+// archives reads all archives, in the order of their paths, and requires of each that it is well formed: a name of
+// its own, sentences, each with a case, and cases, each with a sentence.
+func archives(t *testing.T) []*archive {
+	t.Helper()
+	var out []*archive
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(file) != ".txtar" {
+			return err
+		}
+		parsed, err := txtar.ParseFile(file)
+		if err != nil {
+			return err
+		}
+		file = filepath.ToSlash(file)
+		a := &archive{section: path.Dir(file), name: strings.TrimSuffix(path.Base(file), ".txtar"),
+			sentences: strings.Split(strings.TrimRight(string(parsed.Comment), "\n"), "\n")}
+		if i := slices.IndexFunc(out, func(b *archive) bool { return a.name == b.name }); i >= 0 {
+			t.Errorf("%s has the name of an archive of %s", file, out[i].section)
+		}
+		tested, names := map[string]bool{}, map[string]bool{}
+		for _, f := range parsed.Files {
+			if names[f.Name] || path.Ext(f.Name) != ".heal" || !filepath.IsLocal(f.Name) {
+				t.Errorf("%s: %s is no .heal file or is there twice", file, f.Name)
+			}
+			names[f.Name] = true
+			if strings.Contains(f.Name, "/") {
+				a.imported = append(a.imported, f)
+				continue
+			}
+			first, _, _ := strings.Cut(string(f.Data), "\n")
+			sentence, _ := strings.CutPrefix(strings.TrimSuffix(first, "\r"), "# ")
+			if !slices.Contains(a.sentences, sentence) {
+				t.Errorf("%s: %s does not start with a sentence of the archive", file, f.Name)
+			}
+			tested[sentence] = true
+			a.cases = append(a.cases, f)
+		}
+		for _, s := range a.sentences {
+			if !tested[s] {
+				t.Errorf("%s: no case for the sentence %q", file, s)
+			}
+		}
+		out = append(out, a)
+		return nil
+	})
+	if err != nil || len(out) == 0 {
+		t.Fatalf("%d archives: %v", len(out), err)
+	}
+	return out
+}
+
+// TestLanguage runs every case on the interpreter and on the CPU, and on a device those whose turn it is, with a cache
+// of its own, so that nothing that was compiled before hides a failure.
 func TestLanguage(t *testing.T) {
-	sections, err := filepath.Glob("s*_*")
-	if err != nil || len(sections) == 0 {
-		t.Fatalf("no sections: %v", err)
-	}
-	s := &driver.Suite{
-		Backends: []string{heal.Interp, heal.CPU},
-		Workers:  runtime.GOMAXPROCS(0),
-		Cache:    &heal.Cache{Dir: t.TempDir()},
-		Args:     arguments,
-	}
-	if testing.Short() {
-		s.Backends = []string{heal.Interp}
-	}
-	results, err := s.Test(context.Background(), sections)
-	if err != nil {
-		t.Fatal(err)
-	}
-	files := map[string]bool{}
-	for _, r := range results {
-		files[r.Name] = true
-		if r.Result == driver.Passed {
-			continue
-		}
-		if r.Result == driver.Skipped {
-			t.Logf("%s: skipped: %s", r.Name, r.Message)
-			continue
-		}
-		name := r.Name
-		if r.Test != "" {
-			name += " " + r.Test
-		}
-		t.Errorf("%s (%s): %s", name, r.Backend, r.Message)
-	}
-	if len(files) < leastPrograms {
-		t.Errorf("%d programs ran, expected %d at least", len(files), leastPrograms)
+	cache := &heal.Cache{Dir: t.TempDir()}
+	n, day := 0, sample.Today(t)
+	for _, a := range archives(t) {
+		first := n
+		n += len(a.cases)
+		t.Run(a.name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			if *keep != "" {
+				dir = filepath.Join(*keep, filepath.FromSlash(a.section), a.name)
+			}
+			a.extract(t, dir)
+			for i, c := range a.cases {
+				s := &driver.Suite{Backends: []string{heal.Interp}, Cache: cache, Args: arguments}
+				if !testing.Short() {
+					s.Backends = append(s.Backends, heal.CPU)
+				}
+				if devices.Takes(first+i+day, 4) {
+					s.Backends = append(s.Backends, devices.Backend())
+				}
+				t.Run(strings.TrimSuffix(c.Name, ".heal"), func(t *testing.T) {
+					t.Parallel()
+					run(t, s, filepath.Join(dir, c.Name))
+				})
+			}
+		})
 	}
 }
 
-// TestLanguageOnDevice runs programs on the interpreter and a device, a sample of them on the simulator.
-func TestLanguageOnDevice(t *testing.T) {
-	sections, err := filepath.Glob("s*_*")
-	if err != nil || len(sections) == 0 {
-		t.Fatalf("no sections: %v", err)
+// extract writes the programs to a folder, and what they read.
+func (a *archive) extract(t *testing.T, dir string) {
+	t.Helper()
+	for _, f := range slices.Concat(a.cases, a.imported) {
+		file := filepath.Join(dir, filepath.FromSlash(f.Name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, f.Data, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	s := &driver.Suite{
-		Backends: []string{heal.Interp, devices.Backend()},
-		Workers:  runtime.GOMAXPROCS(0),
-		Cache:    &heal.Cache{Dir: t.TempDir()},
-		Args:     arguments,
-		Take:     func(i int) bool { return devices.Takes(i, 4) },
+	data := filepath.Join(filepath.FromSlash(a.section), "data")
+	if _, err := os.Stat(data); err != nil {
+		return
 	}
-	results, err := s.Test(context.Background(), sections)
+	if err := os.RemoveAll(filepath.Join(dir, "data")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.CopyFS(filepath.Join(dir, "data"), os.DirFS(data)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs one program on the backends of the suite.
+func run(t *testing.T, s *driver.Suite, file string) {
+	results, err := s.Test(context.Background(), []string{file})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := 0
+	ran := false
 	for _, r := range results {
 		switch r.Result {
 		case driver.Failed:
-			t.Errorf("%s %s (%s): %s", r.Name, r.Test, r.Backend, r.Message)
-		case driver.Passed:
-			ran++
+			t.Errorf("%s (%s): %s", r.Test, r.Backend, r.Message)
+		case driver.Skipped:
+			t.Log(r.Message)
+			continue
 		}
+		ran = true
 	}
-	if devices.Takes(0, 1) && ran < leastPrograms/4 {
-		t.Errorf("%d programs ran", ran)
+	if !ran {
+		t.Skip("on none of the backends")
 	}
 }
 
@@ -148,85 +221,42 @@ func TestDirectives(t *testing.T) {
 	}
 }
 
-// link is a file in the table of README.md.
-var link = regexp.MustCompile(`\[[^\]]*\]\(([^)]*)\)`)
+// tableStart is the line of README.md after which the table of archives stands.
+const tableStart = "<!-- The table is written by go test ./tests/lang -update. -->\n"
 
-// TestIndex checks that README.md lists every program once, at the sentence that its first line says, and
-// that every sentence has a program.
+// TestIndex checks the table of README.md: a line for each archive.
 func TestIndex(t *testing.T) {
-	programs, err := bySentence()
-	if err != nil {
-		t.Fatal(err)
-	}
 	page, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
+	head, _, found := strings.Cut(string(page), tableStart)
+	if !found {
+		t.Fatalf("README.md has no line %q", tableStart)
+	}
+	all := archives(t)
+	cases := 0
+	for _, a := range all {
+		cases += len(a.cases)
+	}
 	var out strings.Builder
+	fmt.Fprintf(&out, "%s%s\n%d cases in %d archives.\n", head, tableStart, cases, len(all))
 	section := ""
-	for line := range strings.Lines(string(page)) {
-		if title, ok := strings.CutPrefix(line, "## "); ok {
-			section = strings.TrimSpace(title)
+	for _, a := range all {
+		if a.section != section {
+			section = a.section
+			fmt.Fprintf(&out, "\n## %s\n\n| archive | cases | sentences |\n|---|---|---|\n", section)
 		}
-		sentence, ok := strings.CutPrefix(line, "| ")
-		if !ok || sentence == "sentence | files |\n" {
-			out.WriteString(line)
-			continue
-		}
-		cell := strings.Split(sentence, " | ")[0]
-		key := section + ": " + strings.ReplaceAll(cell, `\|`, "|")
-		files := programs[key]
-		if len(files) == 0 {
-			t.Errorf("no program for the sentence %q", key)
-		}
-		delete(programs, key)
-		links := make([]string, len(files))
-		for i, f := range files {
-			links[i] = fmt.Sprintf("[%s](%s)", strings.TrimSuffix(filepath.Base(f), ".heal"), f)
-		}
-		fmt.Fprintf(&out, "| %s | %s |\n", cell, strings.Join(links, ", "))
+		sentences := strings.ReplaceAll(strings.Join(a.sentences, " "), "|", `\|`)
+		fmt.Fprintf(&out, "| [%s](%s/%s.txtar) | %d | %s |\n", a.name, section, a.name, len(a.cases), sentences)
 	}
-	for key, files := range programs {
-		t.Errorf("README.md has no row for %q of %s", key, strings.Join(files, ", "))
-	}
-	if out.String() == string(page) {
-		return
-	}
-	if *update {
+	switch {
+	case out.String() == string(page):
+	case *update:
 		if err := os.WriteFile("README.md", []byte(out.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return
+	default:
+		t.Error("the table of README.md is not that of the archives: run this test with -update")
 	}
-	listed := link.FindAllStringSubmatch(string(page), -1)
-	t.Errorf("the files in README.md, %d, are not those of the folders: run this test with -update", len(listed))
-}
-
-// bySentence lists the programs of each sentence, in the order of their names. A key is the folder and the sentence.
-func bySentence() (map[string][]string, error) {
-	out := map[string][]string{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() && slices.Contains([]string{"parts"}, d.Name()) {
-			return filepath.SkipDir
-		}
-		if filepath.Ext(path) != ".heal" {
-			return nil
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		first, _, _ := strings.Cut(string(text), "\n")
-		sentence, ok := strings.CutPrefix(strings.TrimSuffix(first, "\r"), "# ")
-		if !ok {
-			return fmt.Errorf("%s does not start with the sentence that it tests", path)
-		}
-		key := filepath.ToSlash(filepath.Dir(path)) + ": " + sentence
-		out[key] = append(out[key], filepath.ToSlash(path))
-		return nil
-	})
-	return out, err
 }

@@ -5,13 +5,13 @@ import (
 	"flag"
 	"fmt"
 	"testing"
-	"time"
 
 	heal "healc"
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
 	"healc/tests/devices"
 	"healc/tests/random"
+	"healc/tests/sample"
 )
 
 var (
@@ -31,7 +31,7 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	seed := *first
 	if seed == 0 {
-		seed = uint64(time.Now().Unix()/86400) << 20
+		seed = uint64(sample.Today(t)) << 20
 	}
 	stops, refused, cpus := 0, 0, devices.Processors(t)
 	for at := 0; at < n; at += batch {

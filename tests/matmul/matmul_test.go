@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"healc"
 	"healc/codegen"
@@ -20,6 +19,7 @@ import (
 	"healc/runtime"
 	"healc/tests/devices"
 	"healc/tests/random"
+	"healc/tests/sample"
 )
 
 // form is a way to write a product of [m, k] by [k, n]. T stands for the element type.
@@ -136,8 +136,9 @@ var sizes = [][3]int64{
 	{31, 0, 7}, {0, 5, 6}, {7, 6, 0}, {300, 20, 3}, {25, 7, 10}, {270, 129, 48}, {9, 5000, 37},
 }
 
-// everything runs code for its shape for every form, type and size, which takes three times as long.
-var everything = flag.Bool("all", false, "code for its shape for each form, type and size, not for each two of them")
+// everything runs code for its shape for every form, type and size, which takes eight times as long.
+var everything = flag.Bool("all", sample.All(),
+	"code for its shape for each form, type and size, not for each two of them")
 
 // try is one product: a form, a type and a size, with the code that is made for it.
 type try struct {
@@ -155,31 +156,30 @@ func (f form) elems() []string {
 }
 
 // design is what TestProducts runs. Code for any shape meets each form, type and size. Code for its shape meets each
-// two of them, a form and a size with a quarter of the types, or half where it has a few of its own, because most of
-// the time would go into libLLVM else: other ones every day, so that all of them meet within four. Processors and
-// threads go round, so that each meets every form, type and size. TestDesign counts. With -short it is a sample.
+// two of them, a form and a size with one of the form's types, because most of the time would go into libLLVM else:
+// another one every day, so that all of them meet within eight, and another one for each form of the same types.
+// Processors and threads go round, so that each meets every form, type and size. TestDesign counts. With -short it is a
+// sample.
 func design(forms []form, short bool, cpus, day int) []try {
 	var out []try
-	n, rows := 0, 0
+	n, rows, same := 0, 0, map[string]int{}
 	for i, f := range forms {
 		elems := f.elems()
-		part := 4
-		if f.of != "" {
-			part = min(2, len(elems))
-		}
+		turn := same[f.of] + day
+		same[f.of]++
 		for e := range elems {
 			rows++
 			for s := range sizes {
 				c := try{form: i, elem: e, size: s, any: !short || rows%11 == 0, own: *everything ||
-					(i+e+s+day)%part == 0}
+					(turn+e+s)%len(elems) == 0}
 				if c.own {
 					n++
 					c.own = !short || n%19 == 0
-					turn := n
+					way := n
 					if short {
-						turn /= 19
+						way /= 19
 					}
-					c.cpu, c.threads = turn%cpus, turn/cpus%len(threads)
+					c.cpu, c.threads = way%cpus, way/cpus%len(threads)
 				}
 				if c.own || c.any {
 					out = append(out, c)
@@ -192,7 +192,7 @@ func design(forms []form, short bool, cpus, day int) []try {
 
 // TestDesign: each two of form, type, size, processor and number of threads meet in code that knows its shape.
 func TestDesign(t *testing.T) {
-	for turn := range 3 * 4 {
+	for turn := range 3 * len(common) {
 		cpus, day := 2+turn%3, turn/3
 		met := map[[4]any]bool{}
 		every := [5]map[any]bool{{}, {}, {}, {}, {}}
@@ -254,8 +254,7 @@ var threads = []int{1, 2, 3, 7}
 func TestProducts(t *testing.T) {
 	forms, cpus := chosen(t), devices.Targets(t)
 	rows := map[[2]int][]try{}
-	day := int(time.Now().Unix() / 86400)
-	t.Logf("day %d", day)
+	day := sample.Today(t)
 	for _, c := range design(forms, testing.Short(), len(cpus), day) {
 		rows[[2]int{c.form, c.elem}] = append(rows[[2]int{c.form, c.elem}], c)
 	}

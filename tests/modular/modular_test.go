@@ -15,13 +15,14 @@ import (
 	"healc/runtime"
 	"healc/tests/devices"
 	"healc/tests/random"
+	"healc/tests/sample"
 )
 
 var threads = []int{1, 2, 3, 7}
 
 // taken is the processor that case number i is for: the given one, or the device.
 func taken(i int, cpu string) string {
-	if devices.Takes(i, 8) {
+	if devices.Takes(i+sample.Day(), 8) {
 		return devices.Backend()
 	}
 	return cpu

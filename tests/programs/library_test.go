@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	heal "healc"
 	"healc/codegen"
@@ -22,6 +21,7 @@ import (
 	"healc/tests/devices"
 	"healc/tests/library"
 	"healc/tests/random"
+	"healc/tests/sample"
 )
 
 // TestFunctionsInLibraries compiles the functions of the programs into shared libraries, for any shape, and compares
@@ -33,7 +33,7 @@ func TestFunctionsInLibraries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls, cpus, day := 0, devices.Processors(t), int(time.Now().Unix()/86400)
+	calls, cpus, day := 0, devices.Processors(t), sample.Today(t)
 	for i, path := range paths {
 		if testing.Short() && i%8 != 0 {
 			continue

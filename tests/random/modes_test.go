@@ -13,7 +13,7 @@ import (
 // TestModes differentiates random programs of f64: the weighted change of the results along a direction is the same by
 // reverse mode and by forward mode.
 func TestModes(t *testing.T) {
-	n := *count / 3
+	n := *count
 	if testing.Short() {
 		n = 200
 	}

@@ -13,11 +13,12 @@ import (
 
 	"healc/ir"
 	"healc/tests/devices"
+	"healc/tests/sample"
 )
 
 var (
 	first = flag.Uint64("random.seed", 0, "the first seed; 0 is a new one every day")
-	count = flag.Int("random.n", 1600, "how many programs")
+	count = flag.Int("random.n", 16000/sample.Part(16), "how many programs")
 	cpu   = flag.String("random.cpu", "",
 		"the processor to make code for, in LLVM's words; one program of four is made for another one than this "+
 			"machine's when this is empty")
@@ -39,7 +40,7 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	seed := *first
 	if seed == 0 {
-		seed = uint64(time.Now().Unix()/86400) << 20
+		seed = uint64(sample.Today(t)) << 20
 	}
 	var (
 		mu              sync.Mutex

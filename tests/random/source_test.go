@@ -11,6 +11,7 @@ import (
 	"healc"
 	"healc/runtime"
 	"healc/tests/devices"
+	"healc/tests/sample"
 )
 
 var (
@@ -19,7 +20,8 @@ var (
 )
 
 // TestSources runs random functions of the source language on the interpreter, and a part of them on the CPU, and
-// compares them with the execution of their statements.
+// compares them with the execution of their statements. Unless a seed or a number is given, half of them run, the others
+// on the next day.
 func TestSources(t *testing.T) {
 	const batch = 20
 	n := *sources
@@ -27,6 +29,10 @@ func TestSources(t *testing.T) {
 		n = min(n, 100)
 	}
 	words := map[string]int{}
+	parts, day := sample.Part(2), sample.Today(t)
+	if *sourceFirst > 0 || n != 400 {
+		parts = 1
+	}
 	for first := 0; first < n; first += batch {
 		var text strings.Builder
 		var list []*Source
@@ -38,8 +44,12 @@ func TestSources(t *testing.T) {
 				words[w] += strings.Count(s.Text, w)
 			}
 		}
+		if (first/batch+day)%parts > 0 {
+			continue
+		}
 		runSources(t, heal.Options{Backend: heal.Interp, Threads: 1}, text.String(), list, *sourceFirst+uint64(first))
-		if k := first / batch; k%4 == 0 {
+		k := (first/batch + day) / parts
+		if k%4 == 0 {
 			opts := heal.Options{Backend: heal.CPU, Threads: 1}
 			if goruntime.GOARCH == "amd64" {
 				// this machine's, without and with AVX2
@@ -47,7 +57,7 @@ func TestSources(t *testing.T) {
 			}
 			runSources(t, opts, text.String(), list, *sourceFirst+uint64(first))
 		}
-		if devices.Takes(first/batch, 20) {
+		if devices.Takes(k, 20/parts) {
 			runSources(t, heal.Options{Backend: devices.Backend()}, text.String(), list, *sourceFirst+uint64(first))
 		}
 	}

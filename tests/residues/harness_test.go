@@ -17,6 +17,7 @@ import (
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/tests/devices"
+	"healc/tests/sample"
 )
 
 // tensor is an operand or a result; the elements are in row-major order.
@@ -145,20 +146,31 @@ type program struct {
 	src     string
 	modules map[config]*heal.Module
 	turn, n int // the last one on the CPU, and how many there were
+	day     int
 }
 
-// onCPU is the way on the CPU of a turn. Those which have one take the ways one after the other, whichever turns they
-// are: what leaves most of them out, as -short does, leaves no way out.
-func (p *program) onCPU(turn int) config {
+// parts is how many parts the turns on the CPU have, one of which runs a day. With -short the tests leave out most of
+// them.
+func parts() int {
+	if testing.Short() {
+		return 1
+	}
+	return sample.Part(2)
+}
+
+// onCPU is the way on the CPU of a turn, if it runs on this day. Those which do take the ways one after the other,
+// whichever turns they are, so that no way is left out; on another day a turn has another way.
+func (p *program) onCPU(turn int) (c config, ok bool) {
 	if p.n == 0 || turn != p.turn {
 		p.turn = turn
 		p.n++
 	}
-	return onCPU(p.n - 1)
+	at := p.n - 1 + p.day
+	return onCPU(at / parts()), at%parts() == 0
 }
 
 func newProgram(t *testing.T, src string) *program {
-	p := &program{t: t, src: src, modules: map[config]*heal.Module{}}
+	p := &program{t: t, src: src, modules: map[config]*heal.Module{}, day: sample.Today(t)}
 	t.Cleanup(func() {
 		for _, m := range p.modules {
 			m.Close()
@@ -217,11 +229,14 @@ func (p *program) check(r *rand.Rand, name string, turn int, cpu bool, args []te
 	p.t.Helper()
 	ways := []config{interps[turn%len(interps)]}
 	if cpu {
-		ways = append(ways, p.onCPU(turn))
+		if c, ok := p.onCPU(turn); ok {
+			ways = append(ways, c)
+		}
 	}
-	if devices.Takes(turn, 16) {
-		// Of the cases that the sample has not, most are compiled quickly: it is LLVM that takes the time.
-		ways = append(ways, config{devices.Backend(), "", 1, turn/16%2 == 1, turn%16 != 0 && turn%5 != 0})
+	if devices.Takes(turn+p.day, 32) {
+		// Where all cases run, most are compiled quickly: it is LLVM that takes the time.
+		ways = append(ways, config{devices.Backend(), "", 1, turn/16%2 == 1,
+			devices.All() && turn%16 != 0 && turn%5 != 0})
 	}
 	for _, c := range ways {
 		got, err := p.call(c, r, name, args)

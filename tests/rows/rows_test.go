@@ -19,6 +19,7 @@ import (
 	"healc/runtime"
 	"healc/tests/devices"
 	"healc/tests/random"
+	"healc/tests/sample"
 )
 
 //go:embed rows.heal
@@ -46,29 +47,29 @@ func configs() []config {
 var sizes = []int64{1, 2, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 100, 127, 128, 129, 143, 144, 200, 255,
 	256, 257, 300, 1000, 1024, 4095, 4096, 4097, 4100, 8192, 9000}
 
-// TestRows runs every public function of rows.heal, whose parameters have the shapes N, [M, N] or [M], at every size.
-// Configurations go round: each meets every function and every size.
+// TestRows runs every public function of rows.heal, whose parameters have the shapes N, [M, N] or [M], at every second
+// size, and at the others on the next day. Configurations go round: each meets every function and every size.
 func TestRows(t *testing.T) {
 	interp := compile(t, heal.Options{Backend: heal.Interp})
 	modules, configs := map[config]*heal.Module{}, configs()
 	for _, c := range configs {
 		modules[c] = compile(t, heal.Options{Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu}})
 	}
-	seed, step := uint64(1), 1
+	day, step := sample.Today(t), sample.Part(2)
 	if testing.Short() {
 		step = 6
 	}
 	for i, name := range interp.Names() {
 		for j, n := range sizes {
-			if (i+j)%step != 0 {
+			if (i+j+day)%step != 0 {
 				continue
 			}
 			dims := map[string]int64{"N": n, "M": 1 + int64(i/2+j)%3}
 			if n <= 300 {
 				dims["M"] = sizes[(7*i+3*j)%20]
 			}
-			seed++
-			c := configs[(i+j)/step%len(configs)]
+			seed := uint64(1 + i*len(sizes) + j)
+			c := configs[(i+j+day)/step%len(configs)]
 			if msg := compare(interp, modules[c], name, dims, seed, c.strided); msg != "" {
 				t.Errorf("%s, N = %d, M = %d, %+v: %s", name, n, dims["M"], c, msg)
 			}

@@ -14,25 +14,29 @@ import (
 	"healc/runtime"
 	"healc/tests/devices"
 	"healc/tests/library"
+	"healc/tests/sample"
 )
 
 // TestInLibraries makes shared libraries of the programs' functions, for any shape, and compares what they give with
-// what the interpreter gives. Functions that print or take strings are not in a library.
+// what the interpreter gives: those of every second program, and of the others on the next day. Functions that print or
+// take strings are not in a library.
 func TestInLibraries(t *testing.T) {
 	paths, err := filepath.Glob("*.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	calls, cpus, step := 0, devices.Processors(t), 1
+	calls, cpus, day, step := 0, devices.Processors(t), sample.Today(t), sample.Part(2)
 	if testing.Short() {
 		step = 10
 	}
-	for i := 0; i < len(paths); i += step {
-		path := paths[i]
+	for i, path := range paths {
+		if (i+day)%step > 0 {
+			continue
+		}
 		// every level for one library in eight, of which only the best runs; else one of them, which compiles faster
-		cpu := ""
-		if i%8 > 0 || testing.Short() {
-			cpu = cpus[i/step%len(cpus)]
+		cpu, n := "", (i+day)/step
+		if n%8 > 0 || testing.Short() {
+			cpu = cpus[n%len(cpus)]
 		}
 		t.Run(strings.TrimSuffix(path, ".txtar"), func(t *testing.T) { calls += inLibrary(t, path, cpu) })
 	}

@@ -213,7 +213,8 @@ def archive(path, seed, count=40):
         params = ", ".join(f"{n}: {type_of(v)}" for n, v in f.params)
         source += f"fn f{k}({params}) -> {type_of(value)} = {{\n{''.join(f.lets)}    {text}\n}}\n"
         calls.append(f"f{k}({', '.join(tensor(v) for _, v in f.params)}) = {tensor(value)}\n")
-    path.write_text(f"Random functions, seed {seed} of random_programs.py, with NumPy's results.\n"
+    path.write_text(f"Machine-made, not to be read: random_programs.py draws {count} functions from seed {seed} and computes "
+                    "their results with NumPy, a reference that shares nothing with healc.\n"
                     f"-- main.heal --\n{source}-- calls --\n{''.join(calls)}")
 
 

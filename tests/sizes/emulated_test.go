@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"healc"
 	"healc/codegen"
@@ -16,6 +15,7 @@ import (
 	"healc/tests/emulated"
 	"healc/tests/library"
 	"healc/tests/random"
+	"healc/tests/sample"
 )
 
 // TestAArch64 compiles every program for any size and strides for AArch64, and runs it under qemu. With -short it is a
@@ -33,15 +33,14 @@ func TestAArch64(t *testing.T) {
 	onMachine(t, machine, codegen.Target{Triple: emulated.AArch64.Triple, CPU: "generic"}, 11)
 }
 
-// TestSplit does so for what is generated for processors with AVX-512, of the instructions that this machine has: Note
-// [Split vectors] in codegen/llvm. TestEachSize has some of these for sizes that are known.
+// TestSplit does so for what is generated for processors with AVX-512, one of them every day, of the instructions that
+// this machine has: Note [Split vectors] in codegen/llvm. TestEachSize has some of these for sizes that are known.
 func TestSplit(t *testing.T) {
 	cpus := devices.Split(t)
 	if len(cpus) == 0 {
 		t.Skip("this machine has AVX-512, or no AVX2")
 	}
-	if testing.Short() {
-		turn := int(time.Now().Unix()/86400) % len(cpus)
+	if turn := sample.Today(t) % len(cpus); !sample.All() {
 		cpus = cpus[turn : turn+1]
 	}
 	machine, err := emulated.Here.Start(t.TempDir())
@@ -54,7 +53,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestAVX512 does so for processors with AVX-512, in an emulator (HACKING.md).
+// TestAVX512 does so for processors with AVX-512, in an emulator (docs/testing.md).
 func TestAVX512(t *testing.T) {
 	machine := emulated.PC(t)
 	for _, cpu := range emulated.PCProcessors {
@@ -74,13 +73,7 @@ func onMachine(t *testing.T, machine *emulated.Machine, target codegen.Target, e
 	defer m.Close()
 	names := m.Names()
 	if testing.Short() {
-		var some []string
-		for i, name := range names {
-			if (int64(i)+time.Now().Unix()/86400)%5 == 0 {
-				some = append(some, name)
-			}
-		}
-		names, every = some, 97
+		names, every = thinned(names, sample.Today(t), 5), 97
 	}
 	l, err := m.Library("t", names, func(string) map[string]int64 { return nil })
 	if err != nil {
@@ -185,5 +178,5 @@ func TestPrebuilt(t *testing.T) {
 	if ok, err := lib.UseCPU("generic"); err != nil || !ok {
 		t.Fatalf("the library has no code for any processor of the kind: %v", err)
 	}
-	inLibrary(t, m, lib, l.Entries, []string{"generic"}, []int64{0, 1, 37, 130})
+	inLibrary(t, m, lib, l.Entries, []string{"generic"}, fixed(0, 1, 37, 130))
 }

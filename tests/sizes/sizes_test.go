@@ -13,7 +13,6 @@ import (
 	goruntime "runtime"
 	"slices"
 	"testing"
-	"time"
 
 	"healc"
 	"healc/codegen"
@@ -25,6 +24,7 @@ import (
 	"healc/tests/devices"
 	"healc/tests/library"
 	"healc/tests/random"
+	"healc/tests/sample"
 )
 
 //go:embed sizes.heal
@@ -60,20 +60,16 @@ func small(n, round int64) int64 {
 
 var threads = []int{1, 2, 3, 7}
 
-// TestAnySize compiles every program once, for any size and strides, as libraries have them. With -short it is a third
-// of them, another one every day.
+// TestAnySize compiles every program once, for any size and strides, as libraries have them. Each has every fifth size
+// to 300, other ones every day, and all boundaries. With -short it is a third of the programs.
 func TestAnySize(t *testing.T) {
 	m := compile(t, heal.Options{Threads: 1})
 	t.Cleanup(m.Close)
-	names, every := m.Names(), 1
+	names, day := m.Names(), sample.Today(t)
+	of := func(i int) []int64 { return turned(5, i+day) }
 	if testing.Short() {
-		var some []string
-		for i, name := range names {
-			if (int64(i)+time.Now().Unix()/86400)%3 == 0 {
-				some = append(some, name)
-			}
-		}
-		names, every = some, 23
+		names = thinned(names, day, 3)
+		of = func(int) []int64 { return sizes(23) }
 	}
 	// A part of the programs is a library of its own, so that there is work for every core.
 	for i, parts := 0, goruntime.GOMAXPROCS(0); i < min(parts, len(names)); i++ {
@@ -83,10 +79,37 @@ func TestAnySize(t *testing.T) {
 		}
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
-			anySize(t, m, some, sizes(every))
+			anySize(t, m, some, of)
 		})
 	}
 }
+
+// turned are the sizes of one part of the sweep over all of them: boundaries, the neighbours of the multiples of 128,
+// and one of so many of the others, in turns.
+func turned(of, turn int) []int64 {
+	all, some, part := sizes(1), []int64{}, sample.Part(of)
+	always := sizes(400)
+	for _, n := range all {
+		if n > 300 || (int(n)+turn)%part == 0 || slices.Contains(always, n) {
+			some = append(some, n)
+		}
+	}
+	return some
+}
+
+// thinned is one of so many names, another one every day.
+func thinned(names []string, day, of int) []string {
+	var some []string
+	for i, name := range names {
+		if sample.Has(day, i, of) {
+			some = append(some, name)
+		}
+	}
+	return some
+}
+
+// fixed are the same sizes for every program.
+func fixed(sizes ...int64) func(int) []int64 { return func(int) []int64 { return sizes } }
 
 // TestFewElements has fewer elements than a vector in what is cut into chunks, all of which TestAnySize leaves out with
 // -short.
@@ -100,7 +123,7 @@ func TestFewElements(t *testing.T) {
 	for n := range int64(40) {
 		few = append(few, n)
 	}
-	anySize(t, m, []string{"position", "total_f64", "channel_sums", "short_rows", "short_sums"}, few)
+	anySize(t, m, []string{"position", "total_f64", "channel_sums", "short_rows", "short_sums"}, fixed(few...))
 }
 
 // TestLongestRows has rows of any length that are just short enough to be kept in the memory of a kernel, and longer
@@ -108,7 +131,7 @@ func TestFewElements(t *testing.T) {
 func TestLongestRows(t *testing.T) {
 	m := compile(t, heal.Options{Threads: 1})
 	defer m.Close()
-	anySize(t, m, []string{"softmax"}, []int64{1<<16 - 1, 1 << 16, 1<<16 + 1})
+	anySize(t, m, []string{"softmax"}, fixed(1<<16-1, 1<<16, 1<<16+1))
 }
 
 // TestLevels has as many elements as fill the lanes of a reduction and those that take their results, and one more:
@@ -116,13 +139,13 @@ func TestLongestRows(t *testing.T) {
 func TestLevels(t *testing.T) {
 	m := compile(t, heal.Options{Threads: 1})
 	defer m.Close()
-	anySize(t, m, []string{"long_columns"}, []int64{256, 257, 128 * 256, 128*256 + 1, 4095 * 256, 4095*256 + 1,
-		4096*256 + 1})
-	anySize(t, m, []string{"more_columns"}, []int64{128*256 + 1})
-	anySize(t, m, []string{"rows"}, []int64{128*4096 + 1})
+	anySize(t, m, []string{"long_columns"}, fixed(256, 257, 128*256, 128*256+1, 4095*256, 4095*256+1, 4096*256+1))
+	anySize(t, m, []string{"more_columns"}, fixed(128*256+1))
+	anySize(t, m, []string{"rows"}, fixed(128*4096+1))
 }
 
-func anySize(t *testing.T, m *heal.Module, names []string, sizes []int64) {
+// anySize runs functions, compiled for any size, at the sizes of each, which is named by its position in the source.
+func anySize(t *testing.T, m *heal.Module, names []string, sizes func(i int) []int64) {
 	l, err := m.Library("t", names, func(string) map[string]int64 { return nil })
 	if err != nil {
 		t.Fatal(err)
@@ -141,12 +164,13 @@ func anySize(t *testing.T, m *heal.Module, names []string, sizes []int64) {
 }
 
 // inLibrary runs the functions of a library at each of its levels that this machine has.
-func inLibrary(t *testing.T, m *heal.Module, lib *library.Lib, entries []*aot.Entry, levels []string, sizes []int64) {
+func inLibrary(t *testing.T, m *heal.Module, lib *library.Lib, entries []*aot.Entry, levels []string,
+	sizes func(i int) []int64) {
 	interp := compile(t, heal.Options{Backend: heal.Interp})
 	all := m.Names()
 	for _, e := range entries {
 		f, i := m.IR().Func(e.Name), slices.Index(all, e.Name)
-		for _, n := range sizes {
+		for _, n := range sizes(i) {
 			seed := uint64(n)<<8 + uint64(i)
 			input := arguments(f, n, small(n, int64(i)), seed)
 			want := run(t, interp, e.Name, input, seed)
@@ -185,23 +209,23 @@ func inLibrary(t *testing.T, m *heal.Module, lib *library.Lib, entries []*aot.En
 }
 
 // TestEachSize compiles every program for sizes, strides and processors. TestAnySize has every program at every size;
-// code that knows its size meets every program with every third one of these sizes, other ones every day, every size
-// with every third program, and each of both with every processor and every number of threads.
+// code that knows its size meets every program with every sixth one of these sizes, other ones every day, every size
+// with every sixth program, and each of both with every processor and every number of threads.
 func TestEachSize(t *testing.T) {
 	interp := compile(t, heal.Options{Backend: heal.Interp})
-	every := 11
+	every, part := 11, sample.Part(6)
 	if testing.Short() {
-		every = 97
+		every, part = 97, sample.Part(3)
 	}
-	day := int(time.Now().Unix() / 86400)
-	t.Logf("day %d", day)
+	day := sample.Today(t)
 	for i, name := range interp.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cpus := devices.Targets(t)
 			for k, n := range sizes(every) {
-				turn := (i + k) / 3
-				if (i+k+day)%3 > 0 || (testing.Short() || name == "transform") && turn%2 > 0 {
+				turn := (i + k) / part
+				if (i+k+day)%part > 0 || (testing.Short() || name == "transform" && !sample.All()) &&
+					(turn+day/part)%2 > 0 {
 					continue // transforms take long to compile
 				}
 				seed := uint64(n)<<8 + uint64(i) + 1<<32

@@ -10,10 +10,12 @@ import (
 
 	heal "healc"
 	"healc/tests/devices"
+	"healc/tests/sample"
 )
 
 var (
-	randomN    = flag.Int("random.n", 0, "how many random transcripts; 0 is 1000, or 60 with -short")
+	randomN = flag.Int("random.n", 0,
+		"how many random transcripts; 0 is a third of 1000, in turns by the day, or 60 with -short")
 	randomCPU  = flag.Uint64("random.cpu", 4, "one of how many also runs on the CPU, which takes most of the time")
 	randomSeed = flag.Uint64("random.seed", 0, "the first seed")
 )
@@ -21,14 +23,17 @@ var (
 // TestRandom runs random transcripts, and compares what goes to the host with the plain evaluator. Each runs fused on
 // the interpreter, and some on the CPU, operation by operation, and on several threads.
 func TestRandom(t *testing.T) {
-	n := *randomN
-	if n == 0 {
-		n = 1000
-		if testing.Short() {
-			n = 60
-		}
+	n, parts, day := *randomN, 1, sample.Today(t)
+	switch {
+	case n == 0 && testing.Short():
+		n = 60
+	case n == 0:
+		n, parts = 1000, sample.Part(3)
 	}
 	for i := range uint64(n) {
+		if (int(i)+day)%parts > 0 {
+			continue
+		}
 		seed := *randomSeed + i
 		g := generate(seed)
 		todo := []how{{heal.Interp, seed%8 == 1, 1, ""}}
