@@ -70,8 +70,8 @@ func TestGeneratedImports(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Error("the table of imports in ARCHITECTURE.md is not what its sources say: run go test ./tests -run Generated" +
-			" -update")
+		t.Error("the table of imports in ARCHITECTURE.md is not what its sources say: " +
+			"run go test ./tests -run Generated -update")
 		return
 	}
 	page := head + importsBegin + want.String() + importsEnd + tail

@@ -1,5 +1,5 @@
 #!/bin/sh
-# bochs.sh FOLDER makes a PC with AVX-512 in FOLDER, in which tests run code that this machine cannot (HACKING.md): Debian's kernel for clouds,
+# bochs.sh FOLDER makes a PC with AVX-512 in FOLDER, in which tests run code that this machine cannot (CONTRIBUTING.md): Debian's kernel for clouds,
 # the program boot beside this script, and Bochs 3.0, which is BOCHS, built with
 #   ./configure --enable-all-optimizations --enable-x86-64 --enable-avx --enable-evex --with-nogui
 # after `patch -p1 <bochs.patch`, the file beside this script: two of its instructions are wrong. Debian 13 has its source: `apt-get source bochs`.

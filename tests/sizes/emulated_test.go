@@ -54,7 +54,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestAVX512 does so for processors with AVX-512, in an emulator (HACKING.md).
+// TestAVX512 does so for processors with AVX-512, in an emulator (CONTRIBUTING.md).
 func TestAVX512(t *testing.T) {
 	machine := emulated.PC(t)
 	for _, cpu := range emulated.PCProcessors {
