@@ -30,10 +30,9 @@ const (
 
 // Note [Waking]
 //
-// To wake a thread that sleeps is a call of the system, and on a virtual machine, where an idle processor has been
-// given back to the host, a long one: 14 microseconds on a Zen 3 (two virtual cores, November 2026), during which the
-// caller computes nothing, and the thread comes as late. A small region on two threads, one of which sleeps, would take
-// longer than on one.
+// To wake a thread that sleeps is a call of the system. On a virtual machine, where an idle processor has been given
+// back to the host, it is a long one (docs/tuning/threads.md): meanwhile the caller computes nothing, and the thread
+// comes as late. A small region on two threads, one of which sleeps, would take longer than on one.
 //
 // So the caller starts with its own part, and threads that poll take the others. Those that sleep are left alone while
 // they have missed little: wakeTime is the length of a region that gains from them. They are woken at once for a kernel

@@ -9,10 +9,10 @@ import (
 
 // Note [Garbage]
 //
-// Compiling makes much garbage and keeps little, and collecting it at Go's usual pace takes a fifth of the processor's
-// time while tests are compiled and interpreted (`healc test stdlib` 16.0 s and 12.7, two cores of a Zen 3, November
-// 2026). So it is collected when there is five times what lives, not twice, as long as little lives; what the
-// interpreter has of large tensors is collected as usual. GOGC, when it is set, decides alone.
+// Compiling makes much garbage and keeps little. Collecting it at Go's usual pace takes a fifth of the processor's time
+// while tests are compiled and interpreted (docs/tuning/compile-effort.md). So as long as little lives, garbage is
+// collected when the heap is five times what lives, not twice. Large tensors of the interpreter are collected as usual.
+// GOGC, when it is set, decides alone.
 
 const (
 	usualPace   = 100

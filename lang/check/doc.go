@@ -20,4 +20,19 @@
 //
 // Every subtree is typed once for each instance that it belongs to, so the time is linear in the source. The package
 // never executes a program, and never changes the syntax tree.
+//
+// # Files and instances
+//
+// The checker sees one program, whatever the number of files: CheckWith asks an Importer for what is imported, and
+// types each file with its own names. A function with type parameters is a template. Each combination of types that
+// is used becomes a function of its own in the typed tree, norm.f32, as functions of modules are nn.softmax.f32.
+// Behind the checker nothing knows of modules or type parameters, so the library costs nothing: what is called is
+// inlined and fused like the program's own functions. The spans of what is inlined keep the calls from other files
+// (diag.Span.Caller), which errors show. A recursive function, which is not inlined, is copied for each place that
+// calls it from another file. A parameter that stands for a tuple of tensors fixes the form of the tuple and the
+// ranks; the extents stay shape parameters of the instance (tupleparams.go).
+//
+// Layouts and places stand in declared types only. places.go compares places after the bodies are typed; memory.go
+// checks layouts where tensors enter and leave, and refuses what needs a device. The types in the tree and in the IR
+// have neither.
 package check

@@ -11,6 +11,20 @@
 // reductions in two. body.go, access.go, loops.go and pull.go write a kernel's body; keep.go lets loops over one row
 // share what they compute, fold.go, ranges.go and form.go know the arithmetic of indices; shape.go, merge.go and
 // work.go tidy finished kernels; unit.go has sites and scalar functions.
+//
+// # Memory
+//
+// The plan names every buffer before anything runs: inputs and results, which are the caller's, constants, and
+// temporaries. Temporaries lie in one arena by their lifetimes, so that its size is known before the program runs.
+// Kernels write results where they end up, and views are strides. A result that is a transposed argument is written
+// by a kernel. Outputs that are too large for the caches are marked, so that code generation writes past them.
+// Kernels allocate nothing, and a second call of CallInto does not either (tests/allocations).
+//
+// # Rows in memory
+//
+// Sorting, scatter_add and transforms make all elements of a row at once, in memory. They have a Rows rule beside
+// Element: the code for one row. It becomes a kernel of its own, parallel over the other axes, with what computes its
+// operands pulled in. For a device the rule is told that threads share a row (Options.Teams).
 package bufferize
 
 import (

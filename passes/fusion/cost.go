@@ -24,7 +24,7 @@ import (
 // element, as the variance of a vector needs its mean, and the two share no kernel: there one would follow the other on
 // one thread, while the chunks of each can be computed on all.
 const (
-	byteCost    = 2.5     // operations in the time of one byte: 133 G lane-operations/s, 50 GB/s, one core of a Zen 5
+	byteCost    = 2.5     // operations in the time of one byte: docs/tuning/fusion-costs.md
 	launchCost  = 2000    // operations that take as long as launching a kernel
 	fewThreads  = 32      // fewer outer indices than this do not keep the threads busy
 	smallWork   = 1 << 15 // a computation up to this size may run on one thread

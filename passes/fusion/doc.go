@@ -14,4 +14,17 @@
 // materialised values into kernels, fuse.go rewrites the block and explain.go describes it. A new operation fuses
 // without a change here: what may move is in the table (traits, Op.ReadsAll). Where an operation reads its operands,
 // places.go learns from its Element rule (Note [Places of elements]).
+//
+// # Loops
+//
+// iterate and iterate_until carry a state, any number of values. Fusion decides what one becomes (Note [Loops in
+// kernels]). With a small state and little work in a step it stands in a kernel: the state is scalars that a
+// kernel.Loop or kernel.Iterate carries, a small tensor one scalar an element, and in vector code the elements of a
+// vector end on their own, under a mask. Otherwise it is an abi.Loop: a step of the plan with steps in it, whose
+// states change places in memory.
+//
+// A scan is a kernel of its own: rows in parallel, and in each a sequential loop that stores every accumulator. each,
+// and folds over a state that is no scalar, are loops that read one element in each step. What cannot be part of a
+// kernel (ir.Module.NeedsSteps: a large state, strings) may stand in the function of a tabulate, fold or scan, too.
+// The pass sequence makes a loop over its elements of that.
 package fusion

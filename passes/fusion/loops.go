@@ -7,10 +7,9 @@ import "healc/ir"
 // element once each, what the yields want of tensors for each element anew, because a kernel holds no
 // tensors (see package bufferize). Above stepWork the loop is a step of the plan, with kernels in it.
 
-// stepWork is the work of a step above which a loop runs kernels. A launch takes as long as launchCost. At 1 << 15
-// an MLP with 25 numbers of state became three kernels that each held the whole loop, and took 7.2 s to
-// compile; at 1 << 13 it takes 0.6 s. Of eight other programs in tests/programs seven ran as fast, and
-// jacobi_eigenvalues took 4.5 ms instead of 2.5 (best of six runs, November 2026).
+// stepWork is the work of a step above which a loop runs kernels. A launch takes as long as launchCost. Larger steps in
+// one kernel save launches, but each kernel that wants a result of the loop holds the whole loop, and takes long to
+// compile (docs/tuning/fusion-costs.md).
 const stepWork = 1 << 13
 
 // loopFits reports that a loop can stand in a kernel, and should.

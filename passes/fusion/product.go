@@ -12,8 +12,7 @@ import (
 // each element of the result, is scheduled in tiles (Note [Matrix products] in codegen/llvm). Anything else that has
 // loops in the same kernel makes it plain loops again: a second product, the sum of each row beside it, or a reduction
 // that takes the product's elements one by one. That costs tileGain times as long, which is nearly always more than
-// memory for the result: of f32[300, 400] @ f32[400, 500] the sums of the rows took 16.8 ms in one kernel, and 0.9 in
-// two; silu(x @ w) * (x @ v) 19.5 ms and 1.8 (one thread of a Sapphire Rapids, November 2026).
+// memory for the result (docs/tuning/fusion-costs.md).
 
 // Note [Operands of products]: what computes an operand of such a product, a cast or a scale, is taken into its kernel,
 // where the operands are packed (copied to memory of the thread in the order in which tiles read them): each element is
@@ -25,8 +24,8 @@ import (
 // once.
 //
 // A softmax before a product is left to a kernel of its own, where the sum of a row and its elements share the
-// exponentials (Note [Kept rows] in passes/bufferize). With sums in one kernel and exponentials computed again in the
-// product, an attention of f32[1024, 64] took 4.18 ms instead of 3.63 (one thread of a Zen 3, November 2026).
+// exponentials (Note [Kept rows] in passes/bufferize). Computing them again in the product takes longer
+// (docs/tuning/fusion-costs.md).
 const (
 	packedCols  = 384 // columns for which the left operand is packed once
 	rightPieces = 4   // times that the right one is packed, by all threads
@@ -130,7 +129,7 @@ func (p *planner) behind(op *ir.Op, seen map[*ir.Op]bool, reduction func(*ir.Op)
 	}
 }
 
-// tileGain is by how much tiles are faster than plain loops.
+// tileGain is by how much tiles are faster than plain loops (docs/tuning/fusion-costs.md).
 const tileGain = 8
 
 // tileLoss is the number of operations that plain loops for the product op take longer than tiles, 0 where it is

@@ -4,11 +4,10 @@ package abi
 // another thread. The plan estimates what an index of the outermost axis takes, from the scalar operations of the
 // kernel's body and the bytes that it touches, whichever takes longer; the runtime divides the region's cost by it,
 // which gives the grain. The figures are round ones for processors of the 2020s, vector code and caches, since what
-// comes from memory is long enough to be split anyway: one thread of a Xeon at 2.6 GHz does 20 to 80 operations and
-// reads 10 to 60 bytes a nanosecond, one of a Zen 3 moves 60 to 90 bytes between its caches. BenchmarkPoolRegion of
-// package runtime measures the region: 0.3 to 1.7 microseconds, when the other thread still polls for work or is left
-// asleep (Note [Waking] in package runtime). A thread that shares its core with other work finishes later than the
-// caller, which costs as much again.
+// comes from memory is long enough to be split anyway. RegionTime is what a region costs when the other thread still
+// polls for work or is left asleep (Note [Waking] in package runtime), and as much again, because a thread that shares
+// its core with other work finishes later than the caller. BenchmarkPoolRegion of package runtime measures it
+// (docs/tuning/threads.md).
 
 // The figures of the estimate, in picoseconds.
 const (

@@ -13,8 +13,8 @@ import (
 // A call runs on the thread's system stack (ulimit -s, 8 MB as a rule), not on the goroutine's, and other
 // goroutines and the garbage collector go on meanwhile, as with cgo. It uses the runtime's cgocall, as
 // purego.SyscallN does, which Go keeps open for that; our own few instructions behind it save what
-// SyscallN spends on 32 arguments and the floating-point registers: 26 to 40 ns for an empty kernel
-// instead of 75 to 130 ns and an allocation (BenchmarkCall; Xeon Rocket Lake at 2.6 GHz, Go 1.26).
+// SyscallN spends on 32 arguments and the floating-point registers, more than half of the time of an
+// empty kernel, and an allocation (BenchmarkCall; docs/tuning/threads.md).
 
 // frame is what the assembly reads and writes. The C function gets args[0..5].
 type frame struct {

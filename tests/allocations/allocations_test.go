@@ -133,8 +133,8 @@ func second(t *testing.T, file *diag.File, sizes []int64) {
 	}
 }
 
-// called counts files, calls of functions, and those that were refused: an index that is out of range, a shape parameter that
-// follows from no argument.
+// called counts files, calls of functions, and those that were refused: an index that is out of range, a shape
+// parameter that follows from no argument.
 var called struct{ files, all, refused int }
 
 type refused struct{ error }

@@ -110,6 +110,11 @@ func TestRunWithoutPeers(t *testing.T) {
 		strings.Contains(s, "old") || !strings.Contains(s, "| M1_16 | healc | 1 |") {
 		t.Errorf("%v\n%s", err, s)
 	}
+	// The page with generated results has a place for them.
+	page, err := os.ReadFile("../../docs/results/zen3.md")
+	if err != nil || !strings.Contains(string(page), docBegin) || !strings.Contains(string(page), docEnd) {
+		t.Errorf("docs/results/zen3.md has no place for results: %v", err)
+	}
 	path := t.TempDir() + "/r.json"
 	if err := b.report.write(path); err != nil {
 		t.Fatal(err)

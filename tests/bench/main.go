@@ -1,5 +1,5 @@
 // Command bench measures healc beside the limits of this machine and beside NumPy, numexpr and what else the Python at
-// hand has, in one run: the rows of docs/performance.md, a chart over sizes, the cost of a small call, and whole
+// hand has, in one run: the rows of docs/results, a chart over sizes, the cost of a small call, and whole
 // processes. `make bench` runs it.
 //
 // Contenders take turns, one sample each, round after round, so that a change of the machine's clock or load

@@ -50,7 +50,7 @@ const (
 	small = 1 << 14
 )
 
-// rows are those of the table of docs/performance.md. Peers round differently and add up in other orders: sums of
+// rows are those of the tables in docs/results. Peers round differently and add up in other orders: sums of
 // 2^24 numbers in f32 differ by some 1e-7 of what is added up, exp and its like by a few units in the last place.
 var rows = []row{
 	{name: "E1", entry: "e1", args: []input{f32(big), scalar(1.5), scalar(-0.75), scalar(2.25), scalar(0.125)},

@@ -1,7 +1,7 @@
 // Package devices says for which processors the suites of tests make code, and how they run on a device.
 //
-// By default that is the simulator, which is slow, so each suite takes a sample of its cases, another one every day where
-// the cases are always the same. With HEAL_TEST_DEVICE=ptxsim it takes all of them (make test-ptx), and with
+// By default that is the simulator, which is slow, so each suite takes a sample of its cases, another one every day
+// where the cases are always the same. With HEAL_TEST_DEVICE=ptxsim it takes all of them (make test-ptx), and with
 // HEAL_TEST_DEVICE=gpu they run on a GPU (make test-gpu).
 package devices
 

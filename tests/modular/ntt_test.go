@@ -239,9 +239,9 @@ func TestTransformRoundTrip(t *testing.T) {
 	}
 }
 
-// TestTransformTables compares with the interpreter for any tables, moduli and positions: what is no root, no
-// prime, no residue and no permutation has a meaning, too. What is transformed is a product in every other program. Half
-// of the cases run, the others on the next day.
+// TestTransformTables compares with the interpreter for any tables, moduli and positions: what is no root, no prime, no
+// residue and no permutation has a meaning, too. What is transformed is a product in every other program. Half of the
+// cases run, the others on the next day.
 func TestTransformTables(t *testing.T) {
 	cpus := devices.Targets(t)
 	step, parts, day := 1, sample.Part(2), sample.Today(t)

@@ -12,8 +12,8 @@ import (
 )
 
 // TestPasses interprets random programs before and after every single pass of both pipelines, with the shapes symbolic
-// and bound. The pass that changes what a program computes is named; one that leaves its text as it is does not. A third
-// of the seeds run, other ones every day.
+// and bound. The pass that changes what a program computes is named; one that leaves its text as it is does not. A
+// third of the seeds run, other ones every day.
 func TestPasses(t *testing.T) {
 	n, parts, day := uint64(1500), sample.Part(3), sample.Today(t)
 	if testing.Short() {

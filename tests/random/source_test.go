@@ -20,8 +20,8 @@ var (
 )
 
 // TestSources runs random functions of the source language on the interpreter, and a part of them on the CPU, and
-// compares them with the execution of their statements. Unless a seed or a number is given, half of them run, the others
-// on the next day.
+// compares them with the execution of their statements. Unless a seed or a number is given, half of them run, the
+// others on the next day.
 func TestSources(t *testing.T) {
 	const batch = 20
 	n := *sources

@@ -2,7 +2,7 @@
 // a copy within the device, PyTorch's product of matrices where there is PyTorch, the CPU. `make bench-gpu` runs it.
 //
 // What is measured is a call of the program, from its start to the end of its work: arguments and results are on the
-// device. It was written without a device at hand; the figures of docs/performance.md say where it has run.
+// device. It was written without a device at hand; docs/performance.md says where it has run.
 package main
 
 import (

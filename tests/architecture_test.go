@@ -1,0 +1,103 @@
+package tests
+
+import (
+	"fmt"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestReferencedFiles: the Go files and folders that ARCHITECTURE.md and CONTRIBUTING.md name are there.
+func TestReferencedFiles(t *testing.T) {
+	found := 0
+	for _, page := range []string{"ARCHITECTURE.md", "CONTRIBUTING.md"} {
+		text, err := os.ReadFile(filepath.Join("..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile("`((?:\\w+/)+[\\w.]+\\.go)`").FindAllStringSubmatch(string(text), -1) {
+			found++
+			if name, _, _ := strings.Cut(filepath.Base(m[1]), "."); name == strings.ToUpper(name) {
+				continue // stands for any name
+			}
+			if !isFile(filepath.Join("..", m[1])) {
+				t.Errorf("%s names %s, which is not there", page, m[1])
+			}
+		}
+	}
+	if found < 20 {
+		t.Errorf("only %d files are named", found)
+	}
+}
+
+// The comments in ARCHITECTURE.md between which the table of imports stands.
+const (
+	importsBegin = "<!-- imports -->\n"
+	importsEnd   = "<!-- end of imports -->\n"
+)
+
+// TestGeneratedImports compares the table in ARCHITECTURE.md with the table of imports of this package and with the
+// first sentences of the packages' comments.
+func TestGeneratedImports(t *testing.T) {
+	var want strings.Builder
+	want.WriteString("\n| package | what it does | may import |\n|---|---|---|\n")
+	for _, row := range imports {
+		name, may := "`"+row.pkg+"`", "nothing"
+		if row.pkg == "" {
+			name = "the root package"
+		}
+		if row.may != "" {
+			may = "`" + strings.Join(strings.Fields(row.may), "` `") + "`"
+		}
+		fmt.Fprintf(&want, "| %s | %s | %s |\n", name, purpose(t, row.pkg), may)
+	}
+	want.WriteString("\n")
+	path := filepath.Join("..", "ARCHITECTURE.md")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, begins := strings.Cut(string(text), importsBegin)
+	got, tail, ends := strings.Cut(rest, importsEnd)
+	if !begins || !ends {
+		t.Fatalf("ARCHITECTURE.md has no place for the table, between %q and %q", importsBegin, importsEnd)
+	}
+	if got == want.String() {
+		return
+	}
+	if !*update {
+		t.Error("the table of imports in ARCHITECTURE.md is not what its sources say: " +
+			"run go test ./tests -run Generated -update")
+		return
+	}
+	page := head + importsBegin + want.String() + importsEnd + tail
+	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// purpose is what the comment of a package says in its first sentence, up to a colon.
+func purpose(t *testing.T, pkg string) string {
+	t.Helper()
+	folder := filepath.Join("..", strings.TrimSuffix(pkg, "/..."))
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := regexp.MustCompile(`(?s)^(?:Package|Command) (\w+) (.*?)(?:\.\s|:\s|$)`)
+	for _, file := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := first.FindStringSubmatch(f.Doc.Text()); m != nil {
+			return strings.Join(strings.Fields(m[2]), " ")
+		}
+	}
+	t.Errorf("no file of %s has a comment that begins with \"Package\"", folder)
+	return ""
+}
