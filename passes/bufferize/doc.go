@@ -8,9 +8,9 @@
 //
 // The way through the package: lower.go walks the blocks of the functions, place.go says where values live, fuse.go
 // builds the kernels of one fusion operation, inplace.go lets results take the buffers of operands, split.go cuts long
-// reductions in two. body.go, access.go, loops.go and pull.go write a kernel's body; keep.go lets loops over one row
-// share what they compute, fold.go, ranges.go and form.go know the arithmetic of indices; shape.go, merge.go and
-// work.go tidy finished kernels; unit.go has sites and scalar functions.
+// reductions in two. body.go, access.go, loops.go and pull.go write a kernel's body; fold.go, ranges.go and form.go
+// know the arithmetic of indices; unit.go has sites and scalar functions. The passes over finished kernels are in package
+// ir/kernel/transform.
 package bufferize
 
 import (

@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -109,7 +110,7 @@ func assemble(k *kernel.Kernel, scopes []*scope) {
 		outer := scopes[d-1].block
 		outer.Stmts = append(outer.Stmts, &kernel.Loop{Axis: scopes[d].axis, Parallel: true, Body: scopes[d].block})
 	}
-	sweep(root)
+	transform.DeadCode(root)
 	k.Body = root
 	var prefix []kernel.Stmt
 	for d := 1; d <= n; d++ {

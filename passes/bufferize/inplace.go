@@ -275,7 +275,7 @@ func readsBeforeWriting(k *kernel.Kernel, i, o int) bool {
 			default:
 				repeats = true
 			}
-			parts{block: func(b *kernel.Block) { walk(b, repeats) }}.of(st)
+			kernel.Visitor{Block: func(b *kernel.Block) { walk(b, repeats) }}.Stmt(st)
 		}
 	}
 	walk(k.Body, false)

@@ -8,6 +8,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -40,15 +41,15 @@ func Lower(m *ir.Module, entry string, opts Options) (out *kernel.Module, err er
 	}
 	u := &unit{
 		src: m, out: &kernel.Module{Name: m.Name, Dims: withStrides(f.Dims, opts.InputStrides)},
-		teams: opts.Teams, sites: map[siteKey]int{}, scalars: map[string]bool{}, indexOf: map[string]int{},
+		passes: transform.Options{Teams: opts.Teams},
+		sites:  map[siteKey]int{}, scalars: map[string]bool{}, indexOf: map[string]int{},
 	}
 	u.out.Plan = &abi.Program{Name: entry, Dims: u.out.Dims}
 	u.function(f, entry, opts.InputStrides)
 	for _, k := range u.out.Kernels {
-		keepRows(k, !opts.Teams)
+		transform.Run(transform.Planned, k, u.passes)
 	}
 	u.out.Plan.Sites = u.out.Sites
-	markStreams(u.out)
 	return u.out, nil
 }
 

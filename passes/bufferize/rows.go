@@ -6,6 +6,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -73,10 +74,15 @@ func (fn *function) emitRows(n nest, op *ir.Op, result int) {
 
 // launch finishes a kernel and appends the step that runs it.
 func (fn *function) launch(k *kernel.Kernel, b *body) {
-	if !fn.u.teams { // threads of a device divide anyway
-		unmerge(k)
+	bufferOf := map[string]int{}
+	for i, p := range k.Params {
+		bufferOf[p.Name] = b.buffers[i]
 	}
-	buffers := tidy(k, b.buffers)
+	transform.Run(transform.Build, k, fn.u.passes)
+	var buffers []int
+	for _, p := range k.Params[:k.Buffers()] {
+		buffers = append(buffers, bufferOf[p.Name])
+	}
 	fn.u.out.Kernels = append(fn.u.out.Kernels, k)
 	l := &abi.Launch{Kernel: k.Name, Args: buffers, Outer: abi.Extent{Dim: types.Lit(1)}, Work: work(k),
 		Bytes: traffic(k)}
@@ -216,7 +222,7 @@ func (r *rowBody) Each(n types.Dim, init []kernel.Ref, f func(i kernel.Ref,
 }
 
 // Shared implements ir.RowPull.
-func (r *rowBody) Shared() bool { return r.unit.teams }
+func (r *rowBody) Shared() bool { return r.unit.passes.Teams }
 
 // Apart implements ir.RowPull.
 func (r *rowBody) Apart(n types.Dim, each int64, f func(i kernel.Ref)) {
@@ -425,7 +431,7 @@ func copyLoop(k *kernel.Kernel, i, o int) (block *kernel.Block, at int) {
 					block, at = b, n
 				}
 			}
-			parts{block: walk}.of(st)
+			kernel.Visitor{Block: walk}.Stmt(st)
 		}
 	}
 	walk(k.Body)

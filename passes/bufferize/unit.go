@@ -6,6 +6,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -14,7 +15,7 @@ import (
 // A unit is one program under construction.
 type unit struct {
 	src     *ir.Module
-	teams   bool // Options.Teams
+	passes  transform.Options
 	out     *kernel.Module
 	sites   map[siteKey]int
 	scalars map[string]bool // scalar functions, by name
@@ -132,6 +133,6 @@ func (u *unit) scalarFunc(op *ir.Op, callee string) string {
 		out.Results = append(out.Results, f.Results[i].Elem)
 	}
 	out.Body, out.Types, out.Source = b.close().block, b.types, b.source
-	tidyFunc(out)
+	transform.RunFunc(out)
 	return name
 }

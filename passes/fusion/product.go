@@ -25,8 +25,8 @@ import (
 // once.
 //
 // A softmax before a product is left to a kernel of its own, where the sum of a row and its elements share the
-// exponentials (Note [Kept rows] in passes/bufferize). With sums in one kernel and exponentials computed again in the
-// product, an attention of f32[1024, 64] took 4.18 ms instead of 3.63 (one thread of a Zen 3, November 2026).
+// exponentials (Note [Row caching] in ir/kernel/transform). With sums in one kernel and exponentials computed again in
+// the product, an attention of f32[1024, 64] took 4.18 ms instead of 3.63 (one thread of a Zen 3, November 2026).
 const (
 	packedCols  = 384 // columns for which the left operand is packed once
 	rightPieces = 4   // times that the right one is packed, by all threads
