@@ -48,10 +48,10 @@ func (t *tracer) inArm(v *visit, level int) *visit {
 	return &w
 }
 
-// Note [Arms]: what an arm of a branch computes stays in it (Note [Placement] in passes/bufferize), so each arm that
-// reads a value has the code for it, wherever its index is known: what the 80 pieces of a concat have in common stands
-// there 80 times. Of the arms of one branch a kernel takes one each time, which bounds what all of them compute of an
-// element.
+// Note [Arms]: what an arm of a branch computes stays in it (Note [Placement] in passes/bufferize/lower), so each arm
+// that reads a value has the code for it, wherever its index is known: what the 80 pieces of a concat have in common
+// stands there 80 times. Of the arms of one branch a kernel takes one each time, which bounds what all of them compute
+// of an element.
 
 // maxArms is how many arms that read one element are told apart: nothing with work in it is left to so many.
 const maxArms = 100

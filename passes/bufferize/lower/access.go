@@ -1,4 +1,4 @@
-package bufferize
+package lower
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ func (b *body) load(w abi.View, t types.DType, at []kernel.Ref) kernel.Ref {
 	p := b.param(w.Buffer, false)
 	risky := b.anyRisky(at...)
 	for k, r := range at {
-		if c, ok := b.refs[r].form.constant(); ok { // a fixed index may be one of no elements
+		if c, ok := b.refs[r].affine.constant(); ok { // a fixed index may be one of no elements
 			room, err := w.Shape[k].Sub(c)
 			if err == nil {
 				room, err = room.Sub(types.Lit(1))
@@ -30,7 +30,7 @@ func (b *body) load(w abi.View, t types.DType, at []kernel.Ref) kernel.Ref {
 	if risky {
 		d = max(d, b.guardDepth())
 	}
-	key := fmt.Sprint(p, " ", accessKey(acc))
+	key := fmt.Sprint(p, " ", AccessKey(acc))
 	if r, ok := lookup(b, d, func(s *scope) map[string]kernel.Ref { return s.loads }, key); ok {
 		return r
 	}
@@ -42,7 +42,7 @@ func (b *body) load(w abi.View, t types.DType, at []kernel.Ref) kernel.Ref {
 	return r
 }
 
-func accessKey(a kernel.Access) string {
+func AccessKey(a kernel.Access) string {
 	key := a.Offset.String()
 	for _, t := range a.Terms {
 		key += fmt.Sprintf("|%s %d", t.Coef, t.Var)
@@ -67,15 +67,15 @@ func (b *body) storeIn(s *scope, buffer int, strides []types.Dim, at []kernel.Re
 
 // access is off + sum(strides[k] * at[k]) over loop variables where that is possible.
 func (b *body) access(off types.Dim, strides []types.Dim, at []kernel.Ref) kernel.Access {
-	sum := constForm(off)
+	sum := constAffine(off)
 	for k, r := range at {
-		f := b.refs[r].form
+		f := b.refs[r].affine
 		if f == nil {
-			f = varForm(r)
+			f = varAffine(r)
 		}
 		next := sum.plus(f, strides[k])
 		if next == nil { // the coefficients of the form overflow: take the scalar itself
-			if next = sum.plus(varForm(r), strides[k]); next == nil {
+			if next = sum.plus(varAffine(r), strides[k]); next == nil {
 				panic("BUG: the address of an element overflows")
 			}
 		}
@@ -93,14 +93,14 @@ func (b *body) param(buffer int, out bool) int {
 		}
 		return i
 	}
-	buf := b.fn.plan.Buffers[buffer]
+	buf := b.plan.Buffer(buffer)
 	b.params = append(b.params, kernel.Param{
-		Name: bufferName(buffer), DType: buf.DType, Out: out, Shape: buf.Shape, Elems: buf.Strides,
+		Name: BufferName(buffer), DType: buf.DType, Out: out, Shape: buf.Shape, Elems: buf.Strides,
 	})
-	b.buffers = append(b.buffers, buffer)
+	b.bufferOf = append(b.bufferOf, buffer)
 	b.paramOf[buffer] = len(b.params) - 1
 	return len(b.params) - 1
 }
 
-// bufferName is how kernels call a buffer of the plan.
-func bufferName(buffer int) string { return fmt.Sprintf("b%d", buffer) }
+// BufferName is how kernels call a buffer of the plan.
+func BufferName(buffer int) string { return fmt.Sprintf("b%d", buffer) }

@@ -1,4 +1,4 @@
-package bufferize
+package lower
 
 import (
 	"healc/ir"
@@ -18,8 +18,8 @@ import (
 // run zero times, so that it fails only when the program's meaning does. A load whose index was checked
 // while the program runs stays below the innermost check, so that nothing is read out of bounds.
 type body struct {
-	unit   *unit     // the module under construction
-	fn     *function // whose buffers are read and written; nil in a scalar function
+	unit   Unit // the module under construction
+	plan   Plan // whose buffers are read and written; nil in a scalar function
 	types  []types.DType
 	source kernel.Source // of the operations whose elements the scalars are part of
 	refs   []refInfo
@@ -36,22 +36,22 @@ type body struct {
 	current  []pulled
 	computed func(op *ir.Op, args []kernel.Ref, x kernel.Ref) // unless nil, hears of each element-wise operation
 
-	params  []kernel.Param
-	buffers []int       // of each parameter
-	paramOf map[int]int // buffer to parameter
+	params   []kernel.Param
+	bufferOf []int       // of each parameter; -1 for memory of the kernel
+	paramOf  map[int]int // buffer to parameter
 }
 
 // refInfo is what is known of a scalar.
 type refInfo struct {
-	at    *scope
-	form  *form      // its value modulo 2^64, nil when it is no affine combination
-	exact bool       // the form is the value even without wrapping
-	rng   interval   // of integers other than u64
-	last  *types.Dim // of a loop variable: its last value
-	in    scalar.Instr
-	let   bool // in defines it
-	risky bool // an index whose check runs with the program
-	quot  *quotient
+	at     *scope
+	affine *affine    // its value modulo 2^64, nil when it is no affine combination
+	exact  bool       // the combination is the value even without wrapping
+	rng    interval   // of integers other than u64
+	last   *types.Dim // of a loop variable: its last value
+	in     scalar.Instr
+	let    bool // in defines it
+	risky  bool // an index whose check runs with the program
+	quot   *quotient
 }
 
 // quotient says that a scalar is base / by, or base % by, rounded toward zero.
@@ -85,7 +85,7 @@ type scope struct {
 	axis    kernel.Axis
 }
 
-func newBody(u *unit) *body {
+func newBody(u Unit) *body {
 	b := &body{unit: u, paramOf: map[int]int{}, owner: map[*ir.Value]*ir.Block{}}
 	b.open(axisScope, true)
 	return b
@@ -122,7 +122,7 @@ func (b *body) define(t types.DType, s *scope) kernel.Ref {
 	info.rng, _ = typeRange(t)
 	r := kernel.Ref(len(b.types) - 1)
 	if t == types.I64 {
-		info.form, info.exact = varForm(r), true
+		info.affine, info.exact = varAffine(r), true
 	}
 	b.refs = append(b.refs, info)
 	return r
@@ -238,11 +238,11 @@ const maxScalars = 1 << 18
 // let adds an instruction, or finds the one that is there.
 func (b *body) let(in scalar.Instr) kernel.Ref {
 	if len(b.types) > maxScalars {
-		e := &Error{Msg: "this computation is too large for one kernel: it may assign too many elements of one tensor"}
+		at := diag.Span{}
 		if b.op != nil {
-			e.Span = b.op.Span
+			at = b.op.Span
 		}
-		panic(failure{e})
+		Fail(at, "this computation is too large for one kernel: it may assign too many elements of one tensor")
 	}
 	d := b.depthOf(in.Args[:]...)
 	if in.Op != scalar.Const {
@@ -294,7 +294,7 @@ func (b *body) check(in scalar.Instr) {
 	s.checks = true
 	s.checked = s.checked || in.Imm == uint64(scalar.CheckIndex) || in.Imm == uint64(scalar.CheckEmpty)
 	b.checkDepth = max(b.checkDepth, d)
-	b.add(s, &kernel.Let{ID: scalar.None, In: in, Site: b.unit.site(scalar.CheckKind(in.Imm), b.op)}, in.Args[:]...)
+	b.add(s, &kernel.Let{ID: scalar.None, In: in, Site: b.unit.Site(scalar.CheckKind(in.Imm), b.op)}, in.Args[:]...)
 }
 
 // markCompared marks the indices that the condition of a check compares. Constants are no risk by this
@@ -306,7 +306,7 @@ func (b *body) markCompared(cond kernel.Ref) {
 		}
 		if b.types[r] == types.Bool {
 			b.markCompared(r)
-		} else if _, fixed := b.refs[r].form.constant(); !fixed {
+		} else if _, fixed := b.refs[r].affine.constant(); !fixed {
 			b.markRisky(r)
 		}
 	}
@@ -369,7 +369,7 @@ func (b *body) Extent(d types.Dim) kernel.Ref {
 	}
 	r := b.define(types.I64, root)
 	info := &b.refs[r]
-	info.form, info.exact = constForm(d), true
+	info.affine, info.exact = constAffine(d), true
 	if rng, ok := dimRange(d); ok {
 		info.rng = rng
 	}

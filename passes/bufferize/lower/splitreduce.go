@@ -1,4 +1,4 @@
-package bufferize
+package lower
 
 import (
 	"fmt"
@@ -50,17 +50,17 @@ const (
 	splitOuter   = 64 // more results than this keep the threads busy
 )
 
-// splitReductions writes the partial kernels of the reductions of n that are worth it, and returns how
-// the kernels of n are to read them.
-func (fn *function) splitReductions(n nest) map[*ir.Op]*splitReduce {
+// SplitReductions writes the partial kernels of the reductions of n that are worth it. The kernels of n read what those
+// have computed.
+func (n *Nest) SplitReductions(p Plan) {
 	all := map[*ir.Op]*splitReduce{}
 	groups := map[string][]*splitReduce{}
 	var order []string
-	for _, op := range n.block.Ops {
-		if op.Def.Class != ir.Reduce || len(op.ReducedAxes()) == 0 || !simpleOperand(op.Args[0], n.block) {
+	for _, op := range n.Block.Ops {
+		if op.Def.Class != ir.Reduce || len(op.ReducedAxes()) == 0 || !simpleOperand(op.Args[0], n.Block) {
 			continue
 		}
-		s := fn.probe(n, op)
+		s := n.probe(p, op)
 		if s == nil || !s.worthIt() {
 			continue
 		}
@@ -71,12 +71,12 @@ func (fn *function) splitReductions(n nest) map[*ir.Op]*splitReduce {
 		groups[key] = append(groups[key], s)
 	}
 	for _, key := range order {
-		fn.partialKernel(n, groups[key])
+		n.partialKernel(p, groups[key])
 		for _, s := range groups[key] {
 			all[s.op] = s
 		}
 	}
-	return all
+	n.split = all
 }
 
 // simpleOperand reports that v is computed without loops.
@@ -108,13 +108,10 @@ func simpleOperand(v *ir.Value, block *ir.Block) bool {
 }
 
 // probe runs the element rule of op once, into nothing, to see what it reduces.
-func (fn *function) probe(n nest, op *ir.Op) *splitReduce {
+func (n Nest) probe(p Plan, op *ir.Op) *splitReduce {
 	s := &splitReduce{op: op, count: types.Lit(1)}
-	b := newBody(fn.u)
-	b.fn = fn
-	b.split = map[*ir.Op]*splitReduce{op: s}
-	b.leaf = func(v *ir.Value, at []kernel.Ref) kernel.Ref { return n.leaf(b, v, at) }
-	b.frame = b.enter(nil, n.block, nil)
+	n.split = map[*ir.Op]*splitReduce{op: s}
+	b := n.newBody(p)
 	at := make([]kernel.Ref, op.Type().Rank())
 	for i := range at {
 		at[i] = b.E().Int(types.I64, 0)
@@ -124,11 +121,11 @@ func (fn *function) probe(n nest, op *ir.Op) *splitReduce {
 		return nil
 	}
 	for _, d := range s.extents {
-		p, err := s.count.Mul(d)
+		count, err := s.count.Mul(d)
 		if err != nil {
 			return nil
 		}
-		s.count = p
+		s.count = count
 	}
 	size, err := op.Type().Shape.Elems()
 	if err != nil {
@@ -163,33 +160,34 @@ func (s *splitReduce) leading() types.Dim {
 	n := types.Lit(1)
 	first := s.op.ReducedAxes()[0]
 	for _, d := range s.op.Args[0].Type.Shape[:first] {
-		n = mustMul(n, d)
+		n = MustMul(n, d)
 	}
 	return n
 }
 
 // partialKernel writes the kernel of the partial results of reductions over one space.
-func (fn *function) partialKernel(n nest, group []*splitReduce) {
+func (n Nest) partialKernel(p Plan, group []*splitReduce) {
 	first := group[0]
 	chunks := abi.Extent{Dim: first.count, Div: first.order.Chunk()}
-	n.shape, n.chunks, n.outs = first.op.Type().Shape, &chunks, nil
-	n.name += "_partial"
+	n.Shape, n.chunks, n.Outs = first.op.Type().Shape, &chunks, nil
+	n.Name += "_partial"
 	n.split = map[*ir.Op]*splitReduce{}
 	for _, s := range group {
 		shape := []abi.Extent{chunks}
-		for _, d := range n.shape {
+		for _, d := range n.Shape {
 			shape = append(shape, abi.Extent{Dim: d})
 		}
-		s.buffer = fn.buffer(abi.Buffer{Kind: abi.Temp, DType: s.dtype, Shape: shape})
+		s.buffer = p.NewBuffer(abi.Buffer{Kind: abi.Temp, DType: s.dtype, Shape: shape})
 		s.mode = splitPartial
 		n.split[s.op] = s
-		n.outs = append(n.outs, output{s.buffer, func(b *body, at []kernel.Ref) kernel.Ref {
+		elem := func(b *body, at []kernel.Ref) kernel.Ref {
 			s.chunk = at[0]
 			b.pull(s.op.Result(), at[1:])
 			return s.result
-		}, len(n.shape)})
+		}
+		n.Outs = append(n.Outs, Output{Buffer: s.buffer, Rank: len(n.Shape), elem: elem})
 	}
-	fn.emit(n)
+	n.Emit(p)
 	for _, s := range group {
 		s.mode = splitFinal
 	}
@@ -214,7 +212,7 @@ func (b *body) splitPart(s *splitReduce, kind ir.ReduceKind, t types.DType, orde
 	at := b.current[len(b.current)-1].at
 	// the first extent is no dim, and never 0
 	shape := append(types.Shape{types.Lit(types.MaxExtent)}, s.op.Type().Shape...)
-	w := abi.View{Buffer: s.buffer, Shape: shape, Strides: append([]types.Dim{s.size}, rowMajor(s.op.Type().Shape)...)}
+	w := abi.View{Buffer: s.buffer, Shape: shape, Strides: append([]types.Dim{s.size}, RowMajor(s.op.Type().Shape)...)}
 	partial := func(c kernel.Ref) kernel.Ref {
 		return b.load(w, s.dtype, append([]kernel.Ref{c}, at...))
 	}

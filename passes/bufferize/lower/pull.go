@@ -1,4 +1,4 @@
-package bufferize
+package lower
 
 import (
 	"fmt"
@@ -136,7 +136,7 @@ func (b *body) element(v *ir.Value, at []kernel.Ref) kernel.Ref {
 	switch {
 	case op.Def == ir.OpConst && op.Array("value").Len() != 1:
 		return b.constant(op, at)
-	case op.Def == ir.OpIf && allScalar(op.Results):
+	case op.Def == ir.OpIf && AllScalar(op.Results):
 		return b.ifScalars(op, v.Index)
 	case op.IsLoop():
 		return b.loopElement(op, v.Index, at)
@@ -156,17 +156,16 @@ func (b *body) element(v *ir.Value, at []kernel.Ref) kernel.Ref {
 		}
 		return x
 	case op.Def.Element == nil && op.Def.Class == ir.Host:
-		panic(failure{&Error{op.Span, "an operation on strings that depends on the parameters of a lambda"}})
+		Fail(op.Span, "an operation on strings that depends on the parameters of a lambda")
 	case op.Def.Element == nil && op.Def.Expand != nil:
-		panic(failure{&Error{op.Span, "`" + op.Def.Spelling() +
-			"` over an extent that is not known when the program is compiled"}})
+		Fail(op.Span, "`%s` over an extent that is not known when the program is compiled", op.Def.Spelling())
 	case op.Def.Element == nil:
 		panic("BUG: " + op.Def.Name + " cannot stand in a kernel")
 	}
 	return op.Def.Element(b, op, v.Index, at)
 }
 
-func allScalar(vs []*ir.Value) bool {
+func AllScalar(vs []*ir.Value) bool {
 	for _, v := range vs {
 		if !v.Type.IsScalar() {
 			return false
@@ -180,10 +179,10 @@ func (b *body) constant(op *ir.Op, at []kernel.Ref) kernel.Ref {
 	a := op.Array("value")
 	for i, bits := range a.Bits {
 		if bits != a.Bits[0] {
-			if b.fn == nil {
+			if b.plan == nil {
 				return b.chooseConstant(a, b.linear(a, at), 0, int64(len(a.Bits)))
 			}
-			return b.load(whole(b.fn.data(a), op.Type().Shape), a.DType, at)
+			return b.load(Whole(b.plan.Data(a), op.Type().Shape), a.DType, at)
 		}
 		if i == len(a.Bits)-1 {
 			return b.E().Bits(a.DType, bits)
@@ -267,7 +266,7 @@ func (b *body) forceAll(v *ir.Value) {
 
 // Call implements ir.Pull.
 func (b *body) Call(op *ir.Op, callee string, args []kernel.Ref, result int) kernel.Ref {
-	name := b.unit.scalarFunc(op, callee)
+	name := b.unit.ScalarFunc(op, callee)
 	d := max(b.depthOf(args...), b.armDepth(), b.sureDepth())
 	s := b.stack[d]
 	st := &kernel.Call{Func: name, Args: slices.Clone(args)}

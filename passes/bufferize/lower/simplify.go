@@ -1,4 +1,4 @@
-package bufferize
+package lower
 
 import (
 	"healc/ir/kernel"
@@ -60,7 +60,7 @@ func (b *body) simplify(in scalar.Instr) (kernel.Ref, bool) {
 		return 0, false
 	}
 	if f, _, _ := b.arithmetic(in); f != nil {
-		return b.fromForm(f, b.anyRisky(x, y))
+		return b.fromAffine(f, b.anyRisky(x, y))
 	}
 	return 0, false
 }
@@ -118,14 +118,14 @@ func (b *body) simplifyCast(in scalar.Instr) (kernel.Ref, bool) {
 			}
 		}
 	}
-	if to == types.I64 && info.exact && info.form != nil {
-		return b.fromForm(info.form, b.anyRisky(x))
+	if to == types.I64 && info.exact && info.affine != nil {
+		return b.fromAffine(info.affine, b.anyRisky(x))
 	}
 	return 0, false
 }
 
-// fromForm finds a scalar whose form is just a variable or a constant.
-func (b *body) fromForm(f *form, risky bool) (kernel.Ref, bool) {
+// fromAffine finds a scalar whose form is just a variable or a constant.
+func (b *body) fromAffine(f *affine, risky bool) (kernel.Ref, bool) {
 	if v, ok := f.single(); ok {
 		if risky {
 			b.markRisky(v)
@@ -138,9 +138,9 @@ func (b *body) fromForm(f *form, risky bool) (kernel.Ref, bool) {
 	return 0, false
 }
 
-// emitForm writes the computation of a form.
-func (b *body) emitForm(f *form, risky bool) kernel.Ref {
-	if r, ok := b.fromForm(f, risky); ok {
+// emitAffine writes the computation of a form.
+func (b *body) emitAffine(f *affine, risky bool) kernel.Ref {
+	if r, ok := b.fromAffine(f, risky); ok {
 		return r
 	}
 	e := b.E()
@@ -207,13 +207,13 @@ func (b *body) simplifyExtreme(in scalar.Instr) (kernel.Ref, bool) {
 // the rest is certainly in [0, by).
 func (b *body) simplifyDivide(in scalar.Instr) (kernel.Ref, bool) {
 	x, y := in.Args[0], in.Args[1]
-	by, ok := b.refs[y].form.constant()
+	by, ok := b.refs[y].affine.constant()
 	if !ok || !nonNegative(by) || by.IsConst(0) {
 		return 0, false
 	}
 	info := b.refs[x]
 	if info.exact {
-		quot, rest := info.form.divide(by)
+		quot, rest := info.affine.divide(by)
 		lo, hi, okLo, okHi := b.bounds(rest)
 		qlo, _, okQ, _ := b.bounds(quot)
 		margin, err := by.Sub(types.Lit(1))
@@ -225,7 +225,7 @@ func (b *body) simplifyDivide(in scalar.Instr) (kernel.Ref, bool) {
 			if in.Op == scalar.Rem {
 				f = rest
 			}
-			return b.E().Cast(in.Type, b.emitForm(f, b.anyRisky(x))), true
+			return b.E().Cast(in.Type, b.emitAffine(f, b.anyRisky(x))), true
 		}
 	}
 	if in.Type != types.I64 {
@@ -237,8 +237,8 @@ func (b *body) simplifyDivide(in scalar.Instr) (kernel.Ref, bool) {
 }
 
 // divide splits f into by*quot + rest.
-func (f *form) divide(by types.Dim) (quot, rest *form) {
-	quot, rest = &form{}, &form{}
+func (f *affine) divide(by types.Dim) (quot, rest *affine) {
+	quot, rest = &affine{}, &affine{}
 	if q, ok := f.off.Div(by); ok {
 		quot.off = q
 	} else {
@@ -260,7 +260,7 @@ func (f *form) divide(by types.Dim) (quot, rest *form) {
 }
 
 // recombine undoes divisions in an address: by*(x / by) + x % by is x, whatever x is.
-func (b *body) recombine(f *form) *form {
+func (b *body) recombine(f *affine) *affine {
 	for again := true; again; {
 		again = false
 		for _, rem := range f.terms {
@@ -277,9 +277,9 @@ func (b *body) recombine(f *form) *form {
 				if p == nil || p.rem || p.base != q.base || !p.by.Equal(q.by) || !div.Coef.Equal(want) {
 					continue
 				}
-				base := b.refs[q.base].form
+				base := b.refs[q.base].affine
 				if base == nil {
-					base = varForm(q.base)
+					base = varAffine(q.base)
 				}
 				if g := f.without(rem.Var).without(div.Var).plus(base, rem.Coef); g != nil {
 					f, again = g, true

@@ -1,4 +1,4 @@
-package bufferize
+package lower
 
 import (
 	"fmt"
@@ -18,9 +18,9 @@ func extentOf(d types.Dim, div int64) abi.Extent {
 	return abi.Extent{Dim: d, Div: div}
 }
 
-// place ends a compound statement that reads refs and whose blocks are the closed scopes: it goes to the
+// closeAt ends a compound statement that reads refs and whose blocks are the closed scopes: it goes to the
 // outermost scope at depth least or below where all that it reads is visible (Note [Placement]).
-func (b *body) place(least int, refs []kernel.Ref, closed ...*scope) *scope {
+func (b *body) closeAt(least int, refs []kernel.Ref, closed ...*scope) *scope {
 	limit := closed[0].depth
 	var needs depthSet
 	needs.addAll(b.depths(refs...), limit)
@@ -113,7 +113,7 @@ func (b *body) ifMany(cond kernel.Ref, ts []types.DType, then, els func() []kern
 	if speculative(t.block) && speculative(f.block) && len(t.block.Stmts)+len(f.block.Stmts) <= selectLimit {
 		return b.selectArms(cond, t, f, thenVals, elseVals)
 	}
-	s := b.place(0, append(append([]kernel.Ref{cond}, thenVals...), elseVals...), t, f)
+	s := b.closeAt(0, append(append([]kernel.Ref{cond}, thenVals...), elseVals...), t, f)
 	st := &kernel.If{Cond: cond, Then: t.block, Else: f.block, ThenVals: slices.Clone(thenVals),
 		ElseVals: slices.Clone(elseVals)}
 	for _, t := range ts {
@@ -221,10 +221,10 @@ func (b *body) reduce(kind ir.ReduceKind, t types.DType, order kernel.Order, ext
 	inner := b.flatten(scopes, &st.Axes)
 	st.Body = inner.block
 	least := 0
-	if _, ok := kind.Identity(t); !ok && maybeEmpty(extents) {
+	if _, ok := kind.Identity(t); !ok && MaybeEmpty(extents) {
 		least = b.guardDepth() // below the check that there are elements
 	}
-	s := b.place(least, []kernel.Ref{val, chunk}, inner)
+	s := b.closeAt(least, []kernel.Ref{val, chunk}, inner)
 	if position {
 		t = types.I64
 	}
@@ -234,16 +234,6 @@ func (b *body) reduce(kind ir.ReduceKind, t types.DType, order kernel.Order, ext
 	}
 	b.add(s, st)
 	return st.ID
-}
-
-// maybeEmpty reports that one of the extents may be 0.
-func maybeEmpty(extents []types.Dim) bool {
-	for _, d := range extents {
-		if less, err := d.Sub(types.Lit(1)); err != nil || !nonNegative(less) {
-			return true
-		}
-	}
-	return false
 }
 
 // flatten closes the scopes of the axes of one reduction and joins their blocks: a reduction has a single
@@ -339,7 +329,7 @@ func (b *body) loop(extent types.Dim, begin int64, init []kernel.Ref,
 	st.Next = slices.Clone(f(i, slices.Clone(st.Vars)))
 	in := b.close()
 	st.Body = in.block
-	s := b.place(0, append(append([]kernel.Ref{}, init...), st.Next...), in)
+	s := b.closeAt(0, append(append([]kernel.Ref{}, init...), st.Next...), in)
 	for _, r := range init {
 		st.IDs = append(st.IDs, b.define(b.types[r], s))
 	}

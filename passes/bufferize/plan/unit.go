@@ -1,7 +1,6 @@
-package bufferize
+package plan
 
 import (
-	"fmt"
 	"strings"
 
 	"healc/ir"
@@ -10,12 +9,13 @@ import (
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
+	"healc/passes/bufferize/lower"
 )
 
-// A unit is one program under construction.
+// A unit is the translation unit: one program under construction.
 type unit struct {
 	src     *ir.Module
-	passes  transform.Options
+	passes  transform.Options // for the passes over kernels
 	out     *kernel.Module
 	sites   map[siteKey]int
 	scalars map[string]bool // scalar functions, by name
@@ -28,8 +28,8 @@ type siteKey struct {
 	op   string
 }
 
-// site is the number of the place that fails with kind in op.
-func (u *unit) site(kind scalar.CheckKind, op *ir.Op) int {
+// Site implements lower.Unit.
+func (u *unit) Site(kind scalar.CheckKind, op *ir.Op) int {
 	var at diag.Span
 	name := ""
 	if op != nil {
@@ -66,17 +66,17 @@ func instance(name string, dims types.Shape) string {
 const maxInstances = 1000
 
 // callee returns the function that op calls, with its shape parameters bound.
-func (u *unit) callee(op *ir.Op, name string, dims types.Shape) (*ir.Func, error) {
+func (u *unit) callee(op *ir.Op) *ir.Func {
+	name, dims := op.Str("callee"), op.Dims("dims")
 	f := u.src.Func(name)
 	if f == nil {
 		panic("BUG: call of " + name + ", which does not exist")
 	}
 	if len(u.scalars)+len(u.indexOf) > maxInstances {
-		return nil, &Error{op.Span, fmt.Sprintf("the recursion of `%s` uses too many different shapes",
-			ir.OriginalName(name))}
+		lower.Fail(op.Span, "the recursion of `%s` uses too many different shapes", ir.OriginalName(name))
 	}
 	if len(f.Dims) == 0 {
-		return f, nil
+		return f
 	}
 	c := ir.NewCloner()
 	c.Dims = map[string]types.Dim{}
@@ -85,54 +85,31 @@ func (u *unit) callee(op *ir.Op, name string, dims types.Shape) (*ir.Func, error
 	}
 	g, err := c.Func(f)
 	if err != nil {
-		return nil, &Error{op.Span, err.Error()}
+		lower.Fail(op.Span, "%v", err)
 	}
-	return g, nil
+	return g
 }
 
-// failure carries an *Error out of the callbacks of the op table; Lower catches it.
-type failure struct{ err error }
+// Teams implements lower.Unit.
+func (u *unit) Teams() bool { return u.passes.Teams }
 
-// scalarFunc returns the name of the kernel function for a call, and makes it at the first call.
-func (u *unit) scalarFunc(op *ir.Op, callee string) string {
+// ScalarFunc implements lower.Unit: it makes the kernel function for a call at the first call.
+func (u *unit) ScalarFunc(op *ir.Op, callee string) string {
 	name := instance(callee, op.Dims("dims"))
 	if u.scalars[name] {
 		return name
 	}
 	u.scalars[name] = true
-	f, err := u.callee(op, callee, op.Dims("dims"))
-	if err != nil {
-		panic(failure{err})
-	}
+	f := u.callee(op)
 	for _, t := range append(ir.ArgTypes(f.Params()), f.Results...) {
 		if !t.IsScalar() {
-			panic(failure{&Error{op.Span,
-				fmt.Sprintf("a call of `%s` inside of an element-wise computation, with tensors",
-					ir.OriginalName(callee))}})
+			lower.Fail(op.Span, "a call of `%s` inside of an element-wise computation, with tensors",
+				ir.OriginalName(callee))
 		}
 	}
-	b := newBody(u)
 	out := &kernel.Func{Name: name, Site: u.siteAt(scalar.CheckRecursion.String(),
 		siteKey{scalar.CheckRecursion, f.Span, name})}
 	u.out.Funcs = append(u.out.Funcs, out)
-	args := make([]kernel.Ref, len(f.Params()))
-	for i, p := range f.Params() {
-		args[i] = b.define(p.Type.Elem, b.top())
-		out.Params = append(out.Params, p.Type.Elem)
-	}
-	b.leaf = func(v *ir.Value, _ []kernel.Ref) kernel.Ref {
-		panic("BUG: a function reads a value from outside of it")
-	}
-	if args == nil {
-		args = []kernel.Ref{}
-	}
-	b.frame = b.enter(nil, f.Body, args)
-	b.force(f.Body)
-	for i, y := range f.Body.Yields {
-		out.Vals = append(out.Vals, b.pull(y, nil))
-		out.Results = append(out.Results, f.Results[i].Elem)
-	}
-	out.Body, out.Types, out.Source = b.close().block, b.types, b.source
-	transform.RunFunc(out)
+	lower.ScalarFunc(u, f, out)
 	return name
 }

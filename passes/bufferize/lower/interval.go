@@ -1,16 +1,111 @@
-package bufferize
+package lower
 
 import (
+	"math"
+	"math/bits"
+
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
-// infer notes form and interval of a new integer.
+// This file is the interval analysis: between which numbers each integer of a body lies.
+
+// An interval bounds an integer from both sides.
+type interval struct{ lo, hi int64 }
+
+var (
+	unbounded = interval{math.MinInt64, math.MaxInt64}
+	extents   = interval{0, types.MaxExtent}
+)
+
+// typeRange is what an integer type can hold; u64 is only known not to be tracked.
+func typeRange(t types.DType) (interval, bool) {
+	switch {
+	case t == types.U64 || !t.IsInt():
+		return unbounded, false
+	case t == types.I64:
+		return unbounded, true
+	case t.IsSigned():
+		return interval{-1 << (t.Bits() - 1), 1<<(t.Bits()-1) - 1}, true
+	}
+	return interval{0, 1<<t.Bits() - 1}, true
+}
+
+func (x interval) within(y interval) bool { return y.lo <= x.lo && x.hi <= y.hi }
+
+func (x interval) plus(y interval) (interval, bool) {
+	lo, c1 := add64(x.lo, y.lo)
+	hi, c2 := add64(x.hi, y.hi)
+	return interval{lo, hi}, c1 && c2
+}
+
+func (x interval) minus(y interval) (interval, bool) {
+	if y.lo == math.MinInt64 {
+		return unbounded, false
+	}
+	return x.plus(interval{-y.hi, -y.lo})
+}
+
+func (x interval) times(y interval) (interval, bool) {
+	out := interval{math.MaxInt64, math.MinInt64}
+	for _, a := range []int64{x.lo, x.hi} {
+		for _, b := range []int64{y.lo, y.hi} {
+			p, ok := mul64(a, b)
+			if !ok {
+				return unbounded, false
+			}
+			out.lo, out.hi = min(out.lo, p), max(out.hi, p)
+		}
+	}
+	return out, true
+}
+
+func add64(a, b int64) (int64, bool) {
+	s := a + b
+	return s, (s > a) == (b > 0)
+}
+
+func mul64(a, b int64) (int64, bool) {
+	if a == 0 || b == 0 {
+		return 0, true
+	}
+	if a == math.MinInt64 || b == math.MinInt64 {
+		return 0, false
+	}
+	neg := (a < 0) != (b < 0)
+	hi, lo := bits.Mul64(uint64(max(a, -a)), uint64(max(b, -b)))
+	if hi != 0 || lo > math.MaxInt64 {
+		return 0, false
+	}
+	if neg {
+		return -int64(lo), true
+	}
+	return int64(lo), true
+}
+
+// dimRange bounds a dim: every shape parameter is between 0 and types.MaxExtent.
+func dimRange(d types.Dim) (interval, bool) {
+	sum := interval{}
+	for _, t := range d.Terms() {
+		p, ok := interval{t.Coef, t.Coef}, true
+		for range t.Vars {
+			if p, ok = p.times(extents); !ok {
+				return unbounded, false
+			}
+		}
+		if sum, ok = sum.plus(p); !ok {
+			return unbounded, false
+		}
+	}
+	return sum, true
+}
+
+// infer notes the affine form and the interval of a new integer.
 func (b *body) infer(r kernel.Ref, in scalar.Instr) {
 	if in.Op == scalar.Const {
 		if v, ok := b.constInt(r); ok {
-			b.refs[r].rng, b.refs[r].form, b.refs[r].exact = interval{v, v}, constForm(types.Lit(v)), true
+			b.refs[r].rng, b.refs[r].affine, b.refs[r].exact = interval{v, v}, constAffine(types.Lit(v)), true
 		}
 		return
 	}
@@ -25,18 +120,18 @@ func (b *body) infer(r kernel.Ref, in scalar.Instr) {
 		info.rng = rng
 	}
 	if f != nil && (exact || in.Type == types.I64) {
-		info.form, info.exact = f, exact
-		if info.form.overlaps(r) {
+		info.affine, info.exact = f, exact
+		if info.affine.overlaps(r) {
 			panic("BUG: the form of a scalar mentions it")
 		}
 	}
 }
 
-func (f *form) overlaps(r kernel.Ref) bool { return !f.coef(r).IsConst(0) }
+func (f *affine) overlaps(r kernel.Ref) bool { return !f.coef(r).IsConst(0) }
 
 // arithmetic gives the form and the interval of an integer instruction. exact says that nothing wraps, so
 // that form (when there is one) and interval hold without a modulus.
-func (b *body) arithmetic(in scalar.Instr) (f *form, rng interval, exact bool) {
+func (b *body) arithmetic(in scalar.Instr) (f *affine, rng interval, exact bool) {
 	x := in.Args[0]
 	if x == scalar.None || !b.types[x].IsInt() || b.types[x] == types.U64 {
 		return nil, unbounded, false
@@ -50,26 +145,26 @@ func (b *body) arithmetic(in scalar.Instr) (f *form, rng interval, exact bool) {
 	switch in.Op {
 	case scalar.Add:
 		rng, ok := i.rng.plus(j.rng)
-		return i.form.plus(j.form, types.Lit(1)), rng, ok && (both || i.form == nil || j.form == nil)
+		return i.affine.plus(j.affine, types.Lit(1)), rng, ok && (both || i.affine == nil || j.affine == nil)
 	case scalar.Sub:
 		rng, ok := i.rng.minus(j.rng)
-		return i.form.plus(j.form, types.Lit(-1)), rng, ok && (both || i.form == nil || j.form == nil)
+		return i.affine.plus(j.affine, types.Lit(-1)), rng, ok && (both || i.affine == nil || j.affine == nil)
 	case scalar.Neg:
 		rng, ok := interval{}.minus(i.rng)
-		if i.form != nil {
-			f = i.form.times(types.Lit(-1))
+		if i.affine != nil {
+			f = i.affine.times(types.Lit(-1))
 		}
-		return f, rng, ok && (i.exact || i.form == nil)
+		return f, rng, ok && (i.exact || i.affine == nil)
 	case scalar.Mul:
 		rng, ok := i.rng.times(j.rng)
-		if c, isConst := j.form.constant(); isConst && i.form != nil {
-			f = i.form.times(c)
-		} else if c, isConst := i.form.constant(); isConst && j.form != nil {
-			f = j.form.times(c)
+		if c, isConst := j.affine.constant(); isConst && i.affine != nil {
+			f = i.affine.times(c)
+		} else if c, isConst := i.affine.constant(); isConst && j.affine != nil {
+			f = j.affine.times(c)
 		}
 		return f, rng, ok && (f == nil || both)
 	case scalar.Cast:
-		return i.form, i.rng, i.exact || i.form == nil
+		return i.affine, i.rng, i.exact || i.affine == nil
 	case scalar.Min:
 		return nil, interval{min(i.rng.lo, j.rng.lo), min(i.rng.hi, j.rng.hi)}, true
 	case scalar.Max:
@@ -112,7 +207,7 @@ func (b *body) difference(x, y kernel.Ref) (lo, hi types.Dim, okLo, okHi bool) {
 	if !i.exact || !j.exact {
 		return
 	}
-	d := j.form.plus(i.form, types.Lit(-1))
+	d := j.affine.plus(i.affine, types.Lit(-1))
 	if d == nil {
 		return
 	}
@@ -120,7 +215,7 @@ func (b *body) difference(x, y kernel.Ref) (lo, hi types.Dim, okLo, okHi bool) {
 }
 
 // bounds gives dims between which a form lies.
-func (b *body) bounds(f *form) (lo, hi types.Dim, okLo, okHi bool) {
+func (b *body) bounds(f *affine) (lo, hi types.Dim, okLo, okHi bool) {
 	lo, hi, okLo, okHi = f.off, f.off, true, true
 	for _, t := range f.terms {
 		info := b.refs[t.Var]

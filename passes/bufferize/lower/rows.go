@@ -1,4 +1,4 @@
-package bufferize
+package lower
 
 import (
 	"fmt"
@@ -6,7 +6,6 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
-	"healc/ir/kernel/transform"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -17,8 +16,8 @@ import (
 // moved outwards as far as its operands allow (Note [Placement]), a read or write of a row's memory stays in
 // the loop and in the place where the rule asked for it, and so does a loop that has one inside.
 
-// rowOf returns the operation of a nest that a Rows rule computes alone, nil when there is none.
-func rowOf(block *ir.Block) *ir.Op {
+// RowOp returns the operation of a nest that a Rows rule computes alone, nil when there is none.
+func RowOp(block *ir.Block) *ir.Op {
 	if len(block.Yields) != 1 {
 		return nil
 	}
@@ -28,18 +27,15 @@ func rowOf(block *ir.Block) *ir.Op {
 	return nil
 }
 
-// emitRows writes the kernel of op, the last operation of the nest, and the step that launches it.
-func (fn *function) emitRows(n nest, op *ir.Op, result int) {
+// EmitRows writes the kernel of op, the operation that RowOp gives, into the buffer result, and has the plan launch it.
+func (n *Nest) EmitRows(p Plan, op *ir.Op, result int) {
 	shape, axis := op.Type().Shape, int(op.Int("axis"))
 	for _, d := range shape {
 		if d.IsConst(0) {
 			return
 		}
 	}
-	b := newBody(fn.u)
-	b.fn = fn
-	b.leaf = func(v *ir.Value, at []kernel.Ref) kernel.Ref { return n.leaf(b, v, at) }
-	b.frame = b.enter(nil, n.block, nil)
+	b := n.newBody(p)
 	b.op = op
 	r := &rowBody{body: b, nest: n}
 	at := make([]kernel.Ref, len(shape))
@@ -57,7 +53,7 @@ func (fn *function) emitRows(n nest, op *ir.Op, result int) {
 		}
 	}
 	r.rows, r.index = rows, index
-	strides := rowMajor(shape)
+	strides := RowMajor(shape)
 	out := &rowMemory{buffer: result, step: strides[axis]}
 	for k := range shape {
 		if k != axis && !shape[k].IsConst(1) {
@@ -66,30 +62,7 @@ func (fn *function) emitRows(n nest, op *ir.Op, result int) {
 	}
 	r.memory = []*rowMemory{out}
 	op.Def.Rows(r, op, at)
-	k := &kernel.Kernel{Name: fmt.Sprintf("k%d_%s", len(fn.u.out.Kernels), n.name), Types: b.types, Source: b.source,
-		Params: b.params, Notes: notes(n.block, fn.u.src.Home())}
-	assemble(k, b.stack)
-	fn.launch(k, b)
-}
-
-// launch finishes a kernel and appends the step that runs it.
-func (fn *function) launch(k *kernel.Kernel, b *body) {
-	bufferOf := map[string]int{}
-	for i, p := range k.Params {
-		bufferOf[p.Name] = b.buffers[i]
-	}
-	transform.Run(transform.Build, k, fn.u.passes)
-	var buffers []int
-	for _, p := range k.Params[:k.Buffers()] {
-		buffers = append(buffers, bufferOf[p.Name])
-	}
-	fn.u.out.Kernels = append(fn.u.out.Kernels, k)
-	l := &abi.Launch{Kernel: k.Name, Args: buffers, Outer: abi.Extent{Dim: types.Lit(1)}, Work: work(k),
-		Bytes: traffic(k)}
-	if len(k.Axes) > 0 {
-		l.Outer = k.Axes[0].Extent
-	}
-	fn.step(abi.Step{Launch: l})
+	n.finish(b)
 }
 
 // rowMemory is where a Memory of the current row lies: a part of a buffer, or memory of the kernel itself.
@@ -105,7 +78,7 @@ type rowMemory struct {
 // rowBody is the ir.RowPull of a kernel.
 type rowBody struct {
 	*body
-	nest   nest
+	nest   *Nest
 	rows   types.Shape
 	index  []kernel.Ref
 	memory []*rowMemory
@@ -115,12 +88,12 @@ type rowBody struct {
 // computed side by side.
 func (r *rowBody) Work(t types.DType, n types.Dim, twice bool) ir.Memory {
 	if twice {
-		n = mustMul(n, types.Lit(2))
+		n = MustMul(n, types.Lit(2))
 	}
 	shape := append(append(types.Shape{}, r.rows...), n)
-	strides := rowMajor(shape)
+	strides := RowMajor(shape)
 	r.memory = append(r.memory, &rowMemory{
-		buffer:  r.fn.buffer(abi.Buffer{Kind: abi.Temp, DType: t, Shape: extentsOf(shape)}),
+		buffer:  r.plan.NewBuffer(abi.Buffer{Kind: abi.Temp, DType: t, Shape: Extents(shape)}),
 		strides: strides[:len(r.rows)], step: types.Lit(1),
 	})
 	return ir.Memory(len(r.memory) - 1)
@@ -141,7 +114,7 @@ func (r *rowBody) Near(t types.DType, n types.Dim) ir.Memory {
 		Name: fmt.Sprintf("row%d", len(r.params)), DType: t, Out: true, Work: true, Local: true,
 		Shape: []abi.Extent{{Dim: n}},
 	})
-	r.buffers = append(r.buffers, -1)
+	r.bufferOf = append(r.bufferOf, -1)
 	return ir.Memory(len(r.memory) - 1)
 }
 
@@ -222,7 +195,7 @@ func (r *rowBody) Each(n types.Dim, init []kernel.Ref, f func(i kernel.Ref,
 }
 
 // Shared implements ir.RowPull.
-func (r *rowBody) Shared() bool { return r.unit.passes.Teams }
+func (r *rowBody) Shared() bool { return r.unit.Teams() }
 
 // Apart implements ir.RowPull.
 func (r *rowBody) Apart(n types.Dim, each int64, f func(i kernel.Ref)) {
@@ -255,15 +228,15 @@ func (r *rowBody) Once(t types.DType, f func(p ir.Pull) kernel.Ref) kernel.Ref {
 	if r.Shared() || few(r.rows, 1) || few(r.op.Type().Shape, onceMinimum-1) {
 		return f(r.body)
 	}
-	n := r.nest
-	n.name += "_once"
-	n.shape = nil
-	w := abi.View{Buffer: r.fn.buffer(abi.Buffer{Kind: abi.Temp, DType: t})}
-	n.outs = []output{{w.Buffer, func(b *body, _ []kernel.Ref) kernel.Ref {
+	n := *r.nest
+	n.Name += "_once"
+	n.Shape = nil
+	w := abi.View{Buffer: r.plan.NewBuffer(abi.Buffer{Kind: abi.Temp, DType: t})}
+	n.Outs = []Output{{Buffer: w.Buffer, elem: func(b *body, _ []kernel.Ref) kernel.Ref {
 		b.op = r.op
 		return f(b)
-	}, 0}}
-	r.fn.emit(n)
+	}}}
+	n.Emit(r.plan)
 	return r.load(w, t, nil)
 }
 
@@ -373,70 +346,5 @@ func (r *rowBody) Transform(t ir.Transform) kernel.Ref {
 
 // here ends a compound statement that reads refs in the innermost scope.
 func (r *rowBody) here(refs []kernel.Ref, closed *scope) *scope {
-	return r.body.place(len(r.stack)-1, refs, closed)
-}
-
-// reuseRows lets output o of a kernel, which is r and is worked on in memory, have the buffer of an operand that
-// nothing reads afterwards and that the kernel only copies into it: what is left is the work on the rows. It is
-// a part of Note [In place].
-func (fn *function) reuseRows(r *ir.Value, l *abi.Launch, k *kernel.Kernel, o int, later []abi.Step) bool {
-	for i, in := range k.Params[:k.Buffers()] {
-		buffer := l.Args[i]
-		if in.Out || !fn.free(buffer) || !fn.dense(buffer, r) || mentioned(later, buffer) {
-			continue
-		}
-		p, must := fn.updates[r]
-		if must && p != buffer || !must && fn.plan.Buffers[buffer].Kind == abi.Input {
-			continue // r has to end elsewhere, or the caller would see it
-		}
-		block, at := copyLoop(k, i, o)
-		if block == nil {
-			continue
-		}
-		block.Stmts = slices.Delete(block.Stmts, at, at+1)
-		old := l.Args[o]
-		l.Args[o], k.Params[o].Name = buffer, in.Name
-		merge(k, l, o, i)
-		if i < o {
-			o--
-		}
-		k.Params[o].InPlace = false
-		l.Work, l.Bytes = work(k), traffic(k)
-		fn.moved(r, old, buffer)
-		return true
-	}
-	return false
-}
-
-// copyLoop finds the loop that does nothing but store each element of parameter i in the same place of output o.
-// The block is nil when there is none, or when parameter i is read elsewhere, too.
-func copyLoop(k *kernel.Kernel, i, o int) (block *kernel.Block, at int) {
-	loads := 0
-	var walk func(b *kernel.Block)
-	walk = func(b *kernel.Block) {
-		for n, st := range b.Stmts {
-			if l, ok := st.(*kernel.Load); ok && l.Param == i {
-				loads++
-			}
-			if t, ok := st.(*kernel.Transform); ok && slices.ContainsFunc(t.Reads(), func(l *kernel.Line) bool {
-				return l.Param == i
-			}) {
-				loads++
-			}
-			if loop, ok := st.(*kernel.Loop); ok && len(loop.IDs) == 0 && len(loop.Body.Stmts) == 2 {
-				from, ok1 := loop.Body.Stmts[0].(*kernel.Load)
-				to, ok2 := loop.Body.Stmts[1].(*kernel.Store)
-				if ok1 && ok2 && from.Param == i && to.Param == o && to.Val == from.ID &&
-					accessKey(from.At) == accessKey(to.At) {
-					block, at = b, n
-				}
-			}
-			kernel.Visitor{Block: walk}.Stmt(st)
-		}
-	}
-	walk(k.Body)
-	if loads != 1 {
-		return nil, 0
-	}
-	return block, at
+	return r.body.closeAt(len(r.stack)-1, refs, closed)
 }

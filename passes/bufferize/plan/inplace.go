@@ -1,4 +1,4 @@
-package bufferize
+package plan
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/lang/types"
+	"healc/passes/bufferize/lower"
 	"healc/runtime/abi"
 )
 
@@ -181,7 +182,7 @@ func (fn *function) take(r *ir.Value, l *abi.Launch, k *kernel.Kernel, o int, la
 	if p, ok := fn.updates[r]; ok && fn.free(p) && !slices.Contains(l.Args, p) && fn.dense(p, r) &&
 		!mentioned(later, p) {
 		l.Args[o] = p
-		k.Params[o].Name = bufferName(p)
+		k.Params[o].Name = lower.BufferName(p)
 		fn.moved(r, old, p)
 		return true
 	}
@@ -208,7 +209,7 @@ func (fn *function) take(r *ir.Value, l *abi.Launch, k *kernel.Kernel, o int, la
 
 // moved notes that r is in buffer to, and drops the buffer that was made for it.
 func (fn *function) moved(r *ir.Value, from, to int) {
-	fn.views[r] = whole(to, r.Type.Shape)
+	fn.views[r] = lower.Whole(to, r.Type.Shape)
 	fn.held[to] = holder{fn.uses.block[r], fn.uses.last[r]}
 	if from == len(fn.plan.Buffers)-1 {
 		fn.plan.Buffers = fn.plan.Buffers[:from]
@@ -226,7 +227,7 @@ func (fn *function) dense(buffer int, r *ir.Value) bool {
 	if b.Kind != abi.Temp && b.Kind != abi.Input {
 		return false
 	}
-	for k, d := range rowMajor(r.Type.Shape) {
+	for k, d := range lower.RowMajor(r.Type.Shape) {
 		if b.Shape[k].Div > 1 || !b.Shape[k].Dim.Equal(r.Type.Shape[k]) || b.Strides != nil && !b.Strides[k].Equal(d) {
 			return false
 		}
@@ -283,7 +284,7 @@ func readsBeforeWriting(k *kernel.Kernel, i, o int) bool {
 		return false
 	}
 	for _, l := range loads {
-		if accessKey(l.At) != accessKey(store.At) {
+		if lower.AccessKey(l.At) != lower.AccessKey(store.At) {
 			return false
 		}
 	}
@@ -312,16 +313,16 @@ func (fn *function) updateInPlace(op *ir.Op) bool {
 		return false
 	}
 	n := fn.nestOf(op)
-	if rowOf(n.block) != nil {
+	if lower.RowOp(n.Block) != nil {
 		return false
 	}
-	up := n.block.Yields[0].Def
+	up := n.Block.Yields[0].Def
 	if up == nil || up.Def != ir.OpUpdate || up.Type().Shape.Equal(up.Dims("shape")) {
 		return false
 	}
 	x := up.Args[0]
 	if op.Def == ir.OpFusion {
-		at := slices.Index(n.block.Params, x)
+		at := slices.Index(n.Block.Params, x)
 		if at < 0 {
 			return false // computed by the kernel
 		}
@@ -342,20 +343,14 @@ func (fn *function) updateInPlace(op *ir.Op) bool {
 		}
 	}
 	for _, a := range up.Ints("axes") { // of an empty tensor no position is looked at
-		if maybeEmpty(up.Type().Shape[a : a+1]) {
+		if lower.MaybeEmpty(up.Type().Shape[a : a+1]) {
 			return false
 		}
 	}
 	saved := *fn.u.out
 	buffers, steps := len(fn.plan.Buffers), len(*fn.steps)
 	out := fn.allocate(r)
-	n.shape = up.Dims("shape")
-	n.write = func(b *body, at []kernel.Ref) {
-		val := b.pull(up.Args[1], at)
-		b.op = up
-		b.store(out, rowMajor(r.Type.Shape), b.updated(up, at), val)
-	}
-	fn.emit(n)
+	n.Update(up, out).Emit(fn)
 	if l := fn.lastLaunch(steps); l != nil {
 		k := fn.kernel(l.Kernel)
 		o, i := slices.Index(l.Args, out), slices.Index(l.Args, w.Buffer)
@@ -363,7 +358,7 @@ func (fn *function) updateInPlace(op *ir.Op) bool {
 		case o < 0:
 		case i < 0:
 			l.Args[o] = w.Buffer
-			k.Params[o].Name = bufferName(w.Buffer)
+			k.Params[o].Name = lower.BufferName(w.Buffer)
 			fn.moved(r, out, w.Buffer)
 			return true
 		case !k.Params[i].Out && readsBeforeWriting(k, i, o):
@@ -397,19 +392,6 @@ func (fn *function) lastLaunch(begin int) *abi.Launch {
 	return nil
 }
 
-// updated is the index that element at of the replacement has in the updated tensor. The checks of its
-// positions come first.
-func (b *body) updated(up *ir.Op, at []kernel.Ref) []kernel.Ref {
-	firsts := ir.UpdateFirsts(b, up)
-	out := ir.InSlice(b, up, at)
-	for k := range out {
-		if firsts[k] >= 0 {
-			out[k] = b.E().Add(firsts[k], out[k])
-		}
-	}
-	return out
-}
-
 // finish writes the new values of the `&mut` parameters to where they belong. A value that lies in another
 // of these parameters is copied aside first.
 func (fn *function) finish(ys []*ir.Value) {
@@ -431,7 +413,7 @@ func (fn *function) finish(ys []*ir.Value) {
 		if mine[from.Buffer] {
 			t := fn.newBuffer(abi.Temp, y.Type)
 			fn.step(abi.Step{Copy: &abi.Copy{From: from, To: t}})
-			from = whole(t, y.Type.Shape)
+			from = lower.Whole(t, y.Type.Shape)
 		}
 		list = append(list, pending{from, to})
 	}
@@ -448,7 +430,7 @@ func (fn *function) asBefore(w abi.View, buffer int) bool {
 	}
 	strides := b.Strides
 	if strides == nil {
-		strides = rowMajor(w.Shape)
+		strides = lower.RowMajor(w.Shape)
 	}
 	for k := range w.Shape {
 		if !w.Shape[k].Equal(b.Shape[k].Dim) || !w.Strides[k].Equal(strides[k]) {

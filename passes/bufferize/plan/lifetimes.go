@@ -1,4 +1,4 @@
-package bufferize
+package plan
 
 import "healc/runtime/abi"
 

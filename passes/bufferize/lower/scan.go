@@ -1,4 +1,4 @@
-package bufferize
+package lower
 
 import (
 	"healc/ir"
@@ -7,35 +7,22 @@ import (
 	"healc/lang/types"
 )
 
-// scans writes a kernel for every scan whose results the block of n yields, and marks these results. The
-// rows are the parallel axes; a sequential loop goes along the last axis and stores every accumulator.
-func (fn *function) scans(n nest, op *ir.Op, done []bool) {
-	for i, y := range n.block.Yields {
-		if done[i] || y.Def == nil || y.Def.Def != ir.OpScan {
-			continue
-		}
-		scan := y.Def
-		buffers := make([][]int, len(scan.Results))
-		for j, z := range n.block.Yields {
-			if z.Def == scan && j < len(op.Results) {
-				done[j] = true
-				buffers[z.Index] = append(buffers[z.Index], fn.allocate(op.Results[j]))
-			}
-		}
-		shape := scan.Results[0].Type.Shape
-		if shape[len(shape)-1].IsConst(0) {
-			continue
-		}
-		n.shape, n.outs = shape[:len(shape)-1], nil
-		n.write = func(b *body, at []kernel.Ref) { b.scan(scan, at, buffers) }
-		fn.emit(n)
+// EmitScan writes a kernel for a scan, whose results it stores into buffers, any number for each. The rows are the
+// parallel axes; a sequential loop goes along the last axis and stores every accumulator.
+func (n Nest) EmitScan(p Plan, scan *ir.Op, buffers [][]int) {
+	shape := scan.Results[0].Type.Shape
+	if shape[len(shape)-1].IsConst(0) {
+		return
 	}
+	n.Shape, n.Outs = shape[:len(shape)-1], nil
+	n.write = func(b *body, at []kernel.Ref) { b.scan(scan, at, buffers) }
+	n.Emit(p)
 }
 
 // scan writes the accumulators of one row into the buffers of each result.
 func (b *body) scan(op *ir.Op, row []kernel.Ref, buffers [][]int) {
 	shape := op.Results[0].Type.Shape
-	strides := rowMajor(shape)
+	strides := RowMajor(shape)
 	extent := shape[len(shape)-1]
 	store := func(i kernel.Ref, acc []kernel.Ref) {
 		for k, list := range buffers {
@@ -56,7 +43,7 @@ func (b *body) scan(op *ir.Op, row []kernel.Ref, buffers [][]int) {
 			return next
 		})
 	}
-	if op.Flag("init") || !maybeEmpty([]types.Dim{extent}) {
+	if op.Flag("init") || !MaybeEmpty([]types.Dim{extent}) {
 		run()
 		return
 	}

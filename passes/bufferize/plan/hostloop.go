@@ -1,10 +1,11 @@
-package bufferize
+package plan
 
 import (
 	"maps"
 
 	"healc/ir"
 	"healc/lang/types"
+	"healc/passes/bufferize/lower"
 	"healc/runtime/abi"
 )
 
@@ -19,13 +20,13 @@ func (fn *function) hostLoop(op *ir.Op) {
 	now, next := make([]abi.View, len(op.Results)), make([]int, len(op.Results))
 	for k, a := range op.Args[1:] {
 		next[k] = -1
-		now[k] = whole(fn.newBuffer(abi.Temp, a.Type), a.Type.Shape)
+		now[k] = lower.Whole(fn.newBuffer(abi.Temp, a.Type), a.Type.Shape)
 		fn.copyInto(a, now[k].Buffer)
 	}
 	outside := maps.Clone(fn.views)
 	if isRead(region, region.Params[0]) {
 		st.Index = fn.newBuffer(abi.Temp, types.Scalar(types.I32))
-		fn.views[region.Params[0]] = whole(st.Index, nil)
+		fn.views[region.Params[0]] = lower.Whole(st.Index, nil)
 	}
 	for k, p := range region.Params[1:] {
 		fn.views[p] = now[k]
@@ -72,7 +73,7 @@ func (fn *function) hostLoop(op *ir.Op) {
 	}
 	for k, y := range region.Yields {
 		if inPlace[k] && k < len(next) {
-			w, ok := fn.view(y)
+			w, ok := fn.View(y)
 			if ok && w.Buffer == now[k].Buffer {
 				continue
 			}
@@ -91,7 +92,7 @@ func (fn *function) hostLoop(op *ir.Op) {
 		if to < 0 {
 			continue
 		}
-		if w, ok := fn.view(y); !ok || w.Buffer != to {
+		if w, ok := fn.View(y); !ok || w.Buffer != to {
 			fn.copyInto(y, to)
 		}
 	}

@@ -1,13 +1,15 @@
-package bufferize
+package plan
 
 import (
 	"healc/ir"
-	"healc/ir/kernel"
+	"healc/ir/scalar"
 	"healc/lang/types"
+	"healc/passes/bufferize/lower"
 	"healc/runtime/abi"
 )
 
-// A function is one function of the plan under construction: its buffers, and where each value is.
+// A function is one function of the plan under construction. It assigns buffers: it has those of the function, and
+// where each value is.
 type function struct {
 	u      *unit
 	src    *ir.Func
@@ -24,24 +26,24 @@ type function struct {
 	updates map[*ir.Value]int // the parameters' buffers that values are the new contents of
 }
 
+// Site implements lower.Unit.
+func (fn *function) Site(kind scalar.CheckKind, op *ir.Op) int { return fn.u.Site(kind, op) }
+
+// ScalarFunc implements lower.Unit.
+func (fn *function) ScalarFunc(op *ir.Op, callee string) string { return fn.u.ScalarFunc(op, callee) }
+
+// Teams implements lower.Unit.
+func (fn *function) Teams() bool { return fn.u.Teams() }
+
+// Buffer implements lower.Plan.
+func (fn *function) Buffer(i int) *abi.Buffer { return &fn.plan.Buffers[i] }
+
 func (fn *function) step(s abi.Step) { *fn.steps = append(*fn.steps, s) }
 
-func (fn *function) buffer(b abi.Buffer) int {
+// NewBuffer implements lower.Plan.
+func (fn *function) NewBuffer(b abi.Buffer) int {
 	fn.plan.Buffers = append(fn.plan.Buffers, b)
 	return len(fn.plan.Buffers) - 1
-}
-
-func extentsOf(s types.Shape) []abi.Extent {
-	out := make([]abi.Extent, len(s))
-	for i, d := range s {
-		out[i] = abi.Extent{Dim: d}
-	}
-	return out
-}
-
-// whole is the view of a row-major buffer.
-func whole(buffer int, s types.Shape) abi.View {
-	return abi.View{Buffer: buffer, Shape: s, Strides: rowMajor(s)}
 }
 
 // allocate gives v its buffer: the one that was chosen for it, or a new one in the arena.
@@ -50,20 +52,20 @@ func (fn *function) allocate(v *ir.Value) int {
 	if !ok {
 		i = fn.newBuffer(abi.Temp, v.Type)
 	}
-	fn.views[v] = whole(i, v.Type.Shape)
+	fn.views[v] = lower.Whole(i, v.Type.Shape)
 	return i
 }
 
 func (fn *function) newBuffer(kind abi.BufferKind, t types.Tensor) int {
-	return fn.buffer(abi.Buffer{Kind: kind, DType: t.Elem, Shape: extentsOf(t.Shape)})
+	return fn.NewBuffer(abi.Buffer{Kind: kind, DType: t.Elem, Shape: lower.Extents(t.Shape)})
 }
 
-// data is the buffer of a constant.
-func (fn *function) data(a *ir.Array) int {
+// Data implements lower.Plan.
+func (fn *function) Data(a *ir.Array) int {
 	if i, ok := fn.datas[a]; ok {
 		return i
 	}
-	b := abi.Buffer{Kind: abi.Data, DType: a.DType, Shape: extentsOf(a.Type().Shape), Str: a.Str}
+	b := abi.Buffer{Kind: abi.Data, DType: a.DType, Shape: lower.Extents(a.Type().Shape), Str: a.Str}
 	if a.DType != types.String {
 		size := a.DType.Bytes()
 		b.Bytes = make([]byte, 0, size*len(a.Bits))
@@ -73,13 +75,13 @@ func (fn *function) data(a *ir.Array) int {
 			}
 		}
 	}
-	fn.datas[a] = fn.buffer(b)
+	fn.datas[a] = fn.NewBuffer(b)
 	return fn.datas[a]
 }
 
-// view says where v is, when it is in a buffer, perhaps seen through views. Views that strides cannot
-// express, such as the reshape of a transpose, are in no buffer.
-func (fn *function) view(v *ir.Value) (abi.View, bool) {
+// View implements lower.Plan: it says where v is, when it is in a buffer, perhaps seen through views. Views that
+// strides cannot express, such as the reshape of a transpose, are in no buffer.
+func (fn *function) View(v *ir.Value) (abi.View, bool) {
 	if w, ok := fn.views[v]; ok {
 		return w, true
 	}
@@ -90,9 +92,9 @@ func (fn *function) view(v *ir.Value) (abi.View, bool) {
 	var w abi.View
 	switch {
 	case op.Def == ir.OpConst:
-		w = whole(fn.data(op.Array("value")), v.Type.Shape)
+		w = lower.Whole(fn.Data(op.Array("value")), v.Type.Shape)
 	case op.Def.Traits.Has(ir.View):
-		from, ok := fn.view(op.Args[0])
+		from, ok := fn.View(op.Args[0])
 		if !ok {
 			return from, false
 		}
@@ -161,7 +163,7 @@ func reshapeView(from, out abi.View) (abi.View, bool) {
 		if n := len(runs); n > 0 {
 			last := &runs[n-1]
 			if p, err := last.size.Mul(last.stride); err == nil && p.Equal(from.Strides[k]) {
-				last.size = mustMul(last.size, from.Shape[k])
+				last.size = lower.MustMul(last.size, from.Shape[k])
 				continue
 			}
 		}
@@ -184,7 +186,7 @@ func reshapeView(from, out abi.View) (abi.View, bool) {
 			return out, false
 		}
 		out.Strides[k] = runs[0].stride
-		runs[0] = run{q, mustMul(runs[0].stride, d)}
+		runs[0] = run{q, lower.MustMul(runs[0].stride, d)}
 	}
 	for _, r := range runs {
 		if !r.size.IsConst(1) {
@@ -194,32 +196,14 @@ func reshapeView(from, out abi.View) (abi.View, bool) {
 	return out, true
 }
 
-// read is the element of a value that is defined outside of the kernel.
-func (fn *function) read(b *body, v *ir.Value, at []kernel.Ref) kernel.Ref {
-	op := v.Def
-	if op != nil && op.Def.Class == ir.Source {
-		return b.element(v, at)
-	}
-	if w, ok := fn.view(v); ok {
-		return b.load(w, v.Type.Elem, at)
-	}
-	if op == nil || !op.Def.Traits.Has(ir.View) {
-		panic("BUG: a kernel reads a value that is nowhere")
-	}
-	saved := b.op
-	r := b.element(v, at)
-	b.op = saved
-	return r
-}
-
 // buffered returns a view of v, which is copied into a buffer when there is none.
 func (fn *function) buffered(v *ir.Value) abi.View {
-	if w, ok := fn.view(v); ok {
+	if w, ok := fn.View(v); ok {
 		return w
 	}
 	i := fn.newBuffer(abi.Temp, v.Type)
 	fn.materialise(v, i)
-	fn.views[v] = whole(i, v.Type.Shape)
+	fn.views[v] = lower.Whole(i, v.Type.Shape)
 	return fn.views[v]
 }
 
@@ -229,7 +213,7 @@ func (fn *function) isWhole(w abi.View) bool {
 	if !w.Offset.IsConst(0) || b.Strides != nil || len(b.Shape) != len(w.Shape) {
 		return false
 	}
-	dense := rowMajor(w.Shape)
+	dense := lower.RowMajor(w.Shape)
 	for k := range w.Shape {
 		if b.Shape[k].Div > 1 || !b.Shape[k].Dim.Equal(w.Shape[k]) || !w.Strides[k].Equal(dense[k]) {
 			return false

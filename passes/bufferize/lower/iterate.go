@@ -1,4 +1,4 @@
-package bufferize
+package lower
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 func (b *body) Iterate(n kernel.Ref, init []kernel.Ref, f func(i kernel.Ref, state []kernel.Ref) ([]kernel.Ref,
 	kernel.Ref)) []kernel.Ref {
 	count := b.E().Cast(types.I64, n)
-	extent, known := b.refs[count].form.constant()
+	extent, known := b.refs[count].affine.constant()
 	known = known && (nonNegative(extent) || b.refs[count].rng.lo == b.refs[count].rng.hi)
 	if c, ok := extent.Const(); known && ok && c <= 0 {
 		return init
@@ -36,7 +36,7 @@ func (b *body) Iterate(n kernel.Ref, init []kernel.Ref, f func(i kernel.Ref, sta
 	}
 	next, stop := f(i, slices.Clone(vars))
 	in := b.close()
-	s := b.place(0, append(append([]kernel.Ref{count, stop}, init...), next...), in)
+	s := b.closeAt(0, append(append([]kernel.Ref{count, stop}, init...), next...), in)
 	for _, r := range init {
 		ids = append(ids, b.define(b.types[r], s))
 	}
@@ -61,9 +61,8 @@ func (b *body) loopElement(op *ir.Op, result int, at []kernel.Ref) kernel.Ref {
 // results are computed together, and remembered.
 func (b *body) loopOnce(op *ir.Op) (out []kernel.Ref, first []int) {
 	if !op.SmallState() {
-		panic(failure{&Error{op.Span,
-			fmt.Sprintf("a loop inside of an element-wise computation, with a state of more than %d elements",
-				ir.MaxSmallState)}})
+		Fail(op.Span, "a loop inside of an element-wise computation, with a state of more than %d elements",
+			ir.MaxSmallState)
 	}
 	outer := b.frame
 	n := b.pull(op.Args[0], nil)
