@@ -1,4 +1,4 @@
-package driver
+package explain
 
 import (
 	"bytes"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/cmd/healc/driver"
 	"healc/lang/diag"
 	"healc/runtime"
 )
@@ -56,11 +57,11 @@ func TestPeakIsWhatRuns(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := diag.NewFile("f.heal", c.source)
-			e := &Emit{File: file, Entry: "f"}
+			e := &driver.Emit{File: file, Entry: "f"}
 			var text bytes.Buffer
-			explain := e.Explain
+			explain := func(w io.Writer) error { return Program(e, w) }
 			if c.grad {
-				explain = func(w io.Writer) error { return e.ExplainGradient(w, "f", nil) }
+				explain = func(w io.Writer) error { return Gradient(e, w, "f", nil) }
 			}
 			if err := explain(&text); err != nil {
 				t.Fatal(err)
@@ -87,7 +88,7 @@ func TestPeakIsWhatRuns(t *testing.T) {
 			}
 			var args []*runtime.Tensor
 			for i, a := range c.args {
-				x, err := value(f.IR().Params()[i], a, "")
+				x, err := driver.Value(f.IR().Params()[i], a, "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -119,9 +120,9 @@ func TestStreamedIsExplained(t *testing.T) {
 		"fn f(x: f32[8000000]) -> f32 = +/(x .* 2.0)":            false,
 		"fn f(x: f32[8000000]) -> f32[8000] = x[0..8000] .* 2.0": false,
 	} {
-		e := &Emit{File: diag.NewFile("f.heal", source), Entry: "f"}
+		e := &driver.Emit{File: diag.NewFile("f.heal", source), Entry: "f"}
 		var text bytes.Buffer
-		if err := e.Explain(&text); err != nil {
+		if err := Program(e, &text); err != nil {
 			t.Fatal(err)
 		}
 		if got := strings.Contains(text.String(), "past the caches"); got != want {

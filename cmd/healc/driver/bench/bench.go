@@ -1,4 +1,6 @@
-package driver
+// Package bench measures a function of a program beside what the machine could do at best. It is `healc bench`; how
+// time is taken is in cmd/healc/measure.
+package bench
 
 import (
 	"context"
@@ -7,32 +9,32 @@ import (
 	"time"
 
 	heal "healc"
+	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/explain"
 	"healc/cmd/healc/measure"
 	"healc/ir"
-	"healc/ir/kernel"
 	"healc/lang/types"
 	"healc/runtime"
-	"healc/runtime/abi"
 )
 
 // Bench measures one function of a program.
 type Bench struct {
-	Job      *Job          // the file, the entry, which is main when it is "", and its inputs; output is dropped
+	Job      *driver.Job   // the file, the entry, which is main when it is "", and its inputs; output is dropped
 	Threads  []int         // each number is measured; none means 1 and the default
 	Budget   time.Duration // for each number of threads
 	Progress func(done float64)
 }
 
-// BenchReport is what `healc bench --json` writes.
-type BenchReport struct {
+// Report is what `healc bench --json` writes.
+type Report struct {
 	Healc   string            `json:"healc"`
 	Host    measure.Host      `json:"host"`
 	Limits  []measure.Figures `json:"limits"`
-	Results []BenchResult     `json:"results"`
+	Results []Result          `json:"results"`
 }
 
-// BenchResult is one function, on one number of threads.
-type BenchResult struct {
+// Result is one function, on one number of threads.
+type Result struct {
 	Function string  `json:"function"` // with its arguments
 	Threads  int     `json:"threads"`
 	Bytes    float64 `json:"bytes"`      // of the arguments and the results, which cannot be avoided
@@ -45,12 +47,12 @@ type BenchResult struct {
 }
 
 // Run measures. Errors are those of Job.Run, and of libLLVM.
-func (b *Bench) Run(ctx context.Context) (*BenchReport, error) {
+func (b *Bench) Run(ctx context.Context) (*Report, error) {
 	threads := b.Threads
 	if len(threads) == 0 {
 		n, err := runtime.DefaultThreads()
 		if err != nil {
-			return nil, &UsageError{Message: err.Error()}
+			return nil, &driver.UsageError{Message: err.Error()}
 		}
 		if threads = []int{1}; n > 1 {
 			threads = append(threads, n)
@@ -61,7 +63,7 @@ func (b *Bench) Run(ctx context.Context) (*BenchReport, error) {
 		return nil, err
 	}
 	defer machine.Close()
-	report := &BenchReport{Healc: heal.Version, Host: measure.ThisHost()}
+	report := &Report{Healc: heal.Version, Host: measure.ThisHost()}
 	var race []measure.Contender
 	for _, n := range threads {
 		p, err := b.prepare(ctx, n)
@@ -69,7 +71,7 @@ func (b *Bench) Run(ctx context.Context) (*BenchReport, error) {
 			return nil, err
 		}
 		defer p.close()
-		r := BenchResult{Function: p.shown, Threads: n, Bytes: p.reads + p.writes, Ops: p.ops}
+		r := Result{Function: p.shown, Threads: n, Bytes: p.reads + p.writes, Ops: p.ops}
 		report.Results = append(report.Results, r)
 		race = append(race, measure.Contender{Threads: n, Time: p.time(ctx)})
 		limits, err := p.limits(machine, n)
@@ -118,7 +120,7 @@ func (b *Bench) prepare(ctx context.Context, threads int) (_ *benchmark, err err
 	j.Out = io.Discard
 	j.Opts.Threads = threads
 	j.Opts.Entry = j.Entry
-	j.Opts.System = system{dir: j.Dir, OS: runtime.OS{Out: io.Discard}}
+	j.Opts.System = driver.System{Dir: j.Dir, OS: runtime.OS{Out: io.Discard}}
 	p := &benchmark{}
 	defer func() {
 		if err != nil {
@@ -131,7 +133,7 @@ func (b *Bench) prepare(ctx context.Context, threads int) (_ *benchmark, err err
 	if j.Loaded != nil {
 		j.Loaded(p.m)
 	}
-	entry, err := j.entry(p.m.Program())
+	entry, err := j.Function(p.m.Program())
 	if err != nil {
 		return nil, err
 	}
@@ -140,11 +142,11 @@ func (b *Bench) prepare(ctx context.Context, threads int) (_ *benchmark, err err
 	}
 	for _, t := range p.f.IR().Results {
 		if t.Elem == types.String {
-			return nil, Unsupported("measuring a function that returns text",
+			return nil, driver.Unsupported("measuring a function that returns text",
 				"measure the function that computes what the text shows")
 		}
 	}
-	if p.args, err = j.args(p.m, p.f); err != nil {
+	if p.args, err = j.Arguments(p.m, p.f); err != nil {
 		return nil, err
 	}
 	p.saved = make([]*runtime.Tensor, len(p.args))
@@ -155,7 +157,7 @@ func (b *Bench) prepare(ctx context.Context, threads int) (_ *benchmark, err err
 		p.writes += float64(p.args[k].Bytes())
 	}
 	if p.results, err = p.f.CallAll(ctx, p.args...); err != nil {
-		return nil, explainArguments(err, p.f, p.args)
+		return nil, driver.BadArguments(err, p.f, p.args)
 	}
 	for _, t := range p.args {
 		p.reads += float64(t.Bytes())
@@ -190,10 +192,6 @@ func (p *benchmark) count() error {
 	if err != nil {
 		return err
 	}
-	kernels := map[string]*kernel.Kernel{}
-	for _, k := range km.Kernels {
-		kernels[k.Name] = k
-	}
 	p.kind = measure.F32
 	for _, t := range p.results {
 		switch {
@@ -203,17 +201,8 @@ func (p *benchmark) count() error {
 			p.kind = measure.I32
 		}
 	}
-	known := true
-	walkSteps(km.Plan.Funcs[0].Steps, func(s *abi.Step) {
-		if s.Launch != nil {
-			c := measureKernel(kernels[s.Launch.Kernel])
-			p.ops += c.ops.at()
-			known = known && len(c.calls) == 0
-		}
-		known = known && s.Loop == nil && s.If == nil && s.Call == nil
-	})
-	if !known {
-		p.ops = 0
+	if ops, known := explain.Operations(km); known {
+		p.ops = ops
 	}
 	return nil
 }
@@ -255,13 +244,13 @@ func (p *benchmark) limits(m *measure.Machine, threads int) ([]func() error, err
 }
 
 func (p *benchmark) close() {
-	closeAll(p.args)
+	driver.CloseAll(p.args)
 	for _, t := range p.saved {
 		if t != nil {
 			t.Close()
 		}
 	}
-	closeAll(p.results)
+	driver.CloseAll(p.results)
 	if p.m != nil {
 		p.m.Close()
 	}

@@ -1,4 +1,4 @@
-package driver
+package bench
 
 import (
 	"encoding/json"
@@ -7,16 +7,17 @@ import (
 	"os"
 	"strings"
 
+	"healc/cmd/healc/driver"
 	"healc/cmd/healc/measure"
 )
 
-// ReadBench reads what `healc bench --json` wrote.
-func ReadBench(path string) (*BenchReport, error) {
+// Read reads what `healc bench --json` wrote.
+func Read(path string) (*Report, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return nil, NoFile(path, err)
+		return nil, driver.NoFile(path, err)
 	}
-	r := &BenchReport{}
+	r := &Report{}
 	err = json.Unmarshal(text, r)
 	for _, x := range r.Results {
 		if err == nil && (len(x.Times) == 0 || x.Function == "") {
@@ -27,13 +28,13 @@ func ReadBench(path string) (*BenchReport, error) {
 		err = fmt.Errorf("it has no results")
 	}
 	if err != nil {
-		return nil, &UsageError{Message: fmt.Sprintf("%s is no result of `healc bench --json`: %v", path, err)}
+		return nil, &driver.UsageError{Message: fmt.Sprintf("%s is no result of `healc bench --json`: %v", path, err)}
 	}
 	return r, nil
 }
 
 // Write writes the report as JSON.
-func (r *BenchReport) Write(path string) error {
+func (r *Report) Write(path string) error {
 	text, err := json.Marshal(r)
 	if err == nil {
 		err = os.WriteFile(path, append(text, '\n'), 0o644)
@@ -42,9 +43,9 @@ func (r *BenchReport) Write(path string) error {
 }
 
 // Print writes the report for people; old, when it is not nil, is what it is compared with.
-func (r *BenchReport) Print(w io.Writer, old *BenchReport) error {
+func (r *Report) Print(w io.Writer, old *Report) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %s; healc %s; load average %s\n", r.Host.CPU, Count(r.Host.Cores, "core"), r.Healc,
+	fmt.Fprintf(&b, "%s, %s; healc %s; load average %s\n", r.Host.CPU, driver.Count(r.Host.Cores, "core"), r.Healc,
 		r.Host.Load)
 	last := ""
 	for i := range r.Results {
@@ -54,8 +55,9 @@ func (r *BenchReport) Print(w io.Writer, old *BenchReport) error {
 			last = x.Function
 		}
 		t := x.Times
-		fmt.Fprintf(&b, "  %-10s median %s, middle half %s to %s, %s\n", Count(x.Threads, "thread"),
-			Duration(t.Median()), Duration(t.Quantile(0.25)), Duration(t.Quantile(0.75)), Count(len(t), "sample"))
+		fmt.Fprintf(&b, "  %-10s median %s, middle half %s to %s, %s\n", driver.Count(x.Threads, "thread"),
+			Duration(t.Median()), Duration(t.Quantile(0.25)), Duration(t.Quantile(0.75)),
+			driver.Count(len(t), "sample"))
 		fmt.Fprintf(&b, "             %s", rate(x.Bytes, t.Median(), "GB/s"))
 		if x.Ops > 0 {
 			fmt.Fprintf(&b, ", %s", rate(x.Ops, t.Median(), "G operations/s"))
@@ -70,7 +72,7 @@ func (r *BenchReport) Print(w io.Writer, old *BenchReport) error {
 		fmt.Fprintf(&b,
 			"this machine, %s: reads %.1f GB/s, copies %.1f GB/s; multiplies and adds %.1f G f32/s, %.1f G f64/s, "+
 				"%.1f G i32/s\n",
-			Count(m.Threads, "thread"), m.Read, m.Copy, m.F32, m.F64, m.I32)
+			driver.Count(m.Threads, "thread"), m.Read, m.Copy, m.F32, m.F64, m.I32)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -80,7 +82,7 @@ func (r *BenchReport) Print(w io.Writer, old *BenchReport) error {
 const significant = 0.01
 
 // against compares with the result of an earlier report for the same function, arguments and threads.
-func (x *BenchResult) against(old *BenchReport) string {
+func (x *Result) against(old *Report) string {
 	for i := range old.Results {
 		y := &old.Results[i]
 		if y.Function != x.Function || y.Threads != x.Threads {

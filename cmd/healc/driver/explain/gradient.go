@@ -1,10 +1,11 @@
-package driver
+package explain
 
 import (
 	"bufio"
 	"fmt"
 	"io"
 
+	"healc/cmd/healc/driver"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/passes"
@@ -26,33 +27,33 @@ func (p phase) String() string {
 	return [...]string{"", ", forward", ", backward", ", forward and backward"}[p]
 }
 
-// ExplainGradient is Explain for the value and the gradient of a function by some of its parameters, all floats for
+// Gradient is Program for the value and the gradient of a function by some of its parameters, all floats for
 // none. It also says which kernels are of the forward pass, what they leave in memory for the backward pass, and what
 // that computes again.
-func (e *Emit) ExplainGradient(w io.Writer, of string, wrt []string) error {
+func Gradient(e *driver.Emit, w io.Writer, of string, wrt []string) error {
 	e.Entry = of
-	remarks := e.hearFusion()
-	if err := e.load(); err != nil {
+	remarks := hearFusion(e)
+	if err := e.Load(); err != nil {
 		return err
 	}
-	names, err := Entries(e.module.Program(), of)
+	names, err := driver.Entries(e.Module().Program(), of)
 	if err != nil {
 		return err
 	}
-	if err := e.checkShape(names); err != nil {
+	if err := e.CheckShape(names); err != nil {
 		return err
 	}
-	g, err := e.module.Gradient(names[0], wrt...)
+	g, err := e.Module().Gradient(names[0], wrt...)
 	if err != nil {
 		return err
 	}
-	bind := e.bindings(names[0])
+	bind := e.Bindings(names[0])
 	km, err := g.Module().Kernels(g.IR().Name, bind, nil)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
-	x, err := e.explanation(out, km)
+	x, err := newExplanation(e, out, km)
 	if err != nil {
 		return err
 	}
@@ -237,6 +238,6 @@ func (x *explanation) computedAgain(m *ir.Module, f *ir.Func) {
 	x.line("")
 	x.line("  computed again in the backward pass")
 	for _, what := range order {
-		x.line("    %s: in %s", what, Count(again[what], "kernel"))
+		x.line("    %s: in %s", what, driver.Count(again[what], "kernel"))
 	}
 }

@@ -1,7 +1,8 @@
-package driver
+package explain
 
 import (
 	"math"
+	"slices"
 
 	"healc/codegen/llvm"
 	"healc/ir"
@@ -51,6 +52,25 @@ func measureKernel(k *kernel.Kernel) kernelCost {
 		}
 	}
 	return m.out
+}
+
+// Operations counts the scalar operations of the kernels of a program whose extents are known. known is false when the
+// number depends on the run: on loops, branches or recursive functions.
+func Operations(km *kernel.Module) (ops float64, known bool) {
+	kernels := map[string]*kernel.Kernel{}
+	for _, k := range km.Kernels {
+		kernels[k.Name] = k
+	}
+	known = true
+	walkSteps(km.Plan.Funcs[0].Steps, func(s *abi.Step) {
+		if s.Launch != nil {
+			c := measureKernel(kernels[s.Launch.Kernel])
+			ops += c.ops.at()
+			known = known && len(c.calls) == 0
+		}
+		known = known && s.Loop == nil && s.If == nil && s.Call == nil
+	})
+	return ops, known
 }
 
 func axisCost(a kernel.Axis) cost { return extentCost(a.Extent).plus(number(-float64(a.Begin))) }
@@ -127,7 +147,7 @@ func (m *meter) block(b *kernel.Block, times cost) cost {
 				m.touch(l.Param, times.times(number(float64(n))))
 			}
 		case *kernel.Call:
-			if name := ir.OriginalName(st.Func); indexOf(m.out.calls, name) < 0 {
+			if name := ir.OriginalName(st.Func); !slices.Contains(m.out.calls, name) {
 				m.out.calls = append(m.out.calls, name)
 			}
 		}

@@ -1,4 +1,4 @@
-package driver
+package explain
 
 import (
 	"cmp"
@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"healc/cmd/healc/driver"
 )
 
 // noteLine is a note of a kernel: the operation, and its line, of another file than the one that is explained if it has
@@ -38,7 +40,7 @@ func (x *explanation) fused(notes []string, indent string) {
 			name = at.file + ":" + name
 		}
 		if file := x.files[cmp.Or(at.file, x.home)]; at.line > 0 && file != nil {
-			text = cut(strings.TrimSpace(file.Line(at.line)), 80)
+			text = driver.Cut(strings.TrimSpace(file.Line(at.line)), 80)
 		}
 		x.line("%s%-4s %s", indent, name, strings.Join(repeated(ops[at]), ", "))
 		if text != "" {

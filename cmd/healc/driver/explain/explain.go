@@ -1,4 +1,9 @@
-package driver
+// Package explain says what the compiler made of a program: its kernels, what went into each, what they move and
+// compute, which of these bounds them, and what lies in memory between them. It is `healc explain`.
+//
+// explain.go and notes.go walk the plan, gradient.go adds the passes of a derivative, kernelcost.go counts the work of
+// a kernel, and cost.go has the polynomials in shape parameters that it is counted in.
+package explain
 
 import (
 	"bufio"
@@ -11,6 +16,7 @@ import (
 	"sync"
 
 	heal "healc"
+	"healc/cmd/healc/driver"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm"
 	"healc/ir/kernel"
@@ -26,23 +32,23 @@ import (
 // balanced.
 const balance = 8.0
 
-// Explain writes the kernels of a program's entries: what was fused into each, with its source lines,
+// Program writes the kernels of a program's entries: what was fused into each, with its source lines,
 // what it moves and computes, which of these bounds it, and the buffers between kernels. Kernels are
 // lowered as for `healc compile`, with symbolic shapes where Emit.Shape has no value.
-func (e *Emit) Explain(w io.Writer) error {
+func Program(e *driver.Emit, w io.Writer) error {
 	first := true
-	remarks := e.hearFusion()
+	remarks := hearFusion(e)
 	out := bufio.NewWriter(w)
-	err := e.lowered(func(entry string, km *kernel.Module, _ bool) error {
+	err := e.Lowered(func(entry string, km *kernel.Module, _ bool) error {
 		if !first {
 			fmt.Fprintln(out)
 		}
 		first = false
-		f, err := e.module.Func(entry)
+		f, err := e.Module().Func(entry)
 		if err != nil {
 			return err
 		}
-		x, err := e.explanation(out, km)
+		x, err := newExplanation(e, out, km)
 		if err != nil {
 			return err
 		}
@@ -58,7 +64,7 @@ func (e *Emit) Explain(w io.Writer) error {
 }
 
 // hearFusion collects what fusion says of the entries that are lowered from now on.
-func (e *Emit) hearFusion() *strings.Builder {
+func hearFusion(e *driver.Emit) *strings.Builder {
 	var remarks strings.Builder
 	show := passes.Options{}
 	if p := e.Opts.Debug.Passes; p != nil {
@@ -69,10 +75,10 @@ func (e *Emit) hearFusion() *strings.Builder {
 	return &remarks
 }
 
-func (e *Emit) explanation(w *bufio.Writer, km *kernel.Module) (*explanation, error) {
+func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explanation, error) {
 	x := &explanation{w: w, home: e.File.Name, files: map[string]*diag.File{}, km: km,
 		kernels: map[string]*kernel.Kernel{}}
-	for _, f := range e.module.Program().Funcs {
+	for _, f := range e.Module().Program().Funcs {
 		x.files[f.Loc.File.Name] = f.Loc.File
 	}
 	for _, k := range km.Kernels {
@@ -165,7 +171,7 @@ func (x *explanation) function(f *abi.Function, params []string) {
 		m, err := runtime.MemoryOf(x.km.Plan, nil)
 		memory, known = m, err == nil
 	}
-	summary := fmt.Sprintf("  %s, ", Count(launches, "kernel"))
+	summary := fmt.Sprintf("  %s, ", driver.Count(launches, "kernel"))
 	if temps == 0 {
 		summary += "no temporary buffers"
 	} else {
@@ -173,7 +179,7 @@ func (x *explanation) function(f *abi.Function, params []string) {
 		if known {
 			size = number(float64(memory.Arena))
 		}
-		summary += fmt.Sprintf("%s in an arena of %s", Count(temps, "temporary buffer"), size.inBytes())
+		summary += fmt.Sprintf("%s in an arena of %s", driver.Count(temps, "temporary buffer"), size.inBytes())
 	}
 	x.line("%s", summary)
 	if known {
@@ -188,16 +194,16 @@ func (x *explanation) name(f *abi.Function, params []string) {
 	for i := range f.Buffers {
 		switch b := &f.Buffers[i]; b.Kind {
 		case abi.Data:
-			x.names[i] = "constant " + bufferType(b)
+			x.names[i] = "constant " + driver.BufferType(b)
 		case abi.Output:
-			x.names[i] = "output " + strconv.Itoa(i) + ": " + bufferType(b)
+			x.names[i] = "output " + strconv.Itoa(i) + ": " + driver.BufferType(b)
 		default:
-			x.names[i] = "buffer " + strconv.Itoa(i) + ": " + bufferType(b)
+			x.names[i] = "buffer " + strconv.Itoa(i) + ": " + driver.BufferType(b)
 		}
 	}
 	for i, b := range f.Params {
 		if i < len(params) {
-			x.names[b] = params[i] + ": " + bufferType(&f.Buffers[b])
+			x.names[b] = params[i] + ": " + driver.BufferType(&f.Buffers[b])
 		}
 	}
 	for i := range f.Results {
@@ -209,7 +215,7 @@ func (x *explanation) name(f *abi.Function, params []string) {
 		if len(f.Results) > 1 {
 			name = "result " + strconv.Itoa(i)
 		}
-		x.names[f.Results[i].Buffer] = name + ": " + bufferType(b)
+		x.names[f.Results[i].Buffer] = name + ": " + driver.BufferType(b)
 	}
 }
 
@@ -346,10 +352,10 @@ func (x *explanation) split(indent, axis string, l *abi.Launch) {
 // grids says how a kernel is launched on a GPU.
 func (x *explanation) grids(indent string, k abi.DeviceKernel) {
 	for i := range k.Launches {
-		x.line("%s  %-11s%s", indent, "grid", launchText(&k.Launches[i]))
+		x.line("%s  %-11s%s", indent, "grid", driver.LaunchText(&k.Launches[i]))
 	}
 	if len(k.Scratch) > 0 {
-		x.line("%s  %-11s%s bytes between its launches", indent, "scratch", extents(k.Scratch))
+		x.line("%s  %-11s%s bytes between its launches", indent, "scratch", driver.Extents(k.Scratch))
 	}
 }
 

@@ -1,4 +1,6 @@
-package driver
+// Package manual shows what healc knows of the language: the reference, the library, and the pages of error codes. It
+// is `healc doc` and `healc explain CODE`, and makes the pages of docs/ that are generated.
+package manual
 
 import (
 	"bufio"
@@ -9,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"healc/cmd/healc/driver"
 	"healc/docs"
 	"healc/ir"
 	"healc/lang/check"
@@ -77,17 +80,17 @@ func topic(word string) string {
 	return "Expressions"
 }
 
-// Manual writes what there is to say of a name: a section of the reference, a function or operator of the
+// Print writes what there is to say of a name: a section of the reference, a function or operator of the
 // language, an operation of the IR, a module of the library or a name in one, or an error code. With "" it
 // writes what there is.
-func Manual(w io.Writer, name string) error {
+func Print(w io.Writer, name string) error {
 	b := bufio.NewWriter(w)
 	if name == "" {
 		contents(b)
 		return b.Flush()
 	}
-	if IsCode(name) {
-		return Page(w, name)
+	if driver.IsCode(name) {
+		return ErrorPage(w, name)
 	}
 	found := false
 	part := func() {
@@ -128,12 +131,12 @@ func Manual(w io.Writer, name string) error {
 	if found {
 		return b.Flush()
 	}
-	e := usagef("the manual has nothing about `%s`", name)
+	e := driver.Usagef("the manual has nothing about `%s`", name)
 	e.Help = "`healc doc` lists what it has"
 	module, _, _ := strings.Cut(name, ".")
 	if form, ok := check.Foreign(name); ok {
 		e.Help = fmt.Sprintf("here one writes `%s`", form)
-	} else if near := Nearest(name, documented()); near != "" {
+	} else if near := driver.Nearest(name, documented()); near != "" {
 		e.Help = fmt.Sprintf("did you mean `healc doc %s`?", asArgument(near))
 	} else if _, ok := LookupLibrary(module); ok {
 		e.Help = fmt.Sprintf("`healc doc %s` lists what the module has", module)

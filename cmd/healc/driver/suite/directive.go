@@ -1,4 +1,4 @@
-package driver
+package suite
 
 import (
 	"fmt"
@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	heal "healc"
+	"healc/cmd/healc/driver"
 	"healc/lang/diag"
 	"healc/lang/lexer"
 )
@@ -114,7 +115,7 @@ func (x *expectation) read(word, rest string) string {
 		x.exit = n
 		return ""
 	case "error":
-		if !IsCode(rest) {
+		if !driver.IsCode(rest) {
 			return fmt.Sprintf("%q is no error code such as E0203", rest)
 		}
 		x.code = strings.ToUpper(rest)

@@ -1,4 +1,4 @@
-package driver
+package suite
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"time"
 
 	heal "healc"
+	"healc/cmd/healc/driver"
 	"healc/lang/check"
 	"healc/lang/diag"
 	"healc/runtime"
@@ -26,10 +27,10 @@ func (s *Suite) runBlocks(ctx context.Context, t *testFile) []Result {
 		start := time.Now()
 		var text bytes.Buffer
 		var m *heal.Module
-		err := Guard(func() (err error) {
+		err := driver.Guard(func() (err error) {
 			m, err = heal.CompileFile(t.file, heal.Options{
 				Backend: b, Threads: 1, Once: true, Cache: s.Cache, Tests: true,
-				System: system{dir: filepath.Dir(t.path), OS: runtime.OS{Out: &text}},
+				System: driver.System{Dir: filepath.Dir(t.path), OS: runtime.OS{Out: &text}},
 			})
 			return err
 		})
@@ -62,13 +63,13 @@ func (s *Suite) runBlocks(ctx context.Context, t *testFile) []Result {
 // block runs one test block.
 func (s *Suite) block(ctx context.Context, m *heal.Module, t *testFile, test *check.Test) Result {
 	start := time.Now()
-	err := Guard(func() error {
+	err := driver.Guard(func() error {
 		f, err := m.Func(test.Fn.Name)
 		if err != nil {
 			return err
 		}
 		results, err := f.CallAll(ctx)
-		closeAll(results)
+		driver.CloseAll(results)
 		return err
 	})
 	r := Result{Name: t.path, Test: test.Name, Result: Passed, Seconds: time.Since(start).Seconds()}
@@ -80,8 +81,8 @@ func (s *Suite) block(ctx context.Context, m *heal.Module, t *testFile, test *ch
 }
 
 // failureText is what to show of an error of a test.
-func failureText(err error, file *diag.File) (string, *Bug) {
-	o := Classify(err, file)
+func failureText(err error, file *diag.File) (string, *driver.Bug) {
+	o := driver.Classify(err, file)
 	if o.Bug != nil {
 		return fmt.Sprintf("a bug in healc: %s", o.Bug.Cause), o.Bug
 	}

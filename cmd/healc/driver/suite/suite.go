@@ -1,4 +1,6 @@
-package driver
+// Package suite runs test files: their directives (`# expect`), their programs on each backend, and their test blocks.
+// It is `healc test`.
+package suite
 
 import (
 	"bytes"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	heal "healc"
+	"healc/cmd/healc/driver"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/parser"
@@ -28,7 +31,7 @@ type Suite struct {
 	Workers  int
 	Cache    *heal.Cache
 	// Args applies the words of `# args` to a job, as flags of `healc run`.
-	Args func(words []string, job *Job) error
+	Args func(words []string, job *driver.Job) error
 	// Done, when it is not nil, is called after each file, with the number of those that are done.
 	Done func(done, all int, name string)
 }
@@ -42,13 +45,13 @@ const (
 
 // Result is what became of one file, or of one test block of it, on one backend.
 type Result struct {
-	Name    string  `json:"name"`           // the path as it was given or found
-	Test    string  `json:"test,omitempty"` // the name of the test block
-	Backend string  `json:"backend,omitempty"`
-	Result  string  `json:"result"`
-	Seconds float64 `json:"seconds"`
-	Message string  `json:"message,omitempty"` // why it failed or was skipped
-	Bug     *Bug    `json:"-"`
+	Name    string      `json:"name"`           // the path as it was given or found
+	Test    string      `json:"test,omitempty"` // the name of the test block
+	Backend string      `json:"backend,omitempty"`
+	Result  string      `json:"result"`
+	Seconds float64     `json:"seconds"`
+	Message string      `json:"message,omitempty"` // why it failed or was skipped
+	Bug     *driver.Bug `json:"-"`
 }
 
 // testFile is a file to test.
@@ -113,7 +116,7 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 		seen[path] = true
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return usagef("cannot read the test: %v", err)
+			return driver.Usagef("cannot read the test: %v", err)
 		}
 		t := &testFile{path: path, file: diag.NewFile(path, string(text))}
 		t.want, t.bad = expectations(t.file)
@@ -129,7 +132,7 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 		case t.runs || len(t.blocks) > 0:
 			out = append(out, t)
 		case named && t.want.lines == 0 && len(blocks) == 0:
-			return &UsageError{Message: path + " has no tests",
+			return &driver.UsageError{Message: path + " has no tests",
 				Help: "a test file starts with a comment such as `# expect exit 0`; see docs/cli.md"}
 		}
 		return nil
@@ -137,7 +140,7 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
-			return nil, usagef("there is no file or folder %s", p)
+			return nil, driver.Usagef("there is no file or folder %s", p)
 		}
 		if !info.IsDir() {
 			if err := add(p, true); err != nil {
@@ -153,7 +156,7 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 			return err
 		})
 		if err != nil {
-			return nil, usagef("cannot search %s: %v", p, err)
+			return nil, driver.Usagef("cannot search %s: %v", p, err)
 		}
 		sort.Strings(found)
 		for _, f := range found {
@@ -226,9 +229,9 @@ func (s *Suite) program(ctx context.Context, t *testFile) []Result {
 }
 
 // once runs a file on one backend; message says what is not as expected.
-func (s *Suite) once(ctx context.Context, t *testFile, backend string) (stdout, message string, bug *Bug) {
+func (s *Suite) once(ctx context.Context, t *testFile, backend string) (stdout, message string, bug *driver.Bug) {
 	var text bytes.Buffer
-	job := &Job{
+	job := &driver.Job{
 		File: t.file, Dir: filepath.Dir(t.path), Out: &text,
 		Opts: heal.Options{Backend: backend, Threads: 1, Once: true, Cache: s.Cache},
 	}
@@ -237,11 +240,11 @@ func (s *Suite) once(ctx context.Context, t *testFile, backend string) (stdout, 
 	}
 	job.Opts.Backend = backend
 	exit := 0
-	err := Guard(func() (err error) {
+	err := driver.Guard(func() (err error) {
 		exit, err = job.Run(ctx)
 		return err
 	})
-	o := Classify(err, t.file)
+	o := driver.Classify(err, t.file)
 	if o.Bug != nil {
 		return "", "a bug in healc: " + o.Bug.Cause, o.Bug
 	}
@@ -249,14 +252,14 @@ func (s *Suite) once(ctx context.Context, t *testFile, backend string) (stdout, 
 }
 
 // judge compares what happened with what was expected; "" means that they agree.
-func (x *expectation) judge(o Outcome, exit int, stdout string) string {
+func (x *expectation) judge(o driver.Outcome, exit int, stdout string) string {
 	rendered := (&diag.List{Items: o.Diagnostics}).Error()
-	what := map[Class]string{OK: "it ran without an error", CompileError: "it does not compile",
-		UsageFault: "the arguments are wrong", RuntimeFault: "it failed while running"}[o.Class]
+	what := map[driver.Class]string{driver.OK: "it ran without an error", driver.CompileError: "it does not compile",
+		driver.UsageFault: "the arguments are wrong", driver.RuntimeFault: "it failed while running"}[o.Class]
 	wrong := func(expected string) string { return strings.TrimRight(expected+", but "+what+"\n"+rendered, "\n") }
 	switch {
 	case x.mustNotCompile():
-		if o.Class != CompileError {
+		if o.Class != driver.CompileError {
 			return wrong("expected a compile error")
 		}
 		if x.code != "" && !slices.ContainsFunc(o.Diagnostics, func(d *diag.Diagnostic) bool {
@@ -269,15 +272,15 @@ func (x *expectation) judge(o Outcome, exit int, stdout string) string {
 		}
 		return ""
 	case x.runtime != "":
-		if o.Class != RuntimeFault {
+		if o.Class != driver.RuntimeFault {
 			return wrong("expected a run-time error")
 		}
 		if !strings.Contains(rendered, x.runtime) {
 			return fmt.Sprintf("expected a run-time error with %q, but got\n%s", x.runtime, rendered)
 		}
-	case o.Class != OK && x.exit != int(o.Class):
+	case o.Class != driver.OK && x.exit != int(o.Class):
 		return strings.TrimRight(what+"\n"+rendered, "\n")
-	case o.Class == OK && exit != x.exit:
+	case o.Class == driver.OK && exit != x.exit:
 		return fmt.Sprintf("expected exit code %d, but got %d", x.exit, exit)
 	}
 	if x.stdout != nil && stdout != *x.stdout {
@@ -300,5 +303,5 @@ func lineText(lines []string, i int) string {
 	if i >= len(lines) || lines[i] == "" {
 		return "(the end)"
 	}
-	return shorten(lines[i])
+	return driver.Shorten(lines[i])
 }

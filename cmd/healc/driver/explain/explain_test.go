@@ -1,13 +1,10 @@
-package driver
+package explain
 
 import (
-	"bytes"
-	"strings"
 	"testing"
 
 	heal "healc"
 	"healc/ir/kernel"
-	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -120,40 +117,5 @@ func TestArena(t *testing.T) {
 	}}
 	if got := arena(f).String(); got != "8*N" {
 		t.Errorf("the arena is %s", got)
-	}
-}
-
-// TestPages: every error code has a page that shows the code in what healc says about its example.
-func TestPages(t *testing.T) {
-	for _, e := range diag.Entries() {
-		var page bytes.Buffer
-		if err := Page(&page, strings.ToLower(string(e.Code))); err != nil {
-			t.Errorf("%s: %v", e.Code, err)
-			continue
-		}
-		if e.Example != "" && !e.Runtime && !strings.Contains(page.String(), "error["+string(e.Code)+"]") {
-			t.Errorf("the example of %s does not show it:\n%s", e.Code, page.String())
-		}
-	}
-}
-
-// TestDot: the graph has a box for each kernel and names the buffers that it is connected to.
-func TestDot(t *testing.T) {
-	var out bytes.Buffer
-	if err := Dot(&out, lowered(t, "fn f[N](a: f32[N], c: bool) -> f32[N] = if c { a + 1.0 } else { a * 2.0 }")); err !=
-		nil {
-		t.Fatal(err)
-	}
-	text := out.String()
-	for _, want := range []string{`digraph "f" {`, "f0_b0 -> f0_s", `label="result 0"`, `input\lf32[N]`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%s is not in the graph:\n%s", want, text)
-		}
-	}
-	if strings.Count(text, "{") != strings.Count(text, "}") {
-		t.Errorf("braces do not pair:\n%s", text)
-	}
-	if got := quoteDot("a \"b\"\n\\"); got != `"a \"b\"\l\\"` {
-		t.Errorf("quoted: %s", got)
 	}
 }

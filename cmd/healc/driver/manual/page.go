@@ -1,24 +1,18 @@
-package driver
+package manual
 
 import (
 	"bufio"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
-	"sync"
 
 	heal "healc"
+	"healc/cmd/healc/driver"
 	"healc/lang/diag"
 )
 
-var errorCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[Ee][0-9]{4}$`) })
-
-// IsCode reports whether s looks like an error code.
-func IsCode(s string) bool { return errorCode().MatchString(s) }
-
-// Page writes the page of an error code, with what healc says about its example.
-func Page(w io.Writer, code string) error {
+// ErrorPage writes the page of an error code, with what healc says about its example.
+func ErrorPage(w io.Writer, code string) error {
 	code = strings.ToUpper(code)
 	entry, ok := diag.Lookup(diag.Code(code))
 	if !ok {
@@ -26,8 +20,8 @@ func Page(w io.Writer, code string) error {
 		for _, e := range diag.Entries() {
 			codes = append(codes, string(e.Code))
 		}
-		e := usagef("there is no error code %s", code)
-		if near := Nearest(code, codes); near != "" {
+		e := driver.Usagef("there is no error code %s", code)
+		if near := driver.Nearest(code, codes); near != "" {
 			e.Help = "the nearest is " + near
 		}
 		return e
