@@ -9,9 +9,9 @@
 //	%1 = add %0, %b         →        %1 = mul %p0, %p1
 //	%2 = relu %1                     ... yields relu
 //
-// plan.go finds out which values are materialised, trace.go and places.go how often a value would be computed
+// plan.go finds out which values are materialised, provenance.go and accessrule.go how often a value would be computed
 // otherwise, cost.go what that costs, product.go when a matrix product needs a kernel of its own; group.go joins
 // materialised values into kernels, fuse.go rewrites the block and explain.go describes it. A new operation fuses
 // without a change here: what may move is in the table (traits, Op.ReadsAll). Where an operation reads its operands,
-// places.go learns from its Element rule (Note [Places of elements]).
+// accessrule.go learns from its Element rule (Note [Access relations]).
 package fusion

@@ -53,7 +53,7 @@ func withVector(product *ir.Op) bool {
 
 // packed makes v the reading of an operand of a product in tiles, which is packed so many times for all the elements
 // of the other operand, which differ along the axis at other.
-func (v *visit) packed(product *ir.Op, other place, times float64) {
+func (v *visit) packed(product *ir.Op, other origin, times float64) {
 	v.pack = true
 	if other.level > 0 && !withVector(product) {
 		v.nest = slices.Clone(v.nest)

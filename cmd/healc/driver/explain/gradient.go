@@ -211,7 +211,7 @@ func (x *explanation) computedAgain(m *ir.Module, f *ir.Func) {
 	}
 	var order []string
 	again := map[string]int{}
-	for _, a := range passes.ComputedAgain(m, f) {
+	for _, a := range passes.Recomputations(m, f) {
 		first, more := false, 0
 		for _, kernel := range a.In {
 			if needed[kernel] {

@@ -12,9 +12,9 @@ import (
 	"healc/passes"
 )
 
-// TestComputedAgain: what a second kernel computes from the same values, whichever kernels these are read through, and
+// TestRecomputations: what a second kernel computes from the same values, whichever kernels these are read through, and
 // nothing that only looks like it.
-func TestComputedAgain(t *testing.T) {
+func TestRecomputations(t *testing.T) {
 	for _, c := range []struct {
 		source string
 		want   []string // the operation, and how many kernels have it
@@ -44,7 +44,7 @@ func TestComputedAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		for _, a := range passes.ComputedAgain(m, m.Func("f")) {
+		for _, a := range passes.Recomputations(m, m.Func("f")) {
 			got = append(got, fmt.Sprint(a.Op.Def.Name, " ", len(a.In)))
 		}
 		if !slices.Equal(got, c.want) {

@@ -5,15 +5,18 @@ import (
 	"healc/lang/types"
 )
 
-// A place says where an index of a value comes from, inside of a kernel.
-type place struct {
+// This file follows the provenance of indices: which loops of a kernel the index of each element that it reads depends
+// on, and so how often that element is computed.
+
+// An origin says where an index of a value comes from, inside of a kernel.
+type origin struct {
 	level int    // the number of loops around the point where it is known; 0: it does not vary
 	axis  int    // the axis of the kernel that it equals, or -1
 	tag   uint64 // what was done to it since: equal tags mean equal indices (or, hardly ever, a collision)
 }
 
 // through is p after a step that the numbers describe.
-func (p place) through(numbers ...uint64) place {
+func (p origin) through(numbers ...uint64) origin {
 	for _, n := range numbers {
 		p.tag = (p.tag ^ n) * 0x100000001b3 // as in FNV-1a
 		p.tag ^= p.tag >> 29
@@ -31,7 +34,7 @@ type visit struct {
 	pack bool      // it makes an operand of a matrix product that is made in tiles (Note [Operands of products])
 	arm  int       // the arm of a branch that it is in, so that it happens for some of the indices; 0 for none
 	ifs  float64   // the times that the branch is taken, either way
-	at   []place
+	at   []origin
 }
 
 // inArm is v in an arm of a branch on what is known at some level.
@@ -102,8 +105,8 @@ func (v *visit) inLongLoop() bool {
 }
 
 // deepest is an index that is known only where all of at are.
-func (v *visit) deepest(op uint64) place {
-	p := place{level: v.level(), axis: -1}
+func (v *visit) deepest(op uint64) origin {
+	p := origin{level: v.level(), axis: -1}
 	for _, q := range v.at {
 		p = p.through(q.tag, uint64(q.level))
 	}
@@ -111,7 +114,7 @@ func (v *visit) deepest(op uint64) place {
 }
 
 // with is v at other indices.
-func (v *visit) with(at []place) *visit {
+func (v *visit) with(at []origin) *visit {
 	w := *v
 	w.at = at
 	return &w
@@ -138,17 +141,17 @@ func (t *tracer) id(x any) uint64 {
 
 // loop puts a loop where the element that v asks for is computed: inside of the loops that its index depends
 // on, and of no others. It returns the new nest and the index of the loop.
-func (t *tracer) loop(v *visit, extent float64) (*visit, place) {
+func (t *tracer) loop(v *visit, extent float64) (*visit, origin) {
 	t.nests++
 	l := max(v.level(), v.keep)
 	nest := append(append(make([]float64, 0, l+1), v.nest[:l]...), extent)
 	return &visit{v.root, nest, min(v.axes, l), t.nests, v.keep, v.pack, v.arm, v.ifs, v.at},
-		place{level: l + 1, axis: -1}
+		origin{level: l + 1, axis: -1}
 }
 
 // operands reports how op, whose result is read at v, reads its operands. known says where a scalar value of a
 // region is known.
-func (t *tracer) operands(op *ir.Op, result int, v *visit, known func(*ir.Value) place) {
+func (t *tracer) operands(op *ir.Op, result int, v *visit, known func(*ir.Value) origin) {
 	switch op.Def.Class {
 	case ir.Source: // they read nothing
 	case ir.Pointwise:
@@ -192,7 +195,7 @@ func (t *tracer) multiplied(op *ir.Op, v *visit) {
 }
 
 // carried reports what an operation reads that goes through steps with a state: a fold, a scan, a loop.
-func (t *tracer) carried(op *ir.Op, v *visit, known func(*ir.Value) place) {
+func (t *tracer) carried(op *ir.Op, v *visit, known func(*ir.Value) origin) {
 	in := v
 	last := len(op.Args) - 1
 	switch {
@@ -211,7 +214,7 @@ func (t *tracer) carried(op *ir.Op, v *visit, known func(*ir.Value) place) {
 			t.read(a, v.with(nil))
 		}
 		if v.root != op { // inside of another kernel it folds up to each element anew
-			var k place
+			var k origin
 			in, k = t.loop(v, sizeOf(op.Results[0].Type.Shape[len(v.at)-1]))
 			in = in.with(append(v.at[:len(v.at)-1:len(v.at)-1], k))
 		}
@@ -219,7 +222,7 @@ func (t *tracer) carried(op *ir.Op, v *visit, known func(*ir.Value) place) {
 	}
 	params := fixed(len(op.Regions[0].Params))
 	for i := range params {
-		params[i] = place{level: len(in.nest), axis: -1}.through(t.id(op), uint64(i))
+		params[i] = origin{level: len(in.nest), axis: -1}.through(t.id(op), uint64(i))
 	}
 	for i, y := range op.Regions[0].Yields {
 		t.region(op.Regions[0], i, in.with(fixed(y.Type.Rank())), params, known)
@@ -227,8 +230,8 @@ func (t *tracer) carried(op *ir.Op, v *visit, known func(*ir.Value) place) {
 }
 
 // fixed is a literal index: those that a loop reads its start and its next state at.
-func fixed(rank int) []place {
-	at := make([]place, rank)
+func fixed(rank int) []origin {
+	at := make([]origin, rank)
 	for k := range at {
 		at[k].axis = -1
 	}
@@ -246,7 +249,7 @@ func (t *tracer) reduced(op *ir.Op, arg int, v *visit) *visit {
 		extent *= sizeOf(shape[a])
 	}
 	in, loop := t.loop(v, extent)
-	at := make([]place, len(shape))
+	at := make([]origin, len(shape))
 	j := 0
 	keep := len(v.at) == len(shape)
 	for k := range shape {
@@ -265,10 +268,10 @@ func (t *tracer) reduced(op *ir.Op, arg int, v *visit) *visit {
 	return in
 }
 
-// region reports what a region reads from outside, for yield number yield at v. params are the places of the
+// region reports what a region reads from outside, for yield number yield at v. params are the origins of the
 // region's parameters.
-func (t *tracer) region(b *ir.Block, yield int, v *visit, params []place, outer func(*ir.Value) place) {
-	known := map[*ir.Value]place{}
+func (t *tracer) region(b *ir.Block, yield int, v *visit, params []origin, outer func(*ir.Value) origin) {
+	known := map[*ir.Value]origin{}
 	for i, p := range b.Params {
 		known[p] = params[i]
 	}
@@ -276,8 +279,8 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, params []place, outer 
 	for i, op := range b.Ops {
 		mine[op] = i
 	}
-	var inside func(x *ir.Value) place
-	inside = func(x *ir.Value) place {
+	var inside func(x *ir.Value) origin
+	inside = func(x *ir.Value) origin {
 		if p, ok := known[x]; ok {
 			return p
 		}
@@ -287,7 +290,7 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, params []place, outer 
 		if _, ok := mine[x.Def]; !ok {
 			return outer(x)
 		}
-		p := place{axis: -1}.through(t.id(x))
+		p := origin{axis: -1}.through(t.id(x))
 		for _, a := range x.Def.Args {
 			p.level = max(p.level, inside(a).level)
 		}
@@ -360,7 +363,7 @@ func (t *tracer) rows(op *ir.Op, v *visit) {
 	var extent types.Dim
 	for i, a := range op.Args {
 		if a.Type.Rank() != len(v.at) {
-			at := make([]place, a.Type.Rank())
+			at := make([]origin, a.Type.Rank())
 			for k := range at {
 				at[k] = v.deepest(t.id(op))
 			}
@@ -381,14 +384,14 @@ func (t *tracer) row(op *ir.Op, i int, v *visit) *visit {
 	extent := sizeOf(op.Args[i].Type.Shape[axis])
 	if v.root != op { // in a region: each element goes through the whole row
 		in, loop := t.loop(v, extent)
-		at := append([]place{}, v.at...)
+		at := append([]origin{}, v.at...)
 		at[axis] = loop
 		return in.with(at)
 	}
 	t.nests++
 	nest := append([]float64{}, v.nest...)
 	nest[axis] = extent
-	at := append([]place{}, v.at...)
+	at := append([]origin{}, v.at...)
 	at[axis].axis = -1
 	at[axis] = at[axis].through(t.id(op), uint64(i))
 	return &visit{v.root, nest, v.axes, t.nests, v.keep, v.pack, v.arm, v.ifs, at}

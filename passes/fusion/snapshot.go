@@ -8,16 +8,16 @@ import (
 	"healc/lang/types"
 )
 
-// This file says which parts of a tensor are taken out before the tensor changes in place.
+// This file says which parts of a tensor are copied before the tensor changes in place (copy before update).
 
-// setAside marks what an update in place takes from the tensor that it changes, or from one before it in a
+// snapshots materialises what an update in place takes from the tensor that it changes, or from one before it in a
 // chain of such updates: computed in the kernel of the update, it would need the old elements while they are
 // overwritten, so that all of them would have to be copied. It is no larger than what is replaced. Rows that
 // change places are the example: `let t = x[a]; x[a] = x[b]; x[b] = t;`
 //
 // What is computed from the replaced elements alone, each from its own, as in `x[i] += 1.0`, needs no such thing:
 // the kernel reads an element before it writes it.
-func (p *planner) setAside() {
+func (p *planner) snapshots() {
 	first := map[*ir.Value]*ir.Value{} // the tensor that a chain of updates begins with
 	for i, op := range p.block.Ops {
 		if p.host[i] || !p.changesMemory(op) {

@@ -9,7 +9,7 @@ import (
 	"healc/lang/types"
 )
 
-// Sequence makes loops of the tabulates, folds and scans whose functions cannot be part of a kernel
+// Sequentialize makes loops of the tabulates, folds and scans whose functions cannot be part of a kernel
 // (ir.Module.NeedsSteps): a loop in them has a large state, or they work on strings. The loop computes one
 // element in each step, in the same order, and puts it into the result; its steps are kernels.
 //
@@ -31,7 +31,7 @@ import (
 //	  %4: i32[3] = update %r, %3, %i {...}
 //	  yield %4
 //	}
-func Sequence(m *ir.Module, remark Remark) error {
+func Sequentialize(m *ir.Module, remark Remark) error {
 	for _, f := range m.Funcs {
 		s := &sequencer{m: m, remark: remark}
 		s.block(f.Body)

@@ -2,9 +2,9 @@ package passes
 
 import "healc/ir"
 
-// Hoist computes what is the same in every step of a loop once, before it. Only work is moved, with what it
-// is computed from: views, constants and a few instructions an element are as cheap in the step, where
-// they fuse. What can fail stays, because a loop may run no step; so do effects and calls.
+// LICM (loop-invariant code motion) computes what is the same in every step of a loop once, before it. Only work is
+// moved, with what it is computed from: views, constants and a few instructions an element are as cheap in the step,
+// where they fuse. What can fail stays, because a loop may run no step; so do effects and calls.
 //
 // Requires: nothing. Establishes: no reduction, product, region or expensive function of a loop's step
 // depends on values from outside of the loop alone, unless it can fail.
@@ -22,7 +22,7 @@ import "healc/ir"
 //	  %2: f32[4, 1] = reshape %s {shape = [4, 1]}
 //	  %3: f32[4, 1] = matmul %0, %2
 //	  ...
-func Hoist(m *ir.Module, remark Remark) error {
+func LICM(m *ir.Module, remark Remark) error {
 	for _, f := range m.Funcs {
 		hoistBlock(m, f.Body, remark)
 	}

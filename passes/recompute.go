@@ -6,19 +6,19 @@ import (
 	"healc/ir"
 )
 
-// Again is an operation that several kernels of a fused function compute.
-type Again struct {
+// A Recomputation is an operation that several kernels of a fused function compute.
+type Recomputation struct {
 	Op *ir.Op   // as the first of them has it
 	In []*ir.Op // these fusion operations, in the order of the function
 }
 
-// ComputedAgain lists the operations that stand in more than one kernel of a fused function, in the order of their
+// Recomputations lists the operations that stand in more than one kernel of a fused function, in the order of their
 // first appearance. Two are the same when they compute the same from the same values, as in CSE. What costs a kernel
 // next to nothing is left out, and so are kernels in the steps of loops, where each step has values of its own.
-func ComputedAgain(m *ir.Module, f *ir.Func) []*Again {
+func Recomputations(m *ir.Module, f *ir.Func) []*Recomputation {
 	c := newMerger(m)
-	var out []*Again
-	known := map[string]*Again{}
+	var out []*Recomputation
+	known := map[string]*Recomputation{}
 	for _, kernel := range f.Body.Ops {
 		if kernel.Def != ir.OpFusion {
 			continue
@@ -31,7 +31,7 @@ func ComputedAgain(m *ir.Module, f *ir.Func) []*Again {
 			key := c.key(op)
 			a := known[key]
 			if a == nil {
-				a = &Again{Op: op}
+				a = &Recomputation{Op: op}
 				known[key] = a
 				out = append(out, a)
 			}
@@ -44,7 +44,7 @@ func ComputedAgain(m *ir.Module, f *ir.Func) []*Again {
 			c.ids[r] = c.id(body.Yields[i])
 		}
 	}
-	return slices.DeleteFunc(out, func(a *Again) bool {
+	return slices.DeleteFunc(out, func(a *Recomputation) bool {
 		a.In = slices.Compact(a.In)
 		return len(a.In) < 2 || isFree(a.Op)
 	})
