@@ -12,7 +12,7 @@ import (
 // makes code for one element. Here the rule runs on the provenance of indices instead of code (abstract
 // interpretation): an index is where it comes from, an instruction joins the origins of its operands, and what the rule
 // pulls of an operand is a reading of it. So fusion knows a new operation without another word about it. Operations
-// that carry a state are left to trace.go, because the planner counts their steps by estimates.
+// that carry a state are left to provenance.go, because the planner counts their steps by estimates.
 
 // An accessRule runs one Element rule on origins.
 type accessRule struct {
@@ -20,7 +20,7 @@ type accessRule struct {
 	op     *ir.Op
 	v      *visit // the point that the rule has come to
 	known  func(*ir.Value) origin
-	narrow bool // an update in origin: its kernel is over what it replaces
+	narrow bool // an update in place: its kernel is over what it replaces
 	refs   []tracked
 }
 

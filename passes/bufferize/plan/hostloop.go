@@ -15,79 +15,114 @@ import (
 // Nothing is allocated while the loop runs.
 func (fn *function) hostLoop(op *ir.Op) {
 	region := op.Regions[0]
-	count := fn.scalarBuffer(op.Args[0])
-	st := &abi.Loop{Count: count, Index: -1, Until: -1}
-	now, next := make([]abi.View, len(op.Results)), make([]int, len(op.Results))
+	h := &hostLoop{fn: fn, op: op, own: map[*ir.Op]bool{}, inPlace: map[int]bool{},
+		step: &abi.Loop{Index: -1, Until: -1}}
+	h.step.Count = fn.scalarBuffer(op.Args[0])
+	h.now, h.next = make([]abi.View, len(op.Results)), make([]int, len(op.Results))
 	for k, a := range op.Args[1:] {
-		next[k] = -1
-		now[k] = lower.Whole(fn.newBuffer(abi.Temp, a.Type), a.Type.Shape)
-		fn.copyInto(a, now[k].Buffer)
+		h.next[k] = -1
+		h.now[k] = lower.Whole(fn.newBuffer(abi.Temp, a.Type), a.Type.Shape)
+		fn.copyInto(a, h.now[k].Buffer)
 	}
 	outside := maps.Clone(fn.views)
 	if isRead(region, region.Params[0]) {
-		st.Index = fn.newBuffer(abi.Temp, types.Scalar(types.I32))
-		fn.views[region.Params[0]] = lower.Whole(st.Index, nil)
+		h.step.Index = fn.newBuffer(abi.Temp, types.Scalar(types.I32))
+		fn.views[region.Params[0]] = lower.Whole(h.step.Index, nil)
 	}
 	for k, p := range region.Params[1:] {
-		fn.views[p] = now[k]
+		fn.views[p] = h.now[k]
 	}
-	mine := map[*ir.Op]bool{}
 	for _, in := range region.Ops {
-		mine[in] = true
+		h.own[in] = true
 	}
-	// own gives a yield a new buffer, and lets what computes it write there when it can.
-	own := func(y *ir.Value) int {
-		i := fn.newBuffer(abi.Temp, y.Type)
-		if _, there := fn.target[y]; !there && y.Def != nil && mine[y.Def] && fillsBuffer(y.Def) {
-			fn.target[y] = i
-		}
-		return i
+	h.choose()
+	fn.step(abi.Step{Loop: h.step})
+	steps := fn.steps
+	fn.steps = &h.step.Body
+	fn.block(region)
+	h.handOn()
+	fn.steps = steps
+	// What was put into memory inside of the loop is not there when the loop does not run.
+	fn.views = outside
+	for k, r := range op.Results {
+		fn.views[r] = h.now[k]
+		fn.holds(r, h.now[k].Buffer)
 	}
-	inPlace := map[int]bool{} // the values that a step may change where they are
-	for k := range op.Results {
+}
+
+// A hostLoop is a loop over kernels under construction.
+type hostLoop struct {
+	fn      *function
+	op      *ir.Op
+	step    *abi.Loop
+	own     map[*ir.Op]bool // the operations of its region
+	now     []abi.View      // where a step finds each value of the state
+	next    []int           // the buffer in which it leaves it, -1 where that is the same
+	inPlace map[int]bool    // the values that a step may change where they are
+}
+
+// choose chooses the buffers in which a step leaves the state.
+func (h *hostLoop) choose() {
+	fn, region := h.fn, h.op.Regions[0]
+	for k := range h.op.Results {
 		y := region.Yields[k]
 		_, chosen := fn.target[y]
-		if _, other := fn.updates[y]; y.Type.Elem != types.String && y.Def != nil && mine[y.Def] &&
+		if _, other := fn.updates[y]; y.Type.Elem != types.String && y.Def != nil && h.own[y.Def] &&
 			fillsBuffer(y.Def) && viewed(y) == y && !chosen && !other {
-			inPlace[k] = true
-			fn.endsIn(y, now[k].Buffer)
-			fn.holds(region.Params[k+1], now[k].Buffer)
+			h.inPlace[k] = true
+			fn.endsIn(y, h.now[k].Buffer)
+			fn.holds(region.Params[k+1], h.now[k].Buffer)
 			continue
 		}
 		if y != region.Params[k+1] {
-			next[k] = own(y)
-			st.Swap = append(st.Swap, [2]int{now[k].Buffer, next[k]})
+			h.next[k] = h.newBuffer(y)
+			h.swap(k, h.next[k])
 		}
 	}
-	if op.Stops() {
-		st.Until = own(region.Yields[len(op.Results)])
+	if h.op.Stops() {
+		h.step.Until = h.newBuffer(region.Yields[len(h.op.Results)])
 	}
-	fn.step(abi.Step{Loop: st})
-	steps := fn.steps
-	fn.steps = &st.Body
-	fn.block(region)
+}
+
+// newBuffer gives a yield a new buffer, and lets what computes it write there when it can.
+func (h *hostLoop) newBuffer(y *ir.Value) int {
+	i := h.fn.newBuffer(abi.Temp, y.Type)
+	if _, there := h.fn.target[y]; !there && y.Def != nil && h.own[y.Def] && fillsBuffer(y.Def) {
+		h.fn.target[y] = i
+	}
+	return i
+}
+
+// swap lets buffer change places with that of value k of the state after each step.
+func (h *hostLoop) swap(k, buffer int) {
+	h.step.Swap = append(h.step.Swap, [2]int{h.now[k].Buffer, buffer})
+}
+
+// handOn ends a step: each value of the state goes to where the next step looks for it.
+func (h *hostLoop) handOn() {
+	fn := h.fn
 	// A buffer can change places with one other only, and the condition is read after the change.
-	taken := map[int]bool{st.Until: true}
-	for k := range now {
-		taken[now[k].Buffer], taken[next[k]] = true, true
+	taken := map[int]bool{h.step.Until: true}
+	for k := range h.now {
+		taken[h.now[k].Buffer], taken[h.next[k]] = true, true
 	}
-	for k, y := range region.Yields {
-		if inPlace[k] && k < len(next) {
+	for k, y := range h.op.Regions[0].Yields {
+		if h.inPlace[k] && k < len(h.next) {
 			w, ok := fn.View(y)
-			if ok && w.Buffer == now[k].Buffer {
+			if ok && w.Buffer == h.now[k].Buffer {
 				continue
 			}
 			if ok && fn.isWhole(w) && fn.plan.Buffers[w.Buffer].Kind == abi.Temp && !taken[w.Buffer] {
 				taken[w.Buffer] = true
-				st.Swap = append(st.Swap, [2]int{now[k].Buffer, w.Buffer})
+				h.swap(k, w.Buffer)
 				continue
 			}
-			next[k] = fn.newBuffer(abi.Temp, y.Type)
-			st.Swap = append(st.Swap, [2]int{now[k].Buffer, next[k]})
+			h.next[k] = fn.newBuffer(abi.Temp, y.Type)
+			h.swap(k, h.next[k])
 		}
-		to := st.Until
-		if k < len(next) {
-			to = next[k]
+		to := h.step.Until
+		if k < len(h.next) {
+			to = h.next[k]
 		}
 		if to < 0 {
 			continue
@@ -95,13 +130,6 @@ func (fn *function) hostLoop(op *ir.Op) {
 		if w, ok := fn.View(y); !ok || w.Buffer != to {
 			fn.copyInto(y, to)
 		}
-	}
-	fn.steps = steps
-	// What was put into memory inside of the loop is not there when the loop does not run.
-	fn.views = outside
-	for k, r := range op.Results {
-		fn.views[r] = now[k]
-		fn.holds(r, now[k].Buffer)
 	}
 }
 
