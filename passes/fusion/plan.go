@@ -346,7 +346,7 @@ func scanned(op *ir.Op, visits []*visit) bool {
 }
 
 // across reports that a kernel of rows (Note [Rows] in package ir) reads op, which is more than a few instructions for
-// each element, along rows whose elements do not lie next to each other in most of what op is computed from.
+// each element, along rows whose elements are a stride apart in most of the tensors that op is computed from.
 func across(op *ir.Op, visits []*visit) bool {
 	if op.Def.Class != ir.Pointwise || op.Def.Traits.Has(ir.Cheap) {
 		return false
@@ -359,16 +359,16 @@ func across(op *ir.Op, visits []*visit) bool {
 		if row < 0 {
 			continue
 		}
-		if near, far := lie(op, row); far > near {
+		if contiguous, strided := contiguity(op, row); strided > contiguous {
 			return true
 		}
 	}
 	return false
 }
 
-// lie counts the tensors that op is computed from whose last axis is the given one of op, and those of which it is
-// another.
-func lie(op *ir.Op, axis int) (near, far int) {
+// contiguity counts the tensors that op is computed from: those that have the elements along an axis of op next to each
+// other, because it is their last axis, and those where the elements are a stride apart.
+func contiguity(op *ir.Op, axis int) (contiguous, strided int) {
 	for _, x := range op.Args {
 		k := axis
 		for x.Def != nil && x.Def.Def == ir.OpPermute {
@@ -377,15 +377,15 @@ func lie(op *ir.Op, axis int) (near, far int) {
 		switch {
 		case x.Def != nil && (x.Def.Def == ir.OpBroadcast || x.Def.Def.Class == ir.Source) || x.Type.IsScalar():
 		case x.Def != nil && x.Def.Def.Class == ir.Pointwise:
-			n, f := lie(x.Def, k)
-			near, far = near+n, far+f
+			n, f := contiguity(x.Def, k)
+			contiguous, strided = contiguous+n, strided+f
 		case k == x.Type.Rank()-1:
-			near++
+			contiguous++
 		default:
-			far++
+			strided++
 		}
 	}
-	return near, far
+	return contiguous, strided
 }
 
 // rootVisit is a value in a kernel of its own.
