@@ -7,9 +7,9 @@ import (
 	"healc/lang/types"
 )
 
-// Batch takes operations that compute whole rows in memory (ir.Rows) out of the region of a tabulate. Inside
-// of it each element would be computed alone, which is slow; outside one kernel computes the rows of
-// all indices.
+// Batch takes operations that compute whole rows in memory (ir.Rows) out of the region of a tabulate: one of them for
+// all indices, with a leading axis, stands for one at each index (as vmap batches). Inside of the region each element
+// would be computed alone, which is slow; outside one kernel computes the rows of all indices.
 //
 // Requires: nothing. Establishes: no tabulate has such an operation directly in its region, unless the
 // rows of all indices would be too large for a tensor, or a failure would come or go (failsAlike).

@@ -10,8 +10,8 @@ import (
 // All lists every pass that `healc opt` can name. Inline works on all functions here, as no entry is known;
 // specialize, which needs one and the values to bind, is in Standard only.
 func All() []Pass {
-	return []Pass{inlinePass(""), expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass,
-		hoistPass, barriersPass, dcePass, fusePass}
+	return []Pass{inlinePass(""), expandPass, hoistStringsPass, batchPass, sequentializePass, canonicalizePass, csePass,
+		licmPass, barriersPass, dcePass, fusePass}
 }
 
 // Standard is the pipeline of the compiler. With an entry, only what it reaches is kept, and its shape
@@ -21,7 +21,7 @@ func Standard(entry string, bind map[string]int64) []Pass {
 	if entry != "" {
 		list = append(list, specializePass(entry, bind))
 	}
-	return append(list, expandPass, stringsPass, batchPass, sequencePass, canonicalizePass, csePass, hoistPass,
+	return append(list, expandPass, hoistStringsPass, batchPass, sequentializePass, canonicalizePass, csePass, licmPass,
 		barriersPass, dcePass, fusePass)
 }
 
@@ -35,20 +35,21 @@ var order = []struct{ before, after, why string }{
 	{"expand", "canonicalize", "expansions make broadcasts and constants that canonicalize merges"},
 	{"canonicalize", "cse", "operands in canonical order make equal operations equal"},
 	{"cse", "dce", "merged operations leave dead ones behind"},
-	{"canonicalize", "hoist", "an index that is in range cannot fail, and may leave the loop"},
+	{"canonicalize", "licm", "an index that is in range cannot fail, and may leave the loop"},
 	{"cse", "barriers", "a barrier keeps what a checkpoint computes again from being merged with the first time"},
 	{"barriers", "fuse", "a barrier has served its purpose, and would keep a view from being one"},
-	{"inline", "strings", "a function that is called in a lambda may hold operations on strings"},
-	{"strings", "fuse", "no kernel computes with strings"},
-	{"hoist", "fuse", "a kernel of a step of a loop would compute it again and again"},
+	{"inline", "hoist_strings", "a function that is called in a lambda may hold operations on strings"},
+	{"hoist_strings", "fuse", "no kernel computes with strings"},
+	{"licm", "fuse", "a kernel of a step of a loop would compute it again and again"},
 	{"canonicalize", "dce", "rewritten operations leave dead ones behind"},
 	{"inline", "batch", "a function that is called for each index is in the tabulate then"},
-	{"inline", "sequence", "a function that is called for each index is in the tabulate then"},
-	{"specialize", "sequence", "literal extents say which states are small"},
-	{"strings", "sequence", "an operation on strings that is computed before needs no loop"},
-	{"batch", "sequence", "an operation on rows is one kernel for all indices, not one for each step"},
-	{"sequence", "canonicalize", "the loop reads and writes its result by views that merge with those of the program"},
-	{"sequence", "fuse", "a kernel cannot hold what the loop has in its steps"},
+	{"inline", "sequentialize", "a function that is called for each index is in the tabulate then"},
+	{"specialize", "sequentialize", "literal extents say which states are small"},
+	{"hoist_strings", "sequentialize", "an operation on strings that is computed before needs no loop"},
+	{"batch", "sequentialize", "an operation on rows is one kernel for all indices, not one for each step"},
+	{"sequentialize", "canonicalize",
+		"the loop reads and writes its result by views that merge with those of the program"},
+	{"sequentialize", "fuse", "a kernel cannot hold what the loop has in its steps"},
 	{"batch", "canonicalize", "what is left of a tabulate may not depend on the index any more"},
 	{"batch", "dce", "copies of regions hold operations that nothing uses"},
 	{"expand", "fuse", "what is expanded has no lowering of its own"},
@@ -105,10 +106,11 @@ var (
 		Name: "batch", Doc: "takes sorting and its like out of tabulate, so that one kernel computes all rows",
 		Run: func(m *ir.Module, remark Remark) error { return Batch(m, remark) },
 	}
-	sequencePass = Pass{
-		Name: "sequence", Doc: "makes loops of tabulates, folds and scans whose functions cannot be part of a kernel",
+	sequentializePass = Pass{
+		Name:     "sequentialize",
+		Doc:      "makes loops of tabulates, folds and scans whose functions cannot be part of a kernel",
 		Required: true,
-		Run:      func(m *ir.Module, remark Remark) error { return Sequence(m, remark) },
+		Run:      func(m *ir.Module, remark Remark) error { return Sequentialize(m, remark) },
 	}
 	canonicalizePass = Pass{
 		Name: "canonicalize", Doc: "merges views, folds constants and applies algebra that keeps every bit",
@@ -118,16 +120,16 @@ var (
 		Name: "cse", Doc: "computes equal operations once",
 		Run: func(m *ir.Module, remark Remark) error { return CSE(m, remark) },
 	}
-	hoistPass = Pass{
-		Name: "hoist", Doc: "computes what no step of a loop changes before the loop",
-		Run: func(m *ir.Module, remark Remark) error { return Hoist(m, remark) },
+	licmPass = Pass{
+		Name: "licm", Doc: "computes what no step of a loop changes before the loop",
+		Run: func(m *ir.Module, remark Remark) error { return LICM(m, remark) },
 	}
 	barriersPass = Pass{
 		Name: "barriers", Doc: "removes what kept equal values from being computed once", Required: true,
 		Run: func(m *ir.Module, remark Remark) error { return Barriers(m, remark) },
 	}
-	stringsPass = Pass{
-		Name: "strings", Doc: "takes operations on strings out of lambdas", Required: true,
+	hoistStringsPass = Pass{
+		Name: "hoist_strings", Doc: "takes operations on strings out of lambdas", Required: true,
 		Run: func(m *ir.Module, remark Remark) error { return HoistStrings(m, remark) },
 	}
 	dcePass = Pass{

@@ -8,6 +8,7 @@ import (
 
 	"healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/suite"
 )
 
 // derivativeExamples are the examples that fit something by derivatives. Those that take the interpreter long do not
@@ -22,7 +23,7 @@ func TestDerivativeExamples(t *testing.T) {
 		backends = backends[1:]
 	}
 	for _, name := range derivativeExamples {
-		s := &driver.Suite{Backends: backends, Workers: 1, Cache: heal.DefaultCache(),
+		s := &suite.Suite{Backends: backends, Workers: 1, Cache: heal.DefaultCache(),
 			Args: func(words []string, _ *driver.Job) error {
 				if len(words) > 0 {
 					return fmt.Errorf("an example that fits has no arguments, and here are %q", words)
@@ -35,7 +36,7 @@ func TestDerivativeExamples(t *testing.T) {
 		}
 		passed := 0
 		for _, r := range results {
-			if r.Result != driver.Passed {
+			if r.Result != suite.Passed {
 				t.Errorf("%s %s (%s): %s", r.Name, r.Test, r.Backend, r.Message)
 			}
 			passed++

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/manual"
 	"healc/lang/diag"
 	"healc/stdlib"
 )
@@ -17,9 +17,9 @@ var update = flag.Bool("update", false, "rewrite the generated pages and lists")
 // TestPages compares docs/errors with the table of codes. With -update it writes the pages, and removes those
 // that nothing stands behind any more.
 func TestPages(t *testing.T) {
-	pages := map[string]string{"README.md": driver.ErrorIndex()}
+	pages := map[string]string{"README.md": manual.ErrorIndex()}
 	for _, e := range diag.Entries() {
-		pages[string(e.Code)+".md"] = driver.ErrorMarkdown(e)
+		pages[string(e.Code)+".md"] = manual.ErrorMarkdown(e)
 		if !strings.Contains(pages["README.md"], "["+string(e.Code)+"]") {
 			t.Errorf("%s is in no block of the index: add it to errorBlocks", e.Code)
 		}
@@ -64,7 +64,7 @@ func TestPages(t *testing.T) {
 // module and above every public declaration.
 func TestLibraryPages(t *testing.T) {
 	for _, name := range stdlib.Names() {
-		l, _ := driver.LookupLibrary(name)
+		l, _ := manual.LookupLibrary(name)
 		if l.Doc == "" || len(l.Entries) == 0 {
 			t.Errorf("module %s has no comment at its head, or nothing public", name)
 		}
@@ -74,7 +74,7 @@ func TestLibraryPages(t *testing.T) {
 			}
 		}
 	}
-	path, want := filepath.Join("..", "docs", "library.md"), driver.LibraryMarkdown()
+	path, want := filepath.Join("..", "docs", "library.md"), manual.LibraryMarkdown()
 	if *update {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -90,7 +90,7 @@ func TestLibraryPages(t *testing.T) {
 func TestManual(t *testing.T) {
 	for _, name := range manualNames() {
 		var b strings.Builder
-		if err := driver.Manual(&b, name); err != nil {
+		if err := manual.Print(&b, name); err != nil {
 			t.Errorf("healc doc %s: %v", name, err)
 		} else if strings.TrimSpace(b.String()) == "" {
 			t.Errorf("healc doc %s prints nothing", name)

@@ -42,8 +42,8 @@ func nextRows(k *kernel.Kernel) map[*kernel.Load]types.Dim {
 	return out
 }
 
-// nextRowsIn is nextRows for a block, and for those behind a question (Note [Kept rows of any length] in
-// passes/bufferize).
+// nextRowsIn is nextRows for a block, and for those behind a question (Note [Row caching for any length] in
+// ir/kernel/transform).
 func nextRowsIn(k *kernel.Kernel, b *kernel.Block, out map[*kernel.Load]types.Dim) {
 	row := k.Axes[len(k.Axes)-1].Var
 	type stream struct {

@@ -8,14 +8,14 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Recompute or materialise]: a value that several consumers want, or one consumer at more indices
-// than it has, can be computed anew each time or written to memory once. Cost is counted in scalar operations. Memory
-// costs byteCost for each byte that moves: a written line is fetched first, so twice the size for writing and once for
-// each kernel that reads it back, plus launchCost for a kernel more. Computing anew costs the operations behind one
-// element (as far as they are not materialised themselves) times the number of evaluations but one; one on indices
-// costs nothing, because reading it back would be one, too. Evaluations are not the consumers' elements: a kernel
-// computes what depends on its outer axes alone once for these (Note [Placement] in passes/bufferize), so the mean of a
-// row costs one row however often it is read.
+// Note [Recompute or materialise]: a value that several consumers want, or one consumer at more indices than it has,
+// can be computed anew each time or written to memory once. Cost is counted in scalar operations. Memory costs byteCost
+// for each byte that moves: a written line is fetched first, so twice the size for writing and once for each kernel
+// that reads it back, plus launchCost for a kernel more. Computing anew costs the operations behind one element (as far
+// as they are not materialised themselves) times the number of evaluations but one; one on indices costs nothing,
+// because reading it back would be one, too. Evaluations are not the consumers' elements: a kernel computes what
+// depends on its outer axes alone once for these (Note [Placement] in passes/bufferize/lower), so the mean of a row
+// costs one row however often it is read.
 //
 // A reduction inside of a kernel with few outer indices is materialised whatever the cost says: in a kernel
 // of its own it can be cut into chunks for all threads.
@@ -28,7 +28,7 @@ const (
 	launchCost  = 2000    // operations that take as long as launching a kernel
 	fewThreads  = 32      // fewer outer indices than this do not keep the threads busy
 	smallWork   = 1 << 15 // a computation up to this size may run on one thread
-	longLoop    = 1 << 17 // from here on a reduction is cut into chunks: splitMinimum in passes/bufferize
+	longLoop    = 1 << 17 // from here on a reduction is cut into chunks: splitMinimum in passes/bufferize/lower
 	nominalSize = 1024    // stands for a shape parameter
 	callCost    = 10000   // a recursive call
 )

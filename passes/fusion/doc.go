@@ -9,11 +9,11 @@
 //	%1 = add %0, %b         →        %1 = mul %p0, %p1
 //	%2 = relu %1                     ... yields relu
 //
-// plan.go finds out which values are materialised, trace.go and places.go how often a value would be computed
+// plan.go finds out which values are materialised, provenance.go and accessrule.go how often a value would be computed
 // otherwise, cost.go what that costs, product.go when a matrix product needs a kernel of its own; group.go joins
 // materialised values into kernels, fuse.go rewrites the block and explain.go describes it. A new operation fuses
 // without a change here: what may move is in the table (traits, Op.ReadsAll). Where an operation reads its operands,
-// places.go learns from its Element rule (Note [Places of elements]).
+// accessrule.go learns from its Element rule (Note [Access relations]).
 //
 // # Loops
 //
@@ -26,5 +26,5 @@
 // A scan is a kernel of its own: rows in parallel, and in each a sequential loop that stores every accumulator. each,
 // and folds over a state that is no scalar, are loops that read one element in each step. What cannot be part of a
 // kernel (ir.Module.NeedsSteps: a large state, strings) may stand in the function of a tabulate, fold or scan, too.
-// The pass sequence makes a loop over its elements of that.
+// The pass sequentialize makes a loop over its elements of that.
 package fusion

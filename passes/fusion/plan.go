@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"healc/ir"
@@ -27,6 +28,8 @@ type planner struct {
 	reads  map[*ir.Op]map[*ir.Value]bool // kernel root to what it reads from memory; true: at its own index
 	within map[*ir.Op]map[*ir.Value]bool // kernel root to what it reads in long loops (Note [One after another])
 	trace  tracer
+
+	covered []int // the epoch in which all elements of each operation are evaluated, -1 for none
 
 	changed map[*ir.Value]bool // parameters that the function changes
 	product map[*ir.Op]*ir.Op  // kernel root to the matrix product that it is (Note [Products stand alone])
@@ -134,7 +137,7 @@ func usedBy(op *ir.Op) []*ir.Value {
 // plan decides which operations are materialised.
 func (p *planner) plan() {
 	p.require()
-	p.setAside()
+	p.snapshots()
 	p.decide(false)
 	p.decide(true)
 }
@@ -189,14 +192,11 @@ func (p *planner) decide(final bool) {
 	p.visits, p.wanted = make([][]*visit, n), make([][]int, n)
 	p.trace = tracer{ids: map[any]uint64{}, read: p.read, inPlace: p.inPlace,
 		tiled: func(op *ir.Op, v *visit) bool { return p.product[v.root] == op }}
-	must := map[*ir.Op]bool{}
-	for op := range p.mat {
-		must[op] = true
+	p.covered = make([]int, n)
+	for i := range p.covered {
+		p.covered[i] = -1
 	}
-	covered := make([]int, n) // the epoch in which all elements are evaluated, -1 for none
-	for i := range covered {
-		covered[i] = -1
-	}
+	must := maps.Clone(p.mat)
 	work := p.backgroundWork()
 	chosen := map[*ir.Op]bool{}
 	for i := n - 1; i >= 0; i-- {
@@ -204,56 +204,17 @@ func (p *planner) decide(final bool) {
 		if p.host[i] {
 			continue
 		}
-		why := ""
-		switch {
-		case p.mat[op] && !chosen[op]:
-		case p.changesMemory(op):
-			why = "where nothing else needs the tensor it changes, it writes only what it replaces"
-		case op.Def == ir.OpScan:
-			why = "a scan stores each accumulator on its way"
-		case op.MayFail() && covered[i] != p.epoch[i]:
-			why = "it can fail, and nothing reads all of it at once"
-		case scanned(op, p.visits[i]):
-			why = "a scan reads one element after another, and this has work for vectors"
-		case across(op, p.visits[i]):
-			why = "its reader takes it row by row across the order in memory, and this has work for vectors"
-		case !isFree(op) && op.Def.Class != ir.Source:
-			if why = p.standsAlone(op, p.visits[i]); why == "" {
-				why = p.worthwhile(op, p.visits[i], work[op])
-			}
-		}
-		if why != "" {
+		if why := p.reason(i, work); why != "" {
 			p.mat[op], chosen[op] = true, true
 			if final {
 				p.remark("kept %s (%s): %s", p.name(op.Results[0]), p.whence(op), why)
 			}
 		}
 		if p.mat[op] {
-			for k, v := range p.visits[i] {
-				p.fromMemory(op.Results[p.wanted[i][k]], v)
-			}
-			covered[i] = p.epoch[i]
-			p.visits[i], p.wanted[i] = nil, nil
-			p.reads[op], p.within[op] = map[*ir.Value]bool{}, map[*ir.Value]bool{}
-			for k, r := range op.Results {
-				p.visits[i], p.wanted[i] = append(p.visits[i], rootVisit(op, r)), append(p.wanted[i], k)
-			}
+			p.startKernel(i)
 		}
-		if len(p.visits[i]) == 0 {
-			continue
-		}
-		if tileLoss(op) > 0 && p.tiled(op, p.visits[i]) {
-			p.product[p.visits[i][0].root] = op
-		}
-		for k, a := range op.Args {
-			if covered[i] >= 0 && p.mine(a) && op.ReadsAll(k) {
-				if j := p.index[a.Def]; covered[j] < 0 || covered[i] < covered[j] {
-					covered[j] = covered[i]
-				}
-			}
-		}
-		for k, v := range p.visits[i] {
-			p.trace.operands(op, p.wanted[i][k], v, p.outside)
+		if len(p.visits[i]) > 0 {
+			p.follow(i)
 		}
 	}
 	if !final {
@@ -267,9 +228,65 @@ func (p *planner) decide(final bool) {
 	}
 }
 
-// outside is the place of a scalar of the block: known before the kernel starts.
-func (p *planner) outside(x *ir.Value) place {
-	return place{axis: -1}.through(p.trace.id(x))
+// reason says why operation i of the block should be materialised, "" when it should not, or is already.
+func (p *planner) reason(i int, work map[*ir.Op]float64) string {
+	op := p.block.Ops[i]
+	switch {
+	case p.mat[op]:
+	case p.changesMemory(op):
+		return "where nothing else needs the tensor it changes, it writes only what it replaces"
+	case op.Def == ir.OpScan:
+		return "a scan stores each accumulator on its way"
+	case op.MayFail() && p.covered[i] != p.epoch[i]:
+		return "it can fail, and nothing reads all of it at once"
+	case scanned(op, p.visits[i]):
+		return "a scan reads one element after another, and this has work for vectors"
+	case across(op, p.visits[i]):
+		return "its reader takes it row by row across the order in memory, and this has work for vectors"
+	case !isFree(op) && op.Def.Class != ir.Source:
+		if why := p.standsAlone(op, p.visits[i]); why != "" {
+			return why
+		}
+		return p.worthwhile(op, p.visits[i], work[op])
+	}
+	return ""
+}
+
+// startKernel makes operation i, which is materialised, the root of a kernel: what reads it reads memory.
+func (p *planner) startKernel(i int) {
+	op := p.block.Ops[i]
+	for k, v := range p.visits[i] {
+		p.fromMemory(op.Results[p.wanted[i][k]], v)
+	}
+	p.covered[i] = p.epoch[i]
+	p.visits[i], p.wanted[i] = nil, nil
+	p.reads[op], p.within[op] = map[*ir.Value]bool{}, map[*ir.Value]bool{}
+	for k, r := range op.Results {
+		p.visits[i], p.wanted[i] = append(p.visits[i], rootVisit(op, r)), append(p.wanted[i], k)
+	}
+}
+
+// follow notes what operation i, which kernels compute, reads of its operands.
+func (p *planner) follow(i int) {
+	op := p.block.Ops[i]
+	if tileLoss(op) > 0 && p.tiled(op, p.visits[i]) {
+		p.product[p.visits[i][0].root] = op
+	}
+	for k, a := range op.Args {
+		if p.covered[i] >= 0 && p.mine(a) && op.ReadsAll(k) {
+			if j := p.index[a.Def]; p.covered[j] < 0 || p.covered[i] < p.covered[j] {
+				p.covered[j] = p.covered[i]
+			}
+		}
+	}
+	for k, v := range p.visits[i] {
+		p.trace.operands(op, p.wanted[i][k], v, p.outside)
+	}
+}
+
+// outside is the origin of a scalar of the block: known before the kernel starts.
+func (p *planner) outside(x *ir.Value) origin {
+	return origin{axis: -1}.through(p.trace.id(x))
 }
 
 // inPlace reports that an update of few elements is sure to change its tensor where that is: a parameter that the
@@ -329,7 +346,7 @@ func scanned(op *ir.Op, visits []*visit) bool {
 }
 
 // across reports that a kernel of rows (Note [Rows] in package ir) reads op, which is more than a few instructions for
-// each element, along rows whose elements do not lie next to each other in most of what op is computed from.
+// each element, along rows whose elements are a stride apart in most of the tensors that op is computed from.
 func across(op *ir.Op, visits []*visit) bool {
 	if op.Def.Class != ir.Pointwise || op.Def.Traits.Has(ir.Cheap) {
 		return false
@@ -338,20 +355,20 @@ func across(op *ir.Op, visits []*visit) bool {
 		if v.root.Def.Class != ir.Rows {
 			continue
 		}
-		row := slices.IndexFunc(v.at, func(q place) bool { return q.level == int(v.root.Int("axis"))+1 })
+		row := slices.IndexFunc(v.at, func(q origin) bool { return q.level == int(v.root.Int("axis"))+1 })
 		if row < 0 {
 			continue
 		}
-		if near, far := lie(op, row); far > near {
+		if contiguous, strided := contiguity(op, row); strided > contiguous {
 			return true
 		}
 	}
 	return false
 }
 
-// lie counts the tensors that op is computed from whose last axis is the given one of op, and those of which it is
-// another.
-func lie(op *ir.Op, axis int) (near, far int) {
+// contiguity counts the tensors that op is computed from: those that have the elements along an axis of op next to each
+// other, because it is their last axis, and those where the elements are a stride apart.
+func contiguity(op *ir.Op, axis int) (contiguous, strided int) {
 	for _, x := range op.Args {
 		k := axis
 		for x.Def != nil && x.Def.Def == ir.OpPermute {
@@ -360,15 +377,15 @@ func lie(op *ir.Op, axis int) (near, far int) {
 		switch {
 		case x.Def != nil && (x.Def.Def == ir.OpBroadcast || x.Def.Def.Class == ir.Source) || x.Type.IsScalar():
 		case x.Def != nil && x.Def.Def.Class == ir.Pointwise:
-			n, f := lie(x.Def, k)
-			near, far = near+n, far+f
+			n, f := contiguity(x.Def, k)
+			contiguous, strided = contiguous+n, strided+f
 		case k == x.Type.Rank()-1:
-			near++
+			contiguous++
 		default:
-			far++
+			strided++
 		}
 	}
-	return near, far
+	return contiguous, strided
 }
 
 // rootVisit is a value in a kernel of its own.
@@ -376,7 +393,7 @@ func rootVisit(op *ir.Op, r *ir.Value) *visit {
 	v := &visit{root: op, axes: r.Type.Rank()}
 	for k, d := range r.Type.Shape {
 		v.nest = append(v.nest, sizeOf(d))
-		v.at = append(v.at, place{level: k + 1, axis: k})
+		v.at = append(v.at, origin{level: k + 1, axis: k})
 	}
 	return v
 }

@@ -24,7 +24,7 @@ import (
 // once.
 //
 // A softmax before a product is left to a kernel of its own, where the sum of a row and its elements share the
-// exponentials (Note [Kept rows] in passes/bufferize). Computing them again in the product takes longer
+// exponentials (Note [Row caching] in ir/kernel/transform). Computing them again in the product takes longer
 // (docs/tuning/fusion-costs.md).
 const (
 	packedCols  = 384 // columns for which the left operand is packed once
@@ -52,7 +52,7 @@ func withVector(product *ir.Op) bool {
 
 // packed makes v the reading of an operand of a product in tiles, which is packed so many times for all the elements
 // of the other operand, which differ along the axis at other.
-func (v *visit) packed(product *ir.Op, other place, times float64) {
+func (v *visit) packed(product *ir.Op, other origin, times float64) {
 	v.pack = true
 	if other.level > 0 && !withVector(product) {
 		v.nest = slices.Clone(v.nest)

@@ -27,6 +27,7 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/explain"
 	"healc/lang/diag"
 	"healc/runtime/abi"
 
@@ -125,7 +126,7 @@ func check(t *testing.T, text string) string {
 	file := diag.NewFile("in.heal", text)
 	var out bytes.Buffer
 	e := &driver.Emit{File: file, Shape: want.bind, Opts: heal.Options{Backend: heal.Interp}}
-	if err := e.Explain(&out); err != nil {
+	if err := explain.Program(e, &out); err != nil {
 		t.Fatal(err)
 	}
 	kernels, reads, writes := moved(t, out.String())

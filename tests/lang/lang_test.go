@@ -22,6 +22,7 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/suite"
 	"healc/tests/devices"
 	"healc/tests/sample"
 
@@ -109,7 +110,7 @@ func TestLanguage(t *testing.T) {
 			}
 			a.extract(t, dir)
 			for i, c := range a.cases {
-				s := &driver.Suite{Backends: []string{heal.Interp}, Cache: cache, Args: arguments}
+				s := &suite.Suite{Backends: []string{heal.Interp}, Cache: cache, Args: arguments}
 				if !testing.Short() {
 					s.Backends = append(s.Backends, heal.CPU)
 				}
@@ -150,7 +151,7 @@ func (a *archive) extract(t *testing.T, dir string) {
 }
 
 // run runs one program on the backends of the suite.
-func run(t *testing.T, s *driver.Suite, file string) {
+func run(t *testing.T, s *suite.Suite, file string) {
 	results, err := s.Test(context.Background(), []string{file})
 	if err != nil {
 		t.Fatal(err)
@@ -158,9 +159,9 @@ func run(t *testing.T, s *driver.Suite, file string) {
 	ran := false
 	for _, r := range results {
 		switch r.Result {
-		case driver.Failed:
+		case suite.Failed:
 			t.Errorf("%s (%s): %s", r.Test, r.Backend, r.Message)
-		case driver.Skipped:
+		case suite.Skipped:
 			t.Log(r.Message)
 			continue
 		}
@@ -213,9 +214,9 @@ func TestDirectives(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		s := &driver.Suite{Backends: []string{heal.Interp}, Args: arguments}
+		s := &suite.Suite{Backends: []string{heal.Interp}, Args: arguments}
 		results, err := s.Test(context.Background(), []string{path})
-		if err != nil || len(results) != 1 || results[0].Result != driver.Failed {
+		if err != nil || len(results) != 1 || results[0].Result != suite.Failed {
 			t.Errorf("this should have failed once: %v, %v\n%s", results, err, text)
 		}
 	}

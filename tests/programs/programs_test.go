@@ -18,6 +18,7 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/suite"
 	"healc/tests/devices"
 	"healc/tests/sample"
 )
@@ -40,7 +41,7 @@ func TestPrograms(t *testing.T) {
 	}
 	cache := &heal.Cache{Dir: t.TempDir()}
 	run := func(name string, threads int, backends ...string) {
-		s := &driver.Suite{Backends: backends, Workers: 2, Cache: cache, Args: arguments(threads)}
+		s := &suite.Suite{Backends: backends, Workers: 2, Cache: cache, Args: arguments(threads)}
 		results, err := s.Test(context.Background(), paths)
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +50,7 @@ func TestPrograms(t *testing.T) {
 			t.Errorf("%s: %d results of %d programs on %d backends", name, len(results), len(paths), len(backends))
 		}
 		for _, r := range results {
-			if r.Result != driver.Passed {
+			if r.Result != suite.Passed {
 				t.Errorf("%s: %s on %s: %s: %s", name, r.Name, r.Backend, r.Result, r.Message)
 			}
 		}
@@ -62,7 +63,7 @@ func TestPrograms(t *testing.T) {
 
 // TestProgramsOnDevice runs programs on a device, a sample of them on the simulator.
 func TestProgramsOnDevice(t *testing.T) {
-	s := &driver.Suite{
+	s := &suite.Suite{
 		Backends: []string{devices.Backend()}, Workers: 2, Cache: &heal.Cache{Dir: t.TempDir()}, Args: arguments(1),
 		Take: func(i int) bool { return devices.Takes(i+sample.Day(), 5) },
 	}
@@ -74,7 +75,7 @@ func TestProgramsOnDevice(t *testing.T) {
 		t.Errorf("%d programs ran", len(results))
 	}
 	for _, r := range results {
-		if r.Result != driver.Passed {
+		if r.Result != suite.Passed {
 			t.Errorf("%s on %s: %s: %s", r.Name, r.Backend, r.Result, r.Message)
 		}
 	}

@@ -127,7 +127,7 @@ func TestFewElements(t *testing.T) {
 }
 
 // TestLongestRows has rows of any length that are just short enough to be kept in the memory of a kernel, and longer
-// ones, which are computed again: Note [Kept rows of any length] in passes/bufferize.
+// ones, which are computed again: Note [Row caching for any length] in ir/kernel/transform.
 func TestLongestRows(t *testing.T) {
 	m := compile(t, heal.Options{Threads: 1})
 	defer m.Close()

@@ -9,6 +9,7 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/bench"
 )
 
 type benchFlags struct {
@@ -58,15 +59,15 @@ func (a *app) bench(c *cobra.Command, path string, flags *benchFlags) error {
 	if flags.time <= 0 {
 		return &driver.UsageError{Message: fmt.Sprintf("--time %v is no time to measure for", flags.time)}
 	}
-	var old, report *driver.BenchReport
+	var old, report *bench.Report
 	var err error
 	if flags.compare != "" {
-		if old, err = driver.ReadBench(flags.compare); err != nil {
+		if old, err = bench.Read(flags.compare); err != nil {
 			return err
 		}
 	}
 	if strings.HasSuffix(path, ".json") {
-		report, err = driver.ReadBench(path)
+		report, err = bench.Read(path)
 	} else {
 		report, err = a.measure(c, path, flags)
 	}
@@ -82,12 +83,12 @@ func (a *app) bench(c *cobra.Command, path string, flags *benchFlags) error {
 }
 
 // measure runs a program's benchmark.
-func (a *app) measure(c *cobra.Command, path string, flags *benchFlags) (*driver.BenchReport, error) {
+func (a *app) measure(c *cobra.Command, path string, flags *benchFlags) (*bench.Report, error) {
 	file, err := a.source(path)
 	if err != nil {
 		return nil, err
 	}
-	b := &driver.Bench{
+	b := &bench.Bench{
 		Job: &driver.Job{
 			File: file, Entry: flags.entry, Inputs: flags.in,
 			Opts:   heal.Options{Cache: heal.DefaultCache()},

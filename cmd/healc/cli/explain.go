@@ -5,6 +5,8 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/explain"
+	"healc/cmd/healc/driver/manual"
 	"healc/codegen"
 	"healc/passes"
 )
@@ -28,7 +30,7 @@ func (a *app) explainCommand() *cobra.Command {
 		Args: exactly("FILE or an error code"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if driver.IsCode(args[0]) {
-				return driver.Page(a.out, args[0])
+				return manual.ErrorPage(a.out, args[0])
 			}
 			shape, err := driver.ParseShape(shapes)
 			if err != nil {
@@ -54,12 +56,12 @@ func (a *app) explainCommand() *cobra.Command {
 				return &driver.UsageError{Message: "--grad names the function that is explained, and so does --entry",
 					Help: "leave one out"}
 			case grad != "":
-				return e.ExplainGradient(a.out, grad, wrt)
+				return explain.Gradient(e, a.out, grad, wrt)
 			case len(wrt) > 0:
 				return &driver.UsageError{Message: "--wrt says by what a gradient is taken, and there is none",
 					Help: "name a function with --grad"}
 			}
-			return e.Explain(a.out)
+			return explain.Program(e, a.out)
 		},
 	}
 	c.Flags().StringVar(&entry, "entry", "", "the function to explain")

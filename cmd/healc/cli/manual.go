@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/manual"
 )
 
 func (a *app) docCommand() *cobra.Command {
@@ -18,13 +19,13 @@ func (a *app) docCommand() *cobra.Command {
 		Example: "  healc doc match\n  healc doc nn.softmax",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return driver.Manual(a.out, "")
+				return manual.Print(a.out, "")
 			}
 			if err := exactly("NAME")(a.root(), args); err != nil {
 				return &driver.UsageError{Message: "`healc doc` takes one name",
 					Help: "a section of two words stands in quotes: healc doc 'type parameters'"}
 			}
-			return driver.Manual(a.out, args[0])
+			return manual.Print(a.out, args[0])
 		},
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/suite"
 )
 
 type testFlags struct {
@@ -55,7 +56,7 @@ func (a *app) test(c *cobra.Command, paths []string, flags *testFlags) error {
 			return err
 		}
 	}
-	s := &driver.Suite{Backends: flags.backends, Workers: flags.workers, Cache: heal.DefaultCache(), Args: applyArgs}
+	s := &suite.Suite{Backends: flags.backends, Workers: flags.workers, Cache: heal.DefaultCache(), Args: applyArgs}
 	if flags.run != "" {
 		var err error
 		if s.Run, err = regexp.Compile(flags.run); err != nil {
@@ -126,27 +127,27 @@ func (a *app) progress(done, all int, name string) {
 }
 
 // printTests prints the results and returns how many tests failed.
-func (a *app) printTests(results []driver.Result, flags *testFlags, elapsed time.Duration) (failed int, err error) {
+func (a *app) printTests(results []suite.Result, flags *testFlags, elapsed time.Duration) (failed int, err error) {
 	counts := map[string]int{}
 	for _, r := range results {
 		counts[r.Result]++
 	}
 	if flags.json {
 		if results == nil {
-			results = []driver.Result{}
+			results = []suite.Result{}
 		}
 		text, err := json.MarshalIndent(map[string]any{
-			"passed": counts[driver.Passed], "failed": counts[driver.Failed], "skipped": counts[driver.Skipped],
+			"passed": counts[suite.Passed], "failed": counts[suite.Failed], "skipped": counts[suite.Skipped],
 			"seconds": elapsed.Seconds(), "tests": results,
 		}, "", "  ")
 		if err != nil {
 			return 0, err
 		}
 		_, err = fmt.Fprintf(a.out, "%s\n", text)
-		return counts[driver.Failed], err
+		return counts[suite.Failed], err
 	}
 	for _, r := range results {
-		if r.Result == driver.Passed && !flags.verbose {
+		if r.Result == suite.Passed && !flags.verbose {
 			continue
 		}
 		name := r.Name
@@ -162,6 +163,6 @@ func (a *app) printTests(results []driver.Result, flags *testFlags, elapsed time
 		}
 	}
 	_, err = fmt.Fprintf(a.out, "%d passed, %d failed, %d skipped in %.2f s\n",
-		counts[driver.Passed], counts[driver.Failed], counts[driver.Skipped], elapsed.Seconds())
-	return counts[driver.Failed], err
+		counts[suite.Passed], counts[suite.Failed], counts[suite.Skipped], elapsed.Seconds())
+	return counts[suite.Failed], err
 }

@@ -1,6 +1,6 @@
-// Package driver does the work of healc's commands: it runs programs with inputs from the command line,
-// writes down what each stage of the compiler makes, explains kernels, and runs test files. It knows
-// nothing of flags, terminals and exit codes; package cli does.
+// Package driver does the work of healc's commands: it runs programs with inputs from the command line (Job), and
+// writes down what each stage of the compiler makes (Emit). What `healc explain`, `bench`, `test` and `doc` do is in
+// the packages below. They know nothing of flags, terminals and exit codes; package cli does.
 package driver
 
 import (
@@ -50,7 +50,8 @@ func (e *UsageError) Diagnostic() *diag.Diagnostic {
 	return &diag.Diagnostic{Message: e.Message, Notes: e.Notes, Help: e.Help}
 }
 
-func usagef(format string, args ...any) *UsageError {
+// Usagef is a UsageError with a message alone.
+func Usagef(format string, args ...any) *UsageError {
 	return &UsageError{Message: fmt.Sprintf(format, args...)}
 }
 

@@ -63,26 +63,14 @@ func (g *graph) function(index int, f *abi.Function) {
 // bufferLook is the label and style of a buffer.
 func bufferLook(i int, b *abi.Buffer) string {
 	if b.DType == types.String {
-		return "shape=ellipse, label=" + quoteDot(strconv.Quote(cut(b.Str, 24)))
+		return "shape=ellipse, label=" + quoteDot(strconv.Quote(Cut(b.Str, 24)))
 	}
 	kind := [...]string{"input", "output", "temp", "data"}[b.Kind]
 	style := ""
 	if b.Kind == abi.Temp {
 		style = ", style=filled, fillcolor=gray90"
 	}
-	return fmt.Sprintf("shape=ellipse%s, label=%s", style, quoteDot(fmt.Sprintf("%d: %s\n%s", i, kind, bufferType(b))))
-}
-
-// bufferType is the type of a buffer as source.
-func bufferType(b *abi.Buffer) string {
-	parts := make([]string, len(b.Shape))
-	for i, e := range b.Shape {
-		parts[i] = kernel.FormatExtent(e)
-	}
-	if len(parts) == 0 {
-		return b.DType.String()
-	}
-	return b.DType.String() + "[" + strings.Join(parts, ", ") + "]"
+	return fmt.Sprintf("shape=ellipse%s, label=%s", style, quoteDot(fmt.Sprintf("%d: %s\n%s", i, kind, BufferType(b))))
 }
 
 func (g *graph) buffer(i int) string {
@@ -172,11 +160,4 @@ func viewBuffers(vs []abi.View) []int {
 // quoteDot quotes a label; line ends are left-aligned.
 func quoteDot(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\l`).Replace(s) + `"`
-}
-
-func cut(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	return strings.ToValidUTF8(s[:n], "") + "..."
 }

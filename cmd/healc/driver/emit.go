@@ -78,7 +78,7 @@ func FindKind(name string) (Kind, error) {
 			return k, nil
 		}
 	}
-	e := usagef("there is nothing called `%s` to emit", name)
+	e := Usagef("there is nothing called `%s` to emit", name)
 	if near := Nearest(name, kindNames()); near != "" {
 		e.Help = "did you mean --emit " + near + "?"
 	} else {
@@ -142,7 +142,7 @@ func (e *Emit) types(w io.Writer) error {
 
 func (e *Emit) ir(w io.Writer) error {
 	if p := e.Opts.Debug.Passes; p == nil || p.StopAfter == "" {
-		if err := e.load(); err != nil {
+		if err := e.Load(); err != nil {
 			return err
 		}
 		_, err := io.WriteString(w, e.module.IR().String())
@@ -158,7 +158,7 @@ func (e *Emit) ir(w io.Writer) error {
 }
 
 func (e *Emit) kernels(w io.Writer) error {
-	return e.lowered(func(entry string, km *kernel.Module, several bool) error {
+	return e.Lowered(func(entry string, km *kernel.Module, several bool) error {
 		return section(w, entry, km.String(), several)
 	})
 }
@@ -230,7 +230,8 @@ func section(w io.Writer, entry, text string, several bool) error {
 	return err
 }
 
-func (e *Emit) load() error {
+// Load compiles the file as far as typed tensor IR, once.
+func (e *Emit) Load() error {
 	if e.module != nil {
 		return nil
 	}
@@ -250,25 +251,29 @@ func (e *Emit) load() error {
 
 // each calls do for every entry.
 func (e *Emit) each(do func(entry string, bind map[string]int64, several bool) error) error {
-	if err := e.load(); err != nil {
+	if err := e.Load(); err != nil {
 		return err
 	}
 	names, err := Entries(e.module.Program(), e.Entry)
 	if err != nil {
 		return err
 	}
-	if err := e.checkShape(names); err != nil {
+	if err := e.CheckShape(names); err != nil {
 		return err
 	}
 	for _, n := range names {
-		if err := do(n, e.bindings(n), len(names) > 1); err != nil {
+		if err := do(n, e.Bindings(n), len(names) > 1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *Emit) lowered(do func(entry string, km *kernel.Module, several bool) error) error {
+// Module is the compiled file, after Load.
+func (e *Emit) Module() *heal.Module { return e.module }
+
+// Lowered calls do with the kernels of every entry.
+func (e *Emit) Lowered(do func(entry string, km *kernel.Module, several bool) error) error {
 	return e.each(func(entry string, bind map[string]int64, several bool) error {
 		km, err := e.module.Kernels(entry, bind, nil)
 		if err != nil {
@@ -280,7 +285,7 @@ func (e *Emit) lowered(do func(entry string, km *kernel.Module, several bool) er
 
 // one calls do for the only entry.
 func (e *Emit) one(do func(km *kernel.Module) error) error {
-	if err := e.load(); err != nil {
+	if err := e.Load(); err != nil {
 		return err
 	}
 	names, err := Entries(e.module.Program(), e.Entry)
@@ -292,7 +297,7 @@ func (e *Emit) one(do func(km *kernel.Module) error) error {
 			len(names)),
 			Help: "choose one with --entry: " + strings.Join(names, ", ")}
 	}
-	return e.lowered(func(_ string, km *kernel.Module, _ bool) error { return do(km) })
+	return e.Lowered(func(_ string, km *kernel.Module, _ bool) error { return do(km) })
 }
 
 // Entries are the functions that `healc compile` and `healc explain` treat: the named one; else the public ones,
@@ -319,7 +324,7 @@ func Entries(p *check.Program, entry string) ([]string, error) {
 	case p.Func("main") != nil:
 		return []string{"main"}, nil
 	case len(all) == 0:
-		e := usagef("there is no function to compile")
+		e := Usagef("there is no function to compile")
 		if p.Source != nil {
 			e.Message = "there is no function in " + p.Source.Name
 		}
@@ -338,7 +343,7 @@ func Entries(p *check.Program, entry string) ([]string, error) {
 }
 
 // bindings are the values of the shape parameters of one entry.
-func (e *Emit) bindings(entry string) map[string]int64 {
+func (e *Emit) Bindings(entry string) map[string]int64 {
 	out := map[string]int64{}
 	for _, d := range e.module.IR().Func(entry).Dims {
 		if n, ok := e.Shape[d]; ok {
@@ -349,7 +354,7 @@ func (e *Emit) bindings(entry string) map[string]int64 {
 }
 
 // checkShape requires that every name given with --shape is a shape parameter of an entry.
-func (e *Emit) checkShape(entries []string) error {
+func (e *Emit) CheckShape(entries []string) error {
 	known := map[string]bool{}
 	for _, f := range entries {
 		for _, d := range e.module.IR().Func(f).Dims {
@@ -370,7 +375,7 @@ func (e *Emit) checkShape(entries []string) error {
 		if known[n] {
 			continue
 		}
-		u := usagef("--shape %s=%d: there is no shape parameter `%s`", n, e.Shape[n], n)
+		u := Usagef("--shape %s=%d: there is no shape parameter `%s`", n, e.Shape[n], n)
 		if len(have) > 0 {
 			u.Help = "the shape parameters are " + strings.Join(have, ", ")
 		}
@@ -387,10 +392,10 @@ func ParseShape(list []string) (map[string]int64, error) {
 		var n int64
 		_, err := fmt.Sscanf(text+"\n", "%d\n", &n)
 		if !ok || name == "" || err != nil || n < 0 || n > types.MaxExtent {
-			return nil, usagef("--shape %s is not NAME=EXTENT, as in N=1024", s)
+			return nil, Usagef("--shape %s is not NAME=EXTENT, as in N=1024", s)
 		}
 		if _, twice := out[name]; twice {
-			return nil, usagef("--shape gives %s twice", name)
+			return nil, Usagef("--shape gives %s twice", name)
 		}
 		out[name] = n
 	}

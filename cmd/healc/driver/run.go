@@ -42,7 +42,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if j.Opts.Backend == heal.CPU && j.Opts.Cache == nil {
 		go libllvm.Open() // while the front end works: it takes longer, and is needed for sure
 	}
-	j.Opts.System = system{dir: j.Dir, OS: runtime.OS{Out: j.Out}}
+	j.Opts.System = System{Dir: j.Dir, OS: runtime.OS{Out: j.Out}}
 	done := timer.Stage("front end")
 	j.Opts.Entry = j.Entry
 	m, err := heal.CompileFile(j.File, j.Opts)
@@ -54,7 +54,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if j.Loaded != nil {
 		j.Loaded(m)
 	}
-	entry, err := j.entry(m.Program())
+	entry, err := j.Function(m.Program())
 	if err != nil {
 		return 0, err
 	}
@@ -66,15 +66,15 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	args, err := j.args(m, f)
-	defer closeAll(args)
+	args, err := j.Arguments(m, f)
+	defer CloseAll(args)
 	if err != nil {
 		return 0, err
 	}
 	results, err := call(ctx, f, args, timer)
-	defer func() { closeAll(results) }()
+	defer func() { CloseAll(results) }()
 	if err != nil {
-		return 0, explainArguments(err, f, args)
+		return 0, BadArguments(err, f, args)
 	}
 	if results, err = withUpdates(f, args, results); err != nil {
 		return 0, err
@@ -131,8 +131,8 @@ func call(ctx context.Context, f *heal.Func, args []*runtime.Tensor, timer *heal
 	return results, err
 }
 
-// entry is the name of the function to run.
-func (j *Job) entry(p *check.Program) (string, error) {
+// Function is the name of the function to run.
+func (j *Job) Function(p *check.Program) (string, error) {
 	if j.Entry == "" {
 		f, d := p.Main()
 		if d != nil {
@@ -183,7 +183,7 @@ func HasFunc(p *check.Program, name string) error {
 				Help: fmt.Sprintf("name the types too, as in --entry '%s'", i.Fn.Shown)}
 		}
 	}
-	e := usagef("there is no function `%s`", name)
+	e := Usagef("there is no function `%s`", name)
 	if p.Source != nil {
 		e.Message += " in " + p.Source.Name
 	}
@@ -225,43 +225,32 @@ func (j *Job) outs(results int) ([]string, error) {
 			if n, err := strconv.Atoi(before); err == nil {
 				index, path = n, after
 				if n < 0 || n >= results {
-					return nil, usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
+					return nil, Usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
 				}
 			}
 		} else if results != 1 {
-			e := usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
+			e := Usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
 			if results > 1 {
 				e.Help = "choose one by number: --out 0=" + o
 			}
 			return nil, e
 		}
 		if path == "" {
-			return nil, usagef("--out %s: the path is missing", o)
+			return nil, Usagef("--out %s: the path is missing", o)
 		}
 		if index >= results {
-			return nil, usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
+			return nil, Usagef("--out %s: `%s` has %s", o, j.Entry, Count(results, "result"))
 		}
 		if paths[index] != "" {
-			return nil, usagef("--out names result %d twice", index)
+			return nil, Usagef("--out names result %d twice", index)
 		}
 		paths[index] = path
 	}
 	return paths, nil
 }
 
-// Count is a number of things as text: no kernels, 1 kernel, 2 kernels.
-func Count(n int, what string) string {
-	switch n {
-	case 0:
-		return "no " + what + "s"
-	case 1:
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
-// args makes the arguments of f, in order, from the inputs.
-func (j *Job) args(m *heal.Module, f *heal.Func) (args []*runtime.Tensor, err error) {
+// Arguments makes the arguments of f, in order, from the inputs.
+func (j *Job) Arguments(m *heal.Module, f *heal.Func) (args []*runtime.Tensor, err error) {
 	params := f.IR().Params()
 	signature := "signature: " + f.Signature()
 	names := make([]string, len(params))
@@ -298,7 +287,7 @@ func (j *Job) args(m *heal.Module, f *heal.Func) (args []*runtime.Tensor, err er
 					p.Name, example(p.Type)),
 			}
 		}
-		t, err := value(p, text, j.Dir)
+		t, err := Value(p, text, j.Dir)
 		if err != nil {
 			var usage *UsageError
 			if errors.As(err, &usage) {
@@ -352,9 +341,9 @@ func indexOf(list []string, s string) int {
 	return -1
 }
 
-// explainArguments adds what was given to an error about arguments that do not fit, so that both shapes
+// BadArguments adds what was given to an error about arguments that do not fit, so that both shapes
 // stand there.
-func explainArguments(err error, f *heal.Func, args []*runtime.Tensor) error {
+func BadArguments(err error, f *heal.Func, args []*runtime.Tensor) error {
 	var e *heal.ArgumentError
 	if !errors.As(err, &e) {
 		return err
@@ -433,24 +422,24 @@ func (j *Job) write(results []*runtime.Tensor, outs []string) error {
 	return nil
 }
 
-func closeAll(ts []*runtime.Tensor) {
+func CloseAll(ts []*runtime.Tensor) {
 	for _, t := range ts {
 		t.Close()
 	}
 }
 
-// system is the operating system with relative paths of programs starting at dir.
-type system struct {
+// System is the operating system with relative paths of programs starting at Dir.
+type System struct {
 	runtime.OS
-	dir string
+	Dir string
 }
 
-func (s system) LoadNpy(path string) (*runtime.Tensor, error) {
-	return s.OS.LoadNpy(inDir(s.dir, path))
+func (s System) LoadNpy(path string) (*runtime.Tensor, error) {
+	return s.OS.LoadNpy(inDir(s.Dir, path))
 }
 
-func (s system) SaveNpy(path string, t *runtime.Tensor) error {
-	return s.OS.SaveNpy(inDir(s.dir, path), t)
+func (s System) SaveNpy(path string, t *runtime.Tensor) error {
+	return s.OS.SaveNpy(inDir(s.Dir, path), t)
 }
 
 // Failure is the message for a failure of the running program, with the source line when it is in file.

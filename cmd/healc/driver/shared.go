@@ -11,17 +11,17 @@ func (e *Emit) library() (*aot.Library, error) {
 	if e.lib != nil {
 		return e.lib, nil
 	}
-	if err := e.load(); err != nil {
+	if err := e.Load(); err != nil {
 		return nil, err
 	}
 	names, err := Entries(e.module.Program(), e.Entry)
 	if err != nil {
 		return nil, err
 	}
-	if err := e.checkShape(names); err != nil {
+	if err := e.CheckShape(names); err != nil {
 		return nil, err
 	}
-	e.lib, err = e.module.Library(e.Prefix, names, e.bindings)
+	e.lib, err = e.module.Library(e.Prefix, names, e.Bindings)
 	return e.lib, err
 }
 

@@ -19,10 +19,10 @@ import (
 	"healc/runtime"
 )
 
-// value makes the tensor that text stands for, as the input of a parameter: a literal of the language,
+// Value makes the tensor that text stands for, as the input of a parameter: a literal of the language,
 // `@file.npy`, `@file.npz:name`, or a generator such as `f32[1024,1024]:rand(7)`. Relative paths start
 // at dir. Only literals take their type from the parameter.
-func value(p *ir.Value, text, dir string) (*runtime.Tensor, error) {
+func Value(p *ir.Value, text, dir string) (*runtime.Tensor, error) {
 	switch {
 	case p.Type.Elem == types.String:
 		return literal(p, text)
@@ -174,7 +174,7 @@ func literal(p *ir.Value, text string) (*runtime.Tensor, error) {
 		if p.Type.Elem == types.String && !strings.HasPrefix(strings.TrimSpace(text), `"`) {
 			help = fmt.Sprintf("a string stands in quotes: --in '%s=\"...\"'", p.Name)
 		}
-		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %s in %s", p.Name, d.Message, shorten(text)),
+		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %s in %s", p.Name, d.Message, Shorten(text)),
 			Notes: d.Notes, Help: help}
 	}
 	file := diag.NewFile("--in "+p.Name, "fn value() = "+text+"\n")
@@ -194,13 +194,4 @@ func literal(p *ir.Value, text string) (*runtime.Tensor, error) {
 		return runtime.Text(array.Str), nil
 	}
 	return runtime.FromBits(array.DType, array.Shape, array.Bits)
-}
-
-// shorten quotes text for a message, cut to a line's length.
-func shorten(text string) string {
-	const most = 60
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "..."
-	}
-	return strconv.Quote(text)
 }

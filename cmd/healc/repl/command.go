@@ -8,6 +8,7 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/manual"
 	"healc/ir"
 	"healc/lang/check"
 	"healc/lang/diag"
@@ -94,7 +95,7 @@ func (s *Session) signature(name string) string {
 	}
 	for _, d := range s.decls {
 		if d.name == name {
-			return driver.SignatureText(d.file.Text[d.begin:d.end])
+			return manual.SignatureText(d.file.Text[d.begin:d.end])
 		}
 	}
 	if f, ok := check.LookupFunction(name); ok {
@@ -128,7 +129,7 @@ func (s *Session) showIR(_ context.Context, name string) error {
 // list prints what the session has.
 func (s *Session) list(context.Context, string) error {
 	for _, d := range s.decls {
-		fmt.Fprintln(s.Out, driver.SignatureText(d.file.Text[d.begin:d.end]))
+		fmt.Fprintln(s.Out, manual.SignatureText(d.file.Text[d.begin:d.end]))
 	}
 	for _, v := range s.vars {
 		if _, err := fmt.Fprintf(s.Out, "let %s%s: %s\n", mutWord(v.mut), v.name, v.t); err != nil {

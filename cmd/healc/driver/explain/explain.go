@@ -1,0 +1,417 @@
+// Package explain says what the compiler made of a program: its kernels, what went into each, what they move and
+// compute, which of these bounds them, and what lies in memory between them. It is `healc explain`.
+//
+// explain.go and notes.go walk the plan, gradient.go adds the passes of a derivative, kernelcost.go counts the work of
+// a kernel, and cost.go has the polynomials in shape parameters that it is counted in.
+package explain
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	heal "healc"
+	"healc/cmd/healc/driver"
+	"healc/codegen/gpu"
+	"healc/codegen/llvm"
+	"healc/ir/kernel"
+	"healc/lang/diag"
+	"healc/passes"
+	"healc/runtime"
+	"healc/runtime/abi"
+)
+
+// balance is the number of scalar operations that a core does in the time in which it gets one byte from
+// memory: 8 f32 lanes, twice 3e9 times a second, over about 6e9 bytes a second. It is a round number
+// for today's processors, not measured on this one; kernels within a factor of two of it are called
+// balanced.
+const balance = 8.0
+
+// Program writes the kernels of a program's entries: what was fused into each, with its source lines,
+// what it moves and computes, which of these bounds it, and the buffers between kernels. Kernels are
+// lowered as for `healc compile`, with symbolic shapes where Emit.Shape has no value.
+func Program(e *driver.Emit, w io.Writer) error {
+	first := true
+	remarks := hearFusion(e)
+	out := bufio.NewWriter(w)
+	err := e.Lowered(func(entry string, km *kernel.Module, _ bool) error {
+		if !first {
+			fmt.Fprintln(out)
+		}
+		first = false
+		f, err := e.Module().Func(entry)
+		if err != nil {
+			return err
+		}
+		x, err := newExplanation(e, out, km)
+		if err != nil {
+			return err
+		}
+		x.program(f, e.Shape)
+		x.kept(remarks.String())
+		remarks.Reset()
+		return nil
+	})
+	if ferr := out.Flush(); err == nil {
+		err = ferr
+	}
+	return err
+}
+
+// hearFusion collects what fusion says of the entries that are lowered from now on.
+func hearFusion(e *driver.Emit) *strings.Builder {
+	var remarks strings.Builder
+	show := passes.Options{}
+	if p := e.Opts.Debug.Passes; p != nil {
+		show = *p
+	}
+	show.Remarks, show.Out = []string{"fuse"}, &remarks
+	e.Opts.Debug.Passes = &show
+	return &remarks
+}
+
+func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explanation, error) {
+	x := &explanation{w: w, home: e.File.Name, files: map[string]*diag.File{}, km: km,
+		kernels: map[string]*kernel.Kernel{}}
+	for _, f := range e.Module().Program().Funcs {
+		x.files[f.Loc.File.Name] = f.Loc.File
+	}
+	for _, k := range km.Kernels {
+		x.kernels[k.Name] = k
+	}
+	if e.Opts.Target.Kind == heal.GPU {
+		var err error
+		if _, x.device, err = gpu.Generate(km, false); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+type explanation struct {
+	w       *bufio.Writer
+	home    string                // the file that is explained
+	files   map[string]*diag.File // those that its functions stand in, by name
+	km      *kernel.Module
+	kernels map[string]*kernel.Kernel
+	names   []string              // of the buffers of the function that is explained
+	phases  map[*abi.Launch]phase // of the kernels of a derivative; nil for any other function
+	device  *abi.Device           // how the kernels are launched on a GPU; nil when the program is for the CPU
+}
+
+func (x *explanation) line(format string, args ...any) {
+	fmt.Fprintln(x.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
+}
+
+func (x *explanation) program(f *heal.Func, shape map[string]int64) {
+	x.line("%s", f.Signature())
+	var given []string
+	for _, d := range f.IR().Dims {
+		if n, ok := shape[d]; ok {
+			given = append(given, fmt.Sprintf("%s = %d", d, n))
+		}
+	}
+	if len(given) > 0 {
+		x.line("  for %s", strings.Join(given, ", "))
+	}
+	for i, fn := range x.km.Plan.Funcs {
+		var params []string
+		if i == 0 {
+			for _, p := range f.IR().Params() {
+				params = append(params, p.Name)
+			}
+		} else {
+			x.line("")
+			x.line("  function %s", fn.Name)
+		}
+		x.function(fn, params)
+	}
+}
+
+// keptRemark is what fusion says of a value that is in memory between kernels: its operation and line, and the costs
+// that were compared.
+var keptRemark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^remark: fuse: kept \S+ \((.*?)\): (.*)$`)
+})
+
+// kept says why values are in memory between kernels.
+func (x *explanation) kept(remarks string) {
+	found := keptRemark().FindAllStringSubmatch(remarks, -1)
+	if len(found) == 0 {
+		return
+	}
+	x.line("")
+	x.line("  kept in memory")
+	for _, m := range found {
+		x.line("    %s: %s", m[1], m[2])
+	}
+}
+
+// function explains one function of the plan.
+func (x *explanation) function(f *abi.Function, params []string) {
+	x.name(f, params)
+	launches, temps := 0, 0
+	walkSteps(f.Steps, func(s *abi.Step) {
+		if s.Launch != nil {
+			launches++
+		}
+	})
+	for _, b := range f.Buffers {
+		if b.Kind == abi.Temp {
+			temps++
+		}
+	}
+	memory, known := runtime.Memory{}, false
+	if len(x.km.Plan.Dims) == 0 && f == x.km.Plan.Funcs[0] {
+		m, err := runtime.MemoryOf(x.km.Plan, nil)
+		memory, known = m, err == nil
+	}
+	summary := fmt.Sprintf("  %s, ", driver.Count(launches, "kernel"))
+	if temps == 0 {
+		summary += "no temporary buffers"
+	} else {
+		size := arena(f)
+		if known {
+			size = number(float64(memory.Arena))
+		}
+		summary += fmt.Sprintf("%s in an arena of %s", driver.Count(temps, "temporary buffer"), size.inBytes())
+	}
+	x.line("%s", summary)
+	if known {
+		x.line("  memory: %s at the peak, beside the inputs", number(float64(memory.Total())).inBytes())
+	}
+	x.steps(f.Steps, "  ")
+}
+
+// name gives every buffer a name for people: the parameter's, result N, or a number.
+func (x *explanation) name(f *abi.Function, params []string) {
+	x.names = make([]string, len(f.Buffers))
+	for i := range f.Buffers {
+		switch b := &f.Buffers[i]; b.Kind {
+		case abi.Data:
+			x.names[i] = "constant " + driver.BufferType(b)
+		case abi.Output:
+			x.names[i] = "output " + strconv.Itoa(i) + ": " + driver.BufferType(b)
+		default:
+			x.names[i] = "buffer " + strconv.Itoa(i) + ": " + driver.BufferType(b)
+		}
+	}
+	for i, b := range f.Params {
+		if i < len(params) {
+			x.names[b] = params[i] + ": " + driver.BufferType(&f.Buffers[b])
+		}
+	}
+	for i := range f.Results {
+		b := &f.Buffers[f.Results[i].Buffer]
+		if b.Kind != abi.Output {
+			continue
+		}
+		name := "the result"
+		if len(f.Results) > 1 {
+			name = "result " + strconv.Itoa(i)
+		}
+		x.names[f.Results[i].Buffer] = name + ": " + driver.BufferType(b)
+	}
+}
+
+func walkSteps(steps []abi.Step, visit func(*abi.Step)) {
+	for i := range steps {
+		visit(&steps[i])
+		if c := steps[i].If; c != nil {
+			walkSteps(c.Then, visit)
+			walkSteps(c.Else, visit)
+		}
+		if l := steps[i].Loop; l != nil {
+			walkSteps(l.Body, visit)
+		}
+	}
+}
+
+func (x *explanation) steps(steps []abi.Step, indent string) {
+	for i := range steps {
+		switch s := &steps[i]; {
+		case s.Launch != nil:
+			x.line("")
+			x.launch(s.Launch, indent)
+		case s.Host != nil:
+			x.line("")
+			x.line("%s%s%s", indent, s.Host.Name, x.lineOf(s.Host.Site))
+		case s.Call != nil:
+			x.line("")
+			x.line("%scall of function %s", indent, x.km.Plan.Funcs[s.Call.Func].Name)
+		case s.Copy != nil:
+			x.line("")
+			x.line("%scopy of %s to %s", indent, x.names[s.Copy.From.Buffer], x.names[s.Copy.To])
+		case s.Fail != nil:
+			x.line("")
+			x.line("%sfail: %s%s", indent, s.Fail.Message, x.lineOf(s.Fail.Site))
+		case s.Loop != nil:
+			x.line("")
+			x.loop(s.Loop, indent)
+		case s.If != nil:
+			x.line("")
+			x.line("%sif %s", indent, x.names[s.If.Cond])
+			x.steps(s.If.Then, indent+"  ")
+			if len(s.If.Else) > 0 {
+				x.line("%selse", indent)
+				x.steps(s.If.Else, indent+"  ")
+			}
+		}
+	}
+}
+
+// loop explains a loop over kernels.
+func (x *explanation) loop(l *abi.Loop, indent string) {
+	text := "loop, as often as " + x.names[l.Count] + " says"
+	if l.Until >= 0 {
+		text += ", or until " + x.names[l.Until]
+	}
+	x.line("%s%s", indent, text)
+	x.steps(l.Body, indent+"  ")
+	if len(l.Swap) > 0 {
+		x.line("")
+		pairs := make([]string, len(l.Swap))
+		for i, s := range l.Swap {
+			pairs[i] = x.names[s[0]] + " and " + x.names[s[1]]
+		}
+		x.line("%s  then %s change places, without a copy", indent, strings.Join(pairs, ", "))
+	}
+}
+
+// lineOf is the place of a site.
+func (x *explanation) lineOf(site int) string {
+	if site < 0 || site >= len(x.km.Sites) || x.km.Sites[site].Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (line %d)", x.km.Sites[site].Line)
+}
+
+// launch explains one kernel.
+func (x *explanation) launch(l *abi.Launch, indent string) {
+	k := x.kernels[l.Kernel]
+	axes := make([]string, len(k.Axes))
+	for i, a := range k.Axes {
+		axes[i] = kernel.FormatExtent(a.Extent)
+	}
+	over := "once"
+	if len(axes) > 0 {
+		over = "over [" + strings.Join(axes, ", ") + "]"
+	}
+	x.line("%skernel %s, %s%s", indent, k.Name, over, x.phases[l])
+	x.fused(k.Notes, indent+"  ")
+	c := measureKernel(k)
+	var reads, writes []string
+	readBytes, writeBytes := cost{}, cost{}
+	for i, p := range k.Params[:k.Buffers()] {
+		if p.Out {
+			name := x.names[l.Args[i]]
+			if p.Stream && c.writes[i].isNumber() { // else the kernel decides when it runs
+				name += ", past the caches"
+			}
+			writes = append(writes, name)
+			writeBytes = writeBytes.plus(c.writes[i])
+		}
+		if !p.Out || p.InPlace && len(c.reads[i]) > 0 {
+			reads = append(reads, x.names[l.Args[i]])
+			readBytes = readBytes.plus(c.reads[i])
+		}
+	}
+	x.moved(indent, "reads", readBytes, reads)
+	x.moved(indent, "writes", writeBytes, writes)
+	if x.device == nil {
+		x.packs(indent, k, l)
+	}
+	x.bound(indent, c, readBytes.plus(writeBytes))
+	switch {
+	case x.device != nil:
+		x.grids(indent, x.device.Kernels[l.Kernel])
+	case len(k.Axes) > 0:
+		x.split(indent, axes[0], l)
+	}
+}
+
+// split says from where on the kernel runs on several threads.
+func (x *explanation) split(indent, axis string, l *abi.Launch) {
+	grain, each := l.Grain(), float64(l.IndexTime())/1e3
+	text := fmt.Sprintf("split when %s is %d or more", axis, 2*grain)
+	if n, ok := l.Outer.Dim.Const(); ok {
+		if n = (n + max(l.Outer.Div, 1) - 1) / max(l.Outer.Div, 1); n/2 >= grain {
+			text = fmt.Sprintf("split into pieces of %d indices or more", grain)
+		} else {
+			text = fmt.Sprintf("not split, which would pay from %d indices on", 2*grain)
+		}
+	}
+	x.line("%s  %-11s%s; about %s ns an index", indent, "threads", text, strconv.FormatFloat(each, 'g', 3, 64))
+}
+
+// grids says how a kernel is launched on a GPU.
+func (x *explanation) grids(indent string, k abi.DeviceKernel) {
+	for i := range k.Launches {
+		x.line("%s  %-11s%s", indent, "grid", driver.LaunchText(&k.Launches[i]))
+	}
+	if len(k.Scratch) > 0 {
+		x.line("%s  %-11s%s bytes between its launches", indent, "scratch", driver.Extents(k.Scratch))
+	}
+}
+
+// packs says which operands of a matrix product are computed while they are packed, by what they are computed from.
+func (x *explanation) packs(indent string, k *kernel.Kernel, l *abi.Launch) {
+	for _, o := range llvm.ComputedOperands(k) {
+		var from []string
+		for _, st := range o.Stmts {
+			if load, ok := st.(*kernel.Load); ok {
+				if name := x.names[l.Args[load.Param]]; !slices.Contains(from, name) {
+					from = append(from, name)
+				}
+			}
+		}
+		if len(from) > 0 {
+			x.line("%s  %-11swhat is computed from %s", indent, "packs", strings.Join(from, ", "))
+		}
+	}
+}
+
+func (x *explanation) moved(indent, verb string, bytes cost, names []string) {
+	if len(names) == 0 {
+		return
+	}
+	x.line("%s  %-11s%s: %s", indent, verb, bytes.inBytes(), strings.Join(names, ", "))
+}
+
+// bound says what limits the kernel, by the roofline model (Williams, Waterman, Patterson: Roofline, CACM 52(4), 2009).
+func (x *explanation) bound(indent string, c kernelCost, bytes cost) {
+	ops := c.ops.String()
+	for _, f := range c.calls {
+		ops += ", and those of `" + f + "`"
+	}
+	x.line("%s  %-11s%s", indent, "operations", ops)
+	if len(c.calls) > 0 || bytes.at() == 0 {
+		return
+	}
+	intensity := c.ops.at() / bytes.at()
+	limit := "balanced between memory and arithmetic"
+	switch {
+	case intensity < balance/2:
+		limit = "memory"
+	case intensity > balance*2:
+		limit = "arithmetic"
+	}
+	note := ""
+	if !c.ops.isNumber() || !bytes.isNumber() {
+		note = fmt.Sprintf(" (shape parameters at %d)", sample)
+	}
+	x.line("%s  %-11s%s; %s operations a byte%s", indent, "bound", limit, ratio(intensity), note)
+}
+
+// ratio prints a ratio with two digits after the point, three significant ones when it is large.
+func ratio(v float64) string {
+	if v >= 100 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'f', 2, 64)
+}

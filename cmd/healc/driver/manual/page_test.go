@@ -1,0 +1,23 @@
+package manual
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"healc/lang/diag"
+)
+
+// TestPages: every error code has a page that shows the code in what healc says about its example.
+func TestPages(t *testing.T) {
+	for _, e := range diag.Entries() {
+		var page bytes.Buffer
+		if err := ErrorPage(&page, strings.ToLower(string(e.Code))); err != nil {
+			t.Errorf("%s: %v", e.Code, err)
+			continue
+		}
+		if e.Example != "" && !e.Runtime && !strings.Contains(page.String(), "error["+string(e.Code)+"]") {
+			t.Errorf("the example of %s does not show it:\n%s", e.Code, page.String())
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package lower
+
+import (
+	"fmt"
+
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+	"healc/runtime/abi"
+)
+
+// Note [Split reductions]: a long reduction with few results would run on one thread. Its order is cut
+// into chunks anyway (language.md, section 9), so a first kernel computes one partial result a chunk in
+// parallel, and the kernel that wants the result reduces those, in the order Lanes:
+//
+//	%s = reduce_sum %x : f32[]     k0: p[c] = sum of chunk c of x       (parallel over c)
+//	%y = sqrt %s                   k1: y = sqrt(sum of p by lanes)
+//
+// Kinds whose order is free are cut in the same way. For argmax and argmin a partial result is the position
+// in the whole; the second kernel looks the element at each of them up, and takes the first best chunk.
+
+// splitReduce is the state of one reduction that is computed in two kernels.
+type splitReduce struct {
+	op      *ir.Op
+	mode    splitMode
+	found   bool // the operation is one call of Pull.Reduce
+	kind    ir.ReduceKind
+	dtype   types.DType // of the partial results
+	order   kernel.Order
+	extents []types.Dim
+	count   types.Dim  // the number of reduced elements
+	chunk   kernel.Ref // partial: the chunk
+	result  kernel.Ref // partial: the outcome
+	buffer  int        // final: where the partial results are, [chunks, results...]
+	size    types.Dim  // elements for each chunk
+}
+
+type splitMode uint8
+
+const (
+	splitProbe   splitMode = iota // find out the order and the extents
+	splitPartial                  // compute one chunk
+	splitFinal                    // combine the chunks
+)
+
+// Thresholds of the split, in elements. Below splitMinimum a second kernel costs more than a thread gains.
+const (
+	splitMinimum = 1 << 17
+	splitOuter   = 64 // more results than this keep the threads busy
+)
+
+// SplitReductions writes the partial kernels of the reductions of n that are worth it. The kernels of n read what those
+// have computed.
+func (n *Nest) SplitReductions(p Plan) {
+	all := map[*ir.Op]*splitReduce{}
+	groups := map[string][]*splitReduce{}
+	var order []string
+	for _, op := range n.Block.Ops {
+		if op.Def.Class != ir.Reduce || len(op.ReducedAxes()) == 0 || !simpleOperand(op.Args[0], n.Block) {
+			continue
+		}
+		s := n.probe(p, op)
+		if s == nil || !s.worthIt() {
+			continue
+		}
+		key := fmt.Sprint(op.Type().Shape, s.extents, s.order.Chunk())
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], s)
+	}
+	for _, key := range order {
+		n.partialKernel(p, groups[key])
+		for _, s := range groups[key] {
+			all[s.op] = s
+		}
+	}
+	n.split = all
+}
+
+// simpleOperand reports that v is computed without loops.
+func simpleOperand(v *ir.Value, block *ir.Block) bool {
+	inside := map[*ir.Op]bool{}
+	for _, op := range block.Ops {
+		inside[op] = true
+	}
+	seen := map[*ir.Value]bool{}
+	var simple func(v *ir.Value) bool
+	simple = func(v *ir.Value) bool {
+		if v.Def == nil || !inside[v.Def] || seen[v] {
+			return true
+		}
+		seen[v] = true
+		switch v.Def.Def.Class {
+		case ir.Pointwise, ir.Reindex, ir.Source:
+		default:
+			return false
+		}
+		for _, a := range v.Def.Args {
+			if !simple(a) {
+				return false
+			}
+		}
+		return true
+	}
+	return simple(v)
+}
+
+// probe runs the element rule of op once, into nothing, to see what it reduces.
+func (n Nest) probe(p Plan, op *ir.Op) *splitReduce {
+	s := &splitReduce{op: op, count: types.Lit(1)}
+	n.split = map[*ir.Op]*splitReduce{op: s}
+	b := n.newBody(p)
+	at := make([]kernel.Ref, op.Type().Rank())
+	for i := range at {
+		at[i] = b.E().Int(types.I64, 0)
+	}
+	b.pull(op.Result(), at)
+	if !s.found {
+		return nil
+	}
+	for _, d := range s.extents {
+		count, err := s.count.Mul(d)
+		if err != nil {
+			return nil
+		}
+		s.count = count
+	}
+	size, err := op.Type().Shape.Elems()
+	if err != nil {
+		return nil
+	}
+	s.size = size
+	return s
+}
+
+// worthIt decides the split by sizes. A full reduction of unknown size is split, because when it is small
+// the second kernel costs little.
+func (s *splitReduce) worthIt() bool {
+	outer, known := s.size.Const()
+	if !known || outer == 0 {
+		return false
+	}
+	n, known := s.count.Const()
+	if !known {
+		return outer <= splitOuter
+	}
+	least := 2 * s.order.Chunk()
+	if s.order == kernel.Columns {
+		// Rows of results are written together, so many of them do not hurt; leading results are threads enough.
+		lead, _ := s.leading().Const()
+		return n >= 2*least && lead <= splitOuter && n*outer >= splitMinimum
+	}
+	return n >= least && outer <= splitOuter && n*outer >= splitMinimum
+}
+
+// leading counts the results along the axes before the first reduced one.
+func (s *splitReduce) leading() types.Dim {
+	n := types.Lit(1)
+	first := s.op.ReducedAxes()[0]
+	for _, d := range s.op.Args[0].Type.Shape[:first] {
+		n = MustMul(n, d)
+	}
+	return n
+}
+
+// partialKernel writes the kernel of the partial results of reductions over one space.
+func (n Nest) partialKernel(p Plan, group []*splitReduce) {
+	first := group[0]
+	chunks := abi.Extent{Dim: first.count, Div: first.order.Chunk()}
+	n.Shape, n.chunks, n.Outs = first.op.Type().Shape, &chunks, nil
+	n.Name += "_partial"
+	n.split = map[*ir.Op]*splitReduce{}
+	for _, s := range group {
+		shape := []abi.Extent{chunks}
+		for _, d := range n.Shape {
+			shape = append(shape, abi.Extent{Dim: d})
+		}
+		s.buffer = p.NewBuffer(abi.Buffer{Kind: abi.Temp, DType: s.dtype, Shape: shape})
+		s.mode = splitPartial
+		n.split[s.op] = s
+		elem := func(b *body, at []kernel.Ref) kernel.Ref {
+			s.chunk = at[0]
+			b.pull(s.op.Result(), at[1:])
+			return s.result
+		}
+		n.Outs = append(n.Outs, Output{Buffer: s.buffer, Rank: len(n.Shape), elem: elem})
+	}
+	n.Emit(p)
+	for _, s := range group {
+		s.mode = splitFinal
+	}
+}
+
+// splitPart is Reduce for a reduction in two kernels.
+func (b *body) splitPart(s *splitReduce, kind ir.ReduceKind, t types.DType, order kernel.Order, extents []types.Dim,
+	f func(at []kernel.Ref) kernel.Ref) kernel.Ref {
+	e := b.E()
+	position := kind == ir.ReduceArgMax || kind == ir.ReduceArgMin
+	switch s.mode {
+	case splitProbe:
+		s.found, s.kind, s.order, s.extents, s.dtype = true, kind, order, append([]types.Dim{}, extents...), t
+		if position {
+			s.dtype = types.I64
+		}
+		return e.Int(s.dtype, 0)
+	case splitPartial:
+		s.result = b.reduce(kind, t, order, extents, 1, s.chunk, f)
+		return s.result
+	}
+	at := b.current[len(b.current)-1].at
+	// the first extent is no dim, and never 0
+	shape := append(types.Shape{types.Lit(types.MaxExtent)}, s.op.Type().Shape...)
+	w := abi.View{Buffer: s.buffer, Shape: shape, Strides: append([]types.Dim{s.size}, RowMajor(s.op.Type().Shape)...)}
+	partial := func(c kernel.Ref) kernel.Ref {
+		return b.load(w, s.dtype, append([]kernel.Ref{c}, at...))
+	}
+	if order == kernel.Columns {
+		order = kernel.Lanes
+	}
+	if !position {
+		return b.reduce(kind, t, order, []types.Dim{s.count}, s.order.Chunk(), scalar.None,
+			func(c []kernel.Ref) kernel.Ref {
+				return partial(c[0])
+			})
+	}
+	best := b.reduce(kind, t, order, []types.Dim{s.count}, s.order.Chunk(), scalar.None,
+		func(c []kernel.Ref) kernel.Ref {
+			rest := partial(c[0])
+			index := make([]kernel.Ref, len(extents))
+			for k := len(extents) - 1; k > 0; k-- {
+				n := b.Extent(extents[k])
+				index[k] = b.E().Rem(rest, n)
+				rest = b.E().Div(rest, n)
+			}
+			index[0] = rest
+			return f(index)
+		})
+	return partial(best)
+}

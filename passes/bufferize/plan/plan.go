@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
+	"healc/lang/types"
+	"healc/passes/bufferize/lower"
+	"healc/runtime/abi"
+)
+
+// Build turns the function entry of m, and what it calls, into kernels and a plan. m is not changed. The parameters of
+// the entry have the strides inputs, in elements; nil, for one or for all, is row-major. passes are the options of the
+// passes over kernels. The error is a *lower.Error: a legal program that asks for something that cannot be lowered.
+func Build(m *ir.Module, entry string, inputs [][]types.Dim, passes transform.Options) (out *kernel.Module, err error) {
+	defer lower.Catch(&err)
+	f := m.Func(entry)
+	if f == nil {
+		return nil, fmt.Errorf("there is no function `%s`", entry)
+	}
+	u := &unit{
+		src: m, out: &kernel.Module{Name: m.Name, Dims: withStrides(f.Dims, inputs)}, passes: passes,
+		sites: map[siteKey]int{}, scalars: map[string]bool{}, indexOf: map[string]int{},
+	}
+	u.out.Plan = &abi.Program{Name: entry, Dims: u.out.Dims}
+	u.function(f, entry, inputs)
+	u.out.Plan.Sites = u.out.Sites
+	return u.out, nil
+}
+
+// withStrides adds the parameters of strides to those of a function.
+func withStrides(dims []string, strides [][]types.Dim) []string {
+	out := slices.Clone(dims)
+	for _, list := range strides {
+		for _, d := range list {
+			for _, name := range d.Params() {
+				if !slices.Contains(out, name) {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// function lowers f into the plan and returns its index there.
+func (u *unit) function(f *ir.Func, name string, strides [][]types.Dim) int {
+	index := len(u.out.Plan.Funcs)
+	u.indexOf[name] = index
+	fn := &function{
+		u: u, src: f, plan: &abi.Function{Name: name},
+		views: map[*ir.Value]abi.View{}, target: map[*ir.Value]int{}, datas: map[*ir.Array]int{},
+		uses: usesOfValues(f), held: map[int]holder{}, updates: map[*ir.Value]int{},
+	}
+	u.out.Plan.Funcs = append(u.out.Plan.Funcs, fn.plan)
+	fn.steps = &fn.plan.Steps
+	for i, p := range f.Params() {
+		b := abi.Buffer{Kind: abi.Input, DType: p.Type.Elem, Shape: lower.Extents(p.Type.Shape)}
+		w := abi.View{Shape: p.Type.Shape, Strides: lower.RowMajor(p.Type.Shape)}
+		if i < len(strides) && strides[i] != nil {
+			if len(strides[i]) != p.Type.Rank() {
+				lower.Fail(p.Span, "%d strides for parameter %s of type %s", len(strides[i]), p.Name, p.Type)
+			}
+			w.Strides = strides[i]
+			b.Strides = w.Strides
+		}
+		w.Buffer = fn.NewBuffer(b)
+		fn.views[p] = w
+		fn.plan.Params = append(fn.plan.Params, w.Buffer)
+	}
+	results := f.Body.Yields[:len(f.Body.Yields)-len(f.Updates)]
+	updates := f.Body.Yields[len(results):]
+	fn.reserve(results, abi.Output, f.Body)
+	for i, y := range updates {
+		p := f.Params()[f.Updates[i]]
+		if _, more := fn.updates[y]; !more && viewed(y) == y {
+			fn.endsIn(y, fn.plan.Params[p.Index])
+		}
+		fn.holds(p, fn.plan.Params[p.Index])
+	}
+	fn.block(f.Body)
+	for _, y := range results {
+		fn.plan.Results = append(fn.plan.Results, fn.result(y))
+	}
+	fn.finish(updates)
+	for _, k := range f.Updates {
+		fn.plan.Updates = append(fn.plan.Updates, fn.plan.Params[k])
+	}
+	lifetimes(fn.plan)
+	return index
+}
+
+// reserve chooses buffers of their own for values that block computes and hands on.
+func (fn *function) reserve(vs []*ir.Value, kind abi.BufferKind, block *ir.Block) {
+	mine := map[*ir.Op]bool{}
+	for _, op := range block.Ops {
+		mine[op] = true
+	}
+	for _, v := range vs {
+		if _, there := fn.target[v]; !there && v.Def != nil && mine[v.Def] && fillsBuffer(v.Def) {
+			fn.target[v] = fn.newBuffer(kind, v.Type)
+		}
+	}
+}
+
+// fillsBuffer reports that the results of op are written into buffers that the planner chooses.
+func fillsBuffer(op *ir.Op) bool {
+	switch {
+	case op.Def.Traits.Has(ir.View), op.Def.Class == ir.Source, op.IsLoop():
+		return false
+	case op.Def.Class == ir.Host:
+		return op.Def == ir.OpCall || !returnsOperand(op)
+	}
+	return true
+}
+
+// returnsOperand reports that a Host operation gives its last operand back: what prints a value does.
+func returnsOperand(op *ir.Op) bool {
+	if len(op.Results) != 1 || len(op.Args) == 0 || !op.Def.Traits.Has(ir.Effect) {
+		return false
+	}
+	return types.Equal(op.Args[len(op.Args)-1].Type, op.Type())
+}
+
+// result is the view that the function returns for v. Inputs and outputs are returned as they are seen;
+// what lies in the arena or in the program's data is copied into an output.
+func (fn *function) result(v *ir.Value) abi.View {
+	if w, ok := fn.View(v); ok {
+		k := fn.plan.Buffers[w.Buffer].Kind
+		_, changes := fn.held[w.Buffer]
+		if (k == abi.Input && !changes || k == abi.Output || v.Type.Elem == types.String) &&
+			!fn.turnedOver(w, v.Type.Elem) {
+			return w
+		}
+	}
+	i := fn.newBuffer(abi.Output, v.Type)
+	fn.copyInto(v, i)
+	return lower.Whole(i, v.Type.Shape)
+}
+
+// turnedOver reports that a view goes to neighbours along another axis than its last one, as that of a transpose does.
+//
+// Who gave memory for a result gets it in row-major order. The runtime copies a slice to there as fast as memory
+// allows, but not a transpose, which takes vector code (Note [Turned operands] in codegen/llvm). So functions return no
+// such view: a kernel writes it. Slices and reshapes stay views, and so do arguments that came with their elements in
+// another order.
+func (fn *function) turnedOver(w abi.View, d types.DType) bool {
+	if own := fn.plan.Buffers[w.Buffer].Strides; d == types.String || len(own) > 0 && !near(own[len(own)-1]) {
+		return false
+	}
+	last := len(w.Shape) - 1
+	for last >= 0 && w.Shape[last].IsConst(1) {
+		last--
+	}
+	if last < 1 || near(w.Strides[last]) {
+		return false
+	}
+	for k := range last {
+		if !w.Shape[k].IsConst(1) && near(w.Strides[k]) && !w.Strides[k].IsConst(0) {
+			return true
+		}
+	}
+	return false
+}
+
+// near reports that a stride is 1, -1 or 0.
+func near(stride types.Dim) bool {
+	n, known := stride.Const()
+	return known && n >= -1 && n <= 1
+}
+
+// copyInto writes v into a buffer that was made for it.
+func (fn *function) copyInto(v *ir.Value, buffer int) {
+	for _, d := range v.Type.Shape {
+		if d.IsConst(0) {
+			return
+		}
+	}
+	if w, ok := fn.View(v); ok && (!fn.turnedOver(w, v.Type.Elem) || fn.plan.Buffers[buffer].Strides != nil) {
+		fn.step(abi.Step{Copy: &abi.Copy{From: w, To: buffer}})
+		return
+	}
+	fn.materialise(v, buffer)
+}
