@@ -17,8 +17,8 @@ import (
 // Triple is the target of LLVM.
 const Triple = "nvptx64-nvidia-cuda"
 
-// Architectures are the processors that code is made for, from the least one, and the first major version of LLVM that
-// makes right code for each (15 mixes up registers). Code for one runs on all later ones.
+// Architectures are the processors that code is made for, in ascending order, with the first major version of LLVM that
+// makes right code for each (version 15 mixes up registers). Code for one runs on all later ones.
 var Architectures = []struct {
 	Name string
 	LLVM int
@@ -30,14 +30,13 @@ const DefaultArch = "sm_70"
 
 // Options choose how code is made.
 type Options struct {
-	Quick bool // compile in a fifth of the time, to code that may be slower: see llvm.EffortFor
+	Quick bool // compile faster, to code that may be slower: see llvm.EffortFor
 
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
 }
 
 // Compile makes PTX (libllvm.Assembly) or optimised LLVM IR of a kernel module, and fills in km.Plan.Device. The
-// processor is t.CPU. The error is a *codegen.Unsupported when the program asks for something that is not done on
-// devices.
+// processor is t.CPU. The error is a *codegen.Unsupported when the program has something that devices do not support.
 func Compile(km *kernel.Module, t codegen.Target, out libllvm.Output) ([]byte, error) {
 	return CompileWith(km, t, out, Options{})
 }
@@ -132,8 +131,8 @@ func Names() []string {
 // Known reports whether code is made for the processor of a name.
 func Known(name string) bool { return slices.Contains(Names(), name) }
 
-// ArchFor is the newest processor that code is made for, by this libLLVM, among those whose code a device of the
-// compute capability first.minor runs; "" when it runs none.
+// ArchFor is the newest processor for which this libLLVM makes code that a device of compute capability first.minor
+// runs; "" when there is none.
 func ArchFor(first, minor int) string {
 	known := 0
 	if lib, err := libllvm.Open(); err == nil {
@@ -160,20 +159,20 @@ func Generate(km *kernel.Module, lines bool) (string, *abi.Device, error) {
 }
 
 func generate(km *kernel.Module, lines bool) (*module, error) {
-	km = llvm.Decided(km, llvm.Machine{Device: true})
+	km = decided(km)
 	m := &module{km: km, code: llvm.NewDeviceModule(km, Triple, lines),
 		device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
 	for _, f := range km.Plan.Funcs {
 		m.device.Stops = m.device.Stops || stops(f.Steps)
 	}
-	m.looks = len(km.Sites) > 0 || m.device.Stops
+	m.checksStopped = len(km.Sites) > 0 || m.device.Stops
 	for _, k := range km.Kernels {
 		if err := m.kernel(k); err != nil {
 			return nil, err
 		}
 	}
 	for _, f := range km.Plan.Funcs {
-		m.loops(f, f.Steps)
+		m.blockLoops(f, f.Steps)
 	}
 	if len(km.Funcs) > 0 {
 		m.device.Stack = recursionStack

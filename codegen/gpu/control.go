@@ -11,11 +11,11 @@ import (
 
 // when does f where cond holds.
 func (t *thread) when(cond value.Value, f func()) {
-	t.choose(cond, func() []value.Value { f(); return nil }, nil)
+	t.ifElse(cond, func() []value.Value { f(); return nil }, nil)
 }
 
-// choose is what f gives where cond holds, and otherwise elsewhere.
-func (t *thread) choose(cond value.Value, f func() []value.Value, otherwise []value.Value) []value.Value {
+// ifElse is the values of f where cond holds, and otherwise elsewhere.
+func (t *thread) ifElse(cond value.Value, f func() []value.Value, otherwise []value.Value) []value.Value {
 	if c, ok := cond.(*constant.Int); ok && c.X.Sign() != 0 {
 		return f()
 	}
@@ -33,7 +33,7 @@ func (t *thread) choose(cond value.Value, f func() []value.Value, otherwise []va
 	return out
 }
 
-// loadRun reads n neighbours of type elem, of which the first is number `at` behind base and aligned to all of them.
+// loadRun loads n neighbours of type elem, the first of which is base[at] and is aligned to the size of all n.
 func (t *thread) loadRun(elem lt.Type, base, at value.Value, n int) []value.Value {
 	if n == 1 {
 		return []value.Value{t.Block().NewLoad(elem, t.Block().NewGetElementPtr(elem, base, at))}

@@ -1,5 +1,4 @@
-// Package gpu makes PTX of kernel IR, for NVIDIA devices from compute capability 7.0 on. It decides what each thread of
-// a kernel does (general.go says what is right for every kernel; the other forms are faster where they fit) and how the
-// kernels are launched (abi.Device). The statements of a kernel are translated by package llvm, whose library makes the
-// PTX. docs/gpu.md is about what comes out.
+// Package gpu makes PTX of kernel IR, for NVIDIA devices from compute capability 7.0 on. It maps each kernel to a grid
+// in the first of KernelForms that fits, and decides how the kernels are launched (abi.Device). Package llvm translates
+// the statements of a kernel, and its library makes the PTX. docs/gpu.md describes the forms and the result.
 package gpu

@@ -5,8 +5,8 @@ import (
 	"github.com/llir/llvm/ir/value"
 )
 
-// shuffle is the x of another thread of the warp: kind "down" is the one that is `by` further, "up" the one that is
-// `by` before, "idx" number `by`.
+// shuffle is the x of another thread of the warp: kind "down" is the thread `by` further, "up" the thread `by` before,
+// "idx" thread number `by`.
 func (t *thread) shuffle(kind string, x, by value.Value) value.Value {
 	f := t.Intrinsic("llvm.nvvm.shfl.sync."+kind+".i32", i32, i32, i32, i32, i32)
 	const all = -1
@@ -29,8 +29,8 @@ func (t *thread) shuffle(kind string, x, by value.Value) value.Value {
 		}
 		return t.ofBits(word, x.Type())
 	}
-	low := t.wide(move(t.Block().NewTrunc(word, i32)))
-	high := t.wide(move(t.Block().NewTrunc(t.Block().NewLShr(word, ci(i64, 32)), i32)))
+	low := t.zext(move(t.Block().NewTrunc(word, i32)))
+	high := t.zext(move(t.Block().NewTrunc(t.Block().NewLShr(word, ci(i64, 32)), i32)))
 	return t.ofBits(t.Block().NewOr(low, t.Block().NewShl(high, ci(i64, 32))), x.Type())
 }
 
@@ -54,33 +54,33 @@ func (t *thread) ofBits(x value.Value, to lt.Type) value.Value {
 }
 
 // exchange gives every thread of a block the values of the four threads whose number is lane modulo 32.
-func (t *team) exchange(x []value.Value, lane value.Value) [][]value.Value {
+func (g *group) exchange(x []value.Value, lane value.Value) [][]value.Value {
 	const warps = blockSize / warpSize
 	slot := func(i int, number value.Value, of lt.Type) value.Value {
-		at := t.Block().NewGetElementPtr(i64, t.slots, t.Plus(t.wide(number), ci(i64, int64(i*blockSize))))
-		return t.Block().NewBitCast(at, lt.NewPointer(of))
+		at := g.Block().NewGetElementPtr(i64, g.slots, g.Plus(g.zext(number), ci(i64, int64(i*blockSize))))
+		return g.Block().NewBitCast(at, lt.NewPointer(of))
 	}
 	stored := make([]lt.Type, len(x))
 	for i, v := range x {
-		word := t.bits(v)
+		word := g.bits(v)
 		if word.Type().Equal(i1) {
-			word = t.Block().NewZExt(word, i8)
+			word = g.Block().NewZExt(word, i8)
 		}
 		stored[i] = word.Type()
-		t.Block().NewStore(word, slot(i, t.member, stored[i]))
+		g.Block().NewStore(word, slot(i, g.member, stored[i]))
 	}
-	t.meet()
+	g.barrier()
 	out := make([][]value.Value, warps)
 	for w := range out {
-		number := t.Block().NewAdd(lane, ci(i32, int64(w*warpSize)))
+		number := g.Block().NewAdd(lane, ci(i32, int64(w*warpSize)))
 		for i, v := range x {
-			word := value.Value(t.Block().NewLoad(stored[i], slot(i, number, stored[i])))
+			word := value.Value(g.Block().NewLoad(stored[i], slot(i, number, stored[i])))
 			if v.Type().Equal(i1) {
-				word = t.Block().NewTrunc(word, i1)
+				word = g.Block().NewTrunc(word, i1)
 			}
-			out[w] = append(out[w], t.ofBits(word, v.Type()))
+			out[w] = append(out[w], g.ofBits(word, v.Type()))
 		}
 	}
-	t.meet() // before the slots are used again
+	g.barrier() // before the slots are used again
 	return out
 }

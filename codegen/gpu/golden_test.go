@@ -16,6 +16,7 @@ import (
 	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm/libllvm"
+	"healc/ir/kernel"
 	"healc/runtime/abi"
 )
 
@@ -70,14 +71,13 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// standard compiles the function f of a source for extents such as "M=3 N=4", with the lines of the source or without.
-func standard(t *testing.T, source, binding, arch string, lines bool) (string, *abi.Device) {
+// standardKernels are the kernels of the function f of a source for extents such as "M=3 N=4". done frees them.
+func standardKernels(t *testing.T, source, binding string) (km *kernel.Module, done func()) {
 	t.Helper()
 	m, err := heal.Compile(source, heal.Options{Target: codegen.Target{Kind: "gpu"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer m.Close()
 	bind := map[string]int64{}
 	for _, pair := range strings.Fields(binding) {
 		name, value, _ := strings.Cut(pair, "=")
@@ -85,10 +85,17 @@ func standard(t *testing.T, source, binding, arch string, lines bool) (string, *
 			t.Fatal(err)
 		}
 	}
-	km, err := m.Kernels("f", bind, nil)
-	if err != nil {
+	if km, err = m.Kernels("f", bind, nil); err != nil {
 		t.Fatal(err)
 	}
+	return km, func() { m.Close() }
+}
+
+// standard compiles the function f of a source for extents such as "M=3 N=4", with the lines of the source or without.
+func standard(t *testing.T, source, binding, arch string, lines bool) (string, *abi.Device) {
+	t.Helper()
+	km, done := standardKernels(t, source, binding)
+	defer done()
 	ptx, err := gpu.Compile(km, codegen.Target{Kind: "gpu", CPU: arch, NoLines: !lines}, libllvm.Assembly)
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ var (
 	laneForTid = mutation{"the lane for the thread", `%tid\.x`, "%laneid", []ptxsim.Kind{ptxsim.Race}, true}
 	halfMask   = mutation{"a match without lane 31", `(match\.any\.sync\.b64\s[^;]*), -1;`, "$1, 0x7fffffff;",
 		[]ptxsim.Kind{ptxsim.WarpDivergence}, false}
-	noMeeting = mutation{"a warp that does not meet", `bar\.warp\.sync\s+-1;`, "",
+	noWarpBarrier = mutation{"no barrier of a warp", `bar\.warp\.sync\s+-1;`, "",
 		[]ptxsim.Kind{ptxsim.Race, ptxsim.Uninitialised}, false}
 	smallBlock = mutation{"the size of a block minus one", `%ntid\.x`, "127", []ptxsim.Kind{ptxsim.Race}, true}
 )
@@ -77,12 +77,12 @@ var mutations = []struct {
 	{"softmax", []int64{5, 128}, []mutation{wrongMask, loadBeside}},
 	{"total", []int64{140000}, []mutation{noBarrier, someWarps, wrongMask, laneForTid}},
 	{"matmul", []int64{65, 33, 70}, []mutation{noBarrier, someLanes, noStore, sharedBeside, laneForTid}},
-	{"turned", []int64{9, 70, 100}, []mutation{noBarrier, someWarps, noStore, laneForTid}},
-	{"cumsum", []int64{70, 40}, []mutation{noMeeting, noStore, lessEqual, laneForTid}},
-	{"scatter", []int64{1, 100, 3000}, []mutation{noMeeting, halfMask}},
-	{"sort", []int64{2, 100}, []mutation{noMeeting}},
+	{"transposed", []int64{9, 70, 100}, []mutation{noBarrier, someWarps, noStore, laneForTid}},
+	{"cumsum", []int64{70, 40}, []mutation{noWarpBarrier, noStore, lessEqual, laneForTid}},
+	{"scatter", []int64{1, 100, 3000}, []mutation{noWarpBarrier, halfMask}},
+	{"sort", []int64{2, 100}, []mutation{noWarpBarrier}},
 	{"sort", []int64{1, 1025}, []mutation{noBarrier, someWarps}},
-	{"matvec", []int64{16400, 16}, []mutation{noMeeting, noStore}},
+	{"matvec", []int64{16400, 16}, []mutation{noWarpBarrier, noStore}},
 }
 
 // broken is a program whose PTX is broken, with its right results for as many blocks as there are tasks for, and for

@@ -9,19 +9,19 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Rows in shared memory]: the loops over one row often read the same operand, as the maximum and the sum of a
-// softmax do, or the mean and the variance of a layer norm. A device would fetch it from memory or the second-level
-// cache each time. So the first of the loops keeps what it read in memory of the kernel itself, which teams have
-// in shared memory, and the others read that:
+// Note [Shared-memory row cache]: the loops over one row often read the same operand, as the maximum and the sum of a
+// softmax do, or the mean and the variance of a layer norm. A device would load it from memory or the second-level
+// cache each time. So the first of the loops stores it to memory of the kernel itself, which groups have in shared
+// memory, and the others load it from there:
 //
 //	%m = reduce max %j { %x = load x[i, j]; store row[j], %x; yield %x }
 //	%s = reduce sum %j { %x = load row[j]; ... }
 
-// cacheLimit is the most shared memory that all rows of a kernel may take, in bytes: half a dozen blocks still find
-// room on a multiprocessor.
+// cacheLimit is the most bytes of shared memory for all cached rows of a kernel: a multiprocessor still has room for
+// half a dozen blocks.
 const cacheLimit = 36 << 10
 
-// cacheRows gives the kernel with the rows that it reads several times kept; k itself where there are none.
+// cacheRows returns k with a cache for each row that it reads several times; k itself where there is none.
 func cacheRows(k *kernel.Kernel) *kernel.Kernel {
 	used := int64(0)
 	for _, p := range k.Params {
@@ -29,7 +29,7 @@ func cacheRows(k *kernel.Kernel) *kernel.Kernel {
 			n, _ := p.Shape[0].Dim.Const()
 			used += n * int64(p.DType.Bytes())
 		}
-		if p.InPlace { // what is read may have been written since
+		if p.InPlace { // a row may have been overwritten since it was read
 			return k
 		}
 	}
@@ -43,11 +43,11 @@ func cacheRows(k *kernel.Kernel) *kernel.Kernel {
 		for _, st := range body.Stmts {
 			l, ok := st.(*kernel.Load)
 			if !ok || !known || n < fewElements || axis.Begin != 0 || k.Params[l.Param].Out || !along(l.At, axis.Var) ||
-				c.known(l, axis) {
+				c.cached(l, axis) {
 				continue
 			}
 			size := n * int64(k.Params[l.Param].DType.Bytes())
-			if used+size > cacheLimit || !c.again(k.Body.Stmts[i+1:], l, axis) {
+			if used+size > cacheLimit || !c.readAgain(k.Body.Stmts[i+1:], l, axis) {
 				continue
 			}
 			used += size
@@ -57,23 +57,23 @@ func cacheRows(k *kernel.Kernel) *kernel.Kernel {
 	if len(c.rows) == 0 {
 		return k
 	}
-	return c.rewrite()
+	return c.withCachedRows()
 }
 
-// rowCache is the work on one kernel.
+// rowCache collects the cached rows of a kernel.
 type rowCache struct {
 	k    *kernel.Kernel
 	rows []cachedRow
 }
 
-// cachedRow is an operand that is kept: as load reads it in its loop.
+// cachedRow is a cached operand, as load reads it in its loop.
 type cachedRow struct {
 	load  *kernel.Load
 	axis  *kernel.Axis
 	param int
 }
 
-// rowLoop is the axis and the body of a loop over a row that a team shares.
+// rowLoop is the axis and the body of a loop over a row that a group shares.
 func rowLoop(s kernel.Stmt) (*kernel.Axis, *kernel.Block, bool) {
 	switch s := s.(type) {
 	case *kernel.Reduce:
@@ -88,13 +88,13 @@ func rowLoop(s kernel.Stmt) (*kernel.Axis, *kernel.Block, bool) {
 	return nil, nil, false
 }
 
-// along reports that an access goes by neighbours as v counts up.
+// along reports that an access is contiguous along v.
 func along(at kernel.Access, v kernel.Ref) bool {
 	return slices.ContainsFunc(at.Terms, func(t kernel.Term) bool { return t.Var == v && t.Coef.IsConst(1) })
 }
 
-// same reports that two loads read the same elements as their axes count up.
-func same(x, y *kernel.Load, xAxis, yAxis *kernel.Axis) bool {
+// sameElements reports that two loads read the same elements in the same order of their axes.
+func sameElements(x, y *kernel.Load, xAxis, yAxis *kernel.Axis) bool {
 	if x.Param != y.Param || !x.At.Offset.Equal(y.At.Offset) || len(x.At.Terms) != len(y.At.Terms) {
 		return false
 	}
@@ -108,56 +108,56 @@ func same(x, y *kernel.Load, xAxis, yAxis *kernel.Axis) bool {
 	})
 }
 
-// sameExtent reports that two axes count to the same number.
+// sameExtent reports that two axes have the same known extent.
 func sameExtent(x, y *kernel.Axis) bool {
 	m, ok1 := count([]kernel.Axis{*x})
 	n, ok2 := count([]kernel.Axis{*y})
 	return ok1 && ok2 && m == n && x.Begin == y.Begin
 }
 
-// known reports that l is kept already.
-func (c *rowCache) known(l *kernel.Load, axis *kernel.Axis) bool { return c.find(l, axis) != nil }
+// cached reports that l is cached already.
+func (c *rowCache) cached(l *kernel.Load, axis *kernel.Axis) bool { return c.find(l, axis) != nil }
 
 func (c *rowCache) find(l *kernel.Load, axis *kernel.Axis) *cachedRow {
 	for i := range c.rows {
-		if r := &c.rows[i]; sameExtent(r.axis, axis) && same(r.load, l, r.axis, axis) {
+		if r := &c.rows[i]; sameExtent(r.axis, axis) && sameElements(r.load, l, r.axis, axis) {
 			return r
 		}
 	}
 	return nil
 }
 
-// again reports that a loop among stmts reads what l reads.
-func (c *rowCache) again(stmts []kernel.Stmt, l *kernel.Load, axis *kernel.Axis) bool {
+// readAgain reports that a loop among stmts reads what l reads.
+func (c *rowCache) readAgain(stmts []kernel.Stmt, l *kernel.Load, axis *kernel.Axis) bool {
 	return slices.ContainsFunc(stmts, func(s kernel.Stmt) bool {
 		other, body, ok := rowLoop(s)
 		return ok && sameExtent(axis, other) && slices.ContainsFunc(body.Stmts, func(st kernel.Stmt) bool {
 			m, ok := st.(*kernel.Load)
-			return ok && same(l, m, axis, other)
+			return ok && sameElements(l, m, axis, other)
 		})
 	})
 }
 
-// rewrite makes the kernel with the rows.
-func (c *rowCache) rewrite() *kernel.Kernel {
+// withCachedRows makes the kernel with the rows.
+func (c *rowCache) withCachedRows() *kernel.Kernel {
 	out := *c.k
 	out.Params = slices.Clone(c.k.Params)
 	for _, r := range c.rows {
-		out.Params = append(out.Params, kernel.Param{Name: "kept", DType: c.k.Params[r.load.Param].DType, Out: true,
+		out.Params = append(out.Params, kernel.Param{Name: "cached", DType: c.k.Params[r.load.Param].DType, Out: true,
 			Local: true, Shape: []abi.Extent{r.axis.Extent}})
 	}
 	out.Body = &kernel.Block{}
 	for _, s := range c.k.Body.Stmts {
 		if axis, body, ok := rowLoop(s); ok {
-			s = withBody(s, c.body(body, axis))
+			s = withBody(s, c.cachedBody(body, axis))
 		}
 		out.Body.Stmts = append(out.Body.Stmts, s)
 	}
 	return &out
 }
 
-// body is a loop's body with its loads from rows, or into them.
-func (c *rowCache) body(b *kernel.Block, axis *kernel.Axis) *kernel.Block {
+// cachedBody is a loop's body that loads from cached rows, or stores to them.
+func (c *rowCache) cachedBody(b *kernel.Block, axis *kernel.Axis) *kernel.Block {
 	out := &kernel.Block{}
 	for _, st := range b.Stmts {
 		l, ok := st.(*kernel.Load)

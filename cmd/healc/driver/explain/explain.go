@@ -89,6 +89,7 @@ func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explan
 		if _, x.device, err = gpu.Generate(km, false); err != nil {
 			return nil, err
 		}
+		x.forms = gpu.FormNames(km)
 	}
 	return x, nil
 }
@@ -102,6 +103,7 @@ type explanation struct {
 	names   []string              // of the buffers of the function that is explained
 	phases  map[*abi.Launch]phase // of the kernels of a derivative; nil for any other function
 	device  *abi.Device           // how the kernels are launched on a GPU; nil when the program is for the CPU
+	forms   map[string]string     // how each of them is mapped to a grid, by its name: gpu.KernelForms
 }
 
 func (x *explanation) line(format string, args ...any) {
@@ -329,7 +331,7 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 	x.bound(indent, c, readBytes.plus(writeBytes))
 	switch {
 	case x.device != nil:
-		x.grids(indent, x.device.Kernels[l.Kernel])
+		x.grids(indent, x.forms[l.Kernel], x.device.Kernels[l.Kernel])
 	case len(k.Axes) > 0:
 		x.split(indent, axes[0], l)
 	}
@@ -349,8 +351,9 @@ func (x *explanation) split(indent, axis string, l *abi.Launch) {
 	x.line("%s  %-11s%s; about %s ns an index", indent, "threads", text, strconv.FormatFloat(each, 'g', 3, 64))
 }
 
-// grids says how a kernel is launched on a GPU.
-func (x *explanation) grids(indent string, k abi.DeviceKernel) {
+// grids says how a kernel is mapped to a grid on a GPU, and launched.
+func (x *explanation) grids(indent, form string, k abi.DeviceKernel) {
+	x.line("%s  %-11s%s", indent, "form", form)
 	for i := range k.Launches {
 		x.line("%s  %-11s%s", indent, "grid", driver.LaunchText(&k.Launches[i]))
 	}

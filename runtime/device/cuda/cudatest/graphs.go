@@ -2,6 +2,26 @@ package cudatest
 
 import "unsafe"
 
+// graphFunctions are the functions about graphs.
+func (l *Library) graphFunctions() map[string]any {
+	return map[string]any{
+		"cuStreamBeginCapture_v2":        l.beginCapture,
+		"cuStreamBeginCaptureToGraph":    l.beginCaptureTo,
+		"cuStreamEndCapture":             l.endCapture,
+		"cuGraphCreate":                  l.graphCreate,
+		"cuGraphConditionalHandleCreate": l.conditionCreate,
+		"cuGraphAddNode_v2":              l.graphAddNode,
+		"cuGraphInstantiateWithFlags":    l.graphInstantiate,
+		"cuGraphLaunch":                  l.graphLaunch,
+		"cuGraphDestroy": func(handle uintptr) uintptr {
+			return l.destroyGraph("cuGraphDestroy", handle, false)
+		},
+		"cuGraphExecDestroy": func(handle uintptr) uintptr {
+			return l.destroyGraph("cuGraphExecDestroy", handle, true)
+		},
+	}
+}
+
 // A graph is the work that was captured, in order. That of a conditional node is done again and again by the simulated
 // device, whose kernels set the condition.
 

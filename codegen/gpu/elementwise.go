@@ -10,25 +10,25 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Element-wise kernels]: a kernel that computes each element by itself, with no loop, is done in pieces
-// of neighbours along the last axis, as many as 16 bytes hold of the widest buffer: a thread loads and stores each
-// piece at once. A check, such as that of the index of a gather, is one of the whole piece: where it fails, the thread
-// leaves the number of the piece's first element, and the last launch looks through the piece for the element that
-// fails first. Before that, axes whose elements follow each other in all buffers are made one axis, so that most such
-// kernels go through memory from one end to the other without a division.
+// Note [Element-wise kernels]: a kernel without loops computes each element by itself. A thread takes a vector of
+// neighbours along the last axis, 16 bytes of the widest buffer, which it loads and stores at once. A check, such as
+// that of the index of a gather, is one of the whole vector: where it fails, the thread leaves the number of the
+// vector's first element, and the last launch repeats the vector's elements one by one to find the first that fails.
+// Before that, axes whose elements are contiguous in all buffers are collapsed, so that most such kernels go through
+// memory from one end to the other without a division.
 
-// flatPlan is how an element-wise kernel is done.
-type flatPlan struct {
-	k      *kernel.Kernel // with its axes joined
-	before []kernel.Stmt  // what is the same for all elements
-	width  int            // neighbours of the last axis that a thread does at a time
+// elementwisePlan is how an element-wise kernel is done.
+type elementwisePlan struct {
+	k         *kernel.Kernel // with its axes collapsed
+	invariant []kernel.Stmt  // statements that are the same for all elements
+	width     int            // of a thread's vector along the last axis
 }
 
-// maxPieceInstrs bounds the instructions for one piece, by which registers are bounded.
-const maxPieceInstrs = 400
+// maxVectorInstrs bounds the instructions for a vector, and so the registers of a thread.
+const maxVectorInstrs = 400
 
-// planFlat decides whether k is element-wise; nil is no.
-func planFlat(k *kernel.Kernel) *flatPlan {
+// planElementwise decides whether k is element-wise; nil is no.
+func planElementwise(k *kernel.Kernel) *elementwisePlan {
 	if len(k.Axes) == 0 || k.Buffers() < len(k.Params) {
 		return nil
 	}
@@ -40,7 +40,7 @@ func planFlat(k *kernel.Kernel) *flatPlan {
 	}
 	rest := *k
 	rest.Body = body
-	p := &flatPlan{k: joinAxes(&rest), before: before}
+	p := &elementwisePlan{k: collapseAxes(&rest), invariant: before}
 	bytes := 1
 	for _, b := range k.Params {
 		bytes = max(bytes, b.DType.Bytes())
@@ -49,43 +49,43 @@ func planFlat(k *kernel.Kernel) *flatPlan {
 	n, known := count(p.k.Axes[len(p.k.Axes)-1:])
 	for p.width = abi.DeviceAlign / bytes; p.width > 1; p.width /= 2 {
 		whole := len(p.k.Axes) == 1 || known && n%int64(p.width) == 0
-		if whole && last.Begin%int64(p.width) == 0 && p.width*instrs <= maxPieceInstrs {
+		if whole && last.Begin%int64(p.width) == 0 && p.width*instrs <= maxVectorInstrs {
 			break
 		}
 	}
 	return p
 }
 
-// flat writes the entry of an element-wise kernel.
-func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
+// elementwise writes the entry of an element-wise kernel.
+func (m *module) elementwise(k *kernel.Kernel, p *elementwisePlan) abi.DeviceKernel {
 	t := m.entry(p.k, "", m.threads())
 	size := int64(t.size)
-	t.failAt(ci(i64, 0)) // in every iteration, then
-	t.Statements(nil, p.before...)
+	t.failAt(ci(i64, 0)) // an invariant check that fails does so in the first iteration
+	t.Statements(nil, p.invariant...)
 	axes, w := p.k.Axes, int64(p.width)
 	last := axes[len(axes)-1]
 	length := t.length(last)
-	pieces := length // of the last axis
+	vectors := length // of the last axis
 	if w > 1 {
-		pieces = t.quotient(length, w)
+		vectors = t.quotient(length, w)
 	}
-	all := pieces
+	all := vectors
 	for _, a := range axes[:len(axes)-1] {
 		all = t.Times(all, t.length(a))
 	}
 	first := t.globalThread()
-	step := t.Block().NewMul(t.wide(t.register("nctaid.x")), ci(i64, size))
+	step := t.Block().NewMul(t.zext(t.register("nctaid.x")), ci(i64, size))
 	t.Count(first, all, step, nil, func(i value.Value, _ []value.Value) []value.Value {
 		x := i
 		if len(axes) > 1 {
 			var outer value.Value
 			t.splits = true
-			x, outer = t.divide(i, pieces)
-			t.axesAt(axes[:len(axes)-1], outer)
+			x, outer = t.divide(i, vectors)
+			t.setAxesOf(axes[:len(axes)-1], outer)
 			t.splits = false
 		}
 		x = t.Plus(t.Times(x, ci(i64, w)), ci(i64, last.Begin))
-		t.failAt(t.Times(i, ci(i64, w))) // pieces are whole in every row
+		t.failAt(t.Times(i, ci(i64, w))) // every row is a whole number of vectors
 		if w > 1 {
 			t.Vector(p.width, last.Var, x, nil, p.k.Body.Stmts, scalar.None)
 			return nil
@@ -95,9 +95,9 @@ func (m *module) flat(k *kernel.Kernel, p *flatPlan) abi.DeviceKernel {
 		return nil
 	})
 	if n, known := constantInt(length); w > 1 && !(known && n%w == 0) {
-		done := t.Plus(t.Times(pieces, ci(i64, w)), ci(i64, last.Begin))
+		done := t.Plus(t.Times(vectors, ci(i64, w)), ci(i64, last.Begin))
 		end := t.Plus(length, ci(i64, last.Begin))
-		// There are more threads than elements left in every grid.
+		// Every grid has more threads than there are elements left.
 		t.Count(t.Plus(done, first), end, ci(i64, size), nil, func(x value.Value, _ []value.Value) []value.Value {
 			t.failAt(t.Minus(x, ci(i64, last.Begin)))
 			t.Define(last.Var, x)
@@ -118,19 +118,19 @@ func (t *thread) quotient(n value.Value, d int64) value.Value {
 	return t.Block().NewSDiv(n, ci(i64, d))
 }
 
-// joinAxes makes one axis of neighbouring ones where nothing asks for the single ones, and each buffer has the elements
-// of the second one after the other as the first one counts up. The order of the iterations stays.
-func joinAxes(k *kernel.Kernel) *kernel.Kernel {
+// collapseAxes collapses neighbouring axes into one where all buffers are contiguous over both and nothing uses the
+// value of one of them. The order of the iterations stays.
+func collapseAxes(k *kernel.Kernel) *kernel.Kernel {
 	for i := len(k.Axes) - 2; i >= 0; i-- {
-		if joined := joinPair(k, i); joined != nil {
+		if joined := collapsePair(k, i); joined != nil {
 			k = joined
 		}
 	}
 	return k
 }
 
-// joinPair makes one axis of axes i and i+1, or returns nil.
-func joinPair(k *kernel.Kernel, i int) *kernel.Kernel {
+// collapsePair collapses axes i and i+1, or returns nil.
+func collapsePair(k *kernel.Kernel, i int) *kernel.Kernel {
 	a, b := k.Axes[i], k.Axes[i+1]
 	if a.Begin != 0 || b.Begin != 0 || a.Extent.Div > 1 || b.Extent.Div > 1 {
 		return nil

@@ -9,43 +9,43 @@ import (
 	"healc/runtime/abi"
 )
 
-// The general form, which is right for every kernel: a thread does an iteration of the parallel axes, literally as the
-// kernel says, and goes on with the one that is as many further as the grid has threads. Neighbouring threads do
+// Note [Fallback on devices]: the form that is right for every kernel. A thread does an iteration of the parallel axes,
+// as the kernel says, and goes on with the one that is as many further as the grid has threads. Neighbouring threads do
 // neighbouring iterations, so that accesses along the last axis are coalesced.
 
-// generalThreads is the size of a block.
-const generalThreads = 256
+// gridThreads is the size of a block.
+const gridThreads = 256
 
-// threads is the size of the blocks that have no reason for another one: in a loop, that of the loop's block.
+// threads is the size of blocks of the element-wise form and the fallback. In a loop it is that of the loop's block.
 func (m *module) threads() int {
 	if m.inLoop != "" {
 		return blockSize
 	}
-	return generalThreads
+	return gridThreads
 }
 
-// general does k in the general form.
-func (m *module) general(k *kernel.Kernel) abi.DeviceKernel {
-	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{m.each(k, "", nil)}}
+// fallback writes the entry of any kernel.
+func (m *module) fallback(k *kernel.Kernel) abi.DeviceKernel {
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{m.onePerThread(k, "", nil)}}
 }
 
-// checksAlone writes an entry that finds out whether k fails, and stores nothing.
+// checksAlone writes an entry that does the checks of k, and stores nothing.
 func (m *module) checksAlone(k *kernel.Kernel) abi.DeviceLaunch {
-	return m.each(k, "checks", func(s kernel.Stmt) bool {
+	return m.onePerThread(k, "checks", func(s kernel.Stmt) bool {
 		st, ok := s.(*kernel.Store)
 		return ok && !k.Params[st.Param].Work && !k.Params[st.Param].Local
 	})
 }
 
-// each writes an entry that does an iteration in each thread. f may translate its statements in another way.
-func (m *module) each(k *kernel.Kernel, part string, f func(kernel.Stmt) bool) abi.DeviceLaunch {
+// onePerThread writes an entry that does an iteration in each thread. f may translate its statements in another way.
+func (m *module) onePerThread(k *kernel.Kernel, part string, f func(kernel.Stmt) bool) abi.DeviceLaunch {
 	t := m.entry(k, part, m.threads())
 	t.localRows()
 	count := t.iterations()
 	first := t.globalThread()
-	step := t.Block().NewMul(t.wide(t.register("nctaid.x")), ci(i64, int64(t.size)))
+	step := t.Block().NewMul(t.zext(t.register("nctaid.x")), ci(i64, int64(t.size)))
 	t.Count(first, count, step, nil, func(i value.Value, _ []value.Value) []value.Value {
-		t.at(i)
+		t.setAxes(i)
 		t.failAt(i)
 		t.Statements(f, k.Body.Stmts...)
 		return nil
@@ -54,17 +54,17 @@ func (m *module) each(k *kernel.Kernel, part string, f func(kernel.Stmt) bool) a
 	return abi.DeviceLaunch{Entry: t.name, Items: items(k), PerBlock: int64(t.size), Threads: t.size}
 }
 
-// report writes the entry that does the iteration again that failed, if one did: see Note [Failures on devices]. It is
-// one of n iterations, of which the number of the first is known.
+// report writes the entry that repeats the iteration that failed, if one did: see Note [Failures on devices]. It is one
+// of n iterations; the number of the first of these is known.
 func (m *module) report(k *kernel.Kernel, n int) abi.DeviceLaunch {
 	t := m.entry(k, "report", 1)
 	t.localRows()
 	rank := t.Block().NewLoad(i64, t.word(rankWord))
-	t.leaveUnless(t.Block().NewICmp(enum.IPredNE, rank, ci(i64, 0)))
+	t.returnUnless(t.Block().NewICmp(enum.IPredNE, rank, ci(i64, 0)))
 	first := t.Block().NewXor(rank, ci(i64, -1))
 	t.Fail(t.Err, func() { t.Block().NewRet(nil) })
 	again := func(i value.Value, _ []value.Value) []value.Value {
-		t.at(i)
+		t.setAxes(i)
 		t.Statements(nil, k.Body.Stmts...)
 		return nil
 	}
@@ -102,7 +102,7 @@ func (t *thread) iterations() value.Value {
 	return n
 }
 
-// length is the number of values of an axis.
+// length is the number of values that an axis takes.
 func (t *thread) length(a kernel.Axis) value.Value {
 	n := t.Plus(t.Extent(a.Extent), ci(i64, -a.Begin))
 	if c, known := constantInt(n); known {
@@ -116,19 +116,19 @@ func (t *thread) length(a kernel.Axis) value.Value {
 
 // globalThread is the number of this thread in the grid.
 func (t *thread) globalThread() value.Value {
-	before := t.Block().NewMul(t.wide(t.register("ctaid.x")), t.wide(t.register("ntid.x")))
-	return t.Block().NewAdd(before, t.wide(t.register("tid.x")))
+	before := t.Block().NewMul(t.zext(t.register("ctaid.x")), t.zext(t.register("ntid.x")))
+	return t.Block().NewAdd(before, t.zext(t.register("tid.x")))
 }
 
-// at gives the parallel axes their values in iteration i.
-func (t *thread) at(i value.Value) {
+// setAxes gives the parallel axes their values in iteration i.
+func (t *thread) setAxes(i value.Value) {
 	t.splits = true
-	t.axesAt(t.k.Axes, i)
+	t.setAxesOf(t.k.Axes, i)
 	t.splits = false
 }
 
-// axesAt gives axes their values at number i of their row-major order, and returns that of the last one.
-func (t *thread) axesAt(axes []kernel.Axis, i value.Value) (last value.Value) {
+// setAxesOf gives axes their values at number i of their row-major order, and returns the value of the last one.
+func (t *thread) setAxesOf(axes []kernel.Axis, i value.Value) (last value.Value) {
 	for n := len(axes) - 1; n >= 0; n-- {
 		a, x := axes[n], i
 		if n > 0 {
@@ -143,8 +143,8 @@ func (t *thread) axesAt(axes []kernel.Axis, i value.Value) (last value.Value) {
 	return last
 }
 
-// divide splits a number that is not negative by a positive one. Of the kernel's iterations, where they are few enough,
-// it is done in 32 bits, which takes a third of the instructions.
+// divide divides a number that is not negative by a positive one. While t.splits holds and the kernel's iterations fit
+// in 32 bits, it divides in 32 bits, which takes a third of the instructions.
 func (t *thread) divide(i, n value.Value) (rem, quotient value.Value) {
 	c, known := constantInt(n)
 	if known && c == 1 {
@@ -154,13 +154,13 @@ func (t *thread) divide(i, n value.Value) (rem, quotient value.Value) {
 		short := t.Block().NewTrunc(i, i32)
 		q := t.Block().NewUDiv(short, ci(i32, c))
 		r := t.Block().NewSub(short, t.Block().NewMul(q, ci(i32, c)))
-		return t.wide(r), t.wide(q)
+		return t.zext(r), t.zext(q)
 	}
 	quotient = t.Block().NewUDiv(i, n)
 	return t.Block().NewSub(i, t.Block().NewMul(quotient, n)), quotient
 }
 
-// failAt says what a failing check of iteration i does: it leaves the number, and the thread ends.
+// failAt makes a failing check leave the number i of its iteration, and end the thread.
 func (t *thread) failAt(i value.Value) {
 	t.iteration = i
 	t.Fail(nil, func() {
@@ -169,13 +169,13 @@ func (t *thread) failAt(i value.Value) {
 	})
 }
 
-// noteFailure leaves the number of the iteration, if it is the first that failed.
+// noteFailure leaves the number of the iteration, if no earlier one has failed.
 func (t *thread) noteFailure() {
 	number := t.Block().NewXor(t.iteration, ci(i64, -1))
 	t.Block().NewAtomicRMW(enum.AtomicOpUMax, t.word(rankWord), number, enum.AtomicOrderingMonotonic)
 }
 
-// localRows gives the kernel's own memory its place: in the memory of each thread.
+// localRows puts the kernel's own memory into the local memory of each thread.
 func (t *thread) localRows() {
 	for i := t.k.Buffers(); i < len(t.k.Params); i++ {
 		n, _ := t.k.Params[i].Shape[0].Dim.Const()

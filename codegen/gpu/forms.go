@@ -1,0 +1,127 @@
+package gpu
+
+import (
+	"healc/codegen/llvm"
+	"healc/ir/kernel"
+	"healc/runtime/abi"
+)
+
+// KernelForm is a way to map a kernel to a grid of threads.
+type KernelForm struct {
+	Name string // as docs/gpu.md and explain name it
+	For  string // the kernels that it is for
+	Why  string // why it stands in its place among KernelForms
+	// Block says that the form also works in one block, for a kernel that is a function of a loop: Note [Loops in one
+	// block].
+	Block bool
+
+	plan func(k *kernel.Kernel) *formPlan
+}
+
+// formPlan is how a form does one kernel.
+type formPlan struct {
+	emit  func(m *module) abi.DeviceKernel
+	batch int // a failing check names the first of so many iterations
+}
+
+// KernelForms are the forms in the order in which they are tried: a kernel takes the first that fits.
+var KernelForms = []KernelForm{
+	{
+		Name: "transpose",
+		For:  "element-wise, with an operand that is contiguous along another axis than the result",
+		Why:  "the element-wise form fits these kernels, too, and reads one element from each line of memory",
+		plan: whole(planTranspose, (*module).transpose),
+	},
+	{
+		Name:  "element-wise",
+		For:   "no loops; a check is one of all elements that a thread does at once",
+		Why:   "the forms below are for kernels with loops",
+		Block: true,
+		plan: func(k *kernel.Kernel) *formPlan {
+			p := planElementwise(k)
+			if p == nil {
+				return nil
+			}
+			return &formPlan{func(m *module) abi.DeviceKernel { return m.elementwise(k, p) }, p.width}
+		},
+	},
+	{
+		Name: "matmul",
+		For:  "`a @ b` with its prologue and its epilogue",
+		Why:  "thread per row fits these kernels, too, and reads both factors again for each element",
+		plan: whole(planMatmul, (*module).matmul),
+	},
+	{
+		Name: "cooperative with row cache",
+		For:  "rows that several loops read, such as softmax and layer norm",
+		Why:  "the cooperative form without the cache reads each row again in each loop",
+		plan: func(k *kernel.Kernel) *formPlan {
+			cached := cacheRows(k)
+			if cached == k || planCooperative(k) == nil {
+				return nil
+			}
+			return whole(planCooperative, (*module).cooperative)(cached)
+		},
+	},
+	{
+		Name:  "cooperative",
+		For:   "rows, reductions, scans of integers, sorts, `scatter_add`, transforms",
+		Why:   "the forms below leave the steps of every loop to one thread",
+		Block: true,
+		plan:  whole(planCooperative, (*module).cooperative),
+	},
+	{
+		Name: "thread per row",
+		For:  "steps that follow each other: scans, folds, a matrix by a vector",
+		Why:  "the fallback reads a line of memory for each element of a row",
+		plan: whole(planThreadPerRow, (*module).threadPerRow),
+	},
+	{
+		Name:  "fallback",
+		For:   "everything else: loops, kernels with very many rows to sort or add to",
+		Why:   "it is right for every kernel, so nothing is tried behind it",
+		Block: true,
+		plan: func(k *kernel.Kernel) *formPlan {
+			return &formPlan{func(m *module) abi.DeviceKernel { return m.fallback(k) }, 1}
+		},
+	},
+}
+
+// whole is the plan of a form in which a failing check names its own iteration.
+func whole[P any](plan func(*kernel.Kernel) *P,
+	emit func(*module, *kernel.Kernel, *P) abi.DeviceKernel) func(*kernel.Kernel) *formPlan {
+	return func(k *kernel.Kernel) *formPlan {
+		p := plan(k)
+		if p == nil {
+			return nil
+		}
+		return &formPlan{func(m *module) abi.DeviceKernel { return emit(m, k, p) }, 1}
+	}
+}
+
+// formOf is the first form that fits k. block asks for one that works in one block.
+func formOf(k *kernel.Kernel, block bool) (*KernelForm, *formPlan) {
+	for i := range KernelForms {
+		f := &KernelForms[i]
+		if block && !f.Block {
+			continue
+		}
+		if p := f.plan(k); p != nil {
+			return f, p
+		}
+	}
+	panic("BUG: the fallback does not fit kernel " + k.Name)
+}
+
+// FormNames are the names of the forms that the kernels of a module take as grids, by the names of the kernels.
+func FormNames(km *kernel.Module) map[string]string {
+	names := map[string]string{}
+	for _, k := range decided(km).Kernels {
+		f, _ := formOf(k, false)
+		names[k.Name] = f.Name
+	}
+	return names
+}
+
+// decided is the module as code is made of it.
+func decided(km *kernel.Module) *kernel.Module { return llvm.Decided(km, llvm.Machine{Device: true}) }

@@ -1,0 +1,360 @@
+package gpu
+
+import (
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/codegen/llvm"
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/runtime/abi"
+)
+
+// Note [Matrix products on devices]: a block of 256 threads computes a square tile of the result. It goes through k in
+// slices, 1024 elements of each factor, which it copies to shared memory with the prologue applied. The shared memory
+// is double buffered: while the block multiplies one slice, it loads the next into registers.
+//
+//	load slice 0; store it to half 0; barrier
+//	for each slice p: load the next; multiply half p mod 2; store the next to the other half; barrier
+//
+// A thread has a register tile in runs of four rows and four columns. So it reads shared memory by 16 bytes, and its
+// neighbours read the neighbouring bytes. Every element is one chain over k ascending, as the kernel says. Rows,
+// columns and the rest of k beyond the last whole slice are never padded, because adding 0 would turn -0 into +0.
+
+const (
+	matmulThreads   = 256
+	sliceElements   = 1024 // of a factor, in one slice
+	copiedPerThread = sliceElements / matmulThreads
+	threadsPerSide  = 16 // threads along each side of a tile
+)
+
+// matmulPlan is how a matrix product is done.
+type matmulPlan struct {
+	*llvm.Product
+	tile  int64 // rows and columns
+	depth int64 // of a slice, along k
+	side  int   // rows and columns of a thread's register tile
+}
+
+// manyTiles keep a device busy.
+const manyTiles = 64
+
+// planMatmul decides whether k is a matrix product; nil is no.
+func planMatmul(k *kernel.Kernel) *matmulPlan {
+	p := llvm.ProductOf(k)
+	if p == nil || p.Row == nil || !p.Uniform || k.Buffers() < len(k.Params) {
+		return nil
+	}
+	size := k.Types[p.Loop.IDs[0]].Bytes()
+	plan := &matmulPlan{Product: p}
+	for _, plan.tile = range []int64{128, 64, 32} {
+		tiles := int64(1)
+		for _, a := range k.Axes {
+			n, known := count([]kernel.Axis{a})
+			if !known {
+				n = 1024
+			}
+			if a.Var == p.Row.Var || a.Var == p.Col.Var {
+				n = (n + plan.tile - 1) / plan.tile
+			}
+			tiles *= n
+		}
+		if (plan.tile < 128 || size <= 4) && tiles >= manyTiles {
+			break
+		}
+	}
+	plan.depth, plan.side = sliceElements/plan.tile, int(plan.tile/threadsPerSide)
+	return plan
+}
+
+// matmul is the code of a thread of a matrix product.
+type matmul struct {
+	*thread
+	p        *matmulPlan
+	tid      value.Value
+	rows     value.Value // the extents
+	cols     value.Value
+	kExtent  value.Value
+	row, col value.Value // the begin of the block's tile
+	x, y     factorTile
+	base     [2]value.Value // the thread's first row and column in that tile
+}
+
+// factorTile is the part of one factor that a block's tile needs.
+type factorTile struct {
+	f      llvm.Factor
+	axis   kernel.Axis // of the kernel: the row or the column
+	extent value.Value
+	begin  value.Value // of the tile
+	alongK bool        // the factor is contiguous along k
+	vector bool        // whether four neighbours are loaded at once
+	elem   lt.Type
+	shared value.Value // two halves of depth rows
+	pitch  int64       // of a row
+}
+
+// matmul writes the entry of a matrix product.
+func (m *module) matmul(k *kernel.Kernel, p *matmulPlan) abi.DeviceKernel {
+	t := &matmul{thread: m.entry(k, "", matmulThreads), p: p}
+	t.tid = t.register("tid.x")
+	t.rows, t.cols, t.kExtent = t.Extent(p.Row.Extent), t.Extent(p.Col.Extent), t.Extent(p.Loop.Axis.Extent)
+	t.x = t.factorTileOf(m, p.X, *p.Row, t.rows, "x")
+	t.y = t.factorTileOf(m, p.Y, p.Col, t.cols, "y")
+	run := int64(min(p.side, 4))
+	for i, of := range []value.Value{t.Block().NewLShr(t.tid, ci(i32, 4)),
+		t.Block().NewAnd(t.tid, ci(i32, threadsPerSide-1))} {
+		t.base[i] = t.Times(t.zext(of), ci(i64, run))
+	}
+	tilesDown, tilesAcross := t.tiles(t.rows), t.tiles(t.cols)
+	all := t.Times(tilesDown, tilesAcross)
+	var items []abi.Extent
+	for _, a := range p.Batches {
+		all = t.Times(all, t.length(a))
+		items = append(items, a.Extent)
+	}
+	items = append(items, abi.Extent{Dim: p.Row.Extent.Dim, Div: p.tile},
+		abi.Extent{Dim: p.Col.Extent.Dim, Div: p.tile})
+	t.Count(t.zext(t.register("ctaid.x")), all, t.zext(t.register("nctaid.x")), nil,
+		func(i value.Value, _ []value.Value) []value.Value {
+			across, rest := t.divide(i, tilesAcross)
+			down, batch := t.divide(rest, tilesDown)
+			t.setAxesOf(p.Batches, batch)
+			t.row, t.col = t.Times(down, ci(i64, p.tile)), t.Times(across, ci(i64, p.tile))
+			t.x.begin, t.y.begin = t.row, t.col
+			t.failAt(t.Times(batch, t.Times(t.rows, t.cols)))
+			t.Statements(nil, p.Before...)
+			t.store(t.multiply())
+			return nil
+		})
+	t.Finish()
+	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items, PerBlock: 1,
+		Threads: matmulThreads}}}
+}
+
+// tiles is the number of tiles along an extent.
+func (t *matmul) tiles(n value.Value) value.Value {
+	if c, known := constantInt(n); known {
+		return ci(i64, (c+t.p.tile-1)/t.p.tile)
+	}
+	return t.Block().NewUDiv(t.Plus(n, ci(i64, t.p.tile-1)), ci(i64, t.p.tile))
+}
+
+// factorTileOf decides how a factor is read, and reserves its shared memory. A factor that is contiguous along k is
+// transposed into shared memory, whose rows then are four elements longer, so that a warp's stores go to different
+// banks.
+func (t *matmul) factorTileOf(m *module, f llvm.Factor, axis kernel.Axis, extent value.Value, name string) factorTile {
+	s := factorTile{f: f, axis: axis, extent: extent, elem: llvm.RegisterType(t.k.Types[f.Val]), pitch: t.p.tile}
+	inner := axis.Var
+	if f.Main != nil {
+		for _, term := range f.Main.At.Terms {
+			s.alongK = s.alongK || term.Var == t.p.Loop.Axis.Var && term.Coef.IsConst(1)
+		}
+	}
+	n, known := constantInt(extent)
+	if s.alongK {
+		inner, s.pitch = t.p.Loop.Axis.Var, t.p.tile+4
+		n, known = constantInt(t.kExtent)
+	}
+	_, ok := llvm.CanVectorise(t.k, inner, f.Stmts)
+	s.vector = ok && known && n%copiedPerThread == 0
+	s.shared = m.code.Shared(t.name+"."+name, s.elem, 2*t.p.depth*s.pitch)
+	return s
+}
+
+// multiply returns the thread's register tile, row by row.
+func (t *matmul) multiply() []value.Value {
+	acc := make([]value.Value, t.p.side*t.p.side)
+	for i := range acc {
+		acc[i] = t.Value(t.p.Loop.Init[0])
+	}
+	depth := ci(i64, t.p.depth)
+	whole := t.quotient(t.kExtent, t.p.depth) // slices
+	zero := value.Value(ci(i64, 0))
+	some := t.Block().NewICmp(enum.IPredSGT, whole, zero)
+	t.when(some, func() {
+		x, y := t.loadSlice(&t.x, zero, true), t.loadSlice(&t.y, zero, true)
+		t.storeSlice(&t.x, zero, x)
+		t.storeSlice(&t.y, zero, y)
+	})
+	t.barrier()
+	acc = t.Count(zero, whole, ci(i64, 1), acc, func(p value.Value, acc []value.Value) []value.Value {
+		half := t.Block().NewAnd(p, ci(i64, 1))
+		next := t.Plus(p, ci(i64, 1))
+		more := t.Block().NewICmp(enum.IPredSLT, next, whole)
+		coming := t.ifElse(more, func() []value.Value {
+			from := t.Times(next, depth)
+			return append(t.loadSlice(&t.x, from, true), t.loadSlice(&t.y, from, true)...)
+		}, append(t.zeros(&t.x), t.zeros(&t.y)...))
+		for kk := range t.p.depth {
+			acc = t.outerProduct(half, ci(i64, kk), acc)
+		}
+		t.when(more, func() {
+			other := t.Block().NewXor(half, ci(i64, 1))
+			t.storeSlice(&t.x, other, coming[:copiedPerThread])
+			t.storeSlice(&t.y, other, coming[copiedPerThread:])
+		})
+		t.barrier()
+		return acc
+	})
+	if n, known := constantInt(t.kExtent); known && n%t.p.depth == 0 {
+		return acc
+	}
+	from := t.Times(whole, depth)
+	x, y := t.loadSlice(&t.x, from, false), t.loadSlice(&t.y, from, false)
+	t.storeSlice(&t.x, zero, x)
+	t.storeSlice(&t.y, zero, y)
+	t.barrier()
+	acc = t.Count(zero, t.Minus(t.kExtent, from), ci(i64, 1), acc,
+		func(kk value.Value, acc []value.Value) []value.Value { return t.outerProduct(zero, kk, acc) })
+	t.barrier()
+	return acc
+}
+
+// copied are the four elements of a slice that this thread copies: along the row or column, and along k.
+func (t *matmul) copied(s *factorTile) (across, along [copiedPerThread]value.Value) {
+	number := t.Times(t.zext(t.tid), ci(i64, copiedPerThread))
+	inner := t.p.tile
+	if s.alongK {
+		inner = t.p.depth
+	}
+	low := t.Block().NewAnd(number, ci(i64, inner-1))
+	high := t.quotient(number, inner)
+	for i := range copiedPerThread {
+		l := t.Plus(low, ci(i64, int64(i)))
+		if s.alongK {
+			across[i], along[i] = high, l
+		} else {
+			across[i], along[i] = l, high
+		}
+	}
+	return across, along
+}
+
+// loadSlice computes this thread's elements of the slice that begins at k. Elements beyond the factor are 0, and are
+// not used. whole says that the slice ends before the factor does.
+func (t *matmul) loadSlice(s *factorTile, k value.Value, whole bool) []value.Value {
+	across, along := t.copied(s)
+	kVar := t.p.Loop.Axis.Var
+	inside := func(i int) value.Value {
+		ok := value.Value(constant.True)
+		if n, known := constantInt(s.extent); !known || n%t.p.tile != 0 {
+			ok = t.Block().NewICmp(enum.IPredSLT, t.Plus(s.begin, across[i]), s.extent)
+		}
+		if !whole {
+			ok = t.Block().NewAnd(ok, t.Block().NewICmp(enum.IPredSLT, t.Plus(k, along[i]), t.kExtent))
+		}
+		return ok
+	}
+	if s.vector && (whole || !s.alongK) {
+		return t.ifElse(inside(0), func() []value.Value {
+			x, at := t.Plus(s.begin, across[0]), t.Plus(k, along[0])
+			if s.alongK {
+				t.Define(s.axis.Var, x)
+				return t.Vector(copiedPerThread, kVar, at, nil, s.f.Stmts, s.f.Val)
+			}
+			t.Define(kVar, at)
+			return t.Vector(copiedPerThread, s.axis.Var, x, nil, s.f.Stmts, s.f.Val)
+		}, t.zeros(s))
+	}
+	var out []value.Value
+	for i := range copiedPerThread {
+		out = append(out, t.ifElse(inside(i), func() []value.Value {
+			t.Define(s.axis.Var, t.Plus(s.begin, across[i]))
+			t.Define(kVar, t.Plus(k, along[i]))
+			t.Statements(nil, s.f.Stmts...)
+			return []value.Value{t.Value(s.f.Val)}
+		}, t.zeros(s)[:1])...)
+	}
+	return out
+}
+
+// zeros stand for elements beyond the factor.
+func (t *matmul) zeros(s *factorTile) []value.Value {
+	out := make([]value.Value, copiedPerThread)
+	for i := range out {
+		out[i] = constant.NewZeroInitializer(s.elem)
+	}
+	return out
+}
+
+// storeSlice stores what loadSlice gave to half of the shared memory.
+func (t *matmul) storeSlice(s *factorTile, half value.Value, x []value.Value) {
+	across, along := t.copied(s)
+	at := func(i int) value.Value {
+		row := t.Plus(t.Times(half, ci(i64, t.p.depth)), along[i])
+		return t.Plus(t.Times(row, ci(i64, s.pitch)), across[i])
+	}
+	if s.alongK {
+		for i := range x {
+			t.Block().NewStore(x[i], t.Block().NewGetElementPtr(s.elem, s.shared, at(i)))
+		}
+		return
+	}
+	t.storeRun(s.elem, s.shared, at(0), x)
+}
+
+// outerProduct adds the products of one k to the thread's register tile.
+func (t *matmul) outerProduct(half, kk value.Value, acc []value.Value) []value.Value {
+	row := t.Plus(t.Times(half, ci(i64, t.p.depth)), kk)
+	x, y := t.fragment(&t.x, row, t.base[0]), t.fragment(&t.y, row, t.base[1])
+	out := make([]value.Value, len(acc))
+	for i := range acc {
+		t.Define(t.p.X.Val, x[i/t.p.side])
+		t.Define(t.p.Y.Val, y[i%t.p.side])
+		t.Define(t.p.Loop.Vars[0], acc[i])
+		t.Statements(nil, t.p.Step...)
+		out[i] = t.Value(t.p.Loop.Next[0])
+	}
+	return out
+}
+
+// fragment loads the thread's elements of a row of shared memory.
+func (t *matmul) fragment(s *factorTile, row, base value.Value) []value.Value {
+	run := min(t.p.side, 4)
+	var out []value.Value
+	for r := range t.p.side / run {
+		at := t.Plus(t.Times(row, ci(i64, s.pitch)), t.Plus(base, ci(i64, int64(r*run*threadsPerSide))))
+		out = append(out, t.loadRun(s.elem, s.shared, at, run)...)
+	}
+	return out
+}
+
+// position is row (dim 0) or column (dim 1) number i of the thread's register tile.
+func (t *matmul) position(dim, i int) value.Value {
+	run := min(t.p.side, 4)
+	begin := [2]value.Value{t.row, t.col}[dim]
+	return t.Plus(t.Plus(begin, t.base[dim]), ci(i64, int64(i/run*run*threadsPerSide+i%run)))
+}
+
+// store runs the epilogue for the thread's register tile.
+func (t *matmul) store(acc []value.Value) {
+	side, run := t.p.side, min(t.p.side, 4)
+	result := t.p.Loop.IDs[0]
+	cols, known := constantInt(t.cols)
+	_, ok := llvm.CanVectorise(t.k, t.p.Col.Var, t.p.After, result)
+	for i := range side {
+		row := t.position(0, i)
+		t.when(t.Block().NewICmp(enum.IPredSLT, row, t.rows), func() {
+			t.Define(t.p.Row.Var, row)
+			for j := 0; j < side; j++ {
+				col := t.position(1, j)
+				inside := t.Block().NewICmp(enum.IPredSLT, col, t.cols)
+				if ok && known && cols%int64(run) == 0 {
+					t.when(inside, func() {
+						given := map[kernel.Ref][]value.Value{result: acc[i*side+j : i*side+j+run]}
+						t.Vector(run, t.p.Col.Var, col, given, t.p.After, scalar.None)
+					})
+					j += run - 1
+					continue
+				}
+				t.when(inside, func() {
+					t.Define(t.p.Col.Var, col)
+					t.Define(result, acc[i*side+j])
+					t.Statements(nil, t.p.After...)
+				})
+			}
+		})
+	}
+}
