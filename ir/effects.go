@@ -1,7 +1,5 @@
 package ir
 
-import "healc/lang/types"
-
 // MayFail reports whether op can stop the program: its entry has the trait, and neither its types nor
 // constant operands rule the failure out. Regions count as what is in them.
 func (o *Op) MayFail() bool {
@@ -24,51 +22,6 @@ func constantOf(v *Value) *Array {
 		return nil
 	}
 	return v.Def.Array("value")
-}
-
-// integerDivides reports a division of integers by something that may be 0.
-func integerDivides(op *Op) bool {
-	if !op.Args[0].Type.Elem.IsInt() {
-		return false
-	}
-	c := constantOf(op.Args[1])
-	if c == nil {
-		return true
-	}
-	for _, b := range c.Bits {
-		if b == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// integerPower reports a power of integers whose exponent may be negative.
-func integerPower(op *Op) bool {
-	t := op.Args[0].Type.Elem
-	if !t.IsSigned() {
-		return false
-	}
-	c := constantOf(op.Args[1])
-	if c == nil {
-		return true
-	}
-	for _, b := range c.Bits {
-		if b>>(t.Bits()-1)&1 != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// foldsNothing reports that an axis in axes of x may be empty.
-func foldsNothing(x types.Tensor, axes []int64) bool {
-	for _, a := range axes {
-		if !provablyPositive(x.Shape[a]) {
-			return true
-		}
-	}
-	return false
 }
 
 // HasEffect reports whether op does input or output: by its traits, by the function it calls, or by an

@@ -1,15 +1,14 @@
 package ir
 
 import (
-	"fmt"
 	"sync"
 
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
-// This file and its neighbours eval_*.go have the reference meaning of every operation that is not
-// pointwise, on whole arrays. They are written without looking at the Element rules.
+// What the Eval rules share. An Eval rule is the reference meaning of an operation that is not pointwise, on whole
+// arrays, and is written without looking at its Element rule.
 //
 // An operation fails only for an element of its result: an empty result never fails.
 
@@ -88,34 +87,6 @@ func signExtend(t types.DType, bits uint64) int64 {
 
 func scalarArray(t types.DType, bits uint64) *Array {
 	return &Array{DType: t, Shape: []int64{}, Bits: []uint64{bits}}
-}
-
-func evalConst(_ EvalContext, op *Op, _ []*Array) ([]*Array, error) { return one(op.Array("value")) }
-
-func evalDim(c EvalContext, op *Op, _ []*Array) ([]*Array, error) {
-	return one(scalarArray(types.I32, scalar.IntBits(types.I32, c.Dim(op.Dim("dim")))))
-}
-
-func evalIota(c EvalContext, op *Op, _ []*Array) ([]*Array, error) {
-	start := c.Dim(op.Dim("start"))
-	out := NewArray(types.I32, c.Dim(op.Dim("extent")))
-	for i := range out.Bits {
-		out.Bits[i] = scalar.IntBits(types.I32, start+int64(i))
-	}
-	return one(out)
-}
-
-func evalLoadNpy(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
-	path := args[0].Str
-	a, err := c.System().LoadNpy(path)
-	if err != nil {
-		return nil, err
-	}
-	want := types.Of(op.DType("dtype"), extents(c, op.Dims("shape"))...)
-	if got := a.Type(); !types.Equal(got, want) {
-		return nil, fmt.Errorf("%s holds %s, not %s", path, got, want)
-	}
-	return one(a)
 }
 
 // A vector applies a scalar program to whole columns of elements.

@@ -216,8 +216,14 @@ func (k ReduceKind) String() string {
 
 var table = map[string]*OpDef{}
 
-// define adds an operation to the table. It panics at start-up when a fact is missing.
-func define(d *OpDef) *OpDef {
+// declare reserves the entry of an operation, which define fills in. Two variables, so that the rules of an entry can
+// name operations, itself among them: rules in the initializer of the variable would be initialization cycles.
+func declare(name string) *OpDef { return &OpDef{Name: name} }
+
+// define fills in the entry of an operation and adds it to the table. It panics at start-up when a fact is missing.
+func define(d *OpDef, entry OpDef) *OpDef {
+	entry.Name = d.Name
+	*d = entry
 	switch {
 	case table[d.Name] != nil:
 		panic("BUG: operation " + d.Name + " is defined twice")

@@ -226,6 +226,7 @@ func (t *Tape) add(x, y *Value) *Value            { return t.Emit(OpAdd, nil, x,
 func (t *Tape) sub(x, y *Value) *Value            { return t.Emit(OpSub, nil, x, y) }
 func (t *Tape) mul(x, y *Value) *Value            { return t.Emit(OpMul, nil, x, y) }
 func (t *Tape) div(x, y *Value) *Value            { return t.Emit(OpDiv, nil, x, y) }
+func (t *Tape) square(x *Value) *Value            { return t.mul(x, x) }
 func (t *Tape) neg(x *Value) *Value               { return t.Emit(OpNeg, nil, x) }
 func (t *Tape) scale(x *Value, by float64) *Value { return t.mul(x, t.Fill(x, by)) }
 

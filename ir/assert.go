@@ -10,8 +10,9 @@ import (
 
 // OpAssert stops the program when its condition is false. The other operands are shown then: two of them
 // are what was compared.
-var OpAssert = define(&OpDef{
-	Name: "assert", Class: Host, Surface: "assert", Arity: Variadic, Traits: Effect,
+var OpAssert = declare("assert")
+var _ = define(OpAssert, OpDef{
+	Class: Host, Surface: "assert", Arity: Variadic, Traits: Effect,
 	Summary: "Stops the program unless a condition holds, and shows the values that were compared.",
 	Attrs:   []AttrDef{{Name: "what", Kind: AttrStr, Doc: "the assertion as it is written"}},
 	Infer: func(args []types.Tensor, _ Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -51,8 +52,9 @@ var OpAssert = define(&OpDef{
 // OpRequire is for what a function asks of its arguments: an operation like any other, which stands in kernels and in
 // functions without effects, where an assertion cannot. Its details are two, as a kernel has room for (abi.Error);
 // those not shown are 0.
-var OpRequire = define(&OpDef{
-	Name: "require", Class: Pointwise, Surface: "require", Arity: 4, Traits: MayFail,
+var OpRequire = declare("require")
+var _ = define(OpRequire, OpDef{
+	Class: Pointwise, Surface: "require", Arity: 4, Traits: MayFail,
 	Operands: []string{"x", "ok", "a", "b"},
 	Summary: "The first operand where the second is true; elsewhere the program stops with the message, in which the " +
 		"others stand for {}.",
@@ -81,6 +83,7 @@ var OpRequire = define(&OpDef{
 		e.Check(scalar.CheckRequire, x[1], x[2:2+strings.Count(op.Str("says"), "{}")]...)
 		return x[0]
 	},
+	VJP: func(t *Tape, op *Op, cts []*Value) { t.Add(op.Args[0], cts[0]) },
 	Constraints: []Constraint{
 		{"C1", "the first operand is of type number or bool"},
 		{"C2", "the second is bool"},

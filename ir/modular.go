@@ -12,32 +12,30 @@ import (
 // residues are the element types of modular arithmetic.
 var residues = dtypeSet{"i32 or i64", func(d types.DType) bool { return d == types.I32 || d == types.I64 }}
 
-var (
-	OpModSum = modular("modsum", 2, Commutative, "a + b modulo p, exact for all operands.",
-		"modsum([5, -1], [6, 0], 7) == [4, 6]",
-		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Add(x[0], x[1]) }))
+var OpModSum = modular("modsum", 2, Commutative, "a + b modulo p, exact for all operands.",
+	"modsum([5, -1], [6, 0], 7) == [4, 6]",
+	residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Add(x[0], x[1]) }))
 
-	OpModSub = modular("modsub", 2, 0, "a - b modulo p, exact for all operands.",
-		"modsub([5, -1], [6, 0], 7) == [6, 6]",
-		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Sub(x[0], x[1]) }))
+var OpModSub = modular("modsub", 2, 0, "a - b modulo p, exact for all operands.",
+	"modsub([5, -1], [6, 0], 7) == [6, 6]",
+	residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Sub(x[0], x[1]) }))
 
-	OpModMul = modular("modmul", 2, Commutative, "a * b modulo p; the product is exact before it is reduced.",
-		"modmul([5, -1], [6, 3], 7) == [2, 4]",
-		func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Product(x[0], x[1]) })
+var OpModMul = modular("modmul", 2, Commutative, "a * b modulo p; the product is exact before it is reduced.",
+	"modmul([5, -1], [6, 3], 7) == [2, 4]",
+	func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Product(x[0], x[1]) })
 
-	OpModNeg = modular("modneg", 1, 0, "-a modulo p.", "modneg([5, 0, -1], 7) == [2, 0, 1]",
-		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Neg(x[0]) }))
+var OpModNeg = modular("modneg", 1, 0, "-a modulo p.", "modneg([5, 0, -1], 7) == [2, 0, 1]",
+	residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Neg(x[0]) }))
 
-	OpMod = modular("mod", 1, 0, "The remainder of a by p in [0, p); `%` truncates instead.",
-		"mod([5, 8, -1], 7) == [5, 1, 6]",
-		residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return x[0] }))
-)
+var OpMod = modular("mod", 1, 0, "The remainder of a by p in [0, p); `%` truncates instead.",
+	"mod([5, 8, -1], 7) == [5, 1, 6]",
+	residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return x[0] }))
 
 // modular is an operation on operands a, b, ... and the modulus, its last operand. f gives the residue.
 func modular(name string, operands int, t Traits, summary, example string,
 	f func(m scalar.Modulus, x []scalar.Ref) scalar.Ref) *OpDef {
 	d := OpDef{
-		Name: name, Surface: name, Arity: operands + 1, Traits: t | MayFail, Fails: badModulus,
+		Surface: name, Arity: operands + 1, Traits: t | MayFail, Fails: badModulus,
 		Operands: []string{"a", "b"}[:operands:operands], Summary: summary, Example: example, NoGrad: noResidueGrad,
 		Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
 			p := x[operands]
@@ -47,7 +45,7 @@ func modular(name string, operands int, t Traits, summary, example string,
 		},
 	}
 	d.Operands = append(d.Operands, "p")
-	return pointwise(d, residues, like)
+	return pointwise(declare(name), d, residues, like)
 }
 
 // residuesOf computes f from the residues of the operands.
@@ -83,8 +81,9 @@ func alwaysPositive(v *Value) bool {
 }
 
 // OpModPow squares and multiplies, one step for each bit of the exponent.
-var OpModPow = pointwise(OpDef{
-	Name: "modpow", Surface: "modpow", Arity: 3, Traits: MayFail, Operands: []string{"a", "e", "p"},
+var OpModPow = declare("modpow")
+var _ = pointwise(OpModPow, OpDef{
+	Surface: "modpow", Arity: 3, Traits: MayFail, Operands: []string{"a", "e", "p"},
 	NoGrad:  noResidueGrad,
 	Summary: "a to the power e modulo p; 0 to the power 0 is 1, and a negative exponent stops the program.",
 	Expand: func(b *Builder, op *Op) []*Value {
@@ -106,8 +105,9 @@ var OpModPow = pointwise(OpDef{
 }, residues, like)
 
 // opNatural lets through what is not negative: an exponent.
-var opNatural = pointwise(OpDef{
-	Name: "natural", Arity: 1, Traits: MayFail, NoGrad: noResidueGrad,
+var opNatural = declare("natural")
+var _ = pointwise(opNatural, OpDef{
+	Arity: 1, Traits: MayFail, NoGrad: noResidueGrad,
 	Summary: "The operand; a negative one is no exponent and stops the program.",
 	Scalar: unary(func(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 		e.Check(scalar.CheckNegativeExponent, e.Le(e.Int(e.TypeOf(x), 0), x), e.Cast(types.I64, x))
@@ -118,8 +118,9 @@ var opNatural = pointwise(OpDef{
 
 // OpModInv is the extended algorithm of Euclid: of r and t in each step, a*t = r modulo p, until r is 0. The
 // quotients of numbers below 2^63 end after 91 steps, those of Fibonacci numbers.
-var OpModInv = pointwise(OpDef{
-	Name: "modinv", Surface: "modinv", Arity: 2, Traits: MayFail, Operands: []string{"a", "p"}, NoGrad: noResidueGrad,
+var OpModInv = declare("modinv")
+var _ = pointwise(OpModInv, OpDef{
+	Surface: "modinv", Arity: 2, Traits: MayFail, Operands: []string{"a", "p"}, NoGrad: noResidueGrad,
 	Summary: "The number x with a * x = 1 modulo p; one that shares a factor with p has none and stops the program.",
 	Expand: func(b *Builder, op *Op) []*Value {
 		return []*Value{eachElement(b, op, func(b *Builder, x []*Value) *Value {
@@ -145,8 +146,9 @@ var OpModInv = pointwise(OpDef{
 }, residues, like)
 
 // opCoprime lets the first operand through when the second, a greatest common divisor, is 1.
-var opCoprime = pointwise(OpDef{
-	Name: "coprime", Arity: 4, Traits: MayFail, NoGrad: noResidueGrad,
+var opCoprime = declare("coprime")
+var _ = pointwise(opCoprime, OpDef{
+	Arity: 4, Traits: MayFail, NoGrad: noResidueGrad,
 	Summary: "The first operand where the second is 1; else the third and the fourth share a factor, which stops the " +
 		"program.",
 	Scalar: func(e scalar.Emitter, _ *Op, x []scalar.Ref) scalar.Ref {
@@ -158,8 +160,9 @@ var opCoprime = pointwise(OpDef{
 }, residues, like)
 
 // OpNttLength lets through what can be the length of a transform.
-var OpNttLength = pointwise(OpDef{
-	Name: "ntt_length", Surface: "ntt_length", Arity: 1, Traits: MayFail, Operands: []string{"m"},
+var OpNttLength = declare("ntt_length")
+var _ = pointwise(OpNttLength, OpDef{
+	Surface: "ntt_length", Arity: 1, Traits: MayFail, Operands: []string{"m"},
 	NoGrad:  noResidueGrad,
 	Summary: "The operand where it is a power of two; another is no length of a transform, which stops the program.",
 	Scalar: unary(func(e scalar.Emitter, m scalar.Ref) scalar.Ref {

@@ -1,8 +1,6 @@
 package ir
 
 import (
-	"math"
-
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -111,37 +109,6 @@ func (k ReduceKind) Identity(t types.DType) (uint64, bool) {
 	return 0, false
 }
 
-func evalReduce(kind ReduceKind) func(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
-	return func(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
-		x, axes := args[0], op.Ints("axes")
-		out := NewArray(x.DType, extents(c, op.Type().Shape)...)
-		if len(out.Bits) == 0 {
-			return one(out)
-		}
-		if len(x.Bits) == 0 {
-			identity, ok := kind.Identity(x.DType)
-			if !ok {
-				return nil, c.Fail(op, scalar.CheckEmpty)
-			}
-			for i := range out.Bits {
-				out.Bits[i] = identity
-			}
-			return one(out)
-		}
-		add := vectorOf(op.Def, x.DType, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
-			return kind.combine(e, x[0], x[1])
-		})
-		if len(axes) > 0 && hasAxis(axes, len(x.Shape)-1) {
-			for r, row := range reducedInner(x, axes, len(out.Bits)) {
-				out.Bits[r] = byLanes(add, row)
-			}
-			return one(out)
-		}
-		copy(out.Bits, byColumns(add, reducedOuter(x, axes, len(out.Bits))))
-		return one(out)
-	}
-}
-
 // reducedInner gives, for each of the results in row-major order, its reduced elements in row-major order.
 func reducedInner(x *Array, axes []int64, results int) [][]uint64 {
 	all := kept(x, axes)
@@ -189,88 +156,4 @@ func split(x []uint64, n int) [][]uint64 {
 		rows[i] = x[i*len(x)/n : (i+1)*len(x)/n]
 	}
 	return rows
-}
-
-// evalLeftFold is x0 - x1 - x2 ... and its like, strictly from the left.
-func evalLeftFold(f func(e scalar.Emitter, x, y scalar.Ref) scalar.Ref) func(c EvalContext, op *Op,
-	args []*Array) ([]*Array, error) {
-	return func(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
-		x := args[0]
-		out := NewArray(x.DType, extents(c, op.Type().Shape)...)
-		if len(out.Bits) == 0 {
-			return one(out)
-		}
-		if len(x.Bits) == 0 {
-			return nil, c.Fail(op, scalar.CheckEmpty)
-		}
-		step := vectorOf(op.Def, x.DType, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
-			return f(e, x[0], x[1])
-		})
-		rows := reducedOuter(x, op.Ints("axes"), len(out.Bits))
-		acc := rows[0]
-		for _, row := range rows[1:] {
-			var err *scalar.CheckError
-			if acc, err = step.apply(acc, row); err != nil {
-				return nil, failed(c, op, err)
-			}
-		}
-		copy(out.Bits, acc)
-		return one(out)
-	}
-}
-
-func evalPosition(kind ReduceKind) func(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
-	return func(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
-		x := args[0]
-		out := NewArray(types.I32, extents(c, op.Type().Shape)...)
-		if len(out.Bits) == 0 {
-			return one(out)
-		}
-		if len(x.Bits) == 0 {
-			return nil, c.Fail(op, scalar.CheckEmpty)
-		}
-		for r, row := range reducedInner(x, op.ReducedAxes(), len(out.Bits)) {
-			out.Bits[r] = scalar.IntBits(types.I32, firstExtreme(x.DType, row, kind == ReduceArgMax))
-		}
-		return one(out)
-	}
-}
-
-// firstExtreme is the position of the first NaN or, if there is none, of the first maximum or minimum.
-func firstExtreme(t types.DType, x []uint64, largest bool) int64 {
-	best := 0
-	for i, v := range x {
-		switch {
-		case isNaN(t, x[best]):
-			return int64(best)
-		case isNaN(t, v), largest && less(t, x[best], v), !largest && less(t, v, x[best]):
-			best = i
-		}
-	}
-	return int64(best)
-}
-
-func isNaN(t types.DType, x uint64) bool { return t.IsFloat() && math.IsNaN(floatValue(t, x)) }
-
-func less(t types.DType, x, y uint64) bool {
-	switch {
-	case t.IsFloat():
-		return floatValue(t, x) < floatValue(t, y)
-	case t.IsSigned():
-		return signExtend(t, x) < signExtend(t, y)
-	}
-	return x < y
-}
-
-// floatValue is the value of a float element; every one is a float64.
-func floatValue(t types.DType, x uint64) float64 {
-	switch t {
-	case types.F16:
-		return float64(types.F16Value(uint16(x)))
-	case types.BF16:
-		return float64(types.BF16Value(uint16(x)))
-	case types.F32:
-		return float64(math.Float32frombits(uint32(x)))
-	}
-	return math.Float64frombits(x)
 }

@@ -1,19 +1,26 @@
 package ir
 
 import (
+	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
-// Note [Gradients of folds and scans]: a scan carries accumulators along a row. Its derivative is a scan again, from
-// the end of each row to its start: it carries the cotangents of the accumulators, reads the accumulators that the scan
-// has kept anyway, and keeps what reaches the accumulators after each element. From these the gradients by the elements
-// and by what the function captures follow for each element on its own, as those of a tabulate. A fold is the last
-// accumulator of a scan, whose accumulators the derivative computes first. So there is one kernel over all rows in each
-// direction, and no step is computed more than twice.
-
-func init() { // init: see rule
-	rule(OpScan, func(t *Tape, op *Op, cts []*Value) {
+// OpScan keeps every accumulator of a fold.
+var OpScan = declare("scan")
+var _ = define(OpScan, OpDef{
+	Class: Scope, Surface: "scan", Arity: Variadic, Regions: 1,
+	Reads: readsLast,
+	Space: func(op *Op) types.Shape { return op.Results[0].Type.Shape },
+	Summary: "The accumulators of the left folds along the last axis, one after each element; without a start the " +
+		"first element is the first of them.",
+	Attrs: []AttrDef{
+		{Name: "init", Kind: AttrFlag, Optional: true, Doc: "whether the operands before the last are the start"},
+	},
+	Infer:   inferScan,
+	Eval:    evalScan,
+	Element: elementScan,
+	VJP: func(t *Tape, op *Op, cts []*Value) {
 		x := op.Args[len(op.Args)-1]
 		r := &recurrence{t: t, step: op.Regions[0], x: x, after: op.Results, at: op.Span}
 		if op.Flag("init") {
@@ -27,56 +34,152 @@ func init() { // init: see rule
 			}
 		}
 		r.gradients(cts, heads)
-	})
-	rule(OpFold, foldRule)
+	},
+	Constraints: []Constraint{
+		{"C1",
+			"the operands are the tensor, of numbers or bools and with an axis, and before it the scalar starts if " +
+				"init is set"},
+		{"C2", "the region takes the accumulators and an element, all scalars, and yields the accumulators"},
+	},
+	Example: "scan(0, |a, x| 10 * a + x, [1, 2, 3]) == [1, 12, 123]",
+})
+
+// accumulators are the types of what a scan carries.
+func accumulators(args []types.Tensor, attrs Attrs) []types.Tensor {
+	if init, _ := attrs[0].(bool); init {
+		return args[:len(args)-1]
+	}
+	return []types.Tensor{types.Scalar(args[len(args)-1].Elem)}
 }
 
-// foldRule moves the axes of a fold to the end, as one.
-func foldRule(t *Tape, op *Op, cts []*Value) {
-	x := op.Args[len(op.Args)-1]
-	perm, kept := []int64{}, types.Shape{}
-	reduced := types.Shape{}
-	for k, d := range x.Type.Shape {
-		if !hasAxis(op.Ints("axes"), k) {
-			perm, kept = append(perm, int64(k)), append(kept, d)
+func inferScan(args []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tensor, error) {
+	init, _ := attrs[0].(bool)
+	if len(args) == 0 || !init && len(args) != 1 || init && len(args) < 2 {
+		return nil, broken("C1", "scan takes the tensor, and the starts before it if there are any, not %s",
+			types.Count(len(args), "operand"))
+	}
+	x := args[len(args)-1]
+	if err := requireIn("C1", "a scan", elements, x); err != nil {
+		return nil, err
+	}
+	if x.IsScalar() {
+		return nil, broken("C1", "a scan goes along the last axis, and a scalar has none")
+	}
+	accs := accumulators(args, attrs)
+	for _, t := range accs {
+		if !t.IsScalar() || !elements.has(t.Elem) {
+			return nil, broken("C1", "the start of a scan is made of scalars, not %s", t)
 		}
 	}
-	for _, a := range op.Ints("axes") {
-		perm, reduced = append(perm, a), append(reduced, x.Type.Shape[a])
+	want := append(append([]types.Tensor{}, accs...), types.Scalar(x.Elem))
+	body := regions[0]
+	if len(body.Params) != len(want) {
+		return nil, broken("C2", "the function of a scan takes %s, not %d", types.Count(len(want), "value"),
+			len(body.Params))
 	}
-	moved := t.permute(x, perm)
-	n := flatExtent(op.Span, reduced)
-	r := &recurrence{t: t, step: op.Regions[0], x: t.reshape(moved, append(append(types.Shape{}, kept...), n)),
-		at: op.Span}
-	r.starts = op.Args[: len(op.Args)-1 : len(op.Args)-1]
-	step, err := NewCloner().Block(r.step)
-	if err != nil {
-		panic("BUG: copying without substitution: " + err.Error())
+	for i, t := range want {
+		if !types.Equal(body.Params[i].Type, t) {
+			return nil, broken("C2", "the function of a scan takes %s here, not %s", t, body.Params[i].Type)
+		}
 	}
-	init := len(r.starts) > 0
-	scan := t.b.EmitOp(OpScan, A{"init": init}, append(append([]*Value{}, r.starts...), r.x), []*Block{step})
-	if !init {
-		r.starts = nil
+	if len(body.Yields) != len(accs) {
+		return nil, broken("C2", "the function of a scan gives %s, not %d", types.Count(len(accs), "value"),
+			len(body.Yields))
 	}
-	r.after = scan.Results
-	t.varied[r.x] = t.varied[x]
-	shape := r.after[0].Type.Shape
-	head := t.reshape(cts[0], append(append(types.Shape{}, kept...), types.Lit(1)))
-	ct := t.where(t.lastOf(shape), t.broadcast(head, shape), t.Fill(r.after[0], 0))
-	r.gradients([]*Value{ct}, []*Value{head})
-	if g := t.cotangents[r.x]; g != nil && r.x != x {
-		t.Add(x, t.permute(t.reshape(g, moved.Type.Shape), inverse(perm)))
+	out := make([]types.Tensor, len(accs))
+	for i, t := range accs {
+		if !types.Equal(body.Yields[i].Type, t) {
+			return nil, broken("C2", "the function of a scan makes %s of %s", body.Yields[i].Type, t)
+		}
+		out[i] = types.Tensor{Elem: t.Elem, Shape: x.Shape}
 	}
+	return out, nil
 }
 
-// flatExtent is the number of elements of a shape as one extent.
-func flatExtent(at diag.Span, s types.Shape) types.Dim {
-	n := elems(s)
-	if c, ok := n.Const(); ok && c > types.MaxExtent {
-		unsupportedGradient(at, "a fold or scan of "+n.String()+" elements")
+func evalScan(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
+	x := args[len(args)-1]
+	out := make([]*Array, len(op.Results))
+	for k, r := range op.Results {
+		out[k] = NewArray(r.Type.Elem, x.Shape...)
 	}
-	return n
+	n := int(x.Shape[len(x.Shape)-1])
+	for at := range x.Bits {
+		elem := scalarArray(x.DType, x.Bits[at])
+		first := at%n == 0
+		if first && !op.Flag("init") {
+			out[0].Bits[at] = elem.Bits[0]
+			continue
+		}
+		in := make([]*Array, len(out), len(out)+1)
+		for k := range in {
+			if first {
+				in[k] = args[k]
+			} else {
+				in[k] = scalarArray(out[k].DType, out[k].Bits[at-1])
+			}
+		}
+		acc, err := c.Region(op, 0, append(in, elem)...)
+		if err != nil {
+			return nil, err
+		}
+		for k := range out {
+			out[k].Bits[at] = acc[k].Bits[0]
+		}
+	}
+	return out, nil
 }
+
+// elementScan folds up to the element that is wanted. A scan that is written to memory as a whole stores
+// every accumulator on the way instead; bufferize does that with ScanStep.
+func elementScan(p Pull, op *Op, result int, at []scalar.Ref) scalar.Ref {
+	last := len(at) - 1
+	e := p.E()
+	start, skipped := ScanStart(p, op, at[:last])
+	n := e.Add(at[last], e.Int(types.I64, 1-skipped))
+	return p.Iterate(n, start, func(i scalar.Ref, acc []scalar.Ref) ([]scalar.Ref, scalar.Ref) {
+		return ScanStep(p, op, at[:last], p.E().Add(i, p.E().Int(types.I64, skipped)), acc), scalar.None
+	})[result]
+}
+
+// ScanStart gives the accumulators of a scan before its first step, for the row at, and the number of
+// elements that they hold already: one when there is no start.
+func ScanStart(p Pull, op *Op, row []scalar.Ref) (acc []scalar.Ref, skipped int64) {
+	x := len(op.Args) - 1
+	if !op.Flag("init") {
+		shape, e := op.Args[x].Type.Shape, p.E()
+		if d := shape[len(shape)-1]; !provablyPositive(d) {
+			// It holds where there is an element to compute, and keeps the first one from being read where not.
+			e.Check(scalar.CheckEmpty, e.Lt(e.Int(types.I64, 0), p.Extent(d)))
+		}
+		first := append(append([]scalar.Ref{}, row...), p.E().Int(types.I64, 0))
+		return []scalar.Ref{p.Arg(op, x, first)}, 1
+	}
+	for k := range x {
+		acc = append(acc, p.Arg(op, k, nil))
+	}
+	return acc, 0
+}
+
+// ScanStep gives the accumulators after element i of a row.
+func ScanStep(p Pull, op *Op, row []scalar.Ref, i scalar.Ref, acc []scalar.Ref) []scalar.Ref {
+	x := p.Arg(op, len(op.Args)-1, append(append([]scalar.Ref{}, row...), i))
+	in := append(append([]scalar.Ref{}, acc...), x)
+	next := make([]scalar.Ref, len(acc))
+	for k := range next {
+		next[k] = p.Region(op, 0, k, in, nil)
+	}
+	return next
+}
+
+// readsLast is the rule where the last operand is gone through, and what comes before it is a start.
+func readsLast(op *Op, i int) bool { return i == len(op.Args)-1 || nonEmpty(op.Type().Shape) }
+
+// Note [Gradients of folds and scans]: a scan carries accumulators along a row. Its derivative is a scan again, from
+// the end of each row to its start: it carries the cotangents of the accumulators, reads the accumulators that the scan
+// has kept anyway, and keeps what reaches the accumulators after each element. From these the gradients by the elements
+// and by what the function captures follow for each element on its own, as those of a tabulate. A fold is the last
+// accumulator of a scan, whose accumulators the derivative computes first. So there is one kernel over all rows in each
+// direction, and no step is computed more than twice.
 
 // A recurrence is what a scan computes along the last axis of x.
 type recurrence struct {

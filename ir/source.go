@@ -8,8 +8,9 @@ import (
 )
 
 // OpConst is a tensor that the compiler knows.
-var OpConst = define(&OpDef{
-	Name: "const", Class: Source, Traits: Cheap,
+var OpConst = declare("const")
+var _ = define(OpConst, OpDef{
+	Class: Source, Traits: Cheap,
 	Summary: "The tensor, or the string, that is given as an attribute.",
 	Attrs:   []AttrDef{{Name: "value", Kind: AttrArray, Doc: "the elements"}},
 	Infer: func(_ []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -42,9 +43,27 @@ var OpConst = define(&OpDef{
 	Example:     "[1, 2, 3] == [1, 2, 3]",
 })
 
+func evalConst(_ EvalContext, op *Op, _ []*Array) ([]*Array, error) { return one(op.Array("value")) }
+
+// elementConst gives scalars, and tensors whose elements are all the same. Other constants are data that
+// the lowering gives a buffer, so they are never pulled.
+func elementConst(p Pull, op *Op, _ int, _ []scalar.Ref) scalar.Ref {
+	a := op.Array("value")
+	if len(a.Bits) == 0 {
+		return p.E().Bits(a.DType, 0) // an empty tensor: nothing runs this
+	}
+	for _, b := range a.Bits {
+		if b != a.Bits[0] {
+			panic("BUG: a constant tensor is pulled element by element")
+		}
+	}
+	return p.E().Bits(a.DType, a.Bits[0])
+}
+
 // OpDim is the value of a shape expression.
-var OpDim = define(&OpDef{
-	Name: "dim", Class: Source, Traits: Cheap,
+var OpDim = declare("dim")
+var _ = define(OpDim, OpDef{
+	Class: Source, Traits: Cheap,
 	Summary: "The value of a shape expression, an i32.",
 	Attrs:   []AttrDef{{Name: "dim", Kind: AttrDim, Doc: "the expression"}},
 	Infer: func(_ []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -63,9 +82,14 @@ var OpDim = define(&OpDef{
 	Example:     "length([1.0, 2.0, 3.0]) == 3",
 })
 
+func evalDim(c EvalContext, op *Op, _ []*Array) ([]*Array, error) {
+	return one(scalarArray(types.I32, scalar.IntBits(types.I32, c.Dim(op.Dim("dim")))))
+}
+
 // OpIota counts.
-var OpIota = define(&OpDef{
-	Name: "iota", Class: Source, Traits: Cheap, Surface: "..",
+var OpIota = declare("iota")
+var _ = define(OpIota, OpDef{
+	Class: Source, Traits: Cheap, Surface: "..",
 	Summary: "The i32 vector start, start+1, ... of the given extent.",
 	Attrs: []AttrDef{
 		{Name: "start", Kind: AttrDim, Doc: "the first element"},
@@ -92,3 +116,12 @@ var OpIota = define(&OpDef{
 	Constraints: []Constraint{{"C1", "every element fits i32"}},
 	Example:     "2..5 == [2, 3, 4]",
 })
+
+func evalIota(c EvalContext, op *Op, _ []*Array) ([]*Array, error) {
+	start := c.Dim(op.Dim("start"))
+	out := NewArray(types.I32, c.Dim(op.Dim("extent")))
+	for i := range out.Bits {
+		out.Bits[i] = scalar.IntBits(types.I32, start+int64(i))
+	}
+	return one(out)
+}

@@ -29,8 +29,9 @@ func requireDigits(c string, t types.DType, attrs Attrs) error {
 }
 
 // OpDigits takes numbers apart.
-var OpDigits = define(&OpDef{
-	Name: "g_decomposition", Class: Reindex, Surface: "g_decomposition", Arity: 1,
+var OpDigits = declare("g_decomposition")
+var _ = define(OpDigits, OpDef{
+	Class: Reindex, Surface: "g_decomposition", Arity: 1,
 	Summary: "The digits of each number to the base 2^base_bits on a new last axis, least significant first, of the " +
 		"bits in two's complement, which go on with the sign.",
 	Attrs: []AttrDef{attrPower, attrBaseBits},
@@ -72,8 +73,9 @@ var OpDigits = define(&OpDef{
 // digits 0 <= vi < qi (Garner 1959; Knuth, volume 2, 4.3.2): vi = (...((ai - v0)/q0 - v1)/q1 ... - v(i-1))/q(i-1)
 // modulo qi. So X is made from the inside out, in words of 64 bits, by one multiplication and addition of a word for
 // each vi.
-var OpDigitsFull = define(&OpDef{
-	Name: "g_decomposition_full", Class: Reindex, Surface: "g_decomposition_full", Arity: 2, Traits: MayFail,
+var OpDigitsFull = declare("g_decomposition_full")
+var _ = define(OpDigitsFull, OpDef{
+	Class: Reindex, Surface: "g_decomposition_full", Arity: 2, Traits: MayFail,
 	Summary: "The digits to the base 2^base_bits, least significant first, of the numbers in [0, q[0]*q[1]*...) " +
 		"whose residues modulo q[i] stand at " +
 		"index i of the second axis: [l, k, r] becomes [l, power, r]. Moduli that share a factor stop the program.",

@@ -21,8 +21,9 @@ var attrSumAxis = AttrDef{Name: "axis", Kind: AttrInt,
 	Doc: "the axis that is summed; not the last, which the moduli belong to"}
 
 // OpAxisModSum sums along an axis.
-var OpAxisModSum = define(&OpDef{
-	Name: "axis_modsum", Class: Reindex, Surface: "axis_modsum", Arity: 2, Traits: MayFail, Fails: badModulus,
+var OpAxisModSum = declare("axis_modsum")
+var _ = define(OpAxisModSum, OpDef{
+	Class: Reindex, Surface: "axis_modsum", Arity: 2, Traits: MayFail, Fails: badModulus,
 	Summary: "The sum along an axis modulo p, which is one number or one for each position of the last axis; of " +
 		"nothing 0.",
 	Attrs: []AttrDef{attrSumAxis},
@@ -37,13 +38,15 @@ var OpAxisModSum = define(&OpDef{
 		}, op.Type())}
 	},
 	NoGrad:      noResidueGrad,
+	Merge:       mergeProducts,
 	Constraints: modSumConstraints[:3],
 	Example:     "axis_modsum([[5, 6], [4, 4]], [7, 11], 0) == [2, 10]",
 })
 
 // OpModMulAxisSum sums products along an axis.
-var OpModMulAxisSum = define(&OpDef{
-	Name: "modmul_axis_sum", Class: Reindex, Surface: "modmul_axis_sum", Arity: 3, Traits: MayFail, Fails: badModulus,
+var OpModMulAxisSum = declare("modmul_axis_sum")
+var _ = define(OpModMulAxisSum, OpDef{
+	Class: Reindex, Surface: "modmul_axis_sum", Arity: 3, Traits: MayFail, Fails: badModulus,
 	Summary: "The sum along an axis of the products a * b modulo p, in one pass.",
 	Attrs:   []AttrDef{attrSumAxis},
 	Infer: func(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -61,8 +64,6 @@ var OpModMulAxisSum = define(&OpDef{
 	Constraints: modSumConstraints,
 	Example:     "modmul_axis_sum([[5, 6], [4, 4]], [[1, 2], [2, 3]], [7, 11], 0) == [6, 2]",
 })
-
-func init() { OpAxisModSum.Merge = mergeProducts } // the two operations are made of each other
 
 // mergeProducts makes a sum of products modulo p the sum modulo p of the products: a product that is reduced takes as
 // long as one that is added as it is and more. A modulus that is not positive is reported as it was, by the product,
@@ -127,8 +128,9 @@ func (b *Builder) sumProducts(x, y, p *Value, axis, n int64) *Value {
 }
 
 // OpModScatterAdd is scatter_add modulo p.
-var OpModScatterAdd = define(&OpDef{
-	Name: "mod_scatter_add", Class: Reindex, Arity: 4, Traits: MayFail,
+var OpModScatterAdd = declare("mod_scatter_add")
+var _ = define(OpModScatterAdd, OpDef{
+	Class: Reindex, Arity: 4, Traits: MayFail,
 	Summary: "The first operand with the elements of the third added at the positions of the second along an axis, " +
 		"modulo the fourth.",
 	Attrs: []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that the positions count"}},
@@ -248,53 +250,56 @@ func (b *Builder) sumModulo(p *Value, low int64, sum func(part func(*Value) *Val
 }
 
 // The steps of sums modulo p on words; see scalar.Modulus.
-var (
-	opProductLimb = pointwise(OpDef{
-		Name: "product_limb", Arity: 3, Traits: Partial, Operands: []string{"a", "b", "p"}, NoGrad: noResidueGrad,
-		Summary: "What the product a * b adds to one of three sums, of which `mod_limbs` makes the residue of a sum " +
-			"of products modulo p.",
-		Attrs: []AttrDef{{Name: "limb", Kind: AttrInt, Doc: "the number of the sum, 0 to 2"}},
-		Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
-			m := scalar.NewModulus(e, x[2])
-			return m.Number(m.Limb(x[0], x[1], int(op.Int("limb"))))
-		},
-		Example: "modmul_axis_sum([[5], [4]], [[1], [2]], [7], 0) == [6]",
-	}, words, like)
 
-	opModLimbs = pointwise(OpDef{
-		Name: "mod_limbs", Arity: 4, Traits: MayFail, Fails: badModulus, Operands: []string{"s2", "s1", "s0", "p"},
-		NoGrad: noResidueGrad,
-		Summary: "The residue modulo p of the sum of products that s2, s1 and s0, sums of what `product_limb` gives, " +
-			"stand for.",
-		Attrs: []AttrDef{{Name: "terms", Kind: AttrInt, Doc: "the number of the products"}},
-		Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
-			checkModulus(e, x[3])
-			m := scalar.NewModulus(e, x[3])
-			return m.Number(m.Limbs(m.FromNumber(x[0]), m.FromNumber(x[1]), m.FromNumber(x[2]), op.Int("terms")))
-		},
-		Example: "modmul_axis_sum([[5], [4]], [[1], [2]], [7], 0) == [6]",
-	}, words, like)
+var opProductLimb = declare("product_limb")
+var _ = pointwise(opProductLimb, OpDef{
+	Arity: 3, Traits: Partial, Operands: []string{"a", "b", "p"}, NoGrad: noResidueGrad,
+	Summary: "What the product a * b adds to one of three sums, of which `mod_limbs` makes the residue of a sum " +
+		"of products modulo p.",
+	Attrs: []AttrDef{{Name: "limb", Kind: AttrInt, Doc: "the number of the sum, 0 to 2"}},
+	Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
+		m := scalar.NewModulus(e, x[2])
+		return m.Number(m.Limb(x[0], x[1], int(op.Int("limb"))))
+	},
+	Example: "modmul_axis_sum([[5], [4]], [[1], [2]], [7], 0) == [6]",
+}, words, like)
 
-	opModParts = pointwise(OpDef{
-		Name: "mod_parts", Arity: 3, Traits: MayFail, Fails: badModulus, Operands: []string{"high", "low", "p"},
-		NoGrad:  noResidueGrad,
-		Summary: "The residue of high * 2^bits + low modulo p.",
-		Attrs:   []AttrDef{{Name: "bits", Kind: AttrInt, Doc: "how many bits high is shifted by, 1 to 62"}},
-		Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
-			checkModulus(e, x[2])
-			m := scalar.NewModulus(e, x[2])
-			return m.Number(m.Parts(x[0], x[1], op.Int("bits")))
-		},
-		Example: "axis_modsum([[5], [4]], [7], 0) == [2]",
-	}, words, like)
-)
+var opModLimbs = declare("mod_limbs")
+var _ = pointwise(opModLimbs, OpDef{
+	Arity: 4, Traits: MayFail, Fails: badModulus, Operands: []string{"s2", "s1", "s0", "p"},
+	NoGrad: noResidueGrad,
+	Summary: "The residue modulo p of the sum of products that s2, s1 and s0, sums of what `product_limb` gives, " +
+		"stand for.",
+	Attrs: []AttrDef{{Name: "terms", Kind: AttrInt, Doc: "the number of the products"}},
+	Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
+		checkModulus(e, x[3])
+		m := scalar.NewModulus(e, x[3])
+		return m.Number(m.Limbs(m.FromNumber(x[0]), m.FromNumber(x[1]), m.FromNumber(x[2]), op.Int("terms")))
+	},
+	Example: "modmul_axis_sum([[5], [4]], [[1], [2]], [7], 0) == [6]",
+}, words, like)
+
+var opModParts = declare("mod_parts")
+var _ = pointwise(opModParts, OpDef{
+	Arity: 3, Traits: MayFail, Fails: badModulus, Operands: []string{"high", "low", "p"},
+	NoGrad:  noResidueGrad,
+	Summary: "The residue of high * 2^bits + low modulo p.",
+	Attrs:   []AttrDef{{Name: "bits", Kind: AttrInt, Doc: "how many bits high is shifted by, 1 to 62"}},
+	Scalar: func(e scalar.Emitter, op *Op, x []scalar.Ref) scalar.Ref {
+		checkModulus(e, x[2])
+		m := scalar.NewModulus(e, x[2])
+		return m.Number(m.Parts(x[0], x[1], op.Int("bits")))
+	},
+	Example: "axis_modsum([[5], [4]], [7], 0) == [2]",
+}, words, like)
 
 // words are the element types of numbers that take a word.
 var words = dtypeSet{"i64", func(d types.DType) bool { return d == types.I64 }}
 
 // opMulHi is the high word of the double-width product.
-var opMulHi = pointwise(OpDef{
-	Name: "mulhi", Arity: 2, Traits: Commutative | Cheap, NoGrad: "integers have no gradient",
+var opMulHi = declare("mulhi")
+var _ = pointwise(opMulHi, OpDef{
+	Arity: 2, Traits: Commutative | Cheap, NoGrad: "integers have no gradient",
 	Summary: "The high half of the product in twice the width.",
 	Scalar:  binary(scalar.Emitter.MulHi),
 	Example: "g_decomposition_full([[[1], [1]]], [3, 7], 2, 1) == [[[1], [0]]]",

@@ -12,8 +12,9 @@ import (
 // The replaced elements are those that a dynamic_slice of x (axes, sizes and the positions) followed by a
 // slice of it (starts, steps, shape) would read: on axis k they stand at first + starts[k] + i * steps[k]
 // for i below shape[k], where first is the axis's position, or 0 where it has none.
-var OpUpdate = define(&OpDef{
-	Name: "update", Class: Reindex, Arity: Variadic, Traits: MayFail | Cheap,
+var OpUpdate = declare("update")
+var _ = define(OpUpdate, OpDef{
+	Class: Reindex, Arity: Variadic, Traits: MayFail | Cheap,
 	Reads: readsUpdate,
 	Fails: func(op *Op) bool { return len(op.Ints("axes")) > 0 },
 	Summary: "The first operand with the elements of a slice replaced by those of the second; a run that leaves its " +
@@ -47,6 +48,29 @@ var OpUpdate = define(&OpDef{
 	},
 	Eval:    evalUpdate,
 	Element: elementUpdate,
+	VJP: func(t *Tape, op *Op, cts []*Value) {
+		x, v, positions := op.Args[0], op.Args[1], op.Args[2:]
+		axes, sizes := op.Ints("axes"), op.Dims("sizes")
+		attrs := A{"starts": op.Dims("starts"), "steps": op.Ints("steps"), "shape": op.Dims("shape")}
+		for _, a := range axes {
+			if x.Type.Shape[a].IsConst(0) {
+				return // no position is in range: the update stops the program
+			}
+		}
+		if t.Needs(v) {
+			g := cts[0]
+			if len(axes) > 0 {
+				g = t.Emit(OpDynamicSlice, A{"axes": axes, "sizes": sizes}, append([]*Value{g}, positions...)...)
+			}
+			t.Add(v, t.Emit(OpSlice, attrs, g))
+		}
+		if t.Needs(x) {
+			if len(axes) > 0 {
+				attrs["axes"], attrs["sizes"] = axes, sizes
+			}
+			t.Add(x, t.Emit(OpUpdate, attrs, append([]*Value{cts[0], t.Zeros(v.Type)}, positions...)...))
+		}
+	},
 	Constraints: []Constraint{
 		{"C1", "both operands hold numbers or bools, of one type"},
 		{"C2",
@@ -118,6 +142,11 @@ func renamed(err error, constraint string) error {
 		return &c
 	}
 	return err
+}
+
+// readsUpdate: of the first operand, what is replaced is not read.
+func readsUpdate(op *Op, i int) bool {
+	return i > 0 && (len(op.Ints("axes")) == 0 || nonEmpty(op.Type().Shape)) && (i == 1 || nonEmpty(op.Dims("shape")))
 }
 
 func evalUpdate(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
@@ -235,4 +264,108 @@ func elementUpdate(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
 		return replaced()
 	}
 	return p.If(in, op.Type().Elem, replaced, func() scalar.Ref { return p.Arg(op, 0, at) })
+}
+
+var OpScatterAdd = declare("scatter_add")
+var _ = define(OpScatterAdd, OpDef{
+	Class: Rows, Surface: "scatter_add", Arity: 3, Traits: MayFail,
+	Reads: func(op *Op, i int) bool { return i == 0 || provablyPositive(op.Type().Shape[op.Int("axis")]) },
+	Summary: "The first operand with the elements of the third added at the positions of the second along an " +
+		"axis, in row-major order; " +
+		"a position out of range stops the program.",
+	Attrs:   []AttrDef{{Name: "axis", Kind: AttrInt, Doc: "the axis that the positions count"}},
+	Infer:   inferScatterAdd,
+	Eval:    evalScatterAdd,
+	Element: elementScatterAdd, Rows: rowsScatterAdd,
+	RowWork: func(op *Op, size func(types.Dim) float64) float64 {
+		return 1 + 4*size(op.Args[1].Type.Shape[op.Int("axis")])
+	},
+	VJP: func(t *Tape, op *Op, cts []*Value) {
+		t.Add(op.Args[0], cts[0])
+		if t.Needs(op.Args[2]) {
+			t.Add(op.Args[2], t.Emit(OpTakeAlongAxis, A{"axis": op.Int("axis")}, cts[0], op.Args[1]))
+		}
+	},
+	Constraints: []Constraint{
+		{"C1", "the first and the third operand share one element type, number"},
+		{"C2", "the axis exists"},
+		{"C3", "every position is an i32 or i64"},
+		{"C4", "the shapes agree on every other axis"},
+		{"C5", "the positions and what is added share one shape"},
+	},
+	Example: "scatter_add([0, 0, 0], [2, 0, 2], [1, 10, 100], 0) == [10, 0, 101]",
+})
+
+func inferScatterAdd(args []types.Tensor, attrs Attrs, _ []*Block) ([]types.Tensor, error) {
+	x, idx, v, axis := args[0], args[1], args[2], attrs[0].(int64)
+	if err := requireIn("C1", "`scatter_add`", numbers, x); err != nil {
+		return nil, err
+	}
+	if err := requireSameDType("C1", "`scatter_add`", x, v); err != nil {
+		return nil, err
+	}
+	if err := requireAlong("`scatter_add`", x, idx, axis); err != nil {
+		return nil, err
+	}
+	if err := sameShape("C5", "the positions and what is added differ in shape", idx.Shape, v.Shape); err != nil {
+		return nil, err
+	}
+	return []types.Tensor{x}, nil
+}
+
+func evalScatterAdd(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
+	x, idx, v, axis := args[0], args[1], args[2], op.Int("axis")
+	out := NewArray(x.DType, x.Shape...)
+	copy(out.Bits, x.Bits)
+	if len(out.Bits) == 0 {
+		return one(out)
+	}
+	add := vectorOf(op.Def, x.DType, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref { return e.Add(x[0], x[1]) })
+	step := rowMajor(x.Shape)[axis]
+	m, n := idx.Shape[axis], x.Shape[axis]
+	for i := range idx.Bits {
+		at := signExtend(idx.DType, idx.Bits[i])
+		if at < 0 || at >= n {
+			return nil, c.Fail(op, scalar.CheckIndex, at, n)
+		}
+		to := int64(i)/(m*step)*(n*step) + at*step + int64(i)%step
+		add.into(out.Bits[to:to+1], out.Bits[to:to+1], v.Bits[i:i+1])
+	}
+	return one(out)
+}
+
+// elementScatterAdd goes through all additions along the axis and takes those that are for this element.
+func elementScatterAdd(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
+	x, idx, axis := op.Args[0].Type, op.Args[1].Type, op.Int("axis")
+	start := p.Arg(op, 0, at)
+	return p.Loop([]types.Dim{idx.Shape[axis]}, 0, []scalar.Ref{start}, func(i, sum []scalar.Ref) []scalar.Ref {
+		from := moved(at, axis, i[0])
+		to, ok := checkedPosition(p, op, 1, from, x.Shape[axis])
+		if !ok {
+			return sum
+		}
+		e := p.E()
+		added := e.Add(sum[0], p.Arg(op, 2, from))
+		return []scalar.Ref{p.E().Select(p.E().Eq(to, at[axis]), added, sum[0])}
+	})[0]
+}
+
+// rowsScatterAdd copies the row of the first operand and adds to it one by one.
+func rowsScatterAdd(p RowPull, op *Op, at []scalar.Ref) {
+	x, idx, axis := op.Args[0].Type, op.Args[1].Type, op.Int("axis")
+	p.Fill(ResultRow, x.Shape[axis], func(i scalar.Ref) scalar.Ref { return p.Arg(op, 0, moved(at, axis, i)) })
+	add := func() {
+		p.Each(idx.Shape[axis], nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+			from := moved(at, axis, i)
+			to, _ := checkedPosition(p, op, 1, from, x.Shape[axis])
+			p.Write(ResultRow, to, p.E().Add(p.Read(ResultRow, to), p.Arg(op, 2, from)))
+			return nil
+		})
+	}
+	if provablyPositive(x.Shape[axis]) {
+		add()
+		return
+	}
+	// A result without elements has no position that could be wrong.
+	p.When(p.E().Lt(p.E().Int(types.I64, 0), p.Extent(x.Shape[axis])), add)
 }

@@ -1,15 +1,75 @@
 package ir
 
-import "healc/lang/types"
+import (
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// OpTabulate computes a tensor from its indices.
+var OpTabulate = declare("tabulate")
+var _ = define(OpTabulate, OpDef{
+	Class: Scope, Surface: "tabulate", Regions: 1,
+	Space:   func(op *Op) types.Shape { return op.Dims("shape") },
+	Summary: "The tensor whose element at an index is the value of the region there; tensor values add their axes.",
+	Attrs:   []AttrDef{{Name: "shape", Kind: AttrDims, Doc: "the extents of the index axes"}},
+	Infer: func(_ []types.Tensor, attrs Attrs, regions []*Block) ([]types.Tensor, error) {
+		shape, body := attrs[0].(types.Shape), regions[0]
+		if len(body.Params) != len(shape) {
+			return nil, broken("C1", "the function of `tabulate` takes %s, not %d",
+				types.Count(len(shape), "parameter"), len(body.Params))
+		}
+		for _, p := range body.Params {
+			if p.Type.Elem != types.I32 || !p.Type.IsScalar() {
+				return nil, broken("C1", "an index of `tabulate` is an i32, not %s", p.Type)
+			}
+		}
+		if len(body.Yields) != 1 || !elements.has(body.Yields[0].Type.Elem) {
+			return nil, broken("C2", "the function of `tabulate` gives one tensor of numbers or bools")
+		}
+		t := body.Yields[0].Type
+		out := types.Tensor{Elem: t.Elem, Shape: append(append(types.Shape{}, shape...), t.Shape...)}
+		return []types.Tensor{out}, nil
+	},
+	Eval: evalTabulate,
+	Element: func(p Pull, op *Op, _ int, at []scalar.Ref) scalar.Ref {
+		n := len(op.Regions[0].Params)
+		index := make([]scalar.Ref, n)
+		for i := range index {
+			index[i] = p.E().Cast(types.I32, at[i])
+		}
+		return p.Region(op, 0, 0, index, at[n:])
+	},
+	VJP: tabulateRule,
+	Constraints: []Constraint{
+		{"C1", "the region has one i32 parameter for each extent"},
+		{"C2", "the region yields one tensor of numbers or bools"},
+	},
+	Example: "tabulate(2, 3, |i, j| 10 * i + j) == [[0, 1, 2], [10, 11, 12]]",
+})
+
+func evalTabulate(c EvalContext, op *Op, _ []*Array) ([]*Array, error) {
+	shape := extents(c, op.Dims("shape"))
+	out := NewArray(op.Type().Elem, extents(c, op.Type().Shape)...)
+	index := make([]int64, len(shape))
+	for at := 0; at < len(out.Bits); {
+		params := make([]*Array, len(index))
+		for k, i := range index {
+			params[k] = scalarArray(types.I32, scalar.IntBits(types.I32, i))
+		}
+		y, err := c.Region(op, 0, params...)
+		if err != nil {
+			return nil, err
+		}
+		at += copy(out.Bits[at:], y[0].Bits)
+		next(index, shape)
+	}
+	return one(out)
+}
 
 // Note [Gradients of tabulate]: the function of a tabulate reads elements of what it captures, at positions that it
 // computes. Its derivative by an element that is read is a tabulate again, of the derivative at each index; these
 // are then added at the positions, in row-major order of the index. Where the positions are the index itself, as in
 // a `map`, they are the gradient. Of what is captured and used as a whole, the gradients are summed over all indices.
-
-func init() { // init: see rule
-	rule(OpTabulate, tabulateRule)
-}
 
 func tabulateRule(t *Tape, op *Op, cts []*Value) {
 	region := op.Regions[0]
@@ -128,26 +188,4 @@ func atIndex(body *Block, read *Op, shape types.Shape) bool {
 		}
 	}
 	return true
-}
-
-// scatter adds g to the gradient of x at the positions at, which count the listed axes of x as one.
-func (t *Tape) scatter(x *Value, axes []int64, at, g *Value) {
-	perm := append([]int64{}, axes...)
-	listed := types.Shape{}
-	for _, a := range axes {
-		listed = append(listed, x.Type.Shape[a])
-	}
-	for k := range x.Type.Shape {
-		if !hasAxis(axes, k) {
-			perm = append(perm, int64(k))
-		}
-	}
-	rows, n, width := elems(listed), elems(at.Type.Shape), elems(restOf(x.Type.Shape, axes))
-	flat := t.broadcast(t.reshape(at, types.Shape{n, types.Lit(1)}), types.Shape{n, width})
-	t.AddInto(x, func(sum *Value) *Value {
-		moved := t.permute(sum, perm)
-		out := t.Emit(OpScatterAdd, A{"axis": int64(0)}, t.reshape(moved, types.Shape{rows, width}), flat,
-			t.reshape(g, types.Shape{n, width}))
-		return t.permute(t.reshape(out, moved.Type.Shape), inverse(perm))
-	})
 }

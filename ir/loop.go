@@ -1,19 +1,177 @@
 package ir
 
 import (
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
+
+// Note [Loops]: a loop carries a state, any number of values of any shape. Its region computes the next
+// state from the number of the step, an i32 that counts from 0, and the state; everything else that it
+// reads is captured. Programs do not see the number of the step: `fold` over a state that is no scalar and
+// `each` are loops whose region reads the element of that number, so that a kernel knows its index to be
+// in range.
+//
+// A loop becomes one of two things. When its state is small and a step does little work, it is a loop
+// inside of a kernel, whose state lives in registers. Else it is a step of the plan that runs kernels, and
+// the states of two neighbouring steps change places in memory. passes/fusion decides which.
+
+// OpIterate computes a state again and again.
+var OpIterate = declare("iterate")
+var _ = define(OpIterate, OpDef{
+	Class: Scope, Surface: "iterate", Arity: Variadic, Regions: 1,
+	Reads:   readsForAny,
+	Summary: "The state after so many steps; a count below 1 leaves the start as it is.",
+	Infer: func(args []types.Tensor, _ Attrs, regions []*Block) ([]types.Tensor, error) {
+		return inferLoop("iterate", args, regions[0], 0)
+	},
+	Eval:    evalIterate,
+	Element: elementIterate,
+	VJP:     loopRule,
+	Constraints: []Constraint{
+		{"C1",
+			"the first operand, the number of steps, is an i32 scalar; the others, the start, hold numbers or bools, " +
+				"or are strings"},
+		{"C2", "the region takes the number of the step, an i32, and the state, of the types of the start"},
+		{"C3", "the region yields the next state, of the types of the start"},
+	},
+	Example: "iterate(10, 1, |x| 2 * x) == 1024",
+})
+
+// OpIterateUntil computes a state until a condition holds.
+var OpIterateUntil = declare("iterate_until")
+var _ = define(OpIterateUntil, OpDef{
+	Class: Scope, Surface: "iterate_until", Arity: Variadic, Regions: 1,
+	Reads: readsForAny,
+	Summary: "The state after the first step that makes the condition true, or after the greatest number of steps; " +
+		"the start is not tested.",
+	Infer: func(args []types.Tensor, _ Attrs, regions []*Block) ([]types.Tensor, error) {
+		return inferLoop("iterate_until", args, regions[0], 1)
+	},
+	Eval:    evalIterate,
+	Element: elementIterate,
+	VJP:     loopRule,
+	Constraints: []Constraint{
+		{"C1",
+			"the first operand, the greatest number of steps, is an i32 scalar; the others, the start, hold numbers " +
+				"or bools, or are strings"},
+		{"C2", "the region takes the number of the step, an i32, and the state, of the types of the start"},
+		{"C3", "the region yields the next state, of the types of the start, and a bool that ends the loop"},
+	},
+	Example: "iterate_until(1, |x| 2 * x, |x| x > 100, 1000) == 128",
+})
+
+// inferLoop gives the types of the state; extra counts the bools that the region yields after it.
+func inferLoop(name string, args []types.Tensor, body *Block, extra int) ([]types.Tensor, error) {
+	if len(args) == 0 || !types.Equal(args[0], types.Scalar(types.I32)) {
+		return nil, broken("C1", "the number of steps of `%s` is an i32", name)
+	}
+	state := args[1:]
+	for _, t := range state {
+		if t.Elem == types.String && t.IsScalar() {
+			continue
+		}
+		if err := requireIn("C1", "the state of `"+name+"`", elements, t); err != nil {
+			return nil, err
+		}
+	}
+	want := append([]types.Tensor{types.Scalar(types.I32)}, state...)
+	if len(body.Params) != len(want) {
+		return nil, broken("C2", "the step of `%s` takes %s, not %d", name, types.Count(len(want), "value"),
+			len(body.Params))
+	}
+	for i, t := range want {
+		if !types.Equal(body.Params[i].Type, t) {
+			return nil, broken("C2", "the step of `%s` takes %s here, not %s", name, t, body.Params[i].Type)
+		}
+	}
+	want = append([]types.Tensor{}, state...)
+	for range extra {
+		want = append(want, types.Scalar(types.Bool))
+	}
+	if len(body.Yields) != len(want) {
+		return nil, broken("C3", "the step of `%s` gives %s, not %d", name, types.Count(len(want), "value"),
+			len(body.Yields))
+	}
+	for i, t := range want {
+		if !types.Equal(body.Yields[i].Type, t) {
+			return nil, broken("C3", "the step of `%s` makes %s of %s", name, body.Yields[i].Type, t)
+		}
+	}
+	return state, nil
+}
+
+// Stops reports that o is a loop whose region yields, after the state, whether it ends.
+func (o *Op) Stops() bool { return len(o.Regions[0].Yields) > len(o.Results) }
+
+// IsLoop reports that o carries a state through steps.
+func (o *Op) IsLoop() bool { return o.Def == OpIterate || o.Def == OpIterateUntil }
+
+// evalIterate is the meaning of both loops.
+func evalIterate(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
+	state := args[1:]
+	for i := int64(0); i < signed(args[0]); i++ {
+		in := append([]*Array{scalarArray(types.I32, scalar.IntBits(types.I32, i))}, state...)
+		out, err := c.Region(op, 0, in...)
+		if err != nil {
+			return nil, err
+		}
+		state = out[:len(state)]
+		if op.Stops() && out[len(state)].Bits[0] != 0 {
+			break
+		}
+	}
+	return state, nil
+}
+
+// elementIterate is a loop whose state is scalars; bufferize takes small tensors apart before it asks.
+func elementIterate(p Pull, op *Op, result int, _ []scalar.Ref) scalar.Ref {
+	n := p.Arg(op, 0, nil)
+	init := make([]scalar.Ref, len(op.Args)-1)
+	for k := range init {
+		init[k] = p.Arg(op, k+1, nil)
+	}
+	return p.Iterate(n, init, func(i scalar.Ref, state []scalar.Ref) ([]scalar.Ref, scalar.Ref) {
+		in := append([]scalar.Ref{p.E().Cast(types.I32, i)}, state...)
+		next := make([]scalar.Ref, len(state))
+		for k := range next {
+			next[k] = p.Region(op, 0, k, in, nil)
+		}
+		stop := scalar.None
+		if op.Stops() {
+			stop = p.Region(op, 0, len(state), in, nil)
+		}
+		return next, stop
+	})[result]
+}
+
+// MaxSmallState is the number of scalars that the state of a loop may have when it is in a kernel.
+const MaxSmallState = 32
+
+// SmallState reports that the state of a loop is few scalars, so that registers can hold it: all its
+// extents are literal, and there are at most MaxSmallState elements.
+func (o *Op) SmallState() bool {
+	total := int64(0)
+	for _, r := range o.Results {
+		n := int64(1)
+		for _, d := range r.Type.Shape {
+			c, ok := d.Const()
+			if !ok || c > MaxSmallState {
+				return false
+			}
+			if n *= c; n > MaxSmallState {
+				return false
+			}
+		}
+		total += n
+	}
+	return total <= MaxSmallState
+}
 
 // Note [Gradients of loops]: the derivative of a loop walks its steps backwards. It carries the cotangents of the
 // floats of the state, and the sums of the gradients of what the step captures. Each step of it needs the state
 // before the step that it undoes. Where the number of steps is known when the program is compiled, the loop itself
 // keeps these states, those parts of them that the derivative reads, in a tensor with one more axis. Where it is not,
 // it keeps some of them: Note [Sparse states].
-
-func init() { // init: see rule
-	rule(OpIterate, loopRule)
-	rule(OpIterateUntil, loopRule)
-}
 
 // tripCount is the greatest number of steps of a loop as an extent, where that is known.
 func tripCount(n *Value) (types.Dim, bool) {

@@ -14,8 +14,9 @@ import (
 // the inside out, so that the derivative of a derivative is the derivative of plain operations.
 
 // OpVjp is reverse mode.
-var OpVjp = define(&OpDef{
-	Name: "vjp", Class: Scope, Arity: Variadic, Regions: 1,
+var OpVjp = declare("vjp")
+var _ = define(OpVjp, OpDef{
+	Class: Scope, Arity: Variadic, Regions: 1,
 	Summary: "The values of a function at a point, and the sums of their derivatives by some of its operands, " +
 		"weighted by cotangents.",
 	Attrs: []AttrDef{
@@ -34,8 +35,9 @@ var OpVjp = define(&OpDef{
 })
 
 // OpJvp is forward mode.
-var OpJvp = define(&OpDef{
-	Name: "jvp", Class: Scope, Arity: Variadic, Regions: 1,
+var OpJvp = declare("jvp")
+var _ = define(OpJvp, OpDef{
+	Class: Scope, Arity: Variadic, Regions: 1,
 	Summary: "The values of a function at a point, and how the floats among them change along a direction.",
 	Attrs: []AttrDef{
 		{Name: "wrt", Kind: AttrInts, Doc: "the parameters of the region that have a direction, ascending"},
@@ -51,8 +53,9 @@ var OpJvp = define(&OpDef{
 })
 
 // OpStopGradient is a constant to derivatives.
-var OpStopGradient = pointwise(OpDef{
-	Name: "stop_gradient", Surface: "stop_gradient", Arity: 1, Traits: Cheap,
+var OpStopGradient = declare("stop_gradient")
+var _ = pointwise(OpStopGradient, OpDef{
+	Surface: "stop_gradient", Arity: 1, Traits: Cheap,
 	Summary: "The operand, which derivatives take for a constant.",
 	Scalar:  unary(func(_ scalar.Emitter, x scalar.Ref) scalar.Ref { return x }),
 	NoGrad:  "it is what cuts a gradient",
@@ -210,4 +213,69 @@ func expandJvp(b *Builder, op *Op) []*Value {
 	inner.Block.Yields = append([]*Value{}, vjp.Results[len(body.Yields):]...)
 	outer := b.EmitOp(OpVjp, A{"wrt": wrt}, append(zeros, op.Args[n:]...), []*Block{inner.Block})
 	return append(out, outer.Results[len(inner.Block.Yields):]...)
+}
+
+// The derivatives of operations with regions. A region is a function of its parameters and of what it captures: its
+// derivative is a `vjp` of it, which stands in a region of the derivative.
+
+// variedCaptures lists what the regions capture and what is differentiated.
+func (t *Tape) variedCaptures(regions ...*Block) []*Value {
+	var out []*Value
+	seen := map[*Value]bool{}
+	for _, r := range regions {
+		for _, v := range Captures(r) {
+			if t.varied[v] && !seen[v] {
+				seen[v] = true
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// cotangentsOf are the cotangents of the floats among some values, zeros where there are none; b writes the zeros.
+func (t *Tape) cotangentsOf(b *Builder, of, cts []*Value) []*Value {
+	var out []*Value
+	for i, y := range of {
+		if !y.Type.Elem.IsFloat() {
+			continue
+		}
+		if cts[i] != nil {
+			out = append(out, cts[i])
+		} else {
+			out = append(out, emitZeros(b, y.Type))
+		}
+	}
+	return out
+}
+
+// closureVjp writes the derivative of a region at the given arguments, by those of its parameters that by lists and
+// by the captured values caps, in this order. cts has a cotangent for each float that it yields; starts, nil or as
+// long as caps, what the gradients of these are added to.
+func closureVjp(b *Builder, region *Block, args []*Value, by []int64, caps, cts, starts []*Value) []*Value {
+	c := NewCloner()
+	body, err := c.Block(region)
+	if err != nil {
+		panic("BUG: copying without substitution: " + err.Error())
+	}
+	args = append([]*Value{}, args...)
+	wrt := append([]int64{}, by...)
+	with := map[*Value]*Value{}
+	for _, v := range caps {
+		wrt = append(wrt, int64(len(body.Params)))
+		with[v] = body.Param("", v.Type, v.Span)
+		args = append(args, v)
+	}
+	Replace(body, with)
+	args = append(args, cts...)
+	attrs := A{"wrt": wrt}
+	if starts != nil {
+		var which []int64
+		for i := range caps {
+			which = append(which, int64(len(by)+i))
+		}
+		attrs["starts"] = which
+		args = append(args, starts...)
+	}
+	return append([]*Value{}, b.EmitOp(OpVjp, attrs, args, []*Block{body}).Results[len(body.Yields):]...)
 }

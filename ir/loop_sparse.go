@@ -1,6 +1,8 @@
 package ir
 
-import "healc/lang/types"
+import (
+	"healc/lang/types"
+)
 
 // Note [Sparse states]: a loop whose number of steps is known only when it runs cannot keep the state before every
 // step: memory is planned before. It keeps some: of the numbers of steps, written to the base 8, one for each place and

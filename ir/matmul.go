@@ -8,8 +8,9 @@ import (
 )
 
 // OpMatmul multiplies matrices.
-var OpMatmul = define(&OpDef{
-	Name: "matmul", Class: Contract, Surface: "@", Arity: 2,
+var OpMatmul = declare("matmul")
+var _ = define(OpMatmul, OpDef{
+	Class: Contract, Surface: "@", Arity: 2,
 	Summary: "Matrix product [B..., M, K] @ [B..., K, N]. Each float element is one chain of fma over k ascending, " +
 		"from +0; integers wrap.",
 	Infer: func(args []types.Tensor, _ Attrs, _ []*Block) ([]types.Tensor, error) {
@@ -58,6 +59,21 @@ var OpMatmul = define(&OpDef{
 		})
 		return sum[0]
 	},
+	VJP: func(t *Tape, op *Op, cts []*Value) {
+		a, b := op.Args[0], op.Args[1]
+		swap := make([]int64, a.Type.Rank())
+		for k := range swap {
+			swap[k] = int64(k)
+		}
+		n := len(swap)
+		swap[n-2], swap[n-1] = swap[n-1], swap[n-2]
+		if t.Needs(a) {
+			t.Add(a, t.Emit(OpMatmul, nil, cts[0], t.permute(b, swap)))
+		}
+		if t.Needs(b) {
+			t.Add(b, t.Emit(OpMatmul, nil, t.permute(a, swap), cts[0]))
+		}
+	},
 	Constraints: []Constraint{
 		{"C1", "the operands share one element type, number"},
 		{"C2", "the operands share one rank, 2 or more"},
@@ -73,4 +89,45 @@ func multiplyAdd(e scalar.Emitter, x, y, sum scalar.Ref) scalar.Ref {
 		return e.Fma(x, y, sum)
 	}
 	return e.Add(e.Mul(x, y), sum)
+}
+
+// evalMatmul makes each element of the result as a chain of multiply-add over k ascending, from +0. Some rows of the
+// result are made side by side: one where it is long, so many that a step is worth its dispatch where it is short.
+func evalMatmul(c EvalContext, op *Op, args []*Array) ([]*Array, error) {
+	const together = 256
+	a, b := args[0], args[1]
+	r := len(a.Shape)
+	m, inner, n := int(a.Shape[r-2]), int(a.Shape[r-1]), int(b.Shape[r-1])
+	out := NewArray(a.DType, extents(c, op.Type().Shape)...)
+	if len(out.Bits) == 0 {
+		return one(out)
+	}
+	step := vectorOf(op.Def, a.DType, 3, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
+		return multiplyAdd(e, x[0], x[1], x[2])
+	})
+	group := min(m, max(1, together/n))
+	left, tiled := make([]uint64, group*n), make([]uint64, group*n)
+	for row := 0; row < len(out.Bits)/n; {
+		batch := row / m
+		rows := min(group, (batch+1)*m-row)
+		sum := out.Bits[row*n : (row+rows)*n]
+		for k := range inner {
+			right := b.Bits[(batch*inner+k)*n:][:n]
+			for i := range rows {
+				x, to := a.Bits[(row+i)*inner+k], left[i*n:(i+1)*n]
+				for j := range to {
+					to[j] = x
+				}
+			}
+			if rows > 1 {
+				for i := range rows {
+					copy(tiled[i*n:(i+1)*n], right)
+				}
+				right = tiled
+			}
+			step.into(sum, left[:len(sum)], right[:len(sum)], sum)
+		}
+		row += rows
+	}
+	return one(out)
 }
