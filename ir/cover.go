@@ -1,9 +1,5 @@
 package ir
 
-import (
-	"healc/lang/types"
-)
-
 // ReadsAll reports whether computing every element of the results of o reads every element of operand i,
 // whatever the values are. Code that can fail may be moved into such a reader without hiding a failure.
 func (o *Op) ReadsAll(i int) bool {
@@ -12,32 +8,9 @@ func (o *Op) ReadsAll(i int) bool {
 		return o.Def.Reads(o, i)
 	case o.Def.Class == Contract:
 		r := o.Args[i].Type.Rank()
-		return provablyPositive(o.Args[1-i].Type.Shape[r-2+1-i]) // b's columns for a, a's rows for b
+		return o.Args[1-i].Type.Shape[r-2+1-i].AlwaysPositive() // b's columns for a, a's rows for b
 	}
 	return o.Def.Class == Pointwise || o.Def.Class == Reduce || o.Def.Class == Host
-}
-
-// Rules for OpDef.Reads.
-
-func readsAll(*Op, int) bool { return true }
-
-// readsForAny is the rule of operations that evaluate their operands if there is any element to compute.
-func readsForAny(op *Op, _ int) bool {
-	for _, r := range op.Results {
-		if nonEmpty(r.Type.Shape) {
-			return true
-		}
-	}
-	return false
-}
-
-func nonEmpty(s types.Shape) bool {
-	for _, d := range s {
-		if !provablyPositive(d) {
-			return false
-		}
-	}
-	return true
 }
 
 // FullyRead returns the values of b whose elements are all read when all elements of its yields are

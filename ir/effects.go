@@ -13,21 +13,10 @@ func (o *Op) MayFail() bool {
 	return o.Def.Traits.Has(MayFail) && (o.Def.Fails == nil || o.Def.Fails(o))
 }
 
-// constantOf returns the constant that v is, seen through views, which only repeat or move elements.
-func constantOf(v *Value) *Array {
-	for v.Def != nil && v.Def.Def.Traits.Has(View) {
-		v = v.Def.Args[0]
-	}
-	if v.Def == nil || v.Def.Def.Name != "const" {
-		return nil
-	}
-	return v.Def.Array("value")
-}
-
 // HasEffect reports whether op does input or output: by its traits, by the function it calls, or by an
 // operation in its regions.
 func (m *Module) HasEffect(op *Op) bool {
-	if op.Def == OpCall {
+	if op.IsCall() {
 		f := m.Func(op.Str("callee"))
 		return f == nil || f.IO
 	}

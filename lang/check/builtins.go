@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -133,7 +134,7 @@ func elementwiseBuiltin(d *ir.OpDef) *builtin {
 	b.floats = floats && !ints
 	b.literal = floats && float == types.F32
 	b.build = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
-		if d == ir.OpSelect {
+		if d == ops.Select {
 			cond := c.expr(args[0], types.Scalar(types.Bool))
 			arms := c.together(args[1:], elemOf(want))
 			return c.where(e.Loc, cond, arms[0], arms[1])
@@ -169,7 +170,7 @@ func (c *checker) pointwise(at diag.Span, op *ir.OpDef, args []Expr) Expr {
 				a.Type()).label("%s", a.Type())
 			return bad(at)
 		}
-		if first := elemOf(args[0].Type()); t.Elem != first && op != ir.OpSelect {
+		if first := elemOf(args[0].Type()); t.Elem != first && op != ops.Select {
 			c.differ(a.Span(), spelled(op), args[0], a, func(d types.DType) bool {
 				_, err := op.Infer(slices.Repeat([]types.Tensor{types.Scalar(d)}, len(args)), nil, nil)
 				return err == nil
@@ -207,7 +208,7 @@ func (c *checker) where(at diag.Span, cond, a, b Expr) Expr {
 		c.differ(b.Span(), "`where`", a, b, nil).label("%s", b.Type()).related(a.Span(), "%s", a.Type())
 		return bad(at)
 	}
-	return c.pointwise(at, ir.OpSelect, []Expr{cond, a, b})
+	return c.pointwise(at, ops.Select, []Expr{cond, a, b})
 }
 
 // constInt is an integer that is known now.

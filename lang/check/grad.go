@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -280,7 +281,7 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 		}
 		first += leaves
 	}
-	op, rest := ir.OpVjp, types.Type(of)
+	op, rest := ops.Vjp, types.Type(of)
 	switch d.kind {
 	case "vjp":
 		args = append(args, arg(n, result))
@@ -291,7 +292,7 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 			return bad(at)
 		}
 	case "jvp":
-		op, rest = ir.OpJvp, result
+		op, rest = ops.Jvp, result
 		for k, i := range by {
 			x := arg(n+k, params[i].T)
 			if isBad(x) {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -20,11 +21,11 @@ func hostBuiltins() map[string]*builtin {
 	}
 	return map[string]*builtin{
 		"print":     one((*checker).printCall),
-		"print_str": number(ir.OpPrintStr, types.String),
-		"print_i32": number(ir.OpPrintI32, types.I32),
-		"print_i64": number(ir.OpPrintI64, types.I64),
-		"print_f32": number(ir.OpPrintF32, types.F32),
-		"print_f64": number(ir.OpPrintF64, types.F64),
+		"print_str": number(ops.PrintStr, types.String),
+		"print_i32": number(ops.PrintI32, types.I32),
+		"print_i64": number(ops.PrintI64, types.I64),
+		"print_f32": number(ops.PrintF32, types.F32),
+		"print_f64": number(ops.PrintF64, types.F64),
 		"load_npy": {
 			params: []string{"path"}, required: 1, generic: true, brackets: "type, d1, d2, ...",
 			build: (*checker).loadCall,
@@ -38,13 +39,13 @@ func hostBuiltins() map[string]*builtin {
 func (c *checker) printCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 	x := c.expr(args[0], nil)
 	if t, ok := x.Type().(types.Tuple); ok && !isBad(x) {
-		if !c.effect(e.Loc, spelled(ir.OpPrint)) {
+		if !c.effect(e.Loc, spelled(ops.Print)) {
 			return bad(e.Loc)
 		}
-		return &Apply{Info: Info{types.Unit, e.Loc}, Op: ir.OpPrint, Attrs: ir.A{"form": types.TupleForm(t)},
+		return &Apply{Info: Info{types.Unit, e.Loc}, Op: ops.Print, Attrs: ir.A{"form": types.TupleForm(t)},
 			Args: []Expr{x}}
 	}
-	return c.apply(e.Loc, ir.OpPrint, nil, x)
+	return c.apply(e.Loc, ops.Print, nil, x)
 }
 
 // loadCall is `load_npy[T, d1, d2](path)`.
@@ -57,7 +58,7 @@ func (c *checker) loadCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 	if t.Shape == nil {
 		t.Shape = types.Shape{}
 	}
-	return c.apply(e.Loc, ir.OpLoadNpy, ir.A{"dtype": t.Elem, "shape": t.Shape}, path)
+	return c.apply(e.Loc, ops.LoadNpy, ir.A{"dtype": t.Elem, "shape": t.Shape}, path)
 }
 
 func (c *checker) saveCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
@@ -71,5 +72,5 @@ func (c *checker) saveCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 			x.Type())
 		return bad(e.Loc)
 	}
-	return c.apply(e.Loc, ir.OpSaveNpy, nil, path, x)
+	return c.apply(e.Loc, ops.SaveNpy, nil, path, x)
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -33,7 +34,7 @@ func (c *checker) takeAlongCall(e *ast.Call, args []ast.Expr, want types.Type) E
 		xs[axis], is[axis] = t.Shape[axis], it.Shape[axis]
 		x, idx = c.broadcast(x, xs), c.broadcast(idx, is)
 	}
-	return c.applyCode(diag.CodeRule, e.Loc, ir.OpTakeAlongAxis, ir.A{"axis": axis}, nil, []Expr{x, idx})
+	return c.applyCode(diag.CodeRule, e.Loc, ops.TakeAlongAxis, ir.A{"axis": axis}, nil, []Expr{x, idx})
 }
 
 // scatterAddCall is `scatter_add(x, idx, v, axis = -1)`. Positions are of the rank of x, or one vector of them
@@ -76,14 +77,14 @@ func (c *checker) scatterAddCall(e *ast.Call, args []ast.Expr, want types.Type) 
 		}
 		idx, v = c.broadcast(idx, shape), c.broadcast(v, shape)
 	}
-	return c.applyCode(diag.CodeRule, e.Loc, ir.OpScatterAdd, ir.A{"axis": axis}, nil, []Expr{x, idx, v})
+	return c.applyCode(diag.CodeRule, e.Loc, ops.ScatterAdd, ir.A{"axis": axis}, nil, []Expr{x, idx, v})
 }
 
 // sortCall is `sort(x, axis = -1)` or `argsort(x, axis = -1)`.
 func sortCall(op *ir.OpDef) buildFunc {
 	return func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
 		hint := want
-		if op == ir.OpArgsort {
+		if op == ops.Argsort {
 			hint = nil
 		}
 		x, t, ok := c.operand(args[0], hint, op.Surface)

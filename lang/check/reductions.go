@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -9,17 +10,17 @@ import (
 
 // prefixReductions are the operations of `+/` and so on.
 var prefixReductions = map[string]*ir.OpDef{
-	"+": ir.OpReduceSum, "-": ir.OpReduceSub, "*": ir.OpReduceProd, "/": ir.OpReduceDiv,
-	"&&": ir.OpReduceAnd, "||": ir.OpReduceOr,
+	"+": ops.ReduceSum, "-": ops.ReduceSub, "*": ops.ReduceProd, "/": ops.ReduceDiv,
+	"&&": ops.ReduceAnd, "||": ops.ReduceOr,
 }
 
 // foldNames are the names whose fold without a start is a reduction of the table.
 var foldNames = map[string]*ir.OpDef{
-	"add": ir.OpReduceSum, "mul": ir.OpReduceProd, "max": ir.OpReduceMax, "min": ir.OpReduceMin,
+	"add": ops.ReduceSum, "mul": ops.ReduceProd, "max": ops.ReduceMax, "min": ops.ReduceMin,
 }
 
 // foldSteps are what these names fold with when there is a start.
-var foldSteps = map[string]*ir.OpDef{"add": ir.OpAdd, "mul": ir.OpMul, "max": ir.OpMax, "min": ir.OpMin}
+var foldSteps = map[string]*ir.OpDef{"add": ops.Add, "mul": ops.Mul, "max": ops.Max, "min": ops.Min}
 
 // reduce is a prefix reduction or a fold `f/v`.
 func (c *checker) reduce(e *ast.Reduce, want types.Type) Expr {
@@ -34,7 +35,7 @@ func (c *checker) reduce(e *ast.Reduce, want types.Type) Expr {
 		return c.fold(e, want)
 	}
 	hint := wantElem(elemOf(want))
-	if op == ir.OpReduceAnd || op == ir.OpReduceOr {
+	if op == ops.ReduceAnd || op == ops.ReduceOr {
 		hint = types.Scalar(types.Bool)
 	}
 	return c.reduceAlong(e.Loc, op, c.expr(e.X, hint), e.Axis, e.Keep)
@@ -59,7 +60,7 @@ func (c *checker) reduceAlong(at diag.Span, op *ir.OpDef, x Expr, along ast.Expr
 // reduction is a reduction of the table; that of a scalar is the scalar.
 func (c *checker) reduction(at diag.Span, op *ir.OpDef, x Expr, axes []int64, keep bool) Expr {
 	out := c.apply(at, op, ir.A{"axes": axes, "keep": keep}, x)
-	if t, ok := x.Type().(types.Tensor); ok && t.IsScalar() && !isBad(out) && op != ir.OpMean && op != ir.OpVar {
+	if t, ok := x.Type().(types.Tensor); ok && t.IsScalar() && !isBad(out) && op != ops.Mean && op != ops.Var {
 		return x
 	}
 	return out
@@ -102,7 +103,7 @@ func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
 		c.mismatch(f.Body.Span(), "the value of a fold's function", acc, f.Body.Type())
 		return bad(e.Loc)
 	}
-	return c.applyCode(diag.CodeRule, e.Loc, ir.OpFold, attrs, []*Lambda{f}, []Expr{x})
+	return c.applyCode(diag.CodeRule, e.Loc, ops.Fold, attrs, []*Lambda{f}, []Expr{x})
 }
 
 // foldStep is the function of a fold: also `add` and `mul`, which are no functions elsewhere.
@@ -152,9 +153,9 @@ func reductionBuiltins() map[string]*builtin {
 		}}
 	}
 	return map[string]*builtin{
-		"sum": reduction(ir.OpReduceSum, types.Invalid), "prod": reduction(ir.OpReduceProd, types.Invalid),
-		"mean": reduction(ir.OpMean, types.F32), "var": reduction(ir.OpVar, types.F32),
-		"any": reduction(ir.OpReduceOr, types.Bool), "all": reduction(ir.OpReduceAnd, types.Bool),
-		"argmax": position(ir.OpArgmax), "argmin": position(ir.OpArgmin),
+		"sum": reduction(ops.ReduceSum, types.Invalid), "prod": reduction(ops.ReduceProd, types.Invalid),
+		"mean": reduction(ops.Mean, types.F32), "var": reduction(ops.Var, types.F32),
+		"any": reduction(ops.ReduceOr, types.Bool), "all": reduction(ops.ReduceAnd, types.Bool),
+		"argmax": position(ops.Argmax), "argmin": position(ops.Argmin),
 	}
 }

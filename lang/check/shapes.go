@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -116,7 +117,7 @@ func (c *checker) transposeCall(e *ast.Call, args []ast.Expr, want types.Type) E
 func (c *checker) permute(e ast.Expr, x Expr, perm []int64) Expr {
 	for i, p := range perm {
 		if int64(i) != p {
-			return c.apply(e.Span(), ir.OpPermute, ir.A{"perm": perm}, x)
+			return c.apply(e.Span(), ops.Permute, ir.A{"perm": perm}, x)
 		}
 	}
 	return x
@@ -189,7 +190,7 @@ func (c *checker) expandCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 	if t.Shape.Equal(shape) {
 		return x
 	}
-	return c.applyCode(diag.CodeNotBroadcastable, e.Loc, ir.OpBroadcast, ir.A{"shape": shape}, nil, []Expr{x})
+	return c.applyCode(diag.CodeNotBroadcastable, e.Loc, ops.Broadcast, ir.A{"shape": shape}, nil, []Expr{x})
 }
 
 // squeezeCall drops axes of extent 1: the given ones, or all of them.
@@ -259,7 +260,7 @@ func (c *checker) concatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 		if len(xs) == 1 {
 			return xs[0]
 		}
-		return c.apply(e.Loc, ir.OpConcat, ir.A{"axis": axis}, xs...)
+		return c.apply(e.Loc, ops.Concat, ir.A{"axis": axis}, xs...)
 	})
 }
 
@@ -394,11 +395,11 @@ func (c *checker) eyeCall(e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
 	}
 	n := t.Shape[0]
 	square := types.Shape{n, n}
-	column := c.apply(e.Loc, ir.OpIota, ir.A{"start": types.Lit(0), "extent": n})
+	column := c.apply(e.Loc, ops.Iota, ir.A{"start": types.Lit(0), "extent": n})
 	row := c.reshape(e.Loc, column, types.Shape{n, types.Lit(1)})
-	same := c.apply(e.Loc, ir.OpEq, nil, c.broadcast(row, square), c.broadcast(column, square))
+	same := c.apply(e.Loc, ops.Eq, nil, c.broadcast(row, square), c.broadcast(column, square))
 	if t.Elem == types.Bool {
 		return same
 	}
-	return c.apply(e.Loc, ir.OpCast, ir.A{"to": t.Elem}, same)
+	return c.apply(e.Loc, ops.Cast, ir.A{"to": t.Elem}, same)
 }

@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -178,7 +179,7 @@ func rowMajor(s types.Shape) []types.Dim {
 func (fn *function) nestOf(op *ir.Op) nest {
 	block := &ir.Block{Ops: []*ir.Op{op}, Yields: op.Results}
 	leaf := func(b *body, v *ir.Value, at []kernel.Ref) kernel.Ref { return fn.read(b, v, at) }
-	if op.Def == ir.OpFusion {
+	if op.Def == ops.Fusion {
 		block = op.Regions[0]
 		argOf := map[*ir.Value]*ir.Value{}
 		for i, p := range block.Params {

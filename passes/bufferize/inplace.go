@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -159,14 +160,14 @@ func (fn *function) endsIn(y *ir.Value, p int) {
 // updatedBy is the value that y is an `update` of, or nil.
 func updatedBy(y *ir.Value) *ir.Value {
 	op := y.Def
-	if op.Def == ir.OpUpdate {
+	if op.Def == ops.Update {
 		return op.Args[0]
 	}
-	if op.Def != ir.OpFusion || len(op.Results) != 1 {
+	if op.Def != ops.Fusion || len(op.Results) != 1 {
 		return nil
 	}
 	up := op.Regions[0].Yields[0].Def
-	if up == nil || up.Def != ir.OpUpdate {
+	if up == nil || up.Def != ops.Update {
 		return nil
 	}
 	if at := slices.Index(op.Regions[0].Params, up.Args[0]); at >= 0 {
@@ -316,11 +317,11 @@ func (fn *function) updateInPlace(op *ir.Op) bool {
 		return false
 	}
 	up := n.block.Yields[0].Def
-	if up == nil || up.Def != ir.OpUpdate || up.Type().Shape.Equal(up.Dims("shape")) {
+	if up == nil || up.Def != ops.Update || up.Type().Shape.Equal(up.Dims("shape")) {
 		return false
 	}
 	x := up.Args[0]
-	if op.Def == ir.OpFusion {
+	if op.Def == ops.Fusion {
 		at := slices.Index(n.block.Params, x)
 		if at < 0 {
 			return false // computed by the kernel
@@ -400,8 +401,8 @@ func (fn *function) lastLaunch(begin int) *abi.Launch {
 // updated is the index that element at of the replacement has in the updated tensor. The checks of its
 // positions come first.
 func (b *body) updated(up *ir.Op, at []kernel.Ref) []kernel.Ref {
-	firsts := ir.UpdateFirsts(b, up)
-	out := ir.InSlice(b, up, at)
+	firsts := ops.UpdateFirsts(b, up)
+	out := ops.InSlice(b, up, at)
 	for k := range out {
 		if firsts[k] >= 0 {
 			out[k] = b.E().Add(firsts[k], out[k])

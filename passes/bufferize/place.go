@@ -3,6 +3,7 @@ package bufferize
 import (
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -89,7 +90,7 @@ func (fn *function) view(v *ir.Value) (abi.View, bool) {
 	op := v.Def
 	var w abi.View
 	switch {
-	case op.Def == ir.OpConst:
+	case op.Def == ops.Const:
 		w = whole(fn.data(op.Array("value")), v.Type.Shape)
 	case op.Def.Traits.Has(ir.View):
 		from, ok := fn.view(op.Args[0])
@@ -111,18 +112,18 @@ func viewThrough(op *ir.Op, from abi.View) (abi.View, bool) {
 	shape := op.Type().Shape
 	out := abi.View{Buffer: from.Buffer, Shape: shape, Offset: from.Offset, Strides: make([]types.Dim, len(shape))}
 	switch op.Def {
-	case ir.OpBroadcast:
+	case ops.Broadcast:
 		skip := len(shape) - len(from.Shape)
 		for k := range from.Shape {
 			if from.Shape[k].Equal(shape[skip+k]) {
 				out.Strides[skip+k] = from.Strides[k]
 			}
 		}
-	case ir.OpPermute:
+	case ops.Permute:
 		for k, a := range op.Ints("perm") {
 			out.Strides[k] = from.Strides[a]
 		}
-	case ir.OpSlice:
+	case ops.Slice:
 		starts, steps := op.Dims("starts"), op.Ints("steps")
 		for k := range shape {
 			p, err := starts[k].Mul(from.Strides[k])
@@ -136,7 +137,7 @@ func viewThrough(op *ir.Op, from abi.View) (abi.View, bool) {
 				return out, false
 			}
 		}
-	case ir.OpReshape:
+	case ops.Reshape:
 		return reshapeView(from, out)
 	default:
 		return out, false

@@ -3,6 +3,7 @@ package bufferize
 import (
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -11,7 +12,7 @@ import (
 // rows are the parallel axes; a sequential loop goes along the last axis and stores every accumulator.
 func (fn *function) scans(n nest, op *ir.Op, done []bool) {
 	for i, y := range n.block.Yields {
-		if done[i] || y.Def == nil || y.Def.Def != ir.OpScan {
+		if done[i] || y.Def == nil || y.Def.Def != ops.Scan {
 			continue
 		}
 		scan := y.Def
@@ -46,12 +47,12 @@ func (b *body) scan(op *ir.Op, row []kernel.Ref, buffers [][]int) {
 	}
 	run := func() {
 		b.op = op
-		start, skipped := ir.ScanStart(b, op, row)
+		start, skipped := ops.ScanStart(b, op, row)
 		if skipped > 0 {
 			store(b.E().Int(types.I64, 0), start)
 		}
 		b.loop(extent, skipped, start, func(i kernel.Ref, acc []kernel.Ref) []kernel.Ref {
-			next := ir.ScanStep(b, op, row, i, acc)
+			next := ops.ScanStep(b, op, row, i, acc)
 			store(i, next)
 			return next
 		})

@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -201,7 +202,7 @@ func (t *tracer) carried(op *ir.Op, v *visit, known func(*ir.Value) place) {
 			t.read(a, v.with(fixed(a.Type.Rank())))
 		}
 		in, _ = t.loop(v.with(nil), steps(op))
-	case op.Def == ir.OpFold:
+	case op.Def == ops.Fold:
 		for _, a := range op.Args[:last] {
 			t.read(a, v.with(nil))
 		}
@@ -241,7 +242,7 @@ func (t *tracer) reduced(op *ir.Op, arg int, v *visit) *visit {
 	shape := op.Args[arg].Type.Shape
 	extent := 1.0
 	axes := map[int]bool{}
-	for _, a := range op.ReducedAxes() {
+	for _, a := range ops.ReducedAxes(op) {
 		axes[int(a)] = true
 		extent *= sizeOf(shape[a])
 	}
