@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"healc/ir/scalar"
+	"healc/ir/scan"
 	"healc/lang/types"
 )
 
@@ -23,11 +24,18 @@ type OpDef struct {
 	Fails func(op *Op) bool
 
 	// Surface is how programs spell it: an operator such as "+" or a function name such as "exp"; ""
-	// when it has no spelling of its own. The checker finds pointwise functions by it.
+	// when it has no spelling of its own.
 	Surface string
 
-	// Operands are the names that programs give to the operands of a function; nil for x, or a, b, c.
-	Operands []string
+	// Function is the name of the function that programs call, where that is not Surface.
+	Function string
+
+	// Params are the arguments of that function, in order; the checker reads calls by them. nil where there is no
+	// function, and for element-wise operations whose operands are called x, or a, b, c.
+	Params []Param
+
+	// Brackets is what stands in brackets before the arguments, for signatures; "" for nothing.
+	Brackets string
 
 	// Infer gives the result types. A broken rule is a *types.RuleError with the constraint's name.
 	// Region types are read from the regions' parameters and yields.
@@ -204,6 +212,17 @@ func (d *OpDef) Spelling() string {
 		return d.Surface
 	}
 	return d.Name
+}
+
+// FunctionName is the name by which programs call the operation, or "".
+func (d *OpDef) FunctionName() string {
+	switch {
+	case d.Function != "":
+		return d.Function
+	case d.Params != nil, d.Class == Pointwise && len(d.Attrs) == 0 && scan.IsWord(d.Surface):
+		return d.Surface
+	}
+	return ""
 }
 
 // Quoted is the spelling for the middle of a message.

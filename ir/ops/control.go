@@ -141,6 +141,9 @@ var _ = ir.Define(Fusion, ir.OpDef{
 var Assert = ir.Declare("assert")
 var _ = ir.Define(Assert, ir.OpDef{
 	Class: ir.Host, Surface: "assert", Arity: ir.Variadic, Traits: ir.Effect,
+	Params: []ir.Param{
+		{Name: "cond", Kind: ir.ParamValue},
+	},
 	Summary: "Stops the program unless a condition holds, and shows the values that were compared.",
 	Attrs:   []ir.AttrDef{{Name: "what", Kind: ir.AttrStr, Doc: "the assertion as it is written"}},
 	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
@@ -186,7 +189,10 @@ var _ = ir.Define(Assert, ir.OpDef{
 var Require = ir.Declare("require")
 var _ = ir.Define(Require, ir.OpDef{
 	Class: ir.Pointwise, Surface: "require", Arity: 4, Traits: ir.MayFail,
-	Operands: []string{"x", "ok", "a", "b"},
+	Params: []ir.Param{
+		{Name: "x"}, {Name: "ok"}, {Name: "message", Kind: ir.ParamString, Attr: "says"},
+		{Name: "a", Optional: true}, {Name: "b", Optional: true},
+	},
 	Summary: "The first operand where the second is true; elsewhere the program stops with the message, in which the " +
 		"others stand for {}.",
 	Attrs: []ir.AttrDef{{Name: "says", Kind: ir.AttrStr, Doc: "the message, with {} at most twice"}},

@@ -33,6 +33,11 @@ func requireDigits(c string, t types.DType, attrs ir.Attrs) error {
 var Digits = ir.Declare("g_decomposition")
 var _ = ir.Define(Digits, ir.OpDef{
 	Class: ir.Reindex, Surface: "g_decomposition", Arity: 1,
+	Params: []ir.Param{
+		{Name: "a"},
+		{Name: "power", Kind: ir.ParamInt, What: "the number of digits"},
+		{Name: "base_bits", Kind: ir.ParamInt, What: "the number of bits of a digit"},
+	},
 	Summary: "The digits of each number to the base 2^base_bits on a new last axis, least significant first, of the " +
 		"bits in two's complement, which go on with the sign.",
 	Attrs: []ir.AttrDef{attrPower, attrBaseBits},
@@ -78,6 +83,12 @@ var _ = ir.Define(Digits, ir.OpDef{
 var DigitsFull = ir.Declare("g_decomposition_full")
 var _ = ir.Define(DigitsFull, ir.OpDef{
 	Class: ir.Reindex, Surface: "g_decomposition_full", Arity: 2, Traits: ir.MayFail,
+	Params: []ir.Param{
+		{Name: "a", Literals: ir.LiteralsShared},
+		{Name: "q", Literals: ir.LiteralsShared},
+		{Name: "power", Kind: ir.ParamInt, What: "the number of digits"},
+		{Name: "base_bits", Kind: ir.ParamInt, What: "the number of bits of a digit"},
+	},
 	Summary: "The digits to the base 2^base_bits, least significant first, of the numbers in [0, q[0]*q[1]*...) " +
 		"whose residues modulo q[i] stand at " +
 		"index i of the second axis: [l, k, r] becomes [l, power, r]. Moduli that share a factor stop the program.",

@@ -16,6 +16,11 @@ var _ = ir.Define(Fold, ir.OpDef{
 	Fails: func(op *ir.Op) bool {
 		return !op.Flag("init") && foldsNothing(op.Args[0].Type, op.Ints("axes"))
 	},
+	Params: []ir.Param{
+		{Name: "init", Kind: ir.ParamValue},
+		{Name: "f", Kind: ir.ParamFunction},
+		{Name: "v"},
+	},
 	Summary: "The left fold in row-major order over the axes; without a start the first element is it, and nothing " +
 		"to fold is an error.",
 	Attrs: []ir.AttrDef{
@@ -180,6 +185,11 @@ var _ = ir.Define(Scan, ir.OpDef{
 	Class: ir.Scope, Surface: "scan", Arity: ir.Variadic, Regions: 1,
 	Reads: readsLast,
 	Space: func(op *ir.Op) types.Shape { return op.Results[0].Type.Shape },
+	Params: []ir.Param{
+		{Name: "init", Kind: ir.ParamValue},
+		{Name: "f", Kind: ir.ParamFunction},
+		{Name: "v"},
+	},
 	Summary: "The accumulators of the left folds along the last axis, one after each element; without a start the " +
 		"first element is the first of them.",
 	Attrs: []ir.AttrDef{

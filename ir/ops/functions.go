@@ -203,7 +203,7 @@ var _ = pointwise(Atan, ir.OpDef{
 
 var Atan2 = ir.Declare("atan2")
 var _ = pointwise(Atan2, ir.OpDef{
-	Surface: "atan2", Arity: 2, Operands: []string{"y", "x"},
+	Surface: "atan2", Arity: 2, Params: ir.Operands("y", "x"),
 	Summary: "The angle from -pi to pi of the point (x, y), given y first; the sign is that of y, also of a zero.",
 	Scalar:  binary(scalar.Atan2),
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {

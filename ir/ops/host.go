@@ -15,6 +15,9 @@ import (
 var Print = ir.Declare("print")
 var _ = ir.Define(Print, ir.OpDef{
 	Class: ir.Host, Surface: "print", Arity: ir.Variadic, Traits: ir.Effect,
+	Params: []ir.Param{
+		{Name: "x", Kind: ir.ParamValue},
+	},
 	Summary: "Prints a value and a newline: tensors the way NumPy does, floats in the shortest form that reads " +
 		"back, tuples in parentheses.",
 	Attrs: []ir.AttrDef{
@@ -45,6 +48,9 @@ var _ = ir.Define(Print, ir.OpDef{
 var PrintStr = ir.Declare("print_str")
 var _ = ir.Define(PrintStr, ir.OpDef{
 	Class: ir.Host, Surface: "print_str", Arity: 1, Traits: ir.Effect,
+	Params: []ir.Param{
+		{Name: "x", Kind: ir.ParamScalar, Elem: types.String, What: "the argument of `print_str`"},
+	},
 	Summary: "Prints a string as it is, without a newline, and gives it back.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		if args[0].Elem != types.String {
@@ -77,6 +83,7 @@ func printScalar(t types.DType) *ir.OpDef {
 	}
 	d := ir.OpDef{
 		Class: ir.Host, Surface: name, Arity: 1, Traits: ir.Effect, Summary: summary,
+		Params: []ir.Param{{Name: "x", Kind: ir.ParamScalar, Elem: t, What: "the argument of `" + name + "`"}},
 		Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 			if !types.Equal(args[0], types.Scalar(t)) {
 				return nil, broken("C1", "`%s` needs an %s, not %s", name, t, args[0])
@@ -107,6 +114,10 @@ func printedScalar(t types.DType, bits uint64) string {
 var LoadNpy = ir.Declare("load_npy")
 var _ = ir.Define(LoadNpy, ir.OpDef{
 	Class: ir.Host, Surface: "load_npy", Arity: 1, Traits: ir.Effect,
+	Brackets: "type, d1, d2, ...",
+	Params: []ir.Param{
+		{Name: "path", Kind: ir.ParamScalar, Elem: types.String, What: "the path"},
+	},
 	Summary: "The tensor in a .npy file, which has exactly the element type and shape that are asked for.",
 	Attrs: []ir.AttrDef{
 		{Name: "dtype", Kind: ir.AttrDType, Doc: "the element type"},
@@ -148,6 +159,10 @@ func evalLoadNpy(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, er
 var SaveNpy = ir.Declare("save_npy")
 var _ = ir.Define(SaveNpy, ir.OpDef{
 	Class: ir.Host, Surface: "save_npy", Arity: 2, Traits: ir.Effect,
+	Params: []ir.Param{
+		{Name: "path", Kind: ir.ParamScalar, Elem: types.String, What: "the path"},
+		{Name: "x", Kind: ir.ParamValue},
+	},
 	Summary: "Writes a tensor to a .npy file.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		if args[0].Elem != types.String {
@@ -172,6 +187,9 @@ var _ = ir.Define(SaveNpy, ir.OpDef{
 var StrLen = ir.Declare("str_len")
 var _ = ir.Define(StrLen, ir.OpDef{
 	Class: ir.Host, Surface: "len", Arity: 1,
+	Params: []ir.Param{
+		{Name: "s", Kind: ir.ParamValue},
+	},
 	Summary: "The number of bytes of a string, as i32.",
 	Infer:   stringsTo(types.I32),
 	Eval: func(_ ir.EvalContext, _ *ir.Op, args []*ir.Array) ([]*ir.Array, error) {

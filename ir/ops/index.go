@@ -443,6 +443,11 @@ var TakeAlongAxis = ir.Declare("take_along_axis")
 var _ = ir.Define(TakeAlongAxis, ir.OpDef{
 	Class: ir.Reindex, Surface: "take_along_axis", Arity: 2, Traits: ir.MayFail | ir.Cheap,
 	Reads: func(_ *ir.Op, i int) bool { return i == 1 },
+	Params: []ir.Param{
+		{Name: "x"},
+		{Name: "idx", Elem: types.I32, What: "the positions of `take_along_axis`"},
+		{Name: "axis", Kind: ir.ParamAxis, Optional: true, Default: -1},
+	},
 	Summary: "The operand's elements at the given positions along one axis, and at the element's own index on the " +
 		"others; " +
 		"a position out of range stops the program.",

@@ -20,7 +20,12 @@ import (
 var Iterate = ir.Declare("iterate")
 var _ = ir.Define(Iterate, ir.OpDef{
 	Class: ir.Scope, Surface: "iterate", Arity: ir.Variadic, Regions: 1, Traits: ir.Loop,
-	Reads:   readsForAny,
+	Reads: readsForAny,
+	Params: []ir.Param{
+		{Name: "n", Kind: ir.ParamScalar, Elem: types.I32, What: "the number of steps"},
+		{Name: "init", Kind: ir.ParamValue},
+		{Name: "step", Kind: ir.ParamFunction},
+	},
 	Summary: "The state after so many steps; a count below 1 leaves the start as it is.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, regions []*ir.Block) ([]types.Tensor, error) {
 		return inferLoop("iterate", args, regions[0], 0)
@@ -43,6 +48,12 @@ var IterateUntil = ir.Declare("iterate_until")
 var _ = ir.Define(IterateUntil, ir.OpDef{
 	Class: ir.Scope, Surface: "iterate_until", Arity: ir.Variadic, Regions: 1, Traits: ir.Loop,
 	Reads: readsForAny,
+	Params: []ir.Param{
+		{Name: "init", Kind: ir.ParamValue},
+		{Name: "step", Kind: ir.ParamFunction},
+		{Name: "done", Kind: ir.ParamFunction},
+		{Name: "max", Kind: ir.ParamScalar, Elem: types.I32, What: "the greatest number of steps"},
+	},
 	Summary: "The state after the first step that makes the condition true, or after the greatest number of steps; " +
 		"the start is not tested.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, regions []*ir.Block) ([]types.Tensor, error) {

@@ -25,6 +25,11 @@ var attrSumAxis = ir.AttrDef{Name: "axis", Kind: ir.AttrInt,
 var AxisModSum = ir.Declare("axis_modsum")
 var _ = ir.Define(AxisModSum, ir.OpDef{
 	Class: ir.Reindex, Surface: "axis_modsum", Arity: 2, Traits: ir.MayFail, Fails: badModulus,
+	Params: []ir.Param{
+		{Name: "a", Literals: ir.LiteralsShared, What: "the operand of `axis_modsum`"},
+		{Name: "p", Literals: ir.LiteralsShared},
+		{Name: "axis", Kind: ir.ParamAxis},
+	},
 	Summary: "The sum along an axis modulo p, which is one number or one for each position of the last axis; of " +
 		"nothing 0.",
 	Attrs: []ir.AttrDef{attrSumAxis},
@@ -48,6 +53,16 @@ var _ = ir.Define(AxisModSum, ir.OpDef{
 var ModMulAxisSum = ir.Declare("modmul_axis_sum")
 var _ = ir.Define(ModMulAxisSum, ir.OpDef{
 	Class: ir.Reindex, Surface: "modmul_axis_sum", Arity: 3, Traits: ir.MayFail, Fails: badModulus,
+	Params: []ir.Param{
+		{Name: "a", Literals: ir.LiteralsShared},
+		{Name: "b", Literals: ir.LiteralsShared},
+		{Name: "p", Literals: ir.LiteralsShared},
+		{Name: "axis", Kind: ir.ParamAxis},
+		{Name: "acc", Literals: ir.LiteralsShared, Optional: true},
+		{Name: "perm", Optional: true},
+		{Name: "mode", Kind: ir.ParamValue, Optional: true},
+		{Name: "perm_axis", Kind: ir.ParamAxis, Optional: true},
+	},
 	Summary: "The sum along an axis of the products a * b modulo p, in one pass.",
 	Attrs:   []ir.AttrDef{attrSumAxis},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
@@ -255,7 +270,7 @@ func sumModulo(b *ir.Builder, p *ir.Value, low int64, sum func(part func(*ir.Val
 
 var opProductLimb = ir.Declare("product_limb")
 var _ = pointwise(opProductLimb, ir.OpDef{
-	Arity: 3, Traits: ir.Partial, Operands: []string{"a", "b", "p"}, NoGrad: noResidueGrad,
+	Arity: 3, Traits: ir.Partial, Params: ir.Operands("a", "b", "p"), NoGrad: noResidueGrad,
 	Summary: "What the product a * b adds to one of three sums, of which `mod_limbs` makes the residue of a sum " +
 		"of products modulo p.",
 	Attrs: []ir.AttrDef{{Name: "limb", Kind: ir.AttrInt, Doc: "the number of the sum, 0 to 2"}},
@@ -268,7 +283,7 @@ var _ = pointwise(opProductLimb, ir.OpDef{
 
 var opModLimbs = ir.Declare("mod_limbs")
 var _ = pointwise(opModLimbs, ir.OpDef{
-	Arity: 4, Traits: ir.MayFail, Fails: badModulus, Operands: []string{"s2", "s1", "s0", "p"},
+	Arity: 4, Traits: ir.MayFail, Fails: badModulus, Params: ir.Operands("s2", "s1", "s0", "p"),
 	NoGrad: noResidueGrad,
 	Summary: "The residue modulo p of the sum of products that s2, s1 and s0, sums of what `product_limb` gives, " +
 		"stand for.",
@@ -283,7 +298,7 @@ var _ = pointwise(opModLimbs, ir.OpDef{
 
 var opModParts = ir.Declare("mod_parts")
 var _ = pointwise(opModParts, ir.OpDef{
-	Arity: 3, Traits: ir.MayFail, Fails: badModulus, Operands: []string{"high", "low", "p"},
+	Arity: 3, Traits: ir.MayFail, Fails: badModulus, Params: ir.Operands("high", "low", "p"),
 	NoGrad:  noResidueGrad,
 	Summary: "The residue of high * 2^bits + low modulo p.",
 	Attrs:   []ir.AttrDef{{Name: "bits", Kind: ir.AttrInt, Doc: "how many bits high is shifted by, 1 to 62"}},

@@ -37,7 +37,8 @@ func modular(name string, operands int, t ir.Traits, summary, example string,
 	f func(m scalar.Modulus, x []scalar.Ref) scalar.Ref) *ir.OpDef {
 	d := ir.OpDef{
 		Surface: name, Arity: operands + 1, Traits: t | ir.MayFail, Fails: badModulus,
-		Operands: []string{"a", "b"}[:operands:operands], Summary: summary, Example: example, NoGrad: noResidueGrad,
+		Params: append(ir.Operands("a", "b")[:operands:operands],
+			ir.Operands("p")...), Summary: summary, Example: example, NoGrad: noResidueGrad,
 		Scalar: func(e scalar.Emitter, op *ir.Op, x []scalar.Ref) scalar.Ref {
 			p := x[operands]
 			scalar.RequireModulus(e, p)
@@ -45,7 +46,6 @@ func modular(name string, operands int, t ir.Traits, summary, example string,
 			return m.Number(f(m, x[:operands]))
 		},
 	}
-	d.Operands = append(d.Operands, "p")
 	return pointwise(ir.Declare(name), d, residues, like)
 }
 
@@ -78,7 +78,7 @@ func alwaysPositive(v *ir.Value) bool {
 // ModPow squares and multiplies, one step for each bit of the exponent.
 var ModPow = ir.Declare("modpow")
 var _ = pointwise(ModPow, ir.OpDef{
-	Surface: "modpow", Arity: 3, Traits: ir.MayFail, Operands: []string{"a", "e", "p"},
+	Surface: "modpow", Arity: 3, Traits: ir.MayFail, Params: ir.Operands("a", "e", "p"),
 	NoGrad:  noResidueGrad,
 	Summary: "a to the power e modulo p; 0 to the power 0 is 1, and a negative exponent stops the program.",
 	Expand: func(b *ir.Builder, op *ir.Op) []*ir.Value {
@@ -116,7 +116,7 @@ var _ = pointwise(opNatural, ir.OpDef{
 // quotients of numbers below 2^63 end after 91 steps, those of Fibonacci numbers.
 var ModInv = ir.Declare("modinv")
 var _ = pointwise(ModInv, ir.OpDef{
-	Surface: "modinv", Arity: 2, Traits: ir.MayFail, Operands: []string{"a", "p"}, NoGrad: noResidueGrad,
+	Surface: "modinv", Arity: 2, Traits: ir.MayFail, Params: ir.Operands("a", "p"), NoGrad: noResidueGrad,
 	Summary: "The number x with a * x = 1 modulo p; one that shares a factor with p has none and stops the program.",
 	Expand: func(b *ir.Builder, op *ir.Op) []*ir.Value {
 		return []*ir.Value{eachElement(b, op, func(b *ir.Builder, x []*ir.Value) *ir.Value {
@@ -158,7 +158,7 @@ var _ = pointwise(opCoprime, ir.OpDef{
 // NttLength lets through what can be the length of a transform.
 var NttLength = ir.Declare("ntt_length")
 var _ = pointwise(NttLength, ir.OpDef{
-	Surface: "ntt_length", Arity: 1, Traits: ir.MayFail, Operands: []string{"m"},
+	Surface: "ntt_length", Arity: 1, Traits: ir.MayFail, Params: ir.Operands("m"),
 	NoGrad:  noResidueGrad,
 	Summary: "The operand where it is a power of two; another is no length of a transform, which stops the program.",
 	Scalar: unary(func(e scalar.Emitter, m scalar.Ref) scalar.Ref {

@@ -12,7 +12,11 @@ import (
 var Broadcast = ir.Declare("broadcast")
 var _ = ir.Define(Broadcast, ir.OpDef{
 	Class: ir.Reindex, Surface: "expand", Arity: 1, Traits: ir.View | ir.Cheap,
-	Reads:   readsBroadcast,
+	Reads: readsBroadcast,
+	Params: []ir.Param{
+		{Name: "x"},
+		{Name: "shape", Kind: ir.ParamShape},
+	},
 	Summary: "The operand repeated along axes of extent 1 and along new leading axes.",
 	Attrs:   []ir.AttrDef{{Name: "shape", Kind: ir.AttrDims, Doc: "the shape of the result"}},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
@@ -112,7 +116,11 @@ func (t *tape) broadcast(x *ir.Value, to types.Shape) *ir.Value {
 var Reshape = ir.Declare("reshape")
 var _ = ir.Define(Reshape, ir.OpDef{
 	Class: ir.Reindex, Surface: "reshape", Arity: 1, Traits: ir.View | ir.Cheap,
-	Reads:   readsAll,
+	Reads: readsAll,
+	Params: []ir.Param{
+		{Name: "x"},
+		{Name: "shape", Kind: ir.ParamShape},
+	},
 	Summary: "The same elements in row-major order, in another shape.",
 	Attrs:   []ir.AttrDef{{Name: "shape", Kind: ir.AttrDims, Doc: "the shape of the result"}},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
@@ -262,7 +270,11 @@ func (t *tape) reshape(x *ir.Value, to types.Shape) *ir.Value {
 var Permute = ir.Declare("permute")
 var _ = ir.Define(Permute, ir.OpDef{
 	Class: ir.Reindex, Surface: "permute_axes", Arity: 1, Traits: ir.View | ir.Cheap,
-	Reads:   readsAll,
+	Reads: readsAll,
+	Params: []ir.Param{
+		{Name: "x"},
+		{Name: "axes", Kind: ir.ParamValue, Attr: "perm"},
+	},
 	Summary: "Axis k of the result is axis perm[k] of the operand.",
 	Attrs:   []ir.AttrDef{{Name: "perm", Kind: ir.AttrInts, Doc: "a permutation of the axes"}},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
@@ -475,7 +487,11 @@ func ones(n int) []int64 {
 var Concat = ir.Declare("concat")
 var _ = ir.Define(Concat, ir.OpDef{
 	Class: ir.Reindex, Surface: "concat", Arity: ir.Variadic, Traits: ir.Cheap,
-	Reads:   readsAll,
+	Reads: readsAll,
+	Params: []ir.Param{
+		{Name: "tensors", Kind: ir.ParamOperands},
+		{Name: "axis", Kind: ir.ParamAxis, Optional: true},
+	},
 	Summary: "The operands one after another along an axis.",
 	Attrs:   []ir.AttrDef{{Name: "axis", Kind: ir.AttrInt, Doc: "the axis along which they are joined"}},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {

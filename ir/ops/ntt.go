@@ -31,6 +31,14 @@ import (
 var Ntt = ir.Declare("ntt")
 var _ = ir.Define(Ntt, ir.OpDef{
 	Class: ir.Rows, Surface: "ntt", Arity: 4, Traits: ir.MayFail,
+	Params: []ir.Param{
+		{Name: "a"},
+		{Name: "p", Literals: ir.LiteralsShared},
+		{Name: "twiddles", Literals: ir.LiteralsShared},
+		{Name: "perm", Literals: ir.LiteralsOwn},
+		{Name: "axis", Kind: ir.ParamAxis, Optional: true, Default: -3},
+		{Name: "skip_perm", Kind: ir.ParamFlag, Optional: true, What: "skip_perm"},
+	},
 	Summary: "The negacyclic number theoretic transform modulo p along an axis, from the powers of a root in " +
 		"bit-reversed order; the result, in " +
 		"bit-reversed order, is gathered by the positions of the last operand, unless that is skipped.",
@@ -52,6 +60,14 @@ var _ = ir.Define(Ntt, ir.OpDef{
 var Intt = ir.Declare("intt")
 var _ = ir.Define(Intt, ir.OpDef{
 	Class: ir.Rows, Surface: "intt", Arity: 5, Traits: ir.MayFail,
+	Params: []ir.Param{
+		{Name: "a"},
+		{Name: "p", Literals: ir.LiteralsShared},
+		{Name: "inv_twiddles", Literals: ir.LiteralsShared},
+		{Name: "m_inv", Literals: ir.LiteralsShared},
+		{Name: "perm", Literals: ir.LiteralsOwn},
+		{Name: "axis", Kind: ir.ParamAxis, Optional: true, Default: -3},
+	},
 	Summary: "The inverse of `ntt`, from the inverse powers and the inverse of the length: element i of the operand " +
 		"goes to position perm[i], where elements that " +
 		"meet add up, and from that, in bit-reversed order, the transform gives natural order.",

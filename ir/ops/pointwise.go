@@ -241,7 +241,7 @@ func extremes(first *ir.OpDef) func(t ir.Tape, op *ir.Op, cts []*ir.Value) {
 
 var Clamp = ir.Declare("clamp")
 var _ = pointwise(Clamp, ir.OpDef{
-	Surface: "clamp", Arity: 3, Operands: []string{"x", "lo", "hi"}, Traits: ir.Cheap,
+	Surface: "clamp", Arity: 3, Params: ir.Operands("x", "lo", "hi"), Traits: ir.Cheap,
 	Summary: "min(max(x, lo), hi).",
 	Scalar:  ternary(scalar.Clamp),
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
@@ -338,7 +338,7 @@ var _ = pointwise(Not, ir.OpDef{
 // Select chooses element by element; both operands are evaluated.
 var Select = ir.Declare("select")
 var _ = ir.Define(Select, ir.OpDef{
-	Class: ir.Pointwise, Surface: "where", Arity: 3, Traits: ir.Cheap, Operands: []string{"cond", "a", "b"},
+	Class: ir.Pointwise, Surface: "where", Arity: 3, Traits: ir.Cheap, Params: ir.Operands("cond", "a", "b"),
 	Summary: "The second operand where the first is true, else the third.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		if err := requireIn("C1", "the condition of `where`", bools, args[0]); err != nil {

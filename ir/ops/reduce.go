@@ -65,6 +65,15 @@ func reduction(op *ir.OpDef, d ir.OpDef, set dtypeSet, identity bool) *ir.OpDef 
 	return ir.Define(op, d)
 }
 
+// reduceParams are the arguments of a reduction; literals in the operand are of type elem, if that is not Invalid.
+func reduceParams(elem types.DType) []ir.Param {
+	return []ir.Param{
+		{Name: "x", Elem: elem},
+		{Name: "axis", Kind: ir.ParamAxes, Attr: "axes", Optional: true},
+		{Name: "keep", Kind: ir.ParamFlag, Optional: true, What: "`keep`"},
+	}
+}
+
 // foldsNothing reports that an axis in axes of x may be empty.
 func foldsNothing(x types.Tensor, axes []int64) bool {
 	for _, a := range axes {
@@ -218,7 +227,8 @@ func (t *tape) unreduce(op *ir.Op, g *ir.Value) *ir.Value {
 
 var ReduceSum = ir.Declare("reduce_sum")
 var _ = reduction(ReduceSum, ir.OpDef{
-	Surface: "+/",
+	Surface:  "+/",
+	Function: "sum", Params: reduceParams(types.Invalid),
 	Summary: "Sum; of nothing 0. Floats are added in the order of \"Numerics\".",
 	Eval:    evalReduce(ir.ReduceSum), Element: elementReduce(ir.ReduceSum),
 	VJP:     vjp(func(t *tape, op *ir.Op, cts []*ir.Value) { t.Add(op.Args[0], t.unreduce(op, cts[0])) }),
@@ -227,7 +237,8 @@ var _ = reduction(ReduceSum, ir.OpDef{
 
 var ReduceProd = ir.Declare("reduce_prod")
 var _ = reduction(ReduceProd, ir.OpDef{
-	Surface: "*/",
+	Surface:  "*/",
+	Function: "prod", Params: reduceParams(types.Invalid),
 	Summary: "Product; of nothing 1. Floats are multiplied in the order of \"Numerics\".",
 	Eval:    evalReduce(ir.ReduceProd), Element: elementReduce(ir.ReduceProd),
 	VJP:     vjp(prodRule),
@@ -303,6 +314,7 @@ func (t *tape) along(shape types.Shape, axis int64) *ir.Value {
 var ReduceAnd = ir.Declare("reduce_and")
 var _ = reduction(ReduceAnd, ir.OpDef{
 	Surface: "&&/", NoGrad: "bool has no gradient",
+	Function: "all", Params: reduceParams(types.Bool),
 	Summary: "Whether all are true; of nothing true.",
 	Eval:    evalReduce(ir.ReduceAnd), Element: elementReduce(ir.ReduceAnd),
 	Example: "&&/([true, false]) == false",
@@ -311,6 +323,7 @@ var _ = reduction(ReduceAnd, ir.OpDef{
 var ReduceOr = ir.Declare("reduce_or")
 var _ = reduction(ReduceOr, ir.OpDef{
 	Surface: "||/", NoGrad: "bool has no gradient",
+	Function: "any", Params: reduceParams(types.Bool),
 	Summary: "Whether any is true; of nothing false.",
 	Eval:    evalReduce(ir.ReduceOr), Element: elementReduce(ir.ReduceOr),
 	Example: "||/([true, false]) == true",
@@ -425,6 +438,11 @@ var Argmin = position("argmin", "minimum", ir.ReduceArgMin, "argmin([5, 1, 1]) =
 func position(name, word string, kind ir.ReduceKind, example string) *ir.OpDef {
 	return ir.Define(ir.Declare(name), ir.OpDef{
 		Class: ir.Reduce, Surface: name, Arity: 1, Traits: ir.MayFail,
+		Params: []ir.Param{
+			{Name: "x", Literals: ir.LiteralsOwn, What: "the operand of `" + name + "`"},
+			{Name: "axis", Kind: ir.ParamAnyAxis, Optional: true},
+			{Name: "keep", Kind: ir.ParamFlag, Optional: true, What: "`keep`"},
+		},
 		Summary: "The i32 position of the first " + word +
 			" along an axis, or in the flattened tensor; the first NaN counts as one; of nothing an error.",
 		Attrs: []ir.AttrDef{
@@ -559,6 +577,7 @@ func elementPosition(kind ir.ReduceKind) func(p ir.Pull, op *ir.Op, result int, 
 var Mean = ir.Declare("mean")
 var _ = expanded(Mean, ir.OpDef{
 	Surface: "mean",
+	Params:  reduceParams(types.F32),
 	Summary: "The sum divided by the number of elements, which is converted to the element type; NaN of nothing.",
 	Expand: func(b *ir.Builder, op *ir.Op) []*ir.Value {
 		return []*ir.Value{emitMean(b, op.Args[0], op.Ints("axes"), op.Flag("keep"))}
@@ -570,6 +589,7 @@ var _ = expanded(Mean, ir.OpDef{
 var Var = ir.Declare("var")
 var _ = expanded(Var, ir.OpDef{
 	Surface: "var",
+	Params:  reduceParams(types.F32),
 	Summary: "The population variance: the mean of (x - mean)^2.",
 	Expand: func(b *ir.Builder, op *ir.Op) []*ir.Value {
 		x, axes := op.Args[0], op.Ints("axes")

@@ -15,6 +15,10 @@ var Sort = ir.Declare("sort")
 var _ = ir.Define(Sort, ir.OpDef{
 	Class: ir.Rows, Surface: "sort", Arity: 1,
 	Reads: readsAll,
+	Params: []ir.Param{
+		{Name: "x"},
+		{Name: "axis", Kind: ir.ParamAxis, Optional: true, Default: -1},
+	},
 	Summary: "The elements along an axis in ascending order, false before true and NaN last; equal ones, such as " +
 		"-0 and +0, keep their order.",
 	Attrs: []ir.AttrDef{{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that is sorted"}},
@@ -34,7 +38,11 @@ var _ = ir.Define(Sort, ir.OpDef{
 var Argsort = ir.Declare("argsort")
 var _ = ir.Define(Argsort, ir.OpDef{
 	Class: ir.Rows, Surface: "argsort", Arity: 1,
-	Reads:   readsAll,
+	Reads: readsAll,
+	Params: []ir.Param{
+		{Name: "x", Literals: ir.LiteralsOwn},
+		{Name: "axis", Kind: ir.ParamAxis, Optional: true, Default: -1},
+	},
 	Summary: "The i32 positions that sort an axis: take_along_axis(x, argsort(x, axis), axis) is sort(x, axis).",
 	Attrs:   []ir.AttrDef{{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that is sorted"}},
 	Infer:   inferSort("`argsort`", types.I32),

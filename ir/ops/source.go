@@ -93,6 +93,10 @@ func evalDim(c ir.EvalContext, op *ir.Op, _ []*ir.Array) ([]*ir.Array, error) {
 var Iota = ir.Declare("iota")
 var _ = ir.Define(Iota, ir.OpDef{
 	Class: ir.Source, Traits: ir.Cheap, Surface: "..",
+	Function: "iota", Brackets: "type",
+	Params: []ir.Param{
+		{Name: "n", Kind: ir.ParamValue, Attr: "extent"},
+	},
 	Summary: "The i32 vector start, start+1, ... of the given extent.",
 	Attrs: []ir.AttrDef{
 		{Name: "start", Kind: ir.AttrDim, Doc: "the first element"},

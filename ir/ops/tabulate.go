@@ -10,7 +10,10 @@ import (
 var Tabulate = ir.Declare("tabulate")
 var _ = ir.Define(Tabulate, ir.OpDef{
 	Class: ir.Scope, Surface: "tabulate", Regions: 1,
-	Space:   func(op *ir.Op) types.Shape { return op.Dims("shape") },
+	Space: func(op *ir.Op) types.Shape { return op.Dims("shape") },
+	Params: []ir.Param{
+		{Name: "d1, d2, ..., |i1, i2, ...| e", Kind: ir.ParamRest, Default: 2},
+	},
 	Summary: "The tensor whose element at an index is the value of the region there; tensor values add their axes.",
 	Attrs:   []ir.AttrDef{{Name: "shape", Kind: ir.AttrDims, Doc: "the extents of the index axes"}},
 	Infer: func(_ []types.Tensor, attrs ir.Attrs, regions []*ir.Block) ([]types.Tensor, error) {

@@ -273,6 +273,12 @@ var ScatterAdd = ir.Declare("scatter_add")
 var _ = ir.Define(ScatterAdd, ir.OpDef{
 	Class: ir.Rows, Surface: "scatter_add", Arity: 3, Traits: ir.MayFail,
 	Reads: func(op *ir.Op, i int) bool { return i == 0 || op.Type().Shape[op.Int("axis")].AlwaysPositive() },
+	Params: []ir.Param{
+		{Name: "x"},
+		{Name: "idx", Elem: types.I32, What: "the positions of `scatter_add`"},
+		{Name: "v", Literals: ir.LiteralsOfFirst, What: "what is added"},
+		{Name: "axis", Kind: ir.ParamAxis, Optional: true, Default: -1},
+	},
 	Summary: "The first operand with the elements of the third added at the positions of the second along an " +
 		"axis, in row-major order; " +
 		"a position out of range stops the program.",

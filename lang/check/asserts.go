@@ -10,14 +10,12 @@ import (
 	"healc/lang/types"
 )
 
-// assertBuiltins are the functions that stop the program when something does not hold. Assertions have an
+// assertFunctions are the functions that stop the program when something does not hold. Assertions have an
 // effect, so they stand in tests and in functions that are marked `@io`; `require` has none.
-func assertBuiltins() map[string]*builtin {
+func assertFunctions() map[string]*builtin {
 	return map[string]*builtin{
-		"assert":       {params: []string{"cond"}, required: 1, build: (*checker).assertCall},
 		"assert_eq":    {params: []string{"a", "b"}, required: 2, build: (*checker).assertEqCall},
 		"assert_close": {params: []string{"a", "b", "rtol", "atol"}, required: 2, build: (*checker).assertCloseCall},
-		"require":      {params: []string{"x", "ok", "message", "a", "b"}, required: 3, build: (*checker).requireCall},
 	}
 }
 

@@ -18,8 +18,8 @@ import (
 // operation `vjp` or `jvp`, typed by the arguments. What the lambda sees around it is constant. `custom_vjp(f, rule)`
 // and `checkpoint(f)` are functions of functions, too (gradrules.go).
 
-// gradBuiltins are the functions that differentiate, and those that say how.
-func gradBuiltins() map[string]*builtin {
+// gradFunctions are the functions that differentiate, and those that say how.
+func gradFunctions() map[string]*builtin {
 	out := map[string]*builtin{}
 	for name, params := range gradParams {
 		required := len(params)

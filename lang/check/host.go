@@ -8,32 +8,6 @@ import (
 	"healc/lang/types"
 )
 
-// hostBuiltins are the functions for input and output.
-func hostBuiltins() map[string]*builtin {
-	one := func(build buildFunc) *builtin {
-		return &builtin{params: []string{"x"}, required: 1, build: build}
-	}
-	number := func(op *ir.OpDef, d types.DType) *builtin {
-		return one(func(c *checker, e *ast.Call, args []ast.Expr, _ types.Type) Expr {
-			x := c.scalarOf(args[0], d, "the argument of "+spelled(op))
-			return c.apply(e.Loc, op, nil, x)
-		})
-	}
-	return map[string]*builtin{
-		"print":     one((*checker).printCall),
-		"print_str": number(ops.PrintStr, types.String),
-		"print_i32": number(ops.PrintI32, types.I32),
-		"print_i64": number(ops.PrintI64, types.I64),
-		"print_f32": number(ops.PrintF32, types.F32),
-		"print_f64": number(ops.PrintF64, types.F64),
-		"load_npy": {
-			params: []string{"path"}, required: 1, generic: true, brackets: "type, d1, d2, ...",
-			build: (*checker).loadCall,
-		},
-		"save_npy": {params: []string{"path", "x"}, required: 2, build: (*checker).saveCall},
-	}
-}
-
 // printCall is `print(x)`. The values of a tuple are the operands of one operation, so that nothing comes
 // between them.
 func (c *checker) printCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {

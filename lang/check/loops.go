@@ -8,13 +8,13 @@ import (
 	"healc/lang/types"
 )
 
-// loopBuiltins are the functions that call a function again and again.
-func loopBuiltins() map[string]*builtin {
+// loopFunctions are the functions that are loops and scans of the table with a function of their own.
+func loopFunctions() map[string]*builtin {
 	return map[string]*builtin{
-		"iterate":       {params: []string{"n", "init", "step"}, required: 3, build: (*checker).iterateCall},
-		"iterate_until": {params: []string{"init", "step", "done", "max"}, required: 4, build: (*checker).untilCall},
-		"fold":          {params: []string{"init", "f", "v"}, required: 3, build: (*checker).foldCall},
-		"each":          {params: []string{"v", "f"}, required: 2, build: (*checker).eachCall},
+		"each":    {params: []string{"v", "f"}, required: 2, build: (*checker).eachCall},
+		"map":     {required: 2, variadic: "f, a, ...", build: (*checker).mapCall},
+		"cumsum":  cumulative(ops.Add),
+		"cumprod": cumulative(ops.Mul),
 	}
 }
 

@@ -10,16 +10,6 @@ import (
 	"healc/lang/types"
 )
 
-// mapBuiltins are the functions that give a tensor by a function of elements: `map`, and the scans.
-func mapBuiltins() map[string]*builtin {
-	return map[string]*builtin{
-		"map":     {required: 2, variadic: "f, a, ...", build: (*checker).mapCall},
-		"scan":    {params: []string{"init", "f", "v"}, required: 3, build: (*checker).scanCall},
-		"cumsum":  cumulative(ops.Add),
-		"cumprod": cumulative(ops.Mul),
-	}
-}
-
 // scanCall is `scan(init, |acc, x| e, v)`, along the last axis. The result holds one tensor for each value of
 // the accumulator, whose own axes come last. Where all of these are scalars it is the operation of that name.
 func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {

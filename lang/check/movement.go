@@ -8,29 +8,21 @@ import (
 	"healc/lang/types"
 )
 
-// movementBuiltins are the functions that put elements elsewhere. Most are views and concatenations of what
-// is there already; sort, argsort, take_along_axis and scatter_add are operations of the table.
-func movementBuiltins() map[string]*builtin {
+// movementFunctions are the functions that put elements elsewhere: views and concatenations of what is there already.
+func movementFunctions() map[string]*builtin {
 	fn := func(required int, build buildFunc, params ...string) *builtin {
 		return &builtin{params: params, required: required, build: build}
 	}
-	typed := func(required int, build buildFunc, params ...string) *builtin {
-		return &builtin{params: params, required: required, generic: true, brackets: "type", build: build}
-	}
 	return map[string]*builtin{
-		"stack":           fn(1, (*checker).stackCall, "tensors", "axis"),
-		"split":           fn(2, (*checker).splitCall, "x", "parts", "axis"),
-		"flip":            fn(1, (*checker).flipCall, "x", "axis"),
-		"roll":            fn(2, (*checker).rollCall, "x", "shift", "axis"),
-		"pad":             fn(4, (*checker).padCall, "x", "axis", "before", "after", "value"),
-		"repeat":          fn(2, (*checker).repeatCall, "x", "n", "axis"),
-		"take_along_axis": fn(2, (*checker).takeAlongCall, "x", "idx", "axis"),
-		"scatter_add":     fn(3, (*checker).scatterAddCall, "x", "idx", "v", "axis"),
-		"sort":            fn(1, sortCall(ops.Sort), "x", "axis"),
-		"argsort":         fn(1, sortCall(ops.Argsort), "x", "axis"),
-		"iota":            typed(1, (*checker).iotaCall, "n"),
-		"one_hot":         typed(2, (*checker).oneHotCall, "idx", "n"),
-		"like":            fn(2, (*checker).likeCall, "x", "value"),
+		"stack":  fn(1, (*checker).stackCall, "tensors", "axis"),
+		"split":  fn(2, (*checker).splitCall, "x", "parts", "axis"),
+		"flip":   fn(1, (*checker).flipCall, "x", "axis"),
+		"roll":   fn(2, (*checker).rollCall, "x", "shift", "axis"),
+		"pad":    fn(4, (*checker).padCall, "x", "axis", "before", "after", "value"),
+		"repeat": fn(2, (*checker).repeatCall, "x", "n", "axis"),
+		"like":   fn(2, (*checker).likeCall, "x", "value"),
+		"one_hot": {params: []string{"idx", "n"}, required: 2, generic: true, brackets: "type",
+			build: (*checker).oneHotCall},
 	}
 }
 

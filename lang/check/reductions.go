@@ -115,47 +115,19 @@ func (c *checker) foldStep(e ast.Expr, params []*Local, acc types.Type) *Lambda 
 	return c.loopFunction(e, params, acc, "the function of a fold")
 }
 
-// reductionBuiltins are the functions of the prelude over the reductions.
-func reductionBuiltins() map[string]*builtin {
-	params := []string{"x", "axis", "keep"}
-	reduction := func(op *ir.OpDef, hint types.DType) *builtin {
-		return &builtin{params: params, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr,
-			want types.Type) Expr {
-			w := hint
-			if d := elemOf(want); hint == types.Invalid || hint == types.F32 && d.IsFloat() {
-				w = d
-			}
-			x := c.expr(args[0], wantElem(w))
-			keep, ok := c.constFlag(args[2], "`keep`")
-			if !ok {
-				return bad(e.Loc)
-			}
-			return c.reduceAlong(e.Loc, op, x, args[1], keep)
-		}}
-	}
-	position := func(op *ir.OpDef) *builtin {
-		return &builtin{params: params, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr,
-			_ types.Type) Expr {
-			x, t, ok := c.value(args[0], nil, "the operand of "+spelled(op))
-			keep, ok1 := c.constFlag(args[2], "`keep`")
-			if !ok || !ok1 {
-				return bad(e.Loc)
-			}
-			attrs := ir.A{"keep": keep}
-			if args[1] != nil {
-				axis, ok := c.axis(args[1], t.Rank())
-				if !ok {
-					return bad(e.Loc)
-				}
-				attrs["axis"] = axis
-			}
-			return c.apply(e.Loc, op, attrs, x)
-		}}
-	}
-	return map[string]*builtin{
-		"sum": reduction(ops.ReduceSum, types.Invalid), "prod": reduction(ops.ReduceProd, types.Invalid),
-		"mean": reduction(ops.Mean, types.F32), "var": reduction(ops.Var, types.F32),
-		"any": reduction(ops.ReduceOr, types.Bool), "all": reduction(ops.ReduceAnd, types.Bool),
-		"argmax": position(ops.Argmax), "argmin": position(ops.Argmin),
+// reductionCall is the call of a reduction by its name.
+func reductionCall(op *ir.OpDef) buildFunc {
+	hint := op.Params[0].Elem
+	return func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+		w := hint
+		if d := elemOf(want); hint == types.Invalid || hint.IsFloat() && d.IsFloat() {
+			w = d
+		}
+		x := c.expr(args[0], wantElem(w))
+		keep, ok := c.constFlag(args[2], "`keep`")
+		if !ok {
+			return bad(e.Loc)
+		}
+		return c.reduceAlong(e.Loc, op, x, args[1], keep)
 	}
 }

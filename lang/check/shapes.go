@@ -13,8 +13,8 @@ import (
 
 type buildFunc = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr
 
-// shapeBuiltins are the functions that make tensors or move elements.
-func shapeBuiltins() map[string]*builtin {
+// shapeFunctions are the functions that make tensors or give their axes another order or number.
+func shapeFunctions() map[string]*builtin {
 	fn := func(required int, build buildFunc, params ...string) *builtin {
 		return &builtin{params: params, required: required, build: build}
 	}
@@ -23,20 +23,15 @@ func shapeBuiltins() map[string]*builtin {
 			build: build}
 	}
 	return map[string]*builtin{
-		"reshape":      fn(2, (*checker).reshapeCall, "x", "shape"),
-		"flatten":      fn(1, (*checker).flattenCall, "x"),
-		"transpose":    fn(1, (*checker).transposeCall, "x"),
-		"permute_axes": fn(2, (*checker).permuteCall, "x", "axes"),
-		"moveaxis":     fn(3, (*checker).moveaxisCall, "x", "from", "to"),
-		"expand":       fn(2, (*checker).expandCall, "x", "shape"),
-		"squeeze":      fn(1, (*checker).squeezeCall, "x", "axis"),
-		"unsqueeze":    fn(2, (*checker).unsqueezeCall, "x", "axis"),
-		"concat":       fn(1, (*checker).concatCall, "tensors", "axis"),
-		"tabulate":     {build: (*checker).tabulateCall, required: 2, variadic: "d1, d2, ..., |i1, i2, ...| e"},
-		"zeros":        made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 0) }),
-		"ones":         made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 1) }),
-		"full":         made((*checker).fullCall, "value"),
-		"eye":          made((*checker).eyeCall),
+		"flatten":   fn(1, (*checker).flattenCall, "x"),
+		"transpose": fn(1, (*checker).transposeCall, "x"),
+		"moveaxis":  fn(3, (*checker).moveaxisCall, "x", "from", "to"),
+		"squeeze":   fn(1, (*checker).squeezeCall, "x", "axis"),
+		"unsqueeze": fn(2, (*checker).unsqueezeCall, "x", "axis"),
+		"zeros":     made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 0) }),
+		"ones":      made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 1) }),
+		"full":      made((*checker).fullCall, "value"),
+		"eye":       made((*checker).eyeCall),
 	}
 }
 

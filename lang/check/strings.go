@@ -11,13 +11,6 @@ import (
 	"healc/lang/types"
 )
 
-// stringBuiltins are the functions of strings.
-func stringBuiltins() map[string]*builtin {
-	return map[string]*builtin{
-		"len": {params: []string{"s"}, required: 1, build: (*checker).lenCall},
-	}
-}
-
 // lenCall is `len(s)`, the bytes of a string.
 func (c *checker) lenCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 	x := c.expr(args[0], nil)
