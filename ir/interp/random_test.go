@@ -179,7 +179,7 @@ func (g *gen) operands(d *ir.OpDef) (ir.A, []*ir.Value, []*ir.Block) {
 		}
 		return attrs, []*ir.Value{g.param(x)}, nil
 	}
-	panic("random uses of " + d.Name + " need a generator")
+	panic("random uses of " + d.Name + " need a generator: add one to `generators` in ir/interp/random_test.go")
 }
 
 func (g *gen) pointwise(d *ir.OpDef) (ir.A, []*ir.Value, []*ir.Block) {
