@@ -137,7 +137,7 @@ type Class uint8
 // The classes.
 const (
 	Pointwise Class = iota // one element from the operands' elements at the same index
-	Reindex                // one element from one element of an operand, elsewhere: broadcast, slice, index, concat
+	Reindex                // from elements of operands elsewhere, one or a few: broadcast, slice, index, concat
 	Source                 // no operands: const, iota, dim
 	Reduce                 // combines elements along axes; ReducedAxes lists them
 	Contract               // matrix products
