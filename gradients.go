@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/check"
 	"healc/lang/diag"
@@ -24,7 +25,7 @@ func checkGradients(p *check.Program) error {
 // gradientErrors says which derivatives of a module cannot be taken, as a *diag.List; nil for none.
 func gradientErrors(m *ir.Module) error {
 	list := &diag.List{}
-	for _, d := range ir.CheckGradients(m) {
+	for _, d := range ops.CheckGradients(m) {
 		list.Add(d)
 	}
 	list.Sort()
@@ -177,20 +178,20 @@ func (f *Func) derive(by []int64, add bool) *ir.Func {
 	}
 	args := slices.Clone(g.Body.Params)
 	inner := ir.Builder{Block: region, Span: of.Span}
-	region.Yields = inner.EmitOp(ir.OpCall, ir.A{"callee": of.Name, "dims": dims, "results": of.Results}, region.Params,
+	region.Yields = inner.EmitOp(ops.Call, ir.A{"callee": of.Name, "dims": dims, "results": of.Results}, region.Params,
 		nil).Results
 	b := ir.Builder{Block: g.Body, Span: of.Span}
 	one := ir.NewArray(of.Results[0].Elem)
 	one.Bits[0] = scalar.IntBits(one.DType, 1)
-	args = append(args, b.Emit(ir.OpConst, ir.A{"value": one}))
-	g.Body.Yields = slices.Clone(b.EmitOp(ir.OpVjp, ir.A{"wrt": by}, args, []*ir.Block{region}).Results)
+	args = append(args, b.Emit(ops.Const, ir.A{"value": one}))
+	g.Body.Yields = slices.Clone(b.EmitOp(ops.Vjp, ir.A{"wrt": by}, args, []*ir.Block{region}).Results)
 	for i, k := range by {
 		p := of.Params()[k]
 		g.Results = append(g.Results, p.Type)
 		if add {
 			g.Updates = append(g.Updates, int64(len(g.Params())))
 			sum := g.Body.Param("d_"+p.Name, p.Type, p.Span)
-			g.Body.Yields[1+i] = b.Emit(ir.OpAdd, nil, sum, g.Body.Yields[1+i])
+			g.Body.Yields[1+i] = b.Emit(ops.Add, nil, sum, g.Body.Yields[1+i])
 		}
 	}
 	return g

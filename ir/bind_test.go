@@ -1,10 +1,11 @@
-package ir
+package ir_test
 
 import (
 	"maps"
 	"strings"
 	"testing"
 
+	"healc/ir"
 	"healc/lang/types"
 )
 
@@ -32,12 +33,12 @@ func TestBindDims(t *testing.T) {
 		{"N*N", []int64{9}, nil, "no argument of f determines the shape parameter N"},
 	}
 	for _, test := range tests {
-		f := &Func{Name: "f", Body: &Block{}}
+		f := &ir.Func{Name: "f", Body: &ir.Block{}}
 		seen := map[string]bool{}
 		var shapes [][]int64
 		for i, e := range strings.Split(test.extents, ",") {
 			d := dim(e)
-			f.Body.Params = append(f.Body.Params, &Value{Type: types.Tensor{Elem: types.F32, Shape: types.Shape{d}}})
+			f.Body.Params = append(f.Body.Params, &ir.Value{Type: types.Tensor{Elem: types.F32, Shape: types.Shape{d}}})
 			shapes = append(shapes, []int64{test.lengths[i]})
 			for _, p := range d.Params() {
 				if !seen[p] {
@@ -46,7 +47,7 @@ func TestBindDims(t *testing.T) {
 				}
 			}
 		}
-		got, err := BindDims(f, shapes)
+		got, err := ir.BindDims(f, shapes)
 		switch {
 		case test.err != "" && (err == nil || !strings.Contains(err.Error(), test.err)):
 			t.Errorf("%s of %v: error %v, want %q", test.extents, test.lengths, err, test.err)

@@ -1,7 +1,5 @@
 package ir
 
-import "healc/lang/types"
-
 // ReadsAll reports whether computing every element of the results of o reads every element of operand i,
 // whatever the values are. Code that can fail may be moved into such a reader without hiding a failure.
 func (o *Op) ReadsAll(i int) bool {
@@ -10,63 +8,9 @@ func (o *Op) ReadsAll(i int) bool {
 		return o.Def.Reads(o, i)
 	case o.Def.Class == Contract:
 		r := o.Args[i].Type.Rank()
-		return provablyPositive(o.Args[1-i].Type.Shape[r-2+1-i]) // b's columns for a, a's rows for b
+		return o.Args[1-i].Type.Shape[r-2+1-i].AlwaysPositive() // b's columns for a, a's rows for b
 	}
 	return o.Def.Class == Pointwise || o.Def.Class == Reduce || o.Def.Class == Host
-}
-
-// Rules for OpDef.Reads.
-
-func readsAll(*Op, int) bool { return true }
-
-// readsPositions is the rule where the operands after the first are positions in it.
-func readsPositions(op *Op, i int) bool { return i > 0 && nonEmpty(op.Type().Shape) }
-
-// readsLast is the rule where the last operand is gone through, and what comes before it is a start.
-func readsLast(op *Op, i int) bool { return i == len(op.Args)-1 || nonEmpty(op.Type().Shape) }
-
-// readsForAny is the rule of operations that evaluate their operands if there is any element to compute.
-func readsForAny(op *Op, _ int) bool {
-	for _, r := range op.Results {
-		if nonEmpty(r.Type.Shape) {
-			return true
-		}
-	}
-	return false
-}
-
-func readsBroadcast(op *Op, _ int) bool {
-	from, to := op.Args[0].Type.Shape, op.Type().Shape
-	for k, d := range to {
-		j := k - (len(to) - len(from))
-		if (j < 0 || !from[j].Equal(d)) && !provablyPositive(d) {
-			return false
-		}
-	}
-	return true
-}
-
-func readsSlice(op *Op, _ int) bool {
-	for k, step := range op.Ints("steps") {
-		if step != 1 && step != -1 || !op.Type().Shape[k].Equal(op.Args[0].Type.Shape[k]) {
-			return false
-		}
-	}
-	return true
-}
-
-// readsUpdate: of the first operand, what is replaced is not read.
-func readsUpdate(op *Op, i int) bool {
-	return i > 0 && (len(op.Ints("axes")) == 0 || nonEmpty(op.Type().Shape)) && (i == 1 || nonEmpty(op.Dims("shape")))
-}
-
-func nonEmpty(s types.Shape) bool {
-	for _, d := range s {
-		if !provablyPositive(d) {
-			return false
-		}
-	}
-	return true
 }
 
 // FullyRead returns the values of b whose elements are all read when all elements of its yields are

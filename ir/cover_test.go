@@ -1,14 +1,15 @@
-package ir
+package ir_test
 
 import (
 	"testing"
 
+	"healc/ir"
 	"healc/lang/diag"
 )
 
 // TestReadsAll lists which operands are read in full, for each operation of a function.
 func TestReadsAll(t *testing.T) {
-	m, errs := Parse(diag.NewFile("in.ir", `module "m"
+	m, errs := ir.Parse(diag.NewFile("in.ir", `module "m"
 func @f[M, N](%x: f32[M, N], %i: i32, %c: bool, %p: f32[2, 3], %q: f32[3, 0], %v: f32[3]) -> f32 {
   %0: f32[M, N] = add %x, %x
   %1: f32[M, M, N] = broadcast %x {shape = [M, M, N]}
@@ -64,7 +65,7 @@ func @f[M, N](%x: f32[M, N], %i: i32, %c: bool, %p: f32[2, 3], %q: f32[3, 0], %v
 
 // TestFullyRead: what reaches the results, or an operation that can fail, through full reads.
 func TestFullyRead(t *testing.T) {
-	m, errs := Parse(diag.NewFile("in.ir", `module "m"
+	m, errs := ir.Parse(diag.NewFile("in.ir", `module "m"
 func @f(%x: i32[4], %y: i32[4]) -> i32[2] {
   %0: i32[4] = neg %x
   %1: i32[4] = abs %x
@@ -77,7 +78,7 @@ func @f(%x: i32[4], %y: i32[4]) -> i32[2] {
 		t.Fatal(errs.Error())
 	}
 	body := m.Funcs[0].Body
-	full := FullyRead(body)
+	full := ir.FullyRead(body)
 	want := []bool{false, true, true, false, true} // the division is evaluated, but nothing reads it
 	for i, op := range body.Ops {
 		if full[op.Result()] != want[i] {

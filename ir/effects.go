@@ -1,7 +1,5 @@
 package ir
 
-import "healc/lang/types"
-
 // MayFail reports whether op can stop the program: its entry has the trait, and neither its types nor
 // constant operands rule the failure out. Regions count as what is in them.
 func (o *Op) MayFail() bool {
@@ -15,66 +13,10 @@ func (o *Op) MayFail() bool {
 	return o.Def.Traits.Has(MayFail) && (o.Def.Fails == nil || o.Def.Fails(o))
 }
 
-// constantOf returns the constant that v is, seen through views, which only repeat or move elements.
-func constantOf(v *Value) *Array {
-	for v.Def != nil && v.Def.Def.Traits.Has(View) {
-		v = v.Def.Args[0]
-	}
-	if v.Def == nil || v.Def.Def.Name != "const" {
-		return nil
-	}
-	return v.Def.Array("value")
-}
-
-// integerDivides reports a division of integers by something that may be 0.
-func integerDivides(op *Op) bool {
-	if !op.Args[0].Type.Elem.IsInt() {
-		return false
-	}
-	c := constantOf(op.Args[1])
-	if c == nil {
-		return true
-	}
-	for _, b := range c.Bits {
-		if b == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// integerPower reports a power of integers whose exponent may be negative.
-func integerPower(op *Op) bool {
-	t := op.Args[0].Type.Elem
-	if !t.IsSigned() {
-		return false
-	}
-	c := constantOf(op.Args[1])
-	if c == nil {
-		return true
-	}
-	for _, b := range c.Bits {
-		if b>>(t.Bits()-1)&1 != 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// foldsNothing reports that an axis in axes of x may be empty.
-func foldsNothing(x types.Tensor, axes []int64) bool {
-	for _, a := range axes {
-		if !provablyPositive(x.Shape[a]) {
-			return true
-		}
-	}
-	return false
-}
-
 // HasEffect reports whether op does input or output: by its traits, by the function it calls, or by an
 // operation in its regions.
 func (m *Module) HasEffect(op *Op) bool {
-	if op.Def == OpCall {
+	if op.IsCall() {
 		f := m.Func(op.Str("callee"))
 		return f == nil || f.IO
 	}

@@ -1,6 +1,8 @@
-package ir
+package ir_test
 
-import "testing"
+import (
+	"testing"
+)
 
 // TestMayFail: only what can stop the program says so.
 func TestMayFail(t *testing.T) {

@@ -55,7 +55,7 @@ func WriteManual(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b,
 		"# Operations\n\n"+
-			"Every operation of the tensor IR, from the table in `ir/ops_*.go`. `go test ./ir -run Manual -update`\n"+
+			"Every operation of the tensor IR, from the table in `ir/ops`. `go test ./ir -run Manual -update`\n"+
 			"writes this page.\n\nAll of them obey these rules too:\n\n")
 	for _, c := range GeneralConstraints {
 		fmt.Fprintf(b, "- %s: %s.\n", c.Name, c.Text)

@@ -1,4 +1,4 @@
-package ir
+package ir_test
 
 import (
 	"bytes"
@@ -6,6 +6,9 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"healc/ir"
+	"healc/ir/ops"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -13,7 +16,7 @@ var update = flag.Bool("update", false, "rewrite golden files")
 // TestManual compares OPS.md with the table.
 func TestManual(t *testing.T) {
 	var b bytes.Buffer
-	if err := WriteManual(&b); err != nil {
+	if err := ir.WriteManual(&b); err != nil {
 		t.Fatal(err)
 	}
 	if *update {
@@ -30,8 +33,8 @@ func TestManual(t *testing.T) {
 // TestTable checks what every entry has to have.
 func TestTable(t *testing.T) {
 	spellings := map[string]string{}
-	for _, d := range Ops() {
-		if d.Example == "" && d.Class != Fused {
+	for _, d := range ir.Ops() {
+		if d.Example == "" && d.Class != ir.Fused {
 			t.Errorf("%s has no example", d.Name)
 		}
 		if !strings.HasSuffix(d.Summary, ".") {
@@ -43,7 +46,7 @@ func TestTable(t *testing.T) {
 			}
 			spellings[d.Surface] = d.Name
 		}
-		pulled := d.Class != Host && d.Class != Fused || d == OpCall
+		pulled := d.Class != ir.Host && d.Class != ir.Fused || d == ops.Call
 		if pulled && d.Scalar == nil && d.Element == nil && d.Expand == nil {
 			t.Errorf("%s cannot stand in a kernel", d.Name)
 		}
@@ -52,7 +55,7 @@ func TestTable(t *testing.T) {
 				t.Errorf("constraint %d of %s is called %s", i+1, d.Name, c.Name)
 			}
 		}
-		if d.Traits.Has(View) && d.Class != Reindex {
+		if d.Traits.Has(ir.View) && d.Class != ir.Reindex {
 			t.Errorf("%s is a view and no Reindex", d.Name)
 		}
 	}

@@ -1,6 +1,40 @@
 package ir
 
-import "healc/lang/types"
+import (
+	"healc/lang/types"
+)
+
+// Stops reports that o is a loop whose region yields, after the state, whether it ends.
+func (o *Op) Stops() bool { return len(o.Regions[0].Yields) > len(o.Results) }
+
+// IsLoop reports that o carries a state through steps.
+func (o *Op) IsLoop() bool { return o.Def.Traits.Has(Loop) }
+
+// IsCall reports that o calls a function of the module.
+func (o *Op) IsCall() bool { return o.Def.Name == "call" }
+
+// MaxSmallState is the number of scalars that the state of a loop may have when it is in a kernel.
+const MaxSmallState = 32
+
+// SmallState reports that the state of a loop is few scalars, so that registers can hold it: all its
+// extents are literal, and there are at most MaxSmallState elements.
+func (o *Op) SmallState() bool {
+	total := int64(0)
+	for _, r := range o.Results {
+		n := int64(1)
+		for _, d := range r.Type.Shape {
+			c, ok := d.Const()
+			if !ok || c > MaxSmallState {
+				return false
+			}
+			if n *= c; n > MaxSmallState {
+				return false
+			}
+		}
+		total += n
+	}
+	return total <= MaxSmallState
+}
 
 // NeedsSteps reports that op cannot be part of a kernel, because something in it is done by steps of the
 // plan: a loop whose state is too large for registers, an operation on strings, an effect, or a call that
@@ -12,13 +46,13 @@ func (m *Module) needsSteps(op *Op, seen map[string]bool) bool {
 	switch {
 	case op.Def.Traits.Has(Effect), op.IsLoop() && !op.SmallState():
 		return true
-	case op.Def == OpCall:
+	case op.IsCall():
 		return m.callNeedsSteps(op, seen)
 	case op.Def.Class == Host:
 		return true
 	}
 	for _, t := range append(ArgTypes(op.Args), ArgTypes(op.Results)...) {
-		if t.Elem == types.String && op.Def != OpConst {
+		if t.Elem == types.String && op.Def.Name != "const" {
 			return true
 		}
 	}

@@ -1,16 +1,17 @@
-package ir
+package ir_test
 
 import (
 	"strings"
 	"testing"
 
+	"healc/ir"
 	"healc/lang/diag"
 )
 
 // parse reads IR text that has to be right.
-func parse(t testing.TB, text string) *Module {
+func parse(t testing.TB, text string) *ir.Module {
 	t.Helper()
-	m, list := Parse(diag.NewFile("test.ir", text))
+	m, list := ir.Parse(diag.NewFile("test.ir", text))
 	if list.HasErrors() {
 		t.Fatalf("%s", list.Error())
 	}
@@ -83,7 +84,7 @@ func @"odd name()"[A, B](%x: i32) -> f32[A] {
 
 func TestPrintParse(t *testing.T) {
 	m := parse(t, canonical)
-	if err := Verify(m); err != nil {
+	if err := ir.Verify(m); err != nil {
 		t.Fatal(err)
 	}
 	if got := m.String(); got != canonical {
@@ -107,7 +108,7 @@ func TestParseFree(t *testing.T) {
 func TestPrintLoc(t *testing.T) {
 	m := parse(t, "module \"m\"\nfunc @f(%a: f32) -> f32 {\n  %b: f32 = neg %a\n  return %b\n}\n")
 	var b strings.Builder
-	if err := Print(&b, m, PrintOptions{Loc: true}); err != nil {
+	if err := ir.Print(&b, m, ir.PrintOptions{Loc: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"%0: f32 = neg %a // test.ir:3:3\n", "{ // test.ir:2:1\n"} {
@@ -146,7 +147,7 @@ func TestParseErrors(t *testing.T) {
 		if strings.HasSuffix(c.text, "return %a\n}\n") && c.want == "expected" {
 			c.text = strings.TrimSuffix(c.text, "}\n")
 		}
-		_, list := Parse(diag.NewFile("test.ir", c.text))
+		_, list := ir.Parse(diag.NewFile("test.ir", c.text))
 		if !list.HasErrors() {
 			t.Errorf("no error for:\n%s", c.text)
 		} else if !strings.Contains(list.Error(), c.want) {
@@ -163,13 +164,13 @@ func FuzzParseIR(f *testing.F) {
 	}
 	f.Add(`module "m" func @f(%x: f32[N]) -> f32 { %a: f32 = reduce_sum %x {axes=[0]} return %a }`)
 	f.Fuzz(func(t *testing.T, text string) {
-		m, list := Parse(diag.NewFile("fuzz.ir", text))
-		if list.HasErrors() || Verify(m) != nil {
+		m, list := ir.Parse(diag.NewFile("fuzz.ir", text))
+		if list.HasErrors() || ir.Verify(m) != nil {
 			return
 		}
 		once := m.String()
 		again := parse(t, once)
-		if err := Verify(again); err != nil {
+		if err := ir.Verify(again); err != nil {
 			t.Fatalf("%v\nfrom:\n%s", err, once)
 		}
 		if twice := again.String(); twice != once {

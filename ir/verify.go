@@ -181,7 +181,7 @@ func (v *verifier) op(b *Block, op *Op) {
 	} else if !sameTypes(want, got) {
 		v.note(op, "%s gives (%s), not (%s)", op.Def.Name, joinTypes(want), joinTypes(got))
 	}
-	if op.Def == OpCall {
+	if op.IsCall() {
 		v.call(op)
 	}
 	if !v.f.IO && len(op.Regions) == 0 && v.module.HasEffect(op) {

@@ -1,10 +1,11 @@
-package ir
+package ir_test
 
 import (
 	"errors"
 	"strings"
 	"testing"
 
+	"healc/ir"
 	"healc/lang/types"
 )
 
@@ -33,84 +34,87 @@ io func @h(%x: f32) -> () {
   return
 }
 `
-	op := func(m *Module, i int) *Op { return m.Funcs[0].Body.Ops[i] }
+	op := func(m *ir.Module, i int) *ir.Op { return m.Funcs[0].Body.Ops[i] }
 	for _, c := range []struct {
 		name, want string
-		damage     func(m *Module)
+		damage     func(m *ir.Module)
 	}{
-		{"function twice", "function @f is defined twice", func(m *Module) { m.Funcs[1].Name = "f" }},
-		{"shape parameter twice", "shape parameter N is there twice", func(m *Module) { m.Funcs[0].Dims[0] = "N" }},
-		{"value twice", "a value is defined twice", func(m *Module) { op(m, 2).Results = op(m, 1).Results }},
-		{"operation twice", "a value is defined twice", func(m *Module) {
+		{"function twice", "function @f is defined twice", func(m *ir.Module) { m.Funcs[1].Name = "f" }},
+		{"shape parameter twice", "shape parameter N is there twice", func(m *ir.Module) { m.Funcs[0].Dims[0] = "N" }},
+		{"value twice", "a value is defined twice", func(m *ir.Module) { op(m, 2).Results = op(m, 1).Results }},
+		{"operation twice", "a value is defined twice", func(m *ir.Module) {
 			m.Funcs[0].Body.Ops = append(m.Funcs[0].Body.Ops, op(m, 0))
 		}},
-		{"index of a parameter", "parameter 1 does not know its place", func(m *Module) {
+		{"index of a parameter", "parameter 1 does not know its place", func(m *ir.Module) {
 			m.Funcs[0].Params()[1].Index = 7
 		}},
-		{"definition of a result", "result 0 does not know its place", func(m *Module) {
+		{"definition of a result", "result 0 does not know its place", func(m *ir.Module) {
 			op(m, 0).Result().Def = op(m, 1)
 		}},
-		{"use before definition", "operand 1 is not defined here", func(m *Module) {
+		{"use before definition", "operand 1 is not defined here", func(m *ir.Module) {
 			ops := m.Funcs[0].Body.Ops
 			ops[1], ops[2] = ops[2], ops[1]
 		}},
-		{"yield of another function", "value 0 is not defined here", func(m *Module) {
+		{"yield of another function", "value 0 is not defined here", func(m *ir.Module) {
 			m.Funcs[0].Body.Yields[0] = m.Funcs[1].Params()[0]
 		}},
-		{"use from inside a region", "value 0 is not defined here", func(m *Module) {
+		{"use from inside a region", "value 0 is not defined here", func(m *ir.Module) {
 			m.Funcs[0].Body.Yields[0] = op(m, 3).Regions[0].Ops[0].Result()
 		}},
-		{"capture of a fusion", "operand 0 is not defined here", func(m *Module) {
+		{"capture of a fusion", "operand 0 is not defined here", func(m *ir.Module) {
 			op(m, 3).Regions[0].Ops[0].Args[0] = m.Funcs[0].Params()[0]
 		}},
-		{"block in itself", "a block is inside itself", func(m *Module) { op(m, 3).Regions[0] = m.Funcs[0].Body }},
-		{"not in the table", "the operation is not in the table", func(m *Module) {
-			op(m, 2).Def = &OpDef{Name: "add"}
+		{"block in itself", "a block is inside itself", func(m *ir.Module) { op(m, 3).Regions[0] = m.Funcs[0].Body }},
+		{"not in the table", "the operation is not in the table", func(m *ir.Module) {
+			op(m, 2).Def = &ir.OpDef{Name: "add"}
 		}},
-		{"operands", "add takes 2 operands", func(m *Module) { op(m, 2).Args = op(m, 2).Args[:1] }},
-		{"regions", "region", func(m *Module) { op(m, 3).Regions = nil }},
-		{"attribute missing", "shape of broadcast is missing", func(m *Module) { op(m, 1).Attrs[0] = nil }},
-		{"attribute kind", "wrong kind", func(m *Module) { op(m, 1).Attrs[0] = int64(3) }},
-		{"constant", "has 1 elements, not 2", func(m *Module) { op(m, 0).Attrs[0].(*Array).Bits = make([]uint64, 2) }},
-		{"result type", "add gives (f32[N]), not (f64[N])", func(m *Module) {
+		{"operands", "add takes 2 operands", func(m *ir.Module) { op(m, 2).Args = op(m, 2).Args[:1] }},
+		{"regions", "region", func(m *ir.Module) { op(m, 3).Regions = nil }},
+		{"attribute missing", "shape of broadcast is missing", func(m *ir.Module) { op(m, 1).Attrs[0] = nil }},
+		{"attribute kind", "wrong kind", func(m *ir.Module) { op(m, 1).Attrs[0] = int64(3) }},
+		{"constant", "has 1 elements, not 2", func(m *ir.Module) {
+			op(m, 0).Attrs[0].(*ir.Array).Bits = make([]uint64,
+				2)
+		}},
+		{"result type", "add gives (f32[N]), not (f64[N])", func(m *ir.Module) {
 			op(m, 2).Result().Type.Elem = types.F64
 		}},
-		{"extent too large", "extent 4294967296 is not from 0", func(m *Module) {
+		{"extent too large", "extent 4294967296 is not from 0", func(m *ir.Module) {
 			m.Funcs[1].Params()[0].Type = types.Of(types.F32, 1<<32)
 		}},
-		{"negative extent", "extent -1 is not from 0", func(m *Module) {
+		{"negative extent", "extent -1 is not from 0", func(m *ir.Module) {
 			m.Funcs[1].Params()[0].Type = types.Of(types.F32, -1)
 		}},
-		{"unknown shape parameter", "Q is no shape parameter", func(m *Module) {
+		{"unknown shape parameter", "Q is no shape parameter", func(m *ir.Module) {
 			m.Funcs[1].Params()[0].Type.Shape = types.Shape{types.Param("Q")}
 		}},
-		{"type of no value", "invalid is no type of a value", func(m *Module) {
+		{"type of no value", "invalid is no type of a value", func(m *ir.Module) {
 			m.Funcs[1].Params()[0].Type = types.Tensor{}
 		}},
-		{"returned type", "returns (f32[N]), the function has (f32)", func(m *Module) {
+		{"returned type", "returns (f32[N]), the function has (f32)", func(m *ir.Module) {
 			m.Funcs[0].Results[0] = types.Scalar(types.F32)
 		}},
-		{"callee", "there is no function @k", func(m *Module) { op(m, 4).Attrs[0] = "k" }},
-		{"bound parameters", "has 1 shape parameters and 0 are bound", func(m *Module) {
+		{"callee", "there is no function @k", func(m *ir.Module) { op(m, 4).Attrs[0] = "k" }},
+		{"bound parameters", "has 1 shape parameters and 0 are bound", func(m *ir.Module) {
 			op(m, 4).Attrs[1] = types.Shape{}
 		}},
-		{"argument of a call", "@g takes (f32[M]), not (f32[N])", func(m *Module) {
+		{"argument of a call", "@g takes (f32[M]), not (f32[N])", func(m *ir.Module) {
 			op(m, 4).Attrs[1] = types.Shape{types.Param("M")}
 		}},
-		{"result of a call", "@g returns (f32[N]), not (f64[N])", func(m *Module) {
+		{"result of a call", "@g returns (f32[N]), not (f64[N])", func(m *ir.Module) {
 			r := types.Tensor{Elem: types.F64, Shape: types.Shape{types.Param("N")}}
 			op(m, 4).Attrs[2] = []types.Tensor{r}
 		}},
-		{"effect", "an effect in a function that is not io", func(m *Module) { m.Funcs[2].IO = false }},
+		{"effect", "an effect in a function that is not io", func(m *ir.Module) { m.Funcs[2].IO = false }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := parse(t, text)
-			if err := Verify(m); err != nil {
+			if err := ir.Verify(m); err != nil {
 				t.Fatal(err)
 			}
 			c.damage(m)
-			err := Verify(m)
-			var v *VerifyError
+			err := ir.Verify(m)
+			var v *ir.VerifyError
 			if !errors.As(err, &v) || !strings.Contains(v.Text, c.want) || !strings.Contains(v.Text, "// ^ error: ") {
 				t.Errorf("no %q in: %v", c.want, err)
 			}
@@ -140,7 +144,7 @@ func @f(%x: f32) -> i8 {
   // ^ error: returns (f32), the function has (i8)
 }
 `
-	if err := Verify(m); err == nil || err.Error() != want {
+	if err := ir.Verify(m); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }
@@ -161,25 +165,25 @@ func @f(%x: f32, %y: f32, %c: bool) -> f32 {
 `)
 	f := m.Funcs[0]
 	x, y := f.Params()[0], f.Params()[1]
-	if n := len(Uses(f.Body)[x]); n != 4 {
+	if n := len(ir.Uses(f.Body)[x]); n != 4 {
 		t.Errorf("%d uses of %%x", n)
 	}
 	arm := f.Body.Ops[1].Regions[0]
-	if got := Captures(arm); len(got) != 2 || got[0] != f.Body.Ops[0].Result() || got[1] != x {
+	if got := ir.Captures(arm); len(got) != 2 || got[0] != f.Body.Ops[0].Result() || got[1] != x {
 		t.Errorf("captures %v", got)
 	}
-	Replace(f.Body, map[*Value]*Value{x: f.Body.Ops[0].Result(), f.Body.Ops[0].Result(): y})
-	if u := Uses(f.Body); len(u[x]) != 0 || len(u[y]) != 5 {
+	ir.Replace(f.Body, map[*ir.Value]*ir.Value{x: f.Body.Ops[0].Result(), f.Body.Ops[0].Result(): y})
+	if u := ir.Uses(f.Body); len(u[x]) != 0 || len(u[y]) != 5 {
 		t.Errorf("%d and %d uses after replacing:\n%s", len(u[x]), len(u[y]), m)
 	}
-	if names := Names(f); names[y] != "%y" || names[f.Body.Ops[1].Result()] != "%1" {
+	if names := ir.Names(f); names[y] != "%y" || names[f.Body.Ops[1].Result()] != "%1" {
 		t.Errorf("names %v", names)
 	}
 }
 
 func TestCloneSubstitutes(t *testing.T) {
 	m := parse(t, canonical)
-	c := NewCloner()
+	c := ir.NewCloner()
 	c.Dims = map[string]types.Dim{"M": types.Lit(4)}
 	g, err := c.Func(m.Func("row_sums"))
 	if err != nil {
@@ -189,13 +193,13 @@ func TestCloneSubstitutes(t *testing.T) {
 		"pub func @row_sums[N](%x: f32[4, N]) -> f32[4] {") {
 		t.Errorf("got:\n%s", text)
 	}
-	if err := Verify(&Module{Funcs: []*Func{g}}); err != nil {
+	if err := ir.Verify(&ir.Module{Funcs: []*ir.Func{g}}); err != nil {
 		t.Error(err)
 	}
-	if err := Verify(m); err != nil || m.String() != canonical {
+	if err := ir.Verify(m); err != nil || m.String() != canonical {
 		t.Errorf("the original has changed: %v", err)
 	}
-	c = NewCloner()
+	c = ir.NewCloner()
 	c.Dims = map[string]types.Dim{"M": types.Lit(1 << 62), "N": types.Lit(4)}
 	if _, err := c.Func(m.Func("poly")); err == nil {
 		t.Error("an overflow is not reported")

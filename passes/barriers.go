@@ -1,6 +1,9 @@
 package passes
 
-import "healc/ir"
+import (
+	"healc/ir"
+	"healc/ir/ops"
+)
 
 // Barriers removes what kept equal values apart: the operations behind a barrier have been kept from being merged with
 // those before it, and are compiled like any others.
@@ -21,7 +24,7 @@ func Barriers(m *ir.Module, remark Remark) error {
 		ir.WalkBlocks(f.Body, func(b *ir.Block) {
 			kept := b.Ops[:0]
 			for _, op := range b.Ops {
-				if op.Def == ir.OpBarrier {
+				if op.Def == ops.Barrier {
 					with[op.Result()] = op.Args[0]
 					continue
 				}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -50,7 +51,7 @@ func batchBlock(b *ir.Block, remark Remark) error {
 				return err
 			}
 		}
-		if op.Def == ir.OpTabulate && len(op.Dims("shape")) > 0 {
+		if op.Def == ops.Tabulate && len(op.Dims("shape")) > 0 {
 			before, err := batchTabulate(op, remark)
 			if err != nil {
 				return err
@@ -105,7 +106,7 @@ func batchTabulate(op *ir.Op, remark Remark) ([]*ir.Op, error) {
 		rows := b.Emit(in.Def, batchAttrs(op, in), args...)
 		here := &ir.Block{}
 		at := append([]*ir.Value{rows}, region.Params...)
-		with[in.Result()] = (&ir.Builder{Block: here, Span: in.Span}).Emit(ir.OpIndex, ir.A{"axes": axes}, at...)
+		with[in.Result()] = (&ir.Builder{Block: here, Span: in.Span}).Emit(ops.Index, ir.A{"axes": axes}, at...)
 		kept = append(kept, here.Ops...)
 		remark("took %s out of a tabulate", in.Def.Name)
 	}
@@ -224,8 +225,8 @@ func dropCopied(region *ir.Block, n int) {
 }
 
 // definedIn reports that v is a parameter of the region, or a result of one of ops, which are in it.
-func definedIn(region *ir.Block, ops []*ir.Op, v *ir.Value) bool {
-	return slices.Contains(region.Params, v) || v.Def != nil && slices.Contains(ops, v.Def)
+func definedIn(region *ir.Block, before []*ir.Op, v *ir.Value) bool {
+	return slices.Contains(region.Params, v) || v.Def != nil && slices.Contains(before, v.Def)
 }
 
 // batchOperand is a at every index of the tabulate: repeated when it comes from outside of the region, else
@@ -234,7 +235,7 @@ func batchOperand(b *ir.Builder, tabulate *ir.Op, before []*ir.Op, a *ir.Value) 
 	err error) {
 	shape := tabulate.Dims("shape")
 	if !definedIn(tabulate.Regions[0], before, a) {
-		return b.Emit(ir.OpBroadcast, ir.A{"shape": append(append(types.Shape{}, shape...), a.Type.Shape...)}, a),
+		return b.Emit(ops.Broadcast, ir.A{"shape": append(append(types.Shape{}, shape...), a.Type.Shape...)}, a),
 			false, nil
 	}
 	c := ir.NewCloner()
@@ -242,14 +243,14 @@ func batchOperand(b *ir.Builder, tabulate *ir.Op, before []*ir.Op, a *ir.Value) 
 	if err != nil {
 		return nil, false, err
 	}
-	op := b.EmitOp(ir.OpTabulate, ir.A{"shape": shape}, nil, []*ir.Block{copied})
+	op := b.EmitOp(ops.Tabulate, ir.A{"shape": shape}, nil, []*ir.Block{copied})
 	return op.Result(), true, nil
 }
 
 // ownIndexTabulate: each element is that of a tensor at its own index.
 func ownIndexTabulate(_ *canonicalizer, op *ir.Op) []*ir.Value {
 	region := op.Regions[0]
-	if len(region.Ops) != 1 || region.Ops[0].Def != ir.OpIndex || region.Yields[0] != region.Ops[0].Result() {
+	if len(region.Ops) != 1 || region.Ops[0].Def != ops.Index || region.Yields[0] != region.Ops[0].Result() {
 		return nil
 	}
 	in := region.Ops[0]

@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -150,16 +151,16 @@ func one(v *ir.Value) []*ir.Value {
 func (c *canonicalizer) constant(like *ir.Op, t types.Tensor, bits uint64) *ir.Value {
 	a := ir.NewArray(t.Elem)
 	a.Bits[0] = bits
-	v := c.emit(like, ir.OpConst, ir.A{"value": a})
+	v := c.emit(like, ops.Const, ir.A{"value": a})
 	if t.IsScalar() {
 		return v
 	}
-	return c.emit(like, ir.OpBroadcast, ir.A{"shape": t.Shape}, v)
+	return c.emit(like, ops.Broadcast, ir.A{"shape": t.Shape}, v)
 }
 
 // array is the data of v when it is a constant.
 func array(v *ir.Value) (*ir.Array, bool) {
-	if v.Def == nil || v.Def.Def != ir.OpConst {
+	if v.Def == nil || v.Def.Def != ops.Const {
 		return nil, false
 	}
 	return v.Def.Array("value"), true
@@ -171,7 +172,7 @@ func splat(v *ir.Value) (*ir.Value, bool) {
 	if v.Type.IsScalar() {
 		return v, true
 	}
-	if v.Def != nil && (v.Def.Def == ir.OpBroadcast || v.Def.Def == ir.OpReshape) && v.Def.Args[0].Type.IsScalar() {
+	if v.Def != nil && (v.Def.Def == ops.Broadcast || v.Def.Def == ops.Reshape) && v.Def.Args[0].Type.IsScalar() {
 		return v.Def.Args[0], true
 	}
 	return nil, false

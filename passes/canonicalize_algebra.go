@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -15,16 +16,16 @@ func addAlgebraRules() {
 	addRule("constant operand second", constantSecond, commutative()...)
 	addRule("operation of repeated elements", beforeBroadcast, withScalarProgram()...)
 	addRule("operation of reshaped elements", beforeReshape, withScalarProgram()...)
-	addRule("neutral operand", neutralOperand, ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpDiv, ir.OpAnd, ir.OpOr)
-	addRule("absorbing operand", absorbingOperand, ir.OpMul, ir.OpAnd, ir.OpOr)
-	addRule("both operands are the same", sameOperands, ir.OpSub, ir.OpMin, ir.OpMax, ir.OpAnd, ir.OpOr)
-	addRule("division by a power of two is a product", divideByPower, ir.OpDiv)
-	addRule("inverse of itself", involution, ir.OpNeg, ir.OpNot)
-	addRule("sign does not matter", absOfSign, ir.OpAbs)
-	addRule("done already", idempotent, ir.OpAbs, ir.OpRelu, ir.OpFloor, ir.OpCeil, ir.OpRound, ir.OpTrunc)
-	addRule("choice is known", knownSelect, ir.OpSelect)
-	addRule("what is required holds", knownRequire, ir.OpRequire)
-	addRule("cast of an exact cast", castOfCast, ir.OpCast)
+	addRule("neutral operand", neutralOperand, ops.Add, ops.Sub, ops.Mul, ops.Div, ops.And, ops.Or)
+	addRule("absorbing operand", absorbingOperand, ops.Mul, ops.And, ops.Or)
+	addRule("both operands are the same", sameOperands, ops.Sub, ops.Min, ops.Max, ops.And, ops.Or)
+	addRule("division by a power of two is a product", divideByPower, ops.Div)
+	addRule("inverse of itself", involution, ops.Neg, ops.Not)
+	addRule("sign does not matter", absOfSign, ops.Abs)
+	addRule("done already", idempotent, ops.Abs, ops.Relu, ops.Floor, ops.Ceil, ops.Round, ops.Trunc)
+	addRule("choice is known", knownSelect, ops.Select)
+	addRule("what is required holds", knownRequire, ops.Require)
+	addRule("cast of an exact cast", castOfCast, ops.Cast)
 }
 
 func commutative() (out []*ir.OpDef) {
@@ -68,17 +69,17 @@ func beforeBroadcast(c *canonicalizer, op *ir.Op) []*ir.Value {
 	if op.Type().IsScalar() || op.MayFail() {
 		return nil
 	}
-	from, shape, ok := through(op, ir.OpBroadcast)
+	from, shape, ok := through(op, ops.Broadcast)
 	if !ok {
 		return nil
 	}
 	for i, f := range from {
 		if f.Type.IsScalar() && shape != nil {
-			from[i] = c.emit(op, ir.OpBroadcast, ir.A{"shape": shape}, f)
+			from[i] = c.emit(op, ops.Broadcast, ir.A{"shape": shape}, f)
 		}
 	}
 	v := c.emit(op, op.Def, named(op), from...)
-	return one(c.emit(op, ir.OpBroadcast, ir.A{"shape": op.Type().Shape}, v))
+	return one(c.emit(op, ops.Broadcast, ir.A{"shape": op.Type().Shape}, v))
 }
 
 // named is the attributes of op by name.
@@ -112,17 +113,17 @@ func through(op *ir.Op, view *ir.OpDef) (from []*ir.Value, shape types.Shape, ok
 // beforeReshape: a pointwise operation of reshapes from one shape is the reshape of the operation. There
 // are as many elements before and after, so that failures are the same too.
 func beforeReshape(c *canonicalizer, op *ir.Op) []*ir.Value {
-	from, shape, ok := through(op, ir.OpReshape)
+	from, shape, ok := through(op, ops.Reshape)
 	if !ok || shape == nil {
 		return nil
 	}
 	for i, f := range from {
 		if f.Type.IsScalar() && len(shape) > 0 {
-			from[i] = c.emit(op, ir.OpBroadcast, ir.A{"shape": shape}, f)
+			from[i] = c.emit(op, ops.Broadcast, ir.A{"shape": shape}, f)
 		}
 	}
 	v := c.emit(op, op.Def, named(op), from...)
-	return one(c.emit(op, ir.OpReshape, ir.A{"shape": op.Type().Shape}, v))
+	return one(c.emit(op, ops.Reshape, ir.A{"shape": op.Type().Shape}, v))
 }
 
 // neutralOperand, with e second (or, for commutative operations, moved there):
@@ -140,13 +141,13 @@ func neutralOperand(_ *canonicalizer, op *ir.Op) []*ir.Value {
 	}
 	var neutral uint64
 	switch op.Def {
-	case ir.OpMul, ir.OpDiv:
+	case ops.Mul, ops.Div:
 		neutral = scalar.IntBits(t, 1)
-	case ir.OpAdd:
+	case ops.Add:
 		if t.IsFloat() {
 			neutral = scalar.FloatBits(t, math.Copysign(0, -1))
 		}
-	case ir.OpAnd:
+	case ops.And:
 		neutral = 1
 	}
 	if bits != neutral {
@@ -163,7 +164,7 @@ func absorbingOperand(_ *canonicalizer, op *ir.Op) []*ir.Value {
 		return nil
 	}
 	absorbing := uint64(0)
-	if op.Def == ir.OpOr {
+	if op.Def == ops.Or {
 		absorbing = 1
 	}
 	if bits != absorbing {
@@ -177,7 +178,7 @@ func sameOperands(c *canonicalizer, op *ir.Op) []*ir.Value {
 	if op.Args[0] != op.Args[1] {
 		return nil
 	}
-	if op.Def == ir.OpSub {
+	if op.Def == ops.Sub {
 		if op.Type().Elem.IsFloat() {
 			return nil
 		}
@@ -199,7 +200,7 @@ func divideByPower(c *canonicalizer, op *ir.Op) []*ir.Value {
 	if math.Abs(frac) != 0.5 || 1/scalar.FloatValue(t, inv) != d {
 		return nil
 	}
-	return one(c.emit(op, ir.OpMul, nil, op.Args[0], c.constant(op, op.Args[1].Type, inv)))
+	return one(c.emit(op, ops.Mul, nil, op.Args[0], c.constant(op, op.Args[1].Type, inv)))
 }
 
 // involution: -(-x) flips the sign bit twice, wraps back for integers; !!x is x.
@@ -213,8 +214,8 @@ func involution(_ *canonicalizer, op *ir.Op) []*ir.Value {
 // absOfSign: |-x| is |x|, also for the least integer, whose negative and absolute value are itself. The
 // negative of an unsigned number is another positive number.
 func absOfSign(c *canonicalizer, op *ir.Op) []*ir.Value {
-	if in := definedBy(op.Args[0], ir.OpNeg); in != nil && !op.Type().Elem.IsUnsigned() {
-		return one(c.emit(op, ir.OpAbs, nil, in.Args[0]))
+	if in := definedBy(op.Args[0], ops.Neg); in != nil && !op.Type().Elem.IsUnsigned() {
+		return one(c.emit(op, ops.Abs, nil, in.Args[0]))
 	}
 	return nil
 }
@@ -224,7 +225,7 @@ func absOfSign(c *canonicalizer, op *ir.Op) []*ir.Value {
 func idempotent(_ *canonicalizer, op *ir.Op) []*ir.Value {
 	x := op.Args[0]
 	rounds := func(d *ir.OpDef) bool {
-		return d == ir.OpFloor || d == ir.OpCeil || d == ir.OpRound || d == ir.OpTrunc
+		return d == ops.Floor || d == ops.Ceil || d == ops.Round || d == ops.Trunc
 	}
 	switch {
 	case rounds(op.Def) && x.Type.Elem.IsInt():
@@ -263,7 +264,7 @@ func knownRequire(_ *canonicalizer, op *ir.Op) []*ir.Value {
 // integers by wrapping and from floats by saturating, so that an integer by way of a float to an integer
 // only counts when the last type holds all values, and nothing saturates.
 func castOfCast(c *canonicalizer, op *ir.Op) []*ir.Value {
-	in := definedBy(op.Args[0], ir.OpCast)
+	in := definedBy(op.Args[0], ops.Cast)
 	if in == nil {
 		return nil
 	}
@@ -271,7 +272,7 @@ func castOfCast(c *canonicalizer, op *ir.Op) []*ir.Value {
 	if !holds(b, a) || a.IsInt() && b.IsFloat() && to.IsInt() && !holds(to, a) {
 		return nil
 	}
-	return one(c.emit(op, ir.OpCast, ir.A{"to": to}, in.Args[0]))
+	return one(c.emit(op, ops.Cast, ir.A{"to": to}, in.Args[0]))
 }
 
 // holds reports whether every value of type a, as a number, is a value of type b.

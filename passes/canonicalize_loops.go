@@ -2,13 +2,14 @@ package passes
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
 // addLoopRules registers what makes loops smaller.
 func addLoopRules() {
-	addRule("no step", noStep, ir.OpIterate, ir.OpIterateUntil)
-	addRule("no step changes it", unchangedState, ir.OpIterate, ir.OpIterateUntil)
+	addRule("no step", noStep, ops.Iterate, ops.IterateUntil)
+	addRule("no step changes it", unchangedState, ops.Iterate, ops.IterateUntil)
 }
 
 // noStep: a loop whose count is a constant below 1 gives its start.

@@ -4,30 +4,31 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
 // addViewRules registers the rules about where elements are read. None of them computes anything.
 func addViewRules() {
-	addRule("the view changes nothing", identityView, ir.OpReshape, ir.OpBroadcast, ir.OpPermute, ir.OpSlice, ir.OpCast)
-	addRule("view of a repeated scalar", viewOfSplat, ir.OpReshape, ir.OpBroadcast, ir.OpPermute, ir.OpSlice)
-	addRule("reshape of a reshape", reshapeOfReshape, ir.OpReshape)
-	addRule("permute of a permute", permuteOfPermute, ir.OpPermute)
-	addRule("permute that moves unit axes only is a reshape", permuteOfUnits, ir.OpPermute)
-	addRule("slice of a slice", sliceOfSlice, ir.OpSlice)
-	addRule("broadcast of a broadcast", broadcastOfBroadcast, ir.OpBroadcast)
-	addRule("broadcast that adds unit axes only is a reshape", broadcastOfUnits, ir.OpBroadcast)
-	addRule("constant index in range is a slice", constantIndex, ir.OpIndex)
-	addRule("constant start in range is a slice", constantStart, ir.OpDynamicSlice)
-	addRule("concat of one, of empty operands, or of a concat", flattenConcat, ir.OpConcat)
-	addRule("body does not depend on the index", invariantTabulate, ir.OpTabulate)
-	addRule("tabulate of a tensor at its own index", ownIndexTabulate, ir.OpTabulate)
-	addRule("condition is constant", constantIf, ir.OpIf)
+	addRule("the view changes nothing", identityView, ops.Reshape, ops.Broadcast, ops.Permute, ops.Slice, ops.Cast)
+	addRule("view of a repeated scalar", viewOfSplat, ops.Reshape, ops.Broadcast, ops.Permute, ops.Slice)
+	addRule("reshape of a reshape", reshapeOfReshape, ops.Reshape)
+	addRule("permute of a permute", permuteOfPermute, ops.Permute)
+	addRule("permute that moves unit axes only is a reshape", permuteOfUnits, ops.Permute)
+	addRule("slice of a slice", sliceOfSlice, ops.Slice)
+	addRule("broadcast of a broadcast", broadcastOfBroadcast, ops.Broadcast)
+	addRule("broadcast that adds unit axes only is a reshape", broadcastOfUnits, ops.Broadcast)
+	addRule("constant index in range is a slice", constantIndex, ops.Index)
+	addRule("constant start in range is a slice", constantStart, ops.DynamicSlice)
+	addRule("concat of one, of empty operands, or of a concat", flattenConcat, ops.Concat)
+	addRule("body does not depend on the index", invariantTabulate, ops.Tabulate)
+	addRule("tabulate of a tensor at its own index", ownIndexTabulate, ops.Tabulate)
+	addRule("condition is constant", constantIf, ops.If)
 	for _, d := range ir.Ops() {
-		if d.Class == ir.Reduce && d != ir.OpArgmax && d != ir.OpArgmin && d.Expand == nil {
+		if d.Class == ir.Reduce && d != ops.Argmax && d != ops.Argmin && d.Expand == nil {
 			addRule("reduction of single elements", reduceOfUnits, d)
 		}
-		if (d.Class == ir.Reduce || d == ir.OpFold) && d.Expand == nil {
+		if (d.Class == ir.Reduce || d == ops.Fold) && d.Expand == nil {
 			addRule("kept axes are a reshape", keepIsReshape, d)
 		}
 	}
@@ -41,13 +42,13 @@ func identityView(_ *canonicalizer, op *ir.Op) []*ir.Value {
 		return nil
 	}
 	switch op.Def {
-	case ir.OpPermute:
+	case ops.Permute:
 		for i, a := range op.Ints("perm") {
 			if int(a) != i {
 				return nil
 			}
 		}
-	case ir.OpSlice:
+	case ops.Slice:
 		starts, steps := op.Dims("starts"), op.Ints("steps")
 		for i, d := range x.Type.Shape {
 			if !d.IsConst(0) && (!starts[i].IsConst(0) || steps[i] != 1 && !d.IsConst(1)) {
@@ -65,20 +66,20 @@ func viewOfSplat(c *canonicalizer, op *ir.Op) []*ir.Value {
 	if !ok || s == x {
 		return nil
 	}
-	return one(c.emit(op, ir.OpBroadcast, ir.A{"shape": op.Type().Shape}, s))
+	return one(c.emit(op, ops.Broadcast, ir.A{"shape": op.Type().Shape}, s))
 }
 
 // reshapeOfReshape: both keep the row-major order of the elements.
 func reshapeOfReshape(c *canonicalizer, op *ir.Op) []*ir.Value {
-	if in := definedBy(op.Args[0], ir.OpReshape); in != nil {
-		return one(c.emit(op, ir.OpReshape, ir.A{"shape": op.Type().Shape}, in.Args[0]))
+	if in := definedBy(op.Args[0], ops.Reshape); in != nil {
+		return one(c.emit(op, ops.Reshape, ir.A{"shape": op.Type().Shape}, in.Args[0]))
 	}
 	return nil
 }
 
 // permuteOfPermute: axis k of the result is axis outer[k] of the middle, which is inner[outer[k]] of x.
 func permuteOfPermute(c *canonicalizer, op *ir.Op) []*ir.Value {
-	in := definedBy(op.Args[0], ir.OpPermute)
+	in := definedBy(op.Args[0], ops.Permute)
 	if in == nil {
 		return nil
 	}
@@ -86,7 +87,7 @@ func permuteOfPermute(c *canonicalizer, op *ir.Op) []*ir.Value {
 	for k, a := range op.Ints("perm") {
 		perm[k] = in.Ints("perm")[a]
 	}
-	return one(c.emit(op, ir.OpPermute, ir.A{"perm": perm}, in.Args[0]))
+	return one(c.emit(op, ops.Permute, ir.A{"perm": perm}, in.Args[0]))
 }
 
 // permuteOfUnits: the axes that are not the literal 1 keep their order, so that the elements keep theirs.
@@ -101,13 +102,13 @@ func permuteOfUnits(c *canonicalizer, op *ir.Op) []*ir.Value {
 		}
 		last = a
 	}
-	return one(c.emit(op, ir.OpReshape, ir.A{"shape": op.Type().Shape}, op.Args[0]))
+	return one(c.emit(op, ops.Reshape, ir.A{"shape": op.Type().Shape}, op.Args[0]))
 }
 
 // sliceOfSlice: element i is s1 + (s2 + i*p2)*p1 = (s1 + s2*p1) + i*(p2*p1). It is left alone where that
 // overflows.
 func sliceOfSlice(c *canonicalizer, op *ir.Op) []*ir.Value {
-	in := definedBy(op.Args[0], ir.OpSlice)
+	in := definedBy(op.Args[0], ops.Slice)
 	if in == nil {
 		return nil
 	}
@@ -127,7 +128,7 @@ func sliceOfSlice(c *canonicalizer, op *ir.Op) []*ir.Value {
 		}
 		steps[k], _ = step.Const()
 	}
-	return one(c.emit(op, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": op.Type().Shape}, in.Args[0]))
+	return one(c.emit(op, ops.Slice, ir.A{"starts": starts, "steps": steps, "shape": op.Type().Shape}, in.Args[0]))
 }
 
 // broadcastOfBroadcast: an axis that the inner repeats is the literal 1 in x, and one that the outer
@@ -135,14 +136,14 @@ func sliceOfSlice(c *canonicalizer, op *ir.Op) []*ir.Value {
 // leading unit axes is what broadcast does by itself.
 func broadcastOfBroadcast(c *canonicalizer, op *ir.Op) []*ir.Value {
 	mid := op.Args[0]
-	in := definedBy(mid, ir.OpBroadcast)
+	in := definedBy(mid, ops.Broadcast)
 	if in == nil {
-		in = definedBy(mid, ir.OpReshape)
+		in = definedBy(mid, ops.Reshape)
 		if in == nil || !addsLeadingUnits(in.Args[0].Type.Shape, mid.Type.Shape) {
 			return nil
 		}
 	}
-	return one(c.emit(op, ir.OpBroadcast, ir.A{"shape": op.Type().Shape}, in.Args[0]))
+	return one(c.emit(op, ops.Broadcast, ir.A{"shape": op.Type().Shape}, in.Args[0]))
 }
 
 // addsLeadingUnits reports whether to is from with literal 1s before it.
@@ -164,7 +165,7 @@ func broadcastOfUnits(c *canonicalizer, op *ir.Op) []*ir.Value {
 	if !addsLeadingUnits(op.Args[0].Type.Shape, op.Type().Shape) {
 		return nil
 	}
-	return one(c.emit(op, ir.OpReshape, ir.A{"shape": op.Type().Shape}, op.Args[0]))
+	return one(c.emit(op, ops.Reshape, ir.A{"shape": op.Type().Shape}, op.Args[0]))
 }
 
 // inside reports whether elements start to start+size-1 are in an axis of the given extent, for sure.
@@ -200,7 +201,7 @@ func constantIndex(c *canonicalizer, op *ir.Op) []*ir.Value {
 	if v == nil {
 		return nil
 	}
-	return one(c.emit(op, ir.OpReshape, ir.A{"shape": op.Type().Shape}, v))
+	return one(c.emit(op, ops.Reshape, ir.A{"shape": op.Type().Shape}, v))
 }
 
 // constantStart: as constantIndex, for runs of elements.
@@ -223,7 +224,7 @@ func (c *canonicalizer) sliceAt(op *ir.Op, axes []int64, sizes types.Shape) *ir.
 		}
 		starts[a], shape[a] = types.Lit(n), sizes[i]
 	}
-	return c.emit(op, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": shape}, op.Args[0])
+	return c.emit(op, ops.Slice, ir.A{"starts": starts, "steps": steps, "shape": shape}, op.Args[0])
 }
 
 // flattenConcat: operands without elements are left out, and operands that are concats along the same
@@ -232,7 +233,7 @@ func flattenConcat(c *canonicalizer, op *ir.Op) []*ir.Value {
 	axis := op.Int("axis")
 	var args []*ir.Value
 	for _, a := range op.Args {
-		in := definedBy(a, ir.OpConcat)
+		in := definedBy(a, ops.Concat)
 		switch {
 		case a.Type.Shape[axis].IsConst(0):
 		case in != nil && in.Int("axis") == axis:
@@ -249,7 +250,7 @@ func flattenConcat(c *canonicalizer, op *ir.Op) []*ir.Value {
 	case slices.Equal(args, op.Args):
 		return nil
 	}
-	return one(c.emit(op, ir.OpConcat, ir.A{"axis": axis}, args...))
+	return one(c.emit(op, ops.Concat, ir.A{"axis": axis}, args...))
 }
 
 // invariantTabulate: the region yields a value from outside and has no operation left that can fail, so
@@ -265,7 +266,7 @@ func invariantTabulate(c *canonicalizer, op *ir.Op) []*ir.Value {
 			return nil
 		}
 	}
-	return one(c.emit(op, ir.OpBroadcast, ir.A{"shape": op.Type().Shape}, y))
+	return one(c.emit(op, ops.Broadcast, ir.A{"shape": op.Type().Shape}, y))
 }
 
 // constantIf: the arm that is taken moves to the place of the if.
@@ -289,12 +290,12 @@ func constantIf(c *canonicalizer, op *ir.Op) []*ir.Value {
 // each of them starts with its first element.
 func reduceOfUnits(c *canonicalizer, op *ir.Op) []*ir.Value {
 	x := op.Args[0]
-	for _, a := range op.ReducedAxes() {
+	for _, a := range ops.ReducedAxes(op) {
 		if !x.Type.Shape[a].IsConst(1) {
 			return nil
 		}
 	}
-	return one(c.emit(op, ir.OpReshape, ir.A{"shape": op.Type().Shape}, x))
+	return one(c.emit(op, ops.Reshape, ir.A{"shape": op.Type().Shape}, x))
 }
 
 // keepIsReshape: the axes that a reduction keeps have the extent 1. Without them, the same reduction with
@@ -309,5 +310,5 @@ func keepIsReshape(c *canonicalizer, op *ir.Op) []*ir.Value {
 	if v == nil {
 		return nil
 	}
-	return one(c.emit(op, ir.OpReshape, ir.A{"shape": op.Type().Shape}, v))
+	return one(c.emit(op, ops.Reshape, ir.A{"shape": op.Type().Shape}, v))
 }

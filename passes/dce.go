@@ -1,6 +1,9 @@
 package passes
 
-import "healc/ir"
+import (
+	"healc/ir"
+	"healc/ir/ops"
+)
 
 // DCE removes operations whose results nobody uses, and results of `if` that nobody uses. Operations with
 // effects stay, and so do those that can stop the program, unless it is proven that they do not.
@@ -38,7 +41,7 @@ func (d *eliminator) block(b *ir.Block) {
 	kept := len(b.Ops) // the operations that stay are moved to the end
 	for i := len(b.Ops) - 1; i >= 0; i-- {
 		op := b.Ops[i]
-		if op.Def == ir.OpIf {
+		if op.Def == ops.If {
 			d.dropResults(op)
 		}
 		if !d.anyUsed(op) && !op.MayFail() && !d.m.HasEffect(op) {

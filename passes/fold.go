@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -18,10 +19,10 @@ const maxFoldWork = 1 << 16
 // addFoldRules registers constant folding. It uses the reference meaning of each operation, so that it
 // cannot differ from what the program would compute; what would fail is left to fail when it runs.
 func addFoldRules() {
-	addRule("constant with equal elements", splatConstant, ir.OpConst)
+	addRule("constant with equal elements", splatConstant, ops.Const)
 	for _, d := range ir.Ops() {
 		switch {
-		case d == ir.OpConst || d == ir.OpBroadcast || d == ir.OpIota:
+		case d == ops.Const || d == ops.Broadcast || d == ops.Iota:
 			// These are constants already, and in their shortest form.
 		case d.Regions != 0 || d.Traits.Has(ir.Effect) || d.Traits.Has(ir.Partial) || d.Class == ir.Host ||
 			d.Class == ir.Fused:
@@ -70,7 +71,7 @@ func foldConstants(c *canonicalizer, op *ir.Op) []*ir.Value {
 	if out == nil || !types.Equal(out.Type(), op.Type()) {
 		return nil
 	}
-	return one(c.emit(op, ir.OpConst, ir.A{"value": out}))
+	return one(c.emit(op, ops.Const, ir.A{"value": out}))
 }
 
 // small reports whether t has literal extents and at most n elements.

@@ -2,6 +2,7 @@ package passes
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -40,14 +41,14 @@ func HoistStrings(m *ir.Module, remark Remark) error {
 // unless it is inside of a lambda. The arms of an `if` outside of lambdas keep theirs: they are steps.
 func hoistStrings(m *ir.Module, b *ir.Block, lambda bool) []*ir.Op {
 	strings := false
-	var ops []*ir.Op
+	var list []*ir.Op
 	for _, op := range b.Ops {
 		for _, r := range op.Regions {
-			ops = append(ops, hoistStrings(m, r, lambda || op.Def != ir.OpIf)...)
+			list = append(list, hoistStrings(m, r, lambda || op.Def != ops.If)...)
 		}
-		ops = append(ops, op)
+		list = append(list, op)
 	}
-	b.Ops = ops
+	b.Ops = list
 	for _, op := range b.Ops {
 		strings = strings || onStrings(op)
 	}

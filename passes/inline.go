@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -91,7 +92,7 @@ type inliner struct {
 func callees(f *ir.Func) []string {
 	var out []string
 	ir.Walk(f.Body, func(op *ir.Op) {
-		if op.Def == ir.OpCall {
+		if op.Def == ops.Call {
 			out = append(out, op.Str("callee"))
 		}
 	})
@@ -149,9 +150,9 @@ func (in *inliner) findRecursive(m *ir.Module) {
 func (in *inliner) fn(f *ir.Func) error {
 	in.f, in.size = f, 0
 	with := map[*ir.Value]*ir.Value{}
-	ops := f.Body.Ops
-	f.Body.Ops = make([]*ir.Op, 0, len(ops))
-	if err := in.move(f.Body, ops, with); err != nil {
+	list := f.Body.Ops
+	f.Body.Ops = make([]*ir.Op, 0, len(list))
+	if err := in.move(f.Body, list, with); err != nil {
 		return err
 	}
 	ir.Replace(f.Body, with)
@@ -160,18 +161,18 @@ func (in *inliner) fn(f *ir.Func) error {
 
 // move appends operations to b, with the bodies of functions in the place of calls. with gets what stands for the
 // results of these.
-func (in *inliner) move(b *ir.Block, ops []*ir.Op, with map[*ir.Value]*ir.Value) error {
-	for _, op := range ops {
+func (in *inliner) move(b *ir.Block, list []*ir.Op, with map[*ir.Value]*ir.Value) error {
+	for _, op := range list {
 		if in.size++; in.size > maxInlinedOps {
 			return &TooLargeError{in.f.Name}
 		}
-		if op.Def == ir.OpCall && !in.recursive[op.Str("callee")] {
+		if op.Def == ops.Call && !in.recursive[op.Str("callee")] {
 			if err := in.call(b, op, with); err != nil {
 				return err
 			}
 			continue
 		}
-		if op.Def == ir.OpCall {
+		if op.Def == ops.Call {
 			if err := in.calledFrom(op); err != nil {
 				return err
 			}

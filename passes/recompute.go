@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/ops"
 )
 
 // A Recomputation is an operation that several kernels of a fused function compute.
@@ -20,7 +21,7 @@ func Recomputations(m *ir.Module, f *ir.Func) []*Recomputation {
 	var out []*Recomputation
 	known := map[string]*Recomputation{}
 	for _, kernel := range f.Body.Ops {
-		if kernel.Def != ir.OpFusion {
+		if kernel.Def != ops.Fusion {
 			continue
 		}
 		body := kernel.Regions[0]
@@ -53,7 +54,7 @@ func Recomputations(m *ir.Module, f *ir.Func) []*Recomputation {
 // isFree reports that an operation costs a kernel next to nothing: a view, a constant, positions, scalar arithmetic.
 func isFree(op *ir.Op) bool {
 	switch {
-	case op.Def.Class == ir.Reindex, op.Def == ir.OpStopGradient, len(op.Args) == 0 && len(op.Regions) == 0:
+	case op.Def.Class == ir.Reindex, op.Def == ops.StopGradient, len(op.Args) == 0 && len(op.Regions) == 0:
 		return true
 	}
 	return op.Def.Class == ir.Pointwise && op.Type().IsScalar()

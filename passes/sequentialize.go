@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -80,7 +81,7 @@ type nest struct {
 // replaced builds what stands for op, and gives its values; nil when op stays as it is.
 func (n *nest) replaced(op *ir.Op) []*ir.Value {
 	switch op.Def {
-	case ir.OpTabulate, ir.OpFold, ir.OpScan:
+	case ops.Tabulate, ops.Fold, ops.Scan:
 	default:
 		return nil
 	}
@@ -88,11 +89,11 @@ func (n *nest) replaced(op *ir.Op) []*ir.Value {
 		return nil
 	}
 	switch op.Def {
-	case ir.OpTabulate:
+	case ops.Tabulate:
 		return []*ir.Value{n.tabulate(op.Dims("shape"), op.Type(), func(in *nest, at []*ir.Value) *ir.Value {
 			return in.call(op.Regions[0], at...)[0]
 		})}
-	case ir.OpFold:
+	case ops.Fold:
 		return []*ir.Value{n.fold(op)}
 	}
 	return n.scan(op)
@@ -127,7 +128,7 @@ func (n *nest) call(region *ir.Block, args ...*ir.Value) []*ir.Value {
 func (n *nest) i32(v int64) *ir.Value {
 	a := ir.NewArray(types.I32)
 	a.Bits[0] = scalar.IntBits(types.I32, v)
-	return n.Emit(ir.OpConst, ir.A{"value": a})
+	return n.Emit(ops.Const, ir.A{"value": a})
 }
 
 // extent is the value of an extent.
@@ -135,19 +136,19 @@ func (n *nest) extent(d types.Dim) *ir.Value {
 	if c, ok := d.Const(); ok {
 		return n.i32(c)
 	}
-	return n.Emit(ir.OpDim, ir.A{"dim": d})
+	return n.Emit(ops.Dim, ir.A{"dim": d})
 }
 
 func (n *nest) zeros(t types.Tensor) *ir.Value {
-	zero := n.Emit(ir.OpConst, ir.A{"value": ir.NewArray(t.Elem)})
-	return n.Emit(ir.OpBroadcast, ir.A{"shape": t.Shape}, zero)
+	zero := n.Emit(ops.Const, ir.A{"value": ir.NewArray(t.Elem)})
+	return n.Emit(ops.Broadcast, ir.A{"shape": t.Shape}, zero)
 }
 
 func (n *nest) reshape(v *ir.Value, shape types.Shape) *ir.Value {
 	if v.Type.Shape.Equal(shape) {
 		return v
 	}
-	return n.Emit(ir.OpReshape, ir.A{"shape": shape}, v)
+	return n.Emit(ops.Reshape, ir.A{"shape": shape}, v)
 }
 
 // iterate is a loop over count steps.
@@ -162,7 +163,7 @@ func (n *nest) iterate(count types.Dim, state []*ir.Value, step func(in *nest, k
 	in := &nest{Builder: ir.Builder{Block: region, Span: n.Span}, s: n.s}
 	region.Yields = step(in, k, params)
 	args := append([]*ir.Value{n.extent(count)}, state...)
-	return n.EmitOp(ir.OpIterate, nil, args, []*ir.Block{region}).Results
+	return n.EmitOp(ops.Iterate, nil, args, []*ir.Block{region}).Results
 }
 
 // put is x, whose first axis counts steps, with v as its part k.
@@ -172,7 +173,7 @@ func (n *nest) put(x, v, k *ir.Value) *ir.Value {
 	for i := range steps {
 		steps[i] = 1
 	}
-	return n.Emit(ir.OpUpdate, ir.A{
+	return n.Emit(ops.Update, ir.A{
 		"axes": []int64{0}, "sizes": types.Shape{types.Lit(1)}, "starts": make(types.Shape, len(shape)), "steps": steps,
 		"shape": shape,
 	}, x, n.reshape(v, shape), k)
@@ -180,7 +181,7 @@ func (n *nest) put(x, v, k *ir.Value) *ir.Value {
 
 // part is element or sub-tensor k of x.
 func (n *nest) part(x, k *ir.Value) *ir.Value {
-	return n.Emit(ir.OpIndex, ir.A{"axes": []int64{0}}, x, k)
+	return n.Emit(ops.Index, ir.A{"axes": []int64{0}}, x, k)
 }
 
 // elems is the number of elements of a shape that is known to have one (countable).
@@ -204,8 +205,8 @@ func (n *nest) tabulate(shape types.Shape, t types.Tensor, value func(in *nest, 
 		rest := k
 		for i := len(shape) - 1; i > 0; i-- { // not 0: a step has an index
 			d := in.extent(shape[i])
-			at[i] = in.Emit(ir.OpRem, nil, rest, d)
-			rest = in.Emit(ir.OpDiv, nil, rest, d)
+			at[i] = in.Emit(ops.Rem, nil, rest, d)
+			rest = in.Emit(ops.Div, nil, rest, d)
 		}
 		at[0] = rest
 		return []*ir.Value{in.put(state[0], value(in, at), k)}
@@ -226,7 +227,7 @@ func (n *nest) fold(op *ir.Op) *ir.Value {
 	for _, k := range op.Ints("axes") {
 		perm, folded = append(perm, k), append(folded, x.Type.Shape[k])
 	}
-	rows := n.Emit(ir.OpPermute, ir.A{"perm": perm}, x)
+	rows := n.Emit(ops.Permute, ir.A{"perm": perm}, x)
 	rows = n.reshape(rows, append(append(types.Shape{}, rest...), elems(folded)))
 	axes := make([]int64, len(rest))
 	for k := range axes {
@@ -236,7 +237,7 @@ func (n *nest) fold(op *ir.Op) *ir.Value {
 	out := n.tabulate(rest, t, func(in *nest, at []*ir.Value) *ir.Value {
 		row := rows
 		if len(at) > 0 {
-			row = in.Emit(ir.OpIndex, ir.A{"axes": axes}, append([]*ir.Value{rows}, at...)...)
+			row = in.Emit(ops.Index, ir.A{"axes": axes}, append([]*ir.Value{rows}, at...)...)
 		}
 		return in.foldRow(op, row)
 	})
@@ -252,14 +253,14 @@ func (n *nest) foldRow(op *ir.Op, row *ir.Value) *ir.Value {
 		first := &ir.Block{}
 		first.Yields = []*ir.Value{first.Param("acc", types.Scalar(row.Type.Elem), op.Span)}
 		first.Param("x", types.Scalar(row.Type.Elem), op.Span)
-		init = n.EmitOp(ir.OpFold, ir.A{"axes": []int64{0}}, []*ir.Value{row}, []*ir.Block{first}).Result()
+		init = n.EmitOp(ops.Fold, ir.A{"axes": []int64{0}}, []*ir.Value{row}, []*ir.Block{first}).Result()
 	}
 	return n.iterate(row.Type.Shape[0], []*ir.Value{init}, func(in *nest, k *ir.Value, state []*ir.Value) []*ir.Value {
 		next := func(in *nest) []*ir.Value { return in.call(op.Regions[0], state[0], in.part(row, k)) }
 		if !begins {
 			return next(in)
 		}
-		return in.either(in.Emit(ir.OpEq, nil, k, in.i32(0)), func(*nest) []*ir.Value { return state }, next)
+		return in.either(in.Emit(ops.Eq, nil, k, in.i32(0)), func(*nest) []*ir.Value { return state }, next)
 	})[0]
 }
 
@@ -270,7 +271,7 @@ func (n *nest) either(cond *ir.Value, then, els func(in *nest) []*ir.Value) []*i
 		b.Yields = f(&nest{Builder: ir.Builder{Block: b, Span: n.Span}, s: n.s})
 		return b
 	}
-	return n.EmitOp(ir.OpIf, nil, []*ir.Value{cond}, []*ir.Block{arm(then), arm(els)}).Results
+	return n.EmitOp(ops.If, nil, []*ir.Value{cond}, []*ir.Block{arm(then), arm(els)}).Results
 }
 
 // scan is one loop over all rows, which carries the accumulators and the results.
@@ -283,7 +284,7 @@ func (n *nest) scan(op *ir.Op) []*ir.Value {
 	starts := op.Args[:len(op.Args)-1]
 	if begins {
 		// replaced by the first element
-		starts = []*ir.Value{n.Emit(ir.OpConst, ir.A{"value": ir.NewArray(x.Type.Elem)})}
+		starts = []*ir.Value{n.Emit(ops.Const, ir.A{"value": ir.NewArray(x.Type.Elem)})}
 	}
 	state := append([]*ir.Value{}, starts...)
 	for _, r := range op.Results {
@@ -292,7 +293,7 @@ func (n *nest) scan(op *ir.Op) []*ir.Value {
 	out := n.iterate(count, state, func(in *nest, k *ir.Value, state []*ir.Value) []*ir.Value {
 		accs, results := state[:len(starts)], state[len(starts):]
 		elem := in.part(flat, k)
-		first := in.Emit(ir.OpEq, nil, in.Emit(ir.OpRem, nil, k, in.extent(length)), in.i32(0))
+		first := in.Emit(ops.Eq, nil, in.Emit(ops.Rem, nil, k, in.extent(length)), in.i32(0))
 		var next []*ir.Value
 		if begins {
 			next = in.either(first, func(*nest) []*ir.Value { return []*ir.Value{elem} }, func(in *nest) []*ir.Value {

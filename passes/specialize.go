@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -178,7 +179,7 @@ func (s *specializer) instance(f *ir.Func, name string, dims map[string]types.Di
 func (s *specializer) calls(g *ir.Func) error {
 	var failed error
 	ir.Walk(g.Body, func(op *ir.Op) {
-		if op.Def != ir.OpCall || failed != nil {
+		if op.Def != ops.Call || failed != nil {
 			return
 		}
 		dims := op.Dims("dims")

@@ -7,6 +7,7 @@ import (
 
 	"healc"
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/runtime"
 )
 
@@ -39,7 +40,7 @@ func TestExampleOperands(t *testing.T) {
 		}
 		t.Run(x.Op.Name, func(t *testing.T) {
 			left, right, ok := strings.Cut(x.Expr, " == ")
-			if x.Op == ir.OpEq {
+			if x.Op == ops.Eq {
 				left, right, ok = x.Expr, "true", true
 			}
 			if !ok {

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/runtime/abi"
@@ -25,5 +26,5 @@ func (e *RuntimeError) Error() string {
 func message(kind scalar.CheckKind, op *ir.Op, details []int64) string {
 	var info [2]int64
 	copy(info[:], details)
-	return abi.Message(abi.Site{Kind: kind.String(), Op: op.Subject()}, info)
+	return abi.Message(abi.Site{Kind: kind.String(), Op: ops.Subject(op)}, info)
 }

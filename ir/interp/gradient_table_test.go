@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -22,7 +23,7 @@ func TestGradientsOfTable(t *testing.T) {
 	}
 	for _, d := range ir.Ops() {
 		differentiable := d.VJP != nil || d.Expand != nil && d.NoGrad == ""
-		if !differentiable || hosts[d.Name] || d == ir.OpCall {
+		if !differentiable || hosts[d.Name] || d == ops.Call {
 			continue
 		}
 		t.Run(d.Name, func(t *testing.T) {
@@ -50,7 +51,7 @@ func TestGradientsOfTable(t *testing.T) {
 // there without a kink or a pole close by.
 func (in *instance) compareModes(t *testing.T, rng *rand.Rand) bool {
 	t.Helper()
-	m := &ir.Module{Funcs: []*ir.Func{in.f, in.derivative("back", ir.OpVjp), in.derivative("forth", ir.OpJvp)}}
+	m := &ir.Module{Funcs: []*ir.Func{in.f, in.derivative("back", ops.Vjp), in.derivative("forth", ops.Jvp)}}
 	run := func(name string, args ...*ir.Array) []*ir.Array {
 		out, err := RunDims(m, name, in.dims, args, &MemSystem{})
 		if err != nil {
@@ -138,7 +139,7 @@ func (in *instance) derivative(name string, mode *ir.OpDef) *ir.Func {
 			wrt, by = append(wrt, int64(i)), append(by, p.Type)
 		}
 	}
-	if mode == ir.OpVjp {
+	if mode == ops.Vjp {
 		by = nil
 		for _, y := range in.f.Results {
 			if y.Elem.IsFloat() {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -67,7 +68,7 @@ func (m *machine) prepare(f *ir.Func, dims []int64) (*code, error) {
 func (m *machine) closed(f *ir.Func) (*ir.Func, error) {
 	calls := false
 	inDerivatives(f.Body, func(b *ir.Block) {
-		ir.Walk(b, func(op *ir.Op) { calls = calls || op.Def == ir.OpCall })
+		ir.Walk(b, func(op *ir.Op) { calls = calls || op.Def == ops.Call })
 	})
 	if !calls {
 		return f, nil
@@ -77,7 +78,7 @@ func (m *machine) closed(f *ir.Func) (*ir.Func, error) {
 		return nil, &RuntimeError{Span: f.Span, Message: err.Error()}
 	}
 	inDerivatives(f.Body, func(b *ir.Block) {
-		if e := m.module.InlineRegionCalls(b); e != nil && err == nil {
+		if e := ops.InlineRegionCalls(m.module, b); e != nil && err == nil {
 			err = &RuntimeError{Span: f.Span, Message: e.Error()}
 		}
 		if err == nil {
@@ -91,7 +92,7 @@ func (m *machine) closed(f *ir.Func) (*ir.Func, error) {
 func inDerivatives(b *ir.Block, visit func(b *ir.Block)) {
 	for _, op := range b.Ops {
 		for _, r := range op.Regions {
-			if op.Def == ir.OpVjp || op.Def == ir.OpJvp {
+			if op.Def == ops.Vjp || op.Def == ops.Jvp {
 				visit(r)
 			} else {
 				inDerivatives(r, visit)
@@ -163,7 +164,7 @@ func (m *machine) recursive(name string) bool {
 		seen[from] = true
 		found := false
 		ir.Walk(f.Body, func(op *ir.Op) {
-			if op.Def == ir.OpCall && !found {
+			if op.Def == ops.Call && !found {
 				callee := op.Str("callee")
 				found = callee == name || reaches(callee)
 			}

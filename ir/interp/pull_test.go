@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -70,7 +71,7 @@ func (p *puller) value(v *ir.Value, at []scalar.Ref) scalar.Ref {
 		p.t.Fatalf("%d indices for %s", len(at), v.Type)
 	}
 	a := p.given[v]
-	if v.Def != nil && v.Def.Def == ir.OpConst { // bufferize reads a constant tensor as data
+	if v.Def != nil && v.Def.Def == ops.Const { // bufferize reads a constant tensor as data
 		a = v.Def.Array("value")
 	}
 	if a != nil {

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -13,9 +14,9 @@ func (g *gen) derivative(forward bool) (ir.A, []*ir.Value, []*ir.Block) {
 	body := &ir.Block{}
 	b := &ir.Builder{Block: body}
 	p, q := body.Param("", t, diag.Span{}), body.Param("", t, diag.Span{})
-	d := []*ir.OpDef{ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpMax, ir.OpDiv}[g.Intn(5)]
-	v := b.Emit(d, nil, b.Emit(ir.OpMul, nil, p, x), b.Emit(ir.OpSin, nil, q))
-	body.Yields = []*ir.Value{v, b.Emit(ir.OpGt, nil, v, p)}
+	d := []*ir.OpDef{ops.Add, ops.Sub, ops.Mul, ops.Max, ops.Div}[g.Intn(5)]
+	v := b.Emit(d, nil, b.Emit(ops.Mul, nil, p, x), b.Emit(ops.Sin, nil, q))
+	body.Yields = []*ir.Value{v, b.Emit(ops.Gt, nil, v, p)}
 	wrt := [][]int64{{0}, {1}, {0, 1}}[g.Intn(3)]
 	args := []*ir.Value{x, y}
 	n := 1 // the cotangent
@@ -38,8 +39,8 @@ func (g *gen) ruled(custom bool) (ir.A, []*ir.Value, []*ir.Block) {
 			b.Param("", p, diag.Span{})
 		}
 		in := &ir.Builder{Block: b}
-		b.Yields = []*ir.Value{in.Emit(ir.OpMul, nil, b.Params[len(params)-1],
-			in.Emit(ir.OpCast, ir.A{"to": t.Elem}, b.Params[0]))}
+		b.Yields = []*ir.Value{in.Emit(ops.Mul, nil, b.Params[len(params)-1],
+			in.Emit(ops.Cast, ir.A{"to": t.Elem}, b.Params[0]))}
 	}
 	block(f, n, t)
 	block(rule, n, t, t)

@@ -2,6 +2,7 @@ package interp
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -10,10 +11,10 @@ import (
 // arithmetic combines two scalars of one type into another of that type.
 func (g *gen) arithmetic(b *ir.Builder, x, y *ir.Value) *ir.Value {
 	if x.Type.Elem == types.Bool {
-		return b.Emit(ir.OpNe, nil, x, y)
+		return b.Emit(ops.Ne, nil, x, y)
 	}
-	op := []*ir.OpDef{ir.OpSub, ir.OpMul, ir.OpMax, ir.OpAdd}[g.Intn(4)]
-	return b.Emit(ir.OpSub, nil, b.Emit(op, nil, x, y), x)
+	op := []*ir.OpDef{ops.Sub, ops.Mul, ops.Max, ops.Add}[g.Intn(4)]
+	return b.Emit(ops.Sub, nil, b.Emit(op, nil, x, y), x)
 }
 
 // loop is a loop over scalars: each next value is made of its own, of another one and of the number of the
@@ -31,14 +32,14 @@ func (g *gen) loop(until bool) (ir.A, []*ir.Value, []*ir.Block) {
 	}
 	state := body.Params[1:]
 	for k, p := range state {
-		other := b.Emit(ir.OpCast, ir.A{"to": p.Type.Elem}, state[(k+1)%len(state)])
-		step := b.Emit(ir.OpCast, ir.A{"to": p.Type.Elem}, i)
+		other := b.Emit(ops.Cast, ir.A{"to": p.Type.Elem}, state[(k+1)%len(state)])
+		step := b.Emit(ops.Cast, ir.A{"to": p.Type.Elem}, i)
 		body.Yields = append(body.Yields, g.arithmetic(b, g.arithmetic(b, p, other), step))
 	}
 	if until {
-		y := b.Emit(ir.OpCast, ir.A{"to": types.F64}, body.Yields[0])
-		x := b.Emit(ir.OpCast, ir.A{"to": types.F64}, state[0])
-		body.Yields = append(body.Yields, b.Emit(ir.OpGt, nil, y, x))
+		y := b.Emit(ops.Cast, ir.A{"to": types.F64}, body.Yields[0])
+		x := b.Emit(ops.Cast, ir.A{"to": types.F64}, state[0])
+		body.Yields = append(body.Yields, b.Emit(ops.Gt, nil, y, x))
 	}
 	return nil, args, []*ir.Block{body}
 }
@@ -65,8 +66,8 @@ func init() {
 		}
 		elem := body.Param("", types.Scalar(x.Elem), diag.Span{})
 		for k, t := range accs {
-			e := b.Emit(ir.OpCast, ir.A{"to": t.Elem}, elem)
-			other := b.Emit(ir.OpCast, ir.A{"to": t.Elem}, body.Params[len(accs)-1-k])
+			e := b.Emit(ops.Cast, ir.A{"to": t.Elem}, elem)
+			other := b.Emit(ops.Cast, ir.A{"to": t.Elem}, body.Params[len(accs)-1-k])
 			body.Yields = append(body.Yields, g.arithmetic(b, g.arithmetic(b, body.Params[k], e), other))
 		}
 		return ir.A{"init": init}, append(args, g.param(x)), []*ir.Block{body}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -178,7 +179,7 @@ func (g *gen) operands(d *ir.OpDef) (ir.A, []*ir.Value, []*ir.Block) {
 		}
 		return attrs, []*ir.Value{g.param(x)}, nil
 	}
-	panic("random uses of " + d.Name + " need a generator")
+	panic("random uses of " + d.Name + " need a generator: add one to `generators` in ir/interp/random_test.go")
 }
 
 func (g *gen) pointwise(d *ir.OpDef) (ir.A, []*ir.Value, []*ir.Block) {
@@ -186,12 +187,12 @@ func (g *gen) pointwise(d *ir.OpDef) (ir.A, []*ir.Value, []*ir.Block) {
 	args := make([]*ir.Value, d.Arity)
 	for i := range args {
 		t := x
-		if d == ir.OpSelect && i == 0 {
+		if d == ops.Select && i == 0 {
 			t.Elem = types.Bool
 		}
 		args[i] = g.param(t)
 	}
-	if d == ir.OpCast {
+	if d == ops.Cast {
 		return ir.A{"to": g.dtype()}, args, nil
 	}
 	return nil, args, nil
@@ -337,9 +338,9 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		for k := range shape {
 			i := body.Param("", types.Scalar(types.I32), diag.Span{})
 			step := array(types.I32, []int64{}, int64(k*-3+1))
-			scaled := b.Emit(ir.OpCast, ir.A{"to": elem}, b.Emit(ir.OpMul, nil, i,
-				b.Emit(ir.OpConst, ir.A{"value": step})))
-			sum = b.Emit(ir.OpAdd, nil, sum, b.Emit(ir.OpBroadcast, ir.A{"shape": captured.Type.Shape}, scaled))
+			scaled := b.Emit(ops.Cast, ir.A{"to": elem}, b.Emit(ops.Mul, nil, i,
+				b.Emit(ops.Const, ir.A{"value": step})))
+			sum = b.Emit(ops.Add, nil, sum, b.Emit(ops.Broadcast, ir.A{"shape": captured.Type.Shape}, scaled))
 		}
 		body.Yields = []*ir.Value{sum}
 		return ir.A{"shape": shape}, nil, []*ir.Block{body}
@@ -356,11 +357,11 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		body := &ir.Block{}
 		b := &ir.Builder{Block: body}
 		a, e := body.Param("", acc, diag.Span{}), body.Param("", types.Scalar(x.Elem), diag.Span{})
-		c := b.Emit(ir.OpCast, ir.A{"to": acc.Elem}, e)
+		c := b.Emit(ops.Cast, ir.A{"to": acc.Elem}, e)
 		if acc.Elem == types.Bool {
-			body.Yields = []*ir.Value{b.Emit(ir.OpNe, nil, a, c)}
+			body.Yields = []*ir.Value{b.Emit(ops.Ne, nil, a, c)}
 		} else {
-			body.Yields = []*ir.Value{b.Emit(ir.OpSub, nil, b.Emit(ir.OpMul, nil, a, a), c)}
+			body.Yields = []*ir.Value{b.Emit(ops.Sub, nil, b.Emit(ops.Mul, nil, a, a), c)}
 		}
 		args = append(args, g.param(x))
 		return ir.A{"axes": g.axes(x.Rank()), "keep": g.Intn(2) == 0, "init": init}, args, []*ir.Block{body}
@@ -370,7 +371,7 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		c, a, b := g.param(types.Scalar(types.Bool)), g.param(x), g.param(x)
 		// The arm that is not taken must not be evaluated: its division may fail.
 		then, els := &ir.Block{}, &ir.Block{}
-		then.Yields = []*ir.Value{(&ir.Builder{Block: then}).Emit(ir.OpDiv, nil, a, b), b}
+		then.Yields = []*ir.Value{(&ir.Builder{Block: then}).Emit(ops.Div, nil, a, b), b}
 		els.Yields = []*ir.Value{b, a}
 		return nil, []*ir.Value{c}, []*ir.Block{then, els}
 	},
@@ -378,7 +379,7 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		x := g.param(types.Tensor{Elem: types.F64, Shape: g.shape(g.Intn(3))})
 		body := &ir.Block{}
 		p := body.Param("", x.Type, diag.Span{})
-		body.Yields = []*ir.Value{p, (&ir.Builder{Block: body}).Emit(ir.OpNeg, nil, p)}
+		body.Yields = []*ir.Value{p, (&ir.Builder{Block: body}).Emit(ops.Neg, nil, p)}
 		return nil, []*ir.Value{x}, []*ir.Block{body}
 	},
 }

@@ -23,6 +23,12 @@ type Modulus struct {
 	shift, rsh Ref         // s, and w - s
 }
 
+// RequireModulus stops the program unless p is positive.
+func RequireModulus(e Emitter, p Ref) {
+	t := e.TypeOf(p)
+	e.Check(CheckModulus, e.Lt(e.Int(t, 0), p), e.Cast(types.I64, p))
+}
+
 // NewModulus prepares p, an I32 or I64 in [1, 2^(w-1)). Any other p gives residues without meaning, and no trap.
 func NewModulus(e Emitter, p Ref) Modulus {
 	m := Modulus{e: e, signed: e.TypeOf(p), word: types.U64}

@@ -4,25 +4,24 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
-// assertBuiltins are the functions that stop the program when something does not hold. Assertions have an
+// assertFunctions are the functions that stop the program when something does not hold. Assertions have an
 // effect, so they stand in tests and in functions that are marked `@io`; `require` has none.
-func assertBuiltins() map[string]*builtin {
+func assertFunctions() map[string]*builtin {
 	return map[string]*builtin{
-		"assert":       {params: []string{"cond"}, required: 1, build: (*checker).assertCall},
 		"assert_eq":    {params: []string{"a", "b"}, required: 2, build: (*checker).assertEqCall},
 		"assert_close": {params: []string{"a", "b", "rtol", "atol"}, required: 2, build: (*checker).assertCloseCall},
-		"require":      {params: []string{"x", "ok", "message", "a", "b"}, required: 3, build: (*checker).requireCall},
 	}
 }
 
 func (c *checker) assertCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 	x := c.condition(args[0])
-	return c.apply(e.Loc, ir.OpAssert, ir.A{"what": assertText(e)}, x)
+	return c.apply(e.Loc, ops.Assert, ir.A{"what": assertText(e)}, x)
 }
 
 // assertText is an assertion as it is written, for its message.
@@ -88,9 +87,9 @@ func (c *checker) assertEq(e *ast.Call, x, y Expr) Expr {
 
 func (c *checker) asserted(e *ast.Call, cond, x, y Expr) Expr {
 	if !types.Equal(cond.Type(), types.Scalar(types.Bool)) {
-		cond = c.apply(e.Loc, ir.OpReduceAnd, ir.A{"axes": allAxes(cond.Type()), "keep": false}, cond)
+		cond = c.apply(e.Loc, ops.ReduceAnd, ir.A{"axes": allAxes(cond.Type()), "keep": false}, cond)
 	}
-	return c.apply(e.Loc, ir.OpAssert, ir.A{"what": assertText(e)}, cond, x, y)
+	return c.apply(e.Loc, ops.Assert, ir.A{"what": assertText(e)}, cond, x, y)
 }
 
 func allAxes(t types.Type) []int64 {
@@ -105,14 +104,14 @@ func allAxes(t types.Type) []int64 {
 func (c *checker) same(e *ast.Call, x, y Expr) Expr {
 	elem := elemOf(x.Type())
 	if elem == types.String {
-		return c.apply(e.Loc, ir.OpStrEq, nil, x, y)
+		return c.apply(e.Loc, ops.StrEq, nil, x, y)
 	}
-	eq := c.apply(e.Loc, ir.OpEq, nil, x, y)
+	eq := c.apply(e.Loc, ops.Eq, nil, x, y)
 	if !elem.IsFloat() {
 		return eq
 	}
-	nan := c.apply(e.Loc, ir.OpAnd, nil, c.apply(e.Loc, ir.OpIsNan, nil, x), c.apply(e.Loc, ir.OpIsNan, nil, y))
-	return c.apply(e.Loc, ir.OpOr, nil, eq, nan)
+	nan := c.apply(e.Loc, ops.And, nil, c.apply(e.Loc, ops.IsNan, nil, x), c.apply(e.Loc, ops.IsNan, nil, y))
+	return c.apply(e.Loc, ops.Or, nil, eq, nan)
 }
 
 // assertCloseCall is `assert_close(a, b, rtol = 1e-5, atol = 1e-6)`: |a - b| <= atol + rtol*|b| for every
@@ -146,13 +145,13 @@ func (c *checker) assertCloseCall(e *ast.Call, args []ast.Expr, _ types.Type) Ex
 			if elemOf(x.Type()) == types.F64 {
 				return x
 			}
-			return c.apply(e.Loc, ir.OpCast, ir.A{"to": types.F64}, x)
+			return c.apply(e.Loc, ops.Cast, ir.A{"to": types.F64}, x)
 		}
 		a, b := wide(x), wide(y)
-		limit := ap(ir.OpAdd, c.broadcast(atol, shape), ap(ir.OpMul, c.broadcast(rtol, shape), ap(ir.OpAbs, b)))
-		close := ap(ir.OpLe, ap(ir.OpAbs, ap(ir.OpSub, a, b)), limit)
-		finite := ap(ir.OpIsFinite, b) // else the limit is infinite and everything is close to it
-		return c.asserted(e, ap(ir.OpOr, c.same(e, x, y), ap(ir.OpAnd, close, finite)), x, y)
+		limit := ap(ops.Add, c.broadcast(atol, shape), ap(ops.Mul, c.broadcast(rtol, shape), ap(ops.Abs, b)))
+		close := ap(ops.Le, ap(ops.Abs, ap(ops.Sub, a, b)), limit)
+		finite := ap(ops.IsFinite, b) // else the limit is infinite and everything is close to it
+		return c.asserted(e, ap(ops.Or, c.same(e, x, y), ap(ops.And, close, finite)), x, y)
 	}
 	return c.let(x, func(x Expr) Expr {
 		return c.let(y, func(y Expr) Expr { return c.eachLeaf(e, x, y, near) })
@@ -216,7 +215,7 @@ func (c *checker) requireCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 	for i, o := range operands {
 		operands[i] = c.broadcast(o, shape)
 	}
-	return c.apply(e.Loc, ir.OpRequire, ir.A{"says": text.Value.Str}, operands...)
+	return c.apply(e.Loc, ops.Require, ir.A{"says": text.Value.Str}, operands...)
 }
 
 // shown is a number in the message of `require`, as an i64.
@@ -237,5 +236,5 @@ func (c *checker) shown(e ast.Expr) Expr {
 	if d == types.I64 {
 		return x
 	}
-	return c.apply(x.Span(), ir.OpCast, ir.A{"to": types.I64}, x)
+	return c.apply(x.Span(), ops.Cast, ir.A{"to": types.I64}, x)
 }

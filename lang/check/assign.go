@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -332,7 +333,7 @@ func (c *checker) update(at diag.Span, x, v Expr, list []axisIndex) Expr {
 		return v
 	}
 	attrs := ir.A{"axes": axes, "sizes": sizes, "starts": starts, "steps": steps, "shape": shape}
-	return c.applyCode(diag.CodeIndexRange, at, ir.OpUpdate, attrs, nil, append([]Expr{x, v}, firsts...))
+	return c.applyCode(diag.CodeIndexRange, at, ops.Update, attrs, nil, append([]Expr{x, v}, firsts...))
 }
 
 // mutArguments checks the arguments of a call that its callee changes, and gives their variables.

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -153,7 +154,7 @@ func foldConstant(n *Apply) Expr {
 func (c *checker) dimValue(d types.Dim, at diag.Span) Expr {
 	n, ok := d.Const()
 	if !ok {
-		return c.apply(at, ir.OpDim, ir.A{"dim": d})
+		return c.apply(at, ops.Dim, ir.A{"dim": d})
 	}
 	if n < math.MinInt32 || n > math.MaxInt32 {
 		c.errorf(diag.CodeExtent, at, "%d does not fit i32, the type of extents as values", n)
@@ -167,7 +168,7 @@ func (c *checker) broadcast(x Expr, shape types.Shape) Expr {
 	if t, ok := x.Type().(types.Tensor); !ok || t.Shape.Equal(shape) {
 		return x
 	}
-	return c.apply(x.Span(), ir.OpBroadcast, ir.A{"shape": shape}, x)
+	return c.apply(x.Span(), ops.Broadcast, ir.A{"shape": shape}, x)
 }
 
 // reshape gives x another shape with the same number of elements.
@@ -183,7 +184,7 @@ func (c *checker) reshape(at diag.Span, x Expr, shape types.Shape) Expr {
 			return constArray(k.Value.DType, ints, k.Value.Bits, at)
 		}
 	}
-	return c.applyCode(diag.CodeReshape, at, ir.OpReshape, ir.A{"shape": shape}, nil, []Expr{x})
+	return c.applyCode(diag.CodeReshape, at, ops.Reshape, ir.A{"shape": shape}, nil, []Expr{x})
 }
 
 // effect checks that the current declaration may do input and output; what names what does it.
@@ -195,7 +196,7 @@ func (c *checker) effect(at diag.Span, what string) bool {
 	case !c.cur.fn.fn.IO:
 		r := c.errorf(diag.CodeEffect, at, "%s is not marked `@io`, but calls %s, which is", quote(c.cur.name), what).
 			related(c.cur.fn.fn.Loc, "pure, because it is not marked")
-		if what == spelled(ir.OpAssert) {
+		if what == spelled(ops.Assert) {
 			r.help("what a function asks of its arguments is `require(x, ok, \"message\")`, which has no effect")
 		} else {
 			r.help("write `@io fn %s`, or leave out the input or output", c.cur.name)

@@ -6,12 +6,13 @@ import (
 	"sync"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
-// builtin is a function of the language. Element-wise ones come from the table of operations.
+// builtin is a function of the language: an operation of the table, or made of operations by code of the front end.
 type builtin struct {
 	params   []string
 	required int    // how many of them have to be given
@@ -40,77 +41,53 @@ func (b *builtin) signature(name string) string {
 	return s + "(" + strings.Join(params, ", ") + ")"
 }
 
-// The functions of the language by name, and the names of those that this version does not have. They are made when
-// they are asked for: the functions that make them look names up in the table, and not every command of healc checks a
-// program.
+// The functions of the language by name. They are made when they are asked for: the functions that make them look names
+// up in the table, and not every command of healc checks a program.
 var (
 	functionTable map[string]*builtin
-	laterTable    map[string]bool
 	functionsMade sync.Once
 )
 
 // builtins are the functions of the language by name.
 func builtins() map[string]*builtin {
-	functionsMade.Do(makeFunctions)
+	functionsMade.Do(func() { functionTable = makeFunctions() })
 	return functionTable
 }
 
-// laterFunctions are the functions of the language that this version does not have.
-func laterFunctions() map[string]bool {
-	functionsMade.Do(makeFunctions)
-	return laterTable
-}
-
-func makeFunctions() {
-	builtins, later := map[string]*builtin{}, map[string]bool{}
+// makeFunctions lists the operations that are called as functions, and the functions that are made of operations.
+func makeFunctions() map[string]*builtin {
+	out := map[string]*builtin{}
+	special, fit := specialCalls(), operandFits()
 	for _, d := range ir.Ops() {
-		if d.Class == ir.Pointwise && isName(d.Surface) && len(d.Attrs) == 0 {
-			builtins[d.Surface] = elementwiseBuiltin(d)
+		name := d.FunctionName()
+		switch {
+		case name == "":
+		case d.Class == ir.Pointwise && special[d] == nil:
+			out[name] = elementwiseBuiltin(d)
+		default:
+			out[name] = operationBuiltin(d, special[d], fit[d])
 		}
 	}
-	for _, group := range []map[string]*builtin{reductionBuiltins(), shapeBuiltins(), movementBuiltins(),
-		hostBuiltins(), assertBuiltins(), stringBuiltins(), loopBuiltins(), mapBuiltins(), placeBuiltins(),
-		modularBuiltins(), gradBuiltins()} {
+	for _, group := range []map[string]*builtin{shapeFunctions(), movementFunctions(), assertFunctions(),
+		loopFunctions(), placeFunctions(), modularFunctions(), gradFunctions()} {
 		for name, b := range group {
-			if builtins[name] != nil {
+			if out[name] != nil {
 				panic("BUG: two functions are called " + name)
 			}
-			builtins[name] = b
+			out[name] = b
 		}
 	}
-	for _, name := range strings.Fields(laterNames) {
-		if builtins[name] == nil {
-			later[name] = true
-		}
-	}
-	functionTable, laterTable = builtins, later
-}
-
-// laterNames lists every function of the language; those without an entry are not supported yet.
-const laterNames = `
-abs sign neg exp exp2 expm1 log log2 log10 log1p sqrt rsqrt cbrt sin cos tan asin acos atan atan2 sinh cosh
-tanh erf floor ceil round trunc relu sigmoid silu gelu softplus pow max min clamp fma is_nan is_inf is_finite
-popcount clz shl shr band bor bxor bnot
-fold scan cumsum cumprod iterate iterate_until each map stack split flip roll pad repeat take_along_axis scatter_add
-iota one_hot like sort argsort assert assert_eq assert_close
-grad value_and_grad vjp jvp custom_vjp checkpoint stop_gradient
-modsum modsub modmul modneg modpow modinv mod axis_modsum modmul_axis_sum ntt intt permute g_decomposition g_decomposition_full`
-
-func isName(s string) bool {
-	for _, r := range s {
-		if !isWord(r) {
-			return false
-		}
-	}
-	return s != ""
+	return out
 }
 
 // elementwiseBuiltin is the function of a pointwise operation.
 func elementwiseBuiltin(d *ir.OpDef) *builtin {
 	b := &builtin{op: d}
+	for _, p := range d.Params {
+		b.params = append(b.params, p.Name)
+	}
 	switch {
-	case d.Operands != nil:
-		b.params = d.Operands
+	case d.Params != nil:
 	case d.Arity == 1:
 		b.params = []string{"x"}
 	default:
@@ -133,7 +110,7 @@ func elementwiseBuiltin(d *ir.OpDef) *builtin {
 	b.floats = floats && !ints
 	b.literal = floats && float == types.F32
 	b.build = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
-		if d == ir.OpSelect {
+		if d == ops.Select {
 			cond := c.expr(args[0], types.Scalar(types.Bool))
 			arms := c.together(args[1:], elemOf(want))
 			return c.where(e.Loc, cond, arms[0], arms[1])
@@ -169,7 +146,7 @@ func (c *checker) pointwise(at diag.Span, op *ir.OpDef, args []Expr) Expr {
 				a.Type()).label("%s", a.Type())
 			return bad(at)
 		}
-		if first := elemOf(args[0].Type()); t.Elem != first && op != ir.OpSelect {
+		if first := elemOf(args[0].Type()); t.Elem != first && op != ops.Select {
 			c.differ(a.Span(), spelled(op), args[0], a, func(d types.DType) bool {
 				_, err := op.Infer(slices.Repeat([]types.Tensor{types.Scalar(d)}, len(args)), nil, nil)
 				return err == nil
@@ -207,7 +184,7 @@ func (c *checker) where(at diag.Span, cond, a, b Expr) Expr {
 		c.differ(b.Span(), "`where`", a, b, nil).label("%s", b.Type()).related(a.Span(), "%s", a.Type())
 		return bad(at)
 	}
-	return c.pointwise(at, ir.OpSelect, []Expr{cond, a, b})
+	return c.pointwise(at, ops.Select, []Expr{cond, a, b})
 }
 
 // constInt is an integer that is known now.

@@ -76,9 +76,6 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 		}
 		return b.build(c, e, args, want)
 	}
-	if laterFunctions()[name] {
-		return c.unsupported(e.Loc, "function `"+name+"`")
-	}
 	c.unknown(f.Loc, name)
 	return bad(e.Loc)
 }
@@ -573,8 +570,6 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 		}
 		out.Body = bad(f.Loc)
 		switch {
-		case laterFunctions()[f.Name]:
-			c.unsupported(f.Loc, "function `"+f.Name+"`")
 		case c.isValue(f.Name):
 			c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", quote(f.Name))
 		case c.isFunction(f.Name):

@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -52,11 +53,11 @@ func (c *checker) literalPositions(e ast.Expr, x Expr, extent types.Dim, k int) 
 	}
 	size := c.dimValue(extent, e.Span())
 	if t != types.I32 {
-		size = c.apply(e.Span(), ir.OpCast, ir.A{"to": t}, size)
+		size = c.apply(e.Span(), ops.Cast, ir.A{"to": t}, size)
 	}
-	ends := c.apply(e.Span(), ir.OpMul, nil, constArray(t, shape, mask, e.Span()),
+	ends := c.apply(e.Span(), ops.Mul, nil, constArray(t, shape, mask, e.Span()),
 		c.broadcast(size, known.T.(types.Tensor).Shape))
-	out := c.apply(e.Span(), ir.OpAdd, nil, x, ends)
+	out := c.apply(e.Span(), ops.Add, nil, x, ends)
 	return out, !isBad(out)
 }
 
@@ -79,7 +80,7 @@ func (c *checker) gather(at diag.Span, x Expr, idx []Expr, axes []int64) Expr {
 	for _, i := range idx {
 		args = append(args, c.broadcast(i, shape))
 	}
-	out := c.applyCode(diag.CodeIndexRange, at, ir.OpGather, ir.A{"axes": axes}, nil, args)
+	out := c.applyCode(diag.CodeIndexRange, at, ops.Gather, ir.A{"axes": axes}, nil, args)
 	first, last := axes[0], axes[len(axes)-1]
 	if isBad(out) || first == 0 || last-first != int64(len(axes)-1) {
 		return out
@@ -96,5 +97,5 @@ func (c *checker) gather(at diag.Span, x Expr, idx []Expr, axes []int64) Expr {
 	for k := r + first; k < int64(out.Type().(types.Tensor).Rank()); k++ {
 		perm = append(perm, k)
 	}
-	return c.apply(at, ir.OpPermute, ir.A{"perm": perm}, out)
+	return c.apply(at, ops.Permute, ir.A{"perm": perm}, out)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -17,8 +18,8 @@ import (
 // operation `vjp` or `jvp`, typed by the arguments. What the lambda sees around it is constant. `custom_vjp(f, rule)`
 // and `checkpoint(f)` are functions of functions, too (gradrules.go).
 
-// gradBuiltins are the functions that differentiate, and those that say how.
-func gradBuiltins() map[string]*builtin {
+// gradFunctions are the functions that differentiate, and those that say how.
+func gradFunctions() map[string]*builtin {
 	out := map[string]*builtin{}
 	for name, params := range gradParams {
 		required := len(params)
@@ -280,7 +281,7 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 		}
 		first += leaves
 	}
-	op, rest := ir.OpVjp, types.Type(of)
+	op, rest := ops.Vjp, types.Type(of)
 	switch d.kind {
 	case "vjp":
 		args = append(args, arg(n, result))
@@ -291,7 +292,7 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 			return bad(at)
 		}
 	case "jvp":
-		op, rest = ir.OpJvp, result
+		op, rest = ops.Jvp, result
 		for k, i := range by {
 			x := arg(n+k, params[i].T)
 			if isBad(x) {

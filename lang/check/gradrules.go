@@ -1,7 +1,7 @@
 package check
 
 import (
-	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -20,13 +20,13 @@ func (c *checker) ruled(at diag.Span, d *derivative, args []Expr, params []*Loca
 		return bad(at)
 	}
 	result := f.Body.Type()
-	op, lambdas := ir.OpCheckpoint, []*Lambda{f}
+	op, lambdas := ops.Checkpoint, []*Lambda{f}
 	if d.rule != nil {
 		rule := c.gradientRule(at, d, f, params)
 		if rule == nil {
 			return bad(at)
 		}
-		op, lambdas = ir.OpCustomVjp, append(lambdas, rule)
+		op, lambdas = ops.CustomVjp, append(lambdas, rule)
 	}
 	return &Apply{Info: Info{result, at}, Op: op, Args: args, Lambdas: lambdas}
 }

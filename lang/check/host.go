@@ -2,49 +2,24 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
-
-// hostBuiltins are the functions for input and output.
-func hostBuiltins() map[string]*builtin {
-	one := func(build buildFunc) *builtin {
-		return &builtin{params: []string{"x"}, required: 1, build: build}
-	}
-	number := func(op *ir.OpDef, d types.DType) *builtin {
-		return one(func(c *checker, e *ast.Call, args []ast.Expr, _ types.Type) Expr {
-			x := c.scalarOf(args[0], d, "the argument of "+spelled(op))
-			return c.apply(e.Loc, op, nil, x)
-		})
-	}
-	return map[string]*builtin{
-		"print":     one((*checker).printCall),
-		"print_str": number(ir.OpPrintStr, types.String),
-		"print_i32": number(ir.OpPrintI32, types.I32),
-		"print_i64": number(ir.OpPrintI64, types.I64),
-		"print_f32": number(ir.OpPrintF32, types.F32),
-		"print_f64": number(ir.OpPrintF64, types.F64),
-		"load_npy": {
-			params: []string{"path"}, required: 1, generic: true, brackets: "type, d1, d2, ...",
-			build: (*checker).loadCall,
-		},
-		"save_npy": {params: []string{"path", "x"}, required: 2, build: (*checker).saveCall},
-	}
-}
 
 // printCall is `print(x)`. The values of a tuple are the operands of one operation, so that nothing comes
 // between them.
 func (c *checker) printCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 	x := c.expr(args[0], nil)
 	if t, ok := x.Type().(types.Tuple); ok && !isBad(x) {
-		if !c.effect(e.Loc, spelled(ir.OpPrint)) {
+		if !c.effect(e.Loc, spelled(ops.Print)) {
 			return bad(e.Loc)
 		}
-		return &Apply{Info: Info{types.Unit, e.Loc}, Op: ir.OpPrint, Attrs: ir.A{"form": types.TupleForm(t)},
+		return &Apply{Info: Info{types.Unit, e.Loc}, Op: ops.Print, Attrs: ir.A{"form": types.TupleForm(t)},
 			Args: []Expr{x}}
 	}
-	return c.apply(e.Loc, ir.OpPrint, nil, x)
+	return c.apply(e.Loc, ops.Print, nil, x)
 }
 
 // loadCall is `load_npy[T, d1, d2](path)`.
@@ -57,7 +32,7 @@ func (c *checker) loadCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 	if t.Shape == nil {
 		t.Shape = types.Shape{}
 	}
-	return c.apply(e.Loc, ir.OpLoadNpy, ir.A{"dtype": t.Elem, "shape": t.Shape}, path)
+	return c.apply(e.Loc, ops.LoadNpy, ir.A{"dtype": t.Elem, "shape": t.Shape}, path)
 }
 
 func (c *checker) saveCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
@@ -71,5 +46,5 @@ func (c *checker) saveCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 			x.Type())
 		return bad(e.Loc)
 	}
-	return c.apply(e.Loc, ir.OpSaveNpy, nil, path, x)
+	return c.apply(e.Loc, ops.SaveNpy, nil, path, x)
 }

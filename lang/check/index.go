@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -226,7 +227,7 @@ func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, b
 		}
 		if add != 0 {
 			d := elemOf(out.first.Type())
-			out.first = c.apply(low.Span(), ir.OpAdd, nil, out.first,
+			out.first = c.apply(low.Span(), ops.Add, nil, out.first,
 				scalarConst(d, scalar.IntBits(d, add), low.Span()))
 		}
 	} else {
@@ -334,7 +335,7 @@ func (c *checker) buildIndex(at diag.Span, x Expr, t types.Tensor, list []axisIn
 		}
 	}
 	if len(axes) > 0 {
-		x = c.apply(at, ir.OpDynamicSlice, ir.A{"axes": axes, "sizes": sizes}, append([]Expr{x}, firsts...)...)
+		x = c.apply(at, ops.DynamicSlice, ir.A{"axes": axes, "sizes": sizes}, append([]Expr{x}, firsts...)...)
 	}
 	if x = c.staticSlice(at, x, list); isBad(x) {
 		return x
@@ -348,7 +349,7 @@ func (c *checker) buildIndex(at diag.Span, x Expr, t types.Tensor, list []axisIn
 		}
 	}
 	if len(axes) > 0 {
-		x = c.apply(at, ir.OpIndex, ir.A{"axes": axes}, args...)
+		x = c.apply(at, ops.Index, ir.A{"axes": axes}, args...)
 	}
 	var gathers []Expr
 	var gathered []int64
@@ -392,6 +393,6 @@ func (c *checker) staticSlice(at diag.Span, x Expr, list []axisIndex) Expr {
 	if same {
 		return x
 	}
-	return c.applyCode(diag.CodeIndexRange, at, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil,
+	return c.applyCode(diag.CodeIndexRange, at, ops.Slice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil,
 		[]Expr{x})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -449,7 +450,7 @@ func (c *checker) stackElems(e *ast.Array, elems []Expr) Expr {
 	if len(rows) == 1 {
 		return rows[0]
 	}
-	return c.apply(e.Loc, ir.OpConcat, ir.A{"axis": int64(0)}, rows...)
+	return c.apply(e.Loc, ops.Concat, ir.A{"axis": int64(0)}, rows...)
 }
 
 func constArray(d types.DType, shape []int64, bits []uint64, at diag.Span) Expr {

@@ -2,18 +2,19 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
-// loopBuiltins are the functions that call a function again and again.
-func loopBuiltins() map[string]*builtin {
+// loopFunctions are the functions that are loops and scans of the table with a function of their own.
+func loopFunctions() map[string]*builtin {
 	return map[string]*builtin{
-		"iterate":       {params: []string{"n", "init", "step"}, required: 3, build: (*checker).iterateCall},
-		"iterate_until": {params: []string{"init", "step", "done", "max"}, required: 4, build: (*checker).untilCall},
-		"fold":          {params: []string{"init", "f", "v"}, required: 3, build: (*checker).foldCall},
-		"each":          {params: []string{"v", "f"}, required: 2, build: (*checker).eachCall},
+		"each":    {params: []string{"v", "f"}, required: 2, build: (*checker).eachCall},
+		"map":     {required: 2, variadic: "f, a, ...", build: (*checker).mapCall},
+		"cumsum":  cumulative(ops.Add),
+		"cumprod": cumulative(ops.Mul),
 	}
 }
 
@@ -88,7 +89,7 @@ func (c *checker) iterateCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 		return bad(e.Loc)
 	}
 	f.Params = []*Local{counter(args[2].Span()), s}
-	return c.loop(e.Loc, ir.OpIterate, nil, []Expr{n, init}, f, t)
+	return c.loop(e.Loc, ops.Iterate, nil, []Expr{n, init}, f, t)
 }
 
 // untilCall is `iterate_until(init, |s| step, |s| done, max)`. The operation has one function, which makes
@@ -113,7 +114,7 @@ func (c *checker) untilCall(e *ast.Call, args []ast.Expr, want types.Type) Expr 
 	pair := &Tuple{Info: Info{both, at}, Elems: []Expr{&Use{Info{t, at}, next}, g.Body}}
 	f.Body = &Let{Info: Info{both, f.Body.Span()}, Local: next, Value: f.Body, Body: pair}
 	f.Params = []*Local{counter(args[1].Span()), s}
-	return c.loop(e.Loc, ir.OpIterateUntil, nil, []Expr{n, init}, f, t)
+	return c.loop(e.Loc, ops.IterateUntil, nil, []Expr{n, init}, f, t)
 }
 
 // startAndTensor types the start and the tensor of a fold or scan. Literals as the start take the type that
@@ -162,14 +163,14 @@ func (c *checker) foldAll(at diag.Span, step ast.Expr, init, x Expr, t types.Ten
 	}
 	if isTensor && scalar.IsScalar() && scalar.Elem != types.String && c.cur.effects == effects {
 		axes, _ := c.axes(nil, t.Rank())
-		return c.applyCode(diag.CodeRule, at, ir.OpFold, ir.A{"axes": axes, "init": true}, []*Lambda{f},
+		return c.applyCode(diag.CodeRule, at, ops.Fold, ir.A{"axes": axes, "init": true}, []*Lambda{f},
 			[]Expr{init, x})
 	}
 	return c.overElements(at, x, t, func(flat, n Expr) Expr {
 		i := counter(at)
 		f.Body = &Let{Info: Info{acc, f.Body.Span()}, Local: params[1], Value: element(flat, i, x.Span()), Body: f.Body}
 		f.Params = []*Local{i, params[0]}
-		return c.loop(at, ir.OpIterate, nil, []Expr{n, init}, f, acc)
+		return c.loop(at, ops.Iterate, nil, []Expr{n, init}, f, acc)
 	})
 }
 
@@ -191,7 +192,7 @@ func (c *checker) overElements(at diag.Span, x Expr, t types.Tensor, body func(f
 // element reads the element of a vector at a number of a step, which is in range.
 func element(flat Expr, i *Local, at diag.Span) Expr {
 	t := types.Scalar(elemOf(flat.Type()))
-	return &Apply{Info: Info{t, at}, Op: ir.OpIndex, Attrs: ir.A{"axes": []int64{0}},
+	return &Apply{Info: Info{t, at}, Op: ops.Index, Attrs: ir.A{"axes": []int64{0}},
 		Args: []Expr{flat, &Use{Info{i.T, at}, i}}}
 }
 
@@ -211,7 +212,7 @@ func (c *checker) eachCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 		dropped := &Let{Info: Info{types.Unit, at}, Value: f.Body, Body: unit(at)}
 		f.Body = &Let{Info: Info{types.Unit, at}, Local: elem, Value: element(flat, i, args[0].Span()), Body: dropped}
 		f.Params = []*Local{i}
-		return c.loop(e.Loc, ir.OpIterate, nil, []Expr{n}, f, types.Unit)
+		return c.loop(e.Loc, ops.Iterate, nil, []Expr{n}, f, types.Unit)
 	})
 }
 

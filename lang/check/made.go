@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -38,11 +39,11 @@ func (c *checker) iotaCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 		c.errorf(diag.CodeOperands, e.Generics[0].Span(), "`iota` counts in numbers, not bool")
 		return bad(e.Loc)
 	}
-	out := c.applyCode(diag.CodeExtent, e.Loc, ir.OpIota, ir.A{"start": types.Dim{}, "extent": n}, nil, nil)
+	out := c.applyCode(diag.CodeExtent, e.Loc, ops.Iota, ir.A{"start": types.Dim{}, "extent": n}, nil, nil)
 	if elem == types.I32 || isBad(out) {
 		return out
 	}
-	return c.apply(e.Loc, ir.OpCast, ir.A{"to": elem}, out)
+	return c.apply(e.Loc, ops.Cast, ir.A{"to": elem}, out)
 }
 
 // oneHotCall is `one_hot(idx, n)`: a new last axis of extent n that is 1 at the position and 0 elsewhere, and
@@ -64,16 +65,16 @@ func (c *checker) oneHotCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 	if !c.extents(e.Loc, types.Tensor{Elem: elem, Shape: shape}) {
 		return bad(e.Loc)
 	}
-	at := c.apply(e.Loc, ir.OpIota, ir.A{"start": types.Dim{}, "extent": n})
+	at := c.apply(e.Loc, ops.Iota, ir.A{"start": types.Dim{}, "extent": n})
 	if t.Elem != types.I32 && !isBad(at) {
-		at = c.apply(e.Loc, ir.OpCast, ir.A{"to": t.Elem}, at)
+		at = c.apply(e.Loc, ops.Cast, ir.A{"to": t.Elem}, at)
 	}
 	idx = c.broadcast(c.reshape(e.Loc, idx, insertAxis(t.Shape, t.Rank())), shape)
-	same := c.apply(e.Loc, ir.OpEq, nil, idx, c.broadcast(at, shape))
+	same := c.apply(e.Loc, ops.Eq, nil, idx, c.broadcast(at, shape))
 	if elem == types.Bool {
 		return same
 	}
-	return c.apply(e.Loc, ir.OpCast, ir.A{"to": elem}, same)
+	return c.apply(e.Loc, ops.Cast, ir.A{"to": elem}, same)
 }
 
 // likeCall is `like(x, value)`: the type of x, every element value.

@@ -4,20 +4,11 @@ import (
 	"strconv"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
-
-// mapBuiltins are the functions that give a tensor by a function of elements: `map`, and the scans.
-func mapBuiltins() map[string]*builtin {
-	return map[string]*builtin{
-		"map":     {required: 2, variadic: "f, a, ...", build: (*checker).mapCall},
-		"scan":    {params: []string{"init", "f", "v"}, required: 3, build: (*checker).scanCall},
-		"cumsum":  cumulative(ir.OpAdd),
-		"cumprod": cumulative(ir.OpMul),
-	}
-}
 
 // scanCall is `scan(init, |acc, x| e, v)`, along the last axis. The result holds one tensor for each value of
 // the accumulator, whose own axes come last. Where all of these are scalars it is the operation of that name.
@@ -55,7 +46,7 @@ func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	if !scalars {
 		return c.scanTensors(e.Loc, f, init, x, t)
 	}
-	return c.loop(e.Loc, ir.OpScan, ir.A{"init": true}, []Expr{init, x}, f, shaped(acc, t.Shape))
+	return c.loop(e.Loc, ops.Scan, ir.A{"init": true}, []Expr{init, x}, f, shaped(acc, t.Shape))
 }
 
 // shaped is t with every scalar in it a tensor of the given shape.
@@ -98,7 +89,7 @@ func cumulative(op *ir.OpDef) *builtin {
 			}
 			moved := axis != int64(rank-1)
 			if moved {
-				x = c.apply(e.Loc, ir.OpPermute, ir.A{"perm": perm}, x)
+				x = c.apply(e.Loc, ops.Permute, ir.A{"perm": perm}, x)
 			}
 			params := []*Local{{Name: "acc", T: types.Scalar(t.Elem), Loc: e.Loc},
 				{Name: "x", T: types.Scalar(t.Elem), Loc: e.Loc}}
@@ -107,9 +98,9 @@ func cumulative(op *ir.OpDef) *builtin {
 			if isBad(x) || isBad(step) {
 				return bad(e.Loc)
 			}
-			out := c.loop(e.Loc, ir.OpScan, nil, []Expr{x}, &Lambda{Params: params, Body: step}, x.Type())
+			out := c.loop(e.Loc, ops.Scan, nil, []Expr{x}, &Lambda{Params: params, Body: step}, x.Type())
 			if moved && !isBad(out) {
-				return c.apply(e.Loc, ir.OpPermute, ir.A{"perm": back}, out)
+				return c.apply(e.Loc, ops.Permute, ir.A{"perm": back}, out)
 			}
 			return out
 		}}
@@ -188,7 +179,7 @@ func (c *checker) mapOver(at diag.Span, f *Lambda, params []*Local, xs []Expr, s
 		for i := len(xs) - 1; i >= 0; i-- {
 			elem := xs[i]
 			if len(shape) > 0 {
-				elem = &Apply{Info: Info{params[i].T, xs[i].Span()}, Op: ir.OpIndex, Attrs: ir.A{"axes": axes},
+				elem = &Apply{Info: Info{params[i].T, xs[i].Span()}, Op: ops.Index, Attrs: ir.A{"axes": axes},
 					Args: append([]Expr{xs[i]}, uses...)}
 			}
 			body = &Let{Info: Info{value.Type(), at}, Local: params[i], Value: elem, Body: body}
@@ -196,7 +187,7 @@ func (c *checker) mapOver(at diag.Span, f *Lambda, params []*Local, xs []Expr, s
 		if len(shape) == 0 {
 			return body
 		}
-		return c.applyCode(diag.CodeRule, at, ir.OpTabulate, ir.A{"shape": shape},
+		return c.applyCode(diag.CodeRule, at, ops.Tabulate, ir.A{"shape": shape},
 			[]*Lambda{{Params: index, Body: body}}, nil)
 	}
 	if len(shape) == 0 {

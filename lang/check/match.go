@@ -3,7 +3,7 @@ package check
 import (
 	"fmt"
 
-	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -187,7 +187,7 @@ func (c *checker) matchPattern(a *ast.Arm, value *Local, cover *coverage) (match
 			cover.literals[bits] = at
 		}
 		if !cover.complete() || a.Guard != nil {
-			arm.cond = c.apply(at, ir.OpEq, nil, use(at), k)
+			arm.cond = c.apply(at, ops.Eq, nil, use(at), k)
 		}
 		arm.mark = c.mark()
 		return arm, true

@@ -3,7 +3,7 @@ package check
 import (
 	"fmt"
 
-	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -68,7 +68,7 @@ func (c *checker) matmul(e *ast.Binary, want types.Type) Expr {
 	y = c.reshape(y.Span(), y, right)
 	x = c.broadcast(x, append(append(types.Shape{}, batch...), left[m-2:]...))
 	y = c.broadcast(y, append(append(types.Shape{}, batch...), right[n-2:]...))
-	out := c.applyCode(diag.CodeMatmul, e.Loc, ir.OpMatmul, nil, nil, []Expr{x, y})
+	out := c.applyCode(diag.CodeMatmul, e.Loc, ops.Matmul, nil, nil, []Expr{x, y})
 	t, ok := out.Type().(types.Tensor)
 	if !ok || isBad(out) {
 		return bad(e.Loc)

@@ -2,26 +2,19 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
-// modularBuiltins are the functions of language.md section 7 that are not element-wise. The others are, with the
-// modulus as an operand that broadcasts: one number, or one for each position of the last axis.
-func modularBuiltins() map[string]*builtin {
-	fn := func(required int, build buildFunc, params ...string) *builtin {
-		return &builtin{params: params, required: required, build: build}
-	}
+// modularFunctions are the functions of language.md section 7 that are made of operations. The others are operations,
+// the element-wise ones with the modulus as an operand that broadcasts: one number, or one for each position of the
+// last axis.
+func modularFunctions() map[string]*builtin {
 	return map[string]*builtin{
-		"axis_modsum": fn(3, (*checker).axisModSumCall, "a", "p", "axis"),
-		"modmul_axis_sum": fn(4, (*checker).modMulAxisSumCall, "a", "b", "p", "axis", "acc", "perm", "mode",
-			"perm_axis"),
-		"ntt":                  fn(4, nttCall(ir.OpNtt), "a", "p", "twiddles", "perm", "axis", "skip_perm"),
-		"intt":                 fn(5, nttCall(ir.OpIntt), "a", "p", "inv_twiddles", "m_inv", "perm", "axis"),
-		"permute":              fn(4, (*checker).permuteRowsCall, "a", "perms", "elementwise_axis", "perm_axis"),
-		"g_decomposition":      fn(3, (*checker).digitsCall, "a", "power", "base_bits"),
-		"g_decomposition_full": fn(4, (*checker).digitsFullCall, "a", "q", "power", "base_bits"),
+		"permute": {params: []string{"a", "perms", "elementwise_axis", "perm_axis"}, required: 4,
+			build: (*checker).permuteRowsCall},
 	}
 }
 
@@ -36,20 +29,6 @@ func (c *checker) tensorOf(x Expr, what string) (types.Tensor, bool) {
 		return t, false
 	}
 	return t, true
-}
-
-// axisModSumCall is `axis_modsum(a, p, axis)`.
-func (c *checker) axisModSumCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
-	xs := c.together(args[:2], elemOf(want))
-	t, ok := c.tensorOf(xs[0], "the operand of `axis_modsum`")
-	if !ok || isBad(xs[1]) {
-		return bad(e.Loc)
-	}
-	axis, ok := c.axis(args[2], t.Rank())
-	if !ok {
-		return bad(e.Loc)
-	}
-	return c.applyCode(diag.CodeRule, e.Loc, ir.OpAxisModSum, ir.A{"axis": axis}, nil, xs)
 }
 
 // modMulAxisSumCall is `modmul_axis_sum(a, b, p, axis, acc, perm, mode, perm_axis)`: factors that broadcast, whose
@@ -99,7 +78,7 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 		return bad(e.Loc)
 	}
 	return c.let(p, func(p Expr) Expr {
-		sum := c.applyCode(diag.CodeRule, e.Loc, ir.OpModMulAxisSum, ir.A{"axis": axis}, nil,
+		sum := c.applyCode(diag.CodeRule, e.Loc, ops.ModMulAxisSum, ir.A{"axis": axis}, nil,
 			[]Expr{c.broadcast(a, shape), c.broadcast(b, shape), p})
 		if isBad(sum) {
 			return sum
@@ -134,10 +113,10 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 				return bad(e.Loc)
 			}
 			idx := c.broadcast(c.reshape(args[5].Span(), m.perm, column), t.Shape)
-			return c.applyCode(diag.CodeRule, e.Loc, ir.OpModScatterAdd, ir.A{"axis": k}, nil, []Expr{acc, idx, sum, p})
+			return c.applyCode(diag.CodeRule, e.Loc, ops.ModScatterAdd, ir.A{"axis": k}, nil, []Expr{acc, idx, sum, p})
 		}
 		if acc != nil {
-			return c.pointwise(e.Loc, ir.OpModSum, []Expr{acc, sum, p})
+			return c.pointwise(e.Loc, ops.ModSum, []Expr{acc, sum, p})
 		}
 		return sum
 	})
@@ -218,7 +197,7 @@ func nttCall(op *ir.OpDef) buildFunc {
 			return bad(e.Loc)
 		}
 		if t.Elem != p.Elem && t.Elem.IsSigned() && t.Elem.IsInt() && t.Elem.Bits() < p.Elem.Bits() {
-			x = c.apply(e.Loc, ir.OpCast, ir.A{"to": p.Elem}, x)
+			x = c.apply(e.Loc, ops.Cast, ir.A{"to": p.Elem}, x)
 		}
 		axis, ok := c.axisOr(args[n+1], t.Rank(), int64(t.Rank()-3))
 		if ok && axis < 0 {
@@ -231,7 +210,7 @@ func nttCall(op *ir.OpDef) buildFunc {
 			return bad(e.Loc)
 		}
 		attrs := ir.A{"axis": axis}
-		if op == ir.OpNtt {
+		if op == ops.Ntt {
 			skip, ok := c.constFlag(args[n+2], "skip_perm")
 			if !ok {
 				return bad(e.Loc)
@@ -283,7 +262,7 @@ func (c *checker) permuteRowsCall(e *ast.Call, args []ast.Expr, want types.Type)
 		return bad(e.Loc)
 	}
 	if along > axis {
-		perms = c.apply(e.Loc, ir.OpPermute, ir.A{"perm": []int64{1, 0}}, perms)
+		perms = c.apply(e.Loc, ops.Permute, ir.A{"perm": []int64{1, 0}}, perms)
 	}
 	column := make(types.Shape, t.Rank())
 	for k := range column {
@@ -295,27 +274,5 @@ func (c *checker) permuteRowsCall(e *ast.Call, args []ast.Expr, want types.Type)
 	if isBad(idx) {
 		return idx
 	}
-	return c.applyCode(diag.CodeIndexRange, e.Loc, ir.OpTakeAlongAxis, ir.A{"axis": axis}, nil, []Expr{x, idx})
-}
-
-// digitsCall is `g_decomposition(a, power, base_bits)`.
-func (c *checker) digitsCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
-	x, _, ok := c.operand(args[0], want, "g_decomposition")
-	power, ok1 := c.constInt(args[1], "the number of digits")
-	bits, ok2 := c.constInt(args[2], "the number of bits of a digit")
-	if !ok || !ok1 || !ok2 {
-		return bad(e.Loc)
-	}
-	return c.applyCode(diag.CodeRule, e.Loc, ir.OpDigits, ir.A{"power": power, "base_bits": bits}, nil, []Expr{x})
-}
-
-// digitsFullCall is `g_decomposition_full(a, q, power, base_bits)`.
-func (c *checker) digitsFullCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
-	xs := c.together(args[:2], elemOf(want))
-	power, ok1 := c.constInt(args[2], "the number of digits")
-	bits, ok2 := c.constInt(args[3], "the number of bits of a digit")
-	if isBad(xs[0]) || isBad(xs[1]) || !ok1 || !ok2 {
-		return bad(e.Loc)
-	}
-	return c.applyCode(diag.CodeRule, e.Loc, ir.OpDigitsFull, ir.A{"power": power, "base_bits": bits}, nil, xs)
+	return c.applyCode(diag.CodeIndexRange, e.Loc, ops.TakeAlongAxis, ir.A{"axis": axis}, nil, []Expr{x, idx})
 }

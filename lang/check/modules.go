@@ -343,3 +343,13 @@ func (c *checker) tryDimMember(e *ast.Member) (types.Dim, *dimProblem) {
 	}
 	return c.tryDimConst(k, name, e.Loc)
 }
+
+// isName reports a word as names are made of.
+func isName(s string) bool {
+	for _, r := range s {
+		if !isWord(r) {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -2,34 +2,27 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
-// movementBuiltins are the functions that put elements elsewhere. Most are views and concatenations of what
-// is there already; sort, argsort, take_along_axis and scatter_add are operations of the table.
-func movementBuiltins() map[string]*builtin {
+// movementFunctions are the functions that put elements elsewhere: views and concatenations of what is there already.
+func movementFunctions() map[string]*builtin {
 	fn := func(required int, build buildFunc, params ...string) *builtin {
 		return &builtin{params: params, required: required, build: build}
 	}
-	typed := func(required int, build buildFunc, params ...string) *builtin {
-		return &builtin{params: params, required: required, generic: true, brackets: "type", build: build}
-	}
 	return map[string]*builtin{
-		"stack":           fn(1, (*checker).stackCall, "tensors", "axis"),
-		"split":           fn(2, (*checker).splitCall, "x", "parts", "axis"),
-		"flip":            fn(1, (*checker).flipCall, "x", "axis"),
-		"roll":            fn(2, (*checker).rollCall, "x", "shift", "axis"),
-		"pad":             fn(4, (*checker).padCall, "x", "axis", "before", "after", "value"),
-		"repeat":          fn(2, (*checker).repeatCall, "x", "n", "axis"),
-		"take_along_axis": fn(2, (*checker).takeAlongCall, "x", "idx", "axis"),
-		"scatter_add":     fn(3, (*checker).scatterAddCall, "x", "idx", "v", "axis"),
-		"sort":            fn(1, sortCall(ir.OpSort), "x", "axis"),
-		"argsort":         fn(1, sortCall(ir.OpArgsort), "x", "axis"),
-		"iota":            typed(1, (*checker).iotaCall, "n"),
-		"one_hot":         typed(2, (*checker).oneHotCall, "idx", "n"),
-		"like":            fn(2, (*checker).likeCall, "x", "value"),
+		"stack":  fn(1, (*checker).stackCall, "tensors", "axis"),
+		"split":  fn(2, (*checker).splitCall, "x", "parts", "axis"),
+		"flip":   fn(1, (*checker).flipCall, "x", "axis"),
+		"roll":   fn(2, (*checker).rollCall, "x", "shift", "axis"),
+		"pad":    fn(4, (*checker).padCall, "x", "axis", "before", "after", "value"),
+		"repeat": fn(2, (*checker).repeatCall, "x", "n", "axis"),
+		"like":   fn(2, (*checker).likeCall, "x", "value"),
+		"one_hot": {params: []string{"idx", "n"}, required: 2, generic: true, brackets: "type",
+			build: (*checker).oneHotCall},
 	}
 }
 
@@ -53,7 +46,7 @@ func (c *checker) stackCall(e *ast.Call, args []ast.Expr, want types.Type) Expr 
 		if len(xs) == 1 {
 			return xs[0]
 		}
-		return c.apply(e.Loc, ir.OpConcat, ir.A{"axis": axis}, xs...)
+		return c.apply(e.Loc, ops.Concat, ir.A{"axis": axis}, xs...)
 	})
 }
 
@@ -161,7 +154,7 @@ func (c *checker) sliceAxis(at diag.Span, x Expr, axis int, begin, n types.Dim, 
 		return x
 	}
 	starts[axis], steps[axis], shape[axis] = begin, step, n
-	return c.applyCode(diag.CodeIndexRange, at, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil,
+	return c.applyCode(diag.CodeIndexRange, at, ops.Slice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil,
 		[]Expr{x})
 }
 
@@ -229,7 +222,7 @@ func (c *checker) rollCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	return c.let(x, func(x Expr) Expr {
 		tail := c.sliceAxis(e.Loc, x, int(axis), types.Lit(size-by), types.Lit(by), 1)
 		head := c.sliceAxis(e.Loc, x, int(axis), types.Dim{}, types.Lit(size-by), 1)
-		return c.reshape(e.Loc, c.apply(e.Loc, ir.OpConcat, ir.A{"axis": axis}, tail, head), shape)
+		return c.reshape(e.Loc, c.apply(e.Loc, ops.Concat, ir.A{"axis": axis}, tail, head), shape)
 	})
 }
 
@@ -249,15 +242,15 @@ func (c *checker) rollBy(e *ast.Call, x Expr, axis int64, shift ast.Expr, shape 
 		if elemOf(x.Type()) == types.I64 {
 			return x
 		}
-		return c.apply(e.Loc, ir.OpCast, ir.A{"to": types.I64}, x)
+		return c.apply(e.Loc, ops.Cast, ir.A{"to": types.I64}, x)
 	}
 	op := func(op *ir.OpDef, x, y Expr) Expr { return c.apply(e.Loc, op, nil, x, c.broadcast(y, types.Shape{n})) }
-	at := c.apply(e.Loc, ir.OpIota, ir.A{"start": types.Dim{}, "extent": n})
+	at := c.apply(e.Loc, ops.Iota, ir.A{"start": types.Dim{}, "extent": n})
 	// An empty axis has no positions; dividing by at least 1 keeps the remainder from failing for nothing.
 	one := scalarConst(types.I64, 1, e.Loc)
-	return c.let(c.apply(e.Loc, ir.OpMax, nil, long(c.dimValue(n, e.Loc)), one), func(size Expr) Expr {
-		at = op(ir.OpRem, op(ir.OpSub, long(at), c.apply(e.Loc, ir.OpRem, nil, long(s), size)), size)
-		at = op(ir.OpRem, op(ir.OpAdd, at, size), size)
+	return c.let(c.apply(e.Loc, ops.Max, nil, long(c.dimValue(n, e.Loc)), one), func(size Expr) Expr {
+		at = op(ops.Rem, op(ops.Sub, long(at), c.apply(e.Loc, ops.Rem, nil, long(s), size)), size)
+		at = op(ops.Rem, op(ops.Add, at, size), size)
 		if isBad(at) {
 			return at
 		}
@@ -310,7 +303,7 @@ func (c *checker) padCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 		if len(parts) == 1 {
 			return x
 		}
-		return c.apply(e.Loc, ir.OpConcat, ir.A{"axis": axis}, parts...)
+		return c.apply(e.Loc, ops.Concat, ir.A{"axis": axis}, parts...)
 	})
 }
 

@@ -68,7 +68,7 @@ func (c *checker) name(e *ast.Name) Expr {
 
 // isFunction reports whether name can be called.
 func (c *checker) isFunction(name string) bool {
-	return c.funcs[name] != nil || builtins()[name] != nil || laterFunctions()[name]
+	return c.funcs[name] != nil || builtins()[name] != nil
 }
 
 // unknown reports a name that is not declared, with the nearest one that is.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -27,19 +28,19 @@ type operator struct {
 }
 
 var operators = map[string]operator{
-	"+": {ir.OpAdd, arithmetic, false}, ".+": {ir.OpAdd, arithmetic, true},
-	"-": {ir.OpSub, arithmetic, false}, ".-": {ir.OpSub, arithmetic, true},
-	"*": {ir.OpMul, arithmetic, false}, ".*": {ir.OpMul, arithmetic, true},
-	"/": {ir.OpDiv, arithmetic, false}, "./": {ir.OpDiv, arithmetic, true},
-	"%": {ir.OpRem, arithmetic, false}, ".%": {ir.OpRem, arithmetic, true},
-	".^": {ir.OpPow, arithmetic, true},
-	"==": {ir.OpEq, comparison, false}, ".==": {ir.OpEq, comparison, true},
-	"!=": {ir.OpNe, comparison, false}, ".!=": {ir.OpNe, comparison, true},
-	"<": {ir.OpLt, comparison, false}, ".<": {ir.OpLt, comparison, true},
-	"<=": {ir.OpLe, comparison, false}, ".<=": {ir.OpLe, comparison, true},
-	">": {ir.OpGt, comparison, false}, ".>": {ir.OpGt, comparison, true},
-	">=": {ir.OpGe, comparison, false}, ".>=": {ir.OpGe, comparison, true},
-	".&&": {ir.OpAnd, logical, true}, ".||": {ir.OpOr, logical, true},
+	"+": {ops.Add, arithmetic, false}, ".+": {ops.Add, arithmetic, true},
+	"-": {ops.Sub, arithmetic, false}, ".-": {ops.Sub, arithmetic, true},
+	"*": {ops.Mul, arithmetic, false}, ".*": {ops.Mul, arithmetic, true},
+	"/": {ops.Div, arithmetic, false}, "./": {ops.Div, arithmetic, true},
+	"%": {ops.Rem, arithmetic, false}, ".%": {ops.Rem, arithmetic, true},
+	".^": {ops.Pow, arithmetic, true},
+	"==": {ops.Eq, comparison, false}, ".==": {ops.Eq, comparison, true},
+	"!=": {ops.Ne, comparison, false}, ".!=": {ops.Ne, comparison, true},
+	"<": {ops.Lt, comparison, false}, ".<": {ops.Lt, comparison, true},
+	"<=": {ops.Le, comparison, false}, ".<=": {ops.Le, comparison, true},
+	">": {ops.Gt, comparison, false}, ".>": {ops.Gt, comparison, true},
+	">=": {ops.Ge, comparison, false}, ".>=": {ops.Ge, comparison, true},
+	".&&": {ops.And, logical, true}, ".||": {ops.Or, logical, true},
 }
 
 func (c *checker) binary(e *ast.Binary, want types.Type) Expr {
@@ -192,9 +193,9 @@ func (c *checker) unary(e *ast.Unary, want types.Type) Expr {
 	if l, ok := e.X.(*ast.Lit); ok && e.Op == "-" && (l.Kind == ast.IntLit || l.Kind == ast.FloatLit) {
 		return c.literal(l, true, want, e.Loc)
 	}
-	op, need := ir.OpNeg, "a number"
+	op, need := ops.Neg, "a number"
 	if e.Op == "!" {
-		op, need, want = ir.OpNot, "a bool", types.Scalar(types.Bool)
+		op, need, want = ops.Not, "a bool", types.Scalar(types.Bool)
 	}
 	x := c.expr(e.X, want)
 	if isBad(x) {
@@ -281,7 +282,7 @@ func (c *checker) cast(e *ast.Cast) Expr {
 	if from.Elem == to {
 		return x
 	}
-	return c.apply(e.Loc, ir.OpCast, ir.A{"to": to}, x)
+	return c.apply(e.Loc, ops.Cast, ir.A{"to": to}, x)
 }
 
 // unparen strips parentheses.

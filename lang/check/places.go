@@ -56,8 +56,8 @@ func (c *checker) unknownMemory(what string, id ast.Ident, known []string) {
 	}
 }
 
-// placeBuiltins are the functions that copy between places.
-func placeBuiltins() map[string]*builtin {
+// placeFunctions are the functions that copy between places.
+func placeFunctions() map[string]*builtin {
 	to := func(place types.Place) *builtin {
 		return &builtin{params: []string{"x"}, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr,
 			want types.Type) Expr {

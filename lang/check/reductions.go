@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -9,17 +10,17 @@ import (
 
 // prefixReductions are the operations of `+/` and so on.
 var prefixReductions = map[string]*ir.OpDef{
-	"+": ir.OpReduceSum, "-": ir.OpReduceSub, "*": ir.OpReduceProd, "/": ir.OpReduceDiv,
-	"&&": ir.OpReduceAnd, "||": ir.OpReduceOr,
+	"+": ops.ReduceSum, "-": ops.ReduceSub, "*": ops.ReduceProd, "/": ops.ReduceDiv,
+	"&&": ops.ReduceAnd, "||": ops.ReduceOr,
 }
 
 // foldNames are the names whose fold without a start is a reduction of the table.
 var foldNames = map[string]*ir.OpDef{
-	"add": ir.OpReduceSum, "mul": ir.OpReduceProd, "max": ir.OpReduceMax, "min": ir.OpReduceMin,
+	"add": ops.ReduceSum, "mul": ops.ReduceProd, "max": ops.ReduceMax, "min": ops.ReduceMin,
 }
 
 // foldSteps are what these names fold with when there is a start.
-var foldSteps = map[string]*ir.OpDef{"add": ir.OpAdd, "mul": ir.OpMul, "max": ir.OpMax, "min": ir.OpMin}
+var foldSteps = map[string]*ir.OpDef{"add": ops.Add, "mul": ops.Mul, "max": ops.Max, "min": ops.Min}
 
 // reduce is a prefix reduction or a fold `f/v`.
 func (c *checker) reduce(e *ast.Reduce, want types.Type) Expr {
@@ -34,7 +35,7 @@ func (c *checker) reduce(e *ast.Reduce, want types.Type) Expr {
 		return c.fold(e, want)
 	}
 	hint := wantElem(elemOf(want))
-	if op == ir.OpReduceAnd || op == ir.OpReduceOr {
+	if op == ops.ReduceAnd || op == ops.ReduceOr {
 		hint = types.Scalar(types.Bool)
 	}
 	return c.reduceAlong(e.Loc, op, c.expr(e.X, hint), e.Axis, e.Keep)
@@ -59,7 +60,7 @@ func (c *checker) reduceAlong(at diag.Span, op *ir.OpDef, x Expr, along ast.Expr
 // reduction is a reduction of the table; that of a scalar is the scalar.
 func (c *checker) reduction(at diag.Span, op *ir.OpDef, x Expr, axes []int64, keep bool) Expr {
 	out := c.apply(at, op, ir.A{"axes": axes, "keep": keep}, x)
-	if t, ok := x.Type().(types.Tensor); ok && t.IsScalar() && !isBad(out) && op != ir.OpMean && op != ir.OpVar {
+	if t, ok := x.Type().(types.Tensor); ok && t.IsScalar() && !isBad(out) && op != ops.Mean && op != ops.Var {
 		return x
 	}
 	return out
@@ -102,7 +103,7 @@ func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
 		c.mismatch(f.Body.Span(), "the value of a fold's function", acc, f.Body.Type())
 		return bad(e.Loc)
 	}
-	return c.applyCode(diag.CodeRule, e.Loc, ir.OpFold, attrs, []*Lambda{f}, []Expr{x})
+	return c.applyCode(diag.CodeRule, e.Loc, ops.Fold, attrs, []*Lambda{f}, []Expr{x})
 }
 
 // foldStep is the function of a fold: also `add` and `mul`, which are no functions elsewhere.
@@ -114,47 +115,19 @@ func (c *checker) foldStep(e ast.Expr, params []*Local, acc types.Type) *Lambda 
 	return c.loopFunction(e, params, acc, "the function of a fold")
 }
 
-// reductionBuiltins are the functions of the prelude over the reductions.
-func reductionBuiltins() map[string]*builtin {
-	params := []string{"x", "axis", "keep"}
-	reduction := func(op *ir.OpDef, hint types.DType) *builtin {
-		return &builtin{params: params, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr,
-			want types.Type) Expr {
-			w := hint
-			if d := elemOf(want); hint == types.Invalid || hint == types.F32 && d.IsFloat() {
-				w = d
-			}
-			x := c.expr(args[0], wantElem(w))
-			keep, ok := c.constFlag(args[2], "`keep`")
-			if !ok {
-				return bad(e.Loc)
-			}
-			return c.reduceAlong(e.Loc, op, x, args[1], keep)
-		}}
-	}
-	position := func(op *ir.OpDef) *builtin {
-		return &builtin{params: params, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr,
-			_ types.Type) Expr {
-			x, t, ok := c.value(args[0], nil, "the operand of "+spelled(op))
-			keep, ok1 := c.constFlag(args[2], "`keep`")
-			if !ok || !ok1 {
-				return bad(e.Loc)
-			}
-			attrs := ir.A{"keep": keep}
-			if args[1] != nil {
-				axis, ok := c.axis(args[1], t.Rank())
-				if !ok {
-					return bad(e.Loc)
-				}
-				attrs["axis"] = axis
-			}
-			return c.apply(e.Loc, op, attrs, x)
-		}}
-	}
-	return map[string]*builtin{
-		"sum": reduction(ir.OpReduceSum, types.Invalid), "prod": reduction(ir.OpReduceProd, types.Invalid),
-		"mean": reduction(ir.OpMean, types.F32), "var": reduction(ir.OpVar, types.F32),
-		"any": reduction(ir.OpReduceOr, types.Bool), "all": reduction(ir.OpReduceAnd, types.Bool),
-		"argmax": position(ir.OpArgmax), "argmin": position(ir.OpArgmin),
+// reductionCall is the call of a reduction by its name.
+func reductionCall(op *ir.OpDef) buildFunc {
+	hint := op.Params[0].Elem
+	return func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+		w := hint
+		if d := elemOf(want); hint == types.Invalid || hint.IsFloat() && d.IsFloat() {
+			w = d
+		}
+		x := c.expr(args[0], wantElem(w))
+		keep, ok := c.constFlag(args[2], "`keep`")
+		if !ok {
+			return bad(e.Loc)
+		}
+		return c.reduceAlong(e.Loc, op, x, args[1], keep)
 	}
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -30,7 +31,7 @@ func (c *checker) scanTensors(at diag.Span, f *Lambda, init, x Expr, t types.Ten
 			step := &Lambda{Params: []*Local{i, s}, Body: c.scanStep(at, f, part(0), part(1), init,
 				element(flat, i, x.Span()), i, t)}
 			from := &Tuple{Info: Info{state, at}, Elems: []Expr{init, &Tuple{Info: Info{outs, at}, Elems: start}}}
-			loop := c.loop(at, ir.OpIterate, nil, []Expr{n, from}, step, state)
+			loop := c.loop(at, ops.Iterate, nil, []Expr{n, from}, step, state)
 			if isBad(loop) {
 				return bad(at)
 			}
@@ -48,7 +49,7 @@ func (c *checker) scanStep(at diag.Span, f *Lambda, acc, outs, init, elem Expr, 
 	if t.Rank() > 1 {
 		length := c.dimValue(t.Shape[t.Rank()-1], at)
 		zero := scalarConst(types.I32, 0, at)
-		first := c.apply(at, ir.OpEq, nil, c.apply(at, ir.OpRem, nil, index, length), zero)
+		first := c.apply(at, ops.Eq, nil, c.apply(at, ops.Rem, nil, index, length), zero)
 		acc = &If{Info: Info{acc.Type(), at}, Cond: first, Then: init, Else: acc}
 	}
 	next := &Local{Name: "next", T: acc.Type(), Loc: at}
@@ -64,7 +65,7 @@ func (c *checker) scanStep(at diag.Span, f *Lambda, acc, outs, init, elem Expr, 
 		attrs := ir.A{"axes": []int64{0}, "sizes": types.Shape{types.Lit(1)}, "starts": starts, "steps": steps,
 			"shape": row}
 		args := []Expr{out, c.reshape(at, v, row), index}
-		rows = append(rows, &Apply{Info: Info{out.T, at}, Op: ir.OpUpdate, Attrs: attrs, Args: args})
+		rows = append(rows, &Apply{Info: Info{out.T, at}, Op: ops.Update, Attrs: attrs, Args: args})
 	}
 	state := types.Tuple{Elems: []types.Type{acc.Type(), outs.Type()}}
 	pair := &Tuple{Info: Info{state, at}, Elems: []Expr{&Use{Info{next.T, at}, next},

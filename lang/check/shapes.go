@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -12,8 +13,8 @@ import (
 
 type buildFunc = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr
 
-// shapeBuiltins are the functions that make tensors or move elements.
-func shapeBuiltins() map[string]*builtin {
+// shapeFunctions are the functions that make tensors or give their axes another order or number.
+func shapeFunctions() map[string]*builtin {
 	fn := func(required int, build buildFunc, params ...string) *builtin {
 		return &builtin{params: params, required: required, build: build}
 	}
@@ -22,20 +23,15 @@ func shapeBuiltins() map[string]*builtin {
 			build: build}
 	}
 	return map[string]*builtin{
-		"reshape":      fn(2, (*checker).reshapeCall, "x", "shape"),
-		"flatten":      fn(1, (*checker).flattenCall, "x"),
-		"transpose":    fn(1, (*checker).transposeCall, "x"),
-		"permute_axes": fn(2, (*checker).permuteCall, "x", "axes"),
-		"moveaxis":     fn(3, (*checker).moveaxisCall, "x", "from", "to"),
-		"expand":       fn(2, (*checker).expandCall, "x", "shape"),
-		"squeeze":      fn(1, (*checker).squeezeCall, "x", "axis"),
-		"unsqueeze":    fn(2, (*checker).unsqueezeCall, "x", "axis"),
-		"concat":       fn(1, (*checker).concatCall, "tensors", "axis"),
-		"tabulate":     {build: (*checker).tabulateCall, required: 2, variadic: "d1, d2, ..., |i1, i2, ...| e"},
-		"zeros":        made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 0) }),
-		"ones":         made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 1) }),
-		"full":         made((*checker).fullCall, "value"),
-		"eye":          made((*checker).eyeCall),
+		"flatten":   fn(1, (*checker).flattenCall, "x"),
+		"transpose": fn(1, (*checker).transposeCall, "x"),
+		"moveaxis":  fn(3, (*checker).moveaxisCall, "x", "from", "to"),
+		"squeeze":   fn(1, (*checker).squeezeCall, "x", "axis"),
+		"unsqueeze": fn(2, (*checker).unsqueezeCall, "x", "axis"),
+		"zeros":     made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 0) }),
+		"ones":      made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 1) }),
+		"full":      made((*checker).fullCall, "value"),
+		"eye":       made((*checker).eyeCall),
 	}
 }
 
@@ -116,7 +112,7 @@ func (c *checker) transposeCall(e *ast.Call, args []ast.Expr, want types.Type) E
 func (c *checker) permute(e ast.Expr, x Expr, perm []int64) Expr {
 	for i, p := range perm {
 		if int64(i) != p {
-			return c.apply(e.Span(), ir.OpPermute, ir.A{"perm": perm}, x)
+			return c.apply(e.Span(), ops.Permute, ir.A{"perm": perm}, x)
 		}
 	}
 	return x
@@ -189,7 +185,7 @@ func (c *checker) expandCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 	if t.Shape.Equal(shape) {
 		return x
 	}
-	return c.applyCode(diag.CodeNotBroadcastable, e.Loc, ir.OpBroadcast, ir.A{"shape": shape}, nil, []Expr{x})
+	return c.applyCode(diag.CodeNotBroadcastable, e.Loc, ops.Broadcast, ir.A{"shape": shape}, nil, []Expr{x})
 }
 
 // squeezeCall drops axes of extent 1: the given ones, or all of them.
@@ -259,7 +255,7 @@ func (c *checker) concatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 		if len(xs) == 1 {
 			return xs[0]
 		}
-		return c.apply(e.Loc, ir.OpConcat, ir.A{"axis": axis}, xs...)
+		return c.apply(e.Loc, ops.Concat, ir.A{"axis": axis}, xs...)
 	})
 }
 
@@ -394,11 +390,11 @@ func (c *checker) eyeCall(e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
 	}
 	n := t.Shape[0]
 	square := types.Shape{n, n}
-	column := c.apply(e.Loc, ir.OpIota, ir.A{"start": types.Lit(0), "extent": n})
+	column := c.apply(e.Loc, ops.Iota, ir.A{"start": types.Lit(0), "extent": n})
 	row := c.reshape(e.Loc, column, types.Shape{n, types.Lit(1)})
-	same := c.apply(e.Loc, ir.OpEq, nil, c.broadcast(row, square), c.broadcast(column, square))
+	same := c.apply(e.Loc, ops.Eq, nil, c.broadcast(row, square), c.broadcast(column, square))
 	if t.Elem == types.Bool {
 		return same
 	}
-	return c.apply(e.Loc, ir.OpCast, ir.A{"to": t.Elem}, same)
+	return c.apply(e.Loc, ops.Cast, ir.A{"to": t.Elem}, same)
 }

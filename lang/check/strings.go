@@ -4,18 +4,12 @@ import (
 	"math"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
-
-// stringBuiltins are the functions of strings.
-func stringBuiltins() map[string]*builtin {
-	return map[string]*builtin{
-		"len": {params: []string{"s"}, required: 1, build: (*checker).lenCall},
-	}
-}
 
 // lenCall is `len(s)`, the bytes of a string.
 func (c *checker) lenCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
@@ -33,7 +27,7 @@ func (c *checker) lenCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 	if k, ok := x.(*Const); ok {
 		return scalarConst(types.I32, uint64(min(len(k.Value.Str), math.MaxInt32)), e.Loc)
 	}
-	return c.apply(e.Loc, ir.OpStrLen, nil, x)
+	return c.apply(e.Loc, ops.StrLen, nil, x)
 }
 
 // stringBinary is an operator between strings: `++` and the comparisons.
@@ -49,7 +43,7 @@ func (c *checker) stringBinary(at diag.Span, op string, x, y Expr) Expr {
 			return bad(at)
 		}
 	}
-	not := func(e Expr) Expr { return c.apply(at, ir.OpNot, nil, e) }
+	not := func(e Expr) Expr { return c.apply(at, ops.Not, nil, e) }
 	switch op {
 	case "++":
 		a, ok1 := x.(*Const)
@@ -58,19 +52,19 @@ func (c *checker) stringBinary(at diag.Span, op string, x, y Expr) Expr {
 			return &Const{Info{types.Scalar(types.String), at},
 				&ir.Array{DType: types.String, Str: a.Value.Str + b.Value.Str}}
 		}
-		return c.apply(at, ir.OpStrConcat, nil, x, y)
+		return c.apply(at, ops.StrConcat, nil, x, y)
 	case "==":
-		return c.apply(at, ir.OpStrEq, nil, x, y)
+		return c.apply(at, ops.StrEq, nil, x, y)
 	case "!=":
-		return not(c.apply(at, ir.OpStrEq, nil, x, y))
+		return not(c.apply(at, ops.StrEq, nil, x, y))
 	case "<":
-		return c.apply(at, ir.OpStrLt, nil, x, y)
+		return c.apply(at, ops.StrLt, nil, x, y)
 	case ">":
-		return c.apply(at, ir.OpStrLt, nil, y, x)
+		return c.apply(at, ops.StrLt, nil, y, x)
 	case "<=":
-		return not(c.apply(at, ir.OpStrLt, nil, y, x))
+		return not(c.apply(at, ops.StrLt, nil, y, x))
 	case ">=":
-		return not(c.apply(at, ir.OpStrLt, nil, x, y))
+		return not(c.apply(at, ops.StrLt, nil, x, y))
 	}
 	r := c.errorf(diag.CodeOperands, at, "`%s` does not take strings", op).label("%s %s %s", x.Type(), op, y.Type())
 	if r.help("strings have `++`, `len` and the comparisons"); op == "+" {

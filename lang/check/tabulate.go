@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -38,7 +39,7 @@ func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) Ex
 		return bad(e.Loc)
 	}
 	return c.byElement(e.Loc, f.Body, "`tabulate`", func(value Expr) Expr {
-		return c.applyCode(diag.CodeRule, e.Loc, ir.OpTabulate, ir.A{"shape": shape},
+		return c.applyCode(diag.CodeRule, e.Loc, ops.Tabulate, ir.A{"shape": shape},
 			[]*Lambda{{Params: params, Body: value}}, nil)
 	})
 }
@@ -132,5 +133,5 @@ func (c *checker) rangeValue(e *ast.Range) Expr {
 			n)
 		return bad(e.Loc)
 	}
-	return c.apply(e.Loc, ir.OpIota, ir.A{"start": lo, "extent": n})
+	return c.apply(e.Loc, ops.Iota, ir.A{"start": lo, "extent": n})
 }

@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -163,8 +164,8 @@ func (c *checker) makeTuple(at diag.Span, xs []Expr) Expr {
 
 // tupleReductions are the reductions that a tuple has, with what joins the values of its tensors.
 var tupleReductions = map[*ir.OpDef]*ir.OpDef{
-	ir.OpReduceSum: ir.OpAdd, ir.OpReduceProd: ir.OpMul, ir.OpReduceMax: ir.OpMax, ir.OpReduceMin: ir.OpMin,
-	ir.OpReduceAnd: ir.OpAnd, ir.OpReduceOr: ir.OpOr,
+	ops.ReduceSum: ops.Add, ops.ReduceProd: ops.Mul, ops.ReduceMax: ops.Max, ops.ReduceMin: ops.Min,
+	ops.ReduceAnd: ops.And, ops.ReduceOr: ops.Or,
 }
 
 // reduceTuple is the reduction of all elements of a tuple: each tensor is reduced, and the values are joined from the

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/check"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -82,7 +83,7 @@ func (g *generator) expr(e check.Expr) []*ir.Value {
 	}
 	switch e := e.(type) {
 	case *check.Const:
-		return g.emit(e.Span(), ir.OpConst, ir.A{"value": e.Value}, nil, nil)
+		return g.emit(e.Span(), ops.Const, ir.A{"value": e.Value}, nil, nil)
 	case *check.Use:
 		vals, ok := g.env[e.Local]
 		if !ok {
@@ -149,7 +150,7 @@ func (g *generator) call(e *check.Call) []*ir.Value {
 		results = append(results, types.Flatten(l.T)...)
 	}
 	attrs := ir.A{"callee": e.Fn.Name, "dims": e.Dims, "results": results}
-	vals := g.emit(e.Span(), ir.OpCall, attrs, g.exprs(e.Args), nil)
+	vals := g.emit(e.Span(), ops.Call, attrs, g.exprs(e.Args), nil)
 	rest := vals[n:]
 	for _, l := range e.Muts {
 		k := len(types.Flatten(l.T))

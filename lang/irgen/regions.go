@@ -2,6 +2,7 @@ package irgen
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/check"
 	"healc/lang/diag"
@@ -55,7 +56,7 @@ func (g *generator) write(b *ir.Block, r *region, code func() []*ir.Value) {
 			arms = []*ir.Block{g.b, guard.leave}
 		}
 		g.b = guard.parent
-		vals = g.emit(guard.at, ir.OpIf, nil, []*ir.Value{guard.cond}, arms)
+		vals = g.emit(guard.at, ops.If, nil, []*ir.Value{guard.cond}, arms)
 	}
 	b.Yields = append([]*ir.Value(nil), vals...)
 	g.b, g.region = block, outer
@@ -107,7 +108,7 @@ func (g *generator) choose(e *check.If) []*ir.Value {
 		for k, x := range arms {
 			blocks[k] = arm(&region{}, func() []*ir.Value { return g.expr(x) })
 		}
-		return g.emit(e.Span(), ir.OpIf, nil, cond, blocks)
+		return g.emit(e.Span(), ops.If, nil, cond, blocks)
 	case never[0] || never[1]:
 		leave, stay := e.Then, e.Else
 		if never[1] {
@@ -128,7 +129,7 @@ func (g *generator) choose(e *check.If) []*ir.Value {
 				return append(vals, g.zeros(m.at, g.results())...)
 			})
 		}
-		vals := g.emit(e.Span(), ir.OpIf, nil, cond, blocks)
+		vals := g.emit(e.Span(), ops.If, nil, cond, blocks)
 		n := len(m.value)
 		end := g.assigned(e.Assigns, vals, n)
 		leave := &ir.Block{Yields: append([]*ir.Value(nil), vals[end+1:]...)}
@@ -144,7 +145,7 @@ func (g *generator) choose(e *check.If) []*ir.Value {
 			return vals
 		})
 	}
-	vals := g.emit(e.Span(), ir.OpIf, nil, cond, blocks)
+	vals := g.emit(e.Span(), ops.If, nil, cond, blocks)
 	n := len(types.Flatten(e.Type()))
 	g.assigned(e.Assigns, vals, n)
 	return vals[:n:n]
@@ -173,7 +174,7 @@ func (g *generator) guard(at diag.Span, cond *ir.Value, leave *ir.Block, first b
 		}
 		left := ir.NewArray(types.Bool)
 		left.Bits[0] = 1
-		vals = append(vals, g.emit(m.at, ir.OpConst, ir.A{"value": left}, nil, nil)...)
+		vals = append(vals, g.emit(m.at, ops.Const, ir.A{"value": left}, nil, nil)...)
 		leave.Yields = append(vals, leave.Yields...)
 		g.b = parent
 	}
@@ -196,9 +197,9 @@ func (g *generator) constant(at diag.Span, t types.Tensor) *ir.Value {
 	if t.Elem != types.String {
 		zero.Bits = []uint64{scalar.IntBits(t.Elem, 0)}
 	}
-	v := g.emit(at, ir.OpConst, ir.A{"value": zero}, nil, nil)[0]
+	v := g.emit(at, ops.Const, ir.A{"value": zero}, nil, nil)[0]
 	if t.IsScalar() {
 		return v
 	}
-	return g.emit(at, ir.OpBroadcast, ir.A{"shape": t.Shape}, []*ir.Value{v}, nil)[0]
+	return g.emit(at, ops.Broadcast, ir.A{"shape": t.Shape}, []*ir.Value{v}, nil)[0]
 }

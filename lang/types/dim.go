@@ -50,6 +50,19 @@ func (d Dim) IsConst(n int64) bool {
 	return ok && v == n
 }
 
+// AlwaysPositive reports that d is at least 1 whatever its parameters are, as far as the signs of its coefficients show
+// it.
+func (d Dim) AlwaysPositive() bool {
+	positive := false
+	for _, t := range d.Terms() {
+		if t.Coef < 0 {
+			return false
+		}
+		positive = positive || len(t.Vars) == 0
+	}
+	return positive
+}
+
 // Equal reports whether d and e are the same polynomial.
 func (d Dim) Equal(e Dim) bool {
 	if len(d.terms) != len(e.terms) {

@@ -95,6 +95,16 @@ func (s Shape) Equal(o Shape) bool {
 	return true
 }
 
+// NeverEmpty reports that every extent is at least 1 whatever the parameters are, as far as Dim.AlwaysPositive knows.
+func (s Shape) NeverEmpty() bool {
+	for _, d := range s {
+		if !d.AlwaysPositive() {
+			return false
+		}
+	}
+	return true
+}
+
 // Ints returns the extents when all of them are literals.
 func (s Shape) Ints() ([]int64, bool) {
 	out := make([]int64, len(s))

@@ -13,6 +13,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/lang/diag"
 	"healc/passes/bufferize"
 	"healc/passes/fusion"
@@ -87,7 +88,7 @@ func golden(t *testing.T, file string) {
 	}
 	plain.Funcs[0].Name = "f"
 	ir.Walk(plain.Funcs[0].Body, func(op *ir.Op) {
-		if op.Def == ir.OpCall {
+		if op.Def == ops.Call {
 			op.Attrs[0] = "f"
 		}
 	})

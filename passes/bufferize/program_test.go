@@ -4,6 +4,7 @@ import (
 	"math/rand"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -58,14 +59,14 @@ func triangle() *ir.Func {
 	f := &ir.Func{Name: "triangle", Body: &ir.Block{}, Results: []types.Tensor{types.Scalar(types.I32)}}
 	n := f.Body.Param("n", types.Scalar(types.I32), diag.Span{})
 	b := &ir.Builder{Block: f.Body}
-	cond := b.Emit(ir.OpLe, nil, n, constant(b, types.I32, 0))
+	cond := b.Emit(ops.Le, nil, n, constant(b, types.I32, 0))
 	base, rec := &ir.Block{}, &ir.Block{}
 	base.Yields = []*ir.Value{constant(&ir.Builder{Block: base}, types.I32, 0)}
 	r := &ir.Builder{Block: rec}
-	less := r.Emit(ir.OpSub, nil, n, constant(r, types.I32, 1))
-	call := r.Emit(ir.OpCall, ir.A{"callee": "triangle", "results": f.Results}, less)
-	rec.Yields = []*ir.Value{r.Emit(ir.OpAdd, nil, call, n)}
-	f.Body.Yields = b.EmitOp(ir.OpIf, nil, []*ir.Value{cond}, []*ir.Block{base, rec}).Results
+	less := r.Emit(ops.Sub, nil, n, constant(r, types.I32, 1))
+	call := r.Emit(ops.Call, ir.A{"callee": "triangle", "results": f.Results}, less)
+	rec.Yields = []*ir.Value{r.Emit(ops.Add, nil, call, n)}
+	f.Body.Yields = b.EmitOp(ops.If, nil, []*ir.Value{cond}, []*ir.Block{base, rec}).Results
 	return f
 }
 
@@ -73,7 +74,7 @@ func constant(b *ir.Builder, t types.DType, n int64) *ir.Value {
 	a := ir.NewArray(t)
 	a.Shape = []int64{}
 	a.Bits[0] = scalar.IntBits(t, n)
-	return b.Emit(ir.OpConst, ir.A{"value": a})
+	return b.Emit(ops.Const, ir.A{"value": a})
 }
 
 func (g *generator) dtype() types.DType {
@@ -151,7 +152,7 @@ func (g *generator) as(s *scopeOf, v *ir.Value, t types.DType) *ir.Value {
 	if v.Type.Elem == t {
 		return v
 	}
-	return s.Emit(ir.OpCast, ir.A{"to": t}, v)
+	return s.Emit(ops.Cast, ir.A{"to": t}, v)
 }
 
 // shaped makes a value of the given shape out of visible ones.
@@ -169,7 +170,7 @@ func (g *generator) shaped(s *scopeOf, shape types.Shape) *ir.Value {
 	if v.Type.Shape.Equal(shape) {
 		return v
 	}
-	return s.Emit(ir.OpBroadcast, ir.A{"shape": shape}, v)
+	return s.Emit(ops.Broadcast, ir.A{"shape": shape}, v)
 }
 
 // scalarOf makes a scalar of type t: a constant, or an element of something.
@@ -187,8 +188,8 @@ func (g *generator) position(s *scopeOf, d types.Dim) *ir.Value {
 	if g.Intn(8) == 0 {
 		return v
 	}
-	top := g.as(s, s.Emit(ir.OpDim, ir.A{"dim": minus1(d)}), t)
-	return s.Emit(ir.OpClamp, nil, v, constant(s.Builder, t, 0), top)
+	top := g.as(s, s.Emit(ops.Dim, ir.A{"dim": minus1(d)}), t)
+	return s.Emit(ops.Clamp, nil, v, constant(s.Builder, t, 0), top)
 }
 
 func minus1(d types.Dim) types.Dim {
@@ -262,11 +263,11 @@ func (g *generator) step(s *scopeOf) {
 			g.choose(s)
 		}
 	case k < 39:
-		g.try(s, ir.OpCall, ir.A{"callee": "triangle", "results": []types.Tensor{types.Scalar(types.I32)}},
+		g.try(s, ops.Call, ir.A{"callee": "triangle", "results": []types.Tensor{types.Scalar(types.I32)}},
 			[]*ir.Value{g.scalarOf(s, types.I32, 4)})
 	default:
 		if g.depth == 0 {
-			g.try(s, ir.OpPrint, nil, []*ir.Value{x})
+			g.try(s, ops.Print, nil, []*ir.Value{x})
 		}
 	}
 }
@@ -289,9 +290,9 @@ func (g *generator) pointwise(s *scopeOf, x *ir.Value) {
 	}
 	attrs := ir.A{}
 	switch d {
-	case ir.OpSelect:
+	case ops.Select:
 		args[0] = g.as(s, args[0], types.Bool)
-	case ir.OpCast:
+	case ops.Cast:
 		attrs["to"] = g.dtype()
 	}
 	g.try(s, d, attrs, args)
@@ -312,7 +313,7 @@ func (g *generator) move(s *scopeOf, x *ir.Value) {
 				to[i] = g.extent()
 			}
 		}
-		g.try(s, ir.OpBroadcast, ir.A{"shape": to}, []*ir.Value{x})
+		g.try(s, ops.Broadcast, ir.A{"shape": to}, []*ir.Value{x})
 	case 1: // flatten, unsqueeze, merge and cut axes
 		var to types.Shape
 		for k := 0; k < rank; k++ {
@@ -334,13 +335,13 @@ func (g *generator) move(s *scopeOf, x *ir.Value) {
 				to = append(to, d)
 			}
 		}
-		g.try(s, ir.OpReshape, ir.A{"shape": to}, []*ir.Value{x})
+		g.try(s, ops.Reshape, ir.A{"shape": to}, []*ir.Value{x})
 	case 2:
 		perm := make([]int64, rank)
 		for i, a := range g.Perm(rank) {
 			perm[i] = int64(a)
 		}
-		g.try(s, ir.OpPermute, ir.A{"perm": perm}, []*ir.Value{x})
+		g.try(s, ops.Permute, ir.A{"perm": perm}, []*ir.Value{x})
 	case 3:
 		starts, shape, steps := make(types.Shape, rank), make(types.Shape, rank), make([]int64, rank)
 		for k, d := range x.Type.Shape {
@@ -354,14 +355,14 @@ func (g *generator) move(s *scopeOf, x *ir.Value) {
 				starts[k], steps[k], shape[k] = types.Lit(start), step, types.Lit((n-start+step-1)/step)
 			}
 		}
-		g.try(s, ir.OpSlice, ir.A{"starts": starts, "steps": steps, "shape": shape}, []*ir.Value{x})
+		g.try(s, ops.Slice, ir.A{"starts": starts, "steps": steps, "shape": shape}, []*ir.Value{x})
 	case 4:
 		axes := g.axes(rank)
 		args := []*ir.Value{x}
 		for _, a := range axes {
 			args = append(args, g.position(s, x.Type.Shape[a]))
 		}
-		g.try(s, ir.OpIndex, ir.A{"axes": axes}, args)
+		g.try(s, ops.Index, ir.A{"axes": axes}, args)
 	case 5:
 		axes := g.axes(rank)
 		args, sizes := []*ir.Value{x}, types.Shape{}
@@ -375,7 +376,7 @@ func (g *generator) move(s *scopeOf, x *ir.Value) {
 			room, _ := x.Type.Shape[a].Sub(types.Lit(size - 1))
 			args = append(args, g.position(s, room))
 		}
-		g.try(s, ir.OpDynamicSlice, ir.A{"axes": axes, "sizes": sizes}, args)
+		g.try(s, ops.DynamicSlice, ir.A{"axes": axes, "sizes": sizes}, args)
 	case 6:
 		if rank == 0 {
 			return
@@ -387,9 +388,9 @@ func (g *generator) move(s *scopeOf, x *ir.Value) {
 			to[axis] = g.extent()
 			args = append(args, g.as(s, g.shaped(s, to), x.Type.Elem))
 		}
-		g.try(s, ir.OpConcat, ir.A{"axis": int64(axis)}, args)
+		g.try(s, ops.Concat, ir.A{"axis": int64(axis)}, args)
 	case 7:
-		g.try(s, ir.OpIota, ir.A{"start": types.Lit(int64(g.Intn(5) - 2)), "extent": g.extent()}, nil)
+		g.try(s, ops.Iota, ir.A{"start": types.Lit(int64(g.Intn(5) - 2)), "extent": g.extent()}, nil)
 	case 8:
 		g.update(s, x)
 	}
@@ -417,7 +418,7 @@ func (g *generator) update(s *scopeOf, x *ir.Value) {
 	}
 	v := g.as(s, g.shaped(s, shape), x.Type.Elem)
 	attrs := ir.A{"axes": axes, "sizes": sizes, "starts": starts, "steps": steps, "shape": shape}
-	g.try(s, ir.OpUpdate, attrs, append([]*ir.Value{x, v}, firsts...))
+	g.try(s, ops.Update, attrs, append([]*ir.Value{x, v}, firsts...))
 }
 
 // updates lets the program change some of its parameters to values of their types.
@@ -438,7 +439,7 @@ func (g *generator) matmul(s *scopeOf) {
 	}
 	r := a.Type.Rank()
 	to := append(append(types.Shape{}, a.Type.Shape[:r-2]...), a.Type.Shape[r-1], g.extent())
-	g.try(s, ir.OpMatmul, nil, []*ir.Value{a, g.as(s, g.shaped(s, to), a.Type.Elem)})
+	g.try(s, ops.Matmul, nil, []*ir.Value{a, g.as(s, g.shaped(s, to), a.Type.Elem)})
 }
 
 // region makes a block that sees what s sees.
@@ -471,20 +472,20 @@ func (g *generator) tabulate(s *scopeOf) {
 		for k, p := range in.Block.Params {
 			i := p
 			if g.Intn(3) == 0 {
-				i = in.Emit(ir.OpAdd, nil, p, constant(in.Builder, types.I32, 1))
+				i = in.Emit(ops.Add, nil, p, constant(in.Builder, types.I32, 1))
 			}
 			if !x.Type.Shape[k].Equal(shape[k]) || g.Intn(4) == 0 {
-				top := in.Emit(ir.OpDim, ir.A{"dim": minus1(x.Type.Shape[k])})
-				i = in.Emit(ir.OpMin, nil, i, top)
+				top := in.Emit(ops.Dim, ir.A{"dim": minus1(x.Type.Shape[k])})
+				i = in.Emit(ops.Min, nil, i, top)
 			}
 			args, axes = append(args, i), append(axes, int64(k))
 		}
-		g.try(in, ir.OpIndex, ir.A{"axes": axes}, args)
+		g.try(in, ops.Index, ir.A{"axes": axes}, args)
 	}
 	g.fill(in, g.Intn(5))
 	y := in.vals[len(in.vals)-1]
 	in.Block.Yields = []*ir.Value{y}
-	g.try(s, ir.OpTabulate, ir.A{"shape": shape}, nil, in.Block)
+	g.try(s, ops.Tabulate, ir.A{"shape": shape}, nil, in.Block)
 }
 
 func (g *generator) fold(s *scopeOf, x *ir.Value) {
@@ -499,18 +500,18 @@ func (g *generator) fold(s *scopeOf, x *ir.Value) {
 	a, e := in.Block.Params[0], in.Block.Params[1]
 	r := g.as(in, e, acc)
 	if acc.IsNumber() {
-		r = in.Emit(ir.OpSub, nil, in.Emit(ir.OpAdd, nil, a, a), r)
+		r = in.Emit(ops.Sub, nil, in.Emit(ops.Add, nil, a, a), r)
 	} else {
-		r = in.Emit(ir.OpNe, nil, a, r)
+		r = in.Emit(ops.Ne, nil, a, r)
 	}
 	if g.Intn(2) == 0 {
 		g.fill(in, 2)
 		if v := g.any(in, func(v *ir.Value) bool { return v.Type.IsScalar() }); v != nil && acc.IsNumber() {
-			r = in.Emit(ir.OpMax, nil, r, g.as(in, v, acc))
+			r = in.Emit(ops.Max, nil, r, g.as(in, v, acc))
 		}
 	}
 	in.Block.Yields = []*ir.Value{r}
-	g.try(s, ir.OpFold, ir.A{"axes": g.axes(x.Type.Rank()), "keep": g.Intn(2) == 0, "init": init}, append(args, x),
+	g.try(s, ops.Fold, ir.A{"axes": g.axes(x.Type.Rank()), "keep": g.Intn(2) == 0, "init": init}, append(args, x),
 		in.Block)
 }
 
@@ -528,7 +529,7 @@ func (g *generator) choose(s *scopeOf) {
 		then.Block.Yields, els.Block.Yields = append(then.Block.Yields, y), append(els.Block.Yields, z)
 	}
 	if g.Intn(6) == 0 && g.depth == 0 {
-		g.try(then, ir.OpPrint, nil, []*ir.Value{then.Block.Yields[0]})
+		g.try(then, ops.Print, nil, []*ir.Value{then.Block.Yields[0]})
 	}
-	g.try(s, ir.OpIf, nil, []*ir.Value{cond}, then.Block, els.Block)
+	g.try(s, ops.If, nil, []*ir.Value{cond}, then.Block, els.Block)
 }

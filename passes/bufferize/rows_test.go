@@ -2,6 +2,7 @@ package bufferize_test
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -16,14 +17,14 @@ func (g *generator) byPosition(s *scopeOf, x *ir.Value) {
 	along[axis] = g.extent()
 	switch g.Intn(5) {
 	case 0:
-		g.try(s, ir.OpSort, attrs, []*ir.Value{x})
+		g.try(s, ops.Sort, attrs, []*ir.Value{x})
 	case 1:
-		g.try(s, ir.OpArgsort, attrs, []*ir.Value{x})
+		g.try(s, ops.Argsort, attrs, []*ir.Value{x})
 	case 2:
-		g.try(s, ir.OpTakeAlongAxis, attrs, []*ir.Value{x, g.positions(s, along, x.Type.Shape[axis])})
+		g.try(s, ops.TakeAlongAxis, attrs, []*ir.Value{x, g.positions(s, along, x.Type.Shape[axis])})
 	case 3:
 		v := g.as(s, g.shaped(s, along), x.Type.Elem)
-		g.try(s, ir.OpScatterAdd, attrs, []*ir.Value{x, g.positions(s, along, x.Type.Shape[axis]), v})
+		g.try(s, ops.ScatterAdd, attrs, []*ir.Value{x, g.positions(s, along, x.Type.Shape[axis]), v})
 	default:
 		shape := g.shape(g.Intn(3))
 		var axes []int64
@@ -33,7 +34,7 @@ func (g *generator) byPosition(s *scopeOf, x *ir.Value) {
 				axes, args = append(axes, int64(k)), append(args, g.positions(s, shape, d))
 			}
 		}
-		g.try(s, ir.OpGather, ir.A{"axes": axes}, args)
+		g.try(s, ops.Gather, ir.A{"axes": axes}, args)
 	}
 }
 
@@ -44,7 +45,7 @@ func (g *generator) positions(s *scopeOf, shape types.Shape, d types.Dim) *ir.Va
 	if g.Intn(8) == 0 {
 		return v
 	}
-	repeat := func(x *ir.Value) *ir.Value { return s.Emit(ir.OpBroadcast, ir.A{"shape": shape}, x) }
-	top := g.as(s, s.Emit(ir.OpDim, ir.A{"dim": minus1(d)}), t)
-	return s.Emit(ir.OpClamp, nil, v, repeat(constant(s.Builder, t, 0)), repeat(top))
+	repeat := func(x *ir.Value) *ir.Value { return s.Emit(ops.Broadcast, ir.A{"shape": shape}, x) }
+	top := g.as(s, s.Emit(ops.Dim, ir.A{"dim": minus1(d)}), t)
+	return s.Emit(ops.Clamp, nil, v, repeat(constant(s.Builder, t, 0)), repeat(top))
 }

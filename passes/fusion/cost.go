@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -163,7 +164,7 @@ func loops(op *ir.Op) bool {
 	case ir.Reduce, ir.Contract, ir.Host:
 		return true
 	case ir.Scope:
-		if op.Def != ir.OpTabulate {
+		if op.Def != ops.Tabulate {
 			return true
 		}
 		for _, r := range op.Regions {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -32,7 +33,7 @@ func Explain(f *ir.Func) []Kernel {
 	var out []Kernel
 	ir.WalkBlocks(f.Body, func(b *ir.Block) {
 		for _, op := range b.Ops {
-			if op.Def == ir.OpFusion {
+			if op.Def == ops.Fusion {
 				out = append(out, explain(op, names))
 			}
 		}
@@ -59,7 +60,7 @@ func explain(op *ir.Op, names map[*ir.Value]string) Kernel {
 	seen := map[string]bool{}
 	for _, in := range region.Ops {
 		k.Work = sum(k.Work, workOf(in))
-		if len(in.Results) == 0 || in.Def == ir.OpConst {
+		if len(in.Results) == 0 || in.Def == ops.Const {
 			continue
 		}
 		f := Fused{Op: in.Def.Name, Type: in.Results[0].Type}
@@ -96,9 +97,9 @@ func reducedExtents(op *ir.Op) []types.Dim {
 	case op.Def.Class == ir.Contract:
 		s := op.Args[0].Type.Shape
 		return []types.Dim{s[len(s)-1]}
-	case op.Def.Class == ir.Reduce || op.Def == ir.OpFold:
+	case op.Def.Class == ir.Reduce || op.Def == ops.Fold:
 		x := op.Args[len(op.Args)-1].Type.Shape
-		for _, a := range op.ReducedAxes() {
+		for _, a := range ops.ReducedAxes(op) {
 			out = append(out, x[a])
 		}
 	}
@@ -114,7 +115,7 @@ func readElems(p *ir.Value, uses []ir.Use) types.Dim {
 			return all
 		}
 		switch u.Op.Def {
-		case ir.OpSlice, ir.OpIndex, ir.OpDynamicSlice:
+		case ops.Slice, ops.Index, ops.DynamicSlice:
 			part = sum(part, count(u.Op.Type().Shape))
 		default:
 			return all
@@ -146,9 +147,9 @@ func workOf(op *ir.Op) types.Dim {
 			}
 		}
 		switch op.Def {
-		case ir.OpTabulate:
+		case ops.Tabulate:
 			return product(w, count(op.Dims("shape")))
-		case ir.OpFold:
+		case ops.Fold:
 			return product(w, count(op.Args[len(op.Args)-1].Type.Shape))
 		}
 		return w

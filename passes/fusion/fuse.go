@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"healc/ir"
+	"healc/ir/ops"
 )
 
 // Fuse puts every computing operation of m into fusion operations. remark, which may be nil, gets one line
@@ -38,7 +39,7 @@ func fuseBlock(m *ir.Module, block *ir.Block, names map[*ir.Value]string, change
 		return err
 	}
 	for _, op := range block.Ops {
-		if op.Def == ir.OpFusion {
+		if op.Def == ops.Fusion {
 			continue
 		}
 		for _, r := range op.Regions { // only steps have regions now
@@ -185,7 +186,7 @@ func (e *emitter) fusion(g *group, inside []*ir.Op, reads []*ir.Value) error {
 	results := e.results(g)
 	region.Yields = c.ValueList(results)
 	b := &ir.Builder{Block: &ir.Block{}, Span: g.roots[0].Span}
-	op := b.EmitOp(ir.OpFusion, nil, append([]*ir.Value{}, reads...), []*ir.Block{region})
+	op := b.EmitOp(ops.Fusion, nil, append([]*ir.Value{}, reads...), []*ir.Block{region})
 	for i, v := range results {
 		op.Results[i].Span = v.Span
 		e.now[v] = op.Results[i]

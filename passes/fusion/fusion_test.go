@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/diag"
 	"healc/passes/fusion"
 )
@@ -228,7 +229,7 @@ func @f(%x: i32[8], %y: i32[8]) -> i32[4] {
 			var outside []string
 			ir.WalkBlocks(m.Funcs[0].Body, func(b *ir.Block) {
 				for _, op := range b.Ops {
-					if op.Def == ir.OpFusion {
+					if op.Def == ops.Fusion {
 						kernels++
 					}
 				}
@@ -236,7 +237,7 @@ func @f(%x: i32[8], %y: i32[8]) -> i32[4] {
 			var visit func(b *ir.Block)
 			visit = func(b *ir.Block) {
 				for _, op := range b.Ops {
-					if op.Def == ir.OpFusion {
+					if op.Def == ops.Fusion {
 						continue
 					}
 					outside = append(outside, op.Def.Name)

@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -165,7 +166,7 @@ func (p *planner) bridge(all []*group, of map[*ir.Op]*group) []*group {
 
 // stores reports that the kernel of g stores elements in a loop of its own: nothing can join a scan, nor an
 // update that may happen in place, because it has no iteration of its own for each element.
-func (g *group) stores() bool { return g.roots[0].Def == ir.OpScan || replacesFew(g.roots[0]) }
+func (g *group) stores() bool { return g.roots[0].Def == ops.Scan || replacesFew(g.roots[0]) }
 
 // even reports that all results of g have one shape.
 func (g *group) even() bool {

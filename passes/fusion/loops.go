@@ -1,6 +1,9 @@
 package fusion
 
-import "healc/ir"
+import (
+	"healc/ir"
+	"healc/ir/ops"
+)
 
 // Note [Loops in kernels]: a loop whose state is few scalars is one kernel, unless a step of it has work for
 // many threads. Work is counted in elements that the kernel would compute for one step: values of one
@@ -94,9 +97,9 @@ func (w *stepMeter) own(op *ir.Op) float64 {
 		switch {
 		case op.IsLoop() && !op.SmallState():
 			return tooMuch
-		case op.Def == ir.OpFold:
+		case op.Def == ops.Fold:
 			return 1 + (operands+regions)*elems(op.Args[len(op.Args)-1].Type.Shape)/out
-		case op.Def == ir.OpScan:
+		case op.Def == ops.Scan:
 			s := op.Args[len(op.Args)-1].Type.Shape
 			return 1 + (operands+regions)*sizeOf(s[len(s)-1])
 		}
@@ -119,7 +122,7 @@ const assumedSteps = 100
 
 // steps estimates how often the region of a loop is evaluated.
 func steps(op *ir.Op) float64 {
-	if d := op.Args[0].Def; d != nil && d.Def == ir.OpConst {
+	if d := op.Args[0].Def; d != nil && d.Def == ops.Const {
 		return float64(max(int32(d.Array("value").Bits[0]), 1))
 	}
 	return assumedSteps

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -45,7 +46,7 @@ func (p *planner) mine(v *ir.Value) bool {
 }
 
 // isFree reports operations that cost nothing outside of kernels: constants and views.
-func isFree(op *ir.Op) bool { return op.Def == ir.OpConst || op.Def.Traits.Has(ir.View) }
+func isFree(op *ir.Op) bool { return op.Def == ops.Const || op.Def.Traits.Has(ir.View) }
 
 func newPlanner(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remark func(string, ...any)) *planner {
 	p := &planner{
@@ -71,13 +72,13 @@ func (p *planner) staysOutside(op *ir.Op) bool {
 	switch {
 	case p.m.HasEffect(op), op.Def.Class == ir.Fused:
 		return true
-	case op.Def == ir.OpIf:
+	case op.Def == ops.If:
 		return !p.fitsKernel(op)
 	case op.IsLoop():
 		return !loopFits(p.m, op)
 	case op.Def.Class != ir.Host:
 		return false
-	case op.Def != ir.OpCall:
+	case op.Def != ops.Call:
 		return true // a string, which no kernel sees
 	}
 	return p.m.NeedsSteps(op)
@@ -104,16 +105,16 @@ func (p *planner) fitsKernel(op *ir.Op) bool {
 		fits = fits && (tensors || blockWork(r) <= smallWork)
 		ir.Walk(r, func(in *ir.Op) {
 			switch {
-			case in.Def.Class == ir.Host && in.Def != ir.OpCall:
+			case in.Def.Class == ir.Host && in.Def != ops.Call:
 				fits = false
-			case in.Def == ir.OpUpdate: // each one asks again for all before it: see what is in memory
+			case in.Def == ops.Update: // each one asks again for all before it: see what is in memory
 				updates++
 				fits = fits && updates <= maxUpdates
 			case in.IsLoop():
 				fits = fits && !tensors && loopFits(p.m, in)
 			case tensors:
 				fits = fits && !in.MayFail() && (in.Def.Class <= ir.Source)
-			case in.Def == ir.OpCall:
+			case in.Def == ops.Call:
 				fits = fits && !p.m.NeedsSteps(in)
 			}
 			fits = fits && in.Def.Class != ir.Fused
@@ -177,7 +178,7 @@ func (p *planner) require() {
 		}
 		for p.mine(v) && isFree(v.Def) && !p.mat[v.Def] {
 			p.keep[v.Def] = true
-			if v.Def.Def == ir.OpConst {
+			if v.Def.Def == ops.Const {
 				break
 			}
 			v = v.Def.Args[0]
@@ -235,7 +236,7 @@ func (p *planner) reason(i int, work map[*ir.Op]float64) string {
 	case p.mat[op]:
 	case p.changesMemory(op):
 		return "where nothing else needs the tensor it changes, it writes only what it replaces"
-	case op.Def == ir.OpScan:
+	case op.Def == ops.Scan:
 		return "a scan stores each accumulator on its way"
 	case op.MayFail() && p.covered[i] != p.epoch[i]:
 		return "it can fail, and nothing reads all of it at once"
@@ -298,7 +299,7 @@ func (p *planner) inPlace(update *ir.Op) bool {
 	x := update.Args[0]
 	switch {
 	case x.Def == nil && p.changed[x]:
-	case x.Def != nil && p.mine(x) && x.Def.Def == ir.OpUpdate && p.inPlace(x.Def):
+	case x.Def != nil && p.mine(x) && x.Def.Def == ops.Update && p.inPlace(x.Def):
 	default:
 		return false
 	}
@@ -315,7 +316,7 @@ const manyElems = 256
 
 // replacesFew reports an update that replaces a small part of a large tensor.
 func replacesFew(op *ir.Op) bool {
-	if op.Def != ir.OpUpdate {
+	if op.Def != ops.Update {
 		return false
 	}
 	n := elems(op.Type().Shape)
@@ -338,7 +339,7 @@ func scanned(op *ir.Op, visits []*visit) bool {
 		return false
 	}
 	for _, v := range visits {
-		if v.root.Def == ir.OpScan {
+		if v.root.Def == ops.Scan {
 			return true
 		}
 	}
@@ -371,11 +372,11 @@ func across(op *ir.Op, visits []*visit) bool {
 func contiguity(op *ir.Op, axis int) (contiguous, strided int) {
 	for _, x := range op.Args {
 		k := axis
-		for x.Def != nil && x.Def.Def == ir.OpPermute {
+		for x.Def != nil && x.Def.Def == ops.Permute {
 			k, x = int(x.Def.Ints("perm")[k]), x.Def.Args[0]
 		}
 		switch {
-		case x.Def != nil && (x.Def.Def == ir.OpBroadcast || x.Def.Def.Class == ir.Source) || x.Type.IsScalar():
+		case x.Def != nil && (x.Def.Def == ops.Broadcast || x.Def.Def.Class == ir.Source) || x.Type.IsScalar():
 		case x.Def != nil && x.Def.Def.Class == ir.Pointwise:
 			n, f := contiguity(x.Def, k)
 			contiguous, strided = contiguous+n, strided+f
@@ -508,7 +509,7 @@ func threadsFor(op *ir.Op) float64 {
 // readsNothing reports that op is computed from what is no memory: from indices, say.
 func readsNothing(op *ir.Op) bool {
 	for _, a := range op.Args {
-		if a.Def == nil || a.Def.Def.Class != ir.Source || a.Def.Def == ir.OpConst {
+		if a.Def == nil || a.Def.Def.Class != ir.Source || a.Def.Def == ops.Const {
 			return false
 		}
 	}

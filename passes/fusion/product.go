@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/ops"
 )
 
 // Note [Products stand alone]: a kernel that is one matrix product, with what makes its operands and what is done to
@@ -68,9 +69,9 @@ func straight(op, product *ir.Op, v *visit) bool {
 		return true
 	case op.Def.Class == ir.Pointwise:
 		return !op.MayFail()
-	case op.Def == ir.OpIndex, op.Def == ir.OpDynamicSlice:
+	case op.Def == ops.Index, op.Def == ops.DynamicSlice:
 		return hasElements(product) // so that they are checked before the product
-	case op.Def == ir.OpGather: // a check for each row of the left operand
+	case op.Def == ops.Gather: // a check for each row of the left operand
 		at := v.with(v.at[:op.Args[1].Type.Rank()])
 		return hasElements(product) && at.level() < v.axes
 	}

@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -204,7 +205,7 @@ func (t *tracer) carried(op *ir.Op, v *visit, known func(*ir.Value) origin) {
 			t.read(a, v.with(fixed(a.Type.Rank())))
 		}
 		in, _ = t.loop(v.with(nil), steps(op))
-	case op.Def == ir.OpFold:
+	case op.Def == ops.Fold:
 		for _, a := range op.Args[:last] {
 			t.read(a, v.with(nil))
 		}
@@ -244,7 +245,7 @@ func (t *tracer) reduced(op *ir.Op, arg int, v *visit) *visit {
 	shape := op.Args[arg].Type.Shape
 	extent := 1.0
 	axes := map[int]bool{}
-	for _, a := range op.ReducedAxes() {
+	for _, a := range ops.ReducedAxes(op) {
 		axes[int(a)] = true
 		extent *= sizeOf(shape[a])
 	}

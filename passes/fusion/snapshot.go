@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -76,7 +77,7 @@ func (p *planner) readsChain(v *ir.Value, update *ir.Op, first map[*ir.Value]*ir
 // elementwise reports that op makes each element of its result from those of its operands in the same place, unit
 // axes aside.
 func elementwise(op *ir.Op) bool {
-	if op.Def == ir.OpReshape {
+	if op.Def == ops.Reshape {
 		return withoutUnits(op.Args[0].Type.Shape).Equal(withoutUnits(op.Type().Shape))
 	}
 	return op.Def.Class == ir.Pointwise
@@ -100,11 +101,11 @@ func readsReplaced(op, update *ir.Op) bool {
 	}
 	axes, _ := update.Attr("axes").([]int64)
 	switch op.Def {
-	case ir.OpSlice:
+	case ops.Slice:
 		starts, ok := constantStarts(update, axes)
 		return ok && op.Dims("starts").Equal(starts) && slices.Equal(op.Ints("steps"), update.Ints("steps")) &&
 			op.Type().Shape.Equal(update.Dims("shape"))
-	case ir.OpIndex:
+	case ops.Index:
 		if !slices.Equal(op.Ints("axes"), axes) || !slices.Equal(op.Args[1:], update.Args[2:]) {
 			return false
 		}
@@ -127,7 +128,7 @@ func constantStarts(update *ir.Op, axes []int64) (types.Shape, bool) {
 	starts := append(types.Shape{}, update.Dims("starts")...)
 	for i, a := range axes {
 		c := update.Args[2+i].Def
-		if c == nil || c.Def != ir.OpConst || !starts[a].IsConst(0) {
+		if c == nil || c.Def != ops.Const || !starts[a].IsConst(0) {
 			return nil, false
 		}
 		position := c.Array("value")

@@ -9,6 +9,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/interp"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/check"
 	"healc/lang/diag"
@@ -124,7 +125,7 @@ func TestOperations(t *testing.T) {
 	n := 0
 	for _, d := range ir.Ops() {
 		// they take other types, too
-		if d.Class != ir.Pointwise || d.VJP == nil || d == ir.OpSelect || d == ir.OpCast || d == ir.OpRequire {
+		if d.Class != ir.Pointwise || d.VJP == nil || d == ops.Select || d == ops.Cast || d == ops.Require {
 			continue
 		}
 		n++
@@ -162,10 +163,10 @@ func pointwise(d *ir.OpDef, order int) *function {
 	if order == 2 {
 		first := body
 		body = func(b *ir.Builder, x []*ir.Value) *ir.Value {
-			grads := derivative(b, ir.OpVjp, v, first, x, x[:1]).Results[1:]
+			grads := derivative(b, ops.Vjp, v, first, x, x[:1]).Results[1:]
 			sum := grads[0]
 			for _, g := range grads[1:] {
-				sum = b.Emit(ir.OpAdd, nil, sum, g)
+				sum = b.Emit(ops.Add, nil, sum, g)
 			}
 			return sum
 		}
@@ -183,10 +184,10 @@ func pointwise(d *ir.OpDef, order int) *function {
 	n := d.Arity
 	make("f", n, func(b *ir.Builder, x []*ir.Value) []*ir.Value { return []*ir.Value{body(b, x)} })
 	make("back", n+1, func(b *ir.Builder, x []*ir.Value) []*ir.Value {
-		return append([]*ir.Value{}, derivative(b, ir.OpVjp, v, body, x[:n], x[n:]).Results[1:]...)
+		return append([]*ir.Value{}, derivative(b, ops.Vjp, v, body, x[:n], x[n:]).Results[1:]...)
 	})
 	make("forth", 2*n, func(b *ir.Builder, x []*ir.Value) []*ir.Value {
-		return append([]*ir.Value{}, derivative(b, ir.OpJvp, v, body, x[:n], x[n:]).Results[1:]...)
+		return append([]*ir.Value{}, derivative(b, ops.Jvp, v, body, x[:n], x[n:]).Results[1:]...)
 	})
 	return f
 }

@@ -14,6 +14,7 @@ import (
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -119,7 +120,7 @@ func ends(m *ir.Module, f *ir.Func, above map[string]bool) bool {
 	fine := true
 	ir.Walk(f.Body, func(op *ir.Op) {
 		switch {
-		case op.Def == ir.OpCall:
+		case op.Def == ops.Call:
 			fine = fine && ends(m, m.Func(op.Str("callee")), above)
 		case op.IsLoop() && strings.Contains(op.Def.Name, "until"):
 			fine = false

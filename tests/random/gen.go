@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -182,9 +183,9 @@ func (g *Gen) emit(d *ir.OpDef, attrs ir.A, regions []*ir.Block, args ...*ir.Val
 
 // op appends one random operation.
 func (g *Gen) op() {
-	ops := ir.Ops()
+	table := ir.Ops()
 	for try := 0; try < 200; try++ {
-		d := ops[g.r.IntN(len(ops))]
+		d := table[g.r.IntN(len(table))]
 		if Skipped[d.Name] != "" {
 			continue
 		}
@@ -246,11 +247,11 @@ func (g *Gen) pointwise(d *ir.OpDef) bool {
 // as casts and broadcasts v to a type whose shape its own broadcasts to.
 func (g *Gen) as(v *ir.Value, t types.Tensor) *ir.Value {
 	if v.Type.Elem != t.Elem {
-		v = g.b.Emit(ir.OpCast, ir.A{"to": t.Elem}, v)
+		v = g.b.Emit(ops.Cast, ir.A{"to": t.Elem}, v)
 		g.used["cast"]++
 	}
 	if !v.Type.Shape.Equal(t.Shape) {
-		v = g.b.Emit(ir.OpBroadcast, ir.A{"shape": t.Shape}, v)
+		v = g.b.Emit(ops.Broadcast, ir.A{"shape": t.Shape}, v)
 		g.used["broadcast"]++
 	}
 	return v

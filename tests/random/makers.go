@@ -2,6 +2,7 @@ package random
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -50,9 +51,9 @@ func makeRequire(g *Gen, d *ir.OpDef) bool {
 	n := g.as(x, types.Tensor{Elem: types.I64, Shape: x.Type.Shape})
 	most := ir.NewArray(types.I64)
 	most.Bits[0] = []uint64{3, 100, 1 << 40}[g.r.IntN(3)]
-	limit := g.as(g.b.Emit(ir.OpConst, ir.A{"value": most}), n.Type)
+	limit := g.as(g.b.Emit(ops.Const, ir.A{"value": most}), n.Type)
 	says := []string{"no", "100%, not {}", "{} is more than {}"}[g.r.IntN(3)]
-	return g.emit(d, ir.A{"says": says}, nil, x, g.b.Emit(ir.OpLe, nil, n, limit), n, limit)
+	return g.emit(d, ir.A{"says": says}, nil, x, g.b.Emit(ops.Le, nil, n, limit), n, limit)
 }
 
 func makeDim(g *Gen, d *ir.OpDef) bool { return g.emit(d, ir.A{"dim": g.dim()}, nil) }
@@ -172,11 +173,11 @@ func (g *Gen) position(n int64) *ir.Value {
 	if g.deep == 0 && g.r.IntN(2) == 0 { // as an input, so that nothing is known of it
 		g.param(types.Scalar(t))
 		p := g.vals[len(g.vals)-1]
-		m := g.b.Emit(ir.OpConst, ir.A{"value": clampTo(t, n-1)})
-		zero := g.b.Emit(ir.OpConst, ir.A{"value": ir.NewArray(t)})
-		return g.b.Emit(ir.OpClamp, nil, p, zero, m)
+		m := g.b.Emit(ops.Const, ir.A{"value": clampTo(t, n-1)})
+		zero := g.b.Emit(ops.Const, ir.A{"value": ir.NewArray(t)})
+		return g.b.Emit(ops.Clamp, nil, p, zero, m)
 	}
-	return g.b.Emit(ir.OpConst, ir.A{"value": a})
+	return g.b.Emit(ops.Const, ir.A{"value": a})
 }
 
 func clampTo(t types.DType, n int64) *ir.Array {
@@ -299,7 +300,7 @@ func makeMatmul(g *Gen, d *ir.OpDef) bool {
 			perm[i] = int64(i)
 		}
 		perm[r-1], perm[r-2] = perm[r-2], perm[r-1]
-		b = g.b.Emit(ir.OpPermute, ir.A{"perm": perm}, a)
+		b = g.b.Emit(ops.Permute, ir.A{"perm": perm}, a)
 		g.used["permute"]++
 	}
 	k := g.size(a.Type.Shape[r-1])
@@ -354,9 +355,9 @@ func makeTabulate(g *Gen, d *ir.OpDef) bool {
 		if v := g.pickIf(func(v *ir.Value) bool { return v.Type.Rank() > 0 && g.size(v.Type.Shape[0]) > 0 }); v != nil {
 			n := g.size(v.Type.Shape[0])
 			i := g.vals[len(g.vals)-1]
-			hi := g.b.Emit(ir.OpConst, ir.A{"value": clampTo(types.I32, n-1)})
-			at := g.b.Emit(ir.OpMin, nil, i, hi)
-			g.emit(ir.OpIndex, ir.A{"axes": []int64{0}}, nil, v, at)
+			hi := g.b.Emit(ops.Const, ir.A{"value": clampTo(types.I32, n-1)})
+			at := g.b.Emit(ops.Min, nil, i, hi)
+			g.emit(ops.Index, ir.A{"axes": []int64{0}}, nil, v, at)
 		}
 		for range 1 + g.r.IntN(3) {
 			g.op()
@@ -396,9 +397,9 @@ func makeFold(g *Gen, d *ir.OpDef) bool {
 		n := len(g.vals)
 		a, b := g.vals[n-2], g.vals[n-1]
 		if t.Elem.IsNumber() {
-			g.emit([]*ir.OpDef{ir.OpAdd, ir.OpMul, ir.OpSub, ir.OpMax}[g.r.IntN(4)], nil, nil, a, b)
+			g.emit([]*ir.OpDef{ops.Add, ops.Mul, ops.Sub, ops.Max}[g.r.IntN(4)], nil, nil, a, b)
 		} else {
-			g.emit([]*ir.OpDef{ir.OpAnd, ir.OpEq, ir.OpOr}[g.r.IntN(3)], nil, nil, a, b)
+			g.emit([]*ir.OpDef{ops.And, ops.Eq, ops.Or}[g.r.IntN(3)], nil, nil, a, b)
 		}
 		return g.as(g.vals[len(g.vals)-1], t)
 	})

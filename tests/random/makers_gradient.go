@@ -2,6 +2,7 @@ package random
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -30,12 +31,12 @@ func makeRule(g *Gen, d *ir.OpDef) bool {
 		}
 		p := in[g.r.IntN(len(in))]
 		v := g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(p.Type.Shape) })
-		return []*ir.Value{g.b.Emit([]*ir.OpDef{ir.OpAdd, ir.OpMul}[g.r.IntN(2)], nil, p, g.as(v, p.Type))}
+		return []*ir.Value{g.b.Emit([]*ir.OpDef{ops.Add, ops.Mul}[g.r.IntN(2)], nil, p, g.as(v, p.Type))}
 	})
 	if f == nil {
 		return false
 	}
-	if d == ir.OpCheckpoint {
+	if d == ops.Checkpoint {
 		return g.emit(d, nil, []*ir.Block{f}, args...)
 	}
 	yield := f.Yields[0].Type
@@ -48,10 +49,10 @@ func makeRule(g *Gen, d *ir.OpDef) bool {
 				for k := range axes {
 					axes[k] = int64(k)
 				}
-				c = g.b.Emit(ir.OpReduceSum, ir.A{"axes": axes}, c)
-				c = g.b.Emit(ir.OpBroadcast, ir.A{"shape": t.Shape}, c)
+				c = g.b.Emit(ops.ReduceSum, ir.A{"axes": axes}, c)
+				c = g.b.Emit(ops.Broadcast, ir.A{"shape": t.Shape}, c)
 			}
-			out[i] = g.b.Emit(ir.OpMul, nil, g.b.Emit(ir.OpMul, nil, in[i], in[i]), g.as(c, t))
+			out[i] = g.b.Emit(ops.Mul, nil, g.b.Emit(ops.Mul, nil, in[i], in[i]), g.as(c, t))
 		}
 		return out
 	})
@@ -85,7 +86,7 @@ func makeGradient(g *Gen, d *ir.OpDef) bool {
 		for range 1 + g.r.IntN(2) {
 			p := in[g.r.IntN(len(in))]
 			v := g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(p.Type.Shape) })
-			out = append(out, g.b.Emit([]*ir.OpDef{ir.OpAdd, ir.OpMul, ir.OpMax}[g.r.IntN(3)], nil, p, g.as(v, p.Type)))
+			out = append(out, g.b.Emit([]*ir.OpDef{ops.Add, ops.Mul, ops.Max}[g.r.IntN(3)], nil, p, g.as(v, p.Type)))
 		}
 		return out
 	})
@@ -93,13 +94,13 @@ func makeGradient(g *Gen, d *ir.OpDef) bool {
 		return false
 	}
 	calls := false
-	ir.Walk(blk, func(op *ir.Op) { calls = calls || op.Def == ir.OpCall })
+	ir.Walk(blk, func(op *ir.Op) { calls = calls || op.Def == ops.Call })
 	if calls {
 		return false // whether it has a derivative depends on functions that are not there yet
 	}
-	mode, more := ir.OpVjp, ir.ArgTypes(blk.Yields)
+	mode, more := ops.Vjp, ir.ArgTypes(blk.Yields)
 	if g.r.IntN(3) == 0 {
-		mode, more = ir.OpJvp, nil
+		mode, more = ops.Jvp, nil
 		for _, w := range wrt {
 			more = append(more, params[w])
 		}
@@ -110,7 +111,7 @@ func makeGradient(g *Gen, d *ir.OpDef) bool {
 		dry = append(dry, &ir.Value{Type: t})
 	}
 	trial.EmitOp(mode, ir.A{"wrt": wrt}, dry, []*ir.Block{blk})
-	if len(ir.CheckGradients(&ir.Module{Funcs: []*ir.Func{{Body: trial.Block}}})) > 0 {
+	if len(ops.CheckGradients(&ir.Module{Funcs: []*ir.Func{{Body: trial.Block}}})) > 0 {
 		return false
 	}
 	for _, t := range more {

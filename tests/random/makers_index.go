@@ -2,6 +2,7 @@ package random
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -34,7 +35,7 @@ func (g *Gen) positions(shape types.Shape, n int64) *ir.Value {
 		for i := range a.Bits {
 			a.Bits[i] = uint64(g.r.Int64N(n))
 		}
-		return g.b.Emit(ir.OpConst, ir.A{"value": a})
+		return g.b.Emit(ops.Const, ir.A{"value": a})
 	}
 	var v *ir.Value
 	if g.deep > 0 {
@@ -47,9 +48,9 @@ func (g *Gen) positions(shape types.Shape, n int64) *ir.Value {
 		v = g.vals[len(g.vals)-1]
 	}
 	bound := func(k int64) *ir.Value {
-		return g.as(g.b.Emit(ir.OpConst, ir.A{"value": clampTo(t, k)}), v.Type)
+		return g.as(g.b.Emit(ops.Const, ir.A{"value": clampTo(t, k)}), v.Type)
 	}
-	return g.b.Emit(ir.OpClamp, nil, v, bound(0), bound(n-1))
+	return g.b.Emit(ops.Clamp, nil, v, bound(0), bound(n-1))
 }
 
 func (g *Gen) tensorValue() *ir.Value {

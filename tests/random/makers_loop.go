@@ -2,6 +2,7 @@ package random
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -29,13 +30,13 @@ func (g *Gen) count() *ir.Value {
 	a := ir.NewArray(types.I32)
 	a.Bits[0] = uint64(uint32(int32(g.r.IntN(7) - 1)))
 	if g.deep > 0 || g.r.IntN(2) == 0 {
-		return g.b.Emit(ir.OpConst, ir.A{"value": a})
+		return g.b.Emit(ops.Const, ir.A{"value": a})
 	}
 	g.param(types.Scalar(types.I32))
 	p := g.vals[len(g.vals)-1]
-	least := g.b.Emit(ir.OpConst, ir.A{"value": clampTo(types.I32, 0)})
-	most := g.b.Emit(ir.OpConst, ir.A{"value": clampTo(types.I32, 6)})
-	return g.b.Emit(ir.OpClamp, nil, p, least, most)
+	least := g.b.Emit(ops.Const, ir.A{"value": clampTo(types.I32, 0)})
+	most := g.b.Emit(ops.Const, ir.A{"value": clampTo(types.I32, 6)})
+	return g.b.Emit(ops.Clamp, nil, p, least, most)
 }
 
 // makeLoop carries one to three values: scalars, which make a loop in a kernel, or any.
@@ -70,7 +71,7 @@ func makeLoop(g *Gen, d *ir.OpDef) bool {
 			// A value of the same shape, perhaps the one of another part of the state, or the state itself.
 			v := g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(p.Type.Shape) })
 			if g.r.IntN(4) > 0 && p.Type.Elem.IsNumber() {
-				v = g.b.Emit([]*ir.OpDef{ir.OpAdd, ir.OpSub, ir.OpMax}[g.r.IntN(3)], nil, p, g.as(v, p.Type))
+				v = g.b.Emit([]*ir.OpDef{ops.Add, ops.Sub, ops.Max}[g.r.IntN(3)], nil, p, g.as(v, p.Type))
 			}
 			out = append(out, g.as(v, p.Type))
 		}
@@ -87,13 +88,13 @@ func makeLoop(g *Gen, d *ir.OpDef) bool {
 				out[i] = v
 			}
 		}
-		if d == ir.OpIterateUntil {
+		if d == ops.IterateUntil {
 			stop := g.scalarOf(types.Bool)
 			if v := twin(types.Scalar(types.Bool)); v != nil && g.r.IntN(2) == 0 {
 				stop = v // a part of the state is the condition
 			} else if g.r.IntN(2) == 0 || stop == nil {
-				third := g.b.Emit(ir.OpConst, ir.A{"value": clampTo(types.I32, 2)})
-				stop = g.b.Emit(ir.OpGe, nil, in[0], third)
+				third := g.b.Emit(ops.Const, ir.A{"value": clampTo(types.I32, 2)})
+				stop = g.b.Emit(ops.Ge, nil, in[0], third)
 			}
 			out = append(out, stop)
 		}
@@ -128,9 +129,9 @@ func makeScan(g *Gen, d *ir.OpDef) bool {
 		for k, a := range in[:accs] {
 			v := g.as([]*ir.Value{in[accs], in[(k+1)%accs]}[g.r.IntN(2)], a.Type)
 			if a.Type.Elem.IsNumber() {
-				out = append(out, g.b.Emit([]*ir.OpDef{ir.OpAdd, ir.OpMul, ir.OpSub, ir.OpMin}[g.r.IntN(4)], nil, a, v))
+				out = append(out, g.b.Emit([]*ir.OpDef{ops.Add, ops.Mul, ops.Sub, ops.Min}[g.r.IntN(4)], nil, a, v))
 			} else {
-				out = append(out, g.b.Emit([]*ir.OpDef{ir.OpAnd, ir.OpEq, ir.OpOr}[g.r.IntN(3)], nil, a, v))
+				out = append(out, g.b.Emit([]*ir.OpDef{ops.And, ops.Eq, ops.Or}[g.r.IntN(3)], nil, a, v))
 			}
 		}
 		return out

@@ -2,6 +2,7 @@ package random
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -42,7 +43,7 @@ func (g *Gen) moduli(t types.DType, n int64) *ir.Value {
 		}
 		a.Bits[i] = uint64(p)
 	}
-	return g.b.Emit(ir.OpConst, ir.A{"value": a})
+	return g.b.Emit(ops.Const, ir.A{"value": a})
 }
 
 // channels are moduli for the last axis of x: one, or one for each position of an axis of literal extent.
@@ -77,15 +78,15 @@ func makeModular(g *Gen, d *ir.OpDef) bool {
 		args = append(args, g.as(y, x.Type))
 	}
 	switch d {
-	case ir.OpModPow: // exponents below 0 are for the clamp to remove, mostly
+	case ops.ModPow: // exponents below 0 are for the clamp to remove, mostly
 		if g.r.IntN(20) != 0 {
-			args[1] = g.b.Emit(ir.OpMod, nil, args[1], g.as(g.moduli(x.Type.Elem, -1), x.Type))
+			args[1] = g.b.Emit(ops.Mod, nil, args[1], g.as(g.moduli(x.Type.Elem, -1), x.Type))
 		}
-	case ir.OpModInv: // 2x + 1 and 2^n have no common factor
-		one := g.as(g.b.Emit(ir.OpConst, ir.A{"value": clampTo(x.Type.Elem, 1)}), x.Type)
-		args[0] = g.b.Emit(ir.OpBor, nil, args[0], one)
+	case ops.ModInv: // 2x + 1 and 2^n have no common factor
+		one := g.as(g.b.Emit(ops.Const, ir.A{"value": clampTo(x.Type.Elem, 1)}), x.Type)
+		args[0] = g.b.Emit(ops.Bor, nil, args[0], one)
 		if g.r.IntN(20) != 0 {
-			p = g.b.Emit(ir.OpConst, ir.A{"value": clampTo(x.Type.Elem, 1<<g.r.IntN(x.Type.Elem.Bits()-1))})
+			p = g.b.Emit(ops.Const, ir.A{"value": clampTo(x.Type.Elem, 1<<g.r.IntN(x.Type.Elem.Bits()-1))})
 		}
 	}
 	return g.emit(d, nil, nil, append(args, g.as(p, x.Type))...)
@@ -97,7 +98,7 @@ func makeModSum(g *Gen, d *ir.OpDef) bool {
 		return false
 	}
 	args := []*ir.Value{x}
-	if d == ir.OpModMulAxisSum {
+	if d == ops.ModMulAxisSum {
 		args = append(args, g.as(g.pickIf(func(v *ir.Value) bool { return v.Type.Shape.Equal(x.Type.Shape) }), x.Type))
 	}
 	return g.emit(d, ir.A{"axis": int64(g.r.IntN(x.Type.Rank() - 1))}, nil, append(args, g.channels(x.Type))...)
@@ -168,10 +169,10 @@ func makeDigitsFull(g *Gen, d *ir.OpDef) bool {
 	if err != nil {
 		return false
 	}
-	flat := g.b.Emit(ir.OpReshape, ir.A{"shape": types.Shape{types.Lit(1), types.Lit(1), n}}, x)
-	wide := g.b.Emit(ir.OpBroadcast, ir.A{"shape": types.Shape{types.Lit(1), types.Lit(k), n}}, flat)
+	flat := g.b.Emit(ops.Reshape, ir.A{"shape": types.Shape{types.Lit(1), types.Lit(1), n}}, x)
+	wide := g.b.Emit(ops.Broadcast, ir.A{"shape": types.Shape{types.Lit(1), types.Lit(k), n}}, flat)
 	return g.emit(d, ir.A{"power": int64(1 + g.r.IntN(3)), "base_bits": int64(1 + g.r.IntN(31))}, nil, wide,
-		g.b.Emit(ir.OpConst, ir.A{"value": q}))
+		g.b.Emit(ops.Const, ir.A{"value": q}))
 }
 
 // makeNtt repeats a value along a transformed axis of a literal power of two.
@@ -192,12 +193,12 @@ func makeNtt(g *Gen, d *ir.OpDef) bool {
 	if g.r.IntN(2) == 0 { // [..., m, r, k]
 		shape = append(shape, types.Lit(m), types.Lit(int64(1+g.r.IntN(2))), last)
 		axis = len(shape) - 3
-		x = g.b.Emit(ir.OpReshape, ir.A{"shape": append(x.Type.Shape[:x.Type.Rank()-1:x.Type.Rank()-1], types.Lit(1),
+		x = g.b.Emit(ops.Reshape, ir.A{"shape": append(x.Type.Shape[:x.Type.Rank()-1:x.Type.Rank()-1], types.Lit(1),
 			types.Lit(1), last)}, x)
 	} else { // [..., k, m]
 		shape = append(shape, last, types.Lit(m))
 		axis++
-		x = g.b.Emit(ir.OpReshape, ir.A{"shape": append(x.Type.Shape[:len(x.Type.Shape):len(x.Type.Shape)],
+		x = g.b.Emit(ops.Reshape, ir.A{"shape": append(x.Type.Shape[:len(x.Type.Shape):len(x.Type.Shape)],
 			types.Lit(1))}, x)
 	}
 	if g.elems(shape) > maxElems {
@@ -217,15 +218,15 @@ func makeNtt(g *Gen, d *ir.OpDef) bool {
 		column[i] = types.Lit(1)
 	}
 	column[axis] = types.Lit(m)
-	steps := g.b.Emit(ir.OpReshape, ir.A{"shape": column}, g.b.Emit(ir.OpConst, ir.A{"value": line}))
-	x = g.b.Emit(ir.OpBxor, nil, x, g.as(steps, x.Type))
+	steps := g.b.Emit(ops.Reshape, ir.A{"shape": column}, g.b.Emit(ops.Const, ir.A{"value": line}))
+	x = g.b.Emit(ops.Bxor, nil, x, g.as(steps, x.Type))
 	perm := g.positions(types.Shape{types.Lit(m)}, m)
 	if perm == nil {
 		return false
 	}
 	attrs := ir.A{"axis": int64(axis)}
-	args := []*ir.Value{x, g.moduli(t, k), g.b.Emit(ir.OpConst, ir.A{"value": table})}
-	if d == ir.OpNtt {
+	args := []*ir.Value{x, g.moduli(t, k), g.b.Emit(ops.Const, ir.A{"value": table})}
+	if d == ops.Ntt {
 		attrs["skip_perm"] = g.r.IntN(3) == 0
 	} else {
 		args = append(args, g.moduli(t, k))

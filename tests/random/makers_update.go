@@ -2,6 +2,7 @@ package random
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -57,7 +58,7 @@ func makeUpdate(g *Gen, d *ir.OpDef) bool {
 			}
 			args, all = append(args, zero), append(all, int64(k))
 		}
-		if !g.emit(ir.OpIndex, ir.A{"axes": all}, nil, args...) {
+		if !g.emit(ops.Index, ir.A{"axes": all}, nil, args...) {
 			return false
 		}
 		v = g.vals[len(g.vals)-1]

@@ -7,6 +7,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/interp"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -21,7 +22,7 @@ func TestModes(t *testing.T) {
 	for i := range n {
 		seed := *first + uint64(i)
 		p := NewReal(seed, map[string]int{})
-		back, forth := derivative(p.IR.Func("f"), "back", ir.OpVjp), derivative(p.IR.Func("f"), "forth", ir.OpJvp)
+		back, forth := derivative(p.IR.Func("f"), "back", ops.Vjp), derivative(p.IR.Func("f"), "forth", ops.Jvp)
 		if back == nil {
 			continue
 		}
@@ -29,7 +30,7 @@ func TestModes(t *testing.T) {
 		if err := ir.Verify(p.IR); err != nil {
 			t.Fatalf("-random.seed=%d: %v\n%s", seed, err, p)
 		}
-		if len(ir.CheckGradients(p.IR)) > 0 {
+		if len(ops.CheckGradients(p.IR)) > 0 {
 			continue
 		}
 		if compareModes(t, p) {
@@ -135,7 +136,7 @@ func derivative(f *ir.Func, name string, mode *ir.OpDef) *ir.Func {
 	if len(wrt) == 0 || floats == 0 {
 		return nil
 	}
-	if mode == ir.OpVjp {
+	if mode == ops.Vjp {
 		more = nil
 		for _, y := range f.Results {
 			if y.Elem == types.F64 {

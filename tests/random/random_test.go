@@ -138,3 +138,21 @@ func TestSameSeedSameProgram(t *testing.T) {
 		t.Fatal("two seeds give one program")
 	}
 }
+
+// TestMakers: random programs hold every operation, or Skipped says why not.
+func TestMakers(t *testing.T) {
+	for _, d := range ir.Ops() {
+		drawn := makers[d.Name] != nil || d.Class == ir.Pointwise
+		for _, a := range d.Attrs { // Gen.pointwise draws element types alone
+			drawn = drawn && (makers[d.Name] != nil || a.Kind == ir.AttrDType)
+		}
+		switch reason := Skipped[d.Name]; {
+		case drawn && reason == "" || !drawn && reason != "" || d.Class == ir.Pointwise && reason != "":
+		case !drawn:
+			t.Errorf("random programs never hold the operation %s: add a maker in tests/random/makers*.go, or the "+
+				"reason to Skipped", d.Name)
+		default:
+			t.Errorf("the operation %s has a maker and a reason in Skipped", d.Name)
+		}
+	}
+}

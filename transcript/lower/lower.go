@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime"
@@ -222,30 +223,30 @@ func (l *lowerer) emit(d *ir.OpDef, attrs ir.A, args ...*ir.Value) *ir.Value {
 func (l *lowerer) number(d types.DType, bits uint64) *ir.Value {
 	c := ir.NewArray(d)
 	c.Bits[0] = bits
-	return l.emit(ir.OpConst, ir.A{"value": c})
+	return l.emit(ops.Const, ir.A{"value": c})
 }
 
 func (l *lowerer) broadcast(x *ir.Value, shape []int64) *ir.Value {
 	if x.Type.Shape.Equal(dims(shape)) {
 		return x
 	}
-	return l.emit(ir.OpBroadcast, ir.A{"shape": dims(shape)}, x)
+	return l.emit(ops.Broadcast, ir.A{"shape": dims(shape)}, x)
 }
 
 func (l *lowerer) reshape(x *ir.Value, shape []int64) *ir.Value {
 	if x.Type.Shape.Equal(dims(shape)) {
 		return x
 	}
-	return l.emit(ir.OpReshape, ir.A{"shape": dims(shape)}, x)
+	return l.emit(ops.Reshape, ir.A{"shape": dims(shape)}, x)
 }
 
 func (l *lowerer) permute(x *ir.Value, perm ...int64) *ir.Value {
-	return l.emit(ir.OpPermute, ir.A{"perm": perm}, x)
+	return l.emit(ops.Permute, ir.A{"perm": perm}, x)
 }
 
 func (l *lowerer) cast(x *ir.Value, to types.DType) *ir.Value {
 	if x.Type.Elem == to {
 		return x
 	}
-	return l.emit(ir.OpCast, ir.A{"to": to}, x)
+	return l.emit(ops.Cast, ir.A{"to": to}, x)
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 	"healc/transcript"
 )
@@ -30,22 +31,22 @@ func takeAlongAxis(l *lowerer, c *call) {
 	everywhere := func(n int64) *ir.Value {
 		return l.broadcast(l.number(idx.st.elem, uint64(n)), shape)
 	}
-	negative := l.emit(ir.OpLt, nil, at, everywhere(0))
-	at = l.emit(ir.OpSelect, nil, negative, l.emit(ir.OpAdd, nil, at, everywhere(a.shape[axis])), at)
-	c.store(l.emit(ir.OpTakeAlongAxis, ir.A{"axis": int64(axis)}, l.read(a), at), "a", "idx")
+	negative := l.emit(ops.Lt, nil, at, everywhere(0))
+	at = l.emit(ops.Select, nil, negative, l.emit(ops.Add, nil, at, everywhere(a.shape[axis])), at)
+	c.store(l.emit(ops.TakeAlongAxis, ir.A{"axis": int64(axis)}, l.read(a), at), "a", "idx")
 }
 
 // digits are those of each number, in the type of the output, to which they wrap.
 func digits(l *lowerer, c *call) {
 	attrs := ir.A{"power": c.integer("power"), "base_bits": c.integer("base_bits")}
-	c.store(l.cast(l.emit(ir.OpDigits, attrs, l.read(c.tensor("a"))), c.tensor("out").st.elem), "a")
+	c.store(l.cast(l.emit(ops.Digits, attrs, l.read(c.tensor("a"))), c.tensor("out").st.elem), "a")
 }
 
 // digitsFull are those of the numbers that residues stand for. What the recorded inverses are for is computed from
 // the moduli.
 func digitsFull(l *lowerer, c *call) {
 	attrs := ir.A{"power": c.integer("power"), "base_bits": c.integer("base_bits")}
-	x := l.emit(ir.OpDigitsFull, attrs, l.read(c.tensor("a")), l.read(c.tensor("q_list")))
+	x := l.emit(ops.DigitsFull, attrs, l.read(c.tensor("a")), l.read(c.tensor("q_list")))
 	c.store(l.cast(x, c.tensor("out").st.elem), "a")
 }
 
@@ -60,7 +61,7 @@ func pad(l *lowerer, c *call) {
 	if n > 0 {
 		shape := slices.Clone(a.shape)
 		shape[axis] = n
-		x = l.emit(ir.OpConcat, ir.A{"axis": int64(axis)}, x, l.broadcast(l.number(a.st.elem, 0), shape))
+		x = l.emit(ops.Concat, ir.A{"axis": int64(axis)}, x, l.broadcast(l.number(a.st.elem, 0), shape))
 	}
 	c.store(x, "a")
 }

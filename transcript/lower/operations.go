@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 	"healc/transcript"
 )
@@ -34,8 +35,8 @@ func fillOperations() {
 		"_mod_tt":    {of("a b out", remainder)},
 		"_mod_tc":    {of("a b:int out", remainder)},
 		"_mod_ct":    {of("a:int b out", remainder)},
-		"_modneg_tt": {of("a p out", modular(ir.OpModNeg, "a", "p"))},
-		"_modneg_tc": {of("a p:int out", modular(ir.OpModNeg, "a", "p"))},
+		"_modneg_tt": {of("a p out", modular(ops.ModNeg, "a", "p"))},
+		"_modneg_tc": {of("a p:int out", modular(ops.ModNeg, "a", "p"))},
 
 		"axis_modsum": {of("a axis:int p out", axisModSum)},
 		"modmul_axis_sum": {of("a b p log2p:tensor|none mu:tensor|none perm:tensor|none out apply_perm:int",
@@ -45,15 +46,15 @@ func fillOperations() {
 		"ntt": {
 			of(
 				"a axis:int perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi out tile:int "+
-					"skip_perm:int", transform(ir.OpNtt)),
+					"skip_perm:int", transform(ops.Ntt)),
 			of("a perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi out tile:int skip_perm:int",
-				transform(ir.OpNtt)),
+				transform(ops.Ntt)),
 		},
 		"intt": {
 			of("a perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi n_inv out tile:int",
-				transform(ir.OpIntt)),
+				transform(ops.Intt)),
 			of("a axis:int perm perm_pairs:tensor|none q log2q:tensor|none mu:tensor|none psi n_inv out tile:int",
-				transform(ir.OpIntt)),
+				transform(ops.Intt)),
 		},
 
 		"take_along_axis": {of("a idx axis:int out", takeAlongAxis)},
@@ -76,8 +77,8 @@ func fillOperations() {
 	}
 	for name, params := range map[string]string{"ttt": "a b p out", "ttc": "a b p:int out", "tct": "a b:int p out",
 		"tcc": "a b:int p:int out"} {
-		operations["_modmul_"+name] = []form{of(params, modular(ir.OpModMul, "a", "b", "p"))}
-		operations["_modsum_"+name] = []form{of(params, modular(ir.OpModSum, "a", "b", "p"))}
+		operations["_modmul_"+name] = []form{of(params, modular(ops.ModMul, "a", "b", "p"))}
+		operations["_modsum_"+name] = []form{of(params, modular(ops.ModSum, "a", "b", "p"))}
 	}
 }
 
@@ -198,12 +199,12 @@ func remainder(l *lowerer, c *call) {
 		}
 		xs = append(xs, l.broadcast(x, out.shape))
 	}
-	c.store(l.emit(ir.OpRem, nil, xs...))
+	c.store(l.emit(ops.Rem, nil, xs...))
 }
 
 func absolute(l *lowerer, c *call) {
 	a := c.tensor("a")
-	x := l.emit(ir.OpAbs, nil, l.read(a))
+	x := l.emit(ops.Abs, nil, l.read(a))
 	if c.has("out") {
 		c.store(x, "a")
 		return

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 	"slices"
 )
@@ -27,7 +28,7 @@ func axisModSum(l *lowerer, c *call) {
 		fail("`axis` is the last one, which holds the channels")
 	}
 	p := c.moduli("p", out.st.elem, a.shape[len(a.shape)-1])
-	c.store(l.emit(ir.OpAxisModSum, ir.A{"axis": int64(axis)}, c.operand("a", out.st.elem), p), "a", "p")
+	c.store(l.emit(ops.AxisModSum, ir.A{"axis": int64(axis)}, c.operand("a", out.st.elem), p), "a", "p")
 }
 
 // modMulAxisSum adds the sum of products modulo p to the output. With apply_perm it reads b at perm[n], and adds what
@@ -74,13 +75,13 @@ func modMulAxisSum(l *lowerer, c *call) {
 			fail("`perm` is of shape %s; it has one position for each of %d elements", list(extents(perm.Type)),
 				shape[n])
 		}
-		y = l.emit(ir.OpTakeAlongAxis, ir.A{"axis": n - 1}, y, l.along(perm, extents(y.Type), n-1))
+		y = l.emit(ops.TakeAlongAxis, ir.A{"axis": n - 1}, y, l.along(perm, extents(y.Type), n-1))
 	}
-	s := l.emit(ir.OpModMulAxisSum, ir.A{"axis": sum}, x, l.broadcast(y, shape), p)
+	s := l.emit(ops.ModMulAxisSum, ir.A{"axis": sum}, x, l.broadcast(y, shape), p)
 	if perm != nil {
-		s = l.emit(ir.OpModScatterAdd, ir.A{"axis": int64(1)}, acc, l.along(perm, extents(s.Type), 1), s, p)
+		s = l.emit(ops.ModScatterAdd, ir.A{"axis": int64(1)}, acc, l.along(perm, extents(s.Type), 1), s, p)
 	} else {
-		s = l.emit(ir.OpModSum, nil, acc, s, l.broadcast(p, extents(s.Type)))
+		s = l.emit(ops.ModSum, nil, acc, s, l.broadcast(p, extents(s.Type)))
 	}
 	if axis == -1 {
 		s = l.permute(s, 0, 2, 1)
@@ -126,7 +127,7 @@ func transform(d *ir.OpDef) func(l *lowerer, c *call) {
 		}
 		attrs := ir.A{"axis": axis + int64(rank)}
 		args := []*ir.Value{x, c.operand("q", elem), c.operand("psi", elem)}
-		if d == ir.OpNtt {
+		if d == ops.Ntt {
 			attrs["skip_perm"] = c.flag("skip_perm")
 		} else {
 			args = append(args, c.operand("n_inv", elem))

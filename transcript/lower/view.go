@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -49,7 +50,7 @@ type link interface {
 type permute struct{ perm []int64 }
 
 func (p permute) apply(l *lowerer, x *ir.Value) *ir.Value {
-	return l.emit(ir.OpPermute, ir.A{"perm": p.perm}, x)
+	return l.emit(ops.Permute, ir.A{"perm": p.perm}, x)
 }
 
 func (p permute) replace(l *lowerer, _, v *ir.Value) *ir.Value {
@@ -57,7 +58,7 @@ func (p permute) replace(l *lowerer, _, v *ir.Value) *ir.Value {
 	for i, a := range p.perm {
 		back[a] = int64(i)
 	}
-	return l.emit(ir.OpPermute, ir.A{"perm": back}, v)
+	return l.emit(ops.Permute, ir.A{"perm": back}, v)
 }
 
 // reshape changes the axes of elements that keep their order.
@@ -74,10 +75,10 @@ func (s slice) attrs() ir.A {
 	return ir.A{"starts": dims(s.starts), "steps": s.steps, "shape": dims(s.shape)}
 }
 
-func (s slice) apply(l *lowerer, x *ir.Value) *ir.Value { return l.emit(ir.OpSlice, s.attrs(), x) }
+func (s slice) apply(l *lowerer, x *ir.Value) *ir.Value { return l.emit(ops.Slice, s.attrs(), x) }
 
 func (s slice) replace(l *lowerer, x, v *ir.Value) *ir.Value {
-	return l.emit(ir.OpUpdate, s.attrs(), x, v)
+	return l.emit(ops.Update, s.attrs(), x, v)
 }
 
 // whole is the view of all of a storage.

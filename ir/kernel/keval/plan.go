@@ -6,6 +6,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -235,7 +236,7 @@ func (f *activation) host(h *abi.HostCall) {
 	for _, v := range h.Args {
 		args = append(args, f.array(v))
 	}
-	if h.Name == ir.OpLoadNpy.Name {
+	if h.Name == ops.LoadNpy.Name {
 		a, err := f.r.sys.LoadNpy(args[0].Str)
 		if err == nil && a.DType.String() != h.Attrs["dtype"] {
 			err = fmt.Errorf("%s: the elements are %s, not %s", args[0].Str, a.DType, h.Attrs["dtype"])

@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -152,8 +153,8 @@ func (n Nest) Update(up *ir.Op, out int) *Nest {
 // updated is the index that element at of the replacement has in the updated tensor. The checks of its positions come
 // first.
 func (b *body) updated(up *ir.Op, at []kernel.Ref) []kernel.Ref {
-	firsts := ir.UpdateFirsts(b, up)
-	out := ir.InSlice(b, up, at)
+	firsts := ops.UpdateFirsts(b, up)
+	out := ops.InSlice(b, up, at)
 	for k := range out {
 		if firsts[k] >= 0 {
 			out[k] = b.E().Add(firsts[k], out[k])

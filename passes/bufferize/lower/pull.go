@@ -7,6 +7,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/lang/types"
 )
 
@@ -134,13 +135,13 @@ func (b *body) remember(key string, r kernel.Ref) {
 func (b *body) element(v *ir.Value, at []kernel.Ref) kernel.Ref {
 	op := v.Def
 	switch {
-	case op.Def == ir.OpConst && op.Array("value").Len() != 1:
+	case op.Def == ops.Const && op.Array("value").Len() != 1:
 		return b.constant(op, at)
-	case op.Def == ir.OpIf && AllScalar(op.Results):
+	case op.Def == ops.If && AllScalar(op.Results):
 		return b.ifScalars(op, v.Index)
 	case op.IsLoop():
 		return b.loopElement(op, v.Index, at)
-	case op.Def == ir.OpFusion:
+	case op.Def == ops.Fusion:
 		b.frame = b.enter(b.frame, op.Regions[0], []kernel.Ref{})
 		b.frame.fusion = op
 		return b.pull(op.Regions[0].Yields[v.Index], at)

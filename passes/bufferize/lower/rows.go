@@ -6,6 +6,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -274,7 +275,7 @@ func (r *rowBody) Product(op *ir.Op, n int, at func(i kernel.Ref) []kernel.Ref, 
 	i := r.axis(loopScope, 0, types.Lit(ir.MinTransform), 1)
 	factors := map[kernel.Ref][]kernel.Ref{}
 	r.computed = func(by *ir.Op, args []kernel.Ref, x kernel.Ref) {
-		if by.Def == ir.OpModMul && args[2] == p {
+		if by.Def == ops.ModMul && args[2] == p {
 			factors[x] = args[:2]
 		}
 	}

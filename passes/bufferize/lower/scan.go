@@ -3,6 +3,7 @@ package lower
 import (
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -33,12 +34,12 @@ func (b *body) scan(op *ir.Op, row []kernel.Ref, buffers [][]int) {
 	}
 	run := func() {
 		b.op = op
-		start, skipped := ir.ScanStart(b, op, row)
+		start, skipped := ops.ScanStart(b, op, row)
 		if skipped > 0 {
 			store(b.E().Int(types.I64, 0), start)
 		}
 		b.loop(extent, skipped, start, func(i kernel.Ref, acc []kernel.Ref) []kernel.Ref {
-			next := ir.ScanStep(b, op, row, i, acc)
+			next := ops.ScanStep(b, op, row, i, acc)
 			store(i, next)
 			return next
 		})

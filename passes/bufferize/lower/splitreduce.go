@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -57,7 +58,7 @@ func (n *Nest) SplitReductions(p Plan) {
 	groups := map[string][]*splitReduce{}
 	var order []string
 	for _, op := range n.Block.Ops {
-		if op.Def.Class != ir.Reduce || len(op.ReducedAxes()) == 0 || !simpleOperand(op.Args[0], n.Block) {
+		if op.Def.Class != ir.Reduce || len(ops.ReducedAxes(op)) == 0 || !simpleOperand(op.Args[0], n.Block) {
 			continue
 		}
 		s := n.probe(p, op)
@@ -158,7 +159,7 @@ func (s *splitReduce) worthIt() bool {
 // leading counts the results along the axes before the first reduced one.
 func (s *splitReduce) leading() types.Dim {
 	n := types.Lit(1)
-	first := s.op.ReducedAxes()[0]
+	first := ops.ReducedAxes(s.op)[0]
 	for _, d := range s.op.Args[0].Type.Shape[:first] {
 		n = MustMul(n, d)
 	}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/passes/bufferize/lower"
@@ -91,7 +92,7 @@ func (fn *function) View(v *ir.Value) (abi.View, bool) {
 	op := v.Def
 	var w abi.View
 	switch {
-	case op.Def == ir.OpConst:
+	case op.Def == ops.Const:
 		w = lower.Whole(fn.Data(op.Array("value")), v.Type.Shape)
 	case op.Def.Traits.Has(ir.View):
 		from, ok := fn.View(op.Args[0])
@@ -113,18 +114,18 @@ func viewThrough(op *ir.Op, from abi.View) (abi.View, bool) {
 	shape := op.Type().Shape
 	out := abi.View{Buffer: from.Buffer, Shape: shape, Offset: from.Offset, Strides: make([]types.Dim, len(shape))}
 	switch op.Def {
-	case ir.OpBroadcast:
+	case ops.Broadcast:
 		skip := len(shape) - len(from.Shape)
 		for k := range from.Shape {
 			if from.Shape[k].Equal(shape[skip+k]) {
 				out.Strides[skip+k] = from.Strides[k]
 			}
 		}
-	case ir.OpPermute:
+	case ops.Permute:
 		for k, a := range op.Ints("perm") {
 			out.Strides[k] = from.Strides[a]
 		}
-	case ir.OpSlice:
+	case ops.Slice:
 		starts, steps := op.Dims("starts"), op.Ints("steps")
 		for k := range shape {
 			p, err := starts[k].Mul(from.Strides[k])
@@ -138,7 +139,7 @@ func viewThrough(op *ir.Op, from abi.View) (abi.View, bool) {
 				return out, false
 			}
 		}
-	case ir.OpReshape:
+	case ops.Reshape:
 		return reshapeView(from, out)
 	default:
 		return out, false

@@ -6,6 +6,7 @@ import (
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
+	"healc/ir/ops"
 	"healc/lang/types"
 	"healc/passes/bufferize/lower"
 	"healc/runtime/abi"
@@ -46,7 +47,7 @@ func notes(block *ir.Block, home string) []string {
 // nestOf starts the kernels of one fusion operation, or of a single operation that stands alone.
 func (fn *function) nestOf(op *ir.Op) *lower.Nest {
 	n := &lower.Nest{Block: &ir.Block{Ops: []*ir.Op{op}, Yields: op.Results}, Name: fn.src.Name}
-	if op.Def == ir.OpFusion {
+	if op.Def == ops.Fusion {
 		n.Block = op.Regions[0]
 		n.Args = map[*ir.Value]*ir.Value{}
 		for i, p := range n.Block.Params {
@@ -98,7 +99,7 @@ func (fn *function) fuseShape(n *lower.Nest, op *ir.Op, done []bool, i int) {
 // scans writes a kernel for every scan whose results the block of n yields, and marks these results.
 func (fn *function) scans(n *lower.Nest, op *ir.Op, done []bool) {
 	for i, y := range n.Block.Yields {
-		if done[i] || y.Def == nil || y.Def.Def != ir.OpScan {
+		if done[i] || y.Def == nil || y.Def.Def != ops.Scan {
 			continue
 		}
 		scan := y.Def

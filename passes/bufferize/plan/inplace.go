@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/lang/types"
 	"healc/passes/bufferize/lower"
 	"healc/runtime/abi"
@@ -160,14 +161,14 @@ func (fn *function) endsIn(y *ir.Value, p int) {
 // updatedBy is the value that y is an `update` of, or nil.
 func updatedBy(y *ir.Value) *ir.Value {
 	op := y.Def
-	if op.Def == ir.OpUpdate {
+	if op.Def == ops.Update {
 		return op.Args[0]
 	}
-	if op.Def != ir.OpFusion || len(op.Results) != 1 {
+	if op.Def != ops.Fusion || len(op.Results) != 1 {
 		return nil
 	}
 	up := op.Regions[0].Yields[0].Def
-	if up == nil || up.Def != ir.OpUpdate {
+	if up == nil || up.Def != ops.Update {
 		return nil
 	}
 	if at := slices.Index(op.Regions[0].Params, up.Args[0]); at >= 0 {
@@ -317,11 +318,11 @@ func (fn *function) updateInPlace(op *ir.Op) bool {
 		return false
 	}
 	up := n.Block.Yields[0].Def
-	if up == nil || up.Def != ir.OpUpdate || up.Type().Shape.Equal(up.Dims("shape")) {
+	if up == nil || up.Def != ops.Update || up.Type().Shape.Equal(up.Dims("shape")) {
 		return false
 	}
 	x := up.Args[0]
-	if op.Def == ir.OpFusion {
+	if op.Def == ops.Fusion {
 		at := slices.Index(n.Block.Params, x)
 		if at < 0 {
 			return false // computed by the kernel

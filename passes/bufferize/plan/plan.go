@@ -7,6 +7,7 @@ import (
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
+	"healc/ir/ops"
 	"healc/lang/types"
 	"healc/passes/bufferize/lower"
 	"healc/runtime/abi"
@@ -112,7 +113,7 @@ func fillsBuffer(op *ir.Op) bool {
 	case op.Def.Traits.Has(ir.View), op.Def.Class == ir.Source, op.IsLoop():
 		return false
 	case op.Def.Class == ir.Host:
-		return op.Def == ir.OpCall || !returnsOperand(op)
+		return op.Def == ops.Call || !returnsOperand(op)
 	}
 	return true
 }

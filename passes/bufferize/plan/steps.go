@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"healc/ir"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/passes/bufferize/lower"
@@ -22,13 +23,13 @@ func (fn *function) block(block *ir.Block) {
 		switch {
 		case op.Def.Class == ir.Source, op.Def.Traits.Has(ir.View):
 			// Read where it is wanted.
-		case op.Def == ir.OpIf && fn.onHost(op):
+		case op.Def == ops.If && fn.onHost(op):
 			fn.hostIf(op)
 		case op.IsLoop():
 			fn.hostLoop(op)
-		case op.Def == ir.OpCall && fn.callsHost(op):
+		case op.Def == ops.Call && fn.callsHost(op):
 			fn.call(op)
-		case op.Def.Class == ir.Host && op.Def != ir.OpCall:
+		case op.Def.Class == ir.Host && op.Def != ops.Call:
 			fn.host(op)
 		default:
 			fn.fuseInPlace(op)
@@ -48,8 +49,8 @@ func (fn *function) onHost(op *ir.Op) bool {
 	}
 	for _, r := range op.Regions {
 		ir.Walk(r, func(in *ir.Op) {
-			host = host || in.Def == ir.OpFusion || in.IsLoop() && !in.SmallState() || in.Def.Class == ir.Host &&
-				(in.Def != ir.OpCall || fn.callsHost(in))
+			host = host || in.Def == ops.Fusion || in.IsLoop() && !in.SmallState() || in.Def.Class == ir.Host &&
+				(in.Def != ops.Call || fn.callsHost(in))
 		})
 	}
 	return host

@@ -6,6 +6,7 @@ import (
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -33,7 +34,7 @@ func (u *unit) Site(kind scalar.CheckKind, op *ir.Op) int {
 	var at diag.Span
 	name := ""
 	if op != nil {
-		at, name = op.Span, op.Subject()
+		at, name = op.Span, ops.Subject(op)
 	}
 	return u.siteAt(kind.String(), siteKey{kind, at, name})
 }

@@ -204,18 +204,11 @@ func contents(w io.Writer) {
 	}
 	fmt.Fprintln(w)
 	list("Keywords", lexer.Keywords)
-	var here, later []string
+	var functions []string
 	for _, f := range check.Functions() {
-		if f.Supported {
-			here = append(here, f.Name)
-		} else {
-			later = append(later, f.Name)
-		}
+		functions = append(functions, f.Name)
 	}
-	list("Functions of the language", here)
-	if len(later) > 0 {
-		list("Functions that this version does not have", later)
-	}
+	list("Functions of the language", functions)
 	fmt.Fprintln(w, "Modules of the library")
 	for _, name := range stdlib.Names() {
 		l, _ := LookupLibrary(name)
@@ -241,9 +234,6 @@ func firstSentence(s string) string {
 // of it, and what the reference says of it.
 func function(w io.Writer, f check.Function) {
 	fmt.Fprintln(w, f.Signature)
-	if !f.Supported {
-		fmt.Fprintln(w, "\nNot in this version.")
-	}
 	op := f.Op
 	if op == nil {
 		for _, o := range ir.Ops() {

@@ -1,0 +1,60 @@
+package ops_test
+
+import (
+	"healc/ir"
+)
+
+func init() { negatives = append(negatives, modularNegatives...) }
+
+// modularNegatives break the constraints of modular arithmetic beyond its element-wise operations.
+var modularNegatives = []negative{
+	{"axis_modsum_C1", tys("f32[2,3]", "f32"), ir.A{"axis": int64(0)}, nil, "needs an i32 or i64"},
+	{"axis_modsum_C1", tys("i32[2,3]", "i64"), ir.A{"axis": int64(0)}, nil, "i32 and i64"},
+	{"axis_modsum_C2", tys("i32[2,3]", "i32[2]"), ir.A{"axis": int64(0)}, nil, "3 and 2 differ"},
+	{"axis_modsum_C2", tys("i32[2,3]", "i32[1,3]"), ir.A{"axis": int64(0)}, nil, "of rank 1, not i32[1, 3]"},
+	{"axis_modsum_C3", tys("i32[2,3]", "i32"), ir.A{"axis": int64(1)}, nil, "any axis but the last"},
+	{"axis_modsum_C3", tys("i32[2,3]", "i32"), ir.A{"axis": int64(2)}, nil, "out of range"},
+	{"modmul_axis_sum_C1", tys("i32[2,3]", "i64[2,3]", "i32"), ir.A{"axis": int64(0)}, nil, "i32 and i64"},
+	{"modmul_axis_sum_C2", tys("i32[2,3]", "i32[2,3]", "i32[4]"), ir.A{"axis": int64(0)}, nil, "3 and 4 differ"},
+	{"modmul_axis_sum_C3", tys("i32[2,3]", "i32[2,3]", "i32"), ir.A{"axis": int64(1)}, nil, "any axis but the last"},
+	{"modmul_axis_sum_C4", tys("i32[2,3]", "i32[4,3]", "i32"), ir.A{"axis": int64(0)}, nil, "2 and 4 differ"},
+	{"mod_scatter_add_C1", tys("i32[2,3]", "i32[2,3]", "i32[2,3]", "i64"), ir.A{"axis": int64(0)}, nil, "i32 and i64"},
+	{"mod_scatter_add_C2", tys("i32[2,3]", "i32[2,3]", "i32[2,3]", "i32[2]"), ir.A{"axis": int64(0)}, nil,
+		"3 and 2 differ"},
+	{"mod_scatter_add_C3", tys("i32[2,3]", "i32[2,3]", "i32[4,3]", "i32[3]"), ir.A{"axis": int64(0)}, nil,
+		"2 and 4 differ"},
+	{"g_decomposition_C1", tys("u8[2]"), ir.A{"power": int64(2), "base_bits": int64(2)}, nil, "not u8[2]"},
+	{"g_decomposition_C2", tys("i32[2]"), ir.A{"power": int64(0), "base_bits": int64(2)}, nil, "not 0"},
+	{"g_decomposition_C2", tys("i32[2]"), ir.A{"power": int64(1), "base_bits": int64(32)}, nil, "1 to 31 bits, not 32"},
+	{"g_decomposition_full_C1", tys("i64[2,3,4]", "i32[3]"), ir.A{"power": int64(2), "base_bits": int64(2)}, nil,
+		"i64 and i32"},
+	{"g_decomposition_full_C2", tys("i64[2,3]", "i64[3]"), ir.A{"power": int64(2), "base_bits": int64(2)}, nil,
+		"[l, k, r]"},
+	{"g_decomposition_full_C2", tys("i64[2,3,4]", "i64[4]"), ir.A{"power": int64(2), "base_bits": int64(2)}, nil,
+		"3 and 4 differ"},
+	{"g_decomposition_full_C3", tys("i64[2,0,4]", "i64[0]"), ir.A{"power": int64(2), "base_bits": int64(2)}, nil,
+		"not 0"},
+	{"g_decomposition_full_C4", tys("i64[2,3,4]", "i64[3]"), ir.A{"power": int64(2), "base_bits": int64(64)}, nil,
+		"not 64"},
+	{"ntt_C1", tys("i32[1,4,1,2]", "i64[2]", "i64[2,4]", "i32[4]"), ir.A{"axis": int64(1)}, nil,
+		"differ in element type"},
+	{"ntt_C2", tys("i64[1,4,1,2]", "i64[2]", "i64[2,4]", "i32[4]"), ir.A{"axis": int64(0)}, nil, "not axis 0"},
+	{"ntt_C2", tys("i64[4]", "i64[2]", "i64[2,4]", "i32[4]"), ir.A{"axis": int64(0)}, nil, "not axis 0"},
+	{"ntt_C3", tys("i64[1,4,1,2]", "i64[3]", "i64[2,4]", "i32[4]"), ir.A{"axis": int64(1)}, nil, "2 and 3 differ"},
+	{"ntt_C3", tys("i64[1,4,1,2]", "i64", "i64[2,4]", "i32[4]"), ir.A{"axis": int64(1)}, nil, "one number for each"},
+	{"ntt_C4", tys("i64[1,4,1,2]", "i64[2]", "i64[4,2]", "i32[4]"), ir.A{"axis": int64(1)}, nil, "differ"},
+	{"ntt_C5", tys("i64[1,4,1,2]", "i64[2]", "i64[2,4]", "i8[4]"), ir.A{"axis": int64(1)}, nil, "not i8[4]"},
+	{"ntt_C5", tys("i64[1,4,1,2]", "i64[2]", "i64[2,4]", "i32[8]"), ir.A{"axis": int64(1)}, nil, "4 and 8 differ"},
+	{"ntt_C6", tys("i64[2,6]", "i64[2]", "i64[2,6]", "i32[6]"), ir.A{"axis": int64(1)}, nil,
+		"the length of a transform is a power of two, not 6"},
+	{"intt_C1", tys("i64[2,4]", "i64[2]", "i64[2,4]", "i32[2]", "i32[4]"), ir.A{"axis": int64(1)}, nil,
+		"differ in element type"},
+	{"intt_C2", tys("i64[4,1,2]", "i64[2]", "i64[2,4]", "i64[2]", "i32[4]"), ir.A{"axis": int64(1)}, nil, "not axis 1"},
+	{"intt_C3", tys("i64[2,4]", "i64[2]", "i64[2,4]", "i64[4]", "i32[4]"), ir.A{"axis": int64(1)}, nil,
+		"2 and 4 differ"},
+	{"intt_C4", tys("i64[2,4]", "i64[2]", "i64[2,8]", "i64[2]", "i32[4]"), ir.A{"axis": int64(1)}, nil,
+		"4 and 8 differ"},
+	{"intt_C5", tys("i64[2,4]", "i64[2]", "i64[2,4]", "i64[2]", "f32[4]"), ir.A{"axis": int64(1)}, nil, "not f32[4]"},
+	{"intt_C6", tys("i64[2,3]", "i64[2]", "i64[2,3]", "i64[2]", "i32[3]"), ir.A{"axis": int64(1)}, nil,
+		"the length of a transform is a power of two, not 3"},
+}

@@ -1,0 +1,358 @@
+package ops
+
+import (
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/diag"
+	"healc/lang/types"
+)
+
+// tape is a function that is being differentiated backwards.
+type tape struct {
+	b *ir.Builder // the operations of the function, and behind them those of its derivative
+	flow
+	cotangents map[*ir.Value]*ir.Value // the gradients so far
+	with       map[*ir.Value]*ir.Value // values that are replaced in the end
+}
+
+// vjp is a rule of this package as a VJP: it uses more of the tape than others may.
+func vjp(rule func(t *tape, op *ir.Op, cts []*ir.Value)) func(t ir.Tape, op *ir.Op, cts []*ir.Value) {
+	return func(t ir.Tape, op *ir.Op, cts []*ir.Value) { rule(t.(*tape), op, cts) }
+}
+
+// noGradient stops the derivation of a function.
+func noGradient(d diag.Diagnostic) { panic(&ir.GradientError{Diagnostic: &d}) }
+
+// brokenPath stops it where cut makes integers of what is differentiated and back makes floats of these.
+func brokenPath(cut, back *ir.Op) {
+	noGradient(diag.Diagnostic{
+		Code: diag.CodeIntegerPath, Primary: diag.Label{Span: cut.Span, Text: "here it becomes an integer"},
+		Message: "the path of the gradient breaks: integers have no derivative",
+		Related: []diag.Label{{Span: back.Span, Text: "here it is a float again"}},
+		Help: "`stop_gradient(x)` says that a value is meant as a constant; `floor`, `round` and `trunc` stay " +
+			"with floats",
+	})
+}
+
+// unsupportedGradient stops the derivation where this version has no rule.
+func unsupportedGradient(at diag.Span, what string) {
+	noGradient(diag.Diagnostic{Code: diag.CodeUnsupported, Primary: diag.Label{Span: at}, Message: "the gradient of " +
+		what + " is not supported yet"})
+}
+
+func newTape(at diag.Span) *tape {
+	return &tape{
+		b: &ir.Builder{Block: &ir.Block{}, Span: at}, flow: newFlow(),
+		cotangents: map[*ir.Value]*ir.Value{}, with: map[*ir.Value]*ir.Value{},
+	}
+}
+
+// flatten replaces the operations of b, not those of its regions, that are defined by simpler ones and have no rule
+// of their own. It gives false when an extent that decides one of these is symbolic.
+func flatten(b *ir.Block) bool {
+	with := map[*ir.Value]*ir.Value{}
+	ok := true
+	var out []*ir.Op
+	var add func(op *ir.Op)
+	add = func(op *ir.Op) {
+		if op.Def.Expand == nil || op.Def.VJP != nil || op.Def.NoGrad != "" {
+			out = append(out, op)
+			return
+		}
+		sub := &ir.Block{}
+		vals := op.Def.Expand(&ir.Builder{Block: sub, Span: op.Span}, op)
+		if vals == nil {
+			ok = false
+			return
+		}
+		for i, r := range op.Results {
+			with[r] = vals[i]
+		}
+		for _, s := range sub.Ops {
+			add(s)
+		}
+	}
+	for _, op := range b.Ops {
+		add(op)
+	}
+	b.Ops = out
+	if ok {
+		ir.Replace(b, with)
+	}
+	return ok
+}
+
+// expandAll is flatten, for what cannot wait until the extents are known.
+func expandAll(b *ir.Block, at diag.Span) {
+	if !flatten(b) {
+		unsupportedGradient(at, "a function of a lambda or loop that depends on an unknown extent")
+	}
+}
+
+// tidy expands what stands in b and in regions of it, and removes what nothing uses.
+func tidy(b *ir.Block, at diag.Span) {
+	expandAll(b, at)
+	for _, op := range b.Ops {
+		for _, r := range op.Regions {
+			tidy(r, at)
+		}
+	}
+	prune(b)
+}
+
+// prune removes the operations of b whose results nothing uses. What could fail among them has run before, in the
+// loop itself.
+func prune(b *ir.Block) {
+	used := map[*ir.Value]bool{}
+	for _, y := range b.Yields {
+		used[y] = true
+	}
+	kept := make([]*ir.Op, 0, len(b.Ops))
+	for k := len(b.Ops) - 1; k >= 0; k-- {
+		op := b.Ops[k]
+		live := op.Def.Traits.Has(ir.Effect)
+		for _, r := range op.Results {
+			live = live || used[r]
+		}
+		if !live {
+			continue
+		}
+		for _, v := range inputs(op) {
+			used[v] = true
+		}
+		kept = append(kept, op)
+	}
+	for i, j := 0, len(kept)-1; i < j; i, j = i+1, j-1 {
+		kept[i], kept[j] = kept[j], kept[i]
+	}
+	b.Ops = kept
+}
+
+// inputs are the values that op reads: its operands, and what its regions capture.
+func inputs(op *ir.Op) []*ir.Value {
+	out := op.Args
+	for _, r := range op.Regions {
+		out = append(out[:len(out):len(out)], ir.Captures(r)...)
+	}
+	return out
+}
+
+// backward walks the function from its end.
+func (t *tape) backward() {
+	ops := t.b.Block.Ops
+	for k := len(ops) - 1; k >= 0; k-- {
+		op := ops[k]
+		cts := make([]*ir.Value, len(op.Results))
+		some := false
+		for i, r := range op.Results {
+			if t.varied[r] {
+				cts[i] = t.cotangents[r]
+				some = some || cts[i] != nil
+			}
+			if j := t.joined[r]; j != nil && cts[i] != nil && len(op.Regions) > 0 {
+				brokenPath(j.cut, j.back)
+			}
+		}
+		if !some {
+			continue
+		}
+		t.b.Span = op.Span
+		if op.Def.VJP == nil {
+			panic("BUG: operation " + op.Def.Name + " has no rule for its gradient")
+		}
+		op.Def.VJP(t, op, cts)
+	}
+}
+
+// Needs reports whether the gradient of v is wanted: rules need not compute others.
+func (t *tape) Needs(v *ir.Value) bool { return t.varied[v] }
+
+// Add adds g to the gradient of v.
+func (t *tape) Add(v, g *ir.Value) {
+	if !t.varied[v] {
+		return
+	}
+	if old := t.cotangents[v]; old != nil {
+		g = t.b.Emit(Add, nil, old, g)
+	}
+	t.cotangents[v] = g
+}
+
+// AddInto is Add for a gradient that is zero almost everywhere: into gives the sum of it and another tensor.
+func (t *tape) AddInto(v *ir.Value, into func(sum *ir.Value) *ir.Value) {
+	if !t.varied[v] {
+		return
+	}
+	sum := t.cotangents[v]
+	if sum == nil {
+		sum = t.Zeros(v.Type)
+	}
+	t.cotangents[v] = into(sum)
+}
+
+// Emit writes an operation with one result.
+func (t *tape) Emit(d *ir.OpDef, attrs ir.A, args ...*ir.Value) *ir.Value {
+	return t.b.Emit(d, attrs, args...)
+}
+
+// Zeros is a tensor of zeros.
+func (t *tape) Zeros(of types.Tensor) *ir.Value { return emitZeros(t.b, of) }
+
+func emitZeros(b *ir.Builder, of types.Tensor) *ir.Value { return emitFill(b, of, 0) }
+
+// emitFill is a tensor whose elements are all x.
+func emitFill(b *ir.Builder, of types.Tensor, x float64) *ir.Value {
+	a := ir.NewArray(of.Elem)
+	switch {
+	case of.Elem.IsFloat():
+		a.Bits[0] = scalar.FloatBits(of.Elem, x)
+	default:
+		a.Bits[0] = scalar.IntBits(of.Elem, int64(x))
+	}
+	v := b.Emit(Const, ir.A{"value": a})
+	if of.IsScalar() {
+		return v
+	}
+	return b.Emit(Broadcast, ir.A{"shape": of.Shape}, v)
+}
+
+// Fill is a tensor like v whose elements are all x.
+func (t *tape) Fill(v *ir.Value, x float64) *ir.Value { return emitFill(t.b, v.Type, x) }
+
+// Arithmetic of tensors of one type.
+func (t *tape) add(x, y *ir.Value) *ir.Value            { return t.Emit(Add, nil, x, y) }
+func (t *tape) sub(x, y *ir.Value) *ir.Value            { return t.Emit(Sub, nil, x, y) }
+func (t *tape) mul(x, y *ir.Value) *ir.Value            { return t.Emit(Mul, nil, x, y) }
+func (t *tape) div(x, y *ir.Value) *ir.Value            { return t.Emit(Div, nil, x, y) }
+func (t *tape) square(x *ir.Value) *ir.Value            { return t.mul(x, x) }
+func (t *tape) neg(x *ir.Value) *ir.Value               { return t.Emit(Neg, nil, x) }
+func (t *tape) scale(x *ir.Value, by float64) *ir.Value { return t.mul(x, t.Fill(x, by)) }
+
+// where is x where c holds, else y.
+func (t *tape) where(c, x, y *ir.Value) *ir.Value { return t.Emit(Select, nil, c, x, y) }
+
+// InlineRegionCalls puts the bodies of functions in the place of their calls in b and below it, but those that
+// recurse: what is differentiated has to be seen as a whole.
+func InlineRegionCalls(m *ir.Module, b *ir.Block) error {
+	with := map[*ir.Value]*ir.Value{}
+	if err := inlineCalls(m, b, with); err != nil {
+		return err
+	}
+	ir.Replace(b, with)
+	return nil
+}
+
+func inlineCalls(m *ir.Module, b *ir.Block, with map[*ir.Value]*ir.Value) error {
+	ops := b.Ops
+	b.Ops = make([]*ir.Op, 0, len(ops))
+	for _, op := range ops {
+		for _, r := range op.Regions {
+			if err := inlineCalls(m, r, with); err != nil {
+				return err
+			}
+		}
+		if op.Def != Call || recursive(m, op.Str("callee")) {
+			b.Ops = append(b.Ops, op)
+			continue
+		}
+		callee, call := m.Func(op.Str("callee")), op.Span
+		c := ir.NewCloner()
+		c.Call = &call
+		c.Dims = map[string]types.Dim{}
+		for i, d := range callee.Dims {
+			c.Dims[d] = op.Dims("dims")[i]
+		}
+		for i, p := range callee.Params() {
+			c.Values[p] = op.Args[i]
+		}
+		sub := &ir.Block{}
+		if err := c.Append(sub, callee.Body); err != nil {
+			return err
+		}
+		if err := inlineCalls(m, sub, with); err != nil {
+			return err
+		}
+		b.Ops = append(b.Ops, sub.Ops...)
+		for i, y := range callee.Body.Yields {
+			with[op.Results[i]] = c.Value(y)
+		}
+	}
+	return nil
+}
+
+// recursive reports whether calls lead from the function called name back to it.
+func recursive(m *ir.Module, name string) bool {
+	seen := map[string]bool{}
+	var reaches func(from string) bool
+	reaches = func(from string) bool {
+		f := m.Func(from)
+		if f == nil || seen[from] {
+			return false
+		}
+		seen[from] = true
+		found := false
+		ir.Walk(f.Body, func(op *ir.Op) {
+			if op.Def == Call && !found {
+				found = op.Str("callee") == name || reaches(op.Str("callee"))
+			}
+		})
+		return found
+	}
+	return reaches(name)
+}
+
+// CheckGradients tries every derivative of the module and lists why some cannot be taken.
+func CheckGradients(m *ir.Module) []*diag.Diagnostic {
+	var out []*diag.Diagnostic
+	for _, f := range m.Funcs {
+		out = append(out, tryGradients(m, f.Body)...)
+	}
+	return out
+}
+
+// tryGradients expands the derivatives in b, a copy of each; those inside of others are part of these.
+func tryGradients(m *ir.Module, b *ir.Block) (out []*diag.Diagnostic) {
+	for _, op := range b.Ops {
+		if op.Def != Vjp && op.Def != Jvp {
+			for _, r := range op.Regions {
+				out = append(out, tryGradients(m, r)...)
+			}
+			continue
+		}
+		if e := tryGradient(m, op); e != nil {
+			out = append(out, e.Diagnostic)
+		}
+	}
+	return out
+}
+
+func tryGradient(m *ir.Module, op *ir.Op) (failed *ir.GradientError) {
+	defer func() {
+		if e := recover(); e != nil {
+			ge, ok := e.(*ir.GradientError)
+			if !ok {
+				panic(e)
+			}
+			failed = ge
+		}
+	}()
+	cp, err := ir.NewCloner().Op(op)
+	if err == nil {
+		err = InlineRegionCalls(m, cp.Regions[0])
+	}
+	if err != nil {
+		return nil // the extents of the functions overflow together: the call itself is refused
+	}
+	// Regions of what is written hold derivatives themselves.
+	var all func(b *ir.Block)
+	all = func(b *ir.Block) {
+		flatten(b)
+		for _, o := range b.Ops {
+			for _, r := range o.Regions {
+				all(r)
+			}
+		}
+	}
+	all(&ir.Block{Ops: []*ir.Op{cp}})
+	return nil
+}

@@ -1,0 +1,134 @@
+package ops
+
+import (
+	"fmt"
+
+	"healc/ir"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Matmul multiplies matrices.
+var Matmul = ir.Declare("matmul")
+var _ = ir.Define(Matmul, ir.OpDef{
+	Class: ir.Contract, Surface: "@", Arity: 2,
+	Summary: "Matrix product [B..., M, K] @ [B..., K, N]. Each float element is one chain of fma over k ascending, " +
+		"from +0; integers wrap.",
+	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		a, b := args[0], args[1]
+		if err := requireSameDType("C1", "`@`", a, b); err != nil {
+			return nil, err
+		}
+		if err := requireIn("C1", "`@`", numbers, a); err != nil {
+			return nil, err
+		}
+		r := a.Rank()
+		if r < 2 || b.Rank() != r {
+			return nil, broken("C2", "`@` needs two operands of one rank, 2 or more, not %s and %s", a, b)
+		}
+		for i := 0; i < r-2; i++ {
+			if !a.Shape[i].Equal(b.Shape[i]) {
+				return nil, &types.RuleError{
+					Constraint: "C3", Msg: "batch axes of `@` differ", Shapes: []types.Shape{a.Shape, b.Shape},
+					Axis: r - i,
+					Why:  fmt.Sprintf("%s and %s differ", a.Shape[i], b.Shape[i]),
+				}
+			}
+		}
+		if x, y := a.Shape[r-1], b.Shape[r-2]; !x.Equal(y) {
+			return nil, &types.RuleError{
+				Constraint: "C4", Msg: "inner extents of `@` differ", Shapes: []types.Shape{a.Shape, b.Shape}, Axis: 1,
+				Why:  fmt.Sprintf("the rows of the left have %s elements, the columns of the right %s", x, y),
+				Help: "transpose one of the operands if its axes are the other way round",
+			}
+		}
+		shape := append(types.Shape{}, a.Shape...)
+		shape[r-1] = b.Shape[r-1]
+		return []types.Tensor{{Elem: a.Elem, Shape: shape}}, nil
+	},
+	Eval: evalMatmul,
+	Element: func(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
+		a := op.Args[0].Type
+		r := a.Rank()
+		row, col := at[r-2], at[r-1]
+		batch := at[: r-2 : r-2]
+		zero := p.E().Int(a.Elem, 0)
+		sum := p.Loop([]types.Dim{a.Shape[r-1]}, 0, []scalar.Ref{zero}, func(k, acc []scalar.Ref) []scalar.Ref {
+			x := p.Arg(op, 0, append(batch, row, k[0]))
+			y := p.Arg(op, 1, append(batch, k[0], col))
+			return []scalar.Ref{multiplyAdd(p.E(), x, y, acc[0])}
+		})
+		return sum[0]
+	},
+	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
+		a, b := op.Args[0], op.Args[1]
+		swap := make([]int64, a.Type.Rank())
+		for k := range swap {
+			swap[k] = int64(k)
+		}
+		n := len(swap)
+		swap[n-2], swap[n-1] = swap[n-1], swap[n-2]
+		if t.Needs(a) {
+			t.Add(a, t.Emit(Matmul, nil, cts[0], t.permute(b, swap)))
+		}
+		if t.Needs(b) {
+			t.Add(b, t.Emit(Matmul, nil, t.permute(a, swap), cts[0]))
+		}
+	}),
+	Constraints: []ir.Constraint{
+		{Name: "C1", Text: "the operands share one element type, number"},
+		{Name: "C2", Text: "the operands share one rank, 2 or more"},
+		{Name: "C3", Text: "the batch extents agree"},
+		{Name: "C4", Text: "the last extent of the left is the last but one of the right"},
+	},
+	Example: "[[1, 2], [3, 4]] @ [[5, 6], [7, 8]] == [[19, 22], [43, 50]]",
+})
+
+// multiplyAdd is one step of a matrix product.
+func multiplyAdd(e scalar.Emitter, x, y, sum scalar.Ref) scalar.Ref {
+	if e.TypeOf(x).IsFloat() {
+		return e.Fma(x, y, sum)
+	}
+	return e.Add(e.Mul(x, y), sum)
+}
+
+// evalMatmul makes each element of the result as a chain of multiply-add over k ascending, from +0. Some rows of the
+// result are made side by side: one where it is long, so many that a step is worth its dispatch where it is short.
+func evalMatmul(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
+	const together = 256
+	a, b := args[0], args[1]
+	r := len(a.Shape)
+	m, inner, n := int(a.Shape[r-2]), int(a.Shape[r-1]), int(b.Shape[r-1])
+	out := ir.NewArray(a.DType, extents(c, op.Type().Shape)...)
+	if len(out.Bits) == 0 {
+		return one(out)
+	}
+	step := vectorOf(op.Def, a.DType, 3, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
+		return multiplyAdd(e, x[0], x[1], x[2])
+	})
+	group := min(m, max(1, together/n))
+	left, tiled := make([]uint64, group*n), make([]uint64, group*n)
+	for row := 0; row < len(out.Bits)/n; {
+		batch := row / m
+		rows := min(group, (batch+1)*m-row)
+		sum := out.Bits[row*n : (row+rows)*n]
+		for k := range inner {
+			right := b.Bits[(batch*inner+k)*n:][:n]
+			for i := range rows {
+				x, to := a.Bits[(row+i)*inner+k], left[i*n:(i+1)*n]
+				for j := range to {
+					to[j] = x
+				}
+			}
+			if rows > 1 {
+				for i := range rows {
+					copy(tiled[i*n:(i+1)*n], right)
+				}
+				right = tiled
+			}
+			step.into(sum, left[:len(sum)], right[:len(sum)], sum)
+		}
+		row += rows
+	}
+	return one(out)
+}

@@ -1,0 +1,152 @@
+package ops
+
+import (
+	"sort"
+
+	"healc/ir"
+	"healc/ir/rows"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// The operations that compute whole rows; see Note [Rows].
+
+var Sort = ir.Declare("sort")
+var _ = ir.Define(Sort, ir.OpDef{
+	Class: ir.Rows, Surface: "sort", Arity: 1,
+	Reads: readsAll,
+	Params: []ir.Param{
+		{Name: "x"},
+		{Name: "axis", Kind: ir.ParamAxis, Optional: true, Default: -1},
+	},
+	Summary: "The elements along an axis in ascending order, false before true and NaN last; equal ones, such as " +
+		"-0 and +0, keep their order.",
+	Attrs: []ir.AttrDef{{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that is sorted"}},
+	Infer: inferSort("`sort`", types.Invalid),
+	Eval:  evalSort(false), Element: elementSort(false), Rows: rowsSort(false), RowWork: rowAgain,
+	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
+		at := t.Emit(Argsort, ir.A{"axis": op.Int("axis")}, op.Args[0])
+		t.AddInto(op.Args[0], func(sum *ir.Value) *ir.Value {
+			return t.Emit(ScatterAdd, ir.A{"axis": op.Int("axis")}, sum, at, cts[0])
+		})
+	}),
+	Constraints: []ir.Constraint{{Name: "C1", Text: "the operand holds numbers or bools"},
+		{Name: "C2", Text: "the axis exists"}},
+	Example: "sort([3, 1, 2]) == [1, 2, 3]",
+})
+
+var Argsort = ir.Declare("argsort")
+var _ = ir.Define(Argsort, ir.OpDef{
+	Class: ir.Rows, Surface: "argsort", Arity: 1,
+	Reads: readsAll,
+	Params: []ir.Param{
+		{Name: "x", Literals: ir.LiteralsOwn},
+		{Name: "axis", Kind: ir.ParamAxis, Optional: true, Default: -1},
+	},
+	Summary: "The i32 positions that sort an axis: take_along_axis(x, argsort(x, axis), axis) is sort(x, axis).",
+	Attrs:   []ir.AttrDef{{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that is sorted"}},
+	Infer:   inferSort("`argsort`", types.I32),
+	Eval:    evalSort(true), Element: elementSort(true), Rows: rowsSort(true), RowWork: rowAgain,
+	NoGrad: "a position is an integer",
+	Constraints: []ir.Constraint{{Name: "C1", Text: "the operand holds numbers or bools"},
+		{Name: "C2", Text: "the axis exists"}},
+	Example: "argsort([3, 1, 2]) == [1, 2, 0]",
+})
+
+func inferSort(what string, result types.DType) func(args []types.Tensor, attrs ir.Attrs,
+	_ []*ir.Block) ([]types.Tensor,
+	error) {
+	return func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		x, axis := args[0], attrs[0].(int64)
+		if err := requireIn("C1", what, elements, x); err != nil {
+			return nil, err
+		}
+		if axis < 0 || axis >= int64(x.Rank()) {
+			return nil, broken("C2", "axis %d is out of range for %s of rank %d", axis, x, x.Rank())
+		}
+		if result != types.Invalid {
+			x.Elem = result
+		}
+		return []types.Tensor{x}, nil
+	}
+}
+
+// evalSort sorts each line with the library's stable sort.
+func evalSort(positions bool) func(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
+	return func(_ ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
+		x, axis := args[0], op.Int("axis")
+		out := ir.NewArray(op.Type().Elem, x.Shape...)
+		if len(out.Bits) == 0 {
+			return one(out)
+		}
+		order := make([]int64, x.Shape[axis])
+		_ = lines(x.Shape, axis, func(_ int, first, step int64) error {
+			for i := range order {
+				order[i] = int64(i)
+			}
+			at := func(i int) uint64 { return x.Bits[first+order[i]*step] }
+			sort.SliceStable(order, func(i, j int) bool { return sortsBefore(x.DType, at(i), at(j)) })
+			for i, from := range order {
+				bits := scalar.IntBits(types.I32, from)
+				if !positions {
+					bits = x.Bits[first+from*step]
+				}
+				out.Bits[first+int64(i)*step] = bits
+			}
+			return nil
+		})
+		return one(out)
+	}
+}
+
+func sortsBefore(t types.DType, x, y uint64) bool {
+	if isNaN(t, x) || isNaN(t, y) {
+		return !isNaN(t, x) && isNaN(t, y)
+	}
+	return less(t, x, y)
+}
+
+// rowsSort sorts by merging where threads share a row (Note [Shared merges]), and by keys elsewhere (Note [Sorting by
+// keys]).
+func rowsSort(positions bool) func(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
+	return func(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
+		axis := op.Int("axis")
+		arg := func(i scalar.Ref) scalar.Ref { return p.Arg(op, 0, ir.Moved(at, axis, i)) }
+		x := op.Args[0].Type
+		if p.Shared() {
+			rows.SortByMerging(p, x.Elem, x.Shape[axis], positions, arg)
+			return
+		}
+		rows.SortByKeys(p, x.Elem, x.Shape[axis], positions, arg)
+	}
+}
+
+// elementSort is the element of rank at[axis]: of all elements, the one before which that many others come.
+func elementSort(positions bool) func(p ir.Pull, op *ir.Op, result int, at []scalar.Ref) scalar.Ref {
+	return func(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
+		x, axis := op.Args[0].Type, op.Int("axis")
+		t := op.Type().Elem
+		n := []types.Dim{x.Shape[axis]}
+		return p.Loop(n, 0, []scalar.Ref{p.E().Int(t, 0)}, func(i, found []scalar.Ref) []scalar.Ref {
+			mine := p.Arg(op, 0, ir.Moved(at, axis, i[0]))
+			rank := p.Loop(n, 0, []scalar.Ref{p.E().Int(types.I64, 0)}, func(j, sum []scalar.Ref) []scalar.Ref {
+				other := p.Arg(op, 0, ir.Moved(at, axis, j[0]))
+				e := p.E()
+				first := e.Or(rows.Before(e, other, mine), e.And(e.Lt(j[0], i[0]), e.Not(rows.Before(e, mine, other))))
+				return []scalar.Ref{e.Add(sum[0], e.Cast(types.I64, first))}
+			})[0]
+			e := p.E()
+			value := mine
+			if positions {
+				value = e.Cast(types.I32, i[0])
+			}
+			return []scalar.Ref{e.Select(e.Eq(rank, at[axis]), value, found[0])}
+		})[0]
+	}
+}
+
+// rowAgain is the RowWork of an Element rule that goes through the whole row, and for each of its elements again.
+func rowAgain(op *ir.Op, size func(types.Dim) float64) float64 {
+	row := size(op.Type().Shape[op.Int("axis")])
+	return row * (1 + 6*row)
+}
