@@ -11,6 +11,9 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/internal/cache"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
 	"healc/passes"
 	"healc/runtime"
 )
@@ -99,13 +102,13 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
 	}
 	job := &driver.Job{
 		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out,
-		Opts:   heal.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: heal.DefaultCache()},
-		Loaded: func(m *heal.Module) { a.module = m },
+		Opts:   engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: cache.Default()},
+		Loaded: func(m *engine.Module) { a.module = m },
 	}
 	if dump := passes.DumpFromEnv(a.err); dump != nil {
 		job.Opts.Debug.Passes = &passes.Options{VerifyEach: true, Dump: dump, Out: a.err}
 	}
-	var timer heal.Timer
+	var timer pipeline.Timer
 	if flags.time {
 		job.Opts.Debug.Timer = &timer
 	}
