@@ -20,13 +20,11 @@ import (
 
 // runFlags are the flags of `healc run`, which test files also use in `# args`.
 type runFlags struct {
-	entry    string
-	in, out  []string
-	backend  string
-	threads  int
-	time     bool
-	safe     bool
-	fastMath bool
+	entry   string
+	in, out []string
+	backend string
+	threads int
+	time    bool
 }
 
 func (r *runFlags) register(fs *pflag.FlagSet) {
@@ -40,15 +38,10 @@ func (r *runFlags) register(fs *pflag.FlagSet) {
 			"interp (the reference interpreter, which needs no libLLVM)")
 	fs.IntVar(&r.threads, "threads", 0, "number of threads (default HEAL_THREADS, else one a core)")
 	fs.BoolVar(&r.time, "time", false, "print the time of each stage to standard error")
-	fs.BoolVar(&r.safe, "safe", false, "check every access; programs are always checked, so this changes nothing")
-	fs.BoolVar(&r.fastMath, "fast-math", false, "give up exact results for speed; not there yet")
 }
 
-// check refuses what this version does not have.
+// check refuses values that flags do not have.
 func (r *runFlags) check(fs *pflag.FlagSet) error {
-	if r.fastMath {
-		return driver.Unsupported("--fast-math", "leave it out: results are exact")
-	}
 	if fs.Changed("threads") && r.threads < 1 {
 		return &driver.UsageError{Message: fmt.Sprintf("--threads %d: at least 1 thread is needed", r.threads)}
 	}
