@@ -96,7 +96,6 @@ var outside = []struct{ dep, by string }{
 	{"github.com/llir/llvm", "codegen/llvm codegen/gpu"},
 	{"github.com/ebitengine/purego",
 		"codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest tests/library"},
-	{"github.com/rogpeppe/go-internal/txtar", "tests/codehash"},
 	{"github.com/spf13/cobra", "cmd/healc/..."},
 	{"github.com/spf13/pflag", "cmd/healc/..."},
 	{"github.com/rogpeppe/go-internal", "tests/..."},
