@@ -1,12 +1,34 @@
-// Package heal compiles and runs Heal programs from Go.
+// Package heal compiles programs written in Heal, a language for computing with tensors, and runs them from Go.
 //
-//	m, err := heal.Compile(src, heal.Options{})   // err is a *diag.List of diagnostics
-//	f, err := m.Func("softmax")
-//	y, err := f.Call(ctx, runtime.FromSlice([]float32{1, 2, 3}, 1, 3))
-//	defer y.Close()
-//	v, err := runtime.Slice[float32](y)           // no copy
+// A source is compiled into a Module, whose functions are called with tensors:
 //
-// Results have the same bits on every backend and for any number of threads. A Module and its functions
-// may be used by several goroutines at once. This package and cmd/healc are the only ones that know the
-// whole pipeline; see ARCHITECTURE.md.
+//	m, err := heal.Compile("fn double[N](x: f32[N]) -> f32[N] = x * 2.0", heal.Options{})
+//	f, err := m.Func("double")
+//	y, err := f.Call(ctx, heal.FromSlice([]float32{1, 2, 3}))
+//	v, err := heal.Slice[float32](y) // 2, 4, 6, without a copy
+//
+// Compile parses and types the source. Machine code is made when a function is called with a shape for the first time,
+// and is kept for the next calls with that shape; Options.Cache keeps it for the next process, too. The code is made by
+// libLLVM, which is loaded when it is needed. Without it the backend Interp runs the same programs, slowly.
+//
+// # Results
+//
+// Results have the same bits on every backend, on every processor and for any number of threads. The manual of the
+// language, docs/language.md, says which bits these are.
+//
+// # Memory
+//
+// Every tensor that this package returns belongs to the caller, who ends it with Close. Arguments stay the caller's.
+// Module.Close frees the machine code and the threads of a module; its functions cannot be called afterwards. Tensors
+// outlive the module that computed them.
+//
+// # Goroutines
+//
+// A Module and its functions may be used by several goroutines at once. A call uses the threads of its module.
+//
+// # Packages beside this one
+//
+// Package runtime has everything about tensors: views, files, conversions, memory. Package nn trains programs. Package
+// transcript reads execution transcripts. lang/diag and lang/types have the messages of the compiler and the types of
+// the language. How the compiler works inside is described in ARCHITECTURE.md.
 package heal

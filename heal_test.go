@@ -3,8 +3,6 @@ package heal
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -170,73 +168,6 @@ func TestCancelledContext(t *testing.T) {
 			t.Errorf("%s: %v", backend, err)
 		}
 		x.Close()
-	}
-}
-
-func TestCacheSurvivesDamage(t *testing.T) {
-	cache := &Cache{Dir: t.TempDir()}
-	run := func() {
-		t.Helper()
-		f := function(t, chain, "f", Options{Cache: cache})
-		x := runtime.FromSlice([]float32{3, -3})
-		defer x.Close()
-		y, err := f.Call(context.Background(), x, x, x)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer y.Close()
-		if v, _ := runtime.Slice[float32](y); v[0] != 12 || v[1] != 6 {
-			t.Fatalf("%v", v)
-		}
-	}
-	run()
-	entries := cache.Entries()
-	if len(entries) != 1 {
-		t.Fatalf("%d entries after one program", len(entries))
-	}
-	run()
-	if n := len(cache.Entries()); n != 1 {
-		t.Fatalf("%d entries after the same program again", n)
-	}
-	whole, err := os.ReadFile(entries[0].Path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, damaged := range [][]byte{nil, whole[:10], whole[:len(whole)-1], append([]byte{}, whole...)} {
-		if len(damaged) == len(whole) {
-			damaged[len(damaged)/2] ^= 1
-		}
-		if err := os.WriteFile(entries[0].Path, damaged, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		run()
-		if now, _ := os.ReadFile(entries[0].Path); string(now) != string(whole) {
-			t.Errorf("a damaged entry of %d bytes was not replaced", len(damaged))
-		}
-	}
-}
-
-func TestCacheIsBounded(t *testing.T) {
-	cache := &Cache{Dir: t.TempDir(), Limit: 20000}
-	for i := range 12 {
-		src := strings.Replace(chain, "x .+ b", "x .+ b .+ "+strings.Repeat("1.0 .+ ", i)+"2.0", 1)
-		f := function(t, src, "f", Options{Cache: cache})
-		x := runtime.FromSlice([]float32{3, -3})
-		if _, err := f.Call(context.Background(), x, x, x); err != nil {
-			t.Fatal(err)
-		}
-		x.Close()
-	}
-	sum := int64(0)
-	for _, e := range cache.Entries() {
-		sum += e.Bytes
-	}
-	if sum > cache.Limit || sum == 0 {
-		t.Errorf("%d bytes in the cache, the limit is %d", sum, cache.Limit)
-	}
-	left, _ := filepath.Glob(filepath.Join(cache.Dir, "*", "new-*"))
-	if len(left) != 0 {
-		t.Errorf("temporary files are left: %v", left)
 	}
 }
 

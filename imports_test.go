@@ -11,14 +11,16 @@ import (
 	"testing"
 
 	"healc"
+	"healc/internal/backend"
+	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime"
 )
 
-// memory is an importer of files that are in memory; it counts what is read.
-func memory(files map[string]string, read *[]string) *heal.Importer {
-	return &heal.Importer{Read: func(path string) ([]byte, error) {
+// memory reads files that are in memory; it notes what is read.
+func memory(files map[string]string, read *[]string) func(path string) ([]byte, error) {
+	return func(path string) ([]byte, error) {
 		if read != nil {
 			*read = append(*read, path)
 		}
@@ -27,14 +29,14 @@ func memory(files map[string]string, read *[]string) *heal.Importer {
 			return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 		}
 		return []byte(text), nil
-	}}
+	}
 }
 
 // evaluate compiles files["main.heal"] and prints the value of its function f.
 func evaluate(t *testing.T, files map[string]string, backend string) string {
 	t.Helper()
 	m, err := heal.CompileFile(diag.NewFile("main.heal", files["main.heal"]),
-		heal.Options{Backend: backend, Imports: memory(files, nil)})
+		heal.Options{Backend: backend, ReadFile: memory(files, nil)})
 	if err != nil {
 		return err.Error()
 	}
@@ -173,7 +175,8 @@ func TestImportErrors(t *testing.T) {
 			"main.heal": "import \"./l\"\nfn f() -> i32 = l.g()\n", "l.heal": "@io pub fn g() -> i32 = print_i32(1)\n",
 		}, diag.CodeEffect, "main.heal:2:17", "`l.g`"},
 	} {
-		_, err := heal.CheckWith(diag.NewFile("main.heal", c.files["main.heal"]), memory(c.files, nil))
+		_, err := heal.CompileFile(diag.NewFile("main.heal", c.files["main.heal"]),
+			heal.Options{Backend: heal.Interp, ReadFile: memory(c.files, nil)})
 		var list *diag.List
 		if !errors.As(err, &list) {
 			t.Errorf("%s: %v", c.name, err)
@@ -202,7 +205,8 @@ func TestImportsAreHermetic(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := heal.Check(diag.NewFile("main.heal", "import nn\nfn f(x: i32) -> i32 = nn.softmax(x)\n")); err == nil {
+	file := diag.NewFile("main.heal", "import nn\nfn f(x: i32) -> i32 = nn.softmax(x)\n")
+	if _, err := heal.CompileFile(file, heal.Options{Backend: heal.Interp}); err == nil {
 		t.Error("a file of the working folder stands in for a module of the library")
 	}
 	if _, err := heal.Compile("import \"./lib\"\nfn f() -> i32 = lib.g()\n", heal.Options{Backend: heal.Interp}); err ==
@@ -213,10 +217,12 @@ func TestImportsAreHermetic(t *testing.T) {
 	files := map[string]string{"p/main.heal": "import nn\nimport \"./a\"\nfn f() -> i32 = a.v()\n",
 		"p/a.heal": "pub fn v() -> i32 = 1\n"}
 	for range 2 {
-		if _, err := heal.CheckWith(diag.NewFile("p/main.heal", files["p/main.heal"]), memory(files, &read)); err !=
-			nil {
+		m, err := heal.CompileFile(diag.NewFile("p/main.heal", files["p/main.heal"]),
+			heal.Options{Backend: heal.Interp, ReadFile: memory(files, &read)})
+		if err != nil {
 			t.Fatal(err)
 		}
+		m.Close()
 	}
 	if got, want := fmt.Sprint(read), "[p/a.heal p/a.heal]"; got != want {
 		t.Errorf("the files that are read are %s, want %s", got, want)
@@ -228,7 +234,7 @@ func TestSameNamesEveryTime(t *testing.T) {
 	src := "import math\nfn id[A: any, B: num](a: A, b: B) -> B = b\n" +
 		"fn f() -> f64 = id(true, math.square(2.0_f64)) + id(1_u8, 1.0)\nfn g() -> i32 = id(1.0, 2)\n"
 	names := func() string {
-		m, err := heal.Compile(src, heal.Options{Backend: heal.Interp})
+		m, err := engine.Compile(src, engine.Options{Backend: backend.Interp})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -381,7 +387,7 @@ pub fn positive(n: i32, i: i32) -> i32 = if n == 0 { 1 / i } else { positive(n -
 	}
 	for _, backend := range []string{heal.Interp, heal.CPU, heal.PTXSim} {
 		m, err := heal.CompileFile(diag.NewFile("main.heal", files["main.heal"]),
-			heal.Options{Backend: backend, Imports: memory(files, nil)})
+			heal.Options{Backend: backend, ReadFile: memory(files, nil)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -62,7 +62,7 @@ func (g *Graph) Backward(ctx context.Context) (float64, error) {
 func (m *Module) addInto(ctx context.Context, args []*runtime.Tensor) error {
 	if m.add == nil {
 		var err error
-		if m.add, err = m.prog.AddGradient(m.loss.IR().Name, m.names()...); err != nil {
+		if m.add, err = m.prog.AddGradient(m.loss.Name(), m.names()...); err != nil {
 			return err
 		}
 	}
@@ -82,7 +82,7 @@ func (g *Graph) arguments() ([]*runtime.Tensor, error) {
 	}
 	m.args = m.args[:0]
 	rest := g.inputs
-	for _, p := range m.loss.IR().Params() {
+	for _, p := range m.takes {
 		if param := m.Parameter(p.Name); param != nil {
 			m.args = append(m.args, param.Value)
 			continue

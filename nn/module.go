@@ -9,7 +9,6 @@ import (
 	"sync"
 
 	heal "healc"
-	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
 )
@@ -41,7 +40,8 @@ type Module struct {
 	forward *heal.Func // the loss and its gradients
 	add     *heal.Func // the loss, and its gradients added to tensors; nil until one is needed
 	params  []*Parameter
-	inputs  []string          // the parameters of the loss that are no Parameter, in order
+	takes   []heal.Param      // the parameters of the loss
+	inputs  []string          // those that are no Parameter, in order
 	args    []*runtime.Tensor // of a call of forward or add, kept from call to call
 	out     []*runtime.Tensor // its results: the value of the loss, then all gradients
 
@@ -60,13 +60,13 @@ func New(prog *heal.Module, loss string, values map[string]*runtime.Tensor) (*Mo
 	if err != nil {
 		return nil, err
 	}
-	m := &Module{prog: prog, loss: f, slots: map[string][]*Parameter{}}
+	m := &Module{prog: prog, loss: f, takes: f.Params(), slots: map[string][]*Parameter{}}
 	fail := func(err error) (*Module, error) {
 		m.Close()
 		return nil, err
 	}
 	dims := map[string]int64{}
-	for _, p := range f.IR().Params() {
+	for _, p := range m.takes {
 		v, trained := values[p.Name]
 		if !trained {
 			m.inputs = append(m.inputs, p.Name)
@@ -87,7 +87,7 @@ func New(prog *heal.Module, loss string, values map[string]*runtime.Tensor) (*Mo
 	if len(m.params) != len(values) {
 		for _, name := range slices.Sorted(maps.Keys(values)) {
 			if m.Parameter(name) == nil {
-				return fail(fmt.Errorf("%s has no parameter `%s`; it has %s", f.Signature(), name, names(f.IR())))
+				return fail(fmt.Errorf("%s has no parameter `%s`; it has %s", f.Signature(), name, names(f)))
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func New(prog *heal.Module, loss string, values map[string]*runtime.Tensor) (*Mo
 	if m.forward, err = prog.Gradient(loss, m.names()...); err != nil {
 		return fail(err)
 	}
-	value, err := runtime.New(f.IR().Results[0].Elem)
+	value, err := runtime.New(f.Results()[0].Elem)
 	if err != nil {
 		return fail(err)
 	}
@@ -109,7 +109,7 @@ func New(prog *heal.Module, loss string, values map[string]*runtime.Tensor) (*Mo
 }
 
 // fits says why a tensor cannot be the value of a parameter; dims are the shape parameters that are known already.
-func fits(v *runtime.Tensor, p *ir.Value, dims map[string]int64) error {
+func fits(v *runtime.Tensor, p heal.Param, dims map[string]int64) error {
 	if v == nil {
 		return fmt.Errorf("is nil")
 	}
@@ -138,7 +138,7 @@ func fits(v *runtime.Tensor, p *ir.Value, dims map[string]int64) error {
 	return nil
 }
 
-func names(f *ir.Func) string {
+func names(f *heal.Func) string {
 	var out []string
 	for _, p := range f.Params() {
 		out = append(out, p.Name)
@@ -214,7 +214,7 @@ func (m *Module) bind(function string, inputs []*runtime.Tensor) (*heal.Func, []
 	m.mu.Lock()
 	slots, ok := m.slots[function]
 	if !ok {
-		for _, p := range f.IR().Params() {
+		for _, p := range f.Params() {
 			slots = append(slots, m.Parameter(p.Name))
 		}
 		m.slots[function] = slots
@@ -241,7 +241,7 @@ func (m *Module) bind(function string, inputs []*runtime.Tensor) (*heal.Func, []
 // arity says which inputs a function takes beside the module's parameters.
 func (m *Module) arity(f *heal.Func, slots []*Parameter, got int) error {
 	var want []string
-	for i, p := range f.IR().Params() {
+	for i, p := range f.Params() {
 		if slots[i] == nil {
 			want = append(want, p.Name)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/internal/testhook"
 	"healc/lang/types"
 	"healc/nn"
 	"healc/runtime"
@@ -246,6 +247,13 @@ func train(t *testing.T, m *nn.Module, opt *nn.Optimizer, steps int, inputs ...*
 	return losses
 }
 
+// split are the options of so many threads that share every kernel.
+func split(threads int) heal.Options {
+	opts := heal.Options{Threads: threads}
+	testhook.SplitAll(&opts)
+	return opts
+}
+
 // TestTrainingConverges trains with each optimizer until every point is classified; threads change no bit, and
 // devices and the interpreter have the same ones.
 func TestTrainingConverges(t *testing.T) {
@@ -257,8 +265,8 @@ func TestTrainingConverges(t *testing.T) {
 			defer x.Close()
 			defer y.Close()
 			var want []float64
-			for _, opts := range []heal.Options{{Threads: 1}, {Threads: 2, SplitAll: true},
-				{Threads: 3, SplitAll: true}, {Backend: heal.PTXSim}, {Backend: heal.Interp}} {
+			for _, opts := range []heal.Options{{Threads: 1}, split(2), split(3), {Backend: heal.PTXSim},
+				{Backend: heal.Interp}} {
 				m := module(t, compile(t, net, opts), "loss", netValues(t))
 				opt, err := o.make(m)
 				if err != nil {

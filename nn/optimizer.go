@@ -116,8 +116,7 @@ func (k *kind) compile(opts heal.Options, r rule, d types.DType) (err error) {
 	if k.step, err = runtime.New(types.I32); err != nil {
 		return err
 	}
-	opts = heal.Options{Backend: opts.Backend, Device: opts.Device, Threads: opts.Threads, Target: opts.Target,
-		Cache: opts.Cache, SplitAll: opts.SplitAll}
+	opts.Once, opts.Entry, opts.ReadFile = false, "", nil // these are the program's own
 	if k.prog, err = heal.Compile(b.String(), opts); err != nil {
 		return fmt.Errorf("the update of %s: %w", d, err)
 	}

@@ -62,6 +62,14 @@ func (e *RuntimeError) Error() string {
 // Unwrap returns the cause.
 func (e *RuntimeError) Unwrap() error { return e.Err }
 
+// ArgumentError says which argument of a function does not fit it.
+type ArgumentError struct {
+	Func    string // the signature of the function
+	Message string
+}
+
+func (e *ArgumentError) Error() string { return e.Func + ": " + e.Message }
+
 // Load makes a program ready to run. objects are the ELF objects with its kernels.
 func Load(plan *abi.Program, objects ...[]byte) (*Executable, error) {
 	x := &Executable{plan: plan, fns: map[string]uintptr{}}

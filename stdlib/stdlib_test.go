@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"healc"
+	"healc/internal/cache"
+	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/lang/format"
 	"healc/runtime"
@@ -32,8 +34,8 @@ func TestModules(t *testing.T) {
 				if backend == heal.CPU && testing.Short() || backend == devices.Backend() && !devices.Takes(1, 1) {
 					continue
 				}
-				m, err := heal.CompileFile(diag.NewFile(name+".heal", text), heal.Options{
-					Backend: backend, Threads: 1, Tests: true, Cache: heal.DefaultCache(),
+				m, err := engine.CompileFile(diag.NewFile(name+".heal", text), engine.Options{
+					Backend: backend, Threads: 1, Tests: true, Cache: cache.Default(),
 					System: runtime.OS{Out: io.Discard},
 				})
 				if err != nil {
@@ -152,9 +154,9 @@ fn first[T: float, N](x: (T[N], T[N])) -> i64 = { let (a, _) = x; a[0] as i64 }
 
 fn f(n: i64) -> i64 = ` + c.call + "\n"
 		for _, backend := range []string{heal.Interp, heal.CPU} {
-			m, err := heal.CompileFile(diag.NewFile("user.heal", src), heal.Options{Backend: backend, Threads: 1})
+			m, err := engine.CompileFile(diag.NewFile("user.heal", src), engine.Options{Backend: backend, Threads: 1})
 			if err == nil {
-				var f *heal.Func
+				var f *engine.Func
 				if f, err = m.Func("f"); err != nil {
 					t.Fatal(err)
 				}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"healc"
+	"healc/internal/pipeline"
 	"healc/lang/diag"
 	"healc/runtime"
 )
@@ -31,7 +32,7 @@ func TestCodes(t *testing.T) {
 			case e.Runtime:
 				stops(t, e.Example)
 			default:
-				_, err := heal.Check(diag.NewFile("example.heal", e.Example))
+				_, err := pipeline.Check(diag.NewFile("example.heal", e.Example))
 				onlyCode(t, err, e.Code)
 			}
 			if e.Fixed == "" {

@@ -65,8 +65,22 @@ var imports = []struct{ pkg, may string }{
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime transcript"},
 	{"stdlib", ""},
 	{"docs", ""},
-	{"", "lang/... ir/... passes/... codegen/... runtime/... transcript transcript/lower stdlib"},
-	{"nn", ". ir ir/scalar lang/types runtime"},
+	{"internal/identity", "runtime/objload"},
+	{"internal/cache", "codegen runtime/abi"},
+	{"internal/modules", "lang/ast lang/check lang/diag lang/parser stdlib"},
+	{"internal/gradient", "leaves ir ir/ops ir/scalar"},
+	{"internal/interpio", "lang/types ir runtime"},
+	{"internal/backend", "codegen codegen/gpu runtime runtime/device/..."},
+	{"internal/residency", "leaves lang/check ir ir/kernel runtime"},
+	{"internal/testhook", "runtime"},
+	{"internal/pipeline", "leaves lang/check lang/irgen lang/parser ir ir/kernel passes passes/bufferize codegen " +
+		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime internal/backend internal/cache " +
+		"internal/gradient internal/identity internal/modules internal/residency"},
+	{"internal/engine", "leaves lang/check ir ir/interp ir/kernel codegen runtime internal/backend internal/cache " +
+		"internal/gradient internal/interpio internal/pipeline internal/residency internal/testhook"},
+	{"internal/replay", "leaves ir runtime transcript transcript/lower internal/backend internal/engine"},
+	{"", "leaves runtime runtime/device transcript internal/..."},
+	{"nn", ". ir/scalar lang/types runtime"},
 	{"cmd/healc/measure", "codegen/llvm/libllvm runtime/..."},
 	{"cmd/healc/...", "* cmd/healc/..."},
 	{"tests/...", "* nn cmd/healc/measure tests/..."},
@@ -75,7 +89,8 @@ var imports = []struct{ pkg, may string }{
 // groups are the names in the table that stand for several packages.
 var groups = map[string]string{
 	"leaves": "lang/diag lang/types",
-	"*":      ". lang/... ir/... passes/... codegen/... runtime/... transcript transcript/lower stdlib docs",
+	"*": ". internal/... lang/... ir/... passes/... codegen/... runtime/... transcript transcript/lower stdlib " +
+		"docs",
 }
 
 // outside says which packages may use a module that is not the standard library.

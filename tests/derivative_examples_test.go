@@ -9,6 +9,7 @@ import (
 	"healc"
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/suite"
+	"healc/internal/cache"
 )
 
 // derivativeExamples are the examples that fit something by derivatives. Those that take the interpreter long do not
@@ -23,7 +24,7 @@ func TestDerivativeExamples(t *testing.T) {
 		backends = backends[1:]
 	}
 	for _, name := range derivativeExamples {
-		s := &suite.Suite{Backends: backends, Workers: 1, Cache: heal.DefaultCache(),
+		s := &suite.Suite{Backends: backends, Workers: 1, Cache: cache.Default(),
 			Args: func(words []string, _ *driver.Job) error {
 				if len(words) > 0 {
 					return fmt.Errorf("an example that fits has no arguments, and here are %q", words)

@@ -8,6 +8,7 @@ import (
 
 	"healc"
 	"healc/codegen"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -17,10 +18,10 @@ import (
 // TestHalf: every element-wise operation on f16 and bf16 is the one on f32, its result rounded once. Operations of one
 // operand get all 2^16 values, the others as many random ones; the f32 side is the scalar program of the table.
 func TestHalf(t *testing.T) {
-	targets := []heal.Options{{Backend: heal.Interp}, {Backend: heal.CPU, Threads: 1}}
+	targets := []engine.Options{{Backend: heal.Interp}, {Backend: heal.CPU, Threads: 1}}
 	if goruntime.GOARCH == "amd64" && !testing.Short() {
 		for _, cpu := range []string{"x86-64", "x86-64-v3"} {
-			targets = append(targets, heal.Options{Backend: heal.CPU, Threads: 1, Target: codegen.Target{CPU: cpu}})
+			targets = append(targets, engine.Options{Backend: heal.CPU, Threads: 1, Target: codegen.Target{CPU: cpu}})
 		}
 	}
 	for _, half := range []types.DType{types.F16, types.BF16} {
@@ -29,7 +30,7 @@ func TestHalf(t *testing.T) {
 			t.Fatalf("only %d operations take %s", len(cases), half)
 		}
 		for _, opts := range targets {
-			code, err := heal.CompileIR(m, opts)
+			code, err := engine.CompileIR(m, opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -135,7 +136,7 @@ func halfOperands(arity int) [][]uint64 {
 	return in
 }
 
-func (c halfCase) check(t *testing.T, code *heal.Module, half types.DType, opts heal.Options) {
+func (c halfCase) check(t *testing.T, code *engine.Module, half types.DType, opts engine.Options) {
 	f, err := code.Func(c.name)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"healc"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/runtime"
@@ -94,7 +95,8 @@ func holds(t *testing.T, source string, d *ir.OpDef) {
 	t.Helper()
 	for _, backend := range []string{heal.Interp, heal.CPU} {
 		sys := &runtime.OS{Out: &strings.Builder{}}
-		m, err := heal.Compile(source, heal.Options{Backend: backend, Threads: 1, System: inFolder{sys, t.TempDir()}})
+		m, err := engine.Compile(source,
+			engine.Options{Backend: backend, Threads: 1, System: inFolder{sys, t.TempDir()}})
 		if err != nil {
 			t.Fatalf("%s\n%v", source, err)
 		}

@@ -12,10 +12,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"healc"
 	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/engine"
 	"healc/ir/kernel"
 	"healc/runtime/abi"
 )
@@ -74,7 +74,7 @@ func TestGolden(t *testing.T) {
 // standardKernels are the kernels of the function f of a source for extents such as "M=3 N=4". done frees them.
 func standardKernels(t *testing.T, source, binding string) (km *kernel.Module, done func()) {
 	t.Helper()
-	m, err := heal.Compile(source, heal.Options{Target: codegen.Target{Kind: "gpu"}})
+	m, err := engine.Compile(source, engine.Options{Target: codegen.Target{Kind: "gpu"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"healc"
 	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/codegen/gpu/ptxsim"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/kernel"
 )
@@ -97,7 +97,7 @@ type broken struct {
 func newBroken(t *testing.T, program string, size []int64) *broken {
 	t.Helper()
 	i := slices.IndexFunc(programs, func(p programCase) bool { return p.name == program })
-	m, err := heal.Compile(programs[i].source, heal.Options{Target: codegen.Target{Kind: "gpu"}})
+	m, err := engine.Compile(programs[i].source, engine.Options{Target: codegen.Target{Kind: "gpu"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"healc"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/lang/types"
 )
@@ -61,7 +61,7 @@ func TestTransforms(t *testing.T) {
 				args[3].Bits = append(args[3].Bits, i)
 			}
 			for i, source := range []string{forward, inverse} {
-				m, err := heal.Compile(source, heal.Options{})
+				m, err := engine.Compile(source, engine.Options{})
 				if err != nil {
 					t.Fatal(err)
 				}

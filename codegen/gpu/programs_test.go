@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"healc"
 	"healc/codegen"
 	"healc/codegen/gpu"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/lang/types"
 	"healc/passes"
@@ -90,7 +90,7 @@ var programs = []programCase{
 func TestPrograms(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
-			m, err := heal.Compile(p.source, heal.Options{Target: codegen.Target{Kind: "gpu"}})
+			m, err := engine.Compile(p.source, engine.Options{Target: codegen.Target{Kind: "gpu"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ var (
 
 // TestFirstFailure: the failure that is reported is that of the first iteration, whatever thread finds its own first.
 func TestFirstFailure(t *testing.T) {
-	m, err := heal.Compile(`fn f(a: f32[100], i: i32[5000]) -> f32[5000] = a[i] * 2.0`, heal.Options{})
+	m, err := engine.Compile(`fn f(a: f32[100], i: i32[5000]) -> f32[5000] = a[i] * 2.0`, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,8 +178,8 @@ func TestFirstFailure(t *testing.T) {
 // elements behind the last piece, and in rows, the first failure of the first element that has one is reported, and
 // where nothing fails the results are right.
 func TestFirstOfPieces(t *testing.T) {
-	m, err := heal.Compile("fn f[M, N](a: i32[100], i: i32[M, N], b: i32[M, N]) -> i32[M, N] =\n   700 / b +\n  a[i]",
-		heal.Options{})
+	m, err := engine.Compile("fn f[M, N](a: i32[100], i: i32[M, N], b: i32[M, N]) -> i32[M, N] =\n   700 / b +\n  a[i]",
+		engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +255,7 @@ func TestReversed(t *testing.T) {
 
 func reversed(t *testing.T, elem types.DType) {
 	e := elem.String()
-	m, err := heal.Compile("fn f[N](a: "+e+"[N], b: "+e+"[N]) -> "+e+"[N] = flip(a, 0) .+ b", heal.Options{})
+	m, err := engine.Compile("fn f[N](a: "+e+"[N], b: "+e+"[N]) -> "+e+"[N] = flip(a, 0) .+ b", engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

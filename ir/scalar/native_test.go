@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"healc"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -24,7 +25,8 @@ func compileOperation(name string, n int) (func(in, out []float32) error, error)
 	t := types.Tensor{Elem: types.F32, Shape: types.Shape{types.Lit(int64(n))}}
 	f.Body.Yields = []*ir.Value{b.Emit(d, nil, f.Body.Param("x", t, b.Span))}
 	f.Results = []types.Tensor{t}
-	m, err := heal.CompileIR(&ir.Module{Name: "f", Funcs: []*ir.Func{f}}, heal.Options{Backend: heal.CPU, Threads: 1})
+	m, err := engine.CompileIR(&ir.Module{Name: "f", Funcs: []*ir.Func{f}},
+		engine.Options{Backend: heal.CPU, Threads: 1})
 	if err != nil {
 		return nil, err
 	}

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/internal/cache"
+	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime"
@@ -106,11 +108,12 @@ func TestPrograms(t *testing.T) {
 // counted.
 func second(t *testing.T, file *diag.File, sizes []int64) {
 	t.Helper()
-	cache := &heal.Cache{Dir: t.TempDir()} // code is the same for any number of threads
+	cache := &cache.Cache{Dir: t.TempDir()} // code is the same for any number of threads
 	day := sample.Today(t)
 	called.files++
 	for _, threads := range []int{1, 2} {
-		m, err := heal.CompileFile(file, heal.Options{Threads: threads, SplitAll: true, System: silent{}, Cache: cache})
+		m, err := engine.CompileFile(file,
+			engine.Options{Threads: threads, SplitAll: true, System: silent{}, Cache: cache})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +153,7 @@ func TestMain(m *testing.M) {
 }
 
 // call compares the results of CallAll with those of CallInto and counts what later calls allocate.
-func call(m *heal.Module, name string, n int64) error {
+func call(m *engine.Module, name string, n int64) error {
 	f, err := m.Func(name)
 	if err != nil {
 		return err

@@ -11,13 +11,14 @@ import (
 
 	"healc"
 	"healc/cmd/healc/measure"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/lang/types"
 )
 
 // TestRows: every row names a program of rows.heal whose parameters its inputs fit.
 func TestRows(t *testing.T) {
-	m, err := heal.Compile(rowsSource, heal.Options{Backend: heal.Interp})
+	m, err := engine.Compile(rowsSource, engine.Options{Backend: heal.Interp})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
@@ -18,7 +18,7 @@ func TestPeersFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := heal.CompileFile(diag.NewFile("rows.heal", string(text)), heal.Options{Threads: 1})
+	m, err := engine.CompileFile(diag.NewFile("rows.heal", string(text)), engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

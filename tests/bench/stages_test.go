@@ -4,10 +4,10 @@ import (
 	"io"
 	"testing"
 
-	"healc"
 	"healc/codegen"
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/engine"
 	"healc/ir/kernel"
 	"healc/lang/check"
 	"healc/lang/diag"
@@ -70,7 +70,7 @@ func BenchmarkStages(b *testing.B) {
 		x.Close()
 	})
 	stage("all", func() {
-		m, err := heal.CompileFile(file, heal.Options{Threads: 1})
+		m, err := engine.CompileFile(file, engine.Options{Threads: 1})
 		must(err)
 		km, err := m.Kernels("main", nil, nil)
 		must(err)

@@ -38,12 +38,12 @@ func readmeCode(t *testing.T) error {
 	if err != nil {
 		return err
 	}
-	y, err := f.Call(context.Background(), runtime.FromSlice([]float32{1, 2, 3}))
+	y, err := f.Call(context.Background(), heal.FromSlice([]float32{1, 2, 3}))
 	if err != nil {
 		return err
 	}
 	defer y.Close()
-	v, err := runtime.Slice[float32](y)
+	v, err := heal.Slice[float32](y)
 	if err == nil && !slices.Equal(v, []float32{2, 4, 6}) {
 		t.Errorf("twice 1, 2, 3 is %v", v)
 	}

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	heal "healc"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/pipeline"
 	"healc/lang/diag"
 )
 
@@ -104,7 +104,7 @@ func TestDocuments(t *testing.T) {
 
 // checkProgram requires a program to be right, or to have the error that its first line names.
 func checkProgram(t *testing.T, name string, b block) {
-	_, err := heal.Check(diag.NewFile(name, b.text))
+	_, err := pipeline.Check(diag.NewFile(name, b.text))
 	want, wrong := strings.CutPrefix(strings.SplitN(b.text, "\n", 2)[0], "# error ")
 	var list *diag.List
 	switch {
@@ -136,7 +136,7 @@ func TestFunctionLists(t *testing.T) {
 		for _, list := range lists {
 			for _, name := range strings.Fields(list[1]) {
 				checked++
-				_, err := heal.Check(diag.NewFile("f.heal", "@io fn f() = "+name+"()\n"))
+				_, err := pipeline.Check(diag.NewFile("f.heal", "@io fn f() = "+name+"()\n"))
 				var diags *diag.List
 				if !errors.As(err, &diags) {
 					t.Errorf("%s() compiles: what does the test prove?", name)

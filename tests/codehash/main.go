@@ -28,10 +28,10 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"healc"
 	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/lang/diag"
@@ -193,17 +193,17 @@ func hashes(s source, dir string) (lines []string) {
 			return km, list.Err()
 		})
 	}
-	opts := heal.Options{Tests: true, Threads: 1}
-	var m *heal.Module
+	opts := engine.Options{Tests: true, Threads: 1}
+	var m *engine.Module
 	var err error
 	if filepath.Ext(s.name) == ".ir" {
 		code, list := ir.Parse(file)
 		if list.Err() != nil {
 			return nil
 		}
-		m, err = heal.CompileIR(code, opts)
+		m, err = engine.CompileIR(code, opts)
 	} else {
-		m, err = heal.CompileFile(file, opts)
+		m, err = engine.CompileFile(file, opts)
 	}
 	if err != nil {
 		return nil // an error test, or a text that is no program

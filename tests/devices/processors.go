@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	heal "healc"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/testhook"
 	"healc/tests/emulated"
 	"healc/tests/sample"
 )
@@ -91,6 +91,6 @@ func host(t *testing.T) map[string]bool {
 
 func init() {
 	if os.Getenv(emulated.Folder) != "" {
-		heal.Elsewhere = emulated.PCFor
+		testhook.Processor = emulated.PCFor
 	}
 }

@@ -28,6 +28,7 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/explain"
+	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/runtime/abi"
 
@@ -125,7 +126,7 @@ func check(t *testing.T, text string) string {
 	}
 	file := diag.NewFile("in.heal", text)
 	var out bytes.Buffer
-	e := &driver.Emit{File: file, Shape: want.bind, Opts: heal.Options{Backend: heal.Interp}}
+	e := &driver.Emit{File: file, Shape: want.bind, Opts: engine.Options{Backend: heal.Interp}}
 	if err := explain.Program(e, &out); err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +178,7 @@ func moved(t *testing.T, explanation string) (kernels, reads, writes int64) {
 // both.
 func least(t *testing.T, file *diag.File, bind map[string]int64) (in, out int64) {
 	t.Helper()
-	m, err := heal.CompileFile(file, heal.Options{Backend: heal.Interp})
+	m, err := engine.CompileFile(file, engine.Options{Backend: heal.Interp})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"strings"
 
-	"healc"
 	"healc/codegen/llvm"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/lang/check"
@@ -17,7 +18,7 @@ import (
 func (j *job) run() (output, error) {
 	file := diag.NewFile(j.name, j.input)
 	if j.stage == "check" {
-		prog, err := heal.Check(file)
+		prog, err := pipeline.Check(file)
 		if err != nil {
 			return output{}, err
 		}
@@ -26,7 +27,7 @@ func (j *job) run() (output, error) {
 		return output{text: b.String()}, err
 	}
 	var remarks strings.Builder
-	opts := heal.Options{Debug: heal.Debug{Passes: &passes.Options{VerifyEach: true, Out: &remarks}}}
+	opts := engine.Options{Debug: pipeline.Debug{Passes: &passes.Options{VerifyEach: true, Out: &remarks}}}
 	if j.remarks {
 		opts.Debug.Passes.Remarks = []string{"all"}
 	}
@@ -72,10 +73,10 @@ func (j *job) run() (output, error) {
 }
 
 // module reads the input, a source or IR text.
-func (j *job) module(file *diag.File, opts heal.Options) (*heal.Module, error) {
+func (j *job) module(file *diag.File, opts engine.Options) (*engine.Module, error) {
 	opts.Threads = 1
 	if j.name == "in.heal" {
-		return heal.CompileFile(file, opts)
+		return engine.CompileFile(file, opts)
 	}
 	m, list := ir.Parse(file)
 	if err := list.Err(); err != nil {
@@ -84,7 +85,7 @@ func (j *job) module(file *diag.File, opts heal.Options) (*heal.Module, error) {
 	if text := m.String(); text != j.input {
 		return nil, fmt.Errorf("in.ir is not as it would be printed:\n%s", diff(j.input, text))
 	}
-	return heal.CompileIR(m, opts)
+	return engine.CompileIR(m, opts)
 }
 
 // pass finds a pass as the compiler's pipeline has it, for the entry and the bindings of the job.

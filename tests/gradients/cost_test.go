@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/interp"
 	"healc/lang/types"
@@ -22,7 +23,7 @@ type cost struct {
 // costOf compiles the function f of a program.
 func costOf(t *testing.T, src string) cost {
 	t.Helper()
-	m, err := heal.Compile(src, heal.Options{Backend: heal.Interp})
+	m, err := engine.Compile(src, engine.Options{Backend: heal.Interp})
 	if err != nil {
 		t.Fatal(err)
 	}

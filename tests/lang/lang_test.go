@@ -23,6 +23,7 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/suite"
+	"healc/internal/cache"
 	"healc/tests/devices"
 	"healc/tests/sample"
 
@@ -97,7 +98,7 @@ func archives(t *testing.T) []*archive {
 // TestLanguage runs every case on the interpreter and on the CPU, and on a device those whose turn it is, with a cache
 // of its own, so that nothing that was compiled before hides a failure.
 func TestLanguage(t *testing.T) {
-	cache := &heal.Cache{Dir: t.TempDir()}
+	cache := &cache.Cache{Dir: t.TempDir()}
 	n, day := 0, sample.Today(t)
 	for _, a := range archives(t) {
 		first := n

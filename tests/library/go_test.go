@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	heal "healc"
 	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
@@ -19,7 +19,7 @@ func goModule(t *testing.T, main string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := heal.CompileFile(diag.NewFile("every.heal", string(text)), heal.Options{Threads: 1})
+	m, err := engine.CompileFile(diag.NewFile("every.heal", string(text)), engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 
 	"github.com/ebitengine/purego"
 
-	heal "healc"
 	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime"
@@ -28,9 +28,9 @@ import (
 var plain = map[string]string{"amd64": "x86-64", "arm64": "generic"}[goruntime.GOARCH]
 
 // source compiles functions of a source into a library and opens it.
-func source(t *testing.T, src string, names ...string) (*heal.Module, *Lib, map[string]*aot.Entry) {
+func source(t *testing.T, src string, names ...string) (*engine.Module, *Lib, map[string]*aot.Entry) {
 	t.Helper()
-	m, err := heal.CompileFile(diag.NewFile("t.heal", src), heal.Options{Threads: 1})
+	m, err := engine.CompileFile(diag.NewFile("t.heal", src), engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -296,7 +296,7 @@ func TestCallers(t *testing.T) {
 func TestSameBytes(t *testing.T) {
 	var first []byte
 	for range 2 {
-		m, err := heal.CompileFile(diag.NewFile("t.heal", parallelSource), heal.Options{Threads: 1})
+		m, err := engine.CompileFile(diag.NewFile("t.heal", parallelSource), engine.Options{Threads: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -359,7 +359,7 @@ func TestLinkers(t *testing.T) {
 // loadedCPU is the level that a library with all levels chooses when it is loaded.
 func loadedCPU(t *testing.T, src, name string) string {
 	t.Helper()
-	m, err := heal.CompileFile(diag.NewFile("t.heal", src), heal.Options{Threads: 1})
+	m, err := engine.CompileFile(diag.NewFile("t.heal", src), engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ func TestExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := heal.CompileFile(diag.NewFile("layernorm.heal", string(text)), heal.Options{Threads: 1})
+	m, err := engine.CompileFile(diag.NewFile("layernorm.heal", string(text)), engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

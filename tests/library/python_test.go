@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	heal "healc"
 	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
@@ -32,7 +32,7 @@ func python(t *testing.T, heal_, name, script string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := heal.CompileFile(diag.NewFile(filepath.Base(heal_), string(text)), heal.Options{Threads: 1})
+	m, err := engine.CompileFile(diag.NewFile(filepath.Base(heal_), string(text)), engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	heal "healc"
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
 	"healc/tests/devices"
 	"healc/tests/random"
 	"healc/tests/sample"
@@ -44,7 +45,7 @@ func TestRandomPrograms(t *testing.T) {
 		var programs []*random.Program
 		for i := range min(batch, n-at) {
 			p := random.New(seed+uint64(at+i), map[string]int{})
-			m, err := heal.CompileIR(p.IR, heal.Options{Threads: 1})
+			m, err := engine.CompileIR(p.IR, engine.Options{Threads: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -81,7 +82,7 @@ func TestRandomPrograms(t *testing.T) {
 				if _, err := lib.Do("heal_set_threads", []uintptr{1, 2, 3, 7}[p.Seed%4]); err != nil {
 					t.Fatal(err)
 				}
-				want, err := random.Run(p, heal.Options{Backend: heal.Interp})
+				want, err := random.Run(p, engine.Options{Backend: heal.Interp})
 				if err != nil {
 					t.Fatalf("seed %d: interpreter: %v", p.Seed, err)
 				}

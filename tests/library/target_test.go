@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	heal "healc"
 	"healc/codegen"
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
@@ -24,7 +24,7 @@ func TestAArch64(t *testing.T) {
 	if !lib.HasTarget(triple) {
 		t.Skip("libLLVM has no target AArch64")
 	}
-	m, err := heal.CompileFile(diag.NewFile("t.heal", parallelSource), heal.Options{Threads: 1})
+	m, err := engine.CompileFile(diag.NewFile("t.heal", parallelSource), engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

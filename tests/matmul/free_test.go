@@ -3,8 +3,8 @@ package matmul
 import (
 	"testing"
 
-	"healc"
 	"healc/codegen"
+	"healc/internal/engine"
 	"healc/runtime"
 )
 
@@ -24,7 +24,7 @@ func newAnyShape(t *testing.T, src, cpu string, threads int) *anyShape {
 			t.Fatalf("%s: %v", src, err)
 		}
 	}
-	m, err := heal.Compile(src, heal.Options{Threads: 1, Target: codegen.Target{Kind: "cpu", CPU: cpu}})
+	m, err := engine.Compile(src, engine.Options{Threads: 1, Target: codegen.Target{Kind: "cpu", CPU: cpu}})
 	must(err)
 	defer m.Close()
 	km, err := m.Kernels("f", nil, nil)

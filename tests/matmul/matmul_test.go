@@ -13,6 +13,8 @@ import (
 
 	"healc"
 	"healc/codegen"
+	"healc/internal/cache"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -285,10 +287,10 @@ func (f form) run(t *testing.T, rng *rand.Rand, elem string, cpus []string, n in
 		for _, shape := range f.args(s[0], s[1], s[2]) {
 			args = append(args, tensor(t, rng, dtypes[elem], shape))
 		}
-		want := call(t, name, src, heal.Options{Backend: heal.Interp, Threads: 1}, args)
+		want := call(t, name, src, engine.Options{Backend: heal.Interp, Threads: 1}, args)
 		if c.own {
 			cpu, th := cpus[c.cpu], threads[c.threads]
-			got := call(t, name, src, heal.Options{Threads: th, SplitAll: true,
+			got := call(t, name, src, engine.Options{Threads: th, SplitAll: true,
 				Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
 			differ(t, fmt.Sprintf("%s on %q with %d threads", name, cpu, th), got, want)
 		}
@@ -327,7 +329,7 @@ func TestShares(t *testing.T) {
 		"both transposed and computed": true, "matrices of a batch": true, "vector on the right": true,
 		"vector on the left": true}
 	cpus := devices.Targets(t)
-	cache := &heal.Cache{Dir: t.TempDir()} // the code is the same for any number of threads
+	cache := &cache.Cache{Dir: t.TempDir()} // the code is the same for any number of threads
 	n := 0
 	for _, f := range chosen(t) {
 		if !names[f.name] {
@@ -347,9 +349,9 @@ func TestShares(t *testing.T) {
 					args = append(args, tensor(t, rng, dtypes[elem], shape))
 				}
 				target := codegen.Target{Kind: "cpu", CPU: cpus[(i+n)%len(cpus)]}
-				want := call(t, f.name, src, heal.Options{Threads: 1, Target: target, Cache: cache}, args)
+				want := call(t, f.name, src, engine.Options{Threads: 1, Target: target, Cache: cache}, args)
 				for _, threads := range []int{2, 7} {
-					got := call(t, f.name, src, heal.Options{Threads: threads, SplitAll: true, Target: target,
+					got := call(t, f.name, src, engine.Options{Threads: threads, SplitAll: true, Target: target,
 						Cache: cache}, args)
 					if !slices.Equal(got, want) {
 						t.Errorf("%s of %s %v on %q with %d threads is not what one gives", f.name, elem, s, target.CPU,
@@ -389,10 +391,10 @@ func TestSideBySide(t *testing.T) {
 			right = []int64{n, k}
 		}
 		args := []*runtime.Tensor{tensor(t, rng, dtypes[c.elem], []int64{m, k}), tensor(t, rng, dtypes[c.elem], right)}
-		want := call(t, c.src, c.src, heal.Options{Backend: heal.Interp, Threads: 1}, args)
+		want := call(t, c.src, c.src, engine.Options{Backend: heal.Interp, Threads: 1}, args)
 		for i, cpu := range devices.Targets(t) {
 			threads := threads[i%len(threads)]
-			got := call(t, c.src, c.src, heal.Options{Threads: threads, SplitAll: true,
+			got := call(t, c.src, c.src, engine.Options{Threads: threads, SplitAll: true,
 				Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
 			differ(t, fmt.Sprintf("%s on %q with %d threads", c.src, cpu, threads), got, want)
 		}
@@ -422,7 +424,7 @@ func TestSmallest(t *testing.T) {
 	defer b.Close()
 	for _, cpu := range devices.Targets(t) {
 		src := `fn f[M, K, N](a: i16[M, K], b: i16[K, N]) -> i32[M, N] = (a as i32) @ (b as i32)`
-		for i, got := range call(t, cpu, src, heal.Options{Target: codegen.Target{Kind: "cpu", CPU: cpu}},
+		for i, got := range call(t, cpu, src, engine.Options{Target: codegen.Target{Kind: "cpu", CPU: cpu}},
 			[]*runtime.Tensor{a, b}) {
 			if want := uint64(k << 30 & 0xffffffff); got != want {
 				t.Fatalf("%q: element %d is %#x, want %#x", cpu, i, got, want)
@@ -436,7 +438,7 @@ func TestLookedUpRows(t *testing.T) {
 	const src = `fn f[M, T](a: f32[T, 40], p: i32[M], b: f32[40, 100]) -> f32[M, 100] = a[p] @ b .+ unsqueeze(a[.., 3][p], 1)`
 	const n = 150
 	rng := rand.New(rand.NewPCG(5, 6))
-	cache := &heal.Cache{Dir: t.TempDir()}
+	cache := &cache.Cache{Dir: t.TempDir()}
 	for wrong := -50; wrong < n; wrong += 50 {
 		where := make([]uint64, n)
 		for i := range where {
@@ -451,8 +453,8 @@ func TestLookedUpRows(t *testing.T) {
 		}
 		args := []*runtime.Tensor{tensor(t, rng, types.F32, []int64{30, 40}), p,
 			tensor(t, rng, types.F32, []int64{40, 100})}
-		result := func(opts heal.Options) string {
-			m, err := heal.Compile(src, opts)
+		result := func(opts engine.Options) string {
+			m, err := engine.Compile(src, opts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -468,13 +470,13 @@ func TestLookedUpRows(t *testing.T) {
 			defer y.Close()
 			return fmt.Sprint(y.Bits())
 		}
-		want := result(heal.Options{Backend: heal.Interp, Threads: 1})
+		want := result(engine.Options{Backend: heal.Interp, Threads: 1})
 		if failed := strings.Contains(want, "out of range"); failed != (wrong >= 0) {
 			t.Fatalf("with a wrong position at %d the interpreter gives %.100s", wrong, want)
 		}
 		for _, cpu := range devices.Targets(t) {
 			for _, threads := range []int{1, 2, 3} {
-				got := result(heal.Options{Threads: threads, SplitAll: true,
+				got := result(engine.Options{Threads: threads, SplitAll: true,
 					Target: codegen.Target{Kind: "cpu", CPU: cpu}, Cache: cache})
 				if got != want {
 					t.Errorf("wrong position at %d, %q, %d threads: %.100s, want %.100s", wrong, cpu, threads, got,
@@ -488,9 +490,9 @@ func TestLookedUpRows(t *testing.T) {
 	}
 }
 
-func call(t *testing.T, name, src string, opts heal.Options, args []*runtime.Tensor) []uint64 {
+func call(t *testing.T, name, src string, opts engine.Options, args []*runtime.Tensor) []uint64 {
 	t.Helper()
-	m, err := heal.Compile(src, opts)
+	m, err := engine.Compile(src, opts)
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}

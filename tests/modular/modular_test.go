@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"healc"
 	"healc/codegen"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
@@ -29,13 +29,13 @@ func taken(i int, cpu string) string {
 }
 
 // compile compiles a source that has a function f for a processor, or the device.
-func compile(t *testing.T, src, cpu string, threads int) *heal.Func {
+func compile(t *testing.T, src, cpu string, threads int) *engine.Func {
 	t.Helper()
-	opts := heal.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}
+	opts := engine.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}
 	if cpu == devices.Backend() {
-		opts = heal.Options{Backend: cpu}
+		opts = engine.Options{Backend: cpu}
 	}
-	m, err := heal.Compile(src, opts)
+	m, err := engine.Compile(src, opts)
 	if err != nil {
 		t.Fatalf("%s: %v", src, err)
 	}
@@ -48,7 +48,7 @@ func compile(t *testing.T, src, cpu string, threads int) *heal.Func {
 }
 
 // call calls f and returns the elements of its result, with their signs.
-func call(t *testing.T, f *heal.Func, args ...*runtime.Tensor) []int64 {
+func call(t *testing.T, f *engine.Func, args ...*runtime.Tensor) []int64 {
 	t.Helper()
 	y, err := f.Call(context.Background(), args...)
 	if err != nil {

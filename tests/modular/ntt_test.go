@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"healc"
+	"healc/internal/engine"
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/tests/devices"
@@ -307,7 +308,7 @@ func TestTransformTables(t *testing.T) {
 			r.IntN(4) == 0)), view)
 		*x = program{src, append([]*runtime.Tensor{b}, x.args...)}
 		for _, c := range programs {
-			m, err := heal.Compile(c.src, heal.Options{Backend: heal.Interp})
+			m, err := engine.Compile(c.src, engine.Options{Backend: heal.Interp})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	heal "healc"
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/ir/scalar"
@@ -53,8 +54,8 @@ func inLibrary(t *testing.T, path, cpu string) (calls int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	open := func(backend string) *heal.Module {
-		m, err := heal.CompileFile(diag.NewFile(path, string(text)), heal.Options{Backend: backend, Threads: 1})
+	open := func(backend string) *engine.Module {
+		m, err := engine.CompileFile(diag.NewFile(path, string(text)), engine.Options{Backend: backend, Threads: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,7 +164,7 @@ func arrays(f *ir.Func, seed uint64) []*ir.Array {
 }
 
 // interpret runs a function on the interpreter. The error is one of the arguments, not of the program.
-func interpret(m *heal.Module, name string, input []*ir.Array) (*random.Outcome, error) {
+func interpret(m *engine.Module, name string, input []*ir.Array) (*random.Outcome, error) {
 	f, err := m.Func(name)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/suite"
+	"healc/internal/cache"
 	"healc/tests/devices"
 	"healc/tests/sample"
 )
@@ -39,7 +40,7 @@ func TestPrograms(t *testing.T) {
 		}
 		paths = third
 	}
-	cache := &heal.Cache{Dir: t.TempDir()}
+	cache := &cache.Cache{Dir: t.TempDir()}
 	run := func(name string, threads int, backends ...string) {
 		s := &suite.Suite{Backends: backends, Workers: 2, Cache: cache, Args: arguments(threads)}
 		results, err := s.Test(context.Background(), paths)
@@ -64,7 +65,7 @@ func TestPrograms(t *testing.T) {
 // TestProgramsOnDevice runs programs on a device, a sample of them on the simulator.
 func TestProgramsOnDevice(t *testing.T) {
 	s := &suite.Suite{
-		Backends: []string{devices.Backend()}, Workers: 2, Cache: &heal.Cache{Dir: t.TempDir()}, Args: arguments(1),
+		Backends: []string{devices.Backend()}, Workers: 2, Cache: &cache.Cache{Dir: t.TempDir()}, Args: arguments(1),
 		Take: func(i int) bool { return devices.Takes(i+sample.Day(), 5) },
 	}
 	results, err := s.Test(context.Background(), []string{"."})

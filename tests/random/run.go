@@ -9,6 +9,8 @@ import (
 
 	"healc"
 	"healc/codegen"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
@@ -23,13 +25,13 @@ type Outcome struct {
 
 // Run runs a program on a backend. Inputs have layouts drawn from the seed. The error is a
 // failure of the compiler, never of the program.
-func Run(p *Program, opts heal.Options) (out *Outcome, err error) {
+func Run(p *Program, opts engine.Options) (out *Outcome, err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
-	m, err := heal.CompileIR(p.IR, opts)
+	m, err := engine.CompileIR(p.IR, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +41,7 @@ func Run(p *Program, opts heal.Options) (out *Outcome, err error) {
 
 // Call calls a function of m. The layouts of the arguments are drawn from the seed. The results are those of
 // the function and its updated arguments. The error is a failure of the compiler, never of the program.
-func Call(m *heal.Module, name string, input []*ir.Array, seed uint64) (*Outcome, error) {
+func Call(m *engine.Module, name string, input []*ir.Array, seed uint64) (*Outcome, error) {
 	f, err := m.Func(name)
 	if err != nil {
 		return nil, err
@@ -134,12 +136,12 @@ const Stopped = "both stopped"
 // Check runs p on the interpreter, on a CPU, "" for this machine's, and some programs on a device, and says how they
 // differ; "" when they agree.
 func Check(p *Program, threads int, cpu string) string {
-	want, err := Run(p, heal.Options{Backend: heal.Interp})
+	want, err := Run(p, engine.Options{Backend: heal.Interp})
 	if err != nil {
 		return "interpreter: " + err.Error()
 	}
-	got, err := Run(p, heal.Options{Backend: heal.CPU, Threads: threads, SplitAll: true, Once: p.Seed%2 == 0,
-		Debug: heal.Debug{Vectors: p.Seed%4 == 0}, Target: codegen.Target{CPU: cpu}})
+	got, err := Run(p, engine.Options{Backend: heal.CPU, Threads: threads, SplitAll: true, Once: p.Seed%2 == 0,
+		Debug: pipeline.Debug{Vectors: p.Seed%4 == 0}, Target: codegen.Target{CPU: cpu}})
 	if err != nil {
 		return "cpu: " + err.Error()
 	}
@@ -160,7 +162,7 @@ func Check(p *Program, threads int, cpu string) string {
 // checkDevice runs p on a device, and says how it differs from what is wanted.
 func checkDevice(p *Program, want *Outcome) string {
 	backend := devices.Backend()
-	got, err := Run(p, heal.Options{Backend: backend})
+	got, err := Run(p, engine.Options{Backend: backend})
 	if err != nil {
 		return backend + ": " + err.Error()
 	}

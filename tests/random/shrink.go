@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"healc"
+	"healc/internal/engine"
 	"healc/ir"
 )
 
@@ -69,7 +70,7 @@ func (p *Program) cut(i int) *Program {
 	}
 	f.Body.Yields = []*ir.Value{op.Results[0]}
 	f.Body.Ops = f.Body.Ops[:i+1]
-	got, err := Run(probe.prune(), heal.Options{Backend: heal.Interp})
+	got, err := Run(probe.prune(), engine.Options{Backend: heal.Interp})
 	if err != nil || got.Failed != "" {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/lang/types"
 	"healc/tests/devices"
@@ -58,7 +59,7 @@ func callAll(t *testing.T, text, name string, seed uint64, args ...*ir.Array) []
 		if backend == heal.CPU && seed%4 != 0 || backend == devices.Backend() && !devices.Takes(int(seed), 12) {
 			continue
 		}
-		m, err := heal.Compile(text, heal.Options{Backend: backend, Threads: 1})
+		m, err := engine.Compile(text, engine.Options{Backend: backend, Threads: 1})
 		if err != nil {
 			t.Fatalf("-random.source=%d: %v\n%s", seed, err, text)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"healc"
+	"healc/internal/engine"
 	"healc/runtime"
 	"healc/tests/devices"
 	"healc/tests/sample"
@@ -47,10 +48,10 @@ func TestSources(t *testing.T) {
 		if (first/batch+day)%parts > 0 {
 			continue
 		}
-		runSources(t, heal.Options{Backend: heal.Interp, Threads: 1}, text.String(), list, *sourceFirst+uint64(first))
+		runSources(t, engine.Options{Backend: heal.Interp, Threads: 1}, text.String(), list, *sourceFirst+uint64(first))
 		k := (first/batch + day) / parts
 		if k%4 == 0 {
-			opts := heal.Options{Backend: heal.CPU, Threads: 1}
+			opts := engine.Options{Backend: heal.CPU, Threads: 1}
 			if goruntime.GOARCH == "amd64" {
 				// this machine's, without and with AVX2
 				opts.Target.CPU = devices.InTurn(k/4, []string{"", "x86-64", "x86-64-v3"}[k/4%3])
@@ -58,7 +59,7 @@ func TestSources(t *testing.T) {
 			runSources(t, opts, text.String(), list, *sourceFirst+uint64(first))
 		}
 		if devices.Takes(k, 20/parts) {
-			runSources(t, heal.Options{Backend: devices.Backend()}, text.String(), list, *sourceFirst+uint64(first))
+			runSources(t, engine.Options{Backend: devices.Backend()}, text.String(), list, *sourceFirst+uint64(first))
 		}
 	}
 	for w, count := range words {
@@ -75,13 +76,13 @@ var sourceWords = []string{
 	"match ", "return ", " ++ ", "len(", " by -", "let mut c", "&mut ", "[T: int, N]", "(|", "false",
 }
 
-func runSources(t *testing.T, opts heal.Options, text string, list []*Source, seed uint64) {
+func runSources(t *testing.T, opts engine.Options, text string, list []*Source, seed uint64) {
 	t.Helper()
 	backend := strings.TrimSpace(opts.Backend + " " + opts.Target.CPU)
-	m, err := heal.Compile(text, opts)
+	m, err := engine.Compile(text, opts)
 	if err != nil {
 		for i, s := range list {
-			if _, err := heal.Compile(s.Text, opts); err != nil {
+			if _, err := engine.Compile(s.Text, opts); err != nil {
 				t.Fatalf("%s, -random.source=%d: %v\n%s", backend, seed+uint64(i), err, s.Text)
 			}
 		}

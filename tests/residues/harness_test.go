@@ -14,6 +14,8 @@ import (
 
 	"healc"
 	"healc/codegen"
+	"healc/internal/cache"
+	"healc/internal/engine"
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/tests/devices"
@@ -144,7 +146,7 @@ func onCPU(i int) config {
 type program struct {
 	t       *testing.T
 	src     string
-	modules map[config]*heal.Module
+	modules map[config]*engine.Module
 	turn, n int // the last one on the CPU, and how many there were
 	day     int
 }
@@ -170,7 +172,7 @@ func (p *program) onCPU(turn int) (c config, ok bool) {
 }
 
 func newProgram(t *testing.T, src string) *program {
-	p := &program{t: t, src: src, modules: map[config]*heal.Module{}, day: sample.Today(t)}
+	p := &program{t: t, src: src, modules: map[config]*engine.Module{}, day: sample.Today(t)}
 	t.Cleanup(func() {
 		for _, m := range p.modules {
 			m.Close()
@@ -185,10 +187,10 @@ func (p *program) call(c config, r *rand.Rand, name string, args []tensor) ([]te
 	m := p.modules[c]
 	if m == nil {
 		var err error
-		if m, err = heal.Compile(p.src, heal.Options{
+		if m, err = engine.Compile(p.src, engine.Options{
 			Backend: c.backend, Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu},
 			SplitAll: c.threads > 1,
-			Once:     c.once, Cache: heal.DefaultCache(),
+			Once:     c.once, Cache: cache.Default(),
 		}); err != nil {
 			p.t.Fatalf("%v\n%s", err, p.src)
 		}

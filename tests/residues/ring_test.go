@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	heal "healc"
+	"healc/internal/engine"
 	"healc/lang/types"
 )
 
@@ -311,13 +311,13 @@ func testGadget(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m
 // modulus transforms in both directions, looks once whether the positions are in order, inverts one number for each
 // prime, and has one more pass, over the result.
 func TestRingKernels(t *testing.T) {
-	m, err := heal.Compile(`import ring
+	m, err := engine.Compile(`import ring
 
 fn gadget(a: i64[1, 3, 4096], key: i64[3, 4, 2, 3, 4096], plan: (i64[3], i64[3, 4096], i64[3, 4096], i64[3])) -> i64[1, 2, 3, 4096] =
     ring.gadget_product(a, key, 13, plan)
 fn switch(a: i64[2, 3, 4096], plan: (i64[3], i64[3, 4096], i64[3, 4096], i64[3])) -> i64[2, 2, 4096] =
     ring.mod_switch_values(a, plan)
-`, heal.Options{Threads: 1})
+`, engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

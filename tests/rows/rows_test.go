@@ -13,6 +13,7 @@ import (
 
 	"healc"
 	"healc/codegen"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -50,10 +51,10 @@ var sizes = []int64{1, 2, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 10
 // TestRows runs every public function of rows.heal, whose parameters have the shapes N, [M, N] or [M], at every second
 // size, and at the others on the next day. Configurations go round: each meets every function and every size.
 func TestRows(t *testing.T) {
-	interp := compile(t, heal.Options{Backend: heal.Interp})
-	modules, configs := map[config]*heal.Module{}, configs()
+	interp := compile(t, engine.Options{Backend: heal.Interp})
+	modules, configs := map[config]*engine.Module{}, configs()
 	for _, c := range configs {
-		modules[c] = compile(t, heal.Options{Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu}})
+		modules[c] = compile(t, engine.Options{Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu}})
 	}
 	day, step := sample.Today(t), sample.Part(2)
 	if testing.Short() {
@@ -79,7 +80,7 @@ func TestRows(t *testing.T) {
 
 // TestLong runs the functions over so many elements that reductions are cut into chunks for all threads.
 func TestLong(t *testing.T) {
-	interp, configs := compile(t, heal.Options{Backend: heal.Interp}), configs()
+	interp, configs := compile(t, engine.Options{Backend: heal.Interp}), configs()
 	for i, name := range interp.Names() {
 		for j, dims := range []map[string]int64{{"M": 1, "N": 33*4096 + 1}, {"M": 2, "N": 70001},
 			{"M": 45001, "N": 3}} {
@@ -88,7 +89,7 @@ func TestLong(t *testing.T) {
 				continue
 			}
 			c := configs[(i+j)%len(configs)]
-			m := compile(t, heal.Options{Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu}})
+			m := compile(t, engine.Options{Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu}})
 			if msg := compare(interp, m, name, dims, uint64(i), c.strided); msg != "" {
 				t.Errorf("%s, %v, %+v: %s", name, dims, c, msg)
 			}
@@ -96,9 +97,9 @@ func TestLong(t *testing.T) {
 	}
 }
 
-func compile(t *testing.T, o heal.Options) *heal.Module {
+func compile(t *testing.T, o engine.Options) *engine.Module {
 	t.Helper()
-	m, err := heal.Compile(source, o)
+	m, err := engine.Compile(source, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func compile(t *testing.T, o heal.Options) *heal.Module {
 }
 
 // compare runs one function on both and describes the first difference.
-func compare(want, got *heal.Module, name string, dims map[string]int64, seed uint64, strided bool) string {
+func compare(want, got *engine.Module, name string, dims map[string]int64, seed uint64, strided bool) string {
 	f, err := want.Func(name)
 	if err != nil {
 		return err.Error()
@@ -176,7 +177,7 @@ func isNaN(d types.DType, bits uint64) bool {
 	return d.IsFloat() && scalar.EvalInstr(scalar.Ne, types.Bool, d, bits, bits) != 0
 }
 
-func call(m *heal.Module, name string, args []*ir.Array, strided bool, seed uint64) ([]*ir.Array, error) {
+func call(m *engine.Module, name string, args []*ir.Array, strided bool, seed uint64) ([]*ir.Array, error) {
 	f, err := m.Func(name)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"healc"
 	"healc/codegen"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -105,18 +106,18 @@ func sameSort(want, got *random.Outcome) string {
 
 // TestSorts compiles for lengths that are known; each length meets each type, and each function a fifth of the lengths.
 func TestSorts(t *testing.T) {
-	options := func(o heal.Options) *heal.Module {
-		m, err := heal.Compile(sorts(), o)
+	options := func(o engine.Options) *engine.Module {
+		m, err := engine.Compile(sorts(), o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(m.Close)
 		return m
 	}
-	interp := options(heal.Options{Backend: heal.Interp})
-	var modules []*heal.Module
+	interp := options(engine.Options{Backend: heal.Interp})
+	var modules []*engine.Module
 	for i, c := range []config{{"", 1, false}, {"x86-64", 2, false}, {"haswell", 1, false}, {"", 2, false}} {
-		modules = append(modules, options(heal.Options{Threads: c.threads,
+		modules = append(modules, options(engine.Options{Threads: c.threads,
 			Target: codegen.Target{Kind: "cpu", CPU: devices.InTurn(i, c.cpu)}}))
 	}
 	step := 5
@@ -144,7 +145,7 @@ func typeOfSort(name string) types.DType {
 	return sorted[slices.IndexFunc(sorted, func(d types.DType) bool { return strings.HasSuffix(name, "_"+d.String()) })]
 }
 
-func outcome(t *testing.T, m *heal.Module, name string, x *ir.Array, seed uint64) *random.Outcome {
+func outcome(t *testing.T, m *engine.Module, name string, x *ir.Array, seed uint64) *random.Outcome {
 	t.Helper()
 	out, err := random.Call(m, name, []*ir.Array{x}, seed)
 	if err != nil {
@@ -156,12 +157,12 @@ func outcome(t *testing.T, m *heal.Module, name string, x *ir.Array, seed uint64
 // TestSortsOfAnyLength has code that does not know the length, for one function of each type, every kind of rows and
 // lengths from 0 on.
 func TestSortsOfAnyLength(t *testing.T) {
-	m, err := heal.Compile(sorts(), heal.Options{Threads: 1})
+	m, err := engine.Compile(sorts(), engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	interp, err := heal.Compile(sorts(), heal.Options{Backend: heal.Interp})
+	interp, err := engine.Compile(sorts(), engine.Options{Backend: heal.Interp})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	heal "healc"
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/runtime"
 	"healc/tests/devices"
@@ -51,11 +52,11 @@ func inLibrary(t *testing.T, path, cpu string) (calls int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, _, err := p.run(heal.Options{Backend: heal.Interp}, false)
+	want, _, err := p.run(engine.Options{Backend: heal.Interp}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := heal.CompileFile(diag.NewFile("main.heal", p.source), heal.Options{Threads: 1})
+	m, err := engine.CompileFile(diag.NewFile("main.heal", p.source), engine.Options{Threads: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

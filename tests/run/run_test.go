@@ -33,6 +33,9 @@ import (
 	"testing"
 
 	"healc"
+	"healc/internal/cache"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
 	"healc/ir"
 	"healc/lang/diag"
 	"healc/runtime"
@@ -78,7 +81,7 @@ func program(t *testing.T, path string, number int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cache := &heal.Cache{Dir: t.TempDir()}
+	cache := &cache.Cache{Dir: t.TempDir()}
 	var first []outcome
 	for i, c := range configs {
 		if testing.Short() && c.name != "interp" && c.name != "strided" {
@@ -90,8 +93,8 @@ func program(t *testing.T, path string, number int) {
 		if c.backend == devices.Backend() && !devices.Takes(number+i+sample.Day(), 10) {
 			continue
 		}
-		opts := heal.Options{Backend: c.backend, Threads: c.threads, SplitAll: true, Once: c.threads == 3 || c.strided,
-			Debug: heal.Debug{Vectors: c.strided}, Cache: cache}
+		opts := engine.Options{Backend: c.backend, Threads: c.threads, SplitAll: true,
+			Once: c.threads == 3 || c.strided, Debug: pipeline.Debug{Vectors: c.strided}, Cache: cache}
 		before := runtime.LiveBytes()
 		got, sys, err := p.run(opts, c.strided)
 		if err != nil {
@@ -181,10 +184,10 @@ type outcome struct {
 }
 
 // run makes all calls. The error is one that no call may have, such as a diagnostic.
-func (p *prog) run(opts heal.Options, strided bool) ([]outcome, *memSystem, error) {
+func (p *prog) run(opts engine.Options, strided bool) ([]outcome, *memSystem, error) {
 	sys := &memSystem{files: p.files, saved: map[string]*ir.Array{}}
 	opts.System = sys
-	m, err := heal.CompileFile(diag.NewFile("main.heal", p.source), opts)
+	m, err := engine.CompileFile(diag.NewFile("main.heal", p.source), opts)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -201,7 +204,7 @@ func (p *prog) run(opts heal.Options, strided bool) ([]outcome, *memSystem, erro
 }
 
 // run makes one call.
-func (c *call) run(m *heal.Module, strided bool) (outcome, error) {
+func (c *call) run(m *engine.Module, strided bool) (outcome, error) {
 	f, err := m.Func(c.name)
 	if err != nil {
 		return outcome{}, err

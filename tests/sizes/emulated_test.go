@@ -11,6 +11,7 @@ import (
 	"healc"
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
 	"healc/tests/devices"
 	"healc/tests/emulated"
 	"healc/tests/library"
@@ -69,7 +70,7 @@ func closed(t *testing.T, m *emulated.Machine) {
 
 // onMachine runs programs for a target, for each so many of the sizes.
 func onMachine(t *testing.T, machine *emulated.Machine, target codegen.Target, every int) {
-	m := compile(t, heal.Options{Threads: 1})
+	m := compile(t, engine.Options{Threads: 1})
 	defer m.Close()
 	names := m.Names()
 	if testing.Short() {
@@ -84,7 +85,7 @@ func onMachine(t *testing.T, machine *emulated.Machine, target codegen.Target, e
 	if err != nil {
 		t.Fatal(err)
 	}
-	interp := compile(t, heal.Options{Backend: heal.Interp})
+	interp := compile(t, engine.Options{Backend: heal.Interp})
 	for i, name := range names {
 		f := m.IR().Func(name)
 		for k, n := range sizes(every) {
@@ -120,7 +121,7 @@ func TestAArch64Library(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds healc for AArch64")
 	}
-	m := compile(t, heal.Options{Threads: 1})
+	m := compile(t, engine.Options{Threads: 1})
 	defer m.Close()
 	l, err := m.Library("t", m.Names(), func(string) map[string]int64 { return nil })
 	if err != nil {
@@ -164,7 +165,7 @@ func TestPrebuilt(t *testing.T) {
 	if *prebuilt == "" {
 		t.Skip("TestAArch64Library runs it in an emulator")
 	}
-	m := compile(t, heal.Options{Backend: heal.Interp})
+	m := compile(t, engine.Options{Backend: heal.Interp})
 	defer m.Close()
 	l, err := m.Library("t", m.Names(), func(string) map[string]int64 { return nil })
 	if err != nil {

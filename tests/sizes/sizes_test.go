@@ -17,6 +17,8 @@ import (
 	"healc"
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -63,7 +65,7 @@ var threads = []int{1, 2, 3, 7}
 // TestAnySize compiles every program once, for any size and strides, as libraries have them. Each has every fifth size
 // to 300, other ones every day, and all boundaries. With -short it is a third of the programs.
 func TestAnySize(t *testing.T) {
-	m := compile(t, heal.Options{Threads: 1})
+	m := compile(t, engine.Options{Threads: 1})
 	t.Cleanup(m.Close)
 	names, day := m.Names(), sample.Today(t)
 	of := func(i int) []int64 { return turned(5, i+day) }
@@ -117,7 +119,7 @@ func TestFewElements(t *testing.T) {
 	if !testing.Short() {
 		t.Skip("TestAnySize has these sizes of every program")
 	}
-	m := compile(t, heal.Options{Threads: 1})
+	m := compile(t, engine.Options{Threads: 1})
 	defer m.Close()
 	var few []int64
 	for n := range int64(40) {
@@ -129,7 +131,7 @@ func TestFewElements(t *testing.T) {
 // TestLongestRows has rows of any length that are just short enough to be kept in the memory of a kernel, and longer
 // ones, which are computed again: Note [Row caching for any length] in ir/kernel/transform.
 func TestLongestRows(t *testing.T) {
-	m := compile(t, heal.Options{Threads: 1})
+	m := compile(t, engine.Options{Threads: 1})
 	defer m.Close()
 	anySize(t, m, []string{"softmax"}, fixed(1<<16-1, 1<<16, 1<<16+1))
 }
@@ -137,7 +139,7 @@ func TestLongestRows(t *testing.T) {
 // TestLevels has as many elements as fill the lanes of a reduction and those that take their results, and one more:
 // code for any shape finds out which there are (levels in codegen/llvm).
 func TestLevels(t *testing.T) {
-	m := compile(t, heal.Options{Threads: 1})
+	m := compile(t, engine.Options{Threads: 1})
 	defer m.Close()
 	anySize(t, m, []string{"long_columns"}, fixed(256, 257, 128*256, 128*256+1, 4095*256, 4095*256+1, 4096*256+1))
 	anySize(t, m, []string{"more_columns"}, fixed(128*256+1))
@@ -145,7 +147,7 @@ func TestLevels(t *testing.T) {
 }
 
 // anySize runs functions, compiled for any size, at the sizes of each, which is named by its position in the source.
-func anySize(t *testing.T, m *heal.Module, names []string, sizes func(i int) []int64) {
+func anySize(t *testing.T, m *engine.Module, names []string, sizes func(i int) []int64) {
 	l, err := m.Library("t", names, func(string) map[string]int64 { return nil })
 	if err != nil {
 		t.Fatal(err)
@@ -164,9 +166,9 @@ func anySize(t *testing.T, m *heal.Module, names []string, sizes func(i int) []i
 }
 
 // inLibrary runs the functions of a library at each of its levels that this machine has.
-func inLibrary(t *testing.T, m *heal.Module, lib *library.Lib, entries []*aot.Entry, levels []string,
+func inLibrary(t *testing.T, m *engine.Module, lib *library.Lib, entries []*aot.Entry, levels []string,
 	sizes func(i int) []int64) {
-	interp := compile(t, heal.Options{Backend: heal.Interp})
+	interp := compile(t, engine.Options{Backend: heal.Interp})
 	all := m.Names()
 	for _, e := range entries {
 		f, i := m.IR().Func(e.Name), slices.Index(all, e.Name)
@@ -212,7 +214,7 @@ func inLibrary(t *testing.T, m *heal.Module, lib *library.Lib, entries []*aot.En
 // code that knows its size meets every program with every sixth one of these sizes, other ones every day, every size
 // with every sixth program, and each of both with every processor and every number of threads.
 func TestEachSize(t *testing.T) {
-	interp := compile(t, heal.Options{Backend: heal.Interp})
+	interp := compile(t, engine.Options{Backend: heal.Interp})
 	every, part := 11, sample.Part(6)
 	if testing.Short() {
 		every, part = 97, sample.Part(3)
@@ -235,8 +237,8 @@ func TestEachSize(t *testing.T) {
 					turn /= 2
 				}
 				cpu, th := cpus[turn%len(cpus)], threads[(turn+turn/12)%len(threads)]
-				m, err := heal.CompileIR(interp.IR(), heal.Options{Threads: th, SplitAll: true, Once: turn%5 < 2,
-					Debug:  heal.Debug{Vectors: turn%5 == 1},
+				m, err := engine.CompileIR(interp.IR(), engine.Options{Threads: th, SplitAll: true, Once: turn%5 < 2,
+					Debug:  pipeline.Debug{Vectors: turn%5 == 1},
 					Target: codegen.Target{Kind: "cpu", CPU: cpu}})
 				if err != nil {
 					t.Fatal(err)
@@ -251,9 +253,9 @@ func TestEachSize(t *testing.T) {
 	}
 }
 
-func compile(t *testing.T, o heal.Options) *heal.Module {
+func compile(t *testing.T, o engine.Options) *engine.Module {
 	t.Helper()
-	m, err := heal.Compile(source, o)
+	m, err := engine.Compile(source, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +263,7 @@ func compile(t *testing.T, o heal.Options) *heal.Module {
 }
 
 // run calls a function of m on arguments whose layouts are drawn from the seed.
-func run(t *testing.T, m *heal.Module, name string, input []*ir.Array, seed uint64) *random.Outcome {
+func run(t *testing.T, m *engine.Module, name string, input []*ir.Array, seed uint64) *random.Outcome {
 	t.Helper()
 	out, err := random.Call(m, name, input, seed)
 	if err != nil {

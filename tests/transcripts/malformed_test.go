@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/internal/engine"
+	"healc/internal/replay"
 	"healc/transcript"
 )
 
@@ -387,7 +389,7 @@ func TestVerify(t *testing.T) {
 		r.call("_modsum_tcc", "x", 1, 100, "x")
 		r.op("device_to_host", host("int64", []int64{2, 2}, true, []int64{2, 3, 9, 9}), dev("x", "int64"))
 		_, err := execute(r.json(), h, true)
-		var m *heal.MismatchError
+		var m *transcript.MismatchError
 		if want := "t.json: entry 2 (device_to_host): element [1, 0] is 4, and 9 was recorded"; !errors.As(err, &m) ||
 			err.Error() != want {
 			t.Errorf("%s: %v, want %s", h, err, want)
@@ -468,7 +470,7 @@ func tryout(data []byte) error {
 	if err := t.Print(io.Discard); err != nil {
 		return err
 	}
-	x, err := heal.CompileTranscript(t, heal.TranscriptOptions{Options: heal.Options{Backend: heal.Interp}})
+	x, err := replay.Compile(t, replay.Options{Options: engine.Options{Backend: heal.Interp}})
 	if err != nil {
 		return err
 	}
@@ -490,7 +492,7 @@ func tryout(data []byte) error {
 		return err
 	}
 	defer res.Close()
-	if err = x.Verify(res); errors.As(err, new(*heal.MismatchError)) {
+	if err = res.Verify(); errors.As(err, new(*transcript.MismatchError)) {
 		return nil
 	}
 	return err

@@ -11,21 +11,24 @@ import (
 
 	heal "healc"
 	"healc/codegen"
+	"healc/internal/cache"
+	"healc/internal/engine"
+	"healc/internal/replay"
 	"healc/runtime"
 	"healc/tests/devices"
 	"healc/tests/sample"
 	"healc/transcript"
 )
 
-// cache has the code of this run of the tests: it is the same for any number of threads.
-var cache *heal.Cache
+// compiled keeps the code of this run of the tests: it is the same for any number of threads.
+var compiled *cache.Cache
 
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "transcripts")
 	if err != nil {
 		panic(err)
 	}
-	cache = &heal.Cache{Dir: dir}
+	compiled = &cache.Cache{Dir: dir}
 	code := m.Run()
 	os.RemoveAll(dir)
 	os.Exit(code)
@@ -56,9 +59,9 @@ func execute(data []byte, h how, verify bool) (outputs [][]int64, err error) {
 	if h.backend == heal.CPU {
 		h.cpu = devices.InTurn(h.threads, h.cpu)
 	}
-	x, err := heal.CompileTranscript(t, heal.TranscriptOptions{
-		Options: heal.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1,
-			Target: codegen.Target{CPU: h.cpu}, Cache: cache},
+	x, err := replay.Compile(t, replay.Options{
+		Options: engine.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1,
+			Target: codegen.Target{CPU: h.cpu}, Cache: compiled},
 		NoFuse: h.noFuse,
 	})
 	if err != nil {
@@ -71,7 +74,7 @@ func execute(data []byte, h how, verify bool) (outputs [][]int64, err error) {
 	}
 	defer res.Close()
 	if verify {
-		err = x.Verify(res)
+		err = res.Verify()
 	}
 	for _, o := range res.Outputs {
 		outputs = append(outputs, numbers(o.Tensor))
@@ -86,9 +89,8 @@ func verified(data []byte, h how) error {
 		return err
 	}
 	defer t.Close()
-	x,
-		err := heal.CompileTranscript(t, heal.TranscriptOptions{Options: heal.Options{Backend: h.backend,
-		Threads: h.threads, Cache: cache}, NoFuse: h.noFuse})
+	x, err := replay.Compile(t, replay.Options{
+		Options: engine.Options{Backend: h.backend, Threads: h.threads, Cache: compiled}, NoFuse: h.noFuse})
 	if err != nil {
 		return err
 	}
@@ -98,7 +100,7 @@ func verified(data []byte, h how) error {
 		return err
 	}
 	defer res.Close()
-	return x.Verify(res)
+	return res.Verify()
 }
 
 func numbers(t *runtime.Tensor) []int64 {
@@ -278,7 +280,7 @@ func TestStridesSurvive(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tr.Close()
-	x, err := heal.CompileTranscript(tr, heal.TranscriptOptions{})
+	x, err := replay.Compile(tr, replay.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,9 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/bench"
+	"healc/internal/cache"
+	"healc/internal/engine"
 )
 
 type benchFlags struct {
@@ -91,8 +92,8 @@ func (a *app) measure(c *cobra.Command, path string, flags *benchFlags) (*bench.
 	b := &bench.Bench{
 		Job: &driver.Job{
 			File: file, Entry: flags.entry, Inputs: flags.in,
-			Opts:   heal.Options{Cache: heal.DefaultCache()},
-			Loaded: func(m *heal.Module) { a.module = m },
+			Opts:   engine.Options{Cache: cache.Default()},
+			Loaded: func(m *engine.Module) { a.module = m },
 		},
 		Threads: flags.threads, Budget: flags.time,
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/internal/cache"
 )
 
 func (a *app) cacheCommand() *cobra.Command {
@@ -22,15 +22,15 @@ func (a *app) cacheCommand() *cobra.Command {
 		Args: a.noSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	sub := func(name, short string, do func(*heal.Cache) error) {
+	sub := func(name, short string, do func(*cache.Cache) error) {
 		c.AddCommand(&cobra.Command{Use: name, Short: short, Args: exactly(),
 			RunE: func(*cobra.Command, []string) error {
-				cache := heal.DefaultCache()
-				if cache == nil {
+				programs := cache.Default()
+				if programs == nil {
 					return &driver.UsageError{Message: "there is no cache",
 						Help: "HEAL_CACHE is off, or HOME is not set"}
 				}
-				return do(cache)
+				return do(programs)
 			}})
 	}
 	sub("ls", "List the programs, oldest first", a.cacheList)
@@ -39,46 +39,46 @@ func (a *app) cacheCommand() *cobra.Command {
 	return c
 }
 
-func (a *app) cacheList(cache *heal.Cache) error {
+func (a *app) cacheList(programs *cache.Cache) error {
 	sum := int64(0)
-	entries := cache.Entries()
+	entries := programs.Entries()
 	for _, e := range entries {
 		sum += e.Bytes
 		fmt.Fprintf(a.out, "%s %9d %s\n", time.Unix(0, e.Used).Format("2006-01-02 15:04:05"), e.Bytes,
-			cacheName(cache, e))
+			cacheName(programs, e))
 	}
-	a.notef("%s, %d bytes in %s", driver.Count(len(entries), "program"), sum, cache.Dir)
+	a.notef("%s, %d bytes in %s", driver.Count(len(entries), "program"), sum, programs.Dir)
 	return nil
 }
 
-func (a *app) cacheRemove(cache *heal.Cache) error {
-	n, err := cache.Clear()
+func (a *app) cacheRemove(programs *cache.Cache) error {
+	n, err := programs.Clear()
 	if err != nil {
 		return err
 	}
-	a.notef("removed %s from %s", driver.Count(n, "program"), cache.Dir)
+	a.notef("removed %s from %s", driver.Count(n, "program"), programs.Dir)
 	return nil
 }
 
-func (a *app) cacheVerify(cache *heal.Cache) error {
+func (a *app) cacheVerify(programs *cache.Cache) error {
 	bad := 0
-	entries := cache.Entries()
+	entries := programs.Entries()
 	for _, e := range entries {
-		if err := heal.VerifyEntry(e.Path); err != nil {
+		if err := cache.Verify(e.Path); err != nil {
 			bad++
-			fmt.Fprintf(a.out, "damaged, removed: %s: %v\n", cacheName(cache, e), err)
+			fmt.Fprintf(a.out, "damaged, removed: %s: %v\n", cacheName(programs, e), err)
 			if err := os.Remove(e.Path); err != nil && !os.IsNotExist(err) {
 				return err
 			}
 		}
 	}
-	a.notef("checked %s in %s, %d damaged", driver.Count(len(entries), "program"), cache.Dir, bad)
+	a.notef("checked %s in %s, %d damaged", driver.Count(len(entries), "program"), programs.Dir, bad)
 	return nil
 }
 
 // cacheName is the path of an entry below the cache's folder.
-func cacheName(cache *heal.Cache, e heal.Entry) string {
-	if rel, err := filepath.Rel(cache.Dir, e.Path); err == nil {
+func cacheName(programs *cache.Cache, e cache.Entry) string {
+	if rel, err := filepath.Rel(programs.Dir, e.Path); err == nil {
 		return rel
 	}
 	return e.Path

@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/internal/pipeline"
 	"healc/lang/diag"
 )
 
@@ -28,7 +28,7 @@ func (a *app) checkCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = heal.Check(file)
+				_, err = pipeline.Check(file)
 				var list *diag.List
 				if errors.As(err, &list) {
 					all.Items = append(all.Items, list.Items...)

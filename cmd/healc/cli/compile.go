@@ -15,6 +15,8 @@ import (
 	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
 )
 
 // compileFlags are the flags of `healc compile`.
@@ -148,17 +150,17 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	}
 	e := &driver.Emit{
 		File: file, Entry: flags.entry, Shape: shape,
-		Opts: heal.Options{
+		Opts: engine.Options{
 			Target: target,
-			Debug:  heal.Debug{Passes: flags.options(a.err)},
+			Debug:  pipeline.Debug{Passes: flags.options(a.err)},
 		},
-		Loaded: func(m *heal.Module) { a.module = m },
+		Loaded: func(m *engine.Module) { a.module = m },
 	}
 	if emit == "" {
 		return e.Passes()
 	}
 	if flags.time {
-		e.Opts.Debug.Timer = &heal.Timer{}
+		e.Opts.Debug.Timer = &pipeline.Timer{}
 		defer e.Opts.Debug.Timer.Print(a.err)
 	}
 	outputs, soName, prefix := outputNames(flags.output, path, kinds)

@@ -13,6 +13,7 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/cache"
 	healrt "healc/runtime"
 	"healc/runtime/device"
 )
@@ -50,7 +51,7 @@ func (a *app) doctor() error {
 		line("threads", "wrong: %v", terr)
 	}
 	line("memory", "%s", memory())
-	if cache := heal.DefaultCache(); cache == nil {
+	if cache := cache.Default(); cache == nil {
 		line("cache", "none")
 	} else {
 		line("cache", "%s, %s", cache.Dir, driver.Count(len(cache.Entries()), "program"))

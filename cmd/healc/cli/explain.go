@@ -8,6 +8,8 @@ import (
 	"healc/cmd/healc/driver/explain"
 	"healc/cmd/healc/driver/manual"
 	"healc/codegen"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
 	"healc/passes"
 )
 
@@ -46,10 +48,10 @@ func (a *app) explainCommand() *cobra.Command {
 			}
 			e := &driver.Emit{
 				File: file, Entry: entry, Shape: shape,
-				Opts: heal.Options{Target: codegen.Target{Kind: target},
-					Debug: heal.Debug{Passes: &passes.Options{VerifyEach: true, Dump: passes.DumpFromEnv(a.err),
+				Opts: engine.Options{Target: codegen.Target{Kind: target},
+					Debug: pipeline.Debug{Passes: &passes.Options{VerifyEach: true, Dump: passes.DumpFromEnv(a.err),
 						Out: a.err}}},
-				Loaded: func(m *heal.Module) { a.module = m },
+				Loaded: func(m *engine.Module) { a.module = m },
 			}
 			switch {
 			case grad != "" && entry != "":

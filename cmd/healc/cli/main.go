@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
@@ -40,8 +40,8 @@ type app struct {
 	errTerminal bool
 	color       string // the flag --color
 
-	file   *diag.File   // the source that was read last, for the dump of a bug
-	module *heal.Module // what became of it
+	file   *diag.File     // the source that was read last, for the dump of a bug
+	module *engine.Module // what became of it
 	extra  []*cobra.Command
 }
 

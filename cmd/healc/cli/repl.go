@@ -15,6 +15,7 @@ import (
 	heal "healc"
 	"healc/cmd/healc/repl"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
@@ -55,7 +56,7 @@ func (a *app) replCommand() *cobra.Command {
 }
 
 func newSession(backend string, threads int, out io.Writer) *repl.Session {
-	return &repl.Session{Opts: heal.Options{Backend: backend, Threads: threads, Once: true}, Out: out}
+	return &repl.Session{Opts: engine.Options{Backend: backend, Threads: threads, Once: true}, Out: out}
 }
 
 // errInterrupt is what a lineReader returns when the user drops the line.

@@ -11,19 +11,20 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/internal/cache"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
 	"healc/passes"
 	"healc/runtime"
 )
 
 // runFlags are the flags of `healc run`, which test files also use in `# args`.
 type runFlags struct {
-	entry    string
-	in, out  []string
-	backend  string
-	threads  int
-	time     bool
-	safe     bool
-	fastMath bool
+	entry   string
+	in, out []string
+	backend string
+	threads int
+	time    bool
 }
 
 func (r *runFlags) register(fs *pflag.FlagSet) {
@@ -37,15 +38,10 @@ func (r *runFlags) register(fs *pflag.FlagSet) {
 			"interp (the reference interpreter, which needs no libLLVM)")
 	fs.IntVar(&r.threads, "threads", 0, "number of threads (default HEAL_THREADS, else one a core)")
 	fs.BoolVar(&r.time, "time", false, "print the time of each stage to standard error")
-	fs.BoolVar(&r.safe, "safe", false, "check every access; programs are always checked, so this changes nothing")
-	fs.BoolVar(&r.fastMath, "fast-math", false, "give up exact results for speed; not there yet")
 }
 
-// check refuses what this version does not have.
+// check refuses values that flags do not have.
 func (r *runFlags) check(fs *pflag.FlagSet) error {
-	if r.fastMath {
-		return driver.Unsupported("--fast-math", "leave it out: results are exact")
-	}
 	if fs.Changed("threads") && r.threads < 1 {
 		return &driver.UsageError{Message: fmt.Sprintf("--threads %d: at least 1 thread is needed", r.threads)}
 	}
@@ -99,13 +95,13 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
 	}
 	job := &driver.Job{
 		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out,
-		Opts:   heal.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: heal.DefaultCache()},
-		Loaded: func(m *heal.Module) { a.module = m },
+		Opts:   engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: cache.Default()},
+		Loaded: func(m *engine.Module) { a.module = m },
 	}
 	if dump := passes.DumpFromEnv(a.err); dump != nil {
 		job.Opts.Debug.Passes = &passes.Options{VerifyEach: true, Dump: dump, Out: a.err}
 	}
-	var timer heal.Timer
+	var timer pipeline.Timer
 	if flags.time {
 		job.Opts.Debug.Timer = &timer
 	}

@@ -10,6 +10,9 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/internal/cache"
+	"healc/internal/engine"
+	"healc/internal/replay"
 	"healc/runtime"
 	"healc/transcript"
 )
@@ -108,8 +111,8 @@ func (a *app) runTranscript(c *cobra.Command, path string, flags *transcriptFlag
 		return err
 	}
 	defer t.Close()
-	x, err := heal.CompileTranscript(t, heal.TranscriptOptions{
-		Options: heal.Options{Backend: flags.device, Threads: flags.threads, Cache: heal.DefaultCache()},
+	x, err := replay.Compile(t, replay.Options{
+		Options: engine.Options{Backend: flags.device, Threads: flags.threads, Cache: cache.Default()},
 		NoFuse:  flags.noFuse,
 	})
 	if err != nil {
@@ -122,7 +125,7 @@ func (a *app) runTranscript(c *cobra.Command, path string, flags *transcriptFlag
 	}
 	defer res.Close()
 	if flags.verify {
-		if err = x.Verify(res); err == nil {
+		if err = res.Verify(); err == nil {
 			_, err = fmt.Fprintf(a.out, "%d values are as recorded\n", len(res.Outputs))
 		}
 	} else {
@@ -138,7 +141,7 @@ func (a *app) runTranscript(c *cobra.Command, path string, flags *transcriptFlag
 }
 
 // printOutputs writes what went to the host.
-func printOutputs(w *output, res *heal.TranscriptResult) error {
+func printOutputs(w *output, res *transcript.Result) error {
 	for _, o := range res.Outputs {
 		if _, err := fmt.Fprintf(w, "%s: %s\n", o.Name, o.Tensor); err != nil {
 			return err

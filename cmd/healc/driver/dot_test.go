@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/internal/engine"
 )
 
 // TestDot: the graph has a box for each kernel and names the buffers that it is connected to.
 func TestDot(t *testing.T) {
 	source := "fn f[N](a: f32[N], c: bool) -> f32[N] = if c { a + 1.0 } else { a * 2.0 }"
-	m, err := heal.Compile(source, heal.Options{Backend: heal.Interp})
+	m, err := engine.Compile(source, engine.Options{Backend: heal.Interp})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
 	"healc/ir/kernel"
 	"healc/lang/ast"
 	"healc/lang/check"
@@ -92,12 +94,12 @@ type Emit struct {
 	File   *diag.File
 	Entry  string           // "" is all public functions; else main; else all functions
 	Shape  map[string]int64 // values of shape parameters; the others stay symbolic
-	Opts   heal.Options
-	Loaded func(*heal.Module)
+	Opts   engine.Options
+	Loaded func(*engine.Module)
 	Prefix string // of the names in a shared library
 	SoName string // by which programs find the shared library
 
-	module *heal.Module
+	module *engine.Module
 	lib    *aot.Library
 }
 
@@ -133,7 +135,7 @@ func (e *Emit) ast(w io.Writer) error {
 }
 
 func (e *Emit) types(w io.Writer) error {
-	p, err := heal.Check(e.File)
+	p, err := pipeline.Check(e.File)
 	if err != nil {
 		return err
 	}
@@ -238,7 +240,7 @@ func (e *Emit) Load() error {
 	// Nothing runs: one thread, so that none is started.
 	e.Opts.Threads = 1
 	e.Opts.Entry = e.Entry
-	m, err := heal.CompileFile(e.File, e.Opts)
+	m, err := engine.CompileFile(e.File, e.Opts)
 	if err != nil {
 		return err
 	}
@@ -270,7 +272,7 @@ func (e *Emit) each(do func(entry string, bind map[string]int64, several bool) e
 }
 
 // Module is the compiled file, after Load.
-func (e *Emit) Module() *heal.Module { return e.module }
+func (e *Emit) Module() *engine.Module { return e.module }
 
 // Lowered calls do with the kernels of every entry.
 func (e *Emit) Lowered(do func(entry string, km *kernel.Module, several bool) error) error {

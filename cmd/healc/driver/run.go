@@ -13,6 +13,8 @@ import (
 
 	heal "healc"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
 	"healc/ir"
 	"healc/lang/check"
 	"healc/lang/diag"
@@ -29,9 +31,9 @@ type Job struct {
 	Outs   []string // PATH or INDEX=PATH: results that go to .npy files
 	Dir    string   // where relative paths start; "" is the working folder
 	Out    io.Writer
-	Opts   heal.Options
+	Opts   engine.Options
 	// Loaded, when it is not nil, sees the module before it runs, for reports of bugs.
-	Loaded func(*heal.Module)
+	Loaded func(*engine.Module)
 }
 
 // Run compiles the program and runs it. exit is what main returned, modulo 256; 0 with an Entry. Errors
@@ -45,7 +47,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	j.Opts.System = System{Dir: j.Dir, OS: runtime.OS{Out: j.Out}}
 	done := timer.Stage("front end")
 	j.Opts.Entry = j.Entry
-	m, err := heal.CompileFile(j.File, j.Opts)
+	m, err := engine.CompileFile(j.File, j.Opts)
 	done()
 	if err != nil {
 		return 0, err
@@ -92,7 +94,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 }
 
 // withUpdates adds to the results what the arguments of `&mut` parameters now hold.
-func withUpdates(f *heal.Func, args, results []*runtime.Tensor) ([]*runtime.Tensor, error) {
+func withUpdates(f *engine.Func, args, results []*runtime.Tensor) ([]*runtime.Tensor, error) {
 	for _, k := range f.IR().Updates {
 		t, err := args[k].View()
 		if err != nil {
@@ -120,7 +122,8 @@ func toHost(results []*runtime.Tensor) error {
 }
 
 // call runs f and books the time that is not compilation as "run".
-func call(ctx context.Context, f *heal.Func, args []*runtime.Tensor, timer *heal.Timer) ([]*runtime.Tensor, error) {
+func call(ctx context.Context, f *engine.Func, args []*runtime.Tensor, timer *pipeline.Timer) ([]*runtime.Tensor,
+	error) {
 	if timer == nil {
 		return f.CallAll(ctx, args...)
 	}
@@ -250,7 +253,7 @@ func (j *Job) outs(results int) ([]string, error) {
 }
 
 // Arguments makes the arguments of f, in order, from the inputs.
-func (j *Job) Arguments(m *heal.Module, f *heal.Func) (args []*runtime.Tensor, err error) {
+func (j *Job) Arguments(m *engine.Module, f *engine.Func) (args []*runtime.Tensor, err error) {
 	params := f.IR().Params()
 	signature := "signature: " + f.Signature()
 	names := make([]string, len(params))
@@ -295,7 +298,7 @@ func (j *Job) Arguments(m *heal.Module, f *heal.Func) (args []*runtime.Tensor, e
 			}
 			return args, err
 		}
-		if place := f.Place(i); place != types.OnHost && m.Device() != nil {
+		if place := f.Memory().Place(i); place != types.OnHost && m.Device() != nil {
 			move := t.ToDevice
 			if place == types.OnUnified {
 				move = t.ToUnified
@@ -307,7 +310,7 @@ func (j *Job) Arguments(m *heal.Module, f *heal.Func) (args []*runtime.Tensor, e
 			}
 			t = there
 		}
-		if f.Layout(i) == types.ColMajor {
+		if f.Memory().Param(i).Layout == types.ColMajor {
 			ordered, err := t.ColumnMajor()
 			t.Close()
 			if err != nil {
@@ -343,7 +346,7 @@ func indexOf(list []string, s string) int {
 
 // BadArguments adds what was given to an error about arguments that do not fit, so that both shapes
 // stand there.
-func BadArguments(err error, f *heal.Func, args []*runtime.Tensor) error {
+func BadArguments(err error, f *engine.Func, args []*runtime.Tensor) error {
 	var e *heal.ArgumentError
 	if !errors.As(err, &e) {
 		return err

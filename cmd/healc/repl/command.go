@@ -9,6 +9,7 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/manual"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/lang/check"
 	"healc/lang/diag"
@@ -111,7 +112,7 @@ func (s *Session) showIR(_ context.Context, name string) error {
 	gen := src.file()
 	opts := s.Opts
 	opts.Entry, opts.Backend = name, heal.Interp // no code is made
-	m, err := heal.CompileFile(gen, opts)
+	m, err := engine.CompileFile(gen, opts)
 	if err != nil {
 		return s.own(src, gen, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
@@ -46,7 +47,7 @@ func eval(t *testing.T, s *Session, inputs ...string) (string, error) {
 }
 
 func session(t *testing.T) *Session {
-	s := &Session{Opts: heal.Options{Backend: heal.Interp}}
+	s := &Session{Opts: engine.Options{Backend: heal.Interp}}
 	t.Cleanup(s.Close)
 	return s
 }

@@ -7,8 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
 	"healc/lang/ast"
 	"healc/lang/check"
 	"healc/lang/diag"
@@ -29,8 +30,8 @@ const (
 
 // Session is the state of an interactive session. Close frees it.
 type Session struct {
-	Opts heal.Options // how inputs are compiled and run
-	Out  io.Writer    // what programs print, and the values of expressions
+	Opts engine.Options // how inputs are compiled and run
+	Out  io.Writer      // what programs print, and the values of expressions
 
 	decls []decl
 	vars  []*variable
@@ -134,7 +135,7 @@ func writeDecls(src *source, decls []decl) {
 // check types a program; the places of its errors are the user's.
 func (s *Session) check(src *source) (*check.Program, error) {
 	gen := src.file()
-	prog, err := heal.CheckWith(gen, s.Opts.Imports)
+	prog, err := pipeline.CheckWith(gen, s.Opts.Imports)
 	return prog, s.own(src, gen, err)
 }
 
@@ -308,7 +309,7 @@ func (s *Session) execute(ctx context.Context, src *source) ([]*runtime.Tensor, 
 	gen := src.file()
 	opts := s.Opts
 	opts.System = runtime.OS{Out: s.Out}
-	m, err := heal.CompileFile(gen, opts)
+	m, err := engine.CompileFile(gen, opts)
 	if err != nil {
 		return nil, s.own(src, gen, err)
 	}

@@ -119,7 +119,7 @@ func timed(opts heal.Options, src string, operands []operand) (float64, error) {
 			return 0, err
 		}
 		args = append(args, t)
-		if place := f.Place(i); place != types.OnHost && m.Device() != nil {
+		if place := f.Params()[i].Type.Place; place != types.OnHost && m.Device() != nil {
 			move := t.ToDevice
 			if place == types.OnUnified {
 				move = t.ToUnified

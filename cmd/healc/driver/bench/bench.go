@@ -12,6 +12,7 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/explain"
 	"healc/cmd/healc/measure"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
@@ -103,8 +104,8 @@ const limitKinds = 4
 
 // benchmark is a function with its arguments, compiled for a number of threads.
 type benchmark struct {
-	m       *heal.Module
-	f       *heal.Func
+	m       *engine.Module
+	f       *engine.Func
 	shown   string
 	args    []*runtime.Tensor
 	saved   []*runtime.Tensor // of arguments that the function changes: what they were, else nil
@@ -127,7 +128,7 @@ func (b *Bench) prepare(ctx context.Context, threads int) (_ *benchmark, err err
 			p.close()
 		}
 	}()
-	if p.m, err = heal.CompileFile(j.File, j.Opts); err != nil {
+	if p.m, err = engine.CompileFile(j.File, j.Opts); err != nil {
 		return nil, err
 	}
 	if j.Loaded != nil {

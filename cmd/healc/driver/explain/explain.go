@@ -19,6 +19,7 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm"
+	"healc/internal/engine"
 	"healc/ir/kernel"
 	"healc/lang/diag"
 	"healc/passes"
@@ -110,7 +111,7 @@ func (x *explanation) line(format string, args ...any) {
 	fmt.Fprintln(x.w, strings.TrimRight(fmt.Sprintf(format, args...), " "))
 }
 
-func (x *explanation) program(f *heal.Func, shape map[string]int64) {
+func (x *explanation) program(f *engine.Func, shape map[string]int64) {
 	x.line("%s", f.Signature())
 	var given []string
 	for _, d := range f.IR().Dims {

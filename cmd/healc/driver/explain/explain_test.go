@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/internal/engine"
 	"healc/ir/kernel"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -48,7 +49,7 @@ func TestCost(t *testing.T) {
 // lowered compiles one function to kernels.
 func lowered(t *testing.T, source string) *kernel.Module {
 	t.Helper()
-	m, err := heal.Compile(source, heal.Options{Backend: heal.Interp})
+	m, err := engine.Compile(source, engine.Options{Backend: heal.Interp})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/runtime"
 )
@@ -74,7 +74,7 @@ func TestPeakIsWhatRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			m, err := heal.CompileFile(file, heal.Options{Threads: 1})
+			m, err := engine.CompileFile(file, engine.Options{Threads: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

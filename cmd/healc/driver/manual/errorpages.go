@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	heal "healc"
+	"healc/internal/pipeline"
 	"healc/lang/diag"
 )
 
@@ -49,7 +49,7 @@ func ErrorMarkdown(e diag.Entry) string {
 			b.WriteString("\nThis program compiles, and fails when it runs:\n")
 		}
 		fmt.Fprintf(&b, "\n```heal\n%s%s```\n", mark, e.Example)
-		if _, err := heal.Check(diag.NewFile("example.heal", e.Example)); err != nil {
+		if _, err := pipeline.Check(diag.NewFile("example.heal", e.Example)); err != nil {
 			fmt.Fprintf(&b, "\n%s", indented(err.Error()))
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/internal/pipeline"
 	"healc/lang/diag"
 )
 
@@ -33,7 +33,7 @@ func ErrorPage(w io.Writer, code string) error {
 	}
 	if entry.Example != "" {
 		fmt.Fprintf(b, "\nWrong:\n\n%s", indented(entry.Example))
-		if _, err := heal.Check(diag.NewFile("example.heal", entry.Example)); err != nil {
+		if _, err := pipeline.Check(diag.NewFile("example.heal", entry.Example)); err != nil {
 			fmt.Fprintf(b, "\n%s", indented(err.Error()))
 		}
 	}

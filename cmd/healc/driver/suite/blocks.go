@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
-	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/internal/engine"
 	"healc/lang/check"
 	"healc/lang/diag"
 	"healc/runtime"
@@ -26,9 +26,9 @@ func (s *Suite) runBlocks(ctx context.Context, t *testFile) []Result {
 		}
 		start := time.Now()
 		var text bytes.Buffer
-		var m *heal.Module
+		var m *engine.Module
 		err := driver.Guard(func() (err error) {
-			m, err = heal.CompileFile(t.file, heal.Options{
+			m, err = engine.CompileFile(t.file, engine.Options{
 				Backend: b, Threads: 1, Once: true, Cache: s.Cache, Tests: true,
 				System: driver.System{Dir: filepath.Dir(t.path), OS: runtime.OS{Out: &text}},
 			})
@@ -61,7 +61,7 @@ func (s *Suite) runBlocks(ctx context.Context, t *testFile) []Result {
 }
 
 // block runs one test block.
-func (s *Suite) block(ctx context.Context, m *heal.Module, t *testFile, test *check.Test) Result {
+func (s *Suite) block(ctx context.Context, m *engine.Module, t *testFile, test *check.Test) Result {
 	start := time.Now()
 	err := driver.Guard(func() error {
 		f, err := m.Func(test.Fn.Name)

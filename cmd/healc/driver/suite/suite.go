@@ -16,8 +16,9 @@ import (
 	"sync"
 	"time"
 
-	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/internal/cache"
+	"healc/internal/engine"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/parser"
@@ -29,7 +30,7 @@ type Suite struct {
 	Run      *regexp.Regexp   // only files whose path matches, and test blocks whose name does; nil is all
 	Take     func(i int) bool // only files whose number among those that are found it takes; nil is all
 	Workers  int
-	Cache    *heal.Cache
+	Cache    *cache.Cache
 	// Args applies the words of `# args` to a job, as flags of `healc run`.
 	Args func(words []string, job *driver.Job) error
 	// Done, when it is not nil, is called after each file, with the number of those that are done.
@@ -233,7 +234,7 @@ func (s *Suite) once(ctx context.Context, t *testFile, backend string) (stdout, 
 	var text bytes.Buffer
 	job := &driver.Job{
 		File: t.file, Dir: filepath.Dir(t.path), Out: &text,
-		Opts: heal.Options{Backend: backend, Threads: 1, Once: true, Cache: s.Cache},
+		Opts: engine.Options{Backend: backend, Threads: 1, Once: true, Cache: s.Cache},
 	}
 	if err := s.Args(t.want.args, job); err != nil {
 		return "", "# args: " + err.Error(), nil

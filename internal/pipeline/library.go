@@ -1,4 +1,4 @@
-package heal
+package pipeline
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
+	"healc/internal/residency"
 	"healc/ir"
 	"healc/lang/types"
 )
@@ -26,42 +27,43 @@ func (m *Module) Library(prefix string, entries []string, bind func(entry string
 }
 
 func (m *Module) libraryEntry(name string, bind map[string]int64) (*aot.Entry, error) {
-	f, err := m.Func(name)
+	f, declared, err := m.Find(name)
 	if err != nil {
 		return nil, err
 	}
 	refuse := func(why string) error {
 		return &codegen.Unsupported{What: fmt.Sprintf("the function `%s`", name), Target: "a library", Why: why}
 	}
-	if f.memory != nil {
-		if f.memory.off != nil {
-			return nil, f.memory.off
-		}
+	memory := residency.Of(f, declared, nil)
+	if memory.Off() != nil {
+		return nil, memory.Off()
+	}
+	if !memory.IsUsual() {
 		return nil,
 			refuse("layouts other than row_major in its type; pass any strides to the function for tensors instead")
 	}
-	for _, t := range append(ir.ArgTypes(f.ir.Params()), f.ir.Results...) {
+	for _, t := range append(ir.ArgTypes(f.Params()), f.Results...) {
 		if t.Elem == types.String {
 			return nil, refuse("a string in its type, and strings do not leave the program")
 		}
 	}
-	strides := make([][]types.Dim, len(f.ir.Params()))
+	strides := make([][]types.Dim, len(f.Params()))
 	strided := false
-	for i, p := range f.ir.Params() {
+	for i, p := range f.Params() {
 		strides[i] = []types.Dim{}
 		for k := range p.Type.Shape {
 			strides[i] = append(strides[i], types.Param(aot.StrideName(i, k)))
 			strided = true
 		}
 	}
-	e := &aot.Entry{Name: f.ir.Name, Signature: f.Signature()}
-	code, km, err := m.kernels(f.ir.Name, bind, nil)
+	e := &aot.Entry{Name: f.Name, Signature: memory.Signature()}
+	code, km, err := m.kernels(f.Name, bind, nil)
 	if err != nil {
 		return nil, err
 	}
 	e.Packed = km
 	if strided {
-		if _, e.Strided, err = m.kernels(f.ir.Name, bind, strides); err != nil {
+		if _, e.Strided, err = m.kernels(f.Name, bind, strides); err != nil {
 			return nil, err
 		}
 	}

@@ -1,4 +1,4 @@
-package heal
+package pipeline
 
 import (
 	"fmt"
@@ -16,12 +16,12 @@ import (
 // is compiled, for any other when it is compiled for the shapes of a call. On the interpreter there are no
 // kernels, but the promise is checked all the same, so that a program does not pass there and fail elsewhere.
 
-// checkKernels checks the functions without shape parameters that are marked @kernel.
-func (m *Module) checkKernels() error {
+// CheckPromises checks the functions without shape parameters that are marked @kernel. The error is a *diag.List.
+func (s *Source) CheckPromises() error {
 	list := &diag.List{}
-	for _, f := range m.prog.Funcs {
+	for _, f := range s.Program.Funcs {
 		if f.Kernel && len(f.Dims) == 0 {
-			d, err := m.kernelPromise(f.Name, nil)
+			d, err := s.kernelPromise(f.Name, nil)
 			if err != nil {
 				return err
 			}
@@ -34,16 +34,16 @@ func (m *Module) checkKernels() error {
 	return list.Err()
 }
 
-// checkKernel is checkKernels for one function and its shapes.
-func (m *Module) checkKernel(entry string, bind map[string]int64) error {
-	if m.prog == nil {
+// CheckPromise is CheckPromises for one function and its shapes.
+func (s *Source) CheckPromise(entry string, bind map[string]int64) error {
+	if s.Program == nil {
 		return nil
 	}
-	f := m.prog.Func(entry)
+	f := s.Program.Func(entry)
 	if f == nil || !f.Kernel || len(f.Dims) == 0 {
 		return nil
 	}
-	d, err := m.kernelPromise(entry, bind)
+	d, err := s.kernelPromise(entry, bind)
 	if err != nil || d == nil {
 		return nil // what is wrong with the shapes, the call itself reports
 	}
@@ -51,9 +51,9 @@ func (m *Module) checkKernel(entry string, bind map[string]int64) error {
 }
 
 // kernelPromise says why a function does not become exactly one kernel; nil when it does.
-func (m *Module) kernelPromise(entry string, bind map[string]int64) (*diag.Diagnostic, error) {
-	quiet := &Module{ir: m.ir, prog: m.prog} // without the dumps and remarks that the user asked for
+func (s *Source) kernelPromise(entry string, bind map[string]int64) (*diag.Diagnostic, error) {
 	var remarks strings.Builder
+	quiet := New(s, Options{}) // without the dumps and remarks that the user asked for
 	quiet.opts.Debug.Passes = &passes.Options{Remarks: []string{"fuse"}, Out: &remarks}
 	fused, err := quiet.Fused(entry, bind)
 	if err != nil {
@@ -66,7 +66,7 @@ func (m *Module) kernelPromise(entry string, bind map[string]int64) (*diag.Diagn
 	if steps := km.Plan.Funcs[0].Steps; len(km.Kernels) == 1 && len(steps) == 1 && steps[0].Launch != nil {
 		return nil, nil
 	}
-	f := m.prog.Func(entry)
+	f := s.Program.Func(entry)
 	d := &diag.Diagnostic{
 		Code:    diag.CodeKernel,
 		Message: fmt.Sprintf("`%s` is marked `@kernel`, but %s", f.Decl.Name.Name, outcome(km)),

@@ -1,4 +1,6 @@
-package heal
+// Package modules finds the sources that a program imports: files beside the one that imports them, and the modules of
+// the standard library, which are part of the compiler.
+package modules
 
 import (
 	"errors"
@@ -128,35 +130,27 @@ func parseImport(name, text string) *check.Imported {
 	return &check.Imported{Tree: tree, Errors: list}
 }
 
-// sources notes the files that a program is made of, for the key of its code.
-type sources struct {
-	from  check.Importer
+// Recorder finds what From does, and notes which files they are.
+type Recorder struct {
+	From check.Importer
+
 	files []*diag.File
 	lost  bool // one of them is not known
 }
 
 // Import implements check.Importer.
-func (s *sources) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported, error) {
-	out, err := s.from.Import(from, d)
+func (r *Recorder) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported, error) {
+	out, err := r.From.Import(from, d)
 	if err == nil && out.Tree != nil && out.Tree.Source != nil {
-		s.files = append(s.files, out.Tree.Source)
+		r.files = append(r.files, out.Tree.Source)
 	} else {
-		s.lost = true
+		r.lost = true
 	}
 	return out, err
 }
 
 // Modules implements check.Importer.
-func (s *sources) Modules() []string { return s.from.Modules() }
+func (r *Recorder) Modules() []string { return r.From.Modules() }
 
-// key stands for the program of file with these options: the names and texts of all its files. It is "" when a file is
-// not known.
-func (s *sources) key(file *diag.File, options ...string) string {
-	if s.lost {
-		return ""
-	}
-	for _, f := range append([]*diag.File{file}, s.files...) {
-		options = append(options, f.Name, f.Text)
-	}
-	return cacheKey(options...)
-}
+// Files are the files that were imported, in order; ok reports that all of them are known.
+func (r *Recorder) Files() (files []*diag.File, ok bool) { return r.files, !r.lost }

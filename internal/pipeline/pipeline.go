@@ -1,26 +1,38 @@
-package heal
+// Package pipeline runs the stages of the compiler in order: source text, typed program, tensor IR, kernels, machine
+// code. In: a file, or tensor IR. Out: each of these forms, up to an artifact that the runtime loads, from the cache
+// where it is there. It runs no program (internal/engine does), and decides nothing that a stage decides.
+package pipeline
 
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/backend"
+	"healc/internal/cache"
+	"healc/internal/identity"
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/lang/check"
 	"healc/lang/types"
 	"healc/passes"
 	"healc/passes/bufferize"
 	"healc/runtime"
 )
+
+// Options say what code is made.
+type Options struct {
+	Target codegen.Target // the zero value is this machine
+	Cache  *cache.Cache   // compiled code on disk; nil for none
+	Debug  Debug          // what to show of the passes
+	Once   bool           // code that runs briefly is better compiled quickly
+}
 
 // Debug says what to show of the passes and where the time goes.
 type Debug struct {
@@ -30,66 +42,34 @@ type Debug struct {
 	Vectors bool
 }
 
-// Timer collects how long each stage took.
-type Timer struct {
-	Names []string
-	Times []time.Duration
+// Module is a program whose functions become kernels and machine code.
+type Module struct {
+	*Source
+	opts Options
 }
 
-// Stage starts a stage; the returned function ends it. It works on a nil Timer.
-func (t *Timer) Stage(name string) func() {
-	if t == nil {
-		return func() {}
-	}
-	start := time.Now()
-	return func() {
-		t.Names, t.Times = append(t.Names, name), append(t.Times, time.Since(start))
-	}
+// New is the module of a source.
+func New(src *Source, opts Options) *Module { return &Module{src, opts} }
+
+// Program is the typed program; nil for a module that was made from IR.
+func (m *Module) Program() *check.Program { return m.Source.Program }
+
+// IR is the tensor IR before any pass.
+func (m *Module) IR() *ir.Module { return m.Source.IR }
+
+// With is a module with one more function of IR. It shares the other functions, which passes work on copies of.
+func (m *Module) With(f *ir.Func) *Module {
+	code := &ir.Module{Name: m.IR().Name, Funcs: append(slices.Clip(m.IR().Funcs), f)}
+	return New(&Source{Program: m.Program(), IR: code}, m.opts)
 }
 
-// part is what the names of the stages of code generation begin with.
-const part = "llvm "
-
-// Sum is the time of the stages from number n on. Those of code generation belong to another stage, and do not count.
-func (t *Timer) Sum(n int) time.Duration {
-	sum := time.Duration(0)
-	for i, name := range t.Names[n:] {
-		if !strings.HasPrefix(name, part) {
-			sum += t.Times[n+i]
-		}
-	}
-	return sum
-}
-
-// Took adds to the time of a stage of code generation, which may happen several times.
-func (t *Timer) Took(stage string, d time.Duration) {
-	name := part + stage
-	if i := slices.Index(t.Names, name); i >= 0 {
-		t.Times[i] += d
-		return
-	}
-	t.Names, t.Times = append(t.Names, name), append(t.Times, d)
-}
-
-// took is Took for the generator; nil for a nil Timer.
-func (t *Timer) took() func(string, time.Duration) {
-	if t == nil {
-		return nil
-	}
-	return t.Took
-}
-
-// Print writes one line a stage.
-func (t *Timer) Print(w io.Writer) {
-	for i, n := range t.Names {
-		fmt.Fprintf(w, "%-13s %8.3f ms\n", n, float64(t.Times[i].Nanoseconds())/1e6)
-	}
-}
+// onDevice reports whether code is made for a device.
+func (m *Module) onDevice() bool { return m.opts.Target.Kind == backend.GPU }
 
 // Fused is the module of one entry after all passes on tensor IR: every computation is in a kernel.
 // bind gives values to shape parameters; those it leaves out stay symbolic.
 func (m *Module) Fused(entry string, bind map[string]int64) (*ir.Module, error) {
-	code := m.ir.Clone()
+	code := m.IR().Clone()
 	opts := passes.Options{}
 	if m.opts.Debug.Passes != nil {
 		opts = *m.opts.Debug.Passes
@@ -117,8 +97,7 @@ func (m *Module) kernels(entry string, bind map[string]int64, strides [][]types.
 		return nil, nil, err
 	}
 	defer m.opts.Debug.Timer.Stage("bufferize")()
-	km, err := bufferize.Lower(code, entry, bufferize.Options{InputStrides: strides, Teams: m.onDevice() ||
-		m.opts.Target.Kind == GPU})
+	km, err := bufferize.Lower(code, entry, bufferize.Options{InputStrides: strides, Teams: m.onDevice()})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -159,7 +138,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	if len(km.Kernels) == 0 {
 		return &codegen.Artifact{Plan: km.Plan}, "", nil
 	}
-	t := m.target()
+	t := m.opts.Target
 	opts := llvm.Options{Efforts: m.efforts(km), Took: m.opts.Debug.Timer.took()}
 	if m.opts.Cache != nil {
 		defer m.opts.Debug.Timer.Stage("codegen")()
@@ -176,14 +155,14 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 			efforts += opts.Efforts[k.Name].String() + " "
 		}
 		key = m.key(efforts, text.String(), string(plan))
-		if art := m.opts.Cache.load(key); art != nil {
+		if art := m.opts.Cache.Load(key); art != nil {
 			return art, key, nil
 		}
 	} else {
 		defer m.opts.Debug.Timer.Stage("codegen")()
 	}
 	art = &codegen.Artifact{Plan: km.Plan}
-	if t.Kind == GPU {
+	if m.onDevice() {
 		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly,
 			gpu.Options{Quick: m.opts.Once && llvm.EffortFor(km) != llvm.Full, Took: opts.Took})
 	} else {
@@ -192,29 +171,29 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	if err != nil {
 		return nil, "", err
 	}
-	m.opts.Cache.store(key, art)
+	m.opts.Cache.Store(key, art)
 	return art, key, nil
 }
 
-// key is that of code for the target of m, which depends on these texts and on nothing else that may change.
+// key is that of code for the target, which depends on these texts and on nothing else that may change.
 func (m *Module) key(texts ...string) string {
-	t := m.target()
-	return cacheKey(append([]string{buildID(), libllvm.Identity(), hostID(), t.Kind, t.Triple, t.CPU, t.Features},
-		texts...)...)
+	t := m.opts.Target
+	return cache.Key(append([]string{identity.Build(), libllvm.Identity(), identity.Host(), t.Kind, t.Triple, t.CPU,
+		t.Features}, texts...)...)
 }
 
 // callKey is the key of the code of an entry for arguments of these shapes and strides by what it is made of: the text
 // of the program, and not its kernels, which take long to find out. It is "" where nothing is kept, or the stages are
 // to be seen.
 func (m *Module) callKey(entry string, bind map[string]int64, strides [][]int64) string {
-	if m.opts.Cache == nil || m.source == "" || m.opts.Debug.Passes != nil {
+	if m.opts.Cache == nil || m.texts == "" || m.opts.Debug.Passes != nil {
 		return ""
 	}
 	shape, err := json.Marshal([]any{bind, strides}) // maps are sorted
 	if err != nil {
 		return ""
 	}
-	return m.key("call", m.source, entry, string(shape), strconv.FormatBool(m.opts.Once),
+	return m.key("call", m.texts, entry, string(shape), strconv.FormatBool(m.opts.Once),
 		strconv.FormatBool(m.opts.Debug.Vectors))
 }
 
@@ -232,50 +211,27 @@ func (m *Module) efforts(km *kernel.Module) map[string]llvm.Effort {
 	return out
 }
 
-// build makes machine code of an entry for arguments of these shapes and strides.
-func (m *Module) build(entry string, bind map[string]int64, args []*runtime.Tensor) (*runtime.Executable, error) {
-	var strides [][]int64
-	for _, t := range args {
-		strides = append(strides, t.Strides)
-	}
-	if err := m.checkKernel(entry, bind); err != nil {
-		return nil, err
-	}
+// Build makes machine code of an entry for arguments of these strides and values of the shape parameters, or takes it
+// from the cache. The error is a *runtime.RuntimeError where values of the program depend on the shapes and fail.
+func (m *Module) Build(entry string, bind map[string]int64, strides [][]int64) (*codegen.Artifact, error) {
 	call := m.callKey(entry, bind, strides)
 	found := m.opts.Debug.Timer.Stage("from cache")
-	art := m.opts.Cache.same(call)
-	if art != nil {
+	if art := m.opts.Cache.Same(call); art != nil {
 		found()
-	} else {
-		km, err := m.Kernels(entry, bind, strides)
-		if err != nil {
-			var b *passes.BindError
-			if errors.As(err, &b) {
-				return nil, &runtime.RuntimeError{Site: kernel.SiteAt(b.Span), Message: b.Error()}
-			}
-			return nil, err
+		return art, nil
+	}
+	km, err := m.Kernels(entry, bind, strides)
+	if err != nil {
+		var b *passes.BindError
+		if errors.As(err, &b) {
+			return nil, &runtime.RuntimeError{Site: kernel.SiteAt(b.Span), Message: b.Error()}
 		}
-		var key string
-		if art, key, err = m.artifact(km); err != nil {
-			return nil, err
-		}
-		m.opts.Cache.name(call, key)
+		return nil, err
 	}
-	defer m.opts.Debug.Timer.Stage("load")()
-	if m.onDevice() {
-		return runtime.LoadOn(m.opts.Device, art.Plan, art.PTX)
+	art, key, err := m.artifact(km)
+	if err != nil {
+		return nil, err
 	}
-	return m.Load(art)
+	m.opts.Cache.Name(call, key)
+	return art, nil
 }
-
-// Load makes what Artifact gives for a CPU ready to run.
-func (m *Module) Load(art *codegen.Artifact) (*runtime.Executable, error) {
-	if p, err := Elsewhere(m.opts.Target.CPU); p != nil || err != nil {
-		return runtime.LoadAway(p, art.Plan, art.Objects...), err
-	}
-	return runtime.Load(art.Plan, art.Objects...)
-}
-
-// Elsewhere says which processor runs code for a kind of them, as Target.CPU has it, in place of this machine's; a nil
-// one is this machine's. Tests put an emulator here, before they compile anything.
-var Elsewhere = func(cpu string) (runtime.Processor, error) { return nil, nil }

@@ -1,4 +1,7 @@
-package heal
+// Package cache keeps compiled programs on disk. In: artifacts of codegen under keys, which are hashes of everything
+// that the code depends on. Out: the same artifacts, or nothing. A cache that cannot be read or written is an empty
+// one, and never an error: what is not there is compiled.
+package cache
 
 import (
 	"crypto/sha256"
@@ -29,9 +32,9 @@ type Cache struct {
 	Limit int64 // bytes; 0 is 256 MiB
 }
 
-// DefaultCache is HEAL_CACHE, or the folder heal in the user's cache folder. HEAL_CACHE=off is no cache;
+// Default is HEAL_CACHE, or the folder heal in the user's cache folder. HEAL_CACHE=off is no cache;
 // it is nil then, and when there is no such folder.
-func DefaultCache() *Cache {
+func Default() *Cache {
 	dir := os.Getenv("HEAL_CACHE")
 	if dir == "off" {
 		return nil
@@ -46,10 +49,10 @@ func DefaultCache() *Cache {
 	return &Cache{Dir: dir}
 }
 
-const cacheMagic = "heal0002"
+const magic = "heal0002"
 
-// key hashes everything that the code depends on.
-func cacheKey(parts ...string) string {
+// Key hashes texts, which are everything that some code depends on.
+func Key(parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
 		var n [8]byte
@@ -62,8 +65,8 @@ func cacheKey(parts ...string) string {
 
 func (c *Cache) path(key string) string { return filepath.Join(c.Dir, key[:2], key[2:]+".heal") }
 
-// load returns the program stored under key, or nil. A damaged entry is removed.
-func (c *Cache) load(key string) *codegen.Artifact {
+// Load returns the program stored under key, or nil. A damaged entry is removed.
+func (c *Cache) Load(key string) *codegen.Artifact {
 	if c == nil {
 		return nil
 	}
@@ -86,12 +89,12 @@ func (c *Cache) load(key string) *codegen.Artifact {
 
 // decodeEntry reads magic, checksum of the rest, and as the rest plan, PTX and objects, each behind its length.
 func decodeEntry(raw []byte) (*codegen.Artifact, error) {
-	const head = len(cacheMagic) + sha256.Size
-	if len(raw) < head || string(raw[:len(cacheMagic)]) != cacheMagic {
+	const head = len(magic) + sha256.Size
+	if len(raw) < head || string(raw[:len(magic)]) != magic {
 		return nil, fmt.Errorf("not a cache entry")
 	}
 	body := raw[head:]
-	if sum := sha256.Sum256(body); string(sum[:]) != string(raw[len(cacheMagic):head]) {
+	if sum := sha256.Sum256(body); string(sum[:]) != string(raw[len(magic):head]) {
 		return nil, fmt.Errorf("wrong checksum")
 	}
 	var parts [][]byte
@@ -112,8 +115,8 @@ func decodeEntry(raw []byte) (*codegen.Artifact, error) {
 	return art, json.Unmarshal(parts[0], art.Plan)
 }
 
-// store keeps a program. Failing to is no error: the program was compiled and runs.
-func (c *Cache) store(key string, art *codegen.Artifact) {
+// Store keeps a program. Failing to is no error: the program was compiled and runs.
+func (c *Cache) Store(key string, art *codegen.Artifact) {
 	if c == nil {
 		return
 	}
@@ -126,7 +129,7 @@ func (c *Cache) store(key string, art *codegen.Artifact) {
 		body = append(binary.LittleEndian.AppendUint64(body, uint64(len(part))), part...)
 	}
 	sum := sha256.Sum256(body)
-	raw := append(append([]byte(cacheMagic), sum[:]...), body...)
+	raw := append(append([]byte(magic), sum[:]...), body...)
 	if !c.write(c.path(key), raw) {
 		return
 	}
@@ -161,8 +164,8 @@ func (c *Cache) write(path string, raw []byte) bool {
 // nameExt ends the file that gives a stored program another key.
 const nameExt = ".name"
 
-// same returns the program that has this other key, or nil.
-func (c *Cache) same(key string) *codegen.Artifact {
+// Same returns the program that has this other key, or nil.
+func (c *Cache) Same(key string) *codegen.Artifact {
 	if c == nil || key == "" {
 		return nil
 	}
@@ -170,11 +173,11 @@ func (c *Cache) same(key string) *codegen.Artifact {
 	if _, bad := hex.DecodeString(string(program)); err != nil || bad != nil || len(program) != len(key) {
 		return nil
 	}
-	return c.load(string(program))
+	return c.Load(string(program))
 }
 
-// name gives the program stored under key another one. "" is no key.
-func (c *Cache) name(other, key string) {
+// Name gives the program stored under key another one. "" is no key.
+func (c *Cache) Name(other, key string) {
 	if c == nil || other == "" || key == "" {
 		return
 	}
@@ -274,8 +277,8 @@ func (c *Cache) trim(limit int64) {
 	}
 }
 
-// VerifyEntry checks that the file of an entry is whole; the error says what is wrong with it.
-func VerifyEntry(path string) error {
+// Verify checks that the file of an entry is whole; the error says what is wrong with it.
+func Verify(path string) error {
 	raw, err := os.ReadFile(path)
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package heal
+package engine
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"healc/internal/backend"
 	"healc/lang/types"
 	"healc/runtime"
 )
@@ -18,21 +19,19 @@ import (
 // files. An argument that shares memory with a result must not be smaller than it, as where broadcasting enlarges the
 // argument: that is an error. After an error the contents of out are undefined.
 func (f *Func) CallInto(ctx context.Context, out []*runtime.Tensor, args ...*runtime.Tensor) error {
-	if f.memory != nil {
-		if err := f.accepts(args); err != nil {
-			return err
-		}
-	}
-	if err := f.inPlace("argument", args, f.Place); err != nil {
+	if err := f.memory.Accepts(args); err != nil {
 		return err
 	}
-	if err := f.inPlace("result", out, f.resultPlace); err != nil {
+	if err := f.memory.CheckArguments(f.m.home(), args); err != nil {
+		return err
+	}
+	if err := f.memory.CheckResults(f.m.home(), out); err != nil {
 		return err
 	}
 	if err := f.enlarged(out, args); err != nil {
 		return err
 	}
-	if f.m.opts.Backend == Interp {
+	if f.m.opts.Backend == backend.Interp {
 		return f.interpretInto(ctx, out, args)
 	}
 	c, err := f.code(args)
@@ -47,7 +46,7 @@ func (f *Func) CallInto(ctx context.Context, out []*runtime.Tensor, args ...*run
 func (f *Func) interpretInto(ctx context.Context, out, args []*runtime.Tensor) error {
 	// Asked before it runs: it may write arguments, print, or write files.
 	if n := len(f.ir.Results) - len(f.ir.Updates); n != len(out) {
-		return fmt.Errorf("%s has %s, not %d", f.name, types.Count(n, "result"), len(out))
+		return fmt.Errorf("%s has %s, not %d", f.ir.Name, types.Count(n, "result"), len(out))
 	}
 	results, err := f.interpret(ctx, args)
 	if err != nil {
@@ -80,7 +79,7 @@ func (f *Func) enlarged(out, args []*runtime.Tensor) error {
 			}
 			return fmt.Errorf(
 				"%s: argument `%s` of shape %s shares memory with result %d of shape %s, to which broadcasting "+
-					"enlarges it", f.name, name, extentList(x.Shape), k, extentList(y.Shape))
+					"enlarges it", f.ir.Name, name, extentList(x.Shape), k, extentList(y.Shape))
 		}
 	}
 	return nil

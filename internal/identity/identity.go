@@ -1,4 +1,6 @@
-package heal
+// Package identity tells this build of the compiler, and the processor it runs on, from others: machine code that is
+// kept from one process to the next is good for the same build and the same processor only.
+package identity
 
 import (
 	"crypto/sha256"
@@ -14,10 +16,10 @@ import (
 // Version is the version of the compiler.
 const Version = "0.1.0"
 
-// buildID tells one build of this program from another, for the key of cached code: the checksums of
-// its sources are not in a binary, so the binary's own size and time stand for them, and its beginning, where the
-// Go linker puts a checksum: times are all the same in some packages and images.
-var buildID = sync.OnceValue(func() string {
+// Build tells one build of this program from another. The checksums of its sources are not in a binary, so the binary's
+// own size and time stand for them, and its beginning, where the Go linker puts a checksum: times are all the same in
+// some packages and images.
+var Build = sync.OnceValue(func() string {
 	id := Version
 	if info, ok := debug.ReadBuildInfo(); ok {
 		id += " " + info.GoVersion + " " + info.Main.Version
@@ -37,5 +39,5 @@ var buildID = sync.OnceValue(func() string {
 	return id
 })
 
-// hostID names the processor that code for "this machine" is made for.
-var hostID = sync.OnceValue(objload.HostID)
+// Host names the processor that code for "this machine" is made for.
+var Host = sync.OnceValue(objload.HostID)

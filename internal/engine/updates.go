@@ -1,4 +1,4 @@
-package heal
+package engine
 
 import (
 	"fmt"
@@ -14,8 +14,8 @@ func (f *Func) updatable(args []*runtime.Tensor) error {
 	for _, k := range f.ir.Updates {
 		t := args[k]
 		fail := func(format string, a ...any) error {
-			return &ArgumentError{f.Signature(), fmt.Sprintf("argument `%s` is `&mut`, and ", params[k].Name) +
-				fmt.Sprintf(format, a...)}
+			return &runtime.ArgumentError{Func: f.Signature(), Message: fmt.Sprintf("argument `%s` is `&mut`, and ",
+				params[k].Name) + fmt.Sprintf(format, a...)}
 		}
 		for i, n := range t.Shape {
 			if n > 1 && t.Strides[i] == 0 {

@@ -1,0 +1,21 @@
+package heal
+
+import (
+	"healc/lang/diag"
+	"healc/runtime"
+	"healc/runtime/device"
+)
+
+// Diagnostics is what is wrong with a source: each item has a code, a place, a message and help. Its text is what the
+// command healc prints.
+type Diagnostics = diag.List
+
+// ArgumentError says which argument does not fit the function, or is not in the memory that it is declared to be in.
+type ArgumentError = runtime.ArgumentError
+
+// RuntimeError is a failure of the program that runs, and its place in the source: an index, a division, a fold of
+// nothing, input or output.
+type RuntimeError = runtime.RuntimeError
+
+// MissingDeviceError says that there is no device to use, and what to do about it.
+type MissingDeviceError = device.MissingError

@@ -1,0 +1,54 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"healc/internal/backend"
+	"healc/lang/types"
+	"healc/runtime"
+)
+
+// Call runs a function that has one tensor as its result; one that has another number of them, as where it only changes
+// its arguments, is not run, and needs CallAll. Shape parameters are bound from the arguments. A failure of the program
+// is a *runtime.RuntimeError.
+func (f *Func) Call(ctx context.Context, args ...*runtime.Tensor) (*runtime.Tensor, error) {
+	// Asked before it runs: it may write arguments, print, or write files.
+	if n := len(f.ir.Results) - len(f.ir.Updates); n != 1 {
+		return nil, fmt.Errorf("%s has %s; use CallAll", f.ir.Name, types.Count(n, "result"))
+	}
+	out, err := f.CallAll(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	return out[0], nil
+}
+
+// CallAll runs a function and returns all its results, tuples flattened from left to right. The arguments
+// of `&mut` parameters are written in place; after an error their contents are undefined.
+func (f *Func) CallAll(ctx context.Context, args ...*runtime.Tensor) ([]*runtime.Tensor, error) {
+	if err := f.memory.Accepts(args); err != nil {
+		return nil, err
+	}
+	out, err := f.CallStaying(ctx, args, f.memory.Stay())
+	if err != nil {
+		return nil, err
+	}
+	return f.memory.Arrange(out)
+}
+
+// CallStaying is CallAll where layouts do not matter. stay says where each result stays; nil is all on the host.
+func (f *Func) CallStaying(ctx context.Context, args []*runtime.Tensor, stay []types.Place) ([]*runtime.Tensor, error) {
+	if err := f.memory.CheckArguments(f.m.home(), args); err != nil {
+		return nil, err
+	}
+	if f.m.opts.Backend == backend.Interp {
+		return f.interpret(ctx, args)
+	}
+	c, err := f.code(args)
+	if err != nil {
+		return nil, err
+	}
+	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Places: stay}
+	return c.exec.Call(env, nil, args...)
+}

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"healc/internal/backend"
+	"healc/lang/types"
+	"healc/runtime"
+)
+
+// compiled is a function for one set of shapes and strides.
+type compiled struct {
+	dtypes  []types.DType
+	shapes  [][]int64
+	strides [][]int64
+	exec    *runtime.Executable
+}
+
+// code returns the machine code for the arguments, which are fit to be written where the function does so.
+func (f *Func) code(args []*runtime.Tensor) (*compiled, error) {
+	c := f.last.Load()
+	if c == nil || !c.fits(args) {
+		var err error
+		if c, err = f.find(args); err != nil {
+			return nil, err
+		}
+	}
+	if len(f.ir.Updates) > 0 {
+		if err := f.updatable(args); err != nil {
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+// fits reports whether the code was made for arguments of these types, shapes and strides.
+func (c *compiled) fits(args []*runtime.Tensor) bool {
+	if len(args) != len(c.shapes) {
+		return false
+	}
+	for i, t := range args {
+		if t == nil || t.DType != c.dtypes[i] || len(t.Shape) != len(c.shapes[i]) {
+			return false
+		}
+		for k, n := range c.shapes[i] {
+			if t.Shape[k] != n || t.Strides[k] != c.strides[i][k] && n > 1 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// find returns the code for the arguments, compiling it when this is the first such call. Calls that take turns with
+// other shapes allocate nothing here.
+func (f *Func) find(args []*runtime.Tensor) (*compiled, error) {
+	if c := f.known(args); c != nil {
+		return c, nil
+	}
+	bind, err := f.bind(args)
+	if err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c := f.among(args); c != nil { // another call has compiled it meanwhile
+		return c, nil
+	}
+	c := &compiled{}
+	for _, t := range args {
+		c.dtypes = append(c.dtypes, t.DType)
+		c.shapes = append(c.shapes, append([]int64(nil), t.Shape...))
+		c.strides = append(c.strides, append([]int64(nil), t.Strides...))
+	}
+	if c.exec, err = f.m.load(f.ir.Name, bind, args); err != nil {
+		return nil, err
+	}
+	f.codes = append(f.codes, c)
+	f.last.Store(c)
+	return c, nil
+}
+
+// known is the code for arguments of these shapes and strides, nil where there is none yet.
+func (f *Func) known(args []*runtime.Tensor) *compiled {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.among(args)
+}
+
+// among is known for who holds the lock.
+func (f *Func) among(args []*runtime.Tensor) *compiled {
+	for _, c := range f.codes {
+		if c.fits(args) {
+			f.last.Store(c)
+			return c
+		}
+	}
+	return nil
+}
+
+func (f *Func) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.codes {
+		c.exec.Close()
+	}
+	f.codes = nil
+	f.last.Store(nil)
+}
+
+// Prepare makes the code for the arguments where there is none yet. It reports whether the backend has code.
+func (f *Func) Prepare(args []*runtime.Tensor) (bool, error) {
+	if f.m.opts.Backend == backend.Interp {
+		return false, nil
+	}
+	_, err := f.code(args)
+	return true, err
+}

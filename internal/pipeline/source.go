@@ -1,0 +1,126 @@
+package pipeline
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"healc/internal/cache"
+	"healc/internal/gradient"
+	"healc/internal/modules"
+	"healc/ir"
+	"healc/lang/check"
+	"healc/lang/diag"
+	"healc/lang/irgen"
+	"healc/lang/parser"
+)
+
+// Source is a program before any pass.
+type Source struct {
+	Program *check.Program // nil for what was made from IR
+	IR      *ir.Module
+
+	texts string // stands for the texts that it was made of; "" when it was made otherwise
+}
+
+// ReadOptions say what is read beside a file, and what of it is kept.
+type ReadOptions struct {
+	Imports check.Importer // finds what the source imports; nil is &modules.Importer{}, the library and the disk
+	Entry   string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
+	Tests   bool           // keep the `test` blocks of the source
+}
+
+// Read parses and types a file and what it imports, and writes its IR. The error is a *diag.List.
+func Read(file *diag.File, opts ReadOptions) (*Source, error) {
+	files := &modules.Recorder{From: opts.Imports}
+	if files.From == nil {
+		files.From = &modules.Importer{}
+	}
+	prog, err := CheckWith(file, files)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Entry != "" && prog.Func(opts.Entry) == nil {
+		prog.Use(opts.Entry)
+	}
+	if !opts.Tests {
+		prog.Tests = nil
+	}
+	src := &Source{Program: prog, IR: irgen.Generate(prog)}
+	if imported, ok := files.Files(); ok {
+		all := []string{opts.Entry, strconv.FormatBool(opts.Tests), file.Name, file.Text}
+		for _, f := range imported {
+			all = append(all, f.Name, f.Text)
+		}
+		src.texts = cache.Key(all...)
+	}
+	return src, nil
+}
+
+// Check parses and type-checks a file and what it imports. The error is a *diag.List.
+func Check(file *diag.File) (*check.Program, error) { return CheckWith(file, nil) }
+
+// CheckWith is Check with another way to find imports; nil is &modules.Importer{}.
+func CheckWith(file *diag.File, imports check.Importer) (*check.Program, error) {
+	if imports == nil {
+		imports = &modules.Importer{}
+	}
+	tree, list := parser.Parse(file)
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	prog, list := check.CheckWith(tree, imports)
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	if !prog.Gradients {
+		return prog, nil
+	}
+	// Whether a derivative can be taken shows in the operations.
+	if err := gradient.Check(irgen.Generate(prog)); err != nil {
+		return nil, err
+	}
+	return prog, nil
+}
+
+// Names lists the functions, sorted.
+func (s *Source) Names() []string {
+	var out []string
+	for _, f := range s.IR.Funcs {
+		out = append(out, f.Name)
+	}
+	sort.Strings(out)
+	return out
+}
+
+// Find returns the function called name, and how it is declared, which is nil where nothing declares it. An instance of
+// a function with type parameters is called as messages show it, `norm[f32]`, too. A `test` block is a function.
+func (s *Source) Find(name string) (*ir.Func, *check.Func, error) {
+	code := s.IR.Func(name)
+	if code == nil && s.Program != nil {
+		if f := s.Program.Func(name); f != nil {
+			code = s.IR.Func(f.Name)
+		}
+	}
+	if code == nil {
+		return nil, nil, fmt.Errorf("there is no function %q; there are %s", name, strings.Join(s.Names(), ", "))
+	}
+	return code, s.declared(code.Name), nil
+}
+
+// declared is the declaration of a function or of a `test` block.
+func (s *Source) declared(name string) *check.Func {
+	if s.Program == nil {
+		return nil
+	}
+	if f := s.Program.Func(name); f != nil {
+		return f
+	}
+	for _, t := range s.Program.Tests {
+		if t.Fn.Name == name {
+			return t.Fn
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package heal
+
+import (
+	"sync"
+
+	"healc/internal/engine"
+	"healc/internal/identity"
+	"healc/lang/diag"
+)
+
+// Version is the version of the compiler.
+const Version = identity.Version
+
+// Module is a compiled source. Its functions are typed; they become machine code when they are called.
+type Module struct {
+	in    *engine.Module
+	opts  Options
+	funcs sync.Map // *engine.Func to the *Func that stands for it
+}
+
+// Compile parses and types a source. The error is a *Diagnostics, all that is wrong with it, or says that the options
+// cannot be met.
+func Compile(src string, opts Options) (*Module, error) {
+	return CompileFile(diag.NewFile("<source>", src), opts)
+}
+
+// CompileFile is Compile for a file with a name, which messages show, and to which the paths of imports are relative.
+func CompileFile(file *diag.File, opts Options) (*Module, error) {
+	in, err := engine.CompileFile(file, opts.engine())
+	if err != nil {
+		return nil, err
+	}
+	// What was chosen for the caller: the backend, its device and the system.
+	is := in.Options()
+	opts.Backend, opts.Device, opts.System = is.Backend, is.Device, is.System
+	return &Module{in: in, opts: opts}, nil
+}
+
+// Close frees the module's machine code and ends its threads. No call may be running; those that come later give
+// errors.
+func (m *Module) Close() { m.in.Close() }
+
+// Options are those that the module was compiled with. A backend, a device and a system are there, even where none were
+// given.
+func (m *Module) Options() Options { return m.opts }
+
+// Device is what the module runs on, nil when that is the host. Tensors of its programs that are `on device` are there.
+func (m *Module) Device() *Device { return m.opts.Device }
+
+// Names lists the functions, sorted.
+func (m *Module) Names() []string { return m.in.Names() }
+
+// Func returns the function called name, public or not. An instance of a function with type parameters is called as
+// `norm[f32]`; one that the source does not use itself has to be asked for by Options.Entry.
+func (m *Module) Func(name string) (*Func, error) { return m.face(m.in.Func(name)) }

@@ -1,0 +1,57 @@
+package heal
+
+import (
+	"healc/internal/backend"
+	"healc/internal/cache"
+	"healc/internal/engine"
+	"healc/internal/modules"
+	"healc/internal/testhook"
+)
+
+// Options say how programs are compiled and run. The zero value runs on the CPU, on all its cores.
+type Options struct {
+	Backend string  // one of Backends; "" is CPU
+	Device  *Device // of GPU and PTXSim; nil is OpenDevice(Backend, 0)
+	Threads int     // of the CPU; 0 is HEAL_THREADS, else GOMAXPROCS
+	System  System  // input and output; nil is standard output and the file system
+	Cache   *Cache  // machine code on disk; nil for none
+	Once    bool    // every function is called once, so that code that runs briefly is better compiled quickly
+	Entry   string  // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
+
+	// ReadFile returns the text of a file that is imported, and an error that is fs.ErrNotExist where there is none.
+	// nil reads from the file system. Modules of the standard library are part of the compiler, and not asked for.
+	ReadFile func(path string) ([]byte, error)
+
+	splitAll bool // run every kernel on all threads, however small: for tests
+}
+
+func init() { testhook.SplitAll = func(opts any) { opts.(*Options).splitAll = true } }
+
+// engine is the options as the engine has them.
+func (o Options) engine() engine.Options {
+	return engine.Options{Backend: o.Backend, Device: o.Device, Threads: o.Threads, System: o.System,
+		Cache: (*cache.Cache)(o.Cache), Once: o.Once, Entry: o.Entry, Imports: &modules.Importer{Read: o.ReadFile},
+		SplitAll: o.splitAll}
+}
+
+// The backends, which give the same bits.
+const (
+	CPU    = backend.CPU    // "cpu": machine code, made by libLLVM
+	GPU    = backend.GPU    // "gpu": a device of NVIDIA, by PTX that libLLVM makes
+	PTXSim = backend.PTXSim // "ptxsim": the same PTX, executed on the CPU with every access checked; slow
+	Interp = backend.Interp // "interp": the reference interpreter; slow, needs nothing
+)
+
+// Backends lists them.
+var Backends = backend.Names
+
+// Cache keeps machine code on disk, so that a process that runs a known program compiles nothing. Several processes may
+// share one. What cannot be read or written is compiled.
+type Cache struct {
+	Dir   string // the folder, which is made where it is not there
+	Limit int64  // bytes; when there are more, what was not used for the longest time goes. 0 is 256 MiB
+}
+
+// DefaultCache is the one that the command healc has: in the folder HEAL_CACHE, or in the folder heal of the user's
+// cache folder. HEAL_CACHE=off is no cache; it is nil then, and when there is no such folder.
+func DefaultCache() *Cache { return (*Cache)(cache.Default()) }
