@@ -124,4 +124,4 @@ func FormNames(km *kernel.Module) map[string]string {
 }
 
 // decided is the module as code is made of it.
-func decided(km *kernel.Module) *kernel.Module { return llvm.Decided(km, llvm.Machine{Device: true}) }
+func decided(km *kernel.Module) *kernel.Module { return llvm.Decided(km, llvm.Products{KeepDigits: true}) }

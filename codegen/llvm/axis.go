@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"healc/ir/kernel"
+	"healc/lang/types"
 )
 
 // minInner is the extent below which an inner parallel loop is too short for vectors of its own.
@@ -11,7 +12,7 @@ const minInner = 8
 // because they go through memory by neighbours where v does so less. A matrix with a row vector and a
 // column vector is the example; what is loaded once a row stands outside of the inner loop, and vectors over the rows
 // would take every element of the matrix on its own.
-func (g *gen) innerIsBetter(v kernel.Ref, body *kernel.Block) bool {
+func innerIsBetter(ts []types.DType, v kernel.Ref, body *kernel.Block) bool {
 	better := false
 	for _, s := range body.Stmts {
 		l, ok := s.(*kernel.Loop)
@@ -21,12 +22,12 @@ func (g *gen) innerIsBetter(v kernel.Ref, body *kernel.Block) bool {
 		if n, known := l.Axis.Extent.Dim.Const(); known && n-l.Axis.Begin < minInner {
 			return false
 		}
-		if _, ok := canVectorise(g.types, l.Axis.Var, l.Body); !ok {
+		if _, ok := canVectorise(ts, l.Axis.Var, l.Body); !ok {
 			return false
 		}
-		over := &analysis{types: g.types, wide: map[kernel.Ref]bool{v: true}}
+		over := &analysis{types: ts, wide: map[kernel.Ref]bool{v: true}}
 		over.block(body)
-		inner := &analysis{types: g.types, wide: map[kernel.Ref]bool{l.Axis.Var: true}}
+		inner := &analysis{types: ts, wide: map[kernel.Ref]bool{l.Axis.Var: true}}
 		inner.block(l.Body)
 		if inner.scattered(l.Body, l.Axis.Var) >= over.scattered(l.Body, v) {
 			return false

@@ -35,7 +35,7 @@ type braid struct {
 }
 
 // braidOf recognises a kernel whose results have a short last axis, and whose operands lie along the axis before it.
-func (m *module) braidOf(k *kernel.Kernel) *braid {
+func braidOf(m *module, k *kernel.Kernel) *braid {
 	b := &braid{axes: k.Axes, body: k.Body}
 	if n := len(k.Body.Stmts) - 1; n >= 0 {
 		if l, ok := k.Body.Stmts[n].(*kernel.Loop); ok && l.Parallel {

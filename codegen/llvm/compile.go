@@ -2,7 +2,6 @@ package llvm
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,16 +16,6 @@ import (
 const Pipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg," +
 	"licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-idiom,loop-deletion),sroa,gvn,instcombine," +
 	"loop-mssa(licm),simplifycfg,dse,adce,instcombine),globaldce"
-
-// Spell spells a pipeline for a version of LLVM: from 18 on, instcombine by itself insists on a
-// fixpoint after one round, and says so by stopping.
-func Spell(pipeline, version string) string {
-	major, _, _ := strings.Cut(version, ".")
-	if n, err := strconv.Atoi(major); err == nil && n < 18 {
-		return pipeline
-	}
-	return strings.ReplaceAll(pipeline, "instcombine", "instcombine<no-verify-fixpoint>")
-}
 
 // Output is what Compile makes.
 type Output = libllvm.Output
@@ -71,7 +60,7 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 		_, t.CPU = split(t.CPU)
 	}
 	o := libllvm.Options{Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out,
-		Passes: Spell(Pipeline, lib.Version()), Took: opts.Took}
+		Passes: libllvm.Spell(Pipeline, lib.Version()), Took: opts.Took}
 	switch opts.Effort {
 	case Quick:
 		o.OptLevel, o.Passes = 0, QuickPipeline

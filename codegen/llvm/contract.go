@@ -372,7 +372,7 @@ func (c *contraction) strides(o operand, v kernel.Ref) (along, across int64, ok 
 }
 
 // schedule tells the plan into how many tasks kernels are cut and at which multiples the others are best cut.
-func (m *module) schedule() {
+func (m *program) schedule() {
 	plan := m.km.Plan
 	if plan == nil || m.machine.Narrow {
 		return
@@ -390,14 +390,14 @@ func (m *module) schedule() {
 				continue
 			}
 		}
-		if t := m.turnedOf(k); t != nil {
+		if t := turnedOf(m.module, k); t != nil {
 			if t.across == 0 {
 				width[k.Name] = t.part
 			}
 			continue
 		}
 		if len(k.Axes) == 1 {
-			g := &gen{module: m, types: k.Types, params: k.Params, features: map[reflect.Type]any{}}
+			g := &gen{module: m.module, types: k.Types, params: k.Params, features: map[reflect.Type]any{}}
 			_, body := invariant(k)
 			width[k.Name] = int64(g.vectorWidth(k.Axes[0].Var, body))
 			if c := g.columnStrip(k.Axes[0].Var, body); c != nil {

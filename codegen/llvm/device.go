@@ -12,6 +12,7 @@ import (
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
+	"healc/codegen/llvm/libllvm"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
@@ -23,13 +24,23 @@ import (
 // the statements of kernel IR compute is translated here, by the same code as for processors, one iteration at a time.
 // So a scalar instruction, a loop and the order of a reduction have one translation.
 
+// deviceStatements has the translations of all statements.
+var deviceStatements = Registry{}
+
+func init() {
+	registerScalars(deviceStatements)
+	registerLoops(deviceStatements)
+	registerReductions(deviceStatements)
+	registerTransforms(deviceStatements)
+}
+
 // DeviceModule is the LLVM module of a program for a device.
 type DeviceModule struct{ m *module }
 
 // NewDeviceModule begins a module, with the scalar functions of the program. lines says that the code has the lines of
 // the source.
 func NewDeviceModule(km *kernel.Module, triple string, lines bool) *DeviceModule {
-	m := &module{km: km, registry: registry, access: deviceAccess{}, lined: lines, m: lir.NewModule(),
+	m := &module{km: km, registry: deviceStatements, access: deviceAccess{}, lined: lines, m: lir.NewModule(),
 		intrinsics: map[string]*lir.Func{},
 		funcs:      map[string]*lir.Func{},
 		machine:    Machine{Device: true, Narrow: true, VectorBits: 128}.withDefaults()}
@@ -367,7 +378,7 @@ func Invariant(k *kernel.Kernel) (before []kernel.Stmt, body *kernel.Block) { re
 func Stores(b *kernel.Block) bool { return stores(b) }
 
 // DevicePipeline is the pass pipeline for a DeviceModule, in the spelling of a version of LLVM.
-func DevicePipeline(version string) string { return Spell(devicePipeline, version) }
+func DevicePipeline(version string) string { return libllvm.Spell(devicePipeline, version) }
 
 // devicePipeline is Pipeline without what makes calls of memset and memcpy out of loops.
 const devicePipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine," +

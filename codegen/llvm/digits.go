@@ -19,14 +19,20 @@ import (
 // Where they are not multiplied, but fused multiply-adds of doubles are instructions, these take their place below
 // 2^50: 13 vector instructions of AVX2 for a product of residues, where the way by products of 32 bits has 29.
 
+// Products says which products of residues a target multiplies well.
+type Products struct {
+	Digits     bool // of 52-bit integers
+	Doubles    bool // of doubles, by fused multiply-adds
+	KeepDigits bool // the branch on digits stays
+}
+
 // Decided is km without what the processor leaves of the branches on a choice, such as scalar.Digits52: of those on a
 // constant one arm, the second one where the constant is false; of others, which are on moduli, the second one where
 // the processor does not go the way before which the choice stands. A device takes digits as they are, and no doubles.
-func Decided(km *kernel.Module, machine Machine) *kernel.Module {
+func Decided(km *kernel.Module, has Products) *kernel.Module {
 	out := *km
 	out.Kernels = slices.Clone(km.Kernels)
-	has := map[scalar.Op]bool{scalar.Digits52: machine.IFMA, scalar.Doubles: machine.multipliesDoubles(),
-		scalar.DoubleSums: machine.multipliesDoubles()}
+	goes := map[scalar.Op]bool{scalar.Digits52: has.Digits, scalar.Doubles: has.Doubles, scalar.DoubleSums: has.Doubles}
 	for i, k := range km.Kernels {
 		constant := map[kernel.Ref]uint64{}
 		choices := map[kernel.Ref]bool{} // those that are decided: whether it goes that way
@@ -38,8 +44,8 @@ func Decided(km *kernel.Module, machine Machine) *kernel.Module {
 				constant[s.ID] = s.In.Imm
 			case s.In.Op.IsChoice():
 				if allowed, known := constant[s.In.Args[0]]; known {
-					choices[s.ID] = allowed != 0 && has[s.In.Op]
-				} else if !has[s.In.Op] && (s.In.Op != scalar.Digits52 || !machine.Device) {
+					choices[s.ID] = allowed != 0 && goes[s.In.Op]
+				} else if !goes[s.In.Op] && (s.In.Op != scalar.Digits52 || !has.KeepDigits) {
 					choices[s.ID] = false
 				}
 			}

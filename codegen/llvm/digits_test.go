@@ -30,7 +30,7 @@ kernel @k(in x: u64[1000], out y: u64[1000]) over %0 in 0..1000 {
 		t.Fatal(errs)
 	}
 	for _, machine := range []Machine{{}, {IFMA: true}, {Device: true}} {
-		if HasDigits(Decided(m, machine)) {
+		if HasDigits(Decided(m, ProductsOf(machine))) {
 			t.Errorf("%+v multiplies digits", machine)
 		}
 	}

@@ -36,13 +36,14 @@ type Options struct {
 // Generate returns the LLVM IR text of a kernel module. The same module gives the same text. It tells the
 // plan's launches how the kernels are best cut.
 func Generate(km *kernel.Module, opts Options) (string, error) {
-	km = Decided(km, opts.Machine)
+	km = Decided(km, ProductsOf(opts.Machine))
 	m := &module{km: km, m: lir.NewModule(), prefix: opts.Prefix, intrinsics: map[string]*lir.Func{},
 		funcs:    map[string]*lir.Func{},
 		registry: registry, access: scheduledAccess{processorAccess{}}, forms: allForms,
-		machine: opts.Machine.withDefaults(), contractions: map[string]*contraction{}, quick: opts.Effort != Full}
+		machine: opts.Machine.withDefaults(), quick: opts.Effort != Full}
 	m.machine.Narrow = m.machine.Narrow || opts.Effort == Least
-	m.schedule()
+	p := &program{module: m, contractions: map[string]*contraction{}}
+	p.schedule()
 	m.m.SourceFilename = km.Name
 	m.m.TargetTriple = opts.Triple
 	for _, f := range km.Funcs {
@@ -52,7 +53,7 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 		m.defineFunc(f)
 	}
 	for _, k := range km.Kernels {
-		m.defineKernel(k)
+		p.defineKernel(k)
 	}
 	return m.m.String(), nil
 }
@@ -68,12 +69,11 @@ type module struct {
 	lined      bool                 // functions have lines, where they are known
 	hint       *metadata.Tuple      // what `!nontemporal` refers to; nil when nothing does
 
-	registry     Registry // how statements are translated
-	access       Access   // how vectors are read and written
-	forms        Forms    // of loops
-	quick        bool     // code is written once, see Options
-	machine      Machine
-	contractions map[string]*contraction // kernels that are matrix products
+	registry Registry // how statements are translated
+	access   Access   // how vectors are read and written
+	forms    Forms    // of loops
+	quick    bool     // code is written once, see Options
+	machine  Machine
 }
 
 // val is a scalar of the kernel in LLVM: one value, or one for each iteration of the vectorised axis.
@@ -155,9 +155,15 @@ func functionAttrs(f *lir.Func) {
 		lir.AttrPair{Key: "denormal-fp-math", Value: "ieee,ieee"})
 }
 
+// program is a module with what was decided about its kernels.
+type program struct {
+	*module
+	contractions map[string]*contraction // kernels that are matrix products
+}
+
 // defineKernel makes two functions: the body, whose buffers are parameters so that they can be noalias,
 // and the C entry point of runtime/abi, which takes the argument array apart.
-func (m *module) defineKernel(k *kernel.Kernel) {
+func (m *program) defineKernel(k *kernel.Kernel) {
 	var ps []*lir.Param
 	buffers := k.Params[:k.Buffers()]
 	for i, p := range buffers {

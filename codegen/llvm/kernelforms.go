@@ -14,7 +14,7 @@ func init() {
 	registerScalars(registry)
 	registerLoops(registry)
 	registerReductions(registry)
-	register(registry, (*gen).transform)
+	registerTransforms(registry)
 }
 
 // allForms are the forms of loops for processors.
@@ -35,13 +35,13 @@ var kernelForms = []struct {
 	Name string
 	For  string // which kernels
 	Why  string // and why it stands before those after it
-	Fit  func(m *module, k *kernel.Kernel) *written
+	Fit  func(m *program, k *kernel.Kernel) *written
 }{
 	{
 		Name: "matrix product",
 		For:  "a loop over k in two parallel axes, whose body is an fma",
 		Why:  "a product whose operand is transposed has its own copies, and is no transposition",
-		Fit: func(m *module, k *kernel.Kernel) *written {
+		Fit: func(m *program, k *kernel.Kernel) *written {
 			c := m.contractions[k.Name]
 			if c == nil {
 				return nil
@@ -53,8 +53,8 @@ var kernelForms = []struct {
 		Name: "interleave",
 		For:  "element-wise kernels with a short last axis, whose operands lie along the axis before it",
 		Why:  "a transposition of a short axis has no tiles to be made of",
-		Fit: func(m *module, k *kernel.Kernel) *written {
-			b := m.braidOf(k)
+		Fit: func(m *program, k *kernel.Kernel) *written {
+			b := braidOf(m.module, k)
 			if b == nil {
 				return nil
 			}
@@ -65,8 +65,8 @@ var kernelForms = []struct {
 		Name: "tiled transposition",
 		For:  "element-wise kernels that read an operand along another axis than the one along which they write",
 		Why:  "collapsed axes would read such an operand element by element",
-		Fit: func(m *module, k *kernel.Kernel) *written {
-			t := m.turnedOf(k)
+		Fit: func(m *program, k *kernel.Kernel) *written {
+			t := turnedOf(m.module, k)
 			if t == nil {
 				return nil
 			}
@@ -77,7 +77,7 @@ var kernelForms = []struct {
 		Name: "collapsed axes",
 		For:  "kernels with a short last axis, along which something is computed that does not depend on the others",
 		Why:  "the loops as they stand have vectors no longer than the last axis",
-		Fit: func(m *module, k *kernel.Kernel) *written {
+		Fit: func(m *program, k *kernel.Kernel) *written {
 			if m.machine.Narrow {
 				return nil
 			}
@@ -93,7 +93,7 @@ var kernelForms = []struct {
 		Name: "loops",
 		For:  "every other kernel: its parallel axes as loops, the innermost in vectors where its body has them",
 		Why:  "last, since it fits all",
-		Fit: func(m *module, k *kernel.Kernel) *written {
+		Fit: func(m *program, k *kernel.Kernel) *written {
 			return &written{write: func(g *gen, begin, end value.Value) {
 				if len(k.Axes) > 0 {
 					f := state[prefetching](g)
@@ -106,11 +106,16 @@ var kernelForms = []struct {
 }
 
 // formOf is the first form that fits a kernel.
-func (m *module) formOf(k *kernel.Kernel) *written {
+func (m *program) formOf(k *kernel.Kernel) *written {
 	for _, f := range kernelForms {
 		if w := f.Fit(m, k); w != nil {
 			return w
 		}
 	}
 	panic("BUG: no form for kernel " + k.Name)
+}
+
+// ProductsOf is which products of residues a machine multiplies well.
+func ProductsOf(m Machine) Products {
+	return Products{Digits: m.IFMA, Doubles: m.multipliesDoubles(), KeepDigits: m.Device}
 }

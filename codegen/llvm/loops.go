@@ -128,7 +128,7 @@ func (g *gen) vectorWidth(v kernel.Ref, body *kernel.Block) int {
 	}
 	a := &analysis{types: g.types, wide: map[kernel.Ref]bool{v: true}}
 	sh, ok := a.block(body)
-	if !ok || sh.long || !a.stridedWork(g.params, v, body) || g.innerIsBetter(v, body) {
+	if !ok || sh.long || !a.stridedWork(g.params, v, body) || innerIsBetter(g.types, v, body) {
 		return 0
 	}
 	here := state[nest](g)

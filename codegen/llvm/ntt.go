@@ -121,6 +121,9 @@ type factor struct {
 	upper     nttUpper
 }
 
+// registerTransforms registers number theoretic transforms.
+func registerTransforms(r Registry) { register(r, (*gen).transform) }
+
 // transform calls the function for a transform.
 func (g *gen) transform(s *kernel.Transform) {
 	if g.machine.Narrow { // the kernel takes the stages one by one then

@@ -211,7 +211,7 @@ func meaning(t *testing.T, name, args, result string, in []string) func(args [][
 		t.Fatal(err)
 	}
 	obj, err := lib.Compile(text, libllvm.Options{OptLevel: 1, Emit: libllvm.Object,
-		Passes: Spell(Pipeline, lib.Version())})
+		Passes: libllvm.Spell(Pipeline, lib.Version())})
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}

@@ -87,7 +87,7 @@ const (
 )
 
 // turnedOf recognises such a kernel; it returns nil for any other.
-func (m *module) turnedOf(k *kernel.Kernel) *turned {
+func turnedOf(m *module, k *kernel.Kernel) *turned {
 	if m.machine.Narrow {
 		return nil
 	}

@@ -135,7 +135,7 @@ func Objects(l *Library) ([][]byte, error) {
 	}
 	text := w.module(l)
 	host := libllvm.Options{Triple: l.Target.Triple, CPU: plainCPU(x86), OptLevel: 2,
-		Passes: llvm.Spell(aroundPipeline, lib.Version()), Emit: libllvm.Object, Took: l.Took}
+		Passes: libllvm.Spell(aroundPipeline, lib.Version()), Emit: libllvm.Object, Took: l.Took}
 	obj, err := lib.Compile(text, host)
 	if err != nil {
 		return nil, fmt.Errorf("BUG: libLLVM refuses the code around the kernels: %w", err)
