@@ -23,6 +23,9 @@ const module = "healc"
 // table of ARCHITECTURE.md. A name alone is that package, with "/..." the ones below it as well. "leaves"
 // are the packages of data that everything above them may use. The order is that of the pipeline: no
 // package stands below one that it is allowed to import, except where a helper package follows its user.
+// codeIR is what every package that writes LLVM IR of kernels may import.
+const codeIR = "lang/types ir/scalar ir/kernel ir/kernel/analysis runtime/abi "
+
 var imports = []struct{ pkg, may string }{
 	{"lang/diag", ""},
 	{"lang/types", ""},
@@ -41,7 +44,8 @@ var imports = []struct{ pkg, may string }{
 	{"ir/interp", "leaves ir ir/ops ir/scalar runtime/abi"},
 	{"ir/kernel", "leaves ir ir/scalar ir/scan runtime/abi"},
 	{"ir/kernel/keval", "leaves ir ir/ops ir/scalar ir/kernel runtime/abi"},
-	{"ir/kernel/transform", "lang/types ir/scalar ir/kernel runtime/abi"},
+	{"ir/kernel/analysis", "lang/types ir ir/scalar ir/kernel"},
+	{"ir/kernel/transform", "lang/types ir/scalar ir/kernel ir/kernel/analysis runtime/abi"},
 	{"passes", "leaves ir ir/ops ir/scalar ir/kernel passes/fusion passes/bufferize"},
 	{"passes/fusion", "leaves ir ir/ops ir/scalar"},
 	{"passes/bufferize",
@@ -51,9 +55,25 @@ var imports = []struct{ pkg, may string }{
 	{"passes/bufferize/lower", "leaves ir ir/ops ir/scalar ir/kernel ir/kernel/transform runtime/abi"},
 	{"codegen", "ir/kernel runtime/abi"},
 	{"codegen/llvm/libllvm", ""},
-	{"codegen/llvm/aot", "lang/types ir/kernel runtime/abi codegen codegen/llvm codegen/llvm/libllvm"},
-	{"codegen/gpu", "lang/types ir ir/scalar ir/kernel runtime/abi codegen codegen/llvm codegen/llvm/libllvm"},
-	{"codegen/llvm", "lang/types ir ir/scalar ir/kernel runtime/abi codegen codegen/llvm/libllvm"},
+	{"codegen/target", "codegen"},
+	{"codegen/llvm/build", "lang/types"},
+	{"codegen/llvm/emit", codeIR + "codegen/target codegen/llvm/build"},
+	{"codegen/llvm/loops", codeIR + "ir/kernel/transform codegen/llvm/build codegen/llvm/emit"},
+	{"codegen/llvm/reduce",
+		codeIR + "ir ir/kernel/transform codegen/llvm/build codegen/llvm/emit codegen/llvm/loops"},
+	{"codegen/llvm/matmul",
+		codeIR + "codegen/target codegen/llvm/build codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce"},
+	{"codegen/llvm/transpose", codeIR + "codegen/target codegen/llvm/build codegen/llvm/emit codegen/llvm/loops"},
+	{"codegen/llvm/ntt", codeIR + "codegen/target codegen/llvm/build codegen/llvm/emit codegen/llvm/loops"},
+	{"codegen/llvm/device", codeIR + "ir ir/kernel/transform codegen/target codegen/llvm/libllvm codegen/llvm/build " +
+		"codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/matmul codegen/llvm/ntt"},
+	{"codegen/llvm", codeIR + "ir/kernel/transform codegen codegen/target codegen/llvm/libllvm codegen/llvm/build " +
+		"codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/matmul codegen/llvm/transpose " +
+		"codegen/llvm/ntt"},
+	{"codegen/llvm/aot",
+		"lang/types ir/kernel ir/kernel/transform runtime/abi codegen codegen/llvm codegen/llvm/libllvm"},
+	{"codegen/gpu", "lang/types ir ir/scalar ir/kernel ir/kernel/transform runtime/abi codegen codegen/llvm " +
+		"codegen/llvm/device codegen/llvm/libllvm"},
 	{"codegen/gpu/ptxsim", ""},
 	{"runtime/objload", "runtime/abi"},
 	{"runtime/device/sim", "codegen/gpu/ptxsim runtime/device"},
@@ -96,13 +116,13 @@ var groups = map[string]string{
 // outside says which packages may use a module that is not the standard library.
 var outside = []struct{ dep, by string }{
 	{"github.com/alecthomas/participle/v2", "lang/lexer lang/parser"},
-	{"github.com/llir/llvm", "codegen/llvm codegen/gpu"},
+	{"github.com/llir/llvm", "codegen/llvm/... codegen/gpu"},
 	{"github.com/ebitengine/purego",
 		"codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest tests/library"},
 	{"github.com/spf13/cobra", "cmd/healc/..."},
 	{"github.com/spf13/pflag", "cmd/healc/..."},
 	{"github.com/rogpeppe/go-internal", "tests/..."},
-	{"golang.org/x/sys/cpu", "codegen/llvm"},
+	{"golang.org/x/sys/cpu", "codegen/target"},
 	{"golang.org/x/term", "cmd/healc/..."},
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm"
+	"healc/codegen/llvm/device"
 	"healc/codegen/llvm/libllvm"
 	"healc/ir/kernel"
 	"healc/runtime/abi"
@@ -76,7 +77,7 @@ func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts O
 	}
 	m.device.Arch = arch
 	o := libllvm.Options{Triple: Triple, CPU: arch, Features: t.Features, OptLevel: 3, Emit: out,
-		Passes: llvm.DevicePipeline(lib.Version()), Took: opts.Took}
+		Passes: device.DevicePipeline(lib.Version()), Took: opts.Took}
 	if opts.Quick {
 		o.OptLevel, o.Passes = 0, llvm.QuickPipeline+",globaldce"
 	}
@@ -160,7 +161,7 @@ func Generate(km *kernel.Module, lines bool) (string, *abi.Device, error) {
 
 func generate(km *kernel.Module, lines bool) (*module, error) {
 	km = decided(km)
-	m := &module{km: km, code: llvm.NewDeviceModule(km, Triple, lines),
+	m := &module{km: km, code: device.NewDeviceModule(km, Triple, lines),
 		device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
 	for _, f := range km.Plan.Funcs {
 		m.device.Stops = m.device.Stops || stops(f.Steps)

@@ -10,7 +10,7 @@ import (
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
-	"healc/codegen/llvm"
+	"healc/codegen/llvm/device"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -129,7 +129,7 @@ func (w *sharedWork) block(b *kernel.Block) {
 			if s.Chunk != scalar.None {
 				n, known = s.Order.Chunk(), true
 			}
-			if !known || n >= fewElements || llvm.Stores(s.Body) {
+			if !known || n >= fewElements || device.Stores(s.Body) {
 				w.add(s, n, known, len(s.Axes) > 0 && s.Order != kernel.Columns &&
 					reads(s.Body, s.Axes[len(s.Axes)-1].Var))
 			}
@@ -285,7 +285,7 @@ func (g *group) spilledRows() (bytes int64) {
 	base := g.Block().NewGetElementPtr(i8, g.Scratch, g.Times(g.zext(g.register("ctaid.x")), ci(i64, bytes)))
 	at := int64(0)
 	for i := g.k.Buffers(); i < len(g.k.Params); i++ {
-		mt := lt.NewPointer(llvm.MemoryType(g.k.Params[i].DType))
+		mt := lt.NewPointer(device.MemoryType(g.k.Params[i].DType))
 		g.Place(i, g.Block().NewBitCast(g.Block().NewGetElementPtr(i8, base, ci(i64, at)), mt))
 		at += rowBytes(g.k.Params[i])
 	}
@@ -303,7 +303,7 @@ func (g *group) sharedRows(m *module, groups int64) {
 	for i := g.k.Buffers(); i < len(g.k.Params); i++ {
 		p := g.k.Params[i]
 		n := rowBytes(p) / int64(p.DType.Bytes()) // with a gap, so that every group's row is aligned
-		mt := llvm.MemoryType(p.DType)
+		mt := device.MemoryType(p.DType)
 		all := m.code.Shared(fmt.Sprintf("%s.row%d", g.name, i), mt, n*groups)
 		g.Place(i, g.Block().NewGetElementPtr(mt, all, g.Times(g.index, ci(i64, n))))
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
 
-	"healc/codegen/llvm"
+	"healc/codegen/llvm/device"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
@@ -73,7 +73,7 @@ func (g *group) reduce(s *kernel.Reduce) {
 	}
 	if s.Kind == ir.ReduceSum && s.Type.IsFloat() {
 		c, known := constantInt(n)
-		switch zero := constant.NewZeroInitializer(llvm.RegisterType(s.Type)); {
+		switch zero := constant.NewZeroInitializer(device.RegisterType(s.Type)); {
 		case !known:
 			empty := g.Block().NewICmp(enum.IPredEQ, n, ci(i64, 0))
 			g.Define(s.ID, g.Block().NewSelect(empty, zero, g.Value(s.ID)))
@@ -87,7 +87,7 @@ func (g *group) reduce(s *kernel.Reduce) {
 func (g *group) foldingOf(s *kernel.Reduce) folding {
 	d := s.Type
 	element := func(p value.Value) value.Value {
-		start := []value.Value{llvm.Identity(s.Kind, d)}
+		start := []value.Value{device.Identity(s.Kind, d)}
 		return g.guarded(s.Body, start, func() []value.Value {
 			g.setAxesOf(s.Axes, p)
 			g.Statements(nil, s.Body.Stmts...)
@@ -96,7 +96,7 @@ func (g *group) foldingOf(s *kernel.Reduce) folding {
 	}
 	if s.Kind != ir.ReduceArgMax && s.Kind != ir.ReduceArgMin {
 		f := folding{
-			start: []value.Value{llvm.Identity(s.Kind, d)},
+			start: []value.Value{device.Identity(s.Kind, d)},
 			join: func(x, y []value.Value) []value.Value {
 				return []value.Value{g.Combine(s.Kind, d, x[0], y[0])}
 			},
@@ -115,7 +115,7 @@ func (g *group) foldingOf(s *kernel.Reduce) folding {
 		return f
 	}
 	return folding{
-		start: []value.Value{constant.NewZeroInitializer(llvm.RegisterType(d)), ci(i64, -1)},
+		start: []value.Value{constant.NewZeroInitializer(device.RegisterType(d)), ci(i64, -1)},
 		join: func(x, y []value.Value) []value.Value {
 			b := g.Block()
 			none := b.NewICmp(enum.IPredSLT, x[1], ci(i64, 0))
@@ -142,7 +142,7 @@ func (g *group) vectors(axes []kernel.Axis, body *kernel.Block) bool {
 	if last.Begin%threadLanes != 0 || len(axes) > 1 && (!known || n%threadLanes != 0) {
 		return false
 	}
-	_, ok := llvm.CanVectorise(g.k, last.Var, body.Stmts)
+	_, ok := device.CanVectorise(g.k, last.Var, body.Stmts)
 	return ok
 }
 

@@ -3,7 +3,7 @@ package gpu
 import (
 	"github.com/llir/llvm/ir/value"
 
-	"healc/codegen/llvm"
+	"healc/codegen/llvm/device"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -33,8 +33,8 @@ func planElementwise(k *kernel.Kernel) *elementwisePlan {
 		return nil
 	}
 	last := k.Axes[len(k.Axes)-1]
-	before, body := llvm.Invariant(k)
-	instrs, ok := llvm.CanVectoriseChecked(k, last.Var, body.Stmts)
+	before, body := device.Invariant(k)
+	instrs, ok := device.CanVectoriseChecked(k, last.Var, body.Stmts)
 	if !ok {
 		return nil
 	}

@@ -1,8 +1,8 @@
 package gpu
 
 import (
-	"healc/codegen/llvm"
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/runtime/abi"
 )
 
@@ -124,4 +124,6 @@ func FormNames(km *kernel.Module) map[string]string {
 }
 
 // decided is the module as code is made of it.
-func decided(km *kernel.Module) *kernel.Module { return llvm.Decided(km, llvm.Products{KeepDigits: true}) }
+func decided(km *kernel.Module) *kernel.Module {
+	return transform.Specialise(km, transform.Products{KeepDigits: true})
+}

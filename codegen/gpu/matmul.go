@@ -6,7 +6,7 @@ import (
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
-	"healc/codegen/llvm"
+	"healc/codegen/llvm/device"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/runtime/abi"
@@ -32,7 +32,7 @@ const (
 
 // matmulPlan is how a matrix product is done.
 type matmulPlan struct {
-	*llvm.Product
+	*device.Product
 	tile  int64 // rows and columns
 	depth int64 // of a slice, along k
 	side  int   // rows and columns of a thread's register tile
@@ -43,7 +43,7 @@ const manyTiles = 64
 
 // planMatmul decides whether k is a matrix product; nil is no.
 func planMatmul(k *kernel.Kernel) *matmulPlan {
-	p := llvm.ProductOf(k)
+	p := device.ProductOf(k)
 	if p == nil || p.Row == nil || !p.Uniform || k.Buffers() < len(k.Params) {
 		return nil
 	}
@@ -84,7 +84,7 @@ type matmul struct {
 
 // factorTile is the part of one factor that a block's tile needs.
 type factorTile struct {
-	f      llvm.Factor
+	f      device.Factor
 	axis   kernel.Axis // of the kernel: the row or the column
 	extent value.Value
 	begin  value.Value // of the tile
@@ -144,8 +144,9 @@ func (t *matmul) tiles(n value.Value) value.Value {
 // factorTileOf decides how a factor is read, and reserves its shared memory. A factor that is contiguous along k is
 // transposed into shared memory, whose rows then are four elements longer, so that a warp's stores go to different
 // banks.
-func (t *matmul) factorTileOf(m *module, f llvm.Factor, axis kernel.Axis, extent value.Value, name string) factorTile {
-	s := factorTile{f: f, axis: axis, extent: extent, elem: llvm.RegisterType(t.k.Types[f.Val]), pitch: t.p.tile}
+func (t *matmul) factorTileOf(m *module, f device.Factor, axis kernel.Axis, extent value.Value,
+	name string) factorTile {
+	s := factorTile{f: f, axis: axis, extent: extent, elem: device.RegisterType(t.k.Types[f.Val]), pitch: t.p.tile}
 	inner := axis.Var
 	if f.Main != nil {
 		for _, term := range f.Main.At.Terms {
@@ -157,7 +158,7 @@ func (t *matmul) factorTileOf(m *module, f llvm.Factor, axis kernel.Axis, extent
 		inner, s.pitch = t.p.Loop.Axis.Var, t.p.tile+4
 		n, known = constantInt(t.kExtent)
 	}
-	_, ok := llvm.CanVectorise(t.k, inner, f.Stmts)
+	_, ok := device.CanVectorise(t.k, inner, f.Stmts)
 	s.vector = ok && known && n%copiedPerThread == 0
 	s.shared = m.code.Shared(t.name+"."+name, s.elem, 2*t.p.depth*s.pitch)
 	return s
@@ -333,7 +334,7 @@ func (t *matmul) store(acc []value.Value) {
 	side, run := t.p.side, min(t.p.side, 4)
 	result := t.p.Loop.IDs[0]
 	cols, known := constantInt(t.cols)
-	_, ok := llvm.CanVectorise(t.k, t.p.Col.Var, t.p.After, result)
+	_, ok := device.CanVectorise(t.k, t.p.Col.Var, t.p.After, result)
 	for i := range side {
 		row := t.position(0, i)
 		t.when(t.Block().NewICmp(enum.IPredSLT, row, t.rows), func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen"
-	"healc/codegen/llvm"
+	"healc/codegen/llvm/device"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/runtime/abi"
@@ -49,7 +49,7 @@ const (
 // module is a program on its way to a device.
 type module struct {
 	km            *kernel.Module
-	code          *llvm.DeviceModule
+	code          *device.DeviceModule
 	device        *abi.Device
 	inLoop        string      // the entry of the loop whose functions are written; "" for entries
 	calls         []blockCall // of these functions, in order
@@ -197,7 +197,7 @@ func (m *module) entry(k *kernel.Kernel, part string, threads int) *thread {
 
 // thread is the code of one thread of an entry of k.
 type thread struct {
-	*llvm.Thread
+	*device.Thread
 	k    *kernel.Kernel
 	name string
 	size int // threads of a block

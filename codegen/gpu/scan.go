@@ -7,7 +7,7 @@ import (
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
 
-	"healc/codegen/llvm"
+	"healc/codegen/llvm/device"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
@@ -120,17 +120,17 @@ func refsOf(at kernel.Access) (refs []kernel.Ref) {
 func identityOf(op scalar.Op, d types.DType) value.Value {
 	switch {
 	case op == scalar.Min && d != types.Bool:
-		return llvm.Identity(ir.ReduceMin, d)
+		return device.Identity(ir.ReduceMin, d)
 	case op == scalar.Max && d != types.Bool:
-		return llvm.Identity(ir.ReduceMax, d)
+		return device.Identity(ir.ReduceMax, d)
 	case op == scalar.And && d == types.Bool:
-		return llvm.Identity(ir.ReduceAnd, d)
+		return device.Identity(ir.ReduceAnd, d)
 	case op == scalar.Or && d == types.Bool:
-		return llvm.Identity(ir.ReduceOr, d)
+		return device.Identity(ir.ReduceOr, d)
 	case op == scalar.Add && d.IsInt():
-		return llvm.Identity(ir.ReduceSum, d)
+		return device.Identity(ir.ReduceSum, d)
 	case op == scalar.Mul && d.IsInt():
-		return llvm.Identity(ir.ReduceProd, d)
+		return device.Identity(ir.ReduceProd, d)
 	}
 	return nil
 }
@@ -140,7 +140,7 @@ func (g *group) scan(s *kernel.Loop, f *scanLoop) {
 	n, begin := g.length(s.Axis), ci(i64, s.Axis.Begin)
 	state := []value.Value{g.Value(s.Init[0])}
 	done, size := value.Value(ci(i64, 0)), int64(g.plan.size)
-	if _, ok := llvm.CanVectorise(g.k, s.Axis.Var, slices.Concat(f.before, f.after), s.Vars[0], s.Next[0]); ok &&
+	if _, ok := device.CanVectorise(g.k, s.Axis.Var, slices.Concat(f.before, f.after), s.Vars[0], s.Next[0]); ok &&
 		s.Axis.Begin%threadLanes == 0 {
 		done = g.roundDown(n, size*threadLanes)
 		state = g.Count(ci(i64, 0), done, ci(i64, size*threadLanes), state,
@@ -160,7 +160,7 @@ func (g *group) scan(s *kernel.Loop, f *scanLoop) {
 		inside := g.Block().NewICmp(enum.IPredSLT, i, n)
 		nothing := []value.Value{f.start}
 		for _, r := range f.feeds {
-			nothing = append(nothing, constant.NewZeroInitializer(llvm.RegisterType(g.k.Types[r])))
+			nothing = append(nothing, constant.NewZeroInitializer(device.RegisterType(g.k.Types[r])))
 		}
 		x := g.ifElse(inside, func() []value.Value {
 			return g.guarded(s.Body, nothing, func() []value.Value {

@@ -9,7 +9,7 @@ import (
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
-	"healc/codegen/llvm"
+	"healc/codegen/llvm/device"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -260,7 +260,7 @@ func (g *group) scatter(s *kernel.Loop, u *scatterLoop) {
 	n, begin := g.length(s.Axis), ci(i64, s.Axis.Begin)
 	nothing := []value.Value{constant.False, ci(i64, 0)}
 	for _, r := range u.feeds {
-		nothing = append(nothing, constant.NewZeroInitializer(llvm.RegisterType(g.k.Types[r])))
+		nothing = append(nothing, constant.NewZeroInitializer(device.RegisterType(g.k.Types[r])))
 	}
 	g.Count(ci(i64, 0), n, ci(i64, warpSize*scatterAhead), nil, func(p value.Value, _ []value.Value) []value.Value {
 		var ahead [][]value.Value
@@ -305,7 +305,7 @@ func lowBits(n int64) (bits int64) {
 
 // applyInOrder updates the elements of a warp: each thread whose `mine` is true has one, number `at` of the buffer.
 func (g *group) applyInOrder(u *scatterLoop, lane, mine, at value.Value, feeds []value.Value) {
-	elem := llvm.RegisterType(g.k.Types[u.load.ID])
+	elem := device.RegisterType(g.k.Types[u.load.ID])
 	b := g.Block()
 	// A thread without an element takes a number that is no index and that no other thread has.
 	alone := b.NewXor(g.zext(lane), ci(i64, -1))

@@ -10,7 +10,7 @@ import (
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
-	"healc/codegen/llvm"
+	"healc/codegen/llvm/device"
 	"healc/ir/kernel"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -188,10 +188,10 @@ func contiguousAlong(k *kernel.Kernel, v kernel.Ref, at kernel.Access) bool {
 // types are the types of the tiles' elements in shared memory.
 func (c *tiledAccesses) types(k *kernel.Kernel) (out []lt.Type) {
 	for _, l := range c.loads {
-		out = append(out, storedType(llvm.RegisterType(k.Types[l.ID])))
+		out = append(out, storedType(device.RegisterType(k.Types[l.ID])))
 	}
 	for _, s := range c.stores {
-		out = append(out, storedType(llvm.RegisterType(k.Types[s.Val])))
+		out = append(out, storedType(device.RegisterType(k.Types[s.Val])))
 	}
 	return out
 }
@@ -283,7 +283,7 @@ type tile struct {
 
 // tile reserves the shared memory for an access of loop s, and notes where its rows begin.
 func (w *rowWarp) tile(s *kernel.Loop, at kernel.Access, d types.DType) *tile {
-	t := &tile{elem: storedType(llvm.RegisterType(d)), along: 1}
+	t := &tile{elem: storedType(device.RegisterType(d)), along: 1}
 	for _, term := range at.Terms {
 		if term.Var == s.Axis.Var {
 			t.along, _ = term.Coef.Const()
@@ -431,7 +431,7 @@ func (t *tiledLoop) writeTiles() {
 			}
 			t.when(inside, func() {
 				x := value.Value(t.Block().NewLoad(t.stores[i].elem, t.sharedAddress(t.stores[i], row, column)))
-				t.Define(t.stored[st], t.ofStored(x, llvm.RegisterType(t.k.Types[st.Val])))
+				t.Define(t.stored[st], t.ofStored(x, device.RegisterType(t.k.Types[st.Val])))
 				t.setAddress(t.stores[i], row, t.Plus(t.from, column))
 				t.Statements(nil, &kernel.Store{Param: st.Param, At: t.access(), Val: t.stored[st]})
 			})
@@ -462,7 +462,7 @@ func (t *tiledLoop) tiled(s kernel.Stmt, i value.Value) bool {
 	case *kernel.Load:
 		if n := slices.Index(t.accesses.loads, s); n >= 0 {
 			x := t.Block().NewLoad(t.loads[n].elem, t.sharedAddress(t.loads[n], t.row, i))
-			t.Define(s.ID, t.ofStored(x, llvm.RegisterType(t.k.Types[s.ID])))
+			t.Define(s.ID, t.ofStored(x, device.RegisterType(t.k.Types[s.ID])))
 			return true
 		}
 	case *kernel.Store:

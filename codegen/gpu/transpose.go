@@ -9,7 +9,7 @@ import (
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
-	"healc/codegen/llvm"
+	"healc/codegen/llvm/device"
 	"healc/ir/kernel"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -43,7 +43,7 @@ func planTranspose(k *kernel.Kernel) *transposePlan {
 	if n < 2 || k.Buffers() < len(k.Params) {
 		return nil
 	}
-	if _, ok := llvm.CanVectorise(k, k.Axes[n-1].Var, k.Body.Stmts); !ok {
+	if _, ok := device.CanVectorise(k, k.Axes[n-1].Var, k.Body.Stmts); !ok {
 		return nil
 	}
 	if slices.ContainsFunc(k.Params, func(p kernel.Param) bool { return p.InPlace || p.Work }) {
@@ -137,7 +137,7 @@ func (m *module) transpose(k *kernel.Kernel, p *transposePlan) abi.DeviceKernel 
 		all = t.Times(all, t.length(a))
 	}
 	for i, l := range p.loads {
-		elem := storedType(llvm.RegisterType(k.Types[l.ID]))
+		elem := storedType(device.RegisterType(k.Types[l.ID]))
 		name := fmt.Sprintf("%s.turn%d", t.name, i)
 		t.memory = append(t.memory, m.code.Shared(name, elem, transposeTile*(transposeTile+1)))
 	}
@@ -189,7 +189,7 @@ func (t *transposition) readTile() {
 	for _, e := range t.elements(true) {
 		var nothing []value.Value
 		for _, l := range t.plan.loads {
-			nothing = append(nothing, constant.NewZeroInitializer(llvm.RegisterType(t.k.Types[l.ID])))
+			nothing = append(nothing, constant.NewZeroInitializer(device.RegisterType(t.k.Types[l.ID])))
 		}
 		loaded = append(loaded, t.ifElse(t.inside(e), func() (out []value.Value) {
 			for _, l := range t.plan.loads {
@@ -217,7 +217,7 @@ func (t *transposition) writeTile() {
 				if !ok || i < 0 {
 					return false
 				}
-				register := llvm.RegisterType(t.k.Types[l.ID])
+				register := device.RegisterType(t.k.Types[l.ID])
 				elem := storedType(register)
 				x := t.Block().NewLoad(elem, t.Block().NewGetElementPtr(elem, t.memory[i], e.at))
 				t.Define(l.ID, t.ofStored(x, register))

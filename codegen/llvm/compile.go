@@ -7,6 +7,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target"
 	"healc/ir/kernel"
 )
 
@@ -40,7 +41,7 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 			t.CPU = "generic" // what this machine has says nothing
 		}
 	}
-	opts.Machine = MachineOf(t)
+	opts.Machine = target.MachineOf(t)
 	start := time.Now()
 	text, err := Generate(km, opts)
 	if err != nil {
@@ -57,7 +58,7 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 		if text, err = withMeanings(text); err != nil {
 			return nil, err
 		}
-		_, t.CPU = split(t.CPU)
+		_, t.CPU = target.SplitName(t.CPU)
 	}
 	o := libllvm.Options{Triple: t.Triple, CPU: t.CPU, Features: t.Features, OptLevel: 3, Emit: out,
 		Passes: libllvm.Spell(Pipeline, lib.Version()), Took: opts.Took}

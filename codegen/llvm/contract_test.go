@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"healc/codegen/llvm/matmul"
+	"healc/codegen/target"
 	"healc/ir/kernel"
 	"healc/lang/diag"
 )
@@ -24,10 +26,10 @@ func TestContractions(t *testing.T) {
 	cases := []struct {
 		name, text string
 		found      bool
-		is         func(c *contraction) bool
+		is         func(c *matmul.Contraction) bool
 	}{
-		{"both operands in place", product, true, func(c *contraction) bool {
-			return !c.packX && !c.packY && c.plainStore
+		{"both operands in place", product, true, func(c *matmul.Contraction) bool {
+			return !c.PackX && !c.PackY && c.PlainStore
 		}},
 		{"a transposed right operand is turned while it is copied",
 			`kernel @k(in a: f32[64, 96], in b: f32[80, 96], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
@@ -39,7 +41,7 @@ func TestContractions(t *testing.T) {
     next %8
   }
   store c[80*%0 + %1], %3
-}`, true, func(c *contraction) bool { return c.packY && c.yAlong }},
+}`, true, func(c *matmul.Contraction) bool { return c.PackY && c.YAlong }},
 		{"a long chain waits in the result",
 			`kernel @k(in a: f32[64, 4096], in b: f32[4096, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: f32 = const 0.0
@@ -51,7 +53,7 @@ func TestContractions(t *testing.T) {
   }
   %9: f32 = neg %3
   store c[80*%0 + %1], %9
-}`, true, func(c *contraction) bool { return !c.plainStore && c.carry != nil && c.piece < c.kk }},
+}`, true, func(c *matmul.Contraction) bool { return !c.PlainStore && c.Carry != nil && c.Piece < c.Kk }},
 		{"an update in place asks for what it changes, not for what all rows read",
 			`kernel @k(in a: f32[64, 96], in b: f32[96, 80], in d: f32[80], inplace c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: f32 = const 0.0
@@ -66,7 +68,7 @@ func TestContractions(t *testing.T) {
   %11: f32 = mul %3, %9
   %12: f32 = sub %10, %11
   store c[80*%0 + %1], %12
-}`, true, func(c *contraction) bool { return len(c.readAtTile()) == 1 && c.carry == nil }},
+}`, true, func(c *matmul.Contraction) bool { return len(c.ReadAtTile()) == 1 && c.Carry == nil }},
 		{"casts stand between the memory and the product",
 			`kernel @k(in a: i8[64, 96], in b: i8[96, 80], out c: i32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: i32 = const 0
@@ -80,7 +82,7 @@ func TestContractions(t *testing.T) {
     next %11
   }
   store c[80*%0 + %1], %3
-}`, true, func(c *contraction) bool { return c.packX && c.packY }},
+}`, true, func(c *matmul.Contraction) bool { return c.PackX && c.PackY }},
 		{"a matrix times a vector", `kernel @k(in a: f32[64, 96], in b: f32[96], out c: f32[64]) over %0 in 0..64 {
   %1: f32 = const 0.0
   %2: f32 = loop %3 in 0..96 carry %4: f32 = %1 {
@@ -90,7 +92,7 @@ func TestContractions(t *testing.T) {
     next %7
   }
   store c[%0], %2
-}`, true, func(c *contraction) bool { return c.turned && c.swap }},
+}`, true, func(c *matmul.Contraction) bool { return c.Turned && c.Swap }},
 		{"a matrix of any shape times a vector",
 			`kernel @k(in a: f32[M, K], in b: f32[K], out c: f32[M]) over %0 in 0..M {
   %1: f32 = const 0.0
@@ -101,7 +103,7 @@ func TestContractions(t *testing.T) {
     next %7
   }
   store c[%0], %2
-}`, true, func(c *contraction) bool { return c.free && c.turned && !c.packX && c.chunk == c.panel }},
+}`, true, func(c *matmul.Contraction) bool { return c.Free && c.Turned && !c.PackX && c.Chunk == c.Panel }},
 		{"a vector times a matrix of any shape",
 			`kernel @k(in a: f32[K], in b: f32[K, N], out c: f32[N]) over %0 in 0..N {
   %1: f32 = const 0.0
@@ -112,7 +114,7 @@ func TestContractions(t *testing.T) {
     next %7
   }
   store c[%0], %2
-}`, true, func(c *contraction) bool { return c.free && c.byRows && c.chunk > 1 }},
+}`, true, func(c *matmul.Contraction) bool { return c.Free && c.ByRows && c.Chunk > 1 }},
 		{"a batch of vectors times matrices",
 			`kernel @k(in a: f32[3, 96], in b: f32[3, 96, 80], out c: f32[3, 80]) over %0 in 0..3, %1 in 0..80 {
   %2: f32 = const 0.0
@@ -123,7 +125,7 @@ func TestContractions(t *testing.T) {
     next %8
   }
   store c[80*%0 + %1], %3
-}`, true, func(c *contraction) bool { return c.byRows && len(c.batches) == 1 }},
+}`, true, func(c *matmul.Contraction) bool { return c.ByRows && len(c.Batches) == 1 }},
 		{"a factor of both axes is no product",
 			`kernel @k(in a: f32[64, 80, 96], in b: f32[96, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: f32 = const 0.0
@@ -147,7 +149,7 @@ func TestContractions(t *testing.T) {
   store c[80*%0 + %1], %3
 }`, false, nil},
 	}
-	machines := []Machine{{}, {VectorBits: 256, Registers: 16}, {IntSums: true},
+	machines := []target.Machine{{}, {VectorBits: 256, Registers: 16}, {IntSums: true},
 		{VectorBits: 256, Registers: 16, IntSums: true}}
 	for _, c := range cases {
 		m, errs := kernel.Parse(diag.NewFile("test.kernels", "kernels \"t\"\n"+c.text))
@@ -155,13 +157,13 @@ func TestContractions(t *testing.T) {
 			t.Fatalf("%s: %v", c.name, errs)
 		}
 		for _, mach := range machines {
-			got := contractionOf(m.Kernels[0])
+			got := matmul.ContractionOf(m.Kernels[0])
 			if (got != nil) != c.found {
 				t.Fatalf("%s: found is %v", c.name, got != nil)
 			}
-			if got != nil && (!got.plan(mach.withDefaults()) || !c.is(got)) {
-				t.Errorf("%s, vectors of %d bits: planned as %+v", c.name, mach.withDefaults().VectorBits,
-					got.contractPlan)
+			if got != nil && (!got.Plan(mach.WithDefaults()) || !c.is(got)) {
+				t.Errorf("%s, vectors of %d bits: planned as %+v", c.name, mach.WithDefaults().VectorBits,
+					got.Schedule)
 			}
 		}
 	}
@@ -170,14 +172,14 @@ func TestContractions(t *testing.T) {
 // TestSideBySide: which left operands are copied with what a step needs side by side, and how much memory the copies of
 // the right ones take.
 func TestSideBySide(t *testing.T) {
-	narrow := Machine{VectorBits: 256, Registers: 16}
+	narrow := target.Machine{VectorBits: 256, Registers: 16}
 	for _, c := range []struct {
 		m, n, k, row int64
-		mach         Machine
+		mach         target.Machine
 		want         bool
 	}{
 		{1024, 1024, 1024, 1024, narrow, true},
-		{1024, 1024, 1024, 1024, Machine{}, false},
+		{1024, 1024, 1024, 1024, target.Machine{}, false},
 		{1024, 1024, 1024, 1040, narrow, true},
 		{1024, 256, 1024, 1024, narrow, true},
 		{1024, 256, 1024, 1040, narrow, false}, // few panels
@@ -186,9 +188,9 @@ func TestSideBySide(t *testing.T) {
 		{512, 512, 512, 512, narrow, false},   // short ones
 	} {
 		p := productOf(t, c.m, c.n, c.k, c.row)
-		if p == nil || !p.plan(c.mach.withDefaults()) || p.sideBySide != c.want || p.sideBySide != p.packX {
+		if p == nil || !p.Plan(c.mach.WithDefaults()) || p.SideBySide != c.want || p.SideBySide != p.PackX {
 			t.Errorf("%+v: planned as %+v", c, p)
-		} else if bytes := p.blockCols * p.piece * 4; bytes > besideBlock {
+		} else if bytes := p.BlockCols * p.Piece * 4; bytes > matmul.BesideBlock {
 			t.Errorf("%+v: a block has %d bytes", c, bytes)
 		}
 	}
@@ -196,30 +198,30 @@ func TestSideBySide(t *testing.T) {
 
 // TestLowTiles: which products have tiles of 3 by 4.
 func TestLowTiles(t *testing.T) {
-	narrow := Machine{VectorBits: 256, Registers: 16}
+	narrow := target.Machine{VectorBits: 256, Registers: 16}
 	for _, c := range []struct {
 		m, n, k int64
-		mach    Machine
+		mach    target.Machine
 		want    bool
 	}{
 		{64, 64, 64, narrow, true},
 		{50, 30, 101, narrow, true},
-		{64, 64, 64, Machine{}, false},
+		{64, 64, 64, target.Machine{}, false},
 		{32, 64, 64, narrow, false}, // few rows
 		{64, 64, 32, narrow, false}, // short chains
 		{64, 48, 64, narrow, false}, // a panel of two vectors would be left
 		{96, 96, 96, narrow, false}, // too large for the first-level cache
 	} {
 		p := productOf(t, c.m, c.n, c.k, c.k)
-		if p == nil || !p.plan(c.mach.withDefaults()) || p.low != c.want || p.low &&
-			(p.rows != lowRows || p.vecs != lowVecs) {
+		if p == nil || !p.Plan(c.mach.WithDefaults()) || p.Low != c.want || p.Low &&
+			(p.Rows != matmul.LowRows || p.Vecs != matmul.LowVecs) {
 			t.Errorf("%+v: planned as %+v", c, p)
 		}
 	}
 }
 
 // productOf is f32 [m, k] by [k, n], with rows of the left operand that are row elements apart.
-func productOf(t *testing.T, m, n, k, row int64) *contraction {
+func productOf(t *testing.T, m, n, k, row int64) *matmul.Contraction {
 	t.Helper()
 	text := fmt.Sprintf(`kernels "t"
 kernel @k(in a: f32[%[1]d, %[4]d], in b: f32[%[3]d, %[2]d], out c: f32[%[1]d, %[2]d]) over %%0 in 0..%[1]d, %%1 in 0..%[2]d {
@@ -236,5 +238,5 @@ kernel @k(in a: f32[%[1]d, %[4]d], in b: f32[%[3]d, %[2]d], out c: f32[%[1]d, %[
 	if errs.Err() != nil {
 		t.Fatal(errs)
 	}
-	return contractionOf(mod.Kernels[0])
+	return matmul.ContractionOf(mod.Kernels[0])
 }

@@ -1,6 +1,8 @@
 package llvm
 
-import "testing"
+import (
+	"testing"
+)
 
 // TestCrosses has products of halves across each other taken off, with one factor the same for all and with one for
 // each element, and what looks alike: the same halves twice, those of another number, and another shift.

@@ -6,7 +6,9 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target"
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/lang/diag"
 )
 
@@ -29,8 +31,8 @@ kernel @k(in x: u64[1000], out y: u64[1000]) over %0 in 0..1000 {
 	if errs.Err() != nil {
 		t.Fatal(errs)
 	}
-	for _, machine := range []Machine{{}, {IFMA: true}, {Device: true}} {
-		if HasDigits(Decided(m, ProductsOf(machine))) {
+	for _, machine := range []target.Machine{{}, {IFMA: true}, {Device: true}} {
+		if transform.HasDigits(transform.Specialise(m, ProductsOf(machine))) {
 			t.Errorf("%+v multiplies digits", machine)
 		}
 	}
@@ -67,7 +69,7 @@ kernel @k(in p: u64[], in x: u64[1000], out y: u64[1000]) over %0 in 0..1000 {
 	if errs.Err() != nil {
 		t.Fatal(errs)
 	}
-	if !HasDigits(m) {
+	if !transform.HasDigits(m) {
 		t.Error("no digits")
 	}
 	for _, c := range []struct {

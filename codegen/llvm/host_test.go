@@ -1,5 +1,7 @@
 package llvm
 
-import "runtime"
+import (
+	"runtime"
+)
 
 const codegenHostIsNotX86 = runtime.GOARCH != "amd64"

@@ -9,6 +9,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -159,7 +160,7 @@ func TestInstructionsMatchTheEvaluator(t *testing.T) {
 	if !codegenHostIsNotX86 {
 		cpus = append(cpus, "x86-64")
 	}
-	switch MachineOf(codegen.Target{}).VectorBits {
+	switch target.MachineOf(codegen.Target{}).VectorBits {
 	case 512:
 		cpus = append(cpus, "x86-64-v3")
 	case 256:

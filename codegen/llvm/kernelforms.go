@@ -3,30 +3,38 @@ package llvm
 import (
 	"github.com/llir/llvm/ir/value"
 
+	"healc/codegen/llvm/emit"
+	"healc/codegen/llvm/loops"
+	"healc/codegen/llvm/matmul"
+	"healc/codegen/llvm/ntt"
+	"healc/codegen/llvm/reduce"
+	"healc/codegen/llvm/transpose"
+	"healc/codegen/target"
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/lang/types"
 )
 
 // registry has the translations of all statements.
-var registry = Registry{}
+var registry = emit.Registry{}
 
 func init() {
-	registerScalars(registry)
-	registerLoops(registry)
-	registerReductions(registry)
-	registerTransforms(registry)
+	emit.RegisterScalars(registry)
+	loops.RegisterLoops(registry)
+	reduce.RegisterReductions(registry)
+	ntt.RegisterTransforms(registry)
 }
 
 // allForms are the forms of loops for processors.
-var allForms = Forms{
-	Parallel:   []ParallelForm{ColumnForm},
-	Scalar:     []ParallelForm{RowSumsForm},
-	Sequential: []SequentialForm{TransposedForm},
+var allForms = emit.Forms{
+	Parallel:   []emit.ParallelForm{reduce.ColumnForm},
+	Scalar:     []emit.ParallelForm{reduce.RowSumsForm},
+	Sequential: []emit.SequentialForm{transpose.TransposedForm},
 }
 
 // written is how the code of a kernel is written: its loops, and the types of its scalars where the form adds some.
 type written struct {
-	write func(g *gen, begin, end value.Value)
+	write func(g *emit.Func, begin, end value.Value)
 	types []types.DType
 }
 
@@ -46,7 +54,7 @@ var kernelForms = []struct {
 			if c == nil {
 				return nil
 			}
-			return &written{write: func(g *gen, begin, end value.Value) { g.contract(c, begin, end) }}
+			return &written{write: func(g *emit.Func, begin, end value.Value) { matmul.Write(g, c, begin, end) }}
 		},
 	},
 	{
@@ -54,11 +62,13 @@ var kernelForms = []struct {
 		For:  "element-wise kernels with a short last axis, whose operands lie along the axis before it",
 		Why:  "a transposition of a short axis has no tiles to be made of",
 		Fit: func(m *program, k *kernel.Kernel) *written {
-			b := braidOf(m.module, k)
+			b := transpose.InterleaveOf(m.Module, k)
 			if b == nil {
 				return nil
 			}
-			return &written{write: func(g *gen, begin, end value.Value) { g.braidLoops(b, begin, end) }}
+			return &written{write: func(g *emit.Func, begin, end value.Value) {
+				transpose.InterleaveLoops(g, b, begin, end)
+			}}
 		},
 	},
 	{
@@ -66,11 +76,13 @@ var kernelForms = []struct {
 		For:  "element-wise kernels that read an operand along another axis than the one along which they write",
 		Why:  "collapsed axes would read such an operand element by element",
 		Fit: func(m *program, k *kernel.Kernel) *written {
-			t := turnedOf(m.module, k)
+			t := transpose.TranspositionOf(m.Module, k)
 			if t == nil {
 				return nil
 			}
-			return &written{write: func(g *gen, begin, end value.Value) { g.turnLoops(t, begin, end) }}
+			return &written{write: func(g *emit.Func, begin, end value.Value) {
+				transpose.TranspositionLoops(g, t, begin, end)
+			}}
 		},
 	},
 	{
@@ -78,15 +90,15 @@ var kernelForms = []struct {
 		For:  "kernels with a short last axis, along which something is computed that does not depend on the others",
 		Why:  "the loops as they stand have vectors no longer than the last axis",
 		Fit: func(m *program, k *kernel.Kernel) *written {
-			if m.machine.Narrow {
+			if m.Machine.Narrow {
 				return nil
 			}
-			p := periodOf(k)
+			p := loops.CollapsedOf(k)
 			if p == nil {
 				return nil
 			}
-			return &written{types: p.k.Types,
-				write: func(g *gen, begin, end value.Value) { g.periodLoops(p, begin, end) }}
+			return &written{types: p.K.Types,
+				write: func(g *emit.Func, begin, end value.Value) { loops.CollapsedLoops(g, p, begin, end) }}
 		},
 	},
 	{
@@ -94,12 +106,12 @@ var kernelForms = []struct {
 		For:  "every other kernel: its parallel axes as loops, the innermost in vectors where its body has them",
 		Why:  "last, since it fits all",
 		Fit: func(m *program, k *kernel.Kernel) *written {
-			return &written{write: func(g *gen, begin, end value.Value) {
+			return &written{write: func(g *emit.Func, begin, end value.Value) {
 				if len(k.Axes) > 0 {
-					f := state[prefetching](g)
-					f.gathered, f.last = g.gatheredRows(k), k.Axes[len(k.Axes)-1]
+					f := emit.State[loops.Prefetching](g)
+					f.Gathered, f.Last = loops.GatheredRows(g, k), k.Axes[len(k.Axes)-1]
 				}
-				g.kernelLoops(k, begin, end)
+				loops.KernelLoops(g, k, begin, end)
 			}}
 		},
 	},
@@ -116,6 +128,6 @@ func (m *program) formOf(k *kernel.Kernel) *written {
 }
 
 // ProductsOf is which products of residues a machine multiplies well.
-func ProductsOf(m Machine) Products {
-	return Products{Digits: m.IFMA, Doubles: m.multipliesDoubles(), KeepDigits: m.Device}
+func ProductsOf(m target.Machine) transform.Products {
+	return transform.Products{Digits: m.IFMA, Doubles: m.MultipliesDoubles(), KeepDigits: m.Device}
 }

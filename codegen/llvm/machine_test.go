@@ -5,6 +5,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target"
 )
 
 // What the processor says of itself has to be what LLVM says of it: code is shaped for the one and compiled for the
@@ -15,7 +16,7 @@ func TestHostMachine(t *testing.T) {
 		t.Skip(err)
 	}
 	cpu, features := lib.HostCPU()
-	got, want := MachineOf(codegen.Target{}), MachineOf(codegen.Target{CPU: cpu, Features: features})
+	got, want := target.MachineOf(codegen.Target{}), target.MachineOf(codegen.Target{CPU: cpu, Features: features})
 	want.L1, want.L2 = got.L1, got.L2 // of another machine they are guessed
 	if got != want {
 		t.Errorf("the processor says %+v, LLVM %+v", got, want)
@@ -24,8 +25,8 @@ func TestHostMachine(t *testing.T) {
 		return
 	}
 	for _, off := range []string{"avx512f", "avx512bw", "avx512ifma", "avx2", "fma"} {
-		got, want := MachineOf(codegen.Target{Features: "-" + off}),
-			MachineOf(codegen.Target{CPU: cpu, Features: features + ",-" + off})
+		got, want := target.MachineOf(codegen.Target{Features: "-" + off}),
+			target.MachineOf(codegen.Target{CPU: cpu, Features: features + ",-" + off})
 		want.L1, want.L2 = got.L1, got.L2
 		if got != want {
 			t.Errorf("without %s the processor says %+v, LLVM %+v", off, got, want)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/lang/diag"
 )
 
@@ -50,7 +51,7 @@ kernel @k(in x: i64[N, 8], out y: i64[8], out z: i64[8]) over %0 in 0..8 {
 			sums = append(sums, r)
 		}
 	}
-	out := mergeBodies(sums)
+	out := transform.MergeBodies(sums)
 	stmts := out[0].Body.Stmts
 	if len(stmts) != 3 || len(out[1].Body.Stmts) != 0 {
 		t.Fatalf("%d statements, and %d in the second body, want 3 and 0", len(stmts), len(out[1].Body.Stmts))

@@ -13,6 +13,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/llvm/ntt"
 	"healc/ir/kernel"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -251,22 +252,22 @@ func TestTransformTakes(t *testing.T) {
 // TestDoubleProducts holds a product of doubles to its bound, for the largest moduli and numbers.
 func TestDoubleProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 50))
-	n := &nttDoubles{ntt: &ntt{nttKind: nttKind{one: nttOne, grow: 8 * nttOne}}}
+	n := &ntt.NttDoubles{Ntt: &ntt.Ntt{NttKind: ntt.NttKind{One: ntt.NttOne, Grow: 8 * ntt.NttOne}}}
 	worst := map[bool]float64{}
 	for range 300000 {
 		p := float64(1<<50 - 1 - r.Int64N(1<<uint(1+r.IntN(49))))
 		by := 1 / p
-		bound := 1 + r.IntN(n.grow)
-		x := math.Floor(float64(bound) / nttOne * p)
+		bound := 1 + r.IntN(n.Grow)
+		x := math.Floor(float64(bound) / ntt.NttOne * p)
 		if r.IntN(2) == 0 {
 			x -= float64(r.Int64N(1 + int64(x)/1000))
 		}
 		exact := r.IntN(2) == 0
-		f := factor{exact: exact, most: nttOne}
+		f := ntt.Factor{Exact: exact, Most: ntt.NttOne}
 		w := p - 1 - float64(r.Int64N(int64(p)/1000+1))
 		q := w * by
 		if exact {
-			f.most = nttOne / 2
+			f.Most = ntt.NttOne / 2
 			w = math.Floor(w / 2)
 			q = w * by
 			q = math.FMA(math.FMA(-q, p, w), by, q)
@@ -279,9 +280,10 @@ func TestDoubleProducts(t *testing.T) {
 		rest := math.FMA(-k, p, high) + math.FMA(x, w, -high)
 		want := new(big.Int).Mul(big.NewInt(int64(x)), big.NewInt(int64(w)))
 		want.Sub(want, new(big.Int).Mul(big.NewInt(int64(k)), big.NewInt(int64(p))))
-		if !want.IsInt64() || rest != float64(want.Int64()) || math.Abs(rest) > float64(n.slack(f, bound))/nttOne*p {
+		if !want.IsInt64() || rest != float64(want.Int64()) ||
+			math.Abs(rest) > float64(n.Slack(f, bound))/ntt.NttOne*p {
 			t.Fatalf("%v * %v modulo %v: %v, exactly %v, and at most %v moduli", x, w, p, rest, want,
-				float64(n.slack(f, bound))/nttOne)
+				float64(n.Slack(f, bound))/ntt.NttOne)
 		}
 		worst[exact] = max(worst[exact], math.Abs(rest)/p)
 	}
@@ -301,15 +303,15 @@ func TestHalfProducts(t *testing.T) {
 			p = 1<<50 + r.Uint64N(1<<20)
 		}
 		by := (1<<40 - 1.0/1024) / float64(p)
-		units := by * nttUnits
+		units := by * ntt.NttUnits
 		whole := math.Floor(units) + 2
-		begin := math.Float64bits(nttUnits) + uint64((whole-units)/by) - 1
+		begin := math.Float64bits(ntt.NttUnits) + uint64((whole-units)/by) - 1
 		quotient := func(x uint64, times, units float64) float64 {
 			return math.FMA(math.Float64frombits(x>>9+begin), by*times, units-whole*times)
 		}
 		w := []uint64{0, 1, p - 1, p / 2, p/2 + 1, 1 << 28, r.Uint64N(p)}[r.IntN(7)]
-		down := math.Float64bits(max(quotient(w, 2, nttUnits-0.5), nttUnits))
-		if down>>32 != math.Float64bits(nttUnits)>>32 {
+		down := math.Float64bits(max(quotient(w, 2, ntt.NttUnits-0.5), ntt.NttUnits))
+		if down>>32 != math.Float64bits(ntt.NttUnits)>>32 {
 			t.Fatalf("%d modulo %d: the quotient is %#x", w, p, down)
 		}
 		next := (w-down&low*(p>>32))<<32 - down&low*(p&low)
@@ -317,12 +319,12 @@ func TestHalfProducts(t *testing.T) {
 			t.Fatalf("%d modulo %d: the next factor is %d", w, p, next)
 		}
 		for _, bad := range []uint64{p + p>>30, p + r.Uint64N(1<<63), 1 << 61, 1 << 63, math.MaxUint64 - r.Uint64N(p)} {
-			if bad >= p+p>>30 && math.Float64bits(quotient(bad, 2, nttUnits-0.5))>>32 <=
-				math.Float64bits(nttUnits)>>32 {
+			if bad >= p+p>>30 && math.Float64bits(quotient(bad, 2, ntt.NttUnits-0.5))>>32 <=
+				math.Float64bits(ntt.NttUnits)>>32 {
 				t.Fatalf("%d passes for a residue modulo %d", bad, p)
 			}
 		}
-		q0, q1 := (down>>1+1)&low, math.Float64bits(quotient(next, 1, nttUnits))&low
+		q0, q1 := (down>>1+1)&low, math.Float64bits(quotient(next, 1, ntt.NttUnits))&low
 		y := uint64(15)<<60 - 1
 		switch r.IntN(4) {
 		case 0:
@@ -340,7 +342,7 @@ func TestHalfProducts(t *testing.T) {
 		rest := new(big.Int).Add(product(y0, w), product(y1, next))
 		rest.Sub(rest, product(sum.Uint64()>>32, 2*p))
 		left, _ := new(big.Rat).SetFrac(rest, new(big.Int).SetUint64(p)).Float64()
-		if left <= -nttHalvesProduct || left >= nttHalvesProduct {
+		if left <= -ntt.NttHalvesProduct || left >= ntt.NttHalvesProduct {
 			t.Fatalf("%d * %d modulo %d: %v moduli are left", y, w, p, left)
 		}
 		if d := new(big.Int).Sub(rest, product(y, w)); d.Mod(d, new(big.Int).SetUint64(p)).Sign() != 0 {

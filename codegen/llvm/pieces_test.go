@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"healc/codegen/llvm/loops"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/diag"
@@ -52,9 +53,9 @@ kernel @f(in x: f32[%[1]d], in y: f32[%[1]d], out z: f32[%[1]d]) over %%0 in 0..
 		if errs.Err() != nil {
 			t.Fatal(errs)
 		}
-		p := &positions{v: m.Kernels[0].Axes[0].Var, lets: map[kernel.Ref]*scalar.Instr{}}
-		p.block(m.Kernels[0].Body)
-		inside := slices.DeleteFunc(slices.Sorted(slices.Values(p.cuts)), func(i int64) bool {
+		p := &loops.AffineConditions{V: m.Kernels[0].Axes[0].Var, Lets: map[kernel.Ref]*scalar.Instr{}}
+		p.Block(m.Kernels[0].Body)
+		inside := slices.DeleteFunc(slices.Sorted(slices.Values(p.Cuts)), func(i int64) bool {
 			return i <= 0 || i >= n
 		})
 		if !slices.Equal(inside, c.cuts) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"healc/codegen/llvm/loops"
+	"healc/codegen/target"
 	"healc/ir/kernel"
 	"healc/lang/diag"
 )
@@ -116,9 +118,9 @@ kernel @anywhere(in x: f32[%[1]d, %[2]d], in a: f32[%[2]d], out stream y: f32[%[
 		t.Fatal(errs)
 	}
 	for _, is := range []struct {
-		Machine
+		target.Machine
 		width, rows int
-	}{{Machine{}, 64, manyRows}, {Machine{VectorBits: 256, Registers: 16}, 32, fewRows}} {
+	}{{target.Machine{}, 64, loops.ManyRows}, {target.Machine{VectorBits: 256, Registers: 16}, 32, loops.FewRows}} {
 		ll, err := Generate(km, Options{Machine: is.Machine})
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +136,7 @@ kernel @anywhere(in x: f32[%[1]d, %[2]d], in a: f32[%[2]d], out stream y: f32[%[
 				t.Errorf("%s has %d stores of %d elements, %d rows want to go together", together, n, is.width, is.rows)
 			}
 		}
-		if n := stores["anywhere"]; n >= manyRows {
+		if n := stores["anywhere"]; n >= loops.ManyRows {
 			t.Errorf("anywhere has %d stores of %d elements; its rows go one by one", n, is.width)
 		}
 	}

@@ -11,7 +11,9 @@ import (
 	"unsafe"
 
 	"healc/codegen"
+	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target"
 	"healc/runtime/abi"
 	"healc/runtime/objload"
 )
@@ -197,7 +199,7 @@ func meaning(t *testing.T, name, args, result string, in []string) func(args [][
 			fmt.Fprintf(&body, "%%v%d = load %s, %s* %%s%d, align 1\n", i, v, v, i)
 		}
 	}
-	full := splitPrefix + name
+	full := emit.SplitPrefix + name
 	text := fmt.Sprintf(
 		"declare %s @%s()\ndefine void @k(i8** %%bufs, i64* %%dims, i64 %%begin, i64 %%end, i64* %%err) {\n"+
 			"%s%%y = call %s @%s(%s)\nstore %s %%y, %s* %%s%d, align 1\nret void\n}\n",
@@ -246,8 +248,8 @@ func meaning(t *testing.T, name, args, result string, in []string) func(args [][
 
 // TestSplitTarget says what code for two processors is: the choices of the first, and instructions of the second.
 func TestSplitTarget(t *testing.T) {
-	whole := MachineOf(codegen.Target{Triple: "x86_64-linux-gnu", CPU: "icelake-client"})
-	got := MachineOf(codegen.Target{Triple: "x86_64-linux-gnu", CPU: "icelake-client/x86-64-v3"})
+	whole := target.MachineOf(codegen.Target{Triple: "x86_64-linux-gnu", CPU: "icelake-client"})
+	got := target.MachineOf(codegen.Target{Triple: "x86_64-linux-gnu", CPU: "icelake-client/x86-64-v3"})
 	whole.Split = true
 	if got != whole || !got.IFMA || got.VectorBits != 512 {
 		t.Errorf("%+v\nis not\n%+v", got, whole)

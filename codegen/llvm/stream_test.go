@@ -9,6 +9,8 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/llvm/loops"
+	"healc/codegen/target"
 	"healc/ir/kernel"
 	"healc/lang/diag"
 	"healc/runtime/abi"
@@ -122,7 +124,7 @@ kernel @k(in x: f32[%[1]d, %[2]d], out stream y: f32[%[2]d, %[1]d], out stream z
 		y, z := make([]float32, n*most+3*guard), make([]float32, n*most+3*guard)
 		for _, cpu := range levels {
 			run := loadFor(t, cpu, text)
-			for offset := range lineBytes / 4 {
+			for offset := range loops.LineBytes / 4 {
 				other := offset * 5 % 16 // one line has both outputs for some of them
 				for _, begin := range []int{0, 1, 37} {
 					for _, count := range []int{0, 1, 7, 16, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 257,
@@ -267,11 +269,12 @@ kernel @narrow(in x: f64[%[1]d], out stream z: i8[%[1]d], out stream y: f64[%[1]
 func TestFetchesTwo(t *testing.T) {
 	const n = 1 << 20
 	for _, c := range []struct {
-		machine Machine
+		machine target.Machine
 		steps   int // vector instructions
 		ahead   bool
-	}{{Machine{}, 2, false}, {Machine{}, 20, false}, {Machine{}, 30, true}, {Machine{VectorBits: 256}, 8, false},
-		{Machine{VectorBits: 256}, 20, true}} {
+	}{{target.Machine{}, 2, false}, {target.Machine{}, 20, false}, {target.Machine{}, 30, true},
+		{target.Machine{VectorBits: 256}, 8, false},
+		{target.Machine{VectorBits: 256}, 20, true}} {
 		text := &strings.Builder{}
 		fmt.Fprintf(text,
 			"kernels \"t\"\n"+

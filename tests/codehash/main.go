@@ -31,6 +31,7 @@ import (
 	"healc/codegen"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm"
+	"healc/codegen/target"
 	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/kernel"
@@ -275,7 +276,7 @@ func codes(name, entry, dir string, kernels func() (*kernel.Module, error)) (lin
 	}
 	for _, v := range variants {
 		add(v.target.CPU+" "+v.effort.String(), func(km *kernel.Module) (string, error) {
-			return llvm.Generate(km, llvm.Options{Effort: v.effort, Machine: llvm.MachineOf(v.target)})
+			return llvm.Generate(km, llvm.Options{Effort: v.effort, Machine: target.MachineOf(v.target)})
 		})
 	}
 	add("gpu", func(km *kernel.Module) (string, error) {

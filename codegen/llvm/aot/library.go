@@ -21,6 +21,7 @@ import (
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/libllvm"
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/lang/types"
 )
 
@@ -70,7 +71,7 @@ var Levels = []Level{
 	{Name: "x86-64", CPU: "x86-64"},
 	{Name: "avx2", CPU: "x86-64-v3"},
 	{Name: "avx512", CPU: "x86-64-v4"},
-	{Name: "avx512ifma", CPU: "x86-64-v4", Features: "+avx512ifma", has: llvm.HasDigits},
+	{Name: "avx512ifma", CPU: "x86-64-v4", Features: "+avx512ifma", has: transform.HasDigits},
 }
 
 // target is t for the level.

@@ -1,0 +1,129 @@
+package llvm
+
+import (
+	"fmt"
+	"time"
+
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/codegen/llvm/build"
+	"healc/codegen/llvm/emit"
+	"healc/codegen/llvm/loops"
+	"healc/codegen/llvm/matmul"
+	"healc/codegen/target"
+	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
+)
+
+// Options choose how code is generated.
+type Options struct {
+	Effort  Effort         // see EffortsFor
+	Triple  string         // written into the module; "" leaves it out
+	Prefix  string         // put before the names of the kernels, so that several modules can be linked together
+	Machine target.Machine // for which the code is shaped
+
+	// Efforts are those of kernels by name, for Objects, which makes modules of those that are alike; nil when all have
+	// Effort.
+	Efforts map[string]Effort
+
+	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
+}
+
+// Generate returns the LLVM IR text of a kernel module. The same module gives the same text. It tells the
+// plan's launches how the kernels are best cut.
+func Generate(km *kernel.Module, opts Options) (string, error) {
+	km = transform.Specialise(km, ProductsOf(opts.Machine))
+	m := &emit.Module{Km: km, M: lir.NewModule(), Prefix: opts.Prefix, Intrinsics: map[string]*lir.Func{},
+		Funcs:    map[string]*lir.Func{},
+		Registry: registry, Access: loops.ScheduledAccess{Access: emit.ProcessorAccess{}}, Forms: allForms,
+		Machine: opts.Machine.WithDefaults(), Quick: opts.Effort != Full}
+	m.Machine.Narrow = m.Machine.Narrow || opts.Effort == Least
+	p := &program{Module: m, contractions: map[string]*matmul.Contraction{}}
+	p.schedule()
+	m.M.SourceFilename = km.Name
+	m.M.TargetTriple = opts.Triple
+	for _, f := range km.Funcs {
+		m.DeclareFunc(f)
+	}
+	for _, f := range km.Funcs {
+		m.DefineFunc(f)
+	}
+	for _, k := range km.Kernels {
+		p.defineKernel(k)
+	}
+	return m.M.String(), nil
+}
+
+// program is a module with what was decided about its kernels.
+type program struct {
+	*emit.Module
+	contractions map[string]*matmul.Contraction // kernels that are matrix products
+}
+
+// defineKernel makes two functions: the body, whose buffers are parameters so that they can be noalias,
+// and the C entry point of runtime/abi, which takes the argument array apart.
+func (m *program) defineKernel(k *kernel.Kernel) {
+	var ps []*lir.Param
+	buffers := k.Params[:k.Buffers()]
+	for i, p := range buffers {
+		lp := lir.NewParam(fmt.Sprintf("b%d", i), lt.NewPointer(build.MemoryType(p.DType)))
+		lp.Attrs = append(lp.Attrs, enum.ParamAttrNoAlias, enum.ParamAttrNoCapture)
+		if !p.Out {
+			lp.Attrs = append(lp.Attrs, enum.ParamAttrReadOnly)
+		}
+		ps = append(ps, lp)
+	}
+	dims, begin, end := lir.NewParam("dims", build.I64Ptr), lir.NewParam("begin", build.I64),
+		lir.NewParam("end", build.I64)
+	errp := lir.NewParam("err", build.I64Ptr)
+	dims.Attrs = append(dims.Attrs, enum.ParamAttrNoAlias, enum.ParamAttrReadOnly)
+	errp.Attrs = append(errp.Attrs, enum.ParamAttrNoAlias)
+	ps = append(ps, dims, begin, end, errp)
+	body := m.M.NewFunc(k.Name+".body", lt.Void, ps...)
+	body.Linkage = enum.LinkageInternal
+	build.FunctionAttrs(body)
+	body.FuncAttrs = append(body.FuncAttrs, enum.FuncAttrAlwaysInline)
+	form := m.formOf(k)
+	ts := k.Types
+	if form.types != nil {
+		ts = form.types
+	}
+	g := m.NewFunc(body, ts)
+	g.Params = k.Params
+	emit.State[loops.Prefetching](g).Ahead = loops.NextRows(k)
+	for i := range buffers {
+		g.Bufs = append(g.Bufs, body.Params[i])
+	}
+	for _, p := range k.Params[len(buffers):] {
+		n, _ := p.Shape[0].Dim.Const()
+		g.Bufs = append(g.Bufs, g.Stack(build.MemoryType(p.DType), int(n)))
+	}
+	g.Dims, g.Errp = dims, errp
+	g.Depth = build.Int(build.I64, 0)
+	g.Fail = func() { g.Cur.NewRet(nil) }
+	form.write(g, begin, end)
+	if emit.State[loops.Streaming](g).Fence {
+		loops.Fence(g)
+	}
+	g.Cur.NewRet(nil)
+	g.Close()
+
+	pp := lt.NewPointer(build.BytePtr)
+	bufs := lir.NewParam("bufs", pp)
+	d, b, e, er := lir.NewParam("dims", build.I64Ptr), lir.NewParam("begin", build.I64), lir.NewParam("end", build.I64),
+		lir.NewParam("err", build.I64Ptr)
+	fn := m.M.NewFunc(m.Prefix+k.Name, lt.Void, bufs, d, b, e, er)
+	build.FunctionAttrs(fn)
+	blk := fn.NewBlock("entry")
+	var args []value.Value
+	for i, p := range buffers {
+		raw := blk.NewLoad(build.BytePtr, blk.NewGetElementPtr(build.BytePtr, bufs, build.Int(build.I64, int64(i))))
+		args = append(args, blk.NewBitCast(raw, lt.NewPointer(build.MemoryType(p.DType))))
+	}
+	args = append(args, d, b, e, er)
+	blk.NewCall(body, args...)
+	blk.NewRet(nil)
+}

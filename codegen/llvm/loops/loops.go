@@ -1,0 +1,340 @@
+package loops
+
+import (
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/codegen/llvm/build"
+	"healc/codegen/llvm/emit"
+	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
+	"healc/ir/kernel/transform"
+)
+
+// Nest is where in the loops of a kernel the code that is being written stands.
+type Nest struct {
+	outer  int64       // extent of the outermost axis, 0 when it is not known
+	split  bool        // the vectorised range is a part of the outermost axis
+	Tiled  bool        // the loops go by tiles that fetch for themselves
+	jammed *jammedRows // whose rows are being generated, see Note [Rows together]
+}
+
+// KernelLoops writes the loops over the parallel axes; the outermost runs from begin to end.
+func KernelLoops(g *emit.Func, k *kernel.Kernel, begin, end value.Value) {
+	if len(k.Axes) == 0 {
+		g.Block(k.Body)
+		return
+	}
+	before, body := transform.HoistInvariants(k)
+	if analysis.ReadsOrChecks(before) { // only where there are iterations
+		g.ReturnUnless(g.Cur.NewICmp(enum.IPredSLT, begin, end))
+	}
+	g.Block(&kernel.Block{Stmts: before})
+	var group *jammedRows
+	var level func(i int)
+	level = func(i int) {
+		a := k.Axes[i]
+		lo, hi := value.Value(build.Int(build.I64, a.Begin)), value.Value(nil)
+		if i == 0 {
+			lo, hi = begin, end
+			if n, known := a.Extent.Dim.Const(); known {
+				emit.State[Nest](g).outer = (n + max(a.Extent.Div, 1) - 1) / max(a.Extent.Div, 1)
+			}
+		} else {
+			hi = g.Extent(a.Extent)
+		}
+		run := func(lo, hi value.Value) {
+			if i == len(k.Axes)-1 {
+				Parallel(g, a.Var, lo, hi, i == 0, body)
+				return
+			}
+			g.For(lo, hi, 1, nil, func(v value.Value, _ []value.Value) []value.Value {
+				g.Env[a.Var] = emit.Val{V: v}
+				level(i + 1)
+				return nil
+			})
+		}
+		if group != nil && group.row == i {
+			jammedLoop(g, group, a.Var, lo, hi, run)
+			return
+		}
+		run(lo, hi)
+	}
+	known := map[kernel.Ref]bool{}
+	for _, s := range before {
+		analysis.Define(known, s)
+	}
+	unswitch(g, body, known, func(way *kernel.Block) {
+		body, group = way, jammedRowsOf(g, k, way)
+		level(0)
+	})
+}
+
+// Parallel runs body for independent iterations of v in [lo, hi): in vectors where they fit, else one
+// by one. split says that the range is a part that the runtime chose, so that its length is not known.
+func Parallel(g *emit.Func, v kernel.Ref, lo, hi value.Value, split bool, body *kernel.Block) {
+	if all := splitIndexSet(g, v, lo, hi, body); all != nil {
+		for _, p := range all {
+			Parallel(g, v, p.lo, p.hi, split, p.body)
+		}
+		return
+	}
+	here := emit.State[Nest](g)
+	here.split = split
+	one := func(x value.Value, _ []value.Value) []value.Value {
+		g.Env[v] = emit.Val{V: x}
+		g.Block(body)
+		return nil
+	}
+	narrow := false
+	for _, f := range g.Forms.Parallel {
+		if rest, ok := f.Write(g, v, lo, hi, body); ok {
+			lo, split, narrow = rest, true, true
+		}
+	}
+	w := VectorWidth(g, v, body)
+	if narrow {
+		w = min(w, 16)
+	}
+	if w == 0 {
+		for _, f := range g.Forms.Scalar {
+			if rest, ok := f.Write(g, v, lo, hi, body); ok {
+				lo = rest
+			}
+		}
+		g.For(lo, hi, 1, nil, one)
+		return
+	}
+	for split && here.outer > 0 && int64(w) > here.outer && w > 4 {
+		w /= 2
+	}
+	first, fixed := build.ConstantInt(lo)
+	if n, known := build.ConstantInt(hi); known && fixed && !split {
+		n -= first
+		for ; int64(w) > n && w > 4; w /= 2 {
+		}
+		if n >= int64(w) {
+			vectorLoop(g, v, lo, hi, w, body)
+		} else {
+			g.For(lo, hi, 1, nil, one)
+		}
+		return
+	}
+	g.Branch(g.Cur.NewICmp(enum.IPredSGE, g.Cur.NewSub(hi, lo), build.Int(build.I64, int64(w))),
+		func() { vectorLoop(g, v, lo, hi, w, body) }, func() { shortRange(g, v, lo, hi, w, body) })
+}
+
+// VectorWidth is the number of iterations of v that one vector holds, 0 when body is not vectorised over it.
+func VectorWidth(g *emit.Func, v kernel.Ref, body *kernel.Block) int {
+	if g.Width != 0 || g.Machine.Narrow {
+		return 0
+	}
+	a := &analysis.Analysis{Types: g.Types, Wide: map[kernel.Ref]bool{v: true}}
+	sh, ok := a.Block(body)
+	if !ok || sh.Long || !a.StridedWork(g.Params, v, body) || analysis.InnerIsBetter(g.Types, v, body) {
+		return 0
+	}
+	here := emit.State[Nest](g)
+	if here.jammed != nil {
+		return here.jammed.width
+	}
+	if here.Tiled {
+		return max(min(sh.Width(), LineBytes/max(sh.MaxBytes, 1)), 4)
+	}
+	w := sh.Width()
+	for _, f := range g.Forms.Sequential {
+		if n := f.Width(g, v, body); n > 0 {
+			return n
+		}
+	}
+	switch {
+	case sh.Loops:
+	case g.Machine.VectorBits <= 128:
+		w /= 2 // two or four registers, of 16 on most
+	case sh.Pairs(g.Machine.VectorBits):
+		w *= 2
+	}
+	return w
+}
+
+// vectorLoop runs at least w iterations as vectors of w. The last vector ends at hi and may repeat some
+// of the one before it: iterations are independent and never read what the kernel writes.
+func vectorLoop(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
+	if g.InPlace() {
+		vectorsAndRest(g, v, lo, hi, w, body)
+		return
+	}
+	if stores := Streams(g, v, body); len(stores) > 0 && !g.Shorter(lo, hi, leastStreamed(g)*w) {
+		streamLoop(g, v, lo, hi, w, stores, body)
+		return
+	}
+	last := g.Add(hi, build.Int(build.I64, int64(-w)))
+	n, known := build.ConstantInt(hi)
+	if m, fromZero := build.ConstantInt(lo); known && fromZero && (n-m)%int64(w) == 0 {
+		last = nil
+	}
+	g.Width = w
+	f := emit.State[Prefetching](g)
+	if emit.State[Nest](g).jammed == nil {
+		f.fetched = prefetchedLoads(g, v, body, true)
+	}
+	vectors(g, v, lo, hi, last, w, body)
+	g.Width, f.fetched = 0, nil
+}
+
+// vectorsAndRest is vectorLoop for kernels that work in place: no iteration runs twice.
+func vectorsAndRest(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
+	size := g.Cur.NewSub(hi, lo)
+	end := g.Cur.NewSub(hi, g.Cur.NewSRem(size, build.Int(build.I64, int64(w))))
+	g.Width = w
+	f := emit.State[Prefetching](g)
+	if emit.State[Nest](g).jammed == nil {
+		f.fetched = prefetchedLoads(g, v, body, false)
+	}
+	vectors(g, v, lo, end, nil, w, body)
+	g.Width, f.fetched = 0, nil
+	shortRange(g, v, end, hi, w, body)
+}
+
+// RegisterLoops registers loops and branches.
+func RegisterLoops(r emit.Registry) {
+	emit.Register(r, loop)
+	emit.Register(r, cond)
+}
+
+func loop(g *emit.Func, s *kernel.Loop) {
+	lo, hi := value.Value(build.Int(build.I64, s.Axis.Begin)), g.Extent(s.Axis.Extent)
+	if s.Parallel {
+		f := emit.State[Prefetching](g)
+		if rows := f.Gathered[s]; rows != nil && g.Width == 0 {
+			f.asked = prefetchRows(g, rows)
+		}
+		Parallel(g, s.Axis.Var, lo, hi, false, s.Body)
+		f.asked = nil
+		return
+	}
+	init := make([]value.Value, len(s.Init))
+	for i, r := range s.Init {
+		init[i] = g.Spread(g.Env[r])
+	}
+	step := func(x value.Value, state []value.Value) []value.Value {
+		g.Env[s.Axis.Var] = emit.Val{V: x}
+		for i, r := range s.Vars {
+			g.Set(r, state[i], g.Width != 0)
+		}
+		g.Block(s.Body)
+		next := make([]value.Value, len(s.Next))
+		for i, r := range s.Next {
+			next[i] = g.Spread(g.Env[r])
+		}
+		return next
+	}
+	var out []value.Value
+	written := false
+	for _, f := range g.Forms.Sequential {
+		if out, written = f.Write(g, s, init, lo, hi, step); written {
+			break
+		}
+	}
+	if !written {
+		out = g.For(lo, hi, 1, init, step)
+	}
+	for i, r := range s.IDs {
+		g.Set(r, out[i], g.Width != 0)
+	}
+}
+
+// rareArm computes the second arm, and the first one for all iterations of a vector if one of them takes it.
+func rareArm(g *emit.Func, s *kernel.If, c value.Value) {
+	g.Block(s.Else)
+	one := &HotPath{Of: map[kernel.Ref]*Guard{}}
+	one.note(g, s.Cond, c)
+	some := one.any(g)
+	usual := make([]value.Value, len(s.IDs))
+	for i, r := range s.ElseVals {
+		usual[i] = g.Spread(g.Env[r])
+	}
+	out := g.If(some, usual, func() []value.Value {
+		g.Block(s.Then)
+		chosen := make([]value.Value, len(s.IDs))
+		for i, r := range s.ThenVals {
+			chosen[i] = g.Cur.NewSelect(c, g.Spread(g.Env[r]), usual[i])
+		}
+		return chosen
+	})
+	for i, id := range s.IDs {
+		g.Set(id, out[i], true)
+	}
+}
+
+// cond translates an If. Where the condition differs between the iterations of the vectorised axis both
+// arms are pure and are computed.
+func cond(g *emit.Func, s *kernel.If) {
+	c := g.Env[s.Cond]
+	if arm, vals, known := g.Taken(s); known {
+		g.Block(arm)
+		for i, id := range s.IDs {
+			g.Env[id] = g.Env[vals[i]]
+		}
+		return
+	}
+	of, agreed := emit.State[collapse](g).agreed[s.Cond]
+	if c.Wide && !agreed && deferRareArm(g, s, c.V) {
+		return
+	}
+	// In the arms of a branch nothing is put off: what asks for it stands behind the branch.
+	put := emit.State[Speculation](g)
+	off := put.Path
+	put.Path = nil
+	defer func() { put.Path = off }()
+	if agreed && c.Wide {
+		agreedArms(g, s, c.V, of)
+		return
+	}
+	if c.Wide && len(s.Then.Stmts) >= kernel.RareArm {
+		rareArm(g, s, c.V)
+		return
+	}
+	if c.Wide {
+		g.Block(s.Then)
+		g.Block(s.Else)
+		for i, id := range s.IDs {
+			g.Set(id, g.Cur.NewSelect(c.V, g.Spread(g.Env[s.ThenVals[i]]), g.Spread(g.Env[s.ElseVals[i]])), true)
+		}
+		return
+	}
+	yes, no, join := g.NewBlock(), g.NewBlock(), g.NewBlock()
+	g.Cur.NewCondBr(c.V, yes, no)
+	arm := func(blk *lir.Block, b *kernel.Block, vals []kernel.Ref) ([]emit.Val, *lir.Block) {
+		g.Cur = blk
+		g.Block(b)
+		out := make([]emit.Val, len(vals))
+		for i, r := range vals {
+			out[i] = g.Env[r]
+		}
+		return out, g.Cur
+	}
+	a, aEnd := arm(yes, s.Then, s.ThenVals)
+	b, bEnd := arm(no, s.Else, s.ElseVals)
+	wide := make([]bool, len(s.IDs))
+	values := func(end *lir.Block, vs []emit.Val) []value.Value {
+		g.Cur = end
+		out := make([]value.Value, len(vs))
+		for i, v := range vs {
+			wide[i] = a[i].Wide || a[i].Iota || b[i].Wide || b[i].Iota
+			if wide[i] {
+				out[i] = g.Spread(v)
+			} else {
+				out[i] = v.V
+			}
+		}
+		g.Cur.NewBr(join)
+		return out
+	}
+	av, bv := values(aEnd, a), values(bEnd, b)
+	g.Cur = join
+	for i, id := range s.IDs {
+		g.Set(id, join.NewPhi(lir.NewIncoming(av[i], aEnd), lir.NewIncoming(bv[i], bEnd)), wide[i])
+	}
+}

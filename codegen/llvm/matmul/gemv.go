@@ -1,0 +1,314 @@
+package matmul
+
+import (
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/codegen/llvm/build"
+	"healc/codegen/llvm/emit"
+	"healc/codegen/llvm/reduce"
+	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
+)
+
+// turnedChain is chain for one row and a y that lies in memory along k, as in a matrix times a vector: the elements
+// of y that one step needs are far from each other. Squares, as many steps as a vector has elements for as many
+// columns, are read along k and turned over in registers.
+func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
+	w := int64(t.lanes)
+	squares := t.Cur.NewAnd(k.n, build.Int(build.I64, -w))
+	lag := value.Value(build.Int(build.I64, 0))
+	if t.vecs > 1 {
+		lag = t.lag()
+		if n, known := build.ConstantInt(lag); !known || n > 0 {
+			lag = t.Min(lag, squares)
+		}
+	}
+	// What the first vector does alone, all of them, and what the others have left.
+	one := func(v int, from, to value.Value) {
+		sums[v] = t.For(from, to, w, sums[v:v+1], func(kk value.Value, s []value.Value) []value.Value {
+			return []value.Value{t.square(k, kk, v, s[0])}
+		})[0]
+	}
+	one(0, build.Int(build.I64, 0), lag)
+	sums = t.For(lag, squares, w, sums, func(kk value.Value, s []value.Value) []value.Value {
+		next := make([]value.Value, len(s))
+		for v := range s {
+			at := kk
+			if v > 0 {
+				at = t.Sub(kk, lag)
+			}
+			next[v] = t.square(k, at, v, s[v])
+		}
+		return next
+	})
+	for v := range sums[1:] {
+		one(v+1, t.Sub(squares, lag), squares)
+	}
+	return t.For(squares, k.n, 1, sums, func(kk value.Value, s []value.Value) []value.Value {
+		next := make([]value.Value, len(s))
+		for v := range s {
+			y := value.Value(constant.NewZeroInitializer(t.vectorType()))
+			for e := range int(w) {
+				if t.inside(v, e) {
+					t.bindColumn(v, e)
+					t.axis(t.Chains.Axis.Var, t.Add(k.at, kk), 0)
+					y = t.Cur.NewInsertElement(y, t.element(t.Contraction.Y, 0), build.Int(build.I32, int64(e)))
+				}
+			}
+			t.Width = int(w)
+			next[v] = t.mulAdd(t.broadcastX(kk, 0), y, s[v])
+			t.Width = 0
+		}
+		return next
+	})
+}
+
+// square is the steps from number kk on that one square has, for vector v of the sums.
+func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.Value {
+	w := t.lanes
+	t.prefetchSquares(k, kk, int64(v))
+	read := func(from, width int) []value.Value {
+		rows := make([]value.Value, w)
+		for e := range rows {
+			if !t.inside(v, e) { // beyond the edge: any number will do
+				rows[e] = rows[e-1]
+				continue
+			}
+			t.bindColumn(v, e)
+			t.axis(t.Chains.Axis.Var, t.Add(k.at, t.Add(kk, build.Int(build.I64, int64(from)))), width)
+			rows[e] = t.element(t.Contraction.Y, width)
+		}
+		return rows
+	}
+	add := func(from int, ys []value.Value) {
+		t.Width = w
+		for u, y := range ys {
+			sum = t.mulAdd(t.broadcastX(kk, int64(from+u)), y, sum)
+		}
+		t.Width = 0
+	}
+	lane := 16 / analysis.ArithmeticType(t.acc).Bytes()
+	if w != 2*lane {
+		add(0, t.TransposeForChain(read(0, w)))
+		if t.vecs > 1 {
+			reduce.KeepOrder(t.writer.Func)
+		}
+		return sum
+	}
+	// Of halves that are read into their places nothing is left but to interleave, and half a square takes half of the
+	// registers.
+	for from := 0; from < w; from += lane {
+		rows := read(from, lane)
+		for e := range lane {
+			rows[e] = t.Concat(rows[e], rows[e+lane])
+		}
+		add(from, t.Interleave(rows[:lane], lane))
+		reduce.KeepOrder(t.writer.Func)
+	}
+	return sum
+}
+
+// Note [Squares behind]
+//
+// The chain of a square of 8 by 8 takes longer than turning it over, so two vectors of sums take turns. Where rows are
+// pages apart, or half a page, their lines share a few sets of the first-level cache, which has room for those of one
+// vector: then the second is some lines behind the first. One thread of a Zen 3, least times in turns with one vector
+// at a time, of which whole squares were read (November 2026): f32 [192, 200] 5.69 us and 3.24, f32 [192, 1040] 31.0
+// and 22.2, f64 [192, 520] 30.3 and 18.7, f32 [4000, 1040] 646 us and 459, f32 [4096, 1024] 660 and 606; without
+// anything between the two vectors 1050, one line 727, 256 bytes 620, 1024 bytes 606.
+
+// squaresBehind is by how many bytes.
+const squaresBehind = 512
+
+// lag is how many steps the second vector of sums is behind the first.
+func (t *tileGen) lag() value.Value {
+	main := t.Contraction.Y.Main
+	size := int64(t.Params[main.Param].DType.Bytes())
+	behind := build.Int(build.I64, max(squaresBehind/size, int64(t.lanes)))
+	row := value.Value(build.Int(build.I64, 0))
+	for _, term := range main.At.Terms {
+		if term.Var == t.Col.Var {
+			row = t.Add(row, t.Dim(term.Coef))
+		}
+	}
+	const near = 2048
+	if n, known := build.ConstantInt(row); known {
+		if n*size%near != 0 {
+			return build.Int(build.I64, 0)
+		}
+		return behind
+	}
+	rest := t.Cur.NewAnd(t.Mul(row, build.Int(build.I64, size)), build.Int(build.I64, near-1))
+	return t.Cur.NewSelect(t.Cur.NewICmp(enum.IPredEQ, rest, build.Int(build.I64, 0)), behind, build.Int(build.I64, 0))
+}
+
+// vectorFree writes the part [begin, end) of the outermost axis of a product of one row and any shape. Columns that
+// fill no tile are computed one by one: a step of their chains takes as long.
+func (c *writer) vectorFree(begin, end value.Value) {
+	last := len(c.Contraction.k.Axes) - 1
+	var nest func(i int)
+	nest = func(i int) {
+		lo, hi := begin, end
+		if i > 0 {
+			lo, hi = build.Int(build.I64, 0), c.Extent(c.Contraction.k.Axes[i].Extent)
+		}
+		if i < last {
+			c.For(lo, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
+				c.Env[c.Contraction.k.Axes[i].Var] = emit.Val{V: x}
+				nest(i + 1)
+				return nil
+			})
+			return
+		}
+		c.prologue(0)
+		if c.ByRows {
+			c.For(lo, hi, c.BlockCols, nil, func(at value.Value, _ []value.Value) []value.Value {
+				c.stream(at, c.Min(c.Cur.NewSub(hi, at), build.Int(build.I64, c.BlockCols)))
+				return nil
+			})
+			return
+		}
+		k := chain{at: build.Int(build.I64, 0), n: c.Extent(c.Chains.Axis.Extent)}
+		row := value.Value(build.Int(build.I64, 0))
+		if c.Row != nil {
+			row = c.Env[c.Row.Var].V
+		}
+		if c.PackX {
+			c.copyX(k, row, 1)
+		}
+		tiles := func(from, to value.Value, cols int64) {
+			c.For(from, to, cols, nil, func(at value.Value, _ []value.Value) []value.Value {
+				c.tile(k, panels{at: at}, tile{i: row, from: row, copied: build.Int(build.I64, 0),
+					n: build.Int(build.I64, 0), h: 1, cols: cols})
+				return nil
+			})
+		}
+		stop := c.Add(lo, c.RoundDown(c.Sub(hi, lo), c.Panel))
+		tiles(lo, stop, c.Panel)
+		if w := int64(c.lanes); w < c.Panel {
+			some := c.Add(stop, c.RoundDown(c.Sub(hi, stop), w))
+			tiles(stop, some, w)
+			stop = some
+		}
+		tiles(stop, hi, 1)
+	}
+	nest(0)
+}
+
+// inside reports that column e of vector v is one of the tile's.
+func (t *tileGen) inside(v, e int) bool { return int64(v*t.lanes+e) < t.cols }
+
+func (t *tileGen) bindColumn(v, e int) {
+	t.Env[t.Col.Var] = emit.Val{V: t.Add(t.j, build.Int(build.I64, int64(v*t.lanes+e)))}
+	t.prologue(onCol)
+}
+
+// broadcastX is the element of x for step kk + u of the only row, in every element of a vector.
+func (t *tileGen) broadcastX(kk value.Value, u int64) value.Value {
+	reg := build.RegisterType(t.acc)
+	p := t.Cur.NewGetElementPtr(reg, t.x.base, t.Mul(kk, build.Int(build.I64, t.x.along)))
+	l := t.Cur.NewLoad(reg, t.offset(p, u*t.x.along))
+	l.Align = lir.Align(analysis.ArithmeticType(t.acc).Bytes())
+	return t.Splat(l)
+}
+
+// streamRows is how many rows of y are added to the sums at once, so that these are read and written the less.
+const streamRows = 8
+
+// stream computes the n columns from column at of one row: y is read as it lies in memory, row after row, as in
+// a vector times a matrix. The sums are in memory that stays in the first-level cache (Note [Reductions across rows]).
+func (c *writer) stream(at, n value.Value) {
+	reg := build.RegisterType(c.acc)
+	cells := func(j value.Value, width int) value.Value {
+		p := value.Value(c.Cur.NewGetElementPtr(reg, c.xs, j))
+		if width > 0 {
+			p = c.Cur.NewBitCast(p, lt.NewPointer(build.Vector(reg, width)))
+		}
+		return p
+	}
+	load := func(j value.Value, width int) value.Value {
+		l := c.Cur.NewLoad(build.Vector(reg, width), cells(j, width))
+		l.Align = lir.Align(analysis.ArithmeticType(c.acc).Bytes())
+		return l
+	}
+	kv := c.Chains.Axis.Var
+	add := func(kk value.Value, rows int64, first bool) {
+		xs := make([]value.Value, rows)
+		for u := range xs {
+			c.Env[kv] = emit.Val{V: c.Add(kk, build.Int(build.I64, int64(u)))}
+			xs[u] = c.element(c.X, 0)
+		}
+		c.span(n, 2*c.lanes, func(j value.Value, width int) {
+			c.Width = width
+			c.axis(c.Col.Var, c.Add(at, j), width)
+			c.prologue(onCol)
+			var sum value.Value = constant.NewZeroInitializer(build.Vector(reg, width))
+			if width == 0 {
+				sum = build.FromBits(reg, 0)
+			}
+			if !first {
+				sum = load(j, width)
+			}
+			for u, x := range xs {
+				c.Env[kv] = emit.Val{V: c.Add(kk, build.Int(build.I64, int64(u)))}
+				y := c.element(c.Y, width)
+				c.Width = width
+				sum = c.mulAdd(c.Splat(x), y, sum)
+			}
+			st := c.Cur.NewStore(sum, cells(j, width))
+			st.Align = lir.Align(analysis.ArithmeticType(c.acc).Bytes())
+			c.Width = 0
+		})
+	}
+	kk := c.Extent(c.Chains.Axis.Extent)
+	if _, known := build.ConstantInt(kk); !known {
+		c.span(n, 2*c.lanes, func(j value.Value, width int) {
+			var zero value.Value = constant.NewZeroInitializer(build.Vector(reg, width))
+			if width == 0 {
+				zero = build.FromBits(reg, 0)
+			}
+			st := c.Cur.NewStore(zero, cells(j, width))
+			st.Align = lir.Align(analysis.ArithmeticType(c.acc).Bytes())
+		})
+		full := c.Cur.NewAnd(kk, build.Int(build.I64, -streamRows))
+		c.For(build.Int(build.I64, 0), full, streamRows, nil, func(kk value.Value, _ []value.Value) []value.Value {
+			add(kk, streamRows, false)
+			return nil
+		})
+		c.For(full, kk, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+			add(kk, 1, false)
+			return nil
+		})
+		c.streamDone(at, n, load)
+		return
+	}
+	head := c.Kk % streamRows
+	if head == 0 {
+		head = min(c.Kk, streamRows)
+	}
+	add(build.Int(build.I64, 0), head, true)
+	if head < c.Kk {
+		c.For(build.Int(build.I64, head), build.Int(build.I64, c.Kk), streamRows, nil,
+			func(kk value.Value, _ []value.Value) []value.Value {
+				add(kk, streamRows, false)
+				return nil
+			})
+	}
+	c.streamDone(at, n, load)
+}
+
+// streamDone runs what follows the chains of columns that were streamed, whose sums load reads.
+func (c *writer) streamDone(at, n value.Value, load func(j value.Value, width int) value.Value) {
+	c.span(n, c.lanes, func(j value.Value, width int) {
+		c.Width = width
+		c.axis(c.Col.Var, c.Add(at, j), width)
+		c.some(c.Before, func(d dep) bool { return d != 0 })
+		c.Set(c.Chains.IDs[0], load(j, width), width > 0)
+		c.Block(&kernel.Block{Stmts: c.After})
+		c.Width = 0
+	})
+}

@@ -1,0 +1,454 @@
+package matmul
+
+import (
+	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/codegen/llvm/build"
+	"healc/codegen/llvm/emit"
+	"healc/codegen/llvm/loops"
+	"healc/ir/kernel"
+)
+
+// writer writes the code of a contraction.
+type writer struct {
+	*emit.Func
+	*Contraction
+	xs, ys  value.Value // copies of x and y; xs the sums when y is streamed
+	tileMem value.Value // of the epilogue
+	waiting value.Value // unfinished sums of a chunk of rows, block by block, when these wait apart
+}
+
+// Write writes the units [begin, end) of a contraction.
+func Write(g *emit.Func, c *Contraction, begin, end value.Value) {
+	switch {
+	case c.Free:
+		writeFree(g, c, begin, end)
+	case c.Planned:
+		writeUnits(g, c, begin, end)
+	default: // a part of units may be none of the axis
+		n, _ := c.k.Axes[0].Extent.Dim.Const()
+		scale := func(x value.Value) value.Value {
+			if c.Units() == n {
+				return x
+			}
+			return g.Cur.NewSDiv(g.Cur.NewMul(x, build.Int(build.I64, n)), build.Int(build.I64, c.Units()))
+		}
+		loops.KernelLoops(g, c.k, scale(begin), scale(end))
+	}
+}
+
+// newWriter reserves the memory of the copies.
+func newWriter(g *emit.Func, c *Contraction) *writer {
+	cg := &writer{Func: g, Contraction: c}
+	reg := build.RegisterType(c.acc)
+	if c.ByRows {
+		cg.xs = g.Stack(reg, int(c.BlockCols))
+	}
+	if c.PackX {
+		n := int64(c.Rows) * c.far
+		switch {
+		case c.xAcross:
+			n = c.Piece * c.band
+		case c.SideBySide:
+			n = c.Piece*c.far + int64(c.lanes)
+		}
+		cg.xs = g.Stack(reg, int(n))
+	}
+	if c.PackY {
+		cg.ys = g.Stack(reg, int(c.BlockCols*c.Piece))
+	}
+	if c.apart {
+		cg.waiting = g.Stack(reg, int(c.Chunk*c.BlockCols))
+	}
+	return cg
+}
+
+// writeFree writes the part [begin, end) of the outermost axis of a contraction of any shape.
+func writeFree(g *emit.Func, c *Contraction, begin, end value.Value) {
+	cg := newWriter(g, c)
+	if c.m == 1 {
+		cg.vectorFree(begin, end)
+		return
+	}
+	var nest func(i int)
+	nest = func(i int) {
+		lo, hi := value.Value(build.Int(build.I64, 0)), value.Value(nil)
+		if i == 0 {
+			lo, hi = begin, end
+		} else {
+			hi = g.Extent(c.k.Axes[i].Extent)
+		}
+		if i < len(c.Batches) {
+			g.For(lo, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
+				g.Env[c.Batches[i].Var] = emit.Val{V: x}
+				nest(i + 1)
+				return nil
+			})
+			return
+		}
+		n := g.Extent(c.Col.Extent)
+		g.For(build.Int(build.I64, 0), n, c.BlockCols, nil, func(at value.Value, _ []value.Value) []value.Value {
+			cg.prologue(0)
+			left := cg.Min(g.Cur.NewSub(n, at), build.Int(build.I64, c.BlockCols))
+			p := panels{at: at, whole: g.Cur.NewSDiv(left, build.Int(build.I64, c.Panel)), edge: c.Panel}
+			p.some = g.Cur.NewSub(left, g.Cur.NewMul(p.whole, build.Int(build.I64, c.Panel)))
+			p.isLast = g.Cur.NewICmp(enum.IPredSGT, p.some, build.Int(build.I64, 0))
+			cg.rowsAndPieces(p, lo, hi)
+			return nil
+		})
+	}
+	nest(0)
+}
+
+// writeUnits writes the units [begin, end), see Note [Units of products]: in each step those that are left of a part
+// of the outer direction, or as many whole parts as there are.
+func writeUnits(g *emit.Func, c *Contraction, begin, end value.Value) {
+	cg := newWriter(g, c)
+	outer, inner, byRows := c.grid()
+	if outer*inner == 1 {
+		g.For(begin, end, 1, nil, func(t value.Value, _ []value.Value) []value.Value {
+			cg.matrix(t)
+			cg.part(build.Int(build.I64, 0), build.Int(build.I64, c.n), build.Int(build.I64, 0),
+				build.Int(build.I64, c.m))
+			return nil
+		})
+		return
+	}
+	head, body, done := g.NewBlock(), g.NewBlock(), g.NewBlock()
+	from := g.Cur
+	from.NewBr(head)
+	u := head.NewPhi(lir.NewIncoming(begin, from))
+	head.NewCondBr(head.NewICmp(enum.IPredSLT, u, end), body, done)
+	g.Cur = body
+	rest := value.Value(u)
+	if c.batch() > 1 {
+		cg.matrix(g.Cur.NewSDiv(u, build.Int(build.I64, outer*inner)))
+		rest = g.Cur.NewSRem(u, build.Int(build.I64, outer*inner))
+	}
+	left := g.Cur.NewSub(end, u)
+	var next value.Value
+	o0, o1 := rest, cg.Min(g.Cur.NewAdd(rest, left), build.Int(build.I64, outer))
+	i0, i1 := value.Value(build.Int(build.I64, 0)), value.Value(build.Int(build.I64, inner))
+	if next = g.Cur.NewSub(o1, o0); inner > 1 {
+		n := build.Int(build.I64, inner)
+		o0, i0 = g.Cur.NewSDiv(rest, n), g.Cur.NewSRem(rest, n)
+		parts := cg.Min(g.Cur.NewSDiv(left, n), g.Cur.NewSub(build.Int(build.I64, outer), o0))
+		some := cg.Min(g.Cur.NewSub(n, i0), left)
+		whole := g.Cur.NewICmp(enum.IPredEQ, some, n)
+		o1 = g.Cur.NewAdd(o0, g.Cur.NewSelect(whole, parts, build.Int(build.I64, 1)))
+		i1 = g.Cur.NewAdd(i0, some)
+		next = g.Cur.NewSelect(whole, g.Cur.NewMul(parts, n), some)
+	}
+	next = g.Cur.NewAdd(u, next)
+	if byRows {
+		cg.part(cg.columnAt(i0, inner), cg.columnAt(i1, inner), cg.rowAt(o0, outer), cg.rowAt(o1, outer))
+	} else {
+		cg.part(cg.columnAt(o0, outer), cg.columnAt(o1, outer), cg.rowAt(i0, inner), cg.rowAt(i1, inner))
+	}
+	u.Incs = append(u.Incs, lir.NewIncoming(next, g.Cur))
+	g.Cur.NewBr(head)
+	g.Cur = done
+}
+
+// columnAt is where part i of n parts of the columns begins, at a panel; rowAt the same of rows, at a tile.
+func (c *writer) columnAt(i value.Value, n int64) value.Value {
+	return c.boundary(i, n, c.n, c.granule())
+}
+
+func (c *writer) rowAt(i value.Value, n int64) value.Value {
+	return c.boundary(i, n, c.m, int64(c.Rows))
+}
+
+func (c *writer) boundary(i value.Value, n, extent, unit int64) value.Value {
+	units := (extent + unit - 1) / unit
+	if x, ok := build.ConstantInt(i); ok {
+		return build.Int(build.I64, min(x*units/n*unit, extent))
+	}
+	at := i
+	if units != n {
+		at = c.Cur.NewSDiv(c.Cur.NewMul(i, build.Int(build.I64, units)), build.Int(build.I64, n))
+	}
+	at = c.Cur.NewMul(at, build.Int(build.I64, unit))
+	if extent%unit == 0 {
+		return at
+	}
+	return c.Min(at, build.Int(build.I64, extent))
+}
+
+func (c *writer) maxInt(x, y value.Value) value.Value {
+	return c.Cur.NewSelect(c.Cur.NewICmp(enum.IPredSGT, x, y), x, y)
+}
+
+// matrix binds the axes of the batch for matrix t.
+func (c *writer) matrix(t value.Value) {
+	for i := len(c.Batches) - 1; i >= 0; i-- {
+		e, _ := c.Batches[i].Extent.Dim.Const()
+		c.Env[c.Batches[i].Var] = emit.Val{V: t}
+		if i > 0 {
+			c.Env[c.Batches[i].Var] = emit.Val{V: c.Cur.NewSRem(t, build.Int(build.I64, e))}
+			t = c.Cur.NewSDiv(t, build.Int(build.I64, e))
+		}
+	}
+}
+
+// part computes columns [c0, c1) of rows [r0, r1), block by block. The columns begin at a panel, the rows at a tile. It
+// may be none, when there are fewer panels or tiles than parts.
+func (c *writer) part(c0, c1, r0, r1 value.Value) {
+	var some value.Value
+	for _, x := range [][2]value.Value{{c0, c1}, {r0, r1}} {
+		_, known := build.ConstantInt(x[0])
+		if _, too := build.ConstantInt(x[1]); known && too {
+			continue
+		}
+		less := value.Value(c.Cur.NewICmp(enum.IPredSLT, x[0], x[1]))
+		if some != nil {
+			less = c.Cur.NewAnd(some, less)
+		}
+		some = less
+	}
+	c.When(some, func() {
+		first, known := build.ConstantInt(c0)
+		last, too := build.ConstantInt(c1)
+		if known && too && last-first <= c.BlockCols {
+			c.columnBlock(c0, build.Int(build.I64, last-first), r0, r1)
+			return
+		}
+		c.For(c0, c1, c.BlockCols, nil, func(at value.Value, _ []value.Value) []value.Value {
+			c.columnBlock(at, c.Min(c.Cur.NewSub(c1, at), build.Int(build.I64, c.BlockCols)), r0, r1)
+			return nil
+		})
+	})
+}
+
+// columnBlock computes rows [r0, r1) of n columns from column at on.
+func (c *writer) columnBlock(at, n, r0, r1 value.Value) {
+	c.prologue(0)
+	if c.ByRows {
+		c.stream(at, n)
+		return
+	}
+	// Whole panels, and the one at the right edge that is not.
+	p := panels{at: at, edge: c.n % c.Panel}
+	if cols, ok := build.ConstantInt(n); ok {
+		p.whole = build.Int(build.I64, cols/c.Panel)
+	} else {
+		p.whole = c.Cur.NewSDiv(n, build.Int(build.I64, c.Panel))
+		p.isLast = c.Cur.NewICmp(enum.IPredEQ, c.Cur.NewAdd(at, n), build.Int(build.I64, c.n))
+	}
+	c.rowsAndPieces(p, r0, r1)
+}
+
+// rowsAndPieces computes rows [r0, r1) of a block: piece by piece of the chains for all rows, or, when unfinished sums
+// wait in memory for a chunk of rows, for one chunk after the other.
+func (c *writer) rowsAndPieces(p panels, r0, r1 value.Value) {
+	if !c.apart {
+		c.pieces(p, r0, r1)
+		return
+	}
+	step := c.evenChunk(r0, r1)
+	c.ForStep(r0, r1, step, nil, func(from value.Value, _ []value.Value) []value.Value {
+		c.pieces(p, from, c.Min(c.Add(from, step), r1))
+		return nil
+	})
+}
+
+// evenChunk is how many of the rows [r0, r1), of which there are some, wait at a time: as few chunks as possible, for
+// each of which the right operand is copied, and these of equal size.
+func (c *writer) evenChunk(r0, r1 value.Value) value.Value {
+	from, known := build.ConstantInt(r0)
+	to, too := build.ConstantInt(r1)
+	tile := int64(c.Rows)
+	switch {
+	case c.Free:
+		return build.Int(build.I64, c.Chunk)
+	case known && too:
+		n := (to - from + c.Chunk - 1) / c.Chunk * tile
+		return build.Int(build.I64, (to-from+n-1)/n*tile)
+	}
+	b, rows := c.Cur, c.Cur.NewSub(r1, r0)
+	n := b.NewMul(b.NewSDiv(b.NewAdd(rows, build.Int(build.I64, c.Chunk-1)), build.Int(build.I64, c.Chunk)),
+		build.Int(build.I64, tile))
+	return b.NewMul(b.NewSDiv(b.NewAdd(rows, b.NewSub(n, build.Int(build.I64, 1))), n), build.Int(build.I64, tile))
+}
+
+// pieces runs the chains of rows [r0, r1) piece by piece.
+func (c *writer) pieces(p panels, r0, r1 value.Value) {
+	kk := c.Extent(c.Chains.Axis.Extent)
+	if c.pairs {
+		kk = c.half(c.Add(kk, build.Int(build.I64, 1)))
+	}
+	n := value.Value(build.Int(build.I64, (c.steps+c.Piece-1)/c.Piece))
+	known, fixed := build.ConstantInt(kk)
+	if !fixed { // of no steps there is one piece, too: it gives the zeros
+		n = c.maxInt(c.Cur.NewSDiv(c.Cur.NewAdd(kk, build.Int(build.I64, c.Piece-1)), build.Int(build.I64, c.Piece)),
+			build.Int(build.I64, 1))
+	}
+	c.For(build.Int(build.I64, 0), n, 1, nil, func(i value.Value, _ []value.Value) []value.Value {
+		k := chain{at: build.Int(build.I64, 0), n: kk}
+		if !fixed || known > c.Piece {
+			k.at = c.Cur.NewMul(i, build.Int(build.I64, c.Piece))
+			k.n = build.Int(build.I64, c.Piece)
+			if !fixed || known%c.Piece != 0 {
+				k.n = c.Min(k.n, c.Cur.NewSub(kk, k.at))
+			}
+			k.first = c.Cur.NewICmp(enum.IPredEQ, i, build.Int(build.I64, 0))
+			k.last = c.Cur.NewICmp(enum.IPredEQ, i, c.Cur.NewSub(n, build.Int(build.I64, 1)))
+		}
+		if c.PackY {
+			c.copyY(p, k)
+		}
+		c.allRows(p, k, r0, r1)
+		return nil
+	})
+}
+
+// panels are the columns of a block.
+type panels struct {
+	at     value.Value // the first column
+	whole  value.Value // number of whole panels
+	edge   int64       // columns of the panel at the right edge of the result, 0 for none
+	isLast value.Value // the block has that edge; nil when all blocks have
+	some   value.Value // columns of that panel that there are; nil for edge
+}
+
+// chain is a piece of the chains over k, in steps.
+type chain struct {
+	at, n       value.Value
+	first, last value.Value // nil when there is but one
+}
+
+// ifEdge runs f when the block has the panel at the edge.
+func (c *writer) ifEdge(p panels, f func()) {
+	if p.edge > 0 {
+		c.When(p.isLast, f)
+	}
+}
+
+// allRows computes rows [r0, r1), tile by tile. The rows of a tile stay in the first-level cache while all panels of
+// the block go past them. r0 is a multiple of the height of a tile.
+func (c *writer) allRows(p panels, k chain, r0, r1 value.Value) {
+	if !c.PackX || !c.xAcross {
+		c.eachTile(r0, r1, func(i value.Value, h int) {
+			switch {
+			case c.SideBySide:
+				c.copyBeside(k, i, h)
+			case c.PackX:
+				c.copyX(k, i, h)
+			}
+			c.eachPanel(p, k, tile{i: i, from: r0, copied: build.Int(build.I64, 0), h: h})
+		})
+		return
+	}
+	band := func(from, to value.Value, whole bool) {
+		c.copyAcross(k, from, to, whole)
+		c.eachTile(from, to, func(i value.Value, h int) {
+			c.eachPanel(p, k, tile{i: i, from: r0, copied: c.acrossAt(i, from), h: h})
+		})
+	}
+	stop := c.Cur.NewSub(r1, c.Cur.NewSRem(c.Cur.NewSub(r1, r0), build.Int(build.I64, c.band)))
+	c.For(r0, stop, c.band, nil, func(from value.Value, _ []value.Value) []value.Value {
+		band(from, c.Add(from, build.Int(build.I64, c.band)), true)
+		return nil
+	})
+	c.When(c.Cur.NewICmp(enum.IPredSLT, stop, r1), func() { band(stop, r1, false) })
+}
+
+// eachPanel computes a tile of every panel of a block.
+func (c *writer) eachPanel(p panels, k chain, t tile) {
+	panel := func(n value.Value, cols int64, some value.Value) {
+		t.n, t.cols, t.there = n, cols, some
+		c.tile(k, p, t)
+	}
+	whole, known := build.ConstantInt(p.whole)
+	t.alone = known && whole <= 1
+	switch {
+	case !t.alone:
+		c.For(build.Int(build.I64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
+			panel(n, c.Panel, nil)
+			return nil
+		})
+	case whole == 1:
+		panel(build.Int(build.I64, 0), c.Panel, nil)
+	}
+	c.ifEdge(p, func() { panel(p.whole, p.edge, p.some) })
+}
+
+// eachTile runs f for the tiles of rows [from, to): whole ones, and the one at the lower edge of the result.
+func (c *writer) eachTile(from, to value.Value, f func(i value.Value, h int)) {
+	h := int64(c.Rows)
+	if c.Free { // rows that fill no tile are computed one by one
+		stop := c.Cur.NewSub(to, c.Cur.NewSRem(c.Cur.NewSub(to, from), build.Int(build.I64, h)))
+		c.For(from, stop, h, nil, func(i value.Value, _ []value.Value) []value.Value { f(i, int(h)); return nil })
+		c.For(stop, to, 1, nil, func(i value.Value, _ []value.Value) []value.Value { f(i, 1); return nil })
+		return
+	}
+	rest := c.m % h
+	stop := to
+	if rest != 0 {
+		stop = c.Cur.NewSub(to, c.Cur.NewSRem(to, build.Int(build.I64, h)))
+	}
+	c.For(from, stop, h, nil, func(i value.Value, _ []value.Value) []value.Value {
+		f(i, int(h))
+		return nil
+	})
+	if rest != 0 {
+		c.When(c.Cur.NewICmp(enum.IPredSLT, stop, to), func() { f(stop, int(rest)) })
+	}
+}
+
+// prologue computes the scalars before the loop that depend on axis `of` alone, 0 for those that are the same
+// for all elements of the result.
+func (c *writer) prologue(of dep) {
+	c.some(c.Before, func(d dep) bool { return d == of })
+}
+
+// some translates those of stmts that depend on what is wanted.
+func (c *writer) some(stmts []kernel.Stmt, want func(d dep) bool) {
+	out := &kernel.Block{}
+	for _, st := range stmts {
+		if want(c.DepOf(st)) {
+			out.Stmts = append(out.Stmts, st)
+		}
+	}
+	c.Block(out)
+}
+
+// span covers [0, n) in vectors of w, then smaller ones; width 0 is a scalar.
+func (c *writer) span(n value.Value, w int, body func(at value.Value, width int)) {
+	known, isConst := build.ConstantInt(n)
+	if isConst && known <= int64(2*w) {
+		at := int64(0)
+		for ; w > 1; w /= 2 {
+			for ; at+int64(w) <= known; at += int64(w) {
+				body(build.Int(build.I64, at), w)
+			}
+		}
+		if at < known {
+			body(build.Int(build.I64, at), 0)
+		}
+		return
+	}
+	var full value.Value
+	if isConst {
+		full = build.Int(build.I64, known/int64(w)*int64(w))
+	} else {
+		full = c.Cur.NewAnd(n, build.Int(build.I64, int64(-w)))
+	}
+	c.For(build.Int(build.I64, 0), full, int64(w), nil, func(at value.Value, _ []value.Value) []value.Value {
+		body(at, w)
+		return nil
+	})
+	if isConst {
+		at := known / int64(w) * int64(w)
+		c.span(build.Int(build.I64, known-at), w/2, func(x value.Value, width int) {
+			body(c.Add(x, build.Int(build.I64, at)), width)
+		})
+		return
+	}
+	c.For(full, n, 1, nil, func(at value.Value, _ []value.Value) []value.Value {
+		body(at, 0)
+		return nil
+	})
+}

@@ -1,0 +1,491 @@
+package matmul
+
+import (
+	"healc/codegen/llvm/build"
+	"healc/codegen/llvm/loops"
+	"healc/codegen/llvm/reduce"
+	"healc/codegen/target"
+	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Schedule is how a contraction is cut up; see Note [Matrix products].
+type Schedule struct {
+	Planned    bool  // false: this machine runs the plain loop
+	pairs      bool  // a step takes two elements of the chains (Note [Pairs])
+	apartSums  bool  // products of a row are computed before they are added (Note [Products together])
+	steps      int64 // of a chain
+	lanes      int   // elements of a vector
+	Rows, Vecs int   // the tile in registers: rows by vectors
+	Low        bool  // what a step needs of x is in registers, not what it needs of y (Note [Low tiles])
+	Panel      int64 // columns of a panel: vecs*w
+	BlockCols  int64 // columns of a block, whole panels
+	Chunk      int64 // rows whose unfinished sums wait apart at a time; whole tiles
+	Piece      int64 // of k
+	band       int64 // rows of x that are copied together, when they lie side by side
+	PackX      bool
+	PackY      bool
+	xAcross    bool // rows of x are copied with the rows side by side, as they lie in memory
+	SideBySide bool // what a step of a tile needs of x lies side by side in the copy (Note [Side by side])
+	ByRows     bool // y is read row after row for many columns
+	Turned     bool // y is not copied, but turned over in the registers of the tile
+	YAlong     bool // y lies in memory along k: it is transposed while it is copied
+	PlainStore bool // the epilogue is one store of the sum
+	Carry      *kernel.Store
+	apart      bool  // unfinished sums wait in memory of the thread, because the result has no place for them
+	far        int64 // elements between rows of the copy of x; between steps of k when they lie across
+}
+
+const (
+	nominalExtent = 1024 // for an extent that is not known
+
+	maxStack = 512 << 10
+
+	// Note [Side by side]
+	//
+	// With 16 registers a tile has two vectors, so that an element of x meets two multiply-adds, where it meets four
+	// with 32, and panels of half as many columns go past its rows. Where rows of x are a multiple of a page apart, the
+	// lines of a tile share a few sets of the first-level cache and the panels drive them out. So rows are copied there
+	// with what a step needs side by side, turned over if they lie along k. The copy has to pay, so it is made for many
+	// panels at once: the block of y is as large as the stack allows, more than the second-level cache has, but it is
+	// read in order. One thread of a busy Zen 3, medians in turns (November 2026): f32 1024 26.3 ms and 24.7, 2048 238
+	// and 200, f64 512 7.7 and 6.3, f64 1024 63.3 and 53.7; f32 [1024, 1024] by [1024, 256] 7.7 and 6.8, transpose(a) @
+	// b f32 1024 28.2 and 24.1. With few panels and rows of other lengths, such as f32 [512, 784] by [784, 512], it
+	// lost 3%.
+	BesideBlock  = 1 << 20
+	besideSteps  = 512     // of a piece: unfinished sums come and go the less
+	besideTiles  = 16      // of rows and more; with fewer, copies of y are what costs
+	besidePanels = 16      // for rows that share sets, twice as many for others
+	besideBytes  = 4 << 10 // of a row, for others
+	page         = 4 << 10
+
+	// Note [Low tiles]
+	//
+	// Tiles of 3 by 4 read 7 times for 12 multiply-adds, those of 6 by 2 8 times, but more bytes. Alone on a core that
+	// is the same; where something else shares the core's ports for reading it tells, as long as y is read from the
+	// first-level cache and tiles are not too short for their ends. One thread of a Zen 3, alone on the core and not
+	// (November 2026): f32 64 5.29 us and 5.26, 6.28 and 5.95; but with 32 steps 0.64 and 0.69, 0.80 and 0.77, f32 96
+	// (36 KiB) 18.6 and 19.2, 20.5 and 20.9; panels from the second-level cache take a tenth longer.
+	LowRows  = 3
+	LowVecs  = 4
+	lowSteps = 48
+	lowTiles = 16
+
+	// A piece of the chains: long, because between pieces the sums go through memory; so short that the rows of a tile
+	// stay in the first-level cache, and a block of some panels in the second.
+	pieceSteps  = 384
+	acrossAhead = 16 // steps of k of which lines are asked for ahead
+	bandTiles   = 8  // tiles of rows of x that lie across
+	chunkRows   = 64
+
+	// Vectors of sums whose squares take turns where a square has less than whole lines: the chain of one takes longer
+	// than turning over what is in it.
+	turnedVectors = 2
+
+	aheadBytes = 128 << 10 // of rows of a matrix by a vector that are asked for ahead
+
+	// Columns for which a left operand that is computed is packed once; see packedCols in passes/fusion.
+	computedCols = 384
+)
+
+// Plan decides how c is computed on a machine; false when the plain loop is as good.
+func (c *Contraction) Plan(mach target.Machine) bool {
+	reg := analysis.ArithmeticType(c.acc)
+	size := int64(reg.Bytes())
+	if reg.IsFloat() && mach.NoFMA {
+		return false // every fma is a call
+	}
+	c.lanes = mach.VectorBits / 8 / int(size)
+	vectors := (c.n + int64(c.lanes) - 1) / int64(c.lanes)
+	c.Vecs = tileVectors(vectors, mach)
+	c.PlainStore, c.Carry = c.stores()
+	// Beside the sums, a register for a broadcast element and one row of y; two when there is room, because LLVM
+	// reads the next one early.
+	most := (mach.Registers - 1 - c.Vecs) / c.Vecs
+	if c.Vecs == 2 && mach.Registers >= 32 {
+		most--
+	}
+	if c.Vecs == 1 {
+		most = min(most, 24) // reads of x are the bound then
+	}
+	if c.apartSums = mach.IntSums && c.Fma.In.Op == scalar.Mul; c.apartSums { // and one row of products
+		most = min(most, (mach.Registers-1-2*c.Vecs)/c.Vecs)
+	}
+	c.steps = c.Kk
+	if c.m == 1 {
+		return c.planVector()
+	}
+	if c.pairs = mach.PairSums && c.narrow(c.X) && c.narrow(c.Y); c.pairs {
+		c.steps = (c.Kk + 1) / 2
+	}
+	if c.Low = c.lowPays(mach, vectors); c.Low {
+		c.Vecs, most = LowVecs, LowRows
+	}
+	c.Rows = bestRows(c.m, most, c.steps)
+	c.Panel = int64(c.Vecs * c.lanes)
+
+	along, across, okX := c.strides(c.X, c.rowVar())
+	direct := okX && c.inMemory(c.X)
+	computed := c.X.load == nil
+	reuse := (c.n + c.Panel - 1) / c.Panel
+	c.xAcross = okX && along != 1 && across == 1
+	c.PackX = !direct || c.pairs || reuse >= 4 && c.Kk*size >= 512 && along != 1
+
+	along, across, okY := c.strides(c.Y, c.Col.Var)
+	direct = okY && across == 1 && c.inMemory(c.Y)
+	c.YAlong = okY && across != 1 && along == 1
+	if c.Free { // the strides are not known, so that copies are what the tile can read
+		c.PackX, direct = true, false
+		c.xAcross = c.nextAlong(c.X, c.rowVar()) && !c.nextAlong(c.X, c.Chains.Axis.Var)
+		c.YAlong = c.nextAlong(c.Y, c.Chains.Axis.Var) && !c.nextAlong(c.Y, c.Col.Var)
+	}
+	c.xAcross = c.xAcross && !c.rowChecks
+	c.PackY = !direct || c.pairs || c.Kk*c.n*size > 64<<10 && c.m > 2*int64(c.Rows)
+
+	if mach.Registers < 32 {
+		c.SideBySide = c.PackX && c.xAcross || c.PackY && !c.Free && c.besidePays()
+		c.PackX = c.PackX || c.SideBySide
+	}
+
+	c.Piece = c.steps
+	long := int64(pieceSteps)
+	if c.SideBySide {
+		long = besideSteps
+	}
+	if c.Free {
+		c.Piece = long
+	} else if c.steps > long*3/2 {
+		n := (c.steps + long - 1) / long
+		c.Piece = ((c.steps+n-1)/n + 3) / 4 * 4
+	}
+	c.apart = c.Carry == nil && (c.Piece < c.steps || !c.fixed(c.Chains.Axis))
+	whole := (c.n + c.Panel - 1) / c.Panel * c.Panel
+	most64 := whole
+	if c.PackY {
+		block := int64(min(maxStack, mach.L2/2))
+		switch {
+		case c.SideBySide:
+			block = BesideBlock
+		case computed:
+			block = maxStack
+		}
+		most64 = block / (c.Piece * size) / c.Panel * c.Panel
+	} else if c.m*c.n*c.Kk > 1<<18 {
+		most64 = 8 * c.Panel
+		if computed {
+			most64 = max(most64, computedCols/c.Panel*c.Panel)
+		}
+	}
+	if most64 < c.Panel {
+		most64 = c.Panel
+	}
+	blocks := (whole + most64 - 1) / most64
+	c.BlockCols = ((whole+blocks-1)/blocks + c.Panel - 1) / c.Panel * c.Panel
+	tile := int64(c.Rows)
+	c.far = (c.Piece*size+63)/64*64/size + 64/size // rows that follow each other are not 4096 bytes apart
+	if c.xAcross && c.PackX {
+		c.band = tile * min(bandTiles, max(maxStack/2/(c.Piece*tile*size), 1))
+		if !c.Free {
+			c.band = min(c.band, (c.m+tile-1)/tile*tile)
+		}
+		c.far = c.band
+	}
+	if c.SideBySide {
+		c.far = tile
+	}
+	most64 = (chunkRows + tile - 1) / tile
+	if c.apart { // the right operand is copied again for every chunk
+		most64 = min(2*most64, max(maxStack/2/(c.BlockCols*size)/tile, 1))
+	}
+	c.Chunk = most64 * tile
+	return true
+}
+
+// lowPays reports that tiles are lower than wide, see Note [Low tiles].
+func (c *Contraction) lowPays(mach target.Machine, vectors int64) bool {
+	if mach.Registers >= 32 || c.Free || c.Fma.In.Op != scalar.Fma || vectors%LowVecs != 0 || c.m < lowTiles*LowRows ||
+		c.Kk < lowSteps {
+		return false
+	}
+	_, across, ok := c.strides(c.Y, c.Col.Var)
+	return ok && across == 1 && c.inMemory(c.Y) && c.Kk*c.n*int64(analysis.ArithmeticType(c.acc).Bytes()) <=
+		int64(mach.L1/2)
+}
+
+// besidePays reports that rows of x that lie along k are copied with what a step needs side by side.
+func (c *Contraction) besidePays() bool {
+	along, across, ok := c.strides(c.X, c.rowVar())
+	if !ok || along != 1 || c.m < besideTiles*int64(c.Rows) {
+		return false
+	}
+	panels, size := c.n/c.Panel, int64(c.k.Params[c.X.Main.Param].DType.Bytes())
+	return across*size%page == 0 && panels >= besidePanels || c.Kk*size >= besideBytes && panels >= 2*besidePanels
+}
+
+// tileVectors is the width of tiles: the wider they are, the fewer reads there are for a multiply-add. A panel of
+// one vector at the edge would leave the units waiting for its few chains.
+func tileVectors(vectors int64, mach target.Machine) int {
+	widest := int64(2)
+	if mach.Registers >= 32 {
+		widest = 4
+	}
+	if vectors >= 3*widest {
+		return int(widest)
+	}
+	for v := min(vectors, widest); v > 2; v-- {
+		if vectors%v != 1 {
+			return int(v)
+		}
+	}
+	return int(min(vectors, 2))
+}
+
+// planVector is plan for one row, where y is read once and bounds the time: it is not copied. Where its rows lie
+// across k, they are streamed; along k, squares are turned over in registers.
+func (c *Contraction) planVector() bool {
+	size := int64(analysis.ArithmeticType(c.acc).Bytes())
+	along, across, ok := c.strides(c.Y, c.Col.Var)
+	if c.Free { // one of them is a shape parameter
+		ok = true
+		if along, across = 0, 0; c.nextAlong(c.Y, c.Chains.Axis.Var) {
+			along = 1
+		} else if c.nextAlong(c.Y, c.Col.Var) {
+			across = 1
+		}
+	}
+	c.Rows, c.Piece, c.Chunk = 1, c.Kk, 1
+	switch {
+	case ok && across == 1:
+		c.ByRows = true
+		c.BlockCols = reduce.StripBytes / size
+		if c.fixed(c.Col) {
+			c.BlockCols = min(c.BlockCols, c.n)
+		}
+	case ok && along == 1 && c.Kk >= int64(c.lanes):
+		c.Turned = true
+		c.Vecs = 1
+		if int64(c.lanes)*size < loops.LineBytes {
+			c.Vecs = turnedVectors
+		}
+		c.Panel = int64(c.Vecs * c.lanes)
+		c.BlockCols = c.Panel
+		_, _, ok = c.strides(c.X, c.rowVar())
+		c.PackX = !ok || !c.inMemory(c.X)
+		c.far = c.Kk
+		if c.PackX && (c.Kk*size > maxStack/2 || !c.fixed(c.Chains.Axis)) {
+			return false
+		}
+	default:
+		return false
+	}
+	if c.Free {
+		c.Chunk = c.granule() // where threads cut the columns
+	}
+	return !c.Free || !c.rowChecks
+}
+
+// narrow reports that an operand is cast from integers that fit 16 bits with a sign.
+func (c *Contraction) narrow(o Operand) bool {
+	if c.acc != types.I32 && c.acc != types.U32 {
+		return false
+	}
+	for _, st := range o.Stmts {
+		if l, ok := st.(*kernel.Let); ok && l.ID == o.Val {
+			switch from := c.k.Types[l.In.Args[0]]; {
+			case l.In.Op != scalar.Cast:
+			case from == types.I8, from == types.U8, from == types.I16, from == types.Bool:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inMemory reports that an operand is one read of elements that are computed with as they are.
+func (c *Contraction) inMemory(o Operand) bool {
+	return o.load != nil && build.MemoryType(c.k.Params[o.load.Param].DType).Equal(build.RegisterType(c.acc))
+}
+
+func (c *Contraction) rowVar() kernel.Ref {
+	if c.Row == nil {
+		return -2
+	}
+	return c.Row.Var
+}
+
+// nextAlong reports that neighbours along v are neighbours in memory.
+func (c *Contraction) nextAlong(o Operand, v kernel.Ref) bool {
+	if o.Main == nil {
+		return false
+	}
+	n, ok := c.coef(o.Main.At, v)
+	return ok && n == 1
+}
+
+// fixed reports that the extent of an axis is known.
+func (c *Contraction) fixed(a kernel.Axis) bool {
+	_, ok := a.Extent.Dim.Const()
+	return ok
+}
+
+// bestRows is the height of tiles that wastes least on m rows: a tile of r rows takes r steps, one of few
+// rows 4 because an fma takes as long, and each a start.
+func bestRows(m int64, most int, k int64) int {
+	best, cost := 1, 0.0
+	for r := most; r >= max(1, most*2/3); r-- {
+		h := min(int64(r), m)
+		t := float64(m/h) * (float64(max(h, 4)) + 0.2 + 20/float64(k))
+		if rest := m % h; rest > 0 {
+			t += float64(max(rest, 4)) + 0.2 + 20/float64(k)
+		}
+		if cost == 0 || t < cost {
+			best, cost = int(h), t
+		}
+	}
+	return best
+}
+
+// stores looks at the epilogue: plain when it is one store of the sum, carry a store to whose place the
+// unfinished sums can go.
+func (c *Contraction) stores() (plain bool, carry *kernel.Store) {
+	n := 0
+	for _, st := range c.After {
+		if s, ok := st.(*kernel.Store); ok {
+			n++
+			carry = s
+		}
+	}
+	if n != 1 {
+		return false, nil
+	}
+	p := c.k.Params[carry.Param]
+	unit, ok := c.coef(carry.At, c.Col.Var)
+	if !ok || unit != 1 || p.DType != analysis.ArithmeticType(c.acc) || p.DType != c.acc || p.InPlace ||
+		p.DType == types.Bool {
+		return false, nil
+	}
+	if !c.onAxes(carry.At) {
+		return false, nil
+	}
+	return len(c.After) == 1 && carry.Val == c.Chains.IDs[0], carry
+}
+
+// onAxes reports that a place is told by the axes of the result alone, and by no index that is computed.
+func (c *Contraction) onAxes(at kernel.Access) bool {
+	for _, t := range at.Terms {
+		axis := t.Var == c.Col.Var || t.Var == c.rowVar()
+		for _, a := range c.Batches {
+			axis = axis || t.Var == a.Var
+		}
+		if !axis {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Contraction) batch() int64 {
+	n := int64(1)
+	for _, a := range c.Batches {
+		e, _ := a.Extent.Dim.Const()
+		n *= e
+	}
+	return n
+}
+
+// Note [Units of products]
+//
+// Threads share out units, of which a product has a grid: the columns cut into some parts and the rows into some. Unit
+// u is part u%inner of the one direction in part u/inner of the other, the outer one, and a call gets units that follow
+// each other. So it has a few whole parts of the outer direction, which are computed as one piece of the result, and at
+// its ends perhaps some units of one more each. One call for everything, on one thread, is as if there were no units.
+//
+// Two calls for parts of the columns each copy all rows of the left operand, if it is copied, and of the right one only
+// what is theirs; two for parts of the rows the other way round. So the outer direction is that of the operand whose
+// copies would cost more, and its parts are narrow, so that the inner one is cut only where they are too few for an
+// even share. When both operands are copied, neither should be cut into narrow strips: the parts are wider, and the
+// inner direction is cut, too.
+//
+// The grid follows from the kernel alone, not from the machine, because a library has one plan and code for several. A
+// machine rounds to its panels and tiles.
+const (
+	unitRows  = 32
+	unitBytes = 256 // of columns
+	wideUnits = 4   // times as wide where both operands are copied
+	evenUnits = 16
+)
+
+// grid is how many parts of the outer direction there are and how many of the inner in each of them; byRows when the
+// outer one is the rows.
+func (c *Contraction) grid() (outer, inner int64, byRows bool) {
+	width := unitBytes / int64(analysis.ArithmeticType(c.acc).Bytes())
+	cols, rows := (c.n+width-1)/width, max(c.m/unitRows, 1)
+	x, y := c.copies()
+	wide := x && y
+	switch {
+	case cols == 1 || rows == 1:
+		byRows = cols == 1
+	case x != y:
+		byRows = x
+	default:
+		byRows = c.m > c.n || !x && cols < wideUnits
+	}
+	if outer, inner = cols, rows; byRows {
+		outer, inner = rows, cols
+		if inner > 1 {
+			inner = c.n / width
+		}
+	}
+	if wide {
+		unit := int64(wideUnits)
+		if byRows {
+			unit *= width / unitRows
+		}
+		outer = max((outer+unit/2)/unit, 1)
+	}
+	if outer > 4 {
+		outer = (outer + 3) / 4 * 4 // halves and quarters of equal size
+	}
+	outer = min(outer, 1<<10)
+	parts := int64(1)
+	for parts*2 <= inner && outer*parts*min(c.batch(), evenUnits) < evenUnits {
+		parts *= 2
+	}
+	return outer, parts, byRows
+}
+
+// copies tells whether the operands are copied, on most machines; see plan.
+func (c *Contraction) copies() (x, y bool) {
+	if c.m == 1 {
+		return false, false
+	}
+	size := int64(analysis.ArithmeticType(c.acc).Bytes())
+	along, _, ok := c.strides(c.X, c.rowVar())
+	x = !ok || !c.inMemory(c.X) || c.n*size >= 4*unitBytes && c.Kk*size >= 512 && along != 1
+	_, across, ok := c.strides(c.Y, c.Col.Var)
+	y = !ok || across != 1 || !c.inMemory(c.Y) || c.Kk*c.n*size > 64<<10
+	return x, y
+}
+
+// granule is what parts of the columns are multiples of.
+func (c *Contraction) granule() int64 {
+	if c.ByRows {
+		return unitBytes / int64(analysis.ArithmeticType(c.acc).Bytes())
+	}
+	return c.Panel
+}
+
+// Units is what the threads share out.
+func (c *Contraction) Units() int64 {
+	outer, inner, _ := c.grid()
+	return c.batch() * outer * inner
+}
+
+// UnitWork is the work of a unit in scalar operations as the thread pool counts them (30 ps each, see
+// runtime/abi): a step of a chain takes 10 ps for each 4 bytes with AVX-512.
+func (c *Contraction) UnitWork() int64 {
+	steps := float64(c.batch()) * float64(c.m) * float64(c.n) * float64(c.Kk)
+	return int64(max(min(steps*float64(analysis.ArithmeticType(c.acc).Bytes())/12/float64(c.Units()), 1e15), 1))
+}

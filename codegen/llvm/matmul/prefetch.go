@@ -1,0 +1,159 @@
+package matmul
+
+import (
+	"github.com/llir/llvm/ir/enum"
+	"github.com/llir/llvm/ir/value"
+
+	"healc/codegen/llvm/build"
+	"healc/codegen/llvm/loops"
+	"healc/ir/kernel"
+)
+
+// prefetchResult asks for the lines of the result that the tile will write, or those that the next tile starts from,
+// while the chains run.
+func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
+	if t.Kk < farChain {
+		return
+	}
+	for _, l := range t.ReadAtTile() {
+		t.prefetchRead(l, k)
+	}
+	if t.Carry == nil {
+		return
+	}
+	p := t.address(t.Carry.Param, t.Carry.At, k)
+	if k.first != nil { // the panel to the right, or the first one below
+		below := t.carryRow(p, t.h)
+		below = t.Cur.NewGetElementPtr(build.RegisterType(t.acc), below, t.Mul(n, build.Int(build.I64, -t.Panel)))
+		last := ps.whole
+		if ps.edge == 0 {
+			last = t.Add(last, build.Int(build.I64, -1))
+		}
+		p = t.Cur.NewSelect(t.Cur.NewICmp(enum.IPredSLT, n, last), t.offset(p, t.Panel), below)
+	}
+	for r := range t.h {
+		for v := range t.vecs {
+			loops.PrefetchLineFor(t.writer.Func, 1, loops.ToL1, t.offset(t.carryRow(p, r), int64(v*t.lanes)))
+		}
+	}
+}
+
+// ReadAtTile lists what the epilogue reads at the row and column of each element, such as weights that are updated in
+// place or a residual. Other threads, or other kernels, have it in their caches, and nothing asks for it in time where
+// the rows of a tile are far from each other.
+func (c *Contraction) ReadAtTile() []*kernel.Load {
+	if c.Row == nil {
+		return nil
+	}
+	var out []*kernel.Load
+	for _, list := range [][]kernel.Stmt{c.Before, c.After} {
+		for _, st := range list {
+			l, ok := st.(*kernel.Load)
+			if !ok {
+				continue
+			}
+			if unit, ok := c.coef(l.At, c.Col.Var); !ok || unit != 1 || !c.onAxes(l.At) {
+				continue
+			}
+			if far, ok := c.coef(l.At, c.Row.Var); ok && far == 0 {
+				continue
+			}
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// prefetchRead asks for what a load of the epilogue reads for the tile.
+func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
+	param := t.Params[l.Param]
+	elem, p := build.MemoryType(param.DType), t.address(l.Param, l.At, k)
+	stride := value.Value(build.Int(build.I64, 0))
+	for _, a := range l.At.Terms {
+		if a.Var == t.Row.Var {
+			stride = t.Add(stride, t.Dim(a.Coef))
+		}
+	}
+	write := int64(0)
+	if param.InPlace {
+		write = 1
+	}
+	line := max(64/int64(param.DType.Bytes()), 1)
+	for r := range t.h {
+		row := t.Cur.NewGetElementPtr(elem, p, t.Mul(stride, build.Int(build.I64, int64(r))))
+		for at := int64(0); at < t.cols; at += line {
+			loops.PrefetchLineFor(t.writer.Func, write, loops.ToL1,
+				t.Cur.NewGetElementPtr(elem, row, build.Int(build.I64, at)))
+		}
+	}
+}
+
+// prefetchRows prepares the chains to ask for some of the rows of x below the tile, a line in each turn of their loop,
+// so that all panels together ask for all of them: rows one after the other where they follow each other in memory,
+// else two at once.
+func (t *tileGen) prefetchRows(k chain, n value.Value) {
+	along, across, ok := t.strides(t.Contraction.X, t.rowVar())
+	if !ok || along != 1 || t.SideBySide || t.pairs || t.Kk < farChain || t.cols != t.Panel || t.h != t.Rows {
+		return
+	}
+	p := t.address(t.Contraction.X.Main.Param, t.Contraction.X.Main.At, k)
+	elem := build.MemoryType(t.Params[t.Contraction.X.Main.Param].DType)
+	line := 64 / int64(t.Params[t.Contraction.X.Main.Param].DType.Bytes())
+	rows := int64(2)
+	t.aheadStep, t.aheadRow = 1, across
+	if steps := t.unroll(); k.first == nil && across == t.Kk && !t.Free && line > steps {
+		rows, t.aheadStep, t.aheadRow = line/steps, line/steps, 0
+	}
+	row := t.Cur.NewMul(n, build.Int(build.I64, rows*across))
+	t.ahead = t.Cur.NewGetElementPtr(elem, p, t.Add(row, build.Int(build.I64, int64(t.Rows)*across)))
+	t.aheadType = elem
+}
+
+// askAhead asks for what prefetchRows prepared, in the turn of the loop from step kk on.
+func (t *tileGen) askAhead(kk value.Value) {
+	if t.ahead == nil {
+		return
+	}
+	p := t.Cur.NewGetElementPtr(t.aheadType, t.ahead, t.Mul(kk, build.Int(build.I64, t.aheadStep)))
+	loops.PrefetchLine(t.writer.Func, loops.ToL1, p)
+	if t.aheadRow != 0 {
+		loops.PrefetchLine(t.writer.Func, loops.ToL1, t.Cur.NewGetElementPtr(t.aheadType, p,
+			build.Int(build.I64, t.aheadRow)))
+	}
+}
+
+// prefetchSquares asks for the rows of y that the next tile turns over, in the order in which they lie in memory: as
+// many lines for each square as it has. Squares go down the rows of many pages at once, which no processor follows for
+// long, and where rows are pages apart, their lines share a few sets of the first-level cache, so these come to the
+// second.
+func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
+	main, w := t.Contraction.Y.Main, int64(t.lanes)
+	param := t.Params[main.Param]
+	size := int64(param.DType.Bytes())
+	if t.pairs || !t.rowsFollow(main) || t.fixed(t.Chains.Axis) &&
+		(t.Kk*size < 1024 || t.Kk*size*t.Panel > aheadBytes) {
+		return
+	}
+	p := t.address(main.Param, main.At, k)
+	elem := build.MemoryType(param.DType)
+	p = t.Cur.NewGetElementPtr(elem, p, t.Mul(t.Add(kk, t.Extent(t.Chains.Axis.Extent)), build.Int(build.I64, t.Panel)))
+	for at := v * w * w; at < (v+1)*w*w; at += 64 / size {
+		loops.PrefetchLine(t.writer.Func, loops.ToL2, t.Cur.NewGetElementPtr(elem, p, build.Int(build.I64, at)))
+	}
+}
+
+// rowsFollow reports that y lies in memory row after row of the chains.
+func (t *tileGen) rowsFollow(main *kernel.Load) bool {
+	follow := false
+	for _, term := range main.At.Terms {
+		switch term.Var {
+		case t.Chains.Axis.Var:
+			if !term.Coef.IsConst(1) {
+				return false
+			}
+		case t.Col.Var:
+			follow = term.Coef.Equal(t.Chains.Axis.Extent.Dim)
+		}
+	}
+	return follow
+}

@@ -1,0 +1,155 @@
+package target
+
+import (
+	"io"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+
+	x86 "golang.org/x/sys/cpu"
+
+	"healc/codegen"
+)
+
+// Machine is what the shape of generated code depends on. It never changes a result. The zero Machine is a
+// processor with AVX-512.
+type Machine struct {
+	VectorBits int  // of a register; 0 is 512
+	Registers  int  // vector registers; 0 is 32
+	NoFMA      bool // a fused multiply-add is a call
+	Scale      bool // there is vscalef
+	Narrow     bool // one iteration at a time, in loops as they stand in the kernel
+	Device     bool // a thread of a GPU, see DeviceModule
+	IFMA       bool // 512-bit vectors have multiply-adds of 52-bit integers
+	Mul64      bool // 512-bit vectors have products of 64-bit integers that cost no more than others
+	PairSums   bool // x86: products of 16-bit integers are summed in pairs
+	// x86: products of integers are added up by instructions of their own, see Note [Products together]
+	IntSums      bool
+	EvenProducts bool // x86: products of 32-bit integers are those of the even elements of two vectors
+	Split        bool // vectors are longer than registers, see Note [Split vectors]
+	L1, L2       int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
+}
+
+// MultipliesDoubles says that the shortest products of numbers of 52 bits are those of doubles, see Note [Digits].
+func (m Machine) MultipliesDoubles() bool { return !m.NoFMA && !m.IFMA && !m.Device }
+
+func (m Machine) WithDefaults() Machine {
+	set := func(x *int, n int) {
+		if *x == 0 {
+			*x = n
+		}
+	}
+	set(&m.VectorBits, 512)
+	set(&m.Registers, 32)
+	set(&m.L1, 32<<10)
+	set(&m.L2, 512<<10)
+	return m
+}
+
+// Masks reports that comparisons of vectors give a bit for each lane.
+func (m Machine) Masks() bool { return m.VectorBits >= 512 }
+
+// Processors by the first letters of LLVM's names, the longest that fits counts. What is not here is taken
+// for the baseline of its architecture.
+var (
+	avx512 = []string{"x86-64-v4", "skylake-avx512", "skx", "cascadelake", "cooperlake", "cannonlake", "icelake",
+		"tigerlake",
+		"rocketlake", "sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids", "znver4", "znver5", "knl",
+		"knm"}
+	avx512ifma = []string{"cannonlake", "icelake", "tigerlake", "rocketlake", "sapphirerapids", "emeraldrapids",
+		"graniterapids", "diamondrapids", "znver4", "znver5"}
+	avx512mul64 = []string{"znver4", "znver5"} // Intel's take three instructions' time
+	avx2        = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake",
+		"raptorlake",
+		"meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest", "gracemont", "grandridge",
+		"clearwaterforest"}
+)
+
+// MachineOf describes a target. Features and cache sizes are those of this machine when the target is, too. It asks the
+// processor, not LLVM, so that text is generated while the library is opened.
+func MachineOf(t codegen.Target) Machine {
+	triple := t.Triple
+	cpu, made := SplitName(t.CPU)
+	m := Machine{Split: made != ""}
+	if cpu == "" {
+		m.L1, m.L2 = hostCaches()
+	}
+	if triple == "" && runtime.GOARCH != "amd64" || triple != "" && !strings.HasPrefix(triple, "x86_64") {
+		m.VectorBits, m.Registers = 128, 32
+		return m.WithDefaults()
+	}
+	fits := func(names []string) (longest int) {
+		for _, n := range names {
+			if strings.HasPrefix(cpu, n) {
+				longest = max(longest, len(n))
+			}
+		}
+		return longest
+	}
+	wide, half, integer := fits(avx512), fits(avx2), fits(avx512ifma)
+	quick := fits(avx512mul64) > 0
+	has := map[string]bool{"avx512f": wide > half, "avx512bw": wide > half && !strings.HasPrefix(cpu, "kn"),
+		"avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
+	if cpu == "" {
+		has = map[string]bool{"avx512f": x86.X86.HasAVX512F, "avx512bw": x86.X86.HasAVX512BW,
+			"avx512ifma": x86.X86.HasAVX512IFMA,
+			"avx2":       x86.X86.HasAVX2, "fma": x86.X86.HasFMA && x86.X86.HasAVX}
+		quick = hostIsAMD() // those with AVX-512 are the ones of avx512mul64
+	}
+	for _, f := range strings.Split(t.Features, ",") {
+		if f = strings.TrimSpace(f); f != "" {
+			has[f[1:]] = f[0] == '+'
+		}
+	}
+	switch {
+	case has["avx512f"]:
+		m.VectorBits, m.Registers = 512, 32
+	case has["avx2"]:
+		m.VectorBits, m.Registers = 256, 16
+	default:
+		m.VectorBits, m.Registers = 128, 16
+	}
+	m.Scale = has["avx512f"]
+	m.NoFMA = !has["fma"] && !has["avx512f"]
+	m.IFMA = has["avx512f"] && has["avx512ifma"]
+	m.IntSums = has["avx512f"] || has["avx2"]
+	m.EvenProducts = m.IntSums
+	m.Mul64 = quick && has["avx512f"]
+	m.PairSums = !has["avx512f"] || has["avx512bw"]
+	return m.WithDefaults()
+}
+
+// hostCaches are the sizes of the data caches of one core of this machine, as far as they are known.
+var hostCaches = sync.OnceValues(func() (first, second int) { return cacheSize(1), cacheSize(2) })
+
+// hostIsAMD asks Linux who made the processor.
+var hostIsAMD = sync.OnceValue(func() bool {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	start := make([]byte, 256) // of a text of kilobytes for each processor
+	n, _ := io.ReadFull(f, start)
+	return strings.Contains(string(start[:n]), "AuthenticAMD")
+})
+
+// cacheSize asks Linux for the size of a data cache of the first processor; 0 when it does not say.
+func cacheSize(level int) int {
+	for i := range 8 {
+		dir := "/sys/devices/system/cpu/cpu0/cache/index" + strconv.Itoa(i) + "/"
+		word := func(name string) string {
+			raw, _ := os.ReadFile(dir + name)
+			return strings.TrimSpace(string(raw))
+		}
+		if word("level") != strconv.Itoa(level) || word("type") == "Instruction" {
+			continue
+		}
+		if n, err := strconv.Atoi(strings.TrimSuffix(word("size"), "K")); err == nil {
+			return n << 10
+		}
+	}
+	return 0
+}
