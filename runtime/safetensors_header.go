@@ -107,89 +107,110 @@ func (s *Safetensors) parseMetadata(d *json.Decoder) error {
 	})
 }
 
-// parseTensor reads what the header says of one tensor, and compares its type with its bytes.
+// tensorParser reads the header's entry of one tensor.
+type tensorParser struct {
+	d    *json.Decoder
+	x    safetensor
+	seen map[string]bool // the fields of the entry
+}
+
+// parseTensor reads the header's entry of one tensor, and compares its type with its bytes.
 func (s *Safetensors) parseTensor(d *json.Decoder, name string) error {
-	fail := func(err error, format string, args ...any) error {
-		return &SafetensorsError{Tensor: name, Reason: fmt.Sprintf(format, args...), Err: err}
+	p := &tensorParser{d: d, x: safetensor{name: name}, seen: map[string]bool{}}
+	if err := eachField(d, p.field); err != nil {
+		return err
 	}
-	whole := func(what string) (n int64, err error) {
-		t, err := d.Token()
-		if err != nil {
-			return 0, err
+	for _, field := range []string{"dtype", "shape", "data_offsets"} {
+		if !p.seen[field] {
+			return p.fail(nil, "the field %q is missing", field)
 		}
-		digits, ok := t.(json.Number)
-		if ok {
-			n, err = strconv.ParseInt(digits.String(), 10, 64)
-		}
-		if !ok || err != nil || n < 0 {
-			return 0, fail(nil, "%v in %s is no whole number from 0 to 2^63 - 1", t, what)
-		}
-		return n, nil
 	}
-	x := safetensor{name: name}
-	seen := map[string]bool{}
-	err := eachField(d, func(field string) (err error) {
-		if seen[field] {
-			return fail(nil, "%q stands twice", field)
-		}
-		seen[field] = true
-		switch field {
-		case "dtype":
-			t, err := d.Token()
-			if err != nil {
-				return err
+	x := p.x
+	size, err := checkShape(x.dtype, x.shape)
+	if err != nil {
+		return p.fail(err, "the shape")
+	}
+	if x.end-x.begin != size {
+		return p.fail(nil, "%s has %d bytes, and data_offsets [%d, %d] do not", typeName(x.dtype, x.shape), size,
+			x.begin, x.end)
+	}
+	s.tensors = append(s.tensors, x)
+	return nil
+}
+
+func (p *tensorParser) fail(err error, format string, args ...any) error {
+	return &SafetensorsError{Tensor: p.x.name, Reason: fmt.Sprintf(format, args...), Err: err}
+}
+
+// field reads one field of the entry.
+func (p *tensorParser) field(name string) error {
+	if p.seen[name] {
+		return p.fail(nil, "%q stands twice", name)
+	}
+	p.seen[name] = true
+	switch name {
+	case "dtype":
+		return p.dtype()
+	case "shape":
+		return eachElement(p.d, func() error {
+			n, err := p.whole("the shape")
+			if p.x.shape = append(p.x.shape, n); len(p.x.shape) > maxNpyRank {
+				return p.fail(nil, "a shape of more than %d axes", maxNpyRank)
 			}
-			dtype, isString := t.(string)
-			known := false
-			if x.dtype, known = safetensorsDTypes[dtype]; !isString || !known {
-				return fail(nil, "unsupported dtype %q", fmt.Sprint(t))
-			}
-		case "shape":
-			return eachElement(d, func() error {
-				n, err := whole("the shape")
-				if x.shape = append(x.shape, n); len(x.shape) > maxNpyRank {
-					return fail(nil, "a shape of more than %d axes", maxNpyRank)
-				}
-				return err
-			})
-		case "data_offsets":
-			var offsets []int64
-			err = eachElement(d, func() error {
-				n, err := whole("data_offsets")
-				if offsets = append(offsets, n); len(offsets) > 2 {
-					return fail(nil, "data_offsets has more than a begin and an end")
-				}
-				return err
-			})
-			if err == nil && len(offsets) != 2 {
-				return fail(nil, "data_offsets has no begin and end")
-			}
-			if err == nil {
-				x.begin, x.end = offsets[0], offsets[1]
-			}
-		default:
-			return fail(nil, "unknown field %q", field)
+			return err
+		})
+	case "data_offsets":
+		return p.offsets()
+	}
+	return p.fail(nil, "unknown field %q", name)
+}
+
+func (p *tensorParser) dtype() error {
+	t, err := p.d.Token()
+	if err != nil {
+		return err
+	}
+	dtype, isString := t.(string)
+	known := false
+	if p.x.dtype, known = safetensorsDTypes[dtype]; !isString || !known {
+		return p.fail(nil, "unsupported dtype %q", fmt.Sprint(t))
+	}
+	return nil
+}
+
+func (p *tensorParser) offsets() error {
+	var offsets []int64
+	err := eachElement(p.d, func() error {
+		n, err := p.whole("data_offsets")
+		if offsets = append(offsets, n); len(offsets) > 2 {
+			return p.fail(nil, "data_offsets has more than a begin and an end")
 		}
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	for _, field := range []string{"dtype", "shape", "data_offsets"} {
-		if !seen[field] {
-			return fail(nil, "the field %q is missing", field)
-		}
+	if len(offsets) != 2 {
+		return p.fail(nil, "data_offsets has no begin and end")
 	}
-	size, err := checkShape(x.dtype, x.shape)
-	if err != nil {
-		return fail(err, "the shape")
-	}
-	if x.end-x.begin != size {
-		return fail(nil, "%s has %d bytes, and data_offsets [%d, %d] do not", typeName(x.dtype, x.shape), size, x.begin,
-			x.end)
-	}
-	s.tensors = append(s.tensors, x)
+	p.x.begin, p.x.end = offsets[0], offsets[1]
 	return nil
+}
+
+// whole reads a whole number.
+func (p *tensorParser) whole(what string) (n int64, err error) {
+	t, err := p.d.Token()
+	if err != nil {
+		return 0, err
+	}
+	digits, ok := t.(json.Number)
+	if ok {
+		n, err = strconv.ParseInt(digits.String(), 10, 64)
+	}
+	if !ok || err != nil || n < 0 {
+		return 0, p.fail(nil, "%v in %s is no whole number from 0 to 2^63 - 1", t, what)
+	}
+	return n, nil
 }
 
 // covers checks that the tensors cover size bytes, each byte once.

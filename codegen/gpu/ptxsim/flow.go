@@ -1,9 +1,12 @@
 package ptxsim
 
-// This file looks at a function as a graph of basic blocks: where branches meet again, and whether registers are
-// written before they are read.
+import "slices"
 
-// graph is the basic blocks of a function. Block i is code[start[i]:start[i+1]]; the last one is the way out, empty.
+// This file analyses the control-flow graph of a function: where branches join, and whether registers are written
+// before they are read.
+
+// graph is the basic blocks of a function. Block i is code[start[i]:start[i+1]]; the last one is the exit, which is
+// empty.
 type graph struct {
 	start []int32
 	of    []int32 // the block of each operation that begins one
@@ -68,8 +71,8 @@ func (f *function) blocks() *graph {
 	return g
 }
 
-// order is the blocks in reverse postorder of a walk from root along next, and the number of each, -1 where the walk
-// does not come.
+// order is the blocks in reverse postorder of a walk from root along next, and the number of each; -1 is a block that
+// the walk does not reach.
 func order(root int32, next [][]int32) (blocks, number []int32) {
 	number = make([]int32, len(next))
 	for i := range number {
@@ -104,9 +107,9 @@ func order(root int32, next [][]int32) (blocks, number []int32) {
 	return blocks, number
 }
 
-// joins finds the immediate post-dominator of each branch: the first instruction that all ways from it come through. It
-// is computed as Cooper, Harvey and Kennedy compute dominators ("A Simple, Fast Dominance Algorithm"), on the graph
-// turned around. A branch whose ways meet only at the way out, or not at all, has none.
+// joins finds the immediate post-dominator of each branch: the first instruction on all paths from it. It is
+// computed as Cooper, Harvey and Kennedy compute dominators ("A Simple, Fast Dominance Algorithm"), on the reversed
+// graph. A branch whose paths join only at the exit, or not at all, has none.
 func (f *function) joins() {
 	g := f.blocks()
 	blocks, number := order(g.exit(), g.pred)
@@ -154,91 +157,92 @@ func (f *function) joins() {
 	}
 }
 
-// mayReadUndefined says whether there is a way on which a register is read that was not written on it. Parameters and
-// constants are always defined.
+// registers is a set of the registers of a function: its values, then its predicates.
+type registers []uint64
+
+func (s registers) add(i int32)      { s[i/64] |= 1 << (i % 64) }
+func (s registers) has(i int32) bool { return s[i/64]>>(i%64)&1 != 0 }
+
+// intersect leaves the registers that t has, too.
+func (s registers) intersect(t registers) {
+	for i := range s {
+		s[i] &= t[i]
+	}
+}
+
+// definedness is the forward data-flow problem of the registers that were written on every path.
+type definedness struct {
+	f   *function
+	g   *graph
+	out []registers // at the end of each block; nil is not known yet, which stands for all registers
+}
+
+// mayReadUndefined reports whether some path reads a register that was not written on it. Parameters and constants are
+// always defined.
 func (f *function) mayReadUndefined() bool {
 	g := f.blocks()
-	words := (f.nvals + f.npreds + 63) / 64
-	set := func(s []uint64, i int32) { s[i/64] |= 1 << (i % 64) }
-	defined := func(s []uint64, i int32) bool { return s[i/64]>>(i%64)&1 != 0 }
-	// what a block writes for certain
-	writes := func(s []uint64, o *op) {
-		if o.guard >= 0 {
-			return
-		}
-		for _, d := range o.defs {
-			set(s, d)
-		}
-		for _, d := range o.pdefs {
-			set(s, int32(f.nvals)+d)
-		}
-	}
+	d := &definedness{f: f, g: g, out: make([]registers, len(g.succ))}
 	blocks, _ := order(0, g.succ)
-	out := make([][]uint64, len(g.succ)) // nil: not known yet, everything
-	entry := func(b int32) []uint64 {
-		in := make([]uint64, words)
-		if b == 0 {
-			return in
-		}
-		first := true
-		for _, p := range g.pred[b] {
-			if out[p] == nil {
-				continue
-			}
-			for i := range in {
-				if first {
-					in[i] = out[p][i]
-				} else {
-					in[i] &= out[p][i]
-				}
-			}
-			first = false
-		}
-		return in
-	}
+	blocks = slices.DeleteFunc(blocks, func(b int32) bool { return b == g.exit() })
 	for changed := true; changed; {
 		changed = false
 		for _, b := range blocks {
-			if b == g.exit() {
-				continue
-			}
-			s := entry(b)
+			s := d.entry(b)
 			for i := g.start[b]; i < g.start[b+1]; i++ {
-				writes(s, &f.code[i])
+				d.write(s, &f.code[i])
 			}
-			if out[b] == nil || !equal(out[b], s) {
-				out[b], changed = s, true
+			if d.out[b] == nil || !slices.Equal(d.out[b], s) {
+				d.out[b], changed = s, true
 			}
 		}
 	}
-	for _, b := range blocks {
-		if b == g.exit() {
-			continue
-		}
-		s := entry(b)
-		for i := g.start[b]; i < g.start[b+1]; i++ {
-			o := &f.code[i]
-			for _, u := range o.uses {
-				if !defined(s, u) {
-					return true
-				}
-			}
-			for _, u := range o.puses {
-				if !defined(s, int32(f.nvals)+u) {
-					return true
-				}
-			}
-			writes(s, o)
-		}
-	}
-	return false
+	return slices.ContainsFunc(blocks, d.readsUndefined)
 }
 
-func equal(a, b []uint64) bool {
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
+// entry is the set at the begin of block b: the registers that all known predecessors have at their end.
+func (d *definedness) entry(b int32) registers {
+	in := make(registers, (d.f.nvals+d.f.npreds+63)/64)
+	if b == 0 {
+		return in
 	}
-	return true
+	first := true
+	for _, p := range d.g.pred[b] {
+		switch {
+		case d.out[p] == nil:
+			continue
+		case first:
+			copy(in, d.out[p])
+		default:
+			in.intersect(d.out[p])
+		}
+		first = false
+	}
+	return in
+}
+
+// write adds the registers that o writes for certain.
+func (d *definedness) write(s registers, o *op) {
+	if o.guard >= 0 {
+		return
+	}
+	for _, v := range o.defs {
+		s.add(v)
+	}
+	for _, p := range o.pdefs {
+		s.add(int32(d.f.nvals) + p)
+	}
+}
+
+// readsUndefined reports whether an instruction of block b reads a register that is not in the set before it.
+func (d *definedness) readsUndefined(b int32) bool {
+	s := d.entry(b)
+	for i := d.g.start[b]; i < d.g.start[b+1]; i++ {
+		o := &d.f.code[i]
+		if slices.ContainsFunc(o.uses, func(u int32) bool { return !s.has(u) }) ||
+			slices.ContainsFunc(o.puses, func(u int32) bool { return !s.has(int32(d.f.nvals) + u) }) {
+			return true
+		}
+		d.write(s, o)
+	}
+	return false
 }
