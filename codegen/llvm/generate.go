@@ -36,12 +36,10 @@ type Options struct {
 // plan's launches how the kernels are best cut.
 func Generate(km *kernel.Module, opts Options) (string, error) {
 	km = transform.Specialise(km, ProductsOf(opts.Machine))
-	m := &emit.Module{Km: km, M: lir.NewModule(), Prefix: opts.Prefix, Intrinsics: map[string]*lir.Func{},
-		Funcs:    map[string]*lir.Func{},
-		Registry: registry, Access: loops.ScheduledAccess{Access: emit.ProcessorAccess{}}, Forms: allForms,
-		Machine: opts.Machine.WithDefaults(), Quick: opts.Effort != Full}
+	p := newProgram(km, opts.Machine)
+	m := p.Module
+	m.Prefix, m.Quick = opts.Prefix, opts.Effort != Full
 	m.Machine.Narrow = m.Machine.Narrow || opts.Effort == Least
-	p := &program{Module: m, contractions: map[string]*matmul.Contraction{}}
 	p.schedule()
 	m.M.SourceFilename = km.Name
 	m.M.TargetTriple = opts.Triple
@@ -86,7 +84,7 @@ func (m *program) defineKernel(k *kernel.Kernel) {
 	body.Linkage = enum.LinkageInternal
 	build.FunctionAttrs(body)
 	body.FuncAttrs = append(body.FuncAttrs, enum.FuncAttrAlwaysInline)
-	form := m.formOf(k)
+	_, form := m.formOf(k)
 	ts := k.Types
 	if form.types != nil {
 		ts = form.types

@@ -117,11 +117,11 @@ var kernelForms = []struct {
 	},
 }
 
-// formOf is the first form that fits a kernel.
-func (m *program) formOf(k *kernel.Kernel) *written {
+// formOf is the first form that fits a kernel, and its name.
+func (m *program) formOf(k *kernel.Kernel) (name string, w *written) {
 	for _, f := range kernelForms {
 		if w := f.Fit(m, k); w != nil {
-			return w
+			return f.Name, w
 		}
 	}
 	panic("BUG: no form for kernel " + k.Name)

@@ -1,9 +1,6 @@
 package llvm
 
 import (
-	"reflect"
-
-	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/loops"
 	"healc/codegen/llvm/matmul"
 	"healc/codegen/llvm/reduce"
@@ -14,9 +11,27 @@ import (
 
 // schedule tells the plan into how many tasks kernels are cut and at which multiples the others are best cut.
 func (m *program) schedule() {
+	width := m.decide()
+	if width == nil {
+		return
+	}
+	visitLaunches(m.Km.Plan, func(l *abi.Launch) {
+		if c := m.contractions[l.Kernel]; c != nil && !c.Free {
+			l.Tasks, l.Work, l.Bytes, l.Align = c.Units(), c.UnitWork(), 0, 1
+			return
+		}
+		if w, here := width[l.Kernel]; here {
+			l.Align = w
+		}
+	})
+}
+
+// decide finds the kernels that are matrix products, and at which multiples of an index the others are best cut, by
+// their names; nil where there is no plan to tell, or the target has one iteration at a time.
+func (m *program) decide() map[string]int64 {
 	plan := m.Km.Plan
 	if plan == nil || m.Machine.Narrow {
-		return
+		return nil
 	}
 	launched := map[string]bool{}
 	visitLaunches(plan, func(l *abi.Launch) { launched[l.Kernel] = true })
@@ -38,7 +53,7 @@ func (m *program) schedule() {
 			continue
 		}
 		if len(k.Axes) == 1 {
-			g := &emit.Func{Module: m.Module, Types: k.Types, Params: k.Params, Features: map[reflect.Type]any{}}
+			g := m.probe(k)
 			_, body := transform.HoistInvariants(k)
 			width[k.Name] = int64(loops.VectorWidth(g, k.Axes[0].Var, body))
 			if c := reduce.ColumnStrip(g, k.Axes[0].Var, body); c != nil {
@@ -46,15 +61,7 @@ func (m *program) schedule() {
 			}
 		}
 	}
-	visitLaunches(plan, func(l *abi.Launch) {
-		if c := m.contractions[l.Kernel]; c != nil && !c.Free {
-			l.Tasks, l.Work, l.Bytes, l.Align = c.Units(), c.UnitWork(), 0, 1
-			return
-		}
-		if w, here := width[l.Kernel]; here {
-			l.Align = w
-		}
-	})
+	return width
 }
 
 // visitLaunches calls f for every launch of a plan.

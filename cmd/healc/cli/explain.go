@@ -14,7 +14,8 @@ import (
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	var entry, grad, target string
+	var entry, grad, target, cpu string
+	var schedule bool
 	var shapes, wrt []string
 	c := &cobra.Command{
 		Use:   "explain FILE|CODE",
@@ -42,13 +43,17 @@ func (a *app) explainCommand() *cobra.Command {
 				return &driver.UsageError{Message: "there is no target `" + target + "`",
 					Help: "the targets are cpu and gpu"}
 			}
+			if cpu != "" && (!schedule || target == heal.GPU) {
+				return &driver.UsageError{Message: "--cpu says for which processor --schedule is, and there is none",
+					Help: "add --schedule, without --target gpu"}
+			}
 			file, err := a.source(args[0])
 			if err != nil {
 				return err
 			}
 			e := &driver.Emit{
-				File: file, Entry: entry, Shape: shape,
-				Opts: engine.Options{Target: codegen.Target{Kind: target},
+				File: file, Entry: entry, Shape: shape, Schedule: schedule,
+				Opts: engine.Options{Target: codegen.Target{Kind: target, CPU: cpu},
 					Debug: pipeline.Debug{Passes: &passes.Options{VerifyEach: true, Dump: passes.DumpFromEnv(a.err),
 						Out: a.err}}},
 				Loaded: func(m *engine.Module) { a.module = m },
@@ -68,6 +73,9 @@ func (a *app) explainCommand() *cobra.Command {
 	}
 	c.Flags().StringVar(&entry, "entry", "", "the function to explain")
 	c.Flags().StringVar(&target, "target", heal.CPU, "cpu, or gpu: how the kernels are launched on a device")
+	c.Flags().BoolVar(&schedule, "schedule", false,
+		"how each kernel is written for a processor: its form, tiles and vectors")
+	c.Flags().StringVar(&cpu, "cpu", "", "LLVM's `NAME` of the processor of --schedule (default: this machine's)")
 	c.Flags().StringVar(&grad, "grad", "", "the function whose gradient is explained")
 	c.Flags().StringSliceVar(&wrt, "wrt", nil,
 		"the `PARAMETERS` of --grad, with commas between them; all floats when it is not given")

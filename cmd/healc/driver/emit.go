@@ -91,13 +91,15 @@ func FindKind(name string) (Kind, error) {
 
 // Emit writes down what a stage of the compiler makes of a file.
 type Emit struct {
-	File   *diag.File
-	Entry  string           // "" is all public functions; else main; else all functions
-	Shape  map[string]int64 // values of shape parameters; the others stay symbolic
-	Opts   engine.Options
-	Loaded func(*engine.Module)
-	Prefix string // of the names in a shared library
-	SoName string // by which programs find the shared library
+	File  *diag.File
+	Entry string           // "" is all public functions; else main; else all functions
+	Shape map[string]int64 // values of shape parameters; the others stay symbolic
+	Opts  engine.Options
+	// Schedule asks Explain how each kernel is written for the processor of Opts.Target.
+	Schedule bool
+	Loaded   func(*engine.Module)
+	Prefix   string // of the names in a shared library
+	SoName   string // by which programs find the shared library
 
 	module *engine.Module
 	lib    *aot.Library

@@ -1,6 +1,9 @@
 package matmul
 
 import (
+	"fmt"
+	"strings"
+
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/loops"
 	"healc/codegen/llvm/reduce"
@@ -89,6 +92,36 @@ const (
 	// Columns for which a left operand that is computed is packed once; see packedCols in passes/fusion.
 	computedCols = 384
 )
+
+// String says what was decided, for people.
+func (c *Contraction) String() string {
+	if !c.Planned {
+		return "plain loops: tiles gain nothing for this shape and processor"
+	}
+	var b strings.Builder
+	switch {
+	case c.m == 1 && c.ByRows:
+		fmt.Fprintf(&b, "a vector by a matrix that is read row after row, %d columns at a time", c.BlockCols)
+	case c.m == 1:
+		fmt.Fprintf(&b, "a vector by a matrix, %d vectors of %d columns", c.Vecs, c.lanes)
+	default:
+		fmt.Fprintf(&b, "tiles of %d rows by %d vectors of %d columns, pieces of %d along k, blocks of %d columns",
+			c.Rows, c.Vecs, c.lanes, c.Piece, c.BlockCols)
+	}
+	for _, x := range []struct {
+		is   bool
+		text string
+	}{
+		{c.PackX, "packs the operand of the rows"}, {c.PackY, "packs the operand of the columns"},
+		{c.Turned, "transposes the operand of the columns in registers"}, {c.pairs, "adds pairs of products"},
+		{c.Free, "for any shape"},
+	} {
+		if x.is {
+			b.WriteString("; " + x.text)
+		}
+	}
+	return b.String()
+}
 
 // Plan decides how c is computed on a machine; false when the plain loop is as good.
 func (c *Contraction) Plan(mach target.Machine) bool {

@@ -18,7 +18,9 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/codegen/gpu"
+	"healc/codegen/llvm"
 	"healc/codegen/llvm/matmul"
+	"healc/codegen/target"
 	"healc/internal/engine"
 	"healc/ir/kernel"
 	"healc/lang/diag"
@@ -91,20 +93,28 @@ func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explan
 			return nil, err
 		}
 		x.forms = gpu.FormNames(km)
+	} else if e.Schedule {
+		if e.Opts.Target.CPU != "" {
+			if err := llvm.CheckProcessor(e.Opts.Target); err != nil {
+				return nil, err
+			}
+		}
+		x.decisions = llvm.Decisions(km, target.MachineOf(e.Opts.Target))
 	}
 	return x, nil
 }
 
 type explanation struct {
-	w       *bufio.Writer
-	home    string                // the file that is explained
-	files   map[string]*diag.File // those that its functions stand in, by name
-	km      *kernel.Module
-	kernels map[string]*kernel.Kernel
-	names   []string              // of the buffers of the function that is explained
-	phases  map[*abi.Launch]phase // of the kernels of a derivative; nil for any other function
-	device  *abi.Device           // how the kernels are launched on a GPU; nil when the program is for the CPU
-	forms   map[string]string     // how each of them is mapped to a grid, by its name: gpu.KernelForms
+	w         *bufio.Writer
+	home      string                // the file that is explained
+	files     map[string]*diag.File // those that its functions stand in, by name
+	km        *kernel.Module
+	kernels   map[string]*kernel.Kernel
+	names     []string                 // of the buffers of the function that is explained
+	phases    map[*abi.Launch]phase    // of the kernels of a derivative; nil for any other function
+	device    *abi.Device              // how the kernels are launched on a GPU; nil when the program is for the CPU
+	decisions map[string]llvm.Decision // how each of them is written for a processor; nil when nobody asks
+	forms     map[string]string        // how each of them is mapped to a grid, by its name: gpu.KernelForms
 }
 
 func (x *explanation) line(format string, args ...any) {
@@ -335,6 +345,13 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 		x.grids(indent, x.forms[l.Kernel], x.device.Kernels[l.Kernel])
 	case len(k.Axes) > 0:
 		x.split(indent, axes[0], l)
+	}
+	if d, ok := x.decisions[l.Kernel]; ok {
+		text := d.Form
+		if d.How != "" {
+			text += ": " + d.How
+		}
+		x.line("%s  %-11s%s", indent, "schedule", text)
 	}
 }
 
