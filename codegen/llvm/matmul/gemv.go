@@ -220,7 +220,7 @@ func (t *tileGen) broadcastX(kk value.Value, u int64) value.Value {
 const streamRows = 8
 
 // stream computes the n columns from column at of one row: y is read as it lies in memory, row after row, as in
-// a vector times a matrix. The sums are in memory that stays in the first-level cache (Note [Reductions across rows]).
+// a vector times a matrix. The sums are in memory that stays in the first-level cache (Note [Outer-axis reductions]).
 func (c *writer) stream(at, n value.Value) {
 	reg := build.RegisterType(c.acc)
 	cells := func(j value.Value, width int) value.Value {

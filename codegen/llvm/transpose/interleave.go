@@ -14,7 +14,7 @@ import (
 	"healc/ir/scalar"
 )
 
-// Note [Braids]
+// Note [Interleaved stores]
 //
 // A transpose to a short last axis, f32[3, N] to f32[N, 3], writes the elements of a few long rows in turns. Tiles of
 // three columns are none. So vectors go along the axis before the last one, where the operands lie, one for each of the

@@ -9,7 +9,7 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Turned operands]
+// Note [Tiled transposition]
 //
 // An element-wise kernel that reads an operand along another axis than the one along which it writes, such as
 // transpose(x) .* 2.0 .+ y, has no good order of plain loops: along one axis every load is a line of its own, along the

@@ -13,7 +13,7 @@ import (
 	"healc/ir/kernel/analysis"
 )
 
-// Note [Turned steps]
+// Note [Transposed loops]
 //
 // A sequential loop along rows, in vectors over neighbouring rows, reads and writes an element of each row in a step:
 //
