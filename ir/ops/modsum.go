@@ -239,7 +239,7 @@ func requireChannels(c, what string, p, x types.Tensor) error {
 
 // lowBits is how many bits the low parts of n elements have: 32, which is right for fewer than 2^31, or, for known
 // numbers below 2^18, so many that the sum of either part stays below 2^50, where a double takes it, and that of the
-// high parts is as short as may be (Note [High sums] in codegen/llvm/reduce/narrowsum.go).
+// high parts is as short as may be (Note [Narrowed accumulators] in codegen/llvm/reduce/narrowsum.go).
 func lowBits(n int64, known bool) int64 {
 	if !known || n >= 1<<18 {
 		return 32

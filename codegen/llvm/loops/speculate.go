@@ -35,7 +35,7 @@ import (
 // registers are too few: opaque. Where the lower half of a 64-bit m is 0, the upper halves of x tell, and where x is a
 // maximum, its operands: AVX2 has a maximum of 32-bit numbers, and none of 64 bits.
 //
-// Sums down columns put the arms off until all rows are added (Note [Reductions across rows]): what is put together is
+// Sums down columns put the arms off until all rows are added (Note [Outer-axis reductions]): what is put together is
 // kept from one round of the loops to the next, in memory of which LLVM makes registers.
 
 // hotVectors is the number of vectors of a block. More gain nothing: 8 took as long on a Zen 4.

@@ -25,8 +25,8 @@ import (
 //	for i in steps of 8
 //	  parallel j { a[j], c[j]; y[i, j] = ...; y[i+1, j] = ...; ... y[i+7, j] = ... }
 //
-// Narrower strips of all rows would keep a and c close, too, but then memory is read in short pieces (Note [Reductions
-// across rows]). f32[4096, 4096] with two vectors along the rows, one thread of a Zen 4, least of 15 runs, by the rows
+// Narrower strips of all rows would keep a and c close, too, but then memory is read in short pieces (Note [Outer-axis
+// reductions]). f32[4096, 4096] with two vectors along the rows, one thread of a Zen 4, least of 15 runs, by the rows
 // at once and the registers of each of them (a copy takes 3.3 ms; November 2026):
 //
 //	1 row x 2    5.5 to 6.7 ms     2 x 2  6.0     4 x 2  4.1 to 4.8     8 x 2  4.1     16 x 2  5.6

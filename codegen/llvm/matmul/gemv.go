@@ -16,7 +16,7 @@ import (
 
 // turnedChain is chain for one row and a y that lies in memory along k, as in a matrix times a vector: the elements
 // of y that one step needs are far from each other. Squares, as many steps as a vector has elements for as many
-// columns, are read along k and turned over in registers.
+// columns, are read along k and transposed in registers.
 func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
 	w := int64(t.lanes)
 	squares := t.Cur.NewAnd(k.n, build.Int(build.I64, -w))
@@ -27,7 +27,7 @@ func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
 			lag = t.Min(lag, squares)
 		}
 	}
-	// What the first vector does alone, all of them, and what the others have left.
+	// The steps that the first vector does alone, those that all do, and those that are left for the others.
 	one := func(v int, from, to value.Value) {
 		sums[v] = t.For(from, to, w, sums[v:v+1], func(kk value.Value, s []value.Value) []value.Value {
 			return []value.Value{t.square(k, kk, v, s[0])}
@@ -99,7 +99,7 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 		}
 		return sum
 	}
-	// Of halves that are read into their places nothing is left but to interleave, and half a square takes half of the
+	// Halves that are read into their places only have to be interleaved, and half a square takes half of the
 	// registers.
 	for from := 0; from < w; from += lane {
 		rows := read(from, lane)
@@ -114,12 +114,9 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 
 // Note [Squares behind]
 //
-// The chain of a square of 8 by 8 takes longer than turning it over, so two vectors of sums take turns. Where rows are
-// pages apart, or half a page, their lines share a few sets of the first-level cache, which has room for those of one
-// vector: then the second is some lines behind the first. One thread of a Zen 3, least times in turns with one vector
-// at a time, of which whole squares were read (November 2026): f32 [192, 200] 5.69 us and 3.24, f32 [192, 1040] 31.0
-// and 22.2, f64 [192, 520] 30.3 and 18.7, f32 [4000, 1040] 646 us and 459, f32 [4096, 1024] 660 and 606; without
-// anything between the two vectors 1050, one line 727, 256 bytes 620, 1024 bytes 606.
+// The chain of a square of 8 by 8 takes longer than transposing it, so two vectors of sums take turns. Where rows are
+// pages or half pages apart, their lines share a few sets of the first-level cache, which has room for the lines of one
+// vector. Then the second vector is some lines behind the first (docs/tuning/matrix-vector.md).
 
 // squaresBehind is by how many bytes.
 const squaresBehind = 512
@@ -220,7 +217,7 @@ func (t *tileGen) broadcastX(kk value.Value, u int64) value.Value {
 const streamRows = 8
 
 // stream computes the n columns from column at of one row: y is read as it lies in memory, row after row, as in
-// a vector times a matrix. The sums are in memory that stays in the first-level cache (Note [Reductions across rows]).
+// a vector times a matrix. The sums are in memory that stays in the first-level cache (Note [Outer-axis reductions]).
 func (c *writer) stream(at, n value.Value) {
 	reg := build.RegisterType(c.acc)
 	cells := func(j value.Value, width int) value.Value {
@@ -301,7 +298,7 @@ func (c *writer) stream(at, n value.Value) {
 	c.streamDone(at, n, load)
 }
 
-// streamDone runs what follows the chains of columns that were streamed, whose sums load reads.
+// streamDone runs the epilogue of columns that were streamed, whose sums load reads.
 func (c *writer) streamDone(at, n value.Value, load func(j value.Value, width int) value.Value) {
 	c.span(n, c.lanes, func(j value.Value, width int) {
 		c.Width = width

@@ -13,11 +13,11 @@ import (
 
 // Note [Products together]
 //
-// x86 has no multiply-add of integers but those of Note [Pairs]: a step of a chain is a product and a sum. A Zen 4
-// chooses the pipes of instructions in the order in which they stand in the code. One after the other, products and
-// sums took 1.38 cycles a pair, of the 1 that its pipes need; two products and two sums in turns take 1.11, eight 1.09.
-// LLVM knows nothing of that: it mixes them as it likes and adds products of several steps before the sums, for which
-// registers run out. So the products of a row of a tile go through an empty piece of assembly on their way to the sums.
+// x86 has no multiply-add of integers but those of Note [Pairs]: a step of a chain is a product and a sum. Some
+// processors choose the pipes of instructions in the order of the code. They lose a third where products and sums
+// alternate (docs/tuning/matrix-products.md). LLVM does not know that. It mixes them, and moves products of several
+// steps before the sums, for which registers run out. So the products of a row of a tile go through an empty piece of
+// assembly on their way to the sums.
 
 // products adds the products of x and each of ys to the sums.
 func (t *tileGen) products(x value.Value, ys, sums, next []value.Value) {

@@ -18,19 +18,19 @@ import (
 // where x and y are any element-wise programs of what they read (the prologue: a cast, a scale, a transposed
 // read) and the epilogue any of the result. Such a kernel is recognised here and scheduled anew:
 //
-//	for each block of columns, for some rows              (what threads share out, see Note [Units of products])
+//	for each block of columns, for some rows              (threads share these out, see Note [Units of products])
 //	  for each piece of k                                 (sums wait in the result between pieces; see apart)
 //	    copy the block of y into panels on the stack      (stays in the second-level cache)
 //	    for each tile of rows
 //	      copy the rows of x to the stack                 (stays in the first-level cache)
 //	      for each panel: the tile in registers
 //
-// Every element is still one chain over k ascending from 0, so the bits are those of the plain loop. Copies
-// are made only where reading in place would be slower, see plan.
+// Every element is still one chain over k ascending from 0, so the bits are those of the plain loop. Copies are made
+// only where reading in place would be slower, see Plan.
 //
-// match.go recognises, plan.go decides, loops.go has the loops, pack.go the copies,
-// widening.go narrow integers, tile.go the tile in registers, store.go what becomes of the
-// result.
+// match.go recognises, plan.go decides, loops.go has the loops, pack.go the copies, widening.go narrow integers,
+// interleave.go the order of products, tile.go the tile in registers, store.go the epilogue, prefetch.go what is asked
+// for ahead, gemv.go a matrix times a vector.
 
 // Contraction is a kernel of that form.
 type Contraction struct {
@@ -47,9 +47,9 @@ type Contraction struct {
 	acc     types.DType
 	deps    map[kernel.Ref]dep
 
-	rowChecks bool // before has checks that differ between rows
+	rowChecks bool // Before has checks that differ between rows
 
-	// Rows, columns, length of the chains. Where these follow from shape parameters (free) they are guesses, and
+	// Rows, columns, length of the chains. Where these follow from shape parameters (Free) they are guesses, and
 	// the code reads the values when it runs.
 	Free     bool
 	m, n, Kk int64

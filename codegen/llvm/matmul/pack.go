@@ -104,8 +104,8 @@ func (c *writer) copyX(k chain, i value.Value, h int) {
 		})
 }
 
-// copyBeside copies the h rows of x from row i on with what a step needs side by side: squares are read along k and
-// turned over in registers. What a vector has beyond the rows of a tile is overwritten by that of the next step.
+// copyBeside copies the h rows of x from row i on with the elements of a step side by side: squares are read along k
+// and transposed in registers. What a vector has beyond the rows of a tile is overwritten by that of the next step.
 func (c *writer) copyBeside(k chain, i value.Value, h int) {
 	w := c.lanes
 	bind := func(r int) {
@@ -221,8 +221,8 @@ func (c *writer) copySome(p panels, k chain, kk value.Value) {
 	})
 }
 
-// turnPanel copies panel n of an operand that lies in memory along k: squares are read along k and turned over
-// in registers.
+// turnPanel copies panel n of an operand that lies in memory along k: squares are read along k and transposed in
+// registers.
 func (c *writer) turnPanel(p panels, k chain, n value.Value, cols int64) {
 	w := int64(c.lanes)
 	squares := c.Cur.NewAnd(c.wholeSteps(k), build.Int(build.I64, -w))

@@ -33,7 +33,7 @@ type Schedule struct {
 	xAcross    bool // rows of x are copied with the rows side by side, as they lie in memory
 	SideBySide bool // what a step of a tile needs of x lies side by side in the copy (Note [Side by side])
 	ByRows     bool // y is read row after row for many columns
-	Turned     bool // y is not copied, but turned over in the registers of the tile
+	Turned     bool // y is not copied, but transposed in the registers of the tile
 	YAlong     bool // y lies in memory along k: it is transposed while it is copied
 	PlainStore bool // the epilogue is one store of the sum
 	Carry      *kernel.Store
@@ -48,15 +48,11 @@ const (
 
 	// Note [Side by side]
 	//
-	// With 16 registers a tile has two vectors, so that an element of x meets two multiply-adds, where it meets four
-	// with 32, and panels of half as many columns go past its rows. Where rows of x are a multiple of a page apart, the
-	// lines of a tile share a few sets of the first-level cache and the panels drive them out. So rows are copied there
-	// with what a step needs side by side, turned over if they lie along k. The copy has to pay, so it is made for many
-	// panels at once: the block of y is as large as the stack allows, more than the second-level cache has, but it is
-	// read in order. One thread of a busy Zen 3, medians in turns (November 2026): f32 1024 26.3 ms and 24.7, 2048 238
-	// and 200, f64 512 7.7 and 6.3, f64 1024 63.3 and 53.7; f32 [1024, 1024] by [1024, 256] 7.7 and 6.8, transpose(a) @
-	// b f32 1024 28.2 and 24.1. With few panels and rows of other lengths, such as f32 [512, 784] by [784, 512], it
-	// lost 3%.
+	// With 16 registers a tile has two vectors, so that an element of x meets two multiply-adds. With 32 it meets four.
+	// Where rows of x are a multiple of a page apart, the lines of a tile share a few sets of the first-level cache,
+	// and the panels drive them out. So rows are copied there, with what a step needs side by side, and transposed if
+	// they lie along k. The copy pays for many panels only, so the block of y is as large as the stack allows: more
+	// than the second-level cache holds, but it is read in order (docs/tuning/matrix-products.md).
 	BesideBlock  = 1 << 20
 	besideSteps  = 512     // of a piece: unfinished sums come and go the less
 	besideTiles  = 16      // of rows and more; with fewer, copies of y are what costs
@@ -66,25 +62,23 @@ const (
 
 	// Note [Low tiles]
 	//
-	// Tiles of 3 by 4 read 7 times for 12 multiply-adds, those of 6 by 2 8 times, but more bytes. Alone on a core that
-	// is the same; where something else shares the core's ports for reading it tells, as long as y is read from the
-	// first-level cache and tiles are not too short for their ends. One thread of a Zen 3, alone on the core and not
-	// (November 2026): f32 64 5.29 us and 5.26, 6.28 and 5.95; but with 32 steps 0.64 and 0.69, 0.80 and 0.77, f32 96
-	// (36 KiB) 18.6 and 19.2, 20.5 and 20.9; panels from the second-level cache take a tenth longer.
+	// Tiles of 3 by 4 read 7 times for 12 multiply-adds, tiles of 6 by 2 8 times. That tells where something else
+	// shares the core's ports for reading, as long as y comes from the first-level cache and tiles are not too short
+	// for their ends (docs/tuning/matrix-products.md).
 	LowRows  = 3
 	LowVecs  = 4
 	lowSteps = 48
 	lowTiles = 16
 
 	// A piece of the chains: long, because between pieces the sums go through memory; so short that the rows of a tile
-	// stay in the first-level cache, and a block of some panels in the second.
+	// stay in the first-level cache, and a block of some panels in the second (docs/tuning/matrix-products.md).
 	pieceSteps  = 384
 	acrossAhead = 16 // steps of k of which lines are asked for ahead
 	bandTiles   = 8  // tiles of rows of x that lie across
 	chunkRows   = 64
 
 	// Vectors of sums whose squares take turns where a square has less than whole lines: the chain of one takes longer
-	// than turning over what is in it.
+	// than transposing its elements (docs/tuning/matrix-vector.md).
 	turnedVectors = 2
 
 	aheadBytes = 128 << 10 // of rows of a matrix by a vector that are asked for ahead
@@ -275,8 +269,8 @@ func tileVectors(vectors int64, mach target.Machine) int {
 	return int(min(vectors, 2))
 }
 
-// planVector is plan for one row, where y is read once and bounds the time: it is not copied. Where its rows lie
-// across k, they are streamed; along k, squares are turned over in registers.
+// planVector is Plan for one row, where y is read once and bounds the time: it is not copied. Where its rows lie
+// across k, they are streamed; along k, squares are transposed in registers.
 func (c *Contraction) planVector() bool {
 	size := int64(analysis.ArithmeticType(c.acc).Bytes())
 	along, across, ok := c.strides(c.Y, c.Col.Var)
@@ -489,7 +483,7 @@ func (c *Contraction) grid() (outer, inner int64, byRows bool) {
 	return outer, parts, byRows
 }
 
-// copies tells whether the operands are copied, on most machines; see plan.
+// copies tells whether the operands are copied, on most machines; see Plan.
 func (c *Contraction) copies() (x, y bool) {
 	if c.m == 1 {
 		return false, false
@@ -516,8 +510,8 @@ func (c *Contraction) Units() int64 {
 	return c.batch() * outer * inner
 }
 
-// UnitWork is the work of a unit in scalar operations as the thread pool counts them (30 ps each, see
-// runtime/abi): a step of a chain takes 10 ps for each 4 bytes with AVX-512.
+// UnitWork is the work of a unit in scalar operations, as the thread pool counts them (opTime in runtime/abi). It is
+// made of the time of a step of a chain for each byte (docs/tuning/matrix-products.md).
 func (c *Contraction) UnitWork() int64 {
 	steps := float64(c.batch()) * float64(c.m) * float64(c.n) * float64(c.Kk)
 	return int64(max(min(steps*float64(analysis.ArithmeticType(c.acc).Bytes())/12/float64(c.Units()), 1e15), 1))

@@ -122,9 +122,9 @@ func (t *tileGen) askAhead(kk value.Value) {
 	}
 }
 
-// prefetchSquares asks for the rows of y that the next tile turns over, in the order in which they lie in memory: as
+// prefetchSquares asks for the rows of y that the next tile transposes, in the order in which they lie in memory: as
 // many lines for each square as it has. Squares go down the rows of many pages at once, which no processor follows for
-// long, and where rows are pages apart, their lines share a few sets of the first-level cache, so these come to the
+// long. Where rows are pages apart, their lines share a few sets of the first-level cache, so they are asked for in the
 // second.
 func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
 	main, w := t.Contraction.Y.Main, int64(t.lanes)

@@ -33,10 +33,9 @@ func (t *tileGen) finish(k chain, sums []value.Value) {
 
 // Note [Ends of tiles]
 //
-// Between a tile of 6 by 2 and the next one, a Zen 3 loses 31 cycles of multiply-adds, and 4 when the 12 stores are
-// left out, with everything in the first-level cache and wherever the sums go (November 2026, assembler; a tile of 64
-// steps is 384 cycles). Three stores cost nothing, six 9, nine 24. What helps is to store the sums in an order that is
-// not that in which their chains end: from the last row to the first it is 21.
+// Between a tile and the next one multiply-adds wait for the stores of the sums. They wait least where the sums are
+// stored in an order that is not that in which their chains end: from the last row to the first
+// (docs/tuning/matrix-products.md).
 
 // storeSums writes the sums themselves to where they wait, which is the result of a product that nothing follows.
 func (t *tileGen) storeSums(k chain, sums []value.Value) {
@@ -48,7 +47,7 @@ func (t *tileGen) storeSums(k chain, sums []value.Value) {
 	}
 }
 
-// epilogue runs what follows the loop for every element of the tile. The sums go through memory, so that its
+// epilogue runs the statements after the loop for every element of the tile. The sums go through memory, so that the
 // code, which can be long, stands there once for all rows, and reads no element beyond the edge.
 func (t *tileGen) epilogue(sums []value.Value) {
 	w := t.lanes

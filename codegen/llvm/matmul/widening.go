@@ -82,7 +82,7 @@ func (c *writer) wholeSteps(k chain) value.Value {
 	return c.Min(k.n, c.Cur.NewSub(pairs, k.at))
 }
 
-// half is x / 2, rounded down, of what is not negative.
+// half is x / 2, rounded down, for an x that is not negative.
 func (c *writer) half(x value.Value) value.Value {
 	if n, ok := build.ConstantInt(x); ok {
 		return build.Int(build.I64, n/2)

@@ -12,9 +12,9 @@ import (
 )
 
 // NttDoubles is the arithmetic of transforms on vectors of doubles, see Note [Transforms]: numbers are whole and have
-// either sign, and a fused multiply-add gives what a product rounds away. docs/modular.md has the bounds, for p below
-// 2^50. Their unit is the multiple of 2^32 from p on: only the upper halves of what comes in are looked at, and what is
-// below that unit is as good as a residue.
+// either sign, and a fused multiply-add gives what a product rounds away. docs/modular-theory.md has the bounds, for p
+// below 2^50. Their unit is the multiple of 2^32 from p on: only the upper halves of integers that come in are looked
+// at, and an integer below that unit is as good as a residue.
 //
 // On AMD's processors two pipes multiply, and two others add and round: a pair takes four instructions of either kind.
 type NttDoubles struct {
@@ -119,8 +119,8 @@ func (n *NttDoubles) product(y number, f Factor) number {
 	return n.products([]number{y}, []Factor{f})[0]
 }
 
-// products are products, an instruction of each in turns: what waits for another then does so for a shorter time in the
-// processor's schedulers.
+// products are products, with their instructions in turns: an instruction that waits for another then does so for a
+// shorter time in the processor's schedulers.
 func (n *NttDoubles) products(y []number, f []Factor) []number {
 	q, high, low := make([]value.Value, len(y)), make([]value.Value, len(y)), make([]value.Value, len(y))
 	for i, y := range y {

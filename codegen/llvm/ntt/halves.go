@@ -15,7 +15,7 @@ import (
 // nttHalves is the arithmetic of transforms on vectors of 64-bit integers for p from 2^50 to 2^60 where processors
 // multiply 32 bits, see Note [Transforms]. With y = y1 2^32 + y0 a product is y1 w1 + y0 w, where w1 is w 2^32 modulo
 // p: less than 2^93, so that the quotient by 2p has 32 bits and takes two products, and the multiple of 2p two more.
-// What is left of it all is from -3p to 3p, both left out: docs/modular.md.
+// What is left of it all is from -3p to 3p, both left out: docs/modular-theory.md.
 //
 // Modulo 2^64 of the upper halves of factors only a lower word counts, which belongs into the upper half of the result:
 // products of 32-bit words where they stand, with factors whose lower halves are 0, put it there without a shift.
@@ -237,7 +237,7 @@ func (n *nttHalves) backwardPair(x, y number, f Factor, last bool) (number, numb
 }
 
 // withQuotient implements nttArith. The quotients come from doubles, of the first 52 bits of 60 or 61. w 2^32/p is
-// rounded down, and never up, so that next is from 0 to p and a little more, and half of it up: docs/modular.md.
+// rounded down, and never up, so that next is from 0 to p and a little more, and half of it up: docs/modular-theory.md.
 func (n *nttHalves) withQuotient(w value.Value, _ bool) Factor {
 	b := n.Cur
 	units := build.SplatConst(build.FromBits(lt.Double, math.Float64bits(NttUnits)), n.w)

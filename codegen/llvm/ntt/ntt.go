@@ -30,13 +30,14 @@ import (
 // Residues are not reduced at once. Factors are used with their quotients by the modulus (Shoup): with wq =
 // floor(w*2^k/p) and q = floor(y*wq/2^k), y*w - q*p is in [0, 2p) for any y below 2^k, and the sums and differences of
 // the stages may grow up to 2^k before multiples of p are taken off (Harvey, "Faster arithmetic for number-theoretic
-// transforms", 2014). docs/modular.md has the bounds of the kinds. The quotients of the factors that whole vectors
-// share are made first, into the spare memory; those of the last stages when they are needed, from the reciprocal of
-// the modulus. An nttArith does all that: nttWords with integers, and, where there is no product of 52-bit integers,
-// nttDoubles with doubles for moduli below 2^50 and nttHalves with the halves of integers for others.
+// transforms", 2014). docs/modular-theory.md has the bounds of the kinds. The quotients of the factors that whole
+// vectors share are made first, into the spare memory; those of the last stages when they are needed, from the
+// reciprocal of the modulus. An nttArith does all that: nttWords with integers, and, where there is no product of
+// 52-bit integers, NttDoubles with doubles for moduli below 2^50 and nttHalves with the halves of integers for others.
 //
-// What counts on AMD's processors is the two units that multiply: besides products they alone compare 64-bit numbers
-// and find their minima and maxima, and an AVX-512 store keeps them from IFMA for more than a cycle.
+// AMD's processors are bounded by the two units that multiply. Besides products these alone compare 64-bit numbers and
+// find their minima and maxima, and an AVX-512 store keeps them from IFMA for more than a cycle
+// (docs/tuning/transforms.md).
 
 // NttKind is for which moduli and processors numbers are computed how.
 type NttKind struct {
@@ -261,21 +262,20 @@ func (n *Ntt) num(x int64) value.Value { return build.SplatConst(build.Int(build
 
 // nttAhead is how many bytes ahead the first pass fetches each of its streams, when the row is long: there are more of
 // them than the processor's own prefetchers follow, and no line of the row is in the caches yet. Those of the first
-// level are no place for them: the streams are a power of two apart, so that their lines displace each other.
+// level are no place for them: the streams are a power of two apart, so that their lines displace each other
+// (docs/tuning/transforms.md).
 const nttAhead = 1024
 
 // Note [Single stages]
 //
-// A product of doubles is ready after 16 cycles, and 64 instructions are what the schedulers of a Zen 3 hold, of eight
-// for a pair. What waits in them is what counts, not loads and stores: a pair takes 2.6 cycles in a loop of four pairs
-// that are loaded, go through one stage and are stored, 3.2 where they go through two, and 3.4 with three. So vectors
-// of four doubles go through one stage at a time where the first-level cache holds them, and through two while they
-// come from further away. The stages within vectors are two such passes, over squares. To make residues of the results
-// of the forward transform is a pass of its own, for the same reason: 3 to 4% of a row of doubles.
+// The schedulers of a processor with AVX2 bound a product of doubles, by the instructions that wait in them, and not
+// loads and stores: passes of two or three stages take more cycles for a pair than single ones
+// (docs/tuning/transforms.md). So vectors of four doubles go through one stage at a time where the first-level cache
+// holds them, and through two while they come from further away. The stages within vectors are two such passes, over
+// squares. Making residues of the results of the forward transform is a pass of its own, for the same reason.
 //
-// Halves of 64 bits need eight to ten constants for a stage, more than there are registers beside them as soon as LLVM
-// mixes the instructions of pairs. So their pairs follow each other, with a barrier in between: 24 instructions without
-// a spill take 5.6 cycles, where the four pipes need 5.
+// Halves of 64 bits need more constants for a stage than there are registers beside them, as soon as LLVM mixes the
+// instructions of pairs. So their pairs follow each other, with a barrier in between.
 
 // nttPass is one or more stages, done between one load and one store of each element.
 type nttPass struct {
@@ -289,13 +289,12 @@ func (n *Ntt) run() {
 	most := bits.Len(uint(n.regs)) - 1
 	if n.double && n.w*8 < 64 {
 		// Neighbouring vectors, so that a pass goes through whole lines of the cache: more streams than there are
-		// places for lines a power of two apart would take each line twice (n = 65536: 1.93 ms with half lines, 1.55
-		// with whole ones and a pass more).
+		// places for lines a power of two apart would take each line twice (docs/tuning/transforms.md).
 		most--
 	}
 	// The stages before the blocks are done in as few passes as the registers allow. In the forward transform the
 	// larger ones are done on the smaller parts: what a pass loads together is a power of two apart, and has few places
-	// in the caches. The inverse comes to the longest passes last, with data that is in the second-level cache, and was
+	// in the caches. The inverse comes to the longest passes last, with data that is in the second-level cache, and is
 	// faster the other way.
 	outer := bits.Len64(uint64(n.size/n.block())) - 1
 	merged := outer
@@ -354,7 +353,7 @@ func (n *Ntt) run() {
 // nttStages are so many stages from first on.
 type nttStages struct{ first, stages int }
 
-// settleFor is below what numbers have to be that a pass of so many stages loads in the inverse.
+// settleFor is the bound of the numbers that a pass of so many stages loads in the inverse.
 func (n *Ntt) settleFor(stages int) int {
 	if n.double && n.single { // what it can add without taking anything off
 		return n.Grow >> stages
@@ -597,8 +596,9 @@ func (n *Ntt) pass(p nttStages, settle int, lo, hi value.Value, many int64) {
 	n.low, n.bound, n.second = low, left[0], left[1]
 }
 
-// settled notes between which multiples of p numbers are that a pass stores. In the inverse they differ, and most of
-// them are reduced to what makes the least work for the next pass, unless there is none, which settle = 0 says.
+// settled notes between which multiples of p the numbers are that a pass stores. In the inverse they differ, and most
+// of them are reduced to the bound that makes the least work for the next pass, unless there is none: then settle is
+// 0.
 func (n *Ntt) settled(x [][]number, settle int) {
 	n.low, n.bound = n.Grow, 0
 	for c := range x {
@@ -633,8 +633,8 @@ func (n *Ntt) stages(x [][]number, factors [][][]Factor, first bool) {
 	}
 }
 
-// barrier keeps LLVM from mixing loads and stores before with those after, and with them what is computed in between.
-// It is no instruction.
+// barrier keeps LLVM from mixing loads and stores before with those after, and the computations between them. It is no
+// instruction.
 func (n *Ntt) barrier() {
 	fence := lir.NewFence(enum.AtomicOrderingSequentiallyConsistent)
 	fence.SyncScope = "singlethread"

@@ -7,8 +7,8 @@ import (
 )
 
 // squares does the stage at distance t within vectors of four, for squares [lo, hi) of four vectors, of which there are
-// so many: where a square is turned, its pairs stand in the same places of two vectors. Between distance 2 and distance
-// 1 squares are in memory as they are then. Two at a time give doubles four pairs to work on.
+// so many. Where a square is transposed, its pairs stand in the same places of two vectors. Between distance 2 and
+// distance 1 squares are in memory as they are then. Two at a time give doubles four pairs to work on.
 func (n *Ntt) squares(t, settle int, lo, hi value.Value, many int64) {
 	if halves, ok := n.nttArith.(*nttHalves); ok {
 		halves.squaresByFactors(t, settle, lo, hi, many)
@@ -40,7 +40,7 @@ func (n *Ntt) squareFactors(t int, b value.Value, c int) []Factor {
 
 // squaresAt does the stage for so many squares from b on, side by side.
 func (n *Ntt) squaresAt(t, settle int, b value.Value, side int64, factorsOf func(c int) []Factor) {
-	begins := n.inverse == (t == 1) // the squares have to be turned first, and not last
+	begins := n.inverse == (t == 1) // the squares have to be transposed first, and not last
 	x, factors := make([][]number, side), make([][]Factor, side)
 	at := func(c, m int) value.Value {
 		return n.Add(n.Mul(b, build.Int(build.I64, 16)), build.Int(build.I64, int64(16*c+4*m)))
@@ -83,11 +83,13 @@ func (n *Ntt) squaresAt(t, settle int, b value.Value, side int64, factorsOf func
 	}
 }
 
-// nttTogether is how many squares of halves have their factors made before the first of them is done.
+// nttTogether is how many squares of halves have their factors made before the first of them is done
+// (docs/tuning/transforms.md).
 const nttTogether = 16
 
-// squaresByFactors is squares one at a time, which spills less. Factors of halves take as long as their products, which
-// would wait for them, and what the processor looks ahead with them. So the factors of some squares are made first.
+// squaresByFactors is squares one at a time, which spills less. Factors of halves take as long as their products. These
+// would wait for them, and the instructions that the processor looks ahead to would wait with them. So the factors of
+// some squares are made first.
 func (n *nttHalves) squaresByFactors(t, settle int, lo, hi value.Value, many int64) {
 	together, two := min(nttTogether, many), 2/t
 	parts := two * nttHalvesParts
@@ -143,7 +145,7 @@ func (n *Ntt) apart(base, at value.Value, distance int64) value.Value {
 	return n.Shuffle(x, y, 4, func(j int) int { return j + j/2*4 })
 }
 
-// turn makes columns of the rows of a square.
+// turn transposes a square.
 func (n *Ntt) turn(x []number) {
 	var y [4]value.Value
 	low, bound := n.Grow, 0

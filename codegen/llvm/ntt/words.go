@@ -79,7 +79,7 @@ func (n *nttWords) fit(p value.Value) value.Value {
 func (n *nttWords) enter(x value.Value) number { return number{x, 0, 1} }
 
 // take takes multiples of p off a number that is too large to add to. With a table it is the multiple that the highest
-// bits of the number choose: of the units of AMD that multiply, which are what transforms wait for, the minimum would
+// bits of the number choose: of the units of AMD that multiply, on which transforms wait, the minimum would
 // take one.
 func (n *nttWords) take(x number) number {
 	if !n.ifma {
@@ -243,7 +243,7 @@ func (n *nttWords) lower(x, y value.Value) value.Value {
 	return n.mulLow(n.num(0), x, y)
 }
 
-// slack is the bound of a product with a factor, for numbers below bound*p: see docs/modular.md.
+// slack is the bound of a product with a factor, for numbers below bound*p: see docs/modular-theory.md.
 func (n *nttWords) slack(f Factor, bound int) int {
 	switch {
 	case n.k52 && (f.Exact || 2*bound <= n.Grow):

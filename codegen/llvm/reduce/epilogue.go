@@ -13,19 +13,18 @@ import (
 	"healc/ir/scalar"
 )
 
-// Note [Rows of sums]
+// Note [Vectorised epilogues]
 //
-// Where terms lie side by side, vectors go along them, and what follows the sums has one number at a time: the residue
-// of a sum of products takes as long as the sum of 32 of them then. So the sums of some iterations are kept, and what
-// follows them is done in vectors: modmul_axis_sum along axis -1 of i64[16, 16, 4, 32] took 44.5 us, and takes 27.6 so
-// (49 bits, one thread of a busy Zen 3; 43.2 and 28.2 with 59).
+// Where terms lie side by side, vectors go along them, and the statements after the sums have one number at a time. The
+// residue of a sum of products then takes as long as the sum of 32 of them. So the sums of some iterations are kept,
+// and the statements after them are done in vectors (docs/tuning/reductions.md).
 
 const (
 	keptSums     = 64 // iterations
 	leastFollows = 24 // statements after the sums
 )
 
-// rowSums is a parallel loop whose body is reductions and what follows them.
+// rowSums is a parallel loop whose body is reductions and an epilogue, the statements after them.
 type rowSums struct {
 	g             *emit.Func
 	v             kernel.Ref
@@ -34,7 +33,7 @@ type rowSums struct {
 	w             int // iterations of one vector in what follows
 }
 
-// RowSumsForm keeps the sums of some rows and does in vectors what follows them.
+// RowSumsForm keeps the sums of some rows and does their epilogues in vectors.
 var RowSumsForm = emit.ParallelForm{
 	Name: "batched reductions",
 	For:  "loops over rows that are reduced along, with much to compute from each result",

@@ -10,15 +10,14 @@ import (
 	"healc/ir/scalar"
 )
 
-// Note [Reductions in one loop]
+// Note [Fused reductions]
 //
-// Several reductions of one row or chunk (a sum and a sum of squares; a maximum and its position) run in one loop.
-// One after the other would read the row from the first-level cache again, and memory would rest meanwhile:
-// the processor fetches ahead only while it is reading. Each keeps its own accumulators, so there may be only as
-// many as there are registers.
-// (Sum and sum of squares of f32[2^24], one thread of a Sapphire Rapids, November 2026: 3.1 ms apart, 2.6 in one loop.)
+// Several reductions of one row or chunk (a sum and a sum of squares; a maximum and its position) run in one loop. One
+// after the other would read the row from the first-level cache again, and memory would rest meanwhile, because the
+// processor fetches ahead only while it is reading. Each has its own accumulators, so there may be only as many as
+// there are registers (docs/tuning/reductions.md).
 //
-// With AVX2 only reductions in lanes share one, and all but the last have them in memory (Note [Lanes in memory]).
+// With AVX2 only reductions in lanes share one, and all but the last have them in memory (Note [Spilled accumulators]).
 
 // fusedRegisters is how many registers the accumulators of one loop may take.
 const fusedRegisters = 24
@@ -150,7 +149,7 @@ func fusedReductions(g *emit.Func, all []*Reduction, w int) {
 	})
 }
 
-// eachGroup does f for each of strands with its part of their states, and joins what it gives.
+// eachGroup calls f for each of the groups with its part of their states, and joins the results.
 func eachGroup(strands []*accumulatorGroup, state []value.Value, f func(s *accumulatorGroup,
 	mine []value.Value) []value.Value) []value.Value {
 	var next []value.Value

@@ -9,15 +9,12 @@ import (
 	"healc/ir/kernel"
 )
 
-// Note [Loads in order]
+// Note [Load order]
 //
 // The vectors that a reduction reads for its 128 lanes do not depend on each other, and LLVM loads them in the order
-// that suits its registers: four of one operand, or the second before the first, then those of the other. A processor
-// fetches ahead by what it sees being read, and a Zen 4 sees two operands best line by line in turns. So each vector of
-// all operands is loaded before the next one of any. The sum of squared differences of two f32[2^24] takes 5.7 ms so on
-// one thread, and 6.1 in LLVM's order, the number of x > y on two threads 3.0 and 3.3; dot products, whose loads are
-// nearly in order anyway, take the same, as does what is in cache (lower quartiles in turns, busy machine). Where one
-// operand is read, there is no order to lose.
+// that suits its registers. Some processors fetch ahead best where two operands are read line by line in turns
+// (docs/tuning/reductions.md). So each vector of all operands is loaded before the next one of any. One operand alone
+// has no order to lose.
 
 // inOrder keeps what has been loaded for r before what is loaded from here on, when r reads several operands as it
 // goes.

@@ -25,10 +25,9 @@ import (
 // NaN seen is the result, and where the largest number is a zero, it is -0 exactly when no sign bit was clear. For
 // the minimum it is the other way round: +0 when no sign bit was set.
 //
-// The position of the maximum is kept in the same pass, as the begin of the vector in which each lane found
-// its best; the lanes whose best is the maximum give the first position. A NaN that was seen is looked for at the end.
-// (argmax of f32[2^24], one thread of a Sapphire Rapids, November 2026: one by one 58 ms; the
-// maximum of blocks of 4096 and then a search in each 3.3 ms, because memory rests during the search; so 2.5 ms.)
+// The position of the maximum is kept in the same pass, because memory would rest during a search afterwards
+// (docs/tuning/reductions.md). It is the begin of the vector in which each lane found its best; the lanes whose best is
+// the maximum give the first position. A NaN that was seen is looked for at the end.
 //
 // Doing an element twice changes no extreme, so what does not fill a vector is done by one that overlaps the
 // vector before it.
@@ -334,8 +333,8 @@ func (r *Reduction) equal(x, y value.Value) value.Value {
 	return r.G.Cur.NewICmp(enum.IPredEQ, x, y)
 }
 
-// Which lanes saw a NaN is a bit for each where comparisons give bits, and else a word of all or no bits, as they give
-// it: to pack those in every round took AVX2 longer than all the rest.
+// Which lanes saw a NaN is a bit for each lane where comparisons give bits, and else a word of all ones or zeros, as
+// they give it. Packing those in every round would cost more than the rest of the loop (docs/tuning/reductions.md).
 
 func (r *Reduction) seenNone(w int) value.Value {
 	if r.G.Machine.Masks() {

@@ -11,14 +11,13 @@ import (
 	"healc/lang/types"
 )
 
-// Note [High sums]
+// Note [Narrowed accumulators]
 //
 // AVX2 has no arithmetic shift of 64 bits, and takes three instructions for one by 32. A sum of x >> k down columns
-// that fits 32 bits, as those of sums modulo p do (lowBits in ir/ops_modsum.go), needs none: one instruction gathers
-// the upper halves of two registers, one shifts them and one adds, so that two registers take three instructions where
-// they took eight; and the running sums, which go to memory and back, are half as long. Gathered so they stand in the
-// order that the halves of the registers give them, and are put right when all is added; with an instruction more for
-// their own order in each row, sums take 1.05 of the time.
+// that fits 32 bits, as those of sums modulo p do (lowBits in ir/ops/modsum.go), needs none: one instruction packs the
+// upper halves of two registers, one shifts them and one adds. The running sums are half as long, too. They stand in
+// the order of the halves of the registers, and are put into the order of the elements at the end
+// (docs/tuning/column-reductions.md).
 
 // narrowSum is such a sum.
 type narrowSum struct {

@@ -20,87 +20,34 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Reductions across rows]
+// Note [Outer-axis reductions]
 //
-// Column sums read a matrix along its rows while they add down its columns. Going down a few columns at
-// a time touches a new page for every row, and the processor's prefetcher fetches ahead in rows that
-// nobody reads on. So the loops are interchanged: a strip of columns as wide as some pages is summed row by
-// row, the running sums in memory that stays in the caches, four rows at once so that they
-// are read and written a quarter as often. Each column still adds its elements in their order.
-// (f32[4096, 4096], one thread of a Sapphire Rapids, November 2026, processor time over NumPy's in the
-// same minute: 1.2 with 256 columns in registers, 0.7 so.)
+// Column sums read a matrix along its rows while they add down its columns. Going down a few columns at a time would
+// touch a new page for every row, and the prefetcher would fetch ahead in rows that nobody reads on. So the loops are
+// interchanged: a strip of columns is summed row by row, with the running sums in memory that stays in the caches.
+// Several rows go at once, so that the running sums are read and written less often. Each column still adds its
+// elements in their order.
 //
-// Strips are as wide as the first-level cache lets one sum be, because memory is read best from end to end: f32[4096,
-// 4096], one thread of a Zen 4, least of 15 runs, with strips of
+// A strip is as wide as the first-level cache lets one sum be, because memory is read best from end to end. The same
+// columns of the next rows are asked for in the second-level cache, unless the caches hold the matrix (nearBytes).
+// The numbers of rows and of registers are measured: docs/tuning/column-reductions.md.
 //
-//	          4 KiB   8 KiB   16 KiB
-//	1 row      6.01    5.88     2.90 ms
-//	4 rows     4.23    4.03     3.06 ms
-//	8 rows     3.43    3.44     2.94 ms
+// Several sums of a vector of columns lie side by side. Apart, a store to one would hold up the loads of a row that
+// lies some lines behind it modulo the size of the first-level cache's sets. A sum that stays zero has no place.
 //
-// Asking for the same columns of the next rows, in the first-level cache, made all of them slower, by up to a third; in
-// the second-level cache, which has more places for what is on its way, 4 rows and 16 KiB gain a sixth. A matrix that
-// the caches hold is read faster without asking, and where that is all that there is to do, with 8 rows at once (the
-// same processor, least of 21 runs in turns, microseconds):
+// Sums whose operands may be no residues (Note [Rare arms]) ask for that once, behind the last row. Where one was
+// none, all rows of the strip are added again with the branch. So LLVM keeps nothing for the rare arm in the loop.
+// With 16 registers they do not ask for the next rows, and go down two rows at a time where the second-level cache
+// holds the matrix, because rows a multiple of 4 KiB apart share the sets of the first-level cache.
 //
-//	                                         4 rows, asking     4     8, asking     8
-//	f32[4096, 4096]                                    2730  3015          2907  2954
-//	f32[2048, 1024]                                     130   118           136   120
-//	axis_modsum of i64[64, 4096, 4], two sums           183   169           173   151
-//	modmul_axis_sum of the same, three sums             552   682           785   764
+// The rules of NaN and of zeros for a maximum or minimum of floats (Note [Extremes in vectors]) are put off until the
+// end of the rows that are taken at once. The position of one is a second running value beside the best element.
 //
-// Four registers of columns go down the rows together, two where there are several sums. With AVX2 it was twice as
-// many, which is two lines more of each row at a time, all of them in a few sets of the first-level cache when rows are
-// a power of two long: f32[2048, 1024] takes 0.92 of that, f32[4096, 4096] 0.93, f64[2048, 1024] 0.84, axis_modsum 0.97
-// (one thread of a Zen 3, medians of ratios in turns).
+// The last vector of a strip ends with the strip, and has running sums of its own for columns that the vector before
+// has, too. Fewer columns than a vector has are vectors of another loop, if they are known to be so few.
 //
-// Where there are 16 registers, sums with rare arms, as modmul_axis_sum's, do not ask for the next rows, and where the
-// second-level cache holds the matrix, go down two rows at a time: rows a multiple of 4 KiB apart share the places of
-// the first-level cache. The same processor, lower quartiles of rounds in turns, microseconds:
-//
-//	                            bits   2 rows, asking     2     4, asking     4
-//	i64[64, 4096, 4]              49          769       859         1011   748
-//	                              59          945      1005         1252   950
-//	i64[64, 16384, 4]             49         3538      3836         4057  3393
-//	                              59         4181      4424         4634  4070
-//
-// i64[32, 256, 4] takes 11.9 with two rows and 12.4 with four (49 bits), 20.4 and 21.4 with 59. The arms are asked for
-// once, behind the last row (Note [Rare arms]): who takes one has all rows of the strip added again, one after the
-// other, with the branch. Asked for in each round of two rows and two registers, by four instructions and a jump, those
-// took 13.1 and 21.6; and LLVM keeps nothing for the arm, neither operands nor registers, so that two registers of four
-// rows need no stack.
-//
-// The running sums of a vector of columns stand side by side where there are several. Apart, each as wide as the strip,
-// they lay wherever the stack was: a store to one of them less than some lines ahead of where a row is read, modulo the
-// 4 KiB of the first-level cache's sets, holds up those loads, all along the strip. Side by side they go through memory
-// faster than the rows, and leave such places. And a strip is as wide for several sums as for one: memory is read best
-// from end to end, and the second-level cache has what the first one does not hold of the sums. One thread of a Zen 3,
-// least of 40 runs each for 32 places of the stack, microseconds:
-//
-//	axis_modsum of i64[64, 4096, 4]              least    mean    largest
-//	apart, 8 KiB of each row                     163      197     242 (343 in another run)
-//	apart, 16 KiB                                157      190     230
-//	side by side, 16 KiB                         161      185     212
-//
-// modmul_axis_sum took 772 with its three sums side by side in 5.3 KiB of each row, and 704 in 16 KiB. A sum of zeros,
-// the third one where products have two parts, has no place there: i64[32, 256, 4], 49 bits, took 11.58 to 11.80
-// without it in two runs, and 11.85 to 11.90 with it.
-//
-// A maximum or minimum of floats goes by the rules of Note [Extremes in vectors], which are put off until the end of
-// the rows that are taken at once: three instructions an element in place of eight. The position of one is a second
-// running sum beside the best element. f32[1000, 1000] down the columns, the same processor, medians: max 356 us before
-// and 97 now, argmax 755 (which had no vectors) and 81, where two registers of columns go together: with four it took
-// 343; f64 707 and 270, i8 655 and 82.
-//
-// The last vector of a strip ends with it, and has running sums of its own for columns that the one before has, too.
-// One by one what was no vector took a fifth of the time of 1000 columns.
-//
-// Fewer columns than a vector of a strip has are vectors as those of any other loop, if they are known to be so few;
-// element by element f32[4096, 64, 8] took 1283 us along the axis of 64, and takes 258, i64[4096, 64, 4] 269 and 152
-// (medians in turns, the same processor).
-//
-// With float sums a column has a result for each 256 rows, up to 128 of them, in memory of a fixed size. So strips are
-// narrower the longer the columns are, which code for any shape finds out when it runs.
+// With float sums a column has a result for each 256 rows, up to 128 of them, in memory of a fixed size. So strips
+// are narrower the longer the columns are. Code for any shape finds that out when it runs.
 
 const (
 	StripBytes = 16 << 10  // of the running sums of one reduction
@@ -432,8 +379,8 @@ func (c *strip) each(n value.Value, w int, body func(j value.Value)) {
 	})
 }
 
-// at is where mem has sum s of the vector of columns from j on, the part of it that is of type t: all sums of c.w
-// columns stand together.
+// at is the place in mem of sum s of the vector of columns from j on, of the part of it that is of type t: all sums of
+// c.W columns stand together.
 func (c *strip) at(s *stripSum, part int, t lt.Type, mem, j value.Value) value.Value {
 	g := c.g
 	inside := value.Value(build.Int(build.I64, 0)) // the columns before j that stand with it
@@ -481,7 +428,7 @@ func (c *strip) column(c0, n, j value.Value) value.Value {
 	return g.Cur.NewAdd(g.Add(c0, g.Min(first, g.Sub(n, build.Int(build.I64, int64(c.W))))), g.Sub(j, first))
 }
 
-// run reduces the columns [lo, hi), none or at least c.w; of kernels that work in place whole vectors of them.
+// run reduces the columns [lo, hi), none or at least c.W; of kernels that work in place whole vectors of them.
 func (c *strip) run(lo, hi value.Value) {
 	g := c.g
 	slots := c.cols * c.lanes
@@ -611,7 +558,7 @@ func (c *strip) fits() value.Value {
 func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	g := c.g
 	rows, known := build.ConstantInt(c.sums[0].r.n)
-	// with the sums of the first rows: 2 to 4% of axis_modsum of i64[64, 4096, 4]
+	// with the sums of the first rows, which are stored as they are and not added to zero
 	begins := known && rows >= c.rows && c.lanes == 1 && c.sums[0].s.Chunk == scalar.None
 	anew := func() {
 		c.each(n, c.W, func(j value.Value) {

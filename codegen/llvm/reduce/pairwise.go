@@ -26,8 +26,8 @@ func (r *Reduction) fold(l level) value.Value {
 // of level l-1 go; after 4096 results its fold goes one level up.
 //
 // Where nobody knows how many elements there are, one piece is its own result, and levels begin to hold something when
-// there are elements for them: to clear and to fold the lanes of all levels takes as long as some thousand elements. (A
-// layer norm of f32[64, 1000] took 134 us so, and 18 with code for this shape: one thread of a Zen 3, November 2026.)
+// there are elements for them: clearing and folding the lanes of all levels takes as long as some thousand elements
+// (docs/tuning/reductions.md).
 func (r *Reduction) levels(lo, hi value.Value, size int64, piece func(lo, hi value.Value) value.Value) value.Value {
 	g := r.G
 	t := r.slotType()

@@ -399,10 +399,8 @@ func (r *Reduction) chunkDone(accs []value.Value, stop, hi value.Value, w int) v
 	}), w)
 }
 
-// longLanes is longBody for a loop over 128 lanes. With 16 registers the accumulators take all of them, so that a body
-// that needs some for itself has them in memory anyway: then it is better written once. (Sums of exp(x) over rows of
-// 1024, in cache, AVX2 code on a Zen 4, November 2026: 25.2 us to 21.0; of squares, which need one register, 3.2 us
-// when written for each group and 4.6 once.)
+// longLanes is LongBody for a loop over 128 lanes. With 16 registers the accumulators take all of them, so that a body
+// that needs some for itself has them in memory anyway: then it is better written once (docs/tuning/reductions.md).
 func longLanes(g *emit.Func) int {
 	if g.Machine.Registers <= 16 {
 		return analysis.LongBody / 3
@@ -411,10 +409,9 @@ func longLanes(g *emit.Func) int {
 }
 
 // rolled is the main loop of chunk for long bodies: the groups of lanes take turns, with the accumulators in memory, so
-// that the body stands in the code once, for two groups: what two vectors do in turns waits less (Note [Which axis is
-// vectorised]). With 16 registers there is one loop, and the lanes are found by the number of the element: of two
-// loops, one in the other, LLVM keeps constants in registers around the inner one and moves a dozen of them in each
-// round (softmax of rows of 1024 in cache took 1.39 times as long, sums of exp 1.07).
+// that the body stands in the code once, for two groups (Note [Which axis is vectorised]). With 16 registers there is
+// one loop, and the lanes are found by the number of the element: of two nested loops, LLVM keeps constants in
+// registers around the inner one and moves them in each round (docs/tuning/reductions.md).
 func (r *Reduction) rolled(lo, stop value.Value, init []value.Value, w int) []value.Value {
 	g := r.G
 	mem := r.spill(init, w)

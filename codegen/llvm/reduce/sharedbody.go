@@ -15,8 +15,7 @@ import (
 //
 // Reductions that are mostly the same, as the sums of the parts of products, and whose order is free take their
 // elements together: one body (Note [Merged reductions]) for all of them, in one loop with an accumulator for each.
-// Apart each would multiply again: modmul_axis_sum along axis -1 of i64[16, 16, 4, 32] took 44.6 us on one thread of a
-// Zen 3, and 37.8 so (49 bits; 47.3 and 42.4 with 59).
+// Apart each would multiply again (docs/tuning/reductions.md).
 
 // sharedBody translates the reduction s together with those after it whose bodies are mostly the same. It returns
 // these.

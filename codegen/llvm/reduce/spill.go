@@ -7,18 +7,15 @@ import (
 	"healc/ir/kernel"
 )
 
-// Note [Lanes in memory]
+// Note [Spilled accumulators]
 //
-// The 128 lanes of a sum of f32 are all 16 registers of AVX2. Where an element is computed before it is added there are
-// none left for that, and what LLVM made of it was two lanes on the stack and two dozen moves between the others, in
-// each round. So some lanes lie in memory for the whole of the loop, which the first-level cache holds, and those that
-// remain have their registers. LLVM would find registers for that memory; an empty instruction of assembler that may
-// change it keeps it from that.
+// The 128 lanes of a sum of f32 are all 16 registers of AVX2. Where an element is computed before it is added, none are
+// left for that, and LLVM would put two lanes on the stack and move the others around in each round. So some lanes lie
+// in memory for the whole of the loop, which the first-level cache holds, and those that remain have their registers.
+// LLVM would find registers for that memory; an empty piece of assembly that may change it keeps it from that.
 //
-// On a Zen 3 (one thread, November 2026, medians of ratios in turns) that is 0.85 for sums of squares of f32[4096] and
-// 0.86 for rows of 1024, in the first-level cache; rows of 200 take 1.10, and f64, of which most lanes are in memory
-// anyway, 0.6 to 1.17: those stay as LLVM makes them. Sum and sum of squares in one loop (Note [Reductions in one
-// loop]) take 0.94 for f32[2^24], 0.82 for rows of 1024 from memory, 1.02 for those in cache.
+// Where that gains and where it does not is measured: docs/tuning/reductions.md. Rows that are short, and f64, of which
+// most lanes are in memory anyway, stay as LLVM makes them.
 
 // laneRegisters is how many vectors of w lanes have registers, when others are in memory; -1 where none are to be in
 // memory.
@@ -32,7 +29,7 @@ func (r *Reduction) laneRegisters(w int) int {
 	return (m.Registers - elements) * m.VectorBits / (8 * w * r.slotBytes())
 }
 
-// laneGroup is a strand of a reduction in lanes, of which the first regs vectors have registers and the others lie in
+// laneGroup is an accumulatorGroup in lanes, of which the first regs vectors have registers and the others lie in
 // memory.
 func (r *Reduction) laneGroup(regs int, hi value.Value, w int) *accumulatorGroup {
 	groups := kernel.NumLanes / w

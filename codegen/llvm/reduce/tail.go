@@ -9,9 +9,9 @@ import (
 	"healc/codegen/llvm/build"
 )
 
-// Note [Ends of rows]: a row whose length is no multiple of 128 ends in vectors of which the last may not be full. An
-// overlapping vector would add elements twice, so the last one is masked, and the lanes behind the end keep what
-// they have; what the body computes in them is dropped.
+// Note [Masked remainders]: a row whose length is no multiple of 128 ends in vectors of which the last may not be full.
+// An overlapping vector would add elements twice, so the last one is masked, and the lanes behind the end keep their
+// values. The numbers that the body computes in them are dropped.
 
 // maskedRest takes the elements [stop, hi), fewer than 128, into the lanes in mem.
 func (r *Reduction) maskedRest(mem, stop, hi value.Value, w int) {

@@ -14,17 +14,14 @@ import (
 	"healc/ir/scalar"
 )
 
-// Note [Braids]
+// Note [Interleaved stores]
 //
 // A transpose to a short last axis, f32[3, N] to f32[N, 3], writes the elements of a few long rows in turns. Tiles of
-// three columns are none. So vectors go along the axis before the last one, where the operands lie, one for each of the
-// few, and are braided into one piece of the result, which is written whole: past the caches where the result is large,
-// and then vectors are as many as make the piece whole lines. One thread of a Zen 3, medians in turns, milliseconds,
-// without that and with it: f32[3, 2^21] 2.83 and 1.78, f32[4, 2^21] 3.96 and 2.44, f32[8, 2^20] 4.9 and 2.6,
-// g_decomposition of i64[2^20] to four digits 2.38 and 1.59 (0.78 with two threads, from 1.33), to three digits 2.44
-// and 1.39.
+// three columns would be too narrow. So vectors go along the axis before the last one, one for each of the few rows,
+// and are interleaved into one piece of the result, which is written whole. Where the result is large it goes past
+// the caches, and then the piece is made of whole lines (docs/tuning/transposition.md).
 
-// maxInterleaved is the longest last axis that is braided. From there on tiles do as well.
+// maxInterleaved is the longest last axis that is interleaved. For longer ones tiles do as well.
 const maxInterleaved = 8
 
 // interleave is a kernel of that form.
@@ -165,8 +162,8 @@ func InterleaveLoops(g *emit.Func, b *interleave, begin, end value.Value) {
 	nest(0)
 }
 
-// interleaveStreams returns the stores that go past the caches (Note [Streaming stores]): those of whole lines for each
-// vector, if all that are to do so are.
+// interleaveStreams returns the stores that go past the caches (Note [Streaming stores]), if each of them writes whole
+// lines for each vector.
 func interleaveStreams(g *emit.Func, b *interleave) (out []*kernel.Store) {
 	for _, s := range b.body.Stmts {
 		if st, ok := s.(*kernel.Store); ok && g.Params[st.Param].Stream {

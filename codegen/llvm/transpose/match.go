@@ -9,7 +9,7 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Turned operands]
+// Note [Tiled transposition]
 //
 // An element-wise kernel that reads an operand along another axis than the one along which it writes, such as
 // transpose(x) .* 2.0 .+ y, has no good order of plain loops: along one axis every load is a line of its own, along the
@@ -18,7 +18,7 @@ import (
 //
 //	for each strip of `last`                     (64 columns of f32)
 //	  for each piece of `across`                 (64 rows of f32)
-//	    copy the operand's tile to the stack, turned over, by squares in registers
+//	    copy the operand's tile to the stack, transposed by squares in registers
 //	    for each row of the tile
 //	      the body, in vectors over the strip, with the operand read from the stack
 //
@@ -26,40 +26,16 @@ import (
 // past the caches (Note [Streaming stores]); the body is any that the generator knows. The tile stays in the
 // second-level cache.
 //
-// The tile is copied by squares of the width of a vector, along `across` first. Each asks for the lines that come 512
-// bytes later along `across`, into the second-level cache: the first has no room for what 64 rows ask for, least of all
-// where rows of a power of two share few of its sets. f32[4096, 4096] and f16[4096, 8192], one thread of a Zen 4,
-// fractions of the speed of a copy, by the bytes of a tile along `across` and `last` and what is asked for (November
-// 2026):
-//
-//	                                     f32   f64   f16   i8
-//	1024 x 256, the next square         0.38  0.44  0.33  0.27     (0.85 of a copy for f32 on a Sapphire Rapids)
-//	1024 x 256, nothing                 0.48  0.49  0.40  0.31
-//	1024 x 256, 512 bytes later         0.56  0.53  0.51  0.36
-//	 256 x 256, 512 bytes later         0.56  0.61  0.54  0.41
-//	 512 x 512, 512 bytes later         0.53  0.52  0.54  0.38
-//
-// Squares straight from the registers to the output, without a tile, reached 0.60, at any size of tile.
-//
-// On a Zen 3, whose second-level cache is half as large, rows 16 KiB apart have room for 32 of their lines there. With
-// AVX2 a tile takes one line of each row of the operand and 512 bytes of the output's, and asks for the next line.
-// Milliseconds, least of 31 in turns on a busy machine; copying as much takes 4.1 on one thread (November 2026):
-//
-//	                              f32[4096, 4096]  f32[3900, 4000]    on two threads
-//	256 x 256, 512 bytes later         10.2              8.0            6.9    5.1
-//	 64 x 256, 64 bytes later           8.6              8.0            4.9    4.5
-//	 64 x 512, 64 bytes later           7.8              7.1            4.8    4.3
-//	 64 x 512, 256 bytes later          8.0              6.6            4.8    4.3
-//	 64 x 1024, 256 bytes later         8.8              6.6
-//
-// (Beside an operand that is not turned, f32[4100, 2040], they lost a quarter, and f32[4096, 2048] gained a tenth: such
-// kernels have the square ones.) Hand-written C does the same by tiles (7.5 to 8.0), and straight from registers in
-// whole lines, 128 rows of the operand at a time (7.0).
+// The tile is copied by squares of the width of a vector, along `across` first. Each asks for the lines that come
+// transposeAhead bytes later along `across`, in the second-level cache: the first has no room for what all rows of a
+// tile ask for. With AVX2 a tile takes one line of each row of the operand and narrowColBytes of the output's, because
+// rows that are a power of two apart have room for few lines in a smaller second-level cache. The sizes are measured:
+// docs/tuning/transposition.md.
 //
 // Where a row of the output does not begin at a line, pieces of it that do not either would share lines with their
-// neighbours, of which each write past the caches is a part, and those a processor completes one by one: f32[3900,
-// 4000] took 88 ms. So each row of a tile begins and ends at a line of its own row, and a tile has a line's worth of
-// columns more than it writes, which the strip before had, too (9 ms).
+// neighbours, and a processor completes such lines one by one when they go past the caches. So each row of a tile
+// begins and ends at a line of its own row, and a tile has a line's worth of columns more than it writes, which the
+// strip before had, too (docs/tuning/streaming-stores.md).
 //
 // Where the tile ends, the last square overlaps the one before; what is smaller than a square goes element by element.
 
@@ -67,19 +43,19 @@ import (
 type transposition struct {
 	axes   []kernel.Axis  // all parallel ones, outermost first
 	Across int            // its place in axes; `last` is the last of axes
-	before []kernel.Stmt  // what stands before the loop over `last`, when that is no axis of the kernel
+	before []kernel.Stmt  // the loop over `last`, when that is no axis of the kernel
 	body   []kernel.Stmt  // of the loop over `last`
-	loads  []*kernel.Load // of the operands that are turned
+	loads  []*kernel.Load // of the operands that are transposed
 	output *kernel.Store  // an output that goes past the caches; nil: none does
 	back   int64          // columns that a tile may have before its own, a line of that output
 	rows   int64          // of a tile, iterations of `across`
 	cols   int64          // and of `last`
 	later  int64          // bytes along `across` that a square asks for ahead
-	Part   int64          // what parts of `across` are multiples of
+	Part   int64          // parts of `across` are multiples of it
 }
 
 const (
-	// what a thread's part of the axis is a multiple of, so that parts share no lines of the operand
+	// A thread's part of the axis is a multiple of this, so that parts share no lines of the operand.
 	partBytes      = 128
 	tileRowBytes   = 256 // of a tile along `across`, as the operand lies in memory
 	tileColBytes   = 256 // and along `last`
@@ -172,7 +148,7 @@ func (t *transposition) turnedAxis(at kernel.Access, last kernel.Ref) int {
 	return across
 }
 
-// square is the side of the squares in which elements are turned over.
+// square is the side of the squares that are transposed in registers.
 func square(m target.Machine, d types.DType) int {
 	switch d.Bytes() {
 	case 1:

@@ -14,7 +14,7 @@ import (
 	"healc/lang/types"
 )
 
-// TranspositionLoops writes the loops of a kernel that turns operands over; the outermost axis runs from begin to end.
+// TranspositionLoops writes the loops of a kernel with transposed operands; the outermost axis runs from begin to end.
 func TranspositionLoops(g *emit.Func, t *transposition, begin, end value.Value) {
 	lo, hi := make([]value.Value, len(t.axes)), make([]value.Value, len(t.axes))
 	for i, a := range t.axes {
@@ -53,7 +53,7 @@ type tileWriter struct {
 	*emit.Func
 	*transposition
 	stages []stage
-	body   *kernel.Block // that reads the turned operands from their stages
+	body   *kernel.Block // that reads the transposed operands from their stages
 }
 
 // stage is the memory on the stack for the tile of one operand: a parameter of the generator's own.
@@ -64,7 +64,7 @@ type stage struct {
 	pitch int64 // elements from a row of the tile to the next
 }
 
-// stageLoads makes memory for the turned operands and a body that reads them there.
+// stageLoads makes memory for the transposed operands and a body that reads them there.
 func stageLoads(g *emit.Func, t *transposition) *tileWriter {
 	tg := &tileWriter{Func: g, transposition: t, body: &kernel.Block{Stmts: slices.Clone(t.body)}}
 	g.Params = slices.Clip(g.Params)
@@ -92,8 +92,8 @@ func stageLoads(g *emit.Func, t *transposition) *tileWriter {
 	return tg
 }
 
-// rowsAhead is how many rows of a tile ahead operands that are not turned are fetched: their pieces of a row are too
-// short for the processor's own prefetcher.
+// rowsAhead is how many rows of a tile ahead the other operands are fetched: their pieces of a row are too short for
+// the processor's own prefetcher.
 const rowsAhead = 8
 
 // askForRows makes a load of such an operand ask for a row further on.
@@ -201,8 +201,8 @@ func (t *tileWriter) wholeLines(r, j, jEnd, first, end value.Value) value.Value 
 	return yes
 }
 
-// places is the address of the streamed output at (r, j) and the bytes from row to row: what is a multiple of a power
-// of two in all rows is one in both of them.
+// places is the address of the streamed output at (r, j), or'ed with the bytes from row to row: a power of two divides
+// it if it divides the addresses in all rows.
 func (t *tileWriter) places(r, j value.Value) value.Value {
 	t.Env[t.axes[t.Across].Var], t.Env[t.axes[len(t.axes)-1].Var] = emit.Val{V: r}, emit.Val{V: j}
 	all := value.Value(t.Cur.NewPtrToInt(t.Addr(t.output.Param, t.AddressOf(t.output.At).Base), build.I64))
@@ -291,7 +291,7 @@ func (t *tileWriter) stageAddr(s stage, at value.Value) value.Value {
 	return t.Cur.NewGetElementPtr(build.MemoryType(t.Params[s.param].DType), s.mem, at)
 }
 
-// transposeSquare turns over the square of w iterations from (r, j) on.
+// transposeSquare transposes the square of w iterations from (r, j) on.
 func (t *tileWriter) transposeSquare(s stage, r, j, r0, j0 value.Value, w int) {
 	d := t.Params[s.param].DType
 	mt := build.MemoryType(d)

@@ -21,7 +21,7 @@ import (
 // an axis and over an inner loop, it is the one along which more of the accesses are to neighbours. The width is as
 // many elements of the widest type as one AVX-512 register holds, or two of AVX2. Bodies that carry state through a
 // sequential loop use four times that, so that four independent chains hide the latency of an add or an fma; column
-// sums go by strips instead, see Note [Reductions across rows]; short element-wise bodies use twice. So do longer ones:
+// sums go by strips instead, see Note [Outer-axis reductions]; short element-wise bodies use twice. So do longer ones:
 // in one instruction after the other of two vectors, a processor finds something to do that does not wait, and needs to
 // look ahead half as far. In f64 with AVX-512 there is less to gain and more values that have no register. With AVX2,
 // two vectors are four registers, and most constants of a function lie in memory anyway: f32[16384] on a Zen 3, one

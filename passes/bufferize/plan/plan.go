@@ -145,9 +145,9 @@ func (fn *function) result(v *ir.Value) abi.View {
 // turnedOver reports that a view goes to neighbours along another axis than its last one, as that of a transpose does.
 //
 // Who gave memory for a result gets it in row-major order. The runtime copies a slice to there as fast as memory
-// allows, but not a transpose, which takes vector code (Note [Turned operands] in codegen/llvm). So functions return no
-// such view: a kernel writes it. Slices and reshapes stay views, and so do arguments that came with their elements in
-// another order.
+// allows, but not a transpose, which takes vector code (Note [Tiled transposition] in codegen/llvm). So functions
+// return no such view: a kernel writes it. Slices and reshapes stay views, and so do arguments that came with their
+// elements in another order.
 func (fn *function) turnedOver(w abi.View, d types.DType) bool {
 	if own := fn.plan.Buffers[w.Buffer].Strides; d == types.String || len(own) > 0 && !near(own[len(own)-1]) {
 		return false
