@@ -6,7 +6,7 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Brief programs]
+// Note [Effort]
 //
 // Compiling a small kernel takes LLVM some milliseconds, most of them in instruction selection, scheduling and register
 // allocation at -O3, and running it often takes a microsecond. Where a program runs once, as `healc run` does, a kernel

@@ -10,7 +10,7 @@ import (
 	"healc/ir/kernel"
 )
 
-// Note [Several objects]
+// Note [Parallel code generation]
 //
 // The kernels of a program have nothing to do with each other, and a context of LLVM is used by one thread at a time,
 // so that kernels are compiled on all cores, some of them as one LLVM module each. A module costs little by itself,

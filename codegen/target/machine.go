@@ -28,7 +28,7 @@ type Machine struct {
 	// x86: products of integers are added up by instructions of their own, see Note [Products together]
 	IntSums      bool
 	EvenProducts bool // x86: products of 32-bit integers are those of the even elements of two vectors
-	Split        bool // vectors are longer than registers, see Note [Split vectors]
+	Split        bool // vectors are longer than registers, see Note [Emulated vectors]
 	L1, L2       int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
 }
 

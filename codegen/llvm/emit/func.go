@@ -62,7 +62,7 @@ type Func struct {
 	Width  int           // width of the vectorised axis, 0 in scalar code
 
 	Scalarise func()
-	Mask      value.Value // of the lanes that load and store; nil when all do, see Note [Short vectors]
+	Mask      value.Value // of the lanes that load and store; nil when all do, see Note [Tails]
 
 	Products map[value.Value]*product52 // that can be added to something else than 0
 

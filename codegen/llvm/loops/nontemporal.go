@@ -32,7 +32,7 @@ import (
 // where the second loop runs over everything when it is short or no index begins a line in all outputs. The two vectors
 // at the ends overlap the first loop; what they write there is the same again. But a line that has just gone past the
 // caches is then read back, so where there are many rows whose ends are within lines, vectors under a mask write the
-// ends alone (Note [Short vectors]). Streaming stores are not ordered with others, so a kernel that has one ends with a
+// ends alone (Note [Tails]). Streaming stores are not ordered with others, so a kernel that has one ends with a
 // fence, before the thread tells anybody that it is done. Where sizes depend on shape parameters, the kernel looks at
 // them, too.
 

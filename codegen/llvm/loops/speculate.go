@@ -17,7 +17,7 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Rare arms]
+// Note [Speculation]
 //
 // The first arm of a long branch is the rare one (rareArm in loops.go): operands of a product of residues that are no
 // residues. To ask each vector whether it is taken costs a comparison, a move from the mask to the other registers and

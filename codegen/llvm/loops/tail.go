@@ -13,7 +13,7 @@ import (
 	"healc/ir/kernel/analysis"
 )
 
-// Note [Short vectors]
+// Note [Tails]
 //
 // What does not fill a vector is mostly done by one that overlaps the vector before. Two cases have none that it
 // may overlap: a kernel that works in place, whose elements must not be computed twice, and a range that is shorter

@@ -13,7 +13,7 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Rows together]
+// Note [Unroll and jam]
 //
 // An element-wise kernel over rows that reads the same vectors for each of them, such as
 //

@@ -65,7 +65,7 @@ import (
 //	                              59         4181      4424         4634  4070
 //
 // i64[32, 256, 4] takes 11.9 with two rows and 12.4 with four (49 bits), 20.4 and 21.4 with 59. The arms are asked for
-// once, behind the last row (Note [Rare arms]): who takes one has all rows of the strip added again, one after the
+// once, behind the last row (Note [Speculation]): who takes one has all rows of the strip added again, one after the
 // other, with the branch. Asked for in each round of two rows and two registers, by four instructions and a jump, those
 // took 13.1 and 21.6; and LLVM keeps nothing for the arm, neither operands nor registers, so that two registers of four
 // rows need no stack.
@@ -130,7 +130,7 @@ type strip struct {
 	bytes  int64               // bytes that the running sums of a column take
 	rows   int64               // that are added at once
 	ask    bool                // for the rows after them
-	rare   map[*kernel.If]bool // branches in the reductions, see Note [Rare arms]
+	rare   map[*kernel.If]bool // branches in the reductions, see Note [Speculation]
 }
 
 // stripSum is one of the reductions.

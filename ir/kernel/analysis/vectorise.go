@@ -28,7 +28,7 @@ import (
 // vector and two, exp 6.55 us, 5.75, tanh 8.7, 7.3, sigmoid 10.3, 9.1, sinh 17.0, 15.2, in f64 softplus 30.1, 24.5, sin
 // 33, 29; what has less of a chain loses: erf, gelu and cbrt 4%, atan 8%. Four vectors gain and lose as much again.
 //
-// What does not fill a vector is done by a last vector that overlaps the one before; see Note [Short vectors] for the
+// What does not fill a vector is done by a last vector that overlaps the one before; see Note [Tails] for the
 // rest.
 
 // Unrolled is the longest reduction that is written out as a tree when the outputs are vectorised.
