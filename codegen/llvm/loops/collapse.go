@@ -61,7 +61,7 @@ func CollapsedOf(k *kernel.Kernel) *collapsed {
 	return collapsedAs(k, false)
 }
 
-// collapsedAs is periodOf with the last two axes joined, or as they are.
+// collapsedAs is CollapsedOf with the last two axes joined, or as they are.
 func collapsedAs(k *kernel.Kernel, joined bool) *collapsed {
 	last := len(k.Axes) - 1
 	if last < 1 {

@@ -211,8 +211,7 @@ func Pays(g *emit.Func, output int) value.Value {
 
 // StreamLines stores x, whole lines, past the caches, line after line: LLVM would put the stores of several lines where
 // their halves are ready. A processor collects a line in one of a few buffers, and writes parts of it when another line
-// wants the buffer: tanh of f32[2^24], four stores to two lines, once took 72 ms instead of 9 in a whole run on a Zen 3
-// shared with others.
+// wants the buffer (docs/tuning/streaming-stores.md).
 func StreamLines(g *emit.Func, x, p value.Value, d types.DType) {
 	n, w := LineBytes/d.Bytes(), build.VectorLen(x)
 	if w <= n || g.Machine.VectorBits >= 8*LineBytes {
@@ -243,8 +242,8 @@ func nonTemporal(g *emit.Func, st *lir.InstStore, bytes int) {
 	st.Metadata = append(st.Metadata, &metadata.Attachment{Name: "nontemporal", Node: g.Hint})
 }
 
-// Fence ends a kernel with a fence. Where sizes are known when it runs it has none unless it may have streamed: a
-// fence takes as long as a small kernel, 14 of 23 ns for 16 elements on a Xeon at 2.6 GHz.
+// Fence ends a kernel with a fence. A kernel that learns its sizes when it runs passes the fence only if it may have
+// streamed: a fence takes as long as a small kernel (docs/tuning/streaming-stores.md).
 func Fence(g *emit.Func) {
 	var streamed value.Value
 	for i := range g.Params {
