@@ -6,15 +6,15 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Brief programs]
+// Note [Effort]
 //
 // Compiling a small kernel takes LLVM some milliseconds, most of them in instruction selection, scheduling and register
 // allocation at -O3, and running it often takes a microsecond. Where a program runs once, as `healc run` does, a kernel
 // that surely does little gets code that takes less time to make: at -O0 behind a short pipeline, and where it does
 // even less, one iteration at a time, as one module and without any pipeline. That is half of the text, which counts
-// for every stage from writing it to encoding instructions, and what is not vectors, LLVM selects without a graph.
-// docs/performance.md has the times. The bits are the same: LLVM changes no float operation at any level, and vectors
-// do what the single elements do.
+// for every stage from writing it to encoding instructions, and what is not vectors, LLVM selects without a graph. The
+// times are in docs/tuning/compile-effort.md. The bits are the same: LLVM changes no float operation at any level, and
+// vectors do what the single elements do.
 
 // Effort is how much time making code may take for what it saves when the code runs.
 type Effort uint8

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Note [Split vectors]
+// Note [Emulated vectors]
 //
 // A processor NAME/OTHER means: the code that suits NAME, of OTHER's instructions. What the generator chooses — how
 // long vectors are, which are masked, how many registers a tile has, which form a transform takes — is as for NAME, and

@@ -10,11 +10,11 @@ import (
 	"healc/ir/kernel"
 )
 
-// Note [Several objects]
+// Note [Parallel code generation]
 //
 // The kernels of a program have nothing to do with each other, and a context of LLVM is used by one thread at a time,
-// so that kernels are compiled on all cores, some of them as one LLVM module each. A module costs little by itself,
-// about a third of a millisecond; cutting finer than one for each core lets the cores end together.
+// so that kernels are compiled on all cores, some of them as one LLVM module each. A module costs little by itself
+// (docs/tuning/compile-effort.md), and cutting finer than one for each core lets the cores end together.
 
 // partsPerCore is how many modules a core gets on average.
 const partsPerCore = 3

@@ -1,4 +1,4 @@
-; What instructions of AVX-512 compute, see Note [Split vectors]. Masks have all lanes, and rounding is to the nearest.
+; What instructions of AVX-512 compute, see Note [Emulated vectors]. Masks have all lanes, and rounding is to the nearest.
 
 define internal <8 x i64> @heal.x86.avx512.vpmadd52l.uq.512(<8 x i64> %z, <8 x i64> %x, <8 x i64> %y) alwaysinline {
   %a = and <8 x i64> %x, splat (i64 4503599627370495)

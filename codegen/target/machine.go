@@ -21,14 +21,14 @@ type Machine struct {
 	NoFMA      bool // a fused multiply-add is a call
 	Scale      bool // there is vscalef
 	Narrow     bool // one iteration at a time, in loops as they stand in the kernel
-	Device     bool // a thread of a GPU, see DeviceModule
+	Device     bool // a thread of a GPU, see codegen/llvm/device
 	IFMA       bool // 512-bit vectors have multiply-adds of 52-bit integers
 	Mul64      bool // 512-bit vectors have products of 64-bit integers that cost no more than others
 	PairSums   bool // x86: products of 16-bit integers are summed in pairs
 	// x86: products of integers are added up by instructions of their own, see Note [Products together]
 	IntSums      bool
 	EvenProducts bool // x86: products of 32-bit integers are those of the even elements of two vectors
-	Split        bool // vectors are longer than registers, see Note [Split vectors]
+	Split        bool // vectors are longer than registers, see Note [Emulated vectors]
 	L1, L2       int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
 }
 
@@ -60,7 +60,7 @@ var (
 		"knm"}
 	avx512ifma = []string{"cannonlake", "icelake", "tigerlake", "rocketlake", "sapphirerapids", "emeraldrapids",
 		"graniterapids", "diamondrapids", "znver4", "znver5"}
-	avx512mul64 = []string{"znver4", "znver5"} // Intel's take three instructions' time
+	avx512mul64 = []string{"znver4", "znver5"} // slow elsewhere: docs/tuning/transforms.md
 	avx2        = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake",
 		"raptorlake",
 		"meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest", "gracemont", "grandridge",

@@ -118,7 +118,7 @@ const (
 // limb51 is Limb with doubles, for p up to 2^51: a b = k 2^51 + r, where k is rounded to the nearest integer and |r| <=
 // 2^50. What is added are bits, those of 2^103 + k 2^51, whose unit is 2^51, and of 3 * 2^51 + r. Those of the two
 // constants are taken off in the end. Whether the numbers are short enough is asked of the doubles that are made of
-// them, whose upper halves tell (Note [Rare arms] in codegen/llvm): the numbers are needed for nothing else then.
+// them, whose upper halves tell (Note [Speculation] in codegen/llvm): the numbers are needed for nothing else then.
 func (m Modulus) limb51(x, y Ref, limb int) Ref {
 	e := m.e
 	if limb == 2 {

@@ -60,7 +60,7 @@ func Processors(t *testing.T) []string {
 const avx2, avx512 = "x86-64-v3", "x86-64-v4"
 
 // Split are processors with AVX-512 of which this machine runs what is generated for them, of the instructions that it
-// has: without multiply-adds of 52 bits, with them, and with quick products of 64 (Note [Split vectors] in
+// has: without multiply-adds of 52 bits, with them, and with quick products of 64 (Note [Emulated vectors] in
 // codegen/llvm). There are none where it has AVX-512 itself.
 func Split(t *testing.T) (cpus []string) {
 	if has := host(t); has[avx2] && !has[avx512] {

@@ -35,7 +35,7 @@ func TestAArch64(t *testing.T) {
 }
 
 // TestSplit does so for what is generated for processors with AVX-512, one of them every day, of the instructions that
-// this machine has: Note [Split vectors] in codegen/llvm. TestEachSize has some of these for sizes that are known.
+// this machine has: Note [Emulated vectors] in codegen/llvm. TestEachSize has some of these for sizes that are known.
 func TestSplit(t *testing.T) {
 	cpus := devices.Split(t)
 	if len(cpus) == 0 {

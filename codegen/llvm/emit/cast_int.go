@@ -16,9 +16,9 @@ import (
 // Note [Vectors of casts]
 //
 // LLVM's conversions that saturate are one instruction of AArch64 and of GPUs. For vectors of x86 LLVM takes them
-// apart, element by element, each with a branch: a nanosecond each, where 0.1 is enough. So there a float is brought
-// into the range first, which also replaces a NaN, and converted by the plain instruction; what was beyond a bound that
-// is no float of its type, and a NaN of a signed type, are put right after.
+// apart, element by element, each with a branch (docs/tuning/elementwise.md). So there a float is brought into the
+// range first, which also replaces a NaN, and converted by the plain instruction; what was beyond a bound that is no
+// float of its type, and a NaN of a signed type, are put right after.
 //
 // Without AVX-512 there are no conversions between doubles and 64-bit integers at all. Added to 1.5 * 2^52, an integer
 // that is a double below 2^51 has itself in the lower bits of the sum, and the same sum takes a word of 32 bits to a

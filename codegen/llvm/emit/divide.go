@@ -12,8 +12,8 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Division by one number]: where a vector is divided by one number, as a row is by its sum, the quotient
-// needs no divide instruction, which takes 16 cycles for a register of AVX-512. With y the number 1/s, rounded,
+// Note [Division by one number]: where a vector is divided by one number, as a row is by its sum, the quotient needs no
+// divide instruction, whose latency a row would wait for. With y the number 1/s, rounded,
 //
 //	q = x*y    r = fma(-q, s, x)    q' = fma(r, y, q)
 //
@@ -21,8 +21,7 @@ import (
 // Computation of elementary functions on the IBM RISC System/6000 processor, 1990; Brisebarre, Muller and Raina,
 // Accelerating correctly rounded floating-point division when the divisor is known in advance, 2004). So a vector whose
 // elements all lie in a range that is safe for that, with s in one too, goes this way, and any other is divided. A zero
-// is outside of the range: -0 would lose its sign. (f32[4096, 1024] by the sum of its rows, one thread of a Sapphire
-// Rapids, November 2026: see docs/performance.md.)
+// is outside of the range: -0 would lose its sign. What this gains is in docs/tuning/reductions.md.
 
 // safe are the exponents between which the magnitudes of x and of s may lie.
 type safe struct{ x, s int }

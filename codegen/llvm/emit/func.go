@@ -40,8 +40,8 @@ type Module struct {
 // Val is a scalar of the kernel in LLVM: one value, or one for each iteration of the vectorised axis.
 type Val struct {
 	V    value.Value
-	Wide bool // v is a vector of gen.w
-	Iota bool // v is the uniform base; iteration i has v + i
+	Wide bool // V is a vector of Width
+	Iota bool // V is the uniform base; iteration i has V + i
 }
 
 // Func translates one function.
@@ -62,19 +62,19 @@ type Func struct {
 	Width  int           // width of the vectorised axis, 0 in scalar code
 
 	Scalarise func()
-	Mask      value.Value // of the lanes that load and store; nil when all do, see Note [Short vectors]
+	Mask      value.Value // of the lanes that load and store; nil when all do, see Note [Tails]
 
 	Products map[value.Value]*product52 // that can be added to something else than 0
 
-	Features map[reflect.Type]any // what features keep, see state
+	Features map[reflect.Type]any // what features keep, see State
 
 	Lined *functionLines // nil when the function has no lines
 
 	finished value.Value // in a vector's loop that may end early: the iterations for which it has, or nil
 
-	// statement, when it is not nil, may translate a statement in another way; it says whether it did.
+	// Intercept, when it is not nil, may translate a statement in another way; it says whether it did.
 	Intercept func(kernel.Stmt) bool
-	// peephole, when it is not nil, may translate an instruction in another way; it says whether it did.
+	// Peephole, when it is not nil, may translate an instruction in another way; it says whether it did.
 	Peephole func(*kernel.Let) bool
 
 	DimCache   map[string]value.Value
@@ -99,7 +99,7 @@ func (g *Func) Close() {
 	}
 }
 
-// block starts a new block and makes it the current one, after the current one has branched somewhere.
+// NewBlock adds a block to the function; the current one stays the current one.
 func (g *Func) NewBlock() *lir.Block { return g.Fn.NewBlock("") }
 
 // Intrinsic declares an LLVM intrinsic or C function once.
@@ -198,7 +198,7 @@ func (g *Func) Uniform(r kernel.Ref) value.Value {
 	return v.V
 }
 
-// Spread returns v as a vector of g.w.
+// Spread returns v as a vector of Width.
 func (g *Func) Spread(v Val) value.Value {
 	switch {
 	case v.Wide:
@@ -209,7 +209,7 @@ func (g *Func) Spread(v Val) value.Value {
 	return g.Splat(v.V)
 }
 
-// Splat copies x into every element of a vector of g.w. Constants are made once, in the entry block.
+// Splat copies x into every element of a vector of Width. Constants are made once, in the entry block.
 func (g *Func) Splat(x value.Value) value.Value {
 	if g.Width == 0 {
 		return x

@@ -24,7 +24,7 @@ func Register[S kernel.Stmt](r Registry, f func(g *Func, s S)) {
 	})
 }
 
-// RegisterWithRest is register for a translation that may take statements after s with it.
+// RegisterWithRest is Register for a translation that may take statements after s with it.
 func RegisterWithRest[S kernel.Stmt](r Registry, f func(g *Func, s S, after []kernel.Stmt) []kernel.Stmt) {
 	r[reflect.TypeFor[S]()] = func(g *Func, s kernel.Stmt, after []kernel.Stmt) []kernel.Stmt {
 		return f(g, s.(S), after)

@@ -54,7 +54,7 @@ func (g *Func) Addr(param int, at value.Value) value.Value {
 
 func (g *Func) Align(d types.DType) lir.Align { return elementAlign(d) }
 
-// FromMem turns what memory holds into a register value; toMem is its inverse.
+// FromMem turns what memory holds into a register value; ToMem is its inverse.
 func (g *Func) FromMem(d types.DType, w int, x value.Value) value.Value {
 	switch d {
 	case types.Bool:

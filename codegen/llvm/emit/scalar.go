@@ -126,7 +126,7 @@ func (g *Func) Number(d types.DType, n int64, w int) value.Value {
 	return g.ConstOf(build.FromBits(build.RegisterType(d), scalar.IntBits(analysis.ArithmeticType(d), n)), w)
 }
 
-// ConstOf returns constant c in a vector of w, which is 0 or g.w.
+// ConstOf returns constant c in a vector of w, which is 0 or Width.
 func (g *Func) ConstOf(c constant.Constant, w int) value.Value {
 	if w == 0 {
 		return c
@@ -353,9 +353,8 @@ func (g *Func) MinMax(op scalar.Op, d types.DType, w int, x, y value.Value) valu
 }
 
 // mulHi computes in the double width; of vectors of u64, from four products of halves. Of vectors of u32 LLVM makes the
-// products of the even and of the odd elements on x86, but where a factor is the same for all it widened the other one:
-// nine instructions where five do, and ten with AVX-512 (modmul of i32[16384] on one thread of a Zen 3, 9.4 us and
-// 5.7).
+// products of the even and of the odd elements on x86. But where a factor is the same for all it widens the other one,
+// which takes nearly twice the instructions (docs/tuning/elementwise.md).
 func (g *Func) mulHi(t types.DType, w int, x, y value.Value) value.Value {
 	b, bits := g.Cur, t.Bits()
 	if t == types.U64 && w > 0 && !g.Machine.Device {

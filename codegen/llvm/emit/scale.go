@@ -60,10 +60,9 @@ func (g *Func) scaled(in scalar.Instr) value.Value {
 	return g.scalef(lanes, g.Spread(g.Env[first.Args[0]]), n)
 }
 
-// raised is a Flush in vectors: raising to the lower bound, one instruction that adders do and not a comparison and a
-// choice, which multipliers do. What lies between the bounds underflows then. That costs vscalef nothing, and a product
-// more: exp of numbers that all lie there, -176 to -104, takes twice its time on a Zen 3, and a seventh less anywhere
-// else (6.33 us for f32[16384], 5.39). -inf and -1e9, the usual masks, are below.
+// raised is a Flush in vectors: raising to the lower bound is one instruction that adders do, not a comparison and a
+// choice, which multipliers do. What lies between the bounds underflows then, which costs vscalef nothing and a product
+// more (docs/tuning/elementwise.md). -inf and -1e9, the usual masks, are below.
 func (g *Func) raised(in scalar.Instr) value.Value {
 	if in.Op != scalar.Flush || in.Type != types.F32 && in.Type != types.F64 || g.Width == 0 || g.Machine.Device {
 		return nil
@@ -76,7 +75,7 @@ func (g *Func) raised(in scalar.Instr) value.Value {
 	return g.Cur.NewSelect(g.Cur.NewFCmp(enum.FPredOLT, x, least), least, x)
 }
 
-// scalef applies vscalef to vectors of g.w, a register at a time.
+// scalef applies vscalef to vectors of Width, a register at a time.
 func (g *Func) scalef(lanes int, p, n value.Value) value.Value {
 	elem := p.Type().(*lt.VectorType).ElemType
 	t, mask, suffix := build.Vector(elem, lanes), lt.NewInt(uint64(lanes)), "ps"

@@ -34,11 +34,10 @@ func laneOf(rows []value.Value) int {
 	return min(len(rows), 16/bytes)
 }
 
-// TransposeForChain is turn where the chain that takes the elements is what bounds the time, not the memory from which
-// they come. Four times 128 bits are interleaved first, and then told apart by even and odd numbers, twice:
-// instructions that a Zen 4 has on three and on two of its pipes. The permutations of exchange are all of the second
-// kind, and need registers for what they overwrite. f32 [192, 1040] by a vector in cache, 15.3 us and 13.8. (Transposes
-// from memory to memory lost a twentieth that way.)
+// TransposeForChain is TransposeSquare where the chain that takes the elements bounds the time, not the memory from
+// which they come. Four times 128 bits are interleaved first, and then even elements are told from odd ones, twice:
+// instructions that more pipes have than the permutations of exchange, and that need no registers for what they
+// overwrite. Transposes from memory to memory lose by it (docs/tuning/transposition.md).
 func (g *Func) TransposeForChain(rows []value.Value) []value.Value {
 	w, lane := len(rows), laneOf(rows)
 	if w != 4*lane {
@@ -88,7 +87,7 @@ func (g *Func) separate(rows []value.Value, lane, d int) []value.Value {
 
 func log2(n int) int { return bits.Len(uint(n)) - 1 }
 
-// exchange is turn for wide vectors.
+// exchange is TransposeSquare for wide vectors.
 func (g *Func) exchange(rows []value.Value) []value.Value {
 	w := len(rows)
 	for d := w / 2; d > 0; d /= 2 { // the halves first: where rows come from memory, these are reads

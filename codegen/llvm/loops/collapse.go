@@ -17,7 +17,7 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Short last axes]
+// Note [Collapsed axes]
 //
 // Lattice cryptography keeps one modulus for each position of a short last axis: i64[reps, n, 4] modulo i64[4]. Vectors
 // along four elements are no vectors, and the reciprocal of a modulus is a hundred times the work of a product by it.
@@ -61,7 +61,7 @@ func CollapsedOf(k *kernel.Kernel) *collapsed {
 	return collapsedAs(k, false)
 }
 
-// collapsedAs is periodOf with the last two axes joined, or as they are.
+// collapsedAs is CollapsedOf with the last two axes joined, or as they are.
 func collapsedAs(k *kernel.Kernel, joined bool) *collapsed {
 	last := len(k.Axes) - 1
 	if last < 1 {

@@ -17,14 +17,10 @@ import (
 //
 //	%3 = load at[i]; parallel j { y[i, j] = x[%3, j] }
 //
-// No processor fetches such rows ahead. So each row asks, a line at a time as it goes, for the one that comes some rows
-// later: gatherAhead bytes, into the second-level cache. The number of that row is read where another iteration reads
-// it, and not checked: a prefetch never faults. The first-level cache has too few places for what is on its way (32768
-// rows of 256 f32 out of 65536, one thread of a Zen 4, least of 15 runs, November 2026; copying as much takes 1.76 ms):
-//
-//	rows ahead           0      4      8     16     32
-//	to the first level  5.92   5.11   4.86
-//	to the second                     2.28   2.17   2.14 ms
+// No processor fetches such rows ahead. So each row asks, a line at a time as it goes, for the row that comes
+// gatherAhead bytes later, in the second-level cache: the first level has too few places for what is on its way
+// (docs/tuning/prefetch.md). The number of that row is read where another iteration reads it, and is not checked: a
+// prefetch never faults.
 const gatherAhead = 16 << 10
 
 // maxRowsAhead bounds how far ahead short rows are asked for.
@@ -76,7 +72,7 @@ func GatheredRows(g *emit.Func, k *kernel.Kernel) map[*kernel.Loop][]gathered {
 	return out
 }
 
-// gatheredAlong is one load of gatheredRows.
+// gatheredAlong is one load of GatheredRows.
 func gatheredAlong(g *emit.Func, l *kernel.Load, along kernel.Ref, numbers map[kernel.Ref]*kernel.Load) (gathered,
 	bool) {
 	out, next := gathered{load: l}, false

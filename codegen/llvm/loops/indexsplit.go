@@ -14,7 +14,7 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Pieces of a range]
+// Note [Index-set splitting]
 //
 // A concat or a pad along the vectorised axis chooses by position what to read:
 //

@@ -17,7 +17,7 @@ type Nest struct {
 	outer  int64       // extent of the outermost axis, 0 when it is not known
 	split  bool        // the vectorised range is a part of the outermost axis
 	Tiled  bool        // the loops go by tiles that fetch for themselves
-	jammed *jammedRows // whose rows are being generated, see Note [Rows together]
+	jammed *jammedRows // whose rows are being generated, see Note [Unroll and jam]
 }
 
 // KernelLoops writes the loops over the parallel axes; the outermost runs from begin to end.

@@ -22,11 +22,8 @@ import (
 // harm behind the last row: what is not mapped is not fetched. Where the length of a row is a shape parameter, one that
 // is too short or too long asks for what it reads itself.
 
-// A kernel that goes through memory once asks for nothing: the processor sees that by itself. To ask for what lies 1 to
-// 8 KiB ahead, as the processor's own fetching may stop at the end of each page of 4 KiB, gained a twentieth on a
-// Sapphire Rapids; a Zen 4 fetches past the ends of pages, and less when it is asked: f32[2^24], one thread, of the
-// speed of reading alone (November 2026): the sum 0.92 with asking and 1.01 without, a dot product 0.83 and 0.96, mean
-// and variance 0.72 and 1.01, argmax 0.88 and 0.98.
+// A kernel that goes through memory once asks for nothing: the processor sees that by itself, and asking slows some
+// processors down (docs/tuning/prefetch.md).
 
 // Rows shorter than aheadLeast are fetched by the processor itself, which looks some lines ahead; of rows longer than
 // aheadMost the beginning would be gone again before it is read.
@@ -44,7 +41,7 @@ func NextRows(k *kernel.Kernel) map[*kernel.Load]types.Dim {
 	return out
 }
 
-// nextRowsIn is nextRows for a block, and for those behind a question (Note [Row caching for any length] in
+// nextRowsIn is NextRows for a block, and for those behind a question (Note [Row caching for any length] in
 // ir/kernel/transform).
 func nextRowsIn(k *kernel.Kernel, b *kernel.Block, out map[*kernel.Load]types.Dim) {
 	row := k.Axes[len(k.Axes)-1].Var
@@ -143,7 +140,7 @@ func prefetchLines(g *emit.Func, param int, at value.Value, n int) {
 	PrefetchLinesTo(g, ToL1, param, at, n)
 }
 
-// PrefetchLinesTo is askFor for a level of the caches.
+// PrefetchLinesTo is PrefetchLines for a level of the caches.
 func PrefetchLinesTo(g *emit.Func, level int64, param int, at value.Value, n int) {
 	d := g.Params[param].DType
 	for byte := 0; byte < n*d.Bytes(); byte += LineBytes {
@@ -156,7 +153,7 @@ func PrefetchLine(g *emit.Func, level int64, address value.Value) {
 	PrefetchLineFor(g, 0, level, address)
 }
 
-// PrefetchLineFor is fetch for reading, 0, or for writing, 1. An address outside of the buffer does no harm.
+// PrefetchLineFor is PrefetchLine for reading, 0, or for writing, 1. An address outside of the buffer does no harm.
 func PrefetchLineFor(g *emit.Func, write, level int64, address value.Value) {
 	const data = 1
 	f := g.Intrinsic("llvm.prefetch.p0i8", lt.Void, build.BytePtr, build.I32, build.I32, build.I32)

@@ -32,7 +32,7 @@ import (
 // where the second loop runs over everything when it is short or no index begins a line in all outputs. The two vectors
 // at the ends overlap the first loop; what they write there is the same again. But a line that has just gone past the
 // caches is then read back, so where there are many rows whose ends are within lines, vectors under a mask write the
-// ends alone (Note [Short vectors]). Streaming stores are not ordered with others, so a kernel that has one ends with a
+// ends alone (Note [Tails]). Streaming stores are not ordered with others, so a kernel that has one ends with a
 // fence, before the thread tells anybody that it is done. Where sizes depend on shape parameters, the kernel looks at
 // them, too.
 
@@ -211,8 +211,7 @@ func Pays(g *emit.Func, output int) value.Value {
 
 // StreamLines stores x, whole lines, past the caches, line after line: LLVM would put the stores of several lines where
 // their halves are ready. A processor collects a line in one of a few buffers, and writes parts of it when another line
-// wants the buffer: tanh of f32[2^24], four stores to two lines, once took 72 ms instead of 9 in a whole run on a Zen 3
-// shared with others.
+// wants the buffer (docs/tuning/streaming-stores.md).
 func StreamLines(g *emit.Func, x, p value.Value, d types.DType) {
 	n, w := LineBytes/d.Bytes(), build.VectorLen(x)
 	if w <= n || g.Machine.VectorBits >= 8*LineBytes {
@@ -243,8 +242,8 @@ func nonTemporal(g *emit.Func, st *lir.InstStore, bytes int) {
 	st.Metadata = append(st.Metadata, &metadata.Attachment{Name: "nontemporal", Node: g.Hint})
 }
 
-// Fence ends a kernel with a fence. Where sizes are known when it runs it has none unless it may have streamed: a
-// fence takes as long as a small kernel, 14 of 23 ns for 16 elements on a Xeon at 2.6 GHz.
+// Fence ends a kernel with a fence. A kernel that learns its sizes when it runs passes the fence only if it may have
+// streamed: a fence takes as long as a small kernel (docs/tuning/streaming-stores.md).
 func Fence(g *emit.Func) {
 	var streamed value.Value
 	for i := range g.Params {

@@ -13,48 +13,14 @@ import (
 
 // Note [Prefetch]
 //
-// The processor's own prefetcher stops at each page of 4 KiB, and finds the next one again only when the loop is there.
-// A copy does not feel it: its loads run far ahead of its arithmetic. A loop that computes much for each element fills
-// the window in which the processor reorders within half a kilobyte, and then the times for memory and for arithmetic
-// add up. So loops over large buffers fetch their inputs a page ahead. It costs an instruction a line, and does no harm
-// behind the end: a prefetch never faults. f32[2^24], one thread of a Sapphire Rapids, best of 15 runs, as a multiple
-// of the time of copying with streaming stores (November 2026):
+// A processor's own prefetcher stops at each page of 4 KiB, and finds the next one again only when the loop is there. A
+// copy does not feel it: its loads run far ahead of its arithmetic. A loop that computes much for each element fills
+// the reorder window within half a kilobyte, and then the times of memory and of arithmetic add up. So loops over large
+// buffers fetch their input a page ahead. It costs an instruction a line. A prefetch behind the end does not fault.
 //
-//	bytes ahead      0   1024  2048  4096  8192
-//	a chain of 5   1.10  1.00  0.88  0.99  0.98
-//	exp            1.17  1.12  0.88  0.89  1.02
-//	tanh           2.20  1.07  1.15  1.05  1.09
-//	gelu by tanh   2.79  1.79  1.52  1.46  1.57
-//
-// That is for one input. Of two or more the processor's own fetching reads the better without being asked: a Zen 4, one
-// thread, least of 21 runs in turns, milliseconds (November 2026):
-//
-//	bytes ahead                         0   4096
-//	modmul of i64[2^22], 50 bits     2.76   3.29
-//	modmul of i64[2^22], 59 bits     2.71   3.26
-//	a * b + c, f32[2^23]             4.30   5.00
-//	exp(a) * b, f32[2^23]            2.62   2.82
-//	a + b, f32[2^23]                 2.79   2.85
-//	exp(a), f32[2^24]                3.82   3.24
-//	(2 a + 1) a - a / 2, f32[2^24]   4.30   3.46
-//
-// That is as long as the window reaches over enough lines of each: with much to compute between them it is filled by
-// few lines, and their own fetching is late again. What divides the two is the number of vector instructions for a line
-// of each input (lineWork). The Zen 4 above, and a Zen 3 with AVX2, whose registers are half a line, one thread, least
-// of 41 runs in turns, milliseconds:
-//
-//	bytes ahead                    instructions      0   4096
-//	modmul of i64[2^22], 50 bits             13   2.76   3.29   Zen 4
-//	exp(a) * b, f32[2^23]                    20   2.62   2.82
-//	modmul of i64[2^22], 59 bits             21   2.71   3.26
-//	modmul of i32[2^22]                      28   1.75   1.44
-//	a + b, f32[2^23]                          2   3.53   4.15   Zen 3
-//	modsum of i64[2^22]                      10   3.30   3.15
-//	modmul of i64[2^22], 50 bits             38   4.16   3.58
-//	exp(a) * b, f32[2^23]                    40   4.40   3.77
-//	modmul of i32[2^22]                      56   2.15   1.93
-//	tanh(a) * b, f32[2^23]                   56   5.87   5.59
-//	modmul of i64[2^22], 59 bits             62   5.96   5.97
+// The processor reads two or more inputs better without being asked, as long as its window reaches over enough lines of
+// each. The number of vector instructions for a line of each input divides the two cases (lineWork). The measurements
+// are in docs/tuning/prefetch.md.
 const fetchAhead = 4096
 
 // fetchTwoWork is the arithmetic from which two inputs are worth it, in instructions for a line of each.

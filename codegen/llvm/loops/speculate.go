@@ -17,18 +17,18 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Rare arms]
+// Note [Speculation]
 //
 // The first arm of a long branch is the rare one (rareArm in loops.go): operands of a product of residues that are no
 // residues. To ask each vector whether it is taken costs a comparison, a move from the mask to the other registers and
 // a jump, as much as a third of a product by IFMA. So vectors go in blocks:
 //
-//	for x in steps of usualVectors vectors:
+//	for x in steps of hotVectors vectors:
 //	  compute and store all of them as if no iteration took the rare arm
 //	  if one did, and where less than a block is left: vector after vector, with the branch
 //
-// What was read is kept for nothing then, which counts where there are 16 registers; on a Zen 4 it makes no difference.
-// A kernel that works in place stores after the question.
+// What was read is kept for nothing then, which counts where there are 16 registers. A kernel that works in place
+// stores after the question.
 //
 // Conditions of the usual forms, x & m != 0 and m <= x where m is the same for all, are put together as x: one or, one
 // maximum. LLVM would do so behind the last vector, and keep the operands of all of them until then, for which 16
@@ -38,7 +38,7 @@ import (
 // Sums down columns put the arms off until all rows are added (Note [Outer-axis reductions]): what is put together is
 // kept from one round of the loops to the next, in memory of which LLVM makes registers.
 
-// hotVectors is the number of vectors of a block. More gain nothing: 8 took as long on a Zen 4.
+// hotVectors is the number of vectors of a block. More gain nothing (docs/tuning/modular.md).
 const hotVectors = 4
 
 // HotPath is a block of vectors, or loops over blocks, for which rare arms are put off.

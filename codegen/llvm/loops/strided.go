@@ -14,9 +14,9 @@ import (
 // needs, all of it in lines that are read anyway while a line has more than one of the elements.
 const MaxShuffled = 4
 
-// shuffled loads the elements base, base+step, ... of param for 1 < |step| <= maxShuffled: |step| vectors of
-// neighbours, of which shuffles pick. Nothing is read before the first element or behind the last: the last
-// vector ends there and overlaps the one before.
+// shuffled loads the elements base, base+step, ... of param for 1 < |step| <= MaxShuffled: |step| vectors of
+// neighbours, of which shuffles pick. Nothing is read before the first element or behind the last: the last vector ends
+// there and overlaps the one before.
 func shuffled(g *emit.Func, param int, d types.DType, base value.Value, step int64) value.Value {
 	vt := build.Vector(build.MemoryType(d), g.Width)
 	w, s := int64(g.Width), step

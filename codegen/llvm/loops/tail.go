@@ -13,7 +13,7 @@ import (
 	"healc/ir/kernel/analysis"
 )
 
-// Note [Short vectors]
+// Note [Tails]
 //
 // What does not fill a vector is mostly done by one that overlaps the vector before. Two cases have none that it
 // may overlap: a kernel that works in place, whose elements must not be computed twice, and a range that is shorter
@@ -21,10 +21,8 @@ import (
 // if it has them for the types of the kernel and all accesses are to neighbours; else the iterations run
 // one by one.
 //
-// AVX2 has no masks of its own: a store under one takes a Zen 3 six times as long as another, and types of one and two
-// bytes have none. So where a vector is several registers, what fills one goes register by register first, the last
-// over the one before. f32[N] of 16 elements from C took 20.1 ns for `x .* 2.0 .+ 1.0`, and takes 7.7; a hundred rows
-// of 20 with a row added 1391, and 681; i8[124] 99, and 9.
+// AVX2 has masks that are slow to store under, and none for types of one and two bytes. So where a vector is several
+// registers, the rest goes register by register first, the last over the one before (docs/tuning/masked-tails.md).
 
 // Maskable reports that a vector of body over v can be masked.
 func Maskable(g *emit.Func, v kernel.Ref, body *kernel.Block) bool {

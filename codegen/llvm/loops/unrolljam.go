@@ -13,7 +13,7 @@ import (
 	"healc/lang/types"
 )
 
-// Note [Rows together]
+// Note [Unroll and jam]
 //
 // An element-wise kernel over rows that reads the same vectors for each of them, such as
 //
@@ -26,16 +26,8 @@ import (
 //	  parallel j { a[j], c[j]; y[i, j] = ...; y[i+1, j] = ...; ... y[i+7, j] = ... }
 //
 // Narrower strips of all rows would keep a and c close, too, but then memory is read in short pieces (Note [Outer-axis
-// reductions]). f32[4096, 4096] with two vectors along the rows, one thread of a Zen 4, least of 15 runs, by the rows
-// at once and the registers of each of them (a copy takes 3.3 ms; November 2026):
-//
-//	1 row x 2    5.5 to 6.7 ms     2 x 2  6.0     4 x 2  4.1 to 4.8     8 x 2  4.1     16 x 2  5.6
-//	strips of 1024 columns 7.3     2 x 4  4.7     4 x 4  4.0            8 x 4  3.5
-//
-// and to fetch ahead made all of them slower. Stores of half a line past the caches to more than two rows are another
-// matter: one thread of a Zen 3 with AVX2, the limit of memory 4.8 ms:
-//
-//	1 row   5.4 to 6.0 ms     2 rows   5.2 to 5.7     3 rows   12.8     4 rows   15 to 17     8 rows   22 to 27
+// reductions]). Fetching ahead made all of it slower. Where a vector is half a line, more than two rows write parts of
+// lines past the caches. The numbers of rows are measured: docs/tuning/row-groups.md.
 
 const (
 	sharedLeast = 8 << 10 // bytes along a row that all rows read

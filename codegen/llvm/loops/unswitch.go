@@ -11,14 +11,14 @@ import (
 	"healc/ir/scalar"
 )
 
-// Note [Ways]
+// Note [Loop unswitching]
 //
 // Some branches go one way for all iterations of a kernel: the size of a modulus, which is an argument, says by which
 // steps residues are multiplied. LLVM leaves such a branch in the loop, where it keeps neighbouring vectors from being
 // computed side by side. So the loops are written once for each way, and the branch is taken before them. With moduli
-// along a short last axis (Note [Short last axes]) the way is one when all of them agree, and loops with branches are
-// left for those that do not. Sums of parts of products (scalar.DoubleSums) go the second way then, all of them: loops
-// that went both ways took twelve times as long.
+// along a short last axis (Note [Collapsed axes]) the way is one when all of them agree, and loops with branches are
+// left for those that do not. Sums of parts of products (scalar.DoubleSums) go the second way then, all of them,
+// because loops that go both ways are many times slower (docs/tuning/elementwise.md).
 
 // Bounds of the code that is written several times.
 const (

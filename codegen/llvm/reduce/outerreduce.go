@@ -35,7 +35,7 @@ import (
 // Several sums of a vector of columns lie side by side. Apart, a store to one would hold up the loads of a row that
 // lies some lines behind it modulo the size of the first-level cache's sets. A sum that stays zero has no place.
 //
-// Sums whose operands may be no residues (Note [Rare arms]) ask for that once, behind the last row. Where one was
+// Sums whose operands may be no residues (Note [Speculation]) ask for that once, behind the last row. Where one was
 // none, all rows of the strip are added again with the branch. So LLVM keeps nothing for the rare arm in the loop.
 // With 16 registers they do not ask for the next rows, and go down two rows at a time where the second-level cache
 // holds the matrix, because rows a multiple of 4 KiB apart share the sets of the first-level cache.
@@ -77,7 +77,7 @@ type strip struct {
 	bytes  int64               // bytes that the running sums of a column take
 	rows   int64               // that are added at once
 	ask    bool                // for the rows after them
-	rare   map[*kernel.If]bool // branches in the reductions, see Note [Rare arms]
+	rare   map[*kernel.If]bool // branches in the reductions, see Note [Speculation]
 }
 
 // stripSum is one of the reductions.

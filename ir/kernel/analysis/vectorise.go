@@ -22,13 +22,11 @@ import (
 // many elements of the widest type as one AVX-512 register holds, or two of AVX2. Bodies that carry state through a
 // sequential loop use four times that, so that four independent chains hide the latency of an add or an fma; column
 // sums go by strips instead, see Note [Outer-axis reductions]; short element-wise bodies use twice. So do longer ones:
-// in one instruction after the other of two vectors, a processor finds something to do that does not wait, and needs to
-// look ahead half as far. In f64 with AVX-512 there is less to gain and more values that have no register. With AVX2,
-// two vectors are four registers, and most constants of a function lie in memory anyway: f32[16384] on a Zen 3, one
-// vector and two, exp 6.55 us, 5.75, tanh 8.7, 7.3, sigmoid 10.3, 9.1, sinh 17.0, 15.2, in f64 softplus 30.1, 24.5, sin
-// 33, 29; what has less of a chain loses: erf, gelu and cbrt 4%, atan 8%. Four vectors gain and lose as much again.
+// in one instruction after the other of two vectors, a processor finds something to do that does not wait. In f64 with
+// AVX-512 there is less to gain, and more values have no register. With AVX2, two vectors are four registers, and most
+// constants of a function lie in memory anyway. Which bodies gain is measured: docs/tuning/elementwise.md.
 //
-// What does not fill a vector is done by a last vector that overlaps the one before; see Note [Short vectors] for the
+// What does not fill a vector is done by a last vector that overlaps the one before; see Note [Tails] for the
 // rest.
 
 // Unrolled is the longest reduction that is written out as a tree when the outputs are vectorised.
