@@ -404,7 +404,7 @@ func (c *writer) prologue(of dep) {
 	c.some(c.Before, func(d dep) bool { return d == of })
 }
 
-// some translates those of stmts that depend on what is wanted.
+// some translates the statements that depend on the wanted axes.
 func (c *writer) some(stmts []kernel.Stmt, want func(d dep) bool) {
 	out := &kernel.Block{}
 	for _, st := range stmts {

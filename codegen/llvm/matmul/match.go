@@ -9,13 +9,13 @@ import (
 
 // Note [Matrix products]
 //
-// A matrix product reaches the generator as what it means, a loop over k in two parallel axes:
+// A matrix product reaches the generator as its definition, a loop over k in two parallel axes:
 //
 //	over %i in 0..M, %j in 0..N
 //	  %c = loop %k in 0..K carry %acc = 0 { next fma(x(%i, %k), y(%k, %j), %acc) }
 //	  ... the epilogue, which stores
 //
-// where x and y are any element-wise programs of what they read (the prologue: a cast, a scale, a transposed
+// where x and y are any element-wise programs of their operands (the prologue: a cast, a scale, a transposed
 // read) and the epilogue any of the result. Such a kernel is recognised here and scheduled anew:
 //
 //	for each block of columns, for some rows              (threads share these out, see Note [Units of products])
@@ -59,13 +59,13 @@ type Contraction struct {
 // Operand is a factor.
 type Operand struct {
 	Val   kernel.Ref
-	Stmts []kernel.Stmt // what computes it in the loop
+	Stmts []kernel.Stmt // these compute it in the loop
 	load  *kernel.Load  // when that is all
 	// the read that decides in which order it is best read: load, or the first that moves with both axes
 	Main *kernel.Load
 }
 
-// dep tells what a scalar depends on.
+// dep tells on which axes a scalar depends.
 type dep uint8
 
 const (
@@ -182,9 +182,9 @@ func ComputedOperands(k *kernel.Kernel) []Computed {
 	return out
 }
 
-// plainBefore reports that what stands before the chains computes scalars. It may have checks of what is the same for
-// all elements, such as the index of a matrix in a batch, or for all elements of a row, such as its position in a
-// table. What such a check guards is in the copies, which are made row by row, or in the epilogue.
+// plainBefore reports that the statements before the chains compute scalars. They may check values that are the same
+// for all elements, such as the index of a matrix in a batch, or for all elements of a row, such as its position in a
+// table. The reads that such a check guards are in the copies, which are made row by row, or in the epilogue.
 func (c *Contraction) plainBefore() bool {
 	c.rowChecks = false
 	for i, st := range c.Before {
@@ -253,7 +253,7 @@ func (c *Contraction) lastStep() bool {
 	return false
 }
 
-// depend computes what scalars depend on.
+// depend computes the dependences of scalars.
 func (c *Contraction) depend(stmts []kernel.Stmt) {
 	for _, st := range stmts {
 		switch st := st.(type) {
@@ -267,7 +267,7 @@ func (c *Contraction) depend(stmts []kernel.Stmt) {
 	}
 }
 
-// DepOf is what a statement depends on.
+// DepOf is the dependence of a statement.
 func (c *Contraction) DepOf(st kernel.Stmt) (d dep) {
 	switch st := st.(type) {
 	case *kernel.Let:
@@ -284,7 +284,7 @@ func (c *Contraction) DepOf(st kernel.Stmt) (d dep) {
 	return d
 }
 
-// operand gathers what computes val in the loop.
+// operand gathers the statements that compute val in the loop.
 func (c *Contraction) operand(val kernel.Ref) Operand {
 	o := Operand{Val: val}
 	need := map[kernel.Ref]bool{val: true}
@@ -337,8 +337,8 @@ func (c *Contraction) coef(at kernel.Access, v kernel.Ref) (int64, bool) {
 	return sum, true
 }
 
-// strides are the distances, along k and along the axis v, which is rows or columns, of an operand or of what it is
-// computed from.
+// strides are the distances, along k and along the axis v, which is rows or columns, of an operand or of the load from
+// which it is computed.
 func (c *Contraction) strides(o Operand, v kernel.Ref) (along, across int64, ok bool) {
 	if o.Main == nil {
 		return 0, 0, false

@@ -186,7 +186,7 @@ func (c *writer) panelAt(n, kk value.Value) value.Value {
 }
 
 // copyRow copies the elements [from, to) of row kk of panel n. The rest of the last vector becomes 0: it is
-// computed with, and what lies there by chance could be slow.
+// computed with, and the numbers that lie there by chance could be slow.
 func (c *writer) copyRow(p panels, k chain, kk, n value.Value, from, to int64) {
 	w := int64(c.lanes)
 	at := c.panelAt(n, kk)

@@ -22,7 +22,7 @@ type Schedule struct {
 	steps      int64 // of a chain
 	lanes      int   // elements of a vector
 	Rows, Vecs int   // the tile in registers: rows by vectors
-	Low        bool  // what a step needs of x is in registers, not what it needs of y (Note [Low tiles])
+	Low        bool  // the elements of x for a step are in registers, not those of y (Note [Low tiles])
 	Panel      int64 // columns of a panel: vecs*w
 	BlockCols  int64 // columns of a block, whole panels
 	Chunk      int64 // rows whose unfinished sums wait apart at a time; whole tiles
@@ -31,7 +31,7 @@ type Schedule struct {
 	PackX      bool
 	PackY      bool
 	xAcross    bool // rows of x are copied with the rows side by side, as they lie in memory
-	SideBySide bool // what a step of a tile needs of x lies side by side in the copy (Note [Side by side])
+	SideBySide bool // elements of x for a step of a tile lie side by side in the copy (Note [Side by side])
 	ByRows     bool // y is read row after row for many columns
 	Turned     bool // y is not copied, but transposed in the registers of the tile
 	YAlong     bool // y lies in memory along k: it is transposed while it is copied
@@ -50,12 +50,12 @@ const (
 	//
 	// With 16 registers a tile has two vectors, so that an element of x meets two multiply-adds. With 32 it meets four.
 	// Where rows of x are a multiple of a page apart, the lines of a tile share a few sets of the first-level cache,
-	// and the panels drive them out. So rows are copied there, with what a step needs side by side, and transposed if
-	// they lie along k. The copy pays for many panels only, so the block of y is as large as the stack allows: more
+	// and the panels drive them out. So rows are copied there, with the elements of a step side by side, and transposed
+	// if they lie along k. The copy pays for many panels only, so the block of y is as large as the stack allows: more
 	// than the second-level cache holds, but it is read in order (docs/tuning/matrix-products.md).
 	BesideBlock  = 1 << 20
 	besideSteps  = 512     // of a piece: unfinished sums come and go the less
-	besideTiles  = 16      // of rows and more; with fewer, copies of y are what costs
+	besideTiles  = 16      // of rows and more; with fewer, copies of y cost more
 	besidePanels = 16      // for rows that share sets, twice as many for others
 	besideBytes  = 4 << 10 // of a row, for others
 	page         = 4 << 10
@@ -163,7 +163,7 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 	along, across, okY := c.strides(c.Y, c.Col.Var)
 	direct = okY && across == 1 && c.inMemory(c.Y)
 	c.YAlong = okY && across != 1 && along == 1
-	if c.Free { // the strides are not known, so that copies are what the tile can read
+	if c.Free { // the strides are not known, so that a tile can read only copies
 		c.PackX, direct = true, false
 		c.xAcross = c.nextAlong(c.X, c.rowVar()) && !c.nextAlong(c.X, c.Chains.Axis.Var)
 		c.YAlong = c.nextAlong(c.Y, c.Chains.Axis.Var) && !c.nextAlong(c.Y, c.Col.Var)
@@ -241,7 +241,7 @@ func (c *Contraction) lowPays(mach target.Machine, vectors int64) bool {
 		int64(mach.L1/2)
 }
 
-// besidePays reports that rows of x that lie along k are copied with what a step needs side by side.
+// besidePays reports that rows of x that lie along k are copied with the elements of a step side by side.
 func (c *Contraction) besidePays() bool {
 	along, across, ok := c.strides(c.X, c.rowVar())
 	if !ok || along != 1 || c.m < besideTiles*int64(c.Rows) {
@@ -430,7 +430,7 @@ func (c *Contraction) batch() int64 {
 // its ends perhaps some units of one more each. One call for everything, on one thread, is as if there were no units.
 //
 // Two calls for parts of the columns each copy all rows of the left operand, if it is copied, and of the right one only
-// what is theirs; two for parts of the rows the other way round. So the outer direction is that of the operand whose
+// their own columns; two for parts of the rows the other way round. So the outer direction is that of the operand whose
 // copies would cost more, and its parts are narrow, so that the inner one is cut only where they are too few for an
 // even share. When both operands are copied, neither should be cut into narrow strips: the parts are wider, and the
 // inner direction is cut, too.
@@ -496,7 +496,7 @@ func (c *Contraction) copies() (x, y bool) {
 	return x, y
 }
 
-// granule is what parts of the columns are multiples of.
+// granule is the number of columns of which parts are multiples.
 func (c *Contraction) granule() int64 {
 	if c.ByRows {
 		return unitBytes / int64(analysis.ArithmeticType(c.acc).Bytes())
@@ -504,7 +504,7 @@ func (c *Contraction) granule() int64 {
 	return c.Panel
 }
 
-// Units is what the threads share out.
+// Units is the number of units that the threads share out.
 func (c *Contraction) Units() int64 {
 	outer, inner, _ := c.grid()
 	return c.batch() * outer * inner

@@ -38,7 +38,7 @@ func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
 	}
 }
 
-// ReadAtTile lists what the epilogue reads at the row and column of each element, such as weights that are updated in
+// ReadAtTile lists the reads of the epilogue at the row and column of each element, such as weights that are updated in
 // place or a residual. Other threads, or other kernels, have it in their caches, and nothing asks for it in time where
 // the rows of a tile are far from each other.
 func (c *Contraction) ReadAtTile() []*kernel.Load {
@@ -64,7 +64,7 @@ func (c *Contraction) ReadAtTile() []*kernel.Load {
 	return out
 }
 
-// prefetchRead asks for what a load of the epilogue reads for the tile.
+// prefetchRead asks for the elements that a load of the epilogue reads for the tile.
 func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
 	param := t.Params[l.Param]
 	elem, p := build.MemoryType(param.DType), t.address(l.Param, l.At, k)
@@ -109,7 +109,7 @@ func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	t.aheadType = elem
 }
 
-// askAhead asks for what prefetchRows prepared, in the turn of the loop from step kk on.
+// askAhead asks for the lines that prefetchRows prepared, in the turn of the loop from step kk on.
 func (t *tileGen) askAhead(kk value.Value) {
 	if t.ahead == nil {
 		return

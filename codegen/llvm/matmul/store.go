@@ -83,7 +83,7 @@ func (t *tileGen) epilogue(sums []value.Value) {
 }
 
 // acrossTile covers the columns of the tile in vectors. Where they end within one, it overlaps the one before: long
-// epilogues stand in the code once. A kernel in place would read there what it wrote.
+// epilogues stand in the code once. A kernel in place would read its own results there.
 func (t *tileGen) acrossTile(body func(at value.Value, width int)) {
 	w := int64(t.lanes)
 	if t.there != nil || t.cols < w || t.cols%w != 0 && t.InPlace() {

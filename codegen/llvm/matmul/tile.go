@@ -30,7 +30,7 @@ func (c *writer) unroll() int64 {
 	return 4
 }
 
-// tile says what a tile computes: h rows from row i on, the first cols columns of panel n.
+// tile is a tile to compute: h rows from row i on, the first cols columns of panel n.
 type tile struct {
 	i, n   value.Value
 	h      int
@@ -182,7 +182,7 @@ func (t *tileGen) storeVector(x, p value.Value, v int) {
 	st.Align = lir.Align(size)
 }
 
-// start gives the sums: 0, or what the piece of k before left in the result.
+// start gives the sums: 0, or those that the piece of k before left in the result.
 func (t *tileGen) start(k chain) []value.Value {
 	zero := constant.NewZeroInitializer(t.vectorType())
 	sums := make([]value.Value, t.h*t.vecs)

@@ -22,7 +22,7 @@ import (
 //
 // From the copies on the code counts steps, not elements; a chain of odd length ends with half a pair.
 
-// packed computes what the copies hold for step kk of the chains: an element of o, or a pair.
+// packed computes the elements of the copies for step kk of the chains: an element of o, or a pair.
 func (c *writer) packed(o Operand, kk value.Value, width int) value.Value {
 	kv := c.Chains.Axis.Var
 	if !c.pairs {
@@ -35,7 +35,7 @@ func (c *writer) packed(o Operand, kk value.Value, width int) value.Value {
 	second := c.Add(first, build.Int(build.I64, 1))
 	n := c.Extent(c.Chains.Axis.Extent)
 	even := c.evenChains()
-	if !even { // what lies beyond the end is not read
+	if !even { // nothing beyond the end is read
 		c.Env[kv] = emit.Val{V: c.Min(second, c.Add(n, build.Int(build.I64, -1)))}
 	} else {
 		c.Env[kv] = emit.Val{V: second}
@@ -53,7 +53,7 @@ func (c *writer) packed(o Operand, kk value.Value, width int) value.Value {
 	return out
 }
 
-// packedAlong computes what the copies hold for width steps from step kk on, one for 0, all of which are whole.
+// packedAlong computes the elements of the copies for width steps from step kk on, one for 0, all of which are whole.
 func (c *writer) packedAlong(o Operand, kk value.Value, width int) value.Value {
 	if width == 0 {
 		return c.packed(o, kk, 0)

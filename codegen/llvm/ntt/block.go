@@ -125,10 +125,10 @@ func (n *Ntt) within(x [][]number, first func(c int) value.Value) {
 	arrange(natural, func([]number, int) {})
 }
 
-// order is how the elements of two neighbouring vectors lie in the two for the pairs at distance t: a pair is what both
-// have in the same place. In vectors of eight the orders follow from each other by instructions that take two vectors
-// and no table of places, which would be a third operand: see lower. Only one of the four steps, from or to the natural
-// order, needs one.
+// order is how the elements of two neighbouring vectors lie in the two for the pairs at distance t: a pair is the two
+// elements in the same place. In vectors of eight the orders follow from each other by instructions that take two
+// vectors and no table of places, which would be a third operand: see lower. Only one of the four steps, from or to the
+// natural order, needs one.
 func (n *Ntt) order(t int) []int {
 	// The bits of an element's number, from that of its vector on, of which an order has t's last, with the rest of
 	// them in the order of the bits of the place.

@@ -22,8 +22,8 @@ import (
 //
 // y has to be from 0 to 15/16 of 2^64. So numbers of the forward transform, x + t and x - t, are in memory what they
 // are and a multiple of p, middle, that is nearly 2^63: its highest bit says whether one is below or above. In the
-// inverse, where x + y would count middle twice, numbers are around 0, and it is added to what is multiplied. Bounds
-// are the distance from 2^63 or from 0.
+// inverse, where x + y would count middle twice, numbers are around 0, and it is added before products.
+// Bounds are the distance from 2^63 or from 0.
 type nttHalves struct {
 	*Ntt
 	p             value.Value
@@ -34,19 +34,19 @@ type nttHalves struct {
 	begin         value.Value // added to integers below 2^52 makes doubles of them, from 2^52 on
 	near, below   nttQuotient // near is x 2^40/p for such an integer x, rounded, below x 2^41/p, rounded down
 	scale, scaled Factor      // of the last stage of the inverse
-	wrong         value.Value // where is kept what has its highest bit set where a number seen was no residue
-	// where is kept what has nttUnits in its upper half if all quotients of factors had 32 bits
+	wrong         value.Value // address of words whose highest bit is set where a number seen was no residue
+	// address of words with NttUnits in their upper halves if all quotients of factors had 32 bits
 	quotients value.Value
 }
 
-// nttQuotient is what the double of an integer is multiplied by, and what is added to the product.
+// nttQuotient is a factor for the double of an integer, and a summand for the product.
 type nttQuotient struct{ by, end value.Value }
 
 // NttUnits is where the last place of doubles is 1.
 const NttUnits = 1 << 52
 
-// nttUpper is what nttHalves has of a factor besides w, and q = w 2^31/p in its lower half: next = w 2^32 modulo p, its
-// quotient, and the upper halves of w and next where they are.
+// nttUpper is the rest of a factor of nttHalves besides w, and q = w 2^31/p in its lower half: next = w 2^32 modulo p,
+// its quotient, and the upper halves of w and next where they are.
 type nttUpper struct{ next, q, top, nextTop value.Value }
 
 // constants implements nttArith.
@@ -250,7 +250,7 @@ func (n *nttHalves) withQuotient(w value.Value, _ bool) Factor {
 		upper: nttUpper{next: next, q: b.NewBitCast(n.quotient(next, n.near), n.vector())}})
 }
 
-// quotient has what q makes of the first 52 bits of 61 in its lower half.
+// quotient is the quotient by q of the first 52 bits of 61, in its lower half.
 func (n *nttHalves) quotient(x value.Value, q nttQuotient) value.Value {
 	t := build.Vector(lt.Double, n.w)
 	d := n.Cur.NewBitCast(n.Cur.NewAdd(n.Cur.NewLShr(x, n.num(9)), n.begin), t)

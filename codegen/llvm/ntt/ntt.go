@@ -78,7 +78,7 @@ func (k NttKind) suits(m target.Machine) bool {
 
 // nttArith computes with the numbers of a kind.
 type nttArith interface {
-	// constants computes what depends on the modulus and, for the inverse, on what its result is multiplied by.
+	// constants computes the values that depend on the modulus and, for the inverse, on the factor of its result.
 	constants(p, scale value.Value)
 	// seen notes integers that have to be residues, and fit reports that all were.
 	seen(x value.Value) value.Value
@@ -244,7 +244,7 @@ type Ntt struct {
 	// the bound of those in the second half of each group; bound is that of the first half then
 	second                     int
 	data, source, table, spare value.Value
-	factors                    value.Value // what the source is multiplied by, or nil
+	factors                    value.Value // of the source, or nil
 }
 
 func (n *Ntt) vector() lt.Type { return build.Vector(build.I64, n.w) }
@@ -293,9 +293,9 @@ func (n *Ntt) run() {
 		most--
 	}
 	// The stages before the blocks are done in as few passes as the registers allow. In the forward transform the
-	// larger ones are done on the smaller parts: what a pass loads together is a power of two apart, and has few places
-	// in the caches. The inverse comes to the longest passes last, with data that is in the second-level cache, and is
-	// faster the other way.
+	// larger ones are done on the smaller parts: the vectors that a pass loads together are a power of two apart, and
+	// have few places in the caches. The inverse comes to the longest passes last, with data that is in the
+	// second-level cache, and is faster the other way.
 	outer := bits.Len64(uint64(n.size/n.block())) - 1
 	merged := outer
 	if n.single {
@@ -355,7 +355,7 @@ type nttStages struct{ first, stages int }
 
 // settleFor is the bound of the numbers that a pass of so many stages loads in the inverse.
 func (n *Ntt) settleFor(stages int) int {
-	if n.double && n.single { // what it can add without taking anything off
+	if n.double && n.single { // as much as it can add without taking anything off
 		return n.Grow >> stages
 	}
 	return n.settle
@@ -418,7 +418,7 @@ func (n *Ntt) read(at value.Value, first bool) number {
 	return n.made(func(base value.Value) value.Value { return n.load(base, at) }, first)
 }
 
-// made is what load loads, as a number.
+// made is the number that load loads.
 func (n *Ntt) made(load func(base value.Value) value.Value, first bool) number {
 	if first {
 		x := n.enter(n.seen(load(n.source)))
@@ -442,7 +442,7 @@ func (n *Ntt) tabled(w value.Value) value.Value {
 	return n.seen(w)
 }
 
-// note keeps what f makes of x and what was noted before, of which together gives one number.
+// note replaces the notes before by the result of f for these and x; joint makes one number of them.
 func (n *Ntt) note(where, x value.Value, f func(all, x value.Value) value.Value) {
 	n.Cur.NewStore(f(n.Cur.NewLoad(x.Type(), where), x), where)
 }
@@ -504,7 +504,7 @@ func (n *Ntt) tree(first value.Value, stages int) [][]Factor {
 //
 // A stage of the inverse leaves large sums in the first half of each group, and small products in the second. For the
 // single stage that follows these are the halves of both numbers of a pair, so that it does the first half of a group
-// and the second apart, each with what it has to take off.
+// and the second apart, each with its own reduction.
 func (n *Ntt) pass(p nttStages, settle int, lo, hi value.Value, many int64) {
 	group := n.size >> p.first
 	step := group >> p.stages

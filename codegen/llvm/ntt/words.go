@@ -88,7 +88,7 @@ func (n *nttWords) take(x number) number {
 	return n.look(x, n.table16, 0)
 }
 
-// look takes off what the table says, which leaves low*p.
+// look takes off the multiple in the table, which leaves low*p.
 func (n *nttWords) look(x number, table [2]value.Value, low int) number {
 	t := n.vector()
 	f := n.Intrinsic("llvm.x86.avx512.vpermi2var.q.512", t, t, t, t)
@@ -106,7 +106,7 @@ func (n *nttWords) center(x number) number {
 	return n.look(x, n.centered, low)
 }
 
-// taken is the bound of what take leaves.
+// taken is the bound of the result of take.
 func (n *nttWords) taken() int { return 1 + max(1, n.Grow/8) }
 
 // multiples makes the table of take: for i from 0 to 15 the multiple of p below i*g*2^b/16 that is nearest, where b is

@@ -30,7 +30,7 @@ type rowSums struct {
 	v             kernel.Ref
 	before, after []kernel.Stmt // of the reductions
 	sums          []*kernel.Reduce
-	w             int // iterations of one vector in what follows
+	w             int // iterations of one vector in the epilogue
 }
 
 // RowSumsForm keeps the sums of some rows and does their epilogues in vectors.

@@ -60,7 +60,7 @@ func fuseReductions(g *emit.Func, s *kernel.Reduce, after []kernel.Stmt) []*kern
 	var others []*kernel.Reduce
 	between := map[kernel.Ref]bool{}
 	analysis.Define(between, s)
-	// memory that statements in between write, as a row that is kept: what reads it stays after them
+	// memory that statements in between write, as a row that is kept: its readers stay after them
 	written := map[int]bool{}
 scan:
 	for _, st := range after {

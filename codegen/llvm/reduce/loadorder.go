@@ -16,8 +16,7 @@ import (
 // (docs/tuning/reductions.md). So each vector of all operands is loaded before the next one of any. One operand alone
 // has no order to lose.
 
-// inOrder keeps what has been loaded for r before what is loaded from here on, when r reads several operands as it
-// goes.
+// inOrder keeps the loads for r so far before those from here on, when r reads several operands as it goes.
 func (r *Reduction) inOrder() {
 	streams := map[int]bool{}
 	last := r.S.Axes[len(r.S.Axes)-1].Var
@@ -35,8 +34,8 @@ func (r *Reduction) inOrder() {
 	KeepOrder(r.G)
 }
 
-// KeepOrder keeps loads and stores before it before those after it, and what is stored at these addresses in memory,
-// where LLVM would find registers for it.
+// KeepOrder keeps loads and stores before it before those after it. The values stored at these addresses stay in
+// memory, where LLVM would find registers for them.
 func KeepOrder(g *emit.Func, memory ...value.Value) {
 	t, constraint := lt.NewFunc(lt.Void), "~{memory}"
 	for _, at := range memory {

@@ -29,7 +29,7 @@ import (
 // (docs/tuning/reductions.md). It is the begin of the vector in which each lane found its best; the lanes whose best is
 // the maximum give the first position. A NaN that was seen is looked for at the end.
 //
-// Doing an element twice changes no extreme, so what does not fill a vector is done by one that overlaps the
+// Doing an element twice changes no extreme, so elements that do not fill a vector are done by one that overlaps the
 // vector before it.
 
 // argumentRegisters is how many registers a vector takes of which the position is kept: its best, where that was, the
@@ -214,7 +214,7 @@ func (r *Reduction) argumentByBlocks(lo, hi value.Value, w, groups int) value.Va
 	out := g.For(lo, hi, argumentBlock, []value.Value{r.identityArg(), build.Int(build.I64, -1)},
 		func(p value.Value, state []value.Value) []value.Value {
 			end := r.minInt(g.Cur.NewAdd(p, build.Int(build.I64, argumentBlock)), hi)
-			p = r.minInt(p, last) // what it repeats is never strictly better
+			p = r.minInt(p, last) // the elements it repeats are never strictly better
 			x, found := r.argumentInBlock(p, end, last, w, groups)
 			better := g.Cur.NewOr(r.Better(x, state[0]), g.Cur.NewICmp(enum.IPredSLT, state[1],
 				build.Int(build.I64, 0)))

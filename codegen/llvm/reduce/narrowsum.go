@@ -22,7 +22,7 @@ import (
 // narrowSum is such a sum.
 type narrowSum struct {
 	x  kernel.Ref // of an i64
-	by int64      // what it is shifted by, less 32
+	by int64      // the shift, less 32
 }
 
 // narrowSumOf recognises the sum of n elements by its body, in which something before it may be computed.
@@ -57,7 +57,7 @@ func narrowSumOf(g *emit.Func, s *kernel.Reduce, body *kernel.Block, n int64) *n
 // has.
 func lanePair(i int) int { return i/8*8 + [8]int{0, 1, 4, 5, 2, 3, 6, 7}[i%8] }
 
-// term is what is added for elements of which x is computed.
+// term is the summand for elements of which x is computed.
 func (h *narrowSum) term(g *emit.Func, w int) value.Value {
 	words := g.Cur.NewBitCast(g.Spread(g.Env[h.x]), build.Vector(build.I32, 2*w))
 	halves := g.Permute(words, w, func(i int) int { return 2*lanePair(i) + 1 })

@@ -55,7 +55,7 @@ const (
 	stripRows  = 4
 	nearRows   = 8        // of a matrix that is near
 	secondRows = 2        // of one in the second-level cache, where there are rare arms
-	nearBytes  = 16 << 20 // what the caches hold
+	nearBytes  = 16 << 20 // held by the caches
 )
 
 // Several sums of one matrix, such as those of the halves of its elements, go down its columns together, each with
@@ -70,7 +70,7 @@ type strip struct {
 	after  []kernel.Stmt
 	sums   []*stripSum
 	W      int                 // columns of one vector
-	rest   int                 // columns of one vector in what follows
+	rest   int                 // columns of one vector in the epilogue
 	cols   int64               // columns of a strip, at most
 	lanes  int64               // chunk results kept; 0 when the kernel finds out how many
 	slots  int64               // that it has for them then, in all columns of a strip
@@ -86,7 +86,7 @@ type stripSum struct {
 	r    *Reduction
 	size int64      // of a running sum, in bytes
 	slot int64      // of a column, in bytes, that those before it take
-	high *narrowSum // what it is, or nil
+	high *narrowSum // the sum as a narrowed one, or nil
 }
 
 // vectors are the types of its running sums: one, or the best element and its position.
@@ -121,7 +121,7 @@ func (s *stripSum) identity(w int) []value.Value {
 	return []value.Value{s.r.identity(w)}
 }
 
-// element computes what the sum takes of a row.
+// element computes the elements that the sum takes from a row.
 func (s *stripSum) element(row value.Value, w int) value.Value {
 	x := s.r.at(row)
 	if s.high != nil {
@@ -163,7 +163,7 @@ var ColumnForm = emit.ParallelForm{
 		if c == nil || g.Shorter(lo, hi, c.W) && !g.Machine.Masks() {
 			return nil, false // a mask takes the few columns that are no vector of a strip
 		}
-		// All in strips, but for fewer than a vector, and what is no whole one of a kernel that works in place.
+		// All in strips, but for fewer columns than a vector and, in a kernel in place, an incomplete vector.
 		n := value.Value(g.Cur.NewSub(hi, lo))
 		some := value.Value(g.Cur.NewICmp(enum.IPredSGE, n, build.Int(build.I64, int64(c.W))))
 		if g.InPlace() {

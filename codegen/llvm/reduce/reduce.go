@@ -76,13 +76,13 @@ func reduce(g *emit.Func, s *kernel.Reduce) {
 	default:
 		out = r.columns(lo, hi)
 	}
-	if s.Kind == ir.ReduceSum && r.D.IsFloat() { // which starts from -0; others start from what they give for nothing
+	if s.Kind == ir.ReduceSum && r.D.IsFloat() { // which starts from -0; others start from their result for nothing
 		out = r.orNothing(out)
 	}
 	g.Set(s.ID, out, g.Width != 0)
 }
 
-// orNothing is out, or what a reduction gives for no elements: the sum of nothing is +0, see Note [Identities].
+// orNothing is out, or the result of a reduction of no elements: the sum of nothing is +0, see Note [Identities].
 func (r *Reduction) orNothing(out value.Value) value.Value {
 	g := r.G
 	n, known := build.ConstantInt(r.n)

@@ -20,7 +20,7 @@ import (
 // laneRegisters is how many vectors of w lanes have registers, when others are in memory; -1 where none are to be in
 // memory.
 func (r *Reduction) laneRegisters(w int) int {
-	const elements = 4 // registers for what an element is made of
+	const elements = 4 // registers for the parts of an element
 	m := r.G.Machine
 	n, known := build.ConstantInt(r.n)
 	if m.VectorBits != 256 || m.Registers > 16 || r.slotBytes() > 4 || known && n < 2*kernel.NumLanes {

@@ -37,7 +37,7 @@ import (
 // begins and ends at a line of its own row, and a tile has a line's worth of columns more than it writes, which the
 // strip before had, too (docs/tuning/streaming-stores.md).
 //
-// Where the tile ends, the last square overlaps the one before; what is smaller than a square goes element by element.
+// Where the tile ends, the last square overlaps the one before; fewer elements than a square go one by one.
 
 // transposition is a kernel of that form.
 type transposition struct {
