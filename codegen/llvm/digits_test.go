@@ -6,37 +6,10 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
-	"healc/codegen/target"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
 	"healc/lang/diag"
 )
-
-// TestLargeConstant: where a constant says that the modulus is too large for digits, they are not taken on any
-// processor.
-func TestLargeConstant(t *testing.T) {
-	m, errs := kernel.Parse(diag.NewFile("t.kernels", `kernels "t"
-kernel @k(in x: u64[1000], out y: u64[1000]) over %0 in 0..1000 {
-  %1: u64 = load x[%0]
-  %2: bool = const false
-  %3: bool = digits52 %2
-  %4: u64 = if %3 {
-    %5: u64 = mul52hi %1, %1, %1
-    yield %5
-  } else {
-    yield %1
-  }
-  store y[%0], %4
-}`))
-	if errs.Err() != nil {
-		t.Fatal(errs)
-	}
-	for _, machine := range []target.Machine{{}, {IFMA: true}, {Device: true}} {
-		if transform.HasDigits(transform.Specialise(m, ProductsOf(machine))) {
-			t.Errorf("%+v multiplies digits", machine)
-		}
-	}
-}
 
 // TestDigits: processors with IFMA multiply digits of 52 bits, others take the other arm.
 func TestDigits(t *testing.T) {

@@ -10,6 +10,17 @@ import (
 // before them, and the rest. LLVM would move most of it itself, but no division past a check: the reciprocal of a
 // modulus, say. A check is moved when none before it stays, and a read when no check before it stays, so that the error
 // is that of the body as it was. Nothing is moved when an inner axis may have no elements.
+//
+//	over %0 in 0..9 { %1 = load p[0]; %2 = div 1.0, %1; %3 = load x[%0]; %4 = mul %3, %2; store y[%0], %4 }
+//
+// becomes
+//
+//	%1 = load p[0]; %2 = div 1.0, %1
+//	over %0 in 0..9 { %3 = load x[%0]; %4 = mul %3, %2; store y[%0], %4 }
+//
+// Requires that reads and checks in before are evaluated only where the outermost axis has an iteration. Establishes
+// that before reads neither an axis of k nor a scalar of body, and that either has its statements in their old order.
+// The kernel stays as it is; its statements are shared.
 func HoistInvariants(k *kernel.Kernel) (before []kernel.Stmt, body *kernel.Block) {
 	varies := map[kernel.Ref]bool{}
 	for i, a := range k.Axes {

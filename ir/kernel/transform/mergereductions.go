@@ -24,6 +24,19 @@ type merger struct {
 
 // MergeBodies gives reductions over the same elements, which neither store nor check, one body, that of the first. The
 // others have no statements; all of them have to be evaluated one after the other, at one element.
+//
+//	%1 = reduce sum %2 { %3 = load x[%2]; %4 = mul %3, %3; yield %4 }
+//	%5 = reduce sum %6 { %7 = load x[%6]; %8 = mul %7, %7; %9 = add %8, %7; yield %9 }
+//
+// becomes
+//
+//	%1 = reduce sum %2 { %3 = load x[%2]; %4 = mul %3, %3; %9 = add %4, %3; yield %4 }
+//	%5 = reduce sum %6 { yield %9 }
+//
+// Requires that the bodies consist of instructions, loads and branches, that all have the same number of axes, of the
+// same bounds, and that nothing is stored between them that they read. Establishes that in a block of the new body no
+// two instructions and no two loads are equal. The result is no kernel that can be verified, because later reductions
+// read scalars of the first. sums stay as they are.
 func MergeBodies(sums []*kernel.Reduce) (out []*kernel.Reduce) {
 	m := &merger{sub: map[kernel.Ref]kernel.Ref{}}
 	all := &kernel.Block{}

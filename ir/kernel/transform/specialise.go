@@ -29,6 +29,16 @@ type Products struct {
 // Specialise is km without what the processor leaves of the branches on a choice, such as scalar.Digits52: of those on
 // a constant one arm, the second one where the constant is false; of others, which are on moduli, the second one where
 // the processor does not go the way before which the choice stands. A device takes digits as they are, and no doubles.
+//
+//	%2 = digits52 %1; %3 = if %2 { %4 = mul52lo %x, %y, %0; yield %4 } else { %5 = mul %x, %y; yield %5 }
+//
+// becomes, for a processor without digits,
+//
+//	%2 = const false; %5 = mul %x, %y; %3 = if %2 { yield %5 } else { yield %5 }
+//
+// Requires what whoever emits a choice promises: results are the same with false in its place. Establishes that the
+// choices that are left are on moduli, and stand before a way that the processor goes, or before digits that are kept.
+// km stays as it is.
 func Specialise(km *kernel.Module, has Products) *kernel.Module {
 	out := *km
 	out.Kernels = slices.Clone(km.Kernels)

@@ -8,6 +8,16 @@ import (
 
 // TakeArm is the body with the statements of the arm that is taken in the place of branches on c. What they gave is
 // handed on by a branch without statements, whose condition is a constant now.
+//
+//	%1 = if %c { %2 = mul %0, %0; yield %2 } else { yield %0 }; store y[%i], %1
+//
+// becomes, where c is true,
+//
+//	%2 = mul %0, %0; %1 = if %c { yield %2 } else { yield %2 }; store y[%i], %1
+//
+// Requires that c has this value wherever the new body runs. Establishes that no branch on c has statements, and that a
+// load or a choice in b that defined c is a constant; any other definition of c stays. b stays as it is, and its
+// statements may be shared: copies for both values can stand in one kernel after Block.Clone and Renumber.
 func TakeArm(b *kernel.Block, c kernel.Ref, taken bool) *kernel.Block {
 	has := false
 	kernel.Each(b, func(s *kernel.If) { has = has || s.Cond == c })

@@ -1,17 +1,16 @@
-package llvm
+package transform_test
 
 import (
 	"testing"
 
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
-	"healc/lang/diag"
 )
 
 // TestMergeBodies: what two sums have in common stands once, branches on one condition are one, and each sum still has
 // its own value.
 func TestMergeBodies(t *testing.T) {
-	mod, errs := kernel.Parse(diag.NewFile("t.kernels", `kernels "t"[N]
+	sums := reductions(parse(t, `kernels "t"[N]
 kernel @k(in x: i64[N, 8], out y: i64[8], out z: i64[8]) over %0 in 0..8 {
   %1: i64 = const 0
   %2: i64 = const 5
@@ -41,16 +40,7 @@ kernel @k(in x: i64[N, 8], out y: i64[8], out z: i64[8]) over %0 in 0..8 {
   }
   store y[%0], %3
   store z[%0], %9
-}`))
-	if errs.Err() != nil {
-		t.Fatal(errs)
-	}
-	var sums []*kernel.Reduce
-	for _, st := range mod.Kernels[0].Body.Stmts {
-		if r, ok := st.(*kernel.Reduce); ok {
-			sums = append(sums, r)
-		}
-	}
+}`).Kernels[0])
 	out := transform.MergeBodies(sums)
 	stmts := out[0].Body.Stmts
 	if len(stmts) != 3 || len(out[1].Body.Stmts) != 0 {
