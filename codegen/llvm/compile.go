@@ -11,14 +11,14 @@ import (
 	"healc/ir/kernel"
 )
 
-// Pipeline is the pass pipeline that kernels get. Vector code and unrolling are the generator's work, so
-// the loop vectorizer, the SLP vectorizer and the inliner's call-graph passes of default<O3> would only
-// cost time; what is left cleans up, hoists, and combines.
+// Pipeline is the pass pipeline that kernels get. Vector code and unrolling are the generator's work, so the loop
+// vectorizer, the SLP vectorizer and the inliner's call-graph passes of default<O3> would only cost time. The passes
+// that are left clean up, hoist and combine.
 const Pipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-simplifycfg," +
 	"licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-idiom,loop-deletion),sroa,gvn,instcombine," +
 	"loop-mssa(licm),simplifycfg,dse,adce,instcombine),globaldce"
 
-// Output is what Compile makes.
+// Output is the kind of code that Compile makes.
 type Output = libllvm.Output
 
 // Compile generates machine code, assembly or optimised LLVM IR for a kernel module.
@@ -38,7 +38,7 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 				Why: "it was built without that target; HEAL_LIBLLVM names another libLLVM"}
 		}
 		if t.CPU == "" && !sameArch(t.Triple, lib.HostTriple()) {
-			t.CPU = "generic" // what this machine has says nothing
+			t.CPU = "generic" // the features of this machine say nothing about another architecture
 		}
 	}
 	opts.Machine = target.MachineOf(t)

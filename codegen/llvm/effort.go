@@ -12,11 +12,11 @@ import (
 // allocation at -O3, and running it often takes a microsecond. Where a program runs once, as `healc run` does, a kernel
 // that surely does little gets code that takes less time to make: at -O0 behind a short pipeline, and where it does
 // even less, one iteration at a time, as one module and without any pipeline. That is half of the text, which counts
-// for every stage from writing it to encoding instructions, and what is not vectors, LLVM selects without a graph. The
-// times are in docs/tuning/compile-effort.md. The bits are the same: LLVM changes no float operation at any level, and
-// vectors do what the single elements do.
+// for every stage from writing it to encoding instructions, and LLVM selects instructions for scalar code without a
+// graph. The times are in docs/tuning/compile-effort.md. The bits are the same: LLVM changes no float operation at any
+// level, and vectors compute as single elements do.
 
-// Effort is how much time making code may take for what it saves when the code runs.
+// Effort says how long compiling may take, in relation to the time that it saves when the code runs.
 type Effort uint8
 
 // The efforts.
@@ -28,7 +28,7 @@ const (
 
 func (e Effort) String() string { return [...]string{"full", "quick", "least"}[e] }
 
-// QuickPipeline is what Pipeline is for programs that run briefly.
+// QuickPipeline is the pass pipeline for programs that run briefly.
 const QuickPipeline = "always-inline,function(sroa,early-cse,simplifycfg)"
 
 // The estimated times of a kernel, in picoseconds, below which more effort takes longer than it saves. The estimates
@@ -76,8 +76,8 @@ func EffortsFor(km *kernel.Module) map[string]Effort {
 	return out
 }
 
-// launchTimes adds up the estimates of each kernel, up to quickTime. That is what it takes at least where steps run as
-// often as it turns out.
+// launchTimes adds up the estimates of each kernel, up to quickTime. Where the number of steps turns out at run time,
+// that is a lower bound.
 func launchTimes(steps []abi.Step, times map[string]int64, often bool) {
 	for i := range steps {
 		s := &steps[i]

@@ -13,8 +13,8 @@ import (
 // A processor NAME/OTHER means: the code that suits NAME, of OTHER's instructions. What the generator chooses — how
 // long vectors are, which are masked, how many registers a tile has, which form a transform takes — is as for NAME, and
 // LLVM splits what OTHER has no registers for. So any machine with AVX2 runs what is generated for AVX-512, as
-// x86-64-v4/x86-64-v3, and tests compare it with the interpreter. It is slow code, and for nothing else. What is not
-// seen so is LLVM's own part: the instructions that it selects for NAME.
+// x86-64-v4/x86-64-v3, and tests compare it with the interpreter. The code is slow, and for nothing but tests. Tests do
+// not see LLVM's own part so: the instructions that it selects for NAME.
 //
 // The instructions that the generator names itself have their meaning as LLVM IR in split.ll, after the manual of
 // Intel's processors; TestSplit compares it with Go's own arithmetic.

@@ -55,7 +55,7 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	return m.M.String(), nil
 }
 
-// program is a module with what was decided about its kernels.
+// program is a module with the decisions about its kernels.
 type program struct {
 	*emit.Module
 	contractions map[string]*matmul.Contraction // kernels that are matrix products

@@ -22,8 +22,8 @@ const partsPerCore = 3
 // leastKernels is how many kernels of the effort Least are worth all cores.
 const leastKernels = 24
 
-// Objects compiles a kernel module to one or several objects, each of which has some of the kernels. What Options.Took
-// is told adds up to the time of all threads.
+// Objects compiles a kernel module to one or several objects, each of which has some of the kernels. The times that
+// Options.Took gets are those of all threads, added up.
 func Objects(km *kernel.Module, t codegen.Target, opts Options) ([][]byte, error) {
 	var parts []*kernel.Module
 	var efforts []Effort // of each part
@@ -37,7 +37,7 @@ func Objects(km *kernel.Module, t codegen.Target, opts Options) ([][]byte, error
 		}
 		n := goruntime.GOMAXPROCS(0) * partsPerCore
 		if e == Least {
-			// What every thread touches of LLVM for the first time costs more than such kernels do.
+			// A thread that uses LLVM for the first time spends more on that than such kernels take.
 			n = min(n, (n*len(same.Kernels)+leastKernels-1)/leastKernels)
 		}
 		for _, part := range cut(&same, n) {

@@ -4,7 +4,8 @@ import (
 	"strings"
 )
 
-// SplitName is what the two names of a processor are; the second is "" when there is only one.
+// SplitName cuts NAME/OTHER into the two names of a processor (Note [Emulated vectors] in codegen/llvm). The second is
+// "" when there is only one.
 func SplitName(cpu string) (suits, made string) {
 	suits, made, _ = strings.Cut(cpu, "/")
 	return suits, made

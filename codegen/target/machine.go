@@ -13,8 +13,8 @@ import (
 	"healc/codegen"
 )
 
-// Machine is what the shape of generated code depends on. It never changes a result. The zero Machine is a
-// processor with AVX-512.
+// Machine has the properties of a processor on which the shape of generated code depends. It never changes a result.
+// The zero Machine is a processor with AVX-512.
 type Machine struct {
 	VectorBits int  // of a register; 0 is 512
 	Registers  int  // vector registers; 0 is 32
@@ -51,8 +51,8 @@ func (m Machine) WithDefaults() Machine {
 // Masks reports that comparisons of vectors give a bit for each lane.
 func (m Machine) Masks() bool { return m.VectorBits >= 512 }
 
-// Processors by the first letters of LLVM's names, the longest that fits counts. What is not here is taken
-// for the baseline of its architecture.
+// Processors by the first letters of LLVM's names, the longest that fits counts. Any other processor is taken for the
+// baseline of its architecture.
 var (
 	avx512 = []string{"x86-64-v4", "skylake-avx512", "skx", "cascadelake", "cooperlake", "cannonlake", "icelake",
 		"tigerlake",

@@ -29,9 +29,9 @@ import (
 	"healc/runtime/abi"
 )
 
-// Note [Code for devices]: package gpu decides what each thread of a kernel does, and in which order threads meet; what
-// the statements of kernel IR compute is translated here, by the same code as for processors, one iteration at a time.
-// So a scalar instruction, a loop and the order of a reduction have one translation.
+// Note [Code for devices]: package gpu decides what each thread of a kernel does, and in which order threads meet. This
+// package translates the statements of kernel IR, by the same code as for processors, one iteration at a time. So a
+// scalar instruction, a loop and the order of a reduction have one translation.
 
 // deviceStatements has the translations of all statements.
 var deviceStatements = emit.Registry{}
@@ -174,7 +174,7 @@ func (t *Thread) Finish() {
 // the registers that they want, and none of them goes to memory.
 func (t *Thread) OneBlock() { annotate(t.g.Module, t.g.Fn, "minctasm", 1) }
 
-// Fail says what a check that fails does: f ends the code of the current block. Before it, the site and the details
+// Fail sets the code for a check that fails: f ends the code of the current block. Before it, the site and the details
 // are written to `report`, three words; nil is nowhere.
 func (t *Thread) Fail(report value.Value, f func()) {
 	t.g.Fail = f
@@ -280,7 +280,7 @@ func CanVectorise(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, given ...
 }
 
 // CanVectoriseChecked is CanVectorise for stmts with checks, none of them in an arm of an If. When one of the
-// iterations fails, what Fail says is done for all, before anything that comes after the check.
+// iterations fails, the code that Fail set runs for all, before anything that comes after the check.
 func CanVectoriseChecked(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, given ...kernel.Ref) (instrs int,
 	ok bool) {
 	a := &analysis.Analysis{Types: k.Types, Wide: map[kernel.Ref]bool{v: true}, Checks: true}
@@ -308,7 +308,7 @@ func (t *Thread) Count(lo, hi, step value.Value, state []value.Value,
 	return t.g.ForStep(lo, hi, step, state, body)
 }
 
-// Combine is what a reduction of kind makes of two values of type d.
+// Combine is the value that a reduction of kind makes from two values of type d.
 func (t *Thread) Combine(kind ir.ReduceKind, d types.DType, x, y value.Value) value.Value {
 	r := &reduce.Reduction{G: t.g, S: &kernel.Reduce{Kind: kind}, D: d}
 	return r.Combine(x, y, 0)
@@ -345,7 +345,7 @@ type Product struct {
 	After   []kernel.Stmt
 	X, Y    Factor
 	Step    []kernel.Stmt // from the factors and Loop.Vars to Loop.Next
-	Uniform bool          // what stands before the loop is the same for all rows and columns
+	Uniform bool          // the statements before the loop are the same for all rows and columns
 }
 
 // Factor is an operand of a product: Stmts, in the loop, compute Val. Main is the read that moves with both axes, nil
@@ -384,8 +384,8 @@ func RegisterType(d types.DType) lt.Type { return build.RegisterType(d) }
 // MemoryType is the LLVM type of an element in memory.
 func MemoryType(d types.DType) lt.Type { return build.MemoryType(d) }
 
-// Invariant splits the body of k into what is the same in every iteration of the axes, which may be done once before
-// them where there are any, and the rest.
+// Invariant splits the body of k into the statements that are the same in every iteration of the axes, and the rest.
+// The first may be done once before the axes, where there are any.
 func Invariant(k *kernel.Kernel) (before []kernel.Stmt, body *kernel.Block) {
 	return transform.HoistInvariants(k)
 }
@@ -396,7 +396,7 @@ func Stores(b *kernel.Block) bool { return analysis.Stores(b) }
 // DevicePipeline is the pass pipeline for a DeviceModule, in the spelling of a version of LLVM.
 func DevicePipeline(version string) string { return libllvm.Spell(devicePipeline, version) }
 
-// devicePipeline is Pipeline without what makes calls of memset and memcpy out of loops.
+// devicePipeline is Pipeline without the pass that makes calls of memset and memcpy out of loops.
 const devicePipeline = "always-inline,function(sroa,early-cse<memssa>,simplifycfg,instcombine," +
 	"loop-mssa(loop-simplifycfg,licm,loop-rotate,licm),gvn,instcombine,loop(indvars,loop-deletion),sroa,gvn," +
 	"instcombine,loop-mssa(licm),simplifycfg,dse,adce,loop-unroll,instcombine),globaldce"

@@ -15,7 +15,7 @@ func (g *Func) For(lo, hi value.Value, step int64, init []value.Value,
 	return g.ForStep(lo, hi, build.Int(build.I64, step), init, body)
 }
 
-// ForStep is count for a step that need not be known.
+// ForStep is For with a step that need not be a constant.
 func (g *Func) ForStep(lo, hi, step value.Value, init []value.Value,
 	body func(i value.Value, state []value.Value) []value.Value) []value.Value {
 	if x, ok := build.ConstantInt(lo); ok {
@@ -44,8 +44,8 @@ func (g *Func) ForStep(lo, hi, step value.Value, init []value.Value,
 	return state
 }
 
-// ForOverlapped is countBy for a body that takes last in place of what is beyond it. The loop has one comparison:
-// whether a last round begins before hi is asked where the others end.
+// ForOverlapped is ForStep for a body that takes last in place of any i beyond it. The loop has one comparison: whether
+// a last round begins before hi is asked where the others end.
 func (g *Func) ForOverlapped(lo, hi, step, last value.Value, body func(i value.Value)) {
 	pre, start, loop, end, exit := g.Cur, g.NewBlock(), g.NewBlock(), g.NewBlock(), g.NewBlock()
 	pre.NewCondBr(pre.NewICmp(enum.IPredSLT, lo, hi), start, exit)
@@ -63,7 +63,7 @@ func (g *Func) ForOverlapped(lo, hi, step, last value.Value, body func(i value.V
 	g.Cur = exit
 }
 
-// If is what yes gives where cond holds, and else the values of no; cond may be nil, which holds.
+// If runs yes where cond holds and returns its values, and else returns no. A cond of nil holds.
 func (g *Func) If(cond value.Value, no []value.Value, yes func() []value.Value) []value.Value {
 	if cond == nil {
 		return yes()
@@ -93,7 +93,7 @@ func (g *Func) When(cond value.Value, yes func()) {
 	})
 }
 
-// IfElse is what yes gives where cond holds, and what no gives elsewhere.
+// IfElse runs yes where cond holds, and no elsewhere, and returns the values of the one that ran.
 func (g *Func) IfElse(cond value.Value, yes, no func() []value.Value) []value.Value {
 	then, other, join := g.NewBlock(), g.NewBlock(), g.NewBlock()
 	g.Cur.NewCondBr(cond, then, other)

@@ -10,7 +10,7 @@ import (
 
 // Note [Crosses]
 //
-// What is left of a product, a b - q p modulo 2^64, takes the products of the halves of q and p that stand across each
+// The remainder of a product, a b - q p modulo 2^64, takes the products of the halves of q and p that stand across each
 // other, qh pl + ql ph, less than 32 bits of them, and AVX2 multiplies 32 bits to 32 in all elements of a register:
 // with the halves of p exchanged that is both products at once, in place of two instructions for them and one that
 // takes the upper half of q.

@@ -33,7 +33,7 @@ type Module struct {
 	Registry Registry // how statements are translated
 	Access   Access   // how vectors are read and written
 	Forms    Forms    // of loops
-	Quick    bool     // code is written once, see Options
+	Quick    bool     // code is written once, see Effort in codegen/llvm
 	Machine  target.Machine
 }
 
@@ -52,7 +52,7 @@ type Func struct {
 	Cur    *lir.Block
 	Types  []types.DType
 	Env    []Val
-	Lets   map[kernel.Ref]*scalar.Instr // what computes a scalar, of those generated so far
+	Lets   map[kernel.Ref]*scalar.Instr // the instruction of each scalar that was generated so far
 	Params []kernel.Param
 	Bufs   []value.Value // addresses of element 0
 	Dims   value.Value   // i64*
@@ -66,7 +66,7 @@ type Func struct {
 
 	Products map[value.Value]*product52 // that can be added to something else than 0
 
-	Features map[reflect.Type]any // what features keep, see State
+	Features map[reflect.Type]any // the data of features, see State
 
 	Lined *functionLines // nil when the function has no lines
 

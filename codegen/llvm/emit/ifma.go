@@ -8,17 +8,17 @@ import (
 )
 
 // The multiply-adds of IFMA add for nothing. A sum of products of which each is an element by itself, added to 0, would
-// take an addition more: so what a reduction adds is looked up here, and multiplied onto its sum.
+// take an addition more: so the term that a reduction adds is looked up here, and multiplied onto its sum.
 
 // product52 is half of a product of 52 bits, or a sum of such.
 type product52 struct {
 	upper bool
 	w     int
 	x, y  value.Value
-	z     *product52 // what it was added to; nil for 0
+	z     *product52 // the sum that it was added to; nil for 0
 }
 
-// noteProduct keeps what s computes of args.
+// noteProduct keeps the product that s computes from args.
 func (g *Func) noteProduct(s *kernel.Let, args []value.Value) {
 	z := g.Products[args[2]]
 	if !g.Machine.IFMA || z == nil && !g.IsZero(s.In.Args[2]) {

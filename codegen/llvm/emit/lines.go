@@ -13,9 +13,9 @@ import (
 
 // Note [Lines]: code for devices says which line of the source each instruction is for, so that profilers and the PTX
 // interpreter show it. It is all the debugging information that there is (DebugDirectivesOnly), and becomes the .file
-// and .loc directives of PTX. The lines come from the operations: kernel.Source has them for each scalar. What a
-// statement is translated to has the line of its scalar, a store that of its value, a check that of its site; what
-// belongs to no statement has the line of the kernel, which is that of its last scalar.
+// and .loc directives of PTX. The lines come from the operations: kernel.Source has them for each scalar. The code of a
+// statement has the line of its scalar, a store that of its value, a check that of its site. Code that belongs to no
+// statement has the line of the kernel, which is that of its last scalar.
 
 // lines makes the metadata of a module.
 type lines struct {
@@ -63,7 +63,7 @@ func (m *Module) Named(name string, node metadata.Node) {
 	def.Nodes = append(def.Nodes, node)
 }
 
-// file is the metadata of a file.
+// fileOf is the metadata of a file.
 func (l *lines) fileOf(name string) *metadata.DIFile {
 	f := l.files[name]
 	if f == nil {
@@ -130,7 +130,7 @@ func (f *functionLines) location(p spot) *metadata.DILocation {
 	return d
 }
 
-// atStatement makes the place of s the one of what is generated from now on.
+// atStatement says that the instructions that are generated from now on have the place of s.
 func (g *Func) atStatement(s kernel.Stmt) {
 	f := g.Lined
 	g.stamp()
@@ -176,7 +176,7 @@ func (g *Func) atStatement(s kernel.Stmt) {
 	f.now = f.home
 }
 
-// stamp gives what was generated since the last time the place of now.
+// stamp gives the place `now` to the instructions that were generated since the last stamp.
 func (g *Func) stamp() {
 	f := g.Lined
 	var at *metadata.Attachment

@@ -20,9 +20,9 @@ import (
 // instructions on integers, half of them for subnormals, computes r from k and m, and replaces r for any other x at the
 // end, which takes six more. AVX-512 has instructions for both: vgetmant gives m, vgetexp of x and of m give k, of
 // subnormals too, and vfixupimm replaces a result by the class of x. For an x that is not positive and finite vgetmant
-// and vgetexp give something else than the expansion, so they may stand only where nothing else sees them. Hence what
-// leads from k and m to r is generated once more when the end is recognised, for the new k and m; the first time is
-// used by nobody then, and LLVM removes it.
+// and vgetexp give something else than the expansion, so they may stand only where nothing else sees them. Hence the
+// instructions from k and m to r are generated once more when the end is recognised, for the new k and m; the first
+// time is used by nobody then, and LLVM removes it.
 //
 // Other processors compute the same for normal numbers alone, from a k and m of five instructions. A vector with
 // another number, which one subtraction and one maximum for each register find out, branches to the whole expansion
@@ -143,7 +143,7 @@ func (s *significand) usual(in scalar.Instr) value.Value {
 	return g.If(some, []value.Value{quick}, func() []value.Value { return []value.Value{instr(&in)} })[0]
 }
 
-// meets reports that r is computed from k and m of the split, and finds out what is.
+// meets reports that r is computed from k and m of the split, and notes which other values are.
 func (s *significand) meets(r kernel.Ref) bool {
 	if v, ok := s.made[r]; ok {
 		return v != nil

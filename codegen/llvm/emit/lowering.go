@@ -11,9 +11,8 @@ import (
 // whose code it has written, too.
 type Translate func(g *Func, s kernel.Stmt, after []kernel.Stmt) (taken []kernel.Stmt)
 
-// Registry has the translation of each kind of statement. What stands in kernel IR for one iteration alone is
-// registered here; loops, branches and reductions, whose code depends on what is around them, by the packages that
-// write them.
+// Registry has the translation of each kind of statement. Statements of a single iteration are registered here. Loops,
+// branches and reductions, whose code depends on the code around them, are registered by the packages that write them.
 type Registry map[reflect.Type]Translate
 
 // Register gives statements of type S their translation.
@@ -67,8 +66,8 @@ func (g *Func) Block(b *kernel.Block) {
 	}
 }
 
-// State returns what feature T keeps of a function while its code is written: the same for each call, empty at first.
-// So a feature that few kernels have is known to its own files alone.
+// State returns the data that feature T keeps about a function while its code is written: the same for each call, empty
+// at first. So a feature that few kernels have is known to its own files alone.
 func State[T any](g *Func) *T {
 	key := reflect.TypeFor[T]()
 	if s, ok := g.Features[key]; ok {

@@ -209,7 +209,7 @@ func (g *Func) Instr(op scalar.Op, t, from types.DType, w int, x []value.Value) 
 	case scalar.Mul52Lo, scalar.Mul52Hi:
 		return g.mul52(op == scalar.Mul52Hi, w, x[0], x[1], x[2])
 	case scalar.Digits52, scalar.Doubles, scalar.DoubleSums:
-		return x[0] // where it is better false it has been replaced, see Decided
+		return x[0] // where false is better it has been replaced, see Specialise in ir/kernel/transform
 	case scalar.And:
 		return b.NewAnd(x[0], x[1])
 	case scalar.Or:
@@ -308,9 +308,9 @@ func (g *Func) rawDiv(t types.DType, x, y value.Value, rem bool) value.Value {
 	return g.Cur.NewUDiv(x, y)
 }
 
-// minMax: floats give NaN if either is NaN, and order -0 below +0. y is taken when it is beyond x, when it
-// is a NaN, and when both are equal but x has the wrong sign for a zero; a NaN in x stays by itself.
-// (LLVM's own maximum cannot be selected for x86 before version 17.)
+// MinMax: floats give NaN if either is NaN, and order -0 below +0. y is taken when it is beyond x, when it is a NaN,
+// and when both are equal but x has the wrong sign for a zero; a NaN in x stays by itself. (LLVM's own maximum cannot
+// be selected for x86 before version 17.)
 func (g *Func) MinMax(op scalar.Op, d types.DType, w int, x, y value.Value) value.Value {
 	b := g.Cur
 	if d == types.Bool {

@@ -21,9 +21,9 @@ import (
 //
 // Lattice cryptography keeps one modulus for each position of a short last axis: i64[reps, n, 4] modulo i64[4]. Vectors
 // along four elements are no vectors, and the reciprocal of a modulus is a hundred times the work of a product by it.
-// So the last two axes are made one, c = i*4 + j, where memory is contiguous along it. What depends on j alone (the
-// moduli, what is computed of them, and the checks of them) is computed before the loops, for each j once, into rows on
-// the stack that go on from the beginning for one more vector: the values for the elements from c on are then those
+// So the last two axes are made one, c = i*4 + j, where memory is contiguous along it. All that depends on j alone (the
+// moduli, values computed from them, and the checks of them) is computed before the loops, for each j once, into rows
+// on the stack that go on from the beginning for one more vector: the values for the elements from c on are then those
 // from c modulo 4 on, neighbours as any others.
 //
 // A branch on such a value, as between ways to multiply by the size of the modulus, is no branch within a vector where
@@ -218,8 +218,8 @@ func (s *collapser) access(at kernel.Access) (out kernel.Access, d dependence, o
 	return out, ofOthers, true
 }
 
-// block moves what it can of b before the loops and returns the rest, with the new axis. Within an arm only what can
-// neither fail nor read may go.
+// block moves statements of b before the loops where it can, and returns the rest, with the new axis. Out of an arm
+// only statements may go that can neither fail nor read.
 func (s *collapser) block(b *kernel.Block, arm bool) (*kernel.Block, bool) {
 	out := &kernel.Block{}
 	for _, st := range b.Stmts {
@@ -306,7 +306,7 @@ func (s *collapser) plain(refs ...kernel.Ref) bool {
 	return !s.joined || !slices.Contains(refs, s.i) && !slices.Contains(refs, s.p.j)
 }
 
-// nonEmpty says that a loop runs, so that what stands in it may be computed before it.
+// nonEmpty says that a loop runs at least once, so that its statements may be computed before it.
 func nonEmpty(axes ...kernel.Axis) bool {
 	for _, a := range axes {
 		if n, ok := a.Extent.Dim.Const(); !ok || n <= a.Begin {
@@ -397,7 +397,7 @@ func (s *collapser) read(b *kernel.Block) []kernel.Ref {
 	return out
 }
 
-// collapse is the kernel whose last axes became one, and what is known of its conditions.
+// collapse is the kernel whose last axes became one, and the facts known about its conditions.
 type collapse struct {
 	period *collapsed               // nil for other kernels
 	agreed map[kernel.Ref]agreement // conditions that depend on the last axis alone

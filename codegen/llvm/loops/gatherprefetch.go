@@ -21,6 +21,8 @@ import (
 // gatherAhead bytes later, in the second-level cache: the first level has too few places for what is on its way
 // (docs/tuning/prefetch.md). The number of that row is read where another iteration reads it, and is not checked: a
 // prefetch never faults.
+
+// gatherAhead is how many bytes of gathered rows lie between a row and the one that it asks for.
 const gatherAhead = 16 << 10
 
 // maxRowsAhead bounds how far ahead short rows are asked for.

@@ -283,7 +283,7 @@ func cond(g *emit.Func, s *kernel.If) {
 	if c.Wide && !agreed && deferRareArm(g, s, c.V) {
 		return
 	}
-	// In the arms of a branch nothing is put off: what asks for it stands behind the branch.
+	// In the arms of a branch nothing is put off, because the question would stand behind the branch.
 	put := emit.State[Speculation](g)
 	off := put.Path
 	put.Path = nil

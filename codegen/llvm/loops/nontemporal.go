@@ -16,10 +16,9 @@ import (
 
 // Note [Streaming stores]
 //
-// A plain store first reads the cache line that it writes. Where the result is larger than the caches that is a
-// third of the traffic of a chain with one input, and what is written drives out what could stay. A
-// non-temporal store writes whole lines past the caches. The plan marks the outputs for which it pays
-// (kernel.Param.Stream).
+// A plain store first reads the cache line that it writes. Where the result is larger than the caches that is a third
+// of the traffic of a chain with one input, and the result drives other data out of the caches. A non-temporal store
+// writes whole lines past the caches. The plan marks the outputs for which it pays (kernel.Param.Stream).
 //
 // The stores need addresses that are multiples of a line, and views, rows and parts of an axis begin anywhere. So
 // a vectorised loop over [lo, hi) with marked stores becomes
@@ -30,11 +29,11 @@ import (
 //	    body with plain stores
 //
 // where the second loop runs over everything when it is short or no index begins a line in all outputs. The two vectors
-// at the ends overlap the first loop; what they write there is the same again. But a line that has just gone past the
+// at the ends overlap the first loop, and write the same values there again. But a line that has just gone past the
 // caches is then read back, so where there are many rows whose ends are within lines, vectors under a mask write the
-// ends alone (Note [Tails]). Streaming stores are not ordered with others, so a kernel that has one ends with a
-// fence, before the thread tells anybody that it is done. Where sizes depend on shape parameters, the kernel looks at
-// them, too.
+// ends alone (Note [Tails]). Streaming stores are not ordered with others, so a kernel that has one ends with a fence,
+// before the thread tells anybody that it is done. Where sizes depend on shape parameters, the kernel looks at them,
+// too.
 
 const (
 	LineBytes = 64
@@ -185,7 +184,8 @@ func raggedRows(g *emit.Func, lo, hi value.Value, stores []*kernel.Store) bool {
 	return false
 }
 
-// Pays compares the sizes of the buffers with what streaming is for; nil when they are known, for then the plan has.
+// Pays asks at run time whether the buffers are large enough for streaming stores. It is nil where their sizes are
+// known, because the plan has compared them then.
 func Pays(g *emit.Func, output int) value.Value {
 	sum, known := value.Value(build.Int(build.I64, 0)), true
 	var bytes value.Value

@@ -21,6 +21,8 @@ import (
 // The processor reads two or more inputs better without being asked, as long as its window reaches over enough lines of
 // each. The number of vector instructions for a line of each input divides the two cases (lineWork). The measurements
 // are in docs/tuning/prefetch.md.
+
+// fetchAhead is how many bytes ahead a loop fetches its input.
 const fetchAhead = 4096
 
 // fetchTwoWork is the arithmetic from which two inputs are worth it, in instructions for a line of each.
@@ -29,13 +31,14 @@ const fetchTwoWork = 24
 // LargeInput is the size from which an input is worth it; a smaller one stays in the second-level cache.
 const LargeInput = 1 << 20
 
-// prefetchAhead fetches what the loop will load from param after the vector at element `at`, going up or down.
+// prefetchAhead fetches the elements that the loop will load from param after the vector at element `at`, going up or
+// down.
 func prefetchAhead(g *emit.Func, param int, at value.Value, step int64) {
 	bytes := int64(g.Params[param].DType.Bytes())
 	prefetchLines(g, param, g.Add(at, build.Int(build.I64, step*fetchAhead/bytes)), g.Width)
 }
 
-// Prefetching is what the loads of a function ask for beside what they read.
+// Prefetching has the lines that the loads of a function fetch ahead, beside the elements that they read.
 type Prefetching struct {
 	Ahead    map[*kernel.Load]types.Dim // the next row, and how far it is, see Note [The next row]
 	Below    bool                       // and into the second-level cache

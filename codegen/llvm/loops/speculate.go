@@ -55,7 +55,7 @@ type Speculation struct{ Path *HotPath }
 // Guard is whether any iteration so far takes a rare arm.
 type Guard struct {
 	in   *scalar.Instr // the comparison, of which x is the operand that differs; nil when x is the condition itself
-	mask *scalar.Instr // x & m, when that is what it compares with 0
+	mask *scalar.Instr // x & m, when it compares that with 0
 	half bool          // x is the 32-bit halves, of which the upper ones are compared
 	x    value.Value
 	kept value.Value // where the rounds of a loop leave x
@@ -164,8 +164,8 @@ func vectors(g *emit.Func, v kernel.Ref, lo, hi, last value.Value, w int, body *
 	})
 }
 
-// deferRareArm reports that the rare arm of s was put off: its condition is kept, and what it gives is what the other
-// arm gives.
+// deferRareArm reports that the rare arm of s was put off: its condition is kept, and s has the values of the other
+// arm.
 func deferRareArm(g *emit.Func, s *kernel.If, c value.Value) bool {
 	put := emit.State[Speculation](g).Path
 	if put == nil || !put.Ifs[s] {
@@ -214,7 +214,7 @@ func (u *HotPath) note(g *emit.Func, r kernel.Ref, c value.Value) {
 	}
 }
 
-// both is what tells of two vectors what x and y tell of one.
+// both combines x and y, which each tell of one vector, to one value that tells of both.
 func (t *Guard) both(g *emit.Func, x, y value.Value) value.Value {
 	switch {
 	case t.half:
@@ -254,7 +254,7 @@ func (u *HotPath) Ever(g *emit.Func) value.Value {
 	return u.any(g)
 }
 
-// largestOf is what r is the maximum of.
+// largestOf are the operands of which r is the maximum.
 func largestOf(g *emit.Func, r kernel.Ref) []value.Value {
 	if in := g.Lets[r]; in != nil && in.Op == scalar.Max {
 		return append(largestOf(g, in.Args[0]), largestOf(g, in.Args[1])...)
@@ -271,7 +271,7 @@ func registers(g *emit.Func, x value.Value) int {
 	return int(t.Len*t.ElemType.(*lt.IntType).BitSize) / g.Machine.VectorBits
 }
 
-// opaque is x, of which LLVM doesn't see what it is computed from. It has such a fence for floats only, in whole
+// opaque is x behind a fence: LLVM does not see how x is computed. It has such a fence for floats only, in whole
 // registers.
 func opaque(g *emit.Func, x value.Value) value.Value {
 	t, ok := x.Type().(*lt.VectorType)

@@ -15,11 +15,10 @@ import (
 
 // Note [Tails]
 //
-// What does not fill a vector is mostly done by one that overlaps the vector before. Two cases have none that it
-// may overlap: a kernel that works in place, whose elements must not be computed twice, and a range that is shorter
-// than a vector. There the machine's masks are used, one vector whose lanes beyond the end neither load nor store,
-// if it has them for the types of the kernel and all accesses are to neighbours; else the iterations run
-// one by one.
+// Iterations that do not fill a vector are mostly done by one that overlaps the vector before. Two cases have none that
+// it may overlap: a kernel that works in place, whose elements must not be computed twice, and a range that is shorter
+// than a vector. There the machine's masks are used, one vector whose lanes beyond the end neither load nor store, if
+// it has them for the types of the kernel and all accesses are to neighbours; else the iterations run one by one.
 //
 // AVX2 has masks that are slow to store under, and none for types of one and two bytes. So where a vector is several
 // registers, the rest goes register by register first, the last over the one before (docs/tuning/masked-tails.md).

@@ -19,8 +19,8 @@ import (
 //
 //	parallel i, j { y[i, j] = relu(x[i, j] * a[j] + b[i]) * c[j] }
 //
-// goes through a and c once a row. Where they are no small part of the first-level cache, what streams by drives them
-// out of it, and each row takes them from the second level. So some rows go side by side, what they share is read once:
+// goes through a and c once a row. Where they are no small part of the first-level cache, the rows drive them out of
+// it, and each row takes them from the second level. So some rows go side by side, and read what they share once:
 //
 //	for i in steps of 8
 //	  parallel j { a[j], c[j]; y[i, j] = ...; y[i+1, j] = ...; ... y[i+7, j] = ... }
@@ -118,7 +118,7 @@ type unrollJam struct {
 	row    kernel.Ref
 	varies map[kernel.Ref]bool // scalars that differ between rows
 	types  []types.DType
-	names  []map[kernel.Ref]kernel.Ref // for each row what stands for a scalar that varies
+	names  []map[kernel.Ref]kernel.Ref // for each row the scalar that stands for one that varies
 	failed bool
 }
 
@@ -201,7 +201,7 @@ func (d *unrollJam) streamsTogether(b *kernel.Block) bool {
 	return true
 }
 
-// copies is ss for so many rows: first what they share, then one row after the other.
+// copies is ss for so many rows: first the statements that they share, then one row after the other.
 func (d *unrollJam) copies(ss []kernel.Stmt, rows int64) []kernel.Stmt {
 	if d.names == nil {
 		for range rows {

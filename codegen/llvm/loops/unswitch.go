@@ -81,7 +81,7 @@ func unswitchOn(g *emit.Func, body *kernel.Block, known map[kernel.Ref]bool, loo
 func unswitchable(g *emit.Func, b *kernel.Block, known map[kernel.Ref]bool) kernel.Ref {
 	found := scalar.None
 	if inner := analysis.InnerLoops(b); len(inner) > 0 {
-		for _, l := range inner { // what stands beside them is no long part of the work
+		for _, l := range inner { // the code beside them is a small part of the work
 			if c := unswitchable(g, l, known); c != scalar.None {
 				return c
 			}
@@ -113,8 +113,8 @@ func partsAt(g *emit.Func, b *kernel.Block) kernel.Ref {
 	return found
 }
 
-// TakesApart reports that c is a scalar.DoubleSums, and that b has all that stands behind it: what the branches on c
-// give is read by others on c alone.
+// TakesApart reports that c is a scalar.DoubleSums, and that b has all that follows from it: only other branches on c
+// read the results of branches on c.
 func TakesApart(g *emit.Func, b *kernel.Block, c kernel.Ref) bool {
 	in := g.Lets[c]
 	kernel.Each(b, func(s *kernel.Let) {

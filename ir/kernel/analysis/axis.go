@@ -8,10 +8,10 @@ import (
 // MinInner is the extent below which an inner parallel loop is too short for vectors of its own.
 const MinInner = 8
 
-// InnerIsBetter reports that the parallel loops inside of body should be vectorised rather than v around them:
-// because they go through memory by neighbours where v does so less. A matrix with a row vector and a
-// column vector is the example; what is loaded once a row stands outside of the inner loop, and vectors over the rows
-// would take every element of the matrix on its own.
+// InnerIsBetter reports that the parallel loops inside of body should be vectorised rather than v around them: because
+// they go through memory by neighbours where v does so less. A matrix with a row vector and a column vector is the
+// example: the column's element is loaded once a row, outside of the inner loop, and vectors over the rows would take
+// every element of the matrix on its own.
 func InnerIsBetter(ts []types.DType, v kernel.Ref, body *kernel.Block) bool {
 	better := false
 	for _, s := range body.Stmts {

@@ -39,7 +39,7 @@ const LongBody = 25
 // shortBody is the number of instructions up to which a body is written out for two vectors anyway.
 const shortBody = 12
 
-// Shape is what decides about vector code for one block.
+// Shape has the properties of a block that decide about vector code for it.
 type Shape struct {
 	Instrs   int  // scalar instructions, those of inner loops once
 	MaxBytes int  // of the widest type computed with
@@ -86,7 +86,7 @@ func (s Shape) Pairs(bits int) bool {
 type Analysis struct {
 	Types []types.DType
 	Wide  map[kernel.Ref]bool // differs between the iterations
-	// checks says that a check may differ between them, see Note [Checks in vectors].
+	// Checks says that a check may differ between them, see Note [Checks in vectors].
 	Checks bool
 }
 
