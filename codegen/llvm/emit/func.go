@@ -61,6 +61,7 @@ type Func struct {
 	Fail   func()        // ends the function after an error was written
 	Width  int           // width of the vectorised axis, 0 in scalar code
 
+	// Scalarise writes the iterations of the current vector one by one, for a check that fails.
 	Scalarise func()
 	Mask      value.Value // of the lanes that load and store; nil when all do, see Note [Tails]
 
