@@ -3,5 +3,5 @@
 // (VJP). Importing the package fills the table that ir.Lookup and ir.Ops read.
 //
 // In: nothing but what the rules are asked. Out: operations for the checker, the builder, passes and the interpreter.
-// Adding an operation changes no other package of the pipeline: HACKING.md has the recipe.
+// Adding an operation changes no other package of the pipeline: CONTRIBUTING.md has the recipe.
 package ops

@@ -111,8 +111,7 @@ func (l *Library) levels(x86 bool) []Level {
 
 // aroundPipeline is the pass pipeline for the code around the kernels, which takes longer to make than the kernels of
 // most libraries. It inlines and forwards what is stored for the plan, so that a call takes what it does with
-// default<O2> (21 ns for 16 elements, Zen 3, November 2026; 4 ns more without inlining), in a third of the time; the
-// checks of arguments take 8 ns more.
+// default<O2>, which takes three times as long to run: docs/tuning/compile-effort.md.
 const aroundPipeline = "always-inline,function(sroa,early-cse,simplifycfg),cgscc(inline)," +
 	"function(sroa,early-cse<memssa>,simplifycfg,instcombine,gvn,simplifycfg,dse,adce),globaldce"
 

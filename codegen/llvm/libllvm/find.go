@@ -114,8 +114,7 @@ func names(v int) []string {
 // OpenPath opens the library at path, a file or a name for the dynamic linker. Most callers want
 // Open. The error is a *MissingError.
 func OpenPath(path string) (*Lib, error) {
-	// dlopen is most of our start, 12 ms for LLVM 19: docs/performance.md says where it goes. Local symbols allow two
-	// versions in one process.
+	// Local symbols allow two versions in one process. To open the library is most of the start of healc.
 	dl, err := purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_LOCAL)
 	if err != nil {
 		// The linker's message repeats the path in front.

@@ -10,12 +10,10 @@ import (
 // Note [Digits]
 //
 // Products of residues below 2^50 are shortest in digits of 52 bits where AVX-512 IFMA multiplies those. Elsewhere each
-// such product is four of 32 bits, and the way for larger moduli, which is made of these, is the faster one: i64[8192],
-// one thread of a Zen 4 with AVX-512 but without IFMA, 8.0 microseconds in digits and 4.4 without. So the branch
-// between the two stands on a scalar.Digits52, and before anything else is decided one arm is left out.
+// such product is four of 32 bits, and the way for larger moduli, which is made of these, is the faster one. So the
+// branch between the two stands on a scalar.Digits52, and before anything else is decided one arm is left out. For
+// moduli from 2^50 to 2^60 digits are faster, too, where they are multiplied (docs/tuning/modular.md).
 //
-// For moduli from 2^50 to 2^60 digits are faster, too, where they are multiplied: 3.5 microseconds, and 4.6 without.
-
 // Where they are not multiplied, but fused multiply-adds of doubles are instructions, these take their place below
 // 2^50: 13 vector instructions of AVX2 for a product of residues, where the way by products of 32 bits has 29.
 
