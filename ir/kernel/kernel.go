@@ -32,6 +32,8 @@ type Kernel struct {
 	Source Source        // of every Ref; not part of the text form
 	Body   *Block
 	Notes  []string // what was fused into it, for `healc explain`
+
+	Schedule *Schedule // how it is written for one target, see Note [Schedules]; nil: not decided
 }
 
 // Source is where in the source the operations stand that scalars are part of, by Ref. It may end before the scalars

@@ -30,6 +30,8 @@ type parser struct {
 	*scan.Scanner
 	types  []types.DType  // of the kernel or function being read
 	values map[string]Ref // the visible values
+	all    map[string]Ref // those of the kernel, the last one of each name
+	sched  *Schedule      // of the kernel being read
 	buffs  []Param
 	depth  int
 }
@@ -91,7 +93,10 @@ func (p *parser) place(s *abi.Site) {
 	s.Col = int(p.Integer())
 }
 
-func (p *parser) begin() { p.types, p.values, p.buffs = nil, map[string]Ref{}, nil }
+func (p *parser) begin() {
+	p.types, p.values, p.buffs = nil, map[string]Ref{}, nil
+	p.all, p.sched = map[string]Ref{}, nil
+}
 
 func (p *parser) fn() *Func {
 	p.begin()
@@ -126,7 +131,7 @@ func (p *parser) kernel() *Kernel {
 	if k.Body, vals = p.stmts(""); len(vals) > 0 {
 		p.Fail("a kernel yields nothing")
 	}
-	k.Types = p.types
+	k.Types, k.Schedule = p.types, p.sched
 	return k
 }
 
@@ -190,7 +195,7 @@ func (p *parser) show(name string, at diag.Span, r Ref, mine *[]string) {
 		p.ErrorAt(at, "%%%s is already defined", name)
 		return
 	}
-	p.values[name] = r
+	p.values[name], p.all[name] = r, r
 	*mine = append(*mine, name)
 }
 
@@ -255,6 +260,11 @@ func (p *parser) stmts(word string) (*Block, []Ref) {
 	for !p.Accept("}") {
 		if word != "" && p.AcceptWord(word) {
 			vals = p.refs()
+			p.Expect("}")
+			break
+		}
+		if p.depth == 1 && word == "" && p.AcceptWord("schedule") {
+			p.sched = p.schedule()
 			p.Expect("}")
 			break
 		}

@@ -21,7 +21,9 @@ import (
 //	module = "kernels" string [ "[" name { "," name } "]" ] { site | func | kernel }
 //	site   = "site" int string "at" string ":" int ":" int "op" string "text" string
 //	func   = "func" sym "(" [ vals ] ")" "->" "(" [ types ] ")" [ "site" int ] "{" { stmt } "return" [ refs ] "}"
-//	kernel = "kernel" sym "(" [ buffer { "," buffer } ] ")" [ "over" axes ] "{" { "note" string } { stmt } "}"
+//	kernel = "kernel" sym "(" [ buffer { "," buffer } ] ")" [ "over" axes ] "{" { "note" string } { stmt }
+//	         [ "schedule" "{" { directive } "}" ] "}"
+//	directive = word [ ref | name ] { word int } [ "{" { directive } "}" ]            see DirectiveKinds
 //	buffer = ( "in" | "out" [ "stream" ] ) name ":" dtype "[" [ extent { "," extent } ] "]"
 //	         [ "strides" "[" [ dims ] "]" ]
 //	axes   = axis { "," axis }
@@ -170,6 +172,9 @@ func (p *printer) kernel(k *Kernel) {
 		p.printf("  note %s\n", strconv.Quote(n))
 	}
 	p.block(k.Body, "  ")
+	if k.Schedule != nil {
+		p.schedule(k.Schedule, "  ")
+	}
 	p.printf("}\n")
 }
 

@@ -127,6 +127,44 @@ kernel @stages(in w: i64[8, 64], in p: i64[8], work x: i64[8, 64], work t: i64[8
   %2: bool = transform 64 to x[64*%0] of w[64*%0] by w[64*%0] with t[32*%0] modulo %1
   %3: bool = transform inverse 64 to x[64*%0] of x[64*%0] times w[0] by w[64*%0] with t[32*%0] modulo %1 scale %1
 }
+
+kernel @scheduled(in x: f32[8, 100], in c: f32[100], out stream y: f32[8, 100]) over %0 in 0..8 {
+  note "add"
+  parallel %1 in 0..100 {
+    %2: f32 = load x[100*%0 + %1]
+    %3: f32 = load c[%1]
+    %4: f32 = add %2, %3
+    %5: bool = lt %2, %3
+    %6: f32 = if %5 {
+      yield %2
+    } else {
+      yield %4
+    }
+    store y[100*%0 + %1], %6
+  }
+  schedule {
+    unswitch %5 {
+      then {
+        jam %0 rows 4 {
+          vector %1 width 32 {
+            stream y
+            prefetch x ahead 4096 level 1
+            mask
+          }
+        }
+        split %1 at 3 at 50 {
+          part {
+            vector %1 width 16
+          }
+          part
+          part
+        }
+      }
+      else
+    }
+    threads align 16
+  }
+}
 `
 
 func parseGood(t testing.TB, text string) *Module {
@@ -167,6 +205,10 @@ func TestParseErrors(t *testing.T) {
 		{k("%1: i64 = loop %2 in 0..4 { next %2 }\nstore y[%2], %1"), "%2 is not defined here"},
 		{k("check frob %1 site 0"), `there is no check "frob"`},
 		{k("yield %1"), `there is no statement "yield"`},
+		{k("schedule { frob %1 }"), `there is no directive "frob"`},
+		{k("schedule { vector %1 width 4 }"), "%1 is not defined in the kernel"},
+		{k("schedule { stream z }"), `there is no buffer "z"`},
+		{k("schedule { mask }\n%1: f32 = load x[0]"), `expected "}"`},
 	} {
 		_, list := Parse(diag.NewFile("test.kernels", c.text))
 		if !list.HasErrors() || !strings.Contains(list.Error(), c.want) {
@@ -260,6 +302,14 @@ func TestVerify(t *testing.T) {
 		{"callee", k("%1: f32 = call @h"), "there is no function @h"},
 		{"function results", "kernels \"m\"\nfunc @g(%0: i32) -> (f32) {\n  return %0\n}", "returns [i32], not [f32]"},
 		{"site", k("%1: bool = const true\ncheck index %1, %0, %0 site 1"), "there is no site 1"},
+		{"vectors along no loop", k("%1: i64 = dim N\nschedule { vector %1 width 8 }"), "this is the variable of none"},
+		{"vectors without a width", k("schedule { vector %0 }"), "vector needs width, 1 to 1024 iterations"},
+		{"vectors too wide", k("schedule { vector %0 width 2048 }"), "width is 2048, and has to be from 1 to 1024"},
+		{"a width twice", k("schedule { vector %0 width 8 width 16 }"), "width 16 stands behind width 8"},
+		{"cuts in no order", k("schedule { split %0 at 8 at 3 }"), "at 3 stands behind at 8"},
+		{"no power of two", k("schedule { interleave %0 width 12 }"), "width is 12, and has to be a power of two"},
+		{"unswitched number", k("schedule { unswitch %0 }"), "unswitch speaks of a condition, a bool"},
+		{"inside of what has no inside", k("schedule { mask { mask } }"), "nothing stands inside of mask"},
 		{"negative begin", "kernels \"m\"\nkernel @k() over %0 in -1..4 {\n}", "begins at -1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -31,6 +31,7 @@ import (
 //     Columns for sums and products of floats, Any for others; a chunk is i64;
 //   - calls name a function of the module and have its types; functions end with their results;
 //   - a transform works on i64: work memory, a table that it reads, and a modulus; its size is a power of two;
+//   - directives of a schedule have the arguments of their kinds, and speak of a loop, a condition or a buffer;
 //   - sites are in range; shape parameters are those of the module.
 //
 // It collects all errors; the result is a *ir.VerifyError that shows each under its line.
@@ -158,6 +159,9 @@ func (v *verifier) kernel(k *Kernel) {
 	}
 	v.axes(k, k.Axes)
 	v.body(k.Body, k)
+	if k.Schedule != nil {
+		v.schedule(k)
+	}
 }
 
 // isLiteral reports that a shape is one literal extent.
