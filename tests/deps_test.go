@@ -24,7 +24,7 @@ const module = "healc"
 // are the packages of data that everything above them may use. The order is that of the pipeline: no
 // package stands below one that it is allowed to import, except where a helper package follows its user.
 // codeIR is what every package that writes LLVM IR of kernels may import.
-const codeIR = "lang/types ir/scalar ir/kernel ir/kernel/analysis runtime/abi "
+const codeIR = "lang/types ir/scalar ir/kernel ir/kernel/analysis codegen/schedule runtime/abi "
 
 var imports = []struct{ pkg, may string }{
 	{"lang/diag", ""},
@@ -56,6 +56,7 @@ var imports = []struct{ pkg, may string }{
 	{"codegen", "ir/kernel runtime/abi"},
 	{"codegen/llvm/libllvm", ""},
 	{"codegen/target", "codegen"},
+	{"codegen/schedule", "lang/types ir ir/scalar ir/kernel ir/kernel/analysis ir/kernel/transform codegen/target"},
 	{"codegen/llvm/build", "lang/types"},
 	{"codegen/llvm/emit", codeIR + "codegen/target codegen/llvm/build"},
 	{"codegen/llvm/loops", codeIR + "ir/kernel/transform codegen/llvm/build codegen/llvm/emit"},

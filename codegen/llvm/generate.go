@@ -13,6 +13,7 @@ import (
 	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/loops"
 	"healc/codegen/llvm/matmul"
+	"healc/codegen/schedule"
 	"healc/codegen/target"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
@@ -39,8 +40,12 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	p := newProgram(km, opts.Machine)
 	m := p.Module
 	m.Prefix, m.Quick = opts.Prefix, opts.Effort != Full
-	m.Machine.Narrow = m.Machine.Narrow || opts.Effort == Least
-	p.schedule()
+	p.effort = schedule.Options{Brief: opts.Effort != Full, Least: opts.Effort == Least}
+	if p.effort.Least {
+		m.Registry = leastRegistry
+	}
+	p.decide()
+	p.tellPlan()
 	m.M.SourceFilename = km.Name
 	m.M.TargetTriple = opts.Triple
 	for _, f := range km.Funcs {
@@ -58,6 +63,8 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 // program is a module with the decisions about its kernels.
 type program struct {
 	*emit.Module
+	effort       schedule.Options
+	schedules    map[string]*kernel.Schedule    // by the names of kernels
 	contractions map[string]*matmul.Contraction // kernels that are matrix products
 }
 
@@ -84,14 +91,15 @@ func (m *program) defineKernel(k *kernel.Kernel) {
 	body.Linkage = enum.LinkageInternal
 	build.FunctionAttrs(body)
 	body.FuncAttrs = append(body.FuncAttrs, enum.FuncAttrAlwaysInline)
-	_, form := m.formOf(k)
+	form := m.formOf(k)
 	ts := k.Types
 	if form.types != nil {
 		ts = form.types
 	}
 	g := m.NewFunc(body, ts)
 	g.Params = k.Params
-	emit.State[loops.Prefetching](g).Ahead = loops.NextRows(k)
+	g.Schedule = m.schedules[k.Name].Directives
+	emit.State[loops.Prefetching](g).Ahead = map[*kernel.Load]loops.Row{}
 	for i := range buffers {
 		g.Bufs = append(g.Bufs, body.Params[i])
 	}

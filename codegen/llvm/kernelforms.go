@@ -15,14 +15,17 @@ import (
 	"healc/lang/types"
 )
 
-// registry has the translations of all statements.
-var registry = emit.Registry{}
+// registry has the translations of all statements, leastRegistry those for code that is compiled fast and runs briefly.
+var registry, leastRegistry = emit.Registry{}, emit.Registry{}
 
 func init() {
-	emit.RegisterScalars(registry)
-	loops.RegisterLoops(registry)
-	reduce.RegisterReductions(registry)
+	for _, r := range []emit.Registry{registry, leastRegistry} {
+		emit.RegisterScalars(r)
+		loops.RegisterLoops(r)
+		reduce.RegisterReductions(r)
+	}
 	ntt.RegisterTransforms(registry)
+	ntt.RegisterStages(leastRegistry)
 }
 
 // allForms are the forms of loops for processors.
@@ -38,93 +41,52 @@ type written struct {
 	types []types.DType
 }
 
-// kernelForms are the forms of whole kernels, in the order in which they are tried: the first that fits is taken.
-var kernelForms = []struct {
-	Name string
-	For  string // which kernels
-	Why  string // and why it stands before those after it
-	Fit  func(m *program, k *kernel.Kernel) *written
-}{
-	{
-		Name: "matrix product",
-		For:  "a loop over k in two parallel axes, whose body is an fma",
-		Why:  "a product whose operand is transposed has its own copies, and is no transposition",
-		Fit: func(m *program, k *kernel.Kernel) *written {
-			c := m.contractions[k.Name]
-			if c == nil {
-				return nil
-			}
-			return &written{write: func(g *emit.Func, begin, end value.Value) { matmul.Write(g, c, begin, end) }}
-		},
+// kernelForms write kernels of the forms that package schedule knows, by the directive that says so; "" writes the
+// loops as they stand in the kernel, with what the schedule says of each of them.
+var kernelForms = map[string]func(m *program, k *kernel.Kernel, d *kernel.Directive) *written{
+	"matmul": func(m *program, k *kernel.Kernel, d *kernel.Directive) *written {
+		c := m.contractions[k.Name]
+		return &written{write: func(g *emit.Func, begin, end value.Value) {
+			g.Within(d, func() { matmul.Write(g, c, begin, end) })
+		}}
 	},
-	{
-		Name: "interleave",
-		For:  "element-wise kernels with a short last axis, whose operands lie along the axis before it",
-		Why:  "a transposition of a short axis has no tiles to be made of",
-		Fit: func(m *program, k *kernel.Kernel) *written {
-			b := transpose.InterleaveOf(m.Module, k)
-			if b == nil {
-				return nil
-			}
-			return &written{write: func(g *emit.Func, begin, end value.Value) {
-				transpose.InterleaveLoops(g, b, begin, end)
-			}}
-		},
+	"interleave": func(m *program, k *kernel.Kernel, d *kernel.Directive) *written {
+		b, _ := m.code(k).InterleaveOf(k)
+		return &written{write: func(g *emit.Func, begin, end value.Value) {
+			transpose.InterleaveLoops(g, b, d, begin, end)
+		}}
 	},
-	{
-		Name: "tiled transposition",
-		For:  "element-wise kernels that read an operand along another axis than the one along which they write",
-		Why:  "collapsed axes would read such an operand element by element",
-		Fit: func(m *program, k *kernel.Kernel) *written {
-			t := transpose.TranspositionOf(m.Module, k)
-			if t == nil {
-				return nil
-			}
-			return &written{write: func(g *emit.Func, begin, end value.Value) {
-				transpose.TranspositionLoops(g, t, begin, end)
-			}}
-		},
+	"transpose": func(m *program, k *kernel.Kernel, d *kernel.Directive) *written {
+		t, _ := m.code(k).TranspositionOf(k)
+		return &written{write: func(g *emit.Func, begin, end value.Value) {
+			transpose.TranspositionLoops(g, t, d, begin, end)
+		}}
 	},
-	{
-		Name: "collapsed axes",
-		For:  "kernels with a short last axis, along which something is computed that does not depend on the others",
-		Why:  "the loops as they stand have vectors no longer than the last axis",
-		Fit: func(m *program, k *kernel.Kernel) *written {
-			if m.Machine.Narrow {
-				return nil
-			}
-			p := loops.CollapsedOf(k)
-			if p == nil {
-				return nil
-			}
-			return &written{types: p.K.Types,
-				write: func(g *emit.Func, begin, end value.Value) { loops.CollapsedLoops(g, p, begin, end) }}
-		},
+	"collapse": func(_ *program, k *kernel.Kernel, d *kernel.Directive) *written {
+		p, _ := transform.Collapse(k, d.Get("joined") != 0)
+		return &written{types: p.K.Types, write: func(g *emit.Func, begin, end value.Value) {
+			loops.CollapsedLoops(g, p, d, begin, end)
+		}}
 	},
-	{
-		Name: "loops",
-		For:  "every other kernel: its parallel axes as loops, the innermost in vectors where its body has them",
-		Why:  "last, since it fits all",
-		Fit: func(m *program, k *kernel.Kernel) *written {
-			return &written{write: func(g *emit.Func, begin, end value.Value) {
-				if len(k.Axes) > 0 {
-					f := emit.State[loops.Prefetching](g)
-					f.Gathered, f.Last = loops.GatheredRows(g, k), k.Axes[len(k.Axes)-1]
-				}
-				loops.KernelLoops(g, k, begin, end)
-			}}
-		},
+	"": func(_ *program, k *kernel.Kernel, _ *kernel.Directive) *written {
+		return &written{write: func(g *emit.Func, begin, end value.Value) {
+			if len(k.Axes) > 0 {
+				f := emit.State[loops.Prefetching](g)
+				f.Gathered, f.Last = g.Code().GatheredRows(k), k.Axes[len(k.Axes)-1]
+			}
+			loops.KernelLoops(g, k, begin, end)
+		}}
 	},
 }
 
-// formOf is the first form that fits a kernel, and its name.
-func (m *program) formOf(k *kernel.Kernel) (name string, w *written) {
-	for _, f := range kernelForms {
-		if w := f.Fit(m, k); w != nil {
-			return f.Name, w
+// formOf writes a kernel by its schedule.
+func (m *program) formOf(k *kernel.Kernel) *written {
+	for _, d := range m.schedules[k.Name].Directives {
+		if write := kernelForms[d.Kind]; write != nil {
+			return write(m, k, d)
 		}
 	}
-	panic("BUG: no form for kernel " + k.Name)
+	return kernelForms[""](m, k, nil)
 }
 
 // ProductsOf is which products of residues a machine multiplies well.

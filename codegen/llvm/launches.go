@@ -1,67 +1,62 @@
 package llvm
 
 import (
-	"healc/codegen/llvm/loops"
 	"healc/codegen/llvm/matmul"
-	"healc/codegen/llvm/reduce"
-	"healc/codegen/llvm/transpose"
-	"healc/ir/kernel/transform"
+	"healc/codegen/schedule"
+	"healc/ir/kernel"
+	"healc/ir/scalar"
 	"healc/runtime/abi"
 )
 
-// schedule tells the plan into how many tasks kernels are cut and at which multiples the others are best cut.
-func (m *program) schedule() {
-	width := m.decide()
-	if width == nil {
+// decide has a schedule for each kernel, and finds those that are matrix products.
+func (m *program) decide() {
+	launched := map[string]bool{}
+	if m.Km.Plan != nil {
+		visitLaunches(m.Km.Plan, func(l *abi.Launch) { launched[l.Kernel] = true })
+	}
+	for _, k := range m.Km.Kernels {
+		o := m.effort
+		if c := matmul.ContractionOf(k); c != nil && launched[k.Name] && !m.effort.Least {
+			if c.Planned = c.Plan(m.Machine); c.Planned || !c.Free {
+				m.contractions[k.Name], o.Loops = c, true
+			}
+		}
+		s := k.Schedule
+		if s == nil {
+			s = schedule.For(k, m.Machine, o)
+		}
+		if c := m.contractions[k.Name]; c != nil && k.Schedule == nil {
+			s = &kernel.Schedule{Directives: []*kernel.Directive{kernel.NewDirective("matmul", scalar.None).
+				Because(c.String()).Add(s.Directives...)}, Rejected: s.Rejected}
+		}
+		m.schedules[k.Name] = s
+	}
+}
+
+// tellPlan tells the plan into how many tasks kernels are cut and at which multiples the others are best cut.
+func (m *program) tellPlan() {
+	if m.Km.Plan == nil || m.effort.Least {
 		return
 	}
 	visitLaunches(m.Km.Plan, func(l *abi.Launch) {
-		if c := m.contractions[l.Kernel]; c != nil && !c.Free {
+		s, here := m.schedules[l.Kernel]
+		switch c := m.contractions[l.Kernel]; {
+		case c != nil && !c.Free:
 			l.Tasks, l.Work, l.Bytes, l.Align = c.Units(), c.UnitWork(), 0, 1
-			return
-		}
-		if w, here := width[l.Kernel]; here {
-			l.Align = w
+		case c != nil:
+			l.Align = c.Chunk
+		case here:
+			l.Align = align(s)
 		}
 	})
 }
 
-// decide finds the kernels that are matrix products, and at which multiples of an index the others are best cut, by
-// their names; nil where there is no plan to tell, or the target has one iteration at a time.
-func (m *program) decide() map[string]int64 {
-	plan := m.Km.Plan
-	if plan == nil || m.Machine.Narrow {
-		return nil
+// align is what the directive for threads says; 0 where there is none.
+func align(s *kernel.Schedule) int64 {
+	if d := kernel.Directives(s.Directives).OfKind("threads"); d != nil {
+		return d.Get("align")
 	}
-	launched := map[string]bool{}
-	visitLaunches(plan, func(l *abi.Launch) { launched[l.Kernel] = true })
-	width := map[string]int64{} // of the kernels of this module: others may be in another one
-	for _, k := range m.Km.Kernels {
-		width[k.Name] = 0
-		if c := matmul.ContractionOf(k); c != nil && launched[k.Name] {
-			c.Planned = c.Plan(m.Machine)
-			if c.Planned || !c.Free {
-				m.contractions[k.Name] = c
-				width[k.Name] = c.Chunk
-				continue
-			}
-		}
-		if t := transpose.TranspositionOf(m.Module, k); t != nil {
-			if t.Across == 0 {
-				width[k.Name] = t.Part
-			}
-			continue
-		}
-		if len(k.Axes) == 1 {
-			g := m.probe(k)
-			_, body := transform.HoistInvariants(k)
-			width[k.Name] = int64(loops.VectorWidth(g, k.Axes[0].Var, body))
-			if c := reduce.ColumnStrip(g, k.Axes[0].Var, body); c != nil {
-				width[k.Name] = int64(c.W)
-			}
-		}
-	}
-	return width
+	return 0
 }
 
 // visitLaunches calls f for every launch of a plan.

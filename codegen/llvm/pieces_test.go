@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"healc/codegen/llvm/loops"
 	"healc/ir/kernel"
-	"healc/ir/scalar"
+	"healc/ir/kernel/transform"
 	"healc/lang/diag"
 )
 
@@ -53,9 +52,8 @@ kernel @f(in x: f32[%[1]d], in y: f32[%[1]d], out z: f32[%[1]d]) over %%0 in 0..
 		if errs.Err() != nil {
 			t.Fatal(errs)
 		}
-		p := &loops.AffineConditions{V: m.Kernels[0].Axes[0].Var, Lets: map[kernel.Ref]*scalar.Instr{}}
-		p.Block(m.Kernels[0].Body)
-		inside := slices.DeleteFunc(slices.Sorted(slices.Values(p.Cuts)), func(i int64) bool {
+		p := transform.AffineConditionsOf(m.Kernels[0].Axes[0].Var, nil, m.Kernels[0].Body)
+		inside := slices.DeleteFunc(slices.Clone(p.Cuts), func(i int64) bool {
 			return i <= 0 || i >= n
 		})
 		if !slices.Equal(inside, c.cuts) {

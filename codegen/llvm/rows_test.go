@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"healc/codegen/llvm/loops"
 	"healc/codegen/target"
 	"healc/ir/kernel"
 	"healc/lang/diag"
@@ -120,7 +119,13 @@ kernel @anywhere(in x: f32[%[1]d, %[2]d], in a: f32[%[2]d], out stream y: f32[%[
 	for _, is := range []struct {
 		target.Machine
 		width, rows int
-	}{{target.Machine{}, 64, loops.ManyRows}, {target.Machine{VectorBits: 256, Registers: 16}, 32, loops.FewRows}} {
+	}{{target.Machine{}, 64, 8}, {target.Machine{VectorBits: 256, Registers: 16}, 32, 2}} {
+		for _, k := range Scheduled(km, is.Machine).Kernels {
+			d := kernel.Directives(k.Schedule.Directives).OfKind("jam")
+			if jammed := k.Name != "anywhere"; jammed != (d != nil) || jammed && d.Get("rows") != int64(is.rows) {
+				t.Errorf("%s, rows %d:\n%s", k.Name, is.rows, strings.Join(k.ScheduleLines(), "\n"))
+			}
+		}
 		ll, err := Generate(km, Options{Machine: is.Machine})
 		if err != nil {
 			t.Fatal(err)
@@ -136,7 +141,7 @@ kernel @anywhere(in x: f32[%[1]d, %[2]d], in a: f32[%[2]d], out stream y: f32[%[
 				t.Errorf("%s has %d stores of %d elements, %d rows want to go together", together, n, is.width, is.rows)
 			}
 		}
-		if n := stores["anywhere"]; n >= loops.ManyRows {
+		if n := stores["anywhere"]; n >= is.rows && is.rows > 2 {
 			t.Errorf("anywhere has %d stores of %d elements; its rows go one by one", n, is.width)
 		}
 	}

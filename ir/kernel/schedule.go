@@ -1,7 +1,9 @@
 package kernel
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -91,6 +93,8 @@ type ArgKind struct {
 
 // DirectiveKinds are the words of schedules. The emitters of processors and of devices share them.
 var DirectiveKinds = []DirectiveKind{
+	{Name: "matmul", Sub: true,
+		Doc: "a matrix product in tiles of registers, its operands packed; inside is how plain loops of it go"},
 	{Name: "unswitch", On: OnCondition, Sub: true,
 		Doc: "the branch is taken before the loops, which are written once for each arm: loop unswitching"},
 	{Name: "then", Sub: true, Doc: "the loops where the condition of an unswitch holds"},
@@ -136,12 +140,11 @@ var DirectiveKinds = []DirectiveKind{
 		Doc: "so many iterations of a sequential loop read along rows that are transposed in registers"},
 	{Name: "transpose", On: OnLoop, Sub: true,
 		Args: []ArgKind{{Name: "rows", Low: 1, High: 1 << 12, Unit: "iterations"},
-			{Name: "columns", Low: 1, High: 1 << 12, Unit: "iterations"},
-			{Name: "ahead", Low: 0, High: 1 << 16, Unit: "bytes"}},
+			{Name: "columns", Low: 1, High: 1 << 12, Unit: "iterations"}},
 		Doc: "operands that lie along this axis are transposed tile by tile"},
 	{Name: "interleave", On: OnLoop,
 		Args: []ArgKind{{Name: "width", Low: 1, High: 1 << 10, Unit: "iterations", Power: true}},
-		Doc:  "vectors along this axis, one for each iteration of the short axis behind it, are interleaved when stored"},
+		Doc:  "vectors along this axis, one for each iteration of the next, are interleaved"},
 	{Name: "threads", Args: []ArgKind{{Name: "align", Low: 1, High: 1 << 40, Unit: "iterations", Optional: true},
 		{Name: "tasks", Low: 1, High: 1 << 40, Unit: "tasks", Optional: true}},
 		Doc: "how the outermost axis is shared out between threads"},
@@ -200,6 +203,12 @@ func (d *Directive) List(name string) []int64 {
 	return out
 }
 
+// Because says why the directive is there.
+func (d *Directive) Because(why string) *Directive {
+	d.Why = why
+	return d
+}
+
 // Add puts directives inside of d, those that are nil left out.
 func (d *Directive) Add(subs ...*Directive) *Directive {
 	for _, s := range subs {
@@ -218,6 +227,16 @@ type Directives []*Directive
 func (ds Directives) Find(kind string, on Ref) *Directive {
 	for _, d := range ds {
 		if d.Kind == kind && d.On == on {
+			return d
+		}
+	}
+	return nil
+}
+
+// OfKind is the first directive of a kind, nil when there is none.
+func (ds Directives) OfKind(kind string) *Directive {
+	for _, d := range ds {
+		if d.Kind == kind {
 			return d
 		}
 	}
@@ -275,6 +294,28 @@ func (d *Directive) Text(value func(Ref) string, buffer func(int) string) string
 		fmt.Fprintf(&b, " %s %d", a.Name, a.Value)
 	}
 	return b.String()
+}
+
+// ScheduleLines is the text of the schedule of a kernel, line by line, with the names that its values have in the
+// kernel's text; nil when there is none.
+func (k *Kernel) ScheduleLines() []string {
+	if k.Schedule == nil {
+		return nil
+	}
+	c, s := *k, k.Schedule
+	c.Schedule = nil
+	p := &printer{w: bufio.NewWriter(io.Discard)}
+	p.kernel(&c)
+	var b strings.Builder
+	p.w = bufio.NewWriter(&b)
+	p.schedule(s, "")
+	_ = p.w.Flush()
+	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
+	lines = lines[1 : len(lines)-1] // without the braces
+	for i := range lines {
+		lines[i] = strings.TrimPrefix(lines[i], "  ")
+	}
+	return lines
 }
 
 // schedule prints the schedule of a kernel, with the names that its values have got.

@@ -11,6 +11,7 @@ import (
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target"
 	"healc/internal/engine"
 	"healc/internal/pipeline"
 	"healc/ir/kernel"
@@ -163,6 +164,12 @@ func (e *Emit) ir(w io.Writer) error {
 
 func (e *Emit) kernels(w io.Writer) error {
 	return e.Lowered(func(entry string, km *kernel.Module, several bool) error {
+		if t := e.Opts.Target; t.CPU != "" && t.Kind != heal.GPU {
+			if err := llvm.CheckProcessor(t); err != nil {
+				return err
+			}
+			km = llvm.Scheduled(km, target.MachineOf(t))
+		}
 		return section(w, entry, km.String(), several)
 	})
 }
@@ -181,7 +188,14 @@ func (e *Emit) llvm(w io.Writer) error {
 			_, err = io.WriteString(w, text)
 			return err
 		}
-		text, err := llvm.Generate(km, llvm.Options{})
+		o := llvm.Options{} // a processor with AVX-512, whatever this machine is
+		if t := e.Opts.Target; t.CPU != "" || t.Triple != "" {
+			if err := llvm.CheckProcessor(t); err != nil {
+				return err
+			}
+			o.Machine, o.Triple = target.MachineOf(t), t.Triple
+		}
+		text, err := llvm.Generate(km, o)
 		if err != nil {
 			return err
 		}

@@ -40,7 +40,7 @@ func init() {
 	emit.RegisterScalars(deviceStatements)
 	loops.RegisterLoops(deviceStatements)
 	reduce.RegisterReductions(deviceStatements)
-	ntt.RegisterTransforms(deviceStatements)
+	ntt.RegisterStages(deviceStatements)
 }
 
 // DeviceModule is the LLVM module of a program for a device.
@@ -52,7 +52,7 @@ func NewDeviceModule(km *kernel.Module, triple string, lines bool) *DeviceModule
 	m := &emit.Module{Km: km, Registry: deviceStatements, Access: emit.DeviceAccess{}, Lined: lines, M: lir.NewModule(),
 		Intrinsics: map[string]*lir.Func{},
 		Funcs:      map[string]*lir.Func{},
-		Machine:    target.Machine{Device: true, Narrow: true, VectorBits: 128}.WithDefaults()}
+		Machine:    target.Machine{Device: true, VectorBits: 128}.WithDefaults()}
 	m.M.SourceFilename = km.Name
 	m.M.TargetTriple = triple
 	// so that what has no alignment of its own gets the natural one

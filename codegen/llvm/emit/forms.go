@@ -29,9 +29,6 @@ type SequentialForm struct {
 	Name string
 	For  string
 	Why  string
-	// Width is how many iterations of the vectorised axis v a vector has where body has such a loop; 0 where it has
-	// none.
-	Width func(g *Func, v kernel.Ref, body *kernel.Block) int
 	// Write writes the loop, whose iterations step does, and returns the state at its end; ok is false where the loop
 	// is of another form.
 	Write func(g *Func, l *kernel.Loop, init []value.Value, lo, hi value.Value, step StepFunc) (out []value.Value,

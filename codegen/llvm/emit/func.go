@@ -12,6 +12,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/build"
+	"healc/codegen/schedule"
 	"healc/codegen/target"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
@@ -61,6 +62,8 @@ type Func struct {
 	Fail   func()        // ends the function after an error was written
 	Width  int           // width of the vectorised axis, 0 in scalar code
 
+	Schedule kernel.Directives // of the code that is being written
+
 	// Scalarise writes the iterations of the current vector one by one, for a check that fails.
 	Scalarise func()
 	Mask      value.Value // of the lanes that load and store; nil when all do, see Note [Tails]
@@ -90,6 +93,19 @@ func (m *Module) NewFunc(fn *lir.Func, ts []types.DType) *Func {
 	g.Entry = fn.NewBlock("entry")
 	g.Cur = fn.NewBlock("")
 	return g
+}
+
+// Within writes code that a directive's inner ones speak of.
+func (g *Func) Within(d *kernel.Directive, write func()) {
+	outer := g.Schedule
+	g.Schedule = d.Sub
+	write()
+	g.Schedule = outer
+}
+
+// Code is what the decisions of package schedule are made from.
+func (g *Func) Code() schedule.Code {
+	return schedule.Code{Types: g.Types, Params: g.Params, Lets: g.Lets, Machine: g.Machine}
 }
 
 // Close ends the entry block.

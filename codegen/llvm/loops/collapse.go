@@ -1,8 +1,6 @@
 package loops
 
 import (
-	"slices"
-
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
@@ -10,448 +8,70 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
-	"healc/ir/kernel/analysis"
+	"healc/ir/kernel/transform"
 	"healc/ir/scalar"
 	"healc/lang/types"
-	"healc/runtime/abi"
 )
 
-// Note [Collapsed axes]
-//
-// Lattice cryptography keeps one modulus for each position of a short last axis: i64[reps, n, 4] modulo i64[4]. Vectors
-// along four elements are no vectors, and the reciprocal of a modulus is a hundred times the work of a product by it.
-// So the last two axes are made one, c = i*4 + j, where memory is contiguous along it. All that depends on j alone (the
-// moduli, values computed from them, and the checks of them) is computed before the loops, for each j once, into rows
-// on the stack that go on from the beginning for one more vector: the values for the elements from c on are then those
-// from c modulo 4 on, neighbours as any others.
-//
-// A branch on such a value, as between ways to multiply by the size of the modulus, is no branch within a vector where
-// all j agree: an arm that none of them takes is jumped over.
-
-const (
-	maxPeriod  = 128 // elements of the last axis
-	periodTail = 128 // elements that a vector has at most
-	periodWork = 24  // instructions for each j from which an axis that would make vectors of its own is taken, too
-)
-
-// collapsed is a kernel with rows for its last axis, which may be one with the axis before.
-type collapsed struct {
-	K      *kernel.Kernel // after the change; Axes end with the joined one
-	n      int64          // elements of the last axis before it
-	scaled bool           // the joined axis is the one that the runtime splits
-	j      kernel.Ref     // the last axis
-	before []kernel.Stmt  // the same for all elements
-	rows   []kernel.Stmt  // the same for all with the same j
-	kept   []keptRow
-	phase  kernel.Ref // c modulo n; None when the axes are as they were
-}
-
-// keptRow is a value of the statements in rows that the rest reads, by way of a parameter that is memory on the stack.
-type keptRow struct {
-	ref   kernel.Ref
-	param int
-}
-
-// CollapsedOf returns nil for a kernel without a short last axis, or with nothing to gain from it.
-func CollapsedOf(k *kernel.Kernel) *collapsed {
-	if p := collapsedAs(k, true); p != nil {
-		return p
-	}
-	return collapsedAs(k, false)
-}
-
-// collapsedAs is CollapsedOf with the last two axes joined, or as they are.
-func collapsedAs(k *kernel.Kernel, joined bool) *collapsed {
-	last := len(k.Axes) - 1
-	if last < 1 {
-		return nil
-	}
-	n, ok := k.Axes[last].Extent.Dim.Const()
-	if !ok || n < 2 || n > maxPeriod {
-		return nil
-	}
-	for i, a := range k.Axes {
-		size, known := a.Extent.Dim.Const()
-		if a.Begin != 0 || a.Extent.Div > 1 || i > 0 && (!known || size < 1) {
-			return nil
-		}
-	}
-	for _, p := range k.Params {
-		if p.Local || p.Work {
-			return nil
-		}
-	}
-	p := &collapsed{n: n, scaled: joined && last == 1, j: k.Axes[last].Var, phase: scalar.None}
-	ts := slices.Clone(k.Types)
-	newRef := func(t types.DType) kernel.Ref {
-		ts = append(ts, t)
-		return kernel.Ref(len(ts) - 1)
-	}
-	outer := k.Axes[last-1]
-	split := &collapser{p: p, params: k.Params, joined: joined, i: outer.Var,
-		of: map[kernel.Ref]dependence{p.j: ofLast}}
-	for _, a := range k.Axes[:last] {
-		split.of[a.Var] = ofOthers
-	}
-	if joined {
-		split.c = newRef(types.I64)
-	}
-	rest, ok := split.block(k.Body, false)
-	if !ok || !split.pays() {
-		return nil
-	}
-	p.K = &kernel.Kernel{Name: k.Name, Params: slices.Clone(k.Params), Axes: k.Axes, Notes: k.Notes}
-	var head []kernel.Stmt
-	at := p.j
-	if joined {
-		extent, err := outer.Extent.Dim.Mul(types.Lit(n))
-		if err != nil {
-			return nil
-		}
-		p.K.Axes = append(slices.Clone(k.Axes[:last-1]), kernel.Axis{Var: split.c, Extent: abi.Extent{Dim: extent}})
-		size := newRef(types.I64)
-		p.phase = newRef(types.I64)
-		at = p.phase
-		head = []kernel.Stmt{
-			&kernel.Let{ID: size, In: scalar.Instr{Op: scalar.Const, Type: types.I64,
-				Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}, Imm: uint64(n)}},
-			&kernel.Let{ID: p.phase, In: scalar.Instr{Op: scalar.Rem, Type: types.I64,
-				Args: [3]kernel.Ref{split.c, size, scalar.None}}},
-		}
-	}
-	for _, st := range append(slices.Clone(p.before), p.rows...) {
-		if let, ok := st.(*kernel.Let); ok && let.In.Op == scalar.Const {
-			head = append(head, let)
-		}
-	}
-	for _, r := range split.read(rest) {
-		p.kept = append(p.kept, keptRow{r, len(p.K.Params)})
-		head = append(head, &kernel.Load{ID: r, Param: len(p.K.Params),
-			At: kernel.Access{Terms: []kernel.Term{{Coef: types.Lit(1), Var: at}}}})
-		p.K.Params = append(p.K.Params, kernel.Param{Name: "row", DType: analysis.ArithmeticType(k.Types[r]),
-			Local: true,
-			Shape: []abi.Extent{{Dim: types.Lit(n + periodTail)}}})
-	}
-	p.K.Types = ts
-	p.K.Body = &kernel.Block{Stmts: append(head, rest.Stmts...)}
-	return p
-}
-
-// dependence says with which axes a value changes.
-type dependence uint8
-
-const (
-	ofNone   dependence = iota
-	ofLast              // with j
-	ofOthers            // with others
-)
-
-// collapser takes the statements of a body apart.
-type collapser struct {
-	p       *collapsed
-	params  []kernel.Param
-	joined  bool // i and j become c
-	i, c    kernel.Ref
-	of      map[kernel.Ref]dependence // of what was defined; refs of loops inside are ofOthers
-	checked bool                      // a check stays where it is
-	rowFail bool                      // a check went into the rows
-	work    int                       // instructions of the rows
-	divides bool
-}
-
-func (s *collapser) args(refs ...kernel.Ref) dependence {
-	d := ofNone
-	for _, r := range refs {
-		if r != scalar.None {
-			d = max(d, s.of[r])
-		}
-	}
-	return d
-}
-
-// take moves a statement before the loops.
-func (s *collapser) take(st kernel.Stmt, d dependence) {
-	if d == ofNone && !s.rowFail {
-		s.p.before = append(s.p.before, st)
-	} else {
-		s.p.rows = append(s.p.rows, st)
-	}
-}
-
-// access gives the place after the two axes became one; ok is false when it cannot be said with the new one.
-func (s *collapser) access(at kernel.Access) (out kernel.Access, d dependence, ok bool) {
-	if !s.joined {
-		for _, t := range at.Terms {
-			d = max(d, s.of[t.Var])
-		}
-		return at, d, true
-	}
-	var outer, last types.Dim
-	out.Offset = at.Offset
-	var rest []kernel.Term
-	for _, t := range at.Terms {
-		switch {
-		case t.Var == s.i && outer.IsConst(0):
-			outer = t.Coef
-		case t.Var == s.p.j && last.IsConst(0):
-			last = t.Coef
-		case t.Var == s.i || t.Var == s.p.j:
-			return at, ofOthers, false
-		default:
-			rest = append(rest, t)
-			d = max(d, s.of[t.Var])
-		}
-	}
-	switch {
-	case outer.IsConst(0) && last.IsConst(0):
-		out.Terms = rest
-		return out, d, true
-	case outer.IsConst(0):
-		return at, max(d, ofLast), d != ofOthers // j is no value any more where it would have to be read again
-	}
-	whole, err := last.Mul(types.Lit(s.p.n))
-	if err != nil || !whole.Equal(outer) {
-		return at, ofOthers, false
-	}
-	out.Terms = append(rest, kernel.Term{Coef: last, Var: s.c})
-	return out, ofOthers, true
-}
-
-// block moves statements of b before the loops where it can, and returns the rest, with the new axis. Out of an arm
-// only statements may go that can neither fail nor read.
-func (s *collapser) block(b *kernel.Block, arm bool) (*kernel.Block, bool) {
-	out := &kernel.Block{}
-	for _, st := range b.Stmts {
-		next, ok := s.stmt(st, arm)
-		if !ok {
-			return nil, false
-		}
-		if next != nil {
-			out.Stmts = append(out.Stmts, next)
-		}
-	}
-	return out, true
-}
-
-func (s *collapser) set(d dependence, refs ...kernel.Ref) {
-	for _, r := range refs {
-		if r != scalar.None {
-			s.of[r] = d
-		}
-	}
-}
-
-func (s *collapser) stmt(st kernel.Stmt, arm bool) (rest kernel.Stmt, ok bool) {
-	switch st := st.(type) {
-	case *kernel.Let:
-		d := s.args(st.In.Args[:]...)
-		switch {
-		case st.In.Op == scalar.Check:
-			if d == ofOthers || arm || s.checked {
-				s.checked = true
-				return st, s.plain(st.In.Args[:]...)
-			}
-			s.take(st, d)
-			s.rowFail = s.rowFail || d == ofLast
-			return nil, true
-		case d == ofOthers || arm && (st.In.Op == scalar.Div || st.In.Op == scalar.Rem):
-			s.set(ofOthers, st.ID)
-			return st, s.plain(st.In.Args[:]...)
-		}
-		if d == ofLast {
-			s.work++
-			s.divides = s.divides || st.In.Op == scalar.Div
-		}
-		s.set(d, st.ID)
-		s.take(st, d)
-		return nil, true
-	case *kernel.DimValue:
-		s.take(st, ofNone)
-		return nil, true
-	case *kernel.Load:
-		at, d, ok := s.access(st.At)
-		if !ok {
-			return nil, false
-		}
-		if d != ofOthers && !arm && !s.checked && !s.params[st.Param].Out {
-			s.set(d, st.ID)
-			s.take(st, d)
-			return nil, true
-		}
-		s.set(ofOthers, st.ID)
-		return &kernel.Load{ID: st.ID, Param: st.Param, At: at}, d != ofLast || !s.joined
-	case *kernel.Store:
-		at, d, ok := s.access(st.At)
-		return &kernel.Store{Param: st.Param, At: at, Val: st.Val}, ok && d == ofOthers
-	case *kernel.Loop:
-		if st.Parallel {
-			return nil, false
-		}
-		return s.loop(st, arm)
-	case *kernel.Reduce:
-		return s.reduce(st, arm)
-	case *kernel.If:
-		then, ok1 := s.block(st.Then, true)
-		other, ok2 := s.block(st.Else, true)
-		s.set(ofOthers, st.IDs...)
-		return &kernel.If{Cond: st.Cond, Then: then, Else: other, ThenVals: st.ThenVals, ElseVals: st.ElseVals,
-			IDs: st.IDs}, ok1 && ok2
-	}
-	return nil, false // calls and loops of unknown length
-}
-
-// plain reports that the axes themselves are not among the operands: when joined they are no values any more.
-func (s *collapser) plain(refs ...kernel.Ref) bool {
-	return !s.joined || !slices.Contains(refs, s.i) && !slices.Contains(refs, s.p.j)
-}
-
-// nonEmpty says that a loop runs at least once, so that its statements may be computed before it.
-func nonEmpty(axes ...kernel.Axis) bool {
-	for _, a := range axes {
-		if n, ok := a.Extent.Dim.Const(); !ok || n <= a.Begin {
-			return false
-		}
-	}
-	return true
-}
-
-func (s *collapser) loop(st *kernel.Loop, arm bool) (kernel.Stmt, bool) {
-	s.set(ofOthers, append([]kernel.Ref{st.Axis.Var}, st.Vars...)...)
-	body, ok := s.block(st.Body, arm || !nonEmpty(st.Axis))
-	s.set(ofOthers, st.IDs...)
-	l := *st
-	l.Body = body
-	return &l, ok && s.plain(st.Init...) && s.plain(st.Next...)
-}
-
-func (s *collapser) reduce(st *kernel.Reduce, arm bool) (kernel.Stmt, bool) {
-	if st.Chunk != scalar.None {
-		return nil, false
-	}
-	for _, a := range st.Axes {
-		s.set(ofOthers, a.Var)
-	}
-	body, ok := s.block(st.Body, arm || !nonEmpty(st.Axes...))
-	s.set(ofOthers, st.ID)
-	r := *st
-	r.Body = body
-	return &r, ok && s.of[st.Val] == ofOthers // else the reduction is of j alone, and there are none
-}
-
-// pays reports that vectors along the last axis, or one element after the other, would be worse.
-func (s *collapser) pays() bool {
-	return s.joined && s.p.n < 2*analysis.MinInner && len(s.p.rows) > 0 || s.divides || s.work >= periodWork
-}
-
-// read lists the values of the rows that the statements of b read.
-func (s *collapser) read(b *kernel.Block) []kernel.Ref {
-	rows := map[kernel.Ref]bool{}
-	for _, st := range s.p.rows {
-		if let, ok := st.(*kernel.Let); !ok || let.In.Op != scalar.Const {
-			analysis.Define(rows, st)
-		}
-	}
-	delete(rows, scalar.None)
-	var out []kernel.Ref
-	use := func(refs ...kernel.Ref) {
-		for _, r := range refs {
-			if rows[r] {
-				out = append(out, r)
-				delete(rows, r)
-			}
-		}
-	}
-	var walk func(b *kernel.Block)
-	walk = func(b *kernel.Block) {
-		for _, st := range b.Stmts {
-			switch st := st.(type) {
-			case *kernel.Let:
-				use(st.In.Args[:]...)
-			case *kernel.Load:
-				for _, t := range st.At.Terms {
-					use(t.Var)
-				}
-			case *kernel.Store:
-				use(st.Val)
-				for _, t := range st.At.Terms {
-					use(t.Var)
-				}
-			case *kernel.Loop:
-				use(st.Init...)
-				walk(st.Body)
-				use(st.Next...)
-			case *kernel.Reduce:
-				walk(st.Body)
-				use(st.Val)
-			case *kernel.If:
-				use(st.Cond)
-				walk(st.Then)
-				walk(st.Else)
-				use(st.ThenVals...)
-				use(st.ElseVals...)
-			}
-		}
-	}
-	walk(b)
-	return out
-}
+// The loops of a collapsed kernel: Note [Collapsed axes] in ir/kernel/transform.
 
 // collapse is the kernel whose last axes became one, and the facts known about its conditions.
 type collapse struct {
-	period *collapsed               // nil for other kernels
+	period *transform.Collapsed     // nil for other kernels
 	agreed map[kernel.Ref]agreement // conditions that depend on the last axis alone
 }
 
 // agreement says of a condition that depends on j alone whether any j has it, and whether all do.
 type agreement struct{ any, all value.Value }
 
-// CollapsedLoops writes the rows, and then the loops.
-func CollapsedLoops(g *emit.Func, p *collapsed, begin, end value.Value) {
+// CollapsedLoops writes the rows, and then the loops, whose schedule the directive d has.
+func CollapsedLoops(g *emit.Func, p *transform.Collapsed, d *kernel.Directive, begin, end value.Value) {
 	c := emit.State[collapse](g)
 	g.Params, c.period = p.K.Params, p
-	emit.State[Prefetching](g).Ahead = NextRows(p.K)
+	g.Schedule = schedule.OnJoined(d, p)
 	g.Peephole = func(s *kernel.Let) bool { return phaseOf(g, s) }
 	g.ReturnUnless(g.Cur.NewICmp(enum.IPredSLT, begin, end))
-	g.Block(&kernel.Block{Stmts: p.before})
+	g.Block(&kernel.Block{Stmts: p.Before})
 	var state []value.Value
-	for _, r := range p.kept {
-		g.Bufs = append(g.Bufs, g.Stack(build.MemoryType(g.Params[r.param].DType), int(p.n+periodTail)))
-		if p.K.Types[r.ref] == types.Bool {
+	for _, r := range p.Kept {
+		g.Bufs = append(g.Bufs, g.Stack(build.MemoryType(g.Params[r.Param].DType), int(p.N+transform.PeriodTail)))
+		if p.K.Types[r.Ref] == types.Bool {
 			state = append(state, build.Int(build.I1, 0), build.Int(build.I1, 1))
 		}
 	}
-	state = g.For(build.Int(build.I64, 0), build.Int(build.I64, p.n), 1, state,
+	state = g.For(build.Int(build.I64, 0), build.Int(build.I64, p.N), 1, state,
 		func(j value.Value, state []value.Value) []value.Value {
-			g.Env[p.j] = emit.Val{V: j}
-			g.Block(&kernel.Block{Stmts: p.rows})
+			g.Env[p.J] = emit.Val{V: j}
+			g.Block(&kernel.Block{Stmts: p.Rows})
 			var next []value.Value
-			for _, r := range p.kept {
-				x := g.Env[r.ref].V
-				if p.K.Types[r.ref] == types.Bool {
+			for _, r := range p.Kept {
+				x := g.Env[r.Ref].V
+				if p.K.Types[r.Ref] == types.Bool {
 					at := len(next)
 					next = append(next, g.Cur.NewOr(state[at], x), g.Cur.NewAnd(state[at+1], x))
 				}
-				g.Cur.NewStore(g.ToMem(g.Params[r.param].DType, 0, x), g.Addr(r.param, j))
+				g.Cur.NewStore(g.ToMem(g.Params[r.Param].DType, 0, x), g.Addr(r.Param, j))
 			}
 			return next
 		})
-	g.For(build.Int(build.I64, p.n), build.Int(build.I64, p.n+periodTail), 1, nil,
+	g.For(build.Int(build.I64, p.N), build.Int(build.I64, p.N+transform.PeriodTail), 1, nil,
 		func(j value.Value, _ []value.Value) []value.Value {
-			for _, r := range p.kept {
-				g.Cur.NewStore(g.LoadScalar(r.param, g.Cur.NewSub(j, build.Int(build.I64, p.n))), g.Addr(r.param, j))
+			for _, r := range p.Kept {
+				g.Cur.NewStore(g.LoadScalar(r.Param, g.Cur.NewSub(j, build.Int(build.I64, p.N))), g.Addr(r.Param, j))
 			}
 			return nil
 		})
 	c.agreed = map[kernel.Ref]agreement{}
-	for _, r := range p.kept {
-		if p.K.Types[r.ref] == types.Bool {
-			c.agreed[r.ref] = agreement{state[0], state[1]}
+	for _, r := range p.Kept {
+		if p.K.Types[r.Ref] == types.Bool {
+			c.agreed[r.Ref] = agreement{state[0], state[1]}
 			state = state[2:]
 		}
 	}
-	if p.scaled {
-		begin, end = g.Cur.NewMul(begin, build.Int(build.I64, p.n)), g.Cur.NewMul(end, build.Int(build.I64, p.n))
+	if p.Scaled {
+		begin, end = g.Cur.NewMul(begin, build.Int(build.I64, p.N)), g.Cur.NewMul(end, build.Int(build.I64, p.N))
 	}
 	KernelLoops(g, p.K, begin, end)
 }
@@ -459,11 +79,11 @@ func CollapsedLoops(g *emit.Func, p *collapsed, begin, end value.Value) {
 // phaseOf computes c modulo n for the first element of a vector; the rows go on for the others.
 func phaseOf(g *emit.Func, s *kernel.Let) bool {
 	p := emit.State[collapse](g).period
-	if s.ID != p.phase || s.ID == scalar.None {
+	if s.ID != p.Phase || s.ID == scalar.None {
 		return false
 	}
 	c := g.Env[s.In.Args[0]]
-	g.Env[s.ID] = emit.Val{V: g.Cur.NewURem(c.V, build.Int(build.I64, p.n)), Iota: c.Iota}
+	g.Env[s.ID] = emit.Val{V: g.Cur.NewURem(c.V, build.Int(build.I64, p.N)), Iota: c.Iota}
 	return true
 }
 

@@ -14,10 +14,9 @@ import (
 
 // Nest is where in the loops of a kernel the code that is being written stands.
 type Nest struct {
-	outer  int64       // extent of the outermost axis, 0 when it is not known
-	split  bool        // the vectorised range is a part of the outermost axis
-	Tiled  bool        // the loops go by tiles that fetch for themselves
-	jammed *jammedRows // whose rows are being generated, see Note [Unroll and jam]
+	split  bool // the vectorised range is a part of the outermost axis
+	Tiled  bool // the loops go by tiles that fetch for themselves
+	jammed bool // rows go side by side
 }
 
 // KernelLoops writes the loops over the parallel axes; the outermost runs from begin to end.
@@ -26,6 +25,7 @@ func KernelLoops(g *emit.Func, k *kernel.Kernel, begin, end value.Value) {
 		g.Block(k.Body)
 		return
 	}
+	emit.State[Prefetching](g).Ahead = NextRows(g, k)
 	before, body := transform.HoistInvariants(k)
 	if analysis.ReadsOrChecks(before) { // only where there are iterations
 		g.ReturnUnless(g.Cur.NewICmp(enum.IPredSLT, begin, end))
@@ -38,9 +38,6 @@ func KernelLoops(g *emit.Func, k *kernel.Kernel, begin, end value.Value) {
 		lo, hi := value.Value(build.Int(build.I64, a.Begin)), value.Value(nil)
 		if i == 0 {
 			lo, hi = begin, end
-			if n, known := a.Extent.Dim.Const(); known {
-				emit.State[Nest](g).outer = (n + max(a.Extent.Div, 1) - 1) / max(a.Extent.Div, 1)
-			}
 		} else {
 			hi = g.Extent(a.Extent)
 		}
@@ -55,49 +52,40 @@ func KernelLoops(g *emit.Func, k *kernel.Kernel, begin, end value.Value) {
 				return nil
 			})
 		}
-		if group != nil && group.row == i {
+		if group != nil && group.Row == i {
 			jammedLoop(g, group, a.Var, lo, hi, run)
 			return
 		}
 		run(lo, hi)
 	}
-	known := map[kernel.Ref]bool{}
-	for _, s := range before {
-		analysis.Define(known, s)
-	}
-	unswitch(g, body, known, func(way *kernel.Block) {
+	unswitch(g, body, func(way *kernel.Block) {
 		body, group = way, jammedRowsOf(g, k, way)
 		level(0)
 	})
 }
 
-// Parallel runs body for independent iterations of v in [lo, hi): in vectors where they fit, else one
-// by one. split says that the range is a part that the runtime chose, so that its length is not known.
+// Parallel runs body for independent iterations of v in [lo, hi): in vectors where the schedule says so, else one by
+// one. split says that the range is a part that the runtime chose, so that its length is not known.
 func Parallel(g *emit.Func, v kernel.Ref, lo, hi value.Value, split bool, body *kernel.Block) {
-	if all := splitIndexSet(g, v, lo, hi, body); all != nil {
-		for _, p := range all {
-			Parallel(g, v, p.lo, p.hi, split, p.body)
+	if d := g.Schedule.Find("split", v); d != nil && g.Width == 0 {
+		for i, p := range splitIndexSet(g, d, lo, hi, body) {
+			g.Within(d.Sub[i], func() { Parallel(g, v, p.lo, p.hi, split, p.body) })
 		}
 		return
 	}
-	here := emit.State[Nest](g)
-	here.split = split
+	emit.State[Nest](g).split = split
 	one := func(x value.Value, _ []value.Value) []value.Value {
 		g.Env[v] = emit.Val{V: x}
 		g.Block(body)
 		return nil
 	}
-	narrow := false
 	for _, f := range g.Forms.Parallel {
 		if rest, ok := f.Write(g, v, lo, hi, body); ok {
-			lo, split, narrow = rest, true, true
+			lo, split = rest, true
 		}
 	}
-	w := VectorWidth(g, v, body)
-	if narrow {
-		w = min(w, 16)
-	}
-	if w == 0 {
+	d := g.Schedule.Find("vector", v)
+	if d == nil || g.Width != 0 {
 		for _, f := range g.Forms.Scalar {
 			if rest, ok := f.Write(g, v, lo, hi, body); ok {
 				lo = rest
@@ -106,56 +94,20 @@ func Parallel(g *emit.Func, v kernel.Ref, lo, hi value.Value, split bool, body *
 		g.For(lo, hi, 1, nil, one)
 		return
 	}
-	for split && here.outer > 0 && int64(w) > here.outer && w > 4 {
-		w /= 2
-	}
-	first, fixed := build.ConstantInt(lo)
-	if n, known := build.ConstantInt(hi); known && fixed && !split {
-		n -= first
-		for ; int64(w) > n && w > 4; w /= 2 {
+	w := int(d.Get("width"))
+	g.Within(d, func() {
+		first, fixed := build.ConstantInt(lo)
+		if n, known := build.ConstantInt(hi); known && fixed && !split {
+			if n-first >= int64(w) {
+				vectorLoop(g, v, lo, hi, w, body)
+			} else {
+				g.For(lo, hi, 1, nil, one)
+			}
+			return
 		}
-		if n >= int64(w) {
-			vectorLoop(g, v, lo, hi, w, body)
-		} else {
-			g.For(lo, hi, 1, nil, one)
-		}
-		return
-	}
-	g.Branch(g.Cur.NewICmp(enum.IPredSGE, g.Cur.NewSub(hi, lo), build.Int(build.I64, int64(w))),
-		func() { vectorLoop(g, v, lo, hi, w, body) }, func() { shortRange(g, v, lo, hi, w, body) })
-}
-
-// VectorWidth is the number of iterations of v that one vector holds, 0 when body is not vectorised over it.
-func VectorWidth(g *emit.Func, v kernel.Ref, body *kernel.Block) int {
-	if g.Width != 0 || g.Machine.Narrow {
-		return 0
-	}
-	a := &analysis.Analysis{Types: g.Types, Wide: map[kernel.Ref]bool{v: true}}
-	sh, ok := a.Block(body)
-	if !ok || sh.Long || !a.StridedWork(g.Params, v, body) || analysis.InnerIsBetter(g.Types, v, body) {
-		return 0
-	}
-	here := emit.State[Nest](g)
-	if here.jammed != nil {
-		return here.jammed.width
-	}
-	if here.Tiled {
-		return max(min(sh.Width(), LineBytes/max(sh.MaxBytes, 1)), 4)
-	}
-	w := sh.Width()
-	for _, f := range g.Forms.Sequential {
-		if n := f.Width(g, v, body); n > 0 {
-			return n
-		}
-	}
-	switch {
-	case sh.Loops:
-	case g.Machine.VectorBits <= 128:
-		w /= 2 // two or four registers, of 16 on most
-	case sh.Pairs(g.Machine.VectorBits):
-		w *= 2
-	}
-	return w
+		g.Branch(g.Cur.NewICmp(enum.IPredSGE, g.Cur.NewSub(hi, lo), build.Int(build.I64, int64(w))),
+			func() { vectorLoop(g, v, lo, hi, w, body) }, func() { shortRange(g, v, lo, hi, w, body) })
+	})
 }
 
 // vectorLoop runs at least w iterations as vectors of w. The last vector ends at hi and may repeat some
@@ -165,7 +117,7 @@ func vectorLoop(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, body *ker
 		vectorsAndRest(g, v, lo, hi, w, body)
 		return
 	}
-	if stores := Streams(g, v, body); len(stores) > 0 && !g.Shorter(lo, hi, leastStreamed(g)*w) {
+	if stores := streamedStores(g, v, body); len(stores) > 0 {
 		streamLoop(g, v, lo, hi, w, stores, body)
 		return
 	}
@@ -176,9 +128,7 @@ func vectorLoop(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, body *ker
 	}
 	g.Width = w
 	f := emit.State[Prefetching](g)
-	if emit.State[Nest](g).jammed == nil {
-		f.fetched = prefetchedLoads(g, v, body, true)
-	}
+	f.fetched = prefetchedLoads(g, body)
 	vectors(g, v, lo, hi, last, w, body)
 	g.Width, f.fetched = 0, nil
 }
@@ -189,9 +139,7 @@ func vectorsAndRest(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, body 
 	end := g.Cur.NewSub(hi, g.Cur.NewSRem(size, build.Int(build.I64, int64(w))))
 	g.Width = w
 	f := emit.State[Prefetching](g)
-	if emit.State[Nest](g).jammed == nil {
-		f.fetched = prefetchedLoads(g, v, body, false)
-	}
+	f.fetched = prefetchedLoads(g, body)
 	vectors(g, v, lo, end, nil, w, body)
 	g.Width, f.fetched = 0, nil
 	shortRange(g, v, end, hi, w, body)

@@ -9,8 +9,8 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
-	"healc/ir/kernel/analysis"
 	"healc/lang/types"
 )
 
@@ -36,7 +36,7 @@ import (
 // too.
 
 const (
-	LineBytes = 64
+	LineBytes = schedule.LineBytes
 	// A row of fewer vectors is not worth looking for its lines.
 	MinStreamed = 8
 )
@@ -55,25 +55,11 @@ func leastStreamed(g *emit.Func) int {
 	return MinStreamed
 }
 
-// Streams returns the stores of body that go past the caches when body is vectorised over v: those directly in
-// it, to neighbouring elements, at places that are known before the loop.
-func Streams(g *emit.Func, v kernel.Ref, body *kernel.Block) []*kernel.Store {
+// streamedStores are the stores of body that go past the caches, as the schedule has it.
+func streamedStores(g *emit.Func, v kernel.Ref, body *kernel.Block) []*kernel.Store {
 	var out []*kernel.Store
-	inside := map[kernel.Ref]bool{}
-	for _, s := range body.Stmts {
-		analysis.Define(inside, s)
-	}
-	for _, s := range body.Stmts {
-		st, ok := s.(*kernel.Store)
-		if !ok || !g.Params[st.Param].Stream {
-			continue
-		}
-		next := false
-		for _, t := range st.At.Terms {
-			next = next || t.Var == v && t.Coef.IsConst(1)
-			ok = ok && !inside[t.Var] && (t.Var != v || t.Coef.IsConst(1))
-		}
-		if ok && next {
+	for _, st := range g.Code().Streams(v, body) {
+		if g.Schedule.OfBuffer("stream", st.Param) != nil {
 			out = append(out, st)
 		}
 	}
@@ -84,7 +70,7 @@ func Streams(g *emit.Func, v kernel.Ref, body *kernel.Block) []*kernel.Store {
 func streamLoop(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, stores []*kernel.Store, body *kernel.Block) {
 	out := emit.State[Streaming](g)
 	out.Fence = true
-	masked := emit.State[Nest](g).Tiled || raggedRows(g, lo, hi, stores) && Maskable(g, v, body)
+	apart := emit.State[Nest](g).Tiled || raggedRows(g, lo, hi, stores) && masked(g)
 	g.Env[v] = emit.Val{V: lo}
 	size := g.Cur.NewSub(hi, lo)
 	fits := value.Value(g.Cur.NewICmp(enum.IPredSGE, size, build.Int(build.I64, int64(leastStreamed(g)*w))))
@@ -118,14 +104,12 @@ func streamLoop(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, stores []
 	for _, st := range stores {
 		out.Streamed[st] = true
 	}
-	if n := emit.State[Nest](g); !n.Tiled && n.jammed == nil {
-		emit.State[Prefetching](g).fetched = prefetchedLoads(g, v, body, false)
-	}
+	emit.State[Prefetching](g).fetched = prefetchedLoads(g, body)
 	vectors(g, v, first, end, nil, w, body)
 	out.Streamed, emit.State[Prefetching](g).fetched, g.Width = nil, nil, 0
 
 	// The rest: the ends, or everything.
-	if masked {
+	if apart { // the ends
 		all, ends, exit := g.NewBlock(), g.NewBlock(), g.NewBlock()
 		g.Cur.NewCondBr(fits, ends, all)
 		g.Cur = all
@@ -171,7 +155,7 @@ func overlappedVectors(g *emit.Func, v kernel.Ref, begin, stop, step, last value
 
 // raggedRows reports that [lo, hi) is one of many rows, which may not end at the ends of lines.
 func raggedRows(g *emit.Func, lo, hi value.Value, stores []*kernel.Store) bool {
-	if n := emit.State[Nest](g); n.jammed != nil || n.split {
+	if n := emit.State[Nest](g); n.jammed || n.split {
 		return false
 	}
 	a, ok1 := build.ConstantInt(lo)

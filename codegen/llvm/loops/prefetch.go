@@ -5,97 +5,59 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
-	"healc/ir/kernel/analysis"
-	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
-// Note [Prefetch]
-//
-// A processor's own prefetcher stops at each page of 4 KiB, and finds the next one again only when the loop is there. A
-// copy does not feel it: its loads run far ahead of its arithmetic. A loop that computes much for each element fills
-// the reorder window within half a kilobyte, and then the times of memory and of arithmetic add up. So loops over large
-// buffers fetch their input a page ahead. It costs an instruction a line. A prefetch behind the end does not fault.
-//
-// The processor reads two or more inputs better without being asked, as long as its window reaches over enough lines of
-// each. The number of vector instructions for a line of each input divides the two cases (lineWork). The measurements
-// are in docs/tuning/prefetch.md.
-
-// fetchAhead is how many bytes ahead a loop fetches its input.
-const fetchAhead = 4096
-
-// fetchTwoWork is the arithmetic from which two inputs are worth it, in instructions for a line of each.
-const fetchTwoWork = 24
-
-// LargeInput is the size from which an input is worth it; a smaller one stays in the second-level cache.
-const LargeInput = 1 << 20
-
-// prefetchAhead fetches the elements that the loop will load from param after the vector at element `at`, going up or
-// down.
-func prefetchAhead(g *emit.Func, param int, at value.Value, step int64) {
-	bytes := int64(g.Params[param].DType.Bytes())
-	prefetchLines(g, param, g.Add(at, build.Int(build.I64, step*fetchAhead/bytes)), g.Width)
-}
-
 // Prefetching has the lines that the loads of a function fetch ahead, beside the elements that they read.
 type Prefetching struct {
-	Ahead    map[*kernel.Load]types.Dim // the next row, and how far it is, see Note [The next row]
-	Below    bool                       // and into the second-level cache
-	Gathered map[*kernel.Loop][]gathered
-	asked    map[*kernel.Load]value.Value // loads of the current loop that ask for a gathered row, and how far it is
-	Last     kernel.Axis                  // of the kernel, for gathered rows
-	fetched  map[*kernel.Load]bool        // loads that fetch ahead of themselves, see Note [Prefetch]
+	Ahead    map[*kernel.Load]Row // loads that ask for another row
+	Gathered map[*kernel.Loop][]schedule.Gathered
+	asked    map[*kernel.Load]value.Value       // loads of the loop that ask for a gathered row, and how far it is
+	Last     kernel.Axis                        // of the kernel, for gathered rows
+	fetched  map[*kernel.Load]*kernel.Directive // loads that fetch ahead of themselves
 }
 
-// prefetchedLoads is the loads of a loop that fetch ahead: those that stand in its body itself, where they read one
-// large buffer, or several with much to compute. Those of loops inside go another way. known leaves out buffers of
-// which the size is not known.
-func prefetchedLoads(g *emit.Func, v kernel.Ref, body *kernel.Block, known bool) map[*kernel.Load]bool {
-	out, large := map[*kernel.Load]bool{}, map[int]bool{}
-	for _, s := range body.Stmts {
-		l, ok := s.(*kernel.Load)
-		if !ok {
-			continue
-		}
-		if n, sized := g.SizeOf(l.Param); sized && n >= LargeInput || !sized && !known {
-			out[l], large[l.Param] = true, true
+// prefetch is the directive for a buffer that has an argument; nil when there is none.
+func prefetch(ds kernel.Directives, param int, arg string) *kernel.Directive {
+	for _, d := range ds {
+		if d.Kind == "prefetch" && d.Param == param && d.Get(arg) != 0 {
+			return d
 		}
 	}
-	if len(large) > 1 && lineWork(g, v, body) < fetchTwoWork {
-		return nil
+	return nil
+}
+
+// prefetchedLoads are the loads in the body of a loop itself that fetch ahead, as the schedule has it: Note [Prefetch]
+// in codegen/schedule.
+func prefetchedLoads(g *emit.Func, body *kernel.Block) map[*kernel.Load]*kernel.Directive {
+	out := map[*kernel.Load]*kernel.Directive{}
+	for _, s := range body.Stmts {
+		if l, ok := s.(*kernel.Load); ok {
+			if d := prefetch(g.Schedule, l.Param, "ahead"); d != nil {
+				out[l] = d
+			}
+		}
 	}
 	return out
 }
 
-// lineWork is about how many vector instructions the loop over v has for a line of each input, rare arms left out.
-func lineWork(g *emit.Func, v kernel.Ref, body *kernel.Block) int {
-	a := &analysis.Analysis{Types: g.Types, Wide: map[kernel.Ref]bool{v: true}}
-	if _, ok := a.Block(body); !ok {
-		return 0
+// Row is a row that a load asks for.
+type Row struct {
+	Far   types.Dim // elements from what is loaded
+	Level int64     // ToL1 or ToL2
+}
+
+// RowOf is a row so far away, in the level of the caches that a directive names.
+func RowOf(d *kernel.Directive, far types.Dim) Row { return Row{far, LevelOf(d)} }
+
+// LevelOf is what the instruction calls the level of the caches that a directive names.
+func LevelOf(d *kernel.Directive) int64 {
+	if d.Get("level") == 1 {
+		return ToL1
 	}
-	var count func(b *kernel.Block) int
-	count = func(b *kernel.Block) (n int) {
-		for _, st := range b.Stmts {
-			switch st := st.(type) {
-			case *kernel.Let:
-				switch {
-				case !a.Wide[st.ID] || st.In.Op == scalar.Bitcast:
-				case st.In.Op == scalar.MulHi: // of products of even and odd elements, or of four of halves
-					n += g.Types[st.ID].Bytes() * 2
-				default:
-					n++
-				}
-			case *kernel.If:
-				n += count(st.Else)
-				if len(st.Then.Stmts) < kernel.RareArm {
-					n += count(st.Then)
-				}
-			}
-		}
-		return n
-	}
-	return count(body) * LineBytes * 8 / g.Machine.VectorBits
+	return ToL2
 }
 
 // ScheduledAccess is the access of processors with what schedules decided for some of them: loads that prefetch, stores
@@ -108,13 +70,11 @@ func (a ScheduledAccess) Load(g *emit.Func, s *kernel.Load, first value.Value, s
 	if far := f.asked[s]; far != nil && step > 0 {
 		PrefetchLinesTo(g, ToL2, s.Param, g.Add(first, far), g.Width)
 	} else if far, asks := f.Ahead[s]; asks && step > 0 {
-		level := int64(ToL1)
-		if f.Below {
-			level = ToL2
-		}
-		PrefetchLinesTo(g, level, s.Param, g.Add(first, aheadBy(g, far, g.Params[s.Param].DType)), g.Width)
-	} else if f.fetched[s] {
-		prefetchAhead(g, s.Param, first, step)
+		PrefetchLinesTo(g, far.Level, s.Param, g.Add(first, aheadBy(g, far, g.Params[s.Param].DType)), g.Width)
+	} else if d := f.fetched[s]; d != nil {
+		bytes := int64(g.Params[s.Param].DType.Bytes())
+		at := g.Add(first, build.Int(build.I64, step*d.Get("ahead")/bytes))
+		PrefetchLinesTo(g, LevelOf(d), s.Param, at, g.Width)
 	}
 	return x
 }
@@ -128,7 +88,7 @@ func (a ScheduledAccess) Store(g *emit.Func, s *kernel.Store, x, first value.Val
 }
 
 func (ScheduledAccess) Strided(g *emit.Func, param int, d types.DType, base value.Value, step int64) value.Value {
-	if step < -MaxShuffled || step > MaxShuffled || g.Width < 4 {
+	if step < -schedule.MaxShuffled || step > schedule.MaxShuffled || g.Width < 4 {
 		return nil
 	}
 	return shuffled(g, param, d, base, step)

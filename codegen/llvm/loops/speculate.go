@@ -23,7 +23,7 @@ import (
 // residues. To ask each vector whether it is taken costs a comparison, a move from the mask to the other registers and
 // a jump, as much as a third of a product by IFMA. So vectors go in blocks:
 //
-//	for x in steps of hotVectors vectors:
+//	for x in steps of some vectors:
 //	  compute and store all of them as if no iteration took the rare arm
 //	  if one did, and where less than a block is left: vector after vector, with the branch
 //
@@ -37,9 +37,6 @@ import (
 //
 // Sums down columns put the arms off until all rows are added (Note [Outer-axis reductions]): what is put together is
 // kept from one round of the loops to the next, in memory of which LLVM makes registers.
-
-// hotVectors is the number of vectors of a block. More gain nothing (docs/tuning/modular.md).
-const hotVectors = 4
 
 // HotPath is a block of vectors, or loops over blocks, for which rare arms are put off.
 type HotPath struct {
@@ -61,38 +58,6 @@ type Guard struct {
 	kept value.Value // where the rounds of a loop leave x
 }
 
-// rareBranches finds the branches of a body whose rare arms can be put off; nil when the body is not so plain that its
-// vectors can be computed before anything is stored.
-func rareBranches(body *kernel.Block) map[*kernel.If]bool {
-	out := map[*kernel.If]bool{}
-	var find func(b *kernel.Block)
-	find = func(b *kernel.Block) {
-		for _, st := range b.Stmts {
-			if s, ok := st.(*kernel.If); ok && len(s.Then.Stmts) >= kernel.RareArm {
-				out[s] = true
-				find(s.Else)
-			}
-		}
-	}
-	find(body)
-	for _, st := range body.Stmts {
-		switch st := st.(type) {
-		case *kernel.DimValue, *kernel.Load, *kernel.Store:
-		case *kernel.Let:
-			if st.In.Op == scalar.Check {
-				return nil
-			}
-		case *kernel.If:
-			if !analysis.Pure(st.Then) || !analysis.Pure(st.Else) {
-				return nil
-			}
-		default:
-			return nil
-		}
-	}
-	return out
-}
-
 // vectors runs the vectors of w iterations that begin in [lo, hi), which are whole ones up to last; nil says that all
 // are.
 func vectors(g *emit.Func, v kernel.Ref, lo, hi, last value.Value, w int, body *kernel.Block) {
@@ -107,9 +72,13 @@ func vectors(g *emit.Func, v kernel.Ref, lo, hi, last value.Value, w int, body *
 		at(x)
 		return nil
 	}
-	ifs := rareBranches(body)
-	step := int64(hotVectors * w)
-	if len(ifs) == 0 || g.Intercept != nil || g.Quick || g.Shorter(lo, hi, int(2*step)) {
+	d := g.Schedule.OfKind("speculate")
+	block, ifs := 0, map[*kernel.If]bool{}
+	if d != nil {
+		block, ifs = int(d.Get("vectors")), analysis.RareBranches(body)
+	}
+	step := int64(block * w)
+	if len(ifs) == 0 || g.Intercept != nil || g.Shorter(lo, hi, int(2*step)) {
 		if last == nil {
 			g.For(lo, hi, int64(w), nil, one)
 		} else {
@@ -134,7 +103,7 @@ func vectors(g *emit.Func, v kernel.Ref, lo, hi, last value.Value, w int, body *
 		if late {
 			g.Intercept = func(s kernel.Stmt) bool { _, ok := s.(*kernel.Store); return ok }
 		}
-		envs := make([][]emit.Val, hotVectors)
+		envs := make([][]emit.Val, block)
 		for k := range envs {
 			g.Env[v] = emit.Val{V: g.Add(x, build.Int(build.I64, int64(k*w))), Iota: true}
 			g.Block(body)

@@ -1,8 +1,6 @@
 package loops
 
 import (
-	"math"
-
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
 	"github.com/llir/llvm/ir/value"
@@ -10,7 +8,6 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/ir/kernel"
-	"healc/ir/kernel/analysis"
 )
 
 // Note [Tails]
@@ -23,58 +20,17 @@ import (
 // AVX2 has masks that are slow to store under, and none for types of one and two bytes. So where a vector is several
 // registers, the rest goes register by register first, the last over the one before (docs/tuning/masked-tails.md).
 
-// Maskable reports that a vector of body over v can be masked.
-func Maskable(g *emit.Func, v kernel.Ref, body *kernel.Block) bool {
-	if g.Machine.VectorBits < 256 || !g.Machine.Scale && !wideElements(g) {
-		return false
-	}
-	a := &analysis.Analysis{Types: g.Types, Wide: map[kernel.Ref]bool{v: true}}
-	if _, ok := a.Block(body); !ok {
-		return false
-	}
-	neighbours := func(at kernel.Access) bool {
-		for _, t := range at.Terms {
-			if a.Wide[t.Var] && !t.Coef.IsConst(0) && !(t.Var == v && t.Coef.IsConst(1)) {
-				return false
-			}
-		}
-		return true
-	}
-	for _, s := range body.Stmts {
-		switch s := s.(type) {
-		case *kernel.Let, *kernel.DimValue:
-		case *kernel.Load:
-			if !neighbours(s.At) {
-				return false
-			}
-		case *kernel.Store:
-			if !neighbours(s.At) {
-				return false
-			}
-		default: // loops, whose accesses would have to be looked at as well
-			return false
-		}
-	}
-	return true
-}
-
-// wideElements reports that all buffers have elements that AVX2 can mask.
-func wideElements(g *emit.Func) bool {
-	for _, p := range g.Params {
-		if p.DType.Bytes() < 4 {
-			return false
-		}
-	}
-	return true
-}
+// masked says that the schedule has vectors under a mask for what does not fill one.
+func masked(g *emit.Func) bool { return g.Schedule.OfKind("mask") != nil }
 
 // shortRange runs the fewer than w iterations of v in [lo, hi), of which there may be none.
 func shortRange(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
-	n := oneRegister(g, v, body)
-	if n >= w {
+	d := g.Schedule.OfKind("remainder")
+	if d == nil || int(d.Get("width")) >= w {
 		partial(g, v, lo, hi, w, body)
 		return
 	}
+	n := int(d.Get("width"))
 	pre, registers, rest, done := g.Cur, g.NewBlock(), g.NewBlock(), g.NewBlock()
 	size := pre.NewSub(hi, lo)
 	pre.NewCondBr(pre.NewICmp(enum.IPredSGE, size, build.Int(build.I64, int64(n))), registers, rest)
@@ -96,18 +52,9 @@ func shortRange(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, body *ker
 	g.Cur = done
 }
 
-// oneRegister is how many iterations of a body over v fill a register, where that is worth code of its own.
-func oneRegister(g *emit.Func, v kernel.Ref, body *kernel.Block) int {
-	sh, ok := analysis.CanVectorise(g.Types, v, body)
-	if !ok || g.Machine.Masks() || g.Quick || sh.Loops || sh.Long || sh.Instrs > analysis.LongBody {
-		return math.MaxInt
-	}
-	return max(g.Machine.VectorBits/8/max(sh.MaxBytes, 1), 4)
-}
-
 // partial runs the fewer than w iterations of v in [lo, hi) at once, if there are any, or one by one.
 func partial(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
-	if !Maskable(g, v, body) {
+	if !masked(g) {
 		g.For(lo, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
 			g.Env[v] = emit.Val{V: x}
 			g.Block(body)

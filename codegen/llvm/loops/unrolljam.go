@@ -1,315 +1,46 @@
 package loops
 
 import (
-	"fmt"
-
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
-	"healc/ir/kernel/analysis"
-	"healc/ir/scalar"
-	"healc/lang/types"
+	"healc/ir/kernel/transform"
 )
 
-// Note [Unroll and jam]
-//
-// An element-wise kernel over rows that reads the same vectors for each of them, such as
-//
-//	parallel i, j { y[i, j] = relu(x[i, j] * a[j] + b[i]) * c[j] }
-//
-// goes through a and c once a row. Where they are no small part of the first-level cache, the rows drive them out of
-// it, and each row takes them from the second level. So some rows go side by side, and read what they share once:
-//
-//	for i in steps of 8
-//	  parallel j { a[j], c[j]; y[i, j] = ...; y[i+1, j] = ...; ... y[i+7, j] = ... }
-//
-// Narrower strips of all rows would keep a and c close, too, but then memory is read in short pieces (Note [Outer-axis
-// reductions]). Fetching ahead made all of it slower. Where a vector is half a line, more than two rows write parts of
-// lines past the caches. The numbers of rows are measured: docs/tuning/row-groups.md.
-
-const (
-	sharedLeast = 8 << 10 // bytes along a row that all rows read
-	ManyRows    = 8
-	someRows    = 4 // for longer bodies
-	FewRows     = 2 // where a vector is no whole line
-)
-
-// jammedRows is a kernel whose rows go side by side.
+// jammedRows is a kernel whose rows go side by side: Note [Unroll and jam] in ir/kernel/transform.
 type jammedRows struct {
-	row    int // its place in the axes
-	rows   int64
-	width  int // of the vectors along the row
-	axis   kernel.Axis
-	before []kernel.Stmt // for all of the rows
-	body   *kernel.Block
-	types  []types.DType
+	*kernel.Directive
+	*transform.Jammable
+	*transform.Jammed
 }
 
-// jammedRowsOf recognises such a kernel, whose axes stand around body; it returns nil for any other.
+// jammedRowsOf is the kernel, whose axes stand around body, as the schedule has it; nil where its rows go one by one.
 func jammedRowsOf(g *emit.Func, k *kernel.Kernel, body *kernel.Block) *jammedRows {
-	if g.Machine.Narrow {
+	d := g.Schedule.OfKind("jam")
+	if d == nil {
 		return nil
 	}
-	for _, p := range k.Params {
-		if p.Work || p.Local {
-			return nil
-		}
-	}
-	r := &jammedRows{row: len(k.Axes) - 1}
-	var before []kernel.Stmt
-	inner := body
-	if n := len(body.Stmts) - 1; n >= 0 {
-		if l, ok := body.Stmts[n].(*kernel.Loop); ok && l.Parallel {
-			before, r.axis, inner = body.Stmts[:n], l.Axis, l.Body
-		}
-	}
-	if inner == body {
-		r.row--
-		r.axis = k.Axes[len(k.Axes)-1]
-	}
-	n, known := r.axis.Extent.Dim.Const()
-	if r.row < 0 || !known || r.axis.Extent.Div > 1 || !analysis.InLine(before) ||
-		analysis.Stores(&kernel.Block{Stmts: before}) ||
-		!analysis.InLine(inner.Stmts) {
-		return nil
-	}
-	sh, ok := analysis.CanVectorise(g.Types, r.axis.Var, inner)
-	a := &analysis.Analysis{Types: g.Types, Wide: map[kernel.Ref]bool{r.axis.Var: true}}
-	a.Block(inner)
-	if !ok || a.Scattered(inner, r.axis.Var) > 0 {
-		return nil
-	}
-	d := &unrollJam{k: k, row: k.Axes[r.row].Var, varies: map[kernel.Ref]bool{k.Axes[r.row].Var: true}}
-	d.mark(before)
-	d.mark(inner.Stmts)
-	if shared := d.sharedBytes(inner, r.axis, n); shared < sharedLeast || !d.streamsTogether(inner) {
-		return nil
-	}
-	r.rows, r.width = ManyRows, 4*64/max(sh.MaxBytes, 1)
-	switch {
-	case sh.Instrs > analysis.LongBody:
-		return nil
-	case sh.Instrs > 12:
-		r.rows, r.width = someRows, r.width/2
-	}
-	if g.Machine.VectorBits < 8*LineBytes {
-		r.rows, r.width = FewRows, r.width/2
-	}
-	if n-r.axis.Begin < int64(leastRowVectors*r.width) {
-		return nil
-	}
-	d.types = append([]types.DType{}, g.Types...)
-	r.before, r.body = d.copies(before, r.rows), &kernel.Block{Stmts: d.copies(inner.Stmts, r.rows)}
-	if d.failed {
-		return nil
-	}
-	r.types = d.types
-	return r
+	r, _ := transform.JammableOf(k, g.Types, body, schedule.LineBytes)
+	return &jammedRows{d, r, r.Jam(d.Get("rows"))}
 }
 
-// leastRowVectors is how many vectors a row has at least.
-const leastRowVectors = 8
-
-// unrollJam writes statements for several rows.
-type unrollJam struct {
-	k      *kernel.Kernel
-	row    kernel.Ref
-	varies map[kernel.Ref]bool // scalars that differ between rows
-	types  []types.DType
-	names  []map[kernel.Ref]kernel.Ref // for each row the scalar that stands for one that varies
-	failed bool
-}
-
-// mark finds what differs between rows.
-func (d *unrollJam) mark(ss []kernel.Stmt) {
-	for _, s := range ss {
-		switch s := s.(type) {
-		case *kernel.Let:
-			for _, a := range s.In.Args {
-				if a != scalar.None && d.varies[a] {
-					d.varies[s.ID] = true
-				}
-			}
-		case *kernel.Load:
-			// What is written is read by the iteration that writes it, so that its loads stay in their order.
-			if d.k.Params[s.Param].Out || d.differs(s.At) {
-				d.varies[s.ID] = true
-			}
-		}
-	}
-}
-
-func (d *unrollJam) differs(at kernel.Access) bool {
-	for _, t := range at.Terms {
-		if d.varies[t.Var] {
-			return true
-		}
-	}
-	return false
-}
-
-// sharedBytes counts what all rows of n elements read along the axis; 0 when nothing but that is read or written in a
-// row.
-func (d *unrollJam) sharedBytes(b *kernel.Block, axis kernel.Axis, n int64) int64 {
-	seen := map[string]bool{}
-	sum, own := int64(0), false
-	for _, s := range b.Stmts {
-		l, ok := s.(*kernel.Load)
-		if !ok {
-			continue
-		}
-		if d.differs(l.At) {
-			own = true
-			continue
-		}
-		for _, t := range l.At.Terms {
-			if key := fmt.Sprint(l.Param, l.At); t.Var == axis.Var && !t.Coef.IsConst(0) && !seen[key] {
-				seen[key] = true
-				sum += (n - axis.Begin) * int64(d.k.Params[l.Param].DType.Bytes())
-			}
-		}
-	}
-	if !own {
-		return 0
-	}
-	return sum
-}
-
-// streamsTogether reports that every store differs from row to row, and that those past the caches begin at the same
-// place of a line in all of them.
-func (d *unrollJam) streamsTogether(b *kernel.Block) bool {
-	for _, s := range b.Stmts {
-		st, ok := s.(*kernel.Store)
-		if !ok {
-			continue
-		}
-		if !d.differs(st.At) {
-			return false
-		}
-		for _, t := range st.At.Terms {
-			if t.Var != d.row {
-				continue
-			}
-			c, known := t.Coef.Const()
-			if p := d.k.Params[st.Param]; p.Stream && (!known || c*int64(p.DType.Bytes())%LineBytes != 0) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// copies is ss for so many rows: first the statements that they share, then one row after the other.
-func (d *unrollJam) copies(ss []kernel.Stmt, rows int64) []kernel.Stmt {
-	if d.names == nil {
-		for range rows {
-			d.names = append(d.names, map[kernel.Ref]kernel.Ref{})
-		}
-	}
-	var shared, own []kernel.Stmt
-	for _, s := range ss {
-		if id, ok := defined(s); ok && !d.varies[id] {
-			shared = append(shared, s)
-		}
-	}
-	for u := range rows {
-		for _, s := range ss {
-			if id, ok := defined(s); ok && !d.varies[id] {
-				continue
-			}
-			own = append(own, d.copy(s, u)...)
-		}
-	}
-	return append(shared, own...)
-}
-
-// defined is the scalar that a statement defines; no store does.
-func defined(s kernel.Stmt) (kernel.Ref, bool) {
-	switch s := s.(type) {
-	case *kernel.Let:
-		return s.ID, true
-	case *kernel.DimValue:
-		return s.ID, true
-	case *kernel.Load:
-		return s.ID, true
-	}
-	return scalar.None, false
-}
-
-// copy is s for row number u of the group.
-func (d *unrollJam) copy(s kernel.Stmt, u int64) (out []kernel.Stmt) {
-	name := func(r kernel.Ref) kernel.Ref {
-		switch {
-		case r == scalar.None || !d.varies[r]:
-			return r
-		case r == d.row && u > 0: // the number of the row as a scalar
-			by, sum := d.fresh(types.I64), d.fresh(types.I64)
-			out = append(out,
-				&kernel.Let{ID: by, In: scalar.Instr{Op: scalar.Const, Type: types.I64,
-					Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}, Imm: uint64(u)}},
-				&kernel.Let{ID: sum, In: scalar.Instr{Op: scalar.Add, Type: types.I64,
-					Args: [3]kernel.Ref{r, by, scalar.None}}})
-			return sum
-		case r == d.row:
-			return r
-		}
-		return d.names[u][r]
-	}
-	define := func(r kernel.Ref) kernel.Ref {
-		n := d.fresh(d.types[r])
-		d.names[u][r] = n
-		return n
-	}
-	place := func(at kernel.Access) kernel.Access {
-		to := kernel.Access{Offset: at.Offset}
-		for _, t := range at.Terms {
-			if t.Var == d.row {
-				far, err := t.Coef.Mul(types.Lit(u))
-				if err == nil {
-					to.Offset, err = to.Offset.Add(far)
-				}
-				d.failed = d.failed || err != nil
-				to.Terms = append(to.Terms, t)
-				continue
-			}
-			to.Terms = append(to.Terms, kernel.Term{Coef: t.Coef, Var: name(t.Var)})
-		}
-		return to
-	}
-	switch s := s.(type) {
-	case *kernel.Let:
-		in := s.In
-		for i, a := range in.Args {
-			in.Args[i] = name(a)
-		}
-		return append(out, &kernel.Let{ID: define(s.ID), In: in, Site: s.Site})
-	case *kernel.Load:
-		at := place(s.At)
-		return append(out, &kernel.Load{ID: define(s.ID), Param: s.Param, At: at})
-	case *kernel.Store:
-		return append(out, &kernel.Store{Param: s.Param, At: place(s.At), Val: name(s.Val)})
-	}
-	panic(fmt.Sprintf("BUG: a %T differs between rows", s))
-}
-
-func (d *unrollJam) fresh(t types.DType) kernel.Ref {
-	d.types = append(d.types, t)
-	return kernel.Ref(len(d.types) - 1)
-}
-
-// jammedLoop runs the rows [lo, hi): as many at once as a group has, and one by one what is left.
+// jammedLoop runs the rows [lo, hi): as many at once as the schedule says, and one by one what is left.
 func jammedLoop(g *emit.Func, r *jammedRows, row kernel.Ref, lo, hi value.Value, one func(lo, hi value.Value)) {
-	g.Types = r.types
-	g.Env = append(g.Env, make([]emit.Val, len(r.types)-len(g.Env))...)
-	end := g.Add(lo, g.RoundDown(g.Sub(hi, lo), r.rows))
-	g.For(lo, end, r.rows, nil, func(i value.Value, _ []value.Value) []value.Value {
+	g.Types = r.Types
+	g.Env = append(g.Env, make([]emit.Val, len(r.Types)-len(g.Env))...)
+	rows := r.Get("rows")
+	end := g.Add(lo, g.RoundDown(g.Sub(hi, lo), rows))
+	g.For(lo, end, rows, nil, func(i value.Value, _ []value.Value) []value.Value {
 		g.Env[row] = emit.Val{V: i}
-		g.Block(&kernel.Block{Stmts: r.before})
-		emit.State[Nest](g).jammed = r
-		Parallel(g, r.axis.Var, build.Int(build.I64, r.axis.Begin), g.Extent(r.axis.Extent), false, r.body)
-		emit.State[Nest](g).jammed = nil
+		g.Block(&kernel.Block{Stmts: r.Before})
+		emit.State[Nest](g).jammed = true
+		g.Within(r.Directive, func() {
+			Parallel(g, r.Axis.Var, build.Int(build.I64, r.Axis.Begin), g.Extent(r.Axis.Extent), false, r.Body)
+		})
+		emit.State[Nest](g).jammed = false
 		return nil
 	})
 	one(end, hi)

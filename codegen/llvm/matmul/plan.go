@@ -6,7 +6,7 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/loops"
-	"healc/codegen/llvm/reduce"
+	"healc/codegen/schedule"
 	"healc/codegen/target"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
@@ -286,7 +286,7 @@ func (c *Contraction) planVector() bool {
 	switch {
 	case ok && across == 1:
 		c.ByRows = true
-		c.BlockCols = reduce.StripBytes / size
+		c.BlockCols = schedule.StripBytes / size
 		if c.fixed(c.Col) {
 			c.BlockCols = min(c.BlockCols, c.n)
 		}

@@ -129,12 +129,14 @@ type Factor struct {
 // RegisterTransforms registers number theoretic transforms.
 func RegisterTransforms(r emit.Registry) { emit.Register(r, transform) }
 
+// RegisterStages registers what code without vectors has instead: it says that nothing was transformed, and the kernel
+// takes the stages one by one then.
+func RegisterStages(r emit.Registry) {
+	emit.Register(r, func(g *emit.Func, s *kernel.Transform) { g.Set(s.ID, constant.False, false) })
+}
+
 // transform calls the function for a transform.
 func transform(g *emit.Func, s *kernel.Transform) {
-	if g.Machine.Narrow { // the kernel takes the stages one by one then
-		g.Set(s.ID, constant.False, false)
-		return
-	}
 	var args []value.Value
 	for _, l := range []*kernel.Line{&s.Data, &s.Source, &s.Table, &s.Spare, s.Times} {
 		if l != nil {

@@ -5,10 +5,7 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
-	"healc/ir"
-	"healc/ir/kernel"
-	"healc/ir/scalar"
-	"healc/lang/types"
+	"healc/codegen/schedule"
 )
 
 // Note [Narrowed accumulators]
@@ -20,38 +17,7 @@ import (
 // (docs/tuning/column-reductions.md).
 
 // narrowSum is such a sum.
-type narrowSum struct {
-	x  kernel.Ref // of an i64
-	by int64      // the shift, less 32
-}
-
-// narrowSumOf recognises the sum of n elements by its body, in which something before it may be computed.
-func narrowSumOf(g *emit.Func, s *kernel.Reduce, body *kernel.Block, n int64) *narrowSum {
-	if g.Machine.VectorBits != 256 || s.Kind != ir.ReduceSum || s.Type != types.I64 {
-		return nil
-	}
-	in := map[kernel.Ref]*scalar.Instr{}
-	for _, st := range body.Stmts {
-		if l, ok := st.(*kernel.Let); ok {
-			in[l.ID] = &l.In
-		}
-	}
-	of := func(r kernel.Ref, op scalar.Op) *scalar.Instr {
-		if i := in[r]; i != nil && i.Op == op {
-			return i
-		}
-		return g.Def(r, op)
-	}
-	shift := in[s.Val]
-	if shift == nil || shift.Op != scalar.Shr {
-		return nil
-	}
-	by := of(shift.Args[1], scalar.Const)
-	if by == nil || by.Imm < 32 || by.Imm > 63 || n > 1<<(by.Imm-32) {
-		return nil
-	}
-	return &narrowSum{shift.Args[0], int64(by.Imm) - 32}
-}
+type narrowSum schedule.NarrowSum
 
 // lanePair is the element whose upper half is in place i, when two registers take turns, and the place that element i
 // has.
@@ -59,9 +25,9 @@ func lanePair(i int) int { return i/8*8 + [8]int{0, 1, 4, 5, 2, 3, 6, 7}[i%8] }
 
 // term is the summand for elements of which x is computed.
 func (h *narrowSum) term(g *emit.Func, w int) value.Value {
-	words := g.Cur.NewBitCast(g.Spread(g.Env[h.x]), build.Vector(build.I32, 2*w))
+	words := g.Cur.NewBitCast(g.Spread(g.Env[h.X]), build.Vector(build.I32, 2*w))
 	halves := g.Permute(words, w, func(i int) int { return 2*lanePair(i) + 1 })
-	return g.Cur.NewAShr(halves, g.ConstOf(build.Int(build.I32, h.by), w))
+	return g.Cur.NewAShr(halves, g.ConstOf(build.Int(build.I32, h.By), w))
 }
 
 // sum is the sums in their own order and type.

@@ -12,10 +12,8 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/loops"
-	"healc/ir"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
-	"healc/ir/kernel/analysis"
-	"healc/ir/kernel/transform"
 	"healc/ir/scalar"
 	"healc/lang/types"
 )
@@ -49,43 +47,21 @@ import (
 // With float sums a column has a result for each 256 rows, up to 128 of them, in memory of a fixed size. So strips
 // are narrower the longer the columns are. Code for any shape finds that out when it runs.
 
-const (
-	StripBytes = 16 << 10  // of the running sums of one reduction
-	lanesBytes = 128 << 10 // of chunk results, on the stack
-	stripRows  = 4
-	nearRows   = 8        // of a matrix that is near
-	secondRows = 2        // of one in the second-level cache, where there are rare arms
-	nearBytes  = 16 << 20 // held by the caches
-)
-
 // Several sums of one matrix, such as those of the halves of its elements, go down its columns together, each with
 // running sums of its own; the matrix is read once.
 
-// strip is a parallel loop over columns whose body is reductions across rows, which wait for nothing of each other, and
-// what follows them.
+// strip is the code of a parallel loop over columns.
 type strip struct {
-	g      *emit.Func
-	v      kernel.Ref // the column
-	before []kernel.Stmt
-	after  []kernel.Stmt
-	sums   []*stripSum
-	W      int                 // columns of one vector
-	rest   int                 // columns of one vector in the epilogue
-	cols   int64               // columns of a strip, at most
-	lanes  int64               // chunk results kept; 0 when the kernel finds out how many
-	slots  int64               // that it has for them then, in all columns of a strip
-	bytes  int64               // bytes that the running sums of a column take
-	rows   int64               // that are added at once
-	ask    bool                // for the rows after them
-	rare   map[*kernel.If]bool // branches in the reductions, see Note [Speculation]
+	*schedule.Strip
+	g    *emit.Func
+	v    kernel.Ref // the column
+	sums []*stripSum
 }
 
 // stripSum is one of the reductions.
 type stripSum struct {
-	s    *kernel.Reduce
+	schedule.StripSum
 	r    *Reduction
-	size int64      // of a running sum, in bytes
-	slot int64      // of a column, in bytes, that those before it take
 	high *narrowSum // the sum as a narrowed one, or nil
 }
 
@@ -159,15 +135,15 @@ var ColumnForm = emit.ParallelForm{
 	For:  "loops over columns, along which elements are neighbours, with reductions down each of them",
 	Why:  "plain vectors would keep every accumulator of a column in registers, and read memory a vector a row",
 	Write: func(g *emit.Func, v kernel.Ref, lo, hi value.Value, body *kernel.Block) (value.Value, bool) {
-		c := ColumnStrip(g, v, body)
-		if c == nil || g.Shorter(lo, hi, c.W) && !g.Machine.Masks() {
-			return nil, false // a mask takes the few columns that are no vector of a strip
+		c := columnStrip(g, v, body)
+		if c == nil {
+			return nil, false
 		}
 		// All in strips, but for fewer columns than a vector and, in a kernel in place, an incomplete vector.
 		n := value.Value(g.Cur.NewSub(hi, lo))
-		some := value.Value(g.Cur.NewICmp(enum.IPredSGE, n, build.Int(build.I64, int64(c.W))))
+		some := value.Value(g.Cur.NewICmp(enum.IPredSGE, n, build.Int(build.I64, int64(c.Width))))
 		if g.InPlace() {
-			n = g.RoundDown(n, int64(c.W))
+			n = g.RoundDown(n, int64(c.Width))
 		}
 		if fits := c.fits(); fits != nil {
 			some = g.Cur.NewAnd(fits, some)
@@ -178,198 +154,29 @@ var ColumnForm = emit.ParallelForm{
 	},
 }
 
-// ColumnStrip recognises such a body; it returns nil for any other, and where the generic code does as well.
-func ColumnStrip(g *emit.Func, v kernel.Ref, body *kernel.Block) *strip {
-	if g.Width != 0 || g.Machine.Narrow {
+// columnStrip is the loop as the schedule has it; nil where it does not go by strips.
+func columnStrip(g *emit.Func, v kernel.Ref, body *kernel.Block) *strip {
+	d := g.Schedule.Find("strip", v)
+	if d == nil || g.Width != 0 {
 		return nil
 	}
-	sh, ok := analysis.CanVectorise(g.Types, v, body)
-	if !ok || sh.Long || !sh.Columns {
-		return nil
-	}
-	c := &strip{g: g, v: v, rare: map[*kernel.If]bool{}}
-	last := -1
-	for i, st := range body.Stmts {
-		switch st := st.(type) {
-		case *kernel.Reduce:
-			if last = i; !addsNothing(g, st) {
-				c.sums = append(c.sums, &stripSum{s: st})
-			}
-		case *kernel.Loop, *kernel.Iterate, *kernel.Call:
-			return nil
-		case *kernel.If:
-			if !analysis.Pure(st.Then) || !analysis.Pure(st.Else) {
-				return nil
-			}
+	t, _ := g.Code().StripOf(v, body, d)
+	c := &strip{Strip: t, g: g, v: v}
+	for _, s := range t.Sums {
+		one := &stripSum{StripSum: s}
+		if s.Narrow != nil {
+			one.high = (*narrowSum)(s.Narrow)
 		}
-	}
-	if len(c.sums) == 0 {
-		return nil
-	}
-	results := map[kernel.Ref]bool{}
-	for _, st := range body.Stmts[:last+1] {
-		switch st := st.(type) {
-		case *kernel.Reduce:
-			if addsNothing(g, st) {
-				nothing := scalar.Instr{Op: scalar.Const, Type: st.Type,
-					Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}}
-				c.before = append(c.before, &kernel.Let{ID: st.ID, In: nothing, Site: -1})
-				continue
-			}
-			if analysis.Reads(st, results) {
-				return nil
-			}
-			analysis.Define(results, st)
-		case *kernel.Let, *kernel.Load, *kernel.DimValue:
-			if analysis.ReadsAny(st, results) {
-				analysis.Define(results, st)
-				c.after = append(c.after, st)
-			} else {
-				c.before = append(c.before, st)
-			}
-		case *kernel.If:
-			analysis.Define(results, st)
-			c.after = append(c.after, st)
-		default:
-			return nil
-		}
-	}
-	c.after = append(c.after, body.Stmts[last+1:]...)
-	s, size := c.sums[0].s, int64(1)
-	n, known := analysis.ReduceCount(s)
-	if !known {
-		n = math.MaxInt64 - kernel.Columns.Chunk()
-	}
-	if n == 0 {
-		return nil
-	}
-	c.lanes = 1
-	var reduces []*kernel.Reduce
-	for _, one := range c.sums {
-		o := one.s
-		if len(o.Axes) != 1 || o.Order == kernel.Lanes ||
-			o.Order != s.Order || !analysis.SameSpace(s, o) {
-			return nil
-		}
-		size = max(size, int64(analysis.ArithmeticType(o.Type).Bytes()))
-		if analysis.IsArgument(o) {
-			size = max(size, 4)
-		}
-		if _, ok := analysis.HotWork(o.Body, map[*kernel.If]bool{}); !ok {
-			return nil
-		}
-		reduces = append(reduces, o)
-	}
-	reduces = transform.MergeBodies(reduces)
-	for i, o := range reduces {
-		c.sums[i].s = o
-	}
-	work, _ := analysis.HotWork(reduces[0].Body, c.rare)
-	if work > 12*len(c.sums) || len(c.sums) > maxStripSums {
-		return nil
-	}
-	if s.Order == kernel.Columns && s.Chunk == scalar.None {
-		pieces := (n + kernel.Columns.Chunk() - 1) / kernel.Columns.Chunk()
-		c.lanes = min(pieces, kernel.NumLanes)
-		if !known {
-			c.lanes = 0
-		} else if pieces > kernel.Lanes.Chunk() {
-			return nil // more than one level of chunk results
-		}
-	}
-	registers := 4
-	if len(c.sums) > 1 || len(c.rare) > 0 || analysis.IsArgument(s) && s.Type.IsFloat() {
-		registers = 2
-	}
-	c.W = registers * g.Machine.VectorBits / 8 / int(size)
-	c.rest = c.W
-	if len(c.after) > analysis.LongBody {
-		c.rest = min(c.W, max(int(64/size), 4))
-	}
-	for _, o := range c.sums {
-		o.slot, o.size = c.bytes, size
-		if c.lanes == 1 && c.rest == c.W && c.W%8 == 0 && len(c.rare) == 0 {
-			if o.high = narrowSumOf(g, o.s, reduces[0].Body, n); o.high != nil {
-				o.size = 4
-			}
-		}
-		c.bytes += o.size
-		if analysis.IsArgument(o.s) {
-			c.bytes += o.size
-		}
-	}
-	c.cols = min(StripBytes/size, lanesBytes/c.bytes/max(c.lanes, 1)) / int64(c.W) * int64(c.W)
-	c.slots = lanesBytes / c.bytes
-	if c.lanes == 0 && c.slots/kernel.NumLanes < int64(c.W) {
-		return nil
-	}
-	c.rows, c.ask = stripRows, true
-	switch few := g.Machine.Registers <= 16; {
-	case len(c.rare) == 0 && c.near(nearBytes):
-		c.rows, c.ask = nearRows, false
-	case len(c.rare) > 0 && few && c.near(int64(g.Machine.L2)):
-		c.rows, c.ask = secondRows, false
-	case len(c.rare) > 0 && few:
-		c.ask = false
-	}
-	if n < 2*stripRows && len(c.rare) == 0 || c.cols < int64(c.W) {
-		return nil
+		c.sums = append(c.sums, one)
 	}
 	return c
 }
 
-// near reports that caches of so many bytes hold what the reductions read.
-func (c *strip) near(most int64) bool {
-	bytes, seen := int64(0), map[int]bool{}
-	for _, s := range c.sums {
-		kernel.Each(s.s.Body, func(l *kernel.Load) {
-			n, known := c.g.SizeOf(l.Param)
-			if !known {
-				n = most + 1
-			}
-			if !seen[l.Param] {
-				bytes, seen[l.Param] = bytes+min(n, most+1), true
-			}
-		})
-	}
-	return bytes <= most
-}
-
-// addsNothing reports that s adds zeros, as the third sum of products that have two parts.
-func addsNothing(g *emit.Func, s *kernel.Reduce) bool {
-	lets, taken := map[kernel.Ref]*scalar.Instr{}, map[kernel.Ref]kernel.Ref{} // of a branch that is settled
-	kernel.Each(s.Body, func(st *kernel.Let) { lets[st.ID] = &st.In })
-	kernel.Each(s.Body, func(st *kernel.If) {
-		for i, id := range st.IDs {
-			if st.ThenVals[i] == st.ElseVals[i] {
-				taken[id] = st.ThenVals[i]
-			}
-		}
-	})
-	r := s.Val
-	for {
-		in := lets[r]
-		if in == nil {
-			in = g.Lets[r]
-		}
-		if to, ok := taken[r]; ok {
-			r = to
-		} else if in != nil && in.Op == scalar.Bitcast {
-			r = in.Args[0]
-		} else {
-			return in != nil && in.Op == scalar.Const && in.Imm == 0 && s.Kind == ir.ReduceSum && s.Type.IsInt()
-		}
-	}
-}
-
-// maxStripSums is how many reductions go together.
-const maxStripSums = 4
-
 // each runs body for vectors of w of the strip's n columns; j counts their running sums from 0.
 func (c *strip) each(n value.Value, w int, body func(j value.Value)) {
 	g := c.g
-	if w < c.W { // all of the last vector, whose columns may be some of the one before
-		n = g.RoundDown(g.Add(n, build.Int(build.I64, int64(c.W-1))), int64(c.W))
+	if w < c.Width { // all of the last vector, whose columns may be some of the one before
+		n = g.RoundDown(g.Add(n, build.Int(build.I64, int64(c.Width-1))), int64(c.Width))
 	}
 	g.For(build.Int(build.I64, 0), n, int64(w), nil, func(j value.Value, _ []value.Value) []value.Value {
 		g.Width = w
@@ -380,20 +187,20 @@ func (c *strip) each(n value.Value, w int, body func(j value.Value)) {
 }
 
 // at is the place in mem of sum s of the vector of columns from j on, of the part of it that is of type t: all sums of
-// c.W columns stand together.
+// c.Width columns stand together.
 func (c *strip) at(s *stripSum, part int, t lt.Type, mem, j value.Value) value.Value {
 	g := c.g
 	inside := value.Value(build.Int(build.I64, 0)) // the columns before j that stand with it
-	if g.Width != c.W {
-		inside = g.Cur.NewAnd(j, build.Int(build.I64, int64(c.W-1)))
-		j = g.RoundDown(j, int64(c.W))
+	if g.Width != c.Width {
+		inside = g.Cur.NewAnd(j, build.Int(build.I64, int64(c.Width-1)))
+		j = g.RoundDown(j, int64(c.Width))
 	}
 	bytes := int64(s.r.slotBytes())
 	if part > 0 {
 		bytes = int64(s.positions().BitSize / 8)
 	}
-	place := g.Add(g.Cur.NewMul(j, build.Int(build.I64, c.bytes)),
-		build.Int(build.I64, (s.slot+int64(part)*s.size)*int64(c.W)))
+	place := g.Add(g.Cur.NewMul(j, build.Int(build.I64, c.Bytes)),
+		build.Int(build.I64, (s.Slot+int64(part)*s.Size)*int64(c.Width)))
 	place = g.Add(place, g.Cur.NewMul(inside, build.Int(build.I64, bytes)))
 	return g.Cur.NewBitCast(g.Cur.NewGetElementPtr(build.I8, mem, place), lt.NewPointer(t))
 }
@@ -402,7 +209,7 @@ func (c *strip) load(s *stripSum, mem, j value.Value) []value.Value {
 	var out []value.Value
 	for i, t := range s.vectors(c.g.Width) {
 		l := c.g.Cur.NewLoad(t, c.at(s, i, t, mem, j))
-		l.Align = lir.Align(min(s.r.slotBytes(), int(s.size)))
+		l.Align = lir.Align(min(s.r.slotBytes(), int(s.Size)))
 		out = append(out, l)
 	}
 	return out
@@ -411,52 +218,52 @@ func (c *strip) load(s *stripSum, mem, j value.Value) []value.Value {
 func (c *strip) store(s *stripSum, x []value.Value, mem, j value.Value) {
 	for i, t := range s.vectors(c.g.Width) {
 		st := c.g.Cur.NewStore(x[i], c.at(s, i, t, mem, j))
-		st.Align = lir.Align(min(s.r.slotBytes(), int(s.size)))
+		st.Align = lir.Align(min(s.r.slotBytes(), int(s.Size)))
 	}
 }
 
 // join is the sum of two running sums of a whole vector, of which only sums of floats have several.
 func (c *strip) join(s *stripSum, x, y []value.Value) []value.Value {
-	return []value.Value{s.r.Combine(x[0], y[0], c.W)}
+	return []value.Value{s.r.Combine(x[0], y[0], c.Width)}
 }
 
 // column is the first column of the running sums from j on, of the strip of n that begins with c0. The last vector ends
 // with the strip: it has sums of its own for columns that the one before has, too.
 func (c *strip) column(c0, n, j value.Value) value.Value {
 	g := c.g
-	first := g.RoundDown(j, int64(c.W))
-	return g.Cur.NewAdd(g.Add(c0, g.Min(first, g.Sub(n, build.Int(build.I64, int64(c.W))))), g.Sub(j, first))
+	first := g.RoundDown(j, int64(c.Width))
+	return g.Cur.NewAdd(g.Add(c0, g.Min(first, g.Sub(n, build.Int(build.I64, int64(c.Width))))), g.Sub(j, first))
 }
 
-// run reduces the columns [lo, hi), none or at least c.W; of kernels that work in place whole vectors of them.
+// run reduces the columns [lo, hi), none or at least c.Width; of kernels that work in place whole vectors of them.
 func (c *strip) run(lo, hi value.Value) {
 	g := c.g
-	slots := c.cols * c.lanes
-	if c.lanes == 0 {
-		slots = c.slots
+	slots := c.Columns * c.Lanes
+	if c.Lanes == 0 {
+		slots = c.Slots
 	}
 	for _, s := range c.sums {
-		s.r = newReduction(g, s.s)
+		s.r = newReduction(g, s.Reduce)
 	}
-	sums, results := g.Stack(build.I8, int(c.cols*c.bytes)), value.Value(nil) // those of chunks
-	if c.lanes != 1 {
-		results = g.Stack(build.I8, int(slots*c.bytes))
+	sums, results := g.Stack(build.I8, int(c.Columns*c.Bytes)), value.Value(nil) // those of chunks
+	if c.Lanes != 1 {
+		results = g.Stack(build.I8, int(slots*c.Bytes))
 	}
 	r := c.sums[0].r
-	order := c.sums[0].s.Order
-	lanes, cols := value.Value(build.Int(build.I64, c.lanes)), value.Value(build.Int(build.I64, c.cols))
+	order := c.sums[0].Reduce.Order
+	lanes, cols := value.Value(build.Int(build.I64, c.Lanes)), value.Value(build.Int(build.I64, c.Columns))
 	var some value.Value // that there are several lanes, where nobody knows yet
-	if c.lanes == 0 {
+	if c.Lanes == 0 {
 		size := kernel.Columns.Chunk()
 		some = g.Cur.NewICmp(enum.IPredSGT, r.n, build.Int(build.I64, size))
 		lanes = r.minInt(g.Cur.NewSDiv(g.Add(r.n, build.Int(build.I64, size-1)), build.Int(build.I64, size)),
 			build.Int(build.I64, kernel.NumLanes))
 		fit := g.RoundDown(g.Cur.NewUDiv(build.Int(build.I64, slots),
-			g.Cur.NewSelect(some, lanes, build.Int(build.I64, 1))), int64(c.W))
+			g.Cur.NewSelect(some, lanes, build.Int(build.I64, 1))), int64(c.Width))
 		cols = r.minInt(fit, cols)
 	}
 	several := func(f func()) {
-		if c.lanes != 1 {
+		if c.Lanes != 1 {
 			g.If(some, nil, func() []value.Value {
 				f()
 				return nil
@@ -468,7 +275,7 @@ func (c *strip) run(lo, hi value.Value) {
 		column := func(j value.Value) { g.Env[c.v] = emit.Val{V: c.column(c0, n, j), Iota: true} }
 		lane := func(l value.Value) value.Value {
 			return g.Cur.NewGetElementPtr(build.I8, results,
-				g.Cur.NewMul(l, g.Cur.NewMul(cols, build.Int(build.I64, c.bytes))))
+				g.Cur.NewMul(l, g.Cur.NewMul(cols, build.Int(build.I64, c.Bytes))))
 		}
 		first, last := r.bounds()
 		size := kernel.Columns.Chunk()
@@ -477,7 +284,7 @@ func (c *strip) run(lo, hi value.Value) {
 		}
 		// all does f for each vector of each sum.
 		all := func(f func(s *stripSum, j value.Value)) {
-			c.each(n, c.W, func(j value.Value) {
+			c.each(n, c.Width, func(j value.Value) {
 				for _, s := range c.sums {
 					f(s, j)
 				}
@@ -485,7 +292,7 @@ func (c *strip) run(lo, hi value.Value) {
 		}
 		several(func() {
 			g.For(build.Int(build.I64, 0), lanes, 1, nil, func(l value.Value, _ []value.Value) []value.Value {
-				all(func(s *stripSum, j value.Value) { c.store(s, s.identity(c.W), lane(l), j) })
+				all(func(s *stripSum, j value.Value) { c.store(s, s.identity(c.Width), lane(l), j) })
 				return nil
 			})
 		})
@@ -515,13 +322,13 @@ func (c *strip) run(lo, hi value.Value) {
 					})
 			}
 		})
-		c.each(n, c.rest, func(j value.Value) {
+		c.each(n, c.Rest, func(j value.Value) {
 			column(j)
-			g.Block(&kernel.Block{Stmts: c.before})
+			g.Block(&kernel.Block{Stmts: c.Before})
 			result := sums
 			if some != nil {
 				result = g.Cur.NewSelect(some, results, sums)
-			} else if c.lanes > 1 {
+			} else if c.Lanes > 1 {
 				result = results
 			}
 			for _, s := range c.sums {
@@ -533,12 +340,12 @@ func (c *strip) run(lo, hi value.Value) {
 					if x = c.load(s, result, j)[1]; s.positions() != build.I64 {
 						x = g.Cur.NewSExt(x, build.Vector(build.I64, g.Width))
 					}
-					g.Set(s.s.ID, x, true)
+					g.Set(s.Reduce.ID, x, true)
 					continue
 				}
-				g.Set(s.s.ID, s.r.orNothing(x), true) // without rows nothing was stored
+				g.Set(s.Reduce.ID, s.r.orNothing(x), true) // without rows nothing was stored
 			}
-			g.Block(&kernel.Block{Stmts: c.after})
+			g.Block(&kernel.Block{Stmts: c.After})
 		})
 		return nil
 	})
@@ -547,10 +354,10 @@ func (c *strip) run(lo, hi value.Value) {
 // fits reports, where nobody knows how many rows there are, that their chunk results are no more than one level; nil
 // where it is known.
 func (c *strip) fits() value.Value {
-	if c.lanes > 0 {
+	if c.Lanes > 0 {
 		return nil
 	}
-	return c.g.Cur.NewICmp(enum.IPredSLE, newReduction(c.g, c.sums[0].s).n,
+	return c.g.Cur.NewICmp(enum.IPredSLE, newReduction(c.g, c.sums[0].Reduce).n,
 		build.Int(build.I64, kernel.Columns.Chunk()*kernel.Lanes.Chunk()))
 }
 
@@ -559,11 +366,11 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	g := c.g
 	rows, known := build.ConstantInt(c.sums[0].r.n)
 	// with the sums of the first rows, which are stored as they are and not added to zero
-	begins := known && rows >= c.rows && c.lanes == 1 && c.sums[0].s.Chunk == scalar.None
+	begins := known && rows >= c.Rows && c.Lanes == 1 && c.sums[0].Reduce.Chunk == scalar.None
 	anew := func() {
-		c.each(n, c.W, func(j value.Value) {
+		c.each(n, c.Width, func(j value.Value) {
 			for _, s := range c.sums {
-				c.store(s, s.identity(c.W), sums, j)
+				c.store(s, s.identity(c.Width), sums, j)
 			}
 		})
 	}
@@ -572,21 +379,21 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	}
 	f := emit.State[loops.Prefetching](g)
 	ahead := f.Ahead
-	defer func() { f.Ahead, f.Below = ahead, false }()
+	defer func() { f.Ahead = ahead }()
 	var rareArms *loops.HotPath
-	if len(c.rare) > 0 {
-		rareArms = &loops.HotPath{Ifs: c.rare, Of: map[kernel.Ref]*loops.Guard{}, Start: g.Cur}
+	if len(c.Rare) > 0 {
+		rareArms = &loops.HotPath{Ifs: c.Rare, Of: map[kernel.Ref]*loops.Guard{}, Start: g.Cur}
 	}
 	add := func(row value.Value, rows int64, begins bool) {
-		f.Ahead, f.Below = c.nextRows(rows), true
-		c.each(n, c.W, func(j value.Value) {
+		f.Ahead = c.nextRows(rows)
+		c.each(n, c.Width, func(j value.Value) {
 			column(j)
-			g.Block(&kernel.Block{Stmts: c.before})
+			g.Block(&kernel.Block{Stmts: c.Before})
 			emit.State[loops.Speculation](g).Path = rareArms
 			acc := make([][]value.Value, len(c.sums))
 			for i, s := range c.sums {
 				if begins {
-					acc[i] = s.identity(c.W)
+					acc[i] = s.identity(c.Width)
 				} else {
 					acc[i] = c.load(s, sums, j)
 				}
@@ -595,14 +402,14 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 			for u := range rows {
 				for i, s := range c.sums {
 					at := g.Add(row, build.Int(build.I64, u))
-					xs[i] = append(xs[i], s.element(at, c.W))
+					xs[i] = append(xs[i], s.element(at, c.Width))
 					if !s.r.putsOff() {
-						acc[i], xs[i] = s.add(acc[i], at, xs[i], c.W), nil
+						acc[i], xs[i] = s.add(acc[i], at, xs[i], c.Width), nil
 					}
 				}
 			}
 			for i, s := range c.sums {
-				acc[i] = s.add(acc[i], row, xs[i], c.W)
+				acc[i] = s.add(acc[i], row, xs[i], c.Width)
 			}
 			emit.State[loops.Speculation](g).Path = nil
 			if rareArms != nil {
@@ -613,14 +420,14 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 			}
 		})
 	}
-	full := g.Cur.NewAnd(g.Cur.NewSub(end, p), build.Int(build.I64, -c.rows))
+	full := g.Cur.NewAnd(g.Cur.NewSub(end, p), build.Int(build.I64, -c.Rows))
 	stop, next := g.Cur.NewAdd(p, full), p
 	if begins {
-		add(p, c.rows, true)
-		next = g.Add(p, build.Int(build.I64, c.rows))
+		add(p, c.Rows, true)
+		next = g.Add(p, build.Int(build.I64, c.Rows))
 	}
-	g.For(next, stop, c.rows, nil, func(row value.Value, _ []value.Value) []value.Value {
-		add(row, c.rows, false)
+	g.For(next, stop, c.Rows, nil, func(row value.Value, _ []value.Value) []value.Value {
+		add(row, c.Rows, false)
 		return nil
 	})
 	one := func(row value.Value, _ []value.Value) []value.Value { add(row, 1, false); return nil }
@@ -628,7 +435,7 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	if rareArms == nil {
 		return
 	}
-	g.Width = c.W
+	g.Width = c.Width
 	some := rareArms.Ever(g)
 	g.Width = 0
 	if rareArms = nil; some == nil {
@@ -643,21 +450,21 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 
 // nextRows lets the loads of so many rows ask for the same columns of the rows after them: in each row the processor's
 // own fetching would begin anew.
-func (c *strip) nextRows(rows int64) map[*kernel.Load]types.Dim {
-	if !c.ask || rows == 1 {
+func (c *strip) nextRows(rows int64) map[*kernel.Load]loops.Row {
+	if !c.Ahead || rows == 1 {
 		return nil
 	}
-	out := map[*kernel.Load]types.Dim{}
+	out := map[*kernel.Load]loops.Row{}
 	asked := map[int]bool{} // by a sum before
 	for _, s := range c.sums {
 		mine := map[int]bool{}
-		kernel.Each(s.s.Body, func(l *kernel.Load) {
-			far, ok := loops.RowDistance(l.At, s.s.Axes[0].Var, c.v)
+		kernel.Each(s.Reduce.Body, func(l *kernel.Load) {
+			far, ok := schedule.RowDistance(l.At, s.Reduce.Axes[0].Var, c.v)
 			if !ok || asked[l.Param] {
 				return
 			}
 			if further, err := far.Mul(types.Lit(rows)); err == nil {
-				out[l], mine[l.Param] = further, true
+				out[l], mine[l.Param] = loops.Row{Far: further, Level: loops.ToL2}, true
 			}
 		})
 		maps.Copy(asked, mine)

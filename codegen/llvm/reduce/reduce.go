@@ -11,7 +11,6 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
-	"healc/codegen/llvm/loops"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
@@ -187,15 +186,17 @@ func (r *Reduction) vectorAt(p value.Value, w int) value.Value {
 	g := r.G
 	g.Width = w
 	r.goTo(p, true)
-	outer := g.Scalarise
+	outer, around := g.Scalarise, &kernel.Directive{Sub: g.Schedule}
 	g.Scalarise = func() {
-		g.For(build.Int(build.I64, 0), build.Int(build.I64, int64(w)), 1, nil,
-			func(i value.Value, _ []value.Value) []value.Value {
-				r.at(g.Cur.NewAdd(p, i))
-				return nil
-			})
+		g.Within(around, func() {
+			g.For(build.Int(build.I64, 0), build.Int(build.I64, int64(w)), 1, nil,
+				func(i value.Value, _ []value.Value) []value.Value {
+					r.at(g.Cur.NewAdd(p, i))
+					return nil
+				})
+		})
 	}
-	g.Block(r.S.Body)
+	g.Within(r.vector(), func() { g.Block(r.S.Body) })
 	g.Scalarise = outer
 	v := r.value()
 	g.Width = 0
@@ -211,29 +212,26 @@ func (r *Reduction) value() value.Value {
 	return v
 }
 
-// alongWidth returns how many elements along the last axis can be evaluated at once, 0 for one by one.
-// A vector never crosses the end of a row.
+// alongWidth returns how many elements along the last axis are evaluated at once, 0 for one by one, as the schedule has
+// it. A vector never crosses the end of a row.
 func (r *Reduction) alongWidth() (int, analysis.Shape) {
 	g := r.G
-	if g.Width != 0 || g.Machine.Narrow || len(r.S.Axes) == 0 {
+	if g.Width != 0 || len(r.S.Axes) == 0 {
 		return 0, analysis.Shape{}
 	}
-	last := r.S.Axes[len(r.S.Axes)-1]
-	a := &analysis.Analysis{Types: g.Types, Wide: map[kernel.Ref]bool{last.Var: true}, Checks: true}
-	sh, ok := a.Block(r.S.Body)
-	if !ok || sh.Long {
-		return 0, sh
+	_, sh := g.Code().Along(r.S)
+	if d := r.vector(); d != nil {
+		return int(d.Get("width")), sh
 	}
-	w := 16
-	if max(sh.MaxBytes, r.D.Bytes()) > 4 {
-		w = 8
+	return 0, sh
+}
+
+// vector is the directive for vectors along the reduction; nil for elements one by one.
+func (r *Reduction) vector() *kernel.Directive {
+	if len(r.S.Axes) == 0 {
+		return nil
 	}
-	if len(r.S.Axes) > 1 {
-		if n, known := build.ConstantInt(r.dims[len(r.dims)-1]); !known || n%int64(w) != 0 {
-			return 0, sh
-		}
-	}
-	return w, sh
+	return r.G.Schedule.Find("vector", r.S.Axes[len(r.S.Axes)-1].Var)
 }
 
 // tree writes out a reduction of n <= unrolled elements: the lanes hold one element each and fold in
@@ -385,7 +383,7 @@ func (r *Reduction) chunkDone(accs []value.Value, stop, hi value.Value, w int) v
 	return r.foldVectors(g.If(g.Cur.NewICmp(enum.IPredSLT, stop, hi), accs, func() []value.Value {
 		// Lane j takes one more while there is one.
 		mem := r.spill(accs, w)
-		if loops.Maskable(g, r.S.Axes[len(r.S.Axes)-1].Var, r.S.Body) {
+		if d := r.vector(); d != nil && kernel.Directives(d.Sub).OfKind("mask") != nil {
 			r.maskedRest(mem, stop, hi, w)
 		} else {
 			g.For(stop, hi, 1, nil, func(p value.Value, _ []value.Value) []value.Value {

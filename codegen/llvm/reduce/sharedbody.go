@@ -5,6 +5,7 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 	"healc/ir/kernel/transform"
@@ -91,10 +92,7 @@ scan:
 	return all[1:]
 }
 
-// shares reports that s may share its body: that it combines integers as it goes, which positions of extremes do not.
+// shares says that s may share its body here.
 func shares(g *emit.Func, s *kernel.Reduce) bool {
-	_, pure := analysis.HotWork(s.Body, map[*kernel.If]bool{})
-	kernel.Each(s.Body, func(in *kernel.Let) { pure = pure && in.In.Op != scalar.Check })
-	return g.Width == 0 && !g.Machine.Narrow && !g.Machine.Device && s.Order == kernel.Any && s.Type.IsInt() &&
-		!analysis.IsArgument(s) && pure
+	return g.Width == 0 && schedule.Shares(s)
 }

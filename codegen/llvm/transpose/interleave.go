@@ -1,8 +1,6 @@
 package transpose
 
 import (
-	"slices"
-
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
@@ -10,8 +8,8 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/loops"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
-	"healc/ir/scalar"
 )
 
 // Note [Interleaved stores]
@@ -21,115 +19,23 @@ import (
 // and are interleaved into one piece of the result, which is written whole. Where the result is large it goes past
 // the caches, and then the piece is made of whole lines (docs/tuning/transposition.md).
 
-// maxInterleaved is the longest last axis that is interleaved. For longer ones tiles do as well.
-const maxInterleaved = 8
-
-// interleave is a kernel of that form.
+// interleave is a kernel whose results have a short last axis, see package schedule.
 type interleave struct {
-	axes  []kernel.Axis // of the kernel, and of a loop at its end
-	body  *kernel.Block
-	along kernel.Axis // the axis before the last
-	last  kernel.Axis
-	n     int64 // extent of last
-	w     int   // elements of a vector
+	*schedule.Interleave
+	w int // elements of a vector
 }
 
-// InterleaveOf recognises a kernel whose results have a short last axis, and whose operands lie along the axis before
-// it.
-func InterleaveOf(m *emit.Module, k *kernel.Kernel) *interleave {
-	b := &interleave{axes: k.Axes, body: k.Body}
-	if n := len(k.Body.Stmts) - 1; n >= 0 {
-		if l, ok := k.Body.Stmts[n].(*kernel.Loop); ok && l.Parallel {
-			b.axes = append(slices.Clone(k.Axes), l.Axis)
-			b.body = &kernel.Block{Stmts: append(slices.Clone(k.Body.Stmts[:n]), l.Body.Stmts...)}
-		}
-	}
-	if len(b.axes) < 2 || m.Machine.Narrow {
-		return nil
-	}
-	b.along, b.last = b.axes[len(b.axes)-2], b.axes[len(b.axes)-1]
-	n, known := b.last.Extent.Dim.Const()
-	if !known || n < 2 || n > maxInterleaved || b.last.Begin != 0 || b.last.Extent.Div > 1 {
-		return nil
-	}
-	b.n = n
-	for _, p := range k.Params {
-		if p.InPlace || p.Work || p.Local {
-			return nil
-		}
-	}
-	widest, turned := 1, false
-	for _, st := range b.body.Stmts {
-		switch st := st.(type) {
-		case *kernel.DimValue:
-		case *kernel.Let:
-			if st.In.Op == scalar.Check {
-				return nil
-			}
-		case *kernel.Load:
-			x, y, ok := b.steps(st.At)
-			if !ok || x != 0 && x != 1 && x != -1 && (x != n || y != 1 || n > loops.MaxShuffled) {
-				return nil
-			}
-			turned = turned || x == 1 || x == -1
-			widest = max(widest, k.Params[st.Param].DType.Bytes())
-		case *kernel.Store:
-			if x, y, ok := b.steps(st.At); !ok || x != n || y != 1 {
-				return nil
-			}
-			widest = max(widest, k.Params[st.Param].DType.Bytes())
-		default:
-			return nil
-		}
-	}
-	for _, t := range k.Types {
-		widest = max(widest, min(t.Bytes(), 4)) // positions are computed in 8 bytes, and not in vectors
-	}
-	b.w = max(m.Machine.VectorBits/8/widest, 4)
-	for _, p := range k.Params {
-		// until a piece is whole lines
-		for p.Stream && int64(b.w)*n*int64(p.DType.Bytes())%loops.LineBytes != 0 && b.w*widest < loops.LineBytes {
-			b.w *= 2
-		}
-	}
-	if size, known := b.along.Extent.Dim.Const(); !turned || known && size < int64(b.w) {
-		return nil
-	}
-	return b
-}
-
-// steps are how far apart the elements of an access lie along the two last axes.
-func (b *interleave) steps(at kernel.Access) (along, last int64, ok bool) {
-	for _, t := range at.Terms {
-		c, known := t.Coef.Const()
-		switch {
-		case t.Var == b.along.Var && known:
-			along = c
-		case t.Var == b.last.Var && known:
-			last = c
-		default:
-			outer := false
-			for _, a := range b.axes[:len(b.axes)-2] {
-				outer = outer || a.Var == t.Var
-			}
-			if !outer {
-				return 0, 0, false
-			}
-		}
-	}
-	return along, last, true
-}
-
-// InterleaveLoops writes the loops of a kernel.
-func InterleaveLoops(g *emit.Func, b *interleave, begin, end value.Value) {
+// InterleaveLoops writes the loops of a kernel, as the directive d says.
+func InterleaveLoops(g *emit.Func, kernel *schedule.Interleave, d *kernel.Directive, begin, end value.Value) {
+	b := &interleave{kernel, int(d.Get("width"))}
 	var nest func(i int)
 	nest = func(i int) {
-		a := b.axes[i]
+		a := b.Axes[i]
 		lo, hi := value.Value(build.Int(build.I64, a.Begin)), g.Extent(a.Extent)
 		if i == 0 {
 			lo, hi = begin, end
 		}
-		if i < len(b.axes)-2 {
+		if i < len(b.Axes)-2 {
 			g.For(lo, hi, 1, nil, func(v value.Value, _ []value.Value) []value.Value {
 				g.Env[a.Var] = emit.Val{V: v}
 				nest(i + 1)
@@ -149,10 +55,10 @@ func InterleaveLoops(g *emit.Func, b *interleave, begin, end value.Value) {
 			})
 		}, func() {
 			g.For(lo, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
-				g.For(build.Int(build.I64, 0), build.Int(build.I64, b.n), 1, nil,
+				g.For(build.Int(build.I64, 0), build.Int(build.I64, b.N), 1, nil,
 					func(y value.Value, _ []value.Value) []value.Value {
-						g.Env[b.along.Var], g.Env[b.last.Var] = emit.Val{V: x}, emit.Val{V: y}
-						g.Block(b.body)
+						g.Env[b.Along.Var], g.Env[b.Last.Var] = emit.Val{V: x}, emit.Val{V: y}
+						g.Block(b.Body)
 						return nil
 					})
 				return nil
@@ -165,9 +71,9 @@ func InterleaveLoops(g *emit.Func, b *interleave, begin, end value.Value) {
 // interleaveStreams returns the stores that go past the caches (Note [Streaming stores]), if each of them writes whole
 // lines for each vector.
 func interleaveStreams(g *emit.Func, b *interleave) (out []*kernel.Store) {
-	for _, s := range b.body.Stmts {
+	for _, s := range b.Body.Stmts {
 		if st, ok := s.(*kernel.Store); ok && g.Params[st.Param].Stream {
-			if int64(b.w)*b.n*int64(g.Params[st.Param].DType.Bytes())%loops.LineBytes != 0 {
+			if int64(b.w)*b.N*int64(g.Params[st.Param].DType.Bytes())%loops.LineBytes != 0 {
 				return nil
 			}
 			out = append(out, st)
@@ -190,10 +96,10 @@ func streamInterleaved(g *emit.Func, b *interleave, lo, hi, last value.Value, st
 			fits = g.Cur.NewAnd(fits, big)
 		}
 	}
-	g.Env[b.last.Var] = emit.Val{V: build.Int(build.I64, 0)}
+	g.Env[b.Last.Var] = emit.Val{V: build.Int(build.I64, 0)}
 	skip := g.For(build.Int(build.I64, 0), w, 1, []value.Value{w},
 		func(i value.Value, state []value.Value) []value.Value {
-			g.Env[b.along.Var] = emit.Val{V: g.Cur.NewAdd(lo, i)}
+			g.Env[b.Along.Var] = emit.Val{V: g.Cur.NewAdd(lo, i)}
 			found := value.Value(g.Cur.NewICmp(enum.IPredEQ, state[0], w))
 			for _, st := range stores {
 				at := g.Cur.NewPtrToInt(g.Addr(st.Param, g.AddressOf(st.At).Base), build.I64)
@@ -229,14 +135,14 @@ func interleaved(g *emit.Func, b *interleave, x value.Value) {
 		}
 		return ok
 	}
-	g.Env[b.along.Var] = emit.Val{V: x, Iota: true}
-	for i := range b.n {
-		g.Env[b.last.Var] = emit.Val{V: build.Int(build.I64, i)}
-		g.Block(b.body)
+	g.Env[b.Along.Var] = emit.Val{V: x, Iota: true}
+	for i := range b.N {
+		g.Env[b.Last.Var] = emit.Val{V: build.Int(build.I64, i)}
+		g.Block(b.Body)
 	}
 	g.Intercept = nil
-	g.Env[b.last.Var] = emit.Val{V: build.Int(build.I64, 0)}
-	for _, s := range b.body.Stmts {
+	g.Env[b.Last.Var] = emit.Val{V: build.Int(build.I64, 0)}
+	for _, s := range b.Body.Stmts {
 		if st, ok := s.(*kernel.Store); ok {
 			d := g.Params[st.Param].DType
 			all := interleaveVectors(g, strands[st])

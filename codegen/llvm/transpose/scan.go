@@ -9,8 +9,8 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/loops"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
-	"healc/ir/kernel/analysis"
 )
 
 // Note [Transposed loops]
@@ -28,126 +28,41 @@ import (
 
 // transposedLoop is such a loop.
 type transposedLoop struct {
-	loop   *kernel.Loop
-	loads  map[*kernel.Load]bool
-	stores map[*kernel.Store]bool
-	bytes  int // of the widest element
+	*schedule.TransposedLoop
+	count int // steps that are done at once
 }
-
-// maxTransposedStatements bounds the body, which stands in the code once for each of the steps.
-const maxTransposedStatements = 64
 
 // TransposedForm has the elements of some steps read along the rows and transposed in registers.
 var TransposedForm = emit.SequentialForm{
-	Name:  "transposed sequential loop",
-	For:   "loops along rows in vectors over neighbouring rows, that read or write an element of each row in a step",
-	Why:   "the only one",
-	Width: transposedWidth,
+	Name: "transposed sequential loop",
+	For:  "loops along rows in vectors over neighbouring rows, that read or write an element of each row in a step",
+	Why:  "the only one",
 	Write: func(g *emit.Func, l *kernel.Loop, init []value.Value, lo, hi value.Value,
 		step emit.StepFunc) ([]value.Value, bool) {
-		t := transposedLoopOf(g, l, func(r kernel.Ref) bool { return g.Env[r].Iota })
+		d := g.Schedule.Find("steps", l.Axis.Var)
+		if d == nil || g.Width == 0 || g.Intercept != nil || emit.State[loops.Speculation](g).Path != nil ||
+			g.Mask != nil {
+			return nil, false
+		}
+		t := g.Code().TransposedLoopOf(l, func(r kernel.Ref) bool { return g.Env[r].Iota },
+			func(r kernel.Ref) bool { return g.Env[r].Wide })
 		if t == nil {
 			return nil, false
 		}
-		return t.run(g, init, lo, hi, step), true
+		return (&transposedLoop{t, min(int(d.Get("count")), g.Width)}).run(g, init, lo, hi, step), true
 	},
-}
-
-// transposedLoopOf recognises a loop in the body of a vectorised axis, which across tells; it returns nil for any
-// other.
-func transposedLoopOf(g *emit.Func, l *kernel.Loop, across func(kernel.Ref) bool) *transposedLoop {
-	if g.Intercept != nil || emit.State[loops.Speculation](g).Path != nil || g.Mask != nil || l.Parallel ||
-		l.Axis.Extent.Div > 1 ||
-		g.Machine.Device || g.Machine.Narrow || g.Quick || analysis.Statements(l.Body) > maxTransposedStatements {
-		return nil
-	}
-	inside := map[kernel.Ref]bool{}
-	for _, r := range l.Vars {
-		inside[r] = true
-	}
-	for _, s := range l.Body.Stmts {
-		analysis.Define(inside, s)
-	}
-	t := &transposedLoop{loop: l, loads: map[*kernel.Load]bool{}, stores: map[*kernel.Store]bool{}}
-	along := func(param int, at kernel.Access) bool {
-		p := g.Params[param]
-		if p.Work || p.Local {
-			return false
-		}
-		far, next := false, false
-		for _, term := range at.Terms {
-			c, known := term.Coef.Const()
-			switch {
-			case across(term.Var):
-				if far || known && c >= -loops.MaxShuffled && c <= loops.MaxShuffled {
-					return false
-				}
-				far = true
-			case term.Var == l.Axis.Var:
-				if next || !known || c != 1 && c != -1 {
-					return false
-				}
-				next = true
-			case inside[term.Var], g.Env[term.Var].Wide:
-				return false
-			}
-		}
-		if far && next {
-			t.bytes = max(t.bytes, p.DType.Bytes())
-		}
-		return far && next
-	}
-	for _, s := range l.Body.Stmts {
-		switch s := s.(type) {
-		case *kernel.Load:
-			if along(s.Param, s.At) {
-				t.loads[s] = true
-			}
-		case *kernel.Store:
-			if along(s.Param, s.At) {
-				t.stores[s] = true
-			}
-		case *kernel.Let, *kernel.If, *kernel.DimValue:
-		default:
-			return nil
-		}
-	}
-	if len(t.loads)+len(t.stores) == 0 {
-		return nil
-	}
-	return t
-}
-
-// maxTransposedSteps bounds the side of the squares.
-const maxTransposedSteps = 16
-
-// steps is how many are done at once in vectors of w: the side of the squares.
-func (t *transposedLoop) steps(g *emit.Func, w int) int {
-	return min(w, g.Machine.VectorBits/8/max(t.bytes, 4))
-}
-
-// transposedWidth is the width of the vectors over v for a body with such a loop, else 0.
-func transposedWidth(g *emit.Func, v kernel.Ref, body *kernel.Block) int {
-	for _, s := range body.Stmts {
-		if l, ok := s.(*kernel.Loop); ok {
-			if t := transposedLoopOf(g, l, func(r kernel.Ref) bool { return r == v }); t != nil {
-				return max(2*t.steps(g, maxTransposedSteps), 4)
-			}
-		}
-	}
-	return 0
 }
 
 // run does the loop from its state on.
 func (t *transposedLoop) run(g *emit.Func, init []value.Value, lo, hi value.Value,
 	one func(i value.Value, state []value.Value) []value.Value) []value.Value {
-	n := t.steps(g, g.Width)
+	n := t.count
 	whole := g.Add(lo, g.RoundDown(g.Sub(hi, lo), int64(n)))
 	state := g.For(lo, whole, int64(n), init, func(i value.Value, state []value.Value) []value.Value {
-		g.Env[t.loop.Axis.Var] = emit.Val{V: i}
+		g.Env[t.Loop.Axis.Var] = emit.Val{V: i}
 		loaded := map[*kernel.Load][]value.Value{}
-		for _, s := range t.loop.Body.Stmts {
-			if l, ok := s.(*kernel.Load); ok && t.loads[l] {
+		for _, s := range t.Loop.Body.Stmts {
+			if l, ok := s.(*kernel.Load); ok && t.Loads[l] {
 				loaded[l] = t.columns(g, l, n)
 			}
 		}
@@ -157,12 +72,12 @@ func (t *transposedLoop) run(g *emit.Func, init []value.Value, lo, hi value.Valu
 			g.Intercept = func(s kernel.Stmt) bool {
 				switch s := s.(type) {
 				case *kernel.Load:
-					if t.loads[s] {
+					if t.Loads[s] {
 						g.Set(s.ID, g.FromMem(g.Params[s.Param].DType, g.Width, loaded[s][k]), true)
 						return true
 					}
 				case *kernel.Store:
-					if t.stores[s] {
+					if t.Stores[s] {
 						stored[s] = append(stored[s], g.ToMem(g.Params[s.Param].DType, g.Width, g.Spread(g.Env[s.Val])))
 						return true
 					}
@@ -172,9 +87,9 @@ func (t *transposedLoop) run(g *emit.Func, init []value.Value, lo, hi value.Valu
 			state = one(g.Add(i, build.Int(build.I64, int64(k))), state)
 		}
 		g.Intercept = outer
-		g.Env[t.loop.Axis.Var] = emit.Val{V: i}
-		for _, s := range t.loop.Body.Stmts {
-			if s, ok := s.(*kernel.Store); ok && t.stores[s] {
+		g.Env[t.Loop.Axis.Var] = emit.Val{V: i}
+		for _, s := range t.Loop.Body.Stmts {
+			if s, ok := s.(*kernel.Store); ok && t.Stores[s] {
 				t.rows(g, s, stored[s])
 			}
 		}
@@ -188,7 +103,7 @@ func (t *transposedLoop) run(g *emit.Func, init []value.Value, lo, hi value.Valu
 func (t *transposedLoop) at(g *emit.Func, param int, at kernel.Access, n int,
 	do func(row int, p value.Value)) (backwards bool) {
 	for _, term := range at.Terms {
-		if c, _ := term.Coef.Const(); term.Var == t.loop.Axis.Var {
+		if c, _ := term.Coef.Const(); term.Var == t.Loop.Axis.Var {
 			backwards = c < 0
 		}
 	}

@@ -115,3 +115,35 @@ func Reads(s *kernel.Reduce, refs map[kernel.Ref]bool) bool {
 	walk(s.Body)
 	return found || refs[s.Val] || refs[s.Chunk]
 }
+
+// RareBranches finds the branches of a body whose rare arms can be put off; nil when the body is not so plain that its
+// vectors can be computed before anything is stored.
+func RareBranches(body *kernel.Block) map[*kernel.If]bool {
+	out := map[*kernel.If]bool{}
+	var find func(b *kernel.Block)
+	find = func(b *kernel.Block) {
+		for _, st := range b.Stmts {
+			if s, ok := st.(*kernel.If); ok && len(s.Then.Stmts) >= kernel.RareArm {
+				out[s] = true
+				find(s.Else)
+			}
+		}
+	}
+	find(body)
+	for _, st := range body.Stmts {
+		switch st := st.(type) {
+		case *kernel.DimValue, *kernel.Load, *kernel.Store:
+		case *kernel.Let:
+			if st.In.Op == scalar.Check {
+				return nil
+			}
+		case *kernel.If:
+			if !Pure(st.Then) || !Pure(st.Else) {
+				return nil
+			}
+		default:
+			return nil
+		}
+	}
+	return out
+}

@@ -99,7 +99,7 @@ func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explan
 				return nil, err
 			}
 		}
-		x.decisions = llvm.Decisions(km, target.MachineOf(e.Opts.Target))
+		x.scheduled = llvm.Scheduled(km, target.MachineOf(e.Opts.Target))
 	}
 	return x, nil
 }
@@ -110,11 +110,11 @@ type explanation struct {
 	files     map[string]*diag.File // those that its functions stand in, by name
 	km        *kernel.Module
 	kernels   map[string]*kernel.Kernel
-	names     []string                 // of the buffers of the function that is explained
-	phases    map[*abi.Launch]phase    // of the kernels of a derivative; nil for any other function
-	device    *abi.Device              // how the kernels are launched on a GPU; nil when the program is for the CPU
-	decisions map[string]llvm.Decision // how each of them is written for a processor; nil when nobody asks
-	forms     map[string]string        // how each of them is mapped to a grid, by its name: gpu.KernelForms
+	names     []string              // of the buffers of the function that is explained
+	phases    map[*abi.Launch]phase // of the kernels of a derivative; nil for any other function
+	device    *abi.Device           // how the kernels are launched on a GPU; nil when the program is for the CPU
+	scheduled *kernel.Module        // with the schedules for a processor; nil when nobody asks
+	forms     map[string]string     // how each of them is mapped to a grid, by its name: gpu.KernelForms
 }
 
 func (x *explanation) line(format string, args ...any) {
@@ -346,12 +346,23 @@ func (x *explanation) launch(l *abi.Launch, indent string) {
 	case len(k.Axes) > 0:
 		x.split(indent, axes[0], l)
 	}
-	if d, ok := x.decisions[l.Kernel]; ok {
-		text := d.Form
-		if d.How != "" {
-			text += ": " + d.How
+	x.schedule(indent, l.Kernel)
+}
+
+// schedule says how a kernel is written for a processor, and what was not taken.
+func (x *explanation) schedule(indent, name string) {
+	if x.scheduled == nil {
+		return
+	}
+	word := "schedule"
+	for _, k := range x.scheduled.Kernels {
+		if k.Name != name {
+			continue
 		}
-		x.line("%s  %-11s%s", indent, "schedule", text)
+		for _, line := range k.ScheduleLines() {
+			x.line("%s  %-11s%s", indent, word, line)
+			word = ""
+		}
 	}
 }
 

@@ -1,11 +1,9 @@
-package llvm
+package schedule
 
 import (
 	"strings"
 	"testing"
 
-	"healc/codegen/llvm/emit"
-	"healc/codegen/llvm/loops"
 	"healc/ir/kernel"
 	"healc/lang/diag"
 )
@@ -53,7 +51,7 @@ kernel @k(in p: u64[9], in x: u64[9, 64], out y: u64[9]) over %0 in 0..9 {
 				cond = s.ID
 			}
 		})
-		if got := loops.TakesApart((&emit.Func{}), body, cond); got != c.want {
+		if got := (Code{}).TakesApart(body, cond); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

@@ -1,0 +1,107 @@
+package schedule
+
+import (
+	"slices"
+
+	"healc/codegen/target"
+	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
+	"healc/ir/scalar"
+)
+
+// Options are what a schedule depends on beside the kernel and the target.
+type Options struct {
+	// Brief says that the program runs briefly: code is written once, and compiled fast.
+	Brief bool
+	// Least says that it runs so briefly that loops stay as they stand in the kernel.
+	Least bool
+	// Loops says that the kernel is of no form in Forms.
+	Loops bool
+}
+
+// A Form is a way to write a whole kernel.
+type Form struct {
+	Name   string // the directive
+	For    string // which kernels
+	Why    string // and why it stands before those after it
+	decide func(s *scope) *kernel.Directive
+}
+
+// Forms are the forms in the order in which they are tried: a kernel takes the first that fits. Where none does its
+// loops stay as they are, each with what the schedule says of it.
+var Forms = []Form{
+	{
+		Name:   "interleave",
+		For:    "element-wise kernels with a short last axis, whose operands lie along the axis before it",
+		Why:    "a transposition of a short axis has no tiles to be made of",
+		decide: (*scope).interleave,
+	},
+	{
+		Name:   "transpose",
+		For:    "element-wise kernels that read an operand along another axis than the one along which they write",
+		Why:    "collapsed axes would read such an operand element by element",
+		decide: (*scope).transpose,
+	},
+	{
+		Name:   "collapse",
+		For:    "kernels with a short last axis, along which something is computed that does not depend on the others",
+		Why:    "the loops as they stand have vectors no longer than the last axis",
+		decide: (*scope).collapse,
+	},
+}
+
+// For decides how a kernel is written for a processor.
+func For(k *kernel.Kernel, machine target.Machine, o Options) *kernel.Schedule {
+	out := &kernel.Schedule{}
+	fresh := func() *scope {
+		return &scope{k: k, brief: o.Brief, least: o.Least, settled: map[kernel.Ref]bool{}, phase: scalar.None,
+			Code: Code{Types: k.Types, Params: k.Params, Machine: machine.WithDefaults(),
+				Lets: map[kernel.Ref]*scalar.Instr{}},
+			rejected: &out.Rejected}
+	}
+	if o.Least {
+		out.Directives = fresh().nest()
+		return out
+	}
+	for _, f := range Forms {
+		if o.Loops {
+			break
+		}
+		if d := f.decide(fresh()); d != nil {
+			out.Directives = append(out.Directives, d)
+			break
+		}
+	}
+	if len(out.Directives) == 0 {
+		s := fresh()
+		out.Directives = slices.Concat(s.nextRows(), s.gatheredRows(), s.nest())
+	}
+	noted := out.Rejected
+	if d := fresh().threads(); d != nil {
+		out.Directives = append(out.Directives, d)
+	}
+	out.Rejected = noted
+	return out
+}
+
+// threads is the directive for the multiples of an index at which the outermost axis is cut; nil where any will do.
+func (s *scope) threads() *kernel.Directive {
+	align, why := int64(0), ""
+	if t, _ := s.TranspositionOf(s.k); t != nil {
+		if t.Across == 0 {
+			align, why = t.Part(), "parts share no lines of the operand"
+		}
+	} else if len(s.k.Axes) == 1 {
+		_, body := transform.HoistInvariants(s.k)
+		v := s.k.Axes[0].Var
+		w, _ := s.vectorWidth(v, body)
+		if c, _ := s.StripOf(v, body, nil); c != nil {
+			w = c.Width
+		}
+		align, why = int64(w), "parts are whole vectors"
+	}
+	if align == 0 {
+		return nil
+	}
+	return (&kernel.Directive{Kind: "threads", On: scalar.None, Param: -1}).Set("align", align).Because(why)
+}

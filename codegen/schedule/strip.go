@@ -1,0 +1,307 @@
+package schedule
+
+import (
+	"fmt"
+	"math"
+
+	"healc/ir"
+	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
+	"healc/ir/kernel/transform"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Strip is a parallel loop over columns whose body is reductions across rows, which wait for nothing of each other, and
+// what follows them: Note [Outer-axis reductions] in codegen/llvm/reduce.
+type Strip struct {
+	Before []kernel.Stmt
+	After  []kernel.Stmt
+	Sums   []StripSum
+	Lanes  int64               // chunk results kept; 0 when the kernel finds out how many
+	Slots  int64               // that it has for them then, in all columns of a strip
+	Bytes  int64               // that the running sums of a column take
+	Rare   map[*kernel.If]bool // branches in the reductions, see Note [Speculation] in codegen/llvm/loops
+
+	Width   int   // columns of one vector
+	Rest    int   // columns of one vector in the epilogue
+	Columns int64 // of a strip, at most
+	Rows    int64 // that are added at once
+	Ahead   bool  // the rows after them are asked for
+}
+
+// StripSum is one of the reductions.
+type StripSum struct {
+	Reduce *kernel.Reduce
+	Size   int64      // of a running sum, in bytes
+	Slot   int64      // of a column, in bytes, that those before it take
+	Narrow *NarrowSum // the sum as a narrowed one, or nil
+}
+
+// NarrowSum is the sum of upper halves: Note [Narrowed accumulators] in codegen/llvm/reduce.
+type NarrowSum struct {
+	X  kernel.Ref // of an i64
+	By int64      // the shift, less 32
+}
+
+// StripOf recognises such a body; for any other, and where plain loops do as well, it says why it is none. The sizes
+// are those of a directive, or chosen where it is nil.
+func (c Code) StripOf(v kernel.Ref, body *kernel.Block, d *kernel.Directive) (*Strip, string) {
+	sh, ok := analysis.CanVectorise(c.Types, v, body)
+	switch {
+	case !ok:
+		return nil, "neighbouring columns may take different ways"
+	case sh.Long:
+		return nil, "the elements of a reduction are neighbours themselves"
+	case !sh.Columns:
+		return nil, "there is no long reduction down columns"
+	}
+	s := &Strip{Rare: map[*kernel.If]bool{}}
+	if !c.stripParts(s, body) {
+		return nil, "what is beside the reductions has loops, checks or stores between them"
+	}
+	one := s.Sums[0].Reduce
+	n, known := analysis.ReduceCount(one)
+	if !known {
+		n = math.MaxInt64 - kernel.Columns.Chunk()
+	}
+	if n == 0 {
+		return nil, "there are no rows"
+	}
+	size := int64(1)
+	var reduces []*kernel.Reduce
+	for _, sum := range s.Sums {
+		o := sum.Reduce
+		if len(o.Axes) != 1 || o.Order == kernel.Lanes || o.Order != one.Order || !analysis.SameSpace(one, o) {
+			return nil, "the reductions are not over the same rows"
+		}
+		size = max(size, int64(analysis.ArithmeticType(o.Type).Bytes()))
+		if analysis.IsArgument(o) {
+			size = max(size, 4)
+		}
+		if _, ok := analysis.HotWork(o.Body, map[*kernel.If]bool{}); !ok {
+			return nil, "the body of a reduction does more than read and compute"
+		}
+		reduces = append(reduces, o)
+	}
+	reduces = transform.MergeBodies(reduces)
+	for i, o := range reduces {
+		s.Sums[i].Reduce = o
+	}
+	work, _ := analysis.HotWork(reduces[0].Body, s.Rare)
+	if work > 12*len(s.Sums) || len(s.Sums) > maxStripSums {
+		return nil, fmt.Sprintf("%d reductions of %d instructions are too much for the registers", len(s.Sums), work)
+	}
+	s.Lanes = 1
+	if one.Order == kernel.Columns && one.Chunk == scalar.None {
+		pieces := (n + kernel.Columns.Chunk() - 1) / kernel.Columns.Chunk()
+		s.Lanes = min(pieces, kernel.NumLanes)
+		if !known {
+			s.Lanes = 0
+		} else if pieces > kernel.Lanes.Chunk() {
+			return nil, "the chunk results have more than one level"
+		}
+	}
+	registers := 4
+	if len(s.Sums) > 1 || len(s.Rare) > 0 || analysis.IsArgument(one) && one.Type.IsFloat() {
+		registers = 2
+	}
+	s.Width = registers * c.Machine.VectorBits / 8 / int(size)
+	s.Rest = s.Width
+	if len(s.After) > analysis.LongBody {
+		s.Rest = min(s.Width, max(int(64/size), 4))
+	}
+	if d != nil {
+		s.Width, s.Rest = int(d.Get("width")), int(min(d.Get("rest"), d.Get("width")))
+	}
+	for i := range s.Sums {
+		o := &s.Sums[i]
+		o.Slot, o.Size = s.Bytes, size
+		if s.Lanes == 1 && s.Rest == s.Width && s.Width%8 == 0 && len(s.Rare) == 0 {
+			if o.Narrow = c.narrowSumOf(o.Reduce, reduces[0].Body, n); o.Narrow != nil {
+				o.Size = 4
+			}
+		}
+		s.Bytes += o.Size
+		if analysis.IsArgument(o.Reduce) {
+			s.Bytes += o.Size
+		}
+	}
+	s.Columns = min(StripBytes/size, lanesBytes/s.Bytes/max(s.Lanes, 1)) / int64(s.Width) * int64(s.Width)
+	s.Slots = lanesBytes / s.Bytes
+	if s.Lanes == 0 && s.Slots/kernel.NumLanes < int64(s.Width) {
+		return nil, "the chunk results of a vector of columns have no room"
+	}
+	s.Rows, s.Ahead = stripRows, true
+	switch few := c.Machine.Registers <= 16; {
+	case len(s.Rare) == 0 && c.near(s, nearBytes):
+		s.Rows, s.Ahead = nearRows, false
+	case len(s.Rare) > 0 && few && c.near(s, int64(c.Machine.L2)):
+		s.Rows, s.Ahead = secondRows, false
+	case len(s.Rare) > 0 && few:
+		s.Ahead = false
+	}
+	if n < 2*stripRows && len(s.Rare) == 0 {
+		return nil, fmt.Sprintf("there are %d rows, fewer than %d", n, 2*stripRows)
+	}
+	if s.Columns < int64(s.Width) {
+		return nil, "the running sums of a vector of columns have no room"
+	}
+	if d != nil {
+		s.Columns = max(min(s.Columns, d.Get("columns")/int64(s.Width)*int64(s.Width)), int64(s.Width))
+		s.Rows, s.Ahead = d.Get("rows"), d.Get("ahead") != 0
+	}
+	return s, ""
+}
+
+// stripParts takes the body apart into the reductions, what is before and what is after them. A sum that stays zero has
+// no place.
+func (c Code) stripParts(s *Strip, body *kernel.Block) bool {
+	last := -1
+	for i, st := range body.Stmts {
+		switch st := st.(type) {
+		case *kernel.Reduce:
+			if last = i; !c.addsNothing(st) {
+				s.Sums = append(s.Sums, StripSum{Reduce: st})
+			}
+		case *kernel.Loop, *kernel.Iterate, *kernel.Call:
+			return false
+		case *kernel.If:
+			if !analysis.Pure(st.Then) || !analysis.Pure(st.Else) {
+				return false
+			}
+		}
+	}
+	if len(s.Sums) == 0 {
+		return false
+	}
+	results := map[kernel.Ref]bool{}
+	for _, st := range body.Stmts[:last+1] {
+		switch st := st.(type) {
+		case *kernel.Reduce:
+			if c.addsNothing(st) {
+				nothing := scalar.Instr{Op: scalar.Const, Type: st.Type,
+					Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}}
+				s.Before = append(s.Before, &kernel.Let{ID: st.ID, In: nothing, Site: -1})
+				continue
+			}
+			if analysis.Reads(st, results) {
+				return false
+			}
+			analysis.Define(results, st)
+		case *kernel.Let, *kernel.Load, *kernel.DimValue:
+			if analysis.ReadsAny(st, results) {
+				analysis.Define(results, st)
+				s.After = append(s.After, st)
+			} else {
+				s.Before = append(s.Before, st)
+			}
+		case *kernel.If:
+			analysis.Define(results, st)
+			s.After = append(s.After, st)
+		default:
+			return false
+		}
+	}
+	s.After = append(s.After, body.Stmts[last+1:]...)
+	return true
+}
+
+// near reports that caches of so many bytes hold what the reductions read.
+func (c Code) near(s *Strip, most int64) bool {
+	bytes, seen := int64(0), map[int]bool{}
+	for _, sum := range s.Sums {
+		kernel.Each(sum.Reduce.Body, func(l *kernel.Load) {
+			n, known := c.SizeOf(l.Param)
+			if !known {
+				n = most + 1
+			}
+			if !seen[l.Param] {
+				bytes, seen[l.Param] = bytes+min(n, most+1), true
+			}
+		})
+	}
+	return bytes <= most
+}
+
+// addsNothing reports that r adds zeros, as the third sum of products that have two parts.
+func (c Code) addsNothing(r *kernel.Reduce) bool {
+	lets, taken := map[kernel.Ref]*scalar.Instr{}, map[kernel.Ref]kernel.Ref{} // of a branch that is settled
+	kernel.Each(r.Body, func(st *kernel.Let) { lets[st.ID] = &st.In })
+	kernel.Each(r.Body, func(st *kernel.If) {
+		for i, id := range st.IDs {
+			if st.ThenVals[i] == st.ElseVals[i] {
+				taken[id] = st.ThenVals[i]
+			}
+		}
+	})
+	x := r.Val
+	for {
+		in := lets[x]
+		if in == nil {
+			in = c.Lets[x]
+		}
+		if to, ok := taken[x]; ok {
+			x = to
+		} else if in != nil && in.Op == scalar.Bitcast {
+			x = in.Args[0]
+		} else {
+			return in != nil && in.Op == scalar.Const && in.Imm == 0 && r.Kind == ir.ReduceSum && r.Type.IsInt()
+		}
+	}
+}
+
+// narrowSumOf recognises the sum of n elements by its body, in which something before it may be computed.
+func (c Code) narrowSumOf(r *kernel.Reduce, body *kernel.Block, n int64) *NarrowSum {
+	if c.Machine.VectorBits != 256 || r.Kind != ir.ReduceSum || r.Type != types.I64 {
+		return nil
+	}
+	in := map[kernel.Ref]*scalar.Instr{}
+	for _, st := range body.Stmts {
+		if l, ok := st.(*kernel.Let); ok {
+			in[l.ID] = &l.In
+		}
+	}
+	shift := in[r.Val]
+	if shift == nil || shift.Op != scalar.Shr {
+		return nil
+	}
+	by := in[shift.Args[1]]
+	if by == nil || by.Op != scalar.Const {
+		by = c.Lets[shift.Args[1]]
+	}
+	if by == nil || by.Op != scalar.Const || by.Imm < 32 || by.Imm > 63 || n > 1<<(by.Imm-32) {
+		return nil
+	}
+	return &NarrowSum{shift.Args[0], int64(by.Imm) - 32}
+}
+
+// strip is the directive for a loop over columns; nil for any other loop.
+func (s *scope) strip(v kernel.Ref, b bounds, body *kernel.Block) *kernel.Directive {
+	if s.vector {
+		return nil
+	}
+	t, why := s.StripOf(v, body, nil)
+	if t == nil {
+		reduces := false
+		for _, st := range body.Stmts {
+			_, ok := st.(*kernel.Reduce)
+			reduces = reduces || ok
+		}
+		if reduces {
+			s.reject("strip", why)
+		}
+		return nil
+	}
+	if b.shorter(t.Width) && !s.Machine.Masks() {
+		s.reject("strip", fmt.Sprintf("%d columns are no vector of %d", b.hi-b.lo, t.Width))
+		return nil // a mask takes the few columns that are no vector of a strip
+	}
+	ahead := int64(0)
+	if t.Ahead {
+		ahead = 1
+	}
+	return kernel.NewDirective("strip", v, int64(t.Width), t.Columns, t.Rows, int64(t.Rest), ahead).
+		Because(fmt.Sprintf("the running sums of %d reductions down columns take %d bytes of the first-level cache",
+			len(t.Sums), t.Columns*t.Bytes))
+}
