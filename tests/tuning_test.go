@@ -6,14 +6,23 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"healc/codegen/target/profile"
 )
 
-// TestTuning: each constant that a page of docs/tuning says it decided is in the code under that name, each page is in
+// TestTuning: each constant that a page of docs/tuning says it decided is a field of a profile, or in the code under that
+// name, each page is in
 // the list of them, and each page that the code refers to is there.
 func TestTuning(t *testing.T) {
 	_, code := sources(t)
 	words := map[string]bool{}
 	word := regexp.MustCompile(`\w+`)
+	for _, f := range profile.Fields() {
+		words[f.Name] = true
+		if _, err := os.Stat(filepath.Join("../docs/tuning", f.Page+".md")); err != nil {
+			t.Errorf("%s: %v", f.Name, err)
+		}
+	}
 	page := regexp.MustCompile(`docs/(?:[\w-]+/)*[\w-]+\.md`)
 	for name, text := range code {
 		if filepath.Ext(name) != ".go" || strings.HasSuffix(name, "_test.go") {
@@ -68,7 +77,7 @@ func constants(page string) []string {
 	var out []string
 	for _, row := range strings.Split(table, "\n|")[2:] {
 		first, _, _ := strings.Cut(row, "|")
-		for _, m := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(first, -1) {
+		for _, m := range regexp.MustCompile("`([\\w.]+)`").FindAllStringSubmatch(first, -1) {
 			out = append(out, m[1])
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"healc/codegen/llvm/matmul"
 	"healc/codegen/target"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/lang/diag"
 )
@@ -190,7 +191,7 @@ func TestSideBySide(t *testing.T) {
 		p := productOf(t, c.m, c.n, c.k, c.row)
 		if p == nil || !p.Plan(c.mach.WithDefaults()) || p.SideBySide != c.want || p.SideBySide != p.PackX {
 			t.Errorf("%+v: planned as %+v", c, p)
-		} else if bytes := p.BlockCols * p.Piece * 4; bytes > matmul.BesideBlock {
+		} else if bytes := p.BlockCols * p.Piece * 4; bytes > int64(profile.Base().Matmul.BesideBlock) {
 			t.Errorf("%+v: a block has %d bytes", c, bytes)
 		}
 	}

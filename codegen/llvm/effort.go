@@ -1,6 +1,7 @@
 package llvm
 
 import (
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/runtime/abi"
@@ -31,12 +32,12 @@ func (e Effort) String() string { return [...]string{"full", "quick", "least"}[e
 // QuickPipeline is the pass pipeline for programs that run briefly.
 const QuickPipeline = "always-inline,function(sroa,early-cse,simplifycfg)"
 
-// The estimated times of a kernel, in picoseconds, below which more effort takes longer than it saves. The estimates
-// are those of vector code at -O3.
-const (
-	quickTime = 50_000_000
-	leastTime = 10_000_000
-)
+// quickTime and leastTime are the estimated times of a kernel, in picoseconds, below which more effort takes longer than
+// it saves. The estimates are those of vector code at -O3.
+func quickTime() int64 { return int64(profile.Base().Effort.Quick) * picoseconds }
+func leastTime() int64 { return int64(profile.Base().Effort.Least) * picoseconds }
+
+const picoseconds = 1e6 // of a microsecond
 
 // EffortFor is the effort that a program that runs once is worth where all of its kernels are compiled alike: the most
 // of EffortsFor.
@@ -65,9 +66,9 @@ func EffortsFor(km *kernel.Module) map[string]Effort {
 	}
 	for _, k := range km.Kernels {
 		switch t := times[k.Name]; {
-		case times == nil, t >= quickTime, endless(k.Body, map[kernel.Ref]bool{}):
+		case times == nil, t >= quickTime(), endless(k.Body, map[kernel.Ref]bool{}):
 			out[k.Name] = Full
-		case t >= leastTime:
+		case t >= leastTime():
 			out[k.Name] = Quick
 		default:
 			out[k.Name] = Least
@@ -76,7 +77,7 @@ func EffortsFor(km *kernel.Module) map[string]Effort {
 	return out
 }
 
-// launchTimes adds up the estimates of each kernel, up to quickTime. Where the number of steps turns out at run time,
+// launchTimes adds up the estimates of each kernel, up to quickTime(). Where the number of steps turns out at run time,
 // that is a lower bound.
 func launchTimes(steps []abi.Step, times map[string]int64, often bool) {
 	for i := range steps {
@@ -93,11 +94,11 @@ func launchTimes(steps []abi.Step, times map[string]int64, often bool) {
 			if l.Outer.Div > 1 {
 				n = (n-1)/l.Outer.Div + 1
 			}
-			t := int64(quickTime)
-			if !often && known && n < quickTime { // no product that overflows
+			t := quickTime()
+			if !often && known && n < quickTime() { // no product that overflows
 				t = n * l.IndexTime()
 			}
-			times[l.Kernel] = min(times[l.Kernel]+min(t, quickTime), quickTime)
+			times[l.Kernel] = min(times[l.Kernel]+min(t, quickTime()), quickTime())
 		}
 	}
 }

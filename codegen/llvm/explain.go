@@ -19,9 +19,12 @@ import (
 
 // Scheduled is a module as it is written for a machine: its kernels have schedules. km stays as it is.
 func Scheduled(km *kernel.Module, machine target.Machine) *kernel.Module {
+	machine = machine.WithDefaults()
 	out := *transform.Specialise(km, ProductsOf(machine))
 	p := newProgram(&out, machine)
-	p.decide()
+	if err := p.decide(); err != nil {
+		panic("BUG: " + err.Error()) // what is decided here fits
+	}
 	out.Kernels = slices.Clone(out.Kernels)
 	for i, k := range out.Kernels {
 		c := *k

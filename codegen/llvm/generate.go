@@ -15,6 +15,7 @@ import (
 	"healc/codegen/llvm/matmul"
 	"healc/codegen/schedule"
 	"healc/codegen/target"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
 )
@@ -26,6 +27,11 @@ type Options struct {
 	Prefix  string         // put before the names of the kernels, so that several modules can be linked together
 	Machine target.Machine // for which the code is shaped
 
+	// Profile is what was measured about the processor, in place of the profile that is chosen for it; nil for that one.
+	Profile *profile.Profile
+	// Reschedule may change what was decided about a kernel, in place; nil: it stays. What does not fit is an error.
+	Reschedule func(k *kernel.Kernel, s *kernel.Schedule)
+
 	// Efforts are those of kernels by name, for Objects, which makes modules of those that are alike; nil when all have
 	// Effort.
 	Efforts map[string]Effort
@@ -36,15 +42,22 @@ type Options struct {
 // Generate returns the LLVM IR text of a kernel module. The same module gives the same text. It tells the
 // plan's launches how the kernels are best cut.
 func Generate(km *kernel.Module, opts Options) (string, error) {
-	km = transform.Specialise(km, ProductsOf(opts.Machine))
-	p := newProgram(km, opts.Machine)
+	machine := opts.Machine.WithDefaults()
+	if opts.Profile != nil {
+		machine.Profile = opts.Profile
+	}
+	km = transform.Specialise(km, ProductsOf(machine))
+	p := newProgram(km, machine)
 	m := p.Module
 	m.Prefix, m.Quick = opts.Prefix, opts.Effort != Full
 	p.effort = schedule.Options{Brief: opts.Effort != Full, Least: opts.Effort == Least}
 	if p.effort.Least {
 		m.Registry = leastRegistry
 	}
-	p.decide()
+	p.reschedule = opts.Reschedule
+	if err := p.decide(); err != nil {
+		return "", err
+	}
 	p.tellPlan()
 	m.M.SourceFilename = km.Name
 	m.M.TargetTriple = opts.Triple
@@ -64,6 +77,7 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 type program struct {
 	*emit.Module
 	effort       schedule.Options
+	reschedule   func(k *kernel.Kernel, s *kernel.Schedule) // nil for nobody
 	schedules    map[string]*kernel.Schedule    // by the names of kernels
 	contractions map[string]*matmul.Contraction // kernels that are matrix products
 }

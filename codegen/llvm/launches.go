@@ -8,8 +8,9 @@ import (
 	"healc/runtime/abi"
 )
 
-// decide has a schedule for each kernel, and finds those that are matrix products.
-func (m *program) decide() {
+// decide has a schedule for each kernel, and finds those that are matrix products. The error is about a schedule that
+// came from elsewhere.
+func (m *program) decide() error {
 	launched := map[string]bool{}
 	if m.Km.Plan != nil {
 		visitLaunches(m.Km.Plan, func(l *abi.Launch) { launched[l.Kernel] = true })
@@ -29,8 +30,17 @@ func (m *program) decide() {
 			s = &kernel.Schedule{Directives: []*kernel.Directive{kernel.NewDirective("matmul", scalar.None).
 				Because(c.String()).Add(s.Directives...)}, Rejected: s.Rejected}
 		}
+		if m.reschedule != nil {
+			m.reschedule(k, s)
+		}
+		if k.Schedule != nil || m.reschedule != nil {
+			if err := schedule.Check(k, m.Machine, s); err != nil {
+				return err
+			}
+		}
 		m.schedules[k.Name] = s
 	}
+	return nil
 }
 
 // tellPlan tells the plan into how many tasks kernels are cut and at which multiples the others are best cut.

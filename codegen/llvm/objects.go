@@ -7,6 +7,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 )
 
@@ -15,12 +16,6 @@ import (
 // The kernels of a program have nothing to do with each other, and a context of LLVM is used by one thread at a time,
 // so that kernels are compiled on all cores, some of them as one LLVM module each. A module costs little by itself
 // (docs/tuning/compile-effort.md), and cutting finer than one for each core lets the cores end together.
-
-// partsPerCore is how many modules a core gets on average.
-const partsPerCore = 3
-
-// leastKernels is how many kernels of the effort Least are worth all cores.
-const leastKernels = 24
 
 // Objects compiles a kernel module to one or several objects, each of which has some of the kernels. The times that
 // Options.Took gets are those of all threads, added up.
@@ -35,10 +30,11 @@ func Objects(km *kernel.Module, t codegen.Target, opts Options) ([][]byte, error
 				same.Kernels = append(same.Kernels, k)
 			}
 		}
-		n := goruntime.GOMAXPROCS(0) * partsPerCore
+		n := goruntime.GOMAXPROCS(0) * profile.Base().Effort.Objects
 		if e == Least {
+			least := profile.Base().Effort.Kernels
 			// A thread that uses LLVM for the first time spends more on that than such kernels take.
-			n = min(n, (n*len(same.Kernels)+leastKernels-1)/leastKernels)
+			n = min(n, (n*len(same.Kernels)+least-1)/least)
 		}
 		for _, part := range cut(&same, n) {
 			parts, efforts = append(parts, part), append(efforts, e)

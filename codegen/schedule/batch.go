@@ -56,7 +56,7 @@ func (c Code) BatchOf(v kernel.Ref, body *kernel.Block) *Batch {
 			t.Before = append(t.Before, st)
 		}
 	}
-	if len(t.Sums) == 0 || analysis.Statements(&kernel.Block{Stmts: t.After}) < leastFollows {
+	if len(t.Sums) == 0 || analysis.Statements(&kernel.Block{Stmts: t.After}) < c.Machine.Profile.Reduce.Follows {
 		return nil
 	}
 	a := &analysis.Analysis{Types: c.Types, Wide: wide}

@@ -14,15 +14,16 @@ import (
 // any other, and where nothing is gained.
 func (s *scope) collapse() *kernel.Directive {
 	const what = "collapse"
+	least := s.Machine.Profile.Loops.CollapsedWork
 	for _, joined := range []bool{true, false} {
 		p, why := transform.Collapse(s.k, joined)
 		if p == nil {
 			s.reject(what, why)
 			continue
 		}
-		if !(joined && p.N < 2*analysis.MinInner && len(p.Rows) > 0 || p.Divides || p.Work >= periodWork) {
+		if !(joined && p.N < 2*analysis.MinInner && len(p.Rows) > 0 || p.Divides || p.Work >= least) {
 			s.reject(what, fmt.Sprintf("%d instructions depend on the last axis alone, too few for rows (from %d)",
-				p.Work, periodWork))
+				p.Work, least))
 			continue
 		}
 		flag := int64(0)

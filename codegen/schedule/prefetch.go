@@ -32,16 +32,16 @@ func (s *scope) prefetches(v kernel.Ref, body *kernel.Block, known bool) []*kern
 		if !ok || large[l.Param] {
 			continue
 		}
-		if n, sized := s.SizeOf(l.Param); sized && n >= LargeInput || !sized && !known {
+		if n, sized := s.SizeOf(l.Param); sized && n >= int64(s.Machine.Profile.Prefetch.LargeInput) || !sized && !known {
 			large[l.Param] = true
-			out = append(out, prefetch(l.Param, 1).Set("ahead", fetchAhead).Because("the processor's own prefetcher "+
+			out = append(out, prefetch(l.Param, 1).Set("ahead", int64(s.Machine.Profile.Prefetch.Distance)).Because("the processor's own prefetcher "+
 				"stops at each page, and the input is larger than the caches"))
 		}
 	}
 	if len(large) > 1 {
-		if work := s.lineWork(v, body); work < fetchTwoWork {
+		if work, least := s.lineWork(v, body), s.Machine.Profile.Prefetch.TwoInputs; work < least {
 			s.reject("prefetch", fmt.Sprintf("%d instructions for a line of each of %d inputs, which the processor "+
-				"reads better by itself below %d", work, len(large), fetchTwoWork))
+				"reads better by itself below %d", work, len(large), least))
 			return nil
 		}
 	}
@@ -97,17 +97,17 @@ func (s *scope) lineWork(v kernel.Ref, body *kernel.Block) int {
 // processors down (docs/tuning/prefetch.md).
 
 // NextRows finds the loads of k that ask for the next row, and how far away that is, in elements.
-func NextRows(k *kernel.Kernel) map[*kernel.Load]types.Dim {
+func (c Code) NextRows(k *kernel.Kernel) map[*kernel.Load]types.Dim {
 	out := map[*kernel.Load]types.Dim{}
 	if len(k.Axes) > 0 {
-		nextRowsIn(k, k.Body, out)
+		c.nextRowsIn(k, k.Body, out)
 	}
 	return out
 }
 
 // nextRowsIn is NextRows for a block, and for those behind a question (Note [Row caching for any length] in
 // ir/kernel/transform).
-func nextRowsIn(k *kernel.Kernel, b *kernel.Block, out map[*kernel.Load]types.Dim) {
+func (c Code) nextRowsIn(k *kernel.Kernel, b *kernel.Block, out map[*kernel.Load]types.Dim) {
 	row := k.Axes[len(k.Axes)-1].Var
 	type stream struct {
 		param int
@@ -119,8 +119,8 @@ func nextRowsIn(k *kernel.Kernel, b *kernel.Block, out map[*kernel.Load]types.Di
 		var body *kernel.Block
 		switch st := st.(type) {
 		case *kernel.If:
-			nextRowsIn(k, st.Then, out)
-			nextRowsIn(k, st.Else, out)
+			c.nextRowsIn(k, st.Then, out)
+			c.nextRowsIn(k, st.Else, out)
 			continue
 		case *kernel.Reduce:
 			if len(st.Axes) != 1 {
@@ -142,7 +142,7 @@ func nextRowsIn(k *kernel.Kernel, b *kernel.Block, out map[*kernel.Load]types.Di
 				continue
 			}
 			far, ok := RowDistance(l.At, row, axis.Var)
-			if n, known := far.Const(); !ok || known && !isAhead(max(n, -n)*int64(k.Params[l.Param].DType.Bytes())) {
+			if n, known := far.Const(); !ok || known && !c.isAhead(max(n, -n)*int64(k.Params[l.Param].DType.Bytes())) {
 				continue
 			}
 			s := stream{l.Param, l.At.Offset.String()}
@@ -158,7 +158,10 @@ func nextRowsIn(k *kernel.Kernel, b *kernel.Block, out map[*kernel.Load]types.Di
 }
 
 // isAhead reports that rows of so many bytes are asked for.
-func isAhead(bytes int64) bool { return bytes >= AheadLeast && bytes <= AheadMost }
+func (c Code) isAhead(bytes int64) bool {
+	p := c.Machine.Profile.Prefetch
+	return bytes >= int64(p.RowLeast) && bytes <= int64(p.RowMost)
+}
 
 // RowDistance gives the distance between rows of an access to neighbours along a row.
 func RowDistance(at kernel.Access, row, along kernel.Ref) (far types.Dim, ok bool) {
@@ -247,7 +250,7 @@ func (c Code) gatheredAlong(l *kernel.Load, along kernel.Ref, numbers map[kernel
 	}
 	bytes := out.Size * int64(c.Params[l.Param].DType.Bytes())
 	buffer, known := c.SizeOf(l.Param)
-	if !next || out.Number == nil || bytes < 1 || bytes > AheadMost || known && buffer < LargeInput {
+	if !next || out.Number == nil || bytes < 1 || bytes > int64(c.Machine.Profile.Prefetch.RowMost) || known && buffer < int64(c.Machine.Profile.Prefetch.LargeInput) {
 		return out, false
 	}
 	return out, true
@@ -256,7 +259,7 @@ func (c Code) gatheredAlong(l *kernel.Load, along kernel.Ref, numbers map[kernel
 // nextRows are the directives for loads that ask for the next row.
 func (s *scope) nextRows() []*kernel.Directive {
 	var out []*kernel.Directive
-	for l := range NextRows(s.k) {
+	for l := range s.NextRows(s.k) {
 		if kernel.Directives(out).OfBuffer("prefetch", l.Param) == nil {
 			out = append(out, prefetch(l.Param, 1).Set("row", 1).
 				Because("a row is read several times, and memory rests after the first"))
@@ -268,13 +271,14 @@ func (s *scope) nextRows() []*kernel.Directive {
 
 // gatheredRows are the directives for loads along rows whose numbers stand in memory.
 func (s *scope) gatheredRows() []*kernel.Directive {
+	p := s.Machine.Profile.Prefetch
 	var out []*kernel.Directive
 	for _, rows := range s.GatheredRows(s.k) {
 		for _, r := range rows {
 			bytes := r.Size * int64(s.Params[r.Load.Param].DType.Bytes())
 			if kernel.Directives(out).OfBuffer("prefetch", r.Load.Param) == nil {
 				out = append(out, prefetch(r.Load.Param, 2).
-					Set("gathered", min(max(gatherAhead/bytes, 1), maxRowsAhead)).
+					Set("gathered", min(max(int64(p.Gathered)/bytes, 1), int64(p.GatheredRows))).
 					Because("no processor fetches rows ahead whose numbers stand in memory"))
 			}
 		}

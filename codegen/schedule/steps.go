@@ -107,7 +107,7 @@ func (s *scope) stepsWidth(v kernel.Ref, body *kernel.Block) int {
 	for _, st := range body.Stmts {
 		if l, ok := st.(*kernel.Loop); ok {
 			if t := s.transposedLoop(l, func(r kernel.Ref) bool { return r == v }, none); t != nil {
-				return max(2*t.Count(s.Code, maxTransposedSteps), 4)
+				return max(2*t.Count(s.Code, s.Machine.Profile.Loops.TransposedMost), 4)
 			}
 		}
 	}

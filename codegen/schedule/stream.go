@@ -34,7 +34,7 @@ func (c Code) Streams(v kernel.Ref, body *kernel.Block) []*kernel.Store {
 // streams are the directives for the stores of a loop that go past the caches. A row of few vectors is not worth
 // looking for its lines.
 func (s *scope) streams(v kernel.Ref, body *kernel.Block, b bounds, w int) []*kernel.Directive {
-	least := minStreamed
+	least := s.Machine.Profile.Stores.LeastVectors
 	if s.tiled {
 		least = 1
 	}

@@ -56,6 +56,7 @@ func (c Code) StripOf(v kernel.Ref, body *kernel.Block, d *kernel.Directive) (*S
 	case !sh.Columns:
 		return nil, "there is no long reduction down columns"
 	}
+	p := c.Machine.Profile.Columns
 	s := &Strip{Rare: map[*kernel.If]bool{}}
 	if !c.stripParts(s, body) {
 		return nil, "what is beside the reductions has loops, checks or stores between them"
@@ -89,7 +90,7 @@ func (c Code) StripOf(v kernel.Ref, body *kernel.Block, d *kernel.Directive) (*S
 		s.Sums[i].Reduce = o
 	}
 	work, _ := analysis.HotWork(reduces[0].Body, s.Rare)
-	if work > 12*len(s.Sums) || len(s.Sums) > maxStripSums {
+	if work > 12*len(s.Sums) || len(s.Sums) > p.Sums {
 		return nil, fmt.Sprintf("%d reductions of %d instructions are too much for the registers", len(s.Sums), work)
 	}
 	s.Lanes = 1
@@ -127,22 +128,22 @@ func (c Code) StripOf(v kernel.Ref, body *kernel.Block, d *kernel.Directive) (*S
 			s.Bytes += o.Size
 		}
 	}
-	s.Columns = min(StripBytes/size, lanesBytes/s.Bytes/max(s.Lanes, 1)) / int64(s.Width) * int64(s.Width)
-	s.Slots = lanesBytes / s.Bytes
+	s.Columns = min(int64(p.StripBytes)/size, int64(p.ResultsBytes)/s.Bytes/max(s.Lanes, 1)) / int64(s.Width) * int64(s.Width)
+	s.Slots = int64(p.ResultsBytes) / s.Bytes
 	if s.Lanes == 0 && s.Slots/kernel.NumLanes < int64(s.Width) {
 		return nil, "the chunk results of a vector of columns have no room"
 	}
-	s.Rows, s.Ahead = stripRows, true
+	s.Rows, s.Ahead = int64(p.Rows), true
 	switch few := c.Machine.Registers <= 16; {
-	case len(s.Rare) == 0 && c.near(s, nearBytes):
-		s.Rows, s.Ahead = nearRows, false
+	case len(s.Rare) == 0 && c.near(s, int64(p.NearBytes)):
+		s.Rows, s.Ahead = int64(p.NearRows), false
 	case len(s.Rare) > 0 && few && c.near(s, int64(c.Machine.L2)):
-		s.Rows, s.Ahead = secondRows, false
+		s.Rows, s.Ahead = int64(p.SecondRows), false
 	case len(s.Rare) > 0 && few:
 		s.Ahead = false
 	}
-	if n < 2*stripRows && len(s.Rare) == 0 {
-		return nil, fmt.Sprintf("there are %d rows, fewer than %d", n, 2*stripRows)
+	if n < 2*int64(p.Rows) && len(s.Rare) == 0 {
+		return nil, fmt.Sprintf("there are %d rows, fewer than %d", n, 2*p.Rows)
 	}
 	if s.Columns < int64(s.Width) {
 		return nil, "the running sums of a vector of columns have no room"

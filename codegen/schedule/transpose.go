@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 	"healc/lang/types"
@@ -76,7 +77,7 @@ func (c Code) TranspositionOf(k *kernel.Kernel) (*Transposition, string) {
 }
 
 // Part is what parts of the axis across are multiples of, so that those of two threads share no lines of the operand.
-func (t *Transposition) Part() int64 { return int64(partBytes / t.Narrowest) }
+func (t *Transposition) Part() int64 { return int64(profile.Base().Plan.PartBytes / t.Narrowest) }
 
 // Take gives it the sizes of a directive.
 func (t *Transposition) Take(d *kernel.Directive) *Transposition {
@@ -147,10 +148,11 @@ func (s *scope) transpose() *kernel.Directive {
 		s.reject("transpose", why)
 		return nil
 	}
-	rows, cols, ahead := int64(tileRowBytes), int64(tileColBytes), int64(transposeAhead)
+	p := s.Machine.Profile.Transpose
+	rows, cols, ahead := int64(p.TileRows), int64(p.TileColumns), int64(p.Ahead)
 	what := fmt.Sprintf("tiles of %d by %d bytes", rows, cols)
 	if s.Machine.VectorBits < 512 && analysis.OnlyLoads(t.Body, t.Loads) {
-		rows, cols, ahead = LineBytes, narrowColBytes, LineBytes
+		rows, cols, ahead = LineBytes, int64(p.NarrowColumns), LineBytes
 		what = "a line of each row of the operand: the second-level cache has room for few"
 	}
 	d := kernel.NewDirective("transpose", t.Axes[t.Across].Var, rows/int64(t.Narrowest), cols/int64(t.Widest)).
@@ -166,7 +168,7 @@ func (s *scope) transpose() *kernel.Directive {
 		if !ok {
 			continue
 		}
-		if n, known := s.SizeOf(l.Param); known && n < LargeInput ||
+		if n, known := s.SizeOf(l.Param); known && n < int64(s.Machine.Profile.Prefetch.LargeInput) ||
 			kernel.Directives(d.Sub).OfBuffer("prefetch", l.Param) != nil {
 			continue
 		}
@@ -177,7 +179,7 @@ func (s *scope) transpose() *kernel.Directive {
 		}
 		for _, term := range l.At.Terms {
 			if n, known := term.Coef.Const(); known && n != 0 && term.Var == t.Axes[t.Across].Var {
-				d.Add(prefetch(l.Param, 1).Set("row", rowsAhead).
+				d.Add(prefetch(l.Param, 1).Set("row", int64(p.RowsAhead)).
 					Because("its pieces of a row are too short for the processor's own prefetcher"))
 			}
 		}

@@ -119,6 +119,6 @@ func (s *scope) speculation(body *kernel.Block) *kernel.Directive {
 	if s.brief || len(analysis.RareBranches(body)) == 0 {
 		return nil
 	}
-	return kernel.NewDirective("speculate", scalarNone, hotVectors).
+	return kernel.NewDirective("speculate", scalarNone, int64(s.Machine.Profile.Loops.Speculated)).
 		Because("operands that are no residues are rare, and asked for once a block")
 }

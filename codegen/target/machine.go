@@ -11,6 +11,7 @@ import (
 	x86 "golang.org/x/sys/cpu"
 
 	"healc/codegen"
+	"healc/codegen/target/profile"
 )
 
 // Machine has the properties of a processor on which the shape of generated code depends. It never changes a result.
@@ -20,7 +21,6 @@ type Machine struct {
 	Registers  int  // vector registers; 0 is 32
 	NoFMA      bool // a fused multiply-add is a call
 	Scale      bool // there is vscalef
-	Narrow     bool // one iteration at a time, in loops as they stand in the kernel
 	Device     bool // a thread of a GPU, see codegen/llvm/device
 	IFMA       bool // 512-bit vectors have multiply-adds of 52-bit integers
 	Mul64      bool // 512-bit vectors have products of 64-bit integers that cost no more than others
@@ -30,6 +30,9 @@ type Machine struct {
 	EvenProducts bool // x86: products of 32-bit integers are those of the even elements of two vectors
 	Split        bool // vectors are longer than registers, see Note [Emulated vectors]
 	L1, L2       int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
+
+	Profile *profile.Profile // what was measured about it; nil is that of any processor with AVX-512
+	By      string           // what the profile was chosen by
 }
 
 // MultipliesDoubles says that the shortest products of numbers of 52 bits are those of doubles, see Note [Digits].
@@ -45,6 +48,9 @@ func (m Machine) WithDefaults() Machine {
 	set(&m.Registers, 32)
 	set(&m.L1, 32<<10)
 	set(&m.L2, 512<<10)
+	if m.Profile == nil {
+		m.Profile, m.By = profile.Named("generic-avx512"), "nothing"
+	}
 	return m
 }
 
@@ -60,8 +66,7 @@ var (
 		"knm"}
 	avx512ifma = []string{"cannonlake", "icelake", "tigerlake", "rocketlake", "sapphirerapids", "emeraldrapids",
 		"graniterapids", "diamondrapids", "znver4", "znver5"}
-	avx512mul64 = []string{"znver4", "znver5"} // slow elsewhere: docs/tuning/transforms.md
-	avx2        = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake",
+	avx2 = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake",
 		"raptorlake",
 		"meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest", "gracemont", "grandridge",
 		"clearwaterforest"}
@@ -73,9 +78,18 @@ func MachineOf(t codegen.Target) Machine {
 	triple := t.Triple
 	cpu, made := SplitName(t.CPU)
 	m := Machine{Split: made != ""}
+	about := profile.Processor{Name: cpu}
+	if cpu == "" && triple == "" {
+		about = host()
+		about.ARM = runtime.GOARCH == "arm64"
+	}
 	if cpu == "" {
 		m.L1, m.L2 = hostCaches()
 	}
+	if triple != "" {
+		about.ARM = strings.HasPrefix(triple, "aarch64")
+	}
+	m.Profile, m.By = profile.For(about)
 	if triple == "" && runtime.GOARCH != "amd64" || triple != "" && !strings.HasPrefix(triple, "x86_64") {
 		m.VectorBits, m.Registers = 128, 32
 		return m.WithDefaults()
@@ -89,14 +103,12 @@ func MachineOf(t codegen.Target) Machine {
 		return longest
 	}
 	wide, half, integer := fits(avx512), fits(avx2), fits(avx512ifma)
-	quick := fits(avx512mul64) > 0
 	has := map[string]bool{"avx512f": wide > half, "avx512bw": wide > half && !strings.HasPrefix(cpu, "kn"),
 		"avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
 	if cpu == "" {
 		has = map[string]bool{"avx512f": x86.X86.HasAVX512F, "avx512bw": x86.X86.HasAVX512BW,
 			"avx512ifma": x86.X86.HasAVX512IFMA,
 			"avx2":       x86.X86.HasAVX2, "fma": x86.X86.HasFMA && x86.X86.HasAVX}
-		quick = hostIsAMD() // those with AVX-512 are the ones of avx512mul64
 	}
 	for _, f := range strings.Split(t.Features, ",") {
 		if f = strings.TrimSpace(f); f != "" {
@@ -116,7 +128,7 @@ func MachineOf(t codegen.Target) Machine {
 	m.IFMA = has["avx512f"] && has["avx512ifma"]
 	m.IntSums = has["avx512f"] || has["avx2"]
 	m.EvenProducts = m.IntSums
-	m.Mul64 = quick && has["avx512f"]
+	m.Mul64 = m.Profile.NTT.Words != 0 && has["avx512f"]
 	m.PairSums = !has["avx512f"] || has["avx512bw"]
 	return m.WithDefaults()
 }
@@ -124,17 +136,38 @@ func MachineOf(t codegen.Target) Machine {
 // hostCaches are the sizes of the data caches of one core of this machine, as far as they are known.
 var hostCaches = sync.OnceValues(func() (first, second int) { return cacheSize(1), cacheSize(2) })
 
-// hostIsAMD asks Linux who made the processor.
-var hostIsAMD = sync.OnceValue(func() bool {
+// host is what Linux says of the first processor of this machine; nothing where it does not say.
+var host = sync.OnceValue(func() profile.Processor {
 	f, err := os.Open("/proc/cpuinfo")
 	if err != nil {
-		return false
+		return profile.Processor{}
 	}
 	defer f.Close()
-	start := make([]byte, 256) // of a text of kilobytes for each processor
+	start := make([]byte, 8<<10) // of a text of kilobytes for each processor
 	n, _ := io.ReadFull(f, start)
-	return strings.Contains(string(start[:n]), "AuthenticAMD")
+	return processor(string(start[:n]))
 })
+
+// processor reads the first entry of /proc/cpuinfo. What is not there, or no number, stays zero.
+func processor(text string) profile.Processor {
+	var p profile.Processor
+	text, _, _ = strings.Cut(text, "\n\n")
+	for _, line := range strings.Split(text, "\n") {
+		key, value, _ := strings.Cut(line, ":")
+		value = strings.TrimSpace(value)
+		switch strings.TrimSpace(key) {
+		case "vendor_id":
+			p.Vendor = value
+		case "cpu family":
+			p.Family, _ = strconv.Atoi(value)
+		case "model":
+			p.Model, _ = strconv.Atoi(value)
+		case "flags":
+			p.Features = strings.Fields(value)
+		}
+	}
+	return p
+}
 
 // cacheSize asks Linux for the size of a data cache of the first processor; 0 when it does not say.
 func cacheSize(level int) int {

@@ -14,6 +14,7 @@ import (
 	"healc/codegen/gpu"
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target/profile"
 	"healc/internal/backend"
 	"healc/internal/cache"
 	"healc/internal/identity"
@@ -40,6 +41,9 @@ type Debug struct {
 	Timer  *Timer          // nil: not measured
 	// Vectors says that programs that run briefly get vector code, too: for tests of it.
 	Vectors bool
+	// Profile and Reschedule are those of llvm.Options, for tests of schedules; nothing is kept in the cache then.
+	Profile    *profile.Profile
+	Reschedule func(k *kernel.Kernel, s *kernel.Schedule)
 }
 
 // Module is a program whose functions become kernels and machine code.
@@ -139,7 +143,12 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 		return &codegen.Artifact{Plan: km.Plan}, "", nil
 	}
 	t := m.opts.Target
-	opts := llvm.Options{Efforts: m.efforts(km), Took: m.opts.Debug.Timer.took()}
+	debug := m.opts.Debug
+	opts := llvm.Options{Efforts: m.efforts(km), Took: debug.Timer.took(), Profile: debug.Profile,
+		Reschedule: debug.Reschedule}
+	if debug.Profile != nil || debug.Reschedule != nil {
+		m.opts.Cache = nil
+	}
 	if m.opts.Cache != nil {
 		defer m.opts.Debug.Timer.Stage("codegen")()
 		var text strings.Builder

@@ -84,7 +84,10 @@ type Param struct {
 	// it, at the index where it then writes, and before.
 	InPlace bool
 	Work    bool // of an output: it is read, too, each element only by the iteration of the axes that writes it
-	Stream  bool // of an output that is not read: where it is large, what is written need not stay in a cache
+	// Stream marks an output that is not read and is written past the caches, as it would not be found there: the
+	// kernel's buffers, which pass through the caches while it runs, are larger than what a core can call its own, and
+	// the output is no small part of them (docs/tuning/streaming-stores.md).
+	Stream bool
 	// Local is memory of the kernel itself, for which no buffer is passed: each iteration of the axes writes an element
 	// before it reads it. It is an output in Out, and in Work where what was read may be written again, and stands
 	// behind all other parameters.
@@ -92,14 +95,6 @@ type Param struct {
 	Shape []abi.Extent
 	Elems []types.Dim // strides in elements, for the text form and bounds checks; nil means row-major
 }
-
-// An output that is marked Stream is written past the caches when it would not be found there: the kernel's
-// buffers, which pass through the caches while it runs, are larger than what a core can call its own, and the output
-// is no small part of them. The sizes are measured: docs/tuning/streaming-stores.md.
-const (
-	StreamTraffic = 32 << 20 // bytes of all buffers of the kernel
-	StreamOutput  = 4 << 20  // bytes of the output
-)
 
 // Buffers is the number of parameters for which a buffer is passed: all but local ones.
 func (k *Kernel) Buffers() int {

@@ -2,7 +2,9 @@ package fusion
 
 import (
 	"strconv"
+	"sync"
 
+	"healc/codegen/target/profile"
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/ir/scalar"
@@ -10,9 +12,9 @@ import (
 )
 
 // Note [Recompute or materialise]: a value that several consumers want, or one consumer at more indices than it has,
-// can be computed anew each time or written to memory once. Cost is counted in scalar operations. Memory costs byteCost
+// can be computed anew each time or written to memory once. Cost is counted in scalar operations. Memory costs byte_cost
 // for each byte that moves: a written line is fetched first, so twice the size for writing and once for each kernel
-// that reads it back, plus launchCost for a kernel more. Computing anew costs the operations behind one element (as far
+// that reads it back, plus launch_cost for a kernel more. Computing anew costs the operations behind one element (as far
 // as they are not materialised themselves) times the number of evaluations but one; one on indices costs nothing,
 // because reading it back would be one, too. Evaluations are not the consumers' elements: a kernel computes what
 // depends on its outer axes alone once for these (Note [Placement] in passes/bufferize/lower), so the mean of a row
@@ -25,14 +27,22 @@ import (
 // element, as the variance of a vector needs its mean, and the two share no kernel: there one would follow the other on
 // one thread, while the chunks of each can be computed on all.
 const (
-	byteCost    = 2.5     // operations in the time of one byte: docs/tuning/fusion-costs.md
-	launchCost  = 2000    // operations that take as long as launching a kernel
-	fewThreads  = 32      // fewer outer indices than this do not keep the threads busy
-	smallWork   = 1 << 15 // a computation up to this size may run on one thread
-	longLoop    = 1 << 17 // from here on a reduction is cut into chunks: splitMinimum in passes/bufferize/lower
+	longLoop    = 1 << 17 // from here on a reduction is cut into chunks: plan.split_least of the base profile
 	nominalSize = 1024    // stands for a shape parameter
 	callCost    = 10000   // a recursive call
 )
+
+// costs are what the estimates rest on. A plan serves several processors, so they are those of the base profile
+// (docs/tuning/fusion-costs.md).
+var costs = sync.OnceValue(func() (c struct {
+	profile.Fusion
+	byteCost, launchCost, fewThreads, smallWork float64
+}) {
+	c.Fusion = profile.Base().Fusion
+	c.byteCost = float64(c.ByteCost) / 10
+	c.launchCost, c.fewThreads, c.smallWork = float64(c.LaunchCost), float64(c.FewThreads), float64(c.SmallWork)
+	return c
+})
 
 // sizeOf estimates an extent.
 func sizeOf(d types.Dim) float64 {
@@ -64,7 +74,7 @@ func storeCost(op *ir.Op, kernels int) float64 {
 	for _, r := range op.Results {
 		bytes += bytesOf(r.Type)
 	}
-	return (2+float64(kernels))*bytes*byteCost + launchCost
+	return (2+float64(kernels))*bytes*costs().byteCost + costs().launchCost
 }
 
 // figure prints a cost, in three digits: it is an estimate.

@@ -181,7 +181,7 @@ func (g *group) even() bool {
 // rowsOf reports that one shape is the other, or a beginning of it that has elements enough for all threads.
 func rowsOf(x, y types.Shape) bool {
 	n := min(len(x), len(y))
-	return x[:n].Equal(y[:n]) && (len(x) == len(y) || n > 0 && elems(x[:n]) >= fewThreads)
+	return x[:n].Equal(y[:n]) && (len(x) == len(y) || n > 0 && elems(x[:n]) >= costs().fewThreads)
 }
 
 // rowBenefit says what is gained by computing rows and what belongs to each of them in one kernel.
@@ -213,7 +213,7 @@ func (p *planner) benefit(h, g *group) string {
 			return "both read " + p.name(v) + " over the same iteration space"
 		}
 	}
-	if h.work+g.work <= launchCost {
+	if h.work+g.work <= costs().launchCost {
 		return "same iteration space, and both are small"
 	}
 	return ""

@@ -8,12 +8,10 @@ import (
 // Note [Loops in kernels]: a loop whose state is few scalars is one kernel, unless a step of it has work for
 // many threads. Work is counted in elements that the kernel would compute for one step: values of one
 // element once each, what the yields want of tensors for each element anew, because a kernel holds no
-// tensors (see package bufferize). Above stepWork the loop is a step of the plan, with kernels in it.
+// tensors (see package bufferize). Above step_work the loop is a step of the plan, with kernels in it.
 
-// stepWork is the work of a step above which a loop runs kernels. A launch takes as long as launchCost. Larger steps in
-// one kernel save launches, but each kernel that wants a result of the loop holds the whole loop, and takes long to
-// compile (docs/tuning/fusion-costs.md).
-const stepWork = 1 << 13
+// Note [Steps as kernels]: a launch takes as long as launch_cost. Larger steps in one kernel save launches, but each
+// kernel that wants a result of the loop holds the whole loop, and takes long to compile (docs/tuning/fusion-costs.md).
 
 // loopFits reports that a loop can stand in a kernel, and should.
 func loopFits(m *ir.Module, op *ir.Op) bool {
@@ -25,7 +23,7 @@ func loopFits(m *ir.Module, op *ir.Op) bool {
 			return false // a kernel without elements takes no steps, and a step may stop the program
 		}
 	}
-	return regionWork(op.Regions[0]) <= stepWork
+	return regionWork(op.Regions[0]) <= float64(costs().StepWork)
 }
 
 // regionWork estimates the work of evaluating a region in a kernel.

@@ -102,7 +102,7 @@ func (p *planner) fitsKernel(op *ir.Op) bool {
 	}
 	fits, updates := true, 0
 	for _, r := range op.Regions {
-		fits = fits && (tensors || blockWork(r) <= smallWork)
+		fits = fits && (tensors || blockWork(r) <= costs().smallWork)
 		ir.Walk(r, func(in *ir.Op) {
 			switch {
 			case in.Def.Class == ir.Host && in.Def != ops.Call:
@@ -311,16 +311,13 @@ func (p *planner) inPlace(update *ir.Op) bool {
 	return !slices.Contains(p.block.Yields, x)
 }
 
-// manyElems is the size from which writing a few elements in place beats writing all of them.
-const manyElems = 256
-
 // replacesFew reports an update that replaces a small part of a large tensor.
 func replacesFew(op *ir.Op) bool {
 	if op.Def != ops.Update {
 		return false
 	}
 	n := elems(op.Type().Shape)
-	return n >= manyElems && elems(op.Dims("shape"))*8 <= n
+	return n >= float64(costs().ManyElems) && elems(op.Dims("shape"))*8 <= n
 }
 
 // changesMemory reports such an update of a tensor that is in memory, or of one that it changes there.
@@ -466,7 +463,7 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 		}
 		kernels[v.root] = true
 		inner := elems(v.root.Results[0].Type.Shape)
-		serial := c < threadsFor(op) && inner > c && (inner > smallWork/8 || work > smallWork)
+		serial := c < threadsFor(op) && inner > c && (inner > costs().smallWork/8 || work > costs().smallWork)
 		if loops(op) && v.level() < len(v.root.Results[0].Type.Shape) && serial {
 			return "a kernel of its own can use all threads"
 		}
@@ -501,9 +498,9 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 // a half.
 func threadsFor(op *ir.Op) float64 {
 	if op.Def.Class == ir.Reduce && elems(op.Args[0].Type.Shape) < longLoop*max(elems(op.Results[0].Type.Shape), 1) {
-		return fewThreads / 4
+		return costs().fewThreads / 4
 	}
-	return fewThreads
+	return costs().fewThreads
 }
 
 // readsNothing reports that op is computed from what is no memory: from indices, say.

@@ -12,7 +12,7 @@ import (
 // Note [Products stand alone]: a kernel that is one matrix product, with what makes its operands and what is done to
 // each element of the result, is scheduled in tiles (Note [Matrix products] in codegen/llvm). Anything else that has
 // loops in the same kernel makes it plain loops again: a second product, the sum of each row beside it, or a reduction
-// that takes the product's elements one by one. That costs tileGain times as long, which is nearly always more than
+// that takes the product's elements one by one. That costs tile_gain times as long, which is nearly always more than
 // memory for the result (docs/tuning/fusion-costs.md).
 
 // Note [Operands of products]: what computes an operand of such a product, a cast or a scale, is taken into its kernel,
@@ -20,24 +20,20 @@ import (
 // computed when it is packed, and not for every use. The left operand is packed again for each block of columns, the
 // right one by each thread for each of the few pieces that its rows are cut in. So the costs of Note [Recompute or
 // materialise] are those of few evaluations, and a cast is read from where it is, while a tanh before a wide product is
-// written to memory. The blocks depend on the machine, and a plan serves several: packedCols and rightPieces are round
+// written to memory. The blocks depend on the machine, and a plan serves several: packed_cols and right_pieces are round
 // numbers. Only straight-line code is packed. A product with a vector packs nothing: it uses each element of the matrix
 // once.
 //
 // A softmax before a product is left to a kernel of its own, where the sum of a row and its elements share the
 // exponentials (Note [Row caching] in ir/kernel/transform). Computing them again in the product takes longer
 // (docs/tuning/fusion-costs.md).
-const (
-	packedCols  = 384 // columns for which the left operand is packed once
-	rightPieces = 4   // times that the right one is packed, by all threads
-	pieceRows   = 128 // fewer rows are no piece of their own
-	sharedLeast = 6   // instructions that reductions and elements share in one kernel
-)
 
 // leftPackings and rightPackings are how often each element of an operand of product is computed.
-func leftPackings(product *ir.Op) float64 { return math.Ceil(lastExtent(product, 1) / packedCols) }
+func leftPackings(product *ir.Op) float64 {
+	return math.Ceil(lastExtent(product, 1) / float64(costs().PackedCols))
+}
 func rightPackings(product *ir.Op) float64 {
-	return min(math.Ceil(lastExtent(product, 2)/pieceRows), rightPieces)
+	return min(math.Ceil(lastExtent(product, 2)/float64(costs().PieceRows)), float64(costs().RightPieces))
 }
 
 // lastExtent is the extent of the axis of the result that is the i-th from the end.
@@ -104,7 +100,7 @@ func (p *planner) sharedWithReduction(op *ir.Op) *ir.Op {
 			}
 		}
 		for _, in := range p.block.Ops {
-			if own[in] && reduced[in] && in.Def.Class == ir.Pointwise && opCount(in) >= sharedLeast {
+			if own[in] && reduced[in] && in.Def.Class == ir.Pointwise && opCount(in) >= float64(costs().SharedLeast) {
 				return in
 			}
 		}
@@ -130,9 +126,6 @@ func (p *planner) behind(op *ir.Op, seen map[*ir.Op]bool, reduction func(*ir.Op)
 	}
 }
 
-// tileGain is by how much tiles are faster than plain loops (docs/tuning/fusion-costs.md).
-const tileGain = 8
-
 // tileLoss is the number of operations that plain loops for the product op take longer than tiles, 0 where it is
 // so small that its loops are unrolled anyway.
 func tileLoss(op *ir.Op) float64 {
@@ -140,10 +133,10 @@ func tileLoss(op *ir.Op) float64 {
 		return 0
 	}
 	own := ownWork(op)
-	if own < launchCost {
+	if own < costs().launchCost {
 		return 0
 	}
-	return own * (1 - 1.0/tileGain)
+	return own * (1 - 1.0/float64(costs().TileGain))
 }
 
 // standsAlone says why op has to be in memory so that a matrix product is the only loop of its kernel: op itself, or

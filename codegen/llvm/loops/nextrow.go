@@ -9,7 +9,6 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
-	"healc/codegen/schedule"
 	"healc/ir/kernel"
 	"healc/lang/types"
 )
@@ -18,7 +17,7 @@ import (
 // Note [The next row] in codegen/schedule.
 func NextRows(g *emit.Func, k *kernel.Kernel) map[*kernel.Load]Row {
 	out := map[*kernel.Load]Row{}
-	for l, far := range schedule.NextRows(k) {
+	for l, far := range g.Code().NextRows(k) {
 		if d := prefetch(g.Schedule, l.Param, "row"); d != nil {
 			if by, err := far.Mul(types.Lit(d.Get("row"))); err == nil {
 				out[l] = RowOf(d, by)
@@ -36,12 +35,14 @@ func aheadBy(g *emit.Func, row Row, d types.DType) value.Value {
 	if _, known := far.Const(); known || row.Level == ToL2 {
 		return n
 	}
+	p := g.Machine.Profile.Prefetch
+	least, most := int64(p.RowLeast), int64(p.RowMost)
 	key := fmt.Sprintf("ahead %s %d", far, d.Bytes())
 	v, there := g.DimCache[key]
 	if !there {
 		size := int64(d.Bytes())
-		inside := g.Entry.NewICmp(enum.IPredULE, g.Entry.NewSub(n, build.Int(build.I64, schedule.AheadLeast/size)),
-			build.Int(build.I64, (schedule.AheadMost-schedule.AheadLeast)/size))
+		inside := g.Entry.NewICmp(enum.IPredULE, g.Entry.NewSub(n, build.Int(build.I64, least/size)),
+			build.Int(build.I64, (most-least)/size))
 		v = g.Entry.NewSelect(inside, n, build.Int(build.I64, 0))
 		g.DimCache[key] = v
 	}

@@ -10,6 +10,7 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/codegen/schedule"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/lang/types"
 )
@@ -37,8 +38,6 @@ import (
 
 const (
 	LineBytes = schedule.LineBytes
-	// A row of fewer vectors is not worth looking for its lines.
-	MinStreamed = 8
 )
 
 // Streaming is which stores of a function go past the caches.
@@ -52,7 +51,7 @@ func leastStreamed(g *emit.Func) int {
 	if emit.State[Nest](g).Tiled {
 		return 1
 	}
-	return MinStreamed
+	return g.Machine.Profile.Stores.LeastVectors
 }
 
 // streamedStores are the stores of body that go past the caches, as the schedule has it.
@@ -189,8 +188,8 @@ func Pays(g *emit.Func, output int) value.Value {
 	if known {
 		return nil
 	}
-	big := g.Cur.NewICmp(enum.IPredSGE, sum, build.Int(build.I64, kernel.StreamTraffic))
-	return g.Cur.NewAnd(big, g.Cur.NewICmp(enum.IPredSGE, bytes, build.Int(build.I64, kernel.StreamOutput)))
+	big := g.Cur.NewICmp(enum.IPredSGE, sum, build.Int(build.I64, int64(profile.Base().Plan.StreamTraffic)))
+	return g.Cur.NewAnd(big, g.Cur.NewICmp(enum.IPredSGE, bytes, build.Int(build.I64, int64(profile.Base().Plan.StreamOutput))))
 }
 
 // StreamLines stores x, whole lines, past the caches, line after line: LLVM would put the stores of several lines where

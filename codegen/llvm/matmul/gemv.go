@@ -118,14 +118,11 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 // pages or half pages apart, their lines share a few sets of the first-level cache, which has room for the lines of one
 // vector. Then the second vector is some lines behind the first (docs/tuning/matrix-vector.md).
 
-// squaresBehind is by how many bytes.
-const squaresBehind = 512
-
 // lag is how many steps the second vector of sums is behind the first.
 func (t *tileGen) lag() value.Value {
 	main := t.Contraction.Y.Main
 	size := int64(t.Params[main.Param].DType.Bytes())
-	behind := build.Int(build.I64, max(squaresBehind/size, int64(t.lanes)))
+	behind := build.Int(build.I64, max(int64(t.Machine.Profile.Matmul.Behind)/size, int64(t.lanes)))
 	row := value.Value(build.Int(build.I64, 0))
 	for _, term := range main.At.Terms {
 		if term.Var == t.Col.Var {
@@ -213,12 +210,10 @@ func (t *tileGen) broadcastX(kk value.Value, u int64) value.Value {
 	return t.Splat(l)
 }
 
-// streamRows is how many rows of y are added to the sums at once, so that these are read and written the less.
-const streamRows = 8
-
 // stream computes the n columns from column at of one row: y is read as it lies in memory, row after row, as in
 // a vector times a matrix. The sums are in memory that stays in the first-level cache (Note [Outer-axis reductions]).
 func (c *writer) stream(at, n value.Value) {
+	rows := int64(c.Machine.Profile.Matmul.StreamRows) // of y are added to the sums at once
 	reg := build.RegisterType(c.acc)
 	cells := func(j value.Value, width int) value.Value {
 		p := value.Value(c.Cur.NewGetElementPtr(reg, c.xs, j))
@@ -271,9 +266,9 @@ func (c *writer) stream(at, n value.Value) {
 			st := c.Cur.NewStore(zero, cells(j, width))
 			st.Align = lir.Align(analysis.ArithmeticType(c.acc).Bytes())
 		})
-		full := c.Cur.NewAnd(kk, build.Int(build.I64, -streamRows))
-		c.For(build.Int(build.I64, 0), full, streamRows, nil, func(kk value.Value, _ []value.Value) []value.Value {
-			add(kk, streamRows, false)
+		full := c.Cur.NewAnd(kk, build.Int(build.I64, -rows))
+		c.For(build.Int(build.I64, 0), full, rows, nil, func(kk value.Value, _ []value.Value) []value.Value {
+			add(kk, rows, false)
 			return nil
 		})
 		c.For(full, kk, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
@@ -283,15 +278,15 @@ func (c *writer) stream(at, n value.Value) {
 		c.streamDone(at, n, load)
 		return
 	}
-	head := c.Kk % streamRows
+	head := c.Kk % rows
 	if head == 0 {
-		head = min(c.Kk, streamRows)
+		head = min(c.Kk, rows)
 	}
 	add(build.Int(build.I64, 0), head, true)
 	if head < c.Kk {
-		c.For(build.Int(build.I64, head), build.Int(build.I64, c.Kk), streamRows, nil,
+		c.For(build.Int(build.I64, head), build.Int(build.I64, c.Kk), rows, nil,
 			func(kk value.Value, _ []value.Value) []value.Value {
-				add(kk, streamRows, false)
+				add(kk, rows, false)
 				return nil
 			})
 	}

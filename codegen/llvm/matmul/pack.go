@@ -45,7 +45,7 @@ func (c *writer) put(x, mem, at value.Value) {
 func (c *writer) copyAcross(k chain, from, to value.Value, whole bool) {
 	c.For(build.Int(build.I64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
 		c.Env[c.Row.Var], c.Env[c.Chains.Axis.Var] = emit.Val{V: from},
-			emit.Val{V: c.Add(k.at, c.Add(kk, build.Int(build.I64, acrossAhead)))}
+			emit.Val{V: c.Add(k.at, c.Add(kk, build.Int(build.I64, int64(c.Machine.Profile.Matmul.AcrossAhead))))}
 		main := c.X.Main
 		elem, line := build.MemoryType(c.Params[main.Param].DType), 64/int64(c.Params[main.Param].DType.Bytes())
 		p := c.Addr(main.Param, c.AddressOf(main.At).Base)

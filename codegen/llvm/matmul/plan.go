@@ -6,8 +6,8 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/loops"
-	"healc/codegen/schedule"
 	"healc/codegen/target"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 	"healc/ir/scalar"
@@ -42,50 +42,27 @@ type Schedule struct {
 }
 
 const (
-	nominalExtent = 1024 // for an extent that is not known
+	nominalExtent = 1024    // for an extent that is not known
+	page          = 4 << 10 // bytes
 
-	maxStack = 512 << 10
-
-	// Note [Side by side]
-	//
-	// With 16 registers a tile has two vectors, so that an element of x meets two multiply-adds. With 32 it meets four.
-	// Where rows of x are a multiple of a page apart, the lines of a tile share a few sets of the first-level cache,
-	// and the panels drive them out. So rows are copied there, with the elements of a step side by side, and transposed
-	// if they lie along k. The copy pays for many panels only, so the block of y is as large as the stack allows: more
-	// than the second-level cache holds, but it is read in order (docs/tuning/matrix-products.md).
-	BesideBlock  = 1 << 20
-	besideSteps  = 512     // of a piece: unfinished sums come and go the less
-	besideTiles  = 16      // of rows and more; with fewer, copies of y cost more
-	besidePanels = 16      // for rows that share sets, twice as many for others
-	besideBytes  = 4 << 10 // of a row, for others
-	page         = 4 << 10
-
-	// Note [Low tiles]
-	//
-	// Tiles of 3 by 4 read 7 times for 12 multiply-adds, tiles of 6 by 2 8 times. That tells where something else
-	// shares the core's ports for reading, as long as y comes from the first-level cache and tiles are not too short
-	// for their ends (docs/tuning/matrix-products.md).
-	LowRows  = 3
-	LowVecs  = 4
-	lowSteps = 48
-	lowTiles = 16
-
-	// A piece of the chains: long, because between pieces the sums go through memory; so short that the rows of a tile
-	// stay in the first-level cache, and a block of some panels in the second (docs/tuning/matrix-products.md).
-	pieceSteps  = 384
-	acrossAhead = 16 // steps of k of which lines are asked for ahead
-	bandTiles   = 8  // tiles of rows of x that lie across
-	chunkRows   = 64
-
-	// Vectors of sums whose squares take turns where a square has less than whole lines: the chain of one takes longer
-	// than transposing its elements (docs/tuning/matrix-vector.md).
-	turnedVectors = 2
-
-	aheadBytes = 128 << 10 // of rows of a matrix by a vector that are asked for ahead
-
-	// Columns for which a left operand that is computed is packed once; see packedCols in passes/fusion.
-	computedCols = 384
+	// The height and the width of low tiles, in rows and vectors.
+	LowRows = 3
+	LowVecs = 4
 )
+
+// Note [Side by side]
+//
+// With 16 registers a tile has two vectors, so that an element of x meets two multiply-adds. With 32 it meets four.
+// Where rows of x are a multiple of a page apart, the lines of a tile share a few sets of the first-level cache, and
+// the panels drive them out. So rows are copied there, with the elements of a step side by side, and transposed if
+// they lie along k. The copy pays for many panels only, so the block of y is as large as the stack allows: more than
+// the second-level cache holds, but it is read in order (docs/tuning/matrix-products.md).
+
+// Note [Low tiles]
+//
+// Tiles of 3 by 4 read 7 times for 12 multiply-adds, tiles of 6 by 2 8 times. That tells where something else shares
+// the core's ports for reading, as long as y comes from the first-level cache and tiles are not too short for their
+// ends (docs/tuning/matrix-products.md).
 
 // String says what was decided, for people.
 func (c *Contraction) String() string {
@@ -119,6 +96,7 @@ func (c *Contraction) String() string {
 
 // Plan decides how c is computed on a machine; false when the plain loop is as good.
 func (c *Contraction) Plan(mach target.Machine) bool {
+	p := mach.Profile.Matmul
 	reg := analysis.ArithmeticType(c.acc)
 	size := int64(reg.Bytes())
 	if reg.IsFloat() && mach.NoFMA {
@@ -142,7 +120,7 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 	}
 	c.steps = c.Kk
 	if c.m == 1 {
-		return c.planVector()
+		return c.planVector(mach)
 	}
 	if c.pairs = mach.PairSums && c.narrow(c.X) && c.narrow(c.Y); c.pairs {
 		c.steps = (c.Kk + 1) / 2
@@ -172,14 +150,14 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 	c.PackY = !direct || c.pairs || c.Kk*c.n*size > 64<<10 && c.m > 2*int64(c.Rows)
 
 	if mach.Registers < 32 {
-		c.SideBySide = c.PackX && c.xAcross || c.PackY && !c.Free && c.besidePays()
+		c.SideBySide = c.PackX && c.xAcross || c.PackY && !c.Free && c.besidePays(p)
 		c.PackX = c.PackX || c.SideBySide
 	}
 
 	c.Piece = c.steps
-	long := int64(pieceSteps)
+	long := int64(p.PieceSteps)
 	if c.SideBySide {
-		long = besideSteps
+		long = int64(p.BesideSteps)
 	}
 	if c.Free {
 		c.Piece = long
@@ -191,18 +169,18 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 	whole := (c.n + c.Panel - 1) / c.Panel * c.Panel
 	most64 := whole
 	if c.PackY {
-		block := int64(min(maxStack, mach.L2/2))
+		block := int64(min(p.StackBytes, mach.L2/2))
 		switch {
 		case c.SideBySide:
-			block = BesideBlock
+			block = int64(p.BesideBlock)
 		case computed:
-			block = maxStack
+			block = int64(p.StackBytes)
 		}
 		most64 = block / (c.Piece * size) / c.Panel * c.Panel
 	} else if c.m*c.n*c.Kk > 1<<18 {
 		most64 = 8 * c.Panel
 		if computed {
-			most64 = max(most64, computedCols/c.Panel*c.Panel)
+			most64 = max(most64, int64(profile.Base().Fusion.PackedCols)/c.Panel*c.Panel)
 		}
 	}
 	if most64 < c.Panel {
@@ -213,7 +191,7 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 	tile := int64(c.Rows)
 	c.far = (c.Piece*size+63)/64*64/size + 64/size // rows that follow each other are not 4096 bytes apart
 	if c.xAcross && c.PackX {
-		c.band = tile * min(bandTiles, max(maxStack/2/(c.Piece*tile*size), 1))
+		c.band = tile * min(int64(p.BandTiles), max(int64(p.StackBytes)/2/(c.Piece*tile*size), 1))
 		if !c.Free {
 			c.band = min(c.band, (c.m+tile-1)/tile*tile)
 		}
@@ -222,9 +200,9 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 	if c.SideBySide {
 		c.far = tile
 	}
-	most64 = (chunkRows + tile - 1) / tile
+	most64 = (int64(p.ChunkRows) + tile - 1) / tile
 	if c.apart { // the right operand is copied again for every chunk
-		most64 = min(2*most64, max(maxStack/2/(c.BlockCols*size)/tile, 1))
+		most64 = min(2*most64, max(int64(p.StackBytes)/2/(c.BlockCols*size)/tile, 1))
 	}
 	c.Chunk = most64 * tile
 	return true
@@ -232,8 +210,9 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 
 // lowPays reports that tiles are lower than wide, see Note [Low tiles].
 func (c *Contraction) lowPays(mach target.Machine, vectors int64) bool {
-	if mach.Registers >= 32 || c.Free || c.Fma.In.Op != scalar.Fma || vectors%LowVecs != 0 || c.m < lowTiles*LowRows ||
-		c.Kk < lowSteps {
+	p := mach.Profile.Matmul
+	if mach.Registers >= 32 || c.Free || c.Fma.In.Op != scalar.Fma || vectors%LowVecs != 0 || c.m < int64(p.LowTiles)*LowRows ||
+		c.Kk < int64(p.LowSteps) {
 		return false
 	}
 	_, across, ok := c.strides(c.Y, c.Col.Var)
@@ -242,13 +221,13 @@ func (c *Contraction) lowPays(mach target.Machine, vectors int64) bool {
 }
 
 // besidePays reports that rows of x that lie along k are copied with the elements of a step side by side.
-func (c *Contraction) besidePays() bool {
+func (c *Contraction) besidePays(p profile.Matmul) bool {
 	along, across, ok := c.strides(c.X, c.rowVar())
-	if !ok || along != 1 || c.m < besideTiles*int64(c.Rows) {
+	if !ok || along != 1 || c.m < int64(p.BesideTiles)*int64(c.Rows) {
 		return false
 	}
 	panels, size := c.n/c.Panel, int64(c.k.Params[c.X.Main.Param].DType.Bytes())
-	return across*size%page == 0 && panels >= besidePanels || c.Kk*size >= besideBytes && panels >= 2*besidePanels
+	return across*size%page == 0 && panels >= int64(p.BesidePanels) || c.Kk*size >= int64(p.BesideBytes) && panels >= 2*int64(p.BesidePanels)
 }
 
 // tileVectors is the width of tiles: the wider they are, the fewer reads there are for a multiply-add. A panel of
@@ -271,7 +250,8 @@ func tileVectors(vectors int64, mach target.Machine) int {
 
 // planVector is Plan for one row, where y is read once and bounds the time: it is not copied. Where its rows lie
 // across k, they are streamed; along k, squares are transposed in registers.
-func (c *Contraction) planVector() bool {
+func (c *Contraction) planVector(mach target.Machine) bool {
+	p := mach.Profile.Matmul
 	size := int64(analysis.ArithmeticType(c.acc).Bytes())
 	along, across, ok := c.strides(c.Y, c.Col.Var)
 	if c.Free { // one of them is a shape parameter
@@ -286,7 +266,7 @@ func (c *Contraction) planVector() bool {
 	switch {
 	case ok && across == 1:
 		c.ByRows = true
-		c.BlockCols = schedule.StripBytes / size
+		c.BlockCols = int64(mach.Profile.Columns.StripBytes) / size
 		if c.fixed(c.Col) {
 			c.BlockCols = min(c.BlockCols, c.n)
 		}
@@ -294,14 +274,14 @@ func (c *Contraction) planVector() bool {
 		c.Turned = true
 		c.Vecs = 1
 		if int64(c.lanes)*size < loops.LineBytes {
-			c.Vecs = turnedVectors
+			c.Vecs = p.VectorTurns
 		}
 		c.Panel = int64(c.Vecs * c.lanes)
 		c.BlockCols = c.Panel
 		_, _, ok = c.strides(c.X, c.rowVar())
 		c.PackX = !ok || !c.inMemory(c.X)
 		c.far = c.Kk
-		if c.PackX && (c.Kk*size > maxStack/2 || !c.fixed(c.Chains.Axis)) {
+		if c.PackX && (c.Kk*size > int64(p.StackBytes)/2 || !c.fixed(c.Chains.Axis)) {
 			return false
 		}
 	default:
@@ -437,18 +417,12 @@ func (c *Contraction) batch() int64 {
 //
 // The grid follows from the kernel alone, not from the machine, because a library has one plan and code for several. A
 // machine rounds to its panels and tiles.
-const (
-	unitRows  = 32
-	unitBytes = 256 // of columns
-	wideUnits = 4   // times as wide where both operands are copied
-	evenUnits = 16
-)
-
 // grid is how many parts of the outer direction there are and how many of the inner in each of them; byRows when the
 // outer one is the rows.
 func (c *Contraction) grid() (outer, inner int64, byRows bool) {
-	width := unitBytes / int64(analysis.ArithmeticType(c.acc).Bytes())
-	cols, rows := (c.n+width-1)/width, max(c.m/unitRows, 1)
+	p := profile.Base().Plan
+	width := int64(p.UnitBytes) / int64(analysis.ArithmeticType(c.acc).Bytes())
+	cols, rows := (c.n+width-1)/width, max(c.m/int64(p.UnitRows), 1)
 	x, y := c.copies()
 	wide := x && y
 	switch {
@@ -457,7 +431,7 @@ func (c *Contraction) grid() (outer, inner int64, byRows bool) {
 	case x != y:
 		byRows = x
 	default:
-		byRows = c.m > c.n || !x && cols < wideUnits
+		byRows = c.m > c.n || !x && cols < int64(p.WideUnits)
 	}
 	if outer, inner = cols, rows; byRows {
 		outer, inner = rows, cols
@@ -466,9 +440,9 @@ func (c *Contraction) grid() (outer, inner int64, byRows bool) {
 		}
 	}
 	if wide {
-		unit := int64(wideUnits)
+		unit := int64(p.WideUnits)
 		if byRows {
-			unit *= width / unitRows
+			unit *= width / int64(p.UnitRows)
 		}
 		outer = max((outer+unit/2)/unit, 1)
 	}
@@ -476,8 +450,8 @@ func (c *Contraction) grid() (outer, inner int64, byRows bool) {
 		outer = (outer + 3) / 4 * 4 // halves and quarters of equal size
 	}
 	outer = min(outer, 1<<10)
-	parts := int64(1)
-	for parts*2 <= inner && outer*parts*min(c.batch(), evenUnits) < evenUnits {
+	parts, even := int64(1), int64(p.EvenUnits)
+	for parts*2 <= inner && outer*parts*min(c.batch(), even) < even {
 		parts *= 2
 	}
 	return outer, parts, byRows
@@ -490,7 +464,7 @@ func (c *Contraction) copies() (x, y bool) {
 	}
 	size := int64(analysis.ArithmeticType(c.acc).Bytes())
 	along, _, ok := c.strides(c.X, c.rowVar())
-	x = !ok || !c.inMemory(c.X) || c.n*size >= 4*unitBytes && c.Kk*size >= 512 && along != 1
+	x = !ok || !c.inMemory(c.X) || c.n*size >= 4*int64(profile.Base().Plan.UnitBytes) && c.Kk*size >= 512 && along != 1
 	_, across, ok := c.strides(c.Y, c.Col.Var)
 	y = !ok || across != 1 || !c.inMemory(c.Y) || c.Kk*c.n*size > 64<<10
 	return x, y
@@ -499,7 +473,7 @@ func (c *Contraction) copies() (x, y bool) {
 // granule is the number of columns of which parts are multiples.
 func (c *Contraction) granule() int64 {
 	if c.ByRows {
-		return unitBytes / int64(analysis.ArithmeticType(c.acc).Bytes())
+		return int64(profile.Base().Plan.UnitBytes) / int64(analysis.ArithmeticType(c.acc).Bytes())
 	}
 	return c.Panel
 }

@@ -12,7 +12,7 @@ import (
 // prefetchResult asks for the lines of the result that the tile will write, or those that the next tile starts from,
 // while the chains run.
 func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
-	if t.Kk < farChain {
+	if t.Kk < int64(t.Machine.Profile.Matmul.FarChain) {
 		return
 	}
 	for _, l := range t.ReadAtTile() {
@@ -93,7 +93,7 @@ func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
 // else two at once.
 func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	along, across, ok := t.strides(t.Contraction.X, t.rowVar())
-	if !ok || along != 1 || t.SideBySide || t.pairs || t.Kk < farChain || t.cols != t.Panel || t.h != t.Rows {
+	if !ok || along != 1 || t.SideBySide || t.pairs || t.Kk < int64(t.Machine.Profile.Matmul.FarChain) || t.cols != t.Panel || t.h != t.Rows {
 		return
 	}
 	p := t.address(t.Contraction.X.Main.Param, t.Contraction.X.Main.At, k)
@@ -131,7 +131,7 @@ func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
 	param := t.Params[main.Param]
 	size := int64(param.DType.Bytes())
 	if t.pairs || !t.rowsFollow(main) || t.fixed(t.Chains.Axis) &&
-		(t.Kk*size < 1024 || t.Kk*size*t.Panel > aheadBytes) {
+		(t.Kk*size < 1024 || t.Kk*size*t.Panel > int64(t.Machine.Profile.Matmul.VectorAhead)) {
 		return
 	}
 	p := t.address(main.Param, main.At, k)

@@ -14,13 +14,6 @@ import (
 	"healc/ir/scalar"
 )
 
-// Chains of up to straight steps have no loop. Those of farChain steps and more take long enough to ask for what comes
-// next.
-const (
-	straight = 16
-	farChain = 128 // steps in whose time a line comes from far
-)
-
 // unroll is how many steps of the chains stand in the body of the loop. With more than 2, LLVM moves what products
 // together read so far up that registers run out.
 func (c *writer) unroll() int64 {
@@ -239,7 +232,7 @@ func (t *tileGen) carryRow(p value.Value, r int) value.Value {
 // chain runs the piece of the chains.
 func (t *tileGen) chain(k chain, sums []value.Value) []value.Value {
 	n, known := build.ConstantInt(k.n)
-	if known && n <= straight && t.alone { // in a loop over panels, LLVM would keep all rows of x in registers
+	if known && n <= int64(t.Machine.Profile.Matmul.Straight) && t.alone { // in a loop over panels, LLVM would keep all rows of x in registers
 		for kk := range n {
 			sums = t.step(build.Int(build.I64, 0), kk, sums)
 		}

@@ -262,11 +262,11 @@ func (n *Ntt) splat(x value.Value) value.Value {
 
 func (n *Ntt) num(x int64) value.Value { return build.SplatConst(build.Int(build.I64, x), n.w) }
 
-// nttAhead is how many bytes ahead the first pass fetches each of its streams, when the row is long: there are more of
-// them than the processor's own prefetchers follow, and no line of the row is in the caches yet. Those of the first
-// level are no place for them: the streams are a power of two apart, so that their lines displace each other
-// (docs/tuning/transforms.md).
-const nttAhead = 1024
+// Note [Prefetched streams]
+//
+// The first pass fetches each of its streams ahead when the row is long: there are more of them than the processor's
+// own prefetchers follow, and no line of the row is in the caches yet. Those of the first level are no place for them:
+// the streams are a power of two apart, so that their lines displace each other (docs/tuning/transforms.md).
 
 // Note [Single stages]
 //
@@ -549,7 +549,7 @@ func (n *Ntt) pass(p nttStages, settle int, lo, hi value.Value, many int64) {
 							x[i] = append(x[i], n.read(at(c, m), p.first == 0 && !n.inverse))
 							if p.first == 0 && !n.inverse && n.size*8 > int64(n.Machine.L2/4) {
 								loops.PrefetchLine(n.Func, loops.ToL2, n.Cur.NewGetElementPtr(build.I64, n.source,
-									n.Add(at(c, m), build.Int(build.I64, nttAhead/8))))
+									n.Add(at(c, m), build.Int(build.I64, int64(n.Machine.Profile.NTT.Ahead/8)))))
 							}
 						}
 					}

@@ -83,15 +83,11 @@ func (n *Ntt) squaresAt(t, settle int, b value.Value, side int64, factorsOf func
 	}
 }
 
-// nttTogether is how many squares of halves have their factors made before the first of them is done
-// (docs/tuning/transforms.md).
-const nttTogether = 16
-
 // squaresByFactors is squares one at a time, which spills less. Factors of halves take as long as their products. These
 // would wait for them, and the instructions that the processor looks ahead to would wait with them. So the factors of
 // some squares are made first.
 func (n *nttHalves) squaresByFactors(t, settle int, lo, hi value.Value, many int64) {
-	together, two := min(nttTogether, many), 2/t
+	together, two := min(int64(n.Machine.Profile.NTT.Together), many), 2/t
 	parts := two * nttHalvesParts
 	kept := n.Stack(n.vector(), int(together)*parts)
 	each := func(do func(k value.Value, at func(i int) value.Value)) {

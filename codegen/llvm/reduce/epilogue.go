@@ -18,10 +18,6 @@ import (
 // residue of a sum of products then takes as long as the sum of 32 of them. So the sums of some iterations are kept,
 // and the statements after them are done in vectors (docs/tuning/reductions.md).
 
-const (
-	keptSums = 64 // iterations
-)
-
 // rowSums is the code of such a loop.
 type rowSums struct {
 	g *emit.Func
@@ -50,16 +46,17 @@ var RowSumsForm = emit.ParallelForm{
 // run does the iterations [lo, hi), whole vectors of them.
 func (c *rowSums) run(lo, hi value.Value) {
 	g := c.g
+	most := int64(g.Machine.Profile.Reduce.Kept) / int64(c.w) * int64(c.w) // iterations whose sums are kept
 	kept := make([]value.Value, len(c.Sums))
 	for i, s := range c.Sums {
-		kept[i] = g.Stack(build.RegisterType(s.Type), keptSums)
+		kept[i] = g.Stack(build.RegisterType(s.Type), int(most))
 	}
 	first := &kernel.Block{Stmts: append([]kernel.Stmt{}, c.Before...)}
 	for _, s := range c.Sums {
 		first.Stmts = append(first.Stmts, s)
 	}
-	g.For(lo, hi, keptSums, nil, func(at value.Value, _ []value.Value) []value.Value {
-		n := g.Min(g.Cur.NewSub(hi, at), build.Int(build.I64, keptSums))
+	g.For(lo, hi, most, nil, func(at value.Value, _ []value.Value) []value.Value {
+		n := g.Min(g.Cur.NewSub(hi, at), build.Int(build.I64, most))
 		g.For(build.Int(build.I64, 0), n, 1, nil, func(j value.Value, _ []value.Value) []value.Value {
 			g.Env[c.v] = emit.Val{V: g.Cur.NewAdd(at, j)}
 			g.Block(first)

@@ -19,9 +19,6 @@ import (
 //
 // With AVX2 only reductions in lanes share one, and all but the last have them in memory (Note [Spilled accumulators]).
 
-// fusedRegisters is how many registers the accumulators of one loop may take.
-const fusedRegisters = 24
-
 // accumulatorGroup is one of the reductions of a loop.
 type accumulatorGroup struct {
 	r     *Reduction
@@ -76,7 +73,7 @@ scan:
 			if analysis.SameSpace(s, st) && !analysis.Reads(st, between) && !analysis.Stores(st.Body) &&
 				!analysis.LoadsFrom(st.Body, written) {
 				o := newReduction(g, st)
-				if v, n, ok := o.joins(); ok && v == w && (registers+n <= fusedRegisters || registers == 0) {
+				if v, n, ok := o.joins(); ok && v == w && (registers+n <= g.Machine.Profile.Reduce.FusedRegisters || registers == 0) {
 					registers += n
 					all, others = append(all, o), append(others, st)
 					continue

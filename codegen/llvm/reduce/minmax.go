@@ -32,10 +32,6 @@ import (
 // Doing an element twice changes no extreme, so elements that do not fill a vector are done by one that overlaps the
 // vector before it.
 
-// argumentRegisters is how many registers a vector takes of which the position is kept: its best, where that was, the
-// element and what compares them. Where there are 16, more groups keep the former in memory.
-const argumentRegisters = 4
-
 // argumentBlock is the number of elements whose positions are kept in 32 bits.
 const argumentBlock = 1 << 20
 
@@ -202,7 +198,7 @@ func (r *Reduction) argument(lo, hi value.Value) value.Value {
 	groups := groupsFor(sh)
 	if m := r.G.Machine; m.Registers < 32 {
 		bytes := max(4, analysis.ArithmeticType(r.D).Bytes())
-		groups = max(1, min(groups, m.Registers/argumentRegisters*m.VectorBits/(8*w*bytes)))
+		groups = max(1, min(groups, m.Registers/m.Profile.Reduce.ArgumentRegisters*m.VectorBits/(8*w*bytes)))
 	}
 	return r.whenLong(lo, hi, w, func() value.Value { return r.argumentByBlocks(lo, hi, w, groups) }, slow)
 }

@@ -90,7 +90,7 @@ func streamInterleaved(g *emit.Func, b *interleave, lo, hi, last value.Value, st
 	out.Fence = true
 	w := build.Int(build.I64, int64(b.w))
 	fits := value.Value(g.Cur.NewICmp(enum.IPredSGE, g.Cur.NewSub(hi, lo),
-		build.Int(build.I64, int64(loops.MinStreamed*b.w))))
+		build.Int(build.I64, int64(g.Machine.Profile.Stores.LeastVectors*b.w))))
 	for _, st := range stores {
 		if big := loops.Pays(g, st.Param); big != nil {
 			fits = g.Cur.NewAnd(fits, big)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -25,13 +26,7 @@ import (
 // It is done for the loops of one block over one axis that reads memory along it, because those run row after row;
 // loops that are vectorised over the columns around them would need a row for each. Values of the loops are numbered
 // (global value numbering): two with one number compute the same. A store and a load together cost about as much as
-// minRecompute instructions, and a slow instruction counts slowOp.
-
-const (
-	minRecompute = 6
-	slowOp       = 8
-	cacheBytes   = 256 << 10 // of all rows of a kernel: they lie on the stack, and in the second-level cache at worst
-)
+// plan.recompute instructions, and a slow instruction counts plan.slow_operation.
 
 // RowCache lets loops of k over the same row share what they compute, see Note [Row caching]. Rows whose length is
 // known only when the program runs are cached where versions says so, see Note [Row caching for any length].
@@ -232,7 +227,7 @@ func (l *rowLoop) recomputed(earlier []*rowLoop) []kernel.Ref {
 	var out []kernel.Ref
 	for _, st := range l.body.Stmts {
 		let, ok := st.(*kernel.Let)
-		if ok && last[let.ID] && costOf(let.ID, def, map[kernel.Ref]bool{}) >= minRecompute {
+		if ok && last[let.ID] && costOf(let.ID, def, map[kernel.Ref]bool{}) >= profile.Base().Plan.Recompute {
 			out = append(out, let.ID)
 		}
 	}
@@ -251,7 +246,7 @@ func costOf(x kernel.Ref, def map[kernel.Ref]*kernel.Let, seen map[kernel.Ref]bo
 	case scalar.Const, scalar.Bitcast:
 		n = 0
 	case scalar.Div, scalar.Sqrt, scalar.Rem:
-		n = slowOp
+		n = profile.Base().Plan.SlowOperation
 	}
 	for _, a := range let.In.Args {
 		if a != scalar.None {
@@ -271,7 +266,7 @@ func (c *rowCache) store(loops []*rowLoop, n int) (int, bool) {
 		t := c.k.Types[id]
 		extent, known := l.axis.Extent.Dim.Const()
 		size := extent * int64(t.Bytes())
-		if c.bytes+size > cacheBytes {
+		if c.bytes+size > int64(profile.Base().Plan.CacheBytes) {
 			return 0, false
 		}
 		i := slices.IndexFunc(l.body.Stmts, func(st kernel.Stmt) bool {

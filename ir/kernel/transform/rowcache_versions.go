@@ -3,6 +3,7 @@ package transform
 import (
 	"slices"
 
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -50,7 +51,7 @@ func rowCacheVersions(k *kernel.Kernel) bool {
 	long.Body = k.Body
 	known := &rowCache{k: &long, rows: c.rows, bytes: c.bytes}
 	known.block(long.Body)
-	most := (cacheBytes - known.bytes) / c.unknown.bytes
+	most := (int64(profile.Base().Plan.CacheBytes) - known.bytes) / c.unknown.bytes
 	for _, p := range c.unknown.params {
 		long.Params[p].Shape = []abi.Extent{{Dim: types.Lit(most)}}
 	}

@@ -1,6 +1,7 @@
 package transform
 
 import (
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/lang/types"
 )
@@ -14,13 +15,13 @@ func StreamStores(k *kernel.Kernel) {
 		n, known := sizeBytes(&k.Params[i])
 		sum, symbolic = min(sum+n, 1<<62), symbolic || !known
 	}
-	if sum < kernel.StreamTraffic && !symbolic {
+	if sum < int64(profile.Base().Plan.StreamTraffic) && !symbolic {
 		return
 	}
 	for i := range k.Params {
 		p := &k.Params[i]
 		n, known := sizeBytes(p)
-		p.Stream = (n >= kernel.StreamOutput || !known) && p.Out && !p.Work && !p.InPlace && !p.Local
+		p.Stream = (n >= int64(profile.Base().Plan.StreamOutput) || !known) && p.Out && !p.Work && !p.InPlace && !p.Local
 	}
 }
 

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 
+	"healc/codegen/target/profile"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/ops"
@@ -43,12 +44,6 @@ const (
 	splitProbe   splitMode = iota // find out the order and the extents
 	splitPartial                  // compute one chunk
 	splitFinal                    // combine the chunks
-)
-
-// Thresholds of the split, in elements. Below splitMinimum a second kernel costs more than a thread gains.
-const (
-	splitMinimum = 1 << 17
-	splitOuter   = 64 // more results than this keep the threads busy
 )
 
 // SplitReductions writes the partial kernels of the reductions of n that are worth it. The kernels of n read what those
@@ -145,15 +140,16 @@ func (s *splitReduce) worthIt() bool {
 	}
 	n, known := s.count.Const()
 	if !known {
-		return outer <= splitOuter
+		return outer <= int64(profile.Base().Plan.SplitResults)
 	}
-	least := 2 * s.order.Chunk()
+	p := profile.Base().Plan
+	least, many := 2*s.order.Chunk(), outer > int64(p.SplitResults)
 	if s.order == kernel.Columns {
 		// Rows of results are written together, so many of them do not hurt; leading results are threads enough.
 		lead, _ := s.leading().Const()
-		return n >= 2*least && lead <= splitOuter && n*outer >= splitMinimum
+		return n >= 2*least && lead <= int64(p.SplitResults) && n*outer >= int64(p.SplitLeast)
 	}
-	return n >= least && outer <= splitOuter && n*outer >= splitMinimum
+	return n >= least && !many && n*outer >= int64(p.SplitLeast)
 }
 
 // leading counts the results along the axes before the first reduced one.

@@ -1,0 +1,312 @@
+// Package profile has what was measured about processors: one file for each microarchitecture, in text, and the choice
+// among them by what a processor says of itself.
+//
+// A profile has values for the fields of Profile. A file names those in which the processor differs from another one:
+//
+//	like = base
+//	processors = znver4
+//	identify = AuthenticAMD 25 16-31 96-127 160-175
+//	otherwise = AuthenticAMD avx512f
+//	prefetch.distance = 4096
+//
+// processors are the first letters of LLVM's names. identify is a vendor, a family and models as the processor gives
+// them. A virtual machine may hide these; then the first profile counts whose line `otherwise` has the vendor (or any)
+// and features that are all there, in the order of Order.
+package profile
+
+import (
+	"embed"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+//go:embed profiles/*.profile
+var files embed.FS
+
+// Order is the names of all profiles, in the order in which they are tried for a processor that hides its name.
+var Order = []string{"zen5", "zen4", "zen3", "granite-rapids", "sapphire-rapids", "generic-avx512", "generic-avx2",
+	"aarch64", "base"}
+
+// Field is a number of a profile.
+type Field struct {
+	Name      string // group.name
+	Unit      string
+	Low, High int
+	Power     bool   // a power of two
+	Trade     string // what it trades
+	Page      string // of docs/tuning
+	index     []int
+}
+
+// Fields is every number of a profile, in the order of the struct.
+var Fields = sync.OnceValue(func() []Field {
+	var out []Field
+	t := reflect.TypeFor[Profile]()
+	for i := range t.NumField() {
+		group := t.Field(i)
+		if group.Type.Kind() != reflect.Struct {
+			continue
+		}
+		for j := range group.Type.NumField() {
+			f := group.Type.Field(j)
+			one := Field{Name: snake(group.Name) + "." + snake(f.Name), Unit: f.Tag.Get("unit"),
+				Power: f.Tag.Get("power") != "", Trade: f.Tag.Get("trade"), Page: f.Tag.Get("page"), index: []int{i, j}}
+			if _, err := fmt.Sscan(f.Tag.Get("range"), &one.Low, &one.High); err != nil {
+				panic("BUG: no range of " + one.Name)
+			}
+			out = append(out, one)
+		}
+	}
+	return out
+})
+
+// snake is a name in small letters, with _ between words.
+func snake(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		if unicode.IsUpper(r) && i > 0 && !unicode.IsUpper(rune(name[i-1])) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// Get is the value of a field.
+func (f Field) Get(p *Profile) int { return int(reflect.ValueOf(p).Elem().FieldByIndex(f.index).Int()) }
+
+// Set gives a field a value; the error says what is wrong with it.
+func (f Field) Set(p *Profile, x int) error {
+	if x < f.Low || x > f.High {
+		return fmt.Errorf("%s is %d, and has to be from %d to %d %s", f.Name, x, f.Low, f.High, f.Unit)
+	}
+	if f.Power && x&(x-1) != 0 {
+		return fmt.Errorf("%s is %d, and has to be a power of two", f.Name, x)
+	}
+	reflect.ValueOf(p).Elem().FieldByIndex(f.index).SetInt(int64(x))
+	return nil
+}
+
+// identity is a vendor, a family and ranges of models.
+type identity struct {
+	vendor string
+	family int
+	models [][2]int
+}
+
+// source is a file as it is written.
+type source struct {
+	like       string
+	processors []string
+	identify   []identity
+	otherwise  [][]string // a vendor or `any`, and features
+	values     map[string]int
+}
+
+// parse reads the text of a profile.
+func parse(name, text string) (*source, error) {
+	s := &source{values: map[string]int{}}
+	fields := map[string]Field{}
+	for _, f := range Fields() {
+		fields[f.Name] = f
+	}
+	for i, line := range strings.Split(text, "\n") {
+		bad := func(format string, args ...any) error {
+			return fmt.Errorf("%s.profile:%d: %s", name, i+1, fmt.Sprintf(format, args...))
+		}
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(line, "=")
+		key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+		words := strings.Fields(value)
+		if !ok || len(words) == 0 {
+			return nil, bad("expected `name = value`, not `%s`", line)
+		}
+		switch key {
+		case "like":
+			s.like = value
+		case "processors":
+			s.processors = append(s.processors, words...)
+		case "identify":
+			id, err := parseIdentity(words)
+			if err != nil {
+				return nil, bad("%s", err)
+			}
+			s.identify = append(s.identify, id)
+		case "otherwise":
+			s.otherwise = append(s.otherwise, words)
+		default:
+			f, known := fields[key]
+			x, err := strconv.Atoi(value)
+			_, twice := s.values[key]
+			switch {
+			case !known:
+				return nil, bad("a profile has no field `%s`", key)
+			case err != nil:
+				return nil, bad("%s is `%s`, which is no integer", key, value)
+			case twice:
+				return nil, bad("%s stands there twice", key)
+			}
+			if err := f.Set(&Profile{}, x); err != nil {
+				return nil, bad("%s", err)
+			}
+			s.values[key] = x
+		}
+	}
+	return s, nil
+}
+
+// parseIdentity reads VENDOR FAMILY MODEL-MODEL...; without models it is all of the family.
+func parseIdentity(words []string) (identity, error) {
+	if len(words) < 2 {
+		return identity{}, fmt.Errorf("identify needs a vendor and a family, as in `GenuineIntel 6 143`")
+	}
+	id := identity{vendor: words[0]}
+	var err error
+	if id.family, err = strconv.Atoi(words[1]); err != nil {
+		return id, fmt.Errorf("the family is `%s`, which is no integer", words[1])
+	}
+	for _, w := range words[2:] {
+		from, to, ranged := strings.Cut(w, "-")
+		if !ranged {
+			to = from
+		}
+		a, err1 := strconv.Atoi(from)
+		b, err2 := strconv.Atoi(to)
+		if err1 != nil || err2 != nil || a > b {
+			return id, fmt.Errorf("`%s` is no model and no range of models", w)
+		}
+		id.models = append(id.models, [2]int{a, b})
+	}
+	return id, nil
+}
+
+func (id identity) is(p Processor) bool {
+	if id.vendor != p.Vendor || id.family != p.Family {
+		return false
+	}
+	return len(id.models) == 0 || slices.ContainsFunc(id.models, func(m [2]int) bool {
+		return m[0] <= p.Model && p.Model <= m[1]
+	})
+}
+
+// sources are the embedded files, profiles what they say. A file that is wrong is a bug, which a test finds.
+var sources = sync.OnceValue(func() map[string]*source {
+	out := map[string]*source{}
+	for _, name := range Order {
+		text, err := files.ReadFile("profiles/" + name + ".profile")
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		if out[name], err = parse(name, string(text)); err != nil {
+			panic("BUG: " + err.Error())
+		}
+	}
+	return out
+})
+
+var profiles = sync.OnceValue(func() map[string]*Profile {
+	out := map[string]*Profile{}
+	for _, name := range Order {
+		p, err := build(name, sources(), 0)
+		if err != nil {
+			panic("BUG: " + err.Error())
+		}
+		out[name] = p
+	}
+	return out
+})
+
+// build is a profile with what it has of the one that it is like.
+func build(name string, from map[string]*source, depth int) (*Profile, error) {
+	s := from[name]
+	if s == nil || depth > len(from) {
+		return nil, fmt.Errorf("there is no profile `%s`, or it is like itself", name)
+	}
+	p := &Profile{}
+	if s.like != "" {
+		var err error
+		if p, err = build(s.like, from, depth+1); err != nil {
+			return nil, err
+		}
+	}
+	p.Name = name
+	for _, f := range Fields() {
+		x, here := s.values[f.Name]
+		switch {
+		case here:
+			if err := f.Set(p, x); err != nil {
+				return nil, err
+			}
+		case s.like == "":
+			return nil, fmt.Errorf("%s.profile has no %s, and is like no other", name, f.Name)
+		}
+	}
+	return p, nil
+}
+
+// Named is the profile of a name; nil when there is none. Nobody may change it: Clone.
+func Named(name string) *Profile { return profiles()[name] }
+
+// Base is the profile that the others differ from, and of which plans are.
+func Base() *Profile { return Named("base") }
+
+// Clone is a copy that may be changed.
+func (p *Profile) Clone() *Profile {
+	c := *p
+	return &c
+}
+
+// Processor is what a processor says of itself.
+type Processor struct {
+	Name     string // LLVM's, where the target is named; else the rest counts
+	ARM      bool   // it is no x86-64
+	Vendor   string // as in /proc/cpuinfo; "" when it is not known
+	Family   int
+	Model    int
+	Features []string // as in /proc/cpuinfo
+}
+
+// For chooses the profile of a processor, and says by what.
+func For(p Processor) (profile *Profile, by string) {
+	if p.ARM {
+		return Named("aarch64"), "the architecture"
+	}
+	if p.Name != "" {
+		longest, found := 0, ""
+		for _, name := range Order {
+			for _, n := range sources()[name].processors {
+				if strings.HasPrefix(p.Name, n) && len(n) > longest {
+					longest, found = len(n), name
+				}
+			}
+		}
+		if found != "" {
+			return Named(found), "the name `" + p.Name + "`"
+		}
+		return Base(), "nothing: no profile is for `" + p.Name + "`"
+	}
+	for _, name := range Order {
+		for _, id := range sources()[name].identify {
+			if id.is(p) {
+				return Named(name), fmt.Sprintf("vendor %s, family %d, model %d", p.Vendor, p.Family, p.Model)
+			}
+		}
+	}
+	for _, name := range Order {
+		for _, words := range sources()[name].otherwise {
+			missing := slices.ContainsFunc(words[1:], func(f string) bool { return !slices.Contains(p.Features, f) })
+			if (words[0] == "any" || words[0] == p.Vendor) && !missing {
+				return Named(name), "vendor and features: " + strings.Join(words, " ")
+			}
+		}
+	}
+	return Base(), "nothing: it has no features that a profile is for"
+}

@@ -1,0 +1,4 @@
+# Any other processor with AVX-512.
+like = base
+processors = x86-64-v4 skylake-avx512 skx cascadelake cooperlake cannonlake icelake tigerlake rocketlake knl knm
+otherwise = any avx512f

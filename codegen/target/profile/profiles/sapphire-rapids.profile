@@ -1,0 +1,6 @@
+# Sapphire Rapids and Emerald Rapids: Intel. AVX-512, 48 KiB and 2 MiB a core.
+like = base
+processors = sapphirerapids emeraldrapids
+identify = GenuineIntel 6 143 207
+otherwise = GenuineIntel amx_tile
+otherwise = GenuineIntel avx512_fp16

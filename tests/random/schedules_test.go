@@ -1,0 +1,159 @@
+package random
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"testing"
+
+	"healc"
+	"healc/codegen"
+	"healc/codegen/target/profile"
+	"healc/internal/engine"
+	"healc/internal/pipeline"
+	"healc/ir/kernel"
+	"healc/tests/devices"
+	"healc/tests/sample"
+)
+
+// TestSchedules compares the interpreter with the CPU, bit for bit, on random programs under random profiles and random
+// schedules: no number of a machine, and no directive that is left out or has other parameters, changes a result.
+func TestSchedules(t *testing.T) {
+	n := 4000 / sample.Part(10)
+	if testing.Short() {
+		n = 60
+	}
+	seed := *first
+	if seed == 0 {
+		seed = uint64(sample.Today(t))<<20 + 1<<19
+	} else {
+		n = *count
+	}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	next := make(chan uint64)
+	changed, ran, bad := 0, 0, 0
+	for range runtime.GOMAXPROCS(0) {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			for s := range next {
+				msg, changes, p := underSchedule(t, s)
+				mu.Lock()
+				ran++
+				changed += changes
+				if msg != "" {
+					if bad++; bad <= 5 {
+						t.Errorf("program %d: %s\nrun it with: go test ./tests/random -run TestSchedules -random.seed=%d "+
+							"-random.n=1\n%s", s, msg, s, p)
+					}
+				}
+				mu.Unlock()
+			}
+		}()
+	}
+	for i := range n {
+		next <- seed + uint64(i)
+	}
+	close(next)
+	wg.Wait()
+	t.Logf("%d directives changed in %d programs", changed, ran)
+	if n >= 60 && changed < n {
+		t.Errorf("%d directives were changed in %d programs: there is little to compare", changed, ran)
+	}
+}
+
+// underSchedule runs one program; the message says what is wrong.
+func underSchedule(t *testing.T, seed uint64) (msg string, changed int, p *Program) {
+	p = New(seed, map[string]int{})
+	want := interpreted(p, p.IR)
+	r := rand.New(rand.NewPCG(seed, 5))
+	opts := engine.Options{Backend: heal.CPU, Threads: 1 + r.IntN(2)}
+	if runtime.GOARCH == "amd64" {
+		targets := append([]string{"", "x86-64", "x86-64-v3"}, devices.Split(t)...)
+		opts.Target = codegen.Target{Kind: codegen.Target{}.Kind, CPU: targets[r.IntN(len(targets))]}
+	}
+	opts.Debug = pipeline.Debug{}
+	if r.IntN(3) > 0 {
+		opts.Debug.Profile = randomProfile(r)
+	}
+	var mu sync.Mutex // kernels are written on several threads
+	if r.IntN(3) > 0 || opts.Debug.Profile == nil {
+		opts.Debug.Reschedule = func(k *kernel.Kernel, s *kernel.Schedule) {
+			mu.Lock()
+			defer mu.Unlock()
+			s.Directives = change(rand.New(rand.NewPCG(seed, uint64(len(k.Types)))), s.Directives, &changed)
+		}
+	} else {
+		changed = 1
+	}
+	got, err := Run(p, opts)
+	if err != nil {
+		return err.Error(), changed, p
+	}
+	if want.Failed != "" || got.Failed != "" {
+		if (want.Failed != "") != (got.Failed != "") {
+			return "the interpreter says \"" + want.Failed + "\", the CPU \"" + got.Failed + "\"", changed, p
+		}
+		return "", changed, p
+	}
+	return Diff(want, got), changed, p
+}
+
+// randomProfile has each field at random: often the one that it has, else one of its range, near its ends or anywhere.
+func randomProfile(r *rand.Rand) *profile.Profile {
+	p := profile.Base().Clone()
+	for _, f := range profile.Fields() {
+		if r.IntN(2) == 0 {
+			continue
+		}
+		x := f.Low + r.IntN(f.High-f.Low+1)
+		switch r.IntN(3) {
+		case 0:
+			x = f.Low
+		case 1:
+			x = min(f.High, max(f.Low, f.Get(p)<<r.IntN(3)>>r.IntN(3)))
+		}
+		if f.Power {
+			for x&(x-1) != 0 {
+				x &= x - 1
+			}
+			x = max(x, f.Low)
+		}
+		if err := f.Set(p, x); err != nil {
+			panic(err)
+		}
+	}
+	return p
+}
+
+// change leaves out some directives, and gives others parameters of the ranges of their kinds.
+func change(r *rand.Rand, ds []*kernel.Directive, changed *int) []*kernel.Directive {
+	var out []*kernel.Directive
+	for _, d := range ds {
+		kind := kernel.KindOf(d.Kind)
+		arm := kind.On == kernel.OnNothing && kind.Sub // of another one, which has it or not
+		if !arm && r.IntN(6) == 0 {
+			*changed++
+			continue
+		}
+		for i := range d.Args {
+			for _, a := range kind.Args {
+				if a.Name != d.Args[i].Name || a.Fixed || r.IntN(3) > 0 {
+					continue
+				}
+				x := min(max(d.Args[i].Value<<r.IntN(3)>>r.IntN(3), a.Low), a.High)
+				if a.Power {
+					for x&(x-1) != 0 {
+						x &= x - 1
+					}
+				}
+				d.Args[i].Value = x
+				*changed++
+			}
+		}
+		d.Sub = change(r, d.Sub, changed)
+		out = append(out, d)
+	}
+	return out
+}
