@@ -67,14 +67,13 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/llvm/transpose", codeIR + "codegen/target codegen/llvm/build codegen/llvm/emit codegen/llvm/loops"},
 	{"codegen/llvm/ntt", codeIR + "codegen/target codegen/llvm/build codegen/llvm/emit codegen/llvm/loops"},
 	{"codegen/llvm/device", codeIR + "ir ir/kernel/transform codegen/target codegen/llvm/libllvm codegen/llvm/build " +
-		"codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/matmul codegen/llvm/ntt"},
+		"codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/ntt"},
 	{"codegen/llvm", codeIR + "ir/kernel/transform codegen codegen/target codegen/llvm/libllvm codegen/llvm/build " +
 		"codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/matmul codegen/llvm/transpose " +
 		"codegen/llvm/ntt"},
 	{"codegen/llvm/aot",
 		"lang/types ir/kernel ir/kernel/transform runtime/abi codegen codegen/llvm codegen/llvm/libllvm"},
-	{"codegen/gpu", "lang/types ir ir/scalar ir/kernel ir/kernel/transform runtime/abi codegen codegen/llvm " +
-		"codegen/llvm/device codegen/llvm/libllvm"},
+	{"codegen/gpu", codeIR + "ir ir/kernel/transform codegen codegen/llvm codegen/llvm/device codegen/llvm/libllvm"},
 	{"codegen/gpu/ptxsim", ""},
 	{"runtime/objload", "runtime/abi"},
 	{"runtime/device/sim", "codegen/gpu/ptxsim runtime/device"},

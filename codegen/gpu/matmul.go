@@ -8,6 +8,7 @@ import (
 
 	"healc/codegen/llvm/device"
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
 	"healc/ir/scalar"
 	"healc/runtime/abi"
 )
@@ -32,7 +33,7 @@ const (
 
 // matmulPlan is how a matrix product is done.
 type matmulPlan struct {
-	*device.Product
+	*analysis.Contraction
 	tile  int64 // rows and columns
 	depth int64 // of a slice, along k
 	side  int   // rows and columns of a thread's register tile
@@ -43,12 +44,12 @@ const manyTiles = 64
 
 // planMatmul decides whether k is a matrix product; nil is no.
 func planMatmul(k *kernel.Kernel) *matmulPlan {
-	p := device.ProductOf(k)
-	if p == nil || p.Row == nil || !p.Uniform || k.Buffers() < len(k.Params) {
+	p := analysis.ContractionOf(k)
+	if p == nil || p.Row == nil || !p.Uniform() || k.Buffers() < len(k.Params) {
 		return nil
 	}
-	size := k.Types[p.Loop.IDs[0]].Bytes()
-	plan := &matmulPlan{Product: p}
+	size := p.Acc.Bytes()
+	plan := &matmulPlan{Contraction: p}
 	for _, plan.tile = range []int64{128, 64, 32} {
 		tiles := int64(1)
 		for _, a := range k.Axes {
@@ -84,7 +85,7 @@ type matmul struct {
 
 // factorTile is the part of one factor that a block's tile needs.
 type factorTile struct {
-	f      device.Factor
+	f      analysis.Operand
 	axis   kernel.Axis // of the kernel: the row or the column
 	extent value.Value
 	begin  value.Value // of the tile
@@ -99,7 +100,7 @@ type factorTile struct {
 func (m *module) matmul(k *kernel.Kernel, p *matmulPlan) abi.DeviceKernel {
 	t := &matmul{thread: m.entry(k, "", matmulThreads), p: p}
 	t.tid = t.register("tid.x")
-	t.rows, t.cols, t.kExtent = t.Extent(p.Row.Extent), t.Extent(p.Col.Extent), t.Extent(p.Loop.Axis.Extent)
+	t.rows, t.cols, t.kExtent = t.Extent(p.Row.Extent), t.Extent(p.Col.Extent), t.Extent(p.Chains.Axis.Extent)
 	t.x = t.factorTileOf(m, p.X, *p.Row, t.rows, "x")
 	t.y = t.factorTileOf(m, p.Y, p.Col, t.cols, "y")
 	run := int64(min(p.side, 4))
@@ -144,18 +145,18 @@ func (t *matmul) tiles(n value.Value) value.Value {
 // factorTileOf decides how a factor is read, and reserves its shared memory. A factor that is contiguous along k is
 // transposed into shared memory, whose rows then are four elements longer, so that a warp's stores go to different
 // banks.
-func (t *matmul) factorTileOf(m *module, f device.Factor, axis kernel.Axis, extent value.Value,
+func (t *matmul) factorTileOf(m *module, f analysis.Operand, axis kernel.Axis, extent value.Value,
 	name string) factorTile {
 	s := factorTile{f: f, axis: axis, extent: extent, elem: device.RegisterType(t.k.Types[f.Val]), pitch: t.p.tile}
 	inner := axis.Var
 	if f.Main != nil {
 		for _, term := range f.Main.At.Terms {
-			s.alongK = s.alongK || term.Var == t.p.Loop.Axis.Var && term.Coef.IsConst(1)
+			s.alongK = s.alongK || term.Var == t.p.Chains.Axis.Var && term.Coef.IsConst(1)
 		}
 	}
 	n, known := constantInt(extent)
 	if s.alongK {
-		inner, s.pitch = t.p.Loop.Axis.Var, t.p.tile+4
+		inner, s.pitch = t.p.Chains.Axis.Var, t.p.tile+4
 		n, known = constantInt(t.kExtent)
 	}
 	_, ok := device.CanVectorise(t.k, inner, f.Stmts)
@@ -168,7 +169,7 @@ func (t *matmul) factorTileOf(m *module, f device.Factor, axis kernel.Axis, exte
 func (t *matmul) multiply() []value.Value {
 	acc := make([]value.Value, t.p.side*t.p.side)
 	for i := range acc {
-		acc[i] = t.Value(t.p.Loop.Init[0])
+		acc[i] = t.Value(t.p.Chains.Init[0])
 	}
 	depth := ci(i64, t.p.depth)
 	whole := t.quotient(t.kExtent, t.p.depth) // slices
@@ -237,7 +238,7 @@ func (t *matmul) copied(s *factorTile) (across, along [copiedPerThread]value.Val
 // not used. whole says that the slice ends before the factor does.
 func (t *matmul) loadSlice(s *factorTile, k value.Value, whole bool) []value.Value {
 	across, along := t.copied(s)
-	kVar := t.p.Loop.Axis.Var
+	kVar := t.p.Chains.Axis.Var
 	inside := func(i int) value.Value {
 		ok := value.Value(constant.True)
 		if n, known := constantInt(s.extent); !known || n%t.p.tile != 0 {
@@ -304,9 +305,9 @@ func (t *matmul) outerProduct(half, kk value.Value, acc []value.Value) []value.V
 	for i := range acc {
 		t.Define(t.p.X.Val, x[i/t.p.side])
 		t.Define(t.p.Y.Val, y[i%t.p.side])
-		t.Define(t.p.Loop.Vars[0], acc[i])
-		t.Statements(nil, t.p.Step...)
-		out[i] = t.Value(t.p.Loop.Next[0])
+		t.Define(t.p.Chains.Vars[0], acc[i])
+		t.Statements(nil, t.p.Step()...)
+		out[i] = t.Value(t.p.Chains.Next[0])
 	}
 	return out
 }
@@ -332,7 +333,7 @@ func (t *matmul) position(dim, i int) value.Value {
 // store runs the epilogue for the thread's register tile.
 func (t *matmul) store(acc []value.Value) {
 	side, run := t.p.side, min(t.p.side, 4)
-	result := t.p.Loop.IDs[0]
+	result := t.p.Chains.IDs[0]
 	cols, known := constantInt(t.cols)
 	_, ok := device.CanVectorise(t.k, t.p.Col.Var, t.p.After, result)
 	for i := range side {

@@ -2,12 +2,14 @@ package llvm
 
 import (
 	"fmt"
+	"reflect"
 	"testing"
 
 	"healc/codegen/llvm/matmul"
 	"healc/codegen/target"
 	"healc/codegen/target/profile"
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
 	"healc/lang/diag"
 )
 
@@ -15,6 +17,7 @@ import (
 // still gives the right result, many times slower.
 func TestContractions(t *testing.T) {
 	const product = `kernel @k(in a: f32[64, 96], in b: f32[96, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  contract %6 by %7 rows %0 columns %1 along %4
   %2: f32 = const 0.0
   %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
     %6: f32 = load a[96*%0 + %4]
@@ -34,6 +37,7 @@ func TestContractions(t *testing.T) {
 		}},
 		{"a transposed right operand is turned while it is copied",
 			`kernel @k(in a: f32[64, 96], in b: f32[80, 96], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  contract %6 by %7 rows %0 columns %1 along %4
   %2: f32 = const 0.0
   %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
     %6: f32 = load a[96*%0 + %4]
@@ -45,6 +49,7 @@ func TestContractions(t *testing.T) {
 }`, true, func(c *matmul.Contraction) bool { return c.PackY && c.YAlong }},
 		{"a long chain waits in the result",
 			`kernel @k(in a: f32[64, 4096], in b: f32[4096, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  contract %6 by %7 rows %0 columns %1 along %4
   %2: f32 = const 0.0
   %3: f32 = loop %4 in 0..4096 carry %5: f32 = %2 {
     %6: f32 = load a[4096*%0 + %4]
@@ -54,9 +59,10 @@ func TestContractions(t *testing.T) {
   }
   %9: f32 = neg %3
   store c[80*%0 + %1], %9
-}`, true, func(c *matmul.Contraction) bool { return !c.PlainStore && c.Carry != nil && c.Piece < c.Kk }},
+}`, true, func(c *matmul.Contraction) bool { return !c.PlainStore && c.Carry != nil && c.Piece < c.Size.K }},
 		{"an update in place asks for what it changes, not for what all rows read",
 			`kernel @k(in a: f32[64, 96], in b: f32[96, 80], in d: f32[80], inplace c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  contract %6 by %7 rows %0 columns %1 along %4
   %2: f32 = const 0.0
   %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
     %6: f32 = load a[96*%0 + %4]
@@ -72,6 +78,7 @@ func TestContractions(t *testing.T) {
 }`, true, func(c *matmul.Contraction) bool { return len(c.ReadAtTile()) == 1 && c.Carry == nil }},
 		{"casts stand between the memory and the product",
 			`kernel @k(in a: i8[64, 96], in b: i8[96, 80], out c: i32[64, 80]) over %0 in 0..64, %1 in 0..80 {
+  contract %7 by %9 rows %0 columns %1 along %4
   %2: i32 = const 0
   %3: i32 = loop %4 in 0..96 carry %5: i32 = %2 {
     %6: i8 = load a[96*%0 + %4]
@@ -85,6 +92,7 @@ func TestContractions(t *testing.T) {
   store c[80*%0 + %1], %3
 }`, true, func(c *matmul.Contraction) bool { return c.PackX && c.PackY }},
 		{"a matrix times a vector", `kernel @k(in a: f32[64, 96], in b: f32[96], out c: f32[64]) over %0 in 0..64 {
+  contract %6 by %5 columns %0 along %3
   %1: f32 = const 0.0
   %2: f32 = loop %3 in 0..96 carry %4: f32 = %1 {
     %5: f32 = load a[96*%0 + %3]
@@ -96,6 +104,7 @@ func TestContractions(t *testing.T) {
 }`, true, func(c *matmul.Contraction) bool { return c.Turned && c.Swap }},
 		{"a matrix of any shape times a vector",
 			`kernel @k(in a: f32[M, K], in b: f32[K], out c: f32[M]) over %0 in 0..M {
+  contract %6 by %5 columns %0 along %3
   %1: f32 = const 0.0
   %2: f32 = loop %3 in 0..K carry %4: f32 = %1 {
     %5: f32 = load a[K*%0 + %3]
@@ -107,6 +116,7 @@ func TestContractions(t *testing.T) {
 }`, true, func(c *matmul.Contraction) bool { return c.Free && c.Turned && !c.PackX && c.Chunk == c.Panel }},
 		{"a vector times a matrix of any shape",
 			`kernel @k(in a: f32[K], in b: f32[K, N], out c: f32[N]) over %0 in 0..N {
+  contract %5 by %6 columns %0 along %3
   %1: f32 = const 0.0
   %2: f32 = loop %3 in 0..K carry %4: f32 = %1 {
     %5: f32 = load a[%3]
@@ -118,6 +128,7 @@ func TestContractions(t *testing.T) {
 }`, true, func(c *matmul.Contraction) bool { return c.Free && c.ByRows && c.Chunk > 1 }},
 		{"a batch of vectors times matrices",
 			`kernel @k(in a: f32[3, 96], in b: f32[3, 96, 80], out c: f32[3, 80]) over %0 in 0..3, %1 in 0..80 {
+  contract %6 by %7 columns %1 along %4
   %2: f32 = const 0.0
   %3: f32 = loop %4 in 0..96 carry %5: f32 = %2 {
     %6: f32 = load a[96*%0 + %4]
@@ -157,8 +168,12 @@ func TestContractions(t *testing.T) {
 		if errs.Err() != nil {
 			t.Fatalf("%s: %v", c.name, errs)
 		}
+		k := m.Kernels[0]
+		if found := analysis.FindContract(k); !reflect.DeepEqual(found, k.Contract) {
+			t.Errorf("%s: found %+v, not %+v", c.name, found, k.Contract)
+		}
 		for _, mach := range machines {
-			got := matmul.ContractionOf(m.Kernels[0])
+			got := matmul.ContractionOf(k)
 			if (got != nil) != c.found {
 				t.Fatalf("%s: found is %v", c.name, got != nil)
 			}
@@ -226,6 +241,7 @@ func productOf(t *testing.T, m, n, k, row int64) *matmul.Contraction {
 	t.Helper()
 	text := fmt.Sprintf(`kernels "t"
 kernel @k(in a: f32[%[1]d, %[4]d], in b: f32[%[3]d, %[2]d], out c: f32[%[1]d, %[2]d]) over %%0 in 0..%[1]d, %%1 in 0..%[2]d {
+  contract %%6 by %%7 rows %%0 columns %%1 along %%4
   %%2: f32 = const 0.0
   %%3: f32 = loop %%4 in 0..%[3]d carry %%5: f32 = %%2 {
     %%6: f32 = load a[%[4]d*%%0 + %%4]

@@ -33,6 +33,7 @@ type Kernel struct {
 	Body   *Block
 	Notes  []string // what was fused into it, for `healc explain`
 
+	Contract *Contract // that it is a matrix product, see Note [Contracts]; nil: it is none, or nobody has looked
 	Schedule *Schedule // how it is written for one target, see Note [Schedules]; nil: not decided
 }
 

@@ -124,6 +124,10 @@ func (p *parser) kernel() *Kernel {
 		k.Axes = p.axes(&mine)
 	}
 	p.Expect("{")
+	contract := func() *Contract { return nil }
+	if p.AcceptWord("contract") {
+		contract = p.contract()
+	}
 	for p.AcceptWord("note") {
 		k.Notes = append(k.Notes, p.Str())
 	}
@@ -131,7 +135,7 @@ func (p *parser) kernel() *Kernel {
 	if k.Body, vals = p.stmts(""); len(vals) > 0 {
 		p.Fail("a kernel yields nothing")
 	}
-	k.Types, k.Schedule = p.types, p.sched
+	k.Types, k.Contract, k.Schedule = p.types, contract(), p.sched
 	return k
 }
 

@@ -21,9 +21,10 @@ import (
 //	module = "kernels" string [ "[" name { "," name } "]" ] { site | func | kernel }
 //	site   = "site" int string "at" string ":" int ":" int "op" string "text" string
 //	func   = "func" sym "(" [ vals ] ")" "->" "(" [ types ] ")" [ "site" int ] "{" { stmt } "return" [ refs ] "}"
-//	kernel = "kernel" sym "(" [ buffer { "," buffer } ] ")" [ "over" axes ] "{" { "note" string } { stmt }
-//	         [ "schedule" "{" { directive } "}" ] "}"
+//	kernel = "kernel" sym "(" [ buffer { "," buffer } ] ")" [ "over" axes ]
+//	         "{" [ contract ] { "note" string } { stmt } [ "schedule" "{" { directive } "}" ] "}"
 //	directive = word [ ref | name ] { word int } [ "{" { directive } "}" ]            see DirectiveKinds
+//	contract = "contract" ref "by" ref [ "rows" ref ] "columns" ref "along" ref     see Note [Contracts]
 //	buffer = ( "in" | "out" [ "stream" ] ) name ":" dtype "[" [ extent { "," extent } ] "]"
 //	         [ "strides" "[" [ dims ] "]" ]
 //	axes   = axis { "," axis }
@@ -168,6 +169,10 @@ func (p *printer) kernel(k *Kernel) {
 	}
 	p.printf(" {\n")
 	p.notes(k, "  ")
+	if k.Contract != nil {
+		p.contract(k)
+		p.notes(k.Contract, "  ")
+	}
 	for _, n := range k.Notes {
 		p.printf("  note %s\n", strconv.Quote(n))
 	}

@@ -128,6 +128,20 @@ kernel @stages(in w: i64[8, 64], in p: i64[8], work x: i64[8, 64], work t: i64[8
   %3: bool = transform inverse 64 to x[64*%0] of x[64*%0] times w[0] by w[64*%0] with t[32*%0] modulo %1 scale %1
 }
 
+kernel @product(in x: f32[8, N], in y: f32[N, M], out z: f32[8, M]) over %0 in 0..8, %1 in 0..M {
+  contract %7 by %8 rows %0 columns %1 along %4
+  note "matmul"
+  %2: f32 = const 0.0
+  %3: f32 = loop %4 in 0..N carry %5: f32 = %2 {
+    %6: f32 = load x[N*%0 + %4]
+    %7: f32 = neg %6
+    %8: f32 = load y[M*%4 + %1]
+    %9: f32 = fma %8, %7, %5
+    next %9
+  }
+  store z[M*%0 + %1], %3
+}
+
 kernel @scheduled(in x: f32[8, 100], in c: f32[100], out stream y: f32[8, 100]) over %0 in 0..8 {
   note "add"
   parallel %1 in 0..100 {
@@ -208,6 +222,8 @@ func TestParseErrors(t *testing.T) {
 		{k("schedule { frob %1 }"), `there is no directive "frob"`},
 		{k("schedule { vector %1 width 4 }"), "%1 is not defined in the kernel"},
 		{k("schedule { stream z }"), `there is no buffer "z"`},
+		{k("contract %1 by %2 columns %3 along %4"), "%1 is not defined in the kernel"},
+		{k("contract %1 by %2 along %4"), "expected `columns`"},
 		{k("schedule { mask }\n%1: f32 = load x[0]"), `expected "}"`},
 	} {
 		_, list := Parse(diag.NewFile("test.kernels", c.text))
@@ -232,7 +248,37 @@ func TestVerify(t *testing.T) {
 			"kernel @k(in w: i64[64], in n: i32[64], work x: i64[64], work t: i64[32]) over %0 in 1..4 {\n" + body +
 			"\n}\n"
 	}
+	product := func(contract, begin, first, step string) string {
+		return "kernels \"m\"\n" +
+			"kernel @k(in x: f32[4, 5], in y: f32[5, 6], out z: f32[4, 6]) over %0 in 0..4, %1 in 0..6 {\n" + contract +
+			"%2: f32 = const " + first + "\n%3: f32 = loop %4 in " + begin + "..5 carry %5: f32 = %2 {\n" +
+			"%6: f32 = load x[5*%0 + %4]\n%7: f32 = load y[6*%4 + %1]\n" + step +
+			"next %8\n}\nstore z[6*%0 + %1], %3\n}\n"
+	}
+	const contract, fma = "contract %6 by %7 rows %0 columns %1 along %4\n", "%8: f32 = fma %6, %7, %5\n"
+	if err := Verify(parseGood(t, product(contract, "0", "0.0", fma))); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct{ name, text, want string }{
+		{"columns elsewhere", product("contract %6 by %7 rows %1 columns %0 along %4\n", "0", "0.0", fma),
+			"the columns of a contract are the last axis"},
+		{"rows elsewhere", product("contract %6 by %7 rows %1 columns %1 along %4\n", "0", "0.0", fma),
+			"the rows of a contract are the axis before"},
+		{"a contract along no loop", product("contract %6 by %7 rows %0 columns %1 along %0\n", "0", "0.0", fma),
+			"goes along a loop of the kernel"},
+		{"late chains", product(contract, "1", "0.0", fma), "begin at 0"},
+		{"chains from 1", product(contract, "0", "1.0", fma), "start at the constant 0"},
+		{"no multiply-add", product(contract, "0", "0.0", "%8: f32 = add %6, %5\n"), "ends with a multiply-add"},
+		{"another multiply-add", product(contract, "0", "0.0", "%9: f32 = neg %6\n%8: f32 = fma %9, %7, %5\n"),
+			"are what the multiply-add multiplies"},
+		{"factors the other way round", product("contract %7 by %6 rows %0 columns %1 along %4\n", "0", "0.0", fma),
+			"the first factor of a contract is the same for all columns"},
+		{"a loop in the chains", product(contract, "0", "0.0", "loop %10 in 0..4 {\n}\n"+fma),
+			"compute scalars alone"},
+		{"a check of each element",
+			strings.NewReplacer("%2: f32", "%9: bool = eq %0, %1\ncheck index %9, %0, %1 site 0\n%2: f32", "\"m\"\n",
+				"\"m\" site 0 \"index\" at \"\":0:0 op \"\" text \"\"\n").Replace(product(contract, "0", "0.0", fma)),
+			"a check before the chains"},
 		{"functions twice", head + "func @g() -> () {\n return\n}", "function @g is defined twice"},
 		{"kernels twice", k("") + "kernel @k() {\n}", "kernel @k is defined twice"},
 		{"buffer twice", "kernels \"m\"\nkernel @k(in x: f32[], in x: f32[]) {\n}", "is there twice"},

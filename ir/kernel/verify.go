@@ -31,6 +31,7 @@ import (
 //     Columns for sums and products of floats, Any for others; a chunk is i64;
 //   - calls name a function of the module and have its types; functions end with their results;
 //   - a transform works on i64: work memory, a table that it reads, and a modulus; its size is a power of two;
+//   - a contract is true of the kernel's loops;
 //   - directives of a schedule have the arguments of their kinds, and speak of a loop, a condition or a buffer;
 //   - sites are in range; shape parameters are those of the module.
 //
@@ -158,7 +159,13 @@ func (v *verifier) kernel(k *Kernel) {
 		}
 	}
 	v.axes(k, k.Axes)
+	before := v.count
 	v.body(k.Body, k)
+	if k.Contract != nil && v.count == before {
+		if what := k.Contract.Wrong(k); what != "" {
+			v.note(k.Contract, "%s", what)
+		}
+	}
 	if k.Schedule != nil {
 		v.schedule(k)
 	}

@@ -16,7 +16,6 @@ import (
 	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/libllvm"
 	"healc/codegen/llvm/loops"
-	"healc/codegen/llvm/matmul"
 	"healc/codegen/llvm/ntt"
 	"healc/codegen/llvm/reduce"
 	"healc/codegen/target"
@@ -333,50 +332,6 @@ func (t *Thread) Plus(x, y value.Value) value.Value { return t.g.Add(x, y) }
 func (t *Thread) Minus(x, y value.Value) value.Value { return t.g.Sub(x, y) }
 
 func (t *Thread) Times(x, y value.Value) value.Value { return t.g.Mul(x, y) }
-
-// Product is a kernel that is a matrix product, as Note [Matrix products] says: X differs between rows, Y between
-// columns.
-type Product struct {
-	Batches []kernel.Axis
-	Row     *kernel.Axis // nil: the product of a vector with a matrix
-	Col     kernel.Axis
-	Loop    *kernel.Loop // over k
-	Before  []kernel.Stmt
-	After   []kernel.Stmt
-	X, Y    Factor
-	Step    []kernel.Stmt // from the factors and Loop.Vars to Loop.Next
-	Uniform bool          // the statements before the loop are the same for all rows and columns
-}
-
-// Factor is an operand of a product: Stmts, in the loop, compute Val. Main is the read that moves with both axes, nil
-// when none does.
-type Factor struct {
-	Val   kernel.Ref
-	Stmts []kernel.Stmt
-	Main  *kernel.Load
-}
-
-// ProductOf recognises a matrix product; it is nil for any other kernel.
-func ProductOf(k *kernel.Kernel) *Product {
-	c := matmul.ContractionOf(k)
-	if c == nil {
-		return nil
-	}
-	factor := func(o matmul.Operand) Factor { return Factor{Val: o.Val, Stmts: o.Stmts, Main: o.Main} }
-	p := &Product{Batches: c.Batches, Row: c.Row, Col: c.Col, Loop: c.Chains, Before: c.Before, After: c.After,
-		X: factor(c.X), Y: factor(c.Y), Step: []kernel.Stmt{c.Fma}, Uniform: true}
-	if last := c.Chains.Next[0]; last != c.Fma.ID {
-		for _, st := range c.Chains.Body.Stmts {
-			if l, ok := st.(*kernel.Let); ok && l.ID == last {
-				p.Step = append(p.Step, l)
-			}
-		}
-	}
-	for _, st := range c.Before {
-		p.Uniform = p.Uniform && c.DepOf(st) == 0
-	}
-	return p
-}
 
 // RegisterType is the LLVM type of a value of type d.
 func RegisterType(d types.DType) lt.Type { return build.RegisterType(d) }

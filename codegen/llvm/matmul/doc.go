@@ -1,4 +1,4 @@
-// Package matmul recognises kernels that are matrix products, decides how they are tiled, and writes them: packing,
-// panels, a tile in registers, products of a matrix and a vector, widening products of narrow integers. Every element
-// stays one chain over k, whatever the tiles. See Note [Matrix products].
+// Package matmul decides how kernels that are matrix products are tiled, and writes them: packing, panels, a tile in
+// registers, products of a matrix and a vector, widening products of narrow integers. Every element stays one chain
+// over k, whatever the tiles. See Note [Matrix products].
 package matmul

@@ -91,7 +91,7 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 		}
 		t.Width = 0
 	}
-	lane := 16 / analysis.ArithmeticType(t.acc).Bytes()
+	lane := 16 / analysis.ArithmeticType(t.Acc).Bytes()
 	if w != 2*lane {
 		add(0, t.TransposeForChain(read(0, w)))
 		if t.vecs > 1 {
@@ -143,16 +143,16 @@ func (t *tileGen) lag() value.Value {
 // vectorFree writes the part [begin, end) of the outermost axis of a product of one row and any shape. Columns that
 // fill no tile are computed one by one: a step of their chains takes as long.
 func (c *writer) vectorFree(begin, end value.Value) {
-	last := len(c.Contraction.k.Axes) - 1
+	last := len(c.Contraction.Kernel.Axes) - 1
 	var nest func(i int)
 	nest = func(i int) {
 		lo, hi := begin, end
 		if i > 0 {
-			lo, hi = build.Int(build.I64, 0), c.Extent(c.Contraction.k.Axes[i].Extent)
+			lo, hi = build.Int(build.I64, 0), c.Extent(c.Contraction.Kernel.Axes[i].Extent)
 		}
 		if i < last {
 			c.For(lo, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
-				c.Env[c.Contraction.k.Axes[i].Var] = emit.Val{V: x}
+				c.Env[c.Contraction.Kernel.Axes[i].Var] = emit.Val{V: x}
 				nest(i + 1)
 				return nil
 			})
@@ -198,15 +198,15 @@ func (t *tileGen) inside(v, e int) bool { return int64(v*t.lanes+e) < t.cols }
 
 func (t *tileGen) bindColumn(v, e int) {
 	t.Env[t.Col.Var] = emit.Val{V: t.Add(t.j, build.Int(build.I64, int64(v*t.lanes+e)))}
-	t.prologue(onCol)
+	t.prologue(kernel.OnColumn)
 }
 
 // broadcastX is the element of x for step kk + u of the only row, in every element of a vector.
 func (t *tileGen) broadcastX(kk value.Value, u int64) value.Value {
-	reg := build.RegisterType(t.acc)
+	reg := build.RegisterType(t.Acc)
 	p := t.Cur.NewGetElementPtr(reg, t.x.base, t.Mul(kk, build.Int(build.I64, t.x.along)))
 	l := t.Cur.NewLoad(reg, t.offset(p, u*t.x.along))
-	l.Align = lir.Align(analysis.ArithmeticType(t.acc).Bytes())
+	l.Align = lir.Align(analysis.ArithmeticType(t.Acc).Bytes())
 	return t.Splat(l)
 }
 
@@ -214,7 +214,7 @@ func (t *tileGen) broadcastX(kk value.Value, u int64) value.Value {
 // a vector times a matrix. The sums are in memory that stays in the first-level cache (Note [Outer-axis reductions]).
 func (c *writer) stream(at, n value.Value) {
 	rows := int64(c.Machine.Profile.Matmul.StreamRows) // of y are added to the sums at once
-	reg := build.RegisterType(c.acc)
+	reg := build.RegisterType(c.Acc)
 	cells := func(j value.Value, width int) value.Value {
 		p := value.Value(c.Cur.NewGetElementPtr(reg, c.xs, j))
 		if width > 0 {
@@ -224,7 +224,7 @@ func (c *writer) stream(at, n value.Value) {
 	}
 	load := func(j value.Value, width int) value.Value {
 		l := c.Cur.NewLoad(build.Vector(reg, width), cells(j, width))
-		l.Align = lir.Align(analysis.ArithmeticType(c.acc).Bytes())
+		l.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
 		return l
 	}
 	kv := c.Chains.Axis.Var
@@ -237,7 +237,7 @@ func (c *writer) stream(at, n value.Value) {
 		c.span(n, 2*c.lanes, func(j value.Value, width int) {
 			c.Width = width
 			c.axis(c.Col.Var, c.Add(at, j), width)
-			c.prologue(onCol)
+			c.prologue(kernel.OnColumn)
 			var sum value.Value = constant.NewZeroInitializer(build.Vector(reg, width))
 			if width == 0 {
 				sum = build.FromBits(reg, 0)
@@ -252,7 +252,7 @@ func (c *writer) stream(at, n value.Value) {
 				sum = c.mulAdd(c.Splat(x), y, sum)
 			}
 			st := c.Cur.NewStore(sum, cells(j, width))
-			st.Align = lir.Align(analysis.ArithmeticType(c.acc).Bytes())
+			st.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
 			c.Width = 0
 		})
 	}
@@ -264,7 +264,7 @@ func (c *writer) stream(at, n value.Value) {
 				zero = build.FromBits(reg, 0)
 			}
 			st := c.Cur.NewStore(zero, cells(j, width))
-			st.Align = lir.Align(analysis.ArithmeticType(c.acc).Bytes())
+			st.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
 		})
 		full := c.Cur.NewAnd(kk, build.Int(build.I64, -rows))
 		c.For(build.Int(build.I64, 0), full, rows, nil, func(kk value.Value, _ []value.Value) []value.Value {
@@ -278,13 +278,13 @@ func (c *writer) stream(at, n value.Value) {
 		c.streamDone(at, n, load)
 		return
 	}
-	head := c.Kk % rows
+	head := c.Size.K % rows
 	if head == 0 {
-		head = min(c.Kk, rows)
+		head = min(c.Size.K, rows)
 	}
 	add(build.Int(build.I64, 0), head, true)
-	if head < c.Kk {
-		c.For(build.Int(build.I64, head), build.Int(build.I64, c.Kk), rows, nil,
+	if head < c.Size.K {
+		c.For(build.Int(build.I64, head), build.Int(build.I64, c.Size.K), rows, nil,
 			func(kk value.Value, _ []value.Value) []value.Value {
 				add(kk, rows, false)
 				return nil
@@ -298,7 +298,7 @@ func (c *writer) streamDone(at, n value.Value, load func(j value.Value, width in
 	c.span(n, c.lanes, func(j value.Value, width int) {
 		c.Width = width
 		c.axis(c.Col.Var, c.Add(at, j), width)
-		c.some(c.Before, func(d dep) bool { return d != 0 })
+		c.some(c.Before, func(d kernel.Dep) bool { return d != 0 })
 		c.Set(c.Chains.IDs[0], load(j, width), width > 0)
 		c.Block(&kernel.Block{Stmts: c.After})
 		c.Width = 0

@@ -24,13 +24,13 @@ func (t *tileGen) products(x value.Value, ys, sums, next []value.Value) {
 	all := make([]value.Value, len(ys))
 	for v, y := range ys {
 		if t.Swap {
-			all[v] = t.Instr(scalar.Mul, t.acc, t.acc, t.Width, []value.Value{y, x})
+			all[v] = t.Instr(scalar.Mul, t.Acc, t.Acc, t.Width, []value.Value{y, x})
 		} else {
-			all[v] = t.Instr(scalar.Mul, t.acc, t.acc, t.Width, []value.Value{x, y})
+			all[v] = t.Instr(scalar.Mul, t.Acc, t.Acc, t.Width, []value.Value{x, y})
 		}
 	}
 	for v, product := range t.allBefore(all) {
-		next[v] = t.Instr(scalar.Add, t.acc, t.acc, t.Width, []value.Value{product, sums[v]})
+		next[v] = t.Instr(scalar.Add, t.Acc, t.Acc, t.Width, []value.Value{product, sums[v]})
 	}
 }
 

@@ -28,21 +28,21 @@ func Write(g *emit.Func, c *Contraction, begin, end value.Value) {
 	case c.Planned:
 		writeUnits(g, c, begin, end)
 	default: // a part of units may be none of the axis
-		n, _ := c.k.Axes[0].Extent.Dim.Const()
+		n, _ := c.Kernel.Axes[0].Extent.Dim.Const()
 		scale := func(x value.Value) value.Value {
 			if c.Units() == n {
 				return x
 			}
 			return g.Cur.NewSDiv(g.Cur.NewMul(x, build.Int(build.I64, n)), build.Int(build.I64, c.Units()))
 		}
-		loops.KernelLoops(g, c.k, scale(begin), scale(end))
+		loops.KernelLoops(g, c.Kernel, scale(begin), scale(end))
 	}
 }
 
 // newWriter reserves the memory of the copies.
 func newWriter(g *emit.Func, c *Contraction) *writer {
 	cg := &writer{Func: g, Contraction: c}
-	reg := build.RegisterType(c.acc)
+	reg := build.RegisterType(c.Acc)
 	if c.ByRows {
 		cg.xs = g.Stack(reg, int(c.BlockCols))
 	}
@@ -68,7 +68,7 @@ func newWriter(g *emit.Func, c *Contraction) *writer {
 // writeFree writes the part [begin, end) of the outermost axis of a contraction of any shape.
 func writeFree(g *emit.Func, c *Contraction, begin, end value.Value) {
 	cg := newWriter(g, c)
-	if c.m == 1 {
+	if c.Size.M == 1 {
 		cg.vectorFree(begin, end)
 		return
 	}
@@ -78,7 +78,7 @@ func writeFree(g *emit.Func, c *Contraction, begin, end value.Value) {
 		if i == 0 {
 			lo, hi = begin, end
 		} else {
-			hi = g.Extent(c.k.Axes[i].Extent)
+			hi = g.Extent(c.Kernel.Axes[i].Extent)
 		}
 		if i < len(c.Batches) {
 			g.For(lo, hi, 1, nil, func(x value.Value, _ []value.Value) []value.Value {
@@ -110,8 +110,8 @@ func writeUnits(g *emit.Func, c *Contraction, begin, end value.Value) {
 	if outer*inner == 1 {
 		g.For(begin, end, 1, nil, func(t value.Value, _ []value.Value) []value.Value {
 			cg.matrix(t)
-			cg.part(build.Int(build.I64, 0), build.Int(build.I64, c.n), build.Int(build.I64, 0),
-				build.Int(build.I64, c.m))
+			cg.part(build.Int(build.I64, 0), build.Int(build.I64, c.Size.N), build.Int(build.I64, 0),
+				build.Int(build.I64, c.Size.M))
 			return nil
 		})
 		return
@@ -123,7 +123,7 @@ func writeUnits(g *emit.Func, c *Contraction, begin, end value.Value) {
 	head.NewCondBr(head.NewICmp(enum.IPredSLT, u, end), body, done)
 	g.Cur = body
 	rest := value.Value(u)
-	if c.batch() > 1 {
+	if c.Batch() > 1 {
 		cg.matrix(g.Cur.NewSDiv(u, build.Int(build.I64, outer*inner)))
 		rest = g.Cur.NewSRem(u, build.Int(build.I64, outer*inner))
 	}
@@ -154,11 +154,11 @@ func writeUnits(g *emit.Func, c *Contraction, begin, end value.Value) {
 
 // columnAt is where part i of n parts of the columns begins, at a panel; rowAt the same of rows, at a tile.
 func (c *writer) columnAt(i value.Value, n int64) value.Value {
-	return c.boundary(i, n, c.n, c.granule())
+	return c.boundary(i, n, c.Size.N, c.granule())
 }
 
 func (c *writer) rowAt(i value.Value, n int64) value.Value {
-	return c.boundary(i, n, c.m, int64(c.Rows))
+	return c.boundary(i, n, c.Size.M, int64(c.Rows))
 }
 
 func (c *writer) boundary(i value.Value, n, extent, unit int64) value.Value {
@@ -230,12 +230,12 @@ func (c *writer) columnBlock(at, n, r0, r1 value.Value) {
 		return
 	}
 	// Whole panels, and the one at the right edge that is not.
-	p := panels{at: at, edge: c.n % c.Panel}
+	p := panels{at: at, edge: c.Size.N % c.Panel}
 	if cols, ok := build.ConstantInt(n); ok {
 		p.whole = build.Int(build.I64, cols/c.Panel)
 	} else {
 		p.whole = c.Cur.NewSDiv(n, build.Int(build.I64, c.Panel))
-		p.isLast = c.Cur.NewICmp(enum.IPredEQ, c.Cur.NewAdd(at, n), build.Int(build.I64, c.n))
+		p.isLast = c.Cur.NewICmp(enum.IPredEQ, c.Cur.NewAdd(at, n), build.Int(build.I64, c.Size.N))
 	}
 	c.rowsAndPieces(p, r0, r1)
 }
@@ -384,7 +384,7 @@ func (c *writer) eachTile(from, to value.Value, f func(i value.Value, h int)) {
 		c.For(stop, to, 1, nil, func(i value.Value, _ []value.Value) []value.Value { f(i, 1); return nil })
 		return
 	}
-	rest := c.m % h
+	rest := c.Size.M % h
 	stop := to
 	if rest != 0 {
 		stop = c.Cur.NewSub(to, c.Cur.NewSRem(to, build.Int(build.I64, h)))
@@ -400,15 +400,15 @@ func (c *writer) eachTile(from, to value.Value, f func(i value.Value, h int)) {
 
 // prologue computes the scalars before the loop that depend on axis `of` alone, 0 for those that are the same
 // for all elements of the result.
-func (c *writer) prologue(of dep) {
-	c.some(c.Before, func(d dep) bool { return d == of })
+func (c *writer) prologue(of kernel.Dep) {
+	c.some(c.Before, func(d kernel.Dep) bool { return d == of })
 }
 
 // some translates the statements that depend on the wanted axes.
-func (c *writer) some(stmts []kernel.Stmt, want func(d dep) bool) {
+func (c *writer) some(stmts []kernel.Stmt, want func(d kernel.Dep) bool) {
 	out := &kernel.Block{}
 	for _, st := range stmts {
-		if want(c.DepOf(st)) {
+		if want(c.Deps.Of(st)) {
 			out.Stmts = append(out.Stmts, st)
 		}
 	}

@@ -19,7 +19,7 @@ func (c *writer) axis(v kernel.Ref, at value.Value, width int) {
 }
 
 // element computes an operand for the axes as they are bound; width is that of a vector, 0 for a scalar.
-func (c *writer) element(o Operand, width int) value.Value {
+func (c *writer) element(o analysis.Operand, width int) value.Value {
 	c.Width = width
 	c.Block(&kernel.Block{Stmts: o.Stmts})
 	v := c.Env[o.Val].V
@@ -32,12 +32,12 @@ func (c *writer) element(o Operand, width int) value.Value {
 
 // put stores a vector or a scalar into a copy.
 func (c *writer) put(x, mem, at value.Value) {
-	p := value.Value(c.Cur.NewGetElementPtr(build.RegisterType(c.acc), mem, at))
+	p := value.Value(c.Cur.NewGetElementPtr(build.RegisterType(c.Acc), mem, at))
 	if _, ok := x.Type().(*lt.VectorType); ok {
 		p = c.Cur.NewBitCast(p, lt.NewPointer(x.Type()))
 	}
 	st := c.Cur.NewStore(x, p)
-	st.Align = lir.Align(analysis.ArithmeticType(c.acc).Bytes())
+	st.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
 }
 
 // copyAcross copies rows [from, to) of x, a whole band or less, which lie side by side in memory: each line of memory
@@ -57,7 +57,7 @@ func (c *writer) copyAcross(k chain, from, to value.Value, whole bool) {
 			c.span(build.Int(build.I64, int64(h)), c.lanes, func(r value.Value, width int) {
 				c.axis(c.Row.Var, c.Add(i, r), width)
 				c.Width = width
-				c.prologue(onRow)
+				c.prologue(kernel.OnRow)
 				c.put(c.packed(c.X, c.Add(k.at, kk), width), c.xs, c.Add(to, r))
 			})
 		}
@@ -90,7 +90,7 @@ func (c *writer) copyX(k chain, i value.Value, h int) {
 			if c.Row != nil {
 				c.Env[c.Row.Var] = emit.Val{V: c.Add(i, r)}
 			}
-			c.prologue(onRow)
+			c.prologue(kernel.OnRow)
 			to := c.Mul(r, build.Int(build.I64, c.far))
 			whole := c.wholeSteps(k)
 			c.span(whole, c.lanes, func(kk value.Value, width int) {
@@ -110,7 +110,7 @@ func (c *writer) copyBeside(k chain, i value.Value, h int) {
 	w := c.lanes
 	bind := func(r int) {
 		c.Env[c.Row.Var] = emit.Val{V: c.Add(i, build.Int(build.I64, int64(r)))}
-		c.prologue(onRow)
+		c.prologue(kernel.OnRow)
 	}
 	squares := c.Cur.NewAnd(c.wholeSteps(k), build.Int(build.I64, int64(-w)))
 	c.For(build.Int(build.I64, 0), squares, int64(w), nil, func(kk value.Value, _ []value.Value) []value.Value {
@@ -192,14 +192,14 @@ func (c *writer) copyRow(p panels, k chain, kk, n value.Value, from, to int64) {
 	at := c.panelAt(n, kk)
 	col := c.Add(p.at, c.Mul(n, build.Int(build.I64, c.Panel)))
 	if to%w != 0 && from <= to/w*w {
-		zero := constant.NewZeroInitializer(build.Vector(build.RegisterType(c.acc), int(w)))
+		zero := constant.NewZeroInitializer(build.Vector(build.RegisterType(c.Acc), int(w)))
 		c.put(zero, c.ys, c.Add(at, build.Int(build.I64, to/w*w)))
 	}
 	c.span(build.Int(build.I64, to-from), int(w), func(j value.Value, width int) {
 		j = c.Add(j, build.Int(build.I64, from))
 		c.axis(c.Col.Var, c.Add(col, j), width)
 		c.Width = width
-		c.prologue(onCol)
+		c.prologue(kernel.OnColumn)
 		c.put(c.packed(c.Y, c.Add(k.at, kk), width), c.ys, c.Add(at, j))
 	})
 }
@@ -209,14 +209,14 @@ func (c *writer) copySome(p panels, k chain, kk value.Value) {
 	w := c.lanes
 	at := c.panelAt(p.whole, kk)
 	for v := range c.Vecs {
-		c.put(constant.NewZeroInitializer(build.Vector(build.RegisterType(c.acc), w)), c.ys,
+		c.put(constant.NewZeroInitializer(build.Vector(build.RegisterType(c.Acc), w)), c.ys,
 			c.Add(at, build.Int(build.I64, int64(v*w))))
 	}
 	col := c.Add(p.at, c.Mul(p.whole, build.Int(build.I64, c.Panel)))
 	c.span(p.some, w, func(j value.Value, width int) {
 		c.axis(c.Col.Var, c.Add(col, j), width)
 		c.Width = width
-		c.prologue(onCol)
+		c.prologue(kernel.OnColumn)
 		c.put(c.packed(c.Y, c.Add(k.at, kk), width), c.ys, c.Add(at, j))
 	})
 }
@@ -235,7 +235,7 @@ func (c *writer) turnPanel(p panels, k chain, n value.Value, cols int64) {
 					rows := make([]value.Value, w)
 					for i := range rows {
 						c.Env[c.Col.Var] = emit.Val{V: c.Add(c.Add(col, j), build.Int(build.I64, int64(i)))}
-						c.prologue(onCol)
+						c.prologue(kernel.OnColumn)
 						rows[i] = c.packedAlong(c.Y, c.Add(k.at, kk), int(w))
 					}
 					for i, x := range c.TransposeSquare(rows) {

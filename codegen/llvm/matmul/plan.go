@@ -4,14 +4,11 @@ import (
 	"fmt"
 	"strings"
 
-	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/loops"
 	"healc/codegen/target"
 	"healc/codegen/target/profile"
-	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 	"healc/ir/scalar"
-	"healc/lang/types"
 )
 
 // Schedule is how a contraction is cut up; see Note [Matrix products].
@@ -30,13 +27,11 @@ type Schedule struct {
 	band       int64 // rows of x that are copied together, when they lie side by side
 	PackX      bool
 	PackY      bool
-	xAcross    bool // rows of x are copied with the rows side by side, as they lie in memory
-	SideBySide bool // elements of x for a step of a tile lie side by side in the copy (Note [Side by side])
-	ByRows     bool // y is read row after row for many columns
-	Turned     bool // y is not copied, but transposed in the registers of the tile
-	YAlong     bool // y lies in memory along k: it is transposed while it is copied
-	PlainStore bool // the epilogue is one store of the sum
-	Carry      *kernel.Store
+	xAcross    bool  // rows of x are copied with the rows side by side, as they lie in memory
+	SideBySide bool  // elements of x for a step of a tile lie side by side in the copy (Note [Side by side])
+	ByRows     bool  // y is read row after row for many columns
+	Turned     bool  // y is not copied, but transposed in the registers of the tile
+	YAlong     bool  // y lies in memory along k: it is transposed while it is copied
 	apart      bool  // unfinished sums wait in memory of the thread, because the result has no place for them
 	far        int64 // elements between rows of the copy of x; between steps of k when they lie across
 }
@@ -71,9 +66,9 @@ func (c *Contraction) String() string {
 	}
 	var b strings.Builder
 	switch {
-	case c.m == 1 && c.ByRows:
+	case c.Size.M == 1 && c.ByRows:
 		fmt.Fprintf(&b, "a vector by a matrix that is read row after row, %d columns at a time", c.BlockCols)
-	case c.m == 1:
+	case c.Size.M == 1:
 		fmt.Fprintf(&b, "a vector by a matrix, %d vectors of %d columns", c.Vecs, c.lanes)
 	default:
 		fmt.Fprintf(&b, "tiles of %d rows by %d vectors of %d columns, pieces of %d along k, blocks of %d columns",
@@ -97,15 +92,14 @@ func (c *Contraction) String() string {
 // Plan decides how c is computed on a machine; false when the plain loop is as good.
 func (c *Contraction) Plan(mach target.Machine) bool {
 	p := mach.Profile.Matmul
-	reg := analysis.ArithmeticType(c.acc)
+	reg := analysis.ArithmeticType(c.Acc)
 	size := int64(reg.Bytes())
 	if reg.IsFloat() && mach.NoFMA {
 		return false // every fma is a call
 	}
 	c.lanes = mach.VectorBits / 8 / int(size)
-	vectors := (c.n + int64(c.lanes) - 1) / int64(c.lanes)
+	vectors := (c.Size.N + int64(c.lanes) - 1) / int64(c.lanes)
 	c.Vecs = tileVectors(vectors, mach)
-	c.PlainStore, c.Carry = c.stores()
 	// Beside the sums, a register for a broadcast element and one row of y; two when there is room, because LLVM
 	// reads the next one early.
 	most := (mach.Registers - 1 - c.Vecs) / c.Vecs
@@ -118,36 +112,36 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 	if c.apartSums = mach.IntSums && c.Fma.In.Op == scalar.Mul; c.apartSums { // and one row of products
 		most = min(most, (mach.Registers-1-2*c.Vecs)/c.Vecs)
 	}
-	c.steps = c.Kk
-	if c.m == 1 {
+	c.steps = c.Size.K
+	if c.Size.M == 1 {
 		return c.planVector(mach)
 	}
-	if c.pairs = mach.PairSums && c.narrow(c.X) && c.narrow(c.Y); c.pairs {
-		c.steps = (c.Kk + 1) / 2
+	if c.pairs = mach.PairSums && c.Narrow(c.X) && c.Narrow(c.Y); c.pairs {
+		c.steps = (c.Size.K + 1) / 2
 	}
 	if c.Low = c.lowPays(mach, vectors); c.Low {
 		c.Vecs, most = LowVecs, LowRows
 	}
-	c.Rows = bestRows(c.m, most, c.steps)
+	c.Rows = bestRows(c.Size.M, most, c.steps)
 	c.Panel = int64(c.Vecs * c.lanes)
 
-	along, across, okX := c.strides(c.X, c.rowVar())
-	direct := okX && c.inMemory(c.X)
-	computed := c.X.load == nil
-	reuse := (c.n + c.Panel - 1) / c.Panel
+	along, across, okX := c.Strides(c.X, c.RowVar())
+	direct := okX && c.InMemory(c.X)
+	computed := c.X.Load == nil
+	reuse := (c.Size.N + c.Panel - 1) / c.Panel
 	c.xAcross = okX && along != 1 && across == 1
-	c.PackX = !direct || c.pairs || reuse >= 4 && c.Kk*size >= 512 && along != 1
+	c.PackX = !direct || c.pairs || reuse >= 4 && c.Size.K*size >= 512 && along != 1
 
-	along, across, okY := c.strides(c.Y, c.Col.Var)
-	direct = okY && across == 1 && c.inMemory(c.Y)
+	along, across, okY := c.Strides(c.Y, c.Col.Var)
+	direct = okY && across == 1 && c.InMemory(c.Y)
 	c.YAlong = okY && across != 1 && along == 1
 	if c.Free { // the strides are not known, so that a tile can read only copies
 		c.PackX, direct = true, false
-		c.xAcross = c.nextAlong(c.X, c.rowVar()) && !c.nextAlong(c.X, c.Chains.Axis.Var)
-		c.YAlong = c.nextAlong(c.Y, c.Chains.Axis.Var) && !c.nextAlong(c.Y, c.Col.Var)
+		c.xAcross = c.X.NextAlong(c.RowVar()) && !c.X.NextAlong(c.Chains.Axis.Var)
+		c.YAlong = c.Y.NextAlong(c.Chains.Axis.Var) && !c.Y.NextAlong(c.Col.Var)
 	}
-	c.xAcross = c.xAcross && !c.rowChecks
-	c.PackY = !direct || c.pairs || c.Kk*c.n*size > 64<<10 && c.m > 2*int64(c.Rows)
+	c.xAcross = c.xAcross && !c.RowChecks
+	c.PackY = !direct || c.pairs || c.Size.K*c.Size.N*size > 64<<10 && c.Size.M > 2*int64(c.Rows)
 
 	if mach.Registers < 32 {
 		c.SideBySide = c.PackX && c.xAcross || c.PackY && !c.Free && c.besidePays(p)
@@ -165,8 +159,8 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 		n := (c.steps + long - 1) / long
 		c.Piece = ((c.steps+n-1)/n + 3) / 4 * 4
 	}
-	c.apart = c.Carry == nil && (c.Piece < c.steps || !c.fixed(c.Chains.Axis))
-	whole := (c.n + c.Panel - 1) / c.Panel * c.Panel
+	c.apart = c.Carry == nil && (c.Piece < c.steps || !analysis.Fixed(c.Chains.Axis))
+	whole := (c.Size.N + c.Panel - 1) / c.Panel * c.Panel
 	most64 := whole
 	if c.PackY {
 		block := int64(min(p.StackBytes, mach.L2/2))
@@ -177,7 +171,7 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 			block = int64(p.StackBytes)
 		}
 		most64 = block / (c.Piece * size) / c.Panel * c.Panel
-	} else if c.m*c.n*c.Kk > 1<<18 {
+	} else if c.Size.M*c.Size.N*c.Size.K > 1<<18 {
 		most64 = 8 * c.Panel
 		if computed {
 			most64 = max(most64, int64(profile.Base().Fusion.PackedCols)/c.Panel*c.Panel)
@@ -193,7 +187,7 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 	if c.xAcross && c.PackX {
 		c.band = tile * min(int64(p.BandTiles), max(int64(p.StackBytes)/2/(c.Piece*tile*size), 1))
 		if !c.Free {
-			c.band = min(c.band, (c.m+tile-1)/tile*tile)
+			c.band = min(c.band, (c.Size.M+tile-1)/tile*tile)
 		}
 		c.far = c.band
 	}
@@ -211,23 +205,23 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 // lowPays reports that tiles are lower than wide, see Note [Low tiles].
 func (c *Contraction) lowPays(mach target.Machine, vectors int64) bool {
 	p := mach.Profile.Matmul
-	if mach.Registers >= 32 || c.Free || c.Fma.In.Op != scalar.Fma || vectors%LowVecs != 0 || c.m < int64(p.LowTiles)*LowRows ||
-		c.Kk < int64(p.LowSteps) {
+	if mach.Registers >= 32 || c.Free || c.Fma.In.Op != scalar.Fma || vectors%LowVecs != 0 || c.Size.M < int64(p.LowTiles)*LowRows ||
+		c.Size.K < int64(p.LowSteps) {
 		return false
 	}
-	_, across, ok := c.strides(c.Y, c.Col.Var)
-	return ok && across == 1 && c.inMemory(c.Y) && c.Kk*c.n*int64(analysis.ArithmeticType(c.acc).Bytes()) <=
+	_, across, ok := c.Strides(c.Y, c.Col.Var)
+	return ok && across == 1 && c.InMemory(c.Y) && c.Size.K*c.Size.N*int64(analysis.ArithmeticType(c.Acc).Bytes()) <=
 		int64(mach.L1/2)
 }
 
 // besidePays reports that rows of x that lie along k are copied with the elements of a step side by side.
 func (c *Contraction) besidePays(p profile.Matmul) bool {
-	along, across, ok := c.strides(c.X, c.rowVar())
-	if !ok || along != 1 || c.m < int64(p.BesideTiles)*int64(c.Rows) {
+	along, across, ok := c.Strides(c.X, c.RowVar())
+	if !ok || along != 1 || c.Size.M < int64(p.BesideTiles)*int64(c.Rows) {
 		return false
 	}
-	panels, size := c.n/c.Panel, int64(c.k.Params[c.X.Main.Param].DType.Bytes())
-	return across*size%page == 0 && panels >= int64(p.BesidePanels) || c.Kk*size >= int64(p.BesideBytes) && panels >= 2*int64(p.BesidePanels)
+	panels, size := c.Size.N/c.Panel, int64(c.Kernel.Params[c.X.Main.Param].DType.Bytes())
+	return across*size%page == 0 && panels >= int64(p.BesidePanels) || c.Size.K*size >= int64(p.BesideBytes) && panels >= 2*int64(p.BesidePanels)
 }
 
 // tileVectors is the width of tiles: the wider they are, the fewer reads there are for a multiply-add. A panel of
@@ -252,25 +246,25 @@ func tileVectors(vectors int64, mach target.Machine) int {
 // across k, they are streamed; along k, squares are transposed in registers.
 func (c *Contraction) planVector(mach target.Machine) bool {
 	p := mach.Profile.Matmul
-	size := int64(analysis.ArithmeticType(c.acc).Bytes())
-	along, across, ok := c.strides(c.Y, c.Col.Var)
+	size := int64(analysis.ArithmeticType(c.Acc).Bytes())
+	along, across, ok := c.Strides(c.Y, c.Col.Var)
 	if c.Free { // one of them is a shape parameter
 		ok = true
-		if along, across = 0, 0; c.nextAlong(c.Y, c.Chains.Axis.Var) {
+		if along, across = 0, 0; c.Y.NextAlong(c.Chains.Axis.Var) {
 			along = 1
-		} else if c.nextAlong(c.Y, c.Col.Var) {
+		} else if c.Y.NextAlong(c.Col.Var) {
 			across = 1
 		}
 	}
-	c.Rows, c.Piece, c.Chunk = 1, c.Kk, 1
+	c.Rows, c.Piece, c.Chunk = 1, c.Size.K, 1
 	switch {
 	case ok && across == 1:
 		c.ByRows = true
 		c.BlockCols = int64(mach.Profile.Columns.StripBytes) / size
-		if c.fixed(c.Col) {
-			c.BlockCols = min(c.BlockCols, c.n)
+		if analysis.Fixed(c.Col) {
+			c.BlockCols = min(c.BlockCols, c.Size.N)
 		}
-	case ok && along == 1 && c.Kk >= int64(c.lanes):
+	case ok && along == 1 && c.Size.K >= int64(c.lanes):
 		c.Turned = true
 		c.Vecs = 1
 		if int64(c.lanes)*size < loops.LineBytes {
@@ -278,10 +272,10 @@ func (c *Contraction) planVector(mach target.Machine) bool {
 		}
 		c.Panel = int64(c.Vecs * c.lanes)
 		c.BlockCols = c.Panel
-		_, _, ok = c.strides(c.X, c.rowVar())
-		c.PackX = !ok || !c.inMemory(c.X)
-		c.far = c.Kk
-		if c.PackX && (c.Kk*size > int64(p.StackBytes)/2 || !c.fixed(c.Chains.Axis)) {
+		_, _, ok = c.Strides(c.X, c.RowVar())
+		c.PackX = !ok || !c.InMemory(c.X)
+		c.far = c.Size.K
+		if c.PackX && (c.Size.K*size > int64(p.StackBytes)/2 || !analysis.Fixed(c.Chains.Axis)) {
 			return false
 		}
 	default:
@@ -290,51 +284,7 @@ func (c *Contraction) planVector(mach target.Machine) bool {
 	if c.Free {
 		c.Chunk = c.granule() // where threads cut the columns
 	}
-	return !c.Free || !c.rowChecks
-}
-
-// narrow reports that an operand is cast from integers that fit 16 bits with a sign.
-func (c *Contraction) narrow(o Operand) bool {
-	if c.acc != types.I32 && c.acc != types.U32 {
-		return false
-	}
-	for _, st := range o.Stmts {
-		if l, ok := st.(*kernel.Let); ok && l.ID == o.Val {
-			switch from := c.k.Types[l.In.Args[0]]; {
-			case l.In.Op != scalar.Cast:
-			case from == types.I8, from == types.U8, from == types.I16, from == types.Bool:
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// inMemory reports that an operand is one read of elements that are computed with as they are.
-func (c *Contraction) inMemory(o Operand) bool {
-	return o.load != nil && build.MemoryType(c.k.Params[o.load.Param].DType).Equal(build.RegisterType(c.acc))
-}
-
-func (c *Contraction) rowVar() kernel.Ref {
-	if c.Row == nil {
-		return -2
-	}
-	return c.Row.Var
-}
-
-// nextAlong reports that neighbours along v are neighbours in memory.
-func (c *Contraction) nextAlong(o Operand, v kernel.Ref) bool {
-	if o.Main == nil {
-		return false
-	}
-	n, ok := c.coef(o.Main.At, v)
-	return ok && n == 1
-}
-
-// fixed reports that the extent of an axis is known.
-func (c *Contraction) fixed(a kernel.Axis) bool {
-	_, ok := a.Extent.Dim.Const()
-	return ok
+	return !c.Free || !c.RowChecks
 }
 
 // bestRows is the height of tiles that wastes least on m rows: a tile of r rows takes r steps, one of few
@@ -352,54 +302,6 @@ func bestRows(m int64, most int, k int64) int {
 		}
 	}
 	return best
-}
-
-// stores looks at the epilogue: plain when it is one store of the sum, carry a store to whose place the
-// unfinished sums can go.
-func (c *Contraction) stores() (plain bool, carry *kernel.Store) {
-	n := 0
-	for _, st := range c.After {
-		if s, ok := st.(*kernel.Store); ok {
-			n++
-			carry = s
-		}
-	}
-	if n != 1 {
-		return false, nil
-	}
-	p := c.k.Params[carry.Param]
-	unit, ok := c.coef(carry.At, c.Col.Var)
-	if !ok || unit != 1 || p.DType != analysis.ArithmeticType(c.acc) || p.DType != c.acc || p.InPlace ||
-		p.DType == types.Bool {
-		return false, nil
-	}
-	if !c.onAxes(carry.At) {
-		return false, nil
-	}
-	return len(c.After) == 1 && carry.Val == c.Chains.IDs[0], carry
-}
-
-// onAxes reports that a place is told by the axes of the result alone, and by no index that is computed.
-func (c *Contraction) onAxes(at kernel.Access) bool {
-	for _, t := range at.Terms {
-		axis := t.Var == c.Col.Var || t.Var == c.rowVar()
-		for _, a := range c.Batches {
-			axis = axis || t.Var == a.Var
-		}
-		if !axis {
-			return false
-		}
-	}
-	return true
-}
-
-func (c *Contraction) batch() int64 {
-	n := int64(1)
-	for _, a := range c.Batches {
-		e, _ := a.Extent.Dim.Const()
-		n *= e
-	}
-	return n
 }
 
 // Note [Units of products]
@@ -421,8 +323,8 @@ func (c *Contraction) batch() int64 {
 // outer one is the rows.
 func (c *Contraction) grid() (outer, inner int64, byRows bool) {
 	p := profile.Base().Plan
-	width := int64(p.UnitBytes) / int64(analysis.ArithmeticType(c.acc).Bytes())
-	cols, rows := (c.n+width-1)/width, max(c.m/int64(p.UnitRows), 1)
+	width := int64(p.UnitBytes) / int64(analysis.ArithmeticType(c.Acc).Bytes())
+	cols, rows := (c.Size.N+width-1)/width, max(c.Size.M/int64(p.UnitRows), 1)
 	x, y := c.copies()
 	wide := x && y
 	switch {
@@ -431,12 +333,12 @@ func (c *Contraction) grid() (outer, inner int64, byRows bool) {
 	case x != y:
 		byRows = x
 	default:
-		byRows = c.m > c.n || !x && cols < int64(p.WideUnits)
+		byRows = c.Size.M > c.Size.N || !x && cols < int64(p.WideUnits)
 	}
 	if outer, inner = cols, rows; byRows {
 		outer, inner = rows, cols
 		if inner > 1 {
-			inner = c.n / width
+			inner = c.Size.N / width
 		}
 	}
 	if wide {
@@ -451,7 +353,7 @@ func (c *Contraction) grid() (outer, inner int64, byRows bool) {
 	}
 	outer = min(outer, 1<<10)
 	parts, even := int64(1), int64(p.EvenUnits)
-	for parts*2 <= inner && outer*parts*min(c.batch(), even) < even {
+	for parts*2 <= inner && outer*parts*min(c.Batch(), even) < even {
 		parts *= 2
 	}
 	return outer, parts, byRows
@@ -459,21 +361,21 @@ func (c *Contraction) grid() (outer, inner int64, byRows bool) {
 
 // copies tells whether the operands are copied, on most machines; see Plan.
 func (c *Contraction) copies() (x, y bool) {
-	if c.m == 1 {
+	if c.Size.M == 1 {
 		return false, false
 	}
-	size := int64(analysis.ArithmeticType(c.acc).Bytes())
-	along, _, ok := c.strides(c.X, c.rowVar())
-	x = !ok || !c.inMemory(c.X) || c.n*size >= 4*int64(profile.Base().Plan.UnitBytes) && c.Kk*size >= 512 && along != 1
-	_, across, ok := c.strides(c.Y, c.Col.Var)
-	y = !ok || across != 1 || !c.inMemory(c.Y) || c.Kk*c.n*size > 64<<10
+	size := int64(analysis.ArithmeticType(c.Acc).Bytes())
+	along, _, ok := c.Strides(c.X, c.RowVar())
+	x = !ok || !c.InMemory(c.X) || c.Size.N*size >= 4*int64(profile.Base().Plan.UnitBytes) && c.Size.K*size >= 512 && along != 1
+	_, across, ok := c.Strides(c.Y, c.Col.Var)
+	y = !ok || across != 1 || !c.InMemory(c.Y) || c.Size.K*c.Size.N*size > 64<<10
 	return x, y
 }
 
 // granule is the number of columns of which parts are multiples.
 func (c *Contraction) granule() int64 {
 	if c.ByRows {
-		return int64(profile.Base().Plan.UnitBytes) / int64(analysis.ArithmeticType(c.acc).Bytes())
+		return int64(profile.Base().Plan.UnitBytes) / int64(analysis.ArithmeticType(c.Acc).Bytes())
 	}
 	return c.Panel
 }
@@ -481,12 +383,12 @@ func (c *Contraction) granule() int64 {
 // Units is the number of units that the threads share out.
 func (c *Contraction) Units() int64 {
 	outer, inner, _ := c.grid()
-	return c.batch() * outer * inner
+	return c.Batch() * outer * inner
 }
 
 // UnitWork is the work of a unit in scalar operations, as the thread pool counts them (opTime in runtime/abi). It is
 // made of the time of a step of a chain for each byte (docs/tuning/matrix-products.md).
 func (c *Contraction) UnitWork() int64 {
-	steps := float64(c.batch()) * float64(c.m) * float64(c.n) * float64(c.Kk)
-	return int64(max(min(steps*float64(analysis.ArithmeticType(c.acc).Bytes())/12/float64(c.Units()), 1e15), 1))
+	steps := float64(c.Batch()) * float64(c.Size.M) * float64(c.Size.N) * float64(c.Size.K)
+	return int64(max(min(steps*float64(analysis.ArithmeticType(c.Acc).Bytes())/12/float64(c.Units()), 1e15), 1))
 }

@@ -7,12 +7,13 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/loops"
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
 )
 
 // prefetchResult asks for the lines of the result that the tile will write, or those that the next tile starts from,
 // while the chains run.
 func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
-	if t.Kk < int64(t.Machine.Profile.Matmul.FarChain) {
+	if t.Size.K < int64(t.Machine.Profile.Matmul.FarChain) {
 		return
 	}
 	for _, l := range t.ReadAtTile() {
@@ -24,7 +25,7 @@ func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
 	p := t.address(t.Carry.Param, t.Carry.At, k)
 	if k.first != nil { // the panel to the right, or the first one below
 		below := t.carryRow(p, t.h)
-		below = t.Cur.NewGetElementPtr(build.RegisterType(t.acc), below, t.Mul(n, build.Int(build.I64, -t.Panel)))
+		below = t.Cur.NewGetElementPtr(build.RegisterType(t.Acc), below, t.Mul(n, build.Int(build.I64, -t.Panel)))
 		last := ps.whole
 		if ps.edge == 0 {
 			last = t.Add(last, build.Int(build.I64, -1))
@@ -36,32 +37,6 @@ func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
 			loops.PrefetchLineFor(t.writer.Func, 1, loops.ToL1, t.offset(t.carryRow(p, r), int64(v*t.lanes)))
 		}
 	}
-}
-
-// ReadAtTile lists the reads of the epilogue at the row and column of each element, such as weights that are updated in
-// place or a residual. Other threads, or other kernels, have it in their caches, and nothing asks for it in time where
-// the rows of a tile are far from each other.
-func (c *Contraction) ReadAtTile() []*kernel.Load {
-	if c.Row == nil {
-		return nil
-	}
-	var out []*kernel.Load
-	for _, list := range [][]kernel.Stmt{c.Before, c.After} {
-		for _, st := range list {
-			l, ok := st.(*kernel.Load)
-			if !ok {
-				continue
-			}
-			if unit, ok := c.coef(l.At, c.Col.Var); !ok || unit != 1 || !c.onAxes(l.At) {
-				continue
-			}
-			if far, ok := c.coef(l.At, c.Row.Var); ok && far == 0 {
-				continue
-			}
-			out = append(out, l)
-		}
-	}
-	return out
 }
 
 // prefetchRead asks for the elements that a load of the epilogue reads for the tile.
@@ -92,8 +67,8 @@ func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
 // so that all panels together ask for all of them: rows one after the other where they follow each other in memory,
 // else two at once.
 func (t *tileGen) prefetchRows(k chain, n value.Value) {
-	along, across, ok := t.strides(t.Contraction.X, t.rowVar())
-	if !ok || along != 1 || t.SideBySide || t.pairs || t.Kk < int64(t.Machine.Profile.Matmul.FarChain) || t.cols != t.Panel || t.h != t.Rows {
+	along, across, ok := t.Strides(t.Contraction.X, t.RowVar())
+	if !ok || along != 1 || t.SideBySide || t.pairs || t.Size.K < int64(t.Machine.Profile.Matmul.FarChain) || t.cols != t.Panel || t.h != t.Rows {
 		return
 	}
 	p := t.address(t.Contraction.X.Main.Param, t.Contraction.X.Main.At, k)
@@ -101,7 +76,7 @@ func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	line := 64 / int64(t.Params[t.Contraction.X.Main.Param].DType.Bytes())
 	rows := int64(2)
 	t.aheadStep, t.aheadRow = 1, across
-	if steps := t.unroll(); k.first == nil && across == t.Kk && !t.Free && line > steps {
+	if steps := t.unroll(); k.first == nil && across == t.Size.K && !t.Free && line > steps {
 		rows, t.aheadStep, t.aheadRow = line/steps, line/steps, 0
 	}
 	row := t.Cur.NewMul(n, build.Int(build.I64, rows*across))
@@ -130,8 +105,8 @@ func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
 	main, w := t.Contraction.Y.Main, int64(t.lanes)
 	param := t.Params[main.Param]
 	size := int64(param.DType.Bytes())
-	if t.pairs || !t.rowsFollow(main) || t.fixed(t.Chains.Axis) &&
-		(t.Kk*size < 1024 || t.Kk*size*t.Panel > int64(t.Machine.Profile.Matmul.VectorAhead)) {
+	if t.pairs || !t.rowsFollow(main) || analysis.Fixed(t.Chains.Axis) &&
+		(t.Size.K*size < 1024 || t.Size.K*size*t.Panel > int64(t.Machine.Profile.Matmul.VectorAhead)) {
 		return
 	}
 	p := t.address(main.Param, main.At, k)

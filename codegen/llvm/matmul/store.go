@@ -51,13 +51,13 @@ func (t *tileGen) storeSums(k chain, sums []value.Value) {
 // code, which can be long, stands there once for all rows, and reads no element beyond the edge.
 func (t *tileGen) epilogue(sums []value.Value) {
 	w := t.lanes
-	reg, vt := build.RegisterType(t.acc), t.vectorType()
+	reg, vt := build.RegisterType(t.Acc), t.vectorType()
 	mem := t.scratch()
 	far := int64(t.vecs * w)
 	for i, s := range sums {
 		st := t.Cur.NewStore(s, t.Cur.NewBitCast(t.Cur.NewGetElementPtr(reg, mem, build.Int(build.I64, int64(i*w))),
 			lt.NewPointer(vt)))
-		st.Align = lir.Align(analysis.ArithmeticType(t.acc).Bytes() * w)
+		st.Align = lir.Align(analysis.ArithmeticType(t.Acc).Bytes() * w)
 	}
 	t.For(build.Int(build.I64, 0), build.Int(build.I64, int64(t.h)), 1, nil,
 		func(r value.Value, _ []value.Value) []value.Value {
@@ -67,13 +67,13 @@ func (t *tileGen) epilogue(sums []value.Value) {
 			t.acrossTile(func(j value.Value, width int) {
 				t.Width = width
 				t.axis(t.Col.Var, t.Add(t.j, j), width)
-				t.some(t.Before, func(d dep) bool { return d != 0 })
+				t.some(t.Before, func(d kernel.Dep) bool { return d != 0 })
 				p := value.Value(t.Cur.NewGetElementPtr(reg, mem, t.Add(t.Mul(r, build.Int(build.I64, far)), j)))
 				if width > 0 {
 					p = t.Cur.NewBitCast(p, lt.NewPointer(build.Vector(reg, width)))
 				}
 				l := t.Cur.NewLoad(build.Vector(reg, width), p)
-				l.Align = lir.Align(analysis.ArithmeticType(t.acc).Bytes())
+				l.Align = lir.Align(analysis.ArithmeticType(t.Acc).Bytes())
 				t.Set(t.Chains.IDs[0], l, width > 0)
 				t.Block(&kernel.Block{Stmts: t.After})
 				t.Width = 0
@@ -111,7 +111,7 @@ func (t *tileGen) columnsThere() value.Value {
 // scratch is memory for the sums of one tile.
 func (t *tileGen) scratch() value.Value {
 	if t.tileMem == nil {
-		t.tileMem = t.Stack(build.RegisterType(t.acc), t.Rows*t.Contraction.Vecs*t.lanes)
+		t.tileMem = t.Stack(build.RegisterType(t.Acc), t.Rows*t.Contraction.Vecs*t.lanes)
 	}
 	return t.tileMem
 }

@@ -62,19 +62,19 @@ func (c *writer) tile(k chain, p panels, what tile) {
 			t.x.along, t.x.across = c.far, 1
 		}
 	} else {
-		t.x.base = t.address(c.X.load.Param, c.X.load.At, k)
-		t.x.along, t.x.across, _ = c.strides(c.X, c.rowVar())
+		t.x.base = t.address(c.X.Load.Param, c.X.Load.At, k)
+		t.x.along, t.x.across, _ = c.Strides(c.X, c.RowVar())
 	}
 	switch {
 	case c.PackY:
 		t.y.along = c.Panel
 	case !c.Turned:
-		t.y.base = t.address(c.Y.load.Param, c.Y.load.At, k)
-		t.y.along, _, _ = c.strides(c.Y, c.Col.Var)
+		t.y.base = t.address(c.Y.Load.Param, c.Y.Load.At, k)
+		t.y.along, _, _ = c.Strides(c.Y, c.Col.Var)
 	}
 	if c.apart {
 		row := c.Mul(c.Cur.NewSub(t.i, t.from), build.Int(build.I64, c.BlockCols))
-		t.wait = c.Cur.NewGetElementPtr(build.RegisterType(c.acc), c.waiting,
+		t.wait = c.Cur.NewGetElementPtr(build.RegisterType(c.Acc), c.waiting,
 			c.Add(row, c.Mul(n, build.Int(build.I64, c.Panel))))
 	}
 	t.prefetchResult(k, p, n)
@@ -117,7 +117,7 @@ func (c *writer) source(packed bool, mem, at value.Value) source {
 	if !packed {
 		return source{}
 	}
-	return source{base: c.Cur.NewGetElementPtr(build.RegisterType(c.acc), mem, at), aligned: true}
+	return source{base: c.Cur.NewGetElementPtr(build.RegisterType(c.Acc), mem, at), aligned: true}
 }
 
 // address is the place of the tile's first element in a parameter, at the start of the piece of k.
@@ -135,18 +135,18 @@ func (t *tileGen) offset(base value.Value, n int64) value.Value {
 	if n == 0 {
 		return base
 	}
-	return t.Cur.NewGetElementPtr(build.RegisterType(t.acc), base, build.Int(build.I64, n))
+	return t.Cur.NewGetElementPtr(build.RegisterType(t.Acc), base, build.Int(build.I64, n))
 }
 
 func (t *tileGen) vectorType() *lt.VectorType {
-	return lt.NewVector(uint64(t.lanes), build.RegisterType(t.acc))
+	return lt.NewVector(uint64(t.lanes), build.RegisterType(t.Acc))
 }
 
 // loadVector reads vector number v of a row; the last may be short.
 func (t *tileGen) loadVector(p value.Value, v int, padded bool) value.Value {
 	vt := t.vectorType()
 	p = t.Cur.NewBitCast(t.offset(p, int64(v*t.lanes)), lt.NewPointer(vt))
-	size := analysis.ArithmeticType(t.acc).Bytes()
+	size := analysis.ArithmeticType(t.Acc).Bytes()
 	if mask := t.masks[v]; mask != nil && !padded {
 		f := t.Intrinsic("llvm.masked.load."+build.TypeSuffix(vt)+".p0"+build.TypeSuffix(vt), vt, p.Type(), build.I32,
 			mask.Type(), vt)
@@ -163,7 +163,7 @@ func (t *tileGen) loadVector(p value.Value, v int, padded bool) value.Value {
 func (t *tileGen) storeVector(x, p value.Value, v int) {
 	vt := t.vectorType()
 	p = t.Cur.NewBitCast(t.offset(p, int64(v*t.lanes)), lt.NewPointer(vt))
-	size := analysis.ArithmeticType(t.acc).Bytes()
+	size := analysis.ArithmeticType(t.Acc).Bytes()
 	if mask := t.masks[v]; mask != nil {
 		f := t.Intrinsic("llvm.masked.store."+build.TypeSuffix(vt)+".p0"+build.TypeSuffix(vt), lt.Void, vt, p.Type(),
 			build.I32,
@@ -219,14 +219,14 @@ func (t *tileGen) carryRow(p value.Value, r int) value.Value {
 	}
 	stride := value.Value(build.Int(build.I64, 0))
 	for _, a := range t.Carry.At.Terms {
-		if a.Var == t.rowVar() {
+		if a.Var == t.RowVar() {
 			stride = t.Add(stride, t.Dim(a.Coef))
 		}
 	}
 	if n, ok := build.ConstantInt(stride); ok {
 		return t.offset(p, int64(r)*n)
 	}
-	return t.Cur.NewGetElementPtr(build.RegisterType(t.acc), p, t.Mul(stride, build.Int(build.I64, int64(r))))
+	return t.Cur.NewGetElementPtr(build.RegisterType(t.Acc), p, t.Mul(stride, build.Int(build.I64, int64(r))))
 }
 
 // chain runs the piece of the chains.
@@ -264,7 +264,7 @@ func (t *tileGen) minusRest(n value.Value) value.Value {
 
 // step is one step of all chains of the tile, number kk + u.
 func (t *tileGen) step(kk value.Value, u int64, sums []value.Value) []value.Value {
-	reg := build.RegisterType(t.acc)
+	reg := build.RegisterType(t.Acc)
 	at := func(s source) value.Value {
 		p := s.base
 		if n, ok := build.ConstantInt(kk); !ok || n != 0 {
@@ -275,7 +275,7 @@ func (t *tileGen) step(kk value.Value, u int64, sums []value.Value) []value.Valu
 	y := at(t.y)
 	broadcast := func(x value.Value, r int) value.Value {
 		l := t.Cur.NewLoad(reg, t.offset(x, int64(r)*t.x.across))
-		l.Align = lir.Align(analysis.ArithmeticType(t.acc).Bytes())
+		l.Align = lir.Align(analysis.ArithmeticType(t.Acc).Bytes())
 		return t.Splat(l)
 	}
 	next := make([]value.Value, len(sums))
@@ -320,8 +320,8 @@ func (t *writer) mulAdd(x, y, sum value.Value) value.Value {
 		return t.Cur.NewAdd(t.pairSum(x, y), sum)
 	}
 	if t.Fma.In.Op == scalar.Fma {
-		return t.Instr(scalar.Fma, t.acc, t.acc, w, []value.Value{x, y, sum})
+		return t.Instr(scalar.Fma, t.Acc, t.Acc, w, []value.Value{x, y, sum})
 	}
-	return t.Instr(scalar.Add, t.acc, t.acc, w, []value.Value{t.Instr(scalar.Mul, t.acc, t.acc, w, []value.Value{x, y}),
+	return t.Instr(scalar.Add, t.Acc, t.Acc, w, []value.Value{t.Instr(scalar.Mul, t.Acc, t.Acc, w, []value.Value{x, y}),
 		sum})
 }

@@ -9,6 +9,7 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
+	"healc/ir/kernel/analysis"
 )
 
 // Note [Pairs]: the product of two integers of 16 bits has 32, and x86 has an instruction, pmaddwd, that multiplies the
@@ -23,7 +24,7 @@ import (
 // From the copies on the code counts steps, not elements; a chain of odd length ends with half a pair.
 
 // packed computes the elements of the copies for step kk of the chains: an element of o, or a pair.
-func (c *writer) packed(o Operand, kk value.Value, width int) value.Value {
+func (c *writer) packed(o analysis.Operand, kk value.Value, width int) value.Value {
 	kv := c.Chains.Axis.Var
 	if !c.pairs {
 		c.Env[kv] = emit.Val{V: kk}
@@ -54,7 +55,7 @@ func (c *writer) packed(o Operand, kk value.Value, width int) value.Value {
 }
 
 // packedAlong computes the elements of the copies for width steps from step kk on, one for 0, all of which are whole.
-func (c *writer) packedAlong(o Operand, kk value.Value, width int) value.Value {
+func (c *writer) packedAlong(o analysis.Operand, kk value.Value, width int) value.Value {
 	if width == 0 {
 		return c.packed(o, kk, 0)
 	}

@@ -9,18 +9,7 @@ import (
 
 // PlainStmts reports that statements compute scalars and nothing else.
 func PlainStmts(stmts []kernel.Stmt) bool {
-	for _, st := range stmts {
-		switch st := st.(type) {
-		case *kernel.Load, *kernel.DimValue:
-		case *kernel.Let:
-			if st.In.Op == scalar.Check {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(stmts, func(st kernel.Stmt) bool { return !kernel.Plain(st) })
 }
 
 // ReadsOrChecks reports that statements do more than compute.

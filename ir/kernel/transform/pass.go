@@ -68,13 +68,22 @@ var Passes = []Pass{
 		Why: "which outputs are in place is known then, and those stay in the cache",
 		Run: func(k *kernel.Kernel, _ Options) { StreamStores(k) },
 	},
+	{
+		Name: "contracts", Stage: Planned,
+		Doc: "says of matrix products that they are some",
+		Why: "last: it depends on all loops of a kernel, and back ends read it instead of looking at them again",
+		Run: func(k *kernel.Kernel, _ Options) { NameContract(k) },
+	},
 }
 
-// Run runs the passes of a stage.
+// Run runs the passes of a stage. A kernel that a pass leaves in another form than its contract says has none any more.
 func Run(s Stage, k *kernel.Kernel, o Options) {
 	for _, p := range Passes {
 		if p.Stage == s && (p.Skip == nil || !p.Skip(o)) {
 			p.Run(k, o)
+			if k.Contract != nil && k.Contract.Wrong(k) != "" {
+				k.Contract = nil
+			}
 		}
 	}
 }

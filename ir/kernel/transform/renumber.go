@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"healc/ir/kernel"
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
@@ -18,6 +19,7 @@ func Renumber(k *kernel.Kernel) {
 	}
 	n.block(k.Body)
 	k.Types, k.Source = n.types, n.source
+	k.Contract = n.contract(k.Contract)
 }
 
 // renumberFunc is Renumber for a scalar function.
@@ -54,6 +56,25 @@ func (n *numbering) read(r *kernel.Ref) {
 		panic(fmt.Sprintf("BUG: a kernel reads scalar %d before its definition", *r))
 	}
 	*r = now
+}
+
+// contract is c with the new numbers, nil when not all of its scalars are there any more.
+func (n *numbering) contract(c *kernel.Contract) *kernel.Contract {
+	if c == nil {
+		return nil
+	}
+	out := *c
+	for _, r := range []*kernel.Ref{&out.X, &out.Y, &out.Rows, &out.Columns, &out.Along} {
+		now, ok := n.now[*r]
+		if *r == scalar.None {
+			continue
+		}
+		if !ok {
+			return nil
+		}
+		*r = now
+	}
+	return &out
 }
 
 func (n *numbering) block(b *kernel.Block) {

@@ -19,10 +19,10 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm"
-	"healc/codegen/llvm/matmul"
 	"healc/codegen/target"
 	"healc/internal/engine"
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
 	"healc/lang/diag"
 	"healc/passes"
 	"healc/runtime"
@@ -393,7 +393,7 @@ func (x *explanation) grids(indent, form string, k abi.DeviceKernel) {
 
 // packs says which operands of a matrix product are computed while they are packed, by what they are computed from.
 func (x *explanation) packs(indent string, k *kernel.Kernel, l *abi.Launch) {
-	for _, o := range matmul.ComputedOperands(k) {
+	for _, o := range analysis.ComputedOperands(k) {
 		var from []string
 		for _, st := range o.Stmts {
 			if load, ok := st.(*kernel.Load); ok {

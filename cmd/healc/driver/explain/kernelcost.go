@@ -4,9 +4,9 @@ import (
 	"math"
 	"slices"
 
-	"healc/codegen/llvm/matmul"
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
 	"healc/ir/scalar"
 	"healc/runtime/abi"
 )
@@ -87,7 +87,7 @@ type meter struct {
 // operands finds what computes the operands of a matrix product, and how often.
 func (m *meter) operands() {
 	m.packed = map[kernel.Stmt]cost{}
-	for _, o := range matmul.ComputedOperands(m.k) {
+	for _, o := range analysis.ComputedOperands(m.k) {
 		n := axisCost(o.Along)
 		for _, a := range m.k.Axes {
 			if o.Other == nil || a.Var != o.Other.Var {

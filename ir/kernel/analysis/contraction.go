@@ -1,0 +1,359 @@
+package analysis
+
+import (
+	"healc/ir/kernel"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// FindContract is the contract of a kernel that is a matrix product, nil for any other kernel. The rows are the axis
+// before the columns, unless both factors know that one: then it is of a batch.
+func FindContract(k *kernel.Kernel) *kernel.Contract {
+	n := len(k.Axes)
+	if n == 0 {
+		return nil
+	}
+	rows := []kernel.Ref{scalar.None}
+	if n > 1 {
+		rows = []kernel.Ref{k.Axes[n-2].Var, scalar.None}
+	}
+	for _, st := range k.Body.Stmts {
+		l, ok := st.(*kernel.Loop)
+		if !ok {
+			continue
+		}
+		mul, _ := kernel.MultiplyAdd(l)
+		if mul == nil {
+			return nil
+		}
+		for _, row := range rows {
+			c := &kernel.Contract{X: mul.In.Args[0], Y: mul.In.Args[1], Rows: row, Columns: k.Axes[n-1].Var,
+				Along: l.Axis.Var}
+			if c.Wrong(k) == "" {
+				return c
+			}
+			if c.X, c.Y = c.Y, c.X; c.Wrong(k) == "" {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// NominalExtent stands for an extent that is not known.
+const NominalExtent = 1024
+
+// Contraction is a matrix product with all that follows from its loops and its shape: everything that a back end asks
+// before it decides, and nothing that depends on the target.
+type Contraction struct {
+	Kernel  *kernel.Kernel
+	Batches []kernel.Axis // of a batch
+	Row     *kernel.Axis  // nil: the product of a vector with a matrix
+	Col     kernel.Axis
+	Chains  *kernel.Loop
+	Before  []kernel.Stmt // of the loop, and after it
+	After   []kernel.Stmt
+	Fma     *kernel.Let // multiplies the factors
+	Last    *kernel.Let // gives the next sum: for floats the same statement, an fma
+	X, Y    Operand     // y differs between columns, x between rows
+	Swap    bool        // y is the first factor
+	Acc     types.DType // of the sums
+	Deps    kernel.Deps
+
+	RowChecks bool // Before has checks that differ between rows
+
+	// Rows, columns, length of the chains. Where these follow from shape parameters (Free) they are guesses, and
+	// the code reads the values when it runs.
+	Free bool
+	Size struct{ M, N, K int64 }
+
+	PlainStore bool          // what follows the chains is one store of the sum
+	Carry      *kernel.Store // a store to whose place unfinished sums can go, nil when there is none
+}
+
+// Operand is a factor.
+type Operand struct {
+	Val   kernel.Ref
+	Stmts []kernel.Stmt // these compute it in the loop
+	Load  *kernel.Load  // when that is all
+	// the read that decides in which order it is best read: Load, or the first that moves with both axes
+	Main *kernel.Load
+}
+
+// ContractionOf is the contraction of a kernel that says it is a matrix product, nil for any other kernel and for a
+// product that is not written in tiles: of no elements, in work memory, or with something in the code around the chains
+// that has no vectors along the columns.
+func ContractionOf(k *kernel.Kernel) *Contraction {
+	if k.Contract == nil {
+		return nil
+	}
+	for _, p := range k.Params {
+		if p.Work {
+			return nil
+		}
+	}
+	n := len(k.Axes)
+	c := &Contraction{Kernel: k, Col: k.Axes[n-1], Batches: k.Axes[:n-1], Deps: k.Contract.Deps(k)}
+	c.Before, c.Chains, c.After = k.Contract.Parts(k)
+	c.Fma, c.Last = kernel.MultiplyAdd(c.Chains)
+	c.Acc = k.Types[c.Chains.IDs[0]]
+	c.Swap = c.Fma.In.Args[0] != k.Contract.X
+	empty := false
+	extent := func(a kernel.Axis) int64 {
+		e, ok := a.Extent.Dim.Const()
+		if !ok {
+			c.Free, e = true, NominalExtent
+		}
+		empty = empty || e <= 0
+		return e
+	}
+	c.Size.M, c.Size.N, c.Size.K = 1, extent(c.Col), extent(c.Chains.Axis)
+	if k.Contract.Rows != scalar.None {
+		c.Row, c.Batches = &k.Axes[n-2], k.Axes[:n-2]
+		c.Size.M = extent(*c.Row)
+	}
+	for _, a := range c.Batches {
+		extent(a)
+	}
+	if sh, ok := CanVectorise(k.Types, c.Col.Var, k.Body); empty || !ok || sh.Long {
+		return nil
+	}
+	for _, st := range c.Before {
+		let, ok := st.(*kernel.Let)
+		c.RowChecks = c.RowChecks || ok && let.In.Op == scalar.Check && c.Deps.Of(st) != 0
+	}
+	c.X, c.Y = c.operand(k.Contract.X), c.operand(k.Contract.Y)
+	c.PlainStore, c.Carry = c.stores()
+	return c
+}
+
+// operand gathers the statements that compute val in the loop.
+func (c *Contraction) operand(val kernel.Ref) Operand {
+	o := Operand{Val: val}
+	need := map[kernel.Ref]bool{val: true}
+	stmts := c.Chains.Body.Stmts
+	for i := len(stmts) - 1; i >= 0; i-- {
+		switch st := stmts[i].(type) {
+		case *kernel.Let:
+			if !need[st.ID] {
+				continue
+			}
+			for _, a := range st.In.Args {
+				need[a] = true
+			}
+		case *kernel.Load:
+			if !need[st.ID] {
+				continue
+			}
+			for _, t := range st.At.Terms {
+				need[t.Var] = true
+			}
+		default:
+			continue
+		}
+		o.Stmts = append([]kernel.Stmt{stmts[i]}, o.Stmts...)
+		if l, ok := stmts[i].(*kernel.Load); ok {
+			if d := c.Deps[l.ID]; o.Main == nil || d&kernel.OnStep != 0 && d != kernel.OnStep {
+				o.Main = l
+			}
+		}
+	}
+	if len(o.Stmts) == 1 {
+		o.Load, _ = o.Stmts[0].(*kernel.Load)
+	}
+	return o
+}
+
+// stores looks at what follows the chains: plain when it is one store of the sum, carry a store to whose place the
+// unfinished sums can go.
+func (c *Contraction) stores() (plain bool, carry *kernel.Store) {
+	n := 0
+	for _, st := range c.After {
+		if s, ok := st.(*kernel.Store); ok {
+			n++
+			carry = s
+		}
+	}
+	if n != 1 {
+		return false, nil
+	}
+	p := c.Kernel.Params[carry.Param]
+	unit, ok := Coef(carry.At, c.Col.Var)
+	if !ok || unit != 1 || p.DType != ArithmeticType(c.Acc) || p.DType != c.Acc || p.InPlace ||
+		p.DType == types.Bool {
+		return false, nil
+	}
+	if !c.OnAxes(carry.At) {
+		return false, nil
+	}
+	return len(c.After) == 1 && carry.Val == c.Chains.IDs[0], carry
+}
+
+// OnAxes reports that a place is told by the axes of the result alone, and by no index that is computed.
+func (c *Contraction) OnAxes(at kernel.Access) bool {
+	for _, t := range at.Terms {
+		axis := t.Var == c.Col.Var || t.Var == c.RowVar()
+		for _, a := range c.Batches {
+			axis = axis || t.Var == a.Var
+		}
+		if !axis {
+			return false
+		}
+	}
+	return true
+}
+
+// RowVar is the variable of the rows, no Ref of the kernel when there are none.
+func (c *Contraction) RowVar() kernel.Ref {
+	if c.Row == nil {
+		return -2
+	}
+	return c.Row.Var
+}
+
+// Uniform reports that the statements before the chains are the same for all rows and columns.
+func (c *Contraction) Uniform() bool {
+	for _, st := range c.Before {
+		if c.Deps.Of(st) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Step is the statements from the factors and the sum to the next sum.
+func (c *Contraction) Step() []kernel.Stmt {
+	if c.Fma == c.Last {
+		return []kernel.Stmt{c.Fma}
+	}
+	return []kernel.Stmt{c.Fma, c.Last}
+}
+
+// Batch is the number of products in a batch.
+func (c *Contraction) Batch() int64 {
+	n := int64(1)
+	for _, a := range c.Batches {
+		e, _ := a.Extent.Dim.Const()
+		n *= e
+	}
+	return n
+}
+
+// Fixed reports that the extent of an axis is known.
+func Fixed(a kernel.Axis) bool {
+	_, ok := a.Extent.Dim.Const()
+	return ok
+}
+
+// Coef is the distance in memory between neighbours along v, when it is known.
+func Coef(at kernel.Access, v kernel.Ref) (int64, bool) {
+	sum := int64(0)
+	for _, t := range at.Terms {
+		if t.Var != v {
+			continue
+		}
+		n, ok := t.Coef.Const()
+		if !ok {
+			return 0, false
+		}
+		sum += n
+	}
+	return sum, true
+}
+
+// Strides are the distances, along k and along the axis v, which is rows or columns, of an operand or of the load from
+// which it is computed.
+func (c *Contraction) Strides(o Operand, v kernel.Ref) (along, across int64, ok bool) {
+	if o.Main == nil {
+		return 0, 0, false
+	}
+	for _, t := range o.Main.At.Terms {
+		if c.Deps[t.Var] != 0 && t.Var != v && t.Var != c.Chains.Axis.Var {
+			return 0, 0, false // an index that is computed
+		}
+	}
+	along, ok1 := Coef(o.Main.At, c.Chains.Axis.Var)
+	across, ok2 := Coef(o.Main.At, v)
+	return along, across, ok1 && ok2
+}
+
+// NextAlong reports that neighbours along v are neighbours in memory.
+func (o Operand) NextAlong(v kernel.Ref) bool {
+	if o.Main == nil {
+		return false
+	}
+	n, ok := Coef(o.Main.At, v)
+	return ok && n == 1
+}
+
+// InMemory reports that an operand is one read of elements that are computed with as they are.
+func (c *Contraction) InMemory(o Operand) bool {
+	return o.Load != nil && c.Kernel.Params[o.Load.Param].DType == ArithmeticType(c.Acc)
+}
+
+// Narrow reports that an operand is cast from integers that fit 16 bits with a sign.
+func (c *Contraction) Narrow(o Operand) bool {
+	if c.Acc != types.I32 && c.Acc != types.U32 {
+		return false
+	}
+	for _, st := range o.Stmts {
+		if l, ok := st.(*kernel.Let); ok && l.ID == o.Val {
+			switch from := c.Kernel.Types[l.In.Args[0]]; {
+			case l.In.Op != scalar.Cast:
+			case from == types.I8, from == types.U8, from == types.I16, from == types.Bool:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// ReadAtTile lists the reads of the epilogue at the row and column of each element, such as weights that are updated in
+// place or a residual. Other threads, or other kernels, have it in their caches, and nothing asks for it in time where
+// the rows of a tile are far from each other.
+func (c *Contraction) ReadAtTile() []*kernel.Load {
+	if c.Row == nil {
+		return nil
+	}
+	var out []*kernel.Load
+	for _, list := range [][]kernel.Stmt{c.Before, c.After} {
+		for _, st := range list {
+			l, ok := st.(*kernel.Load)
+			if !ok {
+				continue
+			}
+			if unit, ok := Coef(l.At, c.Col.Var); !ok || unit != 1 || !c.OnAxes(l.At) {
+				continue
+			}
+			if far, ok := Coef(l.At, c.Row.Var); ok && far == 0 {
+				continue
+			}
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// Computed is an operand of a matrix product that is computed while it is packed: once for each index of all axes of
+// the kernel but Other, and of Along.
+type Computed struct {
+	Stmts []kernel.Stmt
+	Other *kernel.Axis // nil when the operand differs along all axes
+	Along kernel.Axis
+}
+
+// ComputedOperands returns the operands of a matrix product that are not read as they are; none for any other kernel.
+func ComputedOperands(k *kernel.Kernel) []Computed {
+	c := ContractionOf(k)
+	if c == nil {
+		return nil
+	}
+	var out []Computed
+	if c.X.Load == nil {
+		out = append(out, Computed{c.X.Stmts, &c.Col, c.Chains.Axis})
+	}
+	if c.Y.Load == nil {
+		out = append(out, Computed{c.Y.Stmts, c.Row, c.Chains.Axis})
+	}
+	return out
+}
