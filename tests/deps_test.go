@@ -24,7 +24,7 @@ const module = "healc"
 // are the packages of data that everything above them may use. The order is that of the pipeline: no
 // package stands below one that it is allowed to import, except where a helper package follows its user.
 // codeIR is what every package that writes LLVM IR of kernels may import.
-const codeIR = "lang/types ir/scalar ir/kernel ir/kernel/analysis codegen/schedule runtime/abi "
+const codeIR = "codegen/target/profile lang/types ir/scalar ir/kernel ir/kernel/analysis codegen/schedule runtime/abi "
 
 var imports = []struct{ pkg, may string }{
 	{"lang/diag", ""},
@@ -45,18 +45,21 @@ var imports = []struct{ pkg, may string }{
 	{"ir/kernel", "leaves ir ir/scalar ir/scan runtime/abi"},
 	{"ir/kernel/keval", "leaves ir ir/ops ir/scalar ir/kernel runtime/abi"},
 	{"ir/kernel/analysis", "lang/types ir ir/scalar ir/kernel"},
-	{"ir/kernel/transform", "lang/types ir/scalar ir/kernel ir/kernel/analysis runtime/abi"},
+	{"ir/kernel/transform", "codegen/target/profile lang/types ir/scalar ir/kernel ir/kernel/analysis runtime/abi"},
 	{"passes", "leaves ir ir/ops ir/scalar ir/kernel passes/fusion passes/bufferize"},
-	{"passes/fusion", "leaves ir ir/ops ir/scalar"},
+	{"passes/fusion", "codegen/target/profile leaves ir ir/ops ir/scalar"},
 	{"passes/bufferize",
 		"lang/types ir ir/ops ir/kernel ir/kernel/transform passes/bufferize/lower passes/bufferize/plan"},
 	{"passes/bufferize/plan",
 		"leaves ir ir/ops ir/scalar ir/kernel ir/kernel/transform passes/bufferize/lower runtime/abi"},
-	{"passes/bufferize/lower", "leaves ir ir/ops ir/scalar ir/kernel ir/kernel/transform runtime/abi"},
+	{"passes/bufferize/lower", "codegen/target/profile leaves ir ir/ops ir/scalar ir/kernel " +
+		"ir/kernel/transform runtime/abi"},
 	{"codegen", "ir/kernel runtime/abi"},
 	{"codegen/llvm/libllvm", ""},
-	{"codegen/target", "codegen"},
-	{"codegen/schedule", "lang/types ir ir/scalar ir/kernel ir/kernel/analysis ir/kernel/transform codegen/target"},
+	{"codegen/target/profile", ""},
+	{"codegen/target", "codegen/target/profile codegen"},
+	{"codegen/schedule", "codegen/target/profile lang/types ir ir/scalar ir/kernel ir/kernel/analysis " +
+		"ir/kernel/transform codegen/target"},
 	{"codegen/llvm/build", "lang/types"},
 	{"codegen/llvm/emit", codeIR + "codegen/target codegen/llvm/build"},
 	{"codegen/llvm/loops", codeIR + "ir/kernel/transform codegen/llvm/build codegen/llvm/emit"},
@@ -93,7 +96,8 @@ var imports = []struct{ pkg, may string }{
 	{"internal/backend", "codegen codegen/gpu runtime runtime/device/..."},
 	{"internal/residency", "leaves lang/check ir ir/kernel runtime"},
 	{"internal/testhook", "runtime"},
-	{"internal/pipeline", "leaves lang/check lang/irgen lang/parser ir ir/kernel passes passes/bufferize codegen " +
+	{"internal/pipeline", "codegen/target/profile leaves lang/check lang/irgen lang/parser ir ir/kernel " +
+		"passes passes/bufferize codegen " +
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime internal/backend internal/cache " +
 		"internal/gradient internal/identity internal/modules internal/residency"},
 	{"internal/engine", "leaves lang/check ir ir/interp ir/kernel codegen runtime internal/backend internal/cache " +

@@ -10,8 +10,8 @@ import (
 	"healc/codegen/target/profile"
 )
 
-// TestTuning: each constant that a page of docs/tuning says it decided is a field of a profile, or in the code under that
-// name, each page is in
+// TestTuning: each constant that a page of docs/tuning says it decided is a field of a profile, or in the code under
+// that name, each page is in
 // the list of them, and each page that the code refers to is there.
 func TestTuning(t *testing.T) {
 	_, code := sources(t)

@@ -32,8 +32,8 @@ func (e Effort) String() string { return [...]string{"full", "quick", "least"}[e
 // QuickPipeline is the pass pipeline for programs that run briefly.
 const QuickPipeline = "always-inline,function(sroa,early-cse,simplifycfg)"
 
-// quickTime and leastTime are the estimated times of a kernel, in picoseconds, below which more effort takes longer than
-// it saves. The estimates are those of vector code at -O3.
+// quickTime and leastTime are the estimated times of a kernel, in picoseconds, below which more effort takes longer
+// than it saves. The estimates are those of vector code at -O3.
 func quickTime() int64 { return int64(profile.Base().Effort.Quick) * picoseconds }
 func leastTime() int64 { return int64(profile.Base().Effort.Least) * picoseconds }
 

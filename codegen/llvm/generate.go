@@ -27,7 +27,7 @@ type Options struct {
 	Prefix  string         // put before the names of the kernels, so that several modules can be linked together
 	Machine target.Machine // for which the code is shaped
 
-	// Profile is what was measured about the processor, in place of the profile that is chosen for it; nil for that one.
+	// Profile is in place of the profile that is chosen for the processor; nil for that one.
 	Profile *profile.Profile
 	// Reschedule may change what was decided about a kernel, in place; nil: it stays. What does not fit is an error.
 	Reschedule func(k *kernel.Kernel, s *kernel.Schedule)
@@ -78,8 +78,8 @@ type program struct {
 	*emit.Module
 	effort       schedule.Options
 	reschedule   func(k *kernel.Kernel, s *kernel.Schedule) // nil for nobody
-	schedules    map[string]*kernel.Schedule    // by the names of kernels
-	contractions map[string]*matmul.Contraction // kernels that are matrix products
+	schedules    map[string]*kernel.Schedule                // by the names of kernels
+	contractions map[string]*matmul.Contraction             // kernels that are matrix products
 }
 
 // defineKernel makes two functions: the body, whose buffers are parameters so that they can be noalias,

@@ -213,7 +213,8 @@ kernel @k(in x: f32[N], out stream y: f32[N]) over %0 in 0..N {
 	}
 	defer img.Close()
 	fn, _ := img.Symbol("k")
-	for _, n := range []int64{5, 100, int64(profile.Base().Plan.StreamTraffic)/8 - 1, int64(profile.Base().Plan.StreamTraffic)/8 + 3} {
+	most := int64(profile.Base().Plan.StreamTraffic) / 8
+	for _, n := range []int64{5, 100, most - 1, most + 3} {
 		x, y := make([]float32, n+1), make([]float32, n+2)
 		for i := range x {
 			x[i] = float32(i)

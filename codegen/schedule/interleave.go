@@ -33,7 +33,8 @@ func (c Code) InterleaveOf(k *kernel.Kernel) (*Interleave, string) {
 	}
 	b.Along, b.Last = b.Axes[len(b.Axes)-2], b.Axes[len(b.Axes)-1]
 	n, known := b.Last.Extent.Dim.Const()
-	if !known || n < 2 || n > int64(c.Machine.Profile.Transpose.Interleaved) || b.Last.Begin != 0 || b.Last.Extent.Div > 1 {
+	if !known || n < 2 || n > int64(c.Machine.Profile.Transpose.Interleaved) ||
+		b.Last.Begin != 0 || b.Last.Extent.Div > 1 {
 		return nil, fmt.Sprintf("the last axis is not one of 2 to %d", c.Machine.Profile.Transpose.Interleaved)
 	}
 	b.N = n

@@ -25,6 +25,7 @@ import (
 // they read one large buffer, or several with much to compute. Those of loops inside go another way. known leaves out
 // buffers of which the size is not known.
 func (s *scope) prefetches(v kernel.Ref, body *kernel.Block, known bool) []*kernel.Directive {
+	p := s.Machine.Profile.Prefetch
 	var out []*kernel.Directive
 	large := map[int]bool{}
 	for _, st := range body.Stmts {
@@ -32,10 +33,10 @@ func (s *scope) prefetches(v kernel.Ref, body *kernel.Block, known bool) []*kern
 		if !ok || large[l.Param] {
 			continue
 		}
-		if n, sized := s.SizeOf(l.Param); sized && n >= int64(s.Machine.Profile.Prefetch.LargeInput) || !sized && !known {
+		if n, sized := s.SizeOf(l.Param); sized && n >= int64(p.LargeInput) || !sized && !known {
 			large[l.Param] = true
-			out = append(out, prefetch(l.Param, 1).Set("ahead", int64(s.Machine.Profile.Prefetch.Distance)).Because("the processor's own prefetcher "+
-				"stops at each page, and the input is larger than the caches"))
+			out = append(out, prefetch(l.Param, 1).Set("ahead", int64(p.Distance)).Because("the processor's own "+
+				"prefetcher stops at each page, and the input is larger than the caches"))
 		}
 	}
 	if len(large) > 1 {
@@ -250,7 +251,8 @@ func (c Code) gatheredAlong(l *kernel.Load, along kernel.Ref, numbers map[kernel
 	}
 	bytes := out.Size * int64(c.Params[l.Param].DType.Bytes())
 	buffer, known := c.SizeOf(l.Param)
-	if !next || out.Number == nil || bytes < 1 || bytes > int64(c.Machine.Profile.Prefetch.RowMost) || known && buffer < int64(c.Machine.Profile.Prefetch.LargeInput) {
+	p := c.Machine.Profile.Prefetch
+	if !next || out.Number == nil || bytes < 1 || bytes > int64(p.RowMost) || known && buffer < int64(p.LargeInput) {
 		return out, false
 	}
 	return out, true

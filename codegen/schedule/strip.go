@@ -128,7 +128,8 @@ func (c Code) StripOf(v kernel.Ref, body *kernel.Block, d *kernel.Directive) (*S
 			s.Bytes += o.Size
 		}
 	}
-	s.Columns = min(int64(p.StripBytes)/size, int64(p.ResultsBytes)/s.Bytes/max(s.Lanes, 1)) / int64(s.Width) * int64(s.Width)
+	s.Columns = min(int64(p.StripBytes)/size, int64(p.ResultsBytes)/s.Bytes/max(s.Lanes, 1))
+	s.Columns = s.Columns / int64(s.Width) * int64(s.Width)
 	s.Slots = int64(p.ResultsBytes) / s.Bytes
 	if s.Lanes == 0 && s.Slots/kernel.NumLanes < int64(s.Width) {
 		return nil, "the chunk results of a vector of columns have no room"

@@ -12,20 +12,20 @@ import (
 )
 
 // Note [Recompute or materialise]: a value that several consumers want, or one consumer at more indices than it has,
-// can be computed anew each time or written to memory once. Cost is counted in scalar operations. Memory costs byte_cost
-// for each byte that moves: a written line is fetched first, so twice the size for writing and once for each kernel
-// that reads it back, plus launch_cost for a kernel more. Computing anew costs the operations behind one element (as far
-// as they are not materialised themselves) times the number of evaluations but one; one on indices costs nothing,
-// because reading it back would be one, too. Evaluations are not the consumers' elements: a kernel computes what
-// depends on its outer axes alone once for these (Note [Placement] in passes/bufferize/lower), so the mean of a row
-// costs one row however often it is read.
+// can be computed anew each time or written to memory once. Cost is counted in scalar operations. Memory costs
+// byte_cost for each byte that moves: a written line is fetched first, so twice the size for writing and once for
+// each kernel that reads it back, plus launch_cost for a kernel more. Computing anew costs the operations behind one
+// element (as far // as they are not materialised themselves) times the number of evaluations but one; one on indices
+// costs nothing, because reading it back would be one, too. Evaluations are not the consumers' elements: a kernel
+// computes what depends on its outer axes alone once for these (Note [Placement] in passes/bufferize/lower), so the
+// mean of a row costs one row however often it is read.
 //
-// A reduction inside of a kernel with few outer indices is materialised whatever the cost says: in a kernel
-// of its own it can be cut into chunks for all threads.
+// A reduction inside of a kernel with few outer indices is materialised whatever the cost says: in a kernel of its
+// own it can be cut into chunks for all threads.
 //
-// Note [One after another]: so is a long reduction whose result another long one with few outer indices needs for each
-// element, as the variance of a vector needs its mean, and the two share no kernel: there one would follow the other on
-// one thread, while the chunks of each can be computed on all.
+// Note [One after another]: so is a long reduction whose result another long one with few outer indices needs for
+// each element, as the variance of a vector needs its mean, and the two share no kernel: there one would follow the
+// other on one thread, while the chunks of each can be computed on all.
 const (
 	longLoop    = 1 << 17 // from here on a reduction is cut into chunks: plan.split_least of the base profile
 	nominalSize = 1024    // stands for a shape parameter

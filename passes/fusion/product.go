@@ -15,14 +15,14 @@ import (
 // that takes the product's elements one by one. That costs tile_gain times as long, which is nearly always more than
 // memory for the result (docs/tuning/fusion-costs.md).
 
-// Note [Operands of products]: what computes an operand of such a product, a cast or a scale, is taken into its kernel,
-// where the operands are packed (copied to memory of the thread in the order in which tiles read them): each element is
-// computed when it is packed, and not for every use. The left operand is packed again for each block of columns, the
-// right one by each thread for each of the few pieces that its rows are cut in. So the costs of Note [Recompute or
-// materialise] are those of few evaluations, and a cast is read from where it is, while a tanh before a wide product is
-// written to memory. The blocks depend on the machine, and a plan serves several: packed_cols and right_pieces are round
-// numbers. Only straight-line code is packed. A product with a vector packs nothing: it uses each element of the matrix
-// once.
+// Note [Operands of products]: what computes an operand of such a product, a cast or a scale, is taken into its
+// kernel, where the operands are packed (copied to memory of the thread in the order in which tiles read them): each
+// element is computed when it is packed, and not for every use. The left operand is packed again for each block of
+// columns, the right one by each thread for each of the few pieces that its rows are cut in. So the costs of Note
+// [Recompute or materialise] are those of few evaluations, and a cast is read from where it is, while a tanh before a
+// wide product is written to memory. The blocks depend on the machine, and a plan serves several: packed_cols and
+// right_pieces are round numbers. Only straight-line code is packed. A product with a vector packs nothing: it uses
+// each element of the matrix once.
 //
 // A softmax before a product is left to a kernel of its own, where the sum of a row and its elements share the
 // exponentials (Note [Row caching] in ir/kernel/transform). Computing them again in the product takes longer

@@ -44,8 +44,8 @@ func TestSchedules(t *testing.T) {
 				changed += changes
 				if msg != "" {
 					if bad++; bad <= 5 {
-						t.Errorf("program %d: %s\nrun it with: go test ./tests/random -run TestSchedules -random.seed=%d "+
-							"-random.n=1\n%s", s, msg, s, p)
+						t.Errorf("program %d: %s\nrun it with: go test ./tests/random -run TestSchedules "+
+							"-random.seed=%d -random.n=1\n%s", s, msg, s, p)
 					}
 				}
 				mu.Unlock()

@@ -15,10 +15,10 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	var entry, grad, target, cpu string
-	var schedule bool
+	var schedule, profile bool
 	var shapes, wrt []string
 	c := &cobra.Command{
-		Use:   "explain FILE|CODE",
+		Use:   "explain FILE|CODE|--profile",
 		Short: "Show the kernels that a program becomes, or the page of an error code",
 		Long: "For a program: the kernels of its public functions (or main, or all; or the one of --entry), what was " +
 			"fused into each\n" +
@@ -27,11 +27,24 @@ func (a *app) explainCommand() *cobra.Command {
 			"the buffers between kernels. --grad F explains the value of F and its gradient as one program: which " +
 			"kernels are of the\n" +
 			"forward pass, what is kept for the backward pass, and what that computes again.\n" +
-			"For an error code such as E0203: what it means, with an example.",
+			"For an error code such as E0203: what it means, with an example.\n" +
+			"--profile: which profile the processor has, by what it was chosen, and the numbers in it.",
 		Example: "  healc explain mlp.heal --entry layer --shape M=32\n" +
 			"  healc explain mlp.heal --grad loss --wrt w,b --shape M=32\n  healc explain E0203",
-		Args: exactly("FILE or an error code"),
+		Args: func(c *cobra.Command, args []string) error {
+			if profile && len(args) > 0 {
+				return &driver.UsageError{Message: "--profile is about the processor, and takes no file",
+					Help: "leave `" + args[0] + "` out, or ask --schedule how its kernels are written"}
+			}
+			if profile {
+				return nil
+			}
+			return exactly("FILE or an error code")(c, args)
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if profile {
+				return explain.Profile(a.out, codegen.Target{CPU: cpu})
+			}
 			if driver.IsCode(args[0]) {
 				return manual.ErrorPage(a.out, args[0])
 			}
@@ -75,7 +88,10 @@ func (a *app) explainCommand() *cobra.Command {
 	c.Flags().StringVar(&target, "target", heal.CPU, "cpu, or gpu: how the kernels are launched on a device")
 	c.Flags().BoolVar(&schedule, "schedule", false,
 		"how each kernel is written for a processor: its form, tiles and vectors")
-	c.Flags().StringVar(&cpu, "cpu", "", "LLVM's `NAME` of the processor of --schedule (default: this machine's)")
+	c.Flags().BoolVar(&profile, "profile", false,
+		"what was measured about the processor: each number with its range and what it trades")
+	c.Flags().StringVar(&cpu, "cpu", "",
+		"LLVM's `NAME` of the processor of --schedule and --profile (default: this machine's)")
 	c.Flags().StringVar(&grad, "grad", "", "the function whose gradient is explained")
 	c.Flags().StringSliceVar(&wrt, "wrt", nil,
 		"the `PARAMETERS` of --grad, with commas between them; all floats when it is not given")

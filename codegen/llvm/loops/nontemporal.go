@@ -189,7 +189,8 @@ func Pays(g *emit.Func, output int) value.Value {
 		return nil
 	}
 	big := g.Cur.NewICmp(enum.IPredSGE, sum, build.Int(build.I64, int64(profile.Base().Plan.StreamTraffic)))
-	return g.Cur.NewAnd(big, g.Cur.NewICmp(enum.IPredSGE, bytes, build.Int(build.I64, int64(profile.Base().Plan.StreamOutput))))
+	return g.Cur.NewAnd(big, g.Cur.NewICmp(enum.IPredSGE, bytes,
+		build.Int(build.I64, int64(profile.Base().Plan.StreamOutput))))
 }
 
 // StreamLines stores x, whole lines, past the caches, line after line: LLVM would put the stores of several lines where

@@ -205,7 +205,8 @@ func (c *Contraction) Plan(mach target.Machine) bool {
 // lowPays reports that tiles are lower than wide, see Note [Low tiles].
 func (c *Contraction) lowPays(mach target.Machine, vectors int64) bool {
 	p := mach.Profile.Matmul
-	if mach.Registers >= 32 || c.Free || c.Fma.In.Op != scalar.Fma || vectors%LowVecs != 0 || c.Size.M < int64(p.LowTiles)*LowRows ||
+	if mach.Registers >= 32 || c.Free || c.Fma.In.Op != scalar.Fma || vectors%LowVecs != 0 ||
+		c.Size.M < int64(p.LowTiles)*LowRows ||
 		c.Size.K < int64(p.LowSteps) {
 		return false
 	}
@@ -221,7 +222,8 @@ func (c *Contraction) besidePays(p profile.Matmul) bool {
 		return false
 	}
 	panels, size := c.Size.N/c.Panel, int64(c.Kernel.Params[c.X.Main.Param].DType.Bytes())
-	return across*size%page == 0 && panels >= int64(p.BesidePanels) || c.Size.K*size >= int64(p.BesideBytes) && panels >= 2*int64(p.BesidePanels)
+	least := int64(p.BesidePanels)
+	return across*size%page == 0 && panels >= least || c.Size.K*size >= int64(p.BesideBytes) && panels >= 2*least
 }
 
 // tileVectors is the width of tiles: the wider they are, the fewer reads there are for a multiply-add. A panel of
@@ -366,7 +368,8 @@ func (c *Contraction) copies() (x, y bool) {
 	}
 	size := int64(analysis.ArithmeticType(c.Acc).Bytes())
 	along, _, ok := c.Strides(c.X, c.RowVar())
-	x = !ok || !c.InMemory(c.X) || c.Size.N*size >= 4*int64(profile.Base().Plan.UnitBytes) && c.Size.K*size >= 512 && along != 1
+	wide := c.Size.N*size >= 4*int64(profile.Base().Plan.UnitBytes)
+	x = !ok || !c.InMemory(c.X) || wide && c.Size.K*size >= 512 && along != 1
 	_, across, ok := c.Strides(c.Y, c.Col.Var)
 	y = !ok || across != 1 || !c.InMemory(c.Y) || c.Size.K*c.Size.N*size > 64<<10
 	return x, y

@@ -68,7 +68,8 @@ func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
 // else two at once.
 func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	along, across, ok := t.Strides(t.Contraction.X, t.RowVar())
-	if !ok || along != 1 || t.SideBySide || t.pairs || t.Size.K < int64(t.Machine.Profile.Matmul.FarChain) || t.cols != t.Panel || t.h != t.Rows {
+	far := t.Size.K >= int64(t.Machine.Profile.Matmul.FarChain)
+	if !ok || along != 1 || t.SideBySide || t.pairs || !far || t.cols != t.Panel || t.h != t.Rows {
 		return
 	}
 	p := t.address(t.Contraction.X.Main.Param, t.Contraction.X.Main.At, k)

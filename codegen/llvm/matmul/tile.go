@@ -232,7 +232,8 @@ func (t *tileGen) carryRow(p value.Value, r int) value.Value {
 // chain runs the piece of the chains.
 func (t *tileGen) chain(k chain, sums []value.Value) []value.Value {
 	n, known := build.ConstantInt(k.n)
-	if known && n <= int64(t.Machine.Profile.Matmul.Straight) && t.alone { // in a loop over panels, LLVM would keep all rows of x in registers
+	// In a loop over panels, LLVM would keep all rows of x in registers.
+	if known && n <= int64(t.Machine.Profile.Matmul.Straight) && t.alone {
 		for kk := range n {
 			sums = t.step(build.Int(build.I64, 0), kk, sums)
 		}

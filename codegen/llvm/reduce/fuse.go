@@ -73,7 +73,8 @@ scan:
 			if analysis.SameSpace(s, st) && !analysis.Reads(st, between) && !analysis.Stores(st.Body) &&
 				!analysis.LoadsFrom(st.Body, written) {
 				o := newReduction(g, st)
-				if v, n, ok := o.joins(); ok && v == w && (registers+n <= g.Machine.Profile.Reduce.FusedRegisters || registers == 0) {
+				most := g.Machine.Profile.Reduce.FusedRegisters
+				if v, n, ok := o.joins(); ok && v == w && (registers+n <= most || registers == 0) {
 					registers += n
 					all, others = append(all, o), append(others, st)
 					continue

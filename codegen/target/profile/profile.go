@@ -77,6 +77,12 @@ func snake(name string) string {
 	return b.String()
 }
 
+// Group is what stands before the point of its name.
+func (f Field) Group() string {
+	group, _, _ := strings.Cut(f.Name, ".")
+	return group
+}
+
 // Get is the value of a field.
 func (f Field) Get(p *Profile) int { return int(reflect.ValueOf(p).Elem().FieldByIndex(f.index).Int()) }
 

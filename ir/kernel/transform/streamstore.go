@@ -21,7 +21,8 @@ func StreamStores(k *kernel.Kernel) {
 	for i := range k.Params {
 		p := &k.Params[i]
 		n, known := sizeBytes(p)
-		p.Stream = (n >= int64(profile.Base().Plan.StreamOutput) || !known) && p.Out && !p.Work && !p.InPlace && !p.Local
+		large := n >= int64(profile.Base().Plan.StreamOutput) || !known
+		p.Stream = large && p.Out && !p.Work && !p.InPlace && !p.Local
 	}
 }
 
