@@ -137,7 +137,7 @@ func (f *compiledFunc) bind(args []*Tensor) (dims []int64, dense bool, err error
 		case t.Err() != nil:
 			return nil, false, fmt.Errorf("argument `%s`: %w", f.def.Params[i], t.Err())
 		case t.DType != b.DType || t.Rank() != len(b.Shape):
-			return nil, false, fmt.Errorf("argument `%s` is %s", f.def.Params[i], typeName(t.DType, t.Shape))
+			return nil, false, fmt.Errorf("argument `%s` is %s", f.def.Params[i], t.String())
 		}
 		dense = dense && sameStrides(t.Shape, t.Strides, rowMajor(t.Shape))
 	}

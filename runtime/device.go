@@ -13,20 +13,23 @@ type Device struct {
 	dev  device.Device
 	pool *device.Pool
 
-	noGraphs bool // start kernels one by one
+	noGraphs bool        // start kernels one by one
+	noRepeat atomic.Bool // start graphs one by one
 
 	unified atomic.Int64 // bytes of unified memory
 
-	mu      sync.Mutex
-	looping *loopKernels              // what ends loops
-	copying map[int64]device.Function // the kernel that copies elements of so many bytes
-	streams []*queue                  // that are idle
+	mu        sync.Mutex
+	functions map[string]device.Function // the runtime's own kernels, by entry
+	streams   []*queue                   // that are idle
 }
 
 // NewDevice makes a device of a driver usable. All that has to do with one device goes through one Device.
 func NewDevice(dev device.Device) *Device {
-	return &Device{dev: dev, pool: device.NewPool(dev), copying: map[int64]device.Function{}}
+	return &Device{dev: dev, pool: device.NewPool(dev), functions: map[string]device.Function{}}
 }
+
+// Driver is the device as its driver has it.
+func (d *Device) Driver() device.Device { return d.dev }
 
 // Info describes the device.
 func (d *Device) Info() device.Info { return d.dev.Info() }
@@ -40,6 +43,34 @@ func (d *Device) ReleaseUnused() error { return d.pool.Trim() }
 // UseGraphs says whether kernels that follow each other are started together where that is possible, as they are by
 // default. It is called before programs run.
 func (d *Device) UseGraphs(on bool) { d.noGraphs = !on }
+
+// Graphs reports whether kernels are started together where that is possible.
+func (d *Device) Graphs() bool { return !d.noGraphs }
+
+// Repeats reports whether the device may have graphs that repeat their work: nobody has found out yet that it has none.
+func (d *Device) Repeats() bool { return !d.noRepeat.Load() }
+
+// CannotRepeat notes that the device has no graphs that repeat their work.
+func (d *Device) CannotRepeat() { d.noRepeat.Store(true) }
+
+// Function is a kernel of the runtime's own, by its entry. Its PTX text is asked for and loaded once.
+func (d *Device) Function(entry string, text func() string) (device.Function, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if f := d.functions[entry]; f != nil {
+		return f, nil
+	}
+	m, err := d.dev.Load(entry, []byte(text()))
+	if err != nil {
+		return nil, err
+	}
+	f, err := m.Function(entry, 0)
+	if err != nil {
+		return nil, err
+	}
+	d.functions[entry] = f
+	return f, nil
+}
 
 // queue is a stream with what copies between it and the host.
 type queue struct {

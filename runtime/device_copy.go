@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"healc/runtime/device"
@@ -24,12 +25,15 @@ const (
 // the address of a word: where that is not 0, nothing is copied. The address 0 is no such word.
 const copyParams = 4 + 3*copyAxes
 
+// copyEntry names the kernel for elements of so many bytes.
+func copyEntry(elem int64) string { return "copy" + strconv.FormatInt(elem, 10) }
+
 // copyPTX is the kernel for elements of so many bytes: addresses of both sides, the number of elements, the extents of
 // the axes from the outermost, the strides in bytes of the destination, those of the source, the word that says no.
-func copyPTX(elem int64) (entry, text string) {
+func copyPTX(elem int64) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	entry = fmt.Sprintf("copy%d", elem)
+	entry := copyEntry(elem)
 	param := func(i int) string { return fmt.Sprintf("[%s_param_%d]", entry, i) }
 	line(".version 6.0\n.target sm_70\n.address_size 64\n")
 	line(".visible .entry %s(", entry)
@@ -73,27 +77,7 @@ func copyPTX(elem int64) (entry, text string) {
 		map[int64]string{1: "%h0", 2: "%h0", 4: "%r4", 8: "%rd12"}[elem]
 	line("\tld.global.%s %s, [%%rd8];\n\tst.global.%s [%%rd7], %s;", kind, reg, kind, reg)
 	line("\tadd.s64 %%rd3, %%rd3, %%rd5;\n\tbra LOOP;\nDONE:\n\tret;\n}")
-	return entry, b.String()
-}
-
-// copyFunction is the kernel for elements of so many bytes.
-func (d *Device) copyFunction(elem int64) (device.Function, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if f := d.copying[elem]; f != nil {
-		return f, nil
-	}
-	entry, text := copyPTX(elem)
-	m, err := d.dev.Load(entry, []byte(text))
-	if err != nil {
-		return nil, err
-	}
-	f, err := m.Function(entry, 0)
-	if err != nil {
-		return nil, err
-	}
-	d.copying[elem] = f
-	return f, nil
+	return b.String()
 }
 
 // copyStrided starts a copy of elements between places on the device: the first elements are at dst and src, axes has
@@ -124,7 +108,7 @@ func (d *Device) copyStrided(s device.Stream, elem int64, dst, src device.Ptr, a
 		}
 		return nil
 	}
-	f, err := d.copyFunction(elem)
+	f, err := d.Function(copyEntry(elem), func() string { return copyPTX(elem) })
 	if err != nil {
 		return err
 	}

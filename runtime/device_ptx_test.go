@@ -21,8 +21,7 @@ func TestAssembler(t *testing.T) {
 	}
 	texts := map[string]string{"judge": judgePTX, "repeat": repeatPTX}
 	for _, elem := range []int64{1, 2, 4, 8} {
-		entry, text := copyPTX(elem)
-		texts[entry] = text
+		texts[copyEntry(elem)] = copyPTX(elem)
 	}
 	for name, text := range texts {
 		file := filepath.Join(t.TempDir(), name+".ptx")

@@ -274,7 +274,7 @@ func (r *run) launch(fr *frame, s *boundStep) error {
 		first = &bufs[0]
 	}
 	dims := r.b.dimsPtr()
-	if p := r.env.Pool; p.Threads() > 1 && s.outer/2 >= p.grain(s) {
+	if p := r.env.Pool; p.Threads() > 1 && s.outer/2 >= p.Grain(s.grain) {
 		return r.region(fr, s, first, dims)
 	}
 	fr.err = abi.Error{}
@@ -301,7 +301,7 @@ func (f *boundFunc) check(args []*Tensor) error {
 		if t == nil {
 			return fmt.Errorf("argument %d of %s is nil", i, f.def.Name)
 		}
-		if err := t.Err(); err != nil && err != errText {
+		if err := t.Err(); err != nil && !t.IsText() {
 			return fmt.Errorf("argument %d of %s: %w", i, f.def.Name, err)
 		}
 		if d := t.Device(); d != nil && d != f.dev {

@@ -30,10 +30,10 @@ func LoadOn(d *Device, plan *abi.Program, ptx []byte) (*Executable, error) {
 	if plan.Device == nil || len(ptx) == 0 {
 		return x, x.needsNoKernel()
 	}
-	if err := d.dev.SetStack(plan.Device.Stack); err != nil {
+	if err := d.Driver().SetStack(plan.Device.Stack); err != nil {
 		return nil, err
 	}
-	m, err := d.dev.Load(plan.Name, ptx)
+	m, err := d.Driver().Load(plan.Name, ptx)
 	if err != nil {
 		return nil, err
 	}
@@ -137,8 +137,8 @@ func (f *boundFunc) constantsOn(x *Executable) error {
 				return err
 			}
 			x.data = append(x.data, s)
-			f.dataOn[i] = s.addr
-			if err := q.transfer.Upload(s.addr, f.def.Buffers[i].Bytes[:b.bytes]); err != nil {
+			f.dataOn[i] = s.Addr()
+			if err := q.transfer.Upload(s.Addr(), f.def.Buffers[i].Bytes[:b.bytes]); err != nil {
 				return err
 			}
 		}
@@ -176,13 +176,13 @@ func (x *Executable) callOn(env Env, b *binding, args []*Tensor) (out []*Tensor,
 		return nil, err
 	}
 	defer cell.Release()
-	r := &deviceRun{run: run{x: x, env: env, b: b}, d: x.dev, q: q, cell: cell.addr}
+	r := &deviceRun{run: run{x: x, env: env, b: b}, d: x.dev, q: q, cell: cell.Addr()}
 	defer func() {
 		if err != nil {
 			_ = q.Sync() // what was started may still use the memory that goes back; the first error counts
 		}
 	}()
-	if err := q.Fill(cell.addr, 0, abi.ErrorBytes/4); err != nil {
+	if err := q.Fill(cell.Addr(), 0, abi.ErrorBytes/4); err != nil {
 		return nil, err
 	}
 	if err := fr.takeArgs(r, args); err != nil {
@@ -244,7 +244,7 @@ func (r *deviceRun) steps(fr *deviceFrame, steps []boundStep, depth int) error {
 		}
 		var err error
 		switch {
-		case s.segment > 0 && !r.d.noGraphs:
+		case s.segment > 0 && r.d.Graphs():
 			err = r.segment(fr, steps[i:i+s.segment])
 			done = i + s.segment
 		case s.def.Launch != nil:

@@ -54,7 +54,7 @@ func (fr *deviceFrame) allocate() error {
 			return 0, err
 		}
 		fr.memory = append(fr.memory, s)
-		return s.addr, nil
+		return s.Addr(), nil
 	}
 	var arena device.Ptr
 	var err error
@@ -125,8 +125,8 @@ func (fr *deviceFrame) release() {
 func (fr *deviceFrame) takeArgs(r *deviceRun, args []*Tensor) error {
 	for i, t := range args {
 		id := fr.f.def.Params[i]
-		if t.text != nil {
-			fr.strs[id] = *t.text
+		if s, ok := t.Text(); ok {
+			fr.strs[id] = s
 			continue
 		}
 		switch t.Device() {
@@ -172,7 +172,7 @@ func (fr *deviceFrame) pass(r *deviceRun, param int, caller *deviceFrame, v *bou
 			return err
 		}
 		fr.asides = append(fr.asides, s)
-		dense := remote{s.addr, from.size, b.shape, b.strides}
+		dense := remote{s.Addr(), from.size, b.shape, b.strides}
 		if err := r.move(dense, from); err != nil {
 			return err
 		}

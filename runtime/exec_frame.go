@@ -147,8 +147,8 @@ func (fr *frame) room() error {
 func (fr *frame) takeArgs(args []*Tensor) {
 	for i, t := range args {
 		id := fr.f.def.Params[i]
-		if t.text != nil {
-			fr.strs[id] = *t.text
+		if s, ok := t.Text(); ok {
+			fr.strs[id] = s
 			continue
 		}
 		fr.ptrs[id] = t.Ptr()

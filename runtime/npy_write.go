@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"strconv"
 	"strings"
 
 	"healc/lang/types"
@@ -43,14 +44,18 @@ func npyPreamble(dtype types.DType, fortran bool, shape []int64) ([]byte, error)
 	if fortran {
 		order, grows = "True", len(shape)-1
 	}
-	tuple := "(" + joinInts(shape, ", ") + ")"
+	extents := make([]string, len(shape))
+	for i, n := range shape {
+		extents[i] = strconv.FormatInt(n, 10)
+	}
+	tuple := "(" + strings.Join(extents, ", ") + ")"
 	if len(shape) == 1 {
-		tuple = "(" + joinInts(shape, "") + ",)"
+		tuple = "(" + extents[0] + ",)"
 	}
 	dict := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': %s, }", descr, order, tuple)
 	if len(shape) > 0 {
 		const growDigits = 21 // a 64-bit number and its sign
-		dict += strings.Repeat(" ", growDigits-len(joinInts(shape[grows:grows+1], "")))
+		dict += strings.Repeat(" ", growDigits-len(extents[grows]))
 	}
 	fixed := len(npyMagic) + 2 + 2
 	pad := npyAlign - (fixed+len(dict)+1)%npyAlign

@@ -4,6 +4,7 @@ import (
 	"archive/zip"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 )
@@ -111,7 +112,7 @@ func (z *Npz) Read(name string) (*Tensor, error) {
 				Reason: fmt.Sprintf("unsupported compression method %d; stored and deflated arrays are supported",
 					f.Method)}
 	}
-	if f.UncompressedSize64 > limit || f.UncompressedSize64 > maxInt64 {
+	if f.UncompressedSize64 > limit || f.UncompressedSize64 > math.MaxInt64 {
 		return nil,
 			&NpyError{Path: path,
 				Reason: fmt.Sprintf("the directory declares %d bytes, %d compressed ones cannot hold that",

@@ -78,12 +78,13 @@ func (p *Pool) SplitAll() {
 	}
 }
 
-// grain is the fewest indices of a kernel that are worth a thread.
-func (p *Pool) grain(s *boundStep) int64 {
+// Grain is the fewest indices that are worth a thread, for a loop of which this many are: fewer where the pool splits
+// every loop.
+func (p *Pool) Grain(indices int64) int64 {
 	if p.all {
 		return 1
 	}
-	return s.grain
+	return indices
 }
 
 // enter counts a call of a program that may use the pool, until leave. Calls that run at the same time have a

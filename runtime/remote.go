@@ -67,7 +67,7 @@ func (d *Device) moveRemote(s device.Stream, dst, src remote) error {
 		return err
 	}
 	defer aside.Release()
-	tmp := remote{aside.addr, src.size, src.shape, rowMajor(src.shape)}
+	tmp := remote{aside.Addr(), src.size, src.shape, rowMajor(src.shape)}
 	if err := d.copyRemote(s, tmp, src); err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (d *Device) aligned(s device.Stream, from remote) (remote, *Storage, error)
 	if err != nil {
 		return from, nil, err
 	}
-	to := memory.addr + device.Ptr(pad)
+	to := memory.Addr() + device.Ptr(pad)
 	if err := s.Copy(to, lo, int64(hi-lo)); err != nil {
 		memory.Release()
 		return from, nil, err

@@ -45,7 +45,7 @@ func NewStorage(bytes int64) (*Storage, error) {
 	if bytes < 0 {
 		return nil, errTooManyBytes
 	}
-	s, err := memory.get(bytes)
+	s, err := heap.get(bytes)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *Storage) Release() {
 	}
 	liveBytes.Add(-s.bytes)
 	s.pinned.Store(false)
-	memory.put(s)
+	heap.put(s)
 }
 
 // pin turns the safety net off: Go code has a slice of the memory, and the garbage collector cannot see
@@ -132,7 +132,7 @@ func reclaim(b block) {
 		return // a leak, which LiveBytes shows, is better than memory that vanishes under a slice
 	}
 	liveBytes.Add(-b.bytes)
-	memory.put(adopt(b))
+	heap.put(adopt(b))
 }
 
 var liveBytes atomic.Int64

@@ -50,7 +50,7 @@ type allocator struct {
 	keptBytes int64
 }
 
-var memory allocator
+var heap allocator
 
 func classOf(bytes int64) int {
 	if bytes <= minBlock {
@@ -198,4 +198,4 @@ func (a *allocator) trim(limit int64) {
 
 // ReleaseUnused gives the memory of closed large tensors, of which some is kept for the next ones, back
 // to the operating system.
-func ReleaseUnused() { memory.trim(0) }
+func ReleaseUnused() { heap.trim(0) }

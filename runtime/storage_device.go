@@ -77,5 +77,8 @@ func (e *NoUnifiedError) Error() string {
 // Unified reports whether the host reaches memory that is on a device.
 func (s *Storage) Unified() bool { return s.dev != nil && s.ptr != nil }
 
+// Addr is the address in the memory of the device; 0 for memory of the host.
+func (s *Storage) Addr() device.Ptr { return s.addr }
+
 // Device is the device that the memory is on, nil for the host.
 func (s *Storage) Device() *Device { return s.dev }

@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"testing"
 	"time"
+	"unsafe"
 
 	"healc/lang/types"
 )
@@ -22,7 +23,7 @@ func TestStorageSizes(t *testing.T) {
 		if s.Bytes() < n || s.Bytes() > max(64, 2*n) || uintptr(s.Ptr())%Alignment != 0 {
 			t.Errorf("%d bytes: got %d at %p", n, s.Bytes(), s.Ptr())
 		}
-		clear((&Tensor{DType: types.U8, Shape: []int64{n}, storage: s}).raw()) // all of it can be written
+		clear(unsafe.Slice((*byte)(s.Ptr()), n)) // all of it can be written
 		s.Release()
 	}
 }
@@ -50,8 +51,8 @@ func TestStorageIsReused(t *testing.T) {
 	if mappedBytes.Load() > mapped-1<<20 {
 		t.Errorf("%d bytes are mapped, before it was %d", mappedBytes.Load(), mapped)
 	}
-	if memory.keptBytes != 0 || len(memory.kept) != 0 {
-		t.Errorf("%d bytes kept in %d blocks", memory.keptBytes, len(memory.kept))
+	if heap.keptBytes != 0 || len(heap.kept) != 0 {
+		t.Errorf("%d bytes kept in %d blocks", heap.keptBytes, len(heap.kept))
 	}
 }
 
@@ -66,7 +67,7 @@ func TestHugePagesAreAligned(t *testing.T) {
 		if uintptr(s.Ptr())%hugeBytes != 0 {
 			t.Errorf("%d bytes lie at %p", n, s.Ptr())
 		}
-		clear((&Tensor{DType: types.U8, Shape: []int64{s.Bytes()}, storage: s}).raw())
+		clear(unsafe.Slice((*byte)(s.Ptr()), s.Bytes()))
 		s.Release()
 	}
 	ReleaseUnused()
@@ -85,8 +86,8 @@ func TestKeptMemoryIsBounded(t *testing.T) {
 	for _, s := range all {
 		s.Release()
 	}
-	if len(memory.kept) > maxKeptBlocks || memory.keptBytes > maxKept() {
-		t.Errorf("%d bytes kept in %d blocks", memory.keptBytes, len(memory.kept))
+	if len(heap.kept) > maxKeptBlocks || heap.keptBytes > maxKept() {
+		t.Errorf("%d bytes kept in %d blocks", heap.keptBytes, len(heap.kept))
 	}
 	ReleaseUnused()
 }
@@ -186,19 +187,16 @@ func TestForgottenTensor(t *testing.T) {
 	}
 }
 
-// TestSlicePins checks that memory with a Go slice on it is not reclaimed behind the slice's back.
+// TestSlicePins checks that memory with a Go slice on it is not reclaimed behind the slice's back. So it is lost.
 func TestSlicePins(t *testing.T) {
 	before := LiveBytes()
-	s, storageOf := func() ([]float32, *Storage) {
-		x := FromSlice(make([]float32, 1000))
-		s, err := Slice[float32](x)
+	s := func() []float32 {
+		s, err := Slice[float32](FromSlice(make([]float32, 1000)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		return s, x.Storage()
+		return s
 	}()
-	b := storageOf.block
-	storageOf = nil
 	for range 5 {
 		goruntime.GC()
 		time.Sleep(time.Millisecond)
@@ -207,6 +205,26 @@ func TestSlicePins(t *testing.T) {
 		t.Fatal("the memory under a slice was reclaimed")
 	}
 	s[999] = 1
+}
+
+// TestPinned: what is pinned and forgotten is left alone.
+func TestPinned(t *testing.T) {
+	before := LiveBytes()
+	b := func() block {
+		s, err := NewStorage(4000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.pin()
+		return s.block
+	}()
+	for range 5 {
+		goruntime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	if LiveBytes() == before {
+		t.Fatal("pinned memory was reclaimed")
+	}
 	// Undo the leak that this test is about.
 	b.pinned.Store(false)
 	reclaim(b)
@@ -229,14 +247,16 @@ func TestStorageConcurrent(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				x.store(n-1, uint64(g))
+				if err := x.SetBits(uint64(g), n-1); err != nil {
+					t.Error(err)
+				}
 				v, err := x.View()
 				if err != nil {
 					t.Error(err)
 					return
 				}
 				x.Close()
-				if v.load(n-1) != uint64(g) {
+				if got, err := v.At(n - 1); err != nil || got != uint64(g) {
 					t.Errorf("memory of %d bytes is shared", n)
 				}
 				v.Close()

@@ -3,6 +3,7 @@ package runtime
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"strconv"
 	"strings"
@@ -92,10 +93,10 @@ func (t *Tensor) Storage() *Storage {
 // valid until t is closed; who hands it to compiled code keeps t reachable meanwhile, with runtime.KeepAlive of the
 // standard library, since the garbage collector does not see the use.
 func (t *Tensor) Ptr() unsafe.Pointer {
-	if t == nil || t.storage == nil || t.storage.ptr == nil {
+	if t == nil || t.storage == nil || t.storage.Ptr() == nil {
 		return nil
 	}
-	return unsafe.Add(t.storage.ptr, t.Offset*int64(t.DType.Bytes()))
+	return unsafe.Add(t.storage.Ptr(), t.Offset*int64(t.DType.Bytes()))
 }
 
 // Rank is the number of axes.
@@ -159,8 +160,8 @@ func checkShape(dtype types.DType, shape []int64) (int64, error) {
 	n := uint64(dtype.Bytes())
 	for _, d := range shape {
 		hi, lo := bits.Mul64(n, uint64(d))
-		if hi != 0 || lo > maxInt64 {
-			return 0, errTooManyBytes
+		if hi != 0 || lo > math.MaxInt64 {
+			return 0, &OutOfMemoryError{Bytes: math.MaxInt64}
 		}
 		n = lo
 	}

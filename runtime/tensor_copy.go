@@ -48,7 +48,7 @@ func (t *Tensor) Clone() (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
 	}
-	if t.storage.dev != nil {
+	if t.storage.Device() != nil {
 		return t.cloneOn(t.Place())
 	}
 	out, err := New(t.DType, t.Shape...)

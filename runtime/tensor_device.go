@@ -18,7 +18,7 @@ func (t *Tensor) Device() *Device {
 	if t == nil || t.storage == nil {
 		return nil
 	}
-	return t.storage.dev
+	return t.storage.Device()
 }
 
 // Unified reports whether the elements are in memory that both the host and the tensor's device reach. The host may use
@@ -41,7 +41,7 @@ func (t *Tensor) hostErr() error {
 	if err := t.Err(); err != nil {
 		return err
 	}
-	if t.storage.dev != nil && !t.storage.Unified() {
+	if t.storage.Device() != nil && !t.storage.Unified() {
 		return ErrOnDevice
 	}
 	return nil
@@ -52,7 +52,7 @@ func (t *Tensor) DeviceAddr() device.Ptr {
 	if t.Device() == nil {
 		return 0
 	}
-	return t.storage.addr + device.Ptr(t.Offset*int64(t.DType.Bytes()))
+	return t.storage.Addr() + device.Ptr(t.Offset*int64(t.DType.Bytes()))
 }
 
 // NewOn is New in the memory of a device.
@@ -95,7 +95,7 @@ func (t *Tensor) ToDevice(d *Device) (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
 	}
-	switch t.storage.dev {
+	switch t.storage.Device() {
 	case d:
 		if t.Unified() {
 			return t.cloneOn(types.OnDevice)
@@ -134,9 +134,9 @@ func (t *Tensor) ToUnified(d *Device) (*Tensor, error) {
 		return nil, err
 	}
 	switch {
-	case t.storage.dev == d && t.Unified():
+	case t.storage.Device() == d && t.Unified():
 		return t.Contiguous()
-	case t.storage.dev == d:
+	case t.storage.Device() == d:
 		return t.cloneOn(types.OnUnified)
 	case t.hostErr() != nil: // from one device to another, by way of the host
 		h, err := t.ToHost()
@@ -161,7 +161,7 @@ func (t *Tensor) Mirror(d *Device) (*Tensor, error) {
 	if err := t.hostErr(); err != nil {
 		return nil, err
 	}
-	s, err := NewStorageOn(d, t.storage.bytes)
+	s, err := NewStorageOn(d, t.storage.Bytes())
 	if err != nil {
 		return nil, err
 	}
@@ -169,8 +169,8 @@ func (t *Tensor) Mirror(d *Device) (*Tensor, error) {
 	copy(v.Shape, t.Shape)
 	copy(v.Strides, t.Strides)
 	v.Offset = t.Offset
-	all := unsafe.Slice((*byte)(t.storage.ptr), t.storage.bytes)
-	if err := d.with(func(q *queue) error { return q.transfer.Upload(s.addr, all) }); err != nil {
+	all := unsafe.Slice((*byte)(t.storage.Ptr()), t.storage.Bytes())
+	if err := d.with(func(q *queue) error { return q.transfer.Upload(s.Addr(), all) }); err != nil {
 		v.Close()
 		return nil, err
 	}
@@ -183,7 +183,7 @@ func (t *Tensor) ToHost() (*Tensor, error) {
 	if err := t.Err(); err != nil {
 		return nil, err
 	}
-	d := t.storage.dev
+	d := t.storage.Device()
 	if d == nil {
 		return t.View()
 	}
@@ -208,7 +208,7 @@ func (d *Device) fetch(q *queue, dtype types.DType, from remote) (*Tensor, error
 			return nil, err
 		}
 		defer dense.Release()
-		to := remote{dense.addr, from.size, out.Shape, out.Strides}
+		to := remote{dense.Addr(), from.size, out.Shape, out.Strides}
 		if err := d.copyRemote(q, to, from); err != nil {
 			out.Close()
 			return nil, err
@@ -246,7 +246,7 @@ func (d *Device) upload(q *queue, t *Tensor) (*Tensor, error) {
 		}
 		return v, nil
 	}
-	if err := q.transfer.Upload(s.addr+device.Ptr(pad), unsafe.Slice((*byte)(unsafe.Add(t.Ptr(), -before)),
+	if err := q.transfer.Upload(s.Addr()+device.Ptr(pad), unsafe.Slice((*byte)(unsafe.Add(t.Ptr(), -before)),
 		int64(hi-lo))); err != nil {
 		v.Close()
 		return nil, err
@@ -295,7 +295,7 @@ func alignPad(before int64) int64 { return -before & (deviceAlign - 1) }
 
 // copyAcross is CopyTo where one of the tensors, or both, are on a device.
 func copyAcross(dst, src *Tensor) error {
-	from, to := src.storage.dev, dst.storage.dev
+	from, to := src.storage.Device(), dst.storage.Device()
 	switch {
 	case from == to:
 		return to.with(func(q *queue) error { return to.moveRemote(q, dst.remote(), src.remote()) })
@@ -317,7 +317,7 @@ func copyAcross(dst, src *Tensor) error {
 
 // cloneOn is Clone of a tensor on a device, to a place there.
 func (t *Tensor) cloneOn(place types.Place) (*Tensor, error) {
-	d := t.storage.dev
+	d := t.storage.Device()
 	out, err := newAt(d, place, t.DType, t.Shape)
 	if err != nil {
 		return nil, err

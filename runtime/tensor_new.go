@@ -64,7 +64,7 @@ func FromSlice[T Elem](data []T, shape ...int) *Tensor {
 	if err != nil {
 		return &Tensor{err: fmt.Errorf("FromSlice: %w", err)}
 	}
-	copy(unsafe.Slice((*T)(t.storage.ptr), len(data)), data)
+	copy(unsafe.Slice((*T)(t.storage.Ptr()), len(data)), data)
 	return t
 }
 
@@ -108,8 +108,8 @@ func sliceShape(n int, shape []int) ([]int64, error) {
 // when it fails because s is too small.
 func FromStorage(s *Storage, dtype types.DType, shape ...int64) (*Tensor, error) {
 	bytes, err := checkShape(dtype, shape)
-	if err == nil && bytes > s.bytes {
-		err = fmt.Errorf("%s needs %d bytes, the storage has %d", typeName(dtype, shape), bytes, s.bytes)
+	if err == nil && bytes > s.Bytes() {
+		err = fmt.Errorf("%s needs %d bytes, the storage has %d", typeName(dtype, shape), bytes, s.Bytes())
 	}
 	if err != nil {
 		s.Release()
@@ -127,7 +127,7 @@ func Scalar[T Elem](v T) *Tensor {
 	if err != nil {
 		return &Tensor{err: fmt.Errorf("Scalar: %w", err)}
 	}
-	*(*T)(t.storage.ptr) = v
+	*(*T)(t.storage.Ptr()) = v
 	return t
 }
 

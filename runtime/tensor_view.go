@@ -26,6 +26,19 @@ func (t *Tensor) View() (*Tensor, error) {
 	return v, nil
 }
 
+// Unchecked returns a view of other elements on the same memory: the first lies offset elements from t's first. Nobody
+// checks that they lie where t's do, which Strided does.
+func (t *Tensor) Unchecked(offset int64, shape, strides []int64) (*Tensor, error) {
+	if err := t.Err(); err != nil {
+		return nil, err
+	}
+	v := t.view(len(shape))
+	copy(v.Shape, shape)
+	copy(v.Strides, strides)
+	v.Offset += offset
+	return v, nil
+}
+
 // Bitcast returns the same memory with elements of another type of the same size: f16 from u16, say. To bool
 // there is none, since a bool must be 0 or 1.
 func (t *Tensor) Bitcast(dtype types.DType) (*Tensor, error) {

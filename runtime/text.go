@@ -12,11 +12,14 @@ func Text(s string) *Tensor { return &Tensor{DType: types.String, text: &s} }
 
 // Text is the string of a value made by the function Text, or of a result of that type; false for a tensor.
 func (t *Tensor) Text() (string, bool) {
-	if t == nil || t.text == nil {
+	if !t.IsText() {
 		return "", false
 	}
 	return *t.text, true
 }
+
+// IsText reports whether t is a string.
+func (t *Tensor) IsText() bool { return t != nil && t.text != nil }
 
 // errText is the error of reading or writing elements of a string.
 var errText = errors.New("a string has no elements")
