@@ -11,6 +11,7 @@ import (
 	"healc/lang/types"
 	"healc/runtime/abi"
 	"healc/runtime/device"
+	"healc/runtime/memory"
 )
 
 // binding is a plan with all extents evaluated and every buffer placed.
@@ -52,7 +53,7 @@ type boundFunc struct {
 	results []boundView
 	simple  bool // the results are whole outputs, each its own
 
-	dev      *Device        // nil: the host
+	dev      *memory.Device // nil: the host
 	dataOn   []device.Ptr   // of Data buffers on the device, by buffer
 	scratch  int64          // the most scratch memory that a kernel needs on the device
 	numbered int            // how many steps have a number
@@ -124,7 +125,7 @@ func (f *boundFunc) constants(x *Executable) error {
 		if b.kind != abi.Data || b.dtype == types.String {
 			continue
 		}
-		s, err := NewStorage(max(b.bytes, 1))
+		s, err := memory.New(max(b.bytes, 1))
 		if err != nil {
 			return err
 		}
@@ -177,7 +178,7 @@ func (f *boundFunc) bindBuffer(b *abi.Buffer) (boundBuffer, error) {
 	for _, x := range out.shape {
 		hi, lo := bits.Mul64(uint64(n), uint64(x))
 		if hi != 0 || lo >= 1<<60 {
-			return out, &OutOfMemoryError{Bytes: 1<<63 - 1}
+			return out, &memory.OutOfMemoryError{Bytes: 1<<63 - 1}
 		}
 		n = int64(lo)
 	}
@@ -186,7 +187,7 @@ func (f *boundFunc) bindBuffer(b *abi.Buffer) (boundBuffer, error) {
 	if b.Strides != nil {
 		out.strides, err = f.dimsOf(b.Strides)
 	} else {
-		out.strides = rowMajor(out.shape)
+		out.strides = memory.RowMajor(out.shape)
 	}
 	return out, err
 }
@@ -204,7 +205,8 @@ func (f *boundFunc) place() error {
 	var placed []int
 	for _, id := range ids {
 		b, d := &f.bufs[id], &f.def.Buffers[id]
-		size := max(b.bytes+Alignment-1, Alignment) &^ (Alignment - 1) // an empty tensor has an address too
+		// an empty tensor has an address too
+		size := max(b.bytes+memory.Alignment-1, memory.Alignment) &^ (memory.Alignment - 1)
 		var busy []int
 		for _, p := range placed {
 			o := &f.def.Buffers[p]
@@ -218,12 +220,12 @@ func (f *boundFunc) place() error {
 			if f.bufs[p].offset >= at+size {
 				break
 			}
-			at = max(at, (f.bufs[p].offset+f.bufs[p].bytes+Alignment-1)&^(Alignment-1))
+			at = max(at, (f.bufs[p].offset+f.bufs[p].bytes+memory.Alignment-1)&^(memory.Alignment-1))
 		}
 		b.offset = at
 		placed = append(placed, id)
 		if at > 1<<62-size {
-			return &OutOfMemoryError{Bytes: 1<<63 - 1}
+			return &memory.OutOfMemoryError{Bytes: 1<<63 - 1}
 		}
 		f.arena = max(f.arena, at+size)
 	}
@@ -300,11 +302,4 @@ func (f *boundFunc) wholeOutputs() bool {
 		seen[v.buf] = true
 	}
 	return true
-}
-
-// rowMajor returns the strides of a dense tensor.
-func rowMajor(shape []int64) []int64 {
-	strides := make([]int64, len(shape))
-	setRowMajor(strides, shape)
-	return strides
 }

@@ -230,7 +230,7 @@ func (r *deviceRun) loopThere(fr *deviceFrame, s *boundStep, count int32) error 
 		if err != nil {
 			return err
 		}
-		if int64(binary.LittleEndian.Uint64(r.q.small)) != abi.Stopped {
+		if int64(binary.LittleEndian.Uint64(r.q.Small)) != abi.Stopped {
 			continue
 		}
 		if binary.LittleEndian.Uint64(raw)%unitSteps != 0 {
@@ -276,7 +276,7 @@ func (r *deviceRun) loopInBlock(fr *deviceFrame, l *abi.Loop, count int64) error
 				return err
 			}
 			runs = int64(binary.LittleEndian.Uint64(raw))
-			over = int64(binary.LittleEndian.Uint64(r.q.small)) == abi.Stopped
+			over = int64(binary.LittleEndian.Uint64(r.q.Small)) == abi.Stopped
 		}
 		if (runs-done)%2 != 0 {
 			fr.swap(l)
@@ -293,7 +293,7 @@ func (r *deviceRun) stepUnlessOver(fr *deviceFrame, s *boundStep) error {
 	if s.def.Launch != nil {
 		return r.launch(fr, s)
 	}
-	return r.d.copyUnless(r.q, fr.buffer(s.def.Copy.To), fr.remote(&s.views[0]), r.cell)
+	return r.d.CopyUnless(r.q, fr.buffer(s.def.Copy.To), fr.remote(&s.views[0]), r.cell)
 }
 
 // startUnits starts two steps of a loop so many times, or fewer.

@@ -9,7 +9,7 @@ import (
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // The tests of this package see the compiler only here, and only to measure functions faster than the evaluator can.
@@ -35,14 +35,14 @@ func compileOperation(name string, n int) (func(in, out []float32) error, error)
 		return nil, err
 	}
 	return func(in, out []float32) error {
-		x := runtime.Wrap(in)
+		x := tensor.Wrap(in)
 		defer x.Close()
 		y, err := code.Call(context.Background(), x)
 		if err != nil {
 			return err
 		}
 		defer y.Close()
-		values, err := runtime.Slice[float32](y)
+		values, err := tensor.Slice[float32](y)
 		copy(out, values)
 		return err
 	}, nil

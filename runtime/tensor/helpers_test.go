@@ -1,0 +1,11 @@
+package tensor_test
+
+import "healc/runtime/tensor/tensortest"
+
+// The tests call these often.
+var (
+	noLeaks    = tensortest.NoLeaks
+	must       = tensortest.Must
+	iota32     = tensortest.Iota32
+	wantTensor = tensortest.Want
+)
