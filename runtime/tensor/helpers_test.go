@@ -1,6 +1,12 @@
 package tensor_test
 
-import "healc/runtime/tensor/tensortest"
+import (
+	"testing"
+
+	"healc/runtime/tensor/tensortest"
+)
+
+func TestMain(m *testing.M) { tensortest.Main(m, &pinned) }
 
 // The tests call these often.
 var (

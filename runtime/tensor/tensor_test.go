@@ -446,11 +446,8 @@ func TestBitsCutToSize(t *testing.T) {
 }
 
 func TestColumnMajor(t *testing.T) {
-	rows, err := tensor.FromSlice([]int32{1, 2, 3, 4, 5, 6}).Reshape(2, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
+	noLeaks(t)
+	rows := must(t)(tensor.FromSlice([]int32{1, 2, 3, 4, 5, 6}, 2, 3), nil)
 	cols, err := rows.ColumnMajor()
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,12 @@
 package tensorfile
 
-import "healc/runtime/tensor/tensortest"
+import (
+	"testing"
+
+	"healc/runtime/tensor/tensortest"
+)
+
+func TestMain(m *testing.M) { tensortest.Main(m, new(int64)) }
 
 // The tests call these often.
 var (

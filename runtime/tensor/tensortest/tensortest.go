@@ -2,6 +2,8 @@
 package tensortest
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"testing"
 
@@ -19,6 +21,17 @@ func NoLeaks(t *testing.T) {
 			t.Errorf("%d bytes of tensors were not closed", after-before)
 		}
 	})
+}
+
+// Main runs the tests of a package and checks that they forget no tensors, but for as many bytes as lost says by then.
+// Then the garbage collector releases none at a time of its own, so that memory.LiveBytes is exact before and after.
+func Main(m *testing.M, lost *int64) {
+	code := m.Run()
+	if live := memory.LiveBytes(); live != *lost && code == 0 {
+		fmt.Fprintf(os.Stderr, "tests forgot tensors of %d bytes\n", live-*lost)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 // Must returns an operation that closes its result when the test ends.
