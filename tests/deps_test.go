@@ -34,10 +34,13 @@ var imports = []struct{ pkg, may string }{
 	{"lang/parser", "lang/ast lang/diag lang/lexer"},
 	{"lang/format", "lang/ast lang/diag lang/lexer lang/parser"},
 	{"ir/scalar", "lang/types"},
+	{"ir/scalar/elementary", "lang/types ir/scalar"},
+	{"ir/scalar/modular", "lang/types ir/scalar"},
+	{"ir/scalar/scalartest", "lang/types ir/scalar"},
 	{"ir/scan", "leaves"},
 	{"ir", "leaves ir/scalar ir/scan"},
-	{"ir/rows", "lang/types ir ir/scalar"},
-	{"ir/ops", "leaves ir ir/rows ir/scalar"},
+	{"ir/rows", "lang/types ir ir/scalar ir/scalar/modular"},
+	{"ir/ops", "leaves ir ir/rows ir/scalar ir/scalar/elementary ir/scalar/modular"},
 	{"lang/check", "leaves lang/ast ir ir/ops ir/scalar"},
 	{"lang/irgen", "leaves lang/check ir ir/ops ir/scalar"},
 	{"runtime/abi", "lang/types"},
@@ -65,7 +68,8 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/llvm/matmul",
 		codeIR + "codegen/target codegen/llvm/build codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce"},
 	{"codegen/llvm/transpose", codeIR + "codegen/target codegen/llvm/build codegen/llvm/emit codegen/llvm/loops"},
-	{"codegen/llvm/ntt", codeIR + "codegen/target codegen/llvm/build codegen/llvm/emit codegen/llvm/loops"},
+	{"codegen/llvm/ntt", codeIR + "ir/scalar/modular codegen/target codegen/llvm/build codegen/llvm/emit " +
+		"codegen/llvm/loops"},
 	{"codegen/llvm/device", codeIR + "ir ir/kernel/transform codegen/target codegen/llvm/libllvm codegen/llvm/build " +
 		"codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/ntt"},
 	{"codegen/llvm", codeIR + "ir/kernel/transform codegen codegen/target codegen/llvm/libllvm codegen/llvm/build " +

@@ -1,8 +1,9 @@
-package scalar
+package modular
 
 import (
 	"math"
 
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
@@ -12,7 +13,7 @@ import (
 // doubles is a modulus below 2^50 with what depends on it alone; of a larger one it has no meaning.
 type doubles struct {
 	m              Modulus
-	minus, inverse Ref // -p and 1/p
+	minus, inverse scalar.Ref // -p and 1/p
 }
 
 // The least number with bits for units and none for halves, and one and a half times that: added to an integer below
@@ -32,10 +33,10 @@ func (m Modulus) doubles() doubles {
 }
 
 // double is x below 2^52.
-func (m Modulus) double(x Ref) Ref { return m.multiple(x, 0) }
+func (m Modulus) double(x scalar.Ref) scalar.Ref { return m.multiple(x, 0) }
 
 // multiple is x * 2^up, for x below 2^52.
-func (m Modulus) multiple(x Ref, up int) Ref {
+func (m Modulus) multiple(x scalar.Ref, up int) scalar.Ref {
 	e := m.e
 	least := math.Ldexp(units, up)
 	return e.Sub(e.Bitcast(types.F64, e.Or(x, m.num(int64(math.Float64bits(least))))), e.Float(types.F64, least))
@@ -43,7 +44,7 @@ func (m Modulus) multiple(x Ref, up int) Ref {
 
 // lift is the residue of x, an integer above -p and below p that is not -0: its sign says which is added to the bits of
 // x + ones.
-func (d doubles) lift(x Ref) Ref {
+func (d doubles) lift(x scalar.Ref) scalar.Ref {
 	m, e := d.m, d.m.e
 	bits := m.num(int64(math.Float64bits(ones)))
 	up := e.Select(e.Lt(e.Bitcast(m.signed, x), e.Int(m.signed, 0)), e.Sub(m.p, bits), e.Neg(bits))
@@ -55,7 +56,7 @@ func (d doubles) lift(x Ref) Ref {
 // which is less than 1/2. So q, which is rounded once, misses it by less than 1, and what is left of a*b is above -p
 // and below p. h - q*p is that without l, which is below 2^47: all are integers below 2^53, and exact; sums that are 0
 // are +0.
-func (d doubles) mul(a, b Ref) Ref {
+func (d doubles) mul(a, b scalar.Ref) scalar.Ref {
 	m, e := d.m, d.m.e
 	x, y, large := m.double(a), m.double(b), e.Float(types.F64, ones)
 	h := e.Mul(x, y)

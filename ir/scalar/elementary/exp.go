@@ -1,10 +1,13 @@
-package scalar
+package elementary
 
-import "healc/lang/types"
+import (
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
 
 // Exp returns e^x. Exp(-inf) = 0, Exp(inf) = inf, NaN stays NaN; overflow gives inf, and results below
 // the normal range are rounded to subnormals.
-func Exp(e Emitter, x Ref) Ref { return onFloat(e, x, exp32, exp64) }
+func Exp(e scalar.Emitter, x scalar.Ref) scalar.Ref { return onFloat(e, x, exp32, exp64) }
 
 // expConsts parametrises the one algorithm for both formats:
 //
@@ -34,12 +37,12 @@ var expF64 = expConsts{
 	},
 }
 
-func exp32(e Emitter, x Ref) Ref { return expBy(e, x, &expF32) }
-func exp64(e Emitter, x Ref) Ref { return expBy(e, x, &expF64) }
+func exp32(e scalar.Emitter, x scalar.Ref) scalar.Ref { return expBy(e, x, &expF32) }
+func exp64(e scalar.Emitter, x scalar.Ref) scalar.Ref { return expBy(e, x, &expF64) }
 
 const log2OfE = 0x1.71547652b82fep+0
 
-func expBy(e Emitter, x Ref, c *expConsts) Ref {
+func expBy(e scalar.Emitter, x scalar.Ref, c *expConsts) scalar.Ref {
 	t := c.float
 	// Far below, the result is made 0 by an exact product: rounding a tiny one takes most machines over a hundred
 	// cycles, and masks of -inf or -1e9 are common in what softmax is given. (Rounding gives 0 from lo on, too.)
@@ -58,7 +61,7 @@ func expBy(e Emitter, x Ref, c *expConsts) Ref {
 // -709.8 <= x < 700; at -709.8 scale is infinite.
 //
 // It returns 1 + r + r^2 q(r) and the power of two to multiply it with, so that the caller can fuse.
-func expMinus64(e Emitter, x Ref) (p, scale Ref) {
+func expMinus64(e scalar.Emitter, x scalar.Ref) (p, scale scalar.Ref) {
 	t := types.F64
 	magic := e.Float(t, 0x1.8p52+1023)
 	k := e.Fma(x, e.Float(t, -log2OfE), magic)
@@ -71,10 +74,10 @@ func expMinus64(e Emitter, x Ref) (p, scale Ref) {
 }
 
 // Exp2 returns 2^x, exact for integers; the special values are those of Exp.
-func Exp2(e Emitter, x Ref) Ref {
+func Exp2(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	return onFloat(e, x,
-		func(e Emitter, x Ref) Ref { return exp2By(e, x, &exp2F32) },
-		func(e Emitter, x Ref) Ref { return exp2By(e, x, &exp2F64) })
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return exp2By(e, x, &exp2F32) },
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return exp2By(e, x, &exp2F64) })
 }
 
 // exp2Consts parametrises 2^x = 2^n 2^f with n = round(x) and f = x-n, which is exact.
@@ -101,7 +104,7 @@ var exp2F64 = exp2Consts{
 	},
 }
 
-func exp2By(e Emitter, x Ref, c *exp2Consts) Ref {
+func exp2By(e scalar.Emitter, x scalar.Ref, c *exp2Consts) scalar.Ref {
 	t := c.float
 	x = e.Flush(x, e.Float(t, c.lo), e.Float(t, c.zero))
 	x = atMost(e, x, c.hi)
@@ -112,9 +115,9 @@ func exp2By(e Emitter, x Ref, c *exp2Consts) Ref {
 }
 
 // Expm1 returns e^x - 1 without cancellation; Expm1(-inf) = -1, Expm1(-0) = -0.
-func Expm1(e Emitter, x Ref) Ref { return onFloat(e, x, expm132, expm164) }
+func Expm1(e scalar.Emitter, x scalar.Ref) scalar.Ref { return onFloat(e, x, expm132, expm164) }
 
-func expm132(e Emitter, x Ref) Ref {
+func expm132(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	y := e.Cast(types.F64, x)
 	// q on |r| <= 0.3466, of e^r - 1: 2^-31.3.
 	r := expm1By(e, y, 0x1p-1, 0x1.555554d69bf7cp-3, 0x1.5554f26d5674ap-5, 0x1.1111cc4631f64p-7, 0x1.6d409933ebda3p-10,
@@ -123,7 +126,7 @@ func expm132(e Emitter, x Ref) Ref {
 	return e.Select(e.Eq(x, e.Float(types.F32, 0)), x, r)
 }
 
-func expm164(e Emitter, x Ref) Ref {
+func expm164(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	// q on |r| <= 0.3466, of e^r - 1: 2^-55.2.
 	r := expm1By(e, x, 0x1p-1, 0x1.555555555553ep-3, 0x1.5555555553b03p-5, 0x1.1111111118d0ep-7, 0x1.6c16c17a01a12p-10,
 		0x1.a01a01718a86dp-13, 0x1.a019b3950609ap-16, 0x1.71de9822c015ep-19, 0x1.28976c7a0cf8dp-22,
@@ -133,7 +136,7 @@ func expm164(e Emitter, x Ref) Ref {
 
 // expm1By is 2^n (u + 1) - 1 = 2 (h u + (h - 1/2)) with u = e^r - 1 = r + r^2 q(r) and h = 2^(n-1), which is finite
 // for all finite results. x is an f64.
-func expm1By(e Emitter, x Ref, q ...float64) Ref {
+func expm1By(e scalar.Emitter, x scalar.Ref, q ...float64) scalar.Ref {
 	t := types.F64
 	x = atMost(e, atLeast(e, x, -60), 710)
 	magic := e.Float(t, 0x1.8p52+1022)

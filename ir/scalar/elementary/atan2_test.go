@@ -1,4 +1,4 @@
-package scalar
+package elementary
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"healc/ir/scalar"
+	"healc/ir/scalar/scalartest"
 	"healc/lang/types"
 )
 
@@ -23,11 +25,11 @@ func TestAtan2SpecialValues(t *testing.T) {
 		{1, 1, pi / 4}, {1, -1, 3 * pi / 4}, {-1, -1, -3 * pi / 4}, {7, 7, pi / 4},
 	}
 	for _, d := range []types.DType{types.F16, types.BF16, types.F32, types.F64} {
-		fn := Compile(record(func(e Emitter, p []Ref) Ref { return Atan2(e, p[0], p[1]) }, d, d))
+		fn := compileBinary(Atan2, d)
 		for _, c := range cases {
-			out, _ := fn.RunOne(FloatBits(d, c[0]), FloatBits(d, c[1]))
-			if want := FloatBits(d, c[2]); !sameBits(d, out[0], want) {
-				t.Errorf("%s atan2(%v, %v) = %s, want %v", d, c[0], c[1], FormatBits(d, out[0]), c[2])
+			out, _ := fn.RunOne(scalar.FloatBits(d, c[0]), scalar.FloatBits(d, c[1]))
+			if want := scalar.FloatBits(d, c[2]); !scalartest.SameBits(d, out[0], want) {
+				t.Errorf("%s atan2(%v, %v) = %s, want %v", d, c[0], c[1], scalar.FormatBits(d, out[0]), c[2])
 			}
 		}
 	}
@@ -72,7 +74,7 @@ func points(n int, t types.DType) [][2]float64 {
 
 func TestAtan2F64(t *testing.T) {
 	n := sampleSize(1000, 20000, 200000)
-	fn := Compile(record(func(e Emitter, p []Ref) Ref { return Atan2(e, p[0], p[1]) }, types.F64, types.F64))
+	fn := compileBinary(Atan2, types.F64)
 	var s stat
 	var worst [2]float64
 	for _, p := range points(n, types.F64) {
@@ -92,12 +94,12 @@ func TestAtan2F64(t *testing.T) {
 // TestAtan2F32 takes Go's atan2 as the reference, on more pairs than big numbers allow.
 func TestAtan2F32(t *testing.T) {
 	n := sampleSize(1<<15, 1<<20, 1<<24)
-	fn := Compile(record(func(e Emitter, p []Ref) Ref { return Atan2(e, p[0], p[1]) }, types.F32, types.F32))
+	fn := compileBinary(Atan2, types.F32)
 	pairs := points(n, types.F32)
 	in := [][]uint64{make([]uint64, len(pairs)), make([]uint64, len(pairs))}
 	out := [][]uint64{make([]uint64, len(pairs))}
 	for i, p := range pairs {
-		in[0][i], in[1][i] = FloatBits(types.F32, p[0]), FloatBits(types.F32, p[1])
+		in[0][i], in[1][i] = scalar.FloatBits(types.F32, p[0]), scalar.FloatBits(types.F32, p[1])
 	}
 	if err := fn.Run(in, out, len(pairs)); err != nil {
 		t.Fatal(err)

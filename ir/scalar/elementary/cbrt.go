@@ -1,14 +1,16 @@
-package scalar
+package elementary
 
 import (
 	"math"
+
+	"healc/ir/scalar"
 )
 
 // Cbrt returns the cube root, of negative x too; Cbrt(-0) = -0, Cbrt(±inf) = ±inf.
-func Cbrt(e Emitter, x Ref) Ref {
+func Cbrt(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	return onFloat(e, x,
-		func(e Emitter, x Ref) Ref { return cbrtBy(e, x, &cbrtF32) },
-		func(e Emitter, x Ref) Ref { return cbrtBy(e, x, &cbrtF64) })
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return cbrtBy(e, x, &cbrtF32) },
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return cbrtBy(e, x, &cbrtF64) })
 }
 
 // cbrtConsts parametrises |x| = 2^(3(q - base)) 2^j m with m in [1, 2), j in 0 to 2, and 3q + j the exponent field plus
@@ -35,7 +37,7 @@ var cbrtF64 = cbrtConsts{
 
 // cbrtBy takes one step of Halley's iteration for the root of y^3 = 2^j m, y - y (y^3 - 2^j m)/(2 y^3 + 2^j m), which
 // cubes the relative error: to 2^-32 and 2^-59. y^3 - 2^j m cancels, so y^2 is taken as a sum of two floats.
-func cbrtBy(e Emitter, x Ref, c *cbrtConsts) Ref {
+func cbrtBy(e scalar.Emitter, x scalar.Ref, c *cbrtConsts) scalar.Ref {
 	t, u := c.float, c.bits
 	zero := e.Float(t, 0)
 	ax := e.Abs(x)
@@ -45,10 +47,10 @@ func cbrtBy(e Emitter, x Ref, c *cbrtConsts) Ref {
 	q := e.Shr(e.Mul(field, e.Bits(u, 0x5556)), e.Bits(u, 16)) // field/3
 	j := e.Sub(field, e.Mul(q, e.Bits(u, 3)))
 	one, two := e.Eq(j, e.Bits(u, 1)), e.Eq(j, e.Bits(u, 2))
-	power := func(p0, p1, p2 float64) Ref {
+	power := func(p0, p1, p2 float64) scalar.Ref {
 		return e.Select(two, e.Float(t, p2), e.Select(one, e.Float(t, p1), e.Float(t, p0)))
 	}
-	oneBits := FloatBits(t, 1)
+	oneBits := scalar.FloatBits(t, 1)
 	m := e.Bitcast(t, e.Or(e.And(bits, e.Bits(u, 1<<c.mantissa-1)), e.Bits(u, oneBits)))
 
 	y := e.Mul(poly(e, m, c.p...), power(1, math.Cbrt(2), math.Cbrt(4)))

@@ -1,6 +1,9 @@
-package scalar
+package elementary
 
-import "healc/lang/types"
+import (
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
 
 // Note [Expansions]
 //
@@ -34,7 +37,7 @@ var (
 )
 
 // onFloat expands a function of one float. f16 and bf16 go by way of f32.
-func onFloat(e Emitter, x Ref, f32, f64 func(Emitter, Ref) Ref) Ref {
+func onFloat(e scalar.Emitter, x scalar.Ref, f32, f64 func(scalar.Emitter, scalar.Ref) scalar.Ref) scalar.Ref {
 	switch t := e.TypeOf(x); t {
 	case types.F32:
 		return f32(e, x)
@@ -48,7 +51,7 @@ func onFloat(e Emitter, x Ref, f32, f64 func(Emitter, Ref) Ref) Ref {
 }
 
 // poly returns c[0] + c[1]*x + c[2]*x^2 + ... by Horner's rule with fma.
-func poly(e Emitter, x Ref, c ...float64) Ref {
+func poly(e scalar.Emitter, x scalar.Ref, c ...float64) scalar.Ref {
 	t := e.TypeOf(x)
 	p := e.Float(t, c[len(c)-1])
 	for i := len(c) - 2; i >= 0; i-- {
@@ -60,15 +63,15 @@ func poly(e Emitter, x Ref, c ...float64) Ref {
 // polyInPairs is poly for who has xx = x^2: (c[0] + c[1]*x) + (c[2] + c[3]*x)*xx + ... by Horner's rule for xx. It has
 // as many instructions, of which half as many wait for one another. A processor finds room for few vectors side by side
 // when each waits long.
-func polyInPairs(e Emitter, x, xx Ref, c ...float64) Ref {
+func polyInPairs(e scalar.Emitter, x, xx scalar.Ref, c ...float64) scalar.Ref {
 	t := e.TypeOf(x)
-	p := None
+	p := scalar.None
 	for i := (len(c) - 1) &^ 1; i >= 0; i -= 2 {
 		pair := e.Float(t, c[i])
 		if i+1 < len(c) {
 			pair = e.Fma(x, e.Float(t, c[i+1]), pair)
 		}
-		if p == None {
+		if p == scalar.None {
 			p = pair
 			continue
 		}
@@ -78,13 +81,13 @@ func polyInPairs(e Emitter, x, xx Ref, c ...float64) Ref {
 }
 
 // atMost returns x limited to hi; NaN stays.
-func atMost(e Emitter, x Ref, hi float64) Ref {
+func atMost(e scalar.Emitter, x scalar.Ref, hi float64) scalar.Ref {
 	h := e.Float(e.TypeOf(x), hi)
 	return e.Select(e.Lt(h, x), h, x)
 }
 
 // atLeast returns x raised to lo; NaN stays.
-func atLeast(e Emitter, x Ref, lo float64) Ref {
+func atLeast(e scalar.Emitter, x scalar.Ref, lo float64) scalar.Ref {
 	l := e.Float(e.TypeOf(x), lo)
 	return e.Select(e.Lt(x, l), l, x)
 }
@@ -92,7 +95,7 @@ func atLeast(e Emitter, x Ref, lo float64) Ref {
 // scaleTwice returns p * 2^n for p in [0.5, 2), where i is an integer with n + 2*bias in its low
 // exponent-width bits. 2^n may lie outside of the normal range, so it is applied in two halves; the
 // first product is exact, hence a subnormal result is rounded once.
-func scaleTwice(e Emitter, f floatFormat, p, i Ref) Ref {
+func scaleTwice(e scalar.Emitter, f floatFormat, p, i scalar.Ref) scalar.Ref {
 	width := e.Bits(f.bits, f.mantissa)
 	half := e.Shr(i, e.Bits(f.bits, 1))
 	s1 := e.Bitcast(f.float, e.Shl(half, width))
@@ -101,20 +104,20 @@ func scaleTwice(e Emitter, f floatFormat, p, i Ref) Ref {
 }
 
 // twoProd returns x*y as a sum of the rounded product and its exact error.
-func twoProd(e Emitter, x, y Ref) (hi, lo Ref) {
+func twoProd(e scalar.Emitter, x, y scalar.Ref) (hi, lo scalar.Ref) {
 	hi = e.Mul(x, y)
 	return hi, e.Fma(x, y, e.Neg(hi))
 }
 
 // fastTwoSum returns x+y as a sum of the rounded sum and its exact error, given that x is 0 or |x| >= |y|
 // (Dekker 1971).
-func fastTwoSum(e Emitter, x, y Ref) (hi, lo Ref) {
+func fastTwoSum(e scalar.Emitter, x, y scalar.Ref) (hi, lo scalar.Ref) {
 	hi = e.Add(x, y)
 	return hi, e.Sub(y, e.Sub(hi, x))
 }
 
 // twoSum is fastTwoSum for any x and y (Knuth).
-func twoSum(e Emitter, x, y Ref) (hi, lo Ref) {
+func twoSum(e scalar.Emitter, x, y scalar.Ref) (hi, lo scalar.Ref) {
 	hi = e.Add(x, y)
 	z := e.Sub(hi, x)
 	return hi, e.Add(e.Sub(x, e.Sub(hi, z)), e.Sub(y, z))

@@ -1,4 +1,4 @@
-package scalar_test
+package elementary_test
 
 import (
 	"context"
@@ -7,13 +7,13 @@ import (
 	"healc"
 	"healc/internal/engine"
 	"healc/ir"
-	"healc/ir/scalar"
+	"healc/ir/scalar/elementary"
 	"healc/lang/types"
 	"healc/runtime/tensor"
 )
 
 // The tests of this package see the compiler only here, and only to measure functions faster than the evaluator can.
-func init() { scalar.SetMachineCode(compileOperation) }
+func init() { elementary.SetMachineCode(compileOperation) }
 
 func compileOperation(name string, n int) (func(in, out []float32) error, error) {
 	d := ir.Lookup(name)

@@ -1,12 +1,15 @@
-package scalar
+package elementary
 
-import "healc/lang/types"
+import (
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
 
 // Erf returns the error function, 2/sqrt(pi) times the integral of e^-s^2 from 0 to x; Erf(-0) = -0, Erf(±inf) = ±1.
-func Erf(e Emitter, x Ref) Ref { return onFloat(e, x, erf32, erf64) }
+func Erf(e scalar.Emitter, x scalar.Ref) scalar.Ref { return onFloat(e, x, erf32, erf64) }
 
 // erf32 is x + x P(z) with z = x^2 up to 1, and 1 - 2^Q(|x|-1) from there, where the error of the power counts little.
-func erf32(e Emitter, x Ref) Ref {
+func erf32(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F32
 	ax := e.Abs(x)
 	one := e.Float(t, 1)
@@ -28,7 +31,7 @@ func erf32(e Emitter, x Ref) Ref {
 }
 
 // erf64 is x + x P(z) with z = x^2 up to 1, and 1 - 2 N(-sqrt(2) |x|) from there.
-func erf64(e Emitter, x Ref) Ref {
+func erf64(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F64
 	ax := e.Abs(x)
 	one := e.Float(t, 1)
@@ -50,10 +53,10 @@ func erf64(e Emitter, x Ref) Ref {
 
 // Gelu returns x N(x) with the normal distribution function N(x) = (1 + erf(x/sqrt(2)))/2, the exact form; the
 // approximation by tanh is another function. Gelu(-inf) = -0, its limit; Gelu(-0) = -0.
-func Gelu(e Emitter, x Ref) Ref { return onFloat(e, x, gelu32, gelu64) }
+func Gelu(e scalar.Emitter, x scalar.Ref) scalar.Ref { return onFloat(e, x, gelu32, gelu64) }
 
 // gelu32 works in f64: below 0 the result is small, and needs N to full relative accuracy. See normalTail64.
-func gelu32(e Emitter, x Ref) Ref {
+func gelu32(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F64
 	y := atLeast(e, e.Cast(t, x), -14.6) // N is below 2^-159, and the result 0
 	v := atMost(e, e.Abs(y), 14.6)
@@ -72,7 +75,7 @@ func gelu32(e Emitter, x Ref) Ref {
 }
 
 // gelu64 keeps N as a sum of two floats, and below 0 scales the result last, so that a subnormal one is accurate.
-func gelu64(e Emitter, x Ref) Ref {
+func gelu64(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t, u := types.F64, types.U64
 	zero, one := e.Float(t, 0), e.Float(t, 1)
 	negative := e.Lt(x, zero)
@@ -99,7 +102,7 @@ func gelu64(e Emitter, x Ref) Ref {
 //
 // (v+4) e^(v^2/2) N(-v) is smooth in s = (v-4)/(v+4), which takes v from 0 to infinity to [-1, 1] (Shepherd and
 // Laframboise, "Chebyshev approximation of (1+2x) exp(x^2) erfc x in 0 <= x < infinity", 1981, for the idea).
-func normalTail64(e Emitter, v, h, hl Ref) (p, pl, k Ref) {
+func normalTail64(e scalar.Emitter, v, h, hl scalar.Ref) (p, pl, k scalar.Ref) {
 	t := types.F64
 	four, one := e.Float(t, 4), e.Float(t, 1)
 	den, denLo := twoSum(e, v, four)
@@ -111,7 +114,7 @@ func normalTail64(e Emitter, v, h, hl Ref) (p, pl, k Ref) {
 	sl := e.Mul(r, e.Add(e.Fma(minusS, den, num), e.Fma(minusS, denLo, numLo)))
 	// On v <= 38.8: 2^-58.9. The first two steps of Horner's rule give sums of two floats.
 	c := normalTailPoly
-	a, al := hornerPair(e, s, poly(e, s, c[2:]...), None, e.Float(t, c[1]))
+	a, al := hornerPair(e, s, poly(e, s, c[2:]...), scalar.None, e.Float(t, c[1]))
 	a, al = hornerPair(e, s, a, al, e.Float(t, c[0]))
 	slope := poly(e, s, c[1], 2*c[2], 3*c[3], 4*c[4])
 	al = e.Fma(sl, slope, e.Add(al, e.Float(t, normalTailLo)))
@@ -137,9 +140,9 @@ var normalTailPoly = []float64{
 }
 
 // hornerPair returns x*(y + yl) + c as a sum of two floats; yl may be None.
-func hornerPair(e Emitter, x, y, yl, c Ref) (hi, lo Ref) {
+func hornerPair(e scalar.Emitter, x, y, yl, c scalar.Ref) (hi, lo scalar.Ref) {
 	a, al := twoProd(e, x, y)
-	if yl != None {
+	if yl != scalar.None {
 		al = e.Fma(x, yl, al)
 	}
 	hi, lo = twoSum(e, c, a)

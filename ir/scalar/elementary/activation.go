@@ -1,13 +1,16 @@
-package scalar
+package elementary
 
-import "healc/lang/types"
+import (
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
 
 // Silu returns x times the logistic sigmoid, x/(1 + e^-x), also called swish. Silu(-inf) = -0, its limit; Silu(-0) =
 // -0.
-func Silu(e Emitter, x Ref) Ref { return onFloat(e, x, silu32, silu64) }
+func Silu(e scalar.Emitter, x scalar.Ref) scalar.Ref { return onFloat(e, x, silu32, silu64) }
 
 // silu32 works in f64 as sigmoid32 does.
-func silu32(e Emitter, x Ref) Ref {
+func silu32(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F64
 	one := e.Float(t, 1)
 	y := e.Cast(t, x)
@@ -19,12 +22,12 @@ func silu32(e Emitter, x Ref) Ref {
 
 // silu64 is x/(1+w) or x w/(1+w) with w = e^-|x|, where the quotient is corrected, and in the latter form scaled last,
 // so that a subnormal result is accurate.
-func silu64(e Emitter, x Ref) Ref {
+func silu64(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t, u := types.F64, types.U64
 	one := e.Float(t, 1)
 	negative := e.Lt(x, e.Float(t, 0))
 	y := atMost(e, atLeast(e, x, -760), 760) // below, the result is 0
-	p, pl, k := expPair(e, e.Neg(e.Abs(y)), None, &expF64, expF64.magic)
+	p, pl, k := expPair(e, e.Neg(e.Abs(y)), scalar.None, &expF64, expF64.magic)
 	i := e.Bitcast(u, k)
 	den, denLo := fastTwoSum(e, one, scaleTwice(e, formatF64, p, i))
 	f, fl := e.Select(negative, p, one), e.Select(negative, pl, e.Float(t, 0))
@@ -40,12 +43,14 @@ func silu64(e Emitter, x Ref) Ref {
 }
 
 // Softplus returns log(1 + e^x) without overflow or cancellation; Softplus(-inf) = 0, Softplus(inf) = inf.
-func Softplus(e Emitter, x Ref) Ref { return onFloat(e, x, softplus32, softplus64) }
+func Softplus(e scalar.Emitter, x scalar.Ref) scalar.Ref {
+	return onFloat(e, x, softplus32, softplus64)
+}
 
 // Both are max(x, 0) + log(1+w) with w = e^-|x|, and log(1+w) = 2 atanh(w/(2+w)) = s + s z R(z) with s = 2w/(2+w) and z
 // = s^2.
 
-func softplus32(e Emitter, x Ref) Ref {
+func softplus32(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F64
 	zero := e.Float(t, 0)
 	y := e.Cast(t, x)
@@ -62,7 +67,7 @@ func softplus32(e Emitter, x Ref) Ref {
 	return e.Cast(types.F32, e.Add(e.Select(e.Lt(zero, y), y, zero), log))
 }
 
-func softplus64(e Emitter, x Ref) Ref {
+func softplus64(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F64
 	zero, two := e.Float(t, 0), e.Float(t, 2)
 	w := exp64(e, e.Neg(e.Abs(x)))

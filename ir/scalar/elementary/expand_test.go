@@ -1,9 +1,11 @@
-package scalar
+package elementary
 
 import (
 	"math"
 	"testing"
 
+	"healc/ir/scalar"
+	"healc/ir/scalar/scalartest"
 	"healc/lang/types"
 )
 
@@ -18,7 +20,7 @@ var (
 func TestSpecialValues(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		emit func(Emitter, Ref) Ref
+		emit func(scalar.Emitter, scalar.Ref) scalar.Ref
 		want [][2]float64
 	}{
 		{"exp", Exp, [][2]float64{{0, 1}, {negZero, 1}, {inf, inf}, {-inf, 0}, {nan, nan}, {1e4, inf}, {-1e4, 0}}},
@@ -60,17 +62,18 @@ func TestSpecialValues(t *testing.T) {
 			{-1e4, negZero}}},
 		{"softplus", Softplus, [][2]float64{{0, math.Ln2}, {negZero, math.Ln2}, {inf, inf}, {-inf, 0}, {nan, nan},
 			{1e4, 1e4}, {-1e4, 0}}},
-		{"sqrt", Emitter.Sqrt, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-1, nan}, {nan, nan}, {4, 2}}},
+		{"sqrt", scalar.Emitter.Sqrt,
+			[][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-1, nan}, {nan, nan}, {4, 2}}},
 		{"sign", Sign, [][2]float64{{0, 0}, {negZero, negZero}, {inf, 1}, {-inf, -1}, {nan, nan}, {-3, -1}, {0.5, 1}}},
 		{"relu", Relu, [][2]float64{{0, 0}, {negZero, negZero}, {inf, inf}, {-inf, 0}, {nan, nan}, {-3, 0},
 			{0.5, 0.5}}},
 	} {
 		for _, d := range []types.DType{types.F16, types.BF16, types.F32, types.F64} {
-			fn := Compile(record(func(e Emitter, p []Ref) Ref { return c.emit(e, p[0]) }, d))
+			fn := scalar.Compile(recordUnary(c.emit, d))
 			for _, w := range c.want {
-				out, _ := fn.RunOne(FloatBits(d, w[0]))
-				if want := FloatBits(d, w[1]); !sameBits(d, out[0], want) {
-					t.Errorf("%s %s(%v) = %s, want %v", d, c.name, w[0], FormatBits(d, out[0]), w[1])
+				out, _ := fn.RunOne(scalar.FloatBits(d, w[0]))
+				if want := scalar.FloatBits(d, w[1]); !scalartest.SameBits(d, out[0], want) {
+					t.Errorf("%s %s(%v) = %s, want %v", d, c.name, w[0], scalar.FormatBits(d, out[0]), w[1])
 				}
 			}
 		}
@@ -97,14 +100,14 @@ func TestPowSpecialValues(t *testing.T) {
 		{2, 10, 1024}, {4, 0.5, 2}, {3, 4, 81}, {10, -1e4, 0}, {10, 1e4, inf}, {0.5, 1e4, 0}, {-3, 9999, -inf},
 	}
 	for _, d := range []types.DType{types.F16, types.BF16, types.F32, types.F64} {
-		fn := Compile(record(func(e Emitter, p []Ref) Ref { return Pow(e, p[0], p[1]) }, d, d))
+		fn := compileBinary(Pow, d)
 		for _, c := range cases {
 			if c[1] == 9999 && d != types.F32 && d != types.F64 {
 				continue // 9999 is even there
 			}
-			out, _ := fn.RunOne(FloatBits(d, c[0]), FloatBits(d, c[1]))
-			if want := FloatBits(d, c[2]); !sameBits(d, out[0], want) {
-				t.Errorf("%s pow(%v, %v) = %s, want %v", d, c[0], c[1], FormatBits(d, out[0]), c[2])
+			out, _ := fn.RunOne(scalar.FloatBits(d, c[0]), scalar.FloatBits(d, c[1]))
+			if want := scalar.FloatBits(d, c[2]); !scalartest.SameBits(d, out[0], want) {
+				t.Errorf("%s pow(%v, %v) = %s, want %v", d, c[0], c[1], scalar.FormatBits(d, out[0]), c[2])
 			}
 		}
 	}
@@ -115,23 +118,24 @@ func TestPowInt(t *testing.T) {
 		if !d.IsInt() {
 			continue
 		}
-		fn := Compile(record(func(e Emitter, p []Ref) Ref { return Pow(e, p[0], p[1]) }, d, d))
-		for _, x := range edges(d) {
-			want := IntBits(d, 1)
+		fn := compileBinary(Pow, d)
+		for _, x := range scalartest.Edges(d) {
+			want := scalar.IntBits(d, 1)
 			for y := range uint64(100) {
 				out, err := fn.RunOne(x, y)
 				if err != nil || out[0] != want {
-					t.Fatalf("%s pow(%s, %d) = %v, %v; want %s", d, FormatBits(d, x), y, out, err, FormatBits(d, want))
+					t.Fatalf("%s pow(%s, %d) = %v, %v; want %s", d, scalar.FormatBits(d, x), y, out, err,
+						scalar.FormatBits(d, want))
 				}
-				want = EvalInstr(Mul, d, d, want, x)
+				want = scalar.EvalInstr(scalar.Mul, d, d, want, x)
 			}
 		}
-		minus := IntBits(d, -1) // the largest exponent of an unsigned type, -1 of a signed one
+		minus := scalar.IntBits(d, -1) // the largest exponent of an unsigned type, -1 of a signed one
 		_, err := fn.RunOne(3, minus)
 		switch {
 		case d.IsUnsigned() && err != nil:
 			t.Errorf("%s: %v", d, err)
-		case d.IsSigned() && (err == nil || err.Kind != CheckNegativeExponent || len(err.Details) != 1 ||
+		case d.IsSigned() && (err == nil || err.Kind != scalar.CheckNegativeExponent || len(err.Details) != 1 ||
 			int64(err.Details[0]) != -1):
 			t.Errorf("%s pow(3, -1): %v", d, err)
 		}
@@ -143,24 +147,24 @@ func TestIntegerFunctions(t *testing.T) {
 		if !d.IsInt() {
 			continue
 		}
-		for _, x := range edges(d) {
-			v := bigInteger(d, x)
+		for _, x := range scalartest.Edges(d) {
+			v := scalartest.BigInteger(d, x)
 			for _, c := range []struct {
 				name string
-				emit func(Emitter, Ref) Ref
+				emit func(scalar.Emitter, scalar.Ref) scalar.Ref
 				want uint64
 			}{
-				{"sign", Sign, IntBits(d, int64(v.Sign()))},
+				{"sign", Sign, scalar.IntBits(d, int64(v.Sign()))},
 				{"relu", Relu, x * uint64(max(v.Sign(), 0))},
 				{"is_nan", IsNaN, 0}, {"is_inf", IsInf, 0}, {"is_finite", IsFinite, 1},
-				{"clamp", func(e Emitter, x Ref) Ref {
+				{"clamp", func(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 					return Clamp(e, x, e.Int(d, 2), e.Int(d, 9))
 				}, min(max(x, 2), 9)},
 			} {
 				if c.name == "clamp" && v.Sign() < 0 {
 					c.want = 2
 				}
-				out, _ := Eval(record(func(e Emitter, p []Ref) Ref { return c.emit(e, p[0]) }, d), x)
+				out, _ := scalar.Eval(recordUnary(c.emit, d), x)
 				if out[0] != c.want {
 					t.Errorf("%s %s(%s) = %#x, want %#x", d, c.name, v, out[0], c.want)
 				}
@@ -171,27 +175,29 @@ func TestIntegerFunctions(t *testing.T) {
 
 func TestClassify(t *testing.T) {
 	for _, d := range []types.DType{types.F16, types.BF16, types.F32, types.F64} {
-		for _, b := range edges(d) {
-			v := plainValue(d, b)
+		for _, b := range scalartest.Edges(d) {
+			v := scalartest.PlainValue(d, b)
 			for _, c := range []struct {
 				name string
-				emit func(Emitter, Ref) Ref
+				emit func(scalar.Emitter, scalar.Ref) scalar.Ref
 				want bool
 			}{
 				{"is_nan", IsNaN, v != v}, {"is_inf", IsInf, math.IsInf(v, 0)}, {"is_finite", IsFinite, v-v == 0},
 			} {
-				out, _ := Eval(record(func(e Emitter, p []Ref) Ref { return c.emit(e, p[0]) }, d), b)
-				if out[0] != b2u(c.want) {
+				out, _ := scalar.Eval(recordUnary(c.emit, d), b)
+				if out[0] != scalartest.Bit(c.want) {
 					t.Errorf("%s %s(%v) = %d", d, c.name, v, out[0])
 				}
 			}
 		}
-		clamp := Compile(record(func(e Emitter, p []Ref) Ref { return Clamp(e, p[0], p[1], p[2]) }, d, d, d))
+		clamp := scalar.Compile(scalartest.Record(func(e scalar.Emitter, p []scalar.Ref) scalar.Ref {
+			return Clamp(e, p[0], p[1], p[2])
+		}, d, d, d))
 		for _, c := range [][4]float64{{5, 0, 1, 1}, {-5, 0, 1, 0}, {0.5, 0, 1, 0.5}, {nan, 0, 1, nan},
 			{0, nan, 1, nan}, {0, 0, nan, nan}, {3, 2, 1, 1}, {inf, -1, 1, 1}} {
-			out, _ := clamp.RunOne(FloatBits(d, c[0]), FloatBits(d, c[1]), FloatBits(d, c[2]))
-			if !sameBits(d, out[0], FloatBits(d, c[3])) {
-				t.Errorf("%s clamp(%v, %v, %v) = %s, want %v", d, c[0], c[1], c[2], FormatBits(d, out[0]), c[3])
+			out, _ := clamp.RunOne(scalar.FloatBits(d, c[0]), scalar.FloatBits(d, c[1]), scalar.FloatBits(d, c[2]))
+			if !scalartest.SameBits(d, out[0], scalar.FloatBits(d, c[3])) {
+				t.Errorf("%s clamp(%v, %v, %v) = %s, want %v", d, c[0], c[1], c[2], scalar.FormatBits(d, out[0]), c[3])
 			}
 		}
 	}
@@ -206,15 +212,32 @@ func TestHalfFunctions(t *testing.T) {
 			in32, out32 := make([]uint64, 1<<16), make([]uint64, 1<<16)
 			for i := range in {
 				in[i] = uint64(i)
-				in32[i] = EvalInstr(Cast, types.F32, d, uint64(i))
+				in32[i] = scalar.EvalInstr(scalar.Cast, types.F32, d, uint64(i))
 			}
 			compileUnary(f, d).Run([][]uint64{in}, [][]uint64{out}, len(in))
 			wide.Run([][]uint64{in32}, [][]uint64{out32}, len(in))
 			for i := range in {
-				if want := EvalInstr(Cast, d, types.F32, out32[i]); !sameBits(d, out[i], want) {
-					t.Fatalf("%s %s(%s) = %s, want %s", d, f.name, FormatBits(d, in[i]), FormatBits(d, out[i]),
-						FormatBits(d, want))
+				want := scalar.EvalInstr(scalar.Cast, d, types.F32, out32[i])
+				if !scalartest.SameBits(d, out[i], want) {
+					t.Fatalf("%s %s(%s) = %s, want %s", d, f.name, scalar.FormatBits(d, in[i]),
+						scalar.FormatBits(d, out[i]), scalar.FormatBits(d, want))
 				}
+			}
+		}
+	}
+}
+
+func TestFuncRoundTrip(t *testing.T) {
+	for _, f := range unaryFuncs {
+		for _, d := range []types.DType{types.F16, types.F32, types.F64} {
+			fn := recordUnary(f.emit, d)
+			text := fn.String()
+			back, err := scalar.ParseFunc(text)
+			if err != nil {
+				t.Fatalf("%s %s: %v", f.name, d, err)
+			}
+			if again := back.String(); again != text {
+				t.Errorf("%s %s changes in a round trip:\n%s\n%s", f.name, d, text, again)
 			}
 		}
 	}

@@ -1,17 +1,19 @@
-package scalar
+package elementary
+
+import "healc/ir/scalar"
 
 // Sinh returns the hyperbolic sine; Sinh(-0) = -0, Sinh(±inf) = ±inf.
-func Sinh(e Emitter, x Ref) Ref {
+func Sinh(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	return onFloat(e, x,
-		func(e Emitter, x Ref) Ref { return sinhBy(e, x, &sinhF32) },
-		func(e Emitter, x Ref) Ref { return sinhBy(e, x, &sinhF64) })
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return sinhBy(e, x, &sinhF32) },
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return sinhBy(e, x, &sinhF64) })
 }
 
 // Cosh returns the hyperbolic cosine; Cosh(±inf) = inf.
-func Cosh(e Emitter, x Ref) Ref {
+func Cosh(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	return onFloat(e, x,
-		func(e Emitter, x Ref) Ref { return coshBy(e, x, &sinhF32) },
-		func(e Emitter, x Ref) Ref { return coshBy(e, x, &sinhF64) })
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return coshBy(e, x, &sinhF32) },
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return coshBy(e, x, &sinhF64) })
 }
 
 // sinhConsts parametrises e^x as 8 times a float, which does not overflow where the result is finite, and sinh x = x +
@@ -38,13 +40,13 @@ var sinhF64 = sinhConsts{
 
 // expPair returns e^(x+xl) = 2^n (p + pl) as a normalised sum of two floats, good to about an eighth of the last place
 // of p; xl may be None. n + shift stands in the low bits of k, where magic is 1.5 * 2^mantissa + shift.
-func expPair(e Emitter, x, xl Ref, c *expConsts, magic float64) (p, pl, k Ref) {
+func expPair(e scalar.Emitter, x, xl scalar.Ref, c *expConsts, magic float64) (p, pl, k scalar.Ref) {
 	t := c.float
 	k = e.Fma(x, e.Float(t, log2OfE), e.Float(t, magic))
 	n := e.Sub(k, e.Float(t, magic))
 	r := e.Fma(n, e.Float(t, -c.ln2), x)
 	r = e.Fma(n, e.Float(t, -c.ln2lo), r)
-	if xl != None {
+	if xl != scalar.None {
 		r = e.Add(r, xl)
 	}
 	s, sl := fastTwoSum(e, e.Float(t, 1), r)
@@ -53,16 +55,16 @@ func expPair(e Emitter, x, xl Ref, c *expConsts, magic float64) (p, pl, k Ref) {
 }
 
 // eighthExp returns e^ax/8 as a sum of two floats a + al, and e^-ax/8, for ax >= 0.
-func eighthExp(e Emitter, ax Ref, c *sinhConsts) (a, al, inverse Ref) {
+func eighthExp(e scalar.Emitter, ax scalar.Ref, c *sinhConsts) (a, al, inverse scalar.Ref) {
 	t, f := c.exp.float, c.exp
-	p, pl, k := expPair(e, atMost(e, ax, c.most), None, f, c.magic)
+	p, pl, k := expPair(e, atMost(e, ax, c.most), scalar.None, f, c.magic)
 	scale := e.Bitcast(t, e.Shl(e.Bitcast(f.bits, k), e.Bits(f.bits, f.mantissa)))
 	a, al = e.Mul(p, scale), e.Mul(pl, scale)
 	return a, al, e.Div(e.Float(t, 1.0/64), a)
 }
 
 // sinhBy is the polynomial up to 1 and (e^x - e^-x)/2 from there, where little cancels.
-func sinhBy(e Emitter, x Ref, c *sinhConsts) Ref {
+func sinhBy(e scalar.Emitter, x scalar.Ref, c *sinhConsts) scalar.Ref {
 	t := c.exp.float
 	ax := e.Abs(x)
 	z := e.Mul(x, x)
@@ -74,7 +76,7 @@ func sinhBy(e Emitter, x Ref, c *sinhConsts) Ref {
 }
 
 // coshBy is (e^x + e^-x)/2; the error of the inverse, at most half of the sum, counts a quarter.
-func coshBy(e Emitter, x Ref, c *sinhConsts) Ref {
+func coshBy(e scalar.Emitter, x scalar.Ref, c *sinhConsts) scalar.Ref {
 	a, al, b := eighthExp(e, e.Abs(x), c)
 	hi, lo := fastTwoSum(e, a, b)
 	return e.Mul(e.Add(hi, e.Add(lo, al)), e.Float(c.exp.float, 4))

@@ -1,18 +1,19 @@
-package scalar
+package elementary
 
 import (
 	"math"
 
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
 // Log returns the natural logarithm. Log(±0) = -inf, Log(inf) = inf, Log(x < 0) and Log(NaN) are NaN.
-func Log(e Emitter, x Ref) Ref { return onFloat(e, x, log32, log64) }
+func Log(e scalar.Emitter, x scalar.Ref) scalar.Ref { return onFloat(e, x, log32, log64) }
 
 // splitLog returns k and m with x = 2^k m, both as floats of x's type, for every positive finite x; subnormals are
 // scaled first. m is in [sqrt(1/2), sqrt(2)] in f64, and in f32 in [3/4, 3/2), which AVX-512 has an instruction for
 // (logarithm in codegen/llvm).
-func splitLog(e Emitter, f floatFormat, x Ref) (k, m Ref) {
+func splitLog(e scalar.Emitter, f floatFormat, x scalar.Ref) (k, m scalar.Ref) {
 	least, scale, root := 0x1p-126, 0x1p24, uint64(0x3f400000) // the last: the bits of the least m
 	if f.float == types.F64 {
 		least, scale, root = 0x1p-1022, 0x1p54, 0x3fe6a09e667f3bcd
@@ -29,7 +30,7 @@ func splitLog(e Emitter, f floatFormat, x Ref) (k, m Ref) {
 }
 
 // logSpecial replaces r, the logarithm of a positive finite x, where x is another.
-func logSpecial(e Emitter, x, r Ref) Ref {
+func logSpecial(e scalar.Emitter, x, r scalar.Ref) scalar.Ref {
 	t := e.TypeOf(x)
 	zero := e.Float(t, 0)
 	r = e.Select(e.Lt(x, e.Float(t, math.Inf(1))), r, x)
@@ -39,7 +40,7 @@ func logSpecial(e Emitter, x, r Ref) Ref {
 
 // log32: with f = m-1, log x = k ln 2 + f + f^2 q(f). k ln 2 + f is kept as a sum of two, because near
 // k = -1 it cancels, and another rounding would cost up to half an ulp.
-func log32(e Emitter, x Ref) Ref {
+func log32(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F32
 	k, m := splitLog(e, formatF32, x)
 	f := e.Sub(m, e.Float(t, 1)) // exact
@@ -55,14 +56,14 @@ func log32(e Emitter, x Ref) Ref {
 	return logSpecial(e, x, r)
 }
 
-func log64(e Emitter, x Ref) Ref {
+func log64(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	k, m := splitLog(e, formatF64, x)
 	return logSpecial(e, x, logOfSplit(e, k, m))
 }
 
 // logOfSplit returns log(2^k m) in f64. With f = m-1 and s = f/(2+f), log(1+f) = 2 atanh(s) = f - s (f - 2 z R(z))
 // for z = s^2.
-func logOfSplit(e Emitter, k, m Ref) Ref {
+func logOfSplit(e scalar.Emitter, k, m scalar.Ref) scalar.Ref {
 	one := e.Float(types.F64, 1)
 	f := e.Sub(m, one)
 	s := e.Div(f, e.Add(m, one))
@@ -75,23 +76,23 @@ func logOfSplit(e Emitter, k, m Ref) Ref {
 }
 
 // Log2 returns the logarithm to base 2, exact for powers of two; the special values are those of Log.
-func Log2(e Emitter, x Ref) Ref {
-	return onFloat(e, x, func(e Emitter, x Ref) Ref {
+func Log2(e scalar.Emitter, x scalar.Ref) scalar.Ref {
+	return onFloat(e, x, func(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 		r := log2Short(e, e.Cast(types.F64, x))
 		return logSpecial(e, x, e.Cast(types.F32, r))
-	}, func(e Emitter, x Ref) Ref {
+	}, func(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 		hi, lo := log2Pair(e, x)
 		return logSpecial(e, x, e.Add(hi, lo))
 	})
 }
 
 // Log10 returns the logarithm to base 10; the special values are those of Log.
-func Log10(e Emitter, x Ref) Ref {
+func Log10(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	const log10Of2, log10Of2Lo = 0x1.34413509f79ffp-2, -0x1.9dc1da994fd21p-59
-	return onFloat(e, x, func(e Emitter, x Ref) Ref {
+	return onFloat(e, x, func(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 		r := e.Mul(log2Short(e, e.Cast(types.F64, x)), e.Float(types.F64, log10Of2))
 		return logSpecial(e, x, e.Cast(types.F32, r))
-	}, func(e Emitter, x Ref) Ref {
+	}, func(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 		hi, lo := log2Pair(e, x)
 		hi, lo = mulPair(e, hi, lo, log10Of2, log10Of2Lo)
 		return logSpecial(e, x, e.Add(hi, lo))
@@ -99,14 +100,14 @@ func Log10(e Emitter, x Ref) Ref {
 }
 
 // log2Short returns the logarithm to base 2 of a positive finite f64, good to 2^-37 relative.
-func log2Short(e Emitter, x Ref) Ref {
+func log2Short(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	k, m := splitLog(e, formatF64, x)
 	one := e.Float(types.F64, 1)
 	return log2OfQuotient(e, k, e.Sub(m, one), e.Add(m, one))
 }
 
 // log2OfQuotient returns k + log2(m) for num = m-1 and den = m+1, with s = num/den.
-func log2OfQuotient(e Emitter, k, num, den Ref) Ref {
+func log2OfQuotient(e scalar.Emitter, k, num, den scalar.Ref) scalar.Ref {
 	s := e.Div(num, den)
 	// log2(m) = s Q(s^2) on s^2 <= 0.02944: 2^-37.8.
 	q := poly(e, e.Mul(s, s), 0x1.71547652bede5p+1, 0x1.ec709d12e1119p-1, 0x1.27777fdab7b55p-1, 0x1.a58d8f91a1a56p-2,
@@ -118,7 +119,7 @@ func log2OfQuotient(e Emitter, k, num, den Ref) Ref {
 //
 // With s = (m-1)/(m+1) and z = s^2: log2(m) = 2/ln 2 * s (1 + z/3 + z^2 P(z)). s, z, the sum up to z/3 and the
 // factors are sums of two; z^2 P(z) is below 2^-12 of the sum, so that one float is enough.
-func log2Pair(e Emitter, x Ref) (hi, lo Ref) {
+func log2Pair(e scalar.Emitter, x scalar.Ref) (hi, lo scalar.Ref) {
 	one := e.Float(types.F64, 1)
 	k, m := splitLog(e, formatF64, x)
 	num := e.Sub(m, one)               // exact
@@ -147,17 +148,17 @@ func log2Pair(e Emitter, x Ref) (hi, lo Ref) {
 }
 
 // mulPair returns (x + xl) * (c + cl) as a sum of two.
-func mulPair(e Emitter, x, xl Ref, c, cl float64) (hi, lo Ref) {
+func mulPair(e scalar.Emitter, x, xl scalar.Ref, c, cl float64) (hi, lo scalar.Ref) {
 	t := e.TypeOf(x)
 	hi, lo = twoProd(e, x, e.Float(t, c))
 	return hi, e.Add(lo, e.Fma(x, e.Float(t, cl), e.Mul(xl, e.Float(t, c))))
 }
 
 // Log1p returns log(1 + x), accurate for small x too. Log1p(-1) = -inf, Log1p(x < -1) is NaN, Log1p(-0) = -0.
-func Log1p(e Emitter, x Ref) Ref { return onFloat(e, x, log1p32, log1p64) }
+func Log1p(e scalar.Emitter, x scalar.Ref) scalar.Ref { return onFloat(e, x, log1p32, log1p64) }
 
 // log1p32 works in f64. While 1+x is in [sqrt(1/2), sqrt(2)], x itself is the m-1 of the quotient.
-func log1p32(e Emitter, x Ref) Ref {
+func log1p32(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F64
 	one, zero := e.Float(t, 1), e.Float(t, 0)
 	w := e.Cast(t, x)
@@ -170,7 +171,7 @@ func log1p32(e Emitter, x Ref) Ref {
 }
 
 // log1p64 is log y + d/y with y + d = 1 + x exactly.
-func log1p64(e Emitter, x Ref) Ref {
+func log1p64(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	one := e.Float(types.F64, 1)
 	y := e.Add(x, one)
 	b := e.Sub(y, one)

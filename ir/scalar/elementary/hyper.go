@@ -1,18 +1,21 @@
-package scalar
+package elementary
 
-import "healc/lang/types"
+import (
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
 
 // Tanh returns the hyperbolic tangent; Tanh(±inf) = ±1, Tanh(-0) = -0.
-func Tanh(e Emitter, x Ref) Ref { return onFloat(e, x, tanh32, tanh64) }
+func Tanh(e scalar.Emitter, x scalar.Ref) scalar.Ref { return onFloat(e, x, tanh32, tanh64) }
 
 // Sigmoid returns 1/(1 + e^-x), which is 0 at -inf and 1 at inf.
-func Sigmoid(e Emitter, x Ref) Ref { return onFloat(e, x, sigmoid32, sigmoid64) }
+func Sigmoid(e scalar.Emitter, x scalar.Ref) scalar.Ref { return onFloat(e, x, sigmoid32, sigmoid64) }
 
 // tanh32 is a - a z/D(z) with a = x and z = x^2 up to 1, and with a = 1 and z = 1 from there, where D is (e^2|x| +
 // 1)/2: the error of the quotient counts little. So a is x limited to [-1, 1] and z is a^2 everywhere, and the two
 // denominators, equal at 1, are the larger of both: nothing is compared or chosen, and the sign is that of a. No
 // argument of the exponential is below 0, so its scaling is simple.
-func tanh32(e Emitter, x Ref) Ref {
+func tanh32(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F32
 	a := atLeast(e, atMost(e, x, 1), -1)
 	// A quotient below 0 keeps the sign of -0; beside anything but 0, or in D, 2^-60 is nothing.
@@ -39,7 +42,7 @@ func tanh32(e Emitter, x Ref) Ref {
 }
 
 // tanh64 is x + x z P(z) with z = x^2 up to 0.6, and 1 - 2/(e^2x + 1) from there.
-func tanh64(e Emitter, x Ref) Ref {
+func tanh64(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F64
 	ax := e.Abs(x)
 	one := e.Float(t, 1)
@@ -67,7 +70,7 @@ func tanh64(e Emitter, x Ref) Ref {
 // sigmoid32 is a y for x < 0 and 1 - a y else, with e^-|x| = a (1+s)^-1, a = 2^n and y = 1/(a + 1 + s), so that nothing
 // overflows. In f32 throughout: keeping the denominator as two floats, and correcting its inverse by a Newton step,
 // leaves little more than the error of s and one rounding.
-func sigmoid32(e Emitter, x Ref) Ref {
+func sigmoid32(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t, i32 := types.F32, types.I32
 	one := e.Float(t, 1)
 	// Far from 0, a is 0, by a product with 0 and not by a slow rounding: n is -159 there.
@@ -99,7 +102,7 @@ func sigmoid32(e Emitter, x Ref) Ref {
 
 // sigmoid64 is 1/(1+w) or w/(1+w) with w = e^-|x|, so that small results keep their relative accuracy. The
 // rounding errors of the sum and of the quotient are corrected by a Newton step, so that mostly that of w is left.
-func sigmoid64(e Emitter, x Ref) Ref {
+func sigmoid64(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F64
 	one := e.Float(t, 1)
 	w := exp64(e, e.Neg(e.Abs(x)))

@@ -1,4 +1,4 @@
-package scalar
+package modular
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"math/rand"
 	"testing"
 
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
@@ -16,15 +17,15 @@ func TestModulus(t *testing.T) {
 	for _, dt := range []types.DType{types.I32, types.I64} {
 		w := uint(dt.Bits())
 		limit := int64(1)<<(w-2) - 1 + int64(1)<<(w-2)
-		rec, x := NewRecorder(dt, dt, dt)
-		e := Emitter{rec}
+		rec, x := scalar.NewRecorder(dt, dt, dt)
+		e := scalar.Emitter{Sink: rec}
 		m := NewModulus(e, x[2])
 		a, b := m.Residue(x[0]), m.Residue(x[1])
-		for _, r := range []Ref{a, m.Add(a, b), m.Sub(a, b), m.Neg(a), m.Mul(a, b), m.One(),
+		for _, r := range []scalar.Ref{a, m.Add(a, b), m.Sub(a, b), m.Neg(a), m.Mul(a, b), m.One(),
 			m.Word(e.Bitcast(m.word, x[0]))} {
 			rec.Func.Results = append(rec.Func.Results, m.Number(r))
 		}
-		prog := Compile(&rec.Func)
+		prog := scalar.Compile(&rec.Func)
 		moduli := []int64{1, 2, 3, 4, 5, 7, 8, 255, 256, 257, 65535, 65536, 65537, limit, limit - 1, limit/2 + 1,
 			limit / 2, limit/2 + 2, 1<<(w/2) - 1, 1 << (w / 2), 1<<(w/2) + 1}
 		for range 300 {
@@ -42,12 +43,12 @@ func TestModulus(t *testing.T) {
 				if w == 32 {
 					av, bv = int64(int32(av)), int64(int32(bv))
 				}
-				got, err := prog.RunOne(IntBits(dt, av), IntBits(dt, bv), IntBits(dt, p))
+				got, err := prog.RunOne(scalar.IntBits(dt, av), scalar.IntBits(dt, bv), scalar.IntBits(dt, p))
 				if err != nil {
 					t.Fatal(err)
 				}
 				A, B, P := big.NewInt(av), big.NewInt(bv), big.NewInt(p)
-				U := new(big.Int).SetUint64(IntBits(dt, av))
+				U := new(big.Int).SetUint64(scalar.IntBits(dt, av))
 				one := big.NewInt(1)
 				want := []*big.Int{A, new(big.Int).Add(A, B), new(big.Int).Sub(A, B), new(big.Int).Neg(A),
 					new(big.Int).Mul(A, B), one, U}
@@ -68,17 +69,17 @@ func TestProducts(t *testing.T) {
 	ways := []struct {
 		name        string
 		least, most int
-		mul         func(m Modulus, a, b Ref) Ref
+		mul         func(m Modulus, a, b scalar.Ref) scalar.Ref
 	}{
 		{"mul52", 1, 50, Modulus.mul52}, {"mulDigits", 1, 60, Modulus.mulDigits}, {"mulLong", 48, 60, Modulus.mulLong},
 		{"mul60", 1, 60, Modulus.mul60}, {"mul", 1, 63, Modulus.mul},
-		{"doubles", 1, 50, func(m Modulus, a, b Ref) Ref { return m.doubles().mul(a, b) }},
+		{"doubles", 1, 50, func(m Modulus, a, b scalar.Ref) scalar.Ref { return m.doubles().mul(a, b) }},
 	}
 	for _, way := range ways {
-		rec, x := NewRecorder(types.I64, types.U64, types.U64)
-		m := NewModulus(Emitter{rec}, x[0])
-		rec.Func.Results = []Ref{way.mul(m, x[1], x[2])}
-		prog := Compile(&rec.Func)
+		rec, x := scalar.NewRecorder(types.I64, types.U64, types.U64)
+		m := NewModulus(scalar.Emitter{Sink: rec}, x[0])
+		rec.Func.Results = []scalar.Ref{way.mul(m, x[1], x[2])}
+		prog := scalar.Compile(&rec.Func)
 		for bits := way.least; bits <= way.most; bits++ {
 			low, high := uint64(1)<<(bits-1), uint64(1)<<bits-1
 			moduli := []uint64{low, high, low + low/2}
@@ -114,10 +115,10 @@ func TestParts(t *testing.T) {
 }
 
 func testParts(t *testing.T, rng *rand.Rand, part uint) {
-	rec, x := NewRecorder(types.I64, types.I64, types.I64)
-	m := NewModulus(Emitter{rec}, x[2])
-	rec.Func.Results = []Ref{m.Number(m.Parts(x[0], x[1], int64(part)))}
-	prog := Compile(&rec.Func)
+	rec, x := scalar.NewRecorder(types.I64, types.I64, types.I64)
+	m := NewModulus(scalar.Emitter{Sink: rec}, x[2])
+	rec.Func.Results = []scalar.Ref{m.Number(m.Parts(x[0], x[1], int64(part)))}
+	prog := scalar.Compile(&rec.Func)
 	ends := []int64{0, 1, -1, 1 << 32, 1<<50 - 1, 1 << 50, -1 << 50, -1<<50 - 1, 1<<63 - 1, -1 << 63}
 	for bits := 1; bits <= 63; bits++ {
 		low := int64(1) << (bits - 1)
@@ -163,14 +164,15 @@ func testParts(t *testing.T, rng *rand.Rand, part uint) {
 // its neighbours.
 func TestDoubleSums(t *testing.T) {
 	rng := rand.New(rand.NewSource(51))
-	rec, x := NewRecorder(types.I64, types.I64, types.I64)
-	m := NewModulus(Emitter{rec}, x[0])
-	rec.Func.Results = []Ref{m.limb51(x[1], x[2], 1), m.limb51(x[1], x[2], 0)}
-	parts := Compile(&rec.Func)
+	rec, x := scalar.NewRecorder(types.I64, types.I64, types.I64)
+	m := NewModulus(scalar.Emitter{Sink: rec}, x[0])
+	rec.Func.Results = []scalar.Ref{m.limb51(x[1], x[2], 1), m.limb51(x[1], x[2], 0)}
+	parts := scalar.Compile(&rec.Func)
 	for _, terms := range []int64{1, 2, 3, 60, LimbTerms} {
-		rec, x := NewRecorder(types.I64, types.U64, types.U64)
-		rec.Func.Results = []Ref{NewModulus(Emitter{rec}, x[0]).doubles().limbs51(x[1], x[2], terms)}
-		sum := Compile(&rec.Func)
+		rec, x := scalar.NewRecorder(types.I64, types.U64, types.U64)
+		m := NewModulus(scalar.Emitter{Sink: rec}, x[0])
+		rec.Func.Results = []scalar.Ref{m.doubles().limbs51(x[1], x[2], terms)}
+		sum := scalar.Compile(&rec.Func)
 		check := func(p int64, s1, s0 uint64, want *big.Int) {
 			t.Helper()
 			got, err := sum.RunOne(uint64(p), s1, s0)
@@ -244,9 +246,9 @@ func TestMul52(t *testing.T) {
 		x, y, z := r.Uint64()>>r.Intn(60), r.Uint64()>>r.Intn(60), r.Uint64()>>r.Intn(60)
 		product := new(big.Int).SetUint64(x & (1<<52 - 1))
 		product.Mul(product, new(big.Int).SetUint64(y&(1<<52-1)))
-		for op, part := range map[Op]*big.Int{Mul52Lo: new(big.Int).And(product, low),
-			Mul52Hi: new(big.Int).Rsh(product, 52)} {
-			if got := EvalInstr(op, types.U64, types.U64, x, y, z); got != z+part.Uint64() {
+		for op, part := range map[scalar.Op]*big.Int{scalar.Mul52Lo: new(big.Int).And(product, low),
+			scalar.Mul52Hi: new(big.Int).Rsh(product, 52)} {
+			if got := scalar.EvalInstr(op, types.U64, types.U64, x, y, z); got != z+part.Uint64() {
 				t.Fatalf("%s of %#x, %#x and %#x is %#x, want %#x", op, x, y, z, got, z+part.Uint64())
 			}
 		}

@@ -1,4 +1,4 @@
-package scalar
+package elementary
 
 import (
 	"fmt"
@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
@@ -101,7 +102,7 @@ func sampleSize(short, usual, exhaustive int) int {
 // results neither 0 nor infinite.
 type f64Case struct {
 	name     string
-	emit     func(Emitter, Ref) Ref
+	emit     func(scalar.Emitter, scalar.Ref) scalar.Ref
 	ref      func(*big.Float) *big.Float
 	lo, hi   float64
 	anywhere bool // exponents of all sizes, not only those between lo and hi
@@ -121,7 +122,7 @@ var f64Cases = []f64Case{
 	{"cos", Cos, func(x *big.Float) *big.Float { return bigSinCos(x, 1) }, -math.MaxFloat64, math.MaxFloat64, true},
 	{"tanh", Tanh, bigTanh, -20, 20, false},
 	{"sigmoid", Sigmoid, bigSigmoid, -744, 744, false},
-	{"sqrt", Emitter.Sqrt, func(x *big.Float) *big.Float { return bigOp().Sqrt(x) }, 0, math.MaxFloat64, true},
+	{"sqrt", scalar.Emitter.Sqrt, func(x *big.Float) *big.Float { return bigOp().Sqrt(x) }, 0, math.MaxFloat64, true},
 	{"rsqrt", Rsqrt, bigRsqrt, 0, math.MaxFloat64, true},
 	{"cbrt", Cbrt, bigCbrt, -math.MaxFloat64, math.MaxFloat64, true},
 	{"tan", Tan, bigTan, -math.MaxFloat64, math.MaxFloat64, true},
@@ -240,7 +241,7 @@ func powPairs(n int, t types.DType) [][2]float64 {
 
 func TestPowF64(t *testing.T) {
 	n := sampleSize(1000, 12000, 200000)
-	fn := Compile(record(func(e Emitter, p []Ref) Ref { return Pow(e, p[0], p[1]) }, types.F64, types.F64))
+	fn := compileBinary(Pow, types.F64)
 	var s stat
 	var worst [2]float64
 	for _, p := range powPairs(n, types.F64) {
@@ -261,12 +262,12 @@ func TestPowF64(t *testing.T) {
 // squares the base again and again, and for an exponent of n loses log2(n) bits.
 func TestPowF32(t *testing.T) {
 	n := sampleSize(1<<15, 1<<20, 1<<24)
-	fn := Compile(record(func(e Emitter, p []Ref) Ref { return Pow(e, p[0], p[1]) }, types.F32, types.F32))
+	fn := compileBinary(Pow, types.F32)
 	pairs := powPairs(n, types.F32)
 	in := [][]uint64{make([]uint64, len(pairs)), make([]uint64, len(pairs))}
 	out := [][]uint64{make([]uint64, len(pairs))}
 	for i, p := range pairs {
-		in[0][i], in[1][i] = FloatBits(types.F32, p[0]), FloatBits(types.F32, p[1])
+		in[0][i], in[1][i] = scalar.FloatBits(types.F32, p[0]), scalar.FloatBits(types.F32, p[1])
 	}
 	if err := fn.Run(in, out, len(pairs)); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package scalar
+package elementary
 
 import (
 	"cmp"
@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 
+	"healc/ir/scalar"
+	"healc/ir/scalar/scalartest"
 	"healc/lang/types"
 )
 
@@ -17,7 +19,7 @@ import (
 // place of a float64 everywhere. TestJudge measures how far they are off.
 type unaryFunc struct {
 	name string
-	emit func(Emitter, Ref) Ref
+	emit func(scalar.Emitter, scalar.Ref) scalar.Ref
 	ref  func(float64) float64
 }
 
@@ -33,7 +35,7 @@ var unaryFuncs = []unaryFunc{
 	{"cos", Cos, refCos},
 	{"tanh", Tanh, math.Tanh},
 	{"sigmoid", Sigmoid, refSigmoid},
-	{"sqrt", Emitter.Sqrt, math.Sqrt},
+	{"sqrt", scalar.Emitter.Sqrt, math.Sqrt},
 	{"rsqrt", Rsqrt, func(x float64) float64 { return 1 / math.Sqrt(x) }},
 	{"cbrt", Cbrt, math.Cbrt},
 	{"tan", Tan, refTan},
@@ -87,18 +89,20 @@ func refSigmoid(x float64) float64 {
 	return 1 / (1 + math.Exp(-x))
 }
 
-// record builds the Func of one expansion.
-func record(emit func(e Emitter, p []Ref) Ref, params ...types.DType) *Func {
-	r, refs := NewRecorder(params...)
-	r.Func.Results = []Ref{emit(Emitter{r}, refs)}
-	if err := Verify(&r.Func); err != nil {
-		panic(err)
-	}
-	return &r.Func
+// recordUnary is the Func of an expansion with one operand.
+func recordUnary(f func(scalar.Emitter, scalar.Ref) scalar.Ref, t types.DType) *scalar.Func {
+	return scalartest.Record(func(e scalar.Emitter, p []scalar.Ref) scalar.Ref { return f(e, p[0]) }, t)
 }
 
-func compileUnary(f unaryFunc, t types.DType) *Program {
-	return Compile(record(func(e Emitter, p []Ref) Ref { return f.emit(e, p[0]) }, t))
+// compileBinary is the program of an expansion with two operands.
+func compileBinary(f func(e scalar.Emitter, x, y scalar.Ref) scalar.Ref, t types.DType) *scalar.Program {
+	return scalar.Compile(scalartest.Record(func(e scalar.Emitter, p []scalar.Ref) scalar.Ref {
+		return f(e, p[0], p[1])
+	}, t, t))
+}
+
+func compileUnary(f unaryFunc, t types.DType) *scalar.Program {
+	return scalar.Compile(recordUnary(f.emit, t))
 }
 
 // ulp32 returns how far got is from want, in units of the last place of an f32 at want. Where one is NaN

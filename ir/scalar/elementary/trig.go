@@ -1,20 +1,23 @@
-package scalar
+package elementary
 
-import "healc/lang/types"
+import (
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
 
 // Sin returns the sine of x radians; Sin(-0) = -0, infinities give NaN. The argument is reduced exactly
 // for all magnitudes.
-func Sin(e Emitter, x Ref) Ref {
+func Sin(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	return onFloat(e, x,
-		func(e Emitter, x Ref) Ref { return sinCos32(e, x, false) },
-		func(e Emitter, x Ref) Ref { return sinCos64(e, x, false) })
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return sinCos32(e, x, false) },
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return sinCos64(e, x, false) })
 }
 
 // Cos returns the cosine of x radians; infinities give NaN.
-func Cos(e Emitter, x Ref) Ref {
+func Cos(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	return onFloat(e, x,
-		func(e Emitter, x Ref) Ref { return sinCos32(e, x, true) },
-		func(e Emitter, x Ref) Ref { return sinCos64(e, x, true) })
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return sinCos32(e, x, true) },
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return sinCos64(e, x, true) })
 }
 
 // 1/(2 pi) in chunks of 29 bits, so that the product of one with an f32 is exact in f64, and a rest of 53
@@ -30,7 +33,7 @@ var (
 // |x|/(2 pi) is taken modulo 1 chunk by chunk; every product and every whole part removed is exact. The rest in
 // turns is n/2 + f with |f| <= 1/4. The sine of f turns is odd in f and changes its sign with every half turn,
 // and the cosine starts a quarter turn further.
-func sinCos32(e Emitter, x Ref, cosine bool) Ref {
+func sinCos32(e scalar.Emitter, x scalar.Ref, cosine bool) scalar.Ref {
 	t := types.F64
 	ax := e.Abs(e.Cast(t, x))
 	shift := 0.0
@@ -51,10 +54,10 @@ func sinCos32(e Emitter, x Ref, cosine bool) Ref {
 
 // turns32 returns ax/(2 pi) + shift modulo 1 as n/parts + f with |f| <= 1/(2 parts), for the f64 ax >= 0 that is an
 // f32; n stands in the low bits of k.
-func turns32(e Emitter, ax Ref, parts, shift float64) (k, f Ref) {
+func turns32(e scalar.Emitter, ax scalar.Ref, parts, shift float64) (k, f scalar.Ref) {
 	t := types.F64
 	low := e.Lt(ax, e.Float(t, 0x1p77))
-	var u [4]Ref
+	var u [4]scalar.Ref
 	for i := range u {
 		u[i] = e.Mul(ax, e.Select(low, e.Float(t, turnsLow[i]), e.Float(t, turnsHigh[i])))
 		if i < 3 {
@@ -83,7 +86,7 @@ var (
 )
 
 // sinCos64 reduces |x| to r + rl with |r| <= pi/4 and a quadrant, and evaluates the sine or the cosine there.
-func sinCos64(e Emitter, x Ref, cosine bool) Ref {
+func sinCos64(e scalar.Emitter, x scalar.Ref, cosine bool) scalar.Ref {
 	t, u := types.F64, types.U64
 	ax := e.Abs(x)
 	r, rl, quadrant, negative := reduce64(e, ax)
@@ -125,12 +128,12 @@ var invTwoPi = [20]uint64{
 // With ax = M 2^k, M of 53 bits, the fraction of M 2^k/(2 pi) to 128 bits needs three words of 1/(2 pi) from
 // bit k on: what is above gives whole turns. The nearest f64 to a multiple of pi/2 is 2^-61 off, so 128 bits leave
 // 64 that count. There are no loads, so the words are selected by the bits of the offset.
-func reduce64(e Emitter, ax Ref) (r, rl, quadrant, negative Ref) {
+func reduce64(e scalar.Emitter, ax scalar.Ref) (r, rl, quadrant, negative scalar.Ref) {
 	t, u := types.F64, types.U64
 	bits := e.Bitcast(u, ax)
 	mantissa := e.Or(e.And(bits, e.Bits(u, 1<<52-1)), e.Bits(u, 1<<52))
 	offset := e.Sub(e.Shr(bits, e.Bits(u, 52)), e.Bits(u, 1022)) // 0 to 1024 for ax >= 1/2
-	words := make([]Ref, len(invTwoPi))
+	words := make([]scalar.Ref, len(invTwoPi))
 	for i, w := range invTwoPi {
 		words[i] = e.Bits(u, w)
 	}
@@ -141,7 +144,7 @@ func reduce64(e Emitter, ax Ref) (r, rl, quadrant, negative Ref) {
 	}
 	for by := 8; by > 0; by /= 2 {
 		set = e.Ne(e.And(offset, e.Bits(u, uint64(by)*64)), e.Bits(u, 0))
-		next := make([]Ref, by+3) // four words, and what the later steps may skip
+		next := make([]scalar.Ref, by+3) // four words, and what the later steps may skip
 		for i := range next {
 			next[i] = e.Select(set, words[i+by], words[i])
 		}
@@ -149,7 +152,7 @@ func reduce64(e Emitter, ax Ref) (r, rl, quadrant, negative Ref) {
 	}
 	left := e.And(offset, e.Bits(u, 63))
 	right := e.Xor(left, e.Bits(u, 63))
-	var w [3]Ref
+	var w [3]scalar.Ref
 	for i := range w {
 		w[i] = e.Or(e.Shl(words[i], left), e.Shr(e.Shr(words[i+1], e.Bits(u, 1)), right))
 	}
@@ -164,7 +167,7 @@ func reduce64(e Emitter, ax Ref) (r, rl, quadrant, negative Ref) {
 	sign := e.Bitcast(u, e.Shr(e.Bitcast(types.I64, hi), e.Bits(types.I64, 63)))
 	hi, lo = e.Xor(hi, sign), e.Xor(lo, sign)
 	// hi < 2^61 as two floats without rounding, so that nothing is lost when it is small.
-	float := func(n Ref) Ref { return e.Cast(t, e.Bitcast(types.I64, n)) }
+	float := func(n scalar.Ref) scalar.Ref { return e.Cast(t, e.Bitcast(types.I64, n)) }
 	top := float(e.And(hi, e.Bits(u, ^uint64(0xff))))
 	rest := e.Fma(float(e.Shr(lo, e.Bits(u, 1))), e.Float(t, 0x1p-63), float(e.And(hi, e.Bits(u, 0xff))))
 	// Times 2 pi 2^-64.

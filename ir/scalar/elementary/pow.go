@@ -1,8 +1,9 @@
-package scalar
+package elementary
 
 import (
 	"math"
 
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
@@ -11,7 +12,7 @@ import (
 // Integers wrap; a negative exponent fails the check CheckNegativeExponent, with the exponent as i64; 0^0
 // is 1. Floats follow C99 annex F: Pow(x, ±0) = 1 and Pow(1, y) = 1 even for NaN, Pow(-1, ±inf) = 1, a
 // negative finite x with a y that is no integer gives NaN, and a negative x with an odd y a negative result.
-func Pow(e Emitter, x, y Ref) Ref {
+func Pow(e scalar.Emitter, x, y scalar.Ref) scalar.Ref {
 	switch t := e.TypeOf(x); t {
 	case types.F32:
 		return pow32(e, x, y)
@@ -25,12 +26,12 @@ func Pow(e Emitter, x, y Ref) Ref {
 }
 
 // powInt squares and multiplies, once per bit of the exponent.
-func powInt(e Emitter, x, y Ref) Ref {
+func powInt(e scalar.Emitter, x, y scalar.Ref) scalar.Ref {
 	t := e.TypeOf(x)
 	zero, one := e.Int(t, 0), e.Int(t, 1)
 	n := t.Bits()
 	if t.IsSigned() {
-		e.Check(CheckNegativeExponent, e.Le(zero, y), e.Cast(types.I64, y))
+		e.Check(scalar.CheckNegativeExponent, e.Le(zero, y), e.Cast(types.I64, y))
 		n--
 	}
 	r := one
@@ -50,7 +51,7 @@ func powInt(e Emitter, x, y Ref) Ref {
 }
 
 // powSpecial completes r = |x|^y, right for positive finite x and any y, for all x.
-func powSpecial(e Emitter, x, y, r Ref) Ref {
+func powSpecial(e scalar.Emitter, x, y, r scalar.Ref) scalar.Ref {
 	t := e.TypeOf(x)
 	zero, one, inf := e.Float(t, 0), e.Float(t, 1), e.Float(t, math.Inf(1))
 	ax := e.Abs(x)
@@ -73,7 +74,7 @@ func powSpecial(e Emitter, x, y, r Ref) Ref {
 
 // pow32 is 2^(y log2|x|) in f64. log2 is good to 2^-37 relative, so for results in range, where the product
 // is below 150, the error is below 2^-30.
-func pow32(e Emitter, x, y Ref) Ref {
+func pow32(e scalar.Emitter, x, y scalar.Ref) scalar.Ref {
 	t := types.F64
 	l := log2Short(e, e.Abs(e.Cast(t, x)))
 	// Beyond 2^33 y only decides between 0, 1 and infinity; and 0 * inf must not be NaN.
@@ -91,7 +92,7 @@ func pow32(e Emitter, x, y Ref) Ref {
 
 // pow64 is 2^(y log2|x|) with the logarithm as an unevaluated sum of two floats: the product may be 1075, so
 // the relative error must be below 2^-63 for the result to be good to half an ulp.
-func pow64(e Emitter, x, y Ref) Ref {
+func pow64(e scalar.Emitter, x, y scalar.Ref) scalar.Ref {
 	t := types.F64
 	l, ll := log2Pair(e, e.Abs(x))
 	// Beyond 2^64 y only decides between 0, 1 and infinity; and 0 * inf must not be NaN.

@@ -1,14 +1,17 @@
-package scalar
+package elementary
 
-import "healc/lang/types"
+import (
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
 
 // Tan returns the tangent of x radians; Tan(-0) = -0, infinities give NaN. The argument is reduced exactly for all
 // magnitudes; no float is so near to a pole that the result overflows.
-func Tan(e Emitter, x Ref) Ref { return onFloat(e, x, tan32, tan64) }
+func Tan(e scalar.Emitter, x scalar.Ref) scalar.Ref { return onFloat(e, x, tan32, tan64) }
 
 // tan32 works in f64. It reduces as sinCos32 does, but to quarter turns: the rest f is at most 1/8 turn. In odd
 // quarters the tangent is minus the cotangent of the rest.
-func tan32(e Emitter, x Ref) Ref {
+func tan32(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t := types.F64
 	k, f := turns32(e, e.Abs(e.Cast(t, x)), 4, 0)
 	z := e.Mul(f, f)
@@ -26,7 +29,7 @@ func tan32(e Emitter, x Ref) Ref {
 
 // tan64 divides the sine by the cosine of the reduced argument, both as a sum of two floats, and corrects the quotient:
 // their own rounding would take the result beyond 2 ulp.
-func tan64(e Emitter, x Ref) Ref {
+func tan64(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	t, u := types.F64, types.U64
 	r, rl, quadrant, negative := reduce64(e, e.Abs(x))
 	sin, sinLo, cos, cosLo := sinCosPair(e, r, rl)
@@ -44,7 +47,7 @@ func tan64(e Emitter, x Ref) Ref {
 
 // sinCosPair returns the sine and the cosine of r + rl, |r| <= pi/4, as sums of two floats each, good to about 2^-56.
 // The polynomials are those of sinCos64.
-func sinCosPair(e Emitter, r, rl Ref) (sin, sinLo, cos, cosLo Ref) {
+func sinCosPair(e scalar.Emitter, r, rl scalar.Ref) (sin, sinLo, cos, cosLo scalar.Ref) {
 	t := types.F64
 	z := e.Mul(r, r)
 	one, half := e.Float(t, 1), e.Mul(z, e.Float(t, 0.5))

@@ -1,23 +1,24 @@
-package scalar
+package elementary
 
 import (
 	"math"
 
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
 // Asin returns the angle in [-pi/2, pi/2] whose sine is x. Asin(-0) = -0; NaN where |x| > 1.
-func Asin(e Emitter, x Ref) Ref {
+func Asin(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	return onFloat(e, x,
-		func(e Emitter, x Ref) Ref { return arcBy(e, x, &arcF32, false) },
-		func(e Emitter, x Ref) Ref { return arcBy(e, x, &arcF64, false) })
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return arcBy(e, x, &arcF32, false) },
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return arcBy(e, x, &arcF64, false) })
 }
 
 // Acos returns the angle in [0, pi] whose cosine is x. Acos(1) = 0; NaN where |x| > 1.
-func Acos(e Emitter, x Ref) Ref {
+func Acos(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	return onFloat(e, x,
-		func(e Emitter, x Ref) Ref { return arcBy(e, x, &arcF32, true) },
-		func(e Emitter, x Ref) Ref { return arcBy(e, x, &arcF64, true) })
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return arcBy(e, x, &arcF32, true) },
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return arcBy(e, x, &arcF64, true) })
 }
 
 // arcConsts parametrises asin(s) = s + s z P(z), z = s^2 <= 1/4, for both formats.
@@ -48,7 +49,7 @@ var arcF64 = arcConsts{
 // arcBy: up to 1/2 asin is the polynomial; beyond, asin |x| = pi/2 - 2 asin sqrt((1-|x|)/2). acos is pi/2 - asin x up
 // to 1/2, and 2 asin sqrt((1-|x|)/2), or pi less that, beyond. All are base + coef (s + lo), where coef s is exact and
 // the sum with base is kept as a pair. The root's error is part of lo.
-func arcBy(e Emitter, x Ref, c *arcConsts, cosine bool) Ref {
+func arcBy(e scalar.Emitter, x scalar.Ref, c *arcConsts, cosine bool) scalar.Ref {
 	t := c.float
 	zero, one, half := e.Float(t, 0), e.Float(t, 1), e.Float(t, 0.5)
 	ax := e.Abs(x)
@@ -59,7 +60,7 @@ func arcBy(e Emitter, x Ref, c *arcConsts, cosine bool) Ref {
 	s := e.Select(big, root, ax)
 	lo := e.Fma(e.Mul(s, z), poly(e, z, c.p...), e.Select(big, rest, zero))
 
-	var base, baseLo, coef Ref
+	var base, baseLo, coef scalar.Ref
 	if cosine {
 		negative := e.Lt(x, zero)
 		edge, edgeLo := e.Select(negative, e.Float(t, 2*c.halfPi), zero),
@@ -79,10 +80,10 @@ func arcBy(e Emitter, x Ref, c *arcConsts, cosine bool) Ref {
 }
 
 // Atan returns the angle in [-pi/2, pi/2] whose tangent is x; Atan(-0) = -0, Atan(±inf) = ±pi/2.
-func Atan(e Emitter, x Ref) Ref {
+func Atan(e scalar.Emitter, x scalar.Ref) scalar.Ref {
 	return onFloat(e, x,
-		func(e Emitter, x Ref) Ref { return atanBy(e, x, &atanF32) },
-		func(e Emitter, x Ref) Ref { return atanBy(e, x, &atanF64) })
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return atanBy(e, x, &atanF32) },
+		func(e scalar.Emitter, x scalar.Ref) scalar.Ref { return atanBy(e, x, &atanF64) })
 }
 
 // atanConsts parametrises atan(q) = q + q z P(z), z = q^2 <= 0.1716, for both formats.
@@ -111,18 +112,18 @@ var atanF64 = atanConsts{
 
 const tanOfEighthPi = 0x1.a827999fcef32p-2
 
-func atanBy(e Emitter, x Ref, c *atanConsts) Ref {
+func atanBy(e scalar.Emitter, x scalar.Ref, c *atanConsts) scalar.Ref {
 	t := c.float
 	one := e.Float(t, 1)
 	ax := atMost(e, e.Abs(x), c.most)
 	swap := e.Lt(one, ax)
 	n, q, lo := atanOfQuotient(e, c, e.Select(swap, one, ax), e.Select(swap, ax, one))
-	return e.CopySign(angleOf(e, c, swap, None, n, q, lo), x)
+	return e.CopySign(angleOf(e, c, swap, scalar.None, n, q, lo), x)
 }
 
 // atanOfQuotient returns atan(mn/mx) as n pi/4 + q + lo, with n 0 or 1 and |q| <= tan(pi/8), for 0 <= mn <= mx: above
 // tan(pi/8), atan(mn/mx) = pi/4 + atan((mn-mx)/(mn+mx)). The quotient's error is part of lo.
-func atanOfQuotient(e Emitter, c *atanConsts, mn, mx Ref) (n, q, lo Ref) {
+func atanOfQuotient(e scalar.Emitter, c *atanConsts, mn, mx scalar.Ref) (n, q, lo scalar.Ref) {
 	t := c.float
 	zero, one := e.Float(t, 0), e.Float(t, 1)
 	upper := e.Lt(e.Mul(mx, e.Float(t, tanOfEighthPi)), mn)
@@ -142,11 +143,11 @@ func atanOfQuotient(e Emitter, c *atanConsts, mn, mx Ref) (n, q, lo Ref) {
 
 // angleOf returns the angle n pi/4 + q + lo; where swap holds, pi/2 less that; and where left holds, pi less that. left
 // may be None.
-func angleOf(e Emitter, c *atanConsts, swap, left, n, q, lo Ref) Ref {
+func angleOf(e scalar.Emitter, c *atanConsts, swap, left, n, q, lo scalar.Ref) scalar.Ref {
 	t := c.float
 	n = e.Select(swap, e.Sub(e.Float(t, 2), n), n)
 	flip := swap
-	if left != None {
+	if left != scalar.None {
 		n = e.Select(left, e.Sub(e.Float(t, 4), n), n)
 		flip = e.Ne(swap, left)
 	}
@@ -157,7 +158,7 @@ func angleOf(e Emitter, c *atanConsts, swap, left, n, q, lo Ref) Ref {
 
 // Atan2 returns the angle in [-pi, pi] of the point (x, y), by C99 annex F: the sign is that of y, also of a zero; ±0
 // for y = ±0 and x = +0 or above, ±pi for x = -0 or below, ±pi/4 and ±3pi/4 where both are infinite.
-func Atan2(e Emitter, y, x Ref) Ref {
+func Atan2(e scalar.Emitter, y, x scalar.Ref) scalar.Ref {
 	switch t := e.TypeOf(x); t {
 	case types.F32:
 		return atan2Short(e, y, x)
@@ -171,7 +172,7 @@ func Atan2(e Emitter, y, x Ref) Ref {
 }
 
 // atan2Short works in f64, where quotients of all f32 are normal and need no correction.
-func atan2Short(e Emitter, y, x Ref) Ref {
+func atan2Short(e scalar.Emitter, y, x scalar.Ref) scalar.Ref {
 	t := types.F64
 	zero, one, two := e.Float(t, 0), e.Float(t, 1), e.Float(t, 2)
 	// 2^500 stands for infinity: its quotients with finite numbers vanish in f32, and its own is 1.
@@ -197,7 +198,7 @@ func atan2Short(e Emitter, y, x Ref) Ref {
 
 // atan2Long scales both by a power of two that takes the larger one near 1. What the smaller one then loses to the
 // subnormals is below one unit of a subnormal result, or nothing beside the angles pi/2 and pi.
-func atan2Long(e Emitter, y, x Ref) Ref {
+func atan2Long(e scalar.Emitter, y, x scalar.Ref) scalar.Ref {
 	t, u := types.F64, types.U64
 	c := &atanF64
 	zero, one, inf := e.Float(t, 0), e.Float(t, 1), e.Float(t, math.Inf(1))

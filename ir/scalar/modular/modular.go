@@ -1,6 +1,10 @@
-package scalar
+// Package modular has programs of scalar instructions that compute modulo a number.
+package modular
 
-import "healc/lang/types"
+import (
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
 
 // Everything modulo p is made of one step: the remainder of a double word by p, without a division. With the
 // width w of the type (32 or 64 bits), d = p * 2^s has its highest bit set and
@@ -15,22 +19,22 @@ import "healc/lang/types"
 // Modulus is a positive modulus of type I32 or I64 with what depends on it alone. Residues are of the
 // unsigned type of the same width.
 type Modulus struct {
-	e          Emitter
+	e          scalar.Emitter
 	signed     types.DType
 	word       types.DType // unsigned
-	p, d, v    Ref         // of type word
-	above      Ref         // the bits above those of p
-	shift, rsh Ref         // s, and w - s
+	p, d, v    scalar.Ref  // of type word
+	above      scalar.Ref  // the bits above those of p
+	shift, rsh scalar.Ref  // s, and w - s
 }
 
 // RequireModulus stops the program unless p is positive.
-func RequireModulus(e Emitter, p Ref) {
+func RequireModulus(e scalar.Emitter, p scalar.Ref) {
 	t := e.TypeOf(p)
-	e.Check(CheckModulus, e.Lt(e.Int(t, 0), p), e.Cast(types.I64, p))
+	e.Check(scalar.CheckModulus, e.Lt(e.Int(t, 0), p), e.Cast(types.I64, p))
 }
 
 // NewModulus prepares p, an I32 or I64 in [1, 2^(w-1)). Any other p gives residues without meaning, and no trap.
-func NewModulus(e Emitter, p Ref) Modulus {
+func NewModulus(e scalar.Emitter, p scalar.Ref) Modulus {
 	m := Modulus{e: e, signed: e.TypeOf(p), word: types.U64}
 	if m.signed == types.I32 {
 		m.word = types.U32
@@ -45,15 +49,15 @@ func NewModulus(e Emitter, p Ref) Modulus {
 }
 
 // P is the modulus itself, as an unsigned number; Reciprocal is v, and Shift s.
-func (m Modulus) P() Ref          { return m.p }
-func (m Modulus) Reciprocal() Ref { return m.v }
-func (m Modulus) Shift() Ref      { return m.shift }
+func (m Modulus) P() scalar.Ref          { return m.p }
+func (m Modulus) Reciprocal() scalar.Ref { return m.v }
+func (m Modulus) Shift() scalar.Ref      { return m.shift }
 
-func (m Modulus) num(n int64) Ref { return m.e.Int(m.word, n) }
+func (m Modulus) num(n int64) scalar.Ref { return m.e.Int(m.word, n) }
 
 // reciprocal is v = floor((2^2w - 1) / d) - 2^w, that is the quotient of the double word (2^w - 1 - d, 2^w - 1)
 // by d. For 64 bits it is a division with two digits of 32 bits (Knuth, volume 2, 4.3.1, algorithm D).
-func (m Modulus) reciprocal() Ref {
+func (m Modulus) reciprocal() scalar.Ref {
 	e := m.e
 	if m.word == types.U32 {
 		wide := e.Div(e.Int(types.U64, -1), e.Cast(types.U64, m.d))
@@ -62,7 +66,7 @@ func (m Modulus) reciprocal() Ref {
 	half := m.num(32)
 	low := e.Bits(types.U64, 1<<32-1)
 	dh, dl := e.Shr(m.d, half), e.And(m.d, low)
-	digit := func(rest, next Ref) Ref { // of (rest, next) by d, where rest < d and next is a digit
+	digit := func(rest, next scalar.Ref) scalar.Ref { // of (rest, next) by d, where rest < d and next is a digit
 		q := e.Div(rest, dh)
 		r := e.Sub(rest, e.Mul(q, dh))
 		for range 2 {
@@ -81,7 +85,7 @@ func (m Modulus) reciprocal() Ref {
 }
 
 // reduce is the remainder by p of the double word (hi, lo) that is x * 2^s, where hi < d.
-func (m Modulus) reduce(hi, lo Ref) Ref {
+func (m Modulus) reduce(hi, lo scalar.Ref) scalar.Ref {
 	e := m.e
 	q0 := e.Add(e.Mul(m.v, hi), lo)
 	carry := e.Cast(m.word, e.Lt(q0, lo))
@@ -94,17 +98,18 @@ func (m Modulus) reduce(hi, lo Ref) Ref {
 
 // Residue is x mod p in [0, p), for any x of the signed type. Where a branch is possible, one that is in [0, p) costs a
 // comparison.
-func (m Modulus) Residue(x Ref) Ref {
+func (m Modulus) Residue(x scalar.Ref) scalar.Ref {
 	e := m.e
 	word := e.Bitcast(m.word, x)
-	return e.Choose(e.Le(m.p, word), m.word, func() Ref { return m.remainder(x) }, func() Ref { return word })
+	return e.Choose(e.Le(m.p, word), m.word, func() scalar.Ref { return m.remainder(x) },
+		func() scalar.Ref { return word })
 }
 
 // Of gives f of the residues of operands of the signed type. Where a branch is possible one comparison of the largest
 // finds out whether they are in [0, p) already.
-func (m Modulus) Of(f func(x []Ref) Ref, x ...Ref) Ref {
+func (m Modulus) Of(f func(x []scalar.Ref) scalar.Ref, x ...scalar.Ref) scalar.Ref {
 	e := m.e
-	words := make([]Ref, len(x))
+	words := make([]scalar.Ref, len(x))
 	for i := range x {
 		words[i] = e.Bitcast(m.word, x[i])
 	}
@@ -112,17 +117,17 @@ func (m Modulus) Of(f func(x []Ref) Ref, x ...Ref) Ref {
 	for _, w := range words[1:] {
 		largest = e.Max(largest, w)
 	}
-	return e.Choose(e.Le(m.p, largest), m.word, func() Ref {
-		residues := make([]Ref, len(x))
+	return e.Choose(e.Le(m.p, largest), m.word, func() scalar.Ref {
+		residues := make([]scalar.Ref, len(x))
 		for i := range x {
 			residues[i] = m.remainder(x[i])
 		}
 		return f(residues)
-	}, func() Ref { return f(words) })
+	}, func() scalar.Ref { return f(words) })
 }
 
 // remainder is Residue without a look at x.
-func (m Modulus) remainder(x Ref) Ref {
+func (m Modulus) remainder(x scalar.Ref) scalar.Ref {
 	e := m.e
 	size := e.Bitcast(m.word, e.Abs(x)) // the least integer is its own absolute value, 2^(w-1) when unsigned
 	r := m.reduce(e.Shr(size, m.rsh), e.Shl(size, m.shift))
@@ -131,88 +136,89 @@ func (m Modulus) remainder(x Ref) Ref {
 }
 
 // Word is x mod p for any x of the unsigned type.
-func (m Modulus) Word(x Ref) Ref {
+func (m Modulus) Word(x scalar.Ref) scalar.Ref {
 	return m.reduce(m.e.Shr(x, m.rsh), m.e.Shl(x, m.shift))
 }
 
 // Number is a residue in the signed type, and FromNumber the residue that it was.
-func (m Modulus) Number(r Ref) Ref     { return m.e.Bitcast(m.signed, r) }
-func (m Modulus) FromNumber(x Ref) Ref { return m.e.Bitcast(m.word, x) }
+func (m Modulus) Number(r scalar.Ref) scalar.Ref     { return m.e.Bitcast(m.signed, r) }
+func (m Modulus) FromNumber(x scalar.Ref) scalar.Ref { return m.e.Bitcast(m.word, x) }
 
 // One is the residue of 1, which is 0 for the modulus 1.
-func (m Modulus) One() Ref { return m.e.Cast(m.word, m.e.Ne(m.p, m.num(1))) }
+func (m Modulus) One() scalar.Ref { return m.e.Cast(m.word, m.e.Ne(m.p, m.num(1))) }
 
 // Add is the sum of two residues.
-func (m Modulus) Add(a, b Ref) Ref {
+func (m Modulus) Add(a, b scalar.Ref) scalar.Ref {
 	e := m.e
 	sum := e.Add(a, b)
 	return e.Min(sum, e.Sub(sum, m.p)) // wraps where it is below
 }
 
 // Sub is the difference of two residues.
-func (m Modulus) Sub(a, b Ref) Ref {
+func (m Modulus) Sub(a, b scalar.Ref) scalar.Ref {
 	e := m.e
 	d := e.Sub(a, b)
 	return e.Min(d, e.Add(d, m.p)) // the difference wraps where a is below b
 }
 
 // Neg is the residue that a has to be added to for 0.
-func (m Modulus) Neg(a Ref) Ref {
+func (m Modulus) Neg(a scalar.Ref) scalar.Ref {
 	return m.e.Select(m.e.Eq(a, m.num(0)), a, m.e.Sub(m.p, a))
 }
 
 // Mul is the product of two residues.
-func (m Modulus) Mul(a, b Ref) Ref {
-	return m.ways(func(product func(a, b Ref) Ref) Ref { return product(a, b) })
+func (m Modulus) Mul(a, b scalar.Ref) scalar.Ref {
+	return m.ways(func(product func(a, b scalar.Ref) scalar.Ref) scalar.Ref { return product(a, b) })
 }
 
 // Product is the residue of the product of two numbers of the signed type. Residues are what they mostly are, and where
 // a branch is possible one look at the bits of both finds out whether they have no more than p has: the ways to
 // multiply allow for that.
-func (m Modulus) Product(x, y Ref) Ref {
+func (m Modulus) Product(x, y scalar.Ref) scalar.Ref {
 	e := m.e
 	a, b := e.Bitcast(m.word, x), e.Bitcast(m.word, y)
-	return m.ways(func(product func(a, b Ref) Ref) Ref {
+	return m.ways(func(product func(a, b scalar.Ref) scalar.Ref) scalar.Ref {
 		long := e.And(e.Or(a, b), m.above)
-		return e.Choose(e.Ne(long, m.num(0)), m.word, func() Ref {
+		return e.Choose(e.Ne(long, m.num(0)), m.word, func() scalar.Ref {
 			return product(m.remainder(x), m.remainder(y))
-		}, func() Ref { return product(a, b) })
+		}, func() scalar.Ref { return product(a, b) })
 	})
 }
 
 // ways gives f the way to multiply that suits the size of p. Each of them takes operands with as many bits as p, which
 // may be p and above.
-func (m Modulus) ways(f func(product func(a, b Ref) Ref) Ref) Ref {
+func (m Modulus) ways(f func(product func(a, b scalar.Ref) scalar.Ref) scalar.Ref) scalar.Ref {
 	e := m.e
-	below := func(bits uint) Ref { return e.Lt(m.p, m.num(1<<bits)) }
+	with := func(product func(a, b scalar.Ref) scalar.Ref) func() scalar.Ref {
+		return func() scalar.Ref { return f(product) }
+	}
+	below := func(bits uint) scalar.Ref { return e.Lt(m.p, m.num(1<<bits)) }
 	if m.word != types.U64 {
-		return e.Choose(below(30), m.word, func() Ref { return f(m.mul30) }, func() Ref { return f(m.mul) })
+		return e.Choose(below(30), m.word, with(m.mul30), with(m.mul))
 	}
 	// here, where they are the same for all elements, as is what is computed for doubles
 	small, fits := below(50), below(60)
-	if _, ok := e.Sink.(Chooser); !ok { // three ways are enough
-		return e.Choose(e.Digits52(small), m.word, func() Ref { return f(m.mul52) }, func() Ref {
-			return e.Choose(fits, m.word, func() Ref { return f(m.mul60) }, func() Ref { return f(m.mul) })
+	if _, ok := e.Sink.(scalar.Chooser); !ok { // three ways are enough
+		return e.Choose(e.Digits52(small), m.word, with(m.mul52), func() scalar.Ref {
+			return e.Choose(fits, m.word, with(m.mul60), with(m.mul))
 		})
 	}
 	digits, doubles, by := e.Digits52(small), e.Doubles(small), m.doubles()
-	return e.Choose(digits, m.word, func() Ref { return f(m.mul52) }, func() Ref {
-		return e.Choose(doubles, m.word, func() Ref { return f(by.mul) }, func() Ref {
-			return e.Choose(fits, m.word, func() Ref {
-				return e.Choose(e.Digits52(e.Bool(true)), m.word, func() Ref { return f(m.mulDigits) }, func() Ref {
+	return e.Choose(digits, m.word, with(m.mul52), func() scalar.Ref {
+		return e.Choose(doubles, m.word, with(by.mul), func() scalar.Ref {
+			return e.Choose(fits, m.word, func() scalar.Ref {
+				return e.Choose(e.Digits52(e.Bool(true)), m.word, with(m.mulDigits), func() scalar.Ref {
 					// Where doubles multiply, p from 2^50 on is left.
-					return e.Choose(e.Doubles(e.Bool(true)), m.word, func() Ref {
-						return f(m.mulLong)
-					}, func() Ref { return f(m.mul60) })
+					return e.Choose(e.Doubles(e.Bool(true)), m.word, with(m.mulLong), with(m.mul60))
 				})
-			}, func() Ref { return f(m.mul) })
+			}, with(m.mul))
 		})
 	})
 }
 
 // half is the first 52 bits of 2^(n-1) / p, with n the bits of p, and rest the 13 bits after them as the beginning of
 // 52: together half of 2^64 + v, which misses 2^(n+63) / p by less than 1/2 and a little.
-func (m Modulus) half() (first, rest Ref) {
+func (m Modulus) half() (first, rest scalar.Ref) {
 	e := m.e
 	first = e.Or(e.Shr(m.v, m.num(13)), m.num(1<<51))
 	return first, e.Shl(e.And(m.v, m.num(1<<13-1)), m.num(39))
@@ -220,7 +226,7 @@ func (m Modulus) half() (first, rest Ref) {
 
 // mul30 is Mul for words of 32 bits and p below 2^30: the quotient is as in mul52, what is left of a*b is below 4p, and
 // the lower word has all of it.
-func (m Modulus) mul30(a, b Ref) Ref {
+func (m Modulus) mul30(a, b scalar.Ref) scalar.Ref {
 	e := m.e
 	h := e.MulHi(e.Shl(a, m.shift), b)
 	q := e.Add(h, e.MulHi(m.v, h))
@@ -234,7 +240,7 @@ func (m Modulus) mul30(a, b Ref) Ref {
 // and d' = (v + 2^64) / 4 misses 2^(62+n) / p by less than 1. The upper word of h*d', by near, misses the quotient
 // times 2^(61-n) by less than 3: 1/2 for h, as much for d', and 2 for itself. The shift back by at least 1 makes less
 // than (3 + 1) / 2 of it, and what is left of a*b is below 2p.
-func (m Modulus) mulLong(a, b Ref) Ref {
+func (m Modulus) mulLong(a, b scalar.Ref) scalar.Ref {
 	e := m.e
 	half, low := m.num(32), m.num(1<<32-1)
 	ah, bh, al, bl := e.Shr(a, half), e.Shr(b, half), e.And(a, low), e.And(b, low)
@@ -252,7 +258,7 @@ func (m Modulus) mulLong(a, b Ref) Ref {
 }
 
 // mul60 is Mul for any p below 2^60: mulLong of p and a with as many zeros at their ends as make 60 bits of p.
-func (m Modulus) mul60(a, b Ref) Ref {
+func (m Modulus) mul60(a, b scalar.Ref) scalar.Ref {
 	e := m.e
 	up := e.Sub(m.shift, m.num(4))
 	long := m
@@ -262,7 +268,7 @@ func (m Modulus) mul60(a, b Ref) Ref {
 
 // near is the upper word of x*y, or one less, for x and y below 2^63: without what comes from the product of the lower
 // halves.
-func (m Modulus) near(x, y Ref) Ref {
+func (m Modulus) near(x, y scalar.Ref) scalar.Ref {
 	e := m.e
 	half, low := m.num(32), m.num(1<<32-1)
 	xh, yh, xl, yl := e.Shr(x, half), e.Shr(y, half), e.And(x, low), e.And(y, low)
@@ -274,7 +280,7 @@ func (m Modulus) near(x, y Ref) Ref {
 // times 2^(51-n) is H * 2^(n-1) / p. The upper half of h and of the first 52 bits of 2^(n-1) / p misses that by less
 // than 3: 1 for h, as 2^(n-1) / p is at most 1, 1 for the bits that are left out, and 1 for itself. The shift back by
 // at least 1 makes less than (3 + 1) / 2 of it, and what is left of a*b is below 2p.
-func (m Modulus) mul52(a, b Ref) Ref {
+func (m Modulus) mul52(a, b scalar.Ref) scalar.Ref {
 	e := m.e
 	zero, up := m.num(0), e.Sub(m.shift, m.num(12))
 	h := e.Mul52Hi(e.Shl(a, up), e.Shl(b, up), zero)
@@ -290,7 +296,7 @@ func (m Modulus) mul52(a, b Ref) Ref {
 // times 2^(63-n), which is H * 2^(n-1) / p, from h and 2^(n-1) / p: that misses by less than 3 for h, 1/2 and a little
 // for the reciprocal, and 3 for itself. The shift back by at least 3 makes less than (6.5 + 7) / 8 of it, and what is
 // left of a*b is below 2p.
-func (m Modulus) mulDigits(a, b Ref) Ref {
+func (m Modulus) mulDigits(a, b scalar.Ref) scalar.Ref {
 	e := m.e
 	v := e.Shl(b, e.Sub(m.shift, m.num(4)))
 	h := m.upper(e.Shl(a, m.shift), e.Shr(v, m.num(8)), e.Shl(v, m.num(44)))
@@ -302,13 +308,13 @@ func (m Modulus) mulDigits(a, b Ref) Ref {
 
 // upper is x * (y1 + y2 / 2^52) / 2^52, from which less than 3 is missing, for digits y1 and y2: with x = x1 2^52 + x0
 // it is x1 y1 + floor(x0 y1 / 2^52) + floor(x1 y2 / 2^52).
-func (m Modulus) upper(x, y1, y2 Ref) Ref {
+func (m Modulus) upper(x, y1, y2 scalar.Ref) scalar.Ref {
 	e := m.e
 	x1 := e.Shr(x, m.num(52))
 	return e.Mul52Hi(x1, y2, e.Mul52Hi(x, y1, e.Mul(x1, y1)))
 }
 
-func (m Modulus) mul(a, b Ref) Ref {
+func (m Modulus) mul(a, b scalar.Ref) scalar.Ref {
 	e := m.e
 	up := e.Shl(a, m.shift)
 	return m.reduce(e.MulHi(up, b), e.Mul(up, b))
