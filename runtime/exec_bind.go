@@ -235,50 +235,9 @@ func (f *boundFunc) place() error {
 func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, error) {
 	out := make([]boundStep, len(steps))
 	for i := range steps {
-		s := &steps[i]
-		out[i].def = s
-		var err error
-		switch {
-		case s.Launch != nil && x.dev != nil:
-			if err := f.bindKernel(x, &out[i]); err != nil {
-				return nil, err
-			}
-		case s.Launch != nil:
-			n, err := f.extent(s.Launch.Outer)
-			if err != nil {
-				return nil, err
-			}
-			if s.Launch.Tasks > 0 {
-				n = s.Launch.Tasks
-			}
-			out[i].fn, out[i].outer = x.fns[s.Launch.Kernel], n
-			out[i].grain, out[i].align = s.Launch.Grain(), max(s.Launch.Align, 1)
-		case s.Copy != nil:
-			if out[i].views, err = f.bindViews([]abi.View{s.Copy.From}); err != nil {
-				return nil, err
-			}
-		case s.Call != nil:
-			if out[i].views, err = f.bindViews(s.Call.Args); err != nil {
-				return nil, err
-			}
-		case s.Host != nil:
-			if out[i].views, err = f.bindViews(s.Host.Args); err != nil {
-				return nil, err
-			}
-			if x.dev != nil {
-				out[i].aside = f.hostStep(&out[i])
-			}
-		case s.Loop != nil:
-			if out[i].then, err = f.bindSteps(x, s.Loop.Body); err != nil {
-				return nil, err
-			}
-		case s.If != nil:
-			if out[i].then, err = f.bindSteps(x, s.If.Then); err != nil {
-				return nil, err
-			}
-			if out[i].els, err = f.bindSteps(x, s.If.Else); err != nil {
-				return nil, err
-			}
+		out[i].def = &steps[i]
+		if err := f.bindStep(x, &out[i]); err != nil {
+			return nil, err
 		}
 	}
 	if x.dev != nil {
@@ -289,6 +248,46 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 		f.segments(out)
 	}
 	return out, nil
+}
+
+// bindStep evaluates what the definition of a step says, and the steps inside it.
+func (f *boundFunc) bindStep(x *Executable, s *boundStep) (err error) {
+	switch d := s.def; {
+	case d.Launch != nil && x.dev != nil:
+		err = f.bindKernel(x, s)
+	case d.Launch != nil:
+		err = f.bindLaunch(x, s)
+	case d.Copy != nil:
+		s.views, err = f.bindViews([]abi.View{d.Copy.From})
+	case d.Call != nil:
+		s.views, err = f.bindViews(d.Call.Args)
+	case d.Host != nil:
+		if s.views, err = f.bindViews(d.Host.Args); err == nil && x.dev != nil {
+			s.aside = f.hostStep(s)
+		}
+	case d.Loop != nil:
+		s.then, err = f.bindSteps(x, d.Loop.Body)
+	case d.If != nil:
+		if s.then, err = f.bindSteps(x, d.If.Then); err == nil {
+			s.els, err = f.bindSteps(x, d.If.Else)
+		}
+	}
+	return err
+}
+
+// bindLaunch finds the machine code of a kernel and evaluates how far its outermost axis goes.
+func (f *boundFunc) bindLaunch(x *Executable, s *boundStep) error {
+	l := s.def.Launch
+	n, err := f.extent(l.Outer)
+	if err != nil {
+		return err
+	}
+	if l.Tasks > 0 {
+		n = l.Tasks
+	}
+	s.fn, s.outer = x.fns[l.Kernel], n
+	s.grain, s.align = l.Grain(), max(l.Align, 1)
+	return nil
 }
 
 // wholeOutputs reports whether every result is a whole Output buffer, no two the same.

@@ -22,6 +22,26 @@ func WriteSafetensors(w io.Writer, metadata map[string]string, tensors ...NamedT
 	slices.SortStableFunc(order, func(a, b NamedTensor) int {
 		return cmp.Compare(b.Tensor.DType.Bytes(), a.Tensor.DType.Bytes())
 	})
+	header, err := safetensorsHeader(metadata, order)
+	if err != nil {
+		return fmt.Errorf("write safetensors: %w", err)
+	}
+	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))); err != nil {
+		return err
+	}
+	if _, err := w.Write(header); err != nil {
+		return err
+	}
+	for _, x := range order {
+		if err := writeLittleEndian(w, x.Tensor); err != nil {
+			return fmt.Errorf("write safetensors: tensor %q: %w", x.Name, err)
+		}
+	}
+	return nil
+}
+
+// safetensorsHeader is the text before the elements: what each tensor is, and where its elements stand behind it.
+func safetensorsHeader(metadata map[string]string, order []NamedTensor) ([]byte, error) {
 	var header bytes.Buffer
 	header.WriteByte('{')
 	field := func(name string, value any) error {
@@ -37,18 +57,18 @@ func WriteSafetensors(w io.Writer, metadata map[string]string, tensors ...NamedT
 	}
 	if metadata != nil {
 		if err := field(metadataKey, metadata); err != nil {
-			return fmt.Errorf("write safetensors: %w", err)
+			return nil, err
 		}
 	}
 	seen := map[string]bool{"": true, metadataKey: true}
 	at := int64(0)
 	for _, x := range order {
 		if seen[x.Name] || !utf8.ValidString(x.Name) {
-			return fmt.Errorf("write safetensors: the name %q is empty, reserved, not UTF-8 or stands twice", x.Name)
+			return nil, fmt.Errorf("the name %q is empty, reserved, not UTF-8 or stands twice", x.Name)
 		}
 		seen[x.Name] = true
 		if err := x.Tensor.Err(); err != nil {
-			return fmt.Errorf("write safetensors: tensor %q: %w", x.Name, err)
+			return nil, fmt.Errorf("tensor %q: %w", x.Name, err)
 		}
 		dtype := ""
 		for name, d := range safetensorsDTypes {
@@ -57,7 +77,7 @@ func WriteSafetensors(w io.Writer, metadata map[string]string, tensors ...NamedT
 			}
 		}
 		if dtype == "" {
-			return fmt.Errorf("write safetensors: tensor %q: unsupported dtype %v", x.Name, x.Tensor.DType)
+			return nil, fmt.Errorf("tensor %q: unsupported dtype %v", x.Name, x.Tensor.DType)
 		}
 		end := at + x.Tensor.Bytes()
 		err := field(x.Name, struct {
@@ -66,7 +86,7 @@ func WriteSafetensors(w io.Writer, metadata map[string]string, tensors ...NamedT
 			Offsets [2]int64 `json:"data_offsets"`
 		}{dtype, append([]int64{}, x.Tensor.Shape...), [2]int64{at, end}})
 		if err != nil {
-			return fmt.Errorf("write safetensors: tensor %q: %w", x.Name, err)
+			return nil, fmt.Errorf("tensor %q: %w", x.Name, err)
 		}
 		at = end
 	}
@@ -75,21 +95,10 @@ func WriteSafetensors(w io.Writer, metadata map[string]string, tensors ...NamedT
 		header.WriteByte(' ')
 	}
 	if header.Len() > maxSafetensorsHeader {
-		return fmt.Errorf("write safetensors: a header of %d bytes is longer than the limit of %d", header.Len(),
+		return nil, fmt.Errorf("a header of %d bytes is longer than the limit of %d", header.Len(),
 			maxSafetensorsHeader)
 	}
-	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(header.Len()))); err != nil {
-		return err
-	}
-	if _, err := w.Write(header.Bytes()); err != nil {
-		return err
-	}
-	for _, x := range order {
-		if err := writeLittleEndian(w, x.Tensor); err != nil {
-			return fmt.Errorf("write safetensors: tensor %q: %w", x.Name, err)
-		}
-	}
-	return nil
+	return header.Bytes(), nil
 }
 
 // writeLittleEndian writes the elements of t in row-major order.
