@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // TestCallIntoAllocatesNothing: a second call with places for the results leaves Go's heap alone, and takes no
@@ -27,9 +28,9 @@ func TestCallIntoAllocatesNothing(t *testing.T) {
 	} {
 		for _, threads := range []int{1, 2} {
 			f := function(t, c.src, "f", Options{Threads: threads})
-			var args []*runtime.Tensor
+			var args []*tensor.Tensor
 			for i, s := range c.shapes {
-				x, err := runtime.Rand(types.F32, uint64(i+1), s...)
+				x, err := tensor.Rand(types.F32, uint64(i+1), s...)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -41,9 +42,9 @@ func TestCallIntoAllocatesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var out []*runtime.Tensor
+			var out []*tensor.Tensor
 			for _, w := range want {
-				o, err := runtime.New(w.DType, w.Shape...)
+				o, err := tensor.New(w.DType, w.Shape...)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -51,7 +52,7 @@ func TestCallIntoAllocatesNothing(t *testing.T) {
 				defer w.Close()
 				out = append(out, o)
 			}
-			live := runtime.LiveBytes()
+			live := memory.LiveBytes()
 			n := testing.AllocsPerRun(100, func() {
 				if err := f.CallInto(ctx, out, args...); err != nil {
 					t.Fatal(err)
@@ -60,7 +61,7 @@ func TestCallIntoAllocatesNothing(t *testing.T) {
 			if n != 0 {
 				t.Errorf("%s on %d threads: %v allocations a call", c.name, threads, n)
 			}
-			if l := runtime.LiveBytes(); l != live {
+			if l := memory.LiveBytes(); l != live {
 				t.Errorf("%s: %d bytes of tensors before, %d after", c.name, live, l)
 			}
 			for i, w := range want {
@@ -77,12 +78,12 @@ func TestCallIntoAnywhere(t *testing.T) {
 	ctx := context.Background()
 	for _, backend := range []string{CPU, Interp} {
 		f := function(t, "fn f[N](x: f32[N]) -> f32[N] = flip(x, 0) .+ x", "f", Options{Backend: backend})
-		fresh := func() *runtime.Tensor {
+		fresh := func() *tensor.Tensor {
 			v := make([]float32, 100)
 			for i := range v {
 				v[i] = float32(i * i)
 			}
-			x := runtime.FromSlice(v)
+			x := tensor.FromSlice(v)
 			t.Cleanup(x.Close)
 			return x
 		}
@@ -92,22 +93,22 @@ func TestCallIntoAnywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer want.Close()
-		check := func(what string, out *runtime.Tensor) {
+		check := func(what string, out *tensor.Tensor) {
 			t.Helper()
 			if !slices.Equal(out.Bits(), want.Bits()) {
 				t.Errorf("%s, %s: wrong elements", backend, what)
 			}
 		}
-		if err := f.CallInto(ctx, []*runtime.Tensor{x}, x); err != nil {
+		if err := f.CallInto(ctx, []*tensor.Tensor{x}, x); err != nil {
 			t.Fatal(err)
 		}
 		check("over the argument", x)
-		wide, err := runtime.New(types.F32, 201)
+		wide, err := tensor.New(types.F32, 201)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer wide.Close()
-		for name, r := range map[string]runtime.Range{
+		for name, r := range map[string]tensor.Range{
 			"forwards": {Start: 1, Stop: 201, Step: 2}, "backwards": {Start: 200, Stop: 0, Step: -2},
 			"dense": {Start: 1, Stop: 101},
 		} {
@@ -116,28 +117,28 @@ func TestCallIntoAnywhere(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer view.Close()
-			if err := f.CallInto(ctx, []*runtime.Tensor{view}, fresh()); err != nil {
+			if err := f.CallInto(ctx, []*tensor.Tensor{view}, fresh()); err != nil {
 				t.Fatal(err)
 			}
 			check(name, view)
 		}
-		short, err := runtime.New(types.F32, 99)
+		short, err := tensor.New(types.F32, 99)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer short.Close()
-		for _, out := range [][]*runtime.Tensor{{}, {short}, {nil}} {
+		for _, out := range [][]*tensor.Tensor{{}, {short}, {nil}} {
 			if err := f.CallInto(ctx, out, fresh()); err == nil {
 				t.Errorf("%s: results into %v", backend, out)
 			}
 		}
 	}
 	f := function(t, "fn f[N](x: f32[N]) -> (f32[N], f32[N]) = (x, x .+ x)", "f", Options{})
-	x := runtime.FromSlice(make([]float32, 8))
-	y := runtime.FromSlice(make([]float32, 8))
+	x := tensor.FromSlice(make([]float32, 8))
+	y := tensor.FromSlice(make([]float32, 8))
 	defer x.Close()
 	defer y.Close()
-	if err := f.CallInto(ctx, []*runtime.Tensor{y, y}, x); err == nil ||
+	if err := f.CallInto(ctx, []*tensor.Tensor{y, y}, x); err == nil ||
 		!strings.Contains(err.Error(), "share memory") {
 		t.Errorf("two results in one place: %v", err)
 	}
@@ -148,14 +149,14 @@ func TestCallIntoArguments(t *testing.T) {
 	ctx := context.Background()
 	for _, backend := range []string{CPU, Interp} {
 		g := function(t, "fn g(x: i32[1, 4], y: i32[3, 4]) -> i32[3, 4] = x .+ y", "g", Options{Backend: backend})
-		y := runtime.FromSlice([]int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 3, 4)
+		y := tensor.FromSlice([]int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 3, 4)
 		defer y.Close()
-		row, err := y.Slice(runtime.Range{Start: 1, Stop: 2})
+		row, err := y.Slice(tensor.Range{Start: 1, Stop: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer row.Close()
-		err = g.CallInto(ctx, []*runtime.Tensor{y}, row, y)
+		err = g.CallInto(ctx, []*tensor.Tensor{y}, row, y)
 		if want :=
 			"g: argument `x` of shape [1, 4] shares memory with result 0 of shape [3, 4], to which broadcasting " +
 				"enlarges it"; err == nil || err.Error() != want {
@@ -168,14 +169,14 @@ func TestCallIntoArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer line.Close()
-		err = double.CallInto(ctx, []*runtime.Tensor{y}, line)
+		err = double.CallInto(ctx, []*tensor.Tensor{y}, line)
 		if err == nil || strings.Contains(err.Error(), "broadcasting") || !strings.Contains(err.Error(), "i32[3,4]") ||
 			!strings.Contains(err.Error(), "i32[4]") {
 			t.Errorf("%s: a row into three: %v", backend, err)
 		}
-		other := runtime.FromSlice([]int32{10, 20, 30, 40}, 1, 4)
+		other := tensor.FromSlice([]int32{10, 20, 30, 40}, 1, 4)
 		defer other.Close()
-		if err := g.CallInto(ctx, []*runtime.Tensor{y}, other, y); err != nil {
+		if err := g.CallInto(ctx, []*tensor.Tensor{y}, other, y); err != nil {
 			t.Errorf("%s: %v", backend, err)
 		}
 		if want := []uint64{11, 22, 33, 44, 15, 26, 37, 48, 19, 30, 41, 52}; !slices.Equal(y.Bits(), want) {
@@ -188,7 +189,7 @@ func TestCallIntoArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer first.Close()
-		if err := h.CallInto(ctx, []*runtime.Tensor{first}, y); err != nil {
+		if err := h.CallInto(ctx, []*tensor.Tensor{first}, y); err != nil {
 			t.Errorf("%s: %v", backend, err)
 		}
 		if want := []uint64{45, 78, 111, 144}; !slices.Equal(first.Bits(), want) {
@@ -204,9 +205,9 @@ func TestCallIntoOverArguments(t *testing.T) {
 	for _, backend := range []string{CPU, Interp} {
 		f := function(t, "fn f[N](x: i32[N], y: i32[N]) -> (i32[N], i32[N], i32[N]) = (y, flip(x, 0), x .+ y)", "f",
 			Options{Backend: backend})
-		memory := runtime.FromSlice(make([]int32, 18), 2, 9)
+		memory := tensor.FromSlice(make([]int32, 18), 2, 9)
 		defer memory.Close()
-		place := func(r ...runtime.Range) *runtime.Tensor {
+		place := func(r ...tensor.Range) *tensor.Tensor {
 			v, err := memory.Slice(r...)
 			if err != nil {
 				t.Fatal(err)
@@ -219,8 +220,8 @@ func TestCallIntoOverArguments(t *testing.T) {
 			t.Cleanup(v.Close)
 			return v
 		}
-		x, y := place(runtime.Range{Start: 0, Stop: 1}), place(runtime.Range{Start: 1, Stop: 2})
-		wide := runtime.FromSlice(make([]int32, 27), 9, 3)
+		x, y := place(tensor.Range{Start: 0, Stop: 1}), place(tensor.Range{Start: 1, Stop: 2})
+		wide := tensor.FromSlice(make([]int32, 27), 9, 3)
 		defer wide.Close()
 		column, err := wide.Index(1, 1)
 		if err != nil {
@@ -232,7 +233,7 @@ func TestCallIntoOverArguments(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		out := []*runtime.Tensor{x, y, column}
+		out := []*tensor.Tensor{x, y, column}
 		if err := f.CallInto(ctx, out, x, y); err != nil {
 			t.Fatal(err)
 		}
@@ -260,11 +261,11 @@ func TestCallIntoOverArguments(t *testing.T) {
 // wrong type is refused as the first time.
 func TestShapesInTurn(t *testing.T) {
 	f := function(t, chain, "f", Options{Threads: 1})
-	var args, outs [][]*runtime.Tensor
+	var args, outs [][]*tensor.Tensor
 	for _, n := range []int64{3, 100, 7} {
-		var list []*runtime.Tensor
+		var list []*tensor.Tensor
 		for range 4 {
-			x, err := runtime.Ones(types.F32, n)
+			x, err := tensor.Ones(types.F32, n)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -285,7 +286,7 @@ func TestShapesInTurn(t *testing.T) {
 	if n := testing.AllocsPerRun(20, all); n != 0 {
 		t.Errorf("three calls allocate %v times", n)
 	}
-	wrong, err := runtime.Ones(types.F64, 7)
+	wrong, err := tensor.Ones(types.F64, 7)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,13 +313,13 @@ func TestClosed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, y := runtime.FromSlice([]float32{1, 2, 3}, 3), runtime.FromSlice([]float32{0, 0, 0}, 3)
-		large, err := runtime.Zeros(types.F32, 1<<18)
+		x, y := tensor.FromSlice([]float32{1, 2, 3}, 3), tensor.FromSlice([]float32{0, 0, 0}, 3)
+		large, err := tensor.Zeros(types.F32, 1<<18)
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx := context.Background()
-		if err := f.CallInto(ctx, []*runtime.Tensor{y}, x); err != nil {
+		if err := f.CallInto(ctx, []*tensor.Tensor{y}, x); err != nil {
 			t.Fatal(err)
 		}
 		m.Close()
@@ -332,14 +333,14 @@ func TestClosed(t *testing.T) {
 				_, one := h.Call(ctx, x)
 				_, all := h.CallAll(ctx, large)
 				for how, err := range map[string]error{"Call": one, "CallAll": all,
-					"CallInto": h.CallInto(ctx, []*runtime.Tensor{y}, x)} {
+					"CallInto": h.CallInto(ctx, []*tensor.Tensor{y}, x)} {
 					if err == nil || !strings.Contains(err.Error(), "its module is closed") {
 						t.Errorf("%s of %s on %s: %v", how, name, backend, err)
 					}
 				}
 			}
 		}
-		for _, tensor := range []*runtime.Tensor{x, y, large} {
+		for _, tensor := range []*tensor.Tensor{x, y, large} {
 			tensor.Close()
 		}
 	}
@@ -354,15 +355,15 @@ func TestResultsCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer m.Close()
-		x := runtime.Scalar(int32(0))
+		x := tensor.Scalar(int32(0))
 		defer x.Close()
 		for name, want := range map[string]string{"f": "f has 1 result, not 3", "g": "g has 2 results, not 3"} {
 			f, err := m.Func(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			out := []*runtime.Tensor{x, x, x}
-			if err := f.CallInto(context.Background(), out, runtime.Scalar(int32(0))); err == nil ||
+			out := []*tensor.Tensor{x, x, x}
+			if err := f.CallInto(context.Background(), out, tensor.Scalar(int32(0))); err == nil ||
 				err.Error() != want {
 				t.Errorf("%s on %s: %v, want %s", name, backend, err, want)
 			}

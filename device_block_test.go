@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"healc/codegen/llvm/libllvm"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // little are loops whose steps are small kernels: element-wise ones, rows and reductions by teams, checks that fail, in
@@ -52,21 +52,21 @@ func TestLoopsInBlock(t *testing.T) {
 		}
 		for _, c := range []struct {
 			name string
-			args []*runtime.Tensor
+			args []*tensor.Tensor
 			last [][]int32
 		}{
-			{"power", []*runtime.Tensor{square, x}, [][]int32{{-3}, {0}, {1}, {2}, {50}}},
-			{"fixed", []*runtime.Tensor{square, x}, [][]int32{{0}, {1}, {2}, {9}}},
-			{"rows", []*runtime.Tensor{grid}, [][]int32{{1}, {4}, {5}}},
-			{"states", []*runtime.Tensor{y}, [][]int32{{1}, {2}, {3}, {40}}},
-			{"checked", []*runtime.Tensor{ints}, [][]int32{{3, 9}, {5, 3}, {8, 1}, {1, 0}}},
-			{"places", []*runtime.Tensor{runtime.FromSlice([]int32{7, 8, 9})}, [][]int32{{4}}},
-			{"nested", []*runtime.Tensor{z}, [][]int32{{1, 20}, {3, 7}}},
+			{"power", []*tensor.Tensor{square, x}, [][]int32{{-3}, {0}, {1}, {2}, {50}}},
+			{"fixed", []*tensor.Tensor{square, x}, [][]int32{{0}, {1}, {2}, {9}}},
+			{"rows", []*tensor.Tensor{grid}, [][]int32{{1}, {4}, {5}}},
+			{"states", []*tensor.Tensor{y}, [][]int32{{1}, {2}, {3}, {40}}},
+			{"checked", []*tensor.Tensor{ints}, [][]int32{{3, 9}, {5, 3}, {8, 1}, {1, 0}}},
+			{"places", []*tensor.Tensor{tensor.FromSlice([]int32{7, 8, 9})}, [][]int32{{4}}},
+			{"nested", []*tensor.Tensor{z}, [][]int32{{1, 20}, {3, 7}}},
 		} {
 			for _, last := range c.last {
 				args := slices.Clone(c.args)
 				for _, n := range last {
-					args = append(args, runtime.Scalar(n))
+					args = append(args, tensor.Scalar(n))
 				}
 				want, failed := callFunc(judge, c.name, args)
 				for range 2 {
@@ -102,11 +102,11 @@ func TestLoopsInBlock(t *testing.T) {
 			t.Fatal(err)
 		}
 		f, _ := m.Func("f")
-		v, err := runtime.FromSlice(make([]uint32, 120), 3, 40).View()
+		v, err := tensor.FromSlice(make([]uint32, 120), 3, 40).View()
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := f.CallAll(context.Background(), v, runtime.Scalar(int32(16384+11)))
+		out, err := f.CallAll(context.Background(), v, tensor.Scalar(int32(16384+11)))
 		if err != nil {
 			t.Fatal(err)
 		}

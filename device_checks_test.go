@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // TestChecksOnDevices: indices out of range and divisions by zero stop a program on a device with their position,
@@ -40,7 +41,7 @@ pub fn again(x: i32[1003], i: i32[1003], n: i32) -> i32[1003] = iterate(n, x, |y
 	defer judge.Close()
 	type program struct {
 		name    string
-		rest    []*runtime.Tensor
+		rest    []*tensor.Tensor
 		line    int
 		message string
 	}
@@ -50,7 +51,7 @@ pub fn again(x: i32[1003], i: i32[1003], n: i32) -> i32[1003] = iterate(n, x, |y
 		{"rest", nil, 7, "integer division by zero"},
 		{"rows", nil, 9, "integer division by zero"},
 		{"here", nil, 12, "integer division by zero"},
-		{"again", []*runtime.Tensor{runtime.Scalar(int32(2))}, 16, "integer division by zero"},
+		{"again", []*tensor.Tensor{tensor.Scalar(int32(2))}, 16, "integer division by zero"},
 	}
 	onDevices(t, src, func(t *testing.T, m *Module, _ *strings.Builder) {
 		for _, p := range programs {
@@ -71,10 +72,10 @@ pub fn again(x: i32[1003], i: i32[1003], n: i32) -> i32[1003] = iterate(n, x, |y
 					if err != nil {
 						t.Fatal(err)
 					}
-					var a, b *runtime.Tensor
+					var a, b *tensor.Tensor
 					switch p.name {
 					case "pick":
-						a, b = vector[float32](50, 9), runtime.FromSlice(index)
+						a, b = vector[float32](50, 9), tensor.FromSlice(index)
 					case "rest":
 						long := func(v []int32) (out []int64) {
 							for _, n := range v {
@@ -82,15 +83,15 @@ pub fn again(x: i32[1003], i: i32[1003], n: i32) -> i32[1003] = iterate(n, x, |y
 							}
 							return out
 						}
-						a, b = runtime.FromSlice(long(x)), runtime.FromSlice(long(index))
+						a, b = tensor.FromSlice(long(x)), tensor.FromSlice(long(index))
 					case "rows":
-						a, b = runtime.FromSlice(x, 17, 59), runtime.FromSlice(index, 17, 59)
+						a, b = tensor.FromSlice(x, 17, 59), tensor.FromSlice(index, 17, 59)
 					default:
-						a, b = runtime.FromSlice(x), runtime.FromSlice(index)
+						a, b = tensor.FromSlice(x), tensor.FromSlice(index)
 					}
 					defer a.Close()
 					defer b.Close()
-					y, err := f.Call(context.Background(), append([]*runtime.Tensor{a, b}, p.rest...)...)
+					y, err := f.Call(context.Background(), append([]*tensor.Tensor{a, b}, p.rest...)...)
 					if err != nil {
 						return nil, err
 					}
@@ -123,19 +124,19 @@ pub fn again(x: i32[1003], i: i32[1003], n: i32) -> i32[1003] = iterate(n, x, |y
 func TestManyBuffersOnDevices(t *testing.T) {
 	const n = 600
 	var params, names []string
-	var args []*runtime.Tensor
+	var args []*tensor.Tensor
 	var want []int32
 	for i := range n {
 		names = append(names, fmt.Sprintf("x%d", i))
 		params = append(params, names[i]+": i32[2]")
-		x := runtime.FromSlice([]int32{int32(i), int32(-i)})
+		x := tensor.FromSlice([]int32{int32(i), int32(-i)})
 		defer x.Close()
 		args, want = append(args, x), append(want, int32(3*i), int32(-3*i))
 	}
 	src := fmt.Sprintf("pub fn all(%s) -> i32[%d] = concat((%s), 0) * 3", strings.Join(params, ", "), 2*n,
 		strings.Join(names, ", "))
 	onDevices(t, src, func(t *testing.T, m *Module, _ *strings.Builder) {
-		got, err := runtime.Slice[int32](callOne(t, m, "all", args...))
+		got, err := tensor.Slice[int32](callOne(t, m, "all", args...))
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%v, %v", got, err)
 		}

@@ -8,11 +8,12 @@ import (
 	"testing"
 
 	"healc/codegen/llvm/libllvm"
-	"healc/runtime"
 	"healc/runtime/device"
 	"healc/runtime/device/cuda"
 	"healc/runtime/device/cuda/cudatest"
 	"healc/runtime/device/sim"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // TestFaults: whatever function of the driver fails, at the first use of a device and later, the program stops with an
@@ -34,7 +35,7 @@ func TestFaults(t *testing.T) {
 	l := &cudatest.Library{Devices: []device.Device{simulated}}
 	cache := &Cache{Dir: t.TempDir()}
 	type use struct {
-		d *runtime.Device
+		d *memory.Device
 		m *Module
 	}
 	begin := func() (u use, err error) {
@@ -46,7 +47,7 @@ func TestFaults(t *testing.T) {
 		if err != nil {
 			return u, err
 		}
-		u.d = runtime.NewDevice(dev)
+		u.d = memory.NewDevice(dev)
 		u.m, err = Compile(src, Options{Backend: GPU, Device: u.d, Cache: cache})
 		return u, err
 	}
@@ -65,7 +66,7 @@ func TestFaults(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		out, err := f.CallAll(context.Background(), vector[int32](20, 100), y, unified, runtime.Scalar(int32(50)))
+		out, err := f.CallAll(context.Background(), vector[int32](20, 100), y, unified, tensor.Scalar(int32(50)))
 		if err != nil {
 			return nil, err
 		}
@@ -206,7 +207,7 @@ func TestFaults(t *testing.T) {
 	t.Logf("%d failures", failed)
 }
 
-func mustGrid(t *testing.T) *runtime.Tensor {
+func mustGrid(t *testing.T) *tensor.Tensor {
 	g, err := vector[float32](1000, 7).Reshape(20, 50)
 	if err != nil {
 		t.Fatal(err)

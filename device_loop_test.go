@@ -14,6 +14,8 @@ import (
 	"healc/runtime/device/cuda"
 	"healc/runtime/device/cuda/cudatest"
 	"healc/runtime/device/sim"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // endless are loops that end by a condition and are no kernels, since their states are large: with a state that changes
@@ -45,11 +47,11 @@ func TestLoopsThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer judge.Close()
-	ways := map[string]func(l *cudatest.Library, d *runtime.Device){
-		"conditional nodes": func(l *cudatest.Library, d *runtime.Device) {},
-		"graphs":            func(l *cudatest.Library, d *runtime.Device) { l.Version = 12030 },
-		"refused":           func(l *cudatest.Library, d *runtime.Device) { l.Fail("cuGraphAddNode_v2", 801) },
-		"launches":          func(l *cudatest.Library, d *runtime.Device) { d.UseGraphs(false) },
+	ways := map[string]func(l *cudatest.Library, d *memory.Device){
+		"conditional nodes": func(l *cudatest.Library, d *memory.Device) {},
+		"graphs":            func(l *cudatest.Library, d *memory.Device) { l.Version = 12030 },
+		"refused":           func(l *cudatest.Library, d *memory.Device) { l.Fail("cuGraphAddNode_v2", 801) },
+		"launches":          func(l *cudatest.Library, d *memory.Device) { d.UseGraphs(false) },
 	}
 	for name, prepare := range ways {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +71,7 @@ func TestLoopsThere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d := runtime.NewDevice(opened)
+			d := memory.NewDevice(opened)
 			if name != "graphs" {
 				prepare(l, d)
 			}
@@ -91,7 +93,7 @@ func TestLoopsThere(t *testing.T) {
 			defer m.Close()
 			f, _ := m.Func("decay")
 			before := l.Calls("cuStreamSynchronize")
-			y, err := f.Call(context.Background(), vector[float32](80, 1e38), runtime.Scalar(int32(200)))
+			y, err := f.Call(context.Background(), vector[float32](80, 1e38), tensor.Scalar(int32(200)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -105,12 +107,12 @@ func TestLoopsThere(t *testing.T) {
 }
 
 // vector is 0, s, 2s, ... in another order.
-func vector[T int32 | float32](n int, scale T) *runtime.Tensor {
+func vector[T int32 | float32](n int, scale T) *tensor.Tensor {
 	v := make([]T, n)
 	for i := range v {
 		v[i] = T(i*7919%n) * scale / T(n)
 	}
-	return runtime.FromSlice(v)
+	return tensor.FromSlice(v)
 }
 
 func testEndless(t *testing.T, judge *Module, opts Options) {
@@ -120,9 +122,9 @@ func testEndless(t *testing.T, judge *Module, opts Options) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	small := func(v ...int32) (out []*runtime.Tensor) {
+	small := func(v ...int32) (out []*tensor.Tensor) {
 		for _, n := range v {
-			out = append(out, runtime.Scalar(n))
+			out = append(out, tensor.Scalar(n))
 		}
 		return out
 	}
@@ -132,16 +134,16 @@ func testEndless(t *testing.T, judge *Module, opts Options) {
 	}
 	for _, c := range []struct {
 		name string
-		args []*runtime.Tensor
+		args []*tensor.Tensor
 		last [][]int32
 	}{
-		{"decay", []*runtime.Tensor{vector[float32](80, 1e6)}, [][]int32{{-1}, {0}, {1}, {2}, {7}, {60}}},
-		{"counted", []*runtime.Tensor{vector[int32](70, 7)}, [][]int32{{1}, {5}, {100}}},
-		{"turned", []*runtime.Tensor{vector[int32](60, 20), vector[int32](60, 5)}, [][]int32{{1}, {2}, {3}, {100}}},
-		{"here", []*runtime.Tensor{square}, [][]int32{{1}, {4}, {40}}},
-		{"fails", []*runtime.Tensor{vector[int32](80, 900)}, [][]int32{{20, 0}, {20, 2}, {20, 9}, {3, 3}}},
-		{"nested", []*runtime.Tensor{vector[int32](60, 77)}, [][]int32{{1}, {3}}},
-		{"after", []*runtime.Tensor{vector[int32](60, 500)}, [][]int32{{3}, {100}}},
+		{"decay", []*tensor.Tensor{vector[float32](80, 1e6)}, [][]int32{{-1}, {0}, {1}, {2}, {7}, {60}}},
+		{"counted", []*tensor.Tensor{vector[int32](70, 7)}, [][]int32{{1}, {5}, {100}}},
+		{"turned", []*tensor.Tensor{vector[int32](60, 20), vector[int32](60, 5)}, [][]int32{{1}, {2}, {3}, {100}}},
+		{"here", []*tensor.Tensor{square}, [][]int32{{1}, {4}, {40}}},
+		{"fails", []*tensor.Tensor{vector[int32](80, 900)}, [][]int32{{20, 0}, {20, 2}, {20, 9}, {3, 3}}},
+		{"nested", []*tensor.Tensor{vector[int32](60, 77)}, [][]int32{{1}, {3}}},
+		{"after", []*tensor.Tensor{vector[int32](60, 500)}, [][]int32{{3}, {100}}},
 	} {
 		for _, last := range c.last {
 			args := append(slices.Clone(c.args), small(last...)...)
@@ -169,7 +171,7 @@ func sameFailure(err, want error) bool {
 }
 
 // callFunc are the bits of the results of a function.
-func callFunc(m *Module, name string, args []*runtime.Tensor) ([][]uint64, error) {
+func callFunc(m *Module, name string, args []*tensor.Tensor) ([][]uint64, error) {
 	f, err := m.Func(name)
 	if err != nil {
 		return nil, err

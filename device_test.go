@@ -14,11 +14,13 @@ import (
 	"healc/runtime/device/cuda"
 	"healc/runtime/device/cuda/cudatest"
 	"healc/runtime/device/sim"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // fakeGPU is a device behind the binding to the driver, with a libcuda of callbacks that runs kernels on a simulator.
 // Memory of it is pooled and lies in one arena, as on a real device.
-func fakeGPU(t *testing.T) (*runtime.Device, *cudatest.Library) {
+func fakeGPU(t *testing.T) (*memory.Device, *cudatest.Library) {
 	t.Helper()
 	simulated, err := (&sim.Driver{}).Open(0)
 	if err != nil {
@@ -33,7 +35,7 @@ func fakeGPU(t *testing.T) (*runtime.Device, *cudatest.Library) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return runtime.NewDevice(d), l
+	return memory.NewDevice(d), l
 }
 
 // onDevices compiles src for a simulated device, and for one behind the driver's binding.
@@ -65,7 +67,7 @@ func onDevices(t *testing.T, src string, test func(t *testing.T, m *Module, out 
 	}
 }
 
-func callOne(t *testing.T, m *Module, name string, args ...*runtime.Tensor) *runtime.Tensor {
+func callOne(t *testing.T, m *Module, name string, args ...*tensor.Tensor) *tensor.Tensor {
 	t.Helper()
 	f, err := m.Func(name)
 	if err != nil {
@@ -88,11 +90,11 @@ pub fn sums[N](x: f64[N]) -> (f64, f64) = (+/ x, max/ x)
 @io pub fn talk[N](x: i32[N], i: i32) -> i32 = { print(x * 2); print("then"); print(x[i]); x[0] }
 `
 	onDevices(t, src, func(t *testing.T, m *Module, out *strings.Builder) {
-		x := runtime.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+		x := tensor.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
 		defer x.Close()
 		want := []float32{3, 5, 7, 9, 11, 13}
 		for range 3 { // the same memory again
-			got, err := runtime.Slice[float32](callOne(t, m, "scaled", x))
+			got, err := tensor.Slice[float32](callOne(t, m, "scaled", x))
 			if err != nil || !slices.Equal(got, want) {
 				t.Errorf("scaled: %v, %v", got, err)
 			}
@@ -103,26 +105,26 @@ pub fn sums[N](x: f64[N]) -> (f64, f64) = (+/ x, max/ x)
 			t.Fatal(err)
 		}
 		defer xt.Close()
-		got, err := runtime.Slice[float32](callOne(t, m, "scaled", xt))
+		got, err := tensor.Slice[float32](callOne(t, m, "scaled", xt))
 		if err != nil || !slices.Equal(got, []float32{3, 9, 5, 11, 7, 13}) {
 			t.Errorf("scaled of a transposed tensor: %v, %v", got, err)
 		}
-		back, err := x.Slice(runtime.Reversed, runtime.Range{Start: 2, Stop: runtime.End, Step: -2})
+		back, err := x.Slice(tensor.Reversed, tensor.Range{Start: 2, Stop: tensor.End, Step: -2})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer back.Close()
-		got, err = runtime.Slice[float32](callOne(t, m, "scaled", back))
+		got, err = tensor.Slice[float32](callOne(t, m, "scaled", back))
 		if err != nil || !slices.Equal(got, []float32{13, 9, 7, 3}) {
 			t.Errorf("scaled of a reversed tensor: %v, %v", got, err)
 		}
-		empty := runtime.FromSlice([]float32{}, 0, 3)
+		empty := tensor.FromSlice([]float32{}, 0, 3)
 		defer empty.Close()
 		if y := callOne(t, m, "scaled", empty); y.Elems() != 0 || !slices.Equal(y.Shape, []int64{0, 3}) {
 			t.Errorf("scaled of nothing is %v", y)
 		}
 
-		ints := runtime.FromSlice([]int32{10, 20, 30})
+		ints := tensor.FromSlice([]int32{10, 20, 30})
 		defer ints.Close()
 		if y := callOne(t, m, "flipped", ints); !slices.Equal(y.Bits(), []uint64{30, 20, 10}) || y.Device() != nil {
 			t.Errorf("flipped: %v", y.Bits())
@@ -131,7 +133,7 @@ pub fn sums[N](x: f64[N]) -> (f64, f64) = (+/ x, max/ x)
 		for i := range many {
 			many[i] = int32(i)
 		}
-		big := runtime.FromSlice(many, 50, 1000)
+		big := tensor.FromSlice(many, 50, 1000)
 		defer big.Close()
 		column, err := big.Index(1, 999) // few of the bytes that it is spread over
 		if err != nil {
@@ -141,7 +143,7 @@ pub fn sums[N](x: f64[N]) -> (f64, f64) = (+/ x, max/ x)
 		if y := callOne(t, m, "flipped", column); y.Elems() != 50 || y.Bits()[0] != 49999 || y.Bits()[49] != 999 {
 			t.Errorf("a flipped column: %v", y.Bits())
 		}
-		two, seven := runtime.Scalar(int32(2)), runtime.Scalar(int32(7))
+		two, seven := tensor.Scalar(int32(2)), tensor.Scalar(int32(7))
 		defer two.Close()
 		defer seven.Close()
 		if y := callOne(t, m, "at", ints, two); y.Bits()[0] != 30 {
@@ -181,12 +183,12 @@ func TestTensorsOnDevices(t *testing.T) {
 		d := m.Device()
 		for _, c := range []struct {
 			dtype any
-			x     *runtime.Tensor
+			x     *tensor.Tensor
 		}{
-			{"u8", runtime.FromSlice([]uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 2, 3, 2)},
-			{"i16", runtime.FromSlice([]int16{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, -12}, 2, 3, 2)},
-			{"f32", runtime.FromSlice([]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 2, 3, 2)},
-			{"f64", runtime.FromSlice([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 2, 3, 2)},
+			{"u8", tensor.FromSlice([]uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 2, 3, 2)},
+			{"i16", tensor.FromSlice([]int16{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, -12}, 2, 3, 2)},
+			{"f32", tensor.FromSlice([]float32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 2, 3, 2)},
+			{"f64", tensor.FromSlice([]float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, 2, 3, 2)},
 		} {
 			x := c.x
 			on, err := x.ToDevice(d)
@@ -196,18 +198,18 @@ func TestTensorsOnDevices(t *testing.T) {
 			if on.Device() != d || on.Ptr() != nil || on.DeviceAddr() == 0 || on.Bits() != nil {
 				t.Errorf("%s: a tensor on the device can be read", c.dtype)
 			}
-			if _, err := on.At(0, 0, 0); !errors.Is(err, runtime.ErrOnDevice) {
+			if _, err := on.At(0, 0, 0); !errors.Is(err, tensor.ErrOnDevice) {
 				t.Errorf("%s: At: %v", c.dtype, err)
 			}
-			if err := runtime.Format(&strings.Builder{}, on); !errors.Is(err, runtime.ErrOnDevice) {
+			if err := tensor.Format(&strings.Builder{}, on); !errors.Is(err, tensor.ErrOnDevice) {
 				t.Errorf("%s: Format: %v", c.dtype, err)
 			}
-			view := func(x *runtime.Tensor) *runtime.Tensor {
+			view := func(x *tensor.Tensor) *tensor.Tensor {
 				y, err := x.MoveAxis(2, 0)
 				if err != nil {
 					t.Fatal(err)
 				}
-				z, err := y.Slice(runtime.All, runtime.Reversed, runtime.Range{Start: 0, Stop: 3, Step: 2})
+				z, err := y.Slice(tensor.All, tensor.Reversed, tensor.Range{Start: 0, Stop: 3, Step: 2})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -234,8 +236,8 @@ func TestTensorsOnDevices(t *testing.T) {
 			if err := vh.CopyTo(vd); err != nil {
 				t.Error(err)
 			}
-			flip := func(x *runtime.Tensor) *runtime.Tensor {
-				y, err := x.Slice(runtime.Reversed)
+			flip := func(x *tensor.Tensor) *tensor.Tensor {
+				y, err := x.Slice(tensor.Reversed)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -249,10 +251,10 @@ func TestTensorsOnDevices(t *testing.T) {
 			if err != nil || !slices.Equal(all.Bits(), x.Bits()) {
 				t.Errorf("%s: after copies within: %v, want %v, %v", c.dtype, all.Bits(), x.Bits(), err)
 			}
-			for _, y := range []*runtime.Tensor{x, on, vh, vd, host, clone, cloned, fh, fd, all} {
+			for _, y := range []*tensor.Tensor{x, on, vh, vd, host, clone, cloned, fh, fd, all} {
 				y.Close()
 			}
-			if err := on.CopyTo(x); !errors.Is(err, runtime.ErrClosed) {
+			if err := on.CopyTo(x); !errors.Is(err, tensor.ErrClosed) {
 				t.Errorf("a closed tensor: %v", err)
 			}
 		}
@@ -292,14 +294,14 @@ pub fn constant() -> f32[3] on device = [1.0, 2.0, 3.0]
 			}
 			return f
 		}
-		x := runtime.FromSlice([]float32{1, 2, 3})
+		x := tensor.FromSlice([]float32{1, 2, 3})
 		defer x.Close()
 		on, err := x.ToDevice(d)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer on.Close()
-		values := func(y *runtime.Tensor) []float32 {
+		values := func(y *tensor.Tensor) []float32 {
 			h, err := y.ToHost()
 			if err != nil {
 				t.Fatal(err)
@@ -310,13 +312,13 @@ pub fn constant() -> f32[3] on device = [1.0, 2.0, 3.0]
 				t.Fatal(err)
 			}
 			defer dense.Close()
-			v, err := runtime.Slice[float32](dense)
+			v, err := tensor.Slice[float32](dense)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return slices.Clone(v)
 		}
-		want := func(what string, y *runtime.Tensor, there bool, v ...float32) {
+		want := func(what string, y *tensor.Tensor, there bool, v ...float32) {
 			t.Helper()
 			if (y.Device() != nil) != there || !slices.Equal(values(y), v) {
 				t.Errorf("%s: %v, on the device: %t", what, values(y), y.Device() != nil)
@@ -325,7 +327,7 @@ pub fn constant() -> f32[3] on device = [1.0, 2.0, 3.0]
 		y := callOne(t, m, "twice", on)
 		want("twice", y, true, 2, 4, 6)
 		want("twice of it", callOne(t, m, "twice", y), true, 4, 8, 12)
-		part, err := on.Slice(runtime.Range{Start: 1, Stop: 3, Step: 1}) // not aligned to what kernels read at once
+		part, err := on.Slice(tensor.Range{Start: 1, Stop: 3, Step: 1}) // not aligned to what kernels read at once
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -344,14 +346,14 @@ pub fn constant() -> f32[3] on device = [1.0, 2.0, 3.0]
 		}
 		want("constant", callOne(t, m, "constant"), true, 1, 2, 3)
 
-		by := runtime.Scalar(float32(10))
+		by := tensor.Scalar(float32(10))
 		defer by.Close()
 		want("the changed one", callOne(t, m, "change", on, by), true, 11, 12, 13)
 		want("the argument", on, true, 11, 12, 13)
 		want("a changed part", callOne(t, m, "change", part, by), true, 22, 23)
 		want("all of it", on, true, 11, 22, 23)
 
-		grid := runtime.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+		grid := tensor.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
 		defer grid.Close()
 		cols, err := grid.ColumnMajor()
 		if err != nil {
@@ -378,12 +380,12 @@ pub fn constant() -> f32[3] on device = [1.0, 2.0, 3.0]
 		}
 
 		// Places for results: where they are declared, and there only.
-		room, err := runtime.NewOn(d, x.DType, 3)
+		room, err := tensor.NewOn(d, x.DType, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer room.Close()
-		if err := one("twice").CallInto(ctx, []*runtime.Tensor{room}, on); err != nil {
+		if err := one("twice").CallInto(ctx, []*tensor.Tensor{room}, on); err != nil {
 			t.Error(err)
 		}
 		want("into", room, true, 22, 44, 46)
@@ -391,9 +393,9 @@ pub fn constant() -> f32[3] on device = [1.0, 2.0, 3.0]
 		var bad *ArgumentError
 		for name, err := range map[string]error{
 			"argument `x` is on the host, and is declared `on device`": one("twice").CallInto(ctx,
-				[]*runtime.Tensor{room}, x),
+				[]*tensor.Tensor{room}, x),
 			"the tensor for result 0 is on the host, and is declared `on device`": one("twice").CallInto(ctx,
-				[]*runtime.Tensor{x}, on),
+				[]*tensor.Tensor{x}, on),
 			"argument `y` is on a device, and is declared to be on the host": func() error {
 				_, err := one("both").CallAll(ctx, on, on)
 				return err
@@ -439,7 +441,7 @@ pub fn fails(x: i32[100] on device, i: i32) -> i32[100] on device = sort(flip(so
 	for i := range v {
 		v[i] = int32(i * 7919 % 101)
 	}
-	x, one := runtime.FromSlice(v), runtime.Scalar(int32(1))
+	x, one := tensor.FromSlice(v), tensor.Scalar(int32(1))
 	ctx := context.Background()
 	for _, graphs := range []bool{false, true} {
 		gpu.UseGraphs(graphs)
@@ -457,12 +459,12 @@ pub fn fails(x: i32[100] on device, i: i32) -> i32[100] on device = sort(flip(so
 			t.Fatal(err)
 		}
 		for call := range 4 {
-			for name, n := range map[string][]*runtime.Tensor{"chain": nil, "loop": {runtime.Scalar(int32(5 + call))}} {
+			for name, n := range map[string][]*tensor.Tensor{"chain": nil, "loop": {tensor.Scalar(int32(5 + call))}} {
 				f, err := m.Func(name)
 				if err != nil {
 					t.Fatal(err)
 				}
-				y, err := f.Call(ctx, append([]*runtime.Tensor{on}, n...)...)
+				y, err := f.Call(ctx, append([]*tensor.Tensor{on}, n...)...)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -470,7 +472,7 @@ pub fn fails(x: i32[100] on device, i: i32) -> i32[100] on device = sort(flip(so
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want := callOne(t, judge, name, append([]*runtime.Tensor{x}, n...)...); !slices.Equal(h.Bits(),
+				if want := callOne(t, judge, name, append([]*tensor.Tensor{x}, n...)...); !slices.Equal(h.Bits(),
 					want.Bits()) {
 					t.Errorf("%s, call %d, graphs %t: %v, want %v", name, call, graphs, h.Bits()[:5], want.Bits()[:5])
 				}

@@ -2,12 +2,12 @@ package heal
 
 import (
 	"healc/internal/backend"
-	"healc/runtime"
 	"healc/runtime/device"
+	"healc/runtime/memory"
 )
 
 // Device is a GPU, or the simulator of one, that has memory for tensors and runs programs.
-type Device = runtime.Device
+type Device = memory.Device
 
 // OpenDevice returns device number i of a backend, GPU or PTXSim; the same one each time. The error is a
 // *MissingDeviceError when there is none: no driver, one that is too old, no such device.

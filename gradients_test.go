@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	heal "healc"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // floats are the elements of t, which is closed.
-func floats(t *testing.T, x *runtime.Tensor) []float32 {
+func floats(t *testing.T, x *tensor.Tensor) []float32 {
 	t.Helper()
-	v, err := runtime.Slice[float32](x)
+	v, err := tensor.Slice[float32](x)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,11 +28,11 @@ func TestGradient(t *testing.T) {
 fn f(x: f32, y: f32) -> f32 = x * y + x
 fn line[N](p: (f32[N], f32), n: i32, x: f32[N]) -> f32 = { let (a, b) = p; sum(a * x) + b * (n as f32) }
 `
-	one := func(v ...float32) *runtime.Tensor {
+	one := func(v ...float32) *tensor.Tensor {
 		if len(v) == 1 {
-			return runtime.Scalar(v[0])
+			return tensor.Scalar(v[0])
 		}
-		return runtime.FromSlice(v)
+		return tensor.FromSlice(v)
 	}
 	for _, backend := range []string{heal.Interp, heal.CPU} {
 		m, err := heal.Compile(source, heal.Options{Backend: backend})
@@ -42,17 +42,17 @@ fn line[N](p: (f32[N], f32), n: i32, x: f32[N]) -> f32 = { let (a, b) = p; sum(a
 		for _, c := range []struct {
 			f    string
 			wrt  []string
-			args []*runtime.Tensor
+			args []*tensor.Tensor
 			want [][]float32
 		}{
-			{"f", nil, []*runtime.Tensor{one(2), one(3)}, [][]float32{{8}, {4}, {2}}},
-			{"f", []string{"y"}, []*runtime.Tensor{one(2), one(3)}, [][]float32{{8}, {2}}},
-			{"f", []string{"y", "x"}, []*runtime.Tensor{one(2), one(3)}, [][]float32{{8}, {4}, {2}}},
-			{"line", []string{"p"}, []*runtime.Tensor{one(1, 2), one(5), runtime.Scalar(int32(3)), one(7, 11)},
+			{"f", nil, []*tensor.Tensor{one(2), one(3)}, [][]float32{{8}, {4}, {2}}},
+			{"f", []string{"y"}, []*tensor.Tensor{one(2), one(3)}, [][]float32{{8}, {2}}},
+			{"f", []string{"y", "x"}, []*tensor.Tensor{one(2), one(3)}, [][]float32{{8}, {4}, {2}}},
+			{"line", []string{"p"}, []*tensor.Tensor{one(1, 2), one(5), tensor.Scalar(int32(3)), one(7, 11)},
 				[][]float32{{44}, {7, 11}, {3}}},
-			{"line", []string{"x", "p.1"}, []*runtime.Tensor{one(1, 2), one(5), runtime.Scalar(int32(3)), one(7, 11)},
+			{"line", []string{"x", "p.1"}, []*tensor.Tensor{one(1, 2), one(5), tensor.Scalar(int32(3)), one(7, 11)},
 				[][]float32{{44}, {3}, {1, 2}}},
-			{"line", nil, []*runtime.Tensor{one(1, 2), one(5), runtime.Scalar(int32(3)), one(7, 11)},
+			{"line", nil, []*tensor.Tensor{one(1, 2), one(5), tensor.Scalar(int32(3)), one(7, 11)},
 				[][]float32{{44}, {7, 11}, {3}, {1, 2}}},
 		} {
 			g, err := m.Gradient(c.f, c.wrt...)
@@ -122,7 +122,7 @@ func TestGradientOfInstance(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := runtime.Scalar[float32](2)
+	x := tensor.Scalar[float32](2)
 	defer x.Close()
 	out, err := g.CallAll(context.Background(), x)
 	if err != nil {
@@ -177,13 +177,13 @@ func TestGradientOnDevice(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	host := runtime.FromSlice([]float32{1, 2, 3})
-	x := runtime.FromSlice([]float32{10, 100, 1000})
+	host := tensor.FromSlice([]float32{1, 2, 3})
+	x := tensor.FromSlice([]float32{10, 100, 1000})
 	w, err := host.ToDevice(m.Device())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, y := range []*runtime.Tensor{host, x, w} {
+	for _, y := range []*tensor.Tensor{host, x, w} {
 		defer y.Close()
 	}
 	g, err := m.Gradient("f")

@@ -9,6 +9,8 @@ import (
 
 	"healc/lang/diag"
 	"healc/runtime"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 const chain = "fn f[N](a: f32[N], x: f32[N], b: f32[N]) -> f32[N] = relu(a .* x .+ b)"
@@ -30,17 +32,17 @@ func function(t testing.TB, src, name string, opts Options) *Func {
 func TestCall(t *testing.T) {
 	for _, backend := range []string{CPU, Interp} {
 		f := function(t, chain, "f", Options{Backend: backend})
-		a, x, b := runtime.FromSlice([]float32{1, 2, 3}), runtime.FromSlice([]float32{1, -1, 2}),
-			runtime.FromSlice([]float32{0.5, 0.5, 0.5})
+		a, x, b := tensor.FromSlice([]float32{1, 2, 3}), tensor.FromSlice([]float32{1, -1, 2}),
+			tensor.FromSlice([]float32{0.5, 0.5, 0.5})
 		y, err := f.Call(context.Background(), a, x, b)
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := runtime.Slice[float32](y)
+		v, err := tensor.Slice[float32](y)
 		if err != nil || len(v) != 3 || v[0] != 1.5 || v[1] != 0 || v[2] != 6.5 {
 			t.Errorf("%s: %v, %v", backend, v, err)
 		}
-		for _, z := range []*runtime.Tensor{a, x, b, y} {
+		for _, z := range []*tensor.Tensor{a, x, b, y} {
 			z.Close()
 		}
 	}
@@ -56,20 +58,20 @@ func TestCompileErrorIsAList(t *testing.T) {
 
 func TestArgumentsAreChecked(t *testing.T) {
 	f := function(t, chain, "f", Options{})
-	three, four := runtime.FromSlice([]float32{1, 2, 3}), runtime.FromSlice([]float32{1, 2, 3, 4})
-	ints, square := runtime.FromSlice([]int32{1, 2, 3}), runtime.FromSlice([]float32{1, 2, 3, 4}, 2, 2)
-	closed := runtime.FromSlice([]float32{1})
+	three, four := tensor.FromSlice([]float32{1, 2, 3}), tensor.FromSlice([]float32{1, 2, 3, 4})
+	ints, square := tensor.FromSlice([]int32{1, 2, 3}), tensor.FromSlice([]float32{1, 2, 3, 4}, 2, 2)
+	closed := tensor.FromSlice([]float32{1})
 	closed.Close()
 	for _, c := range []struct {
-		args []*runtime.Tensor
+		args []*tensor.Tensor
 		want string
 	}{
-		{[]*runtime.Tensor{three, three}, "3 arguments"},
-		{[]*runtime.Tensor{three, three, nil}, "`b` is nil"},
-		{[]*runtime.Tensor{three, ints, three}, "`x`"},
-		{[]*runtime.Tensor{three, four, three}, "N"},
-		{[]*runtime.Tensor{square, square, square}, "rank"},
-		{[]*runtime.Tensor{closed, closed, closed}, "closed"},
+		{[]*tensor.Tensor{three, three}, "3 arguments"},
+		{[]*tensor.Tensor{three, three, nil}, "`b` is nil"},
+		{[]*tensor.Tensor{three, ints, three}, "`x`"},
+		{[]*tensor.Tensor{three, four, three}, "N"},
+		{[]*tensor.Tensor{square, square, square}, "rank"},
+		{[]*tensor.Tensor{closed, closed, closed}, "closed"},
 	} {
 		_, err := f.CallAll(context.Background(), c.args...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -95,7 +97,7 @@ func TestUnknownNames(t *testing.T) {
 func TestRuntimeErrorHasItsPlace(t *testing.T) {
 	for _, backend := range []string{CPU, Interp} {
 		f := function(t, "fn f(a: i32[3],\n     i: i32) -> i32 =\n  a[i]", "f", Options{Backend: backend})
-		_, err := f.Call(context.Background(), runtime.FromSlice([]int32{1, 2, 3}), runtime.Scalar(int32(-1)))
+		_, err := f.Call(context.Background(), tensor.FromSlice([]int32{1, 2, 3}), tensor.Scalar(int32(-1)))
 		var failed *runtime.RuntimeError
 		if !errors.As(err, &failed) || failed.Site.Line != 3 ||
 			failed.Message != "index -1 is out of range for an axis of extent 3" {
@@ -113,8 +115,8 @@ func TestConcurrentCalls(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			n := 100 * (g%3 + 1)
-			x := runtime.FromSlice(make([]float32, n))
-			v, _ := runtime.Slice[float32](x)
+			x := tensor.FromSlice(make([]float32, n))
+			v, _ := tensor.Slice[float32](x)
 			for i := range v {
 				v[i] = 2
 			}
@@ -124,7 +126,7 @@ func TestConcurrentCalls(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if s, _ := runtime.Slice[float32](y); s[0] != float32(4*n) {
+				if s, _ := tensor.Slice[float32](y); s[0] != float32(4*n) {
 					t.Errorf("sum is %v, want %d", s[0], 4*n)
 				}
 				y.Close()
@@ -137,7 +139,7 @@ func TestConcurrentCalls(t *testing.T) {
 
 func TestCallsLeakNothing(t *testing.T) {
 	f := function(t, "fn f[N](x: f32[N]) -> (f32[N], f32) = (x .* 2.0, mean(x))", "f", Options{Threads: 1})
-	x := runtime.FromSlice(make([]float32, 1000))
+	x := tensor.FromSlice(make([]float32, 1000))
 	defer x.Close()
 	call := func() {
 		out, err := f.CallAll(context.Background(), x)
@@ -149,11 +151,11 @@ func TestCallsLeakNothing(t *testing.T) {
 		}
 	}
 	call()
-	before := runtime.LiveBytes()
+	before := memory.LiveBytes()
 	for range 100 {
 		call()
 	}
-	if after := runtime.LiveBytes(); after != before {
+	if after := memory.LiveBytes(); after != before {
 		t.Errorf("%d bytes after 100 calls, %d before", after, before)
 	}
 }
@@ -163,7 +165,7 @@ func TestCancelledContext(t *testing.T) {
 	cancel()
 	for _, backend := range []string{CPU, Interp} {
 		f := function(t, chain, "f", Options{Backend: backend})
-		x := runtime.FromSlice([]float32{1})
+		x := tensor.FromSlice([]float32{1})
 		if _, err := f.Call(ctx, x, x, x); !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", backend, err)
 		}
@@ -174,7 +176,7 @@ func TestCancelledContext(t *testing.T) {
 // BenchmarkCall is a warm call on a small tensor.
 func BenchmarkCall(b *testing.B) {
 	f := function(b, chain, "f", Options{})
-	x := runtime.FromSlice(make([]float32, 16))
+	x := tensor.FromSlice(make([]float32, 16))
 	defer x.Close()
 	ctx := context.Background()
 	b.ReportAllocs()

@@ -15,7 +15,7 @@ import (
 	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // memory reads files that are in memory; it notes what is read.
@@ -51,7 +51,7 @@ func evaluate(t *testing.T, files map[string]string, backend string) string {
 	}
 	defer out.Close()
 	var b strings.Builder
-	if err := runtime.Format(&b, out); err != nil {
+	if err := tensor.Format(&b, out); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()
@@ -290,7 +290,7 @@ func TestKernelAttribute(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := runtime.FromSlice(make([]float32, 32*32), 32, 32)
+		x := tensor.FromSlice(make([]float32, 32*32), 32, 32)
 		if _, err := f.Call(context.Background(), x); err == nil || !strings.Contains(err.Error(), "E0503") {
 			t.Errorf("on %s: %v", backend, err)
 		}
@@ -312,11 +312,11 @@ func TestStrings(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n, want := range []string{"ab", "ab!", "ab!!"} {
-			count, err := runtime.FromBits(types.I32, nil, []uint64{uint64(n)})
+			count, err := tensor.FromBits(types.I32, nil, []uint64{uint64(n)})
 			if err != nil {
 				t.Fatal(err)
 			}
-			out, err := f.CallAll(context.Background(), runtime.Text("ab"), count)
+			out, err := f.CallAll(context.Background(), tensor.Text("ab"), count)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -391,13 +391,13 @@ pub fn positive(n: i32, i: i32) -> i32 = if n == 0 { 1 / i } else { positive(n -
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := runtime.FromSlice([]float32{1, 2, 3, 4}, 4)
+		x := tensor.FromSlice([]float32{1, 2, 3, 4}, 4)
 		for name, want := range want {
 			f, err := m.Func(name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err = f.Call(context.Background(), x, runtime.Scalar(int32(4))); err == nil ||
+			if _, err = f.Call(context.Background(), x, tensor.Scalar(int32(4))); err == nil ||
 				!strings.HasSuffix(err.Error(), want) {
 				t.Errorf("%s on %s: %v\nwant %s", name, backend, err, want)
 			}

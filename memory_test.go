@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // TestLayouts calls a function whose parameter and result are declared in column-major order.
@@ -20,7 +21,7 @@ func TestLayouts(t *testing.T) {
 		if f.Signature() != want {
 			t.Errorf("the signature is %s", f.Signature())
 		}
-		rows, err := runtime.FromSlice([]float32{1, 2, 3, 4, 5, 6}).Reshape(2, 3)
+		rows, err := tensor.FromSlice([]float32{1, 2, 3, 4, 5, 6}).Reshape(2, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +42,7 @@ func TestLayouts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if v, err := runtime.Slice[float32](dense); err != nil || !slices.Equal(v, []float32{2, 4, 6, 8, 10, 12}) {
+		if v, err := tensor.Slice[float32](dense); err != nil || !slices.Equal(v, []float32{2, 4, 6, 8, 10, 12}) {
 			t.Errorf("%s: %v, %v", backend, v, err)
 		}
 		for _, x := range append(out, dense) {
@@ -61,7 +62,7 @@ func TestPlacesWithoutDevice(t *testing.T) {
 fn through(x: f32[2]) -> f32[2] = to_host(on(to_device(x)))
 fn caller(x: f32[2]) -> f32[2] = through(x)
 fn host(x: f32[2]) -> f32[2] = to_host(x) * 2.0`
-	x := runtime.FromSlice([]float32{1, 2})
+	x := tensor.FromSlice([]float32{1, 2})
 	defer x.Close()
 	for _, backend := range []string{CPU, Interp} {
 		for _, name := range []string{"on", "through", "caller"} {

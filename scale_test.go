@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // TestPowersOfTwo compares the functions that end in a product with a power of two, which some processors have an
@@ -37,7 +37,7 @@ func TestPowersOfTwo(t *testing.T) {
 		for i := range n { // around the least results
 			add(c.lo*0.62 + float64(i)/n*c.lo*0.1)
 		}
-		x, err := runtime.FromBits(c.dtype, []int64{int64(len(bits))}, bits)
+		x, err := tensor.FromBits(c.dtype, []int64{int64(len(bits))}, bits)
 		if err != nil {
 			t.Fatal(err)
 		}

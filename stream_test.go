@@ -4,7 +4,7 @@ import (
 	"context"
 	"testing"
 
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // TestStreamedResults writes results that are too large for the caches, whole and as rows, into tensors that begin
@@ -20,28 +20,28 @@ func TestStreamedResults(t *testing.T) {
 	for i := range c {
 		c[i] = float32(i)
 	}
-	in, column := runtime.FromSlice(x, rows, cols), runtime.FromSlice(c, rows, 1)
+	in, column := tensor.FromSlice(x, rows, cols), tensor.FromSlice(c, rows, 1)
 	defer in.Close()
 	defer column.Close()
-	room := runtime.FromSlice(make([]float32, rows*cols+64))
+	room := tensor.FromSlice(make([]float32, rows*cols+64))
 	defer room.Close()
-	y, err := runtime.Slice[float32](room)
+	y, err := tensor.Slice[float32](room)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range []struct {
 		src  string
-		args []*runtime.Tensor
+		args []*tensor.Tensor
 		want func(i int) float32
 	}{
-		{"fn f[M, N](x: f32[M, N]) -> f32[M, N] = x .* 2.0 .+ 1.0", []*runtime.Tensor{in}, func(i int) float32 {
+		{"fn f[M, N](x: f32[M, N]) -> f32[M, N] = x .* 2.0 .+ 1.0", []*tensor.Tensor{in}, func(i int) float32 {
 			return 2*x[i] + 1
 		}},
-		{"fn f[M, N](x: f32[M, N], c: f32[M, 1]) -> f32[M, N] = x .+ c", []*runtime.Tensor{in, column},
+		{"fn f[M, N](x: f32[M, N], c: f32[M, 1]) -> f32[M, N] = x .+ c", []*tensor.Tensor{in, column},
 			func(i int) float32 {
 				return x[i] + c[i/cols]
 			}},
-		{"fn f[M, N](x: f32[M, N]) -> f32[M, N] = flip(x, 1) .* 2.0", []*runtime.Tensor{in}, func(i int) float32 {
+		{"fn f[M, N](x: f32[M, N]) -> f32[M, N] = flip(x, 1) .* 2.0", []*tensor.Tensor{in}, func(i int) float32 {
 			return 2 * x[i/cols*cols+cols-1-i%cols]
 		}},
 	} {
@@ -49,7 +49,7 @@ func TestStreamedResults(t *testing.T) {
 			f := function(t, p.src, "f", Options{Threads: threads})
 			offset := 5*k + 1
 			clear(y)
-			part, err := room.Slice(runtime.Range{Start: int64(offset), Stop: int64(offset + len(x))})
+			part, err := room.Slice(tensor.Range{Start: int64(offset), Stop: int64(offset + len(x))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestStreamedResults(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer out.Close()
-			if err := f.CallInto(ctx, []*runtime.Tensor{out}, p.args...); err != nil {
+			if err := f.CallInto(ctx, []*tensor.Tensor{out}, p.args...); err != nil {
 				t.Fatal(err)
 			}
 			for i, got := range y {

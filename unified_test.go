@@ -14,6 +14,8 @@ import (
 	"healc/runtime/device/cuda"
 	"healc/runtime/device/cuda/cudatest"
 	"healc/runtime/device/sim"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 const unified = `
@@ -33,7 +35,7 @@ pub fn scalar(x: f32[4] on unified) -> f32 = +/(x)
 func TestUnified(t *testing.T) {
 	onDevices(t, unified, func(t *testing.T, m *Module, _ *strings.Builder) {
 		ctx, d := context.Background(), m.Device()
-		x := runtime.FromSlice([]float32{1, 2, 3, 4})
+		x := tensor.FromSlice([]float32{1, 2, 3, 4})
 		defer x.Close()
 		u, err := x.ToUnified(d)
 		if err != nil {
@@ -46,7 +48,7 @@ func TestUnified(t *testing.T) {
 		}
 		defer on.Close()
 		// The elements as the host sees them, without a copy where it can.
-		values := func(y *runtime.Tensor) []float32 {
+		values := func(y *tensor.Tensor) []float32 {
 			if y.Place() == types.OnDevice {
 				h, err := y.ToHost()
 				if err != nil {
@@ -61,13 +63,13 @@ func TestUnified(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer dense.Close()
-			v, err := runtime.Slice[float32](dense)
+			v, err := tensor.Slice[float32](dense)
 			if err != nil {
 				t.Fatal(err)
 			}
 			return append(out, v...)
 		}
-		want := func(what string, y *runtime.Tensor, at types.Place, v ...float32) {
+		want := func(what string, y *tensor.Tensor, at types.Place, v ...float32) {
 			t.Helper()
 			if y.Place() != at || (y.Device() == d) != (at != types.OnHost) || !slices.Equal(values(y), v) {
 				t.Errorf("%s: %v on %s, want %v on %s", what, values(y), y.Place(), v, at)
@@ -83,12 +85,12 @@ func TestUnified(t *testing.T) {
 		want("scalar", callOne(t, m, "scalar", u), types.OnHost, 10)
 
 		// The host writes, and the program sees it; the program changes it, and the host sees that.
-		v, err := runtime.Slice[float32](u)
+		v, err := tensor.Slice[float32](u)
 		if err != nil {
 			t.Fatal(err)
 		}
 		v[1] = 20
-		by := runtime.Scalar(float32(10))
+		by := tensor.Scalar(float32(10))
 		defer by.Close()
 		want("after the host wrote", callOne(t, m, "twice", u), types.OnUnified, 2, 40, 6, 8)
 		want("change", callOne(t, m, "change", u, by), types.OnUnified, 11, 30, 13, 14)
@@ -96,10 +98,10 @@ func TestUnified(t *testing.T) {
 			t.Errorf("the host sees %v", v)
 		}
 		var text strings.Builder
-		if err := runtime.Format(&text, u); err != nil || !slices.Equal(u.Bits(), runtime.FromSlice(v).Bits()) {
+		if err := tensor.Format(&text, u); err != nil || !slices.Equal(u.Bits(), tensor.FromSlice(v).Bits()) {
 			t.Errorf("the tensor is %s, %v", text.String(), err)
 		}
-		part, err := u.Slice(runtime.Range{Start: 1, Stop: 4, Step: 1})
+		part, err := u.Slice(tensor.Range{Start: 1, Stop: 4, Step: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,22 +125,22 @@ func TestUnified(t *testing.T) {
 		}
 
 		// Conversions between the three, and copies in all directions.
-		for _, to := range []func(*runtime.Tensor) (*runtime.Tensor, error){
-			func(x *runtime.Tensor) (*runtime.Tensor, error) { return x.ToHost() },
-			func(x *runtime.Tensor) (*runtime.Tensor, error) { return x.ToDevice(d) },
-			func(x *runtime.Tensor) (*runtime.Tensor, error) { return x.ToUnified(d) },
-			func(x *runtime.Tensor) (*runtime.Tensor, error) { return x.Clone() },
+		for _, to := range []func(*tensor.Tensor) (*tensor.Tensor, error){
+			func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.ToHost() },
+			func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.ToDevice(d) },
+			func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.ToUnified(d) },
+			func(x *tensor.Tensor) (*tensor.Tensor, error) { return x.Clone() },
 		} {
-			for _, from := range []*runtime.Tensor{x, on, u, part} {
+			for _, from := range []*tensor.Tensor{x, on, u, part} {
 				c, err := to(from)
 				if err != nil {
 					t.Fatal(err)
 				}
 				want("a copy", c, c.Place(), values(from)...)
-				for _, other := range []func() (*runtime.Tensor, error){
-					func() (*runtime.Tensor, error) { return runtime.New(types.F32, from.Shape...) },
-					func() (*runtime.Tensor, error) { return runtime.NewOn(d, types.F32, from.Shape...) },
-					func() (*runtime.Tensor, error) { return runtime.NewUnified(d, types.F32, from.Shape...) },
+				for _, other := range []func() (*tensor.Tensor, error){
+					func() (*tensor.Tensor, error) { return tensor.New(types.F32, from.Shape...) },
+					func() (*tensor.Tensor, error) { return tensor.NewOn(d, types.F32, from.Shape...) },
+					func() (*tensor.Tensor, error) { return tensor.NewUnified(d, types.F32, from.Shape...) },
 				} {
 					o, err := other()
 					if err != nil {
@@ -153,7 +155,7 @@ func TestUnified(t *testing.T) {
 				c.Close()
 			}
 		}
-		grid := runtime.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+		grid := tensor.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
 		defer grid.Close()
 		cols, err := grid.ColumnMajor()
 		if err != nil {
@@ -171,7 +173,7 @@ func TestUnified(t *testing.T) {
 		}
 		defer turned.Close()
 		want("rows", callOne(t, m, "rows", turned), types.OnUnified, 5, 7, 9)
-		empty, err := runtime.NewUnified(d, types.F32, 0)
+		empty, err := tensor.NewUnified(d, types.F32, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -180,23 +182,23 @@ func TestUnified(t *testing.T) {
 
 		// Places for results, and the errors of what is elsewhere.
 		twice, _ := m.Func("twice")
-		room, err := runtime.NewUnified(d, types.F32, 4)
+		room, err := tensor.NewUnified(d, types.F32, 4)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer room.Close()
-		if err := twice.CallInto(ctx, []*runtime.Tensor{room}, u); err != nil {
+		if err := twice.CallInto(ctx, []*tensor.Tensor{room}, u); err != nil {
 			t.Error(err)
 		}
 		want("into", room, types.OnUnified, 22, 60, 26, 28)
 		var bad *ArgumentError
 		for message, err := range map[string]error{
 			"argument `x` is on the host, and is declared `on unified`; ToUnified": twice.CallInto(ctx,
-				[]*runtime.Tensor{room}, x),
+				[]*tensor.Tensor{room}, x),
 			"argument `x` is on a device, and is declared `on unified`; ToUnified": twice.CallInto(ctx,
-				[]*runtime.Tensor{room}, on),
+				[]*tensor.Tensor{room}, on),
 			"result 0 is on a device, and is declared `on unified`; ToUnified": twice.CallInto(ctx,
-				[]*runtime.Tensor{on}, u),
+				[]*tensor.Tensor{on}, u),
 			"argument `y` is in unified memory, and is declared `on device`; ToDevice": func() error {
 				_, err := f.CallAll(ctx, u, u)
 				return err
@@ -227,14 +229,14 @@ func TestNoUnified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := runtime.NewDevice(opened)
+	d := memory.NewDevice(opened)
 	m, err := Compile(unified, Options{Backend: GPU, Device: d})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	x := runtime.FromSlice([]float32{1, 2})
-	var none *runtime.NoUnifiedError
+	x := tensor.FromSlice([]float32{1, 2})
+	var none *memory.NoUnifiedError
 	if _, err := x.ToUnified(d); !errors.As(err, &none) || !strings.Contains(err.Error(),
 		"PTX simulator has no unified memory") || !strings.Contains(err.Error(), "use `on device`") {
 		t.Errorf("a tensor: %v", err)
@@ -262,7 +264,7 @@ func TestPlainMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	x := runtime.FromSlice([]float32{3, 1})
+	x := tensor.FromSlice([]float32{3, 1})
 	on, err := x.ToDevice(gpu)
 	if err != nil {
 		t.Fatal(err)
@@ -274,7 +276,7 @@ func TestPlainMemory(t *testing.T) {
 	}
 	// Out of memory names both sizes, for managed memory as well.
 	var full *device.OutOfMemoryError
-	if _, err := runtime.NewUnified(gpu, types.F64, 1<<30); !errors.As(err, &full) || full.Bytes != 8<<30 ||
+	if _, err := tensor.NewUnified(gpu, types.F64, 1<<30); !errors.As(err, &full) || full.Bytes != 8<<30 ||
 		!strings.Contains(err.Error(), "available are") {
 		t.Errorf("8 GiB: %v", err)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	heal "healc"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // TestUpdates calls functions with `&mut` parameters: the arguments are changed where they are.
@@ -25,10 +25,10 @@ func TestUpdates(t *testing.T) {
 		if got := f.Signature(); !strings.Contains(got, "x: &mut f32[2, 3]") {
 			t.Errorf("the signature is %s", got)
 		}
-		y := runtime.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
+		y := tensor.FromSlice([]float32{1, 2, 3, 4, 5, 6}, 2, 3)
 		// The rows of x are every other row of something larger, whose other elements stay.
-		all := runtime.FromSlice(make([]float32, 12), 4, 3)
-		x, err := all.Slice(runtime.Range{Start: 0, Stop: 4, Step: 2})
+		all := tensor.FromSlice(make([]float32, 12), 4, 3)
+		x, err := all.Slice(tensor.Range{Start: 0, Stop: 4, Step: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -37,12 +37,12 @@ func TestUpdates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if v, _ := runtime.Slice[float32](first); v[0] != float32(call) {
+			if v, _ := tensor.Slice[float32](first); v[0] != float32(call) {
 				t.Errorf("%s: call %d gives %v", backend, call, v)
 			}
 			first.Close()
 		}
-		got, err := runtime.Slice[float32](all)
+		got, err := tensor.Slice[float32](all)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -52,13 +52,13 @@ func TestUpdates(t *testing.T) {
 			}
 		}
 		// Memory that is shared would make the result depend on the order of writes.
-		row := runtime.FromSlice([]float32{1, 2, 3}, 3)
+		row := tensor.FromSlice([]float32{1, 2, 3}, 3)
 		wide, err := row.Expand(2, 3)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, c := range []struct {
-			x, y *runtime.Tensor
+			x, y *tensor.Tensor
 			want string
 		}{{x, x, "shares memory with argument `y`"}, {wide, y, "axis 0 are one place"}} {
 			_, err := f.Call(context.Background(), c.x, c.y)
@@ -67,7 +67,7 @@ func TestUpdates(t *testing.T) {
 				t.Errorf("%s: the error is %v, want %q", backend, err, c.want)
 			}
 		}
-		for _, x := range []*runtime.Tensor{x, y, all, row, wide} {
+		for _, x := range []*tensor.Tensor{x, y, all, row, wide} {
 			x.Close()
 		}
 		m.Close()
@@ -90,12 +90,12 @@ func TestCallOfNoResult(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			x := runtime.FromSlice([]float32{1, 2, 3})
+			x := tensor.FromSlice([]float32{1, 2, 3})
 			defer x.Close()
 			if _, err := f.Call(context.Background(), x); err == nil || err.Error() != want {
 				t.Errorf("%s: %s: %v, want %s", backend, name, err, want)
 			}
-			if v, _ := runtime.Slice[float32](x); v[0] != 1 {
+			if v, _ := tensor.Slice[float32](x); v[0] != 1 {
 				t.Errorf("%s: %s has run, and x is %v", backend, name, v)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/tuneinsight/lattigo/v6/ring"
 	"healc"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 const channels = 8
@@ -94,12 +94,12 @@ func (f *field) flat(p ring.Poly) []int64 {
 	return out
 }
 
-func tensor(x []int64, shape ...int64) *runtime.Tensor {
+func tensorOf(x []int64, shape ...int64) *tensor.Tensor {
 	bits := make([]uint64, len(x))
 	for i, v := range x {
 		bits[i] = uint64(v)
 	}
-	t, err := runtime.FromBits(types.I64, shape, bits)
+	t, err := tensor.FromBits(types.I64, shape, bits)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func tensor(x []int64, shape ...int64) *runtime.Tensor {
 }
 
 // program is a call of function f of a source; the result is written to the same memory each time.
-func program(src string, threads int, args ...*runtime.Tensor) (func(), error) {
+func program(src string, threads int, args ...*tensor.Tensor) (func(), error) {
 	m, err := heal.Compile(src, heal.Options{Threads: threads})
 	if err != nil {
 		return nil, err
@@ -144,12 +144,12 @@ func rows() []row {
 	return append(out, chain(16384, 49), chain(16384, 60))
 }
 
-func order(n int) *runtime.Tensor {
+func order(n int) *tensor.Tensor {
 	x := make([]int64, n)
 	for i := range x {
 		x[i] = int64(i)
 	}
-	return tensor(x, int64(n))
+	return tensorOf(x, int64(n))
 }
 
 // transforms are the rows of the forward and the inverse transform.
@@ -165,8 +165,8 @@ func transforms(n, bits int) []row {
 		{name: fmt.Sprintf("ntt_n%d_b%d", n, bits),
 			heal: func(threads int) (func(), error) {
 				f := newField(n, bits)
-				return program(src, threads, tensor(f.flat(f.poly), 1, 1, k, m), tensor(f.p, k),
-					tensor(f.forward, k, m), order(n))
+				return program(src, threads, tensorOf(f.flat(f.poly), 1, 1, k, m), tensorOf(f.p, k),
+					tensorOf(f.forward, k, m), order(n))
 			},
 			lattigo: func(threads int) func() {
 				f := newField(n, bits)
@@ -179,8 +179,8 @@ func transforms(n, bits int) []row {
 		{name: fmt.Sprintf("intt_n%d_b%d", n, bits),
 			heal: func(threads int) (func(), error) {
 				f := newField(n, bits)
-				return program(back, threads, tensor(f.flat(f.poly), 1, 1, k, m), tensor(f.p, k),
-					tensor(f.backwards, k, m), tensor(f.inverse, k), order(n))
+				return program(back, threads, tensorOf(f.flat(f.poly), 1, 1, k, m), tensorOf(f.p, k),
+					tensorOf(f.backwards, k, m), tensorOf(f.inverse, k), order(n))
 			},
 			lattigo: func(threads int) func() {
 				f := newField(n, bits)
@@ -213,7 +213,8 @@ func vectors(bits int) []row {
 					for i := range x {
 						x[i], y[i] = rand.Int64N(p), rand.Int64N(p)
 					}
-					return program(src, threads, tensor(x, int64(size)), tensor(y, int64(size)), tensor([]int64{p}))
+					return program(src, threads, tensorOf(x, int64(size)), tensorOf(y, int64(size)),
+						tensorOf([]int64{p}))
 				},
 				lattigo: func(threads int) func() {
 					f := newField(1024, bits)
@@ -251,9 +252,9 @@ func chain(n, bits int) row {
 	return row{name: fmt.Sprintf("chain_n%d_b%d", n, bits), products: true,
 		heal: func(threads int) (func(), error) {
 			f := newField(n, bits)
-			return program(src, threads, tensor(f.flat(f.poly), 1, 1, k, m), tensor(f.flat(f.other), 1, 1, k, m),
-				tensor(f.p, k),
-				tensor(f.forward, k, m), tensor(f.backwards, k, m), tensor(f.inverse, k), order(n))
+			return program(src, threads, tensorOf(f.flat(f.poly), 1, 1, k, m), tensorOf(f.flat(f.other), 1, 1, k, m),
+				tensorOf(f.p, k),
+				tensorOf(f.forward, k, m), tensorOf(f.backwards, k, m), tensorOf(f.inverse, k), order(n))
 		},
 		lattigo: func(threads int) func() {
 			f := newField(n, bits)
@@ -276,13 +277,13 @@ func sums(n, m, bits int) []row {
 	big, small := fmt.Sprintf("i64[%d, %d, %d]", n, m, k), fmt.Sprintf("i64[%d, %d]", m, k)
 	in, out := []int64{int64(n), int64(m), k}, n*m*k
 	name := func(what string) string { return fmt.Sprintf("%s_%dx%dx%d_b%d", what, n, m, k, bits) }
-	operands := func() (p, a, b *runtime.Tensor) {
+	operands := func() (p, a, b *tensor.Tensor) {
 		moduli := newField(1024, bits).p[:k]
 		x, y := make([]int64, out), make([]int64, out)
 		for i := range x {
 			x[i], y[i] = rand.Int64N(moduli[i%k]), rand.Int64N(moduli[i%k])
 		}
-		return tensor(moduli, k), tensor(x, in...), tensor(y, in...)
+		return tensorOf(moduli, k), tensorOf(x, in...), tensorOf(y, in...)
 	}
 	sum := fmt.Sprintf("fn f(a: %s, p: i64[%d]) -> %s = axis_modsum(a, p, 0)", big, k, small)
 	lattigo := func(products bool) func(threads int) func() {
@@ -334,7 +335,7 @@ func sums(n, m, bits int) []row {
 			}
 			of := fmt.Sprintf("i64[%d, %d, %d, %d]", shape[0], shape[1], shape[2], shape[3])
 			src := fmt.Sprintf("fn f(a: %[1]s, b: %[1]s, p: i64[%[2]d]) -> %[3]s = %[4]s", of, k, result, sum)
-			return program(src, threads, tensor(x, shape...), tensor(y, shape...), tensor(moduli, k))
+			return program(src, threads, tensorOf(x, shape...), tensorOf(y, shape...), tensorOf(moduli, k))
 		}
 	}
 	return []row{

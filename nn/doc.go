@@ -2,7 +2,7 @@
 // the program that gives one float; the loss, its gradients and the updates are compiled code.
 //
 //	prog, err := heal.Compile(source, heal.Options{})
-//	model, err := nn.New(prog, "loss", map[string]*runtime.Tensor{"w": w, "b": b})
+//	model, err := nn.New(prog, "loss", map[string]*tensor.Tensor{"w": w, "b": b})
 //	opt, err := nn.NewSGD(model, nn.SGD{Rate: 0.1, Momentum: 0.9})
 //	for range steps {
 //		model.ZeroGrad()

@@ -7,7 +7,7 @@ import (
 
 	heal "healc"
 	"healc/nn"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // A line is fitted to points: the loss, its gradient and the updates are compiled from the source.
@@ -26,9 +26,9 @@ fn loss[N](slope: f32, shift: f32, x: f32[N], y: f32[N]) -> f32 = {
 		log.Fatal(err)
 	}
 	defer prog.Close()
-	zero := runtime.Scalar[float32](0)
+	zero := tensor.Scalar[float32](0)
 	defer zero.Close()
-	model, err := nn.New(prog, "loss", map[string]*runtime.Tensor{"slope": zero, "shift": zero})
+	model, err := nn.New(prog, "loss", map[string]*tensor.Tensor{"slope": zero, "shift": zero})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -39,7 +39,7 @@ fn loss[N](slope: f32, shift: f32, x: f32[N], y: f32[N]) -> f32 = {
 	}
 	defer opt.Close()
 
-	x, y := runtime.FromSlice([]float32{0, 1, 2, 3}), runtime.FromSlice([]float32{1, 3, 5, 7})
+	x, y := tensor.FromSlice([]float32{0, 1, 2, 3}), tensor.FromSlice([]float32{1, 3, 5, 7})
 	defer x.Close()
 	defer y.Close()
 	for step := range 40 {
@@ -56,14 +56,14 @@ fn loss[N](slope: f32, shift: f32, x: f32[N], y: f32[N]) -> f32 = {
 		}
 	}
 
-	four := runtime.FromSlice([]float32{4})
+	four := tensor.FromSlice([]float32{4})
 	defer four.Close()
 	out, err := model.Forward(ctx, "line", four)
 	if err != nil {
 		log.Fatal(err)
 	}
 	defer out[0].Close()
-	v, err := runtime.Slice[float32](out[0])
+	v, err := tensor.Slice[float32](out[0])
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,7 +6,8 @@ import (
 	"slices"
 	"strings"
 
-	"healc/runtime"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // Save writes the values of the parameters, under their names, to a .npz or .safetensors file, as the path says. A file
@@ -17,10 +18,10 @@ func (m *Module) Save(path string) error { return save(path, m.tensors()) }
 // shape for each parameter, and no others. After an error the parameters are what they were.
 func (m *Module) Load(path string) error { return load(path, m.tensors()) }
 
-func (m *Module) tensors() []runtime.NamedTensor {
-	var out []runtime.NamedTensor
+func (m *Module) tensors() []tensorfile.NamedTensor {
+	var out []tensorfile.NamedTensor
 	for _, p := range m.params {
-		out = append(out, runtime.NamedTensor{Name: p.Name, Tensor: p.Value})
+		out = append(out, tensorfile.NamedTensor{Name: p.Name, Tensor: p.Value})
 	}
 	return out
 }
@@ -28,16 +29,16 @@ func (m *Module) tensors() []runtime.NamedTensor {
 // reader is an open file of tensors.
 type reader interface {
 	Names() []string
-	Read(name string) (*runtime.Tensor, error)
+	Read(name string) (*tensor.Tensor, error)
 	Close() error
 }
 
-func save(path string, tensors []runtime.NamedTensor) error {
+func save(path string, tensors []tensorfile.NamedTensor) error {
 	switch ext := filepath.Ext(path); ext {
 	case ".npz":
-		return runtime.WriteNpzFile(path, false, tensors...)
+		return tensorfile.WriteNpzFile(path, false, tensors...)
 	case ".safetensors":
-		return runtime.WriteSafetensorsFile(path, nil, tensors...)
+		return tensorfile.WriteSafetensorsFile(path, nil, tensors...)
 	default:
 		return unknownFormat(path, ext)
 	}
@@ -46,9 +47,9 @@ func save(path string, tensors []runtime.NamedTensor) error {
 func open(path string) (reader, error) {
 	switch ext := filepath.Ext(path); ext {
 	case ".npz":
-		return runtime.OpenNpz(path)
+		return tensorfile.OpenNpz(path)
 	case ".safetensors":
-		return runtime.OpenSafetensors(path)
+		return tensorfile.OpenSafetensors(path)
 	default:
 		return nil, unknownFormat(path, ext)
 	}
@@ -59,7 +60,7 @@ func unknownFormat(path, ext string) error {
 }
 
 // load fills tensors from a file that has these and no others. They are written when all of them are there.
-func load(path string, tensors []runtime.NamedTensor) error {
+func load(path string, tensors []tensorfile.NamedTensor) error {
 	file, err := open(path)
 	if err != nil {
 		return err
@@ -68,7 +69,7 @@ func load(path string, tensors []runtime.NamedTensor) error {
 	if err := sameNames(path, file.Names(), tensors); err != nil {
 		return err
 	}
-	values := make([]*runtime.Tensor, len(tensors))
+	values := make([]*tensor.Tensor, len(tensors))
 	defer func() {
 		for _, v := range values {
 			v.Close()
@@ -91,7 +92,7 @@ func load(path string, tensors []runtime.NamedTensor) error {
 }
 
 // sameNames compares the names in a file with those that are needed.
-func sameNames(path string, have []string, tensors []runtime.NamedTensor) error {
+func sameNames(path string, have []string, tensors []tensorfile.NamedTensor) error {
 	var need, missing, extra []string
 	for _, x := range tensors {
 		need = append(need, x.Name)

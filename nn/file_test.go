@@ -13,24 +13,24 @@ import (
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/nn"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // ofFloats is a tensor of a float type.
-func ofFloats(t *testing.T, d types.DType, v []float64, shape ...int64) *runtime.Tensor {
+func ofFloats(t *testing.T, d types.DType, v []float64, shape ...int64) *tensor.Tensor {
 	t.Helper()
 	bits := make([]uint64, len(v))
 	for i, x := range v {
 		bits[i] = scalar.FloatBits(d, x)
 	}
-	x, err := runtime.FromBits(d, shape, bits)
+	x, err := tensor.FromBits(d, shape, bits)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return x
 }
 
-func toFloats(x *runtime.Tensor) []float64 {
+func toFloats(x *tensor.Tensor) []float64 {
 	var out []float64
 	for _, b := range x.Bits() {
 		out = append(out, scalar.FloatValue(x.DType, b))
@@ -42,8 +42,8 @@ func toFloats(x *runtime.Tensor) []float64 {
 const everyFloat = "fn f(a: f32[2, 3], b: f64[3], c: (f16, f16[1, 2]), d: f32[0]) -> f64 = { let (p, q) = c; " +
 	"(sum(a) as f64) + sum(b * b) + (p as f64) + (sum(q) as f64) + (sum(d) as f64) }\n"
 
-func everyValue(t *testing.T, scale float64) map[string]*runtime.Tensor {
-	return map[string]*runtime.Tensor{
+func everyValue(t *testing.T, scale float64) map[string]*tensor.Tensor {
+	return map[string]*tensor.Tensor{
 		"a":   ofFloats(t, types.F32, []float64{scale, 2, math.Inf(1), math.Copysign(0, -1), 1e-40, 7}, 2, 3),
 		"b":   ofFloats(t, types.F64, []float64{scale, math.Pi, -1e300}, 3),
 		"c.0": ofFloats(t, types.F16, []float64{scale}), "c.1": ofFloats(t, types.F16, []float64{6e-8, 65504}, 1, 2),
@@ -83,7 +83,7 @@ func TestFiles(t *testing.T) {
 func TestBF16Files(t *testing.T) {
 	leaks(t)
 	prog := compile(t, "fn f(a: bf16[2]) -> bf16 = sum(a)\n", heal.Options{})
-	m := module(t, prog, "f", map[string]*runtime.Tensor{"a": ofFloats(t, types.BF16, []float64{1.5, -3}, 2)})
+	m := module(t, prog, "f", map[string]*tensor.Tensor{"a": ofFloats(t, types.BF16, []float64{1.5, -3}, 2)})
 	path := filepath.Join(t.TempDir(), "m.safetensors")
 	if err := m.Save(path); err != nil {
 		t.Fatal(err)
@@ -139,11 +139,11 @@ func TestWrongFiles(t *testing.T) {
 	prog := compile(t,
 		"fn f(w: f32[2], b: f32) -> f32 = sum(w) + b\nfn g(w: f32[2]) -> f32 = sum(w)\n"+
 			"fn h(w: f32[3], b: f32) -> f32 = sum(w) + b\nfn k(w: f64[2], b: f32) -> f64 = sum(w)\n", heal.Options{})
-	one := func() *runtime.Tensor { return runtime.Scalar[float32](1) }
-	m := module(t, prog, "f", map[string]*runtime.Tensor{"w": tensor(t, []float32{7, 8}), "b": one()})
-	g := module(t, prog, "g", map[string]*runtime.Tensor{"w": tensor(t, []float32{1, 2})})
-	h := module(t, prog, "h", map[string]*runtime.Tensor{"w": tensor(t, []float32{1, 2, 3}), "b": one()})
-	k := module(t, prog, "k", map[string]*runtime.Tensor{"w": ofFloats(t, types.F64, []float64{1, 2}, 2), "b": one()})
+	one := func() *tensor.Tensor { return tensor.Scalar[float32](1) }
+	m := module(t, prog, "f", map[string]*tensor.Tensor{"w": f32s(t, []float32{7, 8}), "b": one()})
+	g := module(t, prog, "g", map[string]*tensor.Tensor{"w": f32s(t, []float32{1, 2})})
+	h := module(t, prog, "h", map[string]*tensor.Tensor{"w": f32s(t, []float32{1, 2, 3}), "b": one()})
+	k := module(t, prog, "k", map[string]*tensor.Tensor{"w": ofFloats(t, types.F64, []float64{1, 2}, 2), "b": one()})
 	for _, ext := range []string{".npz", ".safetensors"} {
 		path := filepath.Join(t.TempDir(), "m"+ext)
 		want := func(what string) {

@@ -6,19 +6,19 @@ import (
 	"strings"
 
 	"healc/ir/scalar"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // Graph is the loss of some inputs, at the values that the parameters have when it is computed. It holds the inputs,
 // which must stay open as long as it is used.
 type Graph struct {
 	m      *Module
-	inputs []*runtime.Tensor
+	inputs []*tensor.Tensor
 }
 
 // Loss is the loss of the inputs, which are the parameters of the loss that are not trained, in order. Nothing is
 // computed yet.
-func (m *Module) Loss(inputs ...*runtime.Tensor) *Graph { return &Graph{m, inputs} }
+func (m *Module) Loss(inputs ...*tensor.Tensor) *Graph { return &Graph{m, inputs} }
 
 // Value computes the loss, and no gradient.
 func (g *Graph) Value(ctx context.Context) (float64, error) {
@@ -59,7 +59,7 @@ func (g *Graph) Backward(ctx context.Context) (float64, error) {
 }
 
 // addInto adds the gradients to what is there.
-func (m *Module) addInto(ctx context.Context, args []*runtime.Tensor) error {
+func (m *Module) addInto(ctx context.Context, args []*tensor.Tensor) error {
 	if m.add == nil {
 		var err error
 		if m.add, err = m.prog.AddGradient(m.loss.Name(), m.names()...); err != nil {
@@ -74,7 +74,7 @@ func (m *Module) addInto(ctx context.Context, args []*runtime.Tensor) error {
 }
 
 // arguments are those of the loss. The list is the module's, and lasts until the next call.
-func (g *Graph) arguments() ([]*runtime.Tensor, error) {
+func (g *Graph) arguments() ([]*tensor.Tensor, error) {
 	m := g.m
 	if len(g.inputs) != len(m.inputs) {
 		return nil, fmt.Errorf("%s: beside the module's parameters it takes %d inputs (%s), and %d were given",
@@ -93,7 +93,7 @@ func (g *Graph) arguments() ([]*runtime.Tensor, error) {
 }
 
 // floatOf is the value of a scalar of any float type.
-func floatOf(t *runtime.Tensor) float64 {
+func floatOf(t *tensor.Tensor) float64 {
 	bits, err := t.At()
 	if err != nil {
 		panic("BUG: a scalar of the module: " + err.Error())

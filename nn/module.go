@@ -10,21 +10,21 @@ import (
 
 	heal "healc"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // Parameter is a tensor that is trained. Both tensors are row-major and belong to the module.
 type Parameter struct {
 	Name  string
-	Value *runtime.Tensor
+	Value *tensor.Tensor
 
-	grad *runtime.Tensor
+	grad *tensor.Tensor
 	zero bool // grad is to be read as zeros, whatever it holds
 }
 
 // Grad is the sum of the gradients since ZeroGrad, of the type and shape of Value. What is written into it, such as
 // gradients that are clipped, is what the next step of an optimizer takes.
-func (p *Parameter) Grad() *runtime.Tensor {
+func (p *Parameter) Grad() *tensor.Tensor {
 	if p.zero {
 		_ = p.grad.Clear() // its only error is that of a closed module, which any use of the tensor has, too
 		p.zero = false
@@ -40,10 +40,10 @@ type Module struct {
 	forward *heal.Func // the loss and its gradients
 	add     *heal.Func // the loss, and its gradients added to tensors; nil until one is needed
 	params  []*Parameter
-	takes   []heal.Param      // the parameters of the loss
-	inputs  []string          // those that are no Parameter, in order
-	args    []*runtime.Tensor // of a call of forward or add, kept from call to call
-	out     []*runtime.Tensor // its results: the value of the loss, then all gradients
+	takes   []heal.Param     // the parameters of the loss
+	inputs  []string         // those that are no Parameter, in order
+	args    []*tensor.Tensor // of a call of forward or add, kept from call to call
+	out     []*tensor.Tensor // its results: the value of the loss, then all gradients
 
 	mu    sync.Mutex
 	slots map[string][]*Parameter // of the functions that Forward has met: the Parameter for each parameter, or nil
@@ -55,7 +55,7 @@ type Module struct {
 // inputs.
 //
 // The error is a *diag.List when the loss has no gradient. Close the module before prog.
-func New(prog *heal.Module, loss string, values map[string]*runtime.Tensor) (*Module, error) {
+func New(prog *heal.Module, loss string, values map[string]*tensor.Tensor) (*Module, error) {
 	f, err := prog.Func(loss)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func New(prog *heal.Module, loss string, values map[string]*runtime.Tensor) (*Mo
 		if param.Value, err = v.Clone(); err != nil {
 			return fail(err)
 		}
-		if param.grad, err = runtime.New(v.DType, v.Shape...); err != nil {
+		if param.grad, err = tensor.New(v.DType, v.Shape...); err != nil {
 			return fail(err)
 		}
 	}
@@ -97,11 +97,11 @@ func New(prog *heal.Module, loss string, values map[string]*runtime.Tensor) (*Mo
 	if m.forward, err = prog.Gradient(loss, m.names()...); err != nil {
 		return fail(err)
 	}
-	value, err := runtime.New(f.Results()[0].Elem)
+	value, err := tensor.New(f.Results()[0].Elem)
 	if err != nil {
 		return fail(err)
 	}
-	m.out = []*runtime.Tensor{value}
+	m.out = []*tensor.Tensor{value}
 	for _, p := range m.params {
 		m.out = append(m.out, p.grad)
 	}
@@ -109,7 +109,7 @@ func New(prog *heal.Module, loss string, values map[string]*runtime.Tensor) (*Mo
 }
 
 // fits says why a tensor cannot be the value of a parameter; dims are the shape parameters that are known already.
-func fits(v *runtime.Tensor, p heal.Param, dims map[string]int64) error {
+func fits(v *tensor.Tensor, p heal.Param, dims map[string]int64) error {
 	if v == nil {
 		return fmt.Errorf("is nil")
 	}
@@ -187,7 +187,7 @@ func (m *Module) ZeroGrad() {
 
 // Forward calls a function of the program. Parameters of it that are called like one of the module's take that one's
 // value; inputs are the others, in order. The results belong to the caller.
-func (m *Module) Forward(ctx context.Context, function string, inputs ...*runtime.Tensor) ([]*runtime.Tensor, error) {
+func (m *Module) Forward(ctx context.Context, function string, inputs ...*tensor.Tensor) ([]*tensor.Tensor, error) {
 	f, args, err := m.bind(function, inputs)
 	if err != nil {
 		return nil, err
@@ -196,8 +196,8 @@ func (m *Module) Forward(ctx context.Context, function string, inputs ...*runtim
 }
 
 // ForwardInto is Forward with the results written into out, as heal's CallInto does.
-func (m *Module) ForwardInto(ctx context.Context, out []*runtime.Tensor, function string,
-	inputs ...*runtime.Tensor) error {
+func (m *Module) ForwardInto(ctx context.Context, out []*tensor.Tensor, function string,
+	inputs ...*tensor.Tensor) error {
 	f, args, err := m.bind(function, inputs)
 	if err != nil {
 		return err
@@ -206,7 +206,7 @@ func (m *Module) ForwardInto(ctx context.Context, out []*runtime.Tensor, functio
 }
 
 // bind puts the arguments of a call of Forward together.
-func (m *Module) bind(function string, inputs []*runtime.Tensor) (*heal.Func, []*runtime.Tensor, error) {
+func (m *Module) bind(function string, inputs []*tensor.Tensor) (*heal.Func, []*tensor.Tensor, error) {
 	f, err := m.prog.Func(function)
 	if err != nil {
 		return nil, nil, err
@@ -220,7 +220,7 @@ func (m *Module) bind(function string, inputs []*runtime.Tensor) (*heal.Func, []
 		m.slots[function] = slots
 	}
 	m.mu.Unlock()
-	args := make([]*runtime.Tensor, len(slots))
+	args := make([]*tensor.Tensor, len(slots))
 	rest := inputs
 	for i, p := range slots {
 		switch {

@@ -12,7 +12,9 @@ import (
 	"healc/internal/testhook"
 	"healc/lang/types"
 	"healc/nn"
-	"healc/runtime"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 var ctx = context.Background()
@@ -20,9 +22,9 @@ var ctx = context.Background()
 // leaks fails the test when tensors are still open at its end. It comes before what is closed by Cleanup.
 func leaks(t *testing.T) {
 	t.Helper()
-	before := runtime.LiveBytes()
+	before := memory.LiveBytes()
 	t.Cleanup(func() {
-		if n := runtime.LiveBytes() - before; n != 0 {
+		if n := memory.LiveBytes() - before; n != 0 {
 			t.Errorf("%d bytes are still in use", n)
 		}
 	})
@@ -39,7 +41,7 @@ func compile(t *testing.T, source string, opts heal.Options) *heal.Module {
 }
 
 // module makes a module of values that it closes.
-func module(t *testing.T, prog *heal.Module, loss string, values map[string]*runtime.Tensor) *nn.Module {
+func module(t *testing.T, prog *heal.Module, loss string, values map[string]*tensor.Tensor) *nn.Module {
 	t.Helper()
 	m, err := nn.New(prog, loss, values)
 	for _, v := range values {
@@ -52,10 +54,10 @@ func module(t *testing.T, prog *heal.Module, loss string, values map[string]*run
 	return m
 }
 
-// tensor is an f32 of these numbers.
-func tensor(t *testing.T, v []float32, shape ...int) *runtime.Tensor {
+// f32s is an f32 of these numbers.
+func f32s(t *testing.T, v []float32, shape ...int) *tensor.Tensor {
 	t.Helper()
-	x := runtime.FromSlice(v, shape...)
+	x := tensor.FromSlice(v, shape...)
 	if err := x.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +79,7 @@ func wantGrad(t *testing.T, m *nn.Module, name string, want ...float64) {
 }
 
 // wantFloats compares to within 1e-6 of the largest.
-func wantFloats(t *testing.T, what string, x *runtime.Tensor, want ...float64) {
+func wantFloats(t *testing.T, what string, x *tensor.Tensor, want ...float64) {
 	t.Helper()
 	bits := x.Bits()
 	scale := 1.0
@@ -89,7 +91,7 @@ func wantFloats(t *testing.T, what string, x *runtime.Tensor, want ...float64) {
 		ok = math.Abs(float64(math.Float32frombits(uint32(bits[i])))-want[i]) <= 1e-6*scale
 	}
 	if !ok {
-		v, err := runtime.Slice[float32](x)
+		v, err := tensor.Slice[float32](x)
 		t.Errorf("%s is %v, want %v (%v)", what, v, want, err)
 	}
 }
@@ -103,8 +105,8 @@ func TestBackwardAccumulates(t *testing.T) {
 		t.Run(backend, func(t *testing.T) {
 			leaks(t)
 			prog := compile(t, "fn f(x: f32, y: f32) -> f32 = x * y + x\n", heal.Options{Backend: backend})
-			m := module(t, prog, "f", map[string]*runtime.Tensor{"x": runtime.Scalar[float32](2),
-				"y": runtime.Scalar[float32](3)})
+			m := module(t, prog, "f", map[string]*tensor.Tensor{"x": tensor.Scalar[float32](2),
+				"y": tensor.Scalar[float32](3)})
 			wantGrad(t, m, "x", 0)
 			g := m.Loss()
 			if v, err := g.Value(ctx); err != nil || v != 8 {
@@ -144,17 +146,17 @@ fn row[M, N](a: f32[M, N], b: f32[N]) -> f32 = sum(a .* b)
 		t.Run(backend, func(t *testing.T) {
 			leaks(t)
 			prog := compile(t, source, heal.Options{Backend: backend})
-			b := tensor(t, []float32{1, 1, 1, 1}, 2, 2)
+			b := f32s(t, []float32{1, 1, 1, 1}, 2, 2)
 			defer b.Close()
-			m := module(t, prog, "mse", map[string]*runtime.Tensor{"a": tensor(t, []float32{1, 2, 3, 5}, 2, 2)})
+			m := module(t, prog, "mse", map[string]*tensor.Tensor{"a": f32s(t, []float32{1, 2, 3, 5}, 2, 2)})
 			if v := backward(t, m.Loss(b)); v != (0+1+4+16)/4.0 {
 				t.Errorf("mse is %v", v)
 			}
 			wantGrad(t, m, "a", 0, 0.5, 1, 2)
 
-			classes := runtime.FromSlice([]int32{2, 1})
+			classes := tensor.FromSlice([]int32{2, 1})
 			defer classes.Close()
-			m = module(t, prog, "entropy", map[string]*runtime.Tensor{"scores": tensor(t, []float32{1, 2, 3, 1, 2, 3},
+			m = module(t, prog, "entropy", map[string]*tensor.Tensor{"scores": f32s(t, []float32{1, 2, 3, 1, 2, 3},
 				2, 3)})
 			for n := 1.0; n <= 2; n++ {
 				if v := backward(t, m.Loss(classes)); math.Abs(v-0.907605946) > 1e-6 {
@@ -163,14 +165,14 @@ fn row[M, N](a: f32[M, N], b: f32[N]) -> f32 = sum(a .* b)
 				wantGrad(t, m, "scores", n*p[0]/2, n*p[1]/2, n*(p[2]-1)/2, n*p[0]/2, n*(p[1]-1)/2, n*p[2]/2)
 			}
 
-			m = module(t, prog, "sigmoid1", map[string]*runtime.Tensor{"x": runtime.Scalar[float32](0)})
+			m = module(t, prog, "sigmoid1", map[string]*tensor.Tensor{"x": tensor.Scalar[float32](0)})
 			if v := backward(t, m.Loss()); v != 0.5 {
 				t.Errorf("the sigmoid of 0 is %v", v)
 			}
 			wantGrad(t, m, "x", 0.25)
 
-			m = module(t, prog, "row", map[string]*runtime.Tensor{"a": tensor(t, []float32{1, 2, 3, 4}, 2, 2),
-				"b": tensor(t, []float32{10, 100})})
+			m = module(t, prog, "row", map[string]*tensor.Tensor{"a": f32s(t, []float32{1, 2, 3, 4}, 2, 2),
+				"b": f32s(t, []float32{10, 100})})
 			backward(t, m.Loss())
 			wantGrad(t, m, "a", 10, 100, 10, 100)
 			wantGrad(t, m, "b", 4, 6)
@@ -192,22 +194,22 @@ fn loss[B, I, H, O](w1: f32[I, H], b1: f32[H], out: (f32[H, O], f32[O]), x: f32[
 `
 
 // random is a uniform tensor around 0.
-func random(t *testing.T, seed uint64, shape ...int64) *runtime.Tensor {
+func random(t *testing.T, seed uint64, shape ...int64) *tensor.Tensor {
 	t.Helper()
-	x, err := runtime.Randn(types.F32, seed, shape...)
+	x, err := tensor.Randn(types.F32, seed, shape...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return x
 }
 
-func netValues(t *testing.T) map[string]*runtime.Tensor {
-	return map[string]*runtime.Tensor{"w1": random(t, 1, 2, 16), "b1": random(t, 2, 16), "out.0": random(t, 3, 16, 2),
+func netValues(t *testing.T) map[string]*tensor.Tensor {
+	return map[string]*tensor.Tensor{"w1": random(t, 1, 2, 16), "b1": random(t, 2, 16), "out.0": random(t, 3, 16, 2),
 		"out.1": random(t, 4, 2)}
 }
 
 // rings are points of the plane, and whether they are far from the origin.
-func rings(t *testing.T, n int) (x, y *runtime.Tensor) {
+func rings(t *testing.T, n int) (x, y *tensor.Tensor) {
 	points := make([]float32, 0, 2*n)
 	classes := make([]int32, n)
 	for i := range n {
@@ -215,7 +217,7 @@ func rings(t *testing.T, n int) (x, y *runtime.Tensor) {
 		points = append(points, float32(radius*math.Cos(angle)), float32(radius*math.Sin(angle)))
 		classes[i] = int32(i % 2)
 	}
-	return tensor(t, points, n, 2), runtime.FromSlice(classes)
+	return f32s(t, points, n, 2), tensor.FromSlice(classes)
 }
 
 // optimizers by name.
@@ -234,7 +236,7 @@ var optimizers = []struct {
 }
 
 // train takes steps and returns the losses.
-func train(t *testing.T, m *nn.Module, opt *nn.Optimizer, steps int, inputs ...*runtime.Tensor) []float64 {
+func train(t *testing.T, m *nn.Module, opt *nn.Optimizer, steps int, inputs ...*tensor.Tensor) []float64 {
 	t.Helper()
 	var losses []float64
 	for range steps {
@@ -294,7 +296,7 @@ func TestTrainingConverges(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				scores, err := runtime.Slice[float32](out[0])
+				scores, err := tensor.Slice[float32](out[0])
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -342,7 +344,7 @@ func TestUpdates(t *testing.T) {
 				leaks(t)
 				prog := compile(t, fmt.Sprintf("fn f(w: %s[3, 2]) -> %s = sum(w * w) * 0.5\n", d, d), heal.Options{})
 				start := []float64{1, -2, 0.5, 4, -0.25, 0}
-				m := module(t, prog, "f", map[string]*runtime.Tensor{"w": ofFloats(t, d, start, 3, 2)})
+				m := module(t, prog, "f", map[string]*tensor.Tensor{"w": ofFloats(t, d, start, 3, 2)})
 				opt, err := c.make(m)
 				if err != nil {
 					t.Fatal(err)
@@ -370,12 +372,12 @@ func TestUpdates(t *testing.T) {
 func TestEmptyAndStrided(t *testing.T) {
 	leaks(t)
 	prog := compile(t, "fn f[M, N](e: f32[0, N], w: f32[M, N]) -> f32 = sum(w * w) + sum(e)\n", heal.Options{})
-	whole := tensor(t, []float32{1, 2, 3, 4, 5, 6}, 2, 3)
+	whole := f32s(t, []float32{1, 2, 3, 4, 5, 6}, 2, 3)
 	turned, err := whole.Transpose()
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := module(t, prog, "f", map[string]*runtime.Tensor{"w": turned, "e": tensor(t, nil, 0, 2)})
+	m := module(t, prog, "f", map[string]*tensor.Tensor{"w": turned, "e": f32s(t, nil, 0, 2)})
 	whole.Close() // the module has copies
 	opt, err := nn.NewAdam(m, nn.Adam{Rate: 0.5})
 	if err != nil {
@@ -394,14 +396,14 @@ func TestEmptyAndStrided(t *testing.T) {
 func TestParametersAreOnTheHost(t *testing.T) {
 	leaks(t)
 	prog := compile(t, "fn f(w: f32[2]) -> f32 = sum(w * w)\n", heal.Options{Backend: heal.PTXSim})
-	w := tensor(t, []float32{1, 2})
+	w := f32s(t, []float32{1, 2})
 	defer w.Close()
 	there, err := w.ToDevice(prog.Device())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer there.Close()
-	if m, err := nn.New(prog, "f", map[string]*runtime.Tensor{"w": there}); err == nil ||
+	if m, err := nn.New(prog, "f", map[string]*tensor.Tensor{"w": there}); err == nil ||
 		!strings.Contains(err.Error(), "the value of `w` is on a device") {
 		t.Errorf("a value on a device: %v, %v", m, err)
 	}
@@ -419,10 +421,10 @@ func TestStepsTakeNoMemory(t *testing.T) {
 	}
 	defer opt.Close()
 	train(t, m, opt, 2, x, y)
-	runtime.ResetPeak()
-	before := runtime.LiveBytes()
+	memory.ResetPeak()
+	before := memory.LiveBytes()
 	train(t, m, opt, 3, x, y)
-	if got := runtime.PeakBytes() - before; got != 0 {
+	if got := memory.PeakBytes() - before; got != 0 {
 		t.Errorf("three steps took %d bytes", got)
 	}
 }
@@ -434,14 +436,14 @@ fn loss[N](w: f32[N, N], b: f32[N], x: f32[N], i: i32) -> f32 = sum(w @ x + b) +
 fn wide(w: f32[2]) -> f32[2] = w
 fn predict[N](w: f32[N, N], x: f32[N]) -> f32[N] = w @ x
 `, heal.Options{})
-	w, b := tensor(t, []float32{1, 2, 3, 4}, 2, 2), tensor(t, []float32{1, 2})
+	w, b := f32s(t, []float32{1, 2, 3, 4}, 2, 2), f32s(t, []float32{1, 2})
 	defer w.Close()
 	defer b.Close()
-	three := tensor(t, []float32{1, 2, 3})
+	three := f32s(t, []float32{1, 2, 3})
 	defer three.Close()
-	closed := tensor(t, []float32{1})
+	closed := f32s(t, []float32{1})
 	closed.Close()
-	type values = map[string]*runtime.Tensor
+	type values = map[string]*tensor.Tensor
 	for _, c := range []struct {
 		loss   string
 		values values
@@ -461,21 +463,21 @@ fn predict[N](w: f32[N, N], x: f32[N]) -> f32[N] = w @ x
 			t.Errorf("%s: %v, %v, want %q", c.loss, m, err, c.want)
 		}
 	}
-	i := runtime.Scalar[int32](1)
+	i := tensor.Scalar[int32](1)
 	defer i.Close()
 	if _, err := nn.New(prog, "loss", values{"i": i}); err == nil ||
 		!strings.Contains(err.Error(), "only floats have derivatives") {
 		t.Errorf("an integer parameter: %v", err)
 	}
-	m := module(t, prog, "loss", values{"w": tensor(t, []float32{1, 2, 3, 4}, 2, 2), "b": tensor(t, []float32{1, 2})})
+	m := module(t, prog, "loss", values{"w": f32s(t, []float32{1, 2, 3, 4}, 2, 2), "b": f32s(t, []float32{1, 2})})
 	backward(t, m.Loss(b, i))
 	for _, c := range []struct {
-		inputs []*runtime.Tensor
+		inputs []*tensor.Tensor
 		want   string
 	}{
 		{nil, "it takes 2 inputs (x, i), and 0 were given"},
-		{[]*runtime.Tensor{three, i}, "N"},
-		{[]*runtime.Tensor{b, b}, "argument `i` is f32[2]"},
+		{[]*tensor.Tensor{three, i}, "N"},
+		{[]*tensor.Tensor{b, b}, "argument `i` is f32[2]"},
 	} {
 		if _, err := m.Loss(c.inputs...).Value(ctx); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("inputs %v: %v, want %q", c.inputs, err, c.want)
@@ -489,7 +491,7 @@ fn predict[N](w: f32[N, N], x: f32[N]) -> f32[N] = w @ x
 		t.Errorf("no function: %v", err)
 	}
 	// A program that fails leaves no gradients.
-	five := runtime.Scalar[int32](5)
+	five := tensor.Scalar[int32](5)
 	defer five.Close()
 	if _, err := m.Loss(b, five).Backward(ctx); err == nil ||
 		!strings.Contains(err.Error(), "index 5 is out of range") {
@@ -530,8 +532,8 @@ func TestClosed(t *testing.T) {
 	prog := compile(t,
 		"fn line[N](slope: f32, x: f32[N]) -> f32[N] = slope * x\n"+
 			"fn loss[N](slope: f32, x: f32[N]) -> f32 = +/(line(slope, x))\n", heal.Options{})
-	m := module(t, prog, "loss", map[string]*runtime.Tensor{"slope": runtime.Scalar(float32(2))})
-	x := tensor(t, []float32{1, 2})
+	m := module(t, prog, "loss", map[string]*tensor.Tensor{"slope": tensor.Scalar(float32(2))})
+	x := f32s(t, []float32{1, 2})
 	defer x.Close()
 	if _, err := m.Loss(x).Backward(ctx); err != nil {
 		t.Fatal(err)
@@ -551,7 +553,7 @@ func TestClosed(t *testing.T) {
 			t.Errorf("%s of a closed module: %v", what, err)
 		}
 	}
-	kept, err := runtime.OpenNpz(path)
+	kept, err := tensorfile.OpenNpz(path)
 	if err != nil {
 		t.Fatal(err)
 	}

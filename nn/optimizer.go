@@ -9,7 +9,8 @@ import (
 	heal "healc"
 	"healc/ir/scalar"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // Optimizer changes the parameters of a module along their gradients, as module optim of the library does in a program.
@@ -18,30 +19,30 @@ type Optimizer struct {
 	Rate float64 // the learning rate of the steps to come
 
 	rule    rule
-	steps   *runtime.Tensor // how many were made, an i64
+	steps   *tensor.Tensor // how many were made, an i64
 	kinds   map[types.DType]*kind
 	updates []update // one for each parameter
-	states  []runtime.NamedTensor
-	views   []*runtime.Tensor
+	states  []tensorfile.NamedTensor
+	views   []*tensor.Tensor
 }
 
 // kind is the compiled rule for one type of parameters.
 type kind struct {
 	prog *heal.Module
 	f    *heal.Func
-	rate *runtime.Tensor
-	step *runtime.Tensor // an i32
+	rate *tensor.Tensor
+	step *tensor.Tensor // an i32
 }
 
 // update is the step of one parameter. The first two arguments are its value and its gradient; all tensors are vectors.
 type update struct {
 	p    *Parameter
 	f    *heal.Func
-	args []*runtime.Tensor
+	args []*tensor.Tensor
 }
 
 func newOptimizer(m *Module, rate float64, r rule) (*Optimizer, error) {
-	o := &Optimizer{Rate: rate, rule: r, kinds: map[types.DType]*kind{}, steps: runtime.Scalar[int64](0)}
+	o := &Optimizer{Rate: rate, rule: r, kinds: map[types.DType]*kind{}, steps: tensor.Scalar[int64](0)}
 	for _, p := range m.params {
 		if err := o.add(m.prog.Options(), p); err != nil {
 			o.Close()
@@ -70,7 +71,7 @@ func (o *Optimizer) add(opts heal.Options, p *Parameter) error {
 		}
 	}
 	u := update{p: p, f: k.f}
-	vector := func(t *runtime.Tensor) error {
+	vector := func(t *tensor.Tensor) error {
 		v, err := t.Reshape(t.Elems())
 		if err == nil {
 			o.views = append(o.views, v)
@@ -85,11 +86,11 @@ func (o *Optimizer) add(opts heal.Options, p *Parameter) error {
 		return err
 	}
 	for _, s := range o.rule.states {
-		t, err := runtime.Zeros(computeType(p.Value.DType), p.Value.Shape...)
+		t, err := tensor.Zeros(computeType(p.Value.DType), p.Value.Shape...)
 		if err != nil {
 			return err
 		}
-		o.states = append(o.states, runtime.NamedTensor{Name: p.Name + "." + s, Tensor: t})
+		o.states = append(o.states, tensorfile.NamedTensor{Name: p.Name + "." + s, Tensor: t})
 		if err := vector(t); err != nil {
 			return err
 		}
@@ -110,10 +111,10 @@ func (k *kind) compile(opts heal.Options, r rule, d types.DType) (err error) {
 	fmt.Fprintf(&b,
 		", rate: %s, step: i32) = {\nlet w = value as %s;\nlet g = gradient as %s;\n%svalue = next as %s;\n}\n", in, in,
 		in, r.source, d)
-	if k.rate, err = runtime.New(in); err != nil {
+	if k.rate, err = tensor.New(in); err != nil {
 		return err
 	}
-	if k.step, err = runtime.New(types.I32); err != nil {
+	if k.step, err = tensor.New(types.I32); err != nil {
 		return err
 	}
 	opts.Once, opts.Entry, opts.ReadFile = false, "", nil // these are the program's own
@@ -162,8 +163,8 @@ func (o *Optimizer) Save(path string) error { return save(path, o.tensors()) }
 // changed.
 func (o *Optimizer) Load(path string) error { return load(path, o.tensors()) }
 
-func (o *Optimizer) tensors() []runtime.NamedTensor {
-	return append([]runtime.NamedTensor{{Name: "steps", Tensor: o.steps}}, o.states...)
+func (o *Optimizer) tensors() []tensorfile.NamedTensor {
+	return append([]tensorfile.NamedTensor{{Name: "steps", Tensor: o.steps}}, o.states...)
 }
 
 // Close frees what the optimizer keeps.

@@ -11,6 +11,9 @@ import (
 
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/memory"
+	"healc/runtime/pool"
+	"healc/runtime/tensor"
 )
 
 // Compiled is a set of functions that were compiled ahead of time, in the form in which `healc compile --emit go`
@@ -21,7 +24,7 @@ type Compiled struct {
 
 	once  sync.Once
 	err   error
-	pool  *Pool
+	pool  *pool.Pool
 	funcs map[string]*compiledFunc
 }
 
@@ -30,8 +33,8 @@ func NewCompiled(text string) *Compiled { return &Compiled{text: text} }
 
 // SetThreads sets how many threads a call uses; 0 is DefaultThreads. It comes before the first call.
 func (c *Compiled) SetThreads(n int) error {
-	if n < 0 || n > maxThreads {
-		return fmt.Errorf("%d threads are not from 0 to %d", n, maxThreads)
+	if n < 0 || n > pool.MaxThreads {
+		return fmt.Errorf("%d threads are not from 0 to %d", n, pool.MaxThreads)
 	}
 	c.threads = n
 	return nil
@@ -53,7 +56,7 @@ func (c *Compiled) open() {
 		err = json.NewDecoder(raw).Decode(&bundle)
 	}
 	if err == nil {
-		c.pool, err = NewPool(c.threads)
+		c.pool, err = pool.New(c.threads)
 	}
 	level := 0
 	for i, name := range bundle.Levels {
@@ -70,7 +73,7 @@ func (c *Compiled) open() {
 
 // Call runs a function. Shape parameters are bound from the arguments; the results belong to the caller. A failure of
 // the program is a *RuntimeError.
-func (c *Compiled) Call(ctx context.Context, name string, args ...*Tensor) ([]*Tensor, error) {
+func (c *Compiled) Call(ctx context.Context, name string, args ...*tensor.Tensor) ([]*tensor.Tensor, error) {
 	c.once.Do(c.open)
 	if c.err != nil {
 		return nil, c.err
@@ -122,7 +125,7 @@ func (f *compiledFunc) code(dense bool) (*Executable, error) {
 }
 
 // bind checks the arguments and finds the values of the shape parameters. dense says that all are row-major.
-func (f *compiledFunc) bind(args []*Tensor) (dims []int64, dense bool, err error) {
+func (f *compiledFunc) bind(args []*tensor.Tensor) (dims []int64, dense bool, err error) {
 	plan := f.def.Packed.Plan
 	entry := plan.Funcs[0]
 	if len(args) != len(entry.Params) {
@@ -137,9 +140,9 @@ func (f *compiledFunc) bind(args []*Tensor) (dims []int64, dense bool, err error
 		case t.Err() != nil:
 			return nil, false, fmt.Errorf("argument `%s`: %w", f.def.Params[i], t.Err())
 		case t.DType != b.DType || t.Rank() != len(b.Shape):
-			return nil, false, fmt.Errorf("argument `%s` is %s", f.def.Params[i], typeName(t.DType, t.Shape))
+			return nil, false, fmt.Errorf("argument `%s` is %s", f.def.Params[i], t.String())
 		}
-		dense = dense && sameStrides(t.Shape, t.Strides, rowMajor(t.Shape))
+		dense = dense && memory.SameStrides(t.Shape, t.Strides, memory.RowMajor(t.Shape))
 	}
 	values, err := f.solve(entry, args)
 	if err != nil {
@@ -161,7 +164,7 @@ func (f *compiledFunc) bind(args []*Tensor) (dims []int64, dense bool, err error
 }
 
 // solve finds the shape parameters, and checks all extents.
-func (f *compiledFunc) solve(entry *abi.Function, args []*Tensor) (map[string]int64, error) {
+func (f *compiledFunc) solve(entry *abi.Function, args []*tensor.Tensor) (map[string]int64, error) {
 	values := map[string]int64{}
 	known := func(name string) bool { _, ok := values[name]; return ok }
 	for again := true; again; {
@@ -198,7 +201,7 @@ func (f *compiledFunc) solve(entry *abi.Function, args []*Tensor) (map[string]in
 }
 
 // updatable checks an argument that the function writes: it shares memory with no other, nor with itself.
-func (f *compiledFunc) updatable(args []*Tensor, i int) error {
+func (f *compiledFunc) updatable(args []*tensor.Tensor, i int) error {
 	t := args[i]
 	for k, n := range t.Shape {
 		if n > 1 && t.Strides[k] == 0 {
@@ -216,9 +219,9 @@ func (f *compiledFunc) updatable(args []*Tensor, i int) error {
 }
 
 // TakeScalar is the element of a tensor of rank 0, which is closed.
-func TakeScalar[T Elem](t *Tensor) T {
+func TakeScalar[T tensor.Elem](t *tensor.Tensor) T {
 	defer t.Close()
-	v, err := Slice[T](t)
+	v, err := tensor.Slice[T](t)
 	if err != nil {
 		panic("BUG: a compiled function returned another type: " + err.Error())
 	}

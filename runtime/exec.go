@@ -10,7 +10,10 @@ import (
 	"healc/lang/types"
 	"healc/runtime/abi"
 	"healc/runtime/device"
+	"healc/runtime/memory"
 	"healc/runtime/objload"
+	"healc/runtime/pool"
+	"healc/runtime/tensor"
 )
 
 // Executable is a compiled program that is ready to run: its plan, its machine code in memory, and its
@@ -19,11 +22,11 @@ type Executable struct {
 	plan   *abi.Program
 	images []*objload.Image
 	fns    map[string]uintptr
-	data   []*Storage // constant buffers of all functions
+	data   []*memory.Storage // constant buffers of all functions
 
-	away func(env Env, dims []int64, args []*Tensor) ([]*Tensor, error) // nil: it runs on this processor
+	away func(env Env, dims []int64, args []*tensor.Tensor) ([]*tensor.Tensor, error) // nil: it runs on this processor
 
-	dev     *Device // nil: it runs on the host
+	dev     *memory.Device // nil: it runs on the host
 	module  device.Module
 	entries map[string]device.Function
 
@@ -34,15 +37,15 @@ type Executable struct {
 // System is the world outside, as programs see it.
 type System interface {
 	Print(text string) error
-	LoadNpy(path string) (*Tensor, error)
-	SaveNpy(path string, t *Tensor) error
+	LoadNpy(path string) (*tensor.Tensor, error)
+	SaveNpy(path string, t *tensor.Tensor) error
 }
 
 // Env is what a call runs in.
 type Env struct {
 	Ctx    context.Context // checked between kernels; nil for none
 	System System          // nil: standard output and the file system
-	Pool   *Pool           // nil: one thread
+	Pool   *pool.Pool      // nil: one thread
 	// Places says where the results are wanted, by number: on the device of the executable, in unified memory of it,
 	// or, as all that it does not name, on the host.
 	Places []types.Place
@@ -149,7 +152,7 @@ func (x *Executable) Close() {
 // parameters, in order. Arguments must have the dtype, extents and strides that the plan declares; those of an
 // executable on a device may be on the host or on that device. The
 // results belong to the caller. A failure of the program is a *RuntimeError.
-func (x *Executable) Call(env Env, dims []int64, args ...*Tensor) ([]*Tensor, error) {
+func (x *Executable) Call(env Env, dims []int64, args ...*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if x.away != nil {
 		return x.away(env, dims, args)
 	}
@@ -163,8 +166,8 @@ func (x *Executable) Call(env Env, dims []int64, args ...*Tensor) ([]*Tensor, er
 	if x.dev != nil {
 		return x.callOn(env, b, args)
 	}
-	env.Pool.enter()
-	defer env.Pool.leave()
+	env.Pool.Enter()
+	defer env.Pool.Leave()
 	return b.funcs[0].run(&run{x: x, env: env, b: b}, args)
 }
 
@@ -192,7 +195,7 @@ type run struct {
 }
 
 // run executes a function that the outside calls.
-func (f *boundFunc) run(r *run, args []*Tensor) ([]*Tensor, error) {
+func (f *boundFunc) run(r *run, args []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if err := f.check(args); err != nil {
 		return nil, err
 	}
@@ -209,7 +212,7 @@ func (f *boundFunc) run(r *run, args []*Tensor) ([]*Tensor, error) {
 		return nil, err
 	}
 	if f.simple { // every result is a whole Output of its own
-		out := make([]*Tensor, len(f.results))
+		out := make([]*tensor.Tensor, len(f.results))
 		for i := range f.results {
 			b := f.results[i].buf
 			out[i], fr.tensors[b] = fr.tensors[b], nil
@@ -274,7 +277,7 @@ func (r *run) launch(fr *frame, s *boundStep) error {
 		first = &bufs[0]
 	}
 	dims := r.b.dimsPtr()
-	if p := r.env.Pool; p.Threads() > 1 && s.outer/2 >= p.grain(s) {
+	if p := r.env.Pool; p.Threads() > 1 && s.outer/2 >= p.Grain(s.grain) {
 		return r.region(fr, s, first, dims)
 	}
 	fr.err = abi.Error{}
@@ -291,7 +294,7 @@ func (r *run) failure(e *abi.Error) error {
 }
 
 // check compares the arguments with the declared inputs.
-func (f *boundFunc) check(args []*Tensor) error {
+func (f *boundFunc) check(args []*tensor.Tensor) error {
 	if len(args) != len(f.def.Params) {
 		return fmt.Errorf("%s takes %d arguments, not %d", f.def.Name, len(f.def.Params), len(args))
 	}
@@ -301,7 +304,7 @@ func (f *boundFunc) check(args []*Tensor) error {
 		if t == nil {
 			return fmt.Errorf("argument %d of %s is nil", i, f.def.Name)
 		}
-		if err := t.Err(); err != nil && err != errText {
+		if err := t.Err(); err != nil && !t.IsText() {
 			return fmt.Errorf("argument %d of %s: %w", i, f.def.Name, err)
 		}
 		if d := t.Device(); d != nil && d != f.dev {
@@ -311,25 +314,10 @@ func (f *boundFunc) check(args []*Tensor) error {
 			return fmt.Errorf("argument %d of %s is %s; the code was compiled for %s%v", i, f.def.Name, t, want.dtype,
 				want.shape)
 		}
-		if !sameStrides(t.Shape, t.Strides, want.strides) {
+		if !memory.SameStrides(t.Shape, t.Strides, want.strides) {
 			return fmt.Errorf("argument %d of %s has strides %v; the code was compiled for %v", i, f.def.Name,
 				t.Strides, want.strides)
 		}
 	}
 	return nil
-}
-
-// sameStrides compares strides where they matter: not on axes of extent 1, nor of empty tensors.
-func sameStrides(shape, a, b []int64) bool {
-	for _, n := range shape {
-		if n == 0 {
-			return true
-		}
-	}
-	for i, n := range shape {
-		if n > 1 && a[i] != b[i] {
-			return false
-		}
-	}
-	return true
 }

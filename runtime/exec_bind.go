@@ -11,6 +11,7 @@ import (
 	"healc/lang/types"
 	"healc/runtime/abi"
 	"healc/runtime/device"
+	"healc/runtime/memory"
 )
 
 // binding is a plan with all extents evaluated and every buffer placed.
@@ -52,7 +53,7 @@ type boundFunc struct {
 	results []boundView
 	simple  bool // the results are whole outputs, each its own
 
-	dev      *Device        // nil: the host
+	dev      *memory.Device // nil: the host
 	dataOn   []device.Ptr   // of Data buffers on the device, by buffer
 	scratch  int64          // the most scratch memory that a kernel needs on the device
 	numbered int            // how many steps have a number
@@ -124,7 +125,7 @@ func (f *boundFunc) constants(x *Executable) error {
 		if b.kind != abi.Data || b.dtype == types.String {
 			continue
 		}
-		s, err := NewStorage(max(b.bytes, 1))
+		s, err := memory.New(max(b.bytes, 1))
 		if err != nil {
 			return err
 		}
@@ -177,7 +178,7 @@ func (f *boundFunc) bindBuffer(b *abi.Buffer) (boundBuffer, error) {
 	for _, x := range out.shape {
 		hi, lo := bits.Mul64(uint64(n), uint64(x))
 		if hi != 0 || lo >= 1<<60 {
-			return out, &OutOfMemoryError{Bytes: 1<<63 - 1}
+			return out, &memory.OutOfMemoryError{Bytes: 1<<63 - 1}
 		}
 		n = int64(lo)
 	}
@@ -186,7 +187,7 @@ func (f *boundFunc) bindBuffer(b *abi.Buffer) (boundBuffer, error) {
 	if b.Strides != nil {
 		out.strides, err = f.dimsOf(b.Strides)
 	} else {
-		out.strides = rowMajor(out.shape)
+		out.strides = memory.RowMajor(out.shape)
 	}
 	return out, err
 }
@@ -204,7 +205,8 @@ func (f *boundFunc) place() error {
 	var placed []int
 	for _, id := range ids {
 		b, d := &f.bufs[id], &f.def.Buffers[id]
-		size := max(b.bytes+Alignment-1, Alignment) &^ (Alignment - 1) // an empty tensor has an address too
+		// an empty tensor has an address too
+		size := max(b.bytes+memory.Alignment-1, memory.Alignment) &^ (memory.Alignment - 1)
 		var busy []int
 		for _, p := range placed {
 			o := &f.def.Buffers[p]
@@ -218,12 +220,12 @@ func (f *boundFunc) place() error {
 			if f.bufs[p].offset >= at+size {
 				break
 			}
-			at = max(at, (f.bufs[p].offset+f.bufs[p].bytes+Alignment-1)&^(Alignment-1))
+			at = max(at, (f.bufs[p].offset+f.bufs[p].bytes+memory.Alignment-1)&^(memory.Alignment-1))
 		}
 		b.offset = at
 		placed = append(placed, id)
 		if at > 1<<62-size {
-			return &OutOfMemoryError{Bytes: 1<<63 - 1}
+			return &memory.OutOfMemoryError{Bytes: 1<<63 - 1}
 		}
 		f.arena = max(f.arena, at+size)
 	}
@@ -233,50 +235,9 @@ func (f *boundFunc) place() error {
 func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, error) {
 	out := make([]boundStep, len(steps))
 	for i := range steps {
-		s := &steps[i]
-		out[i].def = s
-		var err error
-		switch {
-		case s.Launch != nil && x.dev != nil:
-			if err := f.bindKernel(x, &out[i]); err != nil {
-				return nil, err
-			}
-		case s.Launch != nil:
-			n, err := f.extent(s.Launch.Outer)
-			if err != nil {
-				return nil, err
-			}
-			if s.Launch.Tasks > 0 {
-				n = s.Launch.Tasks
-			}
-			out[i].fn, out[i].outer = x.fns[s.Launch.Kernel], n
-			out[i].grain, out[i].align = s.Launch.Grain(), max(s.Launch.Align, 1)
-		case s.Copy != nil:
-			if out[i].views, err = f.bindViews([]abi.View{s.Copy.From}); err != nil {
-				return nil, err
-			}
-		case s.Call != nil:
-			if out[i].views, err = f.bindViews(s.Call.Args); err != nil {
-				return nil, err
-			}
-		case s.Host != nil:
-			if out[i].views, err = f.bindViews(s.Host.Args); err != nil {
-				return nil, err
-			}
-			if x.dev != nil {
-				out[i].aside = f.hostStep(&out[i])
-			}
-		case s.Loop != nil:
-			if out[i].then, err = f.bindSteps(x, s.Loop.Body); err != nil {
-				return nil, err
-			}
-		case s.If != nil:
-			if out[i].then, err = f.bindSteps(x, s.If.Then); err != nil {
-				return nil, err
-			}
-			if out[i].els, err = f.bindSteps(x, s.If.Else); err != nil {
-				return nil, err
-			}
+		out[i].def = &steps[i]
+		if err := f.bindStep(x, &out[i]); err != nil {
+			return nil, err
 		}
 	}
 	if x.dev != nil {
@@ -287,6 +248,46 @@ func (f *boundFunc) bindSteps(x *Executable, steps []abi.Step) ([]boundStep, err
 		f.segments(out)
 	}
 	return out, nil
+}
+
+// bindStep evaluates what the definition of a step says, and the steps inside it.
+func (f *boundFunc) bindStep(x *Executable, s *boundStep) (err error) {
+	switch d := s.def; {
+	case d.Launch != nil && x.dev != nil:
+		err = f.bindKernel(x, s)
+	case d.Launch != nil:
+		err = f.bindLaunch(x, s)
+	case d.Copy != nil:
+		s.views, err = f.bindViews([]abi.View{d.Copy.From})
+	case d.Call != nil:
+		s.views, err = f.bindViews(d.Call.Args)
+	case d.Host != nil:
+		if s.views, err = f.bindViews(d.Host.Args); err == nil && x.dev != nil {
+			s.aside = f.hostStep(s)
+		}
+	case d.Loop != nil:
+		s.then, err = f.bindSteps(x, d.Loop.Body)
+	case d.If != nil:
+		if s.then, err = f.bindSteps(x, d.If.Then); err == nil {
+			s.els, err = f.bindSteps(x, d.If.Else)
+		}
+	}
+	return err
+}
+
+// bindLaunch finds the machine code of a kernel and evaluates how far its outermost axis goes.
+func (f *boundFunc) bindLaunch(x *Executable, s *boundStep) error {
+	l := s.def.Launch
+	n, err := f.extent(l.Outer)
+	if err != nil {
+		return err
+	}
+	if l.Tasks > 0 {
+		n = l.Tasks
+	}
+	s.fn, s.outer = x.fns[l.Kernel], n
+	s.grain, s.align = l.Grain(), max(l.Align, 1)
+	return nil
 }
 
 // wholeOutputs reports whether every result is a whole Output buffer, no two the same.
@@ -300,11 +301,4 @@ func (f *boundFunc) wholeOutputs() bool {
 		seen[v.buf] = true
 	}
 	return true
-}
-
-// rowMajor returns the strides of a dense tensor.
-func rowMajor(shape []int64) []int64 {
-	strides := make([]int64, len(shape))
-	setRowMajor(strides, shape)
-	return strides
 }

@@ -1,6 +1,9 @@
 package runtime
 
-import "healc/runtime/abi"
+import (
+	"healc/runtime/abi"
+	"healc/runtime/memory"
+)
 
 // call runs another function of the plan. Where its results are whole outputs it writes them where the caller wants
 // them; others are copied. Memory apart from the frame comes from the allocator and goes back there, so that a
@@ -39,7 +42,7 @@ func (r *run) call(fr *frame, s *boundStep, depth int) error {
 		if callee.isString(v) {
 			fr.strs[to] = callee.strs[v.buf]
 		} else if callee.ptrs[v.buf] != fr.ptrs[to] {
-			copyElements(fr.buffer(to), callee.elements(v))
+			memory.Copy(fr.buffer(to), callee.elements(v))
 		}
 	}
 	return nil
@@ -53,15 +56,15 @@ func (fr *frame) pass(param int, caller *frame, v *boundView) error {
 		return nil
 	}
 	e, b := caller.elements(v), &fr.f.bufs[param]
-	if !sameStrides(v.shape, v.strides, b.strides) {
-		dense, memory, err := e.aside(b.strides)
+	if !memory.SameStrides(v.shape, v.strides, b.strides) {
+		dense, memory, err := e.Aside(b.strides)
 		if err != nil {
 			return err
 		}
 		e = dense
 		fr.owned = append(fr.owned, memory)
 	}
-	fr.ptrs[param] = e.ptr
+	fr.ptrs[param] = e.Ptr
 	return nil
 }
 

@@ -8,6 +8,8 @@ import (
 	"healc/lang/types"
 	"healc/runtime/abi"
 	"healc/runtime/device"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // Note [Programs on a device]
@@ -25,15 +27,15 @@ import (
 
 // LoadOn makes a program ready to run on a device. ptx has the entries of plan.Device; it may be nil for a plan without
 // kernels.
-func LoadOn(d *Device, plan *abi.Program, ptx []byte) (*Executable, error) {
+func LoadOn(d *memory.Device, plan *abi.Program, ptx []byte) (*Executable, error) {
 	x := &Executable{plan: plan, fns: map[string]uintptr{}, dev: d}
 	if plan.Device == nil || len(ptx) == 0 {
 		return x, x.needsNoKernel()
 	}
-	if err := d.dev.SetStack(plan.Device.Stack); err != nil {
+	if err := d.Driver().SetStack(plan.Device.Stack); err != nil {
 		return nil, err
 	}
-	m, err := d.dev.Load(plan.Name, ptx)
+	m, err := d.Driver().Load(plan.Name, ptx)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +93,7 @@ func (x *Executable) needsNoKernel() error {
 }
 
 // Device is the device that the executable runs on, nil for the host.
-func (x *Executable) Device() *Device { return x.dev }
+func (x *Executable) Device() *memory.Device { return x.dev }
 
 // boundLaunch is one launch of a kernel with its extents evaluated.
 type boundLaunch struct {
@@ -127,18 +129,18 @@ func (f *boundFunc) bindKernel(x *Executable, s *boundStep) (err error) {
 // constantsOn copies constant data to the device.
 func (f *boundFunc) constantsOn(x *Executable) error {
 	f.dataOn = make([]device.Ptr, len(f.bufs))
-	return x.dev.with(func(q *queue) error {
+	return x.dev.With(func(q *memory.Queue) error {
 		for i, b := range f.bufs {
 			if b.kind != abi.Data || b.dtype == types.String {
 				continue
 			}
-			s, err := NewStorageOn(x.dev, b.bytes)
+			s, err := memory.NewOn(x.dev, b.bytes)
 			if err != nil {
 				return err
 			}
 			x.data = append(x.data, s)
-			f.dataOn[i] = s.addr
-			if err := q.transfer.Upload(s.addr, f.def.Buffers[i].Bytes[:b.bytes]); err != nil {
+			f.dataOn[i] = s.Addr()
+			if err := q.Transfer.Upload(s.Addr(), f.def.Buffers[i].Bytes[:b.bytes]); err != nil {
 				return err
 			}
 		}
@@ -149,40 +151,40 @@ func (f *boundFunc) constantsOn(x *Executable) error {
 // deviceRun is one call of a program on a device.
 type deviceRun struct {
 	run
-	d         *Device
-	q         *queue
+	d         *memory.Device
+	q         *memory.Queue
 	cell      device.Ptr // of its abi.Error, and of what loops count
 	unsettled bool       // kernels were started since the cell was read
 }
 
 // callOn is Call on a device.
-func (x *Executable) callOn(env Env, b *binding, args []*Tensor) (out []*Tensor, err error) {
+func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*tensor.Tensor, err error) {
 	f := b.funcs[0]
 	if err := f.check(args); err != nil {
 		return nil, err
 	}
-	q, err := x.dev.queue()
+	q, err := x.dev.Queue()
 	if err != nil {
 		return nil, err
 	}
-	defer x.dev.giveBack(q)
+	defer x.dev.GiveBack(q)
 	fr, err := f.frameOn()
 	if err != nil {
 		return nil, err
 	}
 	defer f.recycleOn(fr)
-	cell, err := NewStorageOn(x.dev, abi.CellBytes)
+	cell, err := memory.NewOn(x.dev, abi.CellBytes)
 	if err != nil {
 		return nil, err
 	}
 	defer cell.Release()
-	r := &deviceRun{run: run{x: x, env: env, b: b}, d: x.dev, q: q, cell: cell.addr}
+	r := &deviceRun{run: run{x: x, env: env, b: b}, d: x.dev, q: q, cell: cell.Addr()}
 	defer func() {
 		if err != nil {
 			_ = q.Sync() // what was started may still use the memory that goes back; the first error counts
 		}
 	}()
-	if err := q.Fill(cell.addr, 0, abi.ErrorBytes/4); err != nil {
+	if err := q.Fill(cell.Addr(), 0, abi.ErrorBytes/4); err != nil {
 		return nil, err
 	}
 	if err := fr.takeArgs(r, args); err != nil {
@@ -209,7 +211,7 @@ func (x *Executable) callOn(env Env, b *binding, args []*Tensor) (out []*Tensor,
 }
 
 // callIntoOn is CallInto on a device: the results are computed aside and copied there or to the host.
-func (x *Executable) callIntoOn(env Env, b *binding, out, args []*Tensor) error {
+func (x *Executable) callIntoOn(env Env, b *binding, out, args []*tensor.Tensor) error {
 	if err := b.funcs[0].checkOut(out); err != nil {
 		return err
 	}
@@ -244,7 +246,7 @@ func (r *deviceRun) steps(fr *deviceFrame, steps []boundStep, depth int) error {
 		}
 		var err error
 		switch {
-		case s.segment > 0 && !r.d.noGraphs:
+		case s.segment > 0 && r.d.Graphs():
 			err = r.segment(fr, steps[i:i+s.segment])
 			done = i + s.segment
 		case s.def.Launch != nil:
@@ -310,7 +312,7 @@ func (r *deviceRun) settle() error {
 // read waits for the device, reports what kernels found wrong, and returns n bytes at an address. They are there until
 // the next read.
 func (r *deviceRun) read(at device.Ptr, n int) ([]byte, error) {
-	small := r.q.small
+	small := r.q.Small
 	if err := r.q.Download(small[:abi.ErrorBytes], r.cell); err != nil {
 		return nil, err
 	}
@@ -362,11 +364,11 @@ func (r *deviceRun) copy(fr *deviceFrame, s *boundStep) error {
 
 // move copies on the device. After a failure that nobody has seen yet, what it reads may never have been written, so a
 // kernel that copies does nothing then, as other kernels do.
-func (r *deviceRun) move(to, from remote) error {
-	if to.overlaps(from) || to.layout().rowMajor() && from.layout().rowMajor() {
-		return r.d.moveRemote(r.q, to, from)
+func (r *deviceRun) move(to, from memory.DeviceArray) error {
+	if to.Overlaps(from) || to.Layout().IsRowMajor() && from.Layout().IsRowMajor() {
+		return r.d.Move(r.q, to, from)
 	}
-	return r.d.copyUnless(r.q, to, from, r.cell)
+	return r.d.CopyUnless(r.q, to, from, r.cell)
 }
 
 // call runs another function of the plan and copies its results. It waits for the device, since the callee's memory

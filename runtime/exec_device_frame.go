@@ -6,21 +6,23 @@ import (
 	"healc/lang/types"
 	"healc/runtime/abi"
 	"healc/runtime/device"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // deviceFrame is the memory of one activation on a device, as frame is on the host. Idle frames are kept with their
 // memory, except where accesses are checked, which works best on fresh memory.
 type deviceFrame struct {
 	f       *boundFunc
-	addrs   []device.Ptr // address of each buffer
-	strs    []string     // of string buffers
-	tensors []*Tensor    // of inputs (borrowed) and outputs, on the device
-	hosts   []*Tensor    // of inputs that the caller has on the host
-	memory  []*Storage   // of temporaries and kernels
-	scratch device.Ptr   // of kernels, which run one after the other; 0 when none needs any
+	addrs   []device.Ptr      // address of each buffer
+	strs    []string          // of string buffers
+	tensors []*tensor.Tensor  // of inputs (borrowed) and outputs, on the device
+	hosts   []*tensor.Tensor  // of inputs that the caller has on the host
+	memory  []*memory.Storage // of temporaries and kernels
+	scratch device.Ptr        // of kernels, which run one after the other; 0 when none needs any
 
-	uploads []*Tensor // copies of arguments
-	asides  []*Storage
+	uploads []*tensor.Tensor // copies of arguments
+	asides  []*memory.Storage
 	words   []uint64 // parameters of a launch
 	graphs  graphs
 }
@@ -36,8 +38,8 @@ func (f *boundFunc) frameOn() (*deviceFrame, error) {
 	}
 	f.mu.Unlock()
 	n := len(f.bufs)
-	fr := &deviceFrame{f: f, addrs: make([]device.Ptr, n), strs: make([]string, n), tensors: make([]*Tensor, n),
-		hosts: make([]*Tensor, n)}
+	fr := &deviceFrame{f: f, addrs: make([]device.Ptr, n), strs: make([]string, n), tensors: make([]*tensor.Tensor, n),
+		hosts: make([]*tensor.Tensor, n)}
 	if err := fr.allocate(); err != nil {
 		fr.release()
 		return nil, err
@@ -49,12 +51,12 @@ func (f *boundFunc) frameOn() (*deviceFrame, error) {
 func (fr *deviceFrame) allocate() error {
 	f := fr.f
 	get := func(bytes int64) (device.Ptr, error) {
-		s, err := NewStorageOn(f.dev, bytes)
+		s, err := memory.NewOn(f.dev, bytes)
 		if err != nil {
 			return 0, err
 		}
 		fr.memory = append(fr.memory, s)
-		return s.addr, nil
+		return s.Addr(), nil
 	}
 	var arena device.Ptr
 	var err error
@@ -122,17 +124,17 @@ func (fr *deviceFrame) release() {
 }
 
 // takeArgs gives the frame the caller's arguments; those on the host are copied.
-func (fr *deviceFrame) takeArgs(r *deviceRun, args []*Tensor) error {
+func (fr *deviceFrame) takeArgs(r *deviceRun, args []*tensor.Tensor) error {
 	for i, t := range args {
 		id := fr.f.def.Params[i]
-		if t.text != nil {
-			fr.strs[id] = *t.text
+		if s, ok := t.Text(); ok {
+			fr.strs[id] = s
 			continue
 		}
 		switch t.Device() {
 		case r.d:
 		case nil:
-			up, err := r.d.upload(r.q, t)
+			up, err := tensor.Upload(r.d, r.q, t)
 			if err != nil {
 				return err
 			}
@@ -141,18 +143,18 @@ func (fr *deviceFrame) takeArgs(r *deviceRun, args []*Tensor) error {
 		default:
 			return fmt.Errorf("argument %d of %s is on another device than the program", i, fr.f.def.Name)
 		}
-		at, err := fr.align(r, t.remote())
+		at, err := fr.align(r, t.DeviceArray())
 		if err != nil {
 			return err
 		}
-		fr.addrs[id], fr.tensors[id] = at.at, t
+		fr.addrs[id], fr.tensors[id] = at.Addr, t
 	}
 	return nil
 }
 
 // align is a place from which kernels can read: from itself, or a copy of it.
-func (fr *deviceFrame) align(r *deviceRun, from remote) (remote, error) {
-	to, memory, err := r.d.aligned(r.q, from)
+func (fr *deviceFrame) align(r *deviceRun, from memory.DeviceArray) (memory.DeviceArray, error) {
+	to, memory, err := r.d.Aligned(r.q, from)
 	if memory != nil {
 		fr.asides = append(fr.asides, memory)
 	}
@@ -166,20 +168,20 @@ func (fr *deviceFrame) pass(r *deviceRun, param int, caller *deviceFrame, v *bou
 		return nil
 	}
 	from, b := caller.remote(v), &fr.f.bufs[param]
-	if !sameStrides(v.shape, v.strides, b.strides) {
-		s, err := NewStorageOn(r.d, b.bytes)
+	if !memory.SameStrides(v.shape, v.strides, b.strides) {
+		s, err := memory.NewOn(r.d, b.bytes)
 		if err != nil {
 			return err
 		}
 		fr.asides = append(fr.asides, s)
-		dense := remote{s.addr, from.size, b.shape, b.strides}
+		dense := memory.DeviceArray{Addr: s.Addr(), Size: from.Size, Shape: b.shape, Strides: b.strides}
 		if err := r.move(dense, from); err != nil {
 			return err
 		}
 		from = dense
 	}
 	from, err := fr.align(r, from)
-	fr.addrs[param] = from.at
+	fr.addrs[param] = from.Addr
 	return err
 }
 
@@ -198,7 +200,7 @@ func (fr *deviceFrame) outputs(places []types.Place) error {
 		if b.kind != abi.Output || b.dtype == types.String {
 			continue
 		}
-		t, err := newAt(fr.f.dev, unified(i), b.dtype, b.shape)
+		t, err := tensor.NewAt(fr.f.dev, unified(i), b.dtype, b.shape)
 		if err != nil {
 			return err
 		}
@@ -210,15 +212,16 @@ func (fr *deviceFrame) outputs(places []types.Place) error {
 func (fr *deviceFrame) isString(v *boundView) bool { return fr.f.bufs[v.buf].dtype == types.String }
 
 // remote is what a view shows in the memory of the device.
-func (fr *deviceFrame) remote(v *boundView) remote {
+func (fr *deviceFrame) remote(v *boundView) memory.DeviceArray {
 	size := int64(fr.f.bufs[v.buf].dtype.Bytes())
-	return remote{fr.addrs[v.buf] + device.Ptr(v.offset*size), size, v.shape, v.strides}
+	at := fr.addrs[v.buf] + device.Ptr(v.offset*size)
+	return memory.DeviceArray{Addr: at, Size: size, Shape: v.shape, Strides: v.strides}
 }
 
 // buffer is a whole buffer.
-func (fr *deviceFrame) buffer(i int) remote {
+func (fr *deviceFrame) buffer(i int) memory.DeviceArray {
 	b := &fr.f.bufs[i]
-	return remote{fr.addrs[i], int64(b.dtype.Bytes()), b.shape, b.strides}
+	return memory.DeviceArray{Addr: fr.addrs[i], Size: int64(b.dtype.Bytes()), Shape: b.shape, Strides: b.strides}
 }
 
 // update writes what became of `&mut` arguments of which the program had a copy.
@@ -226,14 +229,14 @@ func (fr *deviceFrame) update(r *deviceRun) error {
 	for _, id := range fr.f.def.Updates {
 		host, at := fr.hosts[id], fr.buffer(id)
 		if host == nil {
-			if to := fr.tensors[id].remote(); to.at != at.at {
-				if err := r.d.copyRemote(r.q, to, at); err != nil {
+			if to := fr.tensors[id].DeviceArray(); to.Addr != at.Addr {
+				if err := r.d.Copy(r.q, to, at); err != nil {
 					return err
 				}
 			}
 			continue
 		}
-		t, err := r.d.fetch(r.q, host.DType, at)
+		t, err := tensor.Fetch(r.d, r.q, host.DType, at)
 		if err != nil {
 			return err
 		}
@@ -247,7 +250,7 @@ func (fr *deviceFrame) update(r *deviceRun) error {
 }
 
 // results builds the tensors that the program returns, on the host or on the device; each holds its memory on its own.
-func (fr *deviceFrame) results(r *deviceRun) (out []*Tensor, err error) {
+func (fr *deviceFrame) results(r *deviceRun) (out []*tensor.Tensor, err error) {
 	for i := range fr.f.results {
 		place := types.OnHost
 		if i < len(r.env.Places) {
@@ -265,24 +268,24 @@ func (fr *deviceFrame) results(r *deviceRun) (out []*Tensor, err error) {
 	return out, nil
 }
 
-func (fr *deviceFrame) result(r *deviceRun, v *boundView, place types.Place) (*Tensor, error) {
+func (fr *deviceFrame) result(r *deviceRun, v *boundView, place types.Place) (*tensor.Tensor, error) {
 	dtype := fr.f.bufs[v.buf].dtype
 	switch {
 	case fr.isString(v):
-		return Text(fr.strs[v.buf]), nil
+		return tensor.Text(fr.strs[v.buf]), nil
 	case place == types.OnHost && fr.hosts[v.buf] != nil: // an argument, or a view of one
 		return viewOf(fr.hosts[v.buf], v)
 	case place == types.OnHost:
-		return r.d.fetch(r.q, dtype, fr.remote(v))
+		return tensor.Fetch(r.d, r.q, dtype, fr.remote(v))
 	case fr.tensors[v.buf] != nil && fr.tensors[v.buf].Place() == place:
 		return viewOf(fr.tensors[v.buf], v)
 	}
 	// Of the arena or constant data, which outlive nothing, or in another place.
-	t, err := newAt(r.d, place, dtype, v.shape)
+	t, err := tensor.NewAt(r.d, place, dtype, v.shape)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.d.copyRemote(r.q, t.remote(), fr.remote(v)); err != nil {
+	if err := r.d.Copy(r.q, t.DeviceArray(), fr.remote(v)); err != nil {
 		t.Close()
 		return nil, err
 	}

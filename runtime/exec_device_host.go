@@ -5,6 +5,8 @@ import (
 
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // hostStep is a HostCall of a program on a device. It runs on the host, in a frame of its own whose buffers are its
@@ -22,7 +24,7 @@ func (f *boundFunc) hostStep(s *boundStep) *hostStep {
 	h.f.def = f.def
 	for i, v := range s.views {
 		b := boundBuffer{dtype: f.bufs[v.buf].dtype, shape: v.shape, strides: v.dense}
-		b.bytes = product(b.shape) * int64(b.dtype.Bytes())
+		b.bytes = memory.Count(b.shape) * int64(b.dtype.Bytes())
 		h.f.bufs = append(h.f.bufs, b)
 		h.step.views = append(h.step.views, boundView{buf: i, shape: v.shape, strides: v.dense, dense: v.dense,
 			whole: true})
@@ -35,7 +37,7 @@ func (f *boundFunc) hostStep(s *boundStep) *hostStep {
 		}
 		call.Out = append(call.Out, len(h.f.bufs))
 		b := f.bufs[buf]
-		b.strides = rowMajor(b.shape)
+		b.strides = memory.RowMajor(b.shape)
 		h.f.bufs = append(h.f.bufs, b)
 	}
 	h.step.def = &abi.Step{Host: &call}
@@ -49,7 +51,7 @@ func (r *deviceRun) host(fr *deviceFrame, s *boundStep) error {
 	}
 	h := s.aside
 	n := len(h.f.bufs)
-	on := &frame{f: &h.f, ptrs: make([]unsafe.Pointer, n), tensors: make([]*Tensor, n), strs: make([]string, n)}
+	on := &frame{f: &h.f, ptrs: make([]unsafe.Pointer, n), tensors: make([]*tensor.Tensor, n), strs: make([]string, n)}
 	defer func() {
 		for _, t := range on.tensors {
 			t.Close()
@@ -61,7 +63,7 @@ func (r *deviceRun) host(fr *deviceFrame, s *boundStep) error {
 			on.strs[i] = fr.strs[v.buf]
 			continue
 		}
-		t, err := r.d.fetch(r.q, fr.f.bufs[v.buf].dtype, fr.remote(v))
+		t, err := tensor.Fetch(r.d, r.q, fr.f.bufs[v.buf].dtype, fr.remote(v))
 		if err != nil {
 			return err
 		}
@@ -72,7 +74,7 @@ func (r *deviceRun) host(fr *deviceFrame, s *boundStep) error {
 		if to < 0 || h.f.bufs[to].dtype == types.String {
 			continue
 		}
-		t, err := New(h.f.bufs[to].dtype, h.f.bufs[to].shape...)
+		t, err := tensor.New(h.f.bufs[to].dtype, h.f.bufs[to].shape...)
 		if err != nil {
 			return err
 		}
@@ -88,12 +90,12 @@ func (r *deviceRun) host(fr *deviceFrame, s *boundStep) error {
 		case h.f.bufs[to].dtype == types.String:
 			fr.strs[buf] = on.strs[to]
 		default:
-			up, err := r.d.upload(r.q, on.tensors[to])
+			up, err := tensor.Upload(r.d, r.q, on.tensors[to])
 			if err != nil {
 				return err
 			}
 			fr.uploads = append(fr.uploads, up)
-			if err := r.d.copyRemote(r.q, fr.buffer(buf), up.remote()); err != nil {
+			if err := r.d.Copy(r.q, fr.buffer(buf), up.DeviceArray()); err != nil {
 				return err
 			}
 		}

@@ -120,35 +120,6 @@ const repeatPTX = `.version 6.0
 }
 `
 
-// loopKernels are the kernels that end loops.
-type loopKernels struct {
-	judge  device.Function
-	asked  bool            // whether graphs repeat their work
-	repeat device.Function // nil where they do not
-}
-
-// loopFunctions compiles the kernels when they are first asked for.
-func (d *Device) loopFunctions() (*loopKernels, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.looping != nil {
-		return d.looping, nil
-	}
-	load := func(entry, text string) (device.Function, error) {
-		m, err := d.dev.Load(entry, []byte(text))
-		if err != nil {
-			return nil, err
-		}
-		return m.Function(entry, 0)
-	}
-	judge, err := load("judge", judgePTX)
-	if err != nil {
-		return nil, err
-	}
-	d.looping = &loopKernels{judge: judge}
-	return d.looping, nil
-}
-
 // loop runs a Loop step.
 func (r *deviceRun) loop(fr *deviceFrame, s *boundStep, depth int) error {
 	l := s.def.Loop
@@ -213,7 +184,7 @@ func (f *boundFunc) endsThere(x *Executable, s *boundStep) bool {
 // loopThere runs a loop that the device ends.
 func (r *deviceRun) loopThere(fr *deviceFrame, s *boundStep, count int32) error {
 	l := s.def.Loop
-	k, err := r.d.loopFunctions()
+	judge, err := r.d.Function("judge", func() string { return judgePTX })
 	if err != nil {
 		return err
 	}
@@ -237,7 +208,7 @@ func (r *deviceRun) loopThere(fr *deviceFrame, s *boundStep, count int32) error 
 					return err
 				}
 			}
-			if err := r.q.Launch(k.judge, 1, 1, 0, []uint64{uint64(r.cell), uint64(fr.addrs[l.Until]), index}); err !=
+			if err := r.q.Launch(judge, 1, 1, 0, []uint64{uint64(r.cell), uint64(fr.addrs[l.Until]), index}); err !=
 				nil {
 				return err
 			}
@@ -259,7 +230,7 @@ func (r *deviceRun) loopThere(fr *deviceFrame, s *boundStep, count int32) error 
 		if err != nil {
 			return err
 		}
-		if int64(binary.LittleEndian.Uint64(r.q.small)) != abi.Stopped {
+		if int64(binary.LittleEndian.Uint64(r.q.Small)) != abi.Stopped {
 			continue
 		}
 		if binary.LittleEndian.Uint64(raw)%unitSteps != 0 {
@@ -305,7 +276,7 @@ func (r *deviceRun) loopInBlock(fr *deviceFrame, l *abi.Loop, count int64) error
 				return err
 			}
 			runs = int64(binary.LittleEndian.Uint64(raw))
-			over = int64(binary.LittleEndian.Uint64(r.q.small)) == abi.Stopped
+			over = int64(binary.LittleEndian.Uint64(r.q.Small)) == abi.Stopped
 		}
 		if (runs-done)%2 != 0 {
 			fr.swap(l)
@@ -322,12 +293,12 @@ func (r *deviceRun) stepUnlessOver(fr *deviceFrame, s *boundStep) error {
 	if s.def.Launch != nil {
 		return r.launch(fr, s)
 	}
-	return r.d.copyUnless(r.q, fr.buffer(s.def.Copy.To), fr.remote(&s.views[0]), r.cell)
+	return r.d.CopyUnless(r.q, fr.buffer(s.def.Copy.To), fr.remote(&s.views[0]), r.cell)
 }
 
 // startUnits starts two steps of a loop so many times, or fewer.
 func (r *deviceRun) startUnits(fr *deviceFrame, s *boundStep, units int, unit func() error) error {
-	if r.d.noGraphs || units == 1 {
+	if !r.d.Graphs() || units == 1 {
 		for range min(units, mostUnits) {
 			if err := unit(); err != nil {
 				return err
@@ -336,7 +307,7 @@ func (r *deviceRun) startUnits(fr *deviceFrame, s *boundStep, units int, unit fu
 		return nil
 	}
 	g := &fr.graphs
-	repeats := r.d.repeats()
+	repeats := r.repeats()
 	g.key = binary.LittleEndian.AppendUint64(g.key[:0], uint64(s.number))
 	g.key = binary.LittleEndian.AppendUint64(g.key, uint64(r.cell))
 	if repeats != nil {
@@ -356,7 +327,7 @@ func (r *deviceRun) startUnits(fr *deviceFrame, s *boundStep, units int, unit fu
 				}
 				return r.q.Launch(repeats, 1, 1, 0, []uint64{handle, uint64(r.cell)})
 			})
-			if r.d.cannotRepeat(err) {
+			if r.cannotRepeat(err) {
 				copy(fr.addrs, before) // an error may have come between two steps
 				return r.startUnits(fr, s, units, unit)
 			}
@@ -385,32 +356,24 @@ func (r *deviceRun) startUnits(fr *deviceFrame, s *boundStep, units int, unit fu
 }
 
 // repeats is the kernel that keeps a graph repeating its work, nil where there are no such graphs.
-func (d *Device) repeats() device.Function {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	k := d.looping
-	if k.asked {
-		return k.repeat
-	}
-	k.asked = true
-	m, err := d.dev.Load("repeat", []byte(repeatPTX))
-	if err != nil { // a driver that does not know the function of the device
+func (r *deviceRun) repeats() device.Function {
+	if !r.d.Repeats() {
 		return nil
 	}
-	if k.repeat, err = m.Function("repeat", 0); err != nil {
-		k.repeat = nil
+	f, err := r.d.Function("repeat", func() string { return repeatPTX })
+	if err != nil { // a driver that does not know the function of the device
+		r.d.CannotRepeat()
+		return nil
 	}
-	return k.repeat
+	return f
 }
 
 // cannotRepeat reports whether an error says that there are no graphs that repeat their work. Then none is made again.
-func (d *Device) cannotRepeat(err error) bool {
+func (r *deviceRun) cannotRepeat(err error) bool {
 	var e *device.Error
 	if !errors.Is(err, device.ErrNoLoops) && (!errors.As(err, &e) || e.Lost) {
 		return false
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.looping.repeat = nil
+	r.d.CannotRepeat()
 	return true
 }

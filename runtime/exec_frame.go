@@ -6,18 +6,20 @@ import (
 
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // frame is the memory of one activation. Idle frames are kept, so that a call allocates its outputs only.
 type frame struct {
 	f       *boundFunc
 	ptrs    []unsafe.Pointer // address of each buffer
-	tensors []*Tensor        // of inputs (borrowed) and outputs (owned until they are handed out)
+	tensors []*tensor.Tensor // of inputs (borrowed) and outputs (owned until they are handed out)
 	strs    []string         // of string buffers
-	arena   *Storage
-	owned   []*Storage // of this activation: outputs that nobody gave a place for, arguments that had to be copied
+	arena   *memory.Storage
+	owned   []*memory.Storage // of this activation: outputs without a place of the caller's, arguments that were copied
 	args    []unsafe.Pointer
-	from    []elements // of the results of a CallInto
+	from    []memory.Array // of the results of a CallInto
 	err     abi.Error
 	run     run // of a CallInto
 	region  region
@@ -34,7 +36,7 @@ func (f *boundFunc) frame() (*frame, error) {
 	fr := f.takeIdle()
 	if fr == nil {
 		n := len(f.bufs)
-		fr = &frame{f: f, ptrs: make([]unsafe.Pointer, n), tensors: make([]*Tensor, n), strs: make([]string, n)}
+		fr = &frame{f: f, ptrs: make([]unsafe.Pointer, n), tensors: make([]*tensor.Tensor, n), strs: make([]string, n)}
 		for i := range f.bufs {
 			switch b := &f.bufs[i]; {
 			case b.dtype == types.String:
@@ -48,7 +50,7 @@ func (f *boundFunc) frame() (*frame, error) {
 		return fr, nil
 	}
 	var err error
-	if fr.arena, err = NewStorage(f.arena); err != nil {
+	if fr.arena, err = memory.New(f.arena); err != nil {
 		return nil, err
 	}
 	for i := range f.bufs {
@@ -117,7 +119,7 @@ func (fr *frame) outputs() error {
 		if b.kind != abi.Output || b.dtype == types.String {
 			continue
 		}
-		t, err := New(b.dtype, b.shape...)
+		t, err := tensor.New(b.dtype, b.shape...)
 		if err != nil {
 			return err
 		}
@@ -133,7 +135,7 @@ func (fr *frame) room() error {
 		if b.kind != abi.Output || b.dtype == types.String || fr.ptrs[i] != nil {
 			continue
 		}
-		s, err := NewStorage(max(b.bytes, 1))
+		s, err := memory.New(max(b.bytes, 1))
 		if err != nil {
 			return err
 		}
@@ -144,11 +146,11 @@ func (fr *frame) room() error {
 }
 
 // takeArgs gives the frame the caller's arguments.
-func (fr *frame) takeArgs(args []*Tensor) {
+func (fr *frame) takeArgs(args []*tensor.Tensor) {
 	for i, t := range args {
 		id := fr.f.def.Params[i]
-		if t.text != nil {
-			fr.strs[id] = *t.text
+		if s, ok := t.Text(); ok {
+			fr.strs[id] = s
 			continue
 		}
 		fr.ptrs[id] = t.Ptr()
@@ -165,21 +167,21 @@ func (fr *frame) argSpace(n int) []unsafe.Pointer {
 }
 
 // fill copies t into a whole buffer.
-func (fr *frame) fill(buf int, t *Tensor) error {
-	err := moveElements(fr.buffer(buf), t.elements())
+func (fr *frame) fill(buf int, t *tensor.Tensor) error {
+	err := memory.Move(fr.buffer(buf), t.Array())
 	goruntime.KeepAlive(t)
 	return err
 }
 
 // results builds the tensors that the function returns; each holds its memory on its own.
-func (fr *frame) results() ([]*Tensor, error) {
-	out := make([]*Tensor, 0, len(fr.f.results))
+func (fr *frame) results() ([]*tensor.Tensor, error) {
+	out := make([]*tensor.Tensor, 0, len(fr.f.results))
 	for i := range fr.f.results {
 		v := &fr.f.results[i]
 		t, err := fr.view(v)
 		// of the arena or constant data, which outlive nothing
 		if err == nil && fr.tensors[v.buf] == nil && !fr.isString(v) {
-			var c *Tensor
+			var c *tensor.Tensor
 			c, err = t.Clone()
 			t.Close()
 			t = c

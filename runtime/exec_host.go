@@ -9,6 +9,9 @@ import (
 	"strconv"
 
 	"healc/lang/types"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // OS is the System of a plain process: standard output and the file system.
@@ -25,10 +28,10 @@ func (o OS) Print(text string) error {
 }
 
 // LoadNpy reads a .npy file.
-func (OS) LoadNpy(path string) (*Tensor, error) { return ReadNpyFile(path) }
+func (OS) LoadNpy(path string) (*tensor.Tensor, error) { return tensorfile.ReadNpyFile(path) }
 
 // SaveNpy writes a .npy file.
-func (OS) SaveNpy(path string, t *Tensor) error { return WriteNpyFile(path, t) }
+func (OS) SaveNpy(path string, t *tensor.Tensor) error { return tensorfile.WriteNpyFile(path, t) }
 
 // hostOps are the operations that do input or output, by their name in the operation table.
 var hostOps = map[string]func(r *run, fr *frame, s *boundStep) error{
@@ -86,11 +89,11 @@ func hostPrintOne(r *run, fr *frame, s *boundStep) error {
 		return r.env.System.Print(fr.strs[v.buf])
 	}
 	d := fr.f.bufs[v.buf].dtype
-	if err := r.env.System.Print(printedScalar(d, loadBits(fr.scalar(v), d.Bytes())) + "\n"); err != nil {
+	if err := r.env.System.Print(printedScalar(d, memory.LoadBits(fr.scalar(v), d.Bytes())) + "\n"); err != nil {
 		return err
 	}
 	if passed {
-		return moveElements(fr.buffer(out[0]), fr.elements(v))
+		return memory.Move(fr.buffer(out[0]), fr.elements(v))
 	}
 	return nil
 }

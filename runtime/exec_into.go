@@ -7,6 +7,8 @@ import (
 
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // CallInto is Call with the results written into out, one tensor a result, of its type and shape. A tensor
@@ -16,7 +18,7 @@ import (
 //
 // A second CallInto with the same dims allocates nothing on Go's heap, but for what the host does (texts, files) and
 // tensors of more than 8 axes that are copied. Memory for tensors comes from what the first call gave back.
-func (x *Executable) CallInto(env Env, dims []int64, out []*Tensor, args ...*Tensor) error {
+func (x *Executable) CallInto(env Env, dims []int64, out []*tensor.Tensor, args ...*tensor.Tensor) error {
 	if x.away != nil {
 		// those of the caller may lie on its stack
 		return x.awayInto(env, slices.Clone(dims), slices.Clone(out), slices.Clone(args))
@@ -31,13 +33,13 @@ func (x *Executable) CallInto(env Env, dims []int64, out []*Tensor, args ...*Ten
 	if x.dev != nil {
 		return x.callIntoOn(env, b, out, args)
 	}
-	env.Pool.enter()
-	defer env.Pool.leave()
+	env.Pool.Enter()
+	defer env.Pool.Leave()
 	return b.funcs[0].runInto(x, env, b, out, args)
 }
 
 // runInto is run for a caller that has places for the results.
-func (f *boundFunc) runInto(x *Executable, env Env, b *binding, out, args []*Tensor) error {
+func (f *boundFunc) runInto(x *Executable, env Env, b *binding, out, args []*tensor.Tensor) error {
 	if err := f.checkOut(out); err != nil {
 		return err
 	}
@@ -55,7 +57,7 @@ func (f *boundFunc) runInto(x *Executable, env Env, b *binding, out, args []*Ten
 	}()
 	fr.takeArgs(args)
 	for i := range f.results {
-		if v := &f.results[i]; fr.takes(v) && out[i].IsContiguous() && !out[i].elements().overlapsAny(args) {
+		if v := &f.results[i]; fr.takes(v) && out[i].IsContiguous() && !overlapsAny(out[i].Array(), args) {
 			fr.ptrs[v.buf] = out[i].Ptr()
 		}
 	}
@@ -71,13 +73,13 @@ func (f *boundFunc) runInto(x *Executable, env Env, b *binding, out, args []*Ten
 
 // deliver copies the results that do not lie in their places yet. Those that are views of an argument are copied away
 // first when one of the places is that argument.
-func (fr *frame) deliver(out []*Tensor) error {
+func (fr *frame) deliver(out []*tensor.Tensor) error {
 	from := fr.from[:0]
 	for i := range fr.f.results {
 		v := &fr.f.results[i]
 		e := fr.elements(v)
-		if fr.f.bufs[v.buf].kind == abi.Input && !e.same(out[i].elements()) && e.overlapsAny(out) {
-			aside, memory, err := e.aside(v.dense)
+		if fr.f.bufs[v.buf].kind == abi.Input && !e.Same(out[i].Array()) && overlapsAny(e, out) {
+			aside, memory, err := e.Aside(v.dense)
 			if err != nil {
 				return err
 			}
@@ -87,17 +89,17 @@ func (fr *frame) deliver(out []*Tensor) error {
 		from = append(from, e)
 	}
 	for i, e := range from {
-		if to := out[i].elements(); !e.same(to) {
-			copyElements(to, e)
+		if to := out[i].Array(); !e.Same(to) {
+			memory.Copy(to, e)
 		}
-		from[i] = elements{}
+		from[i] = memory.Array{}
 	}
 	fr.from = from
 	return nil
 }
 
 // checkOut compares the places for the results with the results.
-func (f *boundFunc) checkOut(out []*Tensor) error {
+func (f *boundFunc) checkOut(out []*tensor.Tensor) error {
 	if len(out) != len(f.def.Results) {
 		return fmt.Errorf("%s has %s, not %d", f.def.Name, types.Count(len(f.def.Results), "result"), len(out))
 	}
@@ -125,19 +127,14 @@ func (f *boundFunc) checkOut(out []*Tensor) error {
 	return nil
 }
 
-// same reports whether the two are one tensor.
-func (e elements) same(o elements) bool {
-	return e.ptr == o.ptr && slices.Equal(e.shape, o.shape) && sameStrides(e.shape, e.strides, o.strides)
-}
-
-func (e elements) overlapsAny(others []*Tensor) bool {
-	if product(e.shape) == 0 {
+func overlapsAny(e memory.Array, others []*tensor.Tensor) bool {
+	if memory.Count(e.Shape) == 0 {
 		return false
 	}
-	lo, hi := e.span() // once
+	lo, hi := e.Span() // once
 	for _, t := range others {
-		o := t.elements()
-		if from, to := o.span(); lo < to && from < hi && product(o.shape) != 0 {
+		o := t.Array()
+		if from, to := o.Span(); lo < to && from < hi && memory.Count(o.Shape) != 0 {
 			return true
 		}
 	}

@@ -29,7 +29,7 @@ func (r *run) region(fr *frame, s *boundStep, bufs *unsafe.Pointer, dims *int64)
 		g.piece = g.run
 	}
 	g.fn, g.bufs, g.dims, g.begin = s.fn, bufs, dims, -1
-	if err := r.env.Pool.Run(s.outer, r.env.Pool.grain(s), s.align, g.piece); err != nil {
+	if err := r.env.Pool.Run(s.outer, r.env.Pool.Grain(s.grain), s.align, g.piece); err != nil {
 		return err
 	}
 	if g.begin >= 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"healc/lang/types"
+	"healc/runtime/tensor"
 )
 
 // hostAssert stops the program when its first operand is false, and shows the others.
@@ -44,15 +45,15 @@ func (fr *frame) difference(a, b *boundView) (string, error) {
 	}
 	defer y.Close()
 	elem := x.DType
-	value := func(bits uint64) float64 { return floatValue(elem, bits) }
+	value := func(bits uint64) float64 { return tensor.FloatValue(elem, bits) }
 	show := func(bits uint64) string {
-		t, err := FromBits(elem, nil, []uint64{bits})
+		t, err := tensor.FromBits(elem, nil, []uint64{bits})
 		if err != nil {
 			return err.Error()
 		}
 		defer t.Close()
 		var s strings.Builder
-		if err := Format(&s, t); err != nil {
+		if err := tensor.Format(&s, t); err != nil {
 			return err.Error()
 		}
 		return s.String()
@@ -71,7 +72,7 @@ func (fr *frame) text(v *boundView) (string, error) {
 	}
 	defer t.Close()
 	var b strings.Builder
-	err = Format(&b, t)
+	err = tensor.Format(&b, t)
 	return b.String(), err
 }
 

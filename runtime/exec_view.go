@@ -7,6 +7,8 @@ import (
 
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // boundView is a view of a buffer with its extents evaluated.
@@ -31,9 +33,10 @@ func (f *boundFunc) bindView(v *abi.View) (boundView, error) {
 	if out.offset, err = v.Offset.Eval(f.bind); err != nil {
 		return out, err
 	}
-	out.dense = rowMajor(out.shape)
+	out.dense = memory.RowMajor(out.shape)
 	b := &f.bufs[v.Buffer]
-	out.whole = out.offset == 0 && slices.Equal(out.shape, b.shape) && sameStrides(out.shape, out.strides, b.strides)
+	out.whole = out.offset == 0 && slices.Equal(out.shape, b.shape) &&
+		memory.SameStrides(out.shape, out.strides, b.strides)
 	return out, nil
 }
 
@@ -49,15 +52,15 @@ func (f *boundFunc) bindViews(vs []abi.View) ([]boundView, error) {
 }
 
 // elements are what a view shows in the memory of a frame.
-func (fr *frame) elements(v *boundView) elements {
+func (fr *frame) elements(v *boundView) memory.Array {
 	size := int64(fr.f.bufs[v.buf].dtype.Bytes())
-	return elements{unsafe.Add(fr.ptrs[v.buf], v.offset*size), size, v.shape, v.strides}
+	return memory.Array{Ptr: unsafe.Add(fr.ptrs[v.buf], v.offset*size), Size: size, Shape: v.shape, Strides: v.strides}
 }
 
 // buffer is a whole buffer of a frame.
-func (fr *frame) buffer(i int) elements {
+func (fr *frame) buffer(i int) memory.Array {
 	b := &fr.f.bufs[i]
-	return elements{fr.ptrs[i], int64(b.dtype.Bytes()), b.shape, b.strides}
+	return memory.Array{Ptr: fr.ptrs[i], Size: int64(b.dtype.Bytes()), Shape: b.shape, Strides: b.strides}
 }
 
 // scalar is where the one element of a view lies.
@@ -68,9 +71,9 @@ func (fr *frame) scalar(v *boundView) unsafe.Pointer {
 func (fr *frame) isString(v *boundView) bool { return fr.f.bufs[v.buf].dtype == types.String }
 
 // view returns a tensor on a buffer; it shares the memory. A string is copied.
-func (fr *frame) view(v *boundView) (*Tensor, error) {
+func (fr *frame) view(v *boundView) (*tensor.Tensor, error) {
 	if fr.isString(v) {
-		return Text(fr.strs[v.buf]), nil
+		return tensor.Text(fr.strs[v.buf]), nil
 	}
 	b := &fr.f.bufs[v.buf]
 	base := fr.tensors[v.buf]
@@ -79,8 +82,8 @@ func (fr *frame) view(v *boundView) (*Tensor, error) {
 			return nil, fmt.Errorf("BUG: buffer %d of %s has no memory", v.buf, fr.f.def.Name)
 		}
 		var err error
-		if base, err = FromStorage(WrapStorage(fr.ptrs[v.buf], max(b.bytes, 1), fr, nil), b.dtype, b.shape...); err !=
-			nil {
+		s := memory.Wrap(fr.ptrs[v.buf], max(b.bytes, 1), fr, nil)
+		if base, err = tensor.FromStorage(s, b.dtype, b.shape...); err != nil {
 			return nil, err
 		}
 		defer base.Close()
@@ -95,17 +98,10 @@ func (r *run) copy(fr *frame, s *boundStep) error {
 		fr.strs[to] = fr.strs[s.views[0].buf]
 		return nil
 	}
-	return moveElements(fr.buffer(to), fr.elements(&s.views[0]))
+	return memory.Move(fr.buffer(to), fr.elements(&s.views[0]))
 }
 
 // viewOf is a view on the memory of a tensor that is a whole buffer.
-func viewOf(base *Tensor, v *boundView) (*Tensor, error) {
-	if err := base.Err(); err != nil {
-		return nil, err
-	}
-	t := base.view(len(v.shape))
-	copy(t.Shape, v.shape)
-	copy(t.Strides, v.strides)
-	t.Offset += v.offset
-	return t, nil
+func viewOf(base *tensor.Tensor, v *boundView) (*tensor.Tensor, error) {
+	return base.Unchecked(v.offset, v.shape, v.strides)
 }

@@ -5,6 +5,7 @@ import (
 
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/runtime/memory"
 )
 
 // Memory is what a call of a program takes beside its arguments, in bytes as the allocator hands them out: at
@@ -32,16 +33,16 @@ func MemoryOf(plan *abi.Program, dims []int64) (Memory, error) {
 	}
 	var m Memory
 	if f.arena > 0 {
-		m.Arena = allocated(f.arena)
+		m.Arena = memory.Allocated(f.arena)
 	}
 	for i := range f.bufs {
 		b := &f.bufs[i]
 		switch {
 		case b.dtype == types.String:
 		case b.kind == abi.Output:
-			m.Results += allocated(b.bytes)
+			m.Results += memory.Allocated(b.bytes)
 		case b.kind == abi.Data:
-			m.Constants += allocated(b.bytes)
+			m.Constants += memory.Allocated(b.bytes)
 		}
 	}
 	return m, nil

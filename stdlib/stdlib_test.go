@@ -12,6 +12,7 @@ import (
 	"healc/lang/diag"
 	"healc/lang/format"
 	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/stdlib"
 	"healc/tests/devices"
 	"healc/tests/sample"
@@ -160,7 +161,7 @@ fn f(n: i64) -> i64 = ` + c.call + "\n"
 				if f, err = m.Func("f"); err != nil {
 					t.Fatal(err)
 				}
-				_, err = f.Call(context.Background(), runtime.Scalar(int64(0)))
+				_, err = f.Call(context.Background(), tensor.Scalar(int64(0)))
 				m.Close()
 			}
 			switch {

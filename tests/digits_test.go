@@ -10,6 +10,8 @@ import (
 	"healc"
 	"healc/lang/diag"
 	"healc/runtime"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // digitsSystem reads the example's data from a folder and keeps what is printed.
@@ -21,8 +23,8 @@ type digitsSystem struct {
 
 func (s digitsSystem) Print(text string) error { s.out.WriteString(text); return nil }
 
-func (s digitsSystem) LoadNpy(path string) (*runtime.Tensor, error) {
-	return runtime.ReadNpyFile(filepath.Join(s.dir, filepath.Base(path)))
+func (s digitsSystem) LoadNpy(path string) (*tensor.Tensor, error) {
+	return tensorfile.ReadNpyFile(filepath.Join(s.dir, filepath.Base(path)))
 }
 
 // TestDigitsSameBits runs the main example on the interpreter, on the CPU with one, two and three threads,
@@ -36,7 +38,7 @@ func TestDigitsSameBits(t *testing.T) {
 	}
 	fortran := t.TempDir()
 	for _, name := range []string{"images.npy", "labels.npy"} {
-		x, err := runtime.ReadNpyFile(filepath.Join(folder, name))
+		x, err := tensorfile.ReadNpyFile(filepath.Join(folder, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,10 +49,10 @@ func TestDigitsSameBits(t *testing.T) {
 			t.Fatal(err)
 		}
 		y, _ := dense.Transpose()
-		if err := runtime.WriteNpyFile(filepath.Join(fortran, name), y); err != nil {
+		if err := tensorfile.WriteNpyFile(filepath.Join(fortran, name), y); err != nil {
 			t.Fatal(err)
 		}
-		for _, z := range []*runtime.Tensor{x, flipped, dense, y} {
+		for _, z := range []*tensor.Tensor{x, flipped, dense, y} {
 			z.Close()
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // TestHalf: every element-wise operation on f16 and bf16 is the one on f32, its result rounded once. Operations of one
@@ -141,9 +141,9 @@ func (c halfCase) check(t *testing.T, code *engine.Module, half types.DType, opt
 	if err != nil {
 		t.Fatal(err)
 	}
-	var args []*runtime.Tensor
+	var args []*tensor.Tensor
 	for _, bits := range c.in {
-		x, err := runtime.FromBits(half, []int64{halfInputs}, bits)
+		x, err := tensor.FromBits(half, []int64{halfInputs}, bits)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // noExample says why an operation has no example: no program can spell it.
@@ -134,10 +135,10 @@ type inFolder struct {
 	dir string
 }
 
-func (s inFolder) LoadNpy(path string) (*runtime.Tensor, error) {
+func (s inFolder) LoadNpy(path string) (*tensor.Tensor, error) {
 	return s.System.LoadNpy(s.dir + "/" + path)
 }
 
-func (s inFolder) SaveNpy(path string, x *runtime.Tensor) error {
+func (s inFolder) SaveNpy(path string, x *tensor.Tensor) error {
 	return s.System.SaveNpy(s.dir+"/"+path, x)
 }

@@ -10,12 +10,13 @@ import (
 
 	"healc"
 	"healc/lang/diag"
-	"healc/runtime"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 	"healc/tests/sample"
 )
 
 // trainer compiles one of the examples that train, and calls a function of it.
-func trainer(t *testing.T, name, entry string, opts heal.Options, args ...*runtime.Tensor) []*runtime.Tensor {
+func trainer(t *testing.T, name, entry string, opts heal.Options, args ...*tensor.Tensor) []*tensor.Tensor {
 	t.Helper()
 	path := "../examples/" + name
 	src, err := os.ReadFile(path)
@@ -39,16 +40,16 @@ func trainer(t *testing.T, name, entry string, opts heal.Options, args ...*runti
 }
 
 // firstDigits are n images from the start of the digits, as rows of numbers from 0 to 1, and their labels.
-func firstDigits(t *testing.T, from, n int64) (*runtime.Tensor, *runtime.Tensor) {
+func firstDigits(t *testing.T, from, n int64) (*tensor.Tensor, *tensor.Tensor) {
 	t.Helper()
-	var parts []*runtime.Tensor
+	var parts []*tensor.Tensor
 	for _, name := range []string{"images", "labels"} {
-		all, err := runtime.ReadNpyFile("../examples/data/digits/" + name + ".npy")
+		all, err := tensorfile.ReadNpyFile("../examples/data/digits/" + name + ".npy")
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer all.Close()
-		part, err := all.Slice(runtime.Range{Start: from, Stop: from + n})
+		part, err := all.Slice(tensor.Range{Start: from, Stop: from + n})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func firstDigits(t *testing.T, from, n int64) (*runtime.Tensor, *runtime.Tensor)
 	for _, b := range parts[0].Bits() {
 		pixels = append(pixels, float32(b)/16)
 	}
-	return runtime.FromSlice(pixels, int(n), 64), parts[1]
+	return tensor.FromSlice(pixels, int(n), 64), parts[1]
 }
 
 // TestTrainFirstSteps: the first steps of the training are the same on the interpreter and on the CPU with one and two
@@ -80,7 +81,7 @@ func TestTrainFirstSteps(t *testing.T) {
 			}
 			x, y := firstDigits(t, 0, example.n)
 			testX, testY := firstDigits(t, 1437, 4)
-			rates := runtime.FromSlice([]float32{0.003, 0.002})
+			rates := tensor.FromSlice([]float32{0.003, 0.002})
 			run := func(opts heal.Options) string {
 				text := ""
 				for _, r := range trainer(t, example.name, "train", opts, x, y, testX, testY, rates) {
@@ -96,7 +97,7 @@ func TestTrainFirstSteps(t *testing.T) {
 					t.Errorf("%d threads give\n%sthe interpreter gives\n%s", threads, got, want)
 				}
 			}
-			for _, z := range []*runtime.Tensor{x, y, testX, testY, rates} {
+			for _, z := range []*tensor.Tensor{x, y, testX, testY, rates} {
 				z.Close()
 			}
 		})

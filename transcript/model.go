@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // Transcript is a decoded file. Its host tensors belong to it.
@@ -110,7 +110,7 @@ type Arg struct {
 	Kind   ArgKind
 	Name   Name
 	DType  types.DType // types.Invalid where a pointer says none
-	Tensor *runtime.Tensor
+	Tensor *tensor.Tensor
 	List   []Arg
 	Number Number
 	Slice  Range

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // Result is what a run gave.
@@ -20,8 +20,8 @@ type Result struct {
 type Output struct {
 	Entry    int // the index of the operation
 	Name     Name
-	Tensor   *runtime.Tensor
-	Expected *runtime.Tensor // what was recorded, or nil; it belongs to the transcript
+	Tensor   *tensor.Tensor
+	Expected *tensor.Tensor // what was recorded, or nil; it belongs to the transcript
 }
 
 // Step is how long a part of a transcript took: a segment, what stands between two, or with NoFuse an

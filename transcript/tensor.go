@@ -5,11 +5,12 @@ import (
 	"encoding/base64"
 	"encoding/json"
 
-	"healc/runtime"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // readHostTensor reads a HostTensor: a file of NumPy or torch in base64.
-func readHostTensor(raw json.RawMessage, what string) (*runtime.Tensor, error) {
+func readHostTensor(raw json.RawMessage, what string) (*tensor.Tensor, error) {
 	f, err := object(raw, what, "HostTensor")
 	if err != nil {
 		return nil, err
@@ -29,10 +30,10 @@ func readHostTensor(raw json.RawMessage, what string) (*runtime.Tensor, error) {
 	if err != nil {
 		return nil, errorf("the data of %s is no base64: %w", what, err)
 	}
-	var t *runtime.Tensor
+	var t *tensor.Tensor
 	switch kind {
 	case "numpy":
-		t, err = runtime.ReadNpy(bytes.NewReader(data))
+		t, err = tensorfile.ReadNpy(bytes.NewReader(data))
 	case "torch":
 		t, err = readTorch(data)
 	default:

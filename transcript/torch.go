@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // torchStorages are the classes of storages, by the element type that they hold.
@@ -22,7 +22,7 @@ var torchStorages = map[string]types.DType{
 
 // readTorch reads the one tensor that torch.save wrote: a zip archive without compression, with the folder of
 // data.pkl, the pickled tensor, data/KEY, the elements of its storage, and byteorder.
-func readTorch(data []byte) (*runtime.Tensor, error) {
+func readTorch(data []byte) (*tensor.Tensor, error) {
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, fmt.Errorf("no file of torch.save: %w", err)
@@ -109,13 +109,13 @@ type pickled struct {
 }
 
 // tensor makes the tensor from the bytes of its storage.
-func (p *pickled) tensor(raw []byte, big bool) (*runtime.Tensor, error) {
+func (p *pickled) tensor(raw []byte, big bool) (*tensor.Tensor, error) {
 	size := int64(p.dtype.Bytes())
 	if p.elems < 0 || p.elems > types.MaxExtent || p.elems*size != int64(len(raw)) {
 		return nil, fmt.Errorf("the storage claims %d elements of %s, and its file has %d bytes", p.elems, p.dtype,
 			len(raw))
 	}
-	whole, err := runtime.New(p.dtype, p.elems)
+	whole, err := tensor.New(p.dtype, p.elems)
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // A MismatchError is an output that is not what the transcript recorded.
@@ -57,7 +57,7 @@ func (r *Result) Verify() error {
 }
 
 // ofOneKind reports whether two tensors are of one shape and of types that words compares.
-func ofOneKind(a, b *runtime.Tensor) bool {
+func ofOneKind(a, b *tensor.Tensor) bool {
 	// a large u64 has the bits of a negative i64
 	number := func(d types.DType) bool { return d.IsInt() && d != types.U64 }
 	return slices.Equal(a.Shape, b.Shape) && (a.DType == b.DType || number(a.DType) && number(b.DType))
@@ -65,7 +65,7 @@ func ofOneKind(a, b *runtime.Tensor) bool {
 
 // words has the elements of a tensor so that they are equal where the elements are: bits of one type, or numbers of two
 // types of integers.
-func words(t *runtime.Tensor) []uint64 {
+func words(t *tensor.Tensor) []uint64 {
 	out := t.Bits()
 	if t.DType.IsSigned() {
 		unused := 64 - t.DType.Bits()
@@ -79,7 +79,7 @@ func words(t *runtime.Tensor) []uint64 {
 // firstDifference is the index of the first element in row-major order that differs between tensors of one kind, nil
 // where none does. It takes a piece at a time, and one index of an axis of equal elements: a file of a few bytes can
 // claim a large tensor, by strides of 0.
-func firstDifference(a, b *runtime.Tensor) ([]int64, error) {
+func firstDifference(a, b *tensor.Tensor) ([]int64, error) {
 	const piece = 1 << 14
 	for axis, n := range a.Shape {
 		bounds := []int64{0, n / 2, n}
@@ -114,9 +114,9 @@ func firstDifference(a, b *runtime.Tensor) ([]int64, error) {
 }
 
 // differenceWithin is firstDifference of a part of an axis.
-func differenceWithin(a, b *runtime.Tensor, axis int, start, stop int64) ([]int64, error) {
-	ranges := slices.Repeat([]runtime.Range{runtime.All}, axis+1)
-	ranges[axis] = runtime.Range{Start: start, Stop: stop}
+func differenceWithin(a, b *tensor.Tensor, axis int, start, stop int64) ([]int64, error) {
+	ranges := slices.Repeat([]tensor.Range{tensor.All}, axis+1)
+	ranges[axis] = tensor.Range{Start: start, Stop: stop}
 	x, err := a.Slice(ranges...)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func differenceWithin(a, b *runtime.Tensor, axis int, start, stop int64) ([]int6
 }
 
 // element prints one element.
-func element(t *runtime.Tensor, index []int64) string {
+func element(t *tensor.Tensor, index []int64) string {
 	v, err := t.View()
 	for range index {
 		if err != nil {
@@ -151,7 +151,7 @@ func element(t *runtime.Tensor, index []int64) string {
 	}
 	defer v.Close()
 	var b strings.Builder
-	if err := runtime.Format(&b, v); err != nil {
+	if err := tensor.Format(&b, v); err != nil {
 		return err.Error()
 	}
 	return b.String()

@@ -16,20 +16,9 @@ import (
 	"healc/codegen/llvm/libllvm"
 	"healc/passes"
 	"healc/passes/bufferize"
+	"healc/runtime/device/ptxas"
 	"healc/tests/random"
 )
-
-// assembler is NVIDIA's ptxas, as `make ptxas` unpacks it; a test is skipped where there is none.
-func assembler(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{os.Getenv("HEAL_PTXAS"), "../../.tools/cuda/usr/bin/ptxas", "ptxas"} {
-		if path, err := exec.LookPath(name); name != "" && err == nil {
-			return path
-		}
-	}
-	t.Skip("skipped: no ptxas (make ptxas)")
-	return ""
-}
 
 var (
 	compiling = regexp.MustCompile(`Compiling entry function '([^']+)'`)
@@ -38,19 +27,15 @@ var (
 )
 
 // assemble gives the registers and the bytes of spills of each entry, a line each.
-func assemble(t *testing.T, ptxas, ptx, arch string) string {
+func assemble(t *testing.T, assembler, ptx, arch string) string {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "a.ptx")
-	if err := os.WriteFile(file, []byte(ptx), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.Command(ptxas, "-arch="+arch, "-v", "-o", os.DevNull, file).CombinedOutput()
+	out, err := ptxas.Run(t, assembler, ptx, arch, "-v")
 	if err != nil {
 		t.Fatalf("ptxas: %v\n%s\n%s", err, out, ptx)
 	}
 	var lines []string
 	entry, spill := "", ""
-	for _, line := range strings.Split(string(out), "\n") {
+	for _, line := range strings.Split(out, "\n") {
 		if m := compiling.FindStringSubmatch(line); m != nil {
 			entry = m[1]
 		} else if m := spills.FindStringSubmatch(line); m != nil {
@@ -65,12 +50,12 @@ func assemble(t *testing.T, ptxas, ptx, arch string) string {
 
 // TestAssembler: ptxas takes the standard kernels, spills nothing, and want/ptxas says how many registers they need.
 func TestAssembler(t *testing.T) {
-	ptxas := assembler(t)
+	assembler := ptxas.Find(t)
 	lib, err := libllvm.Open()
 	if err != nil {
 		t.Fatal(err)
 	}
-	version, err := exec.Command(ptxas, "--version").Output()
+	version, err := exec.Command(assembler, "--version").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +81,7 @@ func TestAssembler(t *testing.T) {
 			got := ""
 			for _, arch := range []string{"sm_80", "sm_90"} {
 				ptx, _ := standard(t, text["in.heal"], text["bind"], arch, false)
-				got += assemble(t, ptxas, ptx, arch)
+				got += assemble(t, assembler, ptx, arch)
 			}
 			t.Logf("\n%s", got)
 			for line := range strings.Lines(got) {
@@ -124,7 +109,7 @@ func TestAssembler(t *testing.T) {
 
 // TestAssemblerTakesRandomPrograms: ptxas takes whatever is generated.
 func TestAssemblerTakesRandomPrograms(t *testing.T) {
-	ptxas := assembler(t)
+	assembler := ptxas.Find(t)
 	for i := range uint64(*seeds) {
 		p := random.New(*seed+i, map[string]int{})
 		pipeline := passes.Standard("", nil)
@@ -144,6 +129,6 @@ func TestAssemblerTakesRandomPrograms(t *testing.T) {
 		if err != nil {
 			t.Fatalf("seed %d: %v", p.Seed, err)
 		}
-		assemble(t, ptxas, string(ptx), arch)
+		assemble(t, assembler, string(ptx), arch)
 	}
 }

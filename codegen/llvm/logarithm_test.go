@@ -10,6 +10,7 @@ import (
 	"healc/codegen/llvm/libllvm"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
+	"healc/ir/scalar/elementary"
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -26,7 +27,7 @@ func logKernel(n int64, seen func(scalar.Instr) bool) *kernel.Kernel {
 		Body: &kernel.Block{Stmts: []kernel.Stmt{&kernel.Load{ID: 1, Param: 0, At: at}}}}
 	shown := scalar.None
 	sink := &kernelSink{k: k, seen: seen, shown: &shown}
-	value := scalar.Log(scalar.Emitter{Sink: sink}, 1)
+	value := elementary.Log(scalar.Emitter{Sink: sink}, 1)
 	k.Body.Stmts = append(k.Body.Stmts, &kernel.Store{Param: 1, At: at, Val: value})
 	if shown != scalar.None {
 		k.Params = append(k.Params, kernel.Param{Name: "z", DType: k.Types[shown], Out: true, Shape: shape})
@@ -80,7 +81,7 @@ func TestLogarithms(t *testing.T) {
 		"an integer too":   func(in scalar.Instr) bool { return in.Op == scalar.Shr },
 	} {
 		rec, params := scalar.NewRecorder(types.F32)
-		rec.Func.Results = []scalar.Ref{scalar.Log(scalar.Emitter{Sink: rec}, params[0])}
+		rec.Func.Results = []scalar.Ref{elementary.Log(scalar.Emitter{Sink: rec}, params[0])}
 		for i, in := range rec.Func.Instrs {
 			if seen != nil && seen(in) {
 				rec.Func.Results = append(rec.Func.Results, scalar.Ref(i))

@@ -7,10 +7,10 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/gpu"
-	"healc/runtime"
 	"healc/runtime/device"
 	"healc/runtime/device/cuda"
 	"healc/runtime/device/sim"
+	"healc/runtime/memory"
 )
 
 // The backends.
@@ -30,12 +30,12 @@ func HasDevices(name string) bool { return name == GPU || name == PTXSim }
 // open are the devices that are open: a process has one of each.
 var open struct {
 	sync.Mutex
-	devices map[string]*runtime.Device
+	devices map[string]*memory.Device
 }
 
 // Open returns device number i of a backend, GPU or PTXSim; the same one each time. The error is a
 // *device.MissingError when there is none: no driver, one that is too old, no such device.
-func Open(backend string, i int) (*runtime.Device, error) {
+func Open(backend string, i int) (*memory.Device, error) {
 	driver, err := driverOf(backend)
 	if err != nil {
 		return nil, err
@@ -58,9 +58,9 @@ func Open(backend string, i int) (*runtime.Device, error) {
 		}
 	}
 	if open.devices == nil {
-		open.devices = map[string]*runtime.Device{}
+		open.devices = map[string]*memory.Device{}
 	}
-	d := runtime.NewDevice(dev)
+	d := memory.NewDevice(dev)
 	open.devices[key] = d
 	return d, nil
 }
@@ -95,7 +95,7 @@ func Devices(backend string) (version string, devices []device.Info, err error) 
 
 // Target is what code is made for on a backend. For a device d that is the newest processor that code generation and
 // libLLVM know and that is no newer than the device, where t names none; the simulator runs code for the least one.
-func Target(name string, t codegen.Target, d *runtime.Device) codegen.Target {
+func Target(name string, t codegen.Target, d *memory.Device) codegen.Target {
 	if !HasDevices(name) {
 		return t
 	}

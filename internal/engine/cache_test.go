@@ -12,7 +12,7 @@ import (
 	"healc/internal/modules"
 	"healc/internal/pipeline"
 	"healc/lang/diag"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 const chain = "fn f[N](a: f32[N], x: f32[N], b: f32[N]) -> f32[N] = relu(a .* x .+ b)"
@@ -54,14 +54,14 @@ func TestCacheByText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := runtime.FromSlice(slices.Repeat([]float32{3}, n))
+		x := tensor.FromSlice(slices.Repeat([]float32{3}, n))
 		defer x.Close()
 		y, err := f.Call(context.Background(), x)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer y.Close()
-		if v, _ := runtime.Slice[float32](y); len(v) != n || v[0] != want {
+		if v, _ := tensor.Slice[float32](y); len(v) != n || v[0] != want {
 			t.Fatalf("%d elements: %v, want %v", n, v, want)
 		}
 		return slices.Contains(timer.Names, "passes")
@@ -106,14 +106,14 @@ func TestCacheSurvivesDamage(t *testing.T) {
 	run := func() {
 		t.Helper()
 		f := function(t, chain, "f", Options{Cache: c})
-		x := runtime.FromSlice([]float32{3, -3})
+		x := tensor.FromSlice([]float32{3, -3})
 		defer x.Close()
 		y, err := f.Call(context.Background(), x, x, x)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer y.Close()
-		if v, _ := runtime.Slice[float32](y); v[0] != 12 || v[1] != 6 {
+		if v, _ := tensor.Slice[float32](y); v[0] != 12 || v[1] != 6 {
 			t.Fatalf("%v", v)
 		}
 	}
@@ -149,7 +149,7 @@ func TestCacheIsBounded(t *testing.T) {
 	for i := range 12 {
 		src := strings.Replace(chain, "x .+ b", "x .+ b .+ "+strings.Repeat("1.0 .+ ", i)+"2.0", 1)
 		f := function(t, src, "f", Options{Cache: c})
-		x := runtime.FromSlice([]float32{3, -3})
+		x := tensor.FromSlice([]float32{3, -3})
 		if _, err := f.Call(context.Background(), x, x, x); err != nil {
 			t.Fatal(err)
 		}

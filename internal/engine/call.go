@@ -7,12 +7,13 @@ import (
 	"healc/internal/backend"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // Call runs a function that has one tensor as its result; one that has another number of them, as where it only changes
 // its arguments, is not run, and needs CallAll. Shape parameters are bound from the arguments. A failure of the program
 // is a *runtime.RuntimeError.
-func (f *Func) Call(ctx context.Context, args ...*runtime.Tensor) (*runtime.Tensor, error) {
+func (f *Func) Call(ctx context.Context, args ...*tensor.Tensor) (*tensor.Tensor, error) {
 	// Asked before it runs: it may write arguments, print, or write files.
 	if n := len(f.ir.Results) - len(f.ir.Updates); n != 1 {
 		return nil, fmt.Errorf("%s has %s; use CallAll", f.ir.Name, types.Count(n, "result"))
@@ -26,7 +27,7 @@ func (f *Func) Call(ctx context.Context, args ...*runtime.Tensor) (*runtime.Tens
 
 // CallAll runs a function and returns all its results, tuples flattened from left to right. The arguments
 // of `&mut` parameters are written in place; after an error their contents are undefined.
-func (f *Func) CallAll(ctx context.Context, args ...*runtime.Tensor) ([]*runtime.Tensor, error) {
+func (f *Func) CallAll(ctx context.Context, args ...*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if err := f.memory.Accepts(args); err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func (f *Func) CallAll(ctx context.Context, args ...*runtime.Tensor) ([]*runtime
 }
 
 // CallStaying is CallAll where layouts do not matter. stay says where each result stays; nil is all on the host.
-func (f *Func) CallStaying(ctx context.Context, args []*runtime.Tensor, stay []types.Place) ([]*runtime.Tensor, error) {
+func (f *Func) CallStaying(ctx context.Context, args []*tensor.Tensor, stay []types.Place) ([]*tensor.Tensor, error) {
 	if err := f.memory.CheckArguments(f.m.home(), args); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"healc/internal/backend"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // compiled is a function for one set of shapes and strides.
@@ -15,7 +16,7 @@ type compiled struct {
 }
 
 // code returns the machine code for the arguments, which are fit to be written where the function does so.
-func (f *Func) code(args []*runtime.Tensor) (*compiled, error) {
+func (f *Func) code(args []*tensor.Tensor) (*compiled, error) {
 	c := f.last.Load()
 	if c == nil || !c.fits(args) {
 		var err error
@@ -32,7 +33,7 @@ func (f *Func) code(args []*runtime.Tensor) (*compiled, error) {
 }
 
 // fits reports whether the code was made for arguments of these types, shapes and strides.
-func (c *compiled) fits(args []*runtime.Tensor) bool {
+func (c *compiled) fits(args []*tensor.Tensor) bool {
 	if len(args) != len(c.shapes) {
 		return false
 	}
@@ -51,7 +52,7 @@ func (c *compiled) fits(args []*runtime.Tensor) bool {
 
 // find returns the code for the arguments, compiling it when this is the first such call. Calls that take turns with
 // other shapes allocate nothing here.
-func (f *Func) find(args []*runtime.Tensor) (*compiled, error) {
+func (f *Func) find(args []*tensor.Tensor) (*compiled, error) {
 	if c := f.known(args); c != nil {
 		return c, nil
 	}
@@ -79,14 +80,14 @@ func (f *Func) find(args []*runtime.Tensor) (*compiled, error) {
 }
 
 // known is the code for arguments of these shapes and strides, nil where there is none yet.
-func (f *Func) known(args []*runtime.Tensor) *compiled {
+func (f *Func) known(args []*tensor.Tensor) *compiled {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.among(args)
 }
 
 // among is known for who holds the lock.
-func (f *Func) among(args []*runtime.Tensor) *compiled {
+func (f *Func) among(args []*tensor.Tensor) *compiled {
 	for _, c := range f.codes {
 		if c.fits(args) {
 			f.last.Store(c)
@@ -107,7 +108,7 @@ func (f *Func) close() {
 }
 
 // Prepare makes the code for the arguments where there is none yet. It reports whether the backend has code.
-func (f *Func) Prepare(args []*runtime.Tensor) (bool, error) {
+func (f *Func) Prepare(args []*tensor.Tensor) (bool, error) {
 	if f.m.opts.Backend == backend.Interp {
 		return false, nil
 	}

@@ -20,22 +20,25 @@ import (
 	"healc/lang/check"
 	"healc/lang/diag"
 	"healc/runtime"
+	"healc/runtime/memory"
+	"healc/runtime/pool"
+	"healc/runtime/tensor"
 )
 
 // Options say how programs are compiled and run. The zero value runs on the CPU, on all its cores.
 type Options struct {
-	Backend  string          // one of backend.Names; "" is the CPU
-	Device   *runtime.Device // of a backend that has devices; nil is its first one
-	Threads  int             // 0: HEAL_THREADS, else GOMAXPROCS
-	Target   codegen.Target  // the zero value is this machine
-	System   runtime.System  // input and output; nil is standard output and the file system
-	Cache    *cache.Cache    // compiled code on disk; nil for none
-	Debug    pipeline.Debug  // what to show of the passes
-	Tests    bool            // compile the `test` blocks of the source too
-	Once     bool            // every function is called once, so that code that runs briefly is better compiled quickly
-	SplitAll bool            // run every kernel on all threads, however small: for tests
-	Entry    string          // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
-	Imports  check.Importer  // finds what the source imports; nil is the library and the disk
+	Backend  string         // one of backend.Names; "" is the CPU
+	Device   *memory.Device // of a backend that has devices; nil is its first one
+	Threads  int            // 0: HEAL_THREADS, else GOMAXPROCS
+	Target   codegen.Target // the zero value is this machine
+	System   runtime.System // input and output; nil is standard output and the file system
+	Cache    *cache.Cache   // compiled code on disk; nil for none
+	Debug    pipeline.Debug // what to show of the passes
+	Tests    bool           // compile the `test` blocks of the source too
+	Once     bool           // every function is called once, so that code that runs briefly is better compiled quickly
+	SplitAll bool           // run every kernel on all threads, however small: for tests
+	Entry    string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
+	Imports  check.Importer // finds what the source imports; nil is the library and the disk
 }
 
 // Module is a compiled source: its functions are typed, and become machine code when they are called.
@@ -43,7 +46,7 @@ type Module struct {
 	*pipeline.Module
 
 	opts   Options
-	pool   *runtime.Pool
+	pool   *pool.Pool
 	closed *atomic.Bool
 
 	mu    sync.Mutex
@@ -101,14 +104,14 @@ func compile(src *pipeline.Source, opts Options) (*Module, error) {
 	m.Module = pipeline.New(src, pipeline.Options{Target: backend.Target(opts.Backend, opts.Target, opts.Device),
 		Cache: opts.Cache, Debug: opts.Debug, Once: opts.Once})
 	if opts.Backend == backend.CPU && opts.Threads != 1 {
-		pool, err := runtime.NewPool(opts.Threads)
+		threads, err := pool.New(opts.Threads)
 		if err != nil {
 			return nil, err
 		}
 		if opts.SplitAll {
-			pool.SplitAll()
+			threads.SplitAll()
 		}
-		m.pool = pool
+		m.pool = threads
 	}
 	return m, nil
 }
@@ -131,10 +134,10 @@ func (m *Module) Close() {
 func (m *Module) Options() Options { return m.opts }
 
 // Device is what the module runs on, nil when that is the host. Tensors of its programs that are `on device` are there.
-func (m *Module) Device() *runtime.Device { return m.opts.Device }
+func (m *Module) Device() *memory.Device { return m.opts.Device }
 
 // device is Device for what functions declare: a device that the backend does not use is none.
-func (m *Module) device() *runtime.Device {
+func (m *Module) device() *memory.Device {
 	if !backend.HasDevices(m.opts.Backend) {
 		return nil
 	}
@@ -167,7 +170,7 @@ func (m *Module) Func(name string) (*Func, error) {
 }
 
 // load makes machine code of an entry for arguments of these shapes and strides ready to run.
-func (m *Module) load(entry string, bind map[string]int64, args []*runtime.Tensor) (*runtime.Executable, error) {
+func (m *Module) load(entry string, bind map[string]int64, args []*tensor.Tensor) (*runtime.Executable, error) {
 	var strides [][]int64
 	for _, t := range args {
 		strides = append(strides, t.Strides)

@@ -9,6 +9,7 @@ import (
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // Func is a function of a module. Each combination of shapes and strides that it is called with becomes
@@ -36,7 +37,7 @@ func (f *Func) Memory() *residency.Memory { return f.memory }
 func (f *Func) Signature() string { return f.memory.Signature() }
 
 // bind checks the arguments and returns the values of the shape parameters.
-func (f *Func) bind(args []*runtime.Tensor) (map[string]int64, error) {
+func (f *Func) bind(args []*tensor.Tensor) (map[string]int64, error) {
 	fail := func(format string, a ...any) error {
 		return &runtime.ArgumentError{Func: f.Signature(), Message: fmt.Sprintf(format, a...)}
 	}

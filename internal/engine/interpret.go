@@ -9,10 +9,11 @@ import (
 	"healc/ir/interp"
 	"healc/ir/kernel"
 	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // interpret runs the function on the reference interpreter.
-func (f *Func) interpret(ctx context.Context, args []*runtime.Tensor) ([]*runtime.Tensor, error) {
+func (f *Func) interpret(ctx context.Context, args []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	bind, err := f.bind(args)
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func (f *Func) interpret(ctx context.Context, args []*runtime.Tensor) ([]*runtim
 	if out, err = f.update(args, out); err != nil {
 		return nil, err
 	}
-	res := make([]*runtime.Tensor, len(out))
+	res := make([]*tensor.Tensor, len(out))
 	for i, a := range out {
 		if res[i], err = interpio.FromArray(a); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"healc/internal/backend"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // CallInto is CallAll with the results written into out, one tensor a result, of its type and shape. Where a tensor is
@@ -18,7 +19,7 @@ import (
 // with the same shapes allocates nothing on Go's heap, but for what prints, concatenates strings, or reads and writes
 // files. An argument that shares memory with a result must not be smaller than it, as where broadcasting enlarges the
 // argument: that is an error. After an error the contents of out are undefined.
-func (f *Func) CallInto(ctx context.Context, out []*runtime.Tensor, args ...*runtime.Tensor) error {
+func (f *Func) CallInto(ctx context.Context, out []*tensor.Tensor, args ...*tensor.Tensor) error {
 	if err := f.memory.Accepts(args); err != nil {
 		return err
 	}
@@ -43,7 +44,7 @@ func (f *Func) CallInto(ctx context.Context, out []*runtime.Tensor, args ...*run
 }
 
 // interpretInto is CallInto on the reference interpreter.
-func (f *Func) interpretInto(ctx context.Context, out, args []*runtime.Tensor) error {
+func (f *Func) interpretInto(ctx context.Context, out, args []*tensor.Tensor) error {
 	// Asked before it runs: it may write arguments, print, or write files.
 	if n := len(f.ir.Results) - len(f.ir.Updates); n != len(out) {
 		return fmt.Errorf("%s has %s, not %d", f.ir.Name, types.Count(n, "result"), len(out))
@@ -63,7 +64,7 @@ func (f *Func) interpretInto(ctx context.Context, out, args []*runtime.Tensor) e
 
 // enlarged refuses an argument that shares memory with a result to whose shape it broadcasts, other than its own:
 // elements of it would be written, on a device that computes in place, before they are read for the last time.
-func (f *Func) enlarged(out, args []*runtime.Tensor) error {
+func (f *Func) enlarged(out, args []*tensor.Tensor) error {
 	for i, x := range args {
 		for k, y := range out {
 			if x.Err() != nil || y.Err() != nil || slices.Equal(x.Shape, y.Shape) || !broadcasts(x.Shape, y.Shape) ||
@@ -86,7 +87,7 @@ func (f *Func) enlarged(out, args []*runtime.Tensor) error {
 }
 
 // resultShape is the shape of result k for these arguments, where they fit the function.
-func (f *Func) resultShape(k int, args []*runtime.Tensor) ([]int64, bool) {
+func (f *Func) resultShape(k int, args []*tensor.Tensor) ([]int64, bool) {
 	bind, err := f.bind(args)
 	if err != nil || k >= len(f.ir.Results) {
 		return nil, false

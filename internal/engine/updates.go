@@ -5,11 +5,12 @@ import (
 
 	"healc/ir"
 	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // updatable checks the arguments of `&mut` parameters, which the call writes: none shares memory with
 // another argument, nor are two of its elements the same place.
-func (f *Func) updatable(args []*runtime.Tensor) error {
+func (f *Func) updatable(args []*tensor.Tensor) error {
 	params := f.ir.Params()
 	for _, k := range f.ir.Updates {
 		t := args[k]
@@ -33,11 +34,11 @@ func (f *Func) updatable(args []*runtime.Tensor) error {
 
 // update writes what the interpreter says the `&mut` parameters hold in the end into their arguments, and
 // returns the results proper.
-func (f *Func) update(args []*runtime.Tensor, out []*ir.Array) ([]*ir.Array, error) {
+func (f *Func) update(args []*tensor.Tensor, out []*ir.Array) ([]*ir.Array, error) {
 	n := len(out) - len(f.ir.Updates)
 	for i, k := range f.ir.Updates {
 		a := out[n+i]
-		t, err := runtime.FromBits(a.DType, a.Shape, a.Bits)
+		t, err := tensor.FromBits(a.DType, a.Shape, a.Bits)
 		if err != nil {
 			return nil, err
 		}

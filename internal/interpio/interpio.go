@@ -8,6 +8,7 @@ import (
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // System is input and output for the interpreter, by those of the runtime.
@@ -22,7 +23,7 @@ func (s System) Format(a *ir.Array) string {
 	}
 	defer t.Close()
 	var b strings.Builder
-	if err := runtime.Format(&b, t); err != nil {
+	if err := tensor.Format(&b, t); err != nil {
 		return err.Error()
 	}
 	return b.String()
@@ -38,7 +39,7 @@ func (s System) LoadNpy(path string) (*ir.Array, error) {
 }
 
 func (s System) SaveNpy(path string, a *ir.Array) error {
-	t, err := runtime.FromBits(a.DType, a.Shape, a.Bits)
+	t, err := tensor.FromBits(a.DType, a.Shape, a.Bits)
 	if err != nil {
 		return err
 	}
@@ -47,7 +48,7 @@ func (s System) SaveNpy(path string, a *ir.Array) error {
 }
 
 // ToArray copies a tensor, or a string, for the interpreter.
-func ToArray(t *runtime.Tensor) *ir.Array {
+func ToArray(t *tensor.Tensor) *ir.Array {
 	if s, ok := t.Text(); ok {
 		return &ir.Array{DType: types.String, Str: s}
 	}
@@ -55,9 +56,9 @@ func ToArray(t *runtime.Tensor) *ir.Array {
 }
 
 // FromArray is the opposite of ToArray.
-func FromArray(a *ir.Array) (*runtime.Tensor, error) {
+func FromArray(a *ir.Array) (*tensor.Tensor, error) {
 	if a.DType == types.String {
-		return runtime.Text(a.Str), nil
+		return tensor.Text(a.Str), nil
 	}
-	return runtime.FromBits(a.DType, a.Shape, a.Bits)
+	return tensor.FromBits(a.DType, a.Shape, a.Bits)
 }

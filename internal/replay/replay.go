@@ -15,6 +15,7 @@ import (
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/transcript"
 	"healc/transcript/lower"
 )
@@ -139,7 +140,7 @@ func (x *Transcript) IR() *ir.Module { return x.prog.Module }
 // Run executes the transcript. An operation that fails, because a modulus is not positive or a position out of
 // range, is a *transcript.Error around a *runtime.RuntimeError.
 func (x *Transcript) Run(ctx context.Context) (*transcript.Result, error) {
-	slots := make([]*runtime.Tensor, x.prog.Slots)
+	slots := make([]*tensor.Tensor, x.prog.Slots)
 	own := len(x.prog.Inputs)
 	copy(slots, x.prog.Inputs)
 	if d := x.mod.Device(); d != nil {
@@ -168,7 +169,7 @@ func (x *Transcript) Run(ctx context.Context) (*transcript.Result, error) {
 			out.Op = x.opName(s.First)
 		}
 		if f := x.funcs[i]; f != nil {
-			args := make([]*runtime.Tensor, len(s.Args))
+			args := make([]*tensor.Tensor, len(s.Args))
 			for k, v := range s.Args {
 				args[k] = slots[v]
 			}

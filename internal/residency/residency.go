@@ -13,6 +13,8 @@ import (
 	"healc/lang/check"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // Memory is what a function declares about where its arguments and results lie, those of tuple types flattened.
@@ -30,7 +32,7 @@ func Usual(of *ir.Func) *Memory { return &Memory{of: of} }
 
 // Of is the memory of a function that is declared as f; that is nil for one that nothing declares. d is the device that
 // it runs on, nil where that is the host.
-func Of(of *ir.Func, f *check.Func, d *runtime.Device) *Memory {
+func Of(of *ir.Func, f *check.Func, d *memory.Device) *Memory {
 	if f == nil {
 		return Usual(of)
 	}
@@ -42,7 +44,7 @@ func Of(of *ir.Func, f *check.Func, d *runtime.Device) *Memory {
 	if f.Off != nil && (d == nil || f.Off.Place == types.OnUnified && !d.Info().Managed) {
 		message := fmt.Sprintf("`on %s` needs a GPU backend; run it with --backend gpu", f.Off.Place)
 		if d != nil {
-			message = "`on unified`: " + (&runtime.NoUnifiedError{Device: d.Info().Name}).Error()
+			message = "`on unified`: " + (&memory.NoUnifiedError{Device: d.Info().Name}).Error()
 		}
 		m.off = &runtime.RuntimeError{
 			Site:    kernel.SiteAt(f.Off.Loc),
@@ -170,14 +172,14 @@ func (m *Memory) refuse(format string, args ...any) error {
 // Home is what a module runs on.
 type Home struct {
 	Backend string
-	Device  *runtime.Device // nil where that is the host
+	Device  *memory.Device // nil where that is the host
 	// Declared says that functions declare where their tensors are. Those of a module that was made of IR do not: they
 	// may be on the host or on the device.
 	Declared bool
 }
 
 // CheckArguments checks that arguments are in the memory that is declared.
-func (m *Memory) CheckArguments(h Home, args []*runtime.Tensor) error {
+func (m *Memory) CheckArguments(h Home, args []*tensor.Tensor) error {
 	for i, t := range args {
 		if err := m.inPlace(h, t, m.Place, m.argumentName, i); err != nil {
 			return err
@@ -187,7 +189,7 @@ func (m *Memory) CheckArguments(h Home, args []*runtime.Tensor) error {
 }
 
 // CheckResults is CheckArguments for the tensors that results are written into.
-func (m *Memory) CheckResults(h Home, out []*runtime.Tensor) error {
+func (m *Memory) CheckResults(h Home, out []*tensor.Tensor) error {
 	for i, t := range out {
 		if err := m.inPlace(h, t, m.resultPlace, resultName, i); err != nil {
 			return err
@@ -197,7 +199,7 @@ func (m *Memory) CheckResults(h Home, out []*runtime.Tensor) error {
 }
 
 // inPlace checks one tensor, which is number i and has a place and a name.
-func (m *Memory) inPlace(h Home, t *runtime.Tensor, place func(int) types.Place, name func(int) string, i int) error {
+func (m *Memory) inPlace(h Home, t *tensor.Tensor, place func(int) types.Place, name func(int) string, i int) error {
 	if t == nil || t.Err() != nil {
 		return nil // the call reports it
 	}
@@ -240,7 +242,7 @@ func resultName(i int) string { return fmt.Sprintf("the tensor for result %d", i
 
 // Accepts checks that the function can run, and the layouts of the arguments. What else may be wrong with them, the
 // call reports.
-func (m *Memory) Accepts(args []*runtime.Tensor) error {
+func (m *Memory) Accepts(args []*tensor.Tensor) error {
 	if m.off != nil {
 		return m.off
 	}
@@ -256,7 +258,7 @@ func (m *Memory) Accepts(args []*runtime.Tensor) error {
 
 // Arrange gives the results the layouts that they are declared with. It closes those it replaces, after an
 // error all.
-func (m *Memory) Arrange(results []*runtime.Tensor) ([]*runtime.Tensor, error) {
+func (m *Memory) Arrange(results []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if m.IsUsual() {
 		return results, nil
 	}

@@ -3,6 +3,7 @@ package interp
 import (
 	"healc/ir"
 	"healc/ir/scalar"
+	"healc/ir/scalar/modular"
 	"healc/lang/types"
 )
 
@@ -59,7 +60,7 @@ func init() {
 			if name == "product_limb" {
 				attrs = ir.A{"limb": int64(g.Intn(3))}
 			} else if name == "mod_limbs" {
-				attrs = ir.A{"terms": int64(1 + g.Intn(scalar.LimbTerms))}
+				attrs = ir.A{"terms": int64(1 + g.Intn(modular.LimbTerms))}
 			} else {
 				attrs = ir.A{"bits": int64(1 + g.Intn(62))}
 			}

@@ -5,13 +5,14 @@ import (
 
 	"healc/ir"
 	"healc/ir/scalar"
+	"healc/ir/scalar/elementary"
 )
 
 var Exp = ir.Declare("exp")
 var _ = pointwise(Exp, ir.OpDef{
 	Surface: "exp", Arity: 1,
 	Summary: "e to the power x.",
-	Scalar:  unary(scalar.Exp),
+	Scalar:  unary(elementary.Exp),
 	VJP:     unaryRule(func(t *tape, _, y, ct *ir.Value) *ir.Value { return t.mul(ct, y) }),
 	Example: "exp([0.0, 1.0]) == [1.0, 2.7182817]",
 }, floats, like)
@@ -20,7 +21,7 @@ var Exp2 = ir.Declare("exp2")
 var _ = pointwise(Exp2, ir.OpDef{
 	Surface: "exp2", Arity: 1,
 	Summary: "2 to the power x, exact for whole x.",
-	Scalar:  unary(scalar.Exp2),
+	Scalar:  unary(elementary.Exp2),
 	VJP:     unaryRule(func(t *tape, _, y, ct *ir.Value) *ir.Value { return t.mul(ct, t.scale(y, math.Ln2)) }),
 	Example: "exp2([3.0, -1.0]) == [8.0, 0.5]",
 }, floats, like)
@@ -29,7 +30,7 @@ var Expm1 = ir.Declare("expm1")
 var _ = pointwise(Expm1, ir.OpDef{
 	Surface: "expm1", Arity: 1,
 	Summary: "e to the power x less 1, accurate near 0.",
-	Scalar:  unary(scalar.Expm1),
+	Scalar:  unary(elementary.Expm1),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.mul(ct, t.Emit(Exp, nil, x)) }),
 	Example: "expm1([0.0, 1e-10]) == [0.0, 1e-10]",
 }, floats, like)
@@ -38,7 +39,7 @@ var Log = ir.Declare("log")
 var _ = pointwise(Log, ir.OpDef{
 	Surface: "log", Arity: 1,
 	Summary: "Natural logarithm; NaN below 0, -inf at 0.",
-	Scalar:  unary(scalar.Log),
+	Scalar:  unary(elementary.Log),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.div(ct, x) }),
 	Example: "log([1.0, 4.0]) == [0.0, 1.3862944]",
 }, floats, like)
@@ -47,7 +48,7 @@ var Log2 = ir.Declare("log2")
 var _ = pointwise(Log2, ir.OpDef{
 	Surface: "log2", Arity: 1,
 	Summary: "Logarithm to base 2, exact for powers of 2; NaN below 0, -inf at 0.",
-	Scalar:  unary(scalar.Log2),
+	Scalar:  unary(elementary.Log2),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.div(ct, t.scale(x, math.Ln2)) }),
 	Example: "log2([8.0, 0.25]) == [3.0, -2.0]",
 }, floats, like)
@@ -56,7 +57,7 @@ var Log10 = ir.Declare("log10")
 var _ = pointwise(Log10, ir.OpDef{
 	Surface: "log10", Arity: 1,
 	Summary: "Logarithm to base 10; NaN below 0, -inf at 0.",
-	Scalar:  unary(scalar.Log10),
+	Scalar:  unary(elementary.Log10),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.div(ct, t.scale(x, math.Ln10)) }),
 	Example: "log10([1000.0, 1.0]) == [3.0, 0.0]",
 }, floats, like)
@@ -65,7 +66,7 @@ var Log1p = ir.Declare("log1p")
 var _ = pointwise(Log1p, ir.OpDef{
 	Surface: "log1p", Arity: 1,
 	Summary: "Natural logarithm of 1 + x, accurate near 0; NaN below -1, -inf at -1.",
-	Scalar:  unary(scalar.Log1p),
+	Scalar:  unary(elementary.Log1p),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.div(ct, t.add(x, t.Fill(x, 1))) }),
 	Example: "log1p([0.0, 1e-10]) == [0.0, 1e-10]",
 }, floats, like)
@@ -83,7 +84,7 @@ var Rsqrt = ir.Declare("rsqrt")
 var _ = pointwise(Rsqrt, ir.OpDef{
 	Surface: "rsqrt", Arity: 1,
 	Summary: "1 / sqrt(x).",
-	Scalar:  unary(scalar.Rsqrt),
+	Scalar:  unary(elementary.Rsqrt),
 	VJP: unaryRule(func(t *tape, x, y, ct *ir.Value) *ir.Value {
 		return t.neg(t.mul(ct, t.div(y, t.scale(x, 2))))
 	}),
@@ -94,7 +95,7 @@ var Cbrt = ir.Declare("cbrt")
 var _ = pointwise(Cbrt, ir.OpDef{
 	Surface: "cbrt", Arity: 1,
 	Summary: "Cube root, of negative x too.",
-	Scalar:  unary(scalar.Cbrt),
+	Scalar:  unary(elementary.Cbrt),
 	VJP:     unaryRule(func(t *tape, _, y, ct *ir.Value) *ir.Value { return t.div(ct, t.scale(t.square(y), 3)) }),
 	Example: "cbrt([8.0, -27.0]) == [2.0, -3.0]",
 }, floats, like)
@@ -103,7 +104,7 @@ var Pow = ir.Declare("pow")
 var _ = pointwise(Pow, ir.OpDef{
 	Surface: "pow", Arity: 2, Traits: ir.MayFail, Fails: integerPower,
 	Summary: "x to the power y. Integers wrap; a negative integer exponent stops the program.",
-	Scalar:  binary(scalar.Pow),
+	Scalar:  binary(elementary.Pow),
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
 		x, y, r := op.Args[0], op.Args[1], op.Result()
 		zero := t.Fill(x, 0)
@@ -142,7 +143,7 @@ var Sin = ir.Declare("sin")
 var _ = pointwise(Sin, ir.OpDef{
 	Surface: "sin", Arity: 1,
 	Summary: "Sine of an angle in radians, exact range reduction for every magnitude.",
-	Scalar:  unary(scalar.Sin),
+	Scalar:  unary(elementary.Sin),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.mul(ct, t.Emit(Cos, nil, x)) }),
 	Example: "sin([0.0, -0.0]) == [0.0, -0.0]",
 }, floats, like)
@@ -151,7 +152,7 @@ var Cos = ir.Declare("cos")
 var _ = pointwise(Cos, ir.OpDef{
 	Surface: "cos", Arity: 1,
 	Summary: "Cosine of an angle in radians, exact range reduction for every magnitude.",
-	Scalar:  unary(scalar.Cos),
+	Scalar:  unary(elementary.Cos),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.neg(t.mul(ct, t.Emit(Sin, nil, x))) }),
 	Example: "cos(0.0) == 1.0",
 }, floats, like)
@@ -160,7 +161,7 @@ var Tan = ir.Declare("tan")
 var _ = pointwise(Tan, ir.OpDef{
 	Surface: "tan", Arity: 1,
 	Summary: "Tangent of an angle in radians, exact range reduction for every magnitude.",
-	Scalar:  unary(scalar.Tan),
+	Scalar:  unary(elementary.Tan),
 	VJP: unaryRule(func(t *tape, _, y, ct *ir.Value) *ir.Value {
 		return t.mul(ct, t.add(t.Fill(y, 1), t.square(y)))
 	}),
@@ -171,7 +172,7 @@ var Asin = ir.Declare("asin")
 var _ = pointwise(Asin, ir.OpDef{
 	Surface: "asin", Arity: 1,
 	Summary: "The angle from -pi/2 to pi/2 whose sine is x; NaN beyond -1 and 1.",
-	Scalar:  unary(scalar.Asin),
+	Scalar:  unary(elementary.Asin),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.div(ct, legOf(t, x)) }),
 	Example: "asin([0.0, 1.0]) == [0.0, 1.5707964]",
 }, floats, like)
@@ -180,7 +181,7 @@ var Acos = ir.Declare("acos")
 var _ = pointwise(Acos, ir.OpDef{
 	Surface: "acos", Arity: 1,
 	Summary: "The angle from 0 to pi whose cosine is x; NaN beyond -1 and 1.",
-	Scalar:  unary(scalar.Acos),
+	Scalar:  unary(elementary.Acos),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.neg(t.div(ct, legOf(t, x))) }),
 	Example: "acos([1.0, 0.0]) == [0.0, 1.5707964]",
 }, floats, like)
@@ -194,7 +195,7 @@ var Atan = ir.Declare("atan")
 var _ = pointwise(Atan, ir.OpDef{
 	Surface: "atan", Arity: 1,
 	Summary: "The angle from -pi/2 to pi/2 whose tangent is x.",
-	Scalar:  unary(scalar.Atan),
+	Scalar:  unary(elementary.Atan),
 	VJP: unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value {
 		return t.div(ct, t.add(t.Fill(x, 1), t.square(x)))
 	}),
@@ -205,7 +206,7 @@ var Atan2 = ir.Declare("atan2")
 var _ = pointwise(Atan2, ir.OpDef{
 	Surface: "atan2", Arity: 2, Params: ir.Operands("y", "x"),
 	Summary: "The angle from -pi to pi of the point (x, y), given y first; the sign is that of y, also of a zero.",
-	Scalar:  binary(scalar.Atan2),
+	Scalar:  binary(elementary.Atan2),
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
 		y, x := op.Args[0], op.Args[1]
 		g := t.div(cts[0], t.add(t.square(x), t.square(y)))
@@ -223,7 +224,7 @@ var Sinh = ir.Declare("sinh")
 var _ = pointwise(Sinh, ir.OpDef{
 	Surface: "sinh", Arity: 1,
 	Summary: "Hyperbolic sine.",
-	Scalar:  unary(scalar.Sinh),
+	Scalar:  unary(elementary.Sinh),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.mul(ct, t.Emit(Cosh, nil, x)) }),
 	Example: "sinh([0.0, -0.0]) == [0.0, -0.0]",
 }, floats, like)
@@ -232,7 +233,7 @@ var Cosh = ir.Declare("cosh")
 var _ = pointwise(Cosh, ir.OpDef{
 	Surface: "cosh", Arity: 1,
 	Summary: "Hyperbolic cosine.",
-	Scalar:  unary(scalar.Cosh),
+	Scalar:  unary(elementary.Cosh),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.mul(ct, t.Emit(Sinh, nil, x)) }),
 	Example: "cosh(0.0) == 1.0",
 }, floats, like)
@@ -241,7 +242,7 @@ var Tanh = ir.Declare("tanh")
 var _ = pointwise(Tanh, ir.OpDef{
 	Surface: "tanh", Arity: 1,
 	Summary: "Hyperbolic tangent.",
-	Scalar:  unary(scalar.Tanh),
+	Scalar:  unary(elementary.Tanh),
 	VJP: unaryRule(func(t *tape, _, y, ct *ir.Value) *ir.Value {
 		return t.mul(ct, t.sub(t.Fill(y, 1), t.square(y)))
 	}),
@@ -252,7 +253,7 @@ var Erf = ir.Declare("erf")
 var _ = pointwise(Erf, ir.OpDef{
 	Surface: "erf", Arity: 1,
 	Summary: "The error function, 2/sqrt(pi) times the integral of exp(-s*s) from 0 to x.",
-	Scalar:  unary(scalar.Erf),
+	Scalar:  unary(elementary.Erf),
 	VJP: unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value {
 		return t.mul(ct, gaussian(t, x, 1, 2/math.Sqrt(math.Pi)))
 	}),
@@ -268,7 +269,7 @@ var Relu = ir.Declare("relu")
 var _ = pointwise(Relu, ir.OpDef{
 	Surface: "relu", Arity: 1, Traits: ir.Cheap,
 	Summary: "x where it is positive, else 0; NaN stays NaN.",
-	Scalar:  unary(scalar.Relu),
+	Scalar:  unary(elementary.Relu),
 	VJP: unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value {
 		zero := t.Fill(x, 0)
 		return t.where(t.Emit(Gt, nil, x, zero), ct, zero)
@@ -280,7 +281,7 @@ var Sigmoid = ir.Declare("sigmoid")
 var _ = pointwise(Sigmoid, ir.OpDef{
 	Surface: "sigmoid", Arity: 1,
 	Summary: "1 / (1 + exp(-x)).",
-	Scalar:  unary(scalar.Sigmoid),
+	Scalar:  unary(elementary.Sigmoid),
 	VJP: unaryRule(func(t *tape, _, y, ct *ir.Value) *ir.Value {
 		return t.mul(ct, t.mul(y, t.sub(t.Fill(y, 1), y)))
 	}),
@@ -291,7 +292,7 @@ var Silu = ir.Declare("silu")
 var _ = pointwise(Silu, ir.OpDef{
 	Surface: "silu", Arity: 1,
 	Summary: "x * sigmoid(x), also called swish; -0 at -inf.",
-	Scalar:  unary(scalar.Silu),
+	Scalar:  unary(elementary.Silu),
 	VJP: unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value {
 		s, one := t.Emit(Sigmoid, nil, x), t.Fill(x, 1)
 		return t.mul(ct, t.mul(s, t.add(one, t.mul(x, t.sub(one, s)))))
@@ -303,7 +304,7 @@ var Gelu = ir.Declare("gelu")
 var _ = pointwise(Gelu, ir.OpDef{
 	Surface: "gelu", Arity: 1,
 	Summary: "x * (1 + erf(x / sqrt(2))) / 2: the exact form, not the approximation by tanh; -0 at -inf.",
-	Scalar:  unary(scalar.Gelu),
+	Scalar:  unary(elementary.Gelu),
 	VJP: unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value {
 		below := t.scale(t.add(t.Fill(x, 1), t.Emit(Erf, nil, t.scale(x, math.Sqrt2/2))), 0.5)
 		return t.mul(ct, t.add(below, t.mul(x, gaussian(t, x, 0.5, 1/math.Sqrt(2*math.Pi)))))
@@ -315,7 +316,7 @@ var Softplus = ir.Declare("softplus")
 var _ = pointwise(Softplus, ir.OpDef{
 	Surface: "softplus", Arity: 1,
 	Summary: "log(1 + exp(x)), without overflow.",
-	Scalar:  unary(scalar.Softplus),
+	Scalar:  unary(elementary.Softplus),
 	VJP:     unaryRule(func(t *tape, x, _, ct *ir.Value) *ir.Value { return t.mul(ct, t.Emit(Sigmoid, nil, x)) }),
 	Example: "softplus([-200.0, 200.0]) == [0.0, 200.0]",
 }, floats, like)
@@ -370,7 +371,7 @@ var IsNan = ir.Declare("is_nan")
 var _ = pointwise(IsNan, ir.OpDef{
 	Surface: "is_nan", Arity: 1, Traits: ir.Cheap,
 	Summary: "Whether x is NaN.",
-	Scalar:  unary(scalar.IsNaN), NoGrad: "the result is a bool",
+	Scalar:  unary(elementary.IsNaN), NoGrad: "the result is a bool",
 	Example: "is_nan([0.0 / 0.0, 1.0]) == [true, false]",
 }, floats, compared)
 
@@ -378,7 +379,7 @@ var IsInf = ir.Declare("is_inf")
 var _ = pointwise(IsInf, ir.OpDef{
 	Surface: "is_inf", Arity: 1, Traits: ir.Cheap,
 	Summary: "Whether x is an infinity.",
-	Scalar:  unary(scalar.IsInf), NoGrad: "the result is a bool",
+	Scalar:  unary(elementary.IsInf), NoGrad: "the result is a bool",
 	Example: "is_inf([1.0 / 0.0, 1.0]) == [true, false]",
 }, floats, compared)
 
@@ -386,6 +387,6 @@ var IsFinite = ir.Declare("is_finite")
 var _ = pointwise(IsFinite, ir.OpDef{
 	Surface: "is_finite", Arity: 1, Traits: ir.Cheap,
 	Summary: "Whether x is neither NaN nor an infinity.",
-	Scalar:  unary(scalar.IsFinite), NoGrad: "the result is a bool",
+	Scalar:  unary(elementary.IsFinite), NoGrad: "the result is a bool",
 	Example: "is_finite([1.0 / 0.0, 1.0]) == [false, true]",
 }, floats, compared)

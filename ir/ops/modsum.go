@@ -7,6 +7,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/scalar"
+	"healc/ir/scalar/modular"
 	"healc/lang/types"
 )
 
@@ -14,7 +15,7 @@ import (
 // are exact in i64, and only the two sums meet the modulus. The sum of the low parts is that of the elements, modulo
 // 2^64, less the one of the high parts in its place. Where is cut depends on the number of terms (lowBits). Sums of i32
 // are exact in i64 as they are. What is left in the loop are plain additions, in any order. Products of i64 that
-// modmul_axis_sum makes are cut into digits, as the processor multiplies them (scalar.Modulus.Limb), whose sums of as
+// modmul_axis_sum makes are cut into digits, as the processor multiplies them (modular.Modulus.Limb), whose sums of as
 // many as 512 are exact; with more of them there are sums of sums. Where their number is a shape parameter, the
 // products are made first.
 
@@ -109,7 +110,7 @@ func repeats(v, x *ir.Value) bool {
 
 // sumProducts adds the n products along an axis.
 func sumProducts(b *ir.Builder, x, y, p *ir.Value, axis, n int64) *ir.Value {
-	if n <= scalar.LimbTerms {
+	if n <= modular.LimbTerms {
 		of := b.Emit(Broadcast, ir.A{"shape": x.Type.Shape}, p)
 		var sums []*ir.Value
 		for limb := int64(2); limb >= 0; limb-- {
@@ -120,7 +121,7 @@ func sumProducts(b *ir.Builder, x, y, p *ir.Value, axis, n int64) *ir.Value {
 			b.Emit(Broadcast, ir.A{"shape": sums[0].Type.Shape}, p))...)
 	}
 	// [n] is [pieces, LimbTerms] and what is left.
-	pieces := n / scalar.LimbTerms
+	pieces := n / modular.LimbTerms
 	part := func(v *ir.Value, start, n int64) *ir.Value {
 		starts, steps, shape := make(types.Shape, v.Type.Rank()), make([]int64, v.Type.Rank()),
 			slices.Clone(v.Type.Shape)
@@ -132,11 +133,11 @@ func sumProducts(b *ir.Builder, x, y, p *ir.Value, axis, n int64) *ir.Value {
 	}
 	fold := func(v *ir.Value) *ir.Value {
 		shape := slices.Insert(slices.Clone(v.Type.Shape), int(axis), types.Lit(pieces))
-		shape[axis+1] = types.Lit(scalar.LimbTerms)
-		return b.Emit(Reshape, ir.A{"shape": shape}, part(v, 0, pieces*scalar.LimbTerms))
+		shape[axis+1] = types.Lit(modular.LimbTerms)
+		return b.Emit(Reshape, ir.A{"shape": shape}, part(v, 0, pieces*modular.LimbTerms))
 	}
-	sum := b.Emit(AxisModSum, ir.A{"axis": axis}, sumProducts(b, fold(x), fold(y), p, axis+1, scalar.LimbTerms), p)
-	if rest := n % scalar.LimbTerms; rest > 0 {
+	sum := b.Emit(AxisModSum, ir.A{"axis": axis}, sumProducts(b, fold(x), fold(y), p, axis+1, modular.LimbTerms), p)
+	if rest := n % modular.LimbTerms; rest > 0 {
 		more := sumProducts(b, part(x, n-rest, rest), part(y, n-rest, rest), p, axis, rest)
 		sum = b.Emit(ModSum, nil, sum, more, b.Emit(Broadcast, ir.A{"shape": sum.Type.Shape}, p))
 	}
@@ -266,7 +267,7 @@ func sumModulo(b *ir.Builder, p *ir.Value, low int64, sum func(part func(*ir.Val
 	return b.Emit(opModParts, ir.A{"bits": low}, high, rest, everywhere(p))
 }
 
-// The steps of sums modulo p on words; see scalar.Modulus.
+// The steps of sums modulo p on words; see modular.Modulus.
 
 var opProductLimb = ir.Declare("product_limb")
 var _ = pointwise(opProductLimb, ir.OpDef{
@@ -275,7 +276,7 @@ var _ = pointwise(opProductLimb, ir.OpDef{
 		"of products modulo p.",
 	Attrs: []ir.AttrDef{{Name: "limb", Kind: ir.AttrInt, Doc: "the number of the sum, 0 to 2"}},
 	Scalar: func(e scalar.Emitter, op *ir.Op, x []scalar.Ref) scalar.Ref {
-		m := scalar.NewModulus(e, x[2])
+		m := modular.NewModulus(e, x[2])
 		return m.Number(m.Limb(x[0], x[1], int(op.Int("limb"))))
 	},
 	Example: "modmul_axis_sum([[5], [4]], [[1], [2]], [7], 0) == [6]",
@@ -289,8 +290,8 @@ var _ = pointwise(opModLimbs, ir.OpDef{
 		"stand for.",
 	Attrs: []ir.AttrDef{{Name: "terms", Kind: ir.AttrInt, Doc: "the number of the products"}},
 	Scalar: func(e scalar.Emitter, op *ir.Op, x []scalar.Ref) scalar.Ref {
-		scalar.RequireModulus(e, x[3])
-		m := scalar.NewModulus(e, x[3])
+		modular.RequireModulus(e, x[3])
+		m := modular.NewModulus(e, x[3])
 		return m.Number(m.Limbs(m.FromNumber(x[0]), m.FromNumber(x[1]), m.FromNumber(x[2]), op.Int("terms")))
 	},
 	Example: "modmul_axis_sum([[5], [4]], [[1], [2]], [7], 0) == [6]",
@@ -303,8 +304,8 @@ var _ = pointwise(opModParts, ir.OpDef{
 	Summary: "The residue of high * 2^bits + low modulo p.",
 	Attrs:   []ir.AttrDef{{Name: "bits", Kind: ir.AttrInt, Doc: "how many bits high is shifted by, 1 to 62"}},
 	Scalar: func(e scalar.Emitter, op *ir.Op, x []scalar.Ref) scalar.Ref {
-		scalar.RequireModulus(e, x[2])
-		m := scalar.NewModulus(e, x[2])
+		modular.RequireModulus(e, x[2])
+		m := modular.NewModulus(e, x[2])
 		return m.Number(m.Parts(x[0], x[1], op.Int("bits")))
 	},
 	Example: "axis_modsum([[5], [4]], [7], 0) == [2]",

@@ -3,55 +3,59 @@ package ops
 import (
 	"healc/ir"
 	"healc/ir/scalar"
+	"healc/ir/scalar/modular"
 	"healc/lang/types"
 )
 
 // Modular arithmetic, language.md section 7, element by element. The modulus is an operand like the others, so that
 // it broadcasts: a scalar, or one modulus for each position of the last axis. Results are in [0, p), whatever the
-// operands are. scalar.Modulus has the arithmetic.
+// operands are. modular.Modulus has the arithmetic.
 
 // residues are the element types of modular arithmetic.
 var residues = dtypeSet{"i32 or i64", func(d types.DType) bool { return d == types.I32 || d == types.I64 }}
 
-var ModSum = modular("modsum", 2, ir.Commutative, "a + b modulo p, exact for all operands.",
+var ModSum = residueOp("modsum", 2, ir.Commutative, "a + b modulo p, exact for all operands.",
 	"modsum([5, -1], [6, 0], 7) == [4, 6]",
-	residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Add(x[0], x[1]) }))
+	residuesOf(func(m modular.Modulus, x []scalar.Ref) scalar.Ref { return m.Add(x[0], x[1]) }))
 
-var ModSub = modular("modsub", 2, 0, "a - b modulo p, exact for all operands.",
+var ModSub = residueOp("modsub", 2, 0, "a - b modulo p, exact for all operands.",
 	"modsub([5, -1], [6, 0], 7) == [6, 6]",
-	residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Sub(x[0], x[1]) }))
+	residuesOf(func(m modular.Modulus, x []scalar.Ref) scalar.Ref { return m.Sub(x[0], x[1]) }))
 
-var ModMul = modular("modmul", 2, ir.Commutative, "a * b modulo p; the product is exact before it is reduced.",
+var ModMul = residueOp("modmul", 2, ir.Commutative, "a * b modulo p; the product is exact before it is reduced.",
 	"modmul([5, -1], [6, 3], 7) == [2, 4]",
-	func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Product(x[0], x[1]) })
+	func(m modular.Modulus, x []scalar.Ref) scalar.Ref { return m.Product(x[0], x[1]) })
 
-var ModNeg = modular("modneg", 1, 0, "-a modulo p.", "modneg([5, 0, -1], 7) == [2, 0, 1]",
-	residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return m.Neg(x[0]) }))
+var ModNeg = residueOp("modneg", 1, 0, "-a modulo p.", "modneg([5, 0, -1], 7) == [2, 0, 1]",
+	residuesOf(func(m modular.Modulus, x []scalar.Ref) scalar.Ref { return m.Neg(x[0]) }))
 
-var Mod = modular("mod", 1, 0, "The remainder of a by p in [0, p); `%` truncates instead.",
+var Mod = residueOp("mod", 1, 0, "The remainder of a by p in [0, p); `%` truncates instead.",
 	"mod([5, 8, -1], 7) == [5, 1, 6]",
-	residuesOf(func(m scalar.Modulus, x []scalar.Ref) scalar.Ref { return x[0] }))
+	residuesOf(func(m modular.Modulus, x []scalar.Ref) scalar.Ref { return x[0] }))
 
-// modular is an operation on operands a, b, ... and the modulus, its last operand. f gives the residue.
-func modular(name string, operands int, t ir.Traits, summary, example string,
-	f func(m scalar.Modulus, x []scalar.Ref) scalar.Ref) *ir.OpDef {
+// residueOp is an operation on operands a, b, ... and the modulus, its last operand. f gives the residue.
+func residueOp(name string, operands int, t ir.Traits, summary, example string,
+	f residueFunc) *ir.OpDef {
 	d := ir.OpDef{
 		Surface: name, Arity: operands + 1, Traits: t | ir.MayFail, Fails: badModulus,
 		Params: append(ir.Operands("a", "b")[:operands:operands],
 			ir.Operands("p")...), Summary: summary, Example: example, NoGrad: noResidueGrad,
 		Scalar: func(e scalar.Emitter, op *ir.Op, x []scalar.Ref) scalar.Ref {
 			p := x[operands]
-			scalar.RequireModulus(e, p)
-			m := scalar.NewModulus(e, p)
+			modular.RequireModulus(e, p)
+			m := modular.NewModulus(e, p)
 			return m.Number(f(m, x[:operands]))
 		},
 	}
 	return pointwise(ir.Declare(name), d, residues, like)
 }
 
+// residueFunc computes a residue from operands.
+type residueFunc = func(m modular.Modulus, x []scalar.Ref) scalar.Ref
+
 // residuesOf computes f from the residues of the operands.
-func residuesOf(f func(m scalar.Modulus, x []scalar.Ref) scalar.Ref) func(m scalar.Modulus, x []scalar.Ref) scalar.Ref {
-	return func(m scalar.Modulus, x []scalar.Ref) scalar.Ref {
+func residuesOf(f residueFunc) residueFunc {
+	return func(m modular.Modulus, x []scalar.Ref) scalar.Ref {
 		return m.Of(func(r []scalar.Ref) scalar.Ref { return f(m, r) }, x...)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/scalar"
+	"healc/ir/scalar/elementary"
 	"healc/lang/types"
 )
 
@@ -202,7 +203,7 @@ var Sign = ir.Declare("sign")
 var _ = pointwise(Sign, ir.OpDef{
 	Surface: "sign", Arity: 1, Traits: ir.Cheap,
 	Summary: "-1, 0 or 1; NaN and zeros are themselves.",
-	Scalar:  unary(scalar.Sign),
+	Scalar:  unary(elementary.Sign),
 	NoGrad:  piecewise,
 	Example: "sign([-2, 0, 5]) == [-1, 0, 1]",
 }, numbers, like)
@@ -243,7 +244,7 @@ var Clamp = ir.Declare("clamp")
 var _ = pointwise(Clamp, ir.OpDef{
 	Surface: "clamp", Arity: 3, Params: ir.Operands("x", "lo", "hi"), Traits: ir.Cheap,
 	Summary: "min(max(x, lo), hi).",
-	Scalar:  ternary(scalar.Clamp),
+	Scalar:  ternary(elementary.Clamp),
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
 		x, lo, hi := op.Args[0], op.Args[1], op.Args[2]
 		above := t.Emit(Max, nil, x, lo)

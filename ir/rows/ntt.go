@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/scalar"
+	"healc/ir/scalar/modular"
 	"healc/lang/types"
 )
 
@@ -23,7 +24,7 @@ type nttRow struct {
 	p       ir.Pull
 	op      *ir.Op
 	e       scalar.Emitter
-	mod     scalar.Modulus
+	mod     modular.Modulus
 	length  types.Dim
 	channel scalar.Ref
 }
@@ -33,12 +34,12 @@ func newNttRow(p ir.Pull, op *ir.Op, at []scalar.Ref) nttRow {
 	x, axis := op.Args[0].Type, op.Int("axis")
 	r := nttRow{p: p, op: op, e: p.E(), length: x.Shape[axis], channel: at[ChannelAxis(x.Rank(), axis)]}
 	modulus := p.Arg(op, 1, []scalar.Ref{r.channel})
-	scalar.RequireModulus(p.E(), modulus)
+	modular.RequireModulus(p.E(), modulus)
 	if _, ok := r.length.Const(); !ok {
 		m := p.Extent(r.length)
 		p.E().Check(scalar.CheckPowerOfTwo, r.e.Eq(r.e.And(m, r.e.Sub(m, r.int(1))), r.int(0)), m)
 	}
-	r.mod = scalar.NewModulus(p.E(), modulus)
+	r.mod = modular.NewModulus(p.E(), modulus)
 	return r
 }
 

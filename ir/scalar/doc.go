@@ -4,7 +4,8 @@
 // the back ends translate them one by one, and because every instruction has exactly one result bit for bit,
 // so has every program.
 //
-// Emitter and Recorder build a Func, Exp and its like expand the functions of language.md section 6,
+// Emitter and Recorder build a Func; package elementary expands the functions of language.md section 6 and package
+// modular computes modulo a number, both with an Emitter.
 // Func.String and ParseFunc are its text form, Verify checks it.
 //
 // A new operation never needs a new instruction here. It imports only lang/types.

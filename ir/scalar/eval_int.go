@@ -20,7 +20,8 @@ func intKernel(op Op, t types.DType) kernel {
 	return unsignedKernel(op, width)
 }
 
-// wrappingKernel has the operations that do not care for the sign.
+// wrappingKernel has the operations that do not care for the sign. It and the two below are tables: a loop an
+// instruction, each with its operation written out, since a call an element would cost more than the operation.
 func wrappingKernel(op Op, width uint, mask uint64) kernel {
 	switch op {
 	case Add:

@@ -1,22 +1,25 @@
-package scalar
+package scalar_test
 
 import (
 	"math"
 	"math/big"
+	"slices"
 	"testing"
 
+	"healc/ir/scalar"
+	"healc/ir/scalar/scalartest"
 	"healc/lang/types"
 )
 
 // TestInstructions compares every instruction on every type with its definition, on all combinations of edges,
 // in columns that do not end with a block.
 func TestInstructions(t *testing.T) {
-	for op := Add; op < Select; op++ {
+	for op := scalar.Add; op < scalar.Select; op++ {
 		for _, d := range types.DTypes {
-			if !accepts(op, d) {
+			if !scalar.Accepts(op, d) {
 				continue
 			}
-			vals := edges(d)
+			vals := scalartest.Edges(d)
 			third := []uint64{0}
 			if op.Info().Arity == 3 {
 				third = vals
@@ -31,13 +34,15 @@ func TestInstructions(t *testing.T) {
 			}
 			result := d
 			switch op {
-			case Eq, Ne, Lt, Le:
+			case scalar.Eq, scalar.Ne, scalar.Lt, scalar.Le:
 				result = types.Bool
 			}
-			fn := record(func(e Emitter, p []Ref) Ref { return e.emit(op, result, p[:op.Info().Arity]...) }, d, d, d)
+			fn := scalartest.Record(func(e scalar.Emitter, p []scalar.Ref) scalar.Ref {
+				return scalar.Emit(e, op, result, p[:op.Info().Arity]...)
+			}, d, d, d)
 			n := len(cols[0])
 			out := [][]uint64{make([]uint64, n)}
-			if err := Compile(fn).Run(cols[:], out, n); err != nil {
+			if err := scalar.Compile(fn).Run(cols[:], out, n); err != nil {
 				t.Fatal(err)
 			}
 			for i := range n {
@@ -48,14 +53,14 @@ func TestInstructions(t *testing.T) {
 				} else {
 					want = plainInt(op, d, x, y, z)
 				}
-				if got := out[0][i]; !sameBits(result, got, want) {
-					t.Errorf("%s %s(%s, %s, %s) = %s, want %s", op, d, FormatBits(d, x), FormatBits(d, y),
-						FormatBits(d, z), FormatBits(result, got), FormatBits(result, want))
+				if got := out[0][i]; !scalartest.SameBits(result, got, want) {
+					t.Errorf("%s %s(%s, %s, %s) = %s, want %s", op, d, scalar.FormatBits(d, x), scalar.FormatBits(d, y),
+						scalar.FormatBits(d, z), scalar.FormatBits(result, got), scalar.FormatBits(result, want))
 					break
 				}
 			}
 			args := []uint64{cols[0][n-1], cols[1][n-1], cols[2][n-1]}[:op.Info().Arity]
-			if got := EvalInstr(op, result, d, args...); !sameBits(result, got, out[0][n-1]) {
+			if got := scalar.EvalInstr(op, result, d, args...); !scalartest.SameBits(result, got, out[0][n-1]) {
 				t.Errorf("EvalInstr(%s %s) = %#x, and Run gives %#x", op, d, got, out[0][n-1])
 			}
 		}
@@ -64,7 +69,7 @@ func TestInstructions(t *testing.T) {
 
 func TestCast(t *testing.T) {
 	for _, src := range types.DTypes {
-		vals := edges(src)
+		vals := scalartest.Edges(src)
 		if src.Bits() == 64 && src.IsInt() { // ties of every float type, with and without a bit below
 			for _, p := range []int{8, 11, 24, 53} {
 				for shift := range 64 - p - 1 {
@@ -86,12 +91,12 @@ func TestCast(t *testing.T) {
 			}
 			for _, b := range vals {
 				want := plainCast(d, src, b)
-				if src.IsFloat() && d.IsFloat() && math.IsInf(plainValue(src, b), 0) {
-					want = FloatBits(d, plainValue(src, b))
+				if src.IsFloat() && d.IsFloat() && math.IsInf(scalartest.PlainValue(src, b), 0) {
+					want = scalar.FloatBits(d, scalartest.PlainValue(src, b))
 				}
-				if got := EvalInstr(Cast, d, src, b); !sameBits(d, got, want) {
-					t.Errorf("cast %s %s to %s = %s, want %s", src, FormatBits(src, b), d, FormatBits(d, got),
-						FormatBits(d, want))
+				if got := scalar.EvalInstr(scalar.Cast, d, src, b); !scalartest.SameBits(d, got, want) {
+					t.Errorf("cast %s %s to %s = %s, want %s", src, scalar.FormatBits(src, b), d,
+						scalar.FormatBits(d, got), scalar.FormatBits(d, want))
 				}
 			}
 		}
@@ -99,11 +104,11 @@ func TestCast(t *testing.T) {
 }
 
 func TestSelectAndBitcast(t *testing.T) {
-	fn := record(func(e Emitter, p []Ref) Ref {
+	fn := scalartest.Record(func(e scalar.Emitter, p []scalar.Ref) scalar.Ref {
 		return e.Select(p[0], e.Bitcast(types.F32, p[1]), p[2])
 	}, types.Bool, types.U32, types.F32)
 	for _, c := range []struct{ cond, x, y, want uint64 }{{1, 0x7fc00001, 5, 0x7fc00001}, {0, 1, 5, 5}} {
-		out, err := Eval(fn, c.cond, c.x, c.y)
+		out, err := scalar.Eval(fn, c.cond, c.x, c.y)
 		if err != nil || out[0] != c.want {
 			t.Errorf("select(%d) = %#x, %v; want %#x", c.cond, out, err, c.want)
 		}
@@ -112,34 +117,33 @@ func TestSelectAndBitcast(t *testing.T) {
 
 // TestCheck: the first check in instruction order wins, with its own first element, across blocks.
 func TestCheck(t *testing.T) {
-	r, p := NewRecorder(types.I32, types.I64)
-	e := Emitter{r}
+	r, p := scalar.NewRecorder(types.I32, types.I64)
+	e := scalar.Emitter{Sink: r}
 	zero := e.Int(types.I32, 0)
-	e.Check(CheckDivideByZero, e.Ne(p[0], zero))
+	e.Check(scalar.CheckDivideByZero, e.Ne(p[0], zero))
 	bound := e.Int(types.I64, 10)
-	e.Check(CheckIndex, e.Lt(p[1], bound), p[1], bound)
-	r.Func.Results = []Ref{e.Div(e.Int(types.I32, 100), p[0])}
-	fn := Compile(&r.Func)
-	n := 3*blockLen + 7
+	e.Check(scalar.CheckIndex, e.Lt(p[1], bound), p[1], bound)
+	r.Func.Results = []scalar.Ref{e.Div(e.Int(types.I32, 100), p[0])}
+	fn := scalar.Compile(&r.Func)
+	n := 3*scalar.BlockLen + 7
 	x, y, out := make([]uint64, n), make([]uint64, n), make([]uint64, n)
 	for i := range x {
 		x[i] = 5
 	}
-	run := func() *CheckError { return fn.Run([][]uint64{x, y}, [][]uint64{out}, n) }
+	run := func() *scalar.CheckError { return fn.Run([][]uint64{x, y}, [][]uint64{out}, n) }
 	if err := run(); err != nil || out[n-1] != 20 {
 		t.Fatalf("got %v, %d", err, out[n-1])
 	}
 	y[3], y[600] = 12, 13
 	err := run()
-	if err == nil || err.Kind != CheckIndex || err.Element != 3 || len(err.Details) != 2 || err.Details[0] != 12 ||
-		err.Details[1] != 10 {
+	if err == nil || err.Kind != scalar.CheckIndex || err.Element != 3 || !slices.Equal(err.Details, []uint64{12, 10}) {
 		t.Fatalf("got %+v", err)
 	}
 	if want := "index at element 3: 12, 10"; err.Error() != want {
 		t.Errorf("got %q, want %q", err, want)
 	}
 	x[700], x[701] = 0, 0
-	if err := run(); err == nil || err.Kind != CheckDivideByZero || err.Element != 700 {
+	if err := run(); err == nil || err.Kind != scalar.CheckDivideByZero || err.Element != 700 {
 		t.Errorf("got %+v", err)
 	}
 	for i := range x {
@@ -153,16 +157,16 @@ func TestCheck(t *testing.T) {
 // TestColumns runs a function whose temporaries share columns, with an unused value, a repeated operand and
 // a parameter as a result, against one element at a time.
 func TestColumns(t *testing.T) {
-	r, p := NewRecorder(types.U32, types.U32)
-	e := Emitter{r}
+	r, p := scalar.NewRecorder(types.U32, types.U32)
+	e := scalar.Emitter{Sink: r}
 	a := e.Mul(p[0], p[0])
 	b := e.Add(a, p[1])
 	e.Xor(a, b)
 	c := e.Sub(e.Add(b, b), a)
 	d := e.Xor(e.Mul(c, b), e.Shr(c, e.Int(types.U32, 7)))
-	r.Func.Results = []Ref{d, p[1], a, d}
-	fn := Compile(&r.Func)
-	n := 2*blockLen + 3
+	r.Func.Results = []scalar.Ref{d, p[1], a, d}
+	fn := scalar.Compile(&r.Func)
+	n := 2*scalar.BlockLen + 3
 	in := [][]uint64{make([]uint64, n), make([]uint64, n)}
 	var out [][]uint64
 	for range r.Func.Results {
@@ -194,12 +198,12 @@ func TestHalf(t *testing.T) {
 		dtype types.DType
 		value func(uint16) float32
 		round func(float32) uint16
-	}{{types.F16, F16Value, F16Bits}, {types.BF16, BF16Value, BF16Bits}} {
+	}{{types.F16, scalar.F16Value, scalar.F16Bits}, {types.BF16, scalar.BF16Value, scalar.BF16Bits}} {
 		for b := range uint64(1 << 16) {
-			v := plainValue(c.dtype, b)
+			v := scalartest.PlainValue(c.dtype, b)
 			got := c.value(uint16(b))
 			if v != v {
-				if got == got || !isNaNBits(c.dtype, uint64(c.round(got))) {
+				if got == got || !scalartest.IsNaNBits(c.dtype, uint64(c.round(got))) {
 					t.Fatalf("%s %#x: NaN is lost", c.dtype, b)
 				}
 				continue
@@ -214,9 +218,9 @@ func TestHalf(t *testing.T) {
 			if math.IsInf(v, 0) {
 				continue
 			}
-			after := plainValue(c.dtype, next)
+			after := scalartest.PlainValue(c.dtype, next)
 			if math.IsInf(after, 0) {
-				after = v + (v - plainValue(c.dtype, b-1))
+				after = v + (v - scalartest.PlainValue(c.dtype, b-1))
 			}
 			tie := v/2 + after/2
 			even := b + b&1
@@ -225,7 +229,7 @@ func TestHalf(t *testing.T) {
 				x    float64
 				want uint64
 			}{{tie, even}, {math.Nextafter(tie, 0), b}, {math.Nextafter(tie, away), next}} {
-				if got := FloatBits(c.dtype, x.x); got != x.want {
+				if got := scalar.FloatBits(c.dtype, x.x); got != x.want {
 					t.Fatalf("%s: %v rounds to %#x, want %#x", c.dtype, x.x, got, x.want)
 				}
 				f := float32(x.x)
@@ -256,16 +260,16 @@ func TestFma32RoundsOnce(t *testing.T) {
 		exact := new(big.Float).SetPrec(1000).SetFloat64(float64(c[0]))
 		exact.Mul(exact, big.NewFloat(float64(c[1]))).Add(exact, big.NewFloat(float64(c[2])))
 		want, _ := exact.Float32()
-		got := EvalInstr(Fma, types.F32, types.F32, st32(c[0]), st32(c[1]), st32(c[2]))
-		if got != st32(want) {
-			t.Fatalf("fma(%v, %v, %v) = %v, want %v", c[0], c[1], c[2], ld32(got), want)
+		got := scalar.EvalInstr(scalar.Fma, types.F32, types.F32, floatBits(c[0]), floatBits(c[1]), floatBits(c[2]))
+		if got != floatBits(want) {
+			t.Fatalf("fma(%v, %v, %v) = %v, want %v", c[0], c[1], c[2], math.Float32frombits(uint32(got)), want)
 		}
 	}
 }
 
 func BenchmarkRun(b *testing.B) {
-	r, p := NewRecorder(types.F32, types.F32)
-	e := Emitter{r}
+	r, p := scalar.NewRecorder(types.F32, types.F32)
+	e := scalar.Emitter{Sink: r}
 	x := p[0]
 	for range 8 {
 		x = e.Add(e.Mul(x, p[1]), p[0])
@@ -273,17 +277,19 @@ func BenchmarkRun(b *testing.B) {
 	for range 8 {
 		x = e.Fma(x, p[1], p[0])
 	}
-	r.Func.Results = []Ref{x}
-	fn := Compile(&r.Func)
+	r.Func.Results = []scalar.Ref{x}
+	fn := scalar.Compile(&r.Func)
 	n := 1 << 12
 	in := [][]uint64{make([]uint64, n), make([]uint64, n)}
 	out := [][]uint64{make([]uint64, n)}
 	for i := range n {
-		in[0][i] = FloatBits(types.F32, float64(i)*1.37)
-		in[1][i] = FloatBits(types.F32, 0.3)
+		in[0][i] = scalar.FloatBits(types.F32, float64(i)*1.37)
+		in[1][i] = scalar.FloatBits(types.F32, 0.3)
 	}
 	for b.Loop() {
 		fn.Run(in, out, n)
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(n)/24, "ns/instr/elem")
 }
+
+func floatBits(x float32) uint64 { return uint64(math.Float32bits(x)) }

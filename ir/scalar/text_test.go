@@ -1,10 +1,12 @@
-package scalar
+package scalar_test
 
 import (
 	"math"
 	"strings"
 	"testing"
 
+	"healc/ir/scalar"
+	"healc/ir/scalar/scalartest"
 	"healc/lang/types"
 )
 
@@ -16,14 +18,14 @@ func TestFormatBits(t *testing.T) {
 	}{
 		{types.Bool, 1, "true"}, {types.I8, 0xff, "-1"}, {types.U8, 0xff, "255"},
 		{types.I64, 1 << 63, "-9223372036854775808"},
-		{types.F32, FloatBits(types.F32, 0.1), "0.1"}, {types.F64, FloatBits(types.F64, 0.1), "0.1"},
-		{types.F16, FloatBits(types.F16, 0.1), "0.1"},
-		{types.F32, FloatBits(types.F32, 3), "3.0"}, {types.F32, FloatBits(types.F32, 1e30), "1e+30"},
+		{types.F32, scalar.FloatBits(types.F32, 0.1), "0.1"}, {types.F64, scalar.FloatBits(types.F64, 0.1), "0.1"},
+		{types.F16, scalar.FloatBits(types.F16, 0.1), "0.1"},
+		{types.F32, scalar.FloatBits(types.F32, 3), "3.0"}, {types.F32, scalar.FloatBits(types.F32, 1e30), "1e+30"},
 		{types.F64, 1 << 63, "-0.0"},
 		{types.F32, 0x7fc00000, "nan"}, {types.F32, 0xffc00001, "nan(0xffc00001)"}, {types.BF16, 0x7f80, "inf"},
-		{types.F64, FloatBits(types.F64, math.Inf(-1)), "-inf"},
+		{types.F64, scalar.FloatBits(types.F64, math.Inf(-1)), "-inf"},
 	} {
-		if got := FormatBits(c.dtype, c.bits); got != c.want {
+		if got := scalar.FormatBits(c.dtype, c.bits); got != c.want {
 			t.Errorf("%s %#x: %q, want %q", c.dtype, c.bits, got, c.want)
 		}
 	}
@@ -31,13 +33,13 @@ func TestFormatBits(t *testing.T) {
 
 func TestBitsRoundTrip(t *testing.T) {
 	check := func(d types.DType, b uint64) {
-		s := FormatBits(d, b)
-		if got, err := ParseBits(d, s); err != nil || got != b {
+		s := scalar.FormatBits(d, b)
+		if got, err := scalar.ParseBits(d, s); err != nil || got != b {
 			t.Errorf("%s %#x prints as %q, which reads as %#x, %v", d, b, s, got, err)
 		}
 	}
 	for _, d := range types.DTypes {
-		for _, b := range edges(d) {
+		for _, b := range scalartest.Edges(d) {
 			check(d, b)
 		}
 		if d.Bits() == 16 {
@@ -58,24 +60,8 @@ func TestParseBitsErrors(t *testing.T) {
 		{types.F16, "nan(0x12345)"}, {types.F32, "nan(0x3f800000)"}, {types.F16, "65520"}, {types.F16, "-65520"},
 		{types.String, "a"}, {types.I32, ""}, {types.F64, ""},
 	} {
-		if b, err := ParseBits(c.dtype, c.text); err == nil {
+		if b, err := scalar.ParseBits(c.dtype, c.text); err == nil {
 			t.Errorf("%s %q reads as %#x", c.dtype, c.text, b)
-		}
-	}
-}
-
-func TestFuncRoundTrip(t *testing.T) {
-	for _, f := range unaryFuncs {
-		for _, d := range []types.DType{types.F16, types.F32, types.F64} {
-			fn := record(func(e Emitter, p []Ref) Ref { return f.emit(e, p[0]) }, d)
-			text := fn.String()
-			back, err := ParseFunc(text)
-			if err != nil {
-				t.Fatalf("%s %s: %v", f.name, d, err)
-			}
-			if again := back.String(); again != text {
-				t.Errorf("%s %s changes in a round trip:\n%s\n%s", f.name, d, text, again)
-			}
 		}
 	}
 }
@@ -94,15 +80,15 @@ const sample = `func(f32, i32) {
 `
 
 func TestSample(t *testing.T) {
-	f, err := ParseFunc("// blanks and comments do not count\n" + strings.ReplaceAll(sample, "  ", "\t") + "\n")
+	f, err := scalar.ParseFunc("// blanks and comments do not count\n" + strings.ReplaceAll(sample, "  ", "\t") + "\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := f.String(); got != sample {
 		t.Errorf("got\n%s", got)
 	}
-	out, cerr := Eval(f, FloatBits(types.F32, -2), IntBits(types.I32, -3))
-	if cerr != nil || out[0] != FloatBits(types.F32, -6) {
+	out, cerr := scalar.Eval(f, scalar.FloatBits(types.F32, -2), scalar.IntBits(types.I32, -3))
+	if cerr != nil || out[0] != scalar.FloatBits(types.F32, -6) {
 		t.Errorf("got %v, %v", out, cerr)
 	}
 }
@@ -137,7 +123,7 @@ func TestParseErrors(t *testing.T) {
 		if text == sample {
 			t.Fatalf("%q does not occur", c.old)
 		}
-		if _, err := ParseFunc(text); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := scalar.ParseFunc(text); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("with %q: got %v, want %q", c.new, err, c.want)
 		}
 	}
@@ -145,24 +131,32 @@ func TestParseErrors(t *testing.T) {
 
 // TestVerifyStructure has what the text form cannot express.
 func TestVerifyStructure(t *testing.T) {
-	none := [3]Ref{None, None, None}
-	one := Instr{Op: Const, Type: types.I8, Args: none, Imm: 1}
+	none := [3]scalar.Ref{scalar.None, scalar.None, scalar.None}
+	first := [3]scalar.Ref{0, scalar.None, scalar.None}
+	one := scalar.Instr{Op: scalar.Const, Type: types.I8, Args: none, Imm: 1}
 	for _, c := range []struct {
-		f    Func
+		f    scalar.Func
 		want string
 	}{
-		{Func{Instrs: []Instr{{Op: Neg, Type: types.I8, Args: [3]Ref{0, None, None}}}}, "operand %0 is not a value"},
-		{Func{Instrs: []Instr{one, {Op: Add, Type: types.I8, Args: [3]Ref{0, None, 0}}}}, "operand 1 is missing"},
-		{Func{Instrs: []Instr{{Op: Const, Type: types.I8, Args: none, Imm: 256}}}, "the bits 0x100 do not fit i8"},
-		{Func{Instrs: []Instr{one}, Results: []Ref{3}}, "result %3 is not a value"},
-		{Func{Instrs: []Instr{one, {Op: Nop, Args: none}}, Results: []Ref{1}}, "result %1 is not a value"},
-		{Func{Instrs: []Instr{{Op: numOps, Type: types.I8, Args: none}}}, "there is no instruction"},
-		{Func{Instrs: []Instr{{Op: Const, Type: types.Bool, Args: none}, {Op: Check, Args: [3]Ref{0, None, None}}}},
+		{scalar.Func{Instrs: []scalar.Instr{{Op: scalar.Neg, Type: types.I8, Args: first}}},
+			"operand %0 is not a value"},
+		{scalar.Func{Instrs: []scalar.Instr{one,
+			{Op: scalar.Add, Type: types.I8, Args: [3]scalar.Ref{0, scalar.None, 0}}}},
+			"operand 1 is missing"},
+		{scalar.Func{Instrs: []scalar.Instr{{Op: scalar.Const, Type: types.I8, Args: none, Imm: 256}}},
+			"the bits 0x100 do not fit i8"},
+		{scalar.Func{Instrs: []scalar.Instr{one}, Results: []scalar.Ref{3}}, "result %3 is not a value"},
+		{scalar.Func{Instrs: []scalar.Instr{one, {Op: scalar.Nop, Args: none}}, Results: []scalar.Ref{1}},
+			"result %1 is not a value"},
+		{scalar.Func{Instrs: []scalar.Instr{{Op: scalar.NumOps, Type: types.I8, Args: none}}},
+			"there is no instruction"},
+		{scalar.Func{Instrs: []scalar.Instr{{Op: scalar.Const, Type: types.Bool, Args: none},
+			{Op: scalar.Check, Args: first}}},
 			"there is no check kind 0"},
-		{Func{Instrs: []Instr{{Op: Const, Type: types.Bool, Args: none},
-			{Op: Check, Type: types.I8, Args: [3]Ref{0, None, None}, Imm: 1}}}, "it has no result"},
+		{scalar.Func{Instrs: []scalar.Instr{{Op: scalar.Const, Type: types.Bool, Args: none},
+			{Op: scalar.Check, Type: types.I8, Args: first, Imm: 1}}}, "it has no result"},
 	} {
-		if err := Verify(&c.f); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := scalar.Verify(&c.f); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("got %v, want %q", err, c.want)
 		}
 	}
@@ -172,11 +166,11 @@ func FuzzParseFunc(f *testing.F) {
 	f.Add(sample)
 	f.Add("func() {\n%a: f16 = const nan(0x7e01)\nreturn %a, %a\n}")
 	f.Fuzz(func(t *testing.T, text string) {
-		fn, err := ParseFunc(text)
+		fn, err := scalar.ParseFunc(text)
 		if err != nil {
 			return
 		}
-		again, err := ParseFunc(fn.String())
+		again, err := scalar.ParseFunc(fn.String())
 		if err != nil || again.String() != fn.String() {
 			t.Errorf("%q prints as\n%s\n%v", text, fn, err)
 		}

@@ -22,6 +22,7 @@ import (
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/abi"
+	"healc/runtime/tensor"
 	"healc/tests/sample"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -162,7 +163,7 @@ func call(m *engine.Module, name string, n int64) error {
 	for i, d := range f.IR().Dims {
 		bind[d] = n + int64(i)
 	}
-	var args, out []*runtime.Tensor
+	var args, out []*tensor.Tensor
 	defer func() {
 		for _, x := range append(args, out...) {
 			x.Close()
@@ -172,7 +173,7 @@ func call(m *engine.Module, name string, n int64) error {
 		if p.Type.Elem == types.String {
 			return refused{errors.New("a string is no tensor")}
 		}
-		x, err := tensor(p.Type, bind, p.Name)
+		x, err := newArgument(p.Type, bind, p.Name)
 		if err != nil {
 			return refused{err}
 		}
@@ -192,7 +193,7 @@ func call(m *engine.Module, name string, n int64) error {
 		if w.DType == types.String {
 			return refused{errors.New("a string is no place for a result")}
 		}
-		o, err := runtime.New(w.DType, w.Shape...)
+		o, err := tensor.New(w.DType, w.Shape...)
 		if err != nil {
 			return err
 		}
@@ -254,7 +255,7 @@ func walk(steps []abi.Step, f func(*abi.Step)) {
 	}
 }
 
-func tensor(p types.Tensor, bind map[string]int64, name string) (*runtime.Tensor, error) {
+func newArgument(p types.Tensor, bind map[string]int64, name string) (*tensor.Tensor, error) {
 	shape := make([]int64, len(p.Shape))
 	size := int64(1)
 	for i, d := range p.Shape {
@@ -280,5 +281,5 @@ func tensor(p types.Tensor, bind map[string]int64, name string) (*runtime.Tensor
 			bits[i] = uint64(i % 2)
 		}
 	}
-	return runtime.FromBits(p.Elem, shape, bits)
+	return tensor.FromBits(p.Elem, shape, bits)
 }

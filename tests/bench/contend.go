@@ -11,7 +11,8 @@ import (
 
 	"healc"
 	"healc/cmd/healc/measure"
-	"healc/runtime"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // bench is one run of the benchmark.
@@ -27,10 +28,10 @@ type bench struct {
 type program struct {
 	m   *heal.Module
 	f   *heal.Func
-	out []*runtime.Tensor
+	out []*tensor.Tensor
 }
 
-func compile(source, entry string, threads int, args []*runtime.Tensor) (*program, error) {
+func compile(source, entry string, threads int, args []*tensor.Tensor) (*program, error) {
 	m, err := heal.Compile(source, heal.Options{Threads: threads, Cache: heal.DefaultCache()})
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func (b *bench) row(r row) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	var args []*runtime.Tensor
+	var args []*tensor.Tensor
 	defer func() {
 		for _, t := range args {
 			t.Close()
@@ -81,7 +82,7 @@ func (b *bench) row(r row) error {
 		args = append(args, t)
 		if b.peer != nil {
 			files = append(files, filepath.Join(dir, strconv.Itoa(i)+".npy"))
-			if err := runtime.WriteNpyFile(files[i], t); err != nil {
+			if err := tensorfile.WriteNpyFile(files[i], t); err != nil {
 				return err
 			}
 		}
@@ -111,7 +112,7 @@ func (b *bench) row(r row) error {
 			write += t.Bytes()
 			results[i] = filepath.Join(dir, "result"+strconv.Itoa(i)+".npy")
 			if len(peers) > 0 {
-				if err := runtime.WriteNpyFile(results[i], t); err != nil {
+				if err := tensorfile.WriteNpyFile(results[i], t); err != nil {
 					return err
 				}
 			}

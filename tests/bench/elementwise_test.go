@@ -9,7 +9,7 @@ import (
 
 	"healc"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // elementwise are functions of one f32 tensor without reductions: chains, and the expansions of package scalar.
@@ -27,11 +27,11 @@ var elementwise = []struct{ name, body string }{
 //	go test ./tests/bench -run - -bench Elementwise -benchtime 20x
 func BenchmarkElementwise(b *testing.B) {
 	for _, n := range []int64{1 << 14, 1 << 24} {
-		x, err := runtime.Randn(types.F32, 1, n)
+		x, err := tensor.Randn(types.F32, 1, n)
 		if err != nil {
 			b.Fatal(err)
 		}
-		y, err := runtime.New(types.F32, n)
+		y, err := tensor.New(types.F32, n)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func BenchmarkElementwise(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			ctx, out := context.Background(), []*runtime.Tensor{y}
+			ctx, out := context.Background(), []*tensor.Tensor{y}
 			return func() {
 				if err := f.CallInto(ctx, out, x); err != nil {
 					b.Fatal(err)

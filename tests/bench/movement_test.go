@@ -10,7 +10,7 @@ import (
 
 	"healc"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // movements are functions of two matrices T[n, n] and of positions that move every element of what they read once;
@@ -45,20 +45,20 @@ func BenchmarkMovement(b *testing.B) {
 			s := "const N: nat = 4096\nfn f(x: T[N, N], y: T[N, N], which: i64[N]) -> " + result + " = " + body
 			return strings.NewReplacer("T[", d.String()+"[", " k ", " "+k+" ").Replace(s)
 		}
-		one, err := runtime.New(d, n, n)
+		one, err := tensor.New(d, n, n)
 		if err != nil {
 			b.Fatal(err)
 		}
-		two, _ := runtime.New(d, n, n)
-		for _, t := range []*runtime.Tensor{one, two} { // pages that nobody wrote to are all one
+		two, _ := tensor.New(d, n, n)
+		for _, t := range []*tensor.Tensor{one, two} { // pages that nobody wrote to are all one
 			clear(unsafe.Slice((*byte)(t.Ptr()), t.Bytes()))
 		}
-		which, _ := runtime.New(types.I64, n)
-		at, _ := runtime.Slice[int64](which)
+		which, _ := tensor.New(types.I64, n)
+		at, _ := tensor.Slice[int64](which)
 		for i := range at {
 			at[i] = int64(i*1237) % n
 		}
-		args := []*runtime.Tensor{one, two, which}
+		args := []*tensor.Tensor{one, two, which}
 		compiled := func(result, body string) func() {
 			m, err := heal.Compile(source(result, body), heal.Options{Threads: 1})
 			if err != nil {
@@ -74,10 +74,10 @@ func BenchmarkMovement(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			into, _ := runtime.New(d, first[0].Shape...)
+			into, _ := tensor.New(d, first[0].Shape...)
 			first[0].Close()
 			b.Cleanup(func() { into.Close() })
-			out := []*runtime.Tensor{into}
+			out := []*tensor.Tensor{into}
 			return func() {
 				if err := f.CallInto(ctx, out, args...); err != nil {
 					b.Fatal(err)

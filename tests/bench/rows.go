@@ -7,7 +7,7 @@ import (
 
 	"healc/cmd/healc/measure"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // rowsSource has the program of every row as a function of fixed shapes.
@@ -110,15 +110,15 @@ func matmul(name, entry string, d types.DType, m, k, n int64) row {
 }
 
 // make makes the argument.
-func (in input) make(seed uint64) (*runtime.Tensor, error) {
+func (in input) make(seed uint64) (*tensor.Tensor, error) {
 	if in.shape == nil {
-		return runtime.Scalar(float32(in.value)), nil
+		return tensor.Scalar(float32(in.value)), nil
 	}
 	from := in.dtype
 	if in.dtype.IsInt() {
 		from = types.F32
 	}
-	t, err := runtime.Rand(from, seed, in.shape...)
+	t, err := tensor.Rand(from, seed, in.shape...)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (in input) make(seed uint64) (*runtime.Tensor, error) {
 		return t, shift(t, in.shift)
 	}
 	defer t.Close()
-	u, err := runtime.Slice[float32](t)
+	u, err := tensor.Slice[float32](t)
 	if err != nil {
 		return nil, err
 	}
@@ -137,11 +137,11 @@ func (in input) make(seed uint64) (*runtime.Tensor, error) {
 	for i, x := range u {
 		whole[i] = uint64(min(int64(math.Floor(float64(x)*float64(in.below))), in.below-1))
 	}
-	return runtime.FromBits(in.dtype, in.shape, whole)
+	return tensor.FromBits(in.dtype, in.shape, whole)
 }
 
-func shift[T float32 | float64](t *runtime.Tensor, by T) error {
-	data, err := runtime.Slice[T](t)
+func shift[T float32 | float64](t *tensor.Tensor, by T) error {
+	data, err := tensor.Slice[T](t)
 	if err != nil {
 		return fmt.Errorf("an input of the benchmark: %w", err)
 	}

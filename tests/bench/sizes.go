@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"healc/cmd/healc/measure"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // The sizes of the chart are powers of two of elements.
@@ -65,11 +65,11 @@ func (b *bench) sizes(svg string) error {
 }
 
 // size adds a point to every series.
-func (b *bench) size(x *runtime.Tensor, all []series) error {
+func (b *bench) size(x *tensor.Tensor, all []series) error {
 	var race []measure.Contender
 	for _, s := range sized {
 		for _, n := range b.threads {
-			p, err := compile(s.source, "f", n, []*runtime.Tensor{x})
+			p, err := compile(s.source, "f", n, []*tensor.Tensor{x})
 			if err != nil {
 				return err
 			}

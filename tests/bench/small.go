@@ -13,7 +13,7 @@ import (
 
 	"healc"
 	"healc/cmd/healc/measure"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // The cases beside kernels.
@@ -37,7 +37,7 @@ func (b *bench) calls() error {
 	for i := range data {
 		data[i] = float32(i)
 	}
-	x := runtime.FromSlice(data, 16)
+	x := tensor.FromSlice(data, 16)
 	defer x.Close()
 	ctx := context.Background()
 	y, err := f.Call(ctx, x)
@@ -50,7 +50,7 @@ func (b *bench) calls() error {
 		}
 	}
 	defer y.Close()
-	out := []*runtime.Tensor{y}
+	out := []*tensor.Tensor{y}
 	race := []contender{
 		{Contender: measure.Contender{Name: "healc", Threads: 1, Time: measure.Repeat(func() error {
 			y, err := f.Call(ctx, x)

@@ -13,7 +13,8 @@ import (
 	"healc/cmd/healc/measure"
 	"healc/lang/types"
 	"healc/nn"
-	"healc/runtime"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // trainSource has a training step of each network.
@@ -54,7 +55,7 @@ func (n network) ops() float64 {
 }
 
 // batchOf makes the inputs and the classes of a batch.
-func (n network) batchOf() (x, labels *runtime.Tensor, err error) {
+func (n network) batchOf() (x, labels *tensor.Tensor, err error) {
 	if x, err = f32(n.batch, n.widths[0]).make(1); err != nil {
 		return nil, nil, err
 	}
@@ -63,15 +64,15 @@ func (n network) batchOf() (x, labels *runtime.Tensor, err error) {
 }
 
 // params makes the weights and biases, uniform around 0, smaller the more are added up.
-func (n network) params() ([]*runtime.Tensor, error) {
-	var out []*runtime.Tensor
+func (n network) params() ([]*tensor.Tensor, error) {
+	var out []*tensor.Tensor
 	for i := 1; i < len(n.widths); i++ {
 		for k, shape := range [][]int64{{n.widths[i-1], n.widths[i]}, {n.widths[i]}} {
 			t, err := f32(shape...).make(uint64(10*i + k))
 			if err != nil {
 				return nil, err
 			}
-			data, err := runtime.Slice[float32](t)
+			data, err := tensor.Slice[float32](t)
 			if err != nil {
 				return nil, err
 			}
@@ -97,8 +98,8 @@ func (n network) names() []string {
 type trainer struct {
 	m    *heal.Module
 	f    *heal.Func
-	args []*runtime.Tensor
-	loss []*runtime.Tensor
+	args []*tensor.Tensor
+	loss []*tensor.Tensor
 }
 
 func newTrainer(n network, threads int) (*trainer, error) {
@@ -106,7 +107,7 @@ func newTrainer(n network, threads int) (*trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{m: m, loss: []*runtime.Tensor{runtime.Scalar[float32](0)}}
+	t := &trainer{m: m, loss: []*tensor.Tensor{tensor.Scalar[float32](0)}}
 	if t.f, err = m.Func(n.entry); err == nil {
 		t.args, err = n.params()
 	}
@@ -115,7 +116,7 @@ func newTrainer(n network, threads int) (*trainer, error) {
 		return nil, err
 	}
 	x, labels, err := n.batchOf()
-	t.args = append(t.args, x, labels, runtime.Scalar[float32](trainRate))
+	t.args = append(t.args, x, labels, tensor.Scalar[float32](trainRate))
 	if err != nil {
 		t.close()
 		return nil, err
@@ -137,7 +138,7 @@ type goTrainer struct {
 	prog      *heal.Module
 	model     *nn.Module
 	opt       *nn.Optimizer
-	x, labels *runtime.Tensor
+	x, labels *tensor.Tensor
 }
 
 func newGoTrainer(n network, threads int) (t *goTrainer, err error) {
@@ -149,7 +150,7 @@ func newGoTrainer(n network, threads int) (t *goTrainer, err error) {
 	if err != nil {
 		return t, err
 	}
-	values := map[string]*runtime.Tensor{}
+	values := map[string]*tensor.Tensor{}
 	for i, name := range n.names() {
 		values[name] = params[i]
 		defer params[i].Close()
@@ -243,7 +244,7 @@ func (b *bench) train(n network) error {
 		all = append(all, contender{measure.Contender{Name: "limit", Threads: threads, Time: measure.Repeat(limit)},
 			true})
 		finite = append(finite, func() error {
-			v, err := runtime.Slice[float32](t.loss[0])
+			v, err := tensor.Slice[float32](t.loss[0])
 			if err == nil && !(v[0] >= 0 && v[0] < 10) {
 				err = fmt.Errorf("the loss is %v after the steps that were timed", v[0])
 			}
@@ -292,7 +293,7 @@ func (b *bench) trainPeers(n network, dir string) ([]peerRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	files, err := writeAll(dir, "in", append(params, x, labels, runtime.Scalar[float32](trainRate)))
+	files, err := writeAll(dir, "in", append(params, x, labels, tensor.Scalar[float32](trainRate)))
 	if err != nil {
 		return nil, err
 	}
@@ -305,11 +306,11 @@ func (b *bench) trainPeers(n network, dir string) ([]peerRun, error) {
 }
 
 // checkStep compares the parameters and the loss of the first step with the peers'.
-func (b *bench) checkStep(dir string, peers []peerRun, results []*runtime.Tensor) error {
+func (b *bench) checkStep(dir string, peers []peerRun, results []*tensor.Tensor) error {
 	if len(peers) == 0 {
 		return nil
 	}
-	var views []*runtime.Tensor
+	var views []*tensor.Tensor
 	for _, t := range results {
 		v, err := t.View()
 		if err != nil {
@@ -325,11 +326,11 @@ func (b *bench) checkStep(dir string, peers []peerRun, results []*runtime.Tensor
 }
 
 // writeAll writes tensors to files and closes them.
-func writeAll(dir, name string, tensors []*runtime.Tensor) ([]string, error) {
+func writeAll(dir, name string, tensors []*tensor.Tensor) ([]string, error) {
 	var files []string
 	for i, t := range tensors {
 		files = append(files, filepath.Join(dir, fmt.Sprint(name, i, ".npy")))
-		if err := runtime.WriteNpyFile(files[i], t); err != nil {
+		if err := tensorfile.WriteNpyFile(files[i], t); err != nil {
 			return nil, err
 		}
 		t.Close()
@@ -338,12 +339,12 @@ func writeAll(dir, name string, tensors []*runtime.Tensor) ([]string, error) {
 }
 
 // same compares the bits of two tensors: gradients that are kept in memory are those that are used at once.
-func same(a, b *runtime.Tensor) error {
-	x, err := runtime.Slice[float32](a)
+func same(a, b *tensor.Tensor) error {
+	x, err := tensor.Slice[float32](a)
 	if err != nil {
 		return err
 	}
-	y, err := runtime.Slice[float32](b)
+	y, err := tensor.Slice[float32](b)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,7 @@ import (
 	heal "healc"
 	"healc/codegen/llvm/libllvm"
 	"healc/nn"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // TestReadmeCode runs the Go code of README.md, which stands in it word for word.
@@ -60,9 +60,9 @@ func readmeTraining(t *testing.T) error {
 		return err
 	}
 	defer prog.Close()
-	zero, x, y := runtime.Scalar[float32](0), runtime.FromSlice([]float32{0, 1, 2, 3}),
-		runtime.FromSlice([]float32{1, 3, 5, 7})
-	model, err := nn.New(prog, "loss", map[string]*runtime.Tensor{"slope": zero, "shift": zero})
+	zero, x, y := tensor.Scalar[float32](0), tensor.FromSlice([]float32{0, 1, 2, 3}),
+		tensor.FromSlice([]float32{1, 3, 5, 7})
+	model, err := nn.New(prog, "loss", map[string]*tensor.Tensor{"slope": zero, "shift": zero})
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func readmeTraining(t *testing.T) error {
 	if err != nil {
 		return err
 	}
-	v, err := runtime.Slice[float32](line[0])
+	v, err := tensor.Slice[float32](line[0])
 	if err == nil && (math.Abs(float64(v[3]-7)) > 0.05 || len(v) != 4) {
 		t.Errorf("the line through 1, 3, 5, 7 is %v", v)
 	}
@@ -106,7 +106,7 @@ func gpuTensors(t *testing.T) error {
 		return err
 	}
 	d := m.Device() // of a module with the backend gpu or ptxsim
-	x, err := runtime.FromSlice([]float32{1, 2, 3}).ToDevice(d)
+	x, err := tensor.FromSlice([]float32{1, 2, 3}).ToDevice(d)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func gpuTensors(t *testing.T) error {
 	if err != nil {
 		return err
 	}
-	if v, err := runtime.Slice[float32](back); err != nil || !slices.Equal(v, []float32{2, 4, 6}) {
+	if v, err := tensor.Slice[float32](back); err != nil || !slices.Equal(v, []float32{2, 4, 6}) {
 		t.Errorf("twice 1, 2, 3 is %v, %v", v, err)
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 
 	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
-	"healc/runtime"
 	"healc/runtime/abi"
+	"healc/runtime/tensor"
 )
 
 // Processor is one that can be emulated.
@@ -130,8 +130,8 @@ func (m *Machine) Library(l *aot.Library) (*Library, error) {
 
 // Run calls an entry, with shape parameters as bind has them. It writes into args what the entry updates, and updated
 // are these.
-func (e *Library) Run(name string, bind map[string]int64, args []*runtime.Tensor, threads int) (results,
-	updated []*runtime.Tensor, err error) {
+func (e *Library) Run(name string, bind map[string]int64, args []*tensor.Tensor, threads int) (results,
+	updated []*tensor.Tensor, err error) {
 	k := slices.IndexFunc(e.bundle.Funcs, func(f abi.BundleFunc) bool { return f.Name == name })
 	if k < 0 {
 		return nil, nil, fmt.Errorf("there is no function %q", name)

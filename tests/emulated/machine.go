@@ -11,6 +11,7 @@ import (
 
 	"healc/runtime"
 	"healc/runtime/abi"
+	"healc/runtime/tensor"
 	"healc/tests/emulated/wire"
 )
 
@@ -38,7 +39,7 @@ func (m *Machine) Close() error { return m.close() }
 
 // Call is that of runtime.Processor.
 func (m *Machine) Call(plan *abi.Program, objects [][]byte, threads int, dims []int64,
-	args []*runtime.Tensor) ([]*runtime.Tensor, error) {
+	args []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	q := &wire.Request{Code: len(m.codes), Dims: dims, Threads: threads}
@@ -59,9 +60,9 @@ func (m *Machine) Call(plan *abi.Program, objects [][]byte, threads int, dims []
 	if err != nil {
 		return nil, err
 	}
-	var out []*runtime.Tensor
+	var out []*tensor.Tensor
 	for _, r := range a.Results {
-		t, err := runtime.FromBits(r.DType, r.Shape, r.Memory)
+		t, err := tensor.FromBits(r.DType, r.Shape, r.Memory)
 		if err != nil {
 			return nil, err
 		}
@@ -105,7 +106,7 @@ func (m *Machine) ask(q *wire.Request) (*wire.Response, error) {
 }
 
 // laid is t with its layout, in memory of its own.
-func laid(t *runtime.Tensor) wire.Array {
+func laid(t *tensor.Tensor) wire.Array {
 	w := wire.Array{DType: t.DType, Shape: t.Shape, Strides: t.Strides}
 	size := int64(1)
 	for k, n := range t.Shape {
@@ -137,8 +138,8 @@ func laid(t *runtime.Tensor) wire.Array {
 }
 
 // changed are the arguments that an entry changes, in the order of its updates.
-func changed(entry *abi.Function, args []*runtime.Tensor) []*runtime.Tensor {
-	var out []*runtime.Tensor
+func changed(entry *abi.Function, args []*tensor.Tensor) []*tensor.Tensor {
+	var out []*tensor.Tensor
 	for _, u := range entry.Updates {
 		out = append(out, args[slices.Index(entry.Params, u)])
 	}

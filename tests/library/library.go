@@ -17,8 +17,8 @@ import (
 	"healc/codegen/llvm/aot"
 	"healc/ir"
 	"healc/lang/types"
-	"healc/runtime"
 	"healc/runtime/objload"
+	"healc/runtime/tensor"
 	"healc/tests/random"
 )
 
@@ -109,10 +109,10 @@ type Failure struct {
 func (e *Failure) Error() string { return fmt.Sprintf("code %d: %s", e.Code, e.Message) }
 
 // memory is outside of Go's, so that C may be given its address.
-type memory struct{ t *runtime.Tensor }
+type memory struct{ t *tensor.Tensor }
 
 func outside(bytes int) memory {
-	t, err := runtime.Zeros(types.I8, int64(max(bytes, 1)))
+	t, err := tensor.Zeros(types.I8, int64(max(bytes, 1)))
 	if err != nil {
 		panic(err)
 	}
@@ -139,12 +139,12 @@ func (w *words) add(values ...uint64) uintptr {
 }
 
 // Call calls the function of an entry by way of tensors. results are where the results go; their strides may be any.
-func (l *Lib) Call(e *aot.Entry, args, results []*runtime.Tensor) error {
+func (l *Lib) Call(e *aot.Entry, args, results []*tensor.Tensor) error {
 	goruntime.LockOSThread() // the message of a failure belongs to the thread that called
 	defer goruntime.UnlockOSThread()
 	w := &words{memory: outside(8 * 64 * (len(args) + len(results) + 1))}
 	defer w.free()
-	list := func(ts []*runtime.Tensor) uintptr {
+	list := func(ts []*tensor.Tensor) uintptr {
 		var flat []uint64
 		for _, t := range ts {
 			shape, strides := uint64(0), uint64(0)
@@ -171,7 +171,7 @@ func (l *Lib) Call(e *aot.Entry, args, results []*runtime.Tensor) error {
 }
 
 // ResultShapes are the extents of an entry's results for given arguments.
-func ResultShapes(f *ir.Func, e *aot.Entry, args []*runtime.Tensor) ([][]int64, error) {
+func ResultShapes(f *ir.Func, e *aot.Entry, args []*tensor.Tensor) ([][]int64, error) {
 	shapes := make([][]int64, len(args))
 	for i, t := range args {
 		shapes[i] = t.Shape
@@ -205,8 +205,8 @@ func (l *Lib) Run(f *ir.Func, e *aot.Entry, input []*ir.Array, seed uint64) (*ra
 }
 
 // Arguments are tensors of the arrays, whose layouts are drawn from the seed.
-func Arguments(input []*ir.Array, seed uint64) ([]*runtime.Tensor, error) {
-	var args []*runtime.Tensor
+func Arguments(input []*ir.Array, seed uint64) ([]*tensor.Tensor, error) {
+	var args []*tensor.Tensor
 	for i, a := range input {
 		t, err := random.Strided(a, seed+uint64(i))
 		if err != nil {
@@ -219,15 +219,15 @@ func Arguments(input []*ir.Array, seed uint64) ([]*runtime.Tensor, error) {
 }
 
 // Close closes tensors.
-func Close(ts []*runtime.Tensor) {
+func Close(ts []*tensor.Tensor) {
 	for _, t := range ts {
 		t.Close()
 	}
 }
 
 // RunOn is Run on arguments that are there, and which the function may update.
-func (l *Lib) RunOn(f *ir.Func, e *aot.Entry, args []*runtime.Tensor, seed uint64) (*random.Outcome, error) {
-	var results []*runtime.Tensor
+func (l *Lib) RunOn(f *ir.Func, e *aot.Entry, args []*tensor.Tensor, seed uint64) (*random.Outcome, error) {
+	var results []*tensor.Tensor
 	defer func() { Close(results) }()
 	shapes, err := ResultShapes(f, e, args)
 	if err != nil {
@@ -251,7 +251,7 @@ func (l *Lib) RunOn(f *ir.Func, e *aot.Entry, args []*runtime.Tensor, seed uint6
 		return nil, err
 	}
 	out := &random.Outcome{}
-	keep := func(t *runtime.Tensor) {
+	keep := func(t *tensor.Tensor) {
 		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
 	}
 	for _, t := range results {

@@ -20,8 +20,8 @@ import (
 	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/lang/types"
-	"healc/runtime"
 	"healc/runtime/objload"
+	"healc/runtime/tensor"
 )
 
 // plain is the CPU that all machines of this architecture have: one level compiles three times as fast.
@@ -60,9 +60,9 @@ pub fn pick[N, K](x: f32[N], i: i32[K]) -> f32[K] = tabulate(K, |k| x[i[k]])
 // many is large enough that every function above runs in pieces.
 const many = 300_001
 
-func newTensor(t *testing.T, make func(i int) float32, n int) *runtime.Tensor {
+func newTensor(t *testing.T, make func(i int) float32, n int) *tensor.Tensor {
 	t.Helper()
-	x := runtime.FromSlice(fill(make, n), n)
+	x := tensor.FromSlice(fill(make, n), n)
 	if err := x.Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -93,11 +93,11 @@ func TestThreads(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := runtime.Zeros(want.DType, want.Shape...)
+			got, err := tensor.Zeros(want.DType, want.Shape...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := lib.Call(entries[name], []*runtime.Tensor{x}, []*runtime.Tensor{got}); err != nil {
+			if err := lib.Call(entries[name], []*tensor.Tensor{x}, []*tensor.Tensor{got}); err != nil {
 				t.Fatalf("%s, %s: %v", how, name, err)
 			}
 			a, b := want.Bits(), got.Bits()
@@ -110,7 +110,7 @@ func TestThreads(t *testing.T) {
 			got.Close()
 		}
 		// Two indices are wrong; the first is what one thread meets.
-		index := runtime.FromSlice(fill(func(i int) int32 {
+		index := tensor.FromSlice(fill(func(i int) int32 {
 			switch i {
 			case 200_000:
 				return many + 1
@@ -121,7 +121,7 @@ func TestThreads(t *testing.T) {
 		}, many), many)
 		defer index.Close()
 		out := newTensor(t, func(int) float32 { return 0 }, many)
-		err := lib.Call(entries["pick"], []*runtime.Tensor{x, index}, []*runtime.Tensor{out})
+		err := lib.Call(entries["pick"], []*tensor.Tensor{x, index}, []*tensor.Tensor{out})
 		var failed *Failure
 		if !errors.As(err, &failed) || failed.Code != aot.CodeIndex ||
 			!strings.Contains(failed.Message, "index 300002 is out of range for an axis of extent 300001") {
@@ -189,7 +189,7 @@ func TestDirect(t *testing.T) {
 		if code := axpy(int64(n), 3, x.Ptr(), y.Ptr(), z.Ptr()); code != 0 {
 			t.Fatalf("n = %d: code %d: %s", n, code, lib.LastError())
 		}
-		got, err := runtime.Slice[float32](z)
+		got, err := tensor.Slice[float32](z)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,8 +221,8 @@ func TestShapes(t *testing.T) {
 pub fn f[N](x: f32[2*N + 1], y: f32[N, 3]) -> f32[N] = +/[axis=1](y) .+ x[0..N]
 pub fn shift[N](x: &mut f32[N], by: f32) = { x[0..N] = x .+ by; }
 `, "f", "shift")
-	vec := func(n int) *runtime.Tensor { return newTensor(t, func(i int) float32 { return float32(i) }, n) }
-	mat := func(m, n int) *runtime.Tensor {
+	vec := func(n int) *tensor.Tensor { return newTensor(t, func(i int) float32 { return float32(i) }, n) }
+	mat := func(m, n int) *tensor.Tensor {
 		v, err := vec(m*n).Reshape(int64(m), int64(n))
 		if err != nil {
 			t.Fatal(err)
@@ -232,7 +232,7 @@ pub fn shift[N](x: &mut f32[N], by: f32) = { x[0..N] = x .+ by; }
 	}
 	out := vec(2)
 	for _, c := range []struct {
-		x, y, out *runtime.Tensor
+		x, y, out *tensor.Tensor
 		want      string
 	}{
 		{vec(5), mat(2, 3), out, ""},
@@ -240,7 +240,7 @@ pub fn shift[N](x: &mut f32[N], by: f32) = { x[0..N] = x .+ by; }
 		{vec(5), mat(2, 4), out, "f: axis 1 of y has extent 4, but 3 is 3"},
 		{vec(5), mat(2, 3), vec(3), "f: axis 0 of result has extent 3, but N is 2"},
 	} {
-		err := lib.Call(entries["f"], []*runtime.Tensor{c.x, c.y}, []*runtime.Tensor{c.out})
+		err := lib.Call(entries["f"], []*tensor.Tensor{c.x, c.y}, []*tensor.Tensor{c.out})
 		var failed *Failure
 		switch {
 		case c.want == "" && err != nil:
@@ -254,10 +254,10 @@ pub fn shift[N](x: &mut f32[N], by: f32) = { x[0..N] = x .+ by; }
 		t.Fatal(err)
 	}
 	defer still.Close()
-	by := runtime.Scalar[float32](1)
+	by := tensor.Scalar[float32](1)
 	defer by.Close()
 	var failed *Failure
-	if err := lib.Call(entries["shift"], []*runtime.Tensor{still, by}, nil); !errors.As(err, &failed) ||
+	if err := lib.Call(entries["shift"], []*tensor.Tensor{still, by}, nil); !errors.As(err, &failed) ||
 		!strings.Contains(failed.Message, "along axis 0 are one place in memory") {
 		t.Error(err)
 	}
@@ -268,24 +268,24 @@ func TestCallers(t *testing.T) {
 	_, lib, entries := source(t, "import math\nimport nn\n"+
 		"pub fn loss(x: f32[1, 3], c: i32[1]) -> f32 = nn.softmax_cross_entropy(x, c)\n"+
 		"pub fn deep(n: i32) -> i32 = math.binomial(n + 20000, n + 20000)\n", "loss", "deep")
-	x, err := runtime.Zeros(types.F32, 1, 3)
+	x, err := tensor.Zeros(types.F32, 1, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer x.Close()
-	class := runtime.FromSlice([]int32{3}, 1)
+	class := tensor.FromSlice([]int32{3}, 1)
 	defer class.Close()
-	out := runtime.Scalar(float32(0))
+	out := tensor.Scalar(float32(0))
 	defer out.Close()
-	err = lib.Call(entries["loss"], []*runtime.Tensor{x, class}, []*runtime.Tensor{out})
+	err = lib.Call(entries["loss"], []*tensor.Tensor{x, class}, []*tensor.Tensor{out})
 	var failed *Failure
 	if !errors.As(err, &failed) || !strings.HasPrefix(failed.Message, "<stdlib>/nn.heal:") ||
 		!strings.HasSuffix(failed.Message, "index 3 is out of range for an axis of extent 3 (called at t.heal:3:47)") {
 		t.Errorf("%v", err)
 	}
-	deep := runtime.Scalar(int32(0))
+	deep := tensor.Scalar(int32(0))
 	defer deep.Close()
-	err = lib.Call(entries["deep"], []*runtime.Tensor{runtime.Scalar(int32(0))}, []*runtime.Tensor{deep})
+	err = lib.Call(entries["deep"], []*tensor.Tensor{tensor.Scalar(int32(0))}, []*tensor.Tensor{deep})
 	if !errors.As(err, &failed) || !strings.HasSuffix(failed.Message,
 		"calls are nested more than 10000 deep (called at t.heal:4:30)") {
 		t.Errorf("%v", err)
@@ -333,11 +333,11 @@ func TestLinkers(t *testing.T) {
 		_, lib, entries := source(t, parallelSource, "total")
 		cpus[loadedCPU(t, parallelSource, "wave")] = true
 		x := newTensor(t, func(int) float32 { return 0 }, many)
-		y, err := runtime.Zeros(x.DType)
+		y, err := tensor.Zeros(x.DType)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := lib.Call(entries["total"], []*runtime.Tensor{x}, []*runtime.Tensor{y}); err != nil ||
+		if err := lib.Call(entries["total"], []*tensor.Tensor{x}, []*tensor.Tensor{y}); err != nil ||
 			y.Bits()[0] != 0 {
 			t.Errorf("%s: %v, %v", name, y.Bits(), err)
 		}

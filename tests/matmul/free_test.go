@@ -6,6 +6,8 @@ import (
 	"healc/codegen"
 	"healc/internal/engine"
 	"healc/runtime"
+	"healc/runtime/pool"
+	"healc/runtime/tensor"
 )
 
 // anyShape is a product compiled once for any shape, with threads to run it.
@@ -14,7 +16,7 @@ type anyShape struct {
 	threads int
 	exec    *runtime.Executable
 	dims    []string
-	pool    *runtime.Pool
+	pool    *pool.Pool
 }
 
 func newAnyShape(t *testing.T, src, cpu string, threads int) *anyShape {
@@ -33,7 +35,7 @@ func newAnyShape(t *testing.T, src, cpu string, threads int) *anyShape {
 	must(err)
 	x, err := m.Load(art)
 	must(err)
-	pool, err := runtime.NewPool(threads)
+	pool, err := pool.New(threads)
 	must(err)
 	pool.SplitAll()
 	return &anyShape{cpu, threads, x, art.Plan.Dims, pool}
@@ -45,9 +47,9 @@ func (x *anyShape) close() {
 }
 
 // call runs it on copies of the arguments in row-major order, for which it is made.
-func (x *anyShape) call(t *testing.T, name string, size [3]int64, args []*runtime.Tensor) []uint64 {
+func (x *anyShape) call(t *testing.T, name string, size [3]int64, args []*tensor.Tensor) []uint64 {
 	t.Helper()
-	var whole []*runtime.Tensor
+	var whole []*tensor.Tensor
 	for _, a := range args {
 		c, err := a.Contiguous()
 		if err != nil {

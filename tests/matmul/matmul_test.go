@@ -18,7 +18,7 @@ import (
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/random"
 	"healc/tests/sample"
@@ -283,9 +283,9 @@ func (f form) run(t *testing.T, rng *rand.Rand, elem string, cpus []string, n in
 	for _, c := range cases {
 		s := sizes[c.size]
 		name := fmt.Sprintf("%s of %s %v", f.name, elem, s)
-		var args []*runtime.Tensor
+		var args []*tensor.Tensor
 		for _, shape := range f.args(s[0], s[1], s[2]) {
-			args = append(args, tensor(t, rng, dtypes[elem], shape))
+			args = append(args, randomTensor(t, rng, dtypes[elem], shape))
 		}
 		want := call(t, name, src, engine.Options{Backend: heal.Interp, Threads: 1}, args)
 		if c.own {
@@ -344,9 +344,9 @@ func TestShares(t *testing.T) {
 				if testing.Short() && (i+n)%3 != 0 {
 					continue
 				}
-				var args []*runtime.Tensor
+				var args []*tensor.Tensor
 				for _, shape := range f.args(s[0], s[1], s[2]) {
-					args = append(args, tensor(t, rng, dtypes[elem], shape))
+					args = append(args, randomTensor(t, rng, dtypes[elem], shape))
 				}
 				target := codegen.Target{Kind: "cpu", CPU: cpus[(i+n)%len(cpus)]}
 				want := call(t, f.name, src, engine.Options{Threads: 1, Target: target, Cache: cache}, args)
@@ -390,7 +390,8 @@ func TestSideBySide(t *testing.T) {
 		if strings.Contains(c.src, "transpose") {
 			right = []int64{n, k}
 		}
-		args := []*runtime.Tensor{tensor(t, rng, dtypes[c.elem], []int64{m, k}), tensor(t, rng, dtypes[c.elem], right)}
+		args := []*tensor.Tensor{randomTensor(t, rng, dtypes[c.elem], []int64{m, k}),
+			randomTensor(t, rng, dtypes[c.elem], right)}
 		want := call(t, c.src, c.src, engine.Options{Backend: heal.Interp, Threads: 1}, args)
 		for i, cpu := range devices.Targets(t) {
 			threads := threads[i%len(threads)]
@@ -408,12 +409,12 @@ func TestSideBySide(t *testing.T) {
 // codegen/llvm).
 func TestSmallest(t *testing.T) {
 	const m, k, n = 9, 6, 19
-	fill := func(shape []int64) *runtime.Tensor {
+	fill := func(shape []int64) *tensor.Tensor {
 		bits := make([]uint64, shape[0]*shape[1])
 		for i := range bits {
 			bits[i] = 0x8000
 		}
-		x, err := runtime.FromBits(types.I16, shape, bits)
+		x, err := tensor.FromBits(types.I16, shape, bits)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -425,7 +426,7 @@ func TestSmallest(t *testing.T) {
 	for _, cpu := range devices.Targets(t) {
 		src := `fn f[M, K, N](a: i16[M, K], b: i16[K, N]) -> i32[M, N] = (a as i32) @ (b as i32)`
 		for i, got := range call(t, cpu, src, engine.Options{Target: codegen.Target{Kind: "cpu", CPU: cpu}},
-			[]*runtime.Tensor{a, b}) {
+			[]*tensor.Tensor{a, b}) {
 			if want := uint64(k << 30 & 0xffffffff); got != want {
 				t.Fatalf("%q: element %d is %#x, want %#x", cpu, i, got, want)
 			}
@@ -447,12 +448,12 @@ func TestLookedUpRows(t *testing.T) {
 				where[i] = uint64(30 + i)
 			}
 		}
-		p, err := runtime.FromBits(types.I32, []int64{n}, where)
+		p, err := tensor.FromBits(types.I32, []int64{n}, where)
 		if err != nil {
 			t.Fatal(err)
 		}
-		args := []*runtime.Tensor{tensor(t, rng, types.F32, []int64{30, 40}), p,
-			tensor(t, rng, types.F32, []int64{40, 100})}
+		args := []*tensor.Tensor{randomTensor(t, rng, types.F32, []int64{30, 40}), p,
+			randomTensor(t, rng, types.F32, []int64{40, 100})}
 		result := func(opts engine.Options) string {
 			m, err := engine.Compile(src, opts)
 			if err != nil {
@@ -490,7 +491,7 @@ func TestLookedUpRows(t *testing.T) {
 	}
 }
 
-func call(t *testing.T, name, src string, opts engine.Options, args []*runtime.Tensor) []uint64 {
+func call(t *testing.T, name, src string, opts engine.Options, args []*tensor.Tensor) []uint64 {
 	t.Helper()
 	m, err := engine.Compile(src, opts)
 	if err != nil {
@@ -509,9 +510,9 @@ func call(t *testing.T, name, src string, opts engine.Options, args []*runtime.T
 	return y.Bits()
 }
 
-// tensor makes a tensor of random numbers whose products and sums round: whole, or a view with gaps, other
+// randomTensor makes a tensor of random numbers whose products and sums round: whole, or a view with gaps, other
 // orders of axes and an offset.
-func tensor(t *testing.T, rng *rand.Rand, elem types.DType, shape []int64) *runtime.Tensor {
+func randomTensor(t *testing.T, rng *rand.Rand, elem types.DType, shape []int64) *tensor.Tensor {
 	t.Helper()
 	a := &ir.Array{DType: elem, Shape: shape, Bits: []uint64{}}
 	size := int64(1)
@@ -525,12 +526,12 @@ func tensor(t *testing.T, rng *rand.Rand, elem types.DType, shape []int64) *runt
 			a.Bits = append(a.Bits, rng.Uint64()>>(64-elem.Bits()))
 		}
 	}
-	var x *runtime.Tensor
+	var x *tensor.Tensor
 	var err error
 	if rng.IntN(2) == 0 {
 		x, err = random.Strided(a, rng.Uint64())
 	} else {
-		x, err = runtime.FromBits(elem, shape, a.Bits)
+		x, err = tensor.FromBits(elem, shape, a.Bits)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"healc/internal/engine"
 	"healc/ir"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/random"
 	"healc/tests/sample"
@@ -48,7 +48,7 @@ func compile(t *testing.T, src, cpu string, threads int) *engine.Func {
 }
 
 // call calls f and returns the elements of its result, with their signs.
-func call(t *testing.T, f *engine.Func, args ...*runtime.Tensor) []int64 {
+func call(t *testing.T, f *engine.Func, args ...*tensor.Tensor) []int64 {
 	t.Helper()
 	y, err := f.Call(context.Background(), args...)
 	if err != nil {
@@ -65,19 +65,19 @@ func call(t *testing.T, f *engine.Func, args ...*runtime.Tensor) []int64 {
 	return out
 }
 
-// tensor holds numbers; strided says that they lie in memory with gaps and turned axes.
-func tensor(t *testing.T, elem types.DType, shape []int64, x []int64, strided *rand.Rand) *runtime.Tensor {
+// tensorOf holds numbers; strided says that they lie in memory with gaps and turned axes.
+func tensorOf(t *testing.T, elem types.DType, shape []int64, x []int64, strided *rand.Rand) *tensor.Tensor {
 	t.Helper()
 	a := &ir.Array{DType: elem, Shape: shape, Bits: make([]uint64, len(x))}
 	for i, v := range x {
 		a.Bits[i] = uint64(v) << (64 - elem.Bits()) >> (64 - elem.Bits())
 	}
-	var y *runtime.Tensor
+	var y *tensor.Tensor
 	var err error
 	if strided != nil {
 		y, err = random.Strided(a, strided.Uint64())
 	} else {
-		y, err = runtime.FromBits(elem, shape, a.Bits)
+		y, err = tensor.FromBits(elem, shape, a.Bits)
 	}
 	if err != nil {
 		t.Fatal(err)

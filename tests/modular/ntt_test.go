@@ -11,7 +11,7 @@ import (
 	"healc"
 	"healc/internal/engine"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/sample"
 )
@@ -196,9 +196,10 @@ func TestTransformDefinition(t *testing.T) {
 		})
 		for _, cpu := range devices.Targets(t) {
 			f := compile(t, forwardSource("i64", y, k, n, true), cpu, 2)
-			got := call(t, f, tensor(t, types.I64, y.shape(k, n), a, nil), tensor(t, types.I64, []int64{k}, pl.p, nil),
-				tensor(t, types.I64, []int64{k, n}, pl.forward, nil),
-				tensor(t, types.I64, []int64{n}, counting(n), nil))
+			got := call(t, f, tensorOf(t, types.I64, y.shape(k, n), a, nil),
+				tensorOf(t, types.I64, []int64{k}, pl.p, nil),
+				tensorOf(t, types.I64, []int64{k, n}, pl.forward, nil),
+				tensorOf(t, types.I64, []int64{n}, counting(n), nil))
 			same(t, fmt.Sprintf("%d elements on %q", n, cpu), got, want)
 		}
 	}
@@ -226,15 +227,15 @@ func TestTransformRoundTrip(t *testing.T) {
 			if log%3 == 0 {
 				perm = shuffle(r, n)
 			}
-			pt := tensor(t, types.I64, []int64{k}, pl.p, nil)
-			perms := tensor(t, types.I64, []int64{n}, perm, nil)
+			pt := tensorOf(t, types.I64, []int64{k}, pl.p, nil)
+			perms := tensorOf(t, types.I64, []int64{n}, perm, nil)
 			there := compile(t, forwardSource("i64", y, k, n, false), cpu, th)
-			mid := call(t, there, tensor(t, types.I64, y.shape(k, n), a, nil), pt,
-				tensor(t, types.I64, []int64{k, n}, pl.forward, nil), perms)
+			mid := call(t, there, tensorOf(t, types.I64, y.shape(k, n), a, nil), pt,
+				tensorOf(t, types.I64, []int64{k, n}, pl.forward, nil), perms)
 			back := compile(t, inverseSource("i64", y, k, n), cpu, th)
-			got := call(t, back, tensor(t, types.I64, y.shape(k, n), mid, nil), pt,
-				tensor(t, types.I64, []int64{k, n}, pl.backwards, nil),
-				tensor(t, types.I64, []int64{k}, pl.inverse, nil), perms)
+			got := call(t, back, tensorOf(t, types.I64, y.shape(k, n), mid, nil), pt,
+				tensorOf(t, types.I64, []int64{k, n}, pl.backwards, nil),
+				tensorOf(t, types.I64, []int64{k}, pl.inverse, nil), perms)
 			same(t, fmt.Sprintf("%d elements there and back on %q", n, cpu), got, a)
 		}
 	}
@@ -287,26 +288,26 @@ func TestTransformTables(t *testing.T) {
 		if r.IntN(4) == 0 {
 			perm[r.IntN(len(perm))] = r.Int64N(n)
 		}
-		a := tensor(t, dtype, y.shape(k, n), small(numbers(r, y.l*y.r*k*n, p, y.inner(n), wildNumbers)), view)
-		pt := tensor(t, dtype, []int64{k}, p, view)
-		w := tensor(t, dtype, []int64{k, n}, small(numbers(r, k*n, p, n, wildTable)), view)
-		perms := tensor(t, types.I64, []int64{n}, perm, view)
-		scale := tensor(t, dtype, []int64{k}, small(numbers(r, k, p, 1, wildNumbers)), view)
+		a := tensorOf(t, dtype, y.shape(k, n), small(numbers(r, y.l*y.r*k*n, p, y.inner(n), wildNumbers)), view)
+		pt := tensorOf(t, dtype, []int64{k}, p, view)
+		w := tensorOf(t, dtype, []int64{k, n}, small(numbers(r, k*n, p, n, wildTable)), view)
+		perms := tensorOf(t, types.I64, []int64{n}, perm, view)
+		scale := tensorOf(t, dtype, []int64{k}, small(numbers(r, k, p, 1, wildNumbers)), view)
 		turn := (i/step + day) / parts
 		cpu, th := taken(i/step, cpus[turn%len(cpus)]), threads[turn/len(cpus)%len(threads)]
 		type program struct {
 			src  string
-			args []*runtime.Tensor
+			args []*tensor.Tensor
 		}
 		programs := []program{
-			{forwardSource(elem, y, k, n, i%3 == 0), []*runtime.Tensor{a, pt, w, perms}},
-			{inverseSource(elem, y, k, n), []*runtime.Tensor{a, pt, w, scale, perms}},
+			{forwardSource(elem, y, k, n, i%3 == 0), []*tensor.Tensor{a, pt, w, perms}},
+			{inverseSource(elem, y, k, n), []*tensor.Tensor{a, pt, w, scale, perms}},
 		}
 		x := &programs[r.IntN(2)]
 		src, shape := times(x.src, elem, y, k, n, r.IntN(2) == 0)
-		b := tensor(t, dtype, shape, small(numbers(r, shape[0]*shape[1]*shape[2]*shape[3], p, y.inner(n),
+		b := tensorOf(t, dtype, shape, small(numbers(r, shape[0]*shape[1]*shape[2]*shape[3], p, y.inner(n),
 			r.IntN(4) == 0)), view)
-		*x = program{src, append([]*runtime.Tensor{b}, x.args...)}
+		*x = program{src, append([]*tensor.Tensor{b}, x.args...)}
 		for _, c := range programs {
 			m, err := engine.Compile(c.src, engine.Options{Backend: heal.Interp})
 			if err != nil {
@@ -341,9 +342,9 @@ func TestTransformErrors(t *testing.T) {
 	} {
 		perm := counting(n)
 		c.perm(perm)
-		_, err := f.Call(context.Background(), tensor(t, types.I64, y.shape(1, n), one, nil),
-			tensor(t, types.I64, []int64{1}, []int64{c.p}, nil),
-			tensor(t, types.I64, []int64{1, n}, one, nil), tensor(t, types.I64, []int64{n}, perm, nil))
+		_, err := f.Call(context.Background(), tensorOf(t, types.I64, y.shape(1, n), one, nil),
+			tensorOf(t, types.I64, []int64{1}, []int64{c.p}, nil),
+			tensorOf(t, types.I64, []int64{1, n}, one, nil), tensorOf(t, types.I64, []int64{n}, perm, nil))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("modulus %d and positions %v: the error is %v, want one with %q", c.p, perm, err, c.want)
 		}

@@ -132,10 +132,10 @@ func TestPointwise(t *testing.T) {
 		turn := (i/step + day) / parts
 		cpu, th := taken(i/step, cpus[turn%len(cpus)]), threads[turn/len(cpus)%len(threads)]
 		fn := compile(t, src, cpu, th)
-		ta, tp := tensor(t, elem, aDims, a, view), tensor(t, elem, pDims, p, view)
+		ta, tp := tensorOf(t, elem, aDims, a, view), tensorOf(t, elem, pDims, p, view)
 		var got []int64
 		if f.two {
-			got = call(t, fn, ta, tensor(t, elem, bDims, b, view), tp)
+			got = call(t, fn, ta, tensorOf(t, elem, bDims, b, view), tp)
 		} else {
 			got = call(t, fn, ta, tp)
 		}
@@ -203,8 +203,8 @@ func TestSums(t *testing.T) {
 			want = append(want, s.Mod(s, big.NewInt(p[int64(j)%k])).Int64())
 		}
 		cpu, th := taken(i/step, cpus[i/step%len(cpus)]), threads[i/step/len(cpus)%len(threads)]
-		got := call(t, compile(t, src, cpu, th), tensor(t, elem, dims, a, nil), tensor(t, elem, dims, b, nil),
-			tensor(t, elem, []int64{k}, p, nil))
+		got := call(t, compile(t, src, cpu, th), tensorOf(t, elem, dims, a, nil), tensorOf(t, elem, dims, b, nil),
+			tensorOf(t, elem, []int64{k}, p, nil))
 		same(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, src, p, cpu), got, want)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/library"
 	"healc/tests/random"
@@ -169,14 +170,14 @@ func interpret(m *engine.Module, name string, input []*ir.Array) (*random.Outcom
 	if err != nil {
 		return nil, err
 	}
-	var args []*runtime.Tensor
+	var args []*tensor.Tensor
 	defer func() {
 		for _, t := range args {
 			t.Close()
 		}
 	}()
 	for _, a := range input {
-		t, err := runtime.FromBits(a.DType, a.Shape, a.Bits)
+		t, err := tensor.FromBits(a.DType, a.Shape, a.Bits)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,7 @@ import (
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // data draws the elements of an input: mostly ordinary numbers, some that are hard.
@@ -61,15 +61,15 @@ func mask(d types.DType) uint64 {
 
 // Strided returns a tensor with the elements of a in a layout drawn from seed: row-major, any order of
 // axes, with gaps, reversed, or in the middle of something larger.
-func Strided(a *ir.Array, seed uint64) (*runtime.Tensor, error) {
+func Strided(a *ir.Array, seed uint64) (*tensor.Tensor, error) {
 	v, err := layout(a.DType, a.Shape, seed)
 	if err != nil {
 		return nil, err
 	}
 	if v == nil {
-		return runtime.FromBits(a.DType, a.Shape, a.Bits)
+		return tensor.FromBits(a.DType, a.Shape, a.Bits)
 	}
-	src, err := runtime.FromBits(a.DType, a.Shape, a.Bits)
+	src, err := tensor.FromBits(a.DType, a.Shape, a.Bits)
 	if err != nil {
 		return nil, err
 	}
@@ -78,16 +78,16 @@ func Strided(a *ir.Array, seed uint64) (*runtime.Tensor, error) {
 }
 
 // Zeros is Strided for zeros.
-func Zeros(d types.DType, shape []int64, seed uint64) (*runtime.Tensor, error) {
+func Zeros(d types.DType, shape []int64, seed uint64) (*tensor.Tensor, error) {
 	v, err := layout(d, shape, seed)
 	if err != nil || v != nil {
 		return v, err
 	}
-	return runtime.Zeros(d, shape...)
+	return tensor.Zeros(d, shape...)
 }
 
 // layout is a tensor of zeros in the layout that is drawn from seed, nil where that is the row-major one.
-func layout(d types.DType, shape []int64, seed uint64) (*runtime.Tensor, error) {
+func layout(d types.DType, shape []int64, seed uint64) (*tensor.Tensor, error) {
 	r := rand.New(rand.NewPCG(seed, 7))
 	if r.IntN(2) == 0 || len(shape) == 0 {
 		return nil, nil
@@ -116,7 +116,7 @@ func layout(d types.DType, shape []int64, seed uint64) (*runtime.Tensor, error) 
 			return nil, nil
 		}
 	}
-	base, err := runtime.Zeros(d, big...)
+	base, err := tensor.Zeros(d, big...)
 	if err != nil {
 		return nil, err
 	}
@@ -129,19 +129,19 @@ func layout(d types.DType, shape []int64, seed uint64) (*runtime.Tensor, error) 
 	if err != nil {
 		return nil, err
 	}
-	ranges := make([]runtime.Range, rank)
+	ranges := make([]tensor.Range, rank)
 	for axis := range ranges {
 		n, s := shape[axis], step[axis]
 		start := before[axis]
 		if n == 0 {
-			ranges[axis] = runtime.Range{Start: 0, Stop: 0, Step: 1}
+			ranges[axis] = tensor.Range{Start: 0, Stop: 0, Step: 1}
 			continue
 		}
 		if s > 0 {
-			ranges[axis] = runtime.Range{Start: start, Stop: start + (n-1)*s + 1, Step: s}
+			ranges[axis] = tensor.Range{Start: start, Stop: start + (n-1)*s + 1, Step: s}
 		} else {
 			last := start - 1
-			ranges[axis] = runtime.Range{Start: start + (n-1)*-s, Stop: last, Step: s}
+			ranges[axis] = tensor.Range{Start: start + (n-1)*-s, Stop: last, Step: s}
 		}
 	}
 	defer t.Close()

@@ -14,6 +14,7 @@ import (
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 )
 
@@ -46,7 +47,7 @@ func Call(m *engine.Module, name string, input []*ir.Array, seed uint64) (*Outco
 	if err != nil {
 		return nil, err
 	}
-	var args []*runtime.Tensor
+	var args []*tensor.Tensor
 	defer func() {
 		for _, t := range args {
 			t.Close()
@@ -60,7 +61,7 @@ func Call(m *engine.Module, name string, input []*ir.Array, seed uint64) (*Outco
 		args = append(args, t)
 	}
 	res, err := f.CallAll(context.Background(), args...)
-	var updated []*runtime.Tensor
+	var updated []*tensor.Tensor
 	for _, k := range f.IR().Updates {
 		updated = append(updated, args[k])
 	}
@@ -68,7 +69,7 @@ func Call(m *engine.Module, name string, input []*ir.Array, seed uint64) (*Outco
 }
 
 // OutcomeOf is what a call did that gave res, which it closes, and err, and changed the updated arguments.
-func OutcomeOf(res, updated []*runtime.Tensor, err error) (*Outcome, error) {
+func OutcomeOf(res, updated []*tensor.Tensor, err error) (*Outcome, error) {
 	var failed *runtime.RuntimeError
 	if errors.As(err, &failed) {
 		return &Outcome{Failed: failed.Message}, nil
@@ -77,7 +78,7 @@ func OutcomeOf(res, updated []*runtime.Tensor, err error) (*Outcome, error) {
 		return nil, err
 	}
 	out := &Outcome{}
-	add := func(t *runtime.Tensor) {
+	add := func(t *tensor.Tensor) {
 		out.Results = append(out.Results, &ir.Array{DType: t.DType, Shape: t.Shape, Bits: t.Bits()})
 	}
 	for _, t := range res {

@@ -10,7 +10,7 @@ import (
 
 	"healc"
 	"healc/internal/engine"
-	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/sample"
 )
@@ -95,7 +95,7 @@ func runSources(t *testing.T, opts engine.Options, text string, list []*Source, 
 			t.Fatal(err)
 		}
 		for _, in := range [][2]int32{{0, 0}, {1, -1}, {3, 2}, {-5, 7}, {100, 4}} {
-			p, q := runtime.Scalar(in[0]), runtime.Scalar(in[1])
+			p, q := tensor.Scalar(in[0]), tensor.Scalar(in[1])
 			out, err := f.Call(context.Background(), p, q)
 			if err != nil {
 				t.Fatalf("%s: -random.source=%d, f(%v): %v\n%s", backend, seed+uint64(i), in, err, s.Text)
@@ -104,7 +104,7 @@ func runSources(t *testing.T, opts engine.Options, text string, list []*Source, 
 				t.Fatalf("%s: -random.source=%d, f(%v) = %d, want %d\n%s", backend, seed+uint64(i), in, got, want,
 					s.Text)
 			}
-			for _, x := range []*runtime.Tensor{p, q, out} {
+			for _, x := range []*tensor.Tensor{p, q, out} {
 				x.Close()
 			}
 		}

@@ -39,13 +39,13 @@ func TestDigits(t *testing.T) {
 			for i, g := range gadgets {
 				for rank := range 3 {
 					turn++
-					a := operands(r, dt, tensor{}, size[2-rank:]...)
+					a := operands(r, dt, array{}, size[2-rank:]...)
 					want := build(dt, append(slices.Clone(a.shape), g.power), func(index []int64) int64 {
 						return digit(big.NewInt(a.at(index[:rank]...)), index[rank], g.bits)
 					})
 					cpu := turn%10 == 0 && (!testing.Short() || turn%4 == 0)
 					prog.check(r, fmt.Sprintf("f_%d%d", i, rank), turn+turn/10, cpu,
-						[]tensor{a, newTensor(types.Bool, size[0]), newTensor(types.Bool, size[1])}, want)
+						[]array{a, newTensor(types.Bool, size[0]), newTensor(types.Bool, size[1])}, want)
 				}
 			}
 		}
@@ -99,7 +99,7 @@ func TestDigitsFull(t *testing.T) {
 			for i, g := range gadgets {
 				for k, moduli := range qs {
 					turn++
-					q := tensor{dt, []int64{int64(len(moduli))}, moduli}
+					q := array{dt, []int64{int64(len(moduli))}, moduli}
 					a := operands(r, dt, q, size[0], int64(len(moduli)), size[1])
 					numbers := make([]*big.Int, size[0]*size[1])
 					want := build(dt, []int64{size[0], g.power, size[1]}, func(x []int64) int64 {
@@ -114,7 +114,7 @@ func TestDigitsFull(t *testing.T) {
 						return digit(numbers[at], x[1], g.bits)
 					})
 					cpu := turn%9 == 0 && (!testing.Short() || turn%2 == 0)
-					prog.check(r, fmt.Sprintf("f_%d%d", i, k), turn+turn/9, cpu, []tensor{a, q}, want)
+					prog.check(r, fmt.Sprintf("f_%d%d", i, k), turn+turn/9, cpu, []array{a, q}, want)
 				}
 			}
 		}
@@ -151,7 +151,7 @@ func TestPermute(t *testing.T) {
 				if n == 0 {
 					j = 0 // nothing to take from
 				}
-				a := operands(r, types.I64, tensor{}, size[:3]...)
+				a := operands(r, types.I64, array{}, size[:3]...)
 				perms := build([]types.DType{types.I32, types.I64}[axis%2], []int64{size[along], j},
 					func([]int64) int64 {
 						return r.Int64N(n)
@@ -163,7 +163,7 @@ func TestPermute(t *testing.T) {
 					from[axis] = perms.at(i[along], i[axis])
 					return a.at(from...)
 				})
-				prog.check(r, fmt.Sprintf("f_%d%d", along, axis), turn, turn%3 == 0, []tensor{a, perms}, want)
+				prog.check(r, fmt.Sprintf("f_%d%d", along, axis), turn, turn%3 == 0, []array{a, perms}, want)
 			}
 		}
 	}

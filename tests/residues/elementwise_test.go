@@ -33,7 +33,7 @@ var (
 )
 
 // pointwise applies a definition with broadcasting.
-func pointwise(f definition, a, b, p tensor) tensor {
+func pointwise(f definition, a, b, p array) array {
 	shape := broadcast(broadcast(a.shape, b.shape), p.shape)
 	return build(a.dt, shape, func(i []int64) int64 {
 		return f(big.NewInt(a.at(i...)), big.NewInt(b.at(i...)), p.at(i...))
@@ -129,7 +129,7 @@ func testElementwise(t *testing.T, dt types.DType) {
 					for x := range c.v {
 						c.v[x] = coprime(a.v[x], p)
 					}
-					args := []tensor{a, b, e, c, p, newTensor(types.Bool, m), newTensor(types.Bool, n)}
+					args := []array{a, b, e, c, p, newTensor(types.Bool, m), newTensor(types.Bool, n)}
 					// Code is made for each size, so the CPU takes a part of the combinations, other ones for each
 					// size.
 					cpu := (turn+s)%8 == 0 && (!testing.Short() || turn%5 == 0)
@@ -147,7 +147,7 @@ func testElementwise(t *testing.T, dt types.DType) {
 }
 
 // coprime is a if it shares no factor with any of the moduli, else 1.
-func coprime(a int64, p tensor) int64 {
+func coprime(a int64, p array) int64 {
 	for _, q := range p.v {
 		if new(big.Int).GCD(nil, nil, new(big.Int).Abs(big.NewInt(a)), big.NewInt(q)).Cmp(big.NewInt(1)) != 0 {
 			return 1

@@ -17,28 +17,28 @@ import (
 	"healc/internal/cache"
 	"healc/internal/engine"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/sample"
 )
 
-// tensor is an operand or a result; the elements are in row-major order.
-type tensor struct {
+// array is an operand or a result; the elements are in row-major order.
+type array struct {
 	dt    types.DType
 	shape []int64
 	v     []int64
 }
 
-func newTensor(dt types.DType, shape ...int64) tensor {
+func newTensor(dt types.DType, shape ...int64) array {
 	n := int64(1)
 	for _, d := range shape {
 		n *= d
 	}
-	return tensor{dt, shape, make([]int64, n)}
+	return array{dt, shape, make([]int64, n)}
 }
 
 // flat is the position of an element. A longer index belongs to a shape that x broadcasts to.
-func (x tensor) flat(index []int64) int64 {
+func (x array) flat(index []int64) int64 {
 	index = index[len(index)-len(x.shape):]
 	at := int64(0)
 	for k, d := range x.shape {
@@ -50,7 +50,7 @@ func (x tensor) flat(index []int64) int64 {
 	return at
 }
 
-func (x tensor) at(index ...int64) int64 { return x.v[x.flat(index)] }
+func (x array) at(index ...int64) int64 { return x.v[x.flat(index)] }
 
 // each calls f for every index of a shape, in row-major order.
 func each(shape []int64, f func(index []int64)) {
@@ -66,7 +66,7 @@ func each(shape []int64, f func(index []int64)) {
 }
 
 // build computes a tensor element by element.
-func build(dt types.DType, shape []int64, f func(index []int64) int64) tensor {
+func build(dt types.DType, shape []int64, f func(index []int64) int64) array {
 	out := newTensor(dt, shape...)
 	i := 0
 	each(shape, func(index []int64) { out.v[i] = f(index); i++ })
@@ -74,9 +74,9 @@ func build(dt types.DType, shape []int64, f func(index []int64) int64) tensor {
 }
 
 // value makes the tensor an argument: a view of random strides, or a plain tensor.
-func (x tensor) value(t *testing.T, r *rand.Rand, strided bool) *runtime.Tensor {
+func (x array) value(t *testing.T, r *rand.Rand, strided bool) *tensor.Tensor {
 	t.Helper()
-	must := func(y *runtime.Tensor, err error) *runtime.Tensor {
+	must := func(y *tensor.Tensor, err error) *tensor.Tensor {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,20 +87,20 @@ func (x tensor) value(t *testing.T, r *rand.Rand, strided bool) *runtime.Tensor 
 		for i, v := range x.v {
 			bits[i] = uint64(v)
 		}
-		return must(runtime.FromBits(x.dt, x.shape, bits))
+		return must(tensor.FromBits(x.dt, x.shape, bits))
 	}
 	// A larger tensor with other axes in front, of which x is every second element, backwards at times.
 	perm := r.Perm(len(x.shape))
-	base, ranges := make([]int64, len(perm)), make([]runtime.Range, len(perm))
+	base, ranges := make([]int64, len(perm)), make([]tensor.Range, len(perm))
 	for i, p := range perm {
 		step := 1 + r.Int64N(2)
 		base[p] = x.shape[i]*step + r.Int64N(2)
-		ranges[p] = runtime.Range{Stop: x.shape[i] * step, Step: step}
+		ranges[p] = tensor.Range{Stop: x.shape[i] * step, Step: step}
 		if r.IntN(3) == 0 && x.shape[i] > 0 {
-			ranges[p] = runtime.Range{Start: (x.shape[i] - 1) * step, Stop: runtime.End, Step: -step}
+			ranges[p] = tensor.Range{Start: (x.shape[i] - 1) * step, Stop: tensor.End, Step: -step}
 		}
 	}
-	whole := must(runtime.Zeros(x.dt, base...))
+	whole := must(tensor.Zeros(x.dt, base...))
 	defer whole.Close()
 	part := must(whole.Slice(ranges...))
 	defer part.Close()
@@ -182,7 +182,7 @@ func newProgram(t *testing.T, src string) *program {
 }
 
 // call runs a function.
-func (p *program) call(c config, r *rand.Rand, name string, args []tensor) ([]tensor, error) {
+func (p *program) call(c config, r *rand.Rand, name string, args []array) ([]array, error) {
 	p.t.Helper()
 	m := p.modules[c]
 	if m == nil {
@@ -200,7 +200,7 @@ func (p *program) call(c config, r *rand.Rand, name string, args []tensor) ([]te
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	in := make([]*runtime.Tensor, len(args))
+	in := make([]*tensor.Tensor, len(args))
 	for i, a := range args {
 		in[i] = a.value(p.t, r, c.strided)
 		defer in[i].Close()
@@ -209,7 +209,7 @@ func (p *program) call(c config, r *rand.Rand, name string, args []tensor) ([]te
 	if err != nil {
 		return nil, err
 	}
-	out := make([]tensor, len(results))
+	out := make([]array, len(results))
 	for i, y := range results {
 		out[i] = newTensor(y.DType, y.Shape...)
 		for k, b := range y.Bits() {
@@ -227,7 +227,7 @@ func signed(dt types.DType, bits uint64) int64 {
 }
 
 // check runs a function on the interpreter and on one CPU configuration, unless it is left out, and compares.
-func (p *program) check(r *rand.Rand, name string, turn int, cpu bool, args []tensor, want ...tensor) {
+func (p *program) check(r *rand.Rand, name string, turn int, cpu bool, args []array, want ...array) {
 	p.t.Helper()
 	ways := []config{interps[turn%len(interps)]}
 	if cpu {
@@ -253,7 +253,7 @@ func (p *program) check(r *rand.Rand, name string, turn int, cpu bool, args []te
 	}
 }
 
-func differ(got, want []tensor) string {
+func differ(got, want []array) string {
 	if len(got) != len(want) {
 		return fmt.Sprintf("%d results, want %d", len(got), len(want))
 	}
@@ -272,7 +272,7 @@ func differ(got, want []tensor) string {
 }
 
 // brief shows the arguments, cut.
-func brief(args []tensor) string {
+func brief(args []array) string {
 	var out []string
 	for _, a := range args {
 		out = append(out, fmt.Sprint(a.shape, a.v[:min(len(a.v), 20)]))
@@ -303,12 +303,12 @@ func modulus(r *rand.Rand, dt types.DType) int64 {
 		9223372036854775783}[r.IntN(6)]
 }
 
-func moduli(r *rand.Rand, dt types.DType, shape ...int64) tensor {
+func moduli(r *rand.Rand, dt types.DType, shape ...int64) array {
 	return build(dt, shape, func([]int64) int64 { return modulus(r, dt) })
 }
 
 // operands are numbers of either sign, many of them near 0, near the ends of the type or near multiples of a modulus.
-func operands(r *rand.Rand, dt types.DType, p tensor, shape ...int64) tensor {
+func operands(r *rand.Rand, dt types.DType, p array, shape ...int64) array {
 	lo, hi := limits(dt)
 	return build(dt, shape, func([]int64) int64 {
 		q := int64(5)

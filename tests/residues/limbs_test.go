@@ -26,8 +26,8 @@ func TestLongSums(t *testing.T) {
 					}
 					return largest
 				})
-				prog.check(r, "f", turn, true, []tensor{a, b, {types.I64, nil, []int64{p}}},
-					sumAlong(types.I64, shape, 0, tensor{types.I64, nil, []int64{p}}, tensor{},
+				prog.check(r, "f", turn, true, []array{a, b, {types.I64, nil, []int64{p}}},
+					sumAlong(types.I64, shape, 0, array{types.I64, nil, []int64{p}}, array{},
 						func(i []int64) *big.Int {
 							return product(a.at(i...), b.at(i...))
 						}))
@@ -52,8 +52,8 @@ func TestLargestSums(t *testing.T) {
 				}
 				return largest
 			})
-			prog.check(r, "f", turn, true, []tensor{a, {types.I64, nil, []int64{p}}},
-				sumAlong(types.I64, shape, 0, tensor{types.I64, nil, []int64{p}}, tensor{}, func(i []int64) *big.Int {
+			prog.check(r, "f", turn, true, []array{a, {types.I64, nil, []int64{p}}},
+				sumAlong(types.I64, shape, 0, array{types.I64, nil, []int64{p}}, array{}, func(i []int64) *big.Int {
 					return big.NewInt(a.at(i...))
 				}))
 		}
@@ -88,8 +88,8 @@ func TestMixedSums(t *testing.T) {
 			return r.Int64N(p.at(i[2]))
 		}
 		a, b := build(types.I64, c.shape, next), build(types.I64, c.shape, next)
-		prog.check(r, "f", turn, true, []tensor{a, b, p},
-			sumAlong(types.I64, c.shape, 0, p, tensor{}, func(i []int64) *big.Int {
+		prog.check(r, "f", turn, true, []array{a, b, p},
+			sumAlong(types.I64, c.shape, 0, p, array{}, func(i []int64) *big.Int {
 				return product(a.at(i...), b.at(i...))
 			}))
 	}
@@ -111,9 +111,9 @@ func TestRowsOfSums(t *testing.T) {
 			return r.Int64N(p.at(i[1]))
 		}
 		a, b := build(types.I64, shape, next), build(types.I64, shape, next)
-		at := func(x tensor, i []int64) int64 { return x.at(i[1], i[2], i[0]) }
-		prog.check(r, "f", turn, true, []tensor{a, b, p},
-			sumAlong(types.I64, []int64{shape[2], shape[0], shape[1]}, 0, p, tensor{}, func(i []int64) *big.Int {
+		at := func(x array, i []int64) int64 { return x.at(i[1], i[2], i[0]) }
+		prog.check(r, "f", turn, true, []array{a, b, p},
+			sumAlong(types.I64, []int64{shape[2], shape[0], shape[1]}, 0, p, array{}, func(i []int64) *big.Int {
 				return product(at(a, i), at(b, i))
 			}))
 	}
@@ -129,14 +129,14 @@ func TestOneLongFactor(t *testing.T) {
 		-0x433 << 52, -1 << 52} {
 		bits := []int{51, 49, 60, 50}[turn%4]
 		p := build(types.I64, shape[2:], func(i []int64) int64 { return 1<<bits - 1 - 2*i[0] })
-		factors := [2]tensor{}
+		factors := [2]array{}
 		for k := range factors {
 			factors[k] = build(types.I64, shape, func(i []int64) int64 { return 1 + r.Int64N(p.at(i[2])-1) })
 		}
 		data := factors[turn%2]
 		data.v[data.flat([]int64{int64(turn) % shape[0], r.Int64N(shape[1]), r.Int64N(shape[2])})] = long
-		prog.check(r, "f", turn, true, []tensor{factors[0], factors[1], p},
-			sumAlong(types.I64, shape, 0, p, tensor{}, func(i []int64) *big.Int {
+		prog.check(r, "f", turn, true, []array{factors[0], factors[1], p},
+			sumAlong(types.I64, shape, 0, p, array{}, func(i []int64) *big.Int {
 				return product(factors[0].at(i...), factors[1].at(i...))
 			}))
 	}

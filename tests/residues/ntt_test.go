@@ -40,7 +40,7 @@ func bitrev(i, m int64) int64 {
 }
 
 // tables are what ntt and intt take for moduli p and the length m.
-func tables(dt types.DType, p []int64, m int64) (moduli, forward, backward, inverse tensor) {
+func tables(dt types.DType, p []int64, m int64) (moduli, forward, backward, inverse array) {
 	k := int64(len(p))
 	roots := make([]int64, k)
 	for i, q := range p {
@@ -51,11 +51,11 @@ func tables(dt types.DType, p []int64, m int64) (moduli, forward, backward, inve
 		return power(roots[x[0]], (2*m-bitrev(x[1], m))%(2*m), p[x[0]])
 	})
 	inverse = build(dt, []int64{k}, func(x []int64) int64 { return power(m%p[x[0]], p[x[0]]-2, p[x[0]]) })
-	return tensor{dt, []int64{k}, p}, forward, backward, inverse
+	return array{dt, []int64{k}, p}, forward, backward, inverse
 }
 
 // transform is the definition: value i is the sum of a[j] * psi^((2 bitrev(perm[i]) + 1) j).
-func transform(dt types.DType, a, p, twiddles tensor, axis int, perm []int64) tensor {
+func transform(dt types.DType, a, p, twiddles array, axis int, perm []int64) array {
 	m, channel := a.shape[axis], len(a.shape)-1
 	if axis == channel {
 		channel--
@@ -124,11 +124,11 @@ func TestNtt(t *testing.T) {
 					l, rest := int64(turn%3), int64(1+turn%4/3)
 					shape := [][]int64{{l, m, rest, 3}, {l, rest, 3, m}}[i]
 					a := operands(r, from, p, shape...)
-					perm := tensor{types.I32, []int64{m}, nil}
+					perm := array{types.I32, []int64{m}, nil}
 					for _, x := range r.Perm(int(m)) {
 						perm.v = append(perm.v, int64(x))
 					}
-					args := []tensor{a, p, w, v, n, perm}
+					args := []array{a, p, w, v, n, perm}
 					name := func(what string) string {
 						return fmt.Sprintf("%s_%s_%s_%d", what, dt, from, []int{3, 1}[i])
 					}

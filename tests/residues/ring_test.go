@@ -44,11 +44,11 @@ fn gadget[L, K, D, C, N, M](a: i64[L, K, M], key: i64[K, D, C, N, M], bits: i32,
 `
 
 // numbers are the elements of a tensor of rank 1.
-func numbers(v ...int64) tensor { return tensor{types.I64, []int64{int64(len(v))}, v} }
+func numbers(v ...int64) array { return array{types.I64, []int64{int64(len(v))}, v} }
 
-func number(v int64) tensor { return tensor{types.I64, nil, []int64{v}} }
+func number(v int64) array { return array{types.I64, nil, []int64{v}} }
 
-func bools(v []bool) tensor {
+func bools(v []bool) array {
 	out := newTensor(types.Bool, int64(len(v)))
 	for i, b := range v {
 		if b {
@@ -76,21 +76,21 @@ func TestRingPrimes(t *testing.T) {
 	for i, n := range list {
 		want[i] = n > 0 && big.NewInt(n).ProbablyPrime(20)
 	}
-	prog.check(r, "prime", 0, true, []tensor{numbers(list...)}, bools(want))
+	prog.check(r, "prime", 0, true, []array{numbers(list...)}, bools(want))
 	for i, n := range list {
 		want[i] = want[i] && n%16 == 1
 	}
-	prog.check(r, "ntt_prime", 1, false, []tensor{numbers(list...), number(8)}, bools(want))
+	prog.check(r, "ntt_prime", 1, false, []array{numbers(list...), number(8)}, bools(want))
 	for i, m := range []int64{1, 8, 4096, 1 << 16} {
 		limit := []int64{1 << 20, 1<<31 - 1, 1 << 50, 1<<62 + 12345}[i]
-		prog.check(r, "below", i, i == 2, []tensor{number(limit), number(m)}, number(primeBelow(limit, m)))
+		prog.check(r, "below", i, i == 2, []array{number(limit), number(m)}, number(primeBelow(limit, m)))
 		bits := []int64{21, 30, 50, 62}[i]
 		four := make([]int64, 4)
 		for k, below := 0, int64(1)<<bits; k < 4; k++ {
 			four[k] = primeBelow(below, m)
 			below = four[k]
 		}
-		prog.check(r, "primes", i, i == 1, []tensor{{types.I32, nil, []int64{bits}}, number(m)}, numbers(four...))
+		prog.check(r, "primes", i, i == 1, []array{{types.I32, nil, []int64{bits}}, number(m)}, numbers(four...))
 		// The root is a power of the smallest number that is no square.
 		roots := make([]int64, 4)
 		for k, p := range four {
@@ -100,16 +100,16 @@ func TestRingPrimes(t *testing.T) {
 			}
 			roots[k] = power(x, (p-1)/(2*m), p)
 		}
-		prog.check(r, "psi", i, i == 3, []tensor{numbers(four...), number(m)}, numbers(roots...))
+		prog.check(r, "psi", i, i == 3, []array{numbers(four...), number(m)}, numbers(roots...))
 	}
 	for _, c := range []config{interps[0], onCPU(0)} {
 		for _, bad := range [][2]int64{{15, 1}, {17, 16}, {1, 1}, {-17, 8}, {1 << 40, 4}} {
-			_, err := prog.call(c, r, "psi", []tensor{numbers(17, bad[0]), number(bad[1])})
+			_, err := prog.call(c, r, "psi", []array{numbers(17, bad[0]), number(bad[1])})
 			if err == nil || !strings.Contains(err.Error(), "is no prime p with p = 1 modulo 2m for the length m = ") {
 				t.Errorf("a root for %d of length %d: %v", bad[0], bad[1], err)
 			}
 		}
-		if _, err := prog.call(c, r, "below", []tensor{number(16), number(8)}); err == nil ||
+		if _, err := prog.call(c, r, "below", []array{number(16), number(8)}); err == nil ||
 			!strings.Contains(err.Error(), "no prime below 16 is 1 modulo 16") {
 			t.Errorf("a prime that is 1 modulo 16 and below 16: %v", err)
 		}
@@ -117,7 +117,7 @@ func TestRingPrimes(t *testing.T) {
 }
 
 // polynomial is a[l, k, :] for big integers.
-func reduced(x []*big.Int, p []int64, l int64) tensor {
+func reduced(x []*big.Int, p []int64, l int64) array {
 	m := int64(len(x)) / l
 	return build(types.I64, []int64{l, int64(len(p)), m}, func(i []int64) int64 {
 		return residue(x[i[0]*m+i[2]], p[i[1]])
@@ -198,7 +198,7 @@ func TestRing(t *testing.T) {
 func testRing(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m int64) {
 	k := int64(len(p))
 	moduli := numbers(p...)
-	check := func(name string, args []tensor, want ...tensor) { prog.check(r, name, turn, cpu, args, want...) }
+	check := func(name string, args []array, want ...array) { prog.check(r, name, turn, cpu, args, want...) }
 
 	roots := make([]int64, k)
 	for i, q := range p {
@@ -206,7 +206,7 @@ func testRing(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m i
 	}
 	_, forward, backward, inverse := tables(types.I64, p, m)
 	order := build(types.I32, []int64{m}, func(i []int64) int64 { return bitrev(i[0], m) })
-	check("plan", []tensor{moduli, newTensor(types.Bool, m)}, moduli, forward, backward, inverse, order)
+	check("plan", []array{moduli, newTensor(types.Bool, m)}, moduli, forward, backward, inverse, order)
 
 	x, y := bigNumbers(r, p, l*m), bigNumbers(r, p, l*m)
 	sum, diff, neg := make([]*big.Int, l*m), make([]*big.Int, l*m), make([]*big.Int, l*m)
@@ -218,7 +218,7 @@ func testRing(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m i
 		product = append(product, negacyclic(x[i*m:(i+1)*m], y[i*m:(i+1)*m])...)
 	}
 	a, b := reduced(x, p, l), reduced(y, p, l)
-	check("arithmetic", []tensor{a, b, moduli}, reduced(sum, p, l), reduced(diff, p, l), reduced(neg, p, l),
+	check("arithmetic", []array{a, b, moduli}, reduced(sum, p, l), reduced(diff, p, l), reduced(neg, p, l),
 		reduced(product, p, l))
 
 	// The fast conversion adds the multiple of all primes that its definition gives.
@@ -237,7 +237,7 @@ func testRing(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m i
 			approximate[i].Add(approximate[i], rest.Mul(rest, digit))
 		}
 	}
-	check("convert", []tensor{a, moduli, numbers(others...)}, reduced(x, others, l), reduced(approximate, others, l))
+	check("convert", []array{a, moduli, numbers(others...)}, reduced(x, others, l), reduced(approximate, others, l))
 
 	last := big.NewInt(p[k-1])
 	rounded := make([]*big.Int, l*m)
@@ -246,7 +246,7 @@ func testRing(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m i
 		rounded[i].Div(rounded[i], last)
 	}
 	small := reduced(rounded, p[:k-1], l)
-	check("switch", []tensor{a, moduli}, small, small)
+	check("switch", []array{a, moduli}, small, small)
 
 	g := 2*r.Int64N(4*m) + 1 - 4*m
 	turned := make([]*big.Int, l*m)
@@ -258,14 +258,14 @@ func testRing(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m i
 		}
 	}
 	image := reduced(turned, p, l)
-	check("automorphism", []tensor{a, number(g), moduli}, image, image)
+	check("automorphism", []array{a, number(g), moduli}, image, image)
 
 	testGadget(prog, r, turn, cpu, p, l, m, a)
 }
 
 // testGadget: keys modulo the primes of the plan, digits of residues modulo the first ones alone, which have all bits
 // of them or not.
-func testGadget(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m int64, a tensor) {
+func testGadget(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m int64, a array) {
 	n := int64(len(p))
 	k, c := n-1, int64(2)
 	d, bits := []int64{3, 3, 5}[turn%3], []int64{7, 13, 16}[turn%3] // the last has more bits than an i64
@@ -303,7 +303,7 @@ func testGadget(prog *program, r *rand.Rand, turn int, cpu bool, p []int64, l, m
 			}
 		}
 	}
-	prog.check(r, "gadget", turn, cpu, []tensor{part, key, {types.I32, nil, []int64{bits}}, all}, want)
+	prog.check(r, "gadget", turn, cpu, []array{part, key, {types.I32, nil, []int64{bits}}, all}, want)
 }
 
 // TestRingKernels: a gadget product is one program without a pass over the digits: a kernel for the shifts, one number

@@ -12,7 +12,7 @@ import (
 )
 
 // sumAlong adds big integers along an axis and reduces them, term giving those of an index of the operand's shape.
-func sumAlong(dt types.DType, shape []int64, axis int, p tensor, acc tensor, term func(index []int64) *big.Int) tensor {
+func sumAlong(dt types.DType, shape []int64, axis int, p array, acc array, term func(index []int64) *big.Int) array {
 	rest := slices.Delete(slices.Clone(shape), axis, axis+1)
 	return build(dt, rest, func(index []int64) int64 {
 		sum := new(big.Int)
@@ -88,17 +88,17 @@ func testSums(t *testing.T, dt types.DType) {
 				a, b, d := operands(r, dt, p, shape...), operands(r, dt, p, shape...), operands(r, dt, p, shape[2:]...)
 				rest := slices.Delete(slices.Clone(shape), axis, axis+1)
 				acc := operands(r, dt, p, rest...)
-				run := func(name string, perm tensor, want tensor) {
+				run := func(name string, perm array, want array) {
 					turn++
 					cpu := (turn+s)%9 == 0 && (!testing.Short() || turn%4 == 0)
 					prog.check(r, fmt.Sprintf("%s_%d%d", name, axis, k), turn+turn/9, cpu,
-						[]tensor{a, b, d, acc, p, perm}, want)
+						[]array{a, b, d, acc, p, perm}, want)
 				}
 				none := newTensor(types.I32, 1)
-				run("sum", none, sumAlong(dt, shape, axis, p, tensor{}, func(i []int64) *big.Int {
+				run("sum", none, sumAlong(dt, shape, axis, p, array{}, func(i []int64) *big.Int {
 					return big.NewInt(a.at(i...))
 				}))
-				run("dot", none, sumAlong(dt, shape, axis, p, tensor{}, func(i []int64) *big.Int {
+				run("dot", none, sumAlong(dt, shape, axis, p, array{}, func(i []int64) *big.Int {
 					return product(a.at(i...), b.at(i...))
 				}))
 				run("acc", none, sumAlong(dt, shape, axis, p, acc, func(i []int64) *big.Int {
@@ -115,7 +115,7 @@ func testSums(t *testing.T, dt types.DType) {
 					name := func(mode string) string { return fmt.Sprintf("%s_%d%d%d", mode, axis, k, along) }
 					turn++
 					cpu := (turn+s)%9 == 0 && (!testing.Short() || turn%4 == 0)
-					args := []tensor{a, b, d, acc, p, perm}
+					args := []array{a, b, d, acc, p, perm}
 					permuted := func(i []int64) *big.Int {
 						from := slices.Clone(i)
 						from[along] = perm.v[i[along]]
@@ -123,7 +123,7 @@ func testSums(t *testing.T, dt types.DType) {
 					}
 					prog.check(r, name("gather"), turn+turn/9, cpu, args, sumAlong(dt, shape, axis, p, acc, permuted))
 					prog.check(r, name("scatter"), turn+turn/9, cpu, args,
-						scattered(dt, axis, along, p, acc, perm, sumAlong(dt, shape, axis, p, tensor{}, permuted)))
+						scattered(dt, axis, along, p, acc, perm, sumAlong(dt, shape, axis, p, array{}, permuted)))
 				}
 			}
 		}
@@ -133,7 +133,7 @@ func testSums(t *testing.T, dt types.DType) {
 // scattered is modmul_axis_sum with mode = scatter: the sum that belongs to index n of an axis, with the second factor
 // read at perm[n], is added at perm[n]. Where that is the axis of the moduli, the sum is one modulo p[n], and the
 // result one modulo p[perm[n]].
-func scattered(dt types.DType, axis, along int, p, acc, perm, sums tensor) tensor {
+func scattered(dt types.DType, axis, along int, p, acc, perm, sums array) array {
 	total := make([]*big.Int, len(acc.v))
 	for i, v := range acc.v {
 		total[i] = big.NewInt(v)

@@ -17,7 +17,7 @@ import (
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/random"
 	"healc/tests/sample"
@@ -182,14 +182,14 @@ func call(m *engine.Module, name string, args []*ir.Array, strided bool, seed ui
 	if err != nil {
 		return nil, err
 	}
-	var in []*runtime.Tensor
+	var in []*tensor.Tensor
 	defer func() {
 		for _, t := range in {
 			t.Close()
 		}
 	}()
 	for i, a := range args {
-		t, err := runtime.FromBits(a.DType, a.Shape, a.Bits)
+		t, err := tensor.FromBits(a.DType, a.Shape, a.Bits)
 		if strided {
 			t, err = random.Strided(a, seed+uint64(i))
 		}

@@ -39,6 +39,8 @@ import (
 	"healc/ir"
 	"healc/lang/diag"
 	"healc/runtime"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/random"
 	"healc/tests/sample"
@@ -95,12 +97,12 @@ func program(t *testing.T, path string, number int) {
 		}
 		opts := engine.Options{Backend: c.backend, Threads: c.threads, SplitAll: true,
 			Once: c.threads == 3 || c.strided, Debug: pipeline.Debug{Vectors: c.strided}, Cache: cache}
-		before := runtime.LiveBytes()
+		before := memory.LiveBytes()
 		got, sys, err := p.run(opts, c.strided)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if n := runtime.LiveBytes() - before; n != 0 {
+		if n := memory.LiveBytes() - before; n != 0 {
 			t.Errorf("%s: %d bytes of tensors were not freed", c.name, n)
 		}
 		if i == 0 {
@@ -209,18 +211,18 @@ func (c *call) run(m *engine.Module, strided bool) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	var args []*runtime.Tensor
+	var args []*tensor.Tensor
 	defer func() {
 		for _, t := range args {
 			t.Close()
 		}
 	}()
 	for i, a := range c.args {
-		var t *runtime.Tensor
+		var t *tensor.Tensor
 		if strided {
 			t, err = random.Strided(a, uint64(i+c.line))
 		} else {
-			t, err = runtime.FromBits(a.DType, a.Shape, a.Bits)
+			t, err = tensor.FromBits(a.DType, a.Shape, a.Bits)
 		}
 		if err != nil {
 			return outcome{}, err
@@ -246,7 +248,7 @@ func (c *call) run(m *engine.Module, strided bool) (outcome, error) {
 	return o, nil
 }
 
-func toArray(t *runtime.Tensor) *ir.Array {
+func toArray(t *tensor.Tensor) *ir.Array {
 	return &ir.Array{DType: t.DType, Shape: append([]int64{}, t.Shape...), Bits: t.Bits()}
 }
 
@@ -258,7 +260,7 @@ type memSystem struct {
 
 func (s *memSystem) Print(text string) error { s.out.WriteString(text); return nil }
 
-func (s *memSystem) LoadNpy(path string) (*runtime.Tensor, error) {
+func (s *memSystem) LoadNpy(path string) (*tensor.Tensor, error) {
 	a := s.saved[path]
 	if a == nil {
 		a = s.files[path]
@@ -266,10 +268,10 @@ func (s *memSystem) LoadNpy(path string) (*runtime.Tensor, error) {
 	if a == nil {
 		return nil, fmt.Errorf("open %s: no such file", path)
 	}
-	return runtime.FromBits(a.DType, a.Shape, a.Bits)
+	return tensor.FromBits(a.DType, a.Shape, a.Bits)
 }
 
-func (s *memSystem) SaveNpy(path string, t *runtime.Tensor) error {
+func (s *memSystem) SaveNpy(path string, t *tensor.Tensor) error {
 	s.saved[path] = toArray(t)
 	return nil
 }

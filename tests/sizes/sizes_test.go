@@ -22,7 +22,7 @@ import (
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/library"
 	"healc/tests/random"
@@ -183,7 +183,7 @@ func inLibrary(t *testing.T, m *engine.Module, lib *library.Lib, entries []*aot.
 					continue
 				}
 				same := len(f.Updates) == 0 // the arguments of one call do for the next
-				var args []*runtime.Tensor
+				var args []*tensor.Tensor
 				for j, th := range threads {
 					if _, err := lib.Do("heal_set_threads", uintptr(th)); err != nil {
 						t.Fatal(err)

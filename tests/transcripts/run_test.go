@@ -14,7 +14,7 @@ import (
 	"healc/internal/cache"
 	"healc/internal/engine"
 	"healc/internal/replay"
-	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/sample"
 	"healc/transcript"
@@ -103,7 +103,7 @@ func verified(data []byte, h how) error {
 	return res.Verify()
 }
 
-func numbers(t *runtime.Tensor) []int64 {
+func numbers(t *tensor.Tensor) []int64 {
 	out := []int64{}
 	for _, b := range t.Bits() {
 		unused := 64 - t.DType.Bits()

@@ -9,15 +9,15 @@ import (
 	"healc/ir/ops"
 	"healc/lang/diag"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/tensor"
 	"healc/transcript"
 )
 
 // Program is a transcript as functions of IR and the order to call them in.
 type Program struct {
 	Module  *ir.Module
-	File    *diag.File        // the listing, which operations of the module have their places in: line i+1 is entry i
-	Inputs  []*runtime.Tensor // the host tensors; they belong to the transcript
+	File    *diag.File       // the listing, which operations of the module have their places in: line i+1 is entry i
+	Inputs  []*tensor.Tensor // the host tensors; they belong to the transcript
 	Steps   []Step
 	Slots   int // values are numbered below: first the Inputs, then the results of the steps
 	Outputs []Output
@@ -38,9 +38,9 @@ type Output struct {
 	Entry    int
 	Name     transcript.Name
 	Value    int
-	Expected *runtime.Tensor // what the transcript recorded, or nil
+	Expected *tensor.Tensor // what the transcript recorded, or nil
 
-	// The part of the value that it is, in the terms of runtime.Tensor.Strided; nil for all of it. Only tensors that
+	// The part of the value that it is, in the terms of tensor.Tensor.Strided; nil for all of it. Only tensors that
 	// came from the host have one, so that their strides survive.
 	Strides, Shape []int64
 	Offset         int64
@@ -82,7 +82,7 @@ type lowerer struct {
 	segments []string
 	starts   []int // the entries where these begin
 	older    bool  // the order of arguments of `expand`, once it shows
-	inputs   []*runtime.Tensor
+	inputs   []*tensor.Tensor
 	step     *step
 	steps    []*step
 	outputs  []output

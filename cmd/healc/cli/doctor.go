@@ -14,8 +14,8 @@ import (
 	"healc/codegen/gpu"
 	"healc/codegen/llvm/libllvm"
 	"healc/internal/cache"
-	healrt "healc/runtime"
 	"healc/runtime/device"
+	"healc/runtime/pool"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -45,7 +45,7 @@ func (a *app) doctor() error {
 		line("libLLVM", "missing: %v", err)
 		line("processor", "%d cores", runtime.NumCPU())
 	}
-	if threads, terr := healrt.DefaultThreads(); terr == nil {
+	if threads, terr := pool.DefaultThreads(); terr == nil {
 		line("threads", "%d", threads)
 	} else {
 		line("threads", "wrong: %v", terr)

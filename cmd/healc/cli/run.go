@@ -15,7 +15,7 @@ import (
 	"healc/internal/engine"
 	"healc/internal/pipeline"
 	"healc/passes"
-	"healc/runtime"
+	"healc/runtime/pool"
 )
 
 // runFlags are the flags of `healc run`, which test files also use in `# args`.
@@ -89,7 +89,7 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
 		return err
 	}
 	if flags.threads == 0 {
-		if _, err := runtime.DefaultThreads(); err != nil {
+		if _, err := pool.DefaultThreads(); err != nil {
 			return &driver.UsageError{Message: err.Error()}
 		}
 	}

@@ -13,7 +13,8 @@ import (
 	"healc/internal/cache"
 	"healc/internal/engine"
 	"healc/internal/replay"
-	"healc/runtime"
+	"healc/runtime/pool"
+	"healc/runtime/tensor"
 	"healc/transcript"
 )
 
@@ -102,7 +103,7 @@ func (a *app) runTranscript(c *cobra.Command, path string, flags *transcriptFlag
 		return &driver.UsageError{Message: fmt.Sprintf("--threads %d: at least 1 thread is needed", flags.threads)}
 	}
 	if flags.threads == 0 {
-		if _, err := runtime.DefaultThreads(); err != nil {
+		if _, err := pool.DefaultThreads(); err != nil {
 			return &driver.UsageError{Message: err.Error()}
 		}
 	}
@@ -146,7 +147,7 @@ func printOutputs(w *output, res *transcript.Result) error {
 		if _, err := fmt.Fprintf(w, "%s: %s\n", o.Name, o.Tensor); err != nil {
 			return err
 		}
-		if err := runtime.Format(w, o.Tensor); err != nil {
+		if err := tensor.Format(w, o.Tensor); err != nil {
 			return err
 		}
 		if _, err := fmt.Fprintln(w); err != nil {

@@ -14,6 +14,7 @@ import (
 	"healc/passes"
 	"healc/passes/bufferize"
 	"healc/runtime"
+	"healc/runtime/pool"
 	"healc/transcript"
 )
 
@@ -52,7 +53,7 @@ func Classify(err error, file *diag.File) Outcome {
 		unknown   *passes.UnknownPassError
 		nofunc    *passes.UnknownFuncError
 		failure   *runtime.RuntimeError
-		panicked  *runtime.PanicError
+		panicked  *pool.PanicError
 		bug       *passes.BugError
 		recovered *recoveredError
 		recorded  *transcript.Error

@@ -21,6 +21,8 @@ import (
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/abi"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // Job is one run of a program.
@@ -94,7 +96,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 }
 
 // withUpdates adds to the results what the arguments of `&mut` parameters now hold.
-func withUpdates(f *engine.Func, args, results []*runtime.Tensor) ([]*runtime.Tensor, error) {
+func withUpdates(f *engine.Func, args, results []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	for _, k := range f.IR().Updates {
 		t, err := args[k].View()
 		if err != nil {
@@ -106,7 +108,7 @@ func withUpdates(f *engine.Func, args, results []*runtime.Tensor) ([]*runtime.Te
 }
 
 // toHost copies the results that are on a device.
-func toHost(results []*runtime.Tensor) error {
+func toHost(results []*tensor.Tensor) error {
 	for i, t := range results {
 		if t.Device() == nil {
 			continue
@@ -122,7 +124,7 @@ func toHost(results []*runtime.Tensor) error {
 }
 
 // call runs f and books the time that is not compilation as "run".
-func call(ctx context.Context, f *engine.Func, args []*runtime.Tensor, timer *pipeline.Timer) ([]*runtime.Tensor,
+func call(ctx context.Context, f *engine.Func, args []*tensor.Tensor, timer *pipeline.Timer) ([]*tensor.Tensor,
 	error) {
 	if timer == nil {
 		return f.CallAll(ctx, args...)
@@ -253,7 +255,7 @@ func (j *Job) outs(results int) ([]string, error) {
 }
 
 // Arguments makes the arguments of f, in order, from the inputs.
-func (j *Job) Arguments(m *engine.Module, f *engine.Func) (args []*runtime.Tensor, err error) {
+func (j *Job) Arguments(m *engine.Module, f *engine.Func) (args []*tensor.Tensor, err error) {
 	params := f.IR().Params()
 	signature := "signature: " + f.Signature()
 	names := make([]string, len(params))
@@ -346,7 +348,7 @@ func indexOf(list []string, s string) int {
 
 // BadArguments adds what was given to an error about arguments that do not fit, so that both shapes
 // stand there.
-func BadArguments(err error, f *engine.Func, args []*runtime.Tensor) error {
+func BadArguments(err error, f *engine.Func, args []*tensor.Tensor) error {
 	var e *heal.ArgumentError
 	if !errors.As(err, &e) {
 		return err
@@ -407,15 +409,15 @@ func numpyName(d types.DType) string {
 }
 
 // write prints the results, or puts them into files.
-func (j *Job) write(results []*runtime.Tensor, outs []string) error {
+func (j *Job) write(results []*tensor.Tensor, outs []string) error {
 	for i, t := range results {
 		if outs[i] != "" {
-			if err := runtime.WriteNpyFile(inDir(j.Dir, outs[i]), t); err != nil {
+			if err := tensorfile.WriteNpyFile(inDir(j.Dir, outs[i]), t); err != nil {
 				return fmt.Errorf("cannot write result %d: %w", i, err)
 			}
 			continue
 		}
-		if err := runtime.Format(j.Out, t); err != nil {
+		if err := tensor.Format(j.Out, t); err != nil {
 			return err
 		}
 		if _, err := io.WriteString(j.Out, "\n"); err != nil {
@@ -425,7 +427,7 @@ func (j *Job) write(results []*runtime.Tensor, outs []string) error {
 	return nil
 }
 
-func CloseAll(ts []*runtime.Tensor) {
+func CloseAll(ts []*tensor.Tensor) {
 	for _, t := range ts {
 		t.Close()
 	}
@@ -437,11 +439,11 @@ type System struct {
 	Dir string
 }
 
-func (s System) LoadNpy(path string) (*runtime.Tensor, error) {
+func (s System) LoadNpy(path string) (*tensor.Tensor, error) {
 	return s.OS.LoadNpy(inDir(s.Dir, path))
 }
 
-func (s System) SaveNpy(path string, t *runtime.Tensor) error {
+func (s System) SaveNpy(path string, t *tensor.Tensor) error {
 	return s.OS.SaveNpy(inDir(s.Dir, path), t)
 }
 

@@ -16,13 +16,15 @@ import (
 	"healc/lang/diag"
 	"healc/lang/parser"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // Value makes the tensor that text stands for, as the input of a parameter: a literal of the language,
 // `@file.npy`, `@file.npz:name`, or a generator such as `f32[1024,1024]:rand(7)`. Relative paths start
 // at dir. Only literals take their type from the parameter.
-func Value(p *ir.Value, text, dir string) (*runtime.Tensor, error) {
+func Value(p *ir.Value, text, dir string) (*tensor.Tensor, error) {
 	switch {
 	case p.Type.Elem == types.String:
 		return literal(p, text)
@@ -36,25 +38,25 @@ func Value(p *ir.Value, text, dir string) (*runtime.Tensor, error) {
 }
 
 // fileValue reads a .npy file, or an array of an .npz file.
-func fileValue(p *ir.Value, path, dir string) (*runtime.Tensor, error) {
+func fileValue(p *ir.Value, path, dir string) (*tensor.Tensor, error) {
 	member := ""
 	archive := strings.HasSuffix(path, ".npz")
 	if i := strings.LastIndex(path, ".npz:"); i >= 0 {
 		archive, path, member = true, path[:i+len(".npz")], path[i+len(".npz:"):]
 	}
 	path = inDir(dir, path)
-	var t *runtime.Tensor
+	var t *tensor.Tensor
 	var err error
 	if archive {
 		t, err = readNpz(path, member)
 	} else {
-		t, err = runtime.ReadNpyFile(path)
+		t, err = tensorfile.ReadNpyFile(path)
 	}
-	var memory *runtime.OutOfMemoryError
+	var full *memory.OutOfMemoryError
 	switch {
 	case err == nil:
 		return t, nil
-	case errors.As(err, &memory):
+	case errors.As(err, &full):
 		return nil, fmt.Errorf("input `%s`: %w", p.Name, err)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: there is no file %s", p.Name, path)}
@@ -63,8 +65,8 @@ func fileValue(p *ir.Value, path, dir string) (*runtime.Tensor, error) {
 }
 
 // readNpz reads the named array; without a name, the only one.
-func readNpz(path, name string) (*runtime.Tensor, error) {
-	z, err := runtime.OpenNpz(path)
+func readNpz(path, name string) (*tensor.Tensor, error) {
+	z, err := tensorfile.OpenNpz(path)
 	if err != nil {
 		return nil, err
 	}
@@ -95,22 +97,22 @@ var generator = sync.OnceValue(func() *regexp.Regexp {
 // generators make tensors from a type and a seed; only the random ones take a seed.
 var generators = map[string]struct {
 	seeded bool
-	make   func(d types.DType, seed uint64, shape []int64) (*runtime.Tensor, error)
+	make   func(d types.DType, seed uint64, shape []int64) (*tensor.Tensor, error)
 }{
-	"rand": {true, func(d types.DType, seed uint64, s []int64) (*runtime.Tensor, error) {
-		return runtime.Rand(d, seed, s...)
+	"rand": {true, func(d types.DType, seed uint64, s []int64) (*tensor.Tensor, error) {
+		return tensor.Rand(d, seed, s...)
 	}},
-	"randn": {true, func(d types.DType, seed uint64, s []int64) (*runtime.Tensor, error) {
-		return runtime.Randn(d, seed, s...)
+	"randn": {true, func(d types.DType, seed uint64, s []int64) (*tensor.Tensor, error) {
+		return tensor.Randn(d, seed, s...)
 	}},
-	"zeros": {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) {
-		return runtime.Zeros(d, s...)
+	"zeros": {false, func(d types.DType, _ uint64, s []int64) (*tensor.Tensor, error) {
+		return tensor.Zeros(d, s...)
 	}},
-	"ones": {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) {
-		return runtime.Ones(d, s...)
+	"ones": {false, func(d types.DType, _ uint64, s []int64) (*tensor.Tensor, error) {
+		return tensor.Ones(d, s...)
 	}},
-	"iota": {false, func(d types.DType, _ uint64, s []int64) (*runtime.Tensor, error) {
-		return runtime.Iota(d, s...)
+	"iota": {false, func(d types.DType, _ uint64, s []int64) (*tensor.Tensor, error) {
+		return tensor.Iota(d, s...)
 	}},
 }
 
@@ -118,8 +120,8 @@ const generatorHelp = "a generator is TYPE[EXTENTS]:NAME, as in f32[1024, 1024]:
 	"randn(SEED), zeros, ones, iota"
 
 // generate runs a generator; m is the match of its text.
-func generate(p *ir.Value, m []string) (*runtime.Tensor, error) {
-	fail := func(format string, args ...any) (*runtime.Tensor, error) {
+func generate(p *ir.Value, m []string) (*tensor.Tensor, error) {
+	fail := func(format string, args ...any) (*tensor.Tensor, error) {
 		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: ", p.Name) + fmt.Sprintf(format, args...),
 			Help: generatorHelp}
 	}
@@ -156,8 +158,8 @@ func generate(p *ir.Value, m []string) (*runtime.Tensor, error) {
 		return nil, &UsageError{Message: fmt.Sprintf("input `%s` has to be %s, not %s", p.Name, p.Type, got)}
 	}
 	t, err := g.make(d, seed, shape)
-	var memory *runtime.OutOfMemoryError
-	if errors.As(err, &memory) {
+	var full *memory.OutOfMemoryError
+	if errors.As(err, &full) {
 		return nil, fmt.Errorf("input `%s`: %w", p.Name, err)
 	}
 	if err != nil {
@@ -168,8 +170,8 @@ func generate(p *ir.Value, m []string) (*runtime.Tensor, error) {
 
 // literal reads a literal of the language: a number, bool or char, or an array of them. The text is
 // parsed as the body of a function, and nothing may follow it.
-func literal(p *ir.Value, text string) (*runtime.Tensor, error) {
-	fail := func(d *diag.Diagnostic) (*runtime.Tensor, error) {
+func literal(p *ir.Value, text string) (*tensor.Tensor, error) {
+	fail := func(d *diag.Diagnostic) (*tensor.Tensor, error) {
 		help := d.Help
 		if p.Type.Elem == types.String && !strings.HasPrefix(strings.TrimSpace(text), `"`) {
 			help = fmt.Sprintf("a string stands in quotes: --in '%s=\"...\"'", p.Name)
@@ -191,7 +193,7 @@ func literal(p *ir.Value, text string) (*runtime.Tensor, error) {
 		return fail(list.Items[0])
 	}
 	if array.DType == types.String {
-		return runtime.Text(array.Str), nil
+		return tensor.Text(array.Str), nil
 	}
-	return runtime.FromBits(array.DType, array.Shape, array.Bits)
+	return tensor.FromBits(array.DType, array.Shape, array.Bits)
 }

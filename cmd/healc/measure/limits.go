@@ -7,9 +7,10 @@ import (
 	"unsafe"
 
 	"healc/codegen/llvm/libllvm"
-	"healc/runtime"
 	"healc/runtime/abi"
+	"healc/runtime/memory"
 	"healc/runtime/objload"
+	"healc/runtime/pool"
 )
 
 // The limit of a program is what no program can go below: it moves the bytes that cannot be avoided, each input read
@@ -22,9 +23,9 @@ import (
 type Machine struct {
 	image    *objload.Image
 	features string
-	pools    map[int]*runtime.Pool
+	pools    map[int]*pool.Pool
 
-	memory [4]*runtime.Storage // source and target of Move, as large as any needs; what is read ends; constants
+	memory [4]*memory.Storage // source and target of Move, as large as any needs; what is read ends; constants
 }
 
 // The memory of a Machine.
@@ -55,7 +56,7 @@ func NewMachine() (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{pools: map[int]*runtime.Pool{}}
+	m := &Machine{pools: map[int]*pool.Pool{}}
 	_, m.features = lib.HostCPU()
 	obj, err := lib.Compile(m.text(), libllvm.Options{OptLevel: 2, Passes: "function(simplifycfg)"})
 	if err != nil {
@@ -65,7 +66,7 @@ func NewMachine() (*Machine, error) {
 		return nil, err
 	}
 	for _, i := range []int{sink, constants} {
-		if m.memory[i], err = runtime.NewStorage(16 << 10); err != nil {
+		if m.memory[i], err = memory.New(16 << 10); err != nil {
 			m.Close()
 			return nil, err
 		}
@@ -269,14 +270,14 @@ loop:
 }
 
 // pool is the pool of so many threads; nil for one.
-func (m *Machine) pool(threads int) (*runtime.Pool, error) {
+func (m *Machine) pool(threads int) (*pool.Pool, error) {
 	if threads <= 1 {
 		return nil, nil
 	}
 	if p := m.pools[threads]; p != nil {
 		return p, nil
 	}
-	p, err := runtime.NewPool(threads)
+	p, err := pool.New(threads)
 	if err == nil {
 		m.pools[threads] = p
 	}
@@ -321,7 +322,7 @@ func (m *Machine) Move(read, write int64, threads int) (plain, stream func() err
 		if m.memory[i] != nil && m.memory[i].Bytes() >= bytes {
 			continue
 		}
-		s, err := runtime.NewStorage(max(bytes, lineBlock))
+		s, err := memory.New(max(bytes, lineBlock))
 		if err != nil {
 			return nil, nil, err
 		}

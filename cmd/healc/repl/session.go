@@ -17,6 +17,7 @@ import (
 	"healc/lang/parser"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/tensor"
 )
 
 // inputName is the file of an input in messages.
@@ -49,7 +50,7 @@ type variable struct {
 	name   string
 	t      types.Type
 	mut    bool
-	values []*runtime.Tensor // tuples flattened
+	values []*tensor.Tensor // tuples flattened
 }
 
 // Close frees the variables.
@@ -277,7 +278,7 @@ func (s *Session) run(ctx context.Context, in *statements) error {
 		results = results[n:]
 		defer closeAll(shown)
 		for _, t := range shown {
-			if err := runtime.Format(s.Out, t); err != nil {
+			if err := tensor.Format(s.Out, t); err != nil {
 				return err
 			}
 			fmt.Fprintln(s.Out)
@@ -305,7 +306,7 @@ func (s *Session) set(v *variable) {
 }
 
 // execute runs the program of an input and gives its results.
-func (s *Session) execute(ctx context.Context, src *source) ([]*runtime.Tensor, error) {
+func (s *Session) execute(ctx context.Context, src *source) ([]*tensor.Tensor, error) {
 	gen := src.file()
 	opts := s.Opts
 	opts.System = runtime.OS{Out: s.Out}
@@ -318,7 +319,7 @@ func (s *Session) execute(ctx context.Context, src *source) ([]*runtime.Tensor, 
 	if err != nil {
 		return nil, err
 	}
-	var args []*runtime.Tensor
+	var args []*tensor.Tensor
 	for _, v := range s.vars {
 		args = append(args, v.values...)
 	}
@@ -330,7 +331,7 @@ func (s *Session) execute(ctx context.Context, src *source) ([]*runtime.Tensor, 
 }
 
 // unaliased gives every result memory of its own: a program may hand back its argument.
-func unaliased(results []*runtime.Tensor) ([]*runtime.Tensor, error) {
+func unaliased(results []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	for i, r := range results {
 		c, err := r.Clone()
 		if err != nil {
@@ -343,7 +344,7 @@ func unaliased(results []*runtime.Tensor) ([]*runtime.Tensor, error) {
 	return results, nil
 }
 
-func closeAll(ts []*runtime.Tensor) {
+func closeAll(ts []*tensor.Tensor) {
 	for _, t := range ts {
 		t.Close()
 	}

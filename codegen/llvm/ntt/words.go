@@ -11,6 +11,7 @@ import (
 	"healc/codegen/llvm/emit"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
+	"healc/ir/scalar/modular"
 	"healc/lang/types"
 )
 
@@ -36,7 +37,7 @@ type nttWords struct {
 // constants implements nttArith.
 func (n *nttWords) constants(p, scale value.Value) {
 	b := &genSink{g: n.Func}
-	m := scalar.NewModulus(scalar.Emitter{Sink: b}, b.param(types.I64, p))
+	m := modular.NewModulus(scalar.Emitter{Sink: b}, b.param(types.I64, p))
 	v, shift := n.Uniform(m.Reciprocal()), n.Uniform(m.Shift())
 	n.neg = n.splat(n.Cur.NewSub(build.Int(build.I64, 0), p))
 	if n.k52 { // the reciprocal is that of p with bit 51 as the highest
@@ -284,7 +285,7 @@ func (n *nttWords) canonical(x number) number {
 }
 
 // withQuotient implements nttArith, with the quotient that the kind has: w with its highest place at that of p, times
-// the reciprocal (Möller and Granlund, see scalar.Modulus), is at most one too small. exact asks for no error where
+// the reciprocal (Möller and Granlund, see modular.Modulus), is at most one too small. exact asks for no error where
 // that can be had.
 func (n *nttWords) withQuotient(w value.Value, exact bool) Factor {
 	up := n.Cur.NewShl(w, n.shift)

@@ -14,7 +14,8 @@ import (
 
 	"healc"
 	"healc/lang/diag"
-	"healc/runtime"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
 )
 
 // network is one of the programs.
@@ -44,12 +45,12 @@ func main() {
 
 func run(examples, out string, threads int) error {
 	data := filepath.Join(examples, "data", "digits")
-	images, err := runtime.ReadNpyFile(filepath.Join(data, "images.npy"))
+	images, err := tensorfile.ReadNpyFile(filepath.Join(data, "images.npy"))
 	if err != nil {
 		return err
 	}
 	defer images.Close()
-	labels, err := runtime.ReadNpyFile(filepath.Join(data, "labels.npy"))
+	labels, err := tensorfile.ReadNpyFile(filepath.Join(data, "labels.npy"))
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func run(examples, out string, threads int) error {
 }
 
 // train calls the function `history` of the program: the whole training.
-func (n network) train(examples string, threads int, images, labels *runtime.Tensor) (history, error) {
+func (n network) train(examples string, threads int, images, labels *tensor.Tensor) (history, error) {
 	path := filepath.Join(examples, n.file)
 	src, err := os.ReadFile(path)
 	if err != nil {
@@ -93,7 +94,7 @@ func (n network) train(examples string, threads int, images, labels *runtime.Ten
 	defer results[1].Close()
 	h := history{name: n.name}
 	for i, to := range []*[]float32{&h.losses, &h.accuracy} {
-		values, err := runtime.Slice[float32](results[i])
+		values, err := tensor.Slice[float32](results[i])
 		if err != nil {
 			return history{}, err
 		}

@@ -10,14 +10,15 @@ import (
 
 	heal "healc"
 	"healc/lang/types"
-	"healc/runtime"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 // bencher measures programs on one device.
 type bencher struct {
 	w       io.Writer
 	backend string
-	d       *runtime.Device
+	d       *memory.Device
 	copy    float64 // bytes a second that are read and written by a copy within the device
 }
 
@@ -57,12 +58,12 @@ func median(call func() error) (float64, error) {
 
 // copying measures the bandwidth of a copy.
 func (b *bencher) copying(n int) error {
-	x, err := runtime.NewOn(b.d, types.F32, int64(n))
+	x, err := tensor.NewOn(b.d, types.F32, int64(n))
 	if err != nil {
 		return err
 	}
 	defer x.Close()
-	zeros, err := runtime.Zeros(types.F32, int64(n))
+	zeros, err := tensor.Zeros(types.F32, int64(n))
 	if err != nil {
 		return err
 	}
@@ -107,7 +108,7 @@ func timed(opts heal.Options, src string, operands []operand) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	var args []*runtime.Tensor
+	var args []*tensor.Tensor
 	defer func() {
 		for _, t := range args {
 			t.Close()
@@ -143,7 +144,7 @@ func timed(opts heal.Options, src string, operands []operand) (float64, error) {
 }
 
 // tensor makes an argument: small numbers that are not all the same; of i64, residues of modulus and below.
-func (o operand) tensor() (*runtime.Tensor, error) {
+func (o operand) tensor() (*tensor.Tensor, error) {
 	n := 1
 	shape := make([]int64, len(o.shape))
 	for i, d := range o.shape {
@@ -154,7 +155,7 @@ func (o operand) tensor() (*runtime.Tensor, error) {
 		for i := range v {
 			v[i] = int32(i * 7919 % 101)
 		}
-		t := runtime.FromSlice(v, o.shape...)
+		t := tensor.FromSlice(v, o.shape...)
 		return t, t.Err()
 	}
 	if o.elem == "f32" {
@@ -162,7 +163,7 @@ func (o operand) tensor() (*runtime.Tensor, error) {
 		for i := range v {
 			v[i] = float32(i%1021) / 1024
 		}
-		t := runtime.FromSlice(v, o.shape...)
+		t := tensor.FromSlice(v, o.shape...)
 		return t, t.Err()
 	}
 	v := make([]int64, n)
@@ -172,7 +173,7 @@ func (o operand) tensor() (*runtime.Tensor, error) {
 			v[i] = modulus
 		}
 	}
-	t := runtime.FromSlice(v, o.shape...)
+	t := tensor.FromSlice(v, o.shape...)
 	return t, t.Err()
 }
 

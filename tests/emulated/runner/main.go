@@ -11,11 +11,13 @@ import (
 
 	"healc/runtime"
 	"healc/runtime/abi"
+	"healc/runtime/pool"
+	"healc/runtime/tensor"
 	"healc/tests/emulated/wire"
 )
 
 func main() {
-	r := &runner{loaded: map[int]*runtime.Executable{}, pools: map[int]*runtime.Pool{}}
+	r := &runner{loaded: map[int]*runtime.Executable{}, pools: map[int]*pool.Pool{}}
 	in, out := gob.NewDecoder(os.Stdin), gob.NewEncoder(os.Stdout)
 	for {
 		var q wire.Request
@@ -39,15 +41,15 @@ func main() {
 // runner has the code that was loaded.
 type runner struct {
 	loaded map[int]*runtime.Executable
-	pools  map[int]*runtime.Pool
+	pools  map[int]*pool.Pool
 }
 
 // pool has so many threads, and splits every kernel.
-func (r *runner) pool(threads int) (*runtime.Pool, error) {
+func (r *runner) pool(threads int) (*pool.Pool, error) {
 	if p := r.pools[threads]; p != nil {
 		return p, nil
 	}
-	p, err := runtime.NewPool(threads)
+	p, err := pool.New(threads)
 	if err == nil {
 		p.SplitAll()
 		r.pools[threads] = p
@@ -72,14 +74,14 @@ func (r *runner) call(q *wire.Request) (*wire.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	var args []*runtime.Tensor
+	var args []*tensor.Tensor
 	defer func() {
 		for _, t := range args {
 			t.Close()
 		}
 	}()
 	for _, a := range q.Args {
-		base, err := runtime.FromBits(a.DType, []int64{int64(len(a.Memory))}, a.Memory)
+		base, err := tensor.FromBits(a.DType, []int64{int64(len(a.Memory))}, a.Memory)
 		if err != nil {
 			return nil, err
 		}

@@ -16,6 +16,8 @@ import (
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
+	"healc/runtime/pool"
+	"healc/runtime/tensor"
 )
 
 // Bench measures one function of a program.
@@ -51,7 +53,7 @@ type Result struct {
 func (b *Bench) Run(ctx context.Context) (*Report, error) {
 	threads := b.Threads
 	if len(threads) == 0 {
-		n, err := runtime.DefaultThreads()
+		n, err := pool.DefaultThreads()
 		if err != nil {
 			return nil, &driver.UsageError{Message: err.Error()}
 		}
@@ -107,9 +109,9 @@ type benchmark struct {
 	m       *engine.Module
 	f       *engine.Func
 	shown   string
-	args    []*runtime.Tensor
-	saved   []*runtime.Tensor // of arguments that the function changes: what they were, else nil
-	results []*runtime.Tensor
+	args    []*tensor.Tensor
+	saved   []*tensor.Tensor // of arguments that the function changes: what they were, else nil
+	results []*tensor.Tensor
 
 	reads, writes, ops float64
 	kind               measure.Arithmetic
@@ -150,7 +152,7 @@ func (b *Bench) prepare(ctx context.Context, threads int) (_ *benchmark, err err
 	if p.args, err = j.Arguments(p.m, p.f); err != nil {
 		return nil, err
 	}
-	p.saved = make([]*runtime.Tensor, len(p.args))
+	p.saved = make([]*tensor.Tensor, len(p.args))
 	for _, k := range p.f.IR().Updates {
 		if p.saved[k], err = p.args[k].Clone(); err != nil {
 			return nil, err

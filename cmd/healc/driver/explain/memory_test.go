@@ -12,7 +12,8 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/internal/engine"
 	"healc/lang/diag"
-	"healc/runtime"
+	"healc/runtime/memory"
+	"healc/runtime/tensor"
 )
 
 var peakLine = regexp.MustCompile(`memory: (\d+) bytes`)
@@ -21,7 +22,7 @@ var peakLine = regexp.MustCompile(`memory: (\d+) bytes`)
 // handed out when it has run, first in one piece for a chain, then with buffers between kernels, loops, arms,
 // several results and constants; and for gradients.
 func TestPeakIsWhatRuns(t *testing.T) {
-	runtime.ReleaseUnused()
+	memory.ReleaseUnused()
 	for _, c := range []struct {
 		name, source string
 		args         []string
@@ -86,7 +87,7 @@ func TestPeakIsWhatRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var args []*runtime.Tensor
+			var args []*tensor.Tensor
 			for i, a := range c.args {
 				x, err := driver.Value(f.IR().Params()[i], a, "")
 				if err != nil {
@@ -95,13 +96,13 @@ func TestPeakIsWhatRuns(t *testing.T) {
 				defer x.Close()
 				args = append(args, x)
 			}
-			before := runtime.LiveBytes()
-			runtime.ResetPeak()
+			before := memory.LiveBytes()
+			memory.ResetPeak()
 			out, err := f.CallAll(context.Background(), args...)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := runtime.PeakBytes() - before; got != want {
+			if got := memory.PeakBytes() - before; got != want {
 				t.Errorf("the call took %d bytes, and explain says %d:\n%s", got, want, text.String())
 			}
 			for _, x := range out {

@@ -1,0 +1,2 @@
+// Package scalartest has what tests of scalar programs share.
+package scalartest

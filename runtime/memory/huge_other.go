@@ -1,0 +1,6 @@
+//go:build unix && !linux
+
+package memory
+
+// adviseHuge does nothing where the kernel takes no such advice.
+func adviseHuge([]byte) {}

@@ -1,8 +1,0 @@
-//go:build !linux
-
-package runtime
-
-func processor() int32 { return -1 }
-
-// leave does nothing where nobody says which processor runs a thread.
-func leave(int32, int) {}

@@ -1,0 +1,87 @@
+package tensor_test
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing"
+
+	"healc/lang/types"
+	"healc/runtime/tensor"
+	"healc/runtime/tensorfile"
+)
+
+func formatted(t *testing.T, x *tensor.Tensor) string {
+	t.Helper()
+	var b strings.Builder
+	if err := tensor.Format(&b, x); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// TestFormatLikeNumPy compares with what NumPy itself printed; see testdata/generate.py.
+func TestFormatLikeNumPy(t *testing.T) {
+	noLeaks(t)
+	text, err := os.ReadFile("testdata/print.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := tensorfile.OpenNpz("testdata/print.npz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	cases := strings.Split("\n"+string(text), "\n== ")[1:]
+	if len(cases) != len(z.Names()) || len(cases) < 300 {
+		t.Fatalf("%d texts for %d arrays", len(cases), len(z.Names()))
+	}
+	failed := 0
+	for _, c := range cases {
+		name, want, _ := strings.Cut(c, "\n")
+		want = strings.TrimSuffix(want, "\n")
+		x := must(t)(z.Read(name))
+		if got := formatted(t, x); got != want {
+			t.Errorf("case %s, %v: got\n%s\nwant\n%s", name, x, got, want)
+			if failed++; failed > 10 {
+				t.FailNow()
+			}
+		}
+	}
+}
+
+func TestFormatViews(t *testing.T) {
+	noLeaks(t)
+	x := iota32(t, 3, 4)
+	if got := formatted(t, must(t)(must(t)(x.Transpose()).Slice(tensor.Range{0, 4, 3}, tensor.Reversed))); got !=
+		"[[ 8  4  0]\n [11  7  3]]" {
+		t.Errorf("got\n%s", got)
+	}
+	big := must(t)(must(t)(tensor.Scalar(true), nil).Expand(1<<30, 1<<30))
+	if got, want := formatted(t, big), "[[ true  true  true ...  true  true  true]"; !strings.HasPrefix(got, want) {
+		t.Errorf("got\n%s", got)
+	}
+	x.Close()
+	if err := tensor.Format(&strings.Builder{}, x); !errors.Is(err, tensor.ErrClosed) {
+		t.Errorf("a closed tensor: %v", err)
+	}
+}
+
+func TestFormatBF16(t *testing.T) {
+	noLeaks(t)
+	bits := func(values ...float32) []uint64 {
+		var out []uint64
+		for _, v := range values {
+			out = append(out, uint64(types.BF16Bits(v)))
+		}
+		return out
+	}
+	x := must(t)(tensor.FromBits(types.BF16, []int64{4}, bits(1, 0.1, -3.14159, 100)))
+	if got, want := formatted(t, x), "[  1.     0.1   -3.14 100.  ]"; got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	y := must(t)(tensor.FromBits(types.BF16, nil, bits(3e38)))
+	if got, want := formatted(t, y), "3e+38"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}

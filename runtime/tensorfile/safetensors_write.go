@@ -1,0 +1,124 @@
+package tensorfile
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	goruntime "runtime"
+	"slices"
+	"unicode/utf8"
+
+	"healc/runtime/tensor"
+)
+
+// WriteSafetensors writes tensors under their names, and metadata where there is any. Those with the larger elements
+// come first, in the order given, so that each lies at a multiple of its element size. The same tensors give the same
+// bytes.
+func WriteSafetensors(w io.Writer, metadata map[string]string, tensors ...NamedTensor) error {
+	order := slices.Clone(tensors)
+	slices.SortStableFunc(order, func(a, b NamedTensor) int {
+		return cmp.Compare(b.Tensor.DType.Bytes(), a.Tensor.DType.Bytes())
+	})
+	header, err := safetensorsHeader(metadata, order)
+	if err != nil {
+		return fmt.Errorf("write safetensors: %w", err)
+	}
+	if _, err := w.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(header)))); err != nil {
+		return err
+	}
+	if _, err := w.Write(header); err != nil {
+		return err
+	}
+	for _, x := range order {
+		if err := writeLittleEndian(w, x.Tensor); err != nil {
+			return fmt.Errorf("write safetensors: tensor %q: %w", x.Name, err)
+		}
+	}
+	return nil
+}
+
+// safetensorsHeader is the text before the elements: what each tensor is, and where its elements stand behind it.
+func safetensorsHeader(metadata map[string]string, order []NamedTensor) ([]byte, error) {
+	var header bytes.Buffer
+	header.WriteByte('{')
+	field := func(name string, value any) error {
+		text, err := json.Marshal(value)
+		if err == nil {
+			if header.Len() > 1 {
+				header.WriteByte(',')
+			}
+			key, _ := json.Marshal(name) // a string always has a form
+			header.Write(append(append(key, ':'), text...))
+		}
+		return err
+	}
+	if metadata != nil {
+		if err := field(metadataKey, metadata); err != nil {
+			return nil, err
+		}
+	}
+	seen := map[string]bool{"": true, metadataKey: true}
+	at := int64(0)
+	for _, x := range order {
+		if seen[x.Name] || !utf8.ValidString(x.Name) {
+			return nil, fmt.Errorf("the name %q is empty, reserved, not UTF-8 or stands twice", x.Name)
+		}
+		seen[x.Name] = true
+		if err := x.Tensor.Err(); err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", x.Name, err)
+		}
+		dtype := ""
+		for name, d := range safetensorsDTypes {
+			if d == x.Tensor.DType {
+				dtype = name
+			}
+		}
+		if dtype == "" {
+			return nil, fmt.Errorf("tensor %q: unsupported dtype %v", x.Name, x.Tensor.DType)
+		}
+		end := at + x.Tensor.Bytes()
+		err := field(x.Name, struct {
+			DType   string   `json:"dtype"`
+			Shape   []int64  `json:"shape"`
+			Offsets [2]int64 `json:"data_offsets"`
+		}{dtype, append([]int64{}, x.Tensor.Shape...), [2]int64{at, end}})
+		if err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", x.Name, err)
+		}
+		at = end
+	}
+	header.WriteByte('}')
+	for header.Len()%8 != 0 {
+		header.WriteByte(' ')
+	}
+	if header.Len() > maxSafetensorsHeader {
+		return nil, fmt.Errorf("a header of %d bytes is longer than the limit of %d", header.Len(),
+			maxSafetensorsHeader)
+	}
+	return header.Bytes(), nil
+}
+
+// writeLittleEndian writes the elements of t in row-major order.
+func writeLittleEndian(w io.Writer, t *tensor.Tensor) error {
+	dense, err := t.Contiguous()
+	if err != nil {
+		return err
+	}
+	defer dense.Close()
+	data := dense.Raw()
+	if hostIsBigEndian {
+		data = slices.Clone(data)
+		swapBytes(data, t.DType.Bytes())
+	}
+	_, err = w.Write(data)
+	goruntime.KeepAlive(dense)
+	return err
+}
+
+// WriteSafetensorsFile writes tensors to a file, which is replaced as a whole or stays as it was.
+func WriteSafetensorsFile(path string, metadata map[string]string, tensors ...NamedTensor) error {
+	return writeFile(path, func(w io.Writer) error { return WriteSafetensors(w, metadata, tensors...) })
+}
