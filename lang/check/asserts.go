@@ -74,8 +74,8 @@ func (c *checker) eachLeaf(e *ast.Call, x, y Expr, assert func(e *ast.Call, x, y
 	}
 	var bs []binding
 	for i, elem := range t.Elems {
-		at := Info{elem, e.Loc}
-		bs = append(bs, binding{nil, c.eachLeaf(e, &Get{at, x, i}, &Get{at, y, i}, assert)})
+		xi, yi := newGet(x, i, elem, e.Loc), newGet(y, i, elem, e.Loc)
+		bs = append(bs, binding{Value: c.eachLeaf(e, xi, yi, assert)})
 	}
 	return wrap(bs, unit(e.Loc))
 }

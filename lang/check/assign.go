@@ -44,13 +44,13 @@ func (c *checker) assign(bs []binding, s *ast.AssignStmt) []binding {
 	if v = p.write(v); isBad(v) {
 		return bs
 	}
-	return append(bs, binding{nil, c.change(s.Loc, l, v)})
+	return append(bs, binding{Value: c.change(s.Loc, l, v)})
 }
 
 // change gives a variable a value.
 func (c *checker) change(at diag.Span, l *Local, v Expr) Expr {
 	c.flow.changed = append(c.flow.changed, l)
-	return &Assign{Info{types.Unit, at}, l, v}
+	return &Assign{Info: infoOf(types.Unit, at), Local: l, Value: v}
 }
 
 // assignRoot is the name in `x`, `x[i]`, `x[i][j]`, nil when there is none.
@@ -156,7 +156,7 @@ func (c *checker) place(bs []binding, target ast.Expr, l *Local) (place, []bindi
 		at := target.Span()
 		return place{
 			t:     l.T,
-			read:  func() Expr { return &Use{Info{l.T, at}, l} },
+			read:  func() Expr { return newUse(l, at) },
 			write: func(v Expr) Expr { return v },
 		}, bs, true
 	}
@@ -217,7 +217,7 @@ func (c *checker) once(bs []binding, e Expr) (Expr, []binding) {
 		return e, bs
 	}
 	l := &Local{Name: fmt.Sprintf("at%d", len(bs)), T: e.Type(), Loc: e.Span()}
-	return &Use{Info{l.T, e.Span()}, l}, append(bs, binding{l, e})
+	return newUse(l, e.Span()), append(bs, binding{Local: l, Value: e})
 }
 
 // plainAssign is the value of `x = e`: of the type of x, or for a part of x what broadcasts to that part.

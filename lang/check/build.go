@@ -57,7 +57,7 @@ func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir
 	if op.Traits.Has(ir.Effect) && !c.effect(at, spelled(op)) {
 		return bad(at)
 	}
-	node := &Apply{Info{Loc: at}, op, attrs, args, lambdas}
+	node := &Apply{Info: Info{Loc: at}, Op: op, Attrs: attrs, Args: args, Lambdas: lambdas}
 	switch len(out) {
 	case 0:
 		node.T = types.Unit
@@ -73,20 +73,6 @@ func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir
 		return k
 	}
 	return node
-}
-
-// signatureOf is a block with the parameters and yields of a lambda, for the type rules of operations.
-func signatureOf(l *Lambda) *ir.Block {
-	b := &ir.Block{}
-	for _, p := range l.Params {
-		for _, t := range types.Flatten(p.T) {
-			b.Param(p.Name, t, p.Loc)
-		}
-	}
-	for _, t := range types.Flatten(l.Body.Type()) {
-		b.Yields = append(b.Yields, &ir.Value{Type: t})
-	}
-	return b
 }
 
 // typeList is "f32[3], i32".
@@ -110,44 +96,6 @@ func spelled(op *ir.OpDef) string {
 		return quote(op.Surface)
 	}
 	return op.Name
-}
-
-// maxFold bounds the elements of constants that are computed here.
-const maxFold = 4096
-
-// foldConstant computes a pointwise operation on constants, so that the values of `const` declarations
-// and the elements of array literals are data. It gives nil for everything else, and for what would
-// fail: that fails when, and only if, it is evaluated.
-func foldConstant(n *Apply) Expr {
-	if n.Op.Class != ir.Pointwise || n.Op.Scalar == nil || len(n.Args) == 0 {
-		return nil
-	}
-	t := n.T.(types.Tensor)
-	shape, ok := t.Shape.Ints()
-	if !ok {
-		return nil
-	}
-	ts := make([]types.DType, len(n.Args))
-	cols := make([][]uint64, len(n.Args))
-	for i, a := range n.Args {
-		k, ok := a.(*Const)
-		if !ok || len(k.Value.Bits) > maxFold {
-			return nil
-		}
-		ts[i], cols[i] = k.Value.DType, k.Value.Bits
-	}
-	rec, params := scalar.NewRecorder(ts...)
-	op := &ir.Op{Def: n.Op, Attrs: n.Op.MakeAttrs(n.Attrs), Span: n.Loc}
-	op.SetResults([]types.Tensor{t})
-	for _, a := range n.Args {
-		op.Args = append(op.Args, &ir.Value{Type: a.Type().(types.Tensor)})
-	}
-	rec.Func.Results = []scalar.Ref{n.Op.Scalar(scalar.Emitter{Sink: rec}, op, params)}
-	out := make([]uint64, len(cols[0]))
-	if err := scalar.Compile(&rec.Func).Run(cols, [][]uint64{out}, len(out)); err != nil {
-		return nil
-	}
-	return constArray(t.Elem, shape, out, n.Loc)
 }
 
 // dimValue is an extent as an i32.
@@ -225,6 +173,6 @@ func (c *checker) let(e Expr, body func(x Expr) Expr) Expr {
 		}
 	}
 	l := &Local{Name: fmt.Sprintf("tmp%d", len(c.undo)), T: e.Type(), Loc: e.Span()}
-	rest := body(&Use{Info{l.T, e.Span()}, l})
-	return &Let{Info{rest.Type(), e.Span()}, l, e, rest}
+	rest := body(newUse(l, e.Span()))
+	return newLet(e.Span(), l, e, rest)
 }

@@ -3,7 +3,6 @@ package check
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -212,47 +211,6 @@ func atLeast(required, most int) string {
 		return plural(most, "argument")
 	}
 	return fmt.Sprintf("%d to %s", required, plural(most, "argument"))
-}
-
-// signatureText is the head of a function as it is declared.
-func signatureText(f *Func) string {
-	var b strings.Builder
-	b.WriteString("fn " + withDims(f))
-	b.WriteString("(")
-	for i, p := range f.Params {
-		if i > 0 {
-			b.WriteString(", ")
-		}
-		b.WriteString(p.Name + ": ")
-		if slices.Contains(f.Muts, i) {
-			b.WriteString("&mut ")
-		}
-		b.WriteString(p.T.String())
-	}
-	b.WriteString(")")
-	if !types.Equal(f.Result, types.Unit) {
-		b.WriteString(" -> " + f.Result.String())
-	}
-	return b.String()
-}
-
-// withDims is a function's name with its type arguments and shape parameters in brackets, without those that tuples
-// bring.
-func withDims(f *Func) string {
-	name, types, instance := strings.Cut(strings.TrimSuffix(f.shown(), "]"), "[")
-	var dims []string
-	for _, d := range f.Dims {
-		if !strings.Contains(d, ".") {
-			dims = append(dims, d)
-		}
-	}
-	if instance {
-		dims = append([]string{types}, dims...)
-	}
-	if len(dims) == 0 {
-		return name
-	}
-	return name + "[" + strings.Join(dims, ", ") + "]"
 }
 
 // signature is the head of a function for messages.
@@ -526,7 +484,7 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 	out := &Lambda{Params: params}
 	uses := make([]Expr, len(params))
 	for i, p := range params {
-		uses[i] = &Use{Info{p.T, e.Span()}, p}
+		uses[i] = newUse(p, e.Span())
 	}
 	switch f := unparen(e).(type) {
 	case *ast.Lambda:
@@ -549,7 +507,7 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 				c.errorf(diag.CodePattern, p.Span(), "%s gets %s here, not a tuple", what, params[i].T)
 				return out
 			}
-			bs = c.pattern(bs, p, &Use{Info{params[i].T, p.Span()}, params[i]}, params[i].T)
+			bs = c.pattern(bs, p, newUse(params[i], p.Span()), params[i].T)
 		}
 		out.Body = wrap(bs, c.expr(f.Body, want))
 		return out

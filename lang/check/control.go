@@ -8,23 +8,6 @@ import (
 	"healc/lang/types"
 )
 
-// binding is a let or a dropped value on the way to the value of a block.
-type binding struct {
-	local *Local // nil: dropped
-	value Expr
-}
-
-// wrap puts bindings around a body, the first outermost. It is a loop, because blocks are long.
-func wrap(bs []binding, body Expr) Expr {
-	for i := len(bs) - 1; i >= 0; i-- {
-		at := bs[i].value.Span().To(body.Span())
-		body = &Let{Info{body.Type(), at}, bs[i].local, bs[i].value, body}
-	}
-	return body
-}
-
-func unit(at diag.Span) Expr { return &Tuple{Info: Info{types.Unit, at}} }
-
 // block is `{ ...; value }`.
 func (c *checker) block(b *ast.Block, want types.Type) Expr {
 	if b == nil {
@@ -67,9 +50,9 @@ func (c *checker) statement(bs []binding, s ast.Stmt) []binding {
 		}
 		return bs
 	case *ast.ReturnStmt:
-		return append(bs, binding{nil, c.returnStmt(s)})
+		return append(bs, binding{Value: c.returnStmt(s)})
 	case *ast.ExprStmt:
-		return append(bs, binding{nil, c.expr(s.X, nil)})
+		return append(bs, binding{Value: c.expr(s.X, nil)})
 	case *ast.AssignStmt:
 		return c.assign(bs, s)
 	}
@@ -94,8 +77,8 @@ func (c *checker) letBinding(bs []binding, p ast.Pattern, t ast.TypeExpr, value 
 	}
 	first := len(bs)
 	bs = c.pattern(bs, p, x, got)
-	if len(bs) > first && bs[first].local != nil {
-		bs[first].local.Declared = declared
+	if len(bs) > first && bs[first].Local != nil {
+		bs[first].Local.Declared = declared
 	}
 	return bs
 }
@@ -119,11 +102,11 @@ func (c *checker) pattern(bs []binding, p ast.Pattern, x Expr, t types.Type) []b
 	switch p := p.(type) {
 	case *ast.NamePattern:
 		if p.Name == "_" {
-			return append(bs, binding{nil, x})
+			return append(bs, binding{Value: x})
 		}
 		l := &Local{Name: p.Name, T: t, Loc: p.Loc}
 		c.bind(l)
-		return append(bs, binding{l, x})
+		return append(bs, binding{Local: l, Value: x})
 	case *ast.TuplePattern:
 		tuple, ok := t.(types.Tuple)
 		if !types.IsError(t) && (!ok || len(tuple.Elems) != len(p.Elems)) {
@@ -133,7 +116,7 @@ func (c *checker) pattern(bs []binding, p ast.Pattern, x Expr, t types.Type) []b
 			t = types.ErrorType
 		}
 		whole := &Local{Name: fmt.Sprintf("tuple%d", len(bs)), T: t, Loc: p.Loc}
-		bs = append(bs, binding{whole, x})
+		bs = append(bs, binding{Local: whole, Value: x})
 		seen := map[string]diag.Span{}
 		for i, q := range p.Elems {
 			elem := types.ErrorType
@@ -151,12 +134,12 @@ func (c *checker) pattern(bs []binding, p ast.Pattern, x Expr, t types.Type) []b
 				bs = c.pattern(bs, q, bad(p.Loc), elem)
 				continue
 			}
-			bs = c.pattern(bs, q, &Get{Info{elem, q.Span()}, &Use{Info{t, p.Loc}, whole}, i}, elem)
+			bs = c.pattern(bs, q, newGet(newUse(whole, p.Loc), i, elem, q.Span()), elem)
 		}
 		return bs
 	}
 	c.cur.failed = true // the parser has reported it
-	return append(bs, binding{nil, x})
+	return append(bs, binding{Value: x})
 }
 
 // letIn is `let p = value in body`.
@@ -235,7 +218,7 @@ func (c *checker) ifOf(at diag.Span, cond, then, els Expr, m flowMark) Expr {
 	if isBad(cond) || isBad(then) || isBad(els) {
 		return bad(at)
 	}
-	e := &If{Info: Info{armsType(then.Type(), els.Type()), at}, Cond: cond, Then: then, Else: els}
+	e := &If{Info: infoOf(armsType(then.Type(), els.Type()), at), Cond: cond, Then: then, Else: els}
 	c.chooses(e, m)
 	return e
 }

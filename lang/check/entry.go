@@ -7,34 +7,6 @@ import (
 	"healc/lang/types"
 )
 
-// Main returns the function that `healc run` runs when no entry is named, or the diagnostic that says why
-// there is none. It takes nothing and returns an integer, bool or unit.
-func (p *Program) Main() (*Func, *diag.Diagnostic) {
-	d := &diag.Diagnostic{Code: diag.CodeMain}
-	f := p.Func("main")
-	if f == nil {
-		d.Message = "there is no function `main`"
-		if p.Source != nil {
-			d.Message += " in " + p.Source.Name
-		}
-		d.Help = "add `@io fn main() -> i32 = ...`, or run another function with `--entry NAME`"
-		return nil, d
-	}
-	d.Primary = diag.Label{Span: f.Loc, Text: signatureText(f)}
-	if len(f.Params) > 0 || len(f.Dims) > 0 {
-		d.Message = "`main` takes no parameters"
-		d.Help = "run a function with parameters as `--entry main --in NAME=VALUE`"
-		return nil, d
-	}
-	t, ok := f.Result.(types.Tensor)
-	if types.Equal(f.Result, types.Unit) || ok && t.IsScalar() && (t.Elem.IsInt() || t.Elem == types.Bool) {
-		return f, nil
-	}
-	d.Message = "`main` returns an integer, bool or unit, not " + f.Result.String()
-	d.Help = "its value is the exit code; run a function for its value with `--entry main`"
-	return nil, d
-}
-
 // CheckExpr types an expression that stands alone, such as the value of `--in x=[1.0, 2.0]`, and gives its
 // value, which has to be a constant. want is the type of the parameter it is for: the value has its
 // element type and rank, and its extents where they are literal; which extents stand for shape parameters

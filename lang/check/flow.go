@@ -66,7 +66,7 @@ func (c *checker) returnStmt(r *ast.ReturnStmt) Expr {
 		if isBad(v) {
 			return bad(r.Loc)
 		}
-		return &Return{Info{types.Never, r.Loc}, v}
+		return &Return{Info: infoOf(types.Never, r.Loc), Value: v}
 	}
 	if r.Value != nil {
 		c.expr(r.Value, nil)
@@ -76,12 +76,12 @@ func (c *checker) returnStmt(r *ast.ReturnStmt) Expr {
 
 // diverges reports that the last binding never gives a value.
 func diverges(bs []binding) bool {
-	return len(bs) > 0 && bs[len(bs)-1].value.Type() == types.Never
+	return len(bs) > 0 && bs[len(bs)-1].Value.Type() == types.Never
 }
 
 // left ends a block at its last binding, which never gives a value. rest is what stands after it, if anything.
 func (c *checker) left(bs []binding, rest ast.Node) Expr {
-	last := bs[len(bs)-1].value
+	last := bs[len(bs)-1].Value
 	if rest != nil {
 		c.errorf(diag.CodeUnreachable, rest.Span(), "this is never reached").related(last.Span(), "leaves the function")
 		return bad(rest.Span())

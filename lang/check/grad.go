@@ -307,20 +307,20 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 	default:
 		one := ir.NewArray(result.(types.Tensor).Elem)
 		one.Bits[0] = scalar.IntBits(one.DType, 1)
-		args = append(args, &Const{Info{result, at}, one})
+		args = append(args, newConst(one, at))
 	}
 	both := types.Tuple{Elems: []types.Type{result, rest}}
-	whole := &Apply{Info: Info{both, at}, Op: op, Attrs: ir.A{"wrt": wrt}, Args: args, Lambdas: []*Lambda{f}}
+	whole := &Apply{Info: infoOf(both, at), Op: op, Attrs: ir.A{"wrt": wrt}, Args: args, Lambdas: []*Lambda{f}}
 	return c.let(whole, func(x Expr) Expr {
-		var grads Expr = &Get{Info{rest, at}, x, 1}
+		var grads Expr = newGet(x, 1, rest, at)
 		if d.kind != "jvp" && len(by) == 1 {
-			grads = &Get{Info{of.Elems[0], at}, grads, 0}
+			grads = newGet(grads, 0, of.Elems[0], at)
 		}
 		if d.kind != "value_and_grad" {
 			return grads
 		}
-		return &Tuple{Info{types.Tuple{Elems: []types.Type{result, grads.Type()}}, at},
-			[]Expr{&Get{Info{result, at}, x, 0}, grads}}
+		return &Tuple{Info: infoOf(types.Tuple{Elems: []types.Type{result, grads.Type()}}, at),
+			Elems: []Expr{newGet(x, 0, result, at), grads}}
 	})
 }
 

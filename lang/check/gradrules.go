@@ -28,7 +28,7 @@ func (c *checker) ruled(at diag.Span, d *derivative, args []Expr, params []*Loca
 		}
 		op, lambdas = ops.CustomVjp, append(lambdas, rule)
 	}
-	return &Apply{Info: Info{result, at}, Op: op, Args: args, Lambdas: lambdas}
+	return &Apply{Info: infoOf(result, at), Op: op, Args: args, Lambdas: lambdas}
 }
 
 // gradientRule types the rule of `custom_vjp`: from the arguments of f and a weight for its result to what `vjp(f)`

@@ -16,7 +16,7 @@ func (c *checker) printCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 		if !c.effect(e.Loc, spelled(ops.Print)) {
 			return bad(e.Loc)
 		}
-		return &Apply{Info: Info{types.Unit, e.Loc}, Op: ops.Print, Attrs: ir.A{"form": types.TupleForm(t)},
+		return &Apply{Info: infoOf(types.Unit, e.Loc), Op: ops.Print, Attrs: ir.A{"form": types.TupleForm(t)},
 			Args: []Expr{x}}
 	}
 	return c.apply(e.Loc, ops.Print, nil, x)

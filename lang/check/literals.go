@@ -177,7 +177,7 @@ func (c *checker) together(es []ast.Expr, want types.DType) []Expr {
 func (c *checker) literal(e *ast.Lit, neg bool, want types.Type, at diag.Span) Expr {
 	switch e.Kind {
 	case ast.StringLit:
-		return &Const{Info{types.Scalar(types.String), at}, &ir.Array{DType: types.String, Str: e.Value}}
+		return stringConst(e.Value, at)
 	case ast.BoolLit:
 		bits := uint64(0)
 		if e.Value == "true" {
@@ -190,10 +190,6 @@ func (c *checker) literal(e *ast.Lit, neg bool, want types.Type, at diag.Span) E
 		return bad(at)
 	}
 	return scalarConst(elem, bits, at)
-}
-
-func scalarConst(d types.DType, bits uint64, at diag.Span) Expr {
-	return &Const{Info{types.Scalar(d), at}, &ir.Array{DType: d, Bits: []uint64{bits}}}
 }
 
 // number gives the type and the bits of a number or char literal.
@@ -381,7 +377,7 @@ func (c *checker) numbers(e *ast.Array, elem types.DType) (Expr, bool) {
 	if !c.extents(e.Loc, a.Type()) {
 		return bad(e.Loc), true
 	}
-	return &Const{Info{a.Type(), e.Loc}, a}, true
+	return newConst(a, e.Loc), true
 }
 
 // asLiteral is e as a number literal, with whether a minus stands before it; nil when it is none.
@@ -451,9 +447,4 @@ func (c *checker) stackElems(e *ast.Array, elems []Expr) Expr {
 		return rows[0]
 	}
 	return c.apply(e.Loc, ops.Concat, ir.A{"axis": int64(0)}, rows...)
-}
-
-func constArray(d types.DType, shape []int64, bits []uint64, at diag.Span) Expr {
-	a := &ir.Array{DType: d, Shape: shape, Bits: bits}
-	return &Const{Info{a.Type(), at}, a}
 }

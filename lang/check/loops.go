@@ -69,7 +69,7 @@ func (c *checker) loop(at diag.Span, op *ir.OpDef, attrs ir.A, args []Expr, f *L
 		c.rule(diag.CodeRule, at, err)
 		return bad(at)
 	}
-	return &Apply{Info: Info{t, at}, Op: op, Attrs: attrs, Args: args, Lambdas: []*Lambda{f}}
+	return &Apply{Info: infoOf(t, at), Op: op, Attrs: attrs, Args: args, Lambdas: []*Lambda{f}}
 }
 
 // counter is the parameter for the number of a step; programs do not see it.
@@ -111,8 +111,8 @@ func (c *checker) untilCall(e *ast.Call, args []ast.Expr, want types.Type) Expr 
 	}
 	at := g.Body.Span()
 	both := types.Tuple{Elems: []types.Type{t, types.Scalar(types.Bool)}}
-	pair := &Tuple{Info: Info{both, at}, Elems: []Expr{&Use{Info{t, at}, next}, g.Body}}
-	f.Body = &Let{Info: Info{both, f.Body.Span()}, Local: next, Value: f.Body, Body: pair}
+	pair := &Tuple{Info: infoOf(both, at), Elems: []Expr{newUse(next, at), g.Body}}
+	f.Body = &Let{Info: infoOf(both, f.Body.Span()), Local: next, Value: f.Body, Body: pair}
 	f.Params = []*Local{counter(args[1].Span()), s}
 	return c.loop(e.Loc, ops.IterateUntil, nil, []Expr{n, init}, f, t)
 }
@@ -168,7 +168,8 @@ func (c *checker) foldAll(at diag.Span, step ast.Expr, init, x Expr, t types.Ten
 	}
 	return c.overElements(at, x, t, func(flat, n Expr) Expr {
 		i := counter(at)
-		f.Body = &Let{Info: Info{acc, f.Body.Span()}, Local: params[1], Value: element(flat, i, x.Span()), Body: f.Body}
+		f.Body = &Let{Info: infoOf(acc, f.Body.Span()), Local: params[1], Value: element(flat, i, x.Span()),
+			Body: f.Body}
 		f.Params = []*Local{i, params[0]}
 		return c.loop(at, ops.Iterate, nil, []Expr{n, init}, f, acc)
 	})
@@ -192,8 +193,8 @@ func (c *checker) overElements(at diag.Span, x Expr, t types.Tensor, body func(f
 // element reads the element of a vector at a number of a step, which is in range.
 func element(flat Expr, i *Local, at diag.Span) Expr {
 	t := types.Scalar(elemOf(flat.Type()))
-	return &Apply{Info: Info{t, at}, Op: ops.Index, Attrs: ir.A{"axes": []int64{0}},
-		Args: []Expr{flat, &Use{Info{i.T, at}, i}}}
+	return &Apply{Info: infoOf(t, at), Op: ops.Index, Attrs: ir.A{"axes": []int64{0}},
+		Args: []Expr{flat, newUse(i, at)}}
 }
 
 // eachCall is `each(v, f)`: f of every element, in order. What f gives is dropped.
@@ -209,8 +210,8 @@ func (c *checker) eachCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 	}
 	return c.overElements(e.Loc, x, t, func(flat, n Expr) Expr {
 		i, at := counter(e.Loc), f.Body.Span()
-		dropped := &Let{Info: Info{types.Unit, at}, Value: f.Body, Body: unit(at)}
-		f.Body = &Let{Info: Info{types.Unit, at}, Local: elem, Value: element(flat, i, args[0].Span()), Body: dropped}
+		dropped := &Let{Info: infoOf(types.Unit, at), Value: f.Body, Body: unit(at)}
+		f.Body = &Let{Info: infoOf(types.Unit, at), Local: elem, Value: element(flat, i, args[0].Span()), Body: dropped}
 		f.Params = []*Local{i}
 		return c.loop(e.Loc, ops.Iterate, nil, []Expr{n}, f, types.Unit)
 	})

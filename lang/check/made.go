@@ -92,5 +92,5 @@ func (c *checker) likeCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	case *Use, *Const:
 		return out
 	}
-	return &Let{Info{out.Type(), e.Loc}, nil, x, out} // evaluated for what it does
+	return newLet(e.Loc, nil, x, out) // evaluated for what it does
 }

@@ -93,7 +93,7 @@ func cumulative(op *ir.OpDef) *builtin {
 			}
 			params := []*Local{{Name: "acc", T: types.Scalar(t.Elem), Loc: e.Loc},
 				{Name: "x", T: types.Scalar(t.Elem), Loc: e.Loc}}
-			uses := []Expr{&Use{Info{params[0].T, e.Loc}, params[0]}, &Use{Info{params[1].T, e.Loc}, params[1]}}
+			uses := []Expr{newUse(params[0], e.Loc), newUse(params[1], e.Loc)}
 			step := c.pointwise(e.Loc, op, uses)
 			if isBad(x) || isBad(step) {
 				return bad(e.Loc)
@@ -171,7 +171,7 @@ func (c *checker) mapOver(at diag.Span, f *Lambda, params []*Local, xs []Expr, s
 	for k := range shape {
 		axes[k] = int64(k)
 		index[k] = &Local{Name: "i" + strconv.Itoa(k), T: types.Scalar(types.I32), Loc: at}
-		uses[k] = &Use{Info{index[k].T, at}, index[k]}
+		uses[k] = newUse(index[k], at)
 	}
 	// of is the tensor of one value of the function.
 	of := func(value Expr) Expr {
@@ -179,10 +179,10 @@ func (c *checker) mapOver(at diag.Span, f *Lambda, params []*Local, xs []Expr, s
 		for i := len(xs) - 1; i >= 0; i-- {
 			elem := xs[i]
 			if len(shape) > 0 {
-				elem = &Apply{Info: Info{params[i].T, xs[i].Span()}, Op: ops.Index, Attrs: ir.A{"axes": axes},
+				elem = &Apply{Info: infoOf(params[i].T, xs[i].Span()), Op: ops.Index, Attrs: ir.A{"axes": axes},
 					Args: append([]Expr{xs[i]}, uses...)}
 			}
-			body = &Let{Info: Info{value.Type(), at}, Local: params[i], Value: elem, Body: body}
+			body = &Let{Info: infoOf(value.Type(), at), Local: params[i], Value: elem, Body: body}
 		}
 		if len(shape) == 0 {
 			return body

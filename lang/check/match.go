@@ -68,7 +68,7 @@ func (c *checker) match(e *ast.Match, want types.Type) Expr {
 			case arm.cond == nil:
 				arm.cond = guard
 			default:
-				both := &If{Info: Info{types.Scalar(types.Bool), guard.Span()}, Cond: arm.cond, Then: guard,
+				both := &If{Info: infoOf(types.Scalar(types.Bool), guard.Span()), Cond: arm.cond, Then: guard,
 					Else: scalarConst(types.Bool, 0, guard.Span())}
 				c.chooses(both, arm.mark)
 				arm.cond = both
@@ -116,15 +116,16 @@ func (c *checker) match(e *ast.Match, want types.Type) Expr {
 		if out == nil {
 			out = a.body // what the arms before leave over
 		} else {
-			choice := &If{Info: Info{armsType(a.body.Type(), out.Type()), a.at}, Cond: a.cond, Then: a.body, Else: out}
+			choice := &If{Info: infoOf(armsType(a.body.Type(), out.Type()), a.at), Cond: a.cond, Then: a.body,
+				Else: out}
 			c.chooses(choice, a.mark)
 			out = choice
 		}
 		if a.name != nil {
-			out = &Let{Info{out.Type(), a.at}, a.name, &Use{Info{value.T, a.name.Loc}, value}, out}
+			out = newLet(a.at, a.name, newUse(value, a.name.Loc), out)
 		}
 	}
-	return &Let{Info{out.Type(), e.Loc}, value, x, out}
+	return newLet(e.Loc, value, x, out)
 }
 
 func armBodies(e *ast.Match) []ast.Expr {
@@ -138,7 +139,7 @@ func armBodies(e *ast.Match) []ast.Expr {
 // matchPattern types the pattern of an arm, and binds its name.
 func (c *checker) matchPattern(a *ast.Arm, value *Local, cover *coverage) (matchArm, bool) {
 	arm := matchArm{at: a.Loc}
-	use := func(at diag.Span) Expr { return &Use{Info{value.T, at}, value} }
+	use := func(at diag.Span) Expr { return newUse(value, at) }
 	at := diag.Span{}
 	if a.Pattern != nil {
 		at = a.Pattern.Span()

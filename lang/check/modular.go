@@ -95,7 +95,7 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 		}
 		if m.scatter {
 			if acc == nil {
-				acc = c.broadcast(numberConst(t.Elem, 0, e), t.Shape)
+				acc = c.broadcast(numberConst(t.Elem, 0, e.Loc), t.Shape)
 			}
 			k := m.axis
 			if k > axis {

@@ -313,7 +313,7 @@ func (c *checker) constantUse(k *constInfo, at diag.Span) Expr {
 		c.cur.failed = true
 		return bad(at)
 	}
-	return &Const{Info{k.value.Type(), at}, k.value}
+	return newConst(k.value, at)
 }
 
 // tryDimConst is a constant in a shape expression; name is how it is written.

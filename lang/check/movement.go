@@ -268,7 +268,7 @@ func (c *checker) padCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	if !ok {
 		return bad(e.Loc)
 	}
-	value := numberConst(t.Elem, 0, e)
+	value := numberConst(t.Elem, 0, e.Loc)
 	if args[4] != nil {
 		if value = c.scalarOf(args[4], t.Elem, "the value"); isBad(value) {
 			return bad(e.Loc)

@@ -50,7 +50,7 @@ func (c *checker) isValue(name string) bool {
 // name is a name used as a value.
 func (c *checker) name(e *ast.Name) Expr {
 	if l := c.locals[e.Name]; l != nil {
-		return &Use{Info{l.T, e.Loc}, l}
+		return newUse(l, e.Loc)
 	}
 	if c.isDim(e.Name) {
 		return c.dimValue(types.Param(e.Name), e.Loc)

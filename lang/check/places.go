@@ -72,7 +72,7 @@ func placeFunctions() map[string]*builtin {
 				return bad(e.Loc)
 			}
 			c.placed = c.placed || place != types.OnHost
-			return &Move{Info{x.Type(), e.Loc}, x, place}
+			return &Move{Info: infoOf(x.Type(), e.Loc), X: x, To: place}
 		}}
 	}
 	return map[string]*builtin{"to_host": to(types.OnHost), "to_device": to(types.OnDevice),

@@ -109,7 +109,7 @@ func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
 // foldStep is the function of a fold: also `add` and `mul`, which are no functions elsewhere.
 func (c *checker) foldStep(e ast.Expr, params []*Local, acc types.Type) *Lambda {
 	if n, ok := e.(*ast.Name); ok && foldSteps[n.Name] != nil && c.funcs[n.Name] == nil && !c.isValue(n.Name) {
-		uses := []Expr{&Use{Info{params[0].T, n.Loc}, params[0]}, &Use{Info{params[1].T, n.Loc}, params[1]}}
+		uses := []Expr{newUse(params[0], n.Loc), newUse(params[1], n.Loc)}
 		return &Lambda{params, c.pointwise(n.Loc, foldSteps[n.Name], uses)}
 	}
 	return c.loopFunction(e, params, acc, "the function of a fold")

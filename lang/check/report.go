@@ -58,11 +58,6 @@ func (c *checker) unsupported(at diag.Span, what string) Expr {
 	return bad(at)
 }
 
-// bad is the expression that stands for a failed one. Its type silences follow-up errors.
-func bad(at diag.Span) Expr { return &Tuple{Info: Info{types.ErrorType, at}} }
-
-func isBad(e Expr) bool { return types.IsError(e.Type()) }
-
 // rule reports a broken rule of an operation. err is a *types.RuleError, or an overflow of an extent.
 func (c *checker) rule(code diag.Code, at diag.Span, err error) *report {
 	var overflow *types.OverflowError

@@ -27,15 +27,15 @@ func (c *checker) scanTensors(at diag.Span, f *Lambda, init, x Expr, t types.Ten
 			i := counter(at)
 			state := types.Tuple{Elems: []types.Type{acc, outs}}
 			s := &Local{Name: "state", T: state, Loc: at}
-			part := func(k int) Expr { return &Get{Info{state.Elems[k], at}, &Use{Info{state, at}, s}, k} }
+			part := func(k int) Expr { return newGet(newUse(s, at), k, state.Elems[k], at) }
 			step := &Lambda{Params: []*Local{i, s}, Body: c.scanStep(at, f, part(0), part(1), init,
 				element(flat, i, x.Span()), i, t)}
-			from := &Tuple{Info: Info{state, at}, Elems: []Expr{init, &Tuple{Info: Info{outs, at}, Elems: start}}}
+			from := &Tuple{Info: infoOf(state, at), Elems: []Expr{init, &Tuple{Info: infoOf(outs, at), Elems: start}}}
 			loop := c.loop(at, ops.Iterate, nil, []Expr{n, from}, step, state)
 			if isBad(loop) {
 				return bad(at)
 			}
-			return c.let(&Get{Info{outs, at}, loop, 1}, func(rows Expr) Expr {
+			return c.let(newGet(loop, 1, outs, at), func(rows Expr) Expr {
 				return c.scanResult(at, acc, rows, t.Shape)
 			})
 		})
@@ -45,19 +45,19 @@ func (c *checker) scanTensors(at diag.Span, f *Lambda, init, x Expr, t types.Ten
 // scanStep is the next accumulator, after a start of its own in each row of the tensor, and the result with
 // it in the place of element i.
 func (c *checker) scanStep(at diag.Span, f *Lambda, acc, outs, init, elem Expr, i *Local, t types.Tensor) Expr {
-	index := &Use{Info{i.T, at}, i}
+	index := newUse(i, at)
 	if t.Rank() > 1 {
 		length := c.dimValue(t.Shape[t.Rank()-1], at)
 		zero := scalarConst(types.I32, 0, at)
 		first := c.apply(at, ops.Eq, nil, c.apply(at, ops.Rem, nil, index, length), zero)
-		acc = &If{Info: Info{acc.Type(), at}, Cond: first, Then: init, Else: acc}
+		acc = &If{Info: infoOf(acc.Type(), at), Cond: first, Then: init, Else: acc}
 	}
 	next := &Local{Name: "next", T: acc.Type(), Loc: at}
 	var rows []Expr
-	for k, v := range tensorsIn(&Use{Info{next.T, at}, next}) {
+	for k, v := range tensorsIn(newUse(next, at)) {
 		p := v.Type().(types.Tensor)
 		row := append(types.Shape{types.Lit(1)}, p.Shape...)
-		out := &Get{Info{outs.Type().(types.Tuple).Elems[k], at}, outs, k}
+		out := newGet(outs, k, outs.Type().(types.Tuple).Elems[k], at)
 		starts, steps := make(types.Shape, len(row)), make([]int64, len(row))
 		for d := range row {
 			starts[d], steps[d] = types.Lit(0), 1
@@ -65,14 +65,14 @@ func (c *checker) scanStep(at diag.Span, f *Lambda, acc, outs, init, elem Expr, 
 		attrs := ir.A{"axes": []int64{0}, "sizes": types.Shape{types.Lit(1)}, "starts": starts, "steps": steps,
 			"shape": row}
 		args := []Expr{out, c.reshape(at, v, row), index}
-		rows = append(rows, &Apply{Info: Info{out.T, at}, Op: ops.Update, Attrs: attrs, Args: args})
+		rows = append(rows, &Apply{Info: infoOf(out.T, at), Op: ops.Update, Attrs: attrs, Args: args})
 	}
 	state := types.Tuple{Elems: []types.Type{acc.Type(), outs.Type()}}
-	pair := &Tuple{Info: Info{state, at}, Elems: []Expr{&Use{Info{next.T, at}, next},
-		&Tuple{Info: Info{outs.Type(), at}, Elems: rows}}}
-	body := &Let{Info: Info{state, at}, Local: next, Value: f.Body, Body: pair}
-	body = &Let{Info: Info{state, at}, Local: f.Params[1], Value: elem, Body: body}
-	return &Let{Info: Info{state, at}, Local: f.Params[0], Value: acc, Body: body}
+	pair := &Tuple{Info: infoOf(state, at), Elems: []Expr{newUse(next, at),
+		&Tuple{Info: infoOf(outs.Type(), at), Elems: rows}}}
+	body := &Let{Info: infoOf(state, at), Local: next, Value: f.Body, Body: pair}
+	body = &Let{Info: infoOf(state, at), Local: f.Params[1], Value: elem, Body: body}
+	return &Let{Info: infoOf(state, at), Local: f.Params[0], Value: acc, Body: body}
 }
 
 // scanResult gives the rows the shape of the tensor that was scanned, in tuples like those of acc.
@@ -105,7 +105,7 @@ func tensorsIn(x Expr) []Expr {
 	}
 	var out []Expr
 	for k, t := range tuple.Elems {
-		out = append(out, tensorsIn(&Get{Info{t, x.Span()}, x, k})...)
+		out = append(out, tensorsIn(newGet(x, k, t, x.Span()))...)
 	}
 	return out
 }

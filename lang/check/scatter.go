@@ -76,9 +76,9 @@ func (c *checker) scatter(at diag.Span, x, v Expr, list []axisIndex, s scattered
 			}
 		}
 		one := types.Tensor{Elem: elemOf(v.Type()), Shape: append(append(types.Shape{}, before...), after...)}
-		value := &Apply{Info: Info{one, at}, Op: ops.Index, Attrs: ir.A{"axes": []int64{int64(s.first)}},
-			Args: []Expr{in[0], &Use{Info{k.T, at}, k}}}
-		body := c.update(at, &Use{Info{state.T, at}, state}, value, step)
+		value := &Apply{Info: infoOf(one, at), Op: ops.Index, Attrs: ir.A{"axes": []int64{int64(s.first)}},
+			Args: []Expr{in[0], newUse(k, at)}}
+		body := c.update(at, newUse(state, at), value, step)
 		return c.loop(at, ops.Iterate, nil, []Expr{count, in[next]}, &Lambda{Params: []*Local{k, state}, Body: body},
 			x.Type())
 	})

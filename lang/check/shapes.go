@@ -5,7 +5,6 @@ import (
 
 	"healc/ir"
 	"healc/ir/ops"
-	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -304,7 +303,7 @@ func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string
 		return c.let(x, func(x Expr) Expr {
 			xs := make([]Expr, len(t.Elems))
 			for i, u := range t.Elems {
-				xs[i] = &Get{Info{u, x.Span()}, x, i}
+				xs[i] = newGet(x, i, u, x.Span())
 			}
 			return check(xs)
 		})
@@ -354,19 +353,7 @@ func (c *checker) filled(e *ast.Call, n int64) Expr {
 	if !ok {
 		return bad(e.Loc)
 	}
-	return c.broadcast(numberConst(t.Elem, n, e), t.Shape)
-}
-
-// numberConst is the number n of any element type; a bool is n != 0.
-func numberConst(d types.DType, n int64, e ast.Expr) Expr {
-	bits := uint64(n)
-	switch {
-	case d.IsFloat():
-		bits = scalar.FloatBits(d, float64(n))
-	case d.IsInt():
-		bits = scalar.IntBits(d, n)
-	}
-	return scalarConst(d, bits, e.Span())
+	return c.broadcast(numberConst(t.Elem, n, e.Loc), t.Shape)
 }
 
 func (c *checker) fullCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {

@@ -3,9 +3,7 @@ package check
 import (
 	"math"
 
-	"healc/ir"
 	"healc/ir/ops"
-	"healc/ir/scalar"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -49,8 +47,7 @@ func (c *checker) stringBinary(at diag.Span, op string, x, y Expr) Expr {
 		a, ok1 := x.(*Const)
 		b, ok2 := y.(*Const)
 		if ok1 && ok2 {
-			return &Const{Info{types.Scalar(types.String), at},
-				&ir.Array{DType: types.String, Str: a.Value.Str + b.Value.Str}}
+			return stringConst(a.Value.Str+b.Value.Str, at)
 		}
 		return c.apply(at, ops.StrConcat, nil, x, y)
 	case "==":
@@ -71,9 +68,4 @@ func (c *checker) stringBinary(at diag.Span, op string, x, y Expr) Expr {
 		r.help("`++` joins strings")
 	}
 	return bad(at)
-}
-
-// floatConst is an f64 constant.
-func floatConst(x float64, at diag.Span) Expr {
-	return scalarConst(types.F64, scalar.FloatBits(types.F64, x), at)
 }

@@ -76,7 +76,7 @@ func (c *checker) byElement(at diag.Span, body Expr, what string, tensor func(va
 	out := &Tuple{Info: Info{Loc: at}}
 	var ts []types.Type
 	for i, t := range tuple.Elems {
-		x := c.byElement(at, &Get{Info{t, body.Span()}, body, i}, what, tensor)
+		x := c.byElement(at, newGet(body, i, t, body.Span()), what, tensor)
 		if isBad(x) {
 			return bad(at)
 		}

@@ -73,7 +73,7 @@ func (c *checker) mapParts(at diag.Span, f ast.Expr, like types.Type, xs []Expr,
 // part is element i of a tuple, and anything else as it is.
 func part(x Expr, i int) Expr {
 	if t, ok := x.Type().(types.Tuple); ok {
-		return &Get{Info{t.Elems[i], x.Span()}, x, i}
+		return newGet(x, i, t.Elems[i], x.Span())
 	}
 	return x
 }
@@ -159,7 +159,7 @@ func (c *checker) makeTuple(at diag.Span, xs []Expr) Expr {
 	if types.IsError(t) {
 		return bad(at)
 	}
-	return &Tuple{Info{t, at}, xs}
+	return &Tuple{Info: infoOf(t, at), Elems: xs}
 }
 
 // tupleReductions are the reductions that a tuple has, with what joins the values of its tensors.
