@@ -38,8 +38,9 @@ var imports = []struct{ pkg, may string }{
 	{"ir", "leaves ir/scalar ir/scan"},
 	{"ir/rows", "lang/types ir ir/scalar"},
 	{"ir/ops", "leaves ir ir/rows ir/scalar"},
-	{"lang/check", "leaves lang/ast ir ir/ops ir/scalar"},
-	{"lang/irgen", "leaves lang/check ir ir/ops ir/scalar"},
+	{"lang/check/tree", "leaves lang/ast ir ir/scalar"},
+	{"lang/check", "leaves lang/ast lang/check/tree ir ir/ops ir/scalar"},
+	{"lang/irgen", "leaves lang/check/tree ir ir/ops ir/scalar"},
 	{"runtime/abi", "lang/types"},
 	{"ir/interp", "leaves ir ir/ops ir/scalar runtime/abi"},
 	{"ir/kernel", "leaves ir ir/scalar ir/scan runtime/abi"},
@@ -91,9 +92,9 @@ var imports = []struct{ pkg, may string }{
 	{"internal/gradient", "leaves ir ir/ops ir/scalar"},
 	{"internal/interpio", "lang/types ir runtime"},
 	{"internal/backend", "codegen codegen/gpu runtime runtime/device/..."},
-	{"internal/residency", "leaves lang/check ir ir/kernel runtime"},
+	{"internal/residency", "leaves lang/check/tree ir ir/kernel runtime"},
 	{"internal/testhook", "runtime"},
-	{"internal/pipeline", "leaves lang/check lang/irgen lang/parser ir ir/kernel passes passes/bufferize codegen " +
+	{"internal/pipeline", "leaves lang/check/... lang/irgen lang/parser ir ir/kernel passes passes/bufferize codegen " +
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime internal/backend internal/cache " +
 		"internal/gradient internal/identity internal/modules internal/residency"},
 	{"internal/engine", "leaves lang/check ir ir/interp ir/kernel codegen runtime internal/backend internal/cache " +

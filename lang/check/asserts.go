@@ -6,6 +6,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -19,7 +20,7 @@ func assertFunctions() map[string]*builtin {
 	}
 }
 
-func (c *checker) assertCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+func (c *checker) assertCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
 	x := c.condition(args[0])
 	return c.apply(e.Loc, ops.Assert, ir.A{"what": assertText(e)}, x)
 }
@@ -34,18 +35,18 @@ func assertText(e *ast.Call) string {
 }
 
 // assertEqCall is `assert_eq(a, b)`: the same type, and the same values. NaN is equal to NaN, -0 to 0.
-func (c *checker) assertEqCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+func (c *checker) assertEqCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
 	x, y, ok := c.compared(e, args)
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	return c.let(x, func(x Expr) Expr {
-		return c.let(y, func(y Expr) Expr { return c.eachLeaf(e, x, y, c.assertEq) })
+	return c.let(x, func(x tree.Expr) tree.Expr {
+		return c.let(y, func(y tree.Expr) tree.Expr { return c.eachLeaf(e, x, y, c.assertEq) })
 	})
 }
 
 // compared types the two values of an assertion, which are of one type; literals take that of the other.
-func (c *checker) compared(e *ast.Call, args []ast.Expr) (x, y Expr, ok bool) {
+func (c *checker) compared(e *ast.Call, args []ast.Expr) (x, y tree.Expr, ok bool) {
 	if c.literalKindOf(args[0]) != typed && c.literalKindOf(args[1]) == typed {
 		y = c.expr(args[1], nil)
 		x = c.expr(args[0], y.Type())
@@ -53,7 +54,7 @@ func (c *checker) compared(e *ast.Call, args []ast.Expr) (x, y Expr, ok bool) {
 		x = c.expr(args[0], nil)
 		y = c.expr(args[1], x.Type())
 	}
-	if isBad(x) || isBad(y) {
+	if tree.IsBad(x) || tree.IsBad(y) {
 		return nil, nil, false
 	}
 	if !types.Equal(x.Type(), y.Type()) {
@@ -67,25 +68,25 @@ func (c *checker) compared(e *ast.Call, args []ast.Expr) (x, y Expr, ok bool) {
 }
 
 // eachLeaf asserts something of every tensor in two values of one type.
-func (c *checker) eachLeaf(e *ast.Call, x, y Expr, assert func(e *ast.Call, x, y Expr) Expr) Expr {
+func (c *checker) eachLeaf(e *ast.Call, x, y tree.Expr, assert func(e *ast.Call, x, y tree.Expr) tree.Expr) tree.Expr {
 	t, ok := x.Type().(types.Tuple)
 	if !ok {
 		return assert(e, x, y)
 	}
-	var bs []binding
+	var bs []tree.Binding
 	for i, elem := range t.Elems {
-		xi, yi := newGet(x, i, elem, e.Loc), newGet(y, i, elem, e.Loc)
-		bs = append(bs, binding{Value: c.eachLeaf(e, xi, yi, assert)})
+		xi, yi := tree.NewGet(x, i, elem, e.Loc), tree.NewGet(y, i, elem, e.Loc)
+		bs = append(bs, tree.Binding{Value: c.eachLeaf(e, xi, yi, assert)})
 	}
-	return wrap(bs, unit(e.Loc))
+	return tree.Wrap(bs, tree.Unit(e.Loc))
 }
 
 // assertEq compares two tensors or strings of one type.
-func (c *checker) assertEq(e *ast.Call, x, y Expr) Expr {
+func (c *checker) assertEq(e *ast.Call, x, y tree.Expr) tree.Expr {
 	return c.asserted(e, c.same(e, x, y), x, y)
 }
 
-func (c *checker) asserted(e *ast.Call, cond, x, y Expr) Expr {
+func (c *checker) asserted(e *ast.Call, cond, x, y tree.Expr) tree.Expr {
 	if !types.Equal(cond.Type(), types.Scalar(types.Bool)) {
 		cond = c.apply(e.Loc, ops.ReduceAnd, ir.A{"axes": allAxes(cond.Type()), "keep": false}, cond)
 	}
@@ -101,7 +102,7 @@ func allAxes(t types.Type) []int64 {
 }
 
 // same is whether the elements are equal, one by one; NaN is equal to NaN.
-func (c *checker) same(e *ast.Call, x, y Expr) Expr {
+func (c *checker) same(e *ast.Call, x, y tree.Expr) tree.Expr {
 	elem := elemOf(x.Type())
 	if elem == types.String {
 		return c.apply(e.Loc, ops.StrEq, nil, x, y)
@@ -116,32 +117,32 @@ func (c *checker) same(e *ast.Call, x, y Expr) Expr {
 
 // assertCloseCall is `assert_close(a, b, rtol = 1e-5, atol = 1e-6)`: |a - b| <= atol + rtol*|b| for every
 // element, computed in f64. Equal infinities are close, and so is NaN to NaN.
-func (c *checker) assertCloseCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+func (c *checker) assertCloseCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
 	x, y, ok := c.compared(e, args)
-	tolerance := func(arg ast.Expr, value float64, what string) Expr {
+	tolerance := func(arg ast.Expr, value float64, what string) tree.Expr {
 		if arg == nil {
-			return floatConst(value, e.Loc)
+			return tree.FloatConst(value, e.Loc)
 		}
 		t := c.scalarOf(arg, types.F64, what)
-		ok = ok && !isBad(t)
+		ok = ok && !tree.IsBad(t)
 		return t
 	}
 	rtol := tolerance(args[2], 1e-5, "`rtol`")
 	atol := tolerance(args[3], 1e-6, "`atol`")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	for _, t := range types.Flatten(x.Type()) {
 		if !t.Elem.IsNumber() {
 			c.errorf(diag.CodeOperands, e.Loc, "`assert_close` compares numbers, not %s",
 				t).help("`assert_eq` compares every type")
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 	}
-	near := func(e *ast.Call, x, y Expr) Expr {
+	near := func(e *ast.Call, x, y tree.Expr) tree.Expr {
 		shape := x.Type().(types.Tensor).Shape
-		ap := func(op *ir.OpDef, args ...Expr) Expr { return c.apply(e.Loc, op, nil, args...) }
-		wide := func(x Expr) Expr {
+		ap := func(op *ir.OpDef, args ...tree.Expr) tree.Expr { return c.apply(e.Loc, op, nil, args...) }
+		wide := func(x tree.Expr) tree.Expr {
 			if elemOf(x.Type()) == types.F64 {
 				return x
 			}
@@ -153,62 +154,62 @@ func (c *checker) assertCloseCall(e *ast.Call, args []ast.Expr, _ types.Type) Ex
 		finite := ap(ops.IsFinite, b) // else the limit is infinite and everything is close to it
 		return c.asserted(e, ap(ops.Or, c.same(e, x, y), ap(ops.And, close, finite)), x, y)
 	}
-	return c.let(x, func(x Expr) Expr {
-		return c.let(y, func(y Expr) Expr { return c.eachLeaf(e, x, y, near) })
+	return c.let(x, func(x tree.Expr) tree.Expr {
+		return c.let(y, func(y tree.Expr) tree.Expr { return c.eachLeaf(e, x, y, near) })
 	})
 }
 
 // requireCall is `require(x, ok, "message", a, b)`: x where ok is true, and else the message, with a and b in the
 // places of `{}`.
-func (c *checker) requireCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) requireCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x := c.expr(args[0], want)
 	cond := c.expr(args[1], types.Scalar(types.Bool))
 	message := c.scalarOf(args[2], types.String, "the message")
-	shown := []Expr{}
+	shown := []tree.Expr{}
 	for _, a := range args[3:] {
 		if a != nil {
 			shown = append(shown, c.shown(a))
 		}
 	}
-	for _, given := range append([]Expr{x, cond, message}, shown...) {
-		if isBad(given) {
-			return bad(e.Loc)
+	for _, given := range append([]tree.Expr{x, cond, message}, shown...) {
+		if tree.IsBad(given) {
+			return tree.Bad(e.Loc)
 		}
 	}
 	if elemOf(cond.Type()) != types.Bool {
 		c.errorf(diag.CodeOperands, cond.Span(), "the condition of `require` is bool, not %s", cond.Type()).label("%s",
 			cond.Type())
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	text, ok := message.(*Const)
+	text, ok := message.(*tree.Const)
 	if !ok {
 		c.errorf(diag.CodeNotConstant, message.Span(),
 			"the message of `require` has to be known when the program is compiled").
 			help("`{}` in it stands for a number that comes after it")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if places := strings.Count(text.Value.Str, "{}"); places != len(shown) {
 		c.errorf(diag.CodeArity, e.Loc, "the message has %s `{}`, and %s", plural(places, "place"),
 			plural(len(shown), "number")+" to show").
 			label("%d and %d", places, len(shown)).help("the message shows two numbers at most")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	for len(shown) < 2 {
-		shown = append(shown, scalarConst(types.I64, 0, e.Loc))
+		shown = append(shown, tree.ScalarConst(types.I64, 0, e.Loc))
 	}
-	operands := append([]Expr{x, cond}, shown...)
+	operands := append([]tree.Expr{x, cond}, shown...)
 	shape := types.Shape{}
 	for _, o := range operands {
 		t, ok := o.Type().(types.Tensor)
 		if !ok {
 			c.errorf(diag.CodeOperands, o.Span(), "`require` takes tensors or scalars, not %s", o.Type()).label("%s",
 				o.Type())
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		next, err := types.Broadcast(shape, t.Shape)
 		if err != nil {
 			c.rule(diag.CodeNotBroadcastable, e.Loc, err)
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		shape = next
 	}
@@ -219,9 +220,9 @@ func (c *checker) requireCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 }
 
 // shown is a number in the message of `require`, as an i64.
-func (c *checker) shown(e ast.Expr) Expr {
+func (c *checker) shown(e ast.Expr) tree.Expr {
 	x := c.expr(e, nil)
-	if isBad(x) {
+	if tree.IsBad(x) {
 		return x
 	}
 	d := elemOf(x.Type())
@@ -231,7 +232,7 @@ func (c *checker) shown(e ast.Expr) Expr {
 		if convertible(d) {
 			r.help("convert it: `as i64`")
 		}
-		return bad(x.Span())
+		return tree.Bad(x.Span())
 	}
 	if d == types.I64 {
 		return x

@@ -7,12 +7,13 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
 // assign is `x = e;`, `x .+= e;`, `x[i, 2..4] = e;` and so on.
-func (c *checker) assign(bs []binding, s *ast.AssignStmt) []binding {
+func (c *checker) assign(bs []tree.Binding, s *ast.AssignStmt) []tree.Binding {
 	root := assignRoot(s.Target)
 	if root == nil {
 		c.cur.failed = true // the parser has reported it
@@ -29,28 +30,28 @@ func (c *checker) assign(bs []binding, s *ast.AssignStmt) []binding {
 		c.expr(s.Value, nil)
 		return bs
 	}
-	var v Expr
+	var v tree.Expr
 	if op := strings.TrimSuffix(s.Op, "="); op == "" {
 		v = c.plainAssign(s, p, l)
 	} else {
 		v = c.updated(s, op, p)
 	}
-	if isBad(v) {
+	if tree.IsBad(v) {
 		return bs
 	}
 	if p.index != nil { // before the rest of the variable is read: computing it may change that
 		v, bs = c.once(bs, v)
 	}
-	if v = p.write(v); isBad(v) {
+	if v = p.write(v); tree.IsBad(v) {
 		return bs
 	}
-	return append(bs, binding{Value: c.change(s.Loc, l, v)})
+	return append(bs, tree.Binding{Value: c.change(s.Loc, l, v)})
 }
 
 // change gives a variable a value.
-func (c *checker) change(at diag.Span, l *Local, v Expr) Expr {
+func (c *checker) change(at diag.Span, l *tree.Local, v tree.Expr) tree.Expr {
 	c.flow.changed = append(c.flow.changed, l)
-	return &Assign{Info: infoOf(types.Unit, at), Local: l, Value: v}
+	return &tree.Assign{Info: tree.Of(types.Unit, at), Local: l, Value: v}
 }
 
 // assignRoot is the name in `x`, `x[i]`, `x[i][j]`, nil when there is none.
@@ -68,7 +69,7 @@ func assignRoot(e ast.Expr) *ast.Name {
 }
 
 // assigned is the variable called like n; it reports why there is none.
-func (c *checker) assigned(n *ast.Name) *Local {
+func (c *checker) assigned(n *ast.Name) *tree.Local {
 	l := c.locals[n.Name]
 	switch {
 	case l != nil:
@@ -101,11 +102,11 @@ func (c *checker) undeclared(n *ast.Name) {
 	} else {
 		r.help("declare it: `let %s = e;`, or `let mut %s = e;` if it changes", n.Name, n.Name)
 	}
-	c.bind(&Local{Name: n.Name, T: types.ErrorType, Loc: n.Loc})
+	c.bind(&tree.Local{Name: n.Name, T: types.ErrorType, Loc: n.Loc})
 }
 
 // assignable reports whether the current place may change l; if not, it says why.
-func (c *checker) assignable(at diag.Span, l *Local) bool {
+func (c *checker) assignable(at diag.Span, l *tree.Local) bool {
 	v := c.flow.vars[l]
 	switch {
 	case types.IsError(l.T):
@@ -129,7 +130,7 @@ func (c *checker) assignable(at diag.Span, l *Local) bool {
 	return true
 }
 
-func (c *checker) isParam(l *Local) bool {
+func (c *checker) isParam(l *tree.Local) bool {
 	if c.cur.fn == nil {
 		return false
 	}
@@ -144,20 +145,20 @@ func (c *checker) isParam(l *Local) bool {
 // place is what an assignment changes: a variable, or a part of one.
 type place struct {
 	t     types.Type
-	read  func() Expr       // its value now
-	write func(v Expr) Expr // the value of the whole variable after the place has the value v
-	index *ast.Index        // nil for the variable itself
+	read  func() tree.Expr            // its value now
+	write func(v tree.Expr) tree.Expr // the value of the whole variable after the place has the value v
+	index *ast.Index                  // nil for the variable itself
 }
 
 // place types the target of an assignment. Positions that are known at run time are evaluated once, into bs.
-func (c *checker) place(bs []binding, target ast.Expr, l *Local) (place, []binding, bool) {
+func (c *checker) place(bs []tree.Binding, target ast.Expr, l *tree.Local) (place, []tree.Binding, bool) {
 	e, ok := unparen(target).(*ast.Index)
 	if !ok {
 		at := target.Span()
 		return place{
 			t:     l.T,
-			read:  func() Expr { return newUse(l, at) },
-			write: func(v Expr) Expr { return v },
+			read:  func() tree.Expr { return tree.NewUse(l, at) },
+			write: func(v tree.Expr) tree.Expr { return v },
 		}, bs, true
 	}
 	outer, bs, ok := c.place(bs, e.X, l)
@@ -196,37 +197,40 @@ func (c *checker) place(bs []binding, target ast.Expr, l *Local) (place, []bindi
 	if chooses {
 		part, positions, ok := c.scatteredPart(e.Loc, t, list)
 		return place{
-			t:     part,
-			read:  func() Expr { return c.buildIndex(e.Loc, outer.read(), t, list) },
-			write: func(v Expr) Expr { return outer.write(c.scatter(e.Loc, outer.read(), v, list, positions)) },
+			t:    part,
+			read: func() tree.Expr { return c.buildIndex(e.Loc, outer.read(), t, list) },
+			write: func(v tree.Expr) tree.Expr {
+				return outer.write(c.scatter(e.Loc, outer.read(), v, list,
+					positions))
+			},
 			index: e,
 		}, bs, ok
 	}
 	return place{
 		t:     part,
-		read:  func() Expr { return c.buildIndex(e.Loc, outer.read(), t, list) },
-		write: func(v Expr) Expr { return outer.write(c.update(e.Loc, outer.read(), v, list)) },
+		read:  func() tree.Expr { return c.buildIndex(e.Loc, outer.read(), t, list) },
+		write: func(v tree.Expr) tree.Expr { return outer.write(c.update(e.Loc, outer.read(), v, list)) },
 		index: e,
 	}, bs, true
 }
 
 // once binds e to a name, unless it is cheap to repeat or nil.
-func (c *checker) once(bs []binding, e Expr) (Expr, []binding) {
+func (c *checker) once(bs []tree.Binding, e tree.Expr) (tree.Expr, []tree.Binding) {
 	switch e.(type) {
-	case nil, *Const:
+	case nil, *tree.Const:
 		return e, bs
 	}
-	l := &Local{Name: fmt.Sprintf("at%d", len(bs)), T: e.Type(), Loc: e.Span()}
-	return newUse(l, e.Span()), append(bs, binding{Local: l, Value: e})
+	l := &tree.Local{Name: fmt.Sprintf("at%d", len(bs)), T: e.Type(), Loc: e.Span()}
+	return tree.NewUse(l, e.Span()), append(bs, tree.Binding{Local: l, Value: e})
 }
 
 // plainAssign is the value of `x = e`: of the type of x, or for a part of x what broadcasts to that part.
-func (c *checker) plainAssign(s *ast.AssignStmt, p place, l *Local) Expr {
+func (c *checker) plainAssign(s *ast.AssignStmt, p place, l *tree.Local) tree.Expr {
 	if p.index == nil {
 		v := c.expr(s.Value, l.T)
 		if !types.Equal(l.T, v.Type()) {
 			c.mismatch(v.Span(), "the value of "+quote(l.Name), l.T, v.Type()).related(l.Loc, "declared here")
-			return bad(s.Loc)
+			return tree.Bad(s.Loc)
 		}
 		return v
 	}
@@ -234,20 +238,20 @@ func (c *checker) plainAssign(s *ast.AssignStmt, p place, l *Local) Expr {
 	v := c.expr(s.Value, wantElem(t.Elem))
 	got, ok := v.Type().(types.Tensor)
 	switch {
-	case isBad(v):
+	case tree.IsBad(v):
 		return v
 	case !ok || got.Elem != t.Elem:
 		c.mismatch(v.Span(), "the value", t, v.Type())
-		return bad(s.Loc)
+		return tree.Bad(s.Loc)
 	}
 	if !c.keepsShape(s, t, got) {
-		return bad(s.Loc)
+		return tree.Bad(s.Loc)
 	}
 	return c.broadcast(v, t.Shape)
 }
 
 // updated is the value of `x op= e`.
-func (c *checker) updated(s *ast.AssignStmt, name string, p place) Expr {
+func (c *checker) updated(s *ast.AssignStmt, name string, p place) tree.Expr {
 	o, ok := operators[name]
 	if !ok {
 		return c.unsupported(s.Loc, "assignment `"+s.Op+"`")
@@ -255,13 +259,13 @@ func (c *checker) updated(s *ast.AssignStmt, name string, p place) Expr {
 	at := s.Target.Span().To(s.Value.Span())
 	x := p.read()
 	y := c.expr(s.Value, wantElem(elemOf(p.t)))
-	if isBad(x) || isBad(y) {
-		return bad(at)
+	if tree.IsBad(x) || tree.IsBad(y) {
+		return tree.Bad(at)
 	}
 	v := c.elementwise(at, name, o, x, y)
 	t, ok1 := p.t.(types.Tensor)
 	got, ok2 := v.Type().(types.Tensor)
-	if isBad(v) {
+	if tree.IsBad(v) {
 		return v
 	}
 	if !ok1 || !ok2 {
@@ -269,7 +273,7 @@ func (c *checker) updated(s *ast.AssignStmt, name string, p place) Expr {
 	}
 	if !t.Shape.Equal(got.Shape) {
 		c.keepsShape(s, t, y.Type().(types.Tensor))
-		return bad(at)
+		return tree.Bad(at)
 	}
 	return v
 }
@@ -301,13 +305,13 @@ func (c *checker) keepsShape(s *ast.AssignStmt, target, got types.Tensor) bool {
 }
 
 // update is x with the part that list chooses replaced by v, which has the shape of that part.
-func (c *checker) update(at diag.Span, x, v Expr, list []axisIndex) Expr {
-	if isBad(x) || isBad(v) {
-		return bad(at)
+func (c *checker) update(at diag.Span, x, v tree.Expr, list []axisIndex) tree.Expr {
+	if tree.IsBad(x) || tree.IsBad(v) {
+		return tree.Bad(at)
 	}
 	t := x.Type().(types.Tensor)
 	var axes []int64
-	var firsts []Expr
+	var firsts []tree.Expr
 	starts, sizes, shape := make(types.Shape, len(list)), types.Shape{}, make(types.Shape, len(list))
 	steps := make([]int64, len(list))
 	for k, i := range list {
@@ -333,14 +337,14 @@ func (c *checker) update(at diag.Span, x, v Expr, list []axisIndex) Expr {
 		return v
 	}
 	attrs := ir.A{"axes": axes, "sizes": sizes, "starts": starts, "steps": steps, "shape": shape}
-	return c.applyCode(diag.CodeIndexRange, at, ops.Update, attrs, nil, append([]Expr{x, v}, firsts...))
+	return c.applyCode(diag.CodeIndexRange, at, ops.Update, attrs, nil, append([]tree.Expr{x, v}, firsts...))
 }
 
 // mutArguments checks the arguments of a call that its callee changes, and gives their variables.
-func (c *checker) mutArguments(fn *Func, args []Expr) ([]*Local, bool) {
-	var out []*Local
+func (c *checker) mutArguments(fn *tree.Func, args []tree.Expr) ([]*tree.Local, bool) {
+	var out []*tree.Local
 	for _, i := range fn.Muts {
-		use, ok := args[i].(*Use)
+		use, ok := args[i].(*tree.Use)
 		if !ok {
 			c.errorf(diag.CodeMutArgument, args[i].Span(),
 				"argument %s of %s is `&mut`: it takes a variable, not a value", quote(fn.Params[i].Name),

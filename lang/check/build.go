@@ -7,6 +7,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/ir/scalar"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -14,22 +15,22 @@ import (
 // This file builds nodes of the typed tree from typed operands.
 
 // apply is an operation on typed operands. A broken rule is reported at the given place.
-func (c *checker) apply(at diag.Span, op *ir.OpDef, attrs ir.A, args ...Expr) Expr {
+func (c *checker) apply(at diag.Span, op *ir.OpDef, attrs ir.A, args ...tree.Expr) tree.Expr {
 	return c.applyCode(diag.CodeRule, at, op, attrs, nil, args)
 }
 
 // applyCode is apply with lambdas, and with the code for a broken rule.
-func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir.A, lambdas []*Lambda,
-	args []Expr) Expr {
+func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir.A, lambdas []*tree.Lambda,
+	args []tree.Expr) tree.Expr {
 	ts := make([]types.Tensor, len(args))
 	for i, a := range args {
 		t, ok := a.Type().(types.Tensor)
-		if isBad(a) {
-			return bad(at)
+		if tree.IsBad(a) {
+			return tree.Bad(at)
 		}
 		if !ok {
 			c.errorf(code, a.Span(), "%s takes tensors, not %s", spelled(op), a.Type()).label("%s", a.Type())
-			return bad(at)
+			return tree.Bad(at)
 		}
 		if t.Elem == types.String && op.Class != ir.Host {
 			return c.unsupported(a.Span(), spelled(op)+" on strings")
@@ -38,10 +39,10 @@ func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir
 	}
 	regions := make([]*ir.Block, len(lambdas))
 	for i, l := range lambdas {
-		if isBad(l.Body) {
-			return bad(at)
+		if tree.IsBad(l.Body) {
+			return tree.Bad(at)
 		}
-		regions[i] = signatureOf(l)
+		regions[i] = tree.SignatureOf(l)
 	}
 	out, err := op.Infer(ts, op.MakeAttrs(attrs), regions)
 	if err == nil && op.Doomed != nil && c.idle == 0 {
@@ -52,31 +53,31 @@ func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir
 		if len(args) > 0 && r.d.Primary.Text == "" {
 			r.label("%s", typeList(args))
 		}
-		return bad(at)
+		return tree.Bad(at)
 	}
 	if op.Traits.Has(ir.Effect) && !c.effect(at, spelled(op)) {
-		return bad(at)
+		return tree.Bad(at)
 	}
-	node := &Apply{Info: Info{Loc: at}, Op: op, Attrs: attrs, Args: args, Lambdas: lambdas}
+	node := &tree.Apply{Info: tree.Info{Loc: at}, Op: op, Attrs: attrs, Args: args, Lambdas: lambdas}
 	switch len(out) {
 	case 0:
 		node.T = types.Unit
 	case 1:
 		node.T = out[0]
 		if out[0].Rank() > maxRank && !c.extents(at, out[0]) {
-			return bad(at)
+			return tree.Bad(at)
 		}
 	default:
 		panic("BUG: operation " + op.Name + " has several results")
 	}
-	if k := foldConstant(node); k != nil {
+	if k := tree.FoldConstant(node); k != nil {
 		return k
 	}
 	return node
 }
 
 // typeList is "f32[3], i32".
-func typeList(args []Expr) string {
+func typeList(args []tree.Expr) string {
 	s := ""
 	for i, a := range args {
 		if i == 4 {
@@ -99,20 +100,20 @@ func spelled(op *ir.OpDef) string {
 }
 
 // dimValue is an extent as an i32.
-func (c *checker) dimValue(d types.Dim, at diag.Span) Expr {
+func (c *checker) dimValue(d types.Dim, at diag.Span) tree.Expr {
 	n, ok := d.Const()
 	if !ok {
 		return c.apply(at, ops.Dim, ir.A{"dim": d})
 	}
 	if n < math.MinInt32 || n > math.MaxInt32 {
 		c.errorf(diag.CodeExtent, at, "%d does not fit i32, the type of extents as values", n)
-		return bad(at)
+		return tree.Bad(at)
 	}
-	return scalarConst(types.I32, scalar.IntBits(types.I32, n), at)
+	return tree.ScalarConst(types.I32, scalar.IntBits(types.I32, n), at)
 }
 
 // broadcast expands x to a shape that it broadcasts to.
-func (c *checker) broadcast(x Expr, shape types.Shape) Expr {
+func (c *checker) broadcast(x tree.Expr, shape types.Shape) tree.Expr {
 	if t, ok := x.Type().(types.Tensor); !ok || t.Shape.Equal(shape) {
 		return x
 	}
@@ -120,19 +121,19 @@ func (c *checker) broadcast(x Expr, shape types.Shape) Expr {
 }
 
 // reshape gives x another shape with the same number of elements.
-func (c *checker) reshape(at diag.Span, x Expr, shape types.Shape) Expr {
+func (c *checker) reshape(at diag.Span, x tree.Expr, shape types.Shape) tree.Expr {
 	t, ok := x.Type().(types.Tensor)
-	if ok && t.Shape.Equal(shape) && !isBad(x) {
+	if ok && t.Shape.Equal(shape) && !tree.IsBad(x) {
 		return x
 	}
-	if k, ok := x.(*Const); ok && k.Value.DType != types.String {
+	if k, ok := x.(*tree.Const); ok && k.Value.DType != types.String {
 		n, err1 := t.Shape.Elems()
 		m, err2 := shape.Elems()
 		if ints, ok := shape.Ints(); ok && err1 == nil && err2 == nil && n.Equal(m) {
-			return constArray(k.Value.DType, ints, k.Value.Bits, at)
+			return tree.ConstArray(k.Value.DType, ints, k.Value.Bits, at)
 		}
 	}
-	return c.applyCode(diag.CodeReshape, at, ops.Reshape, ir.A{"shape": shape}, nil, []Expr{x})
+	return c.applyCode(diag.CodeReshape, at, ops.Reshape, ir.A{"shape": shape}, nil, []tree.Expr{x})
 }
 
 // effect checks that the current declaration may do input and output; what names what does it.
@@ -163,16 +164,16 @@ func (c *checker) effect(at diag.Span, what string) bool {
 }
 
 // let binds e to a new name for the rest that body builds, unless e is cheap to repeat.
-func (c *checker) let(e Expr, body func(x Expr) Expr) Expr {
+func (c *checker) let(e tree.Expr, body func(x tree.Expr) tree.Expr) tree.Expr {
 	switch e := e.(type) {
-	case *Const:
+	case *tree.Const:
 		return body(e)
-	case *Use:
+	case *tree.Use:
 		if c.flow.vars[e.Local] == nil { // a variable may change meanwhile
 			return body(e)
 		}
 	}
-	l := &Local{Name: fmt.Sprintf("tmp%d", len(c.undo)), T: e.Type(), Loc: e.Span()}
-	rest := body(newUse(l, e.Span()))
-	return newLet(e.Span(), l, e, rest)
+	l := &tree.Local{Name: fmt.Sprintf("tmp%d", len(c.undo)), T: e.Type(), Loc: e.Span()}
+	rest := body(tree.NewUse(l, e.Span()))
+	return tree.NewLet(e.Span(), l, e, rest)
 }

@@ -8,6 +8,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -19,7 +20,7 @@ type builtin struct {
 	brackets string // what stands in brackets before the arguments, for the signature; "" for nothing
 	generic  bool   // takes arguments in brackets
 	variadic string // set when it takes any number of arguments: those, for the signature
-	build    func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr
+	build    func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr
 
 	op      *ir.OpDef // of an element-wise function
 	floats  bool      // of an element-wise function: takes floats alone
@@ -109,7 +110,7 @@ func elementwiseBuiltin(d *ir.OpDef) *builtin {
 	float, floats := result(types.F32)
 	b.floats = floats && !ints
 	b.literal = floats && float == types.F32
-	b.build = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	b.build = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 		if d == ops.Select {
 			cond := c.expr(args[0], types.Scalar(types.Bool))
 			arms := c.together(args[1:], elemOf(want))
@@ -134,33 +135,33 @@ func (c *checker) takesLiteralType(name string) bool {
 }
 
 // pointwise is an element-wise function of typed arguments, which broadcast.
-func (c *checker) pointwise(at diag.Span, op *ir.OpDef, args []Expr) Expr {
+func (c *checker) pointwise(at diag.Span, op *ir.OpDef, args []tree.Expr) tree.Expr {
 	shape := types.Shape{}
 	for i, a := range args {
-		if isBad(a) {
-			return bad(at)
+		if tree.IsBad(a) {
+			return tree.Bad(at)
 		}
 		t, ok := a.Type().(types.Tensor)
 		if !ok {
 			c.errorf(diag.CodeOperands, a.Span(), "%s takes tensors or scalars, not %s", spelled(op),
 				a.Type()).label("%s", a.Type())
-			return bad(at)
+			return tree.Bad(at)
 		}
 		if first := elemOf(args[0].Type()); t.Elem != first && op != ops.Select {
 			c.differ(a.Span(), spelled(op), args[0], a, func(d types.DType) bool {
 				_, err := op.Infer(slices.Repeat([]types.Tensor{types.Scalar(d)}, len(args)), nil, nil)
 				return err == nil
 			}).label("%s", a.Type()).related(args[0].Span(), "%s", args[0].Type())
-			return bad(at)
+			return tree.Bad(at)
 		}
 		next, err := types.Broadcast(shape, t.Shape)
 		if err != nil {
 			c.rule(diag.CodeNotBroadcastable, at, err).label("%s", typeList(args[:i+1]))
-			return bad(at)
+			return tree.Bad(at)
 		}
 		shape = next
 	}
-	out := make([]Expr, len(args))
+	out := make([]tree.Expr, len(args))
 	for i, a := range args {
 		out[i] = c.broadcast(a, shape)
 	}
@@ -168,9 +169,9 @@ func (c *checker) pointwise(at diag.Span, op *ir.OpDef, args []Expr) Expr {
 }
 
 // where is `where(cond, a, b)`.
-func (c *checker) where(at diag.Span, cond, a, b Expr) Expr {
-	if isBad(cond) || isBad(a) || isBad(b) {
-		return bad(at)
+func (c *checker) where(at diag.Span, cond, a, b tree.Expr) tree.Expr {
+	if tree.IsBad(cond) || tree.IsBad(a) || tree.IsBad(b) {
+		return tree.Bad(at)
 	}
 	if elemOf(cond.Type()) != types.Bool {
 		r := c.errorf(diag.CodeOperands, cond.Span(), "the condition of `where` is bool, not %s",
@@ -178,13 +179,13 @@ func (c *checker) where(at diag.Span, cond, a, b Expr) Expr {
 		if elemOf(cond.Type()).IsNumber() {
 			r.help("compare it: `.!= 0`")
 		}
-		return bad(at)
+		return tree.Bad(at)
 	}
 	if x, y := elemOf(a.Type()), elemOf(b.Type()); x != y && convertible(x) && convertible(y) {
 		c.differ(b.Span(), "`where`", a, b, nil).label("%s", b.Type()).related(a.Span(), "%s", a.Type())
-		return bad(at)
+		return tree.Bad(at)
 	}
-	return c.pointwise(at, ops.Select, []Expr{cond, a, b})
+	return c.pointwise(at, ops.Select, []tree.Expr{cond, a, b})
 }
 
 // constInt is an integer that is known now.
@@ -208,10 +209,10 @@ func (c *checker) constFlag(e ast.Expr, what string) (bool, bool) {
 		return false, true
 	}
 	x := c.expr(e, types.Scalar(types.Bool))
-	if k, ok := x.(*Const); ok && types.Equal(k.T, types.Scalar(types.Bool)) {
+	if k, ok := x.(*tree.Const); ok && types.Equal(k.T, types.Scalar(types.Bool)) {
 		return k.Value.Bits[0] != 0, true
 	}
-	if !isBad(x) {
+	if !tree.IsBad(x) {
 		c.errorf(diag.CodeNotConstant, e.Span(), "%s has to be true or false", what)
 	}
 	return false, false

@@ -5,19 +5,20 @@ import (
 	"slices"
 
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
 // call is `f[generics](args)`.
-func (c *checker) call(e *ast.Call, want types.Type) Expr {
+func (c *checker) call(e *ast.Call, want types.Type) tree.Expr {
 	switch f := e.Fun.(type) {
 	case *ast.Name:
 		return c.callName(e, f, want)
 	case *ast.Call, *ast.Paren:
 		if d, ok := c.derivative(f); d != nil || !ok {
 			if !ok {
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			return c.callDerivative(e, d)
 		}
@@ -29,10 +30,10 @@ func (c *checker) call(e *ast.Call, want types.Type) Expr {
 		case k != nil:
 			c.errorf(diag.CodeFunctionValue, f.Loc, "`%s.%s` is a constant, not a function", f.Module.Name, f.Name.Name)
 		}
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	case *ast.BadExpr, nil:
 		c.cur.failed = true // the parser has reported it
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	what := "this value"
 	if _, ok := unparen(e.Fun).(*ast.Lambda); ok {
@@ -40,14 +41,14 @@ func (c *checker) call(e *ast.Call, want types.Type) Expr {
 	}
 	c.errorf(diag.CodeFunctionValue, e.Fun.Span(), "%s cannot be called",
 		what).help("declare a function, or bind the value with `let`")
-	return bad(e.Loc)
+	return tree.Bad(e.Loc)
 }
 
-func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
+func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) tree.Expr {
 	name := f.Name
 	if c.isValue(name) {
 		if l := c.locals[name]; l != nil && types.IsError(l.T) {
-			return bad(e.Loc) // its value has been reported
+			return tree.Bad(e.Loc) // its value has been reported
 		}
 		r := c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", quote(name))
 		if l := c.locals[name]; l != nil {
@@ -58,7 +59,7 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 				r.help("index it with brackets: `%s[i]`", name)
 			}
 		}
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if callee := c.funcs[name]; callee != nil {
 		return c.callUser(e, callee, want)
@@ -67,16 +68,16 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) Expr {
 		if len(e.Generics) > 0 && !b.generic {
 			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no arguments in brackets",
 				quote(name)).help("write `%s`", b.signature(name))
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		args, ok := c.builtinArguments(e, name, b)
 		if !ok || c.misplacedFunction(name, b, args) {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		return b.build(c, e, args, want)
 	}
 	c.unknown(f.Loc, name)
-	return bad(e.Loc)
+	return tree.Bad(e.Loc)
 }
 
 // misplacedFunction reports a lambda that stands where a function of the language takes a value, if it takes a function
@@ -218,18 +219,18 @@ func (f *funcInfo) signature() string {
 	if f.generic() {
 		return templateText(f)
 	}
-	return signatureText(f.fn)
+	return tree.SignatureText(f.fn)
 }
 
 // callUser is a call of a function of this file or of a module.
-func (c *checker) callUser(e *ast.Call, f *funcInfo, want types.Type) Expr {
+func (c *checker) callUser(e *ast.Call, f *funcInfo, want types.Type) tree.Expr {
 	params := make([]string, len(f.decl.Params))
 	for i, p := range f.decl.Params {
 		params[i] = p.Name.Name
 	}
-	ordered, ok := c.arguments(e.Loc, f.fn.shown(), e.Args, params, len(params), f.signature())
+	ordered, ok := c.arguments(e.Loc, f.fn.DisplayName(), e.Args, params, len(params), f.signature())
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if f.generic() {
 		return c.callGeneric(e, f, ordered, want)
@@ -237,19 +238,19 @@ func (c *checker) callUser(e *ast.Call, f *funcInfo, want types.Type) Expr {
 	var dims types.Shape
 	if len(e.Generics) > 0 {
 		if len(e.Generics) != len(f.fn.Dims) {
-			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d", quote(f.fn.shown()),
-				plural(len(f.fn.Dims), "extent"), len(e.Generics)).note("%s", signatureText(f.fn))
-			return bad(e.Loc)
+			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d", quote(f.fn.DisplayName()),
+				plural(len(f.fn.Dims), "extent"), len(e.Generics)).note("%s", tree.SignatureText(f.fn))
+			return tree.Bad(e.Loc)
 		}
 		for _, g := range e.Generics {
 			d, ok := c.dim(g)
 			if !ok {
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			dims = append(dims, d)
 		}
 	}
-	args := make([]Expr, len(ordered))
+	args := make([]tree.Expr, len(ordered))
 	for i, a := range ordered {
 		args[i] = c.expr(a, f.fn.Params[i].T)
 	}
@@ -257,26 +258,26 @@ func (c *checker) callUser(e *ast.Call, f *funcInfo, want types.Type) Expr {
 }
 
 // instantiate calls f with typed arguments. dims are the shape parameters given in the call, or nil.
-func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args []Expr) Expr {
+func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args []tree.Expr) tree.Expr {
 	if f.generic() {
 		if f = c.generalInstance(at, f, args); f == nil {
-			return bad(at)
+			return tree.Bad(at)
 		}
 	}
 	fn := f.fn
 	if c.cur.fn == nil {
-		c.errorf(diag.CodeNotConstant, at, "a constant cannot call %s", quote(fn.shown())).
+		c.errorf(diag.CodeNotConstant, at, "a constant cannot call %s", quote(fn.DisplayName())).
 			help("a constant is made of literals, other constants, operators and element-wise functions")
-		return bad(at)
+		return tree.Bad(at)
 	}
 	c.need(f)
 	c.cur.fn.calls = append(c.cur.fn.calls, callSite{f, at})
-	if fn.IO && !c.effect(at, quote(fn.shown())) {
-		return bad(at)
+	if fn.IO && !c.effect(at, quote(fn.DisplayName())) {
+		return tree.Bad(at)
 	}
 	for _, a := range args {
-		if isBad(a) {
-			return bad(at)
+		if tree.IsBad(a) {
+			return tree.Bad(at)
 		}
 	}
 	u := &unifier{bind: map[string]types.Dim{}, from: map[string]int{}}
@@ -289,34 +290,34 @@ func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args 
 	u.solve(fn.Params, args)
 	for i, p := range fn.Params {
 		if !c.fits(at, f, u, p, args, i) {
-			return bad(at)
+			return tree.Bad(at)
 		}
 	}
 	muts, ok := c.mutArguments(fn, args)
 	if !ok {
-		return bad(at)
+		return tree.Bad(at)
 	}
-	call := &Call{Info: Info{Loc: at}, Fn: fn, Args: args, Muts: muts}
+	call := &tree.Call{Info: tree.Info{Loc: at}, Fn: fn, Args: args, Muts: muts}
 	for _, name := range fn.Dims {
 		d, ok := u.bind[name]
 		if !ok {
 			c.unbound(at, fn, name)
-			return bad(at)
+			return tree.Bad(at)
 		}
 		call.Dims = append(call.Dims, d)
 	}
 	result, err := types.Subst(fn.Result, u.bind)
 	if err != nil {
 		c.rule(diag.CodeExtent, at, err)
-		return bad(at)
+		return tree.Bad(at)
 	}
 	if types.IsError(result) {
 		c.cur.failed = true // the callee's head has an error
-		return bad(at)
+		return tree.Bad(at)
 	}
 	for _, t := range types.Flatten(result) {
 		if !c.extents(at, t) {
-			return bad(at)
+			return tree.Bad(at)
 		}
 	}
 	call.T = result
@@ -324,16 +325,17 @@ func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args 
 }
 
 // unbound reports a shape parameter that no argument binds.
-func (c *checker) unbound(at diag.Span, fn *Func, name string) {
+func (c *checker) unbound(at diag.Span, fn *tree.Func, name string) {
 	for _, p := range fn.Params {
 		if types.IsError(p.T) {
 			c.cur.failed = true // the head has an error, which may be why
 			return
 		}
 	}
-	r := c.errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", quote(name), quote(fn.shown())).note("%s",
-		signatureText(fn))
-	r.help("give it in the call: `%s(...)`", withDims(fn))
+	r := c.errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", quote(name),
+		quote(fn.DisplayName())).note("%s",
+		tree.SignatureText(fn))
+	r.help("give it in the call: `%s(...)`", tree.WithDims(fn))
 }
 
 // unifier finds the shape parameters of a call. An extent that is just a parameter binds it, at the first
@@ -369,7 +371,7 @@ func (u *unifier) collect(param, arg types.Type, i int) {
 }
 
 // fits compares argument i with the type of its parameter under the bindings.
-func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *Local, args []Expr, i int) bool {
+func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *tree.Local, args []tree.Expr, i int) bool {
 	want, err := types.Subst(p.T, u.bind)
 	if err != nil {
 		c.rule(diag.CodeExtent, at, err)
@@ -390,8 +392,8 @@ func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *Local, args []E
 	w, ok1 := p.T.(types.Tensor)
 	g, ok2 := got.(types.Tensor)
 	if !ok1 || !ok2 || w.Elem != g.Elem || len(w.Shape) != len(g.Shape) {
-		r := c.mismatch(args[i].Span(), "argument "+quote(p.Name)+" of "+quote(f.fn.shown()), want, got)
-		r.note("%s", signatureText(f.fn))
+		r := c.mismatch(args[i].Span(), "argument "+quote(p.Name)+" of "+quote(f.fn.DisplayName()), want, got)
+		r.note("%s", tree.SignatureText(f.fn))
 		return false
 	}
 	solved := want.(types.Tensor)
@@ -402,10 +404,10 @@ func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *Local, args []E
 		var r *report
 		if name, ok := d.AsParam(); ok {
 			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "shape parameter %s of %s is both %s and %s", quote(name),
-				quote(f.fn.shown()), solved.Shape[k], g.Shape[k])
+				quote(f.fn.DisplayName()), solved.Shape[k], g.Shape[k])
 		} else {
 			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "argument %s of %s has extent %s where %s is needed",
-				quote(p.Name), quote(f.fn.shown()), g.Shape[k], solved.Shape[k])
+				quote(p.Name), quote(f.fn.DisplayName()), g.Shape[k], solved.Shape[k])
 		}
 		r.label("%s", got)
 		told := map[int]bool{i: true}
@@ -422,7 +424,7 @@ func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *Local, args []E
 		r.d.Notes = append(r.d.Notes, alignShapes(&types.RuleError{
 			Shapes: []types.Shape{solved.Shape, g.Shape}, Axis: len(w.Shape) - k,
 			Why: fmt.Sprintf("%s and %s differ", solved.Shape[k], g.Shape[k])})...)
-		r.note("%s", signatureText(f.fn))
+		r.note("%s", tree.SignatureText(f.fn))
 		return false
 	}
 	panic("BUG: two types differ and no extent does")
@@ -457,7 +459,7 @@ func sameKind(a, b types.Type) bool {
 }
 
 // pipe is `x |> f(y)`, which is f(x, y).
-func (c *checker) pipe(e *ast.Pipe, want types.Type) Expr {
+func (c *checker) pipe(e *ast.Pipe, want types.Type) tree.Expr {
 	call := &ast.Call{At: e.At}
 	switch f := e.F.(type) {
 	case *ast.Call:
@@ -467,28 +469,28 @@ func (c *checker) pipe(e *ast.Pipe, want types.Type) Expr {
 		call.Fun, call.Args = f, []ast.Arg{{Value: e.X}}
 	case nil, *ast.BadExpr:
 		c.cur.failed = true // the parser has reported it
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	default:
 		c.errorf(diag.CodeFunctionValue, f.Span(), "the right of `|>` is a call").help(
 			"write `x |> f(y)` for `f(x, y)`")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.call(call, want)
 }
 
 // function types what stands as the function of a fold or of `tabulate`: a lambda or a function's name,
 // applied to values of the given types. what names its place.
-func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what string) *Lambda {
+func (c *checker) function(e ast.Expr, params []*tree.Local, want types.Type, what string) *tree.Lambda {
 	c.lambda++
 	defer func() { c.lambda-- }()
-	out := &Lambda{Params: params}
-	uses := make([]Expr, len(params))
+	out := &tree.Lambda{Params: params}
+	uses := make([]tree.Expr, len(params))
 	for i, p := range params {
-		uses[i] = newUse(p, e.Span())
+		uses[i] = tree.NewUse(p, e.Span())
 	}
 	switch f := unparen(e).(type) {
 	case *ast.Lambda:
-		out.Body = bad(f.Loc)
+		out.Body = tree.Bad(f.Loc)
 		if len(f.Params) != len(params) {
 			c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"),
 				len(f.Params))
@@ -496,7 +498,7 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 		}
 		mark := c.enter()
 		defer c.leave(mark)
-		var bs []binding // of the names in patterns
+		var bs []tree.Binding // of the names in patterns
 		for i, p := range f.Params {
 			if n, ok := p.(*ast.NamePattern); ok {
 				params[i].Name, params[i].Loc = n.Name, n.Loc
@@ -507,9 +509,9 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 				c.errorf(diag.CodePattern, p.Span(), "%s gets %s here, not a tuple", what, params[i].T)
 				return out
 			}
-			bs = c.pattern(bs, p, newUse(params[i], p.Span()), params[i].T)
+			bs = c.pattern(bs, p, tree.NewUse(params[i], p.Span()), params[i].T)
 		}
-		out.Body = wrap(bs, c.expr(f.Body, want))
+		out.Body = tree.Wrap(bs, c.expr(f.Body, want))
 		return out
 	case *ast.Name:
 		if callee := c.funcs[f.Name]; callee != nil && !c.isValue(f.Name) {
@@ -520,13 +522,13 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 			if b.op.Arity != len(params) {
 				c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"),
 					b.op.Arity)
-				out.Body = bad(f.Loc)
+				out.Body = tree.Bad(f.Loc)
 				return out
 			}
 			out.Body = c.pointwise(f.Loc, b.op, uses)
 			return out
 		}
-		out.Body = bad(f.Loc)
+		out.Body = tree.Bad(f.Loc)
 		switch {
 		case c.isValue(f.Name):
 			c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", quote(f.Name))
@@ -540,15 +542,15 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 	case *ast.Call:
 		d, ok := c.derivative(f)
 		if d != nil {
-			out.Body = c.derive(f.Loc, d, len(uses), func(i int, _ types.Type) Expr { return uses[i] })
+			out.Body = c.derive(f.Loc, d, len(uses), func(i int, _ types.Type) tree.Expr { return uses[i] })
 			return out
 		}
 		if !ok {
-			out.Body = bad(f.Loc)
+			out.Body = tree.Bad(f.Loc)
 			return out
 		}
 	case *ast.Member:
-		out.Body = bad(f.Loc)
+		out.Body = tree.Bad(f.Loc)
 		switch callee, k := c.member(f); {
 		case callee != nil:
 			out.Body = c.named(f.Loc, callee, uses, what)
@@ -557,17 +559,17 @@ func (c *checker) function(e ast.Expr, params []*Local, want types.Type, what st
 		}
 		return out
 	}
-	out.Body = bad(e.Span())
+	out.Body = tree.Bad(e.Span())
 	c.errorf(diag.CodeFunctionValue, e.Span(), "%s is a lambda or the name of a function", what)
 	return out
 }
 
 // named applies a function whose name stands where a lambda can.
-func (c *checker) named(at diag.Span, f *funcInfo, uses []Expr, what string) Expr {
+func (c *checker) named(at diag.Span, f *funcInfo, uses []tree.Expr, what string) tree.Expr {
 	if len(f.decl.Params) != len(uses) {
 		c.errorf(diag.CodeArity, at, "%s takes %s, not %d", what, plural(len(uses), "parameter"), len(f.decl.Params)).
 			note("%s", f.signature())
-		return bad(at)
+		return tree.Bad(at)
 	}
 	return c.instantiate(at, f, nil, uses)
 }

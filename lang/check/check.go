@@ -2,17 +2,18 @@ package check
 
 import (
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
 // Check types a file that imports nothing. The program has the functions without errors; the list has all
 // diagnostics, sorted, and is never nil. Any tree is fine as input, also one that the parser repaired.
-func Check(file *ast.File) (*Program, *diag.List) { return CheckWith(file, nil) }
+func Check(file *ast.File) (*tree.Program, *diag.List) { return CheckWith(file, nil) }
 
 // CheckWith is Check for a file whose imports importer finds. The diagnostics are those of all files; the
 // program has what the functions of the file use of others.
-func CheckWith(file *ast.File, importer Importer) (*Program, *diag.List) {
+func CheckWith(file *ast.File, importer Importer) (*tree.Program, *diag.List) {
 	c := newChecker(file.Source)
 	c.importer = importer
 	root := newModule(file)
@@ -81,9 +82,9 @@ func (c *checker) need(f *funcInfo) {
 
 // program is what the functions of the file and its tests reach: those of the file in source order, then
 // the others, by module, place and instance.
-func (c *checker) program() *Program {
+func (c *checker) program() *tree.Program {
 	root := c.modules[0]
-	p := &Program{Source: root.tree.Source, Gradients: c.gradients}
+	p := &tree.Program{Source: root.tree.Source, Gradients: c.gradients}
 	seen := map[*funcInfo]bool{}
 	var work []*funcInfo
 	reach := func(f *funcInfo) {
@@ -119,7 +120,7 @@ func (c *checker) program() *Program {
 	}
 	for _, t := range root.tests {
 		if seen[t.f] {
-			p.Tests = append(p.Tests, &Test{t.name, t.f.fn})
+			p.Tests = append(p.Tests, &tree.Test{Name: t.name, Fn: t.f.fn})
 		}
 	}
 	for _, f := range c.order {
@@ -131,8 +132,8 @@ func (c *checker) program() *Program {
 }
 
 // reached is an instance with all functions that it calls, itself first.
-func (c *checker) reached(f *funcInfo) *Instance {
-	out := &Instance{Fn: f.fn, Tuples: len(f.tupleTypes) > 0}
+func (c *checker) reached(f *funcInfo) *tree.Instance {
+	out := &tree.Instance{Fn: f.fn, Tuples: len(f.tupleTypes) > 0}
 	seen := map[*funcInfo]bool{f: true}
 	work := []*funcInfo{f}
 	for i := 0; i < len(work); i++ {
@@ -162,21 +163,22 @@ type checker struct {
 	order   []*funcInfo // all functions and instances, of all files
 	queue   []*funcInfo // those whose bodies are needed, in the order in which they are typed
 
-	cur     *owner            // what is being checked
-	locals  map[string]*Local // the names in scope
-	undo    []shadowed        // how to leave scopes again
-	lambda  int               // how many lambdas we are in
-	derives string            // the derivative whose function we are in: `grad`; "" outside of all
-	ordered int               // how many of these, from the outside, are functions of loops, whose calls have an order
-	flow    flow              // the variables of what is being checked, and what happens to them
-	placed  bool              // the source names a place that is not the host
-	idle    int               // how many index spaces without elements we are in: nothing there is evaluated
+	cur     *owner                 // what is being checked
+	locals  map[string]*tree.Local // the names in scope
+	undo    []shadowed             // how to leave scopes again
+	lambda  int                    // how many lambdas we are in
+	derives string                 // the derivative whose function we are in: `grad`; "" outside of all
+	// how many of these, from the outside, are functions of loops, whose calls have an order
+	ordered int
+	flow    flow // the variables of what is being checked, and what happens to them
+	placed  bool // the source names a place that is not the host
+	idle    int  // how many index spaces without elements we are in: nothing there is evaluated
 
 	gradients bool // something is differentiated
 
 	kinds   map[ast.Expr]literalKind // memo of literalKindOf
 	general map[*ast.Array]bool      // array literals that hold more than numbers
-	symbols map[*Local]string        // the symbols of locals that stand in slice bounds
+	symbols map[*tree.Local]string   // the symbols of locals that stand in slice bounds
 }
 
 // owner is the declaration to which errors, calls and effects belong.
@@ -190,7 +192,7 @@ type owner struct {
 
 // funcInfo is a declared function, an instance of one, or a test.
 type funcInfo struct {
-	fn     *Func
+	fn     *tree.Func
 	decl   *ast.FuncDecl
 	mod    *module
 	pos    int // in the order of the source
@@ -216,8 +218,8 @@ type callSite struct {
 func newChecker(source *diag.File) *checker {
 	c := &checker{
 		source: source, list: &diag.List{}, constOf: map[*ast.ConstDecl]*constInfo{},
-		cur: &owner{}, locals: map[string]*Local{},
-		kinds: map[ast.Expr]literalKind{}, general: map[*ast.Array]bool{}, symbols: map[*Local]string{},
+		cur: &owner{}, locals: map[string]*tree.Local{},
+		kinds: map[ast.Expr]literalKind{}, general: map[*ast.Array]bool{}, symbols: map[*tree.Local]string{},
 	}
 	c.enterModule(newModule(&ast.File{Source: source}))
 	return c
@@ -244,7 +246,7 @@ func (c *checker) declare(m *module) {
 		case *ast.FuncDecl:
 			f := &funcInfo{decl: d, pos: len(m.order), mod: m, tparams: typeParams(d), tuples: tupleParams(d),
 				instances: map[string]*funcInfo{},
-				fn: &Func{Name: m.link + d.Name.Name, Public: d.Pub && m == c.modules[0], Loc: d.Name.Loc,
+				fn: &tree.Func{Name: m.link + d.Name.Name, Public: d.Pub && m == c.modules[0], Loc: d.Name.Loc,
 					Decl: d}}
 			if m.link != "" {
 				f.fn.Shown = m.name + "." + d.Name.Name
@@ -323,7 +325,7 @@ func (c *checker) signature(f *funcInfo) {
 			}
 			f.fn.Muts = append(f.fn.Muts, i)
 		}
-		f.fn.Params = append(f.fn.Params, &Local{Name: p.Name.Name, T: t, Loc: p.Name.Loc, Declared: declared})
+		f.fn.Params = append(f.fn.Params, &tree.Local{Name: p.Name.Name, T: t, Loc: p.Name.Loc, Declared: declared})
 	}
 	f.fn.Result, f.fn.Declared = types.Unit, types.Unit
 	if d.Result != nil {
@@ -390,7 +392,7 @@ func (c *checker) body(f *funcInfo) {
 	c.flow = outer
 	if body.Type() != types.Never && !types.Equal(body.Type(), f.fn.Result) {
 		at := resultSpan(f.decl.Body)
-		r := c.errorf(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(f.fn.shown()), f.fn.Result,
+		r := c.errorf(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(f.fn.DisplayName()), f.fn.Result,
 			body.Type()).
 			label("%s", body.Type())
 		if f.decl.Result != nil {

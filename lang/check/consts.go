@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -69,14 +70,14 @@ func (c *checker) constValue(d *ast.ConstDecl) *ir.Array {
 		c.cur.failed = true // the parser has reported it
 	}
 	x := c.expr(d.Value, want)
-	if isBad(x) || types.IsError(want) {
+	if tree.IsBad(x) || types.IsError(want) {
 		return nil
 	}
 	if !types.Equal(x.Type(), want) {
 		c.mismatch(x.Span(), "constant "+quote(d.Name.Name), want, x.Type())
 		return nil
 	}
-	v, ok := x.(*Const)
+	v, ok := x.(*tree.Const)
 	if !ok {
 		c.errorf(diag.CodeNotConstant, x.Span(), "the value of constant %s is not known when the program is compiled",
 			quote(d.Name.Name)).

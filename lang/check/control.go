@@ -4,19 +4,20 @@ import (
 	"fmt"
 
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
 // block is `{ ...; value }`.
-func (c *checker) block(b *ast.Block, want types.Type) Expr {
+func (c *checker) block(b *ast.Block, want types.Type) tree.Expr {
 	if b == nil {
 		c.cur.failed = true
-		return bad(diag.Span{})
+		return tree.Bad(diag.Span{})
 	}
 	mark := c.enter()
 	defer c.leave(mark)
-	var bs []binding
+	var bs []tree.Binding
 	for _, s := range b.Stmts {
 		if diverges(bs) {
 			return c.left(bs, s)
@@ -31,17 +32,17 @@ func (c *checker) block(b *ast.Block, want types.Type) Expr {
 	}
 	if n := len(b.Stmts); b.Value == nil && n > 0 {
 		if _, ok := b.Stmts[n-1].(*ast.ReturnStmt); ok {
-			return bad(b.Loc) // its value has an error
+			return tree.Bad(b.Loc) // its value has an error
 		}
 	}
 	if b.Value == nil {
-		return wrap(bs, unit(b.Loc))
+		return tree.Wrap(bs, tree.Unit(b.Loc))
 	}
-	return wrap(bs, c.expr(b.Value, want))
+	return tree.Wrap(bs, c.expr(b.Value, want))
 }
 
 // statement types a statement and appends what it binds.
-func (c *checker) statement(bs []binding, s ast.Stmt) []binding {
+func (c *checker) statement(bs []tree.Binding, s ast.Stmt) []tree.Binding {
 	switch s := s.(type) {
 	case *ast.LetStmt:
 		bs = c.letBinding(bs, s.Pattern, s.Type, s.Value)
@@ -50,9 +51,9 @@ func (c *checker) statement(bs []binding, s ast.Stmt) []binding {
 		}
 		return bs
 	case *ast.ReturnStmt:
-		return append(bs, binding{Value: c.returnStmt(s)})
+		return append(bs, tree.Binding{Value: c.returnStmt(s)})
 	case *ast.ExprStmt:
-		return append(bs, binding{Value: c.expr(s.X, nil)})
+		return append(bs, tree.Binding{Value: c.expr(s.X, nil)})
 	case *ast.AssignStmt:
 		return c.assign(bs, s)
 	}
@@ -61,7 +62,7 @@ func (c *checker) statement(bs []binding, s ast.Stmt) []binding {
 }
 
 // letBinding types a let and brings its names into scope.
-func (c *checker) letBinding(bs []binding, p ast.Pattern, t ast.TypeExpr, value ast.Expr) []binding {
+func (c *checker) letBinding(bs []tree.Binding, p ast.Pattern, t ast.TypeExpr, value ast.Expr) []tree.Binding {
 	var want, declared types.Type
 	if t != nil {
 		declared = c.typeOf(t)
@@ -98,15 +99,15 @@ func (c *checker) variables(p ast.Pattern) {
 }
 
 // pattern binds the names of a pattern to a value of type t.
-func (c *checker) pattern(bs []binding, p ast.Pattern, x Expr, t types.Type) []binding {
+func (c *checker) pattern(bs []tree.Binding, p ast.Pattern, x tree.Expr, t types.Type) []tree.Binding {
 	switch p := p.(type) {
 	case *ast.NamePattern:
 		if p.Name == "_" {
-			return append(bs, binding{Value: x})
+			return append(bs, tree.Binding{Value: x})
 		}
-		l := &Local{Name: p.Name, T: t, Loc: p.Loc}
+		l := &tree.Local{Name: p.Name, T: t, Loc: p.Loc}
 		c.bind(l)
-		return append(bs, binding{Local: l, Value: x})
+		return append(bs, tree.Binding{Local: l, Value: x})
 	case *ast.TuplePattern:
 		tuple, ok := t.(types.Tuple)
 		if !types.IsError(t) && (!ok || len(tuple.Elems) != len(p.Elems)) {
@@ -115,8 +116,8 @@ func (c *checker) pattern(bs []binding, p ast.Pattern, x Expr, t types.Type) []b
 				related(x.Span(), "%s", t)
 			t = types.ErrorType
 		}
-		whole := &Local{Name: fmt.Sprintf("tuple%d", len(bs)), T: t, Loc: p.Loc}
-		bs = append(bs, binding{Local: whole, Value: x})
+		whole := &tree.Local{Name: fmt.Sprintf("tuple%d", len(bs)), T: t, Loc: p.Loc}
+		bs = append(bs, tree.Binding{Local: whole, Value: x})
 		seen := map[string]diag.Span{}
 		for i, q := range p.Elems {
 			elem := types.ErrorType
@@ -130,30 +131,30 @@ func (c *checker) pattern(bs []binding, p ast.Pattern, x Expr, t types.Type) []b
 				}
 				seen[n.Name] = n.Loc
 			}
-			if isBad(x) || types.IsError(t) {
-				bs = c.pattern(bs, q, bad(p.Loc), elem)
+			if tree.IsBad(x) || types.IsError(t) {
+				bs = c.pattern(bs, q, tree.Bad(p.Loc), elem)
 				continue
 			}
-			bs = c.pattern(bs, q, newGet(newUse(whole, p.Loc), i, elem, q.Span()), elem)
+			bs = c.pattern(bs, q, tree.NewGet(tree.NewUse(whole, p.Loc), i, elem, q.Span()), elem)
 		}
 		return bs
 	}
 	c.cur.failed = true // the parser has reported it
-	return append(bs, binding{Value: x})
+	return append(bs, tree.Binding{Value: x})
 }
 
 // letIn is `let p = value in body`.
-func (c *checker) letIn(e *ast.Let, want types.Type) Expr {
+func (c *checker) letIn(e *ast.Let, want types.Type) tree.Expr {
 	mark := c.enter()
 	defer c.leave(mark)
 	bs := c.letBinding(nil, e.Pattern, e.Type, e.Value)
 	if diverges(bs) {
 		return c.left(bs, e.Body)
 	}
-	return wrap(bs, c.expr(e.Body, want))
+	return tree.Wrap(bs, c.expr(e.Body, want))
 }
 
-func (c *checker) condition(e ast.Expr) Expr {
+func (c *checker) condition(e ast.Expr) tree.Expr {
 	x := c.expr(e, types.Scalar(types.Bool))
 	if types.Equal(x.Type(), types.Scalar(types.Bool)) {
 		return x
@@ -167,11 +168,11 @@ func (c *checker) condition(e ast.Expr) Expr {
 			r.help("compare it: `!= 0`")
 		}
 	}
-	return bad(x.Span())
+	return tree.Bad(x.Span())
 }
 
 // ifExpr is `if c { a } else { b }`.
-func (c *checker) ifExpr(e *ast.If, want types.Type) Expr {
+func (c *checker) ifExpr(e *ast.If, want types.Type) tree.Expr {
 	cond := c.condition(e.Cond)
 	mark := c.mark()
 	if e.Else == nil {
@@ -180,16 +181,16 @@ func (c *checker) ifExpr(e *ast.If, want types.Type) Expr {
 			c.errorf(diag.CodeArms, resultSpan(e.Then),
 				"an `if` without `else` has the value unit, but this arm has %s", then.Type()).
 				label("%s", then.Type()).help("end the arm with `;`, or add an `else`")
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
-		return c.ifOf(e.Loc, cond, then, unit(e.Loc), mark)
+		return c.ifOf(e.Loc, cond, then, tree.Unit(e.Loc), mark)
 	}
 	if e.Then != nil && !elemOf(want).IsNumber() {
 		if k := c.allLiterals(e.Then, e.Else); k != typed {
 			want = wantElem(defaultElem(k, types.Invalid))
 		}
 	}
-	var then, els Expr
+	var then, els tree.Expr
 	if want == nil && e.Then != nil && c.literalKindOf(e.Then) != typed && c.literalKindOf(e.Else) == typed {
 		els = c.expr(e.Else, nil)
 		then = c.block(e.Then, els.Type())
@@ -208,36 +209,36 @@ func (c *checker) ifExpr(e *ast.If, want types.Type) Expr {
 			els.Type()).
 			label("%s", els.Type()).related(thenAt, "%s", then.Type())
 		c.explainMismatch(r, at, then.Type(), els.Type())
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.ifOf(e.Loc, cond, then, els, mark)
 }
 
 // ifOf is an `if` whose arms were checked since the mark.
-func (c *checker) ifOf(at diag.Span, cond, then, els Expr, m flowMark) Expr {
-	if isBad(cond) || isBad(then) || isBad(els) {
-		return bad(at)
+func (c *checker) ifOf(at diag.Span, cond, then, els tree.Expr, m flowMark) tree.Expr {
+	if tree.IsBad(cond) || tree.IsBad(then) || tree.IsBad(els) {
+		return tree.Bad(at)
 	}
-	e := &If{Info: infoOf(armsType(then.Type(), els.Type()), at), Cond: cond, Then: then, Else: els}
+	e := &tree.If{Info: tree.Of(armsType(then.Type(), els.Type()), at), Cond: cond, Then: then, Else: els}
 	c.chooses(e, m)
 	return e
 }
 
 // returned is the value of a return statement.
-func (c *checker) returned(r *ast.ReturnStmt, result types.Type) Expr {
+func (c *checker) returned(r *ast.ReturnStmt, result types.Type) tree.Expr {
 	if r.Value == nil {
 		if !types.Equal(result, types.Unit) {
 			c.errorf(diag.CodeResult, r.Loc, "%s returns %s, and this `return` has no value", quote(c.cur.name), result)
-			return bad(r.Loc)
+			return tree.Bad(r.Loc)
 		}
-		return unit(r.Loc)
+		return tree.Unit(r.Loc)
 	}
 	x := c.expr(r.Value, result)
 	if !types.Equal(x.Type(), result) {
 		e := c.errorf(diag.CodeResult, x.Span(), "%s returns %s, not %s", quote(c.cur.name), result,
 			x.Type()).label("%s", x.Type())
 		c.explainMismatch(e, x.Span(), result, x.Type())
-		return bad(x.Span())
+		return tree.Bad(x.Span())
 	}
 	return x
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -219,7 +220,7 @@ func factors(d types.Dim) int {
 }
 
 // symbol is the name under which a local stands in a slice bound.
-func (c *checker) symbol(l *Local) string {
+func (c *checker) symbol(l *tree.Local) string {
 	name, ok := c.symbols[l]
 	if !ok {
 		name = symbolPrefix + strconv.Itoa(len(c.symbols))

@@ -1,9 +1,9 @@
 // Package check resolves names, infers types and effects, and turns a syntax tree into a typed tree
-// (tree.go) or diagnostics. In the typed tree every decision is made: literals have their type,
+// (lang/check/tree) or diagnostics. In the typed tree every decision is made: literals have their type,
 // broadcasts are explicit, operators and prelude functions are operations of the table. lang/irgen
 // then only writes it down.
 //
-// In: an *ast.File, also one that the parser repaired. Out: a *Program and the diagnostics E02xx (types and
+// In: an *ast.File, also one that the parser repaired. Out: a *tree.Program and the diagnostics E02xx (types and
 // shapes), E03xx (names and effects) and E05xx (what is not supported). A generic function is typed once,
 // with its shape parameters symbolic; each call binds them.
 //

@@ -3,6 +3,7 @@ package check
 import (
 	"healc/ir"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -15,9 +16,9 @@ func CheckExpr(src *diag.File, e ast.Expr, want types.Type) (*ir.Array, *diag.Li
 	c := newChecker(src)
 	c.cur.name = "the value"
 	x := c.expr(e, want)
-	value, ok := x.(*Const)
+	value, ok := x.(*tree.Const)
 	switch {
-	case isBad(x):
+	case tree.IsBad(x):
 	case !ok:
 		c.errorf(diag.CodeNotConstant, x.Span(), "the value is not a constant").
 			help("write a literal, such as 3 or [1.0, 2.0]")

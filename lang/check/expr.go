@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -9,7 +10,7 @@ import (
 // expr types an expression. want is the type that its place asks for, nil when it asks for none: it
 // decides the types of literals, and the caller checks that the result has it. A failed expression is
 // reported once and has types.ErrorType.
-func (c *checker) expr(e ast.Expr, want types.Type) Expr {
+func (c *checker) expr(e ast.Expr, want types.Type) tree.Expr {
 	switch e := e.(type) {
 	case *ast.Lit:
 		return c.literal(e, false, want, e.Loc)
@@ -46,22 +47,22 @@ func (c *checker) expr(e ast.Expr, want types.Type) Expr {
 	case *ast.Lambda:
 		c.errorf(diag.CodeFunctionValue, e.Loc, "a lambda is not a value").
 			help("a lambda is an argument of `tabulate` or the function of a fold: `(|a, x| a + x)/v`")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	case *ast.Match:
 		return c.match(e, want)
 	case *ast.Member:
 		return c.memberValue(e)
 	case nil:
 		c.cur.failed = true // the parser has reported it
-		return bad(diag.Span{})
+		return tree.Bad(diag.Span{})
 	}
 	c.cur.failed = true // a BadExpr: the parser has reported it
-	return bad(e.Span())
+	return tree.Bad(e.Span())
 }
 
-func (c *checker) tuple(e *ast.Tuple, want types.Type) Expr {
+func (c *checker) tuple(e *ast.Tuple, want types.Type) tree.Expr {
 	wants, _ := want.(types.Tuple)
-	out := &Tuple{Info: Info{Loc: e.Loc}}
+	out := &tree.Tuple{Info: tree.Info{Loc: e.Loc}}
 	elems := make([]types.Type, len(e.Elems))
 	for i, x := range e.Elems {
 		var w types.Type
@@ -71,33 +72,33 @@ func (c *checker) tuple(e *ast.Tuple, want types.Type) Expr {
 		x := c.expr(x, w)
 		if x.Type() == types.Never {
 			c.errorf(diag.CodeUnreachable, e.Loc, "this tuple is never made").related(x.Span(), "leaves the function")
-			x = bad(x.Span())
+			x = tree.Bad(x.Span())
 		}
 		out.Elems = append(out.Elems, x)
 		elems[i] = x.Type()
 	}
 	for _, x := range out.Elems {
-		if isBad(x) {
-			return bad(e.Loc)
+		if tree.IsBad(x) {
+			return tree.Bad(e.Loc)
 		}
 	}
 	if out.T = c.tupleType(e.Loc, elems); types.IsError(out.T) {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return out
 }
 
 // value types an expression that has to be a tensor of numbers or bools; what names its place.
-func (c *checker) value(e ast.Expr, want types.Type, what string) (Expr, types.Tensor, bool) {
+func (c *checker) value(e ast.Expr, want types.Type, what string) (tree.Expr, types.Tensor, bool) {
 	x := c.expr(e, want)
 	t, ok := c.tensorValue(x, what)
 	return x, t, ok
 }
 
 // tensorValue is the type of what has to be a tensor of numbers or bools.
-func (c *checker) tensorValue(x Expr, what string) (types.Tensor, bool) {
+func (c *checker) tensorValue(x tree.Expr, what string) (types.Tensor, bool) {
 	t, ok := x.Type().(types.Tensor)
-	if isBad(x) {
+	if tree.IsBad(x) {
 		return t, false
 	}
 	if !ok || !convertible(t.Elem) {
@@ -109,11 +110,11 @@ func (c *checker) tensorValue(x Expr, what string) (types.Tensor, bool) {
 }
 
 // scalarOf types an expression that has to be a scalar of type d.
-func (c *checker) scalarOf(e ast.Expr, d types.DType, what string) Expr {
+func (c *checker) scalarOf(e ast.Expr, d types.DType, what string) tree.Expr {
 	x := c.expr(e, types.Scalar(d))
 	if !types.Equal(x.Type(), types.Scalar(d)) {
 		c.mismatch(x.Span(), what, types.Scalar(d), x.Type())
-		return bad(x.Span())
+		return tree.Bad(x.Span())
 	}
 	return x
 }

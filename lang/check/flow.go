@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -19,8 +20,8 @@ type variable struct {
 
 // flow is the log of what was checked of the current declaration.
 type flow struct {
-	vars    map[*Local]*variable
-	changed []*Local // assigned, each once since the innermost mark
+	vars    map[*tree.Local]*variable
+	changed []*tree.Local // assigned, each once since the innermost mark
 	returns int
 }
 
@@ -32,16 +33,16 @@ func (c *checker) mark() flowMark {
 }
 
 // variable declares l to be one that can be assigned.
-func (c *checker) variable(l *Local, ref bool) {
+func (c *checker) variable(l *tree.Local, ref bool) {
 	if c.flow.vars == nil {
-		c.flow.vars = map[*Local]*variable{}
+		c.flow.vars = map[*tree.Local]*variable{}
 	}
 	c.flow.vars[l] = &variable{ref, c.lambda, len(c.flow.vars)}
 }
 
 // chooses adds to an `if` what its arms, checked since the mark, change, and shortens the log to that.
-func (c *checker) chooses(e *If, m flowMark) {
-	seen := map[*Local]bool{}
+func (c *checker) chooses(e *tree.If, m flowMark) {
+	seen := map[*tree.Local]bool{}
 	for _, l := range c.flow.changed[m.changed:] {
 		if v := c.flow.vars[l]; v != nil && v.serial < m.declared && !seen[l] {
 			seen[l] = true
@@ -53,7 +54,7 @@ func (c *checker) chooses(e *If, m flowMark) {
 }
 
 // returnStmt is `return e;`.
-func (c *checker) returnStmt(r *ast.ReturnStmt) Expr {
+func (c *checker) returnStmt(r *ast.ReturnStmt) tree.Expr {
 	switch {
 	case c.cur.fn == nil:
 		c.errorf(diag.CodeNotConstant, r.Loc, "a constant cannot `return`")
@@ -63,30 +64,30 @@ func (c *checker) returnStmt(r *ast.ReturnStmt) Expr {
 	default:
 		c.flow.returns++
 		v := c.returned(r, c.cur.fn.fn.Result)
-		if isBad(v) {
-			return bad(r.Loc)
+		if tree.IsBad(v) {
+			return tree.Bad(r.Loc)
 		}
-		return &Return{Info: infoOf(types.Never, r.Loc), Value: v}
+		return &tree.Return{Info: tree.Of(types.Never, r.Loc), Value: v}
 	}
 	if r.Value != nil {
 		c.expr(r.Value, nil)
 	}
-	return bad(r.Loc)
+	return tree.Bad(r.Loc)
 }
 
 // diverges reports that the last binding never gives a value.
-func diverges(bs []binding) bool {
+func diverges(bs []tree.Binding) bool {
 	return len(bs) > 0 && bs[len(bs)-1].Value.Type() == types.Never
 }
 
 // left ends a block at its last binding, which never gives a value. rest is what stands after it, if anything.
-func (c *checker) left(bs []binding, rest ast.Node) Expr {
+func (c *checker) left(bs []tree.Binding, rest ast.Node) tree.Expr {
 	last := bs[len(bs)-1].Value
 	if rest != nil {
 		c.errorf(diag.CodeUnreachable, rest.Span(), "this is never reached").related(last.Span(), "leaves the function")
-		return bad(rest.Span())
+		return tree.Bad(rest.Span())
 	}
-	return wrap(bs[:len(bs)-1], last)
+	return tree.Wrap(bs[:len(bs)-1], last)
 }
 
 // armsType is the type of an `if` or `match`: that of the arms that give a value.

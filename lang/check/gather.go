@@ -5,6 +5,7 @@ import (
 	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -12,8 +13,8 @@ import (
 // literalPositions checks a tensor of positions whose elements are known. In a literal, a negative position
 // counts from the end, as a single one does; everywhere else positions are data, and a negative one is out of
 // range. e is the index of axis k, which has the given extent, and x its value.
-func (c *checker) literalPositions(e ast.Expr, x Expr, extent types.Dim, k int) (Expr, bool) {
-	known, ok := x.(*Const)
+func (c *checker) literalPositions(e ast.Expr, x tree.Expr, extent types.Dim, k int) (tree.Expr, bool) {
+	known, ok := x.(*tree.Const)
 	if !ok {
 		return x, true
 	}
@@ -49,40 +50,40 @@ func (c *checker) literalPositions(e ast.Expr, x Expr, extent types.Dim, k int) 
 		for i, bits := range known.Value.Bits {
 			moved[i] = (bits + mask[i]*uint64(n)) & scalar.IntBits(t, -1)
 		}
-		return constArray(t, shape, moved, e.Span()), true
+		return tree.ConstArray(t, shape, moved, e.Span()), true
 	}
 	size := c.dimValue(extent, e.Span())
 	if t != types.I32 {
 		size = c.apply(e.Span(), ops.Cast, ir.A{"to": t}, size)
 	}
-	ends := c.apply(e.Span(), ops.Mul, nil, constArray(t, shape, mask, e.Span()),
+	ends := c.apply(e.Span(), ops.Mul, nil, tree.ConstArray(t, shape, mask, e.Span()),
 		c.broadcast(size, known.T.(types.Tensor).Shape))
 	out := c.apply(e.Span(), ops.Add, nil, x, ends)
-	return out, !isBad(out)
+	return out, !tree.IsBad(out)
 }
 
 // gather picks by tensors of positions, one for each of the axes of x. They broadcast; the axes of the
 // result that they make stand where the axes that they index stood, or in front when those are not neighbours.
-func (c *checker) gather(at diag.Span, x Expr, idx []Expr, axes []int64) Expr {
+func (c *checker) gather(at diag.Span, x tree.Expr, idx []tree.Expr, axes []int64) tree.Expr {
 	shape := types.Shape{}
 	for _, i := range idx {
-		if isBad(i) {
-			return bad(at)
+		if tree.IsBad(i) {
+			return tree.Bad(at)
 		}
 		next, err := types.Broadcast(shape, i.Type().(types.Tensor).Shape)
 		if err != nil {
 			c.rule(diag.CodeNotBroadcastable, at, err).label("%s", typeList(idx))
-			return bad(at)
+			return tree.Bad(at)
 		}
 		shape = next
 	}
-	args := []Expr{x}
+	args := []tree.Expr{x}
 	for _, i := range idx {
 		args = append(args, c.broadcast(i, shape))
 	}
 	out := c.applyCode(diag.CodeIndexRange, at, ops.Gather, ir.A{"axes": axes}, nil, args)
 	first, last := axes[0], axes[len(axes)-1]
-	if isBad(out) || first == 0 || last-first != int64(len(axes)-1) {
+	if tree.IsBad(out) || first == 0 || last-first != int64(len(axes)-1) {
 		return out
 	}
 	// Now [positions..., rest...]; the axes before the first indexed one go back to the front.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -92,8 +93,8 @@ func (c *checker) instance(f *funcInfo, ts []types.DType, ps []types.Type) *func
 	g := &funcInfo{
 		decl: f.decl, pos: f.pos, mod: f.mod, template: f, types: map[string]types.DType{},
 		tupleTypes: map[string]types.Type{},
-		fn: &Func{
-			Name: f.fn.Name + "." + key, Shown: f.fn.shown() + "[" + strings.Join(names, ", ") + "]",
+		fn: &tree.Func{
+			Name: f.fn.Name + "." + key, Shown: f.fn.DisplayName() + "[" + strings.Join(names, ", ") + "]",
 			Loc: f.fn.Loc, Decl: f.decl, // not public: from outside it is named with its types
 		},
 	}
@@ -270,23 +271,23 @@ func (b *typeBinding) literalDefault(name string, k literalKind) types.DType {
 }
 
 // callGeneric is a call of a template. ordered are the arguments in the order of the parameters.
-func (c *checker) callGeneric(e *ast.Call, f *funcInfo, ordered []ast.Expr, want types.Type) Expr {
+func (c *checker) callGeneric(e *ast.Call, f *funcInfo, ordered []ast.Expr, want types.Type) tree.Expr {
 	b := newBinding(f)
 	var dims types.Shape
 	if len(e.Generics) > 0 {
 		var ok bool
 		if dims, ok = c.explicitGenerics(e, f, b); !ok {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 	}
 	params := f.decl.Params
-	args := make([]Expr, len(ordered))
+	args := make([]tree.Expr, len(ordered))
 	for i, a := range ordered { // what has a type of its own says what the literals are
 		if c.literalKindOf(a) == typed {
 			args[i] = c.expr(a, b.want(params[i].Type))
-			if isBad(args[i]) {
+			if tree.IsBad(args[i]) {
 				c.restOf(ordered, args)
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			b.collect(params[i].Type, args[i].Type())
 		}
@@ -319,18 +320,18 @@ func (c *checker) callGeneric(e *ast.Call, f *funcInfo, ordered []ast.Expr, want
 			b.collect(params[i].Type, args[i].Type())
 		}
 	}
-	if slices.ContainsFunc(args, isBad) {
-		return bad(e.Loc)
+	if slices.ContainsFunc(args, tree.IsBad) {
+		return tree.Bad(e.Loc)
 	}
 	g := c.bound(e.Loc, f, b)
 	if g == nil {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.instantiate(e.Loc, g, dims, args)
 }
 
 // restOf types the arguments that are left, for their errors.
-func (c *checker) restOf(ordered []ast.Expr, args []Expr) {
+func (c *checker) restOf(ordered []ast.Expr, args []tree.Expr) {
 	for i, a := range ordered {
 		if args[i] == nil {
 			args[i] = c.expr(a, nil)
@@ -345,14 +346,14 @@ func (c *checker) bound(at diag.Span, f *funcInfo, b *typeBinding) *funcInfo {
 		d, ok := b.bind[p.name]
 		if !ok {
 			c.errorf(diag.CodeUnboundParam, at, "nothing says what type %s of %s is", quote(p.name),
-				quote(f.fn.shown())).
-				note("%s", templateText(f)).help("give it in the call: `%s[%s](...)`", f.fn.shown(),
+				quote(f.fn.DisplayName())).
+				note("%s", templateText(f)).help("give it in the call: `%s[%s](...)`", f.fn.DisplayName(),
 				genericNames(f.decl))
 			return nil
 		}
 		if !inBound(p.bound, d) {
 			c.errorf(diag.CodeBound, at, "type parameter %s of %s is %s, and here it would be %s", quote(p.name),
-				quote(f.fn.shown()), boundText(p.bound), d).
+				quote(f.fn.DisplayName()), boundText(p.bound), d).
 				note("%s", templateText(f))
 			return nil
 		}
@@ -371,7 +372,7 @@ func (c *checker) bound(at diag.Span, f *funcInfo, b *typeBinding) *funcInfo {
 
 // generalInstance is the instance of f for arguments of these types, as where a function's name stands
 // for a lambda.
-func (c *checker) generalInstance(at diag.Span, f *funcInfo, args []Expr) *funcInfo {
+func (c *checker) generalInstance(at diag.Span, f *funcInfo, args []tree.Expr) *funcInfo {
 	b := newBinding(f)
 	for i, a := range args {
 		if i < len(f.decl.Params) {
@@ -386,12 +387,12 @@ func (c *checker) generalInstance(at diag.Span, f *funcInfo, args []Expr) *funcI
 func (c *checker) explicitGenerics(e *ast.Call, f *funcInfo, b *typeBinding) (types.Shape, bool) {
 	if len(f.tuples) > 0 {
 		c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no brackets: an argument says what type %s is",
-			quote(f.fn.shown()),
+			quote(f.fn.DisplayName()),
 			quote(f.tuples[0].name)).note("%s", templateText(f))
 		return nil, false
 	}
 	if len(e.Generics) != len(f.decl.Dims) {
-		c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d", quote(f.fn.shown()),
+		c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d", quote(f.fn.DisplayName()),
 			plural(len(f.decl.Dims), "argument"), len(e.Generics)).note("%s", templateText(f))
 		return nil, false
 	}
@@ -409,7 +410,7 @@ func (c *checker) explicitGenerics(e *ast.Call, f *funcInfo, b *typeBinding) (ty
 		n, ok := g.(*ast.Name)
 		if !ok {
 			c.errorf(diag.CodeUnknownType, g.Span(), "type parameter %s of %s takes an element type",
-				quote(p.Name.Name), quote(f.fn.shown())).
+				quote(p.Name.Name), quote(f.fn.DisplayName())).
 				note("%s", templateText(f))
 			return nil, false
 		}
@@ -450,7 +451,7 @@ func templateText(f *funcInfo) string {
 	for _, p := range f.decl.Params {
 		params = append(params, p.Name.Name+": "+p.Type.Span().Text())
 	}
-	s := fmt.Sprintf("fn %s[%s](%s)", f.fn.shown(), strings.Join(dims, ", "), strings.Join(params, ", "))
+	s := fmt.Sprintf("fn %s[%s](%s)", f.fn.DisplayName(), strings.Join(dims, ", "), strings.Join(params, ", "))
 	if f.decl.Result != nil {
 		s += " -> " + f.decl.Result.Span().Text()
 	}

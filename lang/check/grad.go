@@ -9,6 +9,7 @@ import (
 	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -27,7 +28,7 @@ func gradFunctions() map[string]*builtin {
 			required--
 		}
 		out[name] = &builtin{params: params, required: required,
-			build: func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
+			build: func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) tree.Expr {
 				r := c.errorf(diag.CodeFunctionValue, e.Loc, "`%s(f)` is a function, and not a value", name)
 				if f, ok := unparen(e.Args[0].Value).(*ast.Call); ok && c.funcOf(f.Fun) != nil {
 					r.help("`%s` takes the function, and what it gives the arguments: `%s(f)(x)`, not `%s(f(x))`", name,
@@ -35,7 +36,7 @@ func gradFunctions() map[string]*builtin {
 				} else {
 					r.help("call it: `%s(f)(x)`", name)
 				}
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}}
 	}
 	return out
@@ -164,19 +165,22 @@ func (c *checker) wanted(f ast.Expr, i int) types.Type {
 }
 
 // callDerivative is `grad(f)(args)`.
-func (c *checker) callDerivative(e *ast.Call, d *derivative) Expr {
+func (c *checker) callDerivative(e *ast.Call, d *derivative) tree.Expr {
 	for _, a := range e.Args {
 		if a.Name != nil {
 			c.errorf(diag.CodeArgName, a.Name.Loc, "the arguments of `%s(f)` have no names", d.kind)
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 	}
-	return c.derive(e.Loc, d, len(e.Args), func(i int, want types.Type) Expr { return c.expr(e.Args[i].Value, want) })
+	return c.derive(e.Loc, d, len(e.Args), func(i int,
+		want types.Type) tree.Expr {
+		return c.expr(e.Args[i].Value, want)
+	})
 }
 
 // bodyValue types the body of a function; `@grad(w) fn g(w: T) -> T = e` is `fn g(w: T) -> T = grad(|w| e, wrt =
 // w)(w)`.
-func (c *checker) bodyValue(f *funcInfo) Expr {
+func (c *checker) bodyValue(f *funcInfo) tree.Expr {
 	var attr *ast.Attr
 	for _, a := range f.decl.Attrs {
 		if a.Name.Name == "grad" {
@@ -202,7 +206,7 @@ func (c *checker) bodyValue(f *funcInfo) Expr {
 		if !ok {
 			c.errorf(diag.CodeWrt, x.Span(), "`@grad` lists names of parameters").help(
 				"write `@grad(w)` or `@grad(w, b)`")
-			return bad(at.Loc)
+			return tree.Bad(at.Loc)
 		}
 		d.wrt = append(d.wrt, n)
 	}
@@ -210,7 +214,7 @@ func (c *checker) bodyValue(f *funcInfo) Expr {
 }
 
 // derive types a derivative with count arguments, which arg types one after another.
-func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int, want types.Type) Expr) Expr {
+func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int, want types.Type) tree.Expr) tree.Expr {
 	n := count // the parameters of the function itself
 	names := c.parameters(d.f)
 	switch {
@@ -225,19 +229,19 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 	}
 	if n < 0 || n > count {
 		c.errorf(diag.CodeArity, at, "`%s(f)` takes %s, not %d", d.kind, plural(max(n, 0), "argument"), count)
-		return bad(at)
+		return tree.Bad(at)
 	}
 	if f := c.funcOf(unparen(d.f)); f != nil && len(f.fn.Muts) > 0 {
 		return c.unsupported(d.f.Span(), fmt.Sprintf("`%s` of a function with a `&mut` parameter", d.kind))
 	}
 	defer func(outer string) { c.derives = outer }(c.derives)
-	args := make([]Expr, n)
-	params := make([]*Local, n)
+	args := make([]tree.Expr, n)
+	params := make([]*tree.Local, n)
 	for i := range args {
-		if args[i] = arg(i, c.wanted(d.f, i)); isBad(args[i]) {
-			return bad(at)
+		if args[i] = arg(i, c.wanted(d.f, i)); tree.IsBad(args[i]) {
+			return tree.Bad(at)
 		}
-		params[i] = &Local{Name: "x" + strconv.Itoa(i), T: args[i].Type(), Loc: d.f.Span()}
+		params[i] = &tree.Local{Name: "x" + strconv.Itoa(i), T: args[i].Type(), Loc: d.f.Span()}
 	}
 	c.derives = d.kind
 	if d.kind == "checkpoint" || d.rule != nil {
@@ -245,7 +249,7 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 	}
 	by, ok := c.wrt(at, d, params, names)
 	if !ok {
-		return bad(at)
+		return tree.Bad(at)
 	}
 	extra := map[string]int{"vjp": 1, "jvp": len(by)}[d.kind]
 	if count != n+extra {
@@ -256,15 +260,15 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 		case "jvp":
 			r.note("the arguments of f, then a direction for each that is differentiated")
 		}
-		return bad(at)
+		return tree.Bad(at)
 	}
 	f := c.function(d.f, params, nil, "the function of `"+d.kind+"`")
-	if isBad(f.Body) {
-		return bad(at)
+	if tree.IsBad(f.Body) {
+		return tree.Bad(at)
 	}
 	result := f.Body.Type()
 	if !c.differentiable(d, f.Body) {
-		return bad(at)
+		return tree.Bad(at)
 	}
 	c.gradients = true
 	var wrt []int64
@@ -285,47 +289,48 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 	switch d.kind {
 	case "vjp":
 		args = append(args, arg(n, result))
-		if got := args[n].Type(); isBad(args[n]) {
-			return bad(at)
+		if got := args[n].Type(); tree.IsBad(args[n]) {
+			return tree.Bad(at)
 		} else if !types.Equal(got, result) {
 			c.mismatch(args[n].Span(), "the cotangent", result, got)
-			return bad(at)
+			return tree.Bad(at)
 		}
 	case "jvp":
 		op, rest = ops.Jvp, result
 		for k, i := range by {
 			x := arg(n+k, params[i].T)
-			if isBad(x) {
-				return bad(at)
+			if tree.IsBad(x) {
+				return tree.Bad(at)
 			}
 			if !types.Equal(x.Type(), params[i].T) {
 				c.mismatch(x.Span(), "a direction", params[i].T, x.Type())
-				return bad(at)
+				return tree.Bad(at)
 			}
 			args = append(args, x)
 		}
 	default:
 		one := ir.NewArray(result.(types.Tensor).Elem)
 		one.Bits[0] = scalar.IntBits(one.DType, 1)
-		args = append(args, newConst(one, at))
+		args = append(args, tree.NewConst(one, at))
 	}
 	both := types.Tuple{Elems: []types.Type{result, rest}}
-	whole := &Apply{Info: infoOf(both, at), Op: op, Attrs: ir.A{"wrt": wrt}, Args: args, Lambdas: []*Lambda{f}}
-	return c.let(whole, func(x Expr) Expr {
-		var grads Expr = newGet(x, 1, rest, at)
+	whole := &tree.Apply{Info: tree.Of(both, at), Op: op, Attrs: ir.A{"wrt": wrt}, Args: args,
+		Lambdas: []*tree.Lambda{f}}
+	return c.let(whole, func(x tree.Expr) tree.Expr {
+		var grads tree.Expr = tree.NewGet(x, 1, rest, at)
 		if d.kind != "jvp" && len(by) == 1 {
-			grads = newGet(grads, 0, of.Elems[0], at)
+			grads = tree.NewGet(grads, 0, of.Elems[0], at)
 		}
 		if d.kind != "value_and_grad" {
 			return grads
 		}
-		return &Tuple{Info: infoOf(types.Tuple{Elems: []types.Type{result, grads.Type()}}, at),
-			Elems: []Expr{newGet(x, 0, result, at), grads}}
+		return &tree.Tuple{Info: tree.Of(types.Tuple{Elems: []types.Type{result, grads.Type()}}, at),
+			Elems: []tree.Expr{tree.NewGet(x, 0, result, at), grads}}
 	})
 }
 
 // wrt are the parameters that are differentiated, ascending.
-func (c *checker) wrt(at diag.Span, d *derivative, params []*Local, names []string) ([]int, bool) {
+func (c *checker) wrt(at diag.Span, d *derivative, params []*tree.Local, names []string) ([]int, bool) {
 	var by []int
 	if d.wrt == nil {
 		for i, p := range params {
@@ -376,7 +381,7 @@ func (c *checker) wrt(at diag.Span, d *derivative, params []*Local, names []stri
 }
 
 // differentiable checks the result of a function that is differentiated.
-func (c *checker) differentiable(d *derivative, body Expr) bool {
+func (c *checker) differentiable(d *derivative, body tree.Expr) bool {
 	t := body.Type()
 	if d.kind == "vjp" || d.kind == "jvp" {
 		if !allFloats(t) {
@@ -409,7 +414,7 @@ func allFloats(t types.Type) bool {
 }
 
 // typesOf names the types of parameters.
-func typesOf(params []*Local) string {
+func typesOf(params []*tree.Local) string {
 	names := make([]string, len(params))
 	for i, p := range params {
 		names[i] = fmt.Sprint(p.T)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/ir/ops"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -10,30 +11,30 @@ import (
 // mean f, and are called as it is.
 
 // ruled types the call of such a function; args has an argument for each of the parameters.
-func (c *checker) ruled(at diag.Span, d *derivative, args []Expr, params []*Local, count int) Expr {
+func (c *checker) ruled(at diag.Span, d *derivative, args []tree.Expr, params []*tree.Local, count int) tree.Expr {
 	if count != len(args) {
 		c.errorf(diag.CodeArity, at, "`%s(f)` takes the %s of f, not %d", d.kind, plural(len(args), "argument"), count)
-		return bad(at)
+		return tree.Bad(at)
 	}
 	f := c.function(d.f, params, nil, "the function of `"+d.kind+"`")
-	if isBad(f.Body) {
-		return bad(at)
+	if tree.IsBad(f.Body) {
+		return tree.Bad(at)
 	}
 	result := f.Body.Type()
-	op, lambdas := ops.Checkpoint, []*Lambda{f}
+	op, lambdas := ops.Checkpoint, []*tree.Lambda{f}
 	if d.rule != nil {
 		rule := c.gradientRule(at, d, f, params)
 		if rule == nil {
-			return bad(at)
+			return tree.Bad(at)
 		}
 		op, lambdas = ops.CustomVjp, append(lambdas, rule)
 	}
-	return &Apply{Info: infoOf(result, at), Op: op, Args: args, Lambdas: lambdas}
+	return &tree.Apply{Info: tree.Of(result, at), Op: op, Args: args, Lambdas: lambdas}
 }
 
 // gradientRule types the rule of `custom_vjp`: from the arguments of f and a weight for its result to what `vjp(f)`
 // gives.
-func (c *checker) gradientRule(at diag.Span, d *derivative, f *Lambda, params []*Local) *Lambda {
+func (c *checker) gradientRule(at diag.Span, d *derivative, f *tree.Lambda, params []*tree.Local) *tree.Lambda {
 	result := f.Body.Type()
 	if !allFloats(result) {
 		c.errorf(diag.CodeGradientRule, f.Body.Span(), "`custom_vjp` needs a function of floats, not %s",
@@ -41,7 +42,7 @@ func (c *checker) gradientRule(at diag.Span, d *derivative, f *Lambda, params []
 		return nil
 	}
 	var of []types.Type
-	given := make([]*Local, 0, len(params)+1)
+	given := make([]*tree.Local, 0, len(params)+1)
 	for _, p := range params {
 		switch {
 		case allFloats(p.T):
@@ -52,19 +53,19 @@ func (c *checker) gradientRule(at diag.Span, d *derivative, f *Lambda, params []
 				help("pass the floats as a parameter of their own")
 			return nil
 		}
-		given = append(given, &Local{Name: p.Name, T: p.T, Loc: d.rule.Span()})
+		given = append(given, &tree.Local{Name: p.Name, T: p.T, Loc: d.rule.Span()})
 	}
 	if len(of) == 0 {
 		c.errorf(diag.CodeWrt, at, "`custom_vjp` gives derivatives by floats, and the function has no float parameter")
 		return nil
 	}
-	given = append(given, &Local{Name: "c", T: result, Loc: d.rule.Span()})
+	given = append(given, &tree.Local{Name: "c", T: result, Loc: d.rule.Span()})
 	want := types.Type(types.Tuple{Elems: of})
 	if len(of) == 1 {
 		want = of[0]
 	}
 	rule := c.function(d.rule, given, want, "the rule of `custom_vjp`")
-	if isBad(rule.Body) {
+	if tree.IsBad(rule.Body) {
 		return nil
 	}
 	if got := rule.Body.Type(); !types.Equal(got, want) {

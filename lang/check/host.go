@@ -4,30 +4,31 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
 // printCall is `print(x)`. The values of a tuple are the operands of one operation, so that nothing comes
 // between them.
-func (c *checker) printCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+func (c *checker) printCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
 	x := c.expr(args[0], nil)
-	if t, ok := x.Type().(types.Tuple); ok && !isBad(x) {
+	if t, ok := x.Type().(types.Tuple); ok && !tree.IsBad(x) {
 		if !c.effect(e.Loc, spelled(ops.Print)) {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
-		return &Apply{Info: infoOf(types.Unit, e.Loc), Op: ops.Print, Attrs: ir.A{"form": types.TupleForm(t)},
-			Args: []Expr{x}}
+		return &tree.Apply{Info: tree.Of(types.Unit, e.Loc), Op: ops.Print, Attrs: ir.A{"form": types.TupleForm(t)},
+			Args: []tree.Expr{x}}
 	}
 	return c.apply(e.Loc, ops.Print, nil, x)
 }
 
 // loadCall is `load_npy[T, d1, d2](path)`.
-func (c *checker) loadCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+func (c *checker) loadCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
 	t, ok := c.typeAndShape(e, "load_npy")
 	path := c.scalarOf(args[0], types.String, "the path")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if t.Shape == nil {
 		t.Shape = types.Shape{}
@@ -35,16 +36,16 @@ func (c *checker) loadCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 	return c.apply(e.Loc, ops.LoadNpy, ir.A{"dtype": t.Elem, "shape": t.Shape}, path)
 }
 
-func (c *checker) saveCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+func (c *checker) saveCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
 	path := c.scalarOf(args[0], types.String, "the path")
 	x := c.expr(args[1], nil)
-	if isBad(path) || isBad(x) {
-		return bad(e.Loc)
+	if tree.IsBad(path) || tree.IsBad(x) {
+		return tree.Bad(e.Loc)
 	}
 	if t, ok := x.Type().(types.Tensor); !ok || !convertible(t.Elem) {
 		c.errorf(diag.CodeMismatch, x.Span(), "`save_npy` writes a tensor or a scalar, not %s", x.Type()).label("%s",
 			x.Type())
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.apply(e.Loc, ops.SaveNpy, nil, path, x)
 }

@@ -7,6 +7,7 @@ import (
 	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -26,23 +27,23 @@ type axisIndex struct {
 	n      types.Dim // its extent
 	step   int64
 	drop   bool      // a fixed position: the slice has extent 1, and the axis goes
-	first  Expr      // set: the slice starts at this position at run time ...
+	first  tree.Expr // set: the slice starts at this position at run time ...
 	length types.Dim // ... and covers so many elements, of which start, n and step then choose
-	pos    Expr      // set: a position at run time; the axis goes
-	gather Expr      // set: a tensor of positions
+	pos    tree.Expr // set: a position at run time; the axis goes
+	gather tree.Expr // set: a tensor of positions
 }
 
 // index is `a[i, 1..3, ..]`.
-func (c *checker) index(e *ast.Index, want types.Type) Expr {
+func (c *checker) index(e *ast.Index, want types.Type) tree.Expr {
 	x := c.expr(e.X, wantElem(elemOf(want)))
 	t, ok := x.Type().(types.Tensor)
-	if isBad(x) {
+	if tree.IsBad(x) {
 		for _, i := range e.Indices { // they have errors of their own
 			if _, isRange := i.(*ast.Range); !isRange {
 				c.expr(i, nil)
 			}
 		}
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if ok && t.Elem == types.String {
 		return c.unsupported(e.Loc, "indexing a string")
@@ -50,12 +51,12 @@ func (c *checker) index(e *ast.Index, want types.Type) Expr {
 	if !ok {
 		c.errorf(diag.CodeIndex, e.Loc, "%s cannot be indexed", x.Type()).label("%s", x.Type()).
 			help("take a tuple apart with a pattern: `let (a, b) = t;`")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if len(e.Indices) > t.Rank() {
 		c.errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", plural2(len(e.Indices), "index", "indices"), t,
 			axesText(t.Rank())).label("%s", t)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	list := make([]axisIndex, t.Rank())
 	for k := range list {
@@ -68,7 +69,7 @@ func (c *checker) index(e *ast.Index, want types.Type) Expr {
 		failed = failed || !fine
 	}
 	if failed {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.buildIndex(e.Loc, x, t, list)
 }
@@ -112,12 +113,12 @@ func (c *checker) axisIndex(e ast.Expr, extent types.Dim, k int) (axisIndex, boo
 			return out, true
 		}
 		out.pos = c.dimValue(d, e.Span())
-		return out, !isBad(out.pos)
+		return out, !tree.IsBad(out.pos)
 	}
 	x := c.expr(e, types.Scalar(types.I32))
 	t, ok := x.Type().(types.Tensor)
 	switch {
-	case isBad(x):
+	case tree.IsBad(x):
 		return out, false
 	case ok && (t.Elem == types.I32 || t.Elem == types.I64):
 		if t.IsScalar() {
@@ -219,7 +220,7 @@ func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, b
 		}
 		out.first = c.expr(low, types.Scalar(types.I32))
 		if !isIndex(out.first.Type()) {
-			if !isBad(out.first) {
+			if !tree.IsBad(out.first) {
 				c.errorf(diag.CodeIndex, low.Span(), "a bound of a slice is an i32 or i64, not %s",
 					out.first.Type()).label("%s", out.first.Type())
 			}
@@ -228,12 +229,12 @@ func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, b
 		if add != 0 {
 			d := elemOf(out.first.Type())
 			out.first = c.apply(low.Span(), ops.Add, nil, out.first,
-				scalarConst(d, scalar.IntBits(d, add), low.Span()))
+				tree.ScalarConst(d, scalar.IntBits(d, add), low.Span()))
 		}
 	} else {
 		out.first = c.dimValue(lo, r.Loc)
 	}
-	return out, err == nil && !isBad(out.first)
+	return out, err == nil && !tree.IsBad(out.first)
 }
 
 func sliceText(r *ast.Range, lo, hi types.Dim) string {
@@ -325,9 +326,9 @@ func ceilDiv(n types.Dim, size int64) (types.Dim, bool) {
 }
 
 // buildIndex writes the operations; see Note [Indexing].
-func (c *checker) buildIndex(at diag.Span, x Expr, t types.Tensor, list []axisIndex) Expr {
+func (c *checker) buildIndex(at diag.Span, x tree.Expr, t types.Tensor, list []axisIndex) tree.Expr {
 	var axes []int64
-	var firsts []Expr
+	var firsts []tree.Expr
 	sizes := types.Shape{}
 	for k, i := range list { // first the runs that start at run time: the slice then chooses inside
 		if i.first != nil {
@@ -335,13 +336,13 @@ func (c *checker) buildIndex(at diag.Span, x Expr, t types.Tensor, list []axisIn
 		}
 	}
 	if len(axes) > 0 {
-		x = c.apply(at, ops.DynamicSlice, ir.A{"axes": axes, "sizes": sizes}, append([]Expr{x}, firsts...)...)
+		x = c.apply(at, ops.DynamicSlice, ir.A{"axes": axes, "sizes": sizes}, append([]tree.Expr{x}, firsts...)...)
 	}
-	if x = c.staticSlice(at, x, list); isBad(x) {
+	if x = c.staticSlice(at, x, list); tree.IsBad(x) {
 		return x
 	}
 	axes = nil
-	args := []Expr{x}
+	args := []tree.Expr{x}
 	left := types.Shape{} // after the positions at run time
 	for k, i := range list {
 		if i.pos != nil {
@@ -351,7 +352,7 @@ func (c *checker) buildIndex(at diag.Span, x Expr, t types.Tensor, list []axisIn
 	if len(axes) > 0 {
 		x = c.apply(at, ops.Index, ir.A{"axes": axes}, args...)
 	}
-	var gathers []Expr
+	var gathers []tree.Expr
 	var gathered []int64
 	for k, i := range list {
 		switch {
@@ -364,20 +365,20 @@ func (c *checker) buildIndex(at diag.Span, x Expr, t types.Tensor, list []axisIn
 			left = append(left, i.n)
 		}
 	}
-	if !isBad(x) {
+	if !tree.IsBad(x) {
 		x = c.reshape(at, x, left)
 	}
-	if len(gathers) > 0 && !isBad(x) {
+	if len(gathers) > 0 && !tree.IsBad(x) {
 		return c.gather(at, x, gathers, gathered)
 	}
 	return x
 }
 
 // staticSlice applies what is known of all axes now, if it is more than taking them whole.
-func (c *checker) staticSlice(at diag.Span, x Expr, list []axisIndex) Expr {
+func (c *checker) staticSlice(at diag.Span, x tree.Expr, list []axisIndex) tree.Expr {
 	t, ok := x.Type().(types.Tensor)
-	if !ok || isBad(x) {
-		return bad(at)
+	if !ok || tree.IsBad(x) {
+		return tree.Bad(at)
 	}
 	starts, shape := make(types.Shape, len(list)), make(types.Shape, len(list))
 	steps := make([]int64, len(list))
@@ -394,5 +395,5 @@ func (c *checker) staticSlice(at diag.Span, x Expr, list []axisIndex) Expr {
 		return x
 	}
 	return c.applyCode(diag.CodeIndexRange, at, ops.Slice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil,
-		[]Expr{x})
+		[]tree.Expr{x})
 }

@@ -11,6 +11,7 @@ import (
 	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -141,8 +142,8 @@ func wantElem(d types.DType) types.Type {
 }
 
 // together types operands that share one element type; see Note [Untyped literals].
-func (c *checker) together(es []ast.Expr, want types.DType) []Expr {
-	out := make([]Expr, len(es))
+func (c *checker) together(es []ast.Expr, want types.DType) []tree.Expr {
+	out := make([]tree.Expr, len(es))
 	elem := types.Invalid
 	kind := typed
 	for i, e := range es {
@@ -174,22 +175,22 @@ func (c *checker) together(es []ast.Expr, want types.DType) []Expr {
 }
 
 // literal types a literal; neg is set when a minus stands directly before it, and at covers both.
-func (c *checker) literal(e *ast.Lit, neg bool, want types.Type, at diag.Span) Expr {
+func (c *checker) literal(e *ast.Lit, neg bool, want types.Type, at diag.Span) tree.Expr {
 	switch e.Kind {
 	case ast.StringLit:
-		return stringConst(e.Value, at)
+		return tree.StringConst(e.Value, at)
 	case ast.BoolLit:
 		bits := uint64(0)
 		if e.Value == "true" {
 			bits = 1
 		}
-		return scalarConst(types.Bool, bits, at)
+		return tree.ScalarConst(types.Bool, bits, at)
 	}
 	elem, bits, ok := c.number(e, neg, elemOf(want), at)
 	if !ok {
-		return bad(at)
+		return tree.Bad(at)
 	}
-	return scalarConst(elem, bits, at)
+	return tree.ScalarConst(elem, bits, at)
 }
 
 // number gives the type and the bits of a number or char literal.
@@ -307,15 +308,15 @@ func floatBits(d types.DType, text string, neg bool) (uint64, bool) {
 }
 
 // array types an array literal. One whose elements are constants is one constant.
-func (c *checker) array(e *ast.Array, want types.Type) Expr {
+func (c *checker) array(e *ast.Array, want types.Type) tree.Expr {
 	if len(e.Elems) == 0 {
 		elem := elemOf(want)
 		if !convertible(elem) {
 			c.errorf(diag.CodeRagged, e.Loc, "the element type of `[]` is not known").help(
 				"give it: `let x: f32[0] = [];` or `zeros[f32, 0]()`")
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
-		return constArray(elem, []int64{0}, nil, e.Loc)
+		return tree.ConstArray(elem, []int64{0}, nil, e.Loc)
 	}
 	elem := types.Invalid
 	switch k := c.literalKindOf(e); {
@@ -333,7 +334,7 @@ func (c *checker) array(e *ast.Array, want types.Type) Expr {
 
 // numbers types an array of literals and nested arrays of them without an expression for each. It is
 // not done when something else is among them.
-func (c *checker) numbers(e *ast.Array, elem types.DType) (Expr, bool) {
+func (c *checker) numbers(e *ast.Array, elem types.DType) (tree.Expr, bool) {
 	if c.literalKindOf(e) == typed || c.general[e] {
 		return nil, false
 	}
@@ -372,12 +373,12 @@ func (c *checker) numbers(e *ast.Array, elem types.DType) (Expr, bool) {
 		return nil, false // ragged, or more than literals: the general way says what
 	}
 	if !ok {
-		return bad(e.Loc), true
+		return tree.Bad(e.Loc), true
 	}
 	if !c.extents(e.Loc, a.Type()) {
-		return bad(e.Loc), true
+		return tree.Bad(e.Loc), true
 	}
-	return newConst(a, e.Loc), true
+	return tree.NewConst(a, e.Loc), true
 }
 
 // asLiteral is e as a number literal, with whether a minus stands before it; nil when it is none.
@@ -393,10 +394,10 @@ func asLiteral(e ast.Expr) (l *ast.Lit, neg bool) {
 }
 
 // stackElems joins the elements of an array literal along a new first axis.
-func (c *checker) stackElems(e *ast.Array, elems []Expr) Expr {
+func (c *checker) stackElems(e *ast.Array, elems []tree.Expr) tree.Expr {
 	for _, x := range elems {
-		if isBad(x) {
-			return bad(e.Loc)
+		if tree.IsBad(x) {
+			return tree.Bad(e.Loc)
 		}
 	}
 	first, ok := elems[0].Type().(types.Tensor)
@@ -409,7 +410,7 @@ func (c *checker) stackElems(e *ast.Array, elems []Expr) Expr {
 		}
 		c.errorf(diag.CodeRagged, elems[0].Span(), "an array holds numbers or bools, not %s", what).label("%s",
 			elems[0].Type())
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	constant := true
 	for _, x := range elems {
@@ -422,24 +423,24 @@ func (c *checker) stackElems(e *ast.Array, elems []Expr) Expr {
 			} else {
 				c.explainMismatch(r, x.Span(), first, x.Type())
 			}
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
-		_, isConst := x.(*Const)
+		_, isConst := x.(*tree.Const)
 		constant = constant && isConst
 	}
 	shape := append(types.Shape{types.Lit(1)}, first.Shape...)
 	if constant {
 		if !c.extents(e.Loc, types.Tensor{Elem: first.Elem, Shape: shape}) {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		dims, _ := first.Shape.Ints()
 		bits := make([]uint64, 0, len(elems))
 		for _, x := range elems {
-			bits = append(bits, x.(*Const).Value.Bits...)
+			bits = append(bits, x.(*tree.Const).Value.Bits...)
 		}
-		return constArray(first.Elem, append([]int64{int64(len(elems))}, dims...), bits, e.Loc)
+		return tree.ConstArray(first.Elem, append([]int64{int64(len(elems))}, dims...), bits, e.Loc)
 	}
-	rows := make([]Expr, len(elems))
+	rows := make([]tree.Expr, len(elems))
 	for i, x := range elems {
 		rows[i] = c.reshape(x.Span(), x, shape)
 	}

@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -19,14 +20,14 @@ func loopFunctions() map[string]*builtin {
 }
 
 // state types the start of a loop: any value.
-func (c *checker) state(e ast.Expr, want types.Type) (Expr, bool) {
+func (c *checker) state(e ast.Expr, want types.Type) (tree.Expr, bool) {
 	x := c.expr(e, want)
-	return x, !isBad(x)
+	return x, !tree.IsBad(x)
 }
 
 // loopFunction types the function of a loop. Its calls have an order, so it may do input and output where
 // the loop itself may.
-func (c *checker) loopFunction(e ast.Expr, params []*Local, want types.Type, what string) *Lambda {
+func (c *checker) loopFunction(e ast.Expr, params []*tree.Local, want types.Type, what string) *tree.Lambda {
 	defer c.orderedCalls()()
 	return c.function(e, params, want, what)
 }
@@ -42,8 +43,8 @@ func (c *checker) orderedCalls() func() {
 }
 
 // sameState checks that a step gives the type that it takes.
-func (c *checker) sameState(body Expr, want types.Type, what string) bool {
-	if isBad(body) {
+func (c *checker) sameState(body tree.Expr, want types.Type, what string) bool {
+	if tree.IsBad(body) {
 		return false
 	}
 	if !types.Equal(body.Type(), want) {
@@ -54,72 +55,75 @@ func (c *checker) sameState(body Expr, want types.Type, what string) bool {
 }
 
 // loop is an operation that carries a state, of type t, whose parts are the operands after the first.
-func (c *checker) loop(at diag.Span, op *ir.OpDef, attrs ir.A, args []Expr, f *Lambda, t types.Type) Expr {
+func (c *checker) loop(at diag.Span, op *ir.OpDef, attrs ir.A, args []tree.Expr, f *tree.Lambda,
+	t types.Type) tree.Expr {
 	var ts []types.Tensor
 	for _, a := range args {
-		if isBad(a) {
-			return bad(at)
+		if tree.IsBad(a) {
+			return tree.Bad(at)
 		}
 		ts = append(ts, types.Flatten(a.Type())...)
 	}
-	if isBad(f.Body) {
-		return bad(at)
+	if tree.IsBad(f.Body) {
+		return tree.Bad(at)
 	}
-	if _, err := op.Infer(ts, op.MakeAttrs(attrs), []*ir.Block{signatureOf(f)}); err != nil {
+	if _, err := op.Infer(ts, op.MakeAttrs(attrs), []*ir.Block{tree.SignatureOf(f)}); err != nil {
 		c.rule(diag.CodeRule, at, err)
-		return bad(at)
+		return tree.Bad(at)
 	}
-	return &Apply{Info: infoOf(t, at), Op: op, Attrs: attrs, Args: args, Lambdas: []*Lambda{f}}
+	return &tree.Apply{Info: tree.Of(t, at), Op: op, Attrs: attrs, Args: args, Lambdas: []*tree.Lambda{f}}
 }
 
 // counter is the parameter for the number of a step; programs do not see it.
-func counter(at diag.Span) *Local { return &Local{Name: "step", T: types.Scalar(types.I32), Loc: at} }
+func counter(at diag.Span) *tree.Local {
+	return &tree.Local{Name: "step", T: types.Scalar(types.I32), Loc: at}
+}
 
 // iterateCall is `iterate(n, init, |s| e)`.
-func (c *checker) iterateCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) iterateCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	n := c.scalarOf(args[0], types.I32, "the number of steps")
 	init, ok := c.state(args[1], want)
-	if !ok || isBad(n) {
-		return bad(e.Loc)
+	if !ok || tree.IsBad(n) {
+		return tree.Bad(e.Loc)
 	}
 	t := init.Type()
-	s := &Local{Name: "state", T: t, Loc: args[2].Span()}
-	f := c.loopFunction(args[2], []*Local{s}, t, "the step of `iterate`")
+	s := &tree.Local{Name: "state", T: t, Loc: args[2].Span()}
+	f := c.loopFunction(args[2], []*tree.Local{s}, t, "the step of `iterate`")
 	if !c.sameState(f.Body, t, "the value of the step of `iterate`") {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	f.Params = []*Local{counter(args[2].Span()), s}
-	return c.loop(e.Loc, ops.Iterate, nil, []Expr{n, init}, f, t)
+	f.Params = []*tree.Local{counter(args[2].Span()), s}
+	return c.loop(e.Loc, ops.Iterate, nil, []tree.Expr{n, init}, f, t)
 }
 
 // untilCall is `iterate_until(init, |s| step, |s| done, max)`. The operation has one function, which makes
 // the next state and says whether it is the last.
-func (c *checker) untilCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) untilCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	init, ok := c.state(args[0], want)
 	n := c.scalarOf(args[3], types.I32, "the greatest number of steps")
-	if !ok || isBad(n) {
-		return bad(e.Loc)
+	if !ok || tree.IsBad(n) {
+		return tree.Bad(e.Loc)
 	}
 	t := init.Type()
-	s := &Local{Name: "state", T: t, Loc: args[1].Span()}
-	f := c.loopFunction(args[1], []*Local{s}, t, "the step of `iterate_until`")
-	next := &Local{Name: "next", T: t, Loc: args[2].Span()}
-	g := c.loopFunction(args[2], []*Local{next}, types.Scalar(types.Bool), "the condition of `iterate_until`")
+	s := &tree.Local{Name: "state", T: t, Loc: args[1].Span()}
+	f := c.loopFunction(args[1], []*tree.Local{s}, t, "the step of `iterate_until`")
+	next := &tree.Local{Name: "next", T: t, Loc: args[2].Span()}
+	g := c.loopFunction(args[2], []*tree.Local{next}, types.Scalar(types.Bool), "the condition of `iterate_until`")
 	if !c.sameState(f.Body, t, "the value of the step of `iterate_until`") ||
 		!c.sameState(g.Body, types.Scalar(types.Bool), "the value of the condition of `iterate_until`") {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	at := g.Body.Span()
 	both := types.Tuple{Elems: []types.Type{t, types.Scalar(types.Bool)}}
-	pair := &Tuple{Info: infoOf(both, at), Elems: []Expr{newUse(next, at), g.Body}}
-	f.Body = &Let{Info: infoOf(both, f.Body.Span()), Local: next, Value: f.Body, Body: pair}
-	f.Params = []*Local{counter(args[1].Span()), s}
-	return c.loop(e.Loc, ops.IterateUntil, nil, []Expr{n, init}, f, t)
+	pair := &tree.Tuple{Info: tree.Of(both, at), Elems: []tree.Expr{tree.NewUse(next, at), g.Body}}
+	f.Body = &tree.Let{Info: tree.Of(both, f.Body.Span()), Local: next, Value: f.Body, Body: pair}
+	f.Params = []*tree.Local{counter(args[1].Span()), s}
+	return c.loop(e.Loc, ops.IterateUntil, nil, []tree.Expr{n, init}, f, t)
 }
 
 // startAndTensor types the start and the tensor of a fold or scan. Literals as the start take the type that
 // is wanted of the result, and where none is, the element type of the tensor.
-func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string) (init, x Expr, t types.Tensor,
+func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string) (init, x tree.Expr, t types.Tensor,
 	ok bool) {
 	if c.literalKindOf(start) == typed {
 		if init, ok = c.state(start, want); !ok {
@@ -141,79 +145,82 @@ func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string
 
 // foldCall is `fold(init, |acc, x| e, v)` over all elements. A fold over a scalar without input and output is
 // the operation of that name; every other one is a loop that reads one element in each step.
-func (c *checker) foldCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) foldCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	init, x, t, ok := c.startAndTensor(args[0], args[2], want, "`fold`")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.foldAll(e.Loc, args[1], init, x, t)
 }
 
 // foldAll is the fold of step, from init, over all elements of x.
-func (c *checker) foldAll(at diag.Span, step ast.Expr, init, x Expr, t types.Tensor) Expr {
+func (c *checker) foldAll(at diag.Span, step ast.Expr, init, x tree.Expr, t types.Tensor) tree.Expr {
 	acc := init.Type()
-	params := []*Local{{Name: "acc", T: acc, Loc: step.Span()}, {Name: "x", T: types.Scalar(t.Elem), Loc: step.Span()}}
+	params := []*tree.Local{{Name: "acc", T: acc, Loc: step.Span()},
+		{Name: "x", T: types.Scalar(t.Elem), Loc: step.Span()}}
 	scalar, isTensor := acc.(types.Tensor)
 	effects := c.cur.effects
 	leave := c.orderedCalls()
 	f := c.foldStep(step, params, acc)
 	leave()
 	if !c.sameState(f.Body, acc, "the value of a fold's function") {
-		return bad(at)
+		return tree.Bad(at)
 	}
 	if isTensor && scalar.IsScalar() && scalar.Elem != types.String && c.cur.effects == effects {
 		axes, _ := c.axes(nil, t.Rank())
-		return c.applyCode(diag.CodeRule, at, ops.Fold, ir.A{"axes": axes, "init": true}, []*Lambda{f},
-			[]Expr{init, x})
+		return c.applyCode(diag.CodeRule, at, ops.Fold, ir.A{"axes": axes, "init": true}, []*tree.Lambda{f},
+			[]tree.Expr{init, x})
 	}
-	return c.overElements(at, x, t, func(flat, n Expr) Expr {
+	return c.overElements(at, x, t, func(flat, n tree.Expr) tree.Expr {
 		i := counter(at)
-		f.Body = &Let{Info: infoOf(acc, f.Body.Span()), Local: params[1], Value: element(flat, i, x.Span()),
+		f.Body = &tree.Let{Info: tree.Of(acc, f.Body.Span()), Local: params[1], Value: element(flat, i, x.Span()),
 			Body: f.Body}
-		f.Params = []*Local{i, params[0]}
-		return c.loop(at, ops.Iterate, nil, []Expr{n, init}, f, acc)
+		f.Params = []*tree.Local{i, params[0]}
+		return c.loop(at, ops.Iterate, nil, []tree.Expr{n, init}, f, acc)
 	})
 }
 
 // overElements gives body the elements of x in row-major order, as a vector, and their number.
-func (c *checker) overElements(at diag.Span, x Expr, t types.Tensor, body func(flat, n Expr) Expr) Expr {
+func (c *checker) overElements(at diag.Span, x tree.Expr, t types.Tensor,
+	body func(flat, n tree.Expr) tree.Expr) tree.Expr {
 	n, err := t.Shape.Elems()
 	if err != nil {
 		c.rule(diag.CodeExtent, at, err)
-		return bad(at)
+		return tree.Bad(at)
 	}
 	flat := c.reshape(x.Span(), x, types.Shape{n})
 	count := c.dimValue(n, at)
-	if isBad(flat) || isBad(count) {
-		return bad(at)
+	if tree.IsBad(flat) || tree.IsBad(count) {
+		return tree.Bad(at)
 	}
-	return c.let(flat, func(flat Expr) Expr { return body(flat, count) })
+	return c.let(flat, func(flat tree.Expr) tree.Expr { return body(flat, count) })
 }
 
 // element reads the element of a vector at a number of a step, which is in range.
-func element(flat Expr, i *Local, at diag.Span) Expr {
+func element(flat tree.Expr, i *tree.Local, at diag.Span) tree.Expr {
 	t := types.Scalar(elemOf(flat.Type()))
-	return &Apply{Info: infoOf(t, at), Op: ops.Index, Attrs: ir.A{"axes": []int64{0}},
-		Args: []Expr{flat, newUse(i, at)}}
+	return &tree.Apply{Info: tree.Of(t, at), Op: ops.Index, Attrs: ir.A{"axes": []int64{0}},
+		Args: []tree.Expr{flat, tree.NewUse(i, at)}}
 }
 
 // eachCall is `each(v, f)`: f of every element, in order. What f gives is dropped.
-func (c *checker) eachCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+func (c *checker) eachCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
 	x, t, ok := c.value(args[0], nil, "the operand of `each`")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	elem := &Local{Name: "x", T: types.Scalar(t.Elem), Loc: args[1].Span()}
-	f := c.loopFunction(c.asLambda(args[1]), []*Local{elem}, nil, "the function of `each`")
-	if isBad(f.Body) {
-		return bad(e.Loc)
+	elem := &tree.Local{Name: "x", T: types.Scalar(t.Elem), Loc: args[1].Span()}
+	f := c.loopFunction(c.asLambda(args[1]), []*tree.Local{elem}, nil, "the function of `each`")
+	if tree.IsBad(f.Body) {
+		return tree.Bad(e.Loc)
 	}
-	return c.overElements(e.Loc, x, t, func(flat, n Expr) Expr {
+	return c.overElements(e.Loc, x, t, func(flat, n tree.Expr) tree.Expr {
 		i, at := counter(e.Loc), f.Body.Span()
-		dropped := &Let{Info: infoOf(types.Unit, at), Value: f.Body, Body: unit(at)}
-		f.Body = &Let{Info: infoOf(types.Unit, at), Local: elem, Value: element(flat, i, args[0].Span()), Body: dropped}
-		f.Params = []*Local{i}
-		return c.loop(e.Loc, ops.Iterate, nil, []Expr{n}, f, types.Unit)
+		dropped := &tree.Let{Info: tree.Of(types.Unit, at), Value: f.Body, Body: tree.Unit(at)}
+		f.Body = &tree.Let{Info: tree.Of(types.Unit, at), Local: elem, Value: element(flat, i, args[0].Span()),
+			Body: dropped}
+		f.Params = []*tree.Local{i}
+		return c.loop(e.Loc, ops.Iterate, nil, []tree.Expr{n}, f, types.Unit)
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -29,18 +30,18 @@ func (c *checker) elemArgument(e *ast.Call, want types.Type, missing types.DType
 }
 
 // iotaCall is `iota(n)` or `iota[f32](n)`: 0, 1, ..., n-1, of type i32 unless the brackets say another.
-func (c *checker) iotaCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+func (c *checker) iotaCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
 	elem, ok := c.elemArgument(e, nil, types.I32)
 	n, ok1 := c.dim(args[0])
 	if !ok || !ok1 {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if elem == types.Bool {
 		c.errorf(diag.CodeOperands, e.Generics[0].Span(), "`iota` counts in numbers, not bool")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	out := c.applyCode(diag.CodeExtent, e.Loc, ops.Iota, ir.A{"start": types.Dim{}, "extent": n}, nil, nil)
-	if elem == types.I32 || isBad(out) {
+	if elem == types.I32 || tree.IsBad(out) {
 		return out
 	}
 	return c.apply(e.Loc, ops.Cast, ir.A{"to": elem}, out)
@@ -49,24 +50,24 @@ func (c *checker) iotaCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
 // oneHotCall is `one_hot(idx, n)`: a new last axis of extent n that is 1 at the position and 0 elsewhere, and
 // 0 everywhere for a position out of range. The elements are f32 unless the context or the brackets say
 // another type.
-func (c *checker) oneHotCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) oneHotCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	elem, ok := c.elemArgument(e, want, types.F32)
 	idx, t, ok1 := c.value(args[0], types.Scalar(types.I32), "the positions of `one_hot`")
 	n, ok2 := c.dim(args[1])
 	if !ok || !ok1 || !ok2 {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if t.Elem != types.I32 && t.Elem != types.I64 {
 		c.errorf(diag.CodeOperands, idx.Span(), "a position is an i32 or i64, not %s", t).label("%s",
 			t).help("convert it: `%s`", castText(idx.Span(), types.I32))
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	shape := append(append(types.Shape{}, t.Shape...), n)
 	if !c.extents(e.Loc, types.Tensor{Elem: elem, Shape: shape}) {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	at := c.apply(e.Loc, ops.Iota, ir.A{"start": types.Dim{}, "extent": n})
-	if t.Elem != types.I32 && !isBad(at) {
+	if t.Elem != types.I32 && !tree.IsBad(at) {
 		at = c.apply(e.Loc, ops.Cast, ir.A{"to": t.Elem}, at)
 	}
 	idx = c.broadcast(c.reshape(e.Loc, idx, insertAxis(t.Shape, t.Rank())), shape)
@@ -78,19 +79,19 @@ func (c *checker) oneHotCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 }
 
 // likeCall is `like(x, value)`: the type of x, every element value.
-func (c *checker) likeCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) likeCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "like")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	value := c.scalarOf(args[1], t.Elem, "the value")
-	if isBad(value) {
-		return bad(e.Loc)
+	if tree.IsBad(value) {
+		return tree.Bad(e.Loc)
 	}
 	out := c.broadcast(value, t.Shape)
 	switch x.(type) {
-	case *Use, *Const:
+	case *tree.Use, *tree.Const:
 		return out
 	}
-	return newLet(e.Loc, nil, x, out) // evaluated for what it does
+	return tree.NewLet(e.Loc, nil, x, out) // evaluated for what it does
 }

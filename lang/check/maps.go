@@ -6,20 +6,21 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
 // scanCall is `scan(init, |acc, x| e, v)`, along the last axis. The result holds one tensor for each value of
 // the accumulator, whose own axes come last. Where all of these are scalars it is the operation of that name.
-func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	init, x, t, ok := c.startAndTensor(args[0], args[2], shaped(want, nil), "`scan`")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if t.IsScalar() {
 		c.errorf(diag.CodeAxis, x.Span(), "`scan` goes along the last axis, and a scalar has none").label("%s", t)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	acc := init.Type()
 	parts := types.Flatten(acc)
@@ -30,23 +31,23 @@ func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 			c.errorf(diag.CodeMismatch, init.Span(),
 				"`scan` keeps what it carries in tensors, and a string is no element").label("%s", acc).
 				help("`fold` carries any value")
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 	}
 	if len(parts) == 0 {
 		c.errorf(diag.CodeMismatch, init.Span(), "the start of `scan` has no values").label("%s", acc)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	params := []*Local{{Name: "acc", T: acc, Loc: args[1].Span()},
+	params := []*tree.Local{{Name: "acc", T: acc, Loc: args[1].Span()},
 		{Name: "x", T: types.Scalar(t.Elem), Loc: args[1].Span()}}
 	f := c.foldStep(args[1], params, acc)
 	if !c.sameState(f.Body, acc, "the value of a scan's function") {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if !scalars {
 		return c.scanTensors(e.Loc, f, init, x, t)
 	}
-	return c.loop(e.Loc, ops.Scan, ir.A{"init": true}, []Expr{init, x}, f, shaped(acc, t.Shape))
+	return c.loop(e.Loc, ops.Scan, ir.A{"init": true}, []tree.Expr{init, x}, f, shaped(acc, t.Shape))
 }
 
 // shaped is t with every scalar in it a tensor of the given shape.
@@ -57,23 +58,23 @@ func shaped(t types.Type, shape types.Shape) types.Type {
 // cumulative is `cumsum(x, axis = -1)` or `cumprod`: a scan without a start, along any axis.
 func cumulative(op *ir.OpDef) *builtin {
 	return &builtin{params: []string{"x", "axis"}, required: 1,
-		build: func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+		build: func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 			name := e.Fun.(*ast.Name).Name
 			x, t, ok := c.value(args[0], wantElem(elemOf(want)), "the operand of "+quote(name))
 			if !ok {
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			rank := t.Rank()
 			if rank == 0 {
 				c.errorf(diag.CodeAxis, x.Span(), "%s goes along an axis, and a scalar has none",
 					quote(name)).label("%s",
 					t)
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			axis := int64(rank - 1)
 			if args[1] != nil {
 				if axis, ok = c.axis(args[1], rank); !ok {
-					return bad(e.Loc)
+					return tree.Bad(e.Loc)
 				}
 			}
 			// The axis goes to the end and back.
@@ -91,15 +92,15 @@ func cumulative(op *ir.OpDef) *builtin {
 			if moved {
 				x = c.apply(e.Loc, ops.Permute, ir.A{"perm": perm}, x)
 			}
-			params := []*Local{{Name: "acc", T: types.Scalar(t.Elem), Loc: e.Loc},
+			params := []*tree.Local{{Name: "acc", T: types.Scalar(t.Elem), Loc: e.Loc},
 				{Name: "x", T: types.Scalar(t.Elem), Loc: e.Loc}}
-			uses := []Expr{newUse(params[0], e.Loc), newUse(params[1], e.Loc)}
+			uses := []tree.Expr{tree.NewUse(params[0], e.Loc), tree.NewUse(params[1], e.Loc)}
 			step := c.pointwise(e.Loc, op, uses)
-			if isBad(x) || isBad(step) {
-				return bad(e.Loc)
+			if tree.IsBad(x) || tree.IsBad(step) {
+				return tree.Bad(e.Loc)
 			}
-			out := c.loop(e.Loc, ops.Scan, nil, []Expr{x}, &Lambda{Params: params, Body: step}, x.Type())
-			if moved && !isBad(out) {
+			out := c.loop(e.Loc, ops.Scan, nil, []tree.Expr{x}, &tree.Lambda{Params: params, Body: step}, x.Type())
+			if moved && !tree.IsBad(out) {
 				return c.apply(e.Loc, ops.Permute, ir.A{"perm": back}, out)
 			}
 			return out
@@ -108,13 +109,13 @@ func cumulative(op *ir.OpDef) *builtin {
 
 // mapCall is `map(|x, y| e, a, b)`: a tensor made element by element from tensors that broadcast, or a tuple of such.
 // Where the function gives a tuple, so does map.
-func (c *checker) mapCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
-	var xs []Expr
+func (c *checker) mapCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
+	var xs []tree.Expr
 	over := (*checker).mapTensors
 	for _, a := range args[1:] {
 		x := c.expr(a, nil)
-		if isBad(x) {
-			return bad(e.Loc)
+		if tree.IsBad(x) {
+			return tree.Bad(e.Loc)
 		}
 		if _, ok := x.Type().(types.Tuple); ok {
 			over = (*checker).mapTuples
@@ -125,70 +126,72 @@ func (c *checker) mapCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 }
 
 // mapTensors is `map(f, a, b)` over tensors.
-func (c *checker) mapTensors(at diag.Span, fun ast.Expr, operands []Expr, want types.Type) Expr {
+func (c *checker) mapTensors(at diag.Span, fun ast.Expr, operands []tree.Expr, want types.Type) tree.Expr {
 	shape := types.Shape{}
-	var xs []Expr
-	var params []*Local
+	var xs []tree.Expr
+	var params []*tree.Local
 	for _, x := range operands {
 		t, ok := c.tensorValue(x, "an operand of `map`")
 		if !ok {
-			return bad(at)
+			return tree.Bad(at)
 		}
 		next, err := types.Broadcast(shape, t.Shape)
 		xs = append(xs, x)
 		if err != nil {
 			c.rule(diag.CodeNotBroadcastable, at, err).label("%s", typeList(xs))
-			return bad(at)
+			return tree.Bad(at)
 		}
 		shape = next
-		params = append(params, &Local{Name: "x" + strconv.Itoa(len(xs)), T: types.Scalar(t.Elem), Loc: fun.Span()})
+		params = append(params, &tree.Local{Name: "x" + strconv.Itoa(len(xs)), T: types.Scalar(t.Elem),
+			Loc: fun.Span()})
 	}
 	f := c.elementFunction(fun, params, want, "the function of `map`")
-	if isBad(f.Body) {
-		return bad(at)
+	if tree.IsBad(f.Body) {
+		return tree.Bad(at)
 	}
 	for i, x := range xs {
-		if xs[i] = c.broadcast(x, shape); isBad(xs[i]) {
-			return bad(at)
+		if xs[i] = c.broadcast(x, shape); tree.IsBad(xs[i]) {
+			return tree.Bad(at)
 		}
 	}
-	return c.letAll(xs, func(xs []Expr) Expr { return c.mapOver(at, f, params, xs, shape) })
+	return c.letAll(xs, func(xs []tree.Expr) tree.Expr { return c.mapOver(at, f, params, xs, shape) })
 }
 
 // letAll binds every expression to a name, so that it is evaluated once, for the rest that body builds.
-func (c *checker) letAll(xs []Expr, body func(xs []Expr) Expr) Expr {
+func (c *checker) letAll(xs []tree.Expr, body func(xs []tree.Expr) tree.Expr) tree.Expr {
 	if len(xs) == 0 {
 		return body(nil)
 	}
-	return c.let(xs[0], func(x Expr) Expr {
-		return c.letAll(xs[1:], func(rest []Expr) Expr { return body(append([]Expr{x}, rest...)) })
+	return c.let(xs[0], func(x tree.Expr) tree.Expr {
+		return c.letAll(xs[1:], func(rest []tree.Expr) tree.Expr { return body(append([]tree.Expr{x}, rest...)) })
 	})
 }
 
 // mapOver tabulates f, whose parameters are the elements of xs at the index.
-func (c *checker) mapOver(at diag.Span, f *Lambda, params []*Local, xs []Expr, shape types.Shape) Expr {
-	axes, index, uses := make([]int64, len(shape)), make([]*Local, len(shape)), make([]Expr, len(shape))
+func (c *checker) mapOver(at diag.Span, f *tree.Lambda, params []*tree.Local, xs []tree.Expr,
+	shape types.Shape) tree.Expr {
+	axes, index, uses := make([]int64, len(shape)), make([]*tree.Local, len(shape)), make([]tree.Expr, len(shape))
 	for k := range shape {
 		axes[k] = int64(k)
-		index[k] = &Local{Name: "i" + strconv.Itoa(k), T: types.Scalar(types.I32), Loc: at}
-		uses[k] = newUse(index[k], at)
+		index[k] = &tree.Local{Name: "i" + strconv.Itoa(k), T: types.Scalar(types.I32), Loc: at}
+		uses[k] = tree.NewUse(index[k], at)
 	}
 	// of is the tensor of one value of the function.
-	of := func(value Expr) Expr {
+	of := func(value tree.Expr) tree.Expr {
 		body := value
 		for i := len(xs) - 1; i >= 0; i-- {
 			elem := xs[i]
 			if len(shape) > 0 {
-				elem = &Apply{Info: infoOf(params[i].T, xs[i].Span()), Op: ops.Index, Attrs: ir.A{"axes": axes},
-					Args: append([]Expr{xs[i]}, uses...)}
+				elem = &tree.Apply{Info: tree.Of(params[i].T, xs[i].Span()), Op: ops.Index, Attrs: ir.A{"axes": axes},
+					Args: append([]tree.Expr{xs[i]}, uses...)}
 			}
-			body = &Let{Info: infoOf(value.Type(), at), Local: params[i], Value: elem, Body: body}
+			body = &tree.Let{Info: tree.Of(value.Type(), at), Local: params[i], Value: elem, Body: body}
 		}
 		if len(shape) == 0 {
 			return body
 		}
 		return c.applyCode(diag.CodeRule, at, ops.Tabulate, ir.A{"shape": shape},
-			[]*Lambda{{Params: index, Body: body}}, nil)
+			[]*tree.Lambda{{Params: index, Body: body}}, nil)
 	}
 	if len(shape) == 0 {
 		return of(f.Body)

@@ -6,6 +6,7 @@ import (
 	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -15,21 +16,21 @@ import (
 
 // matchArm is one arm on the way to the chain.
 type matchArm struct {
-	name *Local // bound to the value, around the guard, the arm and those after it
-	cond Expr   // nil: always taken
-	body Expr
+	name *tree.Local // bound to the value, around the guard, the arm and those after it
+	cond tree.Expr   // nil: always taken
+	body tree.Expr
 	at   diag.Span
 	mark flowMark
 }
 
 // match is `match e { pattern if guard => value, ... }`.
-func (c *checker) match(e *ast.Match, want types.Type) Expr {
+func (c *checker) match(e *ast.Match, want types.Type) tree.Expr {
 	x := c.expr(e.X, nil)
 	if x.Type() == types.Never {
 		c.errorf(diag.CodeUnreachable, e.Loc, "this `match` is never reached").related(x.Span(), "leaves the function")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	value := &Local{Name: "matched", T: x.Type(), Loc: x.Span()}
+	value := &tree.Local{Name: "matched", T: x.Type(), Loc: x.Span()}
 	cover := &coverage{t: x.Type(), literals: map[uint64]diag.Span{}}
 	if !elemOf(want).IsNumber() && len(e.Arms) > 0 {
 		if k := c.allLiterals(armBodies(e)...); k != typed {
@@ -38,13 +39,13 @@ func (c *checker) match(e *ast.Match, want types.Type) Expr {
 	}
 	var arms []matchArm
 	var literals []int // arms of literals, which take the type of the others
-	failed := isBad(x)
+	failed := tree.IsBad(x)
 	var result types.Type
 	var first diag.Span
-	agree := func(body Expr, a *ast.Arm) bool {
+	agree := func(body tree.Expr, a *ast.Arm) bool {
 		t := body.Type()
 		switch {
-		case isBad(body):
+		case tree.IsBad(body):
 			return false
 		case result == nil || result == types.Never:
 			result, first = t, resultSpan(a.Body)
@@ -63,13 +64,13 @@ func (c *checker) match(e *ast.Match, want types.Type) Expr {
 		if a.Guard != nil {
 			guard := c.condition(a.Guard)
 			switch {
-			case isBad(guard):
+			case tree.IsBad(guard):
 				ok = false
 			case arm.cond == nil:
 				arm.cond = guard
 			default:
-				both := &If{Info: infoOf(types.Scalar(types.Bool), guard.Span()), Cond: arm.cond, Then: guard,
-					Else: scalarConst(types.Bool, 0, guard.Span())}
+				both := &tree.If{Info: tree.Of(types.Scalar(types.Bool), guard.Span()), Cond: arm.cond, Then: guard,
+					Else: tree.ScalarConst(types.Bool, 0, guard.Span())}
 				c.chooses(both, arm.mark)
 				arm.cond = both
 			}
@@ -99,7 +100,7 @@ func (c *checker) match(e *ast.Match, want types.Type) Expr {
 		arms[i].body = c.expr(e.Arms[i].Body, w)
 		failed = !agree(arms[i].body, e.Arms[i]) || failed
 	}
-	if !isBad(x) && !cover.complete() {
+	if !tree.IsBad(x) && !cover.complete() {
 		failed = true
 		head := diag.Span{File: e.Loc.File, Start: e.Loc.Start, End: e.X.Span().End}
 		c.errorf(diag.CodeCoverage, head, "this `match` does not cover %s of %s", cover.missing(), x.Type()).label("%s",
@@ -108,24 +109,24 @@ func (c *checker) match(e *ast.Match, want types.Type) Expr {
 	}
 	if failed {
 		c.cur.failed = true
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	var out Expr
+	var out tree.Expr
 	for i := len(arms) - 1; i >= 0; i-- {
 		a := arms[i]
 		if out == nil {
 			out = a.body // what the arms before leave over
 		} else {
-			choice := &If{Info: infoOf(armsType(a.body.Type(), out.Type()), a.at), Cond: a.cond, Then: a.body,
+			choice := &tree.If{Info: tree.Of(armsType(a.body.Type(), out.Type()), a.at), Cond: a.cond, Then: a.body,
 				Else: out}
 			c.chooses(choice, a.mark)
 			out = choice
 		}
 		if a.name != nil {
-			out = newLet(a.at, a.name, newUse(value, a.name.Loc), out)
+			out = tree.NewLet(a.at, a.name, tree.NewUse(value, a.name.Loc), out)
 		}
 	}
-	return newLet(e.Loc, value, x, out)
+	return tree.NewLet(e.Loc, value, x, out)
 }
 
 func armBodies(e *ast.Match) []ast.Expr {
@@ -137,16 +138,16 @@ func armBodies(e *ast.Match) []ast.Expr {
 }
 
 // matchPattern types the pattern of an arm, and binds its name.
-func (c *checker) matchPattern(a *ast.Arm, value *Local, cover *coverage) (matchArm, bool) {
+func (c *checker) matchPattern(a *ast.Arm, value *tree.Local, cover *coverage) (matchArm, bool) {
 	arm := matchArm{at: a.Loc}
-	use := func(at diag.Span) Expr { return newUse(value, at) }
+	use := func(at diag.Span) tree.Expr { return tree.NewUse(value, at) }
 	at := diag.Span{}
 	if a.Pattern != nil {
 		at = a.Pattern.Span()
 	}
 	if types.IsError(value.T) { // its names are bound, so that the arm can be checked
 		if n, ok := a.Pattern.(*ast.Name); ok {
-			c.bind(&Local{Name: n.Name, T: value.T, Loc: n.Loc})
+			c.bind(&tree.Local{Name: n.Name, T: value.T, Loc: n.Loc})
 		}
 		return arm, false
 	}
@@ -157,7 +158,7 @@ func (c *checker) matchPattern(a *ast.Arm, value *Local, cover *coverage) (match
 	switch p := a.Pattern.(type) {
 	case *ast.Name:
 		if p.Name != "_" {
-			arm.name = &Local{Name: p.Name, T: value.T, Loc: p.Loc}
+			arm.name = &tree.Local{Name: p.Name, T: value.T, Loc: p.Loc}
 			c.bind(arm.name)
 		}
 		cover.all = cover.all || a.Guard == nil
@@ -174,7 +175,7 @@ func (c *checker) matchPattern(a *ast.Arm, value *Local, cover *coverage) (match
 			}
 			return arm, false
 		}
-		k, ok := c.scalarOf(p, t.Elem, "this pattern").(*Const)
+		k, ok := c.scalarOf(p, t.Elem, "this pattern").(*tree.Const)
 		if !ok {
 			return arm, false
 		}

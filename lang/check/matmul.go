@@ -5,6 +5,7 @@ import (
 
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -13,11 +14,11 @@ import (
 // the result; leading axes broadcast.
 //
 //	[K] @ [K,N] gives [N]    [M,K] @ [K] gives [M]    [B,M,K] @ [K,N] gives [B,M,N]    [K] @ [K] gives a scalar
-func (c *checker) matmul(e *ast.Binary, want types.Type) Expr {
+func (c *checker) matmul(e *ast.Binary, want types.Type) tree.Expr {
 	xs := c.together([]ast.Expr{e.X, e.Y}, elemOf(want))
 	x, y := xs[0], xs[1]
-	if isBad(x) || isBad(y) {
-		return bad(e.Loc)
+	if tree.IsBad(x) || tree.IsBad(y) {
+		return tree.Bad(e.Loc)
 	}
 	a, ok1 := x.Type().(types.Tensor)
 	b, ok2 := y.Type().(types.Tensor)
@@ -28,15 +29,15 @@ func (c *checker) matmul(e *ast.Binary, want types.Type) Expr {
 		if ok1 && ok2 && a.Elem.IsNumber() && b.Elem.IsNumber() {
 			r.help("write `*` to multiply by a scalar")
 		}
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if a.Elem != b.Elem {
 		c.differ(e.Loc, "`@`", x, y, nil).label("%s", operands)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if !a.Elem.IsNumber() {
 		c.errorf(diag.CodeOperands, e.Loc, "`@` takes numbers, not %s", a.Elem).label("%s", operands)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	left, right := a.Shape, b.Shape
 	if a.Rank() == 1 {
@@ -51,27 +52,27 @@ func (c *checker) matmul(e *ast.Binary, want types.Type) Expr {
 		r.note("%s: the last extent is %s", a.Shape, k)
 		if b.Rank() == 1 {
 			r.note("%s: the only extent is %s", b.Shape, l)
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		r.note("%s: the last but one is %s", b.Shape, l)
 		if right[n-1].Equal(k) && b.Rank() == 2 {
 			r.help("the other axis of the right operand fits: write `@ transpose(...)`")
 		}
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	batch, err := types.Broadcast(left[:m-2], right[:n-2])
 	if err != nil {
 		c.rule(diag.CodeMatmul, e.Loc, err).label("%s", operands).note("these are the leading axes of the operands")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	x = c.reshape(x.Span(), x, left)
 	y = c.reshape(y.Span(), y, right)
 	x = c.broadcast(x, append(append(types.Shape{}, batch...), left[m-2:]...))
 	y = c.broadcast(y, append(append(types.Shape{}, batch...), right[n-2:]...))
-	out := c.applyCode(diag.CodeMatmul, e.Loc, ops.Matmul, nil, nil, []Expr{x, y})
+	out := c.applyCode(diag.CodeMatmul, e.Loc, ops.Matmul, nil, nil, []tree.Expr{x, y})
 	t, ok := out.Type().(types.Tensor)
-	if !ok || isBad(out) {
-		return bad(e.Loc)
+	if !ok || tree.IsBad(out) {
+		return tree.Bad(e.Loc)
 	}
 	shape := append(types.Shape{}, t.Shape...)
 	if b.Rank() == 1 {

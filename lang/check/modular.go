@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -19,9 +20,9 @@ func modularFunctions() map[string]*builtin {
 }
 
 // tensorOf reports whether x is a tensor or a scalar of numbers.
-func (c *checker) tensorOf(x Expr, what string) (types.Tensor, bool) {
+func (c *checker) tensorOf(x tree.Expr, what string) (types.Tensor, bool) {
 	t, ok := x.Type().(types.Tensor)
-	if isBad(x) {
+	if tree.IsBad(x) {
 		return t, false
 	}
 	if !ok || !t.Elem.IsNumber() {
@@ -34,7 +35,7 @@ func (c *checker) tensorOf(x Expr, what string) (types.Tensor, bool) {
 // modMulAxisSumCall is `modmul_axis_sum(a, b, p, axis, acc, perm, mode, perm_axis)`: factors that broadcast, whose
 // products are summed along an axis. With a permutation of another axis, b is read at perm[n], and with `scatter` what
 // that gives for index n is added to the result at perm[n], too.
-func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	numbers := args[:3:3]
 	if args[4] != nil {
 		numbers = append(numbers, args[4])
@@ -44,19 +45,19 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 	at, ok := c.tensorOf(a, "a factor of `modmul_axis_sum`")
 	bt, ok1 := c.tensorOf(b, "a factor of `modmul_axis_sum`")
 	for _, x := range xs[2:] {
-		ok = ok && !isBad(x)
+		ok = ok && !tree.IsBad(x)
 	}
 	if !ok || !ok1 {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	rank := max(at.Rank(), bt.Rank())
 	axis, ok := c.axis(args[3], rank)
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	m, ok := c.modPermutation(args, axis, rank)
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	k := m.axis - int64(rank-bt.Rank())
 	// What repeats along the axis is the same at every position of a scatter.
@@ -65,37 +66,37 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 		if k < 0 {
 			c.errorf(diag.CodeAxis, args[5].Span(), "`perm` reads b along axis %d, which %s does not have", m.axis,
 				bt).label("%s", m.perm.Type())
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
-		if b = c.gather(e.Loc, b, []Expr{m.perm}, []int64{k}); isBad(b) {
+		if b = c.gather(e.Loc, b, []tree.Expr{m.perm}, []int64{k}); tree.IsBad(b) {
 			return b
 		}
 		bt = b.Type().(types.Tensor)
 	}
 	shape, err := types.Broadcast(at.Shape, bt.Shape)
 	if err != nil {
-		c.rule(diag.CodeNotBroadcastable, e.Loc, err).label("%s", typeList([]Expr{a, b}))
-		return bad(e.Loc)
+		c.rule(diag.CodeNotBroadcastable, e.Loc, err).label("%s", typeList([]tree.Expr{a, b}))
+		return tree.Bad(e.Loc)
 	}
-	return c.let(p, func(p Expr) Expr {
+	return c.let(p, func(p tree.Expr) tree.Expr {
 		sum := c.applyCode(diag.CodeRule, e.Loc, ops.ModMulAxisSum, ir.A{"axis": axis}, nil,
-			[]Expr{c.broadcast(a, shape), c.broadcast(b, shape), p})
-		if isBad(sum) {
+			[]tree.Expr{c.broadcast(a, shape), c.broadcast(b, shape), p})
+		if tree.IsBad(sum) {
 			return sum
 		}
 		t := sum.Type().(types.Tensor)
-		var acc Expr
+		var acc tree.Expr
 		if len(xs) == 4 {
 			acc = xs[3]
 			if got, ok := acc.Type().(types.Tensor); !ok || !got.Shape.Equal(t.Shape) {
 				c.errorf(diag.CodeMismatch, acc.Span(), "`acc` has the shape of the sum, %s, not %s", t,
 					acc.Type()).label("%s", acc.Type())
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 		}
 		if m.scatter {
 			if acc == nil {
-				acc = c.broadcast(numberConst(t.Elem, 0, e.Loc), t.Shape)
+				acc = c.broadcast(tree.NumberConst(t.Elem, 0, e.Loc), t.Shape)
 			}
 			k := m.axis
 			if k > axis {
@@ -110,13 +111,14 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 				c.errorf(diag.CodeRule, args[5].Span(),
 					"there is one position for each of the %s elements of axis %d, not %s", t.Shape[k], m.axis,
 					column[k]).label("%s", m.perm.Type())
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			idx := c.broadcast(c.reshape(args[5].Span(), m.perm, column), t.Shape)
-			return c.applyCode(diag.CodeRule, e.Loc, ops.ModScatterAdd, ir.A{"axis": k}, nil, []Expr{acc, idx, sum, p})
+			return c.applyCode(diag.CodeRule, e.Loc, ops.ModScatterAdd, ir.A{"axis": k}, nil,
+				[]tree.Expr{acc, idx, sum, p})
 		}
 		if acc != nil {
-			return c.pointwise(e.Loc, ops.ModSum, []Expr{acc, sum, p})
+			return c.pointwise(e.Loc, ops.ModSum, []tree.Expr{acc, sum, p})
 		}
 		return sum
 	})
@@ -124,7 +126,7 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 
 // modPermutation are the arguments of modmul_axis_sum that say how an axis is permuted.
 type modPermutation struct {
-	perm    Expr // nil for none
+	perm    tree.Expr // nil for none
 	scatter bool
 	axis    int64
 }
@@ -182,19 +184,19 @@ func (c *checker) modPermutation(args []ast.Expr, axis int64, rank int) (modPerm
 // nttCall is `ntt(a, p, twiddles, perm, axis = -3, skip_perm = false)` or `intt(a, p, inv_twiddles, m_inv, perm, axis =
 // -3)`. Narrower integers widen to the type of the moduli.
 func nttCall(op *ir.OpDef) buildFunc {
-	return func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	return func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 		n := op.Arity - 1 // operands that are numbers; the last one is positions
 		rest := c.together(args[1:n], elemOf(want))
 		p, ok := c.tensorOf(rest[0], "the moduli of `"+op.Surface+"`")
 		for _, x := range rest {
-			ok = ok && !isBad(x)
+			ok = ok && !tree.IsBad(x)
 		}
 		if !ok {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		x, t, ok := c.value(args[0], wantElem(p.Elem), "the operand of `"+op.Surface+"`")
 		if !ok {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		if t.Elem != p.Elem && t.Elem.IsSigned() && t.Elem.IsInt() && t.Elem.Bits() < p.Elem.Bits() {
 			x = c.apply(e.Loc, ops.Cast, ir.A{"to": p.Elem}, x)
@@ -207,18 +209,18 @@ func nttCall(op *ir.OpDef) buildFunc {
 			ok = false
 		}
 		if !ok {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		attrs := ir.A{"axis": axis}
 		if op == ops.Ntt {
 			skip, ok := c.constFlag(args[n+2], "skip_perm")
 			if !ok {
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			attrs["skip_perm"] = skip
 		}
 		perm := c.expr(args[n], nil)
-		if isBad(perm) {
+		if tree.IsBad(perm) {
 			return perm
 		}
 		// One number stands for all channels.
@@ -233,33 +235,33 @@ func nttCall(op *ir.OpDef) buildFunc {
 				}
 			}
 		}
-		return c.applyCode(diag.CodeRule, e.Loc, op, attrs, nil, append(append([]Expr{x}, rest...), perm))
+		return c.applyCode(diag.CodeRule, e.Loc, op, attrs, nil, append(append([]tree.Expr{x}, rest...), perm))
 	}
 }
 
 // permuteRowsCall is `permute(a, perms, elementwise_axis, perm_axis)`: index e of one axis has its own permutation of
 // another, perms[e].
-func (c *checker) permuteRowsCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) permuteRowsCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "permute")
 	perms, pt, ok1 := c.value(args[1], nil, "the permutations")
 	if !ok || !ok1 {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	along, ok := c.axis(args[2], t.Rank())
 	axis, ok1 := c.axis(args[3], t.Rank())
 	if !ok || !ok1 {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if along == axis {
 		c.errorf(diag.CodeAxis, args[3].Span(),
 			"`permute` permutes another axis than the one whose elements each have a permutation")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if pt.Rank() != 2 || !pt.Shape[0].Equal(t.Shape[along]) || pt.Elem != types.I32 && pt.Elem != types.I64 {
 		c.errorf(diag.CodeMismatch, perms.Span(),
 			"the permutations are an i32[%s, m] or i64[%s, m], one for each element of axis %d, not %s", t.Shape[along],
 			t.Shape[along], along, pt).label("%s", pt)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if along > axis {
 		perms = c.apply(e.Loc, ops.Permute, ir.A{"perm": []int64{1, 0}}, perms)
@@ -271,8 +273,8 @@ func (c *checker) permuteRowsCall(e *ast.Call, args []ast.Expr, want types.Type)
 	shape := append(types.Shape{}, t.Shape...)
 	column[along], column[axis], shape[axis] = pt.Shape[0], pt.Shape[1], pt.Shape[1]
 	idx := c.broadcast(c.reshape(e.Loc, perms, column), shape)
-	if isBad(idx) {
+	if tree.IsBad(idx) {
 		return idx
 	}
-	return c.applyCode(diag.CodeIndexRange, e.Loc, ops.TakeAlongAxis, ir.A{"axis": axis}, nil, []Expr{x, idx})
+	return c.applyCode(diag.CodeIndexRange, e.Loc, ops.TakeAlongAxis, ir.A{"axis": axis}, nil, []tree.Expr{x, idx})
 }

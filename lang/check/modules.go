@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -63,7 +64,7 @@ func newModule(tree *ast.File) *module {
 // inModule runs f in another module, where nothing of the declaration being checked is visible.
 func (c *checker) inModule(m *module, f func()) {
 	mod, cur, locals, undo, lambda, ordered := c.mod, c.cur, c.locals, c.undo, c.lambda, c.ordered
-	c.locals, c.undo, c.lambda, c.ordered = map[string]*Local{}, nil, 0, 0
+	c.locals, c.undo, c.lambda, c.ordered = map[string]*tree.Local{}, nil, 0, 0
 	c.enterModule(m)
 	f()
 	c.cur, c.locals, c.undo, c.lambda, c.ordered = cur, locals, undo, lambda, ordered
@@ -290,7 +291,7 @@ func (m *module) exports() []string {
 }
 
 // memberValue is `m.name` used as a value.
-func (c *checker) memberValue(e *ast.Member) Expr {
+func (c *checker) memberValue(e *ast.Member) tree.Expr {
 	f, k := c.member(e)
 	switch {
 	case f != nil:
@@ -299,21 +300,21 @@ func (c *checker) memberValue(e *ast.Member) Expr {
 		if r.help("call it: `%s(...)`", name); len(f.decl.Params) == 2 {
 			r.help("call it: `%s(...)`; a fold with it is written `(|a, b| %s(a, b))/v`", name, name)
 		}
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	case k == nil:
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.constantUse(k, e.Loc)
 }
 
 // constantUse is the value of a constant where it is used.
-func (c *checker) constantUse(k *constInfo, at diag.Span) Expr {
+func (c *checker) constantUse(k *constInfo, at diag.Span) tree.Expr {
 	c.constant(k)
 	if k.value == nil {
 		c.cur.failed = true
-		return bad(at)
+		return tree.Bad(at)
 	}
-	return newConst(k.value, at)
+	return tree.NewConst(k.value, at)
 }
 
 // tryDimConst is a constant in a shape expression; name is how it is written.

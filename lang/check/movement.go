@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -27,11 +28,11 @@ func movementFunctions() map[string]*builtin {
 }
 
 // stackCall is `stack((a, b), axis = 0)`: tensors of one type side by side along a new axis.
-func (c *checker) stackCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
-	return c.joined(e, args[0], want, "stack", func(xs []Expr, first types.Tensor) Expr {
+func (c *checker) stackCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
+	return c.joined(e, args[0], want, "stack", func(xs []tree.Expr, first types.Tensor) tree.Expr {
 		axis, ok := c.axisOr(args[1], first.Rank()+1, 0)
 		if !ok {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		for i, x := range xs {
 			if !types.Equal(x.Type(), first) {
@@ -39,7 +40,7 @@ func (c *checker) stackCall(e *ast.Call, args []ast.Expr, want types.Type) Expr 
 					x.Type()).
 					label("%s", x.Type()).related(xs[0].Span(), "%s", first)
 				c.explainMismatch(r, x.Span(), first, x.Type())
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			xs[i] = c.reshape(x.Span(), x, insertAxis(first.Shape, int(axis)))
 		}
@@ -52,33 +53,33 @@ func (c *checker) stackCall(e *ast.Call, args []ast.Expr, want types.Type) Expr 
 
 // splitCall is `split(x, n, axis = 0)`, a tuple of n equal parts, or `split(x, [d1, d2], axis = 0)`, parts of
 // these extents.
-func (c *checker) splitCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) splitCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	hint := types.Type(nil)
 	if t, ok := want.(types.Tuple); ok && len(t.Elems) > 0 {
 		hint = wantElem(elemOf(t.Elems[0]))
 	}
 	x, t, ok := c.operand(args[0], hint, "split")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	axis, ok := c.axisOr(args[2], t.Rank(), 0)
 	if !ok || t.IsScalar() {
 		if ok {
 			c.errorf(diag.CodeAxis, x.Span(), "`split` cuts an axis, and %s has none", t)
 		}
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	sizes, ok := c.splitSizes(args[1], t.Shape[axis])
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	return c.let(x, func(x Expr) Expr {
-		parts := &Tuple{Info: Info{Loc: e.Loc}}
+	return c.let(x, func(x tree.Expr) tree.Expr {
+		parts := &tree.Tuple{Info: tree.Info{Loc: e.Loc}}
 		var ts []types.Type
 		begin := types.Dim{}
 		for _, n := range sizes {
 			part := c.sliceAxis(e.Loc, x, int(axis), begin, n, 1)
-			if isBad(part) {
+			if tree.IsBad(part) {
 				return part
 			}
 			parts.Elems, ts = append(parts.Elems, part), append(ts, part.Type())
@@ -144,7 +145,7 @@ func (c *checker) splitSizes(e ast.Expr, extent types.Dim) (types.Shape, bool) {
 }
 
 // sliceAxis takes n elements from begin on, along one axis of x.
-func (c *checker) sliceAxis(at diag.Span, x Expr, axis int, begin, n types.Dim, step int64) Expr {
+func (c *checker) sliceAxis(at diag.Span, x tree.Expr, axis int, begin, n types.Dim, step int64) tree.Expr {
 	shape := append(types.Shape{}, x.Type().(types.Tensor).Shape...)
 	starts, steps := make(types.Shape, len(shape)), make([]int64, len(shape))
 	for k := range steps {
@@ -155,29 +156,29 @@ func (c *checker) sliceAxis(at diag.Span, x Expr, axis int, begin, n types.Dim, 
 	}
 	starts[axis], steps[axis], shape[axis] = begin, step, n
 	return c.applyCode(diag.CodeIndexRange, at, ops.Slice, ir.A{"starts": starts, "steps": steps, "shape": shape}, nil,
-		[]Expr{x})
+		[]tree.Expr{x})
 }
 
 // flipCall is `flip(x, axis)`: the given axes backwards, all of them when none is given.
-func (c *checker) flipCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) flipCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "flip")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	axes, ok := c.axes(args[1], t.Rank())
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	for _, a := range axes {
 		last, err := t.Shape[a].Sub(types.Lit(1))
 		if err != nil {
 			c.rule(diag.CodeExtent, e.Loc, err)
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		if t.Shape[a].IsConst(0) || t.Shape[a].IsConst(1) {
 			continue
 		}
-		if x = c.sliceAxis(e.Loc, x, int(a), last, t.Shape[a], -1); isBad(x) {
+		if x = c.sliceAxis(e.Loc, x, int(a), last, t.Shape[a], -1); tree.IsBad(x) {
 			return x
 		}
 	}
@@ -186,23 +187,23 @@ func (c *checker) flipCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 
 // rollCall is `roll(x, shift, axis)`: element i moves to i + shift, and what leaves the axis enters at its
 // other end. Without an axis the tensor is rolled as if it were flat.
-func (c *checker) rollCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) rollCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "roll")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	shape, axis := t.Shape, int64(0)
 	if args[2] == nil {
 		n, err := t.Shape.Elems()
 		if err != nil {
 			c.rule(diag.CodeExtent, e.Loc, err)
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		x = c.reshape(e.Loc, x, types.Shape{n})
 	} else if axis, ok = c.axis(args[2], t.Rank()); !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	if isBad(x) {
+	if tree.IsBad(x) {
 		return x
 	}
 	n := x.Type().(types.Tensor).Shape[axis]
@@ -219,7 +220,7 @@ func (c *checker) rollCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 	if by == 0 {
 		return c.reshape(e.Loc, x, shape)
 	}
-	return c.let(x, func(x Expr) Expr {
+	return c.let(x, func(x tree.Expr) tree.Expr {
 		tail := c.sliceAxis(e.Loc, x, int(axis), types.Lit(size-by), types.Lit(by), 1)
 		head := c.sliceAxis(e.Loc, x, int(axis), types.Dim{}, types.Lit(size-by), 1)
 		return c.reshape(e.Loc, c.apply(e.Loc, ops.Concat, ir.A{"axis": axis}, tail, head), shape)
@@ -228,71 +229,73 @@ func (c *checker) rollCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 
 // rollBy rolls by a shift, or along an extent, that is only known when the program runs: position i of the
 // result is taken from ((i - shift) mod n + n) mod n, in i64.
-func (c *checker) rollBy(e *ast.Call, x Expr, axis int64, shift ast.Expr, shape types.Shape) Expr {
+func (c *checker) rollBy(e *ast.Call, x tree.Expr, axis int64, shift ast.Expr, shape types.Shape) tree.Expr {
 	s := c.expr(shift, types.Scalar(types.I32))
 	if !isIndex(s.Type()) {
-		if !isBad(s) {
+		if !tree.IsBad(s) {
 			c.errorf(diag.CodeMismatch, shift.Span(), "the shift of `roll` is an i32 or i64, not %s",
 				s.Type()).label("%s", s.Type())
 		}
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	n := x.Type().(types.Tensor).Shape[axis]
-	long := func(x Expr) Expr {
+	long := func(x tree.Expr) tree.Expr {
 		if elemOf(x.Type()) == types.I64 {
 			return x
 		}
 		return c.apply(e.Loc, ops.Cast, ir.A{"to": types.I64}, x)
 	}
-	op := func(op *ir.OpDef, x, y Expr) Expr { return c.apply(e.Loc, op, nil, x, c.broadcast(y, types.Shape{n})) }
+	op := func(op *ir.OpDef, x, y tree.Expr) tree.Expr {
+		return c.apply(e.Loc, op, nil, x, c.broadcast(y, types.Shape{n}))
+	}
 	at := c.apply(e.Loc, ops.Iota, ir.A{"start": types.Dim{}, "extent": n})
 	// An empty axis has no positions; dividing by at least 1 keeps the remainder from failing for nothing.
-	one := scalarConst(types.I64, 1, e.Loc)
-	return c.let(c.apply(e.Loc, ops.Max, nil, long(c.dimValue(n, e.Loc)), one), func(size Expr) Expr {
+	one := tree.ScalarConst(types.I64, 1, e.Loc)
+	return c.let(c.apply(e.Loc, ops.Max, nil, long(c.dimValue(n, e.Loc)), one), func(size tree.Expr) tree.Expr {
 		at = op(ops.Rem, op(ops.Sub, long(at), c.apply(e.Loc, ops.Rem, nil, long(s), size)), size)
 		at = op(ops.Rem, op(ops.Add, at, size), size)
-		if isBad(at) {
+		if tree.IsBad(at) {
 			return at
 		}
-		return c.reshape(e.Loc, c.gather(e.Loc, x, []Expr{at}, []int64{axis}), shape)
+		return c.reshape(e.Loc, c.gather(e.Loc, x, []tree.Expr{at}, []int64{axis}), shape)
 	})
 }
 
 // padCall is `pad(x, axis, before, after, value = 0)`: more elements, all of them value, at both ends.
-func (c *checker) padCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) padCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "pad")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	axis, ok := c.axis(args[1], t.Rank())
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	value := numberConst(t.Elem, 0, e.Loc)
+	value := tree.NumberConst(t.Elem, 0, e.Loc)
 	if args[4] != nil {
-		if value = c.scalarOf(args[4], t.Elem, "the value"); isBad(value) {
-			return bad(e.Loc)
+		if value = c.scalarOf(args[4], t.Elem, "the value"); tree.IsBad(value) {
+			return tree.Bad(e.Loc)
 		}
 	}
 	var sides [2]types.Dim
 	for i := range sides {
 		d, ok := c.dim(args[2+i])
 		if !ok {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		if alwaysNegative(d) {
 			c.errorf(diag.CodeExtent, args[2+i].Span(), "`pad` cannot add %s elements", d)
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		sides[i] = d
 	}
-	return c.let(value, func(value Expr) Expr {
-		fill := func(n types.Dim) Expr {
+	return c.let(value, func(value tree.Expr) tree.Expr {
+		fill := func(n types.Dim) tree.Expr {
 			shape := append(types.Shape{}, t.Shape...)
 			shape[axis] = n
 			return c.broadcast(value, shape)
 		}
-		var parts []Expr
+		var parts []tree.Expr
 		if !sides[0].IsConst(0) {
 			parts = append(parts, fill(sides[0]))
 		}
@@ -308,31 +311,31 @@ func (c *checker) padCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
 }
 
 // repeatCall is `repeat(x, n, axis)`: every element n times in a row. Without an axis the tensor is flat.
-func (c *checker) repeatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) repeatCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "repeat")
 	n, ok1 := c.dim(args[1])
 	if !ok || !ok1 {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if alwaysNegative(n) {
 		c.errorf(diag.CodeExtent, args[1].Span(), "an element cannot stand %s times", n)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	shape, axis := t.Shape, int64(0)
 	if args[2] == nil {
 		elems, err := t.Shape.Elems()
 		if err != nil {
 			c.rule(diag.CodeExtent, e.Loc, err)
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		shape = types.Shape{elems}
 	} else if axis, ok = c.axis(args[2], t.Rank()); !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	total, err := shape[axis].Mul(n)
 	if err != nil {
 		c.rule(diag.CodeExtent, e.Loc, err)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	column := insertAxis(shape, int(axis)+1)
 	wide := append(types.Shape{}, column...)
@@ -340,9 +343,9 @@ func (c *checker) repeatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr
 	result := append(types.Shape{}, shape...)
 	result[axis] = total
 	if !c.extents(e.Loc, types.Tensor{Elem: t.Elem, Shape: result}) {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	if x = c.reshape(e.Loc, x, column); isBad(x) {
+	if x = c.reshape(e.Loc, x, column); tree.IsBad(x) {
 		return x
 	}
 	return c.reshape(e.Loc, c.broadcast(x, wide), result)

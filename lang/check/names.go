@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -9,7 +10,7 @@ import (
 // shadowed is what a name meant before it was bound.
 type shadowed struct {
 	name string
-	old  *Local
+	old  *tree.Local
 }
 
 // enter starts a scope; leave takes its result.
@@ -29,7 +30,7 @@ func (c *checker) leave(mark int) {
 }
 
 // bind makes a name visible until its scope is left.
-func (c *checker) bind(l *Local) {
+func (c *checker) bind(l *tree.Local) {
 	if l.Name == "_" || l.Name == "" {
 		return
 	}
@@ -48,9 +49,9 @@ func (c *checker) isValue(name string) bool {
 }
 
 // name is a name used as a value.
-func (c *checker) name(e *ast.Name) Expr {
+func (c *checker) name(e *ast.Name) tree.Expr {
 	if l := c.locals[e.Name]; l != nil {
-		return newUse(l, e.Loc)
+		return tree.NewUse(l, e.Loc)
 	}
 	if c.isDim(e.Name) {
 		return c.dimValue(types.Param(e.Name), e.Loc)
@@ -61,7 +62,7 @@ func (c *checker) name(e *ast.Name) Expr {
 	if c.isFunction(e.Name) {
 		r := c.errorf(diag.CodeFunctionValue, e.Loc, "%s is a function, not a value", quote(e.Name))
 		r.help("call it: `%s(...)`", e.Name)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.unknown(e.Loc, e.Name)
 }
@@ -72,15 +73,15 @@ func (c *checker) isFunction(name string) bool {
 }
 
 // unknown reports a name that is not declared, with the nearest one that is.
-func (c *checker) unknown(at diag.Span, name string) Expr {
+func (c *checker) unknown(at diag.Span, name string) tree.Expr {
 	if name == "" {
 		c.cur.failed = true
-		return bad(at) // the parser has reported it
+		return tree.Bad(at) // the parser has reported it
 	}
 	if types.IsError(c.typeByName(name)) {
 		r := c.errorf(diag.CodeUnknownName, at, "unknown name %s", quote(name))
 		if c.full() {
-			return bad(at)
+			return tree.Bad(at)
 		}
 		if c.mod.imports[name] != nil {
 			r.label("a module")
@@ -92,10 +93,10 @@ func (c *checker) unknown(at diag.Span, name string) Expr {
 		} else if near := diag.Nearest(name, c.visible()); near != "" {
 			r.help("did you mean %s?", quote(near))
 		}
-		return bad(at)
+		return tree.Bad(at)
 	}
 	c.errorf(diag.CodeUnknownName, at, "%s is a type, not a value", quote(name)).help("`x as %s` converts", name)
-	return bad(at)
+	return tree.Bad(at)
 }
 
 // typeByName is the scalar type of that name, or the error type.

@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -71,10 +72,10 @@ func operationBuiltin(op *ir.OpDef, special buildFunc, fit func(c *checker, in *
 		}
 	}
 	if special == nil {
-		b.build = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+		b.build = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 			in := &operationCall{op: op, at: e.Loc, args: args, want: want, attrs: ir.A{}}
 			if !c.operands(in) || !c.callAttributes(in) || fit != nil && !fit(c, in) {
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			return c.applyCode(diag.CodeRule, e.Loc, op, in.attrs, nil, in.operands)
 		}
@@ -89,7 +90,7 @@ type operationCall struct {
 	args []ast.Expr // one for each parameter, nil where it is left out
 	want types.Type // of the result
 
-	operands []Expr
+	operands []tree.Expr
 	types    []types.Tensor // of the operands
 	attrs    ir.A
 }
@@ -99,7 +100,7 @@ func (c *checker) operands(in *operationCall) bool {
 	shared := c.sharedOperands(in)
 	ok := true
 	for i, p := range in.op.Params {
-		var x Expr
+		var x tree.Expr
 		var fine bool
 		switch p.Kind {
 		case ir.ParamOperand:
@@ -109,7 +110,7 @@ func (c *checker) operands(in *operationCall) bool {
 			x, fine = c.operandOf(in, i, shared)
 		case ir.ParamScalar:
 			x = c.scalarOf(in.args[i], p.Elem, p.What)
-			fine = !isBad(x)
+			fine = !tree.IsBad(x)
 		case ir.ParamInt:
 			in.attrs[attrOf(p)], fine = c.constInt(in.args[i], p.What)
 		case ir.ParamFlag:
@@ -131,7 +132,7 @@ func (c *checker) operands(in *operationCall) bool {
 }
 
 // sharedOperands types the operands that share one element type, by their parameters.
-func (c *checker) sharedOperands(in *operationCall) map[int]Expr {
+func (c *checker) sharedOperands(in *operationCall) map[int]tree.Expr {
 	var at []int
 	var es []ast.Expr
 	for i, p := range in.op.Params {
@@ -139,7 +140,7 @@ func (c *checker) sharedOperands(in *operationCall) map[int]Expr {
 			at, es = append(at, i), append(es, in.args[i])
 		}
 	}
-	out := map[int]Expr{}
+	out := map[int]tree.Expr{}
 	for k, x := range c.together(es, elemOf(in.want)) {
 		out[at[k]] = x
 	}
@@ -147,11 +148,11 @@ func (c *checker) sharedOperands(in *operationCall) map[int]Expr {
 }
 
 // operandOf types operand i.
-func (c *checker) operandOf(in *operationCall, i int, shared map[int]Expr) (Expr, bool) {
+func (c *checker) operandOf(in *operationCall, i int, shared map[int]tree.Expr) (tree.Expr, bool) {
 	p := in.op.Params[i]
 	if x := shared[i]; x != nil {
 		if p.What == "" {
-			return x, !isBad(x)
+			return x, !tree.IsBad(x)
 		}
 		_, ok := c.tensorOf(x, p.What)
 		return x, ok

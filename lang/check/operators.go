@@ -7,6 +7,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -43,7 +44,7 @@ var operators = map[string]operator{
 	".&&": {ops.And, logical, true}, ".||": {ops.Or, logical, true},
 }
 
-func (c *checker) binary(e *ast.Binary, want types.Type) Expr {
+func (c *checker) binary(e *ast.Binary, want types.Type) tree.Expr {
 	switch e.Op {
 	case "&&", "||":
 		return c.shortCircuit(e)
@@ -66,9 +67,9 @@ func (c *checker) binary(e *ast.Binary, want types.Type) Expr {
 }
 
 // elementwise is `x op y` with the broadcasts that the operator allows written out.
-func (c *checker) elementwise(at diag.Span, name string, o operator, x, y Expr) Expr {
-	if isBad(x) || isBad(y) {
-		return bad(at)
+func (c *checker) elementwise(at diag.Span, name string, o operator, x, y tree.Expr) tree.Expr {
+	if tree.IsBad(x) || tree.IsBad(y) {
+		return tree.Bad(at)
 	}
 	a, ok1 := x.Type().(types.Tensor)
 	b, ok2 := y.Type().(types.Tensor)
@@ -84,15 +85,15 @@ func (c *checker) elementwise(at diag.Span, name string, o operator, x, y Expr) 
 		} else if len(types.Flatten(x.Type())) > 1 && len(types.Flatten(y.Type())) > 1 {
 			r.help("`map(|x, y| x %s y, a, b)` goes over the tensors of two tuples", name)
 		}
-		return bad(at)
+		return tree.Bad(at)
 	}
 	if a.Elem != b.Elem {
 		c.differ(at, "`"+name+"`", x, y, nil).label("%s", operands)
-		return bad(at)
+		return tree.Bad(at)
 	}
 	if _, err := o.op.Infer([]types.Tensor{types.Scalar(a.Elem), types.Scalar(a.Elem)}, nil, nil); err != nil {
 		c.errorf(diag.CodeOperands, at, "`%s` takes %s, not %s", name, takes(o.class), a.Elem).label("%s", operands)
-		return bad(at)
+		return tree.Bad(at)
 	}
 	shape, err := types.Broadcast(a.Shape, b.Shape)
 	switch {
@@ -102,19 +103,19 @@ func (c *checker) elementwise(at diag.Span, name string, o operator, x, y Expr) 
 			if !lineUp(r, x, a.Shape, b.Shape) {
 				lineUp(r, y, b.Shape, a.Shape)
 			}
-			return bad(at)
+			return tree.Bad(at)
 		}
 	case a.IsScalar() || b.IsScalar() || a.Shape.Equal(b.Shape):
 	default:
 		c.plainShapes(at, name, operands, a.Shape, b.Shape, err)
-		return bad(at)
+		return tree.Bad(at)
 	}
 	return c.apply(at, o.op, nil, c.broadcast(x, shape), c.broadcast(y, shape))
 }
 
 // lineUp suggests an axis of extent 1 in x, as after a reduction that dropped one, where that makes the
 // shapes broadcast.
-func lineUp(r *report, x Expr, short, long types.Shape) bool {
+func lineUp(r *report, x tree.Expr, short, long types.Shape) bool {
 	if len(short) == 0 || len(short) >= len(long) {
 		return false
 	}
@@ -159,7 +160,7 @@ func (c *checker) plainShapes(at diag.Span, name, operands string, a, b types.Sh
 }
 
 // differ reports operands of two element types. Not nil, takes says which types of operands there can be.
-func (c *checker) differ(at diag.Span, what string, x, y Expr, takes func(types.DType) bool) *report {
+func (c *checker) differ(at diag.Span, what string, x, y tree.Expr, takes func(types.DType) bool) *report {
 	a, b := elemOf(x.Type()), elemOf(y.Type())
 	r := c.errorf(diag.CodeOperands, at, "%s takes operands of one element type, not %s and %s", what, a, b)
 	if !convertible(a) || !convertible(b) {
@@ -189,7 +190,7 @@ func takes(k operatorClass) string {
 	return "numbers"
 }
 
-func (c *checker) unary(e *ast.Unary, want types.Type) Expr {
+func (c *checker) unary(e *ast.Unary, want types.Type) tree.Expr {
 	if l, ok := e.X.(*ast.Lit); ok && e.Op == "-" && (l.Kind == ast.IntLit || l.Kind == ast.FloatLit) {
 		return c.literal(l, true, want, e.Loc)
 	}
@@ -198,24 +199,24 @@ func (c *checker) unary(e *ast.Unary, want types.Type) Expr {
 		op, need, want = ops.Not, "a bool", types.Scalar(types.Bool)
 	}
 	x := c.expr(e.X, want)
-	if isBad(x) {
-		return bad(e.Loc)
+	if tree.IsBad(x) {
+		return tree.Bad(e.Loc)
 	}
 	t, ok := x.Type().(types.Tensor)
 	if _, err := op.Infer([]types.Tensor{types.Scalar(t.Elem)}, nil, nil); !ok || err != nil {
 		c.errorf(diag.CodeOperands, e.Loc, "`%s` takes %s, not %s", e.Op, need, x.Type()).label("%s", x.Type())
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.apply(e.Loc, op, nil, x)
 }
 
 // shortCircuit is `x && y` or `x || y`: y is evaluated only when x does not decide.
-func (c *checker) shortCircuit(e *ast.Binary) Expr {
-	side := func(x ast.Expr) Expr {
+func (c *checker) shortCircuit(e *ast.Binary) tree.Expr {
+	side := func(x ast.Expr) tree.Expr {
 		v := c.expr(x, types.Scalar(types.Bool))
 		t, ok := v.Type().(types.Tensor)
 		switch {
-		case isBad(v) || types.Equal(v.Type(), types.Scalar(types.Bool)):
+		case tree.IsBad(v) || types.Equal(v.Type(), types.Scalar(types.Bool)):
 			return v
 		case ok && t.Elem == types.Bool:
 			c.errorf(diag.CodeOperands, v.Span(), "`%s` takes scalars, not %s", e.Op, t).label("%s", t).
@@ -223,31 +224,31 @@ func (c *checker) shortCircuit(e *ast.Binary) Expr {
 		default:
 			c.errorf(diag.CodeOperands, v.Span(), "`%s` takes bools, not %s", e.Op, v.Type()).label("%s", v.Type())
 		}
-		return bad(v.Span())
+		return tree.Bad(v.Span())
 	}
 	x := side(e.X)
 	mark := c.mark()
 	y := side(e.Y)
 	if e.Op == "||" {
-		return c.ifOf(e.Loc, x, scalarConst(types.Bool, 1, e.OpLoc), y, mark)
+		return c.ifOf(e.Loc, x, tree.ScalarConst(types.Bool, 1, e.OpLoc), y, mark)
 	}
-	return c.ifOf(e.Loc, x, y, scalarConst(types.Bool, 0, e.OpLoc), mark)
+	return c.ifOf(e.Loc, x, y, tree.ScalarConst(types.Bool, 0, e.OpLoc), mark)
 }
 
 // cast is `x as T`. A literal becomes a T without a detour over the default type, where it is one.
-func (c *checker) cast(e *ast.Cast) Expr {
+func (c *checker) cast(e *ast.Cast) tree.Expr {
 	to := types.Invalid
 	t, ok := e.Type.(*ast.TensorType)
 	if ok && t.Square && len(t.Dims) > 0 {
 		c.errorf(diag.CodeCast, t.Loc, "`as` takes an element type, without a shape").help(
 			"write `as %s`; `reshape` changes the shape", t.Elem.Name)
 		c.expr(e.X, nil)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if ok {
 		if _, tuple := c.tupleParameter(t.Elem.Name); tuple {
 			c.elemType(t.Elem) // reports it
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		to = elemOf(c.typeOf(t))
 	} else if e.Type != nil {
@@ -267,17 +268,17 @@ func (c *checker) cast(e *ast.Cast) Expr {
 		}
 	}
 	x := c.expr(e.X, want)
-	if isBad(x) || !convertible(to) {
+	if tree.IsBad(x) || !convertible(to) {
 		if to == types.String {
 			c.errorf(diag.CodeCast, e.Loc, "%s cannot be converted to string", x.Type())
 		}
 		c.cur.failed = true
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	from, ok := x.Type().(types.Tensor)
 	if !ok || !convertible(from.Elem) {
 		c.errorf(diag.CodeCast, e.Loc, "%s cannot be converted to %s", x.Type(), to).label("%s", x.Type())
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if from.Elem == to {
 		return x

@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -60,19 +61,19 @@ func (c *checker) unknownMemory(what string, id ast.Ident, known []string) {
 func placeFunctions() map[string]*builtin {
 	to := func(place types.Place) *builtin {
 		return &builtin{params: []string{"x"}, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr,
-			want types.Type) Expr {
+			want types.Type) tree.Expr {
 			x := c.expr(args[0], want)
-			if isBad(x) {
-				return bad(e.Loc)
+			if tree.IsBad(x) {
+				return tree.Bad(e.Loc)
 			}
 			if t, ok := x.Type().(types.Tensor); !ok || t.IsScalar() {
 				c.errorf(diag.CodePlace, x.Span(), "`to_%s` takes a tensor, not %s", place, x.Type()).label("%s",
 					x.Type()).
 					help("a scalar has no place: it goes with tensors of every place")
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			c.placed = c.placed || place != types.OnHost
-			return &Move{Info: infoOf(x.Type(), e.Loc), X: x, To: place}
+			return &tree.Move{Info: tree.Of(x.Type(), e.Loc), X: x, To: place}
 		}}
 	}
 	return map[string]*builtin{"to_host": to(types.OnHost), "to_device": to(types.OnDevice),
@@ -91,7 +92,7 @@ func (c *checker) places() {
 			continue
 		}
 		c.cur = &owner{name: f.ownerName(), fn: f}
-		p := &placer{c: c, fn: f.fn, locals: map[*Local][]types.Place{}, told: told}
+		p := &placer{c: c, fn: f.fn, locals: map[*tree.Local][]types.Place{}, told: told}
 		p.function()
 		f.failed = c.cur.failed
 		typed = append(typed, f)
@@ -111,8 +112,8 @@ func (c *checker) places() {
 // placer finds the places of the values of a function: of each, one for every tensor that it flattens to.
 type placer struct {
 	c      *checker
-	fn     *Func
-	locals map[*Local][]types.Place
+	fn     *tree.Func
+	locals map[*tree.Local][]types.Place
 	told   map[diag.Span]bool // what was reported, perhaps in another instance
 	again  bool               // in the second look at the body of a loop
 }
@@ -138,7 +139,7 @@ func (p *placer) result(at diag.Span, want, got []types.Place) {
 		return
 	}
 	have := placedType(p.fn.Result, got)
-	if r := p.report(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(p.fn.shown()),
+	if r := p.report(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(p.fn.DisplayName()),
 		placedType(p.fn.Result, want), have); r != nil {
 		r.label("%s", have)
 		if p.fn.Decl.Result != nil {
@@ -160,18 +161,20 @@ func (p *placer) declared(t types.Type, at diag.Span) []types.Place {
 
 func (p *placer) uses(place types.Place, at diag.Span) {
 	if needsMore(p.fn.Off, place) {
-		p.fn.Off = &Placed{place, at}
+		p.fn.Off = &tree.Placed{Place: place, Loc: at}
 	}
 }
 
 // needsMore reports whether a place asks more of a backend than what is known to be needed: unified memory more than a
 // device.
-func needsMore(known *Placed, place types.Place) bool { return known == nil || known.Place < place }
+func needsMore(known *tree.Placed, place types.Place) bool {
+	return known == nil || known.Place < place
+}
 
 // expr is the places of the value of e; nothing for types.Never.
-func (p *placer) expr(e Expr) []types.Place {
+func (p *placer) expr(e tree.Expr) []types.Place {
 	for { // a block is a chain of lets
-		let, ok := e.(*Let)
+		let, ok := e.(*tree.Let)
 		if !ok {
 			break
 		}
@@ -187,15 +190,15 @@ func (p *placer) expr(e Expr) []types.Place {
 		e = let.Body
 	}
 	switch e := e.(type) {
-	case *Use:
+	case *tree.Use:
 		if places, ok := p.locals[e.Local]; ok {
 			return places
 		}
-	case *Apply:
+	case *tree.Apply:
 		return p.apply(e)
-	case *Call:
+	case *tree.Call:
 		return p.call(e)
-	case *If:
+	case *tree.If:
 		p.expr(e.Cond)
 		then, els := p.expr(e.Then), p.expr(e.Else)
 		switch {
@@ -205,24 +208,24 @@ func (p *placer) expr(e Expr) []types.Place {
 			return then
 		}
 		return p.join(e.Else.Span(), "the arms are", then, els)
-	case *Assign:
+	case *tree.Assign:
 		p.locals[e.Local] = p.join(e.Value.Span(), "the variable and its new value are", p.locals[e.Local],
 			p.expr(e.Value))
-	case *Return:
+	case *tree.Return:
 		p.result(e.Value.Span(), placesDeclared(p.fn.Declared), p.expr(e.Value))
-	case *Move:
+	case *tree.Move:
 		p.expr(e.X)
 		if e.To != types.OnHost {
 			p.uses(e.To, e.Loc)
 		}
 		return []types.Place{e.To}
-	case *Tuple:
+	case *tree.Tuple:
 		var out []types.Place
 		for _, x := range e.Elems {
 			out = append(out, p.expr(x)...)
 		}
 		return out
-	case *Get:
+	case *tree.Get:
 		places, begin := p.expr(e.X), 0
 		elems := e.X.Type().(types.Tuple).Elems
 		for _, t := range elems[:e.Index] {
@@ -234,7 +237,7 @@ func (p *placer) expr(e Expr) []types.Place {
 }
 
 // apply is the places of the results of an operation: all tensors that it has to do with are in one.
-func (p *placer) apply(e *Apply) []types.Place {
+func (p *placer) apply(e *tree.Apply) []types.Place {
 	at := anywhere
 	meet := func(x diag.Span, places []types.Place) {
 		for _, q := range places {
@@ -267,12 +270,12 @@ func (p *placer) apply(e *Apply) []types.Place {
 	return placesOf(e.T, at)
 }
 
-func (p *placer) call(e *Call) []types.Place {
+func (p *placer) call(e *tree.Call) []types.Place {
 	muts := e.Muts
 	for i, x := range e.Args {
 		l := e.Fn.Params[i]
 		want := placesDeclared(l.Declared)
-		p.compare(x.Span(), "argument "+quote(l.Name)+" of "+quote(e.Fn.shown()), x.Type(), want, p.expr(x))
+		p.compare(x.Span(), "argument "+quote(l.Name)+" of "+quote(e.Fn.DisplayName()), x.Type(), want, p.expr(x))
 		for _, k := range e.Fn.Muts {
 			if k == i {
 				p.locals[muts[0]], muts = want, muts[1:]

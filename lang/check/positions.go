@@ -1,6 +1,7 @@
 package check
 
 import (
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -54,7 +55,7 @@ func (c *checker) fitScatterAdd(in *operationCall) bool {
 	}
 	if err != nil {
 		c.rule(diag.CodeNotBroadcastable, in.at, err).
-			label("%s", typeList([]Expr{in.operands[0], idx, in.operands[2]})).
+			label("%s", typeList([]tree.Expr{in.operands[0], idx, in.operands[2]})).
 			note("positions and values broadcast to the shape of %s, with any extent on axis %d", t, axis)
 		return false
 	}

@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -23,7 +24,7 @@ var foldNames = map[string]*ir.OpDef{
 var foldSteps = map[string]*ir.OpDef{"add": ops.Add, "mul": ops.Mul, "max": ops.Max, "min": ops.Min}
 
 // reduce is a prefix reduction or a fold `f/v`.
-func (c *checker) reduce(e *ast.Reduce, want types.Type) Expr {
+func (c *checker) reduce(e *ast.Reduce, want types.Type) tree.Expr {
 	op := prefixReductions[e.Op]
 	if n, ok := e.Fun.(*ast.Name); ok && e.Init == nil && c.funcs[n.Name] == nil && !c.isValue(n.Name) {
 		op = foldNames[n.Name]
@@ -42,33 +43,33 @@ func (c *checker) reduce(e *ast.Reduce, want types.Type) Expr {
 }
 
 // reduceAlong is a reduction of a value along axes as they are written; nil stands for all of them.
-func (c *checker) reduceAlong(at diag.Span, op *ir.OpDef, x Expr, along ast.Expr, keep bool) Expr {
+func (c *checker) reduceAlong(at diag.Span, op *ir.OpDef, x tree.Expr, along ast.Expr, keep bool) tree.Expr {
 	if _, ok := x.Type().(types.Tuple); ok {
 		return c.reduceTuple(at, op, x, along, keep)
 	}
 	t, ok := c.tensorValue(x, "the operand of "+spelled(op))
 	if !ok {
-		return bad(at)
+		return tree.Bad(at)
 	}
 	axes, ok := c.axes(along, t.Rank())
 	if !ok {
-		return bad(at)
+		return tree.Bad(at)
 	}
 	return c.reduction(at, op, x, axes, keep)
 }
 
 // reduction is a reduction of the table; that of a scalar is the scalar.
-func (c *checker) reduction(at diag.Span, op *ir.OpDef, x Expr, axes []int64, keep bool) Expr {
+func (c *checker) reduction(at diag.Span, op *ir.OpDef, x tree.Expr, axes []int64, keep bool) tree.Expr {
 	out := c.apply(at, op, ir.A{"axes": axes, "keep": keep}, x)
-	if t, ok := x.Type().(types.Tensor); ok && t.IsScalar() && !isBad(out) && op != ops.Mean && op != ops.Var {
+	if t, ok := x.Type().(types.Tensor); ok && t.IsScalar() && !tree.IsBad(out) && op != ops.Mean && op != ops.Var {
 		return x
 	}
 	return out
 }
 
 // fold is a strict left fold with a function, with or without a start.
-func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
-	var init Expr
+func (c *checker) fold(e *ast.Reduce, want types.Type) tree.Expr {
+	var init tree.Expr
 	es := []ast.Expr{e.X}
 	if e.Init != nil && c.literalKindOf(e.Init) == typed {
 		init = c.expr(e.Init, nil)
@@ -77,15 +78,15 @@ func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
 	if e.Init != nil && init == nil {
 		init = c.expr(e.Init, wantElem(t.Elem))
 	}
-	if !ok || init != nil && isBad(init) {
-		return bad(e.Loc)
+	if !ok || init != nil && tree.IsBad(init) {
+		return tree.Bad(e.Loc)
 	}
 	if init != nil { // there are no axes then, the state is any value, and the function may do input and output
 		if a, ok := init.Type().(types.Tensor); t.IsScalar() && (!ok || !a.IsScalar()) {
 			c.errorf(diag.CodeMismatch, e.X.Span(), "a fold from %s goes over a tensor, not %s", init.Type(),
 				t).label("%s", t).
 				help("`f/init/v` folds from init; to divide a fold, write `(f/v) / n`")
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		return c.foldAll(e.Loc, e.Fun, init, x, t)
 	}
@@ -93,24 +94,24 @@ func (c *checker) fold(e *ast.Reduce, want types.Type) Expr {
 	attrs := ir.A{"keep": e.Keep}
 	axes, ok := c.axes(e.Axis, t.Rank())
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	attrs["axes"] = axes
-	params := []*Local{{Name: "acc", T: acc, Loc: e.Fun.Span()},
+	params := []*tree.Local{{Name: "acc", T: acc, Loc: e.Fun.Span()},
 		{Name: "x", T: types.Scalar(t.Elem), Loc: e.Fun.Span()}}
 	f := c.foldStep(e.Fun, params, acc)
 	if !types.Equal(f.Body.Type(), acc) {
 		c.mismatch(f.Body.Span(), "the value of a fold's function", acc, f.Body.Type())
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	return c.applyCode(diag.CodeRule, e.Loc, ops.Fold, attrs, []*Lambda{f}, []Expr{x})
+	return c.applyCode(diag.CodeRule, e.Loc, ops.Fold, attrs, []*tree.Lambda{f}, []tree.Expr{x})
 }
 
 // foldStep is the function of a fold: also `add` and `mul`, which are no functions elsewhere.
-func (c *checker) foldStep(e ast.Expr, params []*Local, acc types.Type) *Lambda {
+func (c *checker) foldStep(e ast.Expr, params []*tree.Local, acc types.Type) *tree.Lambda {
 	if n, ok := e.(*ast.Name); ok && foldSteps[n.Name] != nil && c.funcs[n.Name] == nil && !c.isValue(n.Name) {
-		uses := []Expr{newUse(params[0], n.Loc), newUse(params[1], n.Loc)}
-		return &Lambda{params, c.pointwise(n.Loc, foldSteps[n.Name], uses)}
+		uses := []tree.Expr{tree.NewUse(params[0], n.Loc), tree.NewUse(params[1], n.Loc)}
+		return &tree.Lambda{Params: params, Body: c.pointwise(n.Loc, foldSteps[n.Name], uses)}
 	}
 	return c.loopFunction(e, params, acc, "the function of a fold")
 }
@@ -118,7 +119,7 @@ func (c *checker) foldStep(e ast.Expr, params []*Local, acc types.Type) *Lambda 
 // reductionCall is the call of a reduction by its name.
 func reductionCall(op *ir.OpDef) buildFunc {
 	hint := op.Params[0].Elem
-	return func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr {
+	return func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 		w := hint
 		if d := elemOf(want); hint == types.Invalid || hint.IsFloat() && d.IsFloat() {
 			w = d
@@ -126,7 +127,7 @@ func reductionCall(op *ir.OpDef) buildFunc {
 		x := c.expr(args[0], wantElem(w))
 		keep, ok := c.constFlag(args[2], "`keep`")
 		if !ok {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		return c.reduceAlong(e.Loc, op, x, args[1], keep)
 	}

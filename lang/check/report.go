@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -53,9 +54,9 @@ func (r *report) help(format string, args ...any) *report {
 }
 
 // unsupported reports a construct that is legal but not compiled yet; what is its name with an article.
-func (c *checker) unsupported(at diag.Span, what string) Expr {
+func (c *checker) unsupported(at diag.Span, what string) tree.Expr {
 	c.errorf(diag.CodeUnsupported, at, "%s is not supported yet", what)
-	return bad(at)
+	return tree.Bad(at)
 }
 
 // rule reports a broken rule of an operation. err is a *types.RuleError, or an overflow of an extent.

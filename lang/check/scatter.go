@@ -3,6 +3,7 @@ package check
 import (
 	"healc/ir"
 	"healc/ir/ops"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -19,7 +20,7 @@ func (c *checker) scatteredPart(at diag.Span, t types.Tensor, list []axisIndex) 
 	s := scattered{shape: types.Shape{}}
 	rest := types.Shape{}
 	var axes []int // of the positions, among those that the other indices leave
-	var idx []Expr
+	var idx []tree.Expr
 	for _, i := range list {
 		switch {
 		case i.gather != nil:
@@ -43,31 +44,31 @@ func (c *checker) scatteredPart(at diag.Span, t types.Tensor, list []axisIndex) 
 
 // scatter is x with the elements that list chooses replaced by v, which has the type of scatteredPart: one
 // position after the other in row-major order, so that the last one of equal positions wins.
-func (c *checker) scatter(at diag.Span, x, v Expr, list []axisIndex, s scattered) Expr {
+func (c *checker) scatter(at diag.Span, x, v tree.Expr, list []axisIndex, s scattered) tree.Expr {
 	n, err := s.shape.Elems()
 	if err != nil {
 		c.rule(diag.CodeExtent, at, err)
-		return bad(at)
+		return tree.Bad(at)
 	}
 	count := c.dimValue(n, at)
-	if isBad(x) || isBad(v) || isBad(count) {
-		return bad(at)
+	if tree.IsBad(x) || tree.IsBad(v) || tree.IsBad(count) {
+		return tree.Bad(at)
 	}
 	shape := v.Type().(types.Tensor).Shape
 	before, after := shape[:s.first], shape[s.first+len(s.shape):]
-	flat := []Expr{c.reshape(at, v, append(append(append(types.Shape{}, before...), n), after...))}
+	flat := []tree.Expr{c.reshape(at, v, append(append(append(types.Shape{}, before...), n), after...))}
 	for _, i := range list {
 		if i.gather != nil {
 			flat = append(flat, c.reshape(at, c.broadcast(i.gather, s.shape), types.Shape{n}))
 		}
 	}
 	for _, f := range flat {
-		if isBad(f) {
-			return bad(at)
+		if tree.IsBad(f) {
+			return tree.Bad(at)
 		}
 	}
-	return c.letAll(append(flat, x), func(in []Expr) Expr {
-		k, state := counter(at), &Local{Name: "state", T: x.Type(), Loc: at}
+	return c.letAll(append(flat, x), func(in []tree.Expr) tree.Expr {
+		k, state := counter(at), &tree.Local{Name: "state", T: x.Type(), Loc: at}
 		step, next := append([]axisIndex{}, list...), 1
 		for a := range step {
 			if step[a].gather != nil {
@@ -76,10 +77,11 @@ func (c *checker) scatter(at diag.Span, x, v Expr, list []axisIndex, s scattered
 			}
 		}
 		one := types.Tensor{Elem: elemOf(v.Type()), Shape: append(append(types.Shape{}, before...), after...)}
-		value := &Apply{Info: infoOf(one, at), Op: ops.Index, Attrs: ir.A{"axes": []int64{int64(s.first)}},
-			Args: []Expr{in[0], newUse(k, at)}}
-		body := c.update(at, newUse(state, at), value, step)
-		return c.loop(at, ops.Iterate, nil, []Expr{count, in[next]}, &Lambda{Params: []*Local{k, state}, Body: body},
+		value := &tree.Apply{Info: tree.Of(one, at), Op: ops.Index, Attrs: ir.A{"axes": []int64{int64(s.first)}},
+			Args: []tree.Expr{in[0], tree.NewUse(k, at)}}
+		body := c.update(at, tree.NewUse(state, at), value, step)
+		return c.loop(at, ops.Iterate, nil, []tree.Expr{count, in[next]},
+			&tree.Lambda{Params: []*tree.Local{k, state}, Body: body},
 			x.Type())
 	})
 }

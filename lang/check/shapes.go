@@ -6,11 +6,12 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
-type buildFunc = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) Expr
+type buildFunc = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr
 
 // shapeFunctions are the functions that make tensors or give their axes another order or number.
 func shapeFunctions() map[string]*builtin {
@@ -27,29 +28,35 @@ func shapeFunctions() map[string]*builtin {
 		"moveaxis":  fn(3, (*checker).moveaxisCall, "x", "from", "to"),
 		"squeeze":   fn(1, (*checker).squeezeCall, "x", "axis"),
 		"unsqueeze": fn(2, (*checker).unsqueezeCall, "x", "axis"),
-		"zeros":     made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 0) }),
-		"ones":      made(func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) Expr { return c.filled(e, 1) }),
-		"full":      made((*checker).fullCall, "value"),
-		"eye":       made((*checker).eyeCall),
+		"zeros": made(func(c *checker, e *ast.Call, _ []ast.Expr,
+			_ types.Type) tree.Expr {
+			return c.filled(e, 0)
+		}),
+		"ones": made(func(c *checker, e *ast.Call, _ []ast.Expr,
+			_ types.Type) tree.Expr {
+			return c.filled(e, 1)
+		}),
+		"full": made((*checker).fullCall, "value"),
+		"eye":  made((*checker).eyeCall),
 	}
 }
 
 // operand types the first argument of a function on tensors.
-func (c *checker) operand(e ast.Expr, want types.Type, name string) (Expr, types.Tensor, bool) {
+func (c *checker) operand(e ast.Expr, want types.Type, name string) (tree.Expr, types.Tensor, bool) {
 	return c.value(e, wantElem(elemOf(want)), "the first argument of "+quote(name))
 }
 
 // reshapeCall is `reshape(x, [d...])`, where one extent may be -1.
-func (c *checker) reshapeCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) reshapeCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "reshape")
 	shape, elems, ok1 := c.dimList(args[1])
 	if !ok || !ok1 {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	total, err := t.Shape.Elems()
 	if err != nil {
 		c.rule(diag.CodeExtent, e.Loc, err)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	free, known := -1, types.Lit(1)
 	for i, d := range shape {
@@ -57,14 +64,14 @@ func (c *checker) reshapeCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 			if free >= 0 {
 				c.errorf(diag.CodeReshape, elems[i].Span(), "two extents are -1").help(
 					"only one can be what the others leave over")
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			free = i
 			continue
 		}
 		if known, err = known.Mul(d); err != nil {
 			c.rule(diag.CodeExtent, e.Loc, err)
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 	}
 	if free >= 0 {
@@ -75,30 +82,30 @@ func (c *checker) reshapeCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 			if known.IsConst(0) {
 				r.help("an extent of 0 leaves nothing to divide by: write the extent")
 			}
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		shape[free] = d
 	}
 	return c.reshape(e.Loc, x, shape)
 }
 
-func (c *checker) flattenCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) flattenCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "flatten")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	n, err := t.Shape.Elems()
 	if err != nil {
 		c.rule(diag.CodeExtent, e.Loc, err)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.reshape(e.Loc, x, types.Shape{n})
 }
 
-func (c *checker) transposeCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) transposeCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "transpose")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	perm := make([]int64, t.Rank())
 	for i := range perm {
@@ -108,7 +115,7 @@ func (c *checker) transposeCall(e *ast.Call, args []ast.Expr, want types.Type) E
 }
 
 // permute reorders axes; leaving them in order is nothing.
-func (c *checker) permute(e ast.Expr, x Expr, perm []int64) Expr {
+func (c *checker) permute(e ast.Expr, x tree.Expr, perm []int64) tree.Expr {
 	for i, p := range perm {
 		if int64(i) != p {
 			return c.apply(e.Span(), ops.Permute, ir.A{"perm": perm}, x)
@@ -117,33 +124,33 @@ func (c *checker) permute(e ast.Expr, x Expr, perm []int64) Expr {
 	return x
 }
 
-func (c *checker) permuteCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) permuteCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "permute_axes")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	list, isList := unparen(args[1]).(*ast.Array)
 	if !isList {
 		c.errorf(diag.CodeNotConstant, args[1].Span(), "the axes are a list, such as [1, 0]")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	perm := make([]int64, len(list.Elems))
 	seen := map[int64]bool{}
 	for i, a := range list.Elems {
 		n, ok := c.axis(a, t.Rank())
 		if !ok {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		if seen[n] {
 			c.errorf(diag.CodeAxis, a.Span(), "axis %d is named twice", n)
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		seen[n], perm[i] = true, n
 	}
 	if len(perm) != t.Rank() {
 		c.errorf(diag.CodeAxis, list.Loc, "%s has %s, and %d are listed", t, axesText(t.Rank()), len(perm)).
 			help("list every axis once, in the new order")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.permute(e, x, perm)
 }
@@ -155,15 +162,15 @@ func axesText(n int) string {
 	return fmt.Sprintf("%d axes", n)
 }
 
-func (c *checker) moveaxisCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) moveaxisCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "moveaxis")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	from, ok := c.axis(args[1], t.Rank())
 	to, ok1 := c.axis(args[2], t.Rank())
 	if !ok || !ok1 {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	var perm []int64
 	for k := range int64(t.Rank()) {
@@ -175,23 +182,23 @@ func (c *checker) moveaxisCall(e *ast.Call, args []ast.Expr, want types.Type) Ex
 	return c.permute(e, x, perm)
 }
 
-func (c *checker) expandCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) expandCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "expand")
 	shape, _, ok1 := c.dimList(args[1])
 	if !ok || !ok1 {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if t.Shape.Equal(shape) {
 		return x
 	}
-	return c.applyCode(diag.CodeNotBroadcastable, e.Loc, ops.Broadcast, ir.A{"shape": shape}, nil, []Expr{x})
+	return c.applyCode(diag.CodeNotBroadcastable, e.Loc, ops.Broadcast, ir.A{"shape": shape}, nil, []tree.Expr{x})
 }
 
 // squeezeCall drops axes of extent 1: the given ones, or all of them.
-func (c *checker) squeezeCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) squeezeCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "squeeze")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	drop := make([]bool, t.Rank())
 	if args[1] == nil {
@@ -201,13 +208,13 @@ func (c *checker) squeezeCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 	} else {
 		axes, ok := c.axes(args[1], t.Rank())
 		if !ok {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		for _, a := range axes {
 			if !t.Shape[a].IsConst(1) {
 				c.errorf(diag.CodeAxis, args[1].Span(),
 					"axis %d of %s has extent %s, and only an axis of extent 1 can be squeezed", a, t, t.Shape[a])
-				return bad(e.Loc)
+				return tree.Bad(e.Loc)
 			}
 			drop[a] = true
 		}
@@ -222,14 +229,14 @@ func (c *checker) squeezeCall(e *ast.Call, args []ast.Expr, want types.Type) Exp
 }
 
 // unsqueezeCall inserts an axis of extent 1, which has the given number in the result.
-func (c *checker) unsqueezeCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) unsqueezeCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	x, t, ok := c.operand(args[0], want, "unsqueeze")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	axis, ok := c.axis(args[1], t.Rank()+1)
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.reshape(e.Loc, x, insertAxis(t.Shape, int(axis)))
 }
@@ -240,16 +247,16 @@ func insertAxis(s types.Shape, axis int) types.Shape {
 }
 
 // concatCall is `concat((a, b), axis)`; the tensors are a tuple or a list, the axis is 0 if left out.
-func (c *checker) concatCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
-	return c.joined(e, args[0], want, "concat", func(xs []Expr, first types.Tensor) Expr {
+func (c *checker) concatCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
+	return c.joined(e, args[0], want, "concat", func(xs []tree.Expr, first types.Tensor) tree.Expr {
 		axis, ok := c.axisOr(args[1], first.Rank(), 0)
 		if !ok {
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		if first.IsScalar() && convertible(first.Elem) {
 			c.errorf(diag.CodeRule, xs[0].Span(), "`concat` joins tensors along an axis, and %s has none",
 				first).help("`[a, b]` makes a tensor of scalars")
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		if len(xs) == 1 {
 			return xs[0]
@@ -268,18 +275,18 @@ func (c *checker) axisOr(e ast.Expr, rank int, missing int64) (int64, bool) {
 
 // joined types the tuple or list of tensors that a function takes, at least one, and gives them to join.
 func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string,
-	join func(xs []Expr, first types.Tensor) Expr) Expr {
-	check := func(xs []Expr) Expr {
+	join func(xs []tree.Expr, first types.Tensor) tree.Expr) tree.Expr {
+	check := func(xs []tree.Expr) tree.Expr {
 		for _, x := range xs {
-			if isBad(x) {
-				return bad(e.Loc)
+			if tree.IsBad(x) {
+				return tree.Bad(e.Loc)
 			}
 		}
 		first, ok := xs[0].Type().(types.Tensor)
 		if !ok {
 			c.errorf(diag.CodeOperands, xs[0].Span(), "%s joins tensors, not %s", quote(name), xs[0].Type()).label("%s",
 				xs[0].Type())
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		return join(xs, first)
 	}
@@ -292,25 +299,25 @@ func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string
 	default:
 		x := c.expr(l, nil)
 		t, ok := x.Type().(types.Tuple)
-		if isBad(x) {
-			return bad(e.Loc)
+		if tree.IsBad(x) {
+			return tree.Bad(e.Loc)
 		}
 		if !ok || len(t.Elems) == 0 {
 			c.errorf(diag.CodeOperands, x.Span(), "%s takes a tuple of tensors, not %s", quote(name),
 				x.Type()).help("write `%s((a, b), axis)`", name)
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
-		return c.let(x, func(x Expr) Expr {
-			xs := make([]Expr, len(t.Elems))
+		return c.let(x, func(x tree.Expr) tree.Expr {
+			xs := make([]tree.Expr, len(t.Elems))
 			for i, u := range t.Elems {
-				xs[i] = newGet(x, i, u, x.Span())
+				xs[i] = tree.NewGet(x, i, u, x.Span())
 			}
 			return check(xs)
 		})
 	}
 	if len(elems) == 0 {
 		c.errorf(diag.CodeRule, e.Loc, "%s needs at least one tensor", quote(name))
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return check(c.together(elems, elemOf(want)))
 }
@@ -348,32 +355,32 @@ func (c *checker) typeAndShape(e *ast.Call, name string) (types.Tensor, bool) {
 }
 
 // filled is a tensor of zeros or ones.
-func (c *checker) filled(e *ast.Call, n int64) Expr {
+func (c *checker) filled(e *ast.Call, n int64) tree.Expr {
 	t, ok := c.typeAndShape(e, e.Fun.(*ast.Name).Name)
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	return c.broadcast(numberConst(t.Elem, n, e.Loc), t.Shape)
+	return c.broadcast(tree.NumberConst(t.Elem, n, e.Loc), t.Shape)
 }
 
-func (c *checker) fullCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+func (c *checker) fullCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
 	t, ok := c.typeAndShape(e, "full")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.broadcast(c.scalarOf(args[0], t.Elem, "the value"), t.Shape)
 }
 
 // eyeCall is `eye[f32, N]()`: ones where row and column agree.
-func (c *checker) eyeCall(e *ast.Call, _ []ast.Expr, _ types.Type) Expr {
+func (c *checker) eyeCall(e *ast.Call, _ []ast.Expr, _ types.Type) tree.Expr {
 	t, ok := c.typeAndShape(e, "eye")
 	if !ok {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if t.Rank() != 1 {
 		c.errorf(diag.CodeArity, e.Loc, "`eye` takes a type and one extent in brackets").help("write `eye[%s, N]()`",
 			t.Elem)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	n := t.Shape[0]
 	square := types.Shape{n, n}

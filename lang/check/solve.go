@@ -1,6 +1,7 @@
 package check
 
 import (
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -15,7 +16,7 @@ import (
 // one unknown. What the equations do not use is compared afterwards, like every extent.
 
 // solve binds what the extents of the parameters determine that are no lone shape parameter.
-func (u *unifier) solve(params []*Local, args []Expr) {
+func (u *unifier) solve(params []*tree.Local, args []tree.Expr) {
 	for again := true; again; {
 		again = false
 		for i, p := range params {
@@ -91,7 +92,7 @@ func eachExtent(param, arg types.Type, f func(d, got types.Dim)) {
 
 // unsolved reports that an extent of argument i would have to say what the shape parameter name is, and has
 // no solution. It is false where no extent is an equation for name alone.
-func (c *checker) unsolved(fn *Func, u *unifier, args []Expr, i int, name string) bool {
+func (c *checker) unsolved(fn *tree.Func, u *unifier, args []tree.Expr, i int, name string) bool {
 	told := false
 	eachExtent(fn.Params[i].T, args[i].Type(), func(d, got types.Dim) {
 		unknown, _, ok := u.solution(d, got)
@@ -100,12 +101,12 @@ func (c *checker) unsolved(fn *Func, u *unifier, args []Expr, i int, name string
 		}
 		told = true
 		r := c.errorf(diag.CodeShapeParam, args[i].Span(), "argument %s of %s has extent %s, which is %s for no %s",
-			quote(fn.Params[i].Name), quote(fn.shown()), got, d, name)
+			quote(fn.Params[i].Name), quote(fn.DisplayName()), got, d, name)
 		r.label("%s", args[i].Type())
 		if _, literal := got.Const(); !literal {
 			r.help("write the argument's own extent in a form such as `%s`", d)
 		}
-		r.note("%s", signatureText(fn))
+		r.note("%s", tree.SignatureText(fn))
 	})
 	return told
 }

@@ -5,32 +5,33 @@ import (
 
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
 // lenCall is `len(s)`, the bytes of a string.
-func (c *checker) lenCall(e *ast.Call, args []ast.Expr, _ types.Type) Expr {
+func (c *checker) lenCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr {
 	x := c.expr(args[0], nil)
-	if isBad(x) {
-		return bad(e.Loc)
+	if tree.IsBad(x) {
+		return tree.Bad(e.Loc)
 	}
 	if t, ok := x.Type().(types.Tensor); !ok || t.Elem != types.String {
 		r := c.errorf(diag.CodeOperands, x.Span(), "`len` takes a string, not %s", x.Type()).label("%s", x.Type())
 		if ok && t.Rank() > 0 {
 			r.help("the extents of a tensor are part of its type: here the first is `%s`", t.Shape[0])
 		}
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
-	if k, ok := x.(*Const); ok {
-		return scalarConst(types.I32, uint64(min(len(k.Value.Str), math.MaxInt32)), e.Loc)
+	if k, ok := x.(*tree.Const); ok {
+		return tree.ScalarConst(types.I32, uint64(min(len(k.Value.Str), math.MaxInt32)), e.Loc)
 	}
 	return c.apply(e.Loc, ops.StrLen, nil, x)
 }
 
 // stringBinary is an operator between strings: `++` and the comparisons.
-func (c *checker) stringBinary(at diag.Span, op string, x, y Expr) Expr {
-	for _, s := range []Expr{x, y} {
+func (c *checker) stringBinary(at diag.Span, op string, x, y tree.Expr) tree.Expr {
+	for _, s := range []tree.Expr{x, y} {
 		if elemOf(s.Type()) != types.String {
 			r := c.errorf(diag.CodeOperands, at, "`%s` on a string takes two strings, not %s and %s", op, x.Type(),
 				y.Type()).
@@ -38,16 +39,16 @@ func (c *checker) stringBinary(at diag.Span, op string, x, y Expr) Expr {
 			if op == "++" && elemOf(x.Type()) != types.String && elemOf(y.Type()) != types.String {
 				r.help("`concat((a, b), axis)` joins tensors")
 			}
-			return bad(at)
+			return tree.Bad(at)
 		}
 	}
-	not := func(e Expr) Expr { return c.apply(at, ops.Not, nil, e) }
+	not := func(e tree.Expr) tree.Expr { return c.apply(at, ops.Not, nil, e) }
 	switch op {
 	case "++":
-		a, ok1 := x.(*Const)
-		b, ok2 := y.(*Const)
+		a, ok1 := x.(*tree.Const)
+		b, ok2 := y.(*tree.Const)
 		if ok1 && ok2 {
-			return stringConst(a.Value.Str+b.Value.Str, at)
+			return tree.StringConst(a.Value.Str+b.Value.Str, at)
 		}
 		return c.apply(at, ops.StrConcat, nil, x, y)
 	case "==":
@@ -67,5 +68,5 @@ func (c *checker) stringBinary(at diag.Span, op string, x, y Expr) Expr {
 	if r.help("strings have `++`, `len` and the comparisons"); op == "+" {
 		r.help("`++` joins strings")
 	}
-	return bad(at)
+	return tree.Bad(at)
 }

@@ -7,46 +7,47 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
 // tabulateCall is `tabulate(d1, ..., |i1, ...| e)`.
-func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) Expr {
+func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	shape := types.Shape{}
 	ok := true
 	for _, a := range args[:len(args)-1] {
 		if _, isLambda := unparen(a).(*ast.Lambda); isLambda {
 			c.errorf(diag.CodeArity, a.Span(), "the function of `tabulate` is its last argument").help(
 				"write `tabulate(M, N, |i, j| ...)`")
-			return bad(e.Loc)
+			return tree.Bad(e.Loc)
 		}
 		d, fine := c.dim(a)
 		ok = ok && fine
 		shape = append(shape, d)
 	}
 	if !ok || !c.extents(e.Loc, types.Tensor{Elem: types.Bool, Shape: shape}) {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	last := args[len(args)-1]
-	params := make([]*Local, len(shape))
+	params := make([]*tree.Local, len(shape))
 	for i := range params {
-		params[i] = &Local{Name: "i" + strconv.Itoa(i), T: types.Scalar(types.I32), Loc: last.Span()}
+		params[i] = &tree.Local{Name: "i" + strconv.Itoa(i), T: types.Scalar(types.I32), Loc: last.Span()}
 	}
-	var f *Lambda
+	var f *tree.Lambda
 	c.overSpace(shape, func() { f = c.elementFunction(last, params, want, "the function of `tabulate`") })
-	if isBad(f.Body) {
-		return bad(e.Loc)
+	if tree.IsBad(f.Body) {
+		return tree.Bad(e.Loc)
 	}
-	return c.byElement(e.Loc, f.Body, "`tabulate`", func(value Expr) Expr {
+	return c.byElement(e.Loc, f.Body, "`tabulate`", func(value tree.Expr) tree.Expr {
 		return c.applyCode(diag.CodeRule, e.Loc, ops.Tabulate, ir.A{"shape": shape},
-			[]*Lambda{{Params: params, Body: value}}, nil)
+			[]*tree.Lambda{{Params: params, Body: value}}, nil)
 	})
 }
 
 // elementFunction types the function that gives the elements of a tensor, in row-major order where it does input or
 // output. A tuple of tensors is made one after the other, which would do that again for each.
-func (c *checker) elementFunction(e ast.Expr, params []*Local, want types.Type, what string) *Lambda {
+func (c *checker) elementFunction(e ast.Expr, params []*tree.Local, want types.Type, what string) *tree.Lambda {
 	var before int
 	if c.cur != nil {
 		before = c.cur.effects
@@ -60,25 +61,26 @@ func (c *checker) elementFunction(e ast.Expr, params []*Local, want types.Type, 
 
 // byElement makes a tensor, by tensor, of each value in body, which is evaluated for each element of what: a
 // tuple gives a tuple of tensors.
-func (c *checker) byElement(at diag.Span, body Expr, what string, tensor func(value Expr) Expr) Expr {
-	if isBad(body) {
-		return bad(at)
+func (c *checker) byElement(at diag.Span, body tree.Expr, what string,
+	tensor func(value tree.Expr) tree.Expr) tree.Expr {
+	if tree.IsBad(body) {
+		return tree.Bad(at)
 	}
 	tuple, ok := body.Type().(types.Tuple)
 	if !ok || len(tuple.Elems) == 0 {
 		if t, ok := body.Type().(types.Tensor); !ok || !convertible(t.Elem) {
 			c.errorf(diag.CodeMismatch, body.Span(), "an element of %s has to be a tensor or a scalar, not %s", what,
 				body.Type()).label("%s", body.Type())
-			return bad(at)
+			return tree.Bad(at)
 		}
 		return tensor(body)
 	}
-	out := &Tuple{Info: Info{Loc: at}}
+	out := &tree.Tuple{Info: tree.Info{Loc: at}}
 	var ts []types.Type
 	for i, t := range tuple.Elems {
-		x := c.byElement(at, newGet(body, i, t, body.Span()), what, tensor)
-		if isBad(x) {
-			return bad(at)
+		x := c.byElement(at, tree.NewGet(body, i, t, body.Span()), what, tensor)
+		if tree.IsBad(x) {
+			return tree.Bad(at)
 		}
 		out.Elems, ts = append(out.Elems, x), append(ts, x.Type())
 	}
@@ -98,7 +100,7 @@ func (c *checker) overSpace(shape types.Shape, body func()) {
 }
 
 // rangeValue is `lo..hi` or `lo..=hi` as a tensor.
-func (c *checker) rangeValue(e *ast.Range) Expr {
+func (c *checker) rangeValue(e *ast.Range) tree.Expr {
 	if e.Step != nil {
 		r := c.errorf(diag.CodeShapeExpr, e.Loc, "a range with `by` stands only inside an index")
 		if e.Lo != nil && e.Hi != nil {
@@ -108,17 +110,17 @@ func (c *checker) rangeValue(e *ast.Range) Expr {
 			}
 			r.help("count all of them and take some: `(%s%s%s)[.. by %s]`", lo, dots, hi, e.Step.Span().Text())
 		}
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if e.Lo == nil || e.Hi == nil {
 		c.errorf(diag.CodeShapeExpr, e.Loc, "a range without a bound stands only inside an index").help(
 			"write both bounds: `0..N`")
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	lo, ok := c.dim(e.Lo)
 	hi, ok1 := c.dim(e.Hi)
 	if !ok || !ok1 {
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	n, err := hi.Sub(lo)
 	if err == nil && e.Inclusive {
@@ -126,12 +128,12 @@ func (c *checker) rangeValue(e *ast.Range) Expr {
 	}
 	if err != nil {
 		c.rule(diag.CodeExtent, e.Loc, err)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	if alwaysNegative(n) {
 		c.errorf(diag.CodeExtent, e.Loc, "the range from %s to %s has a negative length", lo, hi).label("%s elements",
 			n)
-		return bad(e.Loc)
+		return tree.Bad(e.Loc)
 	}
 	return c.apply(e.Loc, ops.Iota, ir.A{"start": lo, "extent": n})
 }

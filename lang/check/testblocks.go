@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -28,7 +29,7 @@ func (c *checker) declareTest(m *module, d *ast.TestDecl, places map[string]diag
 	if d.Body == nil {
 		decl.Body = &ast.BadExpr{At: d.At}
 	}
-	f := &funcInfo{decl: decl, pos: len(m.order) + len(m.tests), mod: m, fn: &Func{
+	f := &funcInfo{decl: decl, pos: len(m.order) + len(m.tests), mod: m, fn: &tree.Func{
 		Name: fmt.Sprintf("%stest.%d", m.link, len(m.tests)+1), Shown: id.Name, IO: true, Result: types.Unit,
 		Declared: types.Unit, Loc: at, Decl: decl,
 	}}

@@ -179,7 +179,7 @@ func (c *checker) boundTuples(at diag.Span, f *funcInfo, b *typeBinding) ([]type
 		got, ok := b.tuples[p.name]
 		if !ok {
 			c.errorf(diag.CodeUnboundParam, at, "nothing says what type %s of %s is", quote(p.name),
-				quote(f.fn.shown())).
+				quote(f.fn.DisplayName())).
 				note("%s", templateText(f)).help("a parameter for tuples is bound by an argument of its type")
 			return nil, false
 		}
@@ -191,7 +191,7 @@ func (c *checker) boundTuples(at diag.Span, f *funcInfo, b *typeBinding) ([]type
 		if !ok || len(leaves) == 0 {
 			c.errorf(diag.CodeBound, at,
 				"type parameter %s of %s is a tensor of %s or a tuple of such, and here it would be %s",
-				quote(p.name), quote(f.fn.shown()), elementText(p, d), got).note("%s", templateText(f))
+				quote(p.name), quote(f.fn.DisplayName()), elementText(p, d), got).note("%s", templateText(f))
 			return nil, false
 		}
 		out = append(out, got)

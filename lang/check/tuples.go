@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -13,8 +14,8 @@ import (
 // mapTuples is `map(f, a, b)` where an operand is a tuple: f is mapped over the tensors that stand in the same place
 // of every tuple, and a tensor among the operands goes with each. The result is built like the tuples; where f gives a
 // tuple, it is a tuple of such.
-func (c *checker) mapTuples(at diag.Span, f ast.Expr, xs []Expr, want types.Type) Expr {
-	var like Expr
+func (c *checker) mapTuples(at diag.Span, f ast.Expr, xs []tree.Expr, want types.Type) tree.Expr {
+	var like tree.Expr
 	for _, x := range xs {
 		if _, ok := x.Type().(types.Tuple); !ok {
 			continue
@@ -25,41 +26,42 @@ func (c *checker) mapTuples(at diag.Span, f ast.Expr, xs []Expr, want types.Type
 			c.errorf(diag.CodeMismatch, x.Span(), "`map` goes over tuples that are built alike, and here are %s and %s",
 				like.Type(), x.Type()).
 				label("%s", x.Type()).related(like.Span(), "%s", like.Type())
-			return bad(at)
+			return tree.Bad(at)
 		}
 	}
 	if len(types.Flatten(like.Type())) == 0 {
 		c.errorf(diag.CodeMismatch, like.Span(), "`map` goes over tensors, and this tuple has none").label("%s",
 			like.Type())
-		return bad(at)
+		return tree.Bad(at)
 	}
-	return c.letAll(xs, func(xs []Expr) Expr {
-		var parts []Expr
+	return c.letAll(xs, func(xs []tree.Expr) tree.Expr {
+		var parts []tree.Expr
 		if !c.mapParts(at, f, like.Type(), xs, want, &parts) {
-			return bad(at)
+			return tree.Bad(at)
 		}
 		for _, p := range parts[1:] {
 			if !sameTuple(p.Type(), parts[0].Type()) {
 				c.errorf(diag.CodeMismatch, f.Span(),
 					"the function of `map` gives one kind of value for every tensor of a tuple, and here %s and %s",
 					parts[0].Type(), p.Type())
-				return bad(at)
+				return tree.Bad(at)
 			}
 		}
-		return c.letAll(parts, func(parts []Expr) Expr { return c.tupleOf(at, like.Type(), parts) })
+		return c.letAll(parts, func(parts []tree.Expr) tree.Expr { return c.tupleOf(at, like.Type(), parts) })
 	})
 }
 
 // mapParts maps f over the tensors of xs in the places that like has, in order.
-func (c *checker) mapParts(at diag.Span, f ast.Expr, like types.Type, xs []Expr, want types.Type, parts *[]Expr) bool {
+func (c *checker) mapParts(at diag.Span, f ast.Expr, like types.Type, xs []tree.Expr, want types.Type,
+	parts *[]tree.Expr) bool {
 	t, ok := like.(types.Tuple)
 	if !ok {
 		x := c.mapTensors(at, f, xs, want)
 		*parts = append(*parts, x)
-		return !isBad(x)
+		return !tree.IsBad(x)
 	}
 	for i, e := range t.Elems {
-		inner := make([]Expr, len(xs))
+		inner := make([]tree.Expr, len(xs))
 		for k, x := range xs {
 			inner[k] = part(x, i)
 		}
@@ -71,9 +73,9 @@ func (c *checker) mapParts(at diag.Span, f ast.Expr, like types.Type, xs []Expr,
 }
 
 // part is element i of a tuple, and anything else as it is.
-func part(x Expr, i int) Expr {
+func part(x tree.Expr, i int) tree.Expr {
 	if t, ok := x.Type().(types.Tuple); ok {
-		return newGet(x, i, t.Elems[i], x.Span())
+		return tree.NewGet(x, i, t.Elems[i], x.Span())
 	}
 	return x
 }
@@ -118,11 +120,11 @@ func sameTuple(a, b types.Type) bool {
 
 // tupleOf builds what like is of parts, one for each of its tensors, in order. Where the parts are tuples, it gives a
 // tuple of what it builds of the first of each, of the second of each and so on.
-func (c *checker) tupleOf(at diag.Span, like types.Type, parts []Expr) Expr {
+func (c *checker) tupleOf(at diag.Span, like types.Type, parts []tree.Expr) tree.Expr {
 	if t, ok := parts[0].Type().(types.Tuple); ok {
-		out := make([]Expr, len(t.Elems))
+		out := make([]tree.Expr, len(t.Elems))
 		for i := range t.Elems {
-			column := make([]Expr, len(parts))
+			column := make([]tree.Expr, len(parts))
 			for k, p := range parts {
 				column[k] = part(p, i)
 			}
@@ -131,14 +133,14 @@ func (c *checker) tupleOf(at diag.Span, like types.Type, parts []Expr) Expr {
 		return c.makeTuple(at, out)
 	}
 	next := 0
-	var build func(t types.Type) Expr
-	build = func(t types.Type) Expr {
+	var build func(t types.Type) tree.Expr
+	build = func(t types.Type) tree.Expr {
 		tuple, ok := t.(types.Tuple)
 		if !ok {
 			next++
 			return parts[next-1]
 		}
-		out := make([]Expr, len(tuple.Elems))
+		out := make([]tree.Expr, len(tuple.Elems))
 		for i, e := range tuple.Elems {
 			out[i] = build(e)
 		}
@@ -148,18 +150,18 @@ func (c *checker) tupleOf(at diag.Span, like types.Type, parts []Expr) Expr {
 }
 
 // makeTuple is the tuple of typed values.
-func (c *checker) makeTuple(at diag.Span, xs []Expr) Expr {
+func (c *checker) makeTuple(at diag.Span, xs []tree.Expr) tree.Expr {
 	elems := make([]types.Type, len(xs))
 	for i, x := range xs {
-		if elems[i] = x.Type(); isBad(x) {
-			return bad(at)
+		if elems[i] = x.Type(); tree.IsBad(x) {
+			return tree.Bad(at)
 		}
 	}
 	t := c.tupleType(at, elems)
 	if types.IsError(t) {
-		return bad(at)
+		return tree.Bad(at)
 	}
-	return &Tuple{Info: infoOf(t, at), Elems: xs}
+	return &tree.Tuple{Info: tree.Of(t, at), Elems: xs}
 }
 
 // tupleReductions are the reductions that a tuple has, with what joins the values of its tensors.
@@ -170,23 +172,23 @@ var tupleReductions = map[*ir.OpDef]*ir.OpDef{
 
 // reduceTuple is the reduction of all elements of a tuple: each tensor is reduced, and the values are joined from the
 // first to the last.
-func (c *checker) reduceTuple(at diag.Span, op *ir.OpDef, x Expr, axes ast.Expr, keep bool) Expr {
+func (c *checker) reduceTuple(at diag.Span, op *ir.OpDef, x tree.Expr, axes ast.Expr, keep bool) tree.Expr {
 	join := tupleReductions[op]
 	leaves := len(types.Flatten(x.Type()))
 	switch {
 	case join == nil || leaves == 0:
 		c.errorf(diag.CodeMismatch, x.Span(), "the operand of %s has to be a tensor or a scalar, not %s", spelled(op),
 			x.Type()).label("%s", x.Type())
-		return bad(at)
+		return tree.Bad(at)
 	case axes != nil || keep:
 		c.errorf(diag.CodeAxis, at, "%s of a tuple goes over all elements of its tensors, and along no axis",
 			spelled(op)).label("%s", x.Type())
-		return bad(at)
+		return tree.Bad(at)
 	}
-	return c.let(x, func(x Expr) Expr {
-		var out Expr
-		var walk func(x Expr)
-		walk = func(x Expr) {
+	return c.let(x, func(x tree.Expr) tree.Expr {
+		var out tree.Expr
+		var walk func(x tree.Expr)
+		walk = func(x tree.Expr) {
 			if t, ok := x.Type().(types.Tuple); ok {
 				for i := range t.Elems {
 					walk(part(x, i))
@@ -197,7 +199,7 @@ func (c *checker) reduceTuple(at diag.Span, op *ir.OpDef, x Expr, axes ast.Expr,
 			if out == nil {
 				out = value
 			} else {
-				out = c.pointwise(at, join, []Expr{out, value})
+				out = c.pointwise(at, join, []tree.Expr{out, value})
 			}
 		}
 		walk(x)

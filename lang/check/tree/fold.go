@@ -1,4 +1,4 @@
-package check
+package tree
 
 import (
 	"healc/ir"
@@ -9,10 +9,10 @@ import (
 // maxFold bounds the elements of constants that are computed here.
 const maxFold = 4096
 
-// foldConstant computes a pointwise operation on constants, so that the values of `const` declarations
+// FoldConstant computes a pointwise operation on constants, so that the values of `const` declarations
 // and the elements of array literals are data. It gives nil for everything else, and for what would
 // fail: that fails when, and only if, it is evaluated.
-func foldConstant(n *Apply) Expr {
+func FoldConstant(n *Apply) Expr {
 	if n.Op.Class != ir.Pointwise || n.Op.Scalar == nil || len(n.Args) == 0 {
 		return nil
 	}
@@ -41,5 +41,5 @@ func foldConstant(n *Apply) Expr {
 	if err := scalar.Compile(&rec.Func).Run(cols, [][]uint64{out}, len(out)); err != nil {
 		return nil
 	}
-	return constArray(t.Elem, shape, out, n.Loc)
+	return ConstArray(t.Elem, shape, out, n.Loc)
 }

@@ -1,4 +1,4 @@
-package check
+package tree
 
 import (
 	"healc/ir"
@@ -82,8 +82,8 @@ type Func struct {
 	Decl      *ast.FuncDecl
 }
 
-// shown is the function's name in messages.
-func (f *Func) shown() string {
+// DisplayName is the function's name in messages.
+func (f *Func) DisplayName() string {
 	if f.Shown != "" {
 		return f.Shown
 	}

@@ -1,4 +1,4 @@
-package check
+package tree
 
 import (
 	"bufio"
@@ -44,7 +44,7 @@ func Dump(w io.Writer, p *Program) error {
 				d.w.WriteString(m.text)
 			}
 		}
-		d.w.WriteString(signatureText(f) + "\n")
+		d.w.WriteString(SignatureText(f) + "\n")
 		d.expr(1, f.Body)
 	}
 	return d.w.Flush()

@@ -1,4 +1,4 @@
-package check
+package tree
 
 import (
 	"slices"
@@ -8,10 +8,10 @@ import (
 	"healc/lang/types"
 )
 
-// signatureText is the head of a function as it is declared.
-func signatureText(f *Func) string {
+// SignatureText is the head of a function as it is declared.
+func SignatureText(f *Func) string {
 	var b strings.Builder
-	b.WriteString("fn " + withDims(f))
+	b.WriteString("fn " + WithDims(f))
 	b.WriteString("(")
 	for i, p := range f.Params {
 		if i > 0 {
@@ -30,10 +30,10 @@ func signatureText(f *Func) string {
 	return b.String()
 }
 
-// withDims is a function's name with its type arguments and shape parameters in brackets, without those that tuples
+// WithDims is a function's name with its type arguments and shape parameters in brackets, without those that tuples
 // bring.
-func withDims(f *Func) string {
-	name, types, instance := strings.Cut(strings.TrimSuffix(f.shown(), "]"), "[")
+func WithDims(f *Func) string {
+	name, types, instance := strings.Cut(strings.TrimSuffix(f.DisplayName(), "]"), "[")
 	var dims []string
 	for _, d := range f.Dims {
 		if !strings.Contains(d, ".") {
@@ -62,7 +62,7 @@ func (p *Program) Main() (*Func, *diag.Diagnostic) {
 		d.Help = "add `@io fn main() -> i32 = ...`, or run another function with `--entry NAME`"
 		return nil, d
 	}
-	d.Primary = diag.Label{Span: f.Loc, Text: signatureText(f)}
+	d.Primary = diag.Label{Span: f.Loc, Text: SignatureText(f)}
 	if len(f.Params) > 0 || len(f.Dims) > 0 {
 		d.Message = "`main` takes no parameters"
 		d.Help = "run a function with parameters as `--entry main --in NAME=VALUE`"
