@@ -6,6 +6,8 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -31,7 +33,7 @@ func assertText(e *ast.Call) string {
 	if r := []rune(text); len(r) > 80 {
 		text = string(r[:77]) + "..."
 	}
-	return quote(text)
+	return report.Quote(text)
 }
 
 // assertEqCall is `assert_eq(a, b)`: the same type, and the same values. NaN is equal to NaN, -0 to 0.
@@ -47,7 +49,7 @@ func (c *checker) assertEqCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.
 
 // compared types the two values of an assertion, which are of one type; literals take that of the other.
 func (c *checker) compared(e *ast.Call, args []ast.Expr) (x, y tree.Expr, ok bool) {
-	if c.literalKindOf(args[0]) != typed && c.literalKindOf(args[1]) == typed {
+	if c.literalKindOf(args[0]) != literal.Typed && c.literalKindOf(args[1]) == literal.Typed {
 		y = c.expr(args[1], nil)
 		x = c.expr(args[0], y.Type())
 	} else {
@@ -60,8 +62,8 @@ func (c *checker) compared(e *ast.Call, args []ast.Expr) (x, y tree.Expr, ok boo
 	if !types.Equal(x.Type(), y.Type()) {
 		r := c.errorf(diag.CodeOperands, e.Loc, "an assertion compares two values of one type, not %s and %s", x.Type(),
 			y.Type()).
-			label("%s and %s", x.Type(), y.Type())
-		c.explainMismatch(r, args[1].Span(), x.Type(), y.Type())
+			Label("%s and %s", x.Type(), y.Type())
+		r.Explain(args[1].Span(), x.Type(), y.Type())
 		return nil, nil, false
 	}
 	return x, y, true
@@ -103,7 +105,7 @@ func allAxes(t types.Type) []int64 {
 
 // same is whether the elements are equal, one by one; NaN is equal to NaN.
 func (c *checker) same(e *ast.Call, x, y tree.Expr) tree.Expr {
-	elem := elemOf(x.Type())
+	elem := types.ElemOf(x.Type())
 	if elem == types.String {
 		return c.apply(e.Loc, ops.StrEq, nil, x, y)
 	}
@@ -135,7 +137,7 @@ func (c *checker) assertCloseCall(e *ast.Call, args []ast.Expr, _ types.Type) tr
 	for _, t := range types.Flatten(x.Type()) {
 		if !t.Elem.IsNumber() {
 			c.errorf(diag.CodeOperands, e.Loc, "`assert_close` compares numbers, not %s",
-				t).help("`assert_eq` compares every type")
+				t).Help("`assert_eq` compares every type")
 			return tree.Bad(e.Loc)
 		}
 	}
@@ -143,7 +145,7 @@ func (c *checker) assertCloseCall(e *ast.Call, args []ast.Expr, _ types.Type) tr
 		shape := x.Type().(types.Tensor).Shape
 		ap := func(op *ir.OpDef, args ...tree.Expr) tree.Expr { return c.apply(e.Loc, op, nil, args...) }
 		wide := func(x tree.Expr) tree.Expr {
-			if elemOf(x.Type()) == types.F64 {
+			if types.ElemOf(x.Type()) == types.F64 {
 				return x
 			}
 			return c.apply(e.Loc, ops.Cast, ir.A{"to": types.F64}, x)
@@ -176,8 +178,8 @@ func (c *checker) requireCall(e *ast.Call, args []ast.Expr, want types.Type) tre
 			return tree.Bad(e.Loc)
 		}
 	}
-	if elemOf(cond.Type()) != types.Bool {
-		c.errorf(diag.CodeOperands, cond.Span(), "the condition of `require` is bool, not %s", cond.Type()).label("%s",
+	if types.ElemOf(cond.Type()) != types.Bool {
+		c.errorf(diag.CodeOperands, cond.Span(), "the condition of `require` is bool, not %s", cond.Type()).Label("%s",
 			cond.Type())
 		return tree.Bad(e.Loc)
 	}
@@ -185,13 +187,13 @@ func (c *checker) requireCall(e *ast.Call, args []ast.Expr, want types.Type) tre
 	if !ok {
 		c.errorf(diag.CodeNotConstant, message.Span(),
 			"the message of `require` has to be known when the program is compiled").
-			help("`{}` in it stands for a number that comes after it")
+			Help("`{}` in it stands for a number that comes after it")
 		return tree.Bad(e.Loc)
 	}
 	if places := strings.Count(text.Value.Str, "{}"); places != len(shown) {
-		c.errorf(diag.CodeArity, e.Loc, "the message has %s `{}`, and %s", plural(places, "place"),
-			plural(len(shown), "number")+" to show").
-			label("%d and %d", places, len(shown)).help("the message shows two numbers at most")
+		c.errorf(diag.CodeArity, e.Loc, "the message has %s `{}`, and %s", report.Plural(places, "place"),
+			report.Plural(len(shown), "number")+" to show").
+			Label("%d and %d", places, len(shown)).Help("the message shows two numbers at most")
 		return tree.Bad(e.Loc)
 	}
 	for len(shown) < 2 {
@@ -202,7 +204,7 @@ func (c *checker) requireCall(e *ast.Call, args []ast.Expr, want types.Type) tre
 	for _, o := range operands {
 		t, ok := o.Type().(types.Tensor)
 		if !ok {
-			c.errorf(diag.CodeOperands, o.Span(), "`require` takes tensors or scalars, not %s", o.Type()).label("%s",
+			c.errorf(diag.CodeOperands, o.Span(), "`require` takes tensors or scalars, not %s", o.Type()).Label("%s",
 				o.Type())
 			return tree.Bad(e.Loc)
 		}
@@ -225,12 +227,12 @@ func (c *checker) shown(e ast.Expr) tree.Expr {
 	if tree.IsBad(x) {
 		return x
 	}
-	d := elemOf(x.Type())
+	d := types.ElemOf(x.Type())
 	if !d.IsInt() || d == types.U64 {
 		r := c.errorf(diag.CodeOperands, x.Span(), "the message of `require` shows integers that an i64 holds, not %s",
-			x.Type()).label("%s", x.Type())
-		if convertible(d) {
-			r.help("convert it: `as i64`")
+			x.Type()).Label("%s", x.Type())
+		if d.Converts() {
+			r.Help("convert it: `as i64`")
 		}
 		return tree.Bad(x.Span())
 	}

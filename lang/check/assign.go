@@ -7,6 +7,8 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -77,9 +79,9 @@ func (c *checker) assigned(n *ast.Name) *tree.Local {
 			return l
 		}
 	case c.isDim(n.Name):
-		c.errorf(diag.CodeImmutable, n.Loc, "%s is a shape parameter and cannot be assigned", quote(n.Name))
+		c.errorf(diag.CodeImmutable, n.Loc, "%s is a shape parameter and cannot be assigned", report.Quote(n.Name))
 	case c.consts[n.Name] != nil:
-		c.errorf(diag.CodeImmutable, n.Loc, "%s is a constant and cannot be assigned", quote(n.Name))
+		c.errorf(diag.CodeImmutable, n.Loc, "%s is a constant and cannot be assigned", report.Quote(n.Name))
 	case c.isFunction(n.Name):
 		c.name(n)
 	default:
@@ -90,7 +92,7 @@ func (c *checker) assigned(n *ast.Name) *tree.Local {
 
 // undeclared reports an assignment to a name that nothing declares, and then takes it for declared.
 func (c *checker) undeclared(n *ast.Name) {
-	r := c.errorf(diag.CodeUnknownName, n.Loc, "unknown name %s", quote(n.Name))
+	r := c.errorf(diag.CodeUnknownName, n.Loc, "unknown name %s", report.Quote(n.Name))
 	var vars []string
 	for name, l := range c.locals {
 		if c.flow.vars[l] != nil {
@@ -98,9 +100,9 @@ func (c *checker) undeclared(n *ast.Name) {
 		}
 	}
 	if near := diag.Nearest(n.Name, vars); near != "" {
-		r.help("did you mean %s?", quote(near))
+		r.Help("did you mean %s?", report.Quote(near))
 	} else {
-		r.help("declare it: `let %s = e;`, or `let mut %s = e;` if it changes", n.Name, n.Name)
+		r.Help("declare it: `let %s = e;`, or `let mut %s = e;` if it changes", n.Name, n.Name)
 	}
 	c.bind(&tree.Local{Name: n.Name, T: types.ErrorType, Loc: n.Loc})
 }
@@ -113,18 +115,20 @@ func (c *checker) assignable(at diag.Span, l *tree.Local) bool {
 		c.cur.failed = true // its declaration has an error
 		return false
 	case v == nil:
-		r := c.errorf(diag.CodeImmutable, at, "%s cannot be assigned: it is not `mut`", quote(l.Name)).related(l.Loc,
+		r := c.errorf(diag.CodeImmutable, at, "%s cannot be assigned: it is not `mut`",
+			report.Quote(l.Name)).Related(l.Loc,
 			"declared here")
 		if c.isParam(l) {
-			r.help("copy it, `let mut %s = %s;`, or let the caller see the change: `%s: &mut %s`", l.Name, l.Name,
+			r.Help("copy it, `let mut %s = %s;`, or let the caller see the change: `%s: &mut %s`", l.Name, l.Name,
 				l.Name, l.T)
 		} else {
-			r.help("declare it with `let mut %s`", l.Name)
+			r.Help("declare it with `let mut %s`", l.Name)
 		}
 		return false
 	case v.lambda < c.lambda:
-		c.errorf(diag.CodeCapture, at, "a lambda cannot change %s, which is declared outside of it", quote(l.Name)).
-			related(l.Loc, "declared here").help("what a loop changes is its state; `tabulate` gives a tensor at once")
+		c.errorf(diag.CodeCapture, at, "a lambda cannot change %s, which is declared outside of it",
+			report.Quote(l.Name)).
+			Related(l.Loc, "declared here").Help("what a loop changes is its state; `tabulate` gives a tensor at once")
 		return false
 	}
 	return true
@@ -152,7 +156,7 @@ type place struct {
 
 // place types the target of an assignment. Positions that are known at run time are evaluated once, into bs.
 func (c *checker) place(bs []tree.Binding, target ast.Expr, l *tree.Local) (place, []tree.Binding, bool) {
-	e, ok := unparen(target).(*ast.Index)
+	e, ok := ast.Unparen(target).(*ast.Index)
 	if !ok {
 		at := target.Span()
 		return place{
@@ -168,11 +172,11 @@ func (c *checker) place(bs []tree.Binding, target ast.Expr, l *tree.Local) (plac
 	t, ok := outer.t.(types.Tensor)
 	switch {
 	case !ok || t.Elem == types.String:
-		c.errorf(diag.CodeIndex, e.Loc, "%s cannot be indexed", outer.t).label("%s", outer.t)
+		c.errorf(diag.CodeIndex, e.Loc, "%s cannot be indexed", outer.t).Label("%s", outer.t)
 		return place{}, bs, false
 	case len(e.Indices) > t.Rank():
-		c.errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", plural2(len(e.Indices), "index", "indices"), t,
-			axesText(t.Rank())).label("%s", t)
+		c.errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", report.Count(len(e.Indices), "index", "indices"), t,
+			axesText(t.Rank())).Label("%s", t)
 		return place{}, bs, false
 	}
 	list := make([]axisIndex, t.Rank())
@@ -229,13 +233,13 @@ func (c *checker) plainAssign(s *ast.AssignStmt, p place, l *tree.Local) tree.Ex
 	if p.index == nil {
 		v := c.expr(s.Value, l.T)
 		if !types.Equal(l.T, v.Type()) {
-			c.mismatch(v.Span(), "the value of "+quote(l.Name), l.T, v.Type()).related(l.Loc, "declared here")
+			c.mismatch(v.Span(), "the value of "+report.Quote(l.Name), l.T, v.Type()).Related(l.Loc, "declared here")
 			return tree.Bad(s.Loc)
 		}
 		return v
 	}
 	t := p.t.(types.Tensor)
-	v := c.expr(s.Value, wantElem(t.Elem))
+	v := c.expr(s.Value, literal.Want(t.Elem))
 	got, ok := v.Type().(types.Tensor)
 	switch {
 	case tree.IsBad(v):
@@ -258,7 +262,7 @@ func (c *checker) updated(s *ast.AssignStmt, name string, p place) tree.Expr {
 	}
 	at := s.Target.Span().To(s.Value.Span())
 	x := p.read()
-	y := c.expr(s.Value, wantElem(elemOf(p.t)))
+	y := c.expr(s.Value, literal.Want(types.ElemOf(p.t)))
 	if tree.IsBad(x) || tree.IsBad(y) {
 		return tree.Bad(at)
 	}
@@ -299,8 +303,8 @@ func (c *checker) keepsShape(s *ast.AssignStmt, target, got types.Tensor) bool {
 	at := s.Target.Span().To(s.Value.Span())
 	r := c.errorf(diag.CodeInPlace, at, "`%s` cannot change the shape of its target from %s to that of %s", s.Op,
 		target, got).
-		label("%s %s %s", target, s.Op, got)
-	r.d.Notes = alignShapes(broken)
+		Label("%s %s %s", target, s.Op, got)
+	r.Align(broken)
 	return false
 }
 
@@ -347,16 +351,16 @@ func (c *checker) mutArguments(fn *tree.Func, args []tree.Expr) ([]*tree.Local, 
 		use, ok := args[i].(*tree.Use)
 		if !ok {
 			c.errorf(diag.CodeMutArgument, args[i].Span(),
-				"argument %s of %s is `&mut`: it takes a variable, not a value", quote(fn.Params[i].Name),
-				quote(fn.Name)).
-				help("name the value with `let mut` before")
+				"argument %s of %s is `&mut`: it takes a variable, not a value", report.Quote(fn.Params[i].Name),
+				report.Quote(fn.Name)).
+				Help("name the value with `let mut` before")
 			return nil, false
 		}
 		if c.flow.vars[use.Local] == nil && !types.IsError(use.T) {
 			r := c.errorf(diag.CodeMutArgument, use.Loc, "argument %s of %s is `&mut`, and %s is not `mut`",
-				quote(fn.Params[i].Name), quote(fn.Name), quote(use.Local.Name)).
-				related(use.Local.Loc, "declared here")
-			r.help("declare it with `let mut %s`", use.Local.Name)
+				report.Quote(fn.Params[i].Name), report.Quote(fn.Name), report.Quote(use.Local.Name)).
+				Related(use.Local.Loc, "declared here")
+			r.Help("declare it with `let mut %s`", use.Local.Name)
 			return nil, false
 		}
 		if !c.assignable(use.Loc, use.Local) {
@@ -364,9 +368,10 @@ func (c *checker) mutArguments(fn *tree.Func, args []tree.Expr) ([]*tree.Local, 
 		}
 		for _, l := range out {
 			if l == use.Local {
-				c.errorf(diag.CodeMutArgument, use.Loc, "%s stands for two `&mut` parameters of %s", quote(l.Name),
-					quote(fn.Name)).
-					help("copy it: `let mut copy = %s;`", l.Name)
+				c.errorf(diag.CodeMutArgument, use.Loc, "%s stands for two `&mut` parameters of %s",
+					report.Quote(l.Name),
+					report.Quote(fn.Name)).
+					Help("copy it: `let mut copy = %s;`", l.Name)
 				return nil, false
 			}
 		}

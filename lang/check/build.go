@@ -7,6 +7,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/ir/scalar"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -29,7 +30,7 @@ func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir
 			return tree.Bad(at)
 		}
 		if !ok {
-			c.errorf(code, a.Span(), "%s takes tensors, not %s", spelled(op), a.Type()).label("%s", a.Type())
+			c.errorf(code, a.Span(), "%s takes tensors, not %s", spelled(op), a.Type()).Label("%s", a.Type())
 			return tree.Bad(at)
 		}
 		if t.Elem == types.String && op.Class != ir.Host {
@@ -50,8 +51,8 @@ func (c *checker) applyCode(code diag.Code, at diag.Span, op *ir.OpDef, attrs ir
 	}
 	if err != nil {
 		r := c.rule(code, at, err)
-		if len(args) > 0 && r.d.Primary.Text == "" {
-			r.label("%s", typeList(args))
+		if len(args) > 0 {
+			r.Label("%s", typeList(args))
 		}
 		return tree.Bad(at)
 	}
@@ -94,7 +95,7 @@ func typeList(args []tree.Expr) string {
 // spelled is the operation as programs write it.
 func spelled(op *ir.OpDef) string {
 	if op.Surface != "" {
-		return quote(op.Surface)
+		return report.Quote(op.Surface)
 	}
 	return op.Name
 }
@@ -143,12 +144,13 @@ func (c *checker) effect(at diag.Span, what string) bool {
 		c.errorf(diag.CodeNotConstant, at, "a constant cannot do input or output: %s is `@io`", what)
 		return false
 	case !c.cur.fn.fn.IO:
-		r := c.errorf(diag.CodeEffect, at, "%s is not marked `@io`, but calls %s, which is", quote(c.cur.name), what).
-			related(c.cur.fn.fn.Loc, "pure, because it is not marked")
+		r := c.errorf(diag.CodeEffect, at, "%s is not marked `@io`, but calls %s, which is", report.Quote(c.cur.name),
+			what).
+			Related(c.cur.fn.fn.Loc, "pure, because it is not marked")
 		if what == spelled(ops.Assert) {
-			r.help("what a function asks of its arguments is `require(x, ok, \"message\")`, which has no effect")
+			r.Help("what a function asks of its arguments is `require(x, ok, \"message\")`, which has no effect")
 		} else {
-			r.help("write `@io fn %s`, or leave out the input or output", c.cur.name)
+			r.Help("write `@io fn %s`, or leave out the input or output", c.cur.name)
 		}
 		return false
 	case c.lambda > c.ordered:

@@ -113,12 +113,12 @@ func elementwiseBuiltin(d *ir.OpDef) *builtin {
 	b.build = func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 		if d == ops.Select {
 			cond := c.expr(args[0], types.Scalar(types.Bool))
-			arms := c.together(args[1:], elemOf(want))
+			arms := c.together(args[1:], types.ElemOf(want))
 			return c.where(e.Loc, cond, arms[0], arms[1])
 		}
 		hint := types.Invalid
 		if b.literal {
-			hint = elemOf(want)
+			hint = types.ElemOf(want)
 		}
 		if b.floats && !hint.IsFloat() {
 			hint = types.F32 // what literals become: sqrt(2) is sqrt(2.0)
@@ -144,19 +144,19 @@ func (c *checker) pointwise(at diag.Span, op *ir.OpDef, args []tree.Expr) tree.E
 		t, ok := a.Type().(types.Tensor)
 		if !ok {
 			c.errorf(diag.CodeOperands, a.Span(), "%s takes tensors or scalars, not %s", spelled(op),
-				a.Type()).label("%s", a.Type())
+				a.Type()).Label("%s", a.Type())
 			return tree.Bad(at)
 		}
-		if first := elemOf(args[0].Type()); t.Elem != first && op != ops.Select {
+		if first := types.ElemOf(args[0].Type()); t.Elem != first && op != ops.Select {
 			c.differ(a.Span(), spelled(op), args[0], a, func(d types.DType) bool {
 				_, err := op.Infer(slices.Repeat([]types.Tensor{types.Scalar(d)}, len(args)), nil, nil)
 				return err == nil
-			}).label("%s", a.Type()).related(args[0].Span(), "%s", args[0].Type())
+			}).Label("%s", a.Type()).Related(args[0].Span(), "%s", args[0].Type())
 			return tree.Bad(at)
 		}
 		next, err := types.Broadcast(shape, t.Shape)
 		if err != nil {
-			c.rule(diag.CodeNotBroadcastable, at, err).label("%s", typeList(args[:i+1]))
+			c.rule(diag.CodeNotBroadcastable, at, err).Label("%s", typeList(args[:i+1]))
 			return tree.Bad(at)
 		}
 		shape = next
@@ -173,16 +173,16 @@ func (c *checker) where(at diag.Span, cond, a, b tree.Expr) tree.Expr {
 	if tree.IsBad(cond) || tree.IsBad(a) || tree.IsBad(b) {
 		return tree.Bad(at)
 	}
-	if elemOf(cond.Type()) != types.Bool {
+	if types.ElemOf(cond.Type()) != types.Bool {
 		r := c.errorf(diag.CodeOperands, cond.Span(), "the condition of `where` is bool, not %s",
-			cond.Type()).label("%s", cond.Type())
-		if elemOf(cond.Type()).IsNumber() {
-			r.help("compare it: `.!= 0`")
+			cond.Type()).Label("%s", cond.Type())
+		if types.ElemOf(cond.Type()).IsNumber() {
+			r.Help("compare it: `.!= 0`")
 		}
 		return tree.Bad(at)
 	}
-	if x, y := elemOf(a.Type()), elemOf(b.Type()); x != y && convertible(x) && convertible(y) {
-		c.differ(b.Span(), "`where`", a, b, nil).label("%s", b.Type()).related(a.Span(), "%s", a.Type())
+	if x, y := types.ElemOf(a.Type()), types.ElemOf(b.Type()); x != y && x.Converts() && y.Converts() {
+		c.differ(b.Span(), "`where`", a, b, nil).Label("%s", b.Type()).Related(a.Span(), "%s", a.Type())
 		return tree.Bad(at)
 	}
 	return c.pointwise(at, ops.Select, []tree.Expr{cond, a, b})
@@ -195,7 +195,7 @@ func (c *checker) constInt(e ast.Expr, what string) (int64, bool) {
 		if n, ok := d.Const(); ok {
 			return n, true
 		}
-	} else if p.bad || p.code != diag.CodeShapeExpr {
+	} else if p.Bad || p.Code != diag.CodeShapeExpr {
 		c.dim(e) // reports it
 		return 0, false
 	}
@@ -228,11 +228,11 @@ func (c *checker) axis(e ast.Expr, rank int) (int64, bool) {
 		r := c.errorf(diag.CodeAxis, e.Span(), "axis %d is out of range for a tensor of rank %d", n, rank)
 		switch rank {
 		case 0:
-			r.help("a scalar has no axes")
+			r.Help("a scalar has no axes")
 		case 1:
-			r.help("the only axis is 0, or -1")
+			r.Help("the only axis is 0, or -1")
 		default:
-			r.help("the axes are 0 to %d, or -%d to -1", rank-1, rank)
+			r.Help("the axes are 0 to %d, or -%d to -1", rank-1, rank)
 		}
 		return 0, false
 	}
@@ -251,7 +251,7 @@ func (c *checker) axes(e ast.Expr, rank int) ([]int64, bool) {
 		}
 		return out, true
 	}
-	list := []ast.Expr{unparen(e)}
+	list := []ast.Expr{ast.Unparen(e)}
 	switch l := list[0].(type) {
 	case *ast.Tuple:
 		list = l.Elems
@@ -281,13 +281,13 @@ func (c *checker) axes(e ast.Expr, rank int) ([]int64, bool) {
 // dimList is `[d1, d2]`, a list of shape expressions.
 func (c *checker) dimList(e ast.Expr) (types.Shape, []ast.Expr, bool) {
 	var elems []ast.Expr
-	switch l := unparen(e).(type) {
+	switch l := ast.Unparen(e).(type) {
 	case *ast.Array:
 		elems = l.Elems
 	case *ast.Tuple:
 		elems = l.Elems
 	default:
-		c.errorf(diag.CodeShapeExpr, e.Span(), "a shape is a list of extents").help("write it as `[2, N]`")
+		c.errorf(diag.CodeShapeExpr, e.Span(), "a shape is a list of extents").Help("write it as `[2, N]`")
 		return nil, nil, false
 	}
 	shape := types.Shape{}

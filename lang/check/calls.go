@@ -5,7 +5,9 @@ import (
 	"slices"
 
 	"healc/lang/ast"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
+	"healc/lang/check/unify"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -36,11 +38,11 @@ func (c *checker) call(e *ast.Call, want types.Type) tree.Expr {
 		return tree.Bad(e.Loc)
 	}
 	what := "this value"
-	if _, ok := unparen(e.Fun).(*ast.Lambda); ok {
+	if _, ok := ast.Unparen(e.Fun).(*ast.Lambda); ok {
 		what = "a lambda"
 	}
 	c.errorf(diag.CodeFunctionValue, e.Fun.Span(), "%s cannot be called",
-		what).help("declare a function, or bind the value with `let`")
+		what).Help("declare a function, or bind the value with `let`")
 	return tree.Bad(e.Loc)
 }
 
@@ -50,13 +52,13 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) tree.Expr 
 		if l := c.locals[name]; l != nil && types.IsError(l.T) {
 			return tree.Bad(e.Loc) // its value has been reported
 		}
-		r := c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", quote(name))
+		r := c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", report.Quote(name))
 		if l := c.locals[name]; l != nil {
-			r.label("%s", l.T)
+			r.Label("%s", l.T)
 			if builtins()[name] != nil || c.funcs[name] != nil {
-				r.help("the value hides the function %s: give it another name", quote(name))
+				r.Help("the value hides the function %s: give it another name", report.Quote(name))
 			} else if t, ok := l.T.(types.Tensor); ok && t.Rank() > 0 {
-				r.help("index it with brackets: `%s[i]`", name)
+				r.Help("index it with brackets: `%s[i]`", name)
 			}
 		}
 		return tree.Bad(e.Loc)
@@ -67,7 +69,7 @@ func (c *checker) callName(e *ast.Call, f *ast.Name, want types.Type) tree.Expr 
 	if b := builtins()[name]; b != nil {
 		if len(e.Generics) > 0 && !b.generic {
 			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no arguments in brackets",
-				quote(name)).help("write `%s`", b.signature(name))
+				report.Quote(name)).Help("write `%s`", b.signature(name))
 			return tree.Bad(e.Loc)
 		}
 		args, ok := c.builtinArguments(e, name, b)
@@ -103,7 +105,7 @@ func (c *checker) misplacedFunction(name string, b *builtin, args []ast.Expr) bo
 		return false
 	}
 	c.errorf(diag.CodeFunctionValue, args[wrong].Span(), "%s takes its function at another place",
-		quote(name)).note("%s", b.signature(name))
+		report.Quote(name)).Note("%s", b.signature(name))
 	return true
 }
 
@@ -121,8 +123,9 @@ func positional(args []ast.Arg) int {
 // builtinArguments brings the arguments of a function of the language into order.
 func (c *checker) builtinArguments(e *ast.Call, name string, b *builtin) ([]ast.Expr, bool) {
 	if foldNames[name] != nil && b.required == 2 && positional(e.Args) == 1 { // as other languages have them
-		c.errorf(diag.CodeArity, e.Loc, "%s takes 2 arguments, not 1", quote(name)).note("%s", b.signature(name)).
-			help("`%[1]s/(x)` is that of all elements of x, `%[1]s/[axis=1](x)` that along an axis", name)
+		c.errorf(diag.CodeArity, e.Loc, "%s takes 2 arguments, not 1", report.Quote(name)).Note("%s",
+			b.signature(name)).
+			Help("`%[1]s/(x)` is that of all elements of x, `%[1]s/[axis=1](x)` that along an axis", name)
 		return nil, false
 	}
 	if b.variadic == "" {
@@ -131,16 +134,18 @@ func (c *checker) builtinArguments(e *ast.Call, name string, b *builtin) ([]ast.
 	var args []ast.Expr
 	for _, a := range e.Args {
 		if a.Name != nil {
-			c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name), quote(a.Name.Name)).note("%s",
+			c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", report.Quote(name),
+				report.Quote(a.Name.Name)).Note("%s",
 				b.signature(name)).
-				help("it takes any number of arguments, and none by its name")
+				Help("it takes any number of arguments, and none by its name")
 			return nil, false
 		}
 		args = append(args, a.Value)
 	}
 	if len(args) < b.required {
-		c.errorf(diag.CodeArity, e.Loc, "%s takes at least %s, not %d", quote(name), plural(b.required, "argument"),
-			len(args)).note("%s", b.signature(name))
+		c.errorf(diag.CodeArity, e.Loc, "%s takes at least %s, not %d", report.Quote(name),
+			report.Plural(b.required, "argument"),
+			len(args)).Note("%s", b.signature(name))
 		return nil, false
 	}
 	return args, true
@@ -157,12 +162,13 @@ func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 		if a.Name == nil {
 			if named {
 				c.errorf(diag.CodeArgName, a.Value.Span(),
-					"an argument without a name stands after one with a name").help("write `%s`", signature)
+					"an argument without a name stands after one with a name").Help("write `%s`", signature)
 				return nil, false
 			}
 			if i >= len(params) {
-				c.errorf(diag.CodeArity, at, "%s takes %s, not %d", quote(name), plural(len(params), "argument"),
-					len(args)).note("%s", signature)
+				c.errorf(diag.CodeArity, at, "%s takes %s, not %d", report.Quote(name),
+					report.Plural(len(params), "argument"),
+					len(args)).Note("%s", signature)
 				return nil, false
 			}
 			out[i], places[i] = a.Value, a.Value.Span()
@@ -176,17 +182,18 @@ func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 			}
 		}
 		if k < 0 {
-			r := c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", quote(name),
-				quote(a.Name.Name)).note("%s", signature)
+			r := c.errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", report.Quote(name),
+				report.Quote(a.Name.Name)).Note("%s", signature)
 			if ours := foreignParams[a.Name.Name]; slices.Contains(params, ours) {
-				r.help("write `%s = ...`", ours)
+				r.Help("write `%s = ...`", ours)
 			} else if near := diag.Nearest(a.Name.Name, append([]string{}, params...)); near != "" && !c.full() {
-				r.help("did you mean %s?", quote(near))
+				r.Help("did you mean %s?", report.Quote(near))
 			}
 			return nil, false
 		}
 		if out[k] != nil {
-			c.errorf(diag.CodeArgName, a.Name.Loc, "argument %s is given twice", quote(a.Name.Name)).related(places[k],
+			c.errorf(diag.CodeArgName, a.Name.Loc, "argument %s is given twice",
+				report.Quote(a.Name.Name)).Related(places[k],
 				"first given here")
 			return nil, false
 		}
@@ -197,11 +204,11 @@ func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 			continue
 		}
 		// Arguments with names can be enough in number and leave one out.
-		msg := fmt.Sprintf("%s takes %s, not %d", quote(name), atLeast(required, len(params)), len(args))
+		msg := fmt.Sprintf("%s takes %s, not %d", report.Quote(name), atLeast(required, len(params)), len(args))
 		if len(args) >= required {
-			msg = fmt.Sprintf("%s needs its argument %s", quote(name), quote(params[i]))
+			msg = fmt.Sprintf("%s needs its argument %s", report.Quote(name), report.Quote(params[i]))
 		}
-		c.errorf(diag.CodeArity, at, "%s", msg).label("%s is missing", quote(params[i])).note("%s", signature)
+		c.errorf(diag.CodeArity, at, "%s", msg).Label("%s is missing", report.Quote(params[i])).Note("%s", signature)
 		return nil, false
 	}
 	return out, true
@@ -209,9 +216,9 @@ func (c *checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 
 func atLeast(required, most int) string {
 	if required == most {
-		return plural(most, "argument")
+		return report.Plural(most, "argument")
 	}
-	return fmt.Sprintf("%d to %s", required, plural(most, "argument"))
+	return fmt.Sprintf("%d to %s", required, report.Plural(most, "argument"))
 }
 
 // signature is the head of a function for messages.
@@ -238,8 +245,9 @@ func (c *checker) callUser(e *ast.Call, f *funcInfo, want types.Type) tree.Expr 
 	var dims types.Shape
 	if len(e.Generics) > 0 {
 		if len(e.Generics) != len(f.fn.Dims) {
-			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d", quote(f.fn.DisplayName()),
-				plural(len(f.fn.Dims), "extent"), len(e.Generics)).note("%s", tree.SignatureText(f.fn))
+			c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d",
+				report.Quote(f.fn.DisplayName()),
+				report.Plural(len(f.fn.Dims), "extent"), len(e.Generics)).Note("%s", tree.SignatureText(f.fn))
 			return tree.Bad(e.Loc)
 		}
 		for _, g := range e.Generics {
@@ -266,13 +274,13 @@ func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args 
 	}
 	fn := f.fn
 	if c.cur.fn == nil {
-		c.errorf(diag.CodeNotConstant, at, "a constant cannot call %s", quote(fn.DisplayName())).
-			help("a constant is made of literals, other constants, operators and element-wise functions")
+		c.errorf(diag.CodeNotConstant, at, "a constant cannot call %s", report.Quote(fn.DisplayName())).
+			Help("a constant is made of literals, other constants, operators and element-wise functions")
 		return tree.Bad(at)
 	}
 	c.need(f)
 	c.cur.fn.calls = append(c.cur.fn.calls, callSite{f, at})
-	if fn.IO && !c.effect(at, quote(fn.DisplayName())) {
+	if fn.IO && !c.effect(at, report.Quote(fn.DisplayName())) {
 		return tree.Bad(at)
 	}
 	for _, a := range args {
@@ -280,14 +288,14 @@ func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args 
 			return tree.Bad(at)
 		}
 	}
-	u := &unifier{bind: map[string]types.Dim{}, from: map[string]int{}}
+	u := unify.NewUnifier()
 	for i, d := range dims {
-		u.bind[fn.Dims[i]], u.from[fn.Dims[i]] = d, -1
+		u.Bind[fn.Dims[i]], u.From[fn.Dims[i]] = d, -1
 	}
 	for i, a := range args {
-		u.collect(fn.Params[i].T, a.Type(), i)
+		u.Collect(fn.Params[i].T, a.Type(), i)
 	}
-	u.solve(fn.Params, args)
+	u.Solve(fn.Params, args)
 	for i, p := range fn.Params {
 		if !c.fits(at, f, u, p, args, i) {
 			return tree.Bad(at)
@@ -299,14 +307,14 @@ func (c *checker) instantiate(at diag.Span, f *funcInfo, dims types.Shape, args 
 	}
 	call := &tree.Call{Info: tree.Info{Loc: at}, Fn: fn, Args: args, Muts: muts}
 	for _, name := range fn.Dims {
-		d, ok := u.bind[name]
+		d, ok := u.Bind[name]
 		if !ok {
 			c.unbound(at, fn, name)
 			return tree.Bad(at)
 		}
 		call.Dims = append(call.Dims, d)
 	}
-	result, err := types.Subst(fn.Result, u.bind)
+	result, err := types.Subst(fn.Result, u.Bind)
 	if err != nil {
 		c.rule(diag.CodeExtent, at, err)
 		return tree.Bad(at)
@@ -332,47 +340,15 @@ func (c *checker) unbound(at diag.Span, fn *tree.Func, name string) {
 			return
 		}
 	}
-	r := c.errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", quote(name),
-		quote(fn.DisplayName())).note("%s",
+	r := c.errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", report.Quote(name),
+		report.Quote(fn.DisplayName())).Note("%s",
 		tree.SignatureText(fn))
-	r.help("give it in the call: `%s(...)`", tree.WithDims(fn))
-}
-
-// unifier finds the shape parameters of a call. An extent that is just a parameter binds it, at the first
-// place; what is left is solved for (Note [Solving extents]). Every other extent is compared afterwards.
-type unifier struct {
-	bind map[string]types.Dim
-	from map[string]int // the argument that bound it; -1 for the brackets
-}
-
-func (u *unifier) collect(param, arg types.Type, i int) {
-	switch p := param.(type) {
-	case types.Tensor:
-		a, ok := arg.(types.Tensor)
-		if !ok || len(a.Shape) != len(p.Shape) {
-			return
-		}
-		for k, d := range p.Shape {
-			if name, ok := d.AsParam(); ok {
-				if _, bound := u.bind[name]; !bound {
-					u.bind[name], u.from[name] = a.Shape[k], i
-				}
-			}
-		}
-	case types.Tuple:
-		a, ok := arg.(types.Tuple)
-		if !ok || len(a.Elems) != len(p.Elems) {
-			return
-		}
-		for k := range p.Elems {
-			u.collect(p.Elems[k], a.Elems[k], i)
-		}
-	}
+	r.Help("give it in the call: `%s(...)`", tree.WithDims(fn))
 }
 
 // fits compares argument i with the type of its parameter under the bindings.
-func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *tree.Local, args []tree.Expr, i int) bool {
-	want, err := types.Subst(p.T, u.bind)
+func (c *checker) fits(at diag.Span, f *funcInfo, u *unify.Unifier, p *tree.Local, args []tree.Expr, i int) bool {
+	want, err := types.Subst(p.T, u.Bind)
 	if err != nil {
 		c.rule(diag.CodeExtent, at, err)
 		return false
@@ -382,7 +358,7 @@ func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *tree.Local, arg
 		return true
 	}
 	for _, name := range f.fn.Dims { // reported as what it is, not as a wrong type
-		if _, ok := u.bind[name]; !ok && mentions(want, name) && sameKind(p.T, got) {
+		if _, ok := u.Bind[name]; !ok && unify.Mentions(want, name) && unify.SameKind(p.T, got) {
 			if !c.unsolved(f.fn, u, args, i, name) {
 				c.unbound(at, f.fn, name)
 			}
@@ -392,8 +368,9 @@ func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *tree.Local, arg
 	w, ok1 := p.T.(types.Tensor)
 	g, ok2 := got.(types.Tensor)
 	if !ok1 || !ok2 || w.Elem != g.Elem || len(w.Shape) != len(g.Shape) {
-		r := c.mismatch(args[i].Span(), "argument "+quote(p.Name)+" of "+quote(f.fn.DisplayName()), want, got)
-		r.note("%s", tree.SignatureText(f.fn))
+		r := c.mismatch(args[i].Span(), "argument "+report.Quote(p.Name)+" of "+report.Quote(f.fn.DisplayName()), want,
+			got)
+		r.Note("%s", tree.SignatureText(f.fn))
 		return false
 	}
 	solved := want.(types.Tensor)
@@ -401,61 +378,34 @@ func (c *checker) fits(at diag.Span, f *funcInfo, u *unifier, p *tree.Local, arg
 		if solved.Shape[k].Equal(g.Shape[k]) {
 			continue
 		}
-		var r *report
+		var r *report.Report
 		if name, ok := d.AsParam(); ok {
-			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "shape parameter %s of %s is both %s and %s", quote(name),
-				quote(f.fn.DisplayName()), solved.Shape[k], g.Shape[k])
+			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "shape parameter %s of %s is both %s and %s",
+				report.Quote(name),
+				report.Quote(f.fn.DisplayName()), solved.Shape[k], g.Shape[k])
 		} else {
 			r = c.errorf(diag.CodeShapeParam, args[i].Span(), "argument %s of %s has extent %s where %s is needed",
-				quote(p.Name), quote(f.fn.DisplayName()), g.Shape[k], solved.Shape[k])
+				report.Quote(p.Name), report.Quote(f.fn.DisplayName()), g.Shape[k], solved.Shape[k])
 		}
-		r.label("%s", got)
+		r.Label("%s", got)
 		told := map[int]bool{i: true}
 		for _, name := range d.Params() {
-			switch from := u.from[name]; {
+			switch from := u.From[name]; {
 			case told[from]:
 			case from < 0:
-				r.note("%s is %s by the brackets of the call", name, u.bind[name])
+				r.Note("%s is %s by the brackets of the call", name, u.Bind[name])
 			default:
-				r.related(args[from].Span(), "%s: %s is %s", args[from].Type(), name, u.bind[name])
+				r.Related(args[from].Span(), "%s: %s is %s", args[from].Type(), name, u.Bind[name])
 				told[from] = true
 			}
 		}
-		r.d.Notes = append(r.d.Notes, alignShapes(&types.RuleError{
+		r.Align(&types.RuleError{
 			Shapes: []types.Shape{solved.Shape, g.Shape}, Axis: len(w.Shape) - k,
-			Why: fmt.Sprintf("%s and %s differ", solved.Shape[k], g.Shape[k])})...)
-		r.note("%s", tree.SignatureText(f.fn))
+			Why: fmt.Sprintf("%s and %s differ", solved.Shape[k], g.Shape[k])})
+		r.Note("%s", tree.SignatureText(f.fn))
 		return false
 	}
 	panic("BUG: two types differ and no extent does")
-}
-
-// mentions reports whether a type has the shape parameter in it.
-func mentions(t types.Type, name string) bool {
-	for _, x := range types.Flatten(t) {
-		for _, d := range x.Shape {
-			for _, p := range d.Params() {
-				if p == name {
-					return true
-				}
-			}
-		}
-	}
-	return false
-}
-
-// sameKind reports whether two types agree but for extents.
-func sameKind(a, b types.Type) bool {
-	x, y := types.Flatten(a), types.Flatten(b)
-	if len(x) != len(y) {
-		return false
-	}
-	for i := range x {
-		if x[i].Elem != y[i].Elem || x[i].Rank() != y[i].Rank() {
-			return false
-		}
-	}
-	return true
 }
 
 // pipe is `x |> f(y)`, which is f(x, y).
@@ -471,7 +421,7 @@ func (c *checker) pipe(e *ast.Pipe, want types.Type) tree.Expr {
 		c.cur.failed = true // the parser has reported it
 		return tree.Bad(e.Loc)
 	default:
-		c.errorf(diag.CodeFunctionValue, f.Span(), "the right of `|>` is a call").help(
+		c.errorf(diag.CodeFunctionValue, f.Span(), "the right of `|>` is a call").Help(
 			"write `x |> f(y)` for `f(x, y)`")
 		return tree.Bad(e.Loc)
 	}
@@ -488,11 +438,11 @@ func (c *checker) function(e ast.Expr, params []*tree.Local, want types.Type, wh
 	for i, p := range params {
 		uses[i] = tree.NewUse(p, e.Span())
 	}
-	switch f := unparen(e).(type) {
+	switch f := ast.Unparen(e).(type) {
 	case *ast.Lambda:
 		out.Body = tree.Bad(f.Loc)
 		if len(f.Params) != len(params) {
-			c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"),
+			c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, report.Plural(len(params), "parameter"),
 				len(f.Params))
 			return out
 		}
@@ -520,7 +470,7 @@ func (c *checker) function(e ast.Expr, params []*tree.Local, want types.Type, wh
 		}
 		if b := builtins()[f.Name]; b != nil && b.op != nil && !c.isValue(f.Name) {
 			if b.op.Arity != len(params) {
-				c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, plural(len(params), "parameter"),
+				c.errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, report.Plural(len(params), "parameter"),
 					b.op.Arity)
 				out.Body = tree.Bad(f.Loc)
 				return out
@@ -531,10 +481,10 @@ func (c *checker) function(e ast.Expr, params []*tree.Local, want types.Type, wh
 		out.Body = tree.Bad(f.Loc)
 		switch {
 		case c.isValue(f.Name):
-			c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", quote(f.Name))
+			c.errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", report.Quote(f.Name))
 		case c.isFunction(f.Name):
 			c.errorf(diag.CodeFunctionValue, f.Loc, "%s cannot stand here",
-				quote(f.Name)).help("write a lambda: `|x| %s(x)`", f.Name)
+				report.Quote(f.Name)).Help("write a lambda: `|x| %s(x)`", f.Name)
 		default:
 			c.unknown(f.Loc, f.Name)
 		}
@@ -567,9 +517,31 @@ func (c *checker) function(e ast.Expr, params []*tree.Local, want types.Type, wh
 // named applies a function whose name stands where a lambda can.
 func (c *checker) named(at diag.Span, f *funcInfo, uses []tree.Expr, what string) tree.Expr {
 	if len(f.decl.Params) != len(uses) {
-		c.errorf(diag.CodeArity, at, "%s takes %s, not %d", what, plural(len(uses), "parameter"), len(f.decl.Params)).
-			note("%s", f.signature())
+		c.errorf(diag.CodeArity, at, "%s takes %s, not %d", what, report.Plural(len(uses), "parameter"),
+			len(f.decl.Params)).
+			Note("%s", f.signature())
 		return tree.Bad(at)
 	}
 	return c.instantiate(at, f, nil, uses)
+}
+
+// unsolved reports that an extent of argument i would have to say what the shape parameter name is, and has
+// no solution. It is false where no extent is an equation for name alone.
+func (c *checker) unsolved(fn *tree.Func, u *unify.Unifier, args []tree.Expr, i int, name string) bool {
+	told := false
+	unify.EachExtent(fn.Params[i].T, args[i].Type(), func(d, got types.Dim) {
+		unknown, _, ok := u.Solution(d, got)
+		if told || unknown != name || ok {
+			return
+		}
+		told = true
+		r := c.errorf(diag.CodeShapeParam, args[i].Span(), "argument %s of %s has extent %s, which is %s for no %s",
+			report.Quote(fn.Params[i].Name), report.Quote(fn.DisplayName()), got, d, name)
+		r.Label("%s", args[i].Type())
+		if _, literal := got.Const(); !literal {
+			r.Help("write the argument's own extent in a form such as `%s`", d)
+		}
+		r.Note("%s", tree.SignatureText(fn))
+	})
+	return told
 }

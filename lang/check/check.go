@@ -2,6 +2,8 @@ package check
 
 import (
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -176,9 +178,9 @@ type checker struct {
 
 	gradients bool // something is differentiated
 
-	kinds   map[ast.Expr]literalKind // memo of literalKindOf
-	general map[*ast.Array]bool      // array literals that hold more than numbers
-	symbols map[*tree.Local]string   // the symbols of locals that stand in slice bounds
+	kinds   map[ast.Expr]literal.Kind // memo of literalKindOf
+	general map[*ast.Array]bool       // array literals that hold more than numbers
+	symbols map[*tree.Local]string    // the symbols of locals that stand in slice bounds
 }
 
 // owner is the declaration to which errors, calls and effects belong.
@@ -219,7 +221,7 @@ func newChecker(source *diag.File) *checker {
 	c := &checker{
 		source: source, list: &diag.List{}, constOf: map[*ast.ConstDecl]*constInfo{},
 		cur: &owner{}, locals: map[string]*tree.Local{},
-		kinds: map[ast.Expr]literalKind{}, general: map[*ast.Array]bool{}, symbols: map[*tree.Local]string{},
+		kinds: map[ast.Expr]literal.Kind{}, general: map[*ast.Array]bool{}, symbols: map[*tree.Local]string{},
 	}
 	c.enterModule(newModule(&ast.File{Source: source}))
 	return c
@@ -234,8 +236,8 @@ func (c *checker) declare(m *module) {
 			return false // the parser has reported it
 		}
 		if first, dup := places[id.Name]; dup {
-			c.errorf(diag.CodeDuplicate, id.Loc, "%s is declared twice", quote(id.Name)).
-				related(first, "first declared here")
+			c.errorf(diag.CodeDuplicate, id.Loc, "%s is declared twice", report.Quote(id.Name)).
+				Related(first, "first declared here")
 			return false
 		}
 		places[id.Name] = id.Loc
@@ -285,7 +287,7 @@ func (c *checker) signature(f *funcInfo) {
 	places := map[string]diag.Span{}
 	unique := func(id ast.Ident, what string) {
 		if first, dup := places[id.Name]; dup && id.Name != "_" {
-			c.errorf(diag.CodeDuplicate, id.Loc, "%s %s is declared twice", what, quote(id.Name)).related(first,
+			c.errorf(diag.CodeDuplicate, id.Loc, "%s %s is declared twice", what, report.Quote(id.Name)).Related(first,
 				"first declared here")
 		}
 		places[id.Name] = id.Loc
@@ -294,8 +296,8 @@ func (c *checker) signature(f *funcInfo) {
 		unique(g.Name, "parameter")
 		if g.Bound != nil && g.Bound.Name != "nat" {
 			if bounds[g.Bound.Name] == nil && g.Bound.Name != tupleBound {
-				c.errorf(diag.CodeUnknownType, g.Bound.Loc, "unknown bound %s", quote(g.Bound.Name)).
-					help(
+				c.errorf(diag.CodeUnknownType, g.Bound.Loc, "unknown bound %s", report.Quote(g.Bound.Name)).
+					Help(
 						"a shape parameter is `%s` or `%s: nat`; a type parameter has the bound num, int, float, any "+
 							"or tuple[T]", g.Name.Name, g.Name.Name)
 				continue
@@ -320,7 +322,7 @@ func (c *checker) signature(f *funcInfo) {
 		declared := c.typeOf(p.Type)
 		t := types.Bare(declared)
 		if p.Mut {
-			if x, ok := t.(types.Tensor); !ok || !convertible(x.Elem) && !types.IsError(t) {
+			if x, ok := t.(types.Tensor); !ok || !x.Elem.Converts() && !types.IsError(t) {
 				c.errorf(diag.CodeMismatch, p.Loc, "a `&mut` parameter is a tensor, not %s", t)
 			}
 			f.fn.Muts = append(f.fn.Muts, i)
@@ -348,7 +350,7 @@ func (c *checker) attributes(f *funcInfo, report bool) {
 	for _, a := range f.decl.Attrs {
 		name := a.Name.Name
 		if first, dup := seen[name]; dup {
-			c.errorf(diag.CodeUnknownAttr, a.Loc, "attribute `@%s` is given twice", name).related(first,
+			c.errorf(diag.CodeUnknownAttr, a.Loc, "attribute `@%s` is given twice", name).Related(first,
 				"first given here")
 			continue
 		}
@@ -363,9 +365,9 @@ func (c *checker) attributes(f *funcInfo, report bool) {
 		default:
 			r := c.errorf(diag.CodeUnknownAttr, a.Loc, "unknown attribute `@%s`", name)
 			if near := diag.Nearest(name, []string{"io", "kernel", "grad"}); near != "" {
-				r.help("did you mean `@%s`?", near)
+				r.Help("did you mean `@%s`?", near)
 			} else {
-				r.help("the attributes are `@io`, `@kernel` and `@grad`")
+				r.Help("the attributes are `@io`, `@kernel` and `@grad`")
 			}
 			continue
 		}
@@ -392,18 +394,19 @@ func (c *checker) body(f *funcInfo) {
 	c.flow = outer
 	if body.Type() != types.Never && !types.Equal(body.Type(), f.fn.Result) {
 		at := resultSpan(f.decl.Body)
-		r := c.errorf(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(f.fn.DisplayName()), f.fn.Result,
+		r := c.errorf(diag.CodeResult, at, "%s returns %s, but its body is %s", report.Quote(f.fn.DisplayName()),
+			f.fn.Result,
 			body.Type()).
-			label("%s", body.Type())
+			Label("%s", body.Type())
 		if f.decl.Result != nil {
-			r.related(f.decl.Result.Span(), "the declared type")
+			r.Related(f.decl.Result.Span(), "the declared type")
 		}
-		c.explainMismatch(r, at, f.fn.Result, body.Type())
+		r.Explain(at, f.fn.Result, body.Type())
 		if b, ok := f.decl.Body.(*ast.Block); ok && types.Equal(body.Type(), types.Unit) && len(b.Stmts) > 0 &&
 			f.decl.Result != nil {
-			r.help("leave out the last `;`: a block that ends in `;` has the value unit")
+			r.Help("leave out the last `;`: a block that ends in `;` has the value unit")
 		} else if f.decl.Result == nil {
-			r.help("write the result's type: `-> %s`", body.Type())
+			r.Help("write the result's type: `-> %s`", body.Type())
 		}
 	}
 	f.fn.Body = body

@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/ast"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -31,7 +32,7 @@ func (c *checker) constant(k *constInfo) {
 	case constDone:
 		return
 	case constActive:
-		c.errorf(diag.CodeConstCycle, k.decl.Name.Loc, "constant %s depends on itself", quote(k.decl.Name.Name))
+		c.errorf(diag.CodeConstCycle, k.decl.Name.Loc, "constant %s depends on itself", report.Quote(k.decl.Name.Name))
 		return
 	}
 	k.state = constActive
@@ -52,7 +53,7 @@ func (c *checker) constValue(d *ast.ConstDecl) *ir.Array {
 		v, _ := n.Const()
 		if v < 0 || v > types.MaxExtent {
 			c.errorf(diag.CodeExtent, d.Value.Span(), "constant %s is %d: a nat is at least 0 and at most %d",
-				quote(d.Name.Name), v, int64(types.MaxExtent))
+				report.Quote(d.Name.Name), v, int64(types.MaxExtent))
 			return nil
 		}
 		return &ir.Array{DType: types.I32, Bits: []uint64{uint64(v)}}
@@ -62,8 +63,8 @@ func (c *checker) constValue(d *ast.ConstDecl) *ir.Array {
 		want = c.typeOf(d.Type)
 		if bare := types.Bare(want); !types.Equal(want, bare) {
 			c.errorf(diag.CodePlace, d.Type.Span(),
-				"a constant has no layout and no place: it is wherever it is needed").label("%s", want).
-				help("write `%s`", bare)
+				"a constant has no layout and no place: it is wherever it is needed").Label("%s", want).
+				Help("write `%s`", bare)
 			return nil
 		}
 	} else {
@@ -74,14 +75,14 @@ func (c *checker) constValue(d *ast.ConstDecl) *ir.Array {
 		return nil
 	}
 	if !types.Equal(x.Type(), want) {
-		c.mismatch(x.Span(), "constant "+quote(d.Name.Name), want, x.Type())
+		c.mismatch(x.Span(), "constant "+report.Quote(d.Name.Name), want, x.Type())
 		return nil
 	}
 	v, ok := x.(*tree.Const)
 	if !ok {
 		c.errorf(diag.CodeNotConstant, x.Span(), "the value of constant %s is not known when the program is compiled",
-			quote(d.Name.Name)).
-			help("a constant is made of literals, other constants, operators and element-wise functions")
+			report.Quote(d.Name.Name)).
+			Help("a constant is made of literals, other constants, operators and element-wise functions")
 		return nil
 	}
 	return v.Value

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -71,7 +73,7 @@ func (c *checker) letBinding(bs []tree.Binding, p ast.Pattern, t ast.TypeExpr, v
 	x := c.expr(value, want)
 	got := x.Type()
 	if t != nil && !types.Equal(want, got) {
-		c.mismatch(x.Span(), "the value", want, got).related(t.Span(), "the declared type")
+		c.mismatch(x.Span(), "the value", want, got).Related(t.Span(), "the declared type")
 	}
 	if t != nil {
 		got = want // also after an error: it is what the rest relies on
@@ -113,7 +115,7 @@ func (c *checker) pattern(bs []tree.Binding, p ast.Pattern, x tree.Expr, t types
 		if !types.IsError(t) && (!ok || len(tuple.Elems) != len(p.Elems)) {
 			c.errorf(diag.CodePattern, p.Loc, "a pattern of %d names takes a tuple of %d, not %s", len(p.Elems),
 				len(p.Elems), t).
-				related(x.Span(), "%s", t)
+				Related(x.Span(), "%s", t)
 			t = types.ErrorType
 		}
 		whole := &tree.Local{Name: fmt.Sprintf("tuple%d", len(bs)), T: t, Loc: p.Loc}
@@ -127,7 +129,7 @@ func (c *checker) pattern(bs []tree.Binding, p ast.Pattern, x tree.Expr, t types
 			if n, ok := q.(*ast.NamePattern); ok && n.Name != "_" {
 				if first, dup := seen[n.Name]; dup {
 					c.errorf(diag.CodeDuplicate, n.Loc, "name %s is bound twice in one pattern",
-						quote(n.Name)).related(first, "first bound here")
+						report.Quote(n.Name)).Related(first, "first bound here")
 				}
 				seen[n.Name] = n.Loc
 			}
@@ -159,13 +161,13 @@ func (c *checker) condition(e ast.Expr) tree.Expr {
 	if types.Equal(x.Type(), types.Scalar(types.Bool)) {
 		return x
 	}
-	r := c.errorf(diag.CodeMismatch, x.Span(), "a condition has to be bool, not %s", x.Type()).label("%s", x.Type())
+	r := c.errorf(diag.CodeMismatch, x.Span(), "a condition has to be bool, not %s", x.Type()).Label("%s", x.Type())
 	if t, ok := x.Type().(types.Tensor); ok {
 		switch {
 		case t.Elem == types.Bool:
-			r.help("reduce it with `&&/` or `||/`, or choose element by element with `where(c, a, b)`")
+			r.Help("reduce it with `&&/` or `||/`, or choose element by element with `where(c, a, b)`")
 		case t.Elem.IsNumber() && t.IsScalar():
-			r.help("compare it: `!= 0`")
+			r.Help("compare it: `!= 0`")
 		}
 	}
 	return tree.Bad(x.Span())
@@ -180,18 +182,19 @@ func (c *checker) ifExpr(e *ast.If, want types.Type) tree.Expr {
 		if then.Type() != types.Never && !types.Equal(then.Type(), types.Unit) {
 			c.errorf(diag.CodeArms, resultSpan(e.Then),
 				"an `if` without `else` has the value unit, but this arm has %s", then.Type()).
-				label("%s", then.Type()).help("end the arm with `;`, or add an `else`")
+				Label("%s", then.Type()).Help("end the arm with `;`, or add an `else`")
 			return tree.Bad(e.Loc)
 		}
 		return c.ifOf(e.Loc, cond, then, tree.Unit(e.Loc), mark)
 	}
-	if e.Then != nil && !elemOf(want).IsNumber() {
-		if k := c.allLiterals(e.Then, e.Else); k != typed {
-			want = wantElem(defaultElem(k, types.Invalid))
+	if e.Then != nil && !types.ElemOf(want).IsNumber() {
+		if k := c.allLiterals(e.Then, e.Else); k != literal.Typed {
+			want = literal.Want(literal.Default(k, types.Invalid))
 		}
 	}
 	var then, els tree.Expr
-	if want == nil && e.Then != nil && c.literalKindOf(e.Then) != typed && c.literalKindOf(e.Else) == typed {
+	if want == nil && e.Then != nil && c.literalKindOf(e.Then) != literal.Typed &&
+		c.literalKindOf(e.Else) == literal.Typed {
 		els = c.expr(e.Else, nil)
 		then = c.block(e.Then, els.Type())
 	} else {
@@ -207,8 +210,8 @@ func (c *checker) ifExpr(e *ast.If, want types.Type) tree.Expr {
 		at := resultSpan(e.Else)
 		r := c.errorf(diag.CodeArms, at, "the arms of an `if` are of one type: %s and %s differ", then.Type(),
 			els.Type()).
-			label("%s", els.Type()).related(thenAt, "%s", then.Type())
-		c.explainMismatch(r, at, then.Type(), els.Type())
+			Label("%s", els.Type()).Related(thenAt, "%s", then.Type())
+		r.Explain(at, then.Type(), els.Type())
 		return tree.Bad(e.Loc)
 	}
 	return c.ifOf(e.Loc, cond, then, els, mark)
@@ -228,16 +231,17 @@ func (c *checker) ifOf(at diag.Span, cond, then, els tree.Expr, m flowMark) tree
 func (c *checker) returned(r *ast.ReturnStmt, result types.Type) tree.Expr {
 	if r.Value == nil {
 		if !types.Equal(result, types.Unit) {
-			c.errorf(diag.CodeResult, r.Loc, "%s returns %s, and this `return` has no value", quote(c.cur.name), result)
+			c.errorf(diag.CodeResult, r.Loc, "%s returns %s, and this `return` has no value", report.Quote(c.cur.name),
+				result)
 			return tree.Bad(r.Loc)
 		}
 		return tree.Unit(r.Loc)
 	}
 	x := c.expr(r.Value, result)
 	if !types.Equal(x.Type(), result) {
-		e := c.errorf(diag.CodeResult, x.Span(), "%s returns %s, not %s", quote(c.cur.name), result,
-			x.Type()).label("%s", x.Type())
-		c.explainMismatch(e, x.Span(), result, x.Type())
+		e := c.errorf(diag.CodeResult, x.Span(), "%s returns %s, not %s", report.Quote(c.cur.name), result,
+			x.Type()).Label("%s", x.Type())
+		e.Explain(x.Span(), result, x.Type())
 		return tree.Bad(x.Span())
 	}
 	return x

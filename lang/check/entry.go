@@ -21,7 +21,7 @@ func CheckExpr(src *diag.File, e ast.Expr, want types.Type) (*ir.Array, *diag.Li
 	case tree.IsBad(x):
 	case !ok:
 		c.errorf(diag.CodeNotConstant, x.Span(), "the value is not a constant").
-			help("write a literal, such as 3 or [1.0, 2.0]")
+			Help("write a literal, such as 3 or [1.0, 2.0]")
 	case want != nil && !valueFits(want, x.Type()):
 		c.wrongValue(x.Span(), want, x.Type())
 	}
@@ -40,8 +40,8 @@ func (c *checker) wrongValue(at diag.Span, want, got types.Type) {
 		c.mismatch(at, "the value", want, got)
 		return
 	}
-	r := c.errorf(diag.CodeMismatch, at, "the value has to be %s, not %s", want, got).label("%s", got)
-	alignDifference(r, w.Shape, g.Shape, extentFits)
+	r := c.errorf(diag.CodeMismatch, at, "the value has to be %s, not %s", want, got).Label("%s", got)
+	r.Difference(w.Shape, g.Shape, extentFits)
 }
 
 // extentFits reports whether an extent of a value can be that of a parameter: any can stand for a shape parameter.

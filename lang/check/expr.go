@@ -46,7 +46,7 @@ func (c *checker) expr(e ast.Expr, want types.Type) tree.Expr {
 		return c.block(e, want)
 	case *ast.Lambda:
 		c.errorf(diag.CodeFunctionValue, e.Loc, "a lambda is not a value").
-			help("a lambda is an argument of `tabulate` or the function of a fold: `(|a, x| a + x)/v`")
+			Help("a lambda is an argument of `tabulate` or the function of a fold: `(|a, x| a + x)/v`")
 		return tree.Bad(e.Loc)
 	case *ast.Match:
 		return c.match(e, want)
@@ -71,7 +71,7 @@ func (c *checker) tuple(e *ast.Tuple, want types.Type) tree.Expr {
 		}
 		x := c.expr(x, w)
 		if x.Type() == types.Never {
-			c.errorf(diag.CodeUnreachable, e.Loc, "this tuple is never made").related(x.Span(), "leaves the function")
+			c.errorf(diag.CodeUnreachable, e.Loc, "this tuple is never made").Related(x.Span(), "leaves the function")
 			x = tree.Bad(x.Span())
 		}
 		out.Elems = append(out.Elems, x)
@@ -101,8 +101,8 @@ func (c *checker) tensorValue(x tree.Expr, what string) (types.Tensor, bool) {
 	if tree.IsBad(x) {
 		return t, false
 	}
-	if !ok || !convertible(t.Elem) {
-		c.errorf(diag.CodeMismatch, x.Span(), "%s has to be a tensor or a scalar, not %s", what, x.Type()).label("%s",
+	if !ok || !t.Elem.Converts() {
+		c.errorf(diag.CodeMismatch, x.Span(), "%s has to be a tensor or a scalar, not %s", what, x.Type()).Label("%s",
 			x.Type())
 		return t, false
 	}

@@ -60,7 +60,7 @@ func (c *checker) returnStmt(r *ast.ReturnStmt) tree.Expr {
 		c.errorf(diag.CodeNotConstant, r.Loc, "a constant cannot `return`")
 	case c.lambda > 0:
 		c.errorf(diag.CodeCapture, r.Loc, "a lambda cannot `return` from the function around it").
-			help("the value of a lambda is its last expression")
+			Help("the value of a lambda is its last expression")
 	default:
 		c.flow.returns++
 		v := c.returned(r, c.cur.fn.fn.Result)
@@ -84,7 +84,7 @@ func diverges(bs []tree.Binding) bool {
 func (c *checker) left(bs []tree.Binding, rest ast.Node) tree.Expr {
 	last := bs[len(bs)-1].Value
 	if rest != nil {
-		c.errorf(diag.CodeUnreachable, rest.Span(), "this is never reached").related(last.Span(), "leaves the function")
+		c.errorf(diag.CodeUnreachable, rest.Span(), "this is never reached").Related(last.Span(), "leaves the function")
 		return tree.Bad(rest.Span())
 	}
 	return tree.Wrap(bs[:len(bs)-1], last)

@@ -18,7 +18,7 @@ func (c *checker) literalPositions(e ast.Expr, x tree.Expr, extent types.Dim, k 
 	if !ok {
 		return x, true
 	}
-	_, literal := unparen(e).(*ast.Array)
+	_, literal := ast.Unparen(e).(*ast.Array)
 	t := known.Value.DType
 	n, fixed := extent.Const()
 	negative := false
@@ -36,7 +36,7 @@ func (c *checker) literalPositions(e ast.Expr, x tree.Expr, extent types.Dim, k 
 			r := c.errorf(diag.CodeIndexRange, e.Span(), "index %d is out of range for axis %d with extent %s", v, k,
 				extent)
 			if fixed && n > 0 {
-				r.help("the indices are 0 to %d, or -%d to -1 from the end", n-1, n)
+				r.Help("the indices are 0 to %d, or -%d to -1 from the end", n-1, n)
 			}
 			return x, false
 		}
@@ -72,7 +72,7 @@ func (c *checker) gather(at diag.Span, x tree.Expr, idx []tree.Expr, axes []int6
 		}
 		next, err := types.Broadcast(shape, i.Type().(types.Tensor).Shape)
 		if err != nil {
-			c.rule(diag.CodeNotBroadcastable, at, err).label("%s", typeList(idx))
+			c.rule(diag.CodeNotBroadcastable, at, err).Label("%s", typeList(idx))
 			return tree.Bad(at)
 		}
 		shape = next

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -221,7 +223,7 @@ func (b *typeBinding) collect(t ast.TypeExpr, got types.Type) {
 			return
 		}
 		g, ok := got.(types.Tensor)
-		if !ok || !b.isParam(t.Elem.Name) || !convertible(g.Elem) {
+		if !ok || !b.isParam(t.Elem.Name) || !g.Elem.Converts() {
 			return
 		}
 		if _, bound := b.bind[t.Elem.Name]; !bound && (!b.hint || inBound(b.boundOf(t.Elem.Name), g.Elem)) {
@@ -247,10 +249,10 @@ func (b *typeBinding) want(t ast.TypeExpr) types.Type {
 			return b.wantTuple(p)
 		}
 		if d, ok := b.bind[t.Elem.Name]; ok {
-			return wantElem(d)
+			return literal.Want(d)
 		}
 		if d, ok := types.ParseDType(t.Elem.Name); ok && !b.isParam(t.Elem.Name) {
-			return wantElem(d)
+			return literal.Want(d)
 		}
 	case *ast.TupleType:
 		out := types.Tuple{Elems: make([]types.Type, len(t.Elems))}
@@ -263,11 +265,11 @@ func (b *typeBinding) want(t ast.TypeExpr) types.Type {
 }
 
 // literalDefault is the type that a literal gives a type parameter that nothing else binds.
-func (b *typeBinding) literalDefault(name string, k literalKind) types.DType {
+func (b *typeBinding) literalDefault(name string, k literal.Kind) types.DType {
 	if b.boundOf(name) == "float" {
 		return types.F32
 	}
-	return defaultElem(k, types.Invalid)
+	return literal.Default(k, types.Invalid)
 }
 
 // callGeneric is a call of a template. ordered are the arguments in the order of the parameters.
@@ -283,7 +285,7 @@ func (c *checker) callGeneric(e *ast.Call, f *funcInfo, ordered []ast.Expr, want
 	params := f.decl.Params
 	args := make([]tree.Expr, len(ordered))
 	for i, a := range ordered { // what has a type of its own says what the literals are
-		if c.literalKindOf(a) == typed {
+		if c.literalKindOf(a) == literal.Typed {
 			args[i] = c.expr(a, b.want(params[i].Type))
 			if tree.IsBad(args[i]) {
 				c.restOf(ordered, args)
@@ -297,7 +299,7 @@ func (c *checker) callGeneric(e *ast.Call, f *funcInfo, ordered []ast.Expr, want
 		b.collect(f.decl.Result, want)
 		b.hint = false
 	}
-	kinds := map[string]literalKind{} // of the literals that stand for an unbound parameter, the widest
+	kinds := map[string]literal.Kind{} // of the literals that stand for an unbound parameter, the widest
 	for i, a := range ordered {
 		if t, ok := params[i].Type.(*ast.TensorType); ok && args[i] == nil {
 			name := t.Elem.Name
@@ -345,16 +347,16 @@ func (c *checker) bound(at diag.Span, f *funcInfo, b *typeBinding) *funcInfo {
 	for i, p := range f.tparams {
 		d, ok := b.bind[p.name]
 		if !ok {
-			c.errorf(diag.CodeUnboundParam, at, "nothing says what type %s of %s is", quote(p.name),
-				quote(f.fn.DisplayName())).
-				note("%s", templateText(f)).help("give it in the call: `%s[%s](...)`", f.fn.DisplayName(),
+			c.errorf(diag.CodeUnboundParam, at, "nothing says what type %s of %s is", report.Quote(p.name),
+				report.Quote(f.fn.DisplayName())).
+				Note("%s", templateText(f)).Help("give it in the call: `%s[%s](...)`", f.fn.DisplayName(),
 				genericNames(f.decl))
 			return nil
 		}
 		if !inBound(p.bound, d) {
-			c.errorf(diag.CodeBound, at, "type parameter %s of %s is %s, and here it would be %s", quote(p.name),
-				quote(f.fn.DisplayName()), boundText(p.bound), d).
-				note("%s", templateText(f))
+			c.errorf(diag.CodeBound, at, "type parameter %s of %s is %s, and here it would be %s", report.Quote(p.name),
+				report.Quote(f.fn.DisplayName()), boundText(p.bound), d).
+				Note("%s", templateText(f))
 			return nil
 		}
 		ts[i] = d
@@ -387,13 +389,14 @@ func (c *checker) generalInstance(at diag.Span, f *funcInfo, args []tree.Expr) *
 func (c *checker) explicitGenerics(e *ast.Call, f *funcInfo, b *typeBinding) (types.Shape, bool) {
 	if len(f.tuples) > 0 {
 		c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no brackets: an argument says what type %s is",
-			quote(f.fn.DisplayName()),
-			quote(f.tuples[0].name)).note("%s", templateText(f))
+			report.Quote(f.fn.DisplayName()),
+			report.Quote(f.tuples[0].name)).Note("%s", templateText(f))
 		return nil, false
 	}
 	if len(e.Generics) != len(f.decl.Dims) {
-		c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d", quote(f.fn.DisplayName()),
-			plural(len(f.decl.Dims), "argument"), len(e.Generics)).note("%s", templateText(f))
+		c.errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes %s in brackets, not %d",
+			report.Quote(f.fn.DisplayName()),
+			report.Plural(len(f.decl.Dims), "argument"), len(e.Generics)).Note("%s", templateText(f))
 		return nil, false
 	}
 	dims := types.Shape{}
@@ -410,8 +413,8 @@ func (c *checker) explicitGenerics(e *ast.Call, f *funcInfo, b *typeBinding) (ty
 		n, ok := g.(*ast.Name)
 		if !ok {
 			c.errorf(diag.CodeUnknownType, g.Span(), "type parameter %s of %s takes an element type",
-				quote(p.Name.Name), quote(f.fn.DisplayName())).
-				note("%s", templateText(f))
+				report.Quote(p.Name.Name), report.Quote(f.fn.DisplayName())).
+				Note("%s", templateText(f))
 			return nil, false
 		}
 		d, ok := c.elemType(ast.Ident{At: n.At, Name: n.Name})

@@ -9,6 +9,7 @@ import (
 	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -30,11 +31,11 @@ func gradFunctions() map[string]*builtin {
 		out[name] = &builtin{params: params, required: required,
 			build: func(c *checker, e *ast.Call, _ []ast.Expr, _ types.Type) tree.Expr {
 				r := c.errorf(diag.CodeFunctionValue, e.Loc, "`%s(f)` is a function, and not a value", name)
-				if f, ok := unparen(e.Args[0].Value).(*ast.Call); ok && c.funcOf(f.Fun) != nil {
-					r.help("`%s` takes the function, and what it gives the arguments: `%s(f)(x)`, not `%s(f(x))`", name,
+				if f, ok := ast.Unparen(e.Args[0].Value).(*ast.Call); ok && c.funcOf(f.Fun) != nil {
+					r.Help("`%s` takes the function, and what it gives the arguments: `%s(f)(x)`, not `%s(f(x))`", name,
 						name, name)
 				} else {
-					r.help("call it: `%s(f)(x)`", name)
+					r.Help("call it: `%s(f)(x)`", name)
 				}
 				return tree.Bad(e.Loc)
 			}}
@@ -60,7 +61,7 @@ type derivative struct {
 // derivative reads e as a function that differentiates another; nil when it is something else. An error in its
 // arguments is reported, and ok is false.
 func (c *checker) derivative(e ast.Expr) (d *derivative, ok bool) {
-	call, isCall := unparen(e).(*ast.Call)
+	call, isCall := ast.Unparen(e).(*ast.Call)
 	if !isCall {
 		return nil, true
 	}
@@ -81,18 +82,18 @@ func (c *checker) derivative(e ast.Expr) (d *derivative, ok bool) {
 	case len(args) == 1 || args[1] == nil:
 		return d, true
 	}
-	list := []ast.Expr{unparen(args[1])}
+	list := []ast.Expr{ast.Unparen(args[1])}
 	if t, isTuple := list[0].(*ast.Tuple); isTuple {
 		list = t.Elems
 	}
 	if len(list) == 0 {
-		c.errorf(diag.CodeWrt, args[1].Span(), "`wrt` lists no parameter").help("leave it out for all float parameters")
+		c.errorf(diag.CodeWrt, args[1].Span(), "`wrt` lists no parameter").Help("leave it out for all float parameters")
 		return nil, false
 	}
 	for _, x := range list {
-		n, isName := unparen(x).(*ast.Name)
+		n, isName := ast.Unparen(x).(*ast.Name)
 		if !isName {
-			c.errorf(diag.CodeWrt, x.Span(), "`wrt` lists names of parameters").help(
+			c.errorf(diag.CodeWrt, x.Span(), "`wrt` lists names of parameters").Help(
 				"write `wrt = w` or `wrt = (w, b)`")
 			return nil, false
 		}
@@ -103,7 +104,7 @@ func (c *checker) derivative(e ast.Expr) (d *derivative, ok bool) {
 
 // parameters are the names of f's parameters; nil where they are not known before it is typed.
 func (c *checker) parameters(f ast.Expr) []string {
-	switch f := unparen(f).(type) {
+	switch f := ast.Unparen(f).(type) {
 	case *ast.Lambda:
 		names := make([]string, len(f.Params))
 		for i, p := range f.Params {
@@ -151,7 +152,7 @@ func declared(f *funcInfo) []string {
 
 // wanted is the type that the context of argument i asks for, nil for none.
 func (c *checker) wanted(f ast.Expr, i int) types.Type {
-	switch f := unparen(f).(type) {
+	switch f := ast.Unparen(f).(type) {
 	case *ast.Name, *ast.Member:
 		if callee := c.funcOf(f); callee != nil && !callee.generic() && i < len(callee.fn.Params) {
 			return callee.fn.Params[i].T
@@ -202,9 +203,9 @@ func (c *checker) bodyValue(f *funcInfo) tree.Expr {
 	}
 	d := &derivative{kind: "grad", f: lambda, at: attr.Loc}
 	for _, x := range attr.Args {
-		n, ok := unparen(x).(*ast.Name)
+		n, ok := ast.Unparen(x).(*ast.Name)
 		if !ok {
-			c.errorf(diag.CodeWrt, x.Span(), "`@grad` lists names of parameters").help(
+			c.errorf(diag.CodeWrt, x.Span(), "`@grad` lists names of parameters").Help(
 				"write `@grad(w)` or `@grad(w, b)`")
 			return tree.Bad(at.Loc)
 		}
@@ -228,10 +229,10 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 		n = count / 2
 	}
 	if n < 0 || n > count {
-		c.errorf(diag.CodeArity, at, "`%s(f)` takes %s, not %d", d.kind, plural(max(n, 0), "argument"), count)
+		c.errorf(diag.CodeArity, at, "`%s(f)` takes %s, not %d", d.kind, report.Plural(max(n, 0), "argument"), count)
 		return tree.Bad(at)
 	}
-	if f := c.funcOf(unparen(d.f)); f != nil && len(f.fn.Muts) > 0 {
+	if f := c.funcOf(ast.Unparen(d.f)); f != nil && len(f.fn.Muts) > 0 {
 		return c.unsupported(d.f.Span(), fmt.Sprintf("`%s` of a function with a `&mut` parameter", d.kind))
 	}
 	defer func(outer string) { c.derives = outer }(c.derives)
@@ -253,12 +254,13 @@ func (c *checker) derive(at diag.Span, d *derivative, count int, arg func(i int,
 	}
 	extra := map[string]int{"vjp": 1, "jvp": len(by)}[d.kind]
 	if count != n+extra {
-		r := c.errorf(diag.CodeArity, at, "`%s(f)` takes %s here, not %d", d.kind, plural(n+extra, "argument"), count)
+		r := c.errorf(diag.CodeArity, at, "`%s(f)` takes %s here, not %d", d.kind, report.Plural(n+extra, "argument"),
+			count)
 		switch d.kind {
 		case "vjp":
-			r.note("the arguments of f, then the cotangent of its result")
+			r.Note("the arguments of f, then the cotangent of its result")
 		case "jvp":
-			r.note("the arguments of f, then a direction for each that is differentiated")
+			r.Note("the arguments of f, then a direction for each that is differentiated")
 		}
 		return tree.Bad(at)
 	}
@@ -342,7 +344,7 @@ func (c *checker) wrt(at diag.Span, d *derivative, params []*tree.Local, names [
 			r := c.errorf(diag.CodeWrt, at, "`%s` differentiates by floats, and the function has no float parameter",
 				d.kind)
 			if len(params) > 0 {
-				r.note("the arguments are %s", typesOf(params)).help(
+				r.Note("the arguments are %s", typesOf(params)).Help(
 					"integers and bools have no derivative: make a float of the value before, `x as f32`")
 			}
 		}
@@ -358,21 +360,21 @@ func (c *checker) wrt(at diag.Span, d *derivative, params []*tree.Local, names [
 		}
 		switch {
 		case k < 0:
-			r := c.errorf(diag.CodeWrt, w.Loc, "the function has no parameter %s", quote(w.Name))
+			r := c.errorf(diag.CodeWrt, w.Loc, "the function has no parameter %s", report.Quote(w.Name))
 			if near := diag.Nearest(w.Name, append([]string{}, names...)); near != "" && !c.full() {
-				r.help("did you mean %s?", quote(near))
+				r.Help("did you mean %s?", report.Quote(near))
 			} else if names != nil {
-				r.note("its parameters are %s", strings.Join(names, ", "))
+				r.Note("its parameters are %s", strings.Join(names, ", "))
 			}
 			return nil, false
 		case k <= last:
 			c.errorf(diag.CodeWrt, w.Loc, "`wrt` lists parameters in their order, each once").
-				note("the parameters are %s; the derivatives come in this order", strings.Join(names, ", "))
+				Note("the parameters are %s; the derivatives come in this order", strings.Join(names, ", "))
 			return nil, false
 		case !allFloats(params[k].T):
-			c.errorf(diag.CodeWrt, w.Loc, "parameter %s is %s, and only floats have derivatives", quote(w.Name),
+			c.errorf(diag.CodeWrt, w.Loc, "parameter %s is %s, and only floats have derivatives", report.Quote(w.Name),
 				params[k].T).
-				help("convert it before: `x as f32`")
+				Help("convert it before: `x as f32`")
 			return nil, false
 		}
 		by, last = append(by, k), k
@@ -385,7 +387,7 @@ func (c *checker) differentiable(d *derivative, body tree.Expr) bool {
 	t := body.Type()
 	if d.kind == "vjp" || d.kind == "jvp" {
 		if !allFloats(t) {
-			c.errorf(diag.CodeNotScalar, body.Span(), "`%s` needs a function of floats, not %s", d.kind, t).label("%s",
+			c.errorf(diag.CodeNotScalar, body.Span(), "`%s` needs a function of floats, not %s", d.kind, t).Label("%s",
 				t)
 			return false
 		}
@@ -395,9 +397,9 @@ func (c *checker) differentiable(d *derivative, body tree.Expr) bool {
 		return true
 	}
 	r := c.errorf(diag.CodeNotScalar, body.Span(), "`%s` needs a function that gives one float, not %s", d.kind,
-		t).label("%s", t)
+		t).Label("%s", t)
 	if x, ok := t.(types.Tensor); ok && x.Elem.IsFloat() {
-		r.help("sum it, or use `vjp`, which takes a weight for each element")
+		r.Help("sum it, or use `vjp`, which takes a weight for each element")
 	}
 	return false
 }

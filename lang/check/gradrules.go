@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/ir/ops"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -13,7 +14,8 @@ import (
 // ruled types the call of such a function; args has an argument for each of the parameters.
 func (c *checker) ruled(at diag.Span, d *derivative, args []tree.Expr, params []*tree.Local, count int) tree.Expr {
 	if count != len(args) {
-		c.errorf(diag.CodeArity, at, "`%s(f)` takes the %s of f, not %d", d.kind, plural(len(args), "argument"), count)
+		c.errorf(diag.CodeArity, at, "`%s(f)` takes the %s of f, not %d", d.kind, report.Plural(len(args), "argument"),
+			count)
 		return tree.Bad(at)
 	}
 	f := c.function(d.f, params, nil, "the function of `"+d.kind+"`")
@@ -38,7 +40,7 @@ func (c *checker) gradientRule(at diag.Span, d *derivative, f *tree.Lambda, para
 	result := f.Body.Type()
 	if !allFloats(result) {
 		c.errorf(diag.CodeGradientRule, f.Body.Span(), "`custom_vjp` needs a function of floats, not %s",
-			result).label("%s", result)
+			result).Label("%s", result)
 		return nil
 	}
 	var of []types.Type
@@ -50,7 +52,7 @@ func (c *checker) gradientRule(at diag.Span, d *derivative, f *tree.Lambda, para
 		case holdsFloats(p.T):
 			c.errorf(diag.CodeGradientRule, p.Loc,
 				"a parameter of the function of `custom_vjp` is %s: floats and something else", p.T).
-				help("pass the floats as a parameter of their own")
+				Help("pass the floats as a parameter of their own")
 			return nil
 		}
 		given = append(given, &tree.Local{Name: p.Name, T: p.T, Loc: d.rule.Span()})
@@ -70,8 +72,8 @@ func (c *checker) gradientRule(at diag.Span, d *derivative, f *tree.Lambda, para
 	}
 	if got := rule.Body.Type(); !types.Equal(got, want) {
 		c.errorf(diag.CodeGradientRule, rule.Body.Span(), "the rule of `custom_vjp` gives %s, not %s", got,
-			want).label("%s", got).
-			note("the derivative by every float parameter, weighted with the last parameter, %s", result)
+			want).Label("%s", got).
+			Note("the derivative by every float parameter, weighted with the last parameter, %s", result)
 		return nil
 	}
 	return rule

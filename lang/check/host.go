@@ -42,8 +42,8 @@ func (c *checker) saveCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr
 	if tree.IsBad(path) || tree.IsBad(x) {
 		return tree.Bad(e.Loc)
 	}
-	if t, ok := x.Type().(types.Tensor); !ok || !convertible(t.Elem) {
-		c.errorf(diag.CodeMismatch, x.Span(), "`save_npy` writes a tensor or a scalar, not %s", x.Type()).label("%s",
+	if t, ok := x.Type().(types.Tensor); !ok || !t.Elem.Converts() {
+		c.errorf(diag.CodeMismatch, x.Span(), "`save_npy` writes a tensor or a scalar, not %s", x.Type()).Label("%s",
 			x.Type())
 		return tree.Bad(e.Loc)
 	}

@@ -7,7 +7,10 @@ import (
 	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
+	"healc/lang/check/unify"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -35,7 +38,7 @@ type axisIndex struct {
 
 // index is `a[i, 1..3, ..]`.
 func (c *checker) index(e *ast.Index, want types.Type) tree.Expr {
-	x := c.expr(e.X, wantElem(elemOf(want)))
+	x := c.expr(e.X, literal.Want(types.ElemOf(want)))
 	t, ok := x.Type().(types.Tensor)
 	if tree.IsBad(x) {
 		for _, i := range e.Indices { // they have errors of their own
@@ -49,13 +52,13 @@ func (c *checker) index(e *ast.Index, want types.Type) tree.Expr {
 		return c.unsupported(e.Loc, "indexing a string")
 	}
 	if !ok {
-		c.errorf(diag.CodeIndex, e.Loc, "%s cannot be indexed", x.Type()).label("%s", x.Type()).
-			help("take a tuple apart with a pattern: `let (a, b) = t;`")
+		c.errorf(diag.CodeIndex, e.Loc, "%s cannot be indexed", x.Type()).Label("%s", x.Type()).
+			Help("take a tuple apart with a pattern: `let (a, b) = t;`")
 		return tree.Bad(e.Loc)
 	}
 	if len(e.Indices) > t.Rank() {
-		c.errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", plural2(len(e.Indices), "index", "indices"), t,
-			axesText(t.Rank())).label("%s", t)
+		c.errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", report.Count(len(e.Indices), "index", "indices"), t,
+			axesText(t.Rank())).Label("%s", t)
 		return tree.Bad(e.Loc)
 	}
 	list := make([]axisIndex, t.Rank())
@@ -74,16 +77,9 @@ func (c *checker) index(e *ast.Index, want types.Type) tree.Expr {
 	return c.buildIndex(e.Loc, x, t, list)
 }
 
-func plural2(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
-}
-
 // axisIndex types the index of axis k, which has the given extent.
 func (c *checker) axisIndex(e ast.Expr, extent types.Dim, k int) (axisIndex, bool) {
-	if r, ok := unparen(e).(*ast.Range); ok {
+	if r, ok := ast.Unparen(e).(*ast.Range); ok {
 		return c.axisSlice(r, extent, k)
 	}
 	out := axisIndex{at: e.Span(), n: types.Lit(1), step: 1}
@@ -100,15 +96,15 @@ func (c *checker) axisIndex(e ast.Expr, extent types.Dim, k int) (axisIndex, boo
 			c.rule(diag.CodeExtent, e.Span(), err)
 			return out, false
 		}
-		if alwaysNegative(d) || neverNegative(over) {
+		if unify.AlwaysNegative(d) || unify.NeverNegative(over) {
 			r := c.errorf(diag.CodeIndexRange, e.Span(), "index %s is out of range for axis %d with extent %s",
 				e.Span().Text(), k, extent)
 			if n, ok := extent.Const(); ok && n > 0 {
-				r.help("the indices are 0 to %d, or -%d to -1 from the end", n-1, n)
+				r.Help("the indices are 0 to %d, or -%d to -1 from the end", n-1, n)
 			}
 			return out, false
 		}
-		if neverNegative(d) && alwaysNegative(over) {
+		if unify.NeverNegative(d) && unify.AlwaysNegative(over) {
 			out.start, out.drop = d, true
 			return out, true
 		}
@@ -130,12 +126,12 @@ func (c *checker) axisIndex(e ast.Expr, extent types.Dim, k int) (axisIndex, boo
 		}
 		return out, true
 	}
-	r := c.errorf(diag.CodeIndex, e.Span(), "an index is an i32 or i64, not %s", x.Type()).label("%s", x.Type())
+	r := c.errorf(diag.CodeIndex, e.Span(), "an index is an i32 or i64, not %s", x.Type()).Label("%s", x.Type())
 	switch {
 	case ok && t.Elem.IsNumber():
-		r.help("convert it: `%s`", castText(e.Span(), types.I32))
+		r.Help("convert it: `%s`", report.CastText(e.Span(), types.I32))
 	case ok && t.Elem == types.Bool && t.Rank() > 0:
-		r.help(
+		r.Help(
 			"how many elements a mask leaves is not known before the program runs: `where(mask, x, 0)` keeps the shape")
 	}
 	return out, false
@@ -173,17 +169,17 @@ func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, b
 		c.rule(diag.CodeExtent, r.Loc, err)
 		return out, false
 	}
-	if hasSymbol(length) {
+	if unify.HasSymbol(length) {
 		c.errorf(diag.CodeShapeExpr, r.Loc, "the length of this slice is not known before the program runs").
-			help("the bounds differ by a shape expression, such as `i..i + 4`")
+			Help("the bounds differ by a shape expression, such as `i..i + 4`")
 		return out, false
 	}
 	past, _ := over.Sub(types.Lit(1))
 	switch text := sliceText(r, lo, hi); {
-	case alwaysNegative(length):
+	case unify.AlwaysNegative(length):
 		c.errorf(diag.CodeIndexRange, r.Loc, "slice %s has a negative length", text)
 		return out, false
-	case alwaysNegative(lo), neverNegative(past):
+	case unify.AlwaysNegative(lo), unify.NeverNegative(past):
 		c.errorf(diag.CodeIndexRange, r.Loc, "slice %s is out of range for axis %d with extent %s", text, k, extent)
 		return out, false
 	}
@@ -191,16 +187,16 @@ func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, b
 	if size < 0 {
 		size = -size
 	}
-	n, ok := ceilDiv(length, size)
+	n, ok := unify.CeilDiv(length, size)
 	if !ok {
 		c.errorf(diag.CodeShapeExpr, r.Loc, "%s elements by %d is no extent: the division may leave a remainder",
 			length, size).
-			help("let the parameter count the steps, such as an extent %d*N", size)
+			Help("let the parameter count the steps, such as an extent %d*N", size)
 		return out, false
 	}
 	out.n = n
 	room, _ := types.Dim{}.Sub(over)
-	if neverNegative(lo) && neverNegative(room) {
+	if unify.NeverNegative(lo) && unify.NeverNegative(room) {
 		out.start = lo
 		if out.step < 0 {
 			out.start, err = hi.Sub(types.Lit(1))
@@ -211,7 +207,7 @@ func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, b
 	if out.step < 0 {
 		out.start, err = length.Sub(types.Lit(1))
 	}
-	if hasSymbol(lo) {
+	if unify.HasSymbol(lo) {
 		low, add := r.Lo, int64(0)
 		if out.step < 0 { // the lowest position is the last one
 			if low = r.Hi; !r.Inclusive {
@@ -222,12 +218,12 @@ func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, b
 		if !isIndex(out.first.Type()) {
 			if !tree.IsBad(out.first) {
 				c.errorf(diag.CodeIndex, low.Span(), "a bound of a slice is an i32 or i64, not %s",
-					out.first.Type()).label("%s", out.first.Type())
+					out.first.Type()).Label("%s", out.first.Type())
 			}
 			return out, false
 		}
 		if add != 0 {
-			d := elemOf(out.first.Type())
+			d := types.ElemOf(out.first.Type())
 			out.first = c.apply(low.Span(), ops.Add, nil, out.first,
 				tree.ScalarConst(d, scalar.IntBits(d, add), low.Span()))
 		}
@@ -239,7 +235,7 @@ func (c *checker) axisSlice(r *ast.Range, extent types.Dim, k int) (axisIndex, b
 
 func sliceText(r *ast.Range, lo, hi types.Dim) string {
 	if text := r.Loc.Text(); text != "" && len(text) < 40 {
-		return quote(text)
+		return report.Quote(text)
 	}
 	return fmt.Sprintf("`%s..%s`", lo, hi)
 }
@@ -252,9 +248,9 @@ func (c *checker) sliceBounds(r *ast.Range, extent types.Dim, down bool) (lo, hi
 		}
 		d, p := c.tryDim(e, true)
 		if p != nil {
-			if p.code == diag.CodeShapeExpr {
-				c.errorf(p.code, p.at, "%s", p.msg).
-					help(
+			if p.Code == diag.CodeShapeExpr {
+				c.errorf(p.Code, p.At, "%s", p.Msg).
+					Help(
 						"a bound is a shape expression, or one plus an i32 or i64 that `let` names: `let i = ...; " +
 							"a[i..i + 4]`")
 				return d, false
@@ -296,33 +292,6 @@ func (c *checker) sliceBounds(r *ast.Range, extent types.Dim, down bool) (lo, hi
 		c.rule(diag.CodeExtent, r.Loc, err)
 	}
 	return lo, hi, ok && err == nil
-}
-
-// ceilDiv is the extent of every size-th element of n; false when it is no polynomial.
-func ceilDiv(n types.Dim, size int64) (types.Dim, bool) {
-	if size == 1 {
-		return n, true
-	}
-	constant := int64(0)
-	for _, t := range n.Terms() {
-		if len(t.Vars) == 0 {
-			constant = t.Coef
-		}
-	}
-	rest, err := n.Sub(types.Lit(constant))
-	if err != nil {
-		return n, false
-	}
-	q, ok := rest.Div(types.Lit(size))
-	if !ok {
-		return n, false
-	}
-	up := constant / size // toward zero, which is up for a negative constant
-	if constant > 0 && constant%size != 0 {
-		up++
-	}
-	out, err := q.Add(types.Lit(up))
-	return out, err == nil
 }
 
 // buildIndex writes the operations; see Note [Indexing].

@@ -1,16 +1,11 @@
 package check
 
 import (
-	"fmt"
-	"math"
-	"math/big"
-	"strconv"
-	"strings"
-
 	"healc/ir"
 	"healc/ir/ops"
-	"healc/ir/scalar"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -24,48 +19,39 @@ import (
 // typed first, and what they turn out to be is wanted of the literals. When all are literals, the type
 // wanted from outside decides, and without one i32, or f32 if any of them is a float.
 
-// literalKind says whether an expression takes its element type from its context.
-type literalKind uint8
-
-const (
-	typed literalKind = iota // has a type of its own
-	intLiterals
-	floatLiterals // consists of literals, at least one a float
-)
-
 // literalKindOf classifies e. Results for compound expressions are kept, so that all questions together
 // take time linear in the tree.
-func (c *checker) literalKindOf(e ast.Expr) literalKind {
+func (c *checker) literalKindOf(e ast.Expr) literal.Kind {
 	switch e := e.(type) {
 	case *ast.Lit:
 		switch {
 		case e.Suffix != "":
 		case e.Kind == ast.IntLit:
-			return intLiterals
+			return literal.Ints
 		case e.Kind == ast.FloatLit:
-			return floatLiterals
+			return literal.Floats
 		}
-		return typed
+		return literal.Typed
 	case *ast.Paren:
 		return c.literalKindOf(e.X)
 	case *ast.Unary:
 		if e.Op == "-" {
 			return c.literalKindOf(e.X)
 		}
-		return typed
+		return literal.Typed
 	case *ast.Block:
 		if e == nil || len(e.Stmts) > 0 || e.Value == nil {
-			return typed
+			return literal.Typed
 		}
 		return c.literalKindOf(e.Value)
 	case *ast.Binary, *ast.Array, *ast.If, *ast.Match, *ast.Reduce, *ast.Call:
 	default:
-		return typed
+		return literal.Typed
 	}
 	if k, ok := c.kinds[e]; ok {
 		return k
 	}
-	k := typed
+	k := literal.Typed
 	switch e := e.(type) {
 	case *ast.Binary:
 		if o, ok := operators[e.Op]; ok && o.class == arithmetic || e.Op == "@" {
@@ -73,7 +59,7 @@ func (c *checker) literalKindOf(e ast.Expr) literalKind {
 		}
 	case *ast.Array:
 		if k = c.allLiterals(e.Elems...); len(e.Elems) == 0 {
-			k = intLiterals
+			k = literal.Ints
 		}
 	case *ast.If:
 		if e.Else != nil && e.Then != nil {
@@ -102,52 +88,25 @@ func (c *checker) literalKindOf(e ast.Expr) literalKind {
 }
 
 // allLiterals is the kind of several expressions that share one type.
-func (c *checker) allLiterals(es ...ast.Expr) literalKind {
-	k := typed
+func (c *checker) allLiterals(es ...ast.Expr) literal.Kind {
+	k := literal.Typed
 	for _, e := range es {
 		kind := c.literalKindOf(e)
-		if kind == typed {
-			return typed
+		if kind == literal.Typed {
+			return literal.Typed
 		}
 		k = max(k, kind)
 	}
 	return k
 }
 
-// defaultElem is the element type of literals of the given kind where want says nothing.
-func defaultElem(k literalKind, want types.DType) types.DType {
-	switch {
-	case want.IsFloat(), k == intLiterals && want.IsNumber():
-		return want
-	case k == floatLiterals:
-		return types.F32
-	}
-	return types.I32
-}
-
-// elemOf is the element type that want asks for, Invalid when it asks for none.
-func elemOf(want types.Type) types.DType {
-	if t, ok := want.(types.Tensor); ok {
-		return t.Elem
-	}
-	return types.Invalid
-}
-
-// wantElem asks for an element type and leaves the shape open.
-func wantElem(d types.DType) types.Type {
-	if d == types.Invalid {
-		return nil
-	}
-	return types.Scalar(d)
-}
-
 // together types operands that share one element type; see Note [Untyped literals].
 func (c *checker) together(es []ast.Expr, want types.DType) []tree.Expr {
 	out := make([]tree.Expr, len(es))
 	elem := types.Invalid
-	kind := typed
+	kind := literal.Typed
 	for i, e := range es {
-		if k := c.literalKindOf(e); k != typed {
+		if k := c.literalKindOf(e); k != literal.Typed {
 			kind = max(kind, k)
 			continue
 		}
@@ -155,20 +114,20 @@ func (c *checker) together(es []ast.Expr, want types.DType) []tree.Expr {
 		if elem != types.Invalid {
 			hint = elem
 		}
-		out[i] = c.expr(e, wantElem(hint))
-		if d := elemOf(out[i].Type()); elem == types.Invalid {
+		out[i] = c.expr(e, literal.Want(hint))
+		if d := types.ElemOf(out[i].Type()); elem == types.Invalid {
 			elem = d
 		}
 	}
-	if kind == typed {
+	if kind == literal.Typed {
 		return out
 	}
 	if elem == types.Invalid {
-		elem = defaultElem(kind, want)
+		elem = literal.Default(kind, want)
 	}
 	for i, e := range es {
 		if out[i] == nil {
-			out[i] = c.expr(e, wantElem(elem))
+			out[i] = c.expr(e, literal.Want(elem))
 		}
 	}
 	return out
@@ -186,7 +145,7 @@ func (c *checker) literal(e *ast.Lit, neg bool, want types.Type, at diag.Span) t
 		}
 		return tree.ScalarConst(types.Bool, bits, at)
 	}
-	elem, bits, ok := c.number(e, neg, elemOf(want), at)
+	elem, bits, ok := c.number(e, neg, types.ElemOf(want), at)
 	if !ok {
 		return tree.Bad(at)
 	}
@@ -195,124 +154,51 @@ func (c *checker) literal(e *ast.Lit, neg bool, want types.Type, at diag.Span) t
 
 // number gives the type and the bits of a number or char literal.
 func (c *checker) number(e *ast.Lit, neg bool, want types.DType, at diag.Span) (types.DType, uint64, bool) {
-	kind, elem := intLiterals, types.Invalid
+	kind, elem := literal.Ints, types.Invalid
 	if e.Kind == ast.FloatLit {
-		kind = floatLiterals
+		kind = literal.Floats
 	}
 	switch {
 	case e.Suffix != "":
 		elem, _ = types.ParseDType(e.Suffix)
 		if !elem.IsNumber() {
-			c.errorf(diag.CodeUnknownType, at, "unknown suffix %s of a literal", quote(e.Suffix))
+			c.errorf(diag.CodeUnknownType, at, "unknown suffix %s of a literal", report.Quote(e.Suffix))
 			return elem, 0, false
 		}
 	case e.Kind == ast.CharLit:
 		elem = types.I32
 	default:
-		elem = defaultElem(kind, want)
+		elem = literal.Default(kind, want)
 	}
 	if elem.IsFloat() {
-		bits, ok := floatBits(elem, e.Value, neg)
+		bits, ok := literal.FloatBits(elem, e.Value, neg)
 		if !ok {
 			c.errorf(diag.CodeLiteral, at, "%s is too large for %s", at.Text(), elem)
 		}
 		return elem, bits, ok
 	}
-	n, err := parseInt(e.Value)
-	bits, fits := intBits(elem, n, neg)
+	n, err := literal.ParseInt(e.Value)
+	bits, fits := literal.IntBits(elem, n, neg)
 	if err == nil && fits {
 		return elem, bits, true
 	}
 	r := c.errorf(diag.CodeLiteral, at, "%s does not fit %s", at.Text(), elem)
-	lo, hi := intRange(elem)
-	r.label("%s holds %s to %s", elem, lo, hi)
+	lo, hi := literal.IntRange(elem)
+	r.Label("%s holds %s to %s", elem, lo, hi)
 	if err == nil && e.Suffix == "" && !want.IsNumber() {
-		if _, ok := intBits(types.I64, n, neg); ok {
-			r.help("with no context a literal is i32: write `%s_i64`", at.Text())
+		if _, ok := literal.IntBits(types.I64, n, neg); ok {
+			r.Help("with no context a literal is i32: write `%s_i64`", at.Text())
 		}
 	}
 	return elem, 0, false
 }
 
-// parseInt reads the digits of an integer literal, decimal or 0x.
-func parseInt(s string) (uint64, error) {
-	if h, ok := strings.CutPrefix(strings.ToLower(s), "0x"); ok {
-		return strconv.ParseUint(h, 16, 64)
-	}
-	return strconv.ParseUint(s, 10, 64)
-}
-
-// intBits is the integer n, or -n, of type d, and whether it is one.
-func intBits(d types.DType, n uint64, neg bool) (uint64, bool) {
-	width := uint(d.Bits())
-	if d.IsUnsigned() {
-		return n, (!neg || n == 0) && (width == 64 || n < 1<<width)
-	}
-	limit := uint64(1) << (width - 1)
-	if neg {
-		if n > limit {
-			return 0, false
-		}
-		n = -n
-	} else if n >= limit {
-		return 0, false
-	}
-	if width < 64 {
-		n &= 1<<width - 1
-	}
-	return n, true
-}
-
-func intRange(d types.DType) (lo, hi string) {
-	if d.IsUnsigned() {
-		return "0", strconv.FormatUint(math.MaxUint64>>(64-d.Bits()), 10)
-	}
-	m := int64(math.MaxInt64) >> (64 - d.Bits())
-	return strconv.FormatInt(-m-1, 10), strconv.FormatInt(m, 10)
-}
-
-// floatBits rounds a literal once, to nearest even, to type d. It is false for one that is finite as
-// written and infinite in d.
-func floatBits(d types.DType, text string, neg bool) (uint64, bool) {
-	if n, err := parseInt(text); err == nil && strings.HasPrefix(strings.ToLower(text), "0x") {
-		text = strconv.FormatUint(n, 10) // as a hexadecimal float it would need an exponent
-	}
-	if neg {
-		text = "-" + text
-	}
-	switch d {
-	case types.F32:
-		x, err := strconv.ParseFloat(text, 32)
-		return scalar.FloatBits(d, x), err == nil
-	case types.F64:
-		x, err := strconv.ParseFloat(text, 64)
-		return scalar.FloatBits(d, x), err == nil
-	}
-	x, err := strconv.ParseFloat(text, 64)
-	if err != nil {
-		return 0, false
-	}
-	// Rounding to f64 first may land exactly between two values of d and then round to the wrong one. So
-	// x is rounded to odd instead: of the two f64 around the written value the one whose last bit is 1,
-	// which is never such a middle. Below 1e-50 both types have only 0.
-	if math.Abs(x) > 1e-50 {
-		exact, ok := new(big.Rat).SetString(text)
-		if ok && math.Float64bits(x)&1 == 0 {
-			if s := exact.Cmp(new(big.Rat).SetFloat64(x)); s != 0 {
-				x = math.Nextafter(x, math.Inf(s))
-			}
-		}
-	}
-	bits := scalar.FloatBits(d, x)
-	return bits, !math.IsInf(scalar.FloatValue(d, bits), 0)
-}
-
 // array types an array literal. One whose elements are constants is one constant.
 func (c *checker) array(e *ast.Array, want types.Type) tree.Expr {
 	if len(e.Elems) == 0 {
-		elem := elemOf(want)
-		if !convertible(elem) {
-			c.errorf(diag.CodeRagged, e.Loc, "the element type of `[]` is not known").help(
+		elem := types.ElemOf(want)
+		if !elem.Converts() {
+			c.errorf(diag.CodeRagged, e.Loc, "the element type of `[]` is not known").Help(
 				"give it: `let x: f32[0] = [];` or `zeros[f32, 0]()`")
 			return tree.Bad(e.Loc)
 		}
@@ -320,10 +206,10 @@ func (c *checker) array(e *ast.Array, want types.Type) tree.Expr {
 	}
 	elem := types.Invalid
 	switch k := c.literalKindOf(e); {
-	case k != typed:
-		elem = defaultElem(k, elemOf(want))
+	case k != literal.Typed:
+		elem = literal.Default(k, types.ElemOf(want))
 	default:
-		elem = elemOf(want)
+		elem = types.ElemOf(want)
 	}
 	if out, done := c.numbers(e, elem); done {
 		return out
@@ -335,7 +221,7 @@ func (c *checker) array(e *ast.Array, want types.Type) tree.Expr {
 // numbers types an array of literals and nested arrays of them without an expression for each. It is
 // not done when something else is among them.
 func (c *checker) numbers(e *ast.Array, elem types.DType) (tree.Expr, bool) {
-	if c.literalKindOf(e) == typed || c.general[e] {
+	if c.literalKindOf(e) == literal.Typed || c.general[e] {
 		return nil, false
 	}
 	a := &ir.Array{DType: elem}
@@ -352,7 +238,7 @@ func (c *checker) numbers(e *ast.Array, elem types.DType) (tree.Expr, bool) {
 			return false
 		}
 		for _, x := range e.Elems {
-			l, neg := asLiteral(x)
+			l, neg := literal.Number(x)
 			switch x := x.(type) {
 			case *ast.Array:
 				if depth+1 >= len(a.Shape) && len(a.Bits) > 0 || len(x.Elems) == 0 || !walk(x, depth+1) {
@@ -381,18 +267,6 @@ func (c *checker) numbers(e *ast.Array, elem types.DType) (tree.Expr, bool) {
 	return tree.NewConst(a, e.Loc), true
 }
 
-// asLiteral is e as a number literal, with whether a minus stands before it; nil when it is none.
-func asLiteral(e ast.Expr) (l *ast.Lit, neg bool) {
-	if u, ok := e.(*ast.Unary); ok && u.Op == "-" {
-		e, neg = u.X, true
-	}
-	l, ok := e.(*ast.Lit)
-	if !ok || l.Kind != ast.IntLit && l.Kind != ast.FloatLit {
-		return nil, false
-	}
-	return l, neg
-}
-
 // stackElems joins the elements of an array literal along a new first axis.
 func (c *checker) stackElems(e *ast.Array, elems []tree.Expr) tree.Expr {
 	for _, x := range elems {
@@ -401,14 +275,14 @@ func (c *checker) stackElems(e *ast.Array, elems []tree.Expr) tree.Expr {
 		}
 	}
 	first, ok := elems[0].Type().(types.Tensor)
-	if !ok || !convertible(first.Elem) {
+	if !ok || !first.Elem.Converts() {
 		what := "a tuple"
 		if ok {
 			what = "a " + first.Elem.String()
 		} else if types.Equal(elems[0].Type(), types.Unit) {
 			what = "unit"
 		}
-		c.errorf(diag.CodeRagged, elems[0].Span(), "an array holds numbers or bools, not %s", what).label("%s",
+		c.errorf(diag.CodeRagged, elems[0].Span(), "an array holds numbers or bools, not %s", what).Label("%s",
 			elems[0].Type())
 		return tree.Bad(e.Loc)
 	}
@@ -417,11 +291,11 @@ func (c *checker) stackElems(e *ast.Array, elems []tree.Expr) tree.Expr {
 		if !types.Equal(x.Type(), first) {
 			r := c.errorf(diag.CodeRagged, x.Span(), "the elements of an array are of one type: %s and %s differ",
 				first, x.Type()).
-				label("%s", x.Type()).related(elems[0].Span(), "%s", first)
+				Label("%s", x.Type()).Related(elems[0].Span(), "%s", first)
 			if t, ok := x.Type().(types.Tensor); ok && t.Elem == first.Elem && t.Rank() > 0 && first.Rank() > 0 {
-				r.d.Notes = append(r.d.Notes, fmt.Sprintf("a row of %s stands beside one of %s", first.Shape, t.Shape))
+				r.Note("a row of %s stands beside one of %s", first.Shape, t.Shape)
 			} else {
-				c.explainMismatch(r, x.Span(), first, x.Type())
+				r.Explain(x.Span(), first, x.Type())
 			}
 			return tree.Bad(e.Loc)
 		}

@@ -1,9 +1,10 @@
 package check_test
 
 import (
-	"healc/lang/check/tree"
 	"math"
 	"testing"
+
+	"healc/lang/check/tree"
 )
 
 // TestLiteralBits checks that literals are rounded once, to nearest even, in every float type.

@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -125,7 +126,7 @@ func (c *checker) untilCall(e *ast.Call, args []ast.Expr, want types.Type) tree.
 // is wanted of the result, and where none is, the element type of the tensor.
 func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string) (init, x tree.Expr, t types.Tensor,
 	ok bool) {
-	if c.literalKindOf(start) == typed {
+	if c.literalKindOf(start) == literal.Typed {
 		if init, ok = c.state(start, want); !ok {
 			return init, init, t, false
 		}
@@ -135,10 +136,10 @@ func (c *checker) startAndTensor(start, v ast.Expr, want types.Type, what string
 	}
 	if init == nil {
 		hint := t.Elem
-		if d := elemOf(want); d.IsNumber() {
+		if d := types.ElemOf(want); d.IsNumber() {
 			hint = d
 		}
-		init, ok = c.state(start, wantElem(hint))
+		init, ok = c.state(start, literal.Want(hint))
 	}
 	return init, x, t, ok
 }
@@ -198,7 +199,7 @@ func (c *checker) overElements(at diag.Span, x tree.Expr, t types.Tensor,
 
 // element reads the element of a vector at a number of a step, which is in range.
 func element(flat tree.Expr, i *tree.Local, at diag.Span) tree.Expr {
-	t := types.Scalar(elemOf(flat.Type()))
+	t := types.Scalar(types.ElemOf(flat.Type()))
 	return &tree.Apply{Info: tree.Of(t, at), Op: ops.Index, Attrs: ir.A{"axes": []int64{0}},
 		Args: []tree.Expr{flat, tree.NewUse(i, at)}}
 }
@@ -227,7 +228,7 @@ func (c *checker) eachCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr
 // asLambda turns the name of a function of the language that is not element-wise, such as `print`, into a
 // lambda that calls it with one argument.
 func (c *checker) asLambda(e ast.Expr) ast.Expr {
-	n, ok := unparen(e).(*ast.Name)
+	n, ok := ast.Unparen(e).(*ast.Name)
 	if !ok || c.isValue(n.Name) || c.funcs[n.Name] != nil || builtins()[n.Name] == nil || builtins()[n.Name].op != nil {
 		return e
 	}

@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -14,7 +15,7 @@ import (
 // elemArgument is the element type in the brackets of a call, want's when there are none, and then missing.
 func (c *checker) elemArgument(e *ast.Call, want types.Type, missing types.DType) (types.DType, bool) {
 	if len(e.Generics) == 0 {
-		if d := elemOf(want); convertible(d) {
+		if d := types.ElemOf(want); d.Converts() {
 			return d, true
 		}
 		return missing, true
@@ -22,7 +23,7 @@ func (c *checker) elemArgument(e *ast.Call, want types.Type, missing types.DType
 	if len(e.Generics) > 1 {
 		name := e.Fun.(*ast.Name).Name
 		c.errorf(diag.CodeArity, e.Generics[1].Span(), "%s takes only a type in brackets",
-			quote(name)).help("write `%s`", builtins()[name].signature(name))
+			report.Quote(name)).Help("write `%s`", builtins()[name].signature(name))
 		return missing, false
 	}
 	t, ok := c.typeAndShape(e, e.Fun.(*ast.Name).Name)
@@ -58,8 +59,8 @@ func (c *checker) oneHotCall(e *ast.Call, args []ast.Expr, want types.Type) tree
 		return tree.Bad(e.Loc)
 	}
 	if t.Elem != types.I32 && t.Elem != types.I64 {
-		c.errorf(diag.CodeOperands, idx.Span(), "a position is an i32 or i64, not %s", t).label("%s",
-			t).help("convert it: `%s`", castText(idx.Span(), types.I32))
+		c.errorf(diag.CodeOperands, idx.Span(), "a position is an i32 or i64, not %s", t).Label("%s",
+			t).Help("convert it: `%s`", report.CastText(idx.Span(), types.I32))
 		return tree.Bad(e.Loc)
 	}
 	shape := append(append(types.Shape{}, t.Shape...), n)

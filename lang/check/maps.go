@@ -6,6 +6,8 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -19,7 +21,7 @@ func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) tree.E
 		return tree.Bad(e.Loc)
 	}
 	if t.IsScalar() {
-		c.errorf(diag.CodeAxis, x.Span(), "`scan` goes along the last axis, and a scalar has none").label("%s", t)
+		c.errorf(diag.CodeAxis, x.Span(), "`scan` goes along the last axis, and a scalar has none").Label("%s", t)
 		return tree.Bad(e.Loc)
 	}
 	acc := init.Type()
@@ -29,13 +31,13 @@ func (c *checker) scanCall(e *ast.Call, args []ast.Expr, want types.Type) tree.E
 		scalars = scalars && p.IsScalar()
 		if p.Elem == types.String {
 			c.errorf(diag.CodeMismatch, init.Span(),
-				"`scan` keeps what it carries in tensors, and a string is no element").label("%s", acc).
-				help("`fold` carries any value")
+				"`scan` keeps what it carries in tensors, and a string is no element").Label("%s", acc).
+				Help("`fold` carries any value")
 			return tree.Bad(e.Loc)
 		}
 	}
 	if len(parts) == 0 {
-		c.errorf(diag.CodeMismatch, init.Span(), "the start of `scan` has no values").label("%s", acc)
+		c.errorf(diag.CodeMismatch, init.Span(), "the start of `scan` has no values").Label("%s", acc)
 		return tree.Bad(e.Loc)
 	}
 	params := []*tree.Local{{Name: "acc", T: acc, Loc: args[1].Span()},
@@ -60,14 +62,14 @@ func cumulative(op *ir.OpDef) *builtin {
 	return &builtin{params: []string{"x", "axis"}, required: 1,
 		build: func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 			name := e.Fun.(*ast.Name).Name
-			x, t, ok := c.value(args[0], wantElem(elemOf(want)), "the operand of "+quote(name))
+			x, t, ok := c.value(args[0], literal.Want(types.ElemOf(want)), "the operand of "+report.Quote(name))
 			if !ok {
 				return tree.Bad(e.Loc)
 			}
 			rank := t.Rank()
 			if rank == 0 {
 				c.errorf(diag.CodeAxis, x.Span(), "%s goes along an axis, and a scalar has none",
-					quote(name)).label("%s",
+					report.Quote(name)).Label("%s",
 					t)
 				return tree.Bad(e.Loc)
 			}
@@ -138,7 +140,7 @@ func (c *checker) mapTensors(at diag.Span, fun ast.Expr, operands []tree.Expr, w
 		next, err := types.Broadcast(shape, t.Shape)
 		xs = append(xs, x)
 		if err != nil {
-			c.rule(diag.CodeNotBroadcastable, at, err).label("%s", typeList(xs))
+			c.rule(diag.CodeNotBroadcastable, at, err).Label("%s", typeList(xs))
 			return tree.Bad(at)
 		}
 		shape = next

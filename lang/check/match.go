@@ -6,6 +6,7 @@ import (
 	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -27,14 +28,14 @@ type matchArm struct {
 func (c *checker) match(e *ast.Match, want types.Type) tree.Expr {
 	x := c.expr(e.X, nil)
 	if x.Type() == types.Never {
-		c.errorf(diag.CodeUnreachable, e.Loc, "this `match` is never reached").related(x.Span(), "leaves the function")
+		c.errorf(diag.CodeUnreachable, e.Loc, "this `match` is never reached").Related(x.Span(), "leaves the function")
 		return tree.Bad(e.Loc)
 	}
 	value := &tree.Local{Name: "matched", T: x.Type(), Loc: x.Span()}
 	cover := &coverage{t: x.Type(), literals: map[uint64]diag.Span{}}
-	if !elemOf(want).IsNumber() && len(e.Arms) > 0 {
-		if k := c.allLiterals(armBodies(e)...); k != typed {
-			want = wantElem(defaultElem(k, types.Invalid))
+	if !types.ElemOf(want).IsNumber() && len(e.Arms) > 0 {
+		if k := c.allLiterals(armBodies(e)...); k != literal.Typed {
+			want = literal.Want(literal.Default(k, types.Invalid))
 		}
 	}
 	var arms []matchArm
@@ -52,8 +53,8 @@ func (c *checker) match(e *ast.Match, want types.Type) tree.Expr {
 		case t != types.Never && !types.Equal(result, t):
 			at := resultSpan(a.Body)
 			r := c.errorf(diag.CodeArms, at, "the arms of a `match` are of one type: %s and %s differ", result, t).
-				label("%s", t).related(first, "%s", result)
-			c.explainMismatch(r, at, result, t)
+				Label("%s", t).Related(first, "%s", result)
+			r.Explain(at, result, t)
 			return false
 		}
 		return true
@@ -76,7 +77,7 @@ func (c *checker) match(e *ast.Match, want types.Type) tree.Expr {
 			}
 			arm.mark = c.mark()
 		}
-		if want == nil && c.literalKindOf(a.Body) != typed {
+		if want == nil && c.literalKindOf(a.Body) != literal.Typed {
 			literals, arms = append(literals, len(arms)), append(arms, arm)
 			failed = failed || !ok
 			c.leave(scope)
@@ -103,9 +104,9 @@ func (c *checker) match(e *ast.Match, want types.Type) tree.Expr {
 	if !tree.IsBad(x) && !cover.complete() {
 		failed = true
 		head := diag.Span{File: e.Loc.File, Start: e.Loc.Start, End: e.X.Span().End}
-		c.errorf(diag.CodeCoverage, head, "this `match` does not cover %s of %s", cover.missing(), x.Type()).label("%s",
+		c.errorf(diag.CodeCoverage, head, "this `match` does not cover %s of %s", cover.missing(), x.Type()).Label("%s",
 			x.Type()).
-			help("add an arm `_ => ...` for all that is left")
+			Help("add an arm `_ => ...` for all that is left")
 	}
 	if failed {
 		c.cur.failed = true
@@ -169,9 +170,9 @@ func (c *checker) matchPattern(a *ast.Arm, value *tree.Local, cover *coverage) (
 		if !ok || !t.IsScalar() || t.Elem != types.Bool && !t.Elem.IsInt() {
 			r := c.errorf(diag.CodePattern, at, "a pattern of a literal takes an integer, a char or a bool, not %s",
 				value.T)
-			r.related(value.Loc, "%s", value.T)
+			r.Related(value.Loc, "%s", value.T)
 			if ok && t.Elem.IsFloat() {
-				r.help("compare in a guard: `v if v < 0.5 => ...`")
+				r.Help("compare in a guard: `v if v < 0.5 => ...`")
 			}
 			return arm, false
 		}
@@ -181,7 +182,7 @@ func (c *checker) matchPattern(a *ast.Arm, value *tree.Local, cover *coverage) (
 		}
 		bits := k.Value.Bits[0]
 		if before, dup := cover.literals[bits]; dup {
-			c.errorf(diag.CodeUnreachable, at, "this arm is never taken").related(before, "%s is covered here",
+			c.errorf(diag.CodeUnreachable, at, "this arm is never taken").Related(before, "%s is covered here",
 				scalar.FormatBits(t.Elem, bits))
 			return arm, false
 		}

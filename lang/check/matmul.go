@@ -15,7 +15,7 @@ import (
 //
 //	[K] @ [K,N] gives [N]    [M,K] @ [K] gives [M]    [B,M,K] @ [K,N] gives [B,M,N]    [K] @ [K] gives a scalar
 func (c *checker) matmul(e *ast.Binary, want types.Type) tree.Expr {
-	xs := c.together([]ast.Expr{e.X, e.Y}, elemOf(want))
+	xs := c.together([]ast.Expr{e.X, e.Y}, types.ElemOf(want))
 	x, y := xs[0], xs[1]
 	if tree.IsBad(x) || tree.IsBad(y) {
 		return tree.Bad(e.Loc)
@@ -25,18 +25,18 @@ func (c *checker) matmul(e *ast.Binary, want types.Type) tree.Expr {
 	operands := fmt.Sprintf("%s @ %s", x.Type(), y.Type())
 	if !ok1 || !ok2 || a.IsScalar() || b.IsScalar() {
 		r := c.errorf(diag.CodeMatmul, e.Loc, "`@` multiplies matrices and vectors, not %s and %s", x.Type(),
-			y.Type()).label("%s", operands)
+			y.Type()).Label("%s", operands)
 		if ok1 && ok2 && a.Elem.IsNumber() && b.Elem.IsNumber() {
-			r.help("write `*` to multiply by a scalar")
+			r.Help("write `*` to multiply by a scalar")
 		}
 		return tree.Bad(e.Loc)
 	}
 	if a.Elem != b.Elem {
-		c.differ(e.Loc, "`@`", x, y, nil).label("%s", operands)
+		c.differ(e.Loc, "`@`", x, y, nil).Label("%s", operands)
 		return tree.Bad(e.Loc)
 	}
 	if !a.Elem.IsNumber() {
-		c.errorf(diag.CodeOperands, e.Loc, "`@` takes numbers, not %s", a.Elem).label("%s", operands)
+		c.errorf(diag.CodeOperands, e.Loc, "`@` takes numbers, not %s", a.Elem).Label("%s", operands)
 		return tree.Bad(e.Loc)
 	}
 	left, right := a.Shape, b.Shape
@@ -48,21 +48,21 @@ func (c *checker) matmul(e *ast.Binary, want types.Type) tree.Expr {
 	}
 	m, n := len(left), len(right)
 	if k, l := left[m-1], right[n-2]; !k.Equal(l) {
-		r := c.errorf(diag.CodeMatmul, e.Loc, "inner extents of `@` differ: %s and %s", k, l).label("%s", operands)
-		r.note("%s: the last extent is %s", a.Shape, k)
+		r := c.errorf(diag.CodeMatmul, e.Loc, "inner extents of `@` differ: %s and %s", k, l).Label("%s", operands)
+		r.Note("%s: the last extent is %s", a.Shape, k)
 		if b.Rank() == 1 {
-			r.note("%s: the only extent is %s", b.Shape, l)
+			r.Note("%s: the only extent is %s", b.Shape, l)
 			return tree.Bad(e.Loc)
 		}
-		r.note("%s: the last but one is %s", b.Shape, l)
+		r.Note("%s: the last but one is %s", b.Shape, l)
 		if right[n-1].Equal(k) && b.Rank() == 2 {
-			r.help("the other axis of the right operand fits: write `@ transpose(...)`")
+			r.Help("the other axis of the right operand fits: write `@ transpose(...)`")
 		}
 		return tree.Bad(e.Loc)
 	}
 	batch, err := types.Broadcast(left[:m-2], right[:n-2])
 	if err != nil {
-		c.rule(diag.CodeMatmul, e.Loc, err).label("%s", operands).note("these are the leading axes of the operands")
+		c.rule(diag.CodeMatmul, e.Loc, err).Label("%s", operands).Note("these are the leading axes of the operands")
 		return tree.Bad(e.Loc)
 	}
 	x = c.reshape(x.Span(), x, left)

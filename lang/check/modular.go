@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -26,7 +27,7 @@ func (c *checker) tensorOf(x tree.Expr, what string) (types.Tensor, bool) {
 		return t, false
 	}
 	if !ok || !t.Elem.IsNumber() {
-		c.errorf(diag.CodeOperands, x.Span(), "%s is a tensor of numbers, not %s", what, x.Type()).label("%s", x.Type())
+		c.errorf(diag.CodeOperands, x.Span(), "%s is a tensor of numbers, not %s", what, x.Type()).Label("%s", x.Type())
 		return t, false
 	}
 	return t, true
@@ -40,7 +41,7 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 	if args[4] != nil {
 		numbers = append(numbers, args[4])
 	}
-	xs := c.together(numbers, elemOf(want))
+	xs := c.together(numbers, types.ElemOf(want))
 	a, b, p := xs[0], xs[1], xs[2]
 	at, ok := c.tensorOf(a, "a factor of `modmul_axis_sum`")
 	bt, ok1 := c.tensorOf(b, "a factor of `modmul_axis_sum`")
@@ -65,7 +66,7 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 	if m.perm != nil && !repeats {
 		if k < 0 {
 			c.errorf(diag.CodeAxis, args[5].Span(), "`perm` reads b along axis %d, which %s does not have", m.axis,
-				bt).label("%s", m.perm.Type())
+				bt).Label("%s", m.perm.Type())
 			return tree.Bad(e.Loc)
 		}
 		if b = c.gather(e.Loc, b, []tree.Expr{m.perm}, []int64{k}); tree.IsBad(b) {
@@ -75,7 +76,7 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 	}
 	shape, err := types.Broadcast(at.Shape, bt.Shape)
 	if err != nil {
-		c.rule(diag.CodeNotBroadcastable, e.Loc, err).label("%s", typeList([]tree.Expr{a, b}))
+		c.rule(diag.CodeNotBroadcastable, e.Loc, err).Label("%s", typeList([]tree.Expr{a, b}))
 		return tree.Bad(e.Loc)
 	}
 	return c.let(p, func(p tree.Expr) tree.Expr {
@@ -90,7 +91,7 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 			acc = xs[3]
 			if got, ok := acc.Type().(types.Tensor); !ok || !got.Shape.Equal(t.Shape) {
 				c.errorf(diag.CodeMismatch, acc.Span(), "`acc` has the shape of the sum, %s, not %s", t,
-					acc.Type()).label("%s", acc.Type())
+					acc.Type()).Label("%s", acc.Type())
 				return tree.Bad(e.Loc)
 			}
 		}
@@ -110,7 +111,7 @@ func (c *checker) modMulAxisSumCall(e *ast.Call, args []ast.Expr, want types.Typ
 			if !column[k].Equal(t.Shape[k]) {
 				c.errorf(diag.CodeRule, args[5].Span(),
 					"there is one position for each of the %s elements of axis %d, not %s", t.Shape[k], m.axis,
-					column[k]).label("%s", m.perm.Type())
+					column[k]).Label("%s", m.perm.Type())
 				return tree.Bad(e.Loc)
 			}
 			idx := c.broadcast(c.reshape(args[5].Span(), m.perm, column), t.Shape)
@@ -145,7 +146,7 @@ func (c *checker) modPermutation(args []ast.Expr, axis int64, rank int) (modPerm
 	}
 	switch name, _ := mode.(*ast.Name); {
 	case mode == nil:
-		c.errorf(diag.CodeRule, perm.Span(), "`perm` needs a mode").help(
+		c.errorf(diag.CodeRule, perm.Span(), "`perm` needs a mode").Help(
 			"`mode = gather` reads b at perm[n], `mode = scatter` adds to the result there, too")
 		return m, false
 	case name != nil && name.Name == "scatter":
@@ -174,7 +175,7 @@ func (c *checker) modPermutation(args []ast.Expr, axis int64, rank int) (modPerm
 	}
 	if t.Rank() != 1 || t.Elem != types.I32 && t.Elem != types.I64 {
 		c.errorf(diag.CodeMismatch, x.Span(), "a permutation is a tensor of i32 or i64 of rank 1, not %s",
-			t).label("%s", t)
+			t).Label("%s", t)
 		return m, false
 	}
 	m.perm = x
@@ -186,7 +187,7 @@ func (c *checker) modPermutation(args []ast.Expr, axis int64, rank int) (modPerm
 func nttCall(op *ir.OpDef) buildFunc {
 	return func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 		n := op.Arity - 1 // operands that are numbers; the last one is positions
-		rest := c.together(args[1:n], elemOf(want))
+		rest := c.together(args[1:n], types.ElemOf(want))
 		p, ok := c.tensorOf(rest[0], "the moduli of `"+op.Surface+"`")
 		for _, x := range rest {
 			ok = ok && !tree.IsBad(x)
@@ -194,7 +195,7 @@ func nttCall(op *ir.OpDef) buildFunc {
 		if !ok {
 			return tree.Bad(e.Loc)
 		}
-		x, t, ok := c.value(args[0], wantElem(p.Elem), "the operand of `"+op.Surface+"`")
+		x, t, ok := c.value(args[0], literal.Want(p.Elem), "the operand of `"+op.Surface+"`")
 		if !ok {
 			return tree.Bad(e.Loc)
 		}
@@ -205,7 +206,7 @@ func nttCall(op *ir.OpDef) buildFunc {
 		if ok && axis < 0 {
 			c.errorf(diag.CodeAxis, x.Span(), "`%s` transforms the third axis from the end, and %s has %d", op.Surface,
 				t, t.Rank()).
-				label("%s", t).help("`axis = -1` transforms the last axis of [..., k, m]")
+				Label("%s", t).Help("`axis = -1` transforms the last axis of [..., k, m]")
 			ok = false
 		}
 		if !ok {
@@ -260,7 +261,7 @@ func (c *checker) permuteRowsCall(e *ast.Call, args []ast.Expr, want types.Type)
 	if pt.Rank() != 2 || !pt.Shape[0].Equal(t.Shape[along]) || pt.Elem != types.I32 && pt.Elem != types.I64 {
 		c.errorf(diag.CodeMismatch, perms.Span(),
 			"the permutations are an i32[%s, m] or i64[%s, m], one for each element of axis %d, not %s", t.Shape[along],
-			t.Shape[along], along, pt).label("%s", pt)
+			t.Shape[along], along, pt).Label("%s", pt)
 		return tree.Bad(e.Loc)
 	}
 	if along > axis {

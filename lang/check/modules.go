@@ -9,7 +9,9 @@ import (
 	"strings"
 
 	"healc/lang/ast"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
+	"healc/lang/check/unify"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -98,12 +100,12 @@ func (c *checker) importDecl(m *module, d *ast.ImportDecl) {
 	name, at := importName(d)
 	if _, twice := m.imports[name]; twice {
 		c.errorf(diag.CodeDuplicate, at, "%s is imported twice",
-			quote(name)).help("give one another name: `import ... as other`")
+			report.Quote(name)).Help("give one another name: `import ... as other`")
 		return
 	}
 	m.imports[name] = nil
 	if !isName(name) || '0' <= name[0] && name[0] <= '9' {
-		c.errorf(diag.CodeImport, d.Loc, "%q is no name for a module", name).help("give it one: `import %q as name`",
+		c.errorf(diag.CodeImport, d.Loc, "%q is no name for a module", name).Help("give it one: `import %q as name`",
 			d.Path)
 		return
 	}
@@ -116,7 +118,7 @@ func (c *checker) importDecl(m *module, d *ast.ImportDecl) {
 		r := c.errorf(diag.CodeImport, d.Loc, "%s", err)
 		var more *ImportError
 		if errors.As(err, &more) && more.Help != "" {
-			r.help("%s", more.Help)
+			r.Help("%s", more.Help)
 		}
 		return
 	}
@@ -170,9 +172,9 @@ func (c *checker) importCycle(d *ast.ImportDecl, m *module) {
 	}
 	r := c.errorf(diag.CodeImportCycle, d.Loc, "%s imports itself through this import", what)
 	for i := len(c.chain) - 1; i >= 0; i-- {
-		r.related(c.chain[i].Loc, "which this imports")
+		r.Related(c.chain[i].Loc, "which this imports")
 	}
-	r.help("move what both files need into a third")
+	r.Help("move what both files need into a third")
 }
 
 // importedModule is the module that e takes a member of, reporting when there is none.
@@ -188,22 +190,22 @@ func (c *checker) importedModule(e *ast.Member) *module {
 	}
 	if l := c.locals[id.Name]; l != nil {
 		r := c.errorf(diag.CodeUnknownName, id.Loc, "%s is a value, and values have no members",
-			quote(id.Name)).label("%s", l.T)
+			report.Quote(id.Name)).Label("%s", l.T)
 		switch name := e.Name.Name; {
 		case c.isFunction(name):
-			r.help("a function stands before its arguments: `%s(%s)`", name, id.Name)
+			r.Help("a function stands before its arguments: `%s(%s)`", name, id.Name)
 		case name == "T":
-			r.help("write `transpose(%s)`", id.Name)
+			r.Help("write `transpose(%s)`", id.Name)
 		case name == "shape":
-			r.help("extents are part of the type: `fn f[N](x: f32[N])` binds `N`, which is a value, too")
+			r.Help("extents are part of the type: `fn f[N](x: f32[N])` binds `N`, which is a value, too")
 		default:
 			if h := c.elsewhere(name); h != "" {
-				r.help("%s", h)
+				r.Help("%s", h)
 			}
 		}
 		return nil
 	}
-	c.errorf(diag.CodeUnknownName, id.Loc, "there is no module %s here", quote(id.Name)).help("%s",
+	c.errorf(diag.CodeUnknownName, id.Loc, "there is no module %s here", report.Quote(id.Name)).Help("%s",
 		c.moduleHelp(id.Name, e.Name.Name))
 	return nil
 }
@@ -218,15 +220,15 @@ func (c *checker) moduleHelp(name, member string) string {
 		library = c.importer.Modules()
 	}
 	if near := diag.Nearest(name, imported); near != "" {
-		return "did you mean " + quote(near) + "?"
+		return "did you mean " + report.Quote(near) + "?"
 	}
 	switch near := diag.Nearest(name, library); {
 	case slices.Contains(library, name):
 		return fmt.Sprintf("write `import %s` at the top of the file", name)
 	case builtins()[member] != nil:
-		return fmt.Sprintf("%s is a function of the language: write `%s(...)`", quote(member), member)
+		return fmt.Sprintf("%s is a function of the language: write `%s(...)`", report.Quote(member), member)
 	case near != "":
-		return fmt.Sprintf("did you mean %s? Write `import %s` at the top of the file", quote(near), near)
+		return fmt.Sprintf("did you mean %s? Write `import %s` at the top of the file", report.Quote(near), near)
 	case len(library) > 0:
 		return "the modules of the library are " + strings.Join(library, ", ")
 	}
@@ -248,14 +250,15 @@ func (c *checker) member(e *ast.Member) (*funcInfo, *constInfo) {
 	case k != nil:
 		public, at = k.decl.Pub, k.decl.Name.Loc
 	default:
-		r := c.errorf(diag.CodeUnknownName, e.Name.Loc, "module %s has no %s", quote(e.Module.Name), quote(e.Name.Name))
+		r := c.errorf(diag.CodeUnknownName, e.Name.Loc, "module %s has no %s", report.Quote(e.Module.Name),
+			report.Quote(e.Name.Name))
 		names := m.exports()
 		if builtins()[e.Name.Name] != nil {
-			r.help("it is a function of the language: write `%s(...)`", e.Name.Name)
+			r.Help("it is a function of the language: write `%s(...)`", e.Name.Name)
 		} else if near := diag.Nearest(e.Name.Name, names); near != "" {
-			r.help("did you mean `%s.%s`?", e.Module.Name, near)
+			r.Help("did you mean `%s.%s`?", e.Module.Name, near)
 		} else if len(names) > 0 && len(names) <= 20 {
-			r.help("it has %s", strings.Join(names, ", "))
+			r.Help("it has %s", strings.Join(names, ", "))
 		}
 		return nil, nil
 	}
@@ -264,9 +267,9 @@ func (c *checker) member(e *ast.Member) (*funcInfo, *constInfo) {
 		if f == nil {
 			what, keyword = "constant", "const"
 		}
-		c.errorf(diag.CodePrivate, e.Name.Loc, "%s %s of module %s is private", what, quote(e.Name.Name),
-			quote(e.Module.Name)).
-			related(at, "declared here without `pub`").help("declare it `pub %s %s`, if the module is yours", keyword,
+		c.errorf(diag.CodePrivate, e.Name.Loc, "%s %s of module %s is private", what, report.Quote(e.Name.Name),
+			report.Quote(e.Module.Name)).
+			Related(at, "declared here without `pub`").Help("declare it `pub %s %s`, if the module is yours", keyword,
 			e.Name.Name)
 		return nil, nil
 	}
@@ -296,9 +299,9 @@ func (c *checker) memberValue(e *ast.Member) tree.Expr {
 	switch {
 	case f != nil:
 		name := e.Module.Name + "." + e.Name.Name
-		r := c.errorf(diag.CodeFunctionValue, e.Loc, "%s is a function, not a value", quote(name))
-		if r.help("call it: `%s(...)`", name); len(f.decl.Params) == 2 {
-			r.help("call it: `%s(...)`; a fold with it is written `(|a, b| %s(a, b))/v`", name, name)
+		r := c.errorf(diag.CodeFunctionValue, e.Loc, "%s is a function, not a value", report.Quote(name))
+		if r.Help("call it: `%s(...)`", name); len(f.decl.Params) == 2 {
+			r.Help("call it: `%s(...)`; a fold with it is written `(|a, b| %s(a, b))/v`", name, name)
 		}
 		return tree.Bad(e.Loc)
 	case k == nil:
@@ -318,29 +321,29 @@ func (c *checker) constantUse(k *constInfo, at diag.Span) tree.Expr {
 }
 
 // tryDimConst is a constant in a shape expression; name is how it is written.
-func (c *checker) tryDimConst(k *constInfo, name string, at diag.Span) (types.Dim, *dimProblem) {
+func (c *checker) tryDimConst(k *constInfo, name string, at diag.Span) (types.Dim, *unify.Problem) {
 	c.constant(k)
 	if k.value == nil {
-		return types.Dim{}, &dimProblem{bad: true}
+		return types.Dim{}, &unify.Problem{Bad: true}
 	}
 	n, ok := intValue(k.value)
 	if !ok {
-		return types.Dim{}, &dimProblem{code: diag.CodeShapeExpr, at: at,
-			msg: fmt.Sprintf("constant %s is %s, not an integer", quote(name), k.value.Type())}
+		return types.Dim{}, &unify.Problem{Code: diag.CodeShapeExpr, At: at,
+			Msg: fmt.Sprintf("constant %s is %s, not an integer", report.Quote(name), k.value.Type())}
 	}
 	return types.Lit(n), nil
 }
 
 // tryDimMember is `m.N` in a shape expression.
-func (c *checker) tryDimMember(e *ast.Member) (types.Dim, *dimProblem) {
+func (c *checker) tryDimMember(e *ast.Member) (types.Dim, *unify.Problem) {
 	f, k := c.member(e)
 	name := e.Module.Name + "." + e.Name.Name
 	switch {
 	case f != nil:
-		return types.Dim{}, &dimProblem{code: diag.CodeShapeExpr, at: e.Loc, msg: quote(name) +
+		return types.Dim{}, &unify.Problem{Code: diag.CodeShapeExpr, At: e.Loc, Msg: report.Quote(name) +
 			" is a function, not a shape expression"}
 	case k == nil:
-		return types.Dim{}, &dimProblem{bad: true}
+		return types.Dim{}, &unify.Problem{Bad: true}
 	}
 	return c.tryDimConst(k, name, e.Loc)
 }
@@ -348,7 +351,7 @@ func (c *checker) tryDimMember(e *ast.Member) (types.Dim, *dimProblem) {
 // isName reports a word as names are made of.
 func isName(s string) bool {
 	for _, r := range s {
-		if !isWord(r) {
+		if !report.IsWord(r) {
 			return false
 		}
 	}

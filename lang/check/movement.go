@@ -4,7 +4,9 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
 	"healc/lang/check/tree"
+	"healc/lang/check/unify"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -38,8 +40,8 @@ func (c *checker) stackCall(e *ast.Call, args []ast.Expr, want types.Type) tree.
 			if !types.Equal(x.Type(), first) {
 				r := c.errorf(diag.CodeRule, x.Span(), "`stack` joins tensors of one type: %s and %s differ", first,
 					x.Type()).
-					label("%s", x.Type()).related(xs[0].Span(), "%s", first)
-				c.explainMismatch(r, x.Span(), first, x.Type())
+					Label("%s", x.Type()).Related(xs[0].Span(), "%s", first)
+				r.Explain(x.Span(), first, x.Type())
 				return tree.Bad(e.Loc)
 			}
 			xs[i] = c.reshape(x.Span(), x, insertAxis(first.Shape, int(axis)))
@@ -56,7 +58,7 @@ func (c *checker) stackCall(e *ast.Call, args []ast.Expr, want types.Type) tree.
 func (c *checker) splitCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 	hint := types.Type(nil)
 	if t, ok := want.(types.Tuple); ok && len(t.Elems) > 0 {
-		hint = wantElem(elemOf(t.Elems[0]))
+		hint = literal.Want(types.ElemOf(t.Elems[0]))
 	}
 	x, t, ok := c.operand(args[0], hint, "split")
 	if !ok {
@@ -95,7 +97,7 @@ const maxParts = 256
 
 // splitSizes are the extents of the parts of an axis.
 func (c *checker) splitSizes(e ast.Expr, extent types.Dim) (types.Shape, bool) {
-	switch unparen(e).(type) {
+	switch ast.Unparen(e).(type) {
 	case *ast.Array, *ast.Tuple:
 		sizes, _, ok := c.dimList(e)
 		if !ok {
@@ -108,7 +110,7 @@ func (c *checker) splitSizes(e ast.Expr, extent types.Dim) (types.Shape, bool) {
 				c.rule(diag.CodeExtent, e.Span(), err)
 				return nil, false
 			}
-			if alwaysNegative(n) {
+			if unify.AlwaysNegative(n) {
 				c.errorf(diag.CodeExtent, e.Span(), "a part cannot have the extent %s", n)
 				return nil, false
 			}
@@ -134,7 +136,7 @@ func (c *checker) splitSizes(e ast.Expr, extent types.Dim) (types.Shape, bool) {
 	size, ok := extent.Div(types.Lit(n))
 	if !ok {
 		c.errorf(diag.CodeRule, e.Span(), "an axis of extent %s has no %d equal parts", extent,
-			n).help("list the extents: `split(x, [d1, d2], axis)`")
+			n).Help("list the extents: `split(x, [d1, d2], axis)`")
 		return nil, false
 	}
 	sizes := make(types.Shape, n)
@@ -234,13 +236,13 @@ func (c *checker) rollBy(e *ast.Call, x tree.Expr, axis int64, shift ast.Expr, s
 	if !isIndex(s.Type()) {
 		if !tree.IsBad(s) {
 			c.errorf(diag.CodeMismatch, shift.Span(), "the shift of `roll` is an i32 or i64, not %s",
-				s.Type()).label("%s", s.Type())
+				s.Type()).Label("%s", s.Type())
 		}
 		return tree.Bad(e.Loc)
 	}
 	n := x.Type().(types.Tensor).Shape[axis]
 	long := func(x tree.Expr) tree.Expr {
-		if elemOf(x.Type()) == types.I64 {
+		if types.ElemOf(x.Type()) == types.I64 {
 			return x
 		}
 		return c.apply(e.Loc, ops.Cast, ir.A{"to": types.I64}, x)
@@ -283,7 +285,7 @@ func (c *checker) padCall(e *ast.Call, args []ast.Expr, want types.Type) tree.Ex
 		if !ok {
 			return tree.Bad(e.Loc)
 		}
-		if alwaysNegative(d) {
+		if unify.AlwaysNegative(d) {
 			c.errorf(diag.CodeExtent, args[2+i].Span(), "`pad` cannot add %s elements", d)
 			return tree.Bad(e.Loc)
 		}
@@ -317,7 +319,7 @@ func (c *checker) repeatCall(e *ast.Call, args []ast.Expr, want types.Type) tree
 	if !ok || !ok1 {
 		return tree.Bad(e.Loc)
 	}
-	if alwaysNegative(n) {
+	if unify.AlwaysNegative(n) {
 		c.errorf(diag.CodeExtent, args[1].Span(), "an element cannot stand %s times", n)
 		return tree.Bad(e.Loc)
 	}

@@ -2,6 +2,7 @@ package check
 
 import (
 	"healc/lang/ast"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -60,8 +61,8 @@ func (c *checker) name(e *ast.Name) tree.Expr {
 		return c.constantUse(k, e.Loc)
 	}
 	if c.isFunction(e.Name) {
-		r := c.errorf(diag.CodeFunctionValue, e.Loc, "%s is a function, not a value", quote(e.Name))
-		r.help("call it: `%s(...)`", e.Name)
+		r := c.errorf(diag.CodeFunctionValue, e.Loc, "%s is a function, not a value", report.Quote(e.Name))
+		r.Help("call it: `%s(...)`", e.Name)
 		return tree.Bad(e.Loc)
 	}
 	return c.unknown(e.Loc, e.Name)
@@ -79,23 +80,23 @@ func (c *checker) unknown(at diag.Span, name string) tree.Expr {
 		return tree.Bad(at) // the parser has reported it
 	}
 	if types.IsError(c.typeByName(name)) {
-		r := c.errorf(diag.CodeUnknownName, at, "unknown name %s", quote(name))
+		r := c.errorf(diag.CodeUnknownName, at, "unknown name %s", report.Quote(name))
 		if c.full() {
 			return tree.Bad(at)
 		}
 		if c.mod.imports[name] != nil {
-			r.label("a module")
-			r.help("what it has is named `%s.name`; `healc doc` lists modules", name)
+			r.Label("a module")
+			r.Help("what it has is named `%s.name`; `healc doc` lists modules", name)
 		} else if t := foreignTypes[name]; !types.IsError(c.typeByName(t)) {
-			r.help("`x as %s` converts", t)
+			r.Help("`x as %s` converts", t)
 		} else if h := c.elsewhere(name); h != "" {
-			r.help("%s", h)
+			r.Help("%s", h)
 		} else if near := diag.Nearest(name, c.visible()); near != "" {
-			r.help("did you mean %s?", quote(near))
+			r.Help("did you mean %s?", report.Quote(near))
 		}
 		return tree.Bad(at)
 	}
-	c.errorf(diag.CodeUnknownName, at, "%s is a type, not a value", quote(name)).help("`x as %s` converts", name)
+	c.errorf(diag.CodeUnknownName, at, "%s is a type, not a value", report.Quote(name)).Help("`x as %s` converts", name)
 	return tree.Bad(at)
 }
 

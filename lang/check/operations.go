@@ -4,6 +4,8 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -141,7 +143,7 @@ func (c *checker) sharedOperands(in *operationCall) map[int]tree.Expr {
 		}
 	}
 	out := map[int]tree.Expr{}
-	for k, x := range c.together(es, elemOf(in.want)) {
+	for k, x := range c.together(es, types.ElemOf(in.want)) {
 		out[at[k]] = x
 	}
 	return out
@@ -162,13 +164,13 @@ func (c *checker) operandOf(in *operationCall, i int, shared map[int]tree.Expr) 
 	case p.Elem != types.Invalid:
 		hint = types.Scalar(p.Elem)
 	case p.Literals == ir.LiteralsOfFirst:
-		hint = wantElem(in.types[0].Elem)
+		hint = literal.Want(in.types[0].Elem)
 	case p.Literals == ir.LiteralsOfResult:
-		hint = wantElem(elemOf(in.want))
+		hint = literal.Want(types.ElemOf(in.want))
 	}
 	what := p.What
 	if what == "" {
-		what = "the first argument of " + quote(in.op.FunctionName())
+		what = "the first argument of " + report.Quote(in.op.FunctionName())
 	}
 	x, _, ok := c.value(in.args[i], hint, what)
 	return x, ok

@@ -7,6 +7,8 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -58,7 +60,7 @@ func (c *checker) binary(e *ast.Binary, want types.Type) tree.Expr {
 	hint := types.Invalid
 	switch o.class {
 	case arithmetic:
-		hint = elemOf(want)
+		hint = types.ElemOf(want)
 	case logical:
 		hint = types.Bool
 	}
@@ -79,27 +81,27 @@ func (c *checker) elementwise(at diag.Span, name string, o operator, x, y tree.E
 	operands := fmt.Sprintf("%s %s %s", x.Type(), name, y.Type())
 	if !ok1 || !ok2 {
 		r := c.errorf(diag.CodeOperands, at, "`%s` takes tensors or scalars, not %s and %s", name, x.Type(),
-			y.Type()).label("%s", operands)
+			y.Type()).Label("%s", operands)
 		if name == "-" && types.Equal(x.Type(), types.Unit) {
-			r.help("if the `-` starts a new expression, end the statement before it with `;`")
+			r.Help("if the `-` starts a new expression, end the statement before it with `;`")
 		} else if len(types.Flatten(x.Type())) > 1 && len(types.Flatten(y.Type())) > 1 {
-			r.help("`map(|x, y| x %s y, a, b)` goes over the tensors of two tuples", name)
+			r.Help("`map(|x, y| x %s y, a, b)` goes over the tensors of two tuples", name)
 		}
 		return tree.Bad(at)
 	}
 	if a.Elem != b.Elem {
-		c.differ(at, "`"+name+"`", x, y, nil).label("%s", operands)
+		c.differ(at, "`"+name+"`", x, y, nil).Label("%s", operands)
 		return tree.Bad(at)
 	}
 	if _, err := o.op.Infer([]types.Tensor{types.Scalar(a.Elem), types.Scalar(a.Elem)}, nil, nil); err != nil {
-		c.errorf(diag.CodeOperands, at, "`%s` takes %s, not %s", name, takes(o.class), a.Elem).label("%s", operands)
+		c.errorf(diag.CodeOperands, at, "`%s` takes %s, not %s", name, takes(o.class), a.Elem).Label("%s", operands)
 		return tree.Bad(at)
 	}
 	shape, err := types.Broadcast(a.Shape, b.Shape)
 	switch {
 	case o.dotted:
 		if err != nil {
-			r := c.rule(diag.CodeNotBroadcastable, at, err).label("%s", operands)
+			r := c.rule(diag.CodeNotBroadcastable, at, err).Label("%s", operands)
 			if !lineUp(r, x, a.Shape, b.Shape) {
 				lineUp(r, y, b.Shape, a.Shape)
 			}
@@ -115,7 +117,7 @@ func (c *checker) elementwise(at diag.Span, name string, o operator, x, y tree.E
 
 // lineUp suggests an axis of extent 1 in x, as after a reduction that dropped one, where that makes the
 // shapes broadcast.
-func lineUp(r *report, x tree.Expr, short, long types.Shape) bool {
+func lineUp(r *report.Report, x tree.Expr, short, long types.Shape) bool {
 	if len(short) == 0 || len(short) >= len(long) {
 		return false
 	}
@@ -128,7 +130,7 @@ func lineUp(r *report, x tree.Expr, short, long types.Shape) bool {
 		if len(name) > 30 || strings.ContainsAny(name, "\n") {
 			name = "x"
 		}
-		r.help("`unsqueeze(%s, %d)` has the shape %s and broadcasts; so does a reduction with `keep`", name, axis,
+		r.Help("`unsqueeze(%s, %d)` has the shape %s and broadcasts; so does a reduction with `keep`", name, axis,
 			shape)
 		return true
 	}
@@ -150,20 +152,20 @@ func (c *checker) plainShapes(at diag.Span, name, operands string, a, b types.Sh
 	if broken, ok := broadcast.(*types.RuleError); ok {
 		e = broken
 	}
-	r := c.errorf(diag.CodePlainShapes, at, "`%s` takes operands of one shape", name).label("%s", operands)
-	r.d.Notes = alignShapes(e)
+	r := c.errorf(diag.CodePlainShapes, at, "`%s` takes operands of one shape", name).Label("%s", operands)
+	r.Align(e)
 	if broadcast == nil {
 		if _, ok := operators["."+name]; ok {
-			r.help("write `.%s` to broadcast", name)
+			r.Help("write `.%s` to broadcast", name)
 		}
 	}
 }
 
 // differ reports operands of two element types. Not nil, takes says which types of operands there can be.
-func (c *checker) differ(at diag.Span, what string, x, y tree.Expr, takes func(types.DType) bool) *report {
-	a, b := elemOf(x.Type()), elemOf(y.Type())
+func (c *checker) differ(at diag.Span, what string, x, y tree.Expr, takes func(types.DType) bool) *report.Report {
+	a, b := types.ElemOf(x.Type()), types.ElemOf(y.Type())
 	r := c.errorf(diag.CodeOperands, at, "%s takes operands of one element type, not %s and %s", what, a, b)
-	if !convertible(a) || !convertible(b) {
+	if !a.Converts() || !b.Converts() {
 		return r
 	}
 	// Toward the type that loses less, if there is a choice.
@@ -173,9 +175,9 @@ func (c *checker) differ(at diag.Span, what string, x, y tree.Expr, takes func(t
 	}
 	switch {
 	case first && (takes == nil || takes(a)):
-		r.help("write `%s`", castText(y.Span(), a))
+		r.Help("write `%s`", report.CastText(y.Span(), a))
 	case !first && (takes == nil || takes(b)):
-		r.help("write `%s`", castText(x.Span(), b))
+		r.Help("write `%s`", report.CastText(x.Span(), b))
 	}
 	return r
 }
@@ -204,7 +206,7 @@ func (c *checker) unary(e *ast.Unary, want types.Type) tree.Expr {
 	}
 	t, ok := x.Type().(types.Tensor)
 	if _, err := op.Infer([]types.Tensor{types.Scalar(t.Elem)}, nil, nil); !ok || err != nil {
-		c.errorf(diag.CodeOperands, e.Loc, "`%s` takes %s, not %s", e.Op, need, x.Type()).label("%s", x.Type())
+		c.errorf(diag.CodeOperands, e.Loc, "`%s` takes %s, not %s", e.Op, need, x.Type()).Label("%s", x.Type())
 		return tree.Bad(e.Loc)
 	}
 	return c.apply(e.Loc, op, nil, x)
@@ -219,10 +221,10 @@ func (c *checker) shortCircuit(e *ast.Binary) tree.Expr {
 		case tree.IsBad(v) || types.Equal(v.Type(), types.Scalar(types.Bool)):
 			return v
 		case ok && t.Elem == types.Bool:
-			c.errorf(diag.CodeOperands, v.Span(), "`%s` takes scalars, not %s", e.Op, t).label("%s", t).
-				help("write `.%s` for element by element", e.Op)
+			c.errorf(diag.CodeOperands, v.Span(), "`%s` takes scalars, not %s", e.Op, t).Label("%s", t).
+				Help("write `.%s` for element by element", e.Op)
 		default:
-			c.errorf(diag.CodeOperands, v.Span(), "`%s` takes bools, not %s", e.Op, v.Type()).label("%s", v.Type())
+			c.errorf(diag.CodeOperands, v.Span(), "`%s` takes bools, not %s", e.Op, v.Type()).Label("%s", v.Type())
 		}
 		return tree.Bad(v.Span())
 	}
@@ -240,7 +242,7 @@ func (c *checker) cast(e *ast.Cast) tree.Expr {
 	to := types.Invalid
 	t, ok := e.Type.(*ast.TensorType)
 	if ok && t.Square && len(t.Dims) > 0 {
-		c.errorf(diag.CodeCast, t.Loc, "`as` takes an element type, without a shape").help(
+		c.errorf(diag.CodeCast, t.Loc, "`as` takes an element type, without a shape").Help(
 			"write `as %s`; `reshape` changes the shape", t.Elem.Name)
 		c.expr(e.X, nil)
 		return tree.Bad(e.Loc)
@@ -250,25 +252,25 @@ func (c *checker) cast(e *ast.Cast) tree.Expr {
 			c.elemType(t.Elem) // reports it
 			return tree.Bad(e.Loc)
 		}
-		to = elemOf(c.typeOf(t))
+		to = types.ElemOf(c.typeOf(t))
 	} else if e.Type != nil {
 		c.errorf(diag.CodeCast, e.Type.Span(), "`as` takes an element type")
 	}
 	var want types.Type
 	switch k := c.literalKindOf(e.X); {
-	case to.IsFloat() && k != typed, to == types.I64 && k == intLiterals:
+	case to.IsFloat() && k != literal.Typed, to == types.I64 && k == literal.Ints:
 		want = types.Scalar(to)
-	case k == intLiterals:
-		if l, neg := asLiteral(unparen(e.X)); l != nil && to.IsInt() {
-			if n, err := parseInt(l.Value); err == nil {
-				if _, fits := intBits(to, n, neg); fits {
+	case k == literal.Ints:
+		if l, neg := literal.Number(ast.Unparen(e.X)); l != nil && to.IsInt() {
+			if n, err := literal.ParseInt(l.Value); err == nil {
+				if _, fits := literal.IntBits(to, n, neg); fits {
 					want = types.Scalar(to)
 				}
 			}
 		}
 	}
 	x := c.expr(e.X, want)
-	if tree.IsBad(x) || !convertible(to) {
+	if tree.IsBad(x) || !to.Converts() {
 		if to == types.String {
 			c.errorf(diag.CodeCast, e.Loc, "%s cannot be converted to string", x.Type())
 		}
@@ -276,23 +278,12 @@ func (c *checker) cast(e *ast.Cast) tree.Expr {
 		return tree.Bad(e.Loc)
 	}
 	from, ok := x.Type().(types.Tensor)
-	if !ok || !convertible(from.Elem) {
-		c.errorf(diag.CodeCast, e.Loc, "%s cannot be converted to %s", x.Type(), to).label("%s", x.Type())
+	if !ok || !from.Elem.Converts() {
+		c.errorf(diag.CodeCast, e.Loc, "%s cannot be converted to %s", x.Type(), to).Label("%s", x.Type())
 		return tree.Bad(e.Loc)
 	}
 	if from.Elem == to {
 		return x
 	}
 	return c.apply(e.Loc, ops.Cast, ir.A{"to": to}, x)
-}
-
-// unparen strips parentheses.
-func unparen(e ast.Expr) ast.Expr {
-	for {
-		p, ok := e.(*ast.Paren)
-		if !ok {
-			return e
-		}
-		e = p.X
-	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/lang/ast"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -35,7 +36,7 @@ func (c *checker) memory(t *ast.TensorType) (types.Layout, types.Place, bool) {
 	}
 	if place != types.OnHost {
 		if len(t.Dims) == 0 {
-			c.errorf(diag.CodePlace, t.Loc, "a scalar has no place: it is passed by value").help("leave out `on %s`",
+			c.errorf(diag.CodePlace, t.Loc, "a scalar has no place: it is passed by value").Help("leave out `on %s`",
 				place)
 			return layout, place, false
 		}
@@ -49,11 +50,11 @@ func (c *checker) unknownMemory(what string, id ast.Ident, known []string) {
 		c.cur.failed = true // the parser has reported it
 		return
 	}
-	r := c.errorf(diag.CodeUnknownType, id.Loc, "unknown %s %s", what, quote(id.Name))
+	r := c.errorf(diag.CodeUnknownType, id.Loc, "unknown %s %s", what, report.Quote(id.Name))
 	if near := diag.Nearest(id.Name, known); near != "" {
-		r.help("did you mean %s?", quote(near))
+		r.Help("did you mean %s?", report.Quote(near))
 	} else {
-		r.help("the %ss are %s", what, strings.Join(known, ", "))
+		r.Help("the %ss are %s", what, strings.Join(known, ", "))
 	}
 }
 
@@ -67,9 +68,9 @@ func placeFunctions() map[string]*builtin {
 				return tree.Bad(e.Loc)
 			}
 			if t, ok := x.Type().(types.Tensor); !ok || t.IsScalar() {
-				c.errorf(diag.CodePlace, x.Span(), "`to_%s` takes a tensor, not %s", place, x.Type()).label("%s",
+				c.errorf(diag.CodePlace, x.Span(), "`to_%s` takes a tensor, not %s", place, x.Type()).Label("%s",
 					x.Type()).
-					help("a scalar has no place: it goes with tensors of every place")
+					Help("a scalar has no place: it goes with tensors of every place")
 				return tree.Bad(e.Loc)
 			}
 			c.placed = c.placed || place != types.OnHost
@@ -139,11 +140,11 @@ func (p *placer) result(at diag.Span, want, got []types.Place) {
 		return
 	}
 	have := placedType(p.fn.Result, got)
-	if r := p.report(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(p.fn.DisplayName()),
+	if r := p.report(diag.CodeResult, at, "%s returns %s, but its body is %s", report.Quote(p.fn.DisplayName()),
 		placedType(p.fn.Result, want), have); r != nil {
-		r.label("%s", have)
+		r.Label("%s", have)
 		if p.fn.Decl.Result != nil {
-			r.related(p.fn.Decl.Result.Span(), "the declared type")
+			r.Related(p.fn.Decl.Result.Span(), "the declared type")
 		}
 		helpMove(r, at, want)
 	}
@@ -275,7 +276,8 @@ func (p *placer) call(e *tree.Call) []types.Place {
 	for i, x := range e.Args {
 		l := e.Fn.Params[i]
 		want := placesDeclared(l.Declared)
-		p.compare(x.Span(), "argument "+quote(l.Name)+" of "+quote(e.Fn.DisplayName()), x.Type(), want, p.expr(x))
+		p.compare(x.Span(), "argument "+report.Quote(l.Name)+" of "+report.Quote(e.Fn.DisplayName()), x.Type(), want,
+			p.expr(x))
 		for _, k := range e.Fn.Muts {
 			if k == i {
 				p.locals[muts[0]], muts = want, muts[1:]
@@ -292,7 +294,7 @@ func (p *placer) compare(at diag.Span, what string, t types.Type, want, got []ty
 	}
 	have := placedType(t, got)
 	if r := p.report(diag.CodeMismatch, at, "%s has to be %s, not %s", what, placedType(t, want), have); r != nil {
-		helpMove(r.label("%s", have), at, want)
+		helpMove(r.Label("%s", have), at, want)
 	}
 }
 
@@ -309,7 +311,7 @@ func (p *placer) join(at diag.Span, what string, a, b []types.Place) []types.Pla
 			out[i] = a[i]
 			if r := p.report(diag.CodePlace, at, "%s in different places: on %s and on %s", what, a[i], b[i]); r !=
 				nil {
-				r.help("`to_%s(x)` and `to_%s(x)` copy a tensor there", a[i], b[i])
+				r.Help("`to_%s(x)` and `to_%s(x)` copy a tensor there", a[i], b[i])
 			}
 		}
 	}
@@ -317,7 +319,7 @@ func (p *placer) join(at diag.Span, what string, a, b []types.Place) []types.Pla
 }
 
 // report is an error at a span, nil when one was reported there.
-func (p *placer) report(code diag.Code, at diag.Span, format string, args ...any) *report {
+func (p *placer) report(code diag.Code, at diag.Span, format string, args ...any) *report.Report {
 	if p.told[at] {
 		p.c.cur.failed = true
 		return nil
@@ -327,16 +329,16 @@ func (p *placer) report(code diag.Code, at diag.Span, format string, args ...any
 }
 
 // helpMove says which function copies a value to where it is needed, when one does.
-func helpMove(r *report, at diag.Span, want []types.Place) {
+func helpMove(r *report.Report, at diag.Span, want []types.Place) {
 	if len(want) != 1 {
-		r.help("`to_host(x)`, `to_device(x)` and `to_unified(x)` copy a tensor")
+		r.Help("`to_host(x)`, `to_device(x)` and `to_unified(x)` copy a tensor")
 		return
 	}
 	text := at.Text()
 	if text == "" || len(text) > 30 || strings.ContainsAny(text, "\n") {
 		text = "x"
 	}
-	r.help("copy it: `to_%s(%s)`", want[0], text)
+	r.Help("copy it: `to_%s(%s)`", want[0], text)
 }
 
 func fits(want, got []types.Place) bool {

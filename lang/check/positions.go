@@ -18,7 +18,7 @@ func (c *checker) fitTakeAlong(in *operationCall) bool {
 	a[axis], b[axis] = types.Lit(1), types.Lit(1)
 	off, err := types.Broadcast(a, b)
 	if err != nil {
-		c.rule(diag.CodeNotBroadcastable, in.at, err).label("%s", typeList(in.operands)).note(
+		c.rule(diag.CodeNotBroadcastable, in.at, err).Label("%s", typeList(in.operands)).Note(
 			"the shapes broadcast off axis %d", axis)
 		return false
 	}
@@ -55,8 +55,8 @@ func (c *checker) fitScatterAdd(in *operationCall) bool {
 	}
 	if err != nil {
 		c.rule(diag.CodeNotBroadcastable, in.at, err).
-			label("%s", typeList([]tree.Expr{in.operands[0], idx, in.operands[2]})).
-			note("positions and values broadcast to the shape of %s, with any extent on axis %d", t, axis)
+			Label("%s", typeList([]tree.Expr{in.operands[0], idx, in.operands[2]})).
+			Note("positions and values broadcast to the shape of %s, with any extent on axis %d", t, axis)
 		return false
 	}
 	in.operands[1], in.operands[2] = c.broadcast(idx, shape), c.broadcast(in.operands[2], shape)

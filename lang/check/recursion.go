@@ -3,6 +3,7 @@ package check
 import (
 	"sort"
 
+	"healc/lang/check/report"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -106,7 +107,7 @@ func (c *checker) recursive(f *funcInfo, at diag.Span) {
 		}
 		for _, p := range f.fn.Params {
 			if t, ok := p.T.(types.Tensor); !ok || !isScalar(t) {
-				why, place = "parameter "+quote(p.Name)+" is "+p.T.String(), p.Loc
+				why, place = "parameter "+report.Quote(p.Name)+" is "+p.T.String(), p.Loc
 				break
 			}
 		}
@@ -114,12 +115,13 @@ func (c *checker) recursive(f *funcInfo, at diag.Span) {
 	if why == "" || types.IsError(f.fn.Result) {
 		return
 	}
-	c.errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only", quote(f.ownerName()),
+	c.errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only",
+		report.Quote(f.ownerName()),
 		why).
-		related(place, "recursion is on functions of scalars")
+		Related(place, "recursion is on functions of scalars")
 	f.failed = true
 }
 
 func isScalar(t types.Tensor) bool {
-	return t.IsScalar() && (convertible(t.Elem) || t.Elem == types.Invalid)
+	return t.IsScalar() && (t.Elem.Converts() || t.Elem == types.Invalid)
 }

@@ -4,6 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -35,7 +36,7 @@ func (c *checker) reduce(e *ast.Reduce, want types.Type) tree.Expr {
 	if op == nil {
 		return c.fold(e, want)
 	}
-	hint := wantElem(elemOf(want))
+	hint := literal.Want(types.ElemOf(want))
 	if op == ops.ReduceAnd || op == ops.ReduceOr {
 		hint = types.Scalar(types.Bool)
 	}
@@ -71,12 +72,12 @@ func (c *checker) reduction(at diag.Span, op *ir.OpDef, x tree.Expr, axes []int6
 func (c *checker) fold(e *ast.Reduce, want types.Type) tree.Expr {
 	var init tree.Expr
 	es := []ast.Expr{e.X}
-	if e.Init != nil && c.literalKindOf(e.Init) == typed {
+	if e.Init != nil && c.literalKindOf(e.Init) == literal.Typed {
 		init = c.expr(e.Init, nil)
 	}
-	x, t, ok := c.value(es[0], wantElem(elemOf(want)), "the operand of a fold")
+	x, t, ok := c.value(es[0], literal.Want(types.ElemOf(want)), "the operand of a fold")
 	if e.Init != nil && init == nil {
-		init = c.expr(e.Init, wantElem(t.Elem))
+		init = c.expr(e.Init, literal.Want(t.Elem))
 	}
 	if !ok || init != nil && tree.IsBad(init) {
 		return tree.Bad(e.Loc)
@@ -84,8 +85,8 @@ func (c *checker) fold(e *ast.Reduce, want types.Type) tree.Expr {
 	if init != nil { // there are no axes then, the state is any value, and the function may do input and output
 		if a, ok := init.Type().(types.Tensor); t.IsScalar() && (!ok || !a.IsScalar()) {
 			c.errorf(diag.CodeMismatch, e.X.Span(), "a fold from %s goes over a tensor, not %s", init.Type(),
-				t).label("%s", t).
-				help("`f/init/v` folds from init; to divide a fold, write `(f/v) / n`")
+				t).Label("%s", t).
+				Help("`f/init/v` folds from init; to divide a fold, write `(f/v) / n`")
 			return tree.Bad(e.Loc)
 		}
 		return c.foldAll(e.Loc, e.Fun, init, x, t)
@@ -121,10 +122,10 @@ func reductionCall(op *ir.OpDef) buildFunc {
 	hint := op.Params[0].Elem
 	return func(c *checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
 		w := hint
-		if d := elemOf(want); hint == types.Invalid || hint.IsFloat() && d.IsFloat() {
+		if d := types.ElemOf(want); hint == types.Invalid || hint.IsFloat() && d.IsFloat() {
 			w = d
 		}
-		x := c.expr(args[0], wantElem(w))
+		x := c.expr(args[0], literal.Want(w))
 		keep, ok := c.constFlag(args[2], "`keep`")
 		if !ok {
 			return tree.Bad(e.Loc)

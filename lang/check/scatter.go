@@ -27,7 +27,7 @@ func (c *checker) scatteredPart(at diag.Span, t types.Tensor, list []axisIndex) 
 			axes, idx = append(axes, len(rest)+len(axes)), append(idx, i.gather)
 			next, err := types.Broadcast(s.shape, i.gather.Type().(types.Tensor).Shape)
 			if err != nil {
-				c.rule(diag.CodeNotBroadcastable, at, err).label("%s", typeList(idx))
+				c.rule(diag.CodeNotBroadcastable, at, err).Label("%s", typeList(idx))
 				return t, s, false
 			}
 			s.shape = next
@@ -76,7 +76,7 @@ func (c *checker) scatter(at diag.Span, x, v tree.Expr, list []axisIndex, s scat
 				next++
 			}
 		}
-		one := types.Tensor{Elem: elemOf(v.Type()), Shape: append(append(types.Shape{}, before...), after...)}
+		one := types.Tensor{Elem: types.ElemOf(v.Type()), Shape: append(append(types.Shape{}, before...), after...)}
 		value := &tree.Apply{Info: tree.Of(one, at), Op: ops.Index, Attrs: ir.A{"axes": []int64{int64(s.first)}},
 			Args: []tree.Expr{in[0], tree.NewUse(k, at)}}
 		body := c.update(at, tree.NewUse(state, at), value, step)

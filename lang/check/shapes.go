@@ -6,6 +6,8 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -43,7 +45,7 @@ func shapeFunctions() map[string]*builtin {
 
 // operand types the first argument of a function on tensors.
 func (c *checker) operand(e ast.Expr, want types.Type, name string) (tree.Expr, types.Tensor, bool) {
-	return c.value(e, wantElem(elemOf(want)), "the first argument of "+quote(name))
+	return c.value(e, literal.Want(types.ElemOf(want)), "the first argument of "+report.Quote(name))
 }
 
 // reshapeCall is `reshape(x, [d...])`, where one extent may be -1.
@@ -62,7 +64,7 @@ func (c *checker) reshapeCall(e *ast.Call, args []ast.Expr, want types.Type) tre
 	for i, d := range shape {
 		if d.IsConst(-1) {
 			if free >= 0 {
-				c.errorf(diag.CodeReshape, elems[i].Span(), "two extents are -1").help(
+				c.errorf(diag.CodeReshape, elems[i].Span(), "two extents are -1").Help(
 					"only one can be what the others leave over")
 				return tree.Bad(e.Loc)
 			}
@@ -80,7 +82,7 @@ func (c *checker) reshapeCall(e *ast.Call, args []ast.Expr, want types.Type) tre
 			r := c.errorf(diag.CodeReshape, elems[free].Span(),
 				"-1 has no value here: the %s elements do not divide by %s", total, known)
 			if known.IsConst(0) {
-				r.help("an extent of 0 leaves nothing to divide by: write the extent")
+				r.Help("an extent of 0 leaves nothing to divide by: write the extent")
 			}
 			return tree.Bad(e.Loc)
 		}
@@ -129,7 +131,7 @@ func (c *checker) permuteCall(e *ast.Call, args []ast.Expr, want types.Type) tre
 	if !ok {
 		return tree.Bad(e.Loc)
 	}
-	list, isList := unparen(args[1]).(*ast.Array)
+	list, isList := ast.Unparen(args[1]).(*ast.Array)
 	if !isList {
 		c.errorf(diag.CodeNotConstant, args[1].Span(), "the axes are a list, such as [1, 0]")
 		return tree.Bad(e.Loc)
@@ -149,7 +151,7 @@ func (c *checker) permuteCall(e *ast.Call, args []ast.Expr, want types.Type) tre
 	}
 	if len(perm) != t.Rank() {
 		c.errorf(diag.CodeAxis, list.Loc, "%s has %s, and %d are listed", t, axesText(t.Rank()), len(perm)).
-			help("list every axis once, in the new order")
+			Help("list every axis once, in the new order")
 		return tree.Bad(e.Loc)
 	}
 	return c.permute(e, x, perm)
@@ -253,9 +255,9 @@ func (c *checker) concatCall(e *ast.Call, args []ast.Expr, want types.Type) tree
 		if !ok {
 			return tree.Bad(e.Loc)
 		}
-		if first.IsScalar() && convertible(first.Elem) {
+		if first.IsScalar() && first.Elem.Converts() {
 			c.errorf(diag.CodeRule, xs[0].Span(), "`concat` joins tensors along an axis, and %s has none",
-				first).help("`[a, b]` makes a tensor of scalars")
+				first).Help("`[a, b]` makes a tensor of scalars")
 			return tree.Bad(e.Loc)
 		}
 		if len(xs) == 1 {
@@ -284,14 +286,15 @@ func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string
 		}
 		first, ok := xs[0].Type().(types.Tensor)
 		if !ok {
-			c.errorf(diag.CodeOperands, xs[0].Span(), "%s joins tensors, not %s", quote(name), xs[0].Type()).label("%s",
+			c.errorf(diag.CodeOperands, xs[0].Span(), "%s joins tensors, not %s", report.Quote(name),
+				xs[0].Type()).Label("%s",
 				xs[0].Type())
 			return tree.Bad(e.Loc)
 		}
 		return join(xs, first)
 	}
 	var elems []ast.Expr
-	switch l := unparen(arg).(type) {
+	switch l := ast.Unparen(arg).(type) {
 	case *ast.Tuple:
 		elems = l.Elems
 	case *ast.Array:
@@ -303,8 +306,8 @@ func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string
 			return tree.Bad(e.Loc)
 		}
 		if !ok || len(t.Elems) == 0 {
-			c.errorf(diag.CodeOperands, x.Span(), "%s takes a tuple of tensors, not %s", quote(name),
-				x.Type()).help("write `%s((a, b), axis)`", name)
+			c.errorf(diag.CodeOperands, x.Span(), "%s takes a tuple of tensors, not %s", report.Quote(name),
+				x.Type()).Help("write `%s((a, b), axis)`", name)
 			return tree.Bad(e.Loc)
 		}
 		return c.let(x, func(x tree.Expr) tree.Expr {
@@ -316,27 +319,28 @@ func (c *checker) joined(e *ast.Call, arg ast.Expr, want types.Type, name string
 		})
 	}
 	if len(elems) == 0 {
-		c.errorf(diag.CodeRule, e.Loc, "%s needs at least one tensor", quote(name))
+		c.errorf(diag.CodeRule, e.Loc, "%s needs at least one tensor", report.Quote(name))
 		return tree.Bad(e.Loc)
 	}
-	return check(c.together(elems, elemOf(want)))
+	return check(c.together(elems, types.ElemOf(want)))
 }
 
 // typeAndShape reads the brackets of `zeros[f32, M, N]()` and its like.
 func (c *checker) typeAndShape(e *ast.Call, name string) (types.Tensor, bool) {
 	if len(e.Generics) == 0 {
-		c.errorf(diag.CodeArity, e.Loc, "%s takes a type and a shape in brackets", quote(name)).help("write `%s`",
+		c.errorf(diag.CodeArity, e.Loc, "%s takes a type and a shape in brackets",
+			report.Quote(name)).Help("write `%s`",
 			builtins()[name].signature(name))
 		return types.Tensor{}, false
 	}
 	id, ok := e.Generics[0].(*ast.Name)
 	if !ok {
-		c.errorf(diag.CodeUnknownType, e.Generics[0].Span(), "an element type has to stand here").help("write `%s`",
+		c.errorf(diag.CodeUnknownType, e.Generics[0].Span(), "an element type has to stand here").Help("write `%s`",
 			builtins()[name].signature(name))
 		return types.Tensor{}, false
 	}
 	elem, ok := c.elemType(ast.Ident{At: id.At, Name: id.Name})
-	if !ok || !convertible(elem) {
+	if !ok || !elem.Converts() {
 		if !ok && id.Name != "unit" {
 			return types.Tensor{}, false
 		}
@@ -378,7 +382,7 @@ func (c *checker) eyeCall(e *ast.Call, _ []ast.Expr, _ types.Type) tree.Expr {
 		return tree.Bad(e.Loc)
 	}
 	if t.Rank() != 1 {
-		c.errorf(diag.CodeArity, e.Loc, "`eye` takes a type and one extent in brackets").help("write `eye[%s, N]()`",
+		c.errorf(diag.CodeArity, e.Loc, "`eye` takes a type and one extent in brackets").Help("write `eye[%s, N]()`",
 			t.Elem)
 		return tree.Bad(e.Loc)
 	}

@@ -17,9 +17,9 @@ func (c *checker) lenCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr 
 		return tree.Bad(e.Loc)
 	}
 	if t, ok := x.Type().(types.Tensor); !ok || t.Elem != types.String {
-		r := c.errorf(diag.CodeOperands, x.Span(), "`len` takes a string, not %s", x.Type()).label("%s", x.Type())
+		r := c.errorf(diag.CodeOperands, x.Span(), "`len` takes a string, not %s", x.Type()).Label("%s", x.Type())
 		if ok && t.Rank() > 0 {
-			r.help("the extents of a tensor are part of its type: here the first is `%s`", t.Shape[0])
+			r.Help("the extents of a tensor are part of its type: here the first is `%s`", t.Shape[0])
 		}
 		return tree.Bad(e.Loc)
 	}
@@ -32,12 +32,12 @@ func (c *checker) lenCall(e *ast.Call, args []ast.Expr, _ types.Type) tree.Expr 
 // stringBinary is an operator between strings: `++` and the comparisons.
 func (c *checker) stringBinary(at diag.Span, op string, x, y tree.Expr) tree.Expr {
 	for _, s := range []tree.Expr{x, y} {
-		if elemOf(s.Type()) != types.String {
+		if types.ElemOf(s.Type()) != types.String {
 			r := c.errorf(diag.CodeOperands, at, "`%s` on a string takes two strings, not %s and %s", op, x.Type(),
 				y.Type()).
-				label("%s %s %s", x.Type(), op, y.Type())
-			if op == "++" && elemOf(x.Type()) != types.String && elemOf(y.Type()) != types.String {
-				r.help("`concat((a, b), axis)` joins tensors")
+				Label("%s %s %s", x.Type(), op, y.Type())
+			if op == "++" && types.ElemOf(x.Type()) != types.String && types.ElemOf(y.Type()) != types.String {
+				r.Help("`concat((a, b), axis)` joins tensors")
 			}
 			return tree.Bad(at)
 		}
@@ -64,9 +64,9 @@ func (c *checker) stringBinary(at diag.Span, op string, x, y tree.Expr) tree.Exp
 	case ">=":
 		return not(c.apply(at, ops.StrLt, nil, x, y))
 	}
-	r := c.errorf(diag.CodeOperands, at, "`%s` does not take strings", op).label("%s %s %s", x.Type(), op, y.Type())
-	if r.help("strings have `++`, `len` and the comparisons"); op == "+" {
-		r.help("`++` joins strings")
+	r := c.errorf(diag.CodeOperands, at, "`%s` does not take strings", op).Label("%s %s %s", x.Type(), op, y.Type())
+	if r.Help("strings have `++`, `len` and the comparisons"); op == "+" {
+		r.Help("`++` joins strings")
 	}
 	return tree.Bad(at)
 }

@@ -8,6 +8,7 @@ import (
 	"healc/ir/ops"
 	"healc/lang/ast"
 	"healc/lang/check/tree"
+	"healc/lang/check/unify"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -17,8 +18,8 @@ func (c *checker) tabulateCall(e *ast.Call, args []ast.Expr, want types.Type) tr
 	shape := types.Shape{}
 	ok := true
 	for _, a := range args[:len(args)-1] {
-		if _, isLambda := unparen(a).(*ast.Lambda); isLambda {
-			c.errorf(diag.CodeArity, a.Span(), "the function of `tabulate` is its last argument").help(
+		if _, isLambda := ast.Unparen(a).(*ast.Lambda); isLambda {
+			c.errorf(diag.CodeArity, a.Span(), "the function of `tabulate` is its last argument").Help(
 				"write `tabulate(M, N, |i, j| ...)`")
 			return tree.Bad(e.Loc)
 		}
@@ -68,9 +69,9 @@ func (c *checker) byElement(at diag.Span, body tree.Expr, what string,
 	}
 	tuple, ok := body.Type().(types.Tuple)
 	if !ok || len(tuple.Elems) == 0 {
-		if t, ok := body.Type().(types.Tensor); !ok || !convertible(t.Elem) {
+		if t, ok := body.Type().(types.Tensor); !ok || !t.Elem.Converts() {
 			c.errorf(diag.CodeMismatch, body.Span(), "an element of %s has to be a tensor or a scalar, not %s", what,
-				body.Type()).label("%s", body.Type())
+				body.Type()).Label("%s", body.Type())
 			return tree.Bad(at)
 		}
 		return tensor(body)
@@ -108,12 +109,12 @@ func (c *checker) rangeValue(e *ast.Range) tree.Expr {
 			if e.Inclusive {
 				dots = "..="
 			}
-			r.help("count all of them and take some: `(%s%s%s)[.. by %s]`", lo, dots, hi, e.Step.Span().Text())
+			r.Help("count all of them and take some: `(%s%s%s)[.. by %s]`", lo, dots, hi, e.Step.Span().Text())
 		}
 		return tree.Bad(e.Loc)
 	}
 	if e.Lo == nil || e.Hi == nil {
-		c.errorf(diag.CodeShapeExpr, e.Loc, "a range without a bound stands only inside an index").help(
+		c.errorf(diag.CodeShapeExpr, e.Loc, "a range without a bound stands only inside an index").Help(
 			"write both bounds: `0..N`")
 		return tree.Bad(e.Loc)
 	}
@@ -130,8 +131,8 @@ func (c *checker) rangeValue(e *ast.Range) tree.Expr {
 		c.rule(diag.CodeExtent, e.Loc, err)
 		return tree.Bad(e.Loc)
 	}
-	if alwaysNegative(n) {
-		c.errorf(diag.CodeExtent, e.Loc, "the range from %s to %s has a negative length", lo, hi).label("%s elements",
+	if unify.AlwaysNegative(n) {
+		c.errorf(diag.CodeExtent, e.Loc, "the range from %s to %s has a negative length", lo, hi).Label("%s elements",
 			n)
 		return tree.Bad(e.Loc)
 	}

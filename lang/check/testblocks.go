@@ -19,7 +19,7 @@ type testInfo struct {
 // declareTest makes the function of a test block.
 func (c *checker) declareTest(m *module, d *ast.TestDecl, places map[string]diag.Span) {
 	if first, dup := places[d.Name]; dup {
-		c.errorf(diag.CodeDuplicate, d.Loc, "test %s is declared twice", strconv.Quote(d.Name)).related(first,
+		c.errorf(diag.CodeDuplicate, d.Loc, "test %s is declared twice", strconv.Quote(d.Name)).Related(first,
 			"first declared here")
 	}
 	places[d.Name] = d.Loc

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"healc/lang/ast"
+	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -52,15 +54,17 @@ func (c *checker) bracketsOfBound(g *ast.GenericParam) {
 	switch {
 	case g.Bound.Name != tupleBound:
 		if g.Of != nil {
-			c.errorf(diag.CodeUnknownType, g.Of.Loc, "the bound %s has nothing in brackets", quote(g.Bound.Name)).
-				help("a tensor or a tuple of any tensors of T is `%s: tuple[T]`", name)
+			c.errorf(diag.CodeUnknownType, g.Of.Loc, "the bound %s has nothing in brackets",
+				report.Quote(g.Bound.Name)).
+				Help("a tensor or a tuple of any tensors of T is `%s: tuple[T]`", name)
 		}
 	case g.Of == nil:
 		c.errorf(diag.CodeUnknownType, g.Bound.Loc, "the bound `tuple` names the type of the elements").
-			help("write `%s: tuple[T]`, where T is a type parameter before it, or `%s: tuple[f32]`", name, name)
+			Help("write `%s: tuple[T]`, where T is a type parameter before it, or `%s: tuple[f32]`", name, name)
 	default:
-		if d, ok := c.elemType(*g.Of); ok && !convertible(d) {
-			c.errorf(diag.CodeUnknownType, g.Of.Loc, "%s is no type of the elements of tensors", quote(g.Of.Name))
+		if d, ok := c.elemType(*g.Of); ok && !d.Converts() {
+			c.errorf(diag.CodeUnknownType, g.Of.Loc, "%s is no type of the elements of tensors",
+				report.Quote(g.Of.Name))
 		}
 	}
 }
@@ -71,7 +75,7 @@ func elementOfTuple(p tupleParam, bind map[string]types.DType) (types.DType, boo
 		return d, true
 	}
 	d, ok := types.ParseDType(p.of)
-	return d, ok && convertible(d)
+	return d, ok && d.Converts()
 }
 
 // tupleShape is t with a shape parameter of its own for each extent.
@@ -138,7 +142,7 @@ func (b *typeBinding) collectTuple(p tupleParam, got types.Type) {
 		return
 	}
 	b.tuples[p.name] = got
-	if leaves := types.Flatten(got); len(leaves) > 0 && b.isParam(p.of) && convertible(leaves[0].Elem) {
+	if leaves := types.Flatten(got); len(leaves) > 0 && b.isParam(p.of) && leaves[0].Elem.Converts() {
 		if _, bound := b.bind[p.of]; !bound {
 			b.bind[p.of] = leaves[0].Elem
 		}
@@ -151,7 +155,7 @@ func (b *typeBinding) wantTuple(p tupleParam) types.Type {
 		return bare(t)
 	}
 	if d, ok := elementOfTuple(p, b.bind); ok {
-		return wantElem(d)
+		return literal.Want(d)
 	}
 	return nil
 }
@@ -160,7 +164,7 @@ func (b *typeBinding) wantTuple(p tupleParam) types.Type {
 func bare(t types.Type) types.Type {
 	switch t := t.(type) {
 	case types.Tensor:
-		return wantElem(t.Elem)
+		return literal.Want(t.Elem)
 	case types.Tuple:
 		out := types.Tuple{Elems: make([]types.Type, len(t.Elems))}
 		for i, e := range t.Elems {
@@ -178,9 +182,9 @@ func (c *checker) boundTuples(at diag.Span, f *funcInfo, b *typeBinding) ([]type
 	for _, p := range f.tuples {
 		got, ok := b.tuples[p.name]
 		if !ok {
-			c.errorf(diag.CodeUnboundParam, at, "nothing says what type %s of %s is", quote(p.name),
-				quote(f.fn.DisplayName())).
-				note("%s", templateText(f)).help("a parameter for tuples is bound by an argument of its type")
+			c.errorf(diag.CodeUnboundParam, at, "nothing says what type %s of %s is", report.Quote(p.name),
+				report.Quote(f.fn.DisplayName())).
+				Note("%s", templateText(f)).Help("a parameter for tuples is bound by an argument of its type")
 			return nil, false
 		}
 		d, ok := elementOfTuple(p, b.bind)
@@ -191,7 +195,8 @@ func (c *checker) boundTuples(at diag.Span, f *funcInfo, b *typeBinding) ([]type
 		if !ok || len(leaves) == 0 {
 			c.errorf(diag.CodeBound, at,
 				"type parameter %s of %s is a tensor of %s or a tuple of such, and here it would be %s",
-				quote(p.name), quote(f.fn.DisplayName()), elementText(p, d), got).note("%s", templateText(f))
+				report.Quote(p.name), report.Quote(f.fn.DisplayName()), elementText(p, d), got).Note("%s",
+				templateText(f))
 			return nil, false
 		}
 		out = append(out, got)

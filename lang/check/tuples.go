@@ -25,12 +25,12 @@ func (c *checker) mapTuples(at diag.Span, f ast.Expr, xs []tree.Expr, want types
 		} else if !sameTuple(like.Type(), x.Type()) {
 			c.errorf(diag.CodeMismatch, x.Span(), "`map` goes over tuples that are built alike, and here are %s and %s",
 				like.Type(), x.Type()).
-				label("%s", x.Type()).related(like.Span(), "%s", like.Type())
+				Label("%s", x.Type()).Related(like.Span(), "%s", like.Type())
 			return tree.Bad(at)
 		}
 	}
 	if len(types.Flatten(like.Type())) == 0 {
-		c.errorf(diag.CodeMismatch, like.Span(), "`map` goes over tensors, and this tuple has none").label("%s",
+		c.errorf(diag.CodeMismatch, like.Span(), "`map` goes over tensors, and this tuple has none").Label("%s",
 			like.Type())
 		return tree.Bad(at)
 	}
@@ -178,11 +178,11 @@ func (c *checker) reduceTuple(at diag.Span, op *ir.OpDef, x tree.Expr, axes ast.
 	switch {
 	case join == nil || leaves == 0:
 		c.errorf(diag.CodeMismatch, x.Span(), "the operand of %s has to be a tensor or a scalar, not %s", spelled(op),
-			x.Type()).label("%s", x.Type())
+			x.Type()).Label("%s", x.Type())
 		return tree.Bad(at)
 	case axes != nil || keep:
 		c.errorf(diag.CodeAxis, at, "%s of a tuple goes over all elements of its tensors, and along no axis",
-			spelled(op)).label("%s", x.Type())
+			spelled(op)).Label("%s", x.Type())
 		return tree.Bad(at)
 	}
 	return c.let(x, func(x tree.Expr) tree.Expr {

@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/lang/ast"
+	"healc/lang/check/report"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -51,7 +52,7 @@ func (c *checker) tensorType(t *ast.TensorType) types.Type {
 	if p, ok := c.tupleParameter(t.Elem.Name); ok {
 		if t.Square || t.Layout != nil || t.Place != nil {
 			c.errorf(diag.CodeUnknownType, t.Loc,
-				"%s stands for a whole type, and has no extents, layout or place of its own", quote(t.Elem.Name))
+				"%s stands for a whole type, and has no extents, layout or place of its own", report.Quote(t.Elem.Name))
 			return types.ErrorType
 		}
 		return p
@@ -95,7 +96,8 @@ func (c *checker) elemType(name ast.Ident) (types.DType, bool) {
 	}
 	if p, ok := c.tupleParameter(name.Name); ok {
 		c.errorf(diag.CodeUnknownType, name.Loc,
-			"%s stands for a tensor or a tuple of tensors, here %s, and not for an element type", quote(name.Name), p)
+			"%s stands for a tensor or a tuple of tensors, here %s, and not for an element type",
+			report.Quote(name.Name), p)
 		return types.Invalid, false
 	}
 	switch name.Name {
@@ -106,10 +108,10 @@ func (c *checker) elemType(name ast.Ident) (types.DType, bool) {
 		return types.Invalid, false
 	case "nat":
 		c.errorf(diag.CodeUnknownType, name.Loc, "`nat` is the kind of shape parameters, not of values").
-			help("a value is an `i32`; a shape parameter stands in brackets: `fn f[N](...)`")
+			Help("a value is an `i32`; a shape parameter stands in brackets: `fn f[N](...)`")
 		return types.Invalid, false
 	}
-	r := c.errorf(diag.CodeUnknownType, name.Loc, "unknown type %s", quote(name.Name))
+	r := c.errorf(diag.CodeUnknownType, name.Loc, "unknown type %s", report.Quote(name.Name))
 	known := []string{"unit", "string"}
 	for _, d := range types.DTypes {
 		known = append(known, d.String())
@@ -119,11 +121,11 @@ func (c *checker) elemType(name ast.Ident) (types.DType, bool) {
 		if _, bound := bounds[name.Name]; bound {
 			h += fmt.Sprintf("; a parameter for every such type is declared by `fn f[T: %s](x: T)`", name.Name)
 		}
-		r.help("%s", h)
+		r.Help("%s", h)
 	} else if near := diag.Nearest(name.Name, known); near != "" && !c.full() {
-		r.help("did you mean %s?", quote(near))
+		r.Help("did you mean %s?", report.Quote(near))
 	} else {
-		r.help("element types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64")
+		r.Help("element types are bool, i8 to i64, u8 to u64, f16, bf16, f32 and f64")
 	}
 	return types.Invalid, false
 }
