@@ -26,6 +26,10 @@ const module = "healc"
 // codeIR is what every package that writes LLVM IR of kernels may import.
 const codeIR = "lang/types ir/scalar ir/kernel ir/kernel/analysis codegen/schedule runtime/abi "
 
+// typing is what every package that types expressions may import.
+const typing = "leaves lang/ast ir ir/ops ir/scalar lang/check/tree lang/check/report lang/check/literal " +
+	"lang/check/unify lang/check/scope"
+
 var imports = []struct{ pkg, may string }{
 	{"lang/diag", ""},
 	{"lang/types", ""},
@@ -42,7 +46,14 @@ var imports = []struct{ pkg, may string }{
 	{"lang/check/report", "leaves"},
 	{"lang/check/literal", "lang/types lang/ast ir/scalar"},
 	{"lang/check/unify", "leaves lang/check/tree"},
-	{"lang/check", "leaves lang/ast lang/check/... ir ir/ops ir/scalar"},
+	{"lang/check/scope", "leaves lang/ast lang/check/tree lang/check/report ir ir/ops ir/scalar"},
+	{"lang/check/modules", "lang/diag lang/ast lang/check/report lang/check/scope"},
+	{"lang/check/infer", typing},
+	{"lang/check/operators", typing + " lang/check/infer"},
+	{"lang/check/indexing", typing + " lang/check/infer lang/check/operators"},
+	{"lang/check/builtins", typing + " lang/check/infer lang/check/indexing"},
+	{"lang/check/grad", typing + " lang/check/infer"},
+	{"lang/check", "leaves lang/ast lang/check/... ir"},
 	{"lang/irgen", "leaves lang/check/tree ir ir/ops ir/scalar"},
 	{"runtime/abi", "lang/types"},
 	{"ir/interp", "leaves ir ir/ops ir/scalar runtime/abi"},
@@ -97,9 +108,9 @@ var imports = []struct{ pkg, may string }{
 	{"internal/backend", "codegen codegen/gpu runtime runtime/device/..."},
 	{"internal/residency", "leaves lang/check/tree ir ir/kernel runtime"},
 	{"internal/testhook", "runtime"},
-	{"internal/pipeline", "leaves lang/check/... lang/irgen lang/parser ir ir/kernel passes passes/bufferize codegen " +
-		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime internal/backend internal/cache " +
-		"internal/gradient internal/identity internal/modules internal/residency"},
+	{"internal/pipeline", "leaves lang/check lang/check/tree lang/irgen lang/parser ir ir/kernel passes " +
+		"passes/bufferize codegen codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime " +
+		"internal/backend internal/cache internal/gradient internal/identity internal/modules internal/residency"},
 	{"internal/engine", "leaves lang/check ir ir/interp ir/kernel codegen runtime internal/backend internal/cache " +
 		"internal/gradient internal/interpio internal/pipeline internal/residency internal/testhook"},
 	{"internal/replay", "leaves ir runtime transcript transcript/lower internal/backend internal/engine"},

@@ -13,34 +13,34 @@ import (
 // element type and rank, and its extents where they are literal; which extents stand for shape parameters
 // is left to the caller. With a nil want any constant will do.
 func CheckExpr(src *diag.File, e ast.Expr, want types.Type) (*ir.Array, *diag.List) {
-	c := newChecker(src)
-	c.cur.name = "the value"
-	x := c.expr(e, want)
+	c := newRun(src, nil)
+	c.Cur.Name = "the value"
+	x := c.Expr(e, want)
 	value, ok := x.(*tree.Const)
 	switch {
 	case tree.IsBad(x):
 	case !ok:
-		c.errorf(diag.CodeNotConstant, x.Span(), "the value is not a constant").
+		c.Errorf(diag.CodeNotConstant, x.Span(), "the value is not a constant").
 			Help("write a literal, such as 3 or [1.0, 2.0]")
 	case want != nil && !valueFits(want, x.Type()):
 		c.wrongValue(x.Span(), want, x.Type())
 	}
-	c.list.Sort()
-	if c.list.HasErrors() || !ok {
-		return nil, c.list
+	c.List.Sort()
+	if c.List.HasErrors() || !ok {
+		return nil, c.List
 	}
-	return value.Value, c.list
+	return value.Value, c.List
 }
 
 // wrongValue reports a value that cannot be a parameter of type want.
-func (c *checker) wrongValue(at diag.Span, want, got types.Type) {
+func (c *run) wrongValue(at diag.Span, want, got types.Type) {
 	w, ok1 := want.(types.Tensor)
 	g, ok2 := got.(types.Tensor)
 	if !ok1 || !ok2 || w.Elem != g.Elem || g.IsScalar() || w.IsScalar() {
-		c.mismatch(at, "the value", want, got)
+		c.Mismatch(at, "the value", want, got)
 		return
 	}
-	r := c.errorf(diag.CodeMismatch, at, "the value has to be %s, not %s", want, got).Label("%s", got)
+	r := c.Errorf(diag.CodeMismatch, at, "the value has to be %s, not %s", want, got).Label("%s", got)
 	r.Difference(w.Shape, g.Shape, extentFits)
 }
 

@@ -4,8 +4,9 @@ import (
 	"strings"
 
 	"healc/ir"
-	"healc/lang/ast"
+	"healc/lang/check/infer"
 	"healc/lang/check/report"
+	"healc/lang/check/scope"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
@@ -19,91 +20,29 @@ import (
 // anywhere is the place of scalars, and of tensors that are in no memory yet.
 const anywhere = types.Place(255)
 
-// memory is the layout and place that a type expression says.
-func (c *checker) memory(t *ast.TensorType) (types.Layout, types.Place, bool) {
-	layout, place, ok := types.RowMajor, types.OnHost, true
-	if t.Layout != nil {
-		if layout, ok = types.ParseLayout(t.Layout.Name); !ok {
-			c.unknownMemory("layout", *t.Layout, types.LayoutNames())
-			return layout, place, false
-		}
-	}
-	if t.Place != nil {
-		if place, ok = types.ParsePlace(t.Place.Name); !ok {
-			c.unknownMemory("place", *t.Place, types.PlaceNames())
-			return layout, place, false
-		}
-	}
-	if place != types.OnHost {
-		if len(t.Dims) == 0 {
-			c.errorf(diag.CodePlace, t.Loc, "a scalar has no place: it is passed by value").Help("leave out `on %s`",
-				place)
-			return layout, place, false
-		}
-		c.placed = true
-	}
-	return layout, place, true
-}
-
-func (c *checker) unknownMemory(what string, id ast.Ident, known []string) {
-	if id.Name == "" {
-		c.cur.failed = true // the parser has reported it
-		return
-	}
-	r := c.errorf(diag.CodeUnknownType, id.Loc, "unknown %s %s", what, report.Quote(id.Name))
-	if near := diag.Nearest(id.Name, known); near != "" {
-		r.Help("did you mean %s?", report.Quote(near))
-	} else {
-		r.Help("the %ss are %s", what, strings.Join(known, ", "))
-	}
-}
-
-// placeFunctions are the functions that copy between places.
-func placeFunctions() map[string]*builtin {
-	to := func(place types.Place) *builtin {
-		return &builtin{params: []string{"x"}, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr,
-			want types.Type) tree.Expr {
-			x := c.expr(args[0], want)
-			if tree.IsBad(x) {
-				return tree.Bad(e.Loc)
-			}
-			if t, ok := x.Type().(types.Tensor); !ok || t.IsScalar() {
-				c.errorf(diag.CodePlace, x.Span(), "`to_%s` takes a tensor, not %s", place, x.Type()).Label("%s",
-					x.Type()).
-					Help("a scalar has no place: it goes with tensors of every place")
-				return tree.Bad(e.Loc)
-			}
-			c.placed = c.placed || place != types.OnHost
-			return &tree.Move{Info: tree.Of(x.Type(), e.Loc), X: x, To: place}
-		}}
-	}
-	return map[string]*builtin{"to_host": to(types.OnHost), "to_device": to(types.OnDevice),
-		"to_unified": to(types.OnUnified)}
-}
-
 // places checks the places of all values, and finds the functions that need another place than the host.
-func (c *checker) places() {
-	if !c.placed || len(c.list.Items) > 0 {
+func (c *run) places() {
+	if !c.Placed || len(c.List.Items) > 0 {
 		return
 	}
 	told := map[diag.Span]bool{}
-	var typed []*funcInfo
-	for _, f := range c.order {
-		if f.fn.Body == nil || f.failed {
+	var typed []*scope.Func
+	for _, f := range c.Order {
+		if f.Tree.Body == nil || f.Failed {
 			continue
 		}
-		c.cur = &owner{name: f.ownerName(), fn: f}
-		p := &placer{c: c, fn: f.fn, locals: map[*tree.Local][]types.Place{}, told: told}
+		c.Cur = &scope.Owner{Name: f.OwnerName(), Fn: f}
+		p := &placer{c: c, fn: f.Tree, locals: map[*tree.Local][]types.Place{}, told: told}
 		p.function()
-		f.failed = c.cur.failed
+		f.Failed = c.Cur.Failed
 		typed = append(typed, f)
 	}
 	for changed := true; changed; { // until the callers of callers know, too
 		changed = false
 		for _, f := range typed {
-			for _, s := range f.calls {
-				if off := s.callee.fn.Off; off != nil && needsMore(f.fn.Off, off.Place) {
-					f.fn.Off, changed = s.callee.fn.Off, true
+			for _, s := range f.Calls {
+				if off := s.Callee.Tree.Off; off != nil && needsMore(f.Tree.Off, off.Place) {
+					f.Tree.Off, changed = s.Callee.Tree.Off, true
 				}
 			}
 		}
@@ -112,7 +51,7 @@ func (c *checker) places() {
 
 // placer finds the places of the values of a function: of each, one for every tensor that it flattens to.
 type placer struct {
-	c      *checker
+	c      *run
 	fn     *tree.Func
 	locals map[*tree.Local][]types.Place
 	told   map[diag.Span]bool // what was reported, perhaps in another instance
@@ -130,7 +69,7 @@ func (p *placer) function() {
 	want := p.declared(p.fn.Declared, at)
 	got := p.expr(p.fn.Body)
 	if p.fn.Body.Type() != types.Never {
-		p.result(resultSpan(p.fn.Decl.Body), want, got)
+		p.result(infer.ResultSpan(p.fn.Decl.Body), want, got)
 	}
 }
 
@@ -321,11 +260,11 @@ func (p *placer) join(at diag.Span, what string, a, b []types.Place) []types.Pla
 // report is an error at a span, nil when one was reported there.
 func (p *placer) report(code diag.Code, at diag.Span, format string, args ...any) *report.Report {
 	if p.told[at] {
-		p.c.cur.failed = true
+		p.c.Cur.Failed = true
 		return nil
 	}
 	p.told[at] = true
-	return p.c.errorf(code, at, format, args...)
+	return p.c.Errorf(code, at, format, args...)
 }
 
 // helpMove says which function copies a value to where it is needed, when one does.

@@ -65,8 +65,7 @@ func FloatConst(x float64, at diag.Span) Expr {
 	return ScalarConst(types.F64, scalar.FloatBits(types.F64, x), at)
 }
 
-// NumberConst is the integer n as a constant of type d.
-// numberConst is the number n of any element type; a bool is n != 0.
+// NumberConst is the number n of any element type; a bool is n != 0.
 func NumberConst(d types.DType, n int64, at diag.Span) Expr {
 	bits := uint64(n)
 	switch {
