@@ -63,21 +63,10 @@ func modMulAxisSumCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want type
 	if !ok {
 		return tree.Bad(e.Loc)
 	}
-	k := m.axis - int64(rank-bt.Rank())
-	// What repeats along the axis is the same at every position of a scatter.
-	repeats := m.scatter && (k < 0 || bt.Shape[k].IsConst(1))
-	if m.perm != nil && !repeats {
-		if k < 0 {
-			c.Errorf(diag.CodeAxis, args[5].Span(), "`perm` reads b along axis %d, which %s does not have", m.axis,
-				bt).Label("%s", m.perm.Type())
-			return tree.Bad(e.Loc)
-		}
-		if b = indexing.Gather(c, e.Loc, b, []tree.Expr{m.perm}, []int64{k}); tree.IsBad(b) {
-			return b
-		}
-		bt = b.Type().(types.Tensor)
+	if b, ok = m.read(c, e.Loc, args[5], b, bt, rank); !ok {
+		return b
 	}
-	shape, err := types.Broadcast(at.Shape, bt.Shape)
+	shape, err := types.Broadcast(at.Shape, b.Type().(types.Tensor).Shape)
 	if err != nil {
 		c.Rule(diag.CodeNotBroadcastable, e.Loc, err).Label("%s", scope.TypeList([]tree.Expr{a, b}))
 		return tree.Bad(e.Loc)
@@ -98,34 +87,56 @@ func modMulAxisSumCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want type
 				return tree.Bad(e.Loc)
 			}
 		}
-		if m.scatter {
-			if acc == nil {
-				acc = c.Broadcast(tree.NumberConst(t.Elem, 0, e.Loc), t.Shape)
-			}
-			k := m.axis
-			if k > axis {
-				k--
-			}
-			column := make(types.Shape, t.Rank())
-			for i := range column {
-				column[i] = types.Lit(1)
-			}
-			column[k] = m.perm.Type().(types.Tensor).Shape[0]
-			if !column[k].Equal(t.Shape[k]) {
-				c.Errorf(diag.CodeRule, args[5].Span(),
-					"there is one position for each of the %s elements of axis %d, not %s", t.Shape[k], m.axis,
-					column[k]).Label("%s", m.perm.Type())
-				return tree.Bad(e.Loc)
-			}
-			idx := c.Broadcast(c.Reshape(args[5].Span(), m.perm, column), t.Shape)
-			return c.ApplyCode(diag.CodeRule, e.Loc, ops.ModScatterAdd, ir.A{"axis": k}, nil,
-				[]tree.Expr{acc, idx, sum, p})
-		}
-		if acc != nil {
+		switch {
+		case m.scatter:
+			return m.scattered(c, e.Loc, args[5].Span(), acc, sum, p, axis)
+		case acc != nil:
 			return c.Pointwise(e.Loc, ops.ModSum, []tree.Expr{acc, sum, p})
 		}
 		return sum
 	})
+}
+
+// read is the factor b, of type bt, read at the positions of a permutation, which is written as perm.
+func (m modPermutation) read(c *infer.Checker, at diag.Span, perm ast.Expr, b tree.Expr, bt types.Tensor,
+	rank int) (tree.Expr, bool) {
+	k := m.axis - int64(rank-bt.Rank())
+	// What repeats along the axis is the same at every position of a scatter.
+	repeats := m.scatter && (k < 0 || bt.Shape[k].IsConst(1))
+	if m.perm == nil || repeats {
+		return b, true
+	}
+	if k < 0 {
+		c.Errorf(diag.CodeAxis, perm.Span(), "`perm` reads b along axis %d, which %s does not have", m.axis,
+			bt).Label("%s", m.perm.Type())
+		return tree.Bad(at), false
+	}
+	b = indexing.Gather(c, at, b, []tree.Expr{m.perm}, []int64{k})
+	return b, !tree.IsBad(b)
+}
+
+// scattered adds sums along an axis to acc, nil for zeros, at the positions of a permutation, which stands at perm.
+func (m modPermutation) scattered(c *infer.Checker, at, perm diag.Span, acc, sum, p tree.Expr, axis int64) tree.Expr {
+	t := sum.Type().(types.Tensor)
+	if acc == nil {
+		acc = c.Broadcast(tree.NumberConst(t.Elem, 0, at), t.Shape)
+	}
+	k := m.axis
+	if k > axis {
+		k--
+	}
+	column := make(types.Shape, t.Rank())
+	for i := range column {
+		column[i] = types.Lit(1)
+	}
+	column[k] = m.perm.Type().(types.Tensor).Shape[0]
+	if !column[k].Equal(t.Shape[k]) {
+		c.Errorf(diag.CodeRule, perm, "there is one position for each of the %s elements of axis %d, not %s",
+			t.Shape[k], m.axis, column[k]).Label("%s", m.perm.Type())
+		return tree.Bad(at)
+	}
+	idx := c.Broadcast(c.Reshape(perm, m.perm, column), t.Shape)
+	return c.ApplyCode(diag.CodeRule, at, ops.ModScatterAdd, ir.A{"axis": k}, nil, []tree.Expr{acc, idx, sum, p})
 }
 
 // modPermutation are the arguments of modmul_axis_sum that say how an axis is permuted.

@@ -2,6 +2,7 @@ package grad
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -219,18 +220,8 @@ func Body(c *infer.Checker, f *scope.Func) tree.Expr {
 // derive types a derivative with count arguments, which arg types one after another.
 func derive(c *infer.Checker, at diag.Span, d *derivative, count int,
 	arg func(i int, want types.Type) tree.Expr) tree.Expr {
-	n := count // the parameters of the function itself
 	names := parameters(c, d.f)
-	switch {
-	case names != nil:
-		n = len(names)
-	case d.kind == "vjp":
-		n = count - 1
-	case d.kind == "jvp" && d.wrt != nil:
-		n = count - len(d.wrt)
-	case d.kind == "jvp":
-		n = count / 2
-	}
+	n := primals(d, names, count)
 	if n < 0 || n > count {
 		c.Errorf(diag.CodeArity, at, "`%s(f)` takes %s, not %d", d.kind, report.Plural(max(n, 0), "argument"), count)
 		return tree.Bad(at)
@@ -252,74 +243,96 @@ func derive(c *infer.Checker, at diag.Span, d *derivative, count int,
 		return ruled(c, at, d, args, params, count)
 	}
 	by, ok := wrt(c, at, d, params, names)
-	if !ok {
-		return tree.Bad(at)
-	}
-	extra := map[string]int{"vjp": 1, "jvp": len(by)}[d.kind]
-	if count != n+extra {
-		r := c.Errorf(diag.CodeArity, at, "`%s(f)` takes %s here, not %d", d.kind, report.Plural(n+extra, "argument"),
-			count)
-		switch d.kind {
-		case "vjp":
-			r.Note("the arguments of f, then the cotangent of its result")
-		case "jvp":
-			r.Note("the arguments of f, then a direction for each that is differentiated")
-		}
+	if !ok || !takesTangents(c, at, d, n, len(by), count) {
 		return tree.Bad(at)
 	}
 	f := c.Function(d.f, params, nil, "the function of `"+d.kind+"`")
-	if tree.IsBad(f.Body) {
-		return tree.Bad(at)
-	}
-	result := f.Body.Type()
-	if !differentiable(c, d, f.Body) {
+	if tree.IsBad(f.Body) || !differentiable(c, d, f.Body) {
 		return tree.Bad(at)
 	}
 	c.Gradients = true
-	var wrt []int64
-	of := types.Tuple{}
-	for i, first := 0, 0; i < n; i++ {
-		leaves := len(types.Flatten(params[i].T))
-		for _, k := range by {
-			if k == i {
-				of.Elems = append(of.Elems, params[i].T)
-				for j := range leaves {
-					wrt = append(wrt, int64(first+j))
-				}
-			}
-		}
-		first += leaves
+	more, ok := tangents(c, at, d, f, by, func(i int, want types.Type) tree.Expr { return arg(n+i, want) })
+	if !ok {
+		return tree.Bad(at)
 	}
-	op, rest := ops.Vjp, types.Type(of)
+	return gradients(c, at, d, f, by, append(args, more...))
+}
+
+// primals is the number of the parameters of the function itself, of which names are known, or nil.
+func primals(d *derivative, names []string, count int) int {
+	switch {
+	case names != nil:
+		return len(names)
+	case d.kind == "vjp":
+		return count - 1
+	case d.kind == "jvp" && d.wrt != nil:
+		return count - len(d.wrt)
+	case d.kind == "jvp":
+		return count / 2
+	}
+	return count
+}
+
+// takesTangents checks the number of the arguments after the first n, which are those of the function itself.
+func takesTangents(c *infer.Checker, at diag.Span, d *derivative, n, by, count int) bool {
+	extra := map[string]int{"vjp": 1, "jvp": by}[d.kind]
+	if count == n+extra {
+		return true
+	}
+	r := c.Errorf(diag.CodeArity, at, "`%s(f)` takes %s here, not %d", d.kind, report.Plural(n+extra, "argument"),
+		count)
 	switch d.kind {
 	case "vjp":
-		args = append(args, arg(n, result))
-		if got := args[n].Type(); tree.IsBad(args[n]) {
-			return tree.Bad(at)
-		} else if !types.Equal(got, result) {
-			c.Mismatch(args[n].Span(), "the cotangent", result, got)
-			return tree.Bad(at)
-		}
+		r.Note("the arguments of f, then the cotangent of its result")
 	case "jvp":
-		op, rest = ops.Jvp, result
-		for k, i := range by {
-			x := arg(n+k, params[i].T)
-			if tree.IsBad(x) {
-				return tree.Bad(at)
-			}
-			if !types.Equal(x.Type(), params[i].T) {
-				c.Mismatch(x.Span(), "a direction", params[i].T, x.Type())
-				return tree.Bad(at)
-			}
-			args = append(args, x)
+		r.Note("the arguments of f, then a direction for each that is differentiated")
+	}
+	return false
+}
+
+// tangents are the operands after those of f: the cotangent of its result, which is 1 where the program does not give
+// it, or a direction for each parameter that is differentiated. arg types them.
+func tangents(c *infer.Checker, at diag.Span, d *derivative, f *tree.Lambda, by []int,
+	arg func(i int, want types.Type) tree.Expr) ([]tree.Expr, bool) {
+	given := func(i int, want types.Type, what string) (tree.Expr, bool) {
+		x := arg(i, want)
+		if !tree.IsBad(x) && !types.Equal(x.Type(), want) {
+			c.Mismatch(x.Span(), what, want, x.Type())
+			return x, false
 		}
-	default:
-		one := ir.NewArray(result.(types.Tensor).Elem)
-		one.Bits[0] = scalar.IntBits(one.DType, 1)
-		args = append(args, tree.NewConst(one, at))
+		return x, !tree.IsBad(x)
+	}
+	result := f.Body.Type()
+	switch d.kind {
+	case "vjp":
+		x, ok := given(0, result, "the cotangent")
+		return []tree.Expr{x}, ok
+	case "jvp":
+		var out []tree.Expr
+		for k, i := range by {
+			x, ok := given(k, f.Params[i].T, "a direction")
+			if !ok {
+				return nil, false
+			}
+			out = append(out, x)
+		}
+		return out, true
+	}
+	one := ir.NewArray(result.(types.Tensor).Elem)
+	one.Bits[0] = scalar.IntBits(one.DType, 1)
+	return []tree.Expr{tree.NewConst(one, at)}, true
+}
+
+// gradients is the operation, and what the derivative takes of its results.
+func gradients(c *infer.Checker, at diag.Span, d *derivative, f *tree.Lambda, by []int, args []tree.Expr) tree.Expr {
+	leaves, of := leavesOf(f.Params, by)
+	result := f.Body.Type()
+	op, rest := ops.Vjp, types.Type(of)
+	if d.kind == "jvp" {
+		op, rest = ops.Jvp, result
 	}
 	both := types.Tuple{Elems: []types.Type{result, rest}}
-	whole := &tree.Apply{Info: tree.Of(both, at), Op: op, Attrs: ir.A{"wrt": wrt}, Args: args,
+	whole := &tree.Apply{Info: tree.Of(both, at), Op: op, Attrs: ir.A{"wrt": leaves}, Args: args,
 		Lambdas: []*tree.Lambda{f}}
 	return c.Let(whole, func(x tree.Expr) tree.Expr {
 		var grads tree.Expr = tree.NewGet(x, 1, rest, at)
@@ -332,6 +345,23 @@ func derive(c *infer.Checker, at diag.Span, d *derivative, count int,
 		return &tree.Tuple{Info: tree.Of(types.Tuple{Elems: []types.Type{result, grads.Type()}}, at),
 			Elems: []tree.Expr{tree.NewGet(x, 0, result, at), grads}}
 	})
+}
+
+// leavesOf are the tensors, numbered through all parameters, of the parameters that are differentiated, and the types
+// of these.
+func leavesOf(params []*tree.Local, by []int) (leaves []int64, of types.Tuple) {
+	first := 0
+	for i, p := range params {
+		n := len(types.Flatten(p.T))
+		if slices.Contains(by, i) {
+			of.Elems = append(of.Elems, p.T)
+			for j := range n {
+				leaves = append(leaves, int64(first+j))
+			}
+		}
+		first += n
+	}
+	return leaves, of
 }
 
 // wrt are the parameters that are differentiated, ascending.

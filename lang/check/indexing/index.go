@@ -161,27 +161,8 @@ func axisSlice(c *infer.Checker, r *ast.Range, extent types.Dim, k int) (axisInd
 	if !ok {
 		return out, false
 	}
-	length, err := hi.Sub(lo) // lo to hi now covers the elements in ascending order
-	var over types.Dim
-	if err == nil {
-		over, err = hi.Sub(extent)
-	}
-	if err != nil {
-		c.Rule(diag.CodeExtent, r.Loc, err)
-		return out, false
-	}
-	if unify.HasSymbol(length) {
-		c.Errorf(diag.CodeShapeExpr, r.Loc, "the length of this slice is not known before the program runs").
-			Help("the bounds differ by a shape expression, such as `i..i + 4`")
-		return out, false
-	}
-	past, _ := over.Sub(types.Lit(1))
-	switch text := sliceText(r, lo, hi); {
-	case unify.AlwaysNegative(length):
-		c.Errorf(diag.CodeIndexRange, r.Loc, "slice %s has a negative length", text)
-		return out, false
-	case unify.AlwaysNegative(lo), unify.NeverNegative(past):
-		c.Errorf(diag.CodeIndexRange, r.Loc, "slice %s is out of range for axis %d with extent %s", text, k, extent)
+	length, over, ok := sliceLength(c, r, lo, hi, extent, k)
+	if !ok {
 		return out, false
 	}
 	size := out.step
@@ -197,6 +178,7 @@ func axisSlice(c *infer.Checker, r *ast.Range, extent types.Dim, k int) (axisInd
 	}
 	out.n = n
 	room, _ := types.Dim{}.Sub(over)
+	var err error
 	if unify.NeverNegative(lo) && unify.NeverNegative(room) {
 		out.start = lo
 		if out.step < 0 {
@@ -208,32 +190,66 @@ func axisSlice(c *infer.Checker, r *ast.Range, extent types.Dim, k int) (axisInd
 	if out.step < 0 {
 		out.start, err = length.Sub(types.Lit(1))
 	}
-	if unify.HasSymbol(lo) {
-		low, add := r.Lo, int64(0)
-		if out.step < 0 { // the lowest position is the last one
-			if low = r.Hi; !r.Inclusive {
-				add = 1
-			}
-		}
-		out.first = c.Expr(low, types.Scalar(types.I32))
-		if !infer.IsIndex(out.first.Type()) {
-			if !tree.IsBad(out.first) {
-				c.Errorf(diag.CodeIndex, low.Span(), "a bound of a slice is an i32 or i64, not %s",
-					out.first.Type()).Label("%s", out.first.Type())
-			}
-			return out, false
-		}
-		if add != 0 {
-			d := types.ElemOf(out.first.Type())
-			out.first = c.Apply(low.Span(), ops.Add, nil, out.first,
-				tree.ScalarConst(d, scalar.IntBits(d, add), low.Span()))
-		}
-	} else {
-		out.first = c.DimValue(lo, r.Loc)
-	}
-	return out, err == nil && !tree.IsBad(out.first)
+	out.first, ok = sliceFirst(c, r, lo, out.step < 0)
+	return out, err == nil && ok
 }
 
+// sliceLength is the number of elements from lo to hi, in ascending order, and by how many hi is past the extent. It
+// reports a slice that is surely out of range, or whose length is not known.
+func sliceLength(c *infer.Checker, r *ast.Range, lo, hi, extent types.Dim, k int) (length, over types.Dim, ok bool) {
+	length, err := hi.Sub(lo)
+	if err == nil {
+		over, err = hi.Sub(extent)
+	}
+	if err != nil {
+		c.Rule(diag.CodeExtent, r.Loc, err)
+		return length, over, false
+	}
+	if unify.HasSymbol(length) {
+		c.Errorf(diag.CodeShapeExpr, r.Loc, "the length of this slice is not known before the program runs").
+			Help("the bounds differ by a shape expression, such as `i..i + 4`")
+		return length, over, false
+	}
+	past, _ := over.Sub(types.Lit(1))
+	switch text := sliceText(r, lo, hi); {
+	case unify.AlwaysNegative(length):
+		c.Errorf(diag.CodeIndexRange, r.Loc, "slice %s has a negative length", text)
+		return length, over, false
+	case unify.AlwaysNegative(lo), unify.NeverNegative(past):
+		c.Errorf(diag.CodeIndexRange, r.Loc, "slice %s is out of range for axis %d with extent %s", text, k, extent)
+		return length, over, false
+	}
+	return length, over, true
+}
+
+// sliceFirst is the lowest position of a slice, lo, as a value at run time.
+func sliceFirst(c *infer.Checker, r *ast.Range, lo types.Dim, down bool) (tree.Expr, bool) {
+	if !unify.HasSymbol(lo) {
+		first := c.DimValue(lo, r.Loc)
+		return first, !tree.IsBad(first)
+	}
+	low, add := r.Lo, int64(0)
+	if down { // the lowest position is the last one
+		if low = r.Hi; !r.Inclusive {
+			add = 1
+		}
+	}
+	first := c.Expr(low, types.Scalar(types.I32))
+	if !infer.IsIndex(first.Type()) {
+		if !tree.IsBad(first) {
+			c.Errorf(diag.CodeIndex, low.Span(), "a bound of a slice is an i32 or i64, not %s", first.Type()).
+				Label("%s", first.Type())
+		}
+		return first, false
+	}
+	if add != 0 {
+		d := types.ElemOf(first.Type())
+		first = c.Apply(low.Span(), ops.Add, nil, first, tree.ScalarConst(d, scalar.IntBits(d, add), low.Span()))
+	}
+	return first, !tree.IsBad(first)
+}
+
+// sliceText is a slice as it is written.
 func sliceText(r *ast.Range, lo, hi types.Dim) string {
 	if text := r.Loc.Text(); text != "" && len(text) < 40 {
 		return report.Quote(text)

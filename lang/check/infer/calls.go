@@ -433,54 +433,10 @@ func (c *Checker) Function(e ast.Expr, params []*tree.Local, want types.Type, wh
 	}
 	switch f := ast.Unparen(e).(type) {
 	case *ast.Lambda:
-		out.Body = tree.Bad(f.Loc)
-		if len(f.Params) != len(params) {
-			c.Errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, report.Plural(len(params), "parameter"),
-				len(f.Params))
-			return out
-		}
-		mark := c.Enter()
-		defer c.Leave(mark)
-		var bs []tree.Binding // of the names in patterns
-		for i, p := range f.Params {
-			if n, ok := p.(*ast.NamePattern); ok {
-				params[i].Name, params[i].Loc = n.Name, n.Loc
-				c.Bind(params[i])
-				continue
-			}
-			if _, ok := params[i].T.(types.Tuple); !ok {
-				c.Errorf(diag.CodePattern, p.Span(), "%s gets %s here, not a tuple", what, params[i].T)
-				return out
-			}
-			bs = c.pattern(bs, p, tree.NewUse(params[i], p.Span()), params[i].T)
-		}
-		out.Body = tree.Wrap(bs, c.Expr(f.Body, want))
+		out.Body = c.lambdaBody(f, params, want, what)
 		return out
 	case *ast.Name:
-		if callee := c.Funcs[f.Name]; callee != nil && !c.IsValue(f.Name) {
-			out.Body = c.named(f.Loc, callee, uses, what)
-			return out
-		}
-		if b := c.Language.Functions[f.Name]; b != nil && b.Op != nil && !c.IsValue(f.Name) {
-			if b.Op.Arity != len(params) {
-				c.Errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, report.Plural(len(params), "parameter"),
-					b.Op.Arity)
-				out.Body = tree.Bad(f.Loc)
-				return out
-			}
-			out.Body = c.Pointwise(f.Loc, b.Op, uses)
-			return out
-		}
-		out.Body = tree.Bad(f.Loc)
-		switch {
-		case c.IsValue(f.Name):
-			c.Errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", report.Quote(f.Name))
-		case c.IsFunction(f.Name):
-			c.Errorf(diag.CodeFunctionValue, f.Loc, "%s cannot stand here",
-				report.Quote(f.Name)).Help("write a lambda: `|x| %s(x)`", f.Name)
-		default:
-			c.Unknown(f.Loc, f.Name)
-		}
+		out.Body = c.namedBody(f, uses, what)
 		return out
 	case *ast.Call:
 		t, ok := c.transform(f)
@@ -505,6 +461,56 @@ func (c *Checker) Function(e ast.Expr, params []*tree.Local, want types.Type, wh
 	out.Body = tree.Bad(e.Span())
 	c.Errorf(diag.CodeFunctionValue, e.Span(), "%s is a lambda or the name of a function", what)
 	return out
+}
+
+// lambdaBody types the body of a lambda whose parameters are these.
+func (c *Checker) lambdaBody(f *ast.Lambda, params []*tree.Local, want types.Type, what string) tree.Expr {
+	if len(f.Params) != len(params) {
+		c.Errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, report.Plural(len(params), "parameter"),
+			len(f.Params))
+		return tree.Bad(f.Loc)
+	}
+	mark := c.Enter()
+	defer c.Leave(mark)
+	var bs []tree.Binding // of the names in patterns
+	for i, p := range f.Params {
+		if n, ok := p.(*ast.NamePattern); ok {
+			params[i].Name, params[i].Loc = n.Name, n.Loc
+			c.Bind(params[i])
+			continue
+		}
+		if _, ok := params[i].T.(types.Tuple); !ok {
+			c.Errorf(diag.CodePattern, p.Span(), "%s gets %s here, not a tuple", what, params[i].T)
+			return tree.Bad(f.Loc)
+		}
+		bs = c.pattern(bs, p, tree.NewUse(params[i], p.Span()), params[i].T)
+	}
+	return tree.Wrap(bs, c.Expr(f.Body, want))
+}
+
+// namedBody is the call of a function by its name, of the program or an element-wise one of the language.
+func (c *Checker) namedBody(f *ast.Name, uses []tree.Expr, what string) tree.Expr {
+	if callee := c.Funcs[f.Name]; callee != nil && !c.IsValue(f.Name) {
+		return c.named(f.Loc, callee, uses, what)
+	}
+	if b := c.Language.Functions[f.Name]; b != nil && b.Op != nil && !c.IsValue(f.Name) {
+		if b.Op.Arity != len(uses) {
+			c.Errorf(diag.CodeArity, f.Loc, "%s takes %s, not %d", what, report.Plural(len(uses), "parameter"),
+				b.Op.Arity)
+			return tree.Bad(f.Loc)
+		}
+		return c.Pointwise(f.Loc, b.Op, uses)
+	}
+	switch {
+	case c.IsValue(f.Name):
+		c.Errorf(diag.CodeFunctionValue, f.Loc, "%s is a value, not a function", report.Quote(f.Name))
+	case c.IsFunction(f.Name):
+		c.Errorf(diag.CodeFunctionValue, f.Loc, "%s cannot stand here",
+			report.Quote(f.Name)).Help("write a lambda: `|x| %s(x)`", f.Name)
+	default:
+		c.Unknown(f.Loc, f.Name)
+	}
+	return tree.Bad(f.Loc)
 }
 
 // named applies a function whose name stands where a lambda can.

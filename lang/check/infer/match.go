@@ -25,6 +25,19 @@ type matchArm struct {
 	mark scope.FlowMark
 }
 
+// matcher is a match on the way to the chain.
+type matcher struct {
+	want     types.Type // of the arms; nil while nothing says it
+	value    *tree.Local
+	cover    *coverage
+	arms     []matchArm
+	literals []int // arms of literals, which take the type of the others
+	failed   bool
+
+	result types.Type // of the arms so far
+	first  diag.Span  // the one that says so
+}
+
 // match is `match e { pattern if guard => value, ... }`.
 func (c *Checker) match(e *ast.Match, want types.Type) tree.Expr {
 	x := c.Expr(e.X, nil)
@@ -32,90 +45,97 @@ func (c *Checker) match(e *ast.Match, want types.Type) tree.Expr {
 		c.Errorf(diag.CodeUnreachable, e.Loc, "this `match` is never reached").Related(x.Span(), "leaves the function")
 		return tree.Bad(e.Loc)
 	}
-	value := &tree.Local{Name: "matched", T: x.Type(), Loc: x.Span()}
-	cover := &coverage{t: x.Type(), literals: map[uint64]diag.Span{}}
 	if !types.ElemOf(want).IsNumber() && len(e.Arms) > 0 {
 		if k := c.allLiterals(armBodies(e)...); k != literal.Typed {
 			want = literal.Want(literal.Default(k, types.Invalid))
 		}
 	}
-	var arms []matchArm
-	var literals []int // arms of literals, which take the type of the others
-	failed := tree.IsBad(x)
-	var result types.Type
-	var first diag.Span
-	agree := func(body tree.Expr, a *ast.Arm) bool {
-		t := body.Type()
-		switch {
-		case tree.IsBad(body):
-			return false
-		case result == nil || result == types.Never:
-			result, first = t, ResultSpan(a.Body)
-		case t != types.Never && !types.Equal(result, t):
-			at := ResultSpan(a.Body)
-			r := c.Errorf(diag.CodeArms, at, "the arms of a `match` are of one type: %s and %s differ", result, t).
-				Label("%s", t).Related(first, "%s", result)
-			r.Explain(at, result, t)
-			return false
-		}
-		return true
+	m := &matcher{
+		want:   want,
+		value:  &tree.Local{Name: "matched", T: x.Type(), Loc: x.Span()},
+		cover:  &coverage{t: x.Type(), literals: map[uint64]diag.Span{}},
+		failed: tree.IsBad(x),
 	}
 	for _, a := range e.Arms {
-		scope := c.Enter()
-		arm, ok := c.matchPattern(a, value, cover)
-		if a.Guard != nil {
-			guard := c.Condition(a.Guard)
-			switch {
-			case tree.IsBad(guard):
-				ok = false
-			case arm.cond == nil:
-				arm.cond = guard
-			default:
-				both := &tree.If{Info: tree.Of(types.Scalar(types.Bool), guard.Span()), Cond: arm.cond, Then: guard,
-					Else: tree.ScalarConst(types.Bool, 0, guard.Span())}
-				c.Chooses(both, arm.mark)
-				arm.cond = both
-			}
-			arm.mark = c.Mark()
-		}
-		if want == nil && c.LiteralKindOf(a.Body) != literal.Typed {
-			literals, arms = append(literals, len(arms)), append(arms, arm)
-			failed = failed || !ok
-			c.Leave(scope)
-			continue
-		}
-		w := want
-		if w == nil && result != nil && result != types.Never {
-			w = result
-		}
-		arm.body = c.Expr(a.Body, w)
-		c.Leave(scope)
-		failed = failed || !ok
-		failed = !agree(arm.body, a) || failed
-		arms = append(arms, arm)
+		c.arm(m, a)
 	}
-	for _, i := range literals {
-		w := result
+	for _, i := range m.literals {
+		w := m.result
 		if w == types.Never {
 			w = nil
 		}
-		arms[i].body = c.Expr(e.Arms[i].Body, w)
-		failed = !agree(arms[i].body, e.Arms[i]) || failed
+		m.arms[i].body = c.Expr(e.Arms[i].Body, w)
+		m.failed = !c.agree(m, m.arms[i].body, e.Arms[i]) || m.failed
 	}
-	if !tree.IsBad(x) && !cover.complete() {
-		failed = true
+	if !tree.IsBad(x) && !m.cover.complete() {
+		m.failed = true
 		head := diag.Span{File: e.Loc.File, Start: e.Loc.Start, End: e.X.Span().End}
-		c.Errorf(diag.CodeCoverage, head, "this `match` does not cover %s of %s", cover.missing(), x.Type()).Label("%s",
-			x.Type()).
-			Help("add an arm `_ => ...` for all that is left")
+		c.Errorf(diag.CodeCoverage, head, "this `match` does not cover %s of %s", m.cover.missing(), x.Type()).
+			Label("%s", x.Type()).Help("add an arm `_ => ...` for all that is left")
 	}
-	if failed {
+	if m.failed {
 		c.Cur.Failed = true
 		return tree.Bad(e.Loc)
 	}
+	return tree.NewLet(e.Loc, m.value, x, c.chain(m))
+}
+
+// arm types an arm: its pattern, its guard, and its body, unless that waits for the type of the others.
+func (c *Checker) arm(m *matcher, a *ast.Arm) {
+	defer c.Leave(c.Enter())
+	arm, ok := c.matchPattern(a, m.value, m.cover)
+	if a.Guard != nil {
+		guard := c.Condition(a.Guard)
+		switch {
+		case tree.IsBad(guard):
+			ok = false
+		case arm.cond == nil:
+			arm.cond = guard
+		default:
+			both := &tree.If{Info: tree.Of(types.Scalar(types.Bool), guard.Span()), Cond: arm.cond, Then: guard,
+				Else: tree.ScalarConst(types.Bool, 0, guard.Span())}
+			c.Chooses(both, arm.mark)
+			arm.cond = both
+		}
+		arm.mark = c.Mark()
+	}
+	m.failed = m.failed || !ok
+	if m.want == nil && c.LiteralKindOf(a.Body) != literal.Typed {
+		m.literals, m.arms = append(m.literals, len(m.arms)), append(m.arms, arm)
+		return
+	}
+	w := m.want
+	if w == nil && m.result != nil && m.result != types.Never {
+		w = m.result
+	}
+	arm.body = c.Expr(a.Body, w)
+	m.failed = !c.agree(m, arm.body, a) || m.failed
+	m.arms = append(m.arms, arm)
+}
+
+// agree checks that the body of an arm has the type of those before it.
+func (c *Checker) agree(m *matcher, body tree.Expr, a *ast.Arm) bool {
+	t := body.Type()
+	switch {
+	case tree.IsBad(body):
+		return false
+	case m.result == nil || m.result == types.Never:
+		m.result, m.first = t, ResultSpan(a.Body)
+	case t != types.Never && !types.Equal(m.result, t):
+		at := ResultSpan(a.Body)
+		r := c.Errorf(diag.CodeArms, at, "the arms of a `match` are of one type: %s and %s differ", m.result, t).
+			Label("%s", t).Related(m.first, "%s", m.result)
+		r.Explain(at, m.result, t)
+		return false
+	}
+	return true
+}
+
+// chain makes the chain of choices, from the last arm on.
+func (c *Checker) chain(m *matcher) tree.Expr {
 	var out tree.Expr
-	for i := len(arms) - 1; i >= 0; i-- {
-		a := arms[i]
+	for i := len(m.arms) - 1; i >= 0; i-- {
+		a := m.arms[i]
 		if out == nil {
 			out = a.body // what the arms before leave over
 		} else {
@@ -125,10 +145,10 @@ func (c *Checker) match(e *ast.Match, want types.Type) tree.Expr {
 			out = choice
 		}
 		if a.name != nil {
-			out = tree.NewLet(a.at, a.name, tree.NewUse(value, a.name.Loc), out)
+			out = tree.NewLet(a.at, a.name, tree.NewUse(m.value, a.name.Loc), out)
 		}
 	}
-	return tree.NewLet(e.Loc, value, x, out)
+	return out
 }
 
 func armBodies(e *ast.Match) []ast.Expr {
