@@ -222,8 +222,7 @@ func (c *run) body(f *scope.Func) {
 	if body.Type() != types.Never && !types.Equal(body.Type(), f.Tree.Result) {
 		at := infer.ResultSpan(f.Decl.Body)
 		r := c.Errorf(diag.CodeResult, at, "%s returns %s, but its body is %s", report.Quote(f.Tree.DisplayName()),
-			f.Tree.Result,
-			body.Type()).
+			f.Tree.Result, body.Type()).
 			Label("%s", body.Type())
 		if f.Decl.Result != nil {
 			r.Related(f.Decl.Result.Span(), "the declared type")

@@ -117,8 +117,7 @@ func (c *run) recursive(f *scope.Func, at diag.Span) {
 		return
 	}
 	c.Errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only",
-		report.Quote(f.OwnerName()),
-		why).
+		report.Quote(f.OwnerName()), why).
 		Related(place, "recursion is on functions of scalars")
 	f.Failed = true
 }

@@ -71,8 +71,7 @@ func cumulative(op *ir.OpDef) *infer.Builtin {
 			rank := t.Rank()
 			if rank == 0 {
 				c.Errorf(diag.CodeAxis, x.Span(), "%s goes along an axis, and a scalar has none",
-					report.Quote(name)).Label("%s",
-					t)
+					report.Quote(name)).Label("%s", t)
 				return tree.Bad(e.Loc)
 			}
 			axis := int64(rank - 1)

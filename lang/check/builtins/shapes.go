@@ -263,8 +263,7 @@ func joined(c *infer.Checker, e *ast.Call, arg ast.Expr, want types.Type, name s
 		first, ok := xs[0].Type().(types.Tensor)
 		if !ok {
 			c.Errorf(diag.CodeOperands, xs[0].Span(), "%s joins tensors, not %s", report.Quote(name),
-				xs[0].Type()).Label("%s",
-				xs[0].Type())
+				xs[0].Type()).Label("%s", xs[0].Type())
 			return tree.Bad(e.Loc)
 		}
 		return join(xs, first)

@@ -167,8 +167,7 @@ func placeOf(c *infer.Checker, bs []tree.Binding, target ast.Expr, l *tree.Local
 			t:    part,
 			read: func() tree.Expr { return buildIndex(c, e.Loc, outer.read(), t, list) },
 			write: func(v tree.Expr) tree.Expr {
-				return outer.write(scatter(c, e.Loc, outer.read(), v, list,
-					positions))
+				return outer.write(scatter(c, e.Loc, outer.read(), v, list, positions))
 			},
 			index: e,
 		}, bs, ok

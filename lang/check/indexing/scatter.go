@@ -83,7 +83,6 @@ func scatter(c *infer.Checker, at diag.Span, x, v tree.Expr, list []axisIndex, s
 			Args: []tree.Expr{in[0], tree.NewUse(k, at)}}
 		body := update(c, at, tree.NewUse(state, at), value, step)
 		return c.Loop(at, ops.Iterate, nil, []tree.Expr{count, in[next]},
-			&tree.Lambda{Params: []*tree.Local{k, state}, Body: body},
-			x.Type())
+			&tree.Lambda{Params: []*tree.Local{k, state}, Body: body}, x.Type())
 	})
 }

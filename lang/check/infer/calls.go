@@ -136,8 +136,7 @@ func (c *Checker) BuiltinArguments(e *ast.Call, name string, b *Builtin) ([]ast.
 	for _, a := range e.Args {
 		if a.Name != nil {
 			c.Errorf(diag.CodeArgName, a.Name.Loc, "%s has no parameter %s", report.Quote(name),
-				report.Quote(a.Name.Name)).Note("%s",
-				b.Signature(name)).
+				report.Quote(a.Name.Name)).Note("%s", b.Signature(name)).
 				Help("it takes any number of arguments, and none by its name")
 			return nil, false
 		}
@@ -145,8 +144,7 @@ func (c *Checker) BuiltinArguments(e *ast.Call, name string, b *Builtin) ([]ast.
 	}
 	if len(args) < b.Required {
 		c.Errorf(diag.CodeArity, e.Loc, "%s takes at least %s, not %d", report.Quote(name),
-			report.Plural(b.Required, "argument"),
-			len(args)).Note("%s", b.Signature(name))
+			report.Plural(b.Required, "argument"), len(args)).Note("%s", b.Signature(name))
 		return nil, false
 	}
 	return args, true
@@ -168,8 +166,7 @@ func (c *Checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 			}
 			if i >= len(params) {
 				c.Errorf(diag.CodeArity, at, "%s takes %s, not %d", report.Quote(name),
-					report.Plural(len(params), "argument"),
-					len(args)).Note("%s", signature)
+					report.Plural(len(params), "argument"), len(args)).Note("%s", signature)
 				return nil, false
 			}
 			out[i], places[i] = a.Value, a.Value.Span()
@@ -194,8 +191,7 @@ func (c *Checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 		}
 		if out[k] != nil {
 			c.Errorf(diag.CodeArgName, a.Name.Loc, "argument %s is given twice",
-				report.Quote(a.Name.Name)).Related(places[k],
-				"first given here")
+				report.Quote(a.Name.Name)).Related(places[k], "first given here")
 			return nil, false
 		}
 		out[k], places[k] = a.Value, a.Value.Span()
@@ -334,8 +330,7 @@ func (c *Checker) unbound(at diag.Span, fn *tree.Func, name string) {
 		}
 	}
 	r := c.Errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", report.Quote(name),
-		report.Quote(fn.DisplayName())).Note("%s",
-		tree.SignatureText(fn))
+		report.Quote(fn.DisplayName())).Note("%s", tree.SignatureText(fn))
 	r.Help("give it in the call: `%s(...)`", tree.WithDims(fn))
 }
 
@@ -374,8 +369,7 @@ func (c *Checker) fits(at diag.Span, f *scope.Func, u *unify.Unifier, p *tree.Lo
 		var r *report.Report
 		if name, ok := d.AsParam(); ok {
 			r = c.Errorf(diag.CodeShapeParam, args[i].Span(), "shape parameter %s of %s is both %s and %s",
-				report.Quote(name),
-				report.Quote(f.Tree.DisplayName()), solved.Shape[k], g.Shape[k])
+				report.Quote(name), report.Quote(f.Tree.DisplayName()), solved.Shape[k], g.Shape[k])
 		} else {
 			r = c.Errorf(diag.CodeShapeParam, args[i].Span(), "argument %s of %s has extent %s where %s is needed",
 				report.Quote(p.Name), report.Quote(f.Tree.DisplayName()), g.Shape[k], solved.Shape[k])

@@ -323,8 +323,7 @@ func (c *Checker) generalInstance(at diag.Span, f *scope.Func, args []tree.Expr)
 func (c *Checker) explicitGenerics(e *ast.Call, f *scope.Func, b *typeBinding) (types.Shape, bool) {
 	if len(f.TupleParams) > 0 {
 		c.Errorf(diag.CodeArity, e.Generics[0].Span(), "%s takes no brackets: an argument says what type %s is",
-			report.Quote(f.Tree.DisplayName()),
-			report.Quote(f.TupleParams[0].Name)).Note("%s", scope.TemplateText(f))
+			report.Quote(f.Tree.DisplayName()), report.Quote(f.TupleParams[0].Name)).Note("%s", scope.TemplateText(f))
 		return nil, false
 	}
 	if len(e.Generics) != len(f.Decl.Dims) {

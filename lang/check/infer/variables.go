@@ -16,8 +16,7 @@ func (c *Checker) Assignable(at diag.Span, l *tree.Local) bool {
 		return false
 	case v == nil:
 		r := c.Errorf(diag.CodeImmutable, at, "%s cannot be assigned: it is not `mut`",
-			report.Quote(l.Name)).Related(l.Loc,
-			"declared here")
+			report.Quote(l.Name)).Related(l.Loc, "declared here")
 		if c.isParam(l) {
 			r.Help("copy it, `let mut %s = %s;`, or let the caller see the change: `%s: &mut %s`", l.Name, l.Name,
 				l.Name, l.T)
@@ -71,8 +70,7 @@ func (c *Checker) mutArguments(fn *tree.Func, args []tree.Expr) ([]*tree.Local, 
 		for _, l := range out {
 			if l == use.Local {
 				c.Errorf(diag.CodeMutArgument, use.Loc, "%s stands for two `&mut` parameters of %s",
-					report.Quote(l.Name),
-					report.Quote(fn.Name)).
+					report.Quote(l.Name), report.Quote(fn.Name)).
 					Help("copy it: `let mut copy = %s;`", l.Name)
 				return nil, false
 			}
