@@ -26,6 +26,10 @@ const module = "healc"
 // codeIR is what every package that writes LLVM IR of kernels may import.
 const codeIR = "codegen/target/profile lang/types ir/scalar ir/kernel ir/kernel/analysis codegen/schedule runtime/abi "
 
+// typing is what every package that types expressions may import.
+const typing = "leaves lang/ast ir ir/ops ir/scalar lang/check/tree lang/check/report lang/check/literal " +
+	"lang/check/unify lang/check/scope"
+
 var imports = []struct{ pkg, may string }{
 	{"lang/diag", ""},
 	{"lang/types", ""},
@@ -41,8 +45,19 @@ var imports = []struct{ pkg, may string }{
 	{"ir", "leaves ir/scalar ir/scan"},
 	{"ir/rows", "lang/types ir ir/scalar ir/scalar/modular"},
 	{"ir/ops", "leaves ir ir/rows ir/scalar ir/scalar/elementary ir/scalar/modular"},
-	{"lang/check", "leaves lang/ast ir ir/ops ir/scalar"},
-	{"lang/irgen", "leaves lang/check ir ir/ops ir/scalar"},
+	{"lang/check/tree", "leaves lang/ast ir ir/scalar"},
+	{"lang/check/report", "leaves"},
+	{"lang/check/literal", "lang/types lang/ast ir/scalar"},
+	{"lang/check/unify", "leaves lang/check/tree"},
+	{"lang/check/scope", "leaves lang/ast lang/check/tree lang/check/report ir ir/ops ir/scalar"},
+	{"lang/check/modules", "lang/diag lang/ast lang/check/report lang/check/scope"},
+	{"lang/check/infer", typing},
+	{"lang/check/operators", typing + " lang/check/infer"},
+	{"lang/check/indexing", typing + " lang/check/infer lang/check/operators"},
+	{"lang/check/builtins", typing + " lang/check/infer lang/check/indexing"},
+	{"lang/check/grad", typing + " lang/check/infer"},
+	{"lang/check", "leaves lang/ast lang/check/... ir"},
+	{"lang/irgen", "leaves lang/check/tree ir ir/ops ir/scalar"},
 	{"runtime/abi", "lang/types"},
 	{"ir/interp", "leaves ir ir/ops ir/scalar runtime/abi"},
 	{"ir/kernel", "leaves ir ir/scalar ir/scan runtime/abi"},
@@ -105,9 +120,10 @@ var imports = []struct{ pkg, may string }{
 	{"internal/gradient", "leaves ir ir/ops ir/scalar"},
 	{"internal/interpio", "lang/types ir runtime runtime/tensor"},
 	{"internal/backend", "codegen codegen/gpu runtime/memory runtime/device/..."},
-	{"internal/residency", "leaves lang/check ir ir/kernel runtime runtime/memory runtime/tensor"},
+	{"internal/residency", "leaves lang/check/tree ir ir/kernel runtime runtime/memory runtime/tensor"},
 	{"internal/testhook", "runtime"},
-	{"internal/pipeline", "codegen/target/profile leaves lang/check lang/irgen lang/parser ir ir/kernel " +
+	{"internal/pipeline", "codegen/target/profile leaves lang/check lang/check/tree lang/irgen lang/parser ir " +
+		"ir/kernel " +
 		"passes passes/bufferize codegen " +
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime internal/backend internal/cache " +
 		"internal/gradient internal/identity internal/modules internal/residency"},

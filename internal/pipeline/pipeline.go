@@ -20,7 +20,7 @@ import (
 	"healc/internal/identity"
 	"healc/ir"
 	"healc/ir/kernel"
-	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/types"
 	"healc/passes"
 	"healc/passes/bufferize"
@@ -56,7 +56,7 @@ type Module struct {
 func New(src *Source, opts Options) *Module { return &Module{src, opts} }
 
 // Program is the typed program; nil for a module that was made from IR.
-func (m *Module) Program() *check.Program { return m.Source.Program }
+func (m *Module) Program() *tree.Program { return m.Source.Program }
 
 // IR is the tensor IR before any pass.
 func (m *Module) IR() *ir.Module { return m.Source.IR }

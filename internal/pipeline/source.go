@@ -11,6 +11,7 @@ import (
 	"healc/internal/modules"
 	"healc/ir"
 	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/irgen"
 	"healc/lang/parser"
@@ -18,7 +19,7 @@ import (
 
 // Source is a program before any pass.
 type Source struct {
-	Program *check.Program // nil for what was made from IR
+	Program *tree.Program // nil for what was made from IR
 	IR      *ir.Module
 
 	texts string // stands for the texts that it was made of; "" when it was made otherwise
@@ -59,10 +60,10 @@ func Read(file *diag.File, opts ReadOptions) (*Source, error) {
 }
 
 // Check parses and type-checks a file and what it imports. The error is a *diag.List.
-func Check(file *diag.File) (*check.Program, error) { return CheckWith(file, nil) }
+func Check(file *diag.File) (*tree.Program, error) { return CheckWith(file, nil) }
 
 // CheckWith is Check with another way to find imports; nil is &modules.Importer{}.
-func CheckWith(file *diag.File, imports check.Importer) (*check.Program, error) {
+func CheckWith(file *diag.File, imports check.Importer) (*tree.Program, error) {
 	if imports == nil {
 		imports = &modules.Importer{}
 	}
@@ -96,7 +97,7 @@ func (s *Source) Names() []string {
 
 // Find returns the function called name, and how it is declared, which is nil where nothing declares it. An instance of
 // a function with type parameters is called as messages show it, `norm[f32]`, too. A `test` block is a function.
-func (s *Source) Find(name string) (*ir.Func, *check.Func, error) {
+func (s *Source) Find(name string) (*ir.Func, *tree.Func, error) {
 	code := s.IR.Func(name)
 	if code == nil && s.Program != nil {
 		if f := s.Program.Func(name); f != nil {
@@ -110,7 +111,7 @@ func (s *Source) Find(name string) (*ir.Func, *check.Func, error) {
 }
 
 // declared is the declaration of a function or of a `test` block.
-func (s *Source) declared(name string) *check.Func {
+func (s *Source) declared(name string) *tree.Func {
 	if s.Program == nil {
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/kernel"
-	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/memory"
@@ -32,7 +32,7 @@ func Usual(of *ir.Func) *Memory { return &Memory{of: of} }
 
 // Of is the memory of a function that is declared as f; that is nil for one that nothing declares. d is the device that
 // it runs on, nil where that is the host.
-func Of(of *ir.Func, f *check.Func, d *memory.Device) *Memory {
+func Of(of *ir.Func, f *tree.Func, d *memory.Device) *Memory {
 	if f == nil {
 		return Usual(of)
 	}

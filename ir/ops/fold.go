@@ -387,10 +387,7 @@ func (r *recurrence) gradients(cts, heads []*ir.Value) {
 	if !n.IsConst(0) {
 		before = r.each(r.backwards(cts))
 	}
-	axes := make([]int64, last+1)
-	for i := range axes {
-		axes[i] = int64(i)
-	}
+	axes := firstAxes(last + 1)
 	for i, k := range floats {
 		if len(r.starts) == 0 || !t.Needs(r.starts[k]) {
 			continue

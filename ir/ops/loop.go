@@ -171,7 +171,7 @@ func tripCount(n *ir.Value) (types.Dim, bool) {
 
 // loopRule is the rule of iterate and iterate_until.
 func loopRule(t *tape, op *ir.Op, cts []*ir.Value) {
-	body, inits := op.Regions[0], op.Args[1:]
+	inits := op.Args[1:]
 	if n, known := tripCount(op.Args[0]); known && n.IsConst(0) {
 		for k, v := range inits {
 			if v.Type.Elem.IsFloat() && cts[k] != nil {
@@ -180,120 +180,140 @@ func loopRule(t *tape, op *ir.Op, cts []*ir.Value) {
 		}
 		return
 	}
-	caps := t.variedCaptures(body)
-	var floats []int
-	var by []int64 // their parameters
-	for k := range inits {
-		if t.varied[body.Params[1+k]] {
-			floats, by = append(floats, k), append(by, int64(k+1))
-		}
-	}
-	i32 := types.Scalar(types.I32)
-
-	// One step back.
-	back := &ir.Block{}
-	j := back.Param("", i32, op.Span)
-	var carried []*ir.Value
-	for _, k := range floats {
-		carried = append(carried, back.Param("", inits[k].Type, op.Span))
-	}
-	var sums []*ir.Value
-	for _, v := range caps {
-		sums = append(sums, back.Param("", v.Type, op.Span))
-	}
-	b := &ir.Builder{Block: &ir.Block{}, Span: op.Span}
-	steps := &ir.Value{Type: i32} // stands for the number of steps
-	i := b.Emit(Sub, nil, b.Emit(Sub, nil, steps, emitFill(b, i32, 1)), j)
-	head := b.Block.Ops
-	b.Block = &ir.Block{}
-	state := make([]*ir.Value, len(inits)) // stand for the state before the step
-	for k, v := range inits {
-		state[k] = &ir.Value{Type: v.Type}
-	}
-	if op.Stops() { // the bool that ends the loop takes no cotangent
-		body = &ir.Block{Params: body.Params, Ops: body.Ops, Yields: body.Yields[:len(inits)]}
-	}
-	if sums == nil {
-		sums = []*ir.Value{}
-	}
-	cotangents := make([]*ir.Value, len(inits))
-	for n, k := range floats {
-		cotangents[k] = carried[n]
-	}
-	back.Yields = closureVjp(b, body, append([]*ir.Value{i}, state...), by, caps, t.cotangentsOf(b, inits, cotangents),
-		sums)
-	b.Block.Yields = back.Yields
-	tidy(b.Block, op.Span)
-	uses := ir.Uses(b.Block)
-	var needed []int
-	for k, s := range state {
-		if len(uses[s]) > 0 {
-			needed = append(needed, k)
-		}
-	}
-
-	for _, k := range needed {
-		if state[k].Type.Elem == types.String {
-			unsupportedGradient(op.Span, "a loop whose floats depend on a string that changes")
-		}
-	}
-	with := map[*ir.Value]*ir.Value{}
+	s := newStepBack(t, op)
 	pre := &ir.Builder{Block: &ir.Block{}, Span: op.Span}
-	var kept *sparseStates
-	count := op.Args[0]
-	switch extent, known := tripCount(count); {
-	case len(needed) == 0:
-		if op.Stops() {
-			count, _ = t.keepStates(op, nil, nil)
+	count, with, kept := s.statesBefore(t, pre)
+	with[s.steps] = count
+	back := s.block
+	back.Ops = append(append(append(back.Ops, s.head...), pre.Block.Ops...), s.undo.Ops...)
+	back.Yields = s.undo.Yields
+	orZeros := func(ct *ir.Value, of types.Tensor) *ir.Value {
+		if ct == nil {
+			return t.Zeros(of)
 		}
-	case known:
-		var all []*ir.Value
-		count, all = t.keepStates(op, needed, func(*ir.Builder, *ir.Value) (*ir.Value, types.Dim) {
-			return nil,
-				extent
-		})
-		for n, k := range needed {
-			with[state[k]] = pre.Emit(Index, ir.A{"axes": []int64{0}}, all[n], i)
-		}
-	default:
-		kept = newSparseStates(op, needed)
-		count, kept.slots = t.keepStates(op, kept.parts, func(b *ir.Builder, i *ir.Value) (*ir.Value, types.Dim) {
-			return slotOf(b, i), types.Lit(stateSlots)
-		})
-		kept.restore(pre, back, body, i, j)
-		for n, k := range kept.parts {
-			with[state[k]] = kept.states[n]
-		}
+		return ct
 	}
-	with[steps] = count
-	back.Ops = append(append(append(back.Ops, head...), pre.Block.Ops...), b.Block.Ops...)
-	back.Yields = b.Block.Yields
 	args := []*ir.Value{count}
-	for _, k := range floats {
-		if cts[k] != nil {
-			args = append(args, cts[k])
-		} else {
-			args = append(args, t.Zeros(inits[k].Type))
-		}
+	for _, k := range s.floats {
+		args = append(args, orZeros(cts[k], inits[k].Type))
 	}
-	for _, v := range caps {
-		if sum := t.cotangents[v]; sum != nil {
-			args = append(args, sum)
-		} else {
-			args = append(args, t.Zeros(v.Type))
-		}
+	for _, v := range s.caps {
+		args = append(args, orZeros(t.cotangents[v], v.Type))
 	}
 	if kept != nil {
 		back.Yields, args = append(back.Yields, kept.after...), append(args, kept.slots...)
 	}
 	ir.Replace(back, with)
 	out := t.b.EmitOp(Iterate, nil, args, []*ir.Block{back}).Results
-	for n, v := range caps {
-		t.cotangents[v] = out[len(floats)+n]
+	for n, v := range s.caps {
+		t.cotangents[v] = out[len(s.floats)+n]
 	}
-	for n, k := range floats { // a value may be captured and be the start as well
+	for n, k := range s.floats { // a value may be captured and be the start as well
 		t.Add(inits[k], out[n])
 	}
+}
+
+// stepBack is a step of the loop that walks the steps of a loop backwards, as far as it is known without the states of
+// that loop.
+type stepBack struct {
+	op     *ir.Op
+	body   *ir.Block   // of op, without the bool that ends the loop, which takes no cotangent
+	floats []int       // the parts of the state that are carried
+	caps   []*ir.Value // what the step captures whose gradients are summed
+
+	block *ir.Block   // its parameters: j, the cotangents of the floats, the sums
+	j, i  *ir.Value   // the number of this step, and of the step that it undoes
+	steps *ir.Value   // stands for the number of steps
+	state []*ir.Value // stand for the state before the step
+	head  []*ir.Op    // computes i
+	undo  *ir.Block   // the derivative of the step
+}
+
+func newStepBack(t *tape, op *ir.Op) *stepBack {
+	inits := op.Args[1:]
+	i32 := types.Scalar(types.I32)
+	s := &stepBack{op: op, body: op.Regions[0], block: &ir.Block{}, steps: &ir.Value{Type: i32}}
+	s.caps = t.variedCaptures(s.body)
+	var by []int64 // the parameters of the floats
+	for k := range inits {
+		if t.varied[s.body.Params[1+k]] {
+			s.floats, by = append(s.floats, k), append(by, int64(k+1))
+		}
+	}
+	s.j = s.block.Param("", i32, op.Span)
+	cotangents := make([]*ir.Value, len(inits))
+	for _, k := range s.floats {
+		cotangents[k] = s.block.Param("", inits[k].Type, op.Span)
+	}
+	sums := []*ir.Value{}
+	for _, v := range s.caps {
+		sums = append(sums, s.block.Param("", v.Type, op.Span))
+	}
+	b := &ir.Builder{Block: &ir.Block{}, Span: op.Span}
+	s.i = b.Emit(Sub, nil, b.Emit(Sub, nil, s.steps, emitFill(b, i32, 1)), s.j)
+	s.head = b.Block.Ops
+	b.Block = &ir.Block{}
+	s.state = make([]*ir.Value, len(inits))
+	for k, v := range inits {
+		s.state[k] = &ir.Value{Type: v.Type}
+	}
+	if op.Stops() {
+		s.body = &ir.Block{Params: s.body.Params, Ops: s.body.Ops, Yields: s.body.Yields[:len(inits)]}
+	}
+	b.Block.Yields = closureVjp(b, s.body, append([]*ir.Value{s.i}, s.state...), by, s.caps,
+		t.cotangentsOf(b, inits, cotangents), sums)
+	tidy(b.Block, op.Span)
+	s.undo = b.Block
+	return s
+}
+
+// needed are the parts of the state that the derivative of the step reads.
+func (s *stepBack) needed() []int {
+	uses := ir.Uses(s.undo)
+	var out []int
+	for k, v := range s.state {
+		if len(uses[v]) > 0 {
+			out = append(out, k)
+		}
+	}
+	for _, k := range out {
+		if s.state[k].Type.Elem == types.String {
+			unsupportedGradient(s.op.Span, "a loop whose floats depend on a string that changes")
+		}
+	}
+	return out
+}
+
+// statesBefore lets the loop keep what the steps back need of its states, and reads it in pre. It gives the number of
+// steps, what stands for the state, and the states where not all are kept.
+func (s *stepBack) statesBefore(t *tape, pre *ir.Builder) (count *ir.Value, with map[*ir.Value]*ir.Value,
+	kept *sparseStates) {
+	needed := s.needed()
+	count, with = s.op.Args[0], map[*ir.Value]*ir.Value{}
+	switch extent, known := tripCount(count); {
+	case len(needed) == 0:
+		if s.op.Stops() {
+			count, _ = t.keepStates(s.op, nil, nil)
+		}
+	case known:
+		var all []*ir.Value
+		count, all = t.keepStates(s.op, needed, func(*ir.Builder, *ir.Value) (*ir.Value, types.Dim) {
+			return nil, extent
+		})
+		for n, k := range needed {
+			with[s.state[k]] = pre.Emit(Index, ir.A{"axes": []int64{0}}, all[n], s.i)
+		}
+	default:
+		kept = newSparseStates(s.op, needed)
+		count, kept.slots = t.keepStates(s.op, kept.parts, func(b *ir.Builder, i *ir.Value) (*ir.Value, types.Dim) {
+			return slotOf(b, i), types.Lit(stateSlots)
+		})
+		kept.restore(pre, s.block, s.body, s.i, s.j)
+		for n, k := range kept.parts {
+			with[s.state[k]] = kept.states[n]
+		}
+	}
+	return count, with, kept
 }
 
 // keepStates puts a loop in the place of op that keeps parts of the state before each step, each in a tensor with one

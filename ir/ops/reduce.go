@@ -494,11 +494,7 @@ func positionAxes(axis any, rank int) []int64 {
 	if a, ok := axis.(int64); ok {
 		return []int64{a}
 	}
-	axes := make([]int64, rank)
-	for i := range axes {
-		axes[i] = int64(i)
-	}
-	return axes
+	return firstAxes(rank)
 }
 
 func evalPosition(kind ir.ReduceKind) func(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {

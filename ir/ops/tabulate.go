@@ -76,109 +76,125 @@ func evalTabulate(c ir.EvalContext, op *ir.Op, _ []*ir.Array) ([]*ir.Array, erro
 // a `map`, they are the gradient. Of what is captured and used as a whole, the gradients are summed over all indices.
 
 func tabulateRule(t *tape, op *ir.Op, cts []*ir.Value) {
-	region := op.Regions[0]
-	shape := op.Dims("shape")
-	caps := t.variedCaptures(region)
-	body, err := ir.NewCloner().Block(region)
-	if err != nil {
+	g := &tabulateGradient{t: t, op: op}
+	caps := t.variedCaptures(op.Regions[0])
+	var err error
+	if g.body, err = ir.NewCloner().Block(op.Regions[0]); err != nil {
 		panic("BUG: copying without substitution: " + err.Error())
 	}
-	expandAll(body, op.Span)
+	expandAll(g.body, op.Span)
 	captured := map[*ir.Value]bool{}
 	for _, v := range caps {
 		captured[v] = true
 	}
-	var reads []*ir.Op // of elements of what is captured
-	for _, o := range body.Ops {
+	for _, o := range g.body.Ops {
 		if o.Def == Index && len(o.Args) > 1 && captured[o.Args[0]] {
-			reads = append(reads, o)
+			g.reads = append(g.reads, o)
 		}
 	}
-	// each is the tensor of what value gives at every index, after the operations of the body.
-	each := func(value func(b *ir.Builder, c *ir.Cloner, index []*ir.Value) *ir.Value) *ir.Value {
-		r := &ir.Block{}
-		c := ir.NewCloner()
-		for _, p := range body.Params {
-			c.Values[p] = r.Param(p.Name, p.Type, p.Span)
-		}
-		if err := c.Append(r, body); err != nil {
-			panic("BUG: copying without substitution: " + err.Error())
-		}
-		r.Yields = []*ir.Value{value(&ir.Builder{Block: r, Span: op.Span}, c, r.Params)}
-		tidy(r, op.Span)
-		return t.b.EmitOp(Tabulate, ir.A{"shape": shape}, nil, []*ir.Block{r}).Results[0]
-	}
-	// The function of the index and of what is read, which captures the rest.
-	inner := ir.NewCloner()
-	given := &ir.Block{}
-	for _, p := range body.Params {
-		inner.Values[p] = given.Param(p.Name, p.Type, p.Span)
-	}
-	for _, o := range reads {
-		inner.Values[o.Result()] = given.Param("", o.Type(), o.Span)
-	}
-	isRead := map[*ir.Op]bool{}
-	for _, o := range reads {
-		isRead[o] = true
-	}
-	for _, o := range body.Ops {
-		if isRead[o] {
-			continue
-		}
-		cp, err := inner.Op(o)
-		if err != nil {
-			panic("BUG: copying without substitution: " + err.Error())
-		}
-		given.Ops = append(given.Ops, cp)
-	}
-	given.Yields = inner.ValueList(body.Yields)
+	given := g.withoutReads()
 	whole := t.variedCaptures(given)
 	var by []int64
-	for i := range reads {
-		by = append(by, int64(len(body.Params)+i))
+	for i := range g.reads {
+		by = append(by, int64(len(g.body.Params)+i))
 	}
+	axes := firstAxes(len(op.Dims("shape")))
 	// gradient is number k of the derivatives by the reads and then by the rest.
 	gradient := func(k int) *ir.Value {
-		return each(func(b *ir.Builder, c *ir.Cloner, index []*ir.Value) *ir.Value {
+		return g.each(func(b *ir.Builder, c *ir.Cloner, index []*ir.Value) *ir.Value {
 			args := append([]*ir.Value{}, index...)
-			for _, o := range reads {
+			for _, o := range g.reads {
 				args = append(args, c.Value(o.Result()))
-			}
-			axes := make([]int64, len(shape))
-			for i := range axes {
-				axes[i] = int64(i)
 			}
 			ct := b.Emit(Index, ir.A{"axes": axes}, append([]*ir.Value{cts[0]}, index...)...)
 			return closureVjp(b, given, args, by, whole, []*ir.Value{ct}, nil)[k]
 		})
 	}
-	for k, o := range reads {
-		x, g := o.Args[0], gradient(k)
-		if atIndex(body, o, shape) {
-			t.Add(x, g)
+	for k, o := range g.reads {
+		x, d := o.Args[0], gradient(k)
+		if atIndex(g.body, o, op.Dims("shape")) {
+			t.Add(x, d)
 			continue
 		}
-		at := each(func(b *ir.Builder, c *ir.Cloner, _ []*ir.Value) *ir.Value {
-			var at *ir.Value
-			for i, p := range o.Args[1:] {
-				p = b.Emit(Cast, ir.A{"to": types.I64}, c.Value(p))
-				if at != nil {
-					extent := b.Emit(Dim, ir.A{"dim": x.Type.Shape[o.Ints("axes")[i]]})
-					p = b.Emit(Add, nil, b.Emit(Mul, nil, at, b.Emit(Cast, ir.A{"to": types.I64}, extent)), p)
-				}
-				at = p
-			}
-			return at
-		})
-		t.scatter(x, o.Ints("axes"), at, g)
+		t.scatter(x, o.Ints("axes"), g.positions(o), d)
 	}
-	axes := make([]int64, len(shape))
+	for k, v := range whole {
+		t.Add(v, t.Emit(ReduceSum, ir.A{"axes": axes}, gradient(len(g.reads)+k)))
+	}
+}
+
+// tabulateGradient is what the derivative of a tabulate is made of.
+type tabulateGradient struct {
+	t     *tape
+	op    *ir.Op
+	body  *ir.Block // its function, of simple operations
+	reads []*ir.Op  // of elements of what is captured
+}
+
+// each is the tensor of what value gives at every index, after the operations of the body.
+func (g *tabulateGradient) each(value func(b *ir.Builder, c *ir.Cloner, index []*ir.Value) *ir.Value) *ir.Value {
+	r := &ir.Block{}
+	c := ir.NewCloner()
+	for _, p := range g.body.Params {
+		c.Values[p] = r.Param(p.Name, p.Type, p.Span)
+	}
+	if err := c.Append(r, g.body); err != nil {
+		panic("BUG: copying without substitution: " + err.Error())
+	}
+	r.Yields = []*ir.Value{value(&ir.Builder{Block: r, Span: g.op.Span}, c, r.Params)}
+	tidy(r, g.op.Span)
+	return g.t.b.EmitOp(Tabulate, ir.A{"shape": g.op.Dims("shape")}, nil, []*ir.Block{r}).Results[0]
+}
+
+// withoutReads is the function of the index and of what is read, which captures the rest.
+func (g *tabulateGradient) withoutReads() *ir.Block {
+	c := ir.NewCloner()
+	given := &ir.Block{}
+	for _, p := range g.body.Params {
+		c.Values[p] = given.Param(p.Name, p.Type, p.Span)
+	}
+	isRead := map[*ir.Op]bool{}
+	for _, o := range g.reads {
+		isRead[o] = true
+		c.Values[o.Result()] = given.Param("", o.Type(), o.Span)
+	}
+	for _, o := range g.body.Ops {
+		if isRead[o] {
+			continue
+		}
+		cp, err := c.Op(o)
+		if err != nil {
+			panic("BUG: copying without substitution: " + err.Error())
+		}
+		given.Ops = append(given.Ops, cp)
+	}
+	given.Yields = c.ValueList(g.body.Yields)
+	return given
+}
+
+// positions are where a read is at each index, counted in row-major order through the axes that it indexes.
+func (g *tabulateGradient) positions(read *ir.Op) *ir.Value {
+	return g.each(func(b *ir.Builder, c *ir.Cloner, _ []*ir.Value) *ir.Value {
+		var at *ir.Value
+		for i, p := range read.Args[1:] {
+			p = b.Emit(Cast, ir.A{"to": types.I64}, c.Value(p))
+			if at != nil {
+				extent := b.Emit(Dim, ir.A{"dim": read.Args[0].Type.Shape[read.Ints("axes")[i]]})
+				p = b.Emit(Add, nil, b.Emit(Mul, nil, at, b.Emit(Cast, ir.A{"to": types.I64}, extent)), p)
+			}
+			at = p
+		}
+		return at
+	})
+}
+
+// firstAxes are the first n axes.
+func firstAxes(n int) []int64 {
+	axes := make([]int64, n)
 	for i := range axes {
 		axes[i] = int64(i)
 	}
-	for k, v := range whole {
-		t.Add(v, t.Emit(ReduceSum, ir.A{"axes": axes}, gradient(len(reads)+k)))
-	}
+	return axes
 }
 
 // atIndex reports that a read of a tabulate's function is of the element at the index, of a tensor of the same extents.

@@ -52,6 +52,27 @@ func wrappingKernel(op Op, width uint, mask uint64) kernel {
 				d[i] = -x[i] & mask
 			}
 		}
+	case Eq:
+		return func(d, x, y, _ []uint64) {
+			x, y = x[:len(d)], y[:len(d)]
+			for i := range d {
+				d[i] = b2u(x[i] == y[i])
+			}
+		}
+	case Ne:
+		return func(d, x, y, _ []uint64) {
+			x, y = x[:len(d)], y[:len(d)]
+			for i := range d {
+				d[i] = b2u(x[i] != y[i])
+			}
+		}
+	}
+	return bitKernel(op, width, mask)
+}
+
+// bitKernel has the operations on bits.
+func bitKernel(op Op, width uint, mask uint64) kernel {
+	switch op {
 	case And:
 		return func(d, x, y, _ []uint64) {
 			x, y = x[:len(d)], y[:len(d)]
@@ -103,20 +124,6 @@ func wrappingKernel(op Op, width uint, mask uint64) kernel {
 				d[i] = uint64(bits.OnesCount64(x[i])) & mask
 			}
 		}
-	case Eq:
-		return func(d, x, y, _ []uint64) {
-			x, y = x[:len(d)], y[:len(d)]
-			for i := range d {
-				d[i] = b2u(x[i] == y[i])
-			}
-		}
-	case Ne:
-		return func(d, x, y, _ []uint64) {
-			x, y = x[:len(d)], y[:len(d)]
-			for i := range d {
-				d[i] = b2u(x[i] != y[i])
-			}
-		}
 	}
 	return nil
 }
@@ -124,28 +131,9 @@ func wrappingKernel(op Op, width uint, mask uint64) kernel {
 // extend returns the value of a signed integer whose bits are x; unused is 64 less its width.
 func extend(x uint64, unused uint) int64 { return int64(x<<(unused&63)) >> (unused & 63) }
 
+// signedKernel has the operations on signed integers; unused is 64 less their width.
 func signedKernel(op Op, unused uint, mask uint64) kernel {
 	switch op {
-	case Div:
-		return func(d, x, y, _ []uint64) {
-			for i := range d {
-				if a, b := extend(x[i], unused), extend(y[i], unused); b != 0 {
-					d[i] = uint64(a/b) & mask
-				} else {
-					d[i] = 0
-				}
-			}
-		}
-	case Rem:
-		return func(d, x, y, _ []uint64) {
-			for i := range d {
-				if a, b := extend(x[i], unused), extend(y[i], unused); b != 0 {
-					d[i] = uint64(a%b) & mask
-				} else {
-					d[i] = 0
-				}
-			}
-		}
 	case Abs:
 		return func(d, x, _, _ []uint64) {
 			x = x[:len(d)]
@@ -210,16 +198,17 @@ func signedKernel(op Op, unused uint, mask uint64) kernel {
 			}
 		}
 	}
-	return nil
+	return signedDivision(op, unused, mask)
 }
 
-func unsignedKernel(op Op, width uint) kernel {
+// signedDivision has the quotient and the remainder, which are 0 where the divisor is.
+func signedDivision(op Op, unused uint, mask uint64) kernel {
 	switch op {
 	case Div:
 		return func(d, x, y, _ []uint64) {
 			for i := range d {
-				if b := y[i]; b != 0 {
-					d[i] = x[i] / b
+				if a, b := extend(x[i], unused), extend(y[i], unused); b != 0 {
+					d[i] = uint64(a/b) & mask
 				} else {
 					d[i] = 0
 				}
@@ -228,13 +217,20 @@ func unsignedKernel(op Op, width uint) kernel {
 	case Rem:
 		return func(d, x, y, _ []uint64) {
 			for i := range d {
-				if b := y[i]; b != 0 {
-					d[i] = x[i] % b
+				if a, b := extend(x[i], unused), extend(y[i], unused); b != 0 {
+					d[i] = uint64(a%b) & mask
 				} else {
 					d[i] = 0
 				}
 			}
 		}
+	}
+	return nil
+}
+
+// unsignedKernel has the operations on unsigned integers and bool.
+func unsignedKernel(op Op, width uint) kernel {
+	switch op {
 	case Abs:
 		return copyBits
 	case Min:
@@ -249,33 +245,6 @@ func unsignedKernel(op Op, width uint) kernel {
 			x, y = x[:len(d)], y[:len(d)]
 			for i := range d {
 				d[i] = max(x[i], y[i])
-			}
-		}
-	case Mul52Lo:
-		return func(d, x, y, z []uint64) {
-			for i := range d {
-				d[i] = z[i] + x[i]*y[i]&low52
-			}
-		}
-	case Mul52Hi:
-		return func(d, x, y, z []uint64) {
-			for i := range d {
-				hi, _ := bits.Mul64(x[i]<<12, y[i]&low52)
-				d[i] = z[i] + hi
-			}
-		}
-	case MulHi:
-		if width == 64 {
-			return func(d, x, y, _ []uint64) {
-				for i := range d {
-					d[i], _ = bits.Mul64(x[i], y[i])
-				}
-			}
-		}
-		return func(d, x, y, _ []uint64) {
-			x, y = x[:len(d)], y[:len(d)]
-			for i := range d {
-				d[i] = x[i] * y[i] >> (width & 63)
 			}
 		}
 	case Shr:
@@ -298,6 +267,70 @@ func unsignedKernel(op Op, width uint) kernel {
 			x, y = x[:len(d)], y[:len(d)]
 			for i := range d {
 				d[i] = b2u(x[i] <= y[i])
+			}
+		}
+	}
+	if k := unsignedDivision(op); k != nil {
+		return k
+	}
+	return unsignedProduct(op, width)
+}
+
+// unsignedDivision has the quotient and the remainder, which are 0 where the divisor is.
+func unsignedDivision(op Op) kernel {
+	switch op {
+	case Div:
+		return func(d, x, y, _ []uint64) {
+			for i := range d {
+				if b := y[i]; b != 0 {
+					d[i] = x[i] / b
+				} else {
+					d[i] = 0
+				}
+			}
+		}
+	case Rem:
+		return func(d, x, y, _ []uint64) {
+			for i := range d {
+				if b := y[i]; b != 0 {
+					d[i] = x[i] % b
+				} else {
+					d[i] = 0
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// unsignedProduct has the upper half of a product, and the sums with halves of products of 52 bits.
+func unsignedProduct(op Op, width uint) kernel {
+	switch op {
+	case MulHi:
+		if width == 64 {
+			return func(d, x, y, _ []uint64) {
+				for i := range d {
+					d[i], _ = bits.Mul64(x[i], y[i])
+				}
+			}
+		}
+		return func(d, x, y, _ []uint64) {
+			x, y = x[:len(d)], y[:len(d)]
+			for i := range d {
+				d[i] = x[i] * y[i] >> (width & 63)
+			}
+		}
+	case Mul52Lo:
+		return func(d, x, y, z []uint64) {
+			for i := range d {
+				d[i] = z[i] + x[i]*y[i]&low52
+			}
+		}
+	case Mul52Hi:
+		return func(d, x, y, z []uint64) {
+			for i := range d {
+				hi, _ := bits.Mul64(x[i]<<12, y[i]&low52)
+				d[i] = z[i] + hi
 			}
 		}
 	}

@@ -399,3 +399,14 @@ func (*LetStmt) stmt()    {}
 func (*AssignStmt) stmt() {}
 func (*ReturnStmt) stmt() {}
 func (*ExprStmt) stmt()   {}
+
+// Unparen strips parentheses.
+func Unparen(e Expr) Expr {
+	for {
+		p, ok := e.(*Paren)
+		if !ok {
+			return e
+		}
+		e = p.X
+	}
+}

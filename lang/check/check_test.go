@@ -11,6 +11,7 @@ import (
 	"healc/ir"
 	"healc/lang/ast"
 	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/parser"
 	"healc/lang/types"
@@ -35,7 +36,7 @@ func TestTypes(t *testing.T) {
 				t.Fatal(errs)
 			}
 			var got bytes.Buffer
-			if err := check.Dump(&got, p); err != nil {
+			if err := tree.Dump(&got, p); err != nil {
 				t.Fatal(err)
 			}
 			golden := strings.TrimSuffix(name, ".heal") + ".types"
@@ -314,9 +315,9 @@ func show(a *ir.Array) string {
 		return "nothing"
 	}
 	var b bytes.Buffer
-	p := &check.Program{Funcs: []*check.Func{{Name: "f", Result: types.Unit,
-		Body: &check.Const{Info: check.Info{T: a.Type()}, Value: a}}}}
-	if err := check.Dump(&b, p); err != nil {
+	p := &tree.Program{Funcs: []*tree.Func{{Name: "f", Result: types.Unit,
+		Body: &tree.Const{Info: tree.Info{T: a.Type()}, Value: a}}}}
+	if err := tree.Dump(&b, p); err != nil {
 		return err.Error()
 	}
 	text := strings.TrimSpace(strings.SplitN(b.String(), "\n", 2)[1])

@@ -5,16 +5,17 @@ import (
 	"testing"
 
 	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/parser"
 )
 
 // compile parses and checks a source. Errors of the parser come first, and the checker runs all the same.
-func compile(t testing.TB, source string) (*check.Program, *diag.List) {
+func compile(t testing.TB, source string) (*tree.Program, *diag.List) {
 	t.Helper()
 	file, errs := parser.Parse(diag.NewFile("test.heal", source))
 	if file == nil {
-		return &check.Program{}, errs
+		return &tree.Program{}, errs
 	}
 	p, more := check.Check(file)
 	all := &diag.List{Items: append(append([]*diag.Diagnostic{}, errs.Items...), more.Items...)}

@@ -1,21 +1,29 @@
 // Package check resolves names, infers types and effects, and turns a syntax tree into a typed tree
-// (tree.go) or diagnostics. In the typed tree every decision is made: literals have their type,
-// broadcasts are explicit, operators and prelude functions are operations of the table. lang/irgen
+// (lang/check/tree) or diagnostics. In the typed tree every decision is made: literals have their type,
+// broadcasts are explicit, operators and functions of the language are operations of the table. lang/irgen
 // then only writes it down.
 //
-// In: an *ast.File, also one that the parser repaired. Out: a *Program and the diagnostics E02xx (types and
+// In: an *ast.File, also one that the parser repaired. Out: a *tree.Program and the diagnostics E02xx (types and
 // shapes), E03xx (names and effects) and E05xx (what is not supported). A generic function is typed once,
 // with its shape parameters symbolic; each call binds them.
 //
-// Where things are: check.go walks the declarations; expr.go dispatches on expressions; literals.go has
-// the rules for literals without a suffix; operators.go, matmul.go, index.go, tabulate.go, reductions.go,
-// shapes.go, host.go and control.go type one family of expressions each; calls.go binds arguments and
-// shape parameters; builtins.go lists the functions of the language, the element-wise ones straight from
-// the table of operations; dims.go evaluates shape expressions; build.go makes nodes, asks the table for
-// their types and computes constants; report.go makes diagnostics.
+// # Packages
 //
-// modules.go resolves imports and the names of other files, generics.go makes instances of functions with
-// type parameters, testblocks.go and asserts.go are for tests, strings.go has the operations on strings.
+// Each imports some of those below it, and of those in its row only what an arrow points to.
+//
+//	check      declares, types all bodies, then looks at the whole: recursion, places
+//	grad       builtins -> indexing -> operators        (listed in frontend.go)
+//	infer      declarations, statements, expressions    modules   reads imports
+//	scope      what is known at a place; makes nodes of typed operands
+//	unify      polynomials over shape parameters        literal   the bits of literals
+//	tree       the typed tree                           report    the text of diagnostics
+//
+// What an expression with signs of its own is, which functions the language has, and which functions are made of
+// functions, is listed in frontend.go: infer calls what is listed. A new function of the language is an entry of the
+// table of operations, or a function of package builtins; a new kind of expression is a form.
+//
+// In this package, check.go walks the declarations, testblocks.go makes functions of tests, recursion.go and places.go
+// check what only the whole program shows, entry.go is for values and for what runs first, functions.go for manuals.
 // The checker reads no files: an Importer finds what is imported.
 //
 // Every subtree is typed once for each instance that it belongs to, so the time is linear in the source. The package
@@ -30,9 +38,8 @@
 // inlined and fused like the program's own functions. The spans of what is inlined keep the calls from other files
 // (diag.Span.Caller), which errors show. A recursive function, which is not inlined, is copied for each place that
 // calls it from another file. A parameter that stands for a tuple of tensors fixes the form of the tuple and the
-// ranks; the extents stay shape parameters of the instance (tupleparams.go).
+// ranks; the extents stay shape parameters of the instance (infer/tupleparams.go).
 //
-// Layouts and places stand in declared types only. places.go compares places after the bodies are typed; memory.go
-// checks layouts where tensors enter and leave, and refuses what needs a device. The types in the tree and in the IR
-// have neither.
+// Layouts and places stand in declared types only. places.go compares places after the bodies are typed;
+// internal/residency checks layouts where tensors enter and leave. The types in the tree and in the IR have neither.
 package check

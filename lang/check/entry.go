@@ -3,72 +3,45 @@ package check
 import (
 	"healc/ir"
 	"healc/lang/ast"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
-
-// Main returns the function that `healc run` runs when no entry is named, or the diagnostic that says why
-// there is none. It takes nothing and returns an integer, bool or unit.
-func (p *Program) Main() (*Func, *diag.Diagnostic) {
-	d := &diag.Diagnostic{Code: diag.CodeMain}
-	f := p.Func("main")
-	if f == nil {
-		d.Message = "there is no function `main`"
-		if p.Source != nil {
-			d.Message += " in " + p.Source.Name
-		}
-		d.Help = "add `@io fn main() -> i32 = ...`, or run another function with `--entry NAME`"
-		return nil, d
-	}
-	d.Primary = diag.Label{Span: f.Loc, Text: signatureText(f)}
-	if len(f.Params) > 0 || len(f.Dims) > 0 {
-		d.Message = "`main` takes no parameters"
-		d.Help = "run a function with parameters as `--entry main --in NAME=VALUE`"
-		return nil, d
-	}
-	t, ok := f.Result.(types.Tensor)
-	if types.Equal(f.Result, types.Unit) || ok && t.IsScalar() && (t.Elem.IsInt() || t.Elem == types.Bool) {
-		return f, nil
-	}
-	d.Message = "`main` returns an integer, bool or unit, not " + f.Result.String()
-	d.Help = "its value is the exit code; run a function for its value with `--entry main`"
-	return nil, d
-}
 
 // CheckExpr types an expression that stands alone, such as the value of `--in x=[1.0, 2.0]`, and gives its
 // value, which has to be a constant. want is the type of the parameter it is for: the value has its
 // element type and rank, and its extents where they are literal; which extents stand for shape parameters
 // is left to the caller. With a nil want any constant will do.
 func CheckExpr(src *diag.File, e ast.Expr, want types.Type) (*ir.Array, *diag.List) {
-	c := newChecker(src)
-	c.cur.name = "the value"
-	x := c.expr(e, want)
-	value, ok := x.(*Const)
+	c := newRun(src, nil)
+	c.Cur.Name = "the value"
+	x := c.Expr(e, want)
+	value, ok := x.(*tree.Const)
 	switch {
-	case isBad(x):
+	case tree.IsBad(x):
 	case !ok:
-		c.errorf(diag.CodeNotConstant, x.Span(), "the value is not a constant").
-			help("write a literal, such as 3 or [1.0, 2.0]")
+		c.Errorf(diag.CodeNotConstant, x.Span(), "the value is not a constant").
+			Help("write a literal, such as 3 or [1.0, 2.0]")
 	case want != nil && !valueFits(want, x.Type()):
 		c.wrongValue(x.Span(), want, x.Type())
 	}
-	c.list.Sort()
-	if c.list.HasErrors() || !ok {
-		return nil, c.list
+	c.List.Sort()
+	if c.List.HasErrors() || !ok {
+		return nil, c.List
 	}
-	return value.Value, c.list
+	return value.Value, c.List
 }
 
 // wrongValue reports a value that cannot be a parameter of type want.
-func (c *checker) wrongValue(at diag.Span, want, got types.Type) {
+func (c *run) wrongValue(at diag.Span, want, got types.Type) {
 	w, ok1 := want.(types.Tensor)
 	g, ok2 := got.(types.Tensor)
 	if !ok1 || !ok2 || w.Elem != g.Elem || g.IsScalar() || w.IsScalar() {
-		c.mismatch(at, "the value", want, got)
+		c.Mismatch(at, "the value", want, got)
 		return
 	}
-	r := c.errorf(diag.CodeMismatch, at, "the value has to be %s, not %s", want, got).label("%s", got)
-	alignDifference(r, w.Shape, g.Shape, extentFits)
+	r := c.Errorf(diag.CodeMismatch, at, "the value has to be %s, not %s", want, got).Label("%s", got)
+	r.Difference(w.Shape, g.Shape, extentFits)
 }
 
 // extentFits reports whether an extent of a value can be that of a parameter: any can stand for a shape parameter.

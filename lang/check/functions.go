@@ -16,8 +16,8 @@ type Function struct {
 // Functions lists the functions of the language, sorted by name.
 func Functions() []Function {
 	var out []Function
-	for name, b := range builtins() {
-		out = append(out, Function{Name: name, Signature: b.signature(name), Op: b.op})
+	for name, b := range frontEnd().Functions {
+		out = append(out, Function{Name: name, Signature: b.Signature(name), Op: b.Op})
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
@@ -25,9 +25,9 @@ func Functions() []Function {
 
 // LookupFunction returns the function of the language called name.
 func LookupFunction(name string) (Function, bool) {
-	b := builtins()[name]
+	b := frontEnd().Functions[name]
 	if b == nil {
 		return Function{}, false
 	}
-	return Function{Name: name, Signature: b.signature(name), Op: b.op}, true
+	return Function{Name: name, Signature: b.Signature(name), Op: b.Op}, true
 }

@@ -8,6 +8,7 @@ import (
 
 	"healc/lang/ast"
 	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/parser"
 )
@@ -61,7 +62,7 @@ func FuzzCheck(f *testing.F) {
 		if list.HasErrors() || errs.HasErrors() {
 			return
 		}
-		if err := check.Dump(io.Discard, p); err != nil {
+		if err := tree.Dump(io.Discard, p); err != nil {
 			t.Error(err)
 		}
 		for _, f := range file.Decls {

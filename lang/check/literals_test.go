@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"healc/lang/check"
+	"healc/lang/check/tree"
 )
 
 // TestLiteralBits checks that literals are rounded once, to nearest even, in every float type.
@@ -42,7 +42,7 @@ func TestLiteralBits(t *testing.T) {
 			t.Errorf("%s: %v", test.text, errs)
 			continue
 		}
-		k, ok := p.Funcs[0].Body.(*check.Const)
+		k, ok := p.Funcs[0].Body.(*tree.Const)
 		if !ok || k.Value.Bits[0] != test.want {
 			t.Errorf("%s as %s: got %#x, want %#x", test.text, test.elem, k.Value.Bits, test.want)
 		}

@@ -4,7 +4,10 @@ import (
 	"strings"
 
 	"healc/ir"
-	"healc/lang/ast"
+	"healc/lang/check/infer"
+	"healc/lang/check/report"
+	"healc/lang/check/scope"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -17,91 +20,29 @@ import (
 // anywhere is the place of scalars, and of tensors that are in no memory yet.
 const anywhere = types.Place(255)
 
-// memory is the layout and place that a type expression says.
-func (c *checker) memory(t *ast.TensorType) (types.Layout, types.Place, bool) {
-	layout, place, ok := types.RowMajor, types.OnHost, true
-	if t.Layout != nil {
-		if layout, ok = types.ParseLayout(t.Layout.Name); !ok {
-			c.unknownMemory("layout", *t.Layout, types.LayoutNames())
-			return layout, place, false
-		}
-	}
-	if t.Place != nil {
-		if place, ok = types.ParsePlace(t.Place.Name); !ok {
-			c.unknownMemory("place", *t.Place, types.PlaceNames())
-			return layout, place, false
-		}
-	}
-	if place != types.OnHost {
-		if len(t.Dims) == 0 {
-			c.errorf(diag.CodePlace, t.Loc, "a scalar has no place: it is passed by value").help("leave out `on %s`",
-				place)
-			return layout, place, false
-		}
-		c.placed = true
-	}
-	return layout, place, true
-}
-
-func (c *checker) unknownMemory(what string, id ast.Ident, known []string) {
-	if id.Name == "" {
-		c.cur.failed = true // the parser has reported it
-		return
-	}
-	r := c.errorf(diag.CodeUnknownType, id.Loc, "unknown %s %s", what, quote(id.Name))
-	if near := diag.Nearest(id.Name, known); near != "" {
-		r.help("did you mean %s?", quote(near))
-	} else {
-		r.help("the %ss are %s", what, strings.Join(known, ", "))
-	}
-}
-
-// placeFunctions are the functions that copy between places.
-func placeFunctions() map[string]*builtin {
-	to := func(place types.Place) *builtin {
-		return &builtin{params: []string{"x"}, required: 1, build: func(c *checker, e *ast.Call, args []ast.Expr,
-			want types.Type) Expr {
-			x := c.expr(args[0], want)
-			if isBad(x) {
-				return bad(e.Loc)
-			}
-			if t, ok := x.Type().(types.Tensor); !ok || t.IsScalar() {
-				c.errorf(diag.CodePlace, x.Span(), "`to_%s` takes a tensor, not %s", place, x.Type()).label("%s",
-					x.Type()).
-					help("a scalar has no place: it goes with tensors of every place")
-				return bad(e.Loc)
-			}
-			c.placed = c.placed || place != types.OnHost
-			return &Move{Info{x.Type(), e.Loc}, x, place}
-		}}
-	}
-	return map[string]*builtin{"to_host": to(types.OnHost), "to_device": to(types.OnDevice),
-		"to_unified": to(types.OnUnified)}
-}
-
 // places checks the places of all values, and finds the functions that need another place than the host.
-func (c *checker) places() {
-	if !c.placed || len(c.list.Items) > 0 {
+func (c *run) places() {
+	if !c.Placed || len(c.List.Items) > 0 {
 		return
 	}
 	told := map[diag.Span]bool{}
-	var typed []*funcInfo
-	for _, f := range c.order {
-		if f.fn.Body == nil || f.failed {
+	var typed []*scope.Func
+	for _, f := range c.Order {
+		if f.Tree.Body == nil || f.Failed {
 			continue
 		}
-		c.cur = &owner{name: f.ownerName(), fn: f}
-		p := &placer{c: c, fn: f.fn, locals: map[*Local][]types.Place{}, told: told}
+		c.Cur = &scope.Owner{Name: f.OwnerName(), Fn: f}
+		p := &placer{c: c, fn: f.Tree, locals: map[*tree.Local][]types.Place{}, told: told}
 		p.function()
-		f.failed = c.cur.failed
+		f.Failed = c.Cur.Failed
 		typed = append(typed, f)
 	}
 	for changed := true; changed; { // until the callers of callers know, too
 		changed = false
 		for _, f := range typed {
-			for _, s := range f.calls {
-				if off := s.callee.fn.Off; off != nil && needsMore(f.fn.Off, off.Place) {
-					f.fn.Off, changed = s.callee.fn.Off, true
+			for _, s := range f.Calls {
+				if off := s.Callee.Tree.Off; off != nil && needsMore(f.Tree.Off, off.Place) {
+					f.Tree.Off, changed = s.Callee.Tree.Off, true
 				}
 			}
 		}
@@ -110,9 +51,9 @@ func (c *checker) places() {
 
 // placer finds the places of the values of a function: of each, one for every tensor that it flattens to.
 type placer struct {
-	c      *checker
-	fn     *Func
-	locals map[*Local][]types.Place
+	c      *run
+	fn     *tree.Func
+	locals map[*tree.Local][]types.Place
 	told   map[diag.Span]bool // what was reported, perhaps in another instance
 	again  bool               // in the second look at the body of a loop
 }
@@ -128,7 +69,7 @@ func (p *placer) function() {
 	want := p.declared(p.fn.Declared, at)
 	got := p.expr(p.fn.Body)
 	if p.fn.Body.Type() != types.Never {
-		p.result(resultSpan(p.fn.Decl.Body), want, got)
+		p.result(infer.ResultSpan(p.fn.Decl.Body), want, got)
 	}
 }
 
@@ -138,11 +79,11 @@ func (p *placer) result(at diag.Span, want, got []types.Place) {
 		return
 	}
 	have := placedType(p.fn.Result, got)
-	if r := p.report(diag.CodeResult, at, "%s returns %s, but its body is %s", quote(p.fn.shown()),
+	if r := p.report(diag.CodeResult, at, "%s returns %s, but its body is %s", report.Quote(p.fn.DisplayName()),
 		placedType(p.fn.Result, want), have); r != nil {
-		r.label("%s", have)
+		r.Label("%s", have)
 		if p.fn.Decl.Result != nil {
-			r.related(p.fn.Decl.Result.Span(), "the declared type")
+			r.Related(p.fn.Decl.Result.Span(), "the declared type")
 		}
 		helpMove(r, at, want)
 	}
@@ -160,18 +101,20 @@ func (p *placer) declared(t types.Type, at diag.Span) []types.Place {
 
 func (p *placer) uses(place types.Place, at diag.Span) {
 	if needsMore(p.fn.Off, place) {
-		p.fn.Off = &Placed{place, at}
+		p.fn.Off = &tree.Placed{Place: place, Loc: at}
 	}
 }
 
 // needsMore reports whether a place asks more of a backend than what is known to be needed: unified memory more than a
 // device.
-func needsMore(known *Placed, place types.Place) bool { return known == nil || known.Place < place }
+func needsMore(known *tree.Placed, place types.Place) bool {
+	return known == nil || known.Place < place
+}
 
 // expr is the places of the value of e; nothing for types.Never.
-func (p *placer) expr(e Expr) []types.Place {
+func (p *placer) expr(e tree.Expr) []types.Place {
 	for { // a block is a chain of lets
-		let, ok := e.(*Let)
+		let, ok := e.(*tree.Let)
 		if !ok {
 			break
 		}
@@ -187,15 +130,15 @@ func (p *placer) expr(e Expr) []types.Place {
 		e = let.Body
 	}
 	switch e := e.(type) {
-	case *Use:
+	case *tree.Use:
 		if places, ok := p.locals[e.Local]; ok {
 			return places
 		}
-	case *Apply:
+	case *tree.Apply:
 		return p.apply(e)
-	case *Call:
+	case *tree.Call:
 		return p.call(e)
-	case *If:
+	case *tree.If:
 		p.expr(e.Cond)
 		then, els := p.expr(e.Then), p.expr(e.Else)
 		switch {
@@ -205,24 +148,24 @@ func (p *placer) expr(e Expr) []types.Place {
 			return then
 		}
 		return p.join(e.Else.Span(), "the arms are", then, els)
-	case *Assign:
+	case *tree.Assign:
 		p.locals[e.Local] = p.join(e.Value.Span(), "the variable and its new value are", p.locals[e.Local],
 			p.expr(e.Value))
-	case *Return:
+	case *tree.Return:
 		p.result(e.Value.Span(), placesDeclared(p.fn.Declared), p.expr(e.Value))
-	case *Move:
+	case *tree.Move:
 		p.expr(e.X)
 		if e.To != types.OnHost {
 			p.uses(e.To, e.Loc)
 		}
 		return []types.Place{e.To}
-	case *Tuple:
+	case *tree.Tuple:
 		var out []types.Place
 		for _, x := range e.Elems {
 			out = append(out, p.expr(x)...)
 		}
 		return out
-	case *Get:
+	case *tree.Get:
 		places, begin := p.expr(e.X), 0
 		elems := e.X.Type().(types.Tuple).Elems
 		for _, t := range elems[:e.Index] {
@@ -234,7 +177,7 @@ func (p *placer) expr(e Expr) []types.Place {
 }
 
 // apply is the places of the results of an operation: all tensors that it has to do with are in one.
-func (p *placer) apply(e *Apply) []types.Place {
+func (p *placer) apply(e *tree.Apply) []types.Place {
 	at := anywhere
 	meet := func(x diag.Span, places []types.Place) {
 		for _, q := range places {
@@ -267,12 +210,13 @@ func (p *placer) apply(e *Apply) []types.Place {
 	return placesOf(e.T, at)
 }
 
-func (p *placer) call(e *Call) []types.Place {
+func (p *placer) call(e *tree.Call) []types.Place {
 	muts := e.Muts
 	for i, x := range e.Args {
 		l := e.Fn.Params[i]
 		want := placesDeclared(l.Declared)
-		p.compare(x.Span(), "argument "+quote(l.Name)+" of "+quote(e.Fn.shown()), x.Type(), want, p.expr(x))
+		p.compare(x.Span(), "argument "+report.Quote(l.Name)+" of "+report.Quote(e.Fn.DisplayName()), x.Type(), want,
+			p.expr(x))
 		for _, k := range e.Fn.Muts {
 			if k == i {
 				p.locals[muts[0]], muts = want, muts[1:]
@@ -289,7 +233,7 @@ func (p *placer) compare(at diag.Span, what string, t types.Type, want, got []ty
 	}
 	have := placedType(t, got)
 	if r := p.report(diag.CodeMismatch, at, "%s has to be %s, not %s", what, placedType(t, want), have); r != nil {
-		helpMove(r.label("%s", have), at, want)
+		helpMove(r.Label("%s", have), at, want)
 	}
 }
 
@@ -306,7 +250,7 @@ func (p *placer) join(at diag.Span, what string, a, b []types.Place) []types.Pla
 			out[i] = a[i]
 			if r := p.report(diag.CodePlace, at, "%s in different places: on %s and on %s", what, a[i], b[i]); r !=
 				nil {
-				r.help("`to_%s(x)` and `to_%s(x)` copy a tensor there", a[i], b[i])
+				r.Help("`to_%s(x)` and `to_%s(x)` copy a tensor there", a[i], b[i])
 			}
 		}
 	}
@@ -314,26 +258,26 @@ func (p *placer) join(at diag.Span, what string, a, b []types.Place) []types.Pla
 }
 
 // report is an error at a span, nil when one was reported there.
-func (p *placer) report(code diag.Code, at diag.Span, format string, args ...any) *report {
+func (p *placer) report(code diag.Code, at diag.Span, format string, args ...any) *report.Report {
 	if p.told[at] {
-		p.c.cur.failed = true
+		p.c.Cur.Failed = true
 		return nil
 	}
 	p.told[at] = true
-	return p.c.errorf(code, at, format, args...)
+	return p.c.Errorf(code, at, format, args...)
 }
 
 // helpMove says which function copies a value to where it is needed, when one does.
-func helpMove(r *report, at diag.Span, want []types.Place) {
+func helpMove(r *report.Report, at diag.Span, want []types.Place) {
 	if len(want) != 1 {
-		r.help("`to_host(x)`, `to_device(x)` and `to_unified(x)` copy a tensor")
+		r.Help("`to_host(x)`, `to_device(x)` and `to_unified(x)` copy a tensor")
 		return
 	}
 	text := at.Text()
 	if text == "" || len(text) > 30 || strings.ContainsAny(text, "\n") {
 		text = "x"
 	}
-	r.help("copy it: `to_%s(%s)`", want[0], text)
+	r.Help("copy it: `to_%s(%s)`", want[0], text)
 }
 
 func fits(want, got []types.Place) bool {

@@ -3,22 +3,24 @@ package check
 import (
 	"sort"
 
+	"healc/lang/check/report"
+	"healc/lang/check/scope"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
 // recursion marks the functions that call themselves, perhaps through others, and checks that they are
 // on scalars. The components of the call graph are found by Tarjan's algorithm, with a stack of our own.
-func (c *checker) recursion() {
-	index := map[*funcInfo]int{} // order of discovery, from 1
-	low := map[*funcInfo]int{}
-	onStack := map[*funcInfo]bool{}
-	var stack []*funcInfo
+func (c *run) recursion() {
+	index := map[*scope.Func]int{} // order of discovery, from 1
+	low := map[*scope.Func]int{}
+	onStack := map[*scope.Func]bool{}
+	var stack []*scope.Func
 	type frame struct {
-		f    *funcInfo
+		f    *scope.Func
 		next int
 	}
-	for _, root := range c.order {
+	for _, root := range c.Order {
 		if index[root] != 0 {
 			continue
 		}
@@ -32,8 +34,8 @@ func (c *checker) recursion() {
 				stack = append(stack, f)
 				onStack[f] = true
 			}
-			if top.next < len(f.calls) {
-				g := f.calls[top.next].callee
+			if top.next < len(f.Calls) {
+				g := f.Calls[top.next].Callee
 				top.next++
 				if index[g] == 0 {
 					work = append(work, frame{f: g})
@@ -50,7 +52,7 @@ func (c *checker) recursion() {
 			if low[f] != index[f] {
 				continue
 			}
-			var component []*funcInfo
+			var component []*scope.Func
 			for {
 				g := stack[len(stack)-1]
 				stack = stack[:len(stack)-1]
@@ -66,17 +68,17 @@ func (c *checker) recursion() {
 }
 
 // component handles functions that all reach each other.
-func (c *checker) component(fs []*funcInfo) {
-	sort.Slice(fs, func(i, j int) bool { return fs[i].pos < fs[j].pos })
-	member := make(map[*funcInfo]bool, len(fs))
+func (c *run) component(fs []*scope.Func) {
+	sort.Slice(fs, func(i, j int) bool { return fs[i].Pos < fs[j].Pos })
+	member := make(map[*scope.Func]bool, len(fs))
 	for _, f := range fs {
 		member[f] = true
 	}
 	for _, f := range fs {
-		for _, s := range f.calls {
-			if member[s.callee] {
-				f.fn.Recursive = true
-				c.guarded(f, func() { c.recursive(f, s.at) })
+		for _, s := range f.Calls {
+			if member[s.Callee] {
+				f.Tree.Recursive = true
+				c.Guarded(f, func() { c.recursive(f, s.At) })
 				break
 			}
 		}
@@ -84,42 +86,42 @@ func (c *checker) component(fs []*funcInfo) {
 }
 
 // recursive checks a function that calls itself at the given place.
-func (c *checker) recursive(f *funcInfo, at diag.Span) {
-	c.cur = &owner{name: f.ownerName(), fn: f}
+func (c *run) recursive(f *scope.Func, at diag.Span) {
+	c.Cur = &scope.Owner{Name: f.OwnerName(), Fn: f}
 	why := ""
 	var place diag.Span
-	switch results := types.Flatten(f.fn.Result); {
-	case len(f.fn.Muts) > 0:
-		why, place = "it has a `&mut` parameter", f.fn.Loc
-	case len(f.fn.Dims) > 0:
-		why, place = "it has shape parameters", f.fn.Loc
-	case len(results) == 0 && !f.fn.IO:
-		why, place = "it returns no value", f.fn.Loc
+	switch results := types.Flatten(f.Tree.Result); {
+	case len(f.Tree.Muts) > 0:
+		why, place = "it has a `&mut` parameter", f.Tree.Loc
+	case len(f.Tree.Dims) > 0:
+		why, place = "it has shape parameters", f.Tree.Loc
+	case len(results) == 0 && !f.Tree.IO:
+		why, place = "it returns no value", f.Tree.Loc
 	default:
 		for _, t := range results {
 			if !isScalar(t) {
-				why, place = "it returns "+f.fn.Result.String(), f.fn.Loc
-				if f.decl.Result != nil {
-					place = f.decl.Result.Span()
+				why, place = "it returns "+f.Tree.Result.String(), f.Tree.Loc
+				if f.Decl.Result != nil {
+					place = f.Decl.Result.Span()
 				}
 			}
 		}
-		for _, p := range f.fn.Params {
+		for _, p := range f.Tree.Params {
 			if t, ok := p.T.(types.Tensor); !ok || !isScalar(t) {
-				why, place = "parameter "+quote(p.Name)+" is "+p.T.String(), p.Loc
+				why, place = "parameter "+report.Quote(p.Name)+" is "+p.T.String(), p.Loc
 				break
 			}
 		}
 	}
-	if why == "" || types.IsError(f.fn.Result) {
+	if why == "" || types.IsError(f.Tree.Result) {
 		return
 	}
-	c.errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only", quote(f.ownerName()),
-		why).
-		related(place, "recursion is on functions of scalars")
-	f.failed = true
+	c.Errorf(diag.CodeRecursion, at, "%s calls itself, but %s: recursion is on scalars only",
+		report.Quote(f.OwnerName()), why).
+		Related(place, "recursion is on functions of scalars")
+	f.Failed = true
 }
 
 func isScalar(t types.Tensor) bool {
-	return t.IsScalar() && (convertible(t.Elem) || t.Elem == types.Invalid)
+	return t.IsScalar() && (t.Elem.Converts() || t.Elem == types.Invalid)
 }

@@ -5,20 +5,16 @@ import (
 	"strconv"
 
 	"healc/lang/ast"
+	"healc/lang/check/scope"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
 
-// testInfo is a `test` block, which is checked as a function with effects that returns unit.
-type testInfo struct {
-	name string
-	f    *funcInfo
-}
-
 // declareTest makes the function of a test block.
-func (c *checker) declareTest(m *module, d *ast.TestDecl, places map[string]diag.Span) {
+func (c *run) declareTest(m *scope.Module, d *ast.TestDecl, places map[string]diag.Span) {
 	if first, dup := places[d.Name]; dup {
-		c.errorf(diag.CodeDuplicate, d.Loc, "test %s is declared twice", strconv.Quote(d.Name)).related(first,
+		c.Errorf(diag.CodeDuplicate, d.Loc, "test %s is declared twice", strconv.Quote(d.Name)).Related(first,
 			"first declared here")
 	}
 	places[d.Name] = d.Loc
@@ -28,9 +24,9 @@ func (c *checker) declareTest(m *module, d *ast.TestDecl, places map[string]diag
 	if d.Body == nil {
 		decl.Body = &ast.BadExpr{At: d.At}
 	}
-	f := &funcInfo{decl: decl, pos: len(m.order) + len(m.tests), mod: m, fn: &Func{
-		Name: fmt.Sprintf("%stest.%d", m.link, len(m.tests)+1), Shown: id.Name, IO: true, Result: types.Unit,
+	f := &scope.Func{Decl: decl, Pos: len(m.Order) + len(m.Tests), Module: m, Tree: &tree.Func{
+		Name: fmt.Sprintf("%stest.%d", m.Link, len(m.Tests)+1), Shown: id.Name, IO: true, Result: types.Unit,
 		Declared: types.Unit, Loc: at, Decl: decl,
 	}}
-	m.tests = append(m.tests, &testInfo{d.Name, f})
+	m.Tests = append(m.Tests, &scope.Test{Name: d.Name, Func: f})
 }

@@ -5,7 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/ops"
-	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -13,7 +13,7 @@ import (
 // Generate returns the module of p; its tests are functions like the others. Tuples become several values, unit none;
 // every operation has the span of the expression it comes from. The work is linear in the size of p, and a chain of
 // lets (a block) of any length needs no stack.
-func Generate(p *check.Program) *ir.Module {
+func Generate(p *tree.Program) *ir.Module {
 	m := &ir.Module{}
 	if p.Source != nil {
 		m.Name = p.Source.Name
@@ -27,17 +27,17 @@ func Generate(p *check.Program) *ir.Module {
 	return m
 }
 
-// generator writes one function. Every check.Local is bound in one scope of it, so one table serves all; what
+// generator writes one function. Every tree.Local is bound in one scope of it, so one table serves all; what
 // a `let mut` name stands for changes as code is written, in the order of evaluation.
 type generator struct {
-	fn     *check.Func
-	env    map[*check.Local][]*ir.Value
+	fn     *tree.Func
+	env    map[*tree.Local][]*ir.Value
 	b      *ir.Block // where code is written
 	region *region   // the innermost region that is being written
 }
 
-func function(f *check.Func) *ir.Func {
-	g := &generator{fn: f, env: map[*check.Local][]*ir.Value{}}
+func function(f *tree.Func) *ir.Func {
+	g := &generator{fn: f, env: map[*tree.Local][]*ir.Value{}}
 	out := &ir.Func{
 		Name: f.Name, Dims: f.Dims, Body: &ir.Block{},
 		Results: types.Flatten(f.Result), Public: f.Public, IO: f.IO, Span: f.Loc,
@@ -54,7 +54,7 @@ func function(f *check.Func) *ir.Func {
 }
 
 // params adds the parameters that local becomes: one for a tensor, several for a tuple.
-func (g *generator) params(b *ir.Block, local *check.Local) {
+func (g *generator) params(b *ir.Block, local *tree.Local) {
 	ts := types.Flatten(local.T)
 	vals := make([]*ir.Value, len(ts))
 	for i, t := range ts {
@@ -69,9 +69,9 @@ func (g *generator) params(b *ir.Block, local *check.Local) {
 
 // expr writes e and returns its values. Lets are a loop and not a recursion: a block of 10,000 statements is
 // a chain of 10,000 of them. An expression of type never gives what the function returns.
-func (g *generator) expr(e check.Expr) []*ir.Value {
+func (g *generator) expr(e tree.Expr) []*ir.Value {
 	for {
-		let, ok := e.(*check.Let)
+		let, ok := e.(*tree.Let)
 		if !ok {
 			break
 		}
@@ -82,37 +82,37 @@ func (g *generator) expr(e check.Expr) []*ir.Value {
 		e = let.Body
 	}
 	switch e := e.(type) {
-	case *check.Const:
+	case *tree.Const:
 		return g.emit(e.Span(), ops.Const, ir.A{"value": e.Value}, nil, nil)
-	case *check.Use:
+	case *tree.Use:
 		vals, ok := g.env[e.Local]
 		if !ok {
 			panic(fmt.Sprintf("BUG: %s is used at %s and not bound", e.Local.Name, e.Span().Pos()))
 		}
 		return vals
-	case *check.Assign:
+	case *tree.Assign:
 		g.env[e.Local] = g.expr(e.Value)
 		return nil
-	case *check.Return:
+	case *tree.Return:
 		return g.leaving(e.Value)
-	case *check.Apply:
+	case *tree.Apply:
 		return g.apply(e)
-	case *check.Call:
+	case *tree.Call:
 		return g.call(e)
-	case *check.If:
+	case *tree.If:
 		return g.choose(e)
-	case *check.Move:
+	case *tree.Move:
 		return g.expr(e.X)
-	case *check.Tuple:
+	case *tree.Tuple:
 		return g.exprs(e.Elems)
-	case *check.Get:
+	case *tree.Get:
 		return g.get(e)
 	}
 	panic(fmt.Sprintf("BUG: typed tree holds a %T", e))
 }
 
 // exprs writes a list of expressions from left to right and returns all their values in a row.
-func (g *generator) exprs(es []check.Expr) []*ir.Value {
+func (g *generator) exprs(es []tree.Expr) []*ir.Value {
 	out := make([]*ir.Value, 0, len(es))
 	for _, e := range es {
 		out = append(out, g.expr(e)...)
@@ -121,7 +121,7 @@ func (g *generator) exprs(es []check.Expr) []*ir.Value {
 }
 
 // apply writes an operation of the table; each lambda becomes a region.
-func (g *generator) apply(e *check.Apply) []*ir.Value {
+func (g *generator) apply(e *tree.Apply) []*ir.Value {
 	args := g.exprs(e.Args)
 	regions := make([]*ir.Block, len(e.Lambdas))
 	for i, l := range e.Lambdas {
@@ -143,7 +143,7 @@ func (g *generator) apply(e *check.Apply) []*ir.Value {
 }
 
 // call writes a call. The callee gives the values of its `&mut` parameters after its own results.
-func (g *generator) call(e *check.Call) []*ir.Value {
+func (g *generator) call(e *tree.Call) []*ir.Value {
 	results := types.Flatten(e.Type())
 	n := len(results)
 	for _, l := range e.Muts {
@@ -160,7 +160,7 @@ func (g *generator) call(e *check.Call) []*ir.Value {
 }
 
 // get selects the values of one element of a tuple.
-func (g *generator) get(e *check.Get) []*ir.Value {
+func (g *generator) get(e *tree.Get) []*ir.Value {
 	vals := g.expr(e.X)
 	elems := e.X.Type().(types.Tuple).Elems
 	begin := 0

@@ -4,7 +4,7 @@ import (
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/ir/scalar"
-	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
@@ -38,7 +38,7 @@ type guard struct {
 // mixed says what a region yields that may leave the function.
 type mixed struct {
 	value   []types.Tensor // the types of the value of the arm
-	assigns []*check.Local
+	assigns []*tree.Local
 	at      diag.Span
 }
 
@@ -64,7 +64,7 @@ func (g *generator) write(b *ir.Block, r *region, code func() []*ir.Value) {
 
 // leaving writes an expression whose value the function returns, and gives all that the function yields: the
 // value and the `&mut` parameters.
-func (g *generator) leaving(e check.Expr) []*ir.Value {
+func (g *generator) leaving(e tree.Expr) []*ir.Value {
 	vals := g.expr(e)
 	if e.Type() == types.Never {
 		return vals
@@ -86,7 +86,7 @@ func (g *generator) results() []types.Tensor {
 }
 
 // choose writes an `if`.
-func (g *generator) choose(e *check.If) []*ir.Value {
+func (g *generator) choose(e *tree.If) []*ir.Value {
 	cond := g.expr(e.Cond)
 	before := make([][]*ir.Value, len(e.Assigns))
 	for i, l := range e.Assigns {
@@ -100,7 +100,7 @@ func (g *generator) choose(e *check.If) []*ir.Value {
 		}
 		return b
 	}
-	arms := []check.Expr{e.Then, e.Else}
+	arms := []tree.Expr{e.Then, e.Else}
 	never := []bool{e.Then.Type() == types.Never, e.Else.Type() == types.Never}
 	blocks := make([]*ir.Block, 2)
 	switch {
@@ -153,7 +153,7 @@ func (g *generator) choose(e *check.If) []*ir.Value {
 
 // assigned gives the variables their values, which stand in vals from position n; it returns the position
 // after them.
-func (g *generator) assigned(ls []*check.Local, vals []*ir.Value, n int) int {
+func (g *generator) assigned(ls []*tree.Local, vals []*ir.Value, n int) int {
 	for _, l := range ls {
 		k := len(types.Flatten(l.T))
 		g.env[l] = vals[n : n+k : n+k]

@@ -75,3 +75,6 @@ func (d DType) IsInt() bool { return d >= I8 && d <= U64 }
 
 // IsNumber reports integers and floats.
 func (d DType) IsNumber() bool { return d >= I8 && d <= F64 }
+
+// Converts reports a number type or bool: those that `as` converts between.
+func (d DType) Converts() bool { return d == Bool || d.IsNumber() }

@@ -241,3 +241,11 @@ func Flatten(t Type) []Tensor {
 	}
 	return nil
 }
+
+// ElemOf is the element type of a tensor, Invalid for every other type.
+func ElemOf(t Type) DType {
+	if x, ok := t.(Tensor); ok {
+		return x.Elem
+	}
+	return Invalid
+}

@@ -9,7 +9,7 @@ import (
 	"healc/internal/pipeline"
 	"healc/ir"
 	"healc/ir/kernel"
-	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/passes"
 )
@@ -23,7 +23,7 @@ func (j *job) run() (output, error) {
 			return output{}, err
 		}
 		var b strings.Builder
-		err = check.Dump(&b, prog)
+		err = tree.Dump(&b, prog)
 		return output{text: b.String()}, err
 	}
 	var remarks strings.Builder

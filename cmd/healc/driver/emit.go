@@ -16,7 +16,7 @@ import (
 	"healc/internal/pipeline"
 	"healc/ir/kernel"
 	"healc/lang/ast"
-	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/lexer"
 	"healc/lang/parser"
@@ -142,7 +142,7 @@ func (e *Emit) types(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	return check.Dump(w, p)
+	return tree.Dump(w, p)
 }
 
 func (e *Emit) ir(w io.Writer) error {
@@ -320,7 +320,7 @@ func (e *Emit) one(do func(km *kernel.Module) error) error {
 
 // Entries are the functions that `healc compile` and `healc explain` treat: the named one; else the public ones,
 // else main, else all.
-func Entries(p *check.Program, entry string) ([]string, error) {
+func Entries(p *tree.Program, entry string) ([]string, error) {
 	if entry != "" {
 		if err := HasFunc(p, entry); err != nil {
 			return nil, err

@@ -16,7 +16,7 @@ import (
 	"healc/internal/engine"
 	"healc/internal/pipeline"
 	"healc/ir"
-	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime"
@@ -137,7 +137,7 @@ func call(ctx context.Context, f *engine.Func, args []*tensor.Tensor, timer *pip
 }
 
 // Function is the name of the function to run.
-func (j *Job) Function(p *check.Program) (string, error) {
+func (j *Job) Function(p *tree.Program) (string, error) {
 	if j.Entry == "" {
 		f, d := p.Main()
 		if d != nil {
@@ -159,7 +159,7 @@ func (j *Job) Function(p *check.Program) (string, error) {
 }
 
 // HasFunc returns an error that offers the nearest name when p has no function of the name.
-func HasFunc(p *check.Program, name string) error {
+func HasFunc(p *tree.Program, name string) error {
 	if p.Func(name) != nil {
 		return nil
 	}
@@ -206,7 +206,7 @@ func HasFunc(p *check.Program, name string) error {
 }
 
 // entries lists the first functions of a program for a message.
-func entries(p *check.Program) string {
+func entries(p *tree.Program) string {
 	const most = 10
 	var parts []string
 	for i, f := range p.Funcs {

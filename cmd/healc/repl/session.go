@@ -11,7 +11,7 @@ import (
 	"healc/internal/engine"
 	"healc/internal/pipeline"
 	"healc/lang/ast"
-	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/lexer"
 	"healc/lang/parser"
@@ -134,7 +134,7 @@ func writeDecls(src *source, decls []decl) {
 }
 
 // check types a program; the places of its errors are the user's.
-func (s *Session) check(src *source) (*check.Program, error) {
+func (s *Session) check(src *source) (*tree.Program, error) {
 	gen := src.file()
 	prog, err := pipeline.CheckWith(gen, s.Opts.Imports)
 	return prog, s.own(src, gen, err)
@@ -235,7 +235,7 @@ func (s *Session) types(in *statements) (value types.Type, names map[string]type
 	}
 	names = map[string]types.Type{}
 	body := prog.Func(entryName).Body
-	for let, ok := body.(*check.Let); ok; let, ok = body.(*check.Let) {
+	for let, ok := body.(*tree.Let); ok; let, ok = body.(*tree.Let) {
 		if let.Local != nil {
 			names[let.Local.Name] = let.Local.T
 		} else if in.value.Valid() {

@@ -10,7 +10,7 @@ import (
 
 	"healc/cmd/healc/driver"
 	"healc/internal/engine"
-	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/runtime"
 )
@@ -61,7 +61,7 @@ func (s *Suite) runBlocks(ctx context.Context, t *testFile) []Result {
 }
 
 // block runs one test block.
-func (s *Suite) block(ctx context.Context, m *engine.Module, t *testFile, test *check.Test) Result {
+func (s *Suite) block(ctx context.Context, m *engine.Module, t *testFile, test *tree.Test) Result {
 	start := time.Now()
 	err := driver.Guard(func() error {
 		f, err := m.Func(test.Fn.Name)

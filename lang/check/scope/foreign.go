@@ -1,0 +1,97 @@
+package scope
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"healc/lang/ast"
+)
+
+// ForeignTypes are types as other languages name them.
+var ForeignTypes = map[string]string{
+	"int": "i32", "uint": "u32", "long": "i64", "byte": "u8", "char": "i32", "isize": "i64", "usize": "u64",
+	"int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "uint8": "u8", "uint16": "u16", "uint32": "u32",
+	"uint64": "u64",
+	"float":  "f32", "double": "f64", "half": "f16", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
+	"float64": "f64",
+	"boolean": "bool", "str": "string", "String": "string", "void": "unit",
+}
+
+// ForeignNames are values and functions as NumPy, PyTorch, Futhark and C name them, and what one writes here, of
+// tensors x and y, a vector v, positions idx and a condition c.
+var ForeignNames = map[string]string{
+	"True": "true", "False": "false",
+	"matmul": "x @ y", "mm": "x @ y", "inner": "+/(v .* v)", "vdot": "+/(v .* v)",
+	"maximum": "max(x, y)", "minimum": "min(x, y)", "fmax": "max(x, y)", "fmin": "min(x, y)",
+	"clip": "clamp(x, 0.0, 1.0)", "select": "where(c, x, y)",
+	"add": "x .+ y", "subtract": "x .- y", "multiply": "x .* y", "divide": "x ./ y", "power": "x .^ y",
+	"fmod": "x .% y", "remainder": "x .% y",
+	"absolute": "abs(x)", "fabs": "abs(x)", "rint": "round(x)", "negative": "neg(x)", "arcsin": "asin(x)",
+	"arccos": "acos(x)", "arctan": "atan(x)", "arctan2": "atan2(x, y)",
+	"isnan": "is_nan(x)", "isinf": "is_inf(x)", "isfinite": "is_finite(x)",
+	"average": "mean(v)", "product": "prod(v)", "amax": "max/(x)", "amin": "min/(x)", "amean": "mean(x)",
+	"reduce": "fold(0.0, |a, e| a + e, v)", "foldl": "fold(0.0, |a, e| a + e, v)",
+	"concatenate": "concat((x, y), axis = 0)", "cat": "concat((x, y), axis = 0)", "vstack": "concat((x, y), axis = 0)",
+	"hstack": "concat((x, y), axis = 1)",
+	"ravel":  "flatten(x)", "expand_dims": "unsqueeze(x, 0)", "swapaxes": "moveaxis(x, 0, 1)",
+	"broadcast_to": "expand(v, [2, 4])", "view": "reshape(x, [16])",
+	"gather": "take_along_axis(x, idx, axis = 0)", "take": "v[idx]", "index_select": "v[idx]",
+	"arange": "iota(4)", "range": "iota(4)", "identity": "eye[f32, 4]()", "fill": "full[f32, 4, 4](1.0)",
+	"replicate": "full[f32, 4](1.0)", "zeros_like": "like(x, 0.0)", "ones_like": "like(x, 1.0)",
+	"full_like": "like(x, 2.0)",
+	"modadd":    "modsum(a, b, p)", "addmod": "modsum(a, b, p)", "submod": "modsub(a, b, p)",
+	"mulmod": "modmul(a, b, p)",
+	"powmod": "modpow(a, b, p)", "invmod": "modinv(a, p)",
+	"cast": "x as f64", "astype": "x as f64",
+	"println": "print(x)", "printf": "print(x)", "load": "load_npy[f32, 4](\"x.npy\")",
+	"save": "save_npy(\"x.npy\", x)",
+}
+
+// ForeignParams are parameters as NumPy and PyTorch name them.
+var ForeignParams = map[string]string{"dim": "axis", "dims": "axis", "axes": "axis", "keepdim": "keep",
+	"keepdims": "keep"}
+
+// Foreign is what one writes here for a value or function that other languages call name.
+func Foreign(name string) (form string, ok bool) {
+	form, ok = ForeignNames[name]
+	return form, ok
+}
+
+// elsewhere is the advice for a name that is not declared, but is known: to the library, or to those who come from
+// another language; or "".
+func (c *Scope) elsewhere(name string) string {
+	if form, ok := ForeignNames[name]; ok {
+		return fmt.Sprintf("write `%s`", form)
+	}
+	modules := c.modulesWith(name)
+	for _, imported := range slices.Sorted(maps.Keys(c.Mod.Imports)) {
+		if m := c.Mod.Imports[imported]; m != nil && m.Library && slices.Contains(modules, m.Name) {
+			return fmt.Sprintf("write `%s.%s`", imported, name)
+		}
+	}
+	if len(modules) > 0 {
+		return fmt.Sprintf("write `import %s` at the top of the file and `%s.%s`", modules[0], modules[0], name)
+	}
+	return ""
+}
+
+// modulesWith lists the modules of the library that export name.
+func (c *Scope) modulesWith(name string) []string {
+	if c.Importer == nil {
+		return nil
+	}
+	var out []string
+	for _, module := range c.Importer.Modules() {
+		found, err := c.Importer.Import(c.Mod.Tree.Source, &ast.ImportDecl{Path: module})
+		if err != nil {
+			continue
+		}
+		for _, d := range found.Tree.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Pub && f.Name.Name == name {
+				out = append(out, module)
+			}
+		}
+	}
+	return out
+}
