@@ -194,32 +194,32 @@ func (p *AffineConditions) holds(cond kernel.Ref, at int64) bool {
 	return a != b
 }
 
-// at is the body with the conditions as they are at a position. Of their branches the arm that is not taken is empty.
+// at is the body with the conditions as they are at a position. Of their branches the arm that is taken stands before
+// the branch, which hands its values on.
 func (p *AffineConditions) at(at int64, b *kernel.Block) *kernel.Block {
-	out := &kernel.Block{Stmts: slices.Clone(b.Stmts)}
-	for i, st := range out.Stmts {
+	out := &kernel.Block{}
+	for _, st := range b.Stmts {
 		switch st := st.(type) {
 		case *kernel.Let:
 			if slices.Contains(p.Conditions, st.ID) {
-				imm := uint64(0)
-				if p.holds(st.ID, at) {
-					imm = 1
-				}
-				out.Stmts[i] = &kernel.Let{ID: st.ID, In: scalar.Instr{Op: scalar.Const, Type: types.Bool,
-					Args: [3]kernel.Ref{scalar.None, scalar.None, scalar.None}, Imm: imm}, Site: -1}
+				out.Stmts = append(out.Stmts, boolConst(st.ID, p.holds(st.ID, at)))
+				continue
 			}
 		case *kernel.If:
 			c := *st
 			c.Then, c.Else = p.at(at, st.Then), p.at(at, st.Else)
 			if slices.Contains(p.Conditions, st.Cond) {
+				arm, vals := c.Else, st.ElseVals
 				if p.holds(st.Cond, at) {
-					c.Else, c.ElseVals = &kernel.Block{}, c.ThenVals
-				} else {
-					c.Then, c.ThenVals = &kernel.Block{}, c.ElseVals
+					arm, vals = c.Then, st.ThenVals
 				}
+				out.Stmts = append(out.Stmts, arm.Stmts...)
+				c.Then, c.Else, c.ThenVals, c.ElseVals = &kernel.Block{}, &kernel.Block{}, vals, vals
 			}
-			out.Stmts[i] = &c
+			out.Stmts = append(out.Stmts, &c)
+			continue
 		}
+		out.Stmts = append(out.Stmts, st)
 	}
 	return out
 }

@@ -30,6 +30,9 @@ var update = flag.Bool("update", false, "number in.kernels, and rewrite out.kern
 // apart are functions of the package that are no rows of the table. What gives parts of a kernel is made a whole one,
 // see apart_test.go.
 var apart = map[string]func(k *kernel.Kernel){
+	"collapse":        collapse,
+	"indexsplit":      indexSplit,
+	"unrolljam":       unrollJam,
 	"dce":             func(k *kernel.Kernel) { transform.DeadCode(k.Body) },
 	"hoistinvariants": hoistInvariants,
 	"mergebodies":     mergeBodies,

@@ -1,0 +1,158 @@
+package schedule
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"healc/codegen"
+	"healc/codegen/target"
+	"healc/ir/kernel"
+	"healc/lang/diag"
+)
+
+var update = flag.Bool("update", false, "rewrite the schedules in testdata")
+
+// processors have a schedule each in every archive of testdata.
+var processors = []string{"znver4", "x86-64-v3", "x86-64"}
+
+func machineOf(cpu string) target.Machine {
+	return target.MachineOf(codegen.Target{Triple: "x86_64-linux-gnu", CPU: cpu})
+}
+
+func parse(t *testing.T, text string) *kernel.Module {
+	t.Helper()
+	m, errs := kernel.Parse(diag.NewFile("test.kernels", text))
+	if errs.Err() != nil {
+		t.Fatal(errs)
+	}
+	return m
+}
+
+// TestFor: the kernels of testdata have the schedules that stand there, for each processor; a schedule is read back as
+// itself, and fits. Every kind of directive stands in one of them.
+func TestFor(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
+	}
+	seen := map[string]bool{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := txtar.Parse(data)
+		in := a.Files[0]
+		out := &txtar.Archive{Comment: a.Comment, Files: []txtar.File{in}}
+		for _, cpu := range processors {
+			m := parse(t, string(in.Data))
+			var text strings.Builder
+			for _, k := range m.Kernels {
+				k.Schedule = For(k, machineOf(cpu), Options{})
+				text.WriteString(strings.Join(k.ScheduleLines(), "\n") + "\n")
+				kernel.Directives(k.Schedule.Directives).Walk(func(d *kernel.Directive) { seen[d.Kind] = true })
+			}
+			if err := kernel.Verify(m); err != nil {
+				t.Errorf("%s, %s: %v", file, cpu, err)
+			}
+			again := parse(t, m.String())
+			for i, k := range again.Kernels {
+				k.Schedule.Rejected = m.Kernels[i].Schedule.Rejected
+				if err := Check(k, machineOf(cpu), k.Schedule); err != nil {
+					t.Errorf("%s, %s: %v", file, cpu, err)
+				}
+			}
+			if want, got := withoutReasons(m.String()), withoutReasons(again.String()); want != got {
+				t.Errorf("%s, %s: printed\n%s\nread as\n%s", file, cpu, want, got)
+			}
+			out.Files = append(out.Files, txtar.File{Name: cpu, Data: []byte(text.String())})
+		}
+		got := txtar.Format(out)
+		switch {
+		case *update:
+			if err := os.WriteFile(file, got, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		case !bytes.Equal(got, data):
+			t.Errorf("%s is\n%s", file, got)
+		}
+	}
+	for _, kind := range kernel.DirectiveKinds {
+		if elsewhere := []string{"matmul", "mixed"}; !seen[kind.Name] && !slices.Contains(elsewhere, kind.Name) {
+			t.Errorf("no kernel of testdata has a directive %s", kind.Name)
+		}
+	}
+}
+
+// withoutReasons is a text without comments, which are not read.
+func withoutReasons(text string) string {
+	var out []string
+	for _, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "//")
+		if line = strings.TrimRight(line, " "); line != "" {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// TestBrief: a program that runs briefly has code once, one that runs for no time at all loops as they are.
+func TestBrief(t *testing.T) {
+	data, err := os.ReadFile("testdata/unswitched.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := parse(t, string(txtar.Parse(data).Files[0].Data)).Kernels[0]
+	full, brief := For(k, target.Machine{}, Options{}), For(k, target.Machine{}, Options{Brief: true})
+	least := For(k, target.Machine{}, Options{Brief: true, Least: true})
+	has := func(s *kernel.Schedule, kind string) bool { return kernel.Directives(s.Directives).OfKind(kind) != nil }
+	if !has(full, "unswitch") || has(brief, "unswitch") || !has(brief, "vector") || len(least.Directives) > 0 {
+		t.Errorf("full %v, brief %v, least %v", full.Directives, brief.Directives, least.Directives)
+	}
+}
+
+// TestCheck: what does not fit a kernel is said.
+func TestCheck(t *testing.T) {
+	const text = `kernels "m"
+kernel @k(in a: f32[10], in b: f32[10], out y: f32[16]) over %0 in 0..16 {
+  %1: i64 = const 9
+  %2: bool = lt %0, %1
+  %3: f32 = if %2 {
+    %4: f32 = load a[%0]
+    yield %4
+  } else {
+    %5: f32 = load b[%0 + -9]
+    yield %5
+  }
+  store y[%0], %3
+  schedule {
+    SCHEDULE
+  }
+}`
+	for schedule, want := range map[string]string{
+		"vector %0 width 8":    "`vector %0 width 8`: the code there is not of that form",
+		"split %0 at 3":        "at follows from the kernel: [9]",
+		"stream y":             "`stream y`: the code there is not of that form",
+		"unswitch %2 { then }": "not of that form, or stands elsewhere",
+		"split %0 at 9 { part { jam %0 rows 2 } part }": "`jam %0 rows 2`",
+		"split %0 at 9 { part { vector %0 width 4 } }":  "",
+	} {
+		k := parse(t, strings.Replace(text, "SCHEDULE", schedule, 1)).Kernels[0]
+		err := Check(k, target.Machine{}, k.Schedule)
+		var misfit *Misfit
+		switch {
+		case want == "" && err != nil:
+			t.Errorf("%s: %v", schedule, err)
+		case want != "" && (!errors.As(err, &misfit) || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %q", schedule, err, want)
+		}
+	}
+}
