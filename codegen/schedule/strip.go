@@ -27,7 +27,7 @@ type Strip struct {
 	Rest    int   // columns of one vector in the epilogue
 	Columns int64 // of a strip, at most
 	Rows    int64 // that are added at once
-	Ahead   bool  // the rows after them are asked for
+	Ahead   int64 // so many times as many rows later are asked for; 0: none
 }
 
 // StripSum is one of the reductions.
@@ -134,14 +134,14 @@ func (c Code) StripOf(v kernel.Ref, body *kernel.Block, d *kernel.Directive) (*S
 	if s.Lanes == 0 && s.Slots/kernel.NumLanes < int64(s.Width) {
 		return nil, "the chunk results of a vector of columns have no room"
 	}
-	s.Rows, s.Ahead = int64(p.Rows), true
+	s.Rows, s.Ahead = int64(p.Rows), int64(p.Ahead)
 	switch few := c.Machine.Registers <= 16; {
 	case len(s.Rare) == 0 && c.near(s, int64(p.NearBytes)):
-		s.Rows, s.Ahead = int64(p.NearRows), false
+		s.Rows, s.Ahead = int64(p.NearRows), 0
 	case len(s.Rare) > 0 && few && c.near(s, int64(c.Machine.L2)):
-		s.Rows, s.Ahead = int64(p.SecondRows), false
+		s.Rows, s.Ahead = int64(p.SecondRows), 0
 	case len(s.Rare) > 0 && few:
-		s.Ahead = false
+		s.Ahead = 0
 	}
 	if n < 2*int64(p.Rows) && len(s.Rare) == 0 {
 		return nil, fmt.Sprintf("there are %d rows, fewer than %d", n, 2*p.Rows)
@@ -151,7 +151,7 @@ func (c Code) StripOf(v kernel.Ref, body *kernel.Block, d *kernel.Directive) (*S
 	}
 	if d != nil {
 		s.Columns = max(min(s.Columns, d.Get("columns")/int64(s.Width)*int64(s.Width)), int64(s.Width))
-		s.Rows, s.Ahead = d.Get("rows"), d.Get("ahead") != 0
+		s.Rows, s.Ahead = d.Get("rows"), d.Get("ahead")
 	}
 	return s, ""
 }
@@ -299,11 +299,7 @@ func (s *scope) strip(v kernel.Ref, b bounds, body *kernel.Block) *kernel.Direct
 		s.reject("strip", fmt.Sprintf("%d columns are no vector of %d", b.hi-b.lo, t.Width))
 		return nil // a mask takes the few columns that are no vector of a strip
 	}
-	ahead := int64(0)
-	if t.Ahead {
-		ahead = 1
-	}
-	return kernel.NewDirective("strip", v, int64(t.Width), t.Columns, t.Rows, int64(t.Rest), ahead).
+	return kernel.NewDirective("strip", v, int64(t.Width), t.Columns, t.Rows, int64(t.Rest), t.Ahead).
 		Because(fmt.Sprintf("the running sums of %d reductions down columns take %d bytes of the first-level cache",
 			len(t.Sums), t.Columns*t.Bytes))
 }

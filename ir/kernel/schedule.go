@@ -117,7 +117,7 @@ var DirectiveKinds = []DirectiveKind{
 			{Name: "columns", Low: 1, High: 1 << 20, Unit: "columns"},
 			{Name: "rows", Low: 1, High: 64, Unit: "rows", Power: true},
 			{Name: "rest", Low: 4, High: 128, Unit: "columns", Power: true},
-			{Name: "ahead", Low: 0, High: 1, Unit: "yes or no"}},
+			{Name: "ahead", Low: 0, High: 16, Unit: "groups of rows"}},
 		Doc: "reductions down columns go by strips of columns, some rows at a time: loop interchange and strip mining"},
 	{Name: "vector", On: OnLoop, Sub: true,
 		Args: []ArgKind{{Name: "width", Low: 4, High: 128, Unit: "iterations", Power: true}},

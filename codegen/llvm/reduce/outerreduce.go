@@ -451,7 +451,7 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 // nextRows lets the loads of so many rows ask for the same columns of the rows after them: in each row the processor's
 // own fetching would begin anew.
 func (c *strip) nextRows(rows int64) map[*kernel.Load]loops.Row {
-	if !c.Ahead || rows == 1 {
+	if c.Ahead == 0 || rows == 1 {
 		return nil
 	}
 	out := map[*kernel.Load]loops.Row{}
@@ -463,7 +463,7 @@ func (c *strip) nextRows(rows int64) map[*kernel.Load]loops.Row {
 			if !ok || asked[l.Param] {
 				return
 			}
-			if further, err := far.Mul(types.Lit(rows)); err == nil {
+			if further, err := far.Mul(types.Lit(rows * c.Ahead)); err == nil {
 				out[l], mine[l.Param] = loops.Row{Far: further, Level: loops.ToL2}, true
 			}
 		})

@@ -60,6 +60,7 @@ type Columns struct {
 	NearRows     int `unit:"rows" range:"1 16" power:"yes" page:"column-reductions" trade:"added at once of a matrix that the caches hold"`
 	SecondRows   int `unit:"rows" range:"1 8" power:"yes" page:"column-reductions" trade:"added at once of one in the second-level cache, where there are rare arms"`
 	NearBytes    int `unit:"bytes" range:"0 1073741824" page:"column-reductions" trade:"of a matrix that the caches hold"`
+	Ahead        int `unit:"groups of rows" range:"0 16" page:"column-reductions" trade:"that a strip asks for ahead, in the second-level cache: nearer comes too late, further is gone again"`
 	Sums         int `unit:"reductions" range:"1 8" page:"column-reductions" trade:"that go down together at most"`
 }
 

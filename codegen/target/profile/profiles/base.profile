@@ -28,6 +28,7 @@ columns.rows = 4
 columns.near_rows = 8
 columns.second_rows = 2
 columns.near_bytes = 16777216
+columns.ahead = 1
 columns.sums = 4
 
 reduce.fused_registers = 24
