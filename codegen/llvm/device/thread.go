@@ -242,27 +242,29 @@ func (t *Thread) Statements(f func(kernel.Stmt) bool, stmts ...kernel.Stmt) {
 func (t *Thread) Vector(w int, v kernel.Ref, from value.Value, given map[kernel.Ref][]value.Value, stmts []kernel.Stmt,
 	result kernel.Ref) []value.Value {
 	g := t.g
-	outer, oneByOne := g.Intercept, g.Scalarise
-	g.Intercept, g.Width = nil, w
-	g.Scalarise = func() {} // whose check it is that fails is found out later
-	g.Env[v] = emit.Val{V: from, Iota: true}
-	for _, r := range slices.Sorted(maps.Keys(given)) {
-		values := given[r]
-		var x value.Value = constant.NewUndef(build.Vector(values[0].Type(), w))
-		for i, y := range values {
-			x = g.Cur.NewInsertElement(x, y, build.Int(build.I32, int64(i)))
-		}
-		g.Env[r] = emit.Val{V: x, Wide: true}
-	}
-	g.Block(&kernel.Block{Stmts: stmts})
 	var out []value.Value
-	if result != scalar.None {
-		x := g.Spread(g.Env[result])
-		for i := range w {
-			out = append(out, g.Cur.NewExtractElement(x, build.Int(build.I32, int64(i))))
+	outer, lanes := g.Intercept, g.Lanes
+	g.Intercept, lanes.Width = nil, w
+	lanes.Scalarise = func() {} // whose check it is that fails is found out later
+	g.In(lanes, func() {
+		g.Env[v] = emit.Val{V: from, Iota: true}
+		for _, r := range slices.Sorted(maps.Keys(given)) {
+			values := given[r]
+			var x value.Value = constant.NewUndef(build.Vector(values[0].Type(), w))
+			for i, y := range values {
+				x = g.Cur.NewInsertElement(x, y, build.Int(build.I32, int64(i)))
+			}
+			g.Env[r] = emit.Val{V: x, Wide: true}
 		}
-	}
-	g.Intercept, g.Scalarise, g.Width = outer, oneByOne, 0
+		g.Block(&kernel.Block{Stmts: stmts})
+		if result != scalar.None {
+			x := g.Spread(g.Env[result])
+			for i := range w {
+				out = append(out, g.Cur.NewExtractElement(x, build.Int(build.I32, int64(i))))
+			}
+		}
+	})
+	g.Intercept = outer
 	return out
 }
 

@@ -72,11 +72,11 @@ func (g *Func) checkAll(ok value.Value) {
 	bad, good := g.NewBlock(), g.NewBlock()
 	g.Cur.NewCondBr(all, good, bad)
 	g.Cur = bad
-	env, w := slices.Clone(g.Env), g.Width
-	g.Width = 0
-	g.Scalarise()
-	g.Fail() // not reached: one of them failed
-	g.Width = w
+	env := slices.Clone(g.Env)
+	g.InVectors(0, func() {
+		g.Scalarise()
+		g.Fail() // not reached: one of them failed
+	})
 	copy(g.Env, env)
 	g.Cur = good
 }

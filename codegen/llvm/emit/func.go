@@ -60,21 +60,15 @@ type Func struct {
 	Errp   value.Value   // i64*
 	Depth  value.Value   // of scalar calls
 	Fail   func()        // ends the function after an error was written
-	Width  int           // width of the vectorised axis, 0 in scalar code
 
-	Schedule kernel.Directives // of the code that is being written
-
-	// Scalarise writes the iterations of the current vector one by one, for a check that fails.
-	Scalarise func()
-	Mask      value.Value // of the lanes that load and store; nil when all do, see Note [Tails]
+	Lanes                      // of the code that is being written
+	Schedule kernel.Directives // and what it is to be like
 
 	Products map[value.Value]*product52 // that can be added to something else than 0
 
 	Features map[reflect.Type]any // the data of features, see State
 
 	Lined *functionLines // nil when the function has no lines
-
-	finished value.Value // in a vector's loop that may end early: the iterations for which it has, or nil
 
 	// Intercept, when it is not nil, may translate a statement in another way; it says whether it did.
 	Intercept func(kernel.Stmt) bool

@@ -53,12 +53,11 @@ func (g *Func) iterate(s *kernel.Iterate) {
 	head.NewCondBr(more, inner, exit)
 	g.Cur = inner
 	g.Env[s.Var] = Val{V: i}
-	idle := g.finished
+	lanes := g.Lanes
 	if wide && ended != nil {
-		g.finished = ended
+		lanes.finished = ended
 	}
-	g.Block(s.Body)
-	g.finished = idle
+	g.In(lanes, func() { g.Block(s.Body) })
 	next := make([]value.Value, len(s.Next))
 	for j, r := range s.Next {
 		next[j] = g.Spread(g.Env[r])

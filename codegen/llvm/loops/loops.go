@@ -126,22 +126,20 @@ func vectorLoop(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, body *ker
 	if m, fromZero := build.ConstantInt(lo); known && fromZero && (n-m)%int64(w) == 0 {
 		last = nil
 	}
-	g.Width = w
 	f := emit.State[Prefetching](g)
 	f.fetched = prefetchedLoads(g, body)
-	vectors(g, v, lo, hi, last, w, body)
-	g.Width, f.fetched = 0, nil
+	g.InVectors(w, func() { vectors(g, v, lo, hi, last, w, body) })
+	f.fetched = nil
 }
 
 // vectorsAndRest is vectorLoop for kernels that work in place: no iteration runs twice.
 func vectorsAndRest(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, body *kernel.Block) {
 	size := g.Cur.NewSub(hi, lo)
 	end := g.Cur.NewSub(hi, g.Cur.NewSRem(size, build.Int(build.I64, int64(w))))
-	g.Width = w
 	f := emit.State[Prefetching](g)
 	f.fetched = prefetchedLoads(g, body)
-	vectors(g, v, lo, end, nil, w, body)
-	g.Width, f.fetched = 0, nil
+	g.InVectors(w, func() { vectors(g, v, lo, end, nil, w, body) })
+	f.fetched = nil
 	shortRange(g, v, end, hi, w, body)
 }
 

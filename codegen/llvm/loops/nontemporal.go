@@ -98,14 +98,13 @@ func streamLoop(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, stores []
 	end := g.Cur.NewAdd(first, g.Cur.NewSub(left, g.Cur.NewSRem(left, build.Int(build.I64, int64(w)))))
 	last := g.Add(hi, build.Int(build.I64, int64(-w)))
 
-	g.Width = w
 	out.Streamed = map[*kernel.Store]bool{}
 	for _, st := range stores {
 		out.Streamed[st] = true
 	}
 	emit.State[Prefetching](g).fetched = prefetchedLoads(g, body)
-	vectors(g, v, first, end, nil, w, body)
-	out.Streamed, emit.State[Prefetching](g).fetched, g.Width = nil, nil, 0
+	g.InVectors(w, func() { vectors(g, v, first, end, nil, w, body) })
+	out.Streamed, emit.State[Prefetching](g).fetched = nil, nil
 
 	// The rest: the ends, or everything.
 	if apart { // the ends
@@ -144,10 +143,10 @@ func Unstreamed(g *emit.Func, fits, lo, first, end, hi, last value.Value, w int)
 // overlappedVectors runs body in vectors of w from begin on, none of them after last, while they begin before stop.
 func overlappedVectors(g *emit.Func, v kernel.Ref, begin, stop, step, last value.Value, w int, body *kernel.Block) {
 	g.ForStep(begin, stop, step, nil, func(x value.Value, _ []value.Value) []value.Value {
-		g.Width = w
-		g.Env[v] = emit.Val{V: g.Min(x, last), Iota: true}
-		g.Block(body)
-		g.Width = 0
+		g.InVectors(w, func() {
+			g.Env[v] = emit.Val{V: g.Min(x, last), Iota: true}
+			g.Block(body)
+		})
 		return nil
 	})
 }

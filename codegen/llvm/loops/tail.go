@@ -63,11 +63,9 @@ func partial(g *emit.Func, v kernel.Ref, lo, hi value.Value, w int, body *kernel
 		return
 	}
 	g.When(g.Cur.NewICmp(enum.IPredSLT, lo, hi), func() {
-		g.Width = w
-		left := g.Cur.NewTrunc(g.Cur.NewSub(hi, lo), build.I32)
-		g.Mask = g.Cur.NewICmp(enum.IPredSLT, build.IotaMask(0, w), g.Splat(left))
+		left := g.SplatTo(g.Cur.NewTrunc(g.Cur.NewSub(hi, lo), build.I32), w)
+		mask := g.Cur.NewICmp(enum.IPredSLT, build.IotaMask(0, w), left)
 		g.Env[v] = emit.Val{V: lo, Iota: true}
-		g.Block(body)
-		g.Mask, g.Width = nil, 0
+		g.InVectors(w, func() { g.Masked(mask, func() { g.Block(body) }) })
 	})
 }

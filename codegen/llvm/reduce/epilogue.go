@@ -66,18 +66,18 @@ func (c *rowSums) run(lo, hi value.Value) {
 			return nil
 		})
 		g.For(build.Int(build.I64, 0), n, int64(c.w), nil, func(j value.Value, _ []value.Value) []value.Value {
-			g.Width = c.w
-			g.Env[c.v] = emit.Val{V: g.Cur.NewAdd(at, j), Iota: true}
-			g.Block(&kernel.Block{Stmts: c.Before})
-			for i, s := range c.Sums {
-				t := build.Vector(build.RegisterType(s.Type), c.w)
-				l := g.Cur.NewLoad(t, g.Cur.NewBitCast(g.Cur.NewGetElementPtr(build.RegisterType(s.Type), kept[i], j),
-					lt.NewPointer(t)))
-				l.Align = lir.Align(analysis.ArithmeticType(s.Type).Bytes())
-				g.Set(s.ID, l, true)
-			}
-			g.Block(&kernel.Block{Stmts: c.After})
-			g.Width = 0
+			g.InVectors(c.w, func() {
+				g.Env[c.v] = emit.Val{V: g.Cur.NewAdd(at, j), Iota: true}
+				g.Block(&kernel.Block{Stmts: c.Before})
+				for i, s := range c.Sums {
+					t := build.Vector(build.RegisterType(s.Type), c.w)
+					l := g.Cur.NewLoad(t, g.Cur.NewBitCast(g.Cur.NewGetElementPtr(build.RegisterType(s.Type), kept[i], j),
+						lt.NewPointer(t)))
+					l.Align = lir.Align(analysis.ArithmeticType(s.Type).Bytes())
+					g.Set(s.ID, l, true)
+				}
+				g.Block(&kernel.Block{Stmts: c.After})
+			})
 			return nil
 		})
 		return nil

@@ -254,9 +254,8 @@ func (r *Reduction) argumentStep(offset value.Value, xs, state []value.Value, w,
 	g := r.G
 	next := append([]value.Value{}, state...)
 	for i, x := range xs {
-		g.Width = w
-		begin := g.Splat(g.Cur.NewTrunc(g.Add(offset, build.Int(build.I64, int64(i/groups*groups*w))), build.I32))
-		g.Width = 0
+		at0 := g.Add(offset, build.Int(build.I64, int64(i/groups*groups*w)))
+		begin := g.SplatTo(g.Cur.NewTrunc(at0, build.I32), w)
 		best, at := 2*(i%groups), 2*(i%groups)+1
 		better := r.strictly(x, next[best])
 		next[best] = g.Cur.NewSelect(better, x, next[best])
@@ -281,9 +280,7 @@ func (r *Reduction) argumentDone(state []value.Value, lo, last value.Value, w, g
 		best = r.beyond(y, x)
 	}
 	x = g.Cur.NewExtractElement(best, build.Int(build.I32, 0))
-	g.Width = w
-	all := g.Splat(x)
-	g.Width = 0
+	all := g.SplatTo(x, w)
 	// Of the lanes that have it the first position. Where no element was better than the worst there is, all
 	// are equal, and the positions are still 0.
 	var first value.Value

@@ -179,9 +179,7 @@ func (c *strip) each(n value.Value, w int, body func(j value.Value)) {
 		n = g.RoundDown(g.Add(n, build.Int(build.I64, int64(c.Width-1))), int64(c.Width))
 	}
 	g.For(build.Int(build.I64, 0), n, int64(w), nil, func(j value.Value, _ []value.Value) []value.Value {
-		g.Width = w
-		body(j)
-		g.Width = 0
+		g.InVectors(w, func() { body(j) })
 		return nil
 	})
 }
@@ -435,9 +433,8 @@ func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	if rareArms == nil {
 		return
 	}
-	g.Width = c.Width
-	some := rareArms.Ever(g)
-	g.Width = 0
+	var some value.Value
+	g.InVectors(c.Width, func() { some = rareArms.Ever(g) })
 	if rareArms = nil; some == nil {
 		return
 	}

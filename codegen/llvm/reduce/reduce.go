@@ -114,6 +114,17 @@ func (r *Reduction) identity(w int) value.Value {
 	return r.G.ConstOf(r.IdentityConst(), w)
 }
 
+// identities are those of so many accumulators, vectors of w.
+func (r *Reduction) identities(n, w int) []value.Value {
+	out := make([]value.Value, n)
+	r.G.InVectors(w, func() {
+		for i := range out {
+			out[i] = r.identity(w)
+		}
+	})
+	return out
+}
+
 func (r *Reduction) IdentityConst() constant.Constant {
 	t := build.RegisterType(r.D)
 	rd := analysis.ArithmeticType(r.D)
@@ -184,10 +195,9 @@ func (r *Reduction) at(p value.Value) value.Value {
 // vectorAt evaluates the body at elements p, p+1, ... p+w-1, all in one row of the last axis.
 func (r *Reduction) vectorAt(p value.Value, w int) value.Value {
 	g := r.G
-	g.Width = w
-	r.goTo(p, true)
-	outer, around := g.Scalarise, &kernel.Directive{Sub: g.Schedule}
-	g.Scalarise = func() {
+	around, lanes := &kernel.Directive{Sub: g.Schedule}, g.Lanes
+	lanes.Width = w
+	lanes.Scalarise = func() {
 		g.Within(around, func() {
 			g.For(build.Int(build.I64, 0), build.Int(build.I64, int64(w)), 1, nil,
 				func(i value.Value, _ []value.Value) []value.Value {
@@ -196,10 +206,12 @@ func (r *Reduction) vectorAt(p value.Value, w int) value.Value {
 				})
 		})
 	}
-	g.Within(r.vector(), func() { g.Block(r.S.Body) })
-	g.Scalarise = outer
-	v := r.value()
-	g.Width = 0
+	var v value.Value
+	g.In(lanes, func() {
+		r.goTo(p, true)
+		g.Within(r.vector(), func() { g.Block(r.S.Body) })
+		v = r.value()
+	})
 	return v
 }
 
@@ -272,12 +284,7 @@ func (r *Reduction) combineAll(lo, hi value.Value, w int, sh analysis.Shape) val
 	if w > 0 {
 		groups := groupsFor(sh)
 		step := int64(w * groups)
-		g.Width = w
-		init := make([]value.Value, groups)
-		for i := range init {
-			init[i] = r.identity(w)
-		}
-		g.Width = 0
+		init := r.identities(groups, w)
 		full := g.Cur.NewMul(g.Cur.NewSDiv(g.Cur.NewSub(hi, lo), build.Int(build.I64, step)),
 			build.Int(build.I64, step))
 		stop := g.Cur.NewAdd(lo, full)
@@ -349,12 +356,7 @@ func (r *Reduction) chunk(lo, hi value.Value) value.Value {
 		return s.done(runGroups(g, []*accumulatorGroup{s}, lo, stop, w), stop)
 	}
 	groups := kernel.NumLanes / w
-	g.Width = w
-	init := make([]value.Value, groups)
-	for i := range init {
-		init[i] = r.identity(w)
-	}
-	g.Width = 0
+	init := r.identities(groups, w)
 	stop := g.Add(lo, g.RoundDown(g.Sub(hi, lo), kernel.NumLanes))
 	var accs []value.Value
 	if sh.Instrs < longLanes(g) {

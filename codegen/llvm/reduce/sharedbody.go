@@ -65,11 +65,11 @@ scan:
 	// each combines the states with the values of the body where it gave x to the first, in vectors of w.
 	each := func(w int, x value.Value, state []value.Value) []value.Value {
 		next := []value.Value{rs[0].Combine(state[0], x, w)}
-		g.Width = w
-		for i, r := range rs[1:] {
-			next = append(next, r.Combine(state[i+1], g.Spread(g.Env[r.S.Val]), w))
-		}
-		g.Width = 0
+		g.InVectors(w, func() {
+			for i, r := range rs[1:] {
+				next = append(next, r.Combine(state[i+1], g.Spread(g.Env[r.S.Val]), w))
+			}
+		})
 		return next
 	}
 	var state []value.Value

@@ -20,13 +20,10 @@ func (r *Reduction) maskedRest(mem, stop, hi value.Value, w int) {
 	g.For(stop, hi, int64(w), nil, func(p value.Value, _ []value.Value) []value.Value {
 		at := g.Cur.NewBitCast(g.Cur.NewGetElementPtr(build.RegisterType(r.D), mem, g.Cur.NewSub(p, stop)),
 			lt.NewPointer(vt))
-		g.Width = w
-		left := g.Splat(g.Cur.NewTrunc(g.Cur.NewSub(hi, p), build.I32))
-		g.Width = 0
+		left := g.SplatTo(g.Cur.NewTrunc(g.Cur.NewSub(hi, p), build.I32), w)
 		mask := g.Cur.NewICmp(enum.IPredSLT, build.IotaMask(0, w), left)
-		g.Mask = mask
-		x := r.vectorAt(p, w)
-		g.Mask = nil
+		var x value.Value
+		g.Masked(mask, func() { x = r.vectorAt(p, w) })
 		old := g.Cur.NewLoad(vt, at)
 		old.Align = lir.Align(r.slotBytes())
 		st := g.Cur.NewStore(g.Cur.NewSelect(mask, r.Combine(old, x, w), old), at)

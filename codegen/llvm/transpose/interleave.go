@@ -127,34 +127,34 @@ func streamInterleaved(g *emit.Func, b *interleave, lo, hi, last value.Value, st
 // interleaved computes the elements from x on, w along the axis and all of the last one.
 func interleaved(g *emit.Func, b *interleave, x value.Value) {
 	strands := map[*kernel.Store][]value.Value{}
-	g.Width = b.w
-	g.Intercept = func(s kernel.Stmt) bool {
-		st, ok := s.(*kernel.Store)
-		if ok {
-			strands[st] = append(strands[st], g.ToMem(g.Params[st.Param].DType, g.Width, g.Spread(g.Env[st.Val])))
-		}
-		return ok
-	}
-	g.Env[b.Along.Var] = emit.Val{V: x, Iota: true}
-	for i := range b.N {
-		g.Env[b.Last.Var] = emit.Val{V: build.Int(build.I64, i)}
-		g.Block(b.Body)
-	}
-	g.Intercept = nil
-	g.Env[b.Last.Var] = emit.Val{V: build.Int(build.I64, 0)}
-	for _, s := range b.Body.Stmts {
-		if st, ok := s.(*kernel.Store); ok {
-			d := g.Params[st.Param].DType
-			all := interleaveVectors(g, strands[st])
-			p := g.Cur.NewBitCast(g.Addr(st.Param, g.AddressOf(st.At).Base), lt.NewPointer(all.Type()))
-			if emit.State[loops.Streaming](g).Streamed[st] {
-				loops.StreamLines(g, all, p, d)
-				continue
+	g.InVectors(b.w, func() {
+		g.Intercept = func(s kernel.Stmt) bool {
+			st, ok := s.(*kernel.Store)
+			if ok {
+				strands[st] = append(strands[st], g.ToMem(g.Params[st.Param].DType, g.Width, g.Spread(g.Env[st.Val])))
 			}
-			g.Cur.NewStore(all, p).Align = g.Align(d)
+			return ok
 		}
-	}
-	g.Width = 0
+		g.Env[b.Along.Var] = emit.Val{V: x, Iota: true}
+		for i := range b.N {
+			g.Env[b.Last.Var] = emit.Val{V: build.Int(build.I64, i)}
+			g.Block(b.Body)
+		}
+		g.Intercept = nil
+		g.Env[b.Last.Var] = emit.Val{V: build.Int(build.I64, 0)}
+		for _, s := range b.Body.Stmts {
+			if st, ok := s.(*kernel.Store); ok {
+				d := g.Params[st.Param].DType
+				all := interleaveVectors(g, strands[st])
+				p := g.Cur.NewBitCast(g.Addr(st.Param, g.AddressOf(st.At).Base), lt.NewPointer(all.Type()))
+				if emit.State[loops.Streaming](g).Streamed[st] {
+					loops.StreamLines(g, all, p, d)
+					continue
+				}
+				g.Cur.NewStore(all, p).Align = g.Align(d)
+			}
+		}
+	})
 }
 
 // interleaveVectors is the first elements of all vectors, then the second ones, and so on.

@@ -126,12 +126,14 @@ func (t *tileWriter) tile(r, rEnd, j, jEnd, first, end value.Value) {
 		emit.State[loops.Streaming](t.Func).Fence = true
 		t.eachRow(r, rEnd, func() {
 			lo := t.lineAt(j, first)
-			emit.State[loops.Streaming](t.Func).Streamed, t.Width = map[*kernel.Store]bool{t.Output: true}, w
-			for k := int64(0); k < t.Cols; k += int64(w) {
-				t.Env[t.Axes[len(t.Axes)-1].Var] = emit.Val{V: t.Add(lo, build.Int(build.I64, k)), Iota: true}
-				t.Block(t.body)
-			}
-			emit.State[loops.Streaming](t.Func).Streamed, t.Width = nil, 0
+			emit.State[loops.Streaming](t.Func).Streamed = map[*kernel.Store]bool{t.Output: true}
+			t.InVectors(w, func() {
+				for k := int64(0); k < t.Cols; k += int64(w) {
+					t.Env[t.Axes[len(t.Axes)-1].Var] = emit.Val{V: t.Add(lo, build.Int(build.I64, k)), Iota: true}
+					t.Block(t.body)
+				}
+			})
+			emit.State[loops.Streaming](t.Func).Streamed = nil
 		})
 	}, func() { t.rowsOf(r, rEnd, ends) })
 }

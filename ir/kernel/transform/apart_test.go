@@ -96,6 +96,13 @@ func indexSplit(k *kernel.Kernel) {
 		if i < len(cuts) {
 			hi = cuts[i]
 		}
+		for _, c := range p.Conditions { // as they are in the piece
+			kernel.Each(piece, func(l *kernel.Let) {
+				if l.ID == c {
+					piece = transform.TakeArm(piece, c, l.In.Imm != 0)
+				}
+			})
+		}
 		transform.DeadCode(piece)
 		k.Body.Stmts = append(k.Body.Stmts, loop(last, lo, hi, piece.Stmts...))
 		lo = hi

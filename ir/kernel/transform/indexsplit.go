@@ -194,32 +194,27 @@ func (p *AffineConditions) holds(cond kernel.Ref, at int64) bool {
 	return a != b
 }
 
-// at is the body with the conditions as they are at a position. Of their branches the arm that is taken stands before
-// the branch, which hands its values on.
+// at is the body with the conditions as they are at a position. Of their branches the arm that is not taken is empty.
 func (p *AffineConditions) at(at int64, b *kernel.Block) *kernel.Block {
-	out := &kernel.Block{}
-	for _, st := range b.Stmts {
+	out := &kernel.Block{Stmts: slices.Clone(b.Stmts)}
+	for i, st := range out.Stmts {
 		switch st := st.(type) {
 		case *kernel.Let:
 			if slices.Contains(p.Conditions, st.ID) {
-				out.Stmts = append(out.Stmts, boolConst(st.ID, p.holds(st.ID, at)))
-				continue
+				out.Stmts[i] = boolConst(st.ID, p.holds(st.ID, at))
 			}
 		case *kernel.If:
 			c := *st
 			c.Then, c.Else = p.at(at, st.Then), p.at(at, st.Else)
 			if slices.Contains(p.Conditions, st.Cond) {
-				arm, vals := c.Else, st.ElseVals
 				if p.holds(st.Cond, at) {
-					arm, vals = c.Then, st.ThenVals
+					c.Else, c.ElseVals = &kernel.Block{}, c.ThenVals
+				} else {
+					c.Then, c.ThenVals = &kernel.Block{}, c.ElseVals
 				}
-				out.Stmts = append(out.Stmts, arm.Stmts...)
-				c.Then, c.Else, c.ThenVals, c.ElseVals = &kernel.Block{}, &kernel.Block{}, vals, vals
 			}
-			out.Stmts = append(out.Stmts, &c)
-			continue
+			out.Stmts[i] = &c
 		}
-		out.Stmts = append(out.Stmts, st)
 	}
 	return out
 }
