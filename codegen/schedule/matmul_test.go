@@ -57,7 +57,7 @@ var products = []struct{ name, dtype, m, n, k, x, y string }{
 	{"any shape", "f32", "M", "N", "K", "K*%0 + %4", "N*%4 + %1"},
 }
 
-// TestProducts: what is decided about products for three processors, with the reasons. Each schedule is
+// TestProducts: what is decided about products for three processors and for devices, with the reasons. Each schedule is
 // accepted, and read from its text it says the same.
 func TestProducts(t *testing.T) {
 	var out strings.Builder
@@ -87,6 +87,17 @@ func TestProducts(t *testing.T) {
 				t.Errorf("%s, for %s: planned as %+v, read as %+v", p.name, cpu, plan(k), plan(again))
 			}
 		}
+		k := productOf(t, p.dtype, p.m, p.n, p.k, p.x, p.y)
+		c := analysis.ContractionOf(k)
+		d, rejected := MatmulBlocks(c)
+		k.Schedule = &kernel.Schedule{Rejected: rejected}
+		if d != nil {
+			k.Schedule.Directives = []*kernel.Directive{d}
+			if err := CheckMatmulBlocks(c, d); err != nil {
+				t.Errorf("%s, for devices: %v", p.name, err)
+			}
+		}
+		show(k, "  a device")
 	}
 	const file = "testdata/products.txt"
 	if *update {
