@@ -84,7 +84,7 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/llvm/reduce",
 		codeIR + "ir ir/kernel/transform codegen/llvm/build codegen/llvm/emit codegen/llvm/loops"},
 	{"codegen/llvm/matmul",
-		codeIR + "codegen/target codegen/llvm/build codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce"},
+		codeIR + "codegen/llvm/build codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce"},
 	{"codegen/llvm/transpose", codeIR + "codegen/target codegen/llvm/build codegen/llvm/emit codegen/llvm/loops"},
 	{"codegen/llvm/ntt", codeIR + "ir/scalar/modular codegen/target codegen/llvm/build codegen/llvm/emit " +
 		"codegen/llvm/loops"},

@@ -1,7 +1,11 @@
 package gpu
 
 import (
+	"slices"
+
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
 	"healc/ir/kernel/transform"
 	"healc/runtime/abi"
 )
@@ -121,6 +125,27 @@ func FormNames(km *kernel.Module) map[string]string {
 		names[k.Name] = f.Name
 	}
 	return names
+}
+
+// Scheduled is a module as it is written for devices: kernels that are matrix products have schedules. km stays as it
+// is.
+func Scheduled(km *kernel.Module) *kernel.Module {
+	out := *decided(km)
+	out.Kernels = slices.Clone(out.Kernels)
+	for i, k := range out.Kernels {
+		if k.Contract == nil || k.Schedule != nil {
+			continue
+		}
+		one := *k
+		one.Schedule = &kernel.Schedule{}
+		if d, rejected := schedule.MatmulBlocks(analysis.ContractionOf(k)); d == nil {
+			one.Schedule.Rejected = rejected
+		} else {
+			one.Schedule.Directives, one.Schedule.Rejected = []*kernel.Directive{d}, rejected
+		}
+		out.Kernels[i] = &one
+	}
+	return &out
 }
 
 // decided is the module as code is made of it.

@@ -7,6 +7,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/device"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 	"healc/ir/scalar"
@@ -25,55 +26,31 @@ import (
 // columns and the rest of k beyond the last whole slice are never padded, because adding 0 would turn -0 into +0.
 
 const (
-	matmulThreads   = 256
-	sliceElements   = 1024 // of a factor, in one slice
-	copiedPerThread = sliceElements / matmulThreads
-	threadsPerSide  = 16 // threads along each side of a tile
+	matmulThreads   = schedule.BlockThreads
+	copiedPerThread = schedule.SliceElements / matmulThreads
+	threadsPerSide  = schedule.ThreadsPerSide
 )
 
-// matmulPlan is how a matrix product is done.
-type matmulPlan struct {
-	*analysis.Contraction
-	tile  int64 // rows and columns
-	depth int64 // of a slice, along k
-	side  int   // rows and columns of a thread's register tile
-}
-
-// manyTiles keep a device busy.
-const manyTiles = 64
-
-// planMatmul decides whether k is a matrix product; nil is no.
-func planMatmul(k *kernel.Kernel) *matmulPlan {
-	p := analysis.ContractionOf(k)
-	if p == nil || p.Row == nil || !p.Uniform() || k.Buffers() < len(k.Params) {
+// planMatmul is how a kernel that is a matrix product is cut up, by its schedule; nil is no.
+func planMatmul(k *kernel.Kernel) *schedule.BlockPlan {
+	c := analysis.ContractionOf(k)
+	if c == nil {
 		return nil
 	}
-	size := p.Acc.Bytes()
-	plan := &matmulPlan{Contraction: p}
-	for _, plan.tile = range []int64{128, 64, 32} {
-		tiles := int64(1)
-		for _, a := range k.Axes {
-			n, known := count([]kernel.Axis{a})
-			if !known {
-				n = 1024
-			}
-			if a.Var == p.Row.Var || a.Var == p.Col.Var {
-				n = (n + plan.tile - 1) / plan.tile
-			}
-			tiles *= n
-		}
-		if (plan.tile < 128 || size <= 4) && tiles >= manyTiles {
-			break
-		}
+	d := schedule.MatmulForm(k.Schedule)
+	if d == nil {
+		d, _ = schedule.MatmulBlocks(c)
 	}
-	plan.depth, plan.side = sliceElements/plan.tile, int(plan.tile/threadsPerSide)
-	return plan
+	if d == nil || schedule.CheckMatmulBlocks(c, d) != nil {
+		return nil
+	}
+	return schedule.MatmulBlocksOf(c, d)
 }
 
 // matmul is the code of a thread of a matrix product.
 type matmul struct {
 	*thread
-	p        *matmulPlan
+	p        *schedule.BlockPlan
 	tid      value.Value
 	rows     value.Value // the extents
 	cols     value.Value
@@ -97,13 +74,13 @@ type factorTile struct {
 }
 
 // matmul writes the entry of a matrix product.
-func (m *module) matmul(k *kernel.Kernel, p *matmulPlan) abi.DeviceKernel {
+func (m *module) matmul(k *kernel.Kernel, p *schedule.BlockPlan) abi.DeviceKernel {
 	t := &matmul{thread: m.entry(k, "", matmulThreads), p: p}
 	t.tid = t.register("tid.x")
 	t.rows, t.cols, t.kExtent = t.Extent(p.Row.Extent), t.Extent(p.Col.Extent), t.Extent(p.Chains.Axis.Extent)
 	t.x = t.factorTileOf(m, p.X, *p.Row, t.rows, "x")
 	t.y = t.factorTileOf(m, p.Y, p.Col, t.cols, "y")
-	run := int64(min(p.side, 4))
+	run := int64(min(p.Side, 4))
 	for i, of := range []value.Value{t.Block().NewLShr(t.tid, ci(i32, 4)),
 		t.Block().NewAnd(t.tid, ci(i32, threadsPerSide-1))} {
 		t.base[i] = t.Times(t.zext(of), ci(i64, run))
@@ -115,14 +92,14 @@ func (m *module) matmul(k *kernel.Kernel, p *matmulPlan) abi.DeviceKernel {
 		all = t.Times(all, t.length(a))
 		items = append(items, a.Extent)
 	}
-	items = append(items, abi.Extent{Dim: p.Row.Extent.Dim, Div: p.tile},
-		abi.Extent{Dim: p.Col.Extent.Dim, Div: p.tile})
+	items = append(items, abi.Extent{Dim: p.Row.Extent.Dim, Div: p.Tile},
+		abi.Extent{Dim: p.Col.Extent.Dim, Div: p.Tile})
 	t.Count(t.zext(t.register("ctaid.x")), all, t.zext(t.register("nctaid.x")), nil,
 		func(i value.Value, _ []value.Value) []value.Value {
 			across, rest := t.divide(i, tilesAcross)
 			down, batch := t.divide(rest, tilesDown)
 			t.setAxesOf(p.Batches, batch)
-			t.row, t.col = t.Times(down, ci(i64, p.tile)), t.Times(across, ci(i64, p.tile))
+			t.row, t.col = t.Times(down, ci(i64, p.Tile)), t.Times(across, ci(i64, p.Tile))
 			t.x.begin, t.y.begin = t.row, t.col
 			t.failAt(t.Times(batch, t.Times(t.rows, t.cols)))
 			t.Statements(nil, p.Before...)
@@ -137,9 +114,9 @@ func (m *module) matmul(k *kernel.Kernel, p *matmulPlan) abi.DeviceKernel {
 // tiles is the number of tiles along an extent.
 func (t *matmul) tiles(n value.Value) value.Value {
 	if c, known := constantInt(n); known {
-		return ci(i64, (c+t.p.tile-1)/t.p.tile)
+		return ci(i64, (c+t.p.Tile-1)/t.p.Tile)
 	}
-	return t.Block().NewUDiv(t.Plus(n, ci(i64, t.p.tile-1)), ci(i64, t.p.tile))
+	return t.Block().NewUDiv(t.Plus(n, ci(i64, t.p.Tile-1)), ci(i64, t.p.Tile))
 }
 
 // factorTileOf decides how a factor is read, and reserves its shared memory. A factor that is contiguous along k is
@@ -147,7 +124,7 @@ func (t *matmul) tiles(n value.Value) value.Value {
 // banks.
 func (t *matmul) factorTileOf(m *module, f analysis.Operand, axis kernel.Axis, extent value.Value,
 	name string) factorTile {
-	s := factorTile{f: f, axis: axis, extent: extent, elem: device.RegisterType(t.k.Types[f.Val]), pitch: t.p.tile}
+	s := factorTile{f: f, axis: axis, extent: extent, elem: device.RegisterType(t.k.Types[f.Val]), pitch: t.p.Tile}
 	inner := axis.Var
 	if f.Main != nil {
 		for _, term := range f.Main.At.Terms {
@@ -156,23 +133,23 @@ func (t *matmul) factorTileOf(m *module, f analysis.Operand, axis kernel.Axis, e
 	}
 	n, known := constantInt(extent)
 	if s.alongK {
-		inner, s.pitch = t.p.Chains.Axis.Var, t.p.tile+4
+		inner, s.pitch = t.p.Chains.Axis.Var, t.p.Tile+4
 		n, known = constantInt(t.kExtent)
 	}
 	_, ok := device.CanVectorise(t.k, inner, f.Stmts)
 	s.vector = ok && known && n%copiedPerThread == 0
-	s.shared = m.code.Shared(t.name+"."+name, s.elem, 2*t.p.depth*s.pitch)
+	s.shared = m.code.Shared(t.name+"."+name, s.elem, 2*t.p.Depth*s.pitch)
 	return s
 }
 
 // multiply returns the thread's register tile, row by row.
 func (t *matmul) multiply() []value.Value {
-	acc := make([]value.Value, t.p.side*t.p.side)
+	acc := make([]value.Value, t.p.Side*t.p.Side)
 	for i := range acc {
 		acc[i] = t.Value(t.p.Chains.Init[0])
 	}
-	depth := ci(i64, t.p.depth)
-	whole := t.quotient(t.kExtent, t.p.depth) // slices
+	depth := ci(i64, t.p.Depth)
+	whole := t.quotient(t.kExtent, t.p.Depth) // slices
 	zero := value.Value(ci(i64, 0))
 	some := t.Block().NewICmp(enum.IPredSGT, whole, zero)
 	t.when(some, func() {
@@ -189,7 +166,7 @@ func (t *matmul) multiply() []value.Value {
 			from := t.Times(next, depth)
 			return append(t.loadSlice(&t.x, from, true), t.loadSlice(&t.y, from, true)...)
 		}, append(t.zeros(&t.x), t.zeros(&t.y)...))
-		for kk := range t.p.depth {
+		for kk := range t.p.Depth {
 			acc = t.outerProduct(half, ci(i64, kk), acc)
 		}
 		t.when(more, func() {
@@ -200,7 +177,7 @@ func (t *matmul) multiply() []value.Value {
 		t.barrier()
 		return acc
 	})
-	if n, known := constantInt(t.kExtent); known && n%t.p.depth == 0 {
+	if n, known := constantInt(t.kExtent); known && n%t.p.Depth == 0 {
 		return acc
 	}
 	from := t.Times(whole, depth)
@@ -217,9 +194,9 @@ func (t *matmul) multiply() []value.Value {
 // copied are the four elements of a slice that this thread copies: along the row or column, and along k.
 func (t *matmul) copied(s *factorTile) (across, along [copiedPerThread]value.Value) {
 	number := t.Times(t.zext(t.tid), ci(i64, copiedPerThread))
-	inner := t.p.tile
+	inner := t.p.Tile
 	if s.alongK {
-		inner = t.p.depth
+		inner = t.p.Depth
 	}
 	low := t.Block().NewAnd(number, ci(i64, inner-1))
 	high := t.quotient(number, inner)
@@ -241,7 +218,7 @@ func (t *matmul) loadSlice(s *factorTile, k value.Value, whole bool) []value.Val
 	kVar := t.p.Chains.Axis.Var
 	inside := func(i int) value.Value {
 		ok := value.Value(constant.True)
-		if n, known := constantInt(s.extent); !known || n%t.p.tile != 0 {
+		if n, known := constantInt(s.extent); !known || n%t.p.Tile != 0 {
 			ok = t.Block().NewICmp(enum.IPredSLT, t.Plus(s.begin, across[i]), s.extent)
 		}
 		if !whole {
@@ -285,7 +262,7 @@ func (t *matmul) zeros(s *factorTile) []value.Value {
 func (t *matmul) storeSlice(s *factorTile, half value.Value, x []value.Value) {
 	across, along := t.copied(s)
 	at := func(i int) value.Value {
-		row := t.Plus(t.Times(half, ci(i64, t.p.depth)), along[i])
+		row := t.Plus(t.Times(half, ci(i64, t.p.Depth)), along[i])
 		return t.Plus(t.Times(row, ci(i64, s.pitch)), across[i])
 	}
 	if s.alongK {
@@ -299,12 +276,12 @@ func (t *matmul) storeSlice(s *factorTile, half value.Value, x []value.Value) {
 
 // outerProduct adds the products of one k to the thread's register tile.
 func (t *matmul) outerProduct(half, kk value.Value, acc []value.Value) []value.Value {
-	row := t.Plus(t.Times(half, ci(i64, t.p.depth)), kk)
+	row := t.Plus(t.Times(half, ci(i64, t.p.Depth)), kk)
 	x, y := t.fragment(&t.x, row, t.base[0]), t.fragment(&t.y, row, t.base[1])
 	out := make([]value.Value, len(acc))
 	for i := range acc {
-		t.Define(t.p.X.Val, x[i/t.p.side])
-		t.Define(t.p.Y.Val, y[i%t.p.side])
+		t.Define(t.p.X.Val, x[i/t.p.Side])
+		t.Define(t.p.Y.Val, y[i%t.p.Side])
 		t.Define(t.p.Chains.Vars[0], acc[i])
 		t.Statements(nil, t.p.Step()...)
 		out[i] = t.Value(t.p.Chains.Next[0])
@@ -314,9 +291,9 @@ func (t *matmul) outerProduct(half, kk value.Value, acc []value.Value) []value.V
 
 // fragment loads the thread's elements of a row of shared memory.
 func (t *matmul) fragment(s *factorTile, row, base value.Value) []value.Value {
-	run := min(t.p.side, 4)
+	run := min(t.p.Side, 4)
 	var out []value.Value
-	for r := range t.p.side / run {
+	for r := range t.p.Side / run {
 		at := t.Plus(t.Times(row, ci(i64, s.pitch)), t.Plus(base, ci(i64, int64(r*run*threadsPerSide))))
 		out = append(out, t.loadRun(s.elem, s.shared, at, run)...)
 	}
@@ -325,14 +302,14 @@ func (t *matmul) fragment(s *factorTile, row, base value.Value) []value.Value {
 
 // position is row (dim 0) or column (dim 1) number i of the thread's register tile.
 func (t *matmul) position(dim, i int) value.Value {
-	run := min(t.p.side, 4)
+	run := min(t.p.Side, 4)
 	begin := [2]value.Value{t.row, t.col}[dim]
 	return t.Plus(t.Plus(begin, t.base[dim]), ci(i64, int64(i/run*run*threadsPerSide+i%run)))
 }
 
 // store runs the epilogue for the thread's register tile.
 func (t *matmul) store(acc []value.Value) {
-	side, run := t.p.side, min(t.p.side, 4)
+	side, run := t.p.Side, min(t.p.Side, 4)
 	result := t.p.Chains.IDs[0]
 	cols, known := constantInt(t.cols)
 	_, ok := device.CanVectorise(t.k, t.p.Col.Var, t.p.After, result)

@@ -5,7 +5,7 @@ import (
 	"reflect"
 	"testing"
 
-	"healc/codegen/llvm/matmul"
+	"healc/codegen/schedule"
 	"healc/codegen/target"
 	"healc/codegen/target/profile"
 	"healc/ir/kernel"
@@ -30,9 +30,9 @@ func TestContractions(t *testing.T) {
 	cases := []struct {
 		name, text string
 		found      bool
-		is         func(c *matmul.Contraction) bool
+		is         func(c *schedule.MatmulPlan) bool
 	}{
-		{"both operands in place", product, true, func(c *matmul.Contraction) bool {
+		{"both operands in place", product, true, func(c *schedule.MatmulPlan) bool {
 			return !c.PackX && !c.PackY && c.PlainStore
 		}},
 		{"a transposed right operand is turned while it is copied",
@@ -46,7 +46,7 @@ func TestContractions(t *testing.T) {
     next %8
   }
   store c[80*%0 + %1], %3
-}`, true, func(c *matmul.Contraction) bool { return c.PackY && c.YAlong }},
+}`, true, func(c *schedule.MatmulPlan) bool { return c.PackY && c.YAlong }},
 		{"a long chain waits in the result",
 			`kernel @k(in a: f32[64, 4096], in b: f32[4096, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   contract %6 by %7 rows %0 columns %1 along %4
@@ -59,7 +59,7 @@ func TestContractions(t *testing.T) {
   }
   %9: f32 = neg %3
   store c[80*%0 + %1], %9
-}`, true, func(c *matmul.Contraction) bool { return !c.PlainStore && c.Carry != nil && c.Piece < c.Size.K }},
+}`, true, func(c *schedule.MatmulPlan) bool { return !c.PlainStore && c.Carry != nil && c.Piece < c.Size.K }},
 		{"an update in place asks for what it changes, not for what all rows read",
 			`kernel @k(in a: f32[64, 96], in b: f32[96, 80], in d: f32[80], inplace c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   contract %6 by %7 rows %0 columns %1 along %4
@@ -75,7 +75,7 @@ func TestContractions(t *testing.T) {
   %11: f32 = mul %3, %9
   %12: f32 = sub %10, %11
   store c[80*%0 + %1], %12
-}`, true, func(c *matmul.Contraction) bool { return len(c.ReadAtTile()) == 1 && c.Carry == nil }},
+}`, true, func(c *schedule.MatmulPlan) bool { return len(c.ReadAtTile()) == 1 && c.Carry == nil }},
 		{"casts stand between the memory and the product",
 			`kernel @k(in a: i8[64, 96], in b: i8[96, 80], out c: i32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   contract %7 by %9 rows %0 columns %1 along %4
@@ -90,7 +90,7 @@ func TestContractions(t *testing.T) {
     next %11
   }
   store c[80*%0 + %1], %3
-}`, true, func(c *matmul.Contraction) bool { return c.PackX && c.PackY }},
+}`, true, func(c *schedule.MatmulPlan) bool { return c.PackX && c.PackY }},
 		{"a matrix times a vector", `kernel @k(in a: f32[64, 96], in b: f32[96], out c: f32[64]) over %0 in 0..64 {
   contract %6 by %5 columns %0 along %3
   %1: f32 = const 0.0
@@ -101,7 +101,7 @@ func TestContractions(t *testing.T) {
     next %7
   }
   store c[%0], %2
-}`, true, func(c *matmul.Contraction) bool { return c.Turned && c.Swap }},
+}`, true, func(c *schedule.MatmulPlan) bool { return c.Turned && c.Swap }},
 		{"a matrix of any shape times a vector",
 			`kernel @k(in a: f32[M, K], in b: f32[K], out c: f32[M]) over %0 in 0..M {
   contract %6 by %5 columns %0 along %3
@@ -113,7 +113,7 @@ func TestContractions(t *testing.T) {
     next %7
   }
   store c[%0], %2
-}`, true, func(c *matmul.Contraction) bool { return c.Free && c.Turned && !c.PackX && c.Chunk == c.Panel }},
+}`, true, func(c *schedule.MatmulPlan) bool { return c.Free && c.Turned && !c.PackX && c.Chunk == c.Panel }},
 		{"a vector times a matrix of any shape",
 			`kernel @k(in a: f32[K], in b: f32[K, N], out c: f32[N]) over %0 in 0..N {
   contract %5 by %6 columns %0 along %3
@@ -125,7 +125,7 @@ func TestContractions(t *testing.T) {
     next %7
   }
   store c[%0], %2
-}`, true, func(c *matmul.Contraction) bool { return c.Free && c.ByRows && c.Chunk > 1 }},
+}`, true, func(c *schedule.MatmulPlan) bool { return c.Free && c.ByRows && c.Chunk > 1 }},
 		{"a batch of vectors times matrices",
 			`kernel @k(in a: f32[3, 96], in b: f32[3, 96, 80], out c: f32[3, 80]) over %0 in 0..3, %1 in 0..80 {
   contract %6 by %7 columns %1 along %4
@@ -137,7 +137,7 @@ func TestContractions(t *testing.T) {
     next %8
   }
   store c[80*%0 + %1], %3
-}`, true, func(c *matmul.Contraction) bool { return c.ByRows && len(c.Batches) == 1 }},
+}`, true, func(c *schedule.MatmulPlan) bool { return c.ByRows && len(c.Batches) == 1 }},
 		{"a factor of both axes is no product",
 			`kernel @k(in a: f32[64, 80, 96], in b: f32[96, 80], out c: f32[64, 80]) over %0 in 0..64, %1 in 0..80 {
   %2: f32 = const 0.0
@@ -173,16 +173,30 @@ func TestContractions(t *testing.T) {
 			t.Errorf("%s: found %+v, not %+v", c.name, found, k.Contract)
 		}
 		for _, mach := range machines {
-			got := matmul.ContractionOf(k)
+			got := analysis.ContractionOf(k)
 			if (got != nil) != c.found {
 				t.Fatalf("%s: found is %v", c.name, got != nil)
 			}
-			if got != nil && (!got.Plan(mach.WithDefaults()) || !c.is(got)) {
-				t.Errorf("%s, vectors of %d bits: planned as %+v", c.name, mach.WithDefaults().VectorBits,
-					got.Schedule)
+			if got == nil {
+				continue
+			}
+			if p := planOf(t, got, mach); !p.Planned || !c.is(p) {
+				t.Errorf("%s, vectors of %d bits: planned as %+v", c.name, mach.WithDefaults().VectorBits, *p)
 			}
 		}
 	}
+}
+
+// planOf is what the schedule of a product says, which has to be one that is accepted.
+func planOf(t *testing.T, c *analysis.Contraction, mach target.Machine) *schedule.MatmulPlan {
+	t.Helper()
+	d, _ := schedule.Matmul(c, mach)
+	if d != nil {
+		if err := schedule.CheckMatmul(c, d, mach); err != nil {
+			t.Error(err)
+		}
+	}
+	return schedule.MatmulOf(c, d)
 }
 
 // TestSideBySide: which left operands are copied with what a step needs side by side, and how much memory the copies of
@@ -203,8 +217,8 @@ func TestSideBySide(t *testing.T) {
 		{48, 1024, 1024, 1024, narrow, false}, // few rows
 		{512, 512, 512, 512, narrow, false},   // short ones
 	} {
-		p := productOf(t, c.m, c.n, c.k, c.row)
-		if p == nil || !p.Plan(c.mach.WithDefaults()) || p.SideBySide != c.want || p.SideBySide != p.PackX {
+		p := planOf(t, productOf(t, c.m, c.n, c.k, c.row), c.mach)
+		if !p.Planned || p.SideBySide != c.want || p.SideBySide != p.PackX {
 			t.Errorf("%+v: planned as %+v", c, p)
 		} else if bytes := p.BlockCols * p.Piece * 4; bytes > int64(profile.Base().Matmul.BesideBlock) {
 			t.Errorf("%+v: a block has %d bytes", c, bytes)
@@ -228,16 +242,16 @@ func TestLowTiles(t *testing.T) {
 		{64, 48, 64, narrow, false}, // a panel of two vectors would be left
 		{96, 96, 96, narrow, false}, // too large for the first-level cache
 	} {
-		p := productOf(t, c.m, c.n, c.k, c.k)
-		if p == nil || !p.Plan(c.mach.WithDefaults()) || p.Low != c.want || p.Low &&
-			(p.Rows != matmul.LowRows || p.Vecs != matmul.LowVecs) {
+		p := planOf(t, productOf(t, c.m, c.n, c.k, c.k), c.mach)
+		if !p.Planned || p.Low != c.want || p.Low &&
+			(p.Rows != schedule.LowRows || p.Vecs != schedule.LowVecs) {
 			t.Errorf("%+v: planned as %+v", c, p)
 		}
 	}
 }
 
 // productOf is f32 [m, k] by [k, n], with rows of the left operand that are row elements apart.
-func productOf(t *testing.T, m, n, k, row int64) *matmul.Contraction {
+func productOf(t *testing.T, m, n, k, row int64) *analysis.Contraction {
 	t.Helper()
 	text := fmt.Sprintf(`kernels "t"
 kernel @k(in a: f32[%[1]d, %[4]d], in b: f32[%[3]d, %[2]d], out c: f32[%[1]d, %[2]d]) over %%0 in 0..%[1]d, %%1 in 0..%[2]d {
@@ -255,5 +269,5 @@ kernel @k(in a: f32[%[1]d, %[4]d], in b: f32[%[3]d, %[2]d], out c: f32[%[1]d, %[
 	if errs.Err() != nil {
 		t.Fatal(errs)
 	}
-	return matmul.ContractionOf(mod.Kernels[0])
+	return analysis.ContractionOf(mod.Kernels[0])
 }

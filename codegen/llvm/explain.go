@@ -9,7 +9,6 @@ import (
 	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/libllvm"
 	"healc/codegen/llvm/loops"
-	"healc/codegen/llvm/matmul"
 	"healc/codegen/schedule"
 	"healc/codegen/target"
 	"healc/ir/kernel"
@@ -40,7 +39,7 @@ func newProgram(km *kernel.Module, machine target.Machine) *program {
 		Registry: registry, Access: loops.ScheduledAccess{Access: emit.ProcessorAccess{}}, Forms: allForms,
 		Machine: machine.WithDefaults()}
 	return &program{Module: m, schedules: map[string]*kernel.Schedule{},
-		contractions: map[string]*matmul.Contraction{}}
+		products: map[string]*schedule.MatmulPlan{}}
 }
 
 // code is what the decisions about a kernel are made from.

@@ -12,7 +12,6 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/loops"
-	"healc/codegen/llvm/matmul"
 	"healc/codegen/schedule"
 	"healc/codegen/target"
 	"healc/codegen/target/profile"
@@ -76,10 +75,10 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 // program is a module with the decisions about its kernels.
 type program struct {
 	*emit.Module
-	effort       schedule.Options
-	reschedule   func(k *kernel.Kernel, s *kernel.Schedule) // nil for nobody
-	schedules    map[string]*kernel.Schedule                // by the names of kernels
-	contractions map[string]*matmul.Contraction             // kernels that are matrix products
+	effort     schedule.Options
+	reschedule func(k *kernel.Kernel, s *kernel.Schedule) // nil for nobody
+	schedules  map[string]*kernel.Schedule                // by the names of kernels
+	products   map[string]*schedule.MatmulPlan            // kernels that are shared out as matrix products
 }
 
 // defineKernel makes two functions: the body, whose buffers are parameters so that they can be noalias,

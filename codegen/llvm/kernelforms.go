@@ -9,6 +9,7 @@ import (
 	"healc/codegen/llvm/ntt"
 	"healc/codegen/llvm/reduce"
 	"healc/codegen/llvm/transpose"
+	"healc/codegen/schedule"
 	"healc/codegen/target"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
@@ -41,15 +42,9 @@ type written struct {
 	types []types.DType
 }
 
-// kernelForms write kernels of the forms that package schedule knows, by the directive that says so; "" writes the
+// kernelForms write kernels that are no products, by the directive of their form; "" writes the
 // loops as they stand in the kernel, with what the schedule says of each of them.
 var kernelForms = map[string]func(m *program, k *kernel.Kernel, d *kernel.Directive) *written{
-	"matmul": func(m *program, k *kernel.Kernel, d *kernel.Directive) *written {
-		c := m.contractions[k.Name]
-		return &written{write: func(g *emit.Func, begin, end value.Value) {
-			g.Within(d, func() { matmul.Write(g, c, begin, end) })
-		}}
-	},
 	"interleave": func(m *program, k *kernel.Kernel, d *kernel.Directive) *written {
 		b, _ := m.code(k).InterleaveOf(k)
 		return &written{write: func(g *emit.Func, begin, end value.Value) {
@@ -79,8 +74,22 @@ var kernelForms = map[string]func(m *program, k *kernel.Kernel, d *kernel.Direct
 	},
 }
 
+// productForm writes a matrix product, by tiles or, where its schedule has none, by loops over its units.
+func productForm(p *schedule.MatmulPlan, d *kernel.Directive) *written {
+	return &written{write: func(g *emit.Func, begin, end value.Value) {
+		if d == nil {
+			matmul.Write(g, p, begin, end)
+			return
+		}
+		g.Within(d, func() { matmul.Write(g, p, begin, end) })
+	}}
+}
+
 // formOf writes a kernel by its schedule.
 func (m *program) formOf(k *kernel.Kernel) *written {
+	if p := m.products[k.Name]; p != nil {
+		return productForm(p, schedule.MatmulForm(m.schedules[k.Name]))
+	}
 	for _, d := range m.schedules[k.Name].Directives {
 		if write := kernelForms[d.Kind]; write != nil {
 			return write(m, k, d)

@@ -1,10 +1,8 @@
 package llvm
 
 import (
-	"healc/codegen/llvm/matmul"
 	"healc/codegen/schedule"
 	"healc/ir/kernel"
-	"healc/ir/scalar"
 	"healc/runtime/abi"
 )
 
@@ -17,18 +15,10 @@ func (m *program) decide() error {
 	}
 	for _, k := range m.Km.Kernels {
 		o := m.effort
-		if c := matmul.ContractionOf(k); c != nil && launched[k.Name] && !m.effort.Least {
-			if c.Planned = c.Plan(m.Machine); c.Planned || !c.Free {
-				m.contractions[k.Name], o.Loops = c, true
-			}
-		}
+		o.Launched = launched[k.Name]
 		s := k.Schedule
 		if s == nil {
 			s = schedule.For(k, m.Machine, o)
-		}
-		if c := m.contractions[k.Name]; c != nil && k.Schedule == nil {
-			s = &kernel.Schedule{Directives: []*kernel.Directive{kernel.NewDirective("matmul", scalar.None).
-				Because(c.String()).Add(s.Directives...)}, Rejected: s.Rejected}
 		}
 		if m.reschedule != nil {
 			m.reschedule(k, s)
@@ -39,6 +29,11 @@ func (m *program) decide() error {
 			}
 		}
 		m.schedules[k.Name] = s
+		if c := schedule.ProductOf(k, o); c != nil {
+			if p := schedule.MatmulOf(c, schedule.MatmulForm(s)); p.Planned || !p.Free {
+				m.products[k.Name] = p
+			}
+		}
 	}
 	return nil
 }
@@ -50,11 +45,9 @@ func (m *program) tellPlan() {
 	}
 	visitLaunches(m.Km.Plan, func(l *abi.Launch) {
 		s, here := m.schedules[l.Kernel]
-		switch c := m.contractions[l.Kernel]; {
-		case c != nil && !c.Free:
-			l.Tasks, l.Work, l.Bytes, l.Align = c.Units(), c.UnitWork(), 0, 1
-		case c != nil:
-			l.Align = c.Chunk
+		switch p := m.products[l.Kernel]; {
+		case p != nil && !p.Free:
+			l.Tasks, l.Work, l.Bytes, l.Align = p.Units(), p.UnitWork(), 0, 1
 		case here:
 			l.Align = align(s)
 		}

@@ -5,6 +5,7 @@ import (
 
 	"healc/codegen/target"
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
 )
 
 // A Misfit says that a schedule does not fit its kernel.
@@ -23,25 +24,39 @@ func (m *Misfit) Error() string {
 // be others. What follows from the kernel, such as where a range is cut, has to be as it is there. The error is a
 // *Misfit.
 func Check(k *kernel.Kernel, machine target.Machine, s *kernel.Schedule) error {
-	best := For(k, machine, Options{})
-	loops := For(k, machine, Options{Loops: true})
-	if err := within(k, s.Directives, append(best.Directives, loops.Directives...)); err != nil {
-		return err
+	best := For(k, machine, Options{}).Directives
+	if k.Contract != nil { // which may be in plain loops
+		best = append(best, For(k, machine, Options{loops: true}).Directives...)
 	}
-	return nil
+	return within(k, machine, s.Directives, best)
+}
+
+// unitsOfKernel is the number of tasks of a product, 0 for any other kernel.
+func unitsOfKernel(k *kernel.Kernel) int64 {
+	c := analysis.ContractionOf(k)
+	if c == nil || c.Free {
+		return 0
+	}
+	return MatmulOf(c, nil).Units()
 }
 
 // within reports the first directive that fits none of those that For has.
-func within(k *kernel.Kernel, ds, best []*kernel.Directive) error {
+func within(k *kernel.Kernel, machine target.Machine, ds, best []*kernel.Directive) error {
 	for _, d := range ds {
 		misfit := func(format string, args ...any) error {
 			name := func(r kernel.Ref) string { return fmt.Sprintf("%%%d", r) }
 			return &Misfit{k.Name, d.Text(name, func(i int) string { return k.Params[i].Name }),
 				fmt.Sprintf(format, args...)}
 		}
-		if d.Kind == "matmul" { // which loops it has inside is decided like those of any other kernel
-			if err := within(k, d.Sub, best); err != nil {
-				return err
+		switch d.Kind {
+		case "matmul", "axpy", "dot":
+			if err := CheckMatmul(analysis.ContractionOf(k), d, machine); err != nil {
+				return misfit("%s", err)
+			}
+			continue
+		case "threads":
+			if tasks := d.Get("tasks"); tasks != 0 && tasks != unitsOfKernel(k) {
+				return misfit("the kernel is shared out in %d tasks, whatever the processor", unitsOfKernel(k))
 			}
 			continue
 		}
@@ -60,7 +75,7 @@ func within(k *kernel.Kernel, ds, best []*kernel.Directive) error {
 				return misfit("%s follows from the kernel: %v", a.Name, same.List(a.Name))
 			}
 		}
-		if err := within(k, d.Sub, same.Sub); err != nil {
+		if err := within(k, machine, d.Sub, same.Sub); err != nil {
 			return err
 		}
 	}

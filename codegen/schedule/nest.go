@@ -11,7 +11,7 @@ import (
 	"healc/ir/scalar"
 )
 
-// nest decides the loops of a kernel that is no product, no transposition and no interleaved store.
+// nest decides the loops of a kernel that is no product in tiles, no transposition and no interleaved store.
 func (s *scope) nest() []*kernel.Directive {
 	if len(s.k.Axes) == 0 {
 		return s.inside(s.k.Body)

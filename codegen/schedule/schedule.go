@@ -1,10 +1,12 @@
 package schedule
 
 import (
+	"fmt"
 	"slices"
 
 	"healc/codegen/target"
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
 	"healc/ir/kernel/transform"
 	"healc/ir/scalar"
 )
@@ -15,8 +17,10 @@ type Options struct {
 	Brief bool
 	// Least says that it runs so briefly that loops stay as they stand in the kernel.
 	Least bool
-	// Loops says that the kernel is of no form in Forms.
-	Loops bool
+	// Launched says that a plan launches the kernel, so that it can be told in how many units a product is shared out.
+	Launched bool
+
+	loops bool // the kernel is a product in plain loops
 }
 
 // A Form is a way to write a whole kernel.
@@ -63,8 +67,16 @@ func For(k *kernel.Kernel, machine target.Machine, o Options) *kernel.Schedule {
 		out.Directives = fresh().nest()
 		return out
 	}
+	c := ProductOf(k, o)
+	if c != nil {
+		d, rejected := Matmul(c, machine)
+		if out.Rejected = rejected; d != nil {
+			out.Directives = []*kernel.Directive{d, unitsOf(MatmulOf(c, d))}
+			return out
+		}
+	}
 	for _, f := range Forms {
-		if o.Loops {
+		if c != nil && !c.Free || o.loops {
 			break
 		}
 		if d := f.decide(fresh()); d != nil {
@@ -76,12 +88,39 @@ func For(k *kernel.Kernel, machine target.Machine, o Options) *kernel.Schedule {
 		s := fresh()
 		out.Directives = slices.Concat(s.nextRows(), s.gatheredRows(), s.nest())
 	}
+	if c != nil && !c.Free {
+		out.Directives = append(out.Directives, unitsOf(MatmulOf(c, nil)))
+		return out
+	}
 	noted := out.Rejected
 	if d := fresh().threads(); d != nil {
 		out.Directives = append(out.Directives, d)
 	}
 	out.Rejected = noted
 	return out
+}
+
+// ProductOf is the product that a kernel is, nil when it is none or cannot be shared out as one.
+func ProductOf(k *kernel.Kernel, o Options) *analysis.Contraction {
+	if !o.Launched || o.Least {
+		return nil
+	}
+	return analysis.ContractionOf(k)
+}
+
+// unitsOf is the directive for how a product is shared out.
+func unitsOf(p *MatmulPlan) *kernel.Directive {
+	d := kernel.NewDirective("threads", scalar.None)
+	if p.Free {
+		return d.Set("align", p.Chunk).Because("parts are whole tiles")
+	}
+	outer, inner, byRows := p.Grid()
+	first, second := "columns", "rows"
+	if byRows {
+		first, second = second, first
+	}
+	return d.Set("tasks", p.Units()).Because(fmt.Sprintf("%d parts of the %s by %d of the %s, for any processor", outer,
+		first, inner, second))
 }
 
 // threads is the directive for the multiples of an index at which the outermost axis is cut; nil where any will do.

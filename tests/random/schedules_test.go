@@ -137,6 +137,12 @@ func change(r *rand.Rand, ds []*kernel.Directive, changed *int) []*kernel.Direct
 			*changed++
 			continue
 		}
+		if d.Kind == "matmul" || d.Kind == "axpy" || d.Kind == "dot" { // whose parameters have to fit together
+			changeProduct(r, d)
+			*changed++
+			out = append(out, d)
+			continue
+		}
 		for i := range d.Args {
 			for _, a := range kind.Args {
 				if a.Name != d.Args[i].Name || a.Fixed || r.IntN(3) > 0 {

@@ -18,7 +18,7 @@ import (
 // of y that one step needs are far from each other. Squares, as many steps as a vector has elements for as many
 // columns, are read along k and transposed in registers.
 func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
-	w := int64(t.lanes)
+	w := int64(t.Lanes)
 	squares := t.Cur.NewAnd(k.n, build.Int(build.I64, -w))
 	lag := value.Value(build.Int(build.I64, 0))
 	if t.vecs > 1 {
@@ -69,7 +69,7 @@ func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
 
 // square is the steps from number kk on that one square has, for vector v of the sums.
 func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.Value {
-	w := t.lanes
+	w := t.Lanes
 	t.prefetchSquares(k, kk, int64(v))
 	read := func(from, width int) []value.Value {
 		rows := make([]value.Value, w)
@@ -122,7 +122,10 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 func (t *tileGen) lag() value.Value {
 	main := t.Contraction.Y.Main
 	size := int64(t.Params[main.Param].DType.Bytes())
-	behind := build.Int(build.I64, max(int64(t.Machine.Profile.Matmul.Behind)/size, int64(t.lanes)))
+	if t.Behind == 0 {
+		return build.Int(build.I64, 0)
+	}
+	behind := build.Int(build.I64, max(t.Behind/size, int64(t.Lanes)))
 	row := value.Value(build.Int(build.I64, 0))
 	for _, term := range main.At.Terms {
 		if term.Var == t.Col.Var {
@@ -183,7 +186,7 @@ func (c *writer) vectorFree(begin, end value.Value) {
 		}
 		stop := c.Add(lo, c.RoundDown(c.Sub(hi, lo), c.Panel))
 		tiles(lo, stop, c.Panel)
-		if w := int64(c.lanes); w < c.Panel {
+		if w := int64(c.Lanes); w < c.Panel {
 			some := c.Add(stop, c.RoundDown(c.Sub(hi, stop), w))
 			tiles(stop, some, w)
 			stop = some
@@ -194,10 +197,10 @@ func (c *writer) vectorFree(begin, end value.Value) {
 }
 
 // inside reports that column e of vector v is one of the tile's.
-func (t *tileGen) inside(v, e int) bool { return int64(v*t.lanes+e) < t.cols }
+func (t *tileGen) inside(v, e int) bool { return int64(v*t.Lanes+e) < t.cols }
 
 func (t *tileGen) bindColumn(v, e int) {
-	t.Env[t.Col.Var] = emit.Val{V: t.Add(t.j, build.Int(build.I64, int64(v*t.lanes+e)))}
+	t.Env[t.Col.Var] = emit.Val{V: t.Add(t.j, build.Int(build.I64, int64(v*t.Lanes+e)))}
 	t.prologue(kernel.OnColumn)
 }
 
@@ -213,7 +216,7 @@ func (t *tileGen) broadcastX(kk value.Value, u int64) value.Value {
 // stream computes the n columns from column at of one row: y is read as it lies in memory, row after row, as in
 // a vector times a matrix. The sums are in memory that stays in the first-level cache (Note [Outer-axis reductions]).
 func (c *writer) stream(at, n value.Value) {
-	rows := int64(c.Machine.Profile.Matmul.StreamRows) // of y are added to the sums at once
+	rows := c.AtOnce
 	reg := build.RegisterType(c.Acc)
 	cells := func(j value.Value, width int) value.Value {
 		p := value.Value(c.Cur.NewGetElementPtr(reg, c.xs, j))
@@ -234,7 +237,7 @@ func (c *writer) stream(at, n value.Value) {
 			c.Env[kv] = emit.Val{V: c.Add(kk, build.Int(build.I64, int64(u)))}
 			xs[u] = c.element(c.X, 0)
 		}
-		c.span(n, 2*c.lanes, func(j value.Value, width int) {
+		c.span(n, 2*c.Lanes, func(j value.Value, width int) {
 			c.Width = width
 			c.axis(c.Col.Var, c.Add(at, j), width)
 			c.prologue(kernel.OnColumn)
@@ -258,7 +261,7 @@ func (c *writer) stream(at, n value.Value) {
 	}
 	kk := c.Extent(c.Chains.Axis.Extent)
 	if _, known := build.ConstantInt(kk); !known {
-		c.span(n, 2*c.lanes, func(j value.Value, width int) {
+		c.span(n, 2*c.Lanes, func(j value.Value, width int) {
 			var zero value.Value = constant.NewZeroInitializer(build.Vector(reg, width))
 			if width == 0 {
 				zero = build.FromBits(reg, 0)
@@ -295,7 +298,7 @@ func (c *writer) stream(at, n value.Value) {
 
 // streamDone runs the epilogue of columns that were streamed, whose sums load reads.
 func (c *writer) streamDone(at, n value.Value, load func(j value.Value, width int) value.Value) {
-	c.span(n, c.lanes, func(j value.Value, width int) {
+	c.span(n, c.Lanes, func(j value.Value, width int) {
 		c.Width = width
 		c.axis(c.Col.Var, c.Add(at, j), width)
 		c.some(c.Before, func(d kernel.Dep) bool { return d != 0 })

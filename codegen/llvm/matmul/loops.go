@@ -8,20 +8,48 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/loops"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
 )
+
+// Note [Matrix products]
+//
+// A matrix product reaches the generator as its definition, a loop over k in two parallel axes:
+//
+//	over %i in 0..M, %j in 0..N
+//	  %c = loop %k in 0..K carry %acc = 0 { next fma(x(%i, %k), y(%k, %j), %acc) }
+//	  ... the epilogue, which stores
+//
+// where x and y are any element-wise programs of their operands (the prologue: a cast, a scale, a transposed
+// read) and the epilogue any of the result. Such a kernel says that it is one (Note [Contracts] in ir/kernel), and is
+// scheduled anew:
+//
+//	for each block of columns, for some rows              (threads share these out, see Note [Units of products])
+//	  for each piece of k                                 (sums wait in the result between pieces; see Apart)
+//	    copy the block of y into panels on the stack      (stays in the second-level cache)
+//	    for each tile of rows
+//	      copy the rows of x to the stack                 (stays in the first-level cache)
+//	      for each panel: the tile in registers
+//
+// Every element is still one chain over k ascending from 0, so the bits are those of the plain loop. Copies are made
+// only where reading in place would be slower, see Matmul in
+// package schedule.
+//
+// Package analysis says what follows from the loops of a product, and package schedule decides. Here loops.go has the
+// loops, pack.go the copies, widening.go narrow integers, interleave.go the order of products, tile.go the tile in
+// registers, store.go the epilogue, prefetch.go what is asked for ahead, gemv.go a matrix times a vector.
 
 // writer writes the code of a contraction.
 type writer struct {
 	*emit.Func
-	*Contraction
+	*schedule.MatmulPlan
 	xs, ys  value.Value // copies of x and y; xs the sums when y is streamed
 	tileMem value.Value // of the epilogue
 	waiting value.Value // unfinished sums of a chunk of rows, block by block, when these wait apart
 }
 
 // Write writes the units [begin, end) of a contraction.
-func Write(g *emit.Func, c *Contraction, begin, end value.Value) {
+func Write(g *emit.Func, c *schedule.MatmulPlan, begin, end value.Value) {
 	switch {
 	case c.Free:
 		writeFree(g, c, begin, end)
@@ -40,33 +68,26 @@ func Write(g *emit.Func, c *Contraction, begin, end value.Value) {
 }
 
 // newWriter reserves the memory of the copies.
-func newWriter(g *emit.Func, c *Contraction) *writer {
-	cg := &writer{Func: g, Contraction: c}
+func newWriter(g *emit.Func, c *schedule.MatmulPlan) *writer {
+	cg := &writer{Func: g, MatmulPlan: c}
 	reg := build.RegisterType(c.Acc)
 	if c.ByRows {
 		cg.xs = g.Stack(reg, int(c.BlockCols))
 	}
 	if c.PackX {
-		n := int64(c.Rows) * c.far
-		switch {
-		case c.xAcross:
-			n = c.Piece * c.band
-		case c.SideBySide:
-			n = c.Piece*c.far + int64(c.lanes)
-		}
-		cg.xs = g.Stack(reg, int(n))
+		cg.xs = g.Stack(reg, int(c.CopyXElements()))
 	}
 	if c.PackY {
 		cg.ys = g.Stack(reg, int(c.BlockCols*c.Piece))
 	}
-	if c.apart {
+	if c.Apart {
 		cg.waiting = g.Stack(reg, int(c.Chunk*c.BlockCols))
 	}
 	return cg
 }
 
 // writeFree writes the part [begin, end) of the outermost axis of a contraction of any shape.
-func writeFree(g *emit.Func, c *Contraction, begin, end value.Value) {
+func writeFree(g *emit.Func, c *schedule.MatmulPlan, begin, end value.Value) {
 	cg := newWriter(g, c)
 	if c.Size.M == 1 {
 		cg.vectorFree(begin, end)
@@ -104,9 +125,9 @@ func writeFree(g *emit.Func, c *Contraction, begin, end value.Value) {
 
 // writeUnits writes the units [begin, end), see Note [Units of products]: in each step those that are left of a part
 // of the outer direction, or as many whole parts as there are.
-func writeUnits(g *emit.Func, c *Contraction, begin, end value.Value) {
+func writeUnits(g *emit.Func, c *schedule.MatmulPlan, begin, end value.Value) {
 	cg := newWriter(g, c)
-	outer, inner, byRows := c.grid()
+	outer, inner, byRows := c.Grid()
 	if outer*inner == 1 {
 		g.For(begin, end, 1, nil, func(t value.Value, _ []value.Value) []value.Value {
 			cg.matrix(t)
@@ -154,7 +175,7 @@ func writeUnits(g *emit.Func, c *Contraction, begin, end value.Value) {
 
 // columnAt is where part i of n parts of the columns begins, at a panel; rowAt the same of rows, at a tile.
 func (c *writer) columnAt(i value.Value, n int64) value.Value {
-	return c.boundary(i, n, c.Size.N, c.granule())
+	return c.boundary(i, n, c.Size.N, c.Granule())
 }
 
 func (c *writer) rowAt(i value.Value, n int64) value.Value {
@@ -243,7 +264,7 @@ func (c *writer) columnBlock(at, n, r0, r1 value.Value) {
 // rowsAndPieces computes rows [r0, r1) of a block: piece by piece of the chains for all rows, or, when unfinished sums
 // wait in memory for a chunk of rows, for one chunk after the other.
 func (c *writer) rowsAndPieces(p panels, r0, r1 value.Value) {
-	if !c.apart {
+	if !c.Apart {
 		c.pieces(p, r0, r1)
 		return
 	}
@@ -276,10 +297,10 @@ func (c *writer) evenChunk(r0, r1 value.Value) value.Value {
 // pieces runs the chains of rows [r0, r1) piece by piece.
 func (c *writer) pieces(p panels, r0, r1 value.Value) {
 	kk := c.Extent(c.Chains.Axis.Extent)
-	if c.pairs {
+	if c.Pairs {
 		kk = c.half(c.Add(kk, build.Int(build.I64, 1)))
 	}
-	n := value.Value(build.Int(build.I64, (c.steps+c.Piece-1)/c.Piece))
+	n := value.Value(build.Int(build.I64, (c.Steps+c.Piece-1)/c.Piece))
 	known, fixed := build.ConstantInt(kk)
 	if !fixed { // of no steps there is one piece, too: it gives the zeros
 		n = c.maxInt(c.Cur.NewSDiv(c.Cur.NewAdd(kk, build.Int(build.I64, c.Piece-1)), build.Int(build.I64, c.Piece)),
@@ -329,7 +350,7 @@ func (c *writer) ifEdge(p panels, f func()) {
 // allRows computes rows [r0, r1), tile by tile. The rows of a tile stay in the first-level cache while all panels of
 // the block go past them. r0 is a multiple of the height of a tile.
 func (c *writer) allRows(p panels, k chain, r0, r1 value.Value) {
-	if !c.PackX || !c.xAcross {
+	if !c.PackX || !c.XAcross {
 		c.eachTile(r0, r1, func(i value.Value, h int) {
 			switch {
 			case c.SideBySide:
@@ -347,9 +368,9 @@ func (c *writer) allRows(p panels, k chain, r0, r1 value.Value) {
 			c.eachPanel(p, k, tile{i: i, from: r0, copied: c.acrossAt(i, from), h: h})
 		})
 	}
-	stop := c.Cur.NewSub(r1, c.Cur.NewSRem(c.Cur.NewSub(r1, r0), build.Int(build.I64, c.band)))
-	c.For(r0, stop, c.band, nil, func(from value.Value, _ []value.Value) []value.Value {
-		band(from, c.Add(from, build.Int(build.I64, c.band)), true)
+	stop := c.Cur.NewSub(r1, c.Cur.NewSRem(c.Cur.NewSub(r1, r0), build.Int(build.I64, c.Band)))
+	c.For(r0, stop, c.Band, nil, func(from value.Value, _ []value.Value) []value.Value {
+		band(from, c.Add(from, build.Int(build.I64, c.Band)), true)
 		return nil
 	})
 	c.When(c.Cur.NewICmp(enum.IPredSLT, stop, r1), func() { band(stop, r1, false) })

@@ -44,17 +44,12 @@ func (c *writer) put(x, mem, at value.Value) {
 // is read once. Steps are far from each other there, often pages, so that no processor sees them coming.
 func (c *writer) copyAcross(k chain, from, to value.Value, whole bool) {
 	c.For(build.Int(build.I64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
-		c.Env[c.Row.Var], c.Env[c.Chains.Axis.Var] = emit.Val{V: from},
-			emit.Val{V: c.Add(k.at, c.Add(kk, build.Int(build.I64, int64(c.Machine.Profile.Matmul.AcrossAhead))))}
-		main := c.X.Main
-		elem, line := build.MemoryType(c.Params[main.Param].DType), 64/int64(c.Params[main.Param].DType.Bytes())
-		p := c.Addr(main.Param, c.AddressOf(main.At).Base)
-		for at := int64(0); at < c.band; at += line {
-			loops.PrefetchLine(c.Func, loops.ToL1, c.Cur.NewGetElementPtr(elem, p, build.Int(build.I64, at)))
+		if c.AheadSteps > 0 {
+			c.prefetchAcross(c.Add(k.at, c.Add(kk, build.Int(build.I64, c.AheadSteps))), from)
 		}
 		rows := func(i value.Value, h int) {
-			to := c.Add(c.Mul(kk, build.Int(build.I64, c.far)), c.acrossAt(i, from))
-			c.span(build.Int(build.I64, int64(h)), c.lanes, func(r value.Value, width int) {
+			to := c.Add(c.Mul(kk, build.Int(build.I64, c.Far)), c.acrossAt(i, from))
+			c.span(build.Int(build.I64, int64(h)), c.Lanes, func(r value.Value, width int) {
 				c.axis(c.Row.Var, c.Add(i, r), width)
 				c.Width = width
 				c.prologue(kernel.OnRow)
@@ -62,12 +57,23 @@ func (c *writer) copyAcross(k chain, from, to value.Value, whole bool) {
 			})
 		}
 		if whole && !c.SideBySide {
-			rows(from, int(c.band))
+			rows(from, int(c.Band))
 		} else {
 			c.eachTile(from, to, rows)
 		}
 		return nil
 	})
+}
+
+// prefetchAcross asks for the lines of a band of rows from row from on, at step kk.
+func (c *writer) prefetchAcross(kk, from value.Value) {
+	c.Env[c.Row.Var], c.Env[c.Chains.Axis.Var] = emit.Val{V: from}, emit.Val{V: kk}
+	main := c.X.Main
+	elem, line := build.MemoryType(c.Params[main.Param].DType), 64/int64(c.Params[main.Param].DType.Bytes())
+	p := c.Addr(main.Param, c.AddressOf(main.At).Base)
+	for at := int64(0); at < c.Band; at += line {
+		loops.PrefetchLine(c.Func, loops.ToL1, c.Cur.NewGetElementPtr(elem, p, build.Int(build.I64, at)))
+	}
 }
 
 // acrossAt is where the copy of row i lies in that of the band from row from on.
@@ -91,9 +97,9 @@ func (c *writer) copyX(k chain, i value.Value, h int) {
 				c.Env[c.Row.Var] = emit.Val{V: c.Add(i, r)}
 			}
 			c.prologue(kernel.OnRow)
-			to := c.Mul(r, build.Int(build.I64, c.far))
+			to := c.Mul(r, build.Int(build.I64, c.Far))
 			whole := c.wholeSteps(k)
-			c.span(whole, c.lanes, func(kk value.Value, width int) {
+			c.span(whole, c.Lanes, func(kk value.Value, width int) {
 				c.put(c.packedAlong(c.X, c.Add(k.at, kk), width), c.xs, c.Add(to, kk))
 			})
 			c.For(whole, k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
@@ -107,7 +113,7 @@ func (c *writer) copyX(k chain, i value.Value, h int) {
 // copyBeside copies the h rows of x from row i on with the elements of a step side by side: squares are read along k
 // and transposed in registers. What a vector has beyond the rows of a tile is overwritten by that of the next step.
 func (c *writer) copyBeside(k chain, i value.Value, h int) {
-	w := c.lanes
+	w := c.Lanes
 	bind := func(r int) {
 		c.Env[c.Row.Var] = emit.Val{V: c.Add(i, build.Int(build.I64, int64(r)))}
 		c.prologue(kernel.OnRow)
@@ -129,8 +135,8 @@ func (c *writer) copyBeside(k chain, i value.Value, h int) {
 		}
 		for u := range w {
 			for g, rows := range turned {
-				c.put(rows[u], c.xs, c.Add(c.Mul(kk, build.Int(build.I64, c.far)),
-					build.Int(build.I64, int64(u)*c.far+int64(g*w))))
+				c.put(rows[u], c.xs, c.Add(c.Mul(kk, build.Int(build.I64, c.Far)),
+					build.Int(build.I64, int64(u)*c.Far+int64(g*w))))
 			}
 		}
 		return nil
@@ -138,7 +144,7 @@ func (c *writer) copyBeside(k chain, i value.Value, h int) {
 	c.For(squares, k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
 		for r := range h {
 			bind(r)
-			c.put(c.packed(c.X, c.Add(k.at, kk), 0), c.xs, c.Add(c.Mul(kk, build.Int(build.I64, c.far)),
+			c.put(c.packed(c.X, c.Add(k.at, kk), 0), c.xs, c.Add(c.Mul(kk, build.Int(build.I64, c.Far)),
 				build.Int(build.I64, int64(r))))
 		}
 		return nil
@@ -188,7 +194,7 @@ func (c *writer) panelAt(n, kk value.Value) value.Value {
 // copyRow copies the elements [from, to) of row kk of panel n. The rest of the last vector becomes 0: it is
 // computed with, and the numbers that lie there by chance could be slow.
 func (c *writer) copyRow(p panels, k chain, kk, n value.Value, from, to int64) {
-	w := int64(c.lanes)
+	w := int64(c.Lanes)
 	at := c.panelAt(n, kk)
 	col := c.Add(p.at, c.Mul(n, build.Int(build.I64, c.Panel)))
 	if to%w != 0 && from <= to/w*w {
@@ -206,7 +212,7 @@ func (c *writer) copyRow(p panels, k chain, kk, n value.Value, from, to int64) {
 
 // copySome copies row kk of the panel at the edge, of which p.some columns are there, and zeros for the others.
 func (c *writer) copySome(p panels, k chain, kk value.Value) {
-	w := c.lanes
+	w := c.Lanes
 	at := c.panelAt(p.whole, kk)
 	for v := range c.Vecs {
 		c.put(constant.NewZeroInitializer(build.Vector(build.RegisterType(c.Acc), w)), c.ys,
@@ -224,7 +230,7 @@ func (c *writer) copySome(p panels, k chain, kk value.Value) {
 // turnPanel copies panel n of an operand that lies in memory along k: squares are read along k and transposed in
 // registers.
 func (c *writer) turnPanel(p panels, k chain, n value.Value, cols int64) {
-	w := int64(c.lanes)
+	w := int64(c.Lanes)
 	squares := c.Cur.NewAnd(c.wholeSteps(k), build.Int(build.I64, -w))
 	col := c.Add(p.at, c.Mul(n, build.Int(build.I64, c.Panel)))
 	whole := cols / w * w

@@ -7,13 +7,12 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/loops"
 	"healc/ir/kernel"
-	"healc/ir/kernel/analysis"
 )
 
 // prefetchResult asks for the lines of the result that the tile will write, or those that the next tile starts from,
 // while the chains run.
 func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
-	if t.Size.K < int64(t.Machine.Profile.Matmul.FarChain) {
+	if !t.Ahead {
 		return
 	}
 	for _, l := range t.ReadAtTile() {
@@ -34,7 +33,7 @@ func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
 	}
 	for r := range t.h {
 		for v := range t.vecs {
-			loops.PrefetchLineFor(t.writer.Func, 1, loops.ToL1, t.offset(t.carryRow(p, r), int64(v*t.lanes)))
+			loops.PrefetchLineFor(t.writer.Func, 1, loops.ToL1, t.offset(t.carryRow(p, r), int64(v*t.Lanes)))
 		}
 	}
 }
@@ -68,8 +67,7 @@ func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
 // else two at once.
 func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	along, across, ok := t.Strides(t.Contraction.X, t.RowVar())
-	far := t.Size.K >= int64(t.Machine.Profile.Matmul.FarChain)
-	if !ok || along != 1 || t.SideBySide || t.pairs || !far || t.cols != t.Panel || t.h != t.Rows {
+	if !ok || along != 1 || t.SideBySide || t.Pairs || !t.Ahead || t.cols != t.Panel || t.h != t.Rows {
 		return
 	}
 	p := t.address(t.Contraction.X.Main.Param, t.Contraction.X.Main.At, k)
@@ -103,11 +101,10 @@ func (t *tileGen) askAhead(kk value.Value) {
 // long. Where rows are pages apart, their lines share a few sets of the first-level cache, so they are asked for in the
 // second.
 func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
-	main, w := t.Contraction.Y.Main, int64(t.lanes)
+	main, w := t.Contraction.Y.Main, int64(t.Lanes)
 	param := t.Params[main.Param]
 	size := int64(param.DType.Bytes())
-	if t.pairs || !t.rowsFollow(main) || analysis.Fixed(t.Chains.Axis) &&
-		(t.Size.K*size < 1024 || t.Size.K*size*t.Panel > int64(t.Machine.Profile.Matmul.VectorAhead)) {
+	if !t.Next {
 		return
 	}
 	p := t.address(main.Param, main.At, k)
@@ -116,20 +113,4 @@ func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
 	for at := v * w * w; at < (v+1)*w*w; at += 64 / size {
 		loops.PrefetchLine(t.writer.Func, loops.ToL2, t.Cur.NewGetElementPtr(elem, p, build.Int(build.I64, at)))
 	}
-}
-
-// rowsFollow reports that y lies in memory row after row of the chains.
-func (t *tileGen) rowsFollow(main *kernel.Load) bool {
-	follow := false
-	for _, term := range main.At.Terms {
-		switch term.Var {
-		case t.Chains.Axis.Var:
-			if !term.Coef.IsConst(1) {
-				return false
-			}
-		case t.Col.Var:
-			follow = term.Coef.Equal(t.Chains.Axis.Extent.Dim)
-		}
-	}
-	return follow
 }

@@ -50,7 +50,7 @@ func (t *tileGen) storeSums(k chain, sums []value.Value) {
 // epilogue runs the statements after the loop for every element of the tile. The sums go through memory, so that the
 // code, which can be long, stands there once for all rows, and reads no element beyond the edge.
 func (t *tileGen) epilogue(sums []value.Value) {
-	w := t.lanes
+	w := t.Lanes
 	reg, vt := build.RegisterType(t.Acc), t.vectorType()
 	mem := t.scratch()
 	far := int64(t.vecs * w)
@@ -85,9 +85,9 @@ func (t *tileGen) epilogue(sums []value.Value) {
 // acrossTile covers the columns of the tile in vectors. Where they end within one, it overlaps the one before: long
 // epilogues stand in the code once. A kernel in place would read its own results there.
 func (t *tileGen) acrossTile(body func(at value.Value, width int)) {
-	w := int64(t.lanes)
+	w := int64(t.Lanes)
 	if t.there != nil || t.cols < w || t.cols%w != 0 && t.InPlace() {
-		t.span(t.columnsThere(), t.lanes, body)
+		t.span(t.columnsThere(), t.Lanes, body)
 		return
 	}
 	t.For(build.Int(build.I64, 0), build.Int(build.I64, t.cols), w, nil,
@@ -95,7 +95,7 @@ func (t *tileGen) acrossTile(body func(at value.Value, width int)) {
 			if t.cols%w != 0 {
 				j = t.Min(j, build.Int(build.I64, t.cols-w))
 			}
-			body(j, t.lanes)
+			body(j, t.Lanes)
 			return nil
 		})
 }
@@ -111,7 +111,7 @@ func (t *tileGen) columnsThere() value.Value {
 // scratch is memory for the sums of one tile.
 func (t *tileGen) scratch() value.Value {
 	if t.tileMem == nil {
-		t.tileMem = t.Stack(build.RegisterType(t.Acc), t.Rows*t.Contraction.Vecs*t.lanes)
+		t.tileMem = t.Stack(build.RegisterType(t.Acc), t.Rows*t.Vecs*t.Lanes)
 	}
 	return t.tileMem
 }

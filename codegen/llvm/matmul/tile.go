@@ -17,7 +17,7 @@ import (
 // unroll is how many steps of the chains stand in the body of the loop. With more than 2, LLVM moves what products
 // together read so far up that registers run out.
 func (c *writer) unroll() int64 {
-	if c.apartSums && !c.pairs {
+	if c.Together && !c.Pairs {
 		return 2
 	}
 	return 4
@@ -35,7 +35,7 @@ type tile struct {
 }
 
 func (c *writer) tile(k chain, p panels, what tile) {
-	w, n, cols, some := c.lanes, what.n, what.cols, what.there
+	w, n, cols, some := c.Lanes, what.n, what.cols, what.there
 	t := &tileGen{writer: c, tile: what, j: c.Add(p.at, c.Mul(n, build.Int(build.I64, c.Panel))),
 		vecs: (int(cols) + w - 1) / w}
 	t.masks = make([]value.Value, t.vecs)
@@ -57,9 +57,9 @@ func (c *writer) tile(k chain, p panels, what tile) {
 	t.x, t.y = c.source(c.PackX, c.xs, t.copied), c.source(c.PackY, c.ys,
 		c.Mul(n, build.Int(build.I64, c.Panel*c.Piece)))
 	if c.PackX {
-		t.x.along, t.x.across = 1, c.far
-		if c.xAcross || c.SideBySide {
-			t.x.along, t.x.across = c.far, 1
+		t.x.along, t.x.across = 1, c.Far
+		if c.XAcross || c.SideBySide {
+			t.x.along, t.x.across = c.Far, 1
 		}
 	} else {
 		t.x.base = t.address(c.X.Load.Param, c.X.Load.At, k)
@@ -72,7 +72,7 @@ func (c *writer) tile(k chain, p panels, what tile) {
 		t.y.base = t.address(c.Y.Load.Param, c.Y.Load.At, k)
 		t.y.along, _, _ = c.Strides(c.Y, c.Col.Var)
 	}
-	if c.apart {
+	if c.Apart {
 		row := c.Mul(c.Cur.NewSub(t.i, t.from), build.Int(build.I64, c.BlockCols))
 		t.wait = c.Cur.NewGetElementPtr(build.RegisterType(c.Acc), c.waiting,
 			c.Add(row, c.Mul(n, build.Int(build.I64, c.Panel))))
@@ -139,13 +139,13 @@ func (t *tileGen) offset(base value.Value, n int64) value.Value {
 }
 
 func (t *tileGen) vectorType() *lt.VectorType {
-	return lt.NewVector(uint64(t.lanes), build.RegisterType(t.Acc))
+	return lt.NewVector(uint64(t.Lanes), build.RegisterType(t.Acc))
 }
 
 // loadVector reads vector number v of a row; the last may be short.
 func (t *tileGen) loadVector(p value.Value, v int, padded bool) value.Value {
 	vt := t.vectorType()
-	p = t.Cur.NewBitCast(t.offset(p, int64(v*t.lanes)), lt.NewPointer(vt))
+	p = t.Cur.NewBitCast(t.offset(p, int64(v*t.Lanes)), lt.NewPointer(vt))
 	size := analysis.ArithmeticType(t.Acc).Bytes()
 	if mask := t.masks[v]; mask != nil && !padded {
 		f := t.Intrinsic("llvm.masked.load."+build.TypeSuffix(vt)+".p0"+build.TypeSuffix(vt), vt, p.Type(), build.I32,
@@ -155,14 +155,14 @@ func (t *tileGen) loadVector(p value.Value, v int, padded bool) value.Value {
 	l := t.Cur.NewLoad(vt, p)
 	l.Align = lir.Align(size)
 	if padded {
-		l.Align = lir.Align(size * t.lanes)
+		l.Align = lir.Align(size * t.Lanes)
 	}
 	return l
 }
 
 func (t *tileGen) storeVector(x, p value.Value, v int) {
 	vt := t.vectorType()
-	p = t.Cur.NewBitCast(t.offset(p, int64(v*t.lanes)), lt.NewPointer(vt))
+	p = t.Cur.NewBitCast(t.offset(p, int64(v*t.Lanes)), lt.NewPointer(vt))
 	size := analysis.ArithmeticType(t.Acc).Bytes()
 	if mask := t.masks[v]; mask != nil {
 		f := t.Intrinsic("llvm.masked.store."+build.TypeSuffix(vt)+".p0"+build.TypeSuffix(vt), lt.Void, vt, p.Type(),
@@ -206,7 +206,7 @@ func (t *tileGen) start(k chain) []value.Value {
 
 // carryAt is where the unfinished sums of the tile wait.
 func (t *tileGen) carryAt(k chain) value.Value {
-	if t.apart {
+	if t.Apart {
 		return t.wait
 	}
 	return t.address(t.Carry.Param, t.Carry.At, k)
@@ -214,7 +214,7 @@ func (t *tileGen) carryAt(k chain) value.Value {
 
 // carryRow is p moved down r rows of where they wait.
 func (t *tileGen) carryRow(p value.Value, r int) value.Value {
-	if t.apart {
+	if t.Apart {
 		return t.offset(p, int64(r)*t.BlockCols)
 	}
 	stride := value.Value(build.Int(build.I64, 0))
@@ -232,8 +232,7 @@ func (t *tileGen) carryRow(p value.Value, r int) value.Value {
 // chain runs the piece of the chains.
 func (t *tileGen) chain(k chain, sums []value.Value) []value.Value {
 	n, known := build.ConstantInt(k.n)
-	// In a loop over panels, LLVM would keep all rows of x in registers.
-	if known && n <= int64(t.Machine.Profile.Matmul.Straight) && t.alone {
+	if known && t.Straight && t.alone { // in a loop over panels, LLVM would keep all rows of x in registers
 		for kk := range n {
 			sums = t.step(build.Int(build.I64, 0), kk, sums)
 		}
@@ -300,7 +299,7 @@ func (t *tileGen) step(kk value.Value, u int64, sums []value.Value) []value.Valu
 	x := at(t.x)
 	for r := range t.h {
 		xr := broadcast(x, r)
-		if t.apartSums && !t.pairs {
+		if t.Together && !t.Pairs {
 			t.products(xr, ys, sums[r*t.vecs:][:t.vecs], next[r*t.vecs:])
 			continue
 		}
@@ -317,7 +316,7 @@ func (t *writer) mulAdd(x, y, sum value.Value) value.Value {
 		x, y = y, x
 	}
 	w := t.Width
-	if t.pairs {
+	if t.Pairs {
 		return t.Cur.NewAdd(t.pairSum(x, y), sum)
 	}
 	if t.Fma.In.Op == scalar.Fma {

@@ -26,7 +26,7 @@ import (
 // packed computes the elements of the copies for step kk of the chains: an element of o, or a pair.
 func (c *writer) packed(o analysis.Operand, kk value.Value, width int) value.Value {
 	kv := c.Chains.Axis.Var
-	if !c.pairs {
+	if !c.Pairs {
 		c.Env[kv] = emit.Val{V: kk}
 		return c.element(o, width)
 	}
@@ -59,7 +59,7 @@ func (c *writer) packedAlong(o analysis.Operand, kk value.Value, width int) valu
 	if width == 0 {
 		return c.packed(o, kk, 0)
 	}
-	if !c.pairs {
+	if !c.Pairs {
 		c.axis(c.Chains.Axis.Var, kk, width)
 		return c.element(o, width)
 	}
@@ -76,7 +76,7 @@ func (c *writer) evenChains() bool {
 
 // wholeSteps is the number of steps of a piece that are no half of a pair.
 func (c *writer) wholeSteps(k chain) value.Value {
-	if !c.pairs || c.evenChains() {
+	if !c.Pairs || c.evenChains() {
 		return k.n
 	}
 	pairs := c.half(c.Extent(c.Chains.Axis.Extent))
@@ -93,8 +93,8 @@ func (c *writer) half(x value.Value) value.Value {
 
 // pairSum multiplies the 16-bit halves of x and y and adds the two products of each element.
 func (c *writer) pairSum(x, y value.Value) value.Value {
-	name := map[int]string{4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}[c.lanes]
-	in, out := build.Vector(lt.I16, 2*c.lanes), build.Vector(build.I32, c.lanes)
+	name := map[int]string{4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}[c.Lanes]
+	in, out := build.Vector(lt.I16, 2*c.Lanes), build.Vector(build.I32, c.Lanes)
 	f := c.Intrinsic(fmt.Sprint("llvm.x86.", name), out, in, in)
 	return c.Cur.NewCall(f, c.Cur.NewBitCast(x, in), c.Cur.NewBitCast(y, in))
 }

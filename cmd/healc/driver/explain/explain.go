@@ -93,6 +93,9 @@ func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explan
 			return nil, err
 		}
 		x.forms = gpu.FormNames(km)
+		if e.Schedule {
+			x.scheduled = gpu.Scheduled(km)
+		}
 	} else if e.Schedule {
 		if e.Opts.Target.CPU != "" {
 			if err := llvm.CheckProcessor(e.Opts.Target); err != nil {

@@ -1,0 +1,186 @@
+package schedule
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"healc/codegen"
+	"healc/codegen/target"
+	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
+	"healc/lang/diag"
+)
+
+// productOf is the text of a kernel of M rows, N columns and chains of K steps, each of which is a number or a shape
+// parameter. x and y are where the factors are read.
+func productOf(t *testing.T, dtype, m, n, k, x, y string) *kernel.Kernel {
+	t.Helper()
+	replace := strings.NewReplacer("TYPE", dtype, "XX", x, "YY", y, "(M)", m, "(N)", n, "(K)", k)
+	text := replace.Replace(`kernels "t"[M, N, K]
+kernel @k(in x: TYPE[(M), (K)], in y: TYPE[(K), (N)], out z: TYPE[(M), (N)]) over %0 in 0..(M), %1 in 0..(N) {
+  %2: TYPE = const 0
+  %3: TYPE = loop %4 in 0..(K) carry %5: TYPE = %2 {
+    %6: TYPE = load x[XX]
+    %7: TYPE = load y[YY]
+    STEP
+  }
+  store z[(N)*%0 + %1], %3
+}`)
+	step := "%8: TYPE = fma %6, %7, %5\n    next %8"
+	if dtype[0] == 'i' {
+		step = "%8: TYPE = mul %6, %7\n    %9: TYPE = add %8, %5\n    next %9"
+	}
+	text = strings.ReplaceAll(text, "STEP", strings.ReplaceAll(step, "TYPE", dtype))
+	km, errs := kernel.Parse(diag.NewFile("test.kernels", text))
+	if errs.Err() != nil {
+		t.Fatal(errs)
+	}
+	k0 := km.Kernels[0]
+	if k0.Contract = analysis.FindContract(k0); k0.Contract == nil {
+		t.Fatalf("no product: %s", text)
+	}
+	return k0
+}
+
+var products = []struct{ name, dtype, m, n, k, x, y string }{
+	{"small enough for the first-level cache", "f32", "64", "64", "64", "64*%0 + %4", "64*%4 + %1"},
+	{"large", "f32", "1024", "1024", "1024", "1024*%0 + %4", "1024*%4 + %1"},
+	{"few rows", "f64", "7", "500", "300", "300*%0 + %4", "500*%4 + %1"},
+	{"transposed factors", "f32", "200", "500", "300", "200*%4 + %0", "300*%1 + %4"},
+	{"integers", "i32", "100", "100", "100", "100*%0 + %4", "100*%4 + %1"},
+	{"one row, along the columns", "f32", "1", "500", "300", "%4", "500*%4 + %1"},
+	{"one row, along the chains", "f32", "1", "500", "300", "%4", "300*%1 + %4"},
+	{"one row, short chains", "f32", "1", "500", "5", "%4", "5*%1 + %4"},
+	{"any shape", "f32", "M", "N", "K", "K*%0 + %4", "N*%4 + %1"},
+}
+
+// TestProducts: what is decided about products for three processors and for devices, with the reasons. Each schedule is
+// accepted, and read from its text it says the same.
+func TestProducts(t *testing.T) {
+	var out strings.Builder
+	show := func(k *kernel.Kernel, what string) {
+		fmt.Fprintf(&out, "%s\n", what)
+		for _, line := range k.ScheduleLines() {
+			fmt.Fprintf(&out, "    %s\n", line)
+		}
+	}
+	for _, p := range products {
+		fmt.Fprintf(&out, "%s: %s[%s, %s] from %s steps\n", p.name, p.dtype, p.m, p.n, p.k)
+		for _, cpu := range []string{"x86-64", "x86-64-v3", "x86-64-v4"} {
+			machine := target.MachineOf(codegen.Target{CPU: cpu})
+			k := productOf(t, p.dtype, p.m, p.n, p.k, p.x, p.y)
+			k.Schedule = For(k, machine, Options{Launched: true})
+			show(k, "  "+cpu)
+			if err := Check(k, machine, k.Schedule); err != nil {
+				t.Errorf("%s, for %s: %v", p.name, cpu, err)
+			}
+			again := readBack(t, k)
+			plan := func(k *kernel.Kernel) MatmulPlan {
+				one := *MatmulOf(analysis.ContractionOf(k), MatmulForm(k.Schedule))
+				one.Contraction = nil
+				return one
+			}
+			if !reflect.DeepEqual(plan(again), plan(k)) {
+				t.Errorf("%s, for %s: planned as %+v, read as %+v", p.name, cpu, plan(k), plan(again))
+			}
+		}
+		k := productOf(t, p.dtype, p.m, p.n, p.k, p.x, p.y)
+		c := analysis.ContractionOf(k)
+		d, rejected := MatmulBlocks(c)
+		k.Schedule = &kernel.Schedule{Rejected: rejected}
+		if d != nil {
+			k.Schedule.Directives = []*kernel.Directive{d}
+			if err := CheckMatmulBlocks(c, d); err != nil {
+				t.Errorf("%s, for devices: %v", p.name, err)
+			}
+		}
+		show(k, "  a device")
+	}
+	const file = "testdata/products.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != string(want) {
+		t.Errorf("%s differs (go test -update rewrites it):\n%s", file, out.String())
+	}
+}
+
+// readBack is a kernel as its text says.
+func readBack(t *testing.T, k *kernel.Kernel) *kernel.Kernel {
+	t.Helper()
+	m := &kernel.Module{Name: "t", Dims: []string{"M", "N", "K"}, Kernels: []*kernel.Kernel{k}}
+	again, errs := kernel.Parse(diag.NewFile("again.kernels", m.String()))
+	if errs.Err() != nil {
+		t.Fatal(errs)
+	}
+	if err := kernel.Verify(again); err != nil {
+		t.Fatal(err)
+	}
+	return again.Kernels[0]
+}
+
+// TestWrongProducts: what does not fit is refused, with what is wrong.
+func TestWrongProducts(t *testing.T) {
+	avx2 := target.MachineOf(codegen.Target{CPU: "x86-64-v3"})
+	plain := func() *kernel.Kernel {
+		return productOf(t, "f32", "64", "96", "128", "128*%0 + %4", "96*%4 + %1")
+	}
+	across := func() *kernel.Kernel {
+		return productOf(t, "f32", "64", "96", "128", "64*%4 + %0", "128*%1 + %4")
+	}
+	row := func() *kernel.Kernel { return productOf(t, "f32", "1", "96", "128", "%4", "96*%4 + %1") }
+	const good = "matmul %4 rows 4 vectors 2 width 8 piece 128 block 96 chunk 64"
+	for _, c := range []struct {
+		k       func() *kernel.Kernel
+		text    string
+		machine target.Machine
+		want    string
+	}{
+		{plain, good, avx2, ""},
+		{plain, good + " { packrows band 16 beside 1 packcolumns along 1 }", avx2, ""},
+		{plain, "matmul %0 rows 4 vectors 2 width 8 piece 128 block 96 chunk 64", avx2, "speaks of another loop"},
+		{plain, good, target.MachineOf(codegen.Target{CPU: "x86-64"}), "no fused multiply-add"},
+		{plain, "matmul %4 rows 4 vectors 2 width 16 piece 128 block 96 chunk 64", avx2, "power of two from 2 to 8"},
+		{plain, "matmul %4 rows 64 vectors 2 width 8 piece 128 block 96 chunk 64", avx2, "a tile of 64 rows by 2"},
+		{plain, "matmul %4 rows 4 vectors 2 width 8 piece 129 block 96 chunk 64", avx2, "from 1 to the 128 steps"},
+		{plain, "matmul %4 rows 4 vectors 2 width 8 piece 128 block 100 chunk 64", avx2, "whole panels of 16 columns"},
+		{plain, "matmul %4 rows 4 vectors 2 width 8 piece 128 block 96 chunk 65", avx2, "whole tiles of 4 rows"},
+		{plain, good + " { packrows band 6 }", avx2, "band is 6"},
+		{plain, "matmul %4 rows 4 vectors 2 width 8 piece 128 block 16000 chunk 64 { packcolumns }", avx2, "KiB"},
+		{plain, "matmul %4 rows 4 vectors 2 width 8 piece 64 block 96 chunk 64 pairs 1 { packrows packcolumns }", avx2,
+			"not cast from integers"},
+		{plain, "matmul %4 rows 4 vectors 2 width 8 piece 128 block 96 chunk 64 together 1", avx2,
+			"for products of integers"},
+		{plain, "axpy %4 width 8 block 96 rows 8", avx2, "64 rows, not one"},
+		{plain, "threads tasks 3", avx2, "shared out in"},
+		{across, good + " { packrows }", avx2, "packcolumns is missing"},
+		{row, "axpy %4 width 8 block 96 rows 8", avx2, ""},
+		{row, "axpy %4 width 8 block 96 rows 8 { packcolumns }", avx2, "is not packed"},
+		{row, "axpy %4 width 8 block 1000000 rows 8", avx2, "block is 1000000"},
+		{row, "dot %4 width 8 vectors 1", avx2, "does not lie along the chains"},
+		{row, good, avx2, "one row has no tiles"},
+	} {
+		text := strings.TrimSuffix(c.k().String(), "}\n") + "  schedule { " + c.text + " }\n}\n"
+		km, errs := kernel.Parse(diag.NewFile("test.kernels", "kernels \"t\"\n"+text))
+		if errs.Err() != nil {
+			t.Fatal(errs)
+		}
+		if err := kernel.Verify(km); err != nil {
+			t.Fatal(err)
+		}
+		k := km.Kernels[0]
+		err := Check(k, c.machine, k.Schedule)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v, and not %q", c.text, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package schedule
+
+import (
+	"healc/codegen/target/profile"
+	"healc/ir/kernel/analysis"
+)
+
+// Note [Units of products]
+//
+// Threads share out units, of which a product has a grid: the columns cut into some parts and the rows into some. Unit
+// u is part u%inner of the one direction in part u/inner of the other, the outer one, and a call gets units that follow
+// each other. So it has a few whole parts of the outer direction, which are computed as one piece of the result, and at
+// its ends perhaps some units of one more each. One call for everything, on one thread, is as if there were no units.
+//
+// Two calls for parts of the columns each copy all rows of the left operand, if it is copied, and of the right one only
+// their own columns; two for parts of the rows the other way round. So the outer direction is that of the operand whose
+// copies would cost more, and its parts are narrow, so that the inner one is cut only where they are too few for an
+// even share. When both operands are copied, neither should be cut into narrow strips: the parts are wider, and the
+// inner direction is cut, too.
+//
+// The grid follows from the kernel alone, not from the machine, because a library has one plan and code for several. A
+// machine rounds to its panels and tiles.
+
+// Grid is how many parts of the outer direction there are and how many of the inner in each of them; byRows when the
+// outer one is the rows.
+func (p *MatmulPlan) Grid() (outer, inner int64, byRows bool) {
+	tuned := profile.Base().Plan
+	width := int64(tuned.UnitBytes) / int64(analysis.ArithmeticType(p.Acc).Bytes())
+	cols, rows := (p.Size.N+width-1)/width, max(p.Size.M/int64(tuned.UnitRows), 1)
+	x, y := p.copies()
+	wide := x && y
+	switch {
+	case cols == 1 || rows == 1:
+		byRows = cols == 1
+	case x != y:
+		byRows = x
+	default:
+		byRows = p.Size.M > p.Size.N || !x && cols < int64(tuned.WideUnits)
+	}
+	if outer, inner = cols, rows; byRows {
+		outer, inner = rows, cols
+		if inner > 1 {
+			inner = p.Size.N / width
+		}
+	}
+	if wide {
+		unit := int64(tuned.WideUnits)
+		if byRows {
+			unit *= width / int64(tuned.UnitRows)
+		}
+		outer = max((outer+unit/2)/unit, 1)
+	}
+	if outer > 4 {
+		outer = (outer + 3) / 4 * 4 // halves and quarters of equal size
+	}
+	outer = min(outer, 1<<10)
+	parts, even := int64(1), int64(tuned.EvenUnits)
+	for parts*2 <= inner && outer*parts*min(p.Batch(), even) < even {
+		parts *= 2
+	}
+	return outer, parts, byRows
+}
+
+// copies tells whether the operands are copied, on most machines; see Matmul.
+func (p *MatmulPlan) copies() (x, y bool) {
+	if p.Size.M == 1 {
+		return false, false
+	}
+	size := int64(analysis.ArithmeticType(p.Acc).Bytes())
+	along, _, ok := p.Strides(p.X, p.RowVar())
+	wide := p.Size.N*size >= 4*int64(profile.Base().Plan.UnitBytes) && p.Size.K*size >= 512
+	x = !ok || !p.InMemory(p.X) || wide && along != 1
+	_, across, ok := p.Strides(p.Y, p.Col.Var)
+	y = !ok || across != 1 || !p.InMemory(p.Y) || p.Size.K*p.Size.N*size > 64<<10
+	return x, y
+}
+
+// Granule is the number of columns of which parts are multiples.
+func (p *MatmulPlan) Granule() int64 {
+	if p.ByRows {
+		return int64(profile.Base().Plan.UnitBytes) / int64(analysis.ArithmeticType(p.Acc).Bytes())
+	}
+	return p.Panel
+}
+
+// Units is the number of units that the threads share out.
+func (p *MatmulPlan) Units() int64 {
+	outer, inner, _ := p.Grid()
+	return p.Batch() * outer * inner
+}
+
+// UnitWork is the work of a unit in scalar operations, as the thread pool counts them (opTime in runtime/abi). It is
+// made of the time of a step of a chain for each byte (docs/tuning/matrix-products.md).
+func (p *MatmulPlan) UnitWork() int64 {
+	steps := float64(p.Batch()) * float64(p.Size.M) * float64(p.Size.N) * float64(p.Size.K)
+	return int64(max(min(steps*float64(analysis.ArithmeticType(p.Acc).Bytes())/12/float64(p.Units()), 1e15), 1))
+}
