@@ -66,16 +66,16 @@ func (p *product) directive() *kernel.Directive {
 	var d *kernel.Directive
 	switch {
 	case p.ByRows:
-		d = kernel.NewDirective("axpy", along).Set("width", int64(p.Lanes)).Set("block", p.BlockCols).
+		d = kernel.NewDirective("axpy", along).Set("width", int64(p.VecWidth)).Set("block", p.BlockCols).
 			Set("rows", p.AtOnce)
 	case p.Turned:
-		d = kernel.NewDirective("dot", along).Set("width", int64(p.Lanes)).Set("vectors", int64(p.Vecs))
+		d = kernel.NewDirective("dot", along).Set("width", int64(p.VecWidth)).Set("vectors", int64(p.Vecs))
 		if p.Vecs > 1 {
 			d.Set("behind", p.Behind)
 		}
 	default:
 		d = kernel.NewDirective("matmul", along).Set("rows", int64(p.Rows)).Set("vectors", int64(p.Vecs)).
-			Set("width", int64(p.Lanes)).Set("piece", p.Piece).Set("block", p.BlockCols).Set("chunk", p.Chunk)
+			Set("width", int64(p.VecWidth)).Set("piece", p.Piece).Set("block", p.BlockCols).Set("chunk", p.Chunk)
 	}
 	flag := func(d *kernel.Directive, name string, is bool) {
 		if is {
@@ -112,7 +112,7 @@ func (p *product) decide() bool {
 		p.reject("matmul", "no fused multiply-add on this processor: each is a call")
 		return false
 	}
-	p.Lanes = p.mach.VectorBits / 8 / int(size)
+	p.VecWidth = p.mach.VectorBits / 8 / int(size)
 	p.Ahead = p.Size.K >= int64(p.tuned.FarChain)
 	if p.Size.M == 1 {
 		return p.decideVector()
@@ -135,7 +135,7 @@ func (p *product) decide() bool {
 
 // decideTile decides how many sums are in registers.
 func (p *product) decideTile() {
-	p.vectors = (p.Size.N + int64(p.Lanes) - 1) / int64(p.Lanes)
+	p.vectors = (p.Size.N + int64(p.VecWidth) - 1) / int64(p.VecWidth)
 	p.Vecs = tileVectors(p.vectors, p.mach)
 	// Beside the sums, a register for a broadcast element and one row of y; two when there is room, because LLVM
 	// reads the next one early.
@@ -156,7 +156,7 @@ func (p *product) decideTile() {
 		p.Vecs, p.most = LowVecs, LowRows
 	}
 	p.Rows = p.bestRows()
-	p.Panel = int64(p.Vecs * p.Lanes)
+	p.Panel = int64(p.Vecs * p.VecWidth)
 }
 
 // decideCopies decides which operands are copied, and how.
@@ -344,14 +344,14 @@ func (p *product) decideVector() bool {
 			p.BlockCols = min(p.BlockCols, p.Size.N)
 		}
 		p.reject("dot", "the matrix does not lie along the chains")
-	case ok && along == 1 && p.Size.K >= int64(p.Lanes):
+	case ok && along == 1 && p.Size.K >= int64(p.VecWidth):
 		p.Turned, p.why = true, "a matrix that lies along the chains is read once, and transposed in registers"
 		p.Vecs = 1
-		if int64(p.Lanes)*size < LineBytes {
+		if int64(p.VecWidth)*size < LineBytes {
 			p.Vecs = p.tuned.VectorTurns
 			p.why += "; vectors of sums take turns, since squares have less than whole lines"
 		}
-		p.Behind, p.Panel = int64(p.tuned.Behind), int64(p.Vecs*p.Lanes)
+		p.Behind, p.Panel = int64(p.tuned.Behind), int64(p.Vecs*p.VecWidth)
 		p.Next = p.nextPays()
 		_, _, ok = p.Strides(p.X, p.RowVar())
 		if p.PackX = !ok || !p.InMemory(p.X); p.PackX {
@@ -362,7 +362,7 @@ func (p *product) decideVector() bool {
 			return false
 		}
 	case ok && along == 1:
-		p.reject("dot", "%d steps do not fill a vector of %d", p.Size.K, p.Lanes)
+		p.reject("dot", "%d steps do not fill a vector of %d", p.Size.K, p.VecWidth)
 		return false
 	default:
 		p.reject("matmul", "the matrix lies neither along the chains nor along the columns")

@@ -21,7 +21,7 @@ type MatmulPlan struct {
 	Together   bool  // products of a row are computed before they are added (Note [Products together])
 	Low        bool  // the elements of x for a step are in registers, not those of y (Note [Low tiles])
 	Steps      int64 // of a chain
-	Lanes      int   // elements of a vector
+	VecWidth   int   // elements of a vector
 	Rows, Vecs int   // the tile in registers: rows by vectors
 	Panel      int64 // columns of a panel: vectors*lanes
 	BlockCols  int64 // columns of a block, whole panels
@@ -62,7 +62,7 @@ func MatmulOf(c *analysis.Contraction, d *kernel.Directive) *MatmulPlan {
 	if d == nil {
 		return p
 	}
-	p.Lanes = int(d.Get("width"))
+	p.VecWidth = int(d.Get("width"))
 	subs := kernel.Directives(d.Sub)
 	if x := subs.OfKind("packrows"); x != nil {
 		p.PackX, p.Band, p.SideBySide = true, x.Get("band"), x.Get("beside") != 0
@@ -77,14 +77,14 @@ func MatmulOf(c *analysis.Contraction, d *kernel.Directive) *MatmulPlan {
 	case "dot":
 		p.Turned, p.Vecs = true, int(d.Get("vectors"))
 		p.Behind, p.Ahead, p.Next = d.Get("behind"), d.Get("ahead") != 0, d.Get("next") != 0
-		p.Panel = int64(p.Vecs * p.Lanes)
+		p.Panel = int64(p.Vecs * p.VecWidth)
 		p.BlockCols, p.Far = p.Panel, p.Size.K
 	default:
 		p.Rows, p.Vecs, p.Piece = int(d.Get("rows")), int(d.Get("vectors")), d.Get("piece")
 		p.BlockCols, p.Chunk = d.Get("block"), d.Get("chunk")
 		p.Low, p.Pairs, p.Together = d.Get("low") != 0, d.Get("pairs") != 0, d.Get("together") != 0
 		p.Ahead, p.Straight = d.Get("ahead") != 0, d.Get("straight") != 0
-		p.Panel = int64(p.Vecs * p.Lanes)
+		p.Panel = int64(p.Vecs * p.VecWidth)
 		if p.Pairs {
 			p.Steps = (p.Size.K + 1) / 2
 		}
@@ -143,8 +143,8 @@ func (p *MatmulPlan) wrong(d *kernel.Directive, mach target.Machine) string {
 		return "speaks of another loop than the chains of the contract"
 	case analysis.ArithmeticType(p.Acc).IsFloat() && mach.NoFMA:
 		return "there is no fused multiply-add on this processor"
-	case p.Lanes < 2 || p.Lanes > native || p.Lanes&(p.Lanes-1) != 0:
-		return fmt.Sprintf("width is %d, and has to be a power of two from 2 to %d", p.Lanes, native)
+	case p.VecWidth < 2 || p.VecWidth > native || p.VecWidth&(p.VecWidth-1) != 0:
+		return fmt.Sprintf("width is %d, and has to be a power of two from 2 to %d", p.VecWidth, native)
 	case (p.ByRows || p.Turned) && p.Size.M != 1:
 		return fmt.Sprintf("the product has %d rows, not one", p.Size.M)
 	case (p.ByRows || p.Turned) && p.PackY:
@@ -211,7 +211,7 @@ func (p *MatmulPlan) wrongTiles(size int64, mach target.Machine, native int) str
 		return fmt.Sprintf("straight: the chains have %d steps, and may have %d", p.Steps, maxStraight)
 	case p.Pairs && (!mach.PairSums || !p.Narrow(p.X) || !p.Narrow(p.Y)):
 		return "pairs: the processor has none, or the factors are not cast from integers of 16 bits"
-	case p.Pairs && (!p.PackX || !p.PackY || p.Lanes != native):
+	case p.Pairs && (!p.PackX || !p.PackY || p.VecWidth != native):
 		return fmt.Sprintf("pairs are made while both factors are packed, in vectors of %d", native)
 	case p.Together && (!mach.IntSums || p.Fma.In.Op != scalar.Mul):
 		return "together is for products of integers on processors that have no multiply-add of these"
@@ -268,7 +268,7 @@ func (p *MatmulPlan) CopyXElements() int64 {
 	case p.XAcross:
 		return p.Piece * p.Band
 	case p.SideBySide:
-		return p.Piece*p.Far + int64(p.Lanes)
+		return p.Piece*p.Far + int64(p.VecWidth)
 	}
 	return int64(p.Rows) * p.Far
 }

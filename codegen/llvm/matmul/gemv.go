@@ -18,7 +18,7 @@ import (
 // of y that one step needs are far from each other. Squares, as many steps as a vector has elements for as many
 // columns, are read along k and transposed in registers.
 func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
-	w := int64(t.Lanes)
+	w := int64(t.VecWidth)
 	squares := t.Cur.NewAnd(k.n, build.Int(build.I64, -w))
 	lag := value.Value(build.Int(build.I64, 0))
 	if t.vecs > 1 {
@@ -59,9 +59,9 @@ func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
 					y = t.Cur.NewInsertElement(y, t.element(t.Contraction.Y, 0), build.Int(build.I32, int64(e)))
 				}
 			}
-			t.Width = int(w)
-			next[v] = t.mulAdd(t.broadcastX(kk, 0), y, s[v])
-			t.Width = 0
+			t.InVectors(int(w), func() {
+				next[v] = t.mulAdd(t.broadcastX(kk, 0), y, s[v])
+			})
 		}
 		return next
 	})
@@ -69,7 +69,7 @@ func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
 
 // square is the steps from number kk on that one square has, for vector v of the sums.
 func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.Value {
-	w := t.Lanes
+	w := t.VecWidth
 	t.prefetchSquares(k, kk, int64(v))
 	read := func(from, width int) []value.Value {
 		rows := make([]value.Value, w)
@@ -85,11 +85,11 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 		return rows
 	}
 	add := func(from int, ys []value.Value) {
-		t.Width = w
-		for u, y := range ys {
-			sum = t.mulAdd(t.broadcastX(kk, int64(from+u)), y, sum)
-		}
-		t.Width = 0
+		t.InVectors(w, func() {
+			for u, y := range ys {
+				sum = t.mulAdd(t.broadcastX(kk, int64(from+u)), y, sum)
+			}
+		})
 	}
 	lane := 16 / analysis.ArithmeticType(t.Acc).Bytes()
 	if w != 2*lane {
@@ -125,7 +125,7 @@ func (t *tileGen) lag() value.Value {
 	if t.Behind == 0 {
 		return build.Int(build.I64, 0)
 	}
-	behind := build.Int(build.I64, max(t.Behind/size, int64(t.Lanes)))
+	behind := build.Int(build.I64, max(t.Behind/size, int64(t.VecWidth)))
 	row := value.Value(build.Int(build.I64, 0))
 	for _, term := range main.At.Terms {
 		if term.Var == t.Col.Var {
@@ -186,7 +186,7 @@ func (c *writer) vectorFree(begin, end value.Value) {
 		}
 		stop := c.Add(lo, c.RoundDown(c.Sub(hi, lo), c.Panel))
 		tiles(lo, stop, c.Panel)
-		if w := int64(c.Lanes); w < c.Panel {
+		if w := int64(c.VecWidth); w < c.Panel {
 			some := c.Add(stop, c.RoundDown(c.Sub(hi, stop), w))
 			tiles(stop, some, w)
 			stop = some
@@ -197,10 +197,10 @@ func (c *writer) vectorFree(begin, end value.Value) {
 }
 
 // inside reports that column e of vector v is one of the tile's.
-func (t *tileGen) inside(v, e int) bool { return int64(v*t.Lanes+e) < t.cols }
+func (t *tileGen) inside(v, e int) bool { return int64(v*t.VecWidth+e) < t.cols }
 
 func (t *tileGen) bindColumn(v, e int) {
-	t.Env[t.Col.Var] = emit.Val{V: t.Add(t.j, build.Int(build.I64, int64(v*t.Lanes+e)))}
+	t.Env[t.Col.Var] = emit.Val{V: t.Add(t.j, build.Int(build.I64, int64(v*t.VecWidth+e)))}
 	t.prologue(kernel.OnColumn)
 }
 
@@ -237,31 +237,30 @@ func (c *writer) stream(at, n value.Value) {
 			c.Env[kv] = emit.Val{V: c.Add(kk, build.Int(build.I64, int64(u)))}
 			xs[u] = c.element(c.X, 0)
 		}
-		c.span(n, 2*c.Lanes, func(j value.Value, width int) {
-			c.Width = width
-			c.axis(c.Col.Var, c.Add(at, j), width)
-			c.prologue(kernel.OnColumn)
-			var sum value.Value = constant.NewZeroInitializer(build.Vector(reg, width))
-			if width == 0 {
-				sum = build.FromBits(reg, 0)
-			}
-			if !first {
-				sum = load(j, width)
-			}
-			for u, x := range xs {
-				c.Env[kv] = emit.Val{V: c.Add(kk, build.Int(build.I64, int64(u)))}
-				y := c.element(c.Y, width)
-				c.Width = width
-				sum = c.mulAdd(c.Splat(x), y, sum)
-			}
-			st := c.Cur.NewStore(sum, cells(j, width))
-			st.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
-			c.Width = 0
+		c.span(n, 2*c.VecWidth, func(j value.Value, width int) {
+			c.InVectors(width, func() {
+				c.axis(c.Col.Var, c.Add(at, j), width)
+				c.prologue(kernel.OnColumn)
+				var sum value.Value = constant.NewZeroInitializer(build.Vector(reg, width))
+				if width == 0 {
+					sum = build.FromBits(reg, 0)
+				}
+				if !first {
+					sum = load(j, width)
+				}
+				for u, x := range xs {
+					c.Env[kv] = emit.Val{V: c.Add(kk, build.Int(build.I64, int64(u)))}
+					y := c.element(c.Y, width)
+					sum = c.mulAdd(c.Splat(x), y, sum)
+				}
+				st := c.Cur.NewStore(sum, cells(j, width))
+				st.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
+			})
 		})
 	}
 	kk := c.Extent(c.Chains.Axis.Extent)
 	if _, known := build.ConstantInt(kk); !known {
-		c.span(n, 2*c.Lanes, func(j value.Value, width int) {
+		c.span(n, 2*c.VecWidth, func(j value.Value, width int) {
 			var zero value.Value = constant.NewZeroInitializer(build.Vector(reg, width))
 			if width == 0 {
 				zero = build.FromBits(reg, 0)
@@ -298,12 +297,12 @@ func (c *writer) stream(at, n value.Value) {
 
 // streamDone runs the epilogue of columns that were streamed, whose sums load reads.
 func (c *writer) streamDone(at, n value.Value, load func(j value.Value, width int) value.Value) {
-	c.span(n, c.Lanes, func(j value.Value, width int) {
-		c.Width = width
-		c.axis(c.Col.Var, c.Add(at, j), width)
-		c.some(c.Before, func(d kernel.Dep) bool { return d != 0 })
-		c.Set(c.Chains.IDs[0], load(j, width), width > 0)
-		c.Block(&kernel.Block{Stmts: c.After})
-		c.Width = 0
+	c.span(n, c.VecWidth, func(j value.Value, width int) {
+		c.InVectors(width, func() {
+			c.axis(c.Col.Var, c.Add(at, j), width)
+			c.some(c.Before, func(d kernel.Dep) bool { return d != 0 })
+			c.Set(c.Chains.IDs[0], load(j, width), width > 0)
+			c.Block(&kernel.Block{Stmts: c.After})
+		})
 	})
 }

@@ -20,13 +20,13 @@ func (c *writer) axis(v kernel.Ref, at value.Value, width int) {
 
 // element computes an operand for the axes as they are bound; width is that of a vector, 0 for a scalar.
 func (c *writer) element(o analysis.Operand, width int) value.Value {
-	c.Width = width
-	c.Block(&kernel.Block{Stmts: o.Stmts})
-	v := c.Env[o.Val].V
-	if width > 0 {
-		v = c.Spread(c.Env[o.Val])
-	}
-	c.Width = 0
+	var v value.Value
+	c.InVectors(width, func() {
+		c.Block(&kernel.Block{Stmts: o.Stmts})
+		if v = c.Env[o.Val].V; width > 0 {
+			v = c.Spread(c.Env[o.Val])
+		}
+	})
 	return v
 }
 
@@ -49,10 +49,9 @@ func (c *writer) copyAcross(k chain, from, to value.Value, whole bool) {
 		}
 		rows := func(i value.Value, h int) {
 			to := c.Add(c.Mul(kk, build.Int(build.I64, c.Far)), c.acrossAt(i, from))
-			c.span(build.Int(build.I64, int64(h)), c.Lanes, func(r value.Value, width int) {
+			c.span(build.Int(build.I64, int64(h)), c.VecWidth, func(r value.Value, width int) {
 				c.axis(c.Row.Var, c.Add(i, r), width)
-				c.Width = width
-				c.prologue(kernel.OnRow)
+				c.InVectors(width, func() { c.prologue(kernel.OnRow) })
 				c.put(c.packed(c.X, c.Add(k.at, kk), width), c.xs, c.Add(to, r))
 			})
 		}
@@ -99,7 +98,7 @@ func (c *writer) copyX(k chain, i value.Value, h int) {
 			c.prologue(kernel.OnRow)
 			to := c.Mul(r, build.Int(build.I64, c.Far))
 			whole := c.wholeSteps(k)
-			c.span(whole, c.Lanes, func(kk value.Value, width int) {
+			c.span(whole, c.VecWidth, func(kk value.Value, width int) {
 				c.put(c.packedAlong(c.X, c.Add(k.at, kk), width), c.xs, c.Add(to, kk))
 			})
 			c.For(whole, k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
@@ -113,7 +112,7 @@ func (c *writer) copyX(k chain, i value.Value, h int) {
 // copyBeside copies the h rows of x from row i on with the elements of a step side by side: squares are read along k
 // and transposed in registers. What a vector has beyond the rows of a tile is overwritten by that of the next step.
 func (c *writer) copyBeside(k chain, i value.Value, h int) {
-	w := c.Lanes
+	w := c.VecWidth
 	bind := func(r int) {
 		c.Env[c.Row.Var] = emit.Val{V: c.Add(i, build.Int(build.I64, int64(r)))}
 		c.prologue(kernel.OnRow)
@@ -194,7 +193,7 @@ func (c *writer) panelAt(n, kk value.Value) value.Value {
 // copyRow copies the elements [from, to) of row kk of panel n. The rest of the last vector becomes 0: it is
 // computed with, and the numbers that lie there by chance could be slow.
 func (c *writer) copyRow(p panels, k chain, kk, n value.Value, from, to int64) {
-	w := int64(c.Lanes)
+	w := int64(c.VecWidth)
 	at := c.panelAt(n, kk)
 	col := c.Add(p.at, c.Mul(n, build.Int(build.I64, c.Panel)))
 	if to%w != 0 && from <= to/w*w {
@@ -204,15 +203,14 @@ func (c *writer) copyRow(p panels, k chain, kk, n value.Value, from, to int64) {
 	c.span(build.Int(build.I64, to-from), int(w), func(j value.Value, width int) {
 		j = c.Add(j, build.Int(build.I64, from))
 		c.axis(c.Col.Var, c.Add(col, j), width)
-		c.Width = width
-		c.prologue(kernel.OnColumn)
+		c.InVectors(width, func() { c.prologue(kernel.OnColumn) })
 		c.put(c.packed(c.Y, c.Add(k.at, kk), width), c.ys, c.Add(at, j))
 	})
 }
 
 // copySome copies row kk of the panel at the edge, of which p.some columns are there, and zeros for the others.
 func (c *writer) copySome(p panels, k chain, kk value.Value) {
-	w := c.Lanes
+	w := c.VecWidth
 	at := c.panelAt(p.whole, kk)
 	for v := range c.Vecs {
 		c.put(constant.NewZeroInitializer(build.Vector(build.RegisterType(c.Acc), w)), c.ys,
@@ -221,8 +219,7 @@ func (c *writer) copySome(p panels, k chain, kk value.Value) {
 	col := c.Add(p.at, c.Mul(p.whole, build.Int(build.I64, c.Panel)))
 	c.span(p.some, w, func(j value.Value, width int) {
 		c.axis(c.Col.Var, c.Add(col, j), width)
-		c.Width = width
-		c.prologue(kernel.OnColumn)
+		c.InVectors(width, func() { c.prologue(kernel.OnColumn) })
 		c.put(c.packed(c.Y, c.Add(k.at, kk), width), c.ys, c.Add(at, j))
 	})
 }
@@ -230,7 +227,7 @@ func (c *writer) copySome(p panels, k chain, kk value.Value) {
 // turnPanel copies panel n of an operand that lies in memory along k: squares are read along k and transposed in
 // registers.
 func (c *writer) turnPanel(p panels, k chain, n value.Value, cols int64) {
-	w := int64(c.Lanes)
+	w := int64(c.VecWidth)
 	squares := c.Cur.NewAnd(c.wholeSteps(k), build.Int(build.I64, -w))
 	col := c.Add(p.at, c.Mul(n, build.Int(build.I64, c.Panel)))
 	whole := cols / w * w

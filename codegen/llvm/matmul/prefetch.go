@@ -33,7 +33,7 @@ func (t *tileGen) prefetchResult(k chain, ps panels, n value.Value) {
 	}
 	for r := range t.h {
 		for v := range t.vecs {
-			loops.PrefetchLineFor(t.writer.Func, 1, loops.ToL1, t.offset(t.carryRow(p, r), int64(v*t.Lanes)))
+			loops.PrefetchLineFor(t.writer.Func, 1, loops.ToL1, t.offset(t.carryRow(p, r), int64(v*t.VecWidth)))
 		}
 	}
 }
@@ -101,7 +101,7 @@ func (t *tileGen) askAhead(kk value.Value) {
 // long. Where rows are pages apart, their lines share a few sets of the first-level cache, so they are asked for in the
 // second.
 func (t *tileGen) prefetchSquares(k chain, kk value.Value, v int64) {
-	main, w := t.Contraction.Y.Main, int64(t.Lanes)
+	main, w := t.Contraction.Y.Main, int64(t.VecWidth)
 	param := t.Params[main.Param]
 	size := int64(param.DType.Bytes())
 	if !t.Next {

@@ -50,7 +50,7 @@ func (t *tileGen) storeSums(k chain, sums []value.Value) {
 // epilogue runs the statements after the loop for every element of the tile. The sums go through memory, so that the
 // code, which can be long, stands there once for all rows, and reads no element beyond the edge.
 func (t *tileGen) epilogue(sums []value.Value) {
-	w := t.Lanes
+	w := t.VecWidth
 	reg, vt := build.RegisterType(t.Acc), t.vectorType()
 	mem := t.scratch()
 	far := int64(t.vecs * w)
@@ -65,18 +65,18 @@ func (t *tileGen) epilogue(sums []value.Value) {
 				t.Env[t.Row.Var] = emit.Val{V: t.Add(t.i, r)}
 			}
 			t.acrossTile(func(j value.Value, width int) {
-				t.Width = width
-				t.axis(t.Col.Var, t.Add(t.j, j), width)
-				t.some(t.Before, func(d kernel.Dep) bool { return d != 0 })
-				p := value.Value(t.Cur.NewGetElementPtr(reg, mem, t.Add(t.Mul(r, build.Int(build.I64, far)), j)))
-				if width > 0 {
-					p = t.Cur.NewBitCast(p, lt.NewPointer(build.Vector(reg, width)))
-				}
-				l := t.Cur.NewLoad(build.Vector(reg, width), p)
-				l.Align = lir.Align(analysis.ArithmeticType(t.Acc).Bytes())
-				t.Set(t.Chains.IDs[0], l, width > 0)
-				t.Block(&kernel.Block{Stmts: t.After})
-				t.Width = 0
+				t.InVectors(width, func() {
+					t.axis(t.Col.Var, t.Add(t.j, j), width)
+					t.some(t.Before, func(d kernel.Dep) bool { return d != 0 })
+					p := value.Value(t.Cur.NewGetElementPtr(reg, mem, t.Add(t.Mul(r, build.Int(build.I64, far)), j)))
+					if width > 0 {
+						p = t.Cur.NewBitCast(p, lt.NewPointer(build.Vector(reg, width)))
+					}
+					l := t.Cur.NewLoad(build.Vector(reg, width), p)
+					l.Align = lir.Align(analysis.ArithmeticType(t.Acc).Bytes())
+					t.Set(t.Chains.IDs[0], l, width > 0)
+					t.Block(&kernel.Block{Stmts: t.After})
+				})
 			})
 			return nil
 		})
@@ -85,9 +85,9 @@ func (t *tileGen) epilogue(sums []value.Value) {
 // acrossTile covers the columns of the tile in vectors. Where they end within one, it overlaps the one before: long
 // epilogues stand in the code once. A kernel in place would read its own results there.
 func (t *tileGen) acrossTile(body func(at value.Value, width int)) {
-	w := int64(t.Lanes)
+	w := int64(t.VecWidth)
 	if t.there != nil || t.cols < w || t.cols%w != 0 && t.InPlace() {
-		t.span(t.columnsThere(), t.Lanes, body)
+		t.span(t.columnsThere(), t.VecWidth, body)
 		return
 	}
 	t.For(build.Int(build.I64, 0), build.Int(build.I64, t.cols), w, nil,
@@ -95,7 +95,7 @@ func (t *tileGen) acrossTile(body func(at value.Value, width int)) {
 			if t.cols%w != 0 {
 				j = t.Min(j, build.Int(build.I64, t.cols-w))
 			}
-			body(j, t.Lanes)
+			body(j, t.VecWidth)
 			return nil
 		})
 }
@@ -111,7 +111,7 @@ func (t *tileGen) columnsThere() value.Value {
 // scratch is memory for the sums of one tile.
 func (t *tileGen) scratch() value.Value {
 	if t.tileMem == nil {
-		t.tileMem = t.Stack(build.RegisterType(t.Acc), t.Rows*t.Vecs*t.Lanes)
+		t.tileMem = t.Stack(build.RegisterType(t.Acc), t.Rows*t.Vecs*t.VecWidth)
 	}
 	return t.tileMem
 }

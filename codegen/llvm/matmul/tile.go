@@ -35,7 +35,7 @@ type tile struct {
 }
 
 func (c *writer) tile(k chain, p panels, what tile) {
-	w, n, cols, some := c.Lanes, what.n, what.cols, what.there
+	w, n, cols, some := c.VecWidth, what.n, what.cols, what.there
 	t := &tileGen{writer: c, tile: what, j: c.Add(p.at, c.Mul(n, build.Int(build.I64, c.Panel))),
 		vecs: (int(cols) + w - 1) / w}
 	t.masks = make([]value.Value, t.vecs)
@@ -48,10 +48,10 @@ func (c *writer) tile(k chain, p panels, what tile) {
 	}
 	if some != nil {
 		for v := range t.masks {
-			c.Width = w
-			first := c.Cur.NewAdd(build.IotaConst(w), c.Splat(build.Int(build.I64, int64(v*w))))
-			t.masks[v] = c.Cur.NewICmp(enum.IPredSLT, first, c.Splat(some))
-			c.Width = 0
+			c.InVectors(w, func() {
+				first := c.Cur.NewAdd(build.IotaConst(w), c.Splat(build.Int(build.I64, int64(v*w))))
+				t.masks[v] = c.Cur.NewICmp(enum.IPredSLT, first, c.Splat(some))
+			})
 		}
 	}
 	t.x, t.y = c.source(c.PackX, c.xs, t.copied), c.source(c.PackY, c.ys,
@@ -83,9 +83,9 @@ func (c *writer) tile(k chain, p panels, what tile) {
 	if c.Turned {
 		sums = t.turnedChain(k, sums)
 	} else {
-		c.Width = w
-		sums = t.chain(k, sums)
-		c.Width = 0
+		c.InVectors(w, func() {
+			sums = t.chain(k, sums)
+		})
 	}
 	t.finish(k, sums)
 }
@@ -139,13 +139,13 @@ func (t *tileGen) offset(base value.Value, n int64) value.Value {
 }
 
 func (t *tileGen) vectorType() *lt.VectorType {
-	return lt.NewVector(uint64(t.Lanes), build.RegisterType(t.Acc))
+	return lt.NewVector(uint64(t.VecWidth), build.RegisterType(t.Acc))
 }
 
 // loadVector reads vector number v of a row; the last may be short.
 func (t *tileGen) loadVector(p value.Value, v int, padded bool) value.Value {
 	vt := t.vectorType()
-	p = t.Cur.NewBitCast(t.offset(p, int64(v*t.Lanes)), lt.NewPointer(vt))
+	p = t.Cur.NewBitCast(t.offset(p, int64(v*t.VecWidth)), lt.NewPointer(vt))
 	size := analysis.ArithmeticType(t.Acc).Bytes()
 	if mask := t.masks[v]; mask != nil && !padded {
 		f := t.Intrinsic("llvm.masked.load."+build.TypeSuffix(vt)+".p0"+build.TypeSuffix(vt), vt, p.Type(), build.I32,
@@ -155,14 +155,14 @@ func (t *tileGen) loadVector(p value.Value, v int, padded bool) value.Value {
 	l := t.Cur.NewLoad(vt, p)
 	l.Align = lir.Align(size)
 	if padded {
-		l.Align = lir.Align(size * t.Lanes)
+		l.Align = lir.Align(size * t.VecWidth)
 	}
 	return l
 }
 
 func (t *tileGen) storeVector(x, p value.Value, v int) {
 	vt := t.vectorType()
-	p = t.Cur.NewBitCast(t.offset(p, int64(v*t.Lanes)), lt.NewPointer(vt))
+	p = t.Cur.NewBitCast(t.offset(p, int64(v*t.VecWidth)), lt.NewPointer(vt))
 	size := analysis.ArithmeticType(t.Acc).Bytes()
 	if mask := t.masks[v]; mask != nil {
 		f := t.Intrinsic("llvm.masked.store."+build.TypeSuffix(vt)+".p0"+build.TypeSuffix(vt), lt.Void, vt, p.Type(),

@@ -42,15 +42,16 @@ func (c *writer) packed(o analysis.Operand, kk value.Value, width int) value.Val
 		c.Env[kv] = emit.Val{V: second}
 	}
 	high := c.element(o, width)
-	c.Width = width
-	half := c.Splat(build.Int(build.I32, 16))
-	high = c.Cur.NewShl(high, half)
-	if !even {
-		none := c.Splat(build.Int(build.I32, 0))
-		high = c.Cur.NewSelect(c.Cur.NewICmp(enum.IPredSLT, second, n), high, none)
-	}
-	out := c.Cur.NewOr(c.Cur.NewAnd(low, c.Splat(build.Int(build.I32, 0xffff))), high)
-	c.Width = 0
+	var out value.Value
+	c.InVectors(width, func() {
+		half := c.Splat(build.Int(build.I32, 16))
+		high = c.Cur.NewShl(high, half)
+		if !even {
+			none := c.Splat(build.Int(build.I32, 0))
+			high = c.Cur.NewSelect(c.Cur.NewICmp(enum.IPredSLT, second, n), high, none)
+		}
+		out = c.Cur.NewOr(c.Cur.NewAnd(low, c.Splat(build.Int(build.I32, 0xffff))), high)
+	})
 	return out
 }
 
@@ -93,8 +94,8 @@ func (c *writer) half(x value.Value) value.Value {
 
 // pairSum multiplies the 16-bit halves of x and y and adds the two products of each element.
 func (c *writer) pairSum(x, y value.Value) value.Value {
-	name := map[int]string{4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}[c.Lanes]
-	in, out := build.Vector(lt.I16, 2*c.Lanes), build.Vector(build.I32, c.Lanes)
+	name := map[int]string{4: "sse2.pmadd.wd", 8: "avx2.pmadd.wd", 16: "avx512.pmaddw.d.512"}[c.VecWidth]
+	in, out := build.Vector(lt.I16, 2*c.VecWidth), build.Vector(build.I32, c.VecWidth)
 	f := c.Intrinsic(fmt.Sprint("llvm.x86.", name), out, in, in)
 	return c.Cur.NewCall(f, c.Cur.NewBitCast(x, in), c.Cur.NewBitCast(y, in))
 }

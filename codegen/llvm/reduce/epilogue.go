@@ -71,8 +71,8 @@ func (c *rowSums) run(lo, hi value.Value) {
 				g.Block(&kernel.Block{Stmts: c.Before})
 				for i, s := range c.Sums {
 					t := build.Vector(build.RegisterType(s.Type), c.w)
-					l := g.Cur.NewLoad(t, g.Cur.NewBitCast(g.Cur.NewGetElementPtr(build.RegisterType(s.Type), kept[i], j),
-						lt.NewPointer(t)))
+					at := g.Cur.NewGetElementPtr(build.RegisterType(s.Type), kept[i], j)
+					l := g.Cur.NewLoad(t, g.Cur.NewBitCast(at, lt.NewPointer(t)))
 					l.Align = lir.Align(analysis.ArithmeticType(s.Type).Bytes())
 					g.Set(s.ID, l, true)
 				}
