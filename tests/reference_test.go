@@ -69,8 +69,8 @@ func TestNumerics(t *testing.T) {
 			return err == nil && out[0].Elem == elem
 		}
 		if gives(types.F32) && !gives(types.I32) && !has[d.FunctionName()] {
-			t.Errorf("docs/numerics.md has no row for the function `%s`: add one with its measured error (see How "+
-				"there)", d.FunctionName())
+			t.Errorf("docs/numerics.md has no row for the function `%s`: add one with its measured error, or its "+
+				"special values: How they are judged there has the commands", d.FunctionName())
 		}
 	}
 }
