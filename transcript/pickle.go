@@ -135,6 +135,7 @@ func (u *unpickler) put(n uint64) error {
 }
 
 // step executes one instruction; done is true for the last one.
+// It is long because it has a case for each instruction.
 func (u *unpickler) step() (done bool, err error) {
 	code, err := u.number(1)
 	if err != nil {

@@ -21,6 +21,7 @@ type Strip struct {
 	Lanes  int64               // chunk results kept; 0 when the kernel finds out how many
 	Slots  int64               // that it has for them then, in all columns of a strip
 	Bytes  int64               // that the running sums of a column take
+	size   int64               // bytes of the widest of them
 	Rare   map[*kernel.If]bool // branches in the reductions, see Note [Speculation] in codegen/llvm/loops
 
 	Width   int   // columns of one vector
@@ -56,42 +57,57 @@ func (c Code) StripOf(v kernel.Ref, body *kernel.Block, d *kernel.Directive) (*S
 	case !sh.Columns:
 		return nil, "there is no long reduction down columns"
 	}
-	p := c.Machine.Profile.Columns
 	s := &Strip{Rare: map[*kernel.If]bool{}}
 	if !c.stripParts(s, body) {
 		return nil, "what is beside the reductions has loops, checks or stores between them"
 	}
-	one := s.Sums[0].Reduce
-	n, known := analysis.ReduceCount(one)
-	if !known {
+	if why := c.stripSums(s); why != "" {
+		return nil, why
+	}
+	if why := c.stripSizes(s, d); why != "" {
+		return nil, why
+	}
+	return s, ""
+}
+
+// rows is how many rows are reduced; very many where that is not known.
+func (s *Strip) rows() (n int64, known bool) {
+	if n, known = analysis.ReduceCount(s.Sums[0].Reduce); !known {
 		n = math.MaxInt64 - kernel.Columns.Chunk()
 	}
+	return n, known
+}
+
+// stripSums merges the bodies of the reductions and finds how many chunk results they have; or it says why they do not
+// go together.
+func (c Code) stripSums(s *Strip) (why string) {
+	one := s.Sums[0].Reduce
+	n, known := s.rows()
 	if n == 0 {
-		return nil, "there are no rows"
+		return "there are no rows"
 	}
-	size := int64(1)
+	s.size = 1
 	var reduces []*kernel.Reduce
 	for _, sum := range s.Sums {
 		o := sum.Reduce
 		if len(o.Axes) != 1 || o.Order == kernel.Lanes || o.Order != one.Order || !analysis.SameSpace(one, o) {
-			return nil, "the reductions are not over the same rows"
+			return "the reductions are not over the same rows"
 		}
-		size = max(size, int64(analysis.ArithmeticType(o.Type).Bytes()))
+		s.size = max(s.size, int64(analysis.ArithmeticType(o.Type).Bytes()))
 		if analysis.IsArgument(o) {
-			size = max(size, 4)
+			s.size = max(s.size, 4)
 		}
 		if _, ok := analysis.HotWork(o.Body, map[*kernel.If]bool{}); !ok {
-			return nil, "the body of a reduction does more than read and compute"
+			return "the body of a reduction does more than read and compute"
 		}
 		reduces = append(reduces, o)
 	}
-	reduces = transform.MergeBodies(reduces)
-	for i, o := range reduces {
+	for i, o := range transform.MergeBodies(reduces) {
 		s.Sums[i].Reduce = o
 	}
-	work, _ := analysis.HotWork(reduces[0].Body, s.Rare)
-	if work > 12*len(s.Sums) || len(s.Sums) > p.Sums {
-		return nil, fmt.Sprintf("%d reductions of %d instructions are too much for the registers", len(s.Sums), work)
+	work, _ := analysis.HotWork(s.Sums[0].Reduce.Body, s.Rare)
+	if work > 12*len(s.Sums) || len(s.Sums) > c.Machine.Profile.Columns.Sums {
+		return fmt.Sprintf("%d reductions of %d instructions are too much for the registers", len(s.Sums), work)
 	}
 	s.Lanes = 1
 	if one.Order == kernel.Columns && one.Chunk == scalar.None {
@@ -100,39 +116,36 @@ func (c Code) StripOf(v kernel.Ref, body *kernel.Block, d *kernel.Directive) (*S
 		if !known {
 			s.Lanes = 0
 		} else if pieces > kernel.Lanes.Chunk() {
-			return nil, "the chunk results have more than one level"
+			return "the chunk results have more than one level"
 		}
 	}
+	return ""
+}
+
+// stripSizes chooses the sizes, or takes those of a directive as far as there is room for them; or it says why plain
+// loops do as well.
+func (c Code) stripSizes(s *Strip, d *kernel.Directive) (why string) {
+	p := c.Machine.Profile.Columns
+	one := s.Sums[0].Reduce
 	registers := 4
 	if len(s.Sums) > 1 || len(s.Rare) > 0 || analysis.IsArgument(one) && one.Type.IsFloat() {
 		registers = 2
 	}
-	s.Width = registers * c.Machine.VectorBits / 8 / int(size)
+	s.Width = registers * c.Machine.VectorBits / 8 / int(s.size)
 	s.Rest = s.Width
 	if len(s.After) > analysis.LongBody {
-		s.Rest = min(s.Width, max(int(64/size), 4))
+		s.Rest = min(s.Width, max(int(64/s.size), 4))
 	}
 	if d != nil {
 		s.Width, s.Rest = int(d.Get("width")), int(min(d.Get("rest"), d.Get("width")))
 	}
-	for i := range s.Sums {
-		o := &s.Sums[i]
-		o.Slot, o.Size = s.Bytes, size
-		if s.Lanes == 1 && s.Rest == s.Width && s.Width%8 == 0 && len(s.Rare) == 0 {
-			if o.Narrow = c.narrowSumOf(o.Reduce, reduces[0].Body, n); o.Narrow != nil {
-				o.Size = 4
-			}
-		}
-		s.Bytes += o.Size
-		if analysis.IsArgument(o.Reduce) {
-			s.Bytes += o.Size
-		}
+	why = c.stripRoom(s)
+	for ; d != nil && why != "" && s.Width > 4; why = c.stripRoom(s) {
+		s.Width /= 2
+		s.Rest = min(s.Rest, s.Width)
 	}
-	s.Columns = min(int64(p.StripBytes)/size, int64(p.ResultsBytes)/s.Bytes/max(s.Lanes, 1))
-	s.Columns = s.Columns / int64(s.Width) * int64(s.Width)
-	s.Slots = int64(p.ResultsBytes) / s.Bytes
-	if s.Lanes == 0 && s.Slots/kernel.NumLanes < int64(s.Width) {
-		return nil, "the chunk results of a vector of columns have no room"
+	if why != "" {
+		return why
 	}
 	s.Rows, s.Ahead = int64(p.Rows), int64(p.Ahead)
 	switch few := c.Machine.Registers <= 16; {
@@ -143,17 +156,44 @@ func (c Code) StripOf(v kernel.Ref, body *kernel.Block, d *kernel.Directive) (*S
 	case len(s.Rare) > 0 && few:
 		s.Ahead = 0
 	}
-	if n < 2*int64(p.Rows) && len(s.Rare) == 0 {
-		return nil, fmt.Sprintf("there are %d rows, fewer than %d", n, 2*p.Rows)
-	}
-	if s.Columns < int64(s.Width) {
-		return nil, "the running sums of a vector of columns have no room"
+	if n, _ := s.rows(); n < 2*int64(p.Rows) && len(s.Rare) == 0 {
+		return fmt.Sprintf("there are %d rows, fewer than %d", n, 2*p.Rows)
 	}
 	if d != nil {
 		s.Columns = max(min(s.Columns, d.Get("columns")/int64(s.Width)*int64(s.Width)), int64(s.Width))
 		s.Rows, s.Ahead = d.Get("rows"), d.Get("ahead")
 	}
-	return s, ""
+	return ""
+}
+
+// stripRoom gives each sum its place among the running sums, and says why vectors of that width have no room.
+func (c Code) stripRoom(s *Strip) (why string) {
+	p := c.Machine.Profile.Columns
+	n, _ := s.rows()
+	s.Bytes = 0
+	for i := range s.Sums {
+		o := &s.Sums[i]
+		o.Slot, o.Size, o.Narrow = s.Bytes, s.size, nil
+		if s.Lanes == 1 && s.Rest == s.Width && s.Width%8 == 0 && len(s.Rare) == 0 {
+			if o.Narrow = c.narrowSumOf(o.Reduce, s.Sums[0].Reduce.Body, n); o.Narrow != nil {
+				o.Size = 4
+			}
+		}
+		s.Bytes += o.Size
+		if analysis.IsArgument(o.Reduce) {
+			s.Bytes += o.Size
+		}
+	}
+	s.Columns = min(int64(p.StripBytes)/s.size, int64(p.ResultsBytes)/s.Bytes/max(s.Lanes, 1))
+	s.Columns = s.Columns / int64(s.Width) * int64(s.Width)
+	s.Slots = int64(p.ResultsBytes) / s.Bytes
+	if s.Lanes == 0 && s.Slots/kernel.NumLanes < int64(s.Width) {
+		return "the chunk results of a vector of columns have no room"
+	}
+	if s.Columns < int64(s.Width) {
+		return "the running sums of a vector of columns have no room"
+	}
+	return ""
 }
 
 // stripParts takes the body apart into the reductions, what is before and what is after them. A sum that stays zero has

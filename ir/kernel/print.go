@@ -284,6 +284,7 @@ func (p *printer) end(word string, rs []Ref, indent string, always bool) {
 
 // stmt prints s and the end of its line. Results are numbered after what stands in the statement's own
 // blocks, so that numbers grow down the page; they are printed first all the same.
+// It is long because it has a case for each statement.
 func (p *printer) stmt(s Stmt, indent string) {
 	inner := indent + "  "
 	switch s := s.(type) {

@@ -170,6 +170,7 @@ func (r *keyedRow) digit() int64 {
 }
 
 // byDigits sorts a long row.
+// One program of scalar instructions, in the order in which they run.
 func (r *keyedRow) byDigits() {
 	p, e, n := r.p, r.e, r.n
 	packed := r.positions && r.bits <= 32

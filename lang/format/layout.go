@@ -83,6 +83,7 @@ func measure(ops []op) measures {
 }
 
 // render sets ops in lines. The text ends with a new line, unless it is empty.
+// One loop over one state: parts of it would hand that state around.
 func render(ops []op) string {
 	m := measure(ops)
 	var b strings.Builder

@@ -163,6 +163,7 @@ var foreignWords = map[string]string{
 func startsNumber(text string) bool { return text != "" && text[0] >= '0' && text[0] <= '9' }
 
 // hint returns a help line for an unexpected token t, knowing the one before, or "".
+// It is a list of cases, each with its words.
 func (p *parser) hint(t token) string {
 	if h := foreignWords[t.text]; h != "" {
 		return h

@@ -13,6 +13,7 @@ import (
 	"healc/passes"
 )
 
+// explainCommand has the flags and the texts of `explain`, which stand together.
 func (a *app) explainCommand() *cobra.Command {
 	var entry, grad, target, cpu string
 	var schedule, profile bool

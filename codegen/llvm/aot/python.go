@@ -40,6 +40,7 @@ func pythonString(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
 }
 
+// pythonFunction is the text of one function, from top to bottom.
 func pythonFunction(prefix string, e *Entry) string {
 	n := names{}
 	for _, w := range pythonReserved {

@@ -138,6 +138,7 @@ func (g *Func) ConstOf(c constant.Constant, w int) value.Value {
 }
 
 // Instr emits one instruction on values of width w. t is the type of the result, from that of the first operand.
+// It is long because it has a case for each instruction, and little in each.
 func (g *Func) Instr(op scalar.Op, t, from types.DType, w int, x []value.Value) value.Value {
 	b := g.Cur
 	isFloat, signed := from.IsFloat(), from.IsSigned()

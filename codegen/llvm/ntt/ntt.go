@@ -507,6 +507,7 @@ func (n *Ntt) tree(first value.Value, stages int) [][]Factor {
 // A stage of the inverse leaves large sums in the first half of each group, and small products in the second. For the
 // single stage that follows these are the halves of both numbers of a pair, so that it does the first half of a group
 // and the second apart, each with its own reduction.
+// It is long because the bounds of the numbers run through all of it, from the loads to the stores.
 func (n *Ntt) pass(p nttStages, settle int, lo, hi value.Value, many int64) {
 	group := n.size >> p.first
 	step := group >> p.stages

@@ -189,6 +189,7 @@ func runGroups(g *emit.Func, strands []*accumulatorGroup, lo, stop value.Value, 
 }
 
 // group prepares r for a loop over [lo, hi).
+// It is a list of cases, one for each kind of reduction.
 func (r *Reduction) group(lo, hi value.Value, w int) *accumulatorGroup {
 	g := r.G
 	last := g.Sub(hi, build.Int(build.I64, int64(w)))

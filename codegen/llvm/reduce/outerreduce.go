@@ -307,45 +307,57 @@ func (c *strip) run(lo, hi value.Value) {
 				})
 				return []value.Value{g.Cur.NewAdd(state[0], build.Int(build.I64, 1))}
 			})
-		several(func() {
-			for w := int64(kernel.NumLanes / 2); w >= 1; w /= 2 {
-				g.For(build.Int(build.I64, 0), g.Min(g.Sub(lanes, build.Int(build.I64, w)), build.Int(build.I64, w)), 1,
-					nil,
-					func(l value.Value, _ []value.Value) []value.Value {
-						all(func(s *stripSum, j value.Value) {
-							near, far := lane(l), lane(g.Cur.NewAdd(l, build.Int(build.I64, w)))
-							c.store(s, c.join(s, c.load(s, near, j), c.load(s, far, j)), near, j)
-						})
-						return nil
-					})
-			}
-		})
-		c.each(n, c.Rest, func(j value.Value) {
-			column(j)
-			g.Block(&kernel.Block{Stmts: c.Before})
-			result := sums
-			if some != nil {
-				result = g.Cur.NewSelect(some, results, sums)
-			} else if c.Lanes > 1 {
-				result = results
-			}
-			for _, s := range c.sums {
-				x := c.load(s, result, j)[0]
-				switch {
-				case s.high != nil:
-					x = s.high.sum(g, x, g.Width)
-				case s.r.isArgument():
-					if x = c.load(s, result, j)[1]; s.positions() != build.I64 {
-						x = g.Cur.NewSExt(x, build.Vector(build.I64, g.Width))
-					}
-					g.Set(s.Reduce.ID, x, true)
-					continue
-				}
-				g.Set(s.Reduce.ID, s.r.orNothing(x), true) // without rows nothing was stored
-			}
-			g.Block(&kernel.Block{Stmts: c.After})
-		})
+		several(func() { c.foldLanes(lanes, lane, all) })
+		c.finish(n, sums, results, some, column)
 		return nil
+	})
+}
+
+// foldLanes folds the chunk results of all columns in halves.
+func (c *strip) foldLanes(lanes value.Value, lane func(l value.Value) value.Value,
+	all func(f func(s *stripSum, j value.Value))) {
+	g := c.g
+	for w := int64(kernel.NumLanes / 2); w >= 1; w /= 2 {
+		far := build.Int(build.I64, w)
+		g.For(build.Int(build.I64, 0), g.Min(g.Sub(lanes, far), far), 1, nil,
+			func(l value.Value, _ []value.Value) []value.Value {
+				all(func(s *stripSum, j value.Value) {
+					x, y := lane(l), lane(g.Cur.NewAdd(l, far))
+					c.store(s, c.join(s, c.load(s, x, j), c.load(s, y, j)), x, j)
+				})
+				return nil
+			})
+	}
+}
+
+// finish writes the epilogue of the columns of a strip, whose sums are in sums, or in results where there are some
+// chunk results; where nobody knows that, some tells.
+func (c *strip) finish(n, sums, results, some value.Value, column func(j value.Value)) {
+	g := c.g
+	c.each(n, c.Rest, func(j value.Value) {
+		column(j)
+		g.Block(&kernel.Block{Stmts: c.Before})
+		result := sums
+		if some != nil {
+			result = g.Cur.NewSelect(some, results, sums)
+		} else if c.Lanes > 1 {
+			result = results
+		}
+		for _, s := range c.sums {
+			x := c.load(s, result, j)[0]
+			switch {
+			case s.high != nil:
+				x = s.high.sum(g, x, g.Width)
+			case s.r.isArgument():
+				if x = c.load(s, result, j)[1]; s.positions() != build.I64 {
+					x = g.Cur.NewSExt(x, build.Vector(build.I64, g.Width))
+				}
+				g.Set(s.Reduce.ID, x, true)
+				continue
+			}
+			g.Set(s.Reduce.ID, s.r.orNothing(x), true) // without rows nothing was stored
+		}
+		g.Block(&kernel.Block{Stmts: c.After})
 	})
 }
 
@@ -360,6 +372,7 @@ func (c *strip) fits() value.Value {
 }
 
 // piece adds the rows [p, end) into the running sums, which it starts anew.
+// Its parts share the running sums and what is put off.
 func (c *strip) piece(sums, p, end, n value.Value, column func(j value.Value)) {
 	g := c.g
 	rows, known := build.ConstantInt(c.sums[0].r.n)
