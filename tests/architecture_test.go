@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"healc/ir/kernel"
 )
 
 // TestReferencedFiles: the Go files and folders that ARCHITECTURE.md and CONTRIBUTING.md name are there.
@@ -31,6 +33,21 @@ func TestReferencedFiles(t *testing.T) {
 	}
 	if found < 20 {
 		t.Errorf("only %d files are named", found)
+	}
+}
+
+// TestDirectives: ARCHITECTURE.md has a row for each directive of schedules, but for the parts of others.
+func TestDirectives(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "ARCHITECTURE.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range kernel.DirectiveKinds {
+		part := k.On == kernel.OnNothing && k.Sub // then, else, mixed, part
+		row := regexp.MustCompile("(?m)^\\| [^|]*`" + k.Name + "`[^|]* \\|")
+		if !part && !row.Match(text) {
+			t.Errorf("the table of schedules in ARCHITECTURE.md has no row for the directive %s", k.Name)
+		}
 	}
 }
 

@@ -68,7 +68,7 @@ func (p *product) directive() *kernel.Directive {
 	case p.ByRows:
 		d = kernel.NewDirective("axpy", along).Set("width", int64(p.VecWidth)).Set("block", p.BlockCols).
 			Set("rows", p.AtOnce)
-	case p.Turned:
+	case p.Dot:
 		d = kernel.NewDirective("dot", along).Set("width", int64(p.VecWidth)).Set("vectors", int64(p.Vecs))
 		if p.Vecs > 1 {
 			d.Set("behind", p.Behind)
@@ -345,7 +345,7 @@ func (p *product) decideVector() bool {
 		}
 		p.reject("dot", "the matrix does not lie along the chains")
 	case ok && along == 1 && p.Size.K >= int64(p.VecWidth):
-		p.Turned, p.why = true, "a matrix that lies along the chains is read once, and transposed in registers"
+		p.Dot, p.why = true, "a matrix that lies along the chains is read once, and transposed in registers"
 		p.Vecs = 1
 		if int64(p.VecWidth)*size < LineBytes {
 			p.Vecs = p.tuned.VectorTurns

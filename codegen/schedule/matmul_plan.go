@@ -16,7 +16,7 @@ type MatmulPlan struct {
 	*analysis.Contraction
 	Planned    bool  // false: plain loops
 	ByRows     bool  // one row, y is read row after row for many columns (axpy)
-	Turned     bool  // one row, y is not copied, but transposed in the registers of the tile (dot)
+	Dot        bool  // one row, y is not copied, but transposed in the registers of the tile (dot)
 	Pairs      bool  // a step takes two elements of the chains (Note [Pairs])
 	Together   bool  // products of a row are computed before they are added (Note [Products together])
 	Low        bool  // the elements of x for a step are in registers, not those of y (Note [Low tiles])
@@ -75,7 +75,7 @@ func MatmulOf(c *analysis.Contraction, d *kernel.Directive) *MatmulPlan {
 	case "axpy":
 		p.ByRows, p.BlockCols, p.AtOnce = true, d.Get("block"), d.Get("rows")
 	case "dot":
-		p.Turned, p.Vecs = true, int(d.Get("vectors"))
+		p.Dot, p.Vecs = true, int(d.Get("vectors"))
 		p.Behind, p.Ahead, p.Next = d.Get("behind"), d.Get("ahead") != 0, d.Get("next") != 0
 		p.Panel = int64(p.Vecs * p.VecWidth)
 		p.BlockCols, p.Far = p.Panel, p.Size.K
@@ -137,7 +137,7 @@ func (p *MatmulPlan) wrong(d *kernel.Directive, mach target.Machine) string {
 	size := int64(analysis.ArithmeticType(p.Acc).Bytes())
 	native := mach.VectorBits / 8 / int(size)
 	_, _, okX := p.Strides(p.X, p.RowVar())
-	inPlaceX := okX && p.InMemory(p.X) && (!p.Free || p.Turned)
+	inPlaceX := okX && p.InMemory(p.X) && (!p.Free || p.Dot)
 	switch {
 	case d.On != p.Chains.Axis.Var:
 		return "speaks of another loop than the chains of the contract"
@@ -145,11 +145,11 @@ func (p *MatmulPlan) wrong(d *kernel.Directive, mach target.Machine) string {
 		return "there is no fused multiply-add on this processor"
 	case p.VecWidth < 2 || p.VecWidth > native || p.VecWidth&(p.VecWidth-1) != 0:
 		return fmt.Sprintf("width is %d, and has to be a power of two from 2 to %d", p.VecWidth, native)
-	case (p.ByRows || p.Turned) && p.Size.M != 1:
+	case (p.ByRows || p.Dot) && p.Size.M != 1:
 		return fmt.Sprintf("the product has %d rows, not one", p.Size.M)
-	case (p.ByRows || p.Turned) && p.PackY:
+	case (p.ByRows || p.Dot) && p.PackY:
 		return "a matrix that is read once is not packed"
-	case (p.ByRows || p.Turned) && p.Free && p.RowChecks:
+	case (p.ByRows || p.Dot) && p.Free && p.RowChecks:
 		return "checks differ between rows, and the shape is not known"
 	case p.ByRows && p.PackX:
 		return "the vector is read as it lies"
@@ -164,7 +164,7 @@ func (p *MatmulPlan) wrong(d *kernel.Directive, mach target.Machine) string {
 	case !p.PackX && !inPlaceX:
 		return "packrows is missing: a tile cannot read this factor where it lies"
 	}
-	if p.Turned {
+	if p.Dot {
 		return p.wrongDot(size)
 	}
 	return p.wrongTiles(size, mach, native)

@@ -68,7 +68,7 @@ func (g *Func) logarithm(in scalar.Instr) value.Value {
 		return nil
 	}
 	if !whole {
-		return s.usual(in)
+		return s.normal(in)
 	}
 	t, mask := build.Vector(lt.Float, lanes), lt.NewInt(lanes)
 	all, rounding, none := constant.NewInt(mask, -1), build.Int(build.I32, 4), constant.NewZeroInitializer(t)
@@ -96,9 +96,9 @@ func (g *Func) logarithm(in scalar.Instr) value.Value {
 	}, s.make(r), arg)
 }
 
-// usual is log where there are no such instructions: that of normal numbers, from a k and m without a scale, and the
+// normal is log where there are no such instructions: that of normal numbers, from a k and m without a scale, and the
 // whole expansion in a branch of its own for a vector with any other x.
-func (s *significand) usual(in scalar.Instr) value.Value {
+func (s *significand) normal(in scalar.Instr) value.Value {
 	g := s.g
 	num := func(n int64) value.Value { return g.Number(types.I32, n, g.Width) }
 	bits := g.Cur.NewBitCast(g.Spread(g.Env[s.x]), build.Vector(build.I32, g.Width))

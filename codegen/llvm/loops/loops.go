@@ -197,15 +197,15 @@ func rareArm(g *emit.Func, s *kernel.If, c value.Value) {
 	one := &HotPath{Of: map[kernel.Ref]*Guard{}}
 	one.note(g, s.Cond, c)
 	some := one.any(g)
-	usual := make([]value.Value, len(s.IDs))
+	likely := make([]value.Value, len(s.IDs))
 	for i, r := range s.ElseVals {
-		usual[i] = g.Spread(g.Env[r])
+		likely[i] = g.Spread(g.Env[r])
 	}
-	out := g.If(some, usual, func() []value.Value {
+	out := g.If(some, likely, func() []value.Value {
 		g.Block(s.Then)
 		chosen := make([]value.Value, len(s.IDs))
 		for i, r := range s.ThenVals {
-			chosen[i] = g.Cur.NewSelect(c, g.Spread(g.Env[r]), usual[i])
+			chosen[i] = g.Cur.NewSelect(c, g.Spread(g.Env[r]), likely[i])
 		}
 		return chosen
 	})

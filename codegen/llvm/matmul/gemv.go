@@ -14,10 +14,10 @@ import (
 	"healc/ir/kernel/analysis"
 )
 
-// turnedChain is chain for one row and a y that lies in memory along k, as in a matrix times a vector: the elements
+// dotChain is chain for one row and a y that lies in memory along k, as in a matrix times a vector: the elements
 // of y that one step needs are far from each other. Squares, as many steps as a vector has elements for as many
 // columns, are read along k and transposed in registers.
-func (t *tileGen) turnedChain(k chain, sums []value.Value) []value.Value {
+func (t *tileGen) dotChain(k chain, sums []value.Value) []value.Value {
 	w := int64(t.VecWidth)
 	squares := t.Cur.NewAnd(k.n, build.Int(build.I64, -w))
 	lag := value.Value(build.Int(build.I64, 0))

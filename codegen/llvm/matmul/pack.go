@@ -119,7 +119,7 @@ func (c *writer) copyBeside(k chain, i value.Value, h int) {
 	}
 	squares := c.Cur.NewAnd(c.wholeSteps(k), build.Int(build.I64, int64(-w)))
 	c.For(build.Int(build.I64, 0), squares, int64(w), nil, func(kk value.Value, _ []value.Value) []value.Value {
-		var turned [][]value.Value
+		var transposed [][]value.Value
 		for from := 0; from < h; from += w {
 			rows := make([]value.Value, w)
 			for e := range rows {
@@ -130,10 +130,10 @@ func (c *writer) copyBeside(k chain, i value.Value, h int) {
 				bind(from + e)
 				rows[e] = c.packedAlong(c.X, c.Add(k.at, kk), w)
 			}
-			turned = append(turned, c.TransposeSquare(rows))
+			transposed = append(transposed, c.TransposeSquare(rows))
 		}
 		for u := range w {
-			for g, rows := range turned {
+			for g, rows := range transposed {
 				c.put(rows[u], c.xs, c.Add(c.Mul(kk, build.Int(build.I64, c.Far)),
 					build.Int(build.I64, int64(u)*c.Far+int64(g*w))))
 			}
@@ -154,12 +154,12 @@ func (c *writer) copyBeside(k chain, i value.Value, h int) {
 func (c *writer) copyY(p panels, k chain) {
 	if c.YAlong {
 		c.For(build.Int(build.I64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
-			c.turnPanel(p, k, n, c.Panel)
+			c.transposePanel(p, k, n, c.Panel)
 			return nil
 		})
 		c.ifEdge(p, func() {
 			if p.some == nil {
-				c.turnPanel(p, k, p.whole, p.edge)
+				c.transposePanel(p, k, p.whole, p.edge)
 				return
 			}
 			c.For(build.Int(build.I64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
@@ -224,9 +224,9 @@ func (c *writer) copySome(p panels, k chain, kk value.Value) {
 	})
 }
 
-// turnPanel copies panel n of an operand that lies in memory along k: squares are read along k and transposed in
+// transposePanel copies panel n of an operand that lies in memory along k: squares are read along k and transposed in
 // registers.
-func (c *writer) turnPanel(p panels, k chain, n value.Value, cols int64) {
+func (c *writer) transposePanel(p panels, k chain, n value.Value, cols int64) {
 	w := int64(c.VecWidth)
 	squares := c.Cur.NewAnd(c.wholeSteps(k), build.Int(build.I64, -w))
 	col := c.Add(p.at, c.Mul(n, build.Int(build.I64, c.Panel)))

@@ -68,7 +68,7 @@ func (c *writer) tile(k chain, p panels, what tile) {
 	switch {
 	case c.PackY:
 		t.y.along = c.Panel
-	case !c.Turned:
+	case !c.Dot:
 		t.y.base = t.address(c.Y.Load.Param, c.Y.Load.At, k)
 		t.y.along, _, _ = c.Strides(c.Y, c.Col.Var)
 	}
@@ -80,8 +80,8 @@ func (c *writer) tile(k chain, p panels, what tile) {
 	t.prefetchResult(k, p, n)
 	t.prefetchRows(k, n)
 	sums := t.start(k)
-	if c.Turned {
-		sums = t.turnedChain(k, sums)
+	if c.Dot {
+		sums = t.dotChain(k, sums)
 	} else {
 		c.InVectors(w, func() {
 			sums = t.chain(k, sums)

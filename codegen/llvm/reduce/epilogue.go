@@ -18,16 +18,16 @@ import (
 // residue of a sum of products then takes as long as the sum of 32 of them. So the sums of some iterations are kept,
 // and the statements after them are done in vectors (docs/tuning/reductions.md).
 
-// rowSums is the code of such a loop.
-type rowSums struct {
+// batch is the code of such a loop.
+type batch struct {
 	g *emit.Func
 	v kernel.Ref
 	*schedule.Batch
 	w int // iterations of one vector in the epilogue
 }
 
-// RowSumsForm keeps the sums of some rows and does their epilogues in vectors.
-var RowSumsForm = emit.ParallelForm{
+// BatchForm keeps the sums of some rows and does their epilogues in vectors.
+var BatchForm = emit.ParallelForm{
 	Name: "batched reductions",
 	For:  "loops over rows that are reduced along, with much to compute from each result",
 	Why:  "only where the loop is no vectors: the reductions are, along the rows",
@@ -36,7 +36,7 @@ var RowSumsForm = emit.ParallelForm{
 		if d == nil || g.Width != 0 {
 			return nil, false
 		}
-		c := &rowSums{g, v, g.Code().BatchOf(v, body), int(d.Get("width"))}
+		c := &batch{g, v, g.Code().BatchOf(v, body), int(d.Get("width"))}
 		stop := g.Add(lo, g.RoundDown(g.Sub(hi, lo), int64(c.w)))
 		c.run(lo, stop)
 		return stop, true
@@ -44,7 +44,7 @@ var RowSumsForm = emit.ParallelForm{
 }
 
 // run does the iterations [lo, hi), whole vectors of them.
-func (c *rowSums) run(lo, hi value.Value) {
+func (c *batch) run(lo, hi value.Value) {
 	g := c.g
 	most := int64(g.Machine.Profile.Reduce.Kept) / int64(c.w) * int64(c.w) // iterations whose sums are kept
 	kept := make([]value.Value, len(c.Sums))

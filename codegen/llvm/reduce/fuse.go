@@ -222,10 +222,10 @@ func (r *Reduction) group(lo, hi value.Value, w int) *accumulatorGroup {
 	case r.isArgument():
 		step := func(p value.Value, k int, xs, state []value.Value) []value.Value {
 			// The state of extremes counts its groups from vector k on.
-			turned := r.rotate(state, k%groups, 2)
-			turned = r.argumentStep(g.Add(g.Sub(p, lo), build.Int(build.I64, int64(k/groups*groups*w))), xs, turned, w,
-				groups)
-			return r.rotate(turned, -(k % groups), 2)
+			rotated := r.rotate(state, k%groups, 2)
+			at := g.Add(g.Sub(p, lo), build.Int(build.I64, int64(k/groups*groups*w)))
+			rotated = r.argumentStep(at, xs, rotated, w, groups)
+			return r.rotate(rotated, -(k % groups), 2)
 		}
 		return &accumulatorGroup{r, r.argumentInit(w, groups), step,
 			func(state []value.Value, stop value.Value) value.Value {
@@ -239,8 +239,8 @@ func (r *Reduction) group(lo, hi value.Value, w int) *accumulatorGroup {
 			}, nil}
 	case r.putsOff():
 		step := func(_ value.Value, k int, xs, state []value.Value) []value.Value {
-			turned := r.rotate(state, k%groups, 1)
-			return r.rotate(r.extremeStep(xs, turned, w, groups), -(k % groups), 1)
+			rotated := r.rotate(state, k%groups, 1)
+			return r.rotate(r.extremeStep(xs, rotated, w, groups), -(k % groups), 1)
 		}
 		return &accumulatorGroup{r, r.extremeInit(w, groups), step,
 			func(state []value.Value, stop value.Value) value.Value {

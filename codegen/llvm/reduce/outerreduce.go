@@ -61,14 +61,14 @@ type strip struct {
 // stripSum is one of the reductions.
 type stripSum struct {
 	schedule.StripSum
-	r    *Reduction
-	high *narrowSum // the sum as a narrowed one, or nil
+	r      *Reduction
+	narrow *narrowSum // the sum as a narrowed one, or nil
 }
 
 // vectors are the types of its running sums: one, or the best element and its position.
 func (s *stripSum) vectors(w int) []lt.Type {
 	switch {
-	case s.high != nil:
+	case s.narrow != nil:
 		return []lt.Type{build.Vector(build.I32, w)}
 	case s.r.isArgument():
 		return []lt.Type{build.Vector(build.RegisterType(s.r.D), w), build.Vector(s.positions(), w)}
@@ -89,7 +89,7 @@ func (s *stripSum) positions() *lt.IntType {
 func (s *stripSum) identity(w int) []value.Value {
 	g := s.r.G
 	switch {
-	case s.high != nil:
+	case s.narrow != nil:
 		return []value.Value{g.ConstOf(build.Int(build.I32, 0), w)}
 	case s.r.isArgument():
 		return []value.Value{g.ConstOf(s.r.worst(), w), g.ConstOf(build.Int(s.positions(), 0), w)}
@@ -100,8 +100,8 @@ func (s *stripSum) identity(w int) []value.Value {
 // element computes the elements that the sum takes from a row.
 func (s *stripSum) element(row value.Value, w int) value.Value {
 	x := s.r.at(row)
-	if s.high != nil {
-		return s.high.term(s.r.G, w)
+	if s.narrow != nil {
+		return s.narrow.term(s.r.G, w)
 	}
 	return x
 }
@@ -110,7 +110,7 @@ func (s *stripSum) element(row value.Value, w int) value.Value {
 func (s *stripSum) add(acc []value.Value, row value.Value, xs []value.Value, w int) []value.Value {
 	g := s.r.G
 	switch {
-	case s.high != nil:
+	case s.narrow != nil:
 		for _, x := range xs {
 			acc = []value.Value{g.Cur.NewAdd(acc[0], x)}
 		}
@@ -165,7 +165,7 @@ func columnStrip(g *emit.Func, v kernel.Ref, body *kernel.Block) *strip {
 	for _, s := range t.Sums {
 		one := &stripSum{StripSum: s}
 		if s.Narrow != nil {
-			one.high = (*narrowSum)(s.Narrow)
+			one.narrow = (*narrowSum)(s.Narrow)
 		}
 		c.sums = append(c.sums, one)
 	}
@@ -346,8 +346,8 @@ func (c *strip) finish(n, sums, results, some value.Value, column func(j value.V
 		for _, s := range c.sums {
 			x := c.load(s, result, j)[0]
 			switch {
-			case s.high != nil:
-				x = s.high.sum(g, x, g.Width)
+			case s.narrow != nil:
+				x = s.narrow.sum(g, x, g.Width)
 			case s.r.isArgument():
 				if x = c.load(s, result, j)[1]; s.positions() != build.I64 {
 					x = g.Cur.NewSExt(x, build.Vector(build.I64, g.Width))

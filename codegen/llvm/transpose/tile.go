@@ -78,14 +78,14 @@ func stageLoads(g *emit.Func, t *transposition) *tileWriter {
 	}
 	for _, st := range tg.body.Stmts {
 		if l, ok := st.(*kernel.Load); ok && l.Param < tg.stages[0].Param {
-			tg.askForRows(l)
+			tg.prefetchRow(l)
 		}
 	}
 	return tg
 }
 
-// askForRows makes a load of such an operand ask for a row further on, where the schedule says so.
-func (t *tileWriter) askForRows(l *kernel.Load) {
+// prefetchRow makes a load of such an operand ask for a row further on, where the schedule says so.
+func (t *tileWriter) prefetchRow(l *kernel.Load) {
 	d := t.Schedule.OfBuffer("prefetch", l.Param)
 	if d == nil {
 		return

@@ -101,7 +101,7 @@ func TestContractions(t *testing.T) {
     next %7
   }
   store c[%0], %2
-}`, true, func(c *schedule.MatmulPlan) bool { return c.Turned && c.Swap }},
+}`, true, func(c *schedule.MatmulPlan) bool { return c.Dot && c.Swap }},
 		{"a matrix of any shape times a vector",
 			`kernel @k(in a: f32[M, K], in b: f32[K], out c: f32[M]) over %0 in 0..M {
   contract %6 by %5 columns %0 along %3
@@ -113,7 +113,7 @@ func TestContractions(t *testing.T) {
     next %7
   }
   store c[%0], %2
-}`, true, func(c *schedule.MatmulPlan) bool { return c.Free && c.Turned && !c.PackX && c.Chunk == c.Panel }},
+}`, true, func(c *schedule.MatmulPlan) bool { return c.Free && c.Dot && !c.PackX && c.Chunk == c.Panel }},
 		{"a vector times a matrix of any shape",
 			`kernel @k(in a: f32[K], in b: f32[K, N], out c: f32[N]) over %0 in 0..N {
   contract %5 by %6 columns %0 along %3
