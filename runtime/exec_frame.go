@@ -149,8 +149,8 @@ func (fr *frame) room() error {
 func (fr *frame) takeArgs(args []*tensor.Tensor) {
 	for i, t := range args {
 		id := fr.f.def.Params[i]
-		if s, ok := t.Text(); ok {
-			fr.strs[id] = s
+		if t.IsText() { // Text alone is too large to be inlined here
+			fr.strs[id], _ = t.Text()
 			continue
 		}
 		fr.ptrs[id] = t.Ptr()

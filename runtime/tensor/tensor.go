@@ -94,10 +94,14 @@ func (t *Tensor) Storage() *memory.Storage {
 // valid until t is closed; who hands it to compiled code keeps t reachable meanwhile, with runtime.KeepAlive of the
 // standard library, since the garbage collector does not see the use.
 func (t *Tensor) Ptr() unsafe.Pointer {
-	if t == nil || t.storage == nil || t.storage.Ptr() == nil {
+	if t == nil || t.storage == nil {
 		return nil
 	}
-	return unsafe.Add(t.storage.Ptr(), t.Offset*int64(t.DType.Bytes()))
+	p := t.storage.Ptr()
+	if p == nil {
+		return nil
+	}
+	return unsafe.Add(p, t.Offset*int64(t.DType.Bytes()))
 }
 
 // Rank is the number of axes.
