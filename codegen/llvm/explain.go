@@ -37,7 +37,8 @@ func Scheduled(km *kernel.Module, machine target.Machine) *kernel.Module {
 func newProgram(km *kernel.Module, machine target.Machine) *program {
 	m := &emit.Module{Km: km, M: lir.NewModule(), Intrinsics: map[string]*lir.Func{}, Funcs: map[string]*lir.Func{},
 		Registry: registry, Access: loops.ScheduledAccess{Access: emit.ProcessorAccess{}}, Forms: allForms,
-		Machine: machine.WithDefaults()}
+		Peepholes: emit.Peepholes,
+		Machine:   machine.WithDefaults()}
 	return &program{Module: m, schedules: map[string]*kernel.Schedule{},
 		products: map[string]*schedule.MatmulPlan{}}
 }

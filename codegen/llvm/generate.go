@@ -48,7 +48,9 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	km = transform.Specialise(km, ProductsOf(machine))
 	p := newProgram(km, machine)
 	m := p.Module
-	m.Prefix, m.Quick = opts.Prefix, opts.Effort != Full
+	if m.Prefix = opts.Prefix; opts.Effort != Full {
+		m.Peepholes = emit.BriefPeepholes
+	}
 	p.effort = schedule.Options{Brief: opts.Effort != Full, Least: opts.Effort == Least}
 	if p.effort.Least {
 		m.Registry = leastRegistry

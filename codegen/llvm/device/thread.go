@@ -48,7 +48,8 @@ type DeviceModule struct{ m *emit.Module }
 // NewDeviceModule begins a module, with the scalar functions of the program. lines says that the code has the lines of
 // the source.
 func NewDeviceModule(km *kernel.Module, triple string, lines bool) *DeviceModule {
-	m := &emit.Module{Km: km, Registry: deviceStatements, Access: emit.DeviceAccess{}, Lined: lines, M: lir.NewModule(),
+	m := &emit.Module{Km: km, Registry: deviceStatements, Access: emit.DeviceAccess{},
+		Peepholes: emit.DevicePeepholes, Lined: lines, M: lir.NewModule(),
 		Intrinsics: map[string]*lir.Func{},
 		Funcs:      map[string]*lir.Func{},
 		Machine:    target.Machine{Device: true, VectorBits: 128}.WithDefaults()}

@@ -115,7 +115,7 @@ func (g *Func) fromBF16(bits value.Value, w int) value.Value {
 // AsFloat is x, whose type is carried as another, where its instructions are compared or converted: LLVM would do that
 // in binary16, of which x86 has no instructions, element by element.
 func (g *Func) AsFloat(d types.DType, x value.Value) value.Value {
-	if _, wide := x.Type().(*lt.VectorType); d != types.F16 || !wide || g.Machine.VectorBits < 256 || g.Machine.Device {
+	if _, wide := x.Type().(*lt.VectorType); d != types.F16 || !wide || g.Machine.VectorBits < 256 {
 		return x
 	}
 	return g.Call("llvm.arithmetic.fence", x.Type(), x)

@@ -32,7 +32,7 @@ const wordsBeyond = 0x1.8p52
 func (g *Func) saturate(t, from types.DType, w int, x value.Value) value.Value {
 	b := g.Cur
 	to := build.Vector(build.RegisterType(t), w)
-	if w == 0 || g.Machine.VectorBits < 256 || g.Machine.Device {
+	if w == 0 || g.Machine.VectorBits < 256 {
 		name := "llvm.fptoui.sat"
 		if t.IsSigned() {
 			name = "llvm.fptosi.sat"

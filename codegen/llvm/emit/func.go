@@ -34,8 +34,9 @@ type Module struct {
 	Registry Registry // how statements are translated
 	Access   Access   // how vectors are read and written
 	Forms    Forms    // of loops
-	Quick    bool     // code is written once, see Effort in codegen/llvm
-	Machine  target.Machine
+
+	Peepholes []Peephole // for instructions in vectors, in the order in which they are tried
+	Machine   target.Machine
 }
 
 // Val is a scalar of the kernel in LLVM: one value, or one for each iteration of the vectorised axis.

@@ -42,8 +42,7 @@ type significand struct {
 func (g *Func) logarithm(in scalar.Instr) value.Value {
 	const lanes = 16
 	whole := g.scales() && g.Width%lanes == 0
-	if in.Op != scalar.Select || in.Type != types.F32 || g.Width == 0 || g.Machine.Device || g.Quick || g.scales() &&
-		!whole {
+	if in.Op != scalar.Select || in.Type != types.F32 || g.Width == 0 || g.scales() && !whole {
 		return nil
 	}
 	float := func(x float64) uint64 { return scalar.FloatBits(types.F32, x) }

@@ -87,21 +87,11 @@ func (g *Func) Let(s *kernel.Let) {
 		w = g.Width
 	}
 	if wide {
-		if x := g.crosses(in); x != nil {
-			g.Set(s.ID, x, true)
-			return
-		}
-		if x := g.scaled(in); x != nil {
-			g.Set(s.ID, x, true)
-			return
-		}
-		if x := g.raised(in); x != nil {
-			g.Set(s.ID, x, true)
-			return
-		}
-		if x := g.logarithm(in); x != nil {
-			g.Set(s.ID, x, true)
-			return
+		for _, p := range g.Peepholes {
+			if x := p.Find(g, in); x != nil {
+				g.Set(s.ID, x, true)
+				return
+			}
 		}
 	}
 	g.Set(s.ID, g.Instr(in.Op, in.Type, from, w, args), wide)

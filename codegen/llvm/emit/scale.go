@@ -64,7 +64,7 @@ func (g *Func) scaled(in scalar.Instr) value.Value {
 // choice, which multipliers do. What lies between the bounds underflows then, which costs vscalef nothing and a product
 // more (docs/tuning/elementwise.md). -inf and -1e9, the usual masks, are below.
 func (g *Func) raised(in scalar.Instr) value.Value {
-	if in.Op != scalar.Flush || in.Type != types.F32 && in.Type != types.F64 || g.Width == 0 || g.Machine.Device {
+	if in.Op != scalar.Flush || in.Type != types.F32 && in.Type != types.F64 || g.Width == 0 {
 		return nil
 	}
 	lo, to := g.Def(in.Args[1], scalar.Const), g.Def(in.Args[2], scalar.Const)

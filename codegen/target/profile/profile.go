@@ -43,8 +43,23 @@ type Field struct {
 	index     []int
 }
 
-// Fields is every number of a profile, in the order of the struct.
+//go:embed fields.txt
+var descriptions string
+
+// Fields is every number of a profile, in the order of the struct. One without a line in fields.txt is a bug, and so is
+// a line without a number.
 var Fields = sync.OnceValue(func() []Field {
+	described := map[string]Field{}
+	for _, line := range strings.Split(descriptions, "\n") {
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		f, err := parseField(line)
+		if err != nil {
+			panic("BUG: fields.txt: " + err.Error())
+		}
+		described[f.Name] = f
+	}
 	var out []Field
 	t := reflect.TypeFor[Profile]()
 	for i := range t.NumField() {
@@ -53,17 +68,37 @@ var Fields = sync.OnceValue(func() []Field {
 			continue
 		}
 		for j := range group.Type.NumField() {
-			f := group.Type.Field(j)
-			one := Field{Name: snake(group.Name) + "." + snake(f.Name), Unit: f.Tag.Get("unit"),
-				Power: f.Tag.Get("power") != "", Trade: f.Tag.Get("trade"), Page: f.Tag.Get("page"), index: []int{i, j}}
-			if _, err := fmt.Sscan(f.Tag.Get("range"), &one.Low, &one.High); err != nil {
-				panic("BUG: no range of " + one.Name)
+			name := snake(group.Name) + "." + snake(group.Type.Field(j).Name)
+			f, ok := described[name]
+			if !ok {
+				panic("BUG: fields.txt has no " + name)
 			}
-			out = append(out, one)
+			f.index = []int{i, j}
+			out = append(out, f)
 		}
+	}
+	if len(out) != len(described) {
+		panic("BUG: fields.txt has more than the fields of a profile")
 	}
 	return out
 })
+
+// parseField reads a line of fields.txt.
+func parseField(line string) (f Field, err error) {
+	parts := strings.Split(line, " | ")
+	if len(parts) != 5 {
+		return f, fmt.Errorf("`%s` has %d parts, not 5", line, len(parts))
+	}
+	f = Field{Name: parts[0], Unit: parts[1], Page: parts[3], Trade: parts[4]}
+	limits, power := strings.CutSuffix(parts[2], " pow2")
+	f.Power = power
+	low, high, _ := strings.Cut(limits, "..")
+	if f.Low, err = strconv.Atoi(low); err != nil {
+		return f, err
+	}
+	f.High, err = strconv.Atoi(high)
+	return f, err
+}
 
 // snake is a name in small letters, with _ between words.
 func snake(name string) string {

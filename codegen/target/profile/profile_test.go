@@ -23,6 +23,15 @@ func TestFields(t *testing.T) {
 	}
 }
 
+// TestFieldErrors: a line of fields.txt that is none is an error.
+func TestFieldErrors(t *testing.T) {
+	for _, line := range []string{"a.b", "a.b | x | 1..y | p | t", "a.b | x | 1 | p | t"} {
+		if _, err := parseField(line); err == nil {
+			t.Errorf("`%s` is read", line)
+		}
+	}
+}
+
 // TestErrors: what is wrong in a file is said with its line.
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
