@@ -74,7 +74,6 @@ var measuredIn = []string{"codegen/schedule", "codegen/llvm/emit", "codegen/llvm
 var noMachine = map[string]string{
 	"LineBytes":               "the line of the caches is 64 bytes on every processor there is",
 	"MaxShuffled":             "a stride of more needs more loads than a line has elements",
-	"maxShuffled":             "as MaxShuffled",
 	"maxSubranges":            "bounds code that is written several times",
 	"maxSubrangeCode":         "bounds code that is written several times",
 	"maxUnswitched":           "bounds code that is written several times",
@@ -104,7 +103,6 @@ var noMachine = map[string]string{
 	"NttUnits":                "the unit of proven bounds",
 	"NttHalvesProduct":        "a proven bound",
 	"nttHalvesParts":          "vectors of a factor",
-	"longLoop":                "the order of the language cuts longer sums into chunks",
 	"callCost":                "a guess at what nobody can know, a recursion",
 	"maxRoots":                "bounds the results of a kernel",
 	"maxCandidates":           "bounds a search, and with it the time of the compiler",

@@ -1,9 +1,5 @@
 package schedule
 
-import "healc/ir/scalar"
-
-const scalarNone = scalar.None
-
 // Bounds of the code that is written several times: they keep compiling fast, and no machine decides them.
 const (
 	maxSubranges            = 8

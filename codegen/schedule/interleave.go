@@ -53,7 +53,7 @@ func (c Code) InterleaveOf(k *kernel.Kernel) (*Interleave, string) {
 			}
 		case *kernel.Load:
 			x, y, ok := b.Steps(st.At)
-			if !ok || x != 0 && x != 1 && x != -1 && (x != n || y != 1 || n > maxShuffled) {
+			if !ok || x != 0 && x != 1 && x != -1 && (x != n || y != 1 || n > MaxShuffled) {
 				return nil, "an operand is neither along the axis before the last nor the same for all"
 			}
 			along = along || x == 1 || x == -1

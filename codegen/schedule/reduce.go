@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"healc/ir/scalar"
 
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
@@ -41,7 +42,7 @@ func (s *scope) reduction(r *kernel.Reduce) []*kernel.Directive {
 		d := kernel.NewDirective("vector", last, int64(w)).Add(s.insideVector(last, r.Body, w)...).
 			Because(fmt.Sprintf("instructions for an element of the reduction: %d", sh.Instrs))
 		if s.Maskable(last, r.Body) {
-			d.Add(kernel.NewDirective("mask", scalarNone))
+			d.Add(kernel.NewDirective("mask", scalar.None))
 		}
 		out = append(out, d)
 	}

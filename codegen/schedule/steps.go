@@ -21,12 +21,9 @@ func (t *TransposedLoop) Count(c Code, w int) int {
 	return min(w, c.Machine.VectorBits/8/max(t.Bytes, 4))
 }
 
-// maxShuffled is the largest stride that is read by whole vectors and shuffles. One of s reads s times what it needs,
+// MaxShuffled is the largest stride that is read by whole vectors and shuffles. One of s reads s times what it needs,
 // all of it in lines that are read anyway while a line has more than one of the elements.
-const maxShuffled = 4
-
-// MaxShuffled is maxShuffled for the emitters.
-const MaxShuffled = maxShuffled
+const MaxShuffled = 4
 
 // TransposedLoopOf recognises such a loop in the body of a vectorised axis; it returns nil for any other. across tells
 // which values count the vector's iterations, and wide which others differ between them.
@@ -52,7 +49,7 @@ func (c Code) TransposedLoopOf(l *kernel.Loop, across, wide func(kernel.Ref) boo
 			by, known := term.Coef.Const()
 			switch {
 			case across(term.Var):
-				if far || known && by >= -maxShuffled && by <= maxShuffled {
+				if far || known && by >= -MaxShuffled && by <= MaxShuffled {
 					return false
 				}
 				far = true

@@ -130,7 +130,7 @@ func (t *Transposition) axisAlong(at kernel.Access, last kernel.Ref) int {
 		case axis < 0:
 			return -1
 		case term.Var == last:
-			far = !known || n > maxShuffled || n < -maxShuffled
+			far = !known || n > MaxShuffled || n < -MaxShuffled
 		case known && (n == 1 || n == -1):
 			across = axis
 		}

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"healc/ir/scalar"
 	"math"
 
 	"healc/ir/kernel"
@@ -105,11 +106,11 @@ func (s *scope) oneRegister(v kernel.Ref, body *kernel.Block) int {
 func (s *scope) tails(v kernel.Ref, body *kernel.Block, w int) []*kernel.Directive {
 	var out []*kernel.Directive
 	if n := s.oneRegister(v, body); n < w {
-		out = append(out, kernel.NewDirective("remainder", scalarNone, int64(n)).
+		out = append(out, kernel.NewDirective("remainder", scalar.None, int64(n)).
 			Because("a vector is several registers, and a mask is slow to store under"))
 	}
 	if s.Maskable(v, body) {
-		out = append(out, kernel.NewDirective("mask", scalarNone))
+		out = append(out, kernel.NewDirective("mask", scalar.None))
 	}
 	return out
 }
@@ -119,6 +120,6 @@ func (s *scope) speculation(body *kernel.Block) *kernel.Directive {
 	if s.brief || len(analysis.RareBranches(body)) == 0 {
 		return nil
 	}
-	return kernel.NewDirective("speculate", scalarNone, int64(s.Machine.Profile.Loops.Speculated)).
+	return kernel.NewDirective("speculate", scalar.None, int64(s.Machine.Profile.Loops.Speculated)).
 		Because("operands that are no residues are rare, and asked for once a block")
 }

@@ -146,10 +146,11 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	debug := m.opts.Debug
 	opts := llvm.Options{Efforts: m.efforts(km), Took: debug.Timer.took(), Profile: debug.Profile,
 		Reschedule: debug.Reschedule}
+	kept := m.opts.Cache
 	if debug.Profile != nil || debug.Reschedule != nil {
-		m.opts.Cache = nil
+		kept = nil
 	}
-	if m.opts.Cache != nil {
+	if kept != nil {
 		defer m.opts.Debug.Timer.Stage("codegen")()
 		var text strings.Builder
 		if err := kernel.Print(&text, km); err != nil {
@@ -164,7 +165,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 			efforts += opts.Efforts[k.Name].String() + " "
 		}
 		key = m.key(efforts, text.String(), string(plan))
-		if art := m.opts.Cache.Load(key); art != nil {
+		if art := kept.Load(key); art != nil {
 			return art, key, nil
 		}
 	} else {
@@ -180,7 +181,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	if err != nil {
 		return nil, "", err
 	}
-	m.opts.Cache.Store(key, art)
+	kept.Store(key, art)
 	return art, key, nil
 }
 
@@ -195,7 +196,8 @@ func (m *Module) key(texts ...string) string {
 // of the program, and not its kernels, which take long to find out. It is "" where nothing is kept, or the stages are
 // to be seen.
 func (m *Module) callKey(entry string, bind map[string]int64, strides [][]int64) string {
-	if m.opts.Cache == nil || m.texts == "" || m.opts.Debug.Passes != nil {
+	if m.opts.Cache == nil || m.texts == "" || m.opts.Debug.Passes != nil || m.opts.Debug.Profile != nil ||
+		m.opts.Debug.Reschedule != nil {
 		return ""
 	}
 	shape, err := json.Marshal([]any{bind, strides}) // maps are sorted

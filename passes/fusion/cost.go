@@ -27,9 +27,8 @@ import (
 // each element, as the variance of a vector needs its mean, and the two share no kernel: there one would follow the
 // other on one thread, while the chunks of each can be computed on all.
 const (
-	longLoop    = 1 << 17 // from here on a reduction is cut into chunks: plan.split_least of the base profile
-	nominalSize = 1024    // stands for a shape parameter
-	callCost    = 10000   // a recursive call
+	nominalSize = 1024  // stands for a shape parameter
+	callCost    = 10000 // a recursive call
 )
 
 // costs are what the estimates rest on. A plan serves several processors, so they are those of the base profile
@@ -37,10 +36,12 @@ const (
 var costs = sync.OnceValue(func() (c struct {
 	profile.Fusion
 	byteCost, launchCost, fewThreads, smallWork float64
+	longLoop                                    float64 // from here on a reduction is cut into chunks
 }) {
 	c.Fusion = profile.Base().Fusion
 	c.byteCost = float64(c.ByteCost) / 10
 	c.launchCost, c.fewThreads, c.smallWork = float64(c.LaunchCost), float64(c.FewThreads), float64(c.SmallWork)
+	c.longLoop = float64(profile.Base().Plan.SplitLeast)
 	return c
 })
 

@@ -467,7 +467,7 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 		if loops(op) && v.level() < len(v.root.Results[0].Type.Shape) && serial {
 			return "a kernel of its own can use all threads"
 		}
-		if op.Def.Class == ir.Reduce && work >= longLoop && v.inLongLoop() {
+		if op.Def.Class == ir.Reduce && work >= costs().longLoop && v.inLongLoop() {
 			return "a long reduction needs it, and either can use all threads in a kernel of its own"
 		}
 	}
@@ -497,7 +497,8 @@ func (p *planner) worthwhile(op *ir.Op, visits []*visit, work float64) string {
 // be cut into chunks runs at as many in a kernel of its own, too: what that gains is what reads it, and that is at most
 // a half.
 func threadsFor(op *ir.Op) float64 {
-	if op.Def.Class == ir.Reduce && elems(op.Args[0].Type.Shape) < longLoop*max(elems(op.Results[0].Type.Shape), 1) {
+	least := costs().longLoop
+	if op.Def.Class == ir.Reduce && elems(op.Args[0].Type.Shape) < least*max(elems(op.Results[0].Type.Shape), 1) {
 		return costs().fewThreads / 4
 	}
 	return costs().fewThreads

@@ -102,7 +102,7 @@ func (v *visit) inLongLoop() bool {
 	for _, e := range v.nest[max(v.level(), v.axes):] {
 		inner *= e
 	}
-	return count < costs().fewThreads && inner > 1 && count*inner >= longLoop
+	return count < costs().fewThreads && inner > 1 && count*inner >= costs().longLoop
 }
 
 // deepest is an index that is known only where all of at are.

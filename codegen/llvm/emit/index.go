@@ -72,11 +72,4 @@ func (g *Func) Shorter(lo, hi value.Value, n int) bool {
 }
 
 // InPlace reports that the kernel reads an output: an iteration that is repeated would read what it wrote.
-func (g *Func) InPlace() bool {
-	for _, p := range g.Params {
-		if p.InPlace || p.Work {
-			return true
-		}
-	}
-	return false
-}
+func (g *Func) InPlace() bool { return g.Code().InPlace() }

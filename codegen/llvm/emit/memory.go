@@ -164,18 +164,7 @@ func (g *Func) Store(s *kernel.Store) {
 }
 
 // SizeOf is the size of a buffer in bytes, when it is known.
-func (g *Func) SizeOf(param int) (int64, bool) {
-	p := g.Params[param]
-	n := float64(p.DType.Bytes())
-	for _, e := range p.Shape {
-		c, known := e.Dim.Const()
-		if !known {
-			return 0, false
-		}
-		n *= float64(c) / float64(max(e.Div, 1))
-	}
-	return int64(min(n, 1<<62)), true
-}
+func (g *Func) SizeOf(param int) (int64, bool) { return g.Code().SizeOf(param) }
 
 // Stack reserves n values of type t in the frame and returns the address of the first. All of them are
 // in the entry block, so a loop does not grow the stack.

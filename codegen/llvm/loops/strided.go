@@ -10,11 +10,7 @@ import (
 	"healc/lang/types"
 )
 
-// MaxShuffled is the largest stride that is read by whole vectors and shuffles. One of s reads s times what it
-// needs, all of it in lines that are read anyway while a line has more than one of the elements.
-const MaxShuffled = 4
-
-// shuffled loads the elements base, base+step, ... of param for 1 < |step| <= MaxShuffled: |step| vectors of
+// shuffled loads the elements base, base+step, ... of param for 1 < |step| <= schedule.MaxShuffled: |step| vectors of
 // neighbours, of which shuffles pick. Nothing is read before the first element or behind the last: the last vector ends
 // there and overlaps the one before.
 func shuffled(g *emit.Func, param int, d types.DType, base value.Value, step int64) value.Value {
