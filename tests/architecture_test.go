@@ -51,17 +51,14 @@ func TestDirectives(t *testing.T) {
 	}
 }
 
-// The comments in ARCHITECTURE.md between which the table of imports stands.
-const (
-	importsBegin = "<!-- imports -->\n"
-	importsEnd   = "<!-- end of imports -->\n"
-)
-
-// TestGeneratedImports compares the table in ARCHITECTURE.md with the table of imports of this package and with the
-// first sentences of the packages' comments.
-func TestGeneratedImports(t *testing.T) {
+// TestGeneratedPackages compares docs/packages.md with the table of imports of this package and with the first
+// sentences of the packages' comments.
+func TestGeneratedPackages(t *testing.T) {
 	var want strings.Builder
-	want.WriteString("\n| package | what it does | may import |\n|---|---|---|\n")
+	want.WriteString("# Packages\n\nGenerated from the table in `tests/deps_test.go`, which is checked, and from the " +
+		"packages' docs, by\n`go test ./tests -run Generated -update`. \"leaves\" are `lang/diag` and `lang/types`, " +
+		"\"*\" is everything but\ncommands and tests, `.` the root package.\n\n" +
+		"| package | what it does | may import |\n|---|---|---|\n")
 	for _, row := range imports {
 		name, may := "`"+row.pkg+"`", "nothing"
 		if row.pkg == "" {
@@ -72,28 +69,16 @@ func TestGeneratedImports(t *testing.T) {
 		}
 		fmt.Fprintf(&want, "| %s | %s | %s |\n", name, purpose(t, row.pkg), may)
 	}
-	want.WriteString("\n")
-	path := filepath.Join("..", "ARCHITECTURE.md")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head, rest, begins := strings.Cut(string(text), importsBegin)
-	got, tail, ends := strings.Cut(rest, importsEnd)
-	if !begins || !ends {
-		t.Fatalf("ARCHITECTURE.md has no place for the table, between %q and %q", importsBegin, importsEnd)
-	}
-	if got == want.String() {
-		return
-	}
-	if !*update {
-		t.Error("the table of imports in ARCHITECTURE.md is not what its sources say: " +
-			"run go test ./tests -run Generated -update")
-		return
-	}
-	page := head + importsBegin + want.String() + importsEnd + tail
-	if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
-		t.Fatal(err)
+	const path = "../docs/packages.md"
+	got, err := os.ReadFile(path)
+	switch {
+	case err == nil && string(got) == want.String():
+	case *update:
+		if err := os.WriteFile(path, []byte(want.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Error("docs/packages.md is not what its sources say: run go test ./tests -run Generated -update")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	lir "github.com/llir/llvm/ir"
+	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
@@ -20,16 +21,8 @@ import (
 // barrier stands between two functions. The state stays in memory, which the multiprocessor's cache holds; the buffers
 // that are swapped after each step are pointers in registers.
 
-const (
-	// blockLoopBytes and blockLoopWork bound the memory and the operations of a kernel of such a loop: as much as one
-	// block does in the few microseconds of a launch.
-	blockLoopBytes = 16 << 10
-	blockLoopWork  = 64 << 10
-	// blockLoopShared bounds the shared memory of all functions of a loop.
-	blockLoopShared = 40 << 10
-	// blockLoopKernels bounds the kernels of a step.
-	blockLoopKernels = 16
-)
+// blockLoopShared bounds the shared memory of all functions of a loop.
+const blockLoopShared = 40 << 10
 
 // blockCall is a call of a function that is a kernel, or a part of one.
 type blockCall struct {
@@ -58,7 +51,7 @@ func (m *module) blockLoops(f *abi.Function, steps []abi.Step) {
 // fitsBlock reports whether one block does the loop.
 func (m *module) fitsBlock(l *abi.Loop) bool {
 	shared := int64(0)
-	if len(l.Body) == 0 || len(l.Body) > blockLoopKernels {
+	if len(l.Body) == 0 || len(l.Body) > m.tune.LoopKernels {
 		return false
 	}
 	for _, s := range l.Body {
@@ -70,14 +63,15 @@ func (m *module) fitsBlock(l *abi.Loop) bool {
 			outer = n
 		}
 		work, bytes := s.Launch.Work, s.Launch.Bytes
-		if !known || work == 0 || outer*work > blockLoopWork || outer*bytes > blockLoopBytes {
+		if !known || work == 0 || outer*work > int64(m.tune.LoopWork) ||
+			outer*bytes > int64(m.tune.LoopBytes) {
 			return false
 		}
 		k := m.named(s.Launch.Kernel)
 		if slices.ContainsFunc(k.Params, func(p kernel.Param) bool { return p.Work }) {
 			return false
 		}
-		if p := planCooperative(k); p != nil && planElementwise(k) == nil {
+		if p := planCooperative(k, m.tune); p != nil && planElementwise(k, m.tune) == nil {
 			if p.spilled || p.transform > 0 {
 				return false
 			}
@@ -259,11 +253,12 @@ func (b *blockLoop) after() (next, stop value.Value) {
 	if b.loop.Until < 0 {
 		return next, stop
 	}
-	flag := b.Block().NewLoad(i8, b.Block().NewBitCast(b.now[b.loop.Until], lt.NewPointer(i8)))
-	ended := b.Block().NewICmp(enum.IPredNE, flag, ci(i8, 0))
-	mine := b.Block().NewAnd(b.leader, b.Block().NewAnd(ended, b.Block().NewXor(failed, ci(i1, 1))))
+	ended := b.ifElse(b.Block().NewXor(failed, ci(i1, 1)), func() []value.Value { // a step that failed has set no flag
+		flag := b.Block().NewLoad(i8, b.Block().NewBitCast(b.now[b.loop.Until], lt.NewPointer(i8)))
+		return []value.Value{b.Block().NewICmp(enum.IPredNE, flag, ci(i8, 0))}
+	}, []value.Value{constant.False})[0]
 	b.barrier() // all have read the Site before it changes
-	b.when(mine, func() { b.Block().NewStore(ci(i64, abi.Stopped), b.Err) })
+	b.when(b.Block().NewAnd(b.leader, ended), func() { b.Block().NewStore(ci(i64, abi.Stopped), b.Err) })
 	return next, b.Block().NewOr(stop, ended)
 }
 

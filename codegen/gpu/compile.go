@@ -11,6 +11,7 @@ import (
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/device"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/runtime/abi"
 )
@@ -32,6 +33,8 @@ const DefaultArch = "sm_70"
 // Options choose how code is made.
 type Options struct {
 	Quick bool // compile faster, to code that may be slower: see llvm.EffortFor
+
+	Profile *profile.Profile // for tests, in place of that of the processor
 
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
 }
@@ -59,7 +62,11 @@ func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts O
 				lib.Version(), lib.Path())
 	}
 	start := time.Now()
-	m, err := generate(km, !t.NoLines)
+	tune := tuning(arch)
+	if opts.Profile != nil {
+		tune = &opts.Profile.GPU
+	}
+	m, err := generate(km, tune, !t.NoLines)
 	if err != nil {
 		return nil, err
 	}
@@ -149,19 +156,19 @@ func ArchFor(first, minor int) string {
 	return best
 }
 
-// Generate returns the LLVM IR text of a kernel module, and how its kernels are launched; Arch is left to the
-// caller. lines says that the code has the lines of the source. The same module gives the same text.
-func Generate(km *kernel.Module, lines bool) (string, *abi.Device, error) {
-	m, err := generate(km, lines)
+// Generate returns the LLVM IR text of a kernel module for a processor, and how its kernels are launched; Arch is left
+// to the caller. lines says that the code has the lines of the source. The same module gives the same text.
+func Generate(km *kernel.Module, arch string, lines bool) (string, *abi.Device, error) {
+	m, err := generate(km, tuning(arch), lines)
 	if err != nil {
 		return "", nil, err
 	}
 	return m.code.String(), m.device, nil
 }
 
-func generate(km *kernel.Module, lines bool) (*module, error) {
+func generate(km *kernel.Module, tune *profile.GPU, lines bool) (*module, error) {
 	km = decided(km)
-	m := &module{km: km, code: device.NewDeviceModule(km, Triple, lines),
+	m := &module{km: km, tune: tune, code: device.NewDeviceModule(km, Triple, lines),
 		device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
 	for _, f := range km.Plan.Funcs {
 		m.device.Stops = m.device.Stops || stops(f.Steps)

@@ -29,7 +29,7 @@ func compile(t testing.TB, m *kernel.Module, arch string) string {
 	t.Helper()
 	ptx, err := Compile(m, codegen.Target{Kind: "gpu", CPU: arch}, libllvm.Assembly)
 	if err != nil {
-		text, _, _ := Generate(m, false)
+		text, _, _ := Generate(m, "", false)
 		t.Fatalf("%v\n%s", err, text)
 	}
 	return string(ptx)

@@ -11,6 +11,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/device"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -36,20 +37,10 @@ import (
 const (
 	warpSize  = 32
 	blockSize = 128 // threads of a block of groups
-	// warpElements is the most elements of a row that one warp does.
-	warpElements = 1024
 	// sharedLimit is the shared memory that every device gives a block without being asked.
 	sharedLimit = 48<<10 - slotBytes
 	// slotBytes is the shared memory in which a block folds: a value and a position for every thread.
 	slotBytes = 2 * 8 * blockSize
-	// spilledBlocks is the number of blocks when each has memory in scratch memory.
-	spilledBlocks = 512
-	// fewElements is the least extent of a loop that threads share.
-	fewElements = 16
-	// shortColumn is a reduction across rows that one thread does: its neighbours read the neighbouring elements.
-	shortColumn = 64
-	// manyIterations keep a device busy with a thread for each.
-	manyIterations = 1 << 16
 )
 
 // cooperativePlan says how groups do a kernel.
@@ -68,6 +59,7 @@ type cooperativePlan struct {
 // sharedWork collects the statements of a kernel that a group shares.
 type sharedWork struct {
 	k          *kernel.Kernel
+	tune       *profile.GPU
 	plan       *cooperativePlan
 	longest    int64 // the largest extent
 	contiguous bool  // some statement's threads access neighbouring elements
@@ -75,19 +67,19 @@ type sharedWork struct {
 }
 
 // planCooperative decides whether groups do k; nil is no.
-func planCooperative(k *kernel.Kernel) *cooperativePlan {
+func planCooperative(k *kernel.Kernel, tune *profile.GPU) *cooperativePlan {
 	p := &cooperativePlan{readWrite: map[int]bool{}}
-	w := sharedWork{k: k, plan: p}
+	w := sharedWork{k: k, tune: tune, plan: p}
 	w.block(k.Body)
-	if w.longest < fewElements {
+	if w.longest < int64(tune.SharedLeast) {
 		return nil
 	}
 	iterations, known := count(k.Axes)
-	if w.scatters && known && iterations >= scatterRows {
+	if w.scatters && known && iterations >= int64(tune.ScatterRows) {
 		return nil
 	}
-	if !w.contiguous && (!known || iterations >= manyIterations ||
-		w.longest <= shortColumn && iterations >= blockSize) {
+	if !w.contiguous && (!known || iterations >= int64(tune.BusyThreads) ||
+		w.longest <= int64(tune.ShortColumn) && iterations >= blockSize) {
 		return nil
 	}
 	for i, param := range k.Params {
@@ -100,13 +92,13 @@ func planCooperative(k *kernel.Kernel) *cooperativePlan {
 	}
 	p.size = blockSize
 	p.shared += 8 * p.transform
-	if p.transform == 0 && w.longest <= warpElements && p.shared*(blockSize/warpSize) <= sharedLimit {
+	if p.transform == 0 && w.longest <= int64(tune.WarpElements) && p.shared*(blockSize/warpSize) <= sharedLimit {
 		p.size = warpSize
 	}
 	p.spilled = p.shared > sharedLimit
 	p.partitions = 1
 	if w.scatters && !p.spilled {
-		p.partitions, p.partitionShift = partitionsOf(k)
+		p.partitions, p.partitionShift = partitionsOf(k, tune)
 	}
 	return p
 }
@@ -114,7 +106,7 @@ func planCooperative(k *kernel.Kernel) *cooperativePlan {
 // add takes a statement with n elements, of which neighbouring threads access neighbours if contiguous says so.
 func (w *sharedWork) add(s kernel.Stmt, n int64, known, contiguous bool) {
 	if !known {
-		n = warpElements + 1
+		n = int64(w.tune.WarpElements) + 1
 	}
 	w.plan.sharedWork = append(w.plan.sharedWork, s)
 	w.longest, w.contiguous = max(w.longest, n), w.contiguous || contiguous
@@ -129,7 +121,7 @@ func (w *sharedWork) block(b *kernel.Block) {
 			if s.Chunk != scalar.None {
 				n, known = s.Order.Chunk(), true
 			}
-			if !known || n >= fewElements || device.Stores(s.Body) {
+			if !known || n >= int64(w.tune.SharedLeast) || device.Stores(s.Body) {
 				w.add(s, n, known, len(s.Axes) > 0 && s.Order != kernel.Columns &&
 					reads(s.Body, s.Axes[len(s.Axes)-1].Var))
 			}
@@ -156,7 +148,7 @@ func (w *sharedWork) loop(s *kernel.Loop) {
 	case scatterOf(w.k, s) != nil:
 		w.scatters = true
 		w.add(s, n, known, true)
-	case s.Parallel || scanOf(w.k, s) != nil:
+	case s.Parallel || scanOf(w.k, s, w.tune) != nil:
 		w.add(s, n, known, reads(s.Body, s.Axis.Var))
 	default:
 		w.block(s.Body)
@@ -252,9 +244,10 @@ func (m *module) cooperative(k *kernel.Kernel, p *cooperativePlan) abi.DeviceKer
 	}
 	var scratch []abi.Extent
 	if p.spilled {
-		launch.Items = []abi.Extent{{Dim: types.Lit(spilledBlocks)}}
+		blocks := int64(m.tune.BusyBlocks)
+		launch.Items = []abi.Extent{{Dim: types.Lit(blocks)}}
 		if n, known := count(k.Axes); known {
-			launch.Items[0].Dim = types.Lit(min(n, spilledBlocks))
+			launch.Items[0].Dim = types.Lit(min(n, blocks))
 		}
 		scratch = []abi.Extent{launch.Items[0], {Dim: types.Lit(g.spilledRows())}}
 	} else {
@@ -331,7 +324,7 @@ func (g *group) statement(s kernel.Stmt) bool {
 				g.scatter(s, u)
 			} else if st := fillOf(g.k, s); st != nil && g.plan.partitions > 1 {
 				g.fillPartition(s, st)
-			} else if f := scanOf(g.k, s); f != nil {
+			} else if f := scanOf(g.k, s, g.tune); f != nil {
 				g.scan(s, f)
 			} else {
 				g.parallelLoop(s)

@@ -21,9 +21,6 @@ import (
 // elements of the first rule. Where the order is free, the first rule is taken, without chunks. Lanes start with the
 // identity, see Note [Identities] in package llvm.
 
-// unrolled is how many elements a thread loads before it combines the first of them.
-const unrolled = 4
-
 // folding is how values are combined: a plain value, or an extreme and its position.
 type folding struct {
 	start []value.Value
@@ -239,7 +236,7 @@ func (g *group) chunk(f folding, lo, hi value.Value) [][]value.Value {
 		return unflatten(state, n)
 	}
 	length := g.Minus(hi, lo)
-	many := unrolled * g.plan.size / blockSize // a warp has four lanes a thread
+	many := g.tune.Unrolled * g.plan.size / blockSize // a warp has four lanes a thread
 	lanes, from := g.lanes(f), lo
 	if many > 1 {
 		to := g.Plus(lo, g.roundDown(length, int64(many)*kernel.NumLanes))

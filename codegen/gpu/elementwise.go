@@ -4,6 +4,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/device"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -24,11 +25,8 @@ type elementwisePlan struct {
 	width     int            // of a thread's vector along the last axis
 }
 
-// maxVectorInstrs bounds the instructions for a vector, and so the registers of a thread.
-const maxVectorInstrs = 400
-
 // planElementwise decides whether k is element-wise; nil is no.
-func planElementwise(k *kernel.Kernel) *elementwisePlan {
+func planElementwise(k *kernel.Kernel, tune *profile.GPU) *elementwisePlan {
 	if len(k.Axes) == 0 || k.Buffers() < len(k.Params) {
 		return nil
 	}
@@ -49,7 +47,7 @@ func planElementwise(k *kernel.Kernel) *elementwisePlan {
 	n, known := count(p.k.Axes[len(p.k.Axes)-1:])
 	for p.width = abi.DeviceAlign / bytes; p.width > 1; p.width /= 2 {
 		whole := len(p.k.Axes) == 1 || known && n%int64(p.width) == 0
-		if whole && last.Begin%int64(p.width) == 0 && p.width*instrs <= maxVectorInstrs {
+		if whole && last.Begin%int64(p.width) == 0 && p.width*instrs <= tune.VectorInstrs {
 			break
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"healc/codegen/schedule"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 	"healc/ir/kernel/transform"
@@ -19,7 +20,7 @@ type KernelForm struct {
 	// block].
 	Block bool
 
-	plan func(k *kernel.Kernel) *formPlan
+	plan func(k *kernel.Kernel, tune *profile.GPU) *formPlan
 }
 
 // formPlan is how a form does one kernel.
@@ -41,8 +42,8 @@ var KernelForms = []KernelForm{
 		For:   "no loops; a check is one of all elements that a thread does at once",
 		Why:   "the forms below are for kernels with loops",
 		Block: true,
-		plan: func(k *kernel.Kernel) *formPlan {
-			p := planElementwise(k)
+		plan: func(k *kernel.Kernel, tune *profile.GPU) *formPlan {
+			p := planElementwise(k, tune)
 			if p == nil {
 				return nil
 			}
@@ -59,12 +60,12 @@ var KernelForms = []KernelForm{
 		Name: "cooperative with row cache",
 		For:  "rows that several loops read, such as softmax and layer norm",
 		Why:  "the cooperative form without the cache reads each row again in each loop",
-		plan: func(k *kernel.Kernel) *formPlan {
-			cached := cacheRows(k)
-			if cached == k || planCooperative(k) == nil {
+		plan: func(k *kernel.Kernel, tune *profile.GPU) *formPlan {
+			cached := cacheRows(k, tune)
+			if cached == k || planCooperative(k, tune) == nil {
 				return nil
 			}
-			return whole(planCooperative, (*module).cooperative)(cached)
+			return whole(planCooperative, (*module).cooperative)(cached, tune)
 		},
 	},
 	{
@@ -85,17 +86,17 @@ var KernelForms = []KernelForm{
 		For:   "everything else: loops, kernels with very many rows to sort or add to",
 		Why:   "it is right for every kernel, so nothing is tried behind it",
 		Block: true,
-		plan: func(k *kernel.Kernel) *formPlan {
+		plan: func(k *kernel.Kernel, _ *profile.GPU) *formPlan {
 			return &formPlan{func(m *module) abi.DeviceKernel { return m.fallback(k) }, 1}
 		},
 	},
 }
 
 // whole is the plan of a form in which a failing check names its own iteration.
-func whole[P any](plan func(*kernel.Kernel) *P,
-	emit func(*module, *kernel.Kernel, *P) abi.DeviceKernel) func(*kernel.Kernel) *formPlan {
-	return func(k *kernel.Kernel) *formPlan {
-		p := plan(k)
+func whole[P any](plan func(*kernel.Kernel, *profile.GPU) *P,
+	emit func(*module, *kernel.Kernel, *P) abi.DeviceKernel) func(*kernel.Kernel, *profile.GPU) *formPlan {
+	return func(k *kernel.Kernel, tune *profile.GPU) *formPlan {
+		p := plan(k, tune)
 		if p == nil {
 			return nil
 		}
@@ -104,32 +105,33 @@ func whole[P any](plan func(*kernel.Kernel) *P,
 }
 
 // formOf is the first form that fits k. block asks for one that works in one block.
-func formOf(k *kernel.Kernel, block bool) (*KernelForm, *formPlan) {
+func formOf(k *kernel.Kernel, tune *profile.GPU, block bool) (*KernelForm, *formPlan) {
 	for i := range KernelForms {
 		f := &KernelForms[i]
 		if block && !f.Block {
 			continue
 		}
-		if p := f.plan(k); p != nil {
+		if p := f.plan(k, tune); p != nil {
 			return f, p
 		}
 	}
 	panic("BUG: the fallback does not fit kernel " + k.Name)
 }
 
-// FormNames are the names of the forms that the kernels of a module take as grids, by the names of the kernels.
-func FormNames(km *kernel.Module) map[string]string {
+// FormNames are the names of the forms that the kernels of a module take as grids of a processor, by the names of the
+// kernels.
+func FormNames(km *kernel.Module, arch string) map[string]string {
 	names := map[string]string{}
 	for _, k := range decided(km).Kernels {
-		f, _ := formOf(k, false)
+		f, _ := formOf(k, tuning(arch), false)
 		names[k.Name] = f.Name
 	}
 	return names
 }
 
-// Scheduled is a module as it is written for devices: kernels that are matrix products have schedules. km stays as it
-// is.
-func Scheduled(km *kernel.Module) *kernel.Module {
+// Scheduled is a module as it is written for a processor: kernels that are matrix products have schedules. km stays as
+// it is.
+func Scheduled(km *kernel.Module, arch string) *kernel.Module {
 	out := *decided(km)
 	out.Kernels = slices.Clone(out.Kernels)
 	for i, k := range out.Kernels {
@@ -138,7 +140,7 @@ func Scheduled(km *kernel.Module) *kernel.Module {
 		}
 		one := *k
 		one.Schedule = &kernel.Schedule{}
-		if d, rejected := schedule.MatmulBlocks(analysis.ContractionOf(k)); d == nil {
+		if d, rejected := schedule.MatmulBlocks(analysis.ContractionOf(k), tuning(arch)); d == nil {
 			one.Schedule.Rejected = rejected
 		} else {
 			one.Schedule.Directives, one.Schedule.Rejected = []*kernel.Directive{d}, rejected
@@ -146,6 +148,15 @@ func Scheduled(km *kernel.Module) *kernel.Module {
 		out.Kernels[i] = &one
 	}
 	return &out
+}
+
+// tuning is what decides about a processor; "" is the default one.
+func tuning(arch string) *profile.GPU {
+	if arch == "" {
+		arch = DefaultArch
+	}
+	p, _ := profile.For(profile.Processor{Name: arch})
+	return &p.GPU
 }
 
 // decided is the module as code is made of it.

@@ -55,7 +55,7 @@ func TestForms(t *testing.T) {
 			text[f.Name] = string(f.Data)
 		}
 		km, done := standardKernels(t, text["in.heal"], text["bind"])
-		names := gpu.FormNames(km)
+		names := gpu.FormNames(km, "")
 		done()
 		var got []string
 		for _, k := range km.Kernels {

@@ -8,6 +8,7 @@ import (
 
 	"healc/codegen/llvm/device"
 	"healc/codegen/schedule"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 	"healc/ir/scalar"
@@ -32,14 +33,14 @@ const (
 )
 
 // planMatmul is how a kernel that is a matrix product is cut up, by its schedule; nil is no.
-func planMatmul(k *kernel.Kernel) *schedule.BlockPlan {
+func planMatmul(k *kernel.Kernel, tune *profile.GPU) *schedule.BlockPlan {
 	c := analysis.ContractionOf(k)
 	if c == nil {
 		return nil
 	}
 	d := schedule.MatmulForm(k.Schedule)
 	if d == nil {
-		d, _ = schedule.MatmulBlocks(c)
+		d, _ = schedule.MatmulBlocks(c, tune)
 	}
 	if d == nil || schedule.CheckMatmulBlocks(c, d) != nil {
 		return nil

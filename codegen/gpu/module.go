@@ -11,6 +11,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm/device"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/runtime/abi"
@@ -49,6 +50,7 @@ const (
 // module is a program on its way to a device.
 type module struct {
 	km            *kernel.Module
+	tune          *profile.GPU
 	code          *device.DeviceModule
 	device        *abi.Device
 	inLoop        string      // the entry of the loop whose functions are written; "" for entries
@@ -91,7 +93,7 @@ func (m *module) form(k *kernel.Kernel) abi.DeviceKernel {
 	if fails && m.overwrites(k) {
 		before = append(before, m.checksAlone(k), m.report(k, 1))
 	}
-	_, p := formOf(k, m.inLoop != "")
+	_, p := formOf(k, m.tune, m.inLoop != "")
 	dk := p.emit(m)
 	if before != nil {
 		dk.Launches = append(before, dk.Launches...)
@@ -180,7 +182,7 @@ func entryName(k *kernel.Kernel, part string) string {
 // (abi.Stopped).
 func (m *module) entry(k *kernel.Kernel, part string, threads int) *thread {
 	name := entryName(k, part)
-	t := &thread{k: k, name: name, size: threads}
+	t := &thread{k: k, name: name, size: threads, tune: m.tune}
 	if m.inLoop != "" {
 		t.name = m.inLoop + "$" + name
 		t.Thread = m.code.Function(t.name, k)
@@ -201,6 +203,7 @@ type thread struct {
 	k    *kernel.Kernel
 	name string
 	size int // threads of a block
+	tune *profile.GPU
 
 	iteration value.Value // the number of the current iteration
 	splits    bool        // divide gets numbers below that of the kernel's iterations

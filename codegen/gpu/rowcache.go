@@ -3,6 +3,7 @@ package gpu
 import (
 	"slices"
 
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -17,12 +18,8 @@ import (
 //	%m = reduce max %j { %x = load x[i, j]; store row[j], %x; yield %x }
 //	%s = reduce sum %j { %x = load row[j]; ... }
 
-// cacheLimit is the most bytes of shared memory for all cached rows of a kernel: a multiprocessor still has room for
-// half a dozen blocks.
-const cacheLimit = 36 << 10
-
 // cacheRows returns k with a cache for each row that it reads several times; k itself where there is none.
-func cacheRows(k *kernel.Kernel) *kernel.Kernel {
+func cacheRows(k *kernel.Kernel, tune *profile.GPU) *kernel.Kernel {
 	used := int64(0)
 	for _, p := range k.Params {
 		if p.Local {
@@ -42,12 +39,12 @@ func cacheRows(k *kernel.Kernel) *kernel.Kernel {
 		n, known := count([]kernel.Axis{*axis})
 		for _, st := range body.Stmts {
 			l, ok := st.(*kernel.Load)
-			if !ok || !known || n < fewElements || axis.Begin != 0 || k.Params[l.Param].Out || !along(l.At, axis.Var) ||
-				c.cached(l, axis) {
+			if !ok || !known || n < int64(tune.SharedLeast) || axis.Begin != 0 || k.Params[l.Param].Out ||
+				!along(l.At, axis.Var) || c.cached(l, axis) {
 				continue
 			}
 			size := n * int64(k.Params[l.Param].DType.Bytes())
-			if used+size > cacheLimit || !c.readAgain(k.Body.Stmts[i+1:], l, axis) {
+			if used+size > int64(tune.CacheBytes) || !c.readAgain(k.Body.Stmts[i+1:], l, axis) {
 				continue
 			}
 			used += size

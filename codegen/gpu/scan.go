@@ -8,6 +8,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/device"
+	"healc/codegen/target/profile"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
@@ -19,9 +20,6 @@ import (
 // combine their results by shuffles, the warps of a block through shared memory. Then every thread goes through its
 // steps again, from the state before them, and stores. Statements that do not depend on the state are computed once.
 
-// scanLeast is the least length of a row: shorter ones go by tiles, see Note [One thread per row].
-const scanLeast = 64
-
 // scanLoop is such a scan.
 type scanLoop struct {
 	step   *kernel.Let
@@ -32,9 +30,11 @@ type scanLoop struct {
 	feeds  []kernel.Ref // values of before that after uses
 }
 
-// scanOf recognises a scan of which a group does several steps at once; nil is none.
-func scanOf(k *kernel.Kernel, s *kernel.Loop) *scanLoop {
-	if n, known := count([]kernel.Axis{s.Axis}); s.Parallel || len(s.Init) != 1 || known && n < scanLeast {
+// scanOf recognises a scan of which a group does several steps at once; nil is none. Shorter ones go by tiles, see Note
+// [One thread per row].
+func scanOf(k *kernel.Kernel, s *kernel.Loop, tune *profile.GPU) *scanLoop {
+	if n, known := count([]kernel.Axis{s.Axis}); s.Parallel || len(s.Init) != 1 ||
+		known && n < int64(tune.ScanLeast) {
 		return nil
 	}
 	f := &scanLoop{}

@@ -10,6 +10,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/device"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -27,19 +28,6 @@ import (
 // Several warps share a row by the index: each goes through all iterations, and does those whose index is in its own
 // partition. The four warps of a block are four partitions. Where there are few rows, a row has several blocks, each
 // with a partition; each of them also initialises the elements of its own.
-
-const (
-	// scatterGroups is how many groups keep a device busy.
-	scatterGroups = 256
-	// scatterPartitions is the most partitions of a row, beside those of the warps of a block.
-	scatterPartitions = 64
-	// scatterLeast is the least number of iterations for which a row has partitions.
-	scatterLeast = 2048
-	// scatterRows are so many rows that a thread for each is better: neighbours read neighbours.
-	scatterRows = 1 << 14
-	// scatterAhead is how many times 32 iterations are loaded before the first of them is waited for.
-	scatterAhead = 4
-)
 
 // scatterLoop is a loop of ordered scatter.
 type scatterLoop struct {
@@ -157,7 +145,7 @@ func sameAccess(x, y kernel.Access) bool {
 
 // partitionsOf is into how many partitions the elements of a row of k may be divided, and the number of low bits of an
 // index that do not count. It is 1 when k does anything but initialise one buffer and scatter to it.
-func partitionsOf(k *kernel.Kernel) (n int64, shift uint) {
+func partitionsOf(k *kernel.Kernel, tune *profile.GPU) (n int64, shift uint) {
 	rows, known := count(k.Axes)
 	if !known {
 		return 1, 0
@@ -181,7 +169,7 @@ func partitionsOf(k *kernel.Kernel) (n int64, shift uint) {
 				of := -1
 				if u := scatterOf(k, s); u != nil {
 					n, known := count([]kernel.Axis{s.Axis})
-					long = long || !known || n >= scatterLeast
+					long = long || !known || n >= int64(tune.ScatterLeast)
 					of = u.store.Param
 				} else if st := fillOf(k, s); st != nil {
 					size, _ = count([]kernel.Axis{s.Axis})
@@ -198,7 +186,7 @@ func partitionsOf(k *kernel.Kernel) (n int64, shift uint) {
 	if !ok || !long {
 		return 1, 0
 	}
-	for n = 1; n < scatterPartitions && rows*n < scatterGroups; n *= 2 {
+	for n = 1; n < int64(tune.ScatterPartitions) && rows*n < int64(tune.BusyGroups); n *= 2 {
 	}
 	if size >= warpSize*n { // neighbours stay together
 		shift = 5
@@ -262,9 +250,10 @@ func (g *group) scatter(s *kernel.Loop, u *scatterLoop) {
 	for _, r := range u.feeds {
 		nothing = append(nothing, constant.NewZeroInitializer(device.RegisterType(g.k.Types[r])))
 	}
-	g.Count(ci(i64, 0), n, ci(i64, warpSize*scatterAhead), nil, func(p value.Value, _ []value.Value) []value.Value {
+	deep := int64(g.tune.ScatterAhead)
+	g.Count(ci(i64, 0), n, ci(i64, warpSize*deep), nil, func(p value.Value, _ []value.Value) []value.Value {
 		var ahead [][]value.Value
-		for a := range int64(scatterAhead) {
+		for a := range deep {
 			i := g.Plus(g.Plus(p, g.zext(lane)), ci(i64, a*warpSize))
 			ahead = append(ahead, g.ifElse(g.Block().NewICmp(enum.IPredSLT, i, n), func() []value.Value {
 				return g.guarded(s.Body, nothing, func() []value.Value {

@@ -11,6 +11,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/device"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -28,24 +29,8 @@ import (
 // down to one row, in tiles of 1024 elements, whose steps wait for shared memory and no longer for that of the device.
 // Threads without a row do the last row, too, and store nothing, so that the warp does not diverge.
 
-const (
-	// tileElements is the most elements of a tile.
-	tileElements = 1024
-	// tileLeast is the least depth of a tile: a sector of memory of f32.
-	tileLeast = 8
-	// tileBytes is the most shared memory of a block.
-	tileBytes = 40 << 10
-	// tileFetched is the most elements that a thread loads before it waits for the first.
-	tileFetched = 64
-	// tiledOperands is the most operands, and the most results, that have tiles.
-	tiledOperands = 4
-	// busyWarps keep a device busy: with fewer, a warp takes fewer rows.
-	busyWarps = 1024
-	// unknownRows is how many rows a warp takes when the number of all rows is not known.
-	unknownRows = 8
-	// unrolledSteps is how many steps are unrolled, so that loads are issued ahead of them.
-	unrolledSteps = 4
-)
+// tiledOperands is the most operands, and the most results, that have tiles.
+const tiledOperands = 4
 
 // threadPerRowPlan is how a kernel with a thread for each row is done.
 type threadPerRowPlan struct {
@@ -60,7 +45,7 @@ type tiledAccesses struct {
 }
 
 // planThreadPerRow decides whether k has loops whose rows go through shared memory; nil is no.
-func planThreadPerRow(k *kernel.Kernel) *threadPerRowPlan {
+func planThreadPerRow(k *kernel.Kernel, tune *profile.GPU) *threadPerRowPlan {
 	if k.Buffers() < len(k.Params) {
 		return nil
 	}
@@ -73,11 +58,11 @@ func planThreadPerRow(k *kernel.Kernel) *threadPerRowPlan {
 	longest, size, loads := int64(0), int64(0), int64(0)
 	for _, s := range k.Body.Stmts {
 		if l, ok := s.(*kernel.Loop); ok {
-			if tiles := tiledAccessesOf(k, l); tiles != nil {
+			if tiles := tiledAccessesOf(k, l, tune); tiles != nil {
 				p.loops[l] = tiles
 				n, known := count([]kernel.Axis{l.Axis})
 				if !known {
-					n = tileElements
+					n = int64(tune.TileElements)
 				}
 				longest = max(longest, n)
 				loads = max(loads, int64(len(tiles.loads)))
@@ -94,17 +79,18 @@ func planThreadPerRow(k *kernel.Kernel) *threadPerRowPlan {
 	if len(p.loops) == 0 || !p.tilesAllInPlace(k) {
 		return nil
 	}
-	p.rows = unknownRows
+	p.rows = int64(tune.UnknownRows)
 	if n, known := count(k.Axes); known {
-		for p.rows = 1; p.rows < warpSize && n > p.rows*busyWarps; p.rows *= 2 {
+		for p.rows = 1; p.rows < warpSize && n > p.rows*int64(tune.BusyWarps); p.rows *= 2 {
 		}
 	}
-	for elements := int64(tileElements); ; elements /= 2 {
+	for elements := int64(tune.TileElements); ; elements /= 2 {
 		p.depth = min(elements/p.rows, max(warpSize, int64(1)<<bits.Len64(uint64(longest-1))))
-		if p.depth < tileLeast {
+		if p.depth < int64(tune.TileLeast) {
 			return nil
 		}
-		if blockSize/warpSize*p.rows*p.pitch()*size <= tileBytes && loads*p.rows*p.depth/warpSize <= tileFetched {
+		if blockSize/warpSize*p.rows*p.pitch()*size <= int64(tune.TileBytes) &&
+			loads*p.rows*p.depth/warpSize <= int64(tune.TileFetched) {
 			return p
 		}
 	}
@@ -139,8 +125,8 @@ func (p *threadPerRowPlan) tilesAllInPlace(k *kernel.Kernel) bool {
 
 // tiledAccessesOf finds the accesses of loop l of k's body that are contiguous along its own axis, and not along the
 // last axis of k. nil is none, or too short a loop.
-func tiledAccessesOf(k *kernel.Kernel, l *kernel.Loop) *tiledAccesses {
-	if n, known := count([]kernel.Axis{l.Axis}); l.Parallel || known && n < fewElements {
+func tiledAccessesOf(k *kernel.Kernel, l *kernel.Loop, tune *profile.GPU) *tiledAccesses {
+	if n, known := count([]kernel.Axis{l.Axis}); l.Parallel || known && n < int64(tune.SharedLeast) {
 		return nil
 	}
 	t := &tiledAccesses{}
@@ -409,10 +395,11 @@ func (t *tiledLoop) access() kernel.Access {
 
 // steps does the steps of a tile.
 func (t *tiledLoop) steps(state []value.Value) []value.Value {
-	unrolled := t.roundDown(t.depth, unrolledSteps)
-	state = t.Count(ci(i64, 0), unrolled, ci(i64, unrolledSteps), state,
+	steps := int64(t.tune.UnrolledSteps)
+	unrolled := t.roundDown(t.depth, steps)
+	state = t.Count(ci(i64, 0), unrolled, ci(i64, steps), state,
 		func(i value.Value, state []value.Value) []value.Value {
-			for u := range int64(unrolledSteps) {
+			for u := range steps {
 				state = t.step(t.Plus(i, ci(i64, u)), state)
 			}
 			return state

@@ -10,6 +10,7 @@ import (
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/device"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -25,8 +26,6 @@ import (
 const (
 	transposeTile    = 32
 	transposeThreads = 256
-	// transposeLeast is the least extent of both axes.
-	transposeLeast = 16
 	// transposeMost is the most operands that go through shared memory.
 	transposeMost = 4
 )
@@ -38,7 +37,7 @@ type transposePlan struct {
 }
 
 // planTranspose decides whether k has transposed operands; nil is no.
-func planTranspose(k *kernel.Kernel) *transposePlan {
+func planTranspose(k *kernel.Kernel, tune *profile.GPU) *transposePlan {
 	n := len(k.Axes)
 	if n < 2 || k.Buffers() < len(k.Params) {
 		return nil
@@ -72,7 +71,7 @@ func planTranspose(k *kernel.Kernel) *transposePlan {
 		return nil
 	}
 	for _, i := range []int{p.axis, n - 1} {
-		if c, known := count(k.Axes[i : i+1]); known && c < transposeLeast {
+		if c, known := count(k.Axes[i : i+1]); known && c < int64(tune.TransposeLeast) {
 			return nil
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"maps"
 
 	"healc/ir/kernel"
-	"healc/ir/kernel/analysis"
 	"healc/ir/kernel/transform"
 	"healc/lang/types"
 )
@@ -21,7 +20,8 @@ func (s *scope) collapse() *kernel.Directive {
 			s.reject(what, why)
 			continue
 		}
-		if !(joined && p.N < 2*analysis.MinInner && len(p.Rows) > 0 || p.Divides || p.Work >= least) {
+		short := p.N < 2*int64(s.Machine.Profile.Loops.InnerLeast)
+		if !(joined && short && len(p.Rows) > 0 || p.Divides || p.Work >= least) {
 			s.reject(what, fmt.Sprintf("%d instructions depend on the last axis alone, too few for rows (from %d)",
 				p.Work, least))
 			continue

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"healc/ir/kernel"
-	"healc/ir/kernel/analysis"
 	"healc/ir/kernel/transform"
 )
 
@@ -25,7 +24,7 @@ func (s *scope) jam(body *kernel.Block) (*kernel.Directive, *transform.Jammable,
 	}
 	rows, width := int64(p.Many), 4*64/max(r.Shape.MaxBytes, 1)
 	switch {
-	case r.Shape.Instrs > analysis.LongBody:
+	case r.Shape.Instrs > s.Machine.Profile.Reduce.LongBody:
 		s.reject(what, fmt.Sprintf("%d instructions a row are more than the registers of several have room for",
 			r.Shape.Instrs))
 		return nil, nil, nil

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 )
@@ -13,7 +14,6 @@ const (
 	BlockThreads   = 256
 	SliceElements  = 1024 // of a factor, in one slice
 	ThreadsPerSide = 16   // threads along each side of a tile
-	manyTiles      = 64   // keep a device busy
 )
 
 // BlockPlan is how a product is cut up for a device, as a directive says it.
@@ -29,7 +29,7 @@ var tileSides = []int64{128, 64, 32}
 
 // MatmulBlocks decides how a product is written for a device: by the largest tiles of which there are enough. Nil is
 // no.
-func MatmulBlocks(c *analysis.Contraction) (*kernel.Directive, []kernel.Rejection) {
+func MatmulBlocks(c *analysis.Contraction, tune *profile.GPU) (*kernel.Directive, []kernel.Rejection) {
 	var rejected []kernel.Rejection
 	reject := func(what, why string, args ...any) {
 		rejected = append(rejected, kernel.Rejection{What: what, Why: fmt.Sprintf(why, args...)})
@@ -45,12 +45,12 @@ func MatmulBlocks(c *analysis.Contraction) (*kernel.Directive, []kernel.Rejectio
 			reject("tile 128", "the sums of a thread would take too many registers")
 			continue
 		}
-		if why = fmt.Sprintf("%d tiles keep a device busy", tiles); tiles >= manyTiles {
+		if why = fmt.Sprintf("%d tiles keep a device busy", tiles); tiles >= int64(tune.BusyTiles) {
 			break
 		}
 		if tile != tileSides[len(tileSides)-1] {
 			reject(fmt.Sprintf("tile %d", tile), "%d tiles, less than %d, leave parts of a device idle", tiles,
-				manyTiles)
+				tune.BusyTiles)
 		} else {
 			why = fmt.Sprintf("%d tiles, the most there can be", tiles)
 		}

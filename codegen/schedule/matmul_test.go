@@ -9,6 +9,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/target"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 	"healc/lang/diag"
@@ -89,7 +90,7 @@ func TestProducts(t *testing.T) {
 		}
 		k := productOf(t, p.dtype, p.m, p.n, p.k, p.x, p.y)
 		c := analysis.ContractionOf(k)
-		d, rejected := MatmulBlocks(c)
+		d, rejected := MatmulBlocks(c, &profile.Base().GPU)
 		k.Schedule = &kernel.Schedule{Rejected: rejected}
 		if d != nil {
 			k.Schedule.Directives = []*kernel.Directive{d}

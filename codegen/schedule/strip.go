@@ -133,7 +133,7 @@ func (c Code) stripSizes(s *Strip, d *kernel.Directive) (why string) {
 	}
 	s.Width = registers * c.Machine.VectorBits / 8 / int(s.size)
 	s.Rest = s.Width
-	if len(s.After) > analysis.LongBody {
+	if len(s.After) > c.Machine.Profile.Reduce.LongBody {
 		s.Rest = min(s.Width, max(int(64/s.size), 4))
 	}
 	if d != nil {

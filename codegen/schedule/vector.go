@@ -24,14 +24,14 @@ func (s *scope) vectorWidth(v kernel.Ref, body *kernel.Block) (w int, why string
 		return 0, "a reduction inside is better vectors itself"
 	case !a.StridedWork(s.Params, v, body):
 		return 0, "the places in work memory depend on data"
-	case analysis.InnerIsBetter(s.Types, v, body):
+	case analysis.InnerIsBetter(s.Types, v, body, s.Machine.Profile.Loops.InnerLeast):
 		return 0, "the loop inside goes by neighbours where this one does not"
 	case s.jammed > 0:
 		return s.jammed, "as the rows that go side by side have registers for"
 	case s.tiled:
-		return max(min(sh.Width(), LineBytes/max(sh.MaxBytes, 1)), 4), "a line of the tile"
+		return max(min(s.widthOf(sh), LineBytes/max(sh.MaxBytes, 1)), 4), "a line of the tile"
 	}
-	w = sh.Width()
+	w = s.widthOf(sh)
 	why = fmt.Sprintf("%d instructions, elements of up to %d bytes", sh.Instrs, max(sh.MaxBytes, 1))
 	if n := s.stepsWidth(v, body); n > 0 {
 		return n, why + "; the steps inside read along rows"
@@ -41,11 +41,37 @@ func (s *scope) vectorWidth(v kernel.Ref, body *kernel.Block) (w int, why string
 		why += "; a loop inside carries a state, and several chains hide its latency"
 	case s.Machine.VectorBits <= 128:
 		w /= 2 // two or four registers, of 16 on most
-	case sh.Pairs(s.Machine.VectorBits):
+	case s.pairs(sh):
 		w *= 2
 		why += "; two vectors at once wait less"
 	}
 	return w, why
+}
+
+// widthOf is the number of iterations that a vector of a body holds.
+func (s *scope) widthOf(sh analysis.Shape) int {
+	w := 64 / max(sh.MaxBytes, 1)
+	short := sh.Instrs <= s.Machine.Profile.Loops.ShortBody
+	switch {
+	case sh.Loops && short:
+		return 4 * min(w, 16)
+	case sh.Loops:
+		return min(w, 16)
+	case short:
+		return 2 * w
+	}
+	return w
+}
+
+// pairs reports that a body of one vector is worth writing out for two. Where it is long, too many values lie in memory
+// in between.
+func (s *scope) pairs(sh analysis.Shape) bool {
+	kind := sh.MaxBytes <= 4
+	if s.Machine.VectorBits < 512 {
+		kind = sh.Floats
+	}
+	p := &s.Machine.Profile.Loops
+	return kind && sh.Instrs > p.ShortBody && sh.Instrs <= p.PairedMost
 }
 
 // Maskable reports that a vector of body over v can be masked.
@@ -96,7 +122,7 @@ func (c Code) wideElements() bool {
 // oneRegister is how many iterations of a body over v fill a register, where that is worth code of its own.
 func (s *scope) oneRegister(v kernel.Ref, body *kernel.Block) int {
 	sh, ok := analysis.CanVectorise(s.Types, v, body)
-	if !ok || s.Machine.Masks() || s.brief || sh.Loops || sh.Long || sh.Instrs > analysis.LongBody {
+	if !ok || s.Machine.Masks() || s.brief || sh.Loops || sh.Long || sh.Instrs > s.Machine.Profile.Reduce.LongBody {
 		return math.MaxInt
 	}
 	return max(s.Machine.VectorBits/8/max(sh.MaxBytes, 1), 4)

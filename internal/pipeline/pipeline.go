@@ -118,7 +118,7 @@ func (m *Module) dump(km *kernel.Module) error {
 		return err
 	}
 	if m.onDevice() {
-		text, _, err := gpu.Generate(km, false)
+		text, _, err := gpu.Generate(km, m.opts.Target.CPU, false)
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,8 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	art = &codegen.Artifact{Plan: km.Plan}
 	if m.onDevice() {
 		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly,
-			gpu.Options{Quick: m.opts.Once && llvm.EffortFor(km) != llvm.Full, Took: opts.Took})
+			gpu.Options{Quick: m.opts.Once && llvm.EffortFor(km) != llvm.Full, Took: opts.Took,
+				Profile: debug.Profile})
 	} else {
 		art.Objects, err = llvm.Objects(km, t, opts)
 	}

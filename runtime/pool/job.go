@@ -185,7 +185,7 @@ func (j *job) finished() bool { return j.pending.Load() == 0 }
 
 // wait returns when all pieces are finished.
 func (j *job) wait(t *team) {
-	if t.spin(callerSpin, j.finished) {
+	if t.spin(t.costs.callerSpin, j.finished) {
 		return
 	}
 	j.waiting.Store(true)

@@ -134,7 +134,7 @@ func (p *Pool) Run(n, grain, align int64, f func(begin, end int64)) error {
 	t := p.lease.team
 	j := newJob(n, align, units, least, p.threads, f)
 	helpers := min(p.threads-int(max(t.calls.Load(), 1)), len(j.parts)-1)
-	t.post(j, helpers, p.all || units/least >= int64(wakeTime/regionTime))
+	t.post(j, helpers, p.all || units/least >= int64(t.costs.wake/t.costs.region))
 	j.work(0)
 	t.retract(j)
 	j.wait(t)

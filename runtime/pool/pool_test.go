@@ -203,7 +203,7 @@ func TestPoolWakes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if i%4 == 0 {
-			time.Sleep(2 * workerReach)
+			time.Sleep(2 * measured().workerReach)
 		}
 	}
 }
@@ -212,12 +212,12 @@ func TestPoolWakes(t *testing.T) {
 func TestPoolSummons(t *testing.T) {
 	p := newPool(t, 2)
 	for range 20 {
-		time.Sleep(2 * workerReach)
+		time.Sleep(2 * measured().workerReach)
 		other := make(chan struct{})
 		err := p.Run(8, 1, 1, func(begin, end int64) {
 			switch begin {
 			case 0:
-				busy(2 * wakeTime)
+				busy(2 * measured().wake)
 			case 2:
 				<-other // of the caller's part: the worker has to come
 			case 4:
@@ -237,12 +237,12 @@ func TestPoolWakesForMany(t *testing.T) {
 	started := func() int { return len(*team.workers.Load()) }
 	small := func(int64, int64) { busy(time.Microsecond) }
 	for range 100 {
-		time.Sleep(2 * workerReach)
+		time.Sleep(2 * measured().workerReach)
 		before, start := started(), time.Now()
 		if err := p.Run(2, 1, 1, small); err != nil {
 			t.Fatal(err)
 		}
-		if took := time.Since(start); took < wakeTime && started() > before {
+		if took := time.Since(start); took < measured().wake && started() > before {
 			t.Errorf("a thread for a region of %v, far from others", took)
 		}
 	}
@@ -377,7 +377,7 @@ func BenchmarkPoolRegion(b *testing.B) {
 	for _, c := range []struct {
 		name  string
 		pause time.Duration
-	}{{"awake", 0}, {"asleep", 2 * workerReach}} {
+	}{{"awake", 0}, {"asleep", 2 * measured().workerReach}} {
 		b.Run(c.name, func(b *testing.B) {
 			p := newPool(b, 2)
 			var times []time.Duration

@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"healc/runtime/abi"
+	"healc/codegen/target/profile"
 )
 
 // All pools of a process share one team of workers, as many as the largest of them wants, started by the first Run
@@ -19,14 +19,22 @@ import (
 // is the system's wake-up, which both avoid by polling for a while before they sleep. Nor are workers locked to
 // their threads, which makes waking a goroutine that sleeps slower, since it has to wait for just that thread.
 
-// Waiting starts with polling, because to sleep and be woken takes longer than most pieces: the caller for a piece that
-// a worker has begun, a worker for the next kernel of the same program. A worker whose sleep was ended before
-// workerReach polls that long from then on, until it does so in vain.
-const (
-	callerSpin  = 50 * time.Microsecond
-	workerSpin  = 50 * time.Microsecond
-	workerReach = 200 * time.Microsecond
-)
+// costs are what waiting and waking take, as package profile has it (docs/tuning/threads.md). Waiting starts with
+// polling, because to sleep and be woken takes longer than most pieces: the caller for a piece that a worker has begun,
+// a worker for the next kernel of the same program. A worker whose sleep was ended before workerReach polls that long
+// from then on, until it does so in vain.
+type costs struct {
+	region, wake            time.Duration
+	callerSpin              time.Duration
+	workerSpin, workerReach time.Duration
+}
+
+func measured() costs {
+	p := &profile.Base().Threads
+	us := func(n int) time.Duration { return time.Duration(n) * time.Microsecond }
+	return costs{region: time.Duration(p.RegionTime), wake: us(p.WakeTime), callerSpin: us(p.CallerSpin),
+		workerSpin: us(p.WorkerSpin), workerReach: us(p.WorkerReach)}
+}
 
 // Note [Waking]
 //
@@ -35,21 +43,15 @@ const (
 // comes as late. A small region on two threads, one of which sleeps, would take longer than on one.
 //
 // So the caller starts with its own part, and threads that poll take the others. Those that sleep are left alone while
-// they have missed little: wakeTime is the length of a region that gains from them. They are woken at once for a kernel
-// that takes as long by its estimate, for others when the caller has been at those before, each shortly after the one
-// before that, for so long: those that follow will find them polling. Within a region, when the caller has been at it
-// for twice as long and pieces are left: the estimate said that not much would be. What is lost is at most about as
-// much again as waking costs, as with skis that one rents until their price is paid.
+// they have missed little: costs.wake is the length of a region that gains from them. They are woken at once for a
+// kernel that takes as long by its estimate, for others when the caller has been at those before, each shortly after
+// the one before that, for so long: those that follow will find them polling. Within a region, when the caller has been
+// at it for twice as long and pieces are left: the estimate said that not much would be. What is lost is at most about
+// as much again as waking costs, as with skis that one rents until their price is paid.
 //
 // Where other programs are busy, the system may put a worker on the processor of the caller, and leaves both there for
 // milliseconds, in which two threads are as slow as one. So a worker that begins there with a region for which one is
 // woken goes to another processor.
-
-// wakeTime is how much work is worth waking a thread for, regionTime is abi.RegionTime.
-const (
-	wakeTime   = 30 * time.Microsecond
-	regionTime = abi.RegionTime * time.Nanosecond / 1000
-)
 
 // shared is the team of all pools that are open.
 var shared struct {
@@ -68,7 +70,7 @@ func joinTeam() *lease {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.team == nil {
-		shared.team = &team{}
+		shared.team = &team{costs: measured()}
 		shared.team.workers.Store(new([]*worker))
 	}
 	shared.leases++
@@ -90,6 +92,7 @@ func (l *lease) end() {
 
 // team is the workers of a process.
 type team struct {
+	costs   costs
 	calls   atomic.Int64 // programs that run, each on a thread of its own
 	workers atomic.Pointer[[]*worker]
 	grow    sync.Mutex
@@ -146,11 +149,11 @@ func (t *team) post(j *job, n int, wake bool) {
 			return
 		}
 		j.team, j.start, j.debt = t, time.Now(), time.Duration(t.missed.Load())
-		if t.crowded.Load() || j.start.Sub(epoch)-time.Duration(t.settled.Load()) > max(workerSpin,
-			min(4*j.debt, workerReach)) {
+		if t.crowded.Load() || j.start.Sub(epoch)-time.Duration(t.settled.Load()) > max(t.costs.workerSpin,
+			min(4*j.debt, t.costs.workerReach)) {
 			j.debt = 0 // who had been woken would sleep again, or have polled for long and done little
 		}
-		if n, wake = j.absent, j.debt >= wakeTime; !wake {
+		if n, wake = j.absent, j.debt >= t.costs.wake; !wake {
 			return
 		}
 	}
@@ -159,7 +162,7 @@ func (t *team) post(j *job, n int, wake bool) {
 
 // summon wakes the absent workers for j when they have missed enough.
 func (t *team) summon(j *job) {
-	if j.debt+time.Since(j.start) >= 2*wakeTime {
+	if j.debt+time.Since(j.start) >= 2*t.costs.wake {
 		t.wake(j, j.absent)
 	}
 }
@@ -253,7 +256,7 @@ func (w *worker) rouse() {
 
 func (w *worker) loop(t *team) {
 	called := func() bool { return w.box.Load() != nil || t.closed.Load() }
-	patience := workerSpin
+	patience := t.costs.workerSpin
 	for {
 		start := time.Now()
 		if !t.spin(patience, called) {
@@ -262,9 +265,9 @@ func (w *worker) loop(t *team) {
 			if !called() || !w.asleep.CompareAndSwap(true, false) {
 				<-w.wake
 			}
-			patience = workerSpin
-			if time.Since(start) <= workerReach {
-				patience = workerReach
+			patience = t.costs.workerSpin
+			if time.Since(start) <= t.costs.workerReach {
+				patience = t.costs.workerReach
 			}
 		}
 		if j := w.box.Swap(nil); j != nil {

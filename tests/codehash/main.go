@@ -280,7 +280,7 @@ func codes(name, entry, dir string, kernels func() (*kernel.Module, error)) (lin
 		})
 	}
 	add("gpu", func(km *kernel.Module) (string, error) {
-		text, d, err := gpu.Generate(km, true)
+		text, d, err := gpu.Generate(km, "", true)
 		launch, _ := json.Marshal(d)
 		return text + string(launch), err
 	})

@@ -1,6 +1,7 @@
 package random
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -10,14 +11,14 @@ import (
 	"healc/codegen"
 	"healc/codegen/target/profile"
 	"healc/internal/engine"
-	"healc/internal/pipeline"
 	"healc/ir/kernel"
 	"healc/tests/devices"
 	"healc/tests/sample"
 )
 
-// TestSchedules compares the interpreter with the CPU, bit for bit, on random programs under random profiles and random
-// schedules: no number of a machine, and no directive that is left out or has other parameters, changes a result.
+// TestSchedules compares the interpreter with the CPU, and with a device, bit for bit, on random programs under random
+// profiles and random schedules: no number of a machine, and no directive that is left out or has other parameters,
+// changes a result.
 func TestSchedules(t *testing.T) {
 	n := 4000 / sample.Part(10)
 	if testing.Short() {
@@ -73,12 +74,14 @@ func underSchedule(t *testing.T, seed uint64) (msg string, changed int, p *Progr
 		targets := append([]string{"", "x86-64", "x86-64-v3"}, devices.Split(t)...)
 		opts.Target = codegen.Target{Kind: codegen.Target{}.Kind, CPU: targets[r.IntN(len(targets))]}
 	}
-	opts.Debug = pipeline.Debug{}
-	if r.IntN(3) > 0 {
+	if device := devices.Takes(int(seed), 8); device { // grids have no directives to change, but profiles
+		opts.Backend, opts.Target, opts.Threads = devices.Backend(), codegen.Target{}, 0
+		opts.Debug.Profile = randomProfile(r)
+	} else if r.IntN(3) > 0 {
 		opts.Debug.Profile = randomProfile(r)
 	}
 	var mu sync.Mutex // kernels are written on several threads
-	if r.IntN(3) > 0 || opts.Debug.Profile == nil {
+	if opts.Backend == heal.CPU && (r.IntN(3) > 0 || opts.Debug.Profile == nil) {
 		opts.Debug.Reschedule = func(k *kernel.Kernel, s *kernel.Schedule) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -93,7 +96,7 @@ func underSchedule(t *testing.T, seed uint64) (msg string, changed int, p *Progr
 	}
 	if want.Failed != "" || got.Failed != "" {
 		if (want.Failed != "") != (got.Failed != "") {
-			return "the interpreter says \"" + want.Failed + "\", the CPU \"" + got.Failed + "\"", changed, p
+			return fmt.Sprintf("the interpreter says %q, %s %q", want.Failed, opts.Backend, got.Failed), changed, p
 		}
 		return "", changed, p
 	}

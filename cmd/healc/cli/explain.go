@@ -29,7 +29,8 @@ func (a *app) explainCommand() *cobra.Command {
 			"kernels are of the\n" +
 			"forward pass, what is kept for the backward pass, and what that computes again.\n" +
 			"For an error code such as E0203: what it means, with an example.\n" +
-			"--profile: which profile the processor has, by what it was chosen, and the numbers in it.",
+			"--profile: which profile the processor has, or with --target gpu a device, by what it was chosen, and " +
+			"its numbers.",
 		Example: "  healc explain mlp.heal --entry layer --shape M=32\n" +
 			"  healc explain mlp.heal --grad loss --wrt w,b --shape M=32\n  healc explain E0203",
 		Args: func(c *cobra.Command, args []string) error {
@@ -43,8 +44,12 @@ func (a *app) explainCommand() *cobra.Command {
 			return exactly("FILE or an error code")(c, args)
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
+			if target != heal.CPU && target != heal.GPU {
+				return &driver.UsageError{Message: "there is no target `" + target + "`",
+					Help: "the targets are cpu and gpu"}
+			}
 			if profile {
-				return explain.Profile(a.out, codegen.Target{CPU: cpu})
+				return explain.Profile(a.out, codegen.Target{Kind: target, CPU: cpu})
 			}
 			if driver.IsCode(args[0]) {
 				return manual.ErrorPage(a.out, args[0])
@@ -52,10 +57,6 @@ func (a *app) explainCommand() *cobra.Command {
 			shape, err := driver.ParseShape(shapes)
 			if err != nil {
 				return err
-			}
-			if target != heal.CPU && target != heal.GPU {
-				return &driver.UsageError{Message: "there is no target `" + target + "`",
-					Help: "the targets are cpu and gpu"}
 			}
 			if cpu != "" && (!schedule || target == heal.GPU) {
 				return &driver.UsageError{Message: "--cpu says for which processor --schedule is, and there is none",

@@ -181,7 +181,7 @@ func (e *Emit) dot(w io.Writer) error {
 func (e *Emit) llvm(w io.Writer) error {
 	return e.one(func(km *kernel.Module) error {
 		if e.Opts.Target.Kind == heal.GPU {
-			text, _, err := gpu.Generate(km, false)
+			text, _, err := gpu.Generate(km, e.Opts.Target.CPU, false)
 			if err != nil {
 				return err
 			}

@@ -292,7 +292,7 @@ func CanVectoriseChecked(k *kernel.Kernel, v kernel.Ref, stmts []kernel.Stmt, gi
 		switch s := s.(type) {
 		case *kernel.Let:
 			if s.In.Op == scalar.Check && a.Any(s.In.Args[:]...) {
-				sh.Instrs -= analysis.LongBody - 1 // there is no code that does the iterations one by one
+				sh.Instrs -= analysis.CheckInstrs - 1 // there is no code that does the iterations one by one
 			}
 		case *kernel.DimValue, *kernel.Load, *kernel.Store:
 		case *kernel.If:

@@ -195,7 +195,7 @@ func (r *Reduction) argument(lo, hi value.Value) value.Value {
 	if w == 0 {
 		return slow()
 	}
-	groups := groupsFor(sh)
+	groups := r.groupsFor(sh)
 	if m := r.G.Machine; m.Registers < 32 {
 		bytes := max(4, analysis.ArithmeticType(r.D).Bytes())
 		groups = max(1, min(groups, m.Registers/m.Profile.Reduce.ArgumentRegisters*m.VectorBits/(8*w*bytes)))
@@ -382,12 +382,19 @@ func (r *Reduction) findNaN(p, last value.Value, w int) value.Value {
 	i.Incs = append(i.Incs, lir.NewIncoming(g.Cur.NewAdd(i, build.Int(build.I64, int64(w))), g.Cur))
 	g.Cur = exit
 	first := g.Cur.NewCall(g.Intrinsic("llvm.cttz."+build.TypeSuffix(mask), mask, mask, build.I1), bits, constant.True)
-	return g.Cur.NewAdd(at, g.Cur.NewZExt(first, build.I64))
+	lane := value.Value(first)
+	switch {
+	case mask.BitSize < 64:
+		lane = g.Cur.NewZExt(first, build.I64)
+	case mask.BitSize > 64:
+		lane = g.Cur.NewTrunc(first, build.I64)
+	}
+	return g.Cur.NewAdd(at, lane)
 }
 
 // groupsFor is how many vectors of an extreme are under way at once.
-func groupsFor(sh analysis.Shape) int {
-	if sh.Instrs >= analysis.LongBody {
+func (r *Reduction) groupsFor(sh analysis.Shape) int {
+	if sh.Instrs >= r.G.Machine.Profile.Reduce.LongBody {
 		return 1
 	}
 	return 4

@@ -271,7 +271,7 @@ func (r *Reduction) tree(n int64) value.Value {
 func (r *Reduction) anyOrder(lo, hi value.Value) value.Value {
 	w, sh := r.alongWidth()
 	if w > 0 && r.putsOff() {
-		return r.whenLong(lo, hi, w, func() value.Value { return r.extreme(lo, hi, w, groupsFor(sh)) },
+		return r.whenLong(lo, hi, w, func() value.Value { return r.extreme(lo, hi, w, r.groupsFor(sh)) },
 			func() value.Value { return r.combineAll(lo, hi, 0, sh) })
 	}
 	return r.combineAll(lo, hi, w, sh)
@@ -282,7 +282,7 @@ func (r *Reduction) combineAll(lo, hi value.Value, w int, sh analysis.Shape) val
 	g := r.G
 	acc := r.identity(g.Width)
 	if w > 0 {
-		groups := groupsFor(sh)
+		groups := r.groupsFor(sh)
 		step := int64(w * groups)
 		init := r.identities(groups, w)
 		full := g.Cur.NewMul(g.Cur.NewSDiv(g.Cur.NewSub(hi, lo), build.Int(build.I64, step)),
@@ -399,13 +399,14 @@ func (r *Reduction) chunkDone(accs []value.Value, stop, hi value.Value, w int) v
 	}), w)
 }
 
-// longLanes is LongBody for a loop over 128 lanes. With 16 registers the accumulators take all of them, so that a body
-// that needs some for itself has them in memory anyway: then it is better written once (docs/tuning/reductions.md).
+// longLanes is reduce.long_body for a loop over 128 lanes. With 16 registers the accumulators take all of them, so that
+// a body that needs some for itself has them in memory anyway: then it is better written once
+// (docs/tuning/reductions.md).
 func longLanes(g *emit.Func) int {
 	if g.Machine.Registers <= 16 {
-		return analysis.LongBody / 3
+		return g.Machine.Profile.Reduce.LongBody / 3
 	}
-	return analysis.LongBody
+	return g.Machine.Profile.Reduce.LongBody
 }
 
 // rolled is the main loop of chunk for long bodies: the groups of lanes take turns, with the accumulators in memory, so

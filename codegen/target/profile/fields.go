@@ -17,6 +17,8 @@ type Profile struct {
 	Effort    Effort
 	Fusion    Fusion
 	Plan      Plan
+	Threads   Threads
+	GPU       GPU
 }
 
 // Prefetch is about software prefetching.
@@ -50,6 +52,9 @@ type Loops struct {
 	Speculated     int
 	CollapsedWork  int
 	TransposedMost int
+	InnerLeast     int
+	ShortBody      int
+	PairedMost     int
 }
 
 // Columns is about reductions down columns.
@@ -69,6 +74,7 @@ type Reduce struct {
 	FusedRegisters    int
 	ArgumentRegisters int
 	Kept              int
+	LongBody          int
 	Follows           int
 }
 
@@ -147,5 +153,49 @@ type Plan struct {
 	UnitRows      int
 	UnitBytes     int
 	WideUnits     int
+	OnceLeast     int
+	NearBytes     int
+	BothArms      int
 	EvenUnits     int
+}
+
+// Threads is about handing work to threads. Those of the base profile count, as for plans.
+type Threads struct {
+	OpTime      int
+	ByteTime    int
+	RegionTime  int
+	WakeTime    int
+	CallerSpin  int
+	WorkerSpin  int
+	WorkerReach int
+}
+
+// GPU is what decides how kernels are mapped to the grids of a device.
+type GPU struct {
+	BusyTiles         int
+	BusyGroups        int
+	BusyThreads       int
+	BusyWarps         int
+	BusyBlocks        int
+	VectorInstrs      int
+	SharedLeast       int
+	WarpElements      int
+	ShortColumn       int
+	Unrolled          int
+	CacheBytes        int
+	ScanLeast         int
+	ScatterLeast      int
+	ScatterPartitions int
+	ScatterRows       int
+	ScatterAhead      int
+	TileElements      int
+	TileLeast         int
+	TileBytes         int
+	TileFetched       int
+	UnknownRows       int
+	UnrolledSteps     int
+	TransposeLeast    int
+	LoopBytes         int
+	LoopWork          int
+	LoopKernels       int
 }

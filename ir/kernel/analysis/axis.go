@@ -5,21 +5,18 @@ import (
 	"healc/lang/types"
 )
 
-// MinInner is the extent below which an inner parallel loop is too short for vectors of its own.
-const MinInner = 8
-
 // InnerIsBetter reports that the parallel loops inside of body should be vectorised rather than v around them: because
 // they go through memory by neighbours where v does so less. A matrix with a row vector and a column vector is the
 // example: the column's element is loaded once a row, outside of the inner loop, and vectors over the rows would take
-// every element of the matrix on its own.
-func InnerIsBetter(ts []types.DType, v kernel.Ref, body *kernel.Block) bool {
+// every element of the matrix on its own. Loops of fewer than least iterations are too short for vectors.
+func InnerIsBetter(ts []types.DType, v kernel.Ref, body *kernel.Block, least int) bool {
 	better := false
 	for _, s := range body.Stmts {
 		l, ok := s.(*kernel.Loop)
 		if !ok || !l.Parallel {
 			continue
 		}
-		if n, known := l.Axis.Extent.Dim.Const(); known && n-l.Axis.Begin < MinInner {
+		if n, known := l.Axis.Extent.Dim.Const(); known && n-l.Axis.Begin < int64(least) {
 			return false
 		}
 		if _, ok := CanVectorise(ts, l.Axis.Var, l.Body); !ok {

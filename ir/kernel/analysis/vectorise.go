@@ -32,19 +32,16 @@ import (
 // Unrolled is the longest reduction that is written out as a tree when the outputs are vectorised.
 const Unrolled = 16
 
-// LongBody is the number of instructions from which the body of a reduction stands in the code once, and not once
-// for every group of lanes.
-const LongBody = 25
-
-// shortBody is the number of instructions up to which a body is written out for two vectors anyway.
-const shortBody = 12
+// CheckInstrs is what a check that may differ between the iterations of a vector counts as: the code has these
+// iterations one by one, too, beside the vector.
+const CheckInstrs = 25
 
 // Shape has the properties of a block that decide about vector code for it.
 type Shape struct {
 	Instrs   int  // scalar instructions, those of inner loops once
 	MaxBytes int  // of the widest type computed with
 	Loops    bool // a sequential loop or a reduction across rows is inside
-	floats   bool // something computed with is a float
+	Floats   bool // something computed with is a float
 	Columns  bool // a long reduction across rows is inside
 	Long     bool // a reduction is inside that is better vectorised itself
 }
@@ -53,33 +50,9 @@ func (s *Shape) add(o Shape) {
 	s.Instrs += o.Instrs
 	s.MaxBytes = max(s.MaxBytes, o.MaxBytes)
 	s.Loops = s.Loops || o.Loops
-	s.floats = s.floats || o.floats
+	s.Floats = s.Floats || o.Floats
 	s.Columns = s.Columns || o.Columns
 	s.Long = s.Long || o.Long
-}
-
-// Width is the number of iterations that one vector holds.
-func (s Shape) Width() int {
-	w := 64 / max(s.MaxBytes, 1)
-	switch {
-	case s.Loops && s.Instrs <= shortBody:
-		return 4 * min(w, 16)
-	case s.Loops:
-		return min(w, 16)
-	case s.Instrs <= shortBody:
-		return 2 * w
-	}
-	return w
-}
-
-// Pairs reports that a body of one vector is worth writing out for two, where vectors have so many bits. Beyond some
-// hundred instructions too many values lie in memory in between.
-func (s Shape) Pairs(bits int) bool {
-	kind := s.MaxBytes <= 4
-	if bits < 512 {
-		kind = s.floats
-	}
-	return kind && s.Instrs > shortBody && s.Instrs <= 100
 }
 
 // Analysis decides whether a block can run for several iterations of an axis at once.
@@ -140,7 +113,7 @@ func (a *Analysis) stmt(s kernel.Stmt) (Shape, bool) {
 		wide := a.Any(s.In.Args[:]...)
 		if s.In.Op == scalar.Check {
 			if wide && a.Checks {
-				return Shape{Instrs: LongBody}, true
+				return Shape{Instrs: CheckInstrs}, true
 			}
 			return Shape{Instrs: 1}, !wide
 		}
@@ -148,7 +121,7 @@ func (a *Analysis) stmt(s kernel.Stmt) (Shape, bool) {
 			return Shape{}, true
 		}
 		a.Mark(wide, s.ID)
-		sh := Shape{Instrs: 1, floats: wide && s.In.Type.IsFloat()}
+		sh := Shape{Instrs: 1, Floats: wide && s.In.Type.IsFloat()}
 		switch {
 		case wide && s.In.Type == types.I64: // an index, which most kernels have and few compute much with
 			sh.MaxBytes = 4

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"healc/codegen/target/profile"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/scalar"
@@ -89,10 +90,7 @@ func (b *body) ifOnce(op *ir.Op) []kernel.Ref {
 	return b.ifMany(cond, ts, arm(0), arm(1))
 }
 
-// selectLimit is the number of instructions up to which both arms of an `if` are computed: a branch costs
-// about as much, and prevents vector code.
-const selectLimit = 8
-
+// ifMany computes both arms of an `if` that is short, because a branch prevents vectors.
 func (b *body) ifMany(cond kernel.Ref, ts []types.DType, then, els func() []kernel.Ref) []kernel.Ref {
 	if c, ok := b.constBits(cond); ok {
 		if c == 1 {
@@ -110,7 +108,8 @@ func (b *body) ifMany(cond kernel.Ref, ts []types.DType, then, els func() []kern
 	elseVals := els()
 	f := b.close()
 	b.checkDepth = max(deep, b.checkDepth)
-	if speculative(t.block) && speculative(f.block) && len(t.block.Stmts)+len(f.block.Stmts) <= selectLimit {
+	n := len(t.block.Stmts) + len(f.block.Stmts)
+	if speculative(t.block) && speculative(f.block) && n <= profile.Base().Plan.BothArms {
 		return b.selectArms(cond, t, f, thenVals, elseVals)
 	}
 	s := b.closeAt(0, append(append([]kernel.Ref{cond}, thenVals...), elseVals...), t, f)

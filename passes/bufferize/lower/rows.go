@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"healc/codegen/target/profile"
 	"healc/ir"
 	"healc/ir/kernel"
 	"healc/ir/ops"
@@ -100,14 +101,10 @@ func (r *rowBody) Work(t types.DType, n types.Dim, twice bool) ir.Memory {
 	return ir.Memory(len(r.memory) - 1)
 }
 
-// nearBytes is what lies on the stack at most of one Memory, so that all of a row stays in the first-level or
-// second-level cache.
-const nearBytes = 64 << 10
-
 // Near implements ir.RowPull. On devices the threads that share a row would have to share it.
 func (r *rowBody) Near(t types.DType, n types.Dim) ir.Memory {
 	c, literal := n.Const()
-	if r.Shared() || !literal || c*int64(t.Bytes()) > nearBytes {
+	if r.Shared() || !literal || c*int64(t.Bytes()) > int64(profile.Base().Plan.NearBytes) {
 		return r.Work(t, n, false)
 	}
 	r.memory = append(r.memory, &rowMemory{near: true, param: len(r.params), step: types.Lit(1)})
@@ -219,14 +216,11 @@ func (r *rowBody) When(cond kernel.Ref, f func()) {
 	b.add(s, &kernel.If{Cond: cond, Then: in.block, Else: &kernel.Block{}})
 }
 
-// onceMinimum is the number of elements below which threads gain less than another kernel costs.
-const onceMinimum = 1 << 13
-
 // Once implements ir.RowPull. A loop that no row's index is needed for would stand around the parallel axes, which then
 // are no axes of the kernel (Note [Parallel axes]): it becomes a kernel of its own. On devices the threads of a team
 // share the loop, and another launch would cost more.
 func (r *rowBody) Once(t types.DType, f func(p ir.Pull) kernel.Ref) kernel.Ref {
-	if r.Shared() || few(r.rows, 1) || few(r.op.Type().Shape, onceMinimum-1) {
+	if r.Shared() || few(r.rows, 1) || few(r.op.Type().Shape, int64(profile.Base().Plan.OnceLeast)-1) {
 		return f(r.body)
 	}
 	n := *r.nest

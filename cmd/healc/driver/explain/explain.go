@@ -89,12 +89,13 @@ func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explan
 	}
 	if e.Opts.Target.Kind == heal.GPU {
 		var err error
-		if _, x.device, err = gpu.Generate(km, false); err != nil {
+		arch := e.Opts.Target.CPU
+		if _, x.device, err = gpu.Generate(km, arch, false); err != nil {
 			return nil, err
 		}
-		x.forms = gpu.FormNames(km)
+		x.forms = gpu.FormNames(km, arch)
 		if e.Schedule {
-			x.scheduled = gpu.Scheduled(km)
+			x.scheduled = gpu.Scheduled(km, arch)
 		}
 	} else if e.Schedule {
 		if e.Opts.Target.CPU != "" {
