@@ -40,8 +40,10 @@ func (f *Func) CallAll(ctx context.Context, args ...*tensor.Tensor) ([]*tensor.T
 
 // CallStaying is CallAll where layouts do not matter. stay says where each result stays; nil is all on the host.
 func (f *Func) CallStaying(ctx context.Context, args []*tensor.Tensor, stay []types.Place) ([]*tensor.Tensor, error) {
-	if err := f.memory.CheckArguments(f.m.home(), args); err != nil {
-		return nil, err
+	if !f.memory.OnHost(args) {
+		if err := f.memory.CheckArguments(f.m.home(), args); err != nil {
+			return nil, err
+		}
 	}
 	if f.m.opts.Backend == backend.Interp {
 		return f.interpret(ctx, args)

@@ -23,11 +23,15 @@ func (f *Func) CallInto(ctx context.Context, out []*tensor.Tensor, args ...*tens
 	if err := f.memory.Accepts(args); err != nil {
 		return err
 	}
-	if err := f.memory.CheckArguments(f.m.home(), args); err != nil {
-		return err
+	if !f.memory.OnHost(args) {
+		if err := f.memory.CheckArguments(f.m.home(), args); err != nil {
+			return err
+		}
 	}
-	if err := f.memory.CheckResults(f.m.home(), out); err != nil {
-		return err
+	if !f.memory.OnHost(out) {
+		if err := f.memory.CheckResults(f.m.home(), out); err != nil {
+			return err
+		}
 	}
 	if err := f.enlarged(out, args); err != nil {
 		return err
