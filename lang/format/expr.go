@@ -133,18 +133,19 @@ func (w *weaver) reduce(x *ast.Reduce) {
 	}
 	if n := options(x); n > 0 {
 		w.flatList("[", "]", n, func(int) {
-			if w.source() == "keep" { // the order is the author's
-				w.tok("keep")
-				return
+			switch name := w.source(); name { // the order is the author's
+			case "keep":
+				w.tok(name)
+			case "init":
+				w.tok(name)
+				w.tok("=")
+				w.expr(x.Init)
+			default:
+				w.tok("axis")
+				w.tok("=")
+				w.expr(x.Axis)
 			}
-			w.tok("axis")
-			w.tok("=")
-			w.expr(x.Axis)
 		})
-	}
-	if x.Init != nil {
-		w.expr(x.Init)
-		w.tok("/")
 	}
 	w.expr(x.X)
 }
@@ -155,6 +156,9 @@ func options(x *ast.Reduce) (n int) {
 		n++
 	}
 	if x.Keep {
+		n++
+	}
+	if x.Init != nil {
 		n++
 	}
 	return n

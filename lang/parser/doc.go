@@ -17,13 +17,13 @@
 //
 //	x / y        with x bound      Binary{Op: "/"}
 //	max/v        max not bound     Reduce{Fun: max, X: v}
-//	max/0.0/v    the same          Reduce{Fun: max, Init: 0.0, X: v}
+//	max/[init = 0.0](v)            Reduce{Fun: max, Init: 0.0, X: v}
 //	(|a, x| e)/v always            Reduce{Fun: lambda, X: v}
 //	m.f/v        always            Binary{Op: "/"} with a Member on the left
 //
 // A name that is declared nowhere, a slip of the pen, stands as Fun too: the checker reports it as
 // unknown. Operands of a fold are of the tightness of a prefix operator, so `max/v + 1` adds one to the
-// maximum, and `add/v / n` reads as a fold that starts from v: write `(add/v) / n`.
+// maximum, and `max/v / n` divides it, as `+/v / n` divides a sum.
 //
 // # Explicit shape arguments
 //

@@ -141,20 +141,18 @@ func (p *parser) foldFunction(x ast.Expr) ast.Expr {
 	return nil
 }
 
-// fold parses the rest of `f/v` or `f/init/v`, at its first `/`.
+// fold parses the rest of `f/v`, at the `/`.
 func (p *parser) fold(f ast.Expr, start int) ast.Expr {
 	p.next()
 	r := &ast.Reduce{Fun: f}
 	p.reduceOptions(r)
 	r.X = p.unary()
-	if p.accept("/") {
-		r.Init, r.X = r.X, p.unary()
-	}
 	r.At = p.from(start)
+	r.Divided = p.at("/")
 	return r
 }
 
-// reduceOptions parses `[axis = e, keep]` after the operator of a reduction, if it is there. Anything
+// reduceOptions parses `[axis = e, keep, init = e]` after the operator of a reduction, if it is there. Anything
 // else in brackets is an array literal, the operand; so is `[keep]` where no operand follows it.
 func (p *parser) reduceOptions(r *ast.Reduce) {
 	if !p.at("[") || !p.optionsAhead() {
@@ -169,11 +167,15 @@ func (p *parser) reduceOptions(r *ast.Reduce) {
 		case name.text == "keep" && !r.Keep:
 			p.next()
 			r.Keep = true
-		case name.text == "axis" || name.text == "keep":
+		case name.text == "init" && r.Init == nil:
+			p.next()
+			p.expect("=")
+			r.Init = p.expr()
+		case name.text == "axis" || name.text == "keep" || name.text == "init":
 			p.fail(diag.CodeUnexpected, p.here(), "`%s` is given twice", name.text)
 		default:
-			d := p.unexpected("`axis = ...` or `keep`")
-			if near := diag.Nearest(name.text, []string{"axis", "keep"}); near != "" && d.Help == "" {
+			d := p.unexpected("`axis = ...`, `keep` or `init = ...`")
+			if near := diag.Nearest(name.text, []string{"axis", "keep", "init"}); near != "" && d.Help == "" {
 				d.Help = "did you mean `" + near + "`?"
 			}
 		}
@@ -183,11 +185,12 @@ func (p *parser) reduceOptions(r *ast.Reduce) {
 // optionsAhead reports whether the bracket here holds the options of a reduction.
 func (p *parser) optionsAhead() bool {
 	switch p.peek(1).text {
-	case "axis":
+	case "axis", "init":
 		return p.peek(2).text == "="
 	case "keep":
 		if p.peek(2).text == "," {
-			return p.peek(3).text == "axis" && p.peek(4).text == "="
+			next := p.peek(3).text
+			return (next == "axis" || next == "init") && p.peek(4).text == "="
 		}
 		if p.peek(2).text != "]" {
 			return false

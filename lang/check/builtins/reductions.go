@@ -1,6 +1,8 @@
 package builtins
 
 import (
+	"strings"
+
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
@@ -35,6 +37,11 @@ func reduce(c *infer.Checker, e *ast.Reduce, want types.Type) tree.Expr {
 	if op == nil && e.Fun == nil {
 		return c.Unsupported(e.Loc, "reduction `"+e.Op+"/`")
 	}
+	if e.Fun == nil && e.Init != nil {
+		c.Errorf(diag.CodeMismatch, e.Init.Span(), "`%s/` starts from its own neutral element", e.Op).
+			Help("`fold(init, f, v)` and `f/[init = ...](v)` go strictly from left to right, from any start")
+		return tree.Bad(e.Loc)
+	}
 	if op == nil {
 		return fold(c, e, want)
 	}
@@ -42,7 +49,30 @@ func reduce(c *infer.Checker, e *ast.Reduce, want types.Type) tree.Expr {
 	if op == ops.ReduceAnd || op == ops.ReduceOr {
 		hint = types.Scalar(types.Bool)
 	}
-	return reduceAlong(c, e.Loc, op, c.Expr(e.X, hint), e.Axis, e.Keep)
+	x := c.Expr(e.X, hint)
+	if startsOldFold(c, e, x) {
+		return tree.Bad(e.Loc)
+	}
+	return reduceAlong(c, e.Loc, op, x, e.Axis, e.Keep)
+}
+
+// startsOldFold refuses a fold of a scalar that is divided by something. It would do nothing, and is what a fold from a
+// start was written as before `[init = ...]`.
+func startsOldFold(c *infer.Checker, e *ast.Reduce, x tree.Expr) bool {
+	if t, ok := x.Type().(types.Tensor); !e.Divided || tree.IsBad(x) || ok && !t.IsScalar() {
+		return false
+	}
+	f, start := e.Fun.Span().Text(), e.X.Span().Text()
+	if _, ok := e.Fun.(*ast.Lambda); ok {
+		f = "(" + f + ")"
+	}
+	if strings.Contains(f+start, "\n") {
+		f, start = "f", "..."
+	}
+	c.Errorf(diag.CodeMismatch, e.X.Span(), "a fold goes over a tensor, not %s, and its value is divided here",
+		x.Type()).Label("%s", x.Type()).
+		Help("a fold from a start is `%s/[init = %s](v)`; a division of its value is `(%s/v) / n`", f, start, f)
+	return true
 }
 
 // reduceAlong is a reduction of a value along axes as they are written; nil stands for all of them.
@@ -73,27 +103,32 @@ func reduction(c *infer.Checker, at diag.Span, op *ir.OpDef, x tree.Expr, axes [
 // fold is a strict left fold with a function, with or without a start.
 func fold(c *infer.Checker, e *ast.Reduce, want types.Type) tree.Expr {
 	var init tree.Expr
-	es := []ast.Expr{e.X}
 	if e.Init != nil && c.LiteralKindOf(e.Init) == literal.Typed {
 		init = c.Expr(e.Init, nil)
 	}
-	x, t, ok := c.Value(es[0], literal.Want(types.ElemOf(want)), "the operand of a fold")
+	x := c.Expr(e.X, literal.Want(types.ElemOf(want)))
+	if startsOldFold(c, e, x) {
+		return tree.Bad(e.Loc)
+	}
+	t, ok := c.TensorValue(x, "the operand of a fold")
 	if e.Init != nil && init == nil {
 		init = c.Expr(e.Init, literal.Want(t.Elem))
 	}
 	if !ok || init != nil && tree.IsBad(init) {
 		return tree.Bad(e.Loc)
 	}
-	if init != nil { // there are no axes then, the state is any value, and the function may do input and output
-		if a, ok := init.Type().(types.Tensor); t.IsScalar() && (!ok || !a.IsScalar()) {
-			c.Errorf(diag.CodeMismatch, e.X.Span(), "a fold from %s goes over a tensor, not %s", init.Type(),
-				t).Label("%s", t).
-				Help("`f/init/v` folds from init; to divide a fold, write `(f/v) / n`")
-			return tree.Bad(e.Loc)
-		}
+	if init != nil && e.Axis == nil && !e.Keep { // the state is any value, and the function may do input and output
 		return foldAll(c, e.Loc, e.Fun, init, x, t)
 	}
 	acc := types.Scalar(t.Elem)
+	if init != nil {
+		if acc, ok = init.Type().(types.Tensor); !ok || !acc.IsScalar() || acc.Elem == types.String {
+			c.Errorf(diag.CodeMismatch, e.Init.Span(), "a fold along axes, or that keeps them, starts from a scalar, "+
+				"not %s", init.Type()).Label("%s", init.Type()).
+				Help("`fold(init, f, v)` goes over all elements with any state")
+			return tree.Bad(e.Loc)
+		}
+	}
 	attrs := ir.A{"keep": e.Keep}
 	axes, ok := axesOf(c, e.Axis, t.Rank())
 	if !ok {
@@ -107,7 +142,11 @@ func fold(c *infer.Checker, e *ast.Reduce, want types.Type) tree.Expr {
 		c.Mismatch(f.Body.Span(), "the value of a fold's function", acc, f.Body.Type())
 		return tree.Bad(e.Loc)
 	}
-	return c.ApplyCode(diag.CodeRule, e.Loc, ops.Fold, attrs, []*tree.Lambda{f}, []tree.Expr{x})
+	operands := []tree.Expr{x}
+	if init != nil {
+		attrs["init"], operands = true, []tree.Expr{init, x}
+	}
+	return c.ApplyCode(diag.CodeRule, e.Loc, ops.Fold, attrs, []*tree.Lambda{f}, operands)
 }
 
 // foldStep is the function of a fold: also `add` and `mul`, which are no functions elsewhere.
