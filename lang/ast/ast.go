@@ -236,7 +236,7 @@ type Index struct {
 	Indices []Expr
 }
 
-// Reduce is a prefix reduction: `+/(v)`, `+/[axis=1, keep](v)`, `max/v`, `f/[init = 0](v)`, `(|a, x| e)/v`.
+// Reduce is a prefix reduction: `+/(v)`, `+/[axis=1, keep](v)`, `max/v`, `f/[init=0](v)`, `(|a, x| e)/v`.
 //
 // The parser tells `max/v` from a division: a name that is not bound as a value (parameter, shape
 // parameter, let, lambda parameter, match pattern, const of the file) directly before `/` is a Fun.

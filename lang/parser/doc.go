@@ -17,7 +17,7 @@
 //
 //	x / y        with x bound      Binary{Op: "/"}
 //	max/v        max not bound     Reduce{Fun: max, X: v}
-//	max/[init = 0.0](v)            Reduce{Fun: max, Init: 0.0, X: v}
+//	max/[init=0.0](v)            Reduce{Fun: max, Init: 0.0, X: v}
 //	(|a, x| e)/v always            Reduce{Fun: lambda, X: v}
 //	m.f/v        always            Binary{Op: "/"} with a Member on the left
 //

@@ -39,7 +39,7 @@ func reduce(c *infer.Checker, e *ast.Reduce, want types.Type) tree.Expr {
 	}
 	if e.Fun == nil && e.Init != nil {
 		c.Errorf(diag.CodeMismatch, e.Init.Span(), "`%s/` starts from its own neutral element", e.Op).
-			Help("`fold(init, f, v)` and `f/[init = ...](v)` go strictly from left to right, from any start")
+			Help("`fold(init, f, v)` and `f/[init=...](v)` go strictly from left to right, from any start")
 		return tree.Bad(e.Loc)
 	}
 	if op == nil {
@@ -57,7 +57,7 @@ func reduce(c *infer.Checker, e *ast.Reduce, want types.Type) tree.Expr {
 }
 
 // startsOldFold refuses a fold of a scalar that is divided by something. It would do nothing, and is what a fold from a
-// start was written as before `[init = ...]`.
+// start was written as before `[init=...]`.
 func startsOldFold(c *infer.Checker, e *ast.Reduce, x tree.Expr) bool {
 	if t, ok := x.Type().(types.Tensor); !e.Divided || tree.IsBad(x) || ok && !t.IsScalar() {
 		return false
@@ -71,7 +71,7 @@ func startsOldFold(c *infer.Checker, e *ast.Reduce, x tree.Expr) bool {
 	}
 	c.Errorf(diag.CodeMismatch, e.X.Span(), "a fold goes over a tensor, not %s, and its value is divided here",
 		x.Type()).Label("%s", x.Type()).
-		Help("a fold from a start is `%s/[init = %s](v)`; a division of its value is `(%s/v) / n`", f, start, f)
+		Help("a fold from a start is `%s/[init=%s](v)`; a division of its value is `(%s/v) / n`", f, start, f)
 	return true
 }
 
