@@ -51,6 +51,27 @@ func source(t *testing.T, src string, names ...string) (*engine.Module, *Lib, ma
 	return m, lib, entries
 }
 
+// sourceAs compiles functions of a source into a library of a name, which is open for all of the process.
+func sourceAs(t *testing.T, prefix, src string, names ...string) *Lib {
+	t.Helper()
+	m, err := engine.CompileFile(diag.NewFile(prefix+".heal", src), engine.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	l, err := m.Library(prefix, names, func(string) map[string]int64 { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Target.CPU = plain
+	lib, err := buildAs(t.TempDir(), l, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lib.Close() })
+	return lib
+}
+
 const parallelSource = `
 pub fn wave[N](x: f32[N]) -> f32[N] = sin(x .* x) .+ exp(x .* -1.0)
 pub fn total[N](x: f32[N]) -> f32 = +/(sin(x))
@@ -129,7 +150,7 @@ func TestThreads(t *testing.T) {
 		}
 	}
 	for _, n := range []uintptr{1, 2, 3, 7, 2} {
-		if _, err := lib.Do("heal_set_threads", n); err != nil {
+		if _, err := lib.Do(lib.Own("set_threads"), n); err != nil {
 			t.Fatal(err)
 		}
 		check(string(rune('0'+n)) + " threads")
@@ -148,14 +169,14 @@ func TestThreads(t *testing.T) {
 		}
 		return 0
 	})
-	if _, err := lib.Do("heal_set_parallel_for", hook, 42); err != nil {
+	if _, err := lib.Do(lib.Own("set_parallel_for"), hook, 42); err != nil {
 		t.Fatal(err)
 	}
 	check("hook")
 	if pieces.Load() < 6 || wrong.Load() > 0 {
 		t.Errorf("the host's loop ran %d pieces, %d times with another user", pieces.Load(), wrong.Load())
 	}
-	if _, err := lib.Do("heal_set_parallel_for", 0, 0); err != nil {
+	if _, err := lib.Do(lib.Own("set_parallel_for"), 0, 0); err != nil {
 		t.Fatal(err)
 	}
 
@@ -373,7 +394,7 @@ func loadedCPU(t *testing.T, src, name string) string {
 		t.Fatal(err)
 	}
 	defer lib.Close()
-	return lib.text("heal_cpu")
+	return lib.text(lib.Own("cpu"))
 }
 
 // TestExample compiles and runs the C program of examples/library.

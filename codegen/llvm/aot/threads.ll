@@ -670,4 +670,7 @@ define internal void @heal.begin() {
 ; interface, which lld drops without a word.
 @heal.at.load = internal global ptr @heal.begin, section ".init_array", align 8
 @heal.at.unload = internal global ptr @heal.end, section ".fini_array", align 8
-@llvm.used = appending global [2 x ptr] [ptr @heal.at.load, ptr @heal.at.unload], section "llvm.metadata"
+
+; By this note healc knows what it has made: the owner's name, of 6 bytes with its end, and nothing else, of type 1.
+@heal.note = internal constant { i32, i32, i32, [8 x i8] } { i32 6, i32 0, i32 1, [8 x i8] c"healc\00\00\00" }, section ".note.healc", align 4
+@llvm.used = appending global [3 x ptr] [ptr @heal.at.load, ptr @heal.at.unload, ptr @heal.note], section "llvm.metadata"
