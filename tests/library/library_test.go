@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -449,4 +451,49 @@ func TestExample(t *testing.T) {
 	if err != nil || string(out) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
 	}
+}
+
+// TestThreadsWarning: a HEAL_THREADS that is no number of threads is not ignored without a word.
+func TestThreadsWarning(t *testing.T) {
+	for value, want := range map[string]string{
+		"abc": "is not a number of threads", "4x": "is not a number of threads", "0": "is not a number of threads",
+		"-1": "is not a number of threads", "1025": "is not a number of threads", "": "", "3": "",
+	} {
+		t.Setenv("HEAL_THREADS", value)
+		lib := sourceAs(t, "warned", "pub fn same(x: i32) -> i32 = x\n", "same")
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := int32(0)
+		said := redirected(t, r, w, func() { n, err = lib.Do(lib.Own("get_threads")) })
+		if err != nil || n < 1 || value == "3" && n != 3 {
+			t.Errorf("HEAL_THREADS=%s: %d threads, %v", value, n, err)
+		}
+		if want == "" && said != "" || !strings.Contains(said, want) ||
+			want != "" && !strings.Contains(said, "HEAL_THREADS="+value+" ") {
+			t.Errorf("HEAL_THREADS=%s: the library says %q", value, said)
+		}
+	}
+}
+
+// redirected is what f writes to standard error, as the system has it.
+func redirected(t *testing.T, r, w *os.File, f func()) string {
+	t.Helper()
+	saved, err := syscall.Dup(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Dup3(int(w.Fd()), 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	f()
+	if err := errors.Join(syscall.Dup3(saved, 2, 0), syscall.Close(saved), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	said, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return string(said)
 }
