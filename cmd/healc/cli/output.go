@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -127,6 +128,9 @@ func replace(path string, data []byte) error {
 	}
 	beside := fmt.Sprintf("%s.%d.tmp", path, os.Getpid())
 	f, err := os.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if errors.Is(err, fs.ErrPermission) { // a file that may be written in a folder that may not
+		return os.WriteFile(path, data, mode)
+	}
 	if err != nil {
 		return err
 	}

@@ -86,6 +86,8 @@ class Other:
 assert np.array_equal(every.twice_f32(Other(np.float32([1, 2]))), [2, 4])
 fails(TypeError, "x is an array of int64", every.twice_i32, Other(np.int64([1, 2**40])))
 
+assert every.pair(1.5, 2, 3) == (1.5, 5)
+
 # Results without elements.
 assert every.twice_f32([]).shape == (0,) and every.rows(np.empty((0, 3), np.float32)).shape == (0, 3)
 assert every.rows(np.empty((3, 0), np.float32)).shape == (3, 0)

@@ -8,6 +8,9 @@
 // that read the files look for. Nothing depends on which other names a program has, so a function keeps its name
 // when another one comes or goes.
 //
+// Parts of tuples and instances of generic functions have names with dots in the compiler, as in t.0 and f.f32; a dot
+// is an underscore here. An instance is alone in its library, and parts that meet a parameter get underscores (Locals).
+//
 // What makes sure that names cannot meet where no list is long enough:
 //   - Functions in C begin with the name of their library. A library whose name is that of a family of the C library
 //     (pthread), or has no small letter as macros have none, counts as taken.
@@ -34,6 +37,16 @@ func mark(name string, taken func(string) bool) string {
 	return name + "_"
 }
 
+// identifier has underscores for what cannot be in a name.
+func identifier(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r < 128 && letter(byte(r)) || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, name)
+}
+
 // Own are the functions that each library has of healc, behind the library's name. Those of the header, of runtime.ll
 // and of threads.ll are these.
 var Own = []string{"last_error", "set_threads", "get_threads", "set_parallel_for", "cpu", "use_cpu", "release_memory"}
@@ -50,15 +63,8 @@ func (e *FileError) Error() string {
 
 // Valid is a name in the manner of `name` that a library can have.
 func (e *FileError) Valid() string {
-	var b strings.Builder
-	for _, r := range e.Name {
-		if r < 128 && letter(byte(r)) || b.Len() > 0 && r >= '0' && r <= '9' {
-			b.WriteRune(r)
-		} else if b.Len() > 0 {
-			b.WriteByte('_')
-		}
-	}
-	if s := strings.Trim(b.String(), "_"); s != "" {
+	s := strings.TrimLeft(identifier(e.Name), "_0123456789")
+	if s = strings.TrimRight(s, "_"); s != "" {
 		return s
 	}
 	return "lib"
@@ -86,7 +92,7 @@ func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' &
 // C is the name of a function of a program in C, and of the library's symbol; with Tensors behind it, of the one that
 // takes tensors.
 func C(library, name string) string {
-	return library + "_" + mark(name, func(s string) bool {
+	return library + "_" + mark(identifier(name), func(s string) bool {
 		return slices.Contains(Own, s) || strings.HasSuffix(s, Tensors) || s == strings.TrimPrefix(Tensors, "_") ||
 			cEndings[s] || cNames[library+"_"+s]
 	})
@@ -100,7 +106,7 @@ func Guard(library string) string { return "HEAL_LIBRARY_" + library + "_H" }
 
 // Python is the name of a function in a Python module.
 func Python(name string) string {
-	return mark(name, func(s string) bool { return s[0] == '_' || pythonWords[s] || pythonOwn[s] })
+	return mark(identifier(name), func(s string) bool { return s[0] == '_' || pythonWords[s] || pythonOwn[s] })
 }
 
 // PythonModule is the name of the module for a library. It is no module of Python, or NumPy would import it.
@@ -112,6 +118,7 @@ func PythonModule(library string) string {
 // before them, and so have digits that had one; underscores before anything else stay, and are two. A name that
 // begins with a capital or an underscore has an X before it and an underscore behind it. No two become one.
 func Go(name string) string {
+	name = identifier(name)
 	var b strings.Builder
 	for i := 0; i < len(name); i++ {
 		c := name[i]
@@ -194,6 +201,7 @@ func NewLocals(language Language) *Locals { return &Locals{language, map[string]
 
 // Take is the name of a parameter or variable of the program, by Note [Names], other than those that were taken before.
 func (l *Locals) Take(name string) string {
+	name = identifier(name)
 	switch l.language {
 	case InC:
 		if name = strings.TrimLeft(name, "_"); name == "" || name[0] >= '0' && name[0] <= '9' {
