@@ -4,6 +4,7 @@ import builtins as _b
 import ctypes as _c
 import operator as _operator
 import os as _os
+from array import array as _words
 
 import numpy as _np
 import numpy.typing as _npt
@@ -14,6 +15,14 @@ _lib._PREFIX_cpu.restype = _c.c_char_p
 _lib._PREFIX_get_threads.restype = _c.c_int32
 _lib._PREFIX_set_threads.argtypes = [_c.c_int32]
 _lib._PREFIX_use_cpu.argtypes = [_c.c_char_p]
+_ADDRESSES = [_c.c_void_p, _c.c_void_p]
+
+_bool_ = _np.dtype(_np.bool_)
+_int8, _int16 = _np.dtype(_np.int8), _np.dtype(_np.int16)
+_int32, _int64 = _np.dtype(_np.int32), _np.dtype(_np.int64)
+_uint8, _uint16 = _np.dtype(_np.uint8), _np.dtype(_np.uint16)
+_uint32, _uint64 = _np.dtype(_np.uint32), _np.dtype(_np.uint64)
+_float16, _float32, _float64 = _np.dtype(_np.float16), _np.dtype(_np.float32), _np.dtype(_np.float64)
 
 
 class Error(_b.Exception):
@@ -55,10 +64,6 @@ def use_cpu(name):
 def release_memory():
     """Frees the memory that is kept for intermediate results of the next call."""
     _lib._PREFIX_release_memory()
-
-
-class _Tensor(_c.Structure):
-    _fields_ = [("data", _c.c_void_p), ("shape", _c.c_void_p), ("strides", _c.c_void_p)]
 
 
 def _check(code):
@@ -146,6 +151,8 @@ def _converted(name, value, dtype):
 
 def _array(name, value, dtype, rank, written=False):
     """The argument as an array that the library can read where it is."""
+    if _b.type(value) is _np.ndarray and value.dtype is dtype and value.ndim == rank and value.flags.carray:
+        return value
     _unmasked(name, value)
     if not _b.isinstance(value, _np.ndarray):
         if written:
@@ -188,23 +195,27 @@ def _extent(n):
     return n if n > 0 else 0
 
 
-def _tensors(values):
-    """Arrays and ctypes numbers as the library takes them. The second value keeps what they point to alive."""
-    list_, keep = (_Tensor * (_b.len(values) or 1))(), []
-    for t, a in _b.zip(list_, values):
-        if not _b.isinstance(a, _np.ndarray):
-            t.data = _c.addressof(a)
-            continue
-        t.data = a.ctypes.data
-        if a.ndim:
-            words = (_c.c_int64 * (2 * a.ndim))(*a.shape, *[s // a.itemsize for s in a.strides])
-            keep.append(words)
-            t.shape = _c.addressof(words)
-            t.strides = t.shape + 8 * a.ndim
-    return list_, keep
-
-
 def _call(function, arguments, results):
-    a, keep = _tensors(arguments)
-    r, more = _tensors(results)
-    _check(function(a, r))
+    """Calls a function with arrays and ctypes numbers: three addresses each, of data, extents and strides, if any."""
+    extents, places = [], []
+    for a in arguments + results:
+        if not _b.isinstance(a, _np.ndarray):
+            places.append((_c.addressof(a), -1, -1))
+            continue
+        rank, shape, strides = a.ndim, -1, -1
+        if rank:
+            shape = _b.len(extents)
+            extents += a.shape
+            if not a.flags.c_contiguous:
+                strides = shape + rank
+                size = a.itemsize
+                extents += [s // size for s in a.strides]
+        places.append((a.__array_interface__["data"][0], shape, strides))
+    extents = _words("q", extents)
+    base = extents.buffer_info()[0]
+    tensors = []
+    for data, shape, strides in places:
+        tensors += (data, base + 8 * shape if shape >= 0 else 0, base + 8 * strides if strides >= 0 else 0)
+    tensors = _words("Q", tensors)
+    first = tensors.buffer_info()[0]
+    _check(function(first, first + 24 * _b.len(arguments)))

@@ -92,7 +92,7 @@ func pythonFunction(prefix string, e *Entry) string {
 			written, typ = ", True", pythonArray(p.Type)
 		}
 		head = append(head, name+": "+typ)
-		lines = append(lines, fmt.Sprintf("%s = _array(%q, %s, _np.dtype(_np.%s), %d%s)", name, name, name,
+		lines = append(lines, fmt.Sprintf("%s = _array(%q, %s, _%s, %d%s)", name, name, name,
 			numpyTypes[p.Type.Elem], p.Type.Rank(), written))
 	}
 	// The shape parameters, as far as the arguments say; the library checks what is left.
@@ -134,7 +134,7 @@ func pythonFunction(prefix string, e *Entry) string {
 			shape = "(" + strings.Join(extents, ", ") + ",)"
 		}
 		v := n.Take(resultName(e, i))
-		lines = append(lines, fmt.Sprintf("%s = _result(%s, _np.dtype(_np.%s), %s)", v, given, numpyTypes[r.Elem],
+		lines = append(lines, fmt.Sprintf("%s = _result(%s, _%s, %s)", v, given, numpyTypes[r.Elem],
 			shape))
 		results = append(results, v)
 		if r.Rank() == 0 {
@@ -160,6 +160,7 @@ func pythonFunction(prefix string, e *Entry) string {
 		head = append(head, "out: "+out+" | None = None")
 	}
 	var b strings.Builder
+	fmt.Fprintf(&b, "\n\n_lib.%s.argtypes = _ADDRESSES\n", names.C(prefix, e.Name)+names.Tensors)
 	fmt.Fprintf(&b, "\n\ndef %s(%s) -> %s:\n    %s\n", names.Python(e.Name), strings.Join(head, ", "), typ,
 		pythonDoc(e))
 	for _, l := range lines {

@@ -8,7 +8,7 @@ class dtype:
         self.kind, self.itemsize = kind, ctypes.sizeof(kind)
 
 
-class bool_:
+class bool_(ctypes.c_uint8):
     pass
 
 
@@ -16,17 +16,12 @@ class generic:
     pass
 
 
-class _Address:
-    def __init__(self, memory):
-        self.data = ctypes.addressof(memory)
-
-
 class ndarray:
     ndim = 0
 
     def __init__(self, dtype):
         self.memory = dtype.kind()
-        self.ctypes = _Address(self.memory)
+        self.__array_interface__ = {"data": (ctypes.addressof(self.memory), False)}
 
     def __getitem__(self, index):
         return self.memory.value
@@ -37,7 +32,9 @@ class ma:
         pass
 
 
-int32 = ctypes.c_int32
+int8, int16, int32, int64 = ctypes.c_int8, ctypes.c_int16, ctypes.c_int32, ctypes.c_int64
+uint8, uint16, uint32, uint64 = ctypes.c_uint8, ctypes.c_uint16, ctypes.c_uint32, ctypes.c_uint64
+float16, float32, float64 = ctypes.c_uint16, ctypes.c_float, ctypes.c_double
 
 
 def empty(shape, dtype):
