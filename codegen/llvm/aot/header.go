@@ -35,7 +35,7 @@ func Header(l *Library) string {
 func common() string {
 	var b strings.Builder
 	b.WriteString(
-		"\n#ifndef HEAL_LIBRARY\n#define HEAL_LIBRARY\n\n" +
+		"\n#ifndef HEAL_TYPES\n#define HEAL_TYPES\n\n" +
 			"/* What every function returns. After anything but HEAL_OK the results are undefined. */\nenum {\n")
 	for i, c := range codes {
 		line := fmt.Sprintf("  %s = %d", c.name, i)
