@@ -2,6 +2,7 @@ package library
 
 import (
 	"fmt"
+	gotypes "go/types"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,9 +39,9 @@ var reservedWords = strings.Fields(`
 	uint uintptr iota nil append cap clear close copy imag make new panic println real recover ctx code runtime tensor
 	context err Threads threads main init t0 t1 s0 log_1p log1p layer_norm layerNorm LayerNorm layer__norm`)
 
-// worded is a library that has a function for each of reservedWords, with
-// that word as its second parameter, which it gives.
-func worded(t *testing.T, prefix string) *aot.Library {
+// worded is a library that has a function for each of reservedWords and of more, with that word as the name of its
+// second parameter, which it gives.
+func worded(t *testing.T, prefix string, more ...string) *aot.Library {
 	t.Helper()
 	m, err := engine.CompileFile(diag.NewFile("w.heal", "pub fn f[N](a: i32, b: i32, x: i32[N]) -> i32 = b\n"),
 		engine.Options{Threads: 1})
@@ -59,7 +60,7 @@ func worded(t *testing.T, prefix string) *aot.Library {
 	}
 	l.Entries = nil
 	seen := map[string]bool{}
-	for _, w := range reservedWords {
+	for _, w := range append(more, reservedWords...) {
 		if seen[w] {
 			continue
 		}
@@ -153,7 +154,13 @@ func TestNamesInPython(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l := worded(t, "words")
+	// What this Python has of its own.
+	own, err := exec.Command(interpreter, "-c",
+		"import builtins, keyword; print(*keyword.kwlist, *keyword.softkwlist, *dir(builtins))").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := worded(t, "words", strings.Fields(string(own))...)
 	objects, err := aot.Objects(l)
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +229,7 @@ func TestNamesInGo(t *testing.T) {
 	packages := map[string]string{}
 	imports := "package main\n\nimport (\n"
 	for _, prefix := range []string{"case", "main", "init", "string", "runtime", "x_test", "words"} {
-		code, err := aot.Go(worded(t, prefix))
+		code, err := aot.Go(worded(t, prefix, gotypes.Universe.Names()...))
 		if err != nil {
 			t.Fatal(err)
 		}

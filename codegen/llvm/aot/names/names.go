@@ -179,7 +179,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // Header is the name of the header of a library without its ending, for a base name: none of the C library's.
-func Header(base string) string { return mark(base, func(s string) bool { return cHeaders[s] }) }
+func Header(base string) string {
+	return mark(base, func(s string) bool { return cHeaders[s] || strings.HasSuffix(s, "intrin") })
+}
 
 // Language is one in which functions have parameters and variables.
 type Language int

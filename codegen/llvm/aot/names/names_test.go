@@ -3,6 +3,9 @@ package names
 import (
 	"debug/elf"
 	"errors"
+	"go/token"
+	"go/types"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -187,6 +190,51 @@ func TestSystemLibraries(t *testing.T) {
 						made)
 				}
 			}
+		}
+	}
+}
+
+// TestListsOfGo: no word of Go is missing, as its own packages list them.
+func TestListsOfGo(t *testing.T) {
+	for _, name := range types.Universe.Names() {
+		if !goWords[name] {
+			t.Errorf("the predeclared name %s is missing", name)
+		}
+	}
+	for w := token.BREAK; w <= token.VAR; w++ {
+		if w.IsKeyword() && !goWords[w.String()] {
+			t.Errorf("the keyword %s is missing", w)
+		}
+	}
+	out, err := exec.Command("go", "tool", "dist", "list").Output()
+	if err != nil {
+		t.Skip("there is no go command")
+	}
+	for _, line := range strings.Fields(string(out)) {
+		for _, name := range strings.Split(line, "/") {
+			if !goSystems[name] {
+				t.Errorf("the system or processor %s is missing", name)
+			}
+		}
+	}
+}
+
+// TestListsOfPython: no word or module of Python is missing, as the one that is installed lists them.
+func TestListsOfPython(t *testing.T) {
+	out, err := exec.Command("python3", "-c",
+		"import keyword, sys; print(*keyword.kwlist); print(*sys.stdlib_module_names)").Output()
+	if err != nil {
+		t.Skip("there is no Python from 3.10 on")
+	}
+	words, modules, _ := strings.Cut(string(out), "\n")
+	for _, w := range strings.Fields(words) {
+		if !pythonWords[w] {
+			t.Errorf("the keyword %s is missing", w)
+		}
+	}
+	for _, m := range strings.Fields(modules) {
+		if m[0] != '_' && !pythonModules[m] {
+			t.Errorf("the module %s is missing", m)
 		}
 	}
 }

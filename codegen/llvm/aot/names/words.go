@@ -51,13 +51,13 @@ var cNames = set(`aligned_alloc and_eq arc4random_buf arc4random_uniform arch_pr
 var cEndings = set("r l t unlocked")
 
 // cHeaders are the headers of C, of C++ and of POSIX: one in a folder of headers would be found in their place.
-var cHeaders = set(`aio alloca ar argp argz arpa assert byteswap complex cpio crypt ctype dirent dlfcn elf endian envz
-	err errno error execinfo fcntl features fenv float fmtmsg fnmatch fpu_control fstab fts ftw gconv getopt glob
+var cHeaders = set(`aio aliases alloca ar argp argz arpa assert byteswap complex cpio crypt ctype dirent dlfcn elf endian envz
+	err errno error execinfo fcntl features features-time64 fenv float fmtmsg fnmatch fpu_control fstab fts ftw gconv getopt glob
 	gnu-versions grp gshadow iconv ieee754 ifaddrs inttypes iso646 langinfo lastlog libgen libintl limits link locale
 	malloc math mcheck memory mntent monetary mqueue ndbm netdb nl_types nss obstack paths poll printf proc_service
 	pthread pty pwd re_comp regex regexp regexps resolv sched search semaphore setjmp sgtty shadow signal spawn stab
 	stdalign stdarg stdatomic stdbit stdbool stdc-predef stdckdint stddef stdint stdio stdio_ext stdlib stdnoreturn string
-	strings stropts sys syscall sysexits syslog tar termio termios tgmath thread_db threads time trace ttyent uchar ucontext
+	strings stropts sys syscall sysexits syslimits syslog tar termio termios tgmath thread_db threads time trace ttyent uchar ucontext
 	ulimit unistd utime utmp utmpx values varargs version wait wchar wctype wordexp
 	cpuid immintrin emmintrin xmmintrin omp unwind cxxabi`)
 
