@@ -93,8 +93,10 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/llvm", codeIR + "ir/kernel/transform codegen codegen/target codegen/llvm/libllvm codegen/llvm/build " +
 		"codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/matmul codegen/llvm/transpose " +
 		"codegen/llvm/ntt"},
+	{"codegen/llvm/aot/names", ""},
 	{"codegen/llvm/aot",
-		"lang/types ir/kernel ir/kernel/transform runtime/abi codegen codegen/llvm codegen/llvm/libllvm"},
+		"lang/types ir/kernel ir/kernel/transform runtime/abi codegen codegen/llvm codegen/llvm/libllvm " +
+			"codegen/llvm/aot/names"},
 	{"codegen/gpu", codeIR + "ir ir/kernel/transform codegen codegen/llvm codegen/llvm/device codegen/llvm/libllvm"},
 	{"codegen/gpu/ptxsim", ""},
 	{"runtime/objload", "runtime/abi"},

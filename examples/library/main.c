@@ -13,7 +13,7 @@ int main(void) {
 
   /* The extents M and N, the arguments, the place of the result. */
   if (layernorm_layernorm(1, 3, x, scale, shift, y) != HEAL_OK) {
-    fprintf(stderr, "%s\n", heal_last_error());
+    fprintf(stderr, "%s\n", layernorm_last_error());
     return 1;
   }
   show("rows", y);
@@ -23,7 +23,7 @@ int main(void) {
   heal_tensor arguments[3] = {{x + 2, row, backwards}, {scale, three, NULL}, {shift, three, NULL}};
   heal_tensor result = {y, row, NULL};
   if (layernorm_layernorm_tensors(arguments, &result) != HEAL_OK) {
-    fprintf(stderr, "%s\n", heal_last_error());
+    fprintf(stderr, "%s\n", layernorm_last_error());
     return 1;
   }
   show("backwards", y);
@@ -31,6 +31,6 @@ int main(void) {
   /* What does not fit is an error with a message. */
   three[0] = 2;
   int32_t code = layernorm_layernorm_tensors(arguments, &result);
-  printf("code %d: %s\n", code, heal_last_error());
+  printf("code %d: %s\n", code, layernorm_last_error());
   return code == HEAL_ARGUMENT ? 0 : 1;
 }

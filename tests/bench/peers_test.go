@@ -8,6 +8,7 @@ import (
 
 	"healc/cmd/healc/driver"
 	"healc/codegen/llvm/aot"
+	"healc/codegen/llvm/aot/names"
 	"healc/internal/engine"
 	"healc/lang/diag"
 )
@@ -23,11 +24,11 @@ func TestPeersFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	names, err := driver.Entries(m.Program(), "")
+	entries, err := driver.Entries(m.Program(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := m.Library("rows", names, func(string) map[string]int64 { return nil })
+	l, err := m.Library("rows", entries, func(string) map[string]int64 { return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,7 @@ func TestPeersFit(t *testing.T) {
 		}
 	}
 	for _, e := range l.Entries {
-		if name := aot.Symbol("rows", e.Name); !called[name] {
+		if name := names.C("rows", e.Name); !called[name] {
 			t.Errorf("%s is in rows.heal, and glue.c does not call it", name)
 		}
 	}

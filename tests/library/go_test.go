@@ -1,6 +1,7 @@
 package library
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,6 +42,12 @@ func goModule(t *testing.T, main string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return goProgram(t, main, map[string]string{"every/every.go": string(code)})
+}
+
+// goProgram is a module beside this one that has a program and packages, by the names of their files.
+func goProgram(t *testing.T, main string, packages map[string]string) string {
+	t.Helper()
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
@@ -56,8 +63,9 @@ func goModule(t *testing.T, main string) string {
 	own := strings.Replace(string(mod), "module healc", "module use", 1) +
 		"\nrequire healc v0.0.0\n\nreplace healc => " + root + "\n"
 	dir := t.TempDir()
-	for name, data := range map[string]string{"go.mod": own, "go.sum": string(sum), "main.go": main,
-		"every/every.go": string(code)} {
+	files := map[string]string{"go.mod": own, "go.sum": string(sum), "main.go": main}
+	maps.Copy(files, packages)
+	for name, data := range files {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/ebitengine/purego"
 
 	"healc/codegen/llvm/aot"
+	"healc/codegen/llvm/aot/names"
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime/objload"
@@ -32,6 +33,10 @@ var count atomic.Int64
 
 // Build links the objects of l in dir and opens the library.
 func Build(dir string, l *aot.Library) (*Lib, error) {
+	return buildAs(dir, l, purego.RTLD_NOW|purego.RTLD_LOCAL)
+}
+
+func buildAs(dir string, l *aot.Library, mode int) (*Lib, error) {
 	objects, err := aot.Objects(l)
 	if err != nil {
 		return nil, err
@@ -45,12 +50,16 @@ func Build(dir string, l *aot.Library) (*Lib, error) {
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		return nil, err
 	}
-	return Open(path, l.Prefix)
+	return open(path, l.Prefix, mode)
 }
 
 // Open opens a library whose functions are called prefix_NAME.
 func Open(path, prefix string) (*Lib, error) {
-	h, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	return open(path, prefix, purego.RTLD_NOW|purego.RTLD_LOCAL)
+}
+
+func open(path, prefix string, mode int) (*Lib, error) {
+	h, err := purego.Dlopen(path, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +71,9 @@ func (l *Lib) Close() error { return purego.Dlclose(l.handle) }
 
 // Symbol is the address of a function of the library.
 func (l *Lib) Symbol(name string) (uintptr, error) { return purego.Dlsym(l.handle, name) }
+
+// Own is the symbol of a function that every library has.
+func (l *Lib) Own(name string) string { return names.OwnC(l.prefix, name) }
 
 // Do calls a function with integer or pointer arguments.
 func (l *Lib) Do(name string, args ...uintptr) (int32, error) {
@@ -78,12 +90,12 @@ func (l *Lib) UseCPU(name string) (bool, error) {
 	c := outside(len(text))
 	defer c.free()
 	copy(c.bytes(), text)
-	code, err := l.Do("heal_use_cpu", c.addr())
+	code, err := l.Do(l.Own("use_cpu"), c.addr())
 	return code == 0, err
 }
 
 // LastError is the message of the last failure.
-func (l *Lib) LastError() string { return l.text("heal_last_error") }
+func (l *Lib) LastError() string { return l.text(l.Own("last_error")) }
 
 // text is the string that a function without arguments returns.
 func (l *Lib) text(name string) string {
@@ -160,7 +172,7 @@ func (l *Lib) Call(e *aot.Entry, args, results []*tensor.Tensor) error {
 		return w.add(flat...)
 	}
 	a, r := list(args), list(results)
-	code, err := l.Do(aot.Symbol(l.prefix, e.Name)+"_tensors", a, r)
+	code, err := l.Do(names.C(l.prefix, e.Name)+names.Tensors, a, r)
 	if err != nil {
 		return err
 	}

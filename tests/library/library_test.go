@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"unsafe"
 
@@ -49,6 +51,27 @@ func source(t *testing.T, src string, names ...string) (*engine.Module, *Lib, ma
 		entries[e.Name] = e
 	}
 	return m, lib, entries
+}
+
+// sourceAs compiles functions of a source into a library of a name, which is open for all of the process.
+func sourceAs(t *testing.T, prefix, src string, names ...string) *Lib {
+	t.Helper()
+	m, err := engine.CompileFile(diag.NewFile(prefix+".heal", src), engine.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	l, err := m.Library(prefix, names, func(string) map[string]int64 { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Target.CPU = plain
+	lib, err := buildAs(t.TempDir(), l, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lib.Close() })
+	return lib
 }
 
 const parallelSource = `
@@ -129,7 +152,7 @@ func TestThreads(t *testing.T) {
 		}
 	}
 	for _, n := range []uintptr{1, 2, 3, 7, 2} {
-		if _, err := lib.Do("heal_set_threads", n); err != nil {
+		if _, err := lib.Do(lib.Own("set_threads"), n); err != nil {
 			t.Fatal(err)
 		}
 		check(string(rune('0'+n)) + " threads")
@@ -148,14 +171,14 @@ func TestThreads(t *testing.T) {
 		}
 		return 0
 	})
-	if _, err := lib.Do("heal_set_parallel_for", hook, 42); err != nil {
+	if _, err := lib.Do(lib.Own("set_parallel_for"), hook, 42); err != nil {
 		t.Fatal(err)
 	}
 	check("hook")
 	if pieces.Load() < 6 || wrong.Load() > 0 {
 		t.Errorf("the host's loop ran %d pieces, %d times with another user", pieces.Load(), wrong.Load())
 	}
-	if _, err := lib.Do("heal_set_parallel_for", 0, 0); err != nil {
+	if _, err := lib.Do(lib.Own("set_parallel_for"), 0, 0); err != nil {
 		t.Fatal(err)
 	}
 
@@ -373,7 +396,7 @@ func loadedCPU(t *testing.T, src, name string) string {
 		t.Fatal(err)
 	}
 	defer lib.Close()
-	return lib.text("heal_cpu")
+	return lib.text(lib.Own("cpu"))
 }
 
 // TestExample compiles and runs the C program of examples/library.
@@ -428,4 +451,49 @@ func TestExample(t *testing.T) {
 	if err != nil || string(out) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
 	}
+}
+
+// TestThreadsWarning: a HEAL_THREADS that is no number of threads is not ignored without a word.
+func TestThreadsWarning(t *testing.T) {
+	for value, want := range map[string]string{
+		"abc": "is not a number of threads", "4x": "is not a number of threads", "0": "is not a number of threads",
+		"-1": "is not a number of threads", "1025": "is not a number of threads", "": "", "3": "",
+	} {
+		t.Setenv("HEAL_THREADS", value)
+		lib := sourceAs(t, "warned", "pub fn same(x: i32) -> i32 = x\n", "same")
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := int32(0)
+		said := redirected(t, r, w, func() { n, err = lib.Do(lib.Own("get_threads")) })
+		if err != nil || n < 1 || value == "3" && n != 3 {
+			t.Errorf("HEAL_THREADS=%s: %d threads, %v", value, n, err)
+		}
+		if want == "" && said != "" || !strings.Contains(said, want) ||
+			want != "" && !strings.Contains(said, "HEAL_THREADS="+value+" ") {
+			t.Errorf("HEAL_THREADS=%s: the library says %q", value, said)
+		}
+	}
+}
+
+// redirected is what f writes to standard error, as the system has it.
+func redirected(t *testing.T, r, w *os.File, f func()) string {
+	t.Helper()
+	saved, err := syscall.Dup(2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Dup3(int(w.Fd()), 2, 0); err != nil {
+		t.Fatal(err)
+	}
+	f()
+	if err := errors.Join(syscall.Dup3(saved, 2, 0), syscall.Close(saved), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	said, err := io.ReadAll(r)
+	if err := errors.Join(err, r.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return string(said)
 }

@@ -68,7 +68,8 @@ func python(t *testing.T, heal_, name, script string) string {
 		t.Fatal(err)
 	}
 	run := exec.Command(interpreter, path)
-	run.Env = append(os.Environ(), "PYTHONPATH="+dir, "PYTHONDONTWRITEBYTECODE=1")
+	run.Env = append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1",
+		"PYTHONPATH="+dir+string(os.PathListSeparator)+os.Getenv("PYTHONPATH"))
 	out, err := run.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -79,7 +79,7 @@ func TestRandomPrograms(t *testing.T) {
 				}
 			}
 			for i, p := range programs {
-				if _, err := lib.Do("heal_set_threads", []uintptr{1, 2, 3, 7}[p.Seed%4]); err != nil {
+				if _, err := lib.Do(lib.Own("set_threads"), []uintptr{1, 2, 3, 7}[p.Seed%4]); err != nil {
 					t.Fatal(err)
 				}
 				want, err := random.Run(p, engine.Options{Backend: heal.Interp})

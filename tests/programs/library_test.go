@@ -87,7 +87,7 @@ func inLibrary(t *testing.T, path, cpu string) (calls int) {
 		t.Fatal(err)
 	}
 	defer lib.Close()
-	if _, err := lib.Do("heal_set_threads", 2); err != nil {
+	if _, err := lib.Do(lib.Own("set_threads"), 2); err != nil {
 		t.Fatal(err)
 	}
 	for _, e := range l.Entries {

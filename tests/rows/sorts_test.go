@@ -185,7 +185,7 @@ func TestSortsOfAnyLength(t *testing.T) {
 		for j, n := range append([]int64{0}, sortLengths...) {
 			kind, seed := (i+j)%6, uint64(100*i+j)
 			x := rowsToSort(rand.New(rand.NewPCG(seed, 2)), typeOfSort(e.Name), sortShape(e.Name, 2, n), kind)
-			if _, err := lib.Do("heal_set_threads", uintptr(1+j%2)); err != nil {
+			if _, err := lib.Do(lib.Own("set_threads"), uintptr(1+j%2)); err != nil {
 				t.Fatal(err)
 			}
 			got, err := lib.Run(f, e, []*ir.Array{x}, seed)

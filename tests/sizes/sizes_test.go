@@ -185,7 +185,7 @@ func inLibrary(t *testing.T, m *engine.Module, lib *library.Lib, entries []*aot.
 				same := len(f.Updates) == 0 // the arguments of one call do for the next
 				var args []*tensor.Tensor
 				for j, th := range threads {
-					if _, err := lib.Do("heal_set_threads", uintptr(th)); err != nil {
+					if _, err := lib.Do(lib.Own("set_threads"), uintptr(th)); err != nil {
 						t.Fatal(err)
 					}
 					now := seed + uint64(j+4*k)

@@ -1,10 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -14,7 +11,6 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/codegen"
 	"healc/codegen/gpu"
-	"healc/codegen/llvm/aot"
 	"healc/internal/engine"
 	"healc/internal/pipeline"
 )
@@ -24,7 +20,9 @@ type compileFlags struct {
 	passFlags
 	output, emit, entry  string
 	target, cpu, gpuArch string
+	prefix               string
 	shape                []string
+	force                bool
 }
 
 func (a *app) compileCommand() *cobra.Command {
@@ -54,7 +52,11 @@ func (a *app) compileCommand() *cobra.Command {
 	fs := c.Flags()
 	fs.StringVar(&flags.emit, "emit", "", "what to write: `KIND`, or several (default: so,header)")
 	fs.StringVarP(&flags.output, "output", "o", "",
-		"the file to write, - for standard output (default: - for text, else FILE with the ending of its kind)")
+		"the file to write, - for standard output (default: - for text, else FILE with the ending of its kind; what "+
+			"goes with\nmachine code that is written lies beside it)")
+	fs.BoolVar(&flags.force, "force", false, "overwrite files that healc has not written, too")
+	fs.StringVar(&flags.prefix, "prefix", "",
+		"the `NAME` of the library, with which its C functions begin (default: that of the file)")
 	fs.StringVar(&flags.entry, "entry", "", "the function to compile")
 	fs.StringVar(&flags.target, "target", "cpu",
 		"cpu, x86_64-linux-gnu or aarch64-linux-gnu (another processor), or gpu (a device of NVIDIA), for --emit ptx "+
@@ -148,8 +150,15 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	if err != nil {
 		return err
 	}
+	out, err := flags.outputs(path, kinds)
+	if err == nil && !flags.force {
+		err = out.free()
+	}
+	if err != nil {
+		return err
+	}
 	e := &driver.Emit{
-		File: file, Entry: flags.entry, Shape: shape,
+		File: file, Entry: flags.entry, Shape: shape, SoName: out.soName, Prefix: out.prefix,
 		Opts: engine.Options{
 			Target: target,
 			Debug:  pipeline.Debug{Passes: flags.options(a.err)},
@@ -163,62 +172,10 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 		e.Opts.Debug.Timer = &pipeline.Timer{}
 		defer e.Opts.Debug.Timer.Print(a.err)
 	}
-	outputs, soName, prefix := outputNames(flags.output, path, kinds)
-	e.SoName, e.Prefix = soName, prefix
 	for i, kind := range kinds {
-		if err := a.emit(e, kind, outputs[i]); err != nil {
+		if err := a.emit(e, kind, out.files[i]); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// outputNames are the files that kinds are written to, - for standard output, and the name of the shared library
-// and of its functions.
-func outputNames(output, source string, kinds []driver.Kind) (files []string, soName, prefix string) {
-	stem := strings.TrimSuffix(filepath.Base(source), ".heal")
-	if output != "" && output != "-" {
-		stem = strings.TrimSuffix(output, filepath.Ext(output))
-	}
-	folder, base := filepath.Split(stem)
-	module := strings.TrimPrefix(base, "lib")
-	so := stem + ".so"
-	if slices.ContainsFunc(kinds, func(k driver.Kind) bool { return k.Name == "python" }) {
-		so = folder + "lib" + module + ".so" // of f.py and f.so, `import f` would take the library for the module
-	}
-	soName, prefix = filepath.Base(so), aot.Identifier(module)
-	for _, k := range kinds {
-		file := stem + k.Ext
-		switch {
-		case output == "-" || output == "" && !k.Binary && !k.File:
-			file = "-"
-		case output != "" && len(kinds) == 1:
-			file = output
-			if k.Name == "so" {
-				soName = filepath.Base(output)
-			}
-		case k.Name == "so":
-			file = so
-		case k.Name == "python":
-			file = folder + module + k.Ext
-		}
-		files = append(files, file)
-	}
-	return files, soName, prefix
-}
-
-// emit writes one kind to a file, or to standard output when that is called -.
-func (a *app) emit(e *driver.Emit, kind driver.Kind, output string) error {
-	if output == "-" {
-		return e.Write(kind, a.out)
-	}
-	// The file is written when all of it is there, so that an error leaves no half of it.
-	var text bytes.Buffer
-	if err := e.Write(kind, &text); err != nil {
-		return err
-	}
-	if err := os.WriteFile(output, text.Bytes(), 0o644); err != nil {
-		return fmt.Errorf("cannot write the output: %w", err)
 	}
 	return nil
 }

@@ -25,43 +25,47 @@ import (
 
 // Kind is something that `healc compile --emit` writes.
 type Kind struct {
-	Name   string
-	Doc    string
-	Ext    string // of the file's name, with the dot
-	Binary bool   // is no text, and goes to a file by default
-	File   bool   // goes to a file by default
-	single bool   // of one entry at a time: the texts of two cannot stand in one file
-	Host   bool   // is of machine code for processors, which there is none of for GPUs
-	write  func(e *Emit, w io.Writer) error
+	Name    string
+	Doc     string
+	Ext     string    // of the file's name, with the dot
+	Binary  bool      // is no text, and goes to a file by default
+	File    bool      // goes to a file by default where a binary does
+	Library bool      // needs a name of the library
+	comment [2]string // how a comment of a line begins and ends, where the text has no mark of its own (Head)
+	single  bool      // of one entry at a time: the texts of two cannot stand in one file
+	Host    bool      // is of machine code for processors, which there is none of for GPUs
+	write   func(e *Emit, w io.Writer) error
 }
 
 // Kinds lists them in the order of the stages.
 func Kinds() []Kind {
+	slashes := [2]string{"//", ""}
 	return []Kind{
-		{Name: "tokens", Doc: "tokens of the lexer", Ext: ".tokens", write: (*Emit).tokens},
-		{Name: "ast", Doc: "syntax tree", Ext: ".ast", write: (*Emit).ast},
-		{Name: "types", Doc: "typed tree", Ext: ".types", write: (*Emit).types},
+		{Name: "tokens", Doc: "tokens of the lexer", Ext: ".tokens", comment: slashes, write: (*Emit).tokens},
+		{Name: "ast", Doc: "syntax tree", Ext: ".ast", comment: slashes, write: (*Emit).ast},
+		{Name: "types", Doc: "typed tree", Ext: ".types", comment: slashes, write: (*Emit).types},
 		{Name: "ir", Doc: "tensor IR, before any pass; with --stop-after, after that pass", Ext: ".ir",
-			write: (*Emit).ir},
-		{Name: "kernels", Doc: "kernels and the plan that runs them", Ext: ".kernels", write: (*Emit).kernels},
-		{Name: "dot", Doc: "graph of kernels and buffers, for Graphviz", Ext: ".dot", single: true, write: (*Emit).dot},
-		{Name: "llvm", Doc: "LLVM IR as it is generated", Ext: ".ll", single: true, write: (*Emit).llvm},
-		{Name: "asm", Host: true, Doc: "assembly", Ext: ".s", single: true, write: func(e *Emit, w io.Writer) error {
-			return e.code(w, libllvm.Assembly)
-		}},
-		{Name: "obj", Host: true, Doc: "relocatable object", Ext: ".o", Binary: true, single: true,
-			write: func(e *Emit, w io.Writer) error {
-				return e.code(w, libllvm.Object)
-			}},
-		{Name: "so", Host: true, Doc: "shared library with a C interface", Ext: ".so", Binary: true, write: (*Emit).so},
-		{Name: "header", Host: true, Doc: "C header of the shared library", Ext: ".h", File: true,
+			comment: slashes, write: (*Emit).ir},
+		{Name: "kernels", Doc: "kernels and the plan that runs them", Ext: ".kernels", comment: slashes,
+			write: (*Emit).kernels},
+		{Name: "dot", Doc: "graph of kernels and buffers, for Graphviz", Ext: ".dot", single: true, comment: slashes,
+			write: (*Emit).dot},
+		{Name: "llvm", Doc: "LLVM IR as it is generated", Ext: ".ll", single: true, comment: [2]string{";", ""},
+			write: (*Emit).llvm},
+		{Name: "asm", Host: true, Doc: "assembly", Ext: ".s", single: true, comment: [2]string{"/*", " */"},
+			write: (*Emit).asm},
+		{Name: "obj", Host: true, Doc: "relocatable object with the functions of the header", Ext: ".o", Binary: true,
+			Library: true, write: (*Emit).obj},
+		{Name: "so", Host: true, Doc: "shared library with a C interface", Ext: ".so", Binary: true, Library: true,
+			write: (*Emit).so},
+		{Name: "header", Host: true, Doc: "C header of the shared library", Ext: ".h", File: true, Library: true,
 			write: (*Emit).header},
 		{Name: "python", Host: true, Doc: "Python module for the shared library, on NumPy arrays", Ext: ".py",
-			File: true, write: (*Emit).python},
+			File: true, Library: true, write: (*Emit).python},
 		{Name: "go", Host: true, Doc: "Go package with the machine code in it, for programs that import healc/runtime",
-			Ext: ".go", File: true, write: (*Emit).golang},
+			Ext: ".go", File: true, Library: true, write: (*Emit).golang},
 		{Name: "ptx", Doc: "assembly for GPUs of NVIDIA, with how its kernels are launched", Ext: ".ptx", single: true,
-			write: (*Emit).ptx},
+			comment: slashes, write: (*Emit).ptx},
 	}
 }
 
@@ -222,13 +226,13 @@ func (e *Emit) ptx(w io.Writer) error {
 	})
 }
 
-func (e *Emit) code(w io.Writer, out llvm.Output) error {
+func (e *Emit) asm(w io.Writer) error {
 	return e.one(func(km *kernel.Module) error {
 		opts := llvm.Options{}
 		if t := e.Opts.Debug.Timer; t != nil {
 			opts.Took = t.Took
 		}
-		raw, err := llvm.CompileWith(km, e.Opts.Target, out, opts)
+		raw, err := llvm.CompileWith(km, e.Opts.Target, libllvm.Assembly, opts)
 		if err != nil {
 			return err
 		}

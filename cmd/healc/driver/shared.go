@@ -45,6 +45,23 @@ func (e *Emit) so(w io.Writer) error {
 	return err
 }
 
+func (e *Emit) obj(w io.Writer) error {
+	l, err := e.library()
+	if err != nil {
+		return err
+	}
+	objects, err := aot.Objects(l)
+	if err != nil {
+		return err
+	}
+	raw, err := aot.Join(objects)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(raw)
+	return err
+}
+
 func (e *Emit) header(w io.Writer) error {
 	l, err := e.library()
 	if err != nil {

@@ -3,6 +3,7 @@ package aot
 import (
 	"fmt"
 
+	"healc/codegen/llvm/aot/names"
 	"healc/lang/types"
 )
 
@@ -96,8 +97,8 @@ func (w *writer) checked(e *Entry) {
 	result := f.v("load i32, ptr %s, align 4", code)
 	finish(result)
 	f.do("ret i32 %s", result)
-	fmt.Fprintf(&w.b, "define i32 @%s_tensors(ptr %%args, ptr %%results) {\n%s%s}\n", Symbol(w.prefix, e.Name),
-		f.head.String(), f.body.String())
+	fmt.Fprintf(&w.b, "define i32 @%s(ptr %%args, ptr %%results) {\n%s%s}\n",
+		names.C(w.prefix, e.Name)+names.Tensors, f.head.String(), f.body.String())
 }
 
 // there refuses an address that is NULL.
@@ -204,11 +205,17 @@ func (w *writer) layout(f *emitter, e *Entry, o *operand) {
 	if n > 0 {
 		o.dense = f.v("call i1 @heal.dense(ptr %s, ptr %s, i64 %d)", o.shape, o.strides, n)
 	}
+	// No elements have no place in memory: neither their strides nor their address says anything.
+	empty := "false"
+	for _, d := range o.typ.Shape {
+		empty = f.v("or i1 %s, %s", empty, f.v("icmp eq i64 %s, 0", f.dim(d)))
+	}
 	if o.written {
 		for k, d := range o.typ.Shape {
 			several := f.v("icmp sgt i64 %s, 1", f.dim(d))
 			still := f.v("icmp eq i64 %s, 0", f.loadWord(o.strides, k))
-			f.unless(f.v("and i1 %s, %s", several, still), func() {
+			shared := f.v("and i1 %s, %s", several, still)
+			f.unless(f.v("and i1 %s, %s", shared, f.v("xor i1 %s, true", empty)), func() {
 				w.refuse(f, fmt.Sprintf("%s: %s is written, and its elements along axis %d are one place in memory",
 					e.Name, o.name, k))
 			})
@@ -217,7 +224,7 @@ func (w *writer) layout(f *emitter, e *Entry, o *operand) {
 	low, high := f.array(1), f.array(1)
 	f.do("call void @heal.span(ptr %s, ptr %s, i64 %d, i64 %d, ptr %s, ptr %s)", o.shape, o.strides, n,
 		o.typ.Elem.Bytes(), low, high)
-	at := f.v("ptrtoint ptr %s to i64", o.data)
+	at := f.v("select i1 %s, i64 0, i64 %s", empty, f.v("ptrtoint ptr %s to i64", o.data))
 	o.place = place{name: o.name, written: o.written, low: f.v("add i64 %s, %s", at, f.loadWord(low, 0)),
 		high: f.v("add i64 %s, %s", at, f.loadWord(high, 0))}
 	null := f.v("icmp eq ptr %s, null", o.data)

@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"healc/codegen/llvm/aot/names"
 	"healc/ir/kernel"
 	"healc/lang/types"
 )
 
 // base is what the names of a variant's functions begin with.
-func base(e *Entry, variant int) string { return fmt.Sprintf("heal.%s.%d", e.Name, variant) }
+func base(e *Entry, variant int) string { return fmt.Sprintf("heal.of.%s.%d", e.Name, variant) }
 
 // entry writes what belongs to one entry: its plans, the tables of kernels, and its two C functions.
 func (w *writer) entry(e *Entry) {
@@ -31,7 +32,7 @@ func (w *writer) kernelTables(e *Entry, variant int, km *kernel.Module) {
 		}
 		var kernels []string
 		for _, k := range km.Kernels {
-			name := symbol(e, variant, i) + k.Name
+			name := symbol(w.prefix, e, variant, i) + k.Name
 			fmt.Fprintf(&w.b, "declare hidden void @%q(ptr, ptr, i64, i64, ptr)\n", name)
 			kernels = append(kernels, fmt.Sprintf("ptr @%q", name))
 		}
@@ -105,7 +106,7 @@ func (w *writer) direct(e *Entry) {
 	}
 	w.apart(f, e, places)
 	f.do("ret i32 %s", w.callPlan(f, e, 0, dims, in, out))
-	fmt.Fprintf(&w.b, "define i32 @%s(%s) {\n%s%s}\n", Symbol(w.prefix, e.Name), strings.Join(sig, ", "),
+	fmt.Fprintf(&w.b, "define i32 @%s(%s) {\n%s%s}\n", names.C(w.prefix, e.Name), strings.Join(sig, ", "),
 		f.head.String(), f.body.String())
 }
 
@@ -133,6 +134,7 @@ func (f *emitter) dense(name string, t types.Tensor, addr string, written bool) 
 		bytes = f.v("mul i64 %s, %s", bytes, f.dim(d))
 	}
 	low := f.v("ptrtoint ptr %s to i64", addr)
+	low = f.v("select i1 %s, i64 0, i64 %s", f.v("icmp eq i64 %s, 0", bytes), low) // no elements share no memory
 	return place{name: name, low: low, high: f.v("add i64 %s, %s", low, bytes), written: written}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"healc/codegen/llvm/aot/names"
 	"healc/lang/types"
 )
 
@@ -13,61 +14,16 @@ var cTypes = map[types.DType]string{
 	types.F16: "uint16_t", types.BF16: "uint16_t", types.F32: "float", types.F64: "double",
 }
 
-// Identifier makes a C identifier of a name: what cannot stand in one becomes an underscore.
-func Identifier(name string) string {
-	var b strings.Builder
-	for i, r := range name {
-		letter := r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
-		if letter || i > 0 && r >= '0' && r <= '9' {
-			b.WriteRune(r)
-		} else {
-			b.WriteByte('_')
-		}
-	}
-	return b.String()
-}
-
-// Symbol is the name of an entry's C function.
-func Symbol(prefix, name string) string { return prefix + "_" + strings.Trim(Identifier(name), "_") }
-
-// reserved are words that cannot name a parameter in C or C++.
-var reserved = strings.Fields(
-	`auto bool break case catch char class const continue default delete do double else enum explicit export extern
-	false float for friend goto if inline int long mutable namespace new operator private protected public register restrict return short
-	signed sizeof static struct switch template this throw true try typedef typename union unsigned using virtual void volatile while and or not xor`)
-
-// names makes distinct C names.
-type names map[string]bool
-
-func (n names) take(want string) string {
-	name := strings.TrimLeft(Identifier(want), "_")
-	if name == "" || name[0] >= '0' && name[0] <= '9' {
-		name = "x" + name
-	}
-	for n[name] {
-		name += "_"
-	}
-	n[name] = true
-	return name
-}
-
-func newNames() names {
-	n := names{}
-	for _, w := range reserved {
-		n[w] = true
-	}
-	return n
-}
-
 // Header is the C header of a library.
 func Header(l *Library) string {
 	var b strings.Builder
-	guard := strings.ToUpper(l.Prefix) + "_H"
+	guard := names.Guard(l.Prefix)
 	fmt.Fprintf(&b,
-		"/* Made by healc. The functions of a library may be called from several threads at once. */\n#ifndef %s\n"+
+		"/* "+Mark+". The functions of a library may be called from several threads at once. */\n#ifndef %s\n"+
 			"#define %s\n#include <stdint.h>\n", guard, guard)
 	b.WriteString("#ifdef __cplusplus\nextern \"C\" {\n#endif\n")
 	b.WriteString(common())
+	b.WriteString(own(l.Prefix))
 	for _, e := range l.Entries {
 		b.WriteString(declarations(l.Prefix, e))
 	}
@@ -79,7 +35,7 @@ func Header(l *Library) string {
 func common() string {
 	var b strings.Builder
 	b.WriteString(
-		"\n#ifndef HEAL_LIBRARY\n#define HEAL_LIBRARY\n\n" +
+		"\n#ifndef HEAL_TYPES\n#define HEAL_TYPES\n\n" +
 			"/* What every function returns. After anything but HEAL_OK the results are undefined. */\nenum {\n")
 	for i, c := range codes {
 		line := fmt.Sprintf("  %s = %d", c.name, i)
@@ -93,9 +49,6 @@ func common() string {
 	}
 	b.WriteString(`};
 
-/* The message of the last failure on the calling thread, with the place in the program. */
-const char *heal_last_error(void);
-
 /* A tensor. Strides are in elements and may be 0 or negative; NULL strides are row-major. data is the address of
    the element whose indices are 0. A scalar has no shape: NULL. */
 typedef struct heal_tensor {
@@ -104,41 +57,61 @@ typedef struct heal_tensor {
   const int64_t *strides;
 } heal_tensor;
 
-/* The number of threads that one call uses, the caller's included; 0 is HEAL_THREADS, or else one for each
-   processor. Threads are started when they are first needed. Results do not depend on it. */
-void heal_set_threads(int32_t threads);
-int32_t heal_get_threads(void);
-
-/* Lets the host run parallel loops instead of the library's own threads. The function has to call
-   task(context, begin, end) for pieces that make up [0, n), each index once and each begin a multiple of grain, on
-   any threads, and return when all calls have returned. NULL gives the library's own threads back. */
-typedef void (*heal_task)(void *context, int64_t begin, int64_t end);
-typedef void (*heal_parallel_for)(void *user, int64_t n, int64_t grain, heal_task task, void *context);
-void heal_set_parallel_for(heal_parallel_for run, void *user);
-
-/* The kind of processor whose code is in use, such as avx2. heal_use_cpu chooses another one that the library has
-   code for; the results are the same. It must not be called while another function runs. */
-const char *heal_cpu(void);
-int32_t heal_use_cpu(const char *name);
-
-/* Memory for intermediate results is kept for the next call; this frees it. */
-void heal_release_memory(void);
+typedef void (*heal_task)(void *context_, int64_t begin_, int64_t end_);
+typedef void (*heal_parallel_for)(void *user_, int64_t n_, int64_t grain_, heal_task task_, void *context_);
 
 #endif
 `)
 	return b.String()
 }
 
+// ownText declares the functions of names.Own, with heal_ in the place of the library's name.
+const ownText = `
+/* The message of the last failure of this library on the calling thread, with the place in the program. */
+const char *heal_last_error(void);
+
+/* The number of threads that one call uses, the caller's included; 0 is HEAL_THREADS, or else one for each
+   processor. Threads are started when they are first needed. Results do not depend on it. */
+void heal_set_threads(int32_t threads_);
+int32_t heal_get_threads(void);
+
+/* Lets the host run parallel loops instead of the library's own threads. The function has to call
+   task(context, begin, end) for pieces that make up [0, n), each index once and each begin a multiple of grain, on
+   any threads, and return when all calls have returned. NULL gives the library's own threads back. */
+void heal_set_parallel_for(heal_parallel_for run_, void *user_);
+
+/* The kind of processor whose code is in use, such as avx2. heal_use_cpu chooses another one that the library has
+   code for; the results are the same. It must not be called while another function runs. */
+const char *heal_cpu(void);
+int32_t heal_use_cpu(const char *name_);
+
+/* Memory for intermediate results is kept for the next call; this frees it. */
+void heal_release_memory(void);
+`
+
+// own declares the functions that every library has. While a program includes the header of one library, they have
+// names without the library's, too; with the second header these names go, since they could mean either.
+func own(prefix string) string {
+	text, defines, undefs := ownText, "", ""
+	for _, name := range names.Own {
+		text = strings.ReplaceAll(text, "heal_"+name, names.OwnC(prefix, name))
+		defines += fmt.Sprintf("#define heal_%s %s\n", name, names.OwnC(prefix, name))
+		undefs += fmt.Sprintf("#undef heal_%s\n", name)
+	}
+	return text + "\n/* Shorter names, where a file includes the header of one library alone. */\n" +
+		"#ifndef HEAL_ONE_LIBRARY\n#define HEAL_ONE_LIBRARY\n" + defines + "#else\n" + undefs + "#endif\n"
+}
+
 // declarations are the two functions of an entry.
 func declarations(prefix string, e *Entry) string {
 	var b strings.Builder
-	n := newNames()
+	n := names.NewLocals(names.InC)
 	var args, order, outs []string
 	for _, d := range e.Dims {
-		args = append(args, "int64_t "+n.take(d))
+		args = append(args, "int64_t "+n.Take(d))
 	}
 	for _, p := range e.Params {
-		name := n.take(p.Name)
+		name := n.Take(p.Name)
 		t := cTypes[p.Type.Elem]
 		switch {
 		case p.byValue():
@@ -151,21 +124,21 @@ func declarations(prefix string, e *Entry) string {
 		order = append(order, fmt.Sprintf("%s: %s", name, bare(p.Type)))
 	}
 	for i, r := range e.Results {
-		name := n.take(resultName(e, i))
+		name := n.Take(resultName(e, i))
 		args = append(args, cTypes[r.Elem]+" *"+name)
 		outs = append(outs, fmt.Sprintf("%s: %s", name, bare(r)))
 	}
 	if len(args) == 0 {
 		args = []string{"void"}
 	}
-	name := Symbol(prefix, e.Name)
+	name := names.C(prefix, e.Name)
 	fmt.Fprintf(&b,
 		"\n/* %s\n   Tensors are row-major. What is written must not share memory with another argument. */\n",
 		strings.ReplaceAll(e.Signature, "*/", "* /"))
 	fmt.Fprintf(&b, "int32_t %s(%s);\n", name, strings.Join(args, ", "))
-	fmt.Fprintf(&b, "/* The same for any strides, with all shapes checked. arguments: %s; results: %s */\n",
+	fmt.Fprintf(&b, "/* The same for any strides, with all shapes checked. arguments_: %s; results_: %s */\n",
 		list(order), list(outs))
-	fmt.Fprintf(&b, "int32_t %s_tensors(const heal_tensor *arguments, const heal_tensor *results);\n", name)
+	fmt.Fprintf(&b, "int32_t %s(const heal_tensor *arguments_, const heal_tensor *results_);\n", name+names.Tensors)
 	return b.String()
 }
 

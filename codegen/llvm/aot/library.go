@@ -19,6 +19,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/llvm"
+	"healc/codegen/llvm/aot/names"
 	"healc/codegen/llvm/libllvm"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
@@ -27,7 +28,7 @@ import (
 
 // Library is what a shared library is made of.
 type Library struct {
-	Prefix  string // of the names of C functions: PREFIX_NAME
+	Prefix  string // the library's name, with which those of C functions begin (names.Library)
 	Entries []*Entry
 	Target  codegen.Target // its CPU is that of all kernels; "" means every level of Levels
 
@@ -168,7 +169,7 @@ func (l *Library) kernels(levels []Level) ([][]byte, error) {
 				continue
 			}
 			obj, err := llvm.CompileWith(v.km, level.target(l.Target), libllvm.Object,
-				llvm.Options{Prefix: symbol(v.entry, v.number, k), Took: took})
+				llvm.Options{Prefix: symbol(l.Prefix, v.entry, v.number, k), Took: took})
 			if err != nil {
 				return err
 			}
@@ -205,9 +206,10 @@ func (e *Entry) variants() []*kernel.Module {
 	return []*kernel.Module{e.Packed, e.Strided}
 }
 
-// symbol is what the names of the kernels of a variant and level begin with.
-func symbol(e *Entry, variant, level int) string {
-	return fmt.Sprintf("heal.%s.%d.%d.", e.Name, variant, level)
+// symbol is what the names of the kernels of a variant and level begin with. It has the name of the library, so that
+// the objects of two can be linked into one program.
+func symbol(prefix string, e *Entry, variant, level int) string {
+	return fmt.Sprintf("heal.%s.%s.%d.%d.", prefix, e.Name, variant, level)
 }
 
 // writer collects the text of the module around the kernels.
@@ -222,8 +224,8 @@ type writer struct {
 
 func (w *writer) module(l *Library) string {
 	w.texts = map[string]string{}
-	w.b.WriteString(runtimeText)
-	w.b.WriteString(threadsText)
+	w.b.WriteString(w.owned(runtimeText))
+	w.b.WriteString(w.owned(threadsText))
 	if w.x86 {
 		w.b.WriteString(x86Text)
 	} else {
@@ -235,6 +237,11 @@ func (w *writer) module(l *Library) string {
 		w.entry(e)
 	}
 	return w.b.String()
+}
+
+// owned is text of runtime.ll or threads.ll with the library's name in the place of heal_.
+func (w *writer) owned(text string) string {
+	return strings.ReplaceAll(text, "@heal_", "@"+w.prefix+"_")
 }
 
 // data is the name of a constant with these bytes; equal ones are one.
@@ -259,21 +266,21 @@ func (w *writer) global(typ, value string) string {
 	return name
 }
 
-// processor writes heal_cpu and heal_use_cpu, which tell and choose the level.
+// processor writes the functions cpu and use_cpu of names.Own, which tell and choose the level.
 func (w *writer) processor() {
 	e := newEmitter()
-	var names strings.Builder
+	var list strings.Builder
 	for i, l := range w.levels {
 		name := l.Name
 		if name == "" {
 			name = "native"
 		}
 		if i > 0 {
-			names.WriteString(", ")
+			list.WriteString(", ")
 		}
-		names.WriteString("ptr " + w.text(name))
+		list.WriteString("ptr " + w.text(name))
 	}
-	fmt.Fprintf(&w.b, "@heal.level.names = internal constant [%d x ptr] [%s]\n", len(w.levels), names.String())
+	fmt.Fprintf(&w.b, "@heal.level.names = internal constant [%d x ptr] [%s]\n", len(w.levels), list.String())
 	e.do("%%level = load i32, ptr @heal.level, align 4")
 	if len(w.levels) == 1 {
 		e.do("%%i = sext i32 0 to i64")
@@ -283,7 +290,7 @@ func (w *writer) processor() {
 	e.do("%%p = getelementptr [%d x ptr], ptr @heal.level.names, i64 0, i64 %%i", len(w.levels))
 	e.do("%%s = load ptr, ptr %%p, align 8")
 	e.do("ret ptr %%s")
-	fmt.Fprintf(&w.b, "define ptr @heal_cpu() {\n%s}\n", e.body.String())
+	fmt.Fprintf(&w.b, "define ptr @%s() {\n%s}\n", names.OwnC(w.prefix, "cpu"), e.body.String())
 
 	e = newEmitter()
 	w.there(e, "%name", "there is no name of a processor")
@@ -311,5 +318,5 @@ func (w *writer) processor() {
 	e.do("%%n = call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, ptr %%name)",
 		w.text("no code for the processor %s in this library, or this is not one"))
 	e.do("ret i32 %d", CodeArgument)
-	fmt.Fprintf(&w.b, "define i32 @heal_use_cpu(ptr %%name) {\n%s}\n", e.body.String())
+	fmt.Fprintf(&w.b, "define i32 @%s(ptr %%name) {\n%s}\n", names.OwnC(w.prefix, "use_cpu"), e.body.String())
 }

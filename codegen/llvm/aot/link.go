@@ -57,7 +57,7 @@ func FindLinker(triple string) (string, error) {
 var libraryFolders = []string{"/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
 	"/usr/lib"}
 
-// Link makes a shared library of objects. Only names that begin with heal_ or with prefix and an underscore can be seen
+// Link makes a shared library of objects. Only names that begin with prefix and an underscore can be seen
 // from outside. soname is the name that programs linked against it look for. triple is the target, "" for this machine.
 // The same objects give the same bytes.
 func Link(objects [][]byte, prefix, soname, triple string) ([]byte, error) {
@@ -70,7 +70,7 @@ func Link(objects [][]byte, prefix, soname, triple string) ([]byte, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	exports := fmt.Sprintf("{ global: heal_*; %s_*; local: *; };\n", prefix)
+	exports := fmt.Sprintf("{ global: %s_*; local: *; };\n", prefix)
 	args := []string{"-shared", "-o", "out.so", "-soname", soname, "--version-script", "exports",
 		"-Bsymbolic", "--no-undefined", "--as-needed", "--build-id=none", "--hash-style=gnu", "-O1", "--gc-sections",
 		"-z", "noexecstack", "-z", "relro", "-z", "now", "-s"}

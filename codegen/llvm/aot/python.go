@@ -3,13 +3,15 @@ package aot
 import (
 	_ "embed"
 	"fmt"
+	"math"
 	"strings"
 
+	"healc/codegen/llvm/aot/names"
 	"healc/lang/types"
 )
 
 //go:embed module.py
-var pythonText string
+var moduleText string
 
 var numpyTypes = map[types.DType]string{
 	types.Bool: "bool_", types.I8: "int8", types.I16: "int16", types.I32: "int32", types.I64: "int64",
@@ -17,46 +19,80 @@ var numpyTypes = map[types.DType]string{
 	types.F16: "float16", types.BF16: "uint16", types.F32: "float32", types.F64: "float64",
 }
 
-// pythonReserved are words that cannot name a parameter in Python, and the names that the functions use.
-var pythonReserved = strings.Fields(
-	`False None True and as assert async await break class continue def del elif else except finally for from
-	global if import in is lambda nonlocal not or pass raise return try while with yield out`)
-
 // Python is a Python module that calls a library by ctypes, on NumPy arrays without copies. file is the library's
 // name, in the folder of the module.
 func Python(l *Library, file string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b,
-		"\"\"\"Made by healc: the functions of %s, on NumPy arrays, which are not copied.\n\n"+
-			"bf16 is the bits in uint16. Failures of the program are exceptions.\n\"\"\"\n", file)
-	b.WriteString(strings.Replace(pythonText, "_FILE", pythonString(file), 1))
+		"\"\"\"%s: the functions of %s, on NumPy arrays, which are not copied.\n\n"+
+			"bf16 is the bits in uint16. Failures of the program are exceptions.\n\"\"\"\n", Mark, pythonText(file))
+	b.WriteString("from __future__ import annotations as _annotations\n\n")
+	b.WriteString(strings.NewReplacer("_FILE", pythonString(file), "_PREFIX_", l.Prefix+"_").Replace(moduleText))
+	all := strings.Fields("Error set_threads get_threads cpu use_cpu release_memory")
+	functions := ""
 	for _, e := range l.Entries {
-		b.WriteString(pythonFunction(l.Prefix, e))
+		functions += pythonFunction(l.Prefix, e)
+		all = append(all, names.Python(e.Name))
 	}
+	b.WriteString("\n\n__all__ = [\n")
+	for _, name := range all {
+		fmt.Fprintf(&b, "    %q,\n", name)
+	}
+	b.WriteString("]\n" + functions)
 	return b.String()
 }
 
-func pythonString(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s) + `"`
+func pythonString(s string) string { return `"` + pythonText(s) + `"` }
+
+// pythonText is text in a string of Python.
+func pythonText(s string) string {
+	return strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(s)
+}
+
+// pythonScalar converts a scalar argument, and says its type in Python.
+func pythonScalar(name string, d types.DType) (convert, typ string) {
+	switch {
+	case d == types.Bool:
+		return fmt.Sprintf("_bool(%q, %s)", name, name), "_b.bool"
+	case d == types.F64:
+		return fmt.Sprintf("_float(%q, %s, _c.c_double)", name, name), "_b.float"
+	case d == types.F32:
+		return fmt.Sprintf("_float(%q, %s, _c.c_float)", name, name), "_b.float"
+	case d == types.F16:
+		return fmt.Sprintf("_half(%q, %s)", name, name), "_b.float"
+	}
+	bits, low, kind := 8*d.Bytes(), "0", "u"+numpyTypes[d]
+	high := fmt.Sprint(uint64(1)<<bits - 1)
+	if bits == 64 {
+		high = fmt.Sprint(uint64(math.MaxUint64))
+	}
+	if kind = numpyTypes[d]; kind[0] == 'i' {
+		low, high = fmt.Sprint(int64(-1)<<(bits-1)), fmt.Sprint(uint64(1)<<(bits-1)-1)
+	}
+	return fmt.Sprintf("_int(%q, %s, _c.c_%s, %s, %s)", name, name, kind, low, high), "_b.int"
 }
 
 // pythonFunction is the text of one function, from top to bottom.
 func pythonFunction(prefix string, e *Entry) string {
-	n := names{}
-	for _, w := range pythonReserved {
-		n[w] = true
-	}
+	n := names.NewLocals(names.InPython)
 	known := map[string]string{} // expressions of shape parameters
-	var params, arrays, lines []string
+	var params, head, arrays, lines []string
 	for _, p := range e.Params {
-		name := n.take(p.Name)
+		name := n.Take(p.Name)
 		params = append(params, name)
 		arrays = append(arrays, name)
-		written := ""
-		if p.Update {
-			written = ", True"
+		if p.byValue() {
+			convert, typ := pythonScalar(name, p.Type.Elem)
+			lines = append(lines, fmt.Sprintf("%s = %s", name, convert))
+			head = append(head, name+": "+typ)
+			continue
 		}
-		lines = append(lines, fmt.Sprintf("%s = _array(%q, %s, _np.dtype(_np.%s), %d%s)", name, name, name,
+		written, typ := "", "_npt.ArrayLike"
+		if p.Update {
+			written, typ = ", True", pythonArray(p.Type)
+		}
+		head = append(head, name+": "+typ)
+		lines = append(lines, fmt.Sprintf("%s = _array(%q, %s, _%s, %d%s)", name, name, name,
 			numpyTypes[p.Type.Elem], p.Type.Rank(), written))
 	}
 	// The shape parameters, as far as the arguments say; the library checks what is left.
@@ -68,67 +104,76 @@ func pythonFunction(prefix string, e *Entry) string {
 				if !ok {
 					continue
 				}
-				v := n.take(name)
+				v := n.Take(name)
 				value := fmt.Sprintf("%s.shape[%d]", params[i], k)
 				if !rest.IsConst(0) {
 					value = fmt.Sprintf("(%s - (%s))", value, pythonDim(rest, known))
 				}
 				if !coef.IsConst(1) {
-					value = fmt.Sprintf("%s // max(%s, 1)", value, pythonDim(coef, known))
+					value = fmt.Sprintf("%s // (_extent(%s) or 1)", value, pythonDim(coef, known))
 				}
 				lines = append(lines, fmt.Sprintf("%s = %s", v, value))
 				known[name], again = v, true
 			}
 		}
 	}
-	var results []string
+	if len(e.Results) > 1 {
+		lines = append(lines, fmt.Sprintf("out = _outs(out, %d)", len(e.Results)))
+	}
+	var results, give, kinds []string
 	for i, r := range e.Results {
-		shape := "()"
-		given := "out"
+		shape, given := "()", "out"
 		if len(e.Results) > 1 {
-			given = fmt.Sprintf("out and out[%d]", i)
+			given = fmt.Sprintf("out[%d]", i)
 		}
 		var extents []string
 		for _, d := range r.Shape {
-			extents = append(extents, fmt.Sprintf("max(%s, 0)", pythonDim(d, known)))
+			extents = append(extents, fmt.Sprintf("_extent(%s)", pythonDim(d, known)))
 		}
 		if len(extents) > 0 {
 			shape = "(" + strings.Join(extents, ", ") + ",)"
 		}
-		v := n.take(resultName(e, i))
-		lines = append(lines, fmt.Sprintf("%s = _result(%s, _np.dtype(_np.%s), %s)", v, given, numpyTypes[r.Elem],
+		v := n.Take(resultName(e, i))
+		lines = append(lines, fmt.Sprintf("%s = _result(%s, _%s, %s)", v, given, numpyTypes[r.Elem],
 			shape))
 		results = append(results, v)
-	}
-	lines = append(lines, fmt.Sprintf("_call(_lib.%s_tensors, [%s], [%s])", Symbol(prefix, e.Name),
-		strings.Join(arrays, ", "), strings.Join(results, ", ")))
-	var give []string
-	for i, r := range results {
-		if e.Results[i].Rank() == 0 {
-			r += "[()]"
+		if r.Rank() == 0 {
+			give, kinds = append(give, v+"[()]"), append(kinds, "_np."+numpyTypes[r.Elem])
+		} else {
+			give, kinds = append(give, v), append(kinds, pythonArray(r))
 		}
-		give = append(give, r)
 	}
+	lines = append(lines, fmt.Sprintf("_call(_lib.%s, [%s], [%s])", names.C(prefix, e.Name)+names.Tensors,
+		strings.Join(arrays, ", "), strings.Join(results, ", ")))
+	typ := "None"
 	if len(give) > 0 {
 		lines = append(lines, "return "+strings.Join(give, ", "))
-		params = append(params, "out=None")
+		out := pythonArray(e.Results[0])
+		if typ = kinds[0]; len(give) > 1 {
+			var outs []string
+			for _, r := range e.Results {
+				outs = append(outs, pythonArray(r))
+			}
+			typ = "_b.tuple[" + strings.Join(kinds, ", ") + "]"
+			out = "_b.tuple[" + strings.Join(outs, ", ") + "]"
+		}
+		head = append(head, "out: "+out+" | None = None")
 	}
 	var b strings.Builder
-	name := strings.Trim(Identifier(e.Name), "_")
-	for n := range pythonReserved {
-		if pythonReserved[n] == name {
-			name += "_"
-		}
-	}
-	fmt.Fprintf(&b, "\n\ndef %s(%s):\n    %s\n", name, strings.Join(params, ", "), pythonDoc(e))
+	fmt.Fprintf(&b, "\n\n_lib.%s.argtypes = _ADDRESSES\n", names.C(prefix, e.Name)+names.Tensors)
+	fmt.Fprintf(&b, "\n\ndef %s(%s) -> %s:\n    %s\n", names.Python(e.Name), strings.Join(head, ", "), typ,
+		pythonDoc(e))
 	for _, l := range lines {
 		b.WriteString("    " + l + "\n")
 	}
 	return b.String()
 }
 
+// pythonArray is the type of an array in annotations.
+func pythonArray(t types.Tensor) string { return "_npt.NDArray[_np." + numpyTypes[t.Elem] + "]" }
+
 func pythonDoc(e *Entry) string {
-	doc := e.Signature + "."
+	doc := pythonText(e.Signature) + "."
 	if len(e.Results) > 0 {
 		doc += " The results go to `out` when it is given."
 	}

@@ -13,10 +13,12 @@
 @heal.threads = internal global i32 0
 @heal.hook = internal global ptr null
 @heal.hook.user = internal global ptr null
+@heal.text.wrong = internal constant [98 x i8] c"heal: HEAL_THREADS=%s is not a number of threads from 1 to 1024; there is one for each processor\0A\00"
 @heal.text.threads = internal constant [13 x i8] c"HEAL_THREADS\00"
 
 define i32 @heal_get_threads() {
 entry:
+  %stop = alloca ptr, align 8
   %n = load atomic i32, ptr @heal.threads monotonic, align 4
   %known = icmp ne i32 %n, 0
   br i1 %known, label %give, label %ask
@@ -27,9 +29,21 @@ ask:
   %unset = icmp eq ptr %env, null
   br i1 %unset, label %count, label %parse
 parse:
-  %value = call i64 @strtol(ptr %env, ptr null, i32 10)
-  %sane = icmp sgt i64 %value, 0
-  br i1 %sane, label %settle, label %count
+  %first = load i8, ptr %env, align 1
+  %blank = icmp eq i8 %first, 0
+  br i1 %blank, label %count, label %number
+number:
+  %value = call i64 @strtol(ptr %env, ptr %stop, i32 10)
+  %at = load ptr, ptr %stop, align 8
+  %after = load i8, ptr %at, align 1
+  %whole = icmp eq i8 %after, 0
+  %less = sub i64 %value, 1
+  %range = icmp ult i64 %less, 1024
+  %sane = and i1 %whole, %range
+  br i1 %sane, label %settle, label %warn
+warn:
+  %said = call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @heal.text.wrong, ptr %env)
+  br label %count
 count:
   %set = alloca [16 x i64], align 8
   call void @llvm.memset.p0.i64(ptr %set, i8 0, i64 128, i1 false)
@@ -46,7 +60,7 @@ words:
   %end = icmp eq i64 %i1, 16
   br i1 %end, label %settle, label %words
 settle:
-  %raw = phi i64 [ %value, %parse ], [ %sum1, %words ]
+  %raw = phi i64 [ %value, %number ], [ %sum1, %words ]
   %low = call i64 @llvm.smax.i64(i64 %raw, i64 1)
   %ok = call i64 @llvm.smin.i64(i64 %low, i64 256)
   %result = trunc i64 %ok to i32
@@ -670,4 +684,7 @@ define internal void @heal.begin() {
 ; interface, which lld drops without a word.
 @heal.at.load = internal global ptr @heal.begin, section ".init_array", align 8
 @heal.at.unload = internal global ptr @heal.end, section ".fini_array", align 8
-@llvm.used = appending global [2 x ptr] [ptr @heal.at.load, ptr @heal.at.unload], section "llvm.metadata"
+
+; By this note healc knows what it has made: the owner's name, of 6 bytes with its end, and nothing else, of type 1.
+@heal.note = internal constant { i32, i32, i32, [8 x i8] } { i32 6, i32 0, i32 1, [8 x i8] c"healc\00\00\00" }, section ".note.healc", align 4
+@llvm.used = appending global [3 x ptr] [ptr @heal.at.load, ptr @heal.at.unload, ptr @heal.note], section "llvm.metadata"

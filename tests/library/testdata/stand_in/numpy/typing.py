@@ -1,0 +1,1 @@
+"""Annotations are not looked at."""
