@@ -46,7 +46,8 @@ const (
 var Backends = backend.Names
 
 // Cache keeps machine code on disk, so that a process that runs a known program compiles nothing. Several processes may
-// share one. What cannot be read or written is compiled.
+// share one. What cannot be read or written is compiled. What lies in the folder is executed, so one that others own or
+// may write is not used.
 type Cache struct {
 	Dir   string // the folder, which is made where it is not there
 	Limit int64  // bytes; when there are more, what was not used for the longest time goes. 0 is 256 MiB
@@ -55,3 +56,6 @@ type Cache struct {
 // DefaultCache is the one that the command healc has: in the folder HEAL_CACHE, or in the folder heal of the user's
 // cache folder. HEAL_CACHE=off is no cache; it is nil then, and when there is no such folder.
 func DefaultCache() *Cache { return (*Cache)(cache.Default()) }
+
+// Refused says why the folder of the cache is not used, though it is there: others own it or may write it.
+func (c *Cache) Refused() error { return (*cache.Cache)(c).Refused() }

@@ -117,7 +117,7 @@ var imports = []struct{ pkg, may string }{
 	{"stdlib", ""},
 	{"docs", ""},
 	{"internal/identity", "runtime/objload"},
-	{"internal/cache", "codegen runtime/abi"},
+	{"internal/cache", "codegen runtime/abi internal/identity"},
 	{"internal/modules", "lang/ast lang/check lang/diag lang/parser stdlib"},
 	{"internal/gradient", "leaves ir ir/ops ir/scalar"},
 	{"internal/interpio", "lang/types ir runtime runtime/tensor"},

@@ -7,22 +7,19 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
-	"fmt"
 	"os"
 	"path/filepath"
 	"sort"
-	"strings"
 	"time"
 
 	"healc/codegen"
-	"healc/runtime/abi"
 )
 
 // Cache keeps compiled programs on disk, so that a process that runs a known program never opens libLLVM. Entries are
-// written whole or not at all, are checked when they are read, and those that were not used for the longest time go
-// when the cache is larger than Limit; it is looked at after some of the stores only, so that a store does not take
-// longer the more there is. Several processes may share one.
+// written whole or not at all, and say themselves what they are (entry.go), so that one that was copied over another,
+// renamed, cut or damaged is not there. Those that were not used for the longest time go when the cache is larger than
+// Limit; it is looked at after some of the stores only, so that a store does not take longer the more there is. Several
+// processes may share one. A folder that others own or may write is not used (folder.go): what lies there is executed.
 //
 // A program is kept by its kernels, so that a change of the text that leaves them and their lines as they are compiles
 // nothing. The text of the program it was made of is another key for it: who has the same text need not make the
@@ -49,8 +46,6 @@ func Default() *Cache {
 	return &Cache{Dir: dir}
 }
 
-const magic = "heal0002"
-
 // Key hashes texts, which are everything that some code depends on.
 func Key(parts ...string) string {
 	h := sha256.New()
@@ -63,114 +58,61 @@ func Key(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-func (c *Cache) path(key string) string { return filepath.Join(c.Dir, key[:2], key[2:]+".heal") }
-
 // Load returns the program stored under key, or nil. A damaged entry is removed.
 func (c *Cache) Load(key string) *codegen.Artifact {
-	if c == nil {
+	d := c.open(false)
+	if d == nil {
 		return nil
 	}
-	raw, err := os.ReadFile(c.path(key))
-	if err != nil {
+	defer d.Close()
+	body, used := d.load(key, programKind)
+	if body == nil {
 		return nil
 	}
-	art, err := decodeEntry(raw)
+	art, err := decodeProgram(body)
 	if err != nil {
-		os.Remove(c.path(key))
 		return nil
 	}
 	// What is used stays. Knowing that to the hour is enough, and mostly writes nothing.
-	if st, err := os.Stat(c.path(key)); err == nil && time.Since(st.ModTime()) > time.Hour {
+	if time.Since(used) > time.Hour {
 		now := time.Now()
-		_ = os.Chtimes(c.path(key), now, now) // a cache that cannot be written can be read
+		_ = d.Chtimes(pathOf(key, programKind), now, now) // a cache that cannot be written can be read
 	}
 	return art
 }
 
-// decodeEntry reads magic, checksum of the rest, and as the rest plan, PTX and objects, each behind its length.
-func decodeEntry(raw []byte) (*codegen.Artifact, error) {
-	const head = len(magic) + sha256.Size
-	if len(raw) < head || string(raw[:len(magic)]) != magic {
-		return nil, fmt.Errorf("not a cache entry")
-	}
-	body := raw[head:]
-	if sum := sha256.Sum256(body); string(sum[:]) != string(raw[len(magic):head]) {
-		return nil, fmt.Errorf("wrong checksum")
-	}
-	var parts [][]byte
-	for len(body) > 0 {
-		if len(body) < 8 || binary.LittleEndian.Uint64(body) > uint64(len(body)-8) {
-			return nil, fmt.Errorf("truncated")
-		}
-		n := 8 + binary.LittleEndian.Uint64(body)
-		parts, body = append(parts, body[8:n]), body[n:]
-	}
-	if len(parts) < 2 {
-		return nil, fmt.Errorf("truncated")
-	}
-	art := &codegen.Artifact{Plan: &abi.Program{}, Objects: parts[2:]}
-	if len(parts[1]) > 0 {
-		art.PTX = parts[1]
-	}
-	return art, json.Unmarshal(parts[0], art.Plan)
-}
-
 // Store keeps a program. Failing to is no error: the program was compiled and runs.
 func (c *Cache) Store(key string, art *codegen.Artifact) {
-	if c == nil {
+	d := c.open(true)
+	if d == nil {
 		return
 	}
-	plan, err := json.Marshal(art.Plan)
-	if err != nil {
+	defer d.Close()
+	body, err := encodeProgram(art)
+	if err != nil || int64(len(body)) > c.limit() {
 		return
 	}
-	var body []byte
-	for _, part := range append([][]byte{plan, art.PTX}, art.Objects...) {
-		body = append(binary.LittleEndian.AppendUint64(body, uint64(len(part))), part...)
-	}
-	sum := sha256.Sum256(body)
-	raw := append(append([]byte(magic), sum[:]...), body...)
-	if !c.write(c.path(key), raw) {
+	if !d.write(key, programKind, body) {
 		return
 	}
 	limit := c.limit()
-	if int64(len(raw)) > limit/64 || key[len(key)-1] == '0' {
-		c.trim(limit)
+	if int64(len(body)) > limit/64 || key[len(key)-1] == '0' {
+		d.trim(limit)
 	}
 }
-
-// write makes a file that is there as a whole or not at all, and reports that it is there.
-func (c *Cache) write(path string, raw []byte) bool {
-	if os.MkdirAll(filepath.Dir(path), 0o755) != nil {
-		return false
-	}
-	tmp, err := os.CreateTemp(filepath.Dir(path), "new-*")
-	if err != nil {
-		return false
-	}
-	_, err = tmp.Write(raw)
-	if cerr := tmp.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(tmp.Name(), path)
-	}
-	if err != nil {
-		os.Remove(tmp.Name())
-	}
-	return err == nil
-}
-
-// nameExt ends the file that gives a stored program another key.
-const nameExt = ".name"
 
 // Same returns the program that has this other key, or nil.
 func (c *Cache) Same(key string) *codegen.Artifact {
-	if c == nil || key == "" {
+	if key == "" {
 		return nil
 	}
-	program, err := os.ReadFile(c.namePath(key))
-	if _, bad := hex.DecodeString(string(program)); err != nil || bad != nil || len(program) != len(key) {
+	d := c.open(false)
+	if d == nil {
+		return nil
+	}
+	program, _ := d.load(key, nameKind)
+	d.Close()
+	if !isKey(string(program)) {
 		return nil
 	}
 	return c.Load(string(program))
@@ -178,44 +120,39 @@ func (c *Cache) Same(key string) *codegen.Artifact {
 
 // Name gives the program stored under key another one. "" is no key.
 func (c *Cache) Name(other, key string) {
-	if c == nil || other == "" || key == "" {
+	if other == "" || key == "" {
 		return
 	}
-	if _, err := os.Stat(c.path(key)); err == nil {
-		c.write(c.namePath(other), []byte(key))
+	d := c.open(true)
+	if d == nil {
+		return
 	}
-}
-
-func (c *Cache) namePath(key string) string {
-	return strings.TrimSuffix(c.path(key), ".heal") + nameExt
-}
-
-// forget removes the names of programs that are not there any more.
-func (c *Cache) forget() {
-	names, _ := filepath.Glob(filepath.Join(c.Dir, "??", "*"+nameExt))
-	for _, path := range names {
-		program, err := os.ReadFile(path)
-		if err == nil && len(program) == 2*sha256.Size {
-			_, err = os.Stat(c.path(string(program)))
-		} else {
-			err = os.ErrNotExist
-		}
-		if err != nil {
-			os.Remove(path)
-		}
+	defer d.Close()
+	if _, err := d.Stat(pathOf(key, programKind)); err == nil {
+		d.write(other, nameKind, []byte(key))
 	}
 }
 
 // Clear removes all programs, and returns how many there were.
 func (c *Cache) Clear() (int, error) {
-	entries := c.Entries()
-	defer c.forget()
-	for _, e := range entries {
-		if err := os.Remove(e.Path); err != nil && !os.IsNotExist(err) {
-			return 0, err
+	d := c.openAny()
+	if d == nil {
+		return 0, nil
+	}
+	defer d.Close()
+	n := 0
+	for _, f := range d.files() {
+		if f.kind == half {
+			continue // another process may be writing it
+		}
+		if err := d.Remove(f.path); err != nil && !os.IsNotExist(err) {
+			return n, err
+		}
+		if f.kind != nameKind {
+			n++
 		}
 	}
-	return len(entries), nil
+	return n, nil
 }
 
 func (c *Cache) limit() int64 {
@@ -232,57 +169,95 @@ type Entry struct {
 	Used  int64 // nanoseconds since 1970
 }
 
-// Entries lists the cache, oldest first.
+// Entries lists the programs, those first that were not used for the longest time.
 func (c *Cache) Entries() []Entry {
-	var out []Entry
-	if c == nil {
+	d := c.openAny()
+	if d == nil {
 		return nil
 	}
-	dirs, _ := os.ReadDir(c.Dir)
-	for _, d := range dirs {
-		files, _ := os.ReadDir(filepath.Join(c.Dir, d.Name()))
-		for _, f := range files {
-			if info, err := f.Info(); err == nil && filepath.Ext(f.Name()) == ".heal" {
-				out = append(out, Entry{filepath.Join(c.Dir, d.Name(), f.Name()), info.Size(),
-					info.ModTime().UnixNano()})
-			}
-		}
+	defer d.Close()
+	var out []Entry
+	for _, f := range d.programs() {
+		out = append(out, Entry{filepath.Join(c.Dir, f.path), f.bytes, f.used.UnixNano()})
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Used < out[j].Used })
 	return out
 }
 
-// trim removes the oldest entries until the cache is within its limit, and what processes left that were killed
-// while they wrote.
-func (c *Cache) trim(limit int64) {
-	half, _ := filepath.Glob(filepath.Join(c.Dir, "??", "new-*"))
-	for _, path := range half {
-		if st, err := os.Stat(path); err == nil && time.Since(st.ModTime()) > time.Hour {
-			os.Remove(path)
+// programs lists the programs, those first that were not used for the longest time.
+func (d *folder) programs() []file {
+	var out []file
+	for _, f := range d.files() {
+		if f.kind == programKind {
+			out = append(out, f)
 		}
 	}
-	all := c.Entries()
-	defer c.forget()
+	sort.Slice(out, func(i, j int) bool { return out[i].used.Before(out[j].used) })
+	return out
+}
+
+// trim removes the oldest entries until the cache is within its limit, what processes left that were killed while they
+// wrote, and the names of programs that are not there any more.
+func (d *folder) trim(limit int64) {
+	all := d.programs()
 	sum := int64(0)
 	for _, e := range all {
-		sum += e.Bytes
+		sum += e.bytes
 	}
 	for _, e := range all {
 		if sum <= limit {
-			return
+			break
 		}
-		if os.Remove(e.Path) == nil {
-			sum -= e.Bytes
+		if d.Remove(e.path) == nil {
+			sum -= e.bytes
+		}
+	}
+	for _, f := range d.files() {
+		switch f.kind {
+		case half:
+			if time.Since(f.used) > time.Hour {
+				d.Remove(f.path)
+			}
+		case nameKind:
+			program, _, err := d.read(f.path, f.key, nameKind)
+			if err == nil && isKey(string(program)) {
+				_, err = d.Stat(pathOf(string(program), programKind))
+			}
+			if err != nil {
+				d.Remove(f.path)
+			}
 		}
 	}
 }
 
-// Verify checks that the file of an entry is whole; the error says what is wrong with it.
-func Verify(path string) error {
-	raw, err := os.ReadFile(path)
-	if err != nil {
-		return err
+// Damaged is a file of the cache that is not what it should be, and why.
+type Damaged struct {
+	Path string // below the folder
+	Err  error
+}
+
+// Verify reads every program and every name of one, and removes those that are damaged, or stand where another belongs.
+// checked counts the programs.
+func (c *Cache) Verify() (checked int, damaged []Damaged, err error) {
+	d := c.openAny()
+	if d == nil {
+		return 0, nil, nil
 	}
-	_, err = decodeEntry(raw)
-	return err
+	defer d.Close()
+	for _, f := range d.files() {
+		if f.kind == half {
+			continue
+		}
+		if f.kind != nameKind {
+			checked++
+		}
+		bad := d.check(f)
+		if bad == nil {
+			continue
+		}
+		damaged = append(damaged, Damaged{f.path, bad})
+		if rerr := d.Remove(f.path); rerr != nil && !os.IsNotExist(rerr) {
+			err = rerr
+		}
+	}
+	return checked, damaged, err
 }

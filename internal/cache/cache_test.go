@@ -21,12 +21,12 @@ func TestCacheKeepsWhatIsUsed(t *testing.T) {
 	then := time.Now().Add(-3 * time.Hour)
 	for i, key := range []string{first, second} {
 		at := then.Add(time.Duration(i) * time.Hour)
-		if err := os.Chtimes(c.path(key), at, at); err != nil {
+		if err := os.Chtimes(filepath.Join(c.Dir, pathOf(key, programKind)), at, at); err != nil {
 			t.Fatal(err)
 		}
 	}
-	old, fresh := filepath.Join(filepath.Dir(c.path(first)), "new-1"),
-		filepath.Join(filepath.Dir(c.path(first)), "new-2")
+	old, fresh := filepath.Join(filepath.Dir(filepath.Join(c.Dir, pathOf(first, programKind))), "new-1"),
+		filepath.Join(filepath.Dir(filepath.Join(c.Dir, pathOf(first, programKind))), "new-2")
 	for _, path := range []string{old, fresh} {
 		if err := os.WriteFile(path, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)

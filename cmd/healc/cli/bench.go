@@ -9,7 +9,6 @@ import (
 
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/bench"
-	"healc/internal/cache"
 	"healc/internal/engine"
 )
 
@@ -92,7 +91,7 @@ func (a *app) measure(c *cobra.Command, path string, flags *benchFlags) (*bench.
 	b := &bench.Bench{
 		Job: &driver.Job{
 			File: file, Entry: flags.entry, Inputs: flags.in,
-			Opts:   engine.Options{Cache: cache.Default()},
+			Opts:   engine.Options{Cache: a.cache()},
 			Loaded: func(m *engine.Module) { a.module = m },
 		},
 		Threads: flags.threads, Budget: flags.time,

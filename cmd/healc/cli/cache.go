@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -10,6 +9,7 @@ import (
 
 	"healc/cmd/healc/driver"
 	"healc/internal/cache"
+	"healc/lang/diag"
 )
 
 func (a *app) cacheCommand() *cobra.Command {
@@ -18,7 +18,8 @@ func (a *app) cacheCommand() *cobra.Command {
 		Short: "Look after the cache of compiled code",
 		Long: "Compiled code is kept in the folder heal of the user's cache folder, or in HEAL_CACHE; HEAL_CACHE=off " +
 			"keeps none. What\n" +
-			"was not used for the longest time goes when there are more than 256 MiB.",
+			"was not used for the longest time goes when there are more than 256 MiB. A folder that others own or may " +
+			"write is not used.",
 		Args: a.noSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -30,6 +31,7 @@ func (a *app) cacheCommand() *cobra.Command {
 					return &driver.UsageError{Message: "there is no cache",
 						Help: "HEAL_CACHE is off, or HOME is not set"}
 				}
+				a.warnOfCache(programs)
 				return do(programs)
 			}})
 	}
@@ -61,18 +63,14 @@ func (a *app) cacheRemove(programs *cache.Cache) error {
 }
 
 func (a *app) cacheVerify(programs *cache.Cache) error {
-	bad := 0
-	entries := programs.Entries()
-	for _, e := range entries {
-		if err := cache.Verify(e.Path); err != nil {
-			bad++
-			fmt.Fprintf(a.out, "damaged, removed: %s: %v\n", cacheName(programs, e), err)
-			if err := os.Remove(e.Path); err != nil && !os.IsNotExist(err) {
-				return err
-			}
-		}
+	checked, damaged, err := programs.Verify()
+	for _, d := range damaged {
+		fmt.Fprintf(a.out, "damaged, removed: %s: %v\n", d.Path, d.Err)
 	}
-	a.notef("checked %s in %s, %d damaged", driver.Count(len(entries), "program"), programs.Dir, bad)
+	if err != nil {
+		return err
+	}
+	a.notef("checked %s in %s, %d damaged", driver.Count(checked, "program"), programs.Dir, len(damaged))
 	return nil
 }
 
@@ -82,4 +80,25 @@ func cacheName(programs *cache.Cache, e cache.Entry) string {
 		return rel
 	}
 	return e.Path
+}
+
+// cache is the cache of compiled code, nil for none: where there is one that may not be used, there is a warning.
+func (a *app) cache() *cache.Cache {
+	programs := cache.Default()
+	if a.warnOfCache(programs) {
+		return nil
+	}
+	return programs
+}
+
+// warnOfCache reports that the folder of the cache may not be used, and has said why.
+func (a *app) warnOfCache(programs *cache.Cache) bool {
+	err := programs.Refused()
+	if err != nil {
+		a.diagnostic(&diag.Diagnostic{Severity: diag.Warning,
+			Message: "the cache of compiled code is not used: " + err.Error(),
+			Help: "code that lies there is executed, so its folder has to be yours, and nobody else may write it: " +
+				"`chmod go-w` it when that is so, or name another by HEAL_CACHE, or say HEAL_CACHE=off"})
+	}
+	return err != nil
 }

@@ -53,6 +53,8 @@ func (a *app) doctor() error {
 	line("memory", "%s", memory())
 	if cache := cache.Default(); cache == nil {
 		line("cache", "none")
+	} else if err := cache.Refused(); err != nil {
+		line("cache", "not used: %v", err)
 	} else {
 		line("cache", "%s, %s", cache.Dir, driver.Count(len(cache.Entries()), "program"))
 	}

@@ -11,7 +11,6 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
-	"healc/internal/cache"
 	"healc/internal/engine"
 	"healc/internal/pipeline"
 	"healc/passes"
@@ -95,7 +94,7 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
 	}
 	job := &driver.Job{
 		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out,
-		Opts:   engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: cache.Default()},
+		Opts:   engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: a.cache()},
 		Loaded: func(m *engine.Module) { a.module = m },
 	}
 	if dump := passes.DumpFromEnv(a.err); dump != nil {

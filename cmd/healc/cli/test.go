@@ -14,7 +14,6 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/suite"
-	"healc/internal/cache"
 )
 
 type testFlags struct {
@@ -57,7 +56,7 @@ func (a *app) test(c *cobra.Command, paths []string, flags *testFlags) error {
 			return err
 		}
 	}
-	s := &suite.Suite{Backends: flags.backends, Workers: flags.workers, Cache: cache.Default(), Args: applyArgs}
+	s := &suite.Suite{Backends: flags.backends, Workers: flags.workers, Cache: a.cache(), Args: applyArgs}
 	if flags.run != "" {
 		var err error
 		if s.Run, err = regexp.Compile(flags.run); err != nil {

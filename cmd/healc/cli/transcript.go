@@ -10,7 +10,6 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/driver"
-	"healc/internal/cache"
 	"healc/internal/engine"
 	"healc/internal/replay"
 	"healc/runtime/pool"
@@ -113,7 +112,7 @@ func (a *app) runTranscript(c *cobra.Command, path string, flags *transcriptFlag
 	}
 	defer t.Close()
 	x, err := replay.Compile(t, replay.Options{
-		Options: engine.Options{Backend: flags.device, Threads: flags.threads, Cache: cache.Default()},
+		Options: engine.Options{Backend: flags.device, Threads: flags.threads, Cache: a.cache()},
 		NoFuse:  flags.noFuse,
 	})
 	if err != nil {
