@@ -18,8 +18,8 @@ func (a *app) cacheCommand() *cobra.Command {
 		Short: "Look after the cache of compiled code",
 		Long: "Compiled code is kept in the folder heal of the user's cache folder, or in HEAL_CACHE; HEAL_CACHE=off " +
 			"keeps none. What\n" +
-			"was not used for the longest time goes when there are more than 256 MiB. A folder that others own or may " +
-			"write is not used.",
+			"was not used for the longest time goes when there are more than 256 MiB. A folder that others own or\n" +
+			"may write is not used.",
 		Args: a.noSuchCommand,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -153,20 +155,49 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// TestTerminalOutput: on a terminal each write goes out at once.
-func TestTerminalOutput(t *testing.T) {
-	var screen bytes.Buffer
+// TestOutput: on a terminal each write goes out at once, elsewhere the first, and the others soon.
+func TestOutput(t *testing.T) {
 	for _, direct := range []bool{true, false} {
-		screen.Reset()
-		o := &output{buf: bufio.NewWriter(&screen), direct: direct}
-		if _, err := o.Write([]byte("x")); err != nil {
-			t.Fatal(err)
+		screen := &countingWriter{}
+		o := &output{buf: bufio.NewWriter(screen), direct: direct}
+		writes := 0
+		want := func(after string, bytes int) {
+			t.Helper()
+			if got := screen.bytes(); got != bytes {
+				t.Errorf("direct is %v, and %s %d bytes are out, not %d", direct, after, got, bytes)
+			}
 		}
-		if shown := screen.Len() > 0; shown != direct {
-			t.Errorf("direct is %v, and the write shows: %v", direct, shown)
+		start := time.Now()
+		for range 100 {
+			if _, err := o.Write([]byte("x")); err != nil {
+				t.Fatal(err)
+			}
+			writes++
+			if writes == 1 || direct {
+				want("after a write", writes)
+			}
+		}
+		for screen.bytes() < writes && time.Since(start) < 10*time.Second {
+			time.Sleep(time.Millisecond)
+		}
+		want("after a while", writes)
+		if n := screen.writes(); !direct && n > 2+int(time.Since(start)/outputDelay) {
+			t.Errorf("%d writes became %d", writes, n)
 		}
 	}
 }
+
+// countingWriter counts what is written to it.
+type countingWriter struct{ n, calls atomic.Int64 }
+
+func (w *countingWriter) Write(p []byte) (int, error) {
+	w.calls.Add(1)
+	w.n.Add(int64(len(p)))
+	return len(p), nil
+}
+
+func (w *countingWriter) bytes() int  { return int(w.n.Load()) }
+func (w *countingWriter) writes() int { return int(w.calls.Load()) }
 
 // TestHelpNamesEveryFlag: every command and flag has a text, and long texts keep to 120 columns.
 func TestHelpNamesEveryFlag(t *testing.T) {

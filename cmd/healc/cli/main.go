@@ -57,7 +57,7 @@ func run(args []string, a *app) (code int) {
 			code = a.bug(driver.Recovered(p))
 		}
 		if err := a.out.flush(); err != nil && code == exitOK {
-			a.diagnostic(&diag.Diagnostic{Message: "cannot write to standard output: " + err.Error()})
+			a.diagnostic(&diag.Diagnostic{Message: err.Error()})
 			code = exitRuntime
 		}
 	}()

@@ -2,18 +2,29 @@ package cli
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
+	"sync"
+	"time"
 
 	"healc/lang/diag"
 )
 
-// output is standard output. On a terminal every write goes out at once; else writes are collected, since
-// a program may print a million lines.
+// output is standard output. On a terminal every write goes out at once. Elsewhere the first write does, too; those that
+// follow soon are collected, since a program may print a million lines, and go out after outputDelay at the latest, so
+// that what was printed is there whatever becomes of the program. Several goroutines may use it.
 type output struct {
-	buf    *bufio.Writer
 	direct bool
+
+	mu     sync.Mutex
+	buf    *bufio.Writer
+	timer  *time.Timer // flushes what was collected
+	recent bool        // a write went out less than outputDelay ago, and the timer runs
 }
+
+// outputDelay is how long a write to a file or a pipe may wait for others.
+const outputDelay = 20 * time.Millisecond
 
 func newOutput(f *os.File) *output {
 	return &output{buf: bufio.NewWriterSize(f, 1<<16), direct: isTerminal(f)}
@@ -21,14 +32,52 @@ func newOutput(f *os.File) *output {
 
 // Write implements io.Writer.
 func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	n, err := o.buf.Write(p)
-	if o.direct && err == nil {
+	switch {
+	case err != nil:
+	case o.direct:
 		err = o.buf.Flush()
+	case !o.recent:
+		err = o.buf.Flush()
+		o.wait()
 	}
-	return n, err
+	return n, outputError(err)
 }
 
-func (o *output) flush() error { return o.buf.Flush() }
+// outputError says what an error is about.
+func outputError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("cannot write to standard output: %w", err)
+}
+
+// wait starts the timer.
+func (o *output) wait() {
+	o.recent = true
+	if o.timer == nil {
+		o.timer = time.AfterFunc(outputDelay, o.tick)
+	} else {
+		o.timer.Reset(outputDelay)
+	}
+}
+
+// tick sends what was collected; the writer keeps an error for the next write or flush.
+func (o *output) tick() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.recent = false; o.buf.Buffered() > 0 && o.buf.Flush() == nil {
+		o.wait()
+	}
+}
+
+func (o *output) flush() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return outputError(o.buf.Flush())
+}
 
 // isTerminal reports whether f is a terminal. Other character devices, such as /dev/null, count as well,
 // and nothing is lost by it.
