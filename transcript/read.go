@@ -3,18 +3,27 @@ package transcript
 import (
 	"encoding/json"
 	"errors"
-	"os"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"healc/internal/regular"
 	"healc/lang/types"
 )
+
+// maxFile is the largest file that is read.
+const maxFile = 4 << 30
 
 // ReadFile reads a transcript. A file that cannot be opened gives the error of os.ReadFile, any other trouble is an
 // *Error.
 func ReadFile(path string) (*Transcript, error) {
-	data, err := os.ReadFile(path)
+	data, err := regular.Read(path, maxFile)
+	var large *regular.LargeError
+	if errors.As(err, &large) {
+		return nil, &Error{Path: path, Entry: -1, Msg: fmt.Sprintf("it is larger than %d MiB, the most that is read",
+			large.Limit>>20), Err: err}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 
 	"healc/runtime/tensor"
 	"healc/runtime/tensorfile"
@@ -33,7 +34,11 @@ func readHostTensor(raw json.RawMessage, what string) (*tensor.Tensor, error) {
 	var t *tensor.Tensor
 	switch kind {
 	case "numpy":
-		t, err = tensorfile.ReadNpy(bytes.NewReader(data))
+		r := bytes.NewReader(data)
+		if t, err = tensorfile.ReadNpy(r); err == nil && r.Len() > 0 {
+			t.Close()
+			err = fmt.Errorf("%d bytes follow the array", r.Len())
+		}
 	case "torch":
 		t, err = readTorch(data)
 	default:

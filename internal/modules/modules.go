@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"healc/internal/regular"
 	"healc/lang/ast"
 	"healc/lang/check"
 	"healc/lang/diag"
@@ -28,9 +29,6 @@ type Importer struct {
 
 // libraryFolder starts the names of the library's files in messages.
 const libraryFolder = "<stdlib>/"
-
-// maxImport is the largest file that is read; the lexer counts bytes in 31 bits.
-const maxImport = 256 << 20
 
 // Import implements check.Importer.
 func (im *Importer) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported, error) {
@@ -57,12 +55,19 @@ func (im *Importer) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported,
 	}
 	read := im.Read
 	if read == nil {
-		read = readSource
+		read = func(path string) ([]byte, error) { return regular.Read(path, regular.MaxSource) }
 	}
 	text, err := read(name)
+	if err == nil && len(text) > regular.MaxSource {
+		err = &regular.LargeError{Path: name, Limit: regular.MaxSource}
+	}
+	var kind *regular.KindError
+	var large *regular.LargeError
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, im.missing(name)
+	case errors.As(err, &kind), errors.As(err, &large):
+		return nil, &check.ImportError{Message: err.Error()}
 	case err != nil:
 		var p *fs.PathError
 		if errors.As(err, &p) {
@@ -95,17 +100,6 @@ func (im *Importer) missing(name string) error {
 		e.Help = fmt.Sprintf("did you mean %s?", filepath.Join(filepath.Dir(name), near+".heal"))
 	}
 	return e
-}
-
-func readSource(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if info.Size() > maxImport {
-		return nil, fmt.Errorf("it is larger than %d MiB", maxImport>>20)
-	}
-	return os.ReadFile(path)
 }
 
 func importLibrary(name string) (*check.Imported, error) {

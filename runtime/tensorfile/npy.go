@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
+	"healc/internal/regular"
 	"healc/lang/types"
 	"healc/runtime/tensor"
 )
@@ -41,20 +41,19 @@ func (e *NpyError) Unwrap() error { return e.Err }
 const unknownSize = int64(-1)
 
 // ReadNpyFile reads a .npy file: versions 1 to 3, either byte order, C or Fortran order, bool, integers of 8 to 64
-// bits, f16, f32 and f64. An array in Fortran order becomes a tensor with such strides, without a transposition. Bytes
-// after the array are ignored, as NumPy does. A file that cannot be opened gives the error of os.Open, any other
-// trouble is an *NpyError.
+// bits, f16, f32 and f64. An array in Fortran order becomes a tensor with such strides, without a transposition. The
+// array has to be the whole file. A file that cannot be opened gives the error of os.Open, a folder, a pipe or a device
+// one that says so, any other trouble is an *NpyError.
 func ReadNpyFile(path string) (*tensor.Tensor, error) {
-	f, err := os.Open(path)
+	f, info, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	size := unknownSize
-	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-		size = info.Size()
+	if !info.Mode().IsRegular() {
+		return readNpy(bufio.NewReaderSize(f, 1<<16), path, unknownSize, false)
 	}
-	return readNpy(bufio.NewReaderSize(f, 1<<16), path, size)
+	return readNpy(bufio.NewReaderSize(f, 1<<16), path, info.Size(), true)
 }
 
 // ReadNpy reads one array from a stream and leaves what follows it. It takes what ReadNpyFile takes; the errors are
@@ -64,11 +63,12 @@ func ReadNpy(r io.Reader) (*tensor.Tensor, error) {
 	if l, ok := r.(interface{ Len() int }); ok { // bytes.Reader and the like
 		size = int64(l.Len())
 	}
-	return readNpy(r, "", size)
+	return readNpy(r, "", size, false)
 }
 
-// readNpy reads an array from r, which has size bytes or is of unknownSize.
-func readNpy(r io.Reader, path string, size int64) (*tensor.Tensor, error) {
+// readNpy reads an array from r, which has size bytes or is of unknownSize; whole says that the array has to be all of
+// it.
+func readNpy(r io.Reader, path string, size int64, whole bool) (*tensor.Tensor, error) {
 	h, err := readNpyHeader(r)
 	if err != nil {
 		return nil, withPath(err, path)
@@ -76,14 +76,19 @@ func readNpy(r io.Reader, path string, size int64) (*tensor.Tensor, error) {
 	fail := func(offset int64, err error, format string, args ...any) (*tensor.Tensor, error) {
 		return nil, &NpyError{Path: path, Offset: offset, Reason: fmt.Sprintf(format, args...), Err: err}
 	}
-	// Declared size against real size, before memory is taken.
-	bytes, err := tensor.CheckShape(h.dtype, h.shape)
+	// Declared size against real size, before memory is taken. Where a stream does not tell, the system gives memory as
+	// the elements come.
+	need, err := tensor.CheckShape(h.dtype, h.shape)
 	if err != nil {
 		return fail(h.shapeAt, err, "the shape of the array")
 	}
-	if size != unknownSize && bytes > size-h.bytes {
+	if size != unknownSize && need > size-h.bytes {
 		return fail(h.bytes, io.ErrUnexpectedEOF, "%s needs %d bytes, the file has %d left",
-			tensor.TypeName(h.dtype, h.shape), bytes, max(size-h.bytes, 0))
+			tensor.TypeName(h.dtype, h.shape), need, max(size-h.bytes, 0))
+	}
+	if rest := size - h.bytes - need; whole && rest > 0 {
+		return fail(h.bytes+need, nil, "bytes after the array: %s has %d, and %d more follow",
+			tensor.TypeName(h.dtype, h.shape), need, rest)
 	}
 	t, err := tensor.New(h.dtype, h.shape...)
 	if err != nil {
@@ -96,7 +101,7 @@ func readNpy(r io.Reader, path string, size int64) (*tensor.Tensor, error) {
 			err = io.ErrUnexpectedEOF
 		}
 		return fail(h.bytes+int64(n), err, "%s needs %d bytes, %d are there",
-			tensor.TypeName(h.dtype, h.shape), bytes, n)
+			tensor.TypeName(h.dtype, h.shape), need, n)
 	}
 	if h.swap {
 		swapBytes(data, h.dtype.Bytes())

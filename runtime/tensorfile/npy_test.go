@@ -1,6 +1,7 @@
 package tensorfile
 
 import (
+	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 
@@ -262,6 +264,68 @@ func TestReadNpyStreams(t *testing.T) {
 	if _, err := ReadNpy(iotest.HalfReader(bytes.NewReader(npyShape("(1000000, 1000000)")))); !errors.As(err, &oom) {
 		t.Errorf("a stream that declares terabytes: %v", err)
 	}
+}
+
+// TestNpyFileIsOneArray: what follows the array in a file is an error, as is what follows one in an archive.
+func TestNpyFileIsOneArray(t *testing.T) {
+	noLeaks(t)
+	path := filepath.Join(t.TempDir(), "x.npy")
+	for extra, want := range map[string]string{
+		"":     "",
+		"x":    ": at byte 69: bytes after the array: f32[1] has 4, and 1 more follow",
+		"1234": ": at byte 69: bytes after the array: f32[1] has 4, and 4 more follow",
+	} {
+		data := append(npyShape("(1,)"), "\x00\x00\x80\x3f"+extra...)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		x, err := ReadNpyFile(path)
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != path+want) {
+			t.Errorf("%d bytes more: %v", len(extra), err)
+		}
+		x.Close()
+		archive := rawNpz(t, zip.Store, data, uint64(len(data)), "x.npy")
+		z, err := ReadNpz(bytes.NewReader(archive), int64(len(archive)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err = z.Read("x")
+		if want == "" && err != nil || want != "" && (err == nil || err.Error() != "npz data:x"+want) {
+			t.Errorf("%d bytes more in an archive: %v", len(extra), err)
+		}
+		x.Close()
+	}
+}
+
+// TestReadNoFile: what is no file is an error at once; what a process was started with is read.
+func TestReadNoFile(t *testing.T) {
+	noLeaks(t)
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{pipe: "a pipe", "/dev/zero": "a device", dir: "a folder"} {
+		_, npy := ReadNpyFile(path)
+		_, npz := OpenNpz(path)
+		_, safetensors := OpenSafetensors(path)
+		for _, err := range []error{npy, npz, safetensors} {
+			if err == nil || err.Error() != path+" is "+want+", not a file" {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	}
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err := w.Write(append(npyShape("(1,)"), 0, 0, 0x80, 0x3f)); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	one := uint64(math.Float32bits(1))
+	wantTensor(t, must(t)(ReadNpyFile(fmt.Sprintf("/dev/fd/%d", r.Fd()))), []int64{1}, one)
 }
 
 func TestNpyRoundTripOfViews(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"healc/internal/regular"
 	"healc/runtime/tensor"
 )
 
@@ -35,15 +36,11 @@ func OpenNpz(path string) (*Npz, error) {
 
 // openArchive opens a file of several arrays and reads what it says of them; it is closed where that fails.
 func openArchive(path string, read func(f *os.File, size int64) error) (*os.File, error) {
-	f, err := os.Open(path)
+	f, info, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil {
-		err = read(f, info.Size())
-	}
-	if err != nil {
+	if err := read(f, info.Size()); err != nil { // one that is no file has no bytes
 		f.Close()
 		return nil, err
 	}
@@ -125,7 +122,7 @@ func (z *Npz) Read(name string) (*tensor.Tensor, error) {
 		return nil, &NpyError{Path: path, Reason: "cannot open the array", Err: err}
 	}
 	defer r.Close()
-	t, err := readNpy(r, path, int64(f.UncompressedSize64))
+	t, err := readNpy(r, path, int64(f.UncompressedSize64), true)
 	if err != nil {
 		return nil, err
 	}

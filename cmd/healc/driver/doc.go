@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
+	"healc/internal/regular"
 	"healc/lang/diag"
 )
 
@@ -35,8 +35,10 @@ func NoFile(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return &UsageError{Message: "there is no file " + name}
 	}
-	if info, serr := os.Stat(name); serr == nil && info.IsDir() {
-		return &UsageError{Message: name + " is a folder, not a file"}
+	var kind *regular.KindError
+	var large *regular.LargeError
+	if errors.As(err, &kind) || errors.As(err, &large) {
+		return &UsageError{Message: err.Error()}
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {

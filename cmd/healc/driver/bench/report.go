@@ -9,11 +9,12 @@ import (
 
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/measure"
+	"healc/internal/regular"
 )
 
 // Read reads what `healc bench --json` wrote.
 func Read(path string) (*Report, error) {
-	text, err := os.ReadFile(path)
+	text, err := regular.Read(path, regular.MaxSource)
 	if err != nil {
 		return nil, driver.NoFile(path, err)
 	}

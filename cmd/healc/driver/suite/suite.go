@@ -19,6 +19,7 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/internal/cache"
 	"healc/internal/engine"
+	"healc/internal/regular"
 	"healc/lang/ast"
 	"healc/lang/diag"
 	"healc/lang/parser"
@@ -115,7 +116,7 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 			return nil
 		}
 		seen[path] = true
-		text, err := os.ReadFile(path)
+		text, err := regular.Read(path, regular.MaxSource)
 		if err != nil {
 			return driver.Usagef("cannot read the test: %v", err)
 		}
