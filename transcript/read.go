@@ -239,6 +239,9 @@ func readArg(raw json.RawMessage, what string, outer bool) (Arg, error) {
 		if err := decode(v, &list, what, "a list"); err != nil {
 			return a, err
 		}
+		if len(list) > maxRank+1 { // an index may have an ellipsis beside its axes
+			return a, errorf("%s has %d elements, and a tensor has at most %d axes", what, len(list), maxRank)
+		}
 		for i, raw := range list {
 			x, err := readArg(raw, "element "+strconv.Itoa(i)+" of "+what, false)
 			if err != nil {

@@ -79,7 +79,9 @@ func Compile(t *transcript.Transcript, opts Options) (*Transcript, error) {
 		}
 	}
 	for _, o := range prog.Outputs {
-		x.last[o.Value] = len(prog.Steps)
+		if o.Fill == nil {
+			x.last[o.Value] = len(prog.Steps)
+		}
 	}
 	return x, nil
 }
@@ -199,11 +201,7 @@ func (x *Transcript) Run(ctx context.Context) (*transcript.Result, error) {
 		res.Steps = append(res.Steps, out)
 	}
 	for _, o := range x.prog.Outputs {
-		t, err := slots[o.Value].View()
-		if o.Strides != nil {
-			t.Close()
-			t, err = slots[o.Value].Strided(o.Offset, o.Shape, o.Strides)
-		}
+		t, err := output(o, slots)
 		if err == nil && t.Device() != nil {
 			there := t
 			t, err = there.ToHost()
@@ -218,6 +216,22 @@ func (x *Transcript) Run(ctx context.Context) (*transcript.Result, error) {
 			Expected: o.Expected})
 	}
 	return res, nil
+}
+
+// output is the tensor of an output, a view of its value.
+func output(o lower.Output, slots []*tensor.Tensor) (*tensor.Tensor, error) {
+	switch {
+	case o.Fill != nil:
+		one, err := tensor.FromBits(o.Elem, nil, []uint64{*o.Fill})
+		if err != nil {
+			return nil, err
+		}
+		defer one.Close()
+		return one.Strided(0, o.Shape, make([]int64, len(o.Shape)))
+	case o.Strides != nil:
+		return slots[o.Value].Strided(o.Offset, o.Shape, o.Strides)
+	}
+	return slots[o.Value].View()
 }
 
 // stay says that n results stay on the device, if there is one.

@@ -200,6 +200,8 @@ func TestMalformedTorch(t *testing.T) {
 func TestClaims(t *testing.T) {
 	claim := npy("int64", []int64{1 << 30, 1 << 10}, false, nil)
 	bad(t, "npy", sent(encoded("numpy", claim)), "needs 8796093022208 bytes, the file has 0 left")
+	more := append(npy("int64", []int64{2}, false, []int64{1, 2}), 0)
+	bad(t, "bytes after the data", sent(encoded("numpy", more)), "entry 0 (host_to_device): argument 0: 1 bytes follow the array")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r := &record{}
@@ -213,6 +215,17 @@ func TestClaims(t *testing.T) {
 			!strings.Contains(err.Error(), "too large") {
 			t.Errorf("%s: %v, %v", h, got, err)
 		}
+	}
+	// A tensor that is all one number takes no more than that.
+	r = &record{}
+	r.op("empty", dev("x", "int64"), shape(1<<31-1), dtype("int64"))
+	r.op("device_to_host", none(), dev("x", "int64"))
+	r.op("zeros", dev("y", "int64"), shape(1<<30, 1<<20), dtype("int64"))
+	r.call("set_const_val", "y", 7)
+	r.into("z", "get_slice", "y", shape(cut(5, 1<<29, 2)))
+	r.op("device_to_host", none(), dev("z", "int64"))
+	for _, h := range []how{{heal.Interp, false, 1, ""}, {heal.CPU, false, 1, ""}, {heal.CPU, true, 1, ""}} {
+		wantFilled(t, r.json(), h)
 	}
 	// A tensor that was expanded before torch.save wrote it has one element in the file.
 	expanded := encoded("torch", torchFile(t, "LongStorage", little("int64", []int64{5}), 1, 0, []int64{1 << 30},
@@ -254,6 +267,37 @@ func TestClaims(t *testing.T) {
 	refuse(t, r,
 		"entry 2 (flatten): the axes from 0 to 3 of shape [65536, 65536, 65536, 65536, 0] make one of more than "+
 			"2^31-1 elements")
+}
+
+// wantFilled runs a transcript whose first output is 2^31-1 zeros, and whose second is many sevens.
+func wantFilled(t *testing.T, data []byte, h how) {
+	t.Helper()
+	tr, err := transcript.Read("t.json", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	x, err := replay.Compile(tr, replay.Options{Options: engine.Options{Backend: h.backend, Threads: 1, Cache: compiled},
+		NoFuse: h.noFuse})
+	if err != nil {
+		t.Fatalf("%s: %v", h, err)
+	}
+	defer x.Close()
+	res, err := x.Run(context.Background())
+	if err != nil {
+		t.Fatalf("%s: %v", h, err)
+	}
+	defer res.Close()
+	for i, shape := range [][]int64{{1<<31 - 1}, {1<<28 - 2, 1 << 20}} {
+		last := make([]int64, len(shape))
+		for k, n := range shape {
+			last[k] = n - 1
+		}
+		got := res.Outputs[i].Tensor
+		if v, err := got.At(last...); !slices.Equal(got.Shape, shape) || err != nil || v != uint64(7*i) {
+			t.Errorf("%s: output %d is %s, its last element %d, %v", h, i, got, v, err)
+		}
+	}
 }
 
 // TestSegments: each segment that begins ends.

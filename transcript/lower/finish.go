@@ -12,7 +12,9 @@ func (l *lowerer) finish() *Program {
 	p := &Program{Module: &ir.Module{Name: "transcript"}, File: l.file, Inputs: l.inputs, Slots: len(l.inputs)}
 	live := map[*version]bool{}
 	for _, o := range l.outputs {
-		live[o.from] = true
+		if o.Fill == nil {
+			live[o.from] = true
+		}
 	}
 	// Backwards: what a step needs is alive in the steps before it.
 	kept := make([][]*version, len(l.steps))
@@ -51,7 +53,9 @@ func (l *lowerer) finish() *Program {
 		p.Steps = append(p.Steps, step)
 	}
 	for _, o := range l.outputs {
-		o.Value = slot(o.from)
+		if o.Value = -1; o.Fill == nil {
+			o.Value = slot(o.from)
+		}
 		p.Outputs = append(p.Outputs, o.Output)
 	}
 	return p

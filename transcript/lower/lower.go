@@ -37,13 +37,18 @@ type Step struct {
 type Output struct {
 	Entry    int
 	Name     transcript.Name
-	Value    int
+	Value    int            // -1 where there is a Fill
 	Expected *tensor.Tensor // what the transcript recorded, or nil
 
 	// The part of the value that it is, in the terms of tensor.Tensor.Strided; nil for all of it. Only tensors that
 	// came from the host have one, so that their strides survive.
 	Strides, Shape []int64
 	Offset         int64
+
+	// A tensor whose elements are all one number takes no more memory than that, whatever its Shape: these are its
+	// type and the bits of the number; nil for any other.
+	Elem types.DType
+	Fill *uint64
 }
 
 // Options say how a transcript is lowered.

@@ -121,9 +121,11 @@ func deviceToHost(l *lowerer, c *call) {
 		fail("the out is a %s, not a HOST_TENSOR", c.op.Out.Kind)
 	}
 	switch w := v.st.now; {
+	case w.fill != nil:
+		o.Elem, o.Fill, o.Shape = v.st.elem, w.fill, v.shape
 	case w.input >= 0 && slices.Equal(v.st.strides, l.inputs[w.input].Strides):
 		o.from, o.Offset, o.Shape, o.Strides = w, v.offset, v.shape, v.strides
-	case len(v.links) == 0 && w.fill == nil && slices.Equal(v.inner, v.shape):
+	case len(v.links) == 0 && slices.Equal(v.inner, v.shape):
 		o.from = w
 	default:
 		o.from = l.version(l.read(v))
