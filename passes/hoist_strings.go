@@ -8,7 +8,8 @@ import (
 
 // HoistStrings takes operations on strings out of lambdas. The runtime does them between kernels, so one
 // that stands in a lambda, which becomes part of a kernel, has to be computed before it. Operations on
-// strings are pure and never fail, so that does not change what the program does. One that depends on the
+// strings are pure, so that does not change what the program does, with one exception (docs/language.md,
+// Limits): a string that is too long is an error even where no element asks for it. One that depends on the
 // lambda's parameters stays, and bufferize refuses it.
 //
 // Requires: nothing. Establishes: no lambda holds an operation on strings that does not depend on its
@@ -105,7 +106,7 @@ type stringHoister struct {
 // movable reports whether op can be computed before the block's operation: operations before it have been
 // asked already.
 func (h *stringHoister) movable(op *ir.Op) bool {
-	if op.MayFail() || h.m.HasEffect(op) {
+	if op.MayFail() && op.Def != ops.StrConcat || h.m.HasEffect(op) {
 		return false
 	}
 	for _, v := range h.reads(op) {

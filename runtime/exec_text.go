@@ -82,8 +82,9 @@ func hostStrLen(_ *run, fr *frame, s *boundStep) error {
 }
 
 func hostStrConcat(_ *run, fr *frame, s *boundStep) error {
-	fr.strs[s.def.Host.Out[0]] = fr.operand(s, 0) + fr.operand(s, 1)
-	return nil
+	joined, err := types.JoinStrings(fr.operand(s, 0), fr.operand(s, 1))
+	fr.strs[s.def.Host.Out[0]] = joined
+	return err
 }
 
 // hostStrCompare is a comparison of two strings.

@@ -202,11 +202,15 @@ var _ = ir.Define(StrLen, ir.OpDef{
 // StrConcat joins two strings.
 var StrConcat = ir.Declare("str_concat")
 var _ = ir.Define(StrConcat, ir.OpDef{
-	Class: ir.Host, Surface: "++", Arity: 2,
-	Summary: "Two strings, one after the other.",
+	Class: ir.Host, Surface: "++", Arity: 2, Traits: ir.MayFail,
+	Summary: "Two strings, one after the other: at most 64 MiB.",
 	Infer:   stringsTo(types.String),
 	Eval: func(_ ir.EvalContext, _ *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
-		return one(&ir.Array{DType: types.String, Str: args[0].Str + args[1].Str})
+		s, err := types.JoinStrings(args[0].Str, args[1].Str)
+		if err != nil {
+			return nil, err
+		}
+		return one(&ir.Array{DType: types.String, Str: s})
 	},
 	NoGrad: "a string has no gradient", Constraints: stringOperands,
 	Example: "len(\"ab\" ++ \"c\") == 3",

@@ -6,6 +6,18 @@ import (
 	"strings"
 )
 
+// MaxString is the most bytes of a string: whoever joins strings over and over gets an error before the memory is full.
+const MaxString = 64 << 20
+
+// JoinStrings is a ++ b.
+func JoinStrings(a, b string) (string, error) {
+	if len(a)+len(b) > MaxString {
+		return "", fmt.Errorf("joining strings of %d and %d bytes: a string has at most %d (64 MiB)", len(a), len(b),
+			MaxString)
+	}
+	return a + b, nil
+}
+
 // AssertMessage is what a failed assertion says: what was asserted, and below it the two values that were
 // compared, and the Difference between them. The interpreter and the runtime share it, so that every
 // backend says the same.

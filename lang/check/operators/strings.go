@@ -27,7 +27,12 @@ func stringBinary(c *infer.Checker, at diag.Span, op string, x, y tree.Expr) tre
 		a, ok1 := x.(*tree.Const)
 		b, ok2 := y.(*tree.Const)
 		if ok1 && ok2 {
-			return tree.StringConst(a.Value.Str+b.Value.Str, at)
+			joined, err := types.JoinStrings(a.Value.Str, b.Value.Str)
+			if err != nil {
+				c.Errorf(diag.CodeTooBig, at, "%v", err)
+				return tree.Bad(at)
+			}
+			return tree.StringConst(joined, at)
 		}
 		return c.Apply(at, ops.StrConcat, nil, x, y)
 	case "==":
