@@ -6,15 +6,24 @@ import (
 	"healc/lang/types"
 )
 
-// BindDims finds the values of f's shape parameters from the shapes of its arguments. An extent that is
-// one parameter binds it; an extent like 2*N+1, linear in one unknown parameter, is solved; everything
-// else is checked when the rest is bound. The error says which parameter has which extents.
+// BindDims finds the values of f's shape parameters from the shapes of its arguments, as BindDimsWith does where none
+// is given.
 func BindDims(f *Func, shapes [][]int64) (map[string]int64, error) {
+	return BindDimsWith(f, nil, shapes)
+}
+
+// BindDimsWith finds the values of f's shape parameters from the shapes of its arguments. An extent that is
+// one parameter binds it; an extent like 2*N+1, linear in one unknown parameter, is solved; everything
+// else is checked when the rest is bound. given are values that are known from elsewhere. The error says which parameter has which extents.
+func BindDimsWith(f *Func, given map[string]int64, shapes [][]int64) (map[string]int64, error) {
 	params := f.Params()
 	if len(shapes) != len(params) {
 		return nil, fmt.Errorf("%s takes %s, not %d", f.Name, types.Count(len(params), "argument"), len(shapes))
 	}
 	b := binding{f: f, values: map[string]int64{}, from: map[string]string{}}
+	for name, n := range given {
+		b.values[name], b.from[name] = n, "the brackets of the entry"
+	}
 	for i, p := range params {
 		if len(shapes[i]) != p.Type.Rank() {
 			return nil, fmt.Errorf("%s is %s and has rank %d, but the argument has rank %d: %v",
@@ -110,6 +119,10 @@ func (b *binding) check(shapes [][]int64) error {
 			want, err := d.Eval(b.values)
 			if err != nil {
 				return fmt.Errorf("axis %d of %s: %w", k, b.name(i), err)
+			}
+			if _, literal := d.Const(); literal && want != shapes[i][k] {
+				return fmt.Errorf("axis %d of %s has extent %d, and the type %s asks for %d", k, b.name(i), shapes[i][k],
+					p.Type, want)
 			}
 			if want != shapes[i][k] {
 				return fmt.Errorf("axis %d of %s has extent %d, but %s is %d%s", k, b.name(i), shapes[i][k], d, want,

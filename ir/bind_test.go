@@ -30,6 +30,7 @@ func TestBindDims(t *testing.T) {
 		{"N+3", []int64{2}, nil, "extent 2, which is N+3 for no N"},
 		{"M*N,2*N", []int64{6, 4}, map[string]int64{"M": 3, "N": 2}, ""},
 		{"2*N,N", []int64{6, 2}, nil, "axis 0 of argument 1 has extent 6, but 2*N is 4"},
+		{"3", []int64{4}, nil, "axis 0 of argument 1 has extent 4, and the type f32[3] asks for 3"},
 		{"N*N", []int64{9}, nil, "no argument of f determines the shape parameter N"},
 	}
 	for _, test := range tests {

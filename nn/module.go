@@ -131,6 +131,9 @@ func fits(v *tensor.Tensor, p heal.Param, dims map[string]int64) error {
 				dims[name] = n
 			}
 		}
+		if _, literal := d.Const(); literal && n != want {
+			return fmt.Errorf("is %s, not %s: axis %d has extent %d, not %d", is, p.Type, axis, n, want)
+		}
 		if known && n != want {
 			return fmt.Errorf("is %s, not %s: axis %d has extent %d, and %s is %d", is, p.Type, axis, n, d, want)
 		}

@@ -191,6 +191,10 @@ func (f *compiledFunc) solve(entry *abi.Function, args []*tensor.Tensor) (map[st
 			if err != nil {
 				return nil, err
 			}
+			if _, literal := e.Dim.Const(); literal && n != t.Shape[k] {
+				return nil, fmt.Errorf("axis %d of `%s` has extent %d, and its type asks for %d", k, f.def.Params[i],
+					t.Shape[k], n)
+			}
 			if n != t.Shape[k] {
 				return nil, fmt.Errorf("axis %d of `%s` has extent %d, but %s is %d", k, f.def.Params[i], t.Shape[k],
 					e.Dim, n)

@@ -18,6 +18,7 @@ type Func struct {
 	m      *Module
 	ir     *ir.Func
 	memory *residency.Memory
+	given  map[string]int64 // shape parameters that are known from elsewhere than the arguments
 
 	last  atomic.Pointer[compiled]
 	mu    sync.Mutex
@@ -35,6 +36,25 @@ func (f *Func) Memory() *residency.Memory { return f.memory }
 
 // Signature is the function's type as source.
 func (f *Func) Signature() string { return f.memory.Signature() }
+
+// With is the function with values of shape parameters, which the arguments then need not determine and have to agree
+// with.
+func (f *Func) With(dims map[string]int64) *Func {
+	f.m.mu.Lock()
+	defer f.m.mu.Unlock()
+	key := fmt.Sprint(f.ir.Name, " with ", dims) // no name of a function has spaces
+	if g := f.m.funcs[key]; g != nil {
+		return g
+	}
+	g := &Func{m: f.m, ir: f.ir, memory: f.memory, given: dims}
+	f.m.funcs[key] = g
+	return g
+}
+
+// BindDims finds the values of the shape parameters from the shapes of arguments.
+func (f *Func) BindDims(shapes [][]int64) (map[string]int64, error) {
+	return ir.BindDimsWith(f.ir, f.given, shapes)
+}
 
 // bind checks the arguments and returns the values of the shape parameters.
 func (f *Func) bind(args []*tensor.Tensor) (map[string]int64, error) {
@@ -62,7 +82,7 @@ func (f *Func) bind(args []*tensor.Tensor) (map[string]int64, error) {
 		}
 		shapes[i] = t.Shape
 	}
-	bind, err := ir.BindDims(f.ir, shapes)
+	bind, err := f.BindDims(shapes)
 	if err != nil {
 		return nil, fail("%v", err)
 	}

@@ -31,7 +31,7 @@ func (f *Func) interpret(ctx context.Context, args []*tensor.Tensor) ([]*tensor.
 	for i, t := range args {
 		in[i] = interpio.ToArray(t)
 	}
-	out, err := interp.Run(f.m.IR(), f.ir.Name, in, interpio.System{To: f.m.opts.System})
+	out, err := interp.RunDims(f.m.IR(), f.ir.Name, bind, in, interpio.System{To: f.m.opts.System})
 	if err != nil {
 		var e *interp.RuntimeError
 		if errors.As(err, &e) {

@@ -48,7 +48,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	}
 	j.Opts.System = System{Dir: j.Dir, OS: runtime.OS{Out: j.Out}}
 	done := timer.Stage("front end")
-	j.Opts.Entry = j.Entry
+	j.Opts.Entry = j.Instance()
 	m, err := engine.CompileFile(j.File, j.Opts)
 	done()
 	if err != nil {
@@ -58,11 +58,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if j.Loaded != nil {
 		j.Loaded(m)
 	}
-	entry, err := j.Function(m.Program())
-	if err != nil {
-		return 0, err
-	}
-	f, err := m.Func(m.Program().Func(entry).Name)
+	f, _, err := j.Function(m)
 	if err != nil {
 		return 0, err
 	}
@@ -136,8 +132,67 @@ func call(ctx context.Context, f *engine.Func, args []*tensor.Tensor, timer *pip
 	return results, err
 }
 
-// Function is the name of the function to run.
-func (j *Job) Function(p *tree.Program) (string, error) {
+// Function is the function to run, and its name.
+func (j *Job) Function(m *engine.Module) (*engine.Func, string, error) {
+	p := m.Program()
+	name, err := j.name(p)
+	if err != nil {
+		return nil, "", err
+	}
+	f, err := m.Func(p.Func(name).Name)
+	if err != nil {
+		return nil, "", err
+	}
+	_, extents := splitEntry(j.Entry)
+	if len(extents) == 0 {
+		return f, name, nil
+	}
+	dims := f.IR().Dims
+	if len(extents) != len(dims) {
+		has := "no shape parameters"
+		if len(dims) > 0 {
+			has = fmt.Sprintf("%s (%s)", Count(len(dims), "shape parameter"), strings.Join(dims, ", "))
+		}
+		return nil, "", Usagef("`%s` has %s, and --entry %s has %s", name, has, j.Entry, Count(len(extents), "extent"))
+	}
+	given := map[string]int64{}
+	for i, d := range dims {
+		given[d] = extents[i]
+	}
+	return f.With(given), name, nil
+}
+
+// Instance is the function of --entry without extents, as `norm[f32]` of `norm[f32, 10]`.
+func (j *Job) Instance() string {
+	name, _ := splitEntry(j.Entry)
+	return name
+}
+
+// splitEntry takes the extents out of the brackets of an entry, `f[10, 4]`, where types may stand, too.
+func splitEntry(entry string) (name string, extents []int64) {
+	base, inside, ok := strings.Cut(entry, "[")
+	inside, closed := strings.CutSuffix(inside, "]")
+	if !ok || !closed {
+		return entry, nil
+	}
+	var names []string
+	for _, part := range strings.Split(inside, ",") {
+		part = strings.TrimSpace(part)
+		if n, err := strconv.ParseInt(strings.ReplaceAll(part, "_", ""), 10, 64); err == nil && n >= 0 &&
+			n <= types.MaxExtent {
+			extents = append(extents, n)
+		} else {
+			names = append(names, part)
+		}
+	}
+	if len(names) > 0 {
+		base += "[" + strings.Join(names, ", ") + "]"
+	}
+	return base, extents
+}
+
+// name is the name of the function to run.
+func (j *Job) name(p *tree.Program) (string, error) {
 	if j.Entry == "" {
 		f, d := p.Main()
 		if d != nil {
@@ -152,10 +207,11 @@ func (j *Job) Function(p *tree.Program) (string, error) {
 		}
 		return f.Name, nil
 	}
-	if err := HasFunc(p, j.Entry); err != nil {
+	name := j.Instance()
+	if err := HasFunc(p, name); err != nil {
 		return "", err
 	}
-	return j.Entry, nil
+	return name, nil
 }
 
 // HasFunc returns an error that offers the nearest name when p has no function of the name.
@@ -369,11 +425,11 @@ func BadArguments(err error, f *engine.Func, args []*tensor.Tensor) error {
 		if len(f.IR().Params()) > 0 {
 			args = "..."
 		}
+		brackets := strings.Join(append(parts[1:], f.IR().Dims...), ", ")
 		help = fmt.Sprintf(
-			"no parameter has the extent %s: a function that calls this one gives it, in brackets after the name, "+
-				"such as "+
-				"`@io fn main() = print(%s[%s](%s))` with numbers in the brackets", free, name,
-			strings.Join(append(parts[1:], f.IR().Dims...), ", "), args)
+			"no parameter has the extent %s: it stands in brackets after the name, as in --entry '%s[%s]' or "+
+				"`@io fn main() = print(%s[%s](%s))` with numbers in the brackets", free, name, brackets, name, brackets,
+			args)
 	}
 	return &UsageError{
 		Message: "the inputs do not fit: " + e.Message,

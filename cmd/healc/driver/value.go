@@ -168,6 +168,26 @@ func generate(p *ir.Value, m []string) (*tensor.Tensor, error) {
 	return t, nil
 }
 
+// special makes literals of the names `inf` and `nan` in a value: no source has them, since 1.0 / 0.0 says as much, but
+// an input is no more than literals.
+func special(e ast.Expr) ast.Expr {
+	switch e := e.(type) {
+	case *ast.Name:
+		if e.Name == "inf" || e.Name == "nan" {
+			return &ast.Lit{At: e.At, Kind: ast.FloatLit, Raw: e.Name, Value: e.Name}
+		}
+	case *ast.Unary:
+		e.X = special(e.X)
+	case *ast.Paren:
+		e.X = special(e.X)
+	case *ast.Array:
+		for i := range e.Elems {
+			e.Elems[i] = special(e.Elems[i])
+		}
+	}
+	return e
+}
+
 // literal reads a literal of the language: a number, bool or char, or an array of them. The text is
 // parsed as the body of a function, and nothing may follow it.
 func literal(p *ir.Value, text string) (*tensor.Tensor, error) {
@@ -188,7 +208,7 @@ func literal(p *ir.Value, text string) (*tensor.Tensor, error) {
 	if !ok || len(tree.Decls) != 1 {
 		return fail(&diag.Diagnostic{Message: "there is more than one value"})
 	}
-	array, list := check.CheckExpr(file, f.Body, p.Type)
+	array, list := check.CheckExpr(file, special(f.Body), p.Type)
 	if list.HasErrors() {
 		return fail(list.Items[0])
 	}

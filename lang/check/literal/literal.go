@@ -78,8 +78,18 @@ func IntRange(d types.DType) (lo, hi string) {
 }
 
 // FloatBits rounds a literal once, to nearest even, to type d. It is false for one that is finite as
-// written and infinite in d.
+// written and infinite in d. The texts `inf` and `nan`, which no source has, are inputs from the command line.
 func FloatBits(d types.DType, text string, neg bool) (uint64, bool) {
+	switch text {
+	case "inf":
+		sign := 1
+		if neg {
+			sign = -1
+		}
+		return scalar.FloatBits(d, math.Inf(sign)), true
+	case "nan":
+		return scalar.FloatBits(d, math.Float64frombits(0x7ff8<<48)), true
+	}
 	if n, err := ParseInt(text); err == nil && strings.HasPrefix(strings.ToLower(text), "0x") {
 		text = strconv.FormatUint(n, 10) // as a hexadecimal float it would need an exponent
 	}

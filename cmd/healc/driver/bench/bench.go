@@ -13,7 +13,6 @@ import (
 	"healc/cmd/healc/driver/explain"
 	"healc/cmd/healc/measure"
 	"healc/internal/engine"
-	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/pool"
@@ -122,7 +121,7 @@ func (b *Bench) prepare(ctx context.Context, threads int) (_ *benchmark, err err
 	j := *b.Job
 	j.Out = io.Discard
 	j.Opts.Threads = threads
-	j.Opts.Entry = j.Entry
+	j.Opts.Entry = j.Instance()
 	j.Opts.System = driver.System{Dir: j.Dir, OS: runtime.OS{Out: io.Discard}}
 	p := &benchmark{}
 	defer func() {
@@ -136,11 +135,8 @@ func (b *Bench) prepare(ctx context.Context, threads int) (_ *benchmark, err err
 	if j.Loaded != nil {
 		j.Loaded(p.m)
 	}
-	entry, err := j.Function(p.m.Program())
-	if err != nil {
-		return nil, err
-	}
-	if p.f, err = p.m.Func(p.m.Program().Func(entry).Name); err != nil {
+	entry := ""
+	if p.f, entry, err = j.Function(p.m); err != nil {
 		return nil, err
 	}
 	for _, t := range p.f.IR().Results {
@@ -187,7 +183,7 @@ func (p *benchmark) count() error {
 	for i, t := range p.args {
 		shapes[i], strides[i] = t.Shape, t.Strides
 	}
-	bind, err := ir.BindDims(p.f.IR(), shapes)
+	bind, err := p.f.BindDims(shapes)
 	if err != nil {
 		return err
 	}
