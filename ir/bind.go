@@ -14,7 +14,8 @@ func BindDims(f *Func, shapes [][]int64) (map[string]int64, error) {
 
 // BindDimsWith finds the values of f's shape parameters from the shapes of its arguments. An extent that is
 // one parameter binds it; an extent like 2*N+1, linear in one unknown parameter, is solved; everything
-// else is checked when the rest is bound. given are values that are known from elsewhere. The error says which parameter has which extents.
+// else is checked when the rest is bound. given are values that are known from elsewhere.
+// The error says which parameter has which extents.
 func BindDimsWith(f *Func, given map[string]int64, shapes [][]int64) (map[string]int64, error) {
 	params := f.Params()
 	if len(shapes) != len(params) {
@@ -121,8 +122,8 @@ func (b *binding) check(shapes [][]int64) error {
 				return fmt.Errorf("axis %d of %s: %w", k, b.name(i), err)
 			}
 			if _, literal := d.Const(); literal && want != shapes[i][k] {
-				return fmt.Errorf("axis %d of %s has extent %d, and the type %s asks for %d", k, b.name(i), shapes[i][k],
-					p.Type, want)
+				return fmt.Errorf("axis %d of %s has extent %d, and the type %s asks for %d", k, b.name(i),
+					shapes[i][k], p.Type, want)
 			}
 			if want != shapes[i][k] {
 				return fmt.Errorf("axis %d of %s has extent %d, but %s is %d%s", k, b.name(i), shapes[i][k], d, want,

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestCacheReadOnly: what is in a folder that cannot be written is loaded, and storing more is no error. Where root runs
-// the test, a thread of another user does that: root may write everything.
+// TestCacheReadOnly: what is in a folder that cannot be written is loaded, and storing more is no error. Where root
+// runs the test, a thread of another user does that: root may write everything.
 func TestCacheReadOnly(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "cache")
 	c := &Cache{Dir: dir}

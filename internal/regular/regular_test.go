@@ -56,7 +56,8 @@ func TestRead(t *testing.T) {
 		{"/proc/self/status", "", "is larger than"}, // says that it has no bytes
 	} {
 		text, err := Read(c.path, 5)
-		if string(text) != c.text || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+		if string(text) != c.text || (err == nil) != (c.err == "") ||
+			err != nil && !strings.Contains(err.Error(), c.err) {
 			t.Errorf("%s: %q, %v", c.path, text, err)
 		}
 		if strings.Contains(c.err, "no such") != errors.Is(err, fs.ErrNotExist) {

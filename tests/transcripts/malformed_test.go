@@ -201,7 +201,8 @@ func TestClaims(t *testing.T) {
 	claim := npy("int64", []int64{1 << 30, 1 << 10}, false, nil)
 	bad(t, "npy", sent(encoded("numpy", claim)), "needs 8796093022208 bytes, the file has 0 left")
 	more := append(npy("int64", []int64{2}, false, []int64{1, 2}), 0)
-	bad(t, "bytes after the data", sent(encoded("numpy", more)), "entry 0 (host_to_device): argument 0: 1 bytes follow the array")
+	bad(t, "bytes after the data", sent(encoded("numpy", more)),
+		"entry 0 (host_to_device): argument 0: 1 bytes follow the array")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	r := &record{}
@@ -277,8 +278,8 @@ func wantFilled(t *testing.T, data []byte, h how) {
 		t.Fatal(err)
 	}
 	defer tr.Close()
-	x, err := replay.Compile(tr, replay.Options{Options: engine.Options{Backend: h.backend, Threads: 1, Cache: compiled},
-		NoFuse: h.noFuse})
+	x, err := replay.Compile(tr, replay.Options{
+		Options: engine.Options{Backend: h.backend, Threads: 1, Cache: compiled}, NoFuse: h.noFuse})
 	if err != nil {
 		t.Fatalf("%s: %v", h, err)
 	}

@@ -11,9 +11,9 @@ import (
 	"healc/lang/diag"
 )
 
-// output is standard output. On a terminal every write goes out at once. Elsewhere the first write does, too; those that
-// follow soon are collected, since a program may print a million lines, and go out after outputDelay at the latest, so
-// that what was printed is there whatever becomes of the program. Several goroutines may use it.
+// output is standard output. On a terminal every write goes out at once. Elsewhere the first write does, too; those
+// that follow soon are collected, since a program may print a million lines, and go out after outputDelay at the
+// latest, so that what was printed is there whatever becomes of the program. Several goroutines may use it.
 type output struct {
 	direct bool
 

@@ -235,7 +235,8 @@ func HasFunc(p *tree.Program, name string) error {
 			return &UsageError{
 				Message: fmt.Sprintf("there is no function `%s` in %s", name, p.Source.Name),
 				Help: fmt.Sprintf(
-					"only types stand in the brackets of an entry, as in '%s'; the inputs bind the extents",
+					"types and numbers stand in the brackets of an entry, as in '%s'; the inputs bind the extents, "+
+						"too",
 					i.Fn.Shown),
 			}
 		}
@@ -250,9 +251,8 @@ func HasFunc(p *tree.Program, name string) error {
 	}
 	if f := p.Func(base); bracketed && f != nil && len(f.Dims) > 0 {
 		e.Help = fmt.Sprintf(
-			"the inputs bind the extents of an entry: --entry %s; what no input has is given by a function that "+
-				"calls it, such as "+
-				"`@io fn main() = print(%s(...))`", base, name)
+			"numbers in the brackets are the extents of an entry of `run` and `bench`, one for each of %s; other "+
+				"commands have --shape", strings.Join(f.Dims, ", "))
 	} else if near := Nearest(name, names); near != "" {
 		e.Help = fmt.Sprintf("did you mean `%s`?", near)
 	} else if list := entries(p); list != "" {
@@ -428,8 +428,8 @@ func BadArguments(err error, f *engine.Func, args []*tensor.Tensor) error {
 		brackets := strings.Join(append(parts[1:], f.IR().Dims...), ", ")
 		help = fmt.Sprintf(
 			"no parameter has the extent %s: it stands in brackets after the name, as in --entry '%s[%s]' or "+
-				"`@io fn main() = print(%s[%s](%s))` with numbers in the brackets", free, name, brackets, name, brackets,
-			args)
+				"`@io fn main() = print(%s[%s](%s))` with numbers in the brackets", free, name, brackets, name,
+			brackets, args)
 	}
 	return &UsageError{
 		Message: "the inputs do not fit: " + e.Message,
