@@ -351,3 +351,25 @@ func TestCacheOfOthers(t *testing.T) {
 	}
 	refused("belongs to the user with the number 4242")
 }
+
+// FuzzEntry: no bytes make reading an entry fail otherwise than by an error, or take more than a few times their size.
+func FuzzEntry(f *testing.F) {
+	key, art := program(1)
+	art.Objects = [][]byte{[]byte("object")}
+	body, err := encodeProgram(art)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(seal(key, programKind, body), body)
+	f.Add(seal(Key("name"), nameKind, []byte(key)), []byte(key))
+	f.Add([]byte(programKind.magic), bytes.Repeat([]byte{0xff}, 16))
+	f.Add(seal(key, programKind, nil)[:headLen-1], []byte{8, 0, 0, 0, 0, 0, 0, 0, '{', '}'})
+	f.Fuzz(func(t *testing.T, raw, body []byte) {
+		if got, err := unseal(raw, key, programKind); err == nil && !bytes.Equal(seal(key, programKind, got), raw) {
+			t.Error("what was read is not what is written")
+		}
+		if art, err := decodeProgram(body); err == nil && art.Plan == nil {
+			t.Error("a program without a plan")
+		}
+	})
+}

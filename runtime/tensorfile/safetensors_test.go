@@ -1,6 +1,7 @@
 package tensorfile
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -230,6 +232,52 @@ func TestHostileSafetensors(t *testing.T) {
 }
 
 // FuzzReadSafetensors: no input takes more memory than it has bytes, and what is read and written again is the same.
+// TestClaims: what a header claims takes no memory, in any of the formats.
+func TestClaims(t *testing.T) {
+	noLeaks(t)
+	wide := []byte(`{"x": {"dtype": "F32", "shape": [1000000, 1000000], "data_offsets": [0, 4000000000000]}}`)
+	long := binary.LittleEndian.AppendUint64(nil, maxSafetensorsHeader)
+	bomb := npyShape("(1000000, 1000000)")
+	readers := map[string]func() error{
+		"safetensors, the header": func() error {
+			_, err := ReadSafetensors(bytes.NewReader(long), int64(len(long)))
+			return err
+		},
+		"safetensors, a tensor": func() error {
+			b := append(binary.LittleEndian.AppendUint64(nil, uint64(len(wide))), wide...)
+			_, err := ReadSafetensors(bytes.NewReader(b), int64(len(b)))
+			return err
+		},
+		"npy": func() error {
+			_, err := ReadNpy(bytes.NewReader(bomb))
+			return err
+		},
+		"npy, the header": func() error {
+			_, err := ReadNpy(bytes.NewReader(append([]byte(npyMagic), 2, 0, 0xff, 0xff, 0xff, 0xff)))
+			return err
+		},
+		"npz": func() error {
+			b := rawNpz(t, zip.Deflate, bomb, 4_000_000_000_000, "x.npy")
+			z, err := ReadNpz(bytes.NewReader(b), int64(len(b)))
+			if err == nil {
+				_, err = z.Read("x")
+			}
+			return err
+		},
+	}
+	for name, read := range readers {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if read() == nil {
+			t.Errorf("%s: no error", name)
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 1<<21 {
+			t.Errorf("%s: %d bytes were allocated", name, n)
+		}
+	}
+}
+
 func FuzzReadSafetensors(f *testing.F) {
 	for _, data := range hostileSafetensors() {
 		f.Add(data)

@@ -5,6 +5,7 @@ package suite
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -107,7 +108,7 @@ func (s *Suite) Test(ctx context.Context, paths []string) ([]Result, error) {
 }
 
 // find lists the test files. A file that is named has to be one; in folders those are taken that have
-// directives or test blocks.
+// directives or test blocks; what is no file there is left alone.
 func (s *Suite) find(paths []string) ([]*testFile, error) {
 	var out []*testFile
 	seen := map[string]bool{}
@@ -117,6 +118,10 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 		}
 		seen[path] = true
 		text, err := regular.Read(path, regular.MaxSource)
+		var kind *regular.KindError
+		if !named && errors.As(err, &kind) {
+			return nil
+		}
 		if err != nil {
 			return driver.Usagef("cannot read the test: %v", err)
 		}
