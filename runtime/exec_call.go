@@ -34,7 +34,7 @@ func (r *run) call(fr *frame, s *boundStep, depth int) error {
 	if err := callee.room(); err != nil {
 		return err
 	}
-	if err := r.steps(callee, f.steps, depth+1); err != nil {
+	if err := r.do(callee, f.steps, depth+1); err != nil {
 		return err
 	}
 	for i := range f.results {

@@ -28,7 +28,7 @@ import (
 // LoadOn makes a program ready to run on a device. ptx has the entries of plan.Device; it may be nil for a plan without
 // kernels.
 func LoadOn(d *memory.Device, plan *abi.Program, ptx []byte) (*Executable, error) {
-	x := &Executable{plan: plan, fns: map[string]uintptr{}, dev: d}
+	x := &Executable{plan: plan, fns: map[string]kernelCode{}, dev: d}
 	if plan.Device == nil || len(ptx) == 0 {
 		return x, x.needsNoKernel()
 	}
@@ -236,10 +236,8 @@ func (r *deviceRun) steps(fr *deviceFrame, steps []boundStep, depth int) error {
 	done := 0 // steps of a segment that ran
 	for i := range steps {
 		s := &steps[i]
-		if r.env.Ctx != nil {
-			if err := r.env.Ctx.Err(); err != nil {
-				return err
-			}
+		if err := r.count(); err != nil {
+			return err
 		}
 		if i < done {
 			continue

@@ -65,7 +65,7 @@ func (f *boundFunc) runInto(x *Executable, env Env, b *binding, out, args []*ten
 		return err
 	}
 	fr.run = run{x: x, env: env, b: b}
-	if err := fr.run.steps(fr, f.steps, 0); err != nil {
+	if err := fr.run.finish(fr.run.do(fr, f.steps, 0)); err != nil {
 		return err
 	}
 	return fr.deliver(out)

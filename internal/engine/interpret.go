@@ -24,8 +24,8 @@ func (f *Func) interpret(ctx context.Context, args []*tensor.Tensor) ([]*tensor.
 	if err := f.updatable(args); err != nil {
 		return nil, err
 	}
-	if ctx != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
+	if err := runtime.Ended(ctx); err != nil {
+		return nil, err
 	}
 	in := make([]*ir.Array, len(args))
 	for i, t := range args {
