@@ -34,7 +34,7 @@ fn f(n: i32) -> i64 = fib(90 + n)`, everywhere},
 }`, everywhere},
 }
 
-var everywhere = []string{heal.CPU}
+var everywhere = []string{heal.CPU, heal.Interp}
 
 // TestStop: the end of a context ends a program wherever it is, with an error that says so.
 func TestStop(t *testing.T) {

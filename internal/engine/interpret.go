@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"time"
 
 	"healc/internal/interpio"
 	"healc/ir"
@@ -31,7 +32,7 @@ func (f *Func) interpret(ctx context.Context, args []*tensor.Tensor) ([]*tensor.
 	for i, t := range args {
 		in[i] = interpio.ToArray(t)
 	}
-	out, err := interp.Run(f.m.IR(), f.ir.Name, in, interpio.System{To: f.m.opts.System})
+	out, err := f.evaluate(ctx, in)
 	if err != nil {
 		var e *interp.RuntimeError
 		if errors.As(err, &e) {
@@ -49,4 +50,44 @@ func (f *Func) interpret(ctx context.Context, args []*tensor.Tensor) ([]*tensor.
 		}
 	}
 	return res, nil
+}
+
+// patience is how long the interpreter has to notice that its context has ended.
+const patience = 50 * time.Millisecond
+
+// evaluate runs the interpreter until its end or that of ctx. It looks at ctx between operations, and a few operations
+// do while they work; what another one is at when ctx ends is left to it, and dropped.
+func (f *Func) evaluate(ctx context.Context, in []*ir.Array) ([]*ir.Array, error) {
+	run := func() ([]*ir.Array, error) {
+		bounds := interp.Bounds{Ended: func() error { return runtime.Ended(ctx) }}
+		return interp.RunWithin(bounds, f.m.IR(), f.ir.Name, in, interpio.System{To: f.m.opts.System})
+	}
+	if ctx == nil || ctx.Done() == nil {
+		return run()
+	}
+	var out []*ir.Array
+	var err error
+	var panicked any
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() { panicked = recover() }()
+		out, err = run()
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			return nil, runtime.Ended(ctx)
+		}
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+	if err == nil {
+		err = runtime.Ended(ctx)
+	}
+	return out, err
 }

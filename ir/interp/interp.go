@@ -14,6 +14,29 @@ import (
 // shapes. The error is a *RuntimeError, except for arguments that do not fit the function. The arrays
 // must not be changed afterwards: results may share their elements.
 func Run(m *ir.Module, entry string, args []*ir.Array, sys ir.System) ([]*ir.Array, error) {
+	return RunWithin(Bounds{}, m, entry, args, sys)
+}
+
+// Bounds are what a run may take.
+type Bounds struct {
+	// Ended is asked before each operation, and by those that take long; the run ends with its error. nil: it goes on.
+	Ended func() error
+	// MaxSteps is how many operations may be evaluated, those of loops and elements counted each time; 0 is any number.
+	// One more is a *StepsError.
+	MaxSteps int64
+	// MaxBytes is how many bytes arrays may take together, each element as many as its type has; 0 is any number.
+	MaxBytes int64
+}
+
+// StepsError says that a program evaluates more operations than it may.
+type StepsError struct{ Limit int64 }
+
+func (e *StepsError) Error() string {
+	return fmt.Sprintf("the program was stopped: it takes more than %d steps", e.Limit)
+}
+
+// RunWithin is Run with bounds.
+func RunWithin(b Bounds, m *ir.Module, entry string, args []*ir.Array, sys ir.System) ([]*ir.Array, error) {
 	f := m.Func(entry)
 	if f == nil {
 		return nil, fmt.Errorf("there is no function %s", entry)
@@ -26,11 +49,16 @@ func Run(m *ir.Module, entry string, args []*ir.Array, sys ir.System) ([]*ir.Arr
 	if err != nil {
 		return nil, err
 	}
-	return RunDims(m, entry, dims, args, sys)
+	return runDims(b, m, entry, dims, args, sys)
 }
 
 // RunDims is Run with the shape parameters given, for a function whose arguments do not determine them.
 func RunDims(m *ir.Module, entry string, dims map[string]int64, args []*ir.Array, sys ir.System) ([]*ir.Array, error) {
+	return runDims(Bounds{}, m, entry, dims, args, sys)
+}
+
+func runDims(bounds Bounds, m *ir.Module, entry string, dims map[string]int64, args []*ir.Array,
+	sys ir.System) ([]*ir.Array, error) {
 	f := m.Func(entry)
 	if f == nil {
 		return nil, fmt.Errorf("there is no function %s", entry)
@@ -46,7 +74,7 @@ func RunDims(m *ir.Module, entry string, dims map[string]int64, args []*ir.Array
 	if err := fits(f, dims, args); err != nil {
 		return nil, err
 	}
-	mc := &machine{module: m, system: sys, codes: map[string]*code{}, limit: memoryLimit()}
+	mc := &machine{module: m, system: sys, codes: map[string]*code{}, limit: memoryLimit(), bounds: bounds}
 	for _, a := range args {
 		mc.live += 8 * a.Len()
 	}
@@ -92,6 +120,9 @@ type machine struct {
 	depth  int   // how many recursive functions are active, the entry not counted
 	limit  int64 // bytes that arrays may take together
 	live   int64 // bytes that they take
+	bounds Bounds
+	taken  int64 // steps
+	over   error // why the run ends before its end
 }
 
 // frame is one activation of a function. It is what operations see as their EvalContext.
@@ -141,6 +172,12 @@ func (f *frame) release(s int) {
 
 // run evaluates one operation.
 func (f *frame) run(s *step) error {
+	if f.taken++; f.bounds.MaxSteps > 0 && f.taken > f.bounds.MaxSteps {
+		f.over = &StepsError{f.bounds.MaxSteps}
+	}
+	if err := f.Ended(); err != nil {
+		return err
+	}
 	if f.live+s.bytes > f.limit {
 		return outOfMemory(s.op.Span, ir.ArgTypes(s.op.Results)...)
 	}
@@ -149,6 +186,9 @@ func (f *frame) run(s *step) error {
 		args[i] = f.values[a]
 	}
 	results, err := f.eval(s, args)
+	if f.over != nil {
+		return f.over
+	}
 	if err != nil {
 		var already *RuntimeError
 		if errors.As(err, &already) {
@@ -258,3 +298,11 @@ func (f *frame) Fail(op *ir.Op, kind scalar.CheckKind, details ...int64) error {
 
 // System implements ir.EvalContext.
 func (f *frame) System() ir.System { return f.system }
+
+// Ended implements ir.EvalContext.
+func (f *frame) Ended() error {
+	if f.over == nil && f.bounds.Ended != nil {
+		f.over = f.bounds.Ended()
+	}
+	return f.over
+}
