@@ -82,3 +82,75 @@ func stopSoon(t *testing.T, f *heal.Func) {
 		}
 	}
 }
+
+// TestStoppedResult: a call whose context ends while it computes gives no results, also where what it was at came to
+// its end; a context that has a cause is quoted.
+func TestStoppedResult(t *testing.T) {
+	for _, backend := range []string{heal.CPU, heal.Interp} {
+		m, err := heal.Compile(`fn f[N](x: f32[N]) -> f32[N] = x + 1.0`, heal.Options{Backend: backend})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		f, err := m.Func("f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(context.Background())
+		x := heal.FromSlice([]float32{1, 2, 3})
+		if _, err := f.Call(ctx, x); err != nil {
+			t.Error(err)
+		}
+		cancel(errors.New("the lamp went out"))
+		_, err = f.Call(ctx, x)
+		if !errors.Is(err, context.Canceled) || err.Error() != "the lamp went out" {
+			t.Errorf("%s: %v", backend, err)
+		}
+		if err := f.CallInto(ctx, []*heal.Tensor{heal.FromSlice(make([]float32, 3))}, x); !errors.Is(err,
+			context.Canceled) {
+			t.Errorf("%s: %v", backend, err)
+		}
+	}
+}
+
+// TestLimits: a call that takes more steps or memory than it may ends with an error, and one that stays below does not.
+func TestLimits(t *testing.T) {
+	const src = `fn f(n: i32) -> f64[1000] = iterate(n, tabulate(1000, |i| i as f64), |x| sort(x .* 3.0 .- sum(x)))`
+	for _, backend := range []string{heal.CPU, heal.Interp, heal.PTXSim} {
+		call := func(o heal.Options, n int32) error {
+			o.Backend = backend
+			m, err := heal.Compile(src, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			f, err := m.Func("f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = f.Call(context.Background(), heal.Scalar(n))
+			return err
+		}
+		most := int64(50)
+		if backend == heal.Interp {
+			most = 100000 // it counts the operations of each element
+		}
+		if err := call(heal.Options{MaxSteps: most, MaxMemory: 1 << 20}, 2); err != nil {
+			t.Errorf("%s: %v", backend, err)
+		}
+		var steps *heal.StepsError
+		if err := call(heal.Options{MaxSteps: most}, 1<<30); !errors.As(err, &steps) || steps.Limit != most {
+			t.Errorf("%s: %v", backend, err)
+		}
+		err := call(heal.Options{MaxMemory: 5000}, 2)
+		var memory *heal.MemoryLimitError
+		if backend == heal.Interp { // which looks when it comes to a tensor
+			if err == nil || !strings.Contains(err.Error(), "leaves no room for f64[1000], which takes 8000 bytes") {
+				t.Errorf("%s: %v", backend, err)
+			}
+		} else if !errors.As(err, &memory) || memory.Limit != 5000 || memory.Needs < 16000 || memory.Bytes < 8000 ||
+			!strings.HasPrefix(memory.Largest, "f64[") {
+			t.Errorf("%s: %v", backend, err)
+		}
+	}
+}

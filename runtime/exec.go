@@ -46,9 +46,7 @@ type Env struct {
 	Ctx    context.Context // its end ends the call, with a *StoppedError; nil for none
 	System System          // nil: standard output and the file system
 	Pool   *pool.Pool      // nil: one thread
-	// MaxSteps is how many steps of the plan a call may take, the kernels, copies and prints of loops counted each time;
-	// 0 is any number.
-	MaxSteps int64
+	Limits Limits
 	// Places says where the results are wanted, by number: on the device of the executable, in unified memory of it,
 	// or, as all that it does not name, on the host.
 	Places []types.Place
@@ -197,7 +195,8 @@ type run struct {
 	b   *binding
 
 	stop  *stopper // nil: no kernel had need of it so far
-	steps int64    // counted
+	taken int64    // steps
+	bytes int64    // of tensors
 }
 
 // kernelCode is where a kernel is.
@@ -209,6 +208,9 @@ type kernelCode struct {
 // run executes a function that the outside calls.
 func (f *boundFunc) run(r *run, args []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if err := f.check(args); err != nil {
+		return nil, err
+	}
+	if err := r.take(f); err != nil {
 		return nil, err
 	}
 	fr, err := f.frame()

@@ -128,7 +128,7 @@ func (f *boundFunc) constants(x *Executable) error {
 		}
 		s, err := memory.New(max(b.bytes, 1))
 		if err != nil {
-			return err
+			return f.noRoom(err, abi.Data)
 		}
 		copy(unsafe.Slice((*byte)(s.Ptr()), b.bytes), f.def.Buffers[i].Bytes)
 		x.data = append(x.data, s)

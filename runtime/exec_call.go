@@ -16,6 +16,10 @@ func (r *run) call(fr *frame, s *boundStep, depth int) error {
 		return &RuntimeError{Site: site, Message: abi.Message(site, [2]int64{})}
 	}
 	f := r.b.funcs[c.Func]
+	if err := r.take(f); err != nil {
+		return err
+	}
+	defer r.give(f)
 	callee, err := f.frame()
 	if err != nil {
 		return err

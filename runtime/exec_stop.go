@@ -76,12 +76,18 @@ func (r *run) count() error {
 	if r.env.Ctx != nil && r.env.Ctx.Err() != nil {
 		return Ended(r.env.Ctx)
 	}
-	if r.env.MaxSteps > 0 {
-		if r.steps++; r.steps > r.env.MaxSteps {
-			return &StepsError{r.env.MaxSteps}
+	if most := r.env.Limits.Steps; most > 0 {
+		if r.taken++; r.taken > most {
+			return &StepsError{most}
 		}
 	}
 	return nil
+}
+
+// Limits are what a call may take.
+type Limits struct {
+	Steps  int64 // of plans: kernels, copies, prints, runs of loops; 0 is any number, one more is a *StepsError
+	Memory int64 // bytes of tensors beside the arguments; 0 is any number, more is a *MemoryLimitError
 }
 
 // StepsError says that a program took more steps than it may.

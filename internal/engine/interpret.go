@@ -34,6 +34,10 @@ func (f *Func) interpret(ctx context.Context, args []*tensor.Tensor) ([]*tensor.
 	}
 	out, err := f.evaluate(ctx, in)
 	if err != nil {
+		var steps *interp.StepsError
+		if errors.As(err, &steps) {
+			return nil, &runtime.StepsError{Limit: steps.Limit}
+		}
 		var e *interp.RuntimeError
 		if errors.As(err, &e) {
 			return nil, &runtime.RuntimeError{Site: kernel.SiteAt(e.Span), Message: e.Message, Err: errors.Unwrap(e)}
@@ -59,7 +63,9 @@ const patience = 50 * time.Millisecond
 // do while they work; what another one is at when ctx ends is left to it, and dropped.
 func (f *Func) evaluate(ctx context.Context, in []*ir.Array) ([]*ir.Array, error) {
 	run := func() ([]*ir.Array, error) {
-		bounds := interp.Bounds{Ended: func() error { return runtime.Ended(ctx) }}
+		limits := f.m.opts.Limits
+		bounds := interp.Bounds{Ended: func() error { return runtime.Ended(ctx) }, MaxSteps: limits.Steps,
+			MaxBytes: limits.Memory}
 		return interp.RunWithin(bounds, f.m.IR(), f.ir.Name, in, interpio.System{To: f.m.opts.System})
 	}
 	if ctx == nil || ctx.Done() == nil {

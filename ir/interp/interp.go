@@ -24,7 +24,7 @@ type Bounds struct {
 	// MaxSteps is how many operations may be evaluated, those of loops and elements counted each time; 0 is any number.
 	// One more is a *StepsError.
 	MaxSteps int64
-	// MaxBytes is how many bytes arrays may take together, each element as many as its type has; 0 is any number.
+	// MaxBytes is how many bytes arrays may take together beside the arguments; 0 is any number.
 	MaxBytes int64
 }
 
@@ -78,6 +78,9 @@ func runDims(bounds Bounds, m *ir.Module, entry string, dims map[string]int64, a
 	for _, a := range args {
 		mc.live += 8 * a.Len()
 	}
+	if most := bounds.MaxBytes; most > 0 && most < mc.limit-mc.live {
+		mc.limit, mc.given = most+mc.live, most
+	}
 	return mc.call(f, values, args)
 }
 
@@ -119,6 +122,7 @@ type machine struct {
 	codes  map[string]*code
 	depth  int   // how many recursive functions are active, the entry not counted
 	limit  int64 // bytes that arrays may take together
+	given  int64 // the limit as the caller gave it; 0: it is what the system has
 	live   int64 // bytes that they take
 	bounds Bounds
 	taken  int64 // steps
@@ -179,7 +183,12 @@ func (f *frame) run(s *step) error {
 		return err
 	}
 	if f.live+s.bytes > f.limit {
-		return outOfMemory(s.op.Span, ir.ArgTypes(s.op.Results)...)
+		err := outOfMemory(s.op.Span, ir.ArgTypes(s.op.Results)...)
+		if f.given > 0 {
+			err.Message = fmt.Sprintf("the limit of %d bytes of memory leaves no room for %s, which takes %d bytes",
+				f.given, typeList(ir.ArgTypes(s.op.Results)), s.bytes)
+		}
+		return err
 	}
 	args := make([]*ir.Array, len(s.args))
 	for i, a := range s.args {

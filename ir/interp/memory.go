@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"os"
@@ -78,11 +77,14 @@ func bytes(t types.Tensor) (int64, bool) {
 	return int64(n), true
 }
 
-func outOfMemory(at diag.Span, ts ...types.Tensor) error {
+func outOfMemory(at diag.Span, ts ...types.Tensor) *RuntimeError {
+	return &RuntimeError{Span: at, Message: "out of memory: there is no room for " + typeList(ts)}
+}
+
+func typeList(ts []types.Tensor) string {
 	names := make([]string, len(ts))
 	for i, t := range ts {
 		names[i] = t.String()
 	}
-	return &RuntimeError{Span: at, Message: fmt.Sprintf("out of memory: there is no room for %s",
-		strings.Join(names, " and "))}
+	return strings.Join(names, " and ")
 }
