@@ -10,6 +10,7 @@ import (
 	"healc/ir/interp"
 	"healc/ir/kernel"
 	"healc/runtime"
+	"healc/runtime/memory"
 	"healc/runtime/tensor"
 )
 
@@ -64,7 +65,7 @@ const patience = 50 * time.Millisecond
 func (f *Func) evaluate(ctx context.Context, in []*ir.Array) ([]*ir.Array, error) {
 	run := func() ([]*ir.Array, error) {
 		limits := f.m.opts.Limits
-		bounds := interp.Bounds{Ended: func() error { return runtime.Ended(ctx) }, MaxSteps: limits.Steps,
+		bounds := interp.Bounds{Ended: func() error { return runtime.Ended(ctx) }, MaxSteps: limits.Steps, Available: max(memory.Available(), 1),
 			MaxBytes: limits.Memory}
 		return interp.RunWithin(bounds, f.m.IR(), f.ir.Name, in, interpio.System{To: f.m.opts.System})
 	}

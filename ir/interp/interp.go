@@ -24,6 +24,8 @@ type Bounds struct {
 	// MaxSteps is how many operations may be evaluated, those of loops and elements counted each time; 0 is any number.
 	// One more is a *StepsError.
 	MaxSteps int64
+	// Available is how many bytes the process can still get; 0: the interpreter asks the system.
+	Available int64
 	// MaxBytes is how many bytes arrays may take together beside the arguments; 0 is any number.
 	MaxBytes int64
 }
@@ -74,7 +76,7 @@ func runDims(bounds Bounds, m *ir.Module, entry string, dims map[string]int64, a
 	if err := fits(f, dims, args); err != nil {
 		return nil, err
 	}
-	mc := &machine{module: m, system: sys, codes: map[string]*code{}, limit: memoryLimit(), bounds: bounds}
+	mc := &machine{module: m, system: sys, codes: map[string]*code{}, limit: memoryLimit(bounds.Available), bounds: bounds}
 	for _, a := range args {
 		mc.live += 8 * a.Len()
 	}
@@ -187,6 +189,8 @@ func (f *frame) run(s *step) error {
 		if f.given > 0 {
 			err.Message = fmt.Sprintf("the limit of %d bytes of memory leaves no room for %s, which takes %d bytes",
 				f.given, typeList(ir.ArgTypes(s.op.Results)), s.bytes)
+		} else {
+			err.Message += fmt.Sprintf(", which takes %d bytes, beside %d bytes of other tensors", s.bytes, f.live)
 		}
 		return err
 	}

@@ -116,3 +116,27 @@ func TestReplSignals(t *testing.T) {
 		}
 	}
 }
+
+// TestAddressSpace: a process that may map little ends with an error that says what there was no room for, and never in
+// Go's runtime.
+func TestAddressSpace(t *testing.T) {
+	for _, backend := range backends() {
+		if backend == "ptxsim" {
+			continue
+		}
+		for kib, want := range map[string]string{"1000000": "healc takes up to", "1700000": "healc takes up to",
+			"2300000": "[20000, "} {
+			c := exec.Command("sh", "-c", "ulimit -v "+kib+" && exec healc run large.heal --backend "+backend)
+			c.Dir = t.TempDir()
+			const large = "@io fn main() = print(sort(tabulate(20000, 8000, |i, j| (i * j) as f64)))\n"
+			if err := os.WriteFile(filepath.Join(c.Dir, "large.heal"), []byte(large), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text, _ := c.CombinedOutput() // the exit code says it
+			got := string(text)
+			if c.ProcessState.ExitCode() != 3 || !strings.Contains(got, want) || strings.Contains(got, "goroutine") {
+				t.Errorf("%s with %s KiB: exit code %d and\n%.1000s", backend, kib, c.ProcessState.ExitCode(), got)
+			}
+		}
+	}
+}
