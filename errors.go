@@ -19,3 +19,13 @@ type RuntimeError = runtime.RuntimeError
 
 // MissingDeviceError says that there is no device to use, and what to do about it.
 type MissingDeviceError = device.MissingError
+
+// StoppedError says that a call ended because its context did. Its results, and what it was to change, are undefined.
+// It unwraps to context.Canceled or context.DeadlineExceeded, and to the cause where the context has one.
+type StoppedError = runtime.StoppedError
+
+// StepsError says that a call took more steps than Options.MaxSteps.
+type StepsError = runtime.StepsError
+
+// MemoryLimitError says that a function needs more memory than Options.MaxMemory.
+type MemoryLimitError = runtime.MemoryLimitError

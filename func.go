@@ -49,7 +49,8 @@ func (f *Func) Results() []types.Tensor { return slices.Clone(f.in.Memory().Resu
 
 // Call runs a function that has one tensor as its result; one that has another number of them, as where it only changes
 // its arguments, is not run, and needs CallAll. Shape parameters are bound from the arguments. The error is an
-// *ArgumentError where an argument does not fit, and a *RuntimeError where the program fails. Ending ctx ends the call.
+// *ArgumentError where an argument does not fit, and a *RuntimeError where the program fails. The end of ctx ends the
+// call wherever it is, with a *StoppedError; a kernel on a GPU comes to its end first.
 func (f *Func) Call(ctx context.Context, args ...*Tensor) (*Tensor, error) {
 	return f.in.Call(ctx, args...)
 }

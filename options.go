@@ -6,6 +6,7 @@ import (
 	"healc/internal/engine"
 	"healc/internal/modules"
 	"healc/internal/testhook"
+	"healc/runtime"
 )
 
 // Options say how programs are compiled and run. The zero value runs on the CPU, on all its cores.
@@ -17,6 +18,14 @@ type Options struct {
 	Cache   *Cache  // machine code on disk; nil for none
 	Once    bool    // every function is called once, so that code that runs briefly is better compiled quickly
 	Entry   string  // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
+
+	// MaxSteps is how many steps a call may take: operations on the interpreter, and launches of kernels, copies and
+	// prints elsewhere, those of loops counted each time. One more is a *StepsError. 0 is any number. What a kernel does
+	// is one step, however long: the context of a call bounds its time.
+	MaxSteps int64
+	// MaxMemory is how many bytes the tensors of a call may take beside its arguments. A function that needs more is not
+	// begun, and the error, a *MemoryLimitError, says by how much. 0 is any number.
+	MaxMemory int64
 
 	// ReadFile returns the text of a file that is imported, and an error that is fs.ErrNotExist where there is none.
 	// nil reads from the file system. Modules of the standard library are part of the compiler, and not asked for.
@@ -31,7 +40,7 @@ func init() { testhook.SplitAll = func(opts any) { opts.(*Options).splitAll = tr
 func (o Options) engine() engine.Options {
 	return engine.Options{Backend: o.Backend, Device: o.Device, Threads: o.Threads, System: o.System,
 		Cache: (*cache.Cache)(o.Cache), Once: o.Once, Entry: o.Entry, Imports: &modules.Importer{Read: o.ReadFile},
-		SplitAll: o.splitAll}
+		SplitAll: o.splitAll, Limits: runtime.Limits{Steps: o.MaxSteps, Memory: o.MaxMemory}}
 }
 
 // The backends, which give the same bits.

@@ -17,6 +17,9 @@ type EvalContext interface {
 	Fail(op *Op, kind scalar.CheckKind, details ...int64) error
 	// System gives access to input and output.
 	System() System
+	// Ended is why the run is to end before its end, nil while it is not. An operation that takes much longer than its
+	// operands are large asks now and then.
+	Ended() error
 }
 
 // System is the outside world as operations see it. The runtime has one, tests another.

@@ -132,3 +132,5 @@ func (*foldContext) Fail(*ir.Op, scalar.CheckKind, ...int64) error { return errN
 
 // System implements ir.EvalContext. No operation that is folded does input or output.
 func (*foldContext) System() ir.System { return nil }
+
+func (*foldContext) Ended() error { return nil }

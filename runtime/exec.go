@@ -21,7 +21,7 @@ import (
 type Executable struct {
 	plan   *abi.Program
 	images []*objload.Image
-	fns    map[string]uintptr
+	fns    map[string]kernelCode
 	data   []*memory.Storage // constant buffers of all functions
 
 	away func(env Env, dims []int64, args []*tensor.Tensor) ([]*tensor.Tensor, error) // nil: it runs on this processor
@@ -43,9 +43,10 @@ type System interface {
 
 // Env is what a call runs in.
 type Env struct {
-	Ctx    context.Context // checked between kernels; nil for none
+	Ctx    context.Context // its end ends the call, with a *StoppedError; nil for none
 	System System          // nil: standard output and the file system
 	Pool   *pool.Pool      // nil: one thread
+	Limits Limits
 	// Places says where the results are wanted, by number: on the device of the executable, in unified memory of it,
 	// or, as all that it does not name, on the host.
 	Places []types.Place
@@ -75,7 +76,7 @@ func (e *ArgumentError) Error() string { return e.Func + ": " + e.Message }
 
 // Load makes a program ready to run. objects are the ELF objects with its kernels.
 func Load(plan *abi.Program, objects ...[]byte) (*Executable, error) {
-	x := &Executable{plan: plan, fns: map[string]uintptr{}}
+	x := &Executable{plan: plan, fns: map[string]kernelCode{}}
 	for _, object := range objects {
 		img, err := objload.Load(object, objload.Options{})
 		if err != nil {
@@ -101,10 +102,10 @@ func (x *Executable) prepare(steps []abi.Step) error {
 			name := s.Launch.Kernel
 			for _, img := range x.images {
 				if addr, _ := img.Symbol(name); addr != 0 {
-					x.fns[name] = addr
+					x.fns[name] = kernelCode{img, addr}
 				}
 			}
-			if x.fns[name] == 0 {
+			if x.fns[name].fn == 0 {
 				return fmt.Errorf("the compiled code has no kernel %q", name)
 			}
 		case s.Loop != nil:
@@ -192,11 +193,24 @@ type run struct {
 	x   *Executable
 	env Env
 	b   *binding
+
+	stop  *stopper // nil: no kernel had need of it so far
+	taken int64    // steps
+	bytes int64    // of tensors
+}
+
+// kernelCode is where a kernel is.
+type kernelCode struct {
+	image *objload.Image
+	fn    uintptr
 }
 
 // run executes a function that the outside calls.
 func (f *boundFunc) run(r *run, args []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if err := f.check(args); err != nil {
+		return nil, err
+	}
+	if err := r.take(f); err != nil {
 		return nil, err
 	}
 	fr, err := f.frame()
@@ -208,7 +222,7 @@ func (f *boundFunc) run(r *run, args []*tensor.Tensor) ([]*tensor.Tensor, error)
 	if err := fr.outputs(); err != nil {
 		return nil, err
 	}
-	if err := r.steps(fr, f.steps, 0); err != nil {
+	if err := r.finish(r.do(fr, f.steps, 0)); err != nil {
 		return nil, err
 	}
 	if f.simple { // every result is a whole Output of its own
@@ -222,18 +236,16 @@ func (f *boundFunc) run(r *run, args []*tensor.Tensor) ([]*tensor.Tensor, error)
 	return fr.results()
 }
 
-// steps runs a list of steps in order.
-func (r *run) steps(fr *frame, steps []boundStep, depth int) error {
+// do runs a list of steps in order.
+func (r *run) do(fr *frame, steps []boundStep, depth int) error {
 	for i := range steps {
 		s := &steps[i]
-		if r.env.Ctx != nil {
-			if err := r.env.Ctx.Err(); err != nil {
-				return err
-			}
+		if err := r.count(); err != nil {
+			return err
 		}
 		var err error
 		switch {
-		case s.fn != 0:
+		case s.code.fn != 0:
 			err = r.launch(fr, s)
 		case s.def.Host != nil:
 			err = r.host(fr, s)
@@ -242,7 +254,7 @@ func (r *run) steps(fr *frame, steps []boundStep, depth int) error {
 			if *(*byte)(fr.ptrs[s.def.If.Cond]) != 0 {
 				arm = s.then
 			}
-			err = r.steps(fr, arm, depth)
+			err = r.do(fr, arm, depth)
 		case s.def.Loop != nil:
 			err = r.loop(fr, s, depth)
 		case s.def.Call != nil:
@@ -281,7 +293,11 @@ func (r *run) launch(fr *frame, s *boundStep) error {
 		return r.region(fr, s, first, dims)
 	}
 	fr.err = abi.Error{}
-	objload.CallKernel(s.fn, first, dims, 0, s.outer, &fr.err)
+	if stop := r.stopper(s); stop == nil {
+		objload.CallKernel(s.code.fn, first, dims, 0, s.outer, &fr.err)
+	} else if !stop.CallKernel(s.code.image, s.code.fn, first, dims, 0, s.outer, &fr.err) {
+		return Ended(r.env.Ctx)
+	}
 	if fr.err.Site != 0 {
 		return r.failure(&fr.err)
 	}

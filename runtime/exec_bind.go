@@ -75,9 +75,10 @@ type boundBuffer struct {
 
 type boundStep struct {
 	def       *abi.Step
-	fn        uintptr
+	code      kernelCode
 	outer     int64
 	grain     int64 // fewest indices worth a thread
+	long      int64 // indices of a piece that can be stopped
 	align     int64
 	then, els []boundStep // arms of an if; the body of a loop is the first
 	views     []boundView // what a Copy, a Call or a HostCall reads
@@ -127,7 +128,7 @@ func (f *boundFunc) constants(x *Executable) error {
 		}
 		s, err := memory.New(max(b.bytes, 1))
 		if err != nil {
-			return err
+			return f.noRoom(err, abi.Data)
 		}
 		copy(unsafe.Slice((*byte)(s.Ptr()), b.bytes), f.def.Buffers[i].Bytes)
 		x.data = append(x.data, s)
@@ -285,7 +286,10 @@ func (f *boundFunc) bindLaunch(x *Executable, s *boundStep) error {
 	if l.Tasks > 0 {
 		n = l.Tasks
 	}
-	s.fn, s.outer = x.fns[l.Kernel], n
+	s.code, s.outer = x.fns[l.Kernel], n
+	if s.long = 1; !l.Open {
+		s.long = (stopTime-1)/l.IndexTime() + 1
+	}
 	s.grain, s.align = l.Grain(), max(l.Align, 1)
 	return nil
 }

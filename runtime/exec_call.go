@@ -16,6 +16,10 @@ func (r *run) call(fr *frame, s *boundStep, depth int) error {
 		return &RuntimeError{Site: site, Message: abi.Message(site, [2]int64{})}
 	}
 	f := r.b.funcs[c.Func]
+	if err := r.take(f); err != nil {
+		return err
+	}
+	defer r.give(f)
 	callee, err := f.frame()
 	if err != nil {
 		return err
@@ -34,7 +38,7 @@ func (r *run) call(fr *frame, s *boundStep, depth int) error {
 	if err := callee.room(); err != nil {
 		return err
 	}
-	if err := r.steps(callee, f.steps, depth+1); err != nil {
+	if err := r.do(callee, f.steps, depth+1); err != nil {
 		return err
 	}
 	for i := range f.results {

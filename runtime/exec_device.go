@@ -28,7 +28,7 @@ import (
 // LoadOn makes a program ready to run on a device. ptx has the entries of plan.Device; it may be nil for a plan without
 // kernels.
 func LoadOn(d *memory.Device, plan *abi.Program, ptx []byte) (*Executable, error) {
-	x := &Executable{plan: plan, fns: map[string]uintptr{}, dev: d}
+	x := &Executable{plan: plan, fns: map[string]kernelCode{}, dev: d}
 	if plan.Device == nil || len(ptx) == 0 {
 		return x, x.needsNoKernel()
 	}
@@ -163,11 +163,19 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*
 	if err := f.check(args); err != nil {
 		return nil, err
 	}
+	limited := run{x: x, env: env, b: b}
+	if err := limited.take(f); err != nil {
+		return nil, err
+	}
 	q, err := x.dev.Queue()
 	if err != nil {
 		return nil, err
 	}
 	defer x.dev.GiveBack(q)
+	if s, ok := q.Stream.(device.Interruptible); ok && env.Ctx != nil {
+		s.Until(func() error { return Ended(env.Ctx) })
+		defer s.Until(nil)
+	}
 	fr, err := f.frameOn()
 	if err != nil {
 		return nil, err
@@ -178,10 +186,13 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*
 		return nil, err
 	}
 	defer cell.Release()
-	r := &deviceRun{run: run{x: x, env: env, b: b}, d: x.dev, q: q, cell: cell.Addr()}
+	r := &deviceRun{run: limited, d: x.dev, q: q, cell: cell.Addr()}
 	defer func() {
 		if err != nil {
 			_ = q.Sync() // what was started may still use the memory that goes back; the first error counts
+			if ended := Ended(env.Ctx); ended != nil {
+				err = ended
+			}
 		}
 	}()
 	if err := q.Fill(cell.Addr(), 0, abi.ErrorBytes/4); err != nil {
@@ -205,6 +216,12 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*
 	out, err = fr.results(r)
 	if err == nil {
 		err = q.Sync() // the results that stay may still be on their way
+	}
+	if ended := Ended(env.Ctx); err == nil && ended != nil {
+		for _, t := range out {
+			t.Close()
+		}
+		out, err = nil, ended
 	}
 	goruntime.KeepAlive(args)
 	return out, err
@@ -236,10 +253,8 @@ func (r *deviceRun) steps(fr *deviceFrame, steps []boundStep, depth int) error {
 	done := 0 // steps of a segment that ran
 	for i := range steps {
 		s := &steps[i]
-		if r.env.Ctx != nil {
-			if err := r.env.Ctx.Err(); err != nil {
-				return err
-			}
+		if err := r.count(); err != nil {
+			return err
 		}
 		if i < done {
 			continue

@@ -217,10 +217,8 @@ func (r *deviceRun) loopThere(fr *deviceFrame, s *boundStep, count int32) error 
 		return nil
 	}
 	for units := 1; ; units *= 2 {
-		if r.env.Ctx != nil {
-			if err := r.env.Ctx.Err(); err != nil {
-				return err
-			}
+		if err := r.count(); err != nil {
+			return err
 		}
 		if err := r.startUnits(fr, s, units, unit); err != nil {
 			return err
@@ -255,10 +253,8 @@ func (r *deviceRun) loopInBlock(fr *deviceFrame, l *abi.Loop, count int64) error
 		return err
 	}
 	for done := int64(0); done < count; {
-		if r.env.Ctx != nil {
-			if err := r.env.Ctx.Err(); err != nil {
-				return err
-			}
+		if err := r.count(); err != nil {
+			return err
 		}
 		end := min(done+mostSteps, count)
 		if err := r.set(abi.LoopCount, uint32(end)); err != nil {

@@ -51,7 +51,7 @@ func (f *boundFunc) frame() (*frame, error) {
 	}
 	var err error
 	if fr.arena, err = memory.New(f.arena); err != nil {
-		return nil, err
+		return nil, f.noRoom(err, abi.Temp)
 	}
 	for i := range f.bufs {
 		if b := &f.bufs[i]; b.kind == abi.Temp && b.dtype != types.String {
@@ -137,7 +137,7 @@ func (fr *frame) room() error {
 		}
 		s, err := memory.New(max(b.bytes, 1))
 		if err != nil {
-			return err
+			return fr.f.noRoom(err, abi.Output)
 		}
 		fr.owned = append(fr.owned, s)
 		fr.ptrs[i] = s.Ptr()

@@ -46,6 +46,10 @@ func (f *boundFunc) runInto(x *Executable, env Env, b *binding, out, args []*ten
 	if err := f.check(args); err != nil {
 		return err
 	}
+	first := run{x: x, env: env, b: b}
+	if err := first.take(f); err != nil {
+		return err
+	}
 	fr, err := f.frame()
 	if err != nil {
 		return err
@@ -64,8 +68,8 @@ func (f *boundFunc) runInto(x *Executable, env Env, b *binding, out, args []*ten
 	if err := fr.room(); err != nil {
 		return err
 	}
-	fr.run = run{x: x, env: env, b: b}
-	if err := fr.run.steps(fr, f.steps, 0); err != nil {
+	fr.run = first
+	if err := fr.run.finish(fr.run.do(fr, f.steps, 0)); err != nil {
 		return err
 	}
 	return fr.deliver(out)

@@ -9,7 +9,7 @@ func (r *run) loop(fr *frame, s *boundStep, depth int) error {
 		if l.Index >= 0 {
 			*(*int32)(fr.ptrs[l.Index]) = i
 		}
-		if err := r.steps(fr, s.then, depth); err != nil {
+		if err := r.do(fr, s.then, depth); err != nil {
 			return err
 		}
 		for _, p := range l.Swap {

@@ -13,7 +13,9 @@ import (
 type region struct {
 	piece func(begin, end int64) // run, as a value that is made once
 
-	fn   uintptr
+	code kernelCode
+	stop *objload.Stop // nil: it is not stopped
+	long int64         // indices of a piece that can be stopped before its end
 	bufs *unsafe.Pointer
 	dims *int64
 
@@ -28,9 +30,12 @@ func (r *run) region(fr *frame, s *boundStep, bufs *unsafe.Pointer, dims *int64)
 	if g.piece == nil {
 		g.piece = g.run
 	}
-	g.fn, g.bufs, g.dims, g.begin = s.fn, bufs, dims, -1
+	g.code, g.stop, g.long, g.bufs, g.dims, g.begin = s.code, r.stopper(s), s.long, bufs, dims, -1
 	if err := r.env.Pool.Run(s.outer, r.env.Pool.Grain(s.grain), s.align, g.piece); err != nil {
 		return err
+	}
+	if g.stop != nil && g.stop.Stopped() {
+		return Ended(r.env.Ctx)
 	}
 	if g.begin >= 0 {
 		return r.failure(&g.err)
@@ -41,7 +46,11 @@ func (r *run) region(fr *frame, s *boundStep, bufs *unsafe.Pointer, dims *int64)
 // run is one piece of the kernel. Of several failures the one counts that one thread would have met first.
 func (g *region) run(begin, end int64) {
 	var e abi.Error
-	objload.CallKernel(g.fn, g.bufs, g.dims, begin, end, &e)
+	if g.stop == nil || end-begin < g.long && !g.stop.Stopped() {
+		objload.CallKernel(g.code.fn, g.bufs, g.dims, begin, end, &e)
+	} else if !g.stop.CallKernel(g.code.image, g.code.fn, g.bufs, g.dims, begin, end, &e) {
+		return
+	}
 	if e.Site != 0 {
 		g.mu.Lock()
 		if g.begin < 0 || begin < g.begin {

@@ -31,7 +31,11 @@ func MemoryOf(plan *abi.Program, dims []int64) (Memory, error) {
 	if err != nil {
 		return Memory{}, err
 	}
-	var m Memory
+	return f.memory(), nil
+}
+
+// memory is what one activation of the function takes.
+func (f *boundFunc) memory() (m Memory) {
 	if f.arena > 0 {
 		m.Arena = memory.Allocated(f.arena)
 	}
@@ -45,7 +49,7 @@ func MemoryOf(plan *abi.Program, dims []int64) (Memory, error) {
 			m.Constants += memory.Allocated(b.bytes)
 		}
 	}
-	return m, nil
+	return m
 }
 
 // bindDims names the values of the shape parameters.

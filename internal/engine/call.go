@@ -52,6 +52,7 @@ func (f *Func) CallStaying(ctx context.Context, args []*tensor.Tensor, stay []ty
 	if err != nil {
 		return nil, err
 	}
-	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Places: stay}
+	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Places: stay,
+		Limits: f.m.opts.Limits}
 	return c.exec.Call(env, nil, args...)
 }

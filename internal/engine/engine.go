@@ -38,6 +38,7 @@ type Options struct {
 	Once     bool           // every function is called once, so that code that runs briefly is better compiled quickly
 	SplitAll bool           // run every kernel on all threads, however small: for tests
 	Entry    string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
+	Limits   runtime.Limits // of each call
 	Imports  check.Importer // finds what the source imports; nil is the library and the disk
 }
 

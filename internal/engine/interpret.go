@@ -3,12 +3,14 @@ package engine
 import (
 	"context"
 	"errors"
+	"time"
 
 	"healc/internal/interpio"
 	"healc/ir"
 	"healc/ir/interp"
 	"healc/ir/kernel"
 	"healc/runtime"
+	"healc/runtime/memory"
 	"healc/runtime/tensor"
 )
 
@@ -24,15 +26,19 @@ func (f *Func) interpret(ctx context.Context, args []*tensor.Tensor) ([]*tensor.
 	if err := f.updatable(args); err != nil {
 		return nil, err
 	}
-	if ctx != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
+	if err := runtime.Ended(ctx); err != nil {
+		return nil, err
 	}
 	in := make([]*ir.Array, len(args))
 	for i, t := range args {
 		in[i] = interpio.ToArray(t)
 	}
-	out, err := interp.RunDims(f.m.IR(), f.ir.Name, bind, in, interpio.System{To: f.m.opts.System})
+	out, err := f.evaluate(ctx, bind, in)
 	if err != nil {
+		var steps *interp.StepsError
+		if errors.As(err, &steps) {
+			return nil, &runtime.StepsError{Limit: steps.Limit}
+		}
 		var e *interp.RuntimeError
 		if errors.As(err, &e) {
 			return nil, &runtime.RuntimeError{Site: kernel.SiteAt(e.Span), Message: e.Message, Err: errors.Unwrap(e)}
@@ -49,4 +55,46 @@ func (f *Func) interpret(ctx context.Context, args []*tensor.Tensor) ([]*tensor.
 		}
 	}
 	return res, nil
+}
+
+// patience is how long the interpreter has to notice that its context has ended.
+const patience = 50 * time.Millisecond
+
+// evaluate runs the interpreter until its end or that of ctx. It looks at ctx between operations, and a few operations
+// do while they work; what another one is at when ctx ends is left to it, and dropped.
+func (f *Func) evaluate(ctx context.Context, bind map[string]int64, in []*ir.Array) ([]*ir.Array, error) {
+	run := func() ([]*ir.Array, error) {
+		limits := f.m.opts.Limits
+		bounds := interp.Bounds{Ended: func() error { return runtime.Ended(ctx) }, MaxSteps: limits.Steps,
+			Available: max(memory.Available(), 1), MaxBytes: limits.Memory}
+		return interp.RunWithin(bounds, f.m.IR(), f.ir.Name, bind, in, interpio.System{To: f.m.opts.System})
+	}
+	if ctx == nil || ctx.Done() == nil {
+		return run()
+	}
+	var out []*ir.Array
+	var err error
+	var panicked any
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() { panicked = recover() }()
+		out, err = run()
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		select {
+		case <-ended:
+		case <-time.After(patience):
+			return nil, runtime.Ended(ctx)
+		}
+	}
+	if panicked != nil {
+		panic(panicked)
+	}
+	if err == nil {
+		err = runtime.Ended(ctx)
+	}
+	return out, err
 }

@@ -43,7 +43,7 @@ func (f *Func) CallInto(ctx context.Context, out []*tensor.Tensor, args ...*tens
 	if err != nil {
 		return err
 	}
-	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool}
+	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Limits: f.m.opts.Limits}
 	return c.exec.CallInto(env, nil, out, args...)
 }
 

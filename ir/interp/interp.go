@@ -29,8 +29,34 @@ func Run(m *ir.Module, entry string, args []*ir.Array, sys ir.System) ([]*ir.Arr
 	return RunDims(m, entry, dims, args, sys)
 }
 
+// Bounds are what a run may take.
+type Bounds struct {
+	// Ended is asked before each operation, and by those that take long; the run ends with its error. nil: it goes on.
+	Ended func() error
+	// MaxSteps is how many operations may be evaluated, those of loops and elements counted each time; 0 is any number.
+	// One more is a *StepsError.
+	MaxSteps int64
+	// Available is how many bytes the process can still get; 0: the interpreter asks the system.
+	Available int64
+	// MaxBytes is how many bytes arrays may take together beside the arguments; 0 is any number.
+	MaxBytes int64
+}
+
+// StepsError says that a program evaluates more operations than it may.
+type StepsError struct{ Limit int64 }
+
+func (e *StepsError) Error() string {
+	return fmt.Sprintf("the program was stopped: it takes more than %d steps", e.Limit)
+}
+
 // RunDims is Run with the shape parameters given, for a function whose arguments do not determine them.
 func RunDims(m *ir.Module, entry string, dims map[string]int64, args []*ir.Array, sys ir.System) ([]*ir.Array, error) {
+	return RunWithin(Bounds{}, m, entry, dims, args, sys)
+}
+
+// RunWithin is RunDims with bounds.
+func RunWithin(bounds Bounds, m *ir.Module, entry string, dims map[string]int64, args []*ir.Array,
+	sys ir.System) ([]*ir.Array, error) {
 	f := m.Func(entry)
 	if f == nil {
 		return nil, fmt.Errorf("there is no function %s", entry)
@@ -46,9 +72,13 @@ func RunDims(m *ir.Module, entry string, dims map[string]int64, args []*ir.Array
 	if err := fits(f, dims, args); err != nil {
 		return nil, err
 	}
-	mc := &machine{module: m, system: sys, codes: map[string]*code{}, limit: memoryLimit()}
+	mc := &machine{module: m, system: sys, codes: map[string]*code{}, limit: memoryLimit(bounds.Available),
+		bounds: bounds}
 	for _, a := range args {
 		mc.live += 8 * a.Len()
+	}
+	if most := bounds.MaxBytes; most > 0 && most < mc.limit-mc.live {
+		mc.limit, mc.given = most+mc.live, most
 	}
 	return mc.call(f, values, args)
 }
@@ -91,7 +121,11 @@ type machine struct {
 	codes  map[string]*code
 	depth  int   // how many recursive functions are active, the entry not counted
 	limit  int64 // bytes that arrays may take together
+	given  int64 // the limit as the caller gave it; 0: it is what the system has
 	live   int64 // bytes that they take
+	bounds Bounds
+	taken  int64 // steps
+	over   error // why the run ends before its end
 }
 
 // frame is one activation of a function. It is what operations see as their EvalContext.
@@ -141,14 +175,30 @@ func (f *frame) release(s int) {
 
 // run evaluates one operation.
 func (f *frame) run(s *step) error {
+	if f.taken++; f.bounds.MaxSteps > 0 && f.taken > f.bounds.MaxSteps {
+		f.over = &StepsError{f.bounds.MaxSteps}
+	}
+	if err := f.Ended(); err != nil {
+		return err
+	}
 	if f.live+s.bytes > f.limit {
-		return outOfMemory(s.op.Span, ir.ArgTypes(s.op.Results)...)
+		err := outOfMemory(s.op.Span, ir.ArgTypes(s.op.Results)...)
+		if f.given > 0 {
+			err.Message = fmt.Sprintf("the limit of %d bytes of memory leaves no room for %s, which takes %d bytes",
+				f.given, typeList(ir.ArgTypes(s.op.Results)), s.bytes)
+		} else {
+			err.Message += fmt.Sprintf(", which takes %d bytes, beside %d bytes of other tensors", s.bytes, f.live)
+		}
+		return err
 	}
 	args := make([]*ir.Array, len(s.args))
 	for i, a := range s.args {
 		args[i] = f.values[a]
 	}
 	results, err := f.eval(s, args)
+	if f.over != nil {
+		return f.over
+	}
 	if err != nil {
 		var already *RuntimeError
 		if errors.As(err, &already) {
@@ -258,3 +308,11 @@ func (f *frame) Fail(op *ir.Op, kind scalar.CheckKind, details ...int64) error {
 
 // System implements ir.EvalContext.
 func (f *frame) System() ir.System { return f.system }
+
+// Ended implements ir.EvalContext.
+func (f *frame) Ended() error {
+	if f.over == nil && f.bounds.Ended != nil {
+		f.over = f.bounds.Ended()
+	}
+	return f.over
+}

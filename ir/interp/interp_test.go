@@ -212,7 +212,7 @@ func @f() -> f32 {
   %1: f32[1000000, 1000000] = broadcast %0 {shape = [1000000, 1000000]}
   %2: f32 = reduce_sum %1 {axes = [0, 1]}
   return %2
-}`, nil, 0, "out of memory: there is no room for f32[1000000, 1000000]"},
+}`, nil, 0, "out of memory: there is no room for f32[1000000, 1000000], which takes 8000000000000 bytes"},
 		{"more bytes than there are numbers", `
 func @f() -> i8 {
   %0: i8 = const {value = i8 1}

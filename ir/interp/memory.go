@@ -1,7 +1,6 @@
 package interp
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 	"os"
@@ -18,15 +17,16 @@ import (
 // fallbackLimit is the limit where the system does not say what is available.
 const fallbackLimit = 2 << 30
 
-// memoryLimit is how many bytes arrays may take: a third of what is available now. As much again may wait
-// for the garbage collector, and operations need room for copies while they work.
-func memoryLimit() int64 {
+// memoryLimit is how many bytes arrays may take: a quarter of what the caller says is available, else a third of what the
+// system says. As much again may wait for the garbage collector, and operations need room for copies
+// while they work.
+func memoryLimit(available int64) int64 {
+	if available > 0 {
+		return available / 4
+	}
 	limit := int64(fallbackLimit)
 	if n, ok := memAvailable(); ok {
 		limit = n / 3
-	}
-	if n, ok := readInt("/sys/fs/cgroup/memory.max"); ok {
-		limit = min(limit, n/3)
 	}
 	return limit
 }
@@ -44,16 +44,6 @@ func memAvailable() (int64, bool) {
 		}
 	}
 	return 0, false
-}
-
-// readInt reads a file that holds one number.
-func readInt(path string) (int64, bool) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
-	return n, err == nil
 }
 
 // bytes is what an array of type t takes, and false when that overflows.
@@ -78,11 +68,14 @@ func bytes(t types.Tensor) (int64, bool) {
 	return int64(n), true
 }
 
-func outOfMemory(at diag.Span, ts ...types.Tensor) error {
+func outOfMemory(at diag.Span, ts ...types.Tensor) *RuntimeError {
+	return &RuntimeError{Span: at, Message: "out of memory: there is no room for " + typeList(ts)}
+}
+
+func typeList(ts []types.Tensor) string {
 	names := make([]string, len(ts))
 	for i, t := range ts {
 		names[i] = t.String()
 	}
-	return &RuntimeError{Span: at, Message: fmt.Sprintf("out of memory: there is no room for %s",
-		strings.Join(names, " and "))}
+	return strings.Join(names, " and ")
 }

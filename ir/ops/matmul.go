@@ -112,6 +112,9 @@ func evalMatmul(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, err
 		batch := row / m
 		rows := min(group, (batch+1)*m-row)
 		sum := out.Bits[row*n : (row+rows)*n]
+		if err := c.Ended(); err != nil {
+			return nil, err
+		}
 		for k := range inner {
 			right := b.Bits[(batch*inner+k)*n:][:n]
 			for i := range rows {

@@ -16,8 +16,9 @@ import (
 // bufs holds the address of element 0 of each kernel parameter, in order; dims the values of the
 // program's free shape parameters, in order (none when the program was specialised); [begin, end) is the
 // part of the outermost parallel axis to do (0 and 1 for a kernel without parallel axes), or of the tasks that
-// Launch.Tasks counts. Kernels are reentrant, allocate nothing and touch nothing else. A kernel that finds a
-// failing check fills in *err, when its Site is still 0, and returns at once.
+// Launch.Tasks counts. Kernels are reentrant, allocate nothing and touch nothing else, so that one can be left at any
+// instruction (Note [Stopping] in package runtime/objload). A kernel that finds a failing check fills in *err, when its
+// Site is still 0, and returns at once.
 
 // Error is what a kernel reports; the layout is fixed (32 bytes).
 type Error struct {

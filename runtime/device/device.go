@@ -96,6 +96,12 @@ type Stream interface {
 	Close() error
 }
 
+// Interruptible is a Stream whose kernels can end before their end. Those of devices cannot.
+type Interruptible interface {
+	// Until makes kernels that are launched from now on ask ended, now and then, and end with its error; nil is never.
+	Until(ended func() error)
+}
+
 // Event is a point in the work of a stream.
 type Event interface {
 	Wait() error

@@ -89,6 +89,13 @@ func checkMemory(size int64) error {
 	return nil
 }
 
+// Available is how many bytes the process can still get, by what checkMemory looks at; the largest int64 where the system
+// does not tell.
+func Available() int64 {
+	available, total := availableMemory()
+	return max(min(available, total-mappedBytes.Load()), 0)
+}
+
 // availableMemory returns what the process can still get and what it can have in all, in bytes; the largest int64 where
 // the system does not tell. A 64th of the machine is left alone, for page tables and the rest of the world.
 func availableMemory() (available, total int64) {
@@ -114,7 +121,7 @@ func availableMemory() (available, total int64) {
 		available = min(available, limit-used)
 		total = min(total, limit)
 	}
-	if limit, ok := addressLimit(); ok {
+	if limit, ok := AddressLimit(); ok {
 		if b, err := os.ReadFile("/proc/self/statm"); err == nil {
 			var pages int64
 			if _, err := fmt.Sscan(string(b), &pages); err == nil {

@@ -24,8 +24,8 @@ func unmap(s *Storage) {
 	goruntime.KeepAlive(s)
 }
 
-// addressLimit is what RLIMIT_AS allows this process to map in all.
-func addressLimit() (int64, bool) {
+// AddressLimit is what RLIMIT_AS allows this process to map in all.
+func AddressLimit() (int64, bool) {
 	var lim syscall.Rlimit
 	if syscall.Getrlimit(syscall.RLIMIT_AS, &lim) != nil || uint64(lim.Cur) > maxInt64 {
 		return 0, false

@@ -139,7 +139,7 @@ func TestAddressLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer syscall.Setrlimit(syscall.RLIMIT_AS, &old)
-	got, ok := addressLimit()
+	got, ok := AddressLimit()
 	if !ok || got != int64(limit.Cur) {
 		t.Errorf("limit %d, %v", got, ok)
 	}

@@ -6,6 +6,7 @@ import (
 	"debug/elf"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -41,4 +42,26 @@ func CallKernel(fn uintptr, bufs *unsafe.Pointer, dims *int64, begin, end int64,
 	purego.SyscallN(fn, uintptr(unsafe.Pointer(bufs)), uintptr(unsafe.Pointer(dims)), uintptr(begin), uintptr(end),
 		uintptr(unsafe.Pointer(err)))
 	runtime.KeepAlive(bufs)
+}
+
+// Stop stops the kernels of a call, which on this system never begin.
+type Stop struct{ stopped atomic.Bool }
+
+// Stopped says whether Now was called.
+func (s *Stop) Stopped() bool { return s.stopped.Load() }
+
+// Now lets no kernel begin.
+func (s *Stop) Now() { s.stopped.Store(true) }
+
+// Close says that no kernel of s runs any more or will.
+func (s *Stop) Close() {}
+
+// CallKernel is CallKernel where s is not stopped; it reports whether the kernel ran.
+func (s *Stop) CallKernel(_ *Image, fn uintptr, bufs *unsafe.Pointer, dims *int64, begin, end int64,
+	err *abi.Error) (finished bool) {
+	if s.Stopped() {
+		return false
+	}
+	CallKernel(fn, bufs, dims, begin, end, err)
+	return true
 }

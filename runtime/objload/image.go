@@ -12,6 +12,7 @@ type Options struct {
 type Image struct {
 	symbols map[string]uintptr
 	size    int
+	text    [2]uintptr // where the code begins and ends
 
 	mu  sync.Mutex
 	mem []byte // nil after Close
@@ -47,7 +48,9 @@ func Load(obj []byte, o Options) (*Image, error) {
 		_ = unmapMemory(mem)
 		return nil, err
 	}
-	return &Image{symbols: l.exports(), size: len(mem), mem: mem}, nil
+	from, to := l.groupRange(groupText)
+	text := [2]uintptr{uintptr(base + from), uintptr(base + to)}
+	return &Image{symbols: l.exports(), size: len(mem), text: text, mem: mem}, nil
 }
 
 // exports are the symbols that others may see, by name. Of equal names the first counts.

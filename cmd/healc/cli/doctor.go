@@ -50,7 +50,7 @@ func (a *app) doctor() error {
 	} else {
 		line("threads", "wrong: %v", terr)
 	}
-	line("memory", "%s", memory())
+	line("memory", "%s", machineMemory())
 	if cache := cache.Default(); cache == nil {
 		line("cache", "none")
 	} else if err := cache.Refused(); err != nil {
@@ -104,8 +104,8 @@ func vectorFeatures(features string) string {
 	return strings.Join(have, " ")
 }
 
-// memory is the machine's memory and what of it is free, from /proc/meminfo.
-func memory() string {
+// machineMemory is the machine's memory and what of it is free, from /proc/meminfo.
+func machineMemory() string {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
 		return "unknown"

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"regexp"
@@ -15,6 +16,7 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/internal/engine"
 	"healc/lang/diag"
+	"healc/runtime/memory"
 )
 
 // The exit codes. A program's own exit code is what its main returns, modulo 256.
@@ -28,9 +30,20 @@ const (
 
 // Main runs healc with the arguments of the process and returns the exit code.
 func Main() int {
-	out := newOutput(os.Stdout)
-	return run(os.Args[1:], &app{in: os.Stdin, out: out, err: os.Stderr, errTerminal: isTerminal(os.Stderr)})
+	a := &app{in: os.Stdin, out: newOutput(os.Stdout), err: os.Stderr, errTerminal: isTerminal(os.Stderr)}
+	if limit, ok := memory.AddressLimit(); ok && limit < leastSpace {
+		a.diagnostic(&diag.Diagnostic{
+			Message: fmt.Sprintf("the limit of address space (ulimit -v) is %d KiB, and healc takes up to %d KiB by itself",
+				limit>>10, leastSpace>>10),
+			Help: "limit the memory of programs by --max-memory, or that of processes by a cgroup"})
+		return exitRuntime
+	}
+	return run(os.Args[1:], a)
 }
+
+// leastSpace is the address space that healc takes without any tensor: what Go's runtime, libLLVM and the stacks of
+// threads reserve, most of which is never touched. With less, Go's runtime crashes, now and then.
+const leastSpace = 2000 << 20
 
 // app is one invocation of healc.
 type app struct {

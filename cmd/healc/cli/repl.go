@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -105,13 +104,10 @@ func (a *app) session(ctx context.Context, s *repl.Session, read lineReader) err
 	}
 }
 
-// evaluate runs an input; Ctrl-C stops it between two kernels.
+// evaluate runs an input; Ctrl-C stops it, and nothing else.
 func (a *app) evaluate(ctx context.Context, s *repl.Session, text string) error {
-	if s.Opts.Backend == heal.CPU {
-		var stop context.CancelFunc
-		ctx, stop = signal.NotifyContext(ctx, os.Interrupt)
-		defer stop()
-	}
+	ctx, stop := a.untilSignal(ctx, false, os.Interrupt)
+	defer stop()
 	return s.Eval(ctx, text)
 }
 

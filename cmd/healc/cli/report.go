@@ -14,6 +14,11 @@ func (a *app) report(err error) int {
 	if errors.As(err, &code) {
 		return int(code)
 	}
+	var signalled *signalError
+	if errors.As(err, &signalled) {
+		a.diagnostic(&diag.Diagnostic{Message: signalled.Error()})
+		return signalled.code()
+	}
 	o := driver.Classify(err, a.file)
 	if o.Bug != nil {
 		return a.bug(o.Bug)

@@ -3,8 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,6 +26,7 @@ type runFlags struct {
 	backend string
 	threads int
 	time    bool
+	limitFlags
 }
 
 func (r *runFlags) register(fs *pflag.FlagSet) {
@@ -37,12 +40,16 @@ func (r *runFlags) register(fs *pflag.FlagSet) {
 			"interp (the reference interpreter, which needs no libLLVM)")
 	fs.IntVar(&r.threads, "threads", 0, "number of threads (default HEAL_THREADS, else one a core)")
 	fs.BoolVar(&r.time, "time", false, "print the time of each stage to standard error")
+	r.limitFlags.register(fs)
 }
 
 // check refuses values that flags do not have.
 func (r *runFlags) check(fs *pflag.FlagSet) error {
 	if fs.Changed("threads") && r.threads < 1 {
 		return &driver.UsageError{Message: fmt.Sprintf("--threads %d: at least 1 thread is needed", r.threads)}
+	}
+	if err := r.limitFlags.check(fs); err != nil {
+		return err
 	}
 	return checkBackend(r.backend)
 }
@@ -93,7 +100,7 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
 		}
 	}
 	job := &driver.Job{
-		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out,
+		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out, Timeout: flags.timeout,
 		Opts:   engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: a.cache()},
 		Loaded: func(m *engine.Module) { a.module = m },
 	}
@@ -104,7 +111,14 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
 	if flags.time {
 		job.Opts.Debug.Timer = &timer
 	}
-	exit, err := job.Run(c.Context())
+	job.Opts.Limits = flags.limits()
+	ctx, stop := a.untilSignal(c.Context(), true, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	exit := 0
+	err = a.within(flags.timeout, func() (err error) {
+		exit, err = job.Run(ctx)
+		return err
+	})
 	if flags.time {
 		if ferr := a.out.flush(); ferr != nil {
 			return errors.Join(err, ferr)

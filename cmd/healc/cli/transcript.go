@@ -3,8 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -119,7 +121,9 @@ func (a *app) runTranscript(c *cobra.Command, path string, flags *transcriptFlag
 		return err
 	}
 	defer x.Close()
-	res, err := x.Run(c.Context())
+	ctx, stop := a.untilSignal(c.Context(), true, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	res, err := x.Run(ctx)
 	if err != nil {
 		return err
 	}

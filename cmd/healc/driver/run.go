@@ -34,6 +34,8 @@ type Job struct {
 	Dir    string   // where relative paths start; "" is the working folder
 	Out    io.Writer
 	Opts   engine.Options
+	// Timeout is how long compiling and running may take; 0 is any time. After it Run ends with a *TimeoutError.
+	Timeout time.Duration
 	// Loaded, when it is not nil, sees the module before it runs, for reports of bugs.
 	Loaded func(*engine.Module)
 }
@@ -42,6 +44,11 @@ type Job struct {
 // are a *diag.List, a *UsageError or *heal.ArgumentError, a *runtime.RuntimeError, and those of the
 // stages of the compiler.
 func (j *Job) Run(ctx context.Context) (exit int, err error) {
+	if j.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, j.Timeout, &TimeoutError{j.Timeout})
+		defer cancel()
+	}
 	timer := j.Opts.Debug.Timer
 	if j.Opts.Backend == heal.CPU && j.Opts.Cache == nil {
 		go libllvm.Open() // while the front end works: it takes longer, and is needed for sure
@@ -487,6 +494,13 @@ func CloseAll(ts []*tensor.Tensor) {
 	for _, t := range ts {
 		t.Close()
 	}
+}
+
+// TimeoutError says that a program took longer than it may.
+type TimeoutError struct{ Limit time.Duration }
+
+func (e *TimeoutError) Error() string {
+	return fmt.Sprintf("the program was stopped: it takes longer than %v", e.Limit)
 }
 
 // System is the operating system with relative paths of programs starting at Dir.

@@ -13,23 +13,38 @@ type worker struct {
 	warps  []*warp
 	count  int64 // instructions of threads since the last look at the limit
 	left   *atomic.Int64
-	locked *region // while a fault may happen
+	ended  func() error // nil: the launch goes on to its end
+	locked *region      // while a fault may happen
 }
 
 // limit stops when the launch executed too many instructions.
 func (wk *worker) limit(w *warp) {
 	n := wk.count
 	wk.count = 0
+	if wk.ended != nil {
+		if err := wk.ended(); err != nil {
+			panic(stopped{err})
+		}
+	}
 	if wk.left.Add(-n) < 0 {
 		w.fault(InstructionLimit, lane(w.live), "the threads of this launch executed %d instructions",
 			wk.dev.opts.Instructions)
 	}
 }
 
+// stopped is the panic of a launch that ends before its end.
+type stopped struct{ err error }
+
 // Launch runs a kernel: grid blocks of size threads each, with shared bytes of dynamic shared memory. params is the
 // .param space of the entry: each parameter at the next multiple of its alignment. It returns when all blocks are done.
 // The error is a *Fault when the kernel did something that it must not do.
 func (d *Device) Launch(m *Module, entry string, grid, size [3]int, shared int, params []byte) error {
+	return d.LaunchUntil(nil, m, entry, grid, size, shared, params)
+}
+
+// LaunchUntil is Launch that asks ended now and then, and ends with its error.
+func (d *Device) LaunchUntil(ended func() error, m *Module, entry string, grid, size [3]int, shared int,
+	params []byte) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	f := m.funcs[entry]
@@ -57,6 +72,7 @@ func (d *Device) Launch(m *Module, entry string, grid, size [3]int, shared int, 
 	k := &launch{
 		proto: block{dev: d, m: m, inst: in, entry: f, params: params, grid: grid, size: size, layout: l,
 			firstRun: d.runs + 1, races: !d.opts.NoRaces},
+		ended: ended,
 	}
 	d.runs += uint32(blocks)
 	k.left.Store(d.opts.Instructions)
@@ -71,12 +87,14 @@ func (d *Device) Launch(m *Module, entry string, grid, size [3]int, shared int, 
 // launch is a grid that runs.
 type launch struct {
 	proto block        // without a number
+	ended func() error // nil: never
 	left  atomic.Int64 // instructions
 	next  atomic.Int64 // block
 
 	mu    sync.Mutex
 	fault *Fault
 	at    int64 // the block of fault
+	over  error // why it ended before its end
 }
 
 // run gives the blocks to the workers, in order. Of several faults, the one of the first block is the answer.
@@ -92,15 +110,15 @@ func (k *launch) run(workers []*worker, blocks int64) error {
 	}
 	k.work(workers[0], blocks)
 	wait.Wait()
-	if k.fault != nil {
+	if k.fault != nil && k.over == nil {
 		return k.fault
 	}
-	return nil
+	return k.over
 }
 
 // work runs blocks until none is left or there was a fault.
 func (k *launch) work(wk *worker, blocks int64) {
-	wk.left, wk.count = &k.left, 0
+	wk.left, wk.count, wk.ended = &k.left, 0, k.ended
 	b := k.proto
 	b.worker = wk
 	b.prepare()
@@ -113,6 +131,11 @@ func (k *launch) work(wk *worker, blocks int64) {
 		}
 		switch r := recover().(type) {
 		case nil:
+		case stopped:
+			k.next.Store(blocks)
+			k.mu.Lock()
+			k.over = r.err
+			k.mu.Unlock()
 		case *Fault:
 			k.next.Store(blocks)
 			k.mu.Lock()

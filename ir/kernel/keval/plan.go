@@ -269,6 +269,7 @@ func (f *activation) host(h *abi.HostCall) {
 type outside struct{ sys ir.System }
 
 func (o outside) System() ir.System { return o.sys }
+func (o outside) Ended() error      { return nil }
 func (o outside) Dim(types.Dim) int64 {
 	panic(bug{"an operation of the host reads a dim"})
 }

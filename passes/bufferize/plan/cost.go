@@ -16,8 +16,33 @@ import (
 // nominalExtent stands for a shape parameter.
 const nominalExtent = 1024
 
-// cost estimates the operations and the bytes of a kernel, both for each index of the outermost axis.
-func cost(k *kernel.Kernel) (operations, bytes int64) { return operationsOf(k), bytesOf(k) }
+// open reports whether the operations for each index are a guess: of loops that end when the data say so, of functions
+// that recurse, and of extents that are known when the program runs.
+func open(k *kernel.Kernel) bool {
+	found := false
+	extent := func(a kernel.Axis) {
+		_, literal := a.Extent.Dim.Const()
+		found = found || !literal
+	}
+	for i, a := range k.Axes {
+		if i > 0 {
+			extent(a)
+		}
+	}
+	k.Body.Walk(func(st kernel.Stmt) {
+		switch st := st.(type) {
+		case *kernel.Iterate, *kernel.Call:
+			found = true
+		case *kernel.Loop:
+			extent(st.Axis)
+		case *kernel.Reduce:
+			for _, a := range st.Axes {
+				extent(a)
+			}
+		}
+	})
+	return found
+}
 
 func extentEstimate(e abi.Extent) float64 {
 	n := 0.0

@@ -23,7 +23,7 @@ func (fn *function) Launch(n *lower.Nest, k *kernel.Kernel, buffers map[string]i
 	}
 	fn.u.out.Kernels = append(fn.u.out.Kernels, k)
 	l := &abi.Launch{Kernel: k.Name, Args: args, Outer: abi.Extent{Dim: types.Lit(1)}}
-	l.Work, l.Bytes = cost(k)
+	l.Work, l.Bytes, l.Open = operationsOf(k), bytesOf(k), open(k)
 	if len(k.Axes) > 0 {
 		l.Outer = k.Axes[0].Extent
 	}

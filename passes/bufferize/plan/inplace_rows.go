@@ -34,7 +34,7 @@ func (fn *function) reuseRows(r *ir.Value, l *abi.Launch, k *kernel.Kernel, o in
 			o--
 		}
 		k.Params[o].InPlace = false
-		l.Work, l.Bytes = cost(k)
+		l.Work, l.Bytes = operationsOf(k), bytesOf(k)
 		fn.moved(r, old, buffer)
 		return true
 	}

@@ -190,15 +190,23 @@ func (e *entry) Entry() string { return e.name }
 type stream struct {
 	dev       *dev
 	capturing *graph
+	ended     func() error
 }
 
-type graph struct{ work []func() error }
+// job is work that asks whether it is to end.
+type job func(ended func() error) error
+
+type graph struct{ work []job }
 
 func (g *graph) Close() error { return nil }
 
 func (s *stream) do(call string, work func() error) error {
-	checked := func() error {
-		if err := work(); err != nil {
+	return s.doUntil(call, func(func() error) error { return work() })
+}
+
+func (s *stream) doUntil(call string, work job) error {
+	checked := func(ended func() error) error {
+		if err := work(ended); err != nil {
 			return s.dev.failed(call, err)
 		}
 		return nil
@@ -207,8 +215,11 @@ func (s *stream) do(call string, work func() error) error {
 		s.capturing.work = append(s.capturing.work, checked)
 		return nil
 	}
-	return checked()
+	return checked(s.ended)
 }
+
+// Until implements device.Interruptible.
+func (s *stream) Until(ended func() error) { s.ended = ended }
 
 func (s *stream) Upload(dst device.Ptr, src []byte) error {
 	return s.now("Upload", func() error { return s.dev.sim.Write(uint64(dst), src) })
@@ -250,8 +261,8 @@ func (s *stream) Launch(f device.Function, blocks int64, threads int, shared int
 		binary.LittleEndian.PutUint64(raw[8*i:], w)
 	}
 	grid := [3]int{int(min(blocks, math.MaxInt32)), 1, 1}
-	return s.do("Launch", func() error {
-		return s.dev.sim.Launch(e.mod.mod, e.name, grid, [3]int{threads, 1, 1}, int(shared), raw)
+	return s.doUntil("Launch", func(ended func() error) error {
+		return s.dev.sim.LaunchUntil(ended, e.mod.mod, e.name, grid, [3]int{threads, 1, 1}, int(shared), raw)
 	})
 }
 
@@ -276,19 +287,21 @@ func (s *stream) CaptureLoop(record func(handle uint64) error) (device.Graph, er
 	if err != nil {
 		return nil, err
 	}
-	return &graph{[]func() error{func() error { return while(body.(*graph).run) }}}, nil
+	return &graph{[]job{func(ended func() error) error {
+		return while(func() error { return body.(*graph).run(ended) })
+	}}}, nil
 }
 
-func (g *graph) run() error {
+func (g *graph) run(ended func() error) error {
 	for _, work := range g.work {
-		if err := work(); err != nil {
+		if err := work(ended); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *stream) LaunchGraph(g device.Graph) error { return g.(*graph).run() }
+func (s *stream) LaunchGraph(g device.Graph) error { return g.(*graph).run(s.ended) }
 
 // maxRepetitions is more than any test needs: a loop that does not end is found.
 const maxRepetitions = 1 << 20

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"healc/cmd/healc/driver"
+	"healc/runtime"
+)
+
+// limitFlags are the flags that bound what a program may take.
+type limitFlags struct {
+	timeout time.Duration
+	steps   int64
+	memory  byteCount
+}
+
+func (l *limitFlags) register(fs *pflag.FlagSet) {
+	fs.DurationVar(&l.timeout, "timeout", 0, "stop after this `DURATION`, such as 500ms, 10s or 2m; compiling counts")
+	fs.Int64Var(&l.steps, "max-steps", 0,
+		"stop after so many steps: operations on the interpreter, and launches of kernels elsewhere")
+	fs.Var(&l.memory, "max-memory",
+		"the most memory that tensors may take beside the inputs, in `BYTES` or as 512M or 2G; a program that needs more "+
+			"does not begin")
+}
+
+// check refuses values that flags do not have.
+func (l *limitFlags) check(fs *pflag.FlagSet) error {
+	if fs.Changed("timeout") && l.timeout <= 0 {
+		return &driver.UsageError{Message: fmt.Sprintf("--timeout %v is no time to run", l.timeout)}
+	}
+	if fs.Changed("max-steps") && l.steps < 1 {
+		return &driver.UsageError{Message: fmt.Sprintf("--max-steps %d: at least 1 step is needed", l.steps)}
+	}
+	return nil
+}
+
+func (l *limitFlags) limits() runtime.Limits {
+	return runtime.Limits{Steps: l.steps, Memory: int64(l.memory)}
+}
+
+// byteCount is a number of bytes, with a unit: K, M, G and T are powers of 1024.
+type byteCount int64
+
+func (b *byteCount) String() string { return strconv.FormatInt(int64(*b), 10) }
+func (*byteCount) Type() string     { return "bytes" }
+
+// Set implements pflag.Value.
+func (b *byteCount) Set(text string) error {
+	digits := strings.TrimRight(strings.TrimSuffix(strings.ToUpper(text), "B"), "KMGTI")
+	unit := strings.TrimSuffix(strings.TrimSuffix(strings.ToUpper(text)[len(digits):], "B"), "I")
+	shift := map[string]int{"": 0, "K": 10, "M": 20, "G": 30, "T": 40}
+	by, ok := shift[unit]
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if !ok || err != nil || n < 1 || n > math.MaxInt64>>by {
+		return errors.New("it is not a number of bytes, such as 1000000, 512M or 2G")
+	}
+	*b = byteCount(n << by)
+	return nil
+}
+
+// signalError says which signal ended a command.
+type signalError struct{ signal syscall.Signal }
+
+func (e *signalError) Error() string {
+	if e.signal == syscall.SIGTERM {
+		return "the program was terminated"
+	}
+	return "the program was interrupted"
+}
+
+// code is the exit code of a command that a signal ended, as shells have it.
+func (e *signalError) code() int { return 128 + int(e.signal) }
+
+// grace is how long a command may take to end by itself.
+const grace = time.Second
+
+// untilSignal gives a context that signals end, and a function that gives the signals back. force ends the process, too,
+// when the context was of no use within the time of grace, as in a compiler that does not look at it, or at the second
+// signal.
+func (a *app) untilSignal(parent context.Context, force bool, signals ...os.Signal) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(parent)
+	came := make(chan os.Signal, 4)
+	for _, s := range signals {
+		if !signal.Ignored(s) { // as for what a shell runs in the background
+			signal.Notify(came, s)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		select {
+		case s := <-came:
+			cause := &signalError{s.(syscall.Signal)}
+			cancel(cause)
+			if !force {
+				return
+			}
+			select {
+			case <-came:
+			case <-time.After(grace):
+			case <-done:
+				return
+			}
+			os.Exit(a.report(cause))
+		case <-done:
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(came)
+		close(done)
+		cancel(nil)
+	}
+}
+
+// within ends the process when f takes longer than the time of grace beyond limit, which f keeps itself, as a rule.
+func (a *app) within(limit time.Duration, f func() error) error {
+	if limit <= 0 {
+		return f()
+	}
+	late := time.AfterFunc(limit+grace, func() { os.Exit(a.report(&driver.TimeoutError{Limit: limit})) })
+	defer late.Stop()
+	return f()
+}

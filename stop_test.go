@@ -1,0 +1,156 @@
+package heal_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	heal "healc"
+)
+
+// long are programs of one kernel or operation that would run for minutes, by the backends that have to stop them.
+var long = []struct {
+	name, src string
+	backends  []string
+}{
+	{"a loop of scalars", `fn f(n: i32) -> f64 = iterate(2000000000 + 0 * n, 1.0, |s| sin(s))`, everywhere},
+	{"elements of long loops",
+		`fn f(n: i32) -> f64[64] = tabulate(64, |i| iterate(2000000000, (i + n) as f64, |s| sin(s)))`, everywhere},
+	{"many calls", `fn fib(n: i32) -> i64 = if n < 2 { n as i64 } else { fib(n - 1) + fib(n - 2) }
+fn f(n: i32) -> i64 = fib(90 + n)`, everywhere},
+	{"a large product", `fn f(n: i32) -> i64 {
+    let a = tabulate(6000, 6000, |i, j| (i * j + n) as i64);
+    sum(a @ a)
+}`, everywhere},
+	{"a loop of plans", `fn f(n: i32) -> f64 {
+    let x = iterate(2000000000, tabulate(1000, |i| (i + n) as f64), |x| sort(x .* 3.0 .- sum(x)));
+    sum(x)
+}`, everywhere},
+	{"a sort", `fn f(n: i32) -> i32 {
+    let x = sort(tabulate(1, 60000000, |i, j| (j + n) * 1103515245 + 12345));
+    max/(x)
+}`, everywhere},
+}
+
+var everywhere = []string{heal.CPU, heal.Interp}
+
+// TestStop: the end of a context ends a program wherever it is, with an error that says so.
+func TestStop(t *testing.T) {
+	for _, p := range long {
+		for _, backend := range p.backends {
+			for _, threads := range []int{1, 2} {
+				if backend == heal.Interp && threads > 1 {
+					continue
+				}
+				t.Run(p.name+"/"+backend, func(t *testing.T) {
+					m, err := heal.Compile(p.src, heal.Options{Backend: backend, Threads: threads})
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer m.Close()
+					f, err := m.Func("f")
+					if err != nil {
+						t.Fatal(err)
+					}
+					stopSoon(t, f)
+				})
+			}
+		}
+	}
+}
+
+func stopSoon(t *testing.T, f *heal.Func) {
+	t.Helper()
+	const soon = 20 * time.Second // that is 100 ms on a quiet machine
+	for range 2 {
+		ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+		defer cancel()
+		start := time.Now()
+		_, err := f.Call(ctx, heal.Scalar(int32(0)))
+		took := time.Since(start)
+		var stopped *heal.StoppedError
+		if !errors.As(err, &stopped) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("after %v: %v", took, err)
+		}
+		if strings.Contains(err.Error(), "context") {
+			t.Errorf("%v", err)
+		}
+		if t.Logf("%v", took); took > soon {
+			t.Errorf("it ended after %v", took)
+		}
+	}
+}
+
+// TestStoppedResult: a call whose context ends while it computes gives no results, also where what it was at came to
+// its end; a context that has a cause is quoted.
+func TestStoppedResult(t *testing.T) {
+	for _, backend := range []string{heal.CPU, heal.Interp} {
+		m, err := heal.Compile(`fn f[N](x: f32[N]) -> f32[N] = x + 1.0`, heal.Options{Backend: backend})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		f, err := m.Func("f")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancelCause(context.Background())
+		x := heal.FromSlice([]float32{1, 2, 3})
+		if _, err := f.Call(ctx, x); err != nil {
+			t.Error(err)
+		}
+		cancel(errors.New("the lamp went out"))
+		_, err = f.Call(ctx, x)
+		if !errors.Is(err, context.Canceled) || err.Error() != "the lamp went out" {
+			t.Errorf("%s: %v", backend, err)
+		}
+		if err := f.CallInto(ctx, []*heal.Tensor{heal.FromSlice(make([]float32, 3))}, x); !errors.Is(err,
+			context.Canceled) {
+			t.Errorf("%s: %v", backend, err)
+		}
+	}
+}
+
+// TestLimits: a call that takes more steps or memory than it may ends with an error, and one that stays below does not.
+func TestLimits(t *testing.T) {
+	const src = `fn f(n: i32) -> f64[1000] = iterate(n, tabulate(1000, |i| i as f64), |x| sort(x .* 3.0 .- sum(x)))`
+	for _, backend := range []string{heal.CPU, heal.Interp, heal.PTXSim} {
+		call := func(o heal.Options, n int32) error {
+			o.Backend = backend
+			m, err := heal.Compile(src, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			f, err := m.Func("f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = f.Call(context.Background(), heal.Scalar(n))
+			return err
+		}
+		most := int64(50)
+		if backend == heal.Interp {
+			most = 100000 // it counts the operations of each element
+		}
+		if err := call(heal.Options{MaxSteps: most, MaxMemory: 1 << 20}, 2); err != nil {
+			t.Errorf("%s: %v", backend, err)
+		}
+		var steps *heal.StepsError
+		if err := call(heal.Options{MaxSteps: most}, 1<<30); !errors.As(err, &steps) || steps.Limit != most {
+			t.Errorf("%s: %v", backend, err)
+		}
+		err := call(heal.Options{MaxMemory: 5000}, 2)
+		var memory *heal.MemoryLimitError
+		if backend == heal.Interp { // which looks when it comes to a tensor
+			if err == nil || !strings.Contains(err.Error(), "leaves no room for f64[1000], which takes 8000 bytes") {
+				t.Errorf("%s: %v", backend, err)
+			}
+		} else if !errors.As(err, &memory) || memory.Limit != 5000 || memory.Needs < 16000 || memory.Bytes < 8000 ||
+			!strings.HasPrefix(memory.Largest, "f64[") {
+			t.Errorf("%s: %v", backend, err)
+		}
+	}
+}

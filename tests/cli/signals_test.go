@@ -1,0 +1,142 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"healc/codegen/llvm/libllvm"
+)
+
+const endless = `
+@io fn main() -> i32 {
+    print("begun");
+    save_npy("begun.npy", [1.0]);
+    print(iterate(2000000000, 1.0, |s| sin(s)));
+    print(iterate(2000000000, 1.0, |s| sin(s)));
+    0
+}
+`
+
+func backends() []string {
+	if _, err := libllvm.Open(); err != nil {
+		return []string{"interp"}
+	}
+	return []string{"interp", "cpu", "ptxsim"}
+}
+
+// start starts healc in a folder of its own; end waits for it, and kills it when it takes too long.
+func start(t *testing.T, stdin io.Reader, args ...string) (c *exec.Cmd, out *bytes.Buffer, end func() int) {
+	t.Helper()
+	c = exec.Command("healc", args...)
+	c.Dir = t.TempDir()
+	c.Env = os.Environ()
+	setEnv(func(key, value string) { c.Env = append(c.Env, key+"="+value) }, c.Dir)
+	if err := os.WriteFile(filepath.Join(c.Dir, "endless.heal"), []byte(endless), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out = &bytes.Buffer{}
+	c.Stdin, c.Stdout, c.Stderr = stdin, out, out
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return c, out, func() int {
+		kill := time.AfterFunc(30*time.Second, func() { _ = c.Process.Kill() }) // 100 ms on a quiet machine
+		defer kill.Stop()
+		_ = c.Wait() // the exit code says it
+		return c.ProcessState.ExitCode()
+	}
+}
+
+func await(t *testing.T, done func() bool) {
+	t.Helper()
+	for range 6000 {
+		if done() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal("the program did not begin")
+}
+
+// TestSignals: Ctrl-C and SIGTERM end a program inside of a kernel; what it printed is there.
+func TestSignals(t *testing.T) {
+	for _, backend := range backends() {
+		for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
+			c, out, end := start(t, nil, "run", "endless.heal", "--backend", backend)
+			await(t, func() bool {
+				_, err := os.Stat(filepath.Join(c.Dir, "begun.npy"))
+				return err == nil
+			})
+			if err := c.Process.Signal(signal); err != nil {
+				t.Fatal(err)
+			}
+			word := map[syscall.Signal]string{syscall.SIGINT: "interrupted", syscall.SIGTERM: "terminated"}[signal]
+			got, want := end(), "begun\nerror: the program was "+word+"\n"
+			if got != code || out.String() != want {
+				t.Errorf("%s, %v: exit code %d, not %d, and\n%s", backend, signal, got, code, out)
+			}
+		}
+	}
+}
+
+// TestReplSignals: Ctrl-C stops an input of a session, and nothing else.
+func TestReplSignals(t *testing.T) {
+	for _, backend := range backends() {
+		in, keys := io.Pipe()
+		c, out, end := start(t, in, "repl", "--backend", backend)
+		enter := func(line string) {
+			if _, err := io.WriteString(keys, line+"\n"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		enter("let x = 41")
+		enter(`save_npy("begun.npy", [1.0]); iterate(2000000000, 1.0, |s| sin(s))`)
+		await(t, func() bool {
+			_, err := os.Stat(filepath.Join(c.Dir, "begun.npy"))
+			return err == nil
+		})
+		if err := c.Process.Signal(syscall.SIGINT); err != nil {
+			t.Fatal(err)
+		}
+		enter("x + 1")
+		keys.Close()
+		code := end()
+		if want := "error: the program was interrupted\n42\n"; code != 0 ||
+			strings.ReplaceAll(out.String(), "\n\n", "\n") != want {
+			t.Errorf("%s: exit code %d and\n%s", backend, code, out)
+		}
+	}
+}
+
+// TestAddressSpace: a process that may map little ends with an error that says what there was no room for, and never in
+// Go's runtime.
+func TestAddressSpace(t *testing.T) {
+	for _, backend := range backends() {
+		if backend == "ptxsim" {
+			continue
+		}
+		for kib, want := range map[string]string{"1000000": "healc takes up to", "1700000": "healc takes up to",
+			"2300000": "[20000, "} {
+			c := exec.Command("sh", "-c", "ulimit -v "+kib+" && exec healc run large.heal --backend "+backend)
+			c.Dir = t.TempDir()
+			const large = "@io fn main() = print(sort(tabulate(20000, 8000, |i, j| (i * j) as f64)))\n"
+			if err := os.WriteFile(filepath.Join(c.Dir, "large.heal"), []byte(large), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			text, _ := c.CombinedOutput() // the exit code says it
+			got := string(text)
+			if c.ProcessState.ExitCode() != 3 || !strings.Contains(got, want) || strings.Contains(got, "goroutine") {
+				t.Errorf("%s with %s KiB: exit code %d and\n%.1000s", backend, kib, c.ProcessState.ExitCode(), got)
+			}
+		}
+	}
+}
