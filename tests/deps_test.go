@@ -126,7 +126,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/residency", "leaves lang/check/tree ir ir/kernel runtime runtime/memory runtime/tensor"},
 	{"internal/testhook", "runtime"},
 	{"internal/pipeline", "codegen/target/profile leaves lang/check lang/check/tree lang/irgen lang/parser ir " +
-		"ir/kernel " +
+		"ir/kernel ir/kernel/transform " +
 		"passes passes/bufferize codegen " +
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime internal/backend internal/cache " +
 		"internal/gradient internal/identity internal/modules internal/residency"},

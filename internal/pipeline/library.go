@@ -8,6 +8,7 @@ import (
 	"healc/codegen/llvm/aot"
 	"healc/internal/residency"
 	"healc/ir"
+	"healc/ir/kernel/transform"
 	"healc/lang/types"
 )
 
@@ -61,11 +62,13 @@ func (m *Module) libraryEntry(name string, bind map[string]int64) (*aot.Entry, e
 	if err != nil {
 		return nil, err
 	}
-	e.Packed = km
+	e.Packed = transform.Share(km)
 	if strided {
-		if _, e.Strided, err = m.kernels(f.Name, bind, strides); err != nil {
+		_, km, err := m.kernels(f.Name, bind, strides)
+		if err != nil {
 			return nil, err
 		}
+		e.Strided = transform.Share(km)
 	}
 	e.Dims = code.Dims
 	for i, p := range code.Params() {

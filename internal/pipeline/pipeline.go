@@ -20,6 +20,7 @@ import (
 	"healc/internal/identity"
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/lang/check/tree"
 	"healc/lang/types"
 	"healc/passes"
@@ -142,6 +143,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	if len(km.Kernels) == 0 {
 		return &codegen.Artifact{Plan: km.Plan}, "", nil
 	}
+	km = transform.Share(km)
 	t := m.opts.Target
 	debug := m.opts.Debug
 	opts := llvm.Options{Efforts: m.efforts(km), Took: debug.Timer.took(), Profile: debug.Profile,
