@@ -53,5 +53,5 @@ func (f *Func) CallStaying(ctx context.Context, args []*tensor.Tensor, stay []ty
 		return nil, err
 	}
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Places: stay}
-	return c.exec.Call(env, nil, args...)
+	return c.exec.Call(env, c.dims, args...)
 }

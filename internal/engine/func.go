@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"healc/codegen"
 	"healc/internal/residency"
 	"healc/ir"
 	"healc/lang/types"
@@ -19,9 +20,10 @@ type Func struct {
 	ir     *ir.Func
 	memory *residency.Memory
 
-	last  atomic.Pointer[compiled]
-	mu    sync.Mutex
-	codes []*compiled
+	last     atomic.Pointer[compiled]
+	mu       sync.Mutex
+	codes    []*compiled
+	anyShape *codegen.Artifact // of Debug.AnyShape; nil: not made
 }
 
 // Module is where the function is compiled: that of the source, or for a gradient one with the gradient beside it.
