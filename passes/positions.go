@@ -9,8 +9,8 @@ import (
 )
 
 // Positions writes down the checks of positions that no element looks at: a position is in its axis, or the program
-// stops, where nothing is read or written there, too. Kernels check the positions of the elements that they compute, and
-// those of a tensor without elements compute none. What follows from extents and loops is not checked.
+// stops, where nothing is read or written there, too. Kernels check the positions of the elements that they compute,
+// and those of a tensor without elements compute none. What follows from extents and loops is not checked.
 //
 // Requires: nothing. Establishes: where the program for the elements of an operation does not read all of its positions
 // (ir.Op.ReadsAll), something else does, that fails as the operation would.
@@ -103,7 +103,8 @@ func (p *positions) block(b *ir.Block) {
 		if op.Def.Positions != nil {
 			for _, at := range op.Def.Positions(op) {
 				if v := op.Args[at.Arg]; !op.ReadsAll(at.Arg) && !(at.Size.IsConst(1) && p.within(v, at.Extent)) {
-					(&ir.Builder{Block: b, Span: op.Span}).Emit(ops.Position, ir.A{"extent": at.Extent, "size": at.Size}, v)
+					b := &ir.Builder{Block: b, Span: op.Span}
+					b.Emit(ops.Position, ir.A{"extent": at.Extent, "size": at.Size}, v)
 					p.added++
 				}
 			}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEqualKernelsShareCode: a chain of products launches two kernels, that of its first product and that of all others,
-// when it is compiled for its shape and in a library.
+// TestEqualKernelsShareCode: a chain of products launches two kernels, that of its first product and that of all
+// others, when it is compiled for its shape and in a library.
 func TestEqualKernelsShareCode(t *testing.T) {
 	m, err := Compile("fn f(x: i32[5, 5]) -> i32[5, 5] = x"+strings.Repeat(" @ x", 30)+"\n", Options{})
 	if err != nil {

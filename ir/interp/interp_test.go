@@ -179,7 +179,8 @@ func @f(%x: i32[5], %i: i32) -> i32 {
 func @f(%x: i32[5, 0], %i: i32) -> i32[0] {
   %0: i32[0] = index %x, %i {axes = [0]}
   return %0
-}`, []*ir.Array{array(types.I32, []int64{5, 0}), array(types.I32, nil, 9)}, scalar.CheckIndex, "index 9 is out of range"},
+}`, []*ir.Array{array(types.I32, []int64{5, 0}), array(types.I32, nil, 9)}, scalar.CheckIndex,
+			"index 9 is out of range"},
 		{"dynamic slice names the index outside", `
 func @f(%x: i32[5], %i: i64) -> i32[3] {
   %0: i32[3] = dynamic_slice %x, %i {axes = [0], sizes = [3]}

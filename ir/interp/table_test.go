@@ -147,7 +147,9 @@ func comparePull(t *testing.T, f *ir.Func, in *instance, want []*ir.Array, faile
 		case failed != nil:
 			// The second result of `if` does not divide, and the pass positions checks those that no element looks at.
 			unread := in.op.Def.Positions != nil && failed.Kind == scalar.CheckIndex &&
-				slices.ContainsFunc(in.op.Def.Positions(in.op), func(p ir.Position) bool { return !in.op.ReadsAll(p.Arg) })
+				slices.ContainsFunc(in.op.Def.Positions(in.op), func(p ir.Position) bool {
+					return !in.op.ReadsAll(p.Arg)
+				})
 			if (in.op.Def.Name != "if" || r == 0) && !unread {
 				t.Fatalf("%s: evaluation fails with %v, pulling does not", f, failed)
 			}

@@ -305,7 +305,8 @@ func @f[M, N](%a: f32[N], %x: f32[M, N], %w: f64[N, 7]) -> (f32[M, N], f64[7]) {
 func elementUpdates(n int, result string) string {
 	var s strings.Builder
 	s.WriteString("func @f() -> f32 {\n" +
-		"  %x0: f32[100] = tabulate {shape = [100]} ^(%i: i32) {\n    %v: f32 = cast %i {to = f32}\n    yield %v\n  }\n")
+		"  %x0: f32[100] = tabulate {shape = [100]} ^(%i: i32) {\n" +
+		"    %v: f32 = cast %i {to = f32}\n    yield %v\n  }\n")
 	for k := range n {
 		fmt.Fprintf(&s, "  %%s%d: f32[1] = slice %%x%d {starts = [%d], steps = [1], shape = [1]}\n", k, k, k*7%100)
 		fmt.Fprintf(&s, "  %%t%d: f32[1] = sin %%s%d\n", k, k)
@@ -323,7 +324,8 @@ func TestElementUpdatesGrow(t *testing.T) {
 		result string
 		most   float64
 	}{
-		{"  %%z: f32[1] = slice %%x%d {starts = [0], steps = [1], shape = [1]}\n  %%y: f32 = reshape %%z {shape = []}", 6},
+		{"  %%z: f32[1] = slice %%x%d {starts = [0], steps = [1], shape = [1]}\n" +
+			"  %%y: f32 = reshape %%z {shape = []}", 6},
 		{"  %%y: f32 = reduce_sum %%x%d {axes = [0]}", 14},
 	} {
 		fused := func(n int) float64 {

@@ -53,7 +53,8 @@ func isFree(op *ir.Op) bool { return op.Def == ops.Const || op.Def.Traits.Has(ir
 func newPlanner(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remark func(string, ...any)) *planner {
 	p := &planner{
 		m: m, block: block, names: names, remark: remark,
-		index: map[*ir.Op]int{}, last: map[*ir.Value]int{}, own: map[*ir.Op]bool{}, mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
+		index: map[*ir.Op]int{}, last: map[*ir.Value]int{}, own: map[*ir.Op]bool{},
+		mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
 		reads: map[*ir.Op]map[*ir.Value]bool{}, within: map[*ir.Op]map[*ir.Value]bool{}, product: map[*ir.Op]*ir.Op{},
 	}
 	n := len(block.Ops)

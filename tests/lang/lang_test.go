@@ -125,7 +125,7 @@ func TestLanguage(t *testing.T) {
 						for _, w := range ways.Usual(first+i, 4) {
 							_ = w.Run(t, engine.Options{}, func(o engine.Options) error {
 								s := suite.Suite{Backends: []string{heal.CPU}, Cache: o.Cache, Args: arguments,
-								Options: w.Set}
+									Options: w.Set}
 								ran = run(t, w.Name, &s, path) || ran
 								return nil
 							})
