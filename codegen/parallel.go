@@ -4,17 +4,23 @@ import (
 	goruntime "runtime"
 	"sync"
 	"sync/atomic"
+
+	"healc/internal/caught"
 )
 
 // Parallel calls do for 0 to n-1, on as many threads as Go uses, and returns when all calls have. The error is that of
-// the least i whose call failed. A panic of do is one of Parallel's.
+// the least i whose call failed. A panic of do is one of Parallel's, a *caught.Panic, which has the stack of do.
 func Parallel(n int, do func(i int) error) error {
-	errs, panics := make([]error, n), make([]any, n)
+	errs, panics := make([]error, n), make([]*caught.Panic, n)
 	var next atomic.Int64
 	work := func() {
 		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
 			func() {
-				defer func() { panics[i] = recover() }()
+				defer func() {
+					if value := recover(); value != nil {
+						panics[i] = caught.By(value)
+					}
+				}()
 				errs[i] = do(i)
 			}()
 		}

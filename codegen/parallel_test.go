@@ -2,9 +2,14 @@ package codegen
 
 import (
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
+
+	"healc/internal/caught"
 )
+
+func breaks() { panic("here") }
 
 func TestParallel(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 100} {
@@ -32,13 +37,14 @@ func TestParallel(t *testing.T) {
 		t.Errorf("%v, not the first error", err)
 	}
 	defer func() {
-		if p := recover(); p != "here" {
-			t.Errorf("%v in place of the panic", p)
+		p, _ := recover().(*caught.Panic)
+		if p == nil || p.Value != "here" || !strings.Contains(string(p.Stack), "codegen.breaks") {
+			t.Errorf("%v in place of the panic and its stack", p)
 		}
 	}()
 	_ = Parallel(10, func(i int) error {
 		if i == 7 {
-			panic("here")
+			breaks()
 		}
 		return nil
 	})

@@ -45,6 +45,11 @@ type OpDef struct {
 	// Host read all, the others are not known to.
 	Reads func(op *Op, i int) bool
 
+	// Positions lists the operands that hold positions on axes. Each is checked whenever the operation is evaluated,
+	// where no element is read or written, too: there, no element's program looks at it, so that the pass positions
+	// writes the check down. nil where there are none, and where each position belongs to an element.
+	Positions func(op *Op) []Position
+
 	// Doomed gives the rule error of a use that fails whenever it is evaluated, by its literal extents: an
 	// index into an empty axis. The checker reports it. Later stages, where shape parameters are bound,
 	// leave it to run time, when an `if` may keep it from being evaluated. nil where nothing is doomed.
@@ -110,6 +115,13 @@ type AttrDef struct {
 
 // Constraint is a rule that operands obey.
 type Constraint struct{ Name, Text string }
+
+// Position is an operand that holds positions on an axis of this extent, at which runs of Size elements begin. A run
+// without elements is nowhere, and its position is not checked.
+type Position struct {
+	Arg          int
+	Extent, Size types.Dim
+}
 
 // Traits are facts that passes use.
 type Traits uint16

@@ -11,7 +11,7 @@ import (
 // specialize, which needs one and the values to bind, is in Standard only.
 func All() []Pass {
 	return []Pass{inlinePass(""), expandPass, hoistStringsPass, batchPass, sequentializePass, canonicalizePass, csePass,
-		licmPass, barriersPass, dcePass, fusePass}
+		licmPass, barriersPass, positionsPass, dcePass, fusePass}
 }
 
 // Standard is the pipeline of the compiler. With an entry, only what it reaches is kept, and its shape
@@ -22,7 +22,7 @@ func Standard(entry string, bind map[string]int64) []Pass {
 		list = append(list, specializePass(entry, bind))
 	}
 	return append(list, expandPass, hoistStringsPass, batchPass, sequentializePass, canonicalizePass, csePass, licmPass,
-		barriersPass, dcePass, fusePass)
+		barriersPass, positionsPass, dcePass, fusePass)
 }
 
 // order documents why one pass precedes another; TestPassOrder checks it against every pipeline.
@@ -39,6 +39,10 @@ var order = []struct{ before, after, why string }{
 	{"cse", "barriers", "a barrier keeps what a checkpoint computes again from being merged with the first time"},
 	{"barriers", "fuse", "a barrier has served its purpose, and would keep a view from being one"},
 	{"inline", "hoist_strings", "a function that is called in a lambda may hold operations on strings"},
+	{"specialize", "positions", "literal extents say which operations have elements that check their positions"},
+	{"canonicalize", "positions", "an index that is in range is none any more"},
+	{"sequentialize", "positions", "a step is evaluated where its result has no elements, too"},
+	{"positions", "fuse", "a kernel without elements checks no position"},
 	{"hoist_strings", "fuse", "no kernel computes with strings"},
 	{"licm", "fuse", "a kernel of a step of a loop would compute it again and again"},
 	{"canonicalize", "dce", "rewritten operations leave dead ones behind"},
@@ -127,6 +131,10 @@ var (
 	barriersPass = Pass{
 		Name: "barriers", Doc: "removes what kept equal values from being computed once", Required: true,
 		Run: func(m *ir.Module, remark Remark) error { return Barriers(m, remark) },
+	}
+	positionsPass = Pass{
+		Name: "positions", Doc: "checks the positions that no element of an operation looks at", Required: true,
+		Run: func(m *ir.Module, remark Remark) error { return Positions(m, remark) },
 	}
 	hoistStringsPass = Pass{
 		Name: "hoist_strings", Doc: "takes operations on strings out of lambdas", Required: true,

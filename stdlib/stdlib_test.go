@@ -2,6 +2,7 @@ package stdlib_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"healc/stdlib"
 	"healc/tests/devices"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // TestModules runs the `test` blocks of every module on the interpreter, the CPU and, some of them, on a device.
@@ -25,7 +27,7 @@ func TestModules(t *testing.T) {
 	if len(names) < 7 {
 		t.Fatalf("the library has only %v", names)
 	}
-	for _, name := range names {
+	for k, name := range names {
 		t.Run(name, func(t *testing.T) {
 			text, ok := stdlib.Source(name)
 			if !ok {
@@ -59,8 +61,39 @@ func TestModules(t *testing.T) {
 				}
 				m.Close()
 			}
+			if testing.Short() {
+				return
+			}
+			for _, w := range ways.Usual(k, 4) {
+				if w == ways.All[0] && !sample.All() {
+					continue // as the module runs already, with less effort
+				}
+				if err := w.Run(t, engine.Options{Threads: 1, Tests: true, System: runtime.OS{Out: io.Discard}},
+					func(o engine.Options) error { return blocks(name, text, o) }); err != nil {
+					t.Error(err)
+				}
+			}
 		})
 	}
+}
+
+// blocks runs the test blocks of a module.
+func blocks(name, text string, o engine.Options) error {
+	m, err := engine.CompileFile(diag.NewFile(name+".heal", text), o)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	for _, test := range m.Program().Tests {
+		f, err := m.Func(test.Fn.Name)
+		if err == nil {
+			_, err = f.CallAll(context.Background())
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", test.Name, err)
+		}
+	}
+	return nil
 }
 
 // TestFormatted: the library has the layout of `healc fmt`.

@@ -32,6 +32,7 @@ const typing = "leaves lang/ast ir ir/ops ir/scalar lang/check/tree lang/check/r
 
 var imports = []struct{ pkg, may string }{
 	{"lang/diag", ""},
+	{"internal/caught", ""},
 	{"lang/types", ""},
 	{"lang/ast", "lang/diag"},
 	{"lang/lexer", "lang/ast lang/diag"},
@@ -72,7 +73,7 @@ var imports = []struct{ pkg, may string }{
 		"leaves ir ir/ops ir/scalar ir/kernel ir/kernel/transform passes/bufferize/lower runtime/abi"},
 	{"passes/bufferize/lower", "codegen/target/profile leaves ir ir/ops ir/scalar ir/kernel " +
 		"ir/kernel/transform runtime/abi"},
-	{"codegen", "ir/kernel runtime/abi"},
+	{"codegen", "ir/kernel runtime/abi internal/caught"},
 	{"codegen/llvm/libllvm", ""},
 	{"codegen/target/profile", ""},
 	{"codegen/target", "codegen/target/profile codegen"},
@@ -98,14 +99,14 @@ var imports = []struct{ pkg, may string }{
 		"lang/types ir/kernel ir/kernel/transform runtime/abi codegen codegen/llvm codegen/llvm/libllvm " +
 			"codegen/llvm/aot/names"},
 	{"codegen/gpu", codeIR + "ir ir/kernel/transform codegen codegen/llvm codegen/llvm/device codegen/llvm/libllvm"},
-	{"codegen/gpu/ptxsim", ""},
+	{"codegen/gpu/ptxsim", "internal/caught"},
 	{"runtime/objload", "runtime/abi"},
 	{"runtime/device/sim", "codegen/gpu/ptxsim runtime/device"},
 	{"runtime/device/cuda", "runtime/device"},
 	{"runtime/device/cuda/cudatest", "runtime/device"},
 	{"runtime/device", ""},
 	{"runtime/device/ptxas", ""},
-	{"runtime/pool", "codegen/target/profile runtime/abi"},
+	{"runtime/pool", "codegen/target/profile runtime/abi internal/caught"},
 	{"runtime/memory", "runtime/device"},
 	{"runtime/tensor", "lang/types runtime/device runtime/memory"},
 	{"runtime/tensor/tensortest", "lang/types runtime/memory runtime/tensor"},
@@ -126,7 +127,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/residency", "leaves lang/check/tree ir ir/kernel runtime runtime/memory runtime/tensor"},
 	{"internal/testhook", "runtime"},
 	{"internal/pipeline", "codegen/target/profile leaves lang/check lang/check/tree lang/irgen lang/parser ir " +
-		"ir/kernel " +
+		"ir/kernel ir/kernel/transform " +
 		"passes passes/bufferize codegen " +
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime internal/backend internal/cache " +
 		"internal/gradient internal/identity internal/modules internal/residency"},

@@ -275,17 +275,19 @@ func (t *matmul) storeSlice(s *factorTile, half value.Value, x []value.Value) {
 	t.storeRun(s.elem, s.shared, at(0), x)
 }
 
-// outerProduct adds the products of one k to the thread's register tile.
+// outerProduct adds the products of one k to the thread's register tile. An operand may be a scalar that is defined
+// before the loops, as a constant is, and is read behind it, too.
 func (t *matmul) outerProduct(half, kk value.Value, acc []value.Value) []value.Value {
 	row := t.Plus(t.Times(half, ci(i64, t.p.Depth)), kk)
 	x, y := t.fragment(&t.x, row, t.base[0]), t.fragment(&t.y, row, t.base[1])
 	out := make([]value.Value, len(acc))
 	for i := range acc {
-		t.Define(t.p.X.Val, x[i/t.p.Side])
-		t.Define(t.p.Y.Val, y[i%t.p.Side])
-		t.Define(t.p.Chains.Vars[0], acc[i])
-		t.Statements(nil, t.p.Step()...)
-		out[i] = t.Value(t.p.Chains.Next[0])
+		operands := map[kernel.Ref]value.Value{t.p.X.Val: x[i/t.p.Side], t.p.Y.Val: y[i%t.p.Side]}
+		t.With(operands, func() {
+			t.Define(t.p.Chains.Vars[0], acc[i])
+			t.Statements(nil, t.p.Step()...)
+			out[i] = t.Value(t.p.Chains.Next[0])
+		})
 	}
 	return out
 }

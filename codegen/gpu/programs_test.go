@@ -42,6 +42,15 @@ var programs = []programCase{
 		[][]int64{{3, 5}, {4, 1000}, {2, 5000}}},
 	{"matmul", `fn f[M, K, N](a: f32[M, K], b: f32[K, N], c: f32[N]) -> f32[M, N] = relu((a @ b) .+ c)`,
 		[][]int64{{1, 1, 1}, {3, 5, 7}, {64, 64, 64}, {65, 33, 70}, {130, 20, 129}}},
+	{"factor_left", `fn f[M, K, N](a: f32[K, N], s: f32, u: f32[M], v: f32[K]) -> (f32[M, N], f32[M, N], f32[M, N], f32[M, N]) =
+	((full[f32, M, K](1.5) @ a) .+ 1.5, (expand(s, [M, K]) @ a) .* s, tabulate(M, K, |i, k| u[i]) @ a, tabulate(M, K, |i, k| v[k]) @ a)`,
+		[][]int64{{16, 33, 17}, {65, 40, 64}}},
+	{"factor_right", `fn f[M, K, N](a: f64[M, K], s: f64, u: f64[N], v: f64[K]) -> (f64[M, N], f64[M, N], f64[M, N], f64[M, N]) =
+	((a @ full[f64, K, N](1.5)) .+ 1.5, (a @ expand(s, [K, N])) .* s, a @ tabulate(K, N, |k, j| v[k]), a @ tabulate(K, N, |k, j| u[j]))`,
+		[][]int64{{17, 33, 16}, {64, 40, 65}}},
+	{"factor_both", `fn f[M, K, N](a: f16[K, N], b: bf16[K, N], c: i32[K, N], d: i64[M, K]) -> (f16[M, N], bf16[M, N], i32[M, N], i64[M, N], i64[M, N]) =
+	(full[f16, M, K](1.5) @ a, full[bf16, M, K](0.5) @ b, full[i32, M, K](3) @ c, tabulate(M, K, |i, k| i as i64) @ tabulate(K, N, |k, j| k as i64), d @ full[i64, K, N](3))`,
+		[][]int64{{16, 33, 17}}},
 	{"transpose", `fn f[M, N](a: f32[M, N]) -> f32[N, M] = transpose(a) * 2.0`,
 		[][]int64{{1, 1}, {3, 5}, {64, 64}, {33, 100}}},
 	{"transposed",

@@ -54,5 +54,5 @@ func (f *Func) CallStaying(ctx context.Context, args []*tensor.Tensor, stay []ty
 	}
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Places: stay,
 		Limits: f.m.opts.Limits}
-	return c.exec.Call(env, nil, args...)
+	return c.exec.Call(env, c.dims, args...)
 }

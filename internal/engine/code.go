@@ -2,6 +2,7 @@ package engine
 
 import (
 	"healc/internal/backend"
+	"healc/internal/pipeline"
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/tensor"
@@ -13,6 +14,7 @@ type compiled struct {
 	shapes  [][]int64
 	strides [][]int64
 	exec    *runtime.Executable
+	dims    []int64 // what exec is called with: nothing where it is made for these shapes
 }
 
 // code returns the machine code for the arguments, which are fit to be written where the function does so.
@@ -71,12 +73,35 @@ func (f *Func) find(args []*tensor.Tensor) (*compiled, error) {
 		c.shapes = append(c.shapes, append([]int64(nil), t.Shape...))
 		c.strides = append(c.strides, append([]int64(nil), t.Strides...))
 	}
-	if c.exec, err = f.m.load(f.ir.Name, bind, args); err != nil {
+	if f.m.opts.Debug.AnyShape {
+		err = f.loadAnyShape(c, bind)
+	} else {
+		c.exec, err = f.m.load(f.ir.Name, bind, args)
+	}
+	if err != nil {
 		return nil, err
 	}
 	f.codes = append(f.codes, c)
 	f.last.Store(c)
 	return c, nil
+}
+
+// loadAnyShape completes c with the code of f for any shape, which is made once.
+func (f *Func) loadAnyShape(c *compiled, bind map[string]int64) (err error) {
+	if err := f.m.CheckPromise(f.ir.Name, bind); err != nil {
+		return err
+	}
+	if err := f.m.FitShapes(f.ir.Name, bind); err != nil {
+		return err
+	}
+	if f.anyShape == nil {
+		if f.anyShape, err = f.m.BuildAnyShape(f.ir.Name); err != nil {
+			return err
+		}
+	}
+	c.dims = pipeline.AnyShapeDims(f.anyShape.Plan.Dims, bind, c.strides)
+	c.exec, err = f.m.executable(f.anyShape)
+	return err
 }
 
 // known is the code for arguments of these shapes and strides, nil where there is none yet.

@@ -183,6 +183,11 @@ func (m *Module) load(entry string, bind map[string]int64, args []*tensor.Tensor
 	if err != nil {
 		return nil, err
 	}
+	return m.executable(art)
+}
+
+// executable makes code ready to run.
+func (m *Module) executable(art *codegen.Artifact) (*runtime.Executable, error) {
 	defer m.opts.Debug.Timer.Stage("load")()
 	if backend.HasDevices(m.opts.Backend) {
 		return runtime.LoadOn(m.opts.Device, art.Plan, art.PTX)

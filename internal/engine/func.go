@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"healc/codegen"
 	"healc/internal/residency"
 	"healc/ir"
 	"healc/lang/types"
@@ -20,9 +21,10 @@ type Func struct {
 	memory *residency.Memory
 	given  map[string]int64 // shape parameters that are known from elsewhere than the arguments
 
-	last  atomic.Pointer[compiled]
-	mu    sync.Mutex
-	codes []*compiled
+	last     atomic.Pointer[compiled]
+	mu       sync.Mutex
+	codes    []*compiled
+	anyShape *codegen.Artifact // of Debug.AnyShape; nil: not made
 }
 
 // Module is where the function is compiled: that of the source, or for a gradient one with the gradient beside it.

@@ -44,7 +44,7 @@ func (f *Func) CallInto(ctx context.Context, out []*tensor.Tensor, args ...*tens
 		return err
 	}
 	env := runtime.Env{Ctx: ctx, System: f.m.opts.System, Pool: f.m.pool, Limits: f.m.opts.Limits}
-	return c.exec.CallInto(env, nil, out, args...)
+	return c.exec.CallInto(env, c.dims, out, args...)
 }
 
 // interpretInto is CallInto on the reference interpreter.

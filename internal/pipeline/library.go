@@ -2,12 +2,14 @@ package pipeline
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
 	"healc/internal/residency"
 	"healc/ir"
+	"healc/ir/kernel/transform"
 	"healc/lang/types"
 )
 
@@ -47,25 +49,20 @@ func (m *Module) libraryEntry(name string, bind map[string]int64) (*aot.Entry, e
 			return nil, refuse("a string in its type, and strings do not leave the program")
 		}
 	}
-	strides := make([][]types.Dim, len(f.Params()))
-	strided := false
-	for i, p := range f.Params() {
-		strides[i] = []types.Dim{}
-		for k := range p.Type.Shape {
-			strides[i] = append(strides[i], types.Param(aot.StrideName(i, k)))
-			strided = true
-		}
-	}
+	strides := freeStrides(f)
+	strided := slices.ContainsFunc(strides, func(of []types.Dim) bool { return len(of) > 0 })
 	e := &aot.Entry{Name: f.Name, Signature: memory.Signature()}
 	code, km, err := m.kernels(f.Name, bind, nil)
 	if err != nil {
 		return nil, err
 	}
-	e.Packed = km
+	e.Packed = transform.Share(km)
 	if strided {
-		if _, e.Strided, err = m.kernels(f.Name, bind, strides); err != nil {
+		_, km, err := m.kernels(f.Name, bind, strides)
+		if err != nil {
 			return nil, err
 		}
+		e.Strided = transform.Share(km)
 	}
 	e.Dims = code.Dims
 	for i, p := range code.Params() {
@@ -78,4 +75,32 @@ func (m *Module) libraryEntry(name string, bind map[string]int64) (*aot.Entry, e
 	}
 	e.Results = code.Results[:len(code.Results)-len(code.Updates)]
 	return e, e.Supported()
+}
+
+// freeStrides are strides of the parameters of f that are shape parameters of their own.
+func freeStrides(f *ir.Func) [][]types.Dim {
+	strides := make([][]types.Dim, len(f.Params()))
+	for i, p := range f.Params() {
+		strides[i] = []types.Dim{}
+		for k := range p.Type.Shape {
+			strides[i] = append(strides[i], types.Param(aot.StrideName(i, k)))
+		}
+	}
+	return strides
+}
+
+// AnyShapeDims are the values with which code of BuildAnyShape is called, whose plan has these shape parameters.
+func AnyShapeDims(dims []string, bind map[string]int64, strides [][]int64) []int64 {
+	values := map[string]int64{}
+	maps.Copy(values, bind)
+	for i, of := range strides {
+		for k, n := range of {
+			values[aot.StrideName(i, k)] = n
+		}
+	}
+	var out []int64
+	for _, name := range dims {
+		out = append(out, values[name])
+	}
+	return out
 }

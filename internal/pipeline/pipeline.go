@@ -20,6 +20,7 @@ import (
 	"healc/internal/identity"
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/kernel/transform"
 	"healc/lang/check/tree"
 	"healc/lang/types"
 	"healc/passes"
@@ -41,6 +42,8 @@ type Debug struct {
 	Timer  *Timer          // nil: not measured
 	// Vectors says that programs that run briefly get vector code, too: for tests of it.
 	Vectors bool
+	// AnyShape says that a call runs the code that a library has, for any shape and strides: for tests of it.
+	AnyShape bool
 	// Profile and Reschedule are those of llvm.Options, for tests of schedules; nothing is kept in the cache then.
 	Profile    *profile.Profile
 	Reschedule func(k *kernel.Kernel, s *kernel.Schedule)
@@ -142,6 +145,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	if len(km.Kernels) == 0 {
 		return &codegen.Artifact{Plan: km.Plan}, "", nil
 	}
+	km = transform.Share(km)
 	t := m.opts.Target
 	debug := m.opts.Debug
 	opts := llvm.Options{Efforts: m.efforts(km), Took: debug.Timer.took(), Profile: debug.Profile,
@@ -223,6 +227,35 @@ func (m *Module) efforts(km *kernel.Module) map[string]llvm.Effort {
 	return out
 }
 
+// BuildAnyShape makes machine code of an entry for any shape and any strides, as libraries have it, or takes it from
+// the cache.
+func (m *Module) BuildAnyShape(entry string) (*codegen.Artifact, error) {
+	f, _, err := m.Find(entry)
+	if err != nil {
+		return nil, err
+	}
+	_, km, err := m.kernels(entry, nil, freeStrides(f))
+	if err != nil {
+		return nil, err
+	}
+	return m.Artifact(km)
+}
+
+// FitShapes is the error of Build for these values of the shape parameters, where there is one before code is made.
+func (m *Module) FitShapes(entry string, bind map[string]int64) error {
+	_, err := m.Fused(entry, bind)
+	return ofShapes(err)
+}
+
+// ofShapes is err, a *runtime.RuntimeError where values of the program depend on the shapes and fail.
+func ofShapes(err error) error {
+	var b *passes.BindError
+	if errors.As(err, &b) {
+		return &runtime.RuntimeError{Site: kernel.SiteAt(b.Span), Message: b.Error()}
+	}
+	return err
+}
+
 // Build makes machine code of an entry for arguments of these strides and values of the shape parameters, or takes it
 // from the cache. The error is a *runtime.RuntimeError where values of the program depend on the shapes and fail.
 func (m *Module) Build(entry string, bind map[string]int64, strides [][]int64) (*codegen.Artifact, error) {
@@ -234,11 +267,7 @@ func (m *Module) Build(entry string, bind map[string]int64, strides [][]int64) (
 	}
 	km, err := m.Kernels(entry, bind, strides)
 	if err != nil {
-		var b *passes.BindError
-		if errors.As(err, &b) {
-			return nil, &runtime.RuntimeError{Site: kernel.SiteAt(b.Span), Message: b.Error()}
-		}
-		return nil, err
+		return nil, ofShapes(err)
 	}
 	art, key, err := m.artifact(km)
 	if err != nil {

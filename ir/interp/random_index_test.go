@@ -41,6 +41,11 @@ func init() {
 		}
 		return ir.A{"axes": axes}, args, nil
 	}
+	generators["position"] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		n := g.extent()
+		size := []types.Dim{types.Lit(1), types.Lit(0), g.sum(n, int64(-g.Intn(2)))}[g.Intn(3)]
+		return ir.A{"extent": n, "size": size}, []*ir.Value{g.positions(g.shape(g.Intn(3)), n)}, nil
+	}
 	generators["take_along_axis"] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		x, axis, shape := g.along()
 		v := g.param(x)

@@ -5,6 +5,7 @@ import (
 
 	"healc/ir"
 	"healc/ir/ops"
+	"healc/lang/types"
 )
 
 func init() { negatives = append(negatives, indexNegatives...) }
@@ -23,6 +24,7 @@ var indexNegatives = []negative{
 	{"take_along_axis_C1", tys("string", "i32"), ir.A{"axis": int64(0)}, nil, "not string"},
 	{"take_along_axis_C2", tys("f32[3]", "i32[3]"), ir.A{"axis": int64(1)}, nil, "axis 1 is out of range"},
 	{"take_along_axis_C3", tys("f32[3]", "u8[3]"), ir.A{"axis": int64(0)}, nil, "not u8[3]"},
+	{"position_C1", tys("u8[3]"), ir.A{"extent": types.Lit(2), "size": types.Lit(1)}, nil, "not u8[3]"},
 	{"take_along_axis_C4", tys("f32[3,M]", "i32[3,N]"), ir.A{"axis": int64(0)}, nil, "M and N differ"},
 	{"take_along_axis_C4", tys("f32[3,3]", "i32[3]"), ir.A{"axis": int64(0)}, nil, "the ranks are 2 and 1"},
 	{"take_along_axis_C5", tys("f32[0]", "i32[3]"), ir.A{"axis": int64(0)}, nil, "no index is in range"},
@@ -38,13 +40,16 @@ var indexNegatives = []negative{
 	{"scatter_add_C5", tys("f32[3]", "i32[2]", "f32[4]"), ir.A{"axis": int64(0)}, nil, "2 and 4 differ"},
 }
 
-// A result without elements looks at no position, so nothing is doomed.
+// Where there are no positions, nothing is doomed.
 func TestDoomedIndexOfNothing(t *testing.T) {
 	if err := ops.Gather.Doomed(tys("f32[0,3]", "i32[0]"), ir.Attrs{i(0)}); err != nil {
 		t.Error(err)
 	}
-	if err := ops.Gather.Doomed(tys("f32[0,0]", "i32[2]"), ir.Attrs{i(0)}); err != nil {
-		t.Error(err)
+	if err := ops.Gather.Doomed(tys("f32[0,0]", "i32[2]"), ir.Attrs{i(0)}); err == nil {
+		t.Error("positions of an empty axis are in range")
+	}
+	if err := ops.Index.Doomed(tys("f32[0,0]", "i32"), ir.Attrs{i(1)}); err == nil {
+		t.Error("a position of an empty axis is in range")
 	}
 	if err := ops.TakeAlongAxis.Doomed(tys("f32[0]", "i32[0]"), ir.Attrs{int64(0)}); err != nil {
 		t.Error(err)

@@ -400,9 +400,6 @@ func TestDoomedOfNothing(t *testing.T) {
 	if err := ops.ReduceMax.Doomed(tys("f32[0,0]"), ir.Attrs{i(1), nil}); err != nil {
 		t.Error(err)
 	}
-	if err := ops.Index.Doomed(tys("f32[0,0]", "i32"), ir.Attrs{i(1)}); err != nil {
-		t.Error(err)
-	}
 	if err := ops.Fold.Doomed(tys("f32", "f32[0]"), ir.Attrs{i(0), nil, true}); err != nil {
 		t.Error(err)
 	}

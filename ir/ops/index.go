@@ -13,6 +13,9 @@ var Index = ir.Declare("index")
 var _ = ir.Define(Index, ir.OpDef{
 	Class: ir.Reindex, Arity: ir.Variadic, Traits: ir.MayFail | ir.Cheap,
 	Reads: readsPositions,
+	Positions: func(op *ir.Op) []ir.Position {
+		return runsAt(op.Args[0].Type.Shape, op.Ints("axes"), nil, 1)
+	},
 	Summary: "The sub-tensor at the given positions of the listed axes, which are dropped; a position out of range " +
 		"stops the program.",
 	Attrs: []ir.AttrDef{{Name: "axes", Kind: ir.AttrInts, Doc: "one axis for each position, ascending"}},
@@ -31,22 +34,7 @@ var _ = ir.Define(Index, ir.OpDef{
 		return []types.Tensor{out}, nil
 	},
 	Doomed: func(args []types.Tensor, attrs ir.Attrs) error {
-		x, axes := args[0], attrs[0].([]int64)
-		for k, d := range x.Shape {
-			if !hasAxis(axes, k) && !d.AlwaysPositive() {
-				return nil // the result is empty: no index is looked at
-			}
-		}
-		for _, a := range axes {
-			if x.Shape[a].IsConst(0) {
-				return &types.RuleError{
-					Constraint: "C4", Msg: "index into an empty axis", Shapes: []types.Shape{x.Shape},
-					Axis: x.Rank() - int(a),
-					Why:  "no index is in range",
-				}
-			}
-		}
-		return nil
+		return noEmptyAxis("C4", args[0], attrs[0].([]int64))
 	},
 	Eval:    evalIndex,
 	Element: elementIndex,
@@ -67,7 +55,7 @@ var _ = ir.Define(Index, ir.OpDef{
 		{Name: "C1", Text: "the operand holds numbers or bools"},
 		{Name: "C2", Text: "there is one position for each listed axis, and the axes are ascending"},
 		{Name: "C3", Text: "every position is an i32 or i64 scalar"},
-		{Name: "C4", Text: "no listed axis is empty, unless the result is"},
+		{Name: "C4", Text: "no listed axis is empty"},
 	},
 	Example: "[[1, 2], [3, 4]][1, 0] == 3",
 })
@@ -76,15 +64,10 @@ func evalIndex(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, erro
 	x, axes := args[0], op.Ints("axes")
 	from := rowMajor(x.Shape)
 	shape, strides, offset := []int64{}, []int64{}, int64(0)
-	empty := false
 	for k, n := range x.Shape {
 		if !hasAxis(axes, k) {
 			shape, strides = append(shape, n), append(strides, from[k])
-			empty = empty || n == 0
 		}
-	}
-	if empty {
-		return one(ir.NewArray(x.DType, shape...))
 	}
 	for i, a := range axes {
 		at := signed(args[1+i])
@@ -123,7 +106,10 @@ func elementIndex(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 var DynamicSlice = ir.Declare("dynamic_slice")
 var _ = ir.Define(DynamicSlice, ir.OpDef{
 	Class: ir.Reindex, Arity: ir.Variadic, Traits: ir.MayFail | ir.Cheap,
-	Reads:   readsPositions,
+	Reads: readsPositions,
+	Positions: func(op *ir.Op) []ir.Position {
+		return runsAt(op.Args[0].Type.Shape, op.Ints("axes"), op.Dims("sizes"), 1)
+	},
 	Summary: "The elements from a run-time start, in each listed axis; a run that leaves the axis stops the program.",
 	Attrs: []ir.AttrDef{
 		{Name: "axes", Kind: ir.AttrInts, Doc: "one axis for each start, ascending"},
@@ -180,24 +166,46 @@ func evalDynamicSlice(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Arra
 	for i, a := range axes {
 		shape[a] = sizes[i]
 	}
+	offset := int64(0)
+	for i, a := range axes {
+		start := signed(args[1+i])
+		if err := checkRun(c, op, start, sizes[i], x.Shape[a]); err != nil {
+			return nil, err
+		}
+		offset += start * strides[a]
+	}
 	for _, n := range shape {
 		if n == 0 {
 			return one(ir.NewArray(x.DType, shape...))
 		}
 	}
-	offset := int64(0)
-	for i, a := range axes {
-		start, n := signed(args[1+i]), x.Shape[a]
-		if start < 0 || start > n-sizes[i] {
-			outside := start // the first index that is not in the axis
-			if start >= 0 && start < n {
-				outside = n
-			}
-			return nil, c.Fail(op, scalar.CheckIndex, outside, n)
-		}
-		offset += start * strides[a]
-	}
 	return one(gather(x, shape, offset, strides))
+}
+
+// checkRun is the error of a run of elements of an axis of extent n that leaves it; nil for a run of none.
+func checkRun(c ir.EvalContext, op *ir.Op, start, size, n int64) error {
+	if size == 0 || start >= 0 && start <= n-size {
+		return nil
+	}
+	outside := start // the first index that is not in the axis
+	if start >= 0 && start < n {
+		outside = n
+	}
+	return c.Fail(op, scalar.CheckIndex, outside, n)
+}
+
+// runsAt lists the positions on these axes of a shape, which are operands from the first on; one element is at each
+// where there are no sizes.
+func runsAt(x types.Shape, axes []int64, sizes types.Shape, first int) []ir.Position {
+	var out []ir.Position
+	for i, a := range axes {
+		p := ir.Position{Arg: first + i, Extent: x[a], Size: types.Lit(1)}
+		if sizes != nil {
+			p.Size = sizes[i]
+		}
+		out = append(out, p)
+	}
+	return out
 }
 
 func elementDynamicSlice(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
@@ -271,6 +279,9 @@ var _ = ir.Define(Gather, ir.OpDef{
 	Reads: func(op *ir.Op, i int) bool {
 		return i > 0 && restOf(op.Args[0].Type.Shape, op.Ints("axes")).NeverEmpty()
 	},
+	Positions: func(op *ir.Op) []ir.Position {
+		return runsAt(op.Args[0].Type.Shape, op.Ints("axes"), nil, 1)
+	},
 	Summary: "Element [i..., j...] is the operand's at the positions [i...] of the tensors on the listed axes, and " +
 		"at j on the others; " +
 		"a position out of range stops the program.",
@@ -278,8 +289,8 @@ var _ = ir.Define(Gather, ir.OpDef{
 	Infer: inferGather,
 	Doomed: func(args []types.Tensor, attrs ir.Attrs) error {
 		x, axes := args[0], attrs[0].([]int64)
-		if !args[1].Shape.NeverEmpty() || !restOf(x.Shape, axes).NeverEmpty() {
-			return nil // the result may be empty: then no position is looked at
+		if !args[1].Shape.NeverEmpty() {
+			return nil // there may be no positions
 		}
 		return noEmptyAxis("C5", x, axes)
 	},
@@ -292,7 +303,7 @@ var _ = ir.Define(Gather, ir.OpDef{
 			Text: "there is one tensor of positions for each listed axis, at least one, and the axes are ascending"},
 		{Name: "C3", Text: "every position is an i32 or i64"},
 		{Name: "C4", Text: "the tensors of positions share one shape"},
-		{Name: "C5", Text: "no listed axis is empty, unless the result is"},
+		{Name: "C5", Text: "no listed axis is empty, unless there are no positions"},
 	},
 	Example: "[[1, 2, 3], [4, 5, 6]][[1, 0, 1], [2, 2, 0]] == [6, 3, 4]",
 })
@@ -355,7 +366,7 @@ func evalGather(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, err
 		}
 	}
 	out := ir.NewArray(x.DType, append(append([]int64{}, args[1].Shape...), rest...)...)
-	if len(out.Bits) == 0 {
+	if len(args[1].Bits) == 0 {
 		return one(out)
 	}
 	run := len(out.Bits) / len(args[1].Bits)
@@ -437,6 +448,51 @@ func elems(s types.Shape) types.Dim {
 	}
 	return n
 }
+
+// Position checks positions by themselves, where no element does.
+var Position = ir.Declare("position")
+var _ = ir.Define(Position, ir.OpDef{
+	Class: ir.Reindex, Arity: 1, Traits: ir.MayFail,
+	Reads:   readsAll,
+	Summary: "The operand, positions at which runs begin; one that leaves its axis stops the program.",
+	Attrs: []ir.AttrDef{
+		{Name: "extent", Kind: ir.AttrDim, Doc: "the extent of the axis"},
+		{Name: "size", Kind: ir.AttrDim, Doc: "the length of the runs"},
+	},
+	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		return args, requireIn("C1", "a position", indices, args[0])
+	},
+	Eval: func(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
+		of := extents(c, types.Shape{op.Dim("extent"), op.Dim("size")})
+		for _, bits := range args[0].Bits {
+			if err := checkRun(c, op, signExtend(args[0].DType, bits), of[1], of[0]); err != nil {
+				return nil, err
+			}
+		}
+		return args, nil
+	},
+	Element: func(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
+		e, size := p.E(), op.Dim("size")
+		x := p.Arg(op, 0, at)
+		first, bound, zero := e.Cast(types.I64, x), p.Extent(op.Dim("extent")), e.Int(types.I64, 0)
+		within := e.And(e.Le(zero, first), e.Lt(first, bound))
+		inside, outside := within, first
+		if !size.IsConst(1) {
+			n := p.Extent(size)
+			inside = e.And(e.Le(zero, first), e.Le(first, e.Sub(bound, n)))
+			if !size.AlwaysPositive() {
+				inside = e.Or(inside, e.Eq(n, zero))
+			}
+			outside = e.Select(within, bound, first)
+		}
+		e.Check(scalar.CheckIndex, inside, outside, bound)
+		return x
+	},
+	NoGrad:      "positions are integers",
+	Constraints: []ir.Constraint{{Name: "C1", Text: "the positions are i32 or i64"}},
+	Decls:       "fn row[N](x: i32[2, N], i: i32) -> i32[N] = x[i]",
+	Example:     "row([[1, 2], [3, 4]], 1) == [3, 4]",
+})
 
 // TakeAlongAxis picks by a position of its own for every element.
 var TakeAlongAxis = ir.Declare("take_along_axis")

@@ -148,6 +148,7 @@ func sumProducts(b *ir.Builder, x, y, p *ir.Value, axis, n int64) *ir.Value {
 var ModScatterAdd = ir.Declare("mod_scatter_add")
 var _ = ir.Define(ModScatterAdd, ir.OpDef{
 	Class: ir.Reindex, Arity: 4, Traits: ir.MayFail,
+	Positions: scatterPositions,
 	Summary: "The first operand with the elements of the third added at the positions of the second along an axis, " +
 		"modulo the fourth.",
 	Attrs: []ir.AttrDef{{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that the positions count"}},

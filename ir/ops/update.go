@@ -18,6 +18,9 @@ var _ = ir.Define(Update, ir.OpDef{
 	Class: ir.Reindex, Arity: ir.Variadic, Traits: ir.MayFail | ir.Cheap,
 	Reads: readsUpdate,
 	Fails: func(op *ir.Op) bool { return len(op.Ints("axes")) > 0 },
+	Positions: func(op *ir.Op) []ir.Position {
+		return runsAt(op.Type().Shape, op.Ints("axes"), op.Dims("sizes"), 2)
+	},
 	Summary: "The first operand with the elements of a slice replaced by those of the second; a run that leaves its " +
 		"axis stops the program.",
 	Attrs: []ir.AttrDef{
@@ -31,21 +34,14 @@ var _ = ir.Define(Update, ir.OpDef{
 	Infer: inferUpdate,
 	Doomed: func(args []types.Tensor, attrs ir.Attrs) error {
 		axes, _ := attrs[0].([]int64)
-		for _, d := range attrs[4].(types.Shape) {
-			if !d.AlwaysPositive() {
-				return nil // nothing is replaced: no position is looked at
+		sizes, _ := attrs[1].(types.Shape)
+		var some []int64 // those of runs with elements
+		for i, a := range axes {
+			if sizes[i].AlwaysPositive() {
+				some = append(some, a)
 			}
 		}
-		for _, a := range axes {
-			if x := args[0]; x.Shape[a].IsConst(0) {
-				return &types.RuleError{
-					Constraint: "C5", Msg: "index into an empty axis", Shapes: []types.Shape{x.Shape},
-					Axis: x.Rank() - int(a),
-					Why:  "no index is in range",
-				}
-			}
-		}
-		return nil
+		return noEmptyAxis("C5", args[0], some)
 	},
 	Eval:    evalUpdate,
 	Element: elementUpdate,
@@ -81,7 +77,7 @@ var _ = ir.Define(Update, ir.OpDef{
 		{Name: "C4",
 			Text: "there is one i32 or i64 scalar and one size for each listed axis; the axes are ascending, and no " +
 				"run exceeds its axis"},
-		{Name: "C5", Text: "no listed axis is empty, unless nothing is replaced"},
+		{Name: "C5", Text: "no listed axis is empty, unless its run is"},
 	},
 	Example: "{ let mut x = [1, 2, 3, 4]; x[1..3] = [8, 9]; x } == [1, 8, 9, 4]",
 })
@@ -157,20 +153,16 @@ func evalUpdate(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, err
 	axes := op.Ints("axes")
 	sizes, starts, steps := extents(c, op.Dims("sizes")), extents(c, op.Dims("starts")), op.Ints("steps")
 	out := &ir.Array{DType: x.DType, Shape: x.Shape, Bits: append([]uint64{}, x.Bits...)}
-	if len(v.Bits) == 0 || len(x.Bits) == 0 { // as in a kernel: without elements no position is looked at
-		return one(out)
-	}
 	strides, offset := rowMajor(x.Shape), int64(0)
 	for i, a := range axes {
-		first, n := signed(args[2+i]), x.Shape[a]
-		if first < 0 || first > n-sizes[i] {
-			outside := first // the first index that is not in the axis
-			if first >= 0 && first < n {
-				outside = n
-			}
-			return nil, c.Fail(op, scalar.CheckIndex, outside, n)
+		first := signed(args[2+i])
+		if err := checkRun(c, op, first, sizes[i], x.Shape[a]); err != nil {
+			return nil, err
 		}
 		offset += first * strides[a]
+	}
+	if len(v.Bits) == 0 {
+		return one(out)
 	}
 	for k := range strides {
 		offset += starts[k] * strides[k]
@@ -194,8 +186,7 @@ func evalUpdate(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, err
 }
 
 // UpdateFirsts checks the positions of an update, and gives the index on each axis at which its run starts,
-// scalar.None where it starts at 0. The checks belong to the elements that are replaced: with none of
-// them, nothing is checked.
+// scalar.None where it starts at 0. The checks belong to the elements that are replaced.
 func UpdateFirsts(p ir.Pull, op *ir.Op) []scalar.Ref {
 	e := p.E()
 	x, axes, sizes := op.Args[0].Type, op.Ints("axes"), op.Dims("sizes")
@@ -272,7 +263,8 @@ func elementUpdate(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 var ScatterAdd = ir.Declare("scatter_add")
 var _ = ir.Define(ScatterAdd, ir.OpDef{
 	Class: ir.Rows, Surface: "scatter_add", Arity: 3, Traits: ir.MayFail,
-	Reads: func(op *ir.Op, i int) bool { return i == 0 || op.Type().Shape[op.Int("axis")].AlwaysPositive() },
+	Reads:     func(op *ir.Op, i int) bool { return i == 0 || op.Type().Shape[op.Int("axis")].AlwaysPositive() },
+	Positions: scatterPositions,
 	Params: []ir.Param{
 		{Name: "x"},
 		{Name: "idx", Elem: types.I32, What: "the positions of `scatter_add`"},
@@ -305,6 +297,11 @@ var _ = ir.Define(ScatterAdd, ir.OpDef{
 	Example: "scatter_add([0, 0, 0], [2, 0, 2], [1, 10, 100], 0) == [10, 0, 101]",
 })
 
+// scatterPositions: the second operand has positions on the axis.
+func scatterPositions(op *ir.Op) []ir.Position {
+	return []ir.Position{{Arg: 1, Extent: op.Type().Shape[op.Int("axis")], Size: types.Lit(1)}}
+}
+
 func inferScatterAdd(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 	x, idx, v, axis := args[0], args[1], args[2], attrs[0].(int64)
 	if err := requireIn("C1", "`scatter_add`", numbers, x); err != nil {
@@ -326,9 +323,6 @@ func evalScatterAdd(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array,
 	x, idx, v, axis := args[0], args[1], args[2], op.Int("axis")
 	out := ir.NewArray(x.DType, x.Shape...)
 	copy(out.Bits, x.Bits)
-	if len(out.Bits) == 0 {
-		return one(out)
-	}
 	add := vectorOf(op.Def, x.DType, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref { return e.Add(x[0], x[1]) })
 	step := rowMajor(x.Shape)[axis]
 	m, n := idx.Shape[axis], x.Shape[axis]
@@ -375,6 +369,6 @@ func rowsScatterAdd(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
 		add()
 		return
 	}
-	// A result without elements has no position that could be wrong.
+	// A result without elements has no place for any of them: see ir.OpDef.Positions.
 	p.When(p.E().Lt(p.E().Int(types.I64, 0), p.Extent(x.Shape[axis])), add)
 }

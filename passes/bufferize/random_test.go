@@ -90,6 +90,11 @@ func compare(m *ir.Module, args []*ir.Array, dims map[string]int64, way way, str
 			return err, false
 		}
 	}
+	if way != pipeline {
+		if err := passes.Positions(c, func(string, ...any) {}); err != nil {
+			return err, false
+		}
+	}
 	if way == fused {
 		if err := fusion.Fuse(c, nil); err != nil {
 			return err, false

@@ -24,12 +24,10 @@ type accessRule struct {
 	refs   []tracked
 }
 
-// A tracked scalar of the rule has its origin, and its bits where it is a constant.
+// A tracked scalar of the rule has its origin.
 type tracked struct {
 	origin
-	t     types.DType
-	konst bool
-	bits  uint64
+	t types.DType
 }
 
 // element reports how op, whose element at v is wanted, reads its operands.
@@ -65,7 +63,10 @@ func (p *accessRule) TypeOf(r scalar.Ref) types.DType { return p.refs[r].t }
 // Emit implements scalar.Sink: a result is known where its operands are.
 func (p *accessRule) Emit(in scalar.Instr) scalar.Ref {
 	if in.Op == scalar.Const {
-		return p.add(tracked{origin{axis: -1}.through(in.Imm), in.Type, true, in.Imm})
+		return p.add(tracked{literal(in.Imm), in.Type})
+	}
+	if bits, ok := p.folded(in); ok {
+		return p.add(tracked{literal(bits), in.Type})
 	}
 	if r, ok := p.same(in); ok {
 		x := p.refs[r]
@@ -79,6 +80,45 @@ func (p *accessRule) Emit(in scalar.Instr) scalar.Ref {
 		}
 	}
 	return p.add(tracked{origin: out, t: in.Type})
+}
+
+// folded is the number that an instruction on numbers gives, and whether it is one: a position that is known decides
+// which arm of an update, a concat or a pad its element comes from.
+func (p *accessRule) folded(in scalar.Instr) (bits uint64, ok bool) {
+	konst := func(r scalar.Ref) bool { return r != scalar.None && p.refs[r].konst }
+	integer := func(r scalar.Ref) bool {
+		return r == scalar.None || konst(r) && (p.refs[r].t.IsInt() || p.refs[r].t == types.Bool)
+	}
+	x, y := in.Args[0], in.Args[1]
+	switch in.Op {
+	case scalar.And, scalar.Or: // one operand may decide
+		decides := uint64(0)
+		if in.Op == scalar.Or {
+			decides = 1
+		}
+		for _, r := range in.Args[:2] {
+			if in.Type == types.Bool && konst(r) && p.refs[r].bits == decides {
+				return decides, true
+			}
+		}
+	case scalar.Div, scalar.Rem:
+		if konst(y) && p.refs[y].bits == 0 {
+			return 0, false
+		}
+	case scalar.Cast, scalar.Add, scalar.Sub, scalar.Mul, scalar.Eq, scalar.Lt, scalar.Le, scalar.Select:
+	default:
+		return 0, false
+	}
+	if !integer(x) || !integer(y) || !integer(in.Args[2]) || !(in.Type.IsInt() || in.Type == types.Bool) {
+		return 0, false
+	}
+	var args []uint64
+	for _, r := range in.Args {
+		if r != scalar.None {
+			args = append(args, p.refs[r].bits)
+		}
+	}
+	return scalar.EvalInstr(in.Op, in.Type, p.refs[x].t, args...), true
 }
 
 // same finds the operand that an instruction on indices gives unchanged.
@@ -139,9 +179,15 @@ func (p *accessRule) Extent(d types.Dim) scalar.Ref {
 	return p.add(tracked{origin: origin{axis: -1}.through(hash(d.String())), t: types.I64})
 }
 
-// If implements ir.Pull: either arm is evaluated for some of the indices.
+// If implements ir.Pull: either arm is evaluated for some of the indices, one alone where the condition is known.
 func (p *accessRule) If(cond scalar.Ref, t types.DType, then, els func() scalar.Ref) scalar.Ref {
 	v := p.v
+	switch c := p.refs[cond]; {
+	case c.konst && c.bits != 0 && !p.narrow:
+		return then()
+	case c.konst && c.bits == 0 && !p.narrow:
+		return els()
+	}
 	if p.narrow {
 		p.v = v.overReplaced(p.op)
 	} else {

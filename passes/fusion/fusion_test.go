@@ -300,3 +300,42 @@ func @f[M, N](%a: f32[N], %x: f32[M, N], %w: f64[N, 7]) -> (f32[M, N], f64[7]) {
 		t.Errorf("got\n%s", got.String())
 	}
 }
+
+// elementUpdates replaces elements of a computed tensor one after the other, each by one that depends on another.
+func elementUpdates(n int, result string) string {
+	var s strings.Builder
+	s.WriteString("func @f() -> f32 {\n" +
+		"  %x0: f32[100] = tabulate {shape = [100]} ^(%i: i32) {\n" +
+		"    %v: f32 = cast %i {to = f32}\n    yield %v\n  }\n")
+	for k := range n {
+		fmt.Fprintf(&s, "  %%s%d: f32[1] = slice %%x%d {starts = [%d], steps = [1], shape = [1]}\n", k, k, k*7%100)
+		fmt.Fprintf(&s, "  %%t%d: f32[1] = sin %%s%d\n", k, k)
+		fmt.Fprintf(&s, "  %%x%d: f32[100] = update %%x%d, %%t%d {axes = [], sizes = [], starts = [%d], steps = [1], "+
+			"shape = [1]}\n", k+1, k, k, k%100)
+	}
+	fmt.Fprintf(&s, result+"\n  return %%y\n}", n)
+	return s.String()
+}
+
+// TestElementUpdatesGrow: fusing four times as many updates takes less than 16 times as long, as far as allocations say
+// that, and about four times where one element is read.
+func TestElementUpdatesGrow(t *testing.T) {
+	for _, c := range []struct {
+		result string
+		most   float64
+	}{
+		{"  %%z: f32[1] = slice %%x%d {starts = [0], steps = [1], shape = [1]}\n" +
+			"  %%y: f32 = reshape %%z {shape = []}", 6},
+		{"  %%y: f32 = reduce_sum %%x%d {axes = [0]}", 14},
+	} {
+		fused := func(n int) float64 {
+			text := elementUpdates(n, c.result)
+			return testing.AllocsPerRun(1, func() { fuse(t, text) })
+		}
+		few, many := fused(30), fused(120)
+		t.Logf("%.0f and %.0f allocations", few, many)
+		if many > c.most*few {
+			t.Errorf("%.0f allocations for 30 updates, %.0f for 120:%s", few, many, c.result)
+		}
+	}
+}

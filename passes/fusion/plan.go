@@ -17,11 +17,13 @@ type planner struct {
 	names  map[*ir.Value]string
 	remark func(format string, args ...any)
 
-	index map[*ir.Op]int  // position in the block
-	epoch []int           // number of effects before each operation
-	host  []bool          // stays outside of kernels
-	mat   map[*ir.Op]bool // results are written to memory
-	keep  map[*ir.Op]bool // constants and views that are wanted outside of kernels
+	index map[*ir.Op]int    // position in the block
+	last  map[*ir.Value]int // the position of what reads a value last, that of the end for what the block yields
+	own   map[*ir.Op]bool   // what inPlace says
+	epoch []int             // number of effects before each operation
+	host  []bool            // stays outside of kernels
+	mat   map[*ir.Op]bool   // results are written to memory
+	keep  map[*ir.Op]bool   // constants and views that are wanted outside of kernels
 	work  map[*ir.Op]float64
 
 	visits [][]*visit                    // of each operation, by kernels that read its results
@@ -51,7 +53,8 @@ func isFree(op *ir.Op) bool { return op.Def == ops.Const || op.Def.Traits.Has(ir
 func newPlanner(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remark func(string, ...any)) *planner {
 	p := &planner{
 		m: m, block: block, names: names, remark: remark,
-		index: map[*ir.Op]int{}, mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
+		index: map[*ir.Op]int{}, last: map[*ir.Value]int{}, own: map[*ir.Op]bool{},
+		mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
 		reads: map[*ir.Op]map[*ir.Value]bool{}, within: map[*ir.Op]map[*ir.Value]bool{}, product: map[*ir.Op]*ir.Op{},
 	}
 	n := len(block.Ops)
@@ -59,10 +62,16 @@ func newPlanner(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remar
 	effects := 0
 	for i, op := range block.Ops {
 		p.index[op], p.epoch[i] = i, effects
+		for _, v := range usedBy(op) {
+			p.last[v] = i
+		}
 		p.host[i] = p.staysOutside(op)
 		if m.HasEffect(op) {
 			effects++
 		}
+	}
+	for _, v := range block.Yields {
+		p.last[v] = n
 	}
 	return p
 }
@@ -296,19 +305,14 @@ func (p *planner) inPlace(update *ir.Op) bool {
 	if !replacesFew(update) {
 		return false
 	}
+	if is, known := p.own[update]; known {
+		return is
+	}
 	x := update.Args[0]
-	switch {
-	case x.Def == nil && p.changed[x]:
-	case x.Def != nil && p.mine(x) && x.Def.Def == ops.Update && p.inPlace(x.Def):
-	default:
-		return false
-	}
-	for _, op := range p.block.Ops[p.index[update]+1:] {
-		if slices.Contains(usedBy(op), x) {
-			return false
-		}
-	}
-	return !slices.Contains(p.block.Yields, x)
+	is := p.last[x] == p.index[update] && (x.Def == nil && p.changed[x] ||
+		x.Def != nil && p.mine(x) && x.Def.Def == ops.Update && p.inPlace(x.Def))
+	p.own[update] = is
+	return is
 }
 
 // replacesFew reports an update that replaces a small part of a large tensor.

@@ -14,10 +14,20 @@ type origin struct {
 	level int    // the number of loops around the point where it is known; 0: it does not vary
 	axis  int    // the axis of the kernel that it equals, or -1
 	tag   uint64 // what was done to it since: equal tags mean equal indices (or, hardly ever, a collision)
+	konst bool   // it is the number bits
+	bits  uint64
+}
+
+// literal is the origin of a number.
+func literal(bits uint64) origin {
+	p := origin{axis: -1}.through(bits)
+	p.konst, p.bits = true, bits
+	return p
 }
 
 // through is p after a step that the numbers describe.
 func (p origin) through(numbers ...uint64) origin {
+	p.konst, p.bits = false, 0
 	for _, n := range numbers {
 		p.tag = (p.tag ^ n) * 0x100000001b3 // as in FNV-1a
 		p.tag ^= p.tag >> 29

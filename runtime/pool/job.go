@@ -1,10 +1,11 @@
 package pool
 
 import (
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"healc/internal/caught"
 )
 
 // Note [Parts]
@@ -40,7 +41,7 @@ type job struct {
 
 	mu       sync.Mutex
 	panicked int64 // 1 + the first index of the first piece that panicked
-	panic    *PanicError
+	panic    *caught.Panic
 }
 
 // part is the share of one thread, [begin, end) in units.
@@ -170,7 +171,7 @@ func (j *job) fail(begin int64, value any) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.panicked == 0 || begin < j.panicked-1 {
-		j.panicked, j.panic = begin+1, &PanicError{value, debug.Stack()}
+		j.panicked, j.panic = begin+1, caught.By(value)
 	}
 }
 

@@ -4,8 +4,9 @@ import (
 	"fmt"
 	"os"
 	goruntime "runtime"
-	"runtime/debug"
 	"strconv"
+
+	"healc/internal/caught"
 )
 
 // Pool runs the pieces of a loop on several threads. It is safe for concurrent use, and Run may be called from
@@ -101,26 +102,11 @@ func (p *Pool) Leave() {
 	}
 }
 
-// PanicError is a panic of the function that Run called.
-type PanicError struct {
-	Value any
-	Stack []byte // of the goroutine that panicked
-}
-
-// Error names the panic's value; the stack is left to the caller.
-func (e *PanicError) Error() string { return fmt.Sprintf("panic: %v", e.Value) }
-
-// Unwrap returns the value of the panic when it was an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
-
 // Run calls f for pieces [begin, end) that make up [0, n), each index once, on up to Threads threads. grain is the
 // least number of indices worth a call of its own, some abi.RegionTime, so that fewer than two of it are one piece;
 // every begin is a multiple of align. The cuts follow from n, grain, align and the number of threads alone, and mostly
 // the same thread gets the same part, see Note [Parts]. Which thread runs which piece is open, though, and so is the
-// order. A panic of f comes back as a *PanicError, that of the first piece where there are several; the other pieces
+// order. A panic of f comes back as a *caught.Panic, that of the first piece where there are several; the other pieces
 // are run all the same. Run does not allocate.
 func (p *Pool) Run(n, grain, align int64, f func(begin, end int64)) error {
 	if n <= 0 {
@@ -151,7 +137,7 @@ func runHere(n int64, f func(begin, end int64)) (err error) {
 	defer func() {
 		if !returned {
 			if value := recover(); value != nil {
-				err = &PanicError{value, debug.Stack()}
+				err = caught.By(value)
 			}
 		}
 	}()

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"healc/internal/caught"
 )
 
 func newPool(t testing.TB, threads int) *Pool {
@@ -148,7 +150,7 @@ func TestPoolPanics(t *testing.T) {
 				panic(fmt.Errorf("piece %d: %w", begin, cause))
 			}
 		})
-		var e *PanicError
+		var e *caught.Panic
 		if !errors.As(err, &e) || !errors.Is(err, cause) || !strings.Contains(string(e.Stack), "TestPoolPanics") {
 			t.Fatalf("%d threads: %v", threads, err)
 		}

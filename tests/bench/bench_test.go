@@ -149,6 +149,20 @@ func TestTrainWithoutPeers(t *testing.T) {
 	}
 }
 
+// TestCompiling: each program that grows has a row for each size, and compiles.
+func TestCompiling(t *testing.T) {
+	b := &bench{report: &report{}}
+	if err := b.compiling(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"compile_updates_50", "compile_updates_200", "compile_products_10",
+		"compile_products_100"} {
+		if b.report.find(name, "healc", 0) <= 0 {
+			t.Errorf("no row %s: %+v", name, b.report.Rows)
+		}
+	}
+}
+
 func TestHardest(t *testing.T) {
 	plain, stream, compute := measure.Samples{3, 3}, measure.Samples{2, 2}, measure.Samples{5}
 	if got := hardest([]measure.Samples{plain, stream}); got.Median() != 2 {

@@ -26,7 +26,7 @@ func main() {
 	svg := flag.String("svg", "", "where to draw times over sizes")
 	doc := flag.String("doc", "", "a Markdown file whose results, between the two comments, are replaced")
 	only := flag.String("run", "",
-		"only rows whose name matches this regular expression; sizes, call and process are names, too")
+		"only rows whose name matches this regular expression; sizes, call, compile and process are names, too")
 	flag.Parse()
 	if err := run(*budget, *python, *healc, *out, *svg, *doc, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -79,6 +79,9 @@ func run(budget time.Duration, python, healc, out, svg, doc, only string) error 
 		return err
 	}
 	if err := step(smallCall, b.calls); err != nil {
+		return err
+	}
+	if err := step(compiles, b.compiling); err != nil {
 		return err
 	}
 	if err := step(processes, func() error { return b.processes(healc) }); err != nil {

@@ -20,14 +20,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rogpeppe/go-internal/txtar"
+
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/suite"
 	"healc/internal/cache"
+	"healc/internal/engine"
 	"healc/tests/devices"
 	"healc/tests/sample"
-
-	"github.com/rogpeppe/go-internal/txtar"
+	"healc/tests/ways"
 )
 
 var (
@@ -95,8 +97,8 @@ func archives(t *testing.T) []*archive {
 	return out
 }
 
-// TestLanguage runs every case on the interpreter and on the CPU, and on a device those whose turn it is, with a cache
-// of its own, so that nothing that was compiled before hides a failure.
+// TestLanguage runs every case on the interpreter, on the CPU, compiled in the way whose turn it is, and on a device
+// those whose turn it is, with a cache of its own, so that nothing that was compiled before hides a failure.
 func TestLanguage(t *testing.T) {
 	cache := &cache.Cache{Dir: t.TempDir()}
 	n, day := 0, sample.Today(t)
@@ -111,16 +113,27 @@ func TestLanguage(t *testing.T) {
 			}
 			a.extract(t, dir)
 			for i, c := range a.cases {
-				s := &suite.Suite{Backends: []string{heal.Interp}, Cache: cache, Args: arguments}
-				if !testing.Short() {
-					s.Backends = append(s.Backends, heal.CPU)
-				}
+				s := suite.Suite{Backends: []string{heal.Interp}, Cache: cache, Args: arguments}
 				if devices.Takes(first+i+day, 4) {
 					s.Backends = append(s.Backends, devices.Backend())
 				}
 				t.Run(strings.TrimSuffix(c.Name, ".heal"), func(t *testing.T) {
 					t.Parallel()
-					run(t, s, filepath.Join(dir, c.Name))
+					path := filepath.Join(dir, c.Name)
+					ran := run(t, "", &s, path)
+					if !testing.Short() {
+						for _, w := range ways.Usual(first+i, 4) {
+							_ = w.Run(t, engine.Options{}, func(o engine.Options) error {
+								s := suite.Suite{Backends: []string{heal.CPU}, Cache: o.Cache, Args: arguments,
+									Options: w.Set}
+								ran = run(t, w.Name, &s, path) || ran
+								return nil
+							})
+						}
+					}
+					if !ran {
+						t.Skip("on none of the backends")
+					}
 				})
 			}
 		})
@@ -151,26 +164,24 @@ func (a *archive) extract(t *testing.T, dir string) {
 	}
 }
 
-// run runs one program on the backends of the suite.
-func run(t *testing.T, s *suite.Suite, file string) {
+// run runs one program on the backends of the suite, compiled in a way, and reports whether it is for any of them.
+func run(t *testing.T, way string, s *suite.Suite, file string) (ran bool) {
+	t.Helper()
 	results, err := s.Test(context.Background(), []string{file})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ran := false
 	for _, r := range results {
 		switch r.Result {
 		case suite.Failed:
-			t.Errorf("%s (%s): %s", r.Test, r.Backend, r.Message)
+			t.Errorf("%s (%s, %s=%s): %s", r.Test, r.Backend, ways.Env, way, r.Message)
 		case suite.Skipped:
 			t.Log(r.Message)
 			continue
 		}
 		ran = true
 	}
-	if !ran {
-		t.Skip("on none of the backends")
-	}
+	return ran
 }
 
 // arguments applies the words of `# args` to a job: the entry, its inputs and the number of threads.

@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,8 +21,10 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/driver/suite"
 	"healc/internal/cache"
+	"healc/internal/engine"
 	"healc/tests/devices"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // TestPrograms runs every program on the interpreter, and on the CPU with one thread and with two. All have to
@@ -41,8 +44,8 @@ func TestPrograms(t *testing.T) {
 		paths = third
 	}
 	cache := &cache.Cache{Dir: t.TempDir()}
-	run := func(name string, threads int, backends ...string) {
-		s := &suite.Suite{Backends: backends, Workers: 2, Cache: cache, Args: arguments(threads)}
+	run := func(name string, threads int, paths []string, set func(o *engine.Options), backends ...string) {
+		s := &suite.Suite{Backends: backends, Workers: 2, Cache: cache, Args: arguments(threads), Options: set}
 		results, err := s.Test(context.Background(), paths)
 		if err != nil {
 			t.Fatal(err)
@@ -56,9 +59,29 @@ func TestPrograms(t *testing.T) {
 			}
 		}
 	}
-	run("two threads", 2, heal.Interp, heal.CPU)
-	if !testing.Short() {
-		run("one thread", 1, heal.CPU)
+	run("two threads", 2, paths, nil, heal.Interp, heal.CPU)
+	if testing.Short() {
+		return
+	}
+	run("one thread", 1, paths, nil, heal.CPU)
+	// Another way to compile has a part of the programs, all ways together each third one.
+	for k, w := range ways.All {
+		var some []string
+		for i, p := range paths {
+			if slices.Contains(ways.Usual(i, 3), w) {
+				some = append(some, p)
+			}
+		}
+		if k == 0 || len(some) == 0 {
+			continue
+		}
+		_ = w.Run(t, engine.Options{}, func(o engine.Options) error {
+			run(w.Name, 1, some, func(opts *engine.Options) {
+				opts.Cache = o.Cache
+				w.Set(opts)
+			}, heal.CPU)
+			return nil
+		})
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 func init() {
 	makers["gather"] = makeGather
+	makers["position"] = makePosition
 	makers["take_along_axis"] = makeTakeAlongAxis
 	makers["sort"], makers["argsort"] = makeSort, makeSort
 	makers["scatter_add"] = makeScatterAdd
@@ -55,6 +56,13 @@ func (g *Gen) positions(shape types.Shape, n int64) *ir.Value {
 
 func (g *Gen) tensorValue() *ir.Value {
 	return g.pickIf(func(v *ir.Value) bool { return v.Type.Rank() > 0 })
+}
+
+func makePosition(g *Gen, d *ir.OpDef) bool {
+	n := g.dim()
+	p := g.positions(g.shape(), g.size(n))
+	size := []types.Dim{types.Lit(1), types.Lit(0), types.Lit(2)}[g.r.IntN(3)]
+	return p != nil && g.emit(d, ir.A{"extent": n, "size": size}, nil, p)
 }
 
 func makeGather(g *Gen, d *ir.OpDef) bool {

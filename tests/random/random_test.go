@@ -123,7 +123,7 @@ func check(t *testing.T, p *Program, threads int) string {
 		}
 		target = devices.InTurn(r.IntN(1<<20), target)
 	}
-	return Check(p, threads, target)
+	return Check(t, p, threads, target)
 }
 
 // TestSameSeedSameProgram: a seed in a report must give the program that failed.

@@ -5,17 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime/debug"
+	"testing"
 
 	"healc"
 	"healc/codegen"
 	"healc/internal/engine"
-	"healc/internal/pipeline"
 	"healc/ir"
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/tensor"
 	"healc/tests/devices"
+	"healc/tests/ways"
 )
 
 // Outcome is what a program did on one backend.
@@ -136,18 +138,27 @@ const Stopped = "both stopped"
 
 // Check runs p on the interpreter, on a CPU, "" for this machine's, and some programs on a device, and says how they
 // differ; "" when they agree.
-func Check(p *Program, threads int, cpu string) string {
+func Check(t testing.TB, p *Program, threads int, cpu string) string {
 	want, err := Run(p, engine.Options{Backend: heal.Interp})
 	if err != nil {
 		return "interpreter: " + err.Error()
 	}
-	got, err := Run(p, engine.Options{Backend: heal.CPU, Threads: threads, SplitAll: true, Once: p.Seed%2 == 0,
-		Debug: pipeline.Debug{Vectors: p.Seed%4 == 0}, Target: codegen.Target{CPU: cpu}})
-	if err != nil {
-		return "cpu: " + err.Error()
-	}
-	if d := Diff(want, got); d != "" {
-		return "interpreter and cpu differ: " + d
+	// threads and processors go by the seed's remainders, and all of them have to meet
+	turn := rand.New(rand.NewPCG(p.Seed, 2)).IntN(len(ways.All))
+	for _, w := range ways.Each(turn) {
+		opts := engine.Options{Backend: heal.CPU, Threads: threads, SplitAll: true, Target: codegen.Target{CPU: cpu}}
+		if err := w.Run(t, opts, func(opts engine.Options) error {
+			got, err := Run(p, opts)
+			if err != nil {
+				return err
+			}
+			if d := Diff(want, got); d != "" {
+				return errors.New("interpreter and cpu differ: " + d)
+			}
+			return nil
+		}); err != nil {
+			return "cpu: " + err.Error()
+		}
 	}
 	if devices.Takes(int(p.Seed), 16) {
 		if msg := checkDevice(p, want); msg != "" {

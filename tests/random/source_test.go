@@ -13,6 +13,7 @@ import (
 	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 var (
@@ -56,7 +57,12 @@ func TestSources(t *testing.T) {
 				// this machine's, without and with AVX2
 				opts.Target.CPU = devices.InTurn(k/4, []string{"", "x86-64", "x86-64-v3"}[k/4%3])
 			}
-			runSources(t, opts, text.String(), list, *sourceFirst+uint64(first))
+			for _, w := range ways.Each(k/4 + day) {
+				_ = w.Run(t, opts, func(opts engine.Options) error {
+					runSources(t, opts, text.String(), list, *sourceFirst+uint64(first))
+					return nil
+				})
+			}
 		}
 		if devices.Takes(k, 20/parts) {
 			runSources(t, engine.Options{Backend: devices.Backend()}, text.String(), list, *sourceFirst+uint64(first))

@@ -48,6 +48,9 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
+// anyShape has the code of libraries, without a library around it.
+const anyShape = "any shape"
+
 // configs are the ways in which every program runs. The code of two threads is that of one; the two ways in turns have
 // code of their own, which is made quickly.
 var configs = []struct {
@@ -61,6 +64,7 @@ var configs = []struct {
 	{"cpu1", heal.CPU, 1, false, false},
 	{"cpu2", heal.CPU, 2, false, false},
 	{"cpu3", heal.CPU, 3, false, true},
+	{anyShape, heal.CPU, 2, false, true},
 	{"strided", heal.CPU, 2, true, true},
 	{"device", devices.Backend(), 1, false, false},
 	{"device, strided", devices.Backend(), 1, true, false},
@@ -97,6 +101,9 @@ func program(t *testing.T, path string, number int) {
 		}
 		opts := engine.Options{Backend: c.backend, Threads: c.threads, SplitAll: true,
 			Once: c.threads == 3 || c.strided, Debug: pipeline.Debug{Vectors: c.strided}, Cache: cache}
+		if c.name == anyShape {
+			opts.Debug.AnyShape = true
+		}
 		before := memory.LiveBytes()
 		got, sys, err := p.run(opts, c.strided)
 		if err != nil {

@@ -14,8 +14,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"healc/cmd/healc/driver"
+	"healc/codegen"
 	"healc/lang/diag"
 	"healc/passes"
+	"healc/runtime/pool"
 )
 
 // session is an app with its streams in memory.
@@ -29,6 +31,8 @@ func failing(f func() error) *cobra.Command {
 	return &cobra.Command{Use: "failing", RunE: func(*cobra.Command, []string) error { return f() }}
 }
 
+func stumbles() error { panic("a rule has no case") }
+
 // TestBugs: whatever goes wrong inside of healc ends in exit code 4, a message on one line, and a dump
 // with all that is needed to find it.
 func TestBugs(t *testing.T) {
@@ -41,6 +45,11 @@ func TestBugs(t *testing.T) {
 			panic("BUG: a rule has no case\nfor this")
 		}, []string{"a rule has no case\nfor this", "TestBugs"}},
 		{"nil", func() error { var m map[string]int; m["x"] = 1; return nil }, []string{"nil map", "TestBugs"}},
+		{"goroutine", func() error {
+			return codegen.Parallel(50, func(int) error { time.Sleep(time.Millisecond); return stumbles() })
+		}, []string{"a rule has no case", "cli.stumbles"}},
+		{"thread", func() error { return (*pool.Pool)(nil).Run(1, 1, 1, func(int64, int64) { _ = stumbles() }) },
+			[]string{"a rule has no case", "cli.stumbles"}},
 		{"error", func() error {
 			return errors.New("BUG: libLLVM refuses generated code: x")
 		}, []string{"libLLVM refuses generated code"}},

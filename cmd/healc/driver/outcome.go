@@ -3,18 +3,17 @@ package driver
 import (
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"strings"
 
 	heal "healc"
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
+	"healc/internal/caught"
 	"healc/lang/diag"
 	"healc/passes"
 	"healc/passes/bufferize"
 	"healc/runtime"
-	"healc/runtime/pool"
 	"healc/transcript"
 )
 
@@ -53,7 +52,7 @@ func Classify(err error, file *diag.File) Outcome {
 		unknown   *passes.UnknownPassError
 		nofunc    *passes.UnknownFuncError
 		failure   *runtime.RuntimeError
-		panicked  *pool.PanicError
+		panicked  *caught.Panic
 		bug       *passes.BugError
 		recovered *recoveredError
 		recorded  *transcript.Error
@@ -74,7 +73,9 @@ func Classify(err error, file *diag.File) Outcome {
 		return Outcome{Class: BugFound, Bug: &recovered.bug}
 	case errors.As(err, &bug):
 		return Outcome{Class: BugFound, Bug: &Bug{Cause: bug.Error(), Stack: bug.Stack, IR: bug.IR}}
-	case errors.As(err, &panicked), strings.HasPrefix(err.Error(), bugMark):
+	case errors.As(err, &panicked):
+		return Outcome{Class: BugFound, Bug: &Bug{Cause: err.Error(), Stack: string(panicked.Stack)}}
+	case strings.HasPrefix(err.Error(), bugMark):
 		return Outcome{Class: BugFound, Bug: &Bug{Cause: strings.TrimPrefix(err.Error(), bugMark)}}
 	case errors.As(err, &recorded) && errors.As(err, &failure):
 		return one(RuntimeFault, &diag.Diagnostic{Message: recorded.Error()})
@@ -132,9 +133,11 @@ type recoveredError struct{ bug Bug }
 
 func (e *recoveredError) Error() string { return bugMark + e.bug.Cause }
 
-// Recovered turns what recover returned into the report of a bug.
+// Recovered turns what recover returned into the report of a bug. A panic that has come from another goroutine is shown
+// where it happened.
 func Recovered(p any) *Bug {
-	return &Bug{Cause: strings.TrimPrefix(fmt.Sprint(p), bugMark), Stack: string(debug.Stack())}
+	there := caught.By(p)
+	return &Bug{Cause: strings.TrimPrefix(fmt.Sprint(there.Value), bugMark), Stack: string(there.Stack)}
 }
 
 // Guard runs f; a panic becomes an error that Classify knows to be a bug.

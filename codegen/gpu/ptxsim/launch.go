@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"healc/internal/caught"
 )
 
 // worker runs blocks, one after the other. It keeps what blocks need.
@@ -95,6 +97,7 @@ type launch struct {
 	fault *Fault
 	at    int64 // the block of fault
 	over  error // why it ended before its end
+	panic *caught.Panic
 }
 
 // run gives the blocks to the workers, in order. Of several faults, the one of the first block is the answer.
@@ -110,6 +113,9 @@ func (k *launch) run(workers []*worker, blocks int64) error {
 	}
 	k.work(workers[0], blocks)
 	wait.Wait()
+	if k.panic != nil {
+		panic(k.panic)
+	}
 	if k.fault != nil && k.over == nil {
 		return k.fault
 	}
@@ -119,9 +125,6 @@ func (k *launch) run(workers []*worker, blocks int64) error {
 // work runs blocks until none is left or there was a fault.
 func (k *launch) work(wk *worker, blocks int64) {
 	wk.left, wk.count, wk.ended = &k.left, 0, k.ended
-	b := k.proto
-	b.worker = wk
-	b.prepare()
 	var i int64
 	defer func() {
 		k.left.Add(-wk.count)
@@ -129,24 +132,27 @@ func (k *launch) work(wk *worker, blocks int64) {
 			wk.locked.mu.Unlock()
 			wk.locked = nil
 		}
-		switch r := recover().(type) {
-		case nil:
+		r := recover()
+		if r == nil {
+			return
+		}
+		k.next.Store(blocks)
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		switch r := r.(type) {
 		case stopped:
-			k.next.Store(blocks)
-			k.mu.Lock()
 			k.over = r.err
-			k.mu.Unlock()
 		case *Fault:
-			k.next.Store(blocks)
-			k.mu.Lock()
 			if k.fault == nil || i < k.at {
 				k.fault, k.at = r, i
 			}
-			k.mu.Unlock()
 		default:
-			panic(r)
+			k.panic = caught.By(r)
 		}
 	}()
+	b := k.proto
+	b.worker = wk
+	b.prepare()
 	for {
 		if i = k.next.Add(1) - 1; i >= blocks {
 			return

@@ -225,6 +225,19 @@ func (t *Thread) Value(r kernel.Ref) value.Value { return t.g.Uniform(r) }
 // Define makes v the scalar r.
 func (t *Thread) Define(r kernel.Ref, v value.Value) { t.g.Set(r, v, false) }
 
+// With defines scalars for f alone: what they were before, they are behind it.
+func (t *Thread) With(values map[kernel.Ref]value.Value, f func()) {
+	outer := map[kernel.Ref]emit.Val{}
+	for r, v := range values {
+		outer[r] = t.g.Env[r]
+		t.Define(r, v)
+	}
+	f()
+	for r, was := range outer {
+		t.g.Env[r] = was
+	}
+}
+
 // Extent is the value of e.
 func (t *Thread) Extent(e abi.Extent) value.Value { return t.g.Extent(e) }
 

@@ -89,6 +89,9 @@ func Collapse(k *kernel.Kernel, joined bool) (p *Collapsed, why string) {
 		split.c = newRef(types.I64)
 	}
 	rest, ok := split.block(k.Body, false)
+	if ok && joined { // the axes themselves are no values any more
+		kernel.Visitor{Read: func(r *kernel.Ref) { ok = ok && *r != outer.Var && *r != p.J }}.All(rest)
+	}
 	if !ok {
 		return nil, "a place, a check or a loop cannot be said with the joined axis"
 	}
@@ -242,14 +245,14 @@ func (s *collapser) stmt(st kernel.Stmt, arm bool) (rest kernel.Stmt, ok bool) {
 		case st.In.Op == scalar.Check:
 			if d == ofOthers || arm || s.checked {
 				s.checked = true
-				return st, s.plain(st.In.Args[:]...)
+				return st, true
 			}
 			s.take(st, d)
 			s.rowFail = s.rowFail || d == ofLast
 			return nil, true
 		case d == ofOthers || arm && (st.In.Op == scalar.Div || st.In.Op == scalar.Rem):
 			s.set(ofOthers, st.ID)
-			return st, s.plain(st.In.Args[:]...)
+			return st, true
 		}
 		if d == ofLast {
 			s.work++
@@ -293,11 +296,6 @@ func (s *collapser) stmt(st kernel.Stmt, arm bool) (rest kernel.Stmt, ok bool) {
 	return nil, false // calls and loops of unknown length
 }
 
-// plain reports that the axes themselves are not among the operands: when joined they are no values any more.
-func (s *collapser) plain(refs ...kernel.Ref) bool {
-	return !s.joined || !slices.Contains(refs, s.i) && !slices.Contains(refs, s.p.J)
-}
-
 // nonEmpty says that a loop runs at least once, so that its statements may be computed before it.
 func nonEmpty(axes ...kernel.Axis) bool {
 	for _, a := range axes {
@@ -314,7 +312,7 @@ func (s *collapser) loop(st *kernel.Loop, arm bool) (kernel.Stmt, bool) {
 	s.set(ofOthers, st.IDs...)
 	l := *st
 	l.Body = body
-	return &l, ok && s.plain(st.Init...) && s.plain(st.Next...)
+	return &l, ok
 }
 
 func (s *collapser) reduce(st *kernel.Reduce, arm bool) (kernel.Stmt, bool) {
@@ -341,45 +339,11 @@ func (s *collapser) read(b *kernel.Block) []kernel.Ref {
 	}
 	delete(rows, scalar.None)
 	var out []kernel.Ref
-	use := func(refs ...kernel.Ref) {
-		for _, r := range refs {
-			if rows[r] {
-				out = append(out, r)
-				delete(rows, r)
-			}
+	kernel.Visitor{Read: func(r *kernel.Ref) {
+		if rows[*r] {
+			out = append(out, *r)
+			delete(rows, *r)
 		}
-	}
-	var walk func(b *kernel.Block)
-	walk = func(b *kernel.Block) {
-		for _, st := range b.Stmts {
-			switch st := st.(type) {
-			case *kernel.Let:
-				use(st.In.Args[:]...)
-			case *kernel.Load:
-				for _, t := range st.At.Terms {
-					use(t.Var)
-				}
-			case *kernel.Store:
-				use(st.Val)
-				for _, t := range st.At.Terms {
-					use(t.Var)
-				}
-			case *kernel.Loop:
-				use(st.Init...)
-				walk(st.Body)
-				use(st.Next...)
-			case *kernel.Reduce:
-				walk(st.Body)
-				use(st.Val)
-			case *kernel.If:
-				use(st.Cond)
-				walk(st.Then)
-				walk(st.Else)
-				use(st.ThenVals...)
-				use(st.ElseVals...)
-			}
-		}
-	}
-	walk(b)
+	}}.All(b)
 	return out
 }

@@ -28,10 +28,14 @@ func (s *Suite) runBlocks(ctx context.Context, t *testFile) []Result {
 		var text bytes.Buffer
 		var m *engine.Module
 		err := driver.Guard(func() (err error) {
-			m, err = engine.CompileFile(t.file, engine.Options{
+			opts := engine.Options{
 				Backend: b, Threads: 1, Once: true, Cache: s.Cache, Tests: true,
 				System: driver.System{Dir: filepath.Dir(t.path), OS: runtime.OS{Out: &text}},
-			})
+			}
+			if s.Options != nil {
+				s.Options(&opts)
+			}
+			m, err = engine.CompileFile(t.file, opts)
 			return err
 		})
 		if err != nil {

@@ -35,6 +35,8 @@ type Suite struct {
 	Cache    *cache.Cache
 	// Args applies the words of `# args` to a job, as flags of `healc run`.
 	Args func(words []string, job *driver.Job) error
+	// Options, when it is not nil, changes how programs are compiled, which is as `healc run` does it: for tests.
+	Options func(o *engine.Options)
 	// Done, when it is not nil, is called after each file, with the number of those that are done.
 	Done func(done, all int, name string)
 }
@@ -246,6 +248,9 @@ func (s *Suite) once(ctx context.Context, t *testFile, backend string) (stdout, 
 		return "", "# args: " + err.Error(), nil
 	}
 	job.Opts.Backend = backend
+	if s.Options != nil {
+		s.Options(&job.Opts)
+	}
 	exit := 0
 	err := driver.Guard(func() (err error) {
 		exit, err = job.Run(ctx)

@@ -1,0 +1,71 @@
+package transform
+
+import (
+	"fmt"
+	"slices"
+
+	"healc/ir/kernel"
+	"healc/runtime/abi"
+)
+
+// Share is m with every kernel once: of kernels that are the same but for their names, those of their buffers, and what
+// was fused into them, the first one is launched in place of the others, so that code is generated once. Where that
+// has lines of the source, as for devices, they are those of the first. Checks that fail have sites, and kernels with
+// different sites differ. The launches of m's plan are renamed in place.
+func Share(m *kernel.Module) *kernel.Module {
+	type shape struct{ params, axes, values, stmts int }
+	alike := map[shape][]*kernel.Kernel{}
+	shapeOf := func(k *kernel.Kernel) shape {
+		return shape{len(k.Params), len(k.Axes), len(k.Types), len(k.Body.Stmts)}
+	}
+	for _, k := range m.Kernels {
+		alike[shapeOf(k)] = append(alike[shapeOf(k)], k)
+	}
+	first := map[string]*kernel.Kernel{} // by the text without names
+	instead := map[string]string{}
+	out := *m
+	out.Kernels = nil
+	for _, k := range m.Kernels {
+		if len(alike[shapeOf(k)]) > 1 {
+			text := nameless(k)
+			if same := first[text]; same != nil {
+				instead[k.Name] = same.Name
+				continue
+			}
+			first[text] = k
+		}
+		out.Kernels = append(out.Kernels, k)
+	}
+	if len(instead) == 0 || m.Plan == nil {
+		return m
+	}
+	for _, f := range m.Plan.Funcs {
+		renameLaunches(f.Steps, instead)
+	}
+	return &out
+}
+
+// nameless is the text of k with names by number, and without notes.
+func nameless(k *kernel.Kernel) string {
+	c := *k
+	c.Name, c.Notes, c.Params = "", nil, slices.Clone(k.Params)
+	for i := range c.Params {
+		c.Params[i].Name = fmt.Sprintf("b%d", i)
+	}
+	return c.String()
+}
+
+func renameLaunches(steps []abi.Step, instead map[string]string) {
+	for _, s := range steps {
+		if s.Launch != nil && instead[s.Launch.Kernel] != "" {
+			s.Launch.Kernel = instead[s.Launch.Kernel]
+		}
+		if s.If != nil {
+			renameLaunches(s.If.Then, instead)
+			renameLaunches(s.If.Else, instead)
+		}
+		if s.Loop != nil {
+			renameLaunches(s.Loop.Body, instead)
+		}
+	}
+}

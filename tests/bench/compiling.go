@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	heal "healc"
+	"healc/cmd/healc/measure"
+	"healc/runtime/tensor"
+)
+
+// compiles are the rows about programs that grow: how long until the first result is there, in a process that has
+// compiled before.
+const compiles = "compile"
+
+// growing is a program of a size, a function f of an argument.
+type growing struct {
+	name   string
+	source func(n int) string
+	shape  []int64
+	sizes  []int
+}
+
+var growingPrograms = []growing{
+	{"updates", updatesSource, []int64{100}, []int{50, 200}},
+	{"products", productsSource, []int64{100, 100}, []int{10, 100}},
+}
+
+// updatesSource assigns n elements of a computed tensor, each from another one, and reads one of them.
+func updatesSource(n int) string {
+	var s strings.Builder
+	s.WriteString("fn f(x: f32[100]) -> f32 = {\n    let mut y = x .+ 1.0;\n")
+	for k := range n {
+		fmt.Fprintf(&s, "    y[%d] = y[%d] + 1.0;\n", k%100, k*7%100)
+	}
+	s.WriteString("    y[0]\n}\n")
+	return s.String()
+}
+
+// productsSource is a chain of n products, all but the first of which are the same kernel.
+func productsSource(n int) string {
+	return "fn f(x: f32[100, 100]) -> f32[100, 100] = x" + strings.Repeat(" @ x", n) + "\n"
+}
+
+// compiling times programs from their text to their first result.
+func (b *bench) compiling() error {
+	for _, p := range growingPrograms {
+		x, err := f32(p.shape...).make(1)
+		if err != nil {
+			return err
+		}
+		defer x.Close()
+		for _, n := range p.sizes {
+			var samples measure.Samples
+			for range 4 { // the first one opens libLLVM
+				start := time.Now()
+				if err := firstResult(p.source(n), x); err != nil {
+					return fmt.Errorf("%s of %d: %w", p.name, n, err)
+				}
+				samples = append(samples, time.Since(start).Seconds())
+			}
+			b.report.add(fmt.Sprintf("%s_%s_%d", compiles, p.name, n), "healc", 0, samples[1:], 0, 0)
+		}
+	}
+	return nil
+}
+
+// firstResult compiles a program and calls it once.
+func firstResult(source string, x *tensor.Tensor) error {
+	m, err := heal.Compile(source, heal.Options{})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	f, err := m.Func("f")
+	if err != nil {
+		return err
+	}
+	y, err := f.Call(context.Background(), x)
+	if err != nil {
+		return err
+	}
+	y.Close()
+	return nil
+}

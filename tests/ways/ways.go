@@ -1,0 +1,105 @@
+// Package ways says how programs of suites are compiled: with each effort, for the shapes of a call and for any, loaded
+// from the cache and not. What one way gets wrong, a suite that compiles its programs in another one does not see:
+// programs that run once get other code than libraries do.
+//
+// A case is compiled in one way a day, another one on the next, and in all of them in the long tests. HEAL_TEST_WAY
+// names the way for all cases.
+package ways
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"healc/internal/cache"
+	"healc/internal/engine"
+	"healc/tests/sample"
+)
+
+// Env is the environment variable that names a way.
+const Env = "HEAL_TEST_WAY"
+
+// Way is how a program is compiled.
+type Way struct {
+	Name     string
+	Once     bool // it runs once: code that runs briefly gets the least effort
+	Vectors  bool // of these, it gets vector code
+	AnyShape bool // as libraries have it
+	Cached   bool // what runs is loaded from the cache
+}
+
+// All are the ways. The kinds of effort are full, quick and least.
+var All = []Way{
+	{Name: "least", Once: true},
+	{Name: "full"},
+	{Name: "quick", Once: true, Vectors: true},
+	{Name: "anyshape", AnyShape: true},
+	{Name: "least,cached", Once: true, Cached: true},
+	{Name: "full,cached", Cached: true},
+	{Name: "quick,cached", Once: true, Vectors: true, Cached: true},
+	{Name: "anyshape,cached", AnyShape: true, Cached: true},
+}
+
+// named is the way of Env, nil where it is not set.
+func named() []Way {
+	name := os.Getenv(Env)
+	if name == "" {
+		return nil
+	}
+	for _, w := range All {
+		if w.Name == name {
+			return []Way{w}
+		}
+	}
+	panic(fmt.Sprintf("%s=%s is no way to compile", Env, name))
+}
+
+// Each are the ways of case number i: one of All, with the same chance, or all of them in the long tests.
+func Each(i int) []Way {
+	switch ways := named(); {
+	case ways != nil:
+		return ways
+	case sample.All():
+		return All
+	}
+	return All[i%len(All) : i%len(All)+1]
+}
+
+// Usual are the ways of case number i of a suite whose programs are many and small: on a day, one of so many is
+// compiled in another way than the first of All, which costs the least.
+func Usual(i, of int) []Way {
+	if named() != nil || sample.All() {
+		return Each(i)
+	}
+	turn := i + sample.Day()
+	if turn%of > 0 {
+		return All[:1]
+	}
+	rest := len(All) - 1
+	return All[1+(i/of+turn/of)%rest:][:1]
+}
+
+// Set makes o compile in this way, where o has the cache of the suite.
+func (w Way) Set(o *engine.Options) {
+	o.Once, o.Debug.Vectors, o.Debug.AnyShape = w.Once, w.Vectors, w.AnyShape
+	if !w.Cached {
+		o.Cache = nil
+	}
+}
+
+// Run calls f with o compiled in this way: a second time where what runs is loaded from the cache, which is one of its
+// own then. It stops at the first error.
+func (w Way) Run(t testing.TB, o engine.Options, f func(o engine.Options) error) error {
+	times := 1
+	if w.Cached {
+		o.Cache = &cache.Cache{Dir: t.TempDir()}
+		times = 2
+	}
+	w.Set(&o)
+	for range times {
+		if err := f(o); err != nil {
+			return fmt.Errorf("%s=%s: %w", Env, w.Name, err)
+		}
+	}
+	return nil
+}
