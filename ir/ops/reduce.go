@@ -245,17 +245,70 @@ var _ = reduction(ReduceProd, ir.OpDef{
 	Example: "*/([2, 3, 4]) == 24",
 }, numbers, true)
 
-// prodRule gives every element the product of the others: the whole by the element, and where the element is the
-// only 0, the product of what is not 0.
+// Note [Products of others]: the derivative of a product by an element is the product of the other elements. Where the
+// element is not 0 that is the whole by the element. Where it is 0 and no other is, it is the product of what is not 0,
+// and where another is, it is 0. But that is no constant: the derivative of x[0] * x[1] * x[2] by x[0] is x[1] * x[2],
+// which changes with x[1] where both are 0. So it is a function with a derivative of its own (CustomVjp), whose
+// operations are computed where it is differentiated again.
+
+// prodRule gives every element the product of the others.
 func prodRule(t *tape, op *ir.Op, cts []*ir.Value) {
 	x := op.Args[0]
 	attrs := ir.A{"axes": op.Ints("axes"), "keep": op.Flag("keep")}
 	isZero := t.Emit(Eq, nil, x, t.Fill(x, 0))
 	zeros := t.unreduce(op, t.Emit(ReduceSum, attrs, t.Emit(Cast, ir.A{"to": types.I32}, isZero)))
-	rest := t.unreduce(op, t.Emit(ReduceProd, attrs, t.where(isZero, t.Fill(x, 1), x)))
-	only := t.where(t.Emit(Eq, nil, zeros, t.Fill(zeros, 1)), rest, t.Fill(x, 0))
-	others := t.where(isZero, only, t.div(t.unreduce(op, op.Result()), t.where(isZero, t.Fill(x, 1), x)))
+	filled := t.where(isZero, t.Fill(x, 1), x)
+	rest := t.unreduce(op, t.Emit(ReduceProd, attrs, filled))
+	none := t.mul(rest, t.otherZeros(op.Ints("axes"), t.where(isZero, x, t.Fill(x, 1))))
+	only := t.where(t.Emit(Eq, nil, zeros, t.Fill(zeros, 1)), rest, t.add(none, t.Fill(x, 0)))
+	others := t.where(isZero, only, t.div(t.unreduce(op, op.Result()), filled))
 	t.Add(x, t.mul(t.unreduce(op, cts[0]), others))
+}
+
+// otherZeros is 0, as the product of the others is where another element along the axes is 0, with the derivative of
+// that product.
+func (t *tape) otherZeros(axes []int64, x *ir.Value) *ir.Value {
+	value, rule, exact := &ir.Block{}, &ir.Block{}, &ir.Block{}
+	value.Param("", x.Type, t.b.Span)
+	value.Yields = []*ir.Value{emitZeros(&ir.Builder{Block: value, Span: t.b.Span}, x.Type)}
+	e := &tape{b: &ir.Builder{Block: exact, Span: t.b.Span}}
+	exact.Yields = []*ir.Value{e.othersInRow(axes, exact.Param("", x.Type, t.b.Span))}
+	args := []*ir.Value{rule.Param("", x.Type, t.b.Span), rule.Param("", x.Type, t.b.Span)}
+	r := &ir.Builder{Block: rule, Span: t.b.Span}
+	rule.Yields = r.EmitOp(Vjp, ir.A{"wrt": []int64{0}}, args, []*ir.Block{exact}).Results[1:2:2]
+	return t.b.EmitOp(CustomVjp, nil, []*ir.Value{x}, []*ir.Block{value, rule}).Results[0]
+}
+
+// othersInRow is the product of all elements along the axes but the one itself: of those before it and those after it.
+func (t *tape) othersInRow(axes []int64, x *ir.Value) *ir.Value {
+	var perm []int64
+	kept, reduced := types.Shape{}, types.Shape{}
+	for k, d := range x.Type.Shape {
+		if !hasAxis(axes, k) {
+			perm, kept = append(perm, int64(k)), append(kept, d)
+		}
+	}
+	for _, a := range axes {
+		perm, reduced = append(perm, a), append(reduced, x.Type.Shape[a])
+	}
+	moved := t.permute(x, perm)
+	row := t.reshape(moved, append(kept[:len(kept):len(kept)], flatExtent(t.b.Span, reduced)))
+	others := t.mul(t.productsBefore(row), t.flip(t.productsBefore(t.flip(row))))
+	return t.permute(t.reshape(others, moved.Type.Shape), inverse(perm))
+}
+
+// productsBefore is the product of the elements before each one along the last axis, 1 for the first.
+func (t *tape) productsBefore(x *ir.Value) *ir.Value {
+	step := &ir.Block{}
+	e := types.Scalar(x.Type.Elem)
+	acc, next := step.Param("", e, t.b.Span), step.Param("", e, t.b.Span)
+	step.Yields = []*ir.Value{(&ir.Builder{Block: step, Span: t.b.Span}).Emit(Mul, nil, acc, next)}
+	through := t.b.EmitOp(Scan, nil, []*ir.Value{x}, []*ir.Block{step}).Results[0]
+	last := x.Type.Rank() - 1
+	edge := append(append(types.Shape{}, x.Type.Shape[:last]...), types.Lit(1))
+	first := emitFill(t.b, types.Tensor{Elem: x.Type.Elem, Shape: edge}, 1)
+	all := t.Emit(Concat, ir.A{"axis": int64(last)}, first, through)
+	return t.Emit(Slice, ir.A{"starts": lits(last+1, 0), "steps": ones(last + 1), "shape": x.Type.Shape}, all)
 }
 
 var ReduceMax = ir.Declare("reduce_max")
