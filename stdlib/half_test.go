@@ -35,7 +35,7 @@ var halves = map[string]string{
 	"var, axis":     "var(tall[$T, 5000, 2](), axis = 0)",
 	"max/ min/":     "max/(vec[$T, 500]()) + min/(vec[$T, 500]())",
 
-	"linalg.dot":          "linalg.dot(vec[$T, 5000](), pos[$T, 5000]()) | linalg.dot(pos[$T, 5000](), pos[$T, 5000]())",
+	"linalg.dot":          "linalg.dot(vec[$T, 999](), pos[$T, 999]()) | linalg.dot(pos[$T, 999](), pos[$T, 999]())",
 	"linalg.norm":         "linalg.norm(vec[$T, 5000]() * 256.0)",
 	"linalg.norm1":        "linalg.norm1(vec[$T, 5000]())",
 	"linalg.norm_inf":     "linalg.norm_inf(vec[$T, 5000]())",
