@@ -2,6 +2,7 @@ package nn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -56,6 +57,9 @@ type Module struct {
 //
 // The error is a *diag.List when the loss has no gradient. Close the module before prog.
 func New(prog *heal.Module, loss string, values map[string]*tensor.Tensor) (*Module, error) {
+	if prog == nil {
+		return nil, errors.New("the program of a module is nil")
+	}
 	f, err := prog.Func(loss)
 	if err != nil {
 		return nil, err

@@ -507,6 +507,14 @@ fn predict[N](w: f32[N, N], x: f32[N]) -> f32[N] = w @ x
 			t.Errorf("an optimizer: %v", err)
 		}
 	}
+	for _, err := range []error{
+		second(nn.NewSGD(nil, nn.SGD{Rate: 1})), second(nn.NewAdam(nil, nn.Adam{Rate: 1})),
+		second(nn.New(nil, "loss", nil)),
+	} {
+		if err == nil || !strings.Contains(err.Error(), "is nil") {
+			t.Errorf("nothing to train: %v", err)
+		}
+	}
 	opt, err := nn.NewSGD(m, nn.SGD{Rate: math.NaN()})
 	if err != nil {
 		t.Fatal(err)

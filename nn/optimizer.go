@@ -2,6 +2,7 @@ package nn
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -42,6 +43,9 @@ type update struct {
 }
 
 func newOptimizer(m *Module, rate float64, r rule) (*Optimizer, error) {
+	if m == nil {
+		return nil, errors.New("the module of an optimizer is nil")
+	}
 	o := &Optimizer{Rate: rate, rule: r, kinds: map[types.DType]*kind{}, steps: tensor.Scalar[int64](0)}
 	for _, p := range m.params {
 		if err := o.add(m.prog.Options(), p); err != nil {

@@ -118,6 +118,7 @@ func TestUnknown(t *testing.T) {
 // TestMisuse: what a function cannot do with its arguments stops the program, which says what is wrong and where it was
 // called.
 func TestMisuse(t *testing.T) {
+	const adamWith = "{ let (p, _) = optim.adam_with([1.0], [0.5], optim.adam_start([1.0]), 0.1, "
 	cases := []struct{ call, want string }{
 		{"ring.bitrev[6]()[0] as i64", "the length of a transform is a power of two, not 6"},
 		{"ring.twiddles[1, 12]([97], [5])[0, 0]", "the length of a transform is a power of two, not 12"},
@@ -163,6 +164,26 @@ func TestMisuse(t *testing.T) {
 		{"nn.dropout(ones[f32, 1, 1](), n as f32 - 0.5, random.key(1))[0, 0] as i64", "a probability is from 0 to 1"},
 		{"stats.quantile([1.0, 2.0], n as f32 + 50.0) as i64", "a quantile is from 0 to 1"},
 		{"stats.histogram[f32, 2, 3]([1.0, 2.0], 1.0, n as f32 + 1.0)[0] as i64", "no number is in [lo, hi)"},
+		{"optim.clip_norm([3.0], n as f32 - 1.0)[0] as i64", "a limit is not negative"},
+		{"optim.clip_norm([0.0], n as f32 - 1.0)[0] as i64", "a limit is not negative"},
+		{"optim.clip_value([3.0], n as f32 - 1.0)[0] as i64", "a limit is not negative"},
+		{"optim.clip_norm([3.0], n as f32)[0] as i64", ""},
+		{"{ let (p, _) = optim.adam([1.0_bf16], [0.5], optim.adam_start([1.0_bf16]), 0.1); p[0] as i64 }",
+			"the usual constants of Adam need more than 16 bits"},
+		{"{ let (p, _) = optim.adamw([1.0_f16], [0.5], optim.adam_start([1.0_f16]), 0.1, 0.1); p[0] as i64 }",
+			"the usual constants of Adam need more than 16 bits"},
+		{adamWith + "n as f32 + 1.0, 0.5, 0.001, 0.0); p[0] as i64 }",
+			"the first mean of Adam keeps a part in [0, 1)"},
+		{adamWith + "0.5, n as f32 + 1.0, 0.001, 0.0); p[0] as i64 }",
+			"the second mean of Adam keeps a part in [0, 1)"},
+		{adamWith + "0.5, n as f32 - 0.5, 0.001, 0.0); p[0] as i64 }",
+			"the second mean of Adam keeps a part in [0, 1)"},
+		{adamWith + "0.5, 0.5, n as f32 - 0.001, 0.0); p[0] as i64 }", "what Adam adds to the root is not negative"},
+		{adamWith + "n as f32, 0.5, 0.0, 0.0); p[0] as i64 }", ""},
+		{"signal.moving_mean[f32, 3, 0]([1.0, 2.0, 3.0])[0] as i64", "a mean is of at least 1 element, not 0"},
+		{"stats.normal_density(0.0, 0.0, n as f32 - 1.0) as i64", "a standard deviation is not negative"},
+		{"stats.normal_below(0.0, 0.0, n as f32 - 1.0) as i64", "a standard deviation is not negative"},
+		{"stats.histogram[f32, 1, 3]([1.0], 1.0, 1.0 / (n as f32))[0] as i64", "the bins of a histogram are finite"},
 		{"linalg.matrix_power([[2_i64]], n as i32)[0, 0]", ""},
 		{"nn.embedding(ones[f32, 3, 1](), [n as i32, 3])[0, 0] as i64",
 			"index 3 is out of range for an axis of extent 3"},

@@ -109,12 +109,14 @@ var _ = pointwise(Pow, ir.OpDef{
 		x, y, r := op.Args[0], op.Args[1], op.Result()
 		zero := t.Fill(x, 0)
 		if t.Needs(x) { // x^0 is 1 for every x
-			d := t.mul(y, t.Emit(Pow, nil, x, t.sub(y, t.Fill(y, 1))))
-			t.Add(x, t.mul(cts[0], t.where(t.Emit(Eq, nil, y, zero), zero, d)))
+			flat := t.Emit(Eq, nil, y, zero)
+			base := t.where(flat, t.Fill(x, 1), x) // 0^-1 is inf, and stands behind nothing that is read
+			d := t.mul(y, t.Emit(Pow, nil, base, t.sub(y, t.Fill(y, 1))))
+			t.Add(x, t.mul(cts[0], t.where(flat, zero, d)))
 		}
 		if t.Needs(y) { // 0^y is 0 for every positive y
-			d := t.mul(r, t.Emit(Log, nil, x))
 			flat := t.Emit(And, nil, t.Emit(Eq, nil, x, zero), t.Emit(Ge, nil, y, zero))
+			d := t.mul(r, t.Emit(Log, nil, t.where(flat, t.Fill(x, 1), x)))
 			t.Add(y, t.mul(cts[0], t.where(flat, zero, d)))
 		}
 	}),

@@ -284,7 +284,7 @@ var _ = ir.Define(Gather, ir.OpDef{
 	},
 	Summary: "Element [i..., j...] is the operand's at the positions [i...] of the tensors on the listed axes, and " +
 		"at j on the others; " +
-		"a position out of range stops the program.",
+		"a negative position counts from the end, and one out of range stops the program.",
 	Attrs: []ir.AttrDef{{Name: "axes", Kind: ir.AttrInts, Doc: "one axis for each tensor of positions, ascending"}},
 	Infer: inferGather,
 	Doomed: func(args []types.Tensor, attrs ir.Attrs) error {
@@ -525,7 +525,9 @@ var _ = ir.Define(TakeAlongAxis, ir.OpDef{
 	Element: elementTakeAlongAxis,
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
 		t.AddInto(op.Args[0], func(sum *ir.Value) *ir.Value {
-			return t.Emit(ScatterAdd, ir.A{"axis": op.Int("axis")}, sum, op.Args[1], cts[0])
+			axis := op.Int("axis")
+			at := t.fromStart(op.Args[1], op.Args[0].Type.Shape[axis])
+			return t.Emit(ScatterAdd, ir.A{"axis": axis}, sum, at, cts[0])
 		})
 	}),
 	Constraints: []ir.Constraint{
@@ -580,10 +582,10 @@ func evalTakeAlongAxis(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Arr
 		base := first/(m*step)*(n*step) + first%step
 		for i := range m {
 			at := signExtend(idx.DType, idx.Bits[first+i*step])
-			if at < 0 || at >= n {
+			if at < -n || at >= n {
 				return c.Fail(op, scalar.CheckIndex, at, n)
 			}
-			out.Bits[first+i*step] = x.Bits[base+at*step]
+			out.Bits[first+i*step] = x.Bits[base+(at+n)%n*step]
 		}
 		return nil
 	})
@@ -594,12 +596,25 @@ func evalTakeAlongAxis(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Arr
 }
 
 func elementTakeAlongAxis(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
-	x, axis := op.Args[0].Type, op.Int("axis")
-	pos, ok := ir.CheckedPosition(p, op, 1, at, x.Shape[axis])
-	if !ok {
-		return p.E().Int(x.Elem, 0)
+	x, axis, e := op.Args[0].Type, op.Int("axis"), p.E()
+	pos := e.Cast(types.I64, p.Arg(op, 1, at))
+	bound := p.Extent(x.Shape[axis])
+	from := e.Select(e.Lt(pos, e.Int(types.I64, 0)), e.Add(pos, bound), pos)
+	e.Check(scalar.CheckIndex, e.And(e.Le(e.Int(types.I64, 0), from), e.Lt(from, bound)), pos, bound)
+	if x.Shape[axis].IsConst(0) {
+		return e.Int(x.Elem, 0)
 	}
-	return p.Arg(op, 0, ir.Moved(at, axis, pos))
+	return p.Arg(op, 0, ir.Moved(at, axis, from))
+}
+
+// fromStart is a tensor of positions on an axis of the given extent with those that count from its end counted from its
+// start.
+func (t *tape) fromStart(at *ir.Value, extent types.Dim) *ir.Value {
+	n := t.Emit(Dim, ir.A{"dim": extent})
+	if at.Type.Elem != n.Type.Elem {
+		n = t.Emit(Cast, ir.A{"to": at.Type.Elem}, n)
+	}
+	return t.where(t.Emit(Lt, nil, at, t.Fill(at, 0)), t.add(at, t.broadcast(n, at.Type.Shape)), at)
 }
 
 // lines calls f for every line of an array of the given shape along axis, with the position of the line's

@@ -120,18 +120,43 @@ func evalReduce(kind ir.ReduceKind) func(c ir.EvalContext, op *ir.Op, args []*ir
 			}
 			return one(out)
 		}
-		add := vectorOf(op.Def, x.DType, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
+		in := accumulator(kind, x.DType)
+		x = converted(x, in)
+		add := vectorOf(op.Def, in, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
 			return kind.Combine(e, x[0], x[1])
 		})
 		if len(axes) > 0 && hasAxis(axes, len(x.Shape)-1) {
 			for r, row := range reducedInner(x, axes, len(out.Bits)) {
 				out.Bits[r] = byLanes(add, row)
 			}
-			return one(out)
+		} else {
+			copy(out.Bits, byColumns(add, reducedOuter(x, axes, len(out.Bits))))
 		}
-		copy(out.Bits, byColumns(add, reducedOuter(x, axes, len(out.Bits))))
-		return one(out)
+		to := out.DType
+		out.DType = in
+		return one(converted(out, to))
 	}
+}
+
+// accumulator is the type that a reduction of elements of type t is computed in: sums and products of 16 bits in f32,
+// rounded once in the end.
+func accumulator(kind ir.ReduceKind, t types.DType) types.DType {
+	if (kind == ir.ReduceSum || kind == ir.ReduceProd) && t.IsFloat() && t.Bytes() < types.F32.Bytes() {
+		return types.F32
+	}
+	return t
+}
+
+// converted is x with elements of another float type, or x itself.
+func converted(x *ir.Array, to types.DType) *ir.Array {
+	if x.DType == to {
+		return x
+	}
+	out := ir.NewArray(to, x.Shape...)
+	for i, b := range x.Bits {
+		out.Bits[i] = scalar.FloatBits(to, floatValue(x.DType, b))
+	}
+	return out
 }
 
 func elementReduce(kind ir.ReduceKind) func(p ir.Pull, op *ir.Op, result int, at []scalar.Ref) scalar.Ref {
@@ -142,11 +167,20 @@ func elementReduce(kind ir.ReduceKind) func(p ir.Pull, op *ir.Op, result int, at
 		if _, ok := kind.Identity(x.Elem); !ok && !checkSome(p, extents) {
 			return p.E().Int(x.Elem, 0)
 		}
-		last := hasAxis(merge.axes, x.Rank()-1)
-		return p.Reduce(op, kind, x.Elem, last, extents, func(reduced []scalar.Ref) scalar.Ref {
-			return p.Arg(op, 0, merge.index(reduced))
+		last, in := hasAxis(merge.axes, x.Rank()-1), accumulator(kind, x.Elem)
+		result := p.Reduce(op, kind, in, last, extents, func(reduced []scalar.Ref) scalar.Ref {
+			return as(p.E(), in, p.Arg(op, 0, merge.index(reduced)))
 		})
+		return as(p.E(), x.Elem, result)
 	}
+}
+
+// as is x in type t.
+func as(e scalar.Emitter, t types.DType, x scalar.Ref) scalar.Ref {
+	if e.TypeOf(x) == t {
+		return x
+	}
+	return e.Cast(t, x)
 }
 
 // axisMerge joins an index of the result of a reduction with one of the reduced axes: the index of the
@@ -229,7 +263,7 @@ var ReduceSum = ir.Declare("reduce_sum")
 var _ = reduction(ReduceSum, ir.OpDef{
 	Surface:  "+/",
 	Function: "sum", Params: reduceParams(types.Invalid),
-	Summary: "Sum; of nothing 0. Floats are added in the order of \"Numerics\".",
+	Summary: "Sum; of nothing 0. Floats are added in the order of \"Numerics\", those of 16 bits in f32.",
 	Eval:    evalReduce(ir.ReduceSum), Element: elementReduce(ir.ReduceSum),
 	VJP:     vjp(func(t *tape, op *ir.Op, cts []*ir.Value) { t.Add(op.Args[0], t.unreduce(op, cts[0])) }),
 	Example: "+/([1, 2, 3]) == 6",
@@ -239,23 +273,76 @@ var ReduceProd = ir.Declare("reduce_prod")
 var _ = reduction(ReduceProd, ir.OpDef{
 	Surface:  "*/",
 	Function: "prod", Params: reduceParams(types.Invalid),
-	Summary: "Product; of nothing 1. Floats are multiplied in the order of \"Numerics\".",
+	Summary: "Product; of nothing 1. Floats are multiplied in the order of \"Numerics\", those of 16 bits in f32.",
 	Eval:    evalReduce(ir.ReduceProd), Element: elementReduce(ir.ReduceProd),
 	VJP:     vjp(prodRule),
 	Example: "*/([2, 3, 4]) == 24",
 }, numbers, true)
 
-// prodRule gives every element the product of the others: the whole by the element, and where the element is the
-// only 0, the product of what is not 0.
+// Note [Products of others]: the derivative of a product by an element is the product of the other elements. Where the
+// element is not 0 that is the whole by the element. Where it is 0 and no other is, it is the product of what is not 0,
+// and where another is, it is 0. But that is no constant: the derivative of x[0] * x[1] * x[2] by x[0] is x[1] * x[2],
+// which changes with x[1] where both are 0. So it is a function with a derivative of its own (CustomVjp), whose
+// operations are computed where it is differentiated again.
+
+// prodRule gives every element the product of the others.
 func prodRule(t *tape, op *ir.Op, cts []*ir.Value) {
 	x := op.Args[0]
 	attrs := ir.A{"axes": op.Ints("axes"), "keep": op.Flag("keep")}
 	isZero := t.Emit(Eq, nil, x, t.Fill(x, 0))
 	zeros := t.unreduce(op, t.Emit(ReduceSum, attrs, t.Emit(Cast, ir.A{"to": types.I32}, isZero)))
-	rest := t.unreduce(op, t.Emit(ReduceProd, attrs, t.where(isZero, t.Fill(x, 1), x)))
-	only := t.where(t.Emit(Eq, nil, zeros, t.Fill(zeros, 1)), rest, t.Fill(x, 0))
-	others := t.where(isZero, only, t.div(t.unreduce(op, op.Result()), t.where(isZero, t.Fill(x, 1), x)))
+	filled := t.where(isZero, t.Fill(x, 1), x)
+	rest := t.unreduce(op, t.Emit(ReduceProd, attrs, filled))
+	none := t.mul(rest, t.otherZeros(op.Ints("axes"), t.where(isZero, x, t.Fill(x, 1))))
+	only := t.where(t.Emit(Eq, nil, zeros, t.Fill(zeros, 1)), rest, t.add(none, t.Fill(x, 0)))
+	others := t.where(isZero, only, t.div(t.unreduce(op, op.Result()), filled))
 	t.Add(x, t.mul(t.unreduce(op, cts[0]), others))
+}
+
+// otherZeros is 0, as the product of the others is where another element along the axes is 0, with the derivative of
+// that product.
+func (t *tape) otherZeros(axes []int64, x *ir.Value) *ir.Value {
+	value, rule, exact := &ir.Block{}, &ir.Block{}, &ir.Block{}
+	value.Param("", x.Type, t.b.Span)
+	value.Yields = []*ir.Value{emitZeros(&ir.Builder{Block: value, Span: t.b.Span}, x.Type)}
+	e := &tape{b: &ir.Builder{Block: exact, Span: t.b.Span}}
+	exact.Yields = []*ir.Value{e.othersInRow(axes, exact.Param("", x.Type, t.b.Span))}
+	args := []*ir.Value{rule.Param("", x.Type, t.b.Span), rule.Param("", x.Type, t.b.Span)}
+	r := &ir.Builder{Block: rule, Span: t.b.Span}
+	rule.Yields = r.EmitOp(Vjp, ir.A{"wrt": []int64{0}}, args, []*ir.Block{exact}).Results[1:2:2]
+	return t.b.EmitOp(CustomVjp, nil, []*ir.Value{x}, []*ir.Block{value, rule}).Results[0]
+}
+
+// othersInRow is the product of all elements along the axes but the one itself: of those before it and those after it.
+func (t *tape) othersInRow(axes []int64, x *ir.Value) *ir.Value {
+	var perm []int64
+	kept, reduced := types.Shape{}, types.Shape{}
+	for k, d := range x.Type.Shape {
+		if !hasAxis(axes, k) {
+			perm, kept = append(perm, int64(k)), append(kept, d)
+		}
+	}
+	for _, a := range axes {
+		perm, reduced = append(perm, a), append(reduced, x.Type.Shape[a])
+	}
+	moved := t.permute(x, perm)
+	row := t.reshape(moved, append(kept[:len(kept):len(kept)], flatExtent(t.b.Span, reduced)))
+	others := t.mul(t.productsBefore(row), t.flip(t.productsBefore(t.flip(row))))
+	return t.permute(t.reshape(others, moved.Type.Shape), inverse(perm))
+}
+
+// productsBefore is the product of the elements before each one along the last axis, 1 for the first.
+func (t *tape) productsBefore(x *ir.Value) *ir.Value {
+	step := &ir.Block{}
+	e := types.Scalar(x.Type.Elem)
+	acc, next := step.Param("", e, t.b.Span), step.Param("", e, t.b.Span)
+	step.Yields = []*ir.Value{(&ir.Builder{Block: step, Span: t.b.Span}).Emit(Mul, nil, acc, next)}
+	through := t.b.EmitOp(Scan, nil, []*ir.Value{x}, []*ir.Block{step}).Results[0]
+	last := x.Type.Rank() - 1
+	edge := append(append(types.Shape{}, x.Type.Shape[:last]...), types.Lit(1))
+	first := emitFill(t.b, types.Tensor{Elem: x.Type.Elem, Shape: edge}, 1)
+	all := t.Emit(Concat, ir.A{"axis": int64(last)}, first, through)
+	return t.Emit(Slice, ir.A{"starts": lits(last+1, 0), "steps": ones(last + 1), "shape": x.Type.Shape}, all)
 }
 
 var ReduceMax = ir.Declare("reduce_max")
@@ -574,9 +661,11 @@ var Mean = ir.Declare("mean")
 var _ = expanded(Mean, ir.OpDef{
 	Surface: "mean",
 	Params:  reduceParams(types.F32),
-	Summary: "The sum divided by the number of elements, which is converted to the element type; NaN of nothing.",
+	Summary: "The sum divided by the number of elements, which is converted to the element type; NaN of nothing. " +
+		"Means of 16 bits are computed in f32 and rounded once.",
 	Expand: func(b *ir.Builder, op *ir.Op) []*ir.Value {
-		return []*ir.Value{emitMean(b, op.Args[0], op.Ints("axes"), op.Flag("keep"))}
+		x := widened(b, op.Args[0])
+		return []*ir.Value{narrowed(b, op, emitMean(b, x, op.Ints("axes"), op.Flag("keep")))}
 	},
 	Example: "mean([1.0, 2.0, 6.0]) == 3.0",
 })
@@ -586,18 +675,34 @@ var Var = ir.Declare("var")
 var _ = expanded(Var, ir.OpDef{
 	Surface: "var",
 	Params:  reduceParams(types.F32),
-	Summary: "The population variance: the mean of (x - mean)^2.",
+	Summary: "The population variance: the mean of (x - mean)^2. That of 16 bits is computed in f32 and rounded once.",
 	Expand: func(b *ir.Builder, op *ir.Op) []*ir.Value {
-		x, axes := op.Args[0], op.Ints("axes")
+		x, axes := widened(b, op.Args[0]), op.Ints("axes")
 		mean := b.Emit(Broadcast, ir.A{"shape": x.Type.Shape}, emitMean(b, x, axes, true))
 		d := b.Emit(Sub, nil, x, mean)
-		return []*ir.Value{emitMean(b, b.Emit(Mul, nil, d, d), axes, op.Flag("keep"))}
+		return []*ir.Value{narrowed(b, op, emitMean(b, b.Emit(Mul, nil, d, d), axes, op.Flag("keep")))}
 	},
 	Example: "var([1.0, 3.0]) == 1.0",
 })
 
 // expanded is a reduction of floats that becomes simpler operations.
 func expanded(op *ir.OpDef, d ir.OpDef) *ir.OpDef { return reduction(op, d, floats, true) }
+
+// widened is x in the type in which sums of its elements are computed.
+func widened(b *ir.Builder, x *ir.Value) *ir.Value {
+	if in := accumulator(ir.ReduceSum, x.Type.Elem); in != x.Type.Elem {
+		return b.Emit(Cast, ir.A{"to": in}, x)
+	}
+	return x
+}
+
+// narrowed is x in the type of the result of op.
+func narrowed(b *ir.Builder, op *ir.Op, x *ir.Value) *ir.Value {
+	if to := op.Type().Elem; to != x.Type.Elem {
+		return b.Emit(Cast, ir.A{"to": to}, x)
+	}
+	return x
+}
 
 func emitMean(b *ir.Builder, x *ir.Value, axes []int64, keep bool) *ir.Value {
 	sum := b.Emit(ReduceSum, ir.A{"axes": axes, "keep": keep}, x)

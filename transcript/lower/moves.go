@@ -28,11 +28,6 @@ func takeAlongAxis(l *lowerer, c *call) {
 			axis)
 	}
 	at := l.broadcast(l.read(idx), shape)
-	everywhere := func(n int64) *ir.Value {
-		return l.broadcast(l.number(idx.st.elem, uint64(n)), shape)
-	}
-	negative := l.emit(ops.Lt, nil, at, everywhere(0))
-	at = l.emit(ops.Select, nil, negative, l.emit(ops.Add, nil, at, everywhere(a.shape[axis])), at)
 	c.store(l.emit(ops.TakeAlongAxis, ir.A{"axis": int64(axis)}, l.read(a), at), "a", "idx")
 }
 
