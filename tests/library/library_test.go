@@ -260,7 +260,7 @@ pub fn shift[N](x: &mut f32[N], by: f32) = { x[0..N] = x .+ by; }
 	}{
 		{vec(5), mat(2, 3), out, ""},
 		{vec(4), mat(2, 3), out, "f: axis 0 of x has extent 4, but 2*N+1 is 5"},
-		{vec(5), mat(2, 4), out, "f: axis 1 of y has extent 4, but 3 is 3"},
+		{vec(5), mat(2, 4), out, "f: axis 1 of y has extent 4, and its type asks for 3"},
 		{vec(5), mat(2, 3), vec(3), "f: axis 0 of result has extent 3, but N is 2"},
 	} {
 		err := lib.Call(entries["f"], []*tensor.Tensor{c.x, c.y}, []*tensor.Tensor{c.out})

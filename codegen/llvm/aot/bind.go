@@ -125,6 +125,11 @@ func (w *writer) bind(f *emitter, e *Entry, ops []*operand) {
 		for k, d := range o.typ.Shape {
 			n, want := f.loadWord(o.shape, k), f.dim(d)
 			f.unless(f.v("icmp ne i64 %s, %s", n, want), func() {
+				if _, literal := d.Const(); literal {
+					w.refuse(f, fmt.Sprintf("%s: axis %d of %s has extent %%lld, and its type asks for %s", e.Name, k,
+						o.name, d), n)
+					return
+				}
 				w.refuse(f, fmt.Sprintf("%s: axis %d of %s has extent %%lld, but %s is %%lld", e.Name, k, o.name, d), n,
 					want)
 			})
