@@ -100,8 +100,10 @@ func TestGoPackage(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := goModule(t, string(main))
-	// A package needs nothing that compiles: the runtime, the types, the numbers that profiles are, and what opens files.
-	needs := []string{"healc/lang/types", "healc/codegen/target/profile", "healc/internal/regular"}
+	// A package needs nothing that compiles: the runtime, the types, the numbers that profiles are, what opens files,
+	// and what takes panics from one goroutine to another.
+	needs := []string{"healc/lang/types", "healc/codegen/target/profile", "healc/internal/regular",
+		"healc/internal/caught"}
 	for line := range strings.Lines(goCommand(t, dir, "list", "-deps", "./every")) {
 		if pkg := strings.TrimSpace(line); strings.HasPrefix(pkg, "healc") &&
 			!strings.HasPrefix(pkg, "healc/runtime") && !slices.Contains(needs, pkg) {
