@@ -125,6 +125,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/interpio", "lang/types ir runtime runtime/tensor"},
 	{"internal/backend", "codegen codegen/gpu runtime/memory runtime/device/..."},
 	{"internal/residency", "leaves lang/check/tree ir ir/kernel runtime runtime/memory runtime/tensor"},
+	{"internal/sandbox", ""},
 	{"internal/testhook", "runtime"},
 	{"internal/pipeline", "codegen/target/profile leaves lang/check lang/check/tree lang/irgen lang/parser ir " +
 		"ir/kernel ir/kernel/transform " +
@@ -157,6 +158,7 @@ var outside = []struct{ dep, by string }{
 	{"github.com/ebitengine/purego",
 		"codegen/llvm/libllvm runtime/objload runtime/device/cuda runtime/device/cuda/cudatest tests/library"},
 	{"github.com/spf13/cobra", "cmd/healc/..."},
+	{"github.com/elastic/go-seccomp-bpf", "internal/sandbox"},
 	{"github.com/spf13/pflag", "cmd/healc/..."},
 	{"github.com/rogpeppe/go-internal", "tests/..."},
 	{"golang.org/x/sys/cpu", "codegen/target"},

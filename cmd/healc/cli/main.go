@@ -15,6 +15,7 @@ import (
 
 	"healc/cmd/healc/driver"
 	"healc/internal/engine"
+	"healc/internal/sandbox"
 	"healc/lang/diag"
 	"healc/runtime/memory"
 )
@@ -31,6 +32,10 @@ const (
 // Main runs healc with the arguments of the process and returns the exit code.
 func Main() int {
 	a := &app{in: os.Stdin, out: newOutput(os.Stdout), err: os.Stderr, errTerminal: isTerminal(os.Stderr)}
+	if err := sandbox.Enter(); err != nil {
+		a.diagnostic(&diag.Diagnostic{Message: "cannot make the sandbox: " + err.Error()})
+		return exitRuntime
+	}
 	if limit, ok := memory.AddressLimit(); ok && limit < leastSpace {
 		a.diagnostic(&diag.Diagnostic{
 			Message: fmt.Sprintf("the limit of address space (ulimit -v) is %d KiB, and healc takes up to %d KiB by itself",

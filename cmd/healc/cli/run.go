@@ -15,6 +15,7 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/internal/engine"
 	"healc/internal/pipeline"
+	"healc/internal/sandbox"
 	"healc/passes"
 	"healc/runtime/pool"
 )
@@ -27,6 +28,7 @@ type runFlags struct {
 	threads int
 	time    bool
 	limitFlags
+	effectFlags
 }
 
 func (r *runFlags) register(fs *pflag.FlagSet) {
@@ -41,6 +43,7 @@ func (r *runFlags) register(fs *pflag.FlagSet) {
 	fs.IntVar(&r.threads, "threads", 0, "number of threads (default HEAL_THREADS, else one a core)")
 	fs.BoolVar(&r.time, "time", false, "print the time of each stage to standard error")
 	r.limitFlags.register(fs)
+	r.effectFlags.register(fs)
 }
 
 // check refuses values that flags do not have.
@@ -49,6 +52,9 @@ func (r *runFlags) check(fs *pflag.FlagSet) error {
 		return &driver.UsageError{Message: fmt.Sprintf("--threads %d: at least 1 thread is needed", r.threads)}
 	}
 	if err := r.limitFlags.check(fs); err != nil {
+		return err
+	}
+	if err := r.effectFlags.check(fs); err != nil {
 		return err
 	}
 	return checkBackend(r.backend)
@@ -90,6 +96,9 @@ func (a *app) runCommand() *cobra.Command {
 }
 
 func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
+	if flags.sandbox != "" && !sandbox.Inside() {
+		return a.inSandbox(c, path, flags)
+	}
 	file, err := a.source(path)
 	if err != nil {
 		return err
@@ -111,7 +120,16 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
 	if flags.time {
 		job.Opts.Debug.Timer = &timer
 	}
-	job.Opts.Limits = flags.limits()
+	job.Opts.Limits, job.May = flags.limits(), flags.policy()
+	if sandbox.Inside() {
+		job.Opts.Cache = nil // it is a file of the user's
+		job.Ready = func(files bool) error {
+			if files {
+				return nil
+			}
+			return sandbox.Close()
+		}
+	}
 	ctx, stop := a.untilSignal(c.Context(), true, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	exit := 0

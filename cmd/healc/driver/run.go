@@ -36,6 +36,10 @@ type Job struct {
 	Opts   engine.Options
 	// Timeout is how long compiling and running may take; 0 is any time. After it Run ends with a *TimeoutError.
 	Timeout time.Duration
+	May     *Policy // what the program may do; nil is everything
+	// Ready, when it is not nil, is called when everything is compiled and read, before the program runs. files says whether
+	// the program may read or write files.
+	Ready func(files bool) error
 	// Loaded, when it is not nil, sees the module before it runs, for reports of bugs.
 	Loaded func(*engine.Module)
 }
@@ -53,7 +57,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if j.Opts.Backend == heal.CPU && j.Opts.Cache == nil {
 		go libllvm.Open() // while the front end works: it takes longer, and is needed for sure
 	}
-	j.Opts.System = System{Dir: j.Dir, OS: runtime.OS{Out: j.Out}}
+	j.Opts.System = System{Dir: j.Dir, OS: runtime.OS{Out: j.Out}, May: j.May}
 	done := timer.Stage("front end")
 	j.Opts.Entry = j.Instance()
 	m, err := engine.CompileFile(j.File, j.Opts)
@@ -69,6 +73,9 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if err != nil {
 		return 0, err
 	}
+	if err := j.May.check(m.IR(), f.IR().Name); err != nil {
+		return 0, err
+	}
 	outs, err := j.outs(len(f.IR().Results))
 	if err != nil {
 		return 0, err
@@ -77,6 +84,14 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	defer CloseAll(args)
 	if err != nil {
 		return 0, err
+	}
+	if j.Ready != nil {
+		if _, err := f.Prepare(args); err != nil {
+			return 0, BadArguments(err, f, args)
+		}
+		if err := j.Ready(len(j.Outs) > 0 || usesFiles(m.IR())); err != nil {
+			return 0, err
+		}
 	}
 	results, err := call(ctx, f, args, timer)
 	defer func() { CloseAll(results) }()
@@ -507,14 +522,7 @@ func (e *TimeoutError) Error() string {
 type System struct {
 	runtime.OS
 	Dir string
-}
-
-func (s System) LoadNpy(path string) (*tensor.Tensor, error) {
-	return s.OS.LoadNpy(inDir(s.Dir, path))
-}
-
-func (s System) SaveNpy(path string, t *tensor.Tensor) error {
-	return s.OS.SaveNpy(inDir(s.Dir, path), t)
+	May *Policy // nil: everything
 }
 
 // Failure is the message for a failure of the running program, with the source line when it is in file.

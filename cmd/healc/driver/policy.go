@@ -1,0 +1,114 @@
+package driver
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"healc/ir"
+	"healc/ir/ops"
+	"healc/runtime/tensor"
+)
+
+// Policy is what a program may do beside computing.
+type Policy struct {
+	NoIO        bool     // it may not print, either
+	NoFiles     bool     // it may read and write no files
+	Read, Write []string // the folders whose files it may read and write; with none of both it may use none
+}
+
+// check refuses a program that does what it may not, before it runs.
+func (p *Policy) check(m *ir.Module, entry string) error {
+	files, effects := usesFiles(m), usesIO(m)
+	switch {
+	case p == nil:
+	case p.NoIO && effects:
+		return &UsageError{Message: fmt.Sprintf("`%s` prints, reads or writes, which --deny io does not let it", entry),
+			Help: "name a function that only computes with --entry"}
+	case p.NoFiles && files:
+		return &UsageError{Message: fmt.Sprintf("`%s` reads or writes files, which --deny files does not let it", entry)}
+	case files && len(p.Read)+len(p.Write) == 0:
+		return &UsageError{Message: fmt.Sprintf("`%s` reads or writes files, and no folder is allowed", entry),
+			Help: "name the folder with --allow-read or --allow-write"}
+	}
+	return nil
+}
+
+// allow checks the path of a file that the program names. Links are followed, so that none leads elsewhere.
+func (p *Policy) allow(path, what, flag string, folders []string) error {
+	if p == nil {
+		return nil
+	}
+	at, err := resolved(path)
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		if dir, err := resolved(folder); err == nil && within(at, dir) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s may not be %s: it is in no folder of %s", path, what, flag)
+}
+
+// resolved is a path without links, of a file that may not be there yet.
+func resolved(path string) (string, error) {
+	at, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(at)
+	if os.IsNotExist(err) {
+		dir, err := filepath.EvalSymlinks(filepath.Dir(at))
+		if err != nil {
+			return "", err
+		}
+		return filepath.Join(dir, filepath.Base(at)), nil
+	}
+	return real, err
+}
+
+// within reports whether a path is a folder or below it.
+func within(path, folder string) bool {
+	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+}
+
+// usesFiles reports whether a module has operations that read or write files.
+func usesFiles(m *ir.Module) bool {
+	return hasOp(m, func(op *ir.Op) bool { return op.Def == ops.LoadNpy || op.Def == ops.SaveNpy })
+}
+
+// usesIO reports whether a module has operations with effects outside of it.
+func usesIO(m *ir.Module) bool {
+	return hasOp(m, func(op *ir.Op) bool { return op.Def.Traits.Has(ir.Effect) })
+}
+
+func hasOp(m *ir.Module, is func(*ir.Op) bool) (found bool) {
+	for _, f := range m.Funcs {
+		ir.Walk(f.Body, func(op *ir.Op) { found = found || is(op) })
+	}
+	return found
+}
+
+// LoadNpy implements runtime.System.
+func (s System) LoadNpy(path string) (*tensor.Tensor, error) {
+	path = inDir(s.Dir, path)
+	if s.May != nil {
+		if err := s.May.allow(path, "read", "--allow-read", s.May.Read); err != nil {
+			return nil, err
+		}
+	}
+	return s.OS.LoadNpy(path)
+}
+
+// SaveNpy implements runtime.System.
+func (s System) SaveNpy(path string, t *tensor.Tensor) error {
+	path = inDir(s.Dir, path)
+	if s.May != nil {
+		if err := s.May.allow(path, "written", "--allow-write", s.May.Write); err != nil {
+			return err
+		}
+	}
+	return s.OS.SaveNpy(path, t)
+}
