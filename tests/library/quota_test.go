@@ -35,8 +35,8 @@ func TestQuota(t *testing.T) {
 		"mkdir cpu && echo -1 > cpu/cpu.cfs_quota_us && echo 100000 > cpu/cpu.cfs_period_us":   processors,
 		"true": processors,
 	} {
-		script := "mount -t tmpfs none /sys/fs/cgroup && here=$PWD && cd /sys/fs/cgroup && " + files + " && cd $here && " +
-			"exec " + os.Args[0] + " -test.run '^TestQuota$'"
+		script := "mount -t tmpfs none /sys/fs/cgroup && here=$PWD && cd /sys/fs/cgroup && " + files +
+			" && cd $here && exec " + os.Args[0] + " -test.run '^TestQuota$'"
 		c := exec.Command("unshare", "-m", "sh", "-c", script)
 		c.Env = append(os.Environ(), child+"=1", "HEAL_THREADS=")
 		out, err := c.CombinedOutput()
