@@ -19,12 +19,13 @@ type Options struct {
 	Once    bool    // every function is called once, so that code that runs briefly is better compiled quickly
 	Entry   string  // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
 
-	// MaxSteps is how many steps a call may take: operations on the interpreter, and launches of kernels, copies and
-	// prints elsewhere, those of loops counted each time. One more is a *StepsError. 0 is any number. What a kernel does
-	// is one step, however long: the context of a call bounds its time.
+	// MaxSteps is how many steps a call may take: operations on the interpreter, and launches of kernels, copies
+	// and prints elsewhere, those of loops counted each time. One more is a *StepsError. 0 is any number. What a
+	// kernel does is one step, however long: the context of a call bounds its time.
 	MaxSteps int64
-	// MaxMemory is how many bytes the tensors of a call may take beside its arguments. A function that needs more is not
-	// begun, and the error, a *MemoryLimitError, says by how much. 0 is any number.
+	// MaxMemory is how many bytes the tensors of a call may take beside its arguments. A function that needs more is
+	// not begun, and the error, a *MemoryLimitError, says by how much. The interpreter looks when it comes to a tensor.
+	// 0 is any number.
 	MaxMemory int64
 
 	// ReadFile returns the text of a file that is imported, and an error that is fs.ErrNotExist where there is none.

@@ -3,6 +3,7 @@ package heal_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,45 @@ func TestLimits(t *testing.T) {
 		} else if !errors.As(err, &memory) || memory.Limit != 5000 || memory.Needs < 16000 || memory.Bytes < 8000 ||
 			!strings.HasPrefix(memory.Largest, "f64[") {
 			t.Errorf("%s: %v", backend, err)
+		}
+	}
+}
+
+// BenchmarkStoppable is what a context that can end costs: calls of kernels of several lengths, with and without.
+func BenchmarkStoppable(b *testing.B) {
+	m, err := heal.Compile(`fn f[N](x: f32[N]) -> f32[N] = x .* x .+ 1.0
+fn g(n: i32) -> f64 = iterate(n, 1.0, |s| sin(s))`, heal.Options{Threads: 1})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer m.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	f, _ := m.Func("f")
+	g, _ := m.Func("g")
+	for _, n := range []int{1 << 10, 1 << 16, 1 << 22} {
+		x := heal.FromSlice(make([]float32, n))
+		y := heal.FromSlice(make([]float32, n))
+		for name, c := range map[string]context.Context{"never": context.Background(), "may": ctx} {
+			b.Run(fmt.Sprintf("elements %d/%s", n, name), func(b *testing.B) {
+				for b.Loop() {
+					if err := f.CallInto(c, []*heal.Tensor{y}, x); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+	for _, n := range []int32{1, 1000, 100000} {
+		x, y := heal.Scalar(n), heal.Scalar(0.0)
+		for name, c := range map[string]context.Context{"never": context.Background(), "may": ctx} {
+			b.Run(fmt.Sprintf("steps %d/%s", n, name), func(b *testing.B) {
+				for b.Loop() {
+					if err := g.CallInto(c, []*heal.Tensor{y}, x); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
 		}
 	}
 }

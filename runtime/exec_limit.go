@@ -17,7 +17,8 @@ type MemoryLimitError struct {
 }
 
 func (e *MemoryLimitError) Error() string {
-	return fmt.Sprintf("`%s` needs %d bytes of memory, %d more than the limit of %d; the largest tensor is %s of %d bytes",
+	return fmt.Sprintf("`%s` needs %d bytes of memory, %d more than the limit of %d; "+
+		"the largest tensor is %s of %d bytes",
 		e.Func, e.Needs, e.Needs-e.Limit, e.Limit, e.Largest, e.Bytes)
 }
 

@@ -37,8 +37,8 @@ func Ended(ctx context.Context) error {
 }
 
 // stopTime is how long a piece of a kernel takes by its estimate, in picoseconds, that can be stopped before its end:
-// what is shorter ends soon by itself, and is not worth what it costs to be ready for it. Where nobody knows how long an
-// index takes (abi.Launch.Open) every piece can be stopped.
+// what is shorter ends soon by itself, and is not worth what it costs to be ready for it. Where nobody knows how long
+// an index takes (abi.Launch.Open) every piece can be stopped.
 const stopTime = 50_000_000
 
 // stopper stops the kernels of a call, the longer ones, when its context ends.

@@ -17,9 +17,9 @@ import (
 // fallbackLimit is the limit where the system does not say what is available.
 const fallbackLimit = 2 << 30
 
-// memoryLimit is how many bytes arrays may take: a quarter of what the caller says is available, else a third of what the
-// system says. As much again may wait for the garbage collector, and operations need room for copies
-// while they work.
+// memoryLimit is how many bytes arrays may take: a quarter of what the caller says is available, else a third of what
+// the system says. As much again may wait for the garbage collector, and operations need room for copies while they
+// work.
 func memoryLimit(available int64) int64 {
 	if available > 0 {
 		return available / 4

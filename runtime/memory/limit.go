@@ -89,8 +89,8 @@ func checkMemory(size int64) error {
 	return nil
 }
 
-// Available is how many bytes the process can still get, by what checkMemory looks at; the largest int64 where the system
-// does not tell.
+// Available is how many bytes the process can still get, by what checkMemory looks at; the largest int64 where the
+// system does not tell.
 func Available() int64 {
 	available, total := availableMemory()
 	return max(min(available, total-mappedBytes.Load()), 0)

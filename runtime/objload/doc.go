@@ -9,6 +9,8 @@
 // image, and writes nowhere but into its own memory. It does trust the machine code inside, as one trusts a
 // program.
 //
+// A kernel that runs can be stopped from outside, at no cost to its code (Note [Stopping]).
+//
 // It never links several objects, registers no unwind tables, and runs no constructors. Thread-local
 // variables, common symbols and IFUNCs are refused. Of the project it imports runtime/abi alone.
 package objload

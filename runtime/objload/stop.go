@@ -16,16 +16,16 @@ import (
 
 // Note [Stopping]
 //
-// A kernel is stopped without its help: no loop looks at a flag, so the code is the same and as fast as if nothing could
-// stop it. What makes that right is the contract of package abi: a kernel allocates nothing, holds nothing and touches
-// nothing but its buffers, so that it can be left at any instruction, as a function that returns. The buffers hold
-// whatever they hold then, which is what an error says of them.
+// A kernel is stopped without its help: no loop looks at a flag, so the code is the same and as fast as if nothing
+// could stop it. What makes that right is the contract of package abi: a kernel allocates nothing, holds nothing and
+// touches nothing but its buffers, so that it can be left at any instruction, as a function that returns. The buffers
+// hold whatever they hold then, which is what an error says of them.
 //
-// A thread that begins a kernel writes its number, and where its stack is, into a slot. Whoever stops the call sends a
-// signal to the threads in its slots. The handler (stop_*.s) runs on the thread, looks whether the thread is in the code
-// of that kernel, and if so goes on where the kernel would return to, with the registers that a caller expects. Where
-// the thread is elsewhere (it has just come back, or is in a function of the C library, such as memset) nothing happens,
-// and the signal comes again, every half millisecond, until the call has ended.
+// A thread that begins a kernel writes its number, and where its stack is, into a slot. Whoever stops the call sends
+// a signal to the threads in its slots. The handler (stop_*.s) runs on the thread, looks whether the thread is in the
+// code of that kernel, and if so goes on where the kernel would return to, with the registers that a caller expects.
+// Where the thread is elsewhere (it has just come back, or is in a function of the C library, such as memset) nothing
+// happens, and the signal comes again, every half millisecond, until the call has ended.
 //
 // The signal is one of the real-time signals, whose handler is this one from the first time that something is stopped.
 // A process that never stops a kernel keeps its signals as they are.

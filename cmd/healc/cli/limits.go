@@ -30,8 +30,8 @@ func (l *limitFlags) register(fs *pflag.FlagSet) {
 	fs.Int64Var(&l.steps, "max-steps", 0,
 		"stop after so many steps: operations on the interpreter, and launches of kernels elsewhere")
 	fs.Var(&l.memory, "max-memory",
-		"the most memory that tensors may take beside the inputs, in `BYTES` or as 512M or 2G; a program that needs more "+
-			"does not begin")
+		"the most memory that tensors may take beside the inputs, in `BYTES` or as 512M or 2G; a program that needs "+
+			"more does not begin")
 }
 
 // check refuses values that flags do not have.
@@ -85,9 +85,9 @@ func (e *signalError) code() int { return 128 + int(e.signal) }
 // grace is how long a command may take to end by itself.
 const grace = time.Second
 
-// untilSignal gives a context that signals end, and a function that gives the signals back. force ends the process, too,
-// when the context was of no use within the time of grace, as in a compiler that does not look at it, or at the second
-// signal.
+// untilSignal gives a context that signals end, and a function that gives the signals back. force ends the process,
+// too, when the context was of no use within the time of grace, as in a compiler that does not look at it, or at the
+// second signal.
 func (a *app) untilSignal(parent context.Context, force bool, signals ...os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	came := make(chan os.Signal, 4)

@@ -38,7 +38,8 @@ func Main() int {
 	}
 	if limit, ok := memory.AddressLimit(); ok && limit < leastSpace {
 		a.diagnostic(&diag.Diagnostic{
-			Message: fmt.Sprintf("the limit of address space (ulimit -v) is %d KiB, and healc takes up to %d KiB by itself",
+			Message: fmt.Sprintf("the limit of address space (ulimit -v) is %d KiB, and healc takes up to %d KiB by "+
+				"itself",
 				limit>>10, leastSpace>>10),
 			Help: "limit the memory of programs by --max-memory, or that of processes by a cgroup"})
 		return exitRuntime
