@@ -507,7 +507,10 @@ var _ = ir.Define(TakeAlongAxis, ir.OpDef{
 	Summary: "The operand's elements at the given positions along one axis, and at the element's own index on the " +
 		"others; " +
 		"a position out of range stops the program.",
-	Attrs: []ir.AttrDef{{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that the positions count"}},
+	Attrs: []ir.AttrDef{
+		{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that the positions count"},
+		{Name: "within", Kind: ir.AttrFlag, Optional: true, Doc: "whether a negative position is out of range, too"},
+	},
 	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		x, idx, axis := args[0], args[1], attrs[0].(int64)
 		if err := requireAlong("`take_along_axis`", x, idx, axis); err != nil {
@@ -526,7 +529,10 @@ var _ = ir.Define(TakeAlongAxis, ir.OpDef{
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
 		t.AddInto(op.Args[0], func(sum *ir.Value) *ir.Value {
 			axis := op.Int("axis")
-			at := t.fromStart(op.Args[1], op.Args[0].Type.Shape[axis])
+			at := op.Args[1]
+			if !op.Flag("within") {
+				at = t.fromStart(at, op.Args[0].Type.Shape[axis])
+			}
 			return t.Emit(ScatterAdd, ir.A{"axis": axis}, sum, at, cts[0])
 		})
 	}),
@@ -578,11 +584,15 @@ func evalTakeAlongAxis(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Arr
 	}
 	step := rowMajor(idx.Shape)[axis] // that of x, too: the axes after this one agree
 	m, n := idx.Shape[axis], x.Shape[axis]
+	least := -n
+	if op.Flag("within") {
+		least = 0
+	}
 	err := lines(idx.Shape, axis, func(line int, first, _ int64) error {
 		base := first/(m*step)*(n*step) + first%step
 		for i := range m {
 			at := signExtend(idx.DType, idx.Bits[first+i*step])
-			if at < -n || at >= n {
+			if at < least || at >= n {
 				return c.Fail(op, scalar.CheckIndex, at, n)
 			}
 			out.Bits[first+i*step] = x.Bits[base+(at+n)%n*step]
@@ -597,6 +607,13 @@ func evalTakeAlongAxis(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Arr
 
 func elementTakeAlongAxis(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 	x, axis, e := op.Args[0].Type, op.Int("axis"), p.E()
+	if op.Flag("within") {
+		pos, ok := ir.CheckedPosition(p, op, 1, at, x.Shape[axis])
+		if !ok {
+			return e.Int(x.Elem, 0)
+		}
+		return p.Arg(op, 0, ir.Moved(at, axis, pos))
+	}
 	pos := e.Cast(types.I64, p.Arg(op, 1, at))
 	bound := p.Extent(x.Shape[axis])
 	from := e.Select(e.Lt(pos, e.Int(types.I64, 0)), e.Add(pos, bound), pos)

@@ -284,7 +284,8 @@ var _ = ir.Define(ScatterAdd, ir.OpDef{
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
 		t.Add(op.Args[0], cts[0])
 		if t.Needs(op.Args[2]) {
-			t.Add(op.Args[2], t.Emit(TakeAlongAxis, ir.A{"axis": op.Int("axis")}, cts[0], op.Args[1]))
+			t.Add(op.Args[2], t.Emit(TakeAlongAxis, ir.A{"axis": op.Int("axis"), "within": true}, cts[0],
+				op.Args[1]))
 		}
 	}),
 	Constraints: []ir.Constraint{

@@ -75,7 +75,7 @@ func modMulAxisSum(l *lowerer, c *call) {
 			fail("`perm` is of shape %s; it has one position for each of %d elements", list(extents(perm.Type)),
 				shape[n])
 		}
-		y = l.emit(ops.TakeAlongAxis, ir.A{"axis": n - 1}, y, l.along(perm, extents(y.Type), n-1))
+		y = l.emit(ops.TakeAlongAxis, ir.A{"axis": n - 1, "within": true}, y, l.along(perm, extents(y.Type), n-1))
 	}
 	s := l.emit(ops.ModMulAxisSum, ir.A{"axis": sum}, x, l.broadcast(y, shape), p)
 	if perm != nil {

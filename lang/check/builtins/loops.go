@@ -6,6 +6,7 @@ import (
 	"healc/lang/ast"
 	"healc/lang/check/infer"
 	"healc/lang/check/literal"
+	"healc/lang/check/report"
 	"healc/lang/check/scope"
 	"healc/lang/check/tree"
 	"healc/lang/diag"
@@ -90,11 +91,13 @@ func untilCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Type) 
 }
 
 // startAndTensor types the start and the tensor of a fold or scan. Literals as the start take the type that
-// is wanted of the result, and where none is, the element type of the tensor.
+// is wanted of the result, and where none is, the element type of the tensor. So do floats among the parts of a tuple;
+// integers there count, and stay what they are.
 func startAndTensor(c *infer.Checker, start, v ast.Expr, want types.Type, what string) (init, x tree.Expr,
 	t types.Tensor,
 	ok bool) {
-	if c.LiteralKindOf(start) == literal.Typed {
+	tuple, isTuple := ast.Unparen(start).(*ast.Tuple)
+	if isTuple = isTuple && want == nil; c.LiteralKindOf(start) == literal.Typed && !isTuple {
 		if init, ok = state(c, start, want); !ok {
 			return init, init, t, false
 		}
@@ -102,7 +105,9 @@ func startAndTensor(c *infer.Checker, start, v ast.Expr, want types.Type, what s
 	if x, t, ok = c.Value(v, nil, "the operand of "+what); !ok {
 		return x, x, t, false
 	}
-	if init == nil {
+	if isTuple {
+		init, ok = state(c, start, wantOfParts(c, tuple, t.Elem))
+	} else if init == nil {
 		hint := t.Elem
 		if d := types.ElemOf(want); d.IsNumber() {
 			hint = d
@@ -110,6 +115,22 @@ func startAndTensor(c *infer.Checker, start, v ast.Expr, want types.Type, what s
 		init, ok = state(c, start, literal.Want(hint))
 	}
 	return init, x, t, ok
+}
+
+// wantOfParts is a type for the literals of floats among the parts of a tuple, and none for the other parts.
+func wantOfParts(c *infer.Checker, e *ast.Tuple, d types.DType) types.Type {
+	if !d.IsFloat() {
+		return nil
+	}
+	out := types.Tuple{Elems: make([]types.Type, len(e.Elems))}
+	for i, x := range e.Elems {
+		if inner, ok := ast.Unparen(x).(*ast.Tuple); ok {
+			out.Elems[i] = wantOfParts(c, inner, d)
+		} else if c.LiteralKindOf(x) == literal.Floats {
+			out.Elems[i] = literal.Want(d)
+		}
+	}
+	return out
 }
 
 // foldCall is `fold(init, |acc, x| e, v)` over all elements. A fold over a scalar without input and output is
@@ -124,6 +145,9 @@ func foldCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Type) t
 
 // foldAll is the fold of step, from init, over all elements of x.
 func foldAll(c *infer.Checker, at diag.Span, step ast.Expr, init, x tree.Expr, t types.Tensor) tree.Expr {
+	if takesParts(c, step, x, t) {
+		return tree.Bad(at)
+	}
 	acc := init.Type()
 	params := []*tree.Local{{Name: "acc", T: acc, Loc: step.Span()},
 		{Name: "x", T: types.Scalar(t.Elem), Loc: step.Span()}}
@@ -147,6 +171,36 @@ func foldAll(c *infer.Checker, at diag.Span, step ast.Expr, init, x tree.Expr, t
 		f.Params = []*tree.Local{i, params[0]}
 		return c.Loop(at, ops.Iterate, nil, []tree.Expr{n, init}, f, acc)
 	})
+}
+
+// takesParts reports a function of a fold or scan that takes parts of x, where there are single elements for it.
+func takesParts(c *infer.Checker, step ast.Expr, x tree.Expr, t types.Tensor) bool {
+	var f *scope.Func
+	switch e := ast.Unparen(step).(type) {
+	case *ast.Name:
+		if !c.IsValue(e.Name) {
+			f = c.Funcs[e.Name]
+		}
+	case *ast.Member:
+		if m := c.Mod.Imports[e.Module.Name]; m != nil {
+			f = m.Funcs[e.Name.Name]
+		}
+	}
+	if f == nil || len(f.Decl.Params) != 2 {
+		return false
+	}
+	takes, ok := f.Decl.Params[1].Type.(*ast.TensorType)
+	if !ok || len(takes.Dims) == 0 {
+		return false
+	}
+	r := c.Errorf(diag.CodeMismatch, step.Span(),
+		"folds and scans go over single elements, and %s takes a tensor of %d axes as its second argument",
+		report.Quote(f.Decl.Name.Name), len(takes.Dims)).Related(x.Span(), "its elements are %s", t.Elem)
+	if t.Rank() > 0 && len(takes.Dims) == t.Rank()-1 {
+		r.Help("a loop goes along the first axis: `let (_, y) = iterate(%s, (0, init), |(i, s)| (i + 1, %s(s, v[i])))`",
+			t.Shape[0], f.Decl.Name.Name)
+	}
+	return true
 }
 
 // overElements gives body the elements of x in row-major order, as a vector, and their number.

@@ -26,6 +26,9 @@ func scanCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Type) t
 		c.Errorf(diag.CodeAxis, x.Span(), "`scan` goes along the last axis, and a scalar has none").Label("%s", t)
 		return tree.Bad(e.Loc)
 	}
+	if takesParts(c, args[1], x, t) {
+		return tree.Bad(e.Loc)
+	}
 	acc := init.Type()
 	parts := types.Flatten(acc)
 	scalars := true

@@ -291,5 +291,6 @@ func permuteRowsCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.
 	if tree.IsBad(idx) {
 		return idx
 	}
-	return c.ApplyCode(diag.CodeIndexRange, e.Loc, ops.TakeAlongAxis, ir.A{"axis": axis}, nil, []tree.Expr{x, idx})
+	return c.ApplyCode(diag.CodeIndexRange, e.Loc, ops.TakeAlongAxis, ir.A{"axis": axis, "within": true}, nil,
+		[]tree.Expr{x, idx})
 }

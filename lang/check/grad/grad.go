@@ -250,6 +250,9 @@ func derive(c *infer.Checker, at diag.Span, d *derivative, count int,
 	if tree.IsBad(f.Body) || !differentiable(c, d, f.Body) {
 		return tree.Bad(at)
 	}
+	if t, ok := f.Body.Type().(types.Tuple); ok && d.kind == "value_and_grad" {
+		f.Body = firstAlone(c, at, f.Body, t)
+	}
 	c.Gradients = true
 	more, ok := tangents(c, at, d, f, by, func(i int, want types.Type) tree.Expr { return arg(n+i, want) })
 	if !ok {
@@ -318,9 +321,50 @@ func tangents(c *infer.Checker, at diag.Span, d *derivative, f *tree.Lambda, by 
 		}
 		return out, true
 	}
-	one := ir.NewArray(result.(types.Tensor).Elem)
-	one.Bits[0] = scalar.IntBits(one.DType, 1)
-	return []tree.Expr{tree.NewConst(one, at)}, true
+	var out []tree.Expr
+	for i, t := range types.Flatten(result) {
+		switch {
+		case i == 0:
+			one := ir.NewArray(t.Elem)
+			one.Bits[0] = scalar.IntBits(one.DType, 1)
+			out = append(out, tree.NewConst(one, at))
+		case t.Elem.IsFloat():
+			out = append(out, c.Broadcast(tree.ScalarConst(t.Elem, 0, at), t.Shape))
+		}
+	}
+	return out, true
+}
+
+// firstAlone is a tuple of type t whose further parts are constants to derivatives.
+func firstAlone(c *infer.Checker, at diag.Span, body tree.Expr, t types.Tuple) tree.Expr {
+	return c.Let(body, func(x tree.Expr) tree.Expr {
+		parts := &tree.Tuple{Info: tree.Of(t, at)}
+		for i, p := range t.Elems {
+			part := tree.Expr(tree.NewGet(x, i, p, at))
+			if i > 0 {
+				part = stopped(c, at, part)
+			}
+			parts.Elems = append(parts.Elems, part)
+		}
+		return parts
+	})
+}
+
+// stopped is a value that derivatives take for a constant.
+func stopped(c *infer.Checker, at diag.Span, x tree.Expr) tree.Expr {
+	switch t := x.Type().(type) {
+	case types.Tuple:
+		parts := &tree.Tuple{Info: tree.Of(t, at)}
+		for i, p := range t.Elems {
+			parts.Elems = append(parts.Elems, stopped(c, at, tree.NewGet(x, i, p, at)))
+		}
+		return parts
+	case types.Tensor:
+		if t.Elem.IsFloat() {
+			return c.Apply(at, ops.StopGradient, nil, x)
+		}
+	}
+	return x
 }
 
 // gradients is the operation, and what the derivative takes of its results.
@@ -377,8 +421,7 @@ func wrt(c *infer.Checker, at diag.Span, d *derivative, params []*tree.Local, na
 			r := c.Errorf(diag.CodeWrt, at, "`%s` differentiates by floats, and the function has no float parameter",
 				d.kind)
 			if len(params) > 0 {
-				r.Note("the arguments are %s", typesOf(params)).Help(
-					"integers and bools have no derivative: make a float of the value before, `x as f32`")
+				r.Note("the arguments are %s", typesOf(params)).Help("%s", withoutFloats(params))
 			}
 		}
 		return by, len(by) > 0
@@ -407,7 +450,7 @@ func wrt(c *infer.Checker, at diag.Span, d *derivative, params []*tree.Local, na
 		case !allFloats(params[k].T):
 			c.Errorf(diag.CodeWrt, w.Loc, "parameter %s is %s, and only floats have derivatives", report.Quote(w.Name),
 				params[k].T).
-				Help("convert it before: `x as f32`")
+				Help("%s", withoutFloats(params[k:k+1]))
 			return nil, false
 		}
 		by, last = append(by, k), k
@@ -426,7 +469,11 @@ func differentiable(c *infer.Checker, d *derivative, body tree.Expr) bool {
 		}
 		return true
 	}
-	if x, ok := t.(types.Tensor); ok && x.IsScalar() && x.Elem.IsFloat() {
+	first := t
+	if p, ok := t.(types.Tuple); ok && d.kind == "value_and_grad" && len(p.Elems) > 0 {
+		first = p.Elems[0]
+	}
+	if x, ok := first.(types.Tensor); ok && x.IsScalar() && x.Elem.IsFloat() {
 		return true
 	}
 	r := c.Errorf(diag.CodeNotScalar, body.Span(), "`%s` needs a function that gives one float, not %s", d.kind,
@@ -434,7 +481,24 @@ func differentiable(c *infer.Checker, d *derivative, body tree.Expr) bool {
 	if x, ok := t.(types.Tensor); ok && x.Elem.IsFloat() {
 		r.Help("sum it, or use `vjp`, which takes a weight for each element")
 	}
+	if _, ok := t.(types.Tuple); ok {
+		r.Help("`value_and_grad` differentiates the first value of a tuple, one float, and gives the others with it")
+	}
 	return false
+}
+
+// withoutFloats says what to do where none of the parameters can be differentiated.
+func withoutFloats(params []*tree.Local) string {
+	for _, p := range params {
+		if _, ok := p.T.(types.Tuple); ok {
+			for _, x := range types.Flatten(p.T) {
+				if x.Elem.IsFloat() {
+					return "a tuple is differentiated where it holds floats alone: give the others as another parameter"
+				}
+			}
+		}
+	}
+	return "integers and bools have no derivative: make a float of the value before, `x as f32`"
 }
 
 // allFloats reports that a type holds values, and all of them are floats.
