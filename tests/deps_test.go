@@ -162,6 +162,7 @@ var outside = []struct{ dep, by string }{
 	{"github.com/spf13/pflag", "cmd/healc/..."},
 	{"github.com/rogpeppe/go-internal", "tests/..."},
 	{"golang.org/x/sys/cpu", "codegen/target"},
+	{"golang.org/x/sys/unix", "internal/sandbox"},
 	{"golang.org/x/term", "cmd/healc/..."},
 }
 

@@ -34,8 +34,8 @@ var allowed = []string{
 }
 
 // named are the calls that find files by names.
-var named = []string{"access", "faccessat", "faccessat2", "lstat", "mkdirat", "open", "openat", "readlink", "readlinkat",
-	"rename", "renameat", "renameat2", "stat", "statfs", "statx", "unlink", "unlinkat"}
+var named = []string{"access", "faccessat", "faccessat2", "lstat", "mkdirat", "open", "openat", "readlink",
+	"readlinkat", "rename", "renameat", "renameat2", "stat", "statfs", "statx", "unlink", "unlinkat"}
 
 // Close takes the calls away that find files by their names; what is open stays open. It does nothing outside of a
 // sandbox, or where there is no seccomp.

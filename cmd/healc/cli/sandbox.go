@@ -82,16 +82,18 @@ const defaultFile = 16 << 30
 // inSandbox runs the command line again, in a process that gives up what the program does not need.
 func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags) error {
 	if flags.backend == heal.GPU {
-		return &driver.UsageError{Message: "--sandbox is not for the backend gpu: the driver of the device needs files, " +
-			"sockets and threads of its own", Help: "use --backend cpu"}
+		return &driver.UsageError{Message: "--sandbox is not for the backend gpu: the driver of the device needs " +
+			"files, sockets and threads of its own", Help: "use --backend cpu"}
 	}
 	has := sandbox.Available()
 	if missing := has.Missing(); missing != "" {
 		if flags.sandbox == "require" {
-			return &driver.UsageError{Message: "this system cannot make the sandbox that --sandbox=require asks for: " +
-				missing, Help: "Landlock is in Linux from 5.13 on, where it is not turned off"}
+			return &driver.UsageError{
+				Message: "this system cannot make the sandbox that --sandbox=require asks for: " + missing,
+				Help:    "Landlock is in Linux from 5.13 on, where it is not turned off"}
 		}
-		a.diagnostic(&diag.Diagnostic{Severity: diag.Warning, Message: "the sandbox of this system is weaker: " + missing})
+		a.diagnostic(&diag.Diagnostic{Severity: diag.Warning,
+			Message: "the sandbox of this system is weaker: " + missing})
 	}
 	if flags.backend != heal.Interp {
 		if _, err := libllvm.Open(); err != nil { // the files of it are what Loaded finds
@@ -174,8 +176,8 @@ func (a *app) wait(cmd *exec.Cmd, timeout time.Duration) error {
 			switch status.Signal() {
 			case syscall.SIGXCPU, syscall.SIGKILL:
 				if timeout > 0 {
-					what = fmt.Sprintf("the program in the sandbox was ended: it took more processor time than --timeout %v "+
-						"leaves", timeout)
+					what = fmt.Sprintf("the program in the sandbox was ended: it took more processor time than "+
+						"--timeout %v leaves", timeout)
 				}
 			case syscall.SIGXFSZ:
 				what = "the program in the sandbox was ended: a file is larger than --max-file"

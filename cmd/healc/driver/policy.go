@@ -27,7 +27,7 @@ func (p *Policy) check(m *ir.Module, entry string) error {
 		return &UsageError{Message: fmt.Sprintf("`%s` prints, reads or writes, which --deny io does not let it", entry),
 			Help: "name a function that only computes with --entry"}
 	case p.NoFiles && files:
-		return &UsageError{Message: fmt.Sprintf("`%s` reads or writes files, which --deny files does not let it", entry)}
+		return Usagef("`%s` reads or writes files, which --deny files does not let it", entry)
 	case files && len(p.Read)+len(p.Write) == 0:
 		return &UsageError{Message: fmt.Sprintf("`%s` reads or writes files, and no folder is allowed", entry),
 			Help: "name the folder with --allow-read or --allow-write"}

@@ -37,8 +37,8 @@ type Job struct {
 	// Timeout is how long compiling and running may take; 0 is any time. After it Run ends with a *TimeoutError.
 	Timeout time.Duration
 	May     *Policy // what the program may do; nil is everything
-	// Ready, when it is not nil, is called when everything is compiled and read, before the program runs. files says whether
-	// the program may read or write files.
+	// Ready, when it is not nil, is called when everything is compiled and read, before the program runs. files says
+	// whether the program may read or write files.
 	Ready func(files bool) error
 	// Loaded, when it is not nil, sees the module before it runs, for reports of bugs.
 	Loaded func(*engine.Module)
