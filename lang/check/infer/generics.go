@@ -263,7 +263,7 @@ func (c *Checker) callGeneric(e *ast.Call, f *scope.Func, ordered []ast.Expr, wa
 	if g == nil {
 		return tree.Bad(e.Loc)
 	}
-	return c.instantiate(e.Loc, g, dims, args)
+	return c.instantiate(e.Loc, g, dims, args, want)
 }
 
 // restOf types the arguments that are left, for their errors.

@@ -67,6 +67,11 @@ func (c *Scope) Differ(at diag.Span, what string, x, y tree.Expr, takes func(typ
 	}
 	// Toward the type that loses less, if there is a choice.
 	first := a.IsFloat() && !b.IsFloat() || b == types.Bool || a.IsFloat() == b.IsFloat() && a.Bits() > b.Bits()
+	_, left := x.(*tree.Const)
+	_, right := y.(*tree.Const)
+	if left != right && a.IsFloat() == b.IsFloat() {
+		first = right // a constant takes the type of what is computed, which has to keep its own
+	}
 	if takes != nil && (first && !takes(a) || !first && !takes(b)) {
 		first = !first
 	}
