@@ -3,8 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"healc/cmd/healc/driver"
+	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
@@ -41,6 +43,25 @@ func (a *app) diagnostics(list []*diag.Diagnostic) {
 	}
 	if failed > 1 {
 		a.notef("\n%d errors", failed)
+	}
+}
+
+// loaded keeps the module for reports of bugs, and prints the warnings of its source. The function that is wanted is
+// used.
+func (a *app) loaded(entry string) func(*engine.Module) {
+	entry, _, _ = strings.Cut(entry, "[")
+	return func(m *engine.Module) {
+		a.module = m
+		if m.Program() == nil {
+			return
+		}
+		for _, d := range m.Program().Warnings {
+			if d.Code == diag.CodeUnused && d.Primary.Span.Text() == entry {
+				continue
+			}
+			a.diagnostic(d)
+			a.notef("")
+		}
 	}
 }
 

@@ -160,7 +160,7 @@ func plainShapes(c *infer.Checker, at diag.Span, name, operands string, a, b typ
 	r.Align(e)
 	if name == "*" && chains(a, b) {
 		if r.Help("the product of matrices is `@`"); broadcast == nil {
-			r.Help("the product of matrices is `@`; write `.*` to broadcast")
+			r.Help("write `.*` to broadcast; the product of matrices is `@`")
 		}
 		return
 	}
