@@ -21,5 +21,5 @@ var CodeNoKernel = define(Entry{
 	Title: "a warning: a function of scalars marked `@kernel` becomes no kernel of its own",
 	Text: "A function of scalars is computed where it is called, inside the kernel of its caller. That is one pass as " +
 		"promised, so `@kernel` does no harm there, and says nothing.",
-	Extern: "`@kernel fn f(x: f32) -> f32 = x * x`, compiled or run",
+	Extern: "`@kernel fn f(x: f32) -> f32 = x`, compiled or run",
 })

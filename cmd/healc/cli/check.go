@@ -31,7 +31,7 @@ func (a *app) checkCommand() *cobra.Command {
 				prog, err := pipeline.Check(file)
 				var list *diag.List
 				if errors.As(err, &list) {
-					all.Items = append(all.Items, list.Items...)
+					all.Items, all.More = append(all.Items, list.Items...), all.More+list.More
 				} else if err != nil {
 					return err
 				} else {
@@ -51,7 +51,7 @@ func (a *app) checkCommand() *cobra.Command {
 				}
 				fmt.Fprintf(a.out, "%s\n", text)
 			} else {
-				a.diagnostics(all.Items)
+				a.diagnostics(all.Items, all.More)
 			}
 			if all.HasErrors() {
 				return exitCode(exitCompile)

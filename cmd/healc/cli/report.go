@@ -25,12 +25,12 @@ func (a *app) report(err error) int {
 	if o.Bug != nil {
 		return a.bug(o.Bug)
 	}
-	a.diagnostics(o.Diagnostics)
+	a.diagnostics(o.Diagnostics, o.More)
 	return int(o.Class)
 }
 
 // diagnostics prints a list and how many errors it has, when there are several.
-func (a *app) diagnostics(list []*diag.Diagnostic) {
+func (a *app) diagnostics(list []*diag.Diagnostic, more int) {
 	failed := 0
 	for i, d := range list {
 		if i > 0 {
@@ -41,7 +41,10 @@ func (a *app) diagnostics(list []*diag.Diagnostic) {
 			failed++
 		}
 	}
-	if failed > 1 {
+	switch {
+	case more > 0:
+		a.notef("\n%d errors, of which the first %d are shown", failed+more, failed)
+	case failed > 1:
 		a.notef("\n%d errors", failed)
 	}
 }

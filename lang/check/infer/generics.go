@@ -73,8 +73,11 @@ func (c *Checker) Guarded(g *scope.Func, check func()) {
 		d.Notes = append(d.Notes, "for "+strings.Join(parts, ", "))
 		if len(c.List.Items) < scope.MaxErrors {
 			c.List.Add(d)
+		} else {
+			c.List.More++
 		}
 	}
+	c.List.More += found.More
 }
 
 // maxTrials bounds the combinations of types for which a body is typed at its declaration.

@@ -19,6 +19,8 @@ func (c *Scope) Errorf(code diag.Code, at diag.Span, format string, args ...any)
 	r := report.New(code, at, fmt.Sprintf(format, args...))
 	if len(c.List.Items) < MaxErrors {
 		c.List.Add(r.Diagnostic())
+	} else {
+		c.List.More++
 	}
 	return r
 }
