@@ -1,10 +1,13 @@
 package runtime
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 
@@ -27,8 +30,16 @@ func (o OS) Print(text string) error {
 	return err
 }
 
-// LoadNpy reads a .npy file.
-func (OS) LoadNpy(path string) (*tensor.Tensor, error) { return tensorfile.ReadNpyFile(path) }
+// LoadNpy reads a .npy file. Where there is none, the error says at which folder a relative path starts.
+func (OS) LoadNpy(path string) (*tensor.Tensor, error) {
+	t, err := tensorfile.ReadNpyFile(path)
+	if errors.Is(err, fs.ErrNotExist) && !filepath.IsAbs(path) {
+		if folder, e := os.Getwd(); e == nil {
+			return nil, fmt.Errorf("%w\npaths start at the working folder, %s", err, folder)
+		}
+	}
+	return t, err
+}
 
 // SaveNpy writes a .npy file.
 func (OS) SaveNpy(path string, t *tensor.Tensor) error { return tensorfile.WriteNpyFile(path, t) }

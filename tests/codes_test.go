@@ -31,6 +31,12 @@ func TestCodes(t *testing.T) {
 				t.Fatal("the page has no example and does not say why")
 			case e.Runtime:
 				stops(t, e.Example)
+			case e.Warning:
+				prog, err := pipeline.Check(diag.NewFile("example.heal", e.Example))
+				if err != nil {
+					t.Fatal(err)
+				}
+				onlyCode(t, &diag.List{Items: prog.Warnings}, e.Code)
 			default:
 				_, err := pipeline.Check(diag.NewFile("example.heal", e.Example))
 				onlyCode(t, err, e.Code)

@@ -1,9 +1,11 @@
 package tests
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -48,6 +50,40 @@ func TestFormatted(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n < 100 {
+		t.Errorf("only %d programs were found", n)
+	}
+}
+
+// programBlock is a program in a document.
+var programBlock = regexp.MustCompile("(?ms)^```heal\n(.*?)^```")
+
+// TestFormattedDocuments: the programs in the documents are written as `healc fmt` prints them. The pages of errors
+// show slips as they are made.
+func TestFormattedDocuments(t *testing.T) {
+	n := 0
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == "errors" || strings.HasPrefix(d.Name(), ".") && d.Name() != ".."):
+			return filepath.SkipDir
+		case filepath.Ext(path) != ".md":
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for _, m := range programBlock.FindAllSubmatchIndex(text, -1) {
+			line := strings.Count(string(text[:m[0]]), "\n") + 1
+			n += formatted(t, fmt.Sprintf("%s:%d", filepath.ToSlash(path), line), string(text[m[2]:m[3]]))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n < 40 {
 		t.Errorf("only %d programs were found", n)
 	}
 }

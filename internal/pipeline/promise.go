@@ -2,11 +2,14 @@ package pipeline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
+	"healc/lang/types"
 	"healc/passes"
 	"healc/passes/bufferize"
 )
@@ -25,7 +28,9 @@ func (s *Source) CheckPromises() error {
 			if err != nil {
 				return err
 			}
-			if d != nil {
+			if d != nil && d.Severity == diag.Warning {
+				s.Program.Warnings = append(s.Program.Warnings, d)
+			} else if d != nil {
 				list.Add(d)
 			}
 		}
@@ -44,7 +49,7 @@ func (s *Source) CheckPromise(entry string, bind map[string]int64) error {
 		return nil
 	}
 	d, err := s.kernelPromise(entry, bind)
-	if err != nil || d == nil {
+	if err != nil || d == nil || d.Severity == diag.Warning {
 		return nil // what is wrong with the shapes, the call itself reports
 	}
 	return (&diag.List{Items: []*diag.Diagnostic{d}}).Err()
@@ -67,6 +72,12 @@ func (s *Source) kernelPromise(entry string, bind map[string]int64) (*diag.Diagn
 		return nil, nil
 	}
 	f := s.Program.Func(entry)
+	if len(km.Kernels) == 0 && ofScalars(f) {
+		return &diag.Diagnostic{Code: diag.CodeNoKernel, Severity: diag.Warning,
+			Message: fmt.Sprintf("`%s` is a function of scalars, which becomes no kernel of its own", f.Decl.Name.Name),
+			Primary: diag.Label{Span: f.Loc},
+			Help:    "leave out `@kernel`: it is computed inside the kernel of its caller"}, nil
+	}
 	d := &diag.Diagnostic{
 		Code:    diag.CodeKernel,
 		Message: fmt.Sprintf("`%s` is marked `@kernel`, but %s", f.Decl.Name.Name, outcome(km)),
@@ -93,6 +104,15 @@ func (s *Source) kernelPromise(entry string, bind map[string]int64) (*diag.Diagn
 		}
 	}
 	return d, nil
+}
+
+// ofScalars reports a function whose parameters and results are scalars.
+func ofScalars(f *tree.Func) bool {
+	all := types.Flatten(f.Result)
+	for _, p := range f.Params {
+		all = append(all, types.Flatten(p.T)...)
+	}
+	return !slices.ContainsFunc(all, func(t types.Tensor) bool { return !t.IsScalar() })
 }
 
 // outcome is what a function became, for a message.

@@ -75,6 +75,7 @@ func CheckWith(file *diag.File, imports check.Importer) (*tree.Program, error) {
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
+	prog.Warnings = check.Unused(tree)
 	if !prog.Gradients {
 		return prog, nil
 	}

@@ -14,6 +14,7 @@ type Entry struct {
 	Example string // a whole program that gives exactly this code; "" when Runtime or Extern is set
 	Fixed   string // the example put right, or ""
 	Runtime bool   // the error shows when the program runs; Example is then a program to run
+	Warning bool   // what it says stops nothing: the example compiles
 	Extern  string // set when no program alone can show it: says what does (a missing file, a missing library)
 }
 

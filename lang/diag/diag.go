@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 	"strings"
@@ -46,7 +47,10 @@ func (d *Diagnostic) Places() []Label {
 }
 
 // List is the diagnostics of one run. As an error it prints all of them without colour.
-type List struct{ Items []*Diagnostic }
+type List struct {
+	Items []*Diagnostic
+	More  int // errors that were found and are not in Items, since nobody reads so many
+}
 
 // Add appends d.
 func (l *List) Add(d *Diagnostic) { l.Items = append(l.Items, d) }
@@ -97,6 +101,9 @@ func (l *List) Error() string {
 			b.WriteString("\n")
 		}
 		b.WriteString(Render(d, false))
+	}
+	if l.More > 0 {
+		fmt.Fprintf(&b, "\n%d more errors are not shown\n", l.More)
 	}
 	return b.String()
 }

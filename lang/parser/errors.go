@@ -108,9 +108,22 @@ func (p *parser) grammarError(err error) {
 		d.Help = fmt.Sprintf("a type stands after the name: `%s: nat =`", name)
 	case want == "`:`" && (at == ")" || at == ","):
 		d.Help = fmt.Sprintf("a type stands after the name: `%s: f32`", name)
+	case want == "`)`" && at == "=" && p.endsItem(2):
+		d.Help = "a parameter has no default value: every call gives all arguments"
 	case at == "=" || at == "->":
 		d.Help = "" // it is about neither a comparison nor a lambda here
 	}
+}
+
+// endsItem reports whether an item of a list ends n tokens from here, a sign not counted.
+func (p *parser) endsItem(n int) bool {
+	failed := p.failed
+	p.failed = false
+	defer func() { p.failed = failed }()
+	if p.peek(n-1).text == "-" {
+		n++
+	}
+	return p.peek(n).text == "," || p.peek(n).text == ")"
 }
 
 // firstOf describes the first thing that participle's grammar text asks for.
@@ -175,6 +188,9 @@ func (p *parser) hint(t token) string {
 	if last == "++" {
 		return "`++` joins strings; to count, write `x += 1;` on a `let mut` variable"
 	}
+	if t.kind == lexer.String && p.last.kind == lexer.Ident && p.last.end() == t.start {
+		return "there are no marks before a string: `print(x)` prints any value, and `++` joins strings"
+	}
 	next := p.peek(1).text
 	switch t.text {
 	case "=":
@@ -208,6 +224,10 @@ func (p *parser) hint(t token) string {
 		return "comments start with `#`; `//` is the divide reduction, a prefix operator"
 	case "+/", "-/", "*/", "&&/", "||/":
 		return "a reduction is a prefix operator: `" + t.text + "(v)`"
+	case ".":
+		if last == ".." || next == ".." || next == "." {
+			return "all other axes are written `..`, and may be left out at the end"
+		}
 	case "=>", "->":
 		return "a lambda is written `|x| e`"
 	case "&":
@@ -215,12 +235,20 @@ func (p *parser) hint(t token) string {
 	case "|":
 		return "the logical operator is `||`, that on bits `bor(a, b)`"
 	case "<", ">":
+		switch strings.ToLower(last) {
+		case "vec", "array", "tensor", "list", "vector", "slice":
+			return "the type of a tensor is written `f32[2, N]`"
+		}
 		if last == t.text {
 			return "shifts are written `shl(a, n)` and `shr(a, n)`"
 		}
 	case ";":
 		if p.depth == 0 {
 			return "a declaration does not end with `;`"
+		}
+	case "if":
+		if p.depth == 0 {
+			return "a choice is written `if c { a } else { b }`"
 		}
 	case "mut":
 		return "a parameter that is changed is written `x: &mut f32[N]`, a variable `let mut x = e;`"

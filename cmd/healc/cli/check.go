@@ -19,7 +19,7 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Parse and type-check programs",
 		Long: "Parses and type-checks each FILE (- is standard input) and prints what is wrong with it. Prints " +
 			"nothing when all is\n" +
-			"well. With --json the diagnostics of all files are one JSON array on standard output.",
+			"well. The exit code is 1 when a file does not compile; warnings leave it at 0. With --json the diagnostics of all files are one JSON array on standard output.",
 		Args: atLeastOne("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all := &diag.List{}
@@ -28,12 +28,20 @@ func (a *app) checkCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = pipeline.Check(file)
+				prog, err := pipeline.Check(file)
 				var list *diag.List
 				if errors.As(err, &list) {
-					all.Items = append(all.Items, list.Items...)
+					all.Items, all.More = append(all.Items, list.Items...), all.More+list.More
 				} else if err != nil {
 					return err
+				} else {
+					all.Items = append(all.Items, prog.Warnings...)
+					if f := prog.Func("main"); f != nil && len(f.Params)+len(f.Dims) == 0 {
+						if _, d := prog.Main(); d != nil { // with --entry it runs all the same
+							d.Severity = diag.Warning
+							all.Add(d)
+						}
+					}
 				}
 			}
 			if asJSON {
@@ -43,7 +51,7 @@ func (a *app) checkCommand() *cobra.Command {
 				}
 				fmt.Fprintf(a.out, "%s\n", text)
 			} else {
-				a.diagnostics(all.Items)
+				a.diagnostics(all.Items, all.More)
 			}
 			if all.HasErrors() {
 				return exitCode(exitCompile)

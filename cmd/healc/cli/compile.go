@@ -163,7 +163,7 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 			Target: target,
 			Debug:  pipeline.Debug{Passes: flags.options(a.err)},
 		},
-		Loaded: func(m *engine.Module) { a.module = m },
+		Loaded: a.loaded(flags.entry),
 	}
 	if emit == "" {
 		return e.Passes()

@@ -3,8 +3,10 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"healc/cmd/healc/driver"
+	"healc/internal/engine"
 	"healc/lang/diag"
 )
 
@@ -23,12 +25,12 @@ func (a *app) report(err error) int {
 	if o.Bug != nil {
 		return a.bug(o.Bug)
 	}
-	a.diagnostics(o.Diagnostics)
+	a.diagnostics(o.Diagnostics, o.More)
 	return int(o.Class)
 }
 
 // diagnostics prints a list and how many errors it has, when there are several.
-func (a *app) diagnostics(list []*diag.Diagnostic) {
+func (a *app) diagnostics(list []*diag.Diagnostic, more int) {
 	failed := 0
 	for i, d := range list {
 		if i > 0 {
@@ -39,8 +41,30 @@ func (a *app) diagnostics(list []*diag.Diagnostic) {
 			failed++
 		}
 	}
-	if failed > 1 {
+	switch {
+	case more > 0:
+		a.notef("\n%d errors, of which the first %d are shown", failed+more, failed)
+	case failed > 1:
 		a.notef("\n%d errors", failed)
+	}
+}
+
+// loaded keeps the module for reports of bugs, and prints the warnings of its source. The function that is wanted is
+// used.
+func (a *app) loaded(entry string) func(*engine.Module) {
+	entry, _, _ = strings.Cut(entry, "[")
+	return func(m *engine.Module) {
+		a.module = m
+		if m.Program() == nil {
+			return
+		}
+		for _, d := range m.Program().Warnings {
+			if d.Code == diag.CodeUnused && d.Primary.Span.Text() == entry {
+				continue
+			}
+			a.diagnostic(d)
+			a.notef("")
+		}
 	}
 }
 

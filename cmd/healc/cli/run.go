@@ -111,7 +111,7 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
 	job := &driver.Job{
 		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out, Timeout: flags.timeout,
 		Opts:   engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: a.cache()},
-		Loaded: func(m *engine.Module) { a.module = m },
+		Loaded: a.loaded(flags.entry),
 	}
 	if dump := passes.DumpFromEnv(a.err); dump != nil {
 		job.Opts.Debug.Passes = &passes.Options{VerifyEach: true, Dump: dump, Out: a.err}

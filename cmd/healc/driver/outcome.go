@@ -39,6 +39,7 @@ type Bug struct {
 // Outcome is what became of a command.
 type Outcome struct {
 	Class       Class
+	More        int                // errors that are not among them
 	Diagnostics []*diag.Diagnostic // to show; none when Bug is set
 	Bug         *Bug
 }
@@ -64,7 +65,7 @@ func Classify(err error, file *diag.File) Outcome {
 	case err == nil:
 		return Outcome{}
 	case errors.As(err, &list):
-		return Outcome{Class: CompileError, Diagnostics: list.Items}
+		return Outcome{Class: CompileError, Diagnostics: list.Items, More: list.More}
 	case errors.As(err, &usage):
 		return one(UsageFault, usage.Diagnostic())
 	case errors.As(err, &argument), errors.As(err, &unknown), errors.As(err, &nofunc):

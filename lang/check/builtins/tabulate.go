@@ -27,7 +27,7 @@ func tabulateCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Typ
 		ok = ok && fine
 		shape = append(shape, d)
 	}
-	if !ok || !c.Extents(e.Loc, types.Tensor{Elem: types.Bool, Shape: shape}) {
+	if !ok {
 		return tree.Bad(e.Loc)
 	}
 	last := args[len(args)-1]
@@ -38,6 +38,10 @@ func tabulateCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Typ
 	var f *tree.Lambda
 	overSpace(c, shape, func() { f = elementFunction(c, last, params, want, "the function of `tabulate`") })
 	if tree.IsBad(f.Body) {
+		return tree.Bad(e.Loc)
+	}
+	if t, ok := f.Body.Type().(types.Tensor); ok && t.Elem.Converts() &&
+		!c.Extents(e.Loc, types.Tensor{Elem: t.Elem, Shape: shape}) {
 		return tree.Bad(e.Loc)
 	}
 	return byElement(c, e.Loc, f.Body, "`tabulate`", func(value tree.Expr) tree.Expr {

@@ -2,6 +2,7 @@ package indexing
 
 import (
 	"fmt"
+	"strings"
 
 	"healc/ir"
 	"healc/ir/ops"
@@ -10,6 +11,7 @@ import (
 	"healc/lang/check/infer"
 	"healc/lang/check/literal"
 	"healc/lang/check/report"
+	"healc/lang/check/scope"
 	"healc/lang/check/tree"
 	"healc/lang/check/unify"
 	"healc/lang/diag"
@@ -39,6 +41,17 @@ type axisIndex struct {
 
 // index is `a[i, 1..3, ..]`.
 func index(c *infer.Checker, e *ast.Index, want types.Type) tree.Expr {
+	if f, ok := e.X.(*ast.Name); ok && !c.IsValue(f.Name) && c.IsFunction(f.Name) {
+		r := c.Errorf(diag.CodeFunctionValue, f.Loc, "%s is a function, not a value", report.Quote(f.Name))
+		call := "call it: `%s(...)`" // brackets before a call hold types and extents
+		if b := c.Language.Functions[f.Name]; b != nil && b.Required == 0 && b.Variadic == "" {
+			call = "call it: `%s()`"
+		}
+		if text := e.Loc.Text(); len(text) <= 60 && !strings.Contains(text, "\n") {
+			r.Help(call, text)
+		}
+		return tree.Bad(e.Loc)
+	}
 	x := c.Expr(e.X, literal.Want(types.ElemOf(want)))
 	t, ok := x.Type().(types.Tensor)
 	if tree.IsBad(x) {
@@ -55,6 +68,9 @@ func index(c *infer.Checker, e *ast.Index, want types.Type) tree.Expr {
 	if !ok {
 		c.Errorf(diag.CodeIndex, e.Loc, "%s cannot be indexed", x.Type()).Label("%s", x.Type()).
 			Help("take a tuple apart with a pattern: `let (a, b) = t;`")
+		return tree.Bad(e.Loc)
+	}
+	if newAxis(c, e) {
 		return tree.Bad(e.Loc)
 	}
 	if len(e.Indices) > t.Rank() {
@@ -393,4 +409,22 @@ func Form(c *infer.Checker, e ast.Expr, want types.Type) tree.Expr {
 		return rangeValue(c, e)
 	}
 	return nil
+}
+
+// newAxis reports an index that adds an axis in NumPy and PyTorch, as in `x[.., None]`.
+func newAxis(c *infer.Checker, e *ast.Index) bool {
+	for k, i := range e.Indices {
+		n, ok := i.(*ast.Name)
+		if !ok || !scope.NewAxis(n.Name) || c.IsValue(n.Name) {
+			continue
+		}
+		r := c.Errorf(diag.CodeIndex, n.Loc, "%s is no index", report.Quote(n.Name))
+		text := e.X.Span().Text()
+		if len(text) > 30 || strings.Contains(text, "\n") {
+			text = "x"
+		}
+		r.Help("`unsqueeze(%s, %d)` adds an axis of extent 1 at position %d", text, k, k)
+		return true
+	}
+	return false
 }

@@ -2,7 +2,9 @@ package infer
 
 import (
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 
 	"healc/lang/ast"
 	"healc/lang/check/report"
@@ -37,6 +39,12 @@ func (c *Checker) call(e *ast.Call, want types.Type) tree.Expr {
 	case *ast.BadExpr, nil:
 		c.Cur.Failed = true // the parser has reported it
 		return tree.Bad(e.Loc)
+	}
+	if call, ok := ast.Unparen(e.Fun).(*ast.Call); ok {
+		if n, ok := call.Fun.(*ast.Name); ok && !c.IsValue(n.Name) && !c.IsFunction(n.Name) {
+			c.Unknown(n.Loc, n.Name)
+			return tree.Bad(e.Loc)
+		}
 	}
 	what := "this value"
 	if _, ok := ast.Unparen(e.Fun).(*ast.Lambda); ok {
@@ -129,6 +137,9 @@ func (c *Checker) BuiltinArguments(e *ast.Call, name string, b *Builtin) ([]ast.
 			Help("`%[1]s/(x)` is that of all elements of x, `%[1]s/[axis=1](x)` that along an axis", name)
 		return nil, false
 	}
+	if b.Variadic == "" && c.functionFirst(e, name, b) {
+		return nil, false
+	}
 	if b.Variadic == "" {
 		return c.arguments(e.Loc, name, e.Args, b.Params, b.Required, b.Signature(name))
 	}
@@ -150,6 +161,41 @@ func (c *Checker) BuiltinArguments(e *ast.Call, name string, b *Builtin) ([]ast.
 	return args, true
 }
 
+// functionFirst reports a call such as `scan(f, v)`, whose function stands where an initial value or a count
+// does, and which has too few arguments.
+func (c *Checker) functionFirst(e *ast.Call, name string, b *Builtin) bool {
+	at := slices.Index(b.Params, "f")
+	if at <= 0 || len(e.Args) >= b.Required || positional(e.Args) != len(e.Args) {
+		return false
+	}
+	for i, a := range e.Args[:min(at, len(e.Args))] {
+		switch f := ast.Unparen(a.Value).(type) {
+		case *ast.Lambda:
+		case *ast.Name:
+			if c.IsValue(f.Name) || !c.IsFunction(f.Name) {
+				continue
+			}
+		default:
+			continue
+		}
+		r := c.Errorf(diag.CodeArity, e.Loc, "%s takes %s, not %d", report.Quote(name),
+			atLeast(b.Required, len(b.Params)), len(e.Args))
+		r.Label("%s is missing", report.Quote(b.Params[i])).Note("%s", b.Signature(name))
+		if b.Params[i] != "init" {
+			return true
+		}
+		var texts []string
+		for _, a := range e.Args[i:] {
+			texts = append(texts, a.Value.Span().Text())
+		}
+		if text := strings.Join(texts, ", "); len(text) <= 60 && !strings.Contains(text, "\n") {
+			r.Help("an initial value stands before the function: `%s(0.0, %s)`", name, text)
+		}
+		return true
+	}
+	return false
+}
+
 // arguments brings the arguments of a call into the order of the parameters; one that may be left out
 // and is, is nil. Only the first required have to be there.
 func (c *Checker) arguments(at diag.Span, name string, args []ast.Arg, params []string, required int,
@@ -165,8 +211,11 @@ func (c *Checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 				return nil, false
 			}
 			if i >= len(params) {
-				c.Errorf(diag.CodeArity, at, "%s takes %s, not %d", report.Quote(name),
+				r := c.Errorf(diag.CodeArity, at, "%s takes %s, not %d", report.Quote(name),
 					report.Plural(len(params), "argument"), len(args)).Note("%s", signature)
+				if help := tooMany(name, signature, params, args); help != "" {
+					r.Help("%s", help)
+				}
 				return nil, false
 			}
 			out[i], places[i] = a.Value, a.Value.Span()
@@ -211,6 +260,31 @@ func (c *Checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 	return out, true
 }
 
+// tooMany is the help for arguments that other languages have as a list, or "".
+func tooMany(name, signature string, params []string, args []ast.Arg) string {
+	var texts []string
+	if strings.HasPrefix(signature, "fn ") {
+		return "" // a function of the program
+	}
+	for _, a := range args {
+		if a.Name != nil || len(a.Value.Span().Text()) > 20 {
+			return ""
+		}
+		texts = append(texts, a.Value.Span().Text())
+	}
+	switch {
+	case name == "print":
+		return "a tuple prints several values: `print((" + strings.Join(texts, ", ") + "))`"
+	case len(params) > 1 && params[len(params)-1] == "shape":
+		k := len(params) - 1
+		return "the shape is a list: `" + name + "(" + strings.Join(texts[:k], ", ") + ", [" +
+			strings.Join(texts[k:], ", ") + "])`"
+	case strings.HasPrefix(signature, name+"["):
+		return "a type and a shape stand in brackets, as in `" + name + "[f32, 2, 3]()`"
+	}
+	return ""
+}
+
 func atLeast(required, most int) string {
 	if required == most {
 		return report.Plural(most, "argument")
@@ -251,11 +325,13 @@ func (c *Checker) callUser(e *ast.Call, f *scope.Func, want types.Type) tree.Exp
 	for i, a := range ordered {
 		args[i] = c.Expr(a, f.Tree.Params[i].T)
 	}
-	return c.instantiate(e.Loc, f, dims, args)
+	return c.instantiate(e.Loc, f, dims, args, want)
 }
 
-// instantiate calls f with typed arguments. dims are the shape parameters given in the call, or nil.
-func (c *Checker) instantiate(at diag.Span, f *scope.Func, dims types.Shape, args []tree.Expr) tree.Expr {
+// instantiate calls f with typed arguments. dims are the shape parameters given in the call, or nil; want is the type
+// that the place asks for, which only helps with messages.
+func (c *Checker) instantiate(at diag.Span, f *scope.Func, dims types.Shape, args []tree.Expr,
+	want types.Type) tree.Expr {
 	if f.Generic() {
 		if f = c.generalInstance(at, f, args); f == nil {
 			return tree.Bad(at)
@@ -298,7 +374,7 @@ func (c *Checker) instantiate(at diag.Span, f *scope.Func, dims types.Shape, arg
 	for _, name := range fn.Dims {
 		d, ok := u.Bind[name]
 		if !ok {
-			c.unbound(at, fn, name)
+			c.unbound(at, fn, name, u.Bind, want)
 			return tree.Bad(at)
 		}
 		call.Dims = append(call.Dims, d)
@@ -322,7 +398,7 @@ func (c *Checker) instantiate(at diag.Span, f *scope.Func, dims types.Shape, arg
 }
 
 // unbound reports a shape parameter that no argument binds.
-func (c *Checker) unbound(at diag.Span, fn *tree.Func, name string) {
+func (c *Checker) unbound(at diag.Span, fn *tree.Func, name string, bind map[string]types.Dim, want types.Type) {
 	for _, p := range fn.Params {
 		if types.IsError(p.T) {
 			c.Cur.Failed = true // the head has an error, which may be why
@@ -331,7 +407,14 @@ func (c *Checker) unbound(at diag.Span, fn *tree.Func, name string) {
 	}
 	r := c.Errorf(diag.CodeUnboundParam, at, "nothing says what %s of %s is", report.Quote(name),
 		report.Quote(fn.DisplayName())).Note("%s", tree.SignatureText(fn))
-	r.Help("give it in the call: `%s(...)`", tree.WithDims(fn))
+	text := tree.WithDims(fn)
+	if t, ok := want.(types.Tensor); ok && t.Rank() > 0 { // as the place of the call asks for
+		u := unify.NewUnifier()
+		u.Collect(fn.Result, want, 0)
+		maps.Copy(u.Bind, bind)
+		text = tree.WithExtents(fn, u.Bind)
+	}
+	r.Help("give it in the call: `%s(...)`", text)
 }
 
 // fits compares argument i with the type of its parameter under the bindings.
@@ -348,7 +431,7 @@ func (c *Checker) fits(at diag.Span, f *scope.Func, u *unify.Unifier, p *tree.Lo
 	for _, name := range f.Tree.Dims { // reported as what it is, not as a wrong type
 		if _, ok := u.Bind[name]; !ok && unify.Mentions(want, name) && unify.SameKind(p.T, got) {
 			if !c.unsolved(f.Tree, u, args, i, name) {
-				c.unbound(at, f.Tree, name)
+				c.unbound(at, f.Tree, name, nil, nil)
 			}
 			return false
 		}
@@ -359,6 +442,7 @@ func (c *Checker) fits(at diag.Span, f *scope.Func, u *unify.Unifier, p *tree.Lo
 		r := c.Mismatch(args[i].Span(), "argument "+report.Quote(p.Name)+" of "+report.Quote(f.Tree.DisplayName()),
 			want, got)
 		r.Note("%s", tree.SignatureText(f.Tree))
+		overElements(r, f.Tree, args)
 		return false
 	}
 	solved := want.(types.Tensor)
@@ -393,6 +477,34 @@ func (c *Checker) fits(at diag.Span, f *scope.Func, u *unify.Unifier, p *tree.Lo
 		return false
 	}
 	panic("BUG: two types differ and no extent does")
+}
+
+// overElements is the help for a call that gives tensors to a function of scalars.
+func overElements(r *report.Report, fn *tree.Func, args []tree.Expr) {
+	if t, ok := fn.Result.(types.Tensor); !ok || !t.IsScalar() {
+		return
+	}
+	name, _, _ := strings.Cut(fn.DisplayName(), "[")
+	inner := make([]string, len(args))
+	var names, outer []string
+	for i, a := range args {
+		p, ok1 := fn.Params[i].T.(types.Tensor)
+		t, ok2 := a.Type().(types.Tensor)
+		text := a.Span().Text()
+		if !ok1 || !ok2 || !p.IsScalar() || p.Elem != t.Elem || len(text) > 30 || strings.Contains(text, "\n") {
+			return
+		}
+		if inner[i] = text; t.IsScalar() {
+			continue
+		}
+		inner[i] = fn.Params[i].Name
+		names, outer = append(names, fn.Params[i].Name), append(outer, text)
+	}
+	f := name
+	if len(names) < len(args) {
+		f = "|" + strings.Join(names, ", ") + "| " + name + "(" + strings.Join(inner, ", ") + ")"
+	}
+	r.Help("`map(%s, %s)` applies it to each element", f, strings.Join(outer, ", "))
 }
 
 // pipe is `x |> f(y)`, which is f(x, y).
@@ -515,7 +627,7 @@ func (c *Checker) named(at diag.Span, f *scope.Func, uses []tree.Expr, what stri
 			Note("%s", f.Signature())
 		return tree.Bad(at)
 	}
-	return c.instantiate(at, f, nil, uses)
+	return c.instantiate(at, f, nil, uses, nil)
 }
 
 // unsolved reports that an extent of argument i would have to say what the shape parameter name is, and has

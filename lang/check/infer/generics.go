@@ -73,8 +73,11 @@ func (c *Checker) Guarded(g *scope.Func, check func()) {
 		d.Notes = append(d.Notes, "for "+strings.Join(parts, ", "))
 		if len(c.List.Items) < scope.MaxErrors {
 			c.List.Add(d)
+		} else {
+			c.List.More++
 		}
 	}
+	c.List.More += found.More
 }
 
 // maxTrials bounds the combinations of types for which a body is typed at its declaration.
@@ -263,7 +266,7 @@ func (c *Checker) callGeneric(e *ast.Call, f *scope.Func, ordered []ast.Expr, wa
 	if g == nil {
 		return tree.Bad(e.Loc)
 	}
-	return c.instantiate(e.Loc, g, dims, args)
+	return c.instantiate(e.Loc, g, dims, args, want)
 }
 
 // restOf types the arguments that are left, for their errors.

@@ -104,7 +104,9 @@ func Elementwise(c *infer.Checker, at diag.Span, name string, o Operator, x, y t
 	case o.dotted:
 		if err != nil {
 			r := c.Rule(diag.CodeNotBroadcastable, at, err).Label("%s", operands)
-			if !lineUp(r, x, a.Shape, b.Shape) {
+			if name == ".*" && chains(a.Shape, b.Shape) {
+				r.Help("the product of matrices is `@`")
+			} else if !lineUp(r, x, a.Shape, b.Shape) {
 				lineUp(r, y, b.Shape, a.Shape)
 			}
 			return tree.Bad(at)
@@ -156,11 +158,25 @@ func plainShapes(c *infer.Checker, at diag.Span, name, operands string, a, b typ
 	}
 	r := c.Errorf(diag.CodePlainShapes, at, "`%s` takes operands of one shape", name).Label("%s", operands)
 	r.Align(e)
+	if name == "*" && chains(a, b) {
+		if r.Help("the product of matrices is `@`"); broadcast == nil {
+			r.Help("write `.*` to broadcast; the product of matrices is `@`")
+		}
+		return
+	}
 	if broadcast == nil {
 		if _, ok := Table["."+name]; ok {
 			r.Help("write `.%s` to broadcast", name)
 		}
 	}
+}
+
+// chains reports shapes of which `@` makes a product.
+func chains(a, b types.Shape) bool {
+	if len(a) < 2 && len(b) < 2 || len(a) == 0 || len(b) == 0 {
+		return false
+	}
+	return a[len(a)-1].Equal(b[max(len(b)-2, 0)])
 }
 
 func takes(k operatorClass) string {
@@ -253,7 +269,8 @@ func cast(c *infer.Checker, e *ast.Cast) tree.Expr {
 	x := c.Expr(e.X, want)
 	if tree.IsBad(x) || !to.Converts() {
 		if to == types.String {
-			c.Errorf(diag.CodeCast, e.Loc, "%s cannot be converted to string", x.Type())
+			c.Errorf(diag.CodeCast, e.Loc, "%s cannot be converted to string", x.Type()).
+				Help("%s", c.ToText())
 		}
 		c.Cur.Failed = true
 		return tree.Bad(e.Loc)

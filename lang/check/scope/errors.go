@@ -19,6 +19,8 @@ func (c *Scope) Errorf(code diag.Code, at diag.Span, format string, args ...any)
 	r := report.New(code, at, fmt.Sprintf(format, args...))
 	if len(c.List.Items) < MaxErrors {
 		c.List.Add(r.Diagnostic())
+	} else {
+		c.List.More++
 	}
 	return r
 }
@@ -67,6 +69,11 @@ func (c *Scope) Differ(at diag.Span, what string, x, y tree.Expr, takes func(typ
 	}
 	// Toward the type that loses less, if there is a choice.
 	first := a.IsFloat() && !b.IsFloat() || b == types.Bool || a.IsFloat() == b.IsFloat() && a.Bits() > b.Bits()
+	_, left := x.(*tree.Const)
+	_, right := y.(*tree.Const)
+	if left != right && a.IsFloat() == b.IsFloat() {
+		first = right // a constant takes the type of what is computed, which has to keep its own
+	}
 	if takes != nil && (first && !takes(a) || !first && !takes(b)) {
 		first = !first
 	}

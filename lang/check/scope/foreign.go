@@ -22,7 +22,7 @@ var ForeignTypes = map[string]string{
 // tensors x and y, a vector v, positions idx and a condition c.
 var ForeignNames = map[string]string{
 	"True": "true", "False": "false",
-	"matmul": "x @ y", "mm": "x @ y", "inner": "+/(v .* v)", "vdot": "+/(v .* v)",
+	"matmul": "x @ y", "dot": "+/(v .* v)", "mm": "x @ y", "inner": "+/(v .* v)", "vdot": "+/(v .* v)",
 	"maximum": "max(x, y)", "minimum": "min(x, y)", "fmax": "max(x, y)", "fmin": "min(x, y)",
 	"clip": "clamp(x, 0.0, 1.0)", "select": "where(c, x, y)",
 	"add": "x .+ y", "subtract": "x .- y", "multiply": "x .* y", "divide": "x ./ y", "power": "x .^ y",
@@ -48,6 +48,40 @@ var ForeignNames = map[string]string{
 	"save": "save_npy(\"x.npy\", x)",
 }
 
+// toText is how text is made of a value.
+const toText = "no value becomes a string: `print(x)` prints any, and `++` joins strings"
+
+// foreignAdvice is for names of other languages that no single form stands for.
+var foreignAdvice = map[string]string{
+	"str": toText, "String": toText, "string": toText, "repr": toText, "format": toText, "sprintf": toText,
+	"to_string": toText, "Sprintf": toText,
+	"einsum": "write `x @ y` for a product of matrices; any other sum of products is " +
+		"`tabulate(M, N, |i, j| +/(x[i, ..] * y[j, ..]))`",
+	"tensordot": "write `x @ y` for a product of matrices; any other sum of products is " +
+		"`tabulate(M, N, |i, j| +/(x[i, ..] * y[j, ..]))`",
+	"load_csv": readText, "read_csv": readText, "loadtxt": readText, "genfromtxt": readText, "readdlm": readText,
+	"vmap":    overRows,
+	"pmap":    overRows,
+	"jit":     "every function is compiled: call it as it is",
+	"None":    noNull,
+	"null":    noNull,
+	"nil":     noNull,
+	"nullptr": noNull,
+	"nothing": noNull,
+	"newaxis": "`unsqueeze(x, 1)` adds an axis of extent 1 at position 1",
+	"self":    "there are no methods: a function takes all its values as parameters",
+}
+
+const (
+	readText = "only NumPy's files are read: save the table with `numpy.save` and write " +
+		"`load_npy[f32, 4](\"x.npy\")`, with its type and shape"
+	overRows = "`map(f, x)` goes over the elements of a tensor, `tabulate(M, |i| f(x[i, ..]))` over its rows"
+	noNull   = "every value is there: return a flag beside it, as in `(false, 0.0)`"
+)
+
+// NewAxis reports the name by which NumPy and PyTorch add an axis in an index.
+func NewAxis(name string) bool { return name == "None" || name == "newaxis" || name == "nothing" }
+
 // ForeignParams are parameters as NumPy and PyTorch name them.
 var ForeignParams = map[string]string{"dim": "axis", "dims": "axis", "axes": "axis", "keepdim": "keep",
 	"keepdims": "keep"}
@@ -63,6 +97,9 @@ func Foreign(name string) (form string, ok bool) {
 func (c *Scope) elsewhere(name string) string {
 	if form, ok := ForeignNames[name]; ok {
 		return fmt.Sprintf("write `%s`", form)
+	}
+	if advice, ok := foreignAdvice[name]; ok {
+		return advice
 	}
 	modules := c.modulesWith(name)
 	for _, imported := range slices.Sorted(maps.Keys(c.Mod.Imports)) {
@@ -95,3 +132,6 @@ func (c *Scope) modulesWith(name string) []string {
 	}
 	return out
 }
+
+// ToText is the advice for who wants the text of a value.
+func (c *Scope) ToText() string { return toText }

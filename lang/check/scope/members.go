@@ -56,6 +56,12 @@ func (c *Scope) moduleHelp(name, member string) string {
 	if near := diag.Nearest(name, imported); near != "" {
 		return "did you mean " + report.Quote(near) + "?"
 	}
+	if form, ok := ForeignNames[member]; ok && !slices.Contains(library, name) {
+		return fmt.Sprintf("write `%s`", form)
+	}
+	if advice := foreignAdvice[member]; advice != "" && !slices.Contains(library, name) {
+		return advice
+	}
 	switch near := diag.Nearest(name, library); {
 	case slices.Contains(library, name):
 		return fmt.Sprintf("write `import %s` at the top of the file", name)

@@ -67,6 +67,8 @@ func (c *Scope) Unknown(at diag.Span, name string) tree.Expr {
 		if c.Mod.Imports[name] != nil {
 			r.Label("a module")
 			r.Help("what it has is named `%s.name`; `healc doc` lists modules", name)
+		} else if advice := foreignAdvice[name]; advice != "" {
+			r.Help("%s", advice)
 		} else if t := ForeignTypes[name]; !types.IsError(c.typeByName(t)) {
 			r.Help("`x as %s` converts", t)
 		} else if h := c.elsewhere(name); h != "" {

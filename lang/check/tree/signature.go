@@ -32,11 +32,17 @@ func SignatureText(f *Func) string {
 
 // WithDims is a function's name with its type arguments and shape parameters in brackets, without those that tuples
 // bring.
-func WithDims(f *Func) string {
+func WithDims(f *Func) string { return WithExtents(f, nil) }
+
+// WithExtents is WithDims with the extents that are known in the place of their parameters.
+func WithExtents(f *Func, known map[string]types.Dim) string {
 	name, types, instance := strings.Cut(strings.TrimSuffix(f.DisplayName(), "]"), "[")
 	var dims []string
 	for _, d := range f.Dims {
 		if !strings.Contains(d, ".") {
+			if e, ok := known[d]; ok {
+				d = e.String()
+			}
 			dims = append(dims, d)
 		}
 	}

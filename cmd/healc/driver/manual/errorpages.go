@@ -12,6 +12,7 @@ import (
 var errorBlocks = []struct{ prefix, title string }{
 	{"E01", "Syntax"}, {"E02", "Types and shapes"}, {"E03", "Names, modules and effects"},
 	{"E04", "Differentiation"}, {"E05", "Targets"}, {"E06", "Running"},
+	{"E07", "Warnings"},
 }
 
 // ErrorIndex is the first page of docs/errors.
@@ -48,8 +49,15 @@ func ErrorMarkdown(e diag.Entry) string {
 			mark = ""
 			b.WriteString("\nThis program compiles, and fails when it runs:\n")
 		}
+		if e.Warning {
+			mark = ""
+		}
 		fmt.Fprintf(&b, "\n```heal\n%s%s```\n", mark, e.Example)
-		if _, err := pipeline.Check(diag.NewFile("example.heal", e.Example)); err != nil {
+		prog, err := pipeline.Check(diag.NewFile("example.heal", e.Example))
+		if err == nil && len(prog.Warnings) > 0 {
+			err = &diag.List{Items: prog.Warnings}
+		}
+		if err != nil {
 			fmt.Fprintf(&b, "\n%s", indented(err.Error()))
 		}
 	}

@@ -247,6 +247,9 @@ func function(w io.Writer, f check.Function) {
 	if op != nil {
 		fmt.Fprintf(w, "\n%s\n", op.Summary)
 		for _, c := range op.Constraints {
+			if op.Class == ir.Host {
+				break // what the checker writes into the operation, such as the form of a text, is none of a program's
+			}
 			// What an operation asks to be of one shape, the function brings there.
 			fmt.Fprintf(w, "- %s\n", strings.Replace(c.Text, "share one shape", "broadcast", 1))
 		}

@@ -33,7 +33,11 @@ func ErrorPage(w io.Writer, code string) error {
 	}
 	if entry.Example != "" {
 		fmt.Fprintf(b, "\nWrong:\n\n%s", indented(entry.Example))
-		if _, err := pipeline.Check(diag.NewFile("example.heal", entry.Example)); err != nil {
+		prog, err := pipeline.Check(diag.NewFile("example.heal", entry.Example))
+		if err == nil && len(prog.Warnings) > 0 {
+			err = &diag.List{Items: prog.Warnings}
+		}
+		if err != nil {
 			fmt.Fprintf(b, "\n%s", indented(err.Error()))
 		}
 	}

@@ -16,7 +16,11 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: %v", e.Code, err)
 			continue
 		}
-		if e.Example != "" && !e.Runtime && !strings.Contains(page.String(), "error["+string(e.Code)+"]") {
+		kind := "error"
+		if e.Warning {
+			kind = "warning"
+		}
+		if e.Example != "" && !e.Runtime && !strings.Contains(page.String(), kind+"["+string(e.Code)+"]") {
 			t.Errorf("the example of %s does not show it:\n%s", e.Code, page.String())
 		}
 	}
