@@ -34,7 +34,8 @@ type effectFlags struct {
 
 func (e *effectFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&e.sandbox, "sandbox", "",
-		"run in a process without files of others, sockets and new programs; =require ends where the system has no means")
+		"run in a process without files of others, sockets and new programs; =require ends where the system has no "+
+			"means")
 	fs.Lookup("sandbox").NoOptDefVal = "yes"
 	fs.StringSliceVar(&e.deny, "deny", nil,
 		"io: run no program that prints, reads or writes; files: none that reads or writes files")
