@@ -19,7 +19,8 @@ func (a *app) checkCommand() *cobra.Command {
 		Short: "Parse and type-check programs",
 		Long: "Parses and type-checks each FILE (- is standard input) and prints what is wrong with it. Prints " +
 			"nothing when all is\n" +
-			"well. The exit code is 1 when a file does not compile; warnings leave it at 0. With --json the diagnostics of all files are one JSON array on standard output.",
+			"well. The exit code is 1 when a file does not compile; warnings leave it at 0.\n" +
+			"With --json the diagnostics of all files are one JSON array on standard output.",
 		Args: atLeastOne("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			all := &diag.List{}

@@ -13,10 +13,11 @@ type Program struct {
 	// those of the file in source order, without those that failed; then those of other files, and instances, that they
 	// use
 	Funcs     []*Func
-	Tests     []*Test            // the `test` blocks of the file, in source order
-	Gradients bool               // a function is differentiated somewhere: whether it can be shows in its operations
-	Warnings  []*diag.Diagnostic // what is most likely a slip in the file, and stops nothing
-	Instances []*Instance        // of the file's functions with type parameters: one for each type that they can be used with
+	Tests     []*Test // the `test` blocks of the file, in source order
+	Gradients bool    // a function is differentiated somewhere: whether it can be shows in its operations
+	// What is most likely a slip in the file, and stops nothing.
+	Warnings  []*diag.Diagnostic
+	Instances []*Instance // of the file's functions with type parameters: one for each type that they can be used with
 }
 
 // Test is a `test` block: a function with effects that takes and returns nothing.
