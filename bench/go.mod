@@ -1,6 +1,6 @@
 module healc/bench
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/tuneinsight/lattigo/v6 v6.2.0
@@ -22,7 +22,7 @@ require (
 	golang.org/x/exp v0.0.0-20250506013437-ce4c2cf36ca6 // indirect
 	golang.org/x/mod v0.24.0 // indirect
 	golang.org/x/sync v0.14.0 // indirect
-	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/tools v0.33.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

@@ -1,6 +1,6 @@
 module healc/examples/train_digits
 
-go 1.26
+go 1.26.0
 
 require (
 	gonum.org/v1/plot v0.17.0
@@ -22,7 +22,7 @@ require (
 	golang.org/x/image v0.30.0 // indirect
 	golang.org/x/mod v0.27.0 // indirect
 	golang.org/x/sync v0.16.0 // indirect
-	golang.org/x/sys v0.47.0 // indirect
+	golang.org/x/sys v0.48.0 // indirect
 	golang.org/x/text v0.28.0 // indirect
 	golang.org/x/tools v0.36.0 // indirect
 )
