@@ -16,16 +16,20 @@ func (g *Gen) data(t types.Tensor) *ir.Array {
 	for i, d := range t.Shape {
 		shape[i] = g.size(d)
 	}
-	a := ir.NewArray(t.Elem, shape...)
-	hard := g.r.IntN(4) == 0
+	return Data(g.r, t.Elem, shape)
+}
+
+// Data is an array of random elements: mostly ordinary numbers, in one array of four some that are hard.
+func Data(r *rand.Rand, d types.DType, shape []int64) *ir.Array {
+	a := ir.NewArray(d, shape...)
+	hard := r.IntN(4) == 0
 	for i := range a.Bits {
-		a.Bits[i] = g.element(t.Elem, hard)
+		a.Bits[i] = element(r, d, hard)
 	}
 	return a
 }
 
-func (g *Gen) element(d types.DType, hard bool) uint64 {
-	r := g.r
+func element(r *rand.Rand, d types.DType, hard bool) uint64 {
 	switch {
 	case d == types.Bool:
 		return uint64(r.IntN(2))

@@ -24,6 +24,7 @@ import (
 type Outcome struct {
 	Results []*ir.Array
 	Failed  string // the message of a run-time error, "" when it ran to its end
+	At      string // where the error is
 }
 
 // Run runs a program on a backend. Inputs have layouts drawn from the seed. The error is a
@@ -74,7 +75,7 @@ func Call(m *engine.Module, name string, input []*ir.Array, seed uint64) (*Outco
 func OutcomeOf(res, updated []*tensor.Tensor, err error) (*Outcome, error) {
 	var failed *runtime.RuntimeError
 	if errors.As(err, &failed) {
-		return &Outcome{Failed: failed.Message}, nil
+		return &Outcome{Failed: failed.Message, At: failed.Site.Locate("")}, nil
 	}
 	if err != nil {
 		return nil, err
