@@ -15,7 +15,8 @@ func init() {
 		}
 		p := ex(types.Scalar(t.Elem), "$", literal{t.Elem, moduli[g.r.IntN(len(moduli))]})
 		if t.Elem == types.I64 && g.chance(2) {
-			p = ex(types.Scalar(t.Elem), "$", literal{t.Elem, []string{"1125899904679937", "4611686018326724609"}[g.r.IntN(2)]})
+			large := []string{"1125899904679937", "4611686018326724609"}[g.r.IntN(2)]
+			p = ex(types.Scalar(t.Elem), "$", literal{t.Elem, large})
 		}
 		switch g.r.IntN(4) {
 		case 0:
@@ -57,7 +58,8 @@ func init() {
 		if len(g.p.Imports) == 0 {
 			g.p.Imports = []string{"ring"}
 		}
-		return ex(t, "flatten(ring.mul(reshape($, [1, 1, $]), reshape($, [1, 1, $]), ring.plan[1, $](ring.primes[1](30, $))))",
+		return ex(t, "flatten(ring.mul(reshape($, [1, 1, $]), reshape($, [1, 1, $]), "+
+			"ring.plan[1, $](ring.primes[1](30, $))))",
 			g.expr(t, d), t.Shape[0], g.expr(t, d), t.Shape[0], t.Shape[0], t.Shape[0])
 	})
 }

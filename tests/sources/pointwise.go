@@ -29,7 +29,8 @@ func (g *gen) two(t types.Tensor, d int) (a, b *Node) {
 
 func of(e types.DType, t types.Tensor) types.Tensor { return types.Tensor{Elem: e, Shape: t.Shape} }
 
-var floatFuncs = []string{"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "sin", "cos",
+var floatFuncs = []string{"exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "sin",
+	"cos",
 	"tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "erf", "sigmoid", "silu", "gelu", "softplus"}
 
 var numberFuncs = []string{"abs", "sign", "neg", "relu", "floor", "ceil", "round", "trunc"}

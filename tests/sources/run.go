@@ -134,7 +134,8 @@ func stopped(err error) (*random.Outcome, error) {
 	return nil, err
 }
 
-// Diff says how two outcomes differ, "" when they are the same: bits, or the error with its place. A NaN equals any NaN.
+// Diff says how two outcomes differ, "" when they are the same: bits, or the error with its place. A NaN equals any
+// NaN.
 func Diff(want, got *random.Outcome) string {
 	if d := random.Diff(want, got); d != "" {
 		return d

@@ -171,7 +171,8 @@ func init() {
 				m, _ := t.Shape[0].Div(n)
 				return ex(t, "flatten($)", g.expr(types.Tensor{Elem: t.Elem, Shape: types.Shape{n, m}}, d))
 			}
-			return ex(t, "flatten($)", g.expr(types.Tensor{Elem: t.Elem, Shape: types.Shape{types.Lit(1), t.Shape[0]}}, d))
+			row := types.Shape{types.Lit(1), t.Shape[0]}
+			return ex(t, "flatten($)", g.expr(types.Tensor{Elem: t.Elem, Shape: row}, d))
 		}
 		axis := g.r.IntN(rank - 1) // two axes are one
 		s := replace(without(t.Shape, axis), axis, times(t.Shape[axis], t.Shape[axis+1]))

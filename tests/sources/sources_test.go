@@ -83,8 +83,8 @@ func TestSources(t *testing.T) {
 				}
 				if msg != "" {
 					if bad++; bad <= 5 {
-						t.Errorf("program %d: %s\nrun it with: go test ./tests/sources -run TestSources -sources.seed=%d\n%s",
-							s, msg, s, p.Text())
+						t.Errorf("program %d: %s\nrun it with: go test ./tests/sources -run TestSources "+
+							"-sources.seed=%d\n%s", s, msg, s, p.Text())
 					}
 				}
 				mu.Unlock()
