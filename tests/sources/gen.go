@@ -200,7 +200,7 @@ func (g *gen) shape() types.Shape {
 			return t.Shape
 		}
 	}
-	for {
+	for range 20 { // in loops there may be room for a scalar alone
 		s := make(types.Shape, []int{0, 1, 1, 1, 2, 2, 2, 3, 3, 4}[g.r.IntN(10)])
 		for i := range s {
 			s[i] = g.dim()
@@ -209,6 +209,7 @@ func (g *gen) shape() types.Shape {
 			return s
 		}
 	}
+	return nil
 }
 
 // size is the value of an extent.

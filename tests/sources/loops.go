@@ -59,6 +59,26 @@ func (g *gen) let(t types.Type, d int) *Node {
 
 // someType is a type of what is on the way.
 func (g *gen) someType() types.Type {
+	if len(g.helpers) > 0 && g.chance(3) { // what a helper gives
+		h := g.helpers[g.r.IntN(len(g.helpers))]
+		bind := map[string]types.Dim{}
+		for _, p := range h.dims {
+			bind[p] = g.dim()
+		}
+		e := g.number()
+		t := types.Map(h.result, func(x types.Tensor) types.Tensor {
+			if s, err := x.Shape.Subst(bind); err == nil {
+				x.Shape = s
+			}
+			if x.Elem == h.elem && h.elem != types.Invalid {
+				x.Elem = e
+			}
+			return x
+		})
+		if g.fitsType(t) && (g.smooth == 0 || types.ElemOf(t).IsFloat()) {
+			return t
+		}
+	}
 	if g.chance(4) {
 		return types.Tuple{Elems: []types.Type{g.tensorType(), g.tensorType()}}
 	}

@@ -100,7 +100,7 @@ func init() {
 		case g.chance(3):
 			return ex(t, "clamp($, $, $)", g.expr(t, d), a, b)
 		case g.chance(5) && t.Elem != g.generic:
-			return ex(t, "($ .^ $)", a, ex(types.Scalar(t.Elem), "$", literal{t.Elem, []string{"0", "1", "2",
+			return ex(t, "($ .^ $)", g.expr(t, d), ex(types.Scalar(t.Elem), "$", literal{t.Elem, []string{"0", "1", "2",
 				"3"}[g.r.IntN(4)] + map[bool]string{true: ".0"}[t.Elem.IsFloat()]}))
 		}
 		return ex(t, []string{"max", "min"}[g.r.IntN(2)]+"($, $)", a, b)

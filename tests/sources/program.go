@@ -33,7 +33,7 @@ type Param struct {
 func (p *Program) Text() string {
 	w := &writer{lits: map[string]types.Dim{}, generic: types.Invalid}
 	for name, n := range p.Bind {
-		if !slices.Contains(p.Dims, name) {
+		if !slices.Contains(p.Dims, name) && name[0] != 'A' && name[0] != 'B' { // A and B are of helpers
 			w.lits[name] = types.Lit(n)
 		}
 	}
