@@ -137,7 +137,8 @@ const (
 	// what it gives differs between processors, and what reads it, all of it in the same program, does not: never
 	// computed beforehand
 	Partial
-	Loop // carries a state through steps: the operands after the first, the number of steps, and the results
+	Files // reads or writes files
+	Loop  // carries a state through steps: the operands after the first, the number of steps, and the results
 )
 
 // Has reports whether all traits in u are set.

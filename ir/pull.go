@@ -25,7 +25,7 @@ type EvalContext interface {
 // System is the outside world as operations see it. The runtime has one, tests another.
 type System interface {
 	Print(text string) error
-	Format(a *Array) string // as `print` shows it
+	Format(a *Array) (string, error) // as `print` shows it
 	LoadNpy(path string) (*Array, error)
 	SaveNpy(path string, a *Array) error
 }

@@ -46,19 +46,21 @@ func (fr *frame) difference(a, b *boundView) (string, error) {
 	defer y.Close()
 	elem := x.DType
 	value := func(bits uint64) float64 { return tensor.FloatValue(elem, bits) }
+	var failed error
 	show := func(bits uint64) string {
 		t, err := tensor.FromBits(elem, nil, []uint64{bits})
 		if err != nil {
-			return err.Error()
+			failed = err
+			return ""
 		}
 		defer t.Close()
 		var s strings.Builder
 		if err := tensor.Format(&s, t); err != nil {
-			return err.Error()
+			failed = err
 		}
 		return s.String()
 	}
-	return types.Difference(elem, x.Shape, x.Bits(), y.Bits(), value, show), nil
+	return types.Difference(elem, x.Shape, x.Bits(), y.Bits(), value, show), failed
 }
 
 // text is a value as `print` shows it, without the newline.

@@ -16,17 +16,17 @@ type System struct{ To runtime.System }
 
 func (s System) Print(text string) error { return s.To.Print(text) }
 
-func (s System) Format(a *ir.Array) string {
+func (s System) Format(a *ir.Array) (string, error) {
 	t, err := FromArray(a)
 	if err != nil {
-		return err.Error()
+		return "", err
 	}
 	defer t.Close()
 	var b strings.Builder
 	if err := tensor.Format(&b, t); err != nil {
-		return err.Error()
+		return "", err
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 func (s System) LoadNpy(path string) (*ir.Array, error) {

@@ -36,7 +36,7 @@ func array(d types.DType, shape []int64, values ...int64) *ir.Array {
 func show(as []*ir.Array) string {
 	s := make([]string, len(as))
 	for i, a := range as {
-		s[i] = (&MemSystem{}).Format(a)
+		s[i], _ = (&MemSystem{}).Format(a) // which never fails
 	}
 	return strings.Join(s, "; ")
 }

@@ -22,13 +22,13 @@ func (s *MemSystem) Print(text string) error {
 }
 
 // Format implements ir.System: nested lists on one line, "[[1, 2], [3, 4]]".
-func (s *MemSystem) Format(a *ir.Array) string {
+func (s *MemSystem) Format(a *ir.Array) (string, error) {
 	if a.DType == types.String {
-		return a.Str
+		return a.Str, nil
 	}
 	var b strings.Builder
 	writeAxis(&b, a, 0, 0, len(a.Bits))
-	return b.String()
+	return b.String(), nil
 }
 
 // writeAxis writes the elements [begin, end), which are those of one index on the axes before this one.

@@ -161,17 +161,26 @@ var _ = ir.Define(Assert, ir.OpDef{
 		}
 		var shown []string
 		for _, a := range args[1:] {
-			shown = append(shown, c.System().Format(a))
+			text, err := c.System().Format(a)
+			if err != nil {
+				return nil, err
+			}
+			shown = append(shown, text)
 		}
 		difference := ""
 		if len(args) == 3 {
 			x, y := args[1], args[2]
 			value := func(bits uint64) float64 { return scalar.FloatValue(x.DType, bits) }
+			var failed error
 			show := func(bits uint64) string {
-				return c.System().Format(&ir.Array{DType: x.DType,
-					Bits: []uint64{bits}})
+				text, err := c.System().Format(&ir.Array{DType: x.DType, Bits: []uint64{bits}})
+				failed = errors.Join(failed, err)
+				return text
 			}
 			difference = types.Difference(x.DType, x.Shape, x.Bits, y.Bits, value, show)
+			if failed != nil {
+				return nil, failed
+			}
 		}
 		return nil, errors.New(types.AssertMessage(op.Str("what"), shown, difference))
 	},

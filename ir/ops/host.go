@@ -34,7 +34,11 @@ var _ = ir.Define(Print, ir.OpDef{
 	Eval: func(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
 		shown := make([]string, len(args))
 		for i, a := range args {
-			shown[i] = c.System().Format(a)
+			text, err := c.System().Format(a)
+			if err != nil {
+				return nil, err
+			}
+			shown[i] = text
 		}
 		form, _ := op.Attrs[0].(string)
 		return nil, c.System().Print(types.TupleText(form, shown) + "\n")
@@ -113,7 +117,7 @@ func printedScalar(t types.DType, bits uint64) string {
 // LoadNpy reads a file.
 var LoadNpy = ir.Declare("load_npy")
 var _ = ir.Define(LoadNpy, ir.OpDef{
-	Class: ir.Host, Surface: "load_npy", Arity: 1, Traits: ir.Effect,
+	Class: ir.Host, Surface: "load_npy", Arity: 1, Traits: ir.Effect | ir.Files,
 	Brackets: "type, d1, d2, ...",
 	Params: []ir.Param{
 		{Name: "path", Kind: ir.ParamScalar, Elem: types.String, What: "the path"},
@@ -158,7 +162,7 @@ func evalLoadNpy(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, er
 // SaveNpy writes a file.
 var SaveNpy = ir.Declare("save_npy")
 var _ = ir.Define(SaveNpy, ir.OpDef{
-	Class: ir.Host, Surface: "save_npy", Arity: 2, Traits: ir.Effect,
+	Class: ir.Host, Surface: "save_npy", Arity: 2, Traits: ir.Effect | ir.Files,
 	Params: []ir.Param{
 		{Name: "path", Kind: ir.ParamScalar, Elem: types.String, What: "the path"},
 		{Name: "x", Kind: ir.ParamValue},

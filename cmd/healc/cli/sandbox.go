@@ -148,6 +148,9 @@ func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags) error {
 // compilerMemory is what healc and libLLVM take beside the program.
 const compilerMemory = 2 << 30
 
+// interrupted is how long the child has to end by itself: Ctrl-C goes to both, and a second interrupt ends it at once.
+const interrupted = 300 * time.Millisecond
+
 // wait runs the child to its end. Signals that end it are those of its limits.
 func (a *app) wait(cmd *exec.Cmd, timeout time.Duration) error {
 	signals := make(chan os.Signal, 1)
@@ -160,10 +163,12 @@ func (a *app) wait(cmd *exec.Cmd, timeout time.Duration) error {
 	go func() { ended <- cmd.Wait() }()
 	for {
 		select {
-		case s := <-signals: // Ctrl-C goes to both; the child ends by it
-			if s == syscall.SIGTERM {
-				cmd.Process.Signal(s)
+		case s := <-signals:
+			wait := time.Duration(0)
+			if s == os.Interrupt {
+				wait = interrupted
 			}
+			defer time.AfterFunc(wait, func() { _ = cmd.Process.Signal(s) }).Stop()
 		case err := <-ended:
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) {

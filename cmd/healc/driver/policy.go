@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"healc/ir"
-	"healc/ir/ops"
 	"healc/runtime/tensor"
 )
 
@@ -76,7 +75,7 @@ func within(path, folder string) bool {
 
 // usesFiles reports whether a module has operations that read or write files.
 func usesFiles(m *ir.Module) bool {
-	return hasOp(m, func(op *ir.Op) bool { return op.Def == ops.LoadNpy || op.Def == ops.SaveNpy })
+	return hasOp(m, func(op *ir.Op) bool { return op.Def.Traits.Has(ir.Files) })
 }
 
 // usesIO reports whether a module has operations with effects outside of it.
