@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -67,11 +68,20 @@ func await(t *testing.T, done func() bool) {
 	t.Fatal("the program did not begin")
 }
 
-// TestSignals: Ctrl-C and SIGTERM end a program inside of a kernel; what it printed is there.
+// TestSignals: Ctrl-C and SIGTERM end a program inside of a kernel; what it printed is there. So it is in a sandbox,
+// where they reach only the process that waits for it.
 func TestSignals(t *testing.T) {
+	endedBySignals(t)
+	if runtime.GOOS == "linux" {
+		endedBySignals(t, "--sandbox", "--allow-write", ".")
+	}
+}
+
+func endedBySignals(t *testing.T, flags ...string) {
+	t.Helper()
 	for _, backend := range backends() {
 		for signal, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
-			c, out, end := start(t, nil, "run", "endless.heal", "--backend", backend)
+			c, out, end := start(t, nil, append([]string{"run", "endless.heal", "--backend", backend}, flags...)...)
 			await(t, func() bool {
 				_, err := os.Stat(filepath.Join(c.Dir, "begun.npy"))
 				return err == nil
