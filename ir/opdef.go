@@ -2,7 +2,10 @@ package ir
 
 import (
 	"fmt"
-	"sort"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
 
 	"healc/ir/scalar"
 	"healc/ir/scan"
@@ -160,7 +163,7 @@ const (
 	Rows                   // whole rows at once, in memory: sort, scatter_add; see Note [Rows]
 )
 
-var table = map[string]*OpDef{}
+var table = make(map[string]*OpDef, 256)
 
 // Declare reserves the entry of an operation, which Define fills in. Two variables, so that the rules of an entry can
 // name operations, itself among them: rules in the initializer of the variable would be initialization cycles.
@@ -190,15 +193,12 @@ func Define(d *OpDef, entry OpDef) *OpDef {
 // Lookup returns the operation called name, or nil.
 func Lookup(name string) *OpDef { return table[name] }
 
-// Ops returns the whole table, sorted by name.
-func Ops() []*OpDef {
-	out := make([]*OpDef, 0, len(table))
-	for _, d := range table {
-		out = append(out, d)
-	}
-	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
-	return out
-}
+// Ops returns the whole table, sorted by name. It is complete when the program has started.
+func Ops() []*OpDef { return slices.Clone(sorted()) }
+
+var sorted = sync.OnceValue(func() []*OpDef {
+	return slices.SortedFunc(maps.Values(table), func(a, b *OpDef) int { return strings.Compare(a.Name, b.Name) })
+})
 
 func (d *OpDef) attrIndex(name string) int {
 	for i, a := range d.Attrs {

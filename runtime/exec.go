@@ -52,6 +52,16 @@ type Env struct {
 	Places []types.Place
 }
 
+// complete gives the fields that are not set their meaning. A context that cannot end is none.
+func (env *Env) complete() {
+	if env.System == nil {
+		env.System = OS{}
+	}
+	if env.Ctx != nil && env.Ctx.Done() == nil {
+		env.Ctx = nil
+	}
+}
+
 // RuntimeError is a failure of the program that runs: an index, a division, a fold of nothing, input or output.
 type RuntimeError struct {
 	Site    abi.Site
@@ -157,9 +167,7 @@ func (x *Executable) Call(env Env, dims []int64, args ...*tensor.Tensor) ([]*ten
 	if x.away != nil {
 		return x.away(env, dims, args)
 	}
-	if env.System == nil {
-		env.System = OS{}
-	}
+	env.complete()
 	b, err := x.bind(dims)
 	if err != nil {
 		return nil, err
@@ -169,7 +177,7 @@ func (x *Executable) Call(env Env, dims []int64, args ...*tensor.Tensor) ([]*ten
 	}
 	env.Pool.Enter()
 	defer env.Pool.Leave()
-	return b.funcs[0].run(&run{x: x, env: env, b: b}, args)
+	return b.funcs[0].run(x, &env, b, args)
 }
 
 // bind evaluates all extents for the given dims.
@@ -205,12 +213,13 @@ type kernelCode struct {
 	fn    uintptr
 }
 
-// run executes a function that the outside calls.
-func (f *boundFunc) run(r *run, args []*tensor.Tensor) ([]*tensor.Tensor, error) {
+// run executes a function that the outside calls. The environment is large: it is copied once, to the frame.
+func (f *boundFunc) run(x *Executable, env *Env, b *binding, args []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	if err := f.check(args); err != nil {
 		return nil, err
 	}
-	if err := r.take(f); err != nil {
+	bytes, err := env.Limits.take(0, f)
+	if err != nil {
 		return nil, err
 	}
 	fr, err := f.frame()
@@ -222,7 +231,7 @@ func (f *boundFunc) run(r *run, args []*tensor.Tensor) ([]*tensor.Tensor, error)
 	if err := fr.outputs(); err != nil {
 		return nil, err
 	}
-	if err := r.finish(r.do(fr, f.steps, 0)); err != nil {
+	if err := fr.execute(x, env, b, bytes); err != nil {
 		return nil, err
 	}
 	if f.simple { // every result is a whole Output of its own
@@ -236,12 +245,21 @@ func (f *boundFunc) run(r *run, args []*tensor.Tensor) ([]*tensor.Tensor, error)
 	return fr.results()
 }
 
+// execute runs the steps of the function that the outside calls. The tensors of the call have so many bytes.
+func (fr *frame) execute(x *Executable, env *Env, b *binding, bytes int64) error {
+	r := &fr.run
+	r.x, r.env, r.b, r.bytes = x, *env, b, bytes
+	return r.finish(r.do(fr, fr.f.steps, 0))
+}
+
 // do runs a list of steps in order.
 func (r *run) do(fr *frame, steps []boundStep, depth int) error {
 	for i := range steps {
 		s := &steps[i]
-		if err := r.count(); err != nil {
-			return err
+		if r.counts() {
+			if err := r.count(); err != nil {
+				return err
+			}
 		}
 		var err error
 		switch {

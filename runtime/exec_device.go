@@ -163,8 +163,8 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*
 	if err := f.check(args); err != nil {
 		return nil, err
 	}
-	limited := run{x: x, env: env, b: b}
-	if err := limited.take(f); err != nil {
+	bytes, err := env.Limits.take(0, f)
+	if err != nil {
 		return nil, err
 	}
 	q, err := x.dev.Queue()
@@ -186,7 +186,7 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*
 		return nil, err
 	}
 	defer cell.Release()
-	r := &deviceRun{run: limited, d: x.dev, q: q, cell: cell.Addr()}
+	r := &deviceRun{run: run{x: x, env: env, b: b, bytes: bytes}, d: x.dev, q: q, cell: cell.Addr()}
 	defer func() {
 		if err != nil {
 			_ = q.Sync() // what was started may still use the memory that goes back; the first error counts

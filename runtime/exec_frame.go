@@ -21,7 +21,7 @@ type frame struct {
 	args    []unsafe.Pointer
 	from    []memory.Array // of the results of a CallInto
 	err     abi.Error
-	run     run // of a CallInto
+	run     run // of a call from outside
 	region  region
 }
 

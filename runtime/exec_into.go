@@ -23,9 +23,7 @@ func (x *Executable) CallInto(env Env, dims []int64, out []*tensor.Tensor, args 
 		// those of the caller may lie on its stack
 		return x.awayInto(env, slices.Clone(dims), slices.Clone(out), slices.Clone(args))
 	}
-	if env.System == nil {
-		env.System = OS{}
-	}
+	env.complete()
 	b, err := x.bind(dims)
 	if err != nil {
 		return err
@@ -35,19 +33,19 @@ func (x *Executable) CallInto(env Env, dims []int64, out []*tensor.Tensor, args 
 	}
 	env.Pool.Enter()
 	defer env.Pool.Leave()
-	return b.funcs[0].runInto(x, env, b, out, args)
+	return b.funcs[0].runInto(x, &env, b, out, args)
 }
 
 // runInto is run for a caller that has places for the results.
-func (f *boundFunc) runInto(x *Executable, env Env, b *binding, out, args []*tensor.Tensor) error {
+func (f *boundFunc) runInto(x *Executable, env *Env, b *binding, out, args []*tensor.Tensor) error {
 	if err := f.checkOut(out); err != nil {
 		return err
 	}
 	if err := f.check(args); err != nil {
 		return err
 	}
-	first := run{x: x, env: env, b: b}
-	if err := first.take(f); err != nil {
+	bytes, err := env.Limits.take(0, f)
+	if err != nil {
 		return err
 	}
 	fr, err := f.frame()
@@ -68,8 +66,7 @@ func (f *boundFunc) runInto(x *Executable, env Env, b *binding, out, args []*ten
 	if err := fr.room(); err != nil {
 		return err
 	}
-	fr.run = first
-	if err := fr.run.finish(fr.run.do(fr, f.steps, 0)); err != nil {
+	if err := fr.execute(x, env, b, bytes); err != nil {
 		return err
 	}
 	return fr.deliver(out)

@@ -22,19 +22,25 @@ func (e *MemoryLimitError) Error() string {
 		e.Func, e.Needs, e.Needs-e.Limit, e.Limit, e.Largest, e.Bytes)
 }
 
-// take counts the memory of a function that begins, and refuses one that would take too much. give takes it back.
-func (r *run) take(f *boundFunc) error {
-	limit := r.env.Limits.Memory
-	if limit <= 0 {
-		return nil
+// take adds the memory of a function that begins to the bytes that others have, and refuses one that would take too
+// much.
+func (l Limits) take(bytes int64, f *boundFunc) (int64, error) {
+	if l.Memory <= 0 {
+		return bytes, nil
 	}
 	m := f.memory()
-	if r.bytes += m.Total(); r.bytes > limit {
-		e := &MemoryLimitError{Func: f.def.Name, Needs: r.bytes, Limit: limit}
+	if bytes += m.Total(); bytes > l.Memory {
+		e := &MemoryLimitError{Func: f.def.Name, Needs: bytes, Limit: l.Memory}
 		e.Largest, e.Bytes = f.largest(abi.Temp, abi.Output, abi.Data)
-		return e
+		return bytes, e
 	}
-	return nil
+	return bytes, nil
+}
+
+// take counts the memory of a function that begins. give takes it back.
+func (r *run) take(f *boundFunc) (err error) {
+	r.bytes, err = r.env.Limits.take(r.bytes, f)
+	return err
 }
 
 func (r *run) give(f *boundFunc) {

@@ -49,7 +49,7 @@ type stopper struct {
 
 // stopper is nil for a kernel that needs none.
 func (r *run) stopper(s *boundStep) *objload.Stop {
-	if s.outer < s.long || r.env.Ctx == nil || r.env.Ctx.Done() == nil {
+	if s.outer < s.long || r.env.Ctx == nil {
 		return nil
 	}
 	if r.stop == nil {
@@ -70,6 +70,9 @@ func (r *run) finish(err error) error {
 	}
 	return err
 }
+
+// counts says whether count has anything to do.
+func (r *run) counts() bool { return r.env.Ctx != nil || r.env.Limits.Steps > 0 }
 
 // count is a step of a plan; it ends a call whose context has ended, or that has taken all the steps that it may.
 func (r *run) count() error {

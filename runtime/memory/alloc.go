@@ -46,6 +46,8 @@ type allocator struct {
 	free  [smallClasses][]*Storage
 	chunk []byte // rest of the current chunk
 
+	chunks int // that were mapped
+
 	kept      []*Storage // freed large blocks, oldest first
 	keptBytes int64
 }
@@ -75,8 +77,10 @@ func (a *allocator) get(bytes int64) (*Storage, error) {
 	}
 	size := int64(minBlock) << class
 	if int64(len(a.chunk)) < size {
-		if err := checkMemory(chunkBytes); err != nil {
-			return nil, err
+		if a.chunks > 0 { // the first is small beside the process, and most programs need no other
+			if err := checkMemory(chunkBytes); err != nil {
+				return nil, err
+			}
 		}
 		chunk, err := mapPages(chunkBytes)
 		if err != nil {
@@ -84,6 +88,7 @@ func (a *allocator) get(bytes int64) (*Storage, error) {
 		}
 		a.retireChunk()
 		a.chunk = chunk
+		a.chunks++
 	}
 	s := adopt(block{ptr: unsafe.Pointer(&a.chunk[0]), bytes: size, class: class})
 	a.chunk = a.chunk[size:]

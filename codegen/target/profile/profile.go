@@ -22,7 +22,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unicode"
 )
 
 //go:embed profiles/*.profile
@@ -49,8 +48,9 @@ var descriptions string
 // Fields is every number of a profile, in the order of the struct. One without a line in fields.txt is a bug, and so is
 // a line without a number.
 var Fields = sync.OnceValue(func() []Field {
-	described := map[string]Field{}
-	for _, line := range strings.Split(descriptions, "\n") {
+	t := reflect.TypeFor[Profile]()
+	described := make(map[string]Field, len(descriptions)/64)
+	for line := range strings.SplitSeq(descriptions, "\n") {
 		if line == "" || line[0] == '#' {
 			continue
 		}
@@ -60,15 +60,15 @@ var Fields = sync.OnceValue(func() []Field {
 		}
 		described[f.Name] = f
 	}
-	var out []Field
-	t := reflect.TypeFor[Profile]()
+	out := make([]Field, 0, len(described))
 	for i := range t.NumField() {
 		group := t.Field(i)
 		if group.Type.Kind() != reflect.Struct {
 			continue
 		}
+		prefix := snake(group.Name) + "."
 		for j := range group.Type.NumField() {
-			name := snake(group.Name) + "." + snake(group.Type.Field(j).Name)
+			name := prefix + snake(group.Type.Field(j).Name)
 			f, ok := described[name]
 			if !ok {
 				panic("BUG: fields.txt has no " + name)
@@ -83,11 +83,19 @@ var Fields = sync.OnceValue(func() []Field {
 	return out
 })
 
+var fieldsByName = sync.OnceValue(func() map[string]*Field {
+	out := make(map[string]*Field, len(Fields()))
+	for i := range Fields() {
+		out[Fields()[i].Name] = &Fields()[i]
+	}
+	return out
+})
+
 // parseField reads a line of fields.txt.
 func parseField(line string) (f Field, err error) {
-	parts := strings.Split(line, " | ")
+	parts := strings.SplitN(line, " | ", 6)
 	if len(parts) != 5 {
-		return f, fmt.Errorf("`%s` has %d parts, not 5", line, len(parts))
+		return f, fmt.Errorf("`%s` has %d parts, not 5", line, strings.Count(line, " | ")+1)
 	}
 	f = Field{Name: parts[0], Unit: parts[1], Page: parts[3], Trade: parts[4]}
 	limits, power := strings.CutSuffix(parts[2], " pow2")
@@ -102,15 +110,21 @@ func parseField(line string) (f Field, err error) {
 
 // snake is a name in small letters, with _ between words.
 func snake(name string) string {
-	var b strings.Builder
-	for i, r := range name {
-		if unicode.IsUpper(r) && i > 0 && !unicode.IsUpper(rune(name[i-1])) {
-			b.WriteByte('_')
+	b := make([]byte, 0, len(name)+4)
+	for i := range len(name) {
+		c := name[i]
+		if isUpper(c) {
+			if i > 0 && !isUpper(name[i-1]) {
+				b = append(b, '_')
+			}
+			c += 'a' - 'A'
 		}
-		b.WriteRune(unicode.ToLower(r))
+		b = append(b, c)
 	}
-	return b.String()
+	return string(b)
 }
+
+func isUpper(c byte) bool { return 'A' <= c && c <= 'Z' }
 
 // Group is what stands before the point of its name.
 func (f Field) Group() string {
@@ -152,10 +166,7 @@ type source struct {
 // parse reads the text of a profile.
 func parse(name, text string) (*source, error) {
 	s := &source{values: map[string]int{}}
-	fields := map[string]Field{}
-	for _, f := range Fields() {
-		fields[f.Name] = f
-	}
+	fields := fieldsByName()
 	for i, line := range strings.Split(text, "\n") {
 		bad := func(format string, args ...any) error {
 			return fmt.Errorf("%s.profile:%d: %s", name, i+1, fmt.Sprintf(format, args...))
@@ -238,37 +249,52 @@ func (id identity) is(p Processor) bool {
 	})
 }
 
-// sources are the embedded files, profiles what they say. A file that is wrong is a bug, which a test finds.
-var sources = sync.OnceValue(func() map[string]*source {
-	out := map[string]*source{}
-	for _, name := range Order {
-		text, err := files.ReadFile("profiles/" + name + ".profile")
-		if err != nil {
-			panic("BUG: " + err.Error())
-		}
-		if out[name], err = parse(name, string(text)); err != nil {
-			panic("BUG: " + err.Error())
-		}
-	}
-	return out
-})
+// entry is an embedded file and the profile that it makes, each read when it is asked for: few programs ask for all.
+// A file that is wrong is a bug, which a test finds.
+type entry struct {
+	source  func() *source
+	profile func() *Profile
+}
 
-var profiles = sync.OnceValue(func() map[string]*Profile {
-	out := map[string]*Profile{}
+var entries = map[string]entry{}
+
+func init() {
 	for _, name := range Order {
-		p, err := build(name, sources(), 0)
-		if err != nil {
-			panic("BUG: " + err.Error())
+		entries[name] = entry{
+			sync.OnceValue(func() *source {
+				text, err := files.ReadFile("profiles/" + name + ".profile")
+				if err != nil {
+					panic("BUG: " + err.Error())
+				}
+				s, err := parse(name, string(text))
+				if err != nil {
+					panic("BUG: " + err.Error())
+				}
+				return s
+			}),
+			sync.OnceValue(func() *Profile {
+				p, err := build(name, embedded, 0)
+				if err != nil {
+					panic("BUG: " + err.Error())
+				}
+				return p
+			}),
 		}
-		out[name] = p
 	}
-	return out
-})
+}
+
+// embedded is the source of a name; nil when there is none.
+func embedded(name string) *source {
+	if e, ok := entries[name]; ok {
+		return e.source()
+	}
+	return nil
+}
 
 // build is a profile with what it has of the one that it is like.
-func build(name string, from map[string]*source, depth int) (*Profile, error) {
-	s := from[name]
-	if s == nil || depth > len(from) {
+func build(name string, from func(name string) *source, depth int) (*Profile, error) {
+	s := from(name)
+	if s == nil || depth > len(Order) {
 		return nil, fmt.Errorf("there is no profile `%s`, or it is like itself", name)
 	}
 	p := &Profile{}
@@ -279,7 +305,8 @@ func build(name string, from map[string]*source, depth int) (*Profile, error) {
 		}
 	}
 	p.Name = name
-	for _, f := range Fields() {
+	for i := range Fields() {
+		f := &Fields()[i]
 		x, here := s.values[f.Name]
 		switch {
 		case here:
@@ -294,7 +321,12 @@ func build(name string, from map[string]*source, depth int) (*Profile, error) {
 }
 
 // Named is the profile of a name; nil when there is none. Nobody may change it: Clone.
-func Named(name string) *Profile { return profiles()[name] }
+func Named(name string) *Profile {
+	if e, ok := entries[name]; ok {
+		return e.profile()
+	}
+	return nil
+}
 
 // Base is the profile that the others differ from, and of which plans are.
 func Base() *Profile { return Named("base") }
@@ -323,7 +355,7 @@ func For(p Processor) (profile *Profile, by string) {
 	if p.Name != "" {
 		longest, found := 0, ""
 		for _, name := range Order {
-			for _, n := range sources()[name].processors {
+			for _, n := range embedded(name).processors {
 				if strings.HasPrefix(p.Name, n) && len(n) > longest {
 					longest, found = len(n), name
 				}
@@ -335,14 +367,14 @@ func For(p Processor) (profile *Profile, by string) {
 		return Base(), "nothing: no profile is for `" + p.Name + "`"
 	}
 	for _, name := range Order {
-		for _, id := range sources()[name].identify {
+		for _, id := range embedded(name).identify {
 			if id.is(p) {
 				return Named(name), fmt.Sprintf("vendor %s, family %d, model %d", p.Vendor, p.Family, p.Model)
 			}
 		}
 	}
 	for _, name := range Order {
-		for _, words := range sources()[name].otherwise {
+		for _, words := range embedded(name).otherwise {
 			missing := slices.ContainsFunc(words[1:], func(f string) bool { return !slices.Contains(p.Features, f) })
 			if (words[0] == "any" || words[0] == p.Vendor) && !missing {
 				return Named(name), "vendor and features: " + strings.Join(words, " ")

@@ -61,7 +61,7 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := build("p", map[string]*source{"p": s}, 0); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := build("p", func(string) *source { return s }, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

@@ -83,7 +83,7 @@ func Library(base string) (string, error) {
 	}
 	return mark(base, func(s string) bool {
 		family, _, _ := strings.Cut(s, "_")
-		return s == strings.ToUpper(s) || cFamilies[family]
+		return s == strings.ToUpper(s) || cFamilies()[family]
 	}), nil
 }
 
@@ -94,7 +94,7 @@ func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' &
 func C(library, name string) string {
 	return library + "_" + mark(identifier(name), func(s string) bool {
 		return slices.Contains(Own, s) || strings.HasSuffix(s, Tensors) || s == strings.TrimPrefix(Tensors, "_") ||
-			cEndings[s] || cNames[library+"_"+s]
+			cEndings()[s] || cNames()[library+"_"+s]
 	})
 }
 
@@ -106,12 +106,12 @@ func Guard(library string) string { return "HEAL_LIBRARY_" + library + "_H" }
 
 // Python is the name of a function in a Python module.
 func Python(name string) string {
-	return mark(identifier(name), func(s string) bool { return s[0] == '_' || pythonWords[s] || pythonOwn[s] })
+	return mark(identifier(name), func(s string) bool { return s[0] == '_' || pythonWords()[s] || pythonOwn()[s] })
 }
 
 // PythonModule is the name of the module for a library. It is no module of Python, or NumPy would import it.
 func PythonModule(library string) string {
-	return mark(library, func(s string) bool { return s[0] == '_' || pythonWords[s] || pythonModules[s] })
+	return mark(library, func(s string) bool { return s[0] == '_' || pythonWords()[s] || pythonModules()[s] })
 }
 
 // Go is the name of a function in a Go package: layer_norm is LayerNorm. Capitals of the program have an underscore
@@ -148,7 +148,7 @@ func Go(name string) string {
 	if name[0] < 'a' || name[0] > 'z' {
 		return "X" + b.String() + "_"
 	}
-	if goOwn[b.String()] {
+	if goOwn()[b.String()] {
 		return b.String() + "_"
 	}
 	return b.String()
@@ -157,7 +157,7 @@ func Go(name string) string {
 // GoPackage is the name of the Go package for a library.
 func GoPackage(library string) string {
 	return mark(library, func(s string) bool {
-		return goWords[s] || s == "main" || s == "init" || strings.HasSuffix(s, "_test")
+		return goWords()[s] || s == "main" || s == "init" || strings.HasSuffix(s, "_test")
 	})
 }
 
@@ -166,7 +166,7 @@ func GoPackage(library string) string {
 func GoFile(base string) string {
 	return mark(base, func(s string) bool {
 		_, last, cut := cutLast(s, "_")
-		return s[0] == '_' || s[0] == '.' || cut && (last == "test" || goSystems[last])
+		return s[0] == '_' || s[0] == '.' || cut && (last == "test" || goSystems()[last])
 	})
 }
 
@@ -180,7 +180,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // Header is the name of the header of a library without its ending, for a base name: none of the C library's.
 func Header(base string) string {
-	return mark(base, func(s string) bool { return cHeaders[s] || strings.HasSuffix(s, "intrin") })
+	return mark(base, func(s string) bool { return cHeaders()[s] || strings.HasSuffix(s, "intrin") })
 }
 
 // Language is one in which functions have parameters and variables.
@@ -211,9 +211,9 @@ func (l *Locals) Take(name string) string {
 		}
 		name += "_"
 	case InGo:
-		name = mark(name, func(s string) bool { return goWords[s] || goLocal[s] })
+		name = mark(name, func(s string) bool { return goWords()[s] || goLocal()[s] })
 	case InPython:
-		name = mark(name, func(s string) bool { return s[0] == '_' || pythonWords[s] || s == "out" })
+		name = mark(name, func(s string) bool { return s[0] == '_' || pythonWords()[s] || s == "out" })
 	}
 	for l.taken[name] {
 		name += "_"

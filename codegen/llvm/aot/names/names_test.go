@@ -28,9 +28,10 @@ func samples() []string {
 		out, short = append(out, longer...), longer
 	}
 	seen := map[string]bool{}
-	for _, list := range []map[string]bool{cFamilies, cNames, cEndings, cHeaders, pythonWords, pythonOwn, pythonModules,
-		goWords, goOwn, goLocal, goSystems, set(strings.Join(Own, " ")),
-		set("main init test threads f_test f_linux f_tensors tensors all name linux")} {
+	for _, list := range []map[string]bool{cFamilies(), cNames(), cEndings(), cHeaders(), pythonWords(), pythonOwn(),
+		pythonModules(),
+		goWords(), goOwn(), goLocal(), goSystems(), set(strings.Join(Own, " "))(),
+		set("main init test threads f_test f_linux f_tensors tensors all name linux")()} {
 		for w := range list {
 			for _, s := range []string{w, "_" + w, "__" + w} {
 				for range 4 {
@@ -49,7 +50,7 @@ func samples() []string {
 // TestOneName: no two names become one, and none becomes what is taken.
 func TestOneName(t *testing.T) {
 	python := func(s string) bool {
-		return pythonWords[s] || pythonOwn[s] || strings.HasPrefix(s, "__") && strings.HasSuffix(s, "__") &&
+		return pythonWords()[s] || pythonOwn()[s] || strings.HasPrefix(s, "__") && strings.HasSuffix(s, "__") &&
 			!strings.HasSuffix(s, "___") || strings.HasPrefix(s, "_") && !strings.HasSuffix(s, "_")
 	}
 	for _, c := range []struct {
@@ -75,21 +76,21 @@ func TestOneName(t *testing.T) {
 			}
 			return l
 		}, func(s string) bool {
-			return cFamilies[s] || s == strings.ToUpper(s) && !strings.HasSuffix(s, "_") && s[0] != '('
+			return cFamilies()[s] || s == strings.ToUpper(s) && !strings.HasSuffix(s, "_") && s[0] != '('
 		}},
 		{"Python", Python, python},
-		{"Python module", PythonModule, func(s string) bool { return python(s) && !pythonOwn[s] || pythonModules[s] }},
-		{"Go", Go, func(s string) bool { return goOwn[s] || s[0] < 'A' || s[0] > 'Z' }},
-		{"Go package", GoPackage, func(s string) bool { return goWords[s] || s == "main" || s == "init" || s == "_" }},
+		{"Python module", PythonModule, func(s string) bool { return python(s) && !pythonOwn()[s] || pythonModules()[s] }},
+		{"Go", Go, func(s string) bool { return goOwn()[s] || s[0] < 'A' || s[0] > 'Z' }},
+		{"Go package", GoPackage, func(s string) bool { return goWords()[s] || s == "main" || s == "init" || s == "_" }},
 		{"Go file", GoFile, func(s string) bool {
 			return s[0] == '_' && !strings.HasSuffix(s, "_") || strings.HasSuffix(s, "_test") ||
 				strings.HasSuffix(s, "_linux")
 		}},
-		{"header", Header, func(s string) bool { return cHeaders[s] }},
+		{"header", Header, func(s string) bool { return cHeaders()[s] }},
 		{"Go parameter", func(s string) string { return NewLocals(InGo).Take(s) },
-			func(s string) bool { return goWords[s] || goLocal[s] || s == "_" }},
+			func(s string) bool { return goWords()[s] || goLocal()[s] || s == "_" }},
 		{"Python parameter", func(s string) string { return NewLocals(InPython).Take(s) },
-			func(s string) bool { return pythonWords[s] || s == "out" || s[0] == '_' && !strings.HasSuffix(s, "_") }},
+			func(s string) bool { return pythonWords()[s] || s == "out" || s[0] == '_' && !strings.HasSuffix(s, "_") }},
 	} {
 		from := map[string]string{}
 		for _, s := range samples() {
@@ -197,12 +198,12 @@ func TestSystemLibraries(t *testing.T) {
 // TestListsOfGo: no word of Go is missing, as its own packages list them.
 func TestListsOfGo(t *testing.T) {
 	for _, name := range types.Universe.Names() {
-		if !goWords[name] {
+		if !goWords()[name] {
 			t.Errorf("the predeclared name %s is missing", name)
 		}
 	}
 	for w := token.BREAK; w <= token.VAR; w++ {
-		if w.IsKeyword() && !goWords[w.String()] {
+		if w.IsKeyword() && !goWords()[w.String()] {
 			t.Errorf("the keyword %s is missing", w)
 		}
 	}
@@ -212,7 +213,7 @@ func TestListsOfGo(t *testing.T) {
 	}
 	for _, line := range strings.Fields(string(out)) {
 		for _, name := range strings.Split(line, "/") {
-			if !goSystems[name] {
+			if !goSystems()[name] {
 				t.Errorf("the system or processor %s is missing", name)
 			}
 		}
@@ -228,12 +229,12 @@ func TestListsOfPython(t *testing.T) {
 	}
 	words, modules, _ := strings.Cut(string(out), "\n")
 	for _, w := range strings.Fields(words) {
-		if !pythonWords[w] {
+		if !pythonWords()[w] {
 			t.Errorf("the keyword %s is missing", w)
 		}
 	}
 	for _, m := range strings.Fields(modules) {
-		if m[0] != '_' && !pythonModules[m] {
+		if m[0] != '_' && !pythonModules()[m] {
 			t.Errorf("the module %s is missing", m)
 		}
 	}

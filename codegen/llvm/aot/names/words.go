@@ -1,13 +1,19 @@
 package names
 
-import "strings"
+import (
+	"strings"
+	"sync"
+)
 
-func set(words string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		out[w] = true
-	}
-	return out
+// set is the set of some words, made when it is asked for: few programs make libraries.
+func set(words string) func() map[string]bool {
+	return sync.OnceValue(func() map[string]bool {
+		out := map[string]bool{}
+		for _, w := range strings.Fields(words) {
+			out[w] = true
+		}
+		return out
+	})
 }
 
 // cFamilies are the words that names of C, of POSIX and of the system's C library begin with, and healc's own.
