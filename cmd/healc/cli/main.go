@@ -80,13 +80,70 @@ func run(args []string, a *app) (code int) {
 			code = exitRuntime
 		}
 	}()
-	root := a.root()
+	root := a.rootFor(args)
 	root.SetArgs(args)
 	return a.report(root.ExecuteContext(context.Background()))
 }
 
-// root is the command tree.
+// command is a way to make one of the commands.
+type command struct {
+	name string
+	make func() *cobra.Command
+}
+
+// commands are the commands.
+func (a *app) commands() []command {
+	return []command{
+		{"run", a.runCommand}, {"compile", a.compileCommand}, {"check", a.checkCommand}, {"test", a.testCommand},
+		{"bench", a.benchCommand}, {"explain", a.explainCommand}, {"opt", a.optCommand}, {"fmt", a.fmtCommand},
+		{"doc", a.docCommand}, {"repl", a.replCommand}, {"transcript", a.transcriptCommand},
+		{"doctor", a.doctorCommand}, {"cache", a.cacheCommand}, {"version", a.versionCommand},
+	}
+}
+
+// rootFor is the command tree for a command line: where that begins with a command, this one alone, as the flags of all
+// take longer to make than a small program.
+func (a *app) rootFor(args []string) *cobra.Command {
+	for _, c := range a.commands() {
+		if len(args) > 0 && args[0] == c.name {
+			root := a.bareRoot()
+			root.AddCommand(c.make())
+			root.CompletionOptions.DisableDefaultCmd = true
+			return root
+		}
+	}
+	return a.root()
+}
+
+// root is the whole command tree.
 func (a *app) root() *cobra.Command {
+	root := a.bareRoot()
+	for _, c := range a.commands() {
+		root.AddCommand(c.make())
+	}
+	root.AddCommand(a.extra...)
+	root.InitDefaultCompletionCmd()
+	root.InitDefaultHelpCmd()
+	// those of the library print a help for names that they do not know, and succeed
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			c.Args, c.RunE = a.noSuchCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				found, rest, err := root.Find(args)
+				if err != nil || len(rest) > 0 {
+					return a.noSuchCommand(found, rest)
+				}
+				return nil
+			}
+		}
+	}
+	return root
+}
+
+// bareRoot is healc without its commands.
+func (a *app) bareRoot() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "healc",
 		Short:         "The compiler for Heal, a language of fused tensor kernels",
@@ -109,28 +166,6 @@ func (a *app) root() *cobra.Command {
 		return &driver.UsageError{Message: "--color " + bad + " is not auto, always or never"}
 	}
 	root.SetFlagErrorFunc(flagError)
-	root.AddCommand(a.runCommand(), a.compileCommand(), a.checkCommand(), a.testCommand(), a.benchCommand(),
-		a.explainCommand(), a.optCommand(),
-		a.fmtCommand(), a.docCommand(), a.replCommand(), a.transcriptCommand(), a.doctorCommand(), a.cacheCommand(),
-		a.versionCommand())
-	root.AddCommand(a.extra...)
-	root.InitDefaultCompletionCmd()
-	root.InitDefaultHelpCmd()
-	// those of the library print a help for names that they do not know, and succeed
-	for _, c := range root.Commands() {
-		switch c.Name() {
-		case "completion":
-			c.Args, c.RunE = a.noSuchCommand, func(c *cobra.Command, _ []string) error { return c.Help() }
-		case "help":
-			c.Args = func(_ *cobra.Command, args []string) error {
-				found, rest, err := root.Find(args)
-				if err != nil || len(rest) > 0 {
-					return a.noSuchCommand(found, rest)
-				}
-				return nil
-			}
-		}
-	}
 	return root
 }
 
