@@ -39,12 +39,13 @@ test-gpu: build ## the same on a GPU
 	@if bin/healc doctor | grep -q '^GPU *[0-9]'; then HEAL_TEST_DEVICE=gpu go test -timeout 0 $(DEVICE_TESTS); \
 	else echo "skipped: no device"; bin/healc doctor | grep '^GPU'; fi
 
-lint: setup ## gofmt, vet, the length of lines, go.mod
+lint: setup ## gofmt, vet, the length of lines, go.mod; staticcheck and govulncheck where they can be had
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
 	go vet ./...
 	go test ./tests -run TestColumns
 	go mod tidy -diff
-	@bash -n .ci/run .ci/setup .ci/ptxas
+	@bash -n .ci/run .ci/setup .ci/ptxas .ci/linters
+	@.ci/linters
 
 codehash: setup ## a hash of all generated code, which a refactoring of code generation leaves as it is
 	@go run ./tests/codehash

@@ -30,10 +30,7 @@ func manualNames() []string {
 	for _, op := range ir.Ops() {
 		out = append(out, op.Name)
 	}
-	for _, module := range stdlib.Names() {
-		out = append(out, module)
-	}
-	return out
+	return append(out, stdlib.Names()...)
 }
 
 // typeNames are the element types and what else is a type by name.

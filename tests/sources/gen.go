@@ -15,7 +15,6 @@ type gen struct {
 	used  map[string]int // how often each maker was taken
 	fuel  int            // how many more expressions are made
 	mult  int64          // how often what is made is evaluated, by the lambdas around it
-	flat  int            // above 0: no statements that change variables
 	next  int            // numbers names
 	deep  int            // loops and lambdas around the place
 	holds int            // above 0: no check that fails
@@ -169,15 +168,6 @@ func (g *gen) dim() types.Dim {
 // add is d + n.
 func add(d types.Dim, n int64) types.Dim {
 	s, err := d.Add(types.Lit(n))
-	if err != nil {
-		panic(err)
-	}
-	return s
-}
-
-// plus is d + e.
-func plus(d, e types.Dim) types.Dim {
-	s, err := d.Add(e)
 	if err != nil {
 		panic(err)
 	}

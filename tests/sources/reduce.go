@@ -138,7 +138,7 @@ func init() {
 		}
 		k := g.dim()
 		rank := len(t.Shape)
-		a, b := t.Shape, t.Shape
+		var a, b types.Shape
 		switch {
 		case rank == 1 && g.chance(2):
 			a, b = types.Shape{t.Shape[0], k}, types.Shape{k}

@@ -33,6 +33,9 @@ func failing(f func() error) *cobra.Command {
 
 func stumbles() error { panic("a rule has no case") }
 
+// fill writes to m, which a nil map does not bear.
+func fill(m map[string]int) { m["x"] = 1 }
+
 // TestBugs: whatever goes wrong inside of healc ends in exit code 4, a message on one line, and a dump
 // with all that is needed to find it.
 func TestBugs(t *testing.T) {
@@ -44,7 +47,7 @@ func TestBugs(t *testing.T) {
 		{"panic", func() error {
 			panic("BUG: a rule has no case\nfor this")
 		}, []string{"a rule has no case\nfor this", "TestBugs"}},
-		{"nil", func() error { var m map[string]int; m["x"] = 1; return nil }, []string{"nil map", "TestBugs"}},
+		{"nil", func() error { var m map[string]int; fill(m); return nil }, []string{"nil map", "TestBugs"}},
 		{"goroutine", func() error {
 			return codegen.Parallel(50, func(int) error { time.Sleep(time.Millisecond); return stumbles() })
 		}, []string{"a rule has no case", "cli.stumbles"}},

@@ -61,12 +61,12 @@ func pythonScalar(name string, d types.DType) (convert, typ string) {
 	case d == types.F16:
 		return fmt.Sprintf("_half(%q, %s)", name, name), "_b.float"
 	}
-	bits, low, kind := 8*d.Bytes(), "0", "u"+numpyTypes[d]
+	bits, low, kind := 8*d.Bytes(), "0", numpyTypes[d]
 	high := fmt.Sprint(uint64(1)<<bits - 1)
 	if bits == 64 {
 		high = fmt.Sprint(uint64(math.MaxUint64))
 	}
-	if kind = numpyTypes[d]; kind[0] == 'i' {
+	if kind[0] == 'i' {
 		low, high = fmt.Sprint(int64(-1)<<(bits-1)), fmt.Sprint(uint64(1)<<(bits-1)-1)
 	}
 	return fmt.Sprintf("_int(%q, %s, _c.c_%s, %s, %s)", name, name, kind, low, high), "_b.int"

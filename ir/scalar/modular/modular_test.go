@@ -136,7 +136,8 @@ func testParts(t *testing.T, rng *rand.Rand, part uint) {
 			}
 			for _, high := range ends {
 				check(high, ends[rng.Intn(len(ends))])
-				check(rng.Int63()>>rng.Intn(63)-rng.Int63()>>rng.Intn(63), high)
+				up, down := rng.Int63()>>rng.Intn(63), rng.Int63()>>rng.Intn(63)
+				check(up-down, high)
 				// The least multiples of p above and below, and their neighbours.
 				near := new(big.Int).Lsh(big.NewInt(high>>13), part)
 				near.Div(near, big.NewInt(p)).Mul(near, big.NewInt(p))
