@@ -117,9 +117,11 @@ func copyRow[T any](a copyAxis, dst, src unsafe.Pointer) {
 		copy(unsafe.Slice((*T)(dst), a.n), unsafe.Slice((*T)(src), a.n))
 		return
 	}
+	// Offsets are counted and not pointers: behind the last element a pointer could point into other memory, or into none.
 	size := int64(unsafe.Sizeof(*new(T)))
+	var to, from int64
 	for range a.n {
-		*(*T)(dst) = *(*T)(src)
-		dst, src = unsafe.Add(dst, a.dst*size), unsafe.Add(src, a.src*size)
+		*(*T)(unsafe.Add(dst, to)) = *(*T)(unsafe.Add(src, from))
+		to, from = to+a.dst*size, from+a.src*size
 	}
 }
