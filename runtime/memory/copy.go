@@ -117,7 +117,7 @@ func copyRow[T any](a copyAxis, dst, src unsafe.Pointer) {
 		copy(unsafe.Slice((*T)(dst), a.n), unsafe.Slice((*T)(src), a.n))
 		return
 	}
-	// Offsets are counted and not pointers: behind the last element a pointer could point into other memory, or into none.
+	// Offsets are counted and not pointers: behind the last element, one could point into other memory, or none.
 	size := int64(unsafe.Sizeof(*new(T)))
 	var to, from int64
 	for range a.n {
