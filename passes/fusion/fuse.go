@@ -7,13 +7,43 @@ import (
 
 	"healc/ir"
 	"healc/ir/ops"
+	"healc/lang/diag"
 )
 
+// An UnexpandedError says that a module has an operation that only its expansion gives a lowering.
+type UnexpandedError struct {
+	Op   string
+	Span diag.Span
+}
+
+func (e *UnexpandedError) Error() string {
+	return "fuse does not take " + e.Op + ": pass expand has to run before it"
+}
+
+// expanded looks for operations of b that no kernel is made of.
+func expanded(b *ir.Block) error {
+	var err error
+	ir.WalkBlocks(b, func(b *ir.Block) {
+		for _, op := range b.Ops {
+			if err == nil && op.Def.Expand != nil && !reads(op) {
+				err = &UnexpandedError{op.Def.Name, op.Span}
+			}
+		}
+	})
+	return err
+}
+
 // Fuse puts every computing operation of m into fusion operations. remark, which may be nil, gets one line
-// for each decision. It needs a verified module and gives one; the error is a broken one's.
+// for each decision. It needs a verified module and gives one; the error is a broken one's, or an *UnexpandedError,
+// which leaves the module as it was.
 func Fuse(m *ir.Module, remark func(format string, args ...any)) error {
 	if remark == nil {
 		remark = func(string, ...any) {}
+	}
+	for _, f := range m.Funcs {
+		if err := expanded(f.Body); err != nil {
+			return err
+		}
 	}
 	for _, f := range m.Funcs {
 		names := ir.Names(f)

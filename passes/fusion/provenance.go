@@ -160,6 +160,15 @@ func (t *tracer) loop(v *visit, extent float64) (*visit, origin) {
 		origin{level: l + 1, axis: -1}
 }
 
+// reads reports whether operands knows how op reads its operands.
+func reads(op *ir.Op) bool {
+	switch op.Def.Class {
+	case ir.Source, ir.Pointwise, ir.Host, ir.Reduce, ir.Contract, ir.Rows:
+		return true
+	}
+	return op.IsLoop() || op.Def.Space != nil && len(op.Args) > 0 || op.Def.Element != nil
+}
+
 // operands reports how op, whose result is read at v, reads its operands. known says where a scalar value of a
 // region is known.
 func (t *tracer) operands(op *ir.Op, result int, v *visit, known func(*ir.Value) origin) {

@@ -13,6 +13,7 @@ import (
 	"healc/lang/diag"
 	"healc/passes"
 	"healc/passes/bufferize"
+	"healc/passes/fusion"
 	"healc/runtime"
 	"healc/transcript"
 )
@@ -102,6 +103,7 @@ func uncompilable(err error) *diag.Diagnostic {
 		bind        *passes.BindError
 		tooLarge    *passes.TooLargeError
 		link        *aot.LinkError
+		unexpanded  *fusion.UnexpandedError
 	)
 	switch {
 	case errors.As(err, &missing):
@@ -121,6 +123,9 @@ func uncompilable(err error) *diag.Diagnostic {
 			Primary: diag.Label{Span: lowering.Span}}
 	case errors.As(err, &bind):
 		return &diag.Diagnostic{Message: bind.Error(), Primary: diag.Label{Span: bind.Span}}
+	case errors.As(err, &unexpanded):
+		return &diag.Diagnostic{Message: unexpanded.Error(), Primary: diag.Label{Span: unexpanded.Span},
+			Help: "passes run in the order of --passes: write expand before fuse"}
 	case errors.As(err, &tooLarge):
 		return &diag.Diagnostic{Code: diag.CodeTooBig, Message: tooLarge.Error()}
 	}
