@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup build run check test test-long test-ptx test-gpu lint bench bench-gpu fuzz codehash golden generate exhaustive ptxas clean
+.PHONY: all setup build run check test test-long test-ptx test-gpu race lint bench bench-gpu fuzz codehash golden generate exhaustive ptxas clean
 
 all: build
 
@@ -38,6 +38,13 @@ test-ptx: setup ## every case of the suites on the PTX interpreter, of which mak
 test-gpu: build ## the same on a GPU
 	@if bin/healc doctor | grep -q '^GPU *[0-9]'; then HEAL_TEST_DEVICE=gpu go test -timeout 0 $(DEVICE_TESTS); \
 	else echo "skipped: no device"; bin/healc doctor | grep '^GPU'; fi
+
+# Whatever has threads of its own, or is called by several goroutines at once. The detector needs a C compiler.
+RACE = . ./runtime/... ./internal/... ./codegen/... ./cmd/healc/... ./tests/library ./tests/run ./tests/random ./tests/transcripts
+
+race: setup ## the race detector, over what runs threads
+	@if command -v "$$(go env CC)" >/dev/null; then CGO_ENABLED=1 GOGC=300 go test -race -short -timeout 1h -vet=off $(RACE); \
+	else echo "skipped: the race detector needs a C compiler (apt-get install gcc libc6-dev)"; fi
 
 lint: setup ## gofmt, vet, the length of lines, go.mod; staticcheck and govulncheck where they can be had
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "not gofmt'ed:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
