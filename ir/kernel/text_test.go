@@ -10,6 +10,7 @@ import (
 	"healc/lang/diag"
 	"healc/lang/types"
 	"healc/runtime/abi"
+	"healc/tests/claims"
 )
 
 // good holds every construct of the text form, as Print writes it.
@@ -445,7 +446,9 @@ func FuzzParse(f *testing.F) {
 		f.Add("kernels \"m\"[M, N]\n" + k)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		enough := claims.Within(t, len(text), 1<<20, 1000)
 		m, list := Parse(diag.NewFile("fuzz", text))
+		enough()
 		if list.HasErrors() || Verify(m) != nil {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"healc/ir/scalar"
 	"healc/ir/scalar/scalartest"
 	"healc/lang/types"
+	"healc/tests/claims"
 )
 
 func TestFormatBits(t *testing.T) {
@@ -166,7 +167,9 @@ func FuzzParseFunc(f *testing.F) {
 	f.Add(sample)
 	f.Add("func() {\n%a: f16 = const nan(0x7e01)\nreturn %a, %a\n}")
 	f.Fuzz(func(t *testing.T, text string) {
+		enough := claims.Within(t, len(text), 1<<20, 1000)
 		fn, err := scalar.ParseFunc(text)
+		enough()
 		if err != nil {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"healc/lang/check/tree"
 	"healc/lang/diag"
 	"healc/lang/parser"
+	"healc/tests/claims"
 )
 
 // FuzzCheck checks that no source makes the checker panic, also one that the parser repaired; that every
@@ -51,7 +52,9 @@ func FuzzCheck(f *testing.F) {
 		if file == nil {
 			return
 		}
+		enough := claims.Within(t, len(source), 1<<22, 10_000)
 		p, list := check.Check(file)
+		enough()
 		for _, d := range list.Items {
 			s := d.Primary.Span
 			if d.Code == "" || d.Message == "" || s.Start < 0 || s.End > len(source) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"healc/codegen/llvm/libllvm"
+	"healc/tests/claims"
 )
 
 const (
@@ -382,7 +383,9 @@ func FuzzLink(f *testing.F) {
 		f.Add(compileFor(f, triple, "define void @k() {\n  ret void\n}"))
 	}
 	f.Fuzz(func(t *testing.T, obj []byte) {
+		enough := claims.Within(t, len(obj), 5<<20, 200)
 		l, err := linkAt(obj, testBase)
+		enough()
 		if err != nil {
 			return
 		}

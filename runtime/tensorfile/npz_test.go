@@ -14,6 +14,7 @@ import (
 	"healc/lang/types"
 	"healc/runtime/memory"
 	"healc/runtime/tensor"
+	"healc/tests/claims"
 )
 
 func openNpz(t *testing.T, path string) *Npz {
@@ -167,7 +168,9 @@ func FuzzReadNpz(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before := memory.LiveBytes()
+		enough := claims.Within(t, len(data), 1<<20, 200)
 		z, err := ReadNpz(bytes.NewReader(data), int64(len(data)))
+		enough()
 		if err != nil {
 			return
 		}

@@ -16,6 +16,7 @@ import (
 	heal "healc"
 	"healc/internal/engine"
 	"healc/internal/replay"
+	"healc/tests/claims"
 	"healc/transcript"
 )
 
@@ -497,7 +498,7 @@ func FuzzTranscript(f *testing.F) {
 	f.Add(sent(encoded("torch", torchZip(f, pickle, binary.LittleEndian.AppendUint64(make([]byte, 8), 7), "little",
 		zip.Store))))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		err := tryout(data)
+		err := tryout(t, data)
 		var e *transcript.Error
 		if err != nil && !errors.As(err, &e) {
 			t.Errorf("an error of type %T: %v", err, err)
@@ -506,8 +507,10 @@ func FuzzTranscript(f *testing.F) {
 }
 
 // tryout lists and compiles a file, and runs it on the interpreter unless its tensors are large.
-func tryout(data []byte) error {
+func tryout(tb testing.TB, data []byte) error {
+	enough := claims.Within(tb, len(data), 1<<20, 200)
 	t, err := transcript.Read("t.json", data)
+	enough()
 	if err != nil {
 		return err
 	}
@@ -549,7 +552,10 @@ func FuzzTorch(f *testing.F) {
 	f.Add(torchPickle("CharStorage", 6, 1, []int64{2, 1, 2, 1}, []int64{2, 0, 1, 0}),
 		little("int8", []int64{1, 2, 3, 4, 5, 6}))
 	f.Fuzz(func(t *testing.T, pickle, storage []byte) {
-		tr, err := transcript.Read("t.json", sent(encoded("torch", torchZip(t, pickle, storage, "little", zip.Store))))
+		file := sent(encoded("torch", torchZip(t, pickle, storage, "little", zip.Store)))
+		enough := claims.Within(t, len(file), 1<<20, 200)
+		tr, err := transcript.Read("t.json", file)
+		enough()
 		if err != nil {
 			return
 		}

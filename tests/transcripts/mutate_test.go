@@ -39,7 +39,7 @@ func TestMutations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = tryout(data)
+		err = tryout(t, data)
 		var e *transcript.Error
 		switch {
 		case err == nil:

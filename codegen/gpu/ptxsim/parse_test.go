@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"healc/tests/claims"
 )
 
 // Each text is wrong at the line that ends with "// here".
@@ -120,7 +122,9 @@ func FuzzParse(f *testing.F) {
 		f.Add(kernel(body))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		enough := claims.Within(t, len(text), 1<<20, 400)
 		m, err := Parse("fuzz.ptx", text)
+		enough()
 		if err != nil {
 			return
 		}
