@@ -81,9 +81,13 @@ func programOf(text string, seed uint64) *Program {
 	if list.HasErrors() || ir.Verify(m) != nil || len(m.Funcs) == 0 {
 		return nil
 	}
+	return drawn(m, m.Funcs[len(m.Funcs)-1], seed)
+}
+
+// drawn is function f of m with extents and inputs of a seed, nil where they would be too large or are no numbers.
+func drawn(m *ir.Module, f *ir.Func, seed uint64) *Program {
 	r := rand.New(rand.NewPCG(seed, 2))
 	p := &Program{Seed: seed, IR: m, Bind: map[string]int64{}}
-	f := m.Funcs[len(m.Funcs)-1]
 	dims := map[string]types.Dim{}
 	for _, name := range f.Dims {
 		p.Bind[name] = int64(r.IntN(9))
