@@ -156,6 +156,26 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestEmptySteps: steps that have no operation are counted by the interpreter, too, and end with the context.
+func TestEmptySteps(t *testing.T) {
+	const src = `fn f(n: i32) -> i32 = iterate(n, n, |s| s)`
+	m, err := heal.Compile(src, heal.Options{Backend: heal.Interp, MaxSteps: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	f, err := m.Func("f")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var steps *heal.StepsError
+	if _, err := f.Call(ctx, heal.Scalar(int32(1<<31-1))); !errors.As(err, &steps) || steps.Limit != 1000 {
+		t.Error(err)
+	}
+}
+
 // BenchmarkStoppable is what a context that can end costs: calls of kernels of several lengths, with and without.
 func BenchmarkStoppable(b *testing.B) {
 	m, err := heal.Compile(`fn f[N](x: f32[N]) -> f32[N] = x .* x .+ 1.0

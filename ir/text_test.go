@@ -165,7 +165,7 @@ func FuzzParseIR(f *testing.F) {
 	}
 	f.Add(`module "m" func @f(%x: f32[N]) -> f32 { %a: f32 = reduce_sum %x {axes=[0]} return %a }`)
 	f.Fuzz(func(t *testing.T, text string) {
-		enough := claims.Within(t, len(text), 1<<20, 1000)
+		enough := claims.Within(t, len(text), 16<<20, 1000)
 		m, list := ir.Parse(diag.NewFile("fuzz.ir", text))
 		enough()
 		if list.HasErrors() || ir.Verify(m) != nil {

@@ -150,6 +150,11 @@ func (f *frame) block(b *block, args []*ir.Array) ([]*ir.Array, error) {
 	for i, p := range b.params {
 		f.values[p] = args[i]
 	}
+	if len(b.steps) == 0 { // in a loop, nothing else would end it
+		if err := f.count(); err != nil {
+			return nil, err
+		}
+	}
 	for i := range b.steps {
 		if err := f.run(&b.steps[i]); err != nil {
 			return nil, err
@@ -173,12 +178,17 @@ func (f *frame) release(s int) {
 	}
 }
 
-// run evaluates one operation.
-func (f *frame) run(s *step) error {
+// count counts a step, and is the error of a run that has to end.
+func (f *frame) count() error {
 	if f.taken++; f.bounds.MaxSteps > 0 && f.taken > f.bounds.MaxSteps {
 		f.over = &StepsError{f.bounds.MaxSteps}
 	}
-	if err := f.Ended(); err != nil {
+	return f.Ended()
+}
+
+// run evaluates one operation.
+func (f *frame) run(s *step) error {
+	if err := f.count(); err != nil {
 		return err
 	}
 	if f.live+s.bytes > f.limit {

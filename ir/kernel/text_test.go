@@ -446,7 +446,7 @@ func FuzzParse(f *testing.F) {
 		f.Add("kernels \"m\"[M, N]\n" + k)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		enough := claims.Within(t, len(text), 1<<20, 1000)
+		enough := claims.Within(t, len(text), 16<<20, 1000)
 		m, list := Parse(diag.NewFile("fuzz", text))
 		enough()
 		if list.HasErrors() || Verify(m) != nil {

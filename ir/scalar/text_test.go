@@ -167,7 +167,7 @@ func FuzzParseFunc(f *testing.F) {
 	f.Add(sample)
 	f.Add("func() {\n%a: f16 = const nan(0x7e01)\nreturn %a, %a\n}")
 	f.Fuzz(func(t *testing.T, text string) {
-		enough := claims.Within(t, len(text), 1<<20, 1000)
+		enough := claims.Within(t, len(text), 16<<20, 1000)
 		fn, err := scalar.ParseFunc(text)
 		enough()
 		if err != nil {

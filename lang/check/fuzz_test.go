@@ -52,7 +52,7 @@ func FuzzCheck(f *testing.F) {
 		if file == nil {
 			return
 		}
-		enough := claims.Within(t, len(source), 1<<22, 10_000)
+		enough := claims.Within(t, len(source), 16<<20, 10_000)
 		p, list := check.Check(file)
 		enough()
 		for _, d := range list.Items {

@@ -383,7 +383,7 @@ func FuzzLink(f *testing.F) {
 		f.Add(compileFor(f, triple, "define void @k() {\n  ret void\n}"))
 	}
 	f.Fuzz(func(t *testing.T, obj []byte) {
-		enough := claims.Within(t, len(obj), 5<<20, 200)
+		enough := claims.Within(t, len(obj), 16<<20, 200)
 		l, err := linkAt(obj, testBase)
 		enough()
 		if err != nil {

@@ -414,7 +414,7 @@ func FuzzReadNpy(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before := memory.LiveBytes()
-		enough := claims.Within(t, len(data), 1<<20, 20)
+		enough := claims.Within(t, len(data), 16<<20, 20)
 		x, err := ReadNpy(bytes.NewReader(data))
 		enough()
 		if err == nil {

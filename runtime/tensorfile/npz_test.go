@@ -168,7 +168,7 @@ func FuzzReadNpz(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before := memory.LiveBytes()
-		enough := claims.Within(t, len(data), 1<<20, 200)
+		enough := claims.Within(t, len(data), 16<<20, 200)
 		z, err := ReadNpz(bytes.NewReader(data), int64(len(data)))
 		enough()
 		if err != nil {

@@ -17,7 +17,7 @@ func allocated() uint64 {
 }
 
 // Within begins to measure. What it gives ends that: more than spare bytes and times many for each of the size bytes of
-// the input is an error. What was allocated a moment before may be counted, too, so spare is a MiB at least.
+// the input is an error. What was allocated before may be counted late, some MiB of it, so spare is 16 MiB at least.
 func Within(t testing.TB, size, spare, times int) func() {
 	before := allocated()
 	return func() {

@@ -508,7 +508,7 @@ func FuzzTranscript(f *testing.F) {
 
 // tryout lists and compiles a file, and runs it on the interpreter unless its tensors are large.
 func tryout(tb testing.TB, data []byte) error {
-	enough := claims.Within(tb, len(data), 1<<20, 200)
+	enough := claims.Within(tb, len(data), 16<<20, 200)
 	t, err := transcript.Read("t.json", data)
 	enough()
 	if err != nil {
@@ -553,7 +553,7 @@ func FuzzTorch(f *testing.F) {
 		little("int8", []int64{1, 2, 3, 4, 5, 6}))
 	f.Fuzz(func(t *testing.T, pickle, storage []byte) {
 		file := sent(encoded("torch", torchZip(t, pickle, storage, "little", zip.Store)))
-		enough := claims.Within(t, len(file), 1<<20, 200)
+		enough := claims.Within(t, len(file), 16<<20, 200)
 		tr, err := transcript.Read("t.json", file)
 		enough()
 		if err != nil {

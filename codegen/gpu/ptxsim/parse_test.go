@@ -122,7 +122,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(kernel(body))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		enough := claims.Within(t, len(text), 1<<20, 400)
+		enough := claims.Within(t, len(text), 16<<20, 400)
 		m, err := Parse("fuzz.ptx", text)
 		enough()
 		if err != nil {
