@@ -56,8 +56,8 @@ func corpus(t testing.TB) []string {
 	return out
 }
 
-// TestMutants compiles sources of the other suites with some of their words replaced by others of the same kind. Half of
-// them are still programs.
+// TestMutants compiles sources of the other suites with some of their words replaced by others of the same kind. Half
+// of them are still programs.
 func TestMutants(t *testing.T) {
 	sources, day, n := corpus(t), sample.Today(t), 150
 	if sample.All() {
