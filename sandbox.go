@@ -26,8 +26,9 @@ import (
 type Sandbox struct {
 	// Read and Write are folders. load_npy may read in both and below, save_npy write in those of Write. Without any a
 	// program uses no files, and once it is compiled its process cannot open one. The folder of the source can be read,
-	// since imports are there, unless Options.ReadFile reads them. With Options.System, which is called in this
-	// process, these are not for load_npy and save_npy: System says what there is.
+	// since imports are there, unless Options.ReadFile reads them. A System of your own
+	// in Options is called in this process, and it alone says what load_npy and save_npy do; with a runtime.OS only
+	// what is printed is.
 	Read, Write []string
 
 	Memory int64         // bytes of the process, which the compiler needs some of; 0 is no limit

@@ -129,9 +129,8 @@ var alike = []struct {
 	{"nothing", "fn f() -> i32[3] = [1, 2, 3]", func() []*heal.Tensor { return nil }},
 	{"empty tensors", "fn f[N](x: f32[N, 0]) -> (f32[N, 0], f32[0, N]) = (x .* 2.0, transpose(x))",
 		func() []*heal.Tensor { return []*heal.Tensor{counted(types.F32, 5, 0)} }},
-	{"many axes", "fn f(x: i8[2, 1, 2, 1, 2, 1, 2, 1, 2]) -> i8[2, 1, 2, 1, 2, 1, 2, 1, 2] = x .+ x", func() []*heal.Tensor {
-		return []*heal.Tensor{counted(types.I8, 2, 1, 2, 1, 2, 1, 2, 1, 2)}
-	}},
+	{"many axes", "fn f(x: i8[2, 1, 2, 1, 2, 1, 2, 1, 2]) -> i8[2, 1, 2, 1, 2, 1, 2, 1, 2] = x .+ x",
+		func() []*heal.Tensor { return []*heal.Tensor{counted(types.I8, 2, 1, 2, 1, 2, 1, 2, 1, 2)} }},
 	{"strings", `fn f(a: string, b: string) -> (string, i32) = (a ++ b, len(a))`, func() []*heal.Tensor {
 		return []*heal.Tensor{tensor.Text("grün\x00"), tensor.Text("")}
 	}},
@@ -163,7 +162,9 @@ var alike = []struct {
 	}},
 	{"no argument", "fn f(a: i32) -> i32 = a", func() []*heal.Tensor { return []*heal.Tensor{nil} }},
 	{"another type", "fn f(a: i32) -> i32 = a", func() []*heal.Tensor { return []*heal.Tensor{heal.Scalar(1.5)} }},
-	{"a string for a number", "fn f(a: i32) -> i32 = a", func() []*heal.Tensor { return []*heal.Tensor{tensor.Text("x")} }},
+	{"a string for a number", "fn f(a: i32) -> i32 = a", func() []*heal.Tensor {
+		return []*heal.Tensor{tensor.Text("x")}
+	}},
 	{"a number for a string", "fn f(a: string) -> string = a", func() []*heal.Tensor {
 		return []*heal.Tensor{heal.Scalar(1.5)}
 	}},
@@ -334,7 +335,8 @@ func TestSandboxInto(t *testing.T) {
 		!slices.Equal(values[int32](wide), []int32{9, 1, 9, 2, 9, 3}) || values[int32](n)[0] != 6 {
 		t.Errorf("%v %v, %v", wide.Bits(), n.Bits(), err)
 	}
-	if err := f.CallInto(ctx, []*heal.Tensor{x, n}, x); err != nil || !slices.Equal(values[int32](x), []int32{3, 2, 1}) {
+	if err := f.CallInto(ctx, []*heal.Tensor{x, n}, x); err != nil ||
+		!slices.Equal(values[int32](x), []int32{3, 2, 1}) {
 		t.Errorf("%v, %v", x.Bits(), err)
 	}
 	_, near := sandboxless(t, "fn f[N](x: i32[N]) -> (i32[N], i32) = (flip(x, axis = 0), sum(x))")
@@ -375,7 +377,8 @@ func TestSandboxStop(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if y, err := g.Call(context.Background(), heal.Scalar(int32(1))); err != nil || values[int32](y)[0] != 2 {
+				if y, err := g.Call(context.Background(), heal.Scalar(int32(1))); err != nil ||
+					values[int32](y)[0] != 2 {
 					t.Errorf("after it was stopped: %v", err)
 				}
 				ctx, cancel := context.WithCancelCause(context.Background())

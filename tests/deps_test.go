@@ -137,7 +137,8 @@ var imports = []struct{ pkg, may string }{
 		"internal/residency internal/testhook"},
 	{"internal/sandbox/wire", "leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
 	{"internal/sandbox/serve", "lang/diag ir codegen/llvm/libllvm runtime runtime/tensor internal/backend " +
-		"internal/caught internal/engine internal/modules internal/sandbox internal/sandbox/wire"},
+		"internal/caught internal/engine internal/modules internal/sandbox internal/sandbox/wire internal/testhook"},
+	{"internal/sandbox/sandboxtest", "codegen/llvm/libllvm runtime/objload"},
 	{"internal/sandbox/remote", "leaves codegen/llvm/libllvm runtime runtime/tensor internal/backend " +
 		"internal/sandbox internal/sandbox/serve internal/sandbox/wire"},
 	{"internal/replay", "leaves ir runtime runtime/tensor transcript transcript/lower internal/backend " +
@@ -167,7 +168,7 @@ var outside = []struct{ dep, by string }{
 	{"github.com/spf13/pflag", "cmd/healc/..."},
 	{"github.com/rogpeppe/go-internal", "tests/..."},
 	{"golang.org/x/sys/cpu", "codegen/target"},
-	{"golang.org/x/sys/unix", "internal/sandbox"},
+	{"golang.org/x/sys/unix", "internal/sandbox internal/sandbox/sandboxtest"},
 	{"golang.org/x/term", "cmd/healc/..."},
 }
 

@@ -31,7 +31,7 @@ type Options struct {
 	Program  wire.Program // but for its source
 	Rules    sandbox.Rules
 	Weaker   bool                              // what the system lacks is done without
-	System   runtime.System                    // nil: prints go to standard output, files are the child's own
+	System   runtime.System                    // nil is runtime.OS, with which files are the child's own
 	ReadFile func(path string) ([]byte, error) // nil: the child reads imports
 }
 
@@ -100,7 +100,9 @@ func Compile(file *diag.File, o Options) (*Module, error) {
 		}
 	}
 	p.Name, p.Text = file.Name, file.Text
-	p.Files, p.Imports = o.System != nil, o.ReadFile != nil
+	// A System of plain files would read and write those of this process, which are more.
+	_, plain := o.System.(runtime.OS)
+	p.Files, p.Imports = o.System != nil && !plain, o.ReadFile != nil
 	for _, list := range []*[]string{&o.Rules.Read, &o.Rules.Write} {
 		var whole []string
 		for _, folder := range *list {
@@ -226,6 +228,7 @@ func (m *Module) ask(kind wire.Kind, v any) ([]byte, error) {
 const (
 	patience = 100 * time.Millisecond // a call that is to end goes on without its caller after this
 	stuck    = 5 * time.Second        // and one that has not ended after this is ended with its process
+	lost     = time.Second            // a process is ended that has no connection for so long
 )
 
 // request sends a request and waits for its answer, or for the end of ctx.
@@ -361,9 +364,10 @@ func (m *Module) listen() {
 	m.mu.Unlock()
 	var said *refusal
 	if !errors.As(err, &said) && !known {
-		select { // it is gone by itself
-		case <-m.p.ended:
-		case <-time.After(patience):
+		select {
+		case <-m.p.ended: // by itself
+		case <-time.After(lost):
+			said = &refusal{"it closed its connection"}
 		}
 	}
 	m.p.kill()

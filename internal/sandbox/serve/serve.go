@@ -17,6 +17,7 @@ import (
 	"healc/internal/modules"
 	"healc/internal/sandbox"
 	"healc/internal/sandbox/wire"
+	"healc/internal/testhook"
 	"healc/ir"
 	"healc/lang/diag"
 	"healc/runtime"
@@ -304,6 +305,11 @@ func (s *server) call(ctx context.Context, number uint32, args []*tensor.Tensor)
 	s.mu.Unlock()
 	if f == nil {
 		return nil, nil, fmt.Errorf("there is no function %d", number)
+	}
+	if testhook.Sandboxed != nil {
+		if err := (&system{s: s}).Print(testhook.Sandboxed()); err != nil {
+			return nil, nil, err
+		}
 	}
 	out, err := f.CallAll(ctx, args...)
 	if err != nil {
