@@ -101,14 +101,14 @@ func unexpected(err error) error {
 // A *RoomError says that there is no memory for it; it was read over.
 func (r *Reader) Wanted(w Want) (*tensor.Tensor, error) { return r.tensor(&w, 0) }
 
-// Any reads a tensor of at most so many bytes, or nil.
+// Any reads a tensor of at most so many bytes, or nil. Elements that are one place count each.
 func (r *Reader) Any(most int64) (*tensor.Tensor, error) { return r.tensor(nil, most) }
 
 // Trusted reads a tensor, or nil, from a side that may have memory made for what it announces.
 func (r *Reader) Trusted() (*tensor.Tensor, error) {
 	r.trusts = true
 	defer func() { r.trusts = false }()
-	return r.tensor(nil, maxRoom)
+	return r.tensor(nil, 0)
 }
 
 // RoomError says that there is no memory for a tensor. What comes after it can be read.
@@ -180,7 +180,8 @@ func (r *Reader) elements(w *Want, most int64) (*tensor.Tensor, error) {
 		return nil, fmt.Errorf("there is %s where %s is to be", tensor.TypeName(dtype, shape),
 			tensor.TypeName(w.DType, w.Shape))
 	}
-	if _, err := tensor.CheckShape(dtype, shape); err != nil {
+	whole, err := tensor.CheckShape(dtype, shape)
+	if err != nil {
 		return nil, err
 	}
 	if memory.Count(shape) == 0 && !plain(axes) {
@@ -195,8 +196,8 @@ func (r *Reader) elements(w *Want, most int64) (*tensor.Tensor, error) {
 	}
 	dense := sent(shape, axes)
 	bytes := memory.Count(dense) * int64(dtype.Bytes())
-	if w == nil && (bytes > most || room > 4*most+64) {
-		return nil, fmt.Errorf("a tensor of %d bytes is too large", bytes)
+	if w == nil && !r.trusts && (whole > most || room > 4*most+64) {
+		return nil, fmt.Errorf("a tensor of %d bytes is too large", whole)
 	}
 	t, err := r.fill(w != nil || r.trusts, dtype, dense, bytes)
 	if err != nil {

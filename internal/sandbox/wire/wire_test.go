@@ -114,6 +114,8 @@ func TestRefused(t *testing.T) {
 	want := &Want{types.F32, []int64{2}}
 	axes := dense(types.F32, make([]byte, 8), 2)
 	axes[headBytes+8] = 1 // the only axis is the second
+	spread := dense(types.F32, make([]byte, 4), 1<<30)
+	spread[headBytes+10] = flagZero
 	flags := dense(types.F32, make([]byte, 8), 2)
 	flags[headBytes+10] = 8
 	for name, c := range map[string]struct {
@@ -140,6 +142,7 @@ func TestRefused(t *testing.T) {
 		"too large":          {dense(types.F64, nil, 1<<20), nil, "too large"},
 		"larger than memory": {dense(types.F64, nil, 1<<30, 1<<30, 1<<30), nil, "out of memory"},
 		"axes":               {axes, want, "no order"},
+		"too much of one":    {spread, nil, "too large"},
 		"flags":              {flags, want, "no order"},
 	} {
 		err := func() error {
