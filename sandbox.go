@@ -20,9 +20,9 @@ import (
 // not import heal, directly or through others, may be initialised in it before that, so such a package should start
 // nothing when it is initialised. The process ends with Module.Close, and with this one.
 //
-// Arguments and results are copied between the processes, so a call takes longer by many times what a small kernel
-// takes: a sandbox is for programs of strangers, and for calls that do much. There are no devices, Options.Cache is
-// not used, and the backends are CPU and Interp. A transcript has no sandbox.
+// Arguments and results are copied between the processes: a call of a few elements takes tens of times what it takes
+// without a sandbox, and one of large tensors the time of several copies more. So let a call do much. There are no
+// devices, Options.Cache is not used, and the backends are CPU and Interp. A transcript has no sandbox.
 type Sandbox struct {
 	// Read and Write are folders. load_npy may read in both and below, save_npy write in those of Write. Without any a
 	// program uses no files, and once it is compiled its process cannot open one. The folder of the source can be read,

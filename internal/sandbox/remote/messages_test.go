@@ -35,9 +35,10 @@ func TestRefused(t *testing.T) {
 		said []wire.Message
 		want string
 	}{
-		"what was asked":        {[]wire.Message{done(1, "", one(2), one()), done(2, "{}")}, "EOF"},
-		"an error":              {[]wire.Message{{Kind: wire.Failed, ID: 1, Text: []byte("{}")}}, "EOF"},
-		"twice":                 {[]wire.Message{done(1, "", one(2), one()), done(1, "", one(2), one())}, "nobody asked"},
+		"what was asked": {[]wire.Message{done(1, "", one(2), one()), done(2, "{}")}, "EOF"},
+		"an error":       {[]wire.Message{{Kind: wire.Failed, ID: 1, Text: []byte("{}")}}, "EOF"},
+		"twice": {[]wire.Message{done(1, "", one(2), one()), done(1, "", one(2), one())},
+			"nobody asked"},
 		"of another":            {[]wire.Message{done(7, "")}, "nobody asked"},
 		"too few":               {[]wire.Message{done(1, "", one(2))}, "1 tensors in place of 2"},
 		"too many":              {[]wire.Message{done(1, "", one(2), one(), one())}, "3 tensors in place of 2"},

@@ -51,7 +51,8 @@ func TestTensors(t *testing.T) {
 	i32 := tensorOf(t, types.I32, 100000)
 	for _, x := range []*tensor.Tensor{
 		tensorOf(t, types.F32), tensorOf(t, types.Bool, 3, 5), tensorOf(t, types.F64, 200, 300),
-		tensorOf(t, types.U8, 3, 0, 2), view(i32, 0, []int64{4, 5}, []int64{1, 4}), view(i32, 3, []int64{4}, []int64{-1}),
+		tensorOf(t, types.U8, 3, 0, 2), view(i32, 0, []int64{4, 5}, []int64{1, 4}),
+		view(i32, 3, []int64{4}, []int64{-1}),
 		view(i32, 0, []int64{4, 5}, []int64{0, 1}), view(i32, 0, []int64{4, 5}, []int64{1, 1}),
 		view(i32, 0, []int64{4, 5, 3}, []int64{20000, 1, -0}), view(i32, 0, []int64{3, 1, 2}, []int64{2, 77, 1}),
 		view(i32, 99999, []int64{3, 4}, []int64{-10000, -7}), view(i32, 0, []int64{2, 3, 4}, []int64{3, 1, 6}),
@@ -85,7 +86,8 @@ func TestTensors(t *testing.T) {
 				t.Errorf("%v with strides %d takes %d bytes", x, x.Strides, y.Storage().Bytes())
 			}
 			for i, s := range x.Strides {
-				if x.Elems() > 0 && x.Shape[i] > 1 && ((s == 0) != (y.Strides[i] == 0) || (s < 0) != (y.Strides[i] < 0)) {
+				if x.Elems() > 0 && x.Shape[i] > 1 &&
+					((s == 0) != (y.Strides[i] == 0) || (s < 0) != (y.Strides[i] < 0)) {
 					t.Errorf("strides %d became %d", x.Strides, y.Strides)
 				}
 			}
