@@ -124,7 +124,8 @@ func TestSandboxHostile(t *testing.T) {
 		t.Skip(missing)
 	}
 	for what, want := range map[string]string{"close": "it closed its connection",
-		"write": "there is no message of kind 255", "crash": "it ended with exit status 7", "hang": "the program was stopped: its time is over"} {
+		"write": "there is no message of kind 255", "crash": "it ended with exit status 7",
+		"hang": "the program was stopped: its time is over"} {
 		t.Run(what, func(t *testing.T) {
 			t.Setenv(envHostile, what)
 			m, err := Compile("fn f(x: f32[1000]) -> f32[1000] = x + 1.0", Options{Sandbox: &Sandbox{}})

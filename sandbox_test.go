@@ -581,6 +581,26 @@ func TestSandboxLimits(t *testing.T) {
 		!strings.Contains(err.Error(), "processor time") {
 		t.Errorf("%T: %v", err, err)
 	}
+	needs := func(memory int64) error {
+		m, err := heal.Compile("fn f(n: i32) -> f64 = sum(sort(tabulate(3000000, |i| (i + n) as f64)))",
+			heal.Options{Sandbox: &heal.Sandbox{Memory: memory}})
+		if err != nil {
+			return err
+		}
+		defer m.Close()
+		f, err := m.Func("f")
+		if err != nil {
+			return err
+		}
+		_, err = f.Call(context.Background(), heal.Scalar(int32(0)))
+		return err
+	}
+	if err := needs(16 << 20); !errors.As(err, &gone) || !strings.Contains(err.Error(), "16777216 bytes") {
+		t.Errorf("%T: %v", err, err)
+	}
+	if err := needs(2 << 30); err != nil {
+		t.Error(err)
+	}
 	_, f = sandboxed(t, "fn f(n: i32) -> f64 = sum(sort(tabulate(300000000, |i| (i + n) as f64)))",
 		heal.Options{Sandbox: &heal.Sandbox{Memory: 1 << 30}})
 	if _, err := f.Call(context.Background(), heal.Scalar(int32(0))); err == nil ||

@@ -139,7 +139,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/sandbox/serve", "lang/diag ir codegen/llvm/libllvm runtime runtime/tensor internal/backend " +
 		"internal/caught internal/engine internal/modules internal/sandbox internal/sandbox/wire internal/testhook"},
 	{"internal/sandbox/sandboxtest", "codegen/llvm/libllvm runtime/objload"},
-	{"internal/sandbox/remote", "leaves codegen/llvm/libllvm runtime runtime/tensor internal/backend " +
+	{"internal/sandbox/remote", "leaves codegen/llvm/libllvm runtime runtime/pool runtime/tensor internal/backend " +
 		"internal/sandbox internal/sandbox/serve internal/sandbox/wire"},
 	{"internal/replay", "leaves ir runtime runtime/tensor transcript transcript/lower internal/backend " +
 		"internal/engine"},

@@ -18,6 +18,7 @@ import (
 	"healc/internal/sandbox/wire"
 	"healc/lang/diag"
 	"healc/runtime"
+	"healc/runtime/pool"
 	"healc/runtime/tensor"
 )
 
@@ -97,6 +98,11 @@ func Compile(file *diag.File, o Options) (*Module, error) {
 	if p.Backend == backend.CPU {
 		if _, err := libllvm.Open(); err != nil { // the files of it are what Loaded finds
 			return nil, err
+		}
+	}
+	if p.Threads == 0 && p.Backend == backend.CPU { // those of this process, which the child does not know
+		if n, err := pool.DefaultThreads(); err == nil {
+			p.Threads = n
 		}
 	}
 	p.Name, p.Text = file.Name, file.Text
@@ -373,7 +379,7 @@ func (m *Module) listen() {
 	m.p.kill()
 	m.mu.Lock()
 	if m.failed == nil {
-		m.failed = &Error{m.p.how(m.opts.Rules.CPU)}
+		m.failed = &Error{m.p.how(m.opts.Rules)}
 		if said != nil {
 			m.failed = &Error{said.why + "; it was ended"}
 		}

@@ -72,11 +72,14 @@ func (p *process) kill() {
 }
 
 // how says how a child ended.
-func (p *process) how(cpu int64) string {
-	state := p.cmd.ProcessState
+func (p *process) how(r sandbox.Rules) string {
+	state, cpu := p.cmd.ProcessState, r.CPU
 	said := ""
 	if line := p.stderr.line(); line != "" {
 		said = fmt.Sprintf("; it said %q", line)
+	}
+	if r.Memory > 0 {
+		said += fmt.Sprintf("; perhaps %d bytes, its Memory, are too few", r.Memory)
 	}
 	if state == nil {
 		return "it ended" + said
@@ -84,16 +87,14 @@ func (p *process) how(cpu int64) string {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		used := state.UserTime() + state.SystemTime()
 		switch s := status.Signal(); {
-		case s == syscall.SIGXCPU, s == syscall.SIGKILL && cpu > 0 && used >= time.Duration(cpu)*time.Second*9/10:
+		// The two clocks are not the same to the tenth of a second.
+		case s == syscall.SIGXCPU, s == syscall.SIGKILL && cpu > 0 && used >= time.Duration(cpu)*time.Second/2:
 			return "it took more processor time than its CPU allows"
 		case s == syscall.SIGXFSZ:
 			return "it wrote a file that is larger than its File allows"
 		default:
 			return fmt.Sprintf("the system ended it: %s%s", s, said)
 		}
-	}
-	if strings.Contains(said, "out of memory") || strings.Contains(said, "cannot allocate memory") {
-		return "it needs more memory than there is, or than its Memory allows" + said
 	}
 	return fmt.Sprintf("it ended with %s%s", state, said)
 }
