@@ -10,6 +10,7 @@ import (
 
 	"healc/lang/types"
 	"healc/runtime/tensor"
+	"healc/tests/claims"
 )
 
 // tensorOf has the elements 0, 1 and so on.
@@ -170,7 +171,7 @@ func TestRefused(t *testing.T) {
 }
 
 // FuzzMessages: whatever the other side says, there is a message or an error; what was read can be sent, and is the
-// same again.
+// same again. Memory follows what was read.
 func FuzzMessages(f *testing.F) {
 	f.Add(sendAll(f, &Message{Kind: Done, ID: 1, Tensors: []*tensor.Tensor{tensorOf(f, types.F32, 2, 3), nil,
 		tensor.Text("text")}}))
@@ -183,6 +184,7 @@ func FuzzMessages(f *testing.F) {
 	f.Add(sendAll(f, &Message{Kind: Done, Text: Encode(&Function{Name: "f", Dims: []string{"N"},
 		Params: []Param{{Name: "x", Type: types.Of(types.F32, 3)}}, Results: []types.Tensor{types.Of(types.I8)}})}))
 	f.Fuzz(func(t *testing.T, raw []byte) {
+		defer claims.Within(t, len(raw), 4<<20, 512)()
 		r := NewReader(bytes.NewReader(raw))
 		for {
 			h, err := r.Next()
