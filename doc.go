@@ -26,6 +26,11 @@
 //
 // A Module and its functions may be used by several goroutines at once. A call uses the threads of its module.
 //
+// # Programs of strangers
+//
+// Options.Sandbox compiles and runs a module in a process that has given up what a program does not need.
+// Options.MaxSteps, Options.MaxMemory and the context of a call bound what it takes, with a sandbox and without one.
+//
 // # Packages beside this one
 //
 // Package runtime/tensor has everything about tensors: views, conversions, printing. Package runtime/tensorfile reads

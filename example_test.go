@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log"
 	"os"
+	"time"
 
 	heal "healc"
 	"healc/lang/diag"
@@ -360,4 +361,36 @@ func ExampleCompileTranscript() {
 	defer res.Close()
 	fmt.Println(len(res.Outputs), res.Outputs[0].Tensor, res.Verify())
 	// Output: 1 i64[1,8,1,2] <nil>
+}
+
+// A program of a stranger runs in a process that opens no files, no sockets, and starts no programs. What it prints
+// comes here, and its errors are those that it has without a sandbox.
+func ExampleSandbox() {
+	const source = `@io fn f(x: f64[3], i: i32) -> f64 = {
+    print(x);
+    save_npy("/tmp/loot.npy", x);
+    x[i]
+}
+fn g(x: f64[3], i: i32) -> f64 = x[i]`
+	m, err := heal.Compile(source, heal.Options{Backend: heal.Interp, Sandbox: &heal.Sandbox{
+		Memory:     4 << 30,
+		CPU:        time.Minute,
+		BestEffort: true, // leave it out, and there is an error where the system cannot do all of it
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer m.Close() // ends the process
+	for _, name := range []string{"f", "g"} {
+		f, err := m.Func(name)
+		if err != nil {
+			log.Fatal(err)
+		}
+		_, err = f.Call(context.Background(), heal.FromSlice([]float64{1, 2, 3}), heal.Scalar(int32(7)))
+		fmt.Println(err)
+	}
+	// Output:
+	// [1. 2. 3.]
+	// <source>:3:5: /tmp/loot.npy may not be written: it is in no folder of Write of the Sandbox
+	// <source>:6:34: index 7 is out of range for an axis of extent 3
 }

@@ -5,27 +5,50 @@ import (
 	"slices"
 
 	"healc/internal/engine"
+	"healc/internal/sandbox/remote"
 	"healc/lang/types"
 )
 
 // Func is a function of a module. Each combination of shapes and strides that it is called with becomes machine code of
 // its own, once.
-type Func struct{ in *engine.Func }
+type Func struct {
+	in  *engine.Func
+	far *remote.Func // of a module in a sandbox, in place of in
+}
 
 // face is the Func for what the engine returns, the same one each time.
 func (m *Module) face(in *engine.Func, err error) (*Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, _ := m.funcs.LoadOrStore(in, &Func{in})
+	f, _ := m.funcs.LoadOrStore(in, &Func{in: in})
+	return f.(*Func), nil
+}
+
+// farFace is face for what another process has.
+func (m *Module) farFace(far *remote.Func, err error) (*Func, error) {
+	if err != nil {
+		return nil, err
+	}
+	f, _ := m.funcs.LoadOrStore(far, &Func{far: far})
 	return f.(*Func), nil
 }
 
 // Name is the name of the function.
-func (f *Func) Name() string { return f.in.IR().Name }
+func (f *Func) Name() string {
+	if f.far != nil {
+		return f.far.Is().Name
+	}
+	return f.in.IR().Name
+}
 
 // Signature is the function's type as source.
-func (f *Func) Signature() string { return f.in.Signature() }
+func (f *Func) Signature() string {
+	if f.far != nil {
+		return f.far.Is().Signature
+	}
+	return f.in.Signature()
+}
 
 // Param is a parameter of a function.
 type Param struct {
@@ -36,6 +59,13 @@ type Param struct {
 
 // Params are the parameters, those that are tuples flattened: the tensors that the function is called with.
 func (f *Func) Params() []Param {
+	if f.far != nil {
+		var out []Param
+		for _, p := range f.far.Is().Params {
+			out = append(out, Param(p))
+		}
+		return out
+	}
 	code := f.in.IR()
 	out := make([]Param, len(code.Params()))
 	for i, p := range code.Params() {
@@ -45,19 +75,30 @@ func (f *Func) Params() []Param {
 }
 
 // Results are the types of the results as declared, tuples flattened: the tensors that CallAll returns.
-func (f *Func) Results() []types.Tensor { return slices.Clone(f.in.Memory().Results()) }
+func (f *Func) Results() []types.Tensor {
+	if f.far != nil {
+		return slices.Clone(f.far.Is().Results)
+	}
+	return slices.Clone(f.in.Memory().Results())
+}
 
 // Call runs a function that has one tensor as its result; one that has another number of them, as where it only changes
 // its arguments, is not run, and needs CallAll. Shape parameters are bound from the arguments. The error is an
 // *ArgumentError where an argument does not fit, and a *RuntimeError where the program fails. The end of ctx ends the
 // call wherever it is, with a *StoppedError; a kernel on a GPU comes to its end first.
 func (f *Func) Call(ctx context.Context, args ...*Tensor) (*Tensor, error) {
+	if f.far != nil {
+		return f.far.Call(ctx, args...)
+	}
 	return f.in.Call(ctx, args...)
 }
 
 // CallAll runs a function and returns all its results, tuples flattened from left to right. The arguments of `&mut`
 // parameters are written in place; after an error their contents are undefined.
 func (f *Func) CallAll(ctx context.Context, args ...*Tensor) ([]*Tensor, error) {
+	if f.far != nil {
+		return f.far.CallAll(ctx, args...)
+	}
 	return f.in.CallAll(ctx, args...)
 }
 
@@ -68,5 +109,8 @@ func (f *Func) CallAll(ctx context.Context, args ...*Tensor) ([]*Tensor, error) 
 // files. An argument that shares memory with a result must not be smaller than it, as where broadcasting enlarges the
 // argument: that is an error. After an error the contents of out are undefined.
 func (f *Func) CallInto(ctx context.Context, out []*Tensor, args ...*Tensor) error {
+	if f.far != nil {
+		return f.far.CallInto(ctx, out, args...)
+	}
 	return f.in.CallInto(ctx, out, args...)
 }

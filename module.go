@@ -5,6 +5,7 @@ import (
 
 	"healc/internal/engine"
 	"healc/internal/identity"
+	"healc/internal/sandbox/remote"
 	"healc/lang/diag"
 )
 
@@ -14,8 +15,9 @@ const Version = identity.Version
 // Module is a compiled source. Its functions are typed; they become machine code when they are called.
 type Module struct {
 	in    *engine.Module
+	far   *remote.Module // of Options.Sandbox, in place of in
 	opts  Options
-	funcs sync.Map // *engine.Func to the *Func that stands for it
+	funcs sync.Map // *engine.Func or *remote.Func to the *Func that stands for it
 }
 
 // Compile parses and types a source. The error is a *Diagnostics, all that is wrong with it, or says that the options
@@ -26,6 +28,9 @@ func Compile(src string, opts Options) (*Module, error) {
 
 // CompileFile is Compile for a file with a name, which messages show, and to which the paths of imports are relative.
 func CompileFile(file *diag.File, opts Options) (*Module, error) {
+	if opts.Sandbox != nil {
+		return compileSandboxed(file, opts)
+	}
 	in, err := engine.CompileFile(file, opts.engine())
 	if err != nil {
 		return nil, err
@@ -38,7 +43,13 @@ func CompileFile(file *diag.File, opts Options) (*Module, error) {
 
 // Close frees the module's machine code and ends its threads. No call may be running; those that come later give
 // errors.
-func (m *Module) Close() { m.in.Close() }
+func (m *Module) Close() {
+	if m.far != nil {
+		m.far.Close()
+		return
+	}
+	m.in.Close()
+}
 
 // Options are those that the module was compiled with. A backend, a device and a system are there, even where none were
 // given.
@@ -48,8 +59,18 @@ func (m *Module) Options() Options { return m.opts }
 func (m *Module) Device() *Device { return m.opts.Device }
 
 // Names lists the functions, sorted.
-func (m *Module) Names() []string { return m.in.Names() }
+func (m *Module) Names() []string {
+	if m.far != nil {
+		return m.far.Names()
+	}
+	return m.in.Names()
+}
 
 // Func returns the function called name, public or not. An instance of a function with type parameters is called as
 // `norm[f32]`; one that the source does not use itself has to be asked for by Options.Entry.
-func (m *Module) Func(name string) (*Func, error) { return m.face(m.in.Func(name)) }
+func (m *Module) Func(name string) (*Func, error) {
+	if m.far != nil {
+		return m.farFace(m.far.Func(name))
+	}
+	return m.face(m.in.Func(name))
+}

@@ -32,6 +32,9 @@ type Options struct {
 	// nil reads from the file system. Modules of the standard library are part of the compiler, and not asked for.
 	ReadFile func(path string) ([]byte, error)
 
+	// Sandbox compiles and runs the module in a process that has given up what it does not need. nil is this process.
+	Sandbox *Sandbox
+
 	splitAll bool // run every kernel on all threads, however small: for tests
 }
 

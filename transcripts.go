@@ -20,6 +20,9 @@ type TranscriptOptions struct {
 // CompileTranscript checks a transcript and makes it ready to run; machine code is made by the first Run. The
 // transcript has to stay open as long as the result is used. A mistake in it is a *transcript.Error.
 func CompileTranscript(t *transcript.Transcript, opts TranscriptOptions) (*Transcript, error) {
+	if opts.Sandbox != nil {
+		return nil, errSandboxTranscript
+	}
 	in, err := replay.Compile(t, replay.Options{Options: opts.engine(), NoFuse: opts.NoFuse})
 	if err != nil {
 		return nil, err

@@ -47,8 +47,10 @@ func newOptimizer(m *Module, rate float64, r rule) (*Optimizer, error) {
 		return nil, errors.New("the module of an optimizer is nil")
 	}
 	o := &Optimizer{Rate: rate, rule: r, kinds: map[types.DType]*kind{}, steps: tensor.Scalar[int64](0)}
+	opts := m.prog.Options()
+	opts.Sandbox = nil // what is compiled here is no program of strangers
 	for _, p := range m.params {
-		if err := o.add(m.prog.Options(), p); err != nil {
+		if err := o.add(opts, p); err != nil {
 			o.Close()
 			return nil, err
 		}

@@ -135,6 +135,12 @@ var imports = []struct{ pkg, may string }{
 	{"internal/engine", "leaves lang/check ir ir/interp ir/kernel codegen runtime runtime/memory runtime/pool " +
 		"runtime/tensor internal/backend internal/cache internal/gradient internal/interpio internal/pipeline " +
 		"internal/residency internal/testhook"},
+	{"internal/sandbox/wire", "leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
+	{"internal/sandbox/serve", "lang/diag ir codegen/llvm/libllvm runtime runtime/tensor internal/backend " +
+		"internal/caught internal/engine internal/modules internal/sandbox internal/sandbox/wire internal/testhook"},
+	{"internal/sandbox/sandboxtest", "codegen/llvm/libllvm runtime/objload"},
+	{"internal/sandbox/remote", "leaves codegen/llvm/libllvm runtime runtime/pool runtime/tensor internal/backend " +
+		"internal/sandbox internal/sandbox/serve internal/sandbox/wire"},
 	{"internal/replay", "leaves ir runtime runtime/tensor transcript transcript/lower internal/backend " +
 		"internal/engine"},
 	{"", "leaves runtime runtime/memory runtime/tensor runtime/device transcript internal/..."},
@@ -162,7 +168,7 @@ var outside = []struct{ dep, by string }{
 	{"github.com/spf13/pflag", "cmd/healc/..."},
 	{"github.com/rogpeppe/go-internal", "tests/..."},
 	{"golang.org/x/sys/cpu", "codegen/target"},
-	{"golang.org/x/sys/unix", "internal/sandbox"},
+	{"golang.org/x/sys/unix", "internal/sandbox internal/sandbox/sandboxtest"},
 	{"golang.org/x/term", "cmd/healc/..."},
 }
 

@@ -7,104 +7,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"healc/codegen/llvm/libllvm"
 	"healc/internal/sandbox"
-	"healc/runtime/objload"
+	"healc/internal/sandbox/sandboxtest"
 )
-
-// hostileIR is machine code in place of a kernel: it makes any system call.
-var hostileIR = map[string]string{
-	"amd64": `define i64 @hostile(i64 %n, i64 %a, i64 %b, i64 %c, i64 %d, i64 %e) {
-  %r = call i64 asm sideeffect "syscall", "={ax},{ax},{di},{si},{dx},{r10},{r8},~{rcx},~{r11},~{memory}"(i64 %n,
-    i64 %a, i64 %b, i64 %c, i64 %d, i64 %e)
-  ret i64 %r
-}`,
-	"arm64": `define i64 @hostile(i64 %n, i64 %a, i64 %b, i64 %c, i64 %d, i64 %e) {
-  %r = call i64 asm sideeffect "svc #0", "={x0},{x8},{x0},{x1},{x2},{x3},{x4},~{memory}"(i64 %n,
-    i64 %a, i64 %b, i64 %c, i64 %d, i64 %e)
-  ret i64 %r
-}`,
-}
-
-// attempt is a system call that nothing in a sandbox may make.
-type attempt struct {
-	name string
-	open bool // it finds a file by its name: before Close Landlock refuses it
-	n    uintptr
-	args []uintptr
-}
-
-// envFile names a file that the sandbox does not have, and envOwn one that it has.
-const (
-	envFile = "HEAL_TEST_FOREIGN"
-	envOwn  = "HEAL_TEST_OWN"
-)
-
-// kept keeps what attempts point to.
-var kept []any
-
-func text(s string) uintptr {
-	p, err := syscall.BytePtrFromString(s)
-	if err != nil {
-		panic(err)
-	}
-	kept = append(kept, p)
-	return uintptr(unsafe.Pointer(p))
-}
-
-func block(n int) uintptr {
-	b := make([]byte, n)
-	kept = append(kept, b)
-	return uintptr(unsafe.Pointer(&b[0]))
-}
-
-func attempts() []attempt {
-	at := ^uintptr(99) // AT_FDCWD
-	parent := uintptr(os.Getppid())
-	return []attempt{
-		{"read a file", true, unix.SYS_OPENAT, []uintptr{at, text(os.Getenv(envFile)), unix.O_RDONLY, 0}},
-		{"create a file", true, unix.SYS_OPENAT, []uintptr{at, text(os.Getenv(envFile) + ".new"),
-			unix.O_CREAT | unix.O_WRONLY, 0o600}},
-		{"remove a file", true, unix.SYS_UNLINKAT, []uintptr{at, text(os.Getenv(envFile)), 0}},
-		{"open a device", true, unix.SYS_OPENAT, []uintptr{at, text("/dev/zero"), unix.O_RDONLY, 0}},
-		{"open with openat2", false, unix.SYS_OPENAT2, []uintptr{at, text(os.Getenv(envFile)), block(24), 24}},
-		{"change a mode", false, unix.SYS_FCHMODAT, []uintptr{at, text(os.Getenv(envFile)), 0o777}},
-		{"make a link", false, unix.SYS_SYMLINKAT, []uintptr{text("/etc"), at, text(os.Getenv(envFile) + ".link")}},
-		{"open a socket", false, unix.SYS_SOCKET, []uintptr{unix.AF_INET, unix.SOCK_STREAM, 0}},
-		{"open a local socket", false, unix.SYS_SOCKET, []uintptr{unix.AF_UNIX, unix.SOCK_STREAM, 0}},
-		{"make a pair of sockets", false, unix.SYS_SOCKETPAIR, []uintptr{unix.AF_UNIX, unix.SOCK_STREAM, 0, block(8)}},
-		{"execute a program", false, unix.SYS_EXECVE, []uintptr{text("/bin/true"), 0, 0}},
-		{"execute a descriptor", false, unix.SYS_EXECVEAT, []uintptr{0, text(""), 0, 0, unix.AT_EMPTY_PATH}},
-		{"fork", false, unix.SYS_CLONE, []uintptr{uintptr(syscall.SIGCHLD), 0, 0, 0, 0}},
-		{"fork by clone3", false, unix.SYS_CLONE3, []uintptr{block(88), 88}},
-		{"trace the parent", false, unix.SYS_PTRACE, []uintptr{unix.PTRACE_ATTACH, parent, 0, 0}},
-		{"be traced", false, unix.SYS_PTRACE, []uintptr{unix.PTRACE_TRACEME, 0, 0, 0}},
-		{"read memory of the parent", false, unix.SYS_PROCESS_VM_READV, []uintptr{parent, block(16), 1, block(16), 1}},
-		{"signal the parent", false, unix.SYS_KILL, []uintptr{parent, 0}},
-		{"signal a thread of the parent", false, unix.SYS_TGKILL, []uintptr{parent, parent, 0}},
-		{"own signals of a descriptor", false, unix.SYS_FCNTL, []uintptr{0, unix.F_SETOWN, parent}},
-		{"limit the parent", false, unix.SYS_PRLIMIT64, []uintptr{parent, unix.RLIMIT_CORE, 0, block(16)}},
-		{"hold the parent", false, unix.SYS_PIDFD_OPEN, []uintptr{parent, 0}},
-		{"unshare", false, unix.SYS_UNSHARE, []uintptr{unix.CLONE_NEWUSER}},
-		{"mount", false, unix.SYS_MOUNT, []uintptr{text("none"), text("/tmp"), text("tmpfs"), 0, 0}},
-		{"trace by bpf", false, unix.SYS_BPF, []uintptr{0, block(64), 64}},
-		{"use a ring", false, unix.SYS_IO_URING_SETUP, []uintptr{1, block(256)}},
-		{"type into the terminal", false, unix.SYS_IOCTL, []uintptr{0, unix.TIOCSTI, text("x")}},
-		{"make a key", false, unix.SYS_ADD_KEY, []uintptr{text("user"), text("k"), text("v"), 1, ^uintptr(3)}},
-		{"share memory", false, unix.SYS_SHMGET, []uintptr{0, 4096, 0o1600}},
-		{"handle page faults", false, unix.SYS_USERFAULTFD, []uintptr{0}},
-		{"change the domain", false, unix.SYS_PERSONALITY, []uintptr{0x0400000}},
-	}
-}
 
 // TestMain is the sandbox's program, too.
 func TestMain(m *testing.M) {
@@ -120,48 +30,17 @@ func TestMain(m *testing.M) {
 
 // hostile tries everything from machine code, before and after Close, and says what is refused.
 func hostile() int {
-	lib, err := libllvm.Open()
+	call, err := sandboxtest.Caller()
 	if err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	obj, err := lib.Compile(hostileIR[runtime.GOARCH], libllvm.Options{OptLevel: 1})
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	img, err := objload.Load(obj, objload.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return 1
-	}
-	fn, _ := img.Symbol("hostile")
-	call := func(n uintptr, args ...uintptr) syscall.Errno {
-		var all [6]uintptr
-		all[0] = n
-		copy(all[1:], args)
-		if r := int64(objload.Call(fn, all[:]...)); r < 0 && r > -4096 {
-			return syscall.Errno(-r)
-		}
-		return 0
-	}
-	if e := call(unix.SYS_GETPID); e != 0 {
-		fmt.Println("the code does not run:", e)
-		return 1
-	}
-	own := []uintptr{^uintptr(99), text(os.Getenv(envOwn)), unix.O_RDONLY, 0}
-	fmt.Printf("compile|its own file|%d\n", call(unix.SYS_OPENAT, own...))
-	for _, a := range attempts() {
-		fmt.Printf("compile|%s|%d\n", a.name, call(a.n, a.args...))
-	}
+	fmt.Print(sandboxtest.Try("compile", call))
 	if err := sandbox.Close(); err != nil {
 		fmt.Println(err)
 		return 1
 	}
-	fmt.Printf("run|its own file|%d\n", call(unix.SYS_OPENAT, own...))
-	for _, a := range attempts() {
-		fmt.Printf("run|%s|%d\n", a.name, call(a.n, a.args...))
-	}
+	fmt.Print(sandboxtest.Try("run", call))
 	return 0
 }
 
@@ -183,8 +62,8 @@ func TestEscape(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv(envFile, foreign)
-	t.Setenv(envOwn, own)
+	t.Setenv(sandboxtest.EnvFile, foreign)
+	t.Setenv(sandboxtest.EnvOwn, own)
 	cmd, err := sandbox.Command(sandbox.Rules{Libraries: sandbox.Loaded(), Read: []string{ownDir}, File: 1 << 20,
 		CPU: 60})
 	if err != nil {
@@ -199,31 +78,16 @@ func TestEscape(t *testing.T) {
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("%v\n%s", err, out.String())
 	}
-	tried := 0
-	for line := range strings.Lines(out.String()) {
-		part := strings.Split(strings.TrimSpace(line), "|")
-		if len(part) != 3 {
-			t.Fatal(line)
-		}
-		tried++
-		var got syscall.Errno
-		fmt.Sscan(part[2], (*uintptr)(&got))
-		refused := got == unix.EPERM || got == unix.EACCES || got == unix.ENOSYS
-		byName := part[1] == "read a file" || part[1] == "create a file" || part[1] == "remove a file" ||
-			part[1] == "open a device"
-		switch {
-		case part[1] == "its own file":
-			if want := part[0] == "compile"; (got == 0) != want {
-				t.Errorf("%s: %s gives %v", part[0], part[1], got)
+	for _, stage := range []string{"compile", "run"} {
+		var said strings.Builder
+		for line := range strings.Lines(out.String()) {
+			if strings.HasPrefix(line, stage) {
+				said.WriteString(line)
 			}
-		case byName && part[0] == "compile" && has.Landlock == 0:
-			// Nothing says which files a compiler may read.
-		case !refused:
-			t.Errorf("%s: to %s gives %v (%d)", part[0], part[1], got, got)
 		}
-	}
-	if want := 2 * (1 + len(attempts())); tried != want {
-		t.Errorf("%d attempts, not %d:\n%s", tried, want, out.String())
+		for _, wrong := range sandboxtest.Check(said.String(), stage == "compile", has.Landlock > 0) {
+			t.Error(wrong)
+		}
 	}
 	if text, err := os.ReadFile(foreign); err != nil || string(text) != "secret" {
 		t.Errorf("the foreign file is %q, %v", text, err)

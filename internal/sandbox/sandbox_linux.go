@@ -20,6 +20,9 @@ const (
 	envStep  = "HEAL_SANDBOX_STEP"
 )
 
+// self is this program, also where its file was replaced or removed since it started.
+const self = "/proc/self/exe"
+
 // Available says what this system offers.
 func Available() Support {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
@@ -31,10 +34,6 @@ func Available() Support {
 
 // Command is this program with other arguments, to be run in a sandbox.
 func Command(r Rules, args ...string) (*exec.Cmd, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	r.Libraries = append(r.Libraries, self)
 	text, err := json.Marshal(r)
 	if err != nil {
@@ -109,17 +108,13 @@ func enter(r Rules) error {
 			return fmt.Errorf("landlock: %w", err)
 		}
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	env := []string{envStep + "=2"}
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, envStep+"=") && !strings.HasPrefix(v, envRules+"=") {
 			env = append(env, v)
 		}
 	}
-	return fmt.Errorf("cannot start %s again: %w", self, unix.Exec(self, os.Args, env))
+	return fmt.Errorf("cannot start the program again: %w", unix.Exec(self, os.Args, env))
 }
 
 // limit sets the limits of the system.

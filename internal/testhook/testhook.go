@@ -8,6 +8,10 @@ import "healc/runtime"
 // machine's; a nil one is this machine's. Tests put an emulator here, before they compile anything.
 var Processor = func(cpu string) (runtime.Processor, error) { return nil, nil }
 
+// Sandboxed is what the process of a sandbox does before it calls a function, nil for nothing: tests put the code of an
+// attacker here. What it gives is printed.
+var Sandboxed func() string
+
 // SplitAll makes programs that are compiled with opts, a *heal.Options, run every kernel on all threads, however small
 // it is. The root package puts it here.
 var SplitAll func(opts any)

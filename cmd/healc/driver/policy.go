@@ -2,10 +2,8 @@ package driver
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
-	"strings"
 
+	"healc/internal/sandbox"
 	"healc/ir"
 	"healc/runtime/tensor"
 )
@@ -39,38 +37,11 @@ func (p *Policy) allow(path, what, flag string, folders []string) error {
 	if p == nil {
 		return nil
 	}
-	at, err := resolved(path)
-	if err != nil {
-		return err
+	in, err := sandbox.InFolder(path, folders)
+	if err == nil && !in {
+		err = fmt.Errorf("%s may not be %s: it is in no folder of %s", path, what, flag)
 	}
-	for _, folder := range folders {
-		if dir, err := resolved(folder); err == nil && within(at, dir) {
-			return nil
-		}
-	}
-	return fmt.Errorf("%s may not be %s: it is in no folder of %s", path, what, flag)
-}
-
-// resolved is a path without links, of a file that may not be there yet.
-func resolved(path string) (string, error) {
-	at, err := filepath.Abs(path)
-	if err != nil {
-		return "", err
-	}
-	real, err := filepath.EvalSymlinks(at)
-	if os.IsNotExist(err) {
-		dir, err := filepath.EvalSymlinks(filepath.Dir(at))
-		if err != nil {
-			return "", err
-		}
-		return filepath.Join(dir, filepath.Base(at)), nil
-	}
-	return real, err
-}
-
-// within reports whether a path is a folder or below it.
-func within(path, folder string) bool {
-	return path == folder || strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/")
+	return err
 }
 
 // usesFiles reports whether a module has operations that read or write files.
