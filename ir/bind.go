@@ -2,6 +2,9 @@ package ir
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"healc/lang/types"
 )
@@ -141,4 +144,16 @@ func (b *binding) where(d types.Dim) string {
 		s += fmt.Sprintf(", with %s = %d by %s", name, b.values[name], b.from[name])
 	}
 	return s
+}
+
+// With is what the message of an error says of values of shape parameters: ` (with M = 3, N = 4)`, nothing of none.
+func With(dims map[string]types.Dim) string {
+	var parts []string
+	for _, name := range slices.Sorted(maps.Keys(dims)) {
+		parts = append(parts, name+" = "+dims[name].String())
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return " (with " + strings.Join(parts, ", ") + ")"
 }

@@ -204,11 +204,11 @@ func (in *inliner) call(b *ir.Block, op *ir.Op, with map[*ir.Value]*ir.Value) er
 	}
 	var body ir.Block
 	if err := c.Append(&body, callee.Body); err != nil {
-		return &BindError{Func: callee.Name, Bind: c.Dims, Span: op.Span, Message: err.Error()}
+		return &BindError{Bind: c.Dims, Span: op.Span, Message: err.Error()}
 	}
 	if len(c.Dims) > 0 {
 		for _, cp := range body.Ops {
-			if err := reinfer(cp, callee.Name, c.Dims); err != nil {
+			if err := reinfer(cp, c.Dims); err != nil {
 				return err
 			}
 		}

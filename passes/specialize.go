@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sort"
 	"strconv"
-	"strings"
 
 	"healc/ir"
 	"healc/ir/ops"
@@ -44,16 +43,16 @@ func Specialize(m *ir.Module, entry string, bind map[string]int64) error {
 		}
 		n := bind[name]
 		if !known {
-			return &BindError{Func: f.Name, Span: f.Span, Message: fmt.Sprintf("%s is no shape parameter of %s", name,
+			return &BindError{Span: f.Span, Message: fmt.Sprintf("%s is no shape parameter of %s", name,
 				f.Name)}
 		}
 		if n < 0 || n > types.MaxExtent {
-			return &BindError{Func: f.Name, Span: f.Span, Message: fmt.Sprintf("the extent %s = %d is not from 0 to %d",
+			return &BindError{Span: f.Span, Message: fmt.Sprintf("the extent %s = %d is not from 0 to %d",
 				name, n, types.MaxExtent)}
 		}
 		dims[name] = types.Lit(n)
 	}
-	s := &specializer{m: m, instances: map[string]*ir.Func{}}
+	s := &specializer{m: m, instances: map[string]*ir.Func{}, seen: map[string]bool{entry: true}}
 	g, err := s.instance(f, f.Name, dims)
 	if err != nil {
 		return err
@@ -63,12 +62,8 @@ func Specialize(m *ir.Module, entry string, bind map[string]int64) error {
 			m.Funcs[i] = g
 		}
 	}
-	for len(s.work) > 0 {
-		g := s.work[0]
-		s.work = s.work[1:]
-		if err := s.calls(g); err != nil {
-			return err
-		}
+	if err := s.calls(g); err != nil {
+		return err
 	}
 	keepReachable(m, entry)
 	return nil
@@ -77,8 +72,7 @@ func Specialize(m *ir.Module, entry string, bind map[string]int64) error {
 // A BindError says that the values of shape parameters break a rule that holds for the symbols, such as a
 // slice 0..5 of an axis that turns out to have the extent 3.
 type BindError struct {
-	Func    string               // the function whose parameters are bound
-	Bind    map[string]types.Dim // their values
+	Bind    map[string]types.Dim // the values, of the parameters of one function
 	Span    diag.Span            // the operation
 	Message string               // one lower-case clause
 	Rule    *types.RuleError     // the rule, when an operation's is broken
@@ -89,19 +83,7 @@ func (e *BindError) Error() string {
 	if e.Rule != nil && e.Rule.Why != "" {
 		s += ": " + e.Rule.Why
 	}
-	if b := e.Bindings(); b != "" {
-		s += " (in " + e.Func + " with " + b + ")"
-	}
-	return s
-}
-
-// Bindings lists the values as `M = 3, N = 4`.
-func (e *BindError) Bindings() string {
-	parts := make([]string, 0, len(e.Bind))
-	for _, k := range sortedKeys(e.Bind) {
-		parts = append(parts, k+" = "+e.Bind[k].String())
-	}
-	return strings.Join(parts, ", ")
+	return s + ir.With(e.Bind)
 }
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -113,19 +95,19 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-// reinfer checks the types of op and of everything in its regions after a substitution; fn and bind are
-// for the message. Regions come first: the types of their yields are what op's rule reads.
-func reinfer(op *ir.Op, fn string, bind map[string]types.Dim) error {
+// reinfer checks the types of op and of everything in its regions after a substitution; bind is for the message.
+// Regions come first: the types of their yields are what op's rule reads.
+func reinfer(op *ir.Op, bind map[string]types.Dim) error {
 	for _, r := range op.Regions {
 		for _, in := range r.Ops {
-			if err := reinfer(in, fn, bind); err != nil {
+			if err := reinfer(in, bind); err != nil {
 				return err
 			}
 		}
 	}
 	ts, err := op.Def.Infer(ir.ArgTypes(op.Args), op.Attrs, op.Regions)
 	if err != nil {
-		e := &BindError{Func: fn, Bind: bind, Span: op.Span, Message: err.Error()}
+		e := &BindError{Bind: bind, Span: op.Span, Message: err.Error()}
 		if errors.As(err, &e.Rule) {
 			e.Message = e.Rule.Msg
 		}
@@ -146,15 +128,15 @@ const maxInstances = 1000
 type specializer struct {
 	m         *ir.Module
 	instances map[string]*ir.Func // by name
-	work      []*ir.Func          // whose calls are to be done
+	seen      map[string]bool     // the functions without shape parameters whose calls are done
 }
 
-// instance copies f under the binding, checks it and queues it for its calls.
+// instance copies f under the binding and checks it.
 func (s *specializer) instance(f *ir.Func, name string, dims map[string]types.Dim) (*ir.Func, error) {
 	c := ir.NewCloner()
 	c.Dims = dims
 	fail := func(span diag.Span, err error) error {
-		return &BindError{Func: f.Name, Bind: dims, Span: span, Message: err.Error()}
+		return &BindError{Bind: dims, Span: span, Message: err.Error()}
 	}
 	g, err := c.Func(f)
 	if err != nil {
@@ -167,15 +149,15 @@ func (s *specializer) instance(f *ir.Func, name string, dims map[string]types.Di
 		}
 	}
 	for _, op := range g.Body.Ops {
-		if err := reinfer(op, f.Name, dims); err != nil {
+		if err := reinfer(op, dims); err != nil {
 			return nil, err
 		}
 	}
-	s.work = append(s.work, g)
 	return g, nil
 }
 
-// calls lets every call in g whose shape parameters are literals go to an instance.
+// calls lets every call in g whose shape parameters are literals go to an instance, and those in the instances. It goes
+// in the order of execution: of several errors the first is the one that the interpreter stops at.
 func (s *specializer) calls(g *ir.Func) error {
 	var failed error
 	ir.Walk(g.Body, func(op *ir.Op) {
@@ -183,11 +165,18 @@ func (s *specializer) calls(g *ir.Func) error {
 			return
 		}
 		dims := op.Dims("dims")
+		f := s.m.Func(op.Str("callee"))
 		ns, ok := dims.Ints()
-		if !ok || len(ns) == 0 {
+		switch {
+		case !ok:
+			return
+		case len(ns) == 0:
+			if !s.seen[f.Name] {
+				s.seen[f.Name] = true
+				failed = calledAt(s.calls(f), f, op)
+			}
 			return
 		}
-		f := s.m.Func(op.Str("callee"))
 		name := f.Name
 		bind := map[string]types.Dim{}
 		for i, n := range ns {
@@ -197,18 +186,31 @@ func (s *specializer) calls(g *ir.Func) error {
 		h := s.instances[name]
 		if h == nil {
 			if len(s.instances) >= maxInstances {
-				failed = &BindError{Func: f.Name, Bind: bind, Span: op.Span,
+				failed = &BindError{Bind: bind, Span: op.Span,
 					Message: fmt.Sprintf("the recursion of %s needs more than %d different shapes",
 						ir.OriginalName(f.Name), maxInstances)}
 				return
 			}
-			if h, failed = s.instance(f, name, bind); failed != nil {
+			if h, failed = s.instance(f, name, bind); failed == nil {
+				s.instances[name] = h
+				s.m.Funcs = append(s.m.Funcs, h)
+				failed = s.calls(h)
+			}
+			if failed != nil {
+				failed = calledAt(failed, f, op)
 				return
 			}
-			s.instances[name] = h
-			s.m.Funcs = append(s.m.Funcs, h)
 		}
 		op.Attrs = op.Def.MakeAttrs(ir.A{"callee": name, "dims": types.Shape{}, "results": op.Types("results")})
 	})
 	return failed
+}
+
+// calledAt is an error in f as a call of it gives it, of a function of another file with the place of the call.
+func calledAt(err error, f *ir.Func, call *ir.Op) error {
+	var failed *BindError
+	if f.Span.Caller == nil && errors.As(err, &failed) && failed.Span.Valid() {
+		failed.Span = failed.Span.CalledAt(&call.Span)
+	}
+	return err
 }

@@ -69,6 +69,13 @@ var programs = []programCase{
 		[][]int64{{3, 63}, {3, 64}, {2, 130}, {1, 1030}, {2, 700}, {0, 100}}},
 	{"ranks",
 		`fn f[M, N](x: f32[M, N]) -> f32[M, N] = { let k = cumsum((x .> 0.0) as i32); (k as f32) ./ max/[axis=1, keep](x) }`, [][]int64{{3, 100}, {2, 1500}}},
+	// What a step adds is made before the loop, and used behind it, too.
+	{"given", `fn f[M](n: i64[M]) -> (i64[M], i64[M, 303]) = {
+	let sums = map(|k| fold(0_i64, |a, x| a + (k - 5), full[i64, 303](1)) * 1000 + (k - 5), n);
+	(sums, tabulate(M, |i| scan(0_i64, |a, x| a + (n[i] - 5), full[i64, 303](1))))
+}`, [][]int64{{2}, {9}}},
+	{"given_products", `fn f[M](n: i64[M]) -> i64[M] = map(|k| (full[i64, 1, 189](1) @ full[i64, 189, 1](k))[0, 0] * 1000 + k, n)`,
+		[][]int64{{2}, {7}}},
 	{"failing", `fn f[N](x: i32[N]) -> i32[N] = scan(7, |a, v| a + 100 / (v - 50), x)`, [][]int64{{70}, {2000}}},
 	{"divided", `fn f[M, N](x: i32[M, N]) -> i32[M, N] = scan(1000000, |a, v| a / (v - 50), x)`,
 		[][]int64{{3, 20}, {40, 70}}},

@@ -24,6 +24,7 @@ import (
 type scanLoop struct {
 	step   *kernel.Let
 	feed   kernel.Ref    // the input of a step
+	given  bool          // the input is made before the loop
 	start  value.Value   // the identity of step
 	before []kernel.Stmt // the statements that do not depend on the state
 	after  []kernel.Stmt
@@ -105,6 +106,7 @@ func scanOf(k *kernel.Kernel, s *kernel.Loop, tune *profile.GPU) *scanLoop {
 	if f.step == nil {
 		return nil
 	}
+	f.given = !own[f.feed] && f.feed != s.Axis.Var
 	return f
 }
 
@@ -138,6 +140,11 @@ func identityOf(op scalar.Op, d types.DType) value.Value {
 // scan does a scan.
 func (g *group) scan(s *kernel.Loop, f *scanLoop) {
 	n, begin := g.length(s.Axis), ci(i64, s.Axis.Begin)
+	again := func() {} // gives the input its value again, where the loop does not make it
+	if f.given {
+		x := g.Value(f.feed)
+		again = func() { g.Define(f.feed, x) }
+	}
 	state := []value.Value{g.Value(s.Init[0])}
 	done, size := value.Value(ci(i64, 0)), int64(g.plan.size)
 	if _, ok := device.CanVectorise(g.k, s.Axis.Var, slices.Concat(f.before, f.after), s.Vars[0], s.Next[0]); ok &&
@@ -153,6 +160,7 @@ func (g *group) scan(s *kernel.Loop, f *scanLoop) {
 				g.Vector(threadLanes, s.Axis.Var, at, given, f.after, scalar.None)
 				return []value.Value{next}
 			})
+		again()
 	}
 	state = g.Count(done, n, ci(i64, size), state, func(p value.Value, state []value.Value) []value.Value {
 		i := g.Plus(p, g.zext(g.member))
@@ -186,6 +194,7 @@ func (g *group) scan(s *kernel.Loop, f *scanLoop) {
 		})
 		return []value.Value{next}
 	})
+	again() // what comes after the loop may use it, too
 	g.Define(s.IDs[0], state[0])
 }
 

@@ -244,13 +244,16 @@ func (m *Module) BuildAnyShape(entry string) (*codegen.Artifact, error) {
 // FitShapes is the error of Build for these values of the shape parameters, where there is one before code is made.
 func (m *Module) FitShapes(entry string, bind map[string]int64) error {
 	_, err := m.Fused(entry, bind)
-	return ofShapes(err)
+	return m.ofShapes(err, entry, bind)
 }
 
-// ofShapes is err, a *runtime.RuntimeError where values of the program depend on the shapes and fail.
-func ofShapes(err error) error {
+// ofShapes is err, a *runtime.RuntimeError where values of the program depend on the shapes and fail. The place and the
+// shape parameters are those of the program as it is written: passes find the errors in another order, in a function
+// that is part of another one by then.
+func (m *Module) ofShapes(err error, entry string, bind map[string]int64) error {
 	var b *passes.BindError
 	if errors.As(err, &b) {
+		errors.As(passes.Specialize(m.IR().Clone(), entry, bind), &b)
 		return &runtime.RuntimeError{Site: kernel.SiteAt(b.Span), Message: b.Error()}
 	}
 	return err
@@ -267,7 +270,7 @@ func (m *Module) Build(entry string, bind map[string]int64, strides [][]int64) (
 	}
 	km, err := m.Kernels(entry, bind, strides)
 	if err != nil {
-		return nil, ofShapes(err)
+		return nil, m.ofShapes(err, entry, bind)
 	}
 	art, key, err := m.artifact(km)
 	if err != nil {

@@ -2,7 +2,6 @@ package interp
 
 import (
 	"fmt"
-	"strings"
 
 	"healc/ir"
 	"healc/ir/ops"
@@ -113,12 +112,10 @@ func instantiate(f *ir.Func, dims []int64) (*ir.Func, error) {
 	}
 	cloner := ir.NewCloner()
 	cloner.Dims = map[string]types.Dim{}
-	var with []string
 	for i, name := range f.Dims {
 		cloner.Dims[name] = types.Lit(dims[i])
-		with = append(with, fmt.Sprintf("%s = %d", name, dims[i]))
 	}
-	where := " (with " + strings.Join(with, ", ") + ")"
+	where := ir.With(cloner.Dims)
 	g, err := cloner.Func(f)
 	if err != nil {
 		return nil, &RuntimeError{Span: f.Span, Message: err.Error() + where}

@@ -110,6 +110,9 @@ func (g *gen) call(t types.Type, d int) *Node {
 		return nil
 	}
 	h := g.helpers[g.r.IntN(len(g.helpers))]
+	if g.generic != types.Invalid && h.names(g.generic) {
+		return nil // what is T here is that type there
+	}
 	if h.recurs {
 		if !types.Equal(t, h.result) || g.smooth > 0 {
 			return nil
@@ -199,6 +202,16 @@ func (g *gen) call(t types.Type, d int) *Node {
 		g.used["generic call"]++
 	}
 	return ex(t, text+")", kids...)
+}
+
+// names reports that h has values of an element type that is not its type parameter.
+func (h *helper) names(d types.DType) bool {
+	for _, t := range append(types.Flatten(h.result), h.params...) {
+		if t.Elem == d && h.elem != d {
+			return true
+		}
+	}
+	return false
 }
 
 // smooth reports that all parameters are floats, so that nothing of the body goes by way of integers that depend on

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -52,4 +54,9 @@ func MaybeEmpty(extents []types.Dim) bool {
 		}
 	}
 	return false
+}
+
+// Empty reports that one of the extents is 0 for certain.
+func Empty(extents []types.Dim) bool {
+	return slices.ContainsFunc(extents, func(d types.Dim) bool { return d.IsConst(0) })
 }

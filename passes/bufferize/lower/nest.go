@@ -62,10 +62,8 @@ type Nest struct {
 // Emit writes the kernel of n, and the partial kernels before it, and has the plan launch it. A kernel without
 // iterations is left out.
 func (n *Nest) Emit(p Plan) {
-	for _, d := range n.Shape {
-		if d.IsConst(0) {
-			return
-		}
+	if Empty(n.Shape) {
+		return
 	}
 	b := n.newBody(p)
 	var at []kernel.Ref

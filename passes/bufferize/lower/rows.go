@@ -32,10 +32,8 @@ func RowOp(block *ir.Block) *ir.Op {
 // EmitRows writes the kernel of op, the operation that RowOp gives, into the buffer result, and has the plan launch it.
 func (n *Nest) EmitRows(p Plan, op *ir.Op, result int) {
 	shape, axis := op.Type().Shape, int(op.Int("axis"))
-	for _, d := range shape {
-		if d.IsConst(0) {
-			return
-		}
+	if Empty(shape) {
+		return
 	}
 	b := n.newBody(p)
 	b.op = op

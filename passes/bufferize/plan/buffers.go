@@ -150,10 +150,8 @@ func viewThrough(op *ir.Op, from abi.View) (abi.View, bool) {
 // reshapeView finds the strides of a reshaped view. Axes that are contiguous with each other form runs;
 // every new axis must lie inside one run.
 func reshapeView(from, out abi.View) (abi.View, bool) {
-	for _, d := range from.Shape {
-		if d.IsConst(0) {
-			return out, true // nothing is read, by whatever strides
-		}
+	if lower.Empty(from.Shape) {
+		return out, true // nothing is read, by whatever strides
 	}
 	type run struct{ size, stride types.Dim }
 	var runs []run // innermost first

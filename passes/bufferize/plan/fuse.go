@@ -75,12 +75,12 @@ func (fn *function) fuse(op *ir.Op) {
 }
 
 // fuseShape writes one kernel for the results of op from i on that are not done and have its shape, and for those that
-// have its first axes only.
+// have its first axes only. A result without elements has no kernel, so it takes none that has elements into its own.
 func (fn *function) fuseShape(n *lower.Nest, op *ir.Op, done []bool, i int) {
 	n.Shape, n.Outs = op.Results[i].Type.Shape, nil
 	for j := i; j < len(op.Results); j++ {
 		if s := op.Results[j].Type.Shape; !done[j] && len(op.Results[i].Type.Shape) > 0 && len(s) > len(n.Shape) &&
-			s[:len(n.Shape)].Equal(n.Shape) {
+			s[:len(n.Shape)].Equal(n.Shape) && !lower.Empty(s[len(n.Shape):]) {
 			n.Shape = s
 		}
 	}

@@ -338,10 +338,8 @@ func (fn *function) updateInPlace(op *ir.Op) bool {
 	if must && p != w.Buffer || !must && fn.plan.Buffers[w.Buffer].Kind == abi.Input {
 		return false
 	}
-	for _, d := range up.Dims("shape") {
-		if d.IsConst(0) {
-			return false
-		}
+	if lower.Empty(up.Dims("shape")) {
+		return false
 	}
 	saved := *fn.u.out
 	buffers, steps := len(fn.plan.Buffers), len(*fn.steps)

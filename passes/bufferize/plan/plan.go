@@ -175,10 +175,8 @@ func near(stride types.Dim) bool {
 
 // copyInto writes v into a buffer that was made for it.
 func (fn *function) copyInto(v *ir.Value, buffer int) {
-	for _, d := range v.Type.Shape {
-		if d.IsConst(0) {
-			return
-		}
+	if lower.Empty(v.Type.Shape) {
+		return
 	}
 	if w, ok := fn.View(v); ok && (!fn.turnedOver(w, v.Type.Elem) || fn.plan.Buffers[buffer].Strides != nil) {
 		fn.step(abi.Step{Copy: &abi.Copy{From: w, To: buffer}})
