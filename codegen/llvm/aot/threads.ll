@@ -7,8 +7,8 @@
 
 ; What a region is about: kernel, its arguments and dims, where its failure goes, extent, indices of a unit, parts, begin of the
 ; piece whose failure is kept (-1: none), a lock for it, units, the fewest units of a piece; of each part the pieces that are left, [low
-; 32 bits, high 32 bits).
-%heal.job = type { ptr, ptr, ptr, ptr, i64, i64, i64, i64, i32, i64, i64, [256 x i64] }
+; 32 bits, high 32 bits); the flag that stops it, or null.
+%heal.job = type { ptr, ptr, ptr, ptr, i64, i64, i64, i64, i32, i64, i64, [256 x i64], ptr }
 
 @heal.threads = internal global i32 0
 @heal.hook = internal global ptr null
@@ -152,7 +152,17 @@ entry:
   %bufs = load ptr, ptr %p1, align 8
   %p2 = getelementptr %heal.job, ptr %job, i64 0, i32 2
   %dims = load ptr, ptr %p2, align 8
+  %p12 = getelementptr %heal.job, ptr %job, i64 0, i32 12
+  %flag = load ptr, ptr %p12, align 8
+  %unflagged = icmp eq ptr %flag, null
+  br i1 %unflagged, label %plain, label %guarded
+guarded:
+  call void @heal.guarded(ptr %flag, ptr %fn, ptr %bufs, ptr %dims, i64 %begin, i64 %end, ptr %err)
+  br label %judge
+plain:
   call void %fn(ptr %bufs, ptr %dims, i64 %begin, i64 %end, ptr %err)
+  br label %judge
+judge:
   %site = load i64, ptr %err, align 8
   %fine = icmp eq i64 %site, 0
   br i1 %fine, label %out, label %lock
@@ -557,12 +567,13 @@ loop:
   %more = icmp slt i32 %i1, %n
   br i1 %more, label %loop, label %out
 out:
+  call void @heal.unwatch()
   call void @heal_release_memory()
   ret void
 }
 
-; Runs a kernel over [0, n), of 2 * grain or more, in pieces that begin at multiples of align and are not smaller than grain, which takes 3
-; microseconds; grain is a multiple of align.
+; Runs a kernel over [0, n), in pieces that begin at multiples of align and are not smaller than grain, which takes 3
+; microseconds; grain is a multiple of align. Less than 2 * grain is one piece.
 ;
 ; To wake a worker that sleeps keeps the caller for as long as 14 microseconds (virtual machine, Zen 3, November 2026), so it
 ; happens only for what gains from it, 30 microseconds of work: at once for 10 grains, or when the caller has been for so long at regions that
@@ -584,6 +595,13 @@ entry:
   store i64 -1, ptr %j7, align 8
   %j8 = getelementptr %heal.job, ptr %job, i64 0, i32 8
   store i32 0, ptr %j8, align 8
+  %j12 = getelementptr %heal.job, ptr %job, i64 0, i32 12
+  %flag = call ptr @heal.flagged()
+  store ptr %flag, ptr %j12, align 8
+  %double = shl i64 %grain, 1
+  %few = icmp slt i64 %n, %double
+  br i1 %few, label %alone, label %many
+many:
   %hook = load atomic ptr, ptr @heal.hook seq_cst, align 8
   %own = icmp eq ptr %hook, null
   br i1 %own, label %pool, label %host
