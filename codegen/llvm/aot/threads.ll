@@ -504,6 +504,10 @@ entry:
   %g8 = shl i64 %g, 8
   %here = call i32 @sched_getcpu()
   store atomic i32 %here, ptr @heal.caller monotonic, align 4
+  ; A part of a large product copies up to 2 MiB of its operands to the stack; ulimit -s may give threads less.
+  %attr = alloca [128 x i8], align 16
+  %a0 = call i32 @pthread_attr_init(ptr %attr)
+  %a1 = call i32 @pthread_attr_setstacksize(ptr %attr, i64 4194304)
   br label %loop
 loop:
   %have = load i32, ptr @heal.started, align 4
@@ -515,7 +519,7 @@ one:
   %own = add i64 %at, 1
   %both = or i64 %g8, %own
   %arg = inttoptr i64 %both to ptr
-  %r = call i32 @pthread_create(ptr %slot, ptr null, ptr @heal.worker, ptr %arg)
+  %r = call i32 @pthread_create(ptr %slot, ptr %attr, ptr @heal.worker, ptr %arg)
   %ok = icmp eq i32 %r, 0
   br i1 %ok, label %count, label %done
 count:
@@ -523,6 +527,7 @@ count:
   store i32 %more, ptr @heal.started, align 4
   br label %loop
 done:
+  %a2 = call i32 @pthread_attr_destroy(ptr %attr)
   %m2 = call i32 @pthread_sigmask(i32 2, ptr %old, ptr null)
   ret void
 }

@@ -37,6 +37,11 @@ int main(void) {
   a = calloc((size_t)N * N, 4); r = calloc((size_t)N * N, 4); x = malloc(M * 4L); y = malloc(M * 4L);
   for (long i = 0; i < M; i++) x[i] = (float)rand();
   signal(SIGALRM, set);
+  /* Threads of the library have the stack that their kernels need, whatever the host gives to its own. */
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 128 << 10);
+  pthread_setattr_default_np(&small);
   for (int round = 0; round < 16; round++) {
     int what = round % 4, thread = round / 4 % 2;
     pthread_t t;
