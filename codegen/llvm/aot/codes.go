@@ -27,6 +27,7 @@ const (
 	CodeEmpty            = 7
 	CodeAssert           = 8
 	CodeFailed           = 9
+	CodeStopped          = 10 // also in stop.ll
 )
 
 // codes are the constants of the header, in order of their values.
@@ -41,6 +42,7 @@ var codes = []struct{ name, doc string }{
 	{"HEAL_EMPTY", "a reduction of no elements that has no value"},
 	{"HEAL_ASSERT", "an assertion does not hold"},
 	{"HEAL_FAILED", "another failure"},
+	{"HEAL_STOPPED", "the flag of the call was set, see heal_stoppable"},
 }
 
 // codeOf is the code of a failing site.

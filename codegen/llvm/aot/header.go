@@ -85,6 +85,18 @@ void heal_set_parallel_for(heal_parallel_for run_, void *user_);
 const char *heal_cpu(void);
 int32_t heal_use_cpu(const char *name_);
 
+/* From here on, calls by this thread are stopped when *flag_ is not 0, wherever they are: they return HEAL_STOPPED,
+   some milliseconds after it is set. Anybody may set it: another thread, a handler of a signal. Who wants further
+   calls sets it to 0 again. It has to be there until the thread gives another one, or NULL: then its calls run to
+   their end. The first flag starts a thread and takes a real-time signal that nobody uses; a child of fork gives its
+   flag again. */
+void heal_stoppable(const volatile int32_t *flag_);
+
+/* Calls function_, one of those that take tensors, so that SIGINT stops it, too, if it is called on the program's
+   first thread and the program has a handler for SIGINT, which is called as ever. */
+int32_t heal_interruptible(int32_t (*function_)(const heal_tensor *, const heal_tensor *),
+    const heal_tensor *arguments_, const heal_tensor *results_);
+
 /* Memory for intermediate results is kept for the next call; this frees it. */
 void heal_release_memory(void);
 `

@@ -8,7 +8,7 @@
 // together; plan.go turns an abi.Program into a function, steps.go its steps; entry.go writes the two C functions
 // of each entry, bind.go what they do with shapes; header.go and python.go describe them; link.go calls the linker.
 // golang.go makes a Go package instead, whose plans the package runtime walks.
-// runtime.ll and threads.ll are the part that is the same in all libraries.
+// runtime.ll, threads.ll and stop.ll are the part that is the same in all libraries.
 package aot
 
 import (
@@ -92,6 +92,15 @@ var runtimeText string
 
 //go:embed threads.ll
 var threadsText string
+
+//go:embed stop.ll
+var stopText string
+
+//go:embed stop_x86_64.ll
+var stopX86Text string
+
+//go:embed stop_aarch64.ll
+var stopArmText string
 
 //go:embed cpu_x86_64.ll
 var x86Text string
@@ -226,12 +235,17 @@ func (w *writer) module(l *Library) string {
 	w.texts = map[string]string{}
 	w.b.WriteString(w.owned(runtimeText))
 	w.b.WriteString(w.owned(threadsText))
+	stop := w.owned(stopText)
+	// The places of registers in what a handler of a signal gets, and the number of the system's gettid.
 	if w.x86 {
-		w.b.WriteString(x86Text)
+		w.b.WriteString(strings.NewReplacer("HEAL_IP", "168", "HEAL_SP", "160", "HEAL_GETTID", "186").Replace(stop))
+		w.b.WriteString(stopX86Text + x86Text)
 	} else {
-		w.b.WriteString(otherText)
+		w.b.WriteString(strings.NewReplacer("HEAL_IP", "440", "HEAL_SP", "432", "HEAL_GETTID", "178").Replace(stop))
+		w.b.WriteString(stopArmText + otherText)
 	}
 	w.b.WriteString("\n!0 = !{!\"branch_weights\", i32 1, i32 2000}\n")
+	w.b.WriteString("!1 = !{!\"branch_weights\", i32 2000, i32 1}\n")
 	w.processor()
 	for _, e := range l.Entries {
 		w.entry(e)
@@ -239,7 +253,7 @@ func (w *writer) module(l *Library) string {
 	return w.b.String()
 }
 
-// owned is text of runtime.ll or threads.ll with the library's name in the place of heal_.
+// owned is text of runtime.ll, threads.ll or stop.ll with the library's name in the place of heal_.
 func (w *writer) owned(text string) string {
 	return strings.ReplaceAll(text, "@heal_", "@"+w.prefix+"_")
 }

@@ -106,6 +106,7 @@ func undefined(objects [][]byte) ([]string, error) {
 		for _, s := range symbols {
 			switch {
 			case s.Name == "":
+			case s.Section == elf.SHN_UNDEF && elf.ST_VISIBILITY(s.Other) == elf.STV_HIDDEN: // the linker knows it
 			case s.Section == elf.SHN_UNDEF:
 				wanted[s.Name] = true
 			default:

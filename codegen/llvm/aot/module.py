@@ -4,6 +4,8 @@ import builtins as _b
 import ctypes as _c
 import operator as _operator
 import os as _os
+import threading as _threading
+import time as _time
 from array import array as _words
 
 import numpy as _np
@@ -15,6 +17,9 @@ _lib._PREFIX_cpu.restype = _c.c_char_p
 _lib._PREFIX_get_threads.restype = _c.c_int32
 _lib._PREFIX_set_threads.argtypes = [_c.c_int32]
 _lib._PREFIX_use_cpu.argtypes = [_c.c_char_p]
+_lib._PREFIX_stoppable.argtypes = [_c.c_void_p]
+_interruptible = _lib._PREFIX_interruptible
+_interruptible.argtypes = [_c.c_void_p, _c.c_void_p, _c.c_void_p]
 _ADDRESSES = [_c.c_void_p, _c.c_void_p]
 
 _bool_ = _np.dtype(_np.bool_)
@@ -38,7 +43,41 @@ _EXCEPTIONS = {
     6: _b.RecursionError,
     7: _b.ValueError,
     8: _b.AssertionError,
+    10: _b.InterruptedError,
 }
+
+_timeouts = _threading.local()
+
+
+class timeout:
+    """In `with timeout(seconds):`, calls by this thread are stopped with a TimeoutError when so much time has passed."""
+
+    def __init__(self, seconds):
+        self._seconds = _b.float(seconds)
+
+    def __enter__(self):
+        self._outer = _b.getattr(_timeouts, "inner", None)
+        self._end = _time.monotonic() + self._seconds
+        if self._outer is not None and self._outer._end < self._end:
+            self._end = self._outer._end
+        self._flag = _c.c_int32(0)
+        self._timer = _threading.Timer(_b.max(self._end - _time.monotonic(), 0), self._expire)
+        self._timer.daemon = True
+        self._timer.start()
+        self._give(self)
+        return self
+
+    def __exit__(self, *exception):
+        self._timer.cancel()
+        self._give(self._outer)
+
+    def _expire(self):
+        self._flag.value = 1
+
+    @staticmethod
+    def _give(inner):
+        _timeouts.inner = inner
+        _lib._PREFIX_stoppable(None if inner is None else _c.addressof(inner._flag))
 
 
 def set_threads(threads):
@@ -67,6 +106,12 @@ def release_memory():
 
 
 def _check(code):
+    if code == 10:
+        for _ in (0, 0):  # here Python looks whether there was a signal, and raises a KeyboardInterrupt
+            pass
+        inner = _b.getattr(_timeouts, "inner", None)
+        if inner is not None and _time.monotonic() >= inner._end:
+            raise _b.TimeoutError("the call was stopped at the end of its time")
     if code:
         raise _EXCEPTIONS.get(code, Error)(_lib._PREFIX_last_error().decode())
 
@@ -218,4 +263,4 @@ def _call(function, arguments, results):
         tensors += (data, base + 8 * shape if shape >= 0 else 0, base + 8 * strides if strides >= 0 else 0)
     tensors = _words("Q", tensors)
     first = tensors.buffer_info()[0]
-    _check(function(first, first + 24 * _b.len(arguments)))
+    _check(_interruptible(function, first, first + 24 * _b.len(arguments)))

@@ -75,6 +75,9 @@ func (w *writer) failures(base string, prog *abi.Program) {
 			w.text(cFormat(format)))
 		e.do("ret i32 %d", codeOf(s.Kind))
 	}
+	cases = append(cases, "i64 -1, label %stopped")
+	e.at("stopped")
+	e.do("ret i32 %s", e.v("call i32 @heal.stopped()"))
 	e.at("other")
 	e.do("ret i32 %d", CodeFailed)
 	fmt.Fprintf(&w.b,

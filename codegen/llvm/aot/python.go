@@ -28,7 +28,7 @@ func Python(l *Library, file string) string {
 			"bf16 is the bits in uint16. Failures of the program are exceptions.\n\"\"\"\n", Mark, pythonText(file))
 	b.WriteString("from __future__ import annotations as _annotations\n\n")
 	b.WriteString(strings.NewReplacer("_FILE", pythonString(file), "_PREFIX_", l.Prefix+"_").Replace(moduleText))
-	all := strings.Fields("Error set_threads get_threads cpu use_cpu release_memory")
+	all := strings.Fields("Error set_threads get_threads cpu use_cpu release_memory timeout")
 	functions := ""
 	for _, e := range l.Entries {
 		functions += pythonFunction(l.Prefix, e)
@@ -160,7 +160,6 @@ func pythonFunction(prefix string, e *Entry) string {
 		head = append(head, "out: "+out+" | None = None")
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n\n_lib.%s.argtypes = _ADDRESSES\n", names.C(prefix, e.Name)+names.Tensors)
 	fmt.Fprintf(&b, "\n\ndef %s(%s) -> %s:\n    %s\n", names.Python(e.Name), strings.Join(head, ", "), typ,
 		pythonDoc(e))
 	for _, l := range lines {

@@ -63,22 +63,27 @@ func (p *planFunc) launch(l *abi.Launch) {
 	}
 	grain = (grain + align - 1) / align * align
 	direct, several, after := p.label(), p.label(), p.label()
-	one := func() {
-		p.do("call void %s(ptr %s, ptr %%dims, i64 0, i64 %s, ptr %s)", fn, args, outer, p.err)
-	}
+	// Where no thread has a flag, what is small is called here; heal.launch takes the rest.
+	plain := p.v("icmp eq i32 %s, 0", p.v("load atomic i32, ptr @heal.stoppable monotonic, align 4"))
+	small := false
 	if n, known := axis.Dim.Const(); known && n/max(axis.Div, 1)/2+1 < grain {
-		one()
+		small = true
 	} else {
-		p.branch(p.v("icmp slt i64 %s, %d", outer, 2*grain), direct, several)
-		p.at(direct)
-		one()
-		p.jump(after)
-		p.at(several)
+		plain = p.v("and i1 %s, %s", plain, p.v("icmp slt i64 %s, %d", outer, 2*grain))
+	}
+	p.branch(plain, direct, several)
+	p.at(direct)
+	p.do("call void %s(ptr %s, ptr %%dims, i64 0, i64 %s, ptr %s)", fn, args, outer, p.err)
+	p.jump(after)
+	p.at(several)
+	if small {
+		p.do("call void @heal.mine(ptr %s, ptr %s, ptr %%dims, i64 0, i64 %s, ptr %s)", fn, args, outer, p.err)
+	} else {
 		p.do("call void @heal.launch(ptr %s, ptr %s, ptr %%dims, i64 %s, i64 %d, i64 %d, ptr %s)", fn, args, outer,
 			grain, align, p.err)
-		p.jump(after)
-		p.at(after)
 	}
+	p.jump(after)
+	p.at(after)
 	site := p.loadWord(p.err, 0)
 	p.unless(p.v("icmp ne i64 %s, 0", site), func() {
 		p.failSite(site, p.loadWord(p.err, 1), p.loadWord(p.err, 2))
@@ -109,6 +114,7 @@ func (p *planFunc) loop(l *abi.Loop) {
 	i := p.v("load i32, ptr %s, align 4", counter)
 	p.branch(p.v("icmp slt i32 %s, %s", i, count), body, after)
 	p.at(body)
+	p.unless(p.v("call i1 @heal.halted()"), func() { p.failSite("-1", "0", "0") })
 	if l.Index >= 0 {
 		p.do("store i32 %s, ptr %s, align 4", i, p.ptr(l.Index))
 	}

@@ -7,8 +7,8 @@
 
 ; What a region is about: kernel, its arguments and dims, where its failure goes, extent, indices of a unit, parts, begin of the
 ; piece whose failure is kept (-1: none), a lock for it, units, the fewest units of a piece; of each part the pieces that are left, [low
-; 32 bits, high 32 bits).
-%heal.job = type { ptr, ptr, ptr, ptr, i64, i64, i64, i64, i32, i64, i64, [256 x i64] }
+; 32 bits, high 32 bits); the flag that stops it, or null.
+%heal.job = type { ptr, ptr, ptr, ptr, i64, i64, i64, i64, i32, i64, i64, [256 x i64], ptr }
 
 @heal.threads = internal global i32 0
 @heal.hook = internal global ptr null
@@ -152,7 +152,17 @@ entry:
   %bufs = load ptr, ptr %p1, align 8
   %p2 = getelementptr %heal.job, ptr %job, i64 0, i32 2
   %dims = load ptr, ptr %p2, align 8
+  %p12 = getelementptr %heal.job, ptr %job, i64 0, i32 12
+  %flag = load ptr, ptr %p12, align 8
+  %unflagged = icmp eq ptr %flag, null
+  br i1 %unflagged, label %plain, label %guarded
+guarded:
+  call void @heal.guarded(ptr %flag, ptr %fn, ptr %bufs, ptr %dims, i64 %begin, i64 %end, ptr %err)
+  br label %judge
+plain:
   call void %fn(ptr %bufs, ptr %dims, i64 %begin, i64 %end, ptr %err)
+  br label %judge
+judge:
   %site = load i64, ptr %err, align 8
   %fine = icmp eq i64 %site, 0
   br i1 %fine, label %out, label %lock
@@ -494,6 +504,10 @@ entry:
   %g8 = shl i64 %g, 8
   %here = call i32 @sched_getcpu()
   store atomic i32 %here, ptr @heal.caller monotonic, align 4
+  ; A part of a large product copies up to 2 MiB of its operands to the stack; ulimit -s may give threads less.
+  %attr = alloca [128 x i8], align 16
+  %a0 = call i32 @pthread_attr_init(ptr %attr)
+  %a1 = call i32 @pthread_attr_setstacksize(ptr %attr, i64 4194304)
   br label %loop
 loop:
   %have = load i32, ptr @heal.started, align 4
@@ -505,7 +519,7 @@ one:
   %own = add i64 %at, 1
   %both = or i64 %g8, %own
   %arg = inttoptr i64 %both to ptr
-  %r = call i32 @pthread_create(ptr %slot, ptr null, ptr @heal.worker, ptr %arg)
+  %r = call i32 @pthread_create(ptr %slot, ptr %attr, ptr @heal.worker, ptr %arg)
   %ok = icmp eq i32 %r, 0
   br i1 %ok, label %count, label %done
 count:
@@ -513,6 +527,7 @@ count:
   store i32 %more, ptr @heal.started, align 4
   br label %loop
 done:
+  %a2 = call i32 @pthread_attr_destroy(ptr %attr)
   %m2 = call i32 @pthread_sigmask(i32 2, ptr %old, ptr null)
   ret void
 }
@@ -557,12 +572,13 @@ loop:
   %more = icmp slt i32 %i1, %n
   br i1 %more, label %loop, label %out
 out:
+  call void @heal.unwatch()
   call void @heal_release_memory()
   ret void
 }
 
-; Runs a kernel over [0, n), of 2 * grain or more, in pieces that begin at multiples of align and are not smaller than grain, which takes 3
-; microseconds; grain is a multiple of align.
+; Runs a kernel over [0, n), in pieces that begin at multiples of align and are not smaller than grain, which takes 3
+; microseconds; grain is a multiple of align. Less than 2 * grain is one piece.
 ;
 ; To wake a worker that sleeps keeps the caller for as long as 14 microseconds (virtual machine, Zen 3, November 2026), so it
 ; happens only for what gains from it, 30 microseconds of work: at once for 10 grains, or when the caller has been for so long at regions that
@@ -584,6 +600,13 @@ entry:
   store i64 -1, ptr %j7, align 8
   %j8 = getelementptr %heal.job, ptr %job, i64 0, i32 8
   store i32 0, ptr %j8, align 8
+  %j12 = getelementptr %heal.job, ptr %job, i64 0, i32 12
+  %flag = call ptr @heal.flagged()
+  store ptr %flag, ptr %j12, align 8
+  %double = shl i64 %grain, 1
+  %few = icmp slt i64 %n, %double
+  br i1 %few, label %alone, label %many
+many:
   %hook = load atomic ptr, ptr @heal.hook seq_cst, align 8
   %own = icmp eq ptr %hook, null
   br i1 %own, label %pool, label %host

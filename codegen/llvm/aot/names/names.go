@@ -47,9 +47,10 @@ func identifier(name string) string {
 	}, name)
 }
 
-// Own are the functions that each library has of healc, behind the library's name. Those of the header, of runtime.ll
-// and of threads.ll are these.
-var Own = []string{"last_error", "set_threads", "get_threads", "set_parallel_for", "cpu", "use_cpu", "release_memory"}
+// Own are the functions that each library has of healc, behind the library's name. Those of the header, of runtime.ll,
+// threads.ll and stop.ll are these.
+var Own = []string{"last_error", "set_threads", "get_threads", "set_parallel_for", "cpu", "use_cpu", "release_memory",
+	"stoppable", "interruptible"}
 
 // Tensors is what the name of a function that takes tensors ends in.
 const Tensors = "_tensors"

@@ -72,7 +72,7 @@ var pythonWords = set(`False None True and as assert async await break class con
 	for from global if import in is lambda nonlocal not or pass raise return try while with yield`)
 
 // pythonOwn are the functions of module.py that a program's user calls.
-var pythonOwn = set("Error set_threads get_threads cpu use_cpu release_memory")
+var pythonOwn = set("Error set_threads get_threads cpu use_cpu release_memory timeout")
 
 // pythonModules are the modules of Python and NumPy.
 var pythonModules = set(`numpy
