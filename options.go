@@ -32,6 +32,10 @@ type Options struct {
 	// nil reads from the file system. Modules of the standard library are part of the compiler, and not asked for.
 	ReadFile func(path string) ([]byte, error)
 
+	// AllowImport are folders from which a program may import beside its own, which is that of the file that is
+	// compiled; neither `..` nor links lead elsewhere. Links are not looked at where ReadFile is given.
+	AllowImport []string
+
 	splitAll bool // run every kernel on all threads, however small: for tests
 }
 
@@ -40,7 +44,8 @@ func init() { testhook.SplitAll = func(opts any) { opts.(*Options).splitAll = tr
 // engine is the options as the engine has them.
 func (o Options) engine() engine.Options {
 	return engine.Options{Backend: o.Backend, Device: o.Device, Threads: o.Threads, System: o.System,
-		Cache: (*cache.Cache)(o.Cache), Once: o.Once, Entry: o.Entry, Imports: &modules.Importer{Read: o.ReadFile},
+		Cache: (*cache.Cache)(o.Cache), Once: o.Once, Entry: o.Entry,
+		Imports:  &modules.Importer{Read: o.ReadFile, Allow: o.AllowImport},
 		SplitAll: o.splitAll, Limits: runtime.Limits{Steps: o.MaxSteps, Memory: o.MaxMemory}}
 }
 
