@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"healc/internal/regular"
@@ -109,11 +110,17 @@ func (im *Importer) missing(name string) error {
 	return e
 }
 
+// foreign are modules of other languages that have tensors.
+var foreign = []string{"numpy", "np", "torch", "jax", "tensorflow", "LinearAlgebra"}
+
 func importLibrary(name string) (*check.Imported, error) {
 	text, ok := stdlib.Source(name)
 	if !ok {
 		e := &check.ImportError{Message: fmt.Sprintf("the standard library has no module `%s`", name)}
-		if near := diag.Nearest(name, stdlib.Names()); near != "" {
+		if slices.Contains(foreign, name) {
+			e.Help = "tensors and their functions are part of the language, and need no import; the modules are " +
+				strings.Join(stdlib.Names(), ", ")
+		} else if near := diag.Nearest(name, stdlib.Names()); near != "" {
 			e.Help = fmt.Sprintf("did you mean `%s`?", near)
 		} else {
 			e.Help = "its modules are " + strings.Join(stdlib.Names(), ", ") + "; a file is imported as `import \"./" +
