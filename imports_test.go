@@ -133,6 +133,8 @@ func TestImportErrors(t *testing.T) {
 			diag.CodeUnknownName, "main.heal:2:22", "it is a function of the language: write `sqrt(...)`"},
 		{"no such file", map[string]string{"main.heal": "import \"./nosuch\"\n"}, diag.CodeImport, "main.heal:1:1",
 			"there is no file nosuch.heal"},
+		{"a path out of the folder", map[string]string{"main.heal": "import \"../x/l\"\n", "../x/l.heal": ""},
+			diag.CodeOutside, "main.heal:1:1", "`--allow-import ../x`"},
 		{"a library module in quotes", map[string]string{"main.heal": "import \"nn\"\n"}, diag.CodeImport,
 			"main.heal:1:1", "`import nn`"},
 		{"no path from the root", map[string]string{"main.heal": "import \"/etc/x\"\n"}, diag.CodeImport,
@@ -404,5 +406,67 @@ pub fn positive(n: i32, i: i32) -> i32 = if n == 0 { 1 / i } else { positive(n -
 		}
 		x.Close()
 		m.Close()
+	}
+}
+
+// TestImportsStay: no import leaves the folder of the program, by `..` or by links, unless its folder is allowed.
+func TestImportsStay(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "program")
+	for name, text := range map[string]string{"other/lib.heal": "pub fn g() -> i32 = 7\n",
+		"program/own.heal": "pub fn g() -> i32 = 7\n", "program2/lib.heal": "pub fn g() -> i32 = 7\n"} {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{"link.heal": "../other/lib.heal", "folder": "../other",
+		"inner.heal": "own.heal", "absolute.heal": filepath.Join(program, "own.heal")} {
+		if err := os.Symlink(to, filepath.Join(program, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	for _, c := range []struct {
+		path      string
+		in, other bool // it is read, and with the folder other allowed
+	}{
+		{"./own", true, true}, {"./inner", true, true}, {"./absolute", true, true}, {"../program/own", true, true},
+		{"../other/lib", false, true}, {"./link", false, true}, {"./folder/lib", false, true},
+		{"../program2/lib", false, false},
+		{"../nosuch/lib", false, false}, {"./folder/nosuch", false, false},
+	} {
+		for _, allow := range []bool{false, true} {
+			opts := heal.Options{Backend: heal.Interp}
+			want := c.in
+			if allow {
+				opts.AllowImport = []string{filepath.Join(dir, "other")}
+				want = c.other
+			}
+			file := diag.NewFile(filepath.Join(program, "main.heal"),
+				fmt.Sprintf("import %q as l\nfn f() -> i32 = l.g()\n", c.path))
+			m, err := heal.CompileFile(file, opts)
+			if err == nil {
+				m.Close()
+			}
+			if (err == nil) != want {
+				t.Errorf("%s, allowed %t: %v", c.path, allow, err)
+			}
+			if heal.SandboxMissing() == "" {
+				opts.Sandbox = &heal.Sandbox{}
+				m, err := heal.CompileFile(file, opts)
+				if err == nil {
+					m.Close()
+				}
+				if (err == nil) != want {
+					t.Errorf("%s in a sandbox, allowed %t: %v", c.path, allow, err)
+				}
+			}
+			if err != nil && !allow && !strings.Contains(err.Error(), "leaves the folder of the program") {
+				t.Errorf("%s: %v", c.path, err)
+			}
+		}
 	}
 }

@@ -35,6 +35,10 @@ type Options struct {
 	// Sandbox compiles and runs the module in a process that has given up what it does not need. nil is this process.
 	Sandbox *Sandbox
 
+	// AllowImport are folders from which a program may import beside its own, which is that of the file that is
+	// compiled; neither `..` nor links lead elsewhere. Links are not looked at where ReadFile is given.
+	AllowImport []string
+
 	splitAll bool // run every kernel on all threads, however small: for tests
 }
 
@@ -43,7 +47,8 @@ func init() { testhook.SplitAll = func(opts any) { opts.(*Options).splitAll = tr
 // engine is the options as the engine has them.
 func (o Options) engine() engine.Options {
 	return engine.Options{Backend: o.Backend, Device: o.Device, Threads: o.Threads, System: o.System,
-		Cache: (*cache.Cache)(o.Cache), Once: o.Once, Entry: o.Entry, Imports: &modules.Importer{Read: o.ReadFile},
+		Cache: (*cache.Cache)(o.Cache), Once: o.Once, Entry: o.Entry,
+		Imports:  &modules.Importer{Read: o.ReadFile, Allow: o.AllowImport},
 		SplitAll: o.splitAll, Limits: runtime.Limits{Steps: o.MaxSteps, Memory: o.MaxMemory}}
 }
 

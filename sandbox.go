@@ -26,7 +26,7 @@ import (
 type Sandbox struct {
 	// Read and Write are folders. load_npy may read in both and below, save_npy write in those of Write. Without any a
 	// program uses no files, and once it is compiled its process cannot open one. The folder of the source can be read,
-	// since imports are there, unless Options.ReadFile reads them. A System of your own
+	// since imports are there, and so can Options.AllowImport, unless Options.ReadFile reads them. A System of your own
 	// in Options is called in this process, and it alone says what load_npy and save_npy do; with a runtime.OS only
 	// what is printed is.
 	Read, Write []string
@@ -64,7 +64,7 @@ func compileSandboxed(file *diag.File, opts Options) (*Module, error) {
 	is := *opts.Sandbox
 	far, err := remote.Compile(file, remote.Options{
 		Program: wire.Program{Backend: opts.Backend, Threads: opts.Threads, Once: opts.Once, Entry: opts.Entry,
-			SplitAll: opts.splitAll, Steps: opts.MaxSteps, Memory: opts.MaxMemory},
+			From: opts.AllowImport, SplitAll: opts.splitAll, Steps: opts.MaxSteps, Memory: opts.MaxMemory},
 		Rules: sandbox.Rules{Read: is.Read, Write: is.Write, Memory: is.Memory, File: is.File,
 			CPU: int64(math.Ceil(is.CPU.Seconds()))},
 		Weaker: is.BestEffort, System: opts.System, ReadFile: opts.ReadFile})

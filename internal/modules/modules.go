@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"healc/internal/regular"
@@ -20,11 +21,15 @@ import (
 
 // Importer finds what programs import. `import nn` is a module of the standard library, which is part of
 // healc: no file on disk can stand in for it. `import "./layers"` is the file layers.heal in the folder of
-// the importing file. Nothing else is looked at: no search path, no environment.
+// the importing file. Nothing else is looked at: no search path, no environment. For says which program imports.
 type Importer struct {
 	// Read returns the text of a file; nil is the file system, and a path that does not exist gives
 	// an error that is fs.ErrNotExist.
 	Read func(path string) ([]byte, error)
+	// Allow are folders from which a program may import beside its own.
+	Allow []string
+
+	folder string // of the program, "" where imports may leave it
 }
 
 // libraryFolder starts the names of the library's files in messages.
@@ -52,6 +57,9 @@ func (im *Importer) Import(from *diag.File, d *ast.ImportDecl) (*check.Imported,
 	name := filepath.Join(filepath.Dir(from.Name), filepath.FromSlash(d.Path))
 	if filepath.Ext(name) != ".heal" {
 		name += ".heal"
+	}
+	if err := im.inside(d.Path, name); err != nil {
+		return nil, err
 	}
 	read := im.Read
 	if read == nil {
@@ -102,11 +110,17 @@ func (im *Importer) missing(name string) error {
 	return e
 }
 
+// foreign are modules of other languages that have tensors.
+var foreign = []string{"numpy", "np", "torch", "jax", "tensorflow", "LinearAlgebra"}
+
 func importLibrary(name string) (*check.Imported, error) {
 	text, ok := stdlib.Source(name)
 	if !ok {
 		e := &check.ImportError{Message: fmt.Sprintf("the standard library has no module `%s`", name)}
-		if near := diag.Nearest(name, stdlib.Names()); near != "" {
+		if slices.Contains(foreign, name) {
+			e.Help = "tensors and their functions are part of the language, and need no import; the modules are " +
+				strings.Join(stdlib.Names(), ", ")
+		} else if near := diag.Nearest(name, stdlib.Names()); near != "" {
 			e.Help = fmt.Sprintf("did you mean `%s`?", near)
 		} else {
 			e.Help = "its modules are " + strings.Join(stdlib.Names(), ", ") + "; a file is imported as `import \"./" +

@@ -35,9 +35,6 @@ type ReadOptions struct {
 // Read parses and types a file and what it imports, and writes its IR. The error is a *diag.List.
 func Read(file *diag.File, opts ReadOptions) (*Source, error) {
 	files := &modules.Recorder{From: opts.Imports}
-	if files.From == nil {
-		files.From = &modules.Importer{}
-	}
 	prog, err := CheckWith(file, files)
 	if err != nil {
 		return nil, err
@@ -64,9 +61,7 @@ func Check(file *diag.File) (*tree.Program, error) { return CheckWith(file, nil)
 
 // CheckWith is Check with another way to find imports; nil is &modules.Importer{}.
 func CheckWith(file *diag.File, imports check.Importer) (*tree.Program, error) {
-	if imports == nil {
-		imports = &modules.Importer{}
-	}
+	imports = modules.For(file, imports)
 	tree, list := parser.Parse(file)
 	if err := list.Err(); err != nil {
 		return nil, err

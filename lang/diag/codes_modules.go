@@ -12,6 +12,17 @@ var CodeImport = define(Entry{
 	Extern: "`import nosuch`, or a path at which there is no file",
 })
 
+// CodeOutside: an import leaves the folder of the program.
+var CodeOutside = define(Entry{
+	Code:  "E0317",
+	Title: "an import leaves the folder of the program",
+	Text: "The folder of a program is that of the file that healc is given. What it imports, and what that imports, " +
+		"stays in this folder and below, by `..` and by links, so that a program from elsewhere reads no files " +
+		"but its own. `--allow-import FOLDER` allows another folder and all below it, as often as it is given; in " +
+		"Go it is `Options.AllowImport`. For `healc test FOLDER`, the folder of the programs is that one.",
+	Extern: "`import \"../shared/layers\"` in the file that is compiled",
+})
+
 // CodeImportCycle: a file imports itself, perhaps through others.
 var CodeImportCycle = define(Entry{
 	Code:   "E0310",

@@ -116,6 +116,8 @@ func (s *scanner) checkSuffix(kind Kind, start, body int) {
 	}
 	d := s.errorf(diag.CodeBadNumber, start, s.pos, "`%s` is not a number", s.text[start:s.pos])
 	switch {
+	case suffix == "j" || suffix == "im":
+		d.Help = "there are no complex numbers: a pair `(re, im)` stands for one"
 	case suffix == "":
 		d.Help = "a number does not end with `_`"
 	case len(tail) == len(suffix) && (intSuffixes[suffix] || floatSuffixes[suffix]):

@@ -195,6 +195,18 @@ var looksLike = map[rune]string{
 	'\u00a0': "this is a no-break space; use a plain one",
 }
 
+// lookalike is what a stray character was probably meant to be, or "".
+func (s *scanner) lookalike(at int, r rune) string {
+	switch before := strings.TrimRight(s.text[:at], " \t"); {
+	case r == '?' && strings.HasSuffix(before, "["):
+		return "an extent of any size has a name: `fn f[N](x: f32[N])`"
+	case r == '\\' && before != "" && (isLetter(before[len(before)-1]) || isDigit(before[len(before)-1]) ||
+		strings.HasSuffix(before, ")") || strings.HasSuffix(before, "]")):
+		return "linear equations are solved by `linalg.solve_vector(a, b)`; a lambda is written `|x| e`"
+	}
+	return looksLike[r]
+}
+
 // stray reports a run of characters that start no token.
 func (s *scanner) stray() {
 	start := s.pos
@@ -213,7 +225,7 @@ func (s *scanner) stray() {
 	s.emit(Bad, start)
 	if word := s.text[start:s.pos]; utf8.ValidString(word) { // else it is reported as such already
 		d := s.errorf(diag.CodeStrayChar, start, s.pos, "the character %q is not part of the language", first)
-		if d.Help = looksLike[first]; d.Help == "" && first >= utf8.RuneSelf {
+		if d.Help = s.lookalike(start, first); d.Help == "" && first >= utf8.RuneSelf {
 			d.Help = "names are made of a to z, A to Z, 0 to 9 and _; other characters belong in strings and comments"
 		}
 	}

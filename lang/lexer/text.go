@@ -57,7 +57,7 @@ func (s *scanner) char() {
 	if i >= len(line) {
 		s.pos = start + len(strings.TrimRight(line, "\r"))
 		s.emit(Bad, start)
-		s.errorf(diag.CodeOpenText, start, s.pos, "char literal is not closed on its line").Help = "end it with `'`"
+		s.errorf(diag.CodeOpenText, start, s.pos, "char literal is not closed on its line").Help = s.closing(start)
 		return
 	}
 	s.pos = start + i + 1
@@ -138,4 +138,14 @@ func Unquote(raw string) string {
 func CharValue(raw string) rune {
 	r, _ := utf8.DecodeRuneInString(Unquote(raw))
 	return r
+}
+
+// closing is the help for a char literal that begins at start and is not closed: directly behind an operand, its mark
+// is that of a transposition in other languages.
+func (s *scanner) closing(start int) string {
+	if start > 0 && (isLetter(s.text[start-1]) || isDigit(s.text[start-1]) ||
+		strings.ContainsRune(")]", rune(s.text[start-1]))) {
+		return "end it with `'`; the transpose of a matrix is `transpose(x)`"
+	}
+	return "end it with `'`"
 }

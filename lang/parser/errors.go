@@ -81,6 +81,9 @@ func (p *parser) unexpected(want string) *diag.Diagnostic {
 		return &diag.Diagnostic{}
 	}
 	help := p.hint(t)
+	if h := p.foreign(t, want); h != "" {
+		help = h
+	}
 	if help == "" && want == "`{`" {
 		help = "what follows stands in braces: `{ e }`"
 	}
@@ -169,6 +172,15 @@ var foreignWords = map[string]string{
 	"struct":   "there are no records; a tuple is written `(a, b)`",
 	"class":    "there are no records; a tuple is written `(a, b)`",
 	"type":     "types have no names of one's own; a tuple is written `(f32, i32)`",
+	"is":       "write `==`",
+	"mod":      "write `%`, or `.%` on tensors",
+	"begin":    "what belongs together stands in braces: `{ let y = x; y }`",
+	"end":      "what belongs together stands in braces: `{ let y = x; y }`",
+	"using":    "a module is imported by `import nn`, a file by `import \"./name\"`",
+	"try":      "there are no exceptions: `require(x, ok, \"message\")` is x, and an error where ok does not hold",
+	"catch":    "there are no exceptions: `require(x, ok, \"message\")` is x, and an error where ok does not hold",
+	"raise":    "there are no exceptions: `require(x, ok, \"message\")` is x, and an error where ok does not hold",
+	"throw":    "there are no exceptions: `require(x, ok, \"message\")` is x, and an error where ok does not hold",
 	"xor":      "write `!=` on bools, `bxor(a, b)` on integers",
 }
 
@@ -220,8 +232,6 @@ func (p *parser) hint(t token) string {
 		}
 	case "+":
 		return "there is no prefix `+`"
-	case "//":
-		return "comments start with `#`; `//` is the divide reduction, a prefix operator"
 	case "+/", "-/", "*/", "&&/", "||/":
 		return "a reduction is a prefix operator: `" + t.text + "(v)`"
 	case ".":
@@ -247,7 +257,7 @@ func (p *parser) hint(t token) string {
 			return "a declaration does not end with `;`"
 		}
 	case "if":
-		if p.depth == 0 {
+		if p.depth == 0 || p.choosesBehind() {
 			return "a choice is written `if c { a } else { b }`"
 		}
 	case "mut":

@@ -218,8 +218,9 @@ func (p *parser) postfix() ast.Expr {
 			p.next()
 			module, ok := x.(*ast.Name)
 			if !ok {
-				p.fail(diag.CodeUnexpected, p.from(p.end-1).Loc, "`.` stands only after the name of a module").Help =
-					"there are no methods or fields: write `f(x)`"
+				help := p.methodHelp()
+				d := p.fail(diag.CodeUnexpected, p.from(p.end-1).Loc, "`.` stands only after the name of a module")
+				d.Help = help
 				return x
 			}
 			name := p.ident("a name")

@@ -19,6 +19,7 @@ type benchFlags struct {
 	time    time.Duration
 	json    string
 	compare string
+	importFlags
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -40,6 +41,7 @@ func (a *app) benchCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return a.bench(c, args[0], &flags) },
 	}
 	fs := c.Flags()
+	flags.importFlags.register(fs)
 	fs.StringVar(&flags.entry, "entry", "", "the function to measure instead of main")
 	fs.StringArrayVar(&flags.in, "in", nil, "`NAME=VALUE`, an input, as for `healc run`")
 	fs.IntSliceVar(&flags.threads, "threads", nil,
@@ -84,6 +86,10 @@ func (a *app) bench(c *cobra.Command, path string, flags *benchFlags) error {
 
 // measure runs a program's benchmark.
 func (a *app) measure(c *cobra.Command, path string, flags *benchFlags) (*bench.Report, error) {
+	imports, err := flags.importer()
+	if err != nil {
+		return nil, err
+	}
 	file, err := a.source(path)
 	if err != nil {
 		return nil, err
@@ -91,8 +97,8 @@ func (a *app) measure(c *cobra.Command, path string, flags *benchFlags) (*bench.
 	b := &bench.Bench{
 		Job: &driver.Job{
 			File: file, Entry: flags.entry, Inputs: flags.in,
-			Opts:   engine.Options{Cache: a.cache()},
-			Loaded: func(m *engine.Module) { a.module = m },
+			Opts:   engine.Options{Cache: a.cache(), Imports: imports},
+			Loaded: a.loaded(flags.entry),
 		},
 		Threads: flags.threads, Budget: flags.time,
 	}

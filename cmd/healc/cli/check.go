@@ -9,11 +9,14 @@ import (
 
 	"healc/cmd/healc/driver"
 	"healc/internal/pipeline"
+	"healc/lang/check"
+	"healc/lang/check/tree"
 	"healc/lang/diag"
 )
 
 func (a *app) checkCommand() *cobra.Command {
 	asJSON := false
+	var may importFlags
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Parse and type-check programs",
@@ -23,13 +26,17 @@ func (a *app) checkCommand() *cobra.Command {
 			"With --json the diagnostics of all files are one JSON array on standard output.",
 		Args: atLeastOne("FILE"),
 		RunE: func(_ *cobra.Command, args []string) error {
+			imports, err := may.importer()
+			if err != nil {
+				return err
+			}
 			all := &diag.List{}
 			for _, name := range args {
 				file, err := a.source(name)
 				if err != nil {
 					return err
 				}
-				prog, err := pipeline.Check(file)
+				prog, err := checked(file, imports)
 				var list *diag.List
 				if errors.As(err, &list) {
 					all.Items, all.More = append(all.Items, list.Items...), all.More+list.More
@@ -60,6 +67,16 @@ func (a *app) checkCommand() *cobra.Command {
 			return nil
 		},
 	}
+	may.register(c.Flags())
 	c.Flags().BoolVar(&asJSON, "json", false, "print the diagnostics as JSON, for editors")
 	return c
+}
+
+// checked is the program of a file whose functions keep what they promise.
+func checked(file *diag.File, imports check.Importer) (*tree.Program, error) {
+	src, err := pipeline.Read(file, pipeline.ReadOptions{Imports: imports, Tests: true})
+	if err != nil {
+		return nil, err
+	}
+	return src.Program, src.CheckPromises()
 }

@@ -23,6 +23,7 @@ type compileFlags struct {
 	prefix               string
 	shape                []string
 	force                bool
+	may                  importFlags
 }
 
 func (a *app) compileCommand() *cobra.Command {
@@ -68,6 +69,7 @@ func (a *app) compileCommand() *cobra.Command {
 		"): newer ones run the code, too")
 	fs.StringArrayVar(&flags.shape, "shape", nil, "`NAME=EXTENT`: compile for this value of a shape parameter")
 	flags.register(fs)
+	flags.may.register(fs)
 	return c
 }
 
@@ -146,6 +148,10 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	if err != nil {
 		return err
 	}
+	imports, err := flags.may.importer()
+	if err != nil {
+		return err
+	}
 	file, err := a.source(path)
 	if err != nil {
 		return err
@@ -160,8 +166,8 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 	e := &driver.Emit{
 		File: file, Entry: flags.entry, Shape: shape, SoName: out.soName, Prefix: out.prefix,
 		Opts: engine.Options{
-			Target: target,
-			Debug:  pipeline.Debug{Passes: flags.options(a.err)},
+			Target: target, Imports: imports,
+			Debug: pipeline.Debug{Passes: flags.options(a.err)},
 		},
 		Loaded: a.loaded(flags.entry),
 	}

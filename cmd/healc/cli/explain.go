@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"cmp"
+
 	"github.com/spf13/cobra"
 
 	heal "healc"
@@ -18,6 +20,7 @@ func (a *app) explainCommand() *cobra.Command {
 	var entry, grad, target, cpu string
 	var schedule, profile bool
 	var shapes, wrt []string
+	var may importFlags
 	c := &cobra.Command{
 		Use:   "explain FILE|CODE|--profile",
 		Short: "Show the kernels that a program becomes, or the page of an error code",
@@ -66,12 +69,16 @@ func (a *app) explainCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			imports, err := may.importer()
+			if err != nil {
+				return err
+			}
 			e := &driver.Emit{
 				File: file, Entry: entry, Shape: shape, Schedule: schedule,
-				Opts: engine.Options{Target: codegen.Target{Kind: target, CPU: cpu},
+				Opts: engine.Options{Imports: imports, Target: codegen.Target{Kind: target, CPU: cpu},
 					Debug: pipeline.Debug{Passes: &passes.Options{VerifyEach: true, Dump: passes.DumpFromEnv(a.err),
 						Out: a.err}}},
-				Loaded: func(m *engine.Module) { a.module = m },
+				Loaded: a.loaded(cmp.Or(grad, entry)),
 			}
 			switch {
 			case grad != "" && entry != "":
@@ -86,6 +93,7 @@ func (a *app) explainCommand() *cobra.Command {
 			return explain.Program(e, a.out)
 		},
 	}
+	may.register(c.Flags())
 	c.Flags().StringVar(&entry, "entry", "", "the function to explain")
 	c.Flags().StringVar(&target, "target", heal.CPU, "cpu, or gpu: how the kernels are launched on a device")
 	c.Flags().BoolVar(&schedule, "schedule", false,

@@ -21,6 +21,7 @@ import (
 func (a *app) replCommand() *cobra.Command {
 	var backend string
 	var threads int
+	var may importFlags
 	c := &cobra.Command{
 		Use:   "repl",
 		Short: "Start an interactive session",
@@ -41,13 +42,19 @@ func (a *app) replCommand() *cobra.Command {
 			if err := checkBackend(backend); err != nil {
 				return err
 			}
+			imports, err := may.importer()
+			if err != nil {
+				return err
+			}
 			s := newSession(backend, threads, a.out)
+			s.Opts.Imports = imports
 			defer s.Close()
 			lines, end := a.lines()
 			defer end()
 			return a.session(c.Context(), s, lines)
 		},
 	}
+	may.register(c.Flags())
 	c.Flags().StringVar(&backend, "backend", "",
 		"where inputs run: cpu, gpu, ptxsim or interp; cpu if libLLVM is there")
 	c.Flags().IntVar(&threads, "threads", 0, "number of threads; HEAL_THREADS, else all cores")

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"healc/cmd/healc/driver"
 	"healc/internal/engine"
@@ -52,19 +51,22 @@ func (a *app) diagnostics(list []*diag.Diagnostic, more int) {
 // loaded keeps the module for reports of bugs, and prints the warnings of its source. The function that is wanted is
 // used.
 func (a *app) loaded(entry string) func(*engine.Module) {
-	entry, _, _ = strings.Cut(entry, "[")
+	warned := false // several modules are made of a source
 	return func(m *engine.Module) {
 		a.module = m
-		if m.Program() == nil {
+		if warned {
 			return
 		}
-		for _, d := range m.Program().Warnings {
-			if d.Code == diag.CodeUnused && d.Primary.Span.Text() == entry {
-				continue
-			}
-			a.diagnostic(d)
-			a.notef("")
-		}
+		warned = true
+		a.warnings(m.Program().WarningsOf(entry))
+	}
+}
+
+// warnings prints warnings, with an empty line below each.
+func (a *app) warnings(list []*diag.Diagnostic) {
+	for _, d := range list {
+		a.diagnostic(d)
+		a.notef("")
 	}
 }
 

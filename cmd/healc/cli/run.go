@@ -74,6 +74,7 @@ func checkBackend(name string) error {
 
 func (a *app) runCommand() *cobra.Command {
 	var flags runFlags
+	var may importFlags
 	c := &cobra.Command{
 		Use:   "run FILE [flags]",
 		Short: "Compile a program in memory and run it",
@@ -88,16 +89,21 @@ func (a *app) runCommand() *cobra.Command {
 			if err := flags.check(c.Flags()); err != nil {
 				return err
 			}
-			return a.runProgram(c, args[0], &flags)
+			return a.runProgram(c, args[0], &flags, &may)
 		},
 	}
 	flags.register(c.Flags())
+	may.register(c.Flags())
 	return c
 }
 
-func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
+func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *importFlags) error {
+	imports, err := may.importer()
+	if err != nil {
+		return err
+	}
 	if flags.sandbox != "" && !sandbox.Inside() {
-		return a.inSandbox(c, path, flags)
+		return a.inSandbox(c, path, flags, may)
 	}
 	file, err := a.source(path)
 	if err != nil {
@@ -110,7 +116,8 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags) error {
 	}
 	job := &driver.Job{
 		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out, Timeout: flags.timeout,
-		Opts:   engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: a.cache()},
+		Opts: engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: a.cache(),
+			Imports: imports},
 		Loaded: a.loaded(flags.entry),
 	}
 	if dump := passes.DumpFromEnv(a.err); dump != nil {

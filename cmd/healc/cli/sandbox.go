@@ -81,7 +81,7 @@ func (e *effectFlags) policy() *driver.Policy {
 const defaultFile = 16 << 30
 
 // inSandbox runs the command line again, in a process that gives up what the program does not need.
-func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags) error {
+func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags, may *importFlags) error {
 	if flags.backend == heal.GPU {
 		return &driver.UsageError{Message: "--sandbox is not for the backend gpu: the driver of the device needs " +
 			"files, sockets and threads of its own", Help: "use --backend cpu"}
@@ -113,6 +113,7 @@ func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags) error {
 		threads := max(flags.threads, runtime.NumCPU())
 		r.CPU = int64(math.Ceil(flags.timeout.Seconds()))*int64(threads) + 1
 	}
+	r.Read = append(r.Read, may.allow...)
 	if path != "-" {
 		dir, err := filepath.Abs(filepath.Dir(path))
 		if err != nil {

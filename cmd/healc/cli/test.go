@@ -22,6 +22,7 @@ type testFlags struct {
 	json     bool
 	verbose  bool
 	workers  int
+	importFlags
 }
 
 func (a *app) testCommand() *cobra.Command {
@@ -42,6 +43,7 @@ func (a *app) testCommand() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return a.test(c, args, &flags) },
 	}
 	fs := c.Flags()
+	flags.importFlags.register(fs)
 	fs.StringSliceVar(&flags.backends, "backend", []string{heal.Interp, heal.CPU}, "the backends to run on")
 	fs.StringVar(&flags.run, "run", "", "run only files whose path, and test blocks whose name, matches this `REGEX`")
 	fs.BoolVar(&flags.json, "json", false, "print the results as JSON")
@@ -56,7 +58,12 @@ func (a *app) test(c *cobra.Command, paths []string, flags *testFlags) error {
 			return err
 		}
 	}
-	s := &suite.Suite{Backends: flags.backends, Workers: flags.workers, Cache: a.cache(), Args: applyArgs}
+	imports, err := flags.importer()
+	if err != nil {
+		return err
+	}
+	s := &suite.Suite{Import: imports.Allow, Backends: flags.backends,
+		Workers: flags.workers, Cache: a.cache(), Args: applyArgs}
 	if flags.run != "" {
 		var err error
 		if s.Run, err = regexp.Compile(flags.run); err != nil {
@@ -145,6 +152,9 @@ func (a *app) printTests(results []suite.Result, flags *testFlags, elapsed time.
 		}
 		_, err = fmt.Fprintf(a.out, "%s\n", text)
 		return counts[suite.Failed], err
+	}
+	for _, r := range results {
+		a.warnings(r.Warnings)
 	}
 	for _, r := range results {
 		if r.Result == suite.Passed && !flags.verbose {

@@ -142,7 +142,7 @@ func (e *Emit) ast(w io.Writer) error {
 }
 
 func (e *Emit) types(w io.Writer) error {
-	p, err := pipeline.Check(e.File)
+	p, err := pipeline.CheckWith(e.File, e.Opts.Imports)
 	if err != nil {
 		return err
 	}

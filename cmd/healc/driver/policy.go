@@ -1,7 +1,12 @@
 package driver
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
 
 	"healc/internal/sandbox"
 	"healc/ir"
@@ -63,13 +68,38 @@ func hasOp(m *ir.Module, is func(*ir.Op) bool) (found bool) {
 
 // LoadNpy implements runtime.System.
 func (s System) LoadNpy(path string) (*tensor.Tensor, error) {
+	named := path
 	path = inDir(s.Dir, path)
 	if s.May != nil {
 		if err := s.May.allow(path, "read", "--allow-read", s.May.Read); err != nil {
 			return nil, err
 		}
 	}
-	return s.OS.LoadNpy(path)
+	t, err := s.OS.LoadNpy(path)
+	if s.May == nil && errors.Is(err, fs.ErrNotExist) {
+		if dir := s.elsewhere(named); dir != "" {
+			err = fmt.Errorf("%w\nthe file is there in the folder %s: run healc in it", err, dir)
+		}
+	}
+	return t, err
+}
+
+// elsewhere is the folder of the source, or one that it lies in, where a relative path leads to a file; "" for none.
+func (s System) elsewhere(path string) string {
+	dir, err := filepath.Abs(filepath.Dir(s.Source))
+	if s.Source == "" || strings.HasPrefix(s.Source, "<") || err != nil || filepath.IsAbs(path) {
+		return ""
+	}
+	for {
+		if st, err := os.Stat(filepath.Join(dir, path)); err == nil && st.Mode().IsRegular() {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return ""
+		}
+		dir = up
+	}
 }
 
 // SaveNpy implements runtime.System.

@@ -57,7 +57,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if j.Opts.Backend == heal.CPU && j.Opts.Cache == nil {
 		go libllvm.Open() // while the front end works: it takes longer, and is needed for sure
 	}
-	j.Opts.System = System{Dir: j.Dir, OS: runtime.OS{Out: j.Out}, May: j.May}
+	j.Opts.System = System{Dir: j.Dir, OS: runtime.OS{Out: j.Out}, May: j.May, Source: j.File.Name}
 	done := timer.Stage("front end")
 	j.Opts.Entry = j.Instance()
 	m, err := engine.CompileFile(j.File, j.Opts)
@@ -521,8 +521,9 @@ func (e *TimeoutError) Error() string {
 // System is the operating system with relative paths of programs starting at Dir.
 type System struct {
 	runtime.OS
-	Dir string
-	May *Policy // nil: everything
+	Dir    string
+	May    *Policy // nil: everything
+	Source string  // the file of the program, for hints
 }
 
 // Failure is the message for a failure of the running program, with the source line when it is in file.

@@ -188,6 +188,9 @@ func special(e ast.Expr) ast.Expr {
 	return e
 }
 
+// foreignSpecial finds in a message the names that other languages have for infinity and NaN.
+var foreignSpecial = regexp.MustCompile("(?i)unknown name `(inf|infinity|nan|np|math|torch)`")
+
 // literal reads a literal of the language: a number, bool or char, or an array of them. The text is
 // parsed as the body of a function, and nothing may follow it.
 func literal(p *ir.Value, text string) (*tensor.Tensor, error) {
@@ -195,6 +198,9 @@ func literal(p *ir.Value, text string) (*tensor.Tensor, error) {
 		help := d.Help
 		if p.Type.Elem == types.String && !strings.HasPrefix(strings.TrimSpace(text), `"`) {
 			help = fmt.Sprintf("a string stands in quotes: --in '%s=\"...\"'", p.Name)
+		}
+		if foreignSpecial.MatchString(d.Message) {
+			help = "they are written inf, -inf and nan"
 		}
 		return nil, &UsageError{Message: fmt.Sprintf("input `%s`: %s in %s", p.Name, d.Message, Shorten(text)),
 			Notes: d.Notes, Help: help}

@@ -61,7 +61,8 @@ func TestErrors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := build("p", func(string) *source { return s }, 0); err == nil || !strings.Contains(err.Error(), want) {
+		_, err = build("p", func(string) *source { return s }, 0)
+		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -109,7 +110,7 @@ func Compile(file *diag.File, o Options) (*Module, error) {
 	// A System of plain files would read and write those of this process, which are more.
 	_, plain := o.System.(runtime.OS)
 	p.Files, p.Imports = o.System != nil && !plain, o.ReadFile != nil
-	for _, list := range []*[]string{&o.Rules.Read, &o.Rules.Write} {
+	for _, list := range []*[]string{&o.Rules.Read, &o.Rules.Write, &p.From} {
 		var whole []string
 		for _, folder := range *list {
 			at, err := filepath.Abs(folder)
@@ -126,7 +127,7 @@ func Compile(file *diag.File, o Options) (*Module, error) {
 		if err != nil {
 			return nil, err
 		}
-		o.Rules.Read = append(o.Rules.Read[:len(o.Rules.Read):len(o.Rules.Read)], dir)
+		o.Rules.Read = slices.Concat(o.Rules.Read, []string{dir}, p.From)
 	}
 	o.Rules.Libraries = sandbox.Loaded()
 	if o.Rules.File <= 0 {

@@ -226,7 +226,7 @@ func (s *server) compile(text []byte) ([]byte, []*tensor.Tensor, error) {
 			return nil, nil, err
 		}
 	}
-	im := &modules.Importer{}
+	im := &modules.Importer{Allow: p.From}
 	if p.Imports {
 		im.Read = s.readFile
 	}

@@ -49,6 +49,7 @@ type Program struct {
 	Steps      int64
 	Memory     int64
 	Imports    bool     // they are asked for by ReadFile
+	From       []string // folders of imports beside that of the source
 	Files      bool     // files of the program are asked for by LoadNpy and SaveNpy
 	Read       []string // without Files: the folders whose files it may read and write
 	Write      []string

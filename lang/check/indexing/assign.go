@@ -138,8 +138,7 @@ func placeOf(c *infer.Checker, bs []tree.Binding, target ast.Expr, l *tree.Local
 		c.Errorf(diag.CodeIndex, e.Loc, "%s cannot be indexed", outer.t).Label("%s", outer.t)
 		return place{}, bs, false
 	case len(e.Indices) > t.Rank():
-		c.Errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", report.Count(len(e.Indices), "index", "indices"), t,
-			report.Axes(t.Rank())).Label("%s", t)
+		tooMany(c, e, t)
 		return place{}, bs, false
 	}
 	list := make([]axisIndex, t.Rank())
@@ -267,6 +266,10 @@ func keepsShape(c *infer.Checker, s *ast.AssignStmt, target, got types.Tensor) b
 		target, got).
 		Label("%s %s %s", target, s.Op, got)
 	r.Align(broken)
+	if op := strings.TrimSuffix(s.Op, "="); op != "" {
+		r.Help("an assignment keeps the shape: `let z = %s %s %s` makes a value of the other",
+			s.Target.Span().Text(), op, s.Value.Span().Text())
+	}
 	return false
 }
 

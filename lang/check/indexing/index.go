@@ -74,8 +74,7 @@ func index(c *infer.Checker, e *ast.Index, want types.Type) tree.Expr {
 		return tree.Bad(e.Loc)
 	}
 	if len(e.Indices) > t.Rank() {
-		c.Errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", report.Count(len(e.Indices), "index", "indices"), t,
-			report.Axes(t.Rank())).Label("%s", t)
+		tooMany(c, e, t)
 		return tree.Bad(e.Loc)
 	}
 	list := make([]axisIndex, t.Rank())
@@ -145,6 +144,8 @@ func indexOf(c *infer.Checker, e ast.Expr, extent types.Dim, k int) (axisIndex, 
 	}
 	r := c.Errorf(diag.CodeIndex, e.Span(), "an index is an i32 or i64, not %s", x.Type()).Label("%s", x.Type())
 	switch {
+	case ok && t.Elem == types.String:
+		r.Help("elements have no names: an index is a position, as in `x[0]`")
 	case ok && t.Elem.IsNumber():
 		r.Help("convert it: `%s`", report.CastText(e.Span(), types.I32))
 	case ok && t.Elem == types.Bool && t.Rank() > 0:
@@ -427,4 +428,19 @@ func newAxis(c *infer.Checker, e *ast.Index) bool {
 		return true
 	}
 	return false
+}
+
+// tooMany reports an index with more parts than the tensor has axes.
+func tooMany(c *infer.Checker, e *ast.Index, t types.Tensor) {
+	r := c.Errorf(diag.CodeIndex, e.Loc, "%s for %s, which has %s", report.Count(len(e.Indices), "index", "indices"), t,
+		report.Axes(t.Rank())).Label("%s", t)
+	if t.IsScalar() {
+		r.Help("a scalar has no elements: write `%s` alone", e.X.Span().Text())
+		return
+	}
+	parts := make([]string, t.Rank())
+	for k := range parts {
+		parts[k] = e.Indices[k].Span().Text()
+	}
+	r.Help("there is one for each axis: `%s[%s]`", e.X.Span().Text(), strings.Join(parts, ", "))
 }

@@ -233,6 +233,8 @@ func (c *Checker) arguments(at diag.Span, name string, args []ast.Arg, params []
 				report.Quote(a.Name.Name)).Note("%s", signature)
 			if ours := scope.ForeignParams[a.Name.Name]; slices.Contains(params, ours) {
 				r.Help("write `%s = ...`", ours)
+			} else if a.Name.Name == "argnums" {
+				r.Help("the parameters by which the derivative is taken are named: `grad(f, wrt = y)`")
 			} else if near := diag.Nearest(a.Name.Name, append([]string{}, params...)); near != "" && !c.Full() {
 				r.Help("did you mean %s?", report.Quote(near))
 			}
@@ -266,6 +268,9 @@ func tooMany(name, signature string, params []string, args []ast.Arg) string {
 	if strings.HasPrefix(signature, "fn ") {
 		return "" // a function of the program
 	}
+	if strings.HasPrefix(signature, name+"[") && len(params) == 0 {
+		return "a type and a shape stand in brackets, as in `" + name + "[f32, 2, 3]()`"
+	}
 	for _, a := range args {
 		if a.Name != nil || len(a.Value.Span().Text()) > 20 {
 			return ""
@@ -279,6 +284,9 @@ func tooMany(name, signature string, params []string, args []ast.Arg) string {
 		k := len(params) - 1
 		return "the shape is a list: `" + name + "(" + strings.Join(texts[:k], ", ") + ", [" +
 			strings.Join(texts[k:], ", ") + "])`"
+	case name == "transpose" && len(texts) == 3:
+		return "two axes of several change places by `permute_axes(" + texts[0] + ", [1, 0, 2])`; " +
+			"`transpose` takes a matrix"
 	case strings.HasPrefix(signature, name+"["):
 		return "a type and a shape stand in brackets, as in `" + name + "[f32, 2, 3]()`"
 	}

@@ -2,6 +2,7 @@ package infer
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"healc/lang/ast"
@@ -103,6 +104,8 @@ func (c *Checker) ElemType(name ast.Ident) (types.DType, bool) {
 			h += fmt.Sprintf("; a parameter for every such type is declared by `fn f[T: %s](x: T)`", name.Name)
 		}
 		r.Help("%s", h)
+	} else if slices.Contains(wholeTensors, strings.ToLower(name.Name)) {
+		r.Help("the type of a tensor is written `f32[2, N]`")
 	} else if near := diag.Nearest(name.Name, known); near != "" && !c.Full() {
 		r.Help("did you mean %s?", report.Quote(near))
 	} else {
@@ -149,3 +152,6 @@ func (c *Checker) unknownMemory(what string, id ast.Ident, known []string) {
 		r.Help("the %ss are %s", what, strings.Join(known, ", "))
 	}
 }
+
+// wholeTensors are types of tensors of other languages, without their case.
+var wholeTensors = []string{"tensor", "array", "vector", "matrix", "ndarray", "list", "vec"}

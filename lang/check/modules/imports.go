@@ -61,10 +61,16 @@ func (c *reader) importDecl(m *scope.Module, d *ast.ImportDecl) {
 	}
 	found, err := c.Importer.Import(m.Tree.Source, d)
 	if err != nil {
-		r := c.Errorf(diag.CodeImport, d.Loc, "%s", err)
+		code, help := diag.CodeImport, ""
 		var more *scope.ImportError
-		if errors.As(err, &more) && more.Help != "" {
-			r.Help("%s", more.Help)
+		if errors.As(err, &more) {
+			if help = more.Help; more.Code != "" {
+				code = more.Code
+			}
+		}
+		r := c.Errorf(code, d.Loc, "%s", err)
+		if help != "" {
+			r.Help("%s", help)
 		}
 		return
 	}

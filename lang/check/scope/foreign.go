@@ -15,6 +15,8 @@ var ForeignTypes = map[string]string{
 	"uint64": "u64",
 	"float":  "f32", "double": "f64", "half": "f16", "float16": "f16", "bfloat16": "bf16", "float32": "f32",
 	"float64": "f64",
+	"Float16": "f16", "Float32": "f32", "Float64": "f64", "Int": "i64", "Int8": "i8", "Int16": "i16", "Int32": "i32",
+	"Int64": "i64", "UInt8": "u8", "UInt16": "u16", "UInt32": "u32", "UInt64": "u64", "Bool": "bool",
 	"boolean": "bool", "str": "string", "String": "string", "void": "unit",
 }
 
@@ -27,6 +29,8 @@ var ForeignNames = map[string]string{
 	"clip": "clamp(x, 0.0, 1.0)", "select": "where(c, x, y)",
 	"add": "x .+ y", "subtract": "x .- y", "multiply": "x .* y", "divide": "x ./ y", "power": "x .^ y",
 	"fmod": "x .% y", "remainder": "x .% y",
+	"ln": "log(x)", "logf": "log(x)", "sqrtf": "sqrt(x)", "expf": "exp(x)", "sinf": "sin(x)", "cosf": "cos(x)",
+	"powf": "pow(x, y)", "inf": "1.0 / 0.0", "nan": "0.0 / 0.0", "sorted": "sort(v)", "detach": "stop_gradient(x)",
 	"absolute": "abs(x)", "fabs": "abs(x)", "rint": "round(x)", "negative": "neg(x)", "arcsin": "asin(x)",
 	"arccos": "acos(x)", "arctan": "atan(x)", "arctan2": "atan2(x, y)",
 	"isnan": "is_nan(x)", "isinf": "is_inf(x)", "isfinite": "is_finite(x)",
@@ -35,7 +39,7 @@ var ForeignNames = map[string]string{
 	"concatenate": "concat((x, y), axis = 0)", "cat": "concat((x, y), axis = 0)", "vstack": "concat((x, y), axis = 0)",
 	"hstack": "concat((x, y), axis = 1)",
 	"ravel":  "flatten(x)", "expand_dims": "unsqueeze(x, 0)", "swapaxes": "moveaxis(x, 0, 1)",
-	"broadcast_to": "expand(v, [2, 4])", "view": "reshape(x, [16])",
+	"broadcast_to": "expand(v, [2, 4])", "view": "reshape(x, [2, 8])",
 	"gather": "take_along_axis(x, idx, axis = 0)", "take": "v[idx]", "index_select": "v[idx]",
 	"arange": "iota(4)", "range": "iota(4)", "identity": "eye[f32, 4]()", "fill": "full[f32, 4, 4](1.0)",
 	"replicate": "full[f32, 4](1.0)", "zeros_like": "like(x, 0.0)", "ones_like": "like(x, 1.0)",
@@ -69,10 +73,25 @@ var foreignAdvice = map[string]string{
 	"nullptr": noNull,
 	"nothing": noNull,
 	"newaxis": "`unsqueeze(x, 1)` adds an axis of extent 1 at position 1",
-	"self":    "there are no methods: a function takes all its values as parameters",
+	"item":    "an element is taken by its index: `x[0]`; a reduction such as `+/(x)` gives a scalar",
+	"size":    extent, "length": extent, "shape": extent, "numel": extent, "ndims": extent, "ndim": extent,
+	"dim":        extent,
+	"fori_loop":  "`iterate(10, x, |s| s * 2.0)` applies a function again and again; the positions are those of `fold`",
+	"while_loop": "`iterate_until` goes on until a condition holds; `healc doc iterate_until` shows it",
+	"backward":   "a derivative is that of a function: `grad(f)(x)`",
+	"rand":       drawn, "randn": drawn, "uniform": drawn, "randint": drawn, "normal": drawn,
+	"inv": "write `import linalg` at the top of the file and `linalg.inverse(a)`; " +
+		"`linalg.solve(a, b)` is more exact",
+	"topk": "`sort(x)` is in increasing order: the largest 3 are `sort(x)[-3..]`, their positions `argsort(x)[-3..]`",
+	"pi":   "write `import math` at the top of the file and `math.PI as f32`",
+	"end":  "the last element is `x[-1]`; a slice without a bound, `x[2..]`, goes to the end",
+	"self": "there are no methods: a function takes all its values as parameters",
 }
 
 const (
+	extent = "extents are part of the type: `fn f[N](x: f32[N])` binds `N`, which is a value, too"
+	drawn  = "write `import random` at the top of the file; `random.uniform[f32, 8](random.key(7))` draws, " +
+		"`random.normal` does so with that distribution"
 	readText = "only NumPy's files are read: save the table with `numpy.save` and write " +
 		"`load_npy[f32, 4](\"x.npy\")`, with its type and shape"
 	overRows = "`map(f, x)` goes over the elements of a tensor, `tabulate(M, |i| f(x[i, ..]))` over its rows"

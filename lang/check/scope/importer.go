@@ -25,8 +25,9 @@ type Imported struct {
 
 // ImportError says why there is nothing to import.
 type ImportError struct {
-	Message string // one lower-case clause
-	Help    string // how to put it right, or ""
+	Code    diag.Code // "" is diag.CodeImport
+	Message string    // one lower-case clause
+	Help    string    // how to put it right, or ""
 }
 
 // Error implements error.

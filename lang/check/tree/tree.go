@@ -1,6 +1,8 @@
 package tree
 
 import (
+	"strings"
+
 	"healc/ir"
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -52,6 +54,20 @@ func (p *Program) Use(name string) *Func {
 		return i.Fn
 	}
 	return nil
+}
+
+// WarningsOf are the warnings where the function entry, "" for none, is wanted, and so used. A nil program has none.
+func (p *Program) WarningsOf(entry string) (out []*diag.Diagnostic) {
+	if p == nil {
+		return nil
+	}
+	entry, _, _ = strings.Cut(entry, "[")
+	for _, d := range p.Warnings {
+		if d.Code != diag.CodeUnused || d.Primary.Span.Text() != entry {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // Func returns the function called name, or nil. An instance that the program uses is also called as

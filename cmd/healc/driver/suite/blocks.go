@@ -29,7 +29,7 @@ func (s *Suite) runBlocks(ctx context.Context, t *testFile) []Result {
 		var m *engine.Module
 		err := driver.Guard(func() (err error) {
 			opts := engine.Options{
-				Backend: b, Threads: 1, Once: true, Cache: s.Cache, Tests: true,
+				Backend: b, Threads: 1, Once: true, Cache: s.Cache, Tests: true, Imports: s.importer(t),
 				System: driver.System{Dir: filepath.Dir(t.path), OS: runtime.OS{Out: &text}},
 			}
 			if s.Options != nil {
@@ -43,6 +43,7 @@ func (s *Suite) runBlocks(ctx context.Context, t *testFile) []Result {
 			r.Message, r.Bug = failureText(err, t.file)
 			return append(out, r)
 		}
+		t.warnings = m.Program().WarningsOf("")
 		for _, test := range m.Program().Tests {
 			if !t.blocks[test.Name] {
 				continue

@@ -20,6 +20,7 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/internal/cache"
 	"healc/internal/engine"
+	"healc/internal/modules"
 	"healc/internal/regular"
 	"healc/lang/ast"
 	"healc/lang/diag"
@@ -33,6 +34,7 @@ type Suite struct {
 	Take     func(i int) bool // only files whose number among those that are found it takes; nil is all
 	Workers  int
 	Cache    *cache.Cache
+	Import   []string // folders from which a program may import beside its own, and beside the folder that was given
 	// Args applies the words of `# args` to a job, as flags of `healc run`.
 	Args func(words []string, job *driver.Job) error
 	// Options, when it is not nil, changes how programs are compiled, which is as `healc run` does it: for tests.
@@ -57,6 +59,8 @@ type Result struct {
 	Seconds float64     `json:"seconds"`
 	Message string      `json:"message,omitempty"` // why it failed or was skipped
 	Bug     *driver.Bug `json:"-"`
+	// Warnings are those of the file, at the first of its results.
+	Warnings []*diag.Diagnostic `json:"-"`
 }
 
 // testFile is a file to test.
@@ -64,10 +68,12 @@ type testFile struct {
 	path string
 	file *diag.File
 	want *expectation
-	bad  error // the directives cannot be read
-	runs bool  // has directives, and is to be run as a program
+	dir  string // the folder that was given, of a file that was found there
+	bad  error  // the directives cannot be read
+	runs bool   // has directives, and is to be run as a program
 
-	blocks map[string]bool // the test blocks that are to be run
+	warnings []*diag.Diagnostic // of its last module
+	blocks   map[string]bool    // the test blocks that are to be run
 }
 
 // Test runs the tests among paths, which are files and folders. The results are in the order of the paths,
@@ -92,6 +98,9 @@ func (s *Suite) Test(ctx context.Context, paths []string) ([]Result, error) {
 		group.Go(func() {
 			for i := range next {
 				results[i] = s.test(ctx, files[i])
+				if len(results[i]) > 0 {
+					results[i][0].Warnings = files[i].warnings
+				}
 				mu.Lock()
 				done++
 				if s.Done != nil {
@@ -114,7 +123,8 @@ func (s *Suite) Test(ctx context.Context, paths []string) ([]Result, error) {
 func (s *Suite) find(paths []string) ([]*testFile, error) {
 	var out []*testFile
 	seen := map[string]bool{}
-	add := func(path string, named bool) error {
+	add := func(path, dir string) error {
+		named := dir == ""
 		if seen[path] {
 			return nil
 		}
@@ -127,7 +137,7 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 		if err != nil {
 			return driver.Usagef("cannot read the test: %v", err)
 		}
-		t := &testFile{path: path, file: diag.NewFile(path, string(text))}
+		t := &testFile{path: path, dir: dir, file: diag.NewFile(path, string(text))}
 		t.want, t.bad = expectations(t.file)
 		matches := s.Run == nil || s.Run.MatchString(path)
 		blocks := testBlocks(t.file)
@@ -152,7 +162,7 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 			return nil, driver.Usagef("there is no file or folder %s", p)
 		}
 		if !info.IsDir() {
-			if err := add(p, true); err != nil {
+			if err := add(p, ""); err != nil {
 				return nil, err
 			}
 			continue
@@ -169,12 +179,21 @@ func (s *Suite) find(paths []string) ([]*testFile, error) {
 		}
 		sort.Strings(found)
 		for _, f := range found {
-			if err := add(f, false); err != nil {
+			if err := add(f, p); err != nil {
 				return nil, err
 			}
 		}
 	}
 	return out, nil
+}
+
+// importer finds what a file imports.
+func (s *Suite) importer(t *testFile) *modules.Importer {
+	allow := s.Import
+	if t.dir != "" {
+		allow = append(slices.Clone(allow), t.dir)
+	}
+	return &modules.Importer{Allow: allow}
 }
 
 // testBlocks lists the names of the file's test blocks.
@@ -242,12 +261,14 @@ func (s *Suite) once(ctx context.Context, t *testFile, backend string) (stdout, 
 	var text bytes.Buffer
 	job := &driver.Job{
 		File: t.file, Dir: filepath.Dir(t.path), Out: &text,
-		Opts: engine.Options{Backend: backend, Threads: 1, Once: true, Cache: s.Cache},
+		Opts: engine.Options{Backend: backend, Threads: 1, Once: true, Cache: s.Cache,
+			Imports: s.importer(t)},
 	}
 	if err := s.Args(t.want.args, job); err != nil {
 		return "", "# args: " + err.Error(), nil
 	}
 	job.Opts.Backend = backend
+	job.Loaded = func(m *engine.Module) { t.warnings = m.Program().WarningsOf(job.Entry) }
 	if s.Options != nil {
 		s.Options(&job.Opts)
 	}

@@ -79,9 +79,13 @@ func TestOneName(t *testing.T) {
 			return cFamilies()[s] || s == strings.ToUpper(s) && !strings.HasSuffix(s, "_") && s[0] != '('
 		}},
 		{"Python", Python, python},
-		{"Python module", PythonModule, func(s string) bool { return python(s) && !pythonOwn()[s] || pythonModules()[s] }},
+		{"Python module", PythonModule, func(s string) bool {
+			return python(s) && !pythonOwn()[s] || pythonModules()[s]
+		}},
 		{"Go", Go, func(s string) bool { return goOwn()[s] || s[0] < 'A' || s[0] > 'Z' }},
-		{"Go package", GoPackage, func(s string) bool { return goWords()[s] || s == "main" || s == "init" || s == "_" }},
+		{"Go package", GoPackage, func(s string) bool {
+			return goWords()[s] || s == "main" || s == "init" || s == "_"
+		}},
 		{"Go file", GoFile, func(s string) bool {
 			return s[0] == '_' && !strings.HasSuffix(s, "_") || strings.HasSuffix(s, "_test") ||
 				strings.HasSuffix(s, "_linux")
@@ -90,7 +94,9 @@ func TestOneName(t *testing.T) {
 		{"Go parameter", func(s string) string { return NewLocals(InGo).Take(s) },
 			func(s string) bool { return goWords()[s] || goLocal()[s] || s == "_" }},
 		{"Python parameter", func(s string) string { return NewLocals(InPython).Take(s) },
-			func(s string) bool { return pythonWords()[s] || s == "out" || s[0] == '_' && !strings.HasSuffix(s, "_") }},
+			func(s string) bool {
+				return pythonWords()[s] || s == "out" || s[0] == '_' && !strings.HasSuffix(s, "_")
+			}},
 	} {
 		from := map[string]string{}
 		for _, s := range samples() {
