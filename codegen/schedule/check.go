@@ -24,8 +24,10 @@ func (m *Misfit) Error() string {
 // be others. What follows from the kernel, such as where a range is cut, has to be as it is there. The error is a
 // *Misfit.
 func Check(k *kernel.Kernel, machine target.Machine, s *kernel.Schedule) error {
-	best := For(k, machine, Options{}).Directives
-	best = append(best, For(k, machine, Options{Brief: true}).Directives...)
+	var best []*kernel.Directive
+	for _, o := range []Options{{}, {Brief: true}, {Brief: true, Least: true}} {
+		best = append(best, For(k, machine, o).Directives...)
+	}
 	if k.Contract != nil { // which may be in plain loops
 		best = append(best, For(k, machine, Options{loops: true}).Directives...)
 	}

@@ -64,6 +64,13 @@ func TestFor(t *testing.T) {
 			if err := kernel.Verify(m); err != nil {
 				t.Errorf("%s, %s: %v", file, cpu, err)
 			}
+			for _, k := range m.Kernels {
+				for _, o := range []Options{{Brief: true}, {Brief: true, Least: true}} {
+					if err := Check(k, machineOf(cpu), For(k, machineOf(cpu), o)); err != nil {
+						t.Errorf("%s, %s, %+v: %v", file, cpu, o, err)
+					}
+				}
+			}
 			again := parse(t, m.String())
 			for i, k := range again.Kernels {
 				k.Schedule.Rejected = m.Kernels[i].Schedule.Rejected
