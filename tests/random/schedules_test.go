@@ -9,7 +9,6 @@ import (
 
 	"healc"
 	"healc/codegen"
-	"healc/codegen/target/profile"
 	"healc/internal/engine"
 	"healc/ir/kernel"
 	"healc/tests/devices"
@@ -76,9 +75,9 @@ func underSchedule(t *testing.T, seed uint64) (msg string, changed int, p *Progr
 	}
 	if device := devices.Takes(int(seed), 8); device { // grids have no directives to change, but profiles
 		opts.Backend, opts.Target, opts.Threads = devices.Backend(), codegen.Target{}, 0
-		opts.Debug.Profile = randomProfile(r)
+		opts.Debug.Profile = Profile(r)
 	} else if r.IntN(3) > 0 {
-		opts.Debug.Profile = randomProfile(r)
+		opts.Debug.Profile = Profile(r)
 	}
 	var mu sync.Mutex // kernels are written on several threads
 	if opts.Backend == heal.CPU && (r.IntN(3) > 0 || opts.Debug.Profile == nil) {
@@ -101,33 +100,6 @@ func underSchedule(t *testing.T, seed uint64) (msg string, changed int, p *Progr
 		return "", changed, p
 	}
 	return Diff(want, got), changed, p
-}
-
-// randomProfile has each field at random: often the one that it has, else one of its range, near its ends or anywhere.
-func randomProfile(r *rand.Rand) *profile.Profile {
-	p := profile.Base().Clone()
-	for _, f := range profile.Fields() {
-		if r.IntN(2) == 0 {
-			continue
-		}
-		x := f.Low + r.IntN(f.High-f.Low+1)
-		switch r.IntN(3) {
-		case 0:
-			x = f.Low
-		case 1:
-			x = min(f.High, max(f.Low, f.Get(p)<<r.IntN(3)>>r.IntN(3)))
-		}
-		if f.Power {
-			for x&(x-1) != 0 {
-				x &= x - 1
-			}
-			x = max(x, f.Low)
-		}
-		if err := f.Set(p, x); err != nil {
-			panic(err)
-		}
-	}
-	return p
 }
 
 // change leaves out some directives, and gives others parameters of the ranges of their kinds.
