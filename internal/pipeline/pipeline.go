@@ -184,7 +184,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	if m.onDevice() {
 		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly,
 			gpu.Options{Quick: m.opts.Once && llvm.EffortFor(km) != llvm.Full, Took: opts.Took,
-				Profile: debug.Profile})
+				Profile: debug.Profile, Observer: debug.Observer})
 	} else {
 		art.Objects, err = llvm.Objects(km, t, opts)
 	}

@@ -3,7 +3,9 @@ package random
 import (
 	"fmt"
 	"math/rand/v2"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -12,9 +14,11 @@ import (
 // extents are numbers; the arguments are drawn by who runs it.
 func Large(seed uint64) string {
 	l := &large{r: rand.New(rand.NewPCG(seed, 9))}
-	forms := []func(*large) (text, result string){(*large).product, (*large).product, (*large).reduction, (*large).reduction,
-		(*large).columns, (*large).transform, (*large).turn, (*large).rows, (*large).residues, (*large).scan,
-		(*large).chain, (*large).words, (*large).recursion}
+	forms := []func(*large) (text, result string){
+		(*large).product, (*large).product, (*large).reduction, (*large).reduction, (*large).columns,
+		(*large).transform, (*large).turn, (*large).rows, (*large).residues, (*large).scan, (*large).chain,
+		(*large).words, (*large).recursion,
+	}
 	body, result := forms[l.r.IntN(len(forms))](l)
 	return l.before + "fn f(" + strings.Join(l.params, ", ") + ") -> " + result + " = " + body + "\n"
 }
@@ -299,12 +303,14 @@ func (l *large) rows() (text, result string) {
 	x := l.param(elem, m, n)
 	switch l.r.IntN(3) {
 	case 0:
-		return fmt.Sprintf("{ let e = exp(%s .- max/[axis=1, keep](%s)); e ./ +/[axis=1, keep](e) }", x, x), tensorOf(elem, m, n)
+		return fmt.Sprintf("{ let e = exp(%s .- max/[axis=1, keep](%s)); e ./ +/[axis=1, keep](e) }", x, x),
+			tensorOf(elem, m, n)
 	case 1:
 		return fmt.Sprintf("{ let c = %s .- mean(%s, axis = 1, keep = true); c ./ sqrt(mean(c .* c, axis = 1, "+
 			"keep = true) .+ 1.0) }", x, x), tensorOf(elem, m, n)
 	}
-	return fmt.Sprintf("(sort(%s), max/[axis=1](%s))", x, x), "(" + tensorOf(elem, m, n) + ", " + tensorOf(elem, m) + ")"
+	return fmt.Sprintf("(sort(%s), max/[axis=1](%s))", x, x),
+		"(" + tensorOf(elem, m, n) + ", " + tensorOf(elem, m) + ")"
 }
 
 // residues are sums and products of residues.
@@ -358,7 +364,8 @@ func (l *large) words() (text, result string) {
 func (l *large) recursion() (text, result string) {
 	n := l.size(60)
 	l.before = "fn down(n: i32) -> i32 = if n < 1 { 0 } else { 1 + down(n - 1) }\n"
-	return fmt.Sprintf("map(|x| down(mod(x, %d)), %s)", []int{50, 9000, 12000}[l.r.IntN(3)], l.param("i32", n)), tensorOf("i32", n)
+	depth := []int{50, 9000, 12000}[l.r.IntN(3)]
+	return fmt.Sprintf("map(|x| down(mod(x, %d)), %s)", depth, l.param("i32", n)), tensorOf("i32", n)
 }
 
 // Huge is Large with more elements than the caches of a core have, and few operations on each.
@@ -403,4 +410,33 @@ func (l *large) huge() (text, result string) {
 	}
 	elem, rows := l.of("f32", "u8", "i32"), 1+l.r.IntN(2)
 	return "+/[axis=1](" + l.param(elem, rows, n*3/4) + ")", tensorOf(elem, rows)
+}
+
+var number = regexp.MustCompile(`\b[0-9]+\b`)
+
+// Symbolic is a program of Large or Huge with one extent, a long one, as a shape parameter, and its value; the program
+// itself where its extents have to be known.
+func Symbolic(text string) (string, map[string]int64) {
+	head, _, _ := strings.Cut(text, " -> ")
+	if strings.Contains(text, "ntt(") || strings.Contains(text, "down(") || strings.Contains(text, "tabulate(") ||
+		strings.Contains(text, "concat(") {
+		return text, nil
+	}
+	most := int64(16)
+	for _, word := range number.FindAllString(head, -1) {
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+			most = max(most, n)
+		}
+	}
+	name := fmt.Sprint(most)
+	if strings.Count(head, name) == 0 {
+		return text, nil
+	}
+	text = number.ReplaceAllStringFunc(text, func(word string) string {
+		if word == name {
+			return "N"
+		}
+		return word
+	})
+	return strings.Replace(text, "fn f(", "fn f[N](", 1), map[string]int64{"N": most}
 }

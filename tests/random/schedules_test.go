@@ -84,7 +84,7 @@ func underSchedule(t *testing.T, seed uint64) (msg string, changed int, p *Progr
 		opts.Debug.Reschedule = func(k *kernel.Kernel, s *kernel.Schedule) {
 			mu.Lock()
 			defer mu.Unlock()
-			s.Directives = change(rand.New(rand.NewPCG(seed, uint64(len(k.Types)))), s.Directives, &changed)
+			s.Directives = Reschedule(rand.New(rand.NewPCG(seed, uint64(len(k.Types)))), s.Directives, &changed)
 		}
 	} else {
 		changed = 1
@@ -100,41 +100,4 @@ func underSchedule(t *testing.T, seed uint64) (msg string, changed int, p *Progr
 		return "", changed, p
 	}
 	return Diff(want, got), changed, p
-}
-
-// change leaves out some directives, and gives others parameters of the ranges of their kinds.
-func change(r *rand.Rand, ds []*kernel.Directive, changed *int) []*kernel.Directive {
-	var out []*kernel.Directive
-	for _, d := range ds {
-		kind := kernel.KindOf(d.Kind)
-		arm := kind.On == kernel.OnNothing && kind.Sub // of another one, which has it or not
-		if !arm && r.IntN(6) == 0 {
-			*changed++
-			continue
-		}
-		if d.Kind == "matmul" || d.Kind == "axpy" || d.Kind == "dot" { // whose parameters have to fit together
-			changeProduct(r, d)
-			*changed++
-			out = append(out, d)
-			continue
-		}
-		for i := range d.Args {
-			for _, a := range kind.Args {
-				if a.Name != d.Args[i].Name || a.Fixed || r.IntN(3) > 0 {
-					continue
-				}
-				x := min(max(d.Args[i].Value<<r.IntN(3)>>r.IntN(3), a.Low), a.High)
-				if a.Power {
-					for x&(x-1) != 0 {
-						x &= x - 1
-					}
-				}
-				d.Args[i].Value = x
-				*changed++
-			}
-		}
-		d.Sub = change(r, d.Sub, changed)
-		out = append(out, d)
-	}
-	return out
 }
