@@ -399,6 +399,9 @@ func (l *large) huge() (text, result string) {
 		return text, tensorOf("f64", b, a)
 	case 4: // several levels of chunks
 		elem := l.of("f32", "u8", "f64", "i16")
+		if elem == "f32" { // more than 4096 chunks of 4096
+			n += 15_600_000
+		}
 		x := l.param(elem, n)
 		if l.r.IntN(3) == 0 {
 			return "argmax(" + x + ")", "i32"
