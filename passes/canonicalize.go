@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"slices"
 	"sync"
 
 	"healc/ir"
@@ -58,6 +59,19 @@ func rulesOf(d *ir.OpDef) []rule {
 		addFoldRules()
 	})
 	return rules[d]
+}
+
+// CanonicalRules are what the rules of Canonicalize do, as its remarks name it behind the operation.
+func CanonicalRules() []string {
+	var out []string
+	for _, d := range ir.Ops() {
+		for _, r := range rulesOf(d) {
+			if !slices.Contains(out, r.name) {
+				out = append(out, r.name)
+			}
+		}
+	}
+	return out
 }
 
 func addRule(name string, apply func(c *canonicalizer, op *ir.Op) []*ir.Value, defs ...*ir.OpDef) {

@@ -37,6 +37,8 @@ type Options struct {
 	Profile *profile.Profile // for tests, in place of that of the processor
 
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
+
+	Observer llvm.Observer // is told of blocks and peepholes, and not of the module; nil for nobody
 }
 
 // Compile makes PTX (libllvm.Assembly) or optimised LLVM IR of a kernel module, and fills in km.Plan.Device. The
@@ -66,7 +68,7 @@ func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts O
 	if opts.Profile != nil {
 		tune = &opts.Profile.GPU
 	}
-	m, err := generate(km, tune, !t.NoLines)
+	m, err := generate(km, tune, !t.NoLines, opts.Observer)
 	if err != nil {
 		return nil, err
 	}
@@ -159,17 +161,18 @@ func ArchFor(first, minor int) string {
 // Generate returns the LLVM IR text of a kernel module for a processor, and how its kernels are launched; Arch is left
 // to the caller. lines says that the code has the lines of the source. The same module gives the same text.
 func Generate(km *kernel.Module, arch string, lines bool) (string, *abi.Device, error) {
-	m, err := generate(km, tuning(arch), lines)
+	m, err := generate(km, tuning(arch), lines, nil)
 	if err != nil {
 		return "", nil, err
 	}
 	return m.code.String(), m.device, nil
 }
 
-func generate(km *kernel.Module, tune *profile.GPU, lines bool) (*module, error) {
+func generate(km *kernel.Module, tune *profile.GPU, lines bool, observer llvm.Observer) (*module, error) {
 	km = decided(km)
 	m := &module{km: km, tune: tune, code: device.NewDeviceModule(km, Triple, lines),
 		device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
+	m.code.Observe(observer)
 	for _, f := range km.Plan.Funcs {
 		m.device.Stops = m.device.Stops || stops(f.Steps)
 	}

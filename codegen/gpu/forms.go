@@ -129,6 +129,16 @@ func FormNames(km *kernel.Module, arch string) map[string]string {
 	return names
 }
 
+// BlockFormNames are the names of the forms that kernels take as functions of loops that one block does.
+func BlockFormNames(km *kernel.Module, arch string) map[string]string {
+	names := map[string]string{}
+	for _, k := range decided(km).Kernels {
+		f, _ := formOf(k, tuning(arch), true)
+		names[k.Name] = f.Name
+	}
+	return names
+}
+
 // Scheduled is a module as it is written for a processor: kernels that are matrix products have schedules. km stays as
 // it is.
 func Scheduled(km *kernel.Module, arch string) *kernel.Module {

@@ -36,7 +36,12 @@ type Options struct {
 	Efforts map[string]Effort
 
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
+
+	Observer Observer // is told what is written, on several threads; nil for nobody
 }
+
+// Observer is emit.Observer.
+type Observer = emit.Observer
 
 // Generate returns the LLVM IR text of a kernel module. The same module gives the same text. It tells the
 // plan's launches how the kernels are best cut.
@@ -51,6 +56,7 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	if m.Prefix = opts.Prefix; opts.Effort != Full {
 		m.Peepholes = emit.BriefPeepholes
 	}
+	m.Observer = opts.Observer
 	p.effort = schedule.Options{Brief: opts.Effort != Full, Least: opts.Effort == Least}
 	if p.effort.Least {
 		m.Registry = leastRegistry
@@ -70,6 +76,9 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	}
 	for _, k := range km.Kernels {
 		p.defineKernel(k)
+	}
+	if m.Observer != nil {
+		m.Observer.Module(m.M)
 	}
 	return m.M.String(), nil
 }

@@ -24,7 +24,10 @@ func (m *Misfit) Error() string {
 // be others. What follows from the kernel, such as where a range is cut, has to be as it is there. The error is a
 // *Misfit.
 func Check(k *kernel.Kernel, machine target.Machine, s *kernel.Schedule) error {
-	best := For(k, machine, Options{}).Directives
+	var best []*kernel.Directive
+	for _, o := range []Options{{}, {Brief: true}, {Brief: true, Least: true}} {
+		best = append(best, For(k, machine, o).Directives...)
+	}
 	if k.Contract != nil { // which may be in plain loops
 		best = append(best, For(k, machine, Options{loops: true}).Directives...)
 	}
@@ -42,7 +45,7 @@ func unitsOfKernel(k *kernel.Kernel) int64 {
 
 // within reports the first directive that fits none of those that For has.
 func within(k *kernel.Kernel, machine target.Machine, ds, best []*kernel.Directive) error {
-	for _, d := range ds {
+	for i, d := range ds {
 		misfit := func(format string, args ...any) error {
 			name := func(r kernel.Ref) string { return fmt.Sprintf("%%%d", r) }
 			return &Misfit{k.Name, d.Text(name, func(i int) string { return k.Params[i].Name }),
@@ -60,23 +63,49 @@ func within(k *kernel.Kernel, machine target.Machine, ds, best []*kernel.Directi
 			}
 			continue
 		}
-		var same *kernel.Directive
-		for _, b := range best {
-			if b.Kind == d.Kind && b.On == d.On && b.Param == d.Param {
-				same = b
+		wrong := misfit("the code there is not of that form, or stands elsewhere")
+		for _, b := range alike(d, ds[:i], best) {
+			if wrong = fixedAs(d, b, misfit); wrong == nil {
+				wrong = within(k, machine, d.Sub, b.Sub)
+			}
+			if wrong == nil {
 				break
 			}
 		}
-		if same == nil {
-			return misfit("the code there is not of that form, or stands elsewhere")
+		if wrong != nil {
+			return wrong
 		}
-		for _, a := range kernel.KindOf(d.Kind).Args {
-			if a.Fixed && fmt.Sprint(d.List(a.Name)) != fmt.Sprint(same.List(a.Name)) {
-				return misfit("%s follows from the kernel: %v", a.Name, same.List(a.Name))
+	}
+	return nil
+}
+
+// alike are the directives among best that may be d, which stands behind those in before: they speak of the same. The
+// parts of a split range are in the order of the pieces.
+func alike(d *kernel.Directive, before, best []*kernel.Directive) []*kernel.Directive {
+	same := func(b *kernel.Directive) bool { return b.Kind == d.Kind && b.On == d.On && b.Param == d.Param }
+	var out []*kernel.Directive
+	for _, b := range best {
+		if same(b) {
+			out = append(out, b)
+		}
+	}
+	if d.Kind == "part" {
+		n := 0
+		for _, b := range before {
+			if same(b) {
+				n++
 			}
 		}
-		if err := within(k, machine, d.Sub, same.Sub); err != nil {
-			return err
+		return out[min(n, len(out)):min(n+1, len(out))]
+	}
+	return out
+}
+
+// fixedAs says which argument of d, that follows from the kernel, is another one than in b; nil for none.
+func fixedAs(d, b *kernel.Directive, misfit func(string, ...any) error) error {
+	for _, a := range kernel.KindOf(d.Kind).Args {
+		if a.Fixed && fmt.Sprint(d.List(a.Name)) != fmt.Sprint(b.List(a.Name)) {
+			return misfit("%s follows from the kernel: %v", a.Name, b.List(a.Name))
 		}
 	}
 	return nil

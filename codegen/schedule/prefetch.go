@@ -23,14 +23,14 @@ import (
 
 // prefetches are the directives for the loads of a loop that fetch ahead: those that stand in its body itself, where
 // they read one large buffer, or several with much to compute. Those of loops inside go another way. known leaves out
-// buffers of which the size is not known.
+// buffers of which the size is not known. Memory of the kernel itself is in the caches.
 func (s *scope) prefetches(v kernel.Ref, body *kernel.Block, known bool) []*kernel.Directive {
 	p := s.Machine.Profile.Prefetch
 	var out []*kernel.Directive
 	large := map[int]bool{}
 	for _, st := range body.Stmts {
 		l, ok := st.(*kernel.Load)
-		if !ok || large[l.Param] {
+		if !ok || large[l.Param] || s.Params[l.Param].Local {
 			continue
 		}
 		if n, sized := s.SizeOf(l.Param); sized && n >= int64(p.LargeInput) || !sized && !known {

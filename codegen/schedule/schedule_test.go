@@ -14,6 +14,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/target"
+	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/lang/diag"
 )
@@ -62,6 +63,13 @@ func TestFor(t *testing.T) {
 			}
 			if err := kernel.Verify(m); err != nil {
 				t.Errorf("%s, %s: %v", file, cpu, err)
+			}
+			for _, k := range m.Kernels {
+				for _, o := range []Options{{Brief: true}, {Brief: true, Least: true}} {
+					if err := Check(k, machineOf(cpu), For(k, machineOf(cpu), o)); err != nil {
+						t.Errorf("%s, %s, %+v: %v", file, cpu, o, err)
+					}
+				}
 			}
 			again := parse(t, m.String())
 			for i, k := range again.Kernels {
@@ -117,6 +125,28 @@ func TestBrief(t *testing.T) {
 	has := func(s *kernel.Schedule, kind string) bool { return kernel.Directives(s.Directives).OfKind(kind) != nil }
 	if !has(full, "unswitch") || has(brief, "unswitch") || !has(brief, "vector") || len(least.Directives) > 0 {
 		t.Errorf("full %v, brief %v, least %v", full.Directives, brief.Directives, least.Directives)
+	}
+	if err := Check(k, target.Machine{}, brief); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOwnMemory: a schedule speaks of buffers of its kernel, however small an input is called large: not of the rows
+// that a collapsed kernel keeps.
+func TestOwnMemory(t *testing.T) {
+	data, err := os.ReadFile("testdata/collapsed.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := parse(t, string(txtar.Parse(data).Files[0].Data))
+	machine := machineOf("x86-64-v3")
+	machine.Profile = profile.Base().Clone()
+	machine.Profile.Prefetch.LargeInput, machine.Profile.Prefetch.TwoInputs = 1, 0
+	for _, k := range m.Kernels {
+		k.Schedule = For(k, machine, Options{})
+	}
+	if err := kernel.Verify(m); err != nil {
+		t.Error(err)
 	}
 }
 

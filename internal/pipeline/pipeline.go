@@ -47,7 +47,12 @@ type Debug struct {
 	// Profile and Reschedule are those of llvm.Options, for tests of schedules; nothing is kept in the cache then.
 	Profile    *profile.Profile
 	Reschedule func(k *kernel.Kernel, s *kernel.Schedule)
+	// Observer is that of llvm.Options, for tests that count what is reached; nothing is kept in the cache then.
+	Observer llvm.Observer
 }
+
+// seen reports whether tests look at how code is made, or change it, so that none comes from the cache or goes there.
+func (d *Debug) seen() bool { return d.Profile != nil || d.Reschedule != nil || d.Observer != nil }
 
 // Module is a program whose functions become kernels and machine code.
 type Module struct {
@@ -149,9 +154,9 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	t := m.opts.Target
 	debug := m.opts.Debug
 	opts := llvm.Options{Efforts: m.efforts(km), Took: debug.Timer.took(), Profile: debug.Profile,
-		Reschedule: debug.Reschedule}
+		Reschedule: debug.Reschedule, Observer: debug.Observer}
 	kept := m.opts.Cache
-	if debug.Profile != nil || debug.Reschedule != nil {
+	if debug.seen() {
 		kept = nil
 	}
 	if kept != nil {
@@ -179,7 +184,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	if m.onDevice() {
 		art.PTX, err = gpu.CompileWith(km, t, libllvm.Assembly,
 			gpu.Options{Quick: m.opts.Once && llvm.EffortFor(km) != llvm.Full, Took: opts.Took,
-				Profile: debug.Profile})
+				Profile: debug.Profile, Observer: debug.Observer})
 	} else {
 		art.Objects, err = llvm.Objects(km, t, opts)
 	}
@@ -201,8 +206,7 @@ func (m *Module) key(texts ...string) string {
 // of the program, and not its kernels, which take long to find out. It is "" where nothing is kept, or the stages are
 // to be seen.
 func (m *Module) callKey(entry string, bind map[string]int64, strides [][]int64) string {
-	if m.opts.Cache == nil || m.texts == "" || m.opts.Debug.Passes != nil || m.opts.Debug.Profile != nil ||
-		m.opts.Debug.Reschedule != nil {
+	if m.opts.Cache == nil || m.texts == "" || m.opts.Debug.Passes != nil || m.opts.Debug.seen() {
 		return ""
 	}
 	shape, err := json.Marshal([]any{bind, strides}) // maps are sorted

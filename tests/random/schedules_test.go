@@ -9,7 +9,6 @@ import (
 
 	"healc"
 	"healc/codegen"
-	"healc/codegen/target/profile"
 	"healc/internal/engine"
 	"healc/ir/kernel"
 	"healc/tests/devices"
@@ -76,16 +75,16 @@ func underSchedule(t *testing.T, seed uint64) (msg string, changed int, p *Progr
 	}
 	if device := devices.Takes(int(seed), 8); device { // grids have no directives to change, but profiles
 		opts.Backend, opts.Target, opts.Threads = devices.Backend(), codegen.Target{}, 0
-		opts.Debug.Profile = randomProfile(r)
+		opts.Debug.Profile = Profile(r)
 	} else if r.IntN(3) > 0 {
-		opts.Debug.Profile = randomProfile(r)
+		opts.Debug.Profile = Profile(r)
 	}
 	var mu sync.Mutex // kernels are written on several threads
 	if opts.Backend == heal.CPU && (r.IntN(3) > 0 || opts.Debug.Profile == nil) {
 		opts.Debug.Reschedule = func(k *kernel.Kernel, s *kernel.Schedule) {
 			mu.Lock()
 			defer mu.Unlock()
-			s.Directives = change(rand.New(rand.NewPCG(seed, uint64(len(k.Types)))), s.Directives, &changed)
+			s.Directives = Reschedule(rand.New(rand.NewPCG(seed, uint64(len(k.Types)))), s.Directives, &changed)
 		}
 	} else {
 		changed = 1
@@ -101,68 +100,4 @@ func underSchedule(t *testing.T, seed uint64) (msg string, changed int, p *Progr
 		return "", changed, p
 	}
 	return Diff(want, got), changed, p
-}
-
-// randomProfile has each field at random: often the one that it has, else one of its range, near its ends or anywhere.
-func randomProfile(r *rand.Rand) *profile.Profile {
-	p := profile.Base().Clone()
-	for _, f := range profile.Fields() {
-		if r.IntN(2) == 0 {
-			continue
-		}
-		x := f.Low + r.IntN(f.High-f.Low+1)
-		switch r.IntN(3) {
-		case 0:
-			x = f.Low
-		case 1:
-			x = min(f.High, max(f.Low, f.Get(p)<<r.IntN(3)>>r.IntN(3)))
-		}
-		if f.Power {
-			for x&(x-1) != 0 {
-				x &= x - 1
-			}
-			x = max(x, f.Low)
-		}
-		if err := f.Set(p, x); err != nil {
-			panic(err)
-		}
-	}
-	return p
-}
-
-// change leaves out some directives, and gives others parameters of the ranges of their kinds.
-func change(r *rand.Rand, ds []*kernel.Directive, changed *int) []*kernel.Directive {
-	var out []*kernel.Directive
-	for _, d := range ds {
-		kind := kernel.KindOf(d.Kind)
-		arm := kind.On == kernel.OnNothing && kind.Sub // of another one, which has it or not
-		if !arm && r.IntN(6) == 0 {
-			*changed++
-			continue
-		}
-		if d.Kind == "matmul" || d.Kind == "axpy" || d.Kind == "dot" { // whose parameters have to fit together
-			changeProduct(r, d)
-			*changed++
-			out = append(out, d)
-			continue
-		}
-		for i := range d.Args {
-			for _, a := range kind.Args {
-				if a.Name != d.Args[i].Name || a.Fixed || r.IntN(3) > 0 {
-					continue
-				}
-				x := min(max(d.Args[i].Value<<r.IntN(3)>>r.IntN(3), a.Low), a.High)
-				if a.Power {
-					for x&(x-1) != 0 {
-						x &= x - 1
-					}
-				}
-				d.Args[i].Value = x
-				*changed++
-			}
-		}
-		d.Sub = change(r, d.Sub, changed)
-		out = append(out, d)
-	}
-	return out
 }

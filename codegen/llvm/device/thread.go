@@ -45,6 +45,9 @@ func init() {
 // DeviceModule is the LLVM module of a program for a device.
 type DeviceModule struct{ m *emit.Module }
 
+// Observe says who is told of the blocks and peepholes that are written from now on; nil for nobody.
+func (d *DeviceModule) Observe(o emit.Observer) { d.m.Observer = o }
+
 // NewDeviceModule begins a module, with the scalar functions of the program. lines says that the code has the lines of
 // the source.
 func NewDeviceModule(km *kernel.Module, triple string, lines bool) *DeviceModule {

@@ -37,6 +37,16 @@ type Module struct {
 
 	Peepholes []Peephole // for instructions in vectors, in the order in which they are tried
 	Machine   target.Machine
+
+	Observer Observer // is told what is written; nil for nobody
+}
+
+// Observer is told what is written, for tests that count what code is reached. Who asks for a block stands in the
+// call stack.
+type Observer interface {
+	Block(b *lir.Block)                 // b is a new block, empty yet
+	Peephole(name string, b *lir.Block) // a peephole has written instructions; the last of them is in b
+	Module(m *lir.Module)               // m is complete, and may be changed before it is printed
 }
 
 // Val is a scalar of the kernel in LLVM: one value, or one for each iteration of the vectorised axis.
@@ -112,7 +122,13 @@ func (g *Func) Close() {
 }
 
 // NewBlock adds a block to the function; the current one stays the current one.
-func (g *Func) NewBlock() *lir.Block { return g.Fn.NewBlock("") }
+func (g *Func) NewBlock() *lir.Block {
+	b := g.Fn.NewBlock("")
+	if g.Observer != nil {
+		g.Observer.Block(b)
+	}
+	return b
+}
 
 // Intrinsic declares an LLVM intrinsic or C function once.
 func (m *Module) Intrinsic(name string, ret lt.Type, args ...lt.Type) *lir.Func {

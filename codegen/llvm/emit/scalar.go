@@ -89,6 +89,9 @@ func (g *Func) Let(s *kernel.Let) {
 	if wide {
 		for _, p := range g.Peepholes {
 			if x := p.Find(g, in); x != nil {
+				if g.Observer != nil {
+					g.Observer.Peephole(p.Name, g.Cur)
+				}
 				g.Set(s.ID, x, true)
 				return
 			}

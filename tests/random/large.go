@@ -1,0 +1,445 @@
+package random
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Large is a random function `f` in the source language of few operations on many elements: what New draws is the
+// other way round, and seldom has products of some tiles, rows of some chunks or transforms of several passes. The
+// extents are numbers; the arguments are drawn by who runs it.
+func Large(seed uint64) string {
+	l := &large{r: rand.New(rand.NewPCG(seed, 9))}
+	forms := []func(*large) (text, result string){
+		(*large).product, (*large).product, (*large).reduction, (*large).reduction, (*large).columns,
+		(*large).transform, (*large).turn, (*large).rows, (*large).residues, (*large).scan, (*large).chain,
+		(*large).words, (*large).recursion,
+	}
+	body, result := forms[l.r.IntN(len(forms))](l)
+	return l.before + "fn f(" + strings.Join(l.params, ", ") + ") -> " + result + " = " + body + "\n"
+}
+
+type large struct {
+	r      *rand.Rand
+	params []string
+	before string // functions in front of f
+}
+
+// of is one of some words.
+func (l *large) of(words ...string) string { return words[l.r.IntN(len(words))] }
+
+// size is a number up to most: of any magnitude, often next to a multiple of a vector.
+func (l *large) size(most int) int {
+	n := 1 + l.r.IntN(1+l.r.IntN(most))
+	if l.r.IntN(2) == 0 {
+		n = n/16*16 + l.r.IntN(3) - 1
+	}
+	if l.r.IntN(8) == 0 {
+		n = most
+	}
+	return min(max(n, 1), most)
+}
+
+// param adds a parameter.
+func (l *large) param(elem string, shape ...int) string {
+	name := fmt.Sprintf("x%d", len(l.params))
+	l.params = append(l.params, name+": "+tensorOf(elem, shape...))
+	return name
+}
+
+// tensorOf is the text of a type.
+func tensorOf(elem string, shape ...int) string {
+	text := elem
+	for i, n := range shape {
+		text += []string{"[", ", "}[min(i, 1)] + fmt.Sprint(n)
+	}
+	if len(shape) > 0 {
+		text += "]"
+	}
+	return text
+}
+
+func (l *large) float() string { return l.of("f32", "f32", "f64", "f16", "bf16") }
+
+func (l *large) number() string {
+	return l.of("f32", "f32", "f64", "i32", "i64", "f16", "u8", "i16", "u32", "u64", "i8")
+}
+
+// product is a matrix product with a prologue and an epilogue.
+func (l *large) product() (text, result string) {
+	m, k, n := l.size(200), l.size(300), l.size(300)
+	switch l.r.IntN(6) {
+	case 0:
+		m = 1 + l.r.IntN(8)
+	case 1:
+		n = 1 + l.r.IntN(20)
+	case 2:
+		k = l.size(2000)
+	}
+	for m*k*n > 3_000_000 {
+		m, k, n = 1+m*2/3, 1+k*2/3, 1+n*2/3
+	}
+	elem, from := l.of("f32", "f32", "f64", "i32", "i64"), ""
+	if elem == "i32" && l.r.IntN(2) == 0 {
+		from = l.of("i16", "i16", "i8", "u8", "u16")
+	} else if elem == "f32" && l.r.IntN(4) == 0 {
+		from = l.of("f16", "bf16")
+	}
+	var batch []int
+	if l.r.IntN(6) == 0 {
+		batch = []int{1 + l.r.IntN(4)}
+		for m*k*n*batch[0] > 3_000_000 {
+			k = 1 + k/2
+		}
+	}
+	factor := func(rows, columns int) string {
+		text := elem
+		if from != "" && l.r.IntN(4) > 0 {
+			text = from
+		}
+		turned := l.r.IntN(3) == 0 && batch == nil
+		if turned {
+			rows, columns = columns, rows
+		}
+		x := l.param(text, append(batch, rows, columns)...)
+		if turned {
+			x = "transpose(" + x + ")"
+		}
+		if text != elem {
+			x = "(" + x + " as " + elem + ")"
+		}
+		if l.r.IntN(5) == 0 {
+			x = "(" + x + " .* 2)"
+		}
+		return x
+	}
+	vector := func() string { return l.param(elem, k) }
+	shape := append(batch, m, n)
+	switch kind := l.r.IntN(8); {
+	case kind == 0 && batch == nil:
+		text, shape = vector()+" @ "+factor(k, n), []int{n}
+	case kind == 1 && batch == nil:
+		return factor(m, k) + " @ " + vector(), tensorOf(elem, m)
+	default:
+		text = factor(m, k) + " @ " + factor(k, n)
+	}
+	switch l.r.IntN(6) {
+	case 0:
+		text = "relu(" + text + ")"
+	case 1:
+		text += " .+ " + l.param(elem, n)
+	case 2:
+		text += " .* 3 .- 1"
+	case 3:
+		text, elem = text+" .> 0", "bool"
+	}
+	return text, tensorOf(elem, shape...)
+}
+
+// shape has up to so many elements.
+func (l *large) shape(rank, most int) []int {
+	out := make([]int, rank)
+	long := l.r.IntN(rank)
+	left := most
+	for i := range out {
+		if i != long {
+			out[i] = l.size(min(left, 40))
+			left /= out[i]
+		}
+	}
+	out[long] = l.size(max(left, 1))
+	return out
+}
+
+// inner is what a reduction or a row goes over, of x.
+func (l *large) inner(x, elem string) string {
+	switch l.r.IntN(5) {
+	case 0:
+		return x + " .* " + x
+	case 1:
+		if elem[0] == 'f' {
+			return l.of("exp", "log", "sqrt", "sin", "tanh") + "(" + x + ")"
+		}
+	case 2:
+		return x + " .+ 1"
+	}
+	return x
+}
+
+// reduction is one or two reductions of a tensor along an axis or all.
+func (l *large) reduction() (text, result string) {
+	elem := l.number()
+	s := l.shape(1+l.r.IntN(3), 150_000)
+	x := l.param(elem, s...)
+	one := func(axis int) (text, result string) {
+		left := slices.Delete(slices.Clone(s), axis, axis+1)
+		op := l.of("+/", "+/", "max/", "min/", "*/", "argmax", "argmin", "any", "mean")
+		in := l.inner(x, elem)
+		switch {
+		case op == "any":
+			return fmt.Sprintf("any(%s .> 7, axis = %d)", x, axis), tensorOf("bool", left...)
+		case op == "mean" && elem[0] != 'f':
+			op = "+/"
+		}
+		if op[0] == 'a' {
+			return fmt.Sprintf("%s(%s, axis = %d)", op, in, axis), tensorOf("i32", left...)
+		}
+		if op == "mean" {
+			return fmt.Sprintf("mean(%s, axis = %d)", in, axis), tensorOf(elem, left...)
+		}
+		return fmt.Sprintf("%s[axis=%d](%s)", op, axis, in), tensorOf(elem, left...)
+	}
+	axis := l.r.IntN(len(s))
+	text, result = one(axis)
+	if l.r.IntN(2) == 0 {
+		if l.r.IntN(4) == 0 {
+			axis = l.r.IntN(len(s))
+		}
+		more, other := one(axis)
+		return "(" + text + ", " + more + ")", "(" + result + ", " + other + ")"
+	}
+	return text, result
+}
+
+// columns are reductions down columns, with something behind them.
+func (l *large) columns() (text, result string) {
+	elem := l.number()
+	rows, columns := l.size(600), l.size(500)
+	x := l.param(elem, rows, columns)
+	op := l.of("+/", "+/", "max/", "min/", "*/")
+	text, result = fmt.Sprintf("%s[axis=0](%s)", op, l.inner(x, elem)), tensorOf(elem, columns)
+	switch l.r.IntN(4) {
+	case 0:
+		text += " .+ " + l.param(elem, columns)
+	case 1:
+		text = fmt.Sprintf("(%s, %s[axis=0](%s))", text, l.of("+/", "max/", "min/"), l.inner(x, elem))
+		result = "(" + result + ", " + result + ")"
+	case 2:
+		text, result = x+" .- "+text, tensorOf(elem, rows, columns)
+	}
+	return text, result
+}
+
+// moduli are of the kinds that have code of their own: of up to 30 bits, 52, 60 and more.
+func (l *large) modulus(word string) string {
+	if word == "i32" {
+		return l.of("2", "17", "12289", "1073741789", "2147483647")
+	}
+	return l.of("2", "17", "12289", "1073741789", "2147483647", "4503599627370449", "1125899906842597",
+		"1152921504606846883", "2305843009213693951", "9223372036854775783")
+}
+
+// transform is a number theoretic transform of rows, of roots and in an order that are drawn: it is defined for all.
+func (l *large) transform() (text, result string) {
+	word := l.of("i64", "i64", "i64", "i32")
+	k, m := 1+l.r.IntN(3), 1<<l.r.IntN(13)
+	rows := 1 + l.r.IntN(min(40, max(1, 8192/m/k)))
+	var ps []string
+	for range k {
+		ps = append(ps, l.modulus(word))
+	}
+	p := fmt.Sprintf("([%s] as %s)", strings.Join(ps, ", "), word)
+	last := l.r.IntN(2) == 0
+	shape := []int{m, rows, k}
+	axis := ""
+	if last {
+		shape, axis = []int{rows, k, m}, ", axis = -1"
+	}
+	result = tensorOf(word, shape...)
+	a, w := l.param(word, shape...), l.param(word, k, m)
+	if l.r.IntN(3) > 0 { // residues
+		q := p
+		if last {
+			q = fmt.Sprintf("reshape(%s, [%d, 1])", p, k)
+		}
+		a = fmt.Sprintf("mod(%s, %s)", a, q)
+	}
+	w = fmt.Sprintf("mod(%s, reshape(%s, [%d, 1]))", w, p, k)
+	perm := l.of(fmt.Sprintf("(0..%d)", m), fmt.Sprintf("flip(0..%d, 0)", m))
+	if l.r.IntN(3) == 0 {
+		axis += ", skip_perm = true"
+	}
+	if l.r.IntN(3) == 0 {
+		return fmt.Sprintf("intt(%s, %s, %s, mod(%s, %s), %s%s)", a, p, w, l.param(word, k), p, perm,
+			strings.Replace(axis, ", skip_perm = true", "", 1)), result
+	}
+	return fmt.Sprintf("ntt(%s, %s, %s, %s%s)", a, p, w, perm, axis), result
+}
+
+// turn moves axes.
+func (l *large) turn() (text, result string) {
+	elem := l.of("f32", "f64", "u8", "i16", "bool", "i64", "f16")
+	more := func(x string) string {
+		if elem == "bool" || l.r.IntN(2) == 0 {
+			return x
+		}
+		return x + " .+ 1"
+	}
+	switch l.r.IntN(3) {
+	case 0:
+		a, b := l.size(400), l.size(400)
+		return more("transpose(" + l.param(elem, a, b) + ")"), tensorOf(elem, b, a)
+	case 1: // one of a few
+		n, k := l.size(20_000), 2+l.r.IntN(7)
+		return more("transpose(" + l.param(elem, k, n) + ")"), tensorOf(elem, n, k)
+	}
+	s := []int{l.size(30), l.size(60), l.size(80)}
+	x, i, j := l.param(elem, s...), l.r.IntN(3), l.r.IntN(3)
+	moved := slices.Insert(slices.Delete(slices.Clone(s), i, i+1), j, s[i])
+	return more(fmt.Sprintf("moveaxis(%s, %d, %d)", x, i, j)), tensorOf(elem, moved...)
+}
+
+// rows are whole rows: softmax and its like, and sorts.
+func (l *large) rows() (text, result string) {
+	m, n := l.size(200), l.size(2000)
+	for m*n > 100_000 {
+		m = 1 + m/2
+	}
+	elem := l.of("f32", "f64", "f16")
+	x := l.param(elem, m, n)
+	switch l.r.IntN(3) {
+	case 0:
+		return fmt.Sprintf("{ let e = exp(%s .- max/[axis=1, keep](%s)); e ./ +/[axis=1, keep](e) }", x, x),
+			tensorOf(elem, m, n)
+	case 1:
+		return fmt.Sprintf("{ let c = %s .- mean(%s, axis = 1, keep = true); c ./ sqrt(mean(c .* c, axis = 1, "+
+			"keep = true) .+ 1.0) }", x, x), tensorOf(elem, m, n)
+	}
+	return fmt.Sprintf("(sort(%s), max/[axis=1](%s))", x, x),
+		"(" + tensorOf(elem, m, n) + ", " + tensorOf(elem, m) + ")"
+}
+
+// residues are sums and products of residues.
+func (l *large) residues() (text, result string) {
+	word := l.of("i64", "i64", "i32")
+	rows, n := l.size(300), l.size(300)
+	if l.r.IntN(3) == 0 {
+		n = l.size(9)
+	}
+	x, y := l.param(word, rows, n), l.param(word, rows, n)
+	p := l.modulus(word)
+	if l.r.IntN(2) == 0 {
+		x, y = fmt.Sprintf("mod(%s, %s)", x, p), fmt.Sprintf("mod(%s, %s)", y, p)
+	}
+	text = l.of(fmt.Sprintf("modmul(%s, %s, %s)", x, y, p), fmt.Sprintf("modsum(%s, %s, %s)", x, y, p), x)
+	if l.r.IntN(2) == 0 {
+		return fmt.Sprintf("axis_modsum(%s, %s, 0)", text, p), tensorOf(word, n)
+	}
+	return text, tensorOf(word, rows, n)
+}
+
+// scan are scans along either axis.
+func (l *large) scan() (text, result string) {
+	elem := l.number()
+	s := []int{l.size(300), l.size(300)}
+	x, axis := l.param(elem, s...), l.r.IntN(2)
+	return fmt.Sprintf("(cumsum(%s, axis = %d), %s[axis=%d](%s))", x, l.r.IntN(2), l.of("+/", "max/"), axis, x),
+		"(" + tensorOf(elem, s...) + ", " + tensorOf(elem, s[1-axis]) + ")"
+}
+
+// chain is element by element, with many elements.
+func (l *large) chain() (text, result string) {
+	elem := l.of("f32", "f64", "i32", "u8", "f16")
+	n := l.size(120_000)
+	x, y := l.param(elem, n), l.param(elem, n)
+	if l.r.IntN(4) == 0 {
+		return fmt.Sprintf("concat((%s, %s))", x, y), tensorOf(elem, 2*n)
+	}
+	return fmt.Sprintf(l.of("%s .* %s .+ 1", "%s .+ %s", "where(%s .> 3, %s, 1)"), x, y), tensorOf(elem, n)
+}
+
+// words are strings in a function of positions, which are computed before.
+func (l *large) words() (text, result string) {
+	n := l.size(300)
+	c := l.param("i32")
+	return fmt.Sprintf(`tabulate(%d, |i| { let s = if %s > 3 { "ab" } else { "c" }; if i > %d { len(s ++ "de") as i32 `+
+		`} else { i as i32 } })`, n, c, l.r.IntN(n+1)), tensorOf("i32", n)
+}
+
+// recursion goes deep for some elements.
+func (l *large) recursion() (text, result string) {
+	n := l.size(60)
+	l.before = "fn down(n: i32) -> i32 = if n < 1 { 0 } else { 1 + down(n - 1) }\n"
+	depth := []int{50, 9000, 12000}[l.r.IntN(3)]
+	return fmt.Sprintf("map(|x| down(mod(x, %d)), %s)", depth, l.param("i32", n)), tensorOf("i32", n)
+}
+
+// Huge is Large with more elements than the caches of a core have, and few operations on each.
+func Huge(seed uint64) string {
+	l := &large{r: rand.New(rand.NewPCG(seed, 10))}
+	body, result := l.huge()
+	return "fn f(" + strings.Join(l.params, ", ") + ") -> " + result + " = " + body + "\n"
+}
+
+func (l *large) huge() (text, result string) {
+	n := 1_450_000 + l.r.IntN(300_000)
+	switch l.r.IntN(7) {
+	case 0: // past the caches
+		x, y := l.param("f64", n), l.param("f64", n)
+		return fmt.Sprintf(l.of("%s .* %s .+ 1", "max(%s, %s)"), x, y), tensorOf("f64", n)
+	case 1:
+		x, y := l.param("f64", n), l.param("f64", n)
+		return fmt.Sprintf("(%s .+ %s, %s .> 1)", x, y, x), "(" + tensorOf("f64", n) + ", " + tensorOf("bool", n) + ")"
+	case 2: // rows of any length
+		m := 100 + l.r.IntN(1000)
+		x := l.param("f64", n/m, m)
+		return fmt.Sprintf("%s .+ %s .* 2", x, l.param("f64", n/m, m)), tensorOf("f64", n/m, m)
+	case 3: // other orders
+		a := 1 + l.r.IntN(2000)
+		b := 2*n/a + 1
+		if l.r.IntN(2) == 0 {
+			a = 2 + l.r.IntN(7)
+			b = 2*n/a + 1
+		}
+		text := "transpose(" + l.param("f64", a, b) + ")"
+		return text, tensorOf("f64", b, a)
+	case 4: // several levels of chunks
+		elem := l.of("f32", "u8", "f64", "i16")
+		if elem == "f32" { // more than 4096 chunks of 4096
+			n += 15_600_000
+		}
+		x := l.param(elem, n)
+		if l.r.IntN(3) == 0 {
+			return "argmax(" + x + ")", "i32"
+		}
+		return l.of("+/", "max/") + "(" + x + ")", elem
+	case 5:
+		elem, k := l.of("f32", "u8"), 1+l.r.IntN(4)
+		return fmt.Sprintf("%s[axis=0](%s)", l.of("+/", "max/"), l.param(elem, n*3/4, k)), tensorOf(elem, k)
+	}
+	elem, rows := l.of("f32", "u8", "i32"), 1+l.r.IntN(2)
+	return "+/[axis=1](" + l.param(elem, rows, n*3/4) + ")", tensorOf(elem, rows)
+}
+
+var number = regexp.MustCompile(`\b[0-9]+\b`)
+
+// Symbolic is a program of Large or Huge with one extent, a long one, as a shape parameter, and its value; the program
+// itself where its extents have to be known.
+func Symbolic(text string) (string, map[string]int64) {
+	head, _, _ := strings.Cut(text, " -> ")
+	if strings.Contains(text, "ntt(") || strings.Contains(text, "down(") || strings.Contains(text, "tabulate(") ||
+		strings.Contains(text, "concat(") {
+		return text, nil
+	}
+	most := int64(16)
+	for _, word := range number.FindAllString(head, -1) {
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil {
+			most = max(most, n)
+		}
+	}
+	name := fmt.Sprint(most)
+	if strings.Count(head, name) == 0 {
+		return text, nil
+	}
+	text = number.ReplaceAllStringFunc(text, func(word string) string {
+		if word == name {
+			return "N"
+		}
+		return word
+	})
+	return strings.Replace(text, "fn f(", "fn f[N](", 1), map[string]int64{"N": most}
+}

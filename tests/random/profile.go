@@ -1,0 +1,34 @@
+package random
+
+import (
+	"math/rand/v2"
+
+	"healc/codegen/target/profile"
+)
+
+// Profile has each field at random: often the one that it has, else one of its range, near its ends or anywhere.
+func Profile(r *rand.Rand) *profile.Profile {
+	p := profile.Base().Clone()
+	for _, f := range profile.Fields() {
+		if r.IntN(2) == 0 {
+			continue
+		}
+		x := f.Low + r.IntN(f.High-f.Low+1)
+		switch r.IntN(3) {
+		case 0:
+			x = f.Low
+		case 1:
+			x = min(f.High, max(f.Low, f.Get(p)<<r.IntN(3)>>r.IntN(3)))
+		}
+		if f.Power {
+			for x&(x-1) != 0 {
+				x &= x - 1
+			}
+			x = max(x, f.Low)
+		}
+		if err := f.Set(p, x); err != nil {
+			panic(err)
+		}
+	}
+	return p
+}

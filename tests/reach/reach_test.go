@@ -1,0 +1,281 @@
+package reach
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"healc/codegen/llvm/libllvm"
+	"healc/tests/sample"
+)
+
+var (
+	update = flag.Bool("update", false, "search for programs, and write reached.txt")
+	from   = flag.Uint64("reach.from", 1, "the number of the first program to search or count")
+	count  = flag.Int("reach.n", 0, "how many programs to search or count")
+	gen    = flag.String("reach.gen", "", "the generator of what is searched or counted: ir, sources, large or huge")
+	way    = flag.String("reach.way", "", "the way in which they run, such as ptxsim or x86-64-v3,full,profile")
+	one    = flag.String("reach.program", "", "count what this program reaches, such as `ir 7 x86-64-v3,full`")
+)
+
+// outcome is what a program reached.
+type outcome struct {
+	program
+	found, wrote map[string]bool
+	took         time.Duration
+}
+
+// reaches reports whether the program reaches a thing. Of code for devices nobody knows what runs: with stands, what
+// stands in it counts.
+func (o *outcome) reaches(x string, stands bool) bool {
+	return o.found[x] || stands && o.way == device && o.wrote[x]
+}
+
+// runAll runs programs, and gives what they reached in their order. One that fails is an error of the test.
+func runAll(t *testing.T, s *sites, programs []program) []outcome {
+	t.Helper()
+	out := make([]outcome, len(programs))
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for i := range next {
+				p, start := programs[i], time.Now()
+				found, wrote, err := p.run(s)
+				if err != nil {
+					t.Errorf("%v\nrun it with: go test ./tests/reach -run TestCount -reach.program '%s'", err, p)
+				}
+				out[i] = outcome{p, found, wrote, time.Since(start)}
+			}
+		})
+	}
+	for i := range programs {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return out
+}
+
+// needs skips a test on machines that run none of the code.
+func needs(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the programs are for x86-64")
+	}
+	lib, err := libllvm.Open()
+	if err != nil {
+		t.Skip(err)
+	}
+	if _, features := lib.HostCPU(); !strings.Contains(","+features+",", ",+avx2,") {
+		t.Skip("the programs need AVX2")
+	}
+}
+
+// table reads lines of two parts with a tab between them; # begins a comment.
+func table(t *testing.T, file string) map[string]string {
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	out := map[string]string{}
+	for in := bufio.NewScanner(f); in.Scan(); {
+		if line := in.Text(); line != "" && line[0] != '#' {
+			name, rest, ok := strings.Cut(line, "\t")
+			if !ok || out[name] != "" {
+				t.Fatalf("%s: %q has no tab, or is there twice", file, line)
+			}
+			out[name] = rest
+		}
+	}
+	return out
+}
+
+const (
+	reachedFile   = "reached.txt"
+	unreachedFile = "unreached.txt"
+)
+
+// TestReached: for everything there is a program that reaches it, with the results of the interpreter.
+func TestReached(t *testing.T) {
+	needs(t)
+	s := readSites(t)
+	all := things(t, s)
+	if *update {
+		search(t, s, all)
+	}
+	reached, unreached := table(t, reachedFile), table(t, unreachedFile)
+	var missing []string
+	for _, x := range all {
+		switch by, why := reached[x], unreached[x]; {
+		case by == "" && why == "":
+			missing = append(missing, x)
+		case by != "" && why != "":
+			t.Errorf("%s: is in %s, and %s reaches it", x, unreachedFile, by)
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("no program is known that reaches %s\nsearch: go test ./tests/reach -update -reach.n 2000, or "+
+			"teach the generators of tests/random and tests/sources to draw one, or say why there is none in %s",
+			strings.Join(missing, "\n"), unreachedFile)
+	}
+	for _, list := range []map[string]string{reached, unreached} {
+		for x := range list {
+			if !slices.Contains(all, x) {
+				t.Errorf("there is no %s any more: go test ./tests/reach -update", x)
+			}
+		}
+	}
+	programs := programsOf(t, reached)
+	by := map[string]outcome{}
+	for _, o := range runAll(t, s, programs) {
+		by[o.String()] = o
+	}
+	for x, p := range reached {
+		if o := by[p]; o.found != nil && !o.reaches(x, true) {
+			t.Errorf("%s does not reach %s any more: go test ./tests/reach -update -reach.n 2000", p, x)
+		}
+	}
+	for x := range unreached {
+		for _, o := range by {
+			if o.reaches(x, false) {
+				t.Errorf("%s: is in %s, and %s reaches it: go test ./tests/reach -update", x, unreachedFile, o)
+			}
+		}
+	}
+	t.Logf("%d things are reached by %d programs, %d by none", len(reached), len(programs), len(unreached))
+}
+
+// programsOf are the programs of a table, each once.
+func programsOf(t *testing.T, reached map[string]string) []program {
+	var out []program
+	seen := map[string]bool{}
+	for _, x := range slices.Sorted(maps.Keys(reached)) {
+		if text := reached[x]; !seen[text] {
+			seen[text] = true
+			p, err := parseProgram(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// search looks for programs that reach everything, among those of reached.txt and -reach.n others, and writes
+// reached.txt with few of them.
+func search(t *testing.T, s *sites, all []string) {
+	var programs []program
+	if _, err := os.Stat(reachedFile); err == nil {
+		programs = programsOf(t, table(t, reachedFile))
+	}
+	for i := range uint64(*count) {
+		programs = append(programs, draw(*from+i))
+	}
+	outcomes := runAll(t, s, programs)
+	by := map[string]program{}
+	cover(by, all, outcomes, false)
+	cover(by, all, outcomes, true)
+	var text strings.Builder
+	text.WriteString("# What is to be reached, and a program that does: go test ./tests/reach -update -reach.n 2000 " +
+		"searches for more.\n")
+	for _, x := range all {
+		if p, is := by[x]; is {
+			fmt.Fprintf(&text, "%s\t%s\n", x, p)
+		}
+	}
+	if err := os.WriteFile(reachedFile, []byte(text.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// cover gives programs to what has none, few and quick ones, or what stands in code for devices.
+func cover(by map[string]program, all []string, outcomes []outcome, stands bool) {
+	for {
+		var best *outcome
+		worth := 0.0
+		for i := range outcomes {
+			o := &outcomes[i]
+			n := 0
+			for _, x := range all {
+				if _, is := by[x]; !is && o.reaches(x, stands) {
+					n++
+				}
+			}
+			if w := float64(n) / (0.1 + o.took.Seconds()); w > worth {
+				best, worth = o, w
+			}
+		}
+		if best == nil {
+			return
+		}
+		for _, x := range all {
+			if _, is := by[x]; !is && best.reaches(x, stands) {
+				by[x] = best.program
+			}
+		}
+	}
+}
+
+// TestCount counts how many of many random programs reach each thing, and prints the table.
+func TestCount(t *testing.T) {
+	needs(t)
+	var programs []program
+	n := *count
+	switch {
+	case *update:
+		t.Skip("the other test searches")
+	case *one != "":
+		p, err := parseProgram(*one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		programs = append(programs, p)
+	case n == 0 && !sample.All():
+		t.Skip("-reach.n says how many programs to count; make test-long has 3000")
+	case n == 0:
+		n = 3000
+	}
+	for i := range uint64(n) {
+		programs = append(programs, draw(*from+i))
+	}
+	s := readSites(t)
+	all := things(t, s)
+	ran, stands := map[string]int{}, map[string]int{}
+	for _, o := range runAll(t, s, programs) {
+		for x := range o.found {
+			ran[x]++
+		}
+		for x := range o.wrote {
+			stands[x]++
+		}
+	}
+	var text strings.Builder
+	never := 0
+	for _, x := range all {
+		if ran[x] == 0 {
+			never++
+		}
+		if *one == "" || ran[x] > 0 {
+			fmt.Fprintf(&text, "%7d %7d  %s\n", ran[x], stands[x], x)
+		}
+	}
+	t.Logf("of %d programs so many reach it, and so many have it in their code:\n%s%d of %d are reached by none",
+		len(programs), &text, never, len(all))
+	for _, list := range []map[string]int{ran, stands} {
+		for x := range list {
+			if !slices.Contains(all, x) {
+				t.Errorf("%s is in no table", x)
+			}
+		}
+	}
+}
