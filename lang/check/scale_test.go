@@ -34,7 +34,7 @@ func TestScale(t *testing.T) {
 		{"tuples", "fn f(x: i32) -> i32 = {\nlet a = (x, x);\n" + repeat(60, "let a = (a, a);\n") + "x }", "E0502"},
 		{"polynomial", "fn f[A, B, C, D](x: f32[" + repeat(40, "(A + B + C + D) * ") + "1]) -> i32 = 0", "E0502"},
 		{"rank", "fn f(x: f32[" + repeat(5000, "1, ") + "1]) -> i32 = 0", "E0502"},
-		{"reshape", "fn f(x: f32) -> i32 = { let y = reshape(x, [" + repeat(100000, "1, ") + "1]); 0 }", "E0502"},
+		{"reshape", "fn f() -> i32 = { let y = reshape([1.0], [" + repeat(100000, "1, ") + "1]); 0 }", "E0502"},
 		{"digits", "fn f() -> i32 = 1" + repeat(1000000, "0"), "E0207"},
 		{"ragged", "fn f() -> i32 = { " + repeat(60, "[") + repeat(20000, "1, ") + "[2]" + repeat(60, "]") + "; 0 }",
 			"E0208"},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 	"unsafe"
 )
 
@@ -102,35 +101,23 @@ func randomOrder(rng *rand.Rand, size int64, shape []int64, read bool) *ordered 
 	return o
 }
 
-// TestCopyTransposedTime: a transposition takes not much longer than a copy in order, where rows are a power of two
-// apart and another axis stands between, too. A machine that does other work at the time gets more tries.
-func TestCopyTransposedTime(t *testing.T) {
-	shape := []int64{2048, 2, 2048}
-	n := Count(shape)
-	a, b := make([]uint32, n), make([]uint32, n)
-	for i := range b {
-		b[i] = uint32(i) // memory of its own: what was never written is one page
+// BenchmarkCopyOrders transposes matrices, with and without another axis between.
+func BenchmarkCopyOrders(b *testing.B) {
+	for _, shape := range [][]int64{{2048, 2048}, {2048, 2, 2048}, {256, 256, 256}} {
+		b.Run(fmt.Sprint(shape), func(b *testing.B) {
+			from := make([]int64, len(shape))
+			next := int64(1)
+			for k, n := range shape {
+				from[k], next = next, next*n
+			}
+			dst, src := make([]uint32, next), make([]uint32, next)
+			for i := range src {
+				src[i] = uint32(i) // memory of its own: what was never written is one page
+			}
+			b.SetBytes(8 * next)
+			for b.Loop() {
+				Copy(Array{unsafe.Pointer(&dst[0]), 4, shape, RowMajor(shape)}, Array{unsafe.Pointer(&src[0]), 4, shape, from})
+			}
+		})
 	}
-	dst := Array{unsafe.Pointer(&a[0]), 4, shape, RowMajor(shape)}
-	best := func(strides []int64) time.Duration {
-		src := Array{unsafe.Pointer(&b[0]), 4, shape, strides}
-		least := time.Hour
-		for range 5 {
-			start := time.Now()
-			Copy(dst, src)
-			least = min(least, time.Since(start))
-		}
-		return least
-	}
-	const slower = 55 // elements one by one against vectors: a third of this, or twice this without tiles
-	var line string
-	for range 8 {
-		straight, across := best(RowMajor(shape)), best([]int64{1, 2048, 4096})
-		line = fmt.Sprintf("in order %v, across %v", straight, across)
-		if across < slower*straight {
-			t.Log(line)
-			return
-		}
-	}
-	t.Error(line)
 }
