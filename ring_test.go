@@ -31,3 +31,26 @@ func TestRing(t *testing.T) {
 		t.Errorf("took %v", d)
 	}
 }
+
+// TestDerivedTooLong: derivatives of derivatives, and of functions that each call the next one twice, grow as powers of
+// two, and end in an error.
+func TestDerivedTooLong(t *testing.T) {
+	nested, doubled := "fn g0(x: f64) -> f64 = tanh(x)\n", "fn g0(x: f64) -> f64 = x * 1.5\n"
+	for k := range 40 {
+		nested += fmt.Sprintf("fn g%d(x: f64) -> f64 = grad(g%d)(x)\n", k+1, k)
+		doubled += fmt.Sprintf("fn g%d(x: f64) -> f64 = g%d(x) + g%d(x)\n", k+1, k, k)
+	}
+	for name, source := range map[string]string{
+		"nested":  nested + "pub fn f(x: f64) -> f64 = g40(x)\n",
+		"doubled": doubled + "pub fn f(x: f64) -> f64 = grad(g40)(x)\n",
+	} {
+		m, err := Compile(source, Options{})
+		if err == nil {
+			m.Close()
+		}
+		const want = "a function that is differentiated has more than 131072 operations"
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
