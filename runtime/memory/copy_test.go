@@ -114,9 +114,10 @@ func BenchmarkCopyOrders(b *testing.B) {
 			for i := range src {
 				src[i] = uint32(i) // memory of its own: what was never written is one page
 			}
+			to := Array{unsafe.Pointer(&dst[0]), 4, shape, RowMajor(shape)}
 			b.SetBytes(8 * next)
 			for b.Loop() {
-				Copy(Array{unsafe.Pointer(&dst[0]), 4, shape, RowMajor(shape)}, Array{unsafe.Pointer(&src[0]), 4, shape, from})
+				Copy(to, Array{unsafe.Pointer(&src[0]), 4, shape, from})
 			}
 		})
 	}
