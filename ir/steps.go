@@ -1,6 +1,8 @@
 package ir
 
 import (
+	"slices"
+
 	"healc/lang/types"
 )
 
@@ -36,18 +38,66 @@ func (o *Op) SmallState() bool {
 	return total <= MaxSmallState
 }
 
-// NeedsSteps reports that op cannot be part of a kernel, because something in it is done by steps of the
+// Steps knows which functions of a module have something that is done by steps of the plan. It holds while functions
+// keep that, which passes that put operations into kernels or loops do.
+type Steps struct {
+	funcs map[string]*Func
+	needs map[string]bool // by name
+}
+
+// NewSteps looks at each function once, and follows the calls back from those that need steps themselves: a function
+// that only calls others, or itself, needs none on its own.
+func NewSteps(m *Module) *Steps {
+	s := &Steps{funcs: map[string]*Func{}, needs: map[string]bool{}}
+	for _, f := range m.Funcs {
+		s.funcs[f.Name] = f
+	}
+	callers := map[string][]string{}
+	var found []string
+	for _, f := range m.Funcs {
+		needs := f.IO || slices.ContainsFunc(f.Body.Ops, func(op *Op) bool {
+			return s.own(op, func(callee string) { callers[callee] = append(callers[callee], f.Name) })
+		})
+		if needs {
+			s.needs[f.Name] = true
+			found = append(found, f.Name)
+		}
+	}
+	for len(found) > 0 {
+		last := found[len(found)-1]
+		found = found[:len(found)-1]
+		for _, name := range callers[last] {
+			if !s.needs[name] {
+				s.needs[name] = true
+				found = append(found, name)
+			}
+		}
+	}
+	return s
+}
+
+// Needs reports that op cannot be part of a kernel, because something in it is done by steps of the
 // plan: a loop whose state is too large for registers, an operation on strings, an effect, or a call that
 // passes tensors or whose function has one of these.
-func (m *Module) NeedsSteps(op *Op) bool { return m.needsSteps(op, map[string]bool{}) }
+func (s *Steps) Needs(op *Op) bool {
+	needs := false
+	return s.own(op, func(callee string) { needs = needs || s.needs[callee] }) || needs
+}
 
-// needsSteps does not look again into the functions in seen: recursion.
-func (m *Module) needsSteps(op *Op, seen map[string]bool) bool {
+// own is Needs without what stands in the functions that op calls; calls gets their names.
+func (s *Steps) own(op *Op, calls func(callee string)) bool {
 	switch {
 	case op.Def.Traits.Has(Effect), op.IsLoop() && !op.SmallState():
 		return true
 	case op.IsCall():
-		return m.callNeedsSteps(op, seen)
+		for _, t := range append(ArgTypes(op.Args), ArgTypes(op.Results)...) {
+			if !t.IsScalar() || t.Elem == types.String {
+				return true
+			}
+		}
+		name := op.Str("callee")
+		calls(name)
+		return s.funcs[name] == nil
 	case op.Def.Class == Host:
 		return true
 	}
@@ -58,32 +108,9 @@ func (m *Module) needsSteps(op *Op, seen map[string]bool) bool {
 	}
 	for _, r := range op.Regions {
 		for _, in := range r.Ops {
-			if m.needsSteps(in, seen) {
+			if s.own(in, calls) {
 				return true
 			}
-		}
-	}
-	return false
-}
-
-func (m *Module) callNeedsSteps(op *Op, seen map[string]bool) bool {
-	for _, t := range append(ArgTypes(op.Args), ArgTypes(op.Results)...) {
-		if !t.IsScalar() || t.Elem == types.String {
-			return true
-		}
-	}
-	name := op.Str("callee")
-	if seen[name] {
-		return false
-	}
-	seen[name] = true
-	f := m.Func(name)
-	if f == nil || f.IO {
-		return true
-	}
-	for _, in := range f.Body.Ops {
-		if m.needsSteps(in, seen) {
-			return true
 		}
 	}
 	return false

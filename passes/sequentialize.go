@@ -11,7 +11,7 @@ import (
 )
 
 // Sequentialize makes loops of the tabulates, folds and scans whose functions cannot be part of a kernel
-// (ir.Module.NeedsSteps): a loop in them has a large state, or they work on strings. The loop computes one
+// (ir.Steps): a loop in them has a large state, or they work on strings. The loop computes one
 // element in each step, in the same order, and puts it into the result; its steps are kernels.
 //
 // Requires: inline. Establishes: no tabulate, fold or scan has an operation in its region that needs steps,
@@ -33,8 +33,9 @@ import (
 //	  yield %4
 //	}
 func Sequentialize(m *ir.Module, remark Remark) error {
+	steps := ir.NewSteps(m)
 	for _, f := range m.Funcs {
-		s := &sequencer{m: m, remark: remark}
+		s := &sequencer{steps: steps, remark: remark}
 		s.block(f.Body)
 		if s.err != nil {
 			return s.err
@@ -44,7 +45,7 @@ func Sequentialize(m *ir.Module, remark Remark) error {
 }
 
 type sequencer struct {
-	m      *ir.Module
+	steps  *ir.Steps
 	remark Remark
 	err    error // of copying a region
 }
@@ -85,7 +86,7 @@ func (n *nest) replaced(op *ir.Op) []*ir.Value {
 	default:
 		return nil
 	}
-	if !n.s.m.NeedsSteps(op) || !countable(op) {
+	if !n.s.steps.Needs(op) || !countable(op) {
 		return nil
 	}
 	switch op.Def {

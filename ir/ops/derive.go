@@ -1,11 +1,28 @@
 package ops
 
 import (
+	"errors"
+	"fmt"
+
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/lang/types"
 )
+
+// maxDerived bounds the operations of a function that is differentiated, with those that it calls put in place: each
+// derivative of a derivative is several times as long as what it comes from.
+const maxDerived = 1 << 17
+
+// tooLong is the error for a function of more than maxDerived operations.
+func tooLong(at diag.Span) *ir.GradientError {
+	return &ir.GradientError{Diagnostic: &diag.Diagnostic{Code: diag.CodeTooBig, Primary: diag.Label{Span: at},
+		Message: fmt.Sprintf("a function that is differentiated has more than %d operations, with those that it calls "+
+			"and its own derivatives put in place", maxDerived),
+		Help: "each derivative of a derivative is several times as long: differentiate less often, or a shorter " +
+			"function",
+	}}
+}
 
 // tape is a function that is being differentiated backwards.
 type tape struct {
@@ -140,6 +157,9 @@ func inputs(op *ir.Op) []*ir.Value {
 // backward walks the function from its end.
 func (t *tape) backward() {
 	ops := t.b.Block.Ops
+	if len(ops) > maxDerived {
+		panic(tooLong(t.b.Span))
+	}
 	for k := len(ops) - 1; k >= 0; k-- {
 		op := ops[k]
 		cts := make([]*ir.Value, len(op.Results))
@@ -235,19 +255,21 @@ func (t *tape) where(c, x, y *ir.Value) *ir.Value { return t.Emit(Select, nil, c
 // recurse: what is differentiated has to be seen as a whole.
 func InlineRegionCalls(m *ir.Module, b *ir.Block) error {
 	with := map[*ir.Value]*ir.Value{}
-	if err := inlineCalls(m, b, with); err != nil {
+	size := 0
+	if err := inlineCalls(m, b, with, &size); err != nil {
 		return err
 	}
 	ir.Replace(b, with)
 	return nil
 }
 
-func inlineCalls(m *ir.Module, b *ir.Block, with map[*ir.Value]*ir.Value) error {
+// inlineCalls adds what it puts in place of calls to size.
+func inlineCalls(m *ir.Module, b *ir.Block, with map[*ir.Value]*ir.Value, size *int) error {
 	ops := b.Ops
 	b.Ops = make([]*ir.Op, 0, len(ops))
 	for _, op := range ops {
 		for _, r := range op.Regions {
-			if err := inlineCalls(m, r, with); err != nil {
+			if err := inlineCalls(m, r, with, size); err != nil {
 				return err
 			}
 		}
@@ -256,6 +278,9 @@ func inlineCalls(m *ir.Module, b *ir.Block, with map[*ir.Value]*ir.Value) error 
 			continue
 		}
 		callee, call := m.Func(op.Str("callee")), op.Span
+		if *size += len(callee.Body.Ops); *size > maxDerived {
+			return tooLong(call)
+		}
 		c := ir.NewCloner()
 		c.Call = &call
 		c.Dims = map[string]types.Dim{}
@@ -269,7 +294,7 @@ func inlineCalls(m *ir.Module, b *ir.Block, with map[*ir.Value]*ir.Value) error 
 		if err := c.Append(sub, callee.Body); err != nil {
 			return err
 		}
-		if err := inlineCalls(m, sub, with); err != nil {
+		if err := inlineCalls(m, sub, with, size); err != nil {
 			return err
 		}
 		b.Ops = append(b.Ops, sub.Ops...)
@@ -339,6 +364,9 @@ func tryGradient(m *ir.Module, op *ir.Op) (failed *ir.GradientError) {
 	cp, err := ir.NewCloner().Op(op)
 	if err == nil {
 		err = InlineRegionCalls(m, cp.Regions[0])
+	}
+	if errors.As(err, &failed) {
+		return failed
 	}
 	if err != nil {
 		return nil // the extents of the functions overflow together: the call itself is refused

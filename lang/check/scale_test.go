@@ -34,6 +34,8 @@ func TestScale(t *testing.T) {
 		{"tuples", "fn f(x: i32) -> i32 = {\nlet a = (x, x);\n" + repeat(60, "let a = (a, a);\n") + "x }", "E0502"},
 		{"polynomial", "fn f[A, B, C, D](x: f32[" + repeat(40, "(A + B + C + D) * ") + "1]) -> i32 = 0", "E0502"},
 		{"rank", "fn f(x: f32[" + repeat(5000, "1, ") + "1]) -> i32 = 0", "E0502"},
+		{"reshape", "fn f() -> i32 = { let y = reshape([1.0], [" + repeat(100000, "1, ") + "1]); 0 }", "E0502"},
+		{"digits", "fn f() -> i32 = 1" + repeat(1000000, "0"), "E0207"},
 		{"ragged", "fn f() -> i32 = { " + repeat(60, "[") + repeat(20000, "1, ") + "[2]" + repeat(60, "]") + "; 0 }",
 			"E0208"},
 		{"constants", "const C0: f64 = 1\n" + lines(2000, "const C%[1]d1: f64 = C%[1]d1x + C0\n"), "E0301"},
@@ -50,6 +52,11 @@ func TestScale(t *testing.T) {
 				t.Errorf("does not compile: %s", errs.Items[0].Message)
 			case test.want != "" && (len(errs.Items) == 0 || string(errs.Items[0].Code) != test.want):
 				t.Errorf("want %s, got %d errors", test.want, len(errs.Items))
+			}
+			for _, d := range errs.Items {
+				if len(d.Message) > 1000 {
+					t.Errorf("a message of %d bytes", len(d.Message))
+				}
 			}
 			if len(errs.Items) > 200 {
 				t.Errorf("%d errors are shown", len(errs.Items))

@@ -25,6 +25,6 @@
 //
 // A scan is a kernel of its own: rows in parallel, and in each a sequential loop that stores every accumulator. each,
 // and folds over a state that is no scalar, are loops that read one element in each step. What cannot be part of a
-// kernel (ir.Module.NeedsSteps: a large state, strings) may stand in the function of a tabulate, fold or scan, too.
+// kernel (ir.Steps: a large state, strings) may stand in the function of a tabulate, fold or scan, too.
 // The pass sequentialize makes a loop over its elements of that.
 package fusion

@@ -40,6 +40,7 @@ func Fuse(m *ir.Module, remark func(format string, args ...any)) error {
 	if remark == nil {
 		remark = func(string, ...any) {}
 	}
+	steps := ir.NewSteps(m)
 	for _, f := range m.Funcs {
 		if err := expanded(f.Body); err != nil {
 			return err
@@ -51,16 +52,16 @@ func Fuse(m *ir.Module, remark func(format string, args ...any)) error {
 		for _, k := range f.Updates {
 			changed[f.Params()[k]] = true
 		}
-		if err := fuseBlock(m, f.Body, names, changed, remark); err != nil {
+		if err := fuseBlock(m, steps, f.Body, names, changed, remark); err != nil {
 			return fmt.Errorf("fusing %s: %w", f.Name, err)
 		}
 	}
 	return nil
 }
 
-func fuseBlock(m *ir.Module, block *ir.Block, names map[*ir.Value]string, changed map[*ir.Value]bool,
-	remark func(string, ...any)) error {
-	p := newPlanner(m, block, names, remark)
+func fuseBlock(m *ir.Module, steps *ir.Steps, block *ir.Block, names map[*ir.Value]string,
+	changed map[*ir.Value]bool, remark func(string, ...any)) error {
+	p := newPlanner(m, steps, block, names, remark)
 	p.changed = changed
 	p.plan()
 	groups, of := p.groups()
@@ -73,7 +74,7 @@ func fuseBlock(m *ir.Module, block *ir.Block, names map[*ir.Value]string, change
 			continue
 		}
 		for _, r := range op.Regions { // only steps have regions now
-			if err := fuseBlock(m, r, names, nil, remark); err != nil {
+			if err := fuseBlock(m, steps, r, names, nil, remark); err != nil {
 				return err
 			}
 		}

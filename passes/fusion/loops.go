@@ -14,8 +14,8 @@ import (
 // kernel that wants a result of the loop holds the whole loop, and takes long to compile (docs/tuning/fusion-costs.md).
 
 // loopFits reports that a loop can stand in a kernel, and should.
-func loopFits(m *ir.Module, op *ir.Op) bool {
-	if len(op.Results) == 0 || m.NeedsSteps(op) {
+func loopFits(steps *ir.Steps, op *ir.Op) bool {
+	if len(op.Results) == 0 || steps.Needs(op) {
 		return false
 	}
 	for _, r := range op.Results {

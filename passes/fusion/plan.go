@@ -13,6 +13,7 @@ import (
 // A planner decides about one block that stands outside of kernels.
 type planner struct {
 	m      *ir.Module
+	steps  *ir.Steps
 	block  *ir.Block
 	names  map[*ir.Value]string
 	remark func(format string, args ...any)
@@ -50,9 +51,10 @@ func (p *planner) mine(v *ir.Value) bool {
 // isFree reports operations that cost nothing outside of kernels: constants and views.
 func isFree(op *ir.Op) bool { return op.Def == ops.Const || op.Def.Traits.Has(ir.View) }
 
-func newPlanner(m *ir.Module, block *ir.Block, names map[*ir.Value]string, remark func(string, ...any)) *planner {
+func newPlanner(m *ir.Module, steps *ir.Steps, block *ir.Block, names map[*ir.Value]string,
+	remark func(string, ...any)) *planner {
 	p := &planner{
-		m: m, block: block, names: names, remark: remark,
+		m: m, steps: steps, block: block, names: names, remark: remark,
 		index: map[*ir.Op]int{}, last: map[*ir.Value]int{}, own: map[*ir.Op]bool{},
 		mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
 		reads: map[*ir.Op]map[*ir.Value]bool{}, within: map[*ir.Op]map[*ir.Value]bool{}, product: map[*ir.Op]*ir.Op{},
@@ -84,13 +86,13 @@ func (p *planner) staysOutside(op *ir.Op) bool {
 	case op.Def == ops.If:
 		return !p.fitsKernel(op)
 	case op.IsLoop():
-		return !loopFits(p.m, op)
+		return !loopFits(p.steps, op)
 	case op.Def.Class != ir.Host:
 		return false
 	case op.Def != ops.Call:
 		return true // a string, which no kernel sees
 	}
-	return p.m.NeedsSteps(op)
+	return p.steps.Needs(op)
 }
 
 // maxUpdates is how many updates may follow each other where no tensor can be put into memory.
@@ -120,11 +122,11 @@ func (p *planner) fitsKernel(op *ir.Op) bool {
 				updates++
 				fits = fits && updates <= maxUpdates
 			case in.IsLoop():
-				fits = fits && !tensors && loopFits(p.m, in)
+				fits = fits && !tensors && loopFits(p.steps, in)
 			case tensors:
 				fits = fits && !in.MayFail() && (in.Def.Class <= ir.Source)
 			case in.Def == ops.Call:
-				fits = fits && !p.m.NeedsSteps(in)
+				fits = fits && !p.steps.Needs(in)
 			}
 			fits = fits && in.Def.Class != ir.Fused
 		})

@@ -78,37 +78,106 @@ func copyLoops(axes []copyAxis, dst, src Array) []copyAxis {
 	return merged
 }
 
-// copyTile is the side of the squares in which a transposing copy walks, so that the lines it reads stay
-// in the first-level cache until all of their elements are used.
-const copyTile = 32
-
+// copyLoop runs the loops of a copy, outermost first.
 func copyLoop[T any](axes []copyAxis, dst, src unsafe.Pointer) {
-	size := int64(unsafe.Sizeof(*new(T)))
-	switch {
-	case len(axes) == 0:
+	switch len(axes) {
+	case 0:
 		*(*T)(dst) = *(*T)(src)
 		return
-	case len(axes) == 1:
+	case 1:
 		copyRow[T](axes[0], dst, src)
 		return
-	case len(axes) == 2:
-		a, b := axes[0], axes[1]
-		if max(a.src, -a.src) >= max(b.src, -b.src) {
-			break // both sides run the same way
+	}
+	last := len(axes) - 1
+	near := last // the axis along which the source has its neighbours
+	for k := range axes[:last] {
+		if s := axes[k].src; s != 0 && max(s, -s) < max(axes[near].src, -axes[near].src) {
+			near = k
 		}
-		for i := int64(0); i < a.n; i += copyTile {
-			for j := int64(0); j < b.n; j += copyTile {
-				row := copyAxis{min(copyTile, b.n-j), b.dst, b.src}
-				for k := i; k < min(i+copyTile, a.n); k++ {
-					copyRow[T](row, unsafe.Add(dst, (k*a.dst+j*b.dst)*size), unsafe.Add(src, (k*a.src+j*b.src)*size))
-				}
+	}
+	if near != last {
+		var room tile
+		copyPlanes[T](&room, axes[:last], axes[near], axes[last], near, dst, src)
+		return
+	}
+	copyRows[T](axes, dst, src)
+}
+
+// copyRows is copyLoop where both sides have their neighbours along the last axis.
+func copyRows[T any](axes []copyAxis, dst, src unsafe.Pointer) {
+	a, size := axes[0], int64(unsafe.Sizeof(*new(T)))
+	if len(axes) == 1 {
+		copyRow[T](a, dst, src)
+		return
+	}
+	for i := int64(0); i < a.n; i++ {
+		copyRows[T](axes[1:], unsafe.Add(dst, i*a.dst*size), unsafe.Add(src, i*a.src*size))
+	}
+}
+
+// copyPlanes runs the loops of axes, but for the one at index near, around transpositions of a plane.
+func copyPlanes[T any](room *tile, axes []copyAxis, a, b copyAxis, near int, dst, src unsafe.Pointer) {
+	switch {
+	case len(axes) == 0:
+		transpose[T](room, a, b, dst, src)
+		return
+	case near == 0:
+		copyPlanes[T](room, axes[1:], a, b, -1, dst, src)
+		return
+	}
+	c, size := axes[0], int64(unsafe.Sizeof(*new(T)))
+	for i := int64(0); i < c.n; i++ {
+		copyPlanes[T](room, axes[1:], a, b, near-1, unsafe.Add(dst, i*c.dst*size), unsafe.Add(src, i*c.src*size))
+	}
+}
+
+// A transposition goes by tiles of tileSide elements a side, or as many as tileBytes has room for. Each tile is
+// gathered in memory of its own: the rows of a matrix whose extents are powers of two fall into a few sets of a cache,
+// where a tile of the matrix itself does not stay.
+const (
+	tileSide  = 64
+	tileBytes = 16 << 10
+	// fewInTile is the extent up to which an axis is walked whole, without tiles.
+	fewInTile = 8
+	// fewRun is how much of the other axis then goes at once, which stays in a cache.
+	fewRun = 256
+)
+
+// tile is the memory of one, aligned for every element.
+type tile [tileBytes / 8]uint64
+
+// transpose copies a plane whose neighbours lie along a in the source and along b in the destination.
+func transpose[T any](room *tile, a, b copyAxis, dst, src unsafe.Pointer) {
+	size := int64(unsafe.Sizeof(*new(T)))
+	if a.n <= fewInTile || b.n <= fewInTile {
+		if a.n > b.n {
+			a, b = b, a
+		}
+		for j := int64(0); j < b.n; j += fewRun {
+			row := copyAxis{min(fewRun, b.n-j), b.dst, b.src}
+			for i := range a.n {
+				copyRow[T](row, unsafe.Add(dst, (i*a.dst+j*b.dst)*size), unsafe.Add(src, (i*a.src+j*b.src)*size))
 			}
 		}
 		return
 	}
-	a := axes[0]
-	for i := int64(0); i < a.n; i++ {
-		copyLoop[T](axes[1:], unsafe.Add(dst, i*a.dst*size), unsafe.Add(src, i*a.src*size))
+	side := int64(tileSide)
+	if size == 8 {
+		side = tileSide / 2
+	}
+	at := unsafe.Pointer(room)
+	for i := int64(0); i < a.n; i += side {
+		for j := int64(0); j < b.n; j += side {
+			rows, columns := min(side, a.n-i), min(side, b.n-j)
+			from := unsafe.Add(src, (i*a.src+j*b.src)*size)
+			for k := range columns {
+				copyRow[T](copyAxis{rows, side, a.src}, unsafe.Add(at, k*size), unsafe.Add(from, k*b.src*size))
+			}
+			to := unsafe.Add(dst, (i*a.dst+j*b.dst)*size)
+			for k := range rows {
+				copyRow[T](copyAxis{columns, b.dst, 1}, unsafe.Add(to, k*a.dst*size), unsafe.Add(at, k*side*size))
+			}
+		}
 	}
 }
 

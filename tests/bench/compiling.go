@@ -26,6 +26,7 @@ type growing struct {
 var growingPrograms = []growing{
 	{"updates", updatesSource, []int64{100}, []int{50, 200}},
 	{"products", productsSource, []int64{100, 100}, []int{10, 100}},
+	{"ring", ringSource, []int64{1}, []int{50, 400}},
 }
 
 // updatesSource assigns n elements of a computed tensor, each from another one, and reads one of them.
@@ -42,6 +43,16 @@ func updatesSource(n int) string {
 // productsSource is a chain of n products, all but the first of which are the same kernel.
 func productsSource(n int) string {
 	return "fn f(x: f32[100, 100]) -> f32[100, 100] = x" + strings.Repeat(" @ x", n) + "\n"
+}
+
+// ringSource is n functions of which each calls the next.
+func ringSource(n int) string {
+	var s strings.Builder
+	for k := range n {
+		fmt.Fprintf(&s, "fn f%d(k: i32) -> i32 = if k < 1 { %d } else { f%d(k - 1) }\n", k, k, (k+1)%n)
+	}
+	s.WriteString("fn f(x: f32[1]) -> i32 = f0(x[0] as i32)\n")
+	return s.String()
 }
 
 // compiling times programs from their text to their first result.

@@ -97,6 +97,9 @@ func dimList(c *infer.Checker, e ast.Expr) (types.Shape, []ast.Expr, bool) {
 		c.Errorf(diag.CodeShapeExpr, e.Span(), "a shape is a list of extents").Help("write it as `[2, N]`")
 		return nil, nil, false
 	}
+	if !c.Axes(e.Span(), len(elems)) {
+		return nil, nil, false
+	}
 	shape := types.Shape{}
 	for _, x := range elems {
 		d, ok := c.Dim(x)

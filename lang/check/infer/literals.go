@@ -1,6 +1,8 @@
 package infer
 
 import (
+	"fmt"
+
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/lang/ast"
@@ -174,7 +176,7 @@ func (c *Checker) number(e *ast.Lit, neg bool, want types.DType, at diag.Span) (
 	if elem.IsFloat() {
 		bits, ok := literal.FloatBits(elem, e.Value, neg)
 		if !ok {
-			c.Errorf(diag.CodeLiteral, at, "%s is too large for %s", at.Text(), elem)
+			c.Errorf(diag.CodeLiteral, at, "%s is too large for %s", digits(at), elem)
 		}
 		return elem, bits, ok
 	}
@@ -183,7 +185,7 @@ func (c *Checker) number(e *ast.Lit, neg bool, want types.DType, at diag.Span) (
 	if err == nil && fits {
 		return elem, bits, true
 	}
-	r := c.Errorf(diag.CodeLiteral, at, "%s does not fit %s", at.Text(), elem)
+	r := c.Errorf(diag.CodeLiteral, at, "%s does not fit %s", digits(at), elem)
 	lo, hi := literal.IntRange(elem)
 	r.Label("%s holds %s to %s", elem, lo, hi)
 	if err == nil && e.Suffix == "" && !want.IsNumber() {
@@ -192,6 +194,18 @@ func (c *Checker) number(e *ast.Lit, neg bool, want types.DType, at diag.Span) (
 		}
 	}
 	return elem, 0, false
+}
+
+// mostDigits is how much of a literal a message shows.
+const mostDigits = 60
+
+// digits is the text of a literal, or how long it is.
+func digits(at diag.Span) string {
+	text := at.Text()
+	if len(text) > mostDigits {
+		return fmt.Sprintf("%s... (%d characters)", text[:mostDigits/2], len(text))
+	}
+	return text
 }
 
 // array types an array literal. One whose elements are constants is one constant.

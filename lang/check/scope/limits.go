@@ -26,10 +26,17 @@ func (c *Scope) TupleType(at diag.Span, elems []types.Type) types.Type {
 	return types.Tuple{Elems: elems}
 }
 
+// Axes reports a shape of more than MaxRank axes. What computes with the extents of a shape asks before.
+func (c *Scope) Axes(at diag.Span, n int) bool {
+	if n > MaxRank {
+		c.Errorf(diag.CodeTooBig, at, "a tensor of %d axes: %d is the most", n, MaxRank)
+	}
+	return n <= MaxRank
+}
+
 // Extents reports a tensor that has too many axes, or whose literal extents or size are out of range.
 func (c *Scope) Extents(at diag.Span, t types.Tensor) bool {
-	if t.Rank() > MaxRank {
-		c.Errorf(diag.CodeTooBig, at, "a tensor of %d axes: %d is the most", t.Rank(), MaxRank)
+	if !c.Axes(at, t.Rank()) {
 		return false
 	}
 	if err := ir.CheckExtents(t); err != nil {

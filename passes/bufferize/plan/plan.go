@@ -23,8 +23,10 @@ func Build(m *ir.Module, entry string, inputs [][]types.Dim, passes transform.Op
 		return nil, fmt.Errorf("there is no function `%s`", entry)
 	}
 	u := &unit{
-		src: m, out: &kernel.Module{Name: m.Name, Dims: withStrides(f.Dims, inputs)}, passes: passes,
-		sites: map[siteKey]int{}, scalars: map[string]bool{}, indexOf: map[string]int{},
+		src: m, steps: ir.NewSteps(m),
+		out:    &kernel.Module{Name: m.Name, Dims: withStrides(f.Dims, inputs)},
+		passes: passes,
+		sites:  map[siteKey]int{}, scalars: map[string]bool{}, indexOf: map[string]int{},
 	}
 	u.out.Plan = &abi.Program{Name: entry, Dims: u.out.Dims}
 	u.function(f, entry, inputs)

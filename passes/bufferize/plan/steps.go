@@ -58,7 +58,7 @@ func (fn *function) onHost(op *ir.Op) bool {
 
 // callsHost reports that a call must be a step of the plan: it has effects, passes tensors, or what it calls
 // has steps.
-func (fn *function) callsHost(op *ir.Op) bool { return fn.u.src.NeedsSteps(op) }
+func (fn *function) callsHost(op *ir.Op) bool { return fn.u.steps.Needs(op) }
 
 func (fn *function) hostIf(op *ir.Op) {
 	cond := fn.buffered(op.Args[0])

@@ -16,6 +16,7 @@ import (
 // A unit is the translation unit: one program under construction.
 type unit struct {
 	src     *ir.Module
+	steps   *ir.Steps
 	passes  transform.Options // for the passes over kernels
 	out     *kernel.Module
 	sites   map[siteKey]int
@@ -62,7 +63,7 @@ func instance(name string, dims types.Shape) string {
 	return name + "[" + strings.Join(parts, ",") + "]"
 }
 
-// maxInstances bounds the functions that one program becomes: a recursion that changes its shape
+// maxInstances bounds how many more functions than it has a program becomes: a recursion that changes its shape
 // parameters would make new ones for ever.
 const maxInstances = 1000
 
@@ -73,7 +74,7 @@ func (u *unit) callee(op *ir.Op) *ir.Func {
 	if f == nil {
 		panic("BUG: call of " + name + ", which does not exist")
 	}
-	if len(u.scalars)+len(u.indexOf) > maxInstances {
+	if len(u.scalars)+len(u.indexOf) > maxInstances+len(u.src.Funcs) {
 		lower.Fail(op.Span, "the recursion of `%s` uses too many different shapes", ir.OriginalName(name))
 	}
 	if len(f.Dims) == 0 {
