@@ -88,7 +88,7 @@ func (f *Func) Results() []types.Tensor {
 // call wherever it is, with a *StoppedError; a kernel on a GPU comes to its end first.
 func (f *Func) Call(ctx context.Context, args ...*Tensor) (*Tensor, error) {
 	if f.far != nil {
-		return f.far.Call(ctx, args...)
+		return f.far.Call(ctx, slices.Clone(args)...)
 	}
 	return f.in.Call(ctx, args...)
 }
@@ -97,7 +97,7 @@ func (f *Func) Call(ctx context.Context, args ...*Tensor) (*Tensor, error) {
 // parameters are written in place; after an error their contents are undefined.
 func (f *Func) CallAll(ctx context.Context, args ...*Tensor) ([]*Tensor, error) {
 	if f.far != nil {
-		return f.far.CallAll(ctx, args...)
+		return f.far.CallAll(ctx, slices.Clone(args)...)
 	}
 	return f.in.CallAll(ctx, args...)
 }
@@ -109,8 +109,8 @@ func (f *Func) CallAll(ctx context.Context, args ...*Tensor) ([]*Tensor, error) 
 // files. An argument that shares memory with a result must not be smaller than it, as where broadcasting enlarges the
 // argument: that is an error. After an error the contents of out are undefined.
 func (f *Func) CallInto(ctx context.Context, out []*Tensor, args ...*Tensor) error {
-	if f.far != nil {
-		return f.far.CallInto(ctx, out, args...)
+	if f.far != nil { // of slices that are given on: those of a caller stay on its stack
+		return f.far.CallInto(ctx, slices.Clone(out), slices.Clone(args)...)
 	}
 	return f.in.CallInto(ctx, out, args...)
 }

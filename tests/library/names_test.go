@@ -191,7 +191,8 @@ for name, f in vars(words).items():
         found = {g for g in globals_of(f.__code__) if not g.startswith("_")} - own
         assert not found, (name, found)
 assert sorted(words.__all__) == sorted(n for n, f in vars(words).items()
-    if (inspect.isfunction(f) and f.__module__ == "words" and not (n[0] == "_" and n[-1] != "_")) or n == "Error"), \
+    if (inspect.isfunction(f) or n == "timeout") and f.__module__ == "words" and not (n[0] == "_" and n[-1] != "_")
+    or n == "Error"), \
     set(words.__all__) ^ {n for n, f in vars(words).items() if inspect.isfunction(f)}
 words.set_threads(2)
 assert words.get_threads() == 2 and words.cpu() and words.release_memory() is None
