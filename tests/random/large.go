@@ -63,8 +63,6 @@ func tensorOf(elem string, shape ...int) string {
 	return text
 }
 
-func (l *large) float() string { return l.of("f32", "f32", "f64", "f16", "bf16") }
-
 func (l *large) number() string {
 	return l.of("f32", "f32", "f64", "i32", "i64", "f16", "u8", "i16", "u32", "u64", "i8")
 }

@@ -245,7 +245,7 @@ func (p *placer) here(in any, skip int) string {
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(skip+2, pcs[:])])
 	label, callee := "", "NewBlock"
 	for {
-		fr, more := frames.Next()
+		fr, _ := frames.Next()
 		file := fr.File
 		if i := strings.LastIndex(file, below); i >= 0 {
 			file = file[i:]
@@ -275,7 +275,7 @@ func (p *placer) here(in any, skip int) string {
 			return "block " + f.name + ": " + label
 		}
 		callee = f.short
-		for inLiteral(fr.Function) { // to where the helper itself is called
+		for more := true; inLiteral(fr.Function); { // to where the helper itself is called
 			if fr, more = frames.Next(); !more {
 				return ""
 			}
