@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"healc/codegen/llvm/aot/names"
@@ -28,7 +29,7 @@ func Python(l *Library, file string) string {
 			"bf16 is the bits in uint16. Failures of the program are exceptions.\n\"\"\"\n", Mark, pythonText(file))
 	b.WriteString("from __future__ import annotations as _annotations\n\n")
 	b.WriteString(strings.NewReplacer("_FILE", pythonString(file), "_PREFIX_", l.Prefix+"_").Replace(moduleText))
-	all := strings.Fields("Error set_threads get_threads cpu use_cpu release_memory timeout")
+	all := slices.Clone(names.PythonOwn)
 	functions := ""
 	for _, e := range l.Entries {
 		functions += pythonFunction(l.Prefix, e)

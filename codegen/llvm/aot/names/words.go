@@ -71,8 +71,10 @@ var cHeaders = set(`aio aliases alloca ar argp argz arpa assert byteswap complex
 var pythonWords = set(`False None True and as assert async await break class continue def del elif else except finally
 	for from global if import in is lambda nonlocal not or pass raise return try while with yield`)
 
-// pythonOwn are the functions of module.py that a program's user calls.
-var pythonOwn = set("Error set_threads get_threads cpu use_cpu release_memory timeout")
+// PythonOwn are the names of module.py that a program's user uses.
+var PythonOwn = []string{"Error", "set_threads", "get_threads", "cpu", "use_cpu", "release_memory", "timeout"}
+
+var pythonOwn = set(strings.Join(PythonOwn, " "))
 
 // pythonModules are the modules of Python and NumPy.
 var pythonModules = set(`numpy
