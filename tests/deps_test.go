@@ -137,7 +137,8 @@ var imports = []struct{ pkg, may string }{
 		"internal/residency internal/testhook"},
 	{"internal/sandbox/wire", "leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
 	{"internal/sandbox/serve", "lang/diag ir codegen/llvm/libllvm runtime runtime/tensor internal/backend " +
-		"internal/caught internal/engine internal/modules internal/sandbox internal/sandbox/wire internal/testhook"},
+		"internal/caught internal/engine internal/modules internal/regular internal/sandbox internal/sandbox/wire " +
+		"internal/testhook"},
 	{"internal/sandbox/sandboxtest", "codegen/llvm/libllvm runtime/objload"},
 	{"internal/sandbox/remote", "leaves codegen/llvm/libllvm runtime runtime/pool runtime/tensor internal/backend " +
 		"internal/sandbox internal/sandbox/serve internal/sandbox/wire"},

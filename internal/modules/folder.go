@@ -1,12 +1,11 @@
 package modules
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strings"
 
+	"healc/internal/regular"
 	"healc/lang/check"
 	"healc/lang/diag"
 )
@@ -47,7 +46,7 @@ func (im *Importer) inside(path, name string) error {
 		if err != nil {
 			continue
 		}
-		if rel, err := filepath.Rel(dir, at); err == nil && filepath.IsLocal(rel) {
+		if regular.Within(at, dir) {
 			return nil
 		}
 	}
@@ -68,18 +67,10 @@ func shown(folder string) string {
 	return strings.TrimSuffix(folder, "/") + "/"
 }
 
-// place is a path from the root without links, of a file that need not be there.
+// place is where a file is; links are followed where the files are those of the disk.
 func (im *Importer) place(name string) (string, error) {
-	at, err := filepath.Abs(name)
-	if err != nil || im.Read != nil {
-		return at, err
+	if im.Read != nil {
+		return filepath.Abs(name)
 	}
-	real, err := filepath.EvalSymlinks(at)
-	if !errors.Is(err, fs.ErrNotExist) {
-		return real, err
-	}
-	if dir, err := filepath.EvalSymlinks(filepath.Dir(at)); err == nil {
-		return filepath.Join(dir, filepath.Base(at)), nil
-	}
-	return at, nil
+	return regular.Place(name)
 }

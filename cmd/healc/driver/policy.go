@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"healc/internal/sandbox"
+	"healc/internal/regular"
 	"healc/ir"
 	"healc/runtime/tensor"
 )
@@ -42,7 +42,7 @@ func (p *Policy) allow(path, what, flag string, folders []string) error {
 	if p == nil {
 		return nil
 	}
-	in, err := sandbox.InFolder(path, folders)
+	in, err := regular.InFolder(path, folders)
 	if err == nil && !in {
 		err = fmt.Errorf("%s may not be %s: it is in no folder of %s", path, what, flag)
 	}

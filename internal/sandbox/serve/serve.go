@@ -15,6 +15,7 @@ import (
 	"healc/internal/caught"
 	"healc/internal/engine"
 	"healc/internal/modules"
+	"healc/internal/regular"
 	"healc/internal/sandbox"
 	"healc/internal/sandbox/wire"
 	"healc/internal/testhook"
@@ -365,7 +366,7 @@ func (y *system) SaveNpy(path string, t *tensor.Tensor) error {
 }
 
 func allowed(path, what, field string, folders []string) error {
-	in, err := sandbox.InFolder(path, folders)
+	in, err := regular.InFolder(path, folders)
 	if err == nil && !in {
 		err = fmt.Errorf("%s may not be %s: it is in no folder of %s of the Sandbox", path, what, field)
 	}
