@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"healc/codegen/target/profile"
 	"healc/lang/types"
 	"healc/runtime/abi"
 	"healc/runtime/device"
@@ -287,10 +288,11 @@ func (f *boundFunc) bindLaunch(x *Executable, s *boundStep) error {
 		n = l.Tasks
 	}
 	s.code, s.outer = x.fns[l.Kernel], n
+	threads := &profile.Host().Profile.Threads
 	if s.long = 1; !l.Open {
-		s.long = (stopTime-1)/l.IndexTime() + 1
+		s.long = (stopTime-1)/l.IndexTime(threads) + 1
 	}
-	s.grain, s.align = l.Grain(), max(l.Align, 1)
+	s.grain, s.align = l.Grain(threads), max(l.Align, 1)
 	return nil
 }
 

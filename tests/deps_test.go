@@ -96,8 +96,8 @@ var imports = []struct{ pkg, may string }{
 		"codegen/llvm/ntt"},
 	{"codegen/llvm/aot/names", ""},
 	{"codegen/llvm/aot",
-		"lang/types ir/kernel ir/kernel/transform runtime/abi codegen codegen/llvm codegen/llvm/libllvm " +
-			"codegen/llvm/aot/names"},
+		"codegen/target/profile lang/types ir/kernel ir/kernel/transform runtime/abi codegen codegen/llvm " +
+			"codegen/llvm/libllvm codegen/llvm/aot/names"},
 	{"codegen/gpu", codeIR + "ir ir/kernel/transform codegen codegen/llvm codegen/llvm/device codegen/llvm/libllvm"},
 	{"codegen/gpu/ptxsim", "internal/caught"},
 	{"runtime/objload", "runtime/abi"},
@@ -111,8 +111,9 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/tensor", "lang/types runtime/device runtime/memory"},
 	{"runtime/tensor/tensortest", "lang/types runtime/memory runtime/tensor"},
 	{"runtime/tensorfile", "lang/types runtime/memory runtime/tensor internal/regular"},
-	{"runtime", "lang/types runtime/abi runtime/device runtime/memory runtime/objload runtime/pool runtime/tensor " +
-		"runtime/tensorfile"},
+	{"runtime",
+		"codegen/target/profile lang/types runtime/abi runtime/device runtime/memory runtime/objload runtime/pool " +
+			"runtime/tensor runtime/tensorfile"},
 	{"transcript", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime/tensor transcript"},
 	{"stdlib", ""},
@@ -132,16 +133,18 @@ var imports = []struct{ pkg, may string }{
 		"passes passes/bufferize codegen " +
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime internal/backend internal/cache " +
 		"internal/gradient internal/identity internal/modules internal/residency"},
-	{"internal/engine", "leaves lang/check ir ir/interp ir/kernel codegen runtime runtime/memory runtime/pool " +
-		"runtime/tensor internal/backend internal/cache internal/gradient internal/interpio internal/pipeline " +
-		"internal/residency internal/testhook"},
+	{"internal/engine",
+		"codegen/target/profile leaves lang/check ir ir/interp ir/kernel codegen runtime runtime/memory runtime/pool " +
+			"runtime/tensor internal/backend internal/cache internal/gradient internal/interpio internal/pipeline " +
+			"internal/residency internal/testhook"},
 	{"internal/sandbox/wire", "leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
 	{"internal/sandbox/serve", "lang/diag ir codegen/llvm/libllvm runtime runtime/tensor internal/backend " +
 		"internal/caught internal/engine internal/modules internal/regular internal/sandbox internal/sandbox/wire " +
 		"internal/testhook"},
 	{"internal/sandbox/sandboxtest", "codegen/llvm/libllvm runtime/objload"},
-	{"internal/sandbox/remote", "leaves codegen/llvm/libllvm runtime runtime/pool runtime/tensor internal/backend " +
-		"internal/sandbox internal/sandbox/serve internal/sandbox/wire"},
+	{"internal/sandbox/remote",
+		"codegen/target/profile leaves codegen/llvm/libllvm runtime runtime/pool runtime/tensor internal/backend " +
+			"internal/sandbox internal/sandbox/serve internal/sandbox/wire"},
 	{"internal/replay", "leaves ir runtime runtime/tensor transcript transcript/lower internal/backend " +
 		"internal/engine"},
 	{"", "leaves runtime runtime/memory runtime/tensor runtime/device transcript internal/..."},

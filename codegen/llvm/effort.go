@@ -96,7 +96,7 @@ func launchTimes(steps []abi.Step, times map[string]int64, often bool) {
 			}
 			t := quickTime()
 			if !often && known && n < quickTime() { // no product that overflows
-				t = n * l.IndexTime()
+				t = n * l.IndexTime(&profile.Base().Threads)
 			}
 			times[l.Kernel] = min(times[l.Kernel]+min(t, quickTime()), quickTime())
 		}

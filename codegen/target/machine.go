@@ -1,7 +1,6 @@
 package target
 
 import (
-	"io"
 	"os"
 	"runtime"
 	"strconv"
@@ -78,18 +77,15 @@ func MachineOf(t codegen.Target) Machine {
 	triple := t.Triple
 	cpu, made := SplitName(t.CPU)
 	m := Machine{Split: made != ""}
-	about := profile.Processor{Name: cpu}
-	if cpu == "" && triple == "" {
-		about = host()
-		about.ARM = runtime.GOARCH == "arm64"
-	}
 	if cpu == "" {
 		m.L1, m.L2 = hostCaches()
 	}
-	if triple != "" {
-		about.ARM = strings.HasPrefix(triple, "aarch64")
+	if cpu == "" && triple == "" {
+		here := profile.Host()
+		m.Profile, m.By = here.Profile, here.By
+	} else {
+		m.Profile, m.By = profile.For(profile.Processor{Name: cpu, ARM: strings.HasPrefix(triple, "aarch64")})
 	}
-	m.Profile, m.By = profile.For(about)
 	if triple == "" && runtime.GOARCH != "amd64" || triple != "" && !strings.HasPrefix(triple, "x86_64") {
 		m.VectorBits, m.Registers = 128, 32
 		return m.WithDefaults()
@@ -135,39 +131,6 @@ func MachineOf(t codegen.Target) Machine {
 
 // hostCaches are the sizes of the data caches of one core of this machine, as far as they are known.
 var hostCaches = sync.OnceValues(func() (first, second int) { return cacheSize(1), cacheSize(2) })
-
-// host is what Linux says of the first processor of this machine; nothing where it does not say.
-var host = sync.OnceValue(func() profile.Processor {
-	f, err := os.Open("/proc/cpuinfo")
-	if err != nil {
-		return profile.Processor{}
-	}
-	defer f.Close()
-	start := make([]byte, 8<<10) // of a text of kilobytes for each processor
-	n, _ := io.ReadFull(f, start)
-	return processor(string(start[:n]))
-})
-
-// processor reads the first entry of /proc/cpuinfo. What is not there, or no number, stays zero.
-func processor(text string) profile.Processor {
-	var p profile.Processor
-	text, _, _ = strings.Cut(text, "\n\n")
-	for _, line := range strings.Split(text, "\n") {
-		key, value, _ := strings.Cut(line, ":")
-		value = strings.TrimSpace(value)
-		switch strings.TrimSpace(key) {
-		case "vendor_id":
-			p.Vendor = value
-		case "cpu family":
-			p.Family, _ = strconv.Atoi(value)
-		case "model":
-			p.Model, _ = strconv.Atoi(value)
-		case "flags":
-			p.Features = strings.Fields(value)
-		}
-	}
-	return p
-}
 
 // cacheSize asks Linux for the size of a data cache of the first processor; 0 when it does not say.
 func cacheSize(level int) int {

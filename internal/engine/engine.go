@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"healc/codegen"
+	"healc/codegen/target/profile"
 	"healc/internal/backend"
 	"healc/internal/cache"
 	"healc/internal/pipeline"
@@ -97,6 +98,9 @@ func compile(src *pipeline.Source, opts Options) (*Module, error) {
 		}
 	default:
 		return nil, fmt.Errorf("unknown backend %q: there are %s", opts.Backend, strings.Join(backend.Names, ", "))
+	}
+	if here := profile.Host(); here.Asked && here.Err != nil {
+		return nil, fmt.Errorf("%s: %w", profile.Env, here.Err)
 	}
 	if opts.System == nil {
 		opts.System = runtime.OS{}

@@ -198,8 +198,8 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 // key is that of code for the target, which depends on these texts and on nothing else that may change.
 func (m *Module) key(texts ...string) string {
 	t := m.opts.Target
-	return cache.Key(append([]string{identity.Build(), libllvm.Identity(), identity.Host(), t.Kind, t.Triple, t.CPU,
-		t.Features}, texts...)...)
+	return cache.Key(append([]string{identity.Build(), libllvm.Identity(), identity.Host(), profile.Host().Changed(),
+		t.Kind, t.Triple, t.CPU, t.Features}, texts...)...)
 }
 
 // callKey is the key of the code of an entry for arguments of these shapes and strides by what it is made of: the text

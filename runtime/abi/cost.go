@@ -1,10 +1,6 @@
 package abi
 
-import (
-	"sync"
-
-	"healc/codegen/target/profile"
-)
+import "healc/codegen/target/profile"
 
 // A kernel runs on several threads where that pays: each piece must take at least as long as it costs to hand one to
 // another thread. The plan estimates what an index of the outermost axis takes, from the scalar operations of the
@@ -15,19 +11,14 @@ import (
 // with other work finishes later than the caller. BenchmarkPoolRegion of package pool measures it
 // (docs/tuning/threads.md).
 
-// times are the figures of the estimate, in picoseconds.
-var times = sync.OnceValue(func() (t struct{ op, byte, region int64 }) {
-	p := &profile.Base().Threads
-	t.op, t.byte, t.region = int64(p.OpTime), int64(p.ByteTime), 1000*int64(p.RegionTime)
-	return t
-})
-
-// IndexTime estimates how many picoseconds one index of the outermost axis takes; it is at least 1.
-func (l *Launch) IndexTime() int64 {
-	t := times()
-	most := t.region // anything longer is worth a thread by itself
-	return max(min(l.Work, most)*t.op, min(l.Bytes, most)*t.byte, 1)
+// IndexTime estimates how many picoseconds one index of the outermost axis takes on a machine; it is at least 1.
+func (l *Launch) IndexTime(on *profile.Threads) int64 {
+	most := regionTime(on) // anything longer is worth a thread by itself
+	return max(min(l.Work, most)*int64(on.OpTime), min(l.Bytes, most)*int64(on.ByteTime), 1)
 }
 
 // Grain is the least number of indices of the outermost axis that is worth a thread.
-func (l *Launch) Grain() int64 { return (times().region-1)/l.IndexTime() + 1 }
+func (l *Launch) Grain(on *profile.Threads) int64 { return (regionTime(on)-1)/l.IndexTime(on) + 1 }
+
+// regionTime is what a region costs, in picoseconds.
+func regionTime(on *profile.Threads) int64 { return 1000 * int64(on.RegionTime) }

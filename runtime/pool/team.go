@@ -30,7 +30,7 @@ type costs struct {
 }
 
 func measured() costs {
-	p := &profile.Base().Threads
+	p := &profile.Host().Profile.Threads
 	us := func(n int) time.Duration { return time.Duration(n) * time.Microsecond }
 	return costs{region: time.Duration(p.RegionTime), wake: us(p.WakeTime), callerSpin: us(p.CallerSpin),
 		workerSpin: us(p.WorkerSpin), workerReach: us(p.WorkerReach)}

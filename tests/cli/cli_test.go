@@ -50,6 +50,8 @@ func setEnv(set func(key, value string), dir string) {
 	set("HEAL_LIBLLVM", os.Getenv("HEAL_LIBLLVM"))
 	set("HEAL_DUMP", "")
 	set("HEAL_THREADS", "")
+	set("HEAL_PROFILE", "")
+	set("XDG_CONFIG_HOME", filepath.Join(dir, ".config"))
 	set("HOME", dir)
 }
 

@@ -94,10 +94,14 @@ func (a *app) measure(c *cobra.Command, path string, flags *benchFlags) (*bench.
 	if err != nil {
 		return nil, err
 	}
+	programs, err := a.cache()
+	if err != nil {
+		return nil, err
+	}
 	b := &bench.Bench{
 		Job: &driver.Job{
 			File: file, Entry: flags.entry, Inputs: flags.in,
-			Opts:   engine.Options{Cache: a.cache(), Imports: imports},
+			Opts:   engine.Options{Cache: programs, Imports: imports},
 			Loaded: a.loaded(flags.entry),
 		},
 		Threads: flags.threads, Budget: flags.time,

@@ -82,13 +82,17 @@ func cacheName(programs *cache.Cache, e cache.Entry) string {
 	return e.Path
 }
 
-// cache is the cache of compiled code, nil for none: where there is one that may not be used, there is a warning.
-func (a *app) cache() *cache.Cache {
+// cache is the cache of compiled code, nil for none: where there is one that may not be used, there is a warning. What
+// is there depends on the profile of this machine, which is looked at, too.
+func (a *app) cache() (*cache.Cache, error) {
+	if err := a.checkProfile(); err != nil {
+		return nil, err
+	}
 	programs := cache.Default()
 	if a.warnOfCache(programs) {
-		return nil
+		return nil, nil
 	}
-	return programs
+	return programs, nil
 }
 
 // warnOfCache reports that the folder of the cache may not be used, and has said why.

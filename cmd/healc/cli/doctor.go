@@ -1,18 +1,23 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	heal "healc"
 	"healc/cmd/healc/driver"
+	"healc/cmd/healc/driver/tune"
+	"healc/cmd/healc/measure"
 	"healc/codegen/gpu"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target/profile"
 	"healc/internal/cache"
 	"healc/runtime/device"
 	"healc/runtime/pool"
@@ -22,8 +27,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Show what healc finds on this machine, and what is missing",
-		Long: "Shows the libLLVM that is found, the processor, memory, threads, the cache, the GPUs and their " +
-			"driver, and how to\ninstall what is missing. " +
+		Long: "Shows the libLLVM that is found, the processor, its profile, memory, threads, the cache, the GPUs and " +
+			"their driver, and how\nto install what is missing. " +
 			"The exit code is 3 when programs cannot be compiled for the processor.",
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return a.doctor() },
@@ -50,6 +55,7 @@ func (a *app) doctor() error {
 	} else {
 		line("threads", "wrong: %v", terr)
 	}
+	line("profile", "%s", machineProfile(err == nil))
 	line("memory", "%s", machineMemory())
 	if cache := cache.Default(); cache == nil {
 		line("cache", "none")
@@ -103,6 +109,40 @@ func vectorFeatures(features string) string {
 	}
 	return strings.Join(have, " ")
 }
+
+// machineProfile says which profile is in force, and of one that was measured how far the machine is from what it was
+// then, which a quick measurement shows where there is libLLVM.
+func machineProfile(llvm bool) string {
+	here := profile.Host()
+	switch {
+	case here.Err != nil:
+		return "not used: " + here.Err.Error()
+	case here.File == "":
+		return here.Profile.Name + ", chosen by " + here.By + "; `healc tune` measures this machine"
+	}
+	text := here.File + ", measured " + here.Measured
+	if !llvm || len(here.Figures) == 0 {
+		return text
+	}
+	then, ok := tune.ParseFigure(here.Figures[0])
+	if !ok {
+		return text
+	}
+	machine, err := measure.NewMachine()
+	if err != nil {
+		return text
+	}
+	defer machine.Close()
+	now, err := machine.Figures(context.Background(), []int{then.Threads}, quickly)
+	if err != nil {
+		return text
+	}
+	return fmt.Sprintf("%s; a thread now reads %.3g GB/s (then %.3g) and does %.3g GFLOP/s (%.3g)", text, now[0].Read,
+		then.Read, now[0].F32, then.F32)
+}
+
+// quickly is how long doctor measures each of the machine's figures.
+const quickly = 50 * time.Millisecond
 
 // machineMemory is the machine's memory and what of it is free, from /proc/meminfo.
 func machineMemory() string {

@@ -51,6 +51,9 @@ func (a *app) explainCommand() *cobra.Command {
 				return &driver.UsageError{Message: "there is no target `" + target + "`",
 					Help: "the targets are cpu and gpu"}
 			}
+			if err := a.checkProfile(); err != nil {
+				return err
+			}
 			if profile {
 				return explain.Profile(a.out, codegen.Target{Kind: target, CPU: cpu})
 			}

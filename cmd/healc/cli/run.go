@@ -114,9 +114,13 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *im
 			return &driver.UsageError{Message: err.Error()}
 		}
 	}
+	programs, err := a.cache()
+	if err != nil {
+		return err
+	}
 	job := &driver.Job{
 		File: file, Entry: flags.entry, Inputs: flags.in, Outs: flags.out, Out: a.out, Timeout: flags.timeout,
-		Opts: engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: a.cache(),
+		Opts: engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: programs,
 			Imports: imports},
 		Loaded: a.loaded(flags.entry),
 	}

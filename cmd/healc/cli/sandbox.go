@@ -20,6 +20,7 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target/profile"
 	"healc/internal/sandbox"
 	"healc/lang/diag"
 )
@@ -113,7 +114,8 @@ func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags, may *imp
 		threads := max(flags.threads, runtime.NumCPU())
 		r.CPU = int64(math.Ceil(flags.timeout.Seconds()))*int64(threads) + 1
 	}
-	r.Read = append(r.Read, may.allow...)
+	measured, env := profile.Host().Pass()
+	r.Read = append(append(r.Read, measured...), may.allow...)
 	if path != "-" {
 		dir, err := filepath.Abs(filepath.Dir(path))
 		if err != nil {
@@ -140,6 +142,7 @@ func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags, may *imp
 	if err != nil {
 		return err
 	}
+	cmd.Env = append(cmd.Env, env)
 	if err := a.out.flush(); err != nil {
 		return err
 	}

@@ -62,8 +62,12 @@ func (a *app) test(c *cobra.Command, paths []string, flags *testFlags) error {
 	if err != nil {
 		return err
 	}
+	programs, err := a.cache()
+	if err != nil {
+		return err
+	}
 	s := &suite.Suite{Import: imports.Allow, Backends: flags.backends,
-		Workers: flags.workers, Cache: a.cache(), Args: applyArgs}
+		Workers: flags.workers, Cache: programs, Args: applyArgs}
 	if flags.run != "" {
 		var err error
 		if s.Run, err = regexp.Compile(flags.run); err != nil {

@@ -108,13 +108,17 @@ func (a *app) runTranscript(c *cobra.Command, path string, flags *transcriptFlag
 			return &driver.UsageError{Message: err.Error()}
 		}
 	}
+	programs, err := a.cache()
+	if err != nil {
+		return err
+	}
 	t, err := readTranscript(path)
 	if err != nil {
 		return err
 	}
 	defer t.Close()
 	x, err := replay.Compile(t, replay.Options{
-		Options: engine.Options{Backend: flags.device, Threads: flags.threads, Cache: a.cache()},
+		Options: engine.Options{Backend: flags.device, Threads: flags.threads, Cache: programs},
 		NoFuse:  flags.noFuse,
 	})
 	if err != nil {

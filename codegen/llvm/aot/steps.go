@@ -3,6 +3,7 @@ package aot
 import (
 	"fmt"
 
+	"healc/codegen/target/profile"
 	"healc/lang/types"
 	"healc/runtime/abi"
 )
@@ -57,7 +58,7 @@ func (p *planFunc) launch(l *abi.Launch) {
 		axis = abi.Extent{Dim: types.Lit(l.Tasks)}
 	}
 	outer := p.extent(axis)
-	grain, align := l.Grain(), max(l.Align, 1)
+	grain, align := l.Grain(&profile.Base().Threads), max(l.Align, 1)
 	if p.w.splitAll {
 		grain = 1
 	}

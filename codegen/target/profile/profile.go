@@ -91,6 +91,9 @@ var fieldsByName = sync.OnceValue(func() map[string]*Field {
 	return out
 })
 
+// FieldNamed is the field of a name; there has to be one.
+func FieldNamed(name string) Field { return *fieldsByName()[name] }
+
 // parseField reads a line of fields.txt.
 func parseField(line string) (f Field, err error) {
 	parts := strings.SplitN(line, " | ", 6)
@@ -160,6 +163,8 @@ type source struct {
 	processors []string
 	identify   []identity
 	otherwise  [][]string // a vendor or `any`, and features
+	measured   string     // when and by what, of a file that was measured; "" of one that healc has
+	figures    []string   // what the machine did then
 	values     map[string]int
 }
 
@@ -194,6 +199,10 @@ func parse(name, text string) (*source, error) {
 			s.identify = append(s.identify, id)
 		case "otherwise":
 			s.otherwise = append(s.otherwise, words)
+		case "measured":
+			s.measured = value
+		case "figure":
+			s.figures = append(s.figures, value)
 		default:
 			f, known := fields[key]
 			x, err := strconv.Atoi(value)

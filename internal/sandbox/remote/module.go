@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target/profile"
 	"healc/internal/backend"
 	"healc/internal/sandbox"
 	"healc/internal/sandbox/wire"
@@ -129,11 +130,13 @@ func Compile(file *diag.File, o Options) (*Module, error) {
 		}
 		o.Rules.Read = slices.Concat(o.Rules.Read, []string{dir}, p.From)
 	}
+	measured, env := profile.Host().Pass()
+	o.Rules.Read = slices.Concat(o.Rules.Read, measured)
 	o.Rules.Libraries = sandbox.Loaded()
 	if o.Rules.File <= 0 {
 		o.Rules.File = defaultFile
 	}
-	child, err := start(o.Rules)
+	child, err := start(o.Rules, env)
 	if err != nil {
 		return nil, &Error{"it cannot be started: " + err.Error()}
 	}

@@ -23,8 +23,9 @@ type process struct {
 	err    error         // how it ended
 }
 
-// start executes this program again. The child ends with this process, and signals of a terminal are not for it.
-func start(r sandbox.Rules) (*process, error) {
+// start executes this program again, with one more setting of its environment. The child ends with this process, and
+// signals of a terminal are not for it.
+func start(r sandbox.Rules, setting string) (*process, error) {
 	ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("a pair of sockets: %w", err)
@@ -41,7 +42,7 @@ func start(r sandbox.Rules) (*process, error) {
 		return nil, err
 	}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = nil, nil, &p.stderr
-	p.cmd.Env = append(p.cmd.Env, fmt.Sprintf("%s=%d", serve.Variable, serve.Connection))
+	p.cmd.Env = append(p.cmd.Env, setting, fmt.Sprintf("%s=%d", serve.Variable, serve.Connection))
 	p.cmd.ExtraFiles = []*os.File{theirs} // that is descriptor 3
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p.cmd.WaitDelay = time.Second

@@ -14,7 +14,7 @@ type process struct {
 	ended chan struct{}
 }
 
-func start(sandbox.Rules) (*process, error) {
+func start(sandbox.Rules, string) (*process, error) {
 	return nil, errors.New("there is a sandbox on Linux only")
 }
 

@@ -20,6 +20,7 @@ import (
 	"healc/codegen/gpu"
 	"healc/codegen/llvm"
 	"healc/codegen/target"
+	"healc/codegen/target/profile"
 	"healc/internal/engine"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
@@ -372,7 +373,8 @@ func (x *explanation) schedule(indent, name string) {
 
 // split says from where on the kernel runs on several threads.
 func (x *explanation) split(indent, axis string, l *abi.Launch) {
-	grain, each := l.Grain(), float64(l.IndexTime())/1e3
+	threads := &profile.Host().Profile.Threads
+	grain, each := l.Grain(threads), float64(l.IndexTime(threads))/1e3
 	text := fmt.Sprintf("split when %s is %d or more", axis, 2*grain)
 	if n, ok := l.Outer.Dim.Const(); ok {
 		if n = (n + max(l.Outer.Div, 1) - 1) / max(l.Outer.Div, 1); n/2 >= grain {

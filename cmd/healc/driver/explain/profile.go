@@ -39,6 +39,9 @@ func Profile(w io.Writer, t codegen.Target) error {
 		chosen, by = m.Profile, m.By
 	}
 	fmt.Fprintf(w, "profile %s, chosen by %s\n", chosen.Name, by)
+	if here := profile.Host(); chosen == here.Profile && here.Measured != "" {
+		fmt.Fprintf(w, "measured %s\n", here.Measured)
+	}
 	group := ""
 	for _, f := range profile.Fields() {
 		if (f.Group() == "gpu") != device {

@@ -1,0 +1,144 @@
+package tune
+
+import (
+	"time"
+
+	"healc/cmd/healc/measure"
+	"healc/codegen/target/profile"
+	"healc/internal/engine"
+	"healc/runtime/abi"
+	"healc/runtime/tensor"
+)
+
+// Region is what it costs to share a kernel among threads, and what the estimates of kernels are made of.
+type Region struct {
+	Cost time.Duration `json:"cost"` // of a region whose threads poll for it, beyond its work
+	Wake time.Duration `json:"wake"` // what more it costs when they sleep
+	Op   float64       `json:"op"`   // picoseconds of a scalar operation in vector code; 0 when not measured
+	Byte float64       `json:"byte"` // picoseconds of a byte in the near caches
+}
+
+// pause is longer than any thread polls for work.
+const pause = 3 * time.Millisecond
+
+// region measures on one thread and on all, with what a profile has.
+func (l *lab) region(p *profile.Profile, budget time.Duration) (Region, error) {
+	var r Region
+	threads := l.teams[len(l.teams)-1]
+	alone, err := l.module(p, 1)
+	if err != nil {
+		return r, err
+	}
+	defer alone.Close()
+	opts := alone.Options()
+	opts.Threads, opts.SplitAll = threads, true
+	shared, err := l.moduleWith(opts)
+	if err != nil {
+		return r, err
+	}
+	defer shared.Close()
+	times, err := l.race("tiny", []*engine.Module{alone, shared}, budget/3)
+	if err != nil {
+		return r, err
+	}
+	work := times[0].Median()
+	r.Cost = seconds(max(times[1].Median()-work/float64(threads), 0))
+	once, err := l.asleep(shared, budget/3)
+	if err != nil {
+		return r, err
+	}
+	r.Wake = max(once-seconds(work)-r.Cost, 0)
+	if r.Op, err = l.each(alone, "near_gelu", budget/6, func(x *abi.Launch) int64 { return x.Work }); err != nil {
+		return r, err
+	}
+	r.Byte, err = l.each(alone, "near_chain", budget/6, func(x *abi.Launch) int64 { return x.Bytes })
+	return r, err
+}
+
+// asleep is the median of a call whose threads sleep.
+func (l *lab) asleep(m *engine.Module, budget time.Duration) (time.Duration, error) {
+	f, err := m.Func("tiny")
+	if err != nil {
+		return 0, err
+	}
+	args, err := l.arguments(m, f)
+	if err != nil {
+		return 0, err
+	}
+	results, err := f.CallAll(l.ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	defer closeAll(results)
+	var s measure.Samples
+	for end := time.Now().Add(budget); time.Now().Before(end) || len(s) < 5; {
+		time.Sleep(pause)
+		if err := l.ctx.Err(); err != nil {
+			return 0, err
+		}
+		start := time.Now()
+		if err := f.CallInto(l.ctx, results, args...); err != nil {
+			return 0, err
+		}
+		s = append(s, time.Since(start).Seconds())
+	}
+	return seconds(s.Median()), nil
+}
+
+// each is the time of a function by what its one kernel counts, in picoseconds; 0 when it has not one kernel.
+func (l *lab) each(m *engine.Module, name string, budget time.Duration, count func(*abi.Launch) int64) (
+	picoseconds float64, err error) {
+	km, err := m.Kernels(name, nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	var launch *abi.Launch
+	steps := km.Plan.Funcs[0].Steps
+	for i := range steps {
+		if x := steps[i].Launch; x != nil {
+			if launch != nil {
+				return 0, nil
+			}
+			launch = x
+		}
+	}
+	if launch == nil {
+		return 0, nil
+	}
+	n, known := launch.Outer.Dim.Const()
+	if !known || n == 0 || count(launch) == 0 {
+		return 0, nil
+	}
+	times, err := l.race(name, []*engine.Module{m}, budget)
+	if err != nil {
+		return 0, err
+	}
+	return times[0].Median() * 1e12 / float64(n) * float64(max(launch.Outer.Div, 1)) / float64(count(launch)), nil
+}
+
+// set gives a profile what was measured. A thread that shares its core finishes later than the caller, so that a region
+// counts twice; so does waking, since what is lost by not waking is found out only afterwards.
+func (r Region) set(p *profile.Profile) {
+	put := func(name string, x float64) {
+		f := profile.FieldNamed(name)
+		if err := f.Set(p, min(max(int(x+0.5), f.Low), f.High)); err != nil {
+			panic("BUG: " + err.Error())
+		}
+	}
+	put("threads.region_time", 2*float64(r.Cost.Nanoseconds()))
+	put("threads.wake_time", 2*float64(r.Wake.Nanoseconds())/1000)
+	if r.Op > 0 {
+		put("threads.op_time", r.Op)
+	}
+	if r.Byte > 0 {
+		put("threads.byte_time", r.Byte)
+	}
+}
+
+func seconds(x float64) time.Duration { return time.Duration(x * float64(time.Second)) }
+
+func closeAll(list []*tensor.Tensor) {
+	for _, t := range list {
+		t.Close()
+	}
+}
