@@ -98,6 +98,8 @@ var noMachine = map[string]string{
 	"maxParams":               "of PTX",
 	"plainParams":             "of PTX",
 	"paramsLLVM":              "a version of LLVM",
+	"localLimit":              "all that a device can run at a time have it: 4 KiB each are a gigabyte on the largest",
+	"scratchLimit":            "bounds memory, where few kernels with little to gain need it",
 	"sharedTransformSize":     "what fits the shared memory of a block",
 	"maxTransformParts":       "what fits the registers of a thread",
 	"leastModulus":            "a proven bound",

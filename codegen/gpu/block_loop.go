@@ -71,7 +71,11 @@ func (m *module) fitsBlock(l *abi.Loop) bool {
 		if slices.ContainsFunc(k.Params, func(p kernel.Param) bool { return p.Work }) {
 			return false
 		}
-		if p := planCooperative(k, m.tune); p != nil && planElementwise(k, m.tune) == nil {
+		p := planCooperative(k, m.tune)
+		if ownBytes(k) > localLimit && (p == nil || checks(k.Body)) {
+			return false // that is in scratch memory, which a function has none of
+		}
+		if p != nil && planElementwise(k, m.tune) == nil {
 			if p.spilled || p.transform > 0 {
 				return false
 			}

@@ -242,14 +242,14 @@ func (m *module) cooperative(k *kernel.Kernel, p *cooperativePlan) abi.DeviceKer
 		launch.Items = append(launch.Items, abi.Extent{Dim: types.Lit(p.partitions)})
 		all = g.Times(all, ci(i64, p.partitions))
 	}
-	var scratch []abi.Extent
+	scratch := int64(0)
 	if p.spilled {
 		blocks := int64(m.tune.BusyBlocks)
-		launch.Items = []abi.Extent{{Dim: types.Lit(blocks)}}
 		if n, known := count(k.Axes); known {
-			launch.Items[0].Dim = types.Lit(min(n, blocks))
+			blocks = min(n, blocks)
 		}
-		scratch = []abi.Extent{launch.Items[0], {Dim: types.Lit(g.spilledRows())}}
+		launch.Items, scratch = []abi.Extent{{Dim: types.Lit(blocks)}}, blocks*ownBytes(k)
+		g.ownRows(g.zext(g.register("ctaid.x")))
 	} else {
 		g.sharedRows(m, perBlock)
 	}
@@ -267,22 +267,7 @@ func (m *module) cooperative(k *kernel.Kernel, p *cooperativePlan) abi.DeviceKer
 		return nil
 	})
 	g.Finish()
-	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{launch}, Scratch: scratch}
-}
-
-// spilledRows puts the kernel's own memory into scratch memory, and returns its size for each block.
-func (g *group) spilledRows() (bytes int64) {
-	for _, p := range g.k.Params[g.k.Buffers():] {
-		bytes += rowBytes(p)
-	}
-	base := g.Block().NewGetElementPtr(i8, g.Scratch, g.Times(g.zext(g.register("ctaid.x")), ci(i64, bytes)))
-	at := int64(0)
-	for i := g.k.Buffers(); i < len(g.k.Params); i++ {
-		mt := lt.NewPointer(device.MemoryType(g.k.Params[i].DType))
-		g.Place(i, g.Block().NewBitCast(g.Block().NewGetElementPtr(i8, base, ci(i64, at)), mt))
-		at += rowBytes(g.k.Params[i])
-	}
-	return bytes
+	return kernelOf(launch, scratch)
 }
 
 // rowBytes is the size of the kernel's own memory, aligned to 16 bytes.

@@ -2,8 +2,10 @@ package gpu
 
 import (
 	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
+	"healc/codegen/llvm/device"
 	"healc/ir/kernel"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -12,6 +14,16 @@ import (
 // Note [Fallback on devices]: the form that is right for every kernel. A thread does an iteration of the parallel axes,
 // as the kernel says, and goes on with the one that is as many further as the grid has threads. Neighbouring threads do
 // neighbouring iterations, so that accesses along the last axis are coalesced.
+//
+// Memory of the kernel itself, such as a cached row, is in the local memory of each thread. A device reserves that for
+// all threads that it can have at a time, so where it is more than localLimit it is in scratch memory instead, and the
+// grid has no more threads than scratchLimit has room for.
+
+// localLimit is the most bytes of the kernel's own memory that are in local memory.
+const localLimit = 4 << 10
+
+// scratchLimit bounds the scratch memory of the threads of a grid, where one block needs no more.
+const scratchLimit = 64 << 20
 
 // gridThreads is the size of a block.
 const gridThreads = 256
@@ -26,11 +38,11 @@ func (m *module) threads() int {
 
 // fallback writes the entry of any kernel.
 func (m *module) fallback(k *kernel.Kernel) abi.DeviceKernel {
-	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{m.onePerThread(k, "", nil)}}
+	return m.onePerThread(k, "", nil)
 }
 
 // checksAlone writes an entry that does the checks of k, and stores nothing.
-func (m *module) checksAlone(k *kernel.Kernel) abi.DeviceLaunch {
+func (m *module) checksAlone(k *kernel.Kernel) abi.DeviceKernel {
 	return m.onePerThread(k, "checks", func(s kernel.Stmt) bool {
 		st, ok := s.(*kernel.Store)
 		return ok && !k.Params[st.Param].Work && !k.Params[st.Param].Local
@@ -38,9 +50,20 @@ func (m *module) checksAlone(k *kernel.Kernel) abi.DeviceLaunch {
 }
 
 // onePerThread writes an entry that does an iteration in each thread. f may translate its statements in another way.
-func (m *module) onePerThread(k *kernel.Kernel, part string, f func(kernel.Stmt) bool) abi.DeviceLaunch {
+func (m *module) onePerThread(k *kernel.Kernel, part string, f func(kernel.Stmt) bool) abi.DeviceKernel {
 	t := m.entry(k, part, m.threads())
-	t.localRows()
+	scratch := int64(0)
+	launch := abi.DeviceLaunch{Entry: t.name, Items: items(k), PerBlock: int64(t.size), Threads: t.size}
+	if own := ownBytes(k); own > localLimit {
+		threads := max(scratchLimit/own/int64(t.size), 1) * int64(t.size)
+		if n, known := count(k.Axes); known {
+			threads = min(n, threads) // those behind have nothing to do
+		}
+		launch.Items, scratch = []abi.Extent{{Dim: types.Lit(threads)}}, threads*own
+		t.ownRows(t.globalThread())
+	} else {
+		t.localRows()
+	}
 	count := t.iterations()
 	first := t.globalThread()
 	step := t.Block().NewMul(t.zext(t.register("nctaid.x")), ci(i64, int64(t.size)))
@@ -51,14 +74,20 @@ func (m *module) onePerThread(k *kernel.Kernel, part string, f func(kernel.Stmt)
 		return nil
 	})
 	t.Finish()
-	return abi.DeviceLaunch{Entry: t.name, Items: items(k), PerBlock: int64(t.size), Threads: t.size}
+	return kernelOf(launch, scratch)
 }
 
 // report writes the entry that repeats the iteration that failed, if one did: see Note [Failures on devices]. It is one
 // of n iterations; the number of the first of these is known.
-func (m *module) report(k *kernel.Kernel, n int) abi.DeviceLaunch {
+func (m *module) report(k *kernel.Kernel, n int) abi.DeviceKernel {
 	t := m.entry(k, "report", 1)
-	t.localRows()
+	scratch := int64(0)
+	if own := ownBytes(k); own > localLimit {
+		scratch = own
+		t.ownRows(ci(i64, 0))
+	} else {
+		t.localRows()
+	}
 	rank := t.Block().NewLoad(i64, t.word(rankWord))
 	t.returnUnless(t.Block().NewICmp(enum.IPredNE, rank, ci(i64, 0)))
 	first := t.Block().NewXor(rank, ci(i64, -1))
@@ -74,7 +103,7 @@ func (m *module) report(k *kernel.Kernel, n int) abi.DeviceLaunch {
 		t.Count(first, t.Plus(first, ci(i64, int64(n))), ci(i64, 1), nil, again)
 	}
 	t.Finish()
-	return abi.DeviceLaunch{Entry: t.name, PerBlock: 1, Threads: 1}
+	return kernelOf(abi.DeviceLaunch{Entry: t.name, PerBlock: 1, Threads: 1}, scratch)
 }
 
 // items are the iterations of k's parallel axes, for a launch.
@@ -181,4 +210,48 @@ func (t *thread) localRows() {
 		n, _ := t.k.Params[i].Shape[0].Dim.Const()
 		t.Place(i, t.Stack(t.k.Params[i].DType, n))
 	}
+}
+
+// ownRows puts the kernel's own memory into part number i of the scratch memory.
+func (t *thread) ownRows(i value.Value) {
+	base := t.Block().NewGetElementPtr(i8, t.Scratch, t.Times(i, ci(i64, ownBytes(t.k))))
+	at := int64(0)
+	for i := t.k.Buffers(); i < len(t.k.Params); i++ {
+		mt := lt.NewPointer(device.MemoryType(t.k.Params[i].DType))
+		t.Place(i, t.Block().NewBitCast(t.Block().NewGetElementPtr(i8, base, ci(i64, at)), mt))
+		at += rowBytes(t.k.Params[i])
+	}
+}
+
+// ownBytes is the size of a kernel's own memory.
+func ownBytes(k *kernel.Kernel) (bytes int64) {
+	for _, p := range k.Params[k.Buffers():] {
+		bytes += rowBytes(p)
+	}
+	return bytes
+}
+
+// kernelOf is a kernel of one launch, with bytes of scratch memory.
+func kernelOf(launch abi.DeviceLaunch, scratch int64) abi.DeviceKernel {
+	k := abi.DeviceKernel{Launches: []abi.DeviceLaunch{launch}}
+	if scratch > 0 {
+		k.Scratch = []abi.Extent{{Dim: types.Lit(scratch)}}
+	}
+	return k
+}
+
+// inOrder is the launches of kernels, one after the other, in the same scratch memory. The size of that is a number.
+func inOrder(kernels ...abi.DeviceKernel) (all abi.DeviceKernel) {
+	most := int64(0)
+	for _, k := range kernels {
+		all.Launches = append(all.Launches, k.Launches...)
+		n := k.ScratchBytes(func(e abi.Extent) int64 {
+			c, _ := e.Dim.Const()
+			return c
+		})
+		if n > most {
+			most, all.Scratch = n, k.Scratch
+		}
+	}
+	return all
 }

@@ -89,18 +89,17 @@ func (m *module) paramWords(buffers int) int { return buffers + len(m.km.Dims) +
 // entries are written.
 func (m *module) form(k *kernel.Kernel) abi.DeviceKernel {
 	fails := checks(k.Body)
-	var before []abi.DeviceLaunch
-	if fails && m.overwrites(k) {
-		before = append(before, m.checksAlone(k), m.report(k, 1))
+	again := fails && m.overwrites(k)
+	var parts []abi.DeviceKernel
+	if again {
+		parts = append(parts, m.checksAlone(k), m.report(k, 1))
 	}
 	_, p := formOf(k, m.tune, m.inLoop != "")
-	dk := p.emit(m)
-	if before != nil {
-		dk.Launches = append(before, dk.Launches...)
-	} else if fails {
-		dk.Launches = append(dk.Launches, m.report(k, p.batch))
+	parts = append(parts, p.emit(m))
+	if fails && !again {
+		parts = append(parts, m.report(k, p.batch))
 	}
-	return dk
+	return inOrder(parts...)
 }
 
 // overwrites reports whether k may have overwritten an input in the iteration in which a check fails.

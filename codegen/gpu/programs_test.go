@@ -33,6 +33,15 @@ var programs = []programCase{
 	{"softmax_f64",
 		`fn f[M, N](x: f64[M, N]) -> f64[M, N] = { let e = exp(x .- max/[axis=1, keep](x)); e ./ +/[axis=1, keep](e) }`,
 		[][]int64{{5, 101}, {9, 135}, {3, 700}}},
+	// Sums of sums, of which the inner ones keep lanes: one frame for all.
+	{"nested_sums", `fn f[N](x: f64[N]) -> f32[5] = tabulate(5, |i| +/(tabulate(7, |a| +/(tabulate(5, |b| +/(tabulate(5,
+	|c| (if a < 5 { (i * a + b * c) as f64 } else { +/(map(|v| v * ((i + a + b + c) as f64), x)) }) as f32)))))))`,
+		[][]int64{{224}, {5}}},
+	// Rows that the kernel keeps are too long for the local memory of the thread that says what failed.
+	{"checked_rows", `fn f[M, N](x: f32[M, N], i: i32[M]) -> f32[M, N] = {
+	let e = exp(x .- unsqueeze(x[0, i .+ 2000], 1));
+	e ./ +/[axis=1, keep](e)
+}`, [][]int64{{33, 2050}}},
 	{"rowsum", `fn f[M, N](x: f32[M, N]) -> f32[M] = +/[axis=1](x)`,
 		[][]int64{{3, 0}, {3, 1}, {7, 127}, {7, 129}, {2, 4097}, {1, 20000}, {300, 17}}},
 	{"colsum", `fn f[M, N](x: f32[M, N]) -> f32[N] = +/[axis=0](x)`,

@@ -53,11 +53,14 @@ func compiled(km *kernel.Module, arch string) (string, error) {
 	return string(ptx), err
 }
 
+// frame is how much local memory a thread has, where no scalar function asks for more.
+const frame = 8 << 10
+
 // execute runs the plan of km with the PTX text that was compiled of it, or a changed one.
 func execute(km *kernel.Module, ptx string, dims map[string]int64, args []*ir.Array, smaller bool) (out []*ir.Array,
 	failure abi.Error, err error) {
 	s := &simulated{km: km, fn: km.Plan.Funcs[0], dims: dims, ptx: ptx, smaller: smaller,
-		dev: ptxsim.NewDevice(ptxsim.Options{StackBytes: 512 << 10, Instructions: 2e9})}
+		dev: ptxsim.NewDevice(ptxsim.Options{StackBytes: int(max(km.Plan.Device.Stack, frame)), Instructions: 2e9})}
 	if s.mod, err = ptxsim.Parse("test.ptx", s.ptx); err != nil {
 		return nil, failure, fmt.Errorf("%w\n%s", err, s.ptx)
 	}

@@ -88,13 +88,15 @@ type Func struct {
 
 	DimCache   map[string]value.Value
 	splatCache map[string]value.Value
+	lent       map[string][]value.Value // memory that was borrowed and is free again, by size and type
 }
 
 func (m *Module) NewFunc(fn *lir.Func, ts []types.DType) *Func {
 	g := &Func{Module: m, Fn: fn, Types: ts, Features: map[reflect.Type]any{}, Env: make([]Val, len(ts)),
 		Lets:     map[kernel.Ref]*scalar.Instr{},
 		Products: map[value.Value]*product52{},
-		DimCache: map[string]value.Value{}, splatCache: map[string]value.Value{}}
+		DimCache: map[string]value.Value{}, splatCache: map[string]value.Value{},
+		lent: map[string][]value.Value{}}
 	g.Entry = fn.NewBlock("entry")
 	g.Cur = fn.NewBlock("")
 	return g

@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"fmt"
+
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	"github.com/llir/llvm/ir/enum"
@@ -173,4 +175,22 @@ func (g *Func) Stack(t lt.Type, n int) value.Value {
 	a := g.Entry.NewAlloca(at)
 	a.Align = 64
 	return g.Entry.NewGetElementPtr(at, a, build.Int(build.I64, 0), build.Int(build.I64, 0))
+}
+
+// Borrow is Stack for memory that is needed until the code that is written calls back. On devices, where the frame of
+// every thread that can run at a time is reserved, what is written later borrows it again. Elsewhere rare arms are
+// written behind what is around them, when that is needed still.
+func (g *Func) Borrow(t lt.Type, n int) (mem value.Value, back func()) {
+	if !g.Machine.Device {
+		return g.Stack(t, n), func() {}
+	}
+	key := fmt.Sprint(n, t)
+	free := g.lent[key]
+	if len(free) == 0 {
+		mem = g.Stack(t, n)
+	} else {
+		mem = free[len(free)-1]
+		g.lent[key] = free[:len(free)-1]
+	}
+	return mem, func() { g.lent[key] = append(g.lent[key], mem) }
 }

@@ -41,7 +41,9 @@ func (r *Reduction) levels(lo, hi value.Value, size int64, piece func(lo, hi val
 		if known && depth == 1 { // fewer pieces than lanes
 			lanes[l].n = min(lanes[l].n, (n+size-1)/size)
 		}
-		lanes[l].mem = g.Stack(t, int(lanes[l].n))
+		mem, back := g.Borrow(t, int(lanes[l].n))
+		defer back()
+		lanes[l].mem = mem
 		if !known {
 			reaches[l] = g.Cur.NewICmp(enum.IPredSGT, r.n, build.Int(build.I64, size*max(pieces-1, 1)))
 			pieces *= kernel.Lanes.Chunk()

@@ -65,8 +65,8 @@ func reduce(g *emit.Func, s *kernel.Reduce) {
 		return
 	}
 	var out value.Value
-	switch n, known := build.ConstantInt(r.n); {
-	case known && n <= unrolled(g) && s.Chunk == scalar.None && !analysis.RareInside(s):
+	switch n, written := analysis.WrittenOut(s, unrolled(g)); {
+	case written:
 		out = r.tree(n)
 	case s.Order == kernel.Any:
 		out = r.anyOrder(lo, hi)
@@ -500,7 +500,8 @@ func (r *Reduction) foldVectors(v []value.Value, w int) value.Value {
 func (r *Reduction) chunkByLanes(lo, hi value.Value) value.Value {
 	g := r.G
 	t, w := r.slotType(), g.Width
-	mem := g.Stack(t, kernel.NumLanes)
+	mem, back := g.Borrow(t, kernel.NumLanes)
+	defer back()
 	g.For(build.Int(build.I64, 0), build.Int(build.I64, kernel.NumLanes), 1, nil,
 		func(j value.Value, _ []value.Value) []value.Value {
 			g.Cur.NewStore(r.identity(w), g.Cur.NewGetElementPtr(t, mem, j))

@@ -160,7 +160,7 @@ func (a *Analysis) stmt(s kernel.Stmt) (Shape, bool) {
 			ok = false
 		}
 		a.Mark(true, s.ID)
-		if n, isConst := ReduceCount(s); !isConst || n > Unrolled || s.Chunk != scalar.None || RareInside(s) {
+		if n, out := WrittenOut(s, Unrolled); !out {
 			if readsAlong(s) {
 				sh.Long = true
 			}
@@ -186,9 +186,46 @@ func (a *Analysis) stmt(s kernel.Stmt) (Shape, bool) {
 	return Shape{}, false
 }
 
-// RareInside reports that a reduction has a rare arm in its body, and can be a loop whatever its length: to write it
+// WrittenOut reports whether a reduction of no more than most elements is written out, as a tree of its n elements. A
+// loop in it would be written as often, and its lanes would have as many places in the frame: no more than maxWritten
+// comes of it.
+func WrittenOut(s *kernel.Reduce, most int64) (n int64, out bool) {
+	n, known := ReduceCount(s)
+	return n, known && n <= most && s.Chunk == scalar.None && !rareInside(s) &&
+		(n <= 1 || n*written(s.Body, most) <= maxWritten)
+}
+
+// written is how many statements become of a block whose reductions are written out, each loop with one for each of the
+// lanes that it keeps.
+func written(b *kernel.Block, most int64) int64 {
+	sum := int64(0)
+	for _, st := range b.Stmts {
+		switch st := st.(type) {
+		case *kernel.Reduce:
+			if n, out := WrittenOut(st, most); out {
+				sum += n * written(st.Body, most)
+			} else {
+				sum += kernel.NumLanes + written(st.Body, most)
+			}
+		case *kernel.Loop:
+			sum += kernel.NumLanes + written(st.Body, most)
+		case *kernel.Iterate:
+			sum += kernel.NumLanes + written(st.Body, most)
+		case *kernel.If:
+			sum += written(st.Then, most) + written(st.Else, most)
+		default:
+			sum++
+		}
+	}
+	return sum
+}
+
+// maxWritten is the most statements that one reduction becomes.
+const maxWritten = 64 * kernel.NumLanes
+
+// rareInside reports that a reduction has a rare arm in its body, and can be a loop whatever its length: to write it
 // out would repeat the arm for each element.
-func RareInside(s *kernel.Reduce) bool {
+func rareInside(s *kernel.Reduce) bool {
 	found := false
 	kernel.Each(s.Body, func(b *kernel.If) { found = found || len(b.Then.Stmts) >= kernel.RareArm })
 	return found && s.Order == kernel.Any
