@@ -31,6 +31,17 @@ import (
 //	  return %0
 //	}
 func Specialize(m *ir.Module, entry string, bind map[string]int64) error {
+	return specialize(m, entry, bind, false)
+}
+
+// Settle is Specialize for a module in which an operation breaks a rule under the binding, before calls are inlined:
+// where that stands in a region, the region stops with the message when it runs (Note [Shapes that do not fit] in
+// package ops). Elsewhere it is a *BindError.
+func Settle(m *ir.Module, entry string, bind map[string]int64) error {
+	return specialize(m, entry, bind, true)
+}
+
+func specialize(m *ir.Module, entry string, bind map[string]int64, settle bool) error {
 	f := m.Func(entry)
 	if f == nil {
 		return &UnknownFuncError{Name: entry}
@@ -52,7 +63,7 @@ func Specialize(m *ir.Module, entry string, bind map[string]int64) error {
 		}
 		dims[name] = types.Lit(n)
 	}
-	s := &specializer{m: m, instances: map[string]*ir.Func{}, seen: map[string]bool{entry: true}}
+	s := &specializer{m: m, instances: map[string]*ir.Func{}, seen: map[string]bool{entry: true}, settle: settle}
 	g, err := s.instance(f, f.Name, dims)
 	if err != nil {
 		return err
@@ -107,11 +118,7 @@ func reinfer(op *ir.Op, bind map[string]types.Dim) error {
 	}
 	ts, err := op.Def.Infer(ir.ArgTypes(op.Args), op.Attrs, op.Regions)
 	if err != nil {
-		e := &BindError{Bind: bind, Span: op.Span, Message: err.Error()}
-		if errors.As(err, &e.Rule) {
-			e.Message = e.Rule.Msg
-		}
-		return e
+		return breaks(err, op.Span, bind)
 	}
 	for i, t := range ts {
 		if !types.Equal(t, op.Results[i].Type) {
@@ -119,6 +126,15 @@ func reinfer(op *ir.Op, bind map[string]types.Dim) error {
 		}
 	}
 	return nil
+}
+
+// breaks is the error of an operation that breaks a rule.
+func breaks(err error, span diag.Span, bind map[string]types.Dim) *BindError {
+	e := &BindError{Bind: bind, Span: span, Message: err.Error()}
+	if errors.As(err, &e.Rule) {
+		e.Message = e.Rule.Msg
+	}
+	return e
 }
 
 // maxInstances bounds the instances of recursive functions: a function of N that calls itself with N+1
@@ -129,6 +145,7 @@ type specializer struct {
 	m         *ir.Module
 	instances map[string]*ir.Func // by name
 	seen      map[string]bool     // the functions without shape parameters whose calls are done
+	settle    bool                // see Settle
 }
 
 // instance copies f under the binding and checks it.
@@ -148,6 +165,13 @@ func (s *specializer) instance(f *ir.Func, name string, dims map[string]types.Di
 			return nil, fail(p.Span, err)
 		}
 	}
+	if s.settle {
+		broken := func(err error) *BindError { return breaks(err, diag.Span{}, dims) }
+		if bad := ops.Recheck(g.Body, func(err error) string { return broken(err).Error() }); bad != nil {
+			return nil, breaks(bad.Err, bad.Span, dims)
+		}
+		return g, nil
+	}
 	for _, op := range g.Body.Ops {
 		if err := reinfer(op, dims); err != nil {
 			return nil, err
@@ -159,51 +183,69 @@ func (s *specializer) instance(f *ir.Func, name string, dims map[string]types.Di
 // calls lets every call in g whose shape parameters are literals go to an instance, and those in the instances. It goes
 // in the order of execution: of several errors the first is the one that the interpreter stops at.
 func (s *specializer) calls(g *ir.Func) error {
-	var failed error
-	ir.Walk(g.Body, func(op *ir.Op) {
-		if op.Def != ops.Call || failed != nil {
-			return
-		}
-		dims := op.Dims("dims")
-		f := s.m.Func(op.Str("callee"))
-		ns, ok := dims.Ints()
-		switch {
-		case !ok:
-			return
-		case len(ns) == 0:
-			if !s.seen[f.Name] {
-				s.seen[f.Name] = true
-				failed = calledAt(s.calls(f), f, op)
-			}
-			return
-		}
-		name := f.Name
-		bind := map[string]types.Dim{}
-		for i, n := range ns {
-			name += "$" + strconv.FormatInt(n, 10)
-			bind[f.Dims[i]] = dims[i]
-		}
-		h := s.instances[name]
-		if h == nil {
-			if len(s.instances) >= maxInstances {
-				failed = &BindError{Bind: bind, Span: op.Span,
-					Message: fmt.Sprintf("the recursion of %s needs more than %d different shapes",
-						ir.OriginalName(f.Name), maxInstances)}
-				return
-			}
-			if h, failed = s.instance(f, name, bind); failed == nil {
-				s.instances[name] = h
-				s.m.Funcs = append(s.m.Funcs, h)
-				failed = s.calls(h)
-			}
-			if failed != nil {
-				failed = calledAt(failed, f, op)
-				return
+	_, err := s.callsIn(g.Body)
+	return err
+}
+
+// callsIn does the calls of a block. With an error it returns the operation at which that is.
+func (s *specializer) callsIn(b *ir.Block) (at int, err error) {
+	for i, op := range b.Ops {
+		if op.Def == ops.Call {
+			if err := s.call(op); err != nil {
+				return i, err
 			}
 		}
-		op.Attrs = op.Def.MakeAttrs(ir.A{"callee": name, "dims": types.Shape{}, "results": op.Types("results")})
-	})
-	return failed
+		for _, r := range op.Regions {
+			at, err := s.callsIn(r)
+			var broken *BindError
+			if err != nil && (!s.settle || !errors.As(err, &broken) ||
+				!ops.StopAt(r, at, broken.Span, broken.Error())) {
+				return i, err
+			}
+		}
+	}
+	return 0, nil
+}
+
+// call lets a call go to an instance.
+func (s *specializer) call(op *ir.Op) error {
+	dims := op.Dims("dims")
+	f := s.m.Func(op.Str("callee"))
+	ns, ok := dims.Ints()
+	switch {
+	case !ok:
+		return nil
+	case len(ns) == 0:
+		if s.seen[f.Name] {
+			return nil
+		}
+		s.seen[f.Name] = true
+		return calledAt(s.calls(f), f, op)
+	}
+	name := f.Name
+	bind := map[string]types.Dim{}
+	for i, n := range ns {
+		name += "$" + strconv.FormatInt(n, 10)
+		bind[f.Dims[i]] = dims[i]
+	}
+	if s.instances[name] == nil {
+		if len(s.instances) >= maxInstances {
+			return &BindError{Bind: bind, Span: op.Span,
+				Message: fmt.Sprintf("the recursion of %s needs more than %d different shapes",
+					ir.OriginalName(f.Name), maxInstances)}
+		}
+		h, err := s.instance(f, name, bind)
+		if err == nil {
+			s.instances[name] = h
+			s.m.Funcs = append(s.m.Funcs, h)
+			err = s.calls(h)
+		}
+		if err != nil {
+			return calledAt(err, f, op)
+		}
+	}
+	op.Attrs = op.Def.MakeAttrs(ir.A{"callee": name, "dims": types.Shape{}, "results": op.Types("results")})
+	return nil
 }
 
 // calledAt is an error in f as a call of it gives it, of a function of another file with the place of the call.

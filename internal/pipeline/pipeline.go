@@ -86,7 +86,15 @@ func (m *Module) Fused(entry string, bind map[string]int64) (*ir.Module, error) 
 	if m.opts.Debug.Passes != nil {
 		opts = *m.opts.Debug.Passes
 	}
-	if err := passes.Run(code, passes.Standard(entry, bind), opts); err != nil {
+	err := passes.Run(code, passes.Standard(entry, bind), opts)
+	var broken *passes.BindError
+	if errors.As(err, &broken) { // where nothing may ever go
+		code = m.IR().Clone()
+		if passes.Settle(code, entry, bind) == nil {
+			err = passes.Run(code, passes.Standard(entry, nil), opts)
+		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	return code, nil
@@ -257,7 +265,7 @@ func (m *Module) FitShapes(entry string, bind map[string]int64) error {
 func (m *Module) ofShapes(err error, entry string, bind map[string]int64) error {
 	var b *passes.BindError
 	if errors.As(err, &b) {
-		errors.As(passes.Specialize(m.IR().Clone(), entry, bind), &b)
+		errors.As(passes.Settle(m.IR().Clone(), entry, bind), &b)
 		return &runtime.RuntimeError{Site: kernel.SiteAt(b.Span), Message: b.Error()}
 	}
 	return err

@@ -128,23 +128,12 @@ func instantiate(f *ir.Func, dims []int64) (*ir.Func, error) {
 	return g, recheck(g.Body, where)
 }
 
+// recheck applies every type rule of a function again. What stands in a region stops when that runs: Note [Shapes that
+// do not fit] in package ops.
 func recheck(b *ir.Block, where string) error {
-	for _, op := range b.Ops {
-		for _, r := range op.Regions {
-			if err := recheck(r, where); err != nil {
-				return err
-			}
-		}
-		ts, err := op.Def.Infer(ir.ArgTypes(op.Args), op.Attrs, op.Regions)
-		if err != nil {
-			return &RuntimeError{Span: op.Span, Message: err.Error() + where}
-		}
-		for i, t := range ts {
-			if !types.Equal(t, op.Results[i].Type) {
-				return &RuntimeError{Span: op.Span, Message: fmt.Sprintf("%s gives %s and not %s%s", op.Def.Name, t,
-					op.Results[i].Type, where)}
-			}
-		}
+	text := func(err error) string { return err.Error() + where }
+	if bad := ops.Recheck(b, text); bad != nil {
+		return &RuntimeError{Span: bad.Span, Message: text(bad.Err)}
 	}
 	return nil
 }
