@@ -278,6 +278,9 @@ func (g *gen) expr(t types.Type, d int) *Node {
 	}
 	x := t.(types.Tensor)
 	if g.fuel--; g.fuel > 0 && d > 0 {
+		if n := g.newerExpr(x, d-1); n != nil {
+			return n
+		}
 		for range 12 {
 			m := makers[g.r.IntN(len(makers))]
 			if n := m.make(g, x, d-1); n != nil {

@@ -55,9 +55,7 @@ func init() {
 		if n < 2 || n&(n-1) != 0 || n > 256 || g.dimIsShape(t.Shape[0]) {
 			return nil
 		}
-		if len(g.p.Imports) == 0 {
-			g.p.Imports = []string{"ring"}
-		}
+		g.imports("ring")
 		return ex(t, "flatten(ring.mul(reshape($, [1, 1, $]), reshape($, [1, 1, $]), "+
 			"ring.plan[1, $](ring.primes[1](30, $))))",
 			g.expr(t, d), t.Shape[0], g.expr(t, d), t.Shape[0], t.Shape[0], t.Shape[0])

@@ -3,6 +3,7 @@ package sources
 import (
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -21,6 +22,7 @@ type Program struct {
 	Dims    []string         // the shape parameters of f
 	Bind    map[string]int64 // the values of all names of extents
 	Imports []string
+	Unfit   bool // with an operation whose shapes do not fit: code for any shape does not see that
 }
 
 // Param is a parameter of f.
@@ -33,12 +35,18 @@ type Param struct {
 func (p *Program) Text() string {
 	w := &writer{lits: map[string]types.Dim{}, generic: types.Invalid}
 	for name, n := range p.Bind {
-		if !slices.Contains(p.Dims, name) && name[0] != 'A' && name[0] != 'B' { // A and B are of helpers
+		if !slices.Contains(p.Dims, name) && name[0] != 'A' && name[0] != 'B' && // A and B are of helpers
+			!p.named(name) {
 			w.lits[name] = types.Lit(n)
 		}
 	}
 	for _, m := range p.Imports {
 		fmt.Fprintf(w, "import %s\n", m)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Bind)) {
+		if p.named(name) {
+			fmt.Fprintf(w, "const %s: nat = %d\n", name, p.Bind[name])
+		}
 	}
 	for _, f := range p.Fns {
 		w.node(f)
@@ -61,6 +69,9 @@ func (p *Program) Text() string {
 	w.WriteString("\n")
 	return w.String()
 }
+
+// named reports that an extent is a constant with a name in the text.
+func (p *Program) named(name string) bool { return p.Seed >= since && p.Seed%3 == 0 && name[0] == 'L' }
 
 // Input draws the arguments of f, the same for the same names and types.
 func (p *Program) Input() ([]*ir.Array, error) {

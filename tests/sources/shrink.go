@@ -46,10 +46,12 @@ func fewerFunctions(p *Program, try func(*Program) bool) bool {
 			return true
 		}
 	}
-	if len(p.Imports) > 0 && !strings.Contains(p.Text(), "ring.") {
-		q := p.clone()
-		q.Imports = nil
-		return try(q)
+	for i, m := range p.Imports {
+		if !strings.Contains(p.Text(), m+".") {
+			q := p.clone()
+			q.Imports = slices.Delete(q.Imports, i, i+1)
+			return try(q)
+		}
 	}
 	return false
 }
