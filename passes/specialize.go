@@ -35,8 +35,8 @@ func Specialize(m *ir.Module, entry string, bind map[string]int64) error {
 }
 
 // Settle is Specialize for a module in which an operation breaks a rule under the binding, before calls are inlined:
-// where that stands in a region, the region stops with the message when it runs (Note [Shapes that do not fit] in
-// package ops). Elsewhere it is a *BindError.
+// where that stands in a region, or in a function that is called, the region or the call stops with the message when it
+// runs (Note [Shapes that do not fit] in package ops). In the entry itself it is a *BindError.
 func Settle(m *ir.Module, entry string, bind map[string]int64) error {
 	return specialize(m, entry, bind, true)
 }
@@ -183,8 +183,17 @@ func (s *specializer) instance(f *ir.Func, name string, dims map[string]types.Di
 // calls lets every call in g whose shape parameters are literals go to an instance, and those in the instances. It goes
 // in the order of execution: of several errors the first is the one that the interpreter stops at.
 func (s *specializer) calls(g *ir.Func) error {
-	_, err := s.callsIn(g.Body)
+	at, err := s.callsIn(g.Body)
+	if s.stops(g.Body, at, err) {
+		return nil
+	}
 	return err
+}
+
+// stops lets a block end at operation at, whose call cannot be made for the reason err, and reports whether it does.
+func (s *specializer) stops(b *ir.Block, at int, err error) bool {
+	var broken *BindError
+	return s.settle && errors.As(err, &broken) && ops.StopAt(b, at, broken.Span, broken.Error())
 }
 
 // callsIn does the calls of a block. With an error it returns the operation at which that is.
@@ -197,9 +206,7 @@ func (s *specializer) callsIn(b *ir.Block) (at int, err error) {
 		}
 		for _, r := range op.Regions {
 			at, err := s.callsIn(r)
-			var broken *BindError
-			if err != nil && (!s.settle || !errors.As(err, &broken) ||
-				!ops.StopAt(r, at, broken.Span, broken.Error())) {
+			if err != nil && !s.stops(r, at, err) {
 				return i, err
 			}
 		}
@@ -213,9 +220,9 @@ func (s *specializer) call(op *ir.Op) error {
 	f := s.m.Func(op.Str("callee"))
 	ns, ok := dims.Ints()
 	switch {
-	case !ok:
+	case !ok && !s.settle:
 		return nil
-	case len(ns) == 0:
+	case !ok, len(ns) == 0:
 		if s.seen[f.Name] {
 			return nil
 		}

@@ -45,29 +45,29 @@ func Recheck(b *ir.Block, message func(error) string) *Unfit {
 	return nil
 }
 
-// StopAt lets a region end in place of its operation number i, with a message. It reports whether the region can: see
+// StopAt lets a block end in place of its operation number i, with a message. It reports whether the block can: see
 // Note [Shapes that do not fit].
-func StopAt(r *ir.Block, i int, span diag.Span, message string) bool {
-	for _, y := range r.Yields {
+func StopAt(b *ir.Block, i int, span diag.Span, message string) bool {
+	for _, y := range b.Yields {
 		if y.Type.Elem == types.String || ir.CheckExtents(y.Type) != nil {
 			return false
 		}
 	}
-	if len(r.Yields) == 0 {
+	if len(b.Yields) == 0 {
 		return false
 	}
 	end := &ir.Block{}
-	b := &ir.Builder{Block: end, Span: span}
-	yields := make([]*ir.Value, len(r.Yields))
-	for k, y := range r.Yields {
-		zero := func(e types.DType) *ir.Value { return emitZeros(b, types.Scalar(e)) }
-		yields[k] = b.Emit(Require, ir.A{"says": message}, zero(y.Type.Elem), zero(types.Bool), zero(types.I64),
+	at := &ir.Builder{Block: end, Span: span}
+	yields := make([]*ir.Value, len(b.Yields))
+	for k, y := range b.Yields {
+		zero := func(e types.DType) *ir.Value { return emitZeros(at, types.Scalar(e)) }
+		yields[k] = at.Emit(Require, ir.A{"says": message}, zero(y.Type.Elem), zero(types.Bool), zero(types.I64),
 			zero(types.I64))
 		if !y.Type.IsScalar() {
-			yields[k] = b.Emit(Broadcast, ir.A{"shape": y.Type.Shape}, yields[k])
+			yields[k] = at.Emit(Broadcast, ir.A{"shape": y.Type.Shape}, yields[k])
 		}
 	}
-	r.Ops = append(r.Ops[:i:i], end.Ops...)
-	r.Yields = yields
+	b.Ops = append(b.Ops[:i:i], end.Ops...)
+	b.Yields = yields
 	return true
 }

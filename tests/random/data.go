@@ -116,6 +116,9 @@ func layout(d types.DType, shape []int64, seed uint64) (*tensor.Tensor, error) {
 	}
 	room := int64(1)
 	for _, n := range big { // beside an extent of 0 the others can be large
+		if n > types.MaxExtent {
+			return nil, nil
+		}
 		if room *= n; room > 1<<24 {
 			return nil, nil
 		}
