@@ -97,7 +97,9 @@ func (s *Stop) signal() (more bool) {
 		if installed = installed || catchStops(); !installed {
 			return false
 		}
-		atomic.StoreUint64(&t.wanted, 1)
+		if !atomic.CompareAndSwapUint64(&t.wanted, 0, 1) && atomic.LoadUint64(&t.wanted) != 1 {
+			continue // it was left meanwhile
+		}
 		// A thread that has ended meanwhile runs no kernel.
 		_, _, _ = syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(atomic.LoadUint64(&t.thread)),
 			uintptr(stopSignal))
