@@ -76,7 +76,8 @@ var imports = []struct{ pkg, may string }{
 	{"codegen", "ir/kernel runtime/abi internal/caught"},
 	{"codegen/llvm/libllvm", ""},
 	{"codegen/target/profile", ""},
-	{"codegen/target", "codegen/target/profile codegen"},
+	{"runtime/amx", ""},
+	{"codegen/target", "codegen/target/profile codegen runtime/amx"},
 	{"codegen/schedule", "codegen/target/profile lang/types ir ir/scalar ir/kernel ir/kernel/analysis " +
 		"ir/kernel/transform codegen/target"},
 	{"codegen/llvm/build", "lang/types"},
@@ -100,7 +101,7 @@ var imports = []struct{ pkg, may string }{
 			"codegen/llvm/libllvm codegen/llvm/aot/names"},
 	{"codegen/gpu", codeIR + "ir ir/kernel/transform codegen codegen/llvm codegen/llvm/device codegen/llvm/libllvm"},
 	{"codegen/gpu/ptxsim", "internal/caught"},
-	{"runtime/objload", "runtime/abi"},
+	{"runtime/objload", "runtime/abi runtime/amx"},
 	{"runtime/device/sim", "codegen/gpu/ptxsim runtime/device"},
 	{"runtime/device/cuda", "runtime/device"},
 	{"runtime/device/cuda/cudatest", "runtime/device"},
@@ -112,8 +113,8 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/tensor/tensortest", "lang/types runtime/memory runtime/tensor"},
 	{"runtime/tensorfile", "lang/types runtime/memory runtime/tensor internal/regular"},
 	{"runtime",
-		"codegen/target/profile lang/types runtime/abi runtime/device runtime/memory runtime/objload runtime/pool " +
-			"runtime/tensor runtime/tensorfile"},
+		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/device runtime/memory runtime/objload " +
+			"runtime/pool runtime/tensor runtime/tensorfile"},
 	{"transcript", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime/tensor transcript"},
 	{"stdlib", ""},
@@ -171,7 +172,7 @@ var outside = []struct{ dep, by string }{
 	{"github.com/elastic/go-seccomp-bpf", "internal/sandbox"},
 	{"github.com/spf13/pflag", "cmd/healc/..."},
 	{"github.com/rogpeppe/go-internal", "tests/..."},
-	{"golang.org/x/sys/cpu", "codegen/target"},
+	{"golang.org/x/sys/cpu", "codegen/target runtime/amx"},
 	{"golang.org/x/sys/unix", "internal/sandbox internal/sandbox/sandboxtest"},
 	{"golang.org/x/term", "cmd/healc/..."},
 }

@@ -11,6 +11,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/target/profile"
+	"healc/runtime/amx"
 )
 
 // Machine has the properties of a processor on which the shape of generated code depends. It never changes a result.
@@ -26,6 +27,8 @@ type Machine struct {
 	PairSums   bool // x86: products of 16-bit integers are summed in pairs
 	// x86: products of integers are added up by instructions of their own, see Note [Products together]
 	IntSums      bool
+	ByteSums     bool // x86: products of bytes are summed in fours (VNNI)
+	ByteTiles    bool // x86: there are tiles, with products of bytes (AMX)
 	EvenProducts bool // x86: products of 32-bit integers are those of the even elements of two vectors
 	Split        bool // vectors are longer than registers, see Note [Emulated vectors]
 	L1, L2       int  // bytes of the data caches of one core; 0 is 32 KiB and 512 KiB
@@ -65,7 +68,13 @@ var (
 		"knm"}
 	avx512ifma = []string{"cannonlake", "icelake", "tigerlake", "rocketlake", "sapphirerapids", "emeraldrapids",
 		"graniterapids", "diamondrapids", "znver4", "znver5"}
-	avx2 = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake",
+	avx512vnni = []string{"cascadelake", "cooperlake", "icelake", "tigerlake", "rocketlake", "sapphirerapids",
+		"emeraldrapids", "graniterapids", "diamondrapids", "znver4", "znver5"}
+	avxvnni = []string{"alderlake", "raptorlake", "meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest",
+		"gracemont", "grandridge", "clearwaterforest", "sapphirerapids", "emeraldrapids", "graniterapids",
+		"diamondrapids", "znver5"}
+	amxInt8 = []string{"sapphirerapids", "emeraldrapids", "graniterapids", "diamondrapids"}
+	avx2    = []string{"x86-64-v3", "haswell", "core-avx2", "broadwell", "skylake", "znver", "bdver4", "alderlake",
 		"raptorlake",
 		"meteorlake", "arrowlake", "lunarlake", "pantherlake", "sierraforest", "gracemont", "grandridge",
 		"clearwaterforest"}
@@ -100,11 +109,15 @@ func MachineOf(t codegen.Target) Machine {
 	}
 	wide, half, integer := fits(avx512), fits(avx2), fits(avx512ifma)
 	has := map[string]bool{"avx512f": wide > half, "avx512bw": wide > half && !strings.HasPrefix(cpu, "kn"),
-		"avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0}
+		"avx512ifma": integer > half && integer > 0, "avx2": max(wide, half) > 0, "fma": max(wide, half) > 0,
+		"avx512vnni": fits(avx512vnni) > 0, "avxvnni": fits(avxvnni) > 0, "amx-tile": fits(amxInt8) > 0,
+		"amx-int8": fits(amxInt8) > 0}
 	if cpu == "" {
 		has = map[string]bool{"avx512f": x86.X86.HasAVX512F, "avx512bw": x86.X86.HasAVX512BW,
 			"avx512ifma": x86.X86.HasAVX512IFMA,
-			"avx2":       x86.X86.HasAVX2, "fma": x86.X86.HasFMA && x86.X86.HasAVX}
+			"avx2":       x86.X86.HasAVX2, "fma": x86.X86.HasFMA && x86.X86.HasAVX,
+			"avx512vnni": x86.X86.HasAVX512VNNI, "avxvnni": x86.X86.HasAVXVNNI, "amx-tile": amx.Permitted(),
+			"amx-int8": x86.X86.HasAMXInt8}
 	}
 	for _, f := range strings.Split(t.Features, ",") {
 		if f = strings.TrimSpace(f); f != "" {
@@ -126,6 +139,8 @@ func MachineOf(t codegen.Target) Machine {
 	m.EvenProducts = m.IntSums
 	m.Mul64 = m.Profile.NTT.Words != 0 && has["avx512f"]
 	m.PairSums = !has["avx512f"] || has["avx512bw"]
+	m.ByteSums = has["avx512f"] && has["avx512vnni"] || !has["avx512f"] && has["avx2"] && has["avxvnni"]
+	m.ByteTiles = has["avx512f"] && has["amx-tile"] && has["amx-int8"] && !m.Split
 	return m.WithDefaults()
 }
 

@@ -65,3 +65,5 @@ func (s *Stop) CallKernel(_ *Image, fn uintptr, bufs *unsafe.Pointer, dims *int6
 	CallKernel(fn, bufs, dims, begin, end, err)
 	return true
 }
+
+func askForTiles() {}

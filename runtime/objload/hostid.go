@@ -6,6 +6,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+
+	"healc/runtime/amx"
 )
 
 // HostID names this machine's processor with its features, as the kernel tells them: code that was made
@@ -19,7 +21,11 @@ func HostID() string {
 	// The first processor is enough, and on a machine with many the whole file is slow to make.
 	head := make([]byte, 16<<10)
 	n, _ := f.Read(head)
-	return runtime.GOARCH + " " + cpuLines(head[:n])
+	id := runtime.GOARCH + " " + cpuLines(head[:n])
+	if amx.Permitted() { // which differs between processes of one machine
+		id += " tiles"
+	}
+	return id
 }
 
 // cpuLines keeps the lines of the first processor that say what it can do, not how fast it is right now.

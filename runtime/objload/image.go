@@ -21,6 +21,7 @@ type Image struct {
 // Load maps obj and makes it ready to be called: text can be executed and not written, read-only data
 // only be read. It does not keep obj. The error is an *Error, or of the system when there is no memory.
 func Load(obj []byte, o Options) (*Image, error) {
+	askForTiles()
 	parsed, err := parse(obj)
 	if err != nil {
 		return nil, err

@@ -51,6 +51,13 @@ TEXT leave<>(SB), NOSPLIT|NOFRAME, $0
 	MOVQ  64(DI), CX
 	MOVQ  $0, slot_stack(CX)
 	SFENCE // for stores past the caches, when it was left
+	CMPQ  slot_wanted(CX), $2
+	JNE   finished
+	CMPL  ·tiles(SB), $0
+	JEQ   finished
+	BYTE  $0xc4; BYTE $0xe2; BYTE $0x78; BYTE $0x49; BYTE $0xc0 // TILERELEASE
+
+finished:
 	MOVQ  8(SP), R15
 	MOVQ  16(SP), R14
 	MOVQ  24(SP), R13

@@ -19,6 +19,7 @@ import (
 	"healc/codegen/llvm/libllvm"
 	"healc/codegen/target/profile"
 	"healc/internal/cache"
+	"healc/runtime/amx"
 	"healc/runtime/device"
 	"healc/runtime/pool"
 )
@@ -100,7 +101,7 @@ func vectorFeatures(features string) string {
 		switch {
 		case !on:
 		case strings.HasPrefix(name, "avx"), strings.HasPrefix(name, "sse4"), name == "fma", name == "f16c",
-			name == "neon", strings.HasPrefix(name, "sve"):
+			name == "neon", strings.HasPrefix(name, "sve"), strings.HasPrefix(name, "amx-") && amx.Permitted():
 			have = append(have, name)
 		}
 	}
