@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand"
+	"slices"
 	"strings"
 	"testing"
 
+	"healc"
+	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/interp"
 	"healc/ir/ops"
@@ -16,6 +19,9 @@ import (
 	"healc/lang/irgen"
 	"healc/lang/parser"
 	"healc/lang/types"
+	programs "healc/tests/random"
+	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // A function is one of f64 tensors, which gives the function itself, its reverse and its forward mode.
@@ -28,9 +34,18 @@ type function struct {
 // run calls one of the functions of the module.
 func (f *function) run(t *testing.T, entry string, args ...[]float64) []*ir.Array {
 	t.Helper()
-	shapes := append(append([][]int64{}, f.shapes...), f.shapes...)
+	out, err := interp.Run(f.m, entry, f.arguments(entry, args), &interp.MemSystem{})
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", entry, err, f.m)
+	}
+	return out
+}
+
+// arguments are tensors of the shapes that one of the functions takes.
+func (f *function) arguments(entry string, args [][]float64) []*ir.Array {
+	shapes := slices.Concat(f.shapes, f.shapes)
 	if entry == "back" {
-		shapes = append(append([][]int64{}, f.shapes...), f.out)
+		shapes = append(slices.Clone(f.shapes), f.out)
 	}
 	in := make([]*ir.Array, len(args))
 	for i, a := range args {
@@ -39,11 +54,7 @@ func (f *function) run(t *testing.T, entry string, args ...[]float64) []*ir.Arra
 			in[i].Bits[k] = math.Float64bits(v)
 		}
 	}
-	out, err := interp.Run(f.m, entry, in, &interp.MemSystem{})
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", entry, err, f.m)
-	}
-	return out
+	return in
 }
 
 func values(a *ir.Array) []float64 {
@@ -119,6 +130,57 @@ var ranges = map[string][2]float64{
 	"asin": {-0.9, 0.9}, "acos": {-0.9, 0.9}, "pow": {0.3, 2.5}, "div": {0.3, 3}, "rem": {0.3, 3},
 }
 
+// sameCompiled compiles a case in the way of the day, for which a part of the cases has its turn, and compares the function
+// and both of its derivatives with the interpreter, bit for bit, at a point whose arguments have gaps in memory.
+func (f *function) sameCompiled(t *testing.T, number int, rng *rand.Rand, point [][]float64) {
+	t.Helper()
+	parts := sample.Part(12)
+	turn := number + sample.Today(t)
+	if testing.Short() || turn%parts > 0 {
+		return
+	}
+	seed := uint64(number)
+	calls := []struct {
+		entry string
+		more  [][]float64 // arguments behind the point
+	}{{"f", nil}, {"back", [][]float64{random(rng, int(size(f.out)), -1, 1)}}, {"forth", nil}}
+	for _, p := range point {
+		calls[2].more = append(calls[2].more, random(rng, len(p), -1, 1))
+	}
+	judge, err := engine.CompileIR(f.m, engine.Options{Backend: heal.Interp})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer judge.Close()
+	for _, w := range ways.Each(turn / parts) {
+		o := engine.Options{Backend: heal.CPU, Threads: 1 + turn/parts%3, SplitAll: true}
+		if err := w.Run(t, o, func(o engine.Options) error {
+			m, err := engine.CompileIR(f.m, o)
+			if err != nil {
+				return err
+			}
+			defer m.Close()
+			for _, c := range calls {
+				args := f.arguments(c.entry, slices.Concat(point, c.more))
+				want, err := programs.Call(judge, c.entry, args, seed)
+				if err != nil {
+					return err
+				}
+				got, err := programs.Call(m, c.entry, args, seed)
+				if err != nil {
+					return err
+				}
+				if d := programs.Diff(want, got); d != "" {
+					return fmt.Errorf("%s on %d threads: %s", c.entry, o.Threads, d)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Errorf("%v\n%s", err, f.m)
+		}
+	}
+}
+
 // TestOperations ranges over the table: every element-wise operation on floats that has a rule, and the gradient of
 // its gradient.
 func TestOperations(t *testing.T) {
@@ -137,13 +199,15 @@ func TestOperations(t *testing.T) {
 				if in == [2]float64{} {
 					in = [2]float64{-2, 2}
 				}
+				var point [][]float64
 				for range 5 {
-					point := make([][]float64, d.Arity)
+					point = make([][]float64, d.Arity)
 					for i := range point {
 						point[i] = random(rng, 4, in[0], in[1])
 					}
 					f.verify(t, rng, point)
 				}
+				f.sameCompiled(t, 2*n+order, rng, point)
 			}
 		})
 	}
@@ -327,12 +391,12 @@ var expressions = []struct {
 
 // TestExpressions does the same for everything else, written in the language.
 func TestExpressions(t *testing.T) {
-	for _, e := range expressions {
+	for i, e := range expressions {
 		t.Run(e.expr, func(t *testing.T) {
 			const params = "x: f64[3, 4], y: f64[4]"
 			out := tensorText(e.out)
 			first := fmt.Sprintf("fn f(%s) -> %s = %s\n", params, out, e.expr)
-			both(t, first, out, e.out)
+			both(t, 2*i, first, out, e.out)
 			if testing.Short() {
 				return
 			}
@@ -344,22 +408,25 @@ func TestExpressions(t *testing.T) {
 			second := strings.Replace(first, "fn f(", "fn g(", 1) + "fn f(" + params + ") -> f64 = {\n" +
 				"    let (a, b) = vjp(g)(x, y, " + weights + ");\n" +
 				"    sum(a * reshape(cos((0..12) as f64), [3, 4])) + sum(b * cos((0..4) as f64))\n}\n"
-			both(t, second, "f64", []int64{})
+			both(t, 2*i+1, second, "f64", []int64{})
 		})
 	}
 }
 
-// both adds the derivatives of f to a program and verifies them at some points.
-func both(t *testing.T, src, result string, out []int64) {
+// both adds the derivatives of f to program number i and verifies them at some points.
+func both(t *testing.T, i int, src, result string, out []int64) {
 	t.Helper()
 	const params = "x: f64[3, 4], y: f64[4]"
 	src += fmt.Sprintf("fn back(%s, c: %s) -> (f64[3, 4], f64[4]) = vjp(f)(x, y, c)\n", params, result) +
 		fmt.Sprintf("fn forth(%s, dx: f64[3, 4], dy: f64[4]) -> %s = jvp(f)(x, y, dx, dy)\n", params, result)
 	f := &function{m: compile(t, src), shapes: [][]int64{{3, 4}, {4}}, out: out}
 	rng := rand.New(rand.NewSource(11))
+	var point [][]float64
 	for range 3 {
-		f.verify(t, rng, [][]float64{random(rng, 12, -2, 2), random(rng, 4, -2, 2)})
+		point = [][]float64{random(rng, 12, -2, 2), random(rng, 4, -2, 2)}
+		f.verify(t, rng, point)
 	}
+	f.sameCompiled(t, i, rng, point)
 }
 
 func size(shape []int64) int64 {

@@ -1,5 +1,5 @@
 // Package modular holds compiled modular arithmetic to math/big and to the definitions of language.md: every processor
-// level, any number of threads, operands of every sign and size.
+// level, any number of threads, in each way to compile, operands of every sign and size.
 package modular
 
 import (
@@ -16,6 +16,7 @@ import (
 	"healc/tests/devices"
 	"healc/tests/random"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 var threads = []int{1, 2, 3, 7}
@@ -28,31 +29,49 @@ func taken(i int, cpu string) string {
 	return cpu
 }
 
-// compile compiles a source that has a function f for a processor, or the device.
-func compile(t *testing.T, src, cpu string, threads int) *engine.Func {
+// compiled is a function, once for each time that it is compiled.
+type compiled struct {
+	*engine.Func
+	way string
+}
+
+// compile compiles a source that has a function f for a processor, in the ways of the day, or for the device.
+func compile(t *testing.T, src, cpu string, threads int) []compiled {
 	t.Helper()
-	opts := engine.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}
 	if cpu == devices.Backend() {
-		opts = engine.Options{Backend: cpu}
+		return []compiled{one(t, src, cpu, engine.Options{Backend: cpu})}
 	}
-	m, err := engine.Compile(src, opts)
+	var out []compiled
+	for _, w := range ways.Drawn(src) {
+		for _, o := range w.Options(t, engine.Options{Threads: threads, SplitAll: true,
+			Target: codegen.Target{Kind: "cpu", CPU: cpu}}) {
+			out = append(out, one(t, src, w.String(), o))
+		}
+	}
+	return out
+}
+
+// one compiles a source in one way.
+func one(t *testing.T, src, way string, o engine.Options) compiled {
+	t.Helper()
+	m, err := engine.Compile(src, o)
 	if err != nil {
-		t.Fatalf("%s: %v", src, err)
+		t.Fatalf("%s: %s: %v", way, src, err)
 	}
 	t.Cleanup(m.Close)
 	f, err := m.Func("f")
 	if err != nil {
-		t.Fatalf("%s: %v", src, err)
+		t.Fatalf("%s: %s: %v", way, src, err)
 	}
-	return f
+	return compiled{f, way}
 }
 
 // call calls f and returns the elements of its result, with their signs.
-func call(t *testing.T, f *engine.Func, args ...*tensor.Tensor) []int64 {
+func call(t *testing.T, f compiled, args ...*tensor.Tensor) []int64 {
 	t.Helper()
 	y, err := f.Call(context.Background(), args...)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%s: %v", f.way, err)
 	}
 	defer y.Close()
 	out := make([]int64, 0, y.Elems())
@@ -63,6 +82,14 @@ func call(t *testing.T, f *engine.Func, args ...*tensor.Tensor) []int64 {
 		out = append(out, int64(b))
 	}
 	return out
+}
+
+// check wants a result of a function, compiled in each way.
+func check(t *testing.T, what string, fs []compiled, want []int64, args ...*tensor.Tensor) {
+	t.Helper()
+	for _, f := range fs {
+		same(t, what+", "+f.way, call(t, f, args...), want)
+	}
 }
 
 // tensorOf holds numbers; strided says that they lie in memory with gaps and turned axes.

@@ -195,12 +195,11 @@ func TestTransformDefinition(t *testing.T) {
 			}
 		})
 		for _, cpu := range devices.Targets(t) {
-			f := compile(t, forwardSource("i64", y, k, n, true), cpu, 2)
-			got := call(t, f, tensorOf(t, types.I64, y.shape(k, n), a, nil),
-				tensorOf(t, types.I64, []int64{k}, pl.p, nil),
+			check(t, fmt.Sprintf("%d elements on %q", n, cpu),
+				compile(t, forwardSource("i64", y, k, n, true), cpu, 2), want,
+				tensorOf(t, types.I64, y.shape(k, n), a, nil), tensorOf(t, types.I64, []int64{k}, pl.p, nil),
 				tensorOf(t, types.I64, []int64{k, n}, pl.forward, nil),
 				tensorOf(t, types.I64, []int64{n}, counting(n), nil))
-			same(t, fmt.Sprintf("%d elements on %q", n, cpu), got, want)
 		}
 	}
 }
@@ -229,14 +228,16 @@ func TestTransformRoundTrip(t *testing.T) {
 			}
 			pt := tensorOf(t, types.I64, []int64{k}, pl.p, nil)
 			perms := tensorOf(t, types.I64, []int64{n}, perm, nil)
+			args := []*tensor.Tensor{tensorOf(t, types.I64, y.shape(k, n), a, nil), pt,
+				tensorOf(t, types.I64, []int64{k, n}, pl.forward, nil), perms}
 			there := compile(t, forwardSource("i64", y, k, n, false), cpu, th)
-			mid := call(t, there, tensorOf(t, types.I64, y.shape(k, n), a, nil), pt,
-				tensorOf(t, types.I64, []int64{k, n}, pl.forward, nil), perms)
+			mid := call(t, there[0], args...)
 			back := compile(t, inverseSource("i64", y, k, n), cpu, th)
-			got := call(t, back, tensorOf(t, types.I64, y.shape(k, n), mid, nil), pt,
+			whole := fmt.Sprintf("%d elements there and back on %q", n, cpu)
+			check(t, whole+", there", there[1:], mid, args...)
+			check(t, whole+", there "+there[0].way, back, a, tensorOf(t, types.I64, y.shape(k, n), mid, nil), pt,
 				tensorOf(t, types.I64, []int64{k, n}, pl.backwards, nil),
 				tensorOf(t, types.I64, []int64{k}, pl.inverse, nil), perms)
-			same(t, fmt.Sprintf("%d elements there and back on %q", n, cpu), got, a)
 		}
 	}
 }
@@ -309,17 +310,9 @@ func TestTransformTables(t *testing.T) {
 			r.IntN(4) == 0)), view)
 		*x = program{src, append([]*tensor.Tensor{b}, x.args...)}
 		for _, c := range programs {
-			m, err := engine.Compile(c.src, engine.Options{Backend: heal.Interp})
-			if err != nil {
-				t.Fatal(err)
-			}
-			judge, err := m.Func("f")
-			if err != nil {
-				t.Fatal(err)
-			}
-			same(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, c.src, p, cpu),
-				call(t, compile(t, c.src, cpu, th), c.args...), call(t, judge, c.args...))
-			m.Close()
+			judge := one(t, c.src, heal.Interp, engine.Options{Backend: heal.Interp})
+			check(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, c.src, p, cpu), compile(t, c.src, cpu, th),
+				call(t, judge, c.args...), c.args...)
 		}
 	}
 }
@@ -328,8 +321,8 @@ func TestTransformTables(t *testing.T) {
 func TestTransformErrors(t *testing.T) {
 	const n = 64
 	y := layout{l: 1, r: 1, last: true}
-	f := compile(t, forwardSource("i64", y, 1, n, false), devices.InTurn(0, ""), 1)
-	one := make([]int64, n)
+	fs := compile(t, forwardSource("i64", y, 1, n, false), devices.InTurn(0, ""), 1)
+	zeros := make([]int64, n)
 	for _, c := range []struct {
 		p    int64
 		perm func([]int64)
@@ -342,11 +335,14 @@ func TestTransformErrors(t *testing.T) {
 	} {
 		perm := counting(n)
 		c.perm(perm)
-		_, err := f.Call(context.Background(), tensorOf(t, types.I64, y.shape(1, n), one, nil),
-			tensorOf(t, types.I64, []int64{1}, []int64{c.p}, nil),
-			tensorOf(t, types.I64, []int64{1, n}, one, nil), tensorOf(t, types.I64, []int64{n}, perm, nil))
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("modulus %d and positions %v: the error is %v, want one with %q", c.p, perm, err, c.want)
+		for _, f := range fs {
+			_, err := f.Call(context.Background(), tensorOf(t, types.I64, y.shape(1, n), zeros, nil),
+				tensorOf(t, types.I64, []int64{1}, []int64{c.p}, nil),
+				tensorOf(t, types.I64, []int64{1, n}, zeros, nil), tensorOf(t, types.I64, []int64{n}, perm, nil))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("modulus %d and positions %v, %s: the error is %v, want one with %q", c.p, perm, f.way, err,
+					c.want)
+			}
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"healc/lang/types"
+	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/sample"
 )
@@ -131,15 +132,12 @@ func TestPointwise(t *testing.T) {
 		}
 		turn := (i/step + day) / parts
 		cpu, th := taken(i/step, cpus[turn%len(cpus)]), threads[turn/len(cpus)%len(threads)]
-		fn := compile(t, src, cpu, th)
 		ta, tp := tensorOf(t, elem, aDims, a, view), tensorOf(t, elem, pDims, p, view)
-		var got []int64
+		args := []*tensor.Tensor{ta, tp}
 		if f.two {
-			got = call(t, fn, ta, tensorOf(t, elem, bDims, b, view), tp)
-		} else {
-			got = call(t, fn, ta, tp)
+			args = []*tensor.Tensor{ta, tensorOf(t, elem, bDims, b, view), tp}
 		}
-		same(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, src, p, cpu), got, want)
+		check(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, src, p, cpu), compile(t, src, cpu, th), want, args...)
 	}
 }
 
@@ -203,8 +201,7 @@ func TestSums(t *testing.T) {
 			want = append(want, s.Mod(s, big.NewInt(p[int64(j)%k])).Int64())
 		}
 		cpu, th := taken(i/step, cpus[i/step%len(cpus)]), threads[i/step/len(cpus)%len(threads)]
-		got := call(t, compile(t, src, cpu, th), tensorOf(t, elem, dims, a, nil), tensorOf(t, elem, dims, b, nil),
-			tensorOf(t, elem, []int64{k}, p, nil))
-		same(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, src, p, cpu), got, want)
+		check(t, fmt.Sprintf("case %d, %s modulo %v on %q", i, src, p, cpu), compile(t, src, cpu, th), want,
+			tensorOf(t, elem, dims, a, nil), tensorOf(t, elem, dims, b, nil), tensorOf(t, elem, []int64{k}, p, nil))
 	}
 }

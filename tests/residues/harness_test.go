@@ -20,6 +20,7 @@ import (
 	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // array is an operand or a result; the elements are in row-major order.
@@ -121,33 +122,36 @@ type config struct {
 	cpu     string
 	threads int
 	strided bool
-	once    bool // code is made quickly
+	way     ways.Way // how it is compiled
 }
 
 // interps are the ways of the interpreter, cpus those of the CPU; each program takes one or several of them in turn.
 var (
-	interps = []config{{heal.Interp, "", 1, false, false}, {heal.Interp, "", 1, true, false}}
+	interps = []config{{backend: heal.Interp, threads: 1}, {backend: heal.Interp, threads: 1, strided: true}}
 	cpus    = []config{
-		{heal.CPU, "", 1, false, false}, {heal.CPU, "x86-64", 2, true, false}, {heal.CPU, "haswell", 3, false, false},
-		{heal.CPU, "", 7, true, false},
+		{backend: heal.CPU, threads: 1}, {backend: heal.CPU, cpu: "x86-64", threads: 2, strided: true},
+		{backend: heal.CPU, cpu: "haswell", threads: 3}, {backend: heal.CPU, threads: 7, strided: true},
 	}
 )
 
-// onCPU is way number i on the CPU. It is asked while a test runs, so that Go knows a result depends on the environment
-// variable.
-func onCPU(i int) config {
-	i %= len(cpus)
-	c := cpus[i]
-	c.cpu = devices.InTurn(i, c.cpu)
-	return c
+// onCPU is way number i on the CPU, all ways to compile it in the long tests; each of cpus meets each of them. It is asked
+// while a test runs, so that Go knows a result depends on the environment variable.
+func onCPU(i int) []config {
+	c := cpus[i%len(cpus)]
+	c.cpu = devices.InTurn(i%len(cpus), c.cpu)
+	var out []config
+	for _, c.way = range ways.Each(i + i/len(cpus)) {
+		out = append(out, c)
+	}
+	return out
 }
 
 // program is a source, compiled when it is needed for each configuration.
 type program struct {
 	t       *testing.T
 	src     string
-	modules map[config]*engine.Module
-	turn, n int // the last one on the CPU, and how many there were
+	modules map[config][]*engine.Module // one for each time that it is compiled
+	turn, n int                         // the last one on the CPU, and how many there were
 	day     int
 }
 
@@ -160,42 +164,70 @@ func parts() int {
 	return sample.Part(2)
 }
 
-// onCPU is the way on the CPU of a turn, if it runs on this day. Those which do take the ways one after the other,
+// onCPU are the ways on the CPU of a turn, if it runs on this day. Those which do take the ways one after the other,
 // whichever turns they are, so that no way is left out; on another day a turn has another way.
-func (p *program) onCPU(turn int) (c config, ok bool) {
+func (p *program) onCPU(turn int) []config {
 	if p.n == 0 || turn != p.turn {
 		p.turn = turn
 		p.n++
 	}
 	at := p.n - 1 + p.day
-	return onCPU(at / parts()), at%parts() == 0
+	if at%parts() > 0 {
+		return nil
+	}
+	return onCPU(at / parts())
 }
 
 func newProgram(t *testing.T, src string) *program {
-	p := &program{t: t, src: src, modules: map[config]*engine.Module{}, day: sample.Today(t)}
+	p := &program{t: t, src: src, modules: map[config][]*engine.Module{}, day: sample.Today(t)}
 	t.Cleanup(func() {
-		for _, m := range p.modules {
-			m.Close()
+		for _, ms := range p.modules {
+			for _, m := range ms {
+				m.Close()
+			}
 		}
 	})
 	return p
 }
 
-// call runs a function.
-func (p *program) call(c config, r *rand.Rand, name string, args []array) ([]array, error) {
+// compile compiles the program for a configuration.
+func (p *program) compile(c config) []*engine.Module {
 	p.t.Helper()
-	m := p.modules[c]
-	if m == nil {
-		var err error
-		if m, err = engine.Compile(p.src, engine.Options{
-			Backend: c.backend, Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu},
-			SplitAll: c.threads > 1,
-			Once:     c.once, Cache: cache.Default(),
-		}); err != nil {
+	if p.modules[c] != nil {
+		return p.modules[c]
+	}
+	for _, o := range c.way.Options(p.t, engine.Options{Backend: c.backend, Threads: c.threads,
+		Target: codegen.Target{Kind: "cpu", CPU: c.cpu}, SplitAll: c.threads > 1}) {
+		if o.Cache == nil {
+			o.Cache = cache.Default()
+		}
+		m, err := engine.Compile(p.src, o)
+		if err != nil {
 			p.t.Fatalf("%v\n%s", err, p.src)
 		}
-		p.modules[c] = m
+		p.modules[c] = append(p.modules[c], m)
 	}
+	return p.modules[c]
+}
+
+// call runs a function, each time that it is compiled; the results are those of the last time, and all others are the same.
+func (p *program) call(c config, r *rand.Rand, name string, args []array) (out []array, err error) {
+	p.t.Helper()
+	for i, m := range p.compile(c) {
+		before := out
+		if out, err = p.callIn(m, c, r, name, args); err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			if msg := differ(out, before); msg != "" {
+				p.t.Errorf("%s, %+v: loaded from the cache against compiled: %s", name, c, msg)
+			}
+		}
+	}
+	return out, nil
+}
+
+func (p *program) callIn(m *engine.Module, c config, r *rand.Rand, name string, args []array) ([]array, error) {
 	f, err := m.Func(name)
 	if err != nil {
 		p.t.Fatal(err)
@@ -229,18 +261,19 @@ func signed(dt types.DType, bits uint64) int64 {
 // check runs a function on the interpreter and on one CPU configuration, unless it is left out, and compares.
 func (p *program) check(r *rand.Rand, name string, turn int, cpu bool, args []array, want ...array) {
 	p.t.Helper()
-	ways := []config{interps[turn%len(interps)]}
+	configs := []config{interps[turn%len(interps)]}
 	if cpu {
-		if c, ok := p.onCPU(turn); ok {
-			ways = append(ways, c)
-		}
+		configs = append(configs, p.onCPU(turn)...)
 	}
 	if devices.Takes(turn+p.day, 32) {
 		// Where all cases run, most are compiled quickly: it is LLVM that takes the time.
-		ways = append(ways, config{devices.Backend(), "", 1, turn/16%2 == 1,
-			devices.All() && turn%16 != 0 && turn%5 != 0})
+		way := ways.All[1]
+		if devices.All() && turn%16 != 0 && turn%5 != 0 {
+			way = ways.All[0]
+		}
+		configs = append(configs, config{backend: devices.Backend(), threads: 1, strided: turn/16%2 == 1, way: way})
 	}
-	for _, c := range ways {
+	for _, c := range configs {
 		got, err := p.call(c, r, name, args)
 		if err != nil {
 			p.t.Errorf("%s, %+v: %v", name, c, err)

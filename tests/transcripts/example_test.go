@@ -134,8 +134,8 @@ func TestExample(t *testing.T) {
 	if !bytes.Equal(data, r.lines()) {
 		t.Error("the example is not what the test makes; run `go test ./tests/transcripts -run Example -update`")
 	}
-	for _, h := range ways {
-		if _, err := execute(data, h, true); err != nil {
+	for _, h := range hows {
+		if _, err := execute(t, data, h, true); err != nil {
 			t.Errorf("%s: %v", h, err)
 		}
 	}

@@ -127,8 +127,8 @@ func TestTorch(t *testing.T) {
 		{torchFile(t, "IntStorage", little("int32", elems), 7, 2, nil, nil, "little"), []int64{3}},
 		{torchFile(t, "CharStorage", little("int8", elems), 7, 2, []int64{0, 5}, []int64{5, 1}, "little"), []int64{}},
 	} {
-		for _, h := range ways {
-			got, err := execute(sent(encoded("torch", c.file)), h, false)
+		for _, h := range hows {
+			got, err := execute(t, sent(encoded("torch", c.file)), h, false)
 			if err != nil || len(got) != 1 || len(got[0]) != len(c.want) {
 				t.Fatalf("%s: %v, %v, want %v", h, got, err, c.want)
 			}
@@ -213,7 +213,7 @@ func TestClaims(t *testing.T) {
 	r.get("y")
 	for _, h := range []how{{heal.Interp, false, 1, ""}, {heal.CPU, false, 1, ""}} {
 		// What remains of it may be computed or refused, but not tried.
-		if got, err := execute(r.json(), h, false); err != nil && !strings.Contains(err.Error(), "memory") &&
+		if got, err := execute(t, r.json(), h, false); err != nil && !strings.Contains(err.Error(), "memory") &&
 			!strings.Contains(err.Error(), "too large") {
 			t.Errorf("%s: %v, %v", h, got, err)
 		}
@@ -235,7 +235,7 @@ func TestClaims(t *testing.T) {
 	r = &record{}
 	r.op("host_to_device", dev("x", "int64"), expanded)
 	r.op("device_to_host", expanded, dev("x", "int64"))
-	for _, h := range ways {
+	for _, h := range hows {
 		if err := verified(r.json(), h); err != nil {
 			t.Errorf("%s: a tensor that is not looked at: %v", h, err)
 		}
@@ -246,11 +246,11 @@ func TestClaims(t *testing.T) {
 	r.put("z", []int64{2}, []int64{1, 2})
 	r.call("_modsum_ttc", "z", "y", 100, "z")
 	r.get("z")
-	if got, err := execute(r.json(), how{heal.CPU, false, 1, ""}, false); err != nil ||
+	if got, err := execute(t, r.json(), how{heal.CPU, false, 1, ""}, false); err != nil ||
 		!slices.Equal(got[0], []int64{6, 7}) {
 		t.Errorf("two elements of it: %v, %v", got, err)
 	}
-	if _, err := execute(r.json(), how{heal.Interp, false, 1, ""}, false); err == nil ||
+	if _, err := execute(t, r.json(), how{heal.Interp, false, 1, ""}, false); err == nil ||
 		err.Error() != "t.json: entry 3: a tensor of type i64[1073741824] is too large for the interpreter" {
 		t.Errorf("two elements of it on the interpreter: %v", err)
 	}
@@ -429,12 +429,12 @@ func TestRunTimeErrors(t *testing.T) {
 }
 
 func TestVerify(t *testing.T) {
-	for _, h := range ways {
+	for _, h := range hows {
 		r := &record{}
 		r.put("x", []int64{2, 2}, []int64{1, 2, 3, 4})
 		r.call("_modsum_tcc", "x", 1, 100, "x")
 		r.op("device_to_host", host("int64", []int64{2, 2}, true, []int64{2, 3, 9, 9}), dev("x", "int64"))
-		_, err := execute(r.json(), h, true)
+		_, err := execute(t, r.json(), h, true)
 		var m *transcript.MismatchError
 		if want := "t.json: entry 2 (device_to_host): element [1, 0] is 4, and 9 was recorded"; !errors.As(err, &m) ||
 			err.Error() != want {
@@ -442,13 +442,13 @@ func TestVerify(t *testing.T) {
 		}
 		r.entries = r.entries[:2]
 		r.op("device_to_host", host("int64", []int64{4}, true, []int64{2, 3, 4, 5}), dev("x", "int64"))
-		if _, err = execute(r.json(), h, true); !errors.As(err, &m) ||
+		if _, err = execute(t, r.json(), h, true); !errors.As(err, &m) ||
 			!strings.Contains(err.Error(), "the result is i64[2,2], and i64[4] was recorded") {
 			t.Errorf("%s: %v", h, err)
 		}
 		r.entries = r.entries[:2]
 		r.op("device_to_host", host("int32", []int64{2, 2}, false, []int64{2, 3, 4, 5}), dev("x", "int64"))
-		if _, err = execute(r.json(), h, true); err != nil {
+		if _, err = execute(t, r.json(), h, true); err != nil {
 			t.Errorf("%s: numbers of another type: %v", h, err)
 		}
 	}
@@ -471,7 +471,7 @@ func TestVerifyPieces(t *testing.T) {
 			r.op("device_to_host", host(d, []int64{n, m}, at%2 == 0, wrong), dev("x", "int64"))
 			want := fmt.Sprintf("t.json: entry 1 (device_to_host): element [%d, %d] is %d, and -1 was recorded", at/m,
 				at%m, at)
-			if err := verified(r.json(), ways[0]); err == nil || err.Error() != want {
+			if err := verified(r.json(), hows[0]); err == nil || err.Error() != want {
 				t.Errorf("%v, want %s", err, want)
 			}
 		}
@@ -483,7 +483,7 @@ func TestVerifyPieces(t *testing.T) {
 	r := &record{}
 	r.op("host_to_device", dev("x", "int64"), file(5, 6))
 	r.op("device_to_host", file(5, 7), dev("x", "int64"))
-	if err := verified(r.json(), ways[0]); err == nil || err.Error() !=
+	if err := verified(r.json(), hows[0]); err == nil || err.Error() !=
 		"t.json: entry 1 (device_to_host): element [0, 1, 0] is 6, and 7 was recorded" {
 		t.Error(err)
 	}

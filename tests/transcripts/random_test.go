@@ -45,7 +45,7 @@ func TestRandom(t *testing.T) {
 			todo = append(todo, how{devices.Backend(), i/125%2 == 1, 1, ""})
 		}
 		for _, h := range todo {
-			got, err := execute(g.json(), h, true)
+			got, err := execute(t, g.json(), h, true)
 			if err != nil {
 				t.Fatalf("seed %d, %s: %v", seed, h, err)
 			}

@@ -17,6 +17,7 @@ import (
 	"healc/runtime/tensor"
 	"healc/tests/devices"
 	"healc/tests/sample"
+	"healc/tests/ways"
 	"healc/transcript"
 )
 
@@ -46,24 +47,44 @@ func (h how) String() string {
 	return fmt.Sprintf("%s noFuse=%v threads=%d", h.backend, h.noFuse, h.threads)
 }
 
-var ways = []how{{heal.Interp, false, 1, ""}, {heal.Interp, true, 1, ""}, {heal.CPU, false, 1, ""},
+var hows = []how{{heal.Interp, false, 1, ""}, {heal.Interp, true, 1, ""}, {heal.CPU, false, 1, ""},
 	{heal.CPU, false, 3, ""}, {heal.CPU, true, 2, ""}}
 
-// execute runs a file; the caller gets the outputs as numbers.
-func execute(data []byte, h how, verify bool) (outputs [][]int64, err error) {
+// execute runs a file; the caller gets the outputs as numbers. On the CPU it is compiled in the ways of the day, which
+// have to give the same.
+func execute(t testing.TB, data []byte, h how, verify bool) (outputs [][]int64, err error) {
+	o := engine.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1,
+		Target: codegen.Target{CPU: h.cpu}, Cache: compiled}
+	if h.backend != heal.CPU {
+		return executeOne(data, replay.Options{Options: o, NoFuse: h.noFuse}, verify)
+	}
+	o.Target.CPU = devices.InTurn(h.threads, h.cpu)
+	for _, w := range ways.Drawn(string(data)) {
+		for _, o := range w.Options(t, o) {
+			if o.Cache == nil {
+				o.Cache = compiled
+			}
+			now, err := executeOne(data, replay.Options{Options: o, NoFuse: h.noFuse}, verify)
+			if err != nil {
+				t.Log(w)
+				return now, err
+			}
+			if outputs != nil && !reflect.DeepEqual(now, outputs) {
+				return now, fmt.Errorf("%s gives %v, and before it %v", w, now, outputs)
+			}
+			outputs = now
+		}
+	}
+	return outputs, nil
+}
+
+func executeOne(data []byte, o replay.Options, verify bool) (outputs [][]int64, err error) {
 	t, err := transcript.Read("t.json", data)
 	if err != nil {
 		return nil, err
 	}
 	defer t.Close()
-	if h.backend == heal.CPU {
-		h.cpu = devices.InTurn(h.threads, h.cpu)
-	}
-	x, err := replay.Compile(t, replay.Options{
-		Options: engine.Options{Backend: h.backend, Threads: h.threads, SplitAll: h.threads > 1,
-			Target: codegen.Target{CPU: h.cpu}, Cache: compiled},
-		NoFuse: h.noFuse,
-	})
+	x, err := replay.Compile(t, o)
 	if err != nil {
 		return nil, err
 	}
@@ -118,12 +139,12 @@ var checked int
 // check runs a transcript in every way and compares its outputs.
 func check(t *testing.T, r *record, want ...[]int64) {
 	t.Helper()
-	all := ways
+	all := hows
 	if checked++; devices.Takes(checked+sample.Day(), 6) {
 		all = append(all[:len(all):len(all)], how{devices.Backend(), false, 1, ""})
 	}
 	for _, h := range all {
-		got, err := execute(r.json(), h, false)
+		got, err := execute(t, r.json(), h, false)
 		if err != nil {
 			t.Fatalf("%s: %v", h, err)
 		}
@@ -137,7 +158,7 @@ func check(t *testing.T, r *record, want ...[]int64) {
 func refuse(t *testing.T, r *record, want string) {
 	t.Helper()
 	for _, h := range []how{{heal.Interp, false, 1, ""}, {heal.CPU, true, 1, ""}} {
-		_, err := execute(r.json(), h, false)
+		_, err := execute(t, r.json(), h, false)
 		var e *transcript.Error
 		if err == nil || !errors.As(err, &e) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v (%T), want %q", h, err, err, want)

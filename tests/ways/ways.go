@@ -8,6 +8,7 @@ package ways
 
 import (
 	"fmt"
+	"hash/fnv"
 	"os"
 	"testing"
 
@@ -65,6 +66,14 @@ func Each(i int) []Way {
 	return All[i%len(All) : i%len(All)+1]
 }
 
+// Drawn are the ways of a case with this text: one of All, which the text and the day draw, so that it is independent of
+// all that the cases of a suite take in turns.
+func Drawn(text string) []Way {
+	h := fnv.New32a()
+	fmt.Fprintln(h, sample.Day(), text)
+	return Each(int(h.Sum32() % uint32(len(All))))
+}
+
 // Usual are the ways of case number i of a suite whose programs are many and small: on a day, one of so many is
 // compiled in another way than the first of All, which costs the least.
 func Usual(i, of int) []Way {
@@ -87,19 +96,28 @@ func (w Way) Set(o *engine.Options) {
 	}
 }
 
-// Run calls f with o compiled in this way: a second time where what runs is loaded from the cache, which is one of its
-// own then. It stops at the first error.
-func (w Way) Run(t testing.TB, o engine.Options, f func(o engine.Options) error) error {
-	times := 1
+// Options are o for this way, once for each time that a program has to be compiled: a second time where what runs is
+// loaded from the cache, which is one of its own then.
+func (w Way) Options(t testing.TB, o engine.Options) []engine.Options {
 	if w.Cached {
 		o.Cache = &cache.Cache{Dir: t.TempDir()}
-		times = 2
 	}
 	w.Set(&o)
-	for range times {
+	if w.Cached {
+		return []engine.Options{o, o}
+	}
+	return []engine.Options{o}
+}
+
+// Run calls f with each of the Options. It stops at the first error.
+func (w Way) Run(t testing.TB, o engine.Options, f func(o engine.Options) error) error {
+	for _, o := range w.Options(t, o) {
 		if err := f(o); err != nil {
-			return fmt.Errorf("%s=%s: %w", Env, w.Name, err)
+			return fmt.Errorf("%s: %w", w, err)
 		}
 	}
 	return nil
 }
+
+// String is the variable that names the way for all cases.
+func (w Way) String() string { return Env + "=" + w.Name }

@@ -44,6 +44,30 @@ func TestUsual(t *testing.T) {
 	}
 }
 
+// TestDrawn: a text draws each of the ways, with about the same chance, always the same one on a day.
+func TestDrawn(t *testing.T) {
+	t.Setenv(sample.Long, "")
+	t.Setenv(Env, "")
+	seen := map[string]int{}
+	for day := range 800 {
+		t.Setenv(sample.DayEnv, strconv.Itoa(day))
+		w := Drawn("fn f() -> i32 = 1")
+		if len(w) != 1 || !slices.Equal(w, Drawn("fn f() -> i32 = 1")) {
+			t.Fatalf("%v", w)
+		}
+		seen[w[0].Name]++
+	}
+	for _, w := range All {
+		if n := seen[w.Name]; n < 50 || n > 200 {
+			t.Errorf("%s is drawn %d times of 800", w, n)
+		}
+	}
+	t.Setenv(sample.Long, "1")
+	if !slices.Equal(Drawn(""), All) {
+		t.Error("the long tests leave ways out")
+	}
+}
+
 // TestRun: a cached way runs twice, what the second run has compiled is in the cache, and an error names the way.
 func TestRun(t *testing.T) {
 	for _, w := range All {
