@@ -130,8 +130,9 @@ var ranges = map[string][2]float64{
 	"asin": {-0.9, 0.9}, "acos": {-0.9, 0.9}, "pow": {0.3, 2.5}, "div": {0.3, 3}, "rem": {0.3, 3},
 }
 
-// sameCompiled compiles a case in the way of the day, for which a part of the cases has its turn, and compares the function
-// and both of its derivatives with the interpreter, bit for bit, at a point whose arguments have gaps in memory.
+// sameCompiled compiles a case in the way of the day, for which a part of the cases has its turn, and compares the
+// function and both of its derivatives with the interpreter, bit for bit, at a point whose arguments have gaps in
+// memory.
 func (f *function) sameCompiled(t *testing.T, number int, rng *rand.Rand, point [][]float64) {
 	t.Helper()
 	parts := sample.Part(12)

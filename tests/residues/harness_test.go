@@ -134,8 +134,8 @@ var (
 	}
 )
 
-// onCPU is way number i on the CPU, all ways to compile it in the long tests; each of cpus meets each of them. It is asked
-// while a test runs, so that Go knows a result depends on the environment variable.
+// onCPU is way number i on the CPU, all ways to compile it in the long tests; each of cpus meets each of them. It
+// is asked while a test runs, so that Go knows a result depends on the environment variable.
 func onCPU(i int) []config {
 	c := cpus[i%len(cpus)]
 	c.cpu = devices.InTurn(i%len(cpus), c.cpu)
@@ -210,7 +210,8 @@ func (p *program) compile(c config) []*engine.Module {
 	return p.modules[c]
 }
 
-// call runs a function, each time that it is compiled; the results are those of the last time, and all others are the same.
+// call runs a function, each time that it is compiled; the results are those of the last time, and all others are
+// the same.
 func (p *program) call(c config, r *rand.Rand, name string, args []array) (out []array, err error) {
 	p.t.Helper()
 	for i, m := range p.compile(c) {

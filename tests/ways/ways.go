@@ -66,8 +66,8 @@ func Each(i int) []Way {
 	return All[i%len(All) : i%len(All)+1]
 }
 
-// Drawn are the ways of a case with this text: one of All, which the text and the day draw, so that it is independent of
-// all that the cases of a suite take in turns.
+// Drawn are the ways of a case with this text: one of All, which the text and the day draw, so that it is
+// independent of all that the cases of a suite take in turns.
 func Drawn(text string) []Way {
 	h := fnv.New32a()
 	fmt.Fprintln(h, sample.Day(), text)

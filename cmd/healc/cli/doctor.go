@@ -28,8 +28,8 @@ func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "Show what healc finds on this machine, and what is missing",
-		Long: "Shows the libLLVM that is found, the processor, its profile, memory, threads, the cache, the GPUs and\n" +
-			"their driver, and how to install what is missing. " +
+		Long: "Shows the libLLVM that is found, the processor, its profile, memory, threads, the cache, " +
+			"the GPUs and\ntheir driver, and how to install what is missing. " +
 			"The exit code is 3 when programs cannot be compiled for the processor.",
 		Args: exactly(),
 		RunE: func(*cobra.Command, []string) error { return a.doctor() },
