@@ -78,6 +78,7 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/target/profile", ""},
 	{"runtime/amx", ""},
 	{"codegen/target", "codegen/target/profile codegen runtime/amx"},
+	{"codegen/target/tuned", "codegen/target/profile codegen ir/kernel ir/kernel/transform"},
 	{"codegen/schedule", "codegen/target/profile lang/types ir ir/scalar ir/kernel ir/kernel/analysis " +
 		"ir/kernel/transform codegen/target"},
 	{"codegen/llvm/build", "lang/types"},
@@ -92,9 +93,9 @@ var imports = []struct{ pkg, may string }{
 		"codegen/llvm/loops"},
 	{"codegen/llvm/device", codeIR + "ir ir/kernel/transform codegen/target codegen/llvm/libllvm codegen/llvm/build " +
 		"codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/ntt"},
-	{"codegen/llvm", codeIR + "ir/kernel/transform codegen codegen/target codegen/llvm/libllvm codegen/llvm/build " +
-		"codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/matmul codegen/llvm/transpose " +
-		"codegen/llvm/ntt"},
+	{"codegen/llvm", codeIR + "ir/kernel/transform codegen codegen/target codegen/target/tuned codegen/llvm/libllvm " +
+		"codegen/llvm/build codegen/llvm/emit codegen/llvm/loops codegen/llvm/reduce codegen/llvm/matmul " +
+		"codegen/llvm/transpose codegen/llvm/ntt"},
 	{"codegen/llvm/aot/names", ""},
 	{"codegen/llvm/aot",
 		"codegen/target/profile lang/types ir/kernel ir/kernel/transform runtime/abi codegen codegen/llvm " +

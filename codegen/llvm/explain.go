@@ -11,16 +11,18 @@ import (
 	"healc/codegen/llvm/loops"
 	"healc/codegen/schedule"
 	"healc/codegen/target"
+	"healc/codegen/target/tuned"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
 	"healc/ir/scalar"
 )
 
-// Scheduled is a module as it is written for a machine: its kernels have schedules. km stays as it is.
-func Scheduled(km *kernel.Module, machine target.Machine) *kernel.Module {
+// Scheduled is a module as it is written for a machine: its kernels have schedules. sets are Options.Tuned. km stays
+// as it is.
+func Scheduled(km *kernel.Module, machine target.Machine, sets map[string]tuned.Set) *kernel.Module {
 	machine = machine.WithDefaults()
 	out := *transform.Specialise(km, ProductsOf(machine))
-	p := newProgram(&out, machine)
+	p := newProgram(&out, machine, sets)
 	if err := p.decide(); err != nil {
 		panic("BUG: " + err.Error()) // what is decided here fits
 	}
@@ -34,18 +36,28 @@ func Scheduled(km *kernel.Module, machine target.Machine) *kernel.Module {
 }
 
 // newProgram is a program before anything is decided or written.
-func newProgram(km *kernel.Module, machine target.Machine) *program {
+func newProgram(km *kernel.Module, machine target.Machine, sets map[string]tuned.Set) *program {
+	machine = machine.WithDefaults()
 	m := &emit.Module{Km: km, M: lir.NewModule(), Intrinsics: map[string]*lir.Func{}, Funcs: map[string]*lir.Func{},
 		Registry: registry, Access: loops.ScheduledAccess{Access: emit.ProcessorAccess{}}, Forms: allForms,
 		Peepholes: emit.Peepholes,
-		Machine:   machine.WithDefaults()}
-	return &program{Module: m, schedules: map[string]*kernel.Schedule{},
+		Machine:   machine}
+	return &program{Module: m, machine: machine, tuned: sets, schedules: map[string]*kernel.Schedule{},
 		products: map[string]*schedule.MatmulPlan{}}
+}
+
+// machineOf is the machine as a kernel has it.
+func (p *program) machineOf(k *kernel.Kernel) target.Machine {
+	if set := p.tuned[k.Name]; len(set) > 0 {
+		return p.machine.With(set.On(p.machine.Profile))
+	}
+	return p.machine
 }
 
 // code is what the decisions about a kernel are made from.
 func (p *program) code(k *kernel.Kernel) schedule.Code {
-	return schedule.Code{Types: k.Types, Params: k.Params, Lets: map[kernel.Ref]*scalar.Instr{}, Machine: p.Machine}
+	return schedule.Code{Types: k.Types, Params: k.Params, Lets: map[kernel.Ref]*scalar.Instr{},
+		Machine: p.machineOf(k)}
 }
 
 // CheckProcessor says whether libLLVM knows the processor of a target, a *libllvm.ProcessorError where it does not.

@@ -15,6 +15,7 @@ import (
 	"healc/codegen/schedule"
 	"healc/codegen/target"
 	"healc/codegen/target/profile"
+	"healc/codegen/target/tuned"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
 )
@@ -28,6 +29,8 @@ type Options struct {
 
 	// Profile is in place of the profile that is chosen for the processor; nil for that one.
 	Profile *profile.Profile
+	// Tuned has numbers for single kernels, by their names, in place of those of the profile.
+	Tuned map[string]tuned.Set
 	// Reschedule may change what was decided about a kernel, in place; nil: it stays. What does not fit is an error.
 	Reschedule func(k *kernel.Kernel, s *kernel.Schedule)
 
@@ -48,10 +51,10 @@ type Observer = emit.Observer
 func Generate(km *kernel.Module, opts Options) (string, error) {
 	machine := opts.Machine.WithDefaults()
 	if opts.Profile != nil {
-		machine.Profile = opts.Profile
+		machine = machine.With(opts.Profile)
 	}
 	km = transform.Specialise(km, ProductsOf(machine))
-	p := newProgram(km, machine)
+	p := newProgram(km, machine, opts.Tuned)
 	m := p.Module
 	if m.Prefix = opts.Prefix; opts.Effort != Full {
 		m.Peepholes = emit.BriefPeepholes
@@ -86,6 +89,8 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 // program is a module with the decisions about its kernels.
 type program struct {
 	*emit.Module
+	machine    target.Machine
+	tuned      map[string]tuned.Set // by the names of kernels
 	effort     schedule.Options
 	reschedule func(k *kernel.Kernel, s *kernel.Schedule) // nil for nobody
 	schedules  map[string]*kernel.Schedule                // by the names of kernels
@@ -95,6 +100,8 @@ type program struct {
 // defineKernel makes two functions: the body, whose buffers are parameters so that they can be noalias,
 // and the C entry point of runtime/abi, which takes the argument array apart.
 func (m *program) defineKernel(k *kernel.Kernel) {
+	m.Machine = m.machineOf(k)
+	defer func() { m.Machine = m.machine }()
 	var ps []*lir.Param
 	buffers := k.Params[:k.Buffers()]
 	for i, p := range buffers {

@@ -16,15 +16,15 @@ func (m *program) decide() error {
 	for _, k := range m.Km.Kernels {
 		o := m.effort
 		o.Launched = launched[k.Name]
-		s := k.Schedule
+		s, machine := k.Schedule, m.machineOf(k)
 		if s == nil {
-			s = schedule.For(k, m.Machine, o)
+			s = schedule.For(k, machine, o)
 		}
 		if m.reschedule != nil {
 			m.reschedule(k, s)
 		}
 		if k.Schedule != nil || m.reschedule != nil {
-			if err := schedule.Check(k, m.Machine, s); err != nil {
+			if err := schedule.Check(k, machine, s); err != nil {
 				return err
 			}
 		}

@@ -120,7 +120,7 @@ kernel @anywhere(in x: f32[%[1]d, %[2]d], in a: f32[%[2]d], out stream y: f32[%[
 		target.Machine
 		width, rows int
 	}{{target.Machine{}, 64, 8}, {target.Machine{VectorBits: 256, Registers: 16}, 32, 2}} {
-		for _, k := range Scheduled(km, is.Machine).Kernels {
+		for _, k := range Scheduled(km, is.Machine, nil).Kernels {
 			d := kernel.Directives(k.Schedule.Directives).OfKind("jam")
 			if jammed := k.Name != "anywhere"; jammed != (d != nil) || jammed && d.Get("rows") != int64(is.rows) {
 				t.Errorf("%s, rows %d:\n%s", k.Name, is.rows, strings.Join(k.ScheduleLines(), "\n"))

@@ -56,6 +56,13 @@ func (m Machine) WithDefaults() Machine {
 	return m
 }
 
+// With is the machine with other measurements.
+func (m Machine) With(p *profile.Profile) Machine {
+	m.Profile = p
+	m.Mul64 = p.NTT.Words != 0 && m.VectorBits == 512 && !m.Device
+	return m
+}
+
 // Masks reports that comparisons of vectors give a bit for each lane.
 func (m Machine) Masks() bool { return m.VectorBits >= 512 }
 
@@ -137,11 +144,10 @@ func MachineOf(t codegen.Target) Machine {
 	m.IFMA = has["avx512f"] && has["avx512ifma"]
 	m.IntSums = has["avx512f"] || has["avx2"]
 	m.EvenProducts = m.IntSums
-	m.Mul64 = m.Profile.NTT.Words != 0 && has["avx512f"]
 	m.PairSums = !has["avx512f"] || has["avx512bw"]
 	m.ByteSums = has["avx512f"] && has["avx512vnni"] || !has["avx512f"] && has["avx2"] && has["avxvnni"]
 	m.ByteTiles = has["avx512f"] && has["amx-tile"] && has["amx-int8"] && !m.Split
-	return m.WithDefaults()
+	return m.With(m.Profile).WithDefaults()
 }
 
 // hostCaches are the sizes of the data caches of one core of this machine, as far as they are known.

@@ -95,7 +95,7 @@ func TestSchedulesFromText(t *testing.T) {
 		}
 		for _, cpu := range []string{"x86-64", "x86-64-v3", "x86-64-v4"} {
 			machine := target.MachineOf(codegen.Target{CPU: cpu})
-			read, errs := kernel.Parse(diag.NewFile("f.kernels", llvm.Scheduled(km, machine).String()))
+			read, errs := kernel.Parse(diag.NewFile("f.kernels", llvm.Scheduled(km, machine, nil).String()))
 			if errs.Err() != nil {
 				t.Fatal(errs)
 			}

@@ -172,7 +172,7 @@ func (e *Emit) kernels(w io.Writer) error {
 			if err := llvm.CheckProcessor(t); err != nil {
 				return err
 			}
-			km = llvm.Scheduled(km, target.MachineOf(t))
+			km = llvm.Scheduled(km, target.MachineOf(t), nil)
 		}
 		return section(w, entry, km.String(), several)
 	})

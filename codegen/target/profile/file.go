@@ -86,6 +86,10 @@ func (f Field) Fixed() bool {
 	return false
 }
 
+// OfKernels reports that a field decides how single kernels are written for a processor, so that one kernel may have
+// another value than the next.
+func (f Field) OfKernels() bool { return !f.Fixed() && f.Group() != "threads" && f.Group() != "gpu" }
+
 // Line is the assignment of a value to the field, as it stands in a file.
 func (f Field) Line(x int) string { return f.Name + " = " + strconv.Itoa(x) }
 

@@ -148,9 +148,8 @@ func processor(text string) Processor {
 	return p
 }
 
-// File is the name of the file that has the profile that was measured on such a processor, so that machines that share
-// a home each find theirs.
-func (p Processor) File() string {
+// ID is the processor in a word, by what it says of itself: `genuineintel-6-143`. It is good for the name of a file.
+func (p Processor) ID() string {
 	vendor := strings.Map(func(r rune) rune {
 		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' {
 			return r
@@ -160,5 +159,9 @@ func (p Processor) File() string {
 	if vendor == "" {
 		vendor = runtime.GOARCH
 	}
-	return vendor + "-" + strconv.Itoa(p.Family) + "-" + strconv.Itoa(p.Model) + ".profile"
+	return vendor + "-" + strconv.Itoa(p.Family) + "-" + strconv.Itoa(p.Model)
 }
+
+// File is the name of the file that has the profile that was measured on such a processor, so that machines that share
+// a home each find theirs.
+func (p Processor) File() string { return p.ID() + ".profile" }

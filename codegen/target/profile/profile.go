@@ -94,6 +94,14 @@ var fieldsByName = sync.OnceValue(func() map[string]*Field {
 // FieldNamed is the field of a name; there has to be one.
 func FieldNamed(name string) Field { return *fieldsByName()[name] }
 
+// FindField is the field of a name, and whether there is one.
+func FindField(name string) (f Field, ok bool) {
+	if p := fieldsByName()[name]; p != nil {
+		return *p, true
+	}
+	return f, false
+}
+
 // parseField reads a line of fields.txt.
 func parseField(line string) (f Field, err error) {
 	parts := strings.SplitN(line, " | ", 6)

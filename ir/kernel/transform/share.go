@@ -27,7 +27,7 @@ func Share(m *kernel.Module) *kernel.Module {
 	out.Kernels = nil
 	for _, k := range m.Kernels {
 		if len(alike[shapeOf(k)]) > 1 {
-			text := nameless(k)
+			text := Identity(k)
 			if same := first[text]; same != nil {
 				instead[k.Name] = same.Name
 				continue
@@ -45,8 +45,8 @@ func Share(m *kernel.Module) *kernel.Module {
 	return &out
 }
 
-// nameless is the text of k with names by number, and without notes.
-func nameless(k *kernel.Kernel) string {
+// Identity is the text of k with names by number, and without notes: kernels that have the same one are the same code.
+func Identity(k *kernel.Kernel) string {
 	c := *k
 	c.Name, c.Notes, c.Params = "", nil, slices.Clone(k.Params)
 	for i := range c.Params {

@@ -104,7 +104,7 @@ func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explan
 				return nil, err
 			}
 		}
-		x.scheduled = llvm.Scheduled(km, target.MachineOf(e.Opts.Target))
+		x.scheduled = llvm.Scheduled(km, target.MachineOf(e.Opts.Target), nil)
 	}
 	return x, nil
 }
