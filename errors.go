@@ -1,6 +1,7 @@
 package heal
 
 import (
+	"healc/codegen/target/tuned"
 	"healc/lang/diag"
 	"healc/runtime"
 	"healc/runtime/device"
@@ -19,6 +20,9 @@ type RuntimeError = runtime.RuntimeError
 
 // MissingDeviceError says that there is no device to use, and what to do about it.
 type MissingDeviceError = device.MissingError
+
+// MissingTunedError says for which kernels Options.Tuned has nothing, where Options.RequireTuned is set.
+type MissingTunedError = tuned.MissingError
 
 // StoppedError says that a call ended because its context did. Its results, and what it was to change, are undefined.
 // It unwraps to context.Canceled or context.DeadlineExceeded, and to the cause where the context has one.

@@ -31,7 +31,11 @@ func CompileFile(file *diag.File, opts Options) (*Module, error) {
 	if opts.Sandbox != nil {
 		return compileSandboxed(file, opts)
 	}
-	in, err := engine.CompileFile(file, opts.engine())
+	given, err := opts.engine()
+	if err != nil {
+		return nil, err
+	}
+	in, err := engine.CompileFile(file, given)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package heal
 
 import (
+	"healc/codegen/target/tuned"
 	"healc/internal/backend"
 	"healc/internal/cache"
 	"healc/internal/engine"
@@ -32,6 +33,13 @@ type Options struct {
 	// nil reads from the file system. Modules of the standard library are part of the compiler, and not asked for.
 	ReadFile func(path string) ([]byte, error)
 
+	// Tuned is a file of `healc tune`: which schedules were measured to be the best ones for kernels of a processor. It
+	// changes no result. nil is none; what does not fit the program or the processor is not used. Text that is no such
+	// file is an error of Compile.
+	Tuned []byte
+	// RequireTuned makes it a *MissingTunedError where Tuned has nothing about a kernel that is compiled for the CPU.
+	RequireTuned bool
+
 	// Sandbox compiles and runs the module in a process that has given up what it does not need. nil is this process.
 	Sandbox *Sandbox
 
@@ -45,11 +53,16 @@ type Options struct {
 func init() { testhook.SplitAll = func(opts any) { opts.(*Options).splitAll = true } }
 
 // engine is the options as the engine has them.
-func (o Options) engine() engine.Options {
+func (o Options) engine() (engine.Options, error) {
+	file, err := tuned.ParseOption(o.Tuned)
+	if err != nil {
+		return engine.Options{}, err
+	}
 	return engine.Options{Backend: o.Backend, Device: o.Device, Threads: o.Threads, System: o.System,
 		Cache: (*cache.Cache)(o.Cache), Once: o.Once, Entry: o.Entry,
 		Imports:  &modules.Importer{Read: o.ReadFile, Allow: o.AllowImport},
-		SplitAll: o.splitAll, Limits: runtime.Limits{Steps: o.MaxSteps, Memory: o.MaxMemory}}
+		SplitAll: o.splitAll, Limits: runtime.Limits{Steps: o.MaxSteps, Memory: o.MaxMemory},
+		Tuned: file, RequireTuned: o.RequireTuned}, nil
 }
 
 // The backends, which give the same bits.

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"healc/codegen/target/tuned"
 	"healc/internal/sandbox"
 	"healc/internal/sandbox/remote"
 	"healc/internal/sandbox/serve"
@@ -61,10 +62,14 @@ func compileSandboxed(file *diag.File, opts Options) (*Module, error) {
 	if opts.Device != nil {
 		return nil, errSandboxDevice
 	}
+	if _, err := tuned.ParseOption(opts.Tuned); err != nil {
+		return nil, err
+	}
 	is := *opts.Sandbox
 	far, err := remote.Compile(file, remote.Options{
 		Program: wire.Program{Backend: opts.Backend, Threads: opts.Threads, Once: opts.Once, Entry: opts.Entry,
-			From: opts.AllowImport, SplitAll: opts.splitAll, Steps: opts.MaxSteps, Memory: opts.MaxMemory},
+			From: opts.AllowImport, SplitAll: opts.splitAll, Steps: opts.MaxSteps, Memory: opts.MaxMemory,
+			Tuned: opts.Tuned, RequireTuned: opts.RequireTuned},
 		Rules: sandbox.Rules{Read: is.Read, Write: is.Write, Memory: is.Memory, File: is.File,
 			CPU: int64(math.Ceil(is.CPU.Seconds()))},
 		Weaker: is.BestEffort, System: opts.System, ReadFile: opts.ReadFile})

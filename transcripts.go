@@ -23,7 +23,11 @@ func CompileTranscript(t *transcript.Transcript, opts TranscriptOptions) (*Trans
 	if opts.Sandbox != nil {
 		return nil, errSandboxTranscript
 	}
-	in, err := replay.Compile(t, replay.Options{Options: opts.engine(), NoFuse: opts.NoFuse})
+	given, err := opts.engine()
+	if err != nil {
+		return nil, err
+	}
+	in, err := replay.Compile(t, replay.Options{Options: given, NoFuse: opts.NoFuse})
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,8 @@ var imports = []struct{ pkg, may string }{
 		"codegen/llvm/transpose codegen/llvm/ntt"},
 	{"codegen/llvm/aot/names", ""},
 	{"codegen/llvm/aot",
-		"codegen/target/profile lang/types ir/kernel ir/kernel/transform runtime/abi codegen codegen/llvm " +
+		"codegen/target/profile codegen/target/tuned lang/types ir/kernel ir/kernel/transform runtime/abi codegen " +
+			"codegen/llvm " +
 			"codegen/llvm/libllvm codegen/llvm/aot/names"},
 	{"codegen/gpu", codeIR + "ir ir/kernel/transform codegen codegen/llvm codegen/llvm/device codegen/llvm/libllvm"},
 	{"codegen/gpu/ptxsim", "internal/caught"},
@@ -130,26 +131,26 @@ var imports = []struct{ pkg, may string }{
 	{"internal/residency", "leaves lang/check/tree ir ir/kernel runtime runtime/memory runtime/tensor"},
 	{"internal/sandbox", ""},
 	{"internal/testhook", "runtime"},
-	{"internal/pipeline", "codegen/target/profile leaves lang/check lang/check/tree lang/irgen lang/parser ir " +
-		"ir/kernel ir/kernel/transform " +
+	{"internal/pipeline", "codegen/target/profile codegen/target/tuned leaves lang/check lang/check/tree " +
+		"lang/irgen lang/parser ir ir/kernel ir/kernel/transform " +
 		"passes passes/bufferize codegen " +
 		"codegen/gpu codegen/llvm codegen/llvm/aot codegen/llvm/libllvm runtime internal/backend internal/cache " +
 		"internal/gradient internal/identity internal/modules internal/residency"},
 	{"internal/engine",
-		"codegen/target/profile leaves lang/check ir ir/interp ir/kernel codegen runtime runtime/memory runtime/pool " +
-			"runtime/tensor internal/backend internal/cache internal/gradient internal/interpio internal/pipeline " +
-			"internal/residency internal/testhook"},
-	{"internal/sandbox/wire", "leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
-	{"internal/sandbox/serve", "lang/diag ir codegen/llvm/libllvm runtime runtime/tensor internal/backend " +
-		"internal/caught internal/engine internal/modules internal/regular internal/sandbox internal/sandbox/wire " +
-		"internal/testhook"},
+		"codegen/target/profile codegen/target/tuned leaves lang/check ir ir/interp ir/kernel codegen runtime " +
+			"runtime/memory runtime/pool runtime/tensor internal/backend internal/cache internal/gradient " +
+			"internal/interpio internal/pipeline internal/residency internal/testhook"},
+	{"internal/sandbox/wire", "codegen/target/tuned leaves ir runtime runtime/abi runtime/memory runtime/tensor"},
+	{"internal/sandbox/serve", "codegen/target/tuned lang/diag ir codegen/llvm/libllvm runtime runtime/tensor " +
+		"internal/backend internal/caught internal/engine internal/modules internal/regular internal/sandbox " +
+		"internal/sandbox/wire internal/testhook"},
 	{"internal/sandbox/sandboxtest", "codegen/llvm/libllvm runtime/objload"},
 	{"internal/sandbox/remote",
 		"codegen/target/profile leaves codegen/llvm/libllvm runtime runtime/pool runtime/tensor internal/backend " +
 			"internal/sandbox internal/sandbox/serve internal/sandbox/wire"},
 	{"internal/replay", "leaves ir runtime runtime/tensor transcript transcript/lower internal/backend " +
 		"internal/engine"},
-	{"", "leaves runtime runtime/memory runtime/tensor runtime/device transcript internal/..."},
+	{"", "codegen/target/tuned leaves runtime runtime/memory runtime/tensor runtime/device transcript internal/..."},
 	{"nn", ". ir/scalar lang/types runtime/tensor runtime/tensorfile"},
 	{"cmd/healc/measure", "codegen/llvm/libllvm runtime/..."},
 	{"cmd/healc/...", "* cmd/healc/..."},

@@ -12,6 +12,7 @@ import (
 
 	"healc/codegen"
 	"healc/codegen/target/profile"
+	"healc/codegen/target/tuned"
 	"healc/internal/backend"
 	"healc/internal/cache"
 	"healc/internal/pipeline"
@@ -41,6 +42,10 @@ type Options struct {
 	Entry    string         // an instance of a generic function that is wanted, as `norm[f32]`; "" for none
 	Limits   runtime.Limits // of each call
 	Imports  check.Importer // finds what the source imports; nil is the library and the disk
+
+	Tuned        *tuned.File // those of pipeline.Options
+	RequireTuned bool
+	Native       bool
 }
 
 // Module is a compiled source: its functions are typed, and become machine code when they are called.
@@ -107,7 +112,8 @@ func compile(src *pipeline.Source, opts Options) (*Module, error) {
 	}
 	m := &Module{opts: opts, funcs: map[string]*Func{}, closed: new(atomic.Bool)}
 	m.Module = pipeline.New(src, pipeline.Options{Target: backend.Target(opts.Backend, opts.Target, opts.Device),
-		Cache: opts.Cache, Debug: opts.Debug, Once: opts.Once})
+		Cache: opts.Cache, Debug: opts.Debug, Once: opts.Once,
+		Tuned: opts.Tuned, RequireTuned: opts.RequireTuned, Native: opts.Native})
 	if opts.Backend == backend.CPU && opts.Threads != 1 {
 		threads, err := pool.New(opts.Threads)
 		if err != nil {

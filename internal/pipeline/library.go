@@ -17,7 +17,8 @@ import (
 // make it. bind gives the values of an entry's shape parameters; those it leaves out stay free.
 func (m *Module) Library(prefix string, entries []string, bind func(entry string) map[string]int64) (*aot.Library,
 	error) {
-	l := &aot.Library{Prefix: prefix, Target: m.opts.Target, Took: m.opts.Debug.Timer.took()}
+	l := &aot.Library{Prefix: prefix, Target: m.opts.Target, Took: m.opts.Debug.Timer.took(),
+		Native: m.opts.Native}
 	for _, name := range entries {
 		e, err := m.libraryEntry(name, bind(name))
 		if err != nil {
@@ -57,6 +58,11 @@ func (m *Module) libraryEntry(name string, bind map[string]int64) (*aot.Entry, e
 		return nil, err
 	}
 	e.Packed = transform.Share(km)
+	if m.opts.Native { // else it is for other processors than that of the file
+		if e.Tuned, err = m.Sets(e.Packed); err != nil {
+			return nil, err
+		}
+	}
 	if strided {
 		_, km, err := m.kernels(f.Name, bind, strides)
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/libllvm"
 	"healc/codegen/target/profile"
+	"healc/codegen/target/tuned"
 	"healc/internal/backend"
 	"healc/internal/cache"
 	"healc/internal/identity"
@@ -34,6 +35,10 @@ type Options struct {
 	Cache  *cache.Cache   // compiled code on disk; nil for none
 	Debug  Debug          // what to show of the passes
 	Once   bool           // code that runs briefly is better compiled quickly
+
+	Tuned        *tuned.File // what was measured about kernels of processors; nil for nothing
+	RequireTuned bool        // a kernel of a processor that it has nothing about is a *tuned.MissingError
+	Native       bool        // a library is for the processor of this machine alone, not for every level
 }
 
 // Debug says what to show of the passes and where the time goes.
@@ -161,7 +166,11 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	km = transform.Share(km)
 	t := m.opts.Target
 	debug := m.opts.Debug
-	opts := llvm.Options{Efforts: m.efforts(km), Took: debug.Timer.took(), Profile: debug.Profile,
+	sets, err := m.Sets(km)
+	if err != nil {
+		return nil, "", err
+	}
+	opts := llvm.Options{Tuned: sets, Efforts: m.efforts(km), Took: debug.Timer.took(), Profile: debug.Profile,
 		Reschedule: debug.Reschedule, Observer: debug.Observer}
 	kept := m.opts.Cache
 	if debug.seen() {
@@ -181,7 +190,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 		for _, k := range km.Kernels {
 			efforts += opts.Efforts[k.Name].String() + " "
 		}
-		key = m.key(efforts, text.String(), string(plan))
+		key = m.key(efforts, text.String(), string(plan), tuned.Text(sets))
 		if art := kept.Load(key); art != nil {
 			return art, key, nil
 		}
@@ -203,6 +212,21 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 	return art, key, nil
 }
 
+// Sets are the numbers of single kernels in place of those of the profile, by the names of kernels, as Options.Tuned
+// has them. The error is a *tuned.MissingError.
+func (m *Module) Sets(km *kernel.Module) (map[string]tuned.Set, error) {
+	if m.onDevice() || m.opts.Tuned == nil && !m.opts.RequireTuned {
+		return nil, nil
+	}
+	use := m.opts.Tuned.Use(km, tuned.ProcessorOf(m.opts.Target))
+	if m.opts.RequireTuned {
+		if err := use.All(m.opts.Tuned); err != nil {
+			return nil, err
+		}
+	}
+	return use.Sets(), nil
+}
+
 // key is that of code for the target, which depends on these texts and on nothing else that may change.
 func (m *Module) key(texts ...string) string {
 	t := m.opts.Target
@@ -222,7 +246,7 @@ func (m *Module) callKey(entry string, bind map[string]int64, strides [][]int64)
 		return ""
 	}
 	return m.key("call", m.texts, entry, string(shape), strconv.FormatBool(m.opts.Once),
-		strconv.FormatBool(m.opts.Debug.Vectors))
+		strconv.FormatBool(m.opts.Debug.Vectors), m.opts.Tuned.Digest(), strconv.FormatBool(m.opts.RequireTuned))
 }
 
 // efforts is what making machine code of each kernel is worth.

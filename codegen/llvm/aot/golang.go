@@ -12,6 +12,7 @@ import (
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/aot/names"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target/tuned"
 	"healc/ir/kernel"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -78,7 +79,7 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 		}
 		bundle.Levels = append(bundle.Levels, name)
 	}
-	compile := func(km *kernel.Module) (abi.Code, error) {
+	compile := func(km *kernel.Module, sets map[string]tuned.Set) (abi.Code, error) {
 		code := abi.Code{Plan: km.Plan}
 		for _, level := range levels {
 			if len(km.Kernels) == 0 {
@@ -88,7 +89,8 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 				code.Objects = append(code.Objects, nil)
 				continue
 			}
-			obj, err := llvm.CompileWith(km, level.target(l.Target), libllvm.Object, llvm.Options{Took: l.Took})
+			obj, err := llvm.CompileWith(km, level.target(l.Target), libllvm.Object,
+				llvm.Options{Took: l.Took, Tuned: sets})
 			if err != nil {
 				return code, err
 			}
@@ -101,11 +103,11 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 		for _, p := range e.Params {
 			f.Params = append(f.Params, p.Name)
 		}
-		if f.Packed, err = compile(e.Packed); err != nil {
+		if f.Packed, err = compile(e.Packed, e.Tuned); err != nil {
 			return nil, err
 		}
 		if e.Strided != nil {
-			code, err := compile(e.Strided)
+			code, err := compile(e.Strided, nil)
 			if err != nil {
 				return nil, err
 			}

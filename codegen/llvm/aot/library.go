@@ -21,6 +21,7 @@ import (
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/aot/names"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target/tuned"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
 	"healc/lang/types"
@@ -31,6 +32,9 @@ type Library struct {
 	Prefix  string // the library's name, with which those of C functions begin (names.Library)
 	Entries []*Entry
 	Target  codegen.Target // its CPU is that of all kernels; "" means every level of Levels
+
+	// Native says that all kernels are for the processor of this machine.
+	Native bool
 
 	// SplitAll runs every kernel on all threads, however small: for tests.
 	SplitAll bool
@@ -48,6 +52,8 @@ type Entry struct {
 	// Packed has the code for row-major arguments. Strided has it for any strides: its Dims are followed by the
 	// strides of every parameter, in order. It is nil when no parameter has an axis.
 	Packed, Strided *kernel.Module
+	// Tuned has numbers for kernels of Packed (llvm.Options).
+	Tuned map[string]tuned.Set
 }
 
 // Param is a parameter of an entry.
@@ -113,7 +119,7 @@ func (l *Library) levels(x86 bool) []Level {
 	if l.Target.CPU == "" && !x86 && foreign(l.Target.Triple) {
 		return []Level{{Name: "generic", CPU: "generic"}}
 	}
-	if l.Target.CPU != "" || !x86 {
+	if l.Target.CPU != "" || !x86 || l.Native {
 		return []Level{{Name: l.Target.CPU, CPU: l.Target.CPU}}
 	}
 	return Levels
@@ -177,8 +183,11 @@ func (l *Library) kernels(levels []Level) ([][]byte, error) {
 			if !level.own(v.km) {
 				continue
 			}
-			obj, err := llvm.CompileWith(v.km, level.target(l.Target), libllvm.Object,
-				llvm.Options{Prefix: symbol(l.Prefix, v.entry, v.number, k), Took: took})
+			opts := llvm.Options{Prefix: symbol(l.Prefix, v.entry, v.number, k), Took: took}
+			if v.km == v.entry.Packed {
+				opts.Tuned = v.entry.Tuned
+			}
+			obj, err := llvm.CompileWith(v.km, level.target(l.Target), libllvm.Object, opts)
 			if err != nil {
 				return err
 			}

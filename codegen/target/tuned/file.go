@@ -56,6 +56,14 @@ func (e *Error) Help() string {
 	return "`healc tune` writes such files: remove it and tune again, or do without it by --tune=off"
 }
 
+// ParseOption reads a file that is given as an option of package heal; nil is no file. The error is an *Error.
+func ParseOption(text []byte) (*File, error) {
+	if text == nil {
+		return nil, nil
+	}
+	return Parse("Options.Tuned", text)
+}
+
 // Parse reads a file. The error is an *Error.
 func Parse(name string, text []byte) (*File, error) {
 	bad := func(format string, args ...any) error { return &Error{name, fmt.Sprintf(format, args...)} }

@@ -11,6 +11,7 @@ import (
 	"healc/codegen/target/profile"
 	"healc/ir/kernel"
 	"healc/lang/diag"
+	"healc/lang/types"
 )
 
 // parse reads kernels.
@@ -59,6 +60,13 @@ func TestKey(t *testing.T) {
 	}
 	if other := KeyOf(added(t, "k0", 1000, "0.25"), "p"); other.Kernel == k.Kernel {
 		t.Error("another constant is the same kernel")
+	}
+	strided := added(t, "k0", 1000, "0.5")
+	for i := range strided.Params {
+		strided.Params[i].Elems = []types.Dim{types.Lit(1)}
+	}
+	if other := KeyOf(strided, "p"); other != k {
+		t.Errorf("strides that are the usual ones are %+v", other)
 	}
 	if other := KeyOf(added(t, "k0", 7, "0.5"), "p"); other.Kernel == k.Kernel || other.Shape != "7 7" {
 		t.Errorf("few elements are %+v", other)

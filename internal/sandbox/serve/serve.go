@@ -11,6 +11,7 @@ import (
 	"syscall"
 
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target/tuned"
 	"healc/internal/backend"
 	"healc/internal/caught"
 	"healc/internal/engine"
@@ -231,7 +232,12 @@ func (s *server) compile(text []byte) ([]byte, []*tensor.Tensor, error) {
 	if p.Imports {
 		im.Read = s.readFile
 	}
-	m, err := engine.CompileFile(s.main, engine.Options{Backend: p.Backend, Threads: p.Threads, Once: p.Once,
+	file, err := tuned.ParseOption(p.Tuned)
+	if err != nil {
+		return nil, nil, err
+	}
+	m, err := engine.CompileFile(s.main, engine.Options{Tuned: file, RequireTuned: p.RequireTuned,
+		Backend: p.Backend, Threads: p.Threads, Once: p.Once,
 		Entry: p.Entry, SplitAll: p.SplitAll, Imports: im, Limits: runtime.Limits{Steps: p.Steps, Memory: p.Memory},
 		System: &system{s: s, files: p.Files, read: p.Read, write: p.Write}})
 	if err != nil {

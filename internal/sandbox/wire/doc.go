@@ -53,6 +53,9 @@ type Program struct {
 	Files      bool     // files of the program are asked for by LoadNpy and SaveNpy
 	Read       []string // without Files: the folders whose files it may read and write
 	Write      []string
+
+	Tuned        []byte // a tune file; nil for none
+	RequireTuned bool
 }
 
 // Compiled is what the answer to Start says.

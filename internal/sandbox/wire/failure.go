@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 
+	"healc/codegen/target/tuned"
 	"healc/lang/diag"
 	"healc/runtime"
 	"healc/runtime/abi"
@@ -26,6 +27,8 @@ type Failure struct {
 	Site   *abi.Site  `json:",omitempty"`
 	Cause  *Failure   `json:",omitempty"`
 	List   *diagnoses `json:",omitempty"`
+
+	Untuned *tuned.MissingError `json:",omitempty"`
 }
 
 // The kinds.
@@ -40,6 +43,7 @@ const (
 	kindNoFile   = "no file"
 	kindNoRight  = "no right"
 	kindSystem   = "system"
+	kindUntuned  = "untuned"
 )
 
 // SystemError is an error of the System of the parent, as the child sees it.
@@ -74,6 +78,8 @@ func FailureOf(err error, main *diag.File) *Failure {
 			Bytes: e.Bytes}
 	case *memory.OutOfMemoryError:
 		return &Failure{Kind: kindNoMemory, Bytes: e.Bytes, Limit: e.Available, Cause: FailureOf(e.Err, main)}
+	case *tuned.MissingError:
+		return &Failure{Kind: kindUntuned, Untuned: e}
 	case *diag.List:
 		return &Failure{Kind: kindList, List: diagnosesOf(e, main)}
 	case *SystemError:
@@ -154,6 +160,10 @@ func (f *Failure) err(c Context, depth int) error {
 	case kindList:
 		if f.List != nil {
 			return f.List.list(c.Main)
+		}
+	case kindUntuned:
+		if f.Untuned != nil && len(f.Untuned.Missing) > 0 {
+			return f.Untuned
 		}
 	case kindNoFile:
 		return &textError{f.Text, fs.ErrNotExist}
