@@ -31,6 +31,11 @@
 // Options.Sandbox compiles and runs a module in a process that has given up what a program does not need.
 // Options.MaxSteps, Options.MaxMemory and the context of a call bound what it takes, with a sandbox and without one.
 //
+// # Schedules that were measured
+//
+// Options.Tuned is a file that `healc tune f.heal` wrote: which schedules suit the kernels of a program on a processor.
+// No result depends on it.
+//
 // # Packages beside this one
 //
 // Package runtime/tensor has everything about tensors: views, conversions, printing. Package runtime/tensorfile reads

@@ -20,6 +20,7 @@ type benchFlags struct {
 	json    string
 	compare string
 	importFlags
+	tuneFileFlags
 }
 
 func (a *app) benchCommand() *cobra.Command {
@@ -42,6 +43,7 @@ func (a *app) benchCommand() *cobra.Command {
 	}
 	fs := c.Flags()
 	flags.importFlags.register(fs)
+	flags.tuneFileFlags.register(fs)
 	fs.StringVar(&flags.entry, "entry", "", "the function to measure instead of main")
 	fs.StringArrayVar(&flags.in, "in", nil, "`NAME=VALUE`, an input, as for `healc run`")
 	fs.IntSliceVar(&flags.threads, "threads", nil,
@@ -105,6 +107,9 @@ func (a *app) measure(c *cobra.Command, path string, flags *benchFlags) (*bench.
 			Loaded: a.loaded(flags.entry),
 		},
 		Threads: flags.threads, Budget: flags.time,
+	}
+	if err := flags.apply(path, &b.Job.Opts); err != nil {
+		return nil, err
 	}
 	if a.errTerminal {
 		b.Progress = func(done float64) { fmt.Fprintf(a.err, "%smeasuring %3.0f%%", clearLine, 100*done) }

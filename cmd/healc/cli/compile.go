@@ -24,6 +24,7 @@ type compileFlags struct {
 	shape                []string
 	force                bool
 	may                  importFlags
+	tune                 tuneFileFlags
 }
 
 func (a *app) compileCommand() *cobra.Command {
@@ -63,23 +64,31 @@ func (a *app) compileCommand() *cobra.Command {
 		"cpu, x86_64-linux-gnu or aarch64-linux-gnu (another processor), or gpu (a device of NVIDIA), for --emit ptx "+
 			"and --emit llvm")
 	fs.StringVar(&flags.cpu, "cpu", "",
-		"LLVM's `NAME` of the processor to compile for, or generic (default: this machine's; for a library, all "+
-			"levels of x86-64)")
+		"LLVM's `NAME` of the processor to compile for, generic, or native for this machine's (default: native; "+
+			"for\na library, all levels of x86-64)")
 	fs.StringVar(&flags.gpuArch, "gpu-arch", "", "the least GPU to compile for, `sm_NN` (default "+gpu.DefaultArch+
 		"): newer ones run the code, too")
 	fs.StringArrayVar(&flags.shape, "shape", nil, "`NAME=EXTENT`: compile for this value of a shape parameter")
 	flags.register(fs)
 	flags.may.register(fs)
+	flags.tune.register(fs)
 	return c
 }
 
 // triples are the processors that can be compiled for, whatever this machine is.
 var triples = []string{"x86_64-linux-gnu", "aarch64-linux-gnu"}
 
+// native is the name of this machine's processor.
+const native = "native"
+
 // machine is what to compile for. PTX is for a GPU in any case.
 func (f *compileFlags) machine(emit string, gpuArch bool) (codegen.Target, error) {
 	onGPU := f.target == heal.GPU || emit == "ptx"
 	switch {
+	case slices.Contains(triples, f.target) && f.cpu == native:
+		return codegen.Target{}, &driver.UsageError{Help: "leave one out",
+			Message: "--cpu native is the processor of this machine, and --target " + f.target +
+				" says for which other one"}
 	case slices.Contains(triples, f.target) && !gpuArch && emit != "ptx":
 		return codegen.Target{Kind: heal.CPU, Triple: f.target, CPU: f.cpu}, nil
 	case f.target != heal.CPU && f.target != heal.GPU:
@@ -88,6 +97,8 @@ func (f *compileFlags) machine(emit string, gpuArch bool) (codegen.Target, error
 	case !onGPU && gpuArch:
 		return codegen.Target{}, &driver.UsageError{Message: "--gpu-arch is for code for GPUs",
 			Help: "add --target gpu, or --emit ptx"}
+	case !onGPU && f.cpu == native:
+		return codegen.Target{Kind: heal.CPU}, nil
 	case !onGPU:
 		return codegen.Target{Kind: heal.CPU, CPU: f.cpu}, nil
 	case f.cpu != "":
@@ -171,6 +182,9 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 		},
 		Loaded: a.loaded(flags.entry),
 	}
+	if err := flags.tuneFile(path, e, kinds); err != nil {
+		return err
+	}
 	if emit == "" {
 		return e.Passes()
 	}
@@ -182,6 +196,20 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 		if err := a.emit(e, kind, out.files[i]); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// tuneFile reads the tune file where code is made for the processor of this machine.
+func (f *compileFlags) tuneFile(path string, e *driver.Emit, kinds []driver.Kind) error {
+	e.Opts.Native = f.cpu == native
+	here := e.Opts.Native || f.cpu == "" && f.target == heal.CPU &&
+		slices.ContainsFunc(kinds, func(k driver.Kind) bool { return k.Name == "asm" })
+	if here {
+		return f.tune.apply(path, &e.Opts)
+	}
+	if f.tune.asked() {
+		return f.tune.refuse("this is for others, too", "add --cpu native")
 	}
 	return nil
 }

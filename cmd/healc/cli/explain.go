@@ -21,6 +21,7 @@ func (a *app) explainCommand() *cobra.Command {
 	var schedule, profile bool
 	var shapes, wrt []string
 	var may importFlags
+	var tune tuneFileFlags
 	c := &cobra.Command{
 		Use:   "explain FILE|CODE|--profile",
 		Short: "Show the kernels that a program becomes, or the page of an error code",
@@ -54,6 +55,9 @@ func (a *app) explainCommand() *cobra.Command {
 			if err := a.checkProfile(); err != nil {
 				return err
 			}
+			if cpu == native && (schedule || profile) && target != heal.GPU {
+				cpu = ""
+			}
 			if profile {
 				return explain.Profile(a.out, codegen.Target{Kind: target, CPU: cpu})
 			}
@@ -67,6 +71,9 @@ func (a *app) explainCommand() *cobra.Command {
 			if cpu != "" && (!schedule || target == heal.GPU) {
 				return &driver.UsageError{Message: "--cpu says for which processor --schedule is, and there is none",
 					Help: "add --schedule, without --target gpu"}
+			}
+			if tune.asked() && (!schedule || target == heal.GPU || cpu != "") {
+				return tune.refuse("this asks for no schedules of it", "add --schedule, without --target gpu and --cpu")
 			}
 			file, err := a.source(args[0])
 			if err != nil {
@@ -83,6 +90,11 @@ func (a *app) explainCommand() *cobra.Command {
 						Out: a.err}}},
 				Loaded: a.loaded(cmp.Or(grad, entry)),
 			}
+			if schedule && target == heal.CPU && cpu == "" {
+				if err := tune.apply(args[0], &e.Opts); err != nil {
+					return err
+				}
+			}
 			switch {
 			case grad != "" && entry != "":
 				return &driver.UsageError{Message: "--grad names the function that is explained, and so does --entry",
@@ -97,6 +109,7 @@ func (a *app) explainCommand() *cobra.Command {
 		},
 	}
 	may.register(c.Flags())
+	tune.register(c.Flags())
 	c.Flags().StringVar(&entry, "entry", "", "the function to explain")
 	c.Flags().StringVar(&target, "target", heal.CPU, "cpu, or gpu: how the kernels are launched on a device")
 	c.Flags().BoolVar(&schedule, "schedule", false,

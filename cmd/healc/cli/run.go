@@ -75,6 +75,7 @@ func checkBackend(name string) error {
 func (a *app) runCommand() *cobra.Command {
 	var flags runFlags
 	var may importFlags
+	var tune tuneFileFlags
 	c := &cobra.Command{
 		Use:   "run FILE [flags]",
 		Short: "Compile a program in memory and run it",
@@ -89,21 +90,26 @@ func (a *app) runCommand() *cobra.Command {
 			if err := flags.check(c.Flags()); err != nil {
 				return err
 			}
-			return a.runProgram(c, args[0], &flags, &may)
+			return a.runProgram(c, args[0], &flags, &may, &tune)
 		},
 	}
 	flags.register(c.Flags())
 	may.register(c.Flags())
+	tune.register(c.Flags())
 	return c
 }
 
-func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *importFlags) error {
+func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *importFlags,
+	tune *tuneFileFlags) error {
 	imports, err := may.importer()
 	if err != nil {
 		return err
 	}
+	if tune.asked() && flags.backend != heal.CPU {
+		return tune.refuse("there is none on the backend "+flags.backend, "leave out --tune, or --backend")
+	}
 	if flags.sandbox != "" && !sandbox.Inside() {
-		return a.inSandbox(c, path, flags, may)
+		return a.inSandbox(c, path, flags, may, tune)
 	}
 	file, err := a.source(path)
 	if err != nil {
@@ -123,6 +129,11 @@ func (a *app) runProgram(c *cobra.Command, path string, flags *runFlags, may *im
 		Opts: engine.Options{Backend: flags.backend, Threads: flags.threads, Once: true, Cache: programs,
 			Imports: imports},
 		Loaded: a.loaded(flags.entry),
+	}
+	if flags.backend == heal.CPU {
+		if err := tune.apply(path, &job.Opts); err != nil {
+			return err
+		}
 	}
 	if dump := passes.DumpFromEnv(a.err); dump != nil {
 		job.Opts.Debug.Passes = &passes.Options{VerifyEach: true, Dump: dump, Out: a.err}

@@ -82,7 +82,8 @@ func (e *effectFlags) policy() *driver.Policy {
 const defaultFile = 16 << 30
 
 // inSandbox runs the command line again, in a process that gives up what the program does not need.
-func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags, may *importFlags) error {
+func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags, may *importFlags,
+	tune *tuneFileFlags) error {
 	if flags.backend == heal.GPU {
 		return &driver.UsageError{Message: "--sandbox is not for the backend gpu: the driver of the device needs " +
 			"files, sockets and threads of its own", Help: "use --backend cpu"}
@@ -116,6 +117,9 @@ func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags, may *imp
 	}
 	measured, env := profile.Host().Pass()
 	r.Read = append(append(r.Read, measured...), may.allow...)
+	if file, optional := tune.name(path); !optional {
+		r.Read = append(r.Read, file)
+	}
 	if path != "-" {
 		dir, err := filepath.Abs(filepath.Dir(path))
 		if err != nil {

@@ -173,6 +173,12 @@ func (e *Emit) kernels(w io.Writer) error {
 				return err
 			}
 			km = llvm.Scheduled(km, target.MachineOf(t), nil)
+		} else if e.Opts.Native {
+			sets, err := e.module.Sets(km)
+			if err != nil {
+				return err
+			}
+			km = llvm.Scheduled(km, target.MachineOf(t), sets)
 		}
 		return section(w, entry, km.String(), several)
 	})
@@ -198,6 +204,12 @@ func (e *Emit) llvm(w io.Writer) error {
 				return err
 			}
 			o.Machine, o.Triple = target.MachineOf(t), t.Triple
+		} else if e.Opts.Native {
+			var err error
+			if o.Tuned, err = e.module.Sets(km); err != nil {
+				return err
+			}
+			o.Machine = target.MachineOf(t)
 		}
 		text, err := llvm.Generate(km, o)
 		if err != nil {
@@ -228,7 +240,11 @@ func (e *Emit) ptx(w io.Writer) error {
 
 func (e *Emit) asm(w io.Writer) error {
 	return e.one(func(km *kernel.Module) error {
-		opts := llvm.Options{}
+		sets, err := e.module.Sets(km)
+		if err != nil {
+			return err
+		}
+		opts := llvm.Options{Tuned: sets}
 		if t := e.Opts.Debug.Timer; t != nil {
 			opts.Took = t.Took
 		}

@@ -9,6 +9,7 @@ import (
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target/tuned"
 	"healc/internal/caught"
 	"healc/lang/diag"
 	"healc/passes"
@@ -104,6 +105,8 @@ func uncompilable(err error) *diag.Diagnostic {
 		tooLarge    *passes.TooLargeError
 		link        *aot.LinkError
 		unexpanded  *fusion.UnexpandedError
+		tuneFile    *tuned.Error
+		untuned     *tuned.MissingError
 	)
 	switch {
 	case errors.As(err, &missing):
@@ -126,6 +129,10 @@ func uncompilable(err error) *diag.Diagnostic {
 	case errors.As(err, &unexpanded):
 		return &diag.Diagnostic{Message: unexpanded.Error(), Primary: diag.Label{Span: unexpanded.Span},
 			Help: "passes run in the order of --passes: write expand before fuse"}
+	case errors.As(err, &tuneFile):
+		return &diag.Diagnostic{Message: tuneFile.Error(), Help: tuneFile.Help()}
+	case errors.As(err, &untuned):
+		return &diag.Diagnostic{Message: untuned.Error(), Help: untuned.Help()}
 	case errors.As(err, &tooLarge):
 		return &diag.Diagnostic{Code: diag.CodeTooBig, Message: tooLarge.Error()}
 	}

@@ -332,6 +332,14 @@ func (j *Job) outs(results int) ([]string, error) {
 	return paths, nil
 }
 
+// Given reports whether there is an input of a name.
+func (j *Job) Given(name string) bool {
+	return slices.ContainsFunc(j.Inputs, func(in string) bool {
+		of, _, _ := strings.Cut(in, "=")
+		return strings.TrimSpace(of) == name
+	})
+}
+
 // Arguments makes the arguments of f, in order, from the inputs.
 func (j *Job) Arguments(m *engine.Module, f *engine.Func) (args []*tensor.Tensor, err error) {
 	params := f.IR().Params()

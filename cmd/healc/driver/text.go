@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"healc/ir/kernel"
 	"healc/runtime/abi"
@@ -33,6 +34,15 @@ func LaunchText(l *abi.DeviceLaunch) string {
 		text += fmt.Sprintf(", %d bytes of dynamic shared memory", l.Shared)
 	}
 	return text
+}
+
+// Nanoseconds is a time, with four digits: 12.35ms.
+func Nanoseconds(ns float64) string {
+	d, unit := time.Duration(ns), time.Duration(1)
+	for d/unit >= 10000 {
+		unit *= 10
+	}
+	return d.Round(unit).String()
 }
 
 // Extents prints a product of extents.

@@ -21,6 +21,7 @@ import (
 	"healc/codegen/llvm"
 	"healc/codegen/target"
 	"healc/codegen/target/profile"
+	"healc/codegen/target/tuned"
 	"healc/internal/engine"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
@@ -104,7 +105,12 @@ func newExplanation(e *driver.Emit, w *bufio.Writer, km *kernel.Module) (*explan
 				return nil, err
 			}
 		}
-		x.scheduled = llvm.Scheduled(km, target.MachineOf(e.Opts.Target), nil)
+		sets, err := e.Module().Sets(km) // the error is about kernels that it has nothing about
+		if err != nil {
+			return nil, err
+		}
+		x.tuned = e.Opts.Tuned.Use(km, tuned.ProcessorOf(e.Opts.Target)).Entries
+		x.scheduled = llvm.Scheduled(km, target.MachineOf(e.Opts.Target), sets)
 	}
 	return x, nil
 }
@@ -115,11 +121,12 @@ type explanation struct {
 	files     map[string]*diag.File // those that its functions stand in, by name
 	km        *kernel.Module
 	kernels   map[string]*kernel.Kernel
-	names     []string              // of the buffers of the function that is explained
-	phases    map[*abi.Launch]phase // of the kernels of a derivative; nil for any other function
-	device    *abi.Device           // how the kernels are launched on a GPU; nil when the program is for the CPU
-	scheduled *kernel.Module        // with the schedules for a processor; nil when nobody asks
-	forms     map[string]string     // how each of them is mapped to a grid, by its name: gpu.KernelForms
+	names     []string                // of the buffers of the function that is explained
+	phases    map[*abi.Launch]phase   // of the kernels of a derivative; nil for any other function
+	device    *abi.Device             // how the kernels are launched on a GPU; nil when the program is for the CPU
+	scheduled *kernel.Module          // with the schedules for a processor; nil when nobody asks
+	tuned     map[string]*tuned.Entry // what was measured about kernels, by their names
+	forms     map[string]string       // how each of them is mapped to a grid, by its name: gpu.KernelForms
 }
 
 func (x *explanation) line(format string, args ...any) {
@@ -368,6 +375,24 @@ func (x *explanation) schedule(indent, name string) {
 			x.line("%s  %-11s%s", indent, word, line)
 			word = ""
 		}
+	}
+	x.measured(indent, x.tuned[name])
+}
+
+// measured says what was measured about a kernel: the schedule that holds, and those that do not.
+func (x *explanation) measured(indent string, e *tuned.Entry) {
+	if e == nil {
+		return
+	}
+	aCall := func(ns float64) string {
+		if ns == 0 {
+			return "not measured beside others"
+		}
+		return driver.Nanoseconds(ns) + " a call"
+	}
+	x.line("%s  %-11s%s: %s; %s", indent, "tuned", e.Set, aCall(e.Time), e.Measured)
+	for _, t := range e.Rejected {
+		x.line("%s  %-11s%s: %s", indent, "rejected", t.Set, aCall(t.Time))
 	}
 }
 

@@ -3,8 +3,6 @@ package tune
 import (
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"healc/cmd/healc/driver"
@@ -122,24 +120,4 @@ func (r *Report) Print(w io.Writer) error {
 }
 
 // Write writes the file of the profile; whoever reads it meanwhile finds the old one or the new one.
-func (r *Report) Write(path string) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".profile-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	_, err = f.WriteString(r.Text())
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), 0o644)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	return err
-}
+func (r *Report) Write(path string) error { return replace(path, []byte(r.Text())) }
