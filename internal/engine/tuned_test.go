@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	goruntime "runtime"
 	"slices"
 	"testing"
 
 	"healc/codegen"
+	"healc/codegen/llvm/aot"
 	"healc/codegen/target/tuned"
 	"healc/internal/cache"
 	"healc/internal/pipeline"
@@ -113,3 +115,43 @@ func TestRequireTuned(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestTunedLibrary: a library for the processor of this machine has what a file says about it, in its kernels for
+// row-major arguments; one for every level has not.
+func TestTunedLibrary(t *testing.T) {
+	const n = 1 << 22
+	file := tunedFor(t, n, codegen.Target{}, tuned.Set{"prefetch.two_inputs": 0, "loops.short_body": 0})
+	objects := func(opts Options) [][]byte {
+		t.Helper()
+		m, err := Compile(chain, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		l, err := m.Library("p", []string{"f"}, func(string) map[string]int64 { return map[string]int64{"N": n} })
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := aot.Objects(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	usual, other := objects(Options{Native: true}), objects(Options{Native: true, Tuned: file, RequireTuned: true})
+	if len(usual) != 3 || len(other) != 3 { // of row-major arguments, of any, and of what is around them
+		t.Fatalf("%d and %d objects", len(usual), len(other))
+	}
+	for i, same := range []bool{false, true, true} {
+		if bytes.Equal(usual[i], other[i]) != same {
+			t.Errorf("object %d is the same: %v", i, !same)
+		}
+	}
+	all := objects(Options{})
+	if len(all) <= 3 && codegenHasLevels || !slices.EqualFunc(all, objects(Options{Tuned: file}), bytes.Equal) {
+		t.Errorf("a library of every level, %d objects, has what was measured on one processor", len(all))
+	}
+}
+
+// codegenHasLevels says that there are several levels of this processor.
+const codegenHasLevels = goruntime.GOARCH == "amd64"

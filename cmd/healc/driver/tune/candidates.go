@@ -18,6 +18,7 @@ const (
 	mostTries  = 24 // schedules of a kernel that are compiled at most
 	mostFinals = 3  // of those, which are measured again
 	stretches  = 8  // of a race, each of which has a median
+	fewCalls   = 8  // that a schedule takes part in at least
 )
 
 // schedules are the sets that make other code of a kernel, each another one. Those come first whose numbers are nearest
@@ -77,8 +78,8 @@ type round struct {
 	scatter []float64 // and what three of four stretches of the race are below
 }
 
-// race lets schedules of a kernel run in turns with the profile as it is, as many of them as can be compiled in a third
-// of the time; the first one always.
+// race lets schedules of a kernel run in turns with the profile as it is: the first one, and as many of the others as
+// can be compiled in a third of the time and called a few times in the rest.
 func (t *trial) race(key tuned.Key, sets []tuned.Set, budget time.Duration, told func(done float64)) (*round, error) {
 	start := time.Now()
 	var all []*candidate
@@ -88,8 +89,9 @@ func (t *trial) race(key tuned.Key, sets []tuned.Set, budget time.Duration, told
 		}
 	}()
 	r := &round{}
+	call := time.Duration(0)
 	for i, set := range append([]tuned.Set{nil}, sets...) {
-		if i > 1 && time.Since(start) > budget/3 {
+		if spent := time.Since(start); i > 1 && (spent > budget/3 || spent+time.Duration(i+1)*fewCalls*call > budget) {
 			break
 		}
 		told(float64(i) / float64(len(sets)+1) / 3)
@@ -102,13 +104,15 @@ func (t *trial) race(key tuned.Key, sets []tuned.Set, budget time.Duration, told
 		all = append(all, c)
 		if i > 0 {
 			r.sets = append(r.sets, set)
+		} else if call, err = c.time(1); err != nil {
+			return nil, err
 		}
 	}
 	contenders := make([]measure.Contender, len(all))
 	for i, c := range all {
 		contenders[i].Time = c.time
 	}
-	left := max(budget-time.Since(start), budget/3) / time.Duration(len(all))
+	left := max(budget-time.Since(start), budget/3) * 3 / 4 / time.Duration(len(all)) // the rest is for warming up
 	samples, err := measure.Race(t.ctx, contenders, measure.Plan{Budget: left,
 		Progress: func(done float64) { told((1 + 2*done) / 3) }})
 	if err != nil {

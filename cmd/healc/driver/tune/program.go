@@ -2,6 +2,7 @@ package tune
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -29,7 +30,7 @@ import (
 // Program is a measurement of the kernels of a program: `healc tune FILE`.
 //
 // For each kernel the numbers of its profile are tried that make other code of it. What is timed is a call of the whole
-// function, so that a kernel finds the caches as it does there. A schedule is taken that is faster twice, each time by
+// function, so that a kernel finds the caches as it does there. A schedule is taken that is faster three times, each by
 // more than the scatter of its times.
 type Program struct {
 	Job      *driver.Job      // the file, the entry, which is each that `healc compile` takes when it is "", and inputs
@@ -117,9 +118,10 @@ type trial struct {
 	job     driver.Job
 	file    *tuned.File // what holds so far
 
-	from, part float64 // of the progress
+	from, part float64 // of the progress: where the function, or the kernel, begins and how much it is
 
 	args, saved []*tensor.Tensor // saved: of arguments that the function changes, what they were, else nil
+	random      bool             // not all arguments are given
 }
 
 func (t *trial) close() {
@@ -169,6 +171,11 @@ func (t *trial) compile(file *tuned.File) (_ *candidate, err error) {
 		}
 	}
 	if c.results, err = c.f.CallAll(t.ctx, t.args...); err != nil {
+		var failed *runtime.RuntimeError
+		if errors.As(err, &failed) && t.random {
+			return nil, &driver.UsageError{Message: "the function fails with random inputs: " + failed.Error(),
+				Notes: []string{"signature: " + c.f.Signature()}, Help: "give those that it needs by --in NAME=VALUE"}
+		}
 		return nil, driver.BadArguments(err, c.f, t.args)
 	}
 	c.time = t.timer(c)
@@ -194,7 +201,7 @@ func (t *trial) arguments(j *driver.Job, c *candidate) error {
 			e.Help = "give it as --in " + x.Name + "=VALUE, or the extents of a random one as --shape NAME=EXTENT"
 			return e
 		}
-		j.Inputs = append(slices.Clone(j.Inputs), input)
+		j.Inputs, t.random = append(slices.Clone(j.Inputs), input), true
 	}
 	args, err := j.Arguments(c.m, c.f)
 	t.args = args
@@ -264,7 +271,9 @@ func (t *trial) run(budget time.Duration, measured string) (*Measured, error) {
 		return int(1e9 * (shares[b.Name] - shares[a.Name]))
 	})
 	left := 1.0 // the shares of the kernels that are not measured yet
+	from, part := t.from, t.part
 	for _, k := range order {
+		t.from, t.part = from+part*(1-left), part*shares[k.Name]
 		x := MeasuredKernel{Gain: 1, Entry: tuned.Entry{Key: tuned.KeyOf(k, tuned.ProcessorOf(t.job.Opts.Target)),
 			Name: k.Name, Measured: measured}}
 		if x.Minor = shares[k.Name] < minor; !x.Minor {
@@ -293,7 +302,7 @@ func (t *trial) shown(f *engine.Func, bind map[string]int64) string {
 	return text
 }
 
-// progress tells how far the function is.
+// progress tells how far the kernel is.
 func (t *trial) progress(what string, done float64) {
 	if t.p.Progress != nil {
 		t.p.Progress(what, t.from+t.part*done)
@@ -363,7 +372,7 @@ func random(p *ir.Value, shape map[string]int64, seed int) (input string, ok boo
 		return "", false
 	case p.Type.Elem.IsFloat():
 		return fmt.Sprintf("%s=%s:rand(%d)", p.Name, of, seed), true
-	case p.Type.Elem == types.Bool:
+	case p.Type.Elem == types.Bool, len(extents) == 0: // no divisor is zero
 		return fmt.Sprintf("%s=%s:ones", p.Name, of), true
 	}
 	return fmt.Sprintf("%s=%s:iota", p.Name, of), true

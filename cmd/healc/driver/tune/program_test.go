@@ -107,6 +107,8 @@ func TestProgramErrors(t *testing.T) {
 	for want, p := range map[string]*Program{
 		"the input `x` is not given, and its extents are not known": {Job: someJob(), Shape: map[string]int64{"M": 3}},
 		"there is no shape parameter `K`":                           {Job: someJob(), Shape: map[string]int64{"K": 3}},
+		"fails with random inputs: f.heal:1:50: index 5 is": {Job: &driver.Job{
+			File: diag.NewFile("f.heal", "fn f(x: f32[5], i: i32[10]) -> f32[10] = map(|k| x[k], i)\n")}},
 		"unknown name `y`": {Job: &driver.Job{
 			File: diag.NewFile("f.heal", "fn f(x: f32) -> f32 = y\n")}},
 		"a function that returns text": {Job: &driver.Job{
@@ -202,6 +204,7 @@ func TestRandomInputs(t *testing.T) {
 	for want, of := range map[string]types.Tensor{
 		"x=f32[10,3]:rand(5)": {Elem: types.F32, Shape: []types.Dim{n, k}},
 		"x=f64:rand(5)":       {Elem: types.F64},
+		"x=i32:ones":          {Elem: types.I32},
 		"x=u64[10]:iota":      {Elem: types.U64, Shape: []types.Dim{n}},
 		"x=bool[3]:ones":      {Elem: types.Bool, Shape: []types.Dim{k}},
 		"":                    {Elem: types.F32, Shape: []types.Dim{types.Param("M")}},
