@@ -26,6 +26,7 @@ type Info struct {
 	Major      int   // the compute capability: 8 and 6 are sm_86
 	Minor      int
 	Processors int   // multiprocessors
+	Threads    int   // that a multiprocessor runs at once
 	Shared     int64 // the most shared memory of a block, in bytes
 	// Managed says that the device has memory that the host reaches as well, even while kernels run that use other
 	// memory.
@@ -49,7 +50,7 @@ type Device interface {
 	FreeHost(b []byte) error
 	// Available is how much memory is free, in bytes.
 	Available() (int64, error)
-	// SetStack makes the stack of every thread at least so large, in bytes.
+	// SetStack makes the stack of every thread so large, in bytes, or as large as the memory of the device allows.
 	SetStack(bytes int64) error
 	NewStream() (Stream, error)
 	// Load compiles PTX text; an error has what the driver's compiler says. name is for messages.

@@ -115,6 +115,7 @@ func (f *function) call(args ...uintptr) result {
 // Constants of cuda.h.
 const (
 	attributeProcessors  = 16 // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
+	attributeThreads     = 39 // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR
 	attributeMajor       = 75 // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
 	attributeMinor       = 76
 	attributeManaged     = 83 // CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY

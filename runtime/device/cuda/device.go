@@ -119,6 +119,14 @@ func (v *dev) Available() (int64, error) {
 	return int64(free), err
 }
 
+// stackFor is the stack that a thread gets where a program asks for some bytes. The driver takes memory for every thread
+// that the device can run at once, whatever is launched: half of what is free, at most, so that the other half is
+// there for tensors, and never less than a thread has by itself.
+func stackFor(bytes, free int64, info device.Info) int64 {
+	threads := int64(info.Processors) * int64(info.Threads)
+	return min(bytes, max(1024, free/2/max(threads, 1)&^1023))
+}
+
 func (v *dev) SetStack(bytes int64) error {
 	v.mu.Lock()
 	enough := bytes <= v.stack
@@ -126,8 +134,12 @@ func (v *dev) SetStack(bytes int64) error {
 	if enough {
 		return nil
 	}
+	free, err := v.Available()
+	if err != nil {
+		return err
+	}
 	if err := v.do(&v.CtxSetLimit, func() result {
-		return v.CtxSetLimit.call(limitStack, uintptr(bytes))
+		return v.CtxSetLimit.call(limitStack, uintptr(stackFor(bytes, free, v.info)))
 	}); err != nil {
 		return err
 	}

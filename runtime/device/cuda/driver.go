@@ -157,7 +157,7 @@ func (d *Driver) describe(i int) (int32, device.Info, error) {
 		attribute uintptr
 		to        *int
 	}{{attributeMajor, &info.Major}, {attributeMinor, &info.Minor}, {attributeProcessors, &info.Processors},
-		{attributeSharedOptin, &shared},
+		{attributeThreads, &info.Threads}, {attributeSharedOptin, &shared},
 		{attributeManaged, &managed}, {attributeConcurrent, &concurrent}} {
 		var v int32
 		if err := d.DeviceGetAttribute.call(uintptr(unsafe.Pointer(&v)), a.attribute,

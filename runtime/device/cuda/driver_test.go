@@ -98,6 +98,18 @@ func TestDriverDescribesDevices(t *testing.T) {
 	}
 }
 
+// TestStackOfRecursion asks for more stack than the memory of the device has for all threads that run at once.
+func TestStackOfRecursion(t *testing.T) {
+	l := fake(1)
+	_, v := open1(t, l)
+	for range 2 {
+		check(t, v.SetStack(511<<10))
+		if got, threads := l.Limit(0), uintptr(v.Info().Processors*v.Info().Threads); got*threads != 1<<29 {
+			t.Errorf("%d threads have a stack of %d bytes, where 1 GiB is free", threads, got)
+		}
+	}
+}
+
 // TestEverything runs each function of the interface: memory, copies both ways and within, launches, events, graphs.
 func TestEverything(t *testing.T) {
 	l := fake(1)

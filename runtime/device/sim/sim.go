@@ -71,8 +71,8 @@ type dev struct {
 }
 
 func (d *dev) Info() device.Info {
-	return device.Info{Name: "PTX simulator", Memory: d.memory, Major: 9, Minor: 0, Processors: 1, Shared: 227 << 10,
-		Managed: !d.unmanaged, Checked: true}
+	return device.Info{Name: "PTX simulator", Memory: d.memory, Major: 9, Minor: 0, Processors: 1, Threads: 2048,
+		Shared: 227 << 10, Managed: !d.unmanaged, Checked: true}
 }
 
 func (d *dev) Alloc(bytes int64) (device.Ptr, error) {

@@ -50,7 +50,7 @@ func (l *Library) deviceFunctions() map[string]any {
 		"cuDeviceGetAttribute": func(value *int32, attribute, dev int32) uintptr {
 			return l.about("cuDeviceGetAttribute", dev, func(d device.Device) int32 {
 				info := d.Info()
-				known := map[int32]int{75: info.Major, 76: info.Minor, 16: info.Processors, 97: int(info.Shared), 83: 0,
+				known := map[int32]int{75: info.Major, 76: info.Minor, 16: info.Processors, 39: info.Threads, 97: int(info.Shared), 83: 0,
 					89: 0}
 				if info.Managed {
 					known[83], known[89] = 1, 1
@@ -89,6 +89,11 @@ func (l *Library) contextFunctions() map[string]any {
 		},
 		"cuCtxSetLimit": func(limit int32, value uintptr) uintptr {
 			return l.in("cuCtxSetLimit", func(c *context) int32 {
+				info := c.dev.Info()
+				free, err := c.dev.Available()
+				if stacks := int64(value) * int64(info.Processors*info.Threads); err != nil || stacks > free {
+					return outOfMemory
+				}
 				l.limits[uintptr(limit)] = value
 				return ok
 			})
