@@ -191,6 +191,9 @@ func (f *frame) run(s *step) error {
 	if err := f.count(); err != nil {
 		return err
 	}
+	if s.vast != nil {
+		return s.vast
+	}
 	if f.live+s.bytes > f.limit {
 		err := outOfMemory(s.op.Span, ir.ArgTypes(s.op.Results)...)
 		if f.given > 0 {

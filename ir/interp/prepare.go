@@ -33,6 +33,7 @@ type step struct {
 	args    []int
 	results []int
 	bytes   int64           // that its results take
+	vast    *RuntimeError   // of results that no memory could hold, when it runs
 	dead    []int           // slots that nothing reads after this step
 	regions []*block        // parallel to op.Regions
 	program *scalar.Program // of a pointwise operation
@@ -233,8 +234,8 @@ func (p *preparer) step(b *block, op *ir.Op) (step, error) {
 	}
 	for _, v := range op.Results {
 		n, ok := bytes(v.Type)
-		if !ok {
-			return s, outOfMemory(op.Span, v.Type)
+		if !ok && s.vast == nil {
+			s.vast = outOfMemory(op.Span, v.Type)
 		}
 		s.bytes += n
 		s.results = append(s.results, p.define(b, v))
