@@ -68,7 +68,7 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 	case Least:
 		o.OptLevel, o.Passes = 0, libllvm.NoPasses
 	}
-	code, err := lib.Compile(text, o)
+	code, err := opts.Memo.compile(lib, text, o)
 	if err != nil {
 		if p := lib.ProcessorError(o, err); p != nil {
 			return nil, p

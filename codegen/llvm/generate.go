@@ -38,6 +38,8 @@ type Options struct {
 	// Effort.
 	Efforts map[string]Effort
 
+	Memo *Memo // has what was made before; nil for nothing
+
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
 
 	Observer Observer // is told what is written, on several threads; nil for nobody

@@ -1,9 +1,13 @@
 package llvm
 
 import (
+	"bytes"
 	"strings"
 	"testing"
+	"time"
 
+	"healc/codegen"
+	"healc/codegen/llvm/libllvm"
 	"healc/codegen/target"
 	"healc/codegen/target/profile"
 	"healc/codegen/target/tuned"
@@ -81,5 +85,46 @@ func TestMachineWith(t *testing.T) {
 	wide, narrow := target.Machine{}.WithDefaults(), target.Machine{VectorBits: 256}.WithDefaults()
 	if !wide.With(&words).Mul64 || wide.With(&none).Mul64 || narrow.With(&words).Mul64 {
 		t.Error("products of 64-bit integers are those of ntt.words in vectors of 512 bits")
+	}
+}
+
+// TestMemo: libLLVM is asked once for a text, and again where its target or its kernels are others.
+func TestMemo(t *testing.T) {
+	if _, err := libllvm.Open(); err != nil {
+		t.Skip(err)
+	}
+	km, errs := kernel.Parse(diag.NewFile("m.kernels", twoSums))
+	if errs.HasErrors() {
+		t.Fatal(errs.Error())
+	}
+	var memo Memo
+	made := func(cpu string, set tuned.Set) (code []byte, asked bool) {
+		t.Helper()
+		opts := Options{Memo: &memo, Tuned: map[string]tuned.Set{"a": set}, Took: func(stage string, _ time.Duration) {
+			asked = asked || stage != "generate"
+		}}
+		code, err := CompileWith(km, codegen.Target{CPU: cpu}, libllvm.Object, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return code, asked
+	}
+	first, asked := made("", nil)
+	if !asked {
+		t.Error("nothing was made")
+	}
+	if again, asked := made("", nil); asked || !bytes.Equal(first, again) {
+		t.Errorf("what was made is made again: %v", asked)
+	}
+	for _, other := range []struct {
+		cpu string
+		set tuned.Set
+	}{{"x86-64", nil}, {"", tuned.Set{"prefetch.two_inputs": 0, "loops.short_body": 0}}} {
+		if other.cpu != "" && codegenHostIsNotX86 {
+			continue
+		}
+		if code, asked := made(other.cpu, other.set); !asked || bytes.Equal(first, code) {
+			t.Errorf("for %+v: made %v", other, asked)
+		}
 	}
 }

@@ -54,6 +54,8 @@ type Debug struct {
 	Reschedule func(k *kernel.Kernel, s *kernel.Schedule)
 	// Observer is that of llvm.Options, for tests that count what is reached; nothing is kept in the cache then.
 	Observer llvm.Observer
+	// Memo is that of llvm.Options.
+	Memo *llvm.Memo
 }
 
 // seen reports whether tests look at how code is made, or change it, so that none comes from the cache or goes there.
@@ -171,7 +173,7 @@ func (m *Module) artifact(km *kernel.Module) (art *codegen.Artifact, key string,
 		return nil, "", err
 	}
 	opts := llvm.Options{Tuned: sets, Efforts: m.efforts(km), Took: debug.Timer.took(), Profile: debug.Profile,
-		Reschedule: debug.Reschedule, Observer: debug.Observer}
+		Reschedule: debug.Reschedule, Observer: debug.Observer, Memo: debug.Memo}
 	kept := m.opts.Cache
 	if debug.seen() {
 		kept = nil

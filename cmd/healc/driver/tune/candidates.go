@@ -79,7 +79,7 @@ type round struct {
 }
 
 // race lets schedules of a kernel run in turns with the profile as it is: the first one, and as many of the others as
-// can be compiled in a third of the time and called a few times in the rest.
+// can be compiled in half of the time and called a few times in the rest.
 func (t *trial) race(key tuned.Key, sets []tuned.Set, budget time.Duration, told func(done float64)) (*round, error) {
 	start := time.Now()
 	var all []*candidate
@@ -91,7 +91,7 @@ func (t *trial) race(key tuned.Key, sets []tuned.Set, budget time.Duration, told
 	r := &round{}
 	call := time.Duration(0)
 	for i, set := range append([]tuned.Set{nil}, sets...) {
-		if spent := time.Since(start); i > 1 && (spent > budget/3 || spent+time.Duration(i+1)*fewCalls*call > budget) {
+		if spent := time.Since(start); i > 1 && (spent > budget/2 || spent+time.Duration(i+1)*fewCalls*call > budget) {
 			break
 		}
 		told(float64(i) / float64(len(sets)+1) / 3)

@@ -14,6 +14,7 @@ import (
 	heal "healc"
 	"healc/cmd/healc/driver"
 	"healc/cmd/healc/measure"
+	"healc/codegen/llvm"
 	"healc/codegen/target/profile"
 	"healc/codegen/target/tuned"
 	"healc/internal/engine"
@@ -121,6 +122,7 @@ type trial struct {
 	from, part float64 // of the progress: where the function, or the kernel, begins and how much it is
 
 	args, saved []*tensor.Tensor // saved: of arguments that the function changes, what they were, else nil
+	memo        llvm.Memo        // most kernels are the same in all that is compiled
 	random      bool             // not all arguments are given
 }
 
@@ -153,6 +155,7 @@ func (t *trial) compile(file *tuned.File) (_ *candidate, err error) {
 	j := t.job
 	j.Opts.Threads, j.Opts.Tuned, j.Opts.Entry = t.threads, file, j.Instance()
 	j.Opts.System = driver.System{Dir: j.Dir, OS: runtime.OS{Out: io.Discard}}
+	j.Opts.Debug.Memo = &t.memo
 	c := &candidate{}
 	defer func() {
 		if err != nil {
