@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"healc/runtime/amx"
 )
 
 // levelFlags are the flags, as Linux names them, that a processor of a level has beside those of the level before.
@@ -14,10 +16,20 @@ var levelFlags = map[string][]string{
 		"avx512vl"},
 	"avx512ifma": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",
 		"avx512vl", "avx512ifma"},
+	"avx512vnni": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",
+		"avx512vl", "avx512ifma", "avx512_vnni"},
+	"amx": {"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm", "avx512f", "avx512bw", "avx512cd", "avx512dq",
+		"avx512vl", "avx512ifma", "avx512_vnni", "amx_tile", "amx_int8"},
 }
+
+// tiled reports that code for a level has tile registers: "amx", or a processor with those that a system may refuse.
+func tiled(level string) bool { return level == "amx" || strings.HasSuffix(level, "+amx") }
 
 // processorHas reports whether code for a level of processors runs here. Levels without flags are everywhere.
 func processorHas(level string) bool {
+	if tiled(level) && !amx.Permitted() {
+		return false
+	}
 	for _, f := range levelFlags[level] {
 		if !slices.Contains(processorFlags(), f) {
 			return false

@@ -99,8 +99,7 @@ var imports = []struct{ pkg, may string }{
 	{"codegen/llvm/aot/names", ""},
 	{"codegen/llvm/aot",
 		"codegen/target/profile codegen/target/tuned lang/types ir/kernel ir/kernel/transform runtime/abi codegen " +
-			"codegen/llvm " +
-			"codegen/llvm/libllvm codegen/llvm/aot/names"},
+			"codegen/target codegen/llvm codegen/llvm/libllvm codegen/llvm/aot/names"},
 	{"codegen/gpu", codeIR + "ir ir/kernel/transform codegen codegen/llvm codegen/llvm/device codegen/llvm/libllvm"},
 	{"codegen/gpu/ptxsim", "internal/caught"},
 	{"runtime/objload", "runtime/abi runtime/amx"},

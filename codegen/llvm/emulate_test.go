@@ -70,6 +70,14 @@ func TestSplit(t *testing.T) {
 				}
 				return out
 			}},
+		{"vpdpbusd.512", "<16 x i32> %0, <16 x i32> %1, <16 x i32> %2", "<16 x i32>",
+			[]string{"<16 x i32>", "<16 x i32>", "<16 x i32>"}, each(func(x ...uint64) uint64 {
+				sum := int32(x[0])
+				for i := range 4 {
+					sum += int32(uint8(x[1]>>(8*i))) * int32(int8(x[2]>>(8*i)))
+				}
+				return uint64(uint32(sum))
+			})},
 		{"vpermi2var.q.512", "<8 x i64> %0, <8 x i64> %1, <8 x i64> %2", "<8 x i64>",
 			[]string{"<8 x i64>", "<8 x i64>", "<8 x i64>"}, func(args []words) (out words) {
 				for _, i := range args[1] {

@@ -28,6 +28,32 @@ define internal <16 x i32> @heal.x86.avx512.pmaddw.d.512(<32 x i16> %x, <32 x i1
   %r = add <16 x i32> %even, %odd
   ret <16 x i32> %r
 }
+; Four products of bytes, of x without a sign and of y with one, in each element.
+define internal <16 x i32> @heal.x86.avx512.vpdpbusd.512(<16 x i32> %z, <16 x i32> %x, <16 x i32> %y) alwaysinline {
+  %a0 = and <16 x i32> %x, splat (i32 255)
+  %n0 = shl <16 x i32> %y, splat (i32 24)
+  %b0 = ashr <16 x i32> %n0, splat (i32 24)
+  %p0 = mul <16 x i32> %a0, %b0
+  %r0 = add <16 x i32> %z, %p0
+  %m1 = lshr <16 x i32> %x, splat (i32 8)
+  %a1 = and <16 x i32> %m1, splat (i32 255)
+  %n1 = shl <16 x i32> %y, splat (i32 16)
+  %b1 = ashr <16 x i32> %n1, splat (i32 24)
+  %p1 = mul <16 x i32> %a1, %b1
+  %r1 = add <16 x i32> %r0, %p1
+  %m2 = lshr <16 x i32> %x, splat (i32 16)
+  %a2 = and <16 x i32> %m2, splat (i32 255)
+  %n2 = shl <16 x i32> %y, splat (i32 8)
+  %b2 = ashr <16 x i32> %n2, splat (i32 24)
+  %p2 = mul <16 x i32> %a2, %b2
+  %r2 = add <16 x i32> %r1, %p2
+  %m3 = lshr <16 x i32> %x, splat (i32 24)
+  %a3 = and <16 x i32> %m3, splat (i32 255)
+  %b3 = ashr <16 x i32> %y, splat (i32 24)
+  %p3 = mul <16 x i32> %a3, %b3
+  %r3 = add <16 x i32> %r2, %p3
+  ret <16 x i32> %r3
+}
 ; The elements of x and y by four bits of each index: the highest chooses between the two.
 define internal <8 x i64> @heal.x86.avx512.vpermi2var.q.512(<8 x i64> %x, <8 x i64> %index, <8 x i64> %y) alwaysinline {
   %both = shufflevector <8 x i64> %x, <8 x i64> %y, <16 x i32> <i32 0, i32 1, i32 2, i32 3, i32 4, i32 5, i32 6, i32 7, i32 8, i32 9, i32 10, i32 11, i32 12, i32 13, i32 14, i32 15>

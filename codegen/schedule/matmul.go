@@ -84,6 +84,8 @@ func (p *product) directive() *kernel.Directive {
 	}
 	flag(d, "low", p.Low)
 	flag(d, "pairs", p.Pairs)
+	flag(d, "fours", p.Fours)
+	flag(d, "amx", p.AMX)
 	flag(d, "together", p.Together)
 	flag(d, "ahead", p.Ahead)
 	flag(d, "next", p.Next)
@@ -122,7 +124,7 @@ func (p *product) decide() bool {
 	p.decidePiece()
 	p.decideBlock(size)
 	p.Far = p.far()
-	p.Straight = analysis.Fixed(p.Chains.Axis) && p.Steps <= int64(p.tuned.Straight)
+	p.Straight = !p.AMX && analysis.Fixed(p.Chains.Axis) && p.Steps <= int64(p.tuned.Straight)
 	p.AheadSteps = int64(p.tuned.AcrossAhead)
 	tile := int64(p.Rows)
 	most := (int64(p.tuned.ChunkRows) + tile - 1) / tile
@@ -146,16 +148,23 @@ func (p *product) decideTile() {
 	if p.Vecs == 1 {
 		p.most = min(p.most, 24) // reads of x are the bound then
 	}
-	if p.Together = p.mach.IntSums && p.Fma.In.Op == scalar.Mul; p.Together { // and one row of products
+	p.AMX = p.mach.ByteTiles && p.bytes()
+	p.Fours = p.AMX || p.mach.ByteSums && p.bytes()
+	p.Together = p.mach.IntSums && p.Fma.In.Op == scalar.Mul && !p.Fours
+	if p.Together { // and one row of products
 		p.most = min(p.most, (p.mach.Registers-1-2*p.Vecs)/p.Vecs)
 	}
-	if p.Pairs = p.mach.PairSums && p.Narrow(p.X) && p.Narrow(p.Y); p.Pairs {
-		p.Steps = (p.Size.K + 1) / 2
-	}
+	p.Pairs = p.mach.PairSums && p.Narrow(p.X) && p.Narrow(p.Y) && !p.Fours
+	p.Steps = p.steps()
 	if p.Low = p.lowPays(); p.Low {
 		p.Vecs, p.most = LowVecs, LowRows
 	}
-	p.Rows = p.bestRows()
+	if p.AMX {
+		p.Vecs, p.Rows = int(min(p.vectors, AMXSide)), int(min(p.Size.M, AMXSide*AMXRows))
+		p.why = "tile registers multiply 16 steps by 16 columns in one instruction"
+	} else {
+		p.Rows = p.bestRows()
+	}
 	p.Panel = int64(p.Vecs * p.VecWidth)
 }
 
@@ -172,10 +181,12 @@ func (p *product) decideCopies(size int64) {
 		p.whyX = "a tile cannot read it where it lies"
 	case p.Pairs:
 		p.whyX = "pairs of elements are made"
+	case p.Fours:
+		p.whyX = "fours of elements are made"
 	case reuse >= 4 && p.Size.K*size >= 512 && along != 1:
 		p.whyX = fmt.Sprintf("%d panels read it across the lines of memory", reuse)
 	}
-	p.PackX = !direct || p.Pairs || reuse >= 4 && p.Size.K*size >= 512 && along != 1
+	p.PackX = !direct || p.PerStep() > 1 || reuse >= 4 && p.Size.K*size >= 512 && along != 1
 	along, across, okY := p.Strides(p.Y, p.Col.Var)
 	direct = okY && across == 1 && p.InMemory(p.Y)
 	p.YAlong = okY && across != 1 && along == 1
@@ -185,15 +196,17 @@ func (p *product) decideCopies(size int64) {
 		p.YAlong = p.Y.NextAlong(p.Chains.Axis.Var) && !p.Y.NextAlong(p.Col.Var)
 		p.whyX = "its strides are not known"
 	}
-	p.XAcross = p.XAcross && !p.RowChecks
+	p.XAcross = p.XAcross && !p.RowChecks && !p.AMX
 	large := p.Size.K*p.Size.N*size > 64<<10
-	switch p.PackY = !direct || p.Pairs || large && p.Size.M > 2*int64(p.Rows); {
+	switch p.PackY = !direct || p.PerStep() > 1 || large && p.Size.M > 2*int64(p.Rows); {
 	case !direct && p.YAlong:
 		p.whyY = "it lies along the chains, and is transposed"
 	case !direct:
 		p.whyY = "a tile cannot read it where it lies"
 	case p.Pairs:
 		p.whyY = "pairs of elements are made"
+	case p.Fours:
+		p.whyY = "fours of elements are made"
 	case p.PackY:
 		p.whyY = fmt.Sprintf("its %d KiB are read once for each tile of rows", p.Size.K*p.Size.N*size>>10)
 	case large:
@@ -225,7 +238,11 @@ func (p *product) decidePiece() {
 		p.Piece = long
 	} else if p.Steps > long*3/2 {
 		n := (p.Steps + long - 1) / long
-		p.Piece = ((p.Steps+n-1)/n + 3) / 4 * 4
+		unit := int64(4)
+		if p.AMX {
+			unit = AMXRows
+		}
+		p.Piece = ((p.Steps+n-1)/n + unit - 1) / unit * unit
 	}
 	p.Apart = p.apart()
 }

@@ -18,6 +18,8 @@ type MatmulPlan struct {
 	ByRows     bool  // one row, y is read row after row for many columns (axpy)
 	Dot        bool  // one row, y is not copied, but transposed in the registers of the tile (dot)
 	Pairs      bool  // a step takes two elements of the chains (Note [Pairs])
+	Fours      bool  // a step takes four elements, which are bytes (Note [Fours of bytes])
+	AMX        bool  // sums are in tile registers (Note [Tile registers])
 	Together   bool  // products of a row are computed before they are added (Note [Products together])
 	Low        bool  // the elements of x for a step are in registers, not those of y (Note [Low tiles])
 	Steps      int64 // of a chain
@@ -85,9 +87,8 @@ func MatmulOf(c *analysis.Contraction, d *kernel.Directive) *MatmulPlan {
 		p.Low, p.Pairs, p.Together = d.Get("low") != 0, d.Get("pairs") != 0, d.Get("together") != 0
 		p.Ahead, p.Straight = d.Get("ahead") != 0, d.Get("straight") != 0
 		p.Panel = int64(p.Vecs * p.VecWidth)
-		if p.Pairs {
-			p.Steps = (p.Size.K + 1) / 2
-		}
+		p.Fours, p.AMX = d.Get("fours") != 0, d.Get("amx") != 0
+		p.Steps = p.steps()
 		p.Apart, p.Far = p.apart(), p.far()
 		return p
 	}
@@ -95,6 +96,39 @@ func MatmulOf(c *analysis.Contraction, d *kernel.Directive) *MatmulPlan {
 		p.Chunk = p.Granule() // where threads cut the columns
 	}
 	return p
+}
+
+// PerStep is how many elements of the chains a step takes.
+func (p *MatmulPlan) PerStep() int {
+	switch {
+	case p.Fours:
+		return 4
+	case p.Pairs:
+		return 2
+	}
+	return 1
+}
+
+func (p *MatmulPlan) steps() int64 {
+	per := int64(p.PerStep())
+	return (p.Size.K + per - 1) / per
+}
+
+// SignedY reports that the bytes of y have a sign.
+func (p *MatmulPlan) SignedY() bool {
+	_, signed, _ := p.Bytes()
+	return signed
+}
+
+func (p *MatmulPlan) bytes() bool {
+	_, _, ok := p.Bytes()
+	return ok
+}
+
+// Moved reports that x is moved by 128 while it is packed, see Note [Fours of bytes] in codegen/llvm/matmul.
+func (p *MatmulPlan) Moved() bool {
+	x, y, _ := p.Bytes()
+	return p.Fours && !p.AMX && x == y
 }
 
 // apart reports that unfinished sums have no place in the result.
@@ -113,6 +147,13 @@ func (p *MatmulPlan) far() int64 {
 	}
 	return (p.Piece*size+LineBytes-1)/LineBytes*LineBytes/size + LineBytes/size
 }
+
+// A tile register has AMXRows rows, and so many sums in each. A tile of a product is at most AMXSide by AMXSide of
+// them.
+const (
+	AMXRows = 16
+	AMXSide = 2
+)
 
 const (
 	maxTile     = 96        // sums of a tile, in vectors: the code has a multiply-add for each, some times
@@ -211,8 +252,20 @@ func (p *MatmulPlan) wrongTiles(size int64, mach target.Machine, native int) str
 		return fmt.Sprintf("straight: the chains have %d steps, and may have %d", p.Steps, maxStraight)
 	case p.Pairs && (!mach.PairSums || !p.Narrow(p.X) || !p.Narrow(p.Y)):
 		return "pairs: the processor has none, or the factors are not cast from integers of 16 bits"
-	case p.Pairs && (!p.PackX || !p.PackY || p.VecWidth != native):
-		return fmt.Sprintf("pairs are made while both factors are packed, in vectors of %d", native)
+	case p.AMX && (!mach.ByteTiles || !p.Fours):
+		return "amx: the processor has no tile registers, or a step takes no four bytes"
+	case p.AMX && (p.Rows > AMXSide*AMXRows || p.Vecs > AMXSide):
+		return fmt.Sprintf("amx: there are registers for %d rows by %d vectors", AMXSide*AMXRows, AMXSide)
+	case p.AMX && (p.Piece%AMXRows != 0 && p.Piece < p.Steps || p.Straight || p.Low):
+		return fmt.Sprintf("amx: chains go by %d steps", AMXRows)
+	case p.AMX && (p.XAcross || p.SideBySide):
+		return "amx: registers read rows along the chains"
+	case p.Fours && (!mach.ByteSums && !p.AMX || !p.bytes()):
+		return "fours: the processor has none, or the factors are not cast from integers of 8 bits"
+	case p.Fours && p.Pairs:
+		return "a step takes pairs or fours"
+	case p.PerStep() > 1 && (!p.PackX || !p.PackY || p.VecWidth != native):
+		return fmt.Sprintf("pairs and fours are made while both factors are packed, in vectors of %d", native)
 	case p.Together && (!mach.IntSums || p.Fma.In.Op != scalar.Mul):
 		return "together is for products of integers on processors that have no multiply-add of these"
 	}
@@ -254,7 +307,10 @@ func (p *MatmulPlan) copyElements() int64 {
 		n += p.CopyXElements()
 	}
 	if p.PackY {
-		n += p.BlockCols * p.Piece
+		n += p.CopyYElements()
+	}
+	if p.Moved() {
+		n += p.BlockCols
 	}
 	if p.Apart {
 		n += p.Chunk * p.BlockCols
@@ -271,4 +327,14 @@ func (p *MatmulPlan) CopyXElements() int64 {
 		return p.Piece*p.Far + int64(p.VecWidth)
 	}
 	return int64(p.Rows) * p.Far
+}
+
+// CopyYElements is the number of elements of the copy of y. A tile register reads so many steps that the last panel may
+// not have them all.
+func (p *MatmulPlan) CopyYElements() int64 {
+	n := p.BlockCols * p.Piece
+	if p.AMX {
+		n += AMXRows * p.Panel
+	}
+	return n
 }

@@ -31,7 +31,12 @@ kernel @k(in x: TYPE[(M), (K)], in y: TYPE[(K), (N)], out z: TYPE[(M), (N)]) ove
   store z[(N)*%0 + %1], %3
 }`)
 	step := "%8: TYPE = fma %6, %7, %5\n    next %8"
-	if dtype[0] == 'i' {
+	if dtype == "i8" { // summed in i32
+		text = strings.NewReplacer("%2: i8", "%2: i32", "%3: i8", "%3: i32", "%5: i8", "%5: i32",
+			"out z: i8", "out z: i32").Replace(text)
+		step = "%8: i32 = cast %6\n    %9: i32 = cast %7\n    %10: i32 = mul %8, %9\n" +
+			"    %11: i32 = add %10, %5\n    next %11"
+	} else if dtype[0] == 'i' {
 		step = "%8: TYPE = mul %6, %7\n    %9: TYPE = add %8, %5\n    next %9"
 	}
 	text = strings.ReplaceAll(text, "STEP", strings.ReplaceAll(step, "TYPE", dtype))
@@ -52,6 +57,7 @@ var products = []struct{ name, dtype, m, n, k, x, y string }{
 	{"few rows", "f64", "7", "500", "300", "300*%0 + %4", "500*%4 + %1"},
 	{"transposed factors", "f32", "200", "500", "300", "200*%4 + %0", "300*%1 + %4"},
 	{"integers", "i32", "100", "100", "100", "100*%0 + %4", "100*%4 + %1"},
+	{"bytes", "i8", "300", "200", "100", "100*%0 + %4", "200*%4 + %1"},
 	{"one row, along the columns", "f32", "1", "500", "300", "%4", "500*%4 + %1"},
 	{"one row, along the chains", "f32", "1", "500", "300", "%4", "300*%1 + %4"},
 	{"one row, short chains", "f32", "1", "500", "5", "%4", "5*%1 + %4"},
@@ -70,7 +76,10 @@ func TestProducts(t *testing.T) {
 	}
 	for _, p := range products {
 		fmt.Fprintf(&out, "%s: %s[%s, %s] from %s steps\n", p.name, p.dtype, p.m, p.n, p.k)
-		for _, cpu := range []string{"x86-64", "x86-64-v3", "x86-64-v4"} {
+		for _, cpu := range []string{"x86-64", "x86-64-v3", "x86-64-v4", "icelake-server", "sapphirerapids"} {
+			if p.dtype != "i8" && cpu != "x86-64" && cpu != "x86-64-v3" && cpu != "x86-64-v4" {
+				continue // as x86-64-v4
+			}
 			machine := target.MachineOf(codegen.Target{CPU: cpu})
 			k := productOf(t, p.dtype, p.m, p.n, p.k, p.x, p.y)
 			k.Schedule = For(k, machine, Options{Launched: true})
@@ -139,6 +148,9 @@ func TestWrongProducts(t *testing.T) {
 		return productOf(t, "f32", "64", "96", "128", "64*%4 + %0", "128*%1 + %4")
 	}
 	row := func() *kernel.Kernel { return productOf(t, "f32", "1", "96", "128", "%4", "96*%4 + %1") }
+	bytes := func() *kernel.Kernel {
+		return productOf(t, "i8", "64", "96", "128", "128*%0 + %4", "96*%4 + %1")
+	}
 	const good = "matmul %4 rows 4 vectors 2 width 8 piece 128 block 96 chunk 64"
 	for _, c := range []struct {
 		k       func() *kernel.Kernel
@@ -159,6 +171,33 @@ func TestWrongProducts(t *testing.T) {
 		{plain, "matmul %4 rows 4 vectors 2 width 8 piece 128 block 16000 chunk 64 { packcolumns }", avx2, "KiB"},
 		{plain, "matmul %4 rows 4 vectors 2 width 8 piece 64 block 96 chunk 64 pairs 1 { packrows packcolumns }", avx2,
 			"not cast from integers"},
+		{plain, "matmul %4 rows 4 vectors 2 width 8 piece 32 block 96 chunk 64 fours 1 { packrows packcolumns }",
+			target.MachineOf(codegen.Target{CPU: "alderlake"}), "not cast from integers of 8 bits"},
+		{bytes, "matmul %4 rows 4 vectors 2 width 8 piece 32 block 96 chunk 64 fours 1 { packrows packcolumns }", avx2,
+			"the processor has none"},
+		{bytes, "matmul %4 rows 4 vectors 2 width 8 piece 33 block 96 chunk 64 fours 1 { packrows packcolumns }",
+			target.MachineOf(codegen.Target{CPU: "alderlake"}), "from 1 to the 32 steps"},
+		{bytes, "matmul %4 rows 4 vectors 2 width 4 piece 32 block 96 chunk 64 fours 1 { packrows packcolumns }",
+			target.MachineOf(codegen.Target{CPU: "alderlake"}), "in vectors of 8"},
+		{bytes, "matmul %4 rows 4 vectors 2 width 8 piece 32 block 96 chunk 64 pairs 1 fours 1 " +
+			"{ packrows packcolumns }", target.MachineOf(codegen.Target{CPU: "alderlake"}), "pairs or fours"},
+		{bytes, "matmul %4 rows 4 vectors 2 width 8 piece 32 block 96 chunk 64 fours 1 { packrows packcolumns }",
+			target.MachineOf(codegen.Target{CPU: "alderlake"}), ""},
+		{bytes, "matmul %4 rows 32 vectors 2 width 16 piece 32 block 96 chunk 64 fours 1 amx 1 " +
+			"{ packrows packcolumns }",
+			target.MachineOf(codegen.Target{CPU: "sapphirerapids"}), ""},
+		{bytes, "matmul %4 rows 32 vectors 2 width 16 piece 32 block 96 chunk 64 fours 1 amx 1 " +
+			"{ packrows packcolumns }",
+			target.MachineOf(codegen.Target{CPU: "znver5"}), "no tile registers"},
+		{bytes, "matmul %4 rows 33 vectors 2 width 16 piece 32 block 96 chunk 66 fours 1 amx 1 " +
+			"{ packrows packcolumns }",
+			target.MachineOf(codegen.Target{CPU: "sapphirerapids"}), "32 rows by 2 vectors"},
+		{bytes, "matmul %4 rows 32 vectors 2 width 16 piece 8 block 96 chunk 64 fours 1 amx 1 " +
+			"{ packrows packcolumns }",
+			target.MachineOf(codegen.Target{CPU: "sapphirerapids"}), "chains go by 16 steps"},
+		{bytes, "matmul %4 rows 32 vectors 2 width 16 piece 32 block 96 chunk 64 fours 1 amx 1 " +
+			"{ packrows beside 1 packcolumns }", target.MachineOf(codegen.Target{CPU: "sapphirerapids"}),
+			"rows along the chains"},
 		{plain, "matmul %4 rows 4 vectors 2 width 8 piece 128 block 96 chunk 64 together 1", avx2,
 			"for products of integers"},
 		{plain, "axpy %4 width 8 block 96 rows 8", avx2, "64 rows, not one"},

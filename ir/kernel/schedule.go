@@ -103,6 +103,8 @@ var DirectiveKinds = []DirectiveKind{
 			{Name: "chunk", Low: 1, High: 1 << 40, Unit: "rows", Optional: true},
 			{Name: "low", Low: 0, High: 1, Unit: "yes or no", Optional: true},
 			{Name: "pairs", Low: 0, High: 1, Unit: "yes or no", Optional: true},
+			{Name: "fours", Low: 0, High: 1, Unit: "yes or no", Optional: true},
+			{Name: "amx", Low: 0, High: 1, Unit: "yes or no", Optional: true},
 			{Name: "together", Low: 0, High: 1, Unit: "yes or no", Optional: true},
 			{Name: "ahead", Low: 0, High: 1, Unit: "yes or no", Optional: true},
 			{Name: "straight", Low: 0, High: 1, Unit: "yes or no", Optional: true},

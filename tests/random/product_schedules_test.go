@@ -30,6 +30,8 @@ var productSources = []string{
 	"fn f(a: f32[%[3]d, %[1]d], b: f32[%[3]d, %[2]d]) -> f32[%[1]d, %[2]d] = transpose(a) @ b",
 	"fn f(a: f16[%[1]d, %[3]d], b: f32[%[3]d, %[2]d]) -> f32[%[1]d, %[2]d] = (a as f32) @ (b .* 2.0)",
 	"fn f(a: i8[%[1]d, %[3]d], b: i8[%[3]d, %[2]d]) -> i32[%[1]d, %[2]d] = (a as i32) @ (b as i32)",
+	"fn f(a: u8[%[3]d, %[1]d], b: i8[%[2]d, %[3]d]) -> u32[%[1]d, %[2]d] = " +
+		"transpose(a as u32) @ transpose(b as u32) .+ 1",
 	"fn f(a: i64[%[1]d, %[3]d], b: i64[%[3]d, %[2]d]) -> i64[%[1]d, %[2]d] = a @ b",
 	"fn f(a: f32[3, %[1]d, %[3]d], b: f32[3, %[3]d, %[2]d]) -> f32[3, %[1]d, %[2]d] = a @ b",
 	"fn f(a: f32[%[1]d, %[3]d], b: f32[%[3]d, %[2]d]) -> bool[%[1]d, %[2]d] = a @ b .> 0.0",

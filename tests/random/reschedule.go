@@ -3,6 +3,7 @@ package random
 import (
 	"math/rand/v2"
 
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
 )
 
@@ -46,7 +47,7 @@ func Reschedule(r *rand.Rand, ds []*kernel.Directive, changed *int) []*kernel.Di
 // changeProduct gives the directive of a product other parameters, which fit together.
 func changeProduct(r *rand.Rand, d *kernel.Directive) {
 	some := func(most int64) int64 { return 1 + r.Int64N(max(most, 1)) }
-	if w := d.Get("width"); w >= 4 && d.Get("pairs") == 0 && r.IntN(3) == 0 {
+	if w := d.Get("width"); w >= 4 && d.Get("pairs")+d.Get("fours") == 0 && r.IntN(3) == 0 {
 		d.Set("width", w/2)
 	}
 	switch d.Kind {
@@ -61,9 +62,16 @@ func changeProduct(r *rand.Rand, d *kernel.Directive) {
 	if r.IntN(2) == 0 {
 		rows, vectors = some(12), some(6)
 	}
-	d.Set("rows", rows).Set("vectors", vectors).Set("piece", some(d.Get("piece")))
+	piece := d.Get("piece")
+	d.Set("rows", rows).Set("vectors", vectors).Set("piece", some(piece))
 	d.Set("block", vectors*d.Get("width")*some(4)).Set("chunk", rows*some(4))
 	d.Set("low", r.Int64N(2)).Set("ahead", r.Int64N(2))
+	amx := d.Get("amx") != 0
+	if amx { // of whose registers there are so many, and which take so many steps
+		rows, vectors = some(schedule.AMXSide*schedule.AMXRows), some(schedule.AMXSide)
+		d.Set("rows", rows).Set("vectors", vectors).Set("low", 0).Set("piece", min(schedule.AMXRows*some(4), piece))
+		d.Set("block", vectors*schedule.AMXRows*some(4)).Set("chunk", rows*some(4))
+	}
 	subs := kernel.Directives(d.Sub)
 	x, y := subs.OfKind("packrows"), subs.OfKind("packcolumns")
 	if x == nil && r.IntN(2) == 0 {
@@ -79,6 +87,9 @@ func changeProduct(r *rand.Rand, d *kernel.Directive) {
 			x.Set("band", rows*some(4)).Set("ahead", r.Int64N(20))
 		}
 		x.Set("beside", r.Int64N(2))
+		if amx {
+			x.Set("beside", 0)
+		}
 	}
 	if y != nil {
 		y.Set("along", r.Int64N(2))

@@ -1,6 +1,5 @@
 
-; ---- The processor: the best of four levels that it and the system have. 0 is x86-64, 1 is x86-64-v3 (AVX2, FMA),
-; 2 is x86-64-v4 (AVX-512), 3 has the multiply-adds of 52 bits, too (IFMA). heal.best is the level found, heal.level the one in use.
+; ---- The processor: heal.best is the best level that it and the system have, heal.level the one in use.
 @heal.best = internal global i32 0
 @heal.level = internal global i32 0
 
@@ -15,52 +14,27 @@ define internal { i32, i32, i32, i32 } @heal.cpuid(i32 %leaf) {
   ret { i32, i32, i32, i32 } %r
 }
 
-define internal void @heal.detect() {
+; 1 where the processor has tile registers with products of bytes, and the system leaves them to this process, which
+; asks for them here, as package runtime/amx does.
+define internal i32 @heal.tiles() {
 entry:
   %c0 = call { i32, i32, i32, i32 } @heal.cpuid(i32 0)
   %max = extractvalue { i32, i32, i32, i32 } %c0, 0
   %old = icmp ult i32 %max, 7
-  br i1 %old, label %plain, label %leaf1
-leaf1:
-  %c1 = call { i32, i32, i32, i32 } @heal.cpuid(i32 1)
-  %ecx1 = extractvalue { i32, i32, i32, i32 } %c1, 2
-  ; FMA 12, MOVBE 22, OSXSAVE 27, AVX 28, F16C 29.
-  %need1 = and i32 %ecx1, 943722496
-  %has1 = icmp eq i32 %need1, 943722496
-  br i1 %has1, label %leaf7, label %plain
+  br i1 %old, label %no, label %leaf7
 leaf7:
   %c7 = call { i32, i32, i32, i32 } @heal.cpuid(i32 7)
-  %ebx7 = extractvalue { i32, i32, i32, i32 } %c7, 1
-  %ce = call { i32, i32, i32, i32 } @heal.cpuid(i32 -2147483647)
-  %ecxe = extractvalue { i32, i32, i32, i32 } %ce, 2
-  ; LZCNT 5; BMI1 3, AVX2 5, BMI2 8.
-  %lz = and i32 %ecxe, 32
-  %haslz = icmp ne i32 %lz, 0
-  %need7 = and i32 %ebx7, 296
-  %has7 = icmp eq i32 %need7, 296
-  ; The system saves the registers: SSE and AVX, bits 1 and 2 of XCR0; masks and the rest of ZMM, 5 to 7.
-  %xcr = call { i32, i32 } asm sideeffect "xgetbv", "={ax},={dx},{cx},~{dirflag},~{fpsr},~{flags}"(i32 0)
-  %xlow = extractvalue { i32, i32 } %xcr, 0
-  %x6 = and i32 %xlow, 6
-  %ymm = icmp eq i32 %x6, 6
-  %a = and i1 %haslz, %has7
-  %v3 = and i1 %a, %ymm
-  br i1 %v3, label %leaf512, label %plain
-leaf512:
-  ; AVX-512 F 16, DQ 17, CD 28, BW 30, VL 31.
-  %need5 = and i32 %ebx7, -805109760
-  %has5 = icmp eq i32 %need5, -805109760
-  %x230 = and i32 %xlow, 230
-  %zmm = icmp eq i32 %x230, 230
-  %v4 = and i1 %has5, %zmm
-  ; AVX-512 IFMA 21.
-  %need52 = and i32 %ebx7, 2097152
-  %has52 = icmp ne i32 %need52, 0
-  %wide = select i1 %has52, i32 3, i32 2
-  %level = select i1 %v4, i32 %wide, i32 1
-  store i32 %level, ptr @heal.best, align 4
-  store i32 %level, ptr @heal.level, align 4
-  ret void
-plain:
-  ret void
+  %edx7 = extractvalue { i32, i32, i32, i32 } %c7, 3
+  ; AMX-TILE 24, AMX-INT8 25.
+  %need = and i32 %edx7, 50331648
+  %has = icmp eq i32 %need, 50331648
+  br i1 %has, label %ask, label %no
+ask:
+  ; arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA)
+  %r = call i64 asm sideeffect "syscall", "={ax},{ax},{di},{si},~{rcx},~{r11},~{memory},~{dirflag},~{fpsr},~{flags}"(i64 158, i64 4131, i64 18)
+  %leave = icmp eq i64 %r, 0
+  %yes = zext i1 %leave to i32
+  ret i32 %yes
+no:
+  ret i32 0
 }

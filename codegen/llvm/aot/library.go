@@ -21,6 +21,7 @@ import (
 	"healc/codegen/llvm"
 	"healc/codegen/llvm/aot/names"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target"
 	"healc/codegen/target/tuned"
 	"healc/ir/kernel"
 	"healc/ir/kernel/transform"
@@ -73,13 +74,18 @@ type Level struct {
 	has func(*kernel.Module) bool
 }
 
-// Levels are those of x86-64, in the order of heal.level in cpu_x86_64.ll.
+// Levels are those of x86-64, in the order of levels_x86_64.ll.
 var Levels = []Level{
 	{Name: "x86-64", CPU: "x86-64"},
 	{Name: "avx2", CPU: "x86-64-v3"},
 	{Name: "avx512", CPU: "x86-64-v4"},
 	{Name: "avx512ifma", CPU: "x86-64-v4", Features: "+avx512ifma", has: transform.HasDigits},
+	{Name: "avx512vnni", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", has: transform.HasByteProducts},
+	{Name: "amx", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni" + withTiles, has: transform.HasByteProducts},
 }
+
+// What a level has beside those of its processor, and what one has not that a system may refuse.
+const withTiles, withoutTiles = ",+amx-tile,+amx-int8", "-amx-tile,-amx-int8"
 
 // target is t for the level.
 func (l Level) target(t codegen.Target) codegen.Target {
@@ -111,6 +117,9 @@ var stopArmText string
 //go:embed cpu_x86_64.ll
 var x86Text string
 
+//go:embed levels_x86_64.ll
+var levelsText string
+
 //go:embed cpu_other.ll
 var otherText string
 
@@ -119,10 +128,26 @@ func (l *Library) levels(x86 bool) []Level {
 	if l.Target.CPU == "" && !x86 && foreign(l.Target.Triple) {
 		return []Level{{Name: "generic", CPU: "generic"}}
 	}
+	if x86 && (l.Target.CPU != "" || l.Native) && l.tiled(target.MachineOf(l.Target)) {
+		return []Level{{Name: l.Target.CPU, CPU: l.Target.CPU, Features: withoutTiles},
+			{Name: l.Target.CPU + "+amx", CPU: l.Target.CPU, has: transform.HasByteProducts}}
+	}
 	if l.Target.CPU != "" || !x86 || l.Native {
 		return []Level{{Name: l.Target.CPU, CPU: l.Target.CPU}}
 	}
 	return Levels
+}
+
+// tiled reports that code for a machine uses tile registers.
+func (l *Library) tiled(m target.Machine) bool {
+	for _, e := range l.Entries {
+		for _, km := range e.variants() {
+			if m.ByteTiles && transform.HasByteProducts(km) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // aroundPipeline is the pass pipeline for the code around the kernels, which takes longer to make than the kernels of
@@ -249,6 +274,7 @@ func (w *writer) module(l *Library) string {
 	if w.x86 {
 		w.b.WriteString(strings.NewReplacer("HEAL_IP", "168", "HEAL_SP", "160", "HEAL_GETTID", "186").Replace(stop))
 		w.b.WriteString(stopX86Text + x86Text)
+		w.b.WriteString(l.detection(w.levels))
 	} else {
 		w.b.WriteString(strings.NewReplacer("HEAL_IP", "440", "HEAL_SP", "432", "HEAL_GETTID", "178").Replace(stop))
 		w.b.WriteString(stopArmText + otherText)
@@ -260,6 +286,18 @@ func (w *writer) module(l *Library) string {
 		w.entry(e)
 	}
 	return w.b.String()
+}
+
+// detection is what finds the best level. Code without tile registers does not ask for them.
+func (l *Library) detection(levels []Level) string {
+	switch {
+	case len(levels) == 2: // of one processor
+		return "define internal void @heal.detect() {\n  %level = call i32 @heal.tiles()\n" +
+			"  store i32 %level, ptr @heal.best, align 4\n  store i32 %level, ptr @heal.level, align 4\n  ret void\n}\n"
+	case l.tiled(target.Machine{ByteTiles: true}):
+		return strings.ReplaceAll(levelsText, "HEAL_TILES", "call i32 @heal.tiles()")
+	}
+	return strings.ReplaceAll(levelsText, "HEAL_TILES", "add i32 0, 0")
 }
 
 // owned is text of runtime.ll, threads.ll or stop.ll with the library's name in the place of heal_.

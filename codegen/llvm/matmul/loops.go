@@ -3,6 +3,7 @@ package matmul
 import (
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
+	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
 	"healc/codegen/llvm/build"
@@ -46,10 +47,23 @@ type writer struct {
 	xs, ys  value.Value // copies of x and y; xs the sums when y is streamed
 	tileMem value.Value // of the epilogue
 	waiting value.Value // unfinished sums of a chunk of rows, block by block, when these wait apart
+	// Rows of a tile that there are, when they are not known; nil for all.
+	rowsThere value.Value
+	config    value.Value // how the tile registers are configured (Note [Tile registers])
+	begins    value.Value // what the sums of each column begin with (Note [Fours of bytes])
 }
 
 // Write writes the units [begin, end) of a contraction.
 func Write(g *emit.Func, c *schedule.MatmulPlan, begin, end value.Value) {
+	if c.AMX {
+		release := func() { g.Cur.NewCall(g.Intrinsic("llvm.x86.tilerelease", lt.Void)) }
+		fail := g.Fail
+		g.Fail = func() {
+			release()
+			fail()
+		}
+		defer release()
+	}
 	switch {
 	case c.Free:
 		writeFree(g, c, begin, end)
@@ -78,7 +92,10 @@ func newWriter(g *emit.Func, c *schedule.MatmulPlan) *writer {
 		cg.xs = g.Stack(reg, int(c.CopyXElements()))
 	}
 	if c.PackY {
-		cg.ys = g.Stack(reg, int(c.BlockCols*c.Piece))
+		cg.ys = g.Stack(reg, int(c.CopyYElements()))
+	}
+	if c.Moved() {
+		cg.begins = g.Stack(reg, int(c.BlockCols))
 	}
 	if c.Apart {
 		cg.waiting = g.Stack(reg, int(c.Chunk*c.BlockCols))
@@ -297,8 +314,8 @@ func (c *writer) evenChunk(r0, r1 value.Value) value.Value {
 // pieces runs the chains of rows [r0, r1) piece by piece.
 func (c *writer) pieces(p panels, r0, r1 value.Value) {
 	kk := c.Extent(c.Chains.Axis.Extent)
-	if c.Pairs {
-		kk = c.half(c.Add(kk, build.Int(build.I64, 1)))
+	if per := int64(c.PerStep()); per > 1 {
+		kk = c.steps(c.Add(kk, build.Int(build.I64, per-1)))
 	}
 	n := value.Value(build.Int(build.I64, (c.Steps+c.Piece-1)/c.Piece))
 	known, fixed := build.ConstantInt(kk)
@@ -319,6 +336,9 @@ func (c *writer) pieces(p panels, r0, r1 value.Value) {
 		}
 		if c.PackY {
 			c.copyY(p, k)
+			if c.Moved() {
+				c.sumColumns(p, k)
+			}
 		}
 		c.allRows(p, k, r0, r1)
 		return nil
@@ -399,9 +419,21 @@ func (c *writer) eachPanel(p panels, k chain, t tile) {
 // eachTile runs f for the tiles of rows [from, to): whole ones, and the one at the lower edge of the result.
 func (c *writer) eachTile(from, to value.Value, f func(i value.Value, h int)) {
 	h := int64(c.Rows)
+	whole := func(stop value.Value) {
+		c.configure(int(h))
+		c.For(from, stop, h, nil, func(i value.Value, _ []value.Value) []value.Value { f(i, int(h)); return nil })
+	}
 	if c.Free { // rows that fill no tile are computed one by one
 		stop := c.Cur.NewSub(to, c.Cur.NewSRem(c.Cur.NewSub(to, from), build.Int(build.I64, h)))
-		c.For(from, stop, h, nil, func(i value.Value, _ []value.Value) []value.Value { f(i, int(h)); return nil })
+		whole(stop)
+		if c.AMX { // or as a tile of which they are the first
+			c.When(c.Cur.NewICmp(enum.IPredSLT, stop, to), func() {
+				c.rowsThere = c.Cur.NewSub(to, stop)
+				f(stop, int(h))
+				c.rowsThere = nil
+			})
+			return
+		}
 		c.For(stop, to, 1, nil, func(i value.Value, _ []value.Value) []value.Value { f(i, 1); return nil })
 		return
 	}
@@ -410,12 +442,12 @@ func (c *writer) eachTile(from, to value.Value, f func(i value.Value, h int)) {
 	if rest != 0 {
 		stop = c.Cur.NewSub(to, c.Cur.NewSRem(to, build.Int(build.I64, h)))
 	}
-	c.For(from, stop, h, nil, func(i value.Value, _ []value.Value) []value.Value {
-		f(i, int(h))
-		return nil
-	})
+	whole(stop)
 	if rest != 0 {
-		c.When(c.Cur.NewICmp(enum.IPredSLT, stop, to), func() { f(stop, int(rest)) })
+		c.When(c.Cur.NewICmp(enum.IPredSLT, stop, to), func() {
+			c.configure(int(rest))
+			f(stop, int(rest))
+		})
 	}
 }
 

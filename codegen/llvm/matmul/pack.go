@@ -9,6 +9,7 @@ import (
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
 	"healc/codegen/llvm/loops"
+	"healc/codegen/schedule"
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 )
@@ -52,7 +53,7 @@ func (c *writer) copyAcross(k chain, from, to value.Value, whole bool) {
 			c.span(build.Int(build.I64, int64(h)), c.VecWidth, func(r value.Value, width int) {
 				c.axis(c.Row.Var, c.Add(i, r), width)
 				c.InVectors(width, func() { c.prologue(kernel.OnRow) })
-				c.put(c.packed(c.X, c.Add(k.at, kk), width), c.xs, c.Add(to, r))
+				c.put(c.packed(&c.X, c.Add(k.at, kk), width), c.xs, c.Add(to, r))
 			})
 		}
 		if whole && !c.SideBySide {
@@ -90,23 +91,42 @@ func (c *writer) acrossAt(i, from value.Value) value.Value {
 
 // copyX copies the h rows of x from row i on.
 func (c *writer) copyX(k chain, i value.Value, h int) {
-	c.For(build.Int(build.I64, 0), build.Int(build.I64, int64(h)), 1, nil,
+	rows := c.rowsThere
+	if rows == nil {
+		rows = build.Int(build.I64, int64(h))
+	}
+	c.For(build.Int(build.I64, 0), rows, 1, nil,
 		func(r value.Value, _ []value.Value) []value.Value {
 			if c.Row != nil {
 				c.Env[c.Row.Var] = emit.Val{V: c.Add(i, r)}
 			}
 			c.prologue(kernel.OnRow)
 			to := c.Mul(r, build.Int(build.I64, c.Far))
+			c.zeroBeyond(k, to)
 			whole := c.wholeSteps(k)
 			c.span(whole, c.VecWidth, func(kk value.Value, width int) {
-				c.put(c.packedAlong(c.X, c.Add(k.at, kk), width), c.xs, c.Add(to, kk))
+				c.put(c.packedAlong(&c.X, c.Add(k.at, kk), width), c.xs, c.Add(to, kk))
 			})
 			c.For(whole, k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
-				c.put(c.packed(c.X, c.Add(k.at, kk), 0), c.xs, c.Add(to, kk))
+				c.put(c.packed(&c.X, c.Add(k.at, kk), 0), c.xs, c.Add(to, kk))
 				return nil
 			})
 			return nil
 		})
+}
+
+// zeroBeyond makes the steps zero that a row of the copy of x has for tile registers, beyond the end of a piece.
+func (c *writer) zeroBeyond(k chain, row value.Value) {
+	n, known := build.ConstantInt(k.n)
+	if !c.AMX || known && n%schedule.AMXRows == 0 {
+		return
+	}
+	zero := constant.NewZeroInitializer(build.Vector(build.RegisterType(c.Acc), schedule.AMXRows))
+	whole := value.Value(build.Int(build.I64, n/schedule.AMXRows*schedule.AMXRows))
+	if !known {
+		whole = c.Cur.NewAnd(k.n, build.Int(build.I64, -schedule.AMXRows))
+	}
+	c.put(zero, c.xs, c.Add(row, whole))
 }
 
 // copyBeside copies the h rows of x from row i on with the elements of a step side by side: squares are read along k
@@ -128,7 +148,7 @@ func (c *writer) copyBeside(k chain, i value.Value, h int) {
 					continue
 				}
 				bind(from + e)
-				rows[e] = c.packedAlong(c.X, c.Add(k.at, kk), w)
+				rows[e] = c.packedAlong(&c.X, c.Add(k.at, kk), w)
 			}
 			transposed = append(transposed, c.TransposeSquare(rows))
 		}
@@ -143,7 +163,7 @@ func (c *writer) copyBeside(k chain, i value.Value, h int) {
 	c.For(squares, k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
 		for r := range h {
 			bind(r)
-			c.put(c.packed(c.X, c.Add(k.at, kk), 0), c.xs, c.Add(c.Mul(kk, build.Int(build.I64, c.Far)),
+			c.put(c.packed(&c.X, c.Add(k.at, kk), 0), c.xs, c.Add(c.Mul(kk, build.Int(build.I64, c.Far)),
 				build.Int(build.I64, int64(r))))
 		}
 		return nil
@@ -204,7 +224,7 @@ func (c *writer) copyRow(p panels, k chain, kk, n value.Value, from, to int64) {
 		j = c.Add(j, build.Int(build.I64, from))
 		c.axis(c.Col.Var, c.Add(col, j), width)
 		c.InVectors(width, func() { c.prologue(kernel.OnColumn) })
-		c.put(c.packed(c.Y, c.Add(k.at, kk), width), c.ys, c.Add(at, j))
+		c.put(c.packed(&c.Y, c.Add(k.at, kk), width), c.ys, c.Add(at, j))
 	})
 }
 
@@ -220,7 +240,7 @@ func (c *writer) copySome(p panels, k chain, kk value.Value) {
 	c.span(p.some, w, func(j value.Value, width int) {
 		c.axis(c.Col.Var, c.Add(col, j), width)
 		c.InVectors(width, func() { c.prologue(kernel.OnColumn) })
-		c.put(c.packed(c.Y, c.Add(k.at, kk), width), c.ys, c.Add(at, j))
+		c.put(c.packed(&c.Y, c.Add(k.at, kk), width), c.ys, c.Add(at, j))
 	})
 }
 
@@ -239,7 +259,7 @@ func (c *writer) transposePanel(p panels, k chain, n value.Value, cols int64) {
 					for i := range rows {
 						c.Env[c.Col.Var] = emit.Val{V: c.Add(c.Add(col, j), build.Int(build.I64, int64(i)))}
 						c.prologue(kernel.OnColumn)
-						rows[i] = c.packedAlong(c.Y, c.Add(k.at, kk), int(w))
+						rows[i] = c.packedAlong(&c.Y, c.Add(k.at, kk), int(w))
 					}
 					for i, x := range c.TransposeSquare(rows) {
 						c.put(x, c.ys, c.Add(c.panelAt(n, c.Add(kk, build.Int(build.I64, int64(i)))), j))

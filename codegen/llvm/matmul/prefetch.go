@@ -67,7 +67,7 @@ func (t *tileGen) prefetchRead(l *kernel.Load, k chain) {
 // else two at once.
 func (t *tileGen) prefetchRows(k chain, n value.Value) {
 	along, across, ok := t.Strides(t.Contraction.X, t.RowVar())
-	if !ok || along != 1 || t.SideBySide || t.Pairs || !t.Ahead || t.cols != t.Panel || t.h != t.Rows {
+	if !ok || along != 1 || t.SideBySide || t.PerStep() > 1 || !t.Ahead || t.cols != t.Panel || t.h != t.Rows {
 		return
 	}
 	p := t.address(t.Contraction.X.Main.Param, t.Contraction.X.Main.At, k)

@@ -53,33 +53,48 @@ func (t *tileGen) epilogue(sums []value.Value) {
 	w := t.VecWidth
 	reg, vt := build.RegisterType(t.Acc), t.vectorType()
 	mem := t.scratch()
-	far := int64(t.vecs * w)
 	for i, s := range sums {
 		st := t.Cur.NewStore(s, t.Cur.NewBitCast(t.Cur.NewGetElementPtr(reg, mem, build.Int(build.I64, int64(i*w))),
 			lt.NewPointer(vt)))
 		st.Align = lir.Align(analysis.ArithmeticType(t.Acc).Bytes() * w)
 	}
-	t.For(build.Int(build.I64, 0), build.Int(build.I64, int64(t.h)), 1, nil,
-		func(r value.Value, _ []value.Value) []value.Value {
-			if t.Row != nil {
-				t.Env[t.Row.Var] = emit.Val{V: t.Add(t.i, r)}
-			}
-			t.acrossTile(func(j value.Value, width int) {
-				t.InVectors(width, func() {
-					t.axis(t.Col.Var, t.Add(t.j, j), width)
-					t.some(t.Before, func(d kernel.Dep) bool { return d != 0 })
-					p := value.Value(t.Cur.NewGetElementPtr(reg, mem, t.Add(t.Mul(r, build.Int(build.I64, far)), j)))
-					if width > 0 {
-						p = t.Cur.NewBitCast(p, lt.NewPointer(build.Vector(reg, width)))
-					}
-					l := t.Cur.NewLoad(build.Vector(reg, width), p)
-					l.Align = lir.Align(analysis.ArithmeticType(t.Acc).Bytes())
-					t.Set(t.Chains.IDs[0], l, width > 0)
-					t.Block(&kernel.Block{Stmts: t.After})
-				})
+	t.epilogueOfScratch()
+}
+
+// epilogueOfScratch is the epilogue for sums that are in the memory of scratch.
+func (t *tileGen) epilogueOfScratch() {
+	reg, mem, far := build.RegisterType(t.Acc), t.scratch(), int64(t.vecs*t.VecWidth)
+	t.eachRow(func(r value.Value) {
+		if t.Row != nil {
+			t.Env[t.Row.Var] = emit.Val{V: t.Add(t.i, r)}
+		}
+		t.acrossTile(func(j value.Value, width int) {
+			t.InVectors(width, func() {
+				t.axis(t.Col.Var, t.Add(t.j, j), width)
+				t.some(t.Before, func(d kernel.Dep) bool { return d != 0 })
+				p := value.Value(t.Cur.NewGetElementPtr(reg, mem, t.Add(t.Mul(r, build.Int(build.I64, far)), j)))
+				if width > 0 {
+					p = t.Cur.NewBitCast(p, lt.NewPointer(build.Vector(reg, width)))
+				}
+				l := t.Cur.NewLoad(build.Vector(reg, width), p)
+				l.Align = lir.Align(analysis.ArithmeticType(t.Acc).Bytes())
+				t.Set(t.Chains.IDs[0], l, width > 0)
+				t.Block(&kernel.Block{Stmts: t.After})
 			})
-			return nil
 		})
+	})
+}
+
+// eachRow runs f for the rows of the tile that there are.
+func (t *tileGen) eachRow(f func(r value.Value)) {
+	n := t.rowsThere
+	if n == nil {
+		n = build.Int(build.I64, int64(t.h))
+	}
+	t.For(build.Int(build.I64, 0), n, 1, nil, func(r value.Value, _ []value.Value) []value.Value {
+		f(r)
+		return nil
+	})
 }
 
 // acrossTile covers the columns of the tile in vectors. Where they end within one, it overlaps the one before: long

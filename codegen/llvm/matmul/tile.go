@@ -78,6 +78,10 @@ func (c *writer) tile(k chain, p panels, what tile) {
 			c.Add(row, c.Mul(n, build.Int(build.I64, c.Panel))))
 	}
 	t.prefetchResult(k, p, n)
+	if t.AMX {
+		t.amxTile(k)
+		return
+	}
 	t.prefetchRows(k, n)
 	sums := t.start(k)
 	if c.Dot {
@@ -177,10 +181,18 @@ func (t *tileGen) storeVector(x, p value.Value, v int) {
 
 // start gives the sums: 0, or those that the piece of k before left in the result.
 func (t *tileGen) start(k chain) []value.Value {
-	zero := constant.NewZeroInitializer(t.vectorType())
+	begins := make([]value.Value, t.vecs)
+	for v := range begins {
+		begins[v] = constant.NewZeroInitializer(t.vectorType())
+		if t.begins != nil {
+			first := t.Mul(t.n, build.Int(build.I64, t.Panel))
+			p := t.Cur.NewGetElementPtr(build.RegisterType(t.Acc), t.begins, first)
+			begins[v] = t.loadVector(p, v, true)
+		}
+	}
 	sums := make([]value.Value, t.h*t.vecs)
 	for i := range sums {
-		sums[i] = zero
+		sums[i] = begins[i%t.vecs]
 	}
 	if k.first == nil {
 		return sums
@@ -193,13 +205,16 @@ func (t *tileGen) start(k chain) []value.Value {
 	for r := range t.h {
 		for v := range t.vecs {
 			read[r*t.vecs+v] = t.loadVector(t.carryRow(p, r), v, false)
+			if t.begins != nil {
+				read[r*t.vecs+v] = t.Cur.NewAdd(read[r*t.vecs+v], begins[v])
+			}
 		}
 	}
 	end := t.Cur
 	end.NewBr(join)
 	t.Cur = join
 	for i := range sums {
-		sums[i] = join.NewPhi(lir.NewIncoming(zero, pre), lir.NewIncoming(read[i], end))
+		sums[i] = join.NewPhi(lir.NewIncoming(begins[i%t.vecs], pre), lir.NewIncoming(read[i], end))
 	}
 	return sums
 }
@@ -214,8 +229,16 @@ func (t *tileGen) carryAt(k chain) value.Value {
 
 // carryRow is p moved down r rows of where they wait.
 func (t *tileGen) carryRow(p value.Value, r int) value.Value {
+	if n, ok := build.ConstantInt(t.carryStride()); ok {
+		return t.offset(p, int64(r)*n)
+	}
+	return t.Cur.NewGetElementPtr(build.RegisterType(t.Acc), p, t.Mul(t.carryStride(), build.Int(build.I64, int64(r))))
+}
+
+// carryStride is how far rows are from each other where they wait.
+func (t *tileGen) carryStride() value.Value {
 	if t.Apart {
-		return t.offset(p, int64(r)*t.BlockCols)
+		return build.Int(build.I64, t.BlockCols)
 	}
 	stride := value.Value(build.Int(build.I64, 0))
 	for _, a := range t.Carry.At.Terms {
@@ -223,10 +246,7 @@ func (t *tileGen) carryRow(p value.Value, r int) value.Value {
 			stride = t.Add(stride, t.Dim(a.Coef))
 		}
 	}
-	if n, ok := build.ConstantInt(stride); ok {
-		return t.offset(p, int64(r)*n)
-	}
-	return t.Cur.NewGetElementPtr(build.RegisterType(t.Acc), p, t.Mul(stride, build.Int(build.I64, int64(r))))
+	return stride
 }
 
 // chain runs the piece of the chains.
@@ -312,6 +332,9 @@ func (t *tileGen) step(kk value.Value, u int64, sums []value.Value) []value.Valu
 
 // mulAdd is one step of a chain.
 func (t *writer) mulAdd(x, y, sum value.Value) value.Value {
+	if t.Fours {
+		return t.byteProducts(x, y, sum)
+	}
 	if t.Swap {
 		x, y = y, x
 	}

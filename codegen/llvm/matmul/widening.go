@@ -3,6 +3,7 @@ package matmul
 import (
 	"fmt"
 
+	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
@@ -23,73 +24,167 @@ import (
 //
 // From the copies on the code counts steps, not elements; a chain of odd length ends with half a pair.
 
-// packed computes the elements of the copies for step kk of the chains: an element of o, or a pair.
-func (c *writer) packed(o analysis.Operand, kk value.Value, width int) value.Value {
-	kv := c.Chains.Axis.Var
-	if !c.Pairs {
+// Note [Fours of bytes]: VNNI's vpdpbusd does four steps in each element of 32 bits: it adds four products of bytes,
+// one without and one with a sign, to the chain. Where both operands are cast from bytes, the copies hold fours as they
+// hold pairs in Note [Pairs]. Where both have a sign, or none has, x is moved by 128 while it is packed, which is its
+// upper bit the other way round: with signs x = x' - 128, and without x = x' + 128. So every sum of a column lacks -128
+// or 128 times the sum of y's elements there, which an instruction that multiplies them by ones gives: it is computed
+// from the copy of y, once for each piece of the chains, and is what these begin with. An element of y beyond the end
+// of a chain is 0, so one of x there does not matter.
+
+// packed computes the elements of the copies for step kk of the chains: an element of o, or as many as a step takes.
+func (c *writer) packed(o *analysis.Operand, kk value.Value, width int) value.Value {
+	kv, per := c.Chains.Axis.Var, int64(c.PerStep())
+	if per == 1 {
 		c.Env[kv] = emit.Val{V: kk}
-		return c.element(o, width)
+		return c.element(*o, width)
 	}
-	first := c.Mul(kk, build.Int(build.I64, 2))
-	c.Env[kv] = emit.Val{V: first}
-	low := c.element(o, width)
-	second := c.Add(first, build.Int(build.I64, 1))
 	n := c.Extent(c.Chains.Axis.Extent)
-	even := c.evenChains()
-	if !even { // nothing beyond the end is read
-		c.Env[kv] = emit.Val{V: c.Min(second, c.Add(n, build.Int(build.I64, -1)))}
-	} else {
-		c.Env[kv] = emit.Val{V: second}
+	whole := c.wholeChains()
+	first := c.Mul(kk, build.Int(build.I64, per))
+	parts, there := make([]value.Value, per), make([]value.Value, per)
+	for e := range per {
+		at := c.Add(first, build.Int(build.I64, e))
+		if c.Env[kv] = (emit.Val{V: at}); e > 0 && !whole { // nothing beyond the end is read
+			c.Env[kv] = emit.Val{V: c.Min(at, c.Add(n, build.Int(build.I64, -1)))}
+			there[e] = c.Cur.NewICmp(enum.IPredSLT, at, n)
+		}
+		parts[e] = c.element(*o, width)
 	}
-	high := c.element(o, width)
 	var out value.Value
 	c.InVectors(width, func() {
-		half := c.Splat(build.Int(build.I32, 16))
-		high = c.Cur.NewShl(high, half)
-		if !even {
-			none := c.Splat(build.Int(build.I32, 0))
-			high = c.Cur.NewSelect(c.Cur.NewICmp(enum.IPredSLT, second, n), high, none)
+		none := c.Splat(build.Int(build.I32, 0))
+		for e, x := range parts {
+			bits := 32 / per
+			if e < len(parts)-1 {
+				x = c.Cur.NewAnd(x, c.Splat(build.Int(build.I32, 1<<bits-1)))
+			}
+			if e == 0 {
+				out = x
+				continue
+			}
+			x = c.Cur.NewShl(x, c.Splat(build.Int(build.I32, int64(e)*bits)))
+			if there[e] != nil {
+				x = c.Cur.NewSelect(there[e], x, none)
+			}
+			out = c.Cur.NewOr(out, x)
 		}
-		out = c.Cur.NewOr(c.Cur.NewAnd(low, c.Splat(build.Int(build.I32, 0xffff))), high)
+		out = c.moved(o, out)
 	})
 	return out
 }
 
 // packedAlong computes the elements of the copies for width steps from step kk on, one for 0, all of which are whole.
-func (c *writer) packedAlong(o analysis.Operand, kk value.Value, width int) value.Value {
+func (c *writer) packedAlong(o *analysis.Operand, kk value.Value, width int) value.Value {
 	if width == 0 {
 		return c.packed(o, kk, 0)
 	}
-	if !c.Pairs {
+	per := c.PerStep()
+	if per == 1 {
 		c.axis(c.Chains.Axis.Var, kk, width)
-		return c.element(o, width)
+		return c.element(*o, width)
 	}
-	c.axis(c.Chains.Axis.Var, c.Mul(kk, build.Int(build.I64, 2)), 2*width)
-	x := c.element(o, 2*width)
-	return c.Cur.NewBitCast(c.Cur.NewTrunc(x, build.Vector(lt.I16, 2*width)), build.Vector(build.I32, width))
+	c.axis(c.Chains.Axis.Var, c.Mul(kk, build.Int(build.I64, int64(per))), per*width)
+	x := c.element(*o, per*width)
+	x = c.Cur.NewTrunc(x, build.Vector(build.IntType(32/per), per*width))
+	x = c.Cur.NewBitCast(x, build.Vector(build.I32, width))
+	c.InVectors(width, func() { x = c.moved(o, x) })
+	return x
 }
 
-// evenChains reports that chains are known to have no half of a pair.
-func (c *writer) evenChains() bool {
+// moved is fours of bytes of an operand, moved by 128 where Note [Fours of bytes] wants it.
+func (c *writer) moved(o *analysis.Operand, x value.Value) value.Value {
+	if o != &c.X || !c.Moved() {
+		return x
+	}
+	return c.Cur.NewXor(x, c.Splat(build.Int(build.I32, -0x7f7f7f80)))
+}
+
+// wholeChains reports that chains are known to have no part of a step.
+func (c *writer) wholeChains() bool {
 	n, known := build.ConstantInt(c.Extent(c.Chains.Axis.Extent))
-	return known && n%2 == 0
+	return known && n%int64(c.PerStep()) == 0
 }
 
-// wholeSteps is the number of steps of a piece that are no half of a pair.
+// wholeSteps is the number of steps of a piece that are whole.
 func (c *writer) wholeSteps(k chain) value.Value {
-	if !c.Pairs || c.evenChains() {
+	if c.wholeChains() {
 		return k.n
 	}
-	pairs := c.half(c.Extent(c.Chains.Axis.Extent))
-	return c.Min(k.n, c.Cur.NewSub(pairs, k.at))
+	return c.Min(k.n, c.Cur.NewSub(c.steps(c.Extent(c.Chains.Axis.Extent)), k.at))
 }
 
-// half is x / 2, rounded down, for an x that is not negative.
-func (c *writer) half(x value.Value) value.Value {
-	if n, ok := build.ConstantInt(x); ok {
-		return build.Int(build.I64, n/2)
+// steps is how many whole steps n elements of a chain are.
+func (c *writer) steps(n value.Value) value.Value {
+	per := int64(c.PerStep())
+	if x, ok := build.ConstantInt(n); ok || per == 1 {
+		if !ok {
+			return n
+		}
+		return build.Int(build.I64, x/per)
 	}
-	return c.Cur.NewLShr(x, build.Int(build.I64, 1))
+	return c.Cur.NewLShr(n, build.Int(build.I64, per/2))
+}
+
+// sumColumns computes what the chains of a piece begin with, see Note [Fours of bytes].
+func (c *writer) sumColumns(p panels, k chain) {
+	panel := func(n value.Value, cols int64) {
+		vt := build.Vector(build.I32, c.VecWidth)
+		vecs := (int(cols) + c.VecWidth - 1) / c.VecWidth
+		sums := make([]value.Value, vecs)
+		for v := range sums {
+			sums[v] = build.SplatConst(build.Int(build.I32, 0), c.VecWidth)
+		}
+		at := func(mem, i value.Value, v int) value.Value {
+			i = c.Add(i, build.Int(build.I64, int64(v*c.VecWidth)))
+			return c.Cur.NewBitCast(c.Cur.NewGetElementPtr(build.I32, mem, i), lt.NewPointer(vt))
+		}
+		aligned := lir.Align(4 * c.VecWidth)
+		c.InVectors(c.VecWidth, func() {
+			ones := c.Splat(build.Int(build.I32, 0x01010101))
+			sums = c.For(build.Int(build.I64, 0), k.n, 1, sums, func(kk value.Value, s []value.Value) []value.Value {
+				next := make([]value.Value, vecs)
+				for v := range next {
+					y := c.Cur.NewLoad(vt, at(c.ys, c.panelAt(n, kk), v))
+					y.Align = aligned
+					if c.SignedY() {
+						next[v] = c.fourSum(ones, y, s[v])
+					} else {
+						next[v] = c.fourSum(y, ones, s[v])
+					}
+				}
+				return next
+			})
+			for v, sum := range sums {
+				sum = c.Cur.NewShl(sum, c.Splat(build.Int(build.I32, 7)))
+				if c.SignedY() {
+					sum = c.Cur.NewSub(c.Splat(build.Int(build.I32, 0)), sum)
+				}
+				st := c.Cur.NewStore(sum, at(c.begins, c.Mul(n, build.Int(build.I64, c.Panel)), v))
+				st.Align = aligned
+			}
+		})
+	}
+	c.For(build.Int(build.I64, 0), p.whole, 1, nil, func(n value.Value, _ []value.Value) []value.Value {
+		panel(n, c.Panel)
+		return nil
+	})
+	c.ifEdge(p, func() { panel(p.whole, p.edge) })
+}
+
+// byteProducts is one step of a chain of four products.
+func (c *writer) byteProducts(x, y, sum value.Value) value.Value {
+	if c.SignedY() {
+		return c.fourSum(x, y, sum)
+	}
+	return c.fourSum(y, x, sum)
+}
+
+// fourSum adds to each element of sum the four products of bytes of x, which have no sign, and of y, which have one.
+func (c *writer) fourSum(x, y, sum value.Value) value.Value {
+	vt := build.Vector(build.I32, c.VecWidth)
+	f := c.Intrinsic(fmt.Sprint("llvm.x86.avx512.vpdpbusd.", 32*c.VecWidth), vt, vt, vt, vt)
+	return c.Cur.NewCall(f, sum, x, y)
 }
 
 // pairSum multiplies the 16-bit halves of x and y and adds the two products of each element.

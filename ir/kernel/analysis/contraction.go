@@ -293,19 +293,35 @@ func (c *Contraction) InMemory(o Operand) bool {
 
 // Narrow reports that an operand is cast from integers that fit 16 bits with a sign.
 func (c *Contraction) Narrow(o Operand) bool {
+	from := c.widened(o)
+	return from == types.I8 || from == types.U8 || from == types.I16 || from == types.Bool
+}
+
+// widened is the type from which an operand of 32 bits is cast, Invalid for one that is not.
+func (c *Contraction) widened(o Operand) types.DType {
 	if c.Acc != types.I32 && c.Acc != types.U32 {
-		return false
+		return types.Invalid
 	}
 	for _, st := range o.Stmts {
-		if l, ok := st.(*kernel.Let); ok && l.ID == o.Val {
-			switch from := c.Kernel.Types[l.In.Args[0]]; {
-			case l.In.Op != scalar.Cast:
-			case from == types.I8, from == types.U8, from == types.I16, from == types.Bool:
-				return true
-			}
+		if l, ok := st.(*kernel.Let); ok && l.ID == o.Val && l.In.Op == scalar.Cast {
+			return c.Kernel.Types[l.In.Args[0]]
 		}
 	}
-	return false
+	return types.Invalid
+}
+
+// Bytes reports that both operands are cast from integers of 8 bits, and which of these have a sign. Bits have it as is
+// best: one factor with a sign and one without.
+func (c *Contraction) Bytes() (signedX, signedY, ok bool) {
+	x, y := c.widened(c.X), c.widened(c.Y)
+	byteWide := func(d types.DType) bool { return d == types.I8 || d == types.U8 || d == types.Bool }
+	signedX, signedY = x == types.I8, y == types.I8
+	if x == types.Bool {
+		signedX = !signedY
+	} else if y == types.Bool {
+		signedY = !signedX
+	}
+	return signedX, signedY, byteWide(x) && byteWide(y)
 }
 
 // ReadAtTile lists the reads of the epilogue at the row and column of each element, such as weights that are updated in

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
 	"healc/ir/scalar"
 )
 
@@ -84,4 +85,17 @@ func HasDigits(km *kernel.Module) bool {
 		})
 	}
 	return has
+}
+
+// HasByteProducts says that processors with sums of products of bytes get other code for the kernels of km than those
+// without.
+func HasByteProducts(km *kernel.Module) bool {
+	for _, k := range km.Kernels {
+		if c := analysis.ContractionOf(k); c != nil {
+			if _, _, ok := c.Bytes(); ok {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -119,9 +119,9 @@ func (v *dev) Available() (int64, error) {
 	return int64(free), err
 }
 
-// stackFor is the stack that a thread gets where a program asks for some bytes. The driver takes memory for every thread
-// that the device can run at once, whatever is launched: half of what is free, at most, so that the other half is
-// there for tensors, and never less than a thread has by itself.
+// stackFor is the stack that a thread gets where a program asks for some bytes. The driver takes memory for every
+// thread that the device can run at once, whatever is launched: half of what is free, at most, so that the other
+// half is there for tensors, and never less than a thread has by itself.
 func stackFor(bytes, free int64, info device.Info) int64 {
 	threads := int64(info.Processors) * int64(info.Threads)
 	return min(bytes, max(1024, free/2/max(threads, 1)&^1023))

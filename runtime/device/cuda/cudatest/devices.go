@@ -50,8 +50,8 @@ func (l *Library) deviceFunctions() map[string]any {
 		"cuDeviceGetAttribute": func(value *int32, attribute, dev int32) uintptr {
 			return l.about("cuDeviceGetAttribute", dev, func(d device.Device) int32 {
 				info := d.Info()
-				known := map[int32]int{75: info.Major, 76: info.Minor, 16: info.Processors, 39: info.Threads, 97: int(info.Shared), 83: 0,
-					89: 0}
+				known := map[int32]int{75: info.Major, 76: info.Minor, 16: info.Processors, 39: info.Threads,
+					97: int(info.Shared), 83: 0, 89: 0}
 				if info.Managed {
 					known[83], known[89] = 1, 1
 				}
