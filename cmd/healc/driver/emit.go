@@ -422,15 +422,18 @@ func (e *Emit) CheckShape(entries []string) error {
 	return nil
 }
 
-// ParseShape reads the NAME=EXTENT of --shape.
+// ParseShape reads the NAME=EXTENT of --shape, of which one may have several with commas between.
 func ParseShape(list []string) (map[string]int64, error) {
 	out := map[string]int64{}
-	for _, s := range list {
+	if len(list) == 0 {
+		return out, nil
+	}
+	for _, s := range strings.Split(strings.Join(list, ","), ",") {
 		name, text, ok := strings.Cut(s, "=")
 		var n int64
 		_, err := fmt.Sscanf(text+"\n", "%d\n", &n)
 		if !ok || name == "" || err != nil || n < 0 || n > types.MaxExtent {
-			return nil, Usagef("--shape %s is not NAME=EXTENT, as in N=1024", s)
+			return nil, Usagef("--shape %s is not NAME=EXTENT, as in N=1024 or M=16,N=1024", s)
 		}
 		if _, twice := out[name]; twice {
 			return nil, Usagef("--shape gives %s twice", name)
