@@ -39,10 +39,13 @@ func (g *Func) Mul(x, y value.Value) value.Value {
 	return g.Cur.NewMul(x, y)
 }
 
-// RoundDown is n rounded down to a multiple of step, a power of two.
+// RoundDown is n, which is not negative, rounded down to a multiple of step.
 func (g *Func) RoundDown(n value.Value, step int64) value.Value {
 	if c, ok := build.ConstantInt(n); ok {
-		return build.Int(build.I64, c&-step)
+		return build.Int(build.I64, c/step*step)
+	}
+	if step&(step-1) != 0 {
+		return g.Cur.NewSub(n, g.Cur.NewSRem(n, build.Int(build.I64, step)))
 	}
 	return g.Cur.NewAnd(n, build.Int(build.I64, -step))
 }

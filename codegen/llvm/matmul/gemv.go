@@ -268,7 +268,7 @@ func (c *writer) stream(at, n value.Value) {
 			st := c.Cur.NewStore(zero, cells(j, width))
 			st.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
 		})
-		full := c.Cur.NewAnd(kk, build.Int(build.I64, -rows))
+		full := c.RoundDown(kk, rows)
 		c.For(build.Int(build.I64, 0), full, rows, nil, func(kk value.Value, _ []value.Value) []value.Value {
 			add(kk, rows, false)
 			return nil
