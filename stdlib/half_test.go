@@ -17,6 +17,8 @@ import (
 	"healc/internal/engine"
 	"healc/lang/diag"
 	"healc/stdlib"
+	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // halves are calls of every function of the library, and every reduction of the language, that gives floats of the type
@@ -212,7 +214,16 @@ func TestHalves(t *testing.T) {
 			src += halfCase(fmt.Sprintf("case_%d_%s", i, half), halves[f], half)
 		}
 	}
-	m, err := engine.CompileFile(diag.NewFile("halves.heal", src), engine.Options{Backend: heal.CPU, Threads: 1})
+	for _, w := range ways.Each(sample.Today(t)) {
+		for _, o := range w.Options(t, engine.Options{Backend: heal.CPU, Threads: 1}) {
+			measure(t, w, o, src, names, bounds)
+		}
+	}
+}
+
+// measure compares what the functions are off with the bounds.
+func measure(t *testing.T, w ways.Way, o engine.Options, src string, names []string, bounds map[string]float64) {
+	m, err := engine.CompileFile(diag.NewFile("halves.heal", src), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,7 +236,7 @@ func TestHalves(t *testing.T) {
 			}
 			out, err := fn.CallAll(context.Background())
 			if err != nil {
-				t.Errorf("%s of %s: %v", f, half, err)
+				t.Errorf("%s of %s, %s: %v", f, half, w, err)
 				continue
 			}
 			bits, err := out[0].At()
@@ -235,7 +246,7 @@ func TestHalves(t *testing.T) {
 			off := math.Float64frombits(bits) / unit
 			t.Logf("%s of %s is off by %.2f", f, half, off)
 			if bound, ok := bounds[f]; !ok || !(off <= bound) {
-				t.Errorf("%s of %s is off by %.2f units, docs/numerics.md says %v", f, half, off, bound)
+				t.Errorf("%s of %s is off by %.2f units, %s, docs/numerics.md says %v", f, half, off, w, bound)
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/tensor"
+	"healc/tests/ways"
 )
 
 // TestHalf: every element-wise operation on f16 and bf16 is the one on f32, its result rounded once. Operations of one
@@ -29,15 +30,23 @@ func TestHalf(t *testing.T) {
 		if len(cases) < 40 {
 			t.Fatalf("only %d operations take %s", len(cases), half)
 		}
-		for _, opts := range targets {
-			code, err := engine.CompileIR(m, opts)
-			if err != nil {
-				t.Fatal(err)
+		for i, opts := range targets {
+			how := ways.Thorough(i, 2)
+			if opts.Backend == heal.Interp {
+				how = []ways.Way{ways.Full}
 			}
-			for _, c := range cases {
-				c.check(t, code, half, opts)
+			for _, w := range how {
+				for _, o := range w.Options(t, opts) {
+					code, err := engine.CompileIR(m, o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, c := range cases {
+						c.check(t, code, half, o, w)
+					}
+					code.Close()
+				}
 			}
-			code.Close()
 		}
 	}
 }
@@ -136,7 +145,7 @@ func halfOperands(arity int) [][]uint64 {
 	return in
 }
 
-func (c halfCase) check(t *testing.T, code *engine.Module, half types.DType, opts engine.Options) {
+func (c halfCase) check(t *testing.T, code *engine.Module, half types.DType, opts engine.Options, w ways.Way) {
 	f, err := code.Func(c.name)
 	if err != nil {
 		t.Fatal(err)
@@ -163,7 +172,7 @@ func (c halfCase) check(t *testing.T, code *engine.Module, half types.DType, opt
 		for k := range c.in {
 			x = append(x, scalar.FormatBits(half, c.in[k][i]))
 		}
-		t.Errorf("%s %s: %s%v = %s, want %s", opts.Backend, half, c.name, x, scalar.FormatBits(c.result, got),
+		t.Errorf("%s %s, %s: %s%v = %s, want %s", opts.Backend, half, w, c.name, x, scalar.FormatBits(c.result, got),
 			scalar.FormatBits(c.result, c.want[i]))
 		return
 	}

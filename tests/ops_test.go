@@ -2,6 +2,7 @@ package tests
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"healc/ir/ops"
 	"healc/runtime"
 	"healc/runtime/tensor"
+	"healc/tests/ways"
 )
 
 // noExample says why an operation has no example: no program can spell it.
@@ -18,8 +20,8 @@ var noExample = map[string]string{
 	"fusion": "passes/fusion makes it; tests/golden/ops/fusion.txtar shows it",
 }
 
-// TestExamples runs the example of every operation on both backends. The operands of most are literals,
-// which are folded when the program is compiled; TestExampleOperands computes with them.
+// TestExamples runs the example of every operation on the interpreter and, compiled in one way a day, on the CPU. The
+// operands of most are literals, which are folded when the program is compiled; TestExampleOperands computes with them.
 func TestExamples(t *testing.T) {
 	with := map[string]bool{}
 	for _, x := range ir.Examples() {
@@ -91,32 +93,43 @@ func hideLiterals(expr string) string {
 	return expr[:open+1] + hide(expr[open+1:end]) + expr[end:]
 }
 
-// holds runs `example` of a program that uses d on both backends and requires that it gives true.
+// holds runs `example` of a program that uses d on the interpreter and the CPU, and requires that it gives true.
 func holds(t *testing.T, source string, d *ir.OpDef) {
 	t.Helper()
-	for _, backend := range []string{heal.Interp, heal.CPU} {
-		sys := &runtime.OS{Out: &strings.Builder{}}
-		m, err := engine.Compile(source,
-			engine.Options{Backend: backend, Threads: 1, System: inFolder{sys, t.TempDir()}})
-		if err != nil {
-			t.Fatalf("%s\n%v", source, err)
+	example := func(backend string) func(engine.Options) error {
+		return func(o engine.Options) error {
+			o.Backend, o.Threads = backend, 1
+			o.System = inFolder{&runtime.OS{Out: &strings.Builder{}}, t.TempDir()}
+			m, err := engine.Compile(source, o)
+			if err != nil {
+				return err
+			}
+			defer m.Close()
+			if !uses(m.IR(), d) && strings.Contains(source, "hide(") {
+				return fmt.Errorf("the operation is not used\n%s", m.IR())
+			}
+			f, err := m.Func("example")
+			if err != nil {
+				return err
+			}
+			res, err := f.Call(context.Background())
+			if err != nil {
+				return fmt.Errorf("%s: %w", backend, err)
+			}
+			defer res.Close()
+			if got := res.Bits(); len(got) != 1 || got[0] != 1 {
+				return fmt.Errorf("does not hold on %s", backend)
+			}
+			return nil
 		}
-		defer m.Close()
-		if !uses(m.IR(), d) && strings.Contains(source, "hide(") {
-			t.Errorf("the operation is not used:\n%s\n%s", source, m.IR())
+	}
+	if err := example(heal.Interp)(engine.Options{}); err != nil {
+		t.Errorf("%v\n%s", err, source)
+	}
+	for _, w := range ways.Drawn(source) {
+		if err := w.Run(t, engine.Options{}, example(heal.CPU)); err != nil {
+			t.Errorf("%v\n%s", err, source)
 		}
-		f, err := m.Func("example")
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := f.Call(context.Background())
-		if err != nil {
-			t.Fatalf("%s: %s\n%v", backend, source, err)
-		}
-		if got := res.Bits(); len(got) != 1 || got[0] != 1 {
-			t.Errorf("does not hold on %s:\n%s", backend, source)
-		}
-		res.Close()
 	}
 }
 

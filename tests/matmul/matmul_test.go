@@ -6,6 +6,8 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"hash/fnv"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -22,6 +24,7 @@ import (
 	"healc/tests/devices"
 	"healc/tests/random"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // form is a way to write a product of [m, k] by [k, n]. T stands for the element type.
@@ -296,9 +299,13 @@ func (f form) run(t *testing.T, rng *rand.Rand, elem string, cpus []string, n in
 		want := call(t, name, src, engine.Options{Backend: heal.Interp, Threads: 1}, args)
 		if c.own {
 			cpu, th := cpus[c.cpu], threads[c.threads]
-			got := call(t, name, src, engine.Options{Threads: th, SplitAll: true,
-				Target: codegen.Target{Kind: "cpu", CPU: cpu}}, args)
-			differ(t, fmt.Sprintf("%s on %q with %d threads", name, cpu, th), got, want)
+			for _, w := range ways.Thorough(drawn(name), 3) {
+				for _, o := range w.Options(t, engine.Options{Threads: th, SplitAll: true,
+					Target: codegen.Target{Kind: "cpu", CPU: cpu}}) {
+					got := call(t, name, src, o, args)
+					differ(t, fmt.Sprintf("%s on %q with %d threads, %s", name, cpu, th, w), got, want)
+				}
+			}
 		}
 		if c.any {
 			differ(t, fmt.Sprintf("%s for any shape on %q with %d threads", name, free.cpu, free.threads),
@@ -308,6 +315,13 @@ func (f form) run(t *testing.T, rng *rand.Rand, elem string, cpus []string, n in
 			a.Close()
 		}
 	}
+}
+
+// drawn is a number that belongs to a name, and is independent of the design.
+func drawn(name string) int {
+	h := fnv.New32a()
+	io.WriteString(h, name)
+	return int(h.Sum32() >> 1)
 }
 
 func differ(t *testing.T, name string, got, want []uint64) {

@@ -11,6 +11,8 @@ import (
 	"healc/ir"
 	"healc/lang/types"
 	"healc/tests/devices"
+	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 // TestGradientSources differentiates random functions in the source language: both modes agree, and the CPU and the
@@ -51,30 +53,38 @@ func TestGradientSources(t *testing.T) {
 	}
 }
 
-// callAll calls a function on the interpreter, for every fourth program on the CPU, and for some on the device.
+// callAll calls a function on the interpreter, for every fourth program on the CPU in one way a day, and for some on
+// the device.
 func callAll(t *testing.T, text, name string, seed uint64, args ...*ir.Array) []*ir.Array {
 	t.Helper()
 	var first *Outcome
-	for _, backend := range []string{heal.Interp, heal.CPU, devices.Backend()} {
-		if backend == heal.CPU && seed%4 != 0 || backend == devices.Backend() && !devices.Takes(int(seed), 12) {
-			continue
-		}
-		m, err := engine.Compile(text, engine.Options{Backend: backend, Threads: 1})
+	run := func(what string, o engine.Options) {
+		t.Helper()
+		m, err := engine.Compile(text, o)
 		if err != nil {
 			t.Fatalf("-random.source=%d: %v\n%s", seed, err, text)
 		}
 		out, err := Call(m, name, args, seed)
 		m.Close()
 		if err != nil || out.Failed != "" {
-			t.Fatalf("-random.source=%d: %s of %s: %v %s\n%s", seed, name, backend, err, out.Failed, text)
+			t.Fatalf("-random.source=%d: %s of %s: %v %s\n%s", seed, name, what, err, out.Failed, text)
 		}
 		if first == nil {
 			first = out
-			continue
+		} else if d := Diff(first, out); d != "" {
+			t.Errorf("-random.source=%d: %s, %s: %s\n%s", seed, name, what, d, strings.TrimSpace(text))
 		}
-		if d := Diff(first, out); d != "" {
-			t.Errorf("-random.source=%d: %s: %s\n%s", seed, name, d, strings.TrimSpace(text))
+	}
+	run(heal.Interp, engine.Options{Backend: heal.Interp})
+	if seed%4 == 0 {
+		for _, w := range ways.Each(int(seed/4) + sample.Day()) {
+			for _, o := range w.Options(t, engine.Options{Backend: heal.CPU, Threads: 1}) {
+				run(w.String(), o)
+			}
 		}
+	}
+	if devices.Takes(int(seed), 12) {
+		run(devices.Backend(), engine.Options{Backend: devices.Backend()})
 	}
 	return first.Results
 }

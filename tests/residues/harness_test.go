@@ -134,8 +134,8 @@ var (
 	}
 )
 
-// onCPU is way number i on the CPU, all ways to compile it in the long tests; each of cpus meets each of them. It
-// is asked while a test runs, so that Go knows a result depends on the environment variable.
+// onCPU is way number i on the CPU, all ways to compile it in the long tests; each of cpus meets each of them. It is
+// asked while a test runs, so that Go knows a result depends on the environment variable.
 func onCPU(i int) []config {
 	c := cpus[i%len(cpus)]
 	c.cpu = devices.InTurn(i%len(cpus), c.cpu)
@@ -210,8 +210,8 @@ func (p *program) compile(c config) []*engine.Module {
 	return p.modules[c]
 }
 
-// call runs a function, each time that it is compiled; the results are those of the last time, and all others are
-// the same.
+// call runs a function, each time that it is compiled; the results are those of the last time, and all others are the
+// same.
 func (p *program) call(c config, r *rand.Rand, name string, args []array) (out []array, err error) {
 	p.t.Helper()
 	for i, m := range p.compile(c) {
@@ -268,9 +268,9 @@ func (p *program) check(r *rand.Rand, name string, turn int, cpu bool, args []ar
 	}
 	if devices.Takes(turn+p.day, 32) {
 		// Where all cases run, most are compiled quickly: it is LLVM that takes the time.
-		way := ways.All[1]
+		way := ways.Full
 		if devices.All() && turn%16 != 0 && turn%5 != 0 {
-			way = ways.All[0]
+			way = ways.Least
 		}
 		configs = append(configs, config{backend: devices.Backend(), threads: 1, strided: turn/16%2 == 1, way: way})
 	}

@@ -21,6 +21,7 @@ import (
 	"healc/tests/devices"
 	"healc/tests/random"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 //go:embed rows.heal
@@ -52,10 +53,7 @@ var sizes = []int64{1, 2, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 10
 // size, and at the others on the next day. Configurations go round: each meets every function and every size.
 func TestRows(t *testing.T) {
 	interp := compile(t, engine.Options{Backend: heal.Interp})
-	modules, configs := map[config]*engine.Module{}, configs()
-	for _, c := range configs {
-		modules[c] = compile(t, engine.Options{Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu}})
-	}
+	modules, configs := &compiled{t: t, source: source}, configs()
 	day, step := sample.Today(t), sample.Part(2)
 	if testing.Short() {
 		step = 6
@@ -71,8 +69,12 @@ func TestRows(t *testing.T) {
 			}
 			seed := uint64(1 + i*len(sizes) + j)
 			c := configs[(i+j+day)/step%len(configs)]
-			if msg := compare(interp, modules[c], name, dims, seed, c.strided); msg != "" {
-				t.Errorf("%s, N = %d, M = %d, %+v: %s", name, n, dims["M"], c, msg)
+			for _, w := range ways.Thorough(7*i+j, 3) {
+				for _, m := range modules.in(c, w) {
+					if msg := compare(interp, m, name, dims, seed, c.strided); msg != "" {
+						t.Errorf("%s, N = %d, M = %d, %+v, %s: %s", name, n, dims["M"], c, w, msg)
+					}
+				}
 			}
 		}
 	}
@@ -81,6 +83,7 @@ func TestRows(t *testing.T) {
 // TestLong runs the functions over so many elements that reductions are cut into chunks for all threads.
 func TestLong(t *testing.T) {
 	interp, configs := compile(t, engine.Options{Backend: heal.Interp}), configs()
+	modules := &compiled{t: t, source: source}
 	for i, name := range interp.Names() {
 		for j, dims := range []map[string]int64{{"M": 1, "N": 33*4096 + 1}, {"M": 2, "N": 70001},
 			{"M": 45001, "N": 3}} {
@@ -89,12 +92,43 @@ func TestLong(t *testing.T) {
 				continue
 			}
 			c := configs[(i+j)%len(configs)]
-			m := compile(t, engine.Options{Threads: c.threads, Target: codegen.Target{Kind: "cpu", CPU: c.cpu}})
-			if msg := compare(interp, m, name, dims, uint64(i), c.strided); msg != "" {
-				t.Errorf("%s, %v, %+v: %s", name, dims, c, msg)
+			for _, w := range ways.Thorough(7*i+j, 3) {
+				for _, m := range modules.in(c, w) {
+					if msg := compare(interp, m, name, dims, uint64(i), c.strided); msg != "" {
+						t.Errorf("%s, %v, %+v, %s: %s", name, dims, c, w, msg)
+					}
+				}
 			}
 		}
 	}
+}
+
+// compiled is a program, compiled when it is needed for a configuration in a way.
+type compiled struct {
+	t       *testing.T
+	source  string
+	modules map[[2]any][]*engine.Module
+}
+
+// in are the modules, one for each time that the way compiles.
+func (p *compiled) in(c config, w ways.Way) []*engine.Module {
+	p.t.Helper()
+	key := [2]any{c, w}
+	if p.modules == nil {
+		p.modules = map[[2]any][]*engine.Module{}
+	}
+	if p.modules[key] == nil {
+		for _, o := range w.Options(p.t, engine.Options{Threads: c.threads,
+			Target: codegen.Target{Kind: "cpu", CPU: c.cpu}}) {
+			m, err := engine.Compile(p.source, o)
+			if err != nil {
+				p.t.Fatal(err)
+			}
+			p.t.Cleanup(m.Close)
+			p.modules[key] = append(p.modules[key], m)
+		}
+	}
+	return p.modules[key]
 }
 
 func compile(t *testing.T, o engine.Options) *engine.Module {

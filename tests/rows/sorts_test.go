@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"healc"
-	"healc/codegen"
 	"healc/internal/engine"
 	"healc/ir"
 	"healc/ir/scalar"
@@ -17,6 +16,7 @@ import (
 	"healc/tests/devices"
 	"healc/tests/library"
 	"healc/tests/random"
+	"healc/tests/ways"
 )
 
 // Sorts of every type, along each axis, at lengths around those where the way of sorting changes, on rows that are hard
@@ -106,19 +106,15 @@ func sameSort(want, got *random.Outcome) string {
 
 // TestSorts compiles for lengths that are known; each length meets each type, and each function a fifth of the lengths.
 func TestSorts(t *testing.T) {
-	options := func(o engine.Options) *engine.Module {
-		m, err := engine.Compile(sorts(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(m.Close)
-		return m
+	interp, err := engine.Compile(sorts(), engine.Options{Backend: heal.Interp})
+	if err != nil {
+		t.Fatal(err)
 	}
-	interp := options(engine.Options{Backend: heal.Interp})
-	var modules []*engine.Module
-	for i, c := range []config{{"", 1, false}, {"x86-64", 2, false}, {"haswell", 1, false}, {"", 2, false}} {
-		modules = append(modules, options(engine.Options{Threads: c.threads,
-			Target: codegen.Target{Kind: "cpu", CPU: devices.InTurn(i, c.cpu)}}))
+	defer interp.Close()
+	modules := &compiled{t: t, source: sorts()}
+	configs := []config{{"", 1, false}, {"x86-64", 2, false}, {"haswell", 1, false}, {"", 2, false}}
+	for i := range configs {
+		configs[i].cpu = devices.InTurn(i, configs[i].cpu)
 	}
 	step := 5
 	if testing.Short() {
@@ -133,9 +129,13 @@ func TestSorts(t *testing.T) {
 			m := int64(1 + (i+2*j)%4)
 			x := rowsToSort(rand.New(rand.NewPCG(seed, 1)), typeOfSort(name), sortShape(name, m, n), kind)
 			want := outcome(t, interp, name, x, seed)
-			way := (i/2 + j) % len(modules)
-			if d := sameSort(want, outcome(t, modules[way], name, x, seed)); d != "" {
-				t.Errorf("%s, N = %d, M = %d, kind %d, way %d: %s", name, n, m, kind, way, d)
+			c := configs[(i/2+j)%len(configs)]
+			for _, w := range ways.Thorough(i+j/step, 3) {
+				for _, code := range modules.in(c, w) {
+					if d := sameSort(want, outcome(t, code, name, x, seed)); d != "" {
+						t.Errorf("%s, N = %d, M = %d, kind %d, %+v, %s: %s", name, n, m, kind, c, w, d)
+					}
+				}
 			}
 		}
 	}

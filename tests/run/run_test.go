@@ -35,7 +35,6 @@ import (
 	"healc"
 	"healc/internal/cache"
 	"healc/internal/engine"
-	"healc/internal/pipeline"
 	"healc/ir"
 	"healc/lang/diag"
 	"healc/runtime"
@@ -44,30 +43,29 @@ import (
 	"healc/tests/devices"
 	"healc/tests/random"
 	"healc/tests/sample"
+	"healc/tests/ways"
 
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// anyShape has the code of libraries, without a library around it.
-const anyShape = "any shape"
-
-// configs are the ways in which every program runs. The code of two threads is that of one; the two ways in turns have
-// code of their own, which is made quickly.
+// configs are how every program runs, each way to compile it among them. The code of two threads is that of one, from
+// the cache; those in turns have code of their own.
 var configs = []struct {
 	name    string
 	backend string
 	threads int
 	strided bool // the arguments are views with gaps, other orders of axes and offsets
 	inTurns bool // a program runs so on every second day
+	way     ways.Way
 }{
-	{"interp", heal.Interp, 1, false, false},
-	{"cpu1", heal.CPU, 1, false, false},
-	{"cpu2", heal.CPU, 2, false, false},
-	{"cpu3", heal.CPU, 3, false, true},
-	{anyShape, heal.CPU, 2, false, true},
-	{"strided", heal.CPU, 2, true, true},
-	{"device", devices.Backend(), 1, false, false},
-	{"device, strided", devices.Backend(), 1, true, false},
+	{"interp", heal.Interp, 1, false, false, ways.Full},
+	{"cpu1", heal.CPU, 1, false, false, ways.Full},
+	{"cpu2", heal.CPU, 2, false, false, ways.Full},
+	{"cpu3", heal.CPU, 3, false, true, ways.Least},
+	{"any shape", heal.CPU, 2, false, true, ways.AnyShape},
+	{"strided", heal.CPU, 2, true, true, ways.Quick},
+	{"device", devices.Backend(), 1, false, false, ways.Full},
+	{"device, strided", devices.Backend(), 1, true, false, ways.Quick},
 }
 
 func TestPrograms(t *testing.T) {
@@ -99,11 +97,9 @@ func program(t *testing.T, path string, number int) {
 		if c.backend == devices.Backend() && !devices.Takes(number+i+sample.Day(), 10) {
 			continue
 		}
-		opts := engine.Options{Backend: c.backend, Threads: c.threads, SplitAll: true,
-			Once: c.threads == 3 || c.strided, Debug: pipeline.Debug{Vectors: c.strided}, Cache: cache}
-		if c.name == anyShape {
-			opts.Debug.AnyShape = true
-		}
+		opts := engine.Options{Backend: c.backend, Threads: c.threads, SplitAll: true}
+		c.way.Set(&opts)
+		opts.Cache = cache
 		before := memory.LiveBytes()
 		got, sys, err := p.run(opts, c.strided)
 		if err != nil {

@@ -18,7 +18,6 @@ import (
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
 	"healc/internal/engine"
-	"healc/internal/pipeline"
 	"healc/ir"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -27,6 +26,7 @@ import (
 	"healc/tests/library"
 	"healc/tests/random"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 //go:embed sizes.heal
@@ -237,17 +237,22 @@ func TestEachSize(t *testing.T) {
 					turn /= 2
 				}
 				cpu, th := cpus[turn%len(cpus)], threads[(turn+turn/12)%len(threads)]
-				m, err := engine.CompileIR(interp.IR(), engine.Options{Threads: th, SplitAll: true, Once: turn%5 < 2,
-					Debug:  pipeline.Debug{Vectors: turn%5 == 1},
-					Target: codegen.Target{Kind: "cpu", CPU: cpu}})
-				if err != nil {
-					t.Fatal(err)
+				for _, w := range ways.Thorough(turn+turn/2, 2) {
+					if err := w.Run(t, engine.Options{Threads: th, SplitAll: true,
+						Target: codegen.Target{Kind: "cpu", CPU: cpu}}, func(o engine.Options) error {
+						m, err := engine.CompileIR(interp.IR(), o)
+						if err != nil {
+							return err
+						}
+						defer m.Close()
+						if d := random.Diff(want, run(t, m, name, input, seed)); d != "" {
+							return fmt.Errorf("N = %d, processor %q, %d threads, seed %d: %s", n, cpu, th, seed, d)
+						}
+						return nil
+					}); err != nil {
+						t.Error(err)
+					}
 				}
-				got := run(t, m, name, input, seed)
-				if d := random.Diff(want, got); d != "" {
-					t.Errorf("N = %d, processor %q, %d threads, seed %d: %s", n, cpu, th, seed, d)
-				}
-				m.Close()
 			}
 		})
 	}

@@ -13,6 +13,7 @@ import (
 	"healc/tests/devices"
 	"healc/tests/random"
 	"healc/tests/sample"
+	"healc/tests/ways"
 )
 
 var (
@@ -160,25 +161,19 @@ func refusal(p *Program) error {
 // waysOf are the ways that a program takes: on the CPU by threads, effort, shape and cache, and some on a device.
 func waysOf(t *testing.T, p *Program) []Way {
 	seed := p.Seed
-	ways := []Way{
-		{Backend: heal.CPU, Threads: 1 + int(seed%2), Once: true},
-		{Backend: heal.CPU, Threads: 7, Vectors: true},
+	out := []Way{{Backend: heal.CPU, Threads: 1 + int(seed%2), Way: ways.Least}}
+	cpu := ""
+	if seed%2 == 1 && runtime.GOARCH == "amd64" {
+		cpus := append([]string{"x86-64", "x86-64-v3"}, devices.Split(t)...)
+		cpu = cpus[seed/2%uint64(len(cpus))]
 	}
-	switch seed % 4 {
-	case 0:
-		if !p.Unfit {
-			ways = append(ways, Way{Backend: heal.CPU, Threads: 2, AnyShape: true})
-		}
-	case 1:
-		ways = append(ways, Way{Backend: heal.CPU, Threads: 1, Cached: true})
-	default:
-		if runtime.GOARCH == "amd64" {
-			cpus := append([]string{"x86-64", "x86-64-v3"}, devices.Split(t)...)
-			ways = append(ways, Way{Backend: heal.CPU, CPU: cpus[seed/4%uint64(len(cpus))], Threads: 2, Vectors: true})
+	for _, w := range ways.Thorough(int(seed), 2) {
+		if !w.AnyShape || !p.Unfit {
+			out = append(out, Way{heal.CPU, cpu, []int{7, 2, 1}[seed/2%3], w})
 		}
 	}
 	if devices.Takes(int(seed), 16) {
-		ways = append(ways, Way{Backend: devices.Backend()})
+		out = append(out, Way{Backend: devices.Backend()})
 	}
-	return ways
+	return out
 }

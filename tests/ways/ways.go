@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"os"
+	"slices"
 	"testing"
 
 	"healc/internal/cache"
@@ -29,12 +30,17 @@ type Way struct {
 	Cached   bool // what runs is loaded from the cache
 }
 
-// All are the ways. The kinds of effort are full, quick and least.
+// Those that compile what runs. The kinds of effort are least, full and quick.
+var (
+	Least    = Way{Name: "least", Once: true}
+	Full     = Way{Name: "full"}
+	Quick    = Way{Name: "quick", Once: true, Vectors: true}
+	AnyShape = Way{Name: "anyshape", AnyShape: true}
+)
+
+// All are the ways.
 var All = []Way{
-	{Name: "least", Once: true},
-	{Name: "full"},
-	{Name: "quick", Once: true, Vectors: true},
-	{Name: "anyshape", AnyShape: true},
+	Least, Full, Quick, AnyShape,
 	{Name: "least,cached", Once: true, Cached: true},
 	{Name: "full,cached", Cached: true},
 	{Name: "quick,cached", Once: true, Vectors: true, Cached: true},
@@ -66,8 +72,8 @@ func Each(i int) []Way {
 	return All[i%len(All) : i%len(All)+1]
 }
 
-// Drawn are the ways of a case with this text: one of All, which the text and the day draw, so that it is
-// independent of all that the cases of a suite take in turns.
+// Drawn are the ways of a case with this text: one of All, which the text and the day draw, so that it is independent
+// of all that the cases of a suite take in turns.
 func Drawn(text string) []Way {
 	h := fnv.New32a()
 	fmt.Fprintln(h, sample.Day(), text)
@@ -75,17 +81,23 @@ func Drawn(text string) []Way {
 }
 
 // Usual are the ways of case number i of a suite whose programs are many and small: on a day, one of so many is
-// compiled in another way than the first of All, which costs the least.
-func Usual(i, of int) []Way {
+// compiled in another way than Least, which costs the least.
+func Usual(i, of int) []Way { return mostly(Least, i, of) }
+
+// Thorough are the ways of case number i of a suite that is about the code of Full: on a day, one of so many is
+// compiled in another way.
+func Thorough(i, of int) []Way { return mostly(Full, i, of) }
+
+func mostly(usual Way, i, of int) []Way {
 	if named() != nil || sample.All() {
 		return Each(i)
 	}
 	turn := i + sample.Day()
 	if turn%of > 0 {
-		return All[:1]
+		return []Way{usual}
 	}
-	rest := len(All) - 1
-	return All[1+(i/of+turn/of)%rest:][:1]
+	others := slices.DeleteFunc(slices.Clone(All), func(w Way) bool { return w == usual })
+	return others[(i/of+turn/of)%len(others):][:1]
 }
 
 // Set makes o compile in this way, where o has the cache of the suite.

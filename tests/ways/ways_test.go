@@ -12,7 +12,7 @@ import (
 	"healc/tests/sample"
 )
 
-// TestUsual: in enough days each case is compiled in each way, on most days in the first one; the long tests compile it
+// TestUsual: in enough days each case is compiled in each way, on most days in the usual one; the long tests compile it
 // in all.
 func TestUsual(t *testing.T) {
 	const of = 4
@@ -23,13 +23,14 @@ func TestUsual(t *testing.T) {
 		days := of * (len(All) - 1)
 		for day := range days {
 			t.Setenv(sample.DayEnv, strconv.Itoa(100+day))
-			ways := Usual(i, of)
-			if len(ways) != 1 {
-				t.Fatalf("%d ways", len(ways))
+			ways, thorough := Usual(i, of), Thorough(i, of)
+			if len(ways) != 1 || len(thorough) != 1 {
+				t.Fatalf("%d and %d ways", len(ways), len(thorough))
 			}
 			seen[ways[0].Name]++
+			seen["thorough "+thorough[0].Name]++
 		}
-		if len(seen) != len(All) || seen[All[0].Name] != days-days/of {
+		if len(seen) != 2*len(All) || seen[Least.Name] != days-days/of || seen["thorough "+Full.Name] != days-days/of {
 			t.Errorf("case %d: %v in %d days", i, seen, days)
 		}
 	}
