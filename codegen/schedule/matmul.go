@@ -196,7 +196,7 @@ func (p *product) decideCopies(size int64) {
 		p.YAlong = p.Y.NextAlong(p.Chains.Axis.Var) && !p.Y.NextAlong(p.Col.Var)
 		p.whyX = "its strides are not known"
 	}
-	p.XAcross = p.XAcross && !p.RowChecks && !p.AMX
+	p.XAcross = p.XAcross && !p.RowChecks
 	large := p.Size.K*p.Size.N*size > 64<<10
 	switch p.PackY = !direct || p.PerStep() > 1 || large && p.Size.M > 2*int64(p.Rows); {
 	case !direct && p.YAlong:

@@ -142,7 +142,7 @@ func (p *MatmulPlan) far() int64 {
 	switch {
 	case p.SideBySide:
 		return int64(p.Rows)
-	case p.XAcross:
+	case p.XAcross && !p.AMX:
 		return p.Band
 	}
 	return (p.Piece*size+LineBytes-1)/LineBytes*LineBytes/size + LineBytes/size
@@ -258,7 +258,7 @@ func (p *MatmulPlan) wrongTiles(size int64, mach target.Machine, native int) str
 		return fmt.Sprintf("amx: there are registers for %d rows by %d vectors", AMXSide*AMXRows, AMXSide)
 	case p.AMX && (p.Piece%AMXRows != 0 && p.Piece < p.Steps || p.Straight || p.Low):
 		return fmt.Sprintf("amx: chains go by %d steps", AMXRows)
-	case p.AMX && (p.XAcross || p.SideBySide):
+	case p.AMX && p.SideBySide:
 		return "amx: registers read rows along the chains"
 	case p.Fours && (!mach.ByteSums && !p.AMX || !p.bytes()):
 		return "fours: the processor has none, or the factors are not cast from integers of 8 bits"
@@ -321,6 +321,8 @@ func (p *MatmulPlan) copyElements() int64 {
 // CopyXElements is the number of elements of the copy of x.
 func (p *MatmulPlan) CopyXElements() int64 {
 	switch {
+	case p.XAcross && p.AMX:
+		return p.Far * p.Band
 	case p.XAcross:
 		return p.Piece * p.Band
 	case p.SideBySide:

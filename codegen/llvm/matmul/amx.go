@@ -18,8 +18,9 @@ import (
 // columns. So the copies of Note [Fours of bytes] are what it reads, 16 steps at a time, with any signs. A tile of a
 // product has up to two by two registers of sums, two of x and two of y.
 //
-// The copy of x has zeros where chains end within 16 steps. What is read of y there does not matter, nor do rows of x
-// that there are not. Registers have as many rows as a tile of the product, which is told anew where it gets lower.
+// The copy of x has its rows along the chains, wherever it is copied from, and zeros where chains end within 16 steps.
+// What is read of y there does not matter, nor do rows of x that there are not. Registers have as many rows as a tile
+// of the product, which is told anew where it gets lower.
 //
 // Sums go to memory from the registers. Where a row of the result ends within 16 columns they go through memory of the
 // thread, as they do where something follows the chains.

@@ -3,6 +3,7 @@ package matmul
 import (
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
+	"github.com/llir/llvm/ir/enum"
 	lt "github.com/llir/llvm/ir/types"
 	"github.com/llir/llvm/ir/value"
 
@@ -44,6 +45,10 @@ func (c *writer) put(x, mem, at value.Value) {
 // copyAcross copies rows [from, to) of x, a whole band or less, which lie side by side in memory: each line of memory
 // is read once. Steps are far from each other there, often pages, so that no processor sees them coming.
 func (c *writer) copyAcross(k chain, from, to value.Value, whole bool) {
+	if c.AMX {
+		c.copyTiles(k, from, to)
+		return
+	}
 	c.For(build.Int(build.I64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
 		if c.AheadSteps > 0 {
 			c.prefetchAcross(c.Add(k.at, c.Add(kk, build.Int(build.I64, c.AheadSteps))), from)
@@ -65,6 +70,62 @@ func (c *writer) copyAcross(k chain, from, to value.Value, whole bool) {
 	})
 }
 
+// copyTiles is copyAcross for tile registers, which read rows along the chains: squares of rows are transposed in
+// vector registers. Where the chains end within one, its further steps are zero. Rows that fill no square are few.
+func (c *writer) copyTiles(k chain, from, to value.Value) {
+	w := int64(schedule.AMXRows)
+	rows := c.Cur.NewSub(to, from)
+	stop := c.Cur.NewSub(to, c.Cur.NewAnd(rows, build.Int(build.I64, w-1)))
+	at := func(i, kk value.Value) value.Value {
+		return c.Add(c.Mul(c.Sub(i, from), build.Int(build.I64, c.Far)), kk)
+	}
+	square := func(kk value.Value, whole bool) {
+		c.For(from, stop, w, nil, func(i value.Value, _ []value.Value) []value.Value {
+			steps := make([]value.Value, w)
+			c.axis(c.Row.Var, i, int(w))
+			c.InVectors(int(w), func() { c.prologue(kernel.OnRow) })
+			for u := range steps {
+				n := value.Value(c.Add(kk, build.Int(build.I64, int64(u))))
+				if whole {
+					steps[u] = c.packed(&c.X, c.Add(k.at, n), int(w))
+					continue
+				}
+				there := c.Cur.NewICmp(enum.IPredSLT, n, k.n)
+				n = c.Min(n, c.Cur.NewSub(k.n, build.Int(build.I64, 1)))
+				x := c.packed(&c.X, c.Add(k.at, n), int(w))
+				c.InVectors(int(w), func() {
+					steps[u] = c.Cur.NewSelect(there, x, c.Splat(build.Int(build.I32, 0)))
+				})
+			}
+			for r, x := range c.TransposeSquare(steps) {
+				c.put(x, c.xs, c.Add(at(i, kk), build.Int(build.I64, int64(r)*c.Far)))
+			}
+			return nil
+		})
+	}
+	squares := c.Cur.NewAnd(k.n, build.Int(build.I64, -w))
+	c.For(build.Int(build.I64, 0), squares, w, nil, func(kk value.Value, _ []value.Value) []value.Value {
+		square(kk, true)
+		return nil
+	})
+	if n, known := build.ConstantInt(k.n); !known || n%w != 0 {
+		c.When(c.Cur.NewICmp(enum.IPredSLT, squares, k.n), func() { square(squares, false) })
+	}
+	if !c.Free && c.Size.M%w == 0 && int64(c.Rows)%w == 0 {
+		return
+	}
+	c.For(stop, to, 1, nil, func(i value.Value, _ []value.Value) []value.Value {
+		c.axis(c.Row.Var, i, 0)
+		c.prologue(kernel.OnRow)
+		c.zeroBeyond(k, at(i, build.Int(build.I64, 0)))
+		c.For(build.Int(build.I64, 0), k.n, 1, nil, func(kk value.Value, _ []value.Value) []value.Value {
+			c.put(c.packed(&c.X, c.Add(k.at, kk), 0), c.xs, at(i, kk))
+			return nil
+		})
+		return nil
+	})
+}
+
 // prefetchAcross asks for the lines of a band of rows from row from on, at step kk.
 func (c *writer) prefetchAcross(kk, from value.Value) {
 	c.Env[c.Row.Var], c.Env[c.Chains.Axis.Var] = emit.Val{V: from}, emit.Val{V: kk}
@@ -79,7 +140,10 @@ func (c *writer) prefetchAcross(kk, from value.Value) {
 // acrossAt is where the copy of row i lies in that of the band from row from on.
 func (c *writer) acrossAt(i, from value.Value) value.Value {
 	row := c.Add(i, c.Mul(from, build.Int(build.I64, -1)))
-	if !c.SideBySide {
+	switch {
+	case c.AMX:
+		return c.Mul(row, build.Int(build.I64, c.Far))
+	case !c.SideBySide:
 		return row
 	}
 	inTile := value.Value(build.Int(build.I64, 0))

@@ -58,7 +58,7 @@ func (c *writer) tile(k chain, p panels, what tile) {
 		c.Mul(n, build.Int(build.I64, c.Panel*c.Piece)))
 	if c.PackX {
 		t.x.along, t.x.across = 1, c.Far
-		if c.XAcross || c.SideBySide {
+		if (c.XAcross || c.SideBySide) && !c.AMX {
 			t.x.along, t.x.across = c.Far, 1
 		}
 	} else {
