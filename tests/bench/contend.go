@@ -154,7 +154,7 @@ func (b *bench) limits(r row, read, write int64, threads int) ([]contender, erro
 		return nil, err
 	}
 	out := []contender{limit(plain), limit(stream)}
-	if r.ops > 0 {
+	if r.ops > 0 && r.kind != "" {
 		f, err := b.machine.Compute(r.kind, r.ops, threads)
 		if err != nil {
 			return nil, err

@@ -212,6 +212,11 @@ def matmul(a, b):
     runs = {}
     if a.size * b.shape[-1] > 2e9 and slow_blas():
         return torch_of(lambda t, x, y: x @ y, a, b)
+    if a.dtype == np.int8:
+        runs = torch_of(lambda t, x, y: t._int_mm(x, y), a, b)
+        if a.size <= 1 << 16:  # NumPy has no BLAS for integers
+            runs[("numpy", 1)] = lambda: np.matmul(a, b, dtype=np.int32)
+        return runs
     if a.dtype == np.int32:
         return {("numpy", 1): lambda: a @ b}
     out = np.empty((a.shape[0],) + b.shape[1:], a.dtype)

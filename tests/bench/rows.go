@@ -22,7 +22,7 @@ type row struct {
 	args  []input
 	read  int64              // bytes that cannot be avoided, 0 for those of the arguments
 	ops   float64            // arithmetic that cannot be avoided; 0 where memory is the limit anyway
-	kind  measure.Arithmetic // of ops
+	kind  measure.Arithmetic // of ops; "" for what the limits of the machine do not know: then memory is the limit
 	rel   float64            // how far from the peers' results ours may be, relative to the largest element
 }
 
@@ -85,6 +85,8 @@ var rows = []row{
 	matmul("M1_1024x64x1024", "m1_1024x64x1024", types.F32, 1024, 64, 1024),
 	matmul("M1_f64_1024", "m1_f64_1024", types.F64, 1024, 1024, 1024),
 	matmul("M1_i32_256", "m1_i32_256", types.I32, 256, 256, 256),
+	matmul("M1_i8_256", "m1_i8_256", types.I8, 256, 256, 256),
+	matmul("M1_i8_1024", "m1_i8_1024", types.I8, 1024, 1024, 1024),
 	{name: "M2_gemv_4096x1024", entry: "m2", args: []input{f32(4096, 1024), f32(1024)}, ops: 2 * 4096 * 1024,
 		kind: measure.F32, rel: 1e-4},
 	{name: "T1_transpose", entry: "t1", args: []input{f32(4096, 4096)}},
@@ -103,6 +105,8 @@ func matmul(name, entry string, d types.DType, m, k, n int64) row {
 		r.kind, r.args = measure.F32, []input{f32(m, k), f32(k, n)}
 	case types.F64:
 		r.kind, r.args, r.rel = measure.F64, []input{f64(m, k), f64(k, n)}, 1e-12
+	case types.I8:
+		r.args, r.rel = []input{ints(d, 128, m, k), ints(d, 128, k, n)}, 0
 	default:
 		r.kind, r.args, r.rel = measure.I32, []input{ints(d, 1000, m, k), ints(d, 1000, k, n)}, 0
 	}
