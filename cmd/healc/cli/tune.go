@@ -159,6 +159,11 @@ func (a *app) tuneProgram(c *cobra.Command, path string, flags *tuneFlags) error
 	if err != nil {
 		return err
 	}
+	now, err := readTuned(out, true)
+	if err != nil {
+		return err
+	}
+	report.Onto(now)
 	return a.tuned(report, out, flags.dry)
 }
 

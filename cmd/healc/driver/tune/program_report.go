@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"healc/cmd/healc/driver"
+	"healc/codegen/target/tuned"
 )
 
 // Print says what was found, for people.
@@ -49,6 +50,16 @@ func tries(measured, all int) string {
 		text += fmt.Sprintf(" out of %d", all)
 	}
 	return text
+}
+
+// Onto adds what was found to a file, which others may have written meanwhile.
+func (r *ProgramReport) Onto(file *tuned.File) {
+	r.File = file.Clone()
+	for _, f := range r.Functions {
+		for _, k := range f.Kernels {
+			r.File.Put(k.Entry)
+		}
+	}
 }
 
 // Write writes the tune file; whoever reads it meanwhile finds the old one or the new one.

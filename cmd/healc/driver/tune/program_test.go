@@ -55,6 +55,13 @@ func TestProgram(t *testing.T) {
 	if steps == 0 || last < 0.5 || len(before.Entries()) != 1 {
 		t.Errorf("progress was told %d times, up to %g; %d entries before", steps, last, len(before.Entries()))
 	}
+	meanwhile := &tuned.File{}
+	meanwhile.Put(tuned.Entry{Key: tuned.Key{Kernel: "fedcba9876543210", Shape: "1", Processor: "another"}})
+	found := len(r.File.Entries())
+	if r.Onto(meanwhile); len(r.File.Entries()) != found || len(meanwhile.Entries()) != 1 {
+		t.Errorf("%d entries and one that came meanwhile are %d", found, len(r.File.Entries()))
+	}
+	r.Onto(before)
 	path := filepath.Join(t.TempDir(), "folder", "sums.tune")
 	if err := r.Write(path); err != nil {
 		t.Fatal(err)
