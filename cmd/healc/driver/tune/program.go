@@ -58,8 +58,19 @@ type MeasuredKernel struct {
 	Entry tuned.Entry
 	Gain  float64 // time with the profile as it is over time with the entry's numbers, in their last race
 	Other int     // schedules that make other code
-	Minor bool    // it takes so little of the function's time that nothing was tried
+	Left  Left    // why nothing was tried
 }
+
+// Left is why a kernel is left as it was.
+type Left uint8
+
+// The reasons. In each of them an entry that the kernel has stays.
+const (
+	NotLeft Left = iota
+	Minor        // it takes too little of the function's time
+	Again        // another kernel has the same key, and was measured
+	Late         // there was no time left
+)
 
 // minor is the share of a function's time below which nothing that a kernel gains can be seen.
 const minor = 0.02
@@ -79,8 +90,9 @@ func (p *Program) Run(ctx context.Context) (*ProgramReport, error) {
 	if err != nil {
 		return nil, err
 	}
+	done := map[tuned.Key]bool{}
 	for i, entry := range entries {
-		t := &trial{p: p, ctx: ctx, threads: threads, file: report.File, job: *p.Job,
+		t := &trial{p: p, ctx: ctx, threads: threads, file: report.File, job: *p.Job, measured: done,
 			from: float64(i) / float64(len(entries)), part: 1 / float64(len(entries))}
 		t.job.Entry = entry
 		left := time.Until(end) / time.Duration(len(entries)-i)
@@ -118,6 +130,8 @@ type trial struct {
 	threads int
 	job     driver.Job
 	file    *tuned.File // what holds so far
+
+	measured map[tuned.Key]bool // by this Program
 
 	from, part float64 // of the progress: where the function, or the kernel, begins and how much it is
 
@@ -173,6 +187,9 @@ func (t *trial) compile(file *tuned.File) (_ *candidate, err error) {
 			return nil, err
 		}
 	}
+	if err := t.restore(); err != nil {
+		return nil, err
+	}
 	if c.results, err = c.f.CallAll(t.ctx, t.args...); err != nil {
 		var failed *runtime.RuntimeError
 		if errors.As(err, &failed) && t.random {
@@ -220,6 +237,19 @@ func (t *trial) arguments(j *driver.Job, c *candidate) error {
 	return nil
 }
 
+// restore puts back what calls have changed.
+func (t *trial) restore() error {
+	for i, x := range t.saved {
+		if x == nil {
+			continue
+		}
+		if err := x.CopyTo(t.args[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // timer is the time of calls. What the function changes is put back before each, outside of the time.
 func (t *trial) timer(c *candidate) func(n int) (time.Duration, error) {
 	once := measure.Repeat(func() error { return c.f.CallInto(t.ctx, c.results, t.args...) })
@@ -228,13 +258,8 @@ func (t *trial) timer(c *candidate) func(n int) (time.Duration, error) {
 	}
 	return func(n int) (sum time.Duration, err error) {
 		for range n {
-			for i, x := range t.saved {
-				if x == nil {
-					continue
-				}
-				if err := x.CopyTo(t.args[i]); err != nil {
-					return 0, err
-				}
+			if err := t.restore(); err != nil {
+				return 0, err
 			}
 			d, err := once(1)
 			if err != nil {
@@ -248,12 +273,12 @@ func (t *trial) timer(c *candidate) func(n int) (time.Duration, error) {
 
 // run finds schedules for the kernels of the function.
 func (t *trial) run(budget time.Duration, measured string) (*Measured, error) {
-	end := time.Now().Add(budget)
 	first, err := t.compile(t.file)
 	if err != nil {
 		return nil, err
 	}
 	defer first.close()
+	end := time.Now().Add(budget)
 	shapes, strides := make([][]int64, len(t.args)), make([][]int64, len(t.args))
 	for i, x := range t.args {
 		shapes[i], strides[i] = x.Shape, x.Strides
@@ -279,12 +304,23 @@ func (t *trial) run(budget time.Duration, measured string) (*Measured, error) {
 		t.from, t.part = from+part*(1-left), part*shares[k.Name]
 		x := MeasuredKernel{Gain: 1, Entry: tuned.Entry{Key: tuned.KeyOf(k, tuned.ProcessorOf(t.job.Opts.Target)),
 			Name: k.Name, Measured: measured}}
-		if x.Minor = shares[k.Name] < minor; !x.Minor {
-			slice := time.Duration(float64(time.Until(end)) * min(shares[k.Name]/max(left, minor), 1))
+		slice := time.Duration(float64(time.Until(end)) * min(shares[k.Name]/max(left, minor), 1))
+		left -= shares[k.Name]
+		switch {
+		case t.measured[x.Entry.Key]:
+			x.Left = Again
+		case shares[k.Name] < minor:
+			x.Left = Minor
+		case slice <= 0:
+			x.Left = Late
+		default:
 			if err := t.kernel(km, k, &x, slice); err != nil {
 				return nil, err
 			}
-			left -= shares[k.Name]
+			t.measured[x.Entry.Key] = true
+		}
+		if before := t.file.Find(x.Entry.Key); x.Left != NotLeft && before != nil {
+			x.Entry = *before
 		}
 		t.file.Put(x.Entry)
 		out.Kernels = append(out.Kernels, x)

@@ -31,8 +31,12 @@ func (r *ProgramReport) Print(w io.Writer) error {
 func (k *MeasuredKernel) outcome() string {
 	tried := len(k.Entry.Rejected)
 	switch {
-	case k.Minor:
+	case k.Left == Minor:
 		return "takes too little of the time to be worth a measurement"
+	case k.Left == Again:
+		return "is one that was measured already, but for its numbers"
+	case k.Left == Late:
+		return "is not measured: there was no time left, and --time gives more"
 	case k.Other == 0:
 		return "no number makes other code of it"
 	case len(k.Entry.Set) == 0:

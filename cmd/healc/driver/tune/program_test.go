@@ -41,7 +41,7 @@ func TestProgram(t *testing.T) {
 	before.Put(other)
 	steps := 0
 	last := 0.0
-	p := &Program{Job: someJob(), Shape: map[string]int64{"M": 300, "N": 500}, Budget: 200 * time.Millisecond,
+	p := &Program{Job: someJob(), Shape: map[string]int64{"M": 300, "N": 500}, Budget: 3 * time.Second,
 		File: before, Progress: func(what string, done float64) {
 			if steps++; done < 0 || done > 1 || what == "" {
 				t.Errorf("%s is done to %g", what, done)
@@ -85,7 +85,7 @@ func TestProgram(t *testing.T) {
 	for _, f := range r.Functions {
 		for _, k := range f.Kernels {
 			tried += len(k.Entry.Rejected)
-			if k.Other > 0 && !k.Minor && (k.Entry.Time == 0 || len(k.Entry.Rejected) == 0) {
+			if k.Other > 0 && k.Left == NotLeft && (k.Entry.Time == 0 || len(k.Entry.Rejected) == 0) {
 				t.Errorf("%+v", k)
 			}
 		}
@@ -103,6 +103,56 @@ func TestProgram(t *testing.T) {
 		if _, err := j.Run(context.Background()); err != nil {
 			t.Errorf("%s: %v", entry, err)
 		}
+	}
+}
+
+// TestLeft: a kernel that is not measured keeps the entry that it has, and one that has none gets one.
+func TestLeft(t *testing.T) {
+	if _, err := libllvm.Open(); err != nil {
+		t.Skip(err)
+	}
+	const src = `
+pub fn f[N](x: f32[N]) -> (f32[N], f32[2]) = (sin(x), x[0..2] .+ 1.0)
+pub fn g[N](x: f32[N]) -> f32[N] = sin(x)
+`
+	run := func(file *tuned.File, budget time.Duration) *ProgramReport {
+		t.Helper()
+		p := &Program{Job: &driver.Job{File: diag.NewFile("f.heal", src)}, Shape: map[string]int64{"N": 1 << 20},
+			Budget: budget, File: file}
+		r, err := p.Run(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	reasons := func(r *ProgramReport) (out []Left) {
+		for _, f := range r.Functions {
+			for _, k := range f.Kernels {
+				out = append(out, k.Left)
+			}
+		}
+		return out
+	}
+	r := run(nil, time.Second)
+	if got := reasons(r); !slices.Equal(got, []Left{NotLeft, Minor, Again}) || len(r.File.Entries()) != 2 {
+		t.Errorf("%v, %d entries", got, len(r.File.Entries()))
+	}
+	set := tuned.Set{"rows.many": 3}
+	file := &tuned.File{}
+	for _, e := range r.File.Entries() {
+		file.Put(tuned.Entry{Key: e.Key, Name: e.Name, Set: set})
+	}
+	late := run(file, 0)
+	if got := reasons(late); !slices.Equal(got, []Left{Late, Minor, Late}) {
+		t.Errorf("without time %v", got)
+	}
+	for _, e := range late.File.Entries() {
+		if e.Set.String() != set.String() {
+			t.Errorf("%s has %s", e.Name, e.Set)
+		}
+	}
+	if n := len(run(nil, 0).File.Entries()); n != 2 {
+		t.Errorf("%d entries", n)
 	}
 }
 
