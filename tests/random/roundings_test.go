@@ -36,8 +36,8 @@ func TestRoundings(t *testing.T) {
 			[][]int64{{8, 4096}, {4096}}, []int64{8, 4096}, false},
 		{"fn f[N, M](x: f32[N], y: f32[N, M]) -> f32[M] = x @ cumsum(y, axis = -1)", "axpy", "rows", types.F32,
 			[][]int64{{8}, {8, 40}}, []int64{40}, true},
-		{"fn f[N, M](x: f64[N], y: f64[M, N]) -> f64[M] = cumsum(y, axis = -1) @ cumsum(x, axis = 0)", "dot", "vectors", types.F64,
-			[][]int64{{8}, {32, 8}}, []int64{32}, true},
+		{"fn f[N, M](x: f64[N], y: f64[M, N]) -> f64[M] = cumsum(y, axis = -1) @ cumsum(x, axis = 0)", "dot",
+			"vectors", types.F64, [][]int64{{8}, {32, 8}}, []int64{32}, true},
 	} {
 		for _, n := range []int64{3, 6} {
 			t.Run(fmt.Sprint(c.directive, n), func(t *testing.T) {
