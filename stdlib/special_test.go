@@ -82,6 +82,44 @@ func TestSpecialPoints(t *testing.T) {
 	}
 }
 
+// TestManyRows: first weights of 16 bits with more rows than f16 can count, which the interpreter takes long to draw.
+func TestManyRows(t *testing.T) {
+	const src = `import nn
+import random
+
+fn f() -> (f64, f64) = {
+    let k = random.key(1);
+    (var(nn.he[f16, 66000, 1](k) as f64) * 66000.0, var(nn.xavier[f16, 66000, 1](k) as f64) * 66001.0)
+}
+`
+	for _, w := range ways.Drawn(src) {
+		if err := w.Run(t, engine.Options{Backend: heal.CPU, Threads: 1}, func(o engine.Options) error {
+			m, err := engine.Compile(src, o)
+			if err != nil {
+				return err
+			}
+			defer m.Close()
+			f, err := m.Func("f")
+			if err != nil {
+				return err
+			}
+			out, err := f.CallAll(context.Background())
+			if err != nil {
+				return err
+			}
+			for _, y := range out {
+				defer y.Close()
+				if v := math.Float64frombits(y.Bits()[0]); !(math.Abs(v-2) < 0.05) {
+					return fmt.Errorf("the variance is %v times as large as 1 over the number of rows", v)
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // derivatives are vectors of f64 that functions of the library give for a vector x of 6 numbers, none of them special.
 var derivatives = map[string]string{
 	"linalg.dot":             "[linalg.dot(x[0..3], x[3..6])]",
