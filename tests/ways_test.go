@@ -25,6 +25,8 @@ var otherwise = map[string]string{
 	"tests/programs/library_test.go":         "libraries are what a way stands for",
 	"tests/random/large_test.go":             "checks programs, and runs nothing; tests/reach has the ways",
 	"tests/random/product_schedules_test.go": "gives schedules in place of those of a way",
+	"tests/random/roundings_test.go":         "gives numbers in place of those of a way, and says for which code",
+	"tests/random/tuned_test.go":             "a tune file has entries for the code of a call, whose effort is drawn",
 	"tests/reach":                            "names a way with each program",
 	"tests/residues/ring_test.go":            "counts kernels, and runs nothing",
 	"tests/rlwe_test.go":                     "an example with each number of threads, too long for more",
