@@ -60,6 +60,11 @@ var halves = map[string]string{
 	"linalg.det":          "linalg.det(dominant[$T, 6]())",
 	"linalg.inverse":      "linalg.inverse(dominant[$T, 16]())",
 
+	"@":                      "tall[$T, 9, 5000]() @ tall[$T, 5000, 9]() | pos[$T, 5000]() @ pos[$T, 5000]()",
+	"linalg.matrix_power":    "linalg.matrix_power(dominant[$T, 16]() / 8.0, 3)",
+	"linalg.qr":              "{ let (q, _) = linalg.qr(dominant[$T, 16]()); q }",
+	"linalg.power_iteration": "{ let (_, v) = linalg.power_iteration(dominant[$T, 16](), pos[$T, 16](), 5); v }",
+
 	"math.narrow":     "where(math.narrow[$T](), vec[$T, 3](), vec[$T, 3]())",
 	"math.square":     "map(math.square, vec[$T, 500]())",
 	"math.cube":       "map(math.cube, vec[$T, 500]())",
@@ -83,6 +88,10 @@ var halves = map[string]string{
 	"nn.gelu":                  "nn.gelu(tall[$T, 20, 20]())",
 	"nn.gelu_tanh":             "nn.gelu_tanh(tall[$T, 20, 20]())",
 	"nn.embedding":             "nn.embedding(tall[$T, 20, 20](), [3, 4])",
+	"nn.linear":                "nn.linear(tall[$T, 20, 2000]() .+ 1.0, tall[$T, 2000, 9]() .+ 1.0, vec[$T, 9]())",
+	"nn.conv2d":                "nn.conv2d(image[$T, 20](), reshape(pos[$T, 432](), [12, 12, 3, 1]), vec[$T, 1]())",
+	"nn.attention":             "nn.attention(tall[$T, 8, 64](), tall[$T, 500, 64](), tall[$T, 500, 16]())",
+	"nn.causal_attention":      "nn.causal_attention(tall[$T, 99, 64](), tall[$T, 99, 64](), tall[$T, 99, 16]())",
 	"nn.pad2d":                 "nn.pad2d(reshape(vec[$T, 36](), [1, 6, 6, 1]))",
 	"nn.max_pool2d":            "nn.max_pool2d(reshape(vec[$T, 36](), [1, 6, 6, 1]))",
 	"nn.mean_pool2d":           "nn.mean_pool2d(reshape(pos[$T, 36](), [1, 6, 6, 1]))",
@@ -122,6 +131,7 @@ var halves = map[string]string{
 	"signal.mean_pool":   "signal.mean_pool[$T, 2, 2, 50](tall[$T, 100, 100]() .+ 1.0)",
 	"signal.moving_mean": "signal.moving_mean[$T, 1000, 900](pos[$T, 1000]() * 128.0)",
 	"signal.hann":        "signal.hann[$T, 65]()",
+	"signal.dft":         "{ let (re, _) = signal.dft(vec[$T, 64](), pos[$T, 64]()); re }",
 	"signal.fft":         "{ let (re, _) = signal.fft(vec[$T, 64](), pos[$T, 64]()); re }",
 	"signal.ifft":        "{ let (re, _) = signal.ifft(vec[$T, 64](), pos[$T, 64]()); re }",
 
@@ -129,6 +139,8 @@ var halves = map[string]string{
 	"stats.sample_var":          "stats.sample_var(vec[$T, 100000]() * 64.0)",
 	"stats.standardise":         "stats.standardise(vec[$T, 500]())",
 	"stats.standardise_columns": "stats.standardise_columns(tall[$T, 5000, 2]())",
+	"stats.covariance":          "stats.covariance(tall[$T, 5000, 2]())",
+	"stats.correlation":         "stats.correlation(tall[$T, 5000, 2]())",
 	"stats.quantile":            "stats.quantile(vec[$T, 5000](), 0.25)",
 	"stats.median":              "stats.median(vec[$T, 5000]())",
 	"stats.mae":                 "stats.mae(vec[$T, 5000](), pos[$T, 5000]())",
@@ -142,17 +154,11 @@ var halves = map[string]string{
 // noHalves are the other functions of the library with a type parameter.
 var noHalves = map[string]string{
 	"linalg.least_square": "a constant", "linalg.unit_of": "of f32 and f64",
-	"linalg.matrix_power": byProduct, "linalg.qr": byProduct, "linalg.power_iteration": byProduct,
-	"nn.linear": byProduct, "nn.conv2d": byProduct, "nn.attention": byProduct, "nn.causal_attention": byProduct,
-	"signal.dft": byProduct, "stats.covariance": byProduct, "stats.correlation": byProduct,
 	"math.gcd": "of integers", "math.lcm": "of integers", "math.factorial": "of integers",
 	"math.binomial": "of integers",
 	"nn.accuracy":   "gives f32", "stats.histogram": "gives integers",
 	"optim.adam": "refuses 16 bits", "optim.adamw": "refuses 16 bits", "optim.adam_start": "gives zeros",
 }
-
-// byProduct: the chain of fma of a product has the type of its elements.
-const byProduct = "by @"
 
 const halfOperands = `import linalg
 import math
@@ -173,6 +179,8 @@ fn near[T: float, N]() -> T[N] = tabulate(N, |i| 1.0 + ((i % 5 - 2) as T) / 64.0
 
 fn tall[T: float, M, N]() -> T[M, N] =
     tabulate(M, N, |i, j| ((i % 1000 * 37 + j % 1000 * 11) % 101 - 40) as T / 64.0)
+
+fn image[T: float, N]() -> T[1, N, N, 3] = reshape(pos[T, 3 * N * N](), [1, N, N, 3])
 
 # Symmetric, its diagonal larger than the rest of a row.
 fn dominant[T: float, N]() -> T[N, N] =

@@ -25,6 +25,9 @@ import (
 // A thread has a register tile in runs of four rows and four columns. So it reads shared memory by 16 bytes, and its
 // neighbours read the neighbouring bytes. Every element is one chain over k ascending, as the kernel says. Rows,
 // columns and the rest of k beyond the last whole slice are never padded, because adding 0 would turn -0 into +0.
+//
+// Chains by blocks (Note [Products by blocks] in ir/ops) have three register tiles: the sums and the two chains of a
+// block, which change places at each step. A slice is a block or a part of one, and the block ends with its last slice.
 
 const (
 	matmulThreads   = schedule.BlockThreads
@@ -143,9 +146,12 @@ func (t *matmul) factorTileOf(m *module, f analysis.Operand, axis kernel.Axis, e
 	return s
 }
 
+// sums is the number of sums of a thread.
+func (t *matmul) sums() int { return t.p.Side * t.p.Side }
+
 // multiply returns the thread's register tile, row by row.
 func (t *matmul) multiply() []value.Value {
-	acc := make([]value.Value, t.p.Side*t.p.Side)
+	acc := make([]value.Value, t.sums()*len(t.p.Chains.Init))
 	for i := range acc {
 		acc[i] = t.Value(t.p.Chains.Init[0])
 	}
@@ -170,6 +176,7 @@ func (t *matmul) multiply() []value.Value {
 		for kk := range t.p.Depth {
 			acc = t.outerProduct(half, ci(i64, kk), acc)
 		}
+		acc = t.endOfSlice(next, acc)
 		t.when(more, func() {
 			other := t.Block().NewXor(half, ci(i64, 1))
 			t.storeSlice(&t.x, other, coming[:copiedPerThread])
@@ -179,7 +186,7 @@ func (t *matmul) multiply() []value.Value {
 		return acc
 	})
 	if n, known := constantInt(t.kExtent); known && n%t.p.Depth == 0 {
-		return acc
+		return t.fold(acc)[:t.sums()]
 	}
 	from := t.Times(whole, depth)
 	x, y := t.loadSlice(&t.x, from, false), t.loadSlice(&t.y, from, false)
@@ -189,7 +196,31 @@ func (t *matmul) multiply() []value.Value {
 	acc = t.Count(zero, t.Minus(t.kExtent, from), ci(i64, 1), acc,
 		func(kk value.Value, acc []value.Value) []value.Value { return t.outerProduct(zero, kk, acc) })
 	t.barrier()
-	return acc
+	return t.fold(acc)[:t.sums()]
+}
+
+// endOfSlice ends a block of the chains behind so many slices, where one ends there.
+func (t *matmul) endOfSlice(slices value.Value, acc []value.Value) []value.Value {
+	each := t.p.BlockSteps / t.p.Depth
+	if each <= 1 {
+		return t.fold(acc)
+	}
+	ends := t.Block().NewICmp(enum.IPredEQ, t.Block().NewAnd(slices, ci(i64, each-1)), ci(i64, 0))
+	return t.ifElse(ends, func() []value.Value { return t.fold(acc) }, acc)
+}
+
+// fold adds the two chains of a block to the sums, and begins them anew.
+func (t *matmul) fold(acc []value.Value) []value.Value {
+	if t.p.BlockSteps == 0 {
+		return acc
+	}
+	n := t.sums()
+	out := make([]value.Value, len(acc))
+	for i := range n {
+		out[i] = t.Block().NewFAdd(acc[i], t.Block().NewFAdd(acc[n+i], acc[2*n+i]))
+		out[n+i], out[2*n+i] = t.Value(t.p.Chains.Init[0]), t.Value(t.p.Chains.Init[0])
+	}
+	return out
 }
 
 // copied are the four elements of a slice that this thread copies: along the row or column, and along k.
@@ -280,13 +311,19 @@ func (t *matmul) storeSlice(s *factorTile, half value.Value, x []value.Value) {
 func (t *matmul) outerProduct(half, kk value.Value, acc []value.Value) []value.Value {
 	row := t.Plus(t.Times(half, ci(i64, t.p.Depth)), kk)
 	x, y := t.fragment(&t.x, row, t.base[0]), t.fragment(&t.y, row, t.base[1])
-	out := make([]value.Value, len(acc))
-	for i := range acc {
+	n := t.sums()
+	out := make([]value.Value, n, len(acc))
+	chains := acc[:n]
+	if t.p.BlockSteps > 0 { // the chain that goes on, and will wait in the next step
+		out, chains = append(out[:0], acc[:n]...), acc[n:2*n]
+		out = append(append(out, acc[2*n:]...), make([]value.Value, n)...)
+	}
+	for i := range n {
 		operands := map[kernel.Ref]value.Value{t.p.X.Val: x[i/t.p.Side], t.p.Y.Val: y[i%t.p.Side]}
 		t.With(operands, func() {
-			t.Define(t.p.Chains.Vars[0], acc[i])
+			t.Define(t.p.Carried(), chains[i])
 			t.Statements(nil, t.p.Step()...)
-			out[i] = t.Value(t.p.Chains.Next[0])
+			out[len(acc)-n+i] = t.Value(t.p.Last.ID)
 		})
 	}
 	return out
@@ -313,7 +350,7 @@ func (t *matmul) position(dim, i int) value.Value {
 // store runs the epilogue for the thread's register tile.
 func (t *matmul) store(acc []value.Value) {
 	side, run := t.p.Side, min(t.p.Side, 4)
-	result := t.p.Chains.IDs[0]
+	result := t.p.Sum
 	cols, known := constantInt(t.cols)
 	_, ok := device.CanVectorise(t.k, t.p.Col.Var, t.p.After, result)
 	for i := range side {

@@ -244,6 +244,9 @@ func (p *product) decidePiece() {
 		}
 		p.Piece = ((p.Steps+n-1)/n + unit - 1) / unit * unit
 	}
+	if p.BlockSteps > 0 && (p.Free || p.Piece < p.Steps) { // pieces end where blocks do
+		p.Piece = (p.Piece + p.BlockSteps - 1) / p.BlockSteps * p.BlockSteps
+	}
 	p.Apart = p.apart()
 }
 

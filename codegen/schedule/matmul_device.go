@@ -41,7 +41,7 @@ func MatmulBlocks(c *analysis.Contraction, tune *profile.GPU) (*kernel.Directive
 	tile, why := int64(0), ""
 	for _, tile = range tileSides {
 		tiles := tilesOf(c, tile)
-		if tile == 128 && c.Acc.Bytes() > 4 {
+		if tile == 128 && manySums(c) {
 			reject("tile 128", "the sums of a thread would take too many registers")
 			continue
 		}
@@ -74,6 +74,10 @@ func noBlocks(c *analysis.Contraction) string {
 	}
 	return ""
 }
+
+// manySums reports that the sums of a tile of 128 are more than a thread has registers for: those of 8 bytes, and those
+// that have two chains each.
+func manySums(c *analysis.Contraction) bool { return c.Acc.Bytes() > 4 || c.BlockSteps > 0 }
 
 // tilesOf is the number of tiles of a side, where extents that are not known are NominalExtent.
 func tilesOf(c *analysis.Contraction, side int64) int64 {
@@ -108,8 +112,8 @@ func CheckMatmulBlocks(c *analysis.Contraction, d *kernel.Directive) error {
 		what = "speaks of another loop than the chains of the contract"
 	case tile != 128 && tile != 64 && tile != 32:
 		what = fmt.Sprintf("tile is %d, and has to be 32, 64 or 128", tile)
-	case tile == 128 && c.Acc.Bytes() > 4:
-		what = "a tile of 128 has more sums of 8 bytes than a thread has registers for"
+	case tile == 128 && manySums(c):
+		what = "a tile of 128 has more sums than a thread has registers for"
 	case depth*tile != SliceElements:
 		what = fmt.Sprintf("depth is %d, and has to be %d: slices have %d elements", depth, SliceElements/tile,
 			SliceElements)

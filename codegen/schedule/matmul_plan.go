@@ -89,6 +89,9 @@ func MatmulOf(c *analysis.Contraction, d *kernel.Directive) *MatmulPlan {
 		p.Panel = int64(p.Vecs * p.VecWidth)
 		p.Fours, p.AMX = d.Get("fours") != 0, d.Get("amx") != 0
 		p.Steps = p.steps()
+		if p.BlockSteps > 0 && (p.Free || p.Piece < p.Steps) { // pieces end where blocks do
+			p.Piece = (p.Piece + p.BlockSteps - 1) / p.BlockSteps * p.BlockSteps
+		}
 		p.Apart, p.Far = p.apart(), p.far()
 		return p
 	}
@@ -208,7 +211,7 @@ func (p *MatmulPlan) wrong(d *kernel.Directive, mach target.Machine) string {
 	if p.Dot {
 		return p.wrongDot(size)
 	}
-	return p.wrongTiles(size, mach, native)
+	return p.wrongTiles(d, size, mach, native)
 }
 
 func (p *MatmulPlan) wrongDot(size int64) string {
@@ -226,7 +229,7 @@ func (p *MatmulPlan) wrongDot(size int64) string {
 	return ""
 }
 
-func (p *MatmulPlan) wrongTiles(size int64, mach target.Machine, native int) string {
+func (p *MatmulPlan) wrongTiles(d *kernel.Directive, size int64, mach target.Machine, native int) string {
 	_, across, okY := p.Strides(p.Y, p.Col.Var)
 	inPlaceY := okY && across == 1 && p.InMemory(p.Y) && !p.Free
 	okAcross := p.Row != nil && !p.RowChecks && (p.Free && p.X.NextAlong(p.Row.Var) || !p.Free && p.strided(p.X))
@@ -234,7 +237,7 @@ func (p *MatmulPlan) wrongTiles(size int64, mach target.Machine, native int) str
 	switch {
 	case p.Size.M == 1:
 		return "a product of one row has no tiles"
-	case p.Piece < 1 || !p.Free && p.Piece > max(p.Steps, 1):
+	case d.Get("piece") < 1 || !p.Free && d.Get("piece") > max(p.Steps, 1):
 		return fmt.Sprintf("piece is %d, and has to be from 1 to the %d steps of the chains", p.Piece, p.Steps)
 	case p.BlockCols < p.Panel || p.BlockCols%p.Panel != 0:
 		return fmt.Sprintf("block is %d, and has to be whole panels of %d columns", p.BlockCols, p.Panel)

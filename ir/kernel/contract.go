@@ -28,6 +28,8 @@ import (
 // operands before the multiply-add (a cast, a scale), and from the sum behind the loop, may be anything that
 // Contract.Wrong allows.
 //
+// The chains of 16-bit floats go by blocks (Note [Products by blocks] in ir/ops); chains.go knows their loops, too.
+//
 // A contract adds no meaning: it is true of the loops, which Verify checks. It is for the back ends, which write
 // products in tiles. Package analysis finds it (FindContract), once, when a kernel is complete: whether a kernel is
 // still a product depends on all that was fused into it. Renumber carries it along, and a pass that makes it untrue
@@ -106,40 +108,6 @@ func (c *Contract) Deps(k *Kernel) Deps {
 	return d
 }
 
-// MultiplyAdd is the multiplication that ends a step of the chains, and the addition: twice the same where that is an
-// fma. Both are nil when a step ends in another way.
-func MultiplyAdd(chains *Loop) (multiply, add *Let) {
-	if len(chains.Next) != 1 || len(chains.Vars) != 1 {
-		return nil, nil
-	}
-	next, acc := chains.Next[0], chains.Vars[0]
-	uses := map[Ref]int{}
-	defs := map[Ref]*Let{}
-	for _, st := range chains.Body.Stmts {
-		Visitor{Read: func(r *Ref) { uses[*r]++ }}.Stmt(st)
-		if let, ok := st.(*Let); ok {
-			defs[let.ID] = let
-		}
-	}
-	last := defs[next]
-	if last == nil || uses[acc] != 1 || uses[next] != 0 {
-		return nil, nil
-	}
-	switch in := last.In; {
-	case in.Op == scalar.Fma && in.Args[2] == acc:
-		return last, last
-	case in.Op == scalar.Add && in.Type.IsInt():
-		product := in.Args[0]
-		if product == acc {
-			product = in.Args[1]
-		}
-		if mul := defs[product]; mul != nil && mul.In.Op == scalar.Mul && uses[product] == 1 {
-			return mul, last
-		}
-	}
-	return nil, nil
-}
-
 // Wrong says why k is not the product that c says, "" when it is. Requires that k is right without c.
 func (c *Contract) Wrong(k *Kernel) string {
 	n := len(k.Axes)
@@ -150,8 +118,8 @@ func (c *Contract) Wrong(k *Kernel) string {
 		return "the rows of a contract are the axis before the last one"
 	}
 	before, chains, after := c.Parts(k)
-	if chains == nil || chains.Parallel || len(chains.Init) != 1 {
-		return "a contract goes along a loop of the kernel that carries one value"
+	if chains == nil || chains.Parallel || len(chains.Init) != 1 && len(chains.Init) != 3 {
+		return "a contract goes along a loop of the kernel that carries one value, or a sum and two chains"
 	}
 	for _, st := range append(before[:len(before):len(before)], after...) {
 		if _, ok := st.(*Loop); ok {
@@ -168,14 +136,16 @@ func (c *Contract) Wrong(k *Kernel) string {
 			return "the chains of a contract compute scalars alone"
 		}
 	}
-	if !startsAtZero(before, chains.Init[0]) {
-		return "the chains of a contract start at the constant 0"
+	for _, init := range chains.Init {
+		if !isConst(letsOf(before)[init], 0) {
+			return "the chains of a contract start at the constant 0"
+		}
 	}
-	mul, _ := MultiplyAdd(chains)
-	if mul == nil {
+	ch := c.Chains(k)
+	if ch == nil {
 		return "each step of a contract ends with a multiply-add, the only reader of the sum"
 	}
-	if a, b := mul.In.Args[0], mul.In.Args[1]; (a != c.X || b != c.Y) && (a != c.Y || b != c.X) {
+	if a, b := ch.Multiply.In.Args[0], ch.Multiply.In.Args[1]; (a != c.X || b != c.Y) && (a != c.Y || b != c.X) {
 		return "the factors of a contract are what the multiply-add multiplies"
 	}
 	deps := c.Deps(k)
@@ -192,15 +162,6 @@ func (c *Contract) Wrong(k *Kernel) string {
 		}
 	}
 	return ""
-}
-
-func startsAtZero(before []Stmt, init Ref) bool {
-	for _, st := range before {
-		if l, ok := st.(*Let); ok && l.ID == init {
-			return l.In.Op == scalar.Const && l.In.Imm == 0
-		}
-	}
-	return false
 }
 
 // Plain reports that a statement computes a scalar and does nothing else.

@@ -12,8 +12,8 @@ import (
 var Matmul = ir.Declare("matmul")
 var _ = ir.Define(Matmul, ir.OpDef{
 	Class: ir.Contract, Surface: "@", Arity: 2,
-	Summary: "Matrix product [B..., M, K] @ [B..., K, N]. Each float element is one chain of fma over k ascending, " +
-		"from +0; integers wrap.",
+	Summary: "Matrix product [B..., M, K] @ [B..., K, N]. Each f32 and f64 element is one chain of fma over k " +
+		"ascending, from +0; f16 and bf16 are multiplied in f32, by blocks of 32, and rounded once; integers wrap.",
 	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
 		a, b := args[0], args[1]
 		if err := requireSameDType("C1", "`@`", a, b); err != nil {
@@ -52,10 +52,16 @@ var _ = ir.Define(Matmul, ir.OpDef{
 		r := a.Rank()
 		row, col := at[r-2], at[r-1]
 		batch := at[: r-2 : r-2]
+		along := []types.Dim{a.Shape[r-1]}
+		factors := func(k scalar.Ref) (x, y scalar.Ref) {
+			return p.Arg(op, 0, append(batch, row, k)), p.Arg(op, 1, append(batch, k, col))
+		}
+		if in := accumulator(ir.ReduceSum, a.Elem); in != a.Elem {
+			return as(p.E(), a.Elem, productByBlocks(p, along, in, factors))
+		}
 		zero := p.E().Int(a.Elem, 0)
-		sum := p.Loop([]types.Dim{a.Shape[r-1]}, 0, []scalar.Ref{zero}, func(k, acc []scalar.Ref) []scalar.Ref {
-			x := p.Arg(op, 0, append(batch, row, k[0]))
-			y := p.Arg(op, 1, append(batch, k[0], col))
+		sum := p.Loop(along, 0, []scalar.Ref{zero}, func(k, acc []scalar.Ref) []scalar.Ref {
+			x, y := factors(k[0])
 			return []scalar.Ref{multiplyAdd(p.E(), x, y, acc[0])}
 		})
 		return sum[0]
@@ -84,6 +90,39 @@ var _ = ir.Define(Matmul, ir.OpDef{
 	Example: "[[1, 2], [3, 4]] @ [[5, 6], [7, 8]] == [[19, 22], [43, 50]]",
 })
 
+// Note [Products by blocks]
+//
+// Products of 16-bit floats are computed in f32, as their sums are (Note [Order of reductions]), and rounded once. The
+// order is that of processors with instructions for such products: k is cut into blocks of 32, and a
+// block has two chains of fma, each from +0: one over its even k, one over its odd k, ascending. The sum of the two
+// is added to the sum of the blocks before, which starts as +0. So an element is
+//
+//	sum = (0 + (even[0] + odd[0])) + (even[1] + odd[1]) + ...
+//
+// Nothing is flushed: subnormals are kept, as everywhere. A last block that is short has shorter chains. To go on with
+// zeros would not change a sum, which is never -0.
+//
+// The element rule says so in one loop over k. It carries the sum and the two chains, which change places at each step,
+// so that the first is always the one that goes on. A block is added where the next one begins, and behind the loop.
+const productBlock = 32
+
+// productByBlocks is the sum of the products of the factors along an axis.
+func productByBlocks(p ir.Pull, along []types.Dim, in types.DType,
+	factors func(k scalar.Ref) (x, y scalar.Ref)) scalar.Ref {
+	e := p.E()
+	zero, last, none := e.Int(in, 0), e.Int(types.I64, productBlock-1), e.Int(types.I64, 0)
+	s := p.Loop(along, 0, []scalar.Ref{zero, zero, zero}, func(k, s []scalar.Ref) []scalar.Ref {
+		e := p.E()
+		begins := e.Eq(e.And(k[0], last), none)
+		sum := e.Select(begins, e.Add(s[0], e.Add(s[1], s[2])), s[0])
+		next, other := e.Select(begins, zero, s[1]), e.Select(begins, zero, s[2])
+		x, y := factors(k[0])
+		return []scalar.Ref{sum, other, p.E().Fma(as(p.E(), in, x), as(p.E(), in, y), next)}
+	})
+	e = p.E()
+	return e.Add(s[0], e.Add(s[1], s[2]))
+}
+
 // multiplyAdd is one step of a matrix product.
 func multiplyAdd(e scalar.Emitter, x, y, sum scalar.Ref) scalar.Ref {
 	if e.TypeOf(x).IsFloat() {
@@ -92,35 +131,41 @@ func multiplyAdd(e scalar.Emitter, x, y, sum scalar.Ref) scalar.Ref {
 	return e.Add(e.Mul(x, y), sum)
 }
 
-// evalMatmul makes each element of the result as a chain of multiply-add over k ascending, from +0. Some rows of the
-// result are made side by side: one where it is long, so many that a step is worth its dispatch where it is short.
+// evalMatmul makes each element of the result as a chain of multiply-add over k ascending, from +0, or by blocks (Note
+// [Products by blocks]). Some rows of the result are made side by side: one where it is long, so many that a step is
+// worth its dispatch where it is short.
 func evalMatmul(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
 	const together = 256
-	a, b := args[0], args[1]
+	in := accumulator(ir.ReduceSum, args[0].DType)
+	a, b := converted(args[0], in), converted(args[1], in)
 	r := len(a.Shape)
 	m, inner, n := int(a.Shape[r-2]), int(a.Shape[r-1]), int(b.Shape[r-1])
-	out := ir.NewArray(a.DType, extents(c, op.Type().Shape)...)
+	out := ir.NewArray(in, extents(c, op.Type().Shape)...)
+	to := args[0].DType
 	if len(out.Bits) == 0 {
-		return one(out)
+		return one(converted(out, to))
 	}
-	step := vectorOf(op.Def, a.DType, 3, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
+	step := vectorOf(op.Def, in, 3, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
 		return multiplyAdd(e, x[0], x[1], x[2])
 	})
+	add := vectorOf(ReduceSum, in, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref { return e.Add(x[0], x[1]) })
 	group := min(m, max(1, together/n))
 	left, tiled := make([]uint64, group*n), make([]uint64, group*n)
+	even, odd := make([]uint64, group*n), make([]uint64, group*n)
 	for row := 0; row < len(out.Bits)/n; {
 		batch := row / m
 		rows := min(group, (batch+1)*m-row)
-		sum := out.Bits[row*n : (row+rows)*n]
+		size := rows * n
+		sum := out.Bits[row*n:][:size]
 		if err := c.Ended(); err != nil {
 			return nil, err
 		}
 		for k := range inner {
 			right := b.Bits[(batch*inner+k)*n:][:n]
 			for i := range rows {
-				x, to := a.Bits[(row+i)*inner+k], left[i*n:(i+1)*n]
-				for j := range to {
-					to[j] = x
+				x, line := a.Bits[(row+i)*inner+k], left[i*n:(i+1)*n]
+				for j := range line {
+					line[j] = x
 				}
 			}
 			if rows > 1 {
@@ -129,9 +174,19 @@ func evalMatmul(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, err
 				}
 				right = tiled
 			}
-			step.into(sum, left[:len(sum)], right[:len(sum)], sum)
+			chain := sum
+			if in != to {
+				chain = [][]uint64{even, odd}[k%2][:size]
+			}
+			step.into(chain, left[:size], right[:size], chain)
+			if in != to && (k%productBlock == productBlock-1 || k == inner-1) {
+				add.into(even[:size], even[:size], odd[:size])
+				add.into(sum, sum, even[:size])
+				clear(even)
+				clear(odd)
+			}
 		}
 		row += rows
 	}
-	return one(out)
+	return one(converted(out, to))
 }

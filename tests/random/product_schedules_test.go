@@ -29,6 +29,10 @@ var productSources = []string{
 	"fn f(a: f64[%[1]d, %[3]d], b: f64[%[2]d, %[3]d]) -> f64[%[1]d, %[2]d] = relu(a @ transpose(b) .+ 0.5)",
 	"fn f(a: f32[%[3]d, %[1]d], b: f32[%[3]d, %[2]d]) -> f32[%[1]d, %[2]d] = transpose(a) @ b",
 	"fn f(a: f16[%[1]d, %[3]d], b: f32[%[3]d, %[2]d]) -> f32[%[1]d, %[2]d] = (a as f32) @ (b .* 2.0)",
+	"fn f(a: bf16[%[1]d, %[3]d], b: bf16[%[3]d, %[2]d]) -> bf16[%[1]d, %[2]d] = a @ b",
+	"fn f(a: f16[%[3]d, %[1]d], b: f16[%[2]d, %[3]d]) -> f32[%[1]d, %[2]d] = (transpose(a) @ transpose(b)) as f32",
+	"fn f(a: bf16[%[3]d], b: bf16[%[3]d, %[2]d]) -> bf16[%[2]d] = a @ b",
+	"fn f(a: f16[%[2]d, %[3]d], b: f16[%[3]d]) -> f16[%[2]d] = a @ b",
 	"fn f(a: i8[%[1]d, %[3]d], b: i8[%[3]d, %[2]d]) -> i32[%[1]d, %[2]d] = (a as i32) @ (b as i32)",
 	"fn f(a: u8[%[3]d, %[1]d], b: i8[%[2]d, %[3]d]) -> u32[%[1]d, %[2]d] = " +
 		"transpose(a as u32) @ transpose(b as u32) .+ 1",

@@ -205,7 +205,7 @@ def matmul_archive():
                         acc = round_to(Fraction(float(a[i, p])) * Fraction(float(b[p, j])) + Fraction(float(acc)), dt)
                     c[i, j] = acc
             calls.append(f"{name}() = {tensor(c)}")
-    archive("order_matmul", "Each element of a product is one chain of fma over k, ascending, from 0.", source, calls)
+    archive("order_matmul", "Each element of a product of f32 or f64 is one chain of fma over k, ascending, from 0.", source, calls)
 
 
 # --- exact values of functions -----------------------------------------------------------------------

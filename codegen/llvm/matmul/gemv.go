@@ -18,6 +18,9 @@ import (
 // of y that one step needs are far from each other. Squares, as many steps as a vector has elements for as many
 // columns, are read along k and transposed in registers.
 func (t *tileGen) dotChain(k chain, sums []value.Value) []value.Value {
+	if t.BlockSteps > 0 {
+		return t.dotBlocks(k, sums)
+	}
 	w := int64(t.VecWidth)
 	squares := t.Cur.NewAnd(k.n, build.Int(build.I64, -w))
 	lag := value.Value(build.Int(build.I64, 0))
@@ -51,24 +54,36 @@ func (t *tileGen) dotChain(k chain, sums []value.Value) []value.Value {
 	return t.For(squares, k.n, 1, sums, func(kk value.Value, s []value.Value) []value.Value {
 		next := make([]value.Value, len(s))
 		for v := range s {
-			y := value.Value(constant.NewZeroInitializer(t.vectorType()))
-			for e := range int(w) {
-				if t.inside(v, e) {
-					t.bindColumn(v, e)
-					t.axis(t.Chains.Axis.Var, t.Add(k.at, kk), 0)
-					y = t.Cur.NewInsertElement(y, t.element(t.Contraction.Y, 0), build.Int(build.I32, int64(e)))
-				}
-			}
-			t.InVectors(int(w), func() {
-				next[v] = t.mulAdd(t.broadcastX(kk, 0), y, s[v])
-			})
+			next[v] = t.stepOfColumns(k, kk, v, s[v])
 		}
 		return next
 	})
 }
 
+// stepOfColumns is step kk alone, for vector v of the sums.
+func (t *tileGen) stepOfColumns(k chain, kk value.Value, v int, sum value.Value) (next value.Value) {
+	y := value.Value(constant.NewZeroInitializer(t.vectorType()))
+	for e := range t.VecWidth {
+		if t.inside(v, e) {
+			t.bindColumn(v, e)
+			t.axis(t.Chains.Axis.Var, t.Add(k.at, kk), 0)
+			y = t.Cur.NewInsertElement(y, t.element(t.Contraction.Y, 0), build.Int(build.I32, int64(e)))
+		}
+	}
+	t.InVectors(t.VecWidth, func() {
+		next = t.mulAdd(t.broadcastX(kk, 0), y, sum)
+	})
+	return next
+}
+
 // square is the steps from number kk on that one square has, for vector v of the sums.
 func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.Value {
+	t.squareSteps(k, kk, v, func(_ int, x, y value.Value) { sum = t.mulAdd(x, y, sum) })
+	return sum
+}
+
+// squareSteps gives the factors of each step of a square, the first of which is kk.
+func (t *tileGen) squareSteps(k chain, kk value.Value, v int, step func(u int, x, y value.Value)) {
 	w := t.VecWidth
 	t.prefetchSquares(k, kk, int64(v))
 	read := func(from, width int) []value.Value {
@@ -87,7 +102,7 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 	add := func(from int, ys []value.Value) {
 		t.InVectors(w, func() {
 			for u, y := range ys {
-				sum = t.mulAdd(t.broadcastX(kk, int64(from+u)), y, sum)
+				step(from+u, t.broadcastX(kk, int64(from+u)), y)
 			}
 		})
 	}
@@ -97,7 +112,7 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 		if t.vecs > 1 {
 			reduce.KeepOrder(t.writer.Func)
 		}
-		return sum
+		return
 	}
 	// Halves that are read into their places only have to be interleaved, and half a square takes half of the
 	// registers.
@@ -109,7 +124,6 @@ func (t *tileGen) square(k chain, kk value.Value, v int, sum value.Value) value.
 		add(from, t.Interleave(rows[:lane], lane))
 		reduce.KeepOrder(t.writer.Func)
 	}
-	return sum
 }
 
 // Note [Squares behind]
@@ -216,20 +230,11 @@ func (t *tileGen) broadcastX(kk value.Value, u int64) value.Value {
 // stream computes the n columns from column at of one row: y is read as it lies in memory, row after row, as in
 // a vector times a matrix. The sums are in memory that stays in the first-level cache (Note [Outer-axis reductions]).
 func (c *writer) stream(at, n value.Value) {
+	if c.BlockSteps > 0 {
+		c.streamBlocks(at, n)
+		return
+	}
 	rows := c.AtOnce
-	reg := build.RegisterType(c.Acc)
-	cells := func(j value.Value, width int) value.Value {
-		p := value.Value(c.Cur.NewGetElementPtr(reg, c.xs, j))
-		if width > 0 {
-			p = c.Cur.NewBitCast(p, lt.NewPointer(build.Vector(reg, width)))
-		}
-		return p
-	}
-	load := func(j value.Value, width int) value.Value {
-		l := c.Cur.NewLoad(build.Vector(reg, width), cells(j, width))
-		l.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
-		return l
-	}
 	kv := c.Chains.Axis.Var
 	add := func(kk value.Value, rows int64, first bool) {
 		xs := make([]value.Value, rows)
@@ -241,19 +246,16 @@ func (c *writer) stream(at, n value.Value) {
 			c.InVectors(width, func() {
 				c.axis(c.Col.Var, c.Add(at, j), width)
 				c.prologue(kernel.OnColumn)
-				var sum value.Value = constant.NewZeroInitializer(build.Vector(reg, width))
-				if width == 0 {
-					sum = build.FromBits(reg, 0)
-				}
+				sum := c.zeroSum(width)
 				if !first {
-					sum = load(j, width)
+					sum = c.loadSum(j, width)
 				}
 				for u, x := range xs {
 					c.Env[kv] = emit.Val{V: c.Add(kk, build.Int(build.I64, int64(u)))}
 					y := c.element(c.Y, width)
 					sum = c.mulAdd(c.Splat(x), y, sum)
 				}
-				st := c.Cur.NewStore(sum, cells(j, width))
+				st := c.Cur.NewStore(sum, c.sumAt(j, width))
 				st.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
 			})
 		})
@@ -261,11 +263,7 @@ func (c *writer) stream(at, n value.Value) {
 	kk := c.Extent(c.Chains.Axis.Extent)
 	if _, known := build.ConstantInt(kk); !known {
 		c.span(n, 2*c.VecWidth, func(j value.Value, width int) {
-			var zero value.Value = constant.NewZeroInitializer(build.Vector(reg, width))
-			if width == 0 {
-				zero = build.FromBits(reg, 0)
-			}
-			st := c.Cur.NewStore(zero, cells(j, width))
+			st := c.Cur.NewStore(c.zeroSum(width), c.sumAt(j, width))
 			st.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
 		})
 		full := c.RoundDown(kk, rows)
@@ -277,7 +275,7 @@ func (c *writer) stream(at, n value.Value) {
 			add(kk, 1, false)
 			return nil
 		})
-		c.streamDone(at, n, load)
+		c.streamDone(at, n)
 		return
 	}
 	head := c.Size.K % rows
@@ -292,16 +290,40 @@ func (c *writer) stream(at, n value.Value) {
 				return nil
 			})
 	}
-	c.streamDone(at, n, load)
+	c.streamDone(at, n)
 }
 
-// streamDone runs the epilogue of columns that were streamed, whose sums load reads.
-func (c *writer) streamDone(at, n value.Value, load func(j value.Value, width int) value.Value) {
+// sumAt is the place of the sums from column j of a stream on, which zeroSum and loadSum give.
+func (c *writer) sumAt(j value.Value, width int) value.Value {
+	reg := build.RegisterType(c.Acc)
+	p := value.Value(c.Cur.NewGetElementPtr(reg, c.xs, j))
+	if width > 0 {
+		p = c.Cur.NewBitCast(p, lt.NewPointer(build.Vector(reg, width)))
+	}
+	return p
+}
+
+func (c *writer) loadSum(j value.Value, width int) value.Value {
+	l := c.Cur.NewLoad(build.Vector(build.RegisterType(c.Acc), width), c.sumAt(j, width))
+	l.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
+	return l
+}
+
+func (c *writer) zeroSum(width int) value.Value {
+	reg := build.RegisterType(c.Acc)
+	if width == 0 {
+		return build.FromBits(reg, 0)
+	}
+	return constant.NewZeroInitializer(build.Vector(reg, width))
+}
+
+// streamDone runs the epilogue of columns that were streamed.
+func (c *writer) streamDone(at, n value.Value) {
 	c.span(n, c.VecWidth, func(j value.Value, width int) {
 		c.InVectors(width, func() {
 			c.axis(c.Col.Var, c.Add(at, j), width)
 			c.some(c.Before, func(d kernel.Dep) bool { return d != 0 })
-			c.Set(c.Chains.IDs[0], load(j, width), width > 0)
+			c.Set(c.Sum, c.loadSum(j, width), width > 0)
 			c.Block(&kernel.Block{Stmts: c.After})
 		})
 	})

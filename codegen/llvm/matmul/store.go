@@ -78,7 +78,7 @@ func (t *tileGen) epilogueOfScratch() {
 				}
 				l := t.Cur.NewLoad(build.Vector(reg, width), p)
 				l.Align = lir.Align(analysis.ArithmeticType(t.Acc).Bytes())
-				t.Set(t.Chains.IDs[0], l, width > 0)
+				t.Set(t.Sum, l, width > 0)
 				t.Block(&kernel.Block{Stmts: t.After})
 			})
 		})

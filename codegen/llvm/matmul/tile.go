@@ -251,6 +251,9 @@ func (t *tileGen) carryStride() value.Value {
 
 // chain runs the piece of the chains.
 func (t *tileGen) chain(k chain, sums []value.Value) []value.Value {
+	if t.BlockSteps > 0 {
+		return t.blocks(k, sums)
+	}
 	n, known := build.ConstantInt(k.n)
 	if known && t.Straight && t.alone { // in a loop over panels, LLVM would keep all rows of x in registers
 		for kk := range n {

@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"slices"
+
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -22,13 +24,14 @@ func FindContract(k *kernel.Kernel) *kernel.Contract {
 		if !ok {
 			continue
 		}
-		mul, _ := kernel.MultiplyAdd(l)
-		if mul == nil {
+		along := &kernel.Contract{Along: l.Axis.Var}
+		chains := along.Chains(k)
+		if chains == nil {
 			return nil
 		}
+		factors := chains.Multiply.In.Args
 		for _, row := range rows {
-			c := &kernel.Contract{X: mul.In.Args[0], Y: mul.In.Args[1], Rows: row, Columns: k.Axes[n-1].Var,
-				Along: l.Axis.Var}
+			c := &kernel.Contract{X: factors[0], Y: factors[1], Rows: row, Columns: k.Axes[n-1].Var, Along: l.Axis.Var}
 			if c.Wrong(k) == "" {
 				return c
 			}
@@ -46,19 +49,21 @@ const NominalExtent = 1024
 // Contraction is a matrix product with all that follows from its loops and its shape: everything that a back end asks
 // before it decides, and nothing that depends on the target.
 type Contraction struct {
-	Kernel  *kernel.Kernel
-	Batches []kernel.Axis // of a batch
-	Row     *kernel.Axis  // nil: the product of a vector with a matrix
-	Col     kernel.Axis
-	Chains  *kernel.Loop
-	Before  []kernel.Stmt // of the loop, and after it
-	After   []kernel.Stmt
-	Fma     *kernel.Let // multiplies the factors
-	Last    *kernel.Let // gives the next sum: for floats the same statement, an fma
-	X, Y    Operand     // y differs between columns, x between rows
-	Swap    bool        // y is the first factor
-	Acc     types.DType // of the sums
-	Deps    kernel.Deps
+	Kernel     *kernel.Kernel
+	Batches    []kernel.Axis // of a batch
+	Row        *kernel.Axis  // nil: the product of a vector with a matrix
+	Col        kernel.Axis
+	Chains     *kernel.Loop
+	Before     []kernel.Stmt // of the loop
+	After      []kernel.Stmt // the sum
+	BlockSteps int64         // steps of a block of two chains, 0 for one chain (Note [Products by blocks] in ir/ops)
+	Sum        kernel.Ref    // of all products
+	Fma        *kernel.Let   // multiplies the factors
+	Last       *kernel.Let   // gives the next sum: for floats the same statement, an fma
+	X, Y       Operand       // y differs between columns, x between rows
+	Swap       bool          // y is the first factor
+	Acc        types.DType   // of the sums
+	Deps       kernel.Deps
 
 	RowChecks bool // Before has checks that differ between rows
 
@@ -95,8 +100,12 @@ func ContractionOf(k *kernel.Kernel) *Contraction {
 	n := len(k.Axes)
 	c := &Contraction{Kernel: k, Col: k.Axes[n-1], Batches: k.Axes[:n-1], Deps: k.Contract.Deps(k)}
 	c.Before, c.Chains, c.After = k.Contract.Parts(k)
-	c.Fma, c.Last = kernel.MultiplyAdd(c.Chains)
-	c.Acc = k.Types[c.Chains.IDs[0]]
+	chains := k.Contract.Chains(k)
+	c.Fma, c.Last, c.BlockSteps, c.Sum = chains.Multiply, chains.Add, chains.Block, chains.Sum
+	c.After = slices.DeleteFunc(slices.Clone(c.After), func(st kernel.Stmt) bool {
+		return slices.Contains(chains.Fold, st)
+	})
+	c.Acc = k.Types[c.Sum]
 	c.Swap = c.Fma.In.Args[0] != k.Contract.X
 	empty := false
 	extent := func(a kernel.Axis) int64 {
@@ -186,7 +195,7 @@ func (c *Contraction) stores() (plain bool, carry *kernel.Store) {
 	if !c.OnAxes(carry.At) {
 		return false, nil
 	}
-	return len(c.After) == 1 && carry.Val == c.Chains.IDs[0], carry
+	return len(c.After) == 1 && carry.Val == c.Sum, carry
 }
 
 // OnAxes reports that a place is told by the axes of the result alone, and by no index that is computed.
@@ -219,6 +228,14 @@ func (c *Contraction) Uniform() bool {
 		}
 	}
 	return true
+}
+
+// Carried is what a step adds to: the sum, or the chain of a block that goes on.
+func (c *Contraction) Carried() kernel.Ref {
+	if c.Fma == c.Last {
+		return c.Fma.In.Args[2]
+	}
+	return c.Chains.Vars[0]
 }
 
 // Step is the statements from the factors and the sum to the next sum.

@@ -80,13 +80,20 @@ type meter struct {
 	out     kernelCost
 	touched []cost               // accesses to each parameter
 	both    []bool               // which are read
-	packed  map[kernel.Stmt]cost // how often the operands of a matrix product are computed
+	packed  map[kernel.Stmt]cost // how often statements of a matrix product run that are not run in each step
 	rare    kernel.Rare
 }
 
-// operands finds what computes the operands of a matrix product, and how often.
+// operands finds what computes the operands of a matrix product, and how often, and what only says its order.
 func (m *meter) operands() {
 	m.packed = map[kernel.Stmt]cost{}
+	if c := m.k.Contract; c != nil {
+		if chains := c.Chains(m.k); chains != nil {
+			for _, st := range chains.Turns {
+				m.packed[st] = cost{}
+			}
+		}
+	}
 	for _, o := range analysis.ComputedOperands(m.k) {
 		n := axisCost(o.Along)
 		for _, a := range m.k.Axes {
