@@ -148,12 +148,27 @@ func (b *binding) where(d types.Dim) string {
 
 // With is what the message of an error says of values of shape parameters: ` (with M = 3, N = 4)`, nothing of none.
 func With(dims map[string]types.Dim) string {
+	text, shows := WithShown(dims)
+	for _, d := range shows {
+		text = strings.Replace(text, "{}", d.String(), 1)
+	}
+	return text
+}
+
+// WithShown is With where values are known when the program runs: {} stands for each of these in the text.
+func WithShown(dims map[string]types.Dim) (text string, shows types.Shape) {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(dims)) {
-		parts = append(parts, name+" = "+dims[name].String())
+		n, known := dims[name].Const()
+		if known {
+			parts = append(parts, fmt.Sprintf("%s = %d", name, n))
+			continue
+		}
+		parts = append(parts, name+" = {}")
+		shows = append(shows, dims[name])
 	}
 	if len(parts) == 0 {
-		return ""
+		return "", nil
 	}
-	return " (with " + strings.Join(parts, ", ") + ")"
+	return " (with " + strings.Join(parts, ", ") + ")", shows
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strconv"
 
 	"healc/lang/types"
 )
@@ -97,6 +98,14 @@ func (k AttrKind) holds(v any) bool {
 	return ok
 }
 
+// NoExtent is the error of an extent that is out of range.
+func NoExtent(n string) *types.RuleError {
+	return &types.RuleError{
+		Constraint: "G2", Msg: "extent " + n + " is out of range",
+		Why: fmt.Sprintf("an extent is at least 0 and at most %d", int64(types.MaxExtent)),
+	}
+}
+
 // CheckExtents checks the limits of language.md section 2 as far as the extents are literals: each in
 // [0, 2^31), and the byte size below 2^63. The error is a *types.RuleError (G2, G3).
 func CheckExtents(t types.Tensor) error {
@@ -108,11 +117,9 @@ func CheckExtents(t types.Tensor) error {
 			continue
 		}
 		if n < 0 || n > types.MaxExtent {
-			return &types.RuleError{
-				Constraint: "G2", Msg: fmt.Sprintf("extent %d is out of range", n),
-				Shapes: []types.Shape{t.Shape}, Axis: len(t.Shape) - i,
-				Why: fmt.Sprintf("an extent is at least 0 and at most %d", int64(types.MaxExtent)),
-			}
+			err := NoExtent(strconv.FormatInt(n, 10))
+			err.Shapes, err.Axis = []types.Shape{t.Shape}, len(t.Shape)-i
+			return err
 		}
 		empty = empty || n == 0
 	}

@@ -1,6 +1,10 @@
 package passes
 
-import "healc/ir"
+import (
+	"slices"
+
+	"healc/ir"
+)
 
 // LICM (loop-invariant code motion) computes what is the same in every step of a loop once, before it. Only work is
 // moved, with what it is computed from: views, constants and a few instructions an element are as cheap in the step,
@@ -53,8 +57,9 @@ func hoisted(m *ir.Module, region *ir.Block) []*ir.Op {
 		changes[p] = true
 	}
 	same := map[*ir.Op]bool{}
+	stopped := hasStop(region)
 	for _, op := range region.Ops {
-		if stays(m, op, changes) {
+		if stays(m, op, changes) || stopped && !plain(op) {
 			for _, r := range op.Results {
 				changes[r] = true
 			}
@@ -98,6 +103,26 @@ func stays(m *ir.Module, op *ir.Op, changes map[*ir.Value]bool) bool {
 		}
 	}
 	return false
+}
+
+// plain reports that literal extents and shape parameters are all that op has, so that it has a meaning where a stop
+// ends the program, too.
+func plain(op *ir.Op) bool {
+	all := true
+	check := func(op *ir.Op) {
+		for _, v := range append(slices.Clone(op.Args), op.Results...) {
+			for _, d := range v.Type.Shape {
+				_, literal := d.Const()
+				_, param := d.AsParam()
+				all = all && (literal || param)
+			}
+		}
+	}
+	check(op)
+	for _, r := range op.Regions {
+		ir.Walk(r, check)
+	}
+	return all
 }
 
 // reads lists operands, and what the regions capture.

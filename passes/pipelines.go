@@ -10,23 +10,29 @@ import (
 // All lists every pass that `healc opt` can name. Inline works on all functions here, as no entry is known;
 // specialize, which needs one and the values to bind, is in Standard only.
 func All() []Pass {
-	return []Pass{inlinePass(""), expandPass, hoistStringsPass, batchPass, sequentializePass, canonicalizePass, csePass,
-		licmPass, barriersPass, positionsPass, dcePass, fusePass}
+	return []Pass{extentsPass("", nil), inlinePass(""), stopsPass, expandPass, hoistStringsPass, batchPass,
+		sequentializePass, canonicalizePass, csePass, licmPass, barriersPass, positionsPass, dcePass, fusePass}
 }
 
 // Standard is the pipeline of the compiler. With an entry, only what it reaches is kept, and its shape
 // parameters get the values in bind; bind may leave some of them out, which then stay symbolic.
 func Standard(entry string, bind map[string]int64) []Pass {
-	list := []Pass{inlinePass(entry)}
+	list := []Pass{extentsPass(entry, bind), inlinePass(entry)}
 	if entry != "" {
 		list = append(list, specializePass(entry, bind))
 	}
-	return append(list, expandPass, hoistStringsPass, batchPass, sequentializePass, canonicalizePass, csePass, licmPass,
-		barriersPass, positionsPass, dcePass, fusePass)
+	return append(list, stopsPass, expandPass, hoistStringsPass, batchPass, sequentializePass, canonicalizePass,
+		csePass, licmPass, barriersPass, positionsPass, dcePass, fusePass)
 }
 
 // order documents why one pass precedes another; TestPassOrder checks it against every pipeline.
 var order = []struct{ before, after, why string }{
+	{"extents", "inline", "messages have the shape parameters of the function as it is written"},
+	{"inline", "stops", "functions bring stops to the place of a call, which may be in a region, or have them already"},
+	{"specialize", "stops", "literal extents say which stops are none"},
+	{"stops", "expand", "a derivative is that of a function without stops where these can be before it"},
+	{"stops", "batch", "what can fail in a tabulate stays there"},
+	{"stops", "fuse", "a kernel does not reach across a stop"},
 	{"inline", "specialize", "after inlining, shape parameters of one function are all there are to bind"},
 	{"inline", "expand",
 		"a function is expanded once for each call, so that the spans and shapes of the call are known"},
@@ -86,6 +92,13 @@ func ParsePipeline(list string) ([]Pass, error) {
 	return out, nil
 }
 
+func extentsPass(entry string, bind map[string]int64) Pass {
+	return Pass{
+		Name: "extents", Doc: "stops the program where shape parameters make an extent that is none", Required: true,
+		Run: func(m *ir.Module, remark Remark) error { return Extents(m, entry, bind, remark) },
+	}
+}
+
 func inlinePass(entry string) Pass {
 	return Pass{
 		Name: "inline", Doc: "puts the bodies of functions in the place of their calls, except for recursive ones",
@@ -105,6 +118,10 @@ var (
 	expandPass = Pass{
 		Name: "expand", Doc: "rewrites operations such as mean into simpler ones", Required: true,
 		Run: func(m *ir.Module, remark Remark) error { return Expand(m, remark) },
+	}
+	stopsPass = Pass{
+		Name: "stops", Doc: "puts what stops the program before regions that do not decide about it",
+		Run: func(m *ir.Module, remark Remark) error { return Stops(m, remark) },
 	}
 	batchPass = Pass{
 		Name: "batch", Doc: "takes sorting and its like out of tabulate, so that one kernel computes all rows",

@@ -3,6 +3,7 @@ package passes
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sort"
 	"strconv"
 
@@ -89,12 +90,20 @@ type BindError struct {
 	Rule    *types.RuleError     // the rule, when an operation's is broken
 }
 
-func (e *BindError) Error() string {
-	s := e.Message
+func (e *BindError) Error() string { return e.rule() + ir.With(e.Bind) }
+
+// rule is the error without the values.
+func (e *BindError) rule() string {
 	if e.Rule != nil && e.Rule.Why != "" {
-		s += ": " + e.Rule.Why
+		return e.Message + ": " + e.Rule.Why
 	}
-	return s + ir.With(e.Bind)
+	return e.Message
+}
+
+// shown is the error with {} for values that are known when the program runs.
+func (e *BindError) shown() (string, types.Shape) {
+	with, shows := ir.WithShown(e.Bind)
+	return e.rule() + with, shows
 }
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -166,9 +175,13 @@ func (s *specializer) instance(f *ir.Func, name string, dims map[string]types.Di
 		}
 	}
 	if s.settle {
-		broken := func(err error) *BindError { return breaks(err, diag.Span{}, dims) }
-		if bad := ops.Recheck(g.Body, func(err error) string { return broken(err).Error() }); bad != nil {
-			return nil, breaks(bad.Err, bad.Span, dims)
+		all := maps.Clone(dims)
+		for _, name := range g.Dims {
+			all[name] = types.Param(name)
+		}
+		shown := func(err error) (string, types.Shape) { return breaks(err, diag.Span{}, all).shown() }
+		if bad := ops.Recheck(g.Body, shown); bad != nil {
+			return nil, breaks(bad.Err, bad.Span, all)
 		}
 		return g, nil
 	}
@@ -193,7 +206,11 @@ func (s *specializer) calls(g *ir.Func) error {
 // stops lets a block end at operation at, whose call cannot be made for the reason err, and reports whether it does.
 func (s *specializer) stops(b *ir.Block, at int, err error) bool {
 	var broken *BindError
-	return s.settle && errors.As(err, &broken) && ops.StopAt(b, at, broken.Span, broken.Error())
+	if !s.settle || !errors.As(err, &broken) {
+		return false
+	}
+	says, shows := broken.shown()
+	return ops.StopAt(b, at, broken.Span, says, shows)
 }
 
 // callsIn does the calls of a block. With an error it returns the operation at which that is.
@@ -214,26 +231,31 @@ func (s *specializer) callsIn(b *ir.Block) (at int, err error) {
 	return 0, nil
 }
 
-// call lets a call go to an instance.
+// call lets a call go to an instance. With settle, parameters that are no literals stay those of the instance.
 func (s *specializer) call(op *ir.Op) error {
-	dims := op.Dims("dims")
+	dims, rest := op.Dims("dims"), types.Shape{}
 	f := s.m.Func(op.Str("callee"))
-	ns, ok := dims.Ints()
-	switch {
-	case !ok && !s.settle:
+	name := f.Name
+	bind, all := map[string]types.Dim{}, map[string]types.Dim{}
+	for i, d := range dims {
+		all[f.Dims[i]] = d
+		if n, ok := d.Const(); ok {
+			name += "$" + strconv.FormatInt(n, 10)
+			bind[f.Dims[i]] = d
+		} else {
+			name += "$"
+			rest = append(rest, d)
+		}
+	}
+	if len(rest) > 0 && !s.settle {
 		return nil
-	case !ok, len(ns) == 0:
+	}
+	if len(bind) == 0 {
 		if s.seen[f.Name] {
 			return nil
 		}
 		s.seen[f.Name] = true
-		return calledAt(s.calls(f), f, op)
-	}
-	name := f.Name
-	bind := map[string]types.Dim{}
-	for i, n := range ns {
-		name += "$" + strconv.FormatInt(n, 10)
-		bind[f.Dims[i]] = dims[i]
+		return calledAt(s.calls(f), f, op, all)
 	}
 	if s.instances[name] == nil {
 		if len(s.instances) >= maxInstances {
@@ -248,17 +270,26 @@ func (s *specializer) call(op *ir.Op) error {
 			err = s.calls(h)
 		}
 		if err != nil {
-			return calledAt(err, f, op)
+			return calledAt(err, f, op, all)
 		}
 	}
-	op.Attrs = op.Def.MakeAttrs(ir.A{"callee": name, "dims": types.Shape{}, "results": op.Types("results")})
+	op.Attrs = op.Def.MakeAttrs(ir.A{"callee": name, "dims": rest, "results": op.Types("results")})
 	return nil
 }
 
-// calledAt is an error in f as a call of it gives it, of a function of another file with the place of the call.
-func calledAt(err error, f *ir.Func, call *ir.Op) error {
+// calledAt is an error in f as a call of it gives it: its values are those of the caller, which gives f the shape
+// parameters dims, and where f is of another file it has the place of the call.
+func calledAt(err error, f *ir.Func, call *ir.Op, dims map[string]types.Dim) error {
 	var failed *BindError
-	if f.Span.Caller == nil && errors.As(err, &failed) && failed.Span.Valid() {
+	if !errors.As(err, &failed) {
+		return err
+	}
+	for name, d := range failed.Bind {
+		if of, err := d.Subst(dims); err == nil {
+			failed.Bind[name] = of
+		}
+	}
+	if f.Span.Caller == nil && failed.Span.Valid() {
 		failed.Span = failed.Span.CalledAt(&call.Span)
 	}
 	return err

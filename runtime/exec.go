@@ -279,8 +279,8 @@ func (r *run) do(fr *frame, steps []boundStep, depth int) error {
 			err = r.call(fr, s, depth)
 		case s.def.Copy != nil:
 			err = r.copy(fr, s)
-		case s.def.Fail != nil:
-			err = &RuntimeError{Site: r.site(s.def.Fail.Site), Message: s.def.Fail.Message}
+		case s.fails:
+			err = r.failure(&abi.Error{Site: 1 + int64(s.def.Fail.Site)})
 		}
 		if err != nil {
 			return err
@@ -293,7 +293,11 @@ func (r *run) site(i int) abi.Site {
 	if i < 0 || i >= len(r.x.plan.Sites) {
 		return abi.Site{}
 	}
-	return r.x.plan.Sites[i]
+	s := r.x.plan.Sites[i]
+	if len(s.Shows) > 0 {
+		s = s.With(r.b.funcs[0].bind)
+	}
+	return s
 }
 
 // launch runs one kernel over its outermost axis, on the threads that pay.

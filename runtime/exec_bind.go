@@ -1,7 +1,6 @@
 package runtime
 
 import (
-	"fmt"
 	"math/bits"
 	"slices"
 	"sort"
@@ -83,6 +82,7 @@ type boundStep struct {
 	align     int64
 	then, els []boundStep // arms of an if; the body of a loop is the first
 	views     []boundView // what a Copy, a Call or a HostCall reads
+	fails     bool        // it is a Fail, for these values of the shape parameters
 
 	launches []boundLaunch // of a kernel on a device
 	number   int           // of the step among those of the function, on a device
@@ -146,10 +146,16 @@ func (f *boundFunc) extent(e abi.Extent) (int64, error) {
 	if e.Div > 1 {
 		n = (n + e.Div - 1) / e.Div
 	}
-	if n < 0 || n > types.MaxExtent*types.MaxExtent {
-		return 0, fmt.Errorf("the extent %s of %s is %d", e.Dim, f.def.Name, n)
+	if n < 0 || e.Guarded && n > types.MaxExtent {
+		return 0, nil
 	}
 	return n, nil
+}
+
+// fails reports whether a Fail step stops the program.
+func (f *boundFunc) fails(s *abi.Fail) (bool, error) {
+	ns, err := f.dimsOf(s.Where)
+	return err == nil && !slices.ContainsFunc(ns, func(n int64) bool { return n < 1 }), err
 }
 
 func (f *boundFunc) dimsOf(ds []types.Dim) ([]int64, error) {
@@ -267,6 +273,8 @@ func (f *boundFunc) bindStep(x *Executable, s *boundStep) (err error) {
 		if s.views, err = f.bindViews(d.Host.Args); err == nil && x.dev != nil {
 			s.aside = f.hostStep(s)
 		}
+	case d.Fail != nil:
+		s.fails, err = f.fails(d.Fail)
 	case d.Loop != nil:
 		s.then, err = f.bindSteps(x, d.Loop.Body)
 	case d.If != nil:

@@ -276,9 +276,9 @@ func (r *deviceRun) steps(fr *deviceFrame, steps []boundStep, depth int) error {
 			err = r.loop(fr, s, depth)
 		case s.def.Call != nil:
 			err = r.call(fr, s, depth)
-		case s.def.Fail != nil:
+		case s.fails:
 			if err = r.settle(); err == nil {
-				err = &RuntimeError{Site: r.site(s.def.Fail.Site), Message: s.def.Fail.Message}
+				err = r.failure(&abi.Error{Site: 1 + int64(s.def.Fail.Site)})
 			}
 		}
 		if err != nil {

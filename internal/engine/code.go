@@ -91,9 +91,6 @@ func (f *Func) loadAnyShape(c *compiled, bind map[string]int64) (err error) {
 	if err := f.m.CheckPromise(f.ir.Name, bind); err != nil {
 		return err
 	}
-	if err := f.m.FitShapes(f.ir.Name, bind); err != nil {
-		return err
-	}
 	if f.anyShape == nil {
 		if f.anyShape, err = f.m.BuildAnyShape(f.ir.Name); err != nil {
 			return err

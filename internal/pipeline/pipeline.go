@@ -274,15 +274,9 @@ func (m *Module) BuildAnyShape(entry string) (*codegen.Artifact, error) {
 	}
 	_, km, err := m.kernels(entry, nil, freeStrides(f))
 	if err != nil {
-		return nil, err
+		return nil, m.ofShapes(err, entry, nil)
 	}
 	return m.Artifact(km)
-}
-
-// FitShapes is the error of Build for these values of the shape parameters, where there is one before code is made.
-func (m *Module) FitShapes(entry string, bind map[string]int64) error {
-	_, err := m.Fused(entry, bind)
-	return m.ofShapes(err, entry, bind)
 }
 
 // ofShapes is err, a *runtime.RuntimeError where values of the program depend on the shapes and fail. The place and the

@@ -132,9 +132,9 @@ func instantiate(f *ir.Func, dims []int64) (*ir.Func, error) {
 // recheck applies every type rule of a function again. What stands in a region stops when that runs: Note [Shapes that
 // do not fit] in package ops.
 func recheck(b *ir.Block, where string) error {
-	text := func(err error) string { return err.Error() + where }
+	text := func(err error) (string, types.Shape) { return err.Error() + where, nil }
 	if bad := ops.Recheck(b, text); bad != nil {
-		return &RuntimeError{Span: bad.Span, Message: text(bad.Err)}
+		return &RuntimeError{Span: bad.Span, Message: bad.Err.Error() + where}
 	}
 	return nil
 }

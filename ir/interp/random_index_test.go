@@ -46,6 +46,13 @@ func init() {
 		size := []types.Dim{types.Lit(1), types.Lit(0), g.sum(n, int64(-g.Intn(2)))}[g.Intn(3)]
 		return ir.A{"extent": n, "size": size}, []*ir.Value{g.positions(g.shape(g.Intn(3)), n)}, nil
 	}
+	generators["stop"] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		where := types.Shape{g.sum(g.extent(), int64(-g.Intn(4)))}
+		if g.Intn(2) == 0 {
+			where = append(where, g.extent())
+		}
+		return ir.A{"where": where, "says": "no {}", "shows": where[:1]}, nil, nil
+	}
 	generators["take_along_axis"] = func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		x, axis, shape := g.along()
 		v := g.param(x)

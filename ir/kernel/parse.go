@@ -75,6 +75,9 @@ func (p *parser) site() abi.Site {
 	s.Op = p.Str()
 	p.keyword("text")
 	s.Text = p.Str()
+	if p.AcceptWord("shows") {
+		s.Shows = p.Dims()
+	}
 	for inner := &s; p.AcceptWord("called"); inner = inner.Caller {
 		inner.Caller = &abi.Site{}
 		p.place(inner.Caller)

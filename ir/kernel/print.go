@@ -19,7 +19,7 @@ import (
 // comment that ends with its line. The plan is printed after the kernels, as comments.
 //
 //	module = "kernels" string [ "[" name { "," name } "]" ] { site | func | kernel }
-//	site   = "site" int string "at" string ":" int ":" int "op" string "text" string
+//	site   = "site" int string "at" string ":" int ":" int "op" string "text" string [ "shows" shape ]
 //	func   = "func" sym "(" [ vals ] ")" "->" "(" [ types ] ")" [ "site" int ] "{" { stmt } "return" [ refs ] "}"
 //	kernel = "kernel" sym "(" [ buffer { "," buffer } ] ")" [ "over" axes ]
 //	         "{" [ contract ] { "note" string } { stmt } [ "schedule" "{" { directive } "}" ] "}"
@@ -73,6 +73,9 @@ func Print(w io.Writer, m *Module) error {
 	for i, s := range m.Sites {
 		p.printf("site %d %s at %s:%d:%d op %s text %s", i, strconv.Quote(s.Kind), strconv.Quote(s.File), s.Line, s.Col,
 			strconv.Quote(s.Op), strconv.Quote(s.Text))
+		if len(s.Shows) > 0 {
+			p.printf(" shows %s", types.Shape(s.Shows))
+		}
 		for c := s.Caller; c != nil; c = c.Caller {
 			p.printf(" called at %s:%d:%d text %s", strconv.Quote(c.File), c.Line, c.Col, strconv.Quote(c.Text))
 		}

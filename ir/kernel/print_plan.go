@@ -93,7 +93,7 @@ func (pp *planPrinter) steps(steps []abi.Step, indent string) {
 		case s.Copy != nil:
 			pp.line(head + fmt.Sprintf("copy %s -> %d", formatView(s.Copy.From), s.Copy.To))
 		case s.Fail != nil:
-			pp.line(head + fmt.Sprintf("fail %s, site %d", strconv.Quote(s.Fail.Message), s.Fail.Site))
+			pp.line(head + fmt.Sprintf("fail where %s, site %d", types.Shape(s.Fail.Where), s.Fail.Site))
 		default:
 			pp.line(head + "nothing")
 		}

@@ -415,7 +415,7 @@ func TestPrintPlan(t *testing.T) {
 		Steps: []abi.Step{
 			{Launch: &abi.Launch{Kernel: "k0", Args: []int{0, 1}, Outer: abi.Extent{Dim: n, Div: 256}, Work: 3}},
 			{If: &abi.If{Cond: 1, Then: []abi.Step{{Copy: &abi.Copy{From: view, To: 2}}},
-				Else: []abi.Step{{Fail: &abi.Fail{Message: "no"}}}}},
+				Else: []abi.Step{{Fail: &abi.Fail{Where: types.Shape{types.Param("N")}}}}}},
 			{Host: &abi.HostCall{Name: "save_npy", Args: []abi.View{view},
 				Attrs: map[string]string{"b": "2", "a": "1"}}},
 			{Call: &abi.Call{Func: 0, Args: []abi.View{view}, Out: []int{2}}},
@@ -427,7 +427,7 @@ func TestPrintPlan(t *testing.T) {
 		"// plan \"f\"\n", "//   buffer 0: input f32[N] strides [2]\n", "//   buffer 1: temp f32[N], alive 0..1\n",
 		"//   buffer 3: data string \"out.npy\"\n", "//   0: launch @k0(0, 1) over ceildiv(N, 256)",
 		"//   1: if 1\n//     2: copy 2[N]:[1] -> 2\n",
-		"//   else\n//     3: fail \"no\", site 0\n", "//   4: host save_npy(2[N]:[1]) a=\"1\" b=\"2\"\n",
+		"//   else\n//     3: fail where [N], site 0\n", "//   4: host save_npy(2[N]:[1]) a=\"1\" b=\"2\"\n",
 		"//   5: call function 0(2[N]:[1]) -> 2\n", "//   return 2[N]:[1]\n",
 	} {
 		if !strings.Contains(text, want) {

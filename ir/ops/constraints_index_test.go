@@ -24,6 +24,7 @@ var indexNegatives = []negative{
 	{"take_along_axis_C1", tys("string", "i32"), ir.A{"axis": int64(0)}, nil, "not string"},
 	{"take_along_axis_C2", tys("f32[3]", "i32[3]"), ir.A{"axis": int64(1)}, nil, "axis 1 is out of range"},
 	{"take_along_axis_C3", tys("f32[3]", "u8[3]"), ir.A{"axis": int64(0)}, nil, "not u8[3]"},
+	{"stop_C1", nil, ir.A{"where": types.Shape{}, "says": "{}", "shows": types.Shape{}}, nil, "1 place, and 0 to show"},
 	{"position_C1", tys("u8[3]"), ir.A{"extent": types.Lit(2), "size": types.Lit(1)}, nil, "not u8[3]"},
 	{"take_along_axis_C4", tys("f32[3,M]", "i32[3,N]"), ir.A{"axis": int64(0)}, nil, "M and N differ"},
 	{"take_along_axis_C4", tys("f32[3,3]", "i32[3]"), ir.A{"axis": int64(0)}, nil, "the ranks are 2 and 1"},

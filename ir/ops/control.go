@@ -243,8 +243,11 @@ var _ = ir.Define(Require, ir.OpDef{
 // Subject is what the message of a failing check of op is about: the operation as programs write it, or the text that
 // it has.
 func Subject(o *ir.Op) string {
-	if o.Def == Require {
+	switch o.Def {
+	case Require:
 		return o.Str("says")
+	case Stop:
+		return filled(o.Str("says"), o.Dims("shows"))
 	}
 	return o.Def.Spelling()
 }

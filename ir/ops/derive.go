@@ -297,6 +297,11 @@ func inlineCalls(m *ir.Module, b *ir.Block, with map[*ir.Value]*ir.Value, size *
 		if err := inlineCalls(m, sub, with, size); err != nil {
 			return err
 		}
+		values := ir.With(c.Dims)
+		bad := Recheck(sub, func(err error) (string, types.Shape) { return err.Error() + values, nil })
+		if bad != nil && StopAt(b, len(b.Ops), bad.Span, bad.Err.Error()+values, nil) {
+			return nil
+		}
 		b.Ops = append(b.Ops, sub.Ops...)
 		for i, y := range callee.Body.Yields {
 			with[op.Results[i]] = c.Value(y)

@@ -68,7 +68,7 @@ func newPlanner(m *ir.Module, steps *ir.Steps, block *ir.Block, names map[*ir.Va
 			p.last[v] = i
 		}
 		p.host[i] = p.staysOutside(op)
-		if m.HasEffect(op) {
+		if m.HasEffect(op) || op.Def == ops.Stop { // behind which there may be what cannot be
 			effects++
 		}
 	}
@@ -81,7 +81,7 @@ func newPlanner(m *ir.Module, steps *ir.Steps, block *ir.Block, names map[*ir.Va
 // staysOutside reports operations that are steps of the plan.
 func (p *planner) staysOutside(op *ir.Op) bool {
 	switch {
-	case p.m.HasEffect(op), op.Def.Class == ir.Fused:
+	case p.m.HasEffect(op), op.Def.Class == ir.Fused, op.Def == ops.Stop:
 		return true
 	case op.Def == ops.If:
 		return !p.fitsKernel(op)

@@ -42,6 +42,8 @@ type Site struct {
 	Text string // the source line
 	Op   string // what the message is about: the operation, or the text of a KindRequire, with {} for each detail
 
+	Shows []types.Dim // what stands for {} in place of details: numbers that follow from the shape parameters
+
 	Caller *Site // the call in another file, of which the function there is this code's: a place alone; nil for none
 }
 
@@ -58,8 +60,11 @@ func (s *Site) Locate(message string) string {
 	return b.String()
 }
 
-// Extent is a symbolic extent: ceil(Dim / Div); Div 0 or 1 is the plain dim.
+// Extent is a symbolic extent: ceil(Dim / Div); Div 0 or 1 is the plain dim. Below zero it is that of nothing: the
+// program stops before it uses what has such an extent.
 type Extent struct {
 	Dim types.Dim
 	Div int64
+	// Guarded says that the program stops before it uses what has this extent above types.MaxExtent, too.
+	Guarded bool
 }

@@ -2,6 +2,7 @@ package abi
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"healc/lang/types"
@@ -30,6 +31,19 @@ func Message(s Site, info [2]int64) string {
 		args[i] = info[i]
 	}
 	return fmt.Sprintf(format, args...)
+}
+
+// With is the site with numbers in its message for what it shows.
+func (s Site) With(dims map[string]int64) Site {
+	for _, d := range s.Shows {
+		n, err := d.Eval(dims)
+		if err != nil { // above 64 bits
+			return s
+		}
+		s.Op = strings.Replace(s.Op, "{}", strconv.FormatInt(n, 10), 1)
+	}
+	s.Shows = nil
+	return s
 }
 
 // MessageFormat is the format of Message, whose verbs are %d and %%, and the number of details that it shows.

@@ -124,8 +124,8 @@ type Copy struct {
 	To   int
 }
 
-// Fail stops the program with a message.
+// Fail stops the program where every number of Where is at least 1.
 type Fail struct {
-	Site    int
-	Message string
+	Where []types.Dim
+	Site  int
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	goruntime "runtime"
+	"slices"
 	"sync/atomic"
 	"unsafe"
 
@@ -205,6 +206,9 @@ func ResultShapes(f *ir.Func, e *aot.Entry, args []*tensor.Tensor) ([][]int64, e
 	return out, nil
 }
 
+// ErrNoResult says that a result has an extent that no tensor has, so that no caller has memory for it.
+var ErrNoResult = errors.New("a result cannot be")
+
 // Run calls the function f of an entry with arguments and results whose layouts are drawn from the seed. The outcome
 // is what random.Run says of the same function. The error is a failure of the compiler, never of the program.
 func (l *Lib) Run(f *ir.Func, e *aot.Entry, input []*ir.Array, seed uint64) (*random.Outcome, error) {
@@ -247,6 +251,9 @@ func (l *Lib) RunOn(f *ir.Func, e *aot.Entry, args []*tensor.Tensor, seed uint64
 	}
 	r := rand.New(rand.NewPCG(seed, 3))
 	for i, s := range shapes {
+		if slices.ContainsFunc(s, func(n int64) bool { return n < 0 || n > types.MaxExtent }) {
+			return nil, ErrNoResult
+		}
 		t, err := random.Zeros(e.Results[i].Elem, s, r.Uint64())
 		if err != nil {
 			return nil, err

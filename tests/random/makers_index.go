@@ -9,6 +9,7 @@ import (
 func init() {
 	makers["gather"] = makeGather
 	makers["position"] = makePosition
+	makers["stop"] = makeStop
 	makers["take_along_axis"] = makeTakeAlongAxis
 	makers["sort"], makers["argsort"] = makeSort, makeSort
 	makers["scatter_add"] = makeScatterAdd
@@ -63,6 +64,14 @@ func makePosition(g *Gen, d *ir.OpDef) bool {
 	p := g.positions(g.shape(), g.size(n))
 	size := []types.Dim{types.Lit(1), types.Lit(0), types.Lit(2)}[g.r.IntN(3)]
 	return p != nil && g.emit(d, ir.A{"extent": n, "size": size}, nil, p)
+}
+
+// makeStop stops where an extent is larger than most are.
+func makeStop(g *Gen, d *ir.OpDef) bool {
+	n := g.dim()
+	over, err := n.Sub(types.Lit(int64(2 + g.r.IntN(40))))
+	attrs := ir.A{"where": types.Shape{over}, "says": "an extent of {}", "shows": types.Shape{n}}
+	return err == nil && g.emit(d, attrs, nil)
 }
 
 func makeGather(g *Gen, d *ir.OpDef) bool {

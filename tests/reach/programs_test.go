@@ -184,8 +184,13 @@ func (p program) run(s *sites) (found, wrote map[string]bool, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := o.passes(d); err != nil {
+	if err := o.passes(d.code.Clone(), d.bind); err != nil {
 		return nil, nil, err
+	}
+	if strings.Contains(p.way, "anyshape") {
+		if err := o.passes(d.code.Clone(), nil); err != nil {
+			return nil, nil, err
+		}
 	}
 	call := func(opts engine.Options) (*random.Outcome, error) {
 		m, err := d.build(opts)
@@ -227,15 +232,14 @@ func (p program) run(s *sites) (found, wrote map[string]bool, err error) {
 
 var remark = regexp.MustCompile(`(?m)^remark: canonicalize: (.*)$`)
 
-// passes notes the passes that change a program, and the rules of canonicalize that do.
-func (o *observer) passes(d *drawn) error {
-	m := d.code.Clone()
+// passes notes the passes that change a program, and the rules of canonicalize that do. bind is what code is made for.
+func (o *observer) passes(m *ir.Module, bind map[string]int64) error {
 	before := m.String()
-	for _, pass := range passes.Standard("f", d.bind) {
+	for _, pass := range passes.Standard("f", bind) {
 		var out bytes.Buffer
 		err := passes.Run(m, []passes.Pass{pass}, passes.Options{Remarks: []string{"all"}, Out: &out})
-		var bind *passes.BindError
-		if errors.As(err, &bind) {
+		var broken *passes.BindError
+		if errors.As(err, &broken) {
 			return nil // it stops for these values
 		}
 		if err != nil {

@@ -107,7 +107,7 @@ func (g *graph) steps(steps []abi.Step, indent string) {
 		case s.Copy != nil:
 			g.box(indent, "shape=box, style=rounded", "copy", []int{s.Copy.From.Buffer}, []int{s.Copy.To})
 		case s.Fail != nil:
-			g.box(indent, "shape=octagon", "fail: "+s.Fail.Message, nil, nil)
+			g.box(indent, "shape=octagon", "fail where "+types.Shape(s.Fail.Where).String(), nil, nil)
 		case s.Loop != nil:
 			g.box(indent, "shape=diamond", "loop", []int{s.Loop.Count}, nil)
 			g.line("%ssubgraph cluster_f%d_s%d {", indent, g.fn, g.next)

@@ -2,6 +2,7 @@ package aot
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -30,7 +31,6 @@ type planFunc struct {
 	err     string
 	leave   string // the block that gives memory back and returns %code
 	code    string
-	checks  []string // flags: an extent is negative
 }
 
 // slot is a part of the arena that buffers share whose lives do not meet. Extents may be known only at run time, so
@@ -71,8 +71,12 @@ func (w *writer) failures(base string, prog *abi.Program) {
 		l := e.label()
 		cases = append(cases, fmt.Sprintf("i64 %d, label %%%s", i+1, l))
 		e.at(l)
-		e.v("call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, i64 %%a, i64 %%b)",
-			w.text(cFormat(format)))
+		args := "i64 %a, i64 %b"
+		if len(s.Shows) > 0 {
+			args = e.shown(prog.Dims, s.Shows)
+		}
+		e.v("call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s, %s)",
+			w.text(cFormat(format)), args)
 		e.do("ret i32 %d", codeOf(s.Kind))
 	}
 	cases = append(cases, "i64 -1, label %stopped")
@@ -81,12 +85,25 @@ func (w *writer) failures(base string, prog *abi.Program) {
 	e.at("other")
 	e.do("ret i32 %d", CodeFailed)
 	fmt.Fprintf(&w.b,
-		"define internal i32 @%s.fail(i64 %%site, i64 %%a, i64 %%b) cold noinline {\n"+
+		"define internal i32 @%s.fail(i64 %%site, i64 %%a, i64 %%b, ptr %%dims) cold noinline {\n"+
 			"  switch i64 %%site, label %%other [", base)
 	for _, c := range cases {
 		w.b.WriteString("\n    " + c)
 	}
 	fmt.Fprintf(&w.b, "]\n%s}\n", e.body.String())
+}
+
+// shown are the numbers in the message of a site, as arguments of a call.
+func (e *emitter) shown(dims []string, shows []types.Dim) string {
+	e.dims, e.known = map[string]string{}, map[string]string{} // of this block alone
+	for i, name := range dims {
+		e.dims[name] = e.loadWord("%dims", i)
+	}
+	args := make([]string, len(shows))
+	for i, d := range shows {
+		args[i] = "i64 " + e.dim(d)
+	}
+	return strings.Join(args, ", ")
 }
 
 func (p *planFunc) write(index int) {
@@ -105,11 +122,6 @@ func (p *planFunc) write(index int) {
 	p.do("store ptr null, ptr %s, align 8", arena)
 	p.do("store i32 0, ptr %s, align 4", p.code)
 	p.ownResults()
-	for i := range p.def.Buffers {
-		for _, x := range p.def.Buffers[i].Shape {
-			p.positive(x)
-		}
-	}
 	p.place(arena, index > 0 || len(prog.Funcs) > 1)
 	for i, b := range p.def.Params {
 		p.do("store ptr %s, ptr %s, align 8", p.loadPtr("%in", i), p.ptrs[b])
@@ -138,30 +150,21 @@ func (p *planFunc) write(index int) {
 	p.do("call void @heal.give(ptr %s)", p.v("load ptr, ptr %s, align 8", arena))
 	p.do("ret i32 %s", p.v("load i32, ptr %s, align 4", p.code))
 	p.finish(fmt.Sprintf("define internal i32 @%s.%d(ptr %%dims, ptr %%in, ptr %%out, ptr %%kernels, i64 %%depth)",
-		p.base, index), p.w.text(prog.Name+": an extent is negative"))
+		p.base, index))
 }
 
-// finish puts the function together: the head, the checks of what it computed, and the body.
-func (p *planFunc) finish(signature, negative string) {
+// finish puts the function together: the head, the check of what it computed, and the body.
+func (p *planFunc) finish(signature string) {
 	b := &p.w.b
 	fmt.Fprintf(b, "%s {\nentry:\n%s", signature, p.head.String())
 	e := &emitter{out: b, next: p.next}
-	any := func(flags []string) string {
-		all := flags[0]
-		for _, f := range flags[1:] {
-			all = e.v("or i1 %s, %s", all, f)
-		}
-		return all
-	}
 	if len(p.overflow) > 0 {
-		e.unless(any(p.overflow), func() {
+		any := p.overflow[0]
+		for _, f := range p.overflow[1:] {
+			any = e.v("or i1 %s, %s", any, f)
+		}
+		e.unless(any, func() {
 			e.do("ret i32 %s", e.v("call i32 @heal.memory(i64 9223372036854775807)"))
-		})
-	}
-	if len(p.checks) > 0 {
-		e.unless(any(p.checks), func() {
-			e.v("call i32 (ptr, i64, ptr, ...) @snprintf(ptr @heal.message, i64 1024, ptr %s)", negative)
-			e.do("ret i32 %d", CodeArgument)
 		})
 	}
 	e.jump("start")
@@ -226,21 +229,21 @@ func (p *planFunc) dim(d types.Dim) string {
 	return v
 }
 
-// positive notes a check that an extent is not negative. Shape parameters are checked where they come in.
-func (p *planFunc) positive(x abi.Extent) {
-	if _, plain := x.Dim.AsParam(); plain {
-		return
+// size is an extent as memory has it: 0 where it is none.
+func (p *planFunc) size(x abi.Extent) string {
+	n := p.extent(x)
+	if _, plain := x.Dim.AsParam(); plain { // as checked where it came in
+		return n
 	}
-	if n, ok := x.Dim.Const(); ok && n >= 0 {
-		return
-	}
-	key := "negative " + x.Dim.String()
-	if _, done := p.known[key]; done {
-		return
-	}
-	v := p.dim(x.Dim)
-	p.inHead(func() { p.known[key] = p.v("icmp slt i64 %s, 0", v) })
-	p.checks = append(p.checks, p.known[key])
+	p.inHead(func() {
+		if x.Guarded {
+			n = p.v("select i1 %s, i64 0, i64 %s", p.v("icmp sgt i64 %s, %d", n, types.MaxExtent), n)
+		}
+		if slices.ContainsFunc(x.Dim.Terms(), func(t types.Term) bool { return t.Coef < 0 }) {
+			n = p.v("call i64 @llvm.smax.i64(i64 %s, i64 0)", n)
+		}
+	})
+	return n
 }
 
 // place gives every buffer of the arena its address.
@@ -357,7 +360,6 @@ func (p *planFunc) slotBytes(s *slot) (size string, known int64) {
 func (p *planFunc) bytes(b *abi.Buffer) (size string, known int64) {
 	size, known = fmt.Sprint(b.DType.Bytes()), int64(b.DType.Bytes())
 	for _, x := range b.Shape {
-		n := p.extent(x)
 		if c, ok := x.Dim.Const(); ok && known >= 0 {
 			if x.Div > 1 {
 				c = (c + x.Div - 1) / x.Div
@@ -371,6 +373,7 @@ func (p *planFunc) bytes(b *abi.Buffer) (size string, known int64) {
 			continue
 		}
 		known = -1
+		n := p.size(x)
 		p.inHead(func() { size = p.checked("mul", size, n) })
 	}
 	return size, known

@@ -16,7 +16,16 @@ func (p *planFunc) fail(code string) {
 
 // failSite leaves with the failure of a site; the details are values.
 func (p *planFunc) failSite(site, a, b string) {
-	p.fail(p.v("call i32 @%s.fail(i64 %s, i64 %s, i64 %s)", p.base, site, a, b))
+	p.fail(p.v("call i32 @%s.fail(i64 %s, i64 %s, i64 %s, ptr %%dims)", p.base, site, a, b))
+}
+
+// stop leaves with a failure where every number is at least 1.
+func (p *planFunc) stop(f *abi.Fail) {
+	all := "true"
+	for _, d := range f.Where {
+		all = p.v("and i1 %s, %s", all, p.v("icmp sgt i64 %s, 0", p.dim(d)))
+	}
+	p.unless(all, func() { p.failSite(fmt.Sprint(f.Site+1), "0", "0") })
 }
 
 // ptr is the address of a buffer now.
@@ -41,7 +50,7 @@ func (p *planFunc) steps(steps []abi.Step) {
 		case s.Host != nil:
 			p.assert(s.Host)
 		case s.Fail != nil:
-			p.failMessage(s.Fail.Site, s.Fail.Message, CodeFailed)
+			p.stop(s.Fail)
 		}
 	}
 }

@@ -151,7 +151,7 @@ func (e *exec) let(st *kernel.Let) {
 		if e.vals[in.Args[0]] != 0 {
 			return
 		}
-		f := &Failure{Site: e.r.m.Sites[st.Site]}
+		f := &Failure{Site: e.r.m.Sites[st.Site].With(e.r.dims)}
 		for i, a := range in.Args[1:] {
 			if a != scalar.None {
 				f.Info[i] = int64(e.vals[a])

@@ -39,6 +39,9 @@ func (r *run) extent(e abi.Extent) int64 {
 	if e.Div > 1 {
 		n = (n + e.Div - 1) / e.Div
 	}
+	if n < 0 || e.Guarded && n > types.MaxExtent {
+		return 0
+	}
 	return n
 }
 

@@ -16,7 +16,7 @@ import (
 type Failure struct {
 	Site    abi.Site
 	Info    [2]int64
-	Message string // of a Fail step
+	Message string // of input and output
 }
 
 func (f *Failure) Error() string {
@@ -212,7 +212,13 @@ func (f *activation) one(s *abi.Step) {
 		}
 		f.step++
 	case s.Fail != nil:
-		panic(&Failure{Site: r.m.Sites[s.Fail.Site], Message: s.Fail.Message})
+		for _, d := range s.Fail.Where {
+			if r.dim(d) < 1 {
+				f.step++
+				return
+			}
+		}
+		panic(&Failure{Site: r.m.Sites[s.Fail.Site].With(r.dims)})
 	case s.Loop != nil:
 		f.loop(s.Loop)
 	case s.If != nil:

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"healc/ir"
 	"healc/ir/ops"
 	"healc/ir/scalar"
@@ -19,6 +21,7 @@ type function struct {
 	views  map[*ir.Value]abi.View
 	target map[*ir.Value]int // buffers chosen for values before they are computed
 	datas  map[*ir.Array]int
+	guards []types.Dim // extents that the function stops at where they are too large
 
 	uses    *valueUses
 	held    map[int]holder // of buffers that a result may take; see Note [In place]
@@ -58,7 +61,11 @@ func (fn *function) allocate(v *ir.Value) int {
 }
 
 func (fn *function) newBuffer(kind abi.BufferKind, t types.Tensor) int {
-	return fn.NewBuffer(abi.Buffer{Kind: kind, DType: t.Elem, Shape: lower.Extents(t.Shape)})
+	shape := lower.Extents(t.Shape) // what kernels have beside values may be larger than these
+	for k := range shape {
+		shape[k].Guarded = slices.ContainsFunc(fn.guards, shape[k].Dim.Equal)
+	}
+	return fn.NewBuffer(abi.Buffer{Kind: kind, DType: t.Elem, Shape: shape})
 }
 
 // Data implements lower.Plan.
@@ -94,6 +101,10 @@ func (fn *function) View(v *ir.Value) (abi.View, bool) {
 	switch {
 	case op.Def == ops.Const:
 		w = lower.Whole(fn.Data(op.Array("value")), v.Type.Shape)
+	case op.Def == ops.Stop: // it went on
+		yes := ir.NewArray(types.Bool)
+		yes.Bits[0] = 1
+		w = lower.Whole(fn.Data(yes), v.Type.Shape)
 	case op.Def.Traits.Has(ir.View):
 		from, ok := fn.View(op.Args[0])
 		if !ok {

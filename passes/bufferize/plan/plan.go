@@ -56,7 +56,7 @@ func (u *unit) function(f *ir.Func, name string, strides [][]types.Dim) int {
 	fn := &function{
 		u: u, src: f, plan: &abi.Function{Name: name},
 		views: map[*ir.Value]abi.View{}, target: map[*ir.Value]int{}, datas: map[*ir.Array]int{},
-		uses: usesOfValues(f), held: map[int]holder{}, updates: map[*ir.Value]int{},
+		uses: usesOfValues(f), held: map[int]holder{}, updates: map[*ir.Value]int{}, guards: guards(f),
 	}
 	u.out.Plan.Funcs = append(u.out.Plan.Funcs, fn.plan)
 	fn.steps = &fn.plan.Steps

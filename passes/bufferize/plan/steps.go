@@ -23,6 +23,8 @@ func (fn *function) block(block *ir.Block) {
 		switch {
 		case op.Def.Class == ir.Source, op.Def.Traits.Has(ir.View):
 			// Read where it is wanted.
+		case op.Def == ops.Stop:
+			fn.step(abi.Step{Fail: &abi.Fail{Where: op.Dims("where"), Site: fn.u.Site(scalar.CheckRequire, op)}})
 		case op.Def == ops.If && fn.onHost(op):
 			fn.hostIf(op)
 		case op.IsLoop():
@@ -109,7 +111,7 @@ func (fn *function) arm(op *ir.Op, arm *ir.Block) {
 // host lowers an operation for input or output.
 func (fn *function) host(op *ir.Op) {
 	h := &abi.HostCall{Name: op.Def.Name, Attrs: map[string]string{},
-		Site: fn.u.siteAt("host", siteKey{0, op.Span, op.Def.Name})}
+		Site: fn.u.siteAt("host", siteKey{at: op.Span, op: op.Def.Name})}
 	for _, a := range op.Args {
 		h.Args = append(h.Args, fn.buffered(a))
 	}
@@ -126,6 +128,22 @@ func (fn *function) host(op *ir.Op) {
 		}
 	}
 	fn.step(abi.Step{Host: h})
+}
+
+// guards are the extents that f stops at where they are too large.
+func guards(f *ir.Func) []types.Dim {
+	var out []types.Dim
+	ir.Walk(f.Body, func(op *ir.Op) {
+		if op.Def != ops.Stop {
+			return
+		}
+		for _, over := range op.Dims("where") {
+			if d, err := over.Add(types.Lit(types.MaxExtent)); err == nil {
+				out = append(out, d)
+			}
+		}
+	})
+	return out
 }
 
 // attrText is an attribute for the runtime: shapes are extents with commas between them.
@@ -147,7 +165,7 @@ func (fn *function) call(op *ir.Op) {
 		index = fn.u.function(fn.u.callee(op), name, nil)
 	}
 	c := &abi.Call{Func: index, Site: fn.u.siteAt(scalar.CheckRecursion.String(),
-		siteKey{scalar.CheckRecursion, fn.u.src.Func(op.Str("callee")).Span, op.Str("callee")})}
+		siteKey{kind: scalar.CheckRecursion, at: fn.u.src.Func(op.Str("callee")).Span, op: op.Str("callee")})}
 	for _, a := range op.Args {
 		w := fn.buffered(a)
 		if !fn.isWhole(w) && a.Type.Elem != types.String { // the callee's parameters are row-major

@@ -25,19 +25,26 @@ type unit struct {
 }
 
 type siteKey struct {
-	kind scalar.CheckKind
-	at   diag.Span
-	op   string
+	kind  scalar.CheckKind
+	at    diag.Span
+	op    string
+	shows string
 }
 
 // Site implements lower.Unit.
 func (u *unit) Site(kind scalar.CheckKind, op *ir.Op) int {
-	var at diag.Span
-	name := ""
+	key := siteKey{kind: kind}
+	var shows types.Shape
 	if op != nil {
-		at, name = op.Span, ops.Subject(op)
+		key.at, key.op = op.Span, ops.Subject(op)
 	}
-	return u.siteAt(kind.String(), siteKey{kind, at, name})
+	if op != nil && op.Def == ops.Stop && strings.Contains(key.op, "{}") {
+		shows = op.Dims("shows")
+		key.shows = shows.String()
+	}
+	i := u.siteAt(kind.String(), key)
+	u.out.Sites[i].Shows = shows
+	return i
 }
 
 func (u *unit) siteAt(kind string, key siteKey) int {
@@ -110,7 +117,7 @@ func (u *unit) ScalarFunc(op *ir.Op, callee string) string {
 		}
 	}
 	out := &kernel.Func{Name: name, Site: u.siteAt(scalar.CheckRecursion.String(),
-		siteKey{scalar.CheckRecursion, f.Span, name})}
+		siteKey{kind: scalar.CheckRecursion, at: f.Span, op: name})}
 	u.out.Funcs = append(u.out.Funcs, out)
 	lower.ScalarFunc(u, f, out)
 	return name

@@ -26,6 +26,7 @@ import (
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
 	"healc/lang/diag"
+	"healc/lang/types"
 	"healc/passes"
 	"healc/runtime"
 	"healc/runtime/abi"
@@ -274,7 +275,8 @@ func (x *explanation) steps(steps []abi.Step, indent string) {
 			x.line("%scopy of %s to %s", indent, x.names[s.Copy.From.Buffer], x.names[s.Copy.To])
 		case s.Fail != nil:
 			x.line("")
-			x.line("%sfail: %s%s", indent, s.Fail.Message, x.lineOf(s.Fail.Site))
+			x.line("%sstop where each of %s is at least 1%s", indent, types.Shape(s.Fail.Where),
+				x.lineOf(s.Fail.Site))
 		case s.Loop != nil:
 			x.line("")
 			x.loop(s.Loop, indent)
