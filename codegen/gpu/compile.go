@@ -68,7 +68,7 @@ func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts O
 	if opts.Profile != nil {
 		tune = &opts.Profile.GPU
 	}
-	m, err := generate(km, tune, !t.NoLines, opts.Observer)
+	m, err := generate(km, arch, tune, !t.NoLines, opts.Observer)
 	if err != nil {
 		return nil, err
 	}
@@ -161,16 +161,16 @@ func ArchFor(first, minor int) string {
 // Generate returns the LLVM IR text of a kernel module for a processor, and how its kernels are launched; Arch is left
 // to the caller. lines says that the code has the lines of the source. The same module gives the same text.
 func Generate(km *kernel.Module, arch string, lines bool) (string, *abi.Device, error) {
-	m, err := generate(km, tuning(arch), lines, nil)
+	m, err := generate(km, arch, tuning(arch), lines, nil)
 	if err != nil {
 		return "", nil, err
 	}
 	return m.code.String(), m.device, nil
 }
 
-func generate(km *kernel.Module, tune *profile.GPU, lines bool, observer llvm.Observer) (*module, error) {
+func generate(km *kernel.Module, arch string, tune *profile.GPU, lines bool, observer llvm.Observer) (*module, error) {
 	km = decided(km)
-	m := &module{km: km, tune: tune, code: device.NewDeviceModule(km, Triple, lines),
+	m := &module{km: km, tune: tune, mma: hasMMA(arch), code: device.NewDeviceModule(km, Triple, lines),
 		device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
 	m.code.Observe(observer)
 	for _, f := range km.Plan.Funcs {
@@ -189,6 +189,12 @@ func generate(km *kernel.Module, tune *profile.GPU, lines bool, observer llvm.Ob
 		m.device.Stack = recursionStack
 	}
 	return m, nil
+}
+
+// hasMMA reports that a processor multiplies matrices of 16 by 32 bytes by 32 by 8.
+func hasMMA(arch string) bool {
+	n, err := strconv.Atoi(strings.TrimPrefix(arch, "sm_"))
+	return err == nil && n >= 80
 }
 
 // stops reports whether a loop among the steps ends when a kernel says so.

@@ -59,7 +59,10 @@ type matmul struct {
 	rows     value.Value // the extents
 	cols     value.Value
 	kExtent  value.Value
-	row, col value.Value // the begin of the block's tile
+	steps    value.Value // of the chains
+	mma      bool
+	lane     [2]value.Value // of mma: its number in a group of four, and the group
+	row, col value.Value    // the begin of the block's tile
 	x, y     factorTile
 	base     [2]value.Value // the thread's first row and column in that tile
 }
@@ -80,15 +83,16 @@ type factorTile struct {
 // matmul writes the entry of a matrix product.
 func (m *module) matmul(k *kernel.Kernel, p *schedule.BlockPlan) abi.DeviceKernel {
 	t := &matmul{thread: m.entry(k, "", matmulThreads), p: p}
+	t.mma = p.Fours && m.mma
 	t.tid = t.register("tid.x")
 	t.rows, t.cols, t.kExtent = t.Extent(p.Row.Extent), t.Extent(p.Col.Extent), t.Extent(p.Chains.Axis.Extent)
+	t.steps = t.kExtent
+	if p.Fours {
+		t.steps = t.quotient(t.Plus(t.kExtent, ci(i64, perStep-1)), perStep)
+	}
 	t.x = t.factorTileOf(m, p.X, *p.Row, t.rows, "x")
 	t.y = t.factorTileOf(m, p.Y, p.Col, t.cols, "y")
-	run := int64(min(p.Side, 4))
-	for i, of := range []value.Value{t.Block().NewLShr(t.tid, ci(i32, 4)),
-		t.Block().NewAnd(t.tid, ci(i32, threadsPerSide-1))} {
-		t.base[i] = t.Times(t.zext(of), ci(i64, run))
-	}
+	t.place()
 	tilesDown, tilesAcross := t.tiles(t.rows), t.tiles(t.cols)
 	all := t.Times(tilesDown, tilesAcross)
 	var items []abi.Extent
@@ -113,6 +117,25 @@ func (m *module) matmul(k *kernel.Kernel, p *schedule.BlockPlan) abi.DeviceKerne
 	t.Finish()
 	return abi.DeviceKernel{Launches: []abi.DeviceLaunch{{Entry: t.name, Items: items, PerBlock: 1,
 		Threads: matmulThreads}}}
+}
+
+// place finds the thread's first row and column.
+func (t *matmul) place() {
+	part := func(shift, mask, times int64) value.Value {
+		x := t.Block().NewAnd(t.Block().NewLShr(t.tid, ci(i32, shift)), ci(i32, mask))
+		return t.Times(t.zext(x), ci(i64, times))
+	}
+	if t.mma {
+		t.lane = [2]value.Value{part(0, 3, 1), part(2, 7, 1)}
+		t.base[0] = t.Plus(part(7, 1, t.p.Tile/2), t.lane[1])
+		t.base[1] = t.Plus(part(5, 3, t.p.Tile/4), part(0, 3, 2))
+		return
+	}
+	run := int64(min(t.p.Side, 4))
+	for i, of := range []value.Value{t.Block().NewLShr(t.tid, ci(i32, 4)),
+		t.Block().NewAnd(t.tid, ci(i32, threadsPerSide-1))} {
+		t.base[i] = t.Times(t.zext(of), ci(i64, run))
+	}
 }
 
 // tiles is the number of tiles along an extent.
@@ -142,6 +165,12 @@ func (t *matmul) factorTileOf(m *module, f analysis.Operand, axis kernel.Axis, e
 	}
 	_, ok := device.CanVectorise(t.k, inner, f.Stmts)
 	s.vector = ok && known && n%copiedPerThread == 0
+	if t.p.Fours {
+		s.vector = s.vector && t.wholeSteps() && (!s.alongK || n%(copiedPerThread*perStep) == 0)
+	}
+	if t.mma { // so that the lanes of a warp read different banks
+		s.pitch = t.p.Tile + 8
+	}
 	s.shared = m.code.Shared(t.name+"."+name, s.elem, 2*t.p.Depth*s.pitch)
 	return s
 }
@@ -156,7 +185,7 @@ func (t *matmul) multiply() []value.Value {
 		acc[i] = t.Value(t.p.Chains.Init[0])
 	}
 	depth := ci(i64, t.p.Depth)
-	whole := t.quotient(t.kExtent, t.p.Depth) // slices
+	whole := t.quotient(t.steps, t.p.Depth) // slices
 	zero := value.Value(ci(i64, 0))
 	some := t.Block().NewICmp(enum.IPredSGT, whole, zero)
 	t.when(some, func() {
@@ -173,9 +202,7 @@ func (t *matmul) multiply() []value.Value {
 			from := t.Times(next, depth)
 			return append(t.loadSlice(&t.x, from, true), t.loadSlice(&t.y, from, true)...)
 		}, append(t.zeros(&t.x), t.zeros(&t.y)...))
-		for kk := range t.p.Depth {
-			acc = t.outerProduct(half, ci(i64, kk), acc)
-		}
+		acc = t.slice(half, acc)
 		acc = t.endOfSlice(next, acc)
 		t.when(more, func() {
 			other := t.Block().NewXor(half, ci(i64, 1))
@@ -185,7 +212,7 @@ func (t *matmul) multiply() []value.Value {
 		t.barrier()
 		return acc
 	})
-	if n, known := constantInt(t.kExtent); known && n%t.p.Depth == 0 {
+	if n, known := constantInt(t.steps); known && n%t.p.Depth == 0 {
 		return t.fold(acc)[:t.sums()]
 	}
 	from := t.Times(whole, depth)
@@ -193,6 +220,11 @@ func (t *matmul) multiply() []value.Value {
 	t.storeSlice(&t.x, zero, x)
 	t.storeSlice(&t.y, zero, y)
 	t.barrier()
+	if t.p.Fours {
+		acc = t.slice(zero, acc)
+		t.barrier()
+		return acc
+	}
 	acc = t.Count(zero, t.Minus(t.kExtent, from), ci(i64, 1), acc,
 		func(kk value.Value, acc []value.Value) []value.Value { return t.outerProduct(zero, kk, acc) })
 	t.barrier()
@@ -254,9 +286,12 @@ func (t *matmul) loadSlice(s *factorTile, k value.Value, whole bool) []value.Val
 			ok = t.Block().NewICmp(enum.IPredSLT, t.Plus(s.begin, across[i]), s.extent)
 		}
 		if !whole {
-			ok = t.Block().NewAnd(ok, t.Block().NewICmp(enum.IPredSLT, t.Plus(k, along[i]), t.kExtent))
+			ok = t.Block().NewAnd(ok, t.Block().NewICmp(enum.IPredSLT, t.Plus(k, along[i]), t.steps))
 		}
 		return ok
+	}
+	if t.p.Fours {
+		return t.loadBytes(s, k, inside, whole)
 	}
 	if s.vector && (whole || !s.alongK) {
 		return t.ifElse(inside(0), func() []value.Value {
@@ -306,6 +341,17 @@ func (t *matmul) storeSlice(s *factorTile, half value.Value, x []value.Value) {
 	t.storeRun(s.elem, s.shared, at(0), x)
 }
 
+// slice adds the products of a slice in half of the shared memory to the thread's register tile.
+func (t *matmul) slice(half value.Value, acc []value.Value) []value.Value {
+	if t.mma {
+		return t.warpProducts(half, acc)
+	}
+	for kk := range t.p.Depth {
+		acc = t.outerProduct(half, ci(i64, kk), acc)
+	}
+	return acc
+}
+
 // outerProduct adds the products of one k to the thread's register tile. An operand may be a scalar that is defined
 // before the loops, as a constant is, and is read behind it, too.
 func (t *matmul) outerProduct(half, kk value.Value, acc []value.Value) []value.Value {
@@ -319,6 +365,10 @@ func (t *matmul) outerProduct(half, kk value.Value, acc []value.Value) []value.V
 		out = append(append(out, acc[2*n:]...), make([]value.Value, n)...)
 	}
 	for i := range n {
+		if t.p.Fours {
+			out[i] = t.dot(x[i/t.p.Side], y[i%t.p.Side], acc[i])
+			continue
+		}
 		operands := map[kernel.Ref]value.Value{t.p.X.Val: x[i/t.p.Side], t.p.Y.Val: y[i%t.p.Side]}
 		t.With(operands, func() {
 			t.Define(t.p.Carried(), chains[i])
@@ -342,14 +392,21 @@ func (t *matmul) fragment(s *factorTile, row, base value.Value) []value.Value {
 
 // position is row (dim 0) or column (dim 1) number i of the thread's register tile.
 func (t *matmul) position(dim, i int) value.Value {
-	run := min(t.p.Side, 4)
 	begin := [2]value.Value{t.row, t.col}[dim]
+	if t.mma {
+		far := [2][2]int64{{16, 8}, {8, 1}}[dim]
+		return t.Plus(t.Plus(begin, t.base[dim]), ci(i64, int64(i/2)*far[0]+int64(i%2)*far[1]))
+	}
+	run := min(t.p.Side, 4)
 	return t.Plus(t.Plus(begin, t.base[dim]), ci(i64, int64(i/run*run*threadsPerSide+i%run)))
 }
 
 // store runs the epilogue for the thread's register tile.
 func (t *matmul) store(acc []value.Value) {
 	side, run := t.p.Side, min(t.p.Side, 4)
+	if t.mma {
+		run = 2
+	}
 	result := t.p.Sum
 	cols, known := constantInt(t.cols)
 	_, ok := device.CanVectorise(t.k, t.p.Col.Var, t.p.After, result)

@@ -57,6 +57,7 @@ type module struct {
 	calls         []blockCall // of these functions, in order
 	entries       int         // of loops
 	wide          bool        // whether an entry has more than plainParams
+	mma           bool        // the processor has matrix instructions for bytes
 	checksStopped bool        // whether every entry first looks for a failure or the end of its loop
 }
 

@@ -22,6 +22,7 @@ type BlockPlan struct {
 	Tile  int64 // rows and columns
 	Depth int64 // of a slice, along k
 	Side  int   // rows and columns of a thread's register tile
+	Fours bool  // a step takes four elements, which are bytes
 }
 
 // tileSides are the sides of tiles, from the largest on.
@@ -57,6 +58,9 @@ func MatmulBlocks(c *analysis.Contraction, tune *profile.GPU) (*kernel.Directive
 	}
 	d := kernel.NewDirective("matmul", c.Chains.Axis.Var).Set("tile", tile).Set("depth", SliceElements/tile).
 		Set("blockdim", BlockThreads)
+	if _, _, ok := c.Bytes(); ok {
+		d.Set("fours", 1)
+	}
 	return d.Because(why), rejected
 }
 
@@ -98,13 +102,18 @@ func tilesOf(c *analysis.Contraction, side int64) int64 {
 // MatmulBlocksOf reads the directive of a product for a device. Requires that CheckMatmulBlocks accepts it.
 func MatmulBlocksOf(c *analysis.Contraction, d *kernel.Directive) *BlockPlan {
 	tile := d.Get("tile")
-	return &BlockPlan{Contraction: c, Tile: tile, Depth: d.Get("depth"), Side: int(tile / ThreadsPerSide)}
+	return &BlockPlan{Contraction: c, Tile: tile, Depth: d.Get("depth"), Side: int(tile / ThreadsPerSide),
+		Fours: d.Get("fours") != 0}
 }
 
 // CheckMatmulBlocks says what keeps a product from being written for a device as a directive says; nil when nothing
 // does.
 func CheckMatmulBlocks(c *analysis.Contraction, d *kernel.Directive) error {
 	what := noBlocks(c)
+	bytes := false
+	if what == "" {
+		_, _, bytes = c.Bytes()
+	}
 	tile, depth, threads := d.Get("tile"), d.Get("depth"), d.Get("blockdim")
 	switch {
 	case what != "":
@@ -117,6 +126,8 @@ func CheckMatmulBlocks(c *analysis.Contraction, d *kernel.Directive) error {
 	case depth*tile != SliceElements:
 		what = fmt.Sprintf("depth is %d, and has to be %d: slices have %d elements", depth, SliceElements/tile,
 			SliceElements)
+	case d.Get("fours") != 0 && !bytes:
+		what = "fours: the factors are not cast from integers of 8 bits"
 	case threads != BlockThreads:
 		what = fmt.Sprintf("blockdim is %d, and has to be %d", threads, BlockThreads)
 	}

@@ -31,6 +31,7 @@ func init() {
 		"membar": (*compiler).fence, "fence": (*compiler).fence,
 
 		"shfl": (*compiler).shfl, "vote": (*compiler).vote, "match": (*compiler).match, "redux": (*compiler).redux,
+		"mma":        (*compiler).mma,
 		"activemask": (*compiler).activemask, "elect": (*compiler).elect,
 		"bar": (*compiler).bar, "barrier": (*compiler).bar,
 

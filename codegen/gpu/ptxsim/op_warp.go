@@ -246,3 +246,63 @@ func (c *compiler) elect() {
 		w.setPred(p, 1<<first, m)
 	}
 }
+
+// mma multiplies matrices of bytes that the lanes of a warp have together: to 16 by 8 sums it adds the product of 16
+// rows of 32 and 8 columns of 32. A lane is one of four in a group. Its registers have four steps each: of a the first
+// row of the group and the one eight below, first steps and those 16 beyond in turns, and of b the column of the group.
+// Its sums are two neighbours in either row.
+func (c *compiler) mma() {
+	for _, name := range []string{"sync", "aligned", "m16n8k32", "row", "col", "s32"} {
+		if !c.has(name) {
+			c.errorf("mma is .sync.aligned.m16n8k32.row.col.s32, of bytes")
+		}
+	}
+	at, bt := c.dtype(s8, u8), c.dtype(s8, u8)
+	if !c.has("s32") {
+		c.errorf("mma adds to .s32")
+	}
+	c.operands(4)
+	vector := func(i, n int) []operand {
+		a := c.in.args[i]
+		if a.kind != argVector || len(a.list) != n {
+			c.errorf("mma: operand %d has %s in braces", i+1, plural(n, "register"))
+		}
+		return a.list
+	}
+	slots := func(i, n int) (out []int32) {
+		for _, a := range vector(i, n) {
+			out = append(out, c.source(a, b32, false))
+		}
+		return out
+	}
+	a, b, z := slots(1, 4), slots(2, 2), slots(3, 4)
+	var d []int32
+	for _, to := range vector(0, 4) {
+		d = append(d, c.dest(to, b32, false))
+	}
+	members := c.sync(operand{kind: argInt, bits: mask(32)})
+	c.o.run = func(w *warp, m uint32) {
+		w.member(members, m)
+		if m != ^uint32(0) {
+			w.fault(WarpDivergence, lane(m), "mma.sync is done by lanes %#x, not by a whole warp", m)
+		}
+		byteOf := func(t dtype, slot int32, lane, e int) uint64 { return t.extend(w.vals[slot][lane] >> (8 * e)) }
+		var sums [4]lanes
+		each(m, func(i int) {
+			for n := range sums {
+				sum := w.vals[z[n]][i]
+				row, column := i/4, i%4*2+n%2
+				for step := range 8 {
+					for e := range 4 {
+						x := byteOf(at, a[step/4*2+n/2], 4*row+step%4, e)
+						sum += x * byteOf(bt, b[step/4], 4*column+step%4, e)
+					}
+				}
+				sums[n][i] = sum & mask(32)
+			}
+		})
+		for n, slot := range d {
+			each(m, func(i int) { w.vals[slot][i] = sums[n][i] })
+		}
+	}
+}

@@ -451,3 +451,55 @@ ok:	ret;
 		t.Error(f)
 	}
 }
+
+// TestMatrixProduct compares mma with a product of matrices, which are put together from the registers of lanes as the
+// manual of PTX says (Matrix Fragments for mma.m16n8k32).
+func TestMatrixProduct(t *testing.T) {
+	register := func(lane, n int) uint32 { return uint32(100+lane) * uint32(2*n+1) * 0x01000193 }
+	extend := map[string]func(x uint32) int32{
+		"s8": func(x uint32) int32 { return int32(int8(x)) }, "u8": func(x uint32) int32 { return int32(uint8(x)) }}
+	for _, types := range [][2]string{{"s8", "s8"}, {"s8", "u8"}, {"u8", "s8"}, {"u8", "u8"}} {
+		var a [16][32]int32
+		var b [32][8]int32
+		for lane := range 32 {
+			group, number := lane/4, lane%4
+			for i := range 16 {
+				row, column := group, number*4+i&3
+				if i >= 4 && i < 8 || i >= 12 {
+					row += 8
+				}
+				if i >= 8 {
+					column += 16
+				}
+				a[row][column] = extend[types[0]](register(lane, i/4) >> (i % 4 * 8))
+			}
+			for i := range 8 {
+				row := number*4 + i&3
+				if i >= 4 {
+					row += 16
+				}
+				b[row][group] = extend[types[1]](register(lane, 4+i/4) >> (i % 4 * 8))
+			}
+		}
+		for n := range 4 {
+			var body strings.Builder
+			body.WriteString("{ .reg .b32 %x<14>;")
+			for i := range 10 { // of a, b and the sums
+				fmt.Fprintf(&body, "mul.lo.u32 %%x%d, %%r8, %d;", i, uint32(2*i+1)*0x01000193&0xffffffff)
+			}
+			fmt.Fprintf(&body, "mma.sync.aligned.m16n8k32.row.col.s32.%s.%s.s32 {%%x0, %%x11, %%x12, %%x13}, "+
+				"{%%x0, %%x1, %%x2, %%x3}, {%%x4, %%x5}, {%%x6, %%x7, %%x8, %%x9}; mov.u32 %%r9, %%x%d; }",
+				types[0], types[1], []int{0, 11, 12, 13}[n])
+			for lane, got := range lanesOf(t, 32, body.String()) {
+				row, column := lane/4+n/2*8, lane%4*2+n%2
+				want := int32(register(lane, 6+n))
+				for k := range 32 {
+					want += a[row][k] * b[k][column]
+				}
+				if got != uint32(want) {
+					t.Errorf("%v, sum %d of lane %d: %#x, want %#x", types, n, lane, got, uint32(want))
+				}
+			}
+		}
+	}
+}

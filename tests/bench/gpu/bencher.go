@@ -150,6 +150,14 @@ func (o operand) tensor() (*tensor.Tensor, error) {
 	for i, d := range o.shape {
 		n, shape[i] = n*d, int64(d)
 	}
+	if o.elem == "i8" {
+		v := make([]int8, n)
+		for i := range v {
+			v[i] = int8(i * 7919)
+		}
+		t := tensor.FromSlice(v, o.shape...)
+		return t, t.Err()
+	}
 	if o.elem == "i32" {
 		v := make([]int32, n)
 		for i := range v {

@@ -18,7 +18,8 @@ func TestRows(t *testing.T) {
 	if err := bench(&out, heal.PTXSim, 1<<16, "no-python"); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"x * 2.0 + 1.0", "softmax", "layer norm", "x @ y", "ntt", "with graphs"} {
+	for _, want := range []string{"x * 2.0 + 1.0", "softmax", "layer norm", "x @ y, f32",
+		"x @ y, i8", "ntt", "with graphs"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("there is no row of %s in\n%s", want, out.String())
 		}

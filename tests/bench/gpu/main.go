@@ -86,8 +86,16 @@ func bench(w io.Writer, backend string, scale int, python string) error {
 		}
 	}
 	fmt.Fprintln(w)
-	if err := b.product(side, python); err != nil {
-		return err
+	for _, p := range []struct{ elem, src, torch string }{
+		{"f32", "fn f[N](x: f32[N, N] on device, y: f32[N, N] on device) -> f32[N, N] on device = x @ y",
+			`x, y = torch.rand(n, n, device="cuda"), torch.rand(n, n, device="cuda"); f = lambda: x @ y`},
+		{"i8", "fn f[N](x: i8[N, N] on device, y: i8[N, N] on device) -> i32[N, N] on device = (x as i32) @ (y as i32)",
+			`x, y = (torch.randint(-9, 9, (n, n), dtype=torch.int8, device="cuda") for _ in "xy"); ` +
+				`f = lambda: torch._int_mm(x, y)`},
+	} {
+		if err := b.product(p.elem, p.src, side, python, p.torch); err != nil {
+			return err
+		}
 	}
 	if err := b.transform(length, 32); err != nil {
 		return err
@@ -96,15 +104,14 @@ func bench(w io.Writer, backend string, scale int, python string) error {
 }
 
 // product measures a product of square matrices, and PyTorch's at the same precision where it is there.
-func (b *bencher) product(n int, python string) error {
-	took, err := b.time("fn f[N](x: f32[N, N] on device, y: f32[N, N] on device) -> f32[N, N] on device = x @ y",
-		[]operand{{"f32", []int{n, n}}, {"f32", []int{n, n}}})
+func (b *bencher) product(elem, src string, n int, python, peerOf string) error {
+	took, err := b.time(src, []operand{{elem, []int{n, n}}, {elem, []int{n, n}}})
 	if err != nil {
 		return err
 	}
-	flops := 2 * float64(n) * float64(n) * float64(n)
-	line := fmt.Sprintf("x @ y, f32[%d, %d]: %.1f us, %.0f GFLOP/s", n, n, took*1e6, flops/took/1e9)
-	peer, why := torchProduct(python, n)
+	ops := 2 * float64(n) * float64(n) * float64(n)
+	line := fmt.Sprintf("x @ y, %s[%d, %d]: %.1f us, %.0f G operations/s", elem, n, n, took*1e6, ops/took/1e9)
+	peer, why := torchProduct(python, peerOf, n)
 	if why != "" {
 		line += "; " + why
 	} else {
@@ -114,23 +121,23 @@ func (b *bencher) product(n int, python string) error {
 	return err
 }
 
-// torch is the peer: the same product without tensor cores, timed by events of the device.
+// torch is the peer: the same product, of floats without tensor cores, timed by events of the device. PEER makes f.
 const torch = `
 import sys, torch
 n = int(sys.argv[1])
 torch.backends.cuda.matmul.allow_tf32 = False
-x, y = torch.rand(n, n, device="cuda"), torch.rand(n, n, device="cuda")
+PEER
 best = 1e9
 for i in range(13):
     a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-    a.record(); x @ y; b.record(); torch.cuda.synchronize()
+    a.record(); f(); b.record(); torch.cuda.synchronize()
     if i > 2: best = min(best, a.elapsed_time(b) / 1000)
 print(best)
 `
 
 // torchProduct is the seconds that PyTorch takes, or why that is not known.
-func torchProduct(python string, n int) (seconds float64, why string) {
-	out, err := exec.Command(python, "-c", torch, strconv.Itoa(n)).Output()
+func torchProduct(python, peer string, n int) (seconds float64, why string) {
+	out, err := exec.Command(python, "-c", strings.Replace(torch, "PEER", peer, 1), strconv.Itoa(n)).Output()
 	if err != nil {
 		return 0, "no PyTorch with a GPU beside it"
 	}
