@@ -91,6 +91,10 @@ void k_dgemm_rep(long r, size_t m, size_t n, size_t k, const double *a, const do
 void k_igemm(const int32_t *a, const int32_t *b, int32_t *c, size_t m, size_t n, size_t k) {
   must(m == 256 && n == 256 && k == 256 ? rows_m1_i32_256(a, b, c) : rows_matmul_i32(m, k, n, a, b, c));
 }
+void k_igemm8(const int8_t *a, const int8_t *b, int32_t *c, size_t m, size_t n, size_t k) {
+  int same = m == n && n == k;
+  must(same && n == 256 ? rows_m1_i8_256(a, b, c) : same && n == 1024 ? rows_m1_i8_1024(a, b, c) : HEAL_ARGUMENT);
+}
 void k_sgemv(const float *a, const float *x, float *y, size_t m, size_t n) {
   must(m == 4096 && n == 1024 ? rows_m2(a, x, y) : HEAL_ARGUMENT);
 }
