@@ -19,6 +19,8 @@ import (
 	"healc/runtime"
 	"healc/runtime/tensor"
 	"healc/stdlib"
+	"healc/tests/devices"
+	"healc/tests/sample"
 	"healc/tests/ways"
 )
 
@@ -33,10 +35,10 @@ func public(name string) []string {
 }
 
 // TestSpecialPoints runs what special/ says of every public function at 0, at infinities and NaN, with nothing to work
-// on, with equal numbers, and at the ends of types: on the interpreter, and compiled in one way a day. The title of a
-// test begins with the functions that it is about.
+// on, with equal numbers, and at the ends of types: on the interpreter, compiled in one way a day, and some on a
+// device. The title of a test begins with the functions that it is about.
 func TestSpecialPoints(t *testing.T) {
-	for _, name := range stdlib.Names() {
+	for k, name := range stdlib.Names() {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("special", name+".heal")
 			text, err := os.ReadFile(path)
@@ -66,15 +68,22 @@ func TestSpecialPoints(t *testing.T) {
 			o := engine.Options{Threads: 1, Tests: true, System: runtime.OS{}}
 			judge := o
 			judge.Backend = heal.Interp
-			if err := blocks(module, string(text), judge); err != nil {
+			if err := blocks(module, string(text), judge, every); err != nil {
 				t.Error(err)
 			}
 			if testing.Short() {
 				return
 			}
 			for _, w := range ways.Drawn(module) {
-				err := w.Run(t, o, func(o engine.Options) error { return blocks(module, string(text), o) })
+				err := w.Run(t, o, func(o engine.Options) error { return blocks(module, string(text), o, every) })
 				if err != nil {
+					t.Error(err)
+				}
+			}
+			if devices.Takes(k, 1) {
+				day, o := sample.Day(), engine.Options{Backend: devices.Backend(), Tests: true}
+				take := func(i int) bool { return devices.Takes(7*k+i+day, 12) }
+				if err := blocks(module, string(text), o, take); err != nil {
 					t.Error(err)
 				}
 			}
