@@ -34,7 +34,7 @@ func Find(t testing.TB) string {
 
 // later are architectures that an assembler may know in place of one that its version no longer knows: PTX for an
 // architecture is PTX for all later ones.
-var later = []string{"sm_70", "sm_75", "sm_80", "sm_90"}
+var later = []string{"sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90"}
 
 // Run assembles a text for an architecture, or a later one, with more flags, and returns what the assembler says.
 func Run(t testing.TB, ptxas, text, arch string, flags ...string) (string, error) {
