@@ -121,6 +121,8 @@ func runs(op *ir.Op, i int) (when types.Shape, ok bool) {
 	switch {
 	case op.Def == ops.Vjp, op.Def == ops.Jvp:
 		return nil, true
+	case op.Def == ops.Checkpoint, op.Def == ops.CustomVjp: // the second region of which is a derivative
+		return nil, i == 0
 	case op.Def == ops.Iterate:
 		n, known := countOf(op.Args[0])
 		return types.Shape{n}, known
