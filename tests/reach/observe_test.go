@@ -25,7 +25,7 @@ type observer struct {
 	found map[string]bool
 	wrote map[string]bool // blocks that stand in the code, whether they run or not
 
-	device bool // the code is for a device, where nobody knows what runs
+	stands bool // nobody knows what of the code runs: on a device, or where this machine cannot run it
 }
 
 func newObserver(s *sites) *observer {
@@ -38,7 +38,7 @@ func (o *observer) Block(b *lir.Block) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.blocks[b] = o.place.here(b.Parent, 2)
-	if o.device && o.blocks[b] != "" {
+	if o.stands && o.blocks[b] != "" {
 		o.wrote[o.blocks[b]] = true
 	}
 }
@@ -48,7 +48,7 @@ func (o *observer) Peephole(name string, b *lir.Block) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.peepholes[b] = append(o.peepholes[b], "peephole "+name)
-	if o.device {
+	if o.stands {
 		o.wrote["peephole "+name] = true
 	}
 }

@@ -21,13 +21,15 @@ import (
 	"healc/ir/kernel"
 	"healc/passes"
 	"healc/runtime/abi"
+	"healc/runtime/amx"
 	"healc/tests/emulated"
 	"healc/tests/random"
 	"healc/tests/sources"
 )
 
 // generators are those of tests/random, for tensor IR and for operations on many elements, and that of tests/sources.
-var generators = []string{"ir", "sources", "large", "huge"}
+// Those that compute much come last.
+var generators = []string{"ir", "sources", "large", "open", "huge", "vast"}
 
 // program is a random program and how it is run; its text form stands in reached.txt.
 type program struct {
@@ -50,11 +52,20 @@ func parseProgram(text string) (program, error) {
 // device is the way of programs that run on a device.
 const device = "ptxsim"
 
+// tiled is a processor that has tile registers.
+const tiled = "sapphirerapids"
+
+// runs reports whether it is known what of the program's code runs: not on a device, and not where this machine has no
+// tile registers.
+func (p program) runs() bool {
+	return p.way != device && (!strings.HasPrefix(p.way, tiled+",") || amx.Permitted())
+}
+
 // ways are how programs run: for a processor, with an effort, and maybe under random numbers of a machine, or with
-// schedules that are changed at random. What is
-// generated for AVX-512 is of AVX2's instructions, so that all machines have it.
+// schedules that are changed at random. What is generated for AVX-512 is of AVX2's instructions, so that all machines
+// have it; tile registers are there or not.
 func ways() []string {
-	cpus := []string{"x86-64", "x86-64-v3", "x86-64-v3", "x86-64-v3"}
+	cpus := []string{"x86-64", "x86-64-v3", "x86-64-v3", "x86-64-v3", tiled}
 	for _, cpu := range emulated.PCProcessors {
 		cpus = append(cpus, cpu+"/x86-64-v3")
 	}
@@ -74,9 +85,9 @@ func ways() []string {
 func draw(n uint64) program {
 	r := rand.New(rand.NewPCG(n, 11))
 	all := ways()
-	p := program{from: generators[r.IntN(3)], seed: n, way: all[r.IntN(len(all))]}
+	p := program{from: generators[r.IntN(4)], seed: n, way: all[r.IntN(len(all))]}
 	if r.IntN(60) == 0 && p.way != device {
-		p.from = "huge"
+		p.from = generators[4+r.IntN(2)]
 	}
 	if *gen != "" {
 		p.from = *gen
@@ -126,7 +137,8 @@ func (p program) make() (*drawn, error) {
 			func(o engine.Options) (*engine.Module, error) { return engine.CompileIR(q.IR, o) }}, nil
 	}
 	d := &drawn{bind: map[string]int64{}}
-	if p.from == "sources" {
+	switch p.from {
+	case "sources":
 		q := sources.New(p.seed, map[string]int{})
 		input, err := q.Input()
 		if err != nil {
@@ -136,10 +148,16 @@ func (p program) make() (*drawn, error) {
 		for _, name := range q.Dims {
 			d.bind[name] = q.Bind[name]
 		}
-	} else if d.text = random.Large(p.seed); p.from == "huge" {
+	case "large":
+		d.text = random.Large(p.seed)
+	case "huge":
 		d.text = random.Huge(p.seed)
+	case "open":
+		d.text, d.bind = random.Open(p.seed)
+	case "vast":
+		d.text, d.bind = random.Vast(p.seed)
 	}
-	if p.from != "sources" && strings.Contains(p.way, "anyshape") {
+	if (p.from == "large" || p.from == "huge") && strings.Contains(p.way, "anyshape") {
 		text, bind := random.Symbolic(d.text)
 		d.text = text
 		maps.Copy(d.bind, bind)
@@ -205,8 +223,8 @@ func (p program) run(s *sites) (found, wrote map[string]bool, err error) {
 		return nil, nil, fmt.Errorf("interpreter: %w", err)
 	}
 	opts := p.options()
-	if opts.Debug.Observer = o; p.way == device {
-		o.device = true
+	opts.Debug.Observer, o.stands = o, !p.runs()
+	if p.way == device {
 		if err := o.forms(d, p.seed, opts); err != nil {
 			return nil, nil, err
 		}
@@ -219,6 +237,9 @@ func (p program) run(s *sites) (found, wrote map[string]bool, err error) {
 			o.schedule(s)
 		}
 	}
+	if p.way != device && !p.runs() {
+		return o.found, o.wrote, p.write(d, opts)
+	}
 	got, err := call(opts)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", p.way, err)
@@ -228,6 +249,43 @@ func (p program) run(s *sites) (found, wrote map[string]bool, err error) {
 		return nil, nil, fmt.Errorf("the interpreter and %s differ: %s", p.way, diff)
 	}
 	return o.found, o.wrote, nil
+}
+
+// write writes the code of the program, which this machine cannot run.
+func (p program) write(d *drawn, opts engine.Options) error {
+	m, err := d.build(opts)
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	if opts.Debug.AnyShape {
+		_, err = m.BuildAnyShape("f")
+		return err
+	}
+	km, err := d.kernels(m, p.seed)
+	if km != nil {
+		_, err = m.Artifact(km)
+	}
+	return err
+}
+
+// kernels are those of the program for its arguments; nil where it stops for these.
+func (d *drawn) kernels(m *engine.Module, seed uint64) (*kernel.Module, error) {
+	var strides [][]int64
+	for i, a := range d.input {
+		t, err := random.Strided(a, seed+uint64(i))
+		if err != nil {
+			return nil, err
+		}
+		strides = append(strides, t.Strides)
+		t.Close()
+	}
+	km, err := m.Kernels("f", d.bind, strides)
+	var bind *passes.BindError
+	if errors.As(err, &bind) {
+		return nil, nil
+	}
+	return km, err
 }
 
 var remark = regexp.MustCompile(`(?m)^remark: canonicalize: (.*)$`)
@@ -263,21 +321,8 @@ func (o *observer) forms(d *drawn, seed uint64, opts engine.Options) error {
 		return err
 	}
 	defer m.Close()
-	var strides [][]int64
-	for i, a := range d.input {
-		t, err := random.Strided(a, seed+uint64(i))
-		if err != nil {
-			return err
-		}
-		strides = append(strides, t.Strides)
-		t.Close()
-	}
-	km, err := m.Kernels("f", d.bind, strides)
-	var bind *passes.BindError
-	if errors.As(err, &bind) {
-		return nil
-	}
-	if err != nil {
+	km, err := d.kernels(m, seed)
+	if km == nil {
 		return err
 	}
 	alone, inBlock := gpu.FormNames(km, ""), gpu.BlockFormNames(km, "")

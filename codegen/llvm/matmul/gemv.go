@@ -262,7 +262,7 @@ func (c *writer) stream(at, n value.Value) {
 	}
 	kk := c.Extent(c.Chains.Axis.Extent)
 	if _, known := build.ConstantInt(kk); !known {
-		c.span(n, 2*c.VecWidth, func(j value.Value, width int) {
+		c.spanTo(n, 2*c.VecWidth, func(j value.Value, width int) {
 			st := c.Cur.NewStore(c.zeroSum(width), c.sumAt(j, width))
 			st.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
 		})

@@ -470,36 +470,43 @@ func (c *writer) some(stmts []kernel.Stmt, want func(d kernel.Dep) bool) {
 
 // span covers [0, n) in vectors of w, then smaller ones; width 0 is a scalar.
 func (c *writer) span(n value.Value, w int, body func(at value.Value, width int)) {
-	known, isConst := build.ConstantInt(n)
-	if isConst && known <= int64(2*w) {
+	if known, ok := build.ConstantInt(n); ok {
+		c.spanOf(known, w, body)
+		return
+	}
+	c.spanTo(n, w, body)
+}
+
+// spanOf is span for an n that is known.
+func (c *writer) spanOf(n int64, w int, body func(at value.Value, width int)) {
+	if n <= int64(2*w) {
 		at := int64(0)
 		for ; w > 1; w /= 2 {
-			for ; at+int64(w) <= known; at += int64(w) {
+			for ; at+int64(w) <= n; at += int64(w) {
 				body(build.Int(build.I64, at), w)
 			}
 		}
-		if at < known {
+		if at < n {
 			body(build.Int(build.I64, at), 0)
 		}
 		return
 	}
-	var full value.Value
-	if isConst {
-		full = build.Int(build.I64, known/int64(w)*int64(w))
-	} else {
-		full = c.Cur.NewAnd(n, build.Int(build.I64, int64(-w)))
-	}
+	full := n / int64(w) * int64(w)
+	c.For(build.Int(build.I64, 0), build.Int(build.I64, full), int64(w), nil,
+		func(at value.Value, _ []value.Value) []value.Value {
+			body(at, w)
+			return nil
+		})
+	c.spanOf(n-full, w/2, func(at value.Value, width int) { body(c.Add(at, build.Int(build.I64, full)), width) })
+}
+
+// spanTo is span for an n that nobody knows: after the vectors of w come scalars.
+func (c *writer) spanTo(n value.Value, w int, body func(at value.Value, width int)) {
+	full := c.Cur.NewAnd(n, build.Int(build.I64, int64(-w)))
 	c.For(build.Int(build.I64, 0), full, int64(w), nil, func(at value.Value, _ []value.Value) []value.Value {
 		body(at, w)
 		return nil
 	})
-	if isConst {
-		at := known / int64(w) * int64(w)
-		c.span(build.Int(build.I64, known-at), w/2, func(x value.Value, width int) {
-			body(c.Add(x, build.Int(build.I64, at)), width)
-		})
-		return
-	}
 	c.For(full, n, 1, nil, func(at value.Value, _ []value.Value) []value.Value {
 		body(at, 0)
 		return nil

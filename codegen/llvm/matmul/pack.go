@@ -55,7 +55,7 @@ func (c *writer) copyAcross(k chain, from, to value.Value, whole bool) {
 		}
 		rows := func(i value.Value, h int) {
 			to := c.Add(c.Mul(kk, build.Int(build.I64, c.Far)), c.acrossAt(i, from))
-			c.span(build.Int(build.I64, int64(h)), c.VecWidth, func(r value.Value, width int) {
+			c.spanOf(int64(h), c.VecWidth, func(r value.Value, width int) {
 				c.axis(c.Row.Var, c.Add(i, r), width)
 				c.InVectors(width, func() { c.prologue(kernel.OnRow) })
 				c.put(c.packed(&c.X, c.Add(k.at, kk), width), c.xs, c.Add(to, r))
@@ -284,7 +284,7 @@ func (c *writer) copyRow(p panels, k chain, kk, n value.Value, from, to int64) {
 		zero := constant.NewZeroInitializer(build.Vector(build.RegisterType(c.Acc), int(w)))
 		c.put(zero, c.ys, c.Add(at, build.Int(build.I64, to/w*w)))
 	}
-	c.span(build.Int(build.I64, to-from), int(w), func(j value.Value, width int) {
+	c.spanOf(to-from, int(w), func(j value.Value, width int) {
 		j = c.Add(j, build.Int(build.I64, from))
 		c.axis(c.Col.Var, c.Add(col, j), width)
 		c.InVectors(width, func() { c.prologue(kernel.OnColumn) })
@@ -301,7 +301,7 @@ func (c *writer) copySome(p panels, k chain, kk value.Value) {
 			c.Add(at, build.Int(build.I64, int64(v*w))))
 	}
 	col := c.Add(p.at, c.Mul(p.whole, build.Int(build.I64, c.Panel)))
-	c.span(p.some, w, func(j value.Value, width int) {
+	c.spanTo(p.some, w, func(j value.Value, width int) {
 		c.axis(c.Col.Var, c.Add(col, j), width)
 		c.InVectors(width, func() { c.prologue(kernel.OnColumn) })
 		c.put(c.packed(&c.Y, c.Add(k.at, kk), width), c.ys, c.Add(at, j))

@@ -21,15 +21,15 @@ func (r *Reduction) fold(l level) value.Value {
 	return r.G.Cur.NewCall(r.foldFunc(l.n), l.mem)
 }
 
-// levels reduces [lo, hi) in pieces of size elements, each by piece, and the results by the first rule
-// of section 9, again and again until one is left. Level l holds the 128 lanes into which the results
-// of level l-1 go; after 4096 results its fold goes one level up.
+// levels reduces the chunks of [lo, hi), and the results by the first rule of section 9, again and again until one is
+// left. Level l holds the 128 lanes into which the results of level l-1 go; after 4096 results its fold goes one level
+// up.
 //
 // Where nobody knows how many elements there are, one piece is its own result, and levels begin to hold something when
 // there are elements for them: clearing and folding the lanes of all levels takes as long as some thousand elements
 // (docs/tuning/reductions.md).
-func (r *Reduction) levels(lo, hi value.Value, size int64, piece func(lo, hi value.Value) value.Value) value.Value {
-	g := r.G
+func (r *Reduction) levels(lo, hi value.Value) value.Value {
+	g, size := r.G, r.S.Order.Chunk()
 	t := r.slotType()
 	depth := r.depth(size)
 	lanes := make([]level, depth)
@@ -60,7 +60,7 @@ func (r *Reduction) levels(lo, hi value.Value, size int64, piece func(lo, hi val
 	state[depth] = r.identity(g.Width)
 	state = g.For(lo, hi, size, state, func(p value.Value, state []value.Value) []value.Value {
 		end := r.minInt(g.Cur.NewAdd(p, build.Int(build.I64, size)), hi)
-		x := piece(p, end)
+		x := r.oneChunk(p, end)
 		return append(g.If(reaches[0], state[:depth], func() []value.Value {
 			return r.push(lanes, state[:depth], 0, x)
 		}), x)

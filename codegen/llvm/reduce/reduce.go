@@ -70,10 +70,8 @@ func reduce(g *emit.Func, s *kernel.Reduce) {
 		out = r.tree(n)
 	case s.Order == kernel.Any:
 		out = r.anyOrder(lo, hi)
-	case s.Order == kernel.Lanes:
-		out = r.lanes(lo, hi)
 	default:
-		out = r.columns(lo, hi)
+		out = r.chunks(lo, hi)
 	}
 	if s.Kind == ir.ReduceSum && r.D.IsFloat() { // which starts from -0; others start from their result for nothing
 		out = r.orNothing(out)
@@ -319,28 +317,24 @@ func (r *Reduction) foldVector(v value.Value, w int) value.Value {
 	return g.Cur.NewExtractElement(v, build.Int(build.I32, 0))
 }
 
-// lanes reduces by the first rule of section 9: chunks of 4096 in 128 lanes, whose results are reduced
-// by the same rule until one is left.
-func (r *Reduction) lanes(lo, hi value.Value) value.Value {
-	if n, known := build.ConstantInt(r.n); r.S.Chunk != scalar.None || known && n <= kernel.Lanes.Chunk() {
-		return r.chunk(lo, hi)
+// chunks reduces by the rules of section 9: chunks of 4096 in 128 lanes or, down columns, of 256 in one lane, whose
+// results are reduced by the first rule until one is left.
+func (r *Reduction) chunks(lo, hi value.Value) value.Value {
+	if n, known := build.ConstantInt(r.n); r.S.Chunk != scalar.None || known && n <= r.S.Order.Chunk() {
+		return r.oneChunk(lo, hi)
 	}
-	return r.levels(lo, hi, kernel.Lanes.Chunk(), r.chunk)
+	return r.levels(lo, hi)
 }
 
-// columns reduces by the second rule: chunks of 256 in one lane, whose results go by the first rule.
-func (r *Reduction) columns(lo, hi value.Value) value.Value {
-	chain := func(lo, hi value.Value) value.Value {
-		out := r.G.For(lo, hi, 1, []value.Value{r.identity(r.G.Width)},
-			func(p value.Value, state []value.Value) []value.Value {
-				return []value.Value{r.Combine(state[0], r.at(p), r.G.Width)}
-			})
-		return out[0]
+// oneChunk reduces the elements of a chunk.
+func (r *Reduction) oneChunk(lo, hi value.Value) value.Value {
+	if r.S.Order == kernel.Lanes {
+		return r.chunk(lo, hi)
 	}
-	if n, known := build.ConstantInt(r.n); r.S.Chunk != scalar.None || known && n <= kernel.Columns.Chunk() {
-		return chain(lo, hi)
-	}
-	return r.levels(lo, hi, kernel.Columns.Chunk(), chain)
+	return r.G.For(lo, hi, 1, []value.Value{r.identity(r.G.Width)},
+		func(p value.Value, state []value.Value) []value.Value {
+			return []value.Value{r.Combine(state[0], r.at(p), r.G.Width)}
+		})[0]
 }
 
 // chunk reduces at most 4096 elements in 128 lanes.
