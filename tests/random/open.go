@@ -153,6 +153,10 @@ func (o *open) vector() (text, result string) {
 	}
 	inner, columns := o.extent("K", k), o.extent("N", n)
 	elem, from := o.types()
+	if elem == "i64" { // in whose place are floats of 16 bits, whose products go by blocks
+		elem = o.of("f16", "bf16")
+		from = elem
+	}
 	switch o.r.IntN(3) {
 	case 0:
 		x := o.param(elem, inner)
