@@ -55,6 +55,15 @@ type List struct {
 // Add appends d.
 func (l *List) Add(d *Diagnostic) { l.Items = append(l.Items, d) }
 
+// AddUpTo appends d, or only counts it where l has n items already.
+func (l *List) AddUpTo(n int, d *Diagnostic) {
+	if len(l.Items) < n {
+		l.Add(d)
+	} else {
+		l.More++
+	}
+}
+
 // HasErrors reports whether any item is an error.
 func (l *List) HasErrors() bool {
 	for _, d := range l.Items {
@@ -102,7 +111,10 @@ func (l *List) Error() string {
 		}
 		b.WriteString(Render(d, false))
 	}
-	if l.More > 0 {
+	switch {
+	case l.More == 1:
+		b.WriteString("\n1 more error is not shown\n")
+	case l.More > 1:
 		fmt.Fprintf(&b, "\n%d more errors are not shown\n", l.More)
 	}
 	return b.String()

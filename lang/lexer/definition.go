@@ -30,8 +30,8 @@ func (Definition) Lex(filename string, r io.Reader) (plexer.Lexer, error) {
 	}
 	f := diag.NewFile(filename, string(text))
 	tokens, _, diags := Tokens(f)
-	if len(diags) > 0 {
-		return nil, (&diag.List{Items: diags}).Err()
+	if err := diags.Err(); err != nil {
+		return nil, err
 	}
 	return Stream(f, tokens), nil
 }

@@ -26,7 +26,7 @@ func show(text string) string {
 	for _, c := range comments {
 		out = append(out, "<"+c.Text+">")
 	}
-	for _, d := range diags {
+	for _, d := range diags.Items {
 		out = append(out, string(d.Code))
 	}
 	return strings.Join(out, "  ")
@@ -150,10 +150,12 @@ func TestUnquote(t *testing.T) {
 	}
 }
 
+// TestErrorLimit: a hundred errors are shown, and all are counted.
 func TestErrorLimit(t *testing.T) {
 	for _, text := range []string{strings.Repeat("^ ", 10000), strings.Repeat("\xff ", 10000)} {
-		if _, _, diags := lexer.Tokens(diag.NewFile("x.heal", text)); len(diags) != 100 {
-			t.Errorf("%d errors", len(diags))
+		if _, _, diags := lexer.Tokens(diag.NewFile("x.heal", text)); len(diags.Items) != 100 ||
+			diags.More != 9900 {
+			t.Errorf("%d errors, and %d more", len(diags.Items), diags.More)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 const (
 	maxBytes       = 1 << 30 // offsets fit an int32 with room to spare
 	maxNesting     = 1000    // of block comments; the parser has the same limit for brackets
-	maxDiagnostics = 100     // a file that is no source at all gives a page of errors, not a million
+	maxDiagnostics = 100     // of a file that is no source at all a page of errors is shown, not a million
 )
 
 type scanner struct {
@@ -22,16 +22,16 @@ type scanner struct {
 	lineEnd  int // of the line that restOfLine measured last; 0 before the first
 	tokens   []Token
 	comments []*ast.Comment
-	diags    []*diag.Diagnostic
+	diags    diag.List
 }
 
 // Tokens cuts f into tokens and comments, both in order. Malformed input is reported and skipped, or
-// stands as a token of the kind it was meant to be; input that fits no kind gives a Bad token.
-func Tokens(f *diag.File) ([]Token, []*ast.Comment, []*diag.Diagnostic) {
+// stands as a token of the kind it was meant to be; input that fits no kind gives a Bad token. The list is never nil.
+func Tokens(f *diag.File) ([]Token, []*ast.Comment, *diag.List) {
 	s := &scanner{file: f, text: f.Text}
 	if len(s.text) > maxBytes {
 		s.errorf(diag.CodeTooLarge, 0, 0, "the file has %d bytes, the limit is %d", len(s.text), maxBytes)
-		return nil, nil, s.diags
+		return nil, nil, &s.diags
 	}
 	s.checkUTF8()
 	s.tokens = make([]Token, 0, len(s.text)/4) // sources have three to five bytes a token
@@ -40,7 +40,7 @@ func Tokens(f *diag.File) ([]Token, []*ast.Comment, []*diag.Diagnostic) {
 		s.next()
 	}
 	s.markAttributes()
-	return s.tokens, s.comments, s.diags
+	return s.tokens, s.comments, &s.diags
 }
 
 // errorf reports an error over bytes start to end and returns it for a help line.
@@ -50,9 +50,7 @@ func (s *scanner) errorf(code diag.Code, start, end int, format string, args ...
 		Message: fmt.Sprintf(format, args...),
 		Primary: diag.Label{Span: diag.Span{File: s.file, Start: start, End: end}},
 	}
-	if len(s.diags) < maxDiagnostics {
-		s.diags = append(s.diags, d)
-	}
+	s.diags.AddUpTo(maxDiagnostics, d)
 	return d
 }
 
@@ -61,7 +59,7 @@ func (s *scanner) checkUTF8() {
 	if utf8.ValidString(s.text) {
 		return
 	}
-	for i := 0; i < len(s.text) && len(s.diags) < maxDiagnostics; {
+	for i := 0; i < len(s.text); {
 		if r, n := utf8.DecodeRuneInString(s.text[i:]); r != utf8.RuneError || n > 1 {
 			i += n
 			continue

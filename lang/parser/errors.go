@@ -17,8 +17,8 @@ var errReported = errors.New("reported")
 // report adds an error and goes on. It returns the diagnostic for a help line.
 func (p *parser) report(code diag.Code, at diag.Span, format string, args ...any) *diag.Diagnostic {
 	d := &diag.Diagnostic{Code: code, Message: fmt.Sprintf(format, args...), Primary: diag.Label{Span: at}}
-	if !p.failed && len(p.diags.Items) < maxDiagnostics {
-		p.diags.Add(d)
+	if !p.failed {
+		p.diags.AddUpTo(maxDiagnostics, d)
 	}
 	return d
 }
@@ -79,6 +79,9 @@ func (p *parser) unexpected(want string) *diag.Diagnostic {
 	if t.kind == lexer.Bad && !t.eof() { // the lexer reported it
 		p.setFailed()
 		return &diag.Diagnostic{}
+	}
+	if len(p.diags.Items) >= maxDiagnostics { // nobody reads it, and to find help may look far ahead
+		return p.fail(diag.CodeUnexpected, p.here(), "expected %s", want)
 	}
 	help := p.hint(t)
 	if h := p.foreign(t, want); h != "" {

@@ -15,7 +15,7 @@ import (
 const (
 	maxDepth       = 1000  // levels of nesting
 	maxHeight      = 10000 // operators in a chain; also bounds the height of the tree
-	maxDiagnostics = 100
+	maxDiagnostics = 100   // that are shown, those of the lexer with them; the others are counted
 )
 
 // parser holds the state of one file. The fields below consts are those of one declaration.
@@ -48,7 +48,7 @@ func Parse(f *diag.File) (*ast.File, *diag.List) {
 	defer parsers.Put(p)
 	*p = parser{
 		file:    f,
-		diags:   &diag.List{Items: diags},
+		diags:   diags,
 		tokens:  tokens,
 		grammar: p.grammar,
 		consts:  map[string]bool{},
@@ -60,16 +60,12 @@ func Parse(f *diag.File) (*ast.File, *diag.List) {
 		}
 	}
 	tree := &ast.File{At: ast.At{Loc: diag.Span{File: f, Start: 0, End: len(f.Text)}}, Source: f, Comments: comments}
-	for start := 0; start < len(tokens) && len(p.diags.Items) < maxDiagnostics; {
+	for start := 0; start < len(tokens); {
 		end := p.declEnd(start)
 		tree.Decls = append(tree.Decls, p.declaration(start, end))
 		start = end
 	}
 	p.diags.Sort()
-	if n := len(p.diags.Items); n >= maxDiagnostics {
-		last := p.diags.Items[n-1]
-		last.Notes = append(last.Notes, "there may be more errors; these are the first")
-	}
 	list := p.diags
 	*p = parser{grammar: p.grammar} // the pool keeps no file alive
 	return tree, list

@@ -166,7 +166,7 @@ func TestLargeFile(t *testing.T) {
 			if name != "garbage" && list.HasErrors() {
 				t.Errorf("%.300s", list.Error())
 			}
-			if len(list.Items) > 200 {
+			if len(list.Items) > 100 {
 				t.Errorf("%d errors", len(list.Items))
 			}
 			d := time.Since(start)
@@ -175,6 +175,25 @@ func TestLargeFile(t *testing.T) {
 				t.Errorf("took %v", d)
 			}
 		})
+	}
+}
+
+// TestErrorCount: a hundred errors are shown, those of tokens among them, and all are counted.
+func TestErrorCount(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		count int
+	}{
+		{strings.Repeat("fn f() = )\n", 99), 99},
+		{strings.Repeat("fn f() = )\n", 1000), 1000},
+		{strings.Repeat("fn f() = ^\n", 1000), 1000},
+		{strings.Repeat("fn f() = ^\n", 70) + strings.Repeat("fn f() = )\n", 70), 140},
+		{"fn f() = {\n" + strings.Repeat("let = 1;\n", 1000) + "}\n", 1000},
+	} {
+		_, list := parser.Parse(diag.NewFile("x.heal", c.text))
+		if shown := min(c.count, 100); len(list.Items) != shown || list.More != c.count-shown {
+			t.Errorf("%.40q...: %d errors, and %d more; want %d", c.text, len(list.Items), list.More, c.count)
+		}
 	}
 }
 

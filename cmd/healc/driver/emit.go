@@ -129,7 +129,7 @@ func (e *Emit) tokens(w io.Writer) error {
 			return err
 		}
 	}
-	return (&diag.List{Items: diags}).Err()
+	return diags.Err()
 }
 
 func (e *Emit) ast(w io.Writer) error {

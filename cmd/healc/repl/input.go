@@ -28,7 +28,7 @@ func Incomplete(text string) bool {
 			function = true
 		}
 	}
-	for _, d := range diags {
+	for _, d := range diags.Items {
 		if d.Code == diag.CodeOpenComment {
 			return true
 		}
@@ -111,7 +111,7 @@ func parseBlock(file *diag.File) (*statements, *diag.List) {
 	src.add(blockTail)
 	gen := src.file()
 	tree, list := parser.Parse(gen)
-	out := &diag.List{}
+	out := &diag.List{More: list.More}
 	for _, d := range list.Items {
 		own := src.own(gen, d)
 		if d.Primary.Span.Start >= src.pieces[0].end { // what is found there is not the user's

@@ -66,7 +66,7 @@ func (s *Session) Close() {
 func (s *Session) Eval(ctx context.Context, text string) error {
 	file := diag.NewFile(inputName, text)
 	tokens, _, lexical := lexer.Tokens(file)
-	if len(tokens) == 0 && len(lexical) == 0 {
+	if len(tokens) == 0 && !lexical.HasErrors() {
 		return nil
 	}
 	return driver.Guard(func() error {

@@ -71,11 +71,7 @@ func (c *Checker) Guarded(g *scope.Func, check func()) {
 	}
 	for _, d := range found.Items {
 		d.Notes = append(d.Notes, "for "+strings.Join(parts, ", "))
-		if len(c.List.Items) < scope.MaxErrors {
-			c.List.Add(d)
-		} else {
-			c.List.More++
-		}
+		c.List.AddUpTo(scope.MaxErrors, d)
 	}
 	c.List.More += found.More
 }

@@ -92,8 +92,9 @@ func (c *reader) importDecl(m *scope.Module, d *ast.ImportDecl) {
 	m.Imports[name] = n
 	if found.Errors != nil {
 		for _, e := range found.Errors.Items {
-			c.List.Add(e)
+			c.List.AddUpTo(scope.MaxErrors, e)
 		}
+		c.List.More += found.Errors.More
 	}
 	c.chain = append(c.chain, d)
 	c.imports(n)

@@ -17,11 +17,7 @@ const MaxErrors = 200
 func (c *Scope) Errorf(code diag.Code, at diag.Span, format string, args ...any) *report.Report {
 	c.Cur.Failed = true
 	r := report.New(code, at, fmt.Sprintf(format, args...))
-	if len(c.List.Items) < MaxErrors {
-		c.List.Add(r.Diagnostic())
-	} else {
-		c.List.More++
-	}
+	c.List.AddUpTo(MaxErrors, r.Diagnostic())
 	return r
 }
 

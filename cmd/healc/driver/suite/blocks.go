@@ -91,5 +91,5 @@ func failureText(err error, file *diag.File) (string, *driver.Bug) {
 	if o.Bug != nil {
 		return fmt.Sprintf("a bug in healc: %s", o.Bug.Cause), o.Bug
 	}
-	return strings.TrimRight((&diag.List{Items: o.Diagnostics}).Error(), "\n"), nil
+	return strings.TrimRight((&diag.List{Items: o.Diagnostics, More: o.More}).Error(), "\n"), nil
 }

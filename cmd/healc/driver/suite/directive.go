@@ -146,7 +146,7 @@ func (x *expectation) read(word, rest string) string {
 // unquote reads a string literal of the language.
 func unquote(s string) (string, bool) {
 	tokens, _, bad := lexer.Tokens(diag.NewFile("directive", s))
-	if len(bad) > 0 || len(tokens) != 1 || tokens[0].Kind != lexer.String {
+	if bad.HasErrors() || len(tokens) != 1 || tokens[0].Kind != lexer.String {
 		return "", false
 	}
 	return lexer.Unquote(s), true

@@ -286,7 +286,7 @@ func (s *Suite) once(ctx context.Context, t *testFile, backend string) (stdout, 
 
 // judge compares what happened with what was expected; "" means that they agree.
 func (x *expectation) judge(o driver.Outcome, exit int, stdout string) string {
-	rendered := (&diag.List{Items: o.Diagnostics}).Error()
+	rendered := (&diag.List{Items: o.Diagnostics, More: o.More}).Error()
 	what := map[driver.Class]string{driver.OK: "it ran without an error", driver.CompileError: "it does not compile",
 		driver.UsageFault: "the arguments are wrong", driver.RuntimeFault: "it failed while running"}[o.Class]
 	wrong := func(expected string) string { return strings.TrimRight(expected+", but "+what+"\n"+rendered, "\n") }
