@@ -3,6 +3,7 @@ package backend
 
 import (
 	"fmt"
+	"os"
 	"sync"
 
 	"healc/codegen"
@@ -91,6 +92,18 @@ func Devices(backend string) (version string, devices []device.Info, err error) 
 	}
 	devices, err = driver.Devices()
 	return driver.Version(), devices, err
+}
+
+// ProcessorEnv names, as LLVM does, the processor that code is made for where nothing else says: one with less than
+// this machine's keeps programs from what that has, such as its tile registers.
+const ProcessorEnv = "HEAL_CPU"
+
+// Processor is t, or where that is this machine the processor that ProcessorEnv names.
+func Processor(t codegen.Target) codegen.Target {
+	if t.CPU == "" && t.Triple == "" && t.Kind != GPU {
+		t.CPU = os.Getenv(ProcessorEnv)
+	}
+	return t
 }
 
 // Target is what code is made for on a backend. For a device d that is the newest processor that code generation and

@@ -111,7 +111,11 @@ func compile(src *pipeline.Source, opts Options) (*Module, error) {
 		opts.System = runtime.OS{}
 	}
 	m := &Module{opts: opts, funcs: map[string]*Func{}, closed: new(atomic.Bool)}
-	m.Module = pipeline.New(src, pipeline.Options{Target: backend.Target(opts.Backend, opts.Target, opts.Device),
+	target := backend.Target(opts.Backend, opts.Target, opts.Device)
+	if !opts.Native {
+		target = backend.Processor(target)
+	}
+	m.Module = pipeline.New(src, pipeline.Options{Target: target,
 		Cache: opts.Cache, Debug: opts.Debug, Once: opts.Once,
 		Tuned: opts.Tuned, RequireTuned: opts.RequireTuned, Native: opts.Native})
 	if opts.Backend == backend.CPU && opts.Threads != 1 {

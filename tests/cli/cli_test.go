@@ -51,6 +51,7 @@ func setEnv(set func(key, value string), dir string) {
 	set("HEAL_DUMP", "")
 	set("HEAL_THREADS", "")
 	set("HEAL_PROFILE", "")
+	set("HEAL_CPU", "")
 	set("XDG_CONFIG_HOME", filepath.Join(dir, ".config"))
 	set("HOME", dir)
 }

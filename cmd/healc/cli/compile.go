@@ -11,6 +11,7 @@ import (
 	"healc/cmd/healc/driver"
 	"healc/codegen"
 	"healc/codegen/gpu"
+	"healc/internal/backend"
 	"healc/internal/engine"
 	"healc/internal/pipeline"
 )
@@ -64,7 +65,8 @@ func (a *app) compileCommand() *cobra.Command {
 		"cpu, x86_64-linux-gnu or aarch64-linux-gnu (another processor), or gpu (a device of NVIDIA), for --emit ptx "+
 			"and --emit llvm")
 	fs.StringVar(&flags.cpu, "cpu", "",
-		"LLVM's `NAME` of the processor to compile for, generic, or native for this machine's (default: native; "+
+		"LLVM's `NAME` of the processor to compile for, generic, or native for this machine's (default: HEAL_CPU, "+
+			"else native; "+
 			"for\na library, all levels of x86-64)")
 	fs.StringVar(&flags.gpuArch, "gpu-arch", "", "the least GPU to compile for, `sm_NN` (default "+gpu.DefaultArch+
 		"): newer ones run the code, too")
@@ -100,7 +102,7 @@ func (f *compileFlags) machine(emit string, gpuArch bool) (codegen.Target, error
 	case !onGPU && f.cpu == native:
 		return codegen.Target{Kind: heal.CPU}, nil
 	case !onGPU:
-		return codegen.Target{Kind: heal.CPU, CPU: f.cpu}, nil
+		return backend.Processor(codegen.Target{Kind: heal.CPU, CPU: f.cpu}), nil
 	case f.cpu != "":
 		return codegen.Target{}, &driver.UsageError{Message: "--cpu is for processors, not for GPUs",
 			Help: "use --gpu-arch sm_NN"}
@@ -203,7 +205,7 @@ func (a *app) compile(path string, flags *compileFlags, gpuArch bool) error {
 // tuneFile reads the tune file where code is made for the processor of this machine.
 func (f *compileFlags) tuneFile(path string, e *driver.Emit, kinds []driver.Kind) error {
 	e.Opts.Native = f.cpu == native
-	here := e.Opts.Native || f.cpu == "" && f.target == heal.CPU &&
+	here := e.Opts.Native || e.Opts.Target.CPU == "" && f.target == heal.CPU &&
 		slices.ContainsFunc(kinds, func(k driver.Kind) bool { return k.Name == "asm" })
 	if here {
 		return f.tune.apply(path, &e.Opts)

@@ -10,6 +10,7 @@ import (
 	"healc/cmd/healc/driver/explain"
 	"healc/cmd/healc/driver/manual"
 	"healc/codegen"
+	"healc/internal/backend"
 	"healc/internal/engine"
 	"healc/internal/pipeline"
 	"healc/passes"
@@ -85,12 +86,13 @@ func (a *app) explainCommand() *cobra.Command {
 			}
 			e := &driver.Emit{
 				File: file, Entry: entry, Shape: shape, Schedule: schedule,
-				Opts: engine.Options{Imports: imports, Target: codegen.Target{Kind: target, CPU: cpu},
+				Opts: engine.Options{Imports: imports,
+					Target: backend.Processor(codegen.Target{Kind: target, CPU: cpu}),
 					Debug: pipeline.Debug{Passes: &passes.Options{VerifyEach: true, Dump: passes.DumpFromEnv(a.err),
 						Out: a.err}}},
 				Loaded: a.loaded(cmp.Or(grad, entry)),
 			}
-			if schedule && target == heal.CPU && cpu == "" {
+			if schedule && target == heal.CPU && e.Opts.Target.CPU == "" {
 				if err := tune.apply(args[0], &e.Opts); err != nil {
 					return err
 				}
