@@ -74,6 +74,13 @@ var measuredIn = []string{"codegen/schedule", "codegen/llvm/emit", "codegen/llvm
 
 // noMachine are named numbers in these packages that no machine decides, with the reason.
 var noMachine = map[string]string{
+	"AMXRows":                 "what the instructions are for",
+	"AMXSide":                 "what the instructions are for",
+	"amxX":                    "a number of a register",
+	"amxY":                    "a number of a register",
+	"leastNormal":             "follows from the formats of f32 and bf16",
+	"perStep":                 "what the instructions are for",
+	"warpSteps":               "what the instructions are for",
 	"LineBytes":               "the line of the caches is 64 bytes on every processor there is",
 	"MaxShuffled":             "a stride of more needs more loads than a line has elements",
 	"maxSubranges":            "bounds code that is written several times",

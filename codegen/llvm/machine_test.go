@@ -20,19 +20,19 @@ func TestHostMachine(t *testing.T) {
 	got, want := target.MachineOf(codegen.Target{}), target.MachineOf(codegen.Target{CPU: cpu, Features: features})
 	want.L1, want.L2 = got.L1, got.L2 // of another machine they are guessed
 	want.By = got.By                  // how the profile was found differs
-	want.ByteTiles = want.ByteTiles && amx.Permitted()
+	want.ByteTiles, want.HalfTiles = want.ByteTiles && amx.Permitted(), want.HalfTiles && amx.Permitted()
 	if got != want {
 		t.Errorf("the processor says %+v, LLVM %+v", got, want)
 	}
 	if codegenHostIsNotX86 {
 		return
 	}
-	for _, off := range []string{"avx512f", "avx512bw", "avx512ifma", "avx512vnni", "avxvnni", "amx-int8",
+	for _, off := range []string{"avx512f", "avx512bw", "avx512ifma", "avx512vnni", "avxvnni", "amx-int8", "amx-bf16",
 		"avx2", "fma"} {
 		got, want := target.MachineOf(codegen.Target{Features: "-" + off}),
 			target.MachineOf(codegen.Target{CPU: cpu, Features: features + ",-" + off})
 		want.L1, want.L2, want.By = got.L1, got.L2, got.By
-		want.ByteTiles = want.ByteTiles && amx.Permitted()
+		want.ByteTiles, want.HalfTiles = want.ByteTiles && amx.Permitted(), want.HalfTiles && amx.Permitted()
 		if got != want {
 			t.Errorf("without %s the processor says %+v, LLVM %+v", off, got, want)
 		}

@@ -148,8 +148,8 @@ func (p *product) decideTile() {
 	if p.Vecs == 1 {
 		p.most = min(p.most, 24) // reads of x are the bound then
 	}
-	p.AMX = p.mach.ByteTiles && p.bytes()
-	p.Fours = p.AMX || p.mach.ByteSums && p.bytes()
+	p.AMX = p.mach.ByteTiles && p.bytes() || p.mach.HalfTiles && p.BF16()
+	p.Fours = p.AMX && !p.BF16() || p.mach.ByteSums && p.bytes()
 	p.Together = p.mach.IntSums && p.Fma.In.Op == scalar.Mul && !p.Fours
 	if p.Together { // and one row of products
 		p.most = min(p.most, (p.mach.Registers-1-2*p.Vecs)/p.Vecs)
@@ -183,6 +183,8 @@ func (p *product) decideCopies(size int64) {
 		p.whyX = "pairs of elements are made"
 	case p.Fours:
 		p.whyX = "fours of elements are made"
+	case p.PerStep() == 2:
+		p.whyX = "pairs of elements are made"
 	case reuse >= 4 && p.Size.K*size >= 512 && along != 1:
 		p.whyX = fmt.Sprintf("%d panels read it across the lines of memory", reuse)
 	}
@@ -207,6 +209,8 @@ func (p *product) decideCopies(size int64) {
 		p.whyY = "pairs of elements are made"
 	case p.Fours:
 		p.whyY = "fours of elements are made"
+	case p.PerStep() == 2:
+		p.whyY = "pairs of elements are made"
 	case p.PackY:
 		p.whyY = fmt.Sprintf("its %d KiB are read once for each tile of rows", p.Size.K*p.Size.N*size>>10)
 	case large:
@@ -244,9 +248,7 @@ func (p *product) decidePiece() {
 		}
 		p.Piece = ((p.Steps+n-1)/n + unit - 1) / unit * unit
 	}
-	if p.BlockSteps > 0 && (p.Free || p.Piece < p.Steps) { // pieces end where blocks do
-		p.Piece = (p.Piece + p.BlockSteps - 1) / p.BlockSteps * p.BlockSteps
-	}
+	p.Piece = p.wholeBlocks(p.Piece)
 	p.Apart = p.apart()
 }
 

@@ -89,9 +89,7 @@ func MatmulOf(c *analysis.Contraction, d *kernel.Directive) *MatmulPlan {
 		p.Panel = int64(p.Vecs * p.VecWidth)
 		p.Fours, p.AMX = d.Get("fours") != 0, d.Get("amx") != 0
 		p.Steps = p.steps()
-		if p.BlockSteps > 0 && (p.Free || p.Piece < p.Steps) { // pieces end where blocks do
-			p.Piece = (p.Piece + p.BlockSteps - 1) / p.BlockSteps * p.BlockSteps
-		}
+		p.Piece = p.wholeBlocks(p.Piece)
 		p.Apart, p.Far = p.apart(), p.far()
 		return p
 	}
@@ -106,10 +104,22 @@ func (p *MatmulPlan) PerStep() int {
 	switch {
 	case p.Fours:
 		return 4
-	case p.Pairs:
+	case p.Pairs, p.Halves():
 		return 2
 	}
 	return 1
+}
+
+// Halves reports that tile registers multiply bf16, of which a step takes two.
+func (p *MatmulPlan) Halves() bool { return p.AMX && p.BlockSteps > 0 }
+
+// wholeBlocks is a piece that ends where a block of chains does.
+func (p *MatmulPlan) wholeBlocks(piece int64) int64 {
+	if p.BlockSteps == 0 || !p.AMX && !p.Free && piece >= p.Steps {
+		return piece
+	}
+	unit := p.BlockSteps / int64(p.PerStep())
+	return max((piece+unit-1)/unit, 1) * unit
 }
 
 func (p *MatmulPlan) steps() int64 {
@@ -255,8 +265,8 @@ func (p *MatmulPlan) wrongTiles(d *kernel.Directive, size int64, mach target.Mac
 		return fmt.Sprintf("straight: the chains have %d steps, and may have %d", p.Steps, maxStraight)
 	case p.Pairs && (!mach.PairSums || !p.Narrow(p.X) || !p.Narrow(p.Y)):
 		return "pairs: the processor has none, or the factors are not cast from integers of 16 bits"
-	case p.AMX && (!mach.ByteTiles || !p.Fours):
-		return "amx: the processor has no tile registers, or a step takes no four bytes"
+	case p.AMX && !(mach.ByteTiles && p.Fours || mach.HalfTiles && p.BF16()):
+		return "amx: the processor has no tile registers, or a step takes neither four bytes nor two bf16"
 	case p.AMX && (p.Rows > AMXSide*AMXRows || p.Vecs > AMXSide):
 		return fmt.Sprintf("amx: there are registers for %d rows by %d vectors", AMXSide*AMXRows, AMXSide)
 	case p.AMX && (p.Piece%AMXRows != 0 && p.Piece < p.Steps || p.Straight || p.Low):

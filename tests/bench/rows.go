@@ -87,6 +87,8 @@ var rows = []row{
 	matmul("M1_i32_256", "m1_i32_256", types.I32, 256, 256, 256),
 	matmul("M1_i8_256", "m1_i8_256", types.I8, 256, 256, 256),
 	matmul("M1_i8_1024", "m1_i8_1024", types.I8, 1024, 1024, 1024),
+	matmul("M1_bf16_256", "m1_bf16_256", types.BF16, 256, 256, 256),
+	matmul("M1_bf16_1024", "m1_bf16_1024", types.BF16, 1024, 1024, 1024),
 	{name: "M2_gemv_4096x1024", entry: "m2", args: []input{f32(4096, 1024), f32(1024)}, ops: 2 * 4096 * 1024,
 		kind: measure.F32, rel: 1e-4},
 	{name: "T1_transpose", entry: "t1", args: []input{f32(4096, 4096)}},
@@ -105,6 +107,8 @@ func matmul(name, entry string, d types.DType, m, k, n int64) row {
 		r.kind, r.args = measure.F32, []input{f32(m, k), f32(k, n)}
 	case types.F64:
 		r.kind, r.args, r.rel = measure.F64, []input{f64(m, k), f64(k, n)}, 1e-12
+	case types.BF16: // small integers, because .npy has no bf16
+		r.args, r.rel = []input{ints(types.I8, 128, m, k), ints(types.I8, 128, k, n)}, 1e-2
 	case types.I8:
 		r.args, r.rel = []input{ints(d, 128, m, k), ints(d, 128, k, n)}, 0
 	default:

@@ -47,7 +47,7 @@ func Reschedule(r *rand.Rand, ds []*kernel.Directive, changed *int) []*kernel.Di
 // changeProduct gives the directive of a product other parameters, which fit together.
 func changeProduct(r *rand.Rand, d *kernel.Directive) {
 	some := func(most int64) int64 { return 1 + r.Int64N(max(most, 1)) }
-	if w := d.Get("width"); w >= 4 && d.Get("pairs")+d.Get("fours") == 0 && r.IntN(3) == 0 {
+	if w := d.Get("width"); w >= 4 && d.Get("pairs")+d.Get("fours")+d.Get("amx") == 0 && r.IntN(3) == 0 {
 		d.Set("width", w/2)
 	}
 	switch d.Kind {

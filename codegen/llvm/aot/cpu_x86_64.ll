@@ -14,7 +14,7 @@ define internal { i32, i32, i32, i32 } @heal.cpuid(i32 %leaf) {
   ret { i32, i32, i32, i32 } %r
 }
 
-; 1 where the processor has tile registers with products of bytes, and the system leaves them to this process, which
+; 1 where the processor has tile registers with products of bytes and of bf16, and the system leaves them to this process, which
 ; asks for them here, as package runtime/amx does.
 define internal i32 @heal.tiles() {
 entry:
@@ -25,9 +25,9 @@ entry:
 leaf7:
   %c7 = call { i32, i32, i32, i32 } @heal.cpuid(i32 7)
   %edx7 = extractvalue { i32, i32, i32, i32 } %c7, 3
-  ; AMX-TILE 24, AMX-INT8 25.
-  %need = and i32 %edx7, 50331648
-  %has = icmp eq i32 %need, 50331648
+  ; AMX-BF16 22, AMX-TILE 24, AMX-INT8 25.
+  %need = and i32 %edx7, 54525952
+  %has = icmp eq i32 %need, 54525952
   br i1 %has, label %ask, label %no
 ask:
   ; arch_prctl(ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA)

@@ -81,11 +81,11 @@ var Levels = []Level{
 	{Name: "avx512", CPU: "x86-64-v4"},
 	{Name: "avx512ifma", CPU: "x86-64-v4", Features: "+avx512ifma", has: transform.HasDigits},
 	{Name: "avx512vnni", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni", has: transform.HasByteProducts},
-	{Name: "amx", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni" + withTiles, has: transform.HasByteProducts},
+	{Name: "amx", CPU: "x86-64-v4", Features: "+avx512ifma,+avx512vnni" + withTiles, has: transform.HasTileProducts},
 }
 
 // What a level has beside those of its processor, and what one has not that a system may refuse.
-const withTiles, withoutTiles = ",+amx-tile,+amx-int8", "-amx-tile,-amx-int8"
+const withTiles, withoutTiles = ",+amx-tile,+amx-int8,+amx-bf16", "-amx-tile,-amx-int8,-amx-bf16"
 
 // target is t for the level.
 func (l Level) target(t codegen.Target) codegen.Target {
@@ -130,7 +130,7 @@ func (l *Library) levels(x86 bool) []Level {
 	}
 	if x86 && (l.Target.CPU != "" || l.Native) && l.tiled(target.MachineOf(l.Target)) {
 		return []Level{{Name: l.Target.CPU, CPU: l.Target.CPU, Features: withoutTiles},
-			{Name: l.Target.CPU + "+amx", CPU: l.Target.CPU, has: transform.HasByteProducts}}
+			{Name: l.Target.CPU + "+amx", CPU: l.Target.CPU, has: transform.HasTileProducts}}
 	}
 	if l.Target.CPU != "" || !x86 || l.Native {
 		return []Level{{Name: l.Target.CPU, CPU: l.Target.CPU}}
@@ -142,7 +142,7 @@ func (l *Library) levels(x86 bool) []Level {
 func (l *Library) tiled(m target.Machine) bool {
 	for _, e := range l.Entries {
 		for _, km := range e.variants() {
-			if m.ByteTiles && transform.HasByteProducts(km) {
+			if m.ByteTiles && m.HalfTiles && transform.HasTileProducts(km) {
 				return true
 			}
 		}
@@ -294,7 +294,7 @@ func (l *Library) detection(levels []Level) string {
 	case len(levels) == 2: // of one processor
 		return "define internal void @heal.detect() {\n  %level = call i32 @heal.tiles()\n" +
 			"  store i32 %level, ptr @heal.best, align 4\n  store i32 %level, ptr @heal.level, align 4\n  ret void\n}\n"
-	case l.tiled(target.Machine{ByteTiles: true}):
+	case l.tiled(target.Machine{ByteTiles: true, HalfTiles: true}):
 		return strings.ReplaceAll(levelsText, "HEAL_TILES", "call i32 @heal.tiles()")
 	}
 	return strings.ReplaceAll(levelsText, "HEAL_TILES", "add i32 0, 0")

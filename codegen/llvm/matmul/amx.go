@@ -91,10 +91,18 @@ func (t *tileGen) amxTile(k chain) {
 		t.IfElse(k.first, func() []value.Value { t.amxZero(); return nil },
 			func() []value.Value { t.amxSums(k, "tileloadd64"); return nil })
 	}
-	t.For(build.Int(build.I64, 0), k.n, schedule.AMXRows, nil, func(kk value.Value, _ []value.Value) []value.Value {
-		t.amxStep(kk)
+	chains := func() []value.Value {
+		t.For(build.Int(build.I64, 0), k.n, schedule.AMXRows, nil, func(kk value.Value, _ []value.Value) []value.Value {
+			t.amxStep(kk)
+			return nil
+		})
 		return nil
-	})
+	}
+	if t.Halves() {
+		t.IfElse(t.tiny(), func() []value.Value { t.tinyChains(k); return nil }, chains)
+	} else {
+		chains()
+	}
 	switch {
 	case t.PlainStore:
 		t.amxSums(k, "tilestored64")
@@ -127,6 +135,9 @@ func (t *tileGen) amxStep(kk value.Value) {
 	signedX, signedY, _ := t.Bytes()
 	sign := map[bool]string{true: "s", false: "u"}
 	product := "tdpb" + sign[signedX] + sign[signedY] + "d"
+	if t.Halves() {
+		product = "tdpbf16ps"
+	}
 	t.eachSum(func(n, r, v int) {
 		if v == 0 {
 			t.moveTile("tileloadd64", amxX+r, t.offset(x, int64(r)*schedule.AMXRows*t.Far), build.Int(build.I64, t.Far))

@@ -50,6 +50,7 @@ type writer struct {
 	// Rows of a tile that there are, when they are not known; nil for all.
 	rowsThere value.Value
 	config    value.Value // how the tile registers are configured (Note [Tile registers])
+	leasts    value.Value // of each panel, and whether sums may be subnormal (Note [Tiny bf16])
 	begins    value.Value // what the sums of each column begin with (Note [Fours of bytes])
 }
 
@@ -93,6 +94,9 @@ func newWriter(g *emit.Func, c *schedule.MatmulPlan) *writer {
 	}
 	if c.PackY {
 		cg.ys = g.Stack(reg, int(c.CopyYElements()))
+	}
+	if c.Halves() {
+		cg.leasts = g.Stack(build.I32, int(c.BlockCols/c.Panel)+1)
 	}
 	if c.Moved() {
 		cg.begins = g.Stack(reg, int(c.BlockCols))
@@ -323,6 +327,7 @@ func (c *writer) pieces(p panels, r0, r1 value.Value) {
 		n = c.maxInt(c.Cur.NewSDiv(c.Cur.NewAdd(kk, build.Int(build.I64, c.Piece-1)), build.Int(build.I64, c.Piece)),
 			build.Int(build.I64, 1))
 	}
+	c.setTiny(0)
 	c.For(build.Int(build.I64, 0), n, 1, nil, func(i value.Value, _ []value.Value) []value.Value {
 		k := chain{at: build.Int(build.I64, 0), n: kk}
 		if !fixed || known > c.Piece {
@@ -338,6 +343,9 @@ func (c *writer) pieces(p panels, r0, r1 value.Value) {
 			c.copyY(p, k)
 			if c.Moved() {
 				c.sumColumns(p, k)
+			}
+			if c.Halves() {
+				c.leastOfPanels(p, k)
 			}
 		}
 		c.allRows(p, k, r0, r1)
@@ -378,14 +386,14 @@ func (c *writer) allRows(p panels, k chain, r0, r1 value.Value) {
 			case c.PackX:
 				c.copyX(k, i, h)
 			}
-			c.eachPanel(p, k, tile{i: i, from: r0, copied: build.Int(build.I64, 0), h: h})
+			c.eachPanel(p, k, c.withLeast(k, tile{i: i, from: r0, copied: build.Int(build.I64, 0), h: h}))
 		})
 		return
 	}
 	band := func(from, to value.Value, whole bool) {
 		c.copyAcross(k, from, to, whole)
 		c.eachTile(from, to, func(i value.Value, h int) {
-			c.eachPanel(p, k, tile{i: i, from: r0, copied: c.acrossAt(i, from), h: h})
+			c.eachPanel(p, k, c.withLeast(k, tile{i: i, from: r0, copied: c.acrossAt(i, from), h: h}))
 		})
 	}
 	stop := c.Cur.NewSub(r1, c.Cur.NewSRem(c.Cur.NewSub(r1, r0), build.Int(build.I64, c.Band)))

@@ -94,7 +94,7 @@ func (c *writer) copyTiles(k chain, from, to value.Value) {
 				n = c.Min(n, c.Cur.NewSub(k.n, build.Int(build.I64, 1)))
 				x := c.packed(&c.X, c.Add(k.at, n), int(w))
 				c.InVectors(int(w), func() {
-					steps[u] = c.Cur.NewSelect(there, x, c.Splat(build.Int(build.I32, 0)))
+					steps[u] = c.Cur.NewSelect(there, x, constant.NewZeroInitializer(x.Type()))
 				})
 			}
 			for r, x := range c.TransposeSquare(steps) {

@@ -32,6 +32,7 @@ type tile struct {
 	from   value.Value // the first row of those whose unfinished sums wait together
 	copied value.Value // where the copy of its rows lies
 	alone  bool        // no loop over panels is around it
+	leastX value.Value // of the copy of its rows (Note [Tiny bf16])
 }
 
 func (c *writer) tile(k chain, p panels, what tile) {

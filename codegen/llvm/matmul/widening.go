@@ -49,7 +49,7 @@ func (c *writer) packed(o *analysis.Operand, kk value.Value, width int) value.Va
 			c.Env[kv] = emit.Val{V: c.Min(at, c.Add(n, build.Int(build.I64, -1)))}
 			there[e] = c.Cur.NewICmp(enum.IPredSLT, at, n)
 		}
-		parts[e] = c.element(*o, width)
+		parts[e] = c.halfBits(c.element(*o, width), int(width))
 	}
 	var out value.Value
 	c.InVectors(width, func() {
@@ -71,7 +71,23 @@ func (c *writer) packed(o *analysis.Operand, kk value.Value, width int) value.Va
 		}
 		out = c.moved(o, out)
 	})
+	if c.Halves() {
+		return c.Cur.NewBitCast(out, build.Vector(lt.Float, width))
+	}
 	return out
+}
+
+// halfBits is the bits of a bf16 that was cast to f32, for copies of tile registers; any other element as it is.
+func (c *writer) halfBits(x value.Value, width int) value.Value {
+	if !c.Halves() {
+		return x
+	}
+	x = c.Cur.NewBitCast(x, build.Vector(build.I32, width))
+	half := value.Value(build.Int(build.I32, 16))
+	if width > 0 {
+		half = build.SplatConst(build.Int(build.I32, 16), width)
+	}
+	return c.Cur.NewLShr(x, half)
 }
 
 // packedAlong computes the elements of the copies for width steps from step kk on, one for 0, all of which are whole.
@@ -85,10 +101,13 @@ func (c *writer) packedAlong(o *analysis.Operand, kk value.Value, width int) val
 		return c.element(*o, width)
 	}
 	c.axis(c.Chains.Axis.Var, c.Mul(kk, build.Int(build.I64, int64(per))), per*width)
-	x := c.element(*o, per*width)
+	x := c.halfBits(c.element(*o, per*width), per*width)
 	x = c.Cur.NewTrunc(x, build.Vector(build.IntType(32/per), per*width))
 	x = c.Cur.NewBitCast(x, build.Vector(build.I32, width))
 	c.InVectors(width, func() { x = c.moved(o, x) })
+	if c.Halves() {
+		return c.Cur.NewBitCast(x, build.Vector(lt.Float, width))
+	}
 	return x
 }
 

@@ -319,6 +319,11 @@ func (c *Contraction) widened(o Operand) types.DType {
 	if c.Acc != types.I32 && c.Acc != types.U32 {
 		return types.Invalid
 	}
+	return c.castFrom(o)
+}
+
+// castFrom is the type from which an operand is cast, Invalid for one that is not.
+func (c *Contraction) castFrom(o Operand) types.DType {
 	for _, st := range o.Stmts {
 		if l, ok := st.(*kernel.Let); ok && l.ID == o.Val && l.In.Op == scalar.Cast {
 			return c.Kernel.Types[l.In.Args[0]]
@@ -339,6 +344,11 @@ func (c *Contraction) Bytes() (signedX, signedY, ok bool) {
 		signedY = !signedX
 	}
 	return signedX, signedY, byteWide(x) && byteWide(y)
+}
+
+// BF16 reports that the product is one of bf16, which goes by blocks of 32.
+func (c *Contraction) BF16() bool {
+	return c.BlockSteps == 32 && c.castFrom(c.X) == types.BF16 && c.castFrom(c.Y) == types.BF16
 }
 
 // ReadAtTile lists the reads of the epilogue at the row and column of each element, such as weights that are updated in

@@ -87,6 +87,16 @@ func HasDigits(km *kernel.Module) bool {
 	return has
 }
 
+// HasTileProducts says that processors with tile registers get other code for the kernels of km than those without.
+func HasTileProducts(km *kernel.Module) bool {
+	for _, k := range km.Kernels {
+		if c := analysis.ContractionOf(k); c != nil && c.BF16() {
+			return true
+		}
+	}
+	return HasByteProducts(km)
+}
+
 // HasByteProducts says that processors with sums of products of bytes get other code for the kernels of km than those
 // without.
 func HasByteProducts(km *kernel.Module) bool {

@@ -9,14 +9,16 @@ import (
 	"healc/codegen/llvm/aot"
 	"healc/internal/engine"
 	"healc/ir"
+	"healc/ir/scalar"
 	"healc/lang/diag"
 	"healc/runtime/amx"
 	"healc/tests/random"
 )
 
-// TestByteProducts: products of bytes in a library give the interpreter's bits on every level, and in a library for one
-// processor with and without its tile registers, which it has where the system leaves them to this process.
-func TestByteProducts(t *testing.T) {
+// TestTileProducts: products of bytes and of bf16 in a library give the interpreter's bits on every level, and in a
+// library for one processor with and without its tile registers, which it has where the system leaves them to this
+// process.
+func TestTileProducts(t *testing.T) {
 	if goruntime.GOARCH != "amd64" {
 		t.Skip("levels are of x86-64")
 	}
@@ -24,6 +26,7 @@ func TestByteProducts(t *testing.T) {
 fn f[M, K, N](a: i8[M, K], b: i8[K, N]) -> i32[M, N] = (a as i32) @ (b as i32)
 fn g[M, K, N](a: u8[K, M], b: u8[N, K], c: i32[N]) -> i32[M, N] = max(transpose(a as i32) @ transpose(b as i32) .- c, 0)
 fn h[M, K, N](a: u8[2, M, K], b: i8[K, N]) -> u32[2, M, N] = (a as u32) @ (b as u32)
+fn i[M, K, N](a: bf16[M, K], b: bf16[N, K]) -> bf16[M, N] = a @ transpose(b)
 `)
 	interp, err := engine.CompileFile(file, engine.Options{Backend: heal.Interp})
 	if err != nil {
@@ -40,7 +43,7 @@ fn h[M, K, N](a: u8[2, M, K], b: i8[K, N]) -> u32[2, M, N] = (a as u32) @ (b as 
 		"sapphirerapids": {"sapphirerapids", "sapphirerapids+amx"},
 	}
 	for cpu, names := range levels {
-		l, err := m.Library("t", []string{"f", "g", "h"}, func(string) map[string]int64 { return nil })
+		l, err := m.Library("t", []string{"f", "g", "h", "i"}, func(string) map[string]int64 { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +68,7 @@ fn h[M, K, N](a: u8[2, M, K], b: i8[K, N]) -> u32[2, M, N] = (a as u32) @ (b as 
 			for _, e := range l.Entries {
 				for _, size := range [][3]int64{{1, 1, 1}, {33, 70, 47}, {7, 0, 5}, {0, 3, 3}, {70, 515, 100},
 					{16, 64, 16}, {5, 2111, 33}} {
-					sameBytes(t, interp, lib, m.IR().Func(e.Name), e, size, level)
+					sameTiles(t, interp, lib, m.IR().Func(e.Name), e, size, level)
 				}
 			}
 		}
@@ -75,17 +78,20 @@ fn h[M, K, N](a: u8[2, M, K], b: i8[K, N]) -> u32[2, M, N] = (a as u32) @ (b as 
 	}
 }
 
-// sameBytes compares a function of a library with the interpreter, on bytes of any value.
-func sameBytes(t *testing.T, interp *engine.Module, lib *Lib, f *ir.Func, e *aot.Entry, size [3]int64, level string) {
+// sameTiles compares a function of a library with the interpreter, on bytes of any value and on numbers around 0.
+func sameTiles(t *testing.T, interp *engine.Module, lib *Lib, f *ir.Func, e *aot.Entry, size [3]int64, level string) {
 	t.Helper()
 	m, k, n := size[0], size[1], size[2]
-	shapes := map[string][][]int64{"f": {{m, k}, {k, n}}, "g": {{k, m}, {n, k}, {n}}, "h": {{2, m, k}, {k, n}}}
+	shapes := map[string][][]int64{"f": {{m, k}, {k, n}}, "g": {{k, m}, {n, k}, {n}}, "h": {{2, m, k}, {k, n}},
+		"i": {{m, k}, {n, k}}}
 	r := rand.New(rand.NewPCG(uint64(m), uint64(k*n)))
 	var input []*ir.Array
 	for i, shape := range shapes[e.Name] {
 		a := ir.NewArray(e.Params[i].Type.Elem, shape...)
 		for j := range a.Bits {
-			a.Bits[j] = r.Uint64() >> (64 - a.DType.Bits())
+			if a.Bits[j] = r.Uint64() >> (64 - a.DType.Bits()); a.DType.IsFloat() {
+				a.Bits[j] = scalar.FloatBits(a.DType, r.NormFloat64())
+			}
 		}
 		input = append(input, a)
 	}
