@@ -127,7 +127,7 @@ func (c *writer) wholeChains() bool {
 
 // wholeSteps is the number of steps of a piece that are whole.
 func (c *writer) wholeSteps(k chain) value.Value {
-	if c.wholeChains() {
+	if c.PerStep() == 1 || c.wholeChains() {
 		return k.n
 	}
 	return c.Min(k.n, c.Cur.NewSub(c.steps(c.Extent(c.Chains.Axis.Extent)), k.at))
