@@ -43,7 +43,12 @@ type Options struct {
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
 
 	Observer Observer // is told what is written, on several threads; nil for nobody
+
+	Frames func(kernel string, bytes int64) // is told what arrays of a kernel take of the stack; nil for nobody
 }
+
+// bodySuffix is what the name of a kernel's body ends with.
+const bodySuffix = ".body"
 
 // Observer is emit.Observer.
 type Observer = emit.Observer
@@ -81,6 +86,9 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	}
 	for _, k := range km.Kernels {
 		p.defineKernel(k)
+	}
+	if opts.Frames != nil {
+		p.tellFrames(opts.Frames, km.Kernels)
 	}
 	if m.Observer != nil {
 		m.Observer.Module(m.M)
@@ -120,7 +128,7 @@ func (m *program) defineKernel(k *kernel.Kernel) {
 	dims.Attrs = append(dims.Attrs, enum.ParamAttrNoAlias, enum.ParamAttrReadOnly)
 	errp.Attrs = append(errp.Attrs, enum.ParamAttrNoAlias)
 	ps = append(ps, dims, begin, end, errp)
-	body := m.M.NewFunc(k.Name+".body", lt.Void, ps...)
+	body := m.M.NewFunc(k.Name+bodySuffix, lt.Void, ps...)
 	body.Linkage = enum.LinkageInternal
 	build.FunctionAttrs(body)
 	body.FuncAttrs = append(body.FuncAttrs, enum.FuncAttrAlwaysInline)

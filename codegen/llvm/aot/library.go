@@ -8,7 +8,7 @@
 // together; plan.go turns an abi.Program into a function, steps.go its steps; entry.go writes the two C functions
 // of each entry, bind.go what they do with shapes; header.go and python.go describe them; link.go calls the linker.
 // golang.go makes a Go package instead, whose plans the package runtime walks.
-// runtime.ll, threads.ll and stop.ll are the part that is the same in all libraries.
+// runtime.ll, threads.ll, stack.ll and stop.ll are the part that is the same in all libraries.
 package aot
 
 import (
@@ -114,6 +114,15 @@ var stopX86Text string
 //go:embed stop_aarch64.ll
 var stopArmText string
 
+//go:embed stack.ll
+var stackText string
+
+//go:embed stack_x86_64.ll
+var stackX86Text string
+
+//go:embed stack_aarch64.ll
+var stackArmText string
+
 //go:embed cpu_x86_64.ll
 var x86Text string
 
@@ -170,10 +179,11 @@ func Objects(l *Library) ([][]byte, error) {
 	x86 := isX86(triple)
 	levels := l.levels(x86)
 	w := &writer{levels: levels, prefix: l.Prefix, x86: x86, splitAll: l.SplitAll}
-	objects, err := l.kernels(levels)
+	objects, frames, err := l.kernels(levels)
 	if err != nil {
 		return nil, err
 	}
+	w.frames = frames
 	text := w.module(l)
 	host := libllvm.Options{Triple: l.Target.Triple, CPU: plainCPU(x86), OptLevel: 2,
 		Passes: libllvm.Spell(aroundPipeline, lib.Version()), Emit: libllvm.Object, Took: l.Took}
@@ -184,20 +194,24 @@ func Objects(l *Library) ([][]byte, error) {
 	return append(objects, obj), nil
 }
 
+// frames are what arrays of kernels take of the stack, at the level where it is most.
+type frames map[string]int64
+
 // kernels compiles the kernels of all entries, several of these at the same time. For the levels of one it happens one
 // after the other, because each writes into the plan how its kernels are cut.
-func (l *Library) kernels(levels []Level) ([][]byte, error) {
+func (l *Library) kernels(levels []Level) ([][]byte, map[*kernel.Module]frames, error) {
 	type variant struct {
 		entry   *Entry
 		number  int
 		km      *kernel.Module
 		objects [][]byte
+		frames  frames
 	}
 	var all []*variant
 	for _, e := range l.Entries {
 		for v, km := range e.variants() {
 			if len(km.Kernels) > 0 {
-				all = append(all, &variant{entry: e, number: v, km: km})
+				all = append(all, &variant{entry: e, number: v, km: km, frames: frames{}})
 			}
 		}
 	}
@@ -208,7 +222,8 @@ func (l *Library) kernels(levels []Level) ([][]byte, error) {
 			if !level.own(v.km) {
 				continue
 			}
-			opts := llvm.Options{Prefix: symbol(l.Prefix, v.entry, v.number, k), Took: took}
+			opts := llvm.Options{Prefix: symbol(l.Prefix, v.entry, v.number, k), Took: took,
+				Frames: func(kernel string, bytes int64) { v.frames[kernel] = max(v.frames[kernel], bytes) }}
 			if v.km == v.entry.Packed {
 				opts.Tuned = v.entry.Tuned
 			}
@@ -221,13 +236,15 @@ func (l *Library) kernels(levels []Level) ([][]byte, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	var objects [][]byte
+	of := map[*kernel.Module]frames{}
 	for _, v := range all {
 		objects = append(objects, v.objects...)
+		of[v.km] = v.frames
 	}
-	return objects, nil
+	return objects, of, nil
 }
 
 func isX86(triple string) bool {
@@ -262,6 +279,7 @@ type writer struct {
 	prefix   string
 	x86      bool
 	splitAll bool
+	frames   map[*kernel.Module]frames
 	texts    map[string]string // constants by their initialiser
 }
 
@@ -269,15 +287,16 @@ func (w *writer) module(l *Library) string {
 	w.texts = map[string]string{}
 	w.b.WriteString(w.owned(runtimeText))
 	w.b.WriteString(w.owned(threadsText))
+	w.b.WriteString(stackText)
 	stop := w.owned(stopText)
 	// The places of registers in what a handler of a signal gets, and the number of the system's gettid.
 	if w.x86 {
 		w.b.WriteString(strings.NewReplacer("HEAL_IP", "168", "HEAL_SP", "160", "HEAL_GETTID", "186").Replace(stop))
-		w.b.WriteString(stopX86Text + x86Text)
+		w.b.WriteString(stopX86Text + stackX86Text + x86Text)
 		w.b.WriteString(l.detection(w.levels))
 	} else {
 		w.b.WriteString(strings.NewReplacer("HEAL_IP", "440", "HEAL_SP", "432", "HEAL_GETTID", "178").Replace(stop))
-		w.b.WriteString(stopArmText + otherText)
+		w.b.WriteString(stopArmText + stackArmText + otherText)
 	}
 	w.b.WriteString("\n!0 = !{!\"branch_weights\", i32 1, i32 2000}\n")
 	w.b.WriteString("!1 = !{!\"branch_weights\", i32 2000, i32 1}\n")

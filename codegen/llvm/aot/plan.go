@@ -82,6 +82,9 @@ func (w *writer) failures(base string, prog *abi.Program) {
 	cases = append(cases, "i64 -1, label %stopped")
 	e.at("stopped")
 	e.do("ret i32 %s", e.v("call i32 @heal.stopped()"))
+	cases = append(cases, "i64 -2, label %memory")
+	e.at("memory")
+	e.do("ret i32 %s", e.v("call i32 @heal.memory(i64 %%a)"))
 	e.at("other")
 	e.do("ret i32 %d", CodeFailed)
 	fmt.Fprintf(&w.b,

@@ -55,6 +55,26 @@ func (p *planFunc) steps(steps []abi.Step) {
 	}
 }
 
+// What any thread has left of its stack, what kernels take beside their arrays, and what is taken by functions that
+// nest as deep as they may.
+const (
+	anyStack    = 32 << 10
+	spillStack  = 48 << 10
+	nestedStack = 7 << 20
+)
+
+// stack is how much of the stack a kernel takes, or 0 where any thread has that.
+func (p *planFunc) stack(l *abi.Launch) int64 {
+	n := p.w.frames[p.km][l.Kernel]
+	switch {
+	case l.Open && len(p.km.Funcs) > 0:
+		return n + nestedStack
+	case n > anyStack:
+		return n + spillStack
+	}
+	return 0
+}
+
 // launch runs a kernel: on several threads when each then has as much to do as the plan says is worth one.
 func (p *planFunc) launch(l *abi.Launch) {
 	args := p.array(len(l.Args))
@@ -81,16 +101,20 @@ func (p *planFunc) launch(l *abi.Launch) {
 	} else {
 		plain = p.v("and i1 %s, %s", plain, p.v("icmp slt i64 %s, %d", outer, 2*grain))
 	}
+	stack := p.stack(l)
+	if stack > 0 {
+		plain = p.v("and i1 %s, %s", plain, p.v("call i1 @heal.roomy(i64 %d)", stack))
+	}
 	p.branch(plain, direct, several)
 	p.at(direct)
 	p.do("call void %s(ptr %s, ptr %%dims, i64 0, i64 %s, ptr %s)", fn, args, outer, p.err)
 	p.jump(after)
 	p.at(several)
-	if small {
+	if small && stack == 0 {
 		p.do("call void @heal.mine(ptr %s, ptr %s, ptr %%dims, i64 0, i64 %s, ptr %s)", fn, args, outer, p.err)
 	} else {
-		p.do("call void @heal.launch(ptr %s, ptr %s, ptr %%dims, i64 %s, i64 %d, i64 %d, ptr %s)", fn, args, outer,
-			grain, align, p.err)
+		p.do("call void @heal.launch(ptr %s, ptr %s, ptr %%dims, i64 %s, i64 %d, i64 %d, ptr %s, i64 %d)", fn, args,
+			outer, grain, align, p.err, stack)
 	}
 	p.jump(after)
 	p.at(after)

@@ -7,8 +7,8 @@
 
 ; What a region is about: kernel, its arguments and dims, where its failure goes, extent, indices of a unit, parts, begin of the
 ; piece whose failure is kept (-1: none), a lock for it, units, the fewest units of a piece; of each part the pieces that are left, [low
-; 32 bits, high 32 bits); the flag that stops it, or null.
-%heal.job = type { ptr, ptr, ptr, ptr, i64, i64, i64, i64, i32, i64, i64, [256 x i64], ptr }
+; 32 bits, high 32 bits); the flag that stops it, or null; what the kernel takes of the stack, or 0 where any thread has that.
+%heal.job = type { ptr, ptr, ptr, ptr, i64, i64, i64, i64, i32, i64, i64, [256 x i64], ptr, i64 }
 
 @heal.threads = internal global i32 0
 @heal.hook = internal global ptr null
@@ -147,20 +147,18 @@ define internal void @heal.part(ptr %job, i64 %begin, i64 %end) {
 entry:
   %err = alloca [4 x i64], align 8
   store i64 0, ptr %err, align 8
-  %fn = load ptr, ptr %job, align 8
-  %p1 = getelementptr %heal.job, ptr %job, i64 0, i32 1
-  %bufs = load ptr, ptr %p1, align 8
-  %p2 = getelementptr %heal.job, ptr %job, i64 0, i32 2
-  %dims = load ptr, ptr %p2, align 8
-  %p12 = getelementptr %heal.job, ptr %job, i64 0, i32 12
-  %flag = load ptr, ptr %p12, align 8
-  %unflagged = icmp eq ptr %flag, null
-  br i1 %unflagged, label %plain, label %guarded
-guarded:
-  call void @heal.guarded(ptr %flag, ptr %fn, ptr %bufs, ptr %dims, i64 %begin, i64 %end, ptr %err)
+  %p13 = getelementptr %heal.job, ptr %job, i64 0, i32 13
+  %bytes = load i64, ptr %p13, align 8
+  %small = icmp eq i64 %bytes, 0
+  br i1 %small, label %here, label %measure
+measure:
+  %room = call i1 @heal.roomy(i64 %bytes)
+  br i1 %room, label %here, label %away
+away:
+  call void @heal.away(ptr %job, i64 %begin, i64 %end, ptr %err, i64 %bytes)
   br label %judge
-plain:
-  call void %fn(ptr %bufs, ptr %dims, i64 %begin, i64 %end, ptr %err)
+here:
+  call void @heal.here(ptr %job, i64 %begin, i64 %end, ptr %err)
   br label %judge
 judge:
   %site = load i64, ptr %err, align 8
@@ -190,6 +188,26 @@ unlock:
   store atomic i32 0, ptr %lp release, align 4
   br label %out
 out:
+  ret void
+}
+
+; Runs [begin, end) of a region on this stack.
+define internal void @heal.here(ptr %job, i64 %begin, i64 %end, ptr %err) {
+entry:
+  %fn = load ptr, ptr %job, align 8
+  %p1 = getelementptr %heal.job, ptr %job, i64 0, i32 1
+  %bufs = load ptr, ptr %p1, align 8
+  %p2 = getelementptr %heal.job, ptr %job, i64 0, i32 2
+  %dims = load ptr, ptr %p2, align 8
+  %p12 = getelementptr %heal.job, ptr %job, i64 0, i32 12
+  %flag = load ptr, ptr %p12, align 8
+  %unflagged = icmp eq ptr %flag, null
+  br i1 %unflagged, label %plain, label %guarded
+guarded:
+  call void @heal.guarded(ptr %flag, ptr %fn, ptr %bufs, ptr %dims, i64 %begin, i64 %end, ptr %err)
+  ret void
+plain:
+  call void %fn(ptr %bufs, ptr %dims, i64 %begin, i64 %end, ptr %err)
   ret void
 }
 
@@ -504,7 +522,8 @@ entry:
   %g8 = shl i64 %g, 8
   %here = call i32 @sched_getcpu()
   store atomic i32 %here, ptr @heal.caller monotonic, align 4
-  ; A part of a large product copies up to 2 MiB of its operands to the stack; ulimit -s may give threads less.
+  ; A part of a large product copies up to 2 MiB of its operands to the stack, which then is there already (stack.ll);
+  ; ulimit -s may give threads less.
   %attr = alloca [128 x i8], align 16
   %a0 = call i32 @pthread_attr_init(ptr %attr)
   %a1 = call i32 @pthread_attr_setstacksize(ptr %attr, i64 4194304)
@@ -578,13 +597,13 @@ out:
 }
 
 ; Runs a kernel over [0, n), in pieces that begin at multiples of align and are not smaller than grain, which takes 3
-; microseconds; grain is a multiple of align. Less than 2 * grain is one piece.
+; microseconds; grain is a multiple of align. Less than 2 * grain is one piece. bytes is what it takes of the stack, or 0.
 ;
 ; To wake a worker that sleeps keeps the caller for as long as 14 microseconds (virtual machine, Zen 3, November 2026), so it
 ; happens only for what gains from it, 30 microseconds of work: at once for 10 grains, or when the caller has been for so long at regions that
 ; ended less than 50 microseconds before the next (or 200, when they take a quarter of the time), and in the middle of one when that is twice
 ; as much.
-define internal void @heal.launch(ptr %fn, ptr %bufs, ptr %dims, i64 %n, i64 %grain, i64 %align, ptr %err) noinline {
+define internal void @heal.launch(ptr %fn, ptr %bufs, ptr %dims, i64 %n, i64 %grain, i64 %align, ptr %err, i64 %bytes) noinline {
 entry:
   %job = alloca %heal.job, align 8
   store ptr %fn, ptr %job, align 8
@@ -603,6 +622,8 @@ entry:
   %j12 = getelementptr %heal.job, ptr %job, i64 0, i32 12
   %flag = call ptr @heal.flagged()
   store ptr %flag, ptr %j12, align 8
+  %j13 = getelementptr %heal.job, ptr %job, i64 0, i32 13
+  store i64 %bytes, ptr %j13, align 8
   %double = shl i64 %grain, 1
   %few = icmp slt i64 %n, %double
   br i1 %few, label %alone, label %many

@@ -1,0 +1,18 @@
+
+; ---- heal.on(fn, top, job, begin, end, err): see stack.ll.
+module asm ".text"
+module asm ".p2align 4"
+module asm ".type heal.on,@function"
+module asm "heal.on:"
+module asm "stp x29, x30, [sp, #-16]!"
+module asm "mov x29, sp"
+module asm "mov sp, x1"
+module asm "mov x9, x0"
+module asm "mov x0, x2"
+module asm "mov x1, x3"
+module asm "mov x2, x4"
+module asm "mov x3, x5"
+module asm "blr x9"
+module asm "mov sp, x29"
+module asm "ldp x29, x30, [sp], #16"
+module asm "ret"

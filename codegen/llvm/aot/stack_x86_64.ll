@@ -1,0 +1,18 @@
+
+; ---- heal.on(fn, top, job, begin, end, err): see stack.ll.
+module asm ".text"
+module asm ".p2align 4"
+module asm ".type heal.on,@function"
+module asm "heal.on:"
+module asm "pushq %rbp"
+module asm "movq %rsp, %rbp"
+module asm "movq %rsi, %rsp"
+module asm "movq %rdi, %rax"
+module asm "movq %rdx, %rdi"
+module asm "movq %rcx, %rsi"
+module asm "movq %r8, %rdx"
+module asm "movq %r9, %rcx"
+module asm "callq *%rax"
+module asm "movq %rbp, %rsp"
+module asm "popq %rbp"
+module asm "retq"
