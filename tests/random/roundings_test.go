@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"healc"
@@ -63,6 +64,41 @@ func TestRoundings(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// TestNarrowBlocks: a stream whose blocks have fewer columns than two vectors has no loads and stores of more than a
+// block, not even in a loop that never runs.
+func TestNarrowBlocks(t *testing.T) {
+	opts := engine.Options{Backend: heal.CPU, Threads: 1, Target: codegen.Target{CPU: "x86-64-v4/x86-64-v3"}}
+	if !slices.Contains(devices.Processors(t), "x86-64-v3") {
+		t.Skip("its instructions are those of AVX2")
+	}
+	for _, text := range []string{
+		"fn f(x: f32[10], y: f32[10, 31]) -> f32[31] = x @ y",
+		"fn f[N, M](x: f32[N], y: f32[N, M]) -> f32[M] = x @ cumsum(y, axis = -1)",
+	} {
+		for _, block := range []int64{1, 3, 8, 16, 24} {
+			set := 0
+			opts.Debug = pipeline.Debug{AnyShape: strings.Contains(text, "[N, M](")}
+			opts.Debug.Reschedule = func(_ *kernel.Kernel, s *kernel.Schedule) {
+				for _, d := range s.Directives {
+					if d.Kind == "axpy" {
+						d.Set("block", block).Set("width", 16).Set("rows", 5)
+						set++
+					}
+				}
+			}
+			arguments, result := [][]int64{{10}, {10, 31}}, []int64{31}
+			want := resultBefore(t, text, engine.Options{Backend: heal.Interp}, types.F32, arguments, result)
+			got := resultBefore(t, text, opts, types.F32, arguments, result)
+			if set == 0 {
+				t.Fatal("no kernel is a stream")
+			}
+			if !slices.Equal(want, got) {
+				t.Errorf("%s in blocks of %d: %x, not %x", text, block, got, want)
+			}
 		}
 	}
 }

@@ -221,7 +221,7 @@ func (c *writer) streamRest(at, n, from, to value.Value) {
 
 // streamSums stores what f gives for all of n columns from column at on.
 func (c *writer) streamSums(at, n value.Value, f func(j value.Value, width int) value.Value) {
-	c.span(n, 2*c.VecWidth, func(j value.Value, width int) {
+	c.span(n, c.inBlock(2*c.VecWidth), func(j value.Value, width int) {
 		c.InVectors(width, func() {
 			c.axis(c.Col.Var, c.Add(at, j), width)
 			c.prologue(kernel.OnColumn)

@@ -242,7 +242,7 @@ func (c *writer) stream(at, n value.Value) {
 			c.Env[kv] = emit.Val{V: c.Add(kk, build.Int(build.I64, int64(u)))}
 			xs[u] = c.element(c.X, 0)
 		}
-		c.span(n, 2*c.VecWidth, func(j value.Value, width int) {
+		c.span(n, c.inBlock(2*c.VecWidth), func(j value.Value, width int) {
 			c.InVectors(width, func() {
 				c.axis(c.Col.Var, c.Add(at, j), width)
 				c.prologue(kernel.OnColumn)
@@ -262,7 +262,7 @@ func (c *writer) stream(at, n value.Value) {
 	}
 	kk := c.Extent(c.Chains.Axis.Extent)
 	if _, known := build.ConstantInt(kk); !known {
-		c.spanTo(n, 2*c.VecWidth, func(j value.Value, width int) {
+		c.spanTo(n, c.inBlock(2*c.VecWidth), func(j value.Value, width int) {
 			st := c.Cur.NewStore(c.zeroSum(width), c.sumAt(j, width))
 			st.Align = lir.Align(analysis.ArithmeticType(c.Acc).Bytes())
 		})
@@ -293,6 +293,15 @@ func (c *writer) stream(at, n value.Value) {
 	c.streamDone(at, n)
 }
 
+// inBlock is the width of vectors for the sums of a block, w unless the block has fewer columns. A loop over wider ones
+// never runs, but libLLVM takes what it would load and store, beyond the end of the sums, for what the sums are.
+func (c *writer) inBlock(w int) int {
+	for int64(w) > c.BlockCols && w > 1 {
+		w /= 2
+	}
+	return w
+}
+
 // sumAt is the place of the sums from column j of a stream on, which zeroSum and loadSum give.
 func (c *writer) sumAt(j value.Value, width int) value.Value {
 	reg := build.RegisterType(c.Acc)
@@ -319,7 +328,7 @@ func (c *writer) zeroSum(width int) value.Value {
 
 // streamDone runs the epilogue of columns that were streamed.
 func (c *writer) streamDone(at, n value.Value) {
-	c.span(n, c.VecWidth, func(j value.Value, width int) {
+	c.span(n, c.inBlock(c.VecWidth), func(j value.Value, width int) {
 		c.InVectors(width, func() {
 			c.axis(c.Col.Var, c.Add(at, j), width)
 			c.some(c.Before, func(d kernel.Dep) bool { return d != 0 })

@@ -510,11 +510,14 @@ func (c *writer) spanOf(n int64, w int, body func(at value.Value, width int)) {
 
 // spanTo is span for an n that nobody knows: after the vectors of w come scalars.
 func (c *writer) spanTo(n value.Value, w int, body func(at value.Value, width int)) {
-	full := c.Cur.NewAnd(n, build.Int(build.I64, int64(-w)))
-	c.For(build.Int(build.I64, 0), full, int64(w), nil, func(at value.Value, _ []value.Value) []value.Value {
-		body(at, w)
-		return nil
-	})
+	full := value.Value(build.Int(build.I64, 0))
+	if w > 1 {
+		full = c.Cur.NewAnd(n, build.Int(build.I64, int64(-w)))
+		c.For(build.Int(build.I64, 0), full, int64(w), nil, func(at value.Value, _ []value.Value) []value.Value {
+			body(at, w)
+			return nil
+		})
+	}
 	c.For(full, n, 1, nil, func(at value.Value, _ []value.Value) []value.Value {
 		body(at, 0)
 		return nil
