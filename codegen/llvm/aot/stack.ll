@@ -2,6 +2,7 @@
 ; ---- Stacks. Kernels keep copies of their operands on the stack, up to 2 MiB of them, and a host's thread may have a
 ; stack of 128 KiB. So a kernel that needs more than any thread has runs on memory of its own where little is left.
 
+declare i32 @mprotect(ptr, i64, i32)
 declare i32 @pthread_getattr_np(i64, ptr)
 declare i32 @pthread_attr_getstack(ptr, ptr, ptr)
 declare i32 @pthread_attr_getguardsize(ptr, ptr)
@@ -65,18 +66,55 @@ out:
   ret void
 }
 
+; How large the memory is for a stack of bytes: 128 KiB more, of which 64 at its beginning cannot be accessed, so that
+; what would not fit after all stops there. Pages have 64 KiB at most.
+define internal i64 @heal.stacksize(i64 %bytes) alwaysinline {
+  %more = add i64 %bytes, 131135
+  %size = and i64 %more, -64
+  ret i64 %size
+}
+
+; The first page that cannot be accessed.
+define internal ptr @heal.fence(ptr %stack) alwaysinline {
+  %word = ptrtoint ptr %stack to i64
+  %up = add i64 %word, 65535
+  %at = and i64 %up, -65536
+  %p = inttoptr i64 %at to ptr
+  ret ptr %p
+}
+
+; Memory of heal.stacksize bytes for a stack, or null.
+define internal ptr @heal.borrow(i64 %size) noinline {
+entry:
+  %stack = call ptr @heal.take(i64 %size)
+  %none = icmp eq ptr %stack, null
+  br i1 %none, label %out, label %close
+close:
+  %fence = call ptr @heal.fence(ptr %stack)
+  %r = call i32 @mprotect(ptr %fence, i64 65536, i32 0)
+  br label %out
+out:
+  ret ptr %stack
+}
+
+define internal void @heal.return(ptr %stack) noinline {
+  %fence = call ptr @heal.fence(ptr %stack)
+  %r = call i32 @mprotect(ptr %fence, i64 65536, i32 3)
+  call void @heal.give(ptr %stack)
+  ret void
+}
+
 ; Runs [begin, end) of a region on memory of its own; site -2 is the error when there is none.
 define internal void @heal.away(ptr %job, i64 %begin, i64 %end, ptr %err, i64 %bytes) cold noinline {
 entry:
-  %more = add i64 %bytes, 16447
-  %size = and i64 %more, -64
-  %stack = call ptr @heal.take(i64 %size)
+  %size = call i64 @heal.stacksize(i64 %bytes)
+  %stack = call ptr @heal.borrow(i64 %size)
   %none = icmp eq ptr %stack, null
   br i1 %none, label %refuse, label %run
 run:
   %top = getelementptr i8, ptr %stack, i64 %size
   call void @heal.on(ptr @heal.here, ptr %top, ptr %job, i64 %begin, i64 %end, ptr %err)
-  call void @heal.give(ptr %stack)
+  call void @heal.return(ptr %stack)
   ret void
 refuse:
   store i64 -2, ptr %err, align 8
