@@ -13,6 +13,7 @@ import (
 var otherwise = map[string]string{
 	"tests/allocations":                      "about memory of Go, which no code for programs decides",
 	"tests/bench":                            "about time: each measurement says what it compiles",
+	"tests/bits":                             "what the interpreter gives, which compiles nothing",
 	"tests/cli/api_test.go":                  "examples of the Go API",
 	"tests/codehash":                         "lists code of each way itself",
 	"tests/codes_test.go":                    "examples of errors; tests/lang has the checks",
