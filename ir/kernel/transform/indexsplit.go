@@ -203,6 +203,10 @@ func (p *AffineConditions) at(at int64, b *kernel.Block) *kernel.Block {
 			if slices.Contains(p.Conditions, st.ID) {
 				out.Stmts[i] = boolConst(st.ID, p.holds(st.ID, at))
 			}
+		case *kernel.Load: // of a row of conditions, which are the same in all rows
+			if slices.Contains(p.Conditions, st.ID) {
+				out.Stmts[i] = boolConst(st.ID, p.holds(st.ID, at))
+			}
 		case *kernel.If:
 			c := *st
 			c.Then, c.Else = p.at(at, st.Then), p.at(at, st.Else)
