@@ -21,6 +21,7 @@ type bench struct {
 	machine *measure.Machine
 	threads []int
 	budget  time.Duration
+	stops   bool // whether a row has a contender whose calls can be stopped
 	report  *report
 }
 
@@ -126,6 +127,14 @@ func (b *bench) row(r row) error {
 			Time: measure.Repeat(func() error {
 				return p.f.CallInto(context.Background(), p.out, args...)
 			})}})
+		if b.stops {
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			all = append(all, contender{Contender: measure.Contender{Name: "can be stopped", Threads: n,
+				Time: measure.Repeat(func() error {
+					return p.f.CallInto(ctx, p.out, args...)
+				})}})
+		}
 		limits, err := b.limits(r, read, write, n)
 		if err != nil {
 			return err
