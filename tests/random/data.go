@@ -29,6 +29,25 @@ func Data(r *rand.Rand, d types.DType, shape []int64) *ir.Array {
 	return a
 }
 
+// Small is Data for a program of a seed: from `since` on one of three has floats whose products are around the least
+// normal number, so that sums of them are subnormal or not.
+func Small(seed uint64, r *rand.Rand, d types.DType, shape []int64) *ir.Array {
+	a := Data(r, d, shape)
+	if seed < since || !d.IsFloat() || seed%3 > 0 {
+		return a
+	}
+	root := map[types.DType]int{types.F16: -7, types.BF16: -63, types.F32: -63, types.F64: -511}[d]
+	spread := 1 + r.IntN(16)
+	for i := range a.Bits {
+		x := math.Ldexp(r.Float64()*2-1, root+r.IntN(spread)-spread/2)
+		if r.IntN(16) == 0 {
+			x = 0
+		}
+		a.Bits[i] = scalar.FloatBits(d, x)
+	}
+	return a
+}
+
 func element(r *rand.Rand, d types.DType, hard bool) uint64 {
 	switch {
 	case d == types.Bool:

@@ -11,8 +11,12 @@ import (
 // Open is a random function `f` in the source language whose extents are all shape parameters, and their values.
 // Compiled for these it is like one of Large; compiled for any shape, it has a loop wherever an extent decides.
 func Open(seed uint64) (text string, bind map[string]int64) {
-	return newOpen(seed, 13, (*open).product, (*open).product, (*open).product, (*open).bytes, (*open).vector,
-		(*open).vector, (*open).reduction, (*open).columns)
+	forms := []func(*open) (text, result string){(*open).product, (*open).product, (*open).product, (*open).bytes,
+		(*open).vector, (*open).vector, (*open).reduction, (*open).columns}
+	if seed >= since {
+		forms = append(forms, (*open).halves, (*open).across)
+	}
+	return newOpen(seed, 13, forms...)
 }
 
 // Vast is Open with more elements than the caches of a core have, or than one level of the results of chunks.
@@ -142,6 +146,31 @@ func (o *open) bytes() (text, result string) {
 		x := o.param("&mut i32", rows, columns)
 		return "{ " + x + " .+= " + text + "; 1 }", "i32"
 	}
+	return text, shapedAs("i32", rows, columns)
+}
+
+// halves is a product of matrices of bf16.
+func (o *open) halves() (text, result string) {
+	m, k, n := o.size(100), o.size(300), o.size(150)
+	rows, inner, columns := o.extent("M", m), o.extent("K", k), o.extent("N", n)
+	text = o.factor("bf16", "bf16", "", rows, inner) + " @ " + o.factor("bf16", "bf16", "", inner, columns)
+	switch o.r.IntN(4) {
+	case 0:
+		text = "relu(" + text + ")"
+	case 1:
+		x := o.param("&mut bf16", rows, columns)
+		return "{ " + x + " .+= " + text + "; 1 }", "i32"
+	}
+	return text, shapedAs("bf16", rows, columns)
+}
+
+// across is a product of matrices of bytes, of which the rows of the first lie side by side in memory of the function.
+func (o *open) across() (text, result string) {
+	m, k, n := o.size(100), o.size(300), o.size(100)
+	rows, inner, columns := o.extent("M", m), o.extent("K", k), o.extent("N", n)
+	x := o.param(o.of("i8", "u8"), inner, rows)
+	y := o.param(o.of("i8", "u8"), inner, columns)
+	text = fmt.Sprintf("(transpose(cumsum(%s, axis = %s)) as i32) @ (%s as i32)", x, o.of("0", "-1"), y)
 	return text, shapedAs("i32", rows, columns)
 }
 

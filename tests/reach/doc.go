@@ -7,5 +7,5 @@
 // is stored in it (observe_test.go). Of code for devices nobody knows what runs, so what stands in it counts.
 //
 // reached.txt names a program for everything; `go test ./tests/reach` runs these programs, compares them with the
-// interpreter, and fails when something has none. What is reached by none is in unreached.txt, with the reason.
+// interpreter, and fails when something has none. What none can reach is in unreached.txt, with the proof.
 package reach

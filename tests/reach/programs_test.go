@@ -180,7 +180,7 @@ func (p program) make() (*drawn, error) {
 				}
 				shape = append(shape, n)
 			}
-			d.input = append(d.input, random.Data(r, q.Type.Elem, shape))
+			d.input = append(d.input, random.Small(p.seed, r, q.Type.Elem, shape))
 		}
 	}
 	return d, nil
