@@ -101,8 +101,12 @@ func (s *Stop) signal() (more bool) {
 			continue // it was left meanwhile
 		}
 		// A thread that has ended meanwhile runs no kernel.
-		_, _, _ = syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(atomic.LoadUint64(&t.thread)),
+		_, _, err := syscall.RawSyscall(syscall.SYS_TGKILL, uintptr(os.Getpid()), uintptr(atomic.LoadUint64(&t.thread)),
 			uintptr(stopSignal))
+		if err == syscall.EINVAL {
+			nextSignal = stopSignal - 1
+			stopSignal, installed = 0, false
+		}
 	}
 	return true
 }
@@ -179,10 +183,14 @@ const (
 	firstSignal = 40 // those before are of C libraries
 )
 
-var stopSignal int // 0: none yet
+var (
+	stopSignal int              // 0: none yet
+	nextSignal = lastSignal - 2 // the first to look at
+)
 
 // catchStops makes the handler that of a signal which nobody else uses: one that has the handler that Go gives to all
-// signals, or none. It is asked each time, as a program may have changed all handlers in between.
+// signals, or none. It is asked each time, as a program may have changed all handlers in between. Emulators know some
+// signals that cannot be sent, which shows when one is: then another is taken.
 func catchStops() bool {
 	action := sigaction{handler: stopHandlerAddr, flags: saSiginfo | saOnStack | saRestart, mask: ^uint64(0)}
 	if goruntime.GOARCH == "amd64" {
@@ -196,7 +204,7 @@ func catchStops() bool {
 	if !setAction(int(syscall.SIGURG), nil, &usual) {
 		return false
 	}
-	for sig := lastSignal - 2; sig >= firstSignal; sig-- {
+	for sig := nextSignal; sig >= firstSignal; sig-- {
 		if setAction(sig, nil, &now) && (now.handler == 0 || now.handler == usual.handler) {
 			stopSignal = sig
 			return setAction(sig, &action, nil)

@@ -1,6 +1,8 @@
 package objload_test
 
 import (
+	goruntime "runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -12,7 +14,7 @@ import (
 
 // endless has a kernel that ends when somebody writes its buffer, with all registers in use that a caller expects to
 // find again, and one that adds 1 to its buffer.
-const endless = `
+var endless = strings.Replace(`
 define void @endless(i8** %bufs, i64* %dims, i64 %begin, i64 %end, i8* %err) {
 entry:
   %args = bitcast i8** %bufs to i64**
@@ -22,8 +24,7 @@ loop:
   %i = phi i64 [ 0, %entry ], [ %next, %loop ]
   %next = add i64 %i, 1
   %x = load volatile i64, i64* %p
-  call void asm sideeffect "xor %ebx, %ebx; xor %ebp, %ebp; xor %r12d, %r12d; xor %r13d, %r13d; xor %r14d, %r14d; xor %r15d, %r15d",
-    "~{rbx},~{rbp},~{r12},~{r13},~{r14},~{r15},~{flags}"()
+  call void asm sideeffect CLEAR()
   %more = icmp eq i64 %x, 0
   br i1 %more, label %loop, label %done
 done:
@@ -37,7 +38,17 @@ define void @once(i8** %bufs, i64* %dims, i64 %begin, i64 %end, i8* %err) {
   store i64 %y, i64* %p
   ret void
 }
-`
+`, "CLEAR", clear[goruntime.GOARCH], 1)
+
+// clear clears the registers that a caller expects to find again.
+var clear = map[string]string{
+	"amd64": `"xor %ebx, %ebx; xor %ebp, %ebp; xor %r12d, %r12d; xor %r13d, %r13d; xor %r14d, %r14d; xor %r15d, %r15d",
+    "~{rbx},~{rbp},~{r12},~{r13},~{r14},~{r15},~{flags}"`,
+	"arm64": `"mov x19, #0; mov x20, #0; mov x21, #0; mov x22, #0; mov x23, #0; mov x24, #0; mov x25, #0; mov x26, #0;
+    mov x27, #0; mov x28, #0; fmov d8, xzr; fmov d9, xzr; fmov d10, xzr; fmov d11, xzr; fmov d12, xzr; fmov d13, xzr;
+    fmov d14, xzr; fmov d15, xzr", "~{x19},~{x20},~{x21},~{x22},~{x23},~{x24},~{x25},~{x26},~{x27},~{x28},~{d8},~{d9},` +
+		`~{d10},~{d11},~{d12},~{d13},~{d14},~{d15}"`,
+}
 
 // TestStop: kernels on several threads end when they are stopped, those of others go on, and none begins afterwards.
 func TestStop(t *testing.T) {
