@@ -3,6 +3,7 @@ package runtime
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	goruntime "runtime"
 
 	"healc/lang/types"
@@ -198,6 +199,9 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*
 	if err := q.Fill(cell.Addr(), 0, abi.ErrorBytes/4); err != nil {
 		return nil, err
 	}
+	if err := r.makeRoom(); err != nil {
+		return nil, err
+	}
 	if err := fr.takeArgs(r, args); err != nil {
 		return nil, err
 	}
@@ -225,6 +229,20 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*
 	}
 	goruntime.KeepAlive(args)
 	return out, err
+}
+
+// makeRoom says how many bytes of the stack of a thread calls of scalar functions may take: see Note [Stack of a
+// thread] in codegen/llvm/emit. It is at least one, since none is no detail of a failure.
+func (r *deviceRun) makeRoom() error {
+	p := r.x.plan.Device
+	if p == nil || p.Stack == 0 {
+		return nil
+	}
+	has, err := r.d.Driver().Stack()
+	if err != nil {
+		return err
+	}
+	return r.set(abi.StackRoom, uint32(min(max(has-p.Reserve, 1), math.MaxInt32)))
 }
 
 // callIntoOn is CallInto on a device: the results are computed aside and copied there or to the host.

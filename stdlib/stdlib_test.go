@@ -198,7 +198,7 @@ func TestMisuse(t *testing.T) {
 		{"nn.embedding(ones[f32, 3, 1](), [n as i32, 3])[0, 0] as i64",
 			"index 3 is out of range for an axis of extent 3"},
 		{"optim.stairs(3, 0.5, n as i32, 0.5) as i64", "a stair has at least 1 step, not 0"},
-		{"math.binomial(n + 1000000, 50000)", "calls are nested more than 10000 deep"},
+		{"math.binomial(n + 1000000, 50000)", "calls are nested"},
 		{"math.binomial(n + 10, 5) + math.gcd(n + 2, 4) - 254 + (if n == 0 { 0 } else { 1 / n })", ""},
 		{"optim.cosine(0, 0.5, 2.0, n as i32) as i64 - 2 + (optim.warm_up[f32](0, n as i32) as i64) - 1 + n", ""},
 		{"stats.median(zeros[f32, 0]()) as i64", "index -1 is out of range"},

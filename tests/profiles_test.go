@@ -102,6 +102,7 @@ var noMachine = map[string]string{
 	"gridThreads":             "a block that every device runs several of at once",
 	"rankWord":                "a word of the contract with the runtime",
 	"recursionStack":          "the most that a device allows",
+	"unseenStack":             "a bound, far above what there is",
 	"maxParams":               "of PTX",
 	"plainParams":             "of PTX",
 	"paramsLLVM":              "a version of LLVM",

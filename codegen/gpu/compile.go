@@ -94,6 +94,9 @@ func CompileWith(km *kernel.Module, t codegen.Target, out libllvm.Output, opts O
 	if err != nil {
 		return nil, fmt.Errorf("BUG: libLLVM refuses generated code: %w", err)
 	}
+	if m.device.Stack > 0 && out == libllvm.Assembly {
+		m.device.Reserve = reserve(string(code))
+	}
 	km.Plan.Device = m.device
 	return code, nil
 }

@@ -102,6 +102,7 @@ func (m *module) report(k *kernel.Kernel, n int) abi.DeviceKernel {
 	} else {
 		t.Count(first, t.Plus(first, ci(i64, int64(n))), ci(i64, 1), nil, again)
 	}
+	m.noteStack(t)
 	t.Finish()
 	return kernelOf(abi.DeviceLaunch{Entry: t.name, PerBlock: 1, Threads: 1}, scratch)
 }

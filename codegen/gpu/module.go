@@ -24,15 +24,13 @@ import (
 // fails there. Only that launch fills in the site. So the kernels after it, which read the site when they begin, see
 // the failure, and the other blocks of the kernel that fails do not.
 //
+// Calls of scalar functions fail, too, where the stack ends: Note [Frames on devices].
+//
 // A kernel that works in place cannot repeat an iteration that has stored something before the check. So it is done
 // twice: first without its stores, for the checks alone.
 
 // rankWord is the word of abi.Error with the number of the first iteration that failed.
 const rankWord = 3
-
-// recursionStack is the stack of a thread for scalar functions: the most that a device allows. It is not enough for
-// abi.MaxCallDepth calls of every function, see docs/gpu.md.
-const recursionStack = 512<<10 - 1024
 
 // maxParams is the most words of parameters of an entry. Before PTX 8.1 (drivers for CUDA 12.1) it is plainParams.
 const (
@@ -99,6 +97,9 @@ func (m *module) form(k *kernel.Kernel) abi.DeviceKernel {
 	parts = append(parts, p.emit(m))
 	if fails && !again {
 		parts = append(parts, m.report(k, p.batch))
+	}
+	if again && m.called(k) != nil {
+		parts = append(parts, m.outOfStack(k))
 	}
 	return inOrder(parts...)
 }

@@ -59,18 +59,26 @@ const frame = 8 << 10
 // execute runs the plan of km with the PTX text that was compiled of it, or a changed one.
 func execute(km *kernel.Module, ptx string, dims map[string]int64, args []*ir.Array, smaller bool) (out []*ir.Array,
 	failure abi.Error, err error) {
-	s := &simulated{km: km, fn: km.Plan.Funcs[0], dims: dims, ptx: ptx, smaller: smaller,
-		dev: ptxsim.NewDevice(ptxsim.Options{StackBytes: int(max(km.Plan.Device.Stack, frame)), Instructions: 2e9})}
+	return executeOn(ptxsim.Options{StackBytes: int(max(km.Plan.Device.Stack, frame))}, km, ptx, dims, args, smaller)
+}
+
+// executeOn is execute on a device with these limits.
+func executeOn(opts ptxsim.Options, km *kernel.Module, ptx string, dims map[string]int64, args []*ir.Array,
+	smaller bool) (out []*ir.Array, failure abi.Error, err error) {
+	opts.Instructions = 2e9
+	s := &simulated{km: km, fn: km.Plan.Funcs[0], dims: dims, ptx: ptx, smaller: smaller, dev: ptxsim.NewDevice(opts)}
 	if s.mod, err = ptxsim.Parse("test.ptx", s.ptx); err != nil {
 		return nil, failure, fmt.Errorf("%w\n%s", err, s.ptx)
 	}
 	if err := s.allocate(args); err != nil {
 		return nil, failure, err
 	}
-	if s.err, err = s.dev.Alloc(abi.ErrorBytes); err != nil {
+	if s.err, err = s.dev.Alloc(abi.CellBytes); err != nil {
 		return nil, failure, err
 	}
-	if err := s.dev.Write(s.err, make([]byte, abi.ErrorBytes)); err != nil {
+	cell := make([]byte, abi.CellBytes)
+	binary.LittleEndian.PutUint64(cell[abi.StackRoom:], uint64(max(int64(opts.StackBytes)-km.Plan.Device.Reserve, 1)))
+	if err := s.dev.Write(s.err, cell); err != nil {
 		return nil, failure, err
 	}
 	for _, step := range s.fn.Steps {

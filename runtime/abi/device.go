@@ -13,8 +13,9 @@ import "math"
 type Device struct {
 	Arch    string // the least processor that the text is for, such as "sm_70"
 	Kernels map[string]DeviceKernel
-	// Stack is how many bytes of stack a thread needs for calls of scalar functions; 0 is what every device has.
-	Stack int64
+	// Stack is how many bytes of stack a thread needs for calls of scalar functions; 0 is what every device has. It may
+	// have less: then calls end with a failure where they have taken all but Reserve bytes of it.
+	Stack, Reserve int64
 	// Stops says that every kernel looks at the Error, also in a program without a check: then Stopped in its Site
 	// keeps what was launched too much from doing anything.
 	Stops bool
@@ -35,7 +36,8 @@ const (
 	LoopRuns   = ErrorBytes   // the steps that a loop did
 	LoopCount  = LoopRuns + 8 // the step before which it ends
 	LoopBudget = LoopCount + 8
-	CellBytes  = LoopBudget + 8
+	StackRoom  = LoopBudget + 8 // the bytes of stack that calls of scalar functions may take, where Stack is not 0
+	CellBytes  = StackRoom + 8
 )
 
 // Stopped in the Site of an Error is no failure: what follows is to do nothing, until it is taken away.

@@ -22,9 +22,13 @@ const (
 )
 
 // Message is what a failing check says, without its position. info holds the details of the check: for
-// an index, the index and the bound. The interpreter and the runtime share it, so that every backend
-// says the same.
+// an index, the index and the bound; for recursion on a device, the bytes of stack that ended it. The interpreter and
+// the runtime share it, so that every backend says the same.
 func Message(s Site, info [2]int64) string {
+	if s.Kind == KindRecursion && info[0] > 0 {
+		return fmt.Sprintf("calls are nested deeper than the stack of a thread on the device has room for, which is "+
+			"%d bytes; the CPU takes %d calls", info[0], MaxCallDepth)
+	}
 	format, details := MessageFormat(s)
 	args := make([]any, details)
 	for i := range args {

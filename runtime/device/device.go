@@ -52,6 +52,8 @@ type Device interface {
 	Available() (int64, error)
 	// SetStack makes the stack of every thread so large, in bytes, or as large as the memory of the device allows.
 	SetStack(bytes int64) error
+	// Stack is how many bytes of stack a thread has now.
+	Stack() (int64, error)
 	NewStream() (Stream, error)
 	// Load compiles PTX text; an error has what the driver's compiler says. name is for messages.
 	Load(name string, ptx []byte) (Module, error)

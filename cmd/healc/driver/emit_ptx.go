@@ -33,7 +33,7 @@ func launches(w io.Writer, km *kernel.Module) error {
 		}
 	}
 	if d.Stack > 0 {
-		fmt.Fprintf(&b, "// A thread needs a stack of %d bytes.\n", d.Stack)
+		fmt.Fprintf(&b, "// A thread needs a stack of %d bytes, of which calls take all but %d.\n", d.Stack, d.Reserve)
 	}
 	b.WriteString("\n")
 	_, err := io.WriteString(w, b.String())

@@ -12,6 +12,7 @@ type Options struct {
 	Bytes        int64 // of memory; default 4 GiB
 	SharedBytes  int   // of shared memory a block; default 227 KiB, as on sm_90
 	StackBytes   int   // of local memory a thread; default 64 KiB
+	CallBytes    int   // of it that a call takes besides variables; default and least 16, a multiple of 16
 	Instructions int64 // that the threads of one launch execute, all together; default 1e11
 	Workers      int   // how many blocks run at a time; default 1
 
@@ -57,6 +58,7 @@ func NewDevice(opts Options) *Device {
 	if opts.StackBytes == 0 {
 		opts.StackBytes = 64 << 10
 	}
+	opts.CallBytes = max(opts.CallBytes, 16) // what the hardware needs at least
 	if opts.Instructions == 0 {
 		opts.Instructions = 1e11
 	}
@@ -69,7 +71,7 @@ type instance struct {
 	addr map[*variable]uint64
 }
 
-// SetStack changes how many bytes of local memory a thread has; every call takes at least 16 of them.
+// SetStack changes how many bytes of local memory a thread has; every call takes at least Options.CallBytes of them.
 func (d *Device) SetStack(bytes int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

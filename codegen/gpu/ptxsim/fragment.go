@@ -70,7 +70,7 @@ func (w *warp) enter(f *function, caller *frame, m uint32) *frame {
 	}
 	fr.caller, fr.call, fr.local, fr.carry = caller, nil, 0, 0
 	if caller != nil {
-		fr.local = alignUp(caller.local+caller.fn.localBytes, 16) + 16 // what the hardware needs at least for a call
+		fr.local = alignUp(caller.local+caller.fn.localBytes, 16) + w.block.dev.opts.CallBytes
 	}
 	for i := range f.fixed {
 		x := &f.fixed[i]

@@ -146,11 +146,13 @@ func (d *DeviceModule) function(name string, k *kernel.Kernel, alone bool) *Thre
 	t.err = g.Stack(build.I64, abi.ErrorBytes/8)
 	g.Entry.NewStore(build.Int(build.I64, 0), t.err)
 	if len(m.Km.Funcs) > 0 { // which take the dims as a processor's kernel does
-		g.Dims = g.Stack(build.I64, max(len(m.Km.Dims), 1))
+		g.Dims = g.Stack(build.I64, len(m.Km.Dims)+1)
 		for i := range m.Km.Dims {
 			g.Entry.NewStore(fn.Params[len(buffers)+i], g.Entry.NewGetElementPtr(build.I64, g.Dims,
 				build.Int(build.I64, int64(i))))
 		}
+		room := g.Entry.NewGetElementPtr(build.I64, errp, build.Int(build.I64, abi.StackRoom/8))
+		g.Entry.NewStore(g.Entry.NewLoad(build.I64, room), g.StackRoom())
 	}
 	g.Depth = build.Int(build.I64, 0)
 	return t

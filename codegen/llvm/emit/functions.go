@@ -57,6 +57,9 @@ func (m *Module) DefineFunc(f *kernel.Func) {
 	g.Cur = deep
 	g.report(f.Site, nil)
 	g.Cur = ok
+	if g.Machine.Device {
+		g.checkStack(f.Site)
+	}
 	g.Block(f.Body)
 	if len(f.Results) == 1 {
 		g.Cur.NewRet(g.Env[f.Vals[0]].V)
@@ -68,6 +71,33 @@ func (m *Module) DefineFunc(f *kernel.Func) {
 		g.Cur.NewRet(agg)
 	}
 	g.Close()
+}
+
+// Note [Stack of a thread]: the stack of a thread of a device may end before abi.MaxCallDepth calls do, and what is
+// beyond it takes the device away from the process. So a function first compares how far its frame is from that of the
+// kernel with the bytes that calls may take. PTX has local variables on the stack, so the distance is that between a
+// variable here and the dims, which the kernel keeps in a variable, too. The bytes follow the dims; the runtime knows
+// them (abi.Device.Reserve).
+
+// checkStack fails where the stack of the thread has no room for more calls than those that are active.
+func (g *Func) checkStack(site int) {
+	here := g.Entry.NewAlloca(build.I64)
+	here.Align = 8
+	b := g.Cur
+	above := b.NewSub(b.NewPtrToInt(here, build.I64), b.NewPtrToInt(g.Dims, build.I64))
+	below := b.NewSub(build.Int(build.I64, 0), above)
+	distance := b.NewSelect(b.NewICmp(enum.IPredSGT, above, below), above, below)
+	room := b.NewLoad(build.I64, g.StackRoom())
+	ok, full := g.NewBlock(), g.NewBlock()
+	b.NewCondBr(b.NewICmp(enum.IPredSLE, distance, room), ok, full)
+	g.Cur = full
+	g.report(site, []value.Value{room})
+	g.Cur = ok
+}
+
+// StackRoom is the address of the bytes of stack that calls may take, behind the dims of a kernel on a device.
+func (g *Func) StackRoom() value.Value {
+	return g.Entry.NewGetElementPtr(build.I64, g.Dims, build.Int(build.I64, int64(len(g.Km.Dims))))
 }
 
 func (g *Func) scalarCall(s *kernel.Call) {

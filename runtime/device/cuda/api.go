@@ -23,6 +23,7 @@ type api struct {
 	DevicePrimaryCtxRelease_v2 function // CUdevice
 	CtxSetCurrent              function // CUcontext
 	CtxSetLimit                function // CUlimit, size_t value
+	CtxGetLimit                function // size_t *value, CUlimit
 
 	MemGetInfo_v2      function // size_t *free, size_t *total
 	MemAlloc_v2        function // CUdeviceptr *p, size_t bytes

@@ -15,9 +15,8 @@ type dev struct {
 	info  device.Info
 	ctx   uintptr
 
-	mu    sync.Mutex
-	lost  error // the first error after which the context is of no use
-	stack int64
+	mu   sync.Mutex
+	lost error // the first error after which the context is of no use
 }
 
 // do calls the driver with the context of the device, which belongs to a thread of the system.
@@ -127,26 +126,30 @@ func stackFor(bytes, free int64, info device.Info) int64 {
 	return min(bytes, max(1024, free/2/max(threads, 1)&^1023))
 }
 
+// SetStack makes no stack smaller: programs that were loaded before still need theirs.
 func (v *dev) SetStack(bytes int64) error {
-	v.mu.Lock()
-	enough := bytes <= v.stack
-	v.mu.Unlock()
-	if enough {
-		return nil
+	has, err := v.Stack()
+	if err != nil || bytes <= has {
+		return err
 	}
 	free, err := v.Available()
 	if err != nil {
 		return err
 	}
-	if err := v.do(&v.CtxSetLimit, func() result {
-		return v.CtxSetLimit.call(limitStack, uintptr(stackFor(bytes, free, v.info)))
-	}); err != nil {
-		return err
+	most := stackFor(bytes, free, v.info)
+	if most <= has {
+		return nil
 	}
-	v.mu.Lock()
-	v.stack = max(v.stack, bytes)
-	v.mu.Unlock()
-	return nil
+	return v.do(&v.CtxSetLimit, func() result { return v.CtxSetLimit.call(limitStack, uintptr(most)) })
+}
+
+// Stack asks the driver each time, since the context is that of all libraries in the process.
+func (v *dev) Stack() (int64, error) {
+	var bytes uintptr
+	err := v.do(&v.CtxGetLimit, func() result {
+		return v.CtxGetLimit.call(uintptr(unsafe.Pointer(&bytes)), limitStack)
+	})
+	return int64(bytes), err
 }
 
 func (v *dev) NewStream() (device.Stream, error) {

@@ -139,6 +139,12 @@ func (d *dev) SetStack(bytes int64) error {
 	return nil
 }
 
+func (d *dev) Stack() (int64, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return max(d.stack, defaultStack), nil
+}
+
 func (d *dev) NewStream() (device.Stream, error) { return &stream{dev: d}, nil }
 
 // failed is an error of the simulator. What kernels do wrong is a mistake of the compiler.

@@ -66,6 +66,9 @@ func (l *Library) deviceFunctions() map[string]any {
 	}
 }
 
+// defaultStack is the stack of a thread before cuCtxSetLimit.
+const defaultStack = 1024
+
 // contextFunctions are the functions about contexts.
 func (l *Library) contextFunctions() map[string]any {
 	return map[string]any{
@@ -94,7 +97,19 @@ func (l *Library) contextFunctions() map[string]any {
 				if stacks := int64(value) * int64(info.Processors*info.Threads); err != nil || stacks > free {
 					return outOfMemory
 				}
+				if c.dev.SetStack(int64(value)) != nil {
+					return invalidValue
+				}
 				l.limits[uintptr(limit)] = value
+				return ok
+			})
+		},
+		"cuCtxGetLimit": func(value *uintptr, limit int32) uintptr {
+			return l.in("cuCtxGetLimit", func(*context) int32 {
+				*value = defaultStack
+				if set, there := l.limits[uintptr(limit)]; there {
+					*value = set
+				}
 				return ok
 			})
 		},
