@@ -3,13 +3,17 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 
 	heal "healc"
 	"healc/codegen"
 	"healc/codegen/llvm/aot"
 	"healc/codegen/llvm/libllvm"
+	"healc/codegen/target"
 	"healc/codegen/target/tuned"
+	"healc/internal/backend"
 	"healc/internal/caught"
 	"healc/lang/diag"
 	"healc/passes"
@@ -93,6 +97,24 @@ func Classify(err error, file *diag.File) Outcome {
 	return one(RuntimeFault, &diag.Diagnostic{Message: err.Error()})
 }
 
+// processorHelp says which names of processors there are, and who takes them.
+func processorHelp(e *libllvm.ProcessorError) string {
+	takes, without := "--cpu takes", "without it there is code for all"
+	if suits, made := target.SplitName(os.Getenv(backend.ProcessorEnv)); e.CPU == suits || e.CPU == made {
+		takes = "it is in " + backend.ProcessorEnv + ", which takes"
+		without = "where that is unset, there is code for this machine"
+	}
+	names := "x86-64 (any), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), haswell or znver4"
+	if slices.Contains(e.Names, "neoverse-n1") {
+		names = "generic, cortex-a76, neoverse-n1 or a64fx"
+	}
+	help := takes + " names such as " + names + "; " + without
+	if near := Nearest(e.CPU, e.Names); near != "" {
+		help = fmt.Sprintf("did you mean `%s`? ", near) + help
+	}
+	return help
+}
+
 // uncompilable is the message for a legal program that cannot be compiled: by this version, or on this
 // machine. It is nil for every other error.
 func uncompilable(err error) *diag.Diagnostic {
@@ -114,9 +136,7 @@ func uncompilable(err error) *diag.Diagnostic {
 			Help: "programs also run without it, slowly: healc run --backend interp; `healc doctor` shows what is " +
 				"found"}
 	case errors.As(err, &processor):
-		return &diag.Diagnostic{Message: processor.Error(),
-			Help: "--cpu takes names such as x86-64 (any), x86-64-v3 (AVX2), x86-64-v4 (AVX-512), haswell or znver4; " +
-				"without it there is code for all"}
+		return &diag.Diagnostic{Message: processor.Error(), Help: processorHelp(processor)}
 	case errors.As(err, &unsupported):
 		return &diag.Diagnostic{Code: diag.CodeUnsupported, Message: unsupported.Error()}
 	case errors.As(err, &link):

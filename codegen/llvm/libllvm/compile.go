@@ -60,14 +60,21 @@ type Options struct {
 // Compile parses ir, optimises it and generates code. The module gets the triple and the data layout
 // of the target, whatever the text says. The same input gives the same bytes.
 //
-// Errors are *CompileError, and for a target that the library lacks or that heal has no use for, a plain error.
+// Errors are *CompileError, *ProcessorError, and for a target that the library lacks or that heal has no use for, a
+// plain error.
 func (l *Lib) Compile(ir string, o Options) ([]byte, error) {
 	if o.OptLevel < 0 || o.OptLevel > 3 {
 		return nil, fmt.Errorf("optimisation level %d is not in 0..3", o.OptLevel)
 	}
+	named := o.CPU != ""
 	l.defaults(&o)
 	if err := l.initTarget(o.Triple); err != nil {
 		return nil, err
+	}
+	if named {
+		if err := l.checkProcessor(&o); err != nil {
+			return nil, err
+		}
 	}
 	c := &compilation{lib: l, options: o, stage: Parse}
 	return c.run(ir)
