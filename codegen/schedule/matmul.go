@@ -76,6 +76,9 @@ func (p *product) directive() *kernel.Directive {
 	default:
 		d = kernel.NewDirective("matmul", along).Set("rows", int64(p.Rows)).Set("vectors", int64(p.Vecs)).
 			Set("width", int64(p.VecWidth)).Set("piece", p.Piece).Set("block", p.BlockCols).Set("chunk", p.Chunk)
+		if !p.Free { // one that ends where a block of chains does can be longer than the chains
+			d.Set("piece", min(p.Piece, max(p.Steps, 1)))
+		}
 	}
 	flag := func(d *kernel.Directive, name string, is bool) {
 		if is {

@@ -124,6 +124,71 @@ func TestProducts(t *testing.T) {
 	}
 }
 
+// halves is a product of bf16 of 60 rows, 60 columns and chains of so many steps.
+func halves(t *testing.T, steps int) *kernel.Kernel {
+	t.Helper()
+	text := strings.ReplaceAll(`kernels "t"
+kernel @k(in x: bf16[60, (K)], in y: bf16[(K), 60], out z: bf16[60, 60]) over %0 in 0..60, %1 in 0..60 {
+  contract %21 by %22 rows %0 columns %1 along %8
+  %2: f32 = const 0.0
+  %3: i64 = const 31
+  %4: i64 = const 0
+  %5: f32, %6: f32, %7: f32 = loop %8 in 0..(K) carry %9: f32 = %2, %10: f32 = %2, %11: f32 = %2 {
+    %12: i64 = and %8, %3
+    %13: bool = eq %12, %4
+    %14: f32 = add %10, %11
+    %15: f32 = add %9, %14
+    %16: f32 = select %13, %15, %9
+    %17: f32 = select %13, %2, %10
+    %18: f32 = select %13, %2, %11
+    %19: bf16 = load x[(K)*%0 + %8]
+    %20: bf16 = load y[%1 + 60*%8]
+    %21: f32 = cast %19
+    %22: f32 = cast %20
+    %23: f32 = fma %21, %22, %17
+    next %16, %18, %23
+  }
+  %24: f32 = add %6, %7
+  %25: f32 = add %5, %24
+  %26: bf16 = cast %25
+  store z[60*%0 + %1], %26
+}`, "(K)", fmt.Sprint(steps))
+	km, errs := kernel.Parse(diag.NewFile("test.kernels", text))
+	if errs.Err() != nil {
+		t.Fatal(errs)
+	}
+	return km.Kernels[0]
+}
+
+// TestPieces: the pieces that are decided fit the chains, whatever their length and that of the pieces of a profile.
+func TestPieces(t *testing.T) {
+	tiles := 0
+	for _, cpu := range []string{"x86-64-v3", "x86-64-v4", "sapphirerapids"} {
+		for _, long := range []int{16, 100, 300, 512} {
+			machine := target.MachineOf(codegen.Target{CPU: cpu})
+			machine.Profile = machine.Profile.Clone()
+			machine.Profile.Matmul.PieceSteps, machine.Profile.Matmul.BesideSteps = long, long
+			for steps := 1; steps < 1000; steps += 31 {
+				n := fmt.Sprint(steps)
+				for _, k := range []*kernel.Kernel{halves(t, steps),
+					productOf(t, "f32", "60", "60", n, n+"*%0 + %4", "60*%4 + %1"),
+					productOf(t, "i8", "60", "60", n, n+"*%0 + %4", "60*%4 + %1")} {
+					k.Schedule = For(k, machine, Options{Launched: true})
+					if err := Check(k, machine, k.Schedule); err != nil {
+						t.Errorf("%d steps in pieces of %d for %s: %v", steps, long, cpu, err)
+					}
+					if d := MatmulForm(k.Schedule); d != nil && d.Get("amx") != 0 && d.Get("fours") == 0 {
+						tiles++
+					}
+				}
+			}
+		}
+	}
+	if tiles < 100 {
+		t.Errorf("%d of the products of bf16 are in tile registers", tiles)
+	}
+}
+
 // readBack is a kernel as its text says.
 func readBack(t *testing.T, k *kernel.Kernel) *kernel.Kernel {
 	t.Helper()
