@@ -3,7 +3,6 @@ package random
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"testing"
 
@@ -18,7 +17,6 @@ import (
 	"healc/ir/kernel"
 	"healc/lang/diag"
 	"healc/lang/types"
-	"healc/tests/devices"
 	"healc/tests/sample"
 )
 
@@ -52,10 +50,6 @@ func TestProductSchedules(t *testing.T) {
 		n = 44
 	}
 	first := uint64(sample.Today(t)) << 20
-	var targets []string
-	if runtime.GOARCH == "amd64" {
-		targets = append([]string{"", "x86-64-v3"}, devices.Split(t)...)
-	}
 	forms := map[string]int{}
 	for i := range n {
 		seed := first + uint64(i)
@@ -64,9 +58,7 @@ func TestProductSchedules(t *testing.T) {
 		rows, columns, steps := 2+r.IntN(70), 1+r.IntN(150), 1+r.IntN(200)
 		text := fmt.Sprintf(source, rows, columns, steps)
 		opts := engine.Options{Backend: heal.CPU, Threads: 1 + r.IntN(3), Debug: pipeline.Debug{Vectors: true}}
-		if len(targets) > 0 {
-			opts.Target = codegen.Target{CPU: targets[r.IntN(len(targets))]}
-		}
+		opts.Target = drawTarget(t, r, "", "x86-64-v3")
 		var mu sync.Mutex
 		opts.Debug.Reschedule = func(k *kernel.Kernel, s *kernel.Schedule) {
 			mu.Lock()

@@ -42,60 +42,36 @@ func TestRandomPrograms(t *testing.T) {
 	if seed == 0 {
 		seed = uint64(sample.Today(t)) << 20
 	}
-	var (
-		mu              sync.Mutex
-		wg              sync.WaitGroup
-		used            = map[string]int{}
-		ran, bad, stops int
-		next            = make(chan uint64)
-	)
-	for range runtime.GOMAXPROCS(0) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for s := range next {
-				mine := map[string]int{}
-				p := New(s, mine)
-				threads := [...]int{1, 2, 3, 7, 2}[s%5]
-				msg := check(t, p, threads)
-				mu.Lock()
-				ran++
-				for k, v := range mine {
-					used[k] += v
-				}
-				if msg == Stopped {
-					stops++
-				} else if msg != "" {
-					if bad++; bad <= 5 {
-						mu.Unlock()
-						small := Shrink(p, func(q *Program) bool {
-							m := check(t, q, threads)
-							return m != "" && m != Stopped
-						})
-						mu.Lock()
-						t.Errorf(
-							"program %d: %s\nrun it with: go test ./tests/random -random.seed=%d -random.n=1\n%s\n"+
-								"smallest: %s", s, msg, s, check(t, small, threads), small)
-					}
-				}
-				mu.Unlock()
-			}
-		}()
-	}
-	for i := 0; i < n && (until.IsZero() || time.Now().Before(until)); i++ {
-		mu.Lock()
-		enough := bad >= 20
-		mu.Unlock()
-		if enough {
-			break
+	var mu sync.Mutex
+	used := map[string]int{}
+	stops := 0
+	seeds := func(yield func(uint64) bool) {
+		for i := 0; i < n && (until.IsZero() || time.Now().Before(until)) && yield(seed+uint64(i)); i++ {
 		}
-		next <- seed + uint64(i)
 	}
-	close(next)
-	wg.Wait()
-	t.Logf("%d random programs from seed %d: %d differ, %d stop with a run-time error on both backends", ran, seed, bad,
-		stops)
-	if ran >= 2000 && bad == 0 {
+	ran := each(t, seeds, func(s uint64) (msg string, shown func() string) {
+		mine := map[string]int{}
+		p := New(s, mine)
+		threads := [...]int{1, 2, 3, 7, 2}[s%5]
+		msg = check(t, p, threads)
+		mu.Lock()
+		for k, v := range mine {
+			used[k] += v
+		}
+		if msg == Stopped {
+			msg, stops = "", stops+1
+		}
+		mu.Unlock()
+		return msg, func() string {
+			small := Shrink(p, func(q *Program) bool {
+				m := check(t, q, threads)
+				return m != "" && m != Stopped
+			})
+			return fmt.Sprintf("%s\nsmallest: %s", check(t, small, threads), small)
+		}
+	})
+	t.Logf("%d random programs from seed %d, %d stop with a run-time error on both backends", ran, seed, stops)
+	if ran >= 2000 && !t.Failed() {
 		for _, d := range ir.Ops() {
 			if Skipped[d.Name] == "" && used[d.Name] < 5 {
 				t.Errorf("operation %s was drawn %d times in %d programs; give it a maker in makers.go", d.Name,

@@ -45,14 +45,7 @@ func TestRoundings(t *testing.T) {
 				set := 0
 				opts := opts
 				opts.Debug = pipeline.Debug{AnyShape: c.anyShape, Vectors: true}
-				opts.Debug.Reschedule = func(_ *kernel.Kernel, s *kernel.Schedule) {
-					kernel.Directives(s.Directives).Walk(func(d *kernel.Directive) {
-						if d.Kind == c.directive {
-							d.Set(c.arg, n)
-							set++
-						}
-					})
-				}
+				opts.Debug.Reschedule = eachDirective(c.directive, &set, func(d *kernel.Directive) { d.Set(c.arg, n) })
 				want := resultBefore(t, c.text, engine.Options{Backend: heal.Interp}, c.elem, c.arguments, c.result)
 				got := resultBefore(t, c.text, opts, c.elem, c.arguments, c.result)
 				if set == 0 {
@@ -82,14 +75,9 @@ func TestNarrowBlocks(t *testing.T) {
 		for _, block := range []int64{1, 3, 8, 16, 24} {
 			set := 0
 			opts.Debug = pipeline.Debug{AnyShape: strings.Contains(text, "[N, M](")}
-			opts.Debug.Reschedule = func(_ *kernel.Kernel, s *kernel.Schedule) {
-				for _, d := range s.Directives {
-					if d.Kind == "axpy" {
-						d.Set("block", block).Set("width", 16).Set("rows", 5)
-						set++
-					}
-				}
-			}
+			opts.Debug.Reschedule = eachDirective("axpy", &set, func(d *kernel.Directive) {
+				d.Set("block", block).Set("width", 16).Set("rows", 5)
+			})
 			arguments, result := [][]int64{{10}, {10, 31}}, []int64{31}
 			want := resultBefore(t, text, engine.Options{Backend: heal.Interp}, types.F32, arguments, result)
 			got := resultBefore(t, text, opts, types.F32, arguments, result)

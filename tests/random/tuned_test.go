@@ -3,19 +3,16 @@ package random
 import (
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 	"testing"
 
 	"healc"
-	"healc/codegen"
 	"healc/codegen/llvm"
 	"healc/codegen/target"
 	"healc/codegen/target/profile"
 	"healc/codegen/target/tuned"
 	"healc/internal/engine"
 	"healc/ir/kernel"
-	"healc/tests/devices"
 	"healc/tests/sample"
 )
 
@@ -26,41 +23,18 @@ func TestTuneFiles(t *testing.T) {
 	if testing.Short() {
 		n = 40
 	}
-	seed := *first
-	if seed == 0 {
-		seed = uint64(sample.Today(t))<<20 + 3<<18
-	} else {
-		n = *count
-	}
+	seed, n := seedsOf(t, 3<<18, n)
 	var mu sync.Mutex
-	var wg sync.WaitGroup
-	next := make(chan uint64)
-	kernels, changed, bad := 0, 0, 0
-	for range runtime.GOMAXPROCS(0) {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			for s := range next {
-				u := &underTuning{seed: s, r: rand.New(rand.NewPCG(s, 7))}
-				msg := u.run(t)
-				mu.Lock()
-				kernels += u.kernels
-				changed += u.changed
-				if msg != "" {
-					if bad++; bad <= 5 {
-						t.Errorf("program %d: %s\nrun it with: go test ./tests/random -run TestTuneFiles "+
-							"-random.seed=%d -random.n=1\n%s\n%s", s, msg, s, u.file.Text(), u.p)
-					}
-				}
-				mu.Unlock()
-			}
-		}()
-	}
-	for i := range n {
-		next <- seed + uint64(i)
-	}
-	close(next)
-	wg.Wait()
+	kernels, changed := 0, 0
+	each(t, from(seed, n), func(seed uint64) (msg string, shown func() string) {
+		u := &underTuning{seed: seed, r: rand.New(rand.NewPCG(seed, 7))}
+		msg = u.run(t)
+		mu.Lock()
+		kernels += u.kernels
+		changed += u.changed
+		mu.Unlock()
+		return msg, func() string { return fmt.Sprintf("%s\n%s", u.file.Text(), u.p) }
+	})
 	t.Logf("%d kernels in %d programs, of which %d are written in another way", kernels, n, changed)
 	if n >= 40 && changed < n/40 {
 		t.Errorf("%d kernels of %d programs are written in another way: there is little to compare", changed, n)
@@ -81,25 +55,12 @@ func (u *underTuning) run(t *testing.T) string {
 	u.p = New(u.seed, map[string]int{})
 	want := interpreted(u.p, u.p.IR)
 	opts := engine.Options{Backend: heal.CPU, Threads: 1 + u.r.IntN(2), Once: u.r.IntN(4) == 0}
-	if runtime.GOARCH == "amd64" {
-		targets := append([]string{"", "x86-64", "x86-64-v3"}, devices.Split(t)...)
-		opts.Target = codegen.Target{CPU: targets[u.r.IntN(len(targets))]}
-	}
+	opts.Target = drawTarget(t, u.r, "", "x86-64", "x86-64-v3")
 	if err := u.tune(opts); err != nil {
 		return err.Error()
 	}
 	opts.Tuned, opts.RequireTuned = u.file, true
-	got, err := Run(u.p, opts)
-	if err != nil {
-		return err.Error()
-	}
-	if want.Failed != "" || got.Failed != "" {
-		if (want.Failed != "") != (got.Failed != "") {
-			return fmt.Sprintf("the interpreter says %q, %s %q", want.Failed, opts.Backend, got.Failed)
-		}
-		return ""
-	}
-	return Diff(want, got)
+	return against(want, u.p, opts)
 }
 
 // tune makes a file with an entry for each kernel of the program, as Run calls it.
