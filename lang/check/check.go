@@ -1,6 +1,8 @@
 package check
 
 import (
+	"slices"
+
 	"healc/lang/ast"
 	"healc/lang/check/grad"
 	"healc/lang/check/infer"
@@ -102,14 +104,15 @@ func (c *run) program() *tree.Program {
 			reach(s.Callee)
 		}
 	}
-	for _, m := range c.Modules {
-		for _, f := range m.Order {
-			if seen[f] {
-				p.Funcs = append(p.Funcs, f.Tree)
-			}
+	instances := map[*scope.Module][]*scope.Func{}
+	for _, f := range c.Order {
+		if f.Template != nil {
+			instances[f.Module] = append(instances[f.Module], f)
 		}
-		for _, f := range c.Order {
-			if f.Module == m && f.Template != nil && seen[f] {
+	}
+	for _, m := range c.Modules {
+		for _, f := range slices.Concat(m.Order, instances[m]) {
+			if seen[f] {
 				p.Funcs = append(p.Funcs, f.Tree)
 			}
 		}
@@ -119,21 +122,22 @@ func (c *run) program() *tree.Program {
 			p.Tests = append(p.Tests, &tree.Test{Name: t.Name, Fn: t.Func.Tree})
 		}
 	}
-	for _, f := range c.Order {
-		if f.Module == root && f.Template != nil && !f.Failed {
-			p.Instances = append(p.Instances, c.reached(f))
+	for _, f := range instances[root] {
+		if !f.Failed {
+			p.Instances = append(p.Instances, &tree.Instance{Fn: f.Tree, Tuples: len(f.TupleTypes) > 0,
+				Needs: func() []*tree.Func { return reached(f) }})
 		}
 	}
 	return p
 }
 
-// reached is an instance with all functions that it calls, itself first.
-func (c *run) reached(f *scope.Func) *tree.Instance {
-	out := &tree.Instance{Fn: f.Tree, Tuples: len(f.TupleTypes) > 0}
+// reached are the functions that f calls, perhaps through others, itself first.
+func reached(f *scope.Func) []*tree.Func {
+	var out []*tree.Func
 	seen := map[*scope.Func]bool{f: true}
 	work := []*scope.Func{f}
 	for i := 0; i < len(work); i++ {
-		out.Needs = append(out.Needs, work[i].Tree)
+		out = append(out, work[i].Tree)
 		for _, s := range work[i].Calls {
 			if !seen[s.Callee] {
 				seen[s.Callee] = true

@@ -5,6 +5,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"healc/lang/ast"
+	"healc/lang/check"
+	"healc/lang/diag"
+	"healc/lang/parser"
 )
 
 // TestScale checks that large and nested programs take time in proportion to their size, and that what
@@ -62,5 +67,31 @@ func TestScale(t *testing.T) {
 				t.Errorf("%d errors are shown", len(errs.Items))
 			}
 		})
+	}
+}
+
+// library is a library that counts how often a module of it is read.
+type library struct{ read int }
+
+func (l *library) Modules() []string { return []string{"a", "b", "c"} }
+
+func (l *library) Import(_ *diag.File, d *ast.ImportDecl) (*check.Imported, error) {
+	l.read++
+	tree, _ := parser.Parse(diag.NewFile(d.Path, "pub fn only_"+d.Path+"() -> i32 = 1\n"))
+	return &check.Imported{Key: d.Path, Name: d.Path, Tree: tree, Library: true}, nil
+}
+
+// TestAdviceReadsOnce: whatever names a program has that are not declared, a module of the library is read once to look
+// for them.
+func TestAdviceReadsOnce(t *testing.T) {
+	file, _ := parser.Parse(diag.NewFile("test.heal", "fn f() -> i32 = {\n"+strings.Repeat("let _ = other();\n", 50)+
+		"only_b()\n}\n"))
+	l := &library{}
+	_, errs := check.CheckWith(file, l)
+	if n := len(errs.Items); n != 51 || errs.Items[50].Help != "write `import b` at the top of the file and `b.only_b`" {
+		t.Errorf("%d errors: %v", n, errs)
+	}
+	if l.read != 3 {
+		t.Errorf("modules of the library are read %d times", l.read)
 	}
 }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"healc/lang/ast"
@@ -13,7 +12,8 @@ import (
 // A name that begins with `_` is meant to be so, and parameters are part of a contract. Where a file has neither
 // public functions nor `main`, all of its functions can be called from outside.
 func Unused(file *ast.File) []*diag.Diagnostic {
-	u := &unused{used: map[string]bool{}, modules: map[string]bool{}, byDecl: map[ast.Decl]map[string]bool{}}
+	u := &unused{bound: map[string][]*binding{}, modules: map[string]bool{}, byDecl: map[ast.Decl]map[string]bool{},
+		users: map[string]int{}}
 	outside := false
 	for _, d := range file.Decls {
 		u.used = map[string]bool{}
@@ -37,6 +37,9 @@ func Unused(file *ast.File) []*diag.Diagnostic {
 		}
 		u.leave(0)
 		u.byDecl[d] = u.used
+		for name := range u.used {
+			u.users[name]++
+		}
 	}
 	for _, d := range file.Decls {
 		switch d := d.(type) {
@@ -63,8 +66,10 @@ func Unused(file *ast.File) []*diag.Diagnostic {
 // unused walks over a file.
 type unused struct {
 	scope   []*binding
+	bound   map[string][]*binding        // scope, by name
 	used    map[string]bool              // the names of the declaration that no binding around them has
 	byDecl  map[ast.Decl]map[string]bool // used, of each declaration
+	users   map[string]int               // how many declarations use a name
 	modules map[string]bool              // the modules that are named
 	found   []*diag.Diagnostic
 }
@@ -79,12 +84,15 @@ type binding struct {
 func (u *unused) bind(name string, at diag.Span) { u.share(name, at, new(bool)) }
 
 func (u *unused) share(name string, at diag.Span, read *bool) {
-	u.scope = append(u.scope, &binding{name: name, at: at, read: read})
+	b := &binding{name: name, at: at, read: read}
+	u.scope = append(u.scope, b)
+	u.bound[name] = append(u.bound[name], b)
 }
 
 // leave ends the scopes since mark, and reports what was never read in them.
 func (u *unused) leave(mark int) {
 	for _, b := range u.scope[mark:] {
+		u.bound[b.name] = u.bound[b.name][:len(u.bound[b.name])-1]
 		if !*b.read && b.at.Valid() {
 			u.warn(b.name, b.at, "variable", "leave it out, or call it `_"+b.name+"`")
 		}
@@ -101,23 +109,20 @@ func (u *unused) warn(name string, at diag.Span, what, help string) {
 }
 
 func (u *unused) read(name string) {
-	for _, b := range slices.Backward(u.scope) {
-		if b.name == name {
-			*b.read = true
-			return
-		}
+	if all := u.bound[name]; len(all) > 0 {
+		*all[len(all)-1].read = true
+		return
 	}
 	u.used[name] = true
 }
 
 // elsewhere reports that another declaration names a function.
 func (u *unused) elsewhere(f *ast.FuncDecl) bool {
-	for d, names := range u.byDecl {
-		if d != ast.Decl(f) && names[f.Name.Name] {
-			return true
-		}
+	others := u.users[f.Name.Name]
+	if u.byDecl[f][f.Name.Name] {
+		others--
 	}
-	return false
+	return others > 0
 }
 
 func (u *unused) pattern(p ast.Pattern, report bool) { u.parts(p, report, new(bool)) }

@@ -46,10 +46,57 @@ func (d *Diagnostic) Places() []Label {
 	return out
 }
 
+// Brief is d without the middle of words that nobody reads to their end, as a name of a million letters.
+func (d *Diagnostic) Brief() *Diagnostic {
+	out := *d
+	out.Message, out.Help, out.Primary.Text = brief(d.Message), brief(d.Help), brief(d.Primary.Text)
+	out.Related, out.Notes = slices.Clone(d.Related), slices.Clone(d.Notes)
+	for i := range out.Related {
+		out.Related[i].Text = brief(out.Related[i].Text)
+	}
+	for i, n := range out.Notes {
+		out.Notes[i] = brief(n)
+	}
+	return &out
+}
+
+// maxWord is how many bytes of a word a message has.
+const maxWord = 200
+
+// brief cuts the words of a text that are longer than maxWord.
+func brief(s string) string {
+	if len(s) <= maxWord {
+		return s
+	}
+	var b strings.Builder
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ' ' || r == '\n' }) {
+		start := len(s) - len(strings.TrimLeft(s, " \n"))
+		b.WriteString(s[:start])
+		s = s[start+len(word):]
+		if len(word) > maxWord {
+			word = strings.ToValidUTF8(word[:maxWord/2]+"..."+word[len(word)-maxWord/4:], "")
+		}
+		b.WriteString(word)
+	}
+	return b.String() + s
+}
+
 // List is the diagnostics of one run. As an error it prints all of them without colour.
 type List struct {
 	Items []*Diagnostic
 	More  int // errors that were found and are not in Items, since nobody reads so many
+
+	MoreWarnings int // warnings likewise
+}
+
+// MaxWarnings is how many warnings of a file are shown.
+const MaxWarnings = 100
+
+// AddWarnings appends the first MaxWarnings of ds and counts the others.
+func (l *List) AddWarnings(ds []*Diagnostic) {
+	shown := min(len(ds), MaxWarnings)
+	l.Items = append(l.Items, ds[:shown]...)
+	l.MoreWarnings += len(ds) - shown
 }
 
 // Add appends d.
@@ -62,6 +109,20 @@ func (l *List) AddUpTo(n int, d *Diagnostic) {
 	} else {
 		l.More++
 	}
+}
+
+// NotShown says, in a line for each severity, how much was found that is not in Items.
+func (l *List) NotShown() (errors, warnings string) {
+	say := func(n int, what string) string {
+		switch n {
+		case 0:
+			return ""
+		case 1:
+			return "1 more " + what + " is not shown"
+		}
+		return fmt.Sprintf("%d more %ss are not shown", n, what)
+	}
+	return say(l.More, "error"), say(l.MoreWarnings, "warning")
 }
 
 // HasErrors reports whether any item is an error.
@@ -111,11 +172,8 @@ func (l *List) Error() string {
 		}
 		b.WriteString(Render(d, false))
 	}
-	switch {
-	case l.More == 1:
-		b.WriteString("\n1 more error is not shown\n")
-	case l.More > 1:
-		fmt.Fprintf(&b, "\n%d more errors are not shown\n", l.More)
+	if more, _ := l.NotShown(); more != "" {
+		fmt.Fprintf(&b, "\n%s\n", more)
 	}
 	return b.String()
 }

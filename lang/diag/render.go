@@ -8,8 +8,9 @@ import (
 )
 
 // Render prints d the way language.md shows it: code and message, the source line with marks, notes,
-// help. It ends with a newline. Lines longer than 160 code points are cut around the marks.
+// help. It ends with a newline. Lines longer than 160 code points are cut around the marks, and words as by Brief.
 func Render(d *Diagnostic, color bool) string {
+	d = d.Brief()
 	var b strings.Builder
 	paint := func(code, s string) string {
 		if !color {

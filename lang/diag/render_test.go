@@ -3,6 +3,7 @@ package diag
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 func TestRenderShowsPlaceNotesAndHelp(t *testing.T) {
@@ -66,6 +67,29 @@ func TestPositions(t *testing.T) {
 	}{{0, 1, 1}, {2, 1, 3}, {3, 2, 1}, {5, 2, 2}, {7, 3, 1}, {99, 3, 1}} {
 		if p := f.Pos(c.off); p.Line != c.line || p.Col != c.col {
 			t.Errorf("offset %d is %v, want %d:%d", c.off, p, c.line, c.col)
+		}
+	}
+}
+
+// TestBrief: a message does not have all of a word that nobody reads to its end, and all of its other words.
+func TestBrief(t *testing.T) {
+	long := strings.Repeat("ä", 1000000)
+	d := &Diagnostic{Message: "unknown  name `" + long + "` here", Help: "write\n  `" + long + "`",
+		Primary: Label{Text: long}, Related: []Label{{Text: long}}, Notes: []string{"[1]  [2]", long}}
+	if out := Render(d, false); len(out) > 2000 {
+		t.Errorf("%d bytes", len(out))
+	}
+	b := d.Brief()
+	if m := b.Message; !utf8.ValidString(m) || !strings.HasPrefix(m, "unknown  name `ää") ||
+		!strings.HasSuffix(m, "ä` here") || !strings.Contains(m, "ä...ä") {
+		t.Errorf("the message is %q", m)
+	}
+	if b.Notes[0] != "[1]  [2]" || !strings.HasPrefix(b.Help, "write\n  `ä") || d.Notes[1] != long {
+		t.Errorf("help %q, notes %q", b.Help, b.Notes)
+	}
+	for _, text := range []string{"", " a ", strings.Repeat("word  ", 1000) + "\n"} {
+		if got := (&Diagnostic{Message: text}).Brief().Message; got != text {
+			t.Errorf("%q is %q", text, got)
 		}
 	}
 }

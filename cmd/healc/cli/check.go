@@ -43,7 +43,7 @@ func (a *app) checkCommand() *cobra.Command {
 				} else if err != nil {
 					return err
 				} else {
-					all.Items = append(all.Items, prog.Warnings...)
+					all.AddWarnings(prog.Warnings)
 					if f := prog.Func("main"); f != nil && len(f.Params)+len(f.Dims) == 0 {
 						if _, d := prog.Main(); d != nil { // with --entry it runs all the same
 							d.Severity = diag.Warning
@@ -60,6 +60,9 @@ func (a *app) checkCommand() *cobra.Command {
 				fmt.Fprintf(a.out, "%s\n", text)
 			} else {
 				a.diagnostics(all.Items, all.More)
+				if _, more := all.NotShown(); more != "" {
+					a.notef("\n%s", more)
+				}
 			}
 			if all.HasErrors() {
 				return exitCode(exitCompile)

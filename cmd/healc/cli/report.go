@@ -64,9 +64,14 @@ func (a *app) loaded(entry string) func(*engine.Module) {
 
 // warnings prints warnings, with an empty line below each.
 func (a *app) warnings(list []*diag.Diagnostic) {
-	for _, d := range list {
+	var shown diag.List
+	shown.AddWarnings(list)
+	for _, d := range shown.Items {
 		a.diagnostic(d)
 		a.notef("")
+	}
+	if _, more := shown.NotShown(); more != "" {
+		a.notef("%s\n", more)
 	}
 }
 

@@ -24,10 +24,12 @@ type JSONPlace struct {
 	Text    string `json:"text,omitempty"`
 }
 
-// JSONDiagnostics converts a list; the result is never nil, so that it prints as an array.
+// JSONDiagnostics converts a list; the result is never nil, so that it prints as an array. What the list only counts is
+// one error or warning more, which has no place and says how many there are.
 func JSONDiagnostics(list *diag.List) []JSONDiagnostic {
 	out := []JSONDiagnostic{}
 	for _, d := range list.Items {
+		d = d.Brief()
 		j := JSONDiagnostic{Code: string(d.Code), Severity: "error", Message: d.Message, Notes: d.Notes, Help: d.Help}
 		if d.Severity == diag.Warning {
 			j.Severity = "warning"
@@ -42,6 +44,13 @@ func JSONDiagnostics(list *diag.List) []JSONDiagnostic {
 			}
 		}
 		out = append(out, j)
+	}
+	errors, warnings := list.NotShown()
+	if errors != "" {
+		out = append(out, JSONDiagnostic{Severity: "error", Message: errors})
+	}
+	if warnings != "" {
+		out = append(out, JSONDiagnostic{Severity: "warning", Message: warnings})
 	}
 	return out
 }

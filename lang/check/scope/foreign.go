@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"healc/lang/ast"
+	"healc/lang/diag"
 )
 
 // ForeignTypes are types as other languages name them.
@@ -134,18 +135,23 @@ func (c *Scope) elsewhere(name string) string {
 
 // modulesWith lists the modules of the library that export name.
 func (c *Scope) modulesWith(name string) []string {
-	if c.Importer == nil {
-		return nil
+	if c.Importer != nil && c.exporters == nil {
+		c.exporters = exporters(c.Importer, c.Mod.Tree.Source)
 	}
-	var out []string
-	for _, module := range c.Importer.Modules() {
-		found, err := c.Importer.Import(c.Mod.Tree.Source, &ast.ImportDecl{Path: module})
+	return c.exporters[name]
+}
+
+// exporters has the modules of the library that export a function, by its name.
+func exporters(importer Importer, from *diag.File) map[string][]string {
+	out := map[string][]string{}
+	for _, module := range importer.Modules() {
+		found, err := importer.Import(from, &ast.ImportDecl{Path: module})
 		if err != nil {
 			continue
 		}
 		for _, d := range found.Tree.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && f.Pub && f.Name.Name == name {
-				out = append(out, module)
+			if f, ok := d.(*ast.FuncDecl); ok && f.Pub {
+				out[f.Name.Name] = append(out[f.Name.Name], module)
 			}
 		}
 	}

@@ -11,7 +11,8 @@ import (
 type Scope struct {
 	List      *diag.List
 	Importer  Importer
-	functions Functions // of the language
+	functions Functions           // of the language
+	exporters map[string][]string // modules of the library by what they export; nil until a suggestion needs them
 
 	Modules []*Module // all files, the one that is compiled first
 	Mod     *Module   // the file that we are in; funcs and consts are its

@@ -28,12 +28,11 @@ type Test struct {
 	Fn   *Func
 }
 
-// Instance is a function with a type for each of its type parameters, and with the functions that it
-// needs, itself first.
+// Instance is a function with a type for each of its type parameters.
 type Instance struct {
 	Fn     *Func
-	Needs  []*Func
-	Tuples bool // it has parameters for tuples: it is called by functions, and is no entry
+	Needs  func() []*Func // the functions that it needs, itself first
+	Tuples bool           // it has parameters for tuples: it is called by functions, and is no entry
 }
 
 // Use adds the instance that is written name, as `norm[f32]`, to the functions of the program.
@@ -46,7 +45,7 @@ func (p *Program) Use(name string) *Func {
 		for _, f := range p.Funcs {
 			have[f] = true
 		}
-		for _, f := range i.Needs {
+		for _, f := range i.Needs() {
 			if !have[f] {
 				p.Funcs = append(p.Funcs, f)
 			}
