@@ -2,6 +2,7 @@ package passes
 
 import (
 	"fmt"
+	"slices"
 
 	"healc/ir"
 	"healc/ir/ops"
@@ -253,24 +254,44 @@ func (in *inliner) calledFrom(op *ir.Op) error {
 }
 
 // keepReachable removes the functions that the entry does not call, itself or by way of others.
-func keepReachable(m *ir.Module, entry string) {
-	reached := map[string]bool{entry: true}
-	work := []string{entry}
-	for len(work) > 0 {
-		f := m.Func(work[0])
-		work = work[1:]
-		for _, c := range callees(f) {
-			if !reached[c] {
-				reached[c] = true
-				work = append(work, c)
+func keepReachable(m *ir.Module, entry string) { m.Funcs = NewCallGraph(m).Reached(entry) }
+
+// A CallGraph says which functions of a module a function reaches. The module has to stay as it is.
+type CallGraph struct {
+	m     *ir.Module
+	index map[string]int
+}
+
+// NewCallGraph is the call graph of m.
+func NewCallGraph(m *ir.Module) *CallGraph {
+	g := &CallGraph{m, make(map[string]int, len(m.Funcs))}
+	for i, f := range m.Funcs {
+		g.index[f.Name] = i
+	}
+	return g
+}
+
+// Reached are the functions that the entry calls, itself or by way of others, and itself, in the order of the module;
+// none where there is no entry of that name.
+func (g *CallGraph) Reached(entry string) []*ir.Func {
+	start, ok := g.index[entry]
+	if !ok {
+		return nil
+	}
+	reached := map[int]bool{start: true}
+	work := []int{start}
+	for n := 0; n < len(work); n++ {
+		for _, c := range callees(g.m.Funcs[work[n]]) {
+			if i := g.index[c]; !reached[i] {
+				reached[i] = true
+				work = append(work, i)
 			}
 		}
 	}
-	kept := m.Funcs[:0]
-	for _, f := range m.Funcs {
-		if reached[f.Name] {
-			kept = append(kept, f)
-		}
+	slices.Sort(work)
+	out := make([]*ir.Func, len(work))
+	for k, i := range work {
+		out[k] = g.m.Funcs[i]
 	}
-	m.Funcs = kept
+	return out
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"healc/codegen"
 	"healc/codegen/gpu"
@@ -64,11 +65,14 @@ func (d *Debug) seen() bool { return d.Profile != nil || d.Reschedule != nil || 
 // Module is a program whose functions become kernels and machine code.
 type Module struct {
 	*Source
-	opts Options
+	opts  Options
+	calls func() *passes.CallGraph
 }
 
 // New is the module of a source.
-func New(src *Source, opts Options) *Module { return &Module{src, opts} }
+func New(src *Source, opts Options) *Module {
+	return &Module{src, opts, sync.OnceValue(func() *passes.CallGraph { return passes.NewCallGraph(src.IR) })}
+}
 
 // Program is the typed program; nil for a module that was made from IR.
 func (m *Module) Program() *tree.Program { return m.Source.Program }
@@ -85,10 +89,19 @@ func (m *Module) With(f *ir.Func) *Module {
 // onDevice reports whether code is made for a device.
 func (m *Module) onDevice() bool { return m.opts.Target.Kind == backend.GPU }
 
+// copyOf is a copy of what an entry reaches, or of all functions where there is no such entry.
+func (m *Module) copyOf(entry string) *ir.Module {
+	part := &ir.Module{Name: m.IR().Name, Funcs: m.calls().Reached(entry)}
+	if part.Funcs == nil {
+		part = m.IR()
+	}
+	return part.Clone()
+}
+
 // Fused is the module of one entry after all passes on tensor IR: every computation is in a kernel.
 // bind gives values to shape parameters; those it leaves out stay symbolic.
 func (m *Module) Fused(entry string, bind map[string]int64) (*ir.Module, error) {
-	code := m.IR().Clone()
+	code := m.copyOf(entry)
 	opts := passes.Options{}
 	if m.opts.Debug.Passes != nil {
 		opts = *m.opts.Debug.Passes
@@ -96,7 +109,7 @@ func (m *Module) Fused(entry string, bind map[string]int64) (*ir.Module, error) 
 	err := passes.Run(code, passes.Standard(entry, bind), opts)
 	var broken *passes.BindError
 	if errors.As(err, &broken) { // where nothing may ever go
-		code = m.IR().Clone()
+		code = m.copyOf(entry)
 		if passes.Settle(code, entry, bind) == nil {
 			err = passes.Run(code, passes.Standard(entry, nil), opts)
 		}
@@ -285,7 +298,7 @@ func (m *Module) BuildAnyShape(entry string) (*codegen.Artifact, error) {
 func (m *Module) ofShapes(err error, entry string, bind map[string]int64) error {
 	var b *passes.BindError
 	if errors.As(err, &b) {
-		errors.As(passes.Settle(m.IR().Clone(), entry, bind), &b)
+		errors.As(passes.Settle(m.copyOf(entry), entry, bind), &b)
 		return &runtime.RuntimeError{Site: kernel.SiteAt(b.Span), Message: b.Error()}
 	}
 	return err

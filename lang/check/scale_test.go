@@ -84,11 +84,12 @@ func (l *library) Import(_ *diag.File, d *ast.ImportDecl) (*check.Imported, erro
 // TestAdviceReadsOnce: whatever names a program has that are not declared, a module of the library is read once to look
 // for them.
 func TestAdviceReadsOnce(t *testing.T) {
-	file, _ := parser.Parse(diag.NewFile("test.heal", "fn f() -> i32 = {\n"+strings.Repeat("let _ = other();\n", 50)+
-		"only_b()\n}\n"))
+	source := "fn f() -> i32 = {\n" + strings.Repeat("let _ = other();\n", 50) + "only_b()\n}\n"
+	file, _ := parser.Parse(diag.NewFile("test.heal", source))
 	l := &library{}
 	_, errs := check.CheckWith(file, l)
-	if n := len(errs.Items); n != 51 || errs.Items[50].Help != "write `import b` at the top of the file and `b.only_b`" {
+	want := "write `import b` at the top of the file and `b.only_b`"
+	if n := len(errs.Items); n != 51 || errs.Items[50].Help != want {
 		t.Errorf("%d errors: %v", n, errs)
 	}
 	if l.read != 3 {

@@ -118,6 +118,8 @@ func (p *planner) gain(h, g *group) string {
 		return ""
 	case p.oneAfterAnother(h, g) || p.oneAfterAnother(g, h):
 		return ""
+	case p.readsApart(h, g) || p.readsApart(g, h):
+		return ""
 	case h.shape.Equal(g.shape) && h.even() && g.even():
 		return p.benefit(h, g)
 	case rowsOf(h.shape, g.shape):
@@ -131,6 +133,18 @@ func (p *planner) oneAfterAnother(h, g *group) bool {
 	for _, r := range g.roots {
 		for v := range p.within[r] {
 			if p.mine(v) && of(h, v.Def) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// readsApart reports that g reads what h computes so that no other code has to (Note [Arms]).
+func (p *planner) readsApart(h, g *group) bool {
+	for _, r := range h.roots {
+		for _, v := range r.Results {
+			if _, reads := g.reads[v]; reads && p.apart[r] {
 				return true
 			}
 		}

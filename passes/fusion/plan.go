@@ -35,6 +35,7 @@ type planner struct {
 
 	covered []int // the epoch in which all elements of each operation are evaluated, -1 for none
 
+	apart   map[*ir.Op]bool    // materialised so that no code has it again (Note [Arms])
 	changed map[*ir.Value]bool // parameters that the function changes
 	product map[*ir.Op]*ir.Op  // kernel root to the matrix product that it is (Note [Products stand alone])
 }
@@ -58,6 +59,7 @@ func newPlanner(m *ir.Module, steps *ir.Steps, block *ir.Block, names map[*ir.Va
 		index: map[*ir.Op]int{}, last: map[*ir.Value]int{}, own: map[*ir.Op]bool{},
 		mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
 		reads: map[*ir.Op]map[*ir.Value]bool{}, within: map[*ir.Op]map[*ir.Value]bool{}, product: map[*ir.Op]*ir.Op{},
+		apart: map[*ir.Op]bool{},
 	}
 	n := len(block.Ops)
 	p.epoch, p.host = make([]int, n), make([]bool, n)
@@ -204,6 +206,7 @@ func (p *planner) decide(final bool) {
 	p.visits, p.wanted = make([][]*visit, n), make([][]int, n)
 	p.trace = tracer{ids: map[any]uint64{}, read: p.read, inPlace: p.inPlace,
 		tiled: func(op *ir.Op, v *visit) bool { return p.product[v.root] == op }}
+	clear(p.apart)
 	p.covered = make([]int, n)
 	for i := range p.covered {
 		p.covered[i] = -1
@@ -255,6 +258,9 @@ func (p *planner) reason(i int, work map[*ir.Op]float64) string {
 		return "a scan reads one element after another, and this has work for vectors"
 	case across(op, p.visits[i]):
 		return "its reader takes it row by row across the order in memory, and this has work for vectors"
+	case op.Def == ops.If && inArms(p.visits[i]) > maxBranches:
+		p.apart[op] = true
+		return "many arms of branches read it, and each would have this branch again"
 	case !isFree(op) && op.Def.Class != ir.Source:
 		if why := p.standsAlone(op, p.visits[i]); why != "" {
 			return why
@@ -262,6 +268,20 @@ func (p *planner) reason(i int, work map[*ir.Op]float64) string {
 		return p.worthwhile(op, p.visits[i], work[op])
 	}
 	return ""
+}
+
+// maxBranches is in how many arms a branch whose result is a tensor may stand (Note [Arms]).
+const maxBranches = 16
+
+// inArms counts the visits that are in an arm of a branch.
+func inArms(visits []*visit) int {
+	n := 0
+	for _, v := range visits {
+		if v.arm != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // startKernel makes operation i, which is materialised, the root of a kernel: what reads it reads memory.

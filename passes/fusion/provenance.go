@@ -65,7 +65,8 @@ func (t *tracer) inArm(v *visit, level int) *visit {
 // Note [Arms]: what an arm of a branch computes stays in it (Note [Placement] in passes/bufferize/lower), so each arm
 // that reads a value has the code for it, wherever its index is known: what the 80 pieces of a concat have in common
 // stands there 80 times. Of the arms of one branch a kernel takes one each time, which bounds what all of them compute
-// of an element.
+// of an element. But a branch that both arms of the next one read, and so on, would stand there 2^n times, whatever it
+// costs when it runs: after a few it is materialised.
 
 // maxArms is how many arms that read one element are told apart: nothing with work in it is left to so many.
 const maxArms = 100

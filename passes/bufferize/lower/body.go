@@ -32,6 +32,8 @@ type body struct {
 	checkDepth int    // the deepest scope that got a check or a call since the innermost pull began
 	leaf       func(v *ir.Value, at []kernel.Ref) kernel.Ref
 	split      map[*ir.Op]*splitReduce
+	sure       map[*ir.Block][]*ir.Value // what arms surely read (Note [Before both arms])
+	branchy    map[*ir.Value]bool        // what is computed with a branch
 	// the values whose elements are being written, outermost first
 	current  []pulled
 	computed func(op *ir.Op, args []kernel.Ref, x kernel.Ref) // unless nil, hears of each element-wise operation

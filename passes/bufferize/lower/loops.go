@@ -7,6 +7,7 @@ import (
 	"healc/codegen/target/profile"
 	"healc/ir"
 	"healc/ir/kernel"
+	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/types"
 	"healc/runtime/abi"
@@ -70,6 +71,9 @@ func (b *body) ifScalars(op *ir.Op, result int) kernel.Ref {
 func (b *body) ifOnce(op *ir.Op) []kernel.Ref {
 	cond := b.pull(op.Args[0], nil)
 	f := b.frame
+	if _, known := b.constBits(cond); !known {
+		b.beforeArms(op)
+	}
 	arm := func(r int) func() []kernel.Ref {
 		return func() []kernel.Ref {
 			saved := b.frame
@@ -88,6 +92,82 @@ func (b *body) ifOnce(op *ir.Op) []kernel.Ref {
 		ts = append(ts, r.Type.Elem)
 	}
 	return b.ifMany(cond, ts, arm(0), arm(1))
+}
+
+// Note [Before both arms]: what both arms of a branch compute in any case is computed before it where it has a branch
+// in it: of n branches, each on what the one before gives, there would else be 2^n copies.
+
+// beforeArms computes what Note [Before both arms] says.
+func (b *body) beforeArms(op *ir.Op) {
+	for _, v := range b.inBoth(op) {
+		b.pull(v, nil)
+	}
+}
+
+// inBoth are the scalars that both arms of a branch surely read.
+func (b *body) inBoth(op *ir.Op) []*ir.Value {
+	els := map[*ir.Value]bool{}
+	for _, v := range b.surely(op.Regions[1]) {
+		els[v] = true
+	}
+	return slices.DeleteFunc(slices.Clone(b.surely(op.Regions[0])), func(v *ir.Value) bool { return !els[v] })
+}
+
+// surely are the scalars from outside of an arm, computed with a branch, that it reads in any case.
+func (b *body) surely(arm *ir.Block) []*ir.Value {
+	if out, known := b.sure[arm]; known {
+		return out
+	}
+	mine := map[*ir.Op]bool{}
+	for _, op := range arm.Ops {
+		mine[op] = true
+	}
+	out := []*ir.Value{}
+	seen := map[*ir.Value]bool{}
+	work := slices.Clone(arm.Yields)
+	for n := 0; n < len(work); n++ {
+		v := work[n]
+		if seen[v] || v.Def == nil || !v.Type.IsScalar() {
+			continue
+		}
+		seen[v] = true
+		switch {
+		case !mine[v.Def]:
+			if b.branches(v) {
+				out = append(out, v)
+			}
+		case v.Def.Def.Class == ir.Pointwise:
+			work = append(work, v.Def.Args...)
+		case v.Def.Def == ops.If:
+			work = append(append(work, v.Def.Args...), b.inBoth(v.Def)...)
+		}
+	}
+	if b.sure == nil {
+		b.sure = map[*ir.Block][]*ir.Value{}
+	}
+	b.sure[arm] = out
+	return out
+}
+
+// branches reports that v is computed with a branch, by scalars alone.
+func (b *body) branches(v *ir.Value) bool {
+	if v.Def == nil || !v.Type.IsScalar() {
+		return false
+	}
+	if is, known := b.branchy[v]; known {
+		return is
+	}
+	is := v.Def.Def == ops.If
+	if v.Def.Def.Class == ir.Pointwise {
+		for _, a := range v.Def.Args {
+			is = is || b.branches(a)
+		}
+	}
+	if b.branchy == nil {
+		b.branchy = map[*ir.Value]bool{}
+	}
+	b.branchy[v] = is
+	return is
 }
 
 // ifMany computes both arms of an `if` that is short, because a branch prevents vectors.
