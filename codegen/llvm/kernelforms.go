@@ -63,6 +63,12 @@ var kernelForms = map[string]func(m *program, k *kernel.Kernel, d *kernel.Direct
 			loops.CollapsedLoops(g, p, d, begin, end)
 		}}
 	},
+	"stage": func(m *program, k *kernel.Kernel, d *kernel.Directive) *written {
+		t, _ := m.code(k).StagingOf(k, d)
+		return &written{write: func(g *emit.Func, begin, end value.Value) {
+			transpose.StagedLoops(g, t, k.Axes[0], d, begin, end)
+		}}
+	},
 	"": func(_ *program, k *kernel.Kernel, _ *kernel.Directive) *written {
 		return &written{write: func(g *emit.Func, begin, end value.Value) {
 			if len(k.Axes) > 0 {

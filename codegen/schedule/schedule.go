@@ -52,6 +52,12 @@ var Forms = []Form{
 		Why:    "the loops as they stand have vectors no longer than the last axis",
 		decide: (*scope).collapse,
 	},
+	{
+		Name:   "stage",
+		For:    "chunks of reductions over several axes, whose operands do not lie in the order of the reduction",
+		Why:    "the loops as they stand read such an operand element by element",
+		decide: (*scope).stage,
+	},
 }
 
 // For decides how a kernel is written for a processor.

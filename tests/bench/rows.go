@@ -71,6 +71,8 @@ var rows = []row{
 	{name: "R2_dot", entry: "r2", args: []input{positive(big), positive(big)}, rel: 1e-5},
 	{name: "R3_rowsum", entry: "r3_rows", args: []input{positive(4096, 4096)}, rel: 1e-5},
 	{name: "R3_colsum", entry: "r3_columns", args: []input{positive(4096, 4096)}, rel: 1e-5},
+	{name: "R1_sum_turned", entry: "r1_turned", args: []input{positive(4096, 4096)}, rel: 1e-5},
+	{name: "R3_rowsum_turned", entry: "r3_turned", args: []input{positive(4096, 4096)}, rel: 1e-5},
 	{name: "R4_meanvar", entry: "r4", args: []input{f32(big)}, rel: 1e-4},
 	{name: "R5_argmax", entry: "r5", args: []input{f32(big)}},
 	{name: "R6_sqdist", entry: "r6", args: []input{f32(big), f32(big)}, rel: 1e-5},

@@ -29,7 +29,7 @@ import (
 
 // generators are those of tests/random, for tensor IR and for operations on many elements, and that of tests/sources.
 // Those that compute much come last.
-var generators = []string{"ir", "sources", "large", "open", "huge", "vast"}
+var generators = []string{"ir", "sources", "large", "open", "huge", "vast", "orders"}
 
 // program is a random program and how it is run; its text form stands in reached.txt.
 type program struct {
@@ -156,6 +156,8 @@ func (p program) make() (*drawn, error) {
 		d.text, d.bind = random.Open(p.seed)
 	case "vast":
 		d.text, d.bind = random.Vast(p.seed)
+	case "orders":
+		d.text, d.bind = random.Orders(p.seed)
 	}
 	if (p.from == "large" || p.from == "huge") && strings.Contains(p.way, "anyshape") {
 		text, bind := random.Symbolic(d.text)

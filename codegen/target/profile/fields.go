@@ -19,6 +19,7 @@ type Profile struct {
 	Plan      Plan
 	Threads   Threads
 	GPU       GPU
+	Stage     Stage
 }
 
 // Prefetch is about software prefetching.
@@ -198,4 +199,11 @@ type GPU struct {
 	LoopBytes         int
 	LoopWork          int
 	LoopKernels       int
+}
+
+// Stage is about operands of reductions that are brought in order first.
+type Stage struct {
+	Bytes    int
+	RowBytes int
+	Ahead    int
 }

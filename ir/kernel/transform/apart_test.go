@@ -188,3 +188,22 @@ func unrollJam(k *kernel.Kernel) {
 	}}
 	transform.Renumber(k)
 }
+
+// stage has the operands of reductions in stages, which are inputs here.
+func stage(k *kernel.Kernel) {
+	s, _ := transform.StageOperands(k)
+	if s == nil {
+		return
+	}
+	k.Body = s.Body
+	total := types.Lit(1)
+	for _, n := range s.Extents {
+		total, _ = total.Mul(n)
+	}
+	for i := range s.Params[len(k.Params):] {
+		p := &s.Params[len(k.Params)+i]
+		p.Shape = []abi.Extent{{Dim: total}}
+	}
+	k.Params = s.Params
+	transform.Renumber(k)
+}

@@ -1,9 +1,12 @@
 package transform
 
 import (
+	"cmp"
 	"slices"
 
 	"healc/ir/kernel"
+	"healc/ir/kernel/analysis"
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
@@ -107,4 +110,59 @@ func (u *loopUses) coalesceBlock(b *kernel.Block) {
 			}
 		}
 	}
+}
+
+// OrderAxes has the chunks of a reduction whose order is free go through its axes in the order of memory, where the
+// first operand that is read does not lie in the order of the axes. Coalesce can then make one of them.
+//
+//	over %0 in 0..C { %1 = reduce max any %2 in 0..M, %3 in 0..N chunk %0 { %4 = load x[%2 + M*%3]; ... } ... }
+//
+// becomes
+//
+//	over %0 in 0..C { %1 = reduce max any %3 in 0..N, %2 in 0..M chunk %0 { %4 = load x[%2 + M*%3]; ... } ... }
+func OrderAxes(k *kernel.Kernel) {
+	var free []*kernel.Reduce
+	for _, st := range k.Body.Stmts {
+		if r, ok := st.(*kernel.Reduce); ok {
+			if _, plain := analysis.HotWork(r.Body, map[*kernel.If]bool{}); !plain || r.Order != kernel.Any ||
+				analysis.IsArgument(r) || r.Chunk == scalar.None {
+				return // reductions of one kernel keep the same order
+			}
+			kernel.Each(r.Body, func(l *kernel.Let) {
+				if l.In.Op == scalar.Check {
+					r = nil // which of the checks fails first is language
+				}
+			})
+			if r == nil {
+				return
+			}
+			free = append(free, r)
+		}
+	}
+	for _, r := range free {
+		if far := memoryOrder(r); far != nil {
+			slices.SortStableFunc(r.Axes, func(a, b kernel.Axis) int { return cmp.Compare(far[b.Var], far[a.Var]) })
+		}
+	}
+}
+
+// memoryOrder is how far the first operand of r goes along each of the axes; nil where an operand goes to neighbours
+// along the last axis, or some distance is not known.
+func memoryOrder(r *kernel.Reduce) (far map[kernel.Ref]int64) {
+	ok := true
+	kernel.Each(r.Body, func(l *kernel.Load) {
+		mine := map[kernel.Ref]int64{}
+		for _, a := range r.Axes {
+			n, known := coefficientOf(&l.At, a.Var).Const()
+			ok, mine[a.Var] = ok && known, max(n, -n)
+		}
+		ok = ok && mine[r.Axes[len(r.Axes)-1].Var] != 1
+		if far == nil {
+			far = mine
+		}
+	})
+	if !ok {
+		return nil
+	}
+	return far
 }

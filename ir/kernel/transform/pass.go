@@ -39,6 +39,13 @@ var Passes = []Pass{
 		Run:  func(k *kernel.Kernel, _ Options) { SplitAxes(k) },
 	},
 	{
+		Name: "orderaxes", Stage: Build,
+		Doc:  "has chunks of reductions whose order is free go through their axes in the order of memory",
+		Why:  "before coalesce, which then makes one of these axes",
+		Skip: func(o Options) bool { return o.Teams }, // threads of a device share out the elements of a chunk
+		Run:  func(k *kernel.Kernel, _ Options) { OrderAxes(k) },
+	},
+	{
 		Name: "coalesce", Stage: Build,
 		Doc: "makes one loop of perfectly nested ones that move through all buffers as one",
 		Why: "the plan launches over the outermost axis, and estimates work by the axes that are left",

@@ -37,6 +37,7 @@ var apart = map[string]func(k *kernel.Kernel){
 	"hoistinvariants": hoistInvariants,
 	"mergebodies":     mergeBodies,
 	"specialise":      specialise,
+	"stage":           stage,
 	"takearm":         takeArm,
 }
 

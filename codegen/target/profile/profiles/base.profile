@@ -135,3 +135,6 @@ gpu.transpose_least = 16
 gpu.loop_bytes = 16384
 gpu.loop_work = 65536
 gpu.loop_kernels = 16
+stage.bytes = 1048576
+stage.row_bytes = 64
+stage.ahead = 64
