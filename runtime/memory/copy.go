@@ -1,7 +1,9 @@
 package memory
 
 import (
+	goruntime "runtime"
 	"slices"
+	"sync"
 	"unsafe"
 )
 
@@ -26,23 +28,62 @@ func Move(dst, src Array) error {
 // fewCopyAxes is the rank up to which copying allocates nothing.
 const fewCopyAxes = 8
 
-// Copy copies src to dst, of the same size and shape, which do not overlap. It allocates nothing for up to
-// fewCopyAxes axes.
+// Copy copies src to dst, of the same size and shape, which do not overlap; large ones on several threads. Of less than
+// parallelBytes it allocates nothing for up to fewCopyAxes axes.
 func Copy(dst, src Array) {
 	if Count(src.Shape) == 0 {
 		return
 	}
 	var room [fewCopyAxes]copyAxis
 	axes := copyLoops(room[:0], dst, src)
-	switch src.Size {
+	if Count(src.Shape) >= parallelBytes/src.Size {
+		copyParts(axes, src.Size, dst.Ptr, src.Ptr, goruntime.GOMAXPROCS(0))
+		return
+	}
+	copySized(axes, src.Size, dst.Ptr, src.Ptr)
+}
+
+// parallelBytes is the size from which a copy goes on several threads: the caches of a core do not hold it, and it takes
+// much longer than to begin on another thread.
+const parallelBytes = 8 << 20
+
+// copyParts copies the parts of the longest axis side by side, as many as threads. Each is as many whole tiles.
+func copyParts(axes []copyAxis, size int64, dst, src unsafe.Pointer, threads int) {
+	long := 0
+	for k, a := range axes {
+		if a.n > axes[long].n {
+			long = k
+		}
+	}
+	step := int64(1)
+	if len(axes) > 0 {
+		step = (axes[long].n + int64(threads)*tileSide - 1) / (int64(threads) * tileSide) * tileSide
+	}
+	if len(axes) == 0 || step >= axes[long].n {
+		copySized(axes, size, dst, src)
+		return
+	}
+	var wg sync.WaitGroup
+	for at := int64(0); at < axes[long].n; at += step {
+		part := slices.Clone(axes)
+		part[long].n = min(step, axes[long].n-at)
+		to, from := unsafe.Add(dst, at*axes[long].dst*size), unsafe.Add(src, at*axes[long].src*size)
+		wg.Go(func() { copySized(part, size, to, from) })
+	}
+	wg.Wait()
+}
+
+// copySized runs the loops of a copy for elements of a size.
+func copySized(axes []copyAxis, size int64, dst, src unsafe.Pointer) {
+	switch size {
 	case 1:
-		copyLoop[uint8](axes, dst.Ptr, src.Ptr)
+		copyLoop[uint8](axes, dst, src)
 	case 2:
-		copyLoop[uint16](axes, dst.Ptr, src.Ptr)
+		copyLoop[uint16](axes, dst, src)
 	case 4:
-		copyLoop[uint32](axes, dst.Ptr, src.Ptr)
+		copyLoop[uint32](axes, dst, src)
 	default:
-		copyLoop[uint64](axes, dst.Ptr, src.Ptr)
+		copyLoop[uint64](axes, dst, src)
 	}
 }
 

@@ -102,6 +102,32 @@ func randomOrder(rng *rand.Rand, size int64, shape []int64, read bool) *ordered 
 }
 
 // BenchmarkCopyOrders transposes matrices, with and without another axis between.
+// TestCopyParts: the parts of a copy that goes on several threads are all of it, and nothing beside it is written.
+func TestCopyParts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(2, 21))
+	for _, shape := range [][]int64{{}, {5}, {64, 3}, {65, 130}, {3, 70, 129}, {257, 2, 2}, {1, 1000}, {128, 128}} {
+		for _, threads := range []int{1, 2, 3, 7} {
+			size := int64(1) << rng.IntN(4)
+			dst, src := randomOrder(rng, size, shape, false), randomOrder(rng, size, shape, true)
+			axes := copyLoops(nil, dst.Array, src.Array)
+			copyParts(axes, size, dst.Ptr, src.Ptr, threads)
+			index := make([]int64, len(shape))
+			for range Count(shape) {
+				if got, want := dst.at(index), src.at(index); got != want {
+					t.Fatalf("%d bytes, shape %v, strides %v from %v, %d threads: at %v is %x, not %x", size, shape,
+						dst.Strides, src.Strides, threads, index, got, want)
+				}
+				for k := len(shape) - 1; k >= 0; k-- {
+					if index[k]++; index[k] < shape[k] {
+						break
+					}
+					index[k] = 0
+				}
+			}
+		}
+	}
+}
+
 func BenchmarkCopyOrders(b *testing.B) {
 	for _, shape := range [][]int64{{2048, 2048}, {2048, 2, 2048}, {256, 256, 256}} {
 		b.Run(fmt.Sprint(shape), func(b *testing.B) {

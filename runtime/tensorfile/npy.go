@@ -44,16 +44,29 @@ const unknownSize = int64(-1)
 // bits, f16, f32 and f64. An array in Fortran order becomes a tensor with such strides, without a transposition. The
 // array has to be the whole file. A file that cannot be opened gives the error of os.Open, a folder, a pipe or a device
 // one that says so, any other trouble is an *NpyError.
-func ReadNpyFile(path string) (*tensor.Tensor, error) {
+func ReadNpyFile(path string) (*tensor.Tensor, error) { return readNpyFile(path, false) }
+
+// ReadNpyFileColumnMajor is ReadNpyFile for a tensor in column-major order, which an array in C order is brought into
+// as it is read.
+func ReadNpyFileColumnMajor(path string) (*tensor.Tensor, error) {
+	t, err := readNpyFile(path, true)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	return t.ColumnMajor()
+}
+
+func readNpyFile(path string, columns bool) (*tensor.Tensor, error) {
 	f, info, err := regular.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	if !info.Mode().IsRegular() {
-		return readNpy(bufio.NewReaderSize(f, 1<<16), path, unknownSize, false)
+		return readNpy(bufio.NewReaderSize(f, 1<<16), path, unknownSize, npyWants{columns: columns})
 	}
-	return readNpy(bufio.NewReaderSize(f, 1<<16), path, info.Size(), true)
+	return readNpy(bufio.NewReaderSize(f, 1<<16), path, info.Size(), npyWants{whole: true, columns: columns})
 }
 
 // ReadNpy reads one array from a stream and leaves what follows it. It takes what ReadNpyFile takes; the errors are
@@ -63,12 +76,17 @@ func ReadNpy(r io.Reader) (*tensor.Tensor, error) {
 	if l, ok := r.(interface{ Len() int }); ok { // bytes.Reader and the like
 		size = int64(l.Len())
 	}
-	return readNpy(r, "", size, false)
+	return readNpy(r, "", size, npyWants{})
 }
 
-// readNpy reads an array from r, which has size bytes or is of unknownSize; whole says that the array has to be all of
-// it.
-func readNpy(r io.Reader, path string, size int64, whole bool) (*tensor.Tensor, error) {
+// npyWants is what a reader wants of an array.
+type npyWants struct {
+	whole   bool // it has to be all of the stream
+	columns bool // in column-major order, where that can be had as it is read
+}
+
+// readNpy reads an array from r, which has size bytes or is of unknownSize.
+func readNpy(r io.Reader, path string, size int64, wants npyWants) (*tensor.Tensor, error) {
 	h, err := readNpyHeader(r)
 	if err != nil {
 		return nil, withPath(err, path)
@@ -86,7 +104,7 @@ func readNpy(r io.Reader, path string, size int64, whole bool) (*tensor.Tensor, 
 		return fail(h.bytes, io.ErrUnexpectedEOF, "%s needs %d bytes, the file has %d left",
 			tensor.TypeName(h.dtype, h.shape), need, max(size-h.bytes, 0))
 	}
-	if rest := size - h.bytes - need; whole && rest > 0 {
+	if rest := size - h.bytes - need; wants.whole && rest > 0 {
 		return fail(h.bytes+need, nil, "bytes after the array: %s has %d, and %d more follow",
 			tensor.TypeName(h.dtype, h.shape), need, rest)
 	}
@@ -94,14 +112,32 @@ func readNpy(r io.Reader, path string, size int64, whole bool) (*tensor.Tensor, 
 	if err != nil {
 		return fail(h.bytes, err, "no memory for the array")
 	}
-	data := t.Raw()
-	if n, err := io.ReadFull(r, data); err != nil {
+	if rows := bandRows(h, need); wants.columns && rows > 0 {
+		setColumnMajor(t.Strides, t.Shape)
+		if n, err := h.readBands(r, t, rows); err != nil {
+			t.Close()
+			return fail(h.bytes+n, err, "%s needs %d bytes, %d are there", tensor.TypeName(h.dtype, h.shape), need, n)
+		}
+		return t, nil
+	}
+	if n, err := h.read(r, t.Raw()); err != nil {
 		t.Close()
+		return fail(h.bytes+n, err, "%s needs %d bytes, %d are there", tensor.TypeName(h.dtype, h.shape), need, n)
+	}
+	if h.fortran {
+		setColumnMajor(t.Strides, t.Shape)
+	}
+	return t, nil
+}
+
+// read reads elements as they are in memory, and says how many bytes there were.
+func (h *npyHeader) read(r io.Reader, data []byte) (int64, error) {
+	n, err := io.ReadFull(r, data)
+	if err != nil {
 		if errors.Is(err, io.EOF) {
 			err = io.ErrUnexpectedEOF
 		}
-		return fail(h.bytes+int64(n), err, "%s needs %d bytes, %d are there",
-			tensor.TypeName(h.dtype, h.shape), need, n)
+		return int64(n), err
 	}
 	if h.swap {
 		swapBytes(data, h.dtype.Bytes())
@@ -109,10 +145,54 @@ func readNpy(r io.Reader, path string, size int64, whole bool) (*tensor.Tensor, 
 	if h.dtype == types.Bool {
 		normalizeBools(data)
 	}
-	if h.fortran {
-		setColumnMajor(t.Strides, t.Shape)
+	return int64(n), nil
+}
+
+// bandBytes is the size of a piece of an array that is brought into another order as it is read.
+const bandBytes = 8 << 20
+
+// bandRows is how many rows of an array in C order, of so many bytes, are read at a time into a tensor in column-major
+// order; 0 where its rows are so long or so few that it is read whole.
+func bandRows(h *npyHeader, bytes int64) int64 {
+	if h.fortran || len(h.shape) < 2 || bytes <= bandBytes {
+		return 0
 	}
-	return t, nil
+	if rows := bandBytes / (bytes / h.shape[0]); rows >= 64 {
+		return rows / 64 * 64
+	}
+	return 0
+}
+
+// readBands reads an array in C order into t, so many rows at a time, and says how many bytes there were.
+func (h *npyHeader) readBands(r io.Reader, t *tensor.Tensor, rows int64) (int64, error) {
+	shape := slices.Clone(t.Shape)
+	shape[0] = rows
+	band, err := tensor.New(h.dtype, shape...)
+	if err != nil {
+		return 0, err
+	}
+	defer band.Close()
+	done, data, row := int64(0), band.Raw(), band.Bytes()/rows
+	for at := int64(0); at < t.Shape[0]; at += rows {
+		n := min(rows, t.Shape[0]-at)
+		got, err := h.read(r, data[:n*row])
+		if done += got; err != nil {
+			return done, err
+		}
+		from, err := band.Slice(tensor.Range{Stop: n})
+		if err != nil {
+			return done, err
+		}
+		to, err := t.Slice(tensor.Range{Start: at, Stop: at + n})
+		if err == nil {
+			err = from.CopyTo(to)
+			to.Close()
+		}
+		if from.Close(); err != nil {
+			return done, err
+		}
+	}
+	return done, nil
 }
 
 // withPath fills in the path of an *NpyError.

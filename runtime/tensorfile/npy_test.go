@@ -465,3 +465,62 @@ func TestStridesSurvive(t *testing.T) {
 		}
 	}
 }
+
+// TestReadColumnMajor: an array in C order that is read in pieces into column-major order is the array that is read
+// whole, whatever its byte order; one that is cut off is an error that says where.
+func TestReadColumnMajor(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.npy")
+	for _, c := range []struct {
+		descr string
+		d     types.DType
+		shape []int64
+	}{
+		{"<f4", types.F32, []int64{3001, 1000}}, {">i8", types.I64, []int64{2000, 33, 17}},
+		{"|b1", types.Bool, []int64{9_000_001, 1}}, {"|u1", types.U8, []int64{2, 5_000_000}},
+		{"<f4", types.F32, []int64{5, 7}}, {"<f4", types.F32, []int64{3}}, {"<f4", types.F32, []int64{0, 3}},
+	} {
+		n := int64(c.d.Bytes())
+		text := make([]string, len(c.shape))
+		for i, e := range c.shape {
+			n, text[i] = n*e, fmt.Sprint(e)
+		}
+		head := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s,), }", c.descr,
+			strings.Join(text, ","))
+		head += strings.Repeat(" ", 117-len(head)) + "\n"
+		data := append([]byte("\x93NUMPY\x01\x00\x76\x00"), head...)
+		for i := range n {
+			data = append(data, byte(i*7+i>>8*3))
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		want, err := ReadNpyFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadNpyFileColumnMajor(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !got.IsColumnMajor() {
+			t.Errorf("%s%v has strides %v", c.d, c.shape, got.Strides)
+		}
+		same, err := got.Clone()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(same.Raw(), want.Raw()) {
+			t.Errorf("%s%v: the elements differ", c.d, c.shape)
+		}
+		for _, x := range []*tensor.Tensor{want, got, same} {
+			x.Close()
+		}
+		if n == 0 {
+			continue
+		}
+		_, err = readNpy(bytes.NewReader(data[:len(data)-1]), "", unknownSize, npyWants{columns: true})
+		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("at byte %d", len(data)-1)) {
+			t.Errorf("%s%v cut off: %v", c.d, c.shape, err)
+		}
+	}
+}

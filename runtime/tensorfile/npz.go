@@ -122,7 +122,7 @@ func (z *Npz) Read(name string) (*tensor.Tensor, error) {
 		return nil, &NpyError{Path: path, Reason: "cannot open the array", Err: err}
 	}
 	defer r.Close()
-	t, err := readNpy(r, path, int64(f.UncompressedSize64), true)
+	t, err := readNpy(r, path, int64(f.UncompressedSize64), npyWants{whole: true})
 	if err != nil {
 		return nil, err
 	}

@@ -378,7 +378,8 @@ func (j *Job) Arguments(m *engine.Module, f *engine.Func) (args []*tensor.Tensor
 					p.Name, example(p.Type)),
 			}
 		}
-		t, err := Value(p, text, j.Dir)
+		columns := f.Memory().Param(i).Layout == types.ColMajor
+		t, err := valueIn(p, text, j.Dir, columns)
 		if err != nil {
 			var usage *UsageError
 			if errors.As(err, &usage) {
@@ -398,7 +399,7 @@ func (j *Job) Arguments(m *engine.Module, f *engine.Func) (args []*tensor.Tensor
 			}
 			t = there
 		}
-		if f.Memory().Param(i).Layout == types.ColMajor {
+		if columns {
 			ordered, err := t.ColumnMajor()
 			t.Close()
 			if err != nil {

@@ -25,11 +25,16 @@ import (
 // `@file.npy`, `@file.npz:name`, or a generator such as `f32[1024,1024]:rand(7)`. Relative paths start
 // at dir. Only literals take their type from the parameter.
 func Value(p *ir.Value, text, dir string) (*tensor.Tensor, error) {
+	return valueIn(p, text, dir, false)
+}
+
+// valueIn is Value, for a parameter in column-major order where columns says so: a file may be read into it.
+func valueIn(p *ir.Value, text, dir string, columns bool) (*tensor.Tensor, error) {
 	switch {
 	case p.Type.Elem == types.String:
 		return literal(p, text)
 	case strings.HasPrefix(text, "@"):
-		return fileValue(p, text[1:], dir)
+		return fileValue(p, text[1:], dir, columns)
 	}
 	if m := generator().FindStringSubmatch(text); m != nil {
 		return generate(p, m)
@@ -38,7 +43,7 @@ func Value(p *ir.Value, text, dir string) (*tensor.Tensor, error) {
 }
 
 // fileValue reads a .npy file, or an array of an .npz file.
-func fileValue(p *ir.Value, path, dir string) (*tensor.Tensor, error) {
+func fileValue(p *ir.Value, path, dir string, columns bool) (*tensor.Tensor, error) {
 	member := ""
 	archive := strings.HasSuffix(path, ".npz")
 	if i := strings.LastIndex(path, ".npz:"); i >= 0 {
@@ -47,9 +52,12 @@ func fileValue(p *ir.Value, path, dir string) (*tensor.Tensor, error) {
 	path = inDir(dir, path)
 	var t *tensor.Tensor
 	var err error
-	if archive {
+	switch {
+	case archive:
 		t, err = readNpz(path, member)
-	} else {
+	case columns:
+		t, err = tensorfile.ReadNpyFileColumnMajor(path)
+	default:
 		t, err = tensorfile.ReadNpyFile(path)
 	}
 	var full *memory.OutOfMemoryError
