@@ -1,0 +1,8 @@
+// Package growth says that the work of the compiler grows with the size of programs no faster than n log n. A family
+// is a program of any size, and work is how many blocks of statements of the compiler run: a build with the counters of
+// `go build -cover` counts them (folder counted). Nothing here looks at a clock, nor depends on the machine.
+//
+// Where a family grows too fast, the failure has the lines that do.
+//
+//	go test ./tests/growth -run 'TestGrowth/branches' -v
+package growth
