@@ -34,7 +34,7 @@ type Executable struct {
 	last *binding // of the most recent dims; the only one when the program has none
 }
 
-// System is the world outside, as programs see it.
+// System is the world outside, as programs see it. A call whose context ends waits for no file that is being read.
 type System interface {
 	Print(text string) error
 	LoadNpy(path string) (*tensor.Tensor, error)

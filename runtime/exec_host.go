@@ -18,7 +18,10 @@ import (
 )
 
 // OS is the System of a plain process: standard output and the file system.
-type OS struct{ Out io.Writer } // Out is standard output when nil
+type OS struct {
+	Out   io.Writer    // nil is standard output
+	Ended func() error // asked while a file is written: an error ends that; nil for none
+}
 
 // Print writes text.
 func (o OS) Print(text string) error {
@@ -42,7 +45,9 @@ func (OS) LoadNpy(path string) (*tensor.Tensor, error) {
 }
 
 // SaveNpy writes a .npy file.
-func (OS) SaveNpy(path string, t *tensor.Tensor) error { return tensorfile.WriteNpyFile(path, t) }
+func (o OS) SaveNpy(path string, t *tensor.Tensor) error {
+	return tensorfile.WriteNpyFileUntil(path, t, o.Ended)
+}
 
 // hostOps are the operations that do input or output, by their name in the operation table.
 var hostOps = map[string]func(r *run, fr *frame, s *boundStep) error{
@@ -69,7 +74,8 @@ func (r *run) host(fr *frame, s *boundStep) error {
 		return fmt.Errorf("BUG: the runtime does not know the operation %s", h.Name)
 	}
 	if err := op(r, fr, s); err != nil {
-		if _, ok := err.(*RuntimeError); ok {
+		switch err.(type) {
+		case *RuntimeError, *StoppedError:
 			return err
 		}
 		return &RuntimeError{Site: r.site(h.Site), Message: err.Error(), Err: err}
@@ -111,7 +117,8 @@ func hostPrintOne(r *run, fr *frame, s *boundStep) error {
 
 func hostLoad(r *run, fr *frame, s *boundStep) error {
 	path, out := fr.strs[s.views[0].buf], s.def.Host.Out[0]
-	t, err := r.env.System.LoadNpy(path)
+	t, err := Before(r.env.Ctx, 0, func() (*tensor.Tensor, error) { return r.env.System.LoadNpy(path) },
+		(*tensor.Tensor).Close)
 	if err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/tensorfile", "lang/types runtime/memory runtime/tensor internal/regular"},
 	{"runtime",
 		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/device runtime/memory runtime/objload " +
-			"runtime/pool runtime/tensor runtime/tensorfile"},
+			"runtime/pool runtime/tensor runtime/tensorfile internal/caught"},
 	{"transcript", "lang/types runtime/tensor runtime/tensorfile internal/regular"},
 	{"transcript/lower", "leaves ir ir/ops ir/scalar runtime/tensor transcript"},
 	{"stdlib", ""},

@@ -48,7 +48,7 @@ func (f *Func) CallStaying(ctx context.Context, args []*tensor.Tensor, stay []ty
 	if f.m.opts.Backend == backend.Interp {
 		return f.interpret(ctx, args)
 	}
-	c, err := f.code(args)
+	c, err := f.code(ctx, args)
 	if err != nil {
 		return nil, err
 	}

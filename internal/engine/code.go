@@ -1,6 +1,10 @@
 package engine
 
 import (
+	"context"
+	"fmt"
+	"slices"
+
 	"healc/internal/backend"
 	"healc/internal/pipeline"
 	"healc/lang/types"
@@ -18,11 +22,11 @@ type compiled struct {
 }
 
 // code returns the machine code for the arguments, which are fit to be written where the function does so.
-func (f *Func) code(args []*tensor.Tensor) (*compiled, error) {
+func (f *Func) code(ctx context.Context, args []*tensor.Tensor) (*compiled, error) {
 	c := f.last.Load()
 	if c == nil || !c.fits(args) {
 		var err error
-		if c, err = f.find(args); err != nil {
+		if c, err = f.find(ctx, args); err != nil {
 			return nil, err
 		}
 	}
@@ -53,8 +57,8 @@ func (c *compiled) fits(args []*tensor.Tensor) bool {
 }
 
 // find returns the code for the arguments, compiling it when this is the first such call. Calls that take turns with
-// other shapes allocate nothing here.
-func (f *Func) find(args []*tensor.Tensor) (*compiled, error) {
+// other shapes allocate nothing here. Where ctx ends first the code is made nevertheless, for later calls.
+func (f *Func) find(ctx context.Context, args []*tensor.Tensor) (*compiled, error) {
 	if c := f.known(args); c != nil {
 		return c, nil
 	}
@@ -62,16 +66,29 @@ func (f *Func) find(args []*tensor.Tensor) (*compiled, error) {
 	if err != nil {
 		return nil, err
 	}
+	// The tensors are the caller's, and the work may outlast the call.
+	heads := make([]*tensor.Tensor, len(args))
+	for i, t := range args {
+		heads[i] = &tensor.Tensor{DType: t.DType, Shape: slices.Clone(t.Shape), Strides: slices.Clone(t.Strides)}
+	}
+	return runtime.Before(ctx, 0, func() (*compiled, error) { return f.make(heads, bind) }, nil)
+}
+
+// make compiles the code for arguments of which only types, shapes and strides count.
+func (f *Func) make(args []*tensor.Tensor, bind map[string]int64) (c *compiled, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.m.closed.Load() {
+		return nil, fmt.Errorf("%s cannot be called: its module is closed", f.ir.Name)
+	}
 	if c := f.among(args); c != nil { // another call has compiled it meanwhile
 		return c, nil
 	}
-	c := &compiled{}
+	c = &compiled{}
 	for _, t := range args {
 		c.dtypes = append(c.dtypes, t.DType)
-		c.shapes = append(c.shapes, append([]int64(nil), t.Shape...))
-		c.strides = append(c.strides, append([]int64(nil), t.Strides...))
+		c.shapes = append(c.shapes, t.Shape)
+		c.strides = append(c.strides, t.Strides)
 	}
 	if f.m.opts.Debug.AnyShape {
 		err = f.loadAnyShape(c, bind)
@@ -119,8 +136,20 @@ func (f *Func) among(args []*tensor.Tensor) *compiled {
 	return nil
 }
 
+// close frees the code, also that which is still being made for a call whose context has ended: nobody waits for it.
 func (f *Func) close() {
-	f.mu.Lock()
+	if !f.mu.TryLock() {
+		go func() {
+			f.mu.Lock()
+			f.free()
+		}()
+		return
+	}
+	f.free()
+}
+
+// free is close for who holds the lock, which it gives back.
+func (f *Func) free() {
 	defer f.mu.Unlock()
 	for _, c := range f.codes {
 		c.exec.Close()
@@ -130,10 +159,10 @@ func (f *Func) close() {
 }
 
 // Prepare makes the code for the arguments where there is none yet. It reports whether the backend has code.
-func (f *Func) Prepare(args []*tensor.Tensor) (bool, error) {
+func (f *Func) Prepare(ctx context.Context, args []*tensor.Tensor) (bool, error) {
 	if f.m.opts.Backend == backend.Interp {
 		return false, nil
 	}
-	_, err := f.code(args)
+	_, err := f.code(ctx, args)
 	return true, err
 }

@@ -69,30 +69,7 @@ func (f *Func) evaluate(ctx context.Context, bind map[string]int64, in []*ir.Arr
 			Available: max(memory.Available(), 1), MaxBytes: limits.Memory}
 		return interp.RunWithin(bounds, f.m.IR(), f.ir.Name, bind, in, interpio.System{To: f.m.opts.System})
 	}
-	if ctx == nil || ctx.Done() == nil {
-		return run()
-	}
-	var out []*ir.Array
-	var err error
-	var panicked any
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer func() { panicked = recover() }()
-		out, err = run()
-	}()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		select {
-		case <-ended:
-		case <-time.After(patience):
-			return nil, runtime.Ended(ctx)
-		}
-	}
-	if panicked != nil {
-		panic(panicked)
-	}
+	out, err := runtime.Before(ctx, patience, run, nil)
 	if err == nil {
 		err = runtime.Ended(ctx)
 	}

@@ -39,7 +39,7 @@ func (f *Func) CallInto(ctx context.Context, out []*tensor.Tensor, args ...*tens
 	if f.m.opts.Backend == backend.Interp {
 		return f.interpretInto(ctx, out, args)
 	}
-	c, err := f.code(args)
+	c, err := f.code(ctx, args)
 	if err != nil {
 		return err
 	}

@@ -5,11 +5,13 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
-// Timer collects how long each stage took.
+// Timer collects how long each stage took. What a command no longer waits for may go on while it prints.
 type Timer struct {
+	mu    sync.Mutex
 	Names []string
 	Times []time.Duration
 }
@@ -21,8 +23,22 @@ func (t *Timer) Stage(name string) func() {
 	}
 	start := time.Now()
 	return func() {
-		t.Names, t.Times = append(t.Names, name), append(t.Times, time.Since(start))
+		t.Add(name, time.Since(start))
 	}
+}
+
+// Add adds a stage.
+func (t *Timer) Add(name string, d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.Names, t.Times = append(t.Names, name), append(t.Times, d)
+}
+
+// Stages is how many there are.
+func (t *Timer) Stages() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.Names)
 }
 
 // part is what the names of the stages of code generation begin with.
@@ -30,6 +46,8 @@ const part = "llvm "
 
 // Sum is the time of the stages from number n on. Those of code generation belong to another stage, and do not count.
 func (t *Timer) Sum(n int) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	sum := time.Duration(0)
 	for i, name := range t.Names[n:] {
 		if !strings.HasPrefix(name, part) {
@@ -41,6 +59,8 @@ func (t *Timer) Sum(n int) time.Duration {
 
 // Took adds to the time of a stage of code generation, which may happen several times.
 func (t *Timer) Took(stage string, d time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	name := part + stage
 	if i := slices.Index(t.Names, name); i >= 0 {
 		t.Times[i] += d
@@ -59,6 +79,8 @@ func (t *Timer) took() func(string, time.Duration) {
 
 // Print writes one line a stage.
 func (t *Timer) Print(w io.Writer) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	for i, n := range t.Names {
 		fmt.Fprintf(w, "%-13s %8.3f ms\n", n, float64(t.Times[i].Nanoseconds())/1e6)
 	}

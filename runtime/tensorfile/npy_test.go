@@ -381,6 +381,21 @@ func TestWriteNpyFile(t *testing.T) {
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
 		t.Errorf("left behind: %v, %v", entries, err)
 	}
+	// So does one that is ended in the middle.
+	large := must(t)(tensor.FromSlice(make([]float32, 1<<20)), nil)
+	ended, asked := errors.New("ended"), 0
+	if err := WriteNpyFileUntil(path, large, func() error {
+		if asked++; asked == 4 { // of five pieces: the head and 4 MiB
+			return ended
+		}
+		return nil
+	}); err != ended {
+		t.Errorf("a write that is ended: %v", err)
+	}
+	wantTensor(t, must(t)(ReadNpyFile(path)), []int64{1}, uint64(math.Float32bits(3)))
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 2 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
 	if err := WriteNpyFile(os.DevNull, x); err != nil {
 		t.Errorf("a device: %v", err)
 	}

@@ -104,8 +104,37 @@ func WriteNpy(w io.Writer, t *tensor.Tensor) error {
 
 // WriteNpyFile writes t to a .npy file. A regular file at path is replaced as a whole, or stays as it was when
 // anything fails.
-func WriteNpyFile(path string, t *tensor.Tensor) error {
-	return writeFile(path, func(w io.Writer) error { return WriteNpy(w, t) })
+func WriteNpyFile(path string, t *tensor.Tensor) error { return WriteNpyFileUntil(path, t, nil) }
+
+// WriteNpyFileUntil is WriteNpyFile that asks ended before each piece, unless it is nil: after an error there, nothing
+// is changed.
+func WriteNpyFileUntil(path string, t *tensor.Tensor, ended func() error) error {
+	return writeFile(path, func(w io.Writer) error {
+		if ended != nil {
+			w = &until{w, ended}
+		}
+		return WriteNpy(w, t)
+	})
+}
+
+// until is a writer that ended ends.
+type until struct {
+	to    io.Writer
+	ended func() error
+}
+
+func (u *until) Write(p []byte) (n int, err error) {
+	const piece = 1 << 20
+	for n < len(p) {
+		if err := u.ended(); err != nil {
+			return n, err
+		}
+		k, err := u.to.Write(p[n:min(n+piece, len(p))])
+		if n += k; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
 }
 
 // writeFile lets write fill a new file beside path and renames it to path. What is there and no regular
@@ -138,7 +167,7 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 		}
 		if err == nil {
 			if statErr == nil {
-				err = os.Chmod(f.Name(), info.Mode().Perm())
+				err = sameMode(f.Name(), info.Mode().Perm())
 			}
 			if err == nil {
 				err = os.Rename(f.Name(), path)
@@ -153,6 +182,14 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return buf.Flush()
+}
+
+// sameMode gives a file these permissions, unless it has them: a sandbox changes none.
+func sameMode(path string, perm os.FileMode) error {
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm() == perm {
+		return nil
+	}
+	return os.Chmod(path, perm)
 }
 
 // createBeside makes a new file in the folder of path, with the permissions that a plain create gives.

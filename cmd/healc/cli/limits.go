@@ -82,12 +82,11 @@ func (e *signalError) Error() string {
 // code is the exit code of a command that a signal ended, as shells have it.
 func (e *signalError) code() int { return 128 + int(e.signal) }
 
-// grace is how long a command may take to end by itself.
-const grace = time.Second
+// grace is how long a command may take to end by itself, as all do but those that wait for the system.
+const grace = 80 * time.Millisecond
 
 // untilSignal gives a context that signals end, and a function that gives the signals back. force ends the process,
-// too, when the context was of no use within the time of grace, as in a compiler that does not look at it, or at the
-// second signal.
+// too, when the context was of no use within the time of grace, as where a pipe is full that nobody reads.
 func (a *app) untilSignal(parent context.Context, force bool, signals ...os.Signal) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	came := make(chan os.Signal, 4)
@@ -102,23 +101,34 @@ func (a *app) untilSignal(parent context.Context, force bool, signals ...os.Sign
 		case s := <-came:
 			cause := &signalError{s.(syscall.Signal)}
 			cancel(cause)
-			if !force {
-				return
+			if force {
+				time.Sleep(grace)
+				a.exit(cause)
+				time.Sleep(grace) // the command is at its report
+				os.Exit(cause.code())
 			}
-			select {
-			case <-came:
-			case <-time.After(grace):
-			case <-done:
-				return
-			}
-			os.Exit(a.report(cause))
 		case <-done:
 		}
 	}()
 	return ctx, func() {
-		signal.Stop(came)
+		if force && !a.ending.CompareAndSwap(false, true) {
+			select {} // exit reports, and ends the process
+		}
+		// What a signal ends is not ended by another one while it reports: a terminal and a parent may each send one.
+		var signalled *signalError
+		if !force || !errors.As(context.Cause(ctx), &signalled) {
+			signal.Stop(came)
+		}
 		close(done)
 		cancel(nil)
+	}
+}
+
+// exit ends the process, unless the command has come to its end. Output that nobody takes is left.
+func (a *app) exit(cause error) {
+	if a.ending.CompareAndSwap(false, true) {
+		a.out.giveUp(grace / 4)
+		os.Exit(a.report(cause))
 	}
 }
 
@@ -127,7 +137,7 @@ func (a *app) within(limit time.Duration, f func() error) error {
 	if limit <= 0 {
 		return f()
 	}
-	late := time.AfterFunc(limit+grace, func() { os.Exit(a.report(&driver.TimeoutError{Limit: limit})) })
+	late := time.AfterFunc(limit+grace, func() { a.exit(&driver.TimeoutError{Limit: limit}) })
 	defer late.Stop()
 	return f()
 }

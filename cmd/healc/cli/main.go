@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -62,6 +63,8 @@ type app struct {
 	file   *diag.File     // the source that was read last, for the dump of a bug
 	module *engine.Module // what became of it
 	extra  []*cobra.Command
+
+	ending atomic.Bool // who sets it reports how the command ended
 }
 
 // exitCode is an error that has nothing to say: all that it means is the code.

@@ -156,9 +156,6 @@ func (a *app) inSandbox(c *cobra.Command, path string, flags *runFlags, may *imp
 // compilerMemory is what healc and libLLVM take beside the program.
 const compilerMemory = 2 << 30
 
-// interrupted is how long the child has to end by itself: Ctrl-C goes to both, and a second interrupt ends it at once.
-const interrupted = 300 * time.Millisecond
-
 // wait runs the child to its end. Signals that end it are those of its limits.
 func (a *app) wait(cmd *exec.Cmd, timeout time.Duration) error {
 	signals := make(chan os.Signal, 1)
@@ -172,11 +169,7 @@ func (a *app) wait(cmd *exec.Cmd, timeout time.Duration) error {
 	for {
 		select {
 		case s := <-signals:
-			wait := time.Duration(0)
-			if s == os.Interrupt {
-				wait = interrupted
-			}
-			defer time.AfterFunc(wait, func() { _ = cmd.Process.Signal(s) }).Stop()
+			_ = cmd.Process.Signal(s) // again, where it came from the keyboard, which changes nothing
 		case err := <-ended:
 			var exit *exec.ExitError
 			if !errors.As(err, &exit) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"healc/lang/diag"
@@ -16,6 +17,7 @@ import (
 // latest, so that what was printed is there whatever becomes of the program. Several goroutines may use it.
 type output struct {
 	direct bool
+	stuck  atomic.Bool // nobody takes it, and the process ends
 
 	mu     sync.Mutex
 	buf    *bufio.Writer
@@ -73,7 +75,24 @@ func (o *output) tick() {
 	}
 }
 
+// giveUp waits a while for what was collected to leave; what nobody takes stays, and no flush waits for it.
+func (o *output) giveUp(wait time.Duration) {
+	taken := make(chan struct{})
+	go func() {
+		defer close(taken)
+		_ = o.flush()
+	}()
+	select {
+	case <-taken:
+	case <-time.After(wait):
+		o.stuck.Store(true)
+	}
+}
+
 func (o *output) flush() error {
+	if o.stuck.Load() {
+		return nil
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return outputError(o.buf.Flush())

@@ -57,10 +57,13 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if j.Opts.Backend == heal.CPU && j.Opts.Cache == nil {
 		go libllvm.Open() // while the front end works: it takes longer, and is needed for sure
 	}
-	j.Opts.System = System{Dir: j.Dir, OS: runtime.OS{Out: j.Out}, May: j.May, Source: j.File.Name}
+	ended := func() error { return runtime.Ended(ctx) }
+	j.Opts.System = System{Dir: j.Dir, OS: runtime.OS{Out: j.Out, Ended: ended}, May: j.May, Source: j.File.Name}
 	done := timer.Stage("front end")
 	j.Opts.Entry = j.Instance()
-	m, err := engine.CompileFile(j.File, j.Opts)
+	m, err := runtime.Before(ctx, 0, func() (*engine.Module, error) {
+		return engine.CompileFile(j.File, j.Opts)
+	}, (*engine.Module).Close)
 	done()
 	if err != nil {
 		return 0, err
@@ -80,13 +83,13 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	args, err := j.Arguments(m, f)
+	args, err := runtime.Before(ctx, 0, func() ([]*tensor.Tensor, error) { return j.Arguments(m, f) }, CloseAll)
 	defer CloseAll(args)
 	if err != nil {
 		return 0, err
 	}
 	if j.Ready != nil {
-		if _, err := f.Prepare(args); err != nil {
+		if _, err := f.Prepare(ctx, args); err != nil {
 			return 0, BadArguments(err, f, args)
 		}
 		if err := j.Ready(len(j.Outs) > 0 || usesFiles(m.IR())); err != nil {
@@ -110,7 +113,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 		}
 		return exit, nil
 	}
-	return 0, j.write(results, outs)
+	return 0, j.write(results, outs, ended)
 }
 
 // withUpdates adds to the results what the arguments of `&mut` parameters now hold.
@@ -147,10 +150,9 @@ func call(ctx context.Context, f *engine.Func, args []*tensor.Tensor, timer *pip
 	if timer == nil {
 		return f.CallAll(ctx, args...)
 	}
-	stages, start := len(timer.Times), time.Now()
+	stages, start := timer.Stages(), time.Now()
 	results, err := f.CallAll(ctx, args...)
-	run := time.Since(start) - timer.Sum(stages)
-	timer.Names, timer.Times = append(timer.Names, "run"), append(timer.Times, run)
+	timer.Add("run", time.Since(start)-timer.Sum(stages))
 	return results, err
 }
 
@@ -496,10 +498,10 @@ func numpyName(d types.DType) string {
 }
 
 // write prints the results, or puts them into files.
-func (j *Job) write(results []*tensor.Tensor, outs []string) error {
+func (j *Job) write(results []*tensor.Tensor, outs []string, ended func() error) error {
 	for i, t := range results {
 		if outs[i] != "" {
-			if err := tensorfile.WriteNpyFile(inDir(j.Dir, outs[i]), t); err != nil {
+			if err := tensorfile.WriteNpyFileUntil(inDir(j.Dir, outs[i]), t, ended); err != nil {
 				return fmt.Errorf("cannot write result %d: %w", i, err)
 			}
 			continue

@@ -309,8 +309,10 @@ func (s *Session) set(v *variable) {
 func (s *Session) execute(ctx context.Context, src *source) ([]*tensor.Tensor, error) {
 	gen := src.file()
 	opts := s.Opts
-	opts.System = runtime.OS{Out: s.Out}
-	m, err := engine.CompileFile(gen, opts)
+	opts.System = runtime.OS{Out: s.Out, Ended: func() error { return runtime.Ended(ctx) }}
+	m, err := runtime.Before(ctx, 0, func() (*engine.Module, error) {
+		return engine.CompileFile(gen, opts)
+	}, (*engine.Module).Close)
 	if err != nil {
 		return nil, s.own(src, gen, err)
 	}
