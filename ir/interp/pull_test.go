@@ -121,6 +121,10 @@ func (p *puller) extent(d types.Dim) int64 {
 	return n
 }
 
+func (p *puller) Choose(_ *scalar.Choice, cond scalar.Ref, t types.DType, then, els func() scalar.Ref) scalar.Ref {
+	return p.If(cond, t, then, els)
+}
+
 func (p *puller) If(cond scalar.Ref, t types.DType, then, els func() scalar.Ref) scalar.Ref {
 	r := scalar.None
 	if p.bits[cond] != 0 {

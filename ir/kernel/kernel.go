@@ -230,6 +230,8 @@ type If struct {
 	ThenVals   []Ref
 	ElseVals   []Ref
 	IDs        []Ref
+
+	Choices []*scalar.Choice // what it decides, for tests that count; not printed
 }
 
 // Call calls a scalar function of the module.

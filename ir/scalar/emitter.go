@@ -18,16 +18,30 @@ type Sink interface {
 // the wrong type are a bug in the op table and panic.
 type Emitter struct{ Sink }
 
+// A Choice names a place where programs branch, and its arms, for tests that count which are taken.
+type Choice struct{ Name, Then, Else string }
+
+// Arm is the name of an arm.
+func (c *Choice) Arm(taken bool) string {
+	if taken {
+		return c.Name + ": " + c.Then
+	}
+	return c.Name + ": " + c.Else
+}
+
 // A Chooser is a Sink that can branch.
 type Chooser interface {
-	If(cond Ref, t types.DType, then, els func() Ref) Ref
+	Choose(c *Choice, cond Ref, t types.DType, then, els func() Ref) Ref
 }
 
 // Choose is what then gives where cond holds, and els elsewhere. A Sink that can branch computes only what is needed;
 // another one computes both, so neither may check anything.
-func (e Emitter) Choose(cond Ref, t types.DType, then, els func() Ref) Ref {
+func (e Emitter) Choose(choice *Choice, cond Ref, t types.DType, then, els func() Ref) Ref {
+	if choice == nil {
+		panic("BUG: a choice has no name")
+	}
 	if c, ok := e.Sink.(Chooser); ok {
-		return c.If(cond, t, then, els)
+		return c.Choose(choice, cond, t, then, els)
 	}
 	x := then()
 	return e.Select(cond, x, els())

@@ -179,6 +179,11 @@ func (p *accessRule) Extent(d types.Dim) scalar.Ref {
 	return p.add(tracked{origin: origin{axis: -1}.through(hash(d.String())), t: types.I64})
 }
 
+// Choose implements scalar.Chooser.
+func (p *accessRule) Choose(_ *scalar.Choice, cond scalar.Ref, t types.DType, then, els func() scalar.Ref) scalar.Ref {
+	return p.If(cond, t, then, els)
+}
+
 // If implements ir.Pull: either arm is evaluated for some of the indices, one alone where the condition is known.
 func (p *accessRule) If(cond scalar.Ref, t types.DType, then, els func() scalar.Ref) scalar.Ref {
 	v := p.v

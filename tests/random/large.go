@@ -19,6 +19,9 @@ func Large(seed uint64) string {
 		(*large).transform, (*large).turn, (*large).rows, (*large).residues, (*large).scan, (*large).chain,
 		(*large).words, (*large).recursion,
 	}
+	if seed >= sumsSince {
+		forms = append(forms, (*large).sums, (*large).sums)
+	}
 	body, result := forms[l.r.IntN(len(forms))](l)
 	return l.before + "fn f(" + strings.Join(l.params, ", ") + ") -> " + result + " = " + body + "\n"
 }
@@ -26,6 +29,9 @@ func Large(seed uint64) string {
 // halvesSince is the first seed that draws products of 16-bit floats. Those before it stay what they are: tests/reach
 // names them.
 const halvesSince = 1 << 20
+
+// sumsSince is the same for sums of products modulo numbers that are not known.
+const sumsSince = 1 << 21
 
 type large struct {
 	r      *rand.Rand
@@ -336,6 +342,59 @@ func (l *large) residues() (text, result string) {
 		return fmt.Sprintf("axis_modsum(%s, %s, 0)", text, p), tensorOf(word, n)
 	}
 	return text, tensorOf(word, rows, n)
+}
+
+// sums are products and sums modulo one number, or one for each column, of numbers of any size or of residues.
+func (l *large) sums() (text, result string) {
+	word := l.of("i64", "i64", "i64", "i32")
+	rows, n := l.size(700), l.size(60)
+	one := func() string {
+		p := l.modulus(word)
+		if l.r.IntN(3) == 0 {
+			p = l.of("2", "17", "12289")
+		}
+		return "(" + p + " as " + word + ")"
+	}
+	p := one()
+	switch l.r.IntN(3) {
+	case 0:
+		p = fmt.Sprintf("(if %s { %s } else { %s })", l.param("bool"), one(), one())
+	case 1:
+		n = 1 + l.r.IntN(9)
+		ps := make([]string, n)
+		for i := range ps {
+			ps[i] = one()
+		}
+		if l.r.IntN(2) == 0 { // all of one size
+			ps = slices.Repeat(ps[:1], n)
+		}
+		p = "[" + strings.Join(ps, ", ") + "]"
+	}
+	kind, alike := l.r.IntN(5), l.r.IntN(3) > 0
+	factor := func() string {
+		x := l.param(word, rows, n)
+		if !alike {
+			kind = l.r.IntN(5)
+		}
+		switch kind {
+		case 0:
+			return x
+		case 1:
+			return "abs(" + x + ")"
+		case 2: // of some length, and not below zero
+			return "(mod(" + x + ", 4096) .* " + map[string]string{"i64": "549755813881", "i32": "524287"}[word] + ")"
+		case 3: // wraps
+			return "(" + x + " .* " + map[string]string{"i64": "6364136223846793005", "i32": "1103515245"}[word] + ")"
+		}
+		return "mod(" + x + ", " + p + ")"
+	}
+	switch l.r.IntN(4) {
+	case 0:
+		return fmt.Sprintf("%s(%s, %s, %s)", l.of("modmul", "modsum"), factor(), factor(), p), tensorOf(word, rows, n)
+	case 1:
+		return fmt.Sprintf("axis_modsum(%s, %s, 0)", factor(), p), tensorOf(word, n)
+	}
+	return fmt.Sprintf("modmul_axis_sum(%s, %s, %s, 0)", factor(), factor(), p), tensorOf(word, n)
 }
 
 // scan are scans along either axis.

@@ -8,6 +8,7 @@ import (
 	lir "github.com/llir/llvm/ir"
 	"github.com/llir/llvm/ir/constant"
 	lt "github.com/llir/llvm/ir/types"
+	"github.com/llir/llvm/ir/value"
 
 	"healc/ir/kernel"
 )
@@ -17,8 +18,8 @@ type observer struct {
 	mu    sync.Mutex
 	place placer
 
-	blocks    map[*lir.Block]string
-	peepholes map[*lir.Block][]string
+	blocks  map[*lir.Block]string
+	written map[*lir.Block][]string // peepholes, and arms of choices that all iterations in it take
 
 	slots [][]byte     // what generated code writes a 1 into
 	names [][][]string // of each slot of each of them
@@ -30,7 +31,7 @@ type observer struct {
 
 func newObserver(s *sites) *observer {
 	return &observer{place: placer{s: s, last: map[string]int{}}, blocks: map[*lir.Block]string{},
-		peepholes: map[*lir.Block][]string{}, found: map[string]bool{}, wrote: map[string]bool{}}
+		written: map[*lir.Block][]string{}, found: map[string]bool{}, wrote: map[string]bool{}}
 }
 
 // Block notes which block of the emitters b is.
@@ -47,10 +48,36 @@ func (o *observer) Block(b *lir.Block) {
 func (o *observer) Peephole(name string, b *lir.Block) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.peepholes[b] = append(o.peepholes[b], "peephole "+name)
+	o.written[b] = append(o.written[b], "peephole "+name)
 	if o.stands {
 		o.wrote["peephole "+name] = true
 	}
+}
+
+// Arm notes the arm of a choice that is taken in b, or where some is true.
+func (o *observer) Arm(name string, b *lir.Block, some value.Value) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	name = "choice " + name
+	switch {
+	case o.stands:
+		o.wrote[name] = true
+	case some == nil:
+		o.written[b] = append(o.written[b], name)
+	default:
+		slot := make([]byte, 1)
+		was := b.NewLoad(lt.I8, slotAt(&slot[0]))
+		was.Volatile = true
+		b.NewStore(b.NewOr(was, b.NewZExt(some, lt.I8)), slotAt(&slot[0])).Volatile = true
+		o.wrote[name] = true
+		o.slots, o.names = append(o.slots, slot), append(o.names, [][]string{{name}})
+	}
+}
+
+// slotAt is the address of a byte, which is Go's, and does not move.
+func slotAt(slot *byte) value.Value {
+	at := constant.NewInt(lt.I64, int64(uintptr(unsafe.Pointer(slot))))
+	return constant.NewIntToPtr(at, lt.NewPointer(lt.I8))
 }
 
 // Module makes every block note that it runs.
@@ -61,7 +88,7 @@ func (o *observer) Module(m *lir.Module) {
 	var names [][]string
 	for _, f := range m.Funcs {
 		for _, b := range f.Blocks {
-			what := o.peepholes[b]
+			what := o.written[b]
 			if name := o.blocks[b]; name != "" {
 				what = append(what, name)
 			}
@@ -80,10 +107,9 @@ func (o *observer) Module(m *lir.Module) {
 	o.slots, o.names = append(o.slots, slots), append(o.names, names)
 }
 
-// note makes b write a 1 into a byte when it runs. The byte is Go's, and does not move.
+// note makes b write a 1 into a byte when it runs.
 func note(b *lir.Block, slot *byte) {
-	at := constant.NewInt(lt.I64, int64(uintptr(unsafe.Pointer(slot))))
-	st := lir.NewStore(constant.NewInt(lt.I8, 1), constant.NewIntToPtr(at, lt.NewPointer(lt.I8)))
+	st := lir.NewStore(constant.NewInt(lt.I8, 1), slotAt(slot))
 	st.Volatile = true
 	phis := 0
 	for phis < len(b.Insts) {

@@ -6,6 +6,7 @@ import (
 	"healc/codegen/gpu"
 	"healc/codegen/llvm/emit"
 	"healc/ir/kernel"
+	"healc/ir/scalar/modular"
 	"healc/passes"
 )
 
@@ -37,6 +38,10 @@ func things(t testing.TB, s *sites) []string {
 		for _, p := range list {
 			add("peephole " + p.Name)
 		}
+	}
+	for _, c := range modular.Choices {
+		add("choice " + c.Arm(true))
+		add("choice " + c.Arm(false))
 	}
 	for _, f := range gpu.KernelForms {
 		add("form " + f.Name)

@@ -47,6 +47,9 @@ type Observer interface {
 	Block(b *lir.Block)                 // b is a new block, empty yet
 	Peephole(name string, b *lir.Block) // a peephole has written instructions; the last of them is in b
 	Module(m *lir.Module)               // m is complete, and may be changed before it is printed
+
+	// Arm says that b is in an arm of a choice, whose name this is, and takes it where some, if not nil, is true.
+	Arm(name string, b *lir.Block, some value.Value)
 }
 
 // Val is a scalar of the kernel in LLVM: one value, or one for each iteration of the vectorised axis.
@@ -71,6 +74,8 @@ type Func struct {
 	Errp   value.Value   // i64*
 	Depth  value.Value   // of scalar calls
 	Fail   func()        // ends the function after an error was written
+
+	taking value.Value // which iterations of a vector take the arms that are being written; nil where all do
 
 	Lanes                      // of the code that is being written
 	Schedule kernel.Directives // and what it is to be like

@@ -15,16 +15,45 @@ import (
 	"healc/lang/types"
 )
 
-// Taken reports which arm of s runs when the condition is a constant.
-func (g *Func) Taken(s *kernel.If) (arm *kernel.Block, vals []kernel.Ref, known bool) {
+// Taken reports which arm of s runs when the condition is a constant: the first one, or the second.
+func (g *Func) Taken(s *kernel.If) (then bool, vals []kernel.Ref, known bool) {
 	c, ok := g.Env[s.Cond].V.(*constant.Int)
 	switch {
 	case !ok || g.Env[s.Cond].Wide:
-		return nil, nil, false
+		return false, nil, false
 	case c.X.Sign() != 0:
-		return s.Then, s.ThenVals, true
+		return true, s.ThenVals, true
 	}
-	return s.Else, s.ElseVals, true
+	return false, s.ElseVals, true
+}
+
+// InArm runs f, which writes an arm of choices, and tells the observer. c is the condition of a vector, of whose
+// iterations those take the arm for which it is then, while all may be computed; nil says that all do.
+func (g *Func) InArm(choices []*scalar.Choice, then bool, c value.Value, f func()) {
+	if g.Observer == nil {
+		f()
+		return
+	}
+	around := g.taking
+	defer func() { g.taking = around }()
+	if c != nil {
+		if !then {
+			c = g.Cur.NewXor(c, build.SplatConst(constant.NewInt(build.I1, 1), build.VectorLen(c)))
+		}
+		if g.taking != nil && g.taking.Type().Equal(c.Type()) {
+			c = g.Cur.NewAnd(c, g.taking)
+		}
+		g.taking = c
+	}
+	for _, choice := range choices {
+		var some value.Value
+		if t := g.taking; t != nil {
+			any := g.Intrinsic("llvm.vector.reduce.or."+build.TypeSuffix(t.Type()), build.I1, t.Type())
+			some = g.Cur.NewCall(any, t)
+		}
+		g.Observer.Arm(choice.Arm(then), g.Cur, some)
+	}
+	f()
 }
 
 // Let translates one scalar instruction. It is wide when an operand is.

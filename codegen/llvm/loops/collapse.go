@@ -89,11 +89,11 @@ func phaseOf(g *emit.Func, s *kernel.Let) bool {
 
 // agreedArms computes the arms that some j takes.
 func agreedArms(g *emit.Func, s *kernel.If, c value.Value, of agreement) {
-	arm := func(taken value.Value, b *kernel.Block, vals []kernel.Ref) []value.Value {
+	some := func(taken value.Value, then bool, vals []kernel.Ref) []value.Value {
 		pre, yes, join := g.Cur, g.NewBlock(), g.NewBlock()
 		pre.NewCondBr(taken, yes, join)
 		g.Cur = yes
-		g.Block(b)
+		arm(g, s, then, c)
 		out := make([]value.Value, len(vals))
 		for i, r := range vals {
 			out[i] = g.Spread(g.Env[r])
@@ -106,8 +106,8 @@ func agreedArms(g *emit.Func, s *kernel.If, c value.Value, of agreement) {
 		}
 		return out
 	}
-	yes := arm(of.any, s.Then, s.ThenVals)
-	no := arm(g.Cur.NewXor(of.all, build.Int(build.I1, 1)), s.Else, s.ElseVals)
+	yes := some(of.any, true, s.ThenVals)
+	no := some(g.Cur.NewXor(of.all, build.Int(build.I1, 1)), false, s.ElseVals)
 	for i, id := range s.IDs {
 		g.Set(id, g.Cur.NewSelect(c, yes[i], no[i]), true)
 	}

@@ -191,9 +191,18 @@ func loop(g *emit.Func, s *kernel.Loop) {
 	}
 }
 
+// arm writes an arm of s: the one of those iterations of a vector for which c is then, or of all where c is nil.
+func arm(g *emit.Func, s *kernel.If, then bool, c value.Value) {
+	b := s.Else
+	if then {
+		b = s.Then
+	}
+	g.InArm(s.Choices, then, c, func() { g.Block(b) })
+}
+
 // rareArm computes the second arm, and the first one for all iterations of a vector if one of them takes it.
 func rareArm(g *emit.Func, s *kernel.If, c value.Value) {
-	g.Block(s.Else)
+	arm(g, s, false, c)
 	one := &HotPath{Of: map[kernel.Ref]*Guard{}}
 	one.note(g, s.Cond, c)
 	some := one.any(g)
@@ -202,7 +211,7 @@ func rareArm(g *emit.Func, s *kernel.If, c value.Value) {
 		likely[i] = g.Spread(g.Env[r])
 	}
 	out := g.If(some, likely, func() []value.Value {
-		g.Block(s.Then)
+		arm(g, s, true, c)
 		chosen := make([]value.Value, len(s.IDs))
 		for i, r := range s.ThenVals {
 			chosen[i] = g.Cur.NewSelect(c, g.Spread(g.Env[r]), likely[i])
@@ -218,8 +227,8 @@ func rareArm(g *emit.Func, s *kernel.If, c value.Value) {
 // arms are pure and are computed.
 func cond(g *emit.Func, s *kernel.If) {
 	c := g.Env[s.Cond]
-	if arm, vals, known := g.Taken(s); known {
-		g.Block(arm)
+	if taken, vals, known := g.Taken(s); known {
+		arm(g, s, taken, nil)
 		for i, id := range s.IDs {
 			g.Env[id] = g.Env[vals[i]]
 		}
@@ -243,8 +252,8 @@ func cond(g *emit.Func, s *kernel.If) {
 		return
 	}
 	if c.Wide {
-		g.Block(s.Then)
-		g.Block(s.Else)
+		arm(g, s, true, c.V)
+		arm(g, s, false, c.V)
 		for i, id := range s.IDs {
 			g.Set(id, g.Cur.NewSelect(c.V, g.Spread(g.Env[s.ThenVals[i]]), g.Spread(g.Env[s.ElseVals[i]])), true)
 		}
@@ -252,17 +261,17 @@ func cond(g *emit.Func, s *kernel.If) {
 	}
 	yes, no, join := g.NewBlock(), g.NewBlock(), g.NewBlock()
 	g.Cur.NewCondBr(c.V, yes, no)
-	arm := func(blk *lir.Block, b *kernel.Block, vals []kernel.Ref) ([]emit.Val, *lir.Block) {
+	in := func(blk *lir.Block, then bool, vals []kernel.Ref) ([]emit.Val, *lir.Block) {
 		g.Cur = blk
-		g.Block(b)
+		arm(g, s, then, nil)
 		out := make([]emit.Val, len(vals))
 		for i, r := range vals {
 			out[i] = g.Env[r]
 		}
 		return out, g.Cur
 	}
-	a, aEnd := arm(yes, s.Then, s.ThenVals)
-	b, bEnd := arm(no, s.Else, s.ElseVals)
+	a, aEnd := in(yes, true, s.ThenVals)
+	b, bEnd := in(no, false, s.ElseVals)
 	wide := make([]bool, len(s.IDs))
 	values := func(end *lir.Block, vs []emit.Val) []value.Value {
 		g.Cur = end

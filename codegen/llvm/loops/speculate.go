@@ -141,7 +141,7 @@ func deferRareArm(g *emit.Func, s *kernel.If, c value.Value) bool {
 		return false
 	}
 	put.note(g, s.Cond, c)
-	g.Block(s.Else)
+	arm(g, s, false, c)
 	for i, id := range s.IDs {
 		g.Env[id] = g.Env[s.ElseVals[i]]
 	}

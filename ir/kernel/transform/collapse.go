@@ -291,7 +291,7 @@ func (s *collapser) stmt(st kernel.Stmt, arm bool) (rest kernel.Stmt, ok bool) {
 		other, ok2 := s.block(st.Else, true)
 		s.set(ofOthers, st.IDs...)
 		return &kernel.If{Cond: st.Cond, Then: then, Else: other, ThenVals: st.ThenVals, ElseVals: st.ElseVals,
-			IDs: st.IDs}, ok1 && ok2
+			IDs: st.IDs, Choices: st.Choices}, ok1 && ok2
 	}
 	return nil, false // calls and loops of unknown length
 }

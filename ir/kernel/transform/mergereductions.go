@@ -119,6 +119,11 @@ func (m *merger) block(dst, src *kernel.Block) {
 				into.ThenVals = append(into.ThenVals, m.refs(s.ThenVals)...)
 				into.ElseVals = append(into.ElseVals, m.refs(s.ElseVals)...)
 				into.IDs = append(into.IDs, s.IDs...)
+				for _, c := range s.Choices {
+					if !slices.Contains(into.Choices, c) {
+						into.Choices = append(slices.Clone(into.Choices), c)
+					}
+				}
 				for _, id := range s.IDs {
 					at[id] = slices.Index(dst.Stmts, kernel.Stmt(into))
 				}

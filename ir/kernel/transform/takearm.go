@@ -40,10 +40,10 @@ func TakeArm(b *kernel.Block, c kernel.Ref, taken bool) *kernel.Block {
 				}
 				out.Stmts = append(out.Stmts, TakeArm(arm, c, taken).Stmts...)
 				st = &kernel.If{Cond: c, Then: &kernel.Block{}, Else: &kernel.Block{}, ThenVals: vals, ElseVals: vals,
-					IDs: s.IDs}
+					IDs: s.IDs, Choices: s.Choices}
 			} else if has {
 				st = &kernel.If{Cond: s.Cond, Then: TakeArm(s.Then, c, taken), Else: TakeArm(s.Else, c, taken),
-					ThenVals: s.ThenVals, ElseVals: s.ElseVals, IDs: s.IDs}
+					ThenVals: s.ThenVals, ElseVals: s.ElseVals, IDs: s.IDs, Choices: s.Choices}
 			}
 		case *kernel.Loop:
 			if has {

@@ -101,7 +101,7 @@ func (m Modulus) reduce(hi, lo scalar.Ref) scalar.Ref {
 func (m Modulus) Residue(x scalar.Ref) scalar.Ref {
 	e := m.e
 	word := e.Bitcast(m.word, x)
-	return e.Choose(e.Le(m.p, word), m.word, func() scalar.Ref { return m.remainder(x) },
+	return e.Choose(ofResidue[m.word], e.Le(m.p, word), m.word, func() scalar.Ref { return m.remainder(x) },
 		func() scalar.Ref { return word })
 }
 
@@ -117,7 +117,7 @@ func (m Modulus) Of(f func(x []scalar.Ref) scalar.Ref, x ...scalar.Ref) scalar.R
 	for _, w := range words[1:] {
 		largest = e.Max(largest, w)
 	}
-	return e.Choose(e.Le(m.p, largest), m.word, func() scalar.Ref {
+	return e.Choose(ofOperands[m.word], e.Le(m.p, largest), m.word, func() scalar.Ref {
 		residues := make([]scalar.Ref, len(x))
 		for i := range x {
 			residues[i] = m.remainder(x[i])
@@ -179,7 +179,7 @@ func (m Modulus) Product(x, y scalar.Ref) scalar.Ref {
 	a, b := e.Bitcast(m.word, x), e.Bitcast(m.word, y)
 	return m.ways(func(product func(a, b scalar.Ref) scalar.Ref) scalar.Ref {
 		long := e.And(e.Or(a, b), m.above)
-		return e.Choose(e.Ne(long, m.num(0)), m.word, func() scalar.Ref {
+		return e.Choose(ofFactors[m.word], e.Ne(long, m.num(0)), m.word, func() scalar.Ref {
 			return product(m.remainder(x), m.remainder(y))
 		}, func() scalar.Ref { return product(a, b) })
 	})
@@ -194,22 +194,22 @@ func (m Modulus) ways(f func(product func(a, b scalar.Ref) scalar.Ref) scalar.Re
 	}
 	below := func(bits uint) scalar.Ref { return e.Lt(m.p, m.num(1<<bits)) }
 	if m.word != types.U64 {
-		return e.Choose(below(30), m.word, with(m.mul30), with(m.mul))
+		return e.Choose(ofProduct32, below(30), m.word, with(m.mul30), with(m.mul))
 	}
 	// here, where they are the same for all elements, as is what is computed for doubles
 	small, fits := below(50), below(60)
 	if _, ok := e.Sink.(scalar.Chooser); !ok { // three ways are enough
-		return e.Choose(e.Digits52(small), m.word, with(m.mul52), func() scalar.Ref {
-			return e.Choose(fits, m.word, with(m.mul60), with(m.mul))
+		return e.Choose(ofDigits, e.Digits52(small), m.word, with(m.mul52), func() scalar.Ref {
+			return e.Choose(ofHalves, fits, m.word, with(m.mul60), with(m.mul))
 		})
 	}
 	digits, doubles, by := e.Digits52(small), e.Doubles(small), m.doubles()
-	return e.Choose(digits, m.word, with(m.mul52), func() scalar.Ref {
-		return e.Choose(doubles, m.word, with(by.mul), func() scalar.Ref {
-			return e.Choose(fits, m.word, func() scalar.Ref {
-				return e.Choose(e.Digits52(e.Bool(true)), m.word, with(m.mulDigits), func() scalar.Ref {
+	return e.Choose(ofDigits, digits, m.word, with(m.mul52), func() scalar.Ref {
+		return e.Choose(ofDoubles, doubles, m.word, with(by.mul), func() scalar.Ref {
+			return e.Choose(ofHalves, fits, m.word, func() scalar.Ref {
+				return e.Choose(ofMoreBits, e.Digits52(e.Bool(true)), m.word, with(m.mulDigits), func() scalar.Ref {
 					// Where doubles multiply, p from 2^50 on is left.
-					return e.Choose(e.Doubles(e.Bool(true)), m.word, with(m.mulLong), with(m.mul60))
+					return e.Choose(ofLong, e.Doubles(e.Bool(true)), m.word, with(m.mulLong), with(m.mul60))
 				})
 			}, with(m.mul))
 		})

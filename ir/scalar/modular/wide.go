@@ -45,8 +45,8 @@ func (m Modulus) limbs(digits, doubles, halves func() scalar.Ref) scalar.Ref {
 		return digits()
 	}
 	suits := e.DoubleSums(e.Lt(e.Sub(m.p, m.num(leastByDoubles)), m.num(1<<halfProduct-leastByDoubles)))
-	return e.Choose(e.Digits52(e.Bool(true)), m.word, digits, func() scalar.Ref {
-		return e.Choose(suits, m.word, doubles, halves)
+	return e.Choose(ofSums, e.Digits52(e.Bool(true)), m.word, digits, func() scalar.Ref {
+		return e.Choose(ofSumsAround, suits, m.word, doubles, halves)
 	})
 }
 
@@ -55,7 +55,7 @@ func (m Modulus) short(bits uint, x, y scalar.Ref, f func(a, b scalar.Ref) scala
 	e := m.e
 	a, b := e.Bitcast(m.word, x), e.Bitcast(m.word, y)
 	above := e.And(e.Or(a, b), e.Bits(m.word, ^uint64(1<<bits-1)))
-	return e.Choose(e.Ne(above, m.num(0)), m.word, func() scalar.Ref {
+	return e.Choose(ofTerms, e.Ne(above, m.num(0)), m.word, func() scalar.Ref {
 		return f(m.remainder(x), m.remainder(y))
 	}, func() scalar.Ref { return f(a, b) })
 }
@@ -89,7 +89,7 @@ func (m Modulus) limb52(x, y scalar.Ref, limb int) scalar.Ref {
 		ah, bh := high()
 		return e.Mul52Lo(ah, bh, e.Mul52Hi(b, ah, e.Mul52Hi(a, bh, zero)))
 	})
-	return e.Choose(m.oneDigit(), m.word, one, two)
+	return e.Choose(ofTermDigits, m.oneDigit(), m.word, one, two)
 }
 
 // oneDigit says that residues are below 2^52.
@@ -103,7 +103,7 @@ func (m Modulus) limbs52(s2, s1, s0 scalar.Ref) scalar.Ref {
 		lo = e.Add(e.Shl(x, m.num(digit)), y)
 		return e.Add(e.Shr(x, m.num(64-digit)), e.Cast(m.word, e.Lt(lo, y))), lo
 	}
-	return e.Choose(m.oneDigit(), m.word, func() scalar.Ref {
+	return e.Choose(ofSumDigits, m.oneDigit(), m.word, func() scalar.Ref {
 		return m.wide(join(s1, s0))
 	}, func() scalar.Ref {
 		return m.wide(join(m.wide(join(s2, s1)), s0))
@@ -136,7 +136,7 @@ func (m Modulus) limb51(x, y scalar.Ref, limb int) scalar.Ref {
 	u, v := m.shortDouble(x), m.shortDouble(y)
 	most := e.Max(e.Bitcast(m.word, u), e.Bitcast(m.word, v))
 	long := e.Le(m.num(int64(math.Float64bits(1<<halfProduct))), most)
-	return e.Choose(long, m.word, func() scalar.Ref {
+	return e.Choose(ofDoubleTerm, long, m.word, func() scalar.Ref {
 		return product(m.double(m.remainder(x)), m.double(m.remainder(y)))
 	}, func() scalar.Ref { return product(u, v) })
 }
@@ -218,7 +218,8 @@ func (m Modulus) limbs32(s2, s1, s0 scalar.Ref) scalar.Ref {
 // wide is the residue of hi * 2^w + lo. hi is mostly below p.
 func (m Modulus) wide(hi, lo scalar.Ref) scalar.Ref {
 	e := m.e
-	hi = e.Choose(e.Le(m.p, hi), m.word, func() scalar.Ref { return m.Word(hi) }, func() scalar.Ref { return hi })
+	hi = e.Choose(ofUpper, e.Le(m.p, hi), m.word, func() scalar.Ref { return m.Word(hi) },
+		func() scalar.Ref { return hi })
 	return m.reduce(e.Or(e.Shl(hi, m.shift), e.Shr(lo, m.rsh)), e.Shl(lo, m.shift))
 }
 
@@ -238,7 +239,7 @@ func (m Modulus) Parts(high, low scalar.Ref, bits int64) scalar.Ref {
 		e.Div(e.Float(types.F64, 1), p))
 	near := e.And(e.Or(e.Add(h, limit), e.Add(l, limit)), e.Bits(m.word, ^uint64(1<<51-1)))
 	some := e.Or(e.Ne(near, m.num(0)), e.Le(e.Float(types.F64, 1<<48), e.Abs(q)))
-	return e.Choose(some, m.word, func() scalar.Ref {
+	return e.Choose(ofParts, some, m.word, func() scalar.Ref {
 		x, y := m.remainder(high), m.remainder(low)
 		return m.Add(m.wide(e.Shr(x, m.num(64-bits)), e.Shl(x, m.num(bits))), y)
 	}, func() scalar.Ref {

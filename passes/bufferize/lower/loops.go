@@ -49,10 +49,15 @@ func (b *body) closeAt(least int, refs []kernel.Ref, closed ...*scope) *scope {
 
 // If implements ir.Pull.
 func (b *body) If(cond kernel.Ref, t types.DType, then, els func() kernel.Ref) kernel.Ref {
+	return b.Choose(nil, cond, t, then, els)
+}
+
+// Choose implements scalar.Chooser.
+func (b *body) Choose(c *scalar.Choice, cond kernel.Ref, t types.DType, then, els func() kernel.Ref) kernel.Ref {
 	one := func(f func() kernel.Ref) func() []kernel.Ref {
 		return func() []kernel.Ref { return []kernel.Ref{f()} }
 	}
-	return b.ifMany(cond, []types.DType{t}, one(then), one(els))[0]
+	return b.ifMany(c, cond, []types.DType{t}, one(then), one(els))[0]
 }
 
 // ifScalars writes an `if` whose results are all scalars as one statement, and gives one of them.
@@ -91,7 +96,7 @@ func (b *body) ifOnce(op *ir.Op) []kernel.Ref {
 	for _, r := range op.Results {
 		ts = append(ts, r.Type.Elem)
 	}
-	return b.ifMany(cond, ts, arm(0), arm(1))
+	return b.ifMany(nil, cond, ts, arm(0), arm(1))
 }
 
 // Note [Before both arms]: what both arms of a branch compute in any case is computed before it where it has a branch
@@ -170,8 +175,9 @@ func (b *body) branches(v *ir.Value) bool {
 	return is
 }
 
-// ifMany computes both arms of an `if` that is short, because a branch prevents vectors.
-func (b *body) ifMany(cond kernel.Ref, ts []types.DType, then, els func() []kernel.Ref) []kernel.Ref {
+// ifMany computes both arms of an `if` that is short, because a branch prevents vectors. choice is its name, if any.
+func (b *body) ifMany(choice *scalar.Choice, cond kernel.Ref, ts []types.DType,
+	then, els func() []kernel.Ref) []kernel.Ref {
 	if c, ok := b.constBits(cond); ok {
 		if c == 1 {
 			return then()
@@ -195,6 +201,9 @@ func (b *body) ifMany(cond kernel.Ref, ts []types.DType, then, els func() []kern
 	s := b.closeAt(0, append(append([]kernel.Ref{cond}, thenVals...), elseVals...), t, f)
 	st := &kernel.If{Cond: cond, Then: t.block, Else: f.block, ThenVals: slices.Clone(thenVals),
 		ElseVals: slices.Clone(elseVals)}
+	if choice != nil {
+		st.Choices = []*scalar.Choice{choice}
+	}
 	for _, t := range ts {
 		st.IDs = append(st.IDs, b.define(t, s))
 	}
