@@ -187,6 +187,33 @@ func disproof(o *outcome, x, why string) error {
 	return nil
 }
 
+// TestWithoutTiles: where there are no tile registers, what stands in code for them is not reached, and a search leaves
+// what is known of such code as it is.
+func TestWithoutTiles(t *testing.T) {
+	defer func(has func() bool) { hasTiles = has }(hasTiles)
+	const old, other = "block a.b: then", "block a.b: other"
+	all := []string{old, other}
+	p := program{from: "open", seed: 1, way: tiled + ",full"}
+	code := []outcome{{program: p, wrote: map[string]bool{old: true, other: true}}}
+	before := map[string]string{old: p.String()}
+	for _, tiles := range []bool{false, true} {
+		hasTiles = func() bool { return tiles }
+		by := map[string]program{}
+		keep(by, all, before, code)
+		cover(by, all, code, false)
+		cover(by, all, code, true)
+		if o := &code[0]; o.holds(old) == tiles || o.reaches(old, true) {
+			t.Errorf("with tile registers %v: holds %v, reaches %v", tiles, o.holds(old), o.reaches(old, true))
+		}
+		if _, is := by[old]; is == tiles {
+			t.Errorf("with tile registers %v, what was reached is %v", tiles, by)
+		}
+		if _, is := by[other]; is {
+			t.Errorf("with tile registers %v, what stands in code is reached: %v", tiles, by)
+		}
+	}
+}
+
 // TestProofs: what is not reached has a proof, which programs do not contradict.
 func TestProofs(t *testing.T) {
 	const x = "block matmul.writer.tile: For, ForStep, head"
