@@ -43,8 +43,8 @@ func Copy(dst, src Array) {
 	copySized(axes, src.Size, dst.Ptr, src.Ptr)
 }
 
-// parallelBytes is the size from which a copy goes on several threads: the caches of a core do not hold it, and it takes
-// much longer than to begin on another thread.
+// parallelBytes is the size from which a copy goes on several threads: the caches of a core do not hold it, and it
+// takes much longer than to begin on another thread.
 const parallelBytes = 8 << 20
 
 // copyParts copies the parts of the longest axis side by side, as many as threads. Each is as many whole tiles.
