@@ -4,7 +4,7 @@ export PATH := $(CURDIR)/.tools/go/bin:$(PATH)
 export CGO_ENABLED := 0
 FUZZTIME ?= 60s
 
-.PHONY: all setup build run check test test-long test-ptx test-gpu race lint bench bench-gpu fuzz codehash golden generate exhaustive ptxas clean
+.PHONY: all setup build run check test test-long test-ptx test-gpu test-arm64 race lint bench bench-gpu fuzz codehash golden generate exhaustive ptxas clean
 
 all: build
 
@@ -39,6 +39,13 @@ test-gpu: build ## the same on a GPU
 	@if bin/healc doctor | grep -q '^GPU *[0-9]'; then HEAL_TEST_DEVICE=gpu go test -timeout 0 $(DEVICE_TESTS); \
 	else echo "skipped: no device"; bin/healc doctor | grep '^GPU'; fi
 
+# What runs machine code, or asks the system for something; GNU/Linux on AArch64 differs in both.
+ARM64_TESTS = . ./runtime/... ./internal/... ./codegen/llvm/... ./tests/bits ./tests/run ./tests/lang ./tests/random ./tests/sources
+ARM64 ?= .tools/arm64
+
+test-arm64: setup ## the tests as AArch64 runs them, below qemu, which is unpacked into ARM64=FOLDER; hours
+	FLAGS="-short" tests/emulated/arm64.sh $(ARM64) $(ARM64_TESTS)
+
 # Whatever has threads of its own, or is called by several goroutines at once. The detector needs a C compiler.
 RACE = . ./runtime/... ./internal/... ./codegen/... ./cmd/healc/... ./tests/library ./tests/run ./tests/random ./tests/transcripts
 
@@ -51,7 +58,7 @@ lint: setup ## gofmt, vet, the length of lines, go.mod; staticcheck and govulnch
 	go vet ./...
 	go test ./tests -run TestColumns
 	go mod tidy -diff
-	@bash -n .ci/run .ci/setup .ci/ptxas .ci/linters
+	@bash -n .ci/run .ci/setup .ci/ptxas .ci/linters tests/emulated/arm64.sh
 	@.ci/linters
 
 codehash: setup ## a hash of all generated code, which a refactoring of code generation leaves as it is

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// allowed are the system calls of healc: of Go's runtime, of libLLVM and libc, of files and memory.
-var allowed = []string{
+// allowed are the system calls of healc: of Go's runtime, of libLLVM and libc, of files and memory. Processors have
+// different ones.
+var allowed = append([]string{
 	// Memory.
 	"brk", "madvise", "membarrier", "memfd_create", "mincore", "mmap", "mprotect", "mremap", "munmap",
 	// Threads, time and signals of this process.
@@ -28,14 +29,11 @@ var allowed = []string{
 	"write", "writev",
 	// Filters of its own: they can only take more away.
 	"seccomp",
-	// Files, by their names: Landlock says which, and Close takes these away.
-	"access", "faccessat", "faccessat2", "newfstatat", "fstatat", "lstat", "mkdirat", "open", "openat", "readlink",
-	"readlinkat", "rename", "renameat", "renameat2", "stat", "statfs", "statx", "unlink", "unlinkat",
-}
+}, named...)
 
-// named are the calls that find files by names.
-var named = []string{"access", "faccessat", "faccessat2", "lstat", "mkdirat", "open", "openat", "readlink",
-	"readlinkat", "rename", "renameat", "renameat2", "stat", "statfs", "statx", "unlink", "unlinkat"}
+// named are the calls that find files by names: Landlock says which files, and Close takes these calls away.
+var named = []string{"access", "faccessat", "faccessat2", "fstatat", "lstat", "mkdirat", "newfstatat", "open", "openat",
+	"readlink", "readlinkat", "rename", "renameat", "renameat2", "stat", "statfs", "statx", "unlink", "unlinkat"}
 
 // Close takes the calls away that find files by their names; what is open stays open. It does nothing outside of a
 // sandbox, or where there is no seccomp.
@@ -46,13 +44,18 @@ func Close() error {
 	return filter(nil, named)
 }
 
-// filter installs a filter for all threads of the process: of calls that are allowed, others fail with EPERM; or where
-// there are none, of calls that are denied.
+// filter installs a filter for all threads of the process.
 func filter(allow, deny []string) error {
 	info, err := arch.GetInfo("")
 	if err != nil {
 		return err
 	}
+	return seccomp.LoadFilter(seccomp.Filter{Flag: seccomp.FilterFlagTSync, Policy: policy(info, allow, deny)})
+}
+
+// policy is a filter of calls that are allowed, others fail with EPERM; or where there are none, of calls that are
+// denied.
+func policy(info *arch.Info, allow, deny []string) seccomp.Policy {
 	known := func(names []string) (out []string) {
 		for _, n := range names {
 			if _, ok := info.SyscallNames[n]; ok {
@@ -88,5 +91,5 @@ func filter(allow, deny []string) error {
 	} else {
 		p.Syscalls = []seccomp.SyscallGroup{{Action: refuse, Names: known(deny)}}
 	}
-	return seccomp.LoadFilter(seccomp.Filter{Flag: seccomp.FilterFlagTSync, Policy: p})
+	return p
 }

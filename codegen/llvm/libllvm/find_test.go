@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -52,7 +53,8 @@ func TestMissing(t *testing.T) {
 
 // TestTooOld refuses the libLLVM 14 of Debian 12 where that is installed; anywhere, 14 is not looked for.
 func TestTooOld(t *testing.T) {
-	const path = "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1"
+	path := "/usr/lib/" + map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH] +
+		"-linux-gnu/libLLVM-14.so.1"
 	if slices.Min(versions) < oldest {
 		t.Errorf("version %d is searched for", slices.Min(versions))
 	}
