@@ -107,3 +107,39 @@ func Captures(b *Block) []*Value {
 	visit(b)
 	return out
 }
+
+// Captured has what blocks capture, in the order of Captures. Each block is gone through once, however deep it is in
+// others, and has to stay as it is meanwhile.
+type Captured map[*Block][]*Value
+
+// Of is Captures(b).
+func (c Captured) Of(b *Block) []*Value {
+	if out, known := c[b]; known {
+		return out
+	}
+	seen := map[*Value]bool{}
+	for _, p := range b.Params {
+		seen[p] = true
+	}
+	var out []*Value
+	add := func(vs []*Value) {
+		for _, v := range vs {
+			if !seen[v] {
+				seen[v] = true
+				out = append(out, v)
+			}
+		}
+	}
+	for _, op := range b.Ops {
+		add(op.Args)
+		for _, r := range op.Regions {
+			add(c.Of(r))
+		}
+		for _, r := range op.Results {
+			seen[r] = true
+		}
+	}
+	add(b.Yields)
+	c[b] = out
+	return out
+}

@@ -2,6 +2,7 @@ package ir_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -169,6 +170,11 @@ func @f(%x: f32, %y: f32, %c: bool) -> f32 {
 		t.Errorf("%d uses of %%x", n)
 	}
 	arm := f.Body.Ops[1].Regions[0]
+	ir.WalkBlocks(f.Body, func(b *ir.Block) {
+		if got := (ir.Captured{}).Of(b); !slices.Equal(got, ir.Captures(b)) {
+			t.Errorf("captured are %v, not %v", got, ir.Captures(b))
+		}
+	})
 	if got := ir.Captures(arm); len(got) != 2 || got[0] != f.Body.Ops[0].Result() || got[1] != x {
 		t.Errorf("captures %v", got)
 	}

@@ -41,13 +41,16 @@ type merger struct {
 	known  map[string]*ir.Op // visible operations by their key
 	ids    map[*ir.Value]uint64
 	arrays map[uint64][]*ir.Array // constants by the hash of their elements
+	bodies map[*ir.Block]bodyKey
+	texts  map[string]uint64 // numbers of the bodies, by what they are
 	seed   maphash.Seed
 	merged int
 }
 
 func newMerger(m *ir.Module) *merger {
 	return &merger{m: m, with: map[*ir.Value]*ir.Value{}, known: map[string]*ir.Op{}, ids: map[*ir.Value]uint64{},
-		arrays: map[uint64][]*ir.Array{}, seed: maphash.MakeSeed()}
+		arrays: map[uint64][]*ir.Array{}, bodies: map[*ir.Block]bodyKey{}, texts: map[string]uint64{},
+		seed: maphash.MakeSeed()}
 }
 
 func (c *merger) resolve(vs []*ir.Value) {
@@ -61,9 +64,11 @@ func (c *merger) resolve(vs []*ir.Value) {
 func (c *merger) block(b *ir.Block) {
 	var mine []string
 	kept := b.Ops[:0]
+	c.number(b.Params)
 	for _, op := range b.Ops {
 		c.resolve(op.Args)
 		c.regions(op)
+		c.number(op.Results)
 		if c.m.HasEffect(op) {
 			kept = append(kept, op)
 			continue
@@ -111,18 +116,64 @@ func (c *merger) id(v *ir.Value) uint64 {
 	return n
 }
 
+// number gives values their numbers, which are in the order of definition, before anything mentions them.
+func (c *merger) number(vs []*ir.Value) {
+	for _, v := range vs {
+		c.id(v)
+	}
+}
+
 // key is equal for equal operations, and different for different ones.
 func (c *merger) key(op *ir.Op) string {
-	k := &keyWriter{c: c, local: map[*ir.Value]int{}}
+	k := &keyWriter{c: c}
 	k.op(op)
 	return k.b.String()
 }
 
-// keyWriter writes an operation without the names of what it defines: values of its regions are counted.
+// A bodyKey is equal for regions that do the same with what they read from outside of them, and lists that in the order
+// of first use. A region in a region is written once, however deep it is.
+type bodyKey struct {
+	id      uint64
+	outside []*ir.Value
+}
+
+// body is the key of a region, which no longer changes.
+func (c *merger) body(r *ir.Block) bodyKey {
+	if k, ok := c.bodies[r]; ok {
+		return k
+	}
+	k := &keyWriter{c: c, local: map[*ir.Value]int{}, read: map[uint64]int{}}
+	k.number('r', uint64(len(r.Params)))
+	c.number(r.Params)
+	for _, p := range r.Params {
+		k.local[p] = len(k.local)
+		k.text(p.Type.String())
+	}
+	for _, op := range r.Ops {
+		k.op(op)
+		c.number(op.Results)
+		for _, res := range op.Results {
+			k.local[res] = len(k.local)
+		}
+	}
+	k.values(r.Yields)
+	id, ok := c.texts[k.b.String()]
+	if !ok {
+		id = uint64(len(c.texts))
+		c.texts[k.b.String()] = id
+	}
+	c.bodies[r] = bodyKey{id, k.outside}
+	return c.bodies[r]
+}
+
+// keyWriter writes an operation without the names of what it defines. In a region, its own values are counted, and so
+// are those that it reads from outside.
 type keyWriter struct {
-	c     *merger
-	b     strings.Builder
-	local map[*ir.Value]int
+	c       *merger
+	b       strings.Builder
+	local   map[*ir.Value]int
+	read    map[uint64]int // outside, by number; nil for an operation alone
+	outside []*ir.Value
 }
 
 func (k *keyWriter) number(tag byte, n uint64) {
@@ -141,9 +192,19 @@ func (k *keyWriter) values(vs []*ir.Value) {
 	for _, v := range vs {
 		if n, ok := k.local[v]; ok {
 			k.number('l', uint64(n))
-		} else {
-			k.number('v', k.c.id(v))
+			continue
 		}
+		id := k.c.id(v)
+		if k.read == nil {
+			k.number('v', id)
+			continue
+		}
+		n, ok := k.read[id]
+		if !ok {
+			n = len(k.outside)
+			k.read[id], k.outside = n, append(k.outside, v)
+		}
+		k.number('o', uint64(n))
 	}
 }
 
@@ -169,7 +230,9 @@ func (k *keyWriter) op(op *ir.Op) {
 		}
 	}
 	for _, r := range op.Regions {
-		k.region(r)
+		body := k.c.body(r)
+		k.number('r', body.id)
+		k.values(body.outside)
 	}
 }
 
@@ -184,21 +247,6 @@ func (k *keyWriter) before(x, y *ir.Value) bool {
 		return xLocal
 	}
 	return k.c.id(x) < k.c.id(y)
-}
-
-func (k *keyWriter) region(r *ir.Block) {
-	k.number('r', uint64(len(r.Params)))
-	for _, p := range r.Params {
-		k.local[p] = len(k.local)
-		k.text(p.Type.String())
-	}
-	for _, op := range r.Ops {
-		k.op(op)
-		for _, res := range op.Results {
-			k.local[res] = len(k.local)
-		}
-	}
-	k.values(r.Yields)
 }
 
 // array numbers constants: equal ones have one number.

@@ -275,7 +275,7 @@ func (p *planner) legal(h, g *group, of map[*ir.Op]*group) bool {
 		if k := of[op]; k != nil {
 			deps = k.deps
 		} else {
-			for _, v := range usedBy(op) {
+			for _, v := range p.usedBy(op) {
 				if p.mine(v) {
 					deps[v.Def] = true
 				}
@@ -306,7 +306,7 @@ func (p *planner) cone(roots []*ir.Op, outside func(*ir.Value), visit func(*ir.O
 	var walk func(op *ir.Op)
 	walk = func(op *ir.Op) {
 		visit(op)
-		for _, v := range usedBy(op) {
+		for _, v := range p.usedBy(op) {
 			if seen[v] {
 				continue
 			}

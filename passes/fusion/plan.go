@@ -33,6 +33,8 @@ type planner struct {
 	within map[*ir.Op]map[*ir.Value]bool // kernel root to what it reads in long loops (Note [One after another])
 	trace  tracer
 
+	captured ir.Captured
+
 	covered []int // the epoch in which all elements of each operation are evaluated, -1 for none
 
 	apart   map[*ir.Op]bool    // materialised so that no code has it again (Note [Arms])
@@ -59,14 +61,14 @@ func newPlanner(m *ir.Module, steps *ir.Steps, block *ir.Block, names map[*ir.Va
 		index: map[*ir.Op]int{}, last: map[*ir.Value]int{}, own: map[*ir.Op]bool{},
 		mat: map[*ir.Op]bool{}, keep: map[*ir.Op]bool{}, work: map[*ir.Op]float64{},
 		reads: map[*ir.Op]map[*ir.Value]bool{}, within: map[*ir.Op]map[*ir.Value]bool{}, product: map[*ir.Op]*ir.Op{},
-		apart: map[*ir.Op]bool{},
+		apart: map[*ir.Op]bool{}, captured: ir.Captured{},
 	}
 	n := len(block.Ops)
 	p.epoch, p.host = make([]int, n), make([]bool, n)
 	effects := 0
 	for i, op := range block.Ops {
 		p.index[op], p.epoch[i] = i, effects
-		for _, v := range usedBy(op) {
+		for _, v := range p.usedBy(op) {
 			p.last[v] = i
 		}
 		p.host[i] = p.staysOutside(op)
@@ -148,6 +150,18 @@ func usedBy(op *ir.Op) []*ir.Value {
 	return out
 }
 
+// usedBy is usedBy(op), of what stays as it is while it is planned.
+func (p *planner) usedBy(op *ir.Op) []*ir.Value {
+	if len(op.Regions) == 0 {
+		return op.Args
+	}
+	out := append([]*ir.Value{}, op.Args...)
+	for _, r := range op.Regions {
+		out = append(out, p.captured.Of(r)...)
+	}
+	return out
+}
+
 // plan decides which operations are materialised.
 func (p *planner) plan() {
 	p.require()
@@ -161,7 +175,7 @@ func (p *planner) require() {
 	var want []*ir.Value
 	for i, op := range p.block.Ops {
 		if p.host[i] {
-			want = append(want, usedBy(op)...)
+			want = append(want, p.usedBy(op)...)
 		}
 	}
 	want = append(want, p.block.Yields...)
@@ -204,7 +218,7 @@ func (p *planner) require() {
 func (p *planner) decide(final bool) {
 	n := len(p.block.Ops)
 	p.visits, p.wanted = make([][]*visit, n), make([][]int, n)
-	p.trace = tracer{ids: map[any]uint64{}, read: p.read, inPlace: p.inPlace,
+	p.trace = tracer{ids: map[any]uint64{}, captured: p.captured, read: p.read, inPlace: p.inPlace,
 		tiled: func(op *ir.Op, v *visit) bool { return p.product[v.root] == op }}
 	clear(p.apart)
 	p.covered = make([]int, n)
@@ -570,7 +584,7 @@ func (p *planner) workGiven(mat map[*ir.Op]bool) map[*ir.Op]float64 {
 		for len(queue) > 0 && len(seen) < maxBehind {
 			next := queue[0]
 			queue = queue[1:]
-			for _, a := range usedBy(next) {
+			for _, a := range p.usedBy(next) {
 				if !p.mine(a) || seen[a.Def] || mat[a.Def] || p.host[p.index[a.Def]] {
 					continue
 				}

@@ -137,6 +137,8 @@ type tracer struct {
 	nests int
 	arms  int
 	ids   map[any]uint64 // of operations and values
+
+	captured ir.Captured
 	// They know what the planner decides; nil in regions.
 	tiled   func(product *ir.Op, v *visit) bool
 	inPlace func(update *ir.Op) bool
@@ -316,7 +318,7 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, params []origin, outer
 			p.level = max(p.level, inside(a).level)
 		}
 		for _, r := range x.Def.Regions {
-			for _, c := range ir.Captures(r) {
+			for _, c := range t.captured.Of(r) {
 				p.level = max(p.level, inside(c).level)
 			}
 		}
@@ -326,7 +328,8 @@ func (t *tracer) region(b *ir.Block, yield int, v *visit, params []origin, outer
 	// Operations of the region wait until all their readers are known.
 	pending := make([][]*visit, len(b.Ops))
 	results := make([][]int, len(b.Ops))
-	inner := &tracer{nests: t.nests, arms: t.arms, ids: t.ids} // a product in there is made of plain loops
+	// A product in there is made of plain loops.
+	inner := &tracer{nests: t.nests, arms: t.arms, ids: t.ids, captured: t.captured}
 	inner.read = func(x *ir.Value, at *visit) {
 		if x.Def != nil {
 			if i, ok := mine[x.Def]; ok {

@@ -65,7 +65,7 @@ func (p *planner) readsChain(v *ir.Value, update *ir.Op, first map[*ir.Value]*ir
 				break
 			}
 			own := r.own && elementwise(r.v.Def)
-			for _, u := range usedBy(r.v.Def) {
+			for _, u := range p.usedBy(r.v.Def) {
 				todo = append(todo, read{u, own})
 			}
 		}

@@ -55,7 +55,8 @@ var Families = []Family{
 			last("fn f(x: f32) -> f32 = f%d(x)", n)
 	}},
 	{"parameters", Check, 200, func(n int) string {
-		return "fn f(" + lines(n, "x%d: i32, ") + ") -> i32 = 0\nfn g(y: i32) -> i32 = f(" + strings.Repeat("y, ", n) + ")"
+		return "fn f(" + lines(n, "x%d: i32, ") + ") -> i32 = 0\n" +
+			"fn g(y: i32) -> i32 = f(" + strings.Repeat("y, ", n) + ")"
 	}},
 	{"shape parameters", Check, 100, func(n int) string {
 		return "fn f[" + lines(n, "N%d, ") + "](" + lines(n, "x%[1]d: f32[N%[1]d], ") + ") -> i32 = 0"
@@ -66,7 +67,12 @@ var Families = []Family{
 	}},
 	{"string", Check, 20000, func(n int) string { return "fn f() -> string = \"" + strings.Repeat("a\\n", n) + "\"" }},
 	{"comments", Check, 4000, func(n int) string { return strings.Repeat("# a\n", n) + "fn f() -> i32 = 1\n" }},
-	{"constants", Check, 400, func(n int) string { return "const C0: i64 = 1\n" + lines(n, "const C%[2]d: i64 = C%[1]d + 1\n") }},
+	{"imports", Check, 50, func(n int) string {
+		return lines(n, "import \"./d%[1]d/a\" as a%[1]d\n") + "fn f() -> i32 = a0.g()"
+	}},
+	{"constants", Check, 400, func(n int) string {
+		return "const C0: i64 = 1\n" + lines(n, "const C%[2]d: i64 = C%[1]d + 1\n")
+	}},
 	{"errors", Check, 400, func(n int) string {
 		return "fn f(x: i32) -> i32 = {\n" + lines(n, "let a%d = x + 1.5;\n") + "x }"
 	}},
@@ -78,7 +84,9 @@ var Families = []Family{
 	{"formatted operators", Format, 400, func(n int) string {
 		return "fn f(x: f64) -> f64 = x" + strings.Repeat(" + x", n)
 	}},
-	{"formatted arguments", Format, 400, func(n int) string { return "fn f() -> i32 = g(" + lines(n, "argument%d, ") + ")" }},
+	{"formatted arguments", Format, 400, func(n int) string {
+		return "fn f() -> i32 = g(" + lines(n, "argument%d, ") + ")"
+	}},
 
 	{"elements", Code, 100, func(n int) string {
 		return "fn f(x: f32[8]) -> f32[8] = {\nlet y = x;\n" + strings.Repeat("let y = y .* x .+ sqrt(y);\n", n) + "y }"
@@ -99,7 +107,8 @@ var Families = []Family{
 		return "fn f(x: f32[8]) -> (" + strings.Repeat("f32[8], ", n) + ") = (" + lines(n, "x .+ %d.0, ") + ")"
 	}},
 	{"any shape", Code, 10, func(n int) string {
-		return "fn f[N](x: f32[N]) -> f32[N] = {\nlet y = x;\n" + lines(n, "let y = cumsum(y .* %d.0) .+ +/(y);\n") + "y }"
+		return "fn f[N](x: f32[N]) -> f32[N] = {\nlet y = x;\n" +
+			lines(n, "let y = cumsum(y .* %d.0) .+ +/(y);\n") + "y }"
 	}},
 	{"calls", Code, 50, func(n int) string {
 		return "fn f0(x: f32[8]) -> f32[8] = x\n" +
@@ -132,6 +141,13 @@ var Families = []Family{
 		return "fn f(x: f32[100]) -> f32[100] = {\nlet y = x;\n" +
 			lines(n, "let y = if y[%d] > 0.5 { y .* x } else { y .+ x };\n") + "y }"
 	}},
+	{"reductions of any shape", Code, 16, func(n int) string {
+		return "fn f[N](x: f32[N]) -> f32 = {\nlet y = 0.0;\n" +
+			lines(n, "let y = y + +/(concat((x, x)) .* %d.0);\n") + "y }"
+	}},
+	{"else ifs of a kernel", Code, 25, func(n int) string {
+		return "fn f(x: i32) -> i32 = " + lines(n, "if x == %[1]d { %[2]d } else ") + "{ 0 }"
+	}},
 	{"requirements", Code, 25, func(n int) string {
 		return "fn f(x: f32[8]) -> f32[8] = {\nlet y = x;\n" +
 			lines(n, "let y = require(y, y[0] > %d.0, \"no\");\n") + "y }"
@@ -141,6 +157,9 @@ var Families = []Family{
 			"+/(y) }\nfn f(x: f32[8]) -> f32[8] = grad(g)(x)"
 	}},
 }
+
+// Imported is what programs import, under any path.
+func Imported(string) ([]byte, error) { return []byte("pub fn g() -> i32 = 1\n"), nil }
 
 // lines is n texts, in which %d and %[1]d stand for their numbers from 0, and %[2]d for those from 1.
 func lines(n int, text string) string {

@@ -35,8 +35,8 @@ func TestGrowth(t *testing.T) {
 			t.Logf("%v blocks run for sizes %d, %d, %d: the second doubling is %.2f times the first", work, f.N, 2*f.N,
 				4*f.N, second/first)
 			if second > steepest*first {
-				t.Errorf("%s grow too fast: %.0f, %.0f and %.0f blocks run for sizes %d, %d and %d\n%s", f.Name, work[0],
-					work[1], work[2], f.N, 2*f.N, 4*f.N, places(t, counted, f))
+				t.Errorf("%s grow too fast: %.0f, %.0f and %.0f blocks run for sizes %d, %d and %d\n%s", f.Name,
+					work[0], work[1], work[2], f.N, 2*f.N, 4*f.N, places(t, counted, f))
 			}
 		})
 	}

@@ -14,12 +14,21 @@ import (
 
 // Read adds to the modules of a scope the files that m imports, and what they import, in order. What cannot be imported
 // is reported.
-func Read(c *scope.Scope, m *scope.Module) { (&reader{Scope: c}).imports(m) }
+func Read(c *scope.Scope, m *scope.Module) {
+	r := &reader{Scope: c, byKey: map[string]*scope.Module{}, links: map[string]bool{}, numbers: map[string]int{}}
+	for _, known := range c.Modules {
+		r.byKey[known.Key], r.links[known.Link] = known, true
+	}
+	r.imports(m)
+}
 
 // reader reads imports.
 type reader struct {
 	*scope.Scope
-	chain []*ast.ImportDecl // the imports that are being read, one in the other
+	chain   []*ast.ImportDecl // the imports that are being read, one in the other
+	byKey   map[string]*scope.Module
+	links   map[string]bool // those of the modules
+	numbers map[string]int  // the last that tells files of a name apart
 }
 
 // imports reads what m imports.
@@ -74,10 +83,7 @@ func (c *reader) importDecl(m *scope.Module, d *ast.ImportDecl) {
 		}
 		return
 	}
-	for _, known := range c.Modules {
-		if known.Key != found.Key {
-			continue
-		}
+	if known := c.byKey[found.Key]; known != nil {
 		if known.Active {
 			c.importCycle(d, known)
 			return
@@ -89,6 +95,7 @@ func (c *reader) importDecl(m *scope.Module, d *ast.ImportDecl) {
 	n.Name, n.Key, n.Library = found.Name, found.Key, found.Library
 	n.Link = c.linkName(found.Name)
 	c.Modules = append(c.Modules, n)
+	c.byKey[n.Key], c.links[n.Link] = n, true
 	m.Imports[name] = n
 	if found.Errors != nil {
 		for _, e := range found.Errors.Items {
@@ -105,16 +112,11 @@ func (c *reader) importDecl(m *scope.Module, d *ast.ImportDecl) {
 // told apart by a number, in the order in which they are imported.
 func (c *reader) linkName(name string) string {
 	link := name
-	for n := 2; ; n++ {
-		taken := false
-		for _, m := range c.Modules {
-			taken = taken || m.Link == link+"."
-		}
-		if !taken {
-			return link + "."
-		}
-		link = fmt.Sprintf("%s%d", name, n)
+	for c.links[link+"."] {
+		c.numbers[name] = max(c.numbers[name]+1, 2)
+		link = fmt.Sprintf("%s%d", name, c.numbers[name])
 	}
+	return link + "."
 }
 
 // importCycle reports that d imports a module whose imports are being read.

@@ -57,6 +57,7 @@ type Nest struct {
 	chunks *abi.Extent                    // an axis of chunks around them, or nil
 	write  func(b *body, at []kernel.Ref) // stores what is no output: more than one element an iteration
 	split  map[*ir.Op]*splitReduce
+	owner  map[*ir.Value]*ir.Block // of bodies, so that the block is gone through once for all of them
 }
 
 // Emit writes the kernel of n, and the partial kernels before it, and has the plan launch it. A kernel without
@@ -116,6 +117,9 @@ func (n *Nest) Emit(p Plan) {
 func (n *Nest) newBody(p Plan) *body {
 	b := newBody(p)
 	b.plan, b.split = p, n.split
+	if n.owner != nil {
+		b.owner = n.owner
+	}
 	b.leaf = func(v *ir.Value, at []kernel.Ref) kernel.Ref {
 		if a, ok := n.Args[v]; ok {
 			v = a

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"healc/codegen/target/profile"
 	"healc/ir"
@@ -52,8 +53,10 @@ func (n *Nest) SplitReductions(p Plan) {
 	all := map[*ir.Op]*splitReduce{}
 	groups := map[string][]*splitReduce{}
 	var order []string
+	n.owner = map[*ir.Value]*ir.Block{}
+	simple := simpleOperands(n.Block)
 	for _, op := range n.Block.Ops {
-		if op.Def.Class != ir.Reduce || len(ops.ReducedAxes(op)) == 0 || !simpleOperand(op.Args[0], n.Block) {
+		if op.Def.Class != ir.Reduce || len(ops.ReducedAxes(op)) == 0 || !simple(op.Args[0]) {
 			continue
 		}
 		s := n.probe(p, op)
@@ -75,32 +78,29 @@ func (n *Nest) SplitReductions(p Plan) {
 	n.split = all
 }
 
-// simpleOperand reports that v is computed without loops.
-func simpleOperand(v *ir.Value, block *ir.Block) bool {
+// simpleOperands reports whether a value is computed without loops.
+func simpleOperands(block *ir.Block) func(*ir.Value) bool {
 	inside := map[*ir.Op]bool{}
 	for _, op := range block.Ops {
 		inside[op] = true
 	}
-	seen := map[*ir.Value]bool{}
+	known := map[*ir.Value]bool{}
 	var simple func(v *ir.Value) bool
 	simple = func(v *ir.Value) bool {
-		if v.Def == nil || !inside[v.Def] || seen[v] {
+		if v.Def == nil || !inside[v.Def] {
 			return true
 		}
-		seen[v] = true
-		switch v.Def.Def.Class {
-		case ir.Pointwise, ir.Reindex, ir.Source:
-		default:
-			return false
-		}
-		for _, a := range v.Def.Args {
-			if !simple(a) {
-				return false
+		is, ok := known[v]
+		if !ok {
+			switch v.Def.Def.Class {
+			case ir.Pointwise, ir.Reindex, ir.Source:
+				is = !slices.ContainsFunc(v.Def.Args, func(a *ir.Value) bool { return !simple(a) })
 			}
+			known[v] = is
 		}
-		return true
+		return is
 	}
-	return simple(v)
+	return simple
 }
 
 // probe runs the element rule of op once, into nothing, to see what it reduces.

@@ -1,5 +1,5 @@
-// Command counted compiles the programs of package growth, and prints how many blocks of statements ran for each: a line
-// has the name of a family, a size and the count. It has to be built with -cover -covermode=atomic.
+// Command counted compiles the programs of package growth, and prints how many blocks of statements ran for each: a
+// line has the name of a family, a size and the count. It has to be built with -cover -covermode=atomic.
 //
 //	counted [FAMILY]             all sizes that are compared
 //	counted FAMILY SIZE FOLDER   leaves the counters of one program in FOLDER, for `go tool covdata textfmt`
@@ -94,7 +94,8 @@ func compile(f growth.Family, n int) error {
 		_, list := format.Source(file)
 		return list.Err()
 	}
-	src, err := pipeline.Read(file, pipeline.ReadOptions{Tests: true, Imports: modules.For(file, &modules.Importer{})})
+	imports := modules.For(file, &modules.Importer{Read: growth.Imported})
+	src, err := pipeline.Read(file, pipeline.ReadOptions{Tests: true, Imports: imports})
 	if f.Stage == growth.Check {
 		if _, mistakes := err.(*diag.List); mistakes {
 			return nil
