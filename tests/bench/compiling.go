@@ -27,6 +27,8 @@ var growingPrograms = []growing{
 	{"updates", updatesSource, []int64{100}, []int{50, 200}},
 	{"products", productsSource, []int64{100, 100}, []int{10, 100}},
 	{"ring", ringSource, []int64{1}, []int{50, 400}},
+	{"branches", branchesSource, []int64{100}, []int{20, 100}},
+	{"others", othersSource, []int64{1}, []int{100, 1000}},
 }
 
 // updatesSource assigns n elements of a computed tensor, each from another one, and reads one of them.
@@ -52,6 +54,27 @@ func ringSource(n int) string {
 		fmt.Fprintf(&s, "fn f%d(k: i32) -> i32 = if k < 1 { %d } else { f%d(k - 1) }\n", k, k, (k+1)%n)
 	}
 	s.WriteString("fn f(x: f32[1]) -> i32 = f0(x[0] as i32)\n")
+	return s.String()
+}
+
+// branchesSource assigns n elements of a tensor, each where another one is large.
+func branchesSource(n int) string {
+	var s strings.Builder
+	s.WriteString("fn f(x: f32[100]) -> f32[100] = {\n    let mut y = x;\n")
+	for k := range n {
+		fmt.Fprintf(&s, "    if x[%d] > 0.5 { y[%d] = y[%d] + 1.0; }\n", k*7%100, k%100, (k+1)%100)
+	}
+	s.WriteString("    y\n}\n")
+	return s.String()
+}
+
+// othersSource is a function beside n others.
+func othersSource(n int) string {
+	var s strings.Builder
+	s.WriteString("fn f(x: f32[1]) -> f32[1] = x .+ 1.0\n")
+	for k := range n {
+		fmt.Fprintf(&s, "fn f%d(x: f32[1]) -> f32[1] = x .* %d.0\n", k, k)
+	}
 	return s.String()
 }
 
