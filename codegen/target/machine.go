@@ -94,6 +94,7 @@ func MachineOf(t codegen.Target) Machine {
 	triple := t.Triple
 	cpu, made := SplitName(t.CPU)
 	m := Machine{Split: made != ""}
+	arch := architecture(triple, runtime.GOARCH)
 	if cpu == "" {
 		m.L1, m.L2 = hostCaches()
 	}
@@ -101,9 +102,9 @@ func MachineOf(t codegen.Target) Machine {
 		here := profile.Host()
 		m.Profile, m.By = here.Profile, here.By
 	} else {
-		m.Profile, m.By = profile.For(profile.Processor{Name: cpu, ARM: strings.HasPrefix(triple, "aarch64")})
+		m.Profile, m.By = profile.For(profile.Processor{Name: cpu, ARM: arch == "arm64"})
 	}
-	if triple == "" && runtime.GOARCH != "amd64" || triple != "" && !strings.HasPrefix(triple, "x86_64") {
+	if arch != "amd64" {
 		m.VectorBits, m.Registers = 128, 32
 		return m.WithDefaults()
 	}
@@ -150,6 +151,20 @@ func MachineOf(t codegen.Target) Machine {
 	m.ByteTiles = has["avx512f"] && has["amx-tile"] && has["amx-int8"] && !m.Split
 	m.HalfTiles = has["avx512f"] && has["avx512bw"] && has["amx-tile"] && has["amx-bf16"] && !m.Split
 	return m.With(m.Profile).WithDefaults()
+}
+
+// architecture is that of a triple by Go's name; where there is no triple it is here.
+func architecture(triple, here string) string {
+	name, _, _ := strings.Cut(triple, "-")
+	switch name {
+	case "":
+		return here
+	case "x86_64":
+		return "amd64"
+	case "aarch64":
+		return "arm64"
+	}
+	return name
 }
 
 // hostCaches are the sizes of the data caches of one core of this machine, as far as they are known.
