@@ -314,16 +314,34 @@ func (r *run) launch(fr *frame, s *boundStep) error {
 	if p := r.env.Pool; p.Threads() > 1 && s.outer/2 >= p.Grain(s.grain) {
 		return r.region(fr, s, first, dims)
 	}
+	stack, err := takeStack(s.def.Launch)
+	if err != nil {
+		return err
+	}
+	defer stack.Give()
 	fr.err = abi.Error{}
+	fn := stack.On(s.code.fn, &fr.err)
 	if stop := r.stopper(s); stop == nil {
-		objload.CallKernel(s.code.fn, first, dims, 0, s.outer, &fr.err)
-	} else if !stop.CallKernel(s.code.image, s.code.fn, first, dims, 0, s.outer, &fr.err) {
+		objload.CallKernel(fn, first, dims, 0, s.outer, &fr.err)
+	} else if !stop.CallKernel(s.code.image, fn, first, dims, 0, s.outer, &fr.err) {
 		return Ended(r.env.Ctx)
 	}
 	if fr.err.Site != 0 {
 		return r.failure(&fr.err)
 	}
 	return nil
+}
+
+// takeStack is the stack that a kernel gets, to be given back; nil is that of the thread.
+func takeStack(l *abi.Launch) (*objload.Stack, error) {
+	if l.Stack == 0 {
+		return nil, nil
+	}
+	stack, err := objload.TakeStack(l.Stack)
+	if err != nil {
+		return nil, &memory.OutOfMemoryError{Bytes: l.Stack, Err: err}
+	}
+	return stack, nil
 }
 
 func (r *run) failure(e *abi.Error) error {

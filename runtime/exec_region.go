@@ -18,8 +18,10 @@ type region struct {
 	long int64         // indices of a piece that can be stopped before its end
 	bufs *unsafe.Pointer
 	dims *int64
+	def  *abi.Launch
 
 	mu    sync.Mutex
+	full  error // no memory for the stack of a piece
 	begin int64 // of the piece that failed, -1 for none
 	err   abi.Error
 }
@@ -30,12 +32,17 @@ func (r *run) region(fr *frame, s *boundStep, bufs *unsafe.Pointer, dims *int64)
 	if g.piece == nil {
 		g.piece = g.run
 	}
+	g.def = s.def.Launch
 	g.code, g.stop, g.long, g.bufs, g.dims, g.begin = s.code, r.stopper(s), s.long, bufs, dims, -1
 	if err := r.env.Pool.Run(s.outer, r.env.Pool.Grain(s.grain), s.align, g.piece); err != nil {
 		return err
 	}
 	if g.stop != nil && g.stop.Stopped() {
 		return Ended(r.env.Ctx)
+	}
+	if err := g.full; err != nil {
+		g.full = nil
+		return err
 	}
 	if g.begin >= 0 {
 		return r.failure(&g.err)
@@ -45,10 +52,19 @@ func (r *run) region(fr *frame, s *boundStep, bufs *unsafe.Pointer, dims *int64)
 
 // run is one piece of the kernel. Of several failures the one counts that one thread would have met first.
 func (g *region) run(begin, end int64) {
+	stack, err := takeStack(g.def)
+	if err != nil {
+		g.mu.Lock()
+		g.full = err
+		g.mu.Unlock()
+		return
+	}
+	defer stack.Give()
 	var e abi.Error
+	fn := stack.On(g.code.fn, &e)
 	if g.stop == nil || end-begin < g.long && !g.stop.Stopped() {
-		objload.CallKernel(g.code.fn, g.bufs, g.dims, begin, end, &e)
-	} else if !g.stop.CallKernel(g.code.image, g.code.fn, g.bufs, g.dims, begin, end, &e) {
+		objload.CallKernel(fn, g.bufs, g.dims, begin, end, &e)
+	} else if !g.stop.CallKernel(g.code.image, fn, g.bufs, g.dims, begin, end, &e) {
 		return
 	}
 	if e.Site != 0 {

@@ -68,14 +68,15 @@ func CompileWith(km *kernel.Module, t codegen.Target, out Output, opts Options) 
 	case Least:
 		o.OptLevel, o.Passes = 0, libllvm.NoPasses
 	}
-	code, err := opts.Memo.compile(lib, text, o)
+	made, err := opts.Memo.compile(lib, text, o)
 	if err != nil {
 		if p := lib.ProcessorError(o, err); p != nil {
 			return nil, p
 		}
 		return nil, fmt.Errorf("BUG: libLLVM refuses generated code: %w", err)
 	}
-	return code, nil
+	tellStacks(km, made.frames)
+	return made.code, nil
 }
 
 // sameArch reports that two triples are of one architecture.

@@ -149,7 +149,7 @@ func (m *program) defineKernel(k *kernel.Kernel) {
 		g.Bufs = append(g.Bufs, g.Stack(build.MemoryType(p.DType), int(n)))
 	}
 	g.Dims, g.Errp = dims, errp
-	g.Depth = build.Int(build.I64, 0)
+	g.Depth = build.Int(build.I64, -1) // no scalar function is active
 	g.Fail = func() { g.Cur.NewRet(nil) }
 	form.write(g, begin, end)
 	if emit.State[loops.Streaming](g).Fence {

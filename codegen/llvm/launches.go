@@ -54,6 +54,35 @@ func (m *program) tellPlan() {
 	})
 }
 
+// frameRest is what a call takes beside the frame that LLVM tells of and arguments in memory, which may be pushed below
+// it: the return address, and where the frame is aligned.
+const frameRest = 128
+
+// tellStacks tells the plan how much stack the functions take that kernels call: frames has the bytes of each.
+func tellStacks(km *kernel.Module, frames map[string]int64) {
+	if km.Plan == nil || len(km.Funcs) == 0 {
+		return
+	}
+	largest := int64(0)
+	for _, bytes := range frames {
+		largest = max(largest, bytes)
+	}
+	args := 0
+	for _, f := range km.Funcs {
+		args = max(args, len(f.Params)+len(f.Results))
+	}
+	largest += 8*int64(args) + frameRest
+	calls := map[string]bool{}
+	for _, k := range km.Kernels {
+		kernel.Each(k.Body, func(*kernel.Call) { calls[k.Name] = true })
+	}
+	visitLaunches(km.Plan, func(l *abi.Launch) {
+		if calls[l.Kernel] {
+			l.Stack = max(l.Stack, abi.MaxCallDepth*largest)
+		}
+	})
+}
+
 // align is what the directive for threads says; 0 where there is none.
 func align(s *kernel.Schedule) int64 {
 	if d := kernel.Directives(s.Directives).OfKind("threads"); d != nil {

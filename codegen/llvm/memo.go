@@ -12,32 +12,40 @@ import (
 // Memo keeps nothing. Several threads may use one.
 type Memo struct {
 	mu   sync.Mutex
-	made map[[sha256.Size]byte][]byte
+	made map[[sha256.Size]byte]memory
 }
 
-// compile is libllvm.Lib.Compile, which is asked once for each text and its options.
-func (m *Memo) compile(lib *libllvm.Lib, text string, o libllvm.Options) ([]byte, error) {
+// memory is what was made of a text: the code, and the frames of its functions.
+type memory struct {
+	code   []byte
+	frames map[string]int64
+}
+
+// compile is libllvm.Lib.Compile, which is asked once for each text and its options, with what it says of frames.
+func (m *Memo) compile(lib *libllvm.Lib, text string, o libllvm.Options) (made memory, err error) {
+	made.frames = map[string]int64{}
 	if m == nil {
-		return lib.Compile(text, o)
+		o.Frames = func(function string, bytes int64) { made.frames[function] = bytes }
+		made.code, err = lib.Compile(text, o)
+		return made, err
 	}
 	asked := o
 	asked.Took = nil
 	key := sha256.Sum256(fmt.Appendf(nil, "%+v\n%s", asked, text))
 	m.mu.Lock()
-	code, ok := m.made[key]
+	known, ok := m.made[key]
 	m.mu.Unlock()
 	if ok {
-		return code, nil
+		return known, nil
 	}
-	code, err := lib.Compile(text, o)
-	if err != nil {
-		return nil, err
+	if made, err = (*Memo)(nil).compile(lib, text, o); err != nil {
+		return made, err
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.made == nil {
-		m.made = map[[sha256.Size]byte][]byte{}
+		m.made = map[[sha256.Size]byte]memory{}
 	}
-	m.made[key] = code
-	return code, nil
+	m.made[key] = made
+	return made, nil
 }

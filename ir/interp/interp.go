@@ -116,16 +116,17 @@ func fits(f *ir.Func, dims map[string]int64, args []*ir.Array) error {
 
 // machine is the state of one run.
 type machine struct {
-	module *ir.Module
-	system ir.System
-	codes  map[string]*code
-	depth  int   // how many recursive functions are active, the entry not counted
-	limit  int64 // bytes that arrays may take together
-	given  int64 // the limit as the caller gave it; 0: it is what the system has
-	live   int64 // bytes that they take
-	bounds Bounds
-	taken  int64 // steps
-	over   error // why the run ends before its end
+	module  *ir.Module
+	system  ir.System
+	codes   map[string]*code
+	depth   int   // how many recursive functions without effects are active, the entry not counted
+	depthIO int   // how many with effects
+	limit   int64 // bytes that arrays may take together
+	given   int64 // the limit as the caller gave it; 0: it is what the system has
+	live    int64 // bytes that they take
+	bounds  Bounds
+	taken   int64 // steps
+	over    error // why the run ends before its end
 }
 
 // frame is one activation of a function. It is what operations see as their EvalContext.
@@ -299,13 +300,18 @@ func (f *frame) Call(op *ir.Op, callee string, dims []int64, args []*ir.Array) (
 		return nil, err
 	}
 	if c.recursive {
-		if f.depth >= abi.MaxCallDepth {
+		// Functions with effects are counted apart: those without are called in kernels, which know nothing of them.
+		depth := &f.depth
+		if g.IO {
+			depth = &f.depthIO
+		}
+		if *depth >= abi.MaxCallDepth {
 			// the place is the function, not the call: machine code counts where a function begins
 			return nil, &RuntimeError{Span: g.Span, Kind: scalar.CheckRecursion,
 				Message: message(scalar.CheckRecursion, op, nil)}
 		}
-		f.depth++
-		defer func() { f.depth-- }()
+		*depth++
+		defer func() { *depth-- }()
 	}
 	for _, a := range args {
 		f.live += 8 * a.Len()

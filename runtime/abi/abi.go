@@ -24,7 +24,7 @@ import (
 type Error struct {
 	Site int64    // 1 + index into Program.Sites, 0 for none
 	Info [2]int64 // the details of the check: the index and the bound
-	_    int64
+	Own  uintptr  // of who calls the kernel
 }
 
 // ErrorBytes is the size of Error.

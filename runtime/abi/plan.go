@@ -78,6 +78,8 @@ type Launch struct {
 	// Tasks, when it is not 0, is the number of parts into which the code has cut all of the iteration space by itself:
 	// the kernel is launched over [0, Tasks) in place of the outermost axis, and Align, Work and Bytes are of tasks.
 	Tasks int64
+	// Stack is how many bytes of stack the functions take that the kernel calls, MaxCallDepth deep; 0: it calls none.
+	Stack int64
 }
 
 // HostCall does input or output: Name is the operation in the table ("print", "load_npy", ...).

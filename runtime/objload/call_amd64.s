@@ -21,3 +21,18 @@ TEXT enter<>(SB), NOSPLIT|NOFRAME, $0
 	POPQ  BX
 	XORL  AX, AX
 	RET
+
+// onStack(bufs, dims, begin, end, err) calls the kernel of the deepCall that the last word of err has the address of, on
+// its stack. What it keeps lies on the thread's.
+GLOBL ·onStackAddr(SB), NOPTR|RODATA, $8
+DATA ·onStackAddr(SB)/8, $onStack<>(SB)
+TEXT onStack<>(SB), NOSPLIT|NOFRAME, $0
+	PUSHQ BP
+	MOVQ  SP, BP
+	MOVQ  24(R8), AX
+	MOVQ  8(AX), SP
+	MOVQ  0(AX), AX
+	CALL  AX
+	MOVQ  BP, SP
+	POPQ  BP
+	RET

@@ -19,3 +19,21 @@ TEXT enter<>(SB), NOSPLIT|NOFRAME, $0
 	ADD  $16, RSP
 	MOVD ZR, R0
 	RET
+
+// onStack(bufs, dims, begin, end, err) calls the kernel of the deepCall that the last word of err has the address of, on
+// its stack. What it keeps lies on the thread's.
+GLOBL ·onStackAddr(SB), NOPTR|RODATA, $8
+DATA ·onStackAddr(SB)/8, $onStack<>(SB)
+TEXT onStack<>(SB), NOSPLIT|NOFRAME, $0
+	SUB  $16, RSP
+	STP  (R29, R30), 0(RSP)
+	MOVD RSP, R29
+	MOVD 24(R4), R9
+	MOVD 8(R9), R10
+	MOVD 0(R9), R9
+	MOVD R10, RSP
+	BL   (R9)
+	MOVD R29, RSP
+	LDP  0(RSP), (R29, R30)
+	ADD  $16, RSP
+	RET

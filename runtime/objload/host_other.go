@@ -44,6 +44,18 @@ func CallKernel(fn uintptr, bufs *unsafe.Pointer, dims *int64, begin, end int64,
 	runtime.KeepAlive(bufs)
 }
 
+// Stack is memory for the stack of a kernel, of which there is none on this system.
+type Stack struct{}
+
+// TakeStack is a stack for a kernel whose functions take some bytes; nil is that of the thread.
+func TakeStack(int64) (*Stack, error) { return nil, nil }
+
+// Give gives a stack back.
+func (s *Stack) Give() {}
+
+// On is what CallKernel calls for fn to run on the stack.
+func (s *Stack) On(fn uintptr, _ *abi.Error) uintptr { return fn }
+
 // Stop stops the kernels of a call, which on this system never begin.
 type Stop struct{ stopped atomic.Bool }
 

@@ -127,6 +127,30 @@ func TestReplSignals(t *testing.T) {
 	}
 }
 
+// TestStackLimit: recursion goes as deep, whatever stack the system gives to threads.
+func TestStackLimit(t *testing.T) {
+	const deep = `fn down(n: i32) -> i32 = if n < 1 { 0 } else { 1 + down(n - 1) }
+@io fn main() = { print(map(|x| down(x), [3, 10000 - 1, 7])); print(down(10000)) }
+`
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "deep.heal"), []byte(deep), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, kib := range []string{"256", "8192", "unlimited"} {
+		for _, backend := range backends() {
+			c := exec.Command("sh", "-c", "ulimit -s "+kib+" && exec healc run deep.heal --backend "+backend)
+			c.Dir = dir
+			text, _ := c.CombinedOutput() // the exit code says it
+			got := string(text)
+			if c.ProcessState.ExitCode() != 3 || !strings.HasPrefix(got, "[   3 9999    7]\n") ||
+				!strings.Contains(got, "error: calls are nested more than 10000 deep") ||
+				strings.Contains(got, "goroutine") {
+				t.Errorf("%s with %s KiB: exit code %d and\n%.1000s", backend, kib, c.ProcessState.ExitCode(), got)
+			}
+		}
+	}
+}
+
 // TestAddressSpace: a process that may map little ends with an error that says what there was no room for, and never in
 // Go's runtime.
 func TestAddressSpace(t *testing.T) {

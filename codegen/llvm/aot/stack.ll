@@ -122,3 +122,51 @@ refuse:
   store i64 %size, ptr %ap, align 8
   ret void
 }
+
+; Calls a function of a plan on memory of its own: the job has the function, its arguments and, behind them, what it
+; returned. The result is 0, or the bytes that there are not. What is called asks for room on this stack, as on a
+; thread's, so that functions that call themselves take as many as they need, one after the other.
+define internal i64 @heal.nest(ptr %job) cold noinline {
+entry:
+  %size = call i64 @heal.stacksize(i64 1048576)
+  %stack = call ptr @heal.borrow(i64 %size)
+  %none = icmp eq ptr %stack, null
+  br i1 %none, label %refuse, label %run
+run:
+  %top = getelementptr i8, ptr %stack, i64 %size
+  %high = getelementptr [2 x i64], ptr @heal.bounds, i64 0, i64 1
+  %low0 = load i64, ptr @heal.bounds, align 8
+  %high0 = load i64, ptr %high, align 8
+  %fence = call ptr @heal.fence(ptr %stack)
+  %first = getelementptr i8, ptr %fence, i64 65536
+  %low1 = ptrtoint ptr %first to i64
+  %high1 = ptrtoint ptr %top to i64
+  store i64 %low1, ptr @heal.bounds, align 8
+  store i64 %high1, ptr %high, align 8
+  call void @heal.on(ptr @heal.nested, ptr %top, ptr %job, i64 0, i64 0, ptr null)
+  store i64 %low0, ptr @heal.bounds, align 8
+  store i64 %high0, ptr %high, align 8
+  call void @heal.return(ptr %stack)
+  ret i64 0
+refuse:
+  ret i64 %size
+}
+
+define internal void @heal.nested(ptr %job, i64 %begin, i64 %end, ptr %err) noinline {
+  %fn = load ptr, ptr %job, align 8
+  %p1 = getelementptr i64, ptr %job, i64 1
+  %p2 = getelementptr i64, ptr %job, i64 2
+  %p3 = getelementptr i64, ptr %job, i64 3
+  %p4 = getelementptr i64, ptr %job, i64 4
+  %p5 = getelementptr i64, ptr %job, i64 5
+  %p6 = getelementptr i64, ptr %job, i64 6
+  %dims = load ptr, ptr %p1, align 8
+  %in = load ptr, ptr %p2, align 8
+  %out = load ptr, ptr %p3, align 8
+  %kernels = load ptr, ptr %p4, align 8
+  %depth = load i64, ptr %p5, align 8
+  %code = call i32 %fn(ptr %dims, ptr %in, ptr %out, ptr %kernels, i64 %depth)
+  %wide = zext i32 %code to i64
+  store i64 %wide, ptr %p6, align 8
+  ret void
+}

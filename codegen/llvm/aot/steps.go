@@ -55,20 +55,20 @@ func (p *planFunc) steps(steps []abi.Step) {
 	}
 }
 
-// What any thread has left of its stack, what kernels take beside their arrays, and what is taken by functions that
-// nest as deep as they may.
+// What any thread has left of its stack, what kernels take beside their arrays, and what a function of the plan takes
+// without those that it calls.
 const (
-	anyStack    = 32 << 10
-	spillStack  = 48 << 10
-	nestedStack = 7 << 20
+	anyStack   = 32 << 10
+	spillStack = 48 << 10
+	callStack  = 64 << 10
 )
 
 // stack is how much of the stack a kernel takes, or 0 where any thread has that.
 func (p *planFunc) stack(l *abi.Launch) int64 {
 	n := p.w.frames[p.km][l.Kernel]
 	switch {
-	case l.Open && len(p.km.Funcs) > 0:
-		return n + nestedStack
+	case l.Stack > 0:
+		return n + l.Stack + spillStack
 	case n > anyStack:
 		return n + spillStack
 	}
@@ -183,7 +183,26 @@ func (p *planFunc) call(c *abi.Call) {
 		p.storePtr(out, i, p.ptr(b))
 	}
 	depth := p.v("add i64 %%depth, 1")
-	code := p.v("call i32 @%s.%d(ptr %%dims, ptr %s, ptr %s, ptr %%kernels, i64 %s)", p.base, c.Func, in, out, depth)
+	direct, deep, after := p.label(), p.label(), p.label()
+	result := p.alloca("i32", 4)
+	p.branch(p.v("call i1 @heal.roomy(i64 %d)", callStack), direct, deep)
+	p.at(direct)
+	p.do("store i32 %s, ptr %s, align 4", p.v("call i32 @%s.%d(ptr %%dims, ptr %s, ptr %s, ptr %%kernels, i64 %s)",
+		p.base, c.Func, in, out, depth), result)
+	p.jump(after)
+	p.at(deep)
+	job := p.array(7)
+	p.storePtr(job, 0, fmt.Sprintf("@%s.%d", p.base, c.Func))
+	for i, word := range []string{"%dims", in, out, "%kernels"} {
+		p.storePtr(job, 1+i, word)
+	}
+	p.storeWord(job, 5, depth)
+	none := p.v("call i64 @heal.nest(ptr %s)", job)
+	p.unless(p.v("icmp ne i64 %s, 0", none), func() { p.failSite("-2", none, "0") })
+	p.do("store i32 %s, ptr %s, align 4", p.v("trunc i64 %s to i32", p.loadWord(job, 6)), result)
+	p.jump(after)
+	p.at(after)
+	code := p.v("load i32, ptr %s, align 4", result)
 	p.unless(p.v("icmp ne i32 %s, 0", code), func() { p.fail(code) })
 }
 

@@ -154,7 +154,7 @@ func (d *DeviceModule) function(name string, k *kernel.Kernel, alone bool) *Thre
 		room := g.Entry.NewGetElementPtr(build.I64, errp, build.Int(build.I64, abi.StackRoom/8))
 		g.Entry.NewStore(g.Entry.NewLoad(build.I64, room), g.StackRoom())
 	}
-	g.Depth = build.Int(build.I64, 0)
+	g.Depth = build.Int(build.I64, -1) // no scalar function is active
 	return t
 }
 

@@ -37,6 +37,9 @@ func (m *Module) DeclareFunc(f *kernel.Func) {
 	fn.Linkage = enum.LinkageInternal
 	build.FunctionAttrs(fn)
 	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline)
+	if !m.Machine.Device {
+		fn.FuncAttrs = append(fn.FuncAttrs, lir.AttrPair{Key: "warn-stack-size", Value: "0"}) // libllvm.Options.Frames
+	}
 	m.Funcs[f.Name] = fn
 }
 

@@ -55,6 +55,9 @@ type Options struct {
 	VerboseAsm    bool // comments in assembly
 
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
+	// Frames is told the bytes of the frame of each function that has the attribute "warn-stack-size"="0", where they
+	// are not 0; nil for nobody.
+	Frames func(function string, bytes int64)
 }
 
 // Compile parses ir, optimises it and generates code. The module gets the triple and the data layout
@@ -116,7 +119,7 @@ type compilation struct {
 func (c *compilation) run(ir string) (out []byte, err error) {
 	l := c.lib
 	id, d := newDiagnosis(l)
-	c.diagnosis = d
+	c.diagnosis, d.frames = d, c.options.Frames
 	defer diagnoses.Delete(id)
 	defer func() {
 		if p := recover(); p != nil {

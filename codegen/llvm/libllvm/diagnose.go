@@ -62,6 +62,7 @@ func parseError(msg string) *CompileError {
 type diagnosis struct {
 	lib    *Lib
 	errors []string
+	frames func(function string, bytes int64)
 }
 
 var (
@@ -87,11 +88,22 @@ var diagnosticHandler = sync.OnceValue(func() uintptr {
 			return
 		}
 		d := v.(*diagnosis)
-		const severityError = 0 // then warning, remark, note
-		if d.lib.GetDiagInfoSeverity(info) == severityError {
+		const severityError, severityWarning = 0, 1 // then remark, note
+		switch severity := d.lib.GetDiagInfoSeverity(info); {
+		case severity == severityError:
 			d.errors = append(d.errors, d.lib.take(d.lib.GetDiagInfoDescription(info)))
+		case severity == severityWarning && d.frames != nil:
+			if m := frameMessage().FindStringSubmatch(d.lib.take(d.lib.GetDiagInfoDescription(info))); m != nil {
+				if n, err := strconv.ParseInt(m[1], 10, 64); err == nil {
+					d.frames(m[2], n)
+				}
+			}
 		}
 	})
+})
+
+var frameMessage = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`stack frame size \((\d+)\) exceeds limit \(0\) in function '(.*)'$`)
 })
 
 // Note [Fatal errors]

@@ -31,7 +31,7 @@ func TestErrors(t *testing.T) {
 			Options{Triple: "x86_64-linux-gnu"}, Emit, 0, "invalid instruction mnemonic 'bogus'"},
 		// The last two end the process when nobody handles LLVM's fatal errors.
 		{"processor without 64 bits", "define void @k() {\n  ret void\n}",
-			Options{Triple: "x86_64-linux-gnu", CPU: "i386"}, Emit, 0,
+			Options{Triple: "x86_64-linux-gnu", CPU: "x86-64", Features: "-64bit"}, Emit, 0,
 			"64-bit code requested on a subtarget that doesn't support it"},
 		{"intrinsic the processor lacks", `declare i32 @llvm.x86.sse42.crc32.32.8(i32, i8)
 define i32 @k(i32 %a) {

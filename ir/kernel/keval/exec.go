@@ -177,10 +177,10 @@ func (e *exec) call(st *kernel.Call) {
 	if f == nil {
 		fail("there is no function %s", st.Func)
 	}
-	if e.r.depth >= abi.MaxCallDepth {
+	if e.r.nested >= abi.MaxCallDepth {
 		panic(&Failure{Site: e.r.m.Sites[f.Site]})
 	}
-	e.r.depth++
+	e.r.nested++
 	in := &exec{r: e.r, types: f.Types, vals: make([]uint64, len(f.Types))}
 	for i, a := range st.Args {
 		in.vals[i] = e.vals[a]
@@ -189,7 +189,7 @@ func (e *exec) call(st *kernel.Call) {
 	for i, r := range f.Vals {
 		e.vals[st.IDs[i]] = in.vals[r]
 	}
-	e.r.depth--
+	e.r.nested--
 }
 
 // reduce evaluates all elements, and then combines them by language.md section 9.

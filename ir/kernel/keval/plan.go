@@ -33,7 +33,8 @@ type run struct {
 	sys     ir.System
 	kernels map[string]*kernel.Kernel
 	funcs   map[string]*kernel.Func
-	depth   int
+	depth   int // how many functions of the plan are active, the entry not counted
+	nested  int // how many scalar functions
 }
 
 // activation is one call of a function of the plan.
@@ -47,7 +48,8 @@ type activation struct {
 // Run executes the plan of m and gives its results, and after them what its `&mut` parameters then hold. dims are its
 // free shape parameters. The error is a *Failure when the program fails; any other is a bug in the plan or in a kernel.
 func Run(m *kernel.Module, dims map[string]int64, args []*ir.Array, sys ir.System) (out []*ir.Array, err error) {
-	r := &run{m: m, dims: dims, sys: sys, kernels: map[string]*kernel.Kernel{}, funcs: map[string]*kernel.Func{}}
+	r := &run{m: m, dims: dims, sys: sys, kernels: map[string]*kernel.Kernel{}, funcs: map[string]*kernel.Func{},
+		depth: -1}
 	for _, k := range m.Kernels {
 		r.kernels[k.Name] = k
 	}

@@ -12,13 +12,17 @@
 
 enum { N = 700, ROUNDS = 4, DEEP = 9000 };
 static float *a, *b, *r[2];
-static int32_t *bytes, nest[2];
+static int32_t nest[2], broad[2], asked[2];
 static const char *processor;
 static int stoppable;
 static volatile int32_t flag;
 
 static void check(const char *what, int32_t code) {
   if (code != HEAL_OK) printf("%s, %s: code %d, %s\n", processor, what, code, s_last_error());
+}
+
+static void too_deep(const char *what, int32_t code) {
+  if (code != HEAL_RECURSION) printf("%s, %s: code %d where calls are too deep\n", processor, what, code);
 }
 
 static void *work(void *result) {
@@ -31,7 +35,13 @@ static void *work(void *result) {
   check("prod", s_prod(N, N, N, a, b, r[i]));
   check("prod with strides", s_prod_tensors(in, &out));
   check("sums", s_sums(N, N, a, r[i]));
+  int32_t unused;
   check("nested", s_nested(DEEP, &nest[i]));
+  check("broad", s_broad(DEEP, &broad[i]));
+  check("asking", s_asking(DEEP, &asked[i]));
+  too_deep("nested", s_nested(20000, &unused));
+  too_deep("broad", s_broad(20000, &unused));
+  too_deep("asking", s_asking(20000, &unused));
   s_stoppable(0);
   return 0;
 }
@@ -110,7 +120,9 @@ int main(int argc, char **argv) {
       stoppable = round == 3;
       on(64 << 20, work, 0);
       on(128 << 10, work, &on);
-      if (memcmp(r[0], r[1], sizeof(float) * N * N) || nest[0] != nest[1]) printf("%s: results differ\n", processor);
+      if (memcmp(r[0], r[1], sizeof(float) * N * N) || nest[0] != nest[1] ||
+          broad[0] != broad[1] || asked[0] != asked[1])
+        printf("%s: results differ\n", processor);
     }
   }
   s_set_threads(1);
