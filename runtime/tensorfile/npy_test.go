@@ -539,3 +539,41 @@ func TestReadColumnMajor(t *testing.T) {
 		}
 	}
 }
+
+// TestReadOwns: what becomes of a file after it was read does not matter to the tensor, however large it is.
+func TestReadOwns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.npy")
+	x := must(t)(tensor.New(types.F32, 1<<20, 3))
+	data := x.Raw()
+	for i := range data {
+		data[i] = byte(i * 11 >> 4)
+	}
+	if err := WriteNpyFile(path, x); err != nil {
+		t.Fatal(err)
+	}
+	for _, read := range []func(string) (*tensor.Tensor, error){ReadNpyFile, ReadNpyFileColumnMajor} {
+		y := must(t)(read(path))
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if _, err := f.WriteAt(make([]byte, len(whole)), 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Truncate(10); err != nil {
+			t.Fatal(err)
+		}
+		z := must(t)(y.Contiguous())
+		if !bytes.Equal(z.Raw(), data) {
+			t.Error("the tensor changed with its file")
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
