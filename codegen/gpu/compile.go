@@ -173,9 +173,8 @@ func Generate(km *kernel.Module, arch string, lines bool) (string, *abi.Device, 
 
 func generate(km *kernel.Module, arch string, tune *profile.GPU, lines bool, observer llvm.Observer) (*module, error) {
 	km = decided(km)
-	m := &module{km: km, tune: tune, mma: hasMMA(arch), code: device.NewDeviceModule(km, Triple, lines),
+	m := &module{km: km, tune: tune, mma: hasMMA(arch), code: device.NewDeviceModule(km, Triple, lines, observer),
 		device: &abi.Device{Kernels: map[string]abi.DeviceKernel{}}}
-	m.code.Observe(observer)
 	for _, f := range km.Plan.Funcs {
 		m.device.Stops = m.device.Stops || stops(f.Steps)
 	}

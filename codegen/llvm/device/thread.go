@@ -45,14 +45,11 @@ func init() {
 // DeviceModule is the LLVM module of a program for a device.
 type DeviceModule struct{ m *emit.Module }
 
-// Observe says who is told of the blocks and peepholes that are written from now on; nil for nobody.
-func (d *DeviceModule) Observe(o emit.Observer) { d.m.Observer = o }
-
 // NewDeviceModule begins a module, with the scalar functions of the program. lines says that the code has the lines of
-// the source.
-func NewDeviceModule(km *kernel.Module, triple string, lines bool) *DeviceModule {
+// the source. The observer is told of blocks and peepholes; nil for nobody.
+func NewDeviceModule(km *kernel.Module, triple string, lines bool, observer emit.Observer) *DeviceModule {
 	m := &emit.Module{Km: km, Registry: deviceStatements, Access: emit.DeviceAccess{},
-		Peepholes: emit.DevicePeepholes, Lined: lines, M: lir.NewModule(),
+		Peepholes: emit.DevicePeepholes, Lined: lines, M: lir.NewModule(), Observer: observer,
 		Intrinsics: map[string]*lir.Func{},
 		Funcs:      map[string]*lir.Func{},
 		Machine:    target.Machine{Device: true, VectorBits: 128}.WithDefaults()}
