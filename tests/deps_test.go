@@ -55,7 +55,7 @@ var imports = []struct{ pkg, may string }{
 	{"lang/check/infer", typing},
 	{"lang/check/operators", typing + " lang/check/infer"},
 	{"lang/check/indexing", typing + " lang/check/infer lang/check/operators"},
-	{"lang/check/builtins", typing + " lang/check/infer lang/check/indexing"},
+	{"lang/check/builtins", typing + " lang/check/infer lang/check/indexing lang/check/operators"},
 	{"lang/check/grad", typing + " lang/check/infer"},
 	{"lang/check", "leaves lang/ast lang/check/... ir"},
 	{"lang/irgen", "leaves lang/check/tree ir ir/ops ir/scalar"},

@@ -327,6 +327,12 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		b := types.Tensor{Elem: t, Shape: append(append(types.Shape{}, batch...), k, n)}
 		return nil, []*ir.Value{g.param(a), g.param(b)}, nil
 	},
+	"split_matmul": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		t := g.dtype()
+		m, k, n := g.extent(), types.Lit(int64(g.Intn(100))), g.extent()
+		a, b := types.Tensor{Elem: t, Shape: types.Shape{m, k}}, types.Tensor{Elem: t, Shape: types.Shape{k, n}}
+		return ir.A{"split": int64(32)}, []*ir.Value{g.param(a), g.param(b)}, nil
+	},
 	"tabulate": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		// Element [i, j, ...] is (i - 2*j + ...) + captured, whose axes follow.
 		elem := g.dtypeOf(types.I32)

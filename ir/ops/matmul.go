@@ -14,48 +14,11 @@ var _ = ir.Define(Matmul, ir.OpDef{
 	Class: ir.Contract, Surface: "@", Arity: 2,
 	Summary: "Matrix product [B..., M, K] @ [B..., K, N]. Each f32 and f64 element is one chain of fma over k " +
 		"ascending, from +0; f16 and bf16 are multiplied in f32, by blocks of 32, and rounded once; integers wrap.",
-	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
-		a, b := args[0], args[1]
-		if err := requireSameDType("C1", "`@`", a, b); err != nil {
-			return nil, err
-		}
-		if err := requireIn("C1", "`@`", numbers, a); err != nil {
-			return nil, err
-		}
-		r := a.Rank()
-		if r < 2 || b.Rank() != r {
-			return nil, broken("C2", "`@` needs two operands of one rank, 2 or more, not %s and %s", a, b)
-		}
-		for i := 0; i < r-2; i++ {
-			if !a.Shape[i].Equal(b.Shape[i]) {
-				return nil, &types.RuleError{
-					Constraint: "C3", Msg: "batch axes of `@` differ", Shapes: []types.Shape{a.Shape, b.Shape},
-					Axis: r - i,
-					Why:  fmt.Sprintf("%s and %s differ", a.Shape[i], b.Shape[i]),
-				}
-			}
-		}
-		if x, y := a.Shape[r-1], b.Shape[r-2]; !x.Equal(y) {
-			return nil, &types.RuleError{
-				Constraint: "C4", Msg: "inner extents of `@` differ", Shapes: []types.Shape{a.Shape, b.Shape}, Axis: 1,
-				Why:  fmt.Sprintf("the rows of the left have %s elements, the columns of the right %s", x, y),
-				Help: "transpose one of the operands if its axes are the other way round",
-			}
-		}
-		shape := append(types.Shape{}, a.Shape...)
-		shape[r-1] = b.Shape[r-1]
-		return []types.Tensor{{Elem: a.Elem, Shape: shape}}, nil
-	},
-	Eval: evalMatmul,
+	Infer: func(args []types.Tensor, _ ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) { return inferMatmul(args) },
+	Eval:  evalMatmul,
 	Element: func(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 		a := op.Args[0].Type
-		r := a.Rank()
-		row, col := at[r-2], at[r-1]
-		batch := at[: r-2 : r-2]
-		along := []types.Dim{a.Shape[r-1]}
-		factors := func(k scalar.Ref) (x, y scalar.Ref) {
-			return p.Arg(op, 0, append(batch, row, k)), p.Arg(op, 1, append(batch, k, col))
-		}
+		along, factors := factorsOf(p, op, at)
 		if in := accumulator(ir.ReduceSum, a.Elem); in != a.Elem {
 			return as(p.E(), a.Elem, productByBlocks(p, along, in, factors))
 		}
@@ -66,29 +29,90 @@ var _ = ir.Define(Matmul, ir.OpDef{
 		})
 		return sum[0]
 	},
-	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
-		a, b := op.Args[0], op.Args[1]
-		swap := make([]int64, a.Type.Rank())
-		for k := range swap {
-			swap[k] = int64(k)
+	VJP:         productVJP(Matmul),
+	Constraints: productConstraints,
+	Example:     "[[1, 2], [3, 4]] @ [[5, 6], [7, 8]] == [[19, 22], [43, 50]]",
+})
+
+var productConstraints = []ir.Constraint{
+	{Name: "C1", Text: "the operands share one element type, number"},
+	{Name: "C2", Text: "the operands share one rank, 2 or more"},
+	{Name: "C3", Text: "the batch extents agree"},
+	{Name: "C4", Text: "the last extent of the left is the last but one of the right"},
+}
+
+func inferMatmul(args []types.Tensor) ([]types.Tensor, error) {
+	a, b := args[0], args[1]
+	if err := requireSameDType("C1", "`@`", a, b); err != nil {
+		return nil, err
+	}
+	if err := requireIn("C1", "`@`", numbers, a); err != nil {
+		return nil, err
+	}
+	r := a.Rank()
+	if r < 2 || b.Rank() != r {
+		return nil, broken("C2", "`@` needs two operands of one rank, 2 or more, not %s and %s", a, b)
+	}
+	for i := 0; i < r-2; i++ {
+		if !a.Shape[i].Equal(b.Shape[i]) {
+			return nil, &types.RuleError{
+				Constraint: "C3", Msg: "batch axes of `@` differ", Shapes: []types.Shape{a.Shape, b.Shape},
+				Axis: r - i,
+				Why:  fmt.Sprintf("%s and %s differ", a.Shape[i], b.Shape[i]),
+			}
 		}
-		n := len(swap)
-		swap[n-2], swap[n-1] = swap[n-1], swap[n-2]
+	}
+	if x, y := a.Shape[r-1], b.Shape[r-2]; !x.Equal(y) {
+		return nil, &types.RuleError{
+			Constraint: "C4", Msg: "inner extents of `@` differ", Shapes: []types.Shape{a.Shape, b.Shape}, Axis: 1,
+			Why:  fmt.Sprintf("the rows of the left have %s elements, the columns of the right %s", x, y),
+			Help: "transpose one of the operands if its axes are the other way round",
+		}
+	}
+	shape := append(types.Shape{}, a.Shape...)
+	shape[r-1] = b.Shape[r-1]
+	return []types.Tensor{{Elem: a.Elem, Shape: shape}}, nil
+}
+
+// factorsOf is the axis along which the product at an index of the result adds, and the factors at a place of it.
+func factorsOf(p ir.Pull, op *ir.Op, at []scalar.Ref) (along []types.Dim,
+	factors func(k scalar.Ref) (x, y scalar.Ref)) {
+	a := op.Args[0].Type
+	r := a.Rank()
+	row, col := at[r-2], at[r-1]
+	batch := at[: r-2 : r-2]
+	return []types.Dim{a.Shape[r-1]}, func(k scalar.Ref) (x, y scalar.Ref) {
+		return p.Arg(op, 0, append(batch, row, k)), p.Arg(op, 1, append(batch, k, col))
+	}
+}
+
+// productVJP are the derivatives of a product: products of the same kind.
+func productVJP(d *ir.OpDef) func(ir.Tape, *ir.Op, []*ir.Value) {
+	return vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
+		a, b := op.Args[0], op.Args[1]
+		attrs := ir.A{}
+		for i, def := range d.Attrs {
+			attrs[def.Name] = op.Attrs[i]
+		}
 		if t.Needs(a) {
-			t.Add(a, t.Emit(Matmul, nil, cts[0], t.permute(b, swap)))
+			t.Add(a, t.Emit(d, attrs, cts[0], t.transposed(b)))
 		}
 		if t.Needs(b) {
-			t.Add(b, t.Emit(Matmul, nil, t.permute(a, swap), cts[0]))
+			t.Add(b, t.Emit(d, attrs, t.transposed(a), cts[0]))
 		}
-	}),
-	Constraints: []ir.Constraint{
-		{Name: "C1", Text: "the operands share one element type, number"},
-		{Name: "C2", Text: "the operands share one rank, 2 or more"},
-		{Name: "C3", Text: "the batch extents agree"},
-		{Name: "C4", Text: "the last extent of the left is the last but one of the right"},
-	},
-	Example: "[[1, 2], [3, 4]] @ [[5, 6], [7, 8]] == [[19, 22], [43, 50]]",
-})
+	})
+}
+
+// transposed is x with its last two axes exchanged.
+func (t *tape) transposed(x *ir.Value) *ir.Value {
+	swap := make([]int64, x.Type.Rank())
+	for k := range swap {
+		swap[k] = int64(k)
+	}
+	n := len(swap)
+	swap[n-2], swap[n-1] = swap[n-1], swap[n-2]
+	return t.permute(x, swap)
+}
 
 // Note [Products by blocks]
 //

@@ -189,6 +189,7 @@ type Binary struct {
 	Op    string
 	OpLoc diag.Span
 	X, Y  Expr
+	Split Expr // of `x @[split = n] y`, else nil
 }
 
 // Pipe is `x |> f(args)`, a call with X as its first argument.

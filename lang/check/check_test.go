@@ -163,7 +163,7 @@ func TestHelp(t *testing.T) {
 		{"fn f[Rows](x: f32[Row]) -> i32 = 0", "did you mean `Rows`?"},
 		{"fn f(x: f32[K]) -> i32 = 0", "declare it: `fn f[K](...)`"},
 		{"fn f(x: f32[M, N]) -> f32[M, K] = x", "declare them: `fn f[M, N, K](...)`"},
-		{"fn f(x: f32[4, 4]) -> f32[4, 4] = matmul(x, x)", "write `x @ y`"},
+		{"fn f(x: f32[4, 4]) -> f32[4, 4] = mm(x, x)", "write `x @ y`"},
 		{"fn f(x: f32) -> f32 = { y = x * 2; y }", "declare it: `let y = e;`, or `let mut y = e;` if it changes"},
 		{"fn f(x: f32) -> f32 = { let mut sum = x; sun = x * 2; sum }", "did you mean `sum`?"},
 		{"fn f(x: f32[4]): f32[4] = x", "the type of the result stands after `->`"},

@@ -169,8 +169,7 @@ func (u *unused) expr(e ast.Expr) {
 	case *ast.Unary:
 		u.expr(e.X)
 	case *ast.Binary:
-		u.expr(e.X)
-		u.expr(e.Y)
+		u.all([]ast.Expr{e.X, e.Y, e.Split})
 	case *ast.Pipe:
 		u.expr(e.X)
 		u.expr(e.F)

@@ -57,8 +57,9 @@ func (w *weaver) expr(x ast.Expr) {
 
 // link is an operator and its right operand in a chain.
 type link struct {
-	op string
-	y  ast.Expr
+	op    string
+	split ast.Expr // of `@[split = n]`
+	y     ast.Expr
 }
 
 // chain prints x; operators of one level that stand in a row break together, before the operator.
@@ -70,9 +71,9 @@ func (w *weaver) chain(x ast.Expr, indent bool) {
 		var left ast.Expr
 		switch x := x.(type) {
 		case *ast.Binary:
-			l, left = link{x.Op, x.Y}, x.X
+			l, left = link{x.Op, x.Split, x.Y}, x.X
 		case *ast.Pipe:
-			l, left = link{"|>", x.F}, x.X
+			l, left = link{op: "|>", y: x.F}, x.X
 		}
 		if left == nil || !first && parser.Precedence(l.op) != level {
 			break
@@ -96,6 +97,13 @@ func (w *weaver) chain(x ast.Expr, indent bool) {
 	for i := len(links) - 1; i >= 0; i-- {
 		w.line(opLine)
 		w.tok(links[i].op)
+		if split := links[i].split; split != nil {
+			w.flatList("[", "]", 1, func(int) {
+				w.tok("split")
+				w.tok("=")
+				w.expr(split)
+			})
+		}
 		w.space()
 		w.expr(links[i].y)
 	}

@@ -64,6 +64,10 @@ func (p *parser) climb(x ast.Expr, start, least int) ast.Expr {
 		}
 		p.link()
 		p.next()
+		var split ast.Expr
+		if op.text == "@" {
+			split = p.matmulOptions()
+		}
 		y := p.binary(prec + 1)
 		switch prec {
 		case precPipe:
@@ -71,7 +75,7 @@ func (p *parser) climb(x ast.Expr, start, least int) ast.Expr {
 		case precRange:
 			x = &ast.Range{At: p.from(start), Lo: x, Hi: y, Inclusive: op.text == "..="}
 		default:
-			x = &ast.Binary{At: p.from(start), Op: op.text, OpLoc: p.spanOf(op), X: x, Y: y}
+			x = &ast.Binary{At: p.from(start), Op: op.text, OpLoc: p.spanOf(op), X: x, Y: y, Split: split}
 		}
 		if next := p.tok(); (prec == precCompare || prec == precRange) && binaryPrec[next.text] == prec {
 			d := p.fail(diag.CodeNonAssoc, p.spanOf(next), "`%s` after `%s` needs parentheses", next.text, op.text)
@@ -180,6 +184,23 @@ func (p *parser) reduceOptions(r *ast.Reduce) {
 			}
 		}
 	})
+}
+
+// matmulOptions parses `[split = e]` after `@`, if it is there; any other bracket is an array literal, the operand.
+func (p *parser) matmulOptions() (split ast.Expr) {
+	if !p.at("[") || p.peek(1).text != "split" || p.peek(2).text != "=" {
+		return nil
+	}
+	p.items("]", func() {
+		if name := p.peek(0); name.text != "split" || split != nil {
+			p.unexpected("`split = ...` once")
+			return
+		}
+		p.next()
+		p.expect("=")
+		split = p.expr()
+	})
+	return split
 }
 
 // optionsAhead reports whether the bracket here holds the options of a reduction.

@@ -114,6 +114,15 @@ var forms = []form{
 		"f32 f64"},
 	{"rounded", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> bf16[M, N] = (a @ b) as bf16`, plain, "f32"},
 	{"two products", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = (a .* 2) @ b .+ a @ (b .* 3)`, plain, "i32"},
+	{"in blocks of k", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = matmul(a, b, split = 32)`, plain,
+		"f32 f64 bf16 i32"},
+	{"transposed, in blocks of k",
+		`fn f[M, K, N](a: T[K, M], b: T[N, K], c: T[N]) -> T[M, N] = transpose(a) @[split=96] transpose(b) .+ c`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{k, m}, {n, k}, {n}} }, "f32 f16"},
+	{"batch, in blocks of k", `fn f[B, M, K, N](a: T[B, M, K], b: T[K, N]) -> T[B, M, N] = (a .* 2) @[split=32] b`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{3, m, k}, {k, n}} }, "f64 bf16"},
+	{"vector on the right, in blocks of k", `fn f[M, K](a: T[M, K], b: T[K]) -> T[M] = a @[split=64] b`,
+		func(m, k, n int64) [][]int64 { return [][]int64{{m, k}, {k}} }, "f32 f64"},
 	{"sum of rows", `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M] = +/[axis=1](a @ b)`, plain, "f32"},
 }
 

@@ -32,7 +32,7 @@ func init() { // makers mention themselves through Gen.op
 		"reduce_sum": makeReduce, "reduce_prod": makeReduce, "reduce_max": makeReduce, "reduce_min": makeReduce,
 		"reduce_and": makeReduce, "reduce_or": makeReduce, "reduce_sub": makeReduce, "reduce_div": makeReduce,
 		"mean": makeReduce, "var": makeReduce, "argmax": makeArg, "argmin": makeArg,
-		"matmul": makeMatmul, "tabulate": makeTabulate, "fold": makeFold, "if": makeIf,
+		"matmul": makeMatmul, "split_matmul": makeMatmul, "tabulate": makeTabulate, "fold": makeFold, "if": makeIf,
 		"require": makeRequire,
 	}
 }
@@ -307,7 +307,11 @@ func makeMatmul(g *Gen, d *ir.OpDef) bool {
 	if g.elems(a.Type.Shape)/max(k, 1)*g.elems(b.Type.Shape) > 20*maxElems {
 		return false
 	}
-	return g.emit(d, nil, nil, a, b)
+	var attrs ir.A
+	if d == ops.SplitMatmul {
+		attrs = ir.A{"split": 32 * int64(1+g.r.IntN(3))}
+	}
+	return g.emit(d, attrs, nil, a, b)
 }
 
 // region runs body with a generator whose values are those visible around it and the given parameters.

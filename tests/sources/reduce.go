@@ -155,7 +155,11 @@ func init() {
 		if err != nil || !g.fits(a) || !g.fits(b) || g.size(work)*g.mult > 8*maxWork {
 			return nil
 		}
-		return ex(t, "($ @ $)", g.expr(types.Tensor{Elem: t.Elem, Shape: a}, d),
+		operator := "@"
+		if rank > 1 && g.next%4 == 3 { // a number that is no draw, so that other programs stay
+			operator = fmt.Sprintf("@[split=%d]", 32*(1+g.next/4%4))
+		}
+		return ex(t, "($ "+operator+" $)", g.expr(types.Tensor{Elem: t.Elem, Shape: a}, d),
 			g.expr(types.Tensor{Elem: t.Elem, Shape: b}, d))
 	}
 	for range 2 {

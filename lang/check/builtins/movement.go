@@ -7,6 +7,7 @@ import (
 	"healc/lang/check/indexing"
 	"healc/lang/check/infer"
 	"healc/lang/check/literal"
+	"healc/lang/check/operators"
 	"healc/lang/check/tree"
 	"healc/lang/check/unify"
 	"healc/lang/diag"
@@ -19,6 +20,7 @@ func movementFunctions() map[string]*infer.Builtin {
 		return &infer.Builtin{Params: params, Required: required, Build: build}
 	}
 	return map[string]*infer.Builtin{
+		"matmul": fn(2, matmulCall, "a", "b", "split"),
 		"stack":  fn(1, stackCall, "tensors", "axis"),
 		"split":  fn(2, splitCall, "x", "parts", "axis"),
 		"flip":   fn(1, flipCall, "x", "axis"),
@@ -29,6 +31,11 @@ func movementFunctions() map[string]*infer.Builtin {
 		"one_hot": {Params: []string{"idx", "n"}, Required: 2, Generic: true, Brackets: "type",
 			Build: oneHotCall},
 	}
+}
+
+// matmulCall is `matmul(a, b)`, which is `a @ b`, and `matmul(a, b, split = n)`, which is `a @[split = n] b`.
+func matmulCall(c *infer.Checker, e *ast.Call, args []ast.Expr, want types.Type) tree.Expr {
+	return operators.Matmul(c, e.Loc, args[0], args[1], args[2], want)
 }
 
 // stackCall is `stack((a, b), axis = 0)`: tensors of one type side by side along a new axis.

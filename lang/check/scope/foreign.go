@@ -25,7 +25,7 @@ var ForeignTypes = map[string]string{
 // tensors x and y, a vector v, positions idx and a condition c.
 var ForeignNames = map[string]string{
 	"True": "true", "False": "false",
-	"matmul": "x @ y", "dot": "+/(v .* v)", "mm": "x @ y", "inner": "+/(v .* v)", "vdot": "+/(v .* v)",
+	"dot": "+/(v .* v)", "mm": "x @ y", "inner": "+/(v .* v)", "vdot": "+/(v .* v)",
 	"maximum": "max(x, y)", "minimum": "min(x, y)", "fmax": "max(x, y)", "fmin": "min(x, y)",
 	"clip": "clamp(x, 0.0, 1.0)", "select": "where(c, x, y)",
 	"add": "x .+ y", "subtract": "x .- y", "multiply": "x .* y", "divide": "x ./ y", "power": "x .^ y",

@@ -1,0 +1,69 @@
+package matmul
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"healc"
+	"healc/codegen"
+	"healc/internal/engine"
+	"healc/runtime/tensor"
+	"healc/tests/devices"
+	"healc/tests/ways"
+)
+
+// TestSplit: products in blocks of k with a number of blocks around that of a group, and with factors so small that
+// each product and each sum of them rounds to -0, which no result is.
+func TestSplit(t *testing.T) {
+	const src = `fn f[M, K, N](a: T[M, K], b: T[K, N]) -> T[M, N] = matmul(a, b, split = 32)`
+	cpus := devices.Targets(t)
+	rng := rand.New(rand.NewPCG(7, 32))
+	for i, blocks := range []int64{255, 256, 257, 512, 600} {
+		for k, more := range []int64{0, 5} {
+			for n, elem := range []string{"f32", "f64", "f16"} {
+				name := fmt.Sprintf("%d blocks and %d steps of %s", blocks, more, elem)
+				args := []*tensor.Tensor{randomTensor(t, rng, dtypes[elem], []int64{3, 32*blocks + more}),
+					randomTensor(t, rng, dtypes[elem], []int64{32*blocks + more, 5})}
+				compareSplit(t, name, strings.ReplaceAll(src, "T[", elem+"["), cpus[(i+k+n)%len(cpus)], args)
+			}
+		}
+	}
+	for _, k := range []int{0, 1, 32, 33, 64, 32*256 + 1} {
+		args := []*tensor.Tensor{filled(2, k, -1e-30), filled(k, 3, 1e-30)}
+		name := fmt.Sprintf("%d products that round to -0", k)
+		got := compareSplit(t, name, strings.ReplaceAll(src, "T[", "f32["), "", args)
+		for _, bits := range got {
+			if bits != 0 {
+				t.Errorf("%d products that round to -0 give the bits %#x, want +0", k, bits)
+			}
+		}
+	}
+}
+
+// compareSplit compares the interpreter with code for the shape and for any; it closes the arguments.
+func compareSplit(t *testing.T, name, src, cpu string, args []*tensor.Tensor) []uint64 {
+	t.Helper()
+	m, k, n := args[0].Shape[0], args[0].Shape[1], args[1].Shape[1]
+	want := call(t, name, src, engine.Options{Backend: heal.Interp, Threads: 1}, args)
+	for _, w := range ways.Thorough(drawn(name), 3) {
+		for _, o := range w.Options(t, engine.Options{Threads: 2, SplitAll: true,
+			Target: codegen.Target{Kind: "cpu", CPU: cpu}}) {
+			differ(t, fmt.Sprintf("%s on %q, %s", name, cpu, w), call(t, name, src, o, args), want)
+		}
+	}
+	free := newAnyShape(t, src, cpu, 2)
+	defer free.close()
+	differ(t, name+" for any shape", free.call(t, name, [3]int64{m, k, n}, args), want)
+	for _, a := range args {
+		a.Close()
+	}
+	return want
+}
+
+// filled is a matrix of one number.
+func filled(rows, cols int, x float32) *tensor.Tensor {
+	return tensor.FromSlice(slices.Repeat([]float32{x}, rows*cols), rows, cols)
+}
