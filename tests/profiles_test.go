@@ -79,6 +79,7 @@ var noMachine = map[string]string{
 	"amxX":                    "a number of a register",
 	"amxY":                    "a number of a register",
 	"leastNormal":             "follows from the formats of f32 and bf16",
+	"maxBranches":             "a bound for the length of code, which doubles with each branch in a row",
 	"perStep":                 "what the instructions are for",
 	"warpSteps":               "what the instructions are for",
 	"StageRow":                "two chunks, which the language fixes",
