@@ -102,6 +102,9 @@ func (p *Program) Run(ctx context.Context) (*ProgramReport, error) {
 			return nil, err
 		}
 		report.Functions = append(report.Functions, *found)
+		if p.Progress != nil {
+			p.Progress(entry, float64(i+1)/float64(len(entries)))
+		}
 	}
 	return report, nil
 }
