@@ -85,15 +85,25 @@ func (s *Stack) Give() {
 	if n := len(s.mem); n > keptStack {
 		_ = syscall.Madvise(s.mem[fence:n-keptStack], syscall.MADV_DONTNEED)
 	}
-	stacks.Lock()
-	keep := len(stacks.free) < runtime.GOMAXPROCS(0)
-	if keep {
-		stacks.free = append(stacks.free, s)
-	}
-	stacks.Unlock()
-	if !keep {
+	if s = keep(s); s != nil {
 		_ = syscall.Munmap(s.mem)
 	}
+}
+
+// keep keeps a stack for later, and gives one that is too many: the smallest, since a larger one does for all.
+func keep(s *Stack) *Stack {
+	stacks.Lock()
+	defer stacks.Unlock()
+	if len(stacks.free) < runtime.GOMAXPROCS(0) {
+		stacks.free = append(stacks.free, s)
+		return nil
+	}
+	for i, other := range stacks.free {
+		if len(other.mem) < len(s.mem) {
+			stacks.free[i], s = s, other
+		}
+	}
+	return s
 }
 
 // onStackAddr is the address of the assembly that calls a kernel on another stack, as C sees it.
