@@ -153,22 +153,32 @@ func TestFunctionLists(t *testing.T) {
 	}
 }
 
-// checkTargets requires the Makefile to have the targets, and the folders of packages that `go test` names to be there.
+// setting is a variable before a command.
+var setting = regexp.MustCompile(`^[A-Z_]+=("[^"]*"|\S*) `)
+
+// checkTargets requires the Makefile to have the targets, the scripts to be there, and the folders of packages that
+// they and `go test` name.
 func checkTargets(t *testing.T, name string, b block) {
 	makefile, err := os.ReadFile(filepath.Join(root(t), "Makefile"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(b.text) {
-		words := strings.Fields(line)
-		for len(words) > 0 && strings.HasPrefix(words[0], "HEAL_") { // a setting before the command
-			words = words[1:]
+		command := line
+		for setting.MatchString(command) {
+			command = setting.ReplaceAllString(command, "")
 		}
+		words := strings.Fields(command)
 		ok := false
 		switch {
 		case len(words) > 1 && words[0] == "make":
 			ok = strings.Contains(string(makefile), "\n"+words[1]+":")
-		case len(words) > 2 && words[0] == "go" && words[1] == "test":
+		case len(words) > 2 && (words[0] == "go" && words[1] == "test" || strings.HasSuffix(words[0], ".sh")):
+			if words[0] != "go" {
+				if _, err := os.Stat(filepath.Join(root(t), words[0])); err != nil {
+					break
+				}
+			}
 			for _, w := range words {
 				if strings.HasPrefix(w, "./") {
 					_, err := os.Stat(filepath.Join(root(t), w))

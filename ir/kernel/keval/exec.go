@@ -133,8 +133,9 @@ func (e *exec) iterate(st *kernel.Iterate) {
 	for i := int64(0); i < n; i++ {
 		e.vals[st.Var] = uint64(i)
 		e.block(st.Body)
+		ends := st.Until != scalar.None && e.vals[st.Until] != 0 // Until may be one of Vars
 		e.copy(st.Vars, st.Next)
-		if st.Until != scalar.None && e.vals[st.Until] != 0 {
+		if ends {
 			break
 		}
 	}

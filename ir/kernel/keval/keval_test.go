@@ -45,6 +45,23 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestUntil: a loop ends by what its condition was in the step, also where that is carried, and another value after it.
+func TestUntil(t *testing.T) {
+	out, err := run4(program(t, `  %1: f32 = load x[%0]
+  %2: i64 = const 3
+  %3: bool = const true
+  %4: bool = const false
+  %5: f32, %6: bool = iterate %7 upto %2 carry %8: f32 = %1, %9: bool = %3 {
+    %10: f32 = add %8, %8
+    next %10, %4
+    until %9
+  }
+  store y[%0], %5`))
+	if err != nil || out[0].Bits[2] != 6 {
+		t.Errorf("%v, %v", out, err)
+	}
+}
+
 // TestBrokenPromises: what generated code must never do is an error that is no *Failure.
 func TestBrokenPromises(t *testing.T) {
 	for body, want := range map[string]string{

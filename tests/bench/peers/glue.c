@@ -47,6 +47,8 @@ void k_R2(const float *x, const float *y, float *o, size_t n) { must(n == N24 ? 
 void k_R6(const float *x, const float *y, float *o, size_t n) { must(n == N24 ? rows_r6(x, y, o) : HEAL_ARGUMENT); }
 void k_R3row(const float *x, float *o, size_t m, size_t n) { must(m * n == N24 ? rows_r3_rows(x, o) : HEAL_ARGUMENT); }
 void k_R3col(const float *x, float *o, size_t m, size_t n) { must(m * n == N24 ? rows_r3_columns(x, o) : HEAL_ARGUMENT); }
+void k_R1turned(const float *x, float *o, size_t n) { must(n == N24 ? rows_r1_turned(x, o) : HEAL_ARGUMENT); }
+void k_R3turned(const float *x, float *o, size_t n) { must(n == N24 ? rows_r3_turned(x, o) : HEAL_ARGUMENT); }
 void k_R4(const float *x, float *o, size_t n) { must(n == N24 ? rows_r4(x, o, o + 1) : HEAL_ARGUMENT); }
 void k_R5(const float *x, int64_t *o, size_t n) {
   int32_t at = -1;
