@@ -214,3 +214,287 @@ func evalMatmul(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, err
 	}
 	return one(converted(out, to))
 }
+
+// Note [Products in blocks of k]
+//
+// A product with `split = n` cuts k into blocks of n steps, the last of which may be shorter. A block is one chain of
+// fma, from +0, as an element of `@` is. What the blocks give is added in order by groups of 256, the sums of groups by
+// groups of 256 again, until one is left; to that +0 is added, so that no result is -0. f16 and bf16 are computed in
+// f32 and rounded once at the end; integers wrap, so that their order says nothing.
+//
+// That is the order of a sum along another axis than the last (Note [Order of reductions]) up to 256 blocks. Blocks do
+// not wait for each other: threads, vectors and machines can share them where the result has few elements.
+//
+// Where k is known, the product becomes products of matrices that lie one behind the other, and a sum (expandSplit).
+// Where it is not, a loop over k carries the chain and the sums of each height (splitLoop), which begin with +0: that
+// differs from beginning with their first term where all are -0, which the last +0 ends.
+const (
+	splitGroup = 256
+	// splitHeights sums of groups of groups are enough for 2^32 blocks.
+	splitHeights = 4
+)
+
+// The steps of a block are a multiple of SplitUnit, so that blocks are whole vectors and whole tiles, and at most
+// SplitMost.
+const (
+	SplitUnit = 32
+	SplitMost = 1 << 20
+)
+
+// SplitMatmul multiplies matrices in blocks of k.
+var SplitMatmul = ir.Declare("split_matmul")
+var _ = ir.Define(SplitMatmul, ir.OpDef{
+	Class: ir.Contract, Arity: 2,
+	Summary: "Matrix product whose k is cut into blocks of `split` steps. Each block is a chain of fma from +0; " +
+		"their results are added in order by groups of 256, and the sums of groups likewise. f16 and bf16 are " +
+		"computed in f32 and rounded once; integers wrap.",
+	Attrs: []ir.AttrDef{{Name: "split", Kind: ir.AttrInt, Doc: "the steps of a block, a multiple of 32"}},
+	Infer: func(args []types.Tensor, attrs ir.Attrs, _ []*ir.Block) ([]types.Tensor, error) {
+		if n := attrs[0].(int64); n < SplitUnit || n > SplitMost || n%SplitUnit != 0 {
+			return nil, broken("C5", "`split` is a multiple of %d from %d to %d, not %d",
+				SplitUnit, SplitUnit, SplitMost, n)
+		}
+		return inferMatmul(args)
+	},
+	Eval:    evalSplit,
+	Expand:  expandSplit,
+	Element: splitLoop,
+	VJP:     productVJP(SplitMatmul),
+	Constraints: append([]ir.Constraint{}, append(productConstraints,
+		ir.Constraint{Name: "C5", Text: "the blocks have a multiple of 32 steps, 32 to 2^20"})...),
+	Example: "matmul([[1, 2], [3, 4]], [[5, 6], [7, 8]], split = 32) == [[19, 22], [43, 50]]",
+})
+
+// splitLoop is the element of a product along an axis of any extent.
+func splitLoop(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
+	elem := op.Args[0].Type.Elem
+	in := accumulator(ir.ReduceSum, elem)
+	along, factors := factorsOf(p, op, at)
+	e := p.E()
+	zero, none := e.Int(in, 0), e.Int(types.I64, 0)
+	state := []scalar.Ref{zero}
+	for range splitHeights {
+		state = append(state, zero)
+	}
+	s := p.Loop(along, 0, state, func(k, s []scalar.Ref) []scalar.Ref {
+		e := p.E()
+		next := append([]scalar.Ref{}, s...)
+		steps := op.Int("split")
+		for h := range splitHeights {
+			begins := e.Eq(e.Rem(k[0], e.Int(types.I64, steps)), none)
+			next[h+1] = e.Select(begins, e.Add(next[h+1], next[h]), next[h+1])
+			next[h] = e.Select(begins, zero, next[h])
+			steps *= splitGroup
+		}
+		x, y := factors(k[0])
+		next[0] = multiplyAdd(p.E(), as(p.E(), in, x), as(p.E(), in, y), next[0])
+		return next
+	})
+	e = p.E()
+	sum := s[0]
+	for _, higher := range s[1:] {
+		sum = e.Add(higher, sum)
+	}
+	return as(e, elem, sum)
+}
+
+// expandSplit is the product by operations on whole matrices; nil where k is not known.
+func expandSplit(b *ir.Builder, op *ir.Op) []*ir.Value {
+	x, y, split := op.Args[0], op.Args[1], op.Int("split")
+	if x.Type.Elem.IsInt() {
+		return []*ir.Value{b.Emit(Matmul, nil, x, y)}
+	}
+	r := x.Type.Rank()
+	steps, known := x.Type.Shape[r-1].Const()
+	if !known {
+		return nil
+	}
+	x, y = widened(b, x), widened(b, y)
+	blocks, rest := steps/split, steps%split
+	piece := func(from, n int64) (*ir.Value, *ir.Value) {
+		return sliced(b, x, r-1, from, n), sliced(b, y, r-2, from, n)
+	}
+	product := func(from, n int64) *ir.Value {
+		xs, ys := piece(from, n)
+		return b.Emit(Matmul, nil, xs, ys)
+	}
+	var sum *ir.Value
+	switch {
+	case blocks == 0 || blocks == 1 && rest == 0:
+		sum = b.Emit(Matmul, nil, x, y)
+	case blocks <= splitInPlace && largeResult(op.Type().Shape[r-2:], split):
+		sum = product(0, split)
+		for i := int64(1); i < blocks; i++ {
+			sum = b.Emit(Add, nil, sum, product(i*split, split))
+		}
+		if rest > 0 {
+			sum = b.Emit(Add, nil, sum, product(blocks*split, rest))
+		}
+	default:
+		xs, ys := piece(0, blocks*split)
+		parts := b.Emit(Matmul, nil, inBlocks(b, xs, r-1, blocks, split), inBlocks(b, ys, r-2, blocks, split))
+		if rest > 0 {
+			last := product(blocks*split, rest)
+			shape := append(types.Shape{}, parts.Type.Shape...)
+			shape[r-2] = types.Lit(1)
+			last = b.Emit(Reshape, ir.A{"shape": shape}, last)
+			parts = b.Emit(Concat, ir.A{"axis": int64(r - 2)}, parts, last)
+		}
+		sum = inGroups(b, parts, r-2)
+	}
+	zero := b.Emit(Broadcast, ir.A{"shape": sum.Type.Shape}, constant(b, sum.Type.Elem, 0))
+	return []*ir.Value{narrowed(b, op, b.Emit(Add, nil, sum, zero))}
+}
+
+// splitInPlace is the most blocks that are added to a result one by one: each is a kernel.
+const splitInPlace = 64
+
+// largeResult reports that a result has more elements than its factors in a block, so that to write it down for each
+// block would take more memory than they do.
+func largeResult(shape types.Shape, split int64) bool {
+	m, known := shape[0].Const()
+	n, known2 := shape[1].Const()
+	return known && known2 && m*n > split*(m+n)
+}
+
+// inBlocks is x with an axis cut into blocks, which come before the last two axes.
+func inBlocks(b *ir.Builder, x *ir.Value, axis int, blocks, split int64) *ir.Value {
+	r := x.Type.Rank()
+	var shape types.Shape
+	perm := []int64{}
+	for k := range r + 1 {
+		if k != axis {
+			perm = append(perm, int64(k))
+		}
+	}
+	perm = append(perm[:r-2], append([]int64{int64(axis)}, perm[r-2:]...)...)
+	for k, d := range x.Type.Shape {
+		if k == axis {
+			shape = append(shape, types.Lit(blocks), types.Lit(split))
+		} else {
+			shape = append(shape, d)
+		}
+	}
+	x = b.Emit(Reshape, ir.A{"shape": shape}, x)
+	for k, a := range perm {
+		if int64(k) != a {
+			return b.Emit(Permute, ir.A{"perm": perm}, x)
+		}
+	}
+	return x
+}
+
+// inGroups adds along an axis by groups, and the sums of these, until one is left.
+func inGroups(b *ir.Builder, x *ir.Value, axis int) *ir.Value {
+	for {
+		n, _ := x.Type.Shape[axis].Const()
+		if n <= splitGroup {
+			return b.Emit(ReduceSum, ir.A{"axes": []int64{int64(axis)}}, x)
+		}
+		groups, rest := n/splitGroup, n%splitGroup
+		whole := sliced(b, x, axis, 0, groups*splitGroup)
+		shape := append(types.Shape{}, x.Type.Shape[:axis]...)
+		shape = append(append(shape, types.Lit(groups), types.Lit(splitGroup)), x.Type.Shape[axis+1:]...)
+		sums := b.Emit(ReduceSum, ir.A{"axes": []int64{int64(axis + 1)}}, b.Emit(Reshape, ir.A{"shape": shape}, whole))
+		if rest > 0 {
+			last := b.Emit(ReduceSum, ir.A{"axes": []int64{int64(axis)}, "keep": true},
+				sliced(b, x, axis, groups*splitGroup, rest))
+			sums = b.Emit(Concat, ir.A{"axis": int64(axis)}, sums, last)
+		}
+		x = sums
+	}
+}
+
+// sliced is n elements of x along an axis, from one on.
+func sliced(b *ir.Builder, x *ir.Value, axis int, from, n int64) *ir.Value {
+	if all, known := x.Type.Shape[axis].Const(); known && all == n {
+		return x
+	}
+	r := x.Type.Rank()
+	starts, steps, shape := make(types.Shape, r), make([]int64, r), append(types.Shape{}, x.Type.Shape...)
+	for k := range r {
+		starts[k], steps[k] = types.Lit(0), 1
+	}
+	starts[axis], shape[axis] = types.Lit(from), types.Lit(n)
+	return b.Emit(Slice, ir.A{"starts": starts, "steps": steps, "shape": shape}, x)
+}
+
+// evalSplit makes a row of the result at a time.
+func evalSplit(c ir.EvalContext, op *ir.Op, args []*ir.Array) ([]*ir.Array, error) {
+	elem := args[0].DType
+	in := accumulator(ir.ReduceSum, elem)
+	a, b := converted(args[0], in), converted(args[1], in)
+	r := len(a.Shape)
+	m, inner, n := int(a.Shape[r-2]), int(a.Shape[r-1]), int(b.Shape[r-1])
+	out := ir.NewArray(in, extents(c, op.Type().Shape)...)
+	if len(out.Bits) == 0 {
+		return one(converted(out, elem))
+	}
+	step := vectorOf(op.Def, in, 3, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref {
+		return multiplyAdd(e, x[0], x[1], x[2])
+	})
+	add := vectorOf(ReduceSum, in, 2, func(e scalar.Emitter, x []scalar.Ref) scalar.Ref { return e.Add(x[0], x[1]) })
+	split := int(op.Int("split"))
+	left, zero := make([]uint64, n), make([]uint64, n)
+	for row := range len(out.Bits) / n {
+		if err := c.Ended(); err != nil {
+			return nil, err
+		}
+		sums := groupedSum{add: add}
+		for from := 0; from < inner; from += split {
+			chain := make([]uint64, n)
+			for k := from; k < min(from+split, inner); k++ {
+				for j := range left {
+					left[j] = a.Bits[row*inner+k]
+				}
+				step.into(chain, left, b.Bits[(row/m*inner+k)*n:][:n], chain)
+			}
+			sums.push(0, chain)
+		}
+		total := zero
+		if inner > 0 {
+			total = sums.total()
+		}
+		add.into(out.Bits[row*n:][:n], total, zero)
+	}
+	return one(converted(out, elem))
+}
+
+// groupedSum adds rows in order, by groups of splitGroup and groups of these.
+type groupedSum struct {
+	add    vector
+	sums   [][]uint64 // of the group that is not full yet at each height; nil: of nothing
+	counts []int
+}
+
+// push adds a row to the group at a height.
+func (s *groupedSum) push(height int, row []uint64) {
+	if height == len(s.sums) {
+		s.sums, s.counts = append(s.sums, nil), append(s.counts, 0)
+	}
+	if s.sums[height] == nil {
+		s.sums[height] = row
+	} else {
+		s.sums[height] = s.add.must(s.sums[height], row)
+	}
+	if s.counts[height]++; s.counts[height] == splitGroup {
+		full := s.sums[height]
+		s.sums[height], s.counts[height] = nil, 0
+		s.push(height+1, full)
+	}
+}
+
+// total is the sum of all groups, those that are not full included.
+func (s *groupedSum) total() []uint64 {
+	var total []uint64
+	for _, sum := range s.sums {
+		switch {
+		case sum == nil:
+		case total == nil:
+			total = sum
+		default:
+			total = s.add.must(sum, total)
+		}
+	}
+	return total
+}
