@@ -114,6 +114,8 @@ func names(v int) []string {
 // OpenPath opens the library at path, a file or a name for the dynamic linker. Most callers want
 // Open. The error is a *MissingError.
 func OpenPath(path string) (*Lib, error) {
+	runtime.LockOSThread() // the linker keeps the reason of a failure for the thread
+	defer runtime.UnlockOSThread()
 	// Local symbols allow two versions in one process. To open the library is most of the start of healc.
 	dl, err := purego.Dlopen(path, purego.RTLD_LAZY|purego.RTLD_LOCAL)
 	if err != nil {

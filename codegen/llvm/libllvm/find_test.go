@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -87,4 +88,22 @@ func TestCandidates(t *testing.T) {
 	if !slices.Contains(candidates("arm64"), "/usr/lib/aarch64-linux-gnu/libLLVM.so.19.1") {
 		t.Error("the folder of arm64 is not searched")
 	}
+}
+
+// TestMissingSaysWhy: the reason is there whatever threads other goroutines make the scheduler take.
+func TestMissingSaysWhy(t *testing.T) {
+	var all sync.WaitGroup
+	for range 16 {
+		all.Go(func() {
+			for range 2000 {
+				_, err := OpenPath("/nowhere/libLLVM.so")
+				if err == nil || !strings.Contains(err.Error(), "cannot open shared object file") {
+					t.Errorf("%v", err)
+					return
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	all.Wait()
 }
