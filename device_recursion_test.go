@@ -12,11 +12,7 @@ import (
 	"healc/codegen/llvm/libllvm"
 	"healc/runtime"
 	"healc/runtime/abi"
-	"healc/runtime/device"
-	"healc/runtime/device/cuda"
-	"healc/runtime/device/cuda/cudatest"
 	"healc/runtime/device/sim"
-	"healc/runtime/memory"
 	"healc/runtime/tensor"
 )
 
@@ -42,20 +38,8 @@ pub fn behind(n: i32[300]) -> i32[300] = map(|x| 100 / (x - 5) + down(x), n)
 		t.Fatal(err)
 	}
 	defer judge.Close()
-	simulated, err := (&sim.Driver{Memory: 512 << 20}).Open(0) // a stack of 128 KiB for each thread
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &cudatest.Library{Devices: []device.Device{simulated}}
-	driver, err := cuda.OpenSymbols("libtest", l.Symbol)
-	if err != nil {
-		t.Fatal(err)
-	}
-	small, err := driver.Open(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ways := map[string]Options{"driver": {Backend: GPU, Device: memory.NewDevice(small)}}
+	small, _ := behindDriver(t, &sim.Driver{Memory: 512 << 20}) // a stack of 128 KiB for each thread
+	ways := map[string]Options{"driver": {Backend: GPU, Device: small}}
 	if os.Getenv("HEAL_TEST_DEVICE") == GPU {
 		ways["gpu"] = Options{Backend: GPU}
 	}

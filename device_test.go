@@ -22,7 +22,13 @@ import (
 // Memory of it is pooled and lies in one arena, as on a real device.
 func fakeGPU(t *testing.T) (*memory.Device, *cudatest.Library) {
 	t.Helper()
-	simulated, err := (&sim.Driver{}).Open(0)
+	return behindDriver(t, &sim.Driver{})
+}
+
+// behindDriver is fakeGPU with a simulator of its own.
+func behindDriver(t *testing.T, s *sim.Driver) (*memory.Device, *cudatest.Library) {
+	t.Helper()
+	simulated, err := s.Open(0)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,6 @@ import (
 	"healc/lang/types"
 	"healc/runtime"
 	"healc/runtime/device"
-	"healc/runtime/device/cuda"
-	"healc/runtime/device/cuda/cudatest"
 	"healc/runtime/device/sim"
 	"healc/runtime/memory"
 	"healc/runtime/tensor"
@@ -216,20 +214,7 @@ func TestNoUnified(t *testing.T) {
 	if _, err := libllvm.Open(); err != nil {
 		t.Skip(err)
 	}
-	simulated, err := (&sim.Driver{Unmanaged: true}).Open(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &cudatest.Library{Devices: []device.Device{simulated}}
-	driver, err := cuda.OpenSymbols("libtest", l.Symbol)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opened, err := driver.Open(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := memory.NewDevice(opened)
+	d, l := behindDriver(t, &sim.Driver{Unmanaged: true})
 	m, err := Compile(unified, Options{Backend: GPU, Device: d})
 	if err != nil {
 		t.Fatal(err)

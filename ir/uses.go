@@ -73,40 +73,7 @@ func replaceAll(vs []*Value, with map[*Value]*Value) {
 
 // Captures lists the values that b uses, itself or in regions below, and that are defined outside of it;
 // each once, in the order of first use.
-func Captures(b *Block) []*Value {
-	inside := map[*Value]bool{}
-	WalkBlocks(b, func(b *Block) {
-		for _, p := range b.Params {
-			inside[p] = true
-		}
-		for _, op := range b.Ops {
-			for _, r := range op.Results {
-				inside[r] = true
-			}
-		}
-	})
-	var out []*Value
-	add := func(vs []*Value) {
-		for _, v := range vs {
-			if !inside[v] {
-				inside[v] = true
-				out = append(out, v)
-			}
-		}
-	}
-	var visit func(b *Block)
-	visit = func(b *Block) {
-		for _, op := range b.Ops {
-			add(op.Args)
-			for _, r := range op.Regions {
-				visit(r)
-			}
-		}
-		add(b.Yields)
-	}
-	visit(b)
-	return out
-}
+func Captures(b *Block) []*Value { return Captured{}.Of(b) }
 
 // Captured has what blocks capture, in the order of Captures. Each block is gone through once, however deep it is in
 // others, and has to stay as it is meanwhile.

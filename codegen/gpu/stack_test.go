@@ -38,7 +38,9 @@ fn f(n: i32[300]) -> bool[300] = map(|x| even(x, 0.25), n)`,
 	(p + a, q * b, r - p, s && n > 2)
 }
 fn f(n: i32[300]) -> i64[300] = map(|x| { let (p, q, r, s) = two(x, 7, 1.5); p + r + (q as i64) }, n)`,
-	"tree": `fn tree(n: i32, d: i32) -> i32 = if n < 1 { d } else { tree(n - 1, d + 1) + (if n % 512 == 5 { tree(n - 2, d) } else { 1 }) }
+	"tree": `fn tree(n: i32, d: i32) -> i32 = if n < 1 { d } else {
+	tree(n - 1, d + 1) + (if n % 512 == 5 { tree(n - 2, d) } else { 1 })
+}
 fn f(n: i32[300]) -> i32[300] = map(|x| tree(x, 0), n)`,
 	"two functions": `fn down(n: i32) -> i32 = if n < 1 { 0 } else { 1 + down(n - 1) }
 fn turn(n: i32, x: f64) -> f64 = if n < 1 { x } else { sin(turn(n - 1, x * x + 1.0)) }

@@ -138,30 +138,27 @@ func (o *open) bytes() (text, result string) {
 		}
 		return "(" + o.param(elem, rows, columns) + " as i32)"
 	}
-	text = factor(rows, inner) + " @ " + factor(inner, columns)
+	return o.used(factor(rows, inner)+" @ "+factor(inner, columns), "i32", rows, columns)
+}
+
+// used is a product, maybe with an epilogue, or in the memory of what it is added to.
+func (o *open) used(product, elem, rows, columns string) (text, result string) {
 	switch o.r.IntN(4) {
 	case 0:
-		text = "relu(" + text + ")"
+		product = "relu(" + product + ")"
 	case 1:
-		x := o.param("&mut i32", rows, columns)
-		return "{ " + x + " .+= " + text + "; 1 }", "i32"
+		x := o.param("&mut "+elem, rows, columns)
+		return "{ " + x + " .+= " + product + "; 1 }", "i32"
 	}
-	return text, shapedAs("i32", rows, columns)
+	return product, shapedAs(elem, rows, columns)
 }
 
 // halves is a product of matrices of bf16.
 func (o *open) halves() (text, result string) {
 	m, k, n := o.size(100), o.size(300), o.size(150)
 	rows, inner, columns := o.extent("M", m), o.extent("K", k), o.extent("N", n)
-	text = o.factor("bf16", "bf16", "", rows, inner) + " @ " + o.factor("bf16", "bf16", "", inner, columns)
-	switch o.r.IntN(4) {
-	case 0:
-		text = "relu(" + text + ")"
-	case 1:
-		x := o.param("&mut bf16", rows, columns)
-		return "{ " + x + " .+= " + text + "; 1 }", "i32"
-	}
-	return text, shapedAs("bf16", rows, columns)
+	left := o.factor("bf16", "bf16", "", rows, inner)
+	return o.used(left+" @ "+o.factor("bf16", "bf16", "", inner, columns), "bf16", rows, columns)
 }
 
 // across is a product of matrices of bytes, of which the rows of the first lie side by side in memory of the function.
