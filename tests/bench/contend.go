@@ -21,7 +21,6 @@ type bench struct {
 	machine *measure.Machine
 	threads []int
 	budget  time.Duration
-	stops   bool // whether a row has a contender whose calls can be stopped
 	report  *report
 }
 
@@ -49,10 +48,28 @@ func compile(source, entry string, threads int, args []*tensor.Tensor) (*program
 }
 
 func (p *program) close() {
-	for _, t := range p.out {
+	closeAll(p.out)
+	p.m.Close()
+}
+
+func closeAll(list []*tensor.Tensor) {
+	for _, t := range list {
 		t.Close()
 	}
-	p.m.Close()
+}
+
+// inputs are the arguments of the row.
+func (r row) inputs() ([]*tensor.Tensor, error) {
+	var args []*tensor.Tensor
+	for i, in := range r.args {
+		t, err := in.make(uint64(7 + i))
+		if err != nil {
+			closeAll(args)
+			return nil, err
+		}
+		args = append(args, t)
+	}
+	return args, nil
 }
 
 // contender is who is in a race: healc, a limit, or a peer.
@@ -68,20 +85,14 @@ func (b *bench) row(r row) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	var args []*tensor.Tensor
-	defer func() {
-		for _, t := range args {
-			t.Close()
-		}
-	}()
+	args, err := r.inputs()
+	if err != nil {
+		return err
+	}
+	defer closeAll(args)
 	var files []string
-	for i, in := range r.args {
-		t, err := in.make(uint64(7 + i))
-		if err != nil {
-			return err
-		}
-		args = append(args, t)
-		if b.peer != nil {
+	if b.peer != nil {
+		for i, t := range args {
 			files = append(files, filepath.Join(dir, strconv.Itoa(i)+".npy"))
 			if err := tensorfile.WriteNpyFile(files[i], t); err != nil {
 				return err
@@ -127,14 +138,6 @@ func (b *bench) row(r row) error {
 			Time: measure.Repeat(func() error {
 				return p.f.CallInto(context.Background(), p.out, args...)
 			})}})
-		if b.stops {
-			ctx, cancel := context.WithCancel(context.Background())
-			defer cancel()
-			all = append(all, contender{Contender: measure.Contender{Name: "can be stopped", Threads: n,
-				Time: measure.Repeat(func() error {
-					return p.f.CallInto(ctx, p.out, args...)
-				})}})
-		}
 		limits, err := b.limits(r, read, write, n)
 		if err != nil {
 			return err

@@ -27,7 +27,7 @@ func main() {
 	doc := flag.String("doc", "", "a Markdown file whose results, between the two comments, are replaced")
 	only := flag.String("run", "",
 		"only rows whose name matches this regular expression; sizes, call, compile and process are names, too")
-	stops := flag.Bool("stops", false, "each row once more by calls that a context can stop: what that costs")
+	stops := flag.Bool("stops", false, "nothing but what it costs that a context can stop a call, in each row")
 	flag.Parse()
 	if err := run(*budget, *python, *healc, *out, *svg, *doc, *only, *stops); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -40,8 +40,11 @@ func run(budget time.Duration, python, healc, out, svg, doc, only string, stops 
 	if err != nil {
 		return err
 	}
-	b := &bench{threads: []int{1, 2}, budget: budget, stops: stops,
+	b := &bench{threads: []int{1, 2}, budget: budget,
 		report: &report{Host: measure.ThisHost(), Command: os.Args, Peers: "none"}}
+	if stops {
+		return b.stops(match)
+	}
 	if python != "" {
 		if b.peer, err = startPeer(python); err != nil {
 			return err
