@@ -298,7 +298,7 @@ func (f *boundFunc) bindLaunch(x *Executable, s *boundStep) error {
 	s.code, s.outer = x.fns[l.Kernel], n
 	threads := &profile.Host().Profile.Threads
 	if s.long = 1; !l.Open {
-		s.long = (stopTime-1)/l.IndexTime(threads) + 1
+		s.long = l.Within(stopTime, threads)
 	}
 	s.grain, s.align = l.Grain(threads), max(l.Align, 1)
 	return nil

@@ -79,9 +79,9 @@ func Before[T any](ctx context.Context, patience time.Duration, f func() (T, err
 }
 
 // stopTime is how long a piece of a kernel takes by its estimate, in picoseconds, that can be stopped before its end:
-// what is shorter ends soon by itself, and is not worth what it costs to be ready for it. Where nobody knows how long
-// an index takes (abi.Launch.Open) every piece can be stopped.
-const stopTime = 50_000_000
+// what is shorter ends soon by itself, though it may take some times as long, and would lose more by being ready for
+// it. Where nobody knows how long an index takes (abi.Launch.Open) every piece can be stopped.
+const stopTime = 500_000_000
 
 // stopper stops the kernels of a call, the longer ones, when its context ends.
 type stopper struct {

@@ -189,6 +189,26 @@ func TestPieces(t *testing.T) {
 	}
 }
 
+// TestUnitWork: what the units of a product are estimated to take goes by the elements that an instruction takes.
+func TestUnitWork(t *testing.T) {
+	work := func(k *kernel.Kernel, cpu string) int64 {
+		s := For(k, target.MachineOf(codegen.Target{CPU: cpu}), Options{Launched: true})
+		p := MatmulOf(ProductOf(k, Options{Launched: true}), MatmulForm(s))
+		return p.Units() * p.UnitWork()
+	}
+	bytes := productOf(t, "i8", "512", "512", "512", "512*%0 + %4", "512*%4 + %1")
+	plain := work(bytes, "x86-64-v4")
+	for cpu, times := range map[string]int64{"icelake-server": 4, "sapphirerapids": 16} {
+		if got := work(bytes, cpu); got < plain/times-plain/100 || got > plain/times+plain/100 {
+			t.Errorf("%s: %d, and %d without products of bytes: not %d times as fast", cpu, got, plain, times)
+		}
+	}
+	bf16 := halves(t, 512)
+	if plain, got := work(bf16, "x86-64-v4"), work(bf16, "sapphirerapids"); got < plain/9 || got > plain/7 {
+		t.Errorf("%d with tile registers for bf16, %d without", got, plain)
+	}
+}
+
 // readBack is a kernel as its text says.
 func readBack(t *testing.T, k *kernel.Kernel) *kernel.Kernel {
 	t.Helper()

@@ -92,6 +92,18 @@ func (p *MatmulPlan) Units() int64 {
 // UnitWork is the work of a unit in scalar operations, as the thread pool counts them (opTime in runtime/abi). It is
 // made of the time of a step of a chain for each byte (docs/tuning/matrix-products.md).
 func (p *MatmulPlan) UnitWork() int64 {
-	steps := float64(p.Batch()) * float64(p.Size.M) * float64(p.Size.N) * float64(p.Size.K)
+	steps := float64(p.Batch()) * float64(p.Size.M) * float64(p.Size.N) * float64(p.Size.K) / p.atOnce()
 	return int64(max(min(steps*float64(analysis.ArithmeticType(p.Acc).Bytes())/12/float64(p.Units()), 1e15), 1))
+}
+
+// atOnce is how many elements of the chains go in the time of one of a chain of vectors. By instructions alone, tile
+// registers take eight times the steps of two vectors that are added in a cycle; loads leave them half of that.
+func (p *MatmulPlan) atOnce() float64 {
+	switch {
+	case p.AMX:
+		return 4 * float64(p.PerStep())
+	case p.Fours:
+		return float64(p.PerStep())
+	}
+	return 1
 }

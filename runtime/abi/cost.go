@@ -13,12 +13,21 @@ import "healc/codegen/target/profile"
 
 // IndexTime estimates how many picoseconds one index of the outermost axis takes on a machine; it is at least 1.
 func (l *Launch) IndexTime(on *profile.Threads) int64 {
-	most := regionTime(on) // anything longer is worth a thread by itself
+	return l.indexTime(regionTime(on), on) // anything longer is worth a thread by itself
+}
+
+// indexTime is right to a time of most, which is at most a second; longer ones are at least that.
+func (l *Launch) indexTime(most int64, on *profile.Threads) int64 {
 	return max(min(l.Work, most)*int64(on.OpTime), min(l.Bytes, most)*int64(on.ByteTime), 1)
 }
 
+// Within is the least number of indices of the outermost axis that takes so many picoseconds, at most a second.
+func (l *Launch) Within(time int64, on *profile.Threads) int64 {
+	return (time-1)/l.indexTime(time, on) + 1
+}
+
 // Grain is the least number of indices of the outermost axis that is worth a thread.
-func (l *Launch) Grain(on *profile.Threads) int64 { return (regionTime(on)-1)/l.IndexTime(on) + 1 }
+func (l *Launch) Grain(on *profile.Threads) int64 { return l.Within(regionTime(on), on) }
 
 // regionTime is what a region costs, in picoseconds.
 func regionTime(on *profile.Threads) int64 { return 1000 * int64(on.RegionTime) }

@@ -509,6 +509,14 @@ func BenchmarkCall(b *testing.B) {
 			objload.CallKernel(add, &bufs[0], &dims[0], 0, 0, &e)
 		}
 	})
+	b.Run("Stop.CallKernel", func(b *testing.B) {
+		b.ReportAllocs()
+		var stop objload.Stop
+		defer stop.Close()
+		for b.Loop() {
+			stop.CallKernel(img, add, &bufs[0], &dims[0], 0, 0, &e)
+		}
+	})
 	b.Run("Call", func(b *testing.B) {
 		b.ReportAllocs()
 		args := address(new([3]uintptr))

@@ -1,0 +1,29 @@
+package abi
+
+import (
+	"testing"
+
+	"healc/codegen/target/profile"
+)
+
+// TestWithin: so many indices as a time needs, also where one takes longer than all that counts for splitting.
+func TestWithin(t *testing.T) {
+	on := &profile.Threads{OpTime: 30, ByteTime: 10, RegionTime: 5000}
+	for _, c := range []struct{ work, bytes, time, want int64 }{
+		{0, 0, 1000, 1000},
+		{1, 0, 3000, 100},
+		{1, 0, 3001, 101},
+		{1, 30, 3000, 10},
+		{100_000_000, 0, 500_000_000, 1},         // an index of 3 ms
+		{2_000_000, 0, 500_000_000, 9},           // of 60 us
+		{1 << 62, 1 << 62, 1_000_000_000_000, 1}, // no overflow
+	} {
+		l := &Launch{Work: c.work, Bytes: c.bytes}
+		if got := l.Within(c.time, on); got != c.want {
+			t.Errorf("%d operations and %d bytes an index: %d take %d ps, not %d", c.work, c.bytes, got, c.time, c.want)
+		}
+		if got, most := l.Grain(on), int64(5_000_000/l.IndexTime(on)+1); got > most {
+			t.Errorf("an index of %d operations and %d bytes: grain %d", c.work, c.bytes, got)
+		}
+	}
+}
