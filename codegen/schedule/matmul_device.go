@@ -71,6 +71,8 @@ func noBlocks(c *analysis.Contraction) string {
 		return "the kernel is no product that goes by tiles"
 	case c.Row == nil:
 		return "the product has one row, of which there are no tiles"
+	case c.Start != nil:
+		return "its sums start at elements of a matrix"
 	case !c.Uniform():
 		return "what is computed before the chains differs between rows or columns"
 	case c.Kernel.Buffers() < len(c.Kernel.Params):

@@ -28,6 +28,8 @@ import (
 // operands before the multiply-add (a cast, a scale), and from the sum behind the loop, may be anything that
 // Contract.Wrong allows.
 //
+// Chains start at 0, or each at an element of a matrix: what is left of one when products are taken from it.
+//
 // The chains of 16-bit floats go by blocks (Note [Products by blocks] in ir/ops); chains.go knows their loops, too.
 //
 // A contract adds no meaning: it is true of the loops, which Verify checks. It is for the back ends, which write
@@ -96,6 +98,21 @@ func (c *Contract) Parts(k *Kernel) (before []Stmt, chains *Loop, after []Stmt) 
 	return nil, nil, nil
 }
 
+// Start is the read of the element at which the chain of a row and a column starts, nil for one that starts at 0. Those
+// of a vector always do.
+func (c *Contract) Start(k *Kernel) *Load {
+	before, chains, _ := c.Parts(k)
+	if c.Rows == scalar.None || len(chains.Init) != 1 {
+		return nil
+	}
+	for _, st := range before {
+		if l, ok := st.(*Load); ok && l.ID == chains.Init[0] {
+			return l
+		}
+	}
+	return nil
+}
+
 // Deps are the dependences of the scalars before and in the chains.
 func (c *Contract) Deps(k *Kernel) Deps {
 	d := Deps{c.Columns: OnColumn, c.Along: OnStep}
@@ -137,8 +154,8 @@ func (c *Contract) Wrong(k *Kernel) string {
 		}
 	}
 	for _, init := range chains.Init {
-		if !isConst(letsOf(before)[init], 0) {
-			return "the chains of a contract start at the constant 0"
+		if !isConst(letsOf(before)[init], 0) && (len(chains.Init) > 1 || c.Start(k) == nil) {
+			return "the chains of a contract start at the constant 0, or one of a matrix at an element that is read"
 		}
 	}
 	ch := c.Chains(k)

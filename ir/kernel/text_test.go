@@ -269,6 +269,8 @@ func TestVerify(t *testing.T) {
 			"goes along a loop of the kernel"},
 		{"late chains", product(contract, "1", "0.0", fma), "begin at 0"},
 		{"chains from 1", product(contract, "0", "1.0", fma), "start at the constant 0"},
+		{"chains from an index", strings.Replace(product(contract, "0", "0.0", fma), "const 0.0", "cast %0", 1),
+			"start at the constant 0"},
 		{"no multiply-add", product(contract, "0", "0.0", "%8: f32 = add %6, %5\n"), "ends with a multiply-add"},
 		{"another multiply-add", product(contract, "0", "0.0", "%9: f32 = neg %6\n%8: f32 = fma %9, %7, %5\n"),
 			"are what the multiply-add multiplies"},

@@ -180,8 +180,11 @@ func (t *tileGen) storeVector(x, p value.Value, v int) {
 	st.Align = lir.Align(size)
 }
 
-// start gives the sums: 0, or those that the piece of k before left in the result.
+// start gives the sums: what they start at, or those that the piece of k before left in the result.
 func (t *tileGen) start(k chain) []value.Value {
+	if t.Start != nil {
+		return t.startFromMemory(k)
+	}
 	begins := make([]value.Value, t.vecs)
 	for v := range begins {
 		begins[v] = constant.NewZeroInitializer(t.vectorType())
@@ -201,14 +204,10 @@ func (t *tileGen) start(k chain) []value.Value {
 	pre, later, join := t.Cur, t.NewBlock(), t.NewBlock()
 	pre.NewCondBr(k.first, join, later)
 	t.Cur = later
-	p := t.carryAt(k)
-	read := make([]value.Value, len(sums))
-	for r := range t.h {
-		for v := range t.vecs {
-			read[r*t.vecs+v] = t.loadVector(t.carryRow(p, r), v, false)
-			if t.begins != nil {
-				read[r*t.vecs+v] = t.Cur.NewAdd(read[r*t.vecs+v], begins[v])
-			}
+	read := t.unfinished(k)
+	if t.begins != nil {
+		for i := range read {
+			read[i] = t.Cur.NewAdd(read[i], begins[i%t.vecs])
 		}
 	}
 	end := t.Cur
@@ -218,6 +217,35 @@ func (t *tileGen) start(k chain) []value.Value {
 		sums[i] = join.NewPhi(lir.NewIncoming(begins[i%t.vecs], pre), lir.NewIncoming(read[i], end))
 	}
 	return sums
+}
+
+// startFromMemory is start for sums that start at elements of a matrix.
+func (t *tileGen) startFromMemory(k chain) []value.Value {
+	first := func() []value.Value {
+		p, far := t.address(t.Start.Param, t.Start.At, k), t.rowStride(t.Start.At)
+		return t.loadTile(func(r int) value.Value { return t.rowBelow(p, far, r) })
+	}
+	if k.first == nil {
+		return first()
+	}
+	return t.IfElse(k.first, first, func() []value.Value { return t.unfinished(k) })
+}
+
+// unfinished are the sums that the piece of k before left.
+func (t *tileGen) unfinished(k chain) []value.Value {
+	p := t.carryAt(k)
+	return t.loadTile(func(r int) value.Value { return t.carryRow(p, r) })
+}
+
+// loadTile reads the vectors of a tile whose rows begin at such places.
+func (t *tileGen) loadTile(row func(r int) value.Value) []value.Value {
+	out := make([]value.Value, 0, t.h*t.vecs)
+	for r := range t.h {
+		for v := range t.vecs {
+			out = append(out, t.loadVector(row(r), v, false))
+		}
+	}
+	return out
 }
 
 // carryAt is where the unfinished sums of the tile wait.
@@ -230,10 +258,15 @@ func (t *tileGen) carryAt(k chain) value.Value {
 
 // carryRow is p moved down r rows of where they wait.
 func (t *tileGen) carryRow(p value.Value, r int) value.Value {
-	if n, ok := build.ConstantInt(t.carryStride()); ok {
+	return t.rowBelow(p, t.carryStride(), r)
+}
+
+// rowBelow is p moved down r rows, which are so far from each other.
+func (t *tileGen) rowBelow(p, far value.Value, r int) value.Value {
+	if n, ok := build.ConstantInt(far); ok {
 		return t.offset(p, int64(r)*n)
 	}
-	return t.Cur.NewGetElementPtr(build.RegisterType(t.Acc), p, t.Mul(t.carryStride(), build.Int(build.I64, int64(r))))
+	return t.Cur.NewGetElementPtr(build.RegisterType(t.Acc), p, t.Mul(far, build.Int(build.I64, int64(r))))
 }
 
 // carryStride is how far rows are from each other where they wait.
@@ -241,8 +274,13 @@ func (t *tileGen) carryStride() value.Value {
 	if t.Apart {
 		return build.Int(build.I64, t.BlockCols)
 	}
+	return t.rowStride(t.Carry.At)
+}
+
+// rowStride is how far an element is from that in the next row.
+func (t *tileGen) rowStride(at kernel.Access) value.Value {
 	stride := value.Value(build.Int(build.I64, 0))
-	for _, a := range t.Carry.At.Terms {
+	for _, a := range at.Terms {
 		if a.Var == t.RowVar() {
 			stride = t.Add(stride, t.Dim(a.Coef))
 		}

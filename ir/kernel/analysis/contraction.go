@@ -56,6 +56,7 @@ type Contraction struct {
 	Chains     *kernel.Loop
 	Before     []kernel.Stmt // of the loop
 	After      []kernel.Stmt // the sum
+	Start      *kernel.Load  // what a sum starts at, nil for 0
 	BlockSteps int64         // steps of a block of two chains, 0 for one chain (Note [Products by blocks] in ir/ops)
 	Sum        kernel.Ref    // of all products
 	Fma        *kernel.Let   // multiplies the factors
@@ -131,9 +132,20 @@ func ContractionOf(k *kernel.Kernel) *Contraction {
 		let, ok := st.(*kernel.Let)
 		c.RowChecks = c.RowChecks || ok && let.In.Op == scalar.Check && c.Deps.Of(st) != 0
 	}
+	if c.Start = k.Contract.Start(k); c.Start != nil && !c.startsInTiles() {
+		return nil
+	}
 	c.X, c.Y = c.operand(k.Contract.X), c.operand(k.Contract.Y)
 	c.PlainStore, c.Carry = c.stores()
 	return c
+}
+
+// startsInTiles reports that a tile can read what its sums start at: whole vectors of each row, as they lie in memory.
+func (c *Contraction) startsInTiles() bool {
+	unit, ok := Coef(c.Start.At, c.Col.Var)
+	dtype := c.Kernel.Params[c.Start.Param].DType
+	return ok && unit == 1 && dtype == c.Acc && dtype == ArithmeticType(c.Acc) && dtype != types.Bool &&
+		c.OnAxes(c.Start.At) && c.Size.M > 1
 }
 
 // operand gathers the statements that compute val in the loop.
@@ -332,8 +344,8 @@ func (c *Contraction) castFrom(o Operand) types.DType {
 	return types.Invalid
 }
 
-// Bytes reports that both operands are cast from integers of 8 bits, and which of these have a sign. Bits have it as is
-// best: one factor with a sign and one without.
+// Bytes reports that both operands are cast from integers of 8 bits whose products are summed from 0 on, and which of
+// these have a sign. Bits have it as is best: one factor with a sign and one without.
 func (c *Contraction) Bytes() (signedX, signedY, ok bool) {
 	x, y := c.widened(c.X), c.widened(c.Y)
 	byteWide := func(d types.DType) bool { return d == types.I8 || d == types.U8 || d == types.Bool }
@@ -343,7 +355,7 @@ func (c *Contraction) Bytes() (signedX, signedY, ok bool) {
 	} else if y == types.Bool {
 		signedY = !signedX
 	}
-	return signedX, signedY, byteWide(x) && byteWide(y)
+	return signedX, signedY, byteWide(x) && byteWide(y) && c.Start == nil
 }
 
 // BF16 reports that the product is one of bf16, which goes by blocks of 32.

@@ -1,0 +1,64 @@
+package matmul
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"healc"
+	"healc/codegen"
+	"healc/internal/engine"
+	"healc/runtime/tensor"
+	"healc/tests/devices"
+)
+
+// TestStart: chains that start at the elements of a matrix, which is of another type than the factors, is updated in
+// place, or is longer than a piece of the chains; all of them are written in tiles.
+func TestStart(t *testing.T) {
+	const fold = `tabulate(M, N, |i, j| fold(c[i, j], |s, k| s + (a[i, k] as i32) * (b[k, j] as i32), 0..K))`
+	const steps = `iterate(3, c, |m| tabulate(M, N, |i, j| fold(m[i, j], |s, k| fma(a[i, k], b[k, j], s), 0..K)))`
+	rng := rand.New(rand.NewPCG(3, 4))
+	cpus, turn := devices.Targets(t), 0
+	for _, c := range []struct{ elem, sum, body string }{
+		{"i8", "i32", fold}, {"u8", "i32", fold}, {"i16", "i32", fold}, {"f32", "f32", steps}, {"f64", "f64", steps},
+	} {
+		src := strings.NewReplacer("T[", c.elem+"[", "S[", c.sum+"[").Replace(
+			"fn f[M, K, N](a: T[M, K], b: T[K, N], c: S[M, N]) -> S[M, N] = " + c.body)
+		for _, s := range [][3]int64{{2, 1, 1}, {7, 33, 19}, {97, 600, 70}, {5, 0, 9}} {
+			m, k, n := s[0], s[1], s[2]
+			args := []*tensor.Tensor{randomTensor(t, rng, dtypes[c.elem], []int64{m, k}),
+				randomTensor(t, rng, dtypes[c.elem], []int64{k, n}), randomTensor(t, rng, dtypes[c.sum], []int64{m, n})}
+			want := call(t, src, src, engine.Options{Backend: heal.Interp, Threads: 1}, args)
+			cpu, threads := cpus[turn%len(cpus)], threads[turn%len(threads)]
+			turn++
+			opts := engine.Options{Threads: threads, SplitAll: true, Target: codegen.Target{Kind: "cpu", CPU: cpu}}
+			got := call(t, src, src, opts, args)
+			differ(t, fmt.Sprintf("%s, %v on %q with %d threads", src, s, cpu, threads), got, want)
+			free := newAnyShape(t, src, cpu, 2)
+			differ(t, src+" for any shape", free.call(t, src, s, args), want)
+			free.close()
+			for _, a := range args {
+				a.Close()
+			}
+		}
+		if text := kernels(t, src); !strings.Contains(text, "contract") {
+			t.Errorf("%s is no product:\n%s", src, text)
+		}
+	}
+}
+
+// kernels is the text of the kernels of a program.
+func kernels(t *testing.T, src string) string {
+	t.Helper()
+	m, err := engine.Compile(src, engine.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	km, err := m.Kernels("f", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return km.String()
+}
