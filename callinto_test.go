@@ -174,6 +174,15 @@ func TestCallIntoArguments(t *testing.T) {
 			!strings.Contains(err.Error(), "i32[4]") {
 			t.Errorf("%s: a row into three: %v", backend, err)
 		}
+		kept, err := tensor.FromStorage(memory.WrapReadOnly(line.Ptr(), 16, line, nil), types.I32, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer kept.Close()
+		if err := double.CallInto(ctx, []*tensor.Tensor{kept}, line); err == nil ||
+			!strings.Contains(err.Error(), "lies in a file and cannot be written") {
+			t.Errorf("%s: into memory that cannot be written: %v", backend, err)
+		}
 		other := tensor.FromSlice([]int32{10, 20, 30, 40}, 1, 4)
 		defer other.Close()
 		if err := g.CallInto(ctx, []*tensor.Tensor{y}, other, y); err != nil {

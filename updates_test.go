@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	heal "healc"
+	"healc/lang/types"
+	storage "healc/runtime/memory"
 	"healc/runtime/tensor"
 )
 
@@ -57,17 +59,22 @@ func TestUpdates(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		kept, err := tensor.FromStorage(storage.WrapReadOnly(y.Ptr(), 24, y, nil), types.F32, 2, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, c := range []struct {
 			x, y *tensor.Tensor
 			want string
-		}{{x, x, "shares memory with argument `y`"}, {wide, y, "axis 0 are one place"}} {
+		}{{x, x, "shares memory with argument `y`"}, {wide, y, "axis 0 are one place"},
+			{kept, x, "lies in a file and cannot be written"}} {
 			_, err := f.Call(context.Background(), c.x, c.y)
 			var bad *heal.ArgumentError
 			if !errors.As(err, &bad) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: the error is %v, want %q", backend, err, c.want)
 			}
 		}
-		for _, x := range []*tensor.Tensor{x, y, all, row, wide} {
+		for _, x := range []*tensor.Tensor{x, y, all, row, wide, kept} {
 			x.Close()
 		}
 		m.Close()

@@ -207,6 +207,9 @@ func (f *compiledFunc) solve(entry *abi.Function, args []*tensor.Tensor) (map[st
 // updatable checks an argument that the function writes: it shares memory with no other, nor with itself.
 func (f *compiledFunc) updatable(args []*tensor.Tensor, i int) error {
 	t := args[i]
+	if err := t.WriteErr(); err != nil {
+		return fmt.Errorf("argument `%s` is `&mut`, and %w", f.def.Params[i], err)
+	}
 	for k, n := range t.Shape {
 		if n > 1 && t.Strides[k] == 0 {
 			return fmt.Errorf("argument `%s` is `&mut`, and its elements along axis %d are one place in memory",

@@ -105,7 +105,7 @@ func (f *boundFunc) checkOut(out []*tensor.Tensor) error {
 		return fmt.Errorf("%s has %s, not %d", f.def.Name, types.Count(len(f.def.Results), "result"), len(out))
 	}
 	for i, t := range out {
-		if err := t.Err(); err != nil {
+		if err := t.WriteErr(); err != nil {
 			return fmt.Errorf("the tensor for result %d of %s: %w", i, f.def.Name, err)
 		}
 		v := &f.results[i]

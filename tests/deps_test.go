@@ -112,7 +112,8 @@ var imports = []struct{ pkg, may string }{
 	{"runtime/memory", "runtime/device"},
 	{"runtime/tensor", "lang/types runtime/device runtime/memory"},
 	{"runtime/tensor/tensortest", "lang/types runtime/memory runtime/tensor"},
-	{"runtime/tensorfile", "lang/types runtime/memory runtime/tensor internal/regular"},
+	{"runtime/mapped", "runtime/memory"},
+	{"runtime/tensorfile", "lang/types runtime/mapped runtime/memory runtime/tensor internal/regular"},
 	{"runtime",
 		"codegen/target/profile lang/types runtime/abi runtime/amx runtime/device runtime/memory runtime/objload " +
 			"runtime/pool runtime/tensor runtime/tensorfile internal/caught"},
@@ -174,7 +175,7 @@ var outside = []struct{ dep, by string }{
 	{"github.com/spf13/pflag", "cmd/healc/..."},
 	{"github.com/rogpeppe/go-internal", "tests/..."},
 	{"golang.org/x/sys/cpu", "codegen/target runtime/amx"},
-	{"golang.org/x/sys/unix", "internal/sandbox internal/sandbox/sandboxtest"},
+	{"golang.org/x/sys/unix", "internal/sandbox internal/sandbox/sandboxtest runtime/mapped"},
 	{"golang.org/x/term", "cmd/healc/..."},
 }
 

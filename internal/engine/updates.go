@@ -18,6 +18,9 @@ func (f *Func) updatable(args []*tensor.Tensor) error {
 			return &runtime.ArgumentError{Func: f.Signature(), Message: fmt.Sprintf("argument `%s` is `&mut`, and ",
 				params[k].Name) + fmt.Sprintf(format, a...)}
 		}
+		if err := t.WriteErr(); err != nil {
+			return fail("%v", err)
+		}
 		for i, n := range t.Shape {
 			if n > 1 && t.Strides[i] == 0 {
 				return fail("its elements along axis %d are one place in memory; clone the tensor", i)

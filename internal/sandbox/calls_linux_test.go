@@ -105,6 +105,7 @@ func TestFilter(t *testing.T) {
 		{"tgkill", []uint64{pid + 1, 5, 9}, refused},
 		{"kill", []uint64{pid + 1, 9}, refused},
 		{"fcntl", []uint64{1, unix.F_GETFL}, seccomp.ActionAllow},
+		{"fcntl", []uint64{1, unix.F_SETLEASE}, seccomp.ActionAllow}, // inputs that are mapped
 		{"fcntl", []uint64{1, unix.F_SETOWN}, refused},
 		{"ioctl", []uint64{1, unix.TCGETS}, seccomp.ActionAllow},
 		{"ioctl", []uint64{1, unix.TIOCSTI}, refused},
@@ -132,7 +133,9 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%s is left after Close", call)
 		}
 	}
-	if got := after("read"); got != seccomp.ActionAllow {
-		t.Errorf("read is %#x after Close", uint32(got))
+	for _, call := range []string{"read", "fcntl", "mmap", "munmap"} {
+		if got := after(call); got != seccomp.ActionAllow {
+			t.Errorf("%s is %#x after Close", call, uint32(got))
+		}
 	}
 }

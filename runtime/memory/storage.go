@@ -25,6 +25,8 @@ type Storage struct {
 	owner   any    // wrapped memory: keeps it reachable
 	release func() // wrapped memory: ends the loan
 
+	readOnly bool // wrapped memory: a write would end the process
+
 	dev  *Device    // of memory on a device, which has a ptr only when it is unified
 	addr device.Ptr // its address there
 }
@@ -63,8 +65,18 @@ func Wrap(ptr unsafe.Pointer, bytes int64, owner any, release func()) *Storage {
 	return s
 }
 
+// WrapReadOnly is Wrap for memory that nobody may write.
+func WrapReadOnly(ptr unsafe.Pointer, bytes int64, owner any, release func()) *Storage {
+	s := Wrap(ptr, bytes, owner, release)
+	s.readOnly = true
+	return s
+}
+
 // Ptr is the address of the first byte; nil for memory that only a device reaches.
 func (s *Storage) Ptr() unsafe.Pointer { return s.ptr }
+
+// ReadOnly reports whether nobody may write the memory.
+func (s *Storage) ReadOnly() bool { return s.readOnly }
 
 // Bytes is the usable size.
 func (s *Storage) Bytes() int64 { return s.bytes }

@@ -67,7 +67,7 @@ func (t *Tensor) CopyTo(dst *Tensor) error {
 	if err := t.Err(); err != nil {
 		return err
 	}
-	if err := dst.Err(); err != nil {
+	if err := dst.WriteErr(); err != nil {
 		return fmt.Errorf("copy: the destination: %w", err)
 	}
 	if t.DType != dst.DType || !slices.Equal(t.Shape, dst.Shape) {

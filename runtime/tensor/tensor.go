@@ -71,6 +71,18 @@ func (t *Tensor) Err() error {
 	return nil
 }
 
+// WriteErr is Err, and an error for a tensor whose elements cannot be written, since they lie in a file. What writes
+// tensors asks it; through Raw and Slice, a write would end the process.
+func (t *Tensor) WriteErr() error {
+	if err := t.Err(); err != nil {
+		return err
+	}
+	if t.storage.ReadOnly() {
+		return errors.New("the tensor lies in a file and cannot be written; Clone makes one that can")
+	}
+	return nil
+}
+
 // Close drops the tensor's reference to its memory, which is free at once when this was the last. Closing
 // again does nothing.
 func (t *Tensor) Close() {

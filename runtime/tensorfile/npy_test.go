@@ -551,7 +551,16 @@ func TestReadOwns(t *testing.T) {
 	if err := WriteNpyFile(path, x); err != nil {
 		t.Fatal(err)
 	}
-	for _, read := range []func(string) (*tensor.Tensor, error){ReadNpyFile, ReadNpyFileColumnMajor} {
+	mapFile := func(path string) (*tensor.Tensor, error) {
+		y, file, err := MapNpyFile(path)
+		t.Cleanup(func() {
+			if err := file.Err(); err != nil {
+				t.Error(err)
+			}
+		})
+		return y, err
+	}
+	for _, read := range []func(string) (*tensor.Tensor, error){ReadNpyFile, ReadNpyFileColumnMajor, mapFile} {
 		y := must(t)(read(path))
 		whole, err := os.ReadFile(path)
 		if err != nil {

@@ -106,14 +106,17 @@ func WriteNpy(w io.Writer, t *tensor.Tensor) error {
 // anything fails.
 func WriteNpyFile(path string, t *tensor.Tensor) error { return WriteNpyFileUntil(path, t, nil) }
 
-// WriteNpyFileUntil is WriteNpyFile that asks ended before each piece, unless it is nil: after an error there, nothing
-// is changed.
+// WriteNpyFileUntil is WriteNpyFile that asks ended before each piece and after the last, unless it is nil: after an
+// error there, nothing is changed.
 func WriteNpyFileUntil(path string, t *tensor.Tensor, ended func() error) error {
 	return writeFile(path, func(w io.Writer) error {
-		if ended != nil {
-			w = &until{w, ended}
+		if ended == nil {
+			return WriteNpy(w, t)
 		}
-		return WriteNpy(w, t)
+		if err := WriteNpy(&until{w, ended}, t); err != nil {
+			return err
+		}
+		return ended()
 	})
 }
 

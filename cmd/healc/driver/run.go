@@ -57,7 +57,13 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if j.Opts.Backend == heal.CPU && j.Opts.Cache == nil {
 		go libllvm.Open() // while the front end works: it takes longer, and is needed for sure
 	}
-	ended := func() error { return runtime.Ended(ctx) }
+	var files inputFiles
+	ended := func() error { // also asked by the program, before a file is there that it writes
+		if err := runtime.Ended(ctx); err != nil {
+			return err
+		}
+		return files.err()
+	}
 	j.Opts.System = System{Dir: j.Dir, OS: runtime.OS{Out: j.Out, Ended: ended}, May: j.May, Source: j.File.Name}
 	done := timer.Stage("front end")
 	j.Opts.Entry = j.Instance()
@@ -83,11 +89,18 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	args, err := runtime.Before(ctx, 0, func() ([]*tensor.Tensor, error) { return j.Arguments(m, f) }, CloseAll)
+	args, err := runtime.Before(ctx, 0, func() ([]*tensor.Tensor, error) {
+		return j.arguments(m, f, files.read)
+	}, CloseAll)
 	defer CloseAll(args)
 	if err != nil {
 		return 0, err
 	}
+	defer func() {
+		if failed := files.err(); failed != nil && runtime.Ended(ctx) == nil {
+			exit, err = 0, failed // whatever else came of it
+		}
+	}()
 	if j.Ready != nil {
 		if _, err := f.Prepare(ctx, args); err != nil {
 			return 0, BadArguments(err, f, args)
@@ -342,8 +355,13 @@ func (j *Job) Given(name string) bool {
 	})
 }
 
-// Arguments makes the arguments of f, in order, from the inputs.
-func (j *Job) Arguments(m *engine.Module, f *engine.Func) (args []*tensor.Tensor, err error) {
+// Arguments makes the arguments of f, in order, from the inputs, in memory of their own.
+func (j *Job) Arguments(m *engine.Module, f *engine.Func) ([]*tensor.Tensor, error) {
+	return j.arguments(m, f, readNpy)
+}
+
+// arguments is Arguments with what reads .npy files that stay on the host, as they are, and are not changed.
+func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (args []*tensor.Tensor, err error) {
 	params := f.IR().Params()
 	signature := "signature: " + f.Signature()
 	names := make([]string, len(params))
@@ -381,7 +399,16 @@ func (j *Job) Arguments(m *engine.Module, f *engine.Func) (args []*tensor.Tensor
 			}
 		}
 		columns := f.Memory().Param(i).Layout == types.ColMajor
-		t, err := valueIn(p, text, j.Dir, columns)
+		place := f.Memory().Place(i)
+		moves := place != types.OnHost && m.Device() != nil
+		read := stay
+		switch {
+		case columns:
+			read = readColumns
+		case moves, slices.Contains(f.IR().Updates, int64(i)):
+			read = readNpy
+		}
+		t, err := valueIn(p, text, j.Dir, read)
 		if err != nil {
 			var usage *UsageError
 			if errors.As(err, &usage) {
@@ -389,7 +416,7 @@ func (j *Job) Arguments(m *engine.Module, f *engine.Func) (args []*tensor.Tensor
 			}
 			return args, err
 		}
-		if place := f.Memory().Place(i); place != types.OnHost && m.Device() != nil {
+		if moves {
 			move := t.ToDevice
 			if place == types.OnUnified {
 				move = t.ToUnified

@@ -25,16 +25,26 @@ import (
 // `@file.npy`, `@file.npz:name`, or a generator such as `f32[1024,1024]:rand(7)`. Relative paths start
 // at dir. Only literals take their type from the parameter.
 func Value(p *ir.Value, text, dir string) (*tensor.Tensor, error) {
-	return valueIn(p, text, dir, false)
+	return valueIn(p, text, dir, readNpy)
 }
 
-// valueIn is Value, for a parameter in column-major order where columns says so: a file may be read into it.
-func valueIn(p *ir.Value, text, dir string, columns bool) (*tensor.Tensor, error) {
+// npyReader makes the tensor for a parameter from a .npy file.
+type npyReader func(p *ir.Value, path string) (*tensor.Tensor, error)
+
+func readNpy(_ *ir.Value, path string) (*tensor.Tensor, error) { return tensorfile.ReadNpyFile(path) }
+
+// readColumns is readNpy for a parameter in column-major order.
+func readColumns(_ *ir.Value, path string) (*tensor.Tensor, error) {
+	return tensorfile.ReadNpyFileColumnMajor(path)
+}
+
+// valueIn is Value with what reads .npy files.
+func valueIn(p *ir.Value, text, dir string, read npyReader) (*tensor.Tensor, error) {
 	switch {
 	case p.Type.Elem == types.String:
 		return literal(p, text)
 	case strings.HasPrefix(text, "@"):
-		return fileValue(p, text[1:], dir, columns)
+		return fileValue(p, text[1:], dir, read)
 	}
 	if m := generator().FindStringSubmatch(text); m != nil {
 		return generate(p, m)
@@ -43,7 +53,7 @@ func valueIn(p *ir.Value, text, dir string, columns bool) (*tensor.Tensor, error
 }
 
 // fileValue reads a .npy file, or an array of an .npz file.
-func fileValue(p *ir.Value, path, dir string, columns bool) (*tensor.Tensor, error) {
+func fileValue(p *ir.Value, path, dir string, read npyReader) (*tensor.Tensor, error) {
 	member := ""
 	archive := strings.HasSuffix(path, ".npz")
 	if i := strings.LastIndex(path, ".npz:"); i >= 0 {
@@ -52,13 +62,10 @@ func fileValue(p *ir.Value, path, dir string, columns bool) (*tensor.Tensor, err
 	path = inDir(dir, path)
 	var t *tensor.Tensor
 	var err error
-	switch {
-	case archive:
+	if archive {
 		t, err = readNpz(path, member)
-	case columns:
-		t, err = tensorfile.ReadNpyFileColumnMajor(path)
-	default:
-		t, err = tensorfile.ReadNpyFile(path)
+	} else {
+		t, err = read(p, path)
 	}
 	var full *memory.OutOfMemoryError
 	switch {

@@ -109,6 +109,9 @@ func (f *Func) arguments(args []*tensor.Tensor) error {
 		if !params[i].Updated {
 			continue
 		}
+		if err := t.WriteErr(); err != nil {
+			return fail("argument `%s` is `&mut`, and %v", name, err)
+		}
 		for k, o := range args {
 			if k != i && o != nil && t.Overlaps(o) {
 				return fail("argument `%s` is `&mut`, and shares memory with argument `%s`; clone one of them", name,
