@@ -21,9 +21,9 @@ import (
 //
 // A file that is held has a lease of Linux for reading (fcntl F_SETLEASE): the system gives one where nobody has the
 // file open for writing, or has such a mapping of it, and whoever wants to open it for writing, or to shorten it, then
-// waits until the lease is given back. The system says so by SIGIO. Then a copy takes the place of what is mapped,
-// which takes about as long as reading the file would have, the lease is given back, and whoever waited goes on. So
-// what is mapped never changes, and who computes with it is not told.
+// waits until the lease is given back (or has EAGAIN, with O_NONBLOCK). The system says so by SIGIO. Then a copy takes
+// the place of what is mapped, which takes about as long as reading the file would have, the lease is given back, and
+// whoever waited goes on. So what is mapped never changes, and who computes with it is not told.
 //
 // The system waits for /proc/sys/fs/lease-break-time, 45 seconds, and not longer: where the lease was taken away before
 // the copy was complete, or there is no memory for it, Err says that the file was changed.
