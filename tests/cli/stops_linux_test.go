@@ -45,13 +45,17 @@ func TestSignalsSoon(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	head := fmt.Sprintf("%-117s\n", fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d,), }", elements))
-	file := filepath.Join(dir, "x.npy")
-	if err := os.WriteFile(file, []byte("\x93NUMPY\x01\x00\x76\x00"+head), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(file, 128+8*elements); err != nil {
-		t.Fatal(err)
+	// Of 128 bytes before the elements, and of 96, which is no multiple of 64: it is read, and not mapped.
+	for name, size := range map[string]int{"x.npy": 128, "apart.npy": 96} {
+		head := fmt.Sprintf("%-*s\n", size-11, fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%d,), }",
+			elements))
+		file := filepath.Join(dir, name)
+		if err := os.WriteFile(file, []byte("\x93NUMPY\x01\x00"+string(rune(size-10))+"\x00"+head), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(file, int64(size+8*elements)); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, c := range []struct {
 		name string
@@ -59,7 +63,8 @@ func TestSignalsSoon(t *testing.T) {
 		from time.Duration // of processor time
 	}{
 		{"compiles", "compile.heal --entry f --in n=3", 300 * time.Millisecond},
-		{"an input", "in.heal --entry f --in x=@x.npy", 60 * time.Millisecond},
+		{"an input that is mapped", "in.heal --entry f --in x=@x.npy", 60 * time.Millisecond},
+		{"an input that is read", "in.heal --entry f --in x=@apart.npy", 60 * time.Millisecond},
 		{"reads", "reads.heal", 100 * time.Millisecond},
 		{"writes", "writes.heal", 400 * time.Millisecond},
 		{"a full pipe", "prints.heal", 0},
