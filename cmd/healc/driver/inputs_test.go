@@ -23,16 +23,19 @@ import (
 	"healc/runtime/tensorfile"
 )
 
-// begins prints before it reads its argument.
+// begins prints before it reads its argument: in a kernel, in one with a stack of its own, as recursion needs it, and
+// in Go.
 const begins = `
 @io fn total[N, M](x: i32[N, M]) -> i32 = { print("begins"); +/(x) }
+fn down(n: i32) -> i32 = if n < 1 { 0 } else { 1 + down(n - 1) }
+@io fn deep[N, M](x: i32[N, M]) -> i32 = { print("begins"); +/(map(|v| down(v), x)) }
 @io fn same[N, M](x: i32[N, M]) -> i32[N, M] = { print("begins"); x }
 @io fn shows[N, M](x: i32[N, M]) -> i32 = { print("begins"); print(x); 0 }
 @io fn saves[N, M](x: i32[N, M]) -> i32 = { print("begins"); save_npy("saved.npy", x); 0 }
 @io fn changes[N, M](x: &mut i32[N, M]) -> i32 = { print("begins"); x[0, 0] = 7; x[0, 0] }
 `
 
-const rows, columns = 1000, 1024
+const rows, columns = 257, 1024 // as few as are mapped
 
 // inputFileOfOnes is a .npy file of ones in a folder of its own.
 func inputFileOfOnes(t *testing.T) (dir, path string) {
@@ -131,7 +134,7 @@ func TestInputStays(t *testing.T) {
 		dir, path := inputFileOfOnes(t)
 		live := memory.LiveBytes()
 		out := &atBegin{do: func() error {
-			if now := memory.LiveBytes(); way == "1 thread" && now-live > rows*columns {
+			if now := memory.LiveBytes(); way == "1 thread" && now-live >= 4*rows*columns {
 				return fmt.Errorf("%d bytes were taken for an input that is mapped", now-live)
 			}
 			f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -158,7 +161,7 @@ func TestInputStays(t *testing.T) {
 // written.
 func TestInputFails(t *testing.T) {
 	for way, opts := range ways(t) {
-		for _, entry := range []string{"total", "same", "shows", "saves"} {
+		for _, entry := range []string{"total", "deep", "same", "shows", "saves"} {
 			dir, path := inputFileOfOnes(t)
 			out := &atBegin{do: func() error { return shorten(path) }}
 			j := Job{File: diag.NewFile("f.heal", begins), Entry: entry, Inputs: []string{"x=@x.npy"}, Dir: dir,
