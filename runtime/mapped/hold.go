@@ -25,8 +25,9 @@ import (
 // the place of what is mapped, which takes about as long as reading the file would have, the lease is given back, and
 // whoever waited goes on. So what is mapped never changes, and who computes with it is not told.
 //
-// The system waits for /proc/sys/fs/lease-break-time, 45 seconds, and not longer: where the lease was taken away before
-// the copy was complete, or there is no memory for it, Err says that the file was changed.
+// Where there is no memory for the copy, zeros take its place, and Err says so. The system waits for
+// /proc/sys/fs/lease-break-time, 45 seconds, and not longer: where the lease was taken away before, Err says that the
+// file was changed.
 //
 // Leases are for files of the user who runs the process, and known only to the kernel that gives them; so a file of
 // a file system that others may change, behind the back of the kernel, is not held. Renaming, removing and replacing a
@@ -42,7 +43,7 @@ type File struct {
 
 	mu     sync.Mutex
 	leased bool
-	r      *Range
+	r      *mapping
 	err    error
 }
 
@@ -61,6 +62,8 @@ func Hold(f *os.File) (*File, error) {
 		return nil, errors.ErrUnsupported
 	}
 	h := &File{f: f, leased: true}
+	h.mu.Lock() // until it is leased
+	defer h.mu.Unlock()
 	watch(h)
 	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_RDLCK); err != nil {
 		forget(h)
@@ -76,12 +79,12 @@ func (h *File) Map(offset, bytes int64) (unsafe.Pointer, error) {
 	if !h.intact() || h.r != nil {
 		return nil, errors.ErrUnsupported
 	}
-	r, err := Map(h.f, offset, bytes)
+	r, err := newMapping(h.f, offset, bytes)
 	if err != nil {
 		return nil, err
 	}
 	h.r = r
-	return r.Ptr(), nil
+	return r.ptr(), nil
 }
 
 // Err says why what is mapped may not be what the file held when it was held: a *FileError, or nil. It is asked after
@@ -98,7 +101,6 @@ func (h *File) Err() error {
 
 // Close unmaps and closes the file. Nobody uses the memory any more.
 func (h *File) Close() {
-	forget(h)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.f == nil {
@@ -108,14 +110,15 @@ func (h *File) Close() {
 		h.fail(errChanged)
 	}
 	if h.r != nil {
-		if h.r.Failed() {
+		if h.r.failed() {
 			h.fail(errUnreadable)
 		}
-		h.r.Unmap()
+		h.r.unmap()
 		h.r = nil
 	}
 	h.f.Close()
 	h.f = nil
+	forget(h)
 }
 
 // intact reports whether the lease is there and nobody waits for its end.
@@ -133,18 +136,15 @@ func (h *File) look() {
 		return
 	}
 	if h.leased && !h.intact() {
-		if h.r != nil {
-			if n := int64(len(h.r.memory)); memory.Available() < n {
-				h.fail(errNoMemory)
-			} else if h.r.own() != nil {
-				h.fail(errNoMemory)
-			}
+		if h.r != nil && (memory.Available() < int64(len(h.r.memory)) || h.r.own() != nil) {
+			h.r.clear() // so that a kernel never finds what strangers write while it runs
+			h.fail(errNoMemory)
 		}
 		if !h.giveBack() {
 			h.fail(errChanged)
 		}
 	}
-	if h.r != nil && h.r.Failed() {
+	if h.r != nil && h.r.failed() {
 		h.fail(errUnreadable)
 	}
 }

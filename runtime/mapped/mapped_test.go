@@ -65,18 +65,18 @@ func open(t *testing.T, path string) *os.File {
 }
 
 // mapAll maps a file for as long as the test runs.
-func mapAll(t *testing.T, f *os.File) (*Range, []byte) {
+func mapAll(t *testing.T, f *os.File) (*mapping, []byte) {
 	t.Helper()
 	info, err := f.Stat()
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Map(f, 0, info.Size())
+	r, err := newMapping(f, 0, info.Size())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(r.Unmap)
-	return r, unsafe.Slice((*byte)(r.Ptr()), info.Size())
+	t.Cleanup(r.unmap)
+	return r, unsafe.Slice((*byte)(r.ptr()), info.Size())
 }
 
 // hold holds a file whose file system lets it, and maps it for as long as the test runs.
@@ -101,12 +101,12 @@ func TestMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Map(f, page-2, page+5)
+	r, err := newMapping(f, page-2, page+5)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Unmap()
-	got := unsafe.Slice((*byte)(r.Ptr()), page+5)
+	defer r.unmap()
+	got := unsafe.Slice((*byte)(r.ptr()), page+5)
 	if !bytes.Equal(got, before[page-2:2*page+3]) {
 		t.Error("the range is not what stands in the file")
 	}
@@ -114,11 +114,11 @@ func TestMap(t *testing.T) {
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
 		t.Errorf("the file changed with the range: %v", err)
 	}
-	if r.Failed() {
+	if r.failed() {
 		t.Error("the range failed")
 	}
 	for _, bad := range [][2]int64{{0, 0}, {-1, 5}, {3, -1}} {
-		if _, err := Map(f, bad[0], bad[1]); !errors.Is(err, errors.ErrUnsupported) {
+		if _, err := newMapping(f, bad[0], bad[1]); !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("%d bytes from %d on: %v", bad[1], bad[0], err)
 		}
 	}
@@ -152,7 +152,7 @@ func TestShortened(t *testing.T) {
 			if err := os.Truncate(path, 3*page+7); err != nil {
 				t.Fatal(err)
 			}
-			if r.Failed() {
+			if r.failed() {
 				t.Error("it failed before it was read")
 			}
 			want := make([]byte, 8*page)
@@ -162,8 +162,8 @@ func TestShortened(t *testing.T) {
 			if got := read(b); !bytes.Equal(got, want) {
 				t.Error("it is not what was left of the file, and zeros")
 			}
-			if !r.Failed() || other.Failed() {
-				t.Errorf("it failed: %t; another range of the file: %t", r.Failed(), other.Failed())
+			if !r.failed() || other.failed() {
+				t.Errorf("it failed: %t; another range of the file: %t", r.failed(), other.failed())
 			}
 		})
 	}
@@ -188,7 +188,7 @@ func TestShortenedAtOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if !r.Failed() {
+	if !r.failed() {
 		t.Error("it did not fail")
 	}
 }
@@ -240,17 +240,17 @@ func TestOtherFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("beside a range")
-	again, err := Map(f, 0, 2*page)
+	again, err := newMapping(f, 0, 2*page)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if unsafe.Slice((*byte)(again.Ptr()), 2*page)[page] != 0 || !again.Failed() {
+	if unsafe.Slice((*byte)(again.ptr()), 2*page)[page] != 0 || !again.failed() {
 		t.Error("a range of the same file did not fail")
 	}
 	check("after a range failed")
-	again.Unmap()
+	again.unmap()
 	check("after a range was unmapped")
-	if r.Failed() {
+	if r.failed() {
 		t.Error("another range failed")
 	}
 }
@@ -460,11 +460,18 @@ func TestNoMemory(t *testing.T) {
 		t.Skip("files of this file system are not held")
 	}
 	defer h.Close()
-	if _, err := h.Map(0, size); err != nil {
+	at, err := h.Map(0, size)
+	if err != nil {
 		t.Skip(err)
 	}
-	if err := shorten(path, 0); err != nil {
+	if got := *(*byte)(at); got != 1 {
+		t.Errorf("the file begins with %d", got)
+	}
+	if err := os.WriteFile(path, []byte("new"), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if got := *(*byte)(at); got != 0 {
+		t.Errorf("what was written shows: %d", got)
 	}
 	if err := h.Err(); !errors.Is(err, errNoMemory) {
 		t.Errorf("%v, want that it %v", err, errNoMemory)

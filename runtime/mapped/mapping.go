@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"healc/runtime/memory"
 )
 
 // Note [Failing pages]
@@ -34,7 +36,10 @@ type entry struct {
 	_      uint64
 }
 
-const maxRanges = 1024 // at a time; more are not mapped
+const (
+	maxRanges = 1024    // at a time; more are not mapped
+	hugeBytes = 2 << 20 // of a huge page
+)
 
 var (
 	ranges     [maxRanges]entry
@@ -47,16 +52,16 @@ var (
 	pageBytes = uintptr(os.Getpagesize())
 )
 
-// Range is bytes of a file that are mapped.
-type Range struct {
+// mapping is bytes of a file that are mapped.
+type mapping struct {
 	entry  *entry
 	memory []byte // whole pages but for the end
 	skip   int64  // bytes before the first
 }
 
-// Map maps bytes bytes of f, from an offset on, to be read; the pages come from the file as they are touched. The file
-// may be closed. What others write to it may show: see Hold.
-func Map(f *os.File, offset, bytes int64) (*Range, error) {
+// newMapping maps bytes bytes of f, from an offset on, to be read; the pages come from the file as they are touched.
+// The file may be closed. What others write to it may show: see Hold.
+func newMapping(f *os.File, offset, bytes int64) (*mapping, error) {
 	if bytes <= 0 || offset < 0 {
 		return nil, errors.ErrUnsupported
 	}
@@ -67,8 +72,7 @@ func Map(f *os.File, offset, bytes int64) (*Range, error) {
 		return nil, errors.ErrUnsupported
 	}
 	skip := offset % int64(pageBytes)
-	memory, err := syscall.Mmap(int(f.Fd()), offset-skip, int(skip+bytes), syscall.PROT_READ,
-		syscall.MAP_PRIVATE)
+	memory, err := syscall.Mmap(int(f.Fd()), offset-skip, int(skip+bytes), syscall.PROT_READ, syscall.MAP_PRIVATE)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +80,7 @@ func Map(f *os.File, offset, bytes int64) (*Range, error) {
 	atomic.StoreUint64(&e.failed, 0)
 	atomic.StoreUintptr(&e.hi, (lo+uintptr(len(memory))+pageBytes-1)&pageMask)
 	atomic.StoreUintptr(&e.lo, lo)
-	return &Range{entry: e, memory: memory, skip: skip}, nil
+	return &mapping{entry: e, memory: memory, skip: skip}, nil
 }
 
 // free is an entry of the table without a range, or nil.
@@ -94,33 +98,55 @@ func free() *entry {
 	return &ranges[used]
 }
 
-// Ptr is the address of the first byte, valid until Unmap.
-func (r *Range) Ptr() unsafe.Pointer { return unsafe.Pointer(&r.memory[r.skip]) }
+// ptr is the address of the first byte, valid until unmap.
+func (r *mapping) ptr() unsafe.Pointer { return unsafe.Pointer(&r.memory[r.skip]) }
 
-// Failed reports whether a page could not be read, and zeros stand there and behind it.
-func (r *Range) Failed() bool { return atomic.LoadUint64(&r.entry.failed) != 0 }
+// failed reports whether a page could not be read, and zeros stand there and behind it.
+func (r *mapping) failed() bool { return atomic.LoadUint64(&r.entry.failed) != 0 }
 
 // own puts a copy of the memory in its place, which is the process's own, while others read the memory. Pages that the
 // process has written in a private mapping of the file would not do: they go when the file is shortened.
-func (r *Range) own() error {
-	size := uintptr(len(r.memory))
-	at, err := unix.MmapPtr(-1, 0, nil, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
+func (r *mapping) own() error {
+	to, size := unsafe.Pointer(&r.memory[0]), uintptr(len(r.memory))
+	room, err := unix.MmapPtr(-1, 0, nil, size+hugeBytes, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
 		return err
 	}
-	copy(unsafe.Slice((*byte)(at), size), r.memory)
-	if err = unix.Mprotect(unsafe.Slice((*byte)(at), size), unix.PROT_READ); err == nil {
+	// Huge pages are moved whole where the copy lies in them as it will.
+	before := (uintptr(to) - uintptr(room)) % hugeBytes
+	at := unsafe.Add(room, before)
+	copied := unsafe.Slice((*byte)(at), size)
+	_ = unix.Madvise(copied, unix.MADV_HUGEPAGE) // advice
+	shape, one := []int64{int64(size)}, []int64{1}
+	memory.Copy(memory.Array{Ptr: at, Size: 1, Shape: shape, Strides: one},
+		memory.Array{Ptr: to, Size: 1, Shape: shape, Strides: one})
+	if err = unix.Mprotect(copied, unix.PROT_READ); err == nil {
 		// One call: whoever reads meanwhile finds one or the other.
-		_, err = unix.MremapPtr(at, size, unsafe.Pointer(&r.memory[0]), size, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED)
+		_, err = unix.MremapPtr(at, size, to, size, unix.MREMAP_MAYMOVE|unix.MREMAP_FIXED)
 	}
 	if err != nil {
-		return errors.Join(err, unix.MunmapPtr(at, size))
+		return errors.Join(err, unix.MunmapPtr(room, size+hugeBytes))
 	}
-	return nil
+	// What is left of the room before and behind: between them, there may be something of others by now.
+	behind := (before + size + pageBytes - 1) & pageMask
+	if before > 0 {
+		err = unix.MunmapPtr(room, before)
+	}
+	return errors.Join(err, unix.MunmapPtr(unsafe.Add(room, behind), size+hugeBytes-behind))
 }
 
-// Unmap ends the range. Nobody uses the memory any more, nor asks the range.
-func (r *Range) Unmap() {
+// clear puts zeros in the place of the memory, while others read it.
+func (r *mapping) clear() {
+	at := unsafe.Pointer(&r.memory[0])
+	if _, err := unix.MmapPtr(-1, 0, at, uintptr(len(r.memory)), unix.PROT_READ,
+		unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_FIXED); err != nil {
+		panic("BUG: mapped: mmap: " + err.Error())
+	}
+}
+
+// unmap ends the range. Nobody uses the memory any more, nor asks the range.
+func (r *mapping) unmap() {
 	table.Lock()
 	defer table.Unlock()
 	atomic.StoreUintptr(&r.entry.lo, 0)
