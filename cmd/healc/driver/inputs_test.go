@@ -180,6 +180,9 @@ func TestInputFails(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(dir, "saved.npy")); err == nil {
 				t.Errorf("%s, %s: a file was written", entry, way)
 			}
+			if text := out.text.String(); (entry == "total" || entry == "deep") && text != "begins\n" {
+				t.Errorf("%s, %s: it printed %q", entry, way, text)
+			}
 			if fd := openFile(path); fd >= 0 {
 				t.Errorf("%s, %s: the file is still open", entry, way)
 			}

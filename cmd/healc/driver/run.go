@@ -114,6 +114,9 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if err != nil {
 		return 0, BadArguments(err, f, args)
 	}
+	if err := files.err(); err != nil {
+		return 0, err // before anything is printed
+	}
 	if results, err = withUpdates(f, args, results); err != nil {
 		return 0, err
 	}
