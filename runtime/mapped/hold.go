@@ -33,9 +33,10 @@ import (
 // a file system that others may change, behind the back of the kernel, is not held. Renaming, removing and replacing a
 // file change nothing for who has it open, and do not wait.
 
-// kept are the file systems whose files change through this kernel alone.
+// kept are the file systems whose files change through this kernel alone, and whose leases know of all who may write:
+// an overlay (OVERLAYFS_SUPER_MAGIC) does not know of mappings, which are those of the file below.
 var kept = []int64{unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC,
-	unix.F2FS_SUPER_MAGIC, unix.OVERLAYFS_SUPER_MAGIC}
+	unix.F2FS_SUPER_MAGIC}
 
 // File is a file that is held: what is mapped of it stays what it was when the file was held, or Err says why not.
 type File struct {

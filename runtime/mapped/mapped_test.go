@@ -25,19 +25,49 @@ import (
 
 const page = 4096
 
-// shortens is the variable by which a process of this program is told to shorten a file, by its name, and to do no
-// more.
-const shortens = "HEAL_TEST_SHORTENS"
+// The variables by which a process of this program is told to shorten a file, by its name, or to read what is no more
+// of a file that it has not mapped by this package, and to do no more.
+const (
+	shortens = "HEAL_TEST_SHORTENS"
+	faults   = "HEAL_TEST_FAULTS"
+)
 
 func TestMain(m *testing.M) {
-	if path := os.Getenv(shortens); path != "" {
-		if err := os.Truncate(path, 10); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
-		}
+	var err error
+	switch shorten, fault := os.Getenv(shortens), os.Getenv(faults); {
+	case shorten != "":
+		err = os.Truncate(shorten, 10)
+	case fault != "":
+		err = faultOn(fault)
+	default:
+		m.Run()
 		return
 	}
-	m.Run()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// faultOn reads what was cut off of a file that others have mapped, beside a file that is mapped here.
+func faultOn(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	foreign, err := syscall.Mmap(int(f.Fd()), 0, 2*page, syscall.PROT_READ, syscall.MAP_PRIVATE)
+	if err != nil {
+		return err
+	}
+	r, err := newMapping(f, 0, 2*page)
+	if err == nil {
+		err = os.Truncate(path, page)
+	}
+	if err != nil {
+		return err
+	}
+	own := unsafe.Slice((*byte)(r.ptr()), 2*page)
+	return fmt.Errorf("read %d and %d", own[page], foreign[page])
 }
 
 // newFile is a file of so many pages, each filled with its number plus 1, that is open for reading.
@@ -262,6 +292,22 @@ func shorten(path string, size int64) error {
 		return err
 	}
 	return errors.Join(f.Truncate(size), f.Close())
+}
+
+// TestFatalFault: where Go makes no panic of a fault, it still ends the process with what it says of all such faults.
+func TestFatalFault(t *testing.T) {
+	path, _ := newFile(t, 2)
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), faults+"="+path)
+	out, err := c.CombinedOutput()
+	for _, want := range []string{"SIGBUS: bus error", "faultOn", "fatal error: fault"} {
+		if want == "fatal error: fault" && runtime.GOARCH == "arm64" {
+			continue // there qemu gives no address, which Go takes for that of a nil pointer
+		}
+		if err == nil || !strings.Contains(string(out), want) {
+			t.Errorf("%v, without %q:\n%s", err, want, out)
+		}
+	}
 }
 
 // writers change a file in the ways that there are.
