@@ -50,14 +50,16 @@ func inputFileOfOnes(t *testing.T) (dir, path string) {
 	if err := tensorfile.WriteNpyFile(path, x); err != nil {
 		t.Fatal(err)
 	}
-	h, err := os.Open(path)
+	f, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer h.Close()
-	if err := setLease(int(h.Fd()), syscall.F_RDLCK); err != nil {
-		t.Skip("this system has no leases: ", err)
+	held, err := mapped.Hold(f)
+	if err != nil {
+		f.Close()
+		t.Skip("files of this file system are not held")
 	}
+	held.Close()
 	return dir, path
 }
 
@@ -100,19 +102,11 @@ func shorten(path string) error {
 	if fd < 0 {
 		return errors.New("the input is not mapped")
 	}
-	if err := setLease(fd, syscall.F_UNLCK); err != nil {
+	const setLease = 1024 // F_SETLEASE
+	if _, _, err := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), setLease, syscall.F_UNLCK); err != 0 {
 		return err
 	}
 	return syscall.Truncate(path, 4096)
-}
-
-// setLease takes a lease of a file that is open, or gives it back.
-func setLease(fd int, lease uintptr) error {
-	const setLease = 1024 // F_SETLEASE
-	if _, _, err := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), setLease, lease); err != 0 {
-		return err
-	}
-	return nil
 }
 
 // ways are the ways to run a program.
