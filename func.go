@@ -85,7 +85,8 @@ func (f *Func) Results() []types.Tensor {
 // Call runs a function that has one tensor as its result; one that has another number of them, as where it only changes
 // its arguments, is not run, and needs CallAll. Shape parameters are bound from the arguments. The error is an
 // *ArgumentError where an argument does not fit, and a *RuntimeError where the program fails. The end of ctx ends the
-// call wherever it is, with a *StoppedError; a kernel on a GPU comes to its end first.
+// call wherever it is, with a *StoppedError; a kernel that runs on a GPU then goes on by itself, with the tensors that
+// it was given on the device (docs/gpu.md).
 func (f *Func) Call(ctx context.Context, args ...*Tensor) (*Tensor, error) {
 	if f.far != nil {
 		return f.far.Call(ctx, slices.Clone(args)...)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"healc/lang/types"
@@ -29,6 +30,8 @@ type Executable struct {
 	dev     *memory.Device // nil: it runs on the host
 	module  device.Module
 	entries map[string]device.Function
+
+	closed atomic.Bool // of one on a device
 
 	mu   sync.Mutex
 	last *binding // of the most recent dims; the only one when the program has none
@@ -137,8 +140,25 @@ func (x *Executable) prepare(steps []abi.Step) error {
 // Plan is the plan that the executable runs.
 func (x *Executable) Plan() *abi.Program { return x.plan }
 
-// Close frees the machine code. No call may be running.
+// Close frees the machine code. No call may be running; what calls that were stopped have left on a device may use the
+// code, which is freed when that has ended.
 func (x *Executable) Close() {
+	if x.dev == nil {
+		x.free()
+		return
+	}
+	x.closed.Store(true)
+	x.dev.WhenDone(func() {
+		if x.mu.TryLock() {
+			x.mu.Unlock()
+			x.free()
+			return
+		}
+		go x.free() // a call that was stopped still binds extents
+	})
+}
+
+func (x *Executable) free() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	for _, img := range x.images {
@@ -168,7 +188,7 @@ func (x *Executable) Call(env Env, dims []int64, args ...*tensor.Tensor) ([]*ten
 		return x.away(env, dims, args)
 	}
 	env.complete()
-	b, err := x.bind(dims)
+	b, err := x.bindUntil(env.Ctx, dims)
 	if err != nil {
 		return nil, err
 	}
@@ -180,10 +200,29 @@ func (x *Executable) Call(env Env, dims []int64, args ...*tensor.Tensor) ([]*ten
 	return b.funcs[0].run(x, &env, b, args)
 }
 
+// bindUntil is bind as long as ctx lasts, where that is not nil: constants go to the device.
+func (x *Executable) bindUntil(ctx context.Context, dims []int64) (*binding, error) {
+	if x.dev == nil || ctx == nil {
+		return x.bind(dims)
+	}
+	if x.mu.TryLock() {
+		b := x.last
+		x.mu.Unlock()
+		if b != nil && slices.Equal(b.dims, dims) {
+			return b, nil
+		}
+	}
+	kept := slices.Clone(dims) // the caller's, and the work may outlast the call
+	return Before(ctx, 0, func() (*binding, error) { return x.bind(kept) }, nil)
+}
+
 // bind evaluates all extents for the given dims.
 func (x *Executable) bind(dims []int64) (*binding, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	if x.closed.Load() {
+		return nil, fmt.Errorf("the code of %s is closed", x.plan.Name)
+	}
 	if x.last != nil && slices.Equal(x.last.dims, dims) {
 		return x.last, nil
 	}

@@ -23,8 +23,9 @@ import (
 // after a failure.
 //
 // Arguments that are on the host are copied to the device first, results that are wanted there are copied back at the
-// end; between the two only values cross that host steps use. Memory is given back when a call has ended, and a call
-// ends when the device is done with it: no other stream can meet memory that is in use.
+// end; between the two only values cross that host steps use. Memory is given back with the queue of the call, when the
+// device is done with it: no other stream can meet memory that is in use. A call whose context ends does not wait for
+// that (Note [Work that is left] in package memory).
 
 // LoadOn makes a program ready to run on a device. ptx has the entries of plan.Device; it may be nil for a plan without
 // kernels.
@@ -130,7 +131,7 @@ func (f *boundFunc) bindKernel(x *Executable, s *boundStep) (err error) {
 // constantsOn copies constant data to the device.
 func (f *boundFunc) constantsOn(x *Executable) error {
 	f.dataOn = make([]device.Ptr, len(f.bufs))
-	return x.dev.With(func(q *memory.Queue) error {
+	return x.dev.With(nil, func(q *memory.Queue) error {
 		for i, b := range f.bufs {
 			if b.kind != abi.Data || b.dtype == types.String {
 				continue
@@ -159,7 +160,7 @@ type deviceRun struct {
 }
 
 // callOn is Call on a device.
-func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*tensor.Tensor, err error) {
+func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) ([]*tensor.Tensor, error) {
 	f := b.funcs[0]
 	if err := f.check(args); err != nil {
 		return nil, err
@@ -168,35 +169,61 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*
 	if err != nil {
 		return nil, err
 	}
-	q, err := x.dev.Queue()
-	if err != nil {
-		return nil, err
-	}
-	defer x.dev.GiveBack(q)
-	if s, ok := q.Stream.(device.Interruptible); ok && env.Ctx != nil {
-		s.Until(func() error { return Ended(env.Ctx) })
-		defer s.Until(nil)
-	}
-	fr, err := f.frameOn()
-	if err != nil {
-		return nil, err
-	}
-	defer f.recycleOn(fr)
-	cell, err := memory.NewOn(x.dev, abi.CellBytes)
-	if err != nil {
-		return nil, err
-	}
-	defer cell.Release()
-	r := &deviceRun{run: run{x: x, env: env, b: b, bytes: bytes}, d: x.dev, q: q, cell: cell.Addr()}
-	defer func() {
-		if err != nil {
-			_ = q.Sync() // what was started may still use the memory that goes back; the first error counts
-			if ended := Ended(env.Ctx); ended != nil {
-				err = ended
-			}
+	var uses []*memory.Storage
+	for _, t := range args {
+		if t.Device() != nil {
+			uses = append(uses, t.Storage())
 		}
-	}()
-	if err := q.Fill(cell.Addr(), 0, abi.ErrorBytes/4); err != nil {
+	}
+	if err := x.dev.Await(env.Ctx, uses...); err != nil {
+		return nil, stopped(env, err)
+	}
+	q, err := x.dev.Queue(env.Ctx)
+	if err != nil {
+		return nil, stopped(env, err)
+	}
+	r := &deviceRun{run: run{x: x, env: env, b: b, bytes: bytes}, d: x.dev, q: q}
+	out, err := r.whole(f, args)
+	if ended := Ended(env.Ctx); err == nil && ended != nil {
+		for _, t := range out {
+			t.Close()
+		}
+		out, err = nil, ended
+	}
+	if err != nil {
+		x.dev.Leave(q, uses...) // what was started may still run
+	} else {
+		x.dev.GiveBack(q)
+	}
+	goruntime.KeepAlive(args)
+	return out, stopped(env, err)
+}
+
+// stopped is the error of a call. Of one whose context has ended that is the reason, whatever failed by it.
+func stopped(env Env, err error) error {
+	if ended := Ended(env.Ctx); err != nil && ended != nil {
+		return ended
+	}
+	return err
+}
+
+// whole runs the function that the outside calls. What it takes goes back with the queue.
+func (r *deviceRun) whole(f *boundFunc, args []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	fr, err := r.frame(f)
+	if err != nil {
+		return nil, err
+	}
+	r.q.Defer(func() { r.recycle(fr) })
+	cell, err := r.q.New(abi.CellBytes)
+	if err != nil {
+		return nil, err
+	}
+	r.q.Defer(cell.Release)
+	r.cell = cell.Addr()
+	r.q.Unwanted = func(other device.Stream) error { // which kernels take for a loop that has ended
+		return other.Fill(cell.Addr(), math.MaxUint32, 2)
+	}
+	if err := r.q.Fill(r.cell, 0, abi.ErrorBytes/4); err != nil {
 		return nil, err
 	}
 	if err := r.makeRoom(); err != nil {
@@ -205,7 +232,7 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*
 	if err := fr.takeArgs(r, args); err != nil {
 		return nil, err
 	}
-	if err := fr.outputs(r.env.Places); err != nil {
+	if err := fr.outputs(r, r.env.Places); err != nil {
 		return nil, err
 	}
 	if err := r.steps(fr, f.steps, 0); err != nil {
@@ -217,18 +244,17 @@ func (x *Executable) callOn(env Env, b *binding, args []*tensor.Tensor) (out []*
 	if err := fr.update(r); err != nil {
 		return nil, err
 	}
-	out, err = fr.results(r)
-	if err == nil {
-		err = q.Sync() // the results that stay may still be on their way
+	out, err := fr.results(r)
+	if err != nil {
+		return nil, err
 	}
-	if ended := Ended(env.Ctx); err == nil && ended != nil {
+	if err := r.q.Sync(); err != nil { // the results that stay may still be on their way
 		for _, t := range out {
-			t.Close()
+			r.q.Defer(t.Close)
 		}
-		out, err = nil, ended
+		return nil, err
 	}
-	goruntime.KeepAlive(args)
-	return out, err
+	return out, nil
 }
 
 // makeRoom says how many bytes of the stack of a thread calls of scalar functions may take: see Note [Stack of a
@@ -259,7 +285,7 @@ func (x *Executable) callIntoOn(env Env, b *binding, out, args []*tensor.Tensor)
 	results, err := x.callOn(env, b, args)
 	for i, t := range results {
 		if err == nil {
-			err = t.CopyTo(out[i])
+			err = stopped(env, t.CopyUntil(env.Ctx, out[i]))
 		}
 		t.Close()
 	}
@@ -417,22 +443,27 @@ func (r *deviceRun) call(fr *deviceFrame, s *boundStep, depth int) (err error) {
 		return &RuntimeError{Site: site, Message: abi.Message(site, [2]int64{})}
 	}
 	f := r.b.funcs[c.Func]
-	callee, err := f.frameOn()
+	callee, err := r.frame(f)
 	if err != nil {
 		return err
 	}
-	defer f.recycleOn(callee)
 	defer func() {
-		if serr := r.q.Sync(); err == nil {
+		serr := r.q.Sync()
+		if err == nil {
 			err = serr
 		}
+		if serr != nil {
+			r.q.Defer(func() { r.recycle(callee) })
+			return
+		}
+		r.recycle(callee)
 	}()
 	for i := range s.views {
 		if err := callee.pass(r, f.def.Params[i], fr, &s.views[i]); err != nil {
 			return err
 		}
 	}
-	if err := callee.outputs(nil); err != nil {
+	if err := callee.outputs(r, nil); err != nil {
 		return err
 	}
 	if err := r.steps(callee, f.steps, depth+1); err != nil {

@@ -27,8 +27,8 @@ type deviceFrame struct {
 	graphs  graphs
 }
 
-// frameOn returns the memory for an activation on the function's device.
-func (f *boundFunc) frameOn() (*deviceFrame, error) {
+// frame returns the memory for an activation of a function.
+func (r *deviceRun) frame(f *boundFunc) (*deviceFrame, error) {
 	f.mu.Lock()
 	if n := len(f.idleOn); n > 0 {
 		fr := f.idleOn[n-1]
@@ -40,7 +40,7 @@ func (f *boundFunc) frameOn() (*deviceFrame, error) {
 	n := len(f.bufs)
 	fr := &deviceFrame{f: f, addrs: make([]device.Ptr, n), strs: make([]string, n), tensors: make([]*tensor.Tensor, n),
 		hosts: make([]*tensor.Tensor, n)}
-	if err := fr.allocate(); err != nil {
+	if err := fr.allocate(r.q); err != nil {
 		fr.release()
 		return nil, err
 	}
@@ -48,10 +48,10 @@ func (f *boundFunc) frameOn() (*deviceFrame, error) {
 }
 
 // allocate gives the temporaries memory: one arena, or where accesses are checked a piece for each.
-func (fr *deviceFrame) allocate() error {
+func (fr *deviceFrame) allocate(q *memory.Queue) error {
 	f := fr.f
 	get := func(bytes int64) (device.Ptr, error) {
-		s, err := memory.NewOn(f.dev, bytes)
+		s, err := q.New(bytes)
 		if err != nil {
 			return 0, err
 		}
@@ -86,8 +86,9 @@ func (fr *deviceFrame) allocate() error {
 	return err
 }
 
-// recycleOn ends an activation, with which the device is done: what the caller did not get goes back.
-func (f *boundFunc) recycleOn(fr *deviceFrame) {
+// recycle ends an activation, with which the device is done: what the caller did not get goes back.
+func (r *deviceRun) recycle(fr *deviceFrame) {
+	f := fr.f
 	for i, t := range fr.tensors {
 		if t != nil && f.bufs[i].kind == abi.Output {
 			t.Close()
@@ -169,7 +170,7 @@ func (fr *deviceFrame) pass(r *deviceRun, param int, caller *deviceFrame, v *bou
 	}
 	from, b := caller.remote(v), &fr.f.bufs[param]
 	if !memory.SameStrides(v.shape, v.strides, b.strides) {
-		s, err := memory.NewOn(r.d, b.bytes)
+		s, err := r.q.New(b.bytes)
 		if err != nil {
 			return err
 		}
@@ -186,7 +187,7 @@ func (fr *deviceFrame) pass(r *deviceRun, param int, caller *deviceFrame, v *bou
 }
 
 // outputs allocates the results, in unified memory where they are wanted there.
-func (fr *deviceFrame) outputs(places []types.Place) error {
+func (fr *deviceFrame) outputs(r *deviceRun, places []types.Place) error {
 	unified := func(buf int) types.Place {
 		for i, at := range places {
 			if at == types.OnUnified && fr.f.results[i].buf == buf {
@@ -200,7 +201,7 @@ func (fr *deviceFrame) outputs(places []types.Place) error {
 		if b.kind != abi.Output || b.dtype == types.String {
 			continue
 		}
-		t, err := tensor.NewAt(fr.f.dev, unified(i), b.dtype, b.shape)
+		t, err := tensor.NewFor(r.q, unified(i), b.dtype, b.shape)
 		if err != nil {
 			return err
 		}
@@ -259,7 +260,7 @@ func (fr *deviceFrame) results(r *deviceRun) (out []*tensor.Tensor, err error) {
 		t, err := fr.result(r, &fr.f.results[i], place)
 		if err != nil {
 			for _, t := range out {
-				t.Close()
+				r.q.Defer(t.Close)
 			}
 			return nil, err
 		}
@@ -281,12 +282,12 @@ func (fr *deviceFrame) result(r *deviceRun, v *boundView, place types.Place) (*t
 		return viewOf(fr.tensors[v.buf], v)
 	}
 	// Of the arena or constant data, which outlive nothing, or in another place.
-	t, err := tensor.NewAt(r.d, place, dtype, v.shape)
+	t, err := tensor.NewFor(r.q, place, dtype, v.shape)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.d.Copy(r.q, t.DeviceArray(), fr.remote(v)); err != nil {
-		t.Close()
+		r.q.Defer(t.Close)
 		return nil, err
 	}
 	return t, nil

@@ -184,7 +184,7 @@ func (f *boundFunc) endsThere(x *Executable, s *boundStep) bool {
 // loopThere runs a loop that the device ends.
 func (r *deviceRun) loopThere(fr *deviceFrame, s *boundStep, count int32) error {
 	l := s.def.Loop
-	judge, err := r.d.Function("judge", func() string { return judgePTX })
+	judge, err := r.q.Function("judge", func() string { return judgePTX })
 	if err != nil {
 		return err
 	}
@@ -334,6 +334,7 @@ func (r *deviceRun) startUnits(fr *deviceFrame, s *boundStep, units int, unit fu
 			return err
 		}
 		if err := g.note(r, made); err != nil {
+			_ = made.Close() // the error that is returned tells more
 			return err
 		}
 	}
@@ -356,7 +357,7 @@ func (r *deviceRun) repeats() device.Function {
 	if !r.d.Repeats() {
 		return nil
 	}
-	f, err := r.d.Function("repeat", func() string { return repeatPTX })
+	f, err := r.q.Function("repeat", func() string { return repeatPTX })
 	if err != nil { // a driver that does not know the function of the device
 		r.d.CannotRepeat()
 		return nil

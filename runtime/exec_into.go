@@ -24,7 +24,7 @@ func (x *Executable) CallInto(env Env, dims []int64, out []*tensor.Tensor, args 
 		return x.awayInto(env, slices.Clone(dims), slices.Clone(out), slices.Clone(args))
 	}
 	env.complete()
-	b, err := x.bind(dims)
+	b, err := x.bindUntil(env.Ctx, dims)
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"healc/internal/caught"
+	"healc/internal/until"
 	"healc/runtime/objload"
 )
 
@@ -41,39 +41,9 @@ func Ended(ctx context.Context) error {
 // Before runs what may look at no context, such as a compiler, and gives what it makes. Where ctx ends first, and f
 // does not within patience, the error says so; f then goes on by itself, and what it makes is dropped.
 func Before[T any](ctx context.Context, patience time.Duration, f func() (T, error), drop func(T)) (T, error) {
-	if ctx == nil || ctx.Done() == nil {
-		return f()
-	}
-	var out T
-	var err error
-	var panicked *caught.Panic
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		defer func() {
-			if value := recover(); value != nil {
-				panicked = caught.By(value)
-			}
-		}()
-		out, err = f()
-	}()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		select {
-		case <-ended:
-		case <-time.After(patience):
-			go func() {
-				if <-ended; err == nil && panicked == nil && drop != nil {
-					drop(out)
-				}
-			}()
-			var none T
-			return none, Ended(ctx)
-		}
-	}
-	if panicked != nil {
-		panic(panicked)
+	out, ended, err := until.Before(ctx, patience, f, drop)
+	if ended {
+		return out, Ended(ctx)
 	}
 	return out, err
 }

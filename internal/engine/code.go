@@ -118,9 +118,12 @@ func (f *Func) loadAnyShape(c *compiled, bind map[string]int64) (err error) {
 	return err
 }
 
-// known is the code for arguments of these shapes and strides, nil where there is none yet.
+// known is the code for arguments of these shapes and strides, nil where there is none yet, or where code is made at
+// this time: nobody waits for that here.
 func (f *Func) known(args []*tensor.Tensor) *compiled {
-	f.mu.Lock()
+	if !f.mu.TryLock() {
+		return nil
+	}
 	defer f.mu.Unlock()
 	return f.among(args)
 }

@@ -4,7 +4,10 @@
 // Whatever fails is an *Error, an *OutOfMemoryError, or, when there is no device to begin with, a *MissingError.
 package device
 
-import "time"
+import (
+	"context"
+	"time"
+)
 
 // Ptr is an address in the memory of a device. It is no address of this process.
 type Ptr uint64
@@ -84,6 +87,12 @@ type Stream interface {
 	Launch(f Function, blocks int64, threads int, shared int64, params []uint64) error
 	// Sync waits until all is done.
 	Sync() error
+	// Done reports whether all is done. It does not wait.
+	Done() (bool, error)
+	// Until bounds what is called from now on by a context; nil is none. Who waits on the stream or on an event of it,
+	// or would because too much is started, gets the error of the context when that ends. What was started goes on
+	// then; where kernels can be ended before their end, they are.
+	Until(ctx context.Context)
 	// Record returns an event that is reached when what was started until now is done.
 	Record() (Event, error)
 	// Capture runs record, which uses the stream; what it starts is not done, but becomes a graph. Uploads and
@@ -97,12 +106,6 @@ type Stream interface {
 	// LaunchGraph starts a graph that was captured on this device.
 	LaunchGraph(g Graph) error
 	Close() error
-}
-
-// Interruptible is a Stream whose kernels can end before their end. Those of devices cannot.
-type Interruptible interface {
-	// Until makes kernels that are launched from now on ask ended, now and then, and end with its error; nil is never.
-	Until(ended func() error)
 }
 
 // Event is a point in the work of a stream.

@@ -55,15 +55,18 @@ func (p *Pool) Get(bytes int64) (Ptr, error) {
 	if bytes > 1<<62 {
 		return 0, p.outOfMemory(bytes)
 	}
-	size := blockSize(bytes)
-	if at, ok := p.take(size); ok {
+	if at, ok := p.Take(bytes); ok {
 		return at, nil
 	}
-	return p.fresh(size, true)
+	return p.fresh(blockSize(bytes), true)
 }
 
-// take finds a block that was given back.
-func (p *Pool) take(size int64) (Ptr, bool) {
+// Take is Get of memory that was given back, if there is some: the device is not asked.
+func (p *Pool) Take(bytes int64) (Ptr, bool) {
+	if p.dev.Info().Checked || bytes > 1<<62 {
+		return 0, false
+	}
+	size := blockSize(bytes)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	best := int64(-1)
@@ -132,20 +135,29 @@ func (p *Pool) Put(at Ptr) error {
 	return p.dev.Free(at)
 }
 
-// Trim gives the memory that is kept back to the device.
+// Trim gives the memory that is kept back to the device. Others get memory meanwhile, as the driver may wait.
 func (p *Pool) Trim() error {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	for size, list := range p.free {
+	free := p.free
+	p.free, p.kept = map[int64][]Ptr{}, 0
+	p.mu.Unlock()
+	var first error
+	for size, list := range free {
 		for _, at := range list {
-			if err := p.dev.Free(at); err != nil {
-				return err
+			err := p.dev.Free(at)
+			if err == nil {
+				continue
 			}
-			p.kept -= size
+			if first == nil {
+				first = err
+			}
+			p.mu.Lock()
+			p.free[size] = append(p.free[size], at)
+			p.kept += size
+			p.mu.Unlock()
 		}
-		delete(p.free, size)
 	}
-	return nil
+	return first
 }
 
 // Live is how many bytes are handed out.

@@ -3,9 +3,15 @@ package device
 // Transfer copies between memory of the host that is not pinned and the device. It goes through two pieces of pinned
 // memory, one of which is filled while the other is on its way. It belongs to one stream.
 type Transfer struct {
-	dev    Device
+	memory HostMemory
 	stream Stream
 	pieces [2]piece
+}
+
+// HostMemory is what gives pinned memory of the host, such as a Device.
+type HostMemory interface {
+	AllocHost(bytes int64) ([]byte, error)
+	FreeHost(b []byte) error
 }
 
 type piece struct {
@@ -16,8 +22,10 @@ type piece struct {
 // pieceBytes is the size of a piece: large enough that starting a copy costs little beside it.
 const pieceBytes = 4 << 20
 
-// NewTransfer returns a transfer for a stream of a device.
-func NewTransfer(dev Device, stream Stream) *Transfer { return &Transfer{dev: dev, stream: stream} }
+// NewTransfer returns a transfer for a stream, with pieces of this memory.
+func NewTransfer(memory HostMemory, stream Stream) *Transfer {
+	return &Transfer{memory: memory, stream: stream}
+}
 
 // next returns a piece that is free, of at least n bytes.
 func (t *Transfer) next(i int, n int) (*piece, error) {
@@ -31,13 +39,13 @@ func (t *Transfer) next(i int, n int) (*piece, error) {
 			size *= 2
 		}
 		old := p.mem
-		mem, err := t.dev.AllocHost(int64(size))
+		mem, err := t.memory.AllocHost(int64(size))
 		if err != nil {
 			return nil, err
 		}
 		p.mem = mem
 		if old != nil {
-			if err := t.dev.FreeHost(old); err != nil {
+			if err := t.memory.FreeHost(old); err != nil {
 				return nil, err
 			}
 		}
@@ -45,16 +53,16 @@ func (t *Transfer) next(i int, n int) (*piece, error) {
 	return p, nil
 }
 
-// wait returns when the copy that uses the piece is done.
+// wait returns when the copy that uses the piece is done. Where the wait is ended the piece stays in use.
 func (p *piece) wait() error {
 	if p.busy == nil {
 		return nil
 	}
-	e := p.busy
-	p.busy = nil
-	if err := e.Wait(); err != nil {
+	if err := p.busy.Wait(); err != nil {
 		return err
 	}
+	e := p.busy
+	p.busy = nil
 	return e.Close()
 }
 
@@ -117,7 +125,7 @@ func (t *Transfer) Close() error {
 		p := &t.pieces[i]
 		err := p.wait()
 		if err == nil && p.mem != nil {
-			err = t.dev.FreeHost(p.mem)
+			err = t.memory.FreeHost(p.mem)
 		}
 		p.mem = nil
 		if first == nil {

@@ -18,9 +18,12 @@ type Device struct {
 
 	unified atomic.Int64 // bytes of unified memory
 
+	loading sync.Mutex // held while a kernel of the runtime's own is loaded
+
 	mu        sync.Mutex
 	functions map[string]device.Function // the runtime's own kernels, by entry
-	streams   []*Queue                   // that are idle
+	queues    []*Queue                   // that are idle
+	left      []*leftWork                // that goes on, and that nobody waits for
 }
 
 // NewDevice makes a device of a driver usable. All that has to do with one device goes through one Device.
@@ -55,9 +58,12 @@ func (d *Device) CannotRepeat() { d.noRepeat.Store(true) }
 
 // Function is a kernel of the runtime's own, by its entry. Its PTX text is asked for and loaded once.
 func (d *Device) Function(entry string, text func() string) (device.Function, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if f := d.functions[entry]; f != nil {
+	if f := d.known(entry); f != nil {
+		return f, nil
+	}
+	d.loading.Lock()
+	defer d.loading.Unlock()
+	if f := d.known(entry); f != nil {
 		return f, nil
 	}
 	m, err := d.dev.Load(entry, []byte(text()))
@@ -68,69 +74,15 @@ func (d *Device) Function(entry string, text func() string) (device.Function, er
 	if err != nil {
 		return nil, err
 	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.functions[entry] = f
 	return f, nil
 }
 
-// Queue is a stream with what copies between it and the host.
-type Queue struct {
-	device.Stream
-	Transfer *device.Transfer
-	Small    []byte // pinned, for what is read while a program runs
-}
-
-// smallBytes is the size of the memory for what a program reads as it runs: conditions, and the error.
-const smallBytes = 4 << 10
-
-// maxStreams bounds the streams that a device keeps.
-const maxStreams = 16
-
-// Queue returns a stream that nobody uses.
-func (d *Device) Queue() (*Queue, error) {
-	d.mu.Lock()
-	if n := len(d.streams); n > 0 {
-		q := d.streams[n-1]
-		d.streams = d.streams[:n-1]
-		d.mu.Unlock()
-		return q, nil
-	}
-	d.mu.Unlock()
-	s, err := d.dev.NewStream()
-	if err != nil {
-		return nil, err
-	}
-	small, err := d.dev.AllocHost(smallBytes)
-	if err != nil {
-		_ = s.Close() // the error that is returned tells more
-		return nil, err
-	}
-	return &Queue{Stream: s, Transfer: device.NewTransfer(d.dev, s), Small: small}, nil
-}
-
-// GiveBack takes a stream back, on which nothing runs any more.
-func (d *Device) GiveBack(q *Queue) {
+// known is the kernel of an entry that is loaded, nil for none.
+func (d *Device) known(entry string) device.Function {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.streams) < maxStreams {
-		d.streams = append(d.streams, q)
-		return
-	}
-	// It is of no use any more; what does not go back to the driver now goes back with the process.
-	_ = q.Transfer.Close()
-	_ = d.dev.FreeHost(q.Small)
-	_ = q.Close()
-}
-
-// With runs f with a stream, and waits until what it starts is done.
-func (d *Device) With(f func(q *Queue) error) error {
-	q, err := d.Queue()
-	if err != nil {
-		return err
-	}
-	defer d.GiveBack(q)
-	if err := f(q); err != nil {
-		_ = q.Sync() // before anything that is in use is freed; the first error counts
-		return err
-	}
-	return q.Sync()
+	return d.functions[entry]
 }

@@ -38,55 +38,55 @@ func (m DeviceArray) Overlaps(o DeviceArray) bool {
 }
 
 // Copy starts a copy between two places of the device, of one size and shape, that do not overlap.
-func (d *Device) Copy(s device.Stream, dst, src DeviceArray) error {
-	return d.CopyUnless(s, dst, src, 0)
+func (d *Device) Copy(q *Queue, dst, src DeviceArray) error {
+	return d.CopyUnless(q, dst, src, 0)
 }
 
 // CopyUnless is Copy that does nothing where a word of the device is not 0.
-func (d *Device) CopyUnless(s device.Stream, dst, src DeviceArray, word device.Ptr) error {
+func (d *Device) CopyUnless(q *Queue, dst, src DeviceArray, word device.Ptr) error {
 	if Count(src.Shape) == 0 {
 		return nil
 	}
 	var room [fewCopyAxes]copyAxis
-	return d.copyStrided(s, dst.Size, dst.Addr, src.Addr, copyLoops(room[:0], dst.Layout(), src.Layout()), word)
+	return d.copyStrided(q, dst.Size, dst.Addr, src.Addr, copyLoops(room[:0], dst.Layout(), src.Layout()), word)
 }
 
 // Move is Copy for places that may overlap: the result is as if src had been copied away first. It waits for the copy
 // where they do.
-func (d *Device) Move(s device.Stream, dst, src DeviceArray) error {
+func (d *Device) Move(q *Queue, dst, src DeviceArray) error {
 	if !dst.Overlaps(src) {
-		return d.Copy(s, dst, src)
+		return d.Copy(q, dst, src)
 	}
-	aside, err := NewOn(d, Count(src.Shape)*src.Size)
+	aside, err := q.New(Count(src.Shape) * src.Size)
 	if err != nil {
 		return err
 	}
-	defer aside.Release()
 	tmp := DeviceArray{aside.Addr(), src.Size, src.Shape, RowMajor(src.Shape)}
-	if err := d.Copy(s, tmp, src); err != nil {
-		return err
+	if err = d.Copy(q, tmp, src); err == nil {
+		err = d.Copy(q, dst, tmp)
 	}
-	if err := d.Copy(s, dst, tmp); err != nil {
-		return err
+	if err == nil {
+		err = q.Sync()
 	}
-	return s.Sync()
+	q.Drop(aside, err)
+	return err
 }
 
 // Aligned is from when its first element is aligned to deviceAlign, else a copy with the same strides, whose memory is
 // returned, too.
-func (d *Device) Aligned(s device.Stream, from DeviceArray) (DeviceArray, *Storage, error) {
+func (d *Device) Aligned(q *Queue, from DeviceArray) (DeviceArray, *Storage, error) {
 	if from.Addr%deviceAlign == 0 || Count(from.Shape) == 0 {
 		return from, nil, nil
 	}
 	lo, hi := from.span()
 	pad := AlignPad(int64(from.Addr - lo))
-	aside, err := NewOn(d, pad+int64(hi-lo))
+	aside, err := q.New(pad + int64(hi-lo))
 	if err != nil {
 		return from, nil, err
 	}
 	to := aside.Addr() + device.Ptr(pad)
-	if err := s.Copy(to, lo, int64(hi-lo)); err != nil {
-		aside.Release()
+	if err := q.Stream.Copy(to, lo, int64(hi-lo)); err != nil {
+		q.Drop(aside, err)
 		return from, nil, err
 	}
 	return DeviceArray{to + (from.Addr - lo), from.Size, from.Shape, from.Strides}, aside, nil

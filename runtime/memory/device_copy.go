@@ -83,7 +83,7 @@ func copyPTX(elem int64) string {
 // copyStrided starts a copy of elements between places on the device: the first elements are at dst and src, axes has
 // the strides in elements. No destination is written twice. Nothing is copied when the word at unless is not 0 by then;
 // the address 0 is none.
-func (d *Device) copyStrided(s device.Stream, elem int64, dst, src device.Ptr, axes []copyAxis,
+func (d *Device) copyStrided(q *Queue, elem int64, dst, src device.Ptr, axes []copyAxis,
 	unless device.Ptr) error {
 	n := int64(1)
 	for _, a := range axes {
@@ -94,21 +94,21 @@ func (d *Device) copyStrided(s device.Stream, elem int64, dst, src device.Ptr, a
 		return nil
 	case len(axes) == 0 || len(axes) == 1 && axes[0].dst == 1 && axes[0].src == 1:
 		if unless == 0 {
-			return s.Copy(dst, src, n*elem)
+			return q.Stream.Copy(dst, src, n*elem)
 		}
 		n, elem = widest(n, elem, dst, src)
 		axes = []copyAxis{{n: n, dst: 1, src: 1}}
 	case len(axes) > copyAxes:
 		a := axes[0]
 		for i := range a.n {
-			if err := d.copyStrided(s, elem, dst+device.Ptr(i*a.dst*elem), src+device.Ptr(i*a.src*elem), axes[1:],
+			if err := d.copyStrided(q, elem, dst+device.Ptr(i*a.dst*elem), src+device.Ptr(i*a.src*elem), axes[1:],
 				unless); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	f, err := d.Function(copyEntry(elem), func() string { return copyPTX(elem) })
+	f, err := q.Function(copyEntry(elem), func() string { return copyPTX(elem) })
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (d *Device) copyStrided(s device.Stream, elem int64, dst, src device.Ptr, a
 		at := 3 + copyAxes - len(axes) + i
 		params[at], params[at+copyAxes], params[at+2*copyAxes] = uint64(a.n), uint64(a.dst*elem), uint64(a.src*elem)
 	}
-	return s.Launch(f, min((n+copyThreads-1)/copyThreads, copyBlocks), copyThreads, 0, params)
+	return q.Launch(f, min((n+copyThreads-1)/copyThreads, copyBlocks), copyThreads, 0, params)
 }
 
 // widest is n elements as fewer, larger ones.

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"context"
 	"errors"
 	goruntime "runtime"
 	"sync/atomic"
@@ -11,10 +12,16 @@ import (
 
 // NewOn returns memory of a device for at least bytes bytes, with unspecified contents. It counts as LiveBytes
 // of the device.
-func NewOn(d *Device, bytes int64) (*Storage, error) {
-	addr, err := d.pool.Get(bytes)
-	if err != nil {
-		return nil, err
+func NewOn(d *Device, bytes int64) (*Storage, error) { return newOn(nil, d, bytes) }
+
+// newOn is NewOn as long as ctx lasts, where that is not nil.
+func newOn(ctx context.Context, d *Device, bytes int64) (*Storage, error) {
+	addr, kept := d.pool.Take(bytes)
+	if !kept {
+		var err error
+		if addr, err = before(ctx, func() (device.Ptr, error) { return d.pool.Get(bytes) }, d.free); err != nil {
+			return nil, err
+		}
 	}
 	s := &Storage{block: block{bytes: max(bytes, 1), class: deviceClass}, dev: d, addr: addr}
 	s.refs.Store(1)
@@ -59,10 +66,12 @@ func NewUnified(d *Device, bytes int64) (*Storage, error) {
 	return s, nil
 }
 
-// freeUnified gives unified memory back to the driver.
+// freeUnified gives unified memory back to the driver, which waits for the device then.
 func (d *Device) freeUnified(addr device.Ptr, bytes int64) {
-	d.unified.Add(-bytes)
-	_ = d.dev.Free(addr) // what a device that is lost does not take back is gone with it
+	d.WhenDone(func() {
+		d.unified.Add(-bytes)
+		_ = d.dev.Free(addr) // what a device that is lost does not take back is gone with it
+	})
 }
 
 // NoUnifiedError says that a device has no unified memory.

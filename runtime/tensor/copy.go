@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"context"
 	"fmt"
 	goruntime "runtime"
 	"slices"
@@ -63,7 +64,10 @@ func (t *Tensor) Clone() (*Tensor, error) {
 
 // CopyTo copies the elements into dst, of the same type and shape. The two may overlap: the result is as if t had been
 // copied away first. A dst with an expanded axis is an error, since its elements share memory.
-func (t *Tensor) CopyTo(dst *Tensor) error {
+func (t *Tensor) CopyTo(dst *Tensor) error { return t.CopyUntil(nil, dst) }
+
+// CopyUntil is CopyTo that a context may end where both are on one device; nil is none.
+func (t *Tensor) CopyUntil(ctx context.Context, dst *Tensor) error {
 	if err := t.Err(); err != nil {
 		return err
 	}
@@ -80,7 +84,7 @@ func (t *Tensor) CopyTo(dst *Tensor) error {
 		}
 	}
 	if t.HostErr() != nil || dst.HostErr() != nil || t.Unified() && dst.Unified() {
-		return copyAcross(dst, t)
+		return copyAcross(ctx, dst, t)
 	}
 	err := memory.Move(dst.Array(), t.Array())
 	goruntime.KeepAlive(dst)

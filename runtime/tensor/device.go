@@ -1,6 +1,7 @@
 package tensor
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	goruntime "runtime"
@@ -75,21 +76,25 @@ func NewUnified(d *memory.Device, dtype types.DType, shape ...int64) (*Tensor, e
 	return newOn(d, memory.NewUnified, dtype, shape)
 }
 
-// NewAt is NewOn or NewUnified.
-func NewAt(d *memory.Device, place types.Place, dtype types.DType, shape []int64) (*Tensor, error) {
+// NewFor is NewOn or NewUnified for what uses a queue.
+func NewFor(q *memory.Queue, place types.Place, dtype types.DType, shape []int64) (*Tensor, error) {
 	if place == types.OnUnified {
-		return newOn(d, memory.NewUnified, dtype, shape)
+		return newIn(q.NewUnified, dtype, shape)
 	}
-	return newOn(d, memory.NewOn, dtype, shape)
+	return newIn(q.New, dtype, shape)
 }
 
 func newOn(d *memory.Device, storage func(*memory.Device, int64) (*memory.Storage, error), dtype types.DType,
 	shape []int64) (*Tensor, error) {
+	return newIn(func(bytes int64) (*memory.Storage, error) { return storage(d, bytes) }, dtype, shape)
+}
+
+func newIn(storage func(bytes int64) (*memory.Storage, error), dtype types.DType, shape []int64) (*Tensor, error) {
 	bytes, err := CheckShape(dtype, shape)
 	if err != nil {
 		return nil, err
 	}
-	s, err := storage(d, bytes)
+	s, err := storage(bytes)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", TypeName(dtype, shape), err)
 	}
@@ -129,11 +134,16 @@ func (t *Tensor) ToDevice(d *memory.Device) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := d.With(func(q *memory.Queue) error { return q.Transfer.Upload(out.DeviceAddr(), c.Raw()) }); err != nil {
+	if err := upload(d, out.DeviceAddr(), c.Raw()); err != nil {
 		out.Close()
 		return nil, err
 	}
 	return out, nil
+}
+
+// upload copies bytes to memory of a device that nobody uses yet.
+func upload(d *memory.Device, to device.Ptr, from []byte) error {
+	return d.With(nil, func(q *memory.Queue) error { return q.Transfer.Upload(to, from) })
 }
 
 // ToUnified copies the elements to memory that a device and the host reach, into a row-major tensor. A tensor that is
@@ -180,7 +190,7 @@ func (t *Tensor) Mirror(d *memory.Device) (*Tensor, error) {
 	copy(v.Strides, t.Strides)
 	v.Offset = t.Offset
 	all := unsafe.Slice((*byte)(t.storage.Ptr()), t.storage.Bytes())
-	if err := d.With(func(q *memory.Queue) error { return q.Transfer.Upload(s.Addr(), all) }); err != nil {
+	if err := upload(d, s.Addr(), all); err != nil {
 		v.Close()
 		return nil, err
 	}
@@ -198,10 +208,10 @@ func (t *Tensor) ToHost() (*Tensor, error) {
 		return t.View()
 	}
 	var out *Tensor
-	err := d.With(func(q *memory.Queue) (err error) {
+	err := d.With(nil, func(q *memory.Queue) (err error) {
 		out, err = Fetch(d, q, t.DType, t.DeviceArray())
 		return err
-	})
+	}, t.storage)
 	return out, err
 }
 
@@ -211,21 +221,23 @@ func Fetch(d *memory.Device, q *memory.Queue, dtype types.DType, from memory.Dev
 	if err != nil || out.Elems() == 0 {
 		return out, err
 	}
+	var dense *memory.Storage
 	if !from.Layout().IsRowMajor() {
-		dense, err := memory.NewOn(d, out.Bytes())
-		if err != nil {
+		if dense, err = q.New(out.Bytes()); err != nil {
 			out.Close()
 			return nil, err
 		}
-		defer dense.Release()
 		to := memory.DeviceArray{Addr: dense.Addr(), Size: from.Size, Shape: out.Shape, Strides: out.Strides}
-		if err := d.Copy(q, to, from); err != nil {
-			out.Close()
-			return nil, err
-		}
+		err = d.Copy(q, to, from)
 		from = to
 	}
-	if err := q.Transfer.Download(out.Raw(), from.Addr); err != nil {
+	if err == nil {
+		err = q.Transfer.Download(out.Raw(), from.Addr)
+	}
+	if dense != nil {
+		q.Drop(dense, err)
+	}
+	if err != nil {
 		out.Close()
 		return nil, err
 	}
@@ -236,12 +248,12 @@ func Fetch(d *memory.Device, q *memory.Queue, dtype types.DType, from memory.Dev
 // memory that its elements are in is copied as it is. Its first element is aligned to deviceAlign.
 func Upload(d *memory.Device, q *memory.Queue, t *Tensor) (*Tensor, error) {
 	if t.Elems() == 0 {
-		return NewOn(d, t.DType, t.Shape...)
+		return NewFor(q, types.OnDevice, t.DType, t.Shape)
 	}
 	lo, hi := t.Array().Span()
 	before := int64(uintptr(t.Ptr()) - lo)
 	pad := memory.AlignPad(before)
-	s, err := memory.NewOn(d, pad+int64(hi-lo))
+	s, err := q.New(pad + int64(hi-lo))
 	if err != nil {
 		return nil, err
 	}
@@ -251,14 +263,14 @@ func Upload(d *memory.Device, q *memory.Queue, t *Tensor) (*Tensor, error) {
 	v.Offset = (pad + before) / int64(t.DType.Bytes())
 	if t.sparse(int64(hi - lo)) {
 		if err := scatter(d, q, v, t); err != nil {
-			v.Close()
+			q.Defer(v.Close)
 			return nil, err
 		}
 		return v, nil
 	}
 	if err := q.Transfer.Upload(s.Addr()+device.Ptr(pad), unsafe.Slice((*byte)(unsafe.Add(t.Ptr(), -before)),
 		int64(hi-lo))); err != nil {
-		v.Close()
+		q.Defer(v.Close)
 		return nil, err
 	}
 	return v, nil
@@ -283,26 +295,31 @@ func scatter(d *memory.Device, q *memory.Queue, v, t *Tensor) error {
 		return err
 	}
 	defer dense.Close()
-	there, err := NewOn(d, t.DType, t.Shape...)
+	there, err := NewFor(q, types.OnDevice, t.DType, t.Shape)
 	if err != nil {
 		return err
 	}
-	defer there.Close()
-	if err := q.Transfer.Upload(there.DeviceAddr(), dense.Raw()); err != nil {
+	if err = q.Transfer.Upload(there.DeviceAddr(), dense.Raw()); err == nil {
+		err = d.Copy(q, v.DeviceArray(), there.DeviceArray())
+	}
+	if err == nil {
+		err = q.Sync()
+	}
+	if err != nil {
+		q.Defer(there.Close)
 		return err
 	}
-	if err := d.Copy(q, v.DeviceArray(), there.DeviceArray()); err != nil {
-		return err
-	}
-	return q.Sync()
+	there.Close()
+	return nil
 }
 
-// copyAcross is CopyTo where one of the tensors, or both, are on a device.
-func copyAcross(dst, src *Tensor) error {
+// copyAcross is CopyTo where one of the tensors, or both, are on a device. Where both are on one it ends with ctx.
+func copyAcross(ctx context.Context, dst, src *Tensor) error {
 	from, to := src.storage.Device(), dst.storage.Device()
 	switch {
 	case from == to:
-		return to.With(func(q *memory.Queue) error { return to.Move(q, dst.DeviceArray(), src.DeviceArray()) })
+		return to.With(ctx, func(q *memory.Queue) error { return to.Move(q, dst.DeviceArray(), src.DeviceArray()) },
+			dst.storage, src.storage)
 	case to == nil:
 		h, err := src.ToHost()
 		if err != nil {
@@ -316,17 +333,23 @@ func copyAcross(dst, src *Tensor) error {
 		return err
 	}
 	defer x.Close()
-	return to.With(func(q *memory.Queue) error { return to.Copy(q, dst.DeviceArray(), x.DeviceArray()) })
+	return to.With(nil, func(q *memory.Queue) error { return to.Copy(q, dst.DeviceArray(), x.DeviceArray()) },
+		dst.storage)
 }
 
 // cloneOn is Clone of a tensor on a device, to a place there.
 func (t *Tensor) cloneOn(place types.Place) (*Tensor, error) {
 	d := t.storage.Device()
-	out, err := NewAt(d, place, t.DType, t.Shape)
+	storage := memory.NewOn
+	if place == types.OnUnified {
+		storage = memory.NewUnified
+	}
+	out, err := newOn(d, storage, t.DType, t.Shape)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.With(func(q *memory.Queue) error { return d.Copy(q, out.DeviceArray(), t.DeviceArray()) }); err != nil {
+	if err := d.With(nil, func(q *memory.Queue) error { return d.Copy(q, out.DeviceArray(), t.DeviceArray()) },
+		t.storage); err != nil {
 		out.Close()
 		return nil, err
 	}

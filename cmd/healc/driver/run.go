@@ -120,7 +120,7 @@ func (j *Job) Run(ctx context.Context) (exit int, err error) {
 	if results, err = withUpdates(f, args, results); err != nil {
 		return 0, err
 	}
-	if err := toHost(results); err != nil {
+	if results, err = toHost(ctx, results); err != nil {
 		return 0, err
 	}
 	if j.Entry == "" {
@@ -144,20 +144,40 @@ func withUpdates(f *engine.Func, args, results []*tensor.Tensor) ([]*tensor.Tens
 	return results, nil
 }
 
-// toHost copies the results that are on a device.
-func toHost(results []*tensor.Tensor) error {
-	for i, t := range results {
-		if t.Device() == nil {
-			continue
-		}
-		h, err := t.ToHost()
-		if err != nil {
-			return err
-		}
-		t.Close()
-		results[i] = h
+// toHost is the results, those that are on a device copied to the host.
+func toHost(ctx context.Context, results []*tensor.Tensor) ([]*tensor.Tensor, error) {
+	if !slices.ContainsFunc(results, func(t *tensor.Tensor) bool { return t.Device() != nil }) {
+		return results, nil
 	}
-	return nil
+	views := make([]*tensor.Tensor, len(results)) // the copies may outlast the results
+	for i, t := range results {
+		var err error
+		if views[i], err = t.View(); err != nil {
+			CloseAll(views[:i])
+			return results, err
+		}
+	}
+	hosts, err := runtime.Before(ctx, 0, func() (hosts []*tensor.Tensor, err error) {
+		defer CloseAll(views)
+		for _, t := range views {
+			copied := t.ToHost
+			if t.Device() == nil {
+				copied = t.View
+			}
+			h, err := copied()
+			if err != nil {
+				CloseAll(hosts)
+				return nil, err
+			}
+			hosts = append(hosts, h)
+		}
+		return hosts, nil
+	}, CloseAll)
+	if err != nil {
+		return results, err
+	}
+	CloseAll(results)
+	return hosts, nil
 }
 
 // call runs f and books the time that is not compilation as "run".

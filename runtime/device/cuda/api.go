@@ -38,9 +38,11 @@ type api struct {
 	StreamCreate       function // CUstream *, unsigned flags
 	StreamDestroy_v2   function // CUstream
 	StreamSynchronize  function // CUstream
+	StreamQuery        function // CUstream
 	EventCreate        function // CUevent *, unsigned flags
 	EventRecord        function // CUevent, CUstream
 	EventSynchronize   function // CUevent
+	EventQuery         function // CUevent
 	EventElapsedTime   function // float *milliseconds, CUevent start, CUevent end
 	EventDestroy_v2    function // CUevent
 	// CUmodule *, const void *image, unsigned n, CUjit_option *options, void **values
@@ -129,6 +131,7 @@ const (
 	hostPortable        = 1 // CU_MEMHOSTALLOC_PORTABLE
 	streamNonBlocking   = 1 // CU_STREAM_NON_BLOCKING: does not wait for the default stream
 	eventDefault        = 0
+	eventNoTiming       = 2  // CU_EVENT_DISABLE_TIMING
 	captureRelaxed      = 2  // CU_STREAM_CAPTURE_MODE_RELAXED: any thread may go on with it
 	functionMaxDynamic  = 8  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 	nodeConditional     = 13 // CU_GRAPH_NODE_TYPE_CONDITIONAL

@@ -38,6 +38,20 @@ func (v *dev) do(f *function, call func() result) error {
 	return nil
 }
 
+// query asks a stream or an event whether it is done.
+func (v *dev) query(f *function, handle uintptr) (bool, error) {
+	done := false
+	err := v.do(f, func() result {
+		r := f.call(handle)
+		if r == notReady {
+			return success
+		}
+		done = r == success
+		return r
+	})
+	return done, err
+}
+
 // note remembers an error after which nothing works any more.
 func (v *dev) note(err error) error {
 	if e, ok := err.(*device.Error); ok && e.Lost {

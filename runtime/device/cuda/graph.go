@@ -32,7 +32,9 @@ func (s *stream) Capture(record func() error) (device.Graph, error) {
 // captured is the graph of what record does, after the begin of a capture.
 func (s *stream) captured(record func() error) (graph uintptr, err error) {
 	v := s.dev
+	s.captures = true
 	failed := record()
+	s.captures = false
 	err = v.do(&v.StreamEndCapture, func() result {
 		return v.StreamEndCapture.call(s.handle, uintptr(unsafe.Pointer(&graph)))
 	})
@@ -102,7 +104,7 @@ func (v *dev) destroyGraph(handle uintptr) {
 
 func (s *stream) LaunchGraph(g device.Graph) error {
 	f := &s.dev.GraphLaunch
-	return s.dev.do(f, func() result { return f.call(g.(*graph).handle, s.handle) })
+	return s.put(f, func() result { return f.call(g.(*graph).handle, s.handle) })
 }
 
 func (g *graph) Close() error {

@@ -26,6 +26,7 @@ const (
 	unknownResult     result = 999
 	deviceUnavailable result = 46
 	compatUnsupported result = 804
+	notReady          result = 600
 )
 
 // meaning is what a CUresult says. lost marks those after which the context is of no use any more.

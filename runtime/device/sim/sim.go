@@ -2,6 +2,7 @@
 package sim
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -196,7 +197,7 @@ func (e *entry) Entry() string { return e.name }
 type stream struct {
 	dev       *dev
 	capturing *graph
-	ended     func() error
+	ended     func() error // nil: never
 }
 
 // job is work that asks whether it is to end.
@@ -224,8 +225,13 @@ func (s *stream) doUntil(call string, work job) error {
 	return checked(s.ended)
 }
 
-// Until implements device.Interruptible.
-func (s *stream) Until(ended func() error) { s.ended = ended }
+// Until implements device.Stream. Kernels end with the context.
+func (s *stream) Until(ctx context.Context) {
+	s.ended = nil
+	if ctx != nil {
+		s.ended = ctx.Err
+	}
+}
 
 func (s *stream) Upload(dst device.Ptr, src []byte) error {
 	return s.now("Upload", func() error { return s.dev.sim.Write(uint64(dst), src) })
@@ -273,6 +279,8 @@ func (s *stream) Launch(f device.Function, blocks int64, threads int, shared int
 }
 
 func (s *stream) Sync() error { return nil }
+
+func (s *stream) Done() (bool, error) { return true, nil }
 
 func (s *stream) Close() error { return nil }
 

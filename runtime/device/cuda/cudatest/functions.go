@@ -38,16 +38,20 @@ func (l *Library) with(name string, handle uintptr, call func(s *stream) int32) 
 }
 
 // queue puts work on a stream.
-func (l *Library) queue(name string, handle uintptr, work func(s device.Stream) error) uintptr {
-	return l.with(name, handle, func(s *stream) int32 { return s.put(func() error { return work(s.work) }) })
+func (l *Library) queue(name string, handle uintptr, w work, do func(s device.Stream) error) uintptr {
+	return l.with(name, handle, func(s *stream) int32 {
+		w.do = func() error { return do(s.work) }
+		return l.put(name, s, w)
+	})
 }
 
 // transfer is queue for what crosses between host and device, which cannot be in the body of a conditional node.
-func (l *Library) transfer(name string, handle uintptr, work func(s device.Stream) error) uintptr {
+func (l *Library) transfer(name string, handle uintptr, w work, do func(s device.Stream) error) uintptr {
 	return l.with(name, handle, func(s *stream) int32 {
 		if s.captures && s.into != 0 {
 			return captureUnsupported
 		}
-		return s.put(func() error { return work(s.work) })
+		w.do = func() error { return do(s.work) }
+		return l.put(name, s, w)
 	})
 }

@@ -1,6 +1,9 @@
 package cudatest
 
-import "unsafe"
+import (
+	"slices"
+	"unsafe"
+)
 
 // graphFunctions are the functions about graphs.
 func (l *Library) graphFunctions() map[string]any {
@@ -151,7 +154,8 @@ func (l *Library) graphAddNode(out *uintptr, handle uintptr, after, edges unsafe
 			p.bodies = &array[0]
 			l.arrays = append(l.arrays, array) // the driver's own memory
 			g.bodies = append(g.bodies, array[0])
-			g.work = append(g.work, func() error { return on.while(body.run) })
+			g.work = append(g.work, work{do: func() error { return on.while(body.run) }})
+			g.node = body
 			*out = l.add(new(node))
 			return ok
 		}
@@ -163,8 +167,8 @@ func (l *Library) graphAddNode(out *uintptr, handle uintptr, after, edges unsafe
 type node struct{}
 
 func (g *graph) run() error {
-	for _, work := range g.work {
-		if err := work(); err != nil {
+	for _, w := range g.work {
+		if err := w.do(); err != nil {
 			return err
 		}
 	}
@@ -182,7 +186,16 @@ func (l *Library) graphInstantiate(p *uintptr, handle uintptr, flags uint64) uin
 				return invalidValue // a loop without a body does not end
 			}
 		}
-		*p = l.add(&graph{work: g.work, dev: g.dev, exec: true})
+		work := g.work
+		if g.node != nil { // what the kernels of the body use, the node uses
+			work = slices.Clone(work)
+			for _, w := range g.node.work {
+				work[0].kernels += w.kernels
+				work[0].module = w.module
+				work[0].device = append(work[0].device, w.device...)
+			}
+		}
+		*p = l.add(&graph{work: work, dev: g.dev, exec: true})
 		return ok
 	})
 }
@@ -193,8 +206,10 @@ func (l *Library) graphLaunch(handle, on uintptr) uintptr {
 		if !is || !g.exec || g.dev != s.dev {
 			return invalidHandle
 		}
-		for _, work := range g.work {
-			s.put(work)
+		for _, w := range g.work {
+			if code := l.put("cuGraphLaunch", s, w); code != ok {
+				return code
+			}
 		}
 		return ok
 	})

@@ -29,6 +29,13 @@ type Library struct {
 	shared  map[string]uintptr // cuFuncSetAttribute, by entry
 	symbols map[string]uintptr
 	arrays  [][]uintptr // that the library wrote the address of
+
+	turn      *sync.Cond // a kernel that was held has ended
+	holds     []*Held    // that are waiting for their kernel
+	running   []*stream  // those whose first work is a kernel that is held
+	waits     map[string]bool
+	blocks    []allocation // by address
+	conflicts []string
 }
 
 // The objects behind handles.
@@ -37,9 +44,11 @@ type (
 	stream  struct {
 		dev       device.Device
 		work      device.Stream
-		queue     []func() error
-		capturing []func() error
+		queue     []work
+		capturing []work
 		captures  bool
+		asked     bool    // since something was put on it, whether it is done
+		uses      uses    // of what is queued, while a kernel of it is held
 		into      uintptr // the graph that the capture goes on with, 0 for a new one
 	}
 	event struct {
@@ -47,10 +56,11 @@ type (
 		at     device.Event // when it was reached
 	}
 	graph struct {
-		work   []func() error
+		work   []work
 		dev    device.Device
 		loops  []loop    // conditions that were made for nodes of it
 		bodies []uintptr // graphs of its nodes, which go with it
+		node   *graph    // the body of its node, nil for none
 		owned  bool      // by a node
 		exec   bool      // a CUgraphExec
 	}
@@ -77,6 +87,7 @@ const (
 	invalidContext     = 201
 	invalidPTX         = 218
 	invalidHandle      = 400
+	notReady           = 600
 	notFound           = 500
 	launchFailed       = 719
 	notSupported       = 801
@@ -151,7 +162,8 @@ func (l *Library) init() {
 	l.objects, l.host, l.limits, l.shared = map[uintptr]any{}, map[*byte][]byte{}, map[uintptr]uintptr{},
 		map[string]uintptr{}
 	l.next = 0x1000
-	l.symbols = map[string]uintptr{}
+	l.symbols, l.waits = map[string]uintptr{}, map[string]bool{}
+	l.turn = sync.NewCond(&l.mu)
 	if l.Version == 0 {
 		l.Version = 12040
 	}
@@ -176,6 +188,9 @@ func (l *Library) Symbol(name string) (uintptr, error) {
 func (l *Library) begin(name string) (code int32, failed bool) {
 	l.mu.Lock()
 	l.calls[name]++
+	for l.waits[name] && l.held() {
+		l.turn.Wait()
+	}
 	if codes := l.fail[name]; len(codes) > 0 {
 		l.fail[name] = codes[1:]
 		return codes[0], true
@@ -215,41 +230,4 @@ func (l *Library) add(o any) uintptr {
 func object[T any](l *Library, handle uintptr) (T, bool) {
 	o, ok := l.objects[handle].(T)
 	return o, ok
-}
-
-// put queues work on a stream, or adds it to the graph that it captures.
-func (s *stream) put(work func() error) int32 {
-	if s.captures {
-		s.capturing = append(s.capturing, work)
-		return ok
-	}
-	s.queue = append(s.queue, work)
-	return ok
-}
-
-// drain does what is queued.
-func (s *stream) drain() int32 {
-	for len(s.queue) > 0 {
-		work := s.queue[0]
-		s.queue = s.queue[1:]
-		if err := work(); err != nil {
-			return launchFailed
-		}
-	}
-	if err := s.work.Sync(); err != nil {
-		return launchFailed
-	}
-	return ok
-}
-
-// drainAll does what is queued anywhere, as calls do that wait for the device.
-func (l *Library) drainAll() int32 {
-	for _, o := range l.objects {
-		if s, is := o.(*stream); is {
-			if code := s.drain(); code != ok {
-				return code
-			}
-		}
-	}
-	return ok
 }

@@ -29,6 +29,7 @@ func (l *Library) memoryFunctions() map[string]any {
 					return outOfMemory
 				}
 				*p = uint64(at)
+				l.allocated(*p, uint64(bytes))
 				return ok
 			})
 		},
@@ -48,17 +49,20 @@ func (l *Library) memoryFunctions() map[string]any {
 					return invalidValue // the address is one for the host and the device
 				}
 				*p = uint64(at)
+				l.allocated(*p, uint64(bytes))
 				return ok
 			})
 		},
 		"cuMemFree_v2": func(p uint64) uintptr {
 			return l.in("cuMemFree_v2", func(c *context) int32 {
+				l.freed(p, "memory is freed")
 				if code := l.drainAll(); code != ok {
 					return code
 				}
 				if c.dev.Free(device.Ptr(p)) != nil {
 					return invalidValue
 				}
+				l.unallocated(p)
 				return ok
 			})
 		},
@@ -78,6 +82,7 @@ func (l *Library) memoryFunctions() map[string]any {
 				if _, is := l.host[p]; !is {
 					return invalidValue
 				}
+				l.freed(p, "memory of the host is freed")
 				delete(l.host, p)
 				return ok
 			})
@@ -85,16 +90,25 @@ func (l *Library) memoryFunctions() map[string]any {
 	}
 }
 
+// copying is work that uses memory of the host, if it is not nil, and of the device.
+func copying(host *byte, device ...uint64) work {
+	w := work{device: device}
+	if host != nil {
+		w.host = []unsafe.Pointer{unsafe.Pointer(host)}
+	}
+	return w
+}
+
 // transferFunctions are the functions that copy and fill memory.
 func (l *Library) transferFunctions() map[string]any {
 	return map[string]any{
 		"cuMemcpyHtoDAsync_v2": func(dst uint64, src *byte, bytes, stream uintptr) uintptr {
-			return l.transfer("cuMemcpyHtoDAsync_v2", stream, func(s device.Stream) error {
+			return l.transfer("cuMemcpyHtoDAsync_v2", stream, copying(src, dst), func(s device.Stream) error {
 				return s.Upload(device.Ptr(dst), unsafe.Slice(src, bytes))
 			})
 		},
 		"cuMemcpyDtoHAsync_v2": func(dst *byte, src uint64, bytes, stream uintptr) uintptr {
-			return l.transfer("cuMemcpyDtoHAsync_v2", stream, func(s device.Stream) error {
+			return l.transfer("cuMemcpyDtoHAsync_v2", stream, copying(dst, src), func(s device.Stream) error {
 				if err := s.Download(unsafe.Slice(dst, bytes), device.Ptr(src)); err != nil {
 					return err
 				}
@@ -102,12 +116,12 @@ func (l *Library) transferFunctions() map[string]any {
 			})
 		},
 		"cuMemcpyDtoDAsync_v2": func(dst, src uint64, bytes, stream uintptr) uintptr {
-			return l.queue("cuMemcpyDtoDAsync_v2", stream, func(s device.Stream) error {
+			return l.queue("cuMemcpyDtoDAsync_v2", stream, copying(nil, dst, src), func(s device.Stream) error {
 				return s.Copy(device.Ptr(dst), device.Ptr(src), int64(bytes))
 			})
 		},
 		"cuMemsetD32Async": func(dst uint64, word uint32, n, stream uintptr) uintptr {
-			return l.queue("cuMemsetD32Async", stream, func(s device.Stream) error {
+			return l.queue("cuMemsetD32Async", stream, copying(nil, dst), func(s device.Stream) error {
 				return s.Fill(device.Ptr(dst), word, int64(n))
 			})
 		},

@@ -62,6 +62,7 @@ func (l *Library) moduleLoad(p *uintptr, image *byte, n uint32, options *int32, 
 func (l *Library) moduleUnload(handle uintptr) uintptr {
 	return l.in("cuModuleUnload", func(*context) int32 {
 		m, is := object[device.Module](l, handle)
+		l.freed(m, "code is unloaded")
 		if !is || l.drainAll() != ok || m.Close() != nil {
 			return invalidHandle
 		}
@@ -116,6 +117,8 @@ func (l *Library) launchKernel(handle uintptr, gx, gy, gz, bx, by, bz, shared ui
 		}
 		bytes := *(*uintptr)(x[3])
 		words := append([]uint64(nil), unsafe.Slice((*uint64)(x[1]), bytes/8)...)
-		return s.put(func() error { return s.work.Launch(f.fn, int64(gx), int(bx), int64(shared), words) })
+		return l.put("cuLaunchKernel", s, work{kernels: 1, module: f.module, device: words, do: func() error {
+			return s.work.Launch(f.fn, int64(gx), int(bx), int64(shared), words)
+		}})
 	})
 }

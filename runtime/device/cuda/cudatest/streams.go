@@ -19,8 +19,9 @@ func (l *Library) streamFunctions() map[string]any {
 		},
 		"cuStreamDestroy_v2": func(handle uintptr) uintptr {
 			return l.with("cuStreamDestroy_v2", handle, func(s *stream) int32 {
+				code := l.drain(s)
 				delete(l.objects, handle)
-				return s.drain()
+				return code
 			})
 		},
 		"cuStreamSynchronize": func(handle uintptr) uintptr {
@@ -28,7 +29,21 @@ func (l *Library) streamFunctions() map[string]any {
 				if s.captures {
 					return captureUnjoined
 				}
-				return s.drain()
+				return l.drain(s)
+			})
+		},
+		"cuStreamQuery": func(handle uintptr) uintptr {
+			return l.with("cuStreamQuery", handle, func(s *stream) int32 {
+				if s.captures {
+					return captureUnsupported
+				}
+				if code := l.ask(s); code != ok {
+					return code
+				}
+				if s.work.Sync() != nil {
+					return launchFailed
+				}
+				return ok
 			})
 		},
 	}
@@ -47,7 +62,10 @@ func (l *Library) eventFunctions() map[string]any {
 					return invalidHandle
 				}
 				e.stream, e.at = s, nil
-				return s.put(func() (err error) { e.at, err = s.work.Record(); return err })
+				return l.put("cuEventRecord", s, work{do: func() (err error) {
+					e.at, err = s.work.Record()
+					return err
+				}})
 			})
 		},
 		"cuEventSynchronize": func(handle uintptr) uintptr {
@@ -57,11 +75,29 @@ func (l *Library) eventFunctions() map[string]any {
 					return invalidHandle
 				}
 				for e.stream != nil && e.at == nil && len(e.stream.queue) > 0 {
-					work := e.stream.queue[0]
-					e.stream.queue = e.stream.queue[1:]
-					if work() != nil {
-						return launchFailed
+					if blocked, code := l.advance(e.stream); code != ok {
+						return code
+					} else if blocked && e.at == nil {
+						l.turn.Wait()
 					}
+				}
+				return ok
+			})
+		},
+		"cuEventQuery": func(handle uintptr) uintptr {
+			return l.in("cuEventQuery", func(*context) int32 {
+				e, is := object[*event](l, handle)
+				if !is {
+					return invalidHandle
+				}
+				if e.stream == nil || e.at != nil {
+					return ok
+				}
+				if code := l.ask(e.stream); code != notReady {
+					return code
+				}
+				if e.at == nil {
+					return notReady
 				}
 				return ok
 			})
