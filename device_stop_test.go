@@ -31,11 +31,19 @@ pub fn block(x: i32[4], n: i32) -> i32[4] = iterate(n, x, |y| cumsum(y) % 1000)
 `
 
 // stopHeld calls a function while one of the kernels that it starts, after so many others, does not end, and ends the
-// context of the call then. The kernel runs on.
-func stopHeld(t *testing.T, l *cudatest.Library, after int, call func(ctx context.Context) error) (*cudatest.Held,
-	time.Duration) {
+// context of the call then. The kernel runs on until end is called; what waits for it a minute fails the test.
+func stopHeld(t *testing.T, l *cudatest.Library, after int, call func(ctx context.Context) error) (end func(),
+	took time.Duration) {
 	t.Helper()
 	h := l.Hold(after)
+	late := time.AfterFunc(time.Minute, func() {
+		t.Error("something waits for the kernel")
+		h.End()
+	})
+	end = func() {
+		late.Stop()
+		h.End()
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ended := make(chan error, 1)
@@ -43,25 +51,19 @@ func stopHeld(t *testing.T, l *cudatest.Library, after int, call func(ctx contex
 	select {
 	case <-h.Begun:
 	case err := <-ended:
-		h.End()
+		end()
 		t.Fatalf("the call ended before its kernel began: %v", err)
 	}
 	time.Sleep(3 * time.Millisecond)
 	at := time.Now()
 	cancel()
-	var err error
-	select {
-	case err = <-ended:
-	case <-time.After(time.Minute):
-		h.End()
-		t.Fatal("the call waits for the kernel")
-	}
-	took := time.Since(at)
+	err := <-ended
+	took = time.Since(at)
 	var stopped *StoppedError
 	if !errors.As(err, &stopped) || !errors.Is(err, context.Canceled) {
 		t.Errorf("the call says %v", err)
 	}
-	return h, took
+	return end, took
 }
 
 // settled waits until the device holds no memory.
@@ -176,7 +178,7 @@ func TestStopInKernel(t *testing.T) {
 			for _, after := range c.after {
 				least := time.Hour
 				for i := 0; i < 5 && least > soon; i++ {
-					h, took := stopHeld(t, l, after, func(ctx context.Context) error {
+					end, took := stopHeld(t, l, after, func(ctx context.Context) error {
 						out, err := f.CallAll(ctx, c.args(true)...)
 						for _, r := range out {
 							r.Close()
@@ -186,7 +188,7 @@ func TestStopInKernel(t *testing.T) {
 					least = min(least, took)
 					right(ctx, "while the kernel runs")
 					right(context.Background(), "while the kernel runs, without a context")
-					h.End()
+					end()
 					right(ctx, "after its end")
 				}
 				if least > soon {
@@ -247,7 +249,7 @@ pub fn change(x: &mut i32[40] on device, d: i32) -> i32 = { x = to_device(to_hos
 	two := tensor.Scalar(int32(2))
 	x := on()
 	before := bits(x)
-	h, _ := stopHeld(t, l, 0, func(ctx context.Context) error {
+	end, _ := stopHeld(t, l, 0, func(ctx context.Context) error {
 		_, err := change.CallAll(ctx, x, two)
 		return err
 	})
@@ -275,7 +277,7 @@ pub fn change(x: &mut i32[40] on device, d: i32) -> i32 = { x = to_device(to_hos
 	} else {
 		z.Close()
 	}
-	h.End()
+	end()
 	if got := <-copied; !slices.Equal(got, before) {
 		t.Errorf("the kernels that had not begun changed %v to %v", before, got)
 	}
@@ -286,7 +288,7 @@ pub fn change(x: &mut i32[40] on device, d: i32) -> i32 = { x = to_device(to_hos
 	}
 
 	// Closed while it is in use, its memory is nobody's before the kernel ends.
-	h, _ = stopHeld(t, l, 0, func(ctx context.Context) error {
+	end, _ = stopHeld(t, l, 0, func(ctx context.Context) error {
 		_, err := f.Call(ctx, x, two)
 		return err
 	})
@@ -298,7 +300,7 @@ pub fn change(x: &mut i32[40] on device, d: i32) -> i32 = { x = to_device(to_hos
 		}
 		z.Close()
 	}
-	h.End()
+	end()
 	y.Close()
 	m.Close()
 	if c := l.Conflicts(); len(c) > 0 {
@@ -335,7 +337,7 @@ func TestStopAndClose(t *testing.T) {
 			t.Fatal(err)
 		}
 		unloaded := l.Calls("cuModuleUnload")
-		h, _ := stopHeld(t, l, 0, func(ctx context.Context) error {
+		end, _ := stopHeld(t, l, 0, func(ctx context.Context) error {
 			_, err := f.Call(ctx, x, u)
 			return err
 		})
@@ -346,9 +348,9 @@ func TestStopAndClose(t *testing.T) {
 			if l.Calls("cuModuleUnload") != unloaded || gpu.LiveBytes() == 0 {
 				t.Errorf("while the kernel runs its code is unloaded or its memory free")
 			}
-			h.End()
+			end()
 		} else {
-			h.End()
+			end()
 			m.Close()
 			u.Close()
 			x.Close()
@@ -389,7 +391,7 @@ pub fn h[N](x: f32[N, 2]) -> f32[N, 2] on unified = to_unified(transpose(sort(tr
 	}
 	slow, _ := m.Func("g")
 	x, y := vector[int32](100, 7), vector[float32](1000, 7)
-	held, _ := stopHeld(t, l, 0, func(ctx context.Context) error {
+	end, _ := stopHeld(t, l, 0, func(ctx context.Context) error {
 		_, err := slow.Call(ctx, x)
 		return err
 	})
@@ -414,13 +416,13 @@ pub fn h[N](x: f32[N, 2]) -> f32[N, 2] on unified = to_unified(transpose(sort(tr
 					t.Errorf("%s: %v", name, err)
 				}
 			case <-time.After(time.Minute):
-				held.End()
+				end()
 				t.Fatalf("%s waits for a kernel of another call", name)
 			}
 			cancel()
 		}
 	}
-	held.End()
+	end()
 	for name, arg := range map[string]*tensor.Tensor{"g": vector[int32](999, 7), "h": two} {
 		f, _ := m.Func(name)
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -368,7 +368,7 @@ func sandboxless(t testing.TB, src string) (*heal.Module, *heal.Func) {
 
 // TestSandboxStop: the end of a context ends the call in the sandbox, wherever it is, and the module goes on.
 func TestSandboxStop(t *testing.T) {
-	for _, backend := range everywhere {
+	for _, backend := range []string{heal.CPU, heal.Interp} {
 		for _, p := range long[:3] {
 			t.Run(backend+"/"+p.name, func(t *testing.T) {
 				m, f := sandboxed(t, p.src+"\nfn g(n: i32) -> i32 = n + 1", heal.Options{Backend: backend})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 	"syscall"
 	"testing"
@@ -12,51 +13,58 @@ import (
 	heal "healc"
 )
 
-// long are programs of one kernel or operation that would run for minutes, by the backends that have to stop them.
+// long are programs of one kernel or operation that would run for minutes. The simulator of devices has no room for
+// those that are large.
 var long = []struct {
 	name, src string
-	backends  []string
+	large     bool
 }{
-	{"a loop of scalars", `fn f(n: i32) -> f64 = iterate(2000000000 + 0 * n, 1.0, |s| sin(s))`, everywhere},
+	{"a loop of scalars", `fn f(n: i32) -> f64 = iterate(2000000000 + 0 * n, 1.0, |s| sin(s))`, false},
 	{"elements of long loops",
-		`fn f(n: i32) -> f64[64] = tabulate(64, |i| iterate(2000000000, (i + n) as f64, |s| sin(s)))`, everywhere},
+		`fn f(n: i32) -> f64[64] = tabulate(64, |i| iterate(2000000000, (i + n) as f64, |s| sin(s)))`, false},
 	{"many calls", `fn fib(n: i32) -> i64 = if n < 2 { n as i64 } else { fib(n - 1) + fib(n - 2) }
-fn f(n: i32) -> i64 = fib(90 + n)`, everywhere},
+fn f(n: i32) -> i64 = fib(90 + n)`, false},
 	{"a large product", `fn f(n: i32) -> i64 {
     let a = tabulate(6000, 6000, |i, j| (i * j + n) as i64);
     sum(a @ a)
-}`, everywhere},
+}`, true},
 	{"a loop of plans", `fn f(n: i32) -> f64 {
     let x = iterate(2000000000, tabulate(1000, |i| (i + n) as f64), |x| sort(x .* 3.0 .- sum(x)));
     sum(x)
-}`, everywhere},
+}`, false},
 	{"a vector loop", `fn f(n: i32) -> f64 {
     let x = iterate(1000000, tabulate(2000000, |i| (i + n) as f64), |x| sin(x) .* 1.5);
     sum(x)
-}`, everywhere},
+}`, false},
 	{"a scan", `fn f(n: i32) -> f64 {
     let x = cumsum(tabulate(1, 60000000, |i, j| (j + n) as f64), axis = 1);
     sum(iterate(1000000, x, |x| cumsum(x, axis = 1)))
-}`, everywhere},
+}`, true},
 	{"transforms", `fn f(n: i32) -> i64 {
     let w = tabulate(1, 65536, |c, i| (i * 7919 + 1) as i64 % 65537);
     let x = tabulate(8, 1, 65536, |i, c, j| (i + j + n) as i64 % 65537);
     sum(iterate(1000000, x, |x| ntt(x, 65537, w, 0..65536, axis = -1)))
-}`, everywhere},
+}`, false},
 	{"a sort", `fn f(n: i32) -> i32 {
     let x = sort(tabulate(1, 60000000, |i, j| (j + n) * 1103515245 + 12345));
     max/(x)
-}`, everywhere},
+}`, true},
 }
 
-var everywhere = []string{heal.CPU, heal.Interp}
+// everywhere are the backends that have to stop programs.
+func everywhere() []string {
+	if os.Getenv("HEAL_TEST_DEVICE") == heal.GPU {
+		return []string{heal.CPU, heal.Interp, heal.PTXSim, heal.GPU}
+	}
+	return []string{heal.CPU, heal.Interp, heal.PTXSim}
+}
 
 // TestStop: the end of a context ends a program wherever it is, with an error that says so.
 func TestStop(t *testing.T) {
 	for _, p := range long {
-		for _, backend := range p.backends {
+		for _, backend := range everywhere() {
 			for _, threads := range []int{1, 2} {
-				if backend == heal.Interp && threads > 1 {
+				if backend != heal.CPU && threads > 1 || backend == heal.PTXSim && p.large {
 					continue
 				}
 				t.Run(p.name+"/"+backend, func(t *testing.T) {
@@ -114,7 +122,7 @@ func stopSoon(t *testing.T, f *heal.Func) {
 
 // TestStopByTime: a deadline ends a call as well.
 func TestStopByTime(t *testing.T) {
-	for _, backend := range everywhere {
+	for _, backend := range everywhere() {
 		m, err := heal.Compile(long[0].src, heal.Options{Backend: backend})
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +153,7 @@ func processorTime(t *testing.T) time.Duration {
 // TestStoppedResult: a call whose context ends while it computes gives no results, also where what it was at came to
 // its end; a context that has a cause is quoted.
 func TestStoppedResult(t *testing.T) {
-	for _, backend := range []string{heal.CPU, heal.Interp} {
+	for _, backend := range everywhere() {
 		m, err := heal.Compile(`fn f[N](x: f32[N]) -> f32[N] = x + 1.0`, heal.Options{Backend: backend})
 		if err != nil {
 			t.Fatal(err)
