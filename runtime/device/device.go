@@ -90,8 +90,8 @@ type Stream interface {
 	// Done reports whether all is done. It does not wait.
 	Done() (bool, error)
 	// Until bounds what is called from now on by a context; nil is none. Who waits on the stream or on an event of it,
-	// or would because too much is started, gets the error of the context when that ends. What was started goes on
-	// then; where kernels can be ended before their end, they are.
+	// or starts more, gets the error of the context when that ends. What was started goes on then; where kernels can
+	// be ended before their end, they are.
 	Until(ctx context.Context)
 	// Record returns an event that is reached when what was started until now is done.
 	Record() (Event, error)

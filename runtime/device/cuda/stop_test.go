@@ -100,6 +100,13 @@ func TestUntil(t *testing.T) {
 		h := l.Hold(0)
 		check(t, d.start())
 		during(t, h, d.s, wait)
+		ended, cancel := context.WithCancel(context.Background())
+		cancel()
+		d.s.Until(ended)
+		if err := d.start(); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: a start under a context that has ended: %v", name, err)
+		}
+		d.s.Until(nil)
 		if done, err := d.s.Done(); done || err != nil {
 			t.Errorf("%s: while the kernel runs the stream is done: %t, %v", name, done, err)
 		}

@@ -32,10 +32,14 @@ const (
 // longestSleep is how long a wait with a context sleeps at most before it looks at the context.
 const longestSleep = time.Millisecond
 
-// room is called before a piece of work is put on the stream.
+// room is called before a piece of work is put on the stream. Who has much of it finds out there that the context has
+// ended, also where the device is faster.
 func (s *stream) room() error {
 	if s.ctx == nil || s.captures {
 		return nil
+	}
+	if err := s.ctx.Err(); err != nil {
+		return err
 	}
 	if s.started++; s.started%markEvery != 0 {
 		return nil

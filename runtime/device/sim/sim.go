@@ -213,6 +213,11 @@ func (s *stream) do(call string, work func() error) error {
 
 func (s *stream) doUntil(call string, work job) error {
 	checked := func(ended func() error) error {
+		if ended != nil {
+			if err := ended(); err != nil {
+				return err
+			}
+		}
 		if err := work(ended); err != nil {
 			return s.dev.failed(call, err)
 		}
