@@ -23,7 +23,7 @@ var _ = ir.Define(Sort, ir.OpDef{
 		"-0 and +0, keep their order.",
 	Attrs: []ir.AttrDef{{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that is sorted"}},
 	Infer: inferSort("`sort`", types.Invalid),
-	Eval:  evalSort(false), Element: elementSort(false), Rows: rowsSort(false), RowWork: rowAgain,
+	Eval:  evalSort(false), Element: elementSort(false), Rows: rowsSort(false), RowWork: sortWork,
 	VJP: vjp(func(t *tape, op *ir.Op, cts []*ir.Value) {
 		at := t.Emit(Argsort, ir.A{"axis": op.Int("axis")}, op.Args[0])
 		t.AddInto(op.Args[0], func(sum *ir.Value) *ir.Value {
@@ -46,7 +46,7 @@ var _ = ir.Define(Argsort, ir.OpDef{
 	Summary: "The i32 positions that sort an axis: take_along_axis(x, argsort(x, axis), axis) is sort(x, axis).",
 	Attrs:   []ir.AttrDef{{Name: "axis", Kind: ir.AttrInt, Doc: "the axis that is sorted"}},
 	Infer:   inferSort("`argsort`", types.I32),
-	Eval:    evalSort(true), Element: elementSort(true), Rows: rowsSort(true), RowWork: rowAgain,
+	Eval:    evalSort(true), Element: elementSort(true), Rows: rowsSort(true), RowWork: sortWork,
 	NoGrad: "a position is an integer",
 	Constraints: []ir.Constraint{{Name: "C1", Text: "the operand holds numbers or bools"},
 		{Name: "C2", Text: "the axis exists"}},
@@ -121,28 +121,20 @@ func rowsSort(positions bool) func(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
 	}
 }
 
-// elementSort is the element of rank at[axis]: of all elements, the one before which that many others come.
+// elementSort is the element of rank at[axis] (Note [Sorted elements one by one]).
 func elementSort(positions bool) func(p ir.Pull, op *ir.Op, result int, at []scalar.Ref) scalar.Ref {
 	return func(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
 		x, axis := op.Args[0].Type, op.Int("axis")
-		t := op.Type().Elem
-		n := []types.Dim{x.Shape[axis]}
-		return p.Loop(n, 0, []scalar.Ref{p.E().Int(t, 0)}, func(i, found []scalar.Ref) []scalar.Ref {
-			mine := p.Arg(op, 0, ir.Moved(at, axis, i[0]))
-			rank := p.Loop(n, 0, []scalar.Ref{p.E().Int(types.I64, 0)}, func(j, sum []scalar.Ref) []scalar.Ref {
-				other := p.Arg(op, 0, ir.Moved(at, axis, j[0]))
-				e := p.E()
-				first := e.Or(rows.Before(e, other, mine), e.And(e.Lt(j[0], i[0]), e.Not(rows.Before(e, mine, other))))
-				return []scalar.Ref{e.Add(sum[0], e.Cast(types.I64, first))}
-			})[0]
-			e := p.E()
-			value := mine
-			if positions {
-				value = e.Cast(types.I32, i[0])
-			}
-			return []scalar.Ref{e.Select(e.Eq(rank, at[axis]), value, found[0])}
-		})[0]
+		return rows.Picked(p, x.Elem, x.Shape[axis], positions, at[axis], func(i scalar.Ref) scalar.Ref {
+			return p.Arg(op, 0, ir.Moved(at, axis, i))
+		})
 	}
+}
+
+// sortWork is the RowWork of elementSort, which goes through the row for each of its elements or for each bit of a key.
+func sortWork(op *ir.Op, size func(types.Dim) float64) float64 {
+	row := size(op.Type().Shape[op.Int("axis")])
+	return row * (1 + 6*rows.Passes(op.Args[0].Type.Elem, row))
 }
 
 // rowAgain is the RowWork of an Element rule that goes through the whole row, and for each of its elements again.

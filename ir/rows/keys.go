@@ -25,26 +25,35 @@ import (
 // with a lower key, which vectors count for some elements at a time, a comparison and a subtraction for each two; those
 // with the same key stand behind each other, and the last loop, which goes through the row in order, counts them.
 
+// keys makes keys of the elements of a type.
+type keys struct {
+	e    scalar.Emitter
+	elem types.DType
+	bits int64       // of a key
+	word types.DType // of the bits of an element
+	wide types.DType // what keys are computed in
+}
+
+func keysOf(e scalar.Emitter, elem types.DType) keys {
+	k := keys{e: e, elem: elem, bits: int64(8 * elem.Bytes()), wide: types.U32}
+	k.word = map[int64]types.DType{8: types.U8, 16: types.U16, 32: types.U32, 64: types.U64}[k.bits]
+	if k.bits > 32 {
+		k.wide = types.U64
+	}
+	return k
+}
+
 // keyedRow sorts one row.
 type keyedRow struct {
+	keys
 	p         ir.RowPull
-	e         scalar.Emitter
 	n         types.Dim
-	elem      types.DType
 	positions bool
 	arg       func(i scalar.Ref) scalar.Ref // element i of the row
-	bits      int64                         // of a key
-	word      types.DType                   // of the bits of an element
-	wide      types.DType                   // what keys are computed in
 }
 
 func SortByKeys(p ir.RowPull, elem types.DType, n types.Dim, positions bool, arg func(i scalar.Ref) scalar.Ref) {
-	r := &keyedRow{p: p, e: p.E(), n: n, elem: elem, positions: positions, arg: arg, bits: int64(8 * elem.Bytes()),
-		wide: types.U32}
-	r.word = map[int64]types.DType{8: types.U8, 16: types.U16, 32: types.U32, 64: types.U64}[r.bits]
-	if r.bits > 32 {
-		r.wide = types.U64
-	}
+	r := &keyedRow{keys: keysOf(p.E(), elem), p: p, n: n, positions: positions, arg: arg}
 	short := r.longestShort()
 	c, literal := n.Const()
 	switch {
@@ -62,36 +71,36 @@ func SortByKeys(p ir.RowPull, elem types.DType, n types.Dim, positions bool, arg
 func (r *keyedRow) int(v int64) scalar.Ref { return r.e.Int(types.I64, v) }
 
 // raw is the bits of an element; element is its inverse.
-func (r *keyedRow) raw(x scalar.Ref) scalar.Ref {
-	if r.elem == types.Bool {
-		return r.e.Cast(r.word, x)
+func (k keys) raw(x scalar.Ref) scalar.Ref {
+	if k.elem == types.Bool {
+		return k.e.Cast(k.word, x)
 	}
-	return r.e.Bitcast(r.word, x)
+	return k.e.Bitcast(k.word, x)
 }
 
-func (r *keyedRow) element(raw scalar.Ref) scalar.Ref {
-	if r.elem == types.Bool {
-		return r.e.Ne(raw, r.e.Int(r.word, 0))
+func (k keys) element(raw scalar.Ref) scalar.Ref {
+	if k.elem == types.Bool {
+		return k.e.Ne(raw, k.e.Int(k.word, 0))
 	}
-	return r.e.Bitcast(r.elem, raw)
+	return k.e.Bitcast(k.elem, raw)
 }
 
 // sign is the upper bit of a key.
-func (r *keyedRow) sign() uint64 { return 1 << (r.bits - 1) }
+func (k keys) sign() uint64 { return 1 << (k.bits - 1) }
 
 // key is the key of the element with these bits.
-func (r *keyedRow) key(raw scalar.Ref) scalar.Ref {
-	e, t, sign := r.e, r.wide, r.sign()
+func (k keys) key(raw scalar.Ref) scalar.Ref {
+	e, t, sign := k.e, k.wide, k.sign()
 	x := e.Cast(t, raw)
 	switch {
-	case r.elem.IsFloat():
+	case k.elem.IsFloat():
 		// Sign and magnitude become a number above or below the one of both zeros.
 		size := e.And(x, e.Bits(t, sign-1))
-		negative := e.Sub(e.Bits(t, 0), e.Shr(x, e.Bits(t, uint64(r.bits-1)))) // all bits, or none
-		k := e.Add(e.Xor(size, negative), e.Sub(e.Bits(t, sign), negative))
-		nan := e.Lt(e.Bits(t, scalar.FloatBits(r.elem, math.Inf(1))), size)
-		return e.Select(nan, e.Bits(t, sign|(sign-1)), k)
-	case r.elem.IsSigned():
+		negative := e.Sub(e.Bits(t, 0), e.Shr(x, e.Bits(t, uint64(k.bits-1)))) // all bits, or none
+		number := e.Add(e.Xor(size, negative), e.Sub(e.Bits(t, sign), negative))
+		nan := e.Lt(e.Bits(t, scalar.FloatBits(k.elem, math.Inf(1))), size)
+		return e.Select(nan, e.Bits(t, sign|(sign-1)), number)
+	case k.elem.IsSigned():
 		return e.Xor(x, e.Bits(t, sign))
 	}
 	return x

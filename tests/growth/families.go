@@ -13,6 +13,7 @@ const (
 	Check  Stage = "check"  // to the typed program and the warnings
 	Code   Stage = "code"   // to the LLVM IR of the function f
 	Format Stage = "format" // the formatted text, after parsing alone
+	Run    Stage = "run"    // to the kernels of f, which has no parameters, and the end of them
 )
 
 // A Family has a program of each size. N is the least of the sizes that are compared, N, 2N and 4N.
@@ -99,6 +100,10 @@ var Families = []Family{
 	}},
 	{"scans", Code, 25, func(n int) string {
 		return "fn f(x: f32[10]) -> f32[10] = " + strings.Repeat("cumsum(", n) + "x" + strings.Repeat(")", n)
+	}},
+	{"a sort in recursion", Run, 150, func(n int) string {
+		return "fn r(k: i32) -> i32 = if k > 5 { r(k - 1) } else { sort(tabulate(" + fmt.Sprint(n) +
+			", |i| i * 79 % 107))[k] }\nfn f() -> i32 = r(7)"
 	}},
 	{"sorts", Code, 25, func(n int) string {
 		return "fn f(x: f32[100]) -> f32[100] = " + strings.Repeat("sort(", n) + "x" + strings.Repeat(")", n)

@@ -198,3 +198,58 @@ func TestSortsOfAnyLength(t *testing.T) {
 		}
 	}
 }
+
+// TestSortsWithoutMemory: functions of scalars that call themselves have no memory for a row, and find its elements one
+// by one, in short rows and in long ones.
+func TestSortsWithoutMemory(t *testing.T) {
+	lengths := []int{1, 64, 65, 700}
+	if testing.Short() {
+		lengths = []int{64, 65}
+	}
+	for i, n := range lengths {
+		var b strings.Builder
+		for _, elem := range sorted {
+			number := "((i * 7919 + n * 31) % 23 - 11)"
+			switch {
+			case elem == types.Bool:
+				number += " % 2 == 0"
+			case elem.IsFloat(): // with zeros of both signs, infinities and NaNs
+				number = fmt.Sprintf("(%s as %s) / ((i * 31 %% 5 - 2) as %s)", number, elem, elem)
+			default:
+				number = fmt.Sprintf("((%s as i64) * 300000000019) as %s", number, elem)
+			}
+			fmt.Fprintf(&b, `fn value_%[1]s(n: i32, k: i32) -> %[1]s =
+    if n > 3 { value_%[1]s(n - 4, k) } else { sort(tabulate(%[2]d, |i| %[3]s))[k] }
+fn place_%[1]s(n: i32, k: i32) -> i32 =
+    if n > 3 { place_%[1]s(n - 4, k) } else { argsort(tabulate(%[2]d, |i| %[3]s))[k] }
+pub fn f_%[1]s(n: i32) -> (%[1]s[40], i32[40]) =
+    (tabulate(40, |j| value_%[1]s(n, j * %[2]d / 40)), tabulate(40, |j| place_%[1]s(n, j * %[2]d / 40)))
+`, elem, n, number)
+		}
+		interp, err := engine.Compile(b.String(), engine.Options{Backend: heal.Interp})
+		if err != nil {
+			t.Fatal(err)
+		}
+		backends := []string{heal.CPU}
+		if n < 100 && devices.Takes(i, 3) {
+			backends = append(backends, devices.Backend())
+		}
+		for _, backend := range backends {
+			m, err := engine.Compile(b.String(), engine.Options{Backend: backend})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, name := range interp.Names() {
+				if !strings.HasPrefix(name, "f_") {
+					continue
+				}
+				x := &ir.Array{DType: types.I32, Bits: []uint64{uint64(5 + i)}}
+				if d := sameSort(outcome(t, interp, name, x, 1), outcome(t, m, name, x, 1)); d != "" {
+					t.Errorf("%s of %d elements on %s: %s", name, n, backend, d)
+				}
+			}
+			m.Close()
+		}
+		interp.Close()
+	}
+}

@@ -18,6 +18,7 @@ import (
 	"healc/internal/modules"
 	"healc/internal/pipeline"
 	"healc/ir/kernel"
+	"healc/ir/kernel/keval"
 	"healc/lang/diag"
 	"healc/lang/format"
 	"healc/tests/growth"
@@ -107,6 +108,10 @@ func compile(f growth.Family, n int) error {
 	}
 	km, err := pipeline.New(src, pipeline.Options{}).Kernels("f", nil, nil)
 	if err != nil {
+		return err
+	}
+	if f.Stage == growth.Run {
+		_, err := keval.Run(km, nil, nil, nil)
 		return err
 	}
 	if err := kernel.Print(io.Discard, km); err != nil {
