@@ -120,6 +120,56 @@ func stopSoon(t *testing.T, f *heal.Func) {
 	}
 }
 
+// TestStopBeside: a call is stopped, and its module closed, while the kernel of another call has the device.
+func TestStopBeside(t *testing.T) {
+	for _, backend := range everywhere() {
+		var funcs []*heal.Func
+		var modules []*heal.Module
+		for range 2 {
+			m, err := heal.Compile(long[0].src, heal.Options{Backend: backend})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := m.Func("f")
+			if err != nil {
+				t.Fatal(err)
+			}
+			funcs, modules = append(funcs, f), append(modules, m)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		first := make(chan error, 1)
+		go func() {
+			_, err := funcs[0].Call(ctx, heal.Scalar(int32(0)))
+			first <- err
+		}()
+		for range 3 {
+			soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+			second := make(chan error, 1)
+			go func() {
+				_, err := funcs[1].Call(soon, heal.Scalar(int32(0)))
+				second <- err
+			}()
+			select {
+			case err := <-second:
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("%s: the second call: %v", backend, err)
+				}
+			case err := <-first:
+				t.Fatalf("%s: the first call: %v", backend, err)
+			case <-time.After(time.Minute):
+				t.Fatalf("%s: the second call waits for the first", backend)
+			}
+			cancel()
+		}
+		modules[1].Close()
+		cancel()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: the first call: %v", backend, err)
+		}
+		modules[0].Close()
+	}
+}
+
 // TestStopByTime: a deadline ends a call as well.
 func TestStopByTime(t *testing.T) {
 	for _, backend := range everywhere() {

@@ -31,20 +31,21 @@ func TestPoll(t *testing.T) {
 	if err := device.Poll(ctx, time.Millisecond, after(3, wrong)); err != wrong || looks != 3 {
 		t.Errorf("%d looks, %v", looks, err)
 	}
-	begun := time.Now()
-	over := func() (bool, error) { looks++; return time.Since(begun) > 200*time.Millisecond, nil }
-	looks = 0
-	if err := device.Poll(ctx, time.Millisecond, over); err != nil {
-		t.Error(err)
-	}
-	first := looks
-	begun, looks = time.Now(), 0
+	// Behind the time in which it does not sleep it looks once in a sixteenth of the time that it has waited.
+	begun, late := time.Now(), 0
 	quick, done := context.WithTimeout(ctx, 400*time.Millisecond)
 	defer done()
-	if err := device.Poll(quick, 10*time.Millisecond, after(0, nil)); !errors.Is(err, context.DeadlineExceeded) {
+	if err := device.Poll(quick, 10*time.Millisecond, func() (bool, error) {
+		if time.Since(begun) > 2*time.Millisecond {
+			late++
+		}
+		return false, nil
+	}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
-	t.Logf("%d looks in 200 ms, %d in 400 ms", first, looks)
+	if late > 130 {
+		t.Errorf("it looked %d times in 400 ms", late)
+	}
 	cancel()
 	if err := device.Poll(ctx, time.Millisecond, after(0, nil)); !errors.Is(err, context.Canceled) || looks != 1 {
 		t.Errorf("%d looks, %v", looks, err)

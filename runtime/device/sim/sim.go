@@ -39,7 +39,7 @@ func (d *Driver) device() *dev {
 			memory = defaultMemory
 		}
 		d.dev = &dev{sim: ptxsim.NewDevice(ptxsim.Options{Bytes: memory, Workers: goruntime.GOMAXPROCS(0)}),
-			memory: memory, unmanaged: d.Unmanaged, sizes: map[device.Ptr]int64{}}
+			turn: make(chan struct{}, 1), memory: memory, unmanaged: d.Unmanaged, sizes: map[device.Ptr]int64{}}
 	})
 	return d.dev
 }
@@ -59,6 +59,7 @@ func (d *Driver) Open(i int) (device.Device, error) {
 // dev is the device. Its work is done when it is started, so Sync has nothing to wait for.
 type dev struct {
 	sim    *ptxsim.Device
+	turn   chan struct{} // full while the simulator works, which does one thing at a time
 	memory int64
 
 	unmanaged bool
@@ -67,6 +68,7 @@ type dev struct {
 	used  int64
 	stack int64 // that was asked for
 	sizes map[device.Ptr]int64
+	later []func() error // what waits for the turn, and nobody waits for
 
 	handles uint64 // of conditions, so far
 }
@@ -78,6 +80,8 @@ func (d *dev) Info() device.Info {
 
 func (d *dev) Alloc(bytes int64) (device.Ptr, error) {
 	bytes = max(bytes, 1)
+	_ = d.take(nil) // which does not end
+	defer d.leave()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if bytes > d.memory-d.used {
@@ -94,6 +98,8 @@ func (d *dev) Alloc(bytes int64) (device.Ptr, error) {
 
 func (d *dev) AllocManaged(bytes int64) (device.Ptr, []byte, error) {
 	bytes = max(bytes, 1)
+	_ = d.take(nil) // which does not end
+	defer d.leave()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if bytes > d.memory-d.used {
@@ -108,16 +114,58 @@ func (d *dev) AllocManaged(bytes int64) (device.Ptr, []byte, error) {
 	return device.Ptr(at), b, nil
 }
 
+// Free does not wait while the simulator works for others.
 func (d *dev) Free(p device.Ptr) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.sim.Free(uint64(p)); err != nil {
-		return d.failed("Free", err)
+	return d.inTurn(func() error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if err := d.sim.Free(uint64(p)); err != nil {
+			return d.failed("Free", err)
+		}
+		d.used -= d.sizes[p]
+		delete(d.sizes, p)
+		return nil
+	})
+}
+
+// inTurn does something that gives back, now or where the simulator works for others, before it works again.
+func (d *dev) inTurn(f func() error) error {
+	select {
+	case d.turn <- struct{}{}:
+		defer d.leave()
+		return f()
+	default:
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.later = append(d.later, f)
+		return nil
 	}
-	d.used -= d.sizes[p]
-	delete(d.sizes, p)
+}
+
+// take waits for the turn, or until ctx ends, with its error; nil does not end. What waited for the turn is done then.
+func (d *dev) take(ctx context.Context) error {
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	select {
+	case d.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	d.mu.Lock()
+	later := d.later
+	d.later = nil
+	d.mu.Unlock()
+	for _, f := range later {
+		if err := f(); err != nil {
+			panic("BUG: the simulated device: " + err.Error())
+		}
+	}
 	return nil
 }
+
+// leave gives the turn to others.
+func (d *dev) leave() { <-d.turn }
 
 // AllocHost is memory like any other: what the CPU reads need not be pinned.
 func (d *dev) AllocHost(bytes int64) ([]byte, error) { return make([]byte, max(bytes, 1)), nil }
@@ -131,6 +179,8 @@ func (d *dev) Available() (int64, error) {
 }
 
 func (d *dev) SetStack(bytes int64) error {
+	_ = d.take(nil) // which does not end
+	defer d.leave()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if bytes > max(d.stack, defaultStack) {
@@ -182,8 +232,10 @@ func (m *module) Function(name string, shared int64) (device.Function, error) {
 }
 
 func (m *module) Close() error {
-	m.dev.sim.Unload(m.mod)
-	return nil
+	return m.dev.inTurn(func() error {
+		m.dev.sim.Unload(m.mod)
+		return nil
+	})
 }
 
 type entry struct {
@@ -197,46 +249,43 @@ func (e *entry) Entry() string { return e.name }
 type stream struct {
 	dev       *dev
 	capturing *graph
-	ended     func() error // nil: never
+	ctx       context.Context // nil: none that ends
 }
 
-// job is work that asks whether it is to end.
-type job func(ended func() error) error
+// job is work that looks at a context, where that is not nil.
+type job func(ctx context.Context) error
 
 type graph struct{ work []job }
 
 func (g *graph) Close() error { return nil }
 
 func (s *stream) do(call string, work func() error) error {
-	return s.doUntil(call, func(func() error) error { return work() })
+	return s.doUntil(call, func(context.Context) error { return work() })
 }
 
 func (s *stream) doUntil(call string, work job) error {
-	checked := func(ended func() error) error {
-		if ended != nil {
-			if err := ended(); err != nil {
-				return err
-			}
+	inTurn := func(ctx context.Context) error {
+		if ctx != nil && ctx.Err() != nil {
+			return ctx.Err()
 		}
-		if err := work(ended); err != nil {
+		if err := s.dev.take(ctx); err != nil {
+			return err
+		}
+		defer s.dev.leave()
+		if err := work(ctx); err != nil {
 			return s.dev.failed(call, err)
 		}
 		return nil
 	}
 	if s.capturing != nil {
-		s.capturing.work = append(s.capturing.work, checked)
+		s.capturing.work = append(s.capturing.work, inTurn)
 		return nil
 	}
-	return checked(s.ended)
+	return inTurn(s.ctx)
 }
 
 // Until implements device.Stream. Kernels end with the context.
-func (s *stream) Until(ctx context.Context) {
-	s.ended = nil
-	if ctx != nil {
-		s.ended = ctx.Err
-	}
-}
+func (s *stream) Until(ctx context.Context) { s.ctx = ctx }
 
 func (s *stream) Upload(dst device.Ptr, src []byte) error {
 	return s.now("Upload", func() error { return s.dev.sim.Write(uint64(dst), src) })
@@ -278,7 +327,11 @@ func (s *stream) Launch(f device.Function, blocks int64, threads int, shared int
 		binary.LittleEndian.PutUint64(raw[8*i:], w)
 	}
 	grid := [3]int{int(min(blocks, math.MaxInt32)), 1, 1}
-	return s.doUntil("Launch", func(ended func() error) error {
+	return s.doUntil("Launch", func(ctx context.Context) error {
+		var ended func() error
+		if ctx != nil {
+			ended = ctx.Err
+		}
 		return s.dev.sim.LaunchUntil(ended, e.mod.mod, e.name, grid, [3]int{threads, 1, 1}, int(shared), raw)
 	})
 }
@@ -306,21 +359,21 @@ func (s *stream) CaptureLoop(record func(handle uint64) error) (device.Graph, er
 	if err != nil {
 		return nil, err
 	}
-	return &graph{[]job{func(ended func() error) error {
-		return while(func() error { return body.(*graph).run(ended) })
+	return &graph{[]job{func(ctx context.Context) error {
+		return while(func() error { return body.(*graph).run(ctx) })
 	}}}, nil
 }
 
-func (g *graph) run(ended func() error) error {
+func (g *graph) run(ctx context.Context) error {
 	for _, work := range g.work {
-		if err := work(ended); err != nil {
+		if err := work(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *stream) LaunchGraph(g device.Graph) error { return g.(*graph).run(s.ended) }
+func (s *stream) LaunchGraph(g device.Graph) error { return g.(*graph).run(s.ctx) }
 
 // maxRepetitions is more than any test needs: a loop that does not end is found.
 const maxRepetitions = 1 << 20
