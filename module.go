@@ -46,7 +46,8 @@ func CompileFile(file *diag.File, opts Options) (*Module, error) {
 }
 
 // Close frees the module's machine code and ends its threads. No call may be running; those that come later give
-// errors.
+// errors. It does not wait for kernels that calls which were stopped have left on a device: what these use is freed
+// when they have ended.
 func (m *Module) Close() {
 	if m.far != nil {
 		m.far.Close()
