@@ -482,7 +482,8 @@ func TestStridesSurvive(t *testing.T) {
 }
 
 // TestReadColumnMajor: an array in C order that is read in pieces into column-major order is the array that is read
-// whole, whatever its byte order; one that is cut off is an error that says where.
+// whole, whatever its byte order, from a file or from an archive, stored or deflated; one that is cut off is an error
+// that says where.
 func TestReadColumnMajor(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.npy")
 	for _, c := range []struct {
@@ -527,6 +528,16 @@ func TestReadColumnMajor(t *testing.T) {
 		if !bytes.Equal(same.Raw(), want.Raw()) {
 			t.Errorf("%s%v: the elements differ", c.d, c.shape)
 		}
+		for _, method := range []uint16{zip.Store, zip.Deflate} {
+			y := must(t)(memberColumnMajor(data, method))
+			flat := must(t)(y.Clone())
+			if !y.IsColumnMajor() || !bytes.Equal(flat.Raw(), want.Raw()) {
+				t.Errorf("%s%v in an archive, by method %d: strides %v, or the elements differ", c.d, c.shape, method,
+					y.Strides)
+			}
+			y.Close()
+			flat.Close()
+		}
 		for _, x := range []*tensor.Tensor{want, got, same} {
 			x.Close()
 		}
@@ -538,6 +549,27 @@ func TestReadColumnMajor(t *testing.T) {
 			t.Errorf("%s%v cut off: %v", c.d, c.shape, err)
 		}
 	}
+}
+
+// memberColumnMajor reads the bytes of a .npy file from an archive that has them.
+func memberColumnMajor(data []byte, method uint16) (*tensor.Tensor, error) {
+	var file bytes.Buffer
+	w := zip.NewWriter(&file)
+	f, err := w.CreateHeader(&zip.FileHeader{Name: "a.npy", Method: method})
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Write(data); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	z, err := ReadNpz(bytes.NewReader(file.Bytes()), int64(file.Len()))
+	if err != nil {
+		return nil, err
+	}
+	return z.ReadColumnMajor("a")
 }
 
 // TestReadOwns: what becomes of a file after it was read does not matter to the tensor, however large it is.

@@ -81,7 +81,19 @@ const maxDeflate = 1032
 // Read reads the array of a name, which may end in .npy or not. The array's declared size must agree with the
 // archive's directory, and that with what the compressed bytes can hold, before any memory is taken; so a
 // small file cannot ask for much of it.
-func (z *Npz) Read(name string) (*tensor.Tensor, error) {
+func (z *Npz) Read(name string) (*tensor.Tensor, error) { return z.read(name, false) }
+
+// ReadColumnMajor is Read for a tensor in column-major order, which an array in C order is brought into as it is read.
+func (z *Npz) ReadColumnMajor(name string) (*tensor.Tensor, error) {
+	t, err := z.read(name, true)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	return t.ColumnMajor()
+}
+
+func (z *Npz) read(name string, columns bool) (*tensor.Tensor, error) {
 	path := z.path + ":" + name
 	if z.path == "" {
 		path = "npz data:" + name
@@ -122,7 +134,7 @@ func (z *Npz) Read(name string) (*tensor.Tensor, error) {
 		return nil, &NpyError{Path: path, Reason: "cannot open the array", Err: err}
 	}
 	defer r.Close()
-	t, err := readNpy(r, path, int64(f.UncompressedSize64), npyWants{whole: true})
+	t, err := readNpy(r, path, int64(f.UncompressedSize64), npyWants{whole: true, columns: columns})
 	if err != nil {
 		return nil, err
 	}

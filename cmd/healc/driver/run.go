@@ -380,7 +380,7 @@ func (j *Job) Given(name string) bool {
 
 // Arguments makes the arguments of f, in order, from the inputs, in memory of their own.
 func (j *Job) Arguments(m *engine.Module, f *engine.Func) ([]*tensor.Tensor, error) {
-	return j.arguments(m, f, readNpy)
+	return j.arguments(m, f, asItLies.npy)
 }
 
 // arguments is Arguments with what reads .npy files that stay on the host, as they are, and are not changed.
@@ -424,12 +424,12 @@ func (j *Job) arguments(m *engine.Module, f *engine.Func, stay npyReader) (args 
 		columns := f.Memory().Param(i).Layout == types.ColMajor
 		place := f.Memory().Place(i)
 		moves := place != types.OnHost && m.Device() != nil
-		read := stay
+		read := fileReader{stay, asItLies.member}
 		switch {
 		case columns:
-			read = readColumns
+			read = inColumns
 		case moves, slices.Contains(f.IR().Updates, int64(i)):
-			read = readNpy
+			read = asItLies
 		}
 		t, err := valueIn(p, text, j.Dir, read)
 		if err != nil {

@@ -25,21 +25,32 @@ import (
 // `@file.npy`, `@file.npz:name`, or a generator such as `f32[1024,1024]:rand(7)`. Relative paths start
 // at dir. Only literals take their type from the parameter.
 func Value(p *ir.Value, text, dir string) (*tensor.Tensor, error) {
-	return valueIn(p, text, dir, readNpy)
+	return valueIn(p, text, dir, asItLies)
 }
 
 // npyReader makes the tensor for a parameter from a .npy file.
 type npyReader func(p *ir.Value, path string) (*tensor.Tensor, error)
 
-func readNpy(_ *ir.Value, path string) (*tensor.Tensor, error) { return tensorfile.ReadNpyFile(path) }
-
-// readColumns is readNpy for a parameter in column-major order.
-func readColumns(_ *ir.Value, path string) (*tensor.Tensor, error) {
-	return tensorfile.ReadNpyFileColumnMajor(path)
+// fileReader makes the tensor for a parameter from a .npy file, or from an array of an .npz file.
+type fileReader struct {
+	npy    npyReader
+	member func(z *tensorfile.Npz, name string) (*tensor.Tensor, error)
 }
 
-// valueIn is Value with what reads .npy files.
-func valueIn(p *ir.Value, text, dir string, read npyReader) (*tensor.Tensor, error) {
+// asItLies keeps the order of the file, inColumns has tensors in column-major order.
+var (
+	asItLies = fileReader{
+		func(_ *ir.Value, path string) (*tensor.Tensor, error) { return tensorfile.ReadNpyFile(path) },
+		(*tensorfile.Npz).Read,
+	}
+	inColumns = fileReader{
+		func(_ *ir.Value, path string) (*tensor.Tensor, error) { return tensorfile.ReadNpyFileColumnMajor(path) },
+		(*tensorfile.Npz).ReadColumnMajor,
+	}
+)
+
+// valueIn is Value with what reads files.
+func valueIn(p *ir.Value, text, dir string, read fileReader) (*tensor.Tensor, error) {
 	switch {
 	case p.Type.Elem == types.String:
 		return literal(p, text)
@@ -53,7 +64,7 @@ func valueIn(p *ir.Value, text, dir string, read npyReader) (*tensor.Tensor, err
 }
 
 // fileValue reads a .npy file, or an array of an .npz file.
-func fileValue(p *ir.Value, path, dir string, read npyReader) (*tensor.Tensor, error) {
+func fileValue(p *ir.Value, path, dir string, read fileReader) (*tensor.Tensor, error) {
 	member := ""
 	archive := strings.HasSuffix(path, ".npz")
 	if i := strings.LastIndex(path, ".npz:"); i >= 0 {
@@ -63,9 +74,9 @@ func fileValue(p *ir.Value, path, dir string, read npyReader) (*tensor.Tensor, e
 	var t *tensor.Tensor
 	var err error
 	if archive {
-		t, err = readNpz(path, member)
+		t, err = readNpz(path, member, read)
 	} else {
-		t, err = read(p, path)
+		t, err = read.npy(p, path)
 	}
 	var full *memory.OutOfMemoryError
 	switch {
@@ -80,7 +91,7 @@ func fileValue(p *ir.Value, path, dir string, read npyReader) (*tensor.Tensor, e
 }
 
 // readNpz reads the named array; without a name, the only one.
-func readNpz(path, name string) (*tensor.Tensor, error) {
+func readNpz(path, name string, read fileReader) (*tensor.Tensor, error) {
 	z, err := tensorfile.OpenNpz(path)
 	if err != nil {
 		return nil, err
@@ -94,7 +105,7 @@ func readNpz(path, name string) (*tensor.Tensor, error) {
 		}
 		name = names[0]
 	}
-	return z.Read(name)
+	return read.member(z, name)
 }
 
 func inDir(dir, path string) string {
