@@ -84,6 +84,7 @@ var noMachine = map[string]string{
 	"warpSteps":               "what the instructions are for",
 	"StageRow":                "two chunks, which the language fixes",
 	"leastStaged":             "a square of the widest elements has as many rows",
+	"leastShuffled":           "shorter vectors have no shuffles",
 	"aligned":                 "reductions have vectors of up to so many elements",
 	"LineBytes":               "the line of the caches is 64 bytes on every processor there is",
 	"MaxShuffled":             "a stride of more needs more loads than a line has elements",

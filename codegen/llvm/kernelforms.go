@@ -64,20 +64,28 @@ var kernelForms = map[string]func(m *program, k *kernel.Kernel, d *kernel.Direct
 		}}
 	},
 	"stage": func(m *program, k *kernel.Kernel, d *kernel.Directive) *written {
-		t, _ := m.code(k).StagingOf(k, d)
-		return &written{write: func(g *emit.Func, begin, end value.Value) {
-			transpose.StagedLoops(g, t, k.Axes[0], d, begin, end)
+		if t, _ := m.code(k).StagingOf(k, d); t != nil {
+			return &written{write: func(g *emit.Func, begin, end value.Value) {
+				transpose.StagedLoops(g, t, k.Axes[0], d, begin, end)
+			}}
+		}
+		t, _ := m.code(k).RowStagingOf(k, d)
+		return &written{types: t.Kernel.Types, write: func(g *emit.Func, begin, end value.Value) {
+			transpose.StagedRowLoops(g, t, d, begin, end, func() { plainLoops(g, k, begin, end) })
 		}}
 	},
 	"": func(_ *program, k *kernel.Kernel, _ *kernel.Directive) *written {
-		return &written{write: func(g *emit.Func, begin, end value.Value) {
-			if len(k.Axes) > 0 {
-				f := emit.State[loops.Prefetching](g)
-				f.Gathered, f.Last = g.Code().GatheredRows(k), k.Axes[len(k.Axes)-1]
-			}
-			loops.KernelLoops(g, k, begin, end)
-		}}
+		return &written{write: func(g *emit.Func, begin, end value.Value) { plainLoops(g, k, begin, end) }}
 	},
+}
+
+// plainLoops writes the loops of a kernel as they stand in it.
+func plainLoops(g *emit.Func, k *kernel.Kernel, begin, end value.Value) {
+	if len(k.Axes) > 0 {
+		f := emit.State[loops.Prefetching](g)
+		f.Gathered, f.Last = g.Code().GatheredRows(k), k.Axes[len(k.Axes)-1]
+	}
+	loops.KernelLoops(g, k, begin, end)
 }
 
 // productForm writes a matrix product, by tiles or, where its schedule has none, by loops over its units.

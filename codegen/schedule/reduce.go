@@ -5,7 +5,6 @@ import (
 
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
-	"healc/ir/kernel/transform"
 	"healc/ir/scalar"
 )
 
@@ -48,80 +47,4 @@ func (s *scope) reduction(r *kernel.Reduce) []*kernel.Directive {
 		out = append(out, d)
 	}
 	return append(out, s.inside(r.Body)...) // of elements that fill no vector
-}
-
-// Staging is a kernel of chunks of reductions that reads operands from stages: Note [Staged reductions] in
-// ir/kernel/transform.
-type Staging struct {
-	*transform.Staged
-	Rows int64 // that go to a stage at a time, at most
-}
-
-// StagedOperand is an operand that is read from a stage.
-type StagedOperand = transform.StagedOperand
-
-// StageRow is how many elements of a row a stage has room for: two chunks, because a chunk begins anywhere in a row.
-const StageRow = 2 * 4096
-
-// Pitch is how many elements of a stage lie between those of a row and of the next: rows a power of two apart would
-// share few places of the first-level cache.
-func (t *Staging) Pitch(o *StagedOperand) int64 {
-	return StageRow + int64(LineBytes/t.Params[o.Stage].DType.Bytes())
-}
-
-// StagingOf recognises such a kernel; for any other it says why it is none. The sizes are those of a directive, or
-// chosen where it is nil.
-func (c Code) StagingOf(k *kernel.Kernel, d *kernel.Directive) (*Staging, string) {
-	s, why := transform.StageOperands(k)
-	if s == nil {
-		return nil, why
-	}
-	row, narrowest := int64(0), 8
-	for _, o := range s.Operands {
-		b := s.Params[o.Stage].DType.Bytes()
-		row, narrowest = row+(StageRow*int64(b)+LineBytes), min(narrowest, b)
-	}
-	t := &Staging{Staged: s, Rows: int64(c.Machine.Profile.Stage.RowBytes / narrowest)}
-	if d != nil {
-		t.Rows = d.Get("rows")
-	}
-	for t.Rows > leastStaged && t.Rows*row > int64(c.Machine.Profile.Stage.Bytes) {
-		t.Rows /= 2
-	}
-	if t.Rows*row > int64(c.Machine.Profile.Stage.Bytes) {
-		return nil, fmt.Sprintf("the stages of %d operands have no room", len(s.Operands))
-	}
-	return t, ""
-}
-
-// leastStaged is the fewest rows that go to a stage: a square of the widest elements.
-const leastStaged = 8
-
-// stage is the directive for a kernel of chunks whose operands are brought in order; nil for any other.
-func (s *scope) stage() *kernel.Directive {
-	if s.brief {
-		return nil
-	}
-	t, why := s.StagingOf(s.k, nil)
-	if t == nil {
-		s.reject("stage", why)
-		return nil
-	}
-	var axes []kernel.Axis
-	for _, st := range s.k.Body.Stmts {
-		if r, ok := st.(*kernel.Reduce); ok && axes == nil {
-			axes = r.Axes
-		}
-	}
-	d := kernel.NewDirective("stage", axes[t.Across].Var, t.Rows).
-		Because(fmt.Sprintf("operands that do not lie in the order of the reduction: %d", len(t.Operands)))
-	for _, o := range t.Operands {
-		if yes, known := o.Along(t.Across); yes || !known {
-			d.Add(prefetch(o.Param, 2).Set("row", int64(s.Machine.Profile.Stage.Ahead)).
-				Because("its pieces of a column are too short for the processor's own prefetcher"))
-		}
-	}
-	inner := *s
-	inner.Params = t.Params
-	return d.Add(inner.inside(t.Body)...)
 }

@@ -11,6 +11,16 @@ import (
 	"healc/ir/scalar"
 )
 
+// Bounds of the code that is written several times: they keep compiling fast, and no machine decides them.
+const (
+	maxSubranges            = 8
+	maxSubrangeCode         = 600 // statements
+	maxUnswitched           = 3   // branches taken before the loops, one in an arm of another
+	maxUnswitchedCode       = 700 // statements of a body
+	minUnswitchedArm        = 8   // statements of both arms together
+	maxTransposedStatements = 64  // of a body that stands in the code once for each step
+)
+
 // Options are what a schedule depends on beside the kernel and the target.
 type Options struct {
 	// Brief says that the program runs briefly: code is written once, and compiled fast.
@@ -54,7 +64,7 @@ var Forms = []Form{
 	},
 	{
 		Name:   "stage",
-		For:    "chunks of reductions over several axes, whose operands do not lie in the order of the reduction",
+		For:    "chunks of reductions over several axes, and loops along rows, whose operands do not lie in that order",
 		Why:    "the loops as they stand read such an operand element by element",
 		decide: (*scope).stage,
 	},
@@ -99,7 +109,7 @@ func For(k *kernel.Kernel, machine target.Machine, o Options) *kernel.Schedule {
 		return out
 	}
 	noted := out.Rejected
-	if d := fresh().threads(); d != nil {
+	if d := fresh().threads(out.Directives); d != nil {
 		out.Directives = append(out.Directives, d)
 	}
 	out.Rejected = noted
@@ -129,10 +139,13 @@ func unitsOf(p *MatmulPlan) *kernel.Directive {
 		first, inner, second))
 }
 
-// threads is the directive for the multiples of an index at which the outermost axis is cut; nil where any will do.
-func (s *scope) threads() *kernel.Directive {
+// threads is the directive for the multiples of an index at which the outermost axis is cut, of a kernel whose schedule
+// is that otherwise; nil where any will do.
+func (s *scope) threads(ds kernel.Directives) *kernel.Directive {
 	align, why := int64(0), ""
-	if t, _ := s.TranspositionOf(s.k); t != nil {
+	if len(s.k.Axes) > 0 && ds.Find("stage", s.k.Axes[0].Var) != nil {
+		align, why = ds.Find("stage", s.k.Axes[0].Var).Get("rows"), "parts are the rows of whole stages"
+	} else if t, _ := s.TranspositionOf(s.k); t != nil {
 		if t.Across == 0 {
 			align, why = t.Part(), "parts share no lines of the operand"
 		}

@@ -137,7 +137,7 @@ var DirectiveKinds = []DirectiveKind{
 	{Name: "unswitch", On: OnCondition, Sub: true,
 		Doc: "the branch is taken before the loops, which are written once for each arm: loop unswitching"},
 	{Name: "then", Sub: true, Doc: "the loops where the condition of an unswitch holds"},
-	{Name: "else", Sub: true, Doc: "the loops where it does not"},
+	{Name: "else", Sub: true, Doc: "the loops where it does not, or where rows are too long for a stage"},
 	{Name: "mixed", Sub: true, Doc: "the loops where it holds for some positions of a collapsed axis, not for others"},
 	{Name: "collapse", On: OnLoop, Sub: true,
 		Args: []ArgKind{{Name: "period", Low: 2, High: 1 << 10, Unit: "iterations", Fixed: true},
@@ -186,7 +186,8 @@ var DirectiveKinds = []DirectiveKind{
 		Doc:  "vectors along this axis, one for each iteration of the next, are interleaved"},
 	{Name: "stage", On: OnLoop, Sub: true,
 		Args: []ArgKind{{Name: "rows", Low: 8, High: 1 << 10, Unit: "iterations", Power: true}},
-		Doc:  "operands of chunks of reductions are brought in order in memory of the kernel, so many rows at a time"},
+		Doc: "operands of chunks of reductions, or rows that this loop counts, are brought in order in memory of the " +
+			"kernel, so many rows at a time"},
 	{Name: "threads", Args: []ArgKind{{Name: "align", Low: 1, High: 1 << 40, Unit: "iterations", Optional: true},
 		{Name: "tasks", Low: 1, High: 1 << 40, Unit: "tasks", Optional: true, Fixed: true}},
 		Doc: "how the outermost axis is shared out between threads"},

@@ -77,6 +77,7 @@ var rows = []row{
 	{name: "R5_argmax", entry: "r5", args: []input{f32(big)}},
 	{name: "R6_sqdist", entry: "r6", args: []input{f32(big), f32(big)}, rel: 1e-5},
 	{name: "S1_softmax", entry: "s1", args: []input{f32(4096, 1024)}, rel: 1e-5},
+	{name: "S1_softmax_turned", entry: "s1_turned", args: []input{f32(1024, 4096)}, rel: 1e-5},
 	{name: "S2_layernorm", entry: "s2", args: []input{f32(4096, 1024), f32(1024), f32(1024)}, rel: 1e-4},
 	{name: "S3_xent", entry: "s3", args: []input{f32(4096, 1024), ints(types.I64, 1024, 4096)}, rel: 1e-5},
 	matmul("M1_16", "m1_16", types.F32, 16, 16, 16),

@@ -6,22 +6,65 @@ import (
 )
 
 // Orders is a random function `f` that reduces a whole view of a tensor, which may lie in any order in memory: a
-// reduction takes the elements in row-major order. Its extents are shape parameters, whose values come with it.
+// reduction takes the elements in row-major order. From `since` on some go along the rows of such views instead. Its
+// extents are shape parameters, whose values come with it.
 func Orders(seed uint64) (text string, bind map[string]int64) {
+	if seed >= since {
+		return newOpen(seed, 15, (*open).whole, (*open).inRows, (*open).inRows)
+	}
 	return newOpen(seed, 15, (*open).whole)
 }
 
 // whole is a reduction of a view.
 func (o *open) whole() (text, result string) {
-	elem := o.of("f32", "f32", "f64", "f16", "i32", "u8")
+	elem, x, names := o.turnedView(4096)
+	switch o.r.IntN(5) {
+	case 0:
+		return "max/(" + x + ")", elem
+	case 1:
+		return "+/(" + x + " .* " + o.param(elem, names...) + ")", elem
+	case 2:
+		return fmt.Sprintf("{ let v = %s; (+/(v), +/(v .* v)) }", x), "(" + elem + ", " + elem + ")"
+	}
+	return "+/(" + x + ")", elem
+}
+
+// inRows goes along the rows of a view: they are reduced, and read again.
+func (o *open) inRows() (text, result string) {
+	elem, x, names := o.turnedView(1 + o.r.IntN(4)*300)
+	last := fmt.Sprint(len(names) - 1)
+	if len(names) == 3 && o.r.IntN(3) == 0 {
+		last = "(1, 2)"
+	}
+	same := shapedAs(elem, names...)
+	switch o.r.IntN(6) {
+	case 0:
+		return "cumsum(" + x + ", axis = 1)", same
+	case 1:
+		return fmt.Sprintf("{ let v = %s; v .- max/[axis=%s, keep](v) }", x, last), same
+	case 2:
+		return fmt.Sprintf("{ let v = %s .* %s; let s = +/[axis=%s, keep](v); +/[axis=%s, keep](v .- s) .* v }", x,
+			o.param(elem, names...), last, last), same
+	case 3: // an arm that reads another operand
+		form := "{ let v = %s; let s = +/[axis=%s, keep](v); let w = %s; where(s .< 0 as %s, w, v) .- s }"
+		return fmt.Sprintf(form, x, last, o.param(elem, names...), elem), same
+	}
+	return fmt.Sprintf("{ let v = %s; v .- +/[axis=%s, keep](v .* v) }", x, last), same
+}
+
+// turnedView is a view of a tensor, with the names of its extents; along one axis the tensor may have some chunks
+// of elements.
+func (o *open) turnedView(chunk int) (elem, x string, names []string) {
+	elem = o.of("f32", "f32", "f64", "f16", "i32", "u8")
 	rank := 2 + o.r.IntN(2)
 	most := []int{9000, 60}[rank-2]
-	names, stored := []string{"M", "N", "K"}[:rank], make([]string, rank)
+	names = []string{"M", "N", "K"}[:rank]
+	stored := make([]string, rank)
 	elems, long := 1, o.r.IntN(rank)
 	for i, name := range names {
 		n := o.size(most)
 		if i == long { // rows of some chunks
-			n = max(n, 4096*o.r.IntN(3)+o.size(4096))
+			n = max(n, chunk*o.r.IntN(3)+o.size(chunk))
 		}
 		n = max(min(n, 140_000/elems), 1)
 		elems *= n
@@ -32,7 +75,7 @@ func (o *open) whole() (text, result string) {
 	if cut >= 0 {
 		stored[cut] = []string{names[cut] + " + 1", "2*" + names[cut], "3*" + names[cut]}[form]
 	}
-	x := o.param(elem, stored...)
+	x = o.param(elem, stored...)
 	if cut >= 0 {
 		ranges := strings.Split(strings.Repeat("..,", rank-1)+"..", ",")
 		ranges[cut] = []string{"1..", "0..2*" + names[cut] + " by 2", "0..3*" + names[cut] + " by 3"}[form]
@@ -53,13 +96,5 @@ func (o *open) whole() (text, result string) {
 		names = append(append([]string{}, names[:i]...), names[i+1:]...)
 		names = append(names[:j], append([]string{name}, names[j:]...)...)
 	}
-	switch o.r.IntN(5) {
-	case 0:
-		return "max/(" + x + ")", elem
-	case 1:
-		return "+/(" + x + " .* " + o.param(elem, names...) + ")", elem
-	case 2:
-		return fmt.Sprintf("{ let v = %s; (+/(v), +/(v .* v)) }", x), "(" + elem + ", " + elem + ")"
-	}
-	return "+/(" + x + ")", elem
+	return elem, x, names
 }

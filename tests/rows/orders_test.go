@@ -17,7 +17,7 @@ import (
 	"healc/tests/ways"
 )
 
-// orders are reductions of whole tensors, and of their rows.
+// orders are reductions of whole tensors, of their rows, and what goes along rows in other ways.
 const orders = `
 fn total[M, N](x: T[M, N]) -> T = +/(x)
 fn greatest[M, N](x: T[M, N]) -> T = max/(x)
@@ -29,6 +29,26 @@ fn rows[M, N](x: T[M, N]) -> (T[M], T[M]) = (+/[axis=1](x), +/[axis=1](x .* x))
 fn sides[K, M, N](x: T[K, M, N]) -> T[K] = +/[axis=(1, 2)](x)
 fn best[M, N](x: T[M, N + 1]) -> (i32[M], T[M]) = (argmax(x, axis = 1), max/[axis=1](x))
 fn equal[M, N](x: T[M, N], y: T[M, N]) -> bool = all(x == y)
+fn centered[M, N](x: T[M, N]) -> T[M, N] = x .- +/[axis=1, keep](x)
+fn twice[M, N](x: T[M, N], y: T[M, N]) -> (T[M, N], T[M]) = {
+    let v = x .* y;
+    let w = v .- +/[axis=1, keep](v);
+    (w, +/[axis=1](w .* w .* y))
+}
+fn columns[M, N](x: T[M, N]) -> T[M, N] in col_major = x .- +/[axis=1, keep](x .* x)
+fn inner[K, M, N](x: T[K, M, N]) -> T[K, M, N] = x .- +/[axis=2, keep](x)
+fn boxes[K, M, N](x: T[K, M, N]) -> T[K, M, N] = x .- +/[axis=(1, 2), keep](x)
+fn outer[K, M, N](x: T[K, M, N]) -> T[K, M, N] = x .- +/[axis=0, keep](x)
+fn some[M, N](x: T[M, 2*N]) -> T[M, N] = {
+    let v = x[.., 0..2*N by 2];
+    v .- +/[axis=1, keep](v .* x[.., N..])
+}
+fn sums[M, N](x: T[M, N]) -> T[M, N] = cumsum(x, axis = 1)
+fn ascending[M, N](x: T[M, N]) -> T[M, N] = sort(x, axis = 1)
+fn pieces[M, N](x: T[M, N], y: T[M, N]) -> T[M, 2*N] = {
+    let v = concat((x, y), axis = 1);
+    v .- +/[axis=1, keep](v)
+}
 `
 
 // layout is a way in which a tensor may lie in memory: the order of its axes there, outermost first, and what is
@@ -124,7 +144,8 @@ func TestOrders(t *testing.T) {
 		modules, configs := &compiled{t: t, source: text}, configs()
 		for _, name := range interp.Names() {
 			of := shapes
-			if name == "cube" || name == "sides" {
+			switch name {
+			case "cube", "sides", "inner", "boxes", "outer":
 				of = cubes
 			}
 			for _, shape := range of {
@@ -166,7 +187,7 @@ func compareLayouts(want, got *engine.Module, name string, shape []int64, l layo
 	for i, p := range f.IR().Params() {
 		a := &ir.Array{DType: p.Type.Elem, Shape: append([]int64{}, shape...)}
 		switch name {
-		case "halves":
+		case "halves", "some":
 			a.Shape[1] *= 2
 		case "best":
 			a.Shape[1]++

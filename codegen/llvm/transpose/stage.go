@@ -7,10 +7,8 @@ import (
 
 	"healc/codegen/llvm/build"
 	"healc/codegen/llvm/emit"
-	"healc/codegen/llvm/loops"
 	"healc/codegen/schedule"
 	"healc/ir/kernel"
-	"healc/lang/types"
 )
 
 // Note [Stages]
@@ -205,10 +203,9 @@ func (s *stager) fill(r, rEnd, j, jEnd value.Value, at placeOf) {
 	n := s.dims[s.Across]
 	if s.Across == 0 {
 		for i := range s.Operands {
-			f := &filler{s, &s.Operands[i], s.mems[i], at, func(row value.Value) value.Value {
+			s.filler(i, at, func(row value.Value) value.Value {
 				return s.Mul(s.Dim(s.Operands[i].Coefs[0]), row)
-			}}
-			f.fill(r, rEnd, j, jEnd)
+			}).fill(r, rEnd, j, jEnd)
 		}
 		return
 	}
@@ -228,168 +225,26 @@ func (s *stager) fill(r, rEnd, j, jEnd value.Value, at placeOf) {
 				}
 				before = s.Add(before, s.Mul(s.Dim(o.Coefs[a]), x))
 			}
-			f := &filler{s, o, s.mems[i], at, func(row value.Value) value.Value {
+			s.filler(i, at, func(row value.Value) value.Value {
 				return s.Add(before, s.Mul(s.Dim(o.Coefs[s.Across]), s.Cur.NewSub(row, begin)))
-			}}
-			f.fill(lo, hi, j, jEnd)
+			}).fill(lo, hi, j, jEnd)
 		}
 		return nil
 	})
+}
+
+// filler brings elements of an operand to its stage, where a row is at a place of the operand.
+func (s *stager) filler(i int, at placeOf, row func(row value.Value) value.Value) *filler {
+	o := &s.Operands[i]
+	f := &filler{Func: s.Func, param: o.Param, d: s.Params[o.Stage].DType, mem: s.mems[i], row: row,
+		at:     func(row, column value.Value) value.Value { return at(o, row, column) },
+		across: o.Coefs[s.Across], offset: o.Offset, ask: s.Schedule.OfBuffer("prefetch", o.Param)}
+	for a := s.Across + 1; a < len(s.dims); a++ {
+		f.columns = append(f.columns, fillerAxis{o.Coefs[a], s.behind[a]})
+	}
+	return f
 }
 
 func (s *stager) max(x, y value.Value) value.Value {
 	return s.Cur.NewSelect(s.Cur.NewICmp(enum.IPredSGT, x, y), x, y)
-}
-
-// filler brings elements of one operand to its stage.
-type filler struct {
-	*stager
-	o   *schedule.StagedOperand
-	mem value.Value
-	at  placeOf
-	row func(row value.Value) value.Value // the place of a row in the operand
-}
-
-// column is the place of a column in each row of the operand.
-func (f *filler) column(j value.Value) value.Value {
-	sum := f.Dim(f.o.Offset)
-	for a := f.Across + 1; a < len(f.dims); a++ {
-		x := j
-		if a < len(f.dims)-1 {
-			x = f.Cur.NewUDiv(j, f.behind[a])
-			j = f.Cur.NewURem(j, f.behind[a])
-		}
-		sum = f.Add(sum, f.Mul(f.Dim(f.o.Coefs[a]), x))
-	}
-	return sum
-}
-
-// stageAt is the address of an element in the stage, of a vector of w there, or of one element where w is 0.
-func (f *filler) stageAt(row, column value.Value, w int) value.Value {
-	t := build.MemoryType(f.Params[f.o.Stage].DType)
-	p := f.Cur.NewGetElementPtr(t, f.mem, f.at(f.o, row, column))
-	return f.Cur.NewBitCast(p, lt.NewPointer(build.Vector(t, w)))
-}
-
-// fill brings the columns [j, jEnd) of the rows [r, rEnd) to the stage: by squares where rows are neighbours, by
-// vectors where columns are.
-func (f *filler) fill(r, rEnd, j, jEnd value.Value) {
-	d := f.Params[f.o.Stage].DType
-	side, line := square(f.Machine, d), schedule.LineBytes/d.Bytes()
-	rows, columns := f.Cur.NewSub(rEnd, r), f.Cur.NewSub(jEnd, j)
-	least := func(n value.Value, w int) value.Value { return f.Cur.NewICmp(enum.IPredSGE, n, f.int(int64(w))) }
-	is := func(c types.Dim) (value.Value, bool) { // that a coefficient is 1; false where it never is
-		n, known := c.Const()
-		return f.Cur.NewICmp(enum.IPredEQ, f.Dim(c), f.int(1)), !known || n == 1
-	}
-	along, known := f.o.Along(f.Across)
-	elements := func() { f.elements(r, rEnd, j, jEnd) }
-	neighbours := elements
-	if one, may := is(f.o.Coefs[len(f.dims)-1]); may && f.Across == len(f.dims)-2 && !along {
-		neighbours = func() {
-			f.Branch(f.Cur.NewAnd(one, least(columns, line)), func() { f.vectors(r, rEnd, j, jEnd, line) }, elements)
-		}
-	}
-	if known && !along {
-		neighbours()
-		return
-	}
-	yes := value.Value(f.Cur.NewAnd(least(rows, side), least(columns, side)))
-	if !known {
-		one, _ := is(f.o.Coefs[f.Across])
-		yes = f.Cur.NewAnd(yes, one)
-	}
-	f.Branch(yes, func() { f.squares(r, rEnd, j, jEnd, side) }, neighbours)
-}
-
-// elements is fill one by one, along the rows first where that goes the shorter way.
-func (f *filler) elements(r, rEnd, j, jEnd value.Value) {
-	one := func(row, column value.Value) {
-		x := f.LoadScalar(f.o.Param, f.Add(f.row(row), f.column(column)))
-		f.Cur.NewStore(x, f.stageAt(row, column, 0)).Align = f.Align(f.Params[f.o.Stage].DType)
-	}
-	x, y := f.o.Coefs[f.Across], f.o.Coefs[len(f.dims)-1]
-	n, known1 := x.Const()
-	m, known2 := y.Const()
-	if known1 && known2 && max(m, -m) < max(n, -n) {
-		f.For(r, rEnd, 1, nil, func(row value.Value, _ []value.Value) []value.Value {
-			f.For(j, jEnd, 1, nil, func(column value.Value, _ []value.Value) []value.Value {
-				one(row, column)
-				return nil
-			})
-			return nil
-		})
-		return
-	}
-	f.For(j, jEnd, 1, nil, func(column value.Value, _ []value.Value) []value.Value {
-		f.For(r, rEnd, 1, nil, func(row value.Value, _ []value.Value) []value.Value {
-			one(row, column)
-			return nil
-		})
-		return nil
-	})
-}
-
-// vectors is fill in vectors of w along the columns, of which there are as many; the last one overlaps.
-func (f *filler) vectors(r, rEnd, j, jEnd value.Value, w int) {
-	d := f.Params[f.o.Stage].DType
-	vt := build.Vector(build.MemoryType(d), w)
-	f.For(r, rEnd, 1, nil, func(row value.Value, _ []value.Value) []value.Value {
-		f.For(j, jEnd, int64(w), nil, func(column value.Value, _ []value.Value) []value.Value {
-			column = f.Min(column, f.Add(jEnd, f.int(int64(-w))))
-			from := f.Addr(f.o.Param, f.Add(f.row(row), f.column(column)))
-			x := f.Cur.NewLoad(vt, f.Cur.NewBitCast(from, lt.NewPointer(vt)))
-			x.Align = f.Align(d)
-			f.Cur.NewStore(x, f.stageAt(row, column, w)).Align = f.Align(d)
-			return nil
-		})
-		return nil
-	})
-}
-
-// squares is fill by squares of w rows and columns, of which there are as many; the last ones overlap.
-func (f *filler) squares(r, rEnd, j, jEnd value.Value, w int) {
-	d := f.Params[f.o.Stage].DType
-	vt := build.Vector(build.MemoryType(d), w)
-	backwards := f.o.Coefs[f.Across].IsConst(-1)
-	ask := f.Schedule.OfBuffer("prefetch", f.o.Param)
-	if f.Across < len(f.dims)-2 {
-		ask = nil // each place would be a division
-	}
-	f.For(j, jEnd, int64(w), nil, func(jj value.Value, _ []value.Value) []value.Value {
-		jj = f.Min(jj, f.Add(jEnd, f.int(int64(-w))))
-		places, asked := make([]value.Value, w), make([]value.Value, w)
-		for i := range places {
-			places[i] = f.column(f.Add(jj, f.int(int64(i))))
-			if ask != nil {
-				asked[i] = f.column(f.Add(jj, f.int(int64(i)+ask.Get("row"))))
-			}
-		}
-		f.For(r, rEnd, int64(w), nil, func(rr value.Value, _ []value.Value) []value.Value {
-			rr = f.Min(rr, f.Add(rEnd, f.int(int64(-w))))
-			first := rr
-			if backwards {
-				first = f.Add(rr, f.int(int64(w-1)))
-			}
-			row := f.row(first)
-			vs := make([]value.Value, w)
-			for i := range vs {
-				p := f.Addr(f.o.Param, f.Add(row, places[i]))
-				l := f.Cur.NewLoad(vt, f.Cur.NewBitCast(p, lt.NewPointer(vt)))
-				l.Align = f.Align(d)
-				vs[i] = l
-				if ask != nil {
-					loops.PrefetchLinesTo(f.Func, loops.LevelOf(ask), f.o.Param, f.Add(row, asked[i]), 1)
-				}
-			}
-			for i, x := range f.TransposeSquare(vs) {
-				if backwards {
-					i = w - 1 - i
-				}
-				f.Cur.NewStore(x, f.stageAt(f.Add(rr, f.int(int64(i))), jj, w)).Align = f.Align(d)
-			}
-			return nil
-		})
-		return nil
-	})
 }

@@ -206,4 +206,5 @@ type Stage struct {
 	Bytes    int
 	RowBytes int
 	Ahead    int
+	Fewest   int
 }

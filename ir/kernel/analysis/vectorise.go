@@ -1,6 +1,8 @@
 package analysis
 
 import (
+	"math"
+
 	"healc/ir/kernel"
 	"healc/ir/scalar"
 	"healc/lang/types"
@@ -161,7 +163,7 @@ func (a *Analysis) stmt(s kernel.Stmt) (Shape, bool) {
 		}
 		a.Mark(true, s.ID)
 		if n, out := WrittenOut(s, Unrolled); !out {
-			if readsAlong(s) {
+			if a.readsAlong(s) {
 				sh.Long = true
 			}
 			sh.Loops, sh.Columns = true, true
@@ -307,20 +309,29 @@ func ReduceCount(r *kernel.Reduce) (int64, bool) {
 	return n, true
 }
 
-// readsAlong reports whether the body of r reads neighbouring elements along its last axis, so that it
-// is better vectorised itself than over the outputs around it.
-func readsAlong(r *kernel.Reduce) bool {
+// readsAlong reports whether the body of r reads neighbouring elements along its last axis, or nearer ones than those
+// of the vectorised axis, so that it is better vectorised itself than over the outputs around it.
+func (a *Analysis) readsAlong(r *kernel.Reduce) bool {
 	if r.Order == kernel.Columns || len(r.Axes) == 0 {
 		return false
 	}
 	v := r.Axes[len(r.Axes)-1].Var
 	found := false
 	kernel.Each(r.Body, func(l *kernel.Load) {
+		near, far, known := int64(0), int64(0), true
 		for _, t := range l.At.Terms {
-			if t.Var == v && t.Coef.IsConst(1) {
-				found = true
+			n, is := t.Coef.Const()
+			switch {
+			case t.Var == v:
+				near, known = max(n, -n), known && is
+				found = found || n == 1
+			case a.Wide[t.Var] && !is:
+				far = math.MaxInt64 // some number of times an extent, as a rule
+			case a.Wide[t.Var]:
+				far = max(far, max(n, -n))
 			}
 		}
+		found = found || known && near > 0 && near < far
 	})
 	return found
 }

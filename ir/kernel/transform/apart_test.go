@@ -207,3 +207,21 @@ func stage(k *kernel.Kernel) {
 	k.Params = s.Params
 	transform.Renumber(k)
 }
+
+// stageRows makes a kernel of one row in stages, whose lengths are those of the rows.
+func stageRows(k *kernel.Kernel) {
+	s, _ := transform.StageRows(k)
+	if s == nil {
+		return
+	}
+	k.Body = &kernel.Block{Stmts: append(s.Before, s.Kernel.Body.Stmts...)}
+	k.Params, k.Types = s.Kernel.Params, s.Kernel.Types
+	for _, o := range s.Operands {
+		total := types.Lit(1)
+		for _, n := range o.Extents {
+			total, _ = total.Mul(n)
+		}
+		k.Params[o.Stage].Shape = []abi.Extent{{Dim: total}}
+	}
+	transform.Renumber(k)
+}

@@ -9,9 +9,9 @@
 // The table Passes says which passes there are, in which order they run, and why. passes/bufferize runs the stage Build
 // for every kernel that it has lowered, and Planned when the plan of the program is complete.
 //
-// A back end calls some functions itself, at points of code generation: HoistInvariants, TakeArm, Specialise and
-// MergeBodies. They leave their operand as it is, and return a module, a body or reductions; tests make whole kernels
-// of these.
+// A back end calls some functions itself, at points of code generation: HoistInvariants, TakeArm, Specialise,
+// MergeBodies, StageOperands and StageRows. They leave their operand as it is, and return a module, a body or
+// reductions; tests make whole kernels of these.
 //
 // To add a pass:
 //

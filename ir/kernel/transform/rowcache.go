@@ -31,16 +31,24 @@ import (
 // RowCache lets loops of k over the same row share what they compute, see Note [Row caching]. Rows whose length is
 // known only when the program runs are cached where versions says so, see Note [Row caching for any length].
 func RowCache(k *kernel.Kernel, versions bool) {
+	if rowCaches(k, versions) {
+		Renumber(k)
+	}
+}
+
+// rowCaches is RowCache for a kernel whose scalars keep their numbers, those in versions of its body too. It reports
+// whether there are cached rows.
+func rowCaches(k *kernel.Kernel, versions bool) bool {
 	if versions && rowCacheVersions(k) {
-		return
+		return true
 	}
 	c := &rowCache{k: k}
 	c.block(k.Body)
 	if c.rows == 0 {
-		return
+		return false
 	}
 	DeadCode(k.Body)
-	Renumber(k)
+	return true
 }
 
 // A rowCache has the cached rows of one kernel.

@@ -59,7 +59,6 @@ func rowCacheVersions(k *kernel.Kernel) bool {
 	DeadCode(long.Body)
 	*k = long
 	k.Body = c.unknown.choose(k, most, short.Body, long.Body)
-	Renumber(k)
 	return true
 }
 

@@ -1,10 +1,12 @@
 package transform
 
 import (
+	"fmt"
 	"slices"
 
 	"healc/ir/kernel"
 	"healc/ir/kernel/analysis"
+	"healc/ir/scalar"
 	"healc/lang/types"
 )
 
@@ -189,4 +191,260 @@ func (s *Staged) across() int {
 		return last - 1
 	}
 	return -1
+}
+
+// Note [Staged rows]
+//
+// A kernel that goes along rows, such as a softmax, reads an element of a line for each of its steps where rows lie in
+// column-major order, and reads the line again in the next loop. Vectors over neighbouring rows read whole lines, but
+// they are far apart, and what is written along rows is then as far apart. So some rows at a time are copied to memory
+// of the kernel, where each lies in order, and the loops of the kernel run along them there.
+//
+//	over %0 in 0..M { %1 = reduce sum lanes %2 in 0..N { %3 = load x[%0 + M*%2]; ... }; loop %4 in 0..N { ... } }
+//
+// becomes, for each of some rows that were copied,
+//
+//	over %0 in 0..M { %1 = reduce sum lanes %2 in 0..N { %3 = load stage[%2]; ... }; loop %4 in 0..N { ... } }
+//
+// All of a row is copied, so an operand goes there only if the kernel reads all of it, whatever way its branches go.
+
+// StagedRows is a kernel that reads its rows from stages.
+type StagedRows struct {
+	Kernel   *kernel.Kernel // whose body is that of one row, with a parameter for each stage
+	Before   []kernel.Stmt  // computed before the axes
+	Across   int            // the axis of the kernel whose positions are the rows
+	Operands []RowOperand
+}
+
+// RowOperand is what a kernel reads along its rows.
+type RowOperand struct {
+	Param   int           // the operand
+	Stage   int           // the parameter of its stage
+	Row     kernel.Access // where a row is in the operand, by the axes of the kernel
+	Across  types.Dim     // from a row to the next
+	Extents []types.Dim   // of the loops along a row, outermost first
+	Coefs   []types.Dim   // what the place in the operand moves by along each of them
+}
+
+// same reports that two operands are the same elements in the same order.
+func (o *RowOperand) same(p *RowOperand) bool {
+	return o.Param == p.Param && o.Row.Offset.Equal(p.Row.Offset) &&
+		slices.EqualFunc(o.Row.Terms, p.Row.Terms, func(x, y kernel.Term) bool {
+			return x.Var == y.Var && x.Coef.Equal(y.Coef)
+		}) && slices.EqualFunc(o.Extents, p.Extents, types.Dim.Equal) &&
+		slices.EqualFunc(o.Coefs, p.Coefs, types.Dim.Equal)
+}
+
+// Columns is how many elements a row has, if that is known.
+func (o *RowOperand) Columns() (n int64, known bool) {
+	n = 1
+	for _, e := range o.Extents {
+		m, known := e.Const()
+		if !known {
+			return 0, false
+		}
+		n *= m
+	}
+	return n, true
+}
+
+// StageRows has a kernel read its rows from stages where that pays. For any other it says why it is none, "" for
+// one that has no such rows. k stays as it is; scalars keep their numbers.
+func StageRows(k *kernel.Kernel) (s *StagedRows, why string) {
+	if len(k.Axes) == 0 {
+		return nil, ""
+	}
+	before, body := HoistInvariants(k)
+	s = &StagedRows{Before: before, Across: -1}
+	copied := *k
+	s.Kernel = &copied
+	copied.Params, copied.Types, copied.Body = slices.Clip(k.Params), slices.Clip(k.Types), body.Clone()
+	nearest, known := int64(0), false
+	for i := len(k.Axes) - 1; i >= 0; i-- {
+		try := &StagedRows{Kernel: s.Kernel, Across: i}
+		if a := k.Axes[i]; a.Begin == 0 && a.Extent.Div <= 1 && !analysis.IsShort(a) {
+			try.Operands = try.always(copied.Body, nil)
+		}
+		if len(try.Operands) == 0 {
+			continue
+		}
+		n, is := try.Operands[0].Across.Const()
+		if n = max(n, -n); s.Across < 0 || is && (!known || n < nearest) {
+			s.Across, s.Operands, nearest, known = i, try.Operands, n, is
+		}
+	}
+	if len(s.Operands) == 0 {
+		return nil, ""
+	}
+	if checks := false; s.Across < len(k.Axes)-1 {
+		kernel.Each(copied.Body, func(l *kernel.Let) { checks = checks || l.In.Op == scalar.Check })
+		if checks {
+			return nil, "rows would take another order, and with them the checks"
+		}
+	}
+	if why := s.pays(); why != "" {
+		return nil, why
+	}
+	for i := range s.Operands {
+		o := &s.Operands[i]
+		o.Stage = len(copied.Params)
+		p := kernel.Param{Name: fmt.Sprint("stage", i), DType: k.Params[o.Param].DType}
+		copied.Params = append(copied.Params, p)
+	}
+	s.rewrite(copied.Body, nil)
+	rowCaches(&copied, true)
+	return s, ""
+}
+
+// always are the operands all of whose elements a block reads in each row.
+func (s *StagedRows) always(b *kernel.Block, loops []kernel.Axis) (out []RowOperand) {
+	add := func(more ...RowOperand) {
+		for i := range more {
+			if !slices.ContainsFunc(out, func(o RowOperand) bool { return o.same(&more[i]) }) {
+				out = append(out, more[i])
+			}
+		}
+	}
+	for _, st := range b.Stmts {
+		switch st := st.(type) {
+		case *kernel.Load:
+			if o := s.operand(st.Param, st.At, loops); o != nil && !s.Kernel.Params[st.Param].Out {
+				add(*o)
+			}
+		case *kernel.Loop:
+			add(s.always(st.Body, append(slices.Clip(loops), st.Axis))...)
+		case *kernel.Reduce:
+			if st.Chunk == scalar.None {
+				add(s.always(st.Body, append(slices.Clip(loops), st.Axes...))...)
+			}
+		case *kernel.If:
+			other := s.always(st.Else, loops)
+			add(slices.DeleteFunc(s.always(st.Then, loops), func(o RowOperand) bool {
+				return !slices.ContainsFunc(other, func(p RowOperand) bool { return o.same(&p) })
+			})...)
+		}
+	}
+	return out
+}
+
+// operand is what an access inside of loops goes through, nil where that is no row which goes to a stage.
+func (s *StagedRows) operand(param int, at kernel.Access, loops []kernel.Axis) *RowOperand {
+	o := &RowOperand{Param: param, Row: kernel.Access{Offset: at.Offset}}
+	coefs := map[kernel.Ref]types.Dim{}
+	for _, t := range at.Terms {
+		if _, twice := coefs[t.Var]; twice {
+			return nil
+		}
+		coefs[t.Var] = t.Coef
+	}
+	for i, a := range s.Kernel.Axes {
+		c, there := coefs[a.Var]
+		if there {
+			o.Row.Terms = append(o.Row.Terms, kernel.Term{Coef: c, Var: a.Var})
+			delete(coefs, a.Var)
+		}
+		if i == s.Across {
+			o.Across = c
+		}
+	}
+	near, known := o.Across.Const()
+	if near = max(near, -near); known && near == 0 {
+		return nil
+	}
+	for _, a := range loops {
+		c, there := coefs[a.Var]
+		n, sized := a.Extent.Dim.Const()
+		switch {
+		case a.Begin != 0 || a.Extent.Div > 1:
+			return nil
+		case !there && (!sized || n == 0):
+			return nil // it may have no iteration
+		case !there:
+			continue
+		}
+		far, farKnown := c.Const()
+		if farKnown && (!known || max(far, -far) <= near) {
+			return nil
+		}
+		o.Extents, o.Coefs = append(o.Extents, a.Extent.Dim), append(o.Coefs, c)
+		delete(coefs, a.Var)
+	}
+	if n, known := o.Columns(); len(coefs) > 0 || len(o.Extents) == 0 || known && n <= analysis.Unrolled {
+		return nil
+	}
+	return o
+}
+
+// pays says why the operands stay where they are. Vectors over neighbouring rows read and write whole lines, once for
+// each loop: that is enough unless rows are read again and keep the lanes of their reductions, or are written in order.
+func (s *StagedRows) pays() (why string) {
+	again, lanes, along := false, false, false
+	results := map[kernel.Ref]bool{}
+	var walk func(b *kernel.Block)
+	walk = func(b *kernel.Block) {
+		for _, st := range b.Stmts {
+			reads := false
+			v := kernel.Visitor{Read: func(r *kernel.Ref) { reads = reads || results[*r] }}
+			v.Stmt(st)
+			kernel.Visitor{Block: v.All}.Stmt(st)
+			switch st := st.(type) {
+			case *kernel.If:
+				walk(st.Then)
+				walk(st.Else)
+			case *kernel.Reduce:
+				again, lanes = again || reads, lanes || st.Order == kernel.Lanes
+				reads = true
+			case *kernel.Loop:
+				again = again || reads
+				kernel.Each(st.Body, func(to *kernel.Store) {
+					for _, t := range to.At.Terms {
+						along = along || t.Var == st.Axis.Var && t.Coef.IsConst(1)
+					}
+				})
+			}
+			if reads {
+				analysis.Define(results, st)
+			}
+		}
+	}
+	walk(s.Kernel.Body)
+	if again && lanes || along {
+		return ""
+	}
+	return "each line of its rows is read and written once"
+}
+
+// rewrite has the loads of staged operands go to the stages.
+func (s *StagedRows) rewrite(b *kernel.Block, loops []kernel.Axis) {
+	for _, st := range b.Stmts {
+		switch st := st.(type) {
+		case *kernel.Load:
+			o := s.operand(st.Param, st.At, loops)
+			if o == nil {
+				continue
+			}
+			i := slices.IndexFunc(s.Operands, func(p RowOperand) bool { return o.same(&p) })
+			if i < 0 {
+				continue
+			}
+			terms, behind := []kernel.Term{}, types.Lit(1)
+			for _, a := range slices.Backward(loops) {
+				if slices.ContainsFunc(st.At.Terms, func(t kernel.Term) bool { return t.Var == a.Var }) {
+					terms = append(terms, kernel.Term{Coef: behind, Var: a.Var})
+					behind, _ = behind.Mul(a.Extent.Dim)
+				}
+			}
+			slices.Reverse(terms)
+			st.Param, st.At = s.Operands[i].Stage, kernel.Access{Terms: terms}
+		case *kernel.Loop:
+			s.rewrite(st.Body, append(slices.Clip(loops), st.Axis))
+		case *kernel.Reduce:
+			s.rewrite(st.Body, append(slices.Clip(loops), st.Axes...))
+		case *kernel.Iterate:
+			s.rewrite(st.Body, loops)
+		case *kernel.If:
+			s.rewrite(st.Then, loops)
+			s.rewrite(st.Else, loops)
+		}
+	}
 }

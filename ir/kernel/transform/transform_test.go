@@ -38,6 +38,7 @@ var apart = map[string]func(k *kernel.Kernel){
 	"mergebodies":     mergeBodies,
 	"specialise":      specialise,
 	"stage":           stage,
+	"stagerows":       stageRows,
 	"takearm":         takeArm,
 }
 

@@ -138,3 +138,4 @@ gpu.loop_kernels = 16
 stage.bytes = 1048576
 stage.row_bytes = 64
 stage.ahead = 64
+stage.fewest = 4
