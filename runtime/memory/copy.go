@@ -211,14 +211,39 @@ func transpose[T any](room *tile, a, b copyAxis, dst, src unsafe.Pointer) {
 		for j := int64(0); j < b.n; j += side {
 			rows, columns := min(side, a.n-i), min(side, b.n-j)
 			from := unsafe.Add(src, (i*a.src+j*b.src)*size)
-			for k := range columns {
-				copyRow[T](copyAxis{rows, side, a.src}, unsafe.Add(at, k*size), unsafe.Add(from, k*b.src*size))
-			}
+			gather[T](at, from, copyAxis{rows, side, a.src}, copyAxis{columns, 1, b.src})
 			to := unsafe.Add(dst, (i*a.dst+j*b.dst)*size)
 			for k := range rows {
 				copyRow[T](copyAxis{columns, b.dst, 1}, unsafe.Add(to, k*a.dst*size), unsafe.Add(at, k*side*size))
 			}
 		}
+	}
+}
+
+// gatherColumns are the columns of a tile that are read side by side: each row gets as many elements at once.
+const gatherColumns = 8
+
+// gather copies columns, along which the source has its neighbours, to the rows of a tile.
+func gather[T any](dst, src unsafe.Pointer, rows, columns copyAxis) {
+	size := int64(unsafe.Sizeof(*new(T)))
+	down, to := rows.src*size, rows.dst*size
+	s1 := columns.src * size
+	s2, s3, s4, s5, s6, s7 := 2*s1, 3*s1, 4*s1, 5*s1, 6*s1, 7*s1
+	j := int64(0)
+	for ; j+gatherColumns <= columns.n; j += gatherColumns {
+		at, from := j*size, j*s1
+		for range rows.n {
+			x := (*[gatherColumns]T)(unsafe.Add(dst, at))
+			p := unsafe.Add(src, from)
+			x[0], x[1] = *(*T)(p), *(*T)(unsafe.Add(p, s1))
+			x[2], x[3] = *(*T)(unsafe.Add(p, s2)), *(*T)(unsafe.Add(p, s3))
+			x[4], x[5] = *(*T)(unsafe.Add(p, s4)), *(*T)(unsafe.Add(p, s5))
+			x[6], x[7] = *(*T)(unsafe.Add(p, s6)), *(*T)(unsafe.Add(p, s7))
+			at, from = at+to, from+down
+		}
+	}
+	for ; j < columns.n; j++ {
+		copyRow[T](rows, unsafe.Add(dst, j*size), unsafe.Add(src, j*s1))
 	}
 }
 
