@@ -118,7 +118,8 @@ func (a *app) runTranscript(c *cobra.Command, path string, flags *transcriptFlag
 	}
 	defer t.Close()
 	x, err := replay.Compile(t, replay.Options{
-		Options: engine.Options{Backend: flags.device, Threads: flags.threads, Cache: programs},
+		// What little runs once is worth no more time than that, except to who measures it.
+		Options: engine.Options{Backend: flags.device, Threads: flags.threads, Once: !flags.time, Cache: programs},
 		NoFuse:  flags.noFuse,
 	})
 	if err != nil {
