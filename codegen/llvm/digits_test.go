@@ -42,7 +42,7 @@ kernel @k(in p: u64[], in x: u64[1000], out y: u64[1000]) over %0 in 0..1000 {
 	if errs.Err() != nil {
 		t.Fatal(errs)
 	}
-	if !transform.HasDigits(m) {
+	if !transform.HasDigits(m.Kernels[0]) {
 		t.Error("no digits")
 	}
 	for _, c := range []struct {

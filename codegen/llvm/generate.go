@@ -2,6 +2,7 @@ package llvm
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	lir "github.com/llir/llvm/ir"
@@ -38,6 +39,9 @@ type Options struct {
 	// Effort.
 	Efforts map[string]Effort
 
+	// Elsewhere names kernels whose code is in another module: only the plan is told of them.
+	Elsewhere map[string]bool
+
 	Memo *Memo // has what was made before; nil for nothing
 
 	Took func(stage string, d time.Duration) // is told how long each stage took; nil for nobody
@@ -45,6 +49,9 @@ type Options struct {
 	Observer Observer // is told what is written, on several threads; nil for nobody
 
 	Frames func(kernel string, bytes int64) // is told what arrays of a kernel take of the stack; nil for nobody
+
+	// Shared has functions that the kernels of several modules for one processor call; nil: each module has its own.
+	Shared *Shared
 }
 
 // bodySuffix is what the name of a kernel's body ends with.
@@ -67,6 +74,9 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 		m.Peepholes = emit.BriefPeepholes
 	}
 	m.Observer = opts.Observer
+	if opts.Shared != nil {
+		m.Shared = opts.Shared
+	}
 	p.effort = schedule.Options{Brief: opts.Effort != Full, Least: opts.Effort == Least}
 	if p.effort.Least {
 		m.Registry = leastRegistry
@@ -84,11 +94,12 @@ func Generate(km *kernel.Module, opts Options) (string, error) {
 	for _, f := range km.Funcs {
 		m.DefineFunc(f)
 	}
-	for _, k := range km.Kernels {
+	here := slices.DeleteFunc(slices.Clone(km.Kernels), func(k *kernel.Kernel) bool { return opts.Elsewhere[k.Name] })
+	for _, k := range here {
 		p.defineKernel(k)
 	}
 	if opts.Frames != nil {
-		p.tellFrames(opts.Frames, km.Kernels)
+		p.tellFrames(opts.Frames, here)
 	}
 	if m.Observer != nil {
 		m.Observer.Module(m.M)

@@ -156,7 +156,7 @@ func TestCompiling(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"compile_updates_50", "compile_updates_200", "compile_products_10",
-		"compile_products_100", "compile_branches_100", "compile_others_1000"} {
+		"compile_products_100", "compile_branches_100", "compile_others_1000", "library_key_switch"} {
 		if b.report.find(name, "healc", 0) <= 0 {
 			t.Errorf("no row %s: %+v", name, b.report.Rows)
 		}

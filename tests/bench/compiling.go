@@ -8,6 +8,10 @@ import (
 
 	heal "healc"
 	"healc/cmd/healc/measure"
+	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
+	"healc/internal/modules"
+	"healc/lang/diag"
 	"healc/runtime/tensor"
 )
 
@@ -78,6 +82,50 @@ func othersSource(n int) string {
 	return s.String()
 }
 
+// keySwitchSource is a switch of keys: the digits of 4 residues for each coefficient are transformed modulo these 4
+// primes and a fifth, by which the sum of their products with the keys is divided.
+const keySwitchSource = `
+import ring
+
+const M: nat = 4096
+
+pub fn key_switch(
+    a: i64[1, 4, M],
+    key: i64[4, 1, 2, 5, M],
+    plan: (i64[5], i64[5, M], i64[5, M], i64[5]),
+) -> i64[2, 4, M] = {
+    let (p, table, inv_table, m_inv) = plan;
+    let x = ring.inverse(a, (p[0..4], table[0..4], inv_table[0..4], m_inv[0..4]));
+    let y = ring.gadget_product[1, 4, 1, 2, 5, M](x, key, 60, plan);
+    ring.mod_switch_values(y[0], plan)
+}
+`
+
+// library times a switch of keys from its text to the objects of a library for all levels of the processor.
+func (b *bench) library() error {
+	var samples measure.Samples
+	for range 3 {
+		start := time.Now()
+		file := diag.NewFile("switch.heal", keySwitchSource)
+		imports := modules.For(file, &modules.Importer{})
+		m, err := engine.CompileFile(file, engine.Options{Imports: imports, Threads: 1})
+		if err != nil {
+			return err
+		}
+		l, err := m.Library("bench", []string{"key_switch"}, func(string) map[string]int64 { return nil })
+		m.Close()
+		if err != nil {
+			return err
+		}
+		if _, err := aot.Objects(l); err != nil {
+			return err
+		}
+		samples = append(samples, time.Since(start).Seconds())
+	}
+	b.report.add("library_key_switch", "healc", 0, samples, 0, 0)
+	return nil
+}
+
 // compiling times programs from their text to their first result.
 func (b *bench) compiling() error {
 	for _, p := range growingPrograms {
@@ -98,7 +146,7 @@ func (b *bench) compiling() error {
 			b.report.add(fmt.Sprintf("%s_%s_%d", compiles, p.name, n), "healc", 0, samples[1:], 0, 0)
 		}
 	}
-	return nil
+	return b.library()
 }
 
 // firstResult compiles a program and calls it once.

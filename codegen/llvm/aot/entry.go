@@ -5,44 +5,8 @@ import (
 	"strings"
 
 	"healc/codegen/llvm/aot/names"
-	"healc/ir/kernel"
 	"healc/lang/types"
 )
-
-// base is what the names of a variant's functions begin with.
-func base(e *Entry, variant int) string { return fmt.Sprintf("heal.of.%s.%d", e.Name, variant) }
-
-// entry writes what belongs to one entry: its plans, the tables of kernels, and its two C functions.
-func (w *writer) entry(e *Entry) {
-	for v, km := range e.variants() {
-		w.kernelTables(e, v, km)
-		w.plan(base(e, v), km)
-	}
-	w.direct(e)
-	w.checked(e)
-}
-
-// kernelTables writes one table of kernels for each level, and the table of these.
-func (w *writer) kernelTables(e *Entry, variant int, km *kernel.Module) {
-	var levels []string
-	for i, level := range w.levels {
-		if !level.own(km) {
-			levels = append(levels, levels[i-1])
-			continue
-		}
-		var kernels []string
-		for _, k := range km.Kernels {
-			name := symbol(w.prefix, e, variant, i) + k.Name
-			fmt.Fprintf(&w.b, "declare hidden void @%q(ptr, ptr, i64, i64, ptr)\n", name)
-			kernels = append(kernels, fmt.Sprintf("ptr @%q", name))
-		}
-		table := fmt.Sprintf("@%s.kernels.%d", base(e, variant), i)
-		fmt.Fprintf(&w.b, "%s = internal constant [%d x ptr] [%s]\n", table, len(kernels), strings.Join(kernels, ", "))
-		levels = append(levels, "ptr "+table)
-	}
-	fmt.Fprintf(&w.b, "@%s.kernels = internal constant [%d x ptr] [%s]\n", base(e, variant), len(levels),
-		strings.Join(levels, ", "))
-}
 
 // callPlan calls the plan of a variant and returns the name of its code.
 func (w *writer) callPlan(f *emitter, e *Entry, variant int, dims, in, out string) string {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"go/format"
+	"slices"
 	"strings"
 
 	"healc/codegen/llvm"
@@ -70,7 +71,7 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 	if triple == "" {
 		triple = lib.HostTriple()
 	}
-	levels := l.levels(isX86(triple))
+	levels, took := l.levels(isX86(triple)), llvm.Locked(l.Took)
 	bundle := &abi.Bundle{}
 	for _, level := range levels {
 		name := level.Name
@@ -79,22 +80,22 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 		}
 		bundle.Levels = append(bundle.Levels, name)
 	}
-	compile := func(km *kernel.Module, sets map[string]tuned.Set) (abi.Code, error) {
+	var texts []*llvm.Prepared
+	var slots []*[]byte // for the objects of texts
+	prepare := func(km *kernel.Module, sets map[string]tuned.Set) (abi.Code, error) {
 		code := abi.Code{Plan: km.Plan}
-		for _, level := range levels {
-			if len(km.Kernels) == 0 {
-				break
-			}
-			if !level.own(km) {
-				code.Objects = append(code.Objects, nil)
+		if len(km.Kernels) > 0 {
+			code.Objects = make([][]byte, len(levels))
+		}
+		for i, level := range levels {
+			if !slices.ContainsFunc(km.Kernels, level.own) {
 				continue
 			}
-			obj, err := llvm.CompileWith(km, level.target(l.Target), libllvm.Object,
-				llvm.Options{Took: l.Took, Tuned: sets})
+			text, err := llvm.Prepare(km, level.target(l.Target), llvm.Options{Took: took, Tuned: sets})
 			if err != nil {
 				return code, err
 			}
-			code.Objects = append(code.Objects, obj)
+			texts, slots = append(texts, text), append(slots, &code.Objects[i])
 		}
 		return code, nil
 	}
@@ -103,17 +104,24 @@ func Bundle(l *Library) (*abi.Bundle, error) {
 		for _, p := range e.Params {
 			f.Params = append(f.Params, p.Name)
 		}
-		if f.Packed, err = compile(e.Packed, e.Tuned); err != nil {
+		if f.Packed, err = prepare(e.Packed, e.Tuned); err != nil {
 			return nil, err
 		}
 		if e.Strided != nil {
-			code, err := compile(e.Strided, nil)
+			code, err := prepare(e.Strided, nil)
 			if err != nil {
 				return nil, err
 			}
 			f.Strided = &code
 		}
 		bundle.Funcs = append(bundle.Funcs, f)
+	}
+	objects, err := compiled(texts)
+	if err != nil {
+		return nil, err
+	}
+	for i, slot := range slots {
+		*slot = objects[i]
 	}
 	return bundle, nil
 }

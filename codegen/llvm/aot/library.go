@@ -4,8 +4,8 @@
 // In: kernel modules with their plans (bufferize). Out: an ELF shared object, and the C header and the Python
 // module that go with it. The package runs nothing, and it never looks at an operation.
 //
-// The way through the package: library.go compiles kernels for each level of the processor and puts everything
-// together; plan.go turns an abi.Program into a function, steps.go its steps; entry.go writes the two C functions
+// The way through the package: library.go puts everything together; kernels.go compiles kernels for each level of the
+// processor; plan.go turns an abi.Program into a function, steps.go its steps; entry.go writes the two C functions
 // of each entry, bind.go what they do with shapes; header.go and python.go describe them; link.go calls the linker.
 // golang.go makes a Go package instead, whose plans the package runtime walks.
 // runtime.ll, threads.ll, stack.ll and stop.ll are the part that is the same in all libraries.
@@ -14,11 +14,11 @@ package aot
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"healc/codegen"
-	"healc/codegen/llvm"
 	"healc/codegen/llvm/aot/names"
 	"healc/codegen/llvm/libllvm"
 	"healc/codegen/target"
@@ -71,7 +71,7 @@ func StrideName(param, axis int) string { return fmt.Sprintf("p%d.stride%d", par
 type Level struct {
 	Name, CPU, Features string
 	// has says of which kernels this level gets code of its own; others have that of the level before. nil says of all.
-	has func(*kernel.Module) bool
+	has func(*kernel.Kernel) bool
 }
 
 // Levels are those of x86-64, in the order of levels_x86_64.ll.
@@ -96,8 +96,8 @@ func (l Level) target(t codegen.Target) codegen.Target {
 	return t
 }
 
-// own reports that the level has code of its own for km.
-func (l Level) own(km *kernel.Module) bool { return l.has == nil || l.has(km) }
+// own reports that the level has code of its own for k.
+func (l Level) own(k *kernel.Kernel) bool { return l.has == nil || l.has(k) }
 
 //go:embed runtime.ll
 var runtimeText string
@@ -150,8 +150,8 @@ func (l *Library) levels(x86 bool) []Level {
 // tiled reports that code for a machine uses tile registers.
 func (l *Library) tiled(m target.Machine) bool {
 	for _, e := range l.Entries {
-		for _, km := range e.variants() {
-			if m.ByteTiles && m.HalfTiles && transform.HasTileProducts(km) {
+		for _, km := range e.modules() {
+			if m.ByteTiles && m.HalfTiles && slices.ContainsFunc(km.Kernels, transform.HasTileProducts) {
 				return true
 			}
 		}
@@ -179,11 +179,11 @@ func Objects(l *Library) ([][]byte, error) {
 	x86 := isX86(triple)
 	levels := l.levels(x86)
 	w := &writer{levels: levels, prefix: l.Prefix, x86: x86, splitAll: l.SplitAll}
-	objects, frames, err := l.kernels(levels)
+	w.variants = l.variants()
+	objects, err := l.kernels(w.variants, levels)
 	if err != nil {
 		return nil, err
 	}
-	w.frames = frames
 	text := w.module(l)
 	host := libllvm.Options{Triple: l.Target.Triple, CPU: plainCPU(x86), OptLevel: 2,
 		Passes: libllvm.Spell(aroundPipeline, lib.Version()), Emit: libllvm.Object, Took: l.Took}
@@ -192,59 +192,6 @@ func Objects(l *Library) ([][]byte, error) {
 		return nil, fmt.Errorf("BUG: libLLVM refuses the code around the kernels: %w", err)
 	}
 	return append(objects, obj), nil
-}
-
-// frames are what arrays of kernels take of the stack, at the level where it is most.
-type frames map[string]int64
-
-// kernels compiles the kernels of all entries, several of these at the same time. For the levels of one it happens one
-// after the other, because each writes into the plan how its kernels are cut.
-func (l *Library) kernels(levels []Level) ([][]byte, map[*kernel.Module]frames, error) {
-	type variant struct {
-		entry   *Entry
-		number  int
-		km      *kernel.Module
-		objects [][]byte
-		frames  frames
-	}
-	var all []*variant
-	for _, e := range l.Entries {
-		for v, km := range e.variants() {
-			if len(km.Kernels) > 0 {
-				all = append(all, &variant{entry: e, number: v, km: km, frames: frames{}})
-			}
-		}
-	}
-	took := llvm.Locked(l.Took)
-	err := codegen.Parallel(len(all), func(i int) error {
-		v := all[i]
-		for k, level := range levels {
-			if !level.own(v.km) {
-				continue
-			}
-			opts := llvm.Options{Prefix: symbol(l.Prefix, v.entry, v.number, k), Took: took,
-				Frames: func(kernel string, bytes int64) { v.frames[kernel] = max(v.frames[kernel], bytes) }}
-			if v.km == v.entry.Packed {
-				opts.Tuned = v.entry.Tuned
-			}
-			obj, err := llvm.CompileWith(v.km, level.target(l.Target), libllvm.Object, opts)
-			if err != nil {
-				return err
-			}
-			v.objects = append(v.objects, obj)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, nil, err
-	}
-	var objects [][]byte
-	of := map[*kernel.Module]frames{}
-	for _, v := range all {
-		objects = append(objects, v.objects...)
-		of[v.km] = v.frames
-	}
-	return objects, of, nil
 }
 
 func isX86(triple string) bool {
@@ -258,18 +205,12 @@ func plainCPU(x86 bool) string {
 	return "generic"
 }
 
-// variants are the kernel modules of an entry: for packed arguments, and for any.
-func (e *Entry) variants() []*kernel.Module {
+// modules are the kernel modules of an entry: for packed arguments, and for any.
+func (e *Entry) modules() []*kernel.Module {
 	if e.Strided == nil {
 		return []*kernel.Module{e.Packed}
 	}
 	return []*kernel.Module{e.Packed, e.Strided}
-}
-
-// symbol is what the names of the kernels of a variant and level begin with. It has the name of the library, so that
-// the objects of two can be linked into one program.
-func symbol(prefix string, e *Entry, variant, level int) string {
-	return fmt.Sprintf("heal.%s.%s.%d.%d.", prefix, e.Name, variant, level)
 }
 
 // writer collects the text of the module around the kernels.
@@ -279,12 +220,13 @@ type writer struct {
 	prefix   string
 	x86      bool
 	splitAll bool
-	frames   map[*kernel.Module]frames
+	variants []*variant
 	texts    map[string]string // constants by their initialiser
+	declared map[string]bool   // kernels
 }
 
 func (w *writer) module(l *Library) string {
-	w.texts = map[string]string{}
+	w.texts, w.declared = map[string]string{}, map[string]bool{}
 	w.b.WriteString(w.owned(runtimeText))
 	w.b.WriteString(w.owned(threadsText))
 	w.b.WriteString(stackText)
@@ -301,8 +243,13 @@ func (w *writer) module(l *Library) string {
 	w.b.WriteString("\n!0 = !{!\"branch_weights\", i32 1, i32 2000}\n")
 	w.b.WriteString("!1 = !{!\"branch_weights\", i32 2000, i32 1}\n")
 	w.processor()
+	for _, v := range w.variants {
+		w.kernelTables(v)
+		w.plan(v)
+	}
 	for _, e := range l.Entries {
-		w.entry(e)
+		w.direct(e)
+		w.checked(e)
 	}
 	return w.b.String()
 }

@@ -20,7 +20,8 @@ import (
 type planFunc struct {
 	*emitter
 	w       *writer
-	km      *kernel.Module
+	of      *variant
+	km      *kernel.Module // of it
 	def     *abi.Function
 	base    string         // what the names of the plan's functions begin with
 	kernels map[string]int // the place of a kernel in the table
@@ -47,15 +48,15 @@ const (
 	stackArenaRecurse = 256
 )
 
-func (w *writer) plan(base string, km *kernel.Module) {
+func (w *writer) plan(v *variant) {
 	kernels := map[string]int{}
-	for i, k := range km.Kernels {
+	for i, k := range v.km.Kernels {
 		kernels[k.Name] = i
 	}
-	w.failures(base, km.Plan)
-	for i, f := range km.Plan.Funcs {
-		p := &planFunc{emitter: newEmitter(), w: w, km: km, def: f, base: base, kernels: kernels, result: map[int]int{},
-			slotOf: map[int]int{}}
+	w.failures(v.base(), v.km.Plan)
+	for i, f := range v.km.Plan.Funcs {
+		p := &planFunc{emitter: newEmitter(), w: w, of: v, km: v.km, def: f, base: v.base(), kernels: kernels,
+			result: map[int]int{}, slotOf: map[int]int{}}
 		p.write(i)
 	}
 }

@@ -65,7 +65,7 @@ const (
 
 // stack is how much of the stack a kernel takes, or 0 where any thread has that.
 func (p *planFunc) stack(l *abi.Launch) int64 {
-	n := p.w.frames[p.km][l.Kernel]
+	n := p.of.frames[l.Kernel]
 	switch {
 	case l.Stack > 0:
 		return n + l.Stack + spillStack

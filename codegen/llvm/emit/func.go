@@ -39,6 +39,16 @@ type Module struct {
 	Machine   target.Machine
 
 	Observer Observer // is told what is written; nil for nobody
+
+	Shared Shared // has functions that several modules call; nil: each has its own
+}
+
+// Shared are functions that the kernels of several modules call, each of which is written once, in a module of its own.
+type Shared interface {
+	// Symbol is the name of such a function for all modules.
+	Symbol(name string) string
+	// Elsewhere reports that this module is not the one of the function, which write writes there.
+	Elsewhere(name string, write func(m *Module)) bool
 }
 
 // Observer is told what is written, for tests that count what code is reached. Who asks for a block stands in the

@@ -27,6 +27,9 @@ import (
 //	  compute and store all of them as if no iteration took the rare arm
 //	  if one did, and where less than a block is left: vector after vector, with the branch
 //
+// The vectors of a block stand side by side, except where a branch that all iterations take the same way is left: then
+// a loop goes through them, because there is no more than a vector between two branches.
+//
 // What was read is kept for nothing then, which counts where there are 16 registers. A kernel that works in place
 // stores after the question.
 //
@@ -44,6 +47,12 @@ type HotPath struct {
 	tests []*Guard
 	Of    map[kernel.Ref]*Guard // by condition
 	Start *lir.Block            // before the loops; nil for a block
+	body  map[kernel.Ref]bool   // what the loops define; nil where everything may be
+}
+
+// before reports that r is the same for all rounds of the loops, and there before them.
+func (u *HotPath) before(g *emit.Func, r kernel.Ref) bool {
+	return u.Start == nil || g.IsNumber(r) || u.body != nil && !u.body[r]
 }
 
 // Speculation is the block for which rare arms are being put off; nil for none.
@@ -103,14 +112,25 @@ func vectors(g *emit.Func, v kernel.Ref, lo, hi, last value.Value, w int, body *
 		if late {
 			g.Intercept = func(s kernel.Stmt) bool { _, ok := s.(*kernel.Store); return ok }
 		}
-		envs := make([][]emit.Val, block)
-		for k := range envs {
-			g.Env[v] = emit.Val{V: g.Add(x, build.Int(build.I64, int64(k*w))), Iota: true}
-			g.Block(body)
-			envs[k] = slices.Clone(g.Env)
+		var envs [][]emit.Val
+		var some value.Value
+		if inside := definitions(body); !late && branches(g, body, inside) {
+			put.Start, put.body = g.Cur, inside
+			g.For(x, end, int64(w), nil, func(x value.Value, _ []value.Value) []value.Value {
+				at(x)
+				put.Keep(g)
+				return nil
+			})
+			some = put.Ever(g)
+		} else {
+			for k := range block {
+				at(g.Add(x, build.Int(build.I64, int64(k*w))))
+				envs = append(envs, slices.Clone(g.Env))
+			}
+			some = put.any(g)
 		}
 		g.Intercept = nil
-		if some := put.any(g); some != nil {
+		if some != nil {
 			plain := g.NewBlock()
 			g.Cur.NewCondBr(some, slow, plain)
 			g.Cur = plain
@@ -130,6 +150,26 @@ func vectors(g *emit.Func, v kernel.Ref, lo, hi, last value.Value, w int, body *
 		g.Cur.NewBr(next)
 		g.Cur = next
 		return nil
+	})
+}
+
+// definitions are the values that b defines, in the blocks in it, too.
+func definitions(b *kernel.Block) map[kernel.Ref]bool {
+	out := map[kernel.Ref]bool{}
+	kernel.Visitor{Define: func(r *kernel.Ref) { out[*r] = true }}.All(b)
+	return out
+}
+
+// branches reports that b goes one of two ways that are the same for all iterations, and that the loops were not
+// written once for each: a branch is left in the code of each vector.
+func branches(g *emit.Func, b *kernel.Block, inside map[kernel.Ref]bool) bool {
+	return slices.ContainsFunc(b.Stmts, func(st kernel.Stmt) bool {
+		s, ok := st.(*kernel.If)
+		if !ok || inside[s.Cond] {
+			return false
+		}
+		_, _, decided := g.Taken(s)
+		return !decided && analysis.Statements(s.Then)+analysis.Statements(s.Else) >= kernel.RareArm
 	})
 }
 
@@ -155,11 +195,11 @@ func (u *HotPath) note(g *emit.Func, r kernel.Ref, c value.Value) {
 		x, m := in.Args[0], in.Args[1]
 		switch {
 		case in.Op == scalar.Ne && g.IsZero(m) && maskOf(g, x) != nil:
-			if mask := maskOf(g, x); u.Start == nil || g.IsNumber(mask.Args[1]) {
+			if mask := maskOf(g, x); u.before(g, mask.Args[1]) {
 				n.in, n.mask, n.x = in, mask, g.Spread(g.Env[mask.Args[0]])
 			}
 		case in.Op == scalar.Le && !g.Types[m].IsSigned() && !g.Types[m].IsFloat() && g.Env[m].Wide && !g.Env[x].Wide &&
-			!g.Env[x].Iota && (u.Start == nil || g.IsNumber(x)):
+			!g.Env[x].Iota && u.before(g, x):
 			n.in, n.x = in, g.Env[m].V
 			if c := g.Lets[x]; g.Types[m] == types.U64 && c != nil && c.Op == scalar.Const && uint32(c.Imm) == 0 {
 				for _, part := range largestOf(g, m) {

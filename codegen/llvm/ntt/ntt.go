@@ -192,13 +192,25 @@ func nttFunc(m *emit.Module, k NttKind, size int64, inverse, product bool) *lir.
 	ps[3].Attrs = append(ps[3].Attrs, enum.ParamAttrNoAlias)
 	p, scale := lir.NewParam("p", build.I64), lir.NewParam("scale", build.I64)
 	ps = append(ps, p, scale)
-	fn := m.M.NewFunc(name, build.I1, ps...)
-	fn.Linkage = enum.LinkageInternal
+	symbol := name
+	if m.Shared != nil {
+		symbol = m.Shared.Symbol(name)
+	}
+	fn := m.M.NewFunc(symbol, build.I1, ps...)
+	m.Funcs[name] = fn
 	build.FunctionAttrs(fn)
+	if m.Shared == nil {
+		fn.Linkage = enum.LinkageInternal
+	} else {
+		fn.Visibility = enum.VisibilityHidden
+		again := func(m *emit.Module) { nttFunc(m, k, size, inverse, product) }
+		if m.Shared.Elsewhere(name, again) {
+			return fn
+		}
+	}
 	// Vectors that registers do not hold lie on the stack, where LLVM would not align them by itself.
 	fn.FuncAttrs = append(fn.FuncAttrs, enum.FuncAttrNoInline, lir.AlignStack(m.Machine.VectorBits/8),
 		lir.AttrString("stackrealign"))
-	m.Funcs[name] = fn
 	g := m.NewFunc(fn, nil)
 	n := &Ntt{Func: g, NttKind: k, size: size, inverse: inverse, w: max(m.Machine.VectorBits/64, 2),
 		data: ps[0], source: ps[1], table: ps[2], spare: ps[3], regs: 8, rows: 8}

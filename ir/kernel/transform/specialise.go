@@ -71,41 +71,32 @@ func Specialise(km *kernel.Module, has Products) *kernel.Module {
 	return &out
 }
 
-// HasDigits says that processors with AVX-512 IFMA get other code for the kernels of km than those with AVX-512 alone.
-func HasDigits(km *kernel.Module) bool {
+// HasDigits says that processors with AVX-512 IFMA get other code for k than those with AVX-512 alone.
+func HasDigits(k *kernel.Kernel) bool {
 	has := false
-	for _, k := range km.Kernels {
-		k.Body.Walk(func(st kernel.Stmt) {
-			switch s := st.(type) {
-			case *kernel.Let:
-				has = has || s.In.Op == scalar.Mul52Lo || s.In.Op == scalar.Mul52Hi
-			case *kernel.Transform:
-				has = true
-			}
-		})
-	}
+	k.Body.Walk(func(st kernel.Stmt) {
+		switch s := st.(type) {
+		case *kernel.Let:
+			has = has || s.In.Op == scalar.Mul52Lo || s.In.Op == scalar.Mul52Hi
+		case *kernel.Transform:
+			has = true
+		}
+	})
 	return has
 }
 
-// HasTileProducts says that processors with tile registers get other code for the kernels of km than those without.
-func HasTileProducts(km *kernel.Module) bool {
-	for _, k := range km.Kernels {
-		if c := analysis.ContractionOf(k); c != nil && c.BF16() {
-			return true
-		}
-	}
-	return HasByteProducts(km)
+// HasTileProducts says that processors with tile registers get other code for k than those without.
+func HasTileProducts(k *kernel.Kernel) bool {
+	c := analysis.ContractionOf(k)
+	return c != nil && c.BF16() || HasByteProducts(k)
 }
 
-// HasByteProducts says that processors with sums of products of bytes get other code for the kernels of km than those
-// without.
-func HasByteProducts(km *kernel.Module) bool {
-	for _, k := range km.Kernels {
-		if c := analysis.ContractionOf(k); c != nil {
-			if _, _, ok := c.Bytes(); ok {
-				return true
-			}
-		}
+// HasByteProducts says that processors with sums of products of bytes get other code for k than those without.
+func HasByteProducts(k *kernel.Kernel) bool {
+	c := analysis.ContractionOf(k)
+	if c == nil {
+		return false
 	}
-	return false
+	_, _, ok := c.Bytes()
+	return ok
 }

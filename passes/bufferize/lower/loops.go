@@ -307,6 +307,11 @@ func (b *body) reduce(kind ir.ReduceKind, t types.DType, order kernel.Order, ext
 	val := f(at)
 	st := &kernel.Reduce{Kind: kind, Type: t, Order: order, Val: val, Chunk: chunk}
 	inner := b.flatten(scopes, &st.Axes)
+	if id, ok := kind.Identity(t); ok && !t.IsFloat() && !inner.checks {
+		if bits, known := b.constBits(val); known && bits == id { // however many elements there are
+			return e.Bits(t, id)
+		}
+	}
 	st.Body = inner.block
 	least := 0
 	if _, ok := kind.Identity(t); !ok && MaybeEmpty(extents) {

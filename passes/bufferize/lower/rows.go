@@ -207,6 +207,12 @@ func (r *rowBody) Apart(n types.Dim, each int64, f func(i kernel.Ref)) {
 // When implements ir.RowPull.
 func (r *rowBody) When(cond kernel.Ref, f func()) {
 	b := r.body
+	if yes, known := b.constBits(cond); known {
+		if yes != 0 {
+			f()
+		}
+		return
+	}
 	b.open(armScope, true)
 	f()
 	in := b.close()
@@ -220,6 +226,12 @@ func (r *rowBody) When(cond kernel.Ref, f func()) {
 func (r *rowBody) Once(t types.DType, f func(p ir.Pull) kernel.Ref) kernel.Ref {
 	if r.Shared() || few(r.rows, 1) || few(r.op.Type().Shape, int64(profile.Base().Plan.OnceLeast)-1) {
 		return f(r.body)
+	}
+	// What it is in a loop that is thrown away: a literal is no kernel.
+	r.axis(loopScope, 0, types.Lit(1), 1)
+	bits, literal := r.constBits(f(r.body))
+	if r.close(); literal {
+		return r.E().Bits(t, bits)
 	}
 	n := *r.nest
 	n.Name += "_once"

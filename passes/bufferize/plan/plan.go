@@ -84,6 +84,7 @@ func (u *unit) function(f *ir.Func, name string, strides [][]types.Dim) int {
 		}
 		fn.holds(p, fn.plan.Params[p.Index])
 	}
+	fn.compact(strides)
 	fn.block(f.Body)
 	for _, y := range results {
 		fn.plan.Results = append(fn.plan.Results, fn.result(y))

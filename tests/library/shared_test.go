@@ -1,0 +1,70 @@
+package library
+
+import (
+	"bytes"
+	"debug/elf"
+	goruntime "runtime"
+	"strings"
+	"testing"
+
+	"healc/codegen/llvm/aot"
+	"healc/internal/engine"
+	"healc/lang/diag"
+)
+
+// TestSharedCode: kernels that two functions have in common have their code once, and so have transforms, whichever
+// kernels call them, for each level whose processors have a use for other code.
+func TestSharedCode(t *testing.T) {
+	if goruntime.GOARCH != "amd64" {
+		t.Skip("the levels are those of x86-64")
+	}
+	const transform = "(a: i64[2, 64], p: i64[2], w: i64[2, 64]) -> i64[2, 64] = " +
+		"ntt(a, p, w, 0..64, axis = -1, skip_perm = true)\n"
+	m, err := engine.CompileFile(diag.NewFile("t.heal", "pub fn f"+transform+"pub fn g"+transform+
+		"pub fn h(x: f32[8]) -> f32[8] = x .+ 1.0\n"+
+		"pub fn other(a: i64[2, 64], p: i64[2], w: i64[2, 64]) -> i64[2, 64] = "+
+		"ntt(a .+ 1, p, w, 0..64, axis = -1, skip_perm = true)\n"), engine.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	l, err := m.Library("t", []string{"f", "g", "h", "other"}, func(string) map[string]int64 { return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, err := aot.Objects(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defined := map[string]int{}
+	for _, o := range objects {
+		file, err := elf.NewFile(bytes.NewReader(o))
+		if err != nil {
+			t.Fatal(err)
+		}
+		symbols, err := file.Symbols()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range symbols {
+			if elf.ST_TYPE(s.Info) == elf.STT_FUNC && s.Section != elf.SHN_UNDEF {
+				defined[s.Name]++
+			}
+		}
+	}
+	with := func(part string) (n int) {
+		for name, times := range defined {
+			if strings.Contains(name, part) {
+				n += times
+			}
+		}
+		return n
+	}
+	// The kinds of moduli are two for AVX2 and AVX-512 each, one before them, and three with IFMA.
+	for part, want := range map[string]int{"ntt.64.": 8, "t.f.0.0.": 1, "t.f.0.1.": 1, "t.f.0.3.": 1, "t.f.0.4.": 0,
+		"t.g.": 0, "t.h.0.2.": 1, "t.h.0.3.": 0, "t.other.0.1.": 1} {
+		if got := with(part); got != want {
+			t.Errorf("%d functions have %q in their names, and it should be %d: %v", got, part, want, defined)
+		}
+	}
+}
