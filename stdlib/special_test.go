@@ -221,7 +221,13 @@ var derivatives = map[string]string{
 	"signal.moving_mean": "signal.moving_mean[f64, 6, 3](x * x)",
 	"signal.fft":         "{ let (a, b) = signal.fft(x[0..4] * x[0..4], x[2..6]); concat((a, b), 0) }",
 	"signal.ifft":        "{ let (a, b) = signal.ifft(x[0..4] * x[0..4], x[2..6]); concat((a, b), 0) }",
-	"signal.dft":         "{ let (a, b) = signal.dft(x[0..3] * x[0..3], x[3..6]); concat((a, b), 0) }",
+	"signal.fft2":        "{ let (a, b) = signal.fft2(square(x)[0..2], square(x)[1..3]); flatten(concat((a, b), 0)) }",
+	"signal.ifft2":       "{ let (a, b) = signal.ifft2(square(x)[0..2], square(x)[1..3]); flatten(concat((a, b), 0)) }",
+	"signal.fft3": "{ let (a, b) = signal.fft3(unsqueeze(square(x), 0), unsqueeze(square(x), 0)); " +
+		"flatten(a + b) }",
+	"signal.ifft3": "{ let (a, b) = signal.ifft3(unsqueeze(square(x), 0), unsqueeze(square(x), 0)); " +
+		"flatten(a .* 2.0 + b) }",
+	"signal.dft": "{ let (a, b) = signal.dft(x[0..3] * x[0..3], x[3..6]); concat((a, b), 0) }",
 
 	"stats.std":                 "[stats.std(x)]",
 	"stats.sample_var":          "[stats.sample_var(x)]",

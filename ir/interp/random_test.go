@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"healc/ir"
+	"healc/ir/fourier"
 	"healc/ir/ops"
 	"healc/ir/scalar"
 	"healc/lang/diag"
@@ -332,6 +333,26 @@ var generators = map[string]func(g *gen) (ir.A, []*ir.Value, []*ir.Block){
 		m, k, n := g.extent(), types.Lit(int64(g.Intn(100))), g.extent()
 		a, b := types.Tensor{Elem: t, Shape: types.Shape{m, k}}, types.Tensor{Elem: t, Shape: types.Shape{k, n}}
 		return ir.A{"split": int64(32)}, []*ir.Value{g.param(a), g.param(b)}, nil
+	},
+	"fourier": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		t := g.dtypeOf(types.F16, types.BF16, types.F32, types.F64)
+		x := types.Tensor{Elem: t, Shape: g.shape(1 + g.Intn(2))}
+		axis := g.Intn(x.Rank())
+		x.Shape[axis] = types.Lit([]int64{1, 2, 3, 4, 5, 6, 8, 9, 10, 12}[g.Intn(10)])
+		if g.Intn(20) == 0 { // pulling one element of it takes long
+			x.Shape, axis = types.Shape{types.Lit(7)}, 0
+		}
+		return ir.A{"axis": int64(axis), "inverse": g.Intn(2) == 0}, []*ir.Value{g.param(x), g.param(x)}, nil
+	},
+	"fourier_rows": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
+		n := []int64{1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 27, 30}[g.Intn(14)]
+		x := types.Tensor{Elem: g.dtypeOf(types.F32, types.F64), Shape: append(g.shape(g.Intn(2)), types.Lit(n))}
+		table := array(x.Elem, []int64{2, fourier.Factors(n)})
+		for i, v := range fourier.Table(n, x.Elem == types.F32) {
+			table.Bits[i] = scalar.FloatBits(x.Elem, v)
+		}
+		return ir.A{"axis": int64(x.Rank() - 1)}, []*ir.Value{g.param(x), g.param(x),
+			g.b.Emit(ops.Const, ir.A{"value": table})}, nil
 	},
 	"tabulate": func(g *gen) (ir.A, []*ir.Value, []*ir.Block) {
 		// Element [i, j, ...] is (i - 2*j + ...) + captured, whose axes follow.

@@ -12,11 +12,15 @@ import (
 
 // An UnexpandedError says that a module has an operation that only its expansion gives a lowering.
 type UnexpandedError struct {
-	Op   string
-	Span diag.Span
+	Op      string // as programs write it
+	Span    diag.Span
+	Unknown bool // there is no expansion, as an extent that decides it is symbolic
 }
 
 func (e *UnexpandedError) Error() string {
+	if e.Unknown {
+		return "`" + e.Op + "` over an extent that is not known when the program is compiled"
+	}
 	return "fuse does not take " + e.Op + ": pass expand has to run before it"
 }
 
@@ -26,11 +30,19 @@ func expanded(b *ir.Block) error {
 	ir.WalkBlocks(b, func(b *ir.Block) {
 		for _, op := range b.Ops {
 			if err == nil && op.Def.Expand != nil && !reads(op) {
-				err = &UnexpandedError{op.Def.Name, op.Span}
+				err = unexpanded(op)
 			}
 		}
 	})
 	return err
+}
+
+// unexpanded is the error for op, whether nobody expanded it, or nobody could.
+func unexpanded(op *ir.Op) error {
+	if op.Def.Regions == 0 && op.Def.Expand(&ir.Builder{Block: &ir.Block{}, Span: op.Span}, op) == nil {
+		return &UnexpandedError{op.Def.Spelling(), op.Span, true}
+	}
+	return &UnexpandedError{Op: op.Def.Name, Span: op.Span}
 }
 
 // Fuse puts every computing operation of m into fusion operations. remark, which may be nil, gets one line

@@ -218,6 +218,9 @@ pub fn uniform_of() -> $T[301] = random.uniform[$T, 301](random.key(7))
 pub fn normal_of() -> $T[301] = random.normal[$T, 301](random.key(7))
 pub fn conv_of() -> $T[2, 9, 9] = signal.conv(reshape(v[363](), [3, 11, 11]), reshape(v[54](), [2, 3, 3, 3]))
 pub fn fft_of() -> ($T[64], $T[64]) = signal.fft(v[64](), zeros[$T, 64]())
+pub fn fourier_of() -> $T[2, 360, 3] = fourier(a[360, 3](), a[360, 3]() .* 2.0, axis = 0)
+pub fn fourier_inverse() -> $T[2, 3, 120] = fourier(a[3, 120](), a[3, 120]() .* 2.0, inverse = true)
+pub fn fourier_chirp() -> $T[2, 77] = fourier(v[77](), v[77]() .* 2.0)
 pub fn inverse_of() -> $T[9, 9] = linalg.inverse(a[9, 9]() + expand(reshape(v[9](), [9, 1]), [9, 9]))
 `
 

@@ -17,7 +17,7 @@ var Skipped = map[string]string{
 	"str_lt": "works on strings", "load_npy": "reads a file", "save_npy": "writes a file",
 	"fusion": "is made by a pass",
 	"jvp":    "is made of vjp", "natural": "is a part of modpow", "coprime": "is a part of modinv",
-	"mulhi": "is a part of g_decomposition_full",
+	"mulhi": "is a part of g_decomposition_full", "fourier_rows": "is a part of fourier",
 }
 
 type maker func(g *Gen, d *ir.OpDef) bool
@@ -32,7 +32,8 @@ func init() { // makers mention themselves through Gen.op
 		"reduce_sum": makeReduce, "reduce_prod": makeReduce, "reduce_max": makeReduce, "reduce_min": makeReduce,
 		"reduce_and": makeReduce, "reduce_or": makeReduce, "reduce_sub": makeReduce, "reduce_div": makeReduce,
 		"mean": makeReduce, "var": makeReduce, "argmax": makeArg, "argmin": makeArg,
-		"matmul": makeMatmul, "split_matmul": makeMatmul, "tabulate": makeTabulate, "fold": makeFold, "if": makeIf,
+		"matmul": makeMatmul, "split_matmul": makeMatmul, "fourier": makeFourier,
+		"tabulate": makeTabulate, "fold": makeFold, "if": makeIf,
 		"require": makeRequire,
 	}
 }
@@ -312,6 +313,21 @@ func makeMatmul(g *Gen, d *ir.OpDef) bool {
 		attrs = ir.A{"split": 32 * int64(1+g.r.IntN(3))}
 	}
 	return g.emit(d, attrs, nil, a, b)
+}
+
+// makeFourier transforms along an axis of known extent.
+func makeFourier(g *Gen, d *ir.OpDef) bool {
+	re := g.pickIf(func(v *ir.Value) bool { return v.Type.Elem.IsFloat() && v.Type.Rank() > 0 })
+	if re == nil {
+		return false
+	}
+	axis := g.r.IntN(re.Type.Rank())
+	n, known := re.Type.Shape[axis].Const()
+	if !known || n < 1 || n > 200 || g.elems(re.Type.Shape) > maxElems/2 || g.deep > 0 && n > 20 {
+		return false
+	}
+	im := g.pickIf(func(v *ir.Value) bool { return v.Type.Elem == re.Type.Elem && v.Type.Shape.Equal(re.Type.Shape) })
+	return g.emit(d, ir.A{"axis": int64(axis), "inverse": g.r.IntN(2) == 0}, nil, re, im)
 }
 
 // region runs body with a generator whose values are those visible around it and the given parameters.

@@ -146,6 +146,10 @@ func uncompilable(err error) *diag.Diagnostic {
 			Primary: diag.Label{Span: lowering.Span}}
 	case errors.As(err, &bind):
 		return &diag.Diagnostic{Message: bind.Error(), Primary: diag.Label{Span: bind.Span}}
+	case errors.As(err, &unexpanded) && unexpanded.Unknown:
+		return &diag.Diagnostic{Code: diag.CodeUnsupported, Message: "unsupported: " + unexpanded.Error(),
+			Primary: diag.Label{Span: unexpanded.Span},
+			Help:    "`--shape N=...` gives the value of a shape parameter, and `healc run` compiles for its inputs"}
 	case errors.As(err, &unexpanded):
 		return &diag.Diagnostic{Message: unexpanded.Error(), Primary: diag.Label{Span: unexpanded.Span},
 			Help: "passes run in the order of --passes: write expand before fuse"}

@@ -1,0 +1,306 @@
+package rows
+
+import (
+	"healc/ir"
+	"healc/ir/fourier"
+	"healc/ir/scalar"
+	"healc/lang/types"
+)
+
+// Fourier transforms as kernels: see Note [Fourier transforms] in package fourier.
+//
+// Note [Passes of a Fourier transform]
+//
+// A pass over a row loads some numbers, takes them through one stage or two, and stores them elsewhere: the first pass
+// reads the operands, the last one writes the result, and between them the row goes to and fro between the memory of
+// the result and one of its own. Behind stages with the product s of their radices, with m numbers left of each of s
+// transforms, number p of transform q lies either at q*m + p, so that neighbours in p are neighbours, or at p*s + q.
+// Passes over short transforms go along q, those before along p; the first one that goes along q changes the order,
+// in strips of q that are as long as a line of a cache, so that what it fetches is used before it is gone.
+const (
+	// fourierRegisters is how many complex numbers a pass over two stages has at most.
+	fourierRegisters = 16
+	// fourierStrip is how many transforms go side by side where the order changes.
+	fourierStrip = 16
+)
+
+// fourierPass is one stage, or two of which the second one's Radix is not 0.
+type fourierPass struct {
+	first, second fourier.Stage
+	along         bool // goes along q
+	swap          bool // changes the order to that along q
+}
+
+// fourierPasses are the passes of a transform of n elements. Where threads share a row, each is a stage.
+func fourierPasses(n int64, shared bool) []fourierPass {
+	stages := fourier.Stages(n)
+	var out []fourierPass
+	along := false
+	for len(stages) > 0 {
+		p := fourierPass{first: stages[0]}
+		if len(stages) > 1 && !shared && stages[0].Radix*stages[1].Radix <= fourierRegisters {
+			p.second = stages[1]
+			stages = stages[1:]
+		}
+		stages = stages[1:]
+		if p.swap = !along && p.first.Before > p.rest(); p.swap {
+			along = true
+		}
+		p.along = along
+		out = append(out, p)
+	}
+	return out
+}
+
+// radix is how many numbers a pass loads at once.
+func (f fourierPass) radix() int64 { return f.first.Radix * max(f.second.Radix, 1) }
+
+// rest is how many numbers of each transform it leaves.
+func (f fourierPass) rest() int64 { return f.first.Rest / max(f.second.Radix, 1) }
+
+// fourierRow is a row that is transformed.
+type fourierRow struct {
+	p        ir.RowPull
+	op       *ir.Op
+	at       []scalar.Ref
+	n        int64
+	from, to ir.Memory // NoMemory: the operands
+}
+
+// arithmetic is that of an operation's elements where the code stands.
+type arithmetic struct {
+	scalar.Emitter
+	t types.DType
+}
+
+func (a arithmetic) Real(x float64) scalar.Ref { return a.Float(a.t, x) }
+
+type number = fourier.Complex[scalar.Ref]
+
+// affine is the index sum(by[i]*of[i]) + plus.
+type affine struct {
+	p    ir.Pull
+	plus int64
+	by   []int64
+	of   []scalar.Ref
+}
+
+func (a affine) and(by int64, of scalar.Ref) affine {
+	a.by = append(a.by[:len(a.by):len(a.by)], by)
+	a.of = append(a.of[:len(a.of):len(a.of)], of)
+	return a
+}
+
+func (a affine) ref(plus int64) scalar.Ref {
+	e := a.p.E()
+	sum := e.Int(types.I64, a.plus+plus)
+	for i, x := range a.of {
+		sum = e.Add(sum, e.Mul(x, e.Int(types.I64, a.by[i])))
+	}
+	return sum
+}
+
+// Fourier is the Rows rule of the transform of a line.
+func Fourier(p ir.RowPull, op *ir.Op, at []scalar.Ref) {
+	n, _ := op.Args[0].Type.Shape[op.Int("axis")].Const()
+	r := &fourierRow{p: p, op: op, at: at, n: n, from: ir.NoMemory}
+	passes := fourierPasses(n, p.Shared())
+	if n == 1 {
+		x := r.load(affine{p: p}, 0)
+		r.store(affine{p: p}, 0, x)
+		return
+	}
+	spare := ir.NoMemory
+	for i, f := range passes {
+		r.to = ir.ResultRow
+		if (len(passes)-1-i)%2 == 1 {
+			if spare == ir.NoMemory {
+				spare = p.Near(op.Type().Elem, types.Lit(2*n))
+			}
+			r.to = spare
+		}
+		r.pass(f)
+		r.from = r.to
+	}
+}
+
+// load is the number at an index.
+func (r *fourierRow) load(i affine, plus int64) number {
+	if r.from == ir.NoMemory {
+		at := ir.Moved(r.at, r.op.Int("axis"), i.ref(plus))
+		return number{Re: r.p.Arg(r.op, 0, at), Im: r.p.Arg(r.op, 1, at)}
+	}
+	return number{Re: r.p.Read(r.from, i.ref(plus)), Im: r.p.Read(r.from, i.ref(plus+r.n))}
+}
+
+func (r *fourierRow) store(i affine, plus int64, x number) {
+	r.p.Write(r.to, i.ref(plus), x.Re)
+	r.p.Write(r.to, i.ref(plus+r.n), x.Im)
+}
+
+// factor is factor k of number p, at plus, of a stage.
+func fourierFactor(p ir.Pull, op *ir.Op, s fourier.Stage, k int64, at affine, plus int64) number {
+	i := at.ref(s.Table + (k-1)*s.Rest + plus)
+	e := p.E()
+	return number{Re: p.Arg(op, 2, []scalar.Ref{e.Int(types.I64, 0), i}),
+		Im: p.Arg(op, 2, []scalar.Ref{e.Int(types.I64, 1), i})}
+}
+
+// pass writes the loops of a pass.
+func (r *fourierRow) pass(f fourierPass) {
+	p, before, rest := r.p, f.first.Before, f.rest()
+	each := func(n int64, body func(i scalar.Ref)) {
+		p.Each(types.Lit(n), nil, func(i scalar.Ref, _ []scalar.Ref) []scalar.Ref {
+			body(i)
+			return nil
+		})
+	}
+	zero := affine{p: p}
+	switch {
+	case p.Shared():
+		p.Apart(types.Lit(before*rest), 1, func(i scalar.Ref) {
+			e, by := p.E(), p.E().Int(types.I64, rest)
+			if f.along {
+				by = e.Int(types.I64, before)
+			}
+			outer, inner := e.Div(i, by), e.Rem(i, by)
+			if f.along {
+				r.numbers(f, zero.and(1, inner), zero.and(1, outer))
+				return
+			}
+			r.numbers(f, zero.and(1, outer), zero.and(1, inner))
+		})
+	case !f.along:
+		each(before, func(q scalar.Ref) {
+			p.Apart(types.Lit(rest), 1, func(i scalar.Ref) { r.numbers(f, zero.and(1, q), zero.and(1, i)) })
+		})
+	case f.swap && before%fourierStrip == 0:
+		each(before/fourierStrip, func(strip scalar.Ref) {
+			each(rest, func(i scalar.Ref) {
+				p.Apart(types.Lit(fourierStrip), 1, func(q scalar.Ref) {
+					r.numbers(f, zero.and(fourierStrip, strip).and(1, q), zero.and(1, i))
+				})
+			})
+		})
+	default:
+		each(rest, func(i scalar.Ref) {
+			p.Apart(types.Lit(before), 1, func(q scalar.Ref) { r.numbers(f, zero.and(1, q), zero.and(1, i)) })
+		})
+	}
+}
+
+// numbers takes number p of what is left, for each part of the radix, of transform q through a pass.
+func (r *fourierRow) numbers(f fourierPass, q, p affine) {
+	a := arithmetic{r.p.E(), r.op.Type().Elem}
+	before, rest, radix := f.first.Before, f.rest(), f.radix()
+	both := func(byQ, byP int64) affine {
+		i := affine{p: r.p}
+		for k, x := range q.of {
+			i = i.and(byQ*q.by[k], x)
+		}
+		for k, x := range p.of {
+			i = i.and(byP*p.by[k], x)
+		}
+		return i
+	}
+	// Where number p + rest*j of transform q was, and where number p of transform q + before*k goes.
+	from, step := both(rest*radix, 1), rest
+	if f.along && !f.swap {
+		from, step = both(1, before), rest*before
+	}
+	to, far := both(rest, 1), rest*before
+	if f.along {
+		to, far = both(1, before*radix), before
+	}
+	second := max(f.second.Radix, 1)
+	// y[k1][j2]: the first stage goes over j1 of j = j2 + second*j1.
+	y := make([][]number, f.first.Radix)
+	for j2 := range second {
+		x := make([]number, f.first.Radix)
+		for j1 := range x {
+			x[j1] = r.load(from, step*(j2+second*int64(j1)))
+		}
+		for k1, v := range fourier.Butterfly(a, x) {
+			if k1 > 0 && f.first.Rest > 1 {
+				v = fourier.Times(a, v, fourierFactor(r.p, r.op, f.first, int64(k1), p, rest*j2))
+			}
+			y[k1] = append(y[k1], v)
+		}
+	}
+	for k1, x := range y {
+		if f.second.Radix == 0 {
+			r.store(to, far*int64(k1), x[0])
+			continue
+		}
+		for k2, v := range fourier.Butterfly(a, x) {
+			if k2 > 0 && f.second.Rest > 1 {
+				v = fourier.Times(a, v, fourierFactor(r.p, r.op, f.second, int64(k2), p, 0))
+			}
+			r.store(to, far*(int64(k1)+f.first.Radix*int64(k2)), v)
+		}
+	}
+}
+
+// FourierElement is an element by itself. The numbers of the line are taken in the order in which they are needed, and
+// go through as many stages as have all of their numbers then; those before wait in the state of the loop.
+func FourierElement(p ir.Pull, op *ir.Op, _ int, at []scalar.Ref) scalar.Ref {
+	axis := op.Int("axis")
+	t := op.Type().Elem
+	n, _ := op.Args[0].Type.Shape[axis].Const()
+	stages := fourier.Stages(n)
+	e := p.E()
+	integer := func(x int64) scalar.Ref { return p.E().Int(types.I64, x) }
+	imaginary := e.Ge(at[axis], integer(n))
+	left := e.Rem(at[axis], integer(n))
+	k := make([]scalar.Ref, len(stages)) // which result of the butterfly of each stage leads to the element
+	waiting := []scalar.Ref{}
+	for i, s := range stages {
+		k[i], left = e.Rem(left, integer(s.Radix)), e.Div(left, integer(s.Radix))
+		for range 2 * (s.Radix - 1) {
+			waiting = append(waiting, e.Float(t, 0))
+		}
+	}
+	waiting = append(waiting, e.Float(t, 0), e.Float(t, 0)) // what came last out of the last stage
+	z := p.Loop([]types.Dim{types.Lit(n)}, 0, waiting, func(i, state []scalar.Ref) []scalar.Ref {
+		e := p.E()
+		a := arithmetic{e, t}
+		j, left := make([]scalar.Ref, len(stages)), i[0]
+		place := integer(0)
+		for l, s := range stages {
+			j[l], left = e.Rem(left, integer(s.Radix)), e.Div(left, integer(s.Radix))
+			place = e.Add(place, e.Mul(j[l], integer(s.Rest)))
+		}
+		line := ir.Moved(at, axis, place)
+		v := number{Re: p.Arg(op, 0, line), Im: p.Arg(op, 1, line)}
+		next := []scalar.Ref{}
+		ready, rest := e.Bool(true), place // whether v has come this far, and the place within what is left
+		chosen := func(c scalar.Ref, x, y number) number {
+			return number{Re: e.Select(c, x.Re, y.Re), Im: e.Select(c, x.Im, y.Im)}
+		}
+		for l, s := range stages {
+			x := make([]number, s.Radix)
+			for m := range x[:s.Radix-1] {
+				x[m] = number{Re: state[0], Im: state[1]}
+				state = state[2:]
+				now := chosen(e.And(ready, e.Eq(j[l], integer(int64(m)))), v, x[m])
+				next = append(next, now.Re, now.Im)
+			}
+			x[s.Radix-1] = v
+			rest = e.Sub(rest, e.Mul(j[l], integer(s.Rest)))
+			for m, y := range fourier.Butterfly(a, x) {
+				if m > 0 && s.Rest > 1 {
+					y = fourier.Times(a, y, fourierFactor(p, op, s, int64(m), affine{p: p}.and(1, rest), 0))
+				}
+				if m == 0 {
+					v = y
+				} else {
+					v = chosen(e.Eq(k[l], integer(int64(m))), y, v)
+				}
+			}
+			ready = e.And(ready, e.Eq(j[l], integer(s.Radix-1)))
+		}
+		return append(next, v.Re, v.Im)
+	})
+	last := len(z) - 2
+	return p.E().Select(imaginary, z[last+1], z[last])
+}
