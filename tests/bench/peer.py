@@ -258,6 +258,26 @@ def gather(table, index):
     return runs
 
 
+def fft(re, im):
+    return transform(np.fft.fft, lambda t: t.fft.fft, re, im)
+
+
+def fft2(re, im):
+    return transform(np.fft.fft2, lambda t: t.fft.fft2, re, im)
+
+
+def transform(f, g, re, im):
+    """Peers have complex numbers, and are given them so."""
+    z = (re + 1j * im).astype(np.complex64 if re.dtype == F else np.complex128)
+
+    def parts(y):
+        return y.real, y.imag
+
+    runs = {("numpy", 1): lambda: parts(f(z))}
+    runs.update(torch_of(lambda t, v: parts(g(t)(v)), z))
+    return runs
+
+
 def mlp(x, labels, w0, b0, w1, b1, w2, b2):
     at = np.arange(x.shape[0])
 
@@ -377,6 +397,11 @@ ROWS = {
     "T1_transpose": transpose,
     "T2_stride_add": stride_add,
     "G1_gather": gather,
+    "F1_fft_65536": fft,
+    "F1_fft_61440": fft,
+    "F1_fft_f32_65536": fft,
+    "F1_fft_256x1024": fft,
+    "F2_fft_512x512": fft2,
     "A1_mlp_fwd_bwd": mlp,
     "train": train,
 }

@@ -98,9 +98,32 @@ var rows = []row{
 	{name: "T2_stride_add", entry: "t2", args: []input{f32(4096, 4096)}, rel: 1e-6},
 	{name: "G1_gather", entry: "g1", args: []input{f32(65536, 256), ints(types.I64, 65536, 32768)}, read: 32768*256*4 +
 		32768*8},
+	transform("F1_fft_65536", "f1_65536", types.F64, 1, 65536),
+	transform("F1_fft_61440", "f1_61440", types.F64, 1, 61440),
+	transform("F1_fft_f32_65536", "f1_f32_65536", types.F32, 1, 65536),
+	transform("F1_fft_256x1024", "f1_256x1024", types.F64, 1, 256, 1024),
+	transform("F2_fft_512x512", "f2_512x512", types.F64, 2, 512, 512),
 	{name: "A1_mlp_fwd_bwd", entry: "a1", args: []input{f32(256, 784), ints(types.I64, 10, 256), f32(784, 512),
 		f32(512), f32(512, 512), f32(512), f32(512, 10), f32(10)},
 		ops: 2 * 256 * (2*784*512 + 3*512*512 + 3*512*10), kind: measure.F32, rel: 1e-3},
+}
+
+// transform is a Fourier transform of complex numbers along the last axes: 5 real operations for each element and bit of
+// an extent, as is usual to count.
+func transform(name, entry string, d types.DType, axes int, shape ...int64) row {
+	part, kind, rel := f64, measure.F64, 1e-13
+	if d == types.F32 {
+		part, kind, rel = f32, measure.F32, 1e-5
+	}
+	n, steps := float64(1), 0.0
+	for i, s := range shape {
+		n *= float64(s)
+		if i >= len(shape)-axes {
+			steps += math.Log2(float64(s))
+		}
+	}
+	return row{name: name, entry: entry, args: []input{part(shape...), part(shape...)}, ops: 5 * n * steps, kind: kind,
+		rel: rel}
 }
 
 func matmul(name, entry string, d types.DType, m, k, n int64) row {

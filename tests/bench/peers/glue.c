@@ -109,6 +109,22 @@ void k_A1(const float *x, const int64_t *labels, const float *w0, const float *b
   must(rows_a1(x, labels, w0, b0, w1, b1, w2, b2, dw0, db0, dw1, db1, dw2, db2, loss));
 }
 
+/* One transform, lines of them, and one along both axes. */
+void k_F1(const double *re, const double *im, double *x, double *y, size_t n) {
+  must(n == 65536   ? rows_f1_65536(re, im, x, y)
+       : n == 61440 ? rows_f1_61440(re, im, x, y)
+                    : HEAL_ARGUMENT);
+}
+void k_F1_f32(const float *re, const float *im, float *x, float *y, size_t n) {
+  must(n == 65536 ? rows_f1_f32_65536(re, im, x, y) : HEAL_ARGUMENT);
+}
+void k_F1_lines(const double *re, const double *im, double *x, double *y, size_t m, size_t n) {
+  must(m == 256 && n == 1024 ? rows_f1_256x1024(re, im, x, y) : HEAL_ARGUMENT);
+}
+void k_F2(const double *re, const double *im, double *x, double *y, size_t m, size_t n) {
+  must(m == 512 && n == 512 ? rows_f2_512x512(re, im, x, y) : HEAL_ARGUMENT);
+}
+
 #define N22 (1u << 22)
 #define N13 (1u << 13)
 
