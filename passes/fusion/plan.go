@@ -182,6 +182,7 @@ func (p *planner) require() {
 	for i, op := range p.block.Ops {
 		if op.Def.Class == ir.Rows && !p.host[i] {
 			want = append(want, op.Results...) // a kernel of its own
+			p.requireLines(op)
 		}
 	}
 	var views []*ir.Value
@@ -382,6 +383,27 @@ func scanned(op *ir.Op, visits []*visit) bool {
 	}
 	return false
 }
+
+// requireLines marks the operands of a transform whose lines are columns of what is in memory: it reads a few elements of
+// each piece of a line at a time, far from each other, and the caches do not hold all columns that share what they
+// fetch. They are transposed first, by tiles.
+func (p *planner) requireLines(op *ir.Op) {
+	if op.Def != ops.FourierRows {
+		return
+	}
+	for _, v := range op.Args[:2] {
+		if !p.mine(v) || v.Def == nil || v.Def.Def != ops.Permute {
+			continue
+		}
+		last := v.Type.Rank() - 1
+		if perm := v.Def.Ints("perm"); perm[last] != int64(last) && sizeOf(v.Type.Shape[last]) >= leastColumn {
+			p.mat[v.Def] = true
+		}
+	}
+}
+
+// leastColumn is the shortest line for which requireLines does that: of a shorter one, all elements are read at once.
+const leastColumn = 32
 
 // across reports that a kernel of rows (Note [Rows] in package ir) reads op, which is more than a few instructions for
 // each element, along rows whose elements are a stride apart in most of the tensors that op is computed from.
